@@ -148,6 +148,7 @@ done
 # shellcheck disable=SC2086
 compile program_anew 0 "wrote     $out/qnnrt.json" $cnn
 check program_of_cnn "$(cat "$out/qnnrt.json")" grep -q '"name": "torch_cnn"' "$out/qnnrt.json"
+hashed program_sha256 1 "$out/qnnrt.json"
 for text in '{"program": {}, "llm": {"window": 4}}' '{"program": ' '[]'; do
     echo "$text" >"$out/qnnrt.json"
     # shellcheck disable=SC2086

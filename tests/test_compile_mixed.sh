@@ -57,6 +57,7 @@ steps() {
     if [ "$2" = "$ref" ]; then system=$ref; else system=$release/libQnnSystem.so; fi
     run inspect "$out" --system_so "$system" --svg "$tmp/mixed.svg"
     is "$1_inspect" 0
+    hashed "$1_sha256" "$(ls "$out"/*.bin | wc -l)" "$out/qnnrt.json"
     check "$1_svg" "not XML" python3 -c 'import sys, xml.dom.minidom
 xml.dom.minidom.parse(sys.argv[1])' "$tmp/mixed.svg"
     check "$1_svg_steps" "no step in the picture" grep -q 'torch_cnn' "$tmp/mixed.svg"

@@ -348,6 +348,7 @@ if [ -n "$python" ]; then
     is sound 0
     silent sound err
     lacks sound_json out 'not looked at'
+    says sound_hash out 'SHA-256: not compared: there is none in qnnrt.json for 4 of 4 binaries'
     says sound_soc out 'SM8650 (chip number 557), NPU v75, VTCM 8 MiB'
     says sound_wired out 'token_ar1_cl128: 4 steps, 3 edges with equal types and encodings, an arena of'
 
@@ -400,6 +401,28 @@ if [ -n "$python" ]; then
     broken arch fault 'forward_3.bin: compiled for v79, and the device has v75' '--dsp_arch 75' --no_load
     fresh; edit 2 '"spillFillBufferSize": 0' '"spillFillBufferSize": 3700000000'
     broken memory warning 'memory of the NPU: 4 contexts need about 3,7' '--resident one' --no_load
+    fresh; rm "$d/forward_2.bin"
+    broken binary fault 'app: found forward_2_json.json, but not its binary forward_2.bin' 'Copy the folder again' --no_load
+    # 100 bytes of weights, of which the fingerprint has none: only the SHA-256 tells.
+    fresh
+    run inspect "$d" --manifest --metadata json
+    cp "$tmp/out" "$d/qnnrt.json"
+    device --no_load
+    is hashes 0
+    for n in 0 1 2 3; do says "hashes_$n" out "forward_$n.bin: it has the SHA-256 of qnnrt.json"; done
+    rm "$d"/forward_*_json.json
+    device --no_load
+    says hashes_alone out 'forward_3.bin: it has the SHA-256 of qnnrt.json'
+    wanted=$($python -c 'import hashlib, sys
+data = bytearray(open(sys.argv[1], "rb").read())
+at = (len(data) - 256) // 63 * 40 + 256
+open(sys.argv[2], "wb").write(data[:at] + bytes(x ^ 1 for x in data[at:at + 100]) + data[at + 100:])
+print(hashlib.sha256(data).hexdigest())' "$t/sound/forward_2.bin" "$p/short/forward_2.bin")
+    put short/forward_2.bin
+    found=$($python -c 'import hashlib, sys; print(hashlib.sha256(open(sys.argv[1], "rb").read()).hexdigest())' "$d/forward_2.bin")
+    broken weights fault "forward_2.bin: has the SHA-256 $found, but qnnrt.json expects $wanted" 'Copy the file again' --no_load
+    cp "$t"/sound/forward_*_json.json "$d"
+    broken weights_json fault "forward_2.bin: has the SHA-256 $found, but qnnrt.json expects $wanted" 'Copy the file again' --no_load
     fresh; put short/forward_1_json.json
     broken json fault 'forward_1.bin: forward_1_json.json: byte 38869: ' 'Make it again' --no_load
 

@@ -149,7 +149,8 @@ round() {
         python "round_equal_$what$form" "$equal_reports" "$tmp/first" "$tmp/out"
         run inspect --diff "$model" "$tmp/dump" "$@"
         is "round_diff_$what$form" 0
-        silent "round_diff_$what$form" out
+        says "round_diff_bytes_$what$form" out 'not compared: weights of '
+        lacks "round_diff_$what$form" out 'context 0'
     done
 }
 
@@ -264,19 +265,20 @@ for text in 'context 0: SoC model 69 -> 57' 'input "input_ids": id 3 -> 999' \
     'input "past_key_0_in": only in the first model' 'input "renamed": only in the second model'; do
     says diff_changed out "$text"
 done
-check diff_lines "$(wc -l <"$tmp/out") lines, not 7" test "$(wc -l <"$tmp/out")" -eq 7
+says diff_not_compared out 'not compared: weights of 1 context, because one side has no binary'
+check diff_lines "$(wc -l <"$tmp/out") lines, not 8" test "$(wc -l <"$tmp/out")" -eq 8
 run --diff "$eight" "$eight/forward_0_json.json"
 is diff_contexts 1
 says diff_contexts out 'context 7: forward_7_json.json, only in the first model'
 run --diff "$eight" "$eight"
 is diff_equal 0
-silent diff_equal out
+check diff_equal_said "$(cat "$tmp/out")" test "$(cat "$tmp/out")" = 'not compared: weights of 8 contexts, because one side has no binary'
 # A graph that is alone in its context is paired, whatever it is called.
 sed 's/"prompt_ar128_cl2048_1_of_8"/"other"/; s/"socModel": 69/"socModel": 57/' "$eight/forward_0_json.json" >"$tmp/called.json"
 run inspect --diff "$eight/forward_0_json.json" "$tmp/called.json"
 is diff_lone 1
 says diff_lone out 'context 0, graph "prompt_ar128_cl2048_1_of_8": is called "other" in the second model'
-check diff_lone_lines "$(cat "$tmp/out")" test "$(wc -l <"$tmp/out")" -eq 2
+check diff_lone_lines "$(cat "$tmp/out")" test "$(wc -l <"$tmp/out")" -eq 3
 run --diff "$eight" "$tmp/none"
 is diff_unreadable 2
 python axis_document 'import json, sys
@@ -441,19 +443,55 @@ run inspect "$tmp/manifest_fake" --manifest --system_so "$fake"
 is manifest_fake 0
 says manifest_roles out '"backends": ["npu", "cpu"]'
 says manifest_edge out '{"from": [0, "h"], "to": [1, "h"]}'
-says manifest_hash out '"hash": "'
+lacks manifest_hash out '"hash": "'
+check manifest_fingerprints "$(cat "$tmp/out")" test "$(grep -cE '"fingerprint": "[0-9a-f]{16}"' "$tmp/out")" -eq 2
 again manifest_roundtrip "$tmp/manifest_fake" --system_so "$fake"
-sed 's/"hash": "./"hash": "g/' "$tmp/program" >"$tmp/manifest_fake/qnnrt.json"
+hashed manifest_sha256 2 "$tmp/manifest_fake/qnnrt.json"
+sed 's/"fingerprint": "./"hash": "g/' "$tmp/program" >"$tmp/manifest_fake/qnnrt.json"
 run inspect "$tmp/manifest_fake" --system_so "$fake"
 is manifest_damaged 1
 says manifest_damaged_place err 'qnnrt.json: context 0: "hash"'
-sed 's/"hash": "[0-9a-f]*"/"hash": "0123456789abcdef"/' "$tmp/program" >"$tmp/manifest_fake/qnnrt.json"
+sed 's/"fingerprint": "/"hash": "/' "$tmp/program" >"$tmp/manifest_fake/qnnrt.json"
+run inspect "$tmp/manifest_fake" --system_so "$fake"
+is manifest_old_key 0
+sed 's/"fingerprint": "[0-9a-f]*"/"hash": "0123456789abcdef"/' "$tmp/program" >"$tmp/manifest_fake/qnnrt.json"
 run inspect "$tmp/manifest_fake" --system_so "$fake"
 is manifest_hash_wrong 1
 says manifest_hash_named err 'a.bin'
 says manifest_hash_expected err '0123456789abcdef'
 run inspect "$tmp/manifest_fake" --system_so "$fake" --no_manifest
 is manifest_ignored 0
+
+# ---- weights that differ in graphs that are equal ------------------------------------------------------
+
+# The comments of the fake are the weights of a real file. The fingerprint has none of the changed bytes.
+mkdir "$tmp/weights"
+for i in 1 2 3 4 5 6 7 8 9 10; do printf '%s\n' "$pad" "$pad" "$pad" "$pad" "$pad" "$pad" "$pad" "$pad" "$pad" "$pad"; done >"$tmp/ten"
+for i in 1 2 3 4 5 6 7 8 9 10; do cat "$tmp/ten"; done >"$tmp/thousand"
+cat "$tmp/manifest_fake/a.bin" "$tmp/thousand" >"$tmp/weights/a.bin"
+run inspect "$tmp/weights" --manifest --system_so "$fake"
+cp "$tmp/out" "$tmp/weights/qnnrt.json"
+cp -r "$tmp/weights" "$tmp/changed"
+python change_weights 'import sys
+data = bytearray(open(sys.argv[1], "rb").read())
+assert len(data) > 70000 and 40000 % ((len(data) - 256) // 63) > 256
+data[40000:40100] = b"%" * 100
+open(sys.argv[1], "wb").write(data)' "$tmp/changed/a.bin"
+run inspect --diff "$tmp/weights" "$tmp/changed" --system_so "$fake"
+is diff_weights 1
+says diff_weights out "context 0: 100 of $(wc -c <"$tmp/weights/a.bin") bytes of the binary differ, the first at 40000"
+says diff_program out 'not compared: pipelines and constants of qnnrt.json'
+run inspect --diff "$tmp/weights/a.bin" "$tmp/changed/a.bin" --system_so "$fake"
+is diff_files 1
+cp "$tmp/weights/a.bin" "$tmp/longer.bin" && echo '# more' >>"$tmp/longer.bin"
+run inspect --diff "$tmp/weights/a.bin" "$tmp/longer.bin" --system_so "$fake"
+says diff_longer out "context 0: bytes of the binary $(wc -c <"$tmp/weights/a.bin") -> $(wc -c <"$tmp/longer.bin")"
+run inspect --diff "$tmp/weights/a.bin" "$tmp/weights/a.bin" --system_so "$fake"
+is diff_same_bytes 0
+silent diff_same_bytes out
+# Without --system_so each model is tried again with the library of a clone.
+run inspect --diff "$data/ctx/qairt2.51/mlp_u8" "$data/ctx/qairt2.51/mlp_u8"
+check diff_again "status $status: $(cat "$tmp/err")" test "$status" -le 2
 printf 'FAKEQNN 1\nbackend 4\n%s\ngraph g\nin x 1 0232 1 4 -\nout y 2 0232 1 4 -\n' "$pad" >"$tmp/gpu.bin"
 run inspect "$tmp/gpu.bin" --manifest --system_so "$fake"
 is manifest_without_role 1

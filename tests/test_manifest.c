@@ -107,7 +107,7 @@ TEST(other_metadata_does_not_hide_a_program)
     FAILS(folder, &desc, QNNRT_E_NOT_FOUND, "genie_config.json", "absent.bin");
 }
 
-TEST(a_hash_is_the_fingerprint)
+TEST(a_fingerprint_is_compared_also_by_its_old_name)
 {
     qnnrt_desc desc = new_desc();
     qnnrt *model;
@@ -119,19 +119,81 @@ TEST(a_hash_is_the_fingerprint)
     OPENS(folder, &desc, &model);
     found = qnnrt_get_info(model)->contexts[1].fingerprint;
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
-    for (i = 0; i < 3; ++i) {
-        snprintf(hash, sizeof(hash), i == 1 ? "%016llX" : "%016llx", (unsigned long long)(i == 2 ? found ^ 1 : found));
+    for (i = 0; i < 6; ++i) {
+        snprintf(hash, sizeof(hash), i == 1 ? "%016llX" : "%016llx", (unsigned long long)(i % 3 == 2 ? found ^ 1 : found));
         snprintf(text, sizeof(text), "{\"program\": {\"version\": 1, \"backends\": [\"npu\"], \"contexts\": [{\"file\": \"b.bin\","
-                                     " \"backend\": \"npu\", \"hash\": \"%s\"}]}}", hash);
+                                     " \"backend\": \"npu\", \"%s\": \"%s\"}]}}", i < 3 ? "hash" : "fingerprint", hash);
         put(folder, "qnnrt.json", text);
-        if (i == 2) continue;
+        if (i % 3 == 2) {
+            snprintf(text, sizeof(text), "fingerprint %016llx", (unsigned long long)found);
+            FAILS(folder, &desc, QNNRT_E_MISMATCH, "b.bin", hash, text, "qnnrt.json");
+            desc.inspect = 1;
+            FAILS(folder, &desc, QNNRT_E_MISMATCH, "b.bin", hash, text, "qnnrt.json");
+            desc.inspect = 0;
+            continue;
+        }
         OPENS(folder, &desc, &model);
         CHECK_EQ(qnnrt_close(model), QNNRT_OK);
     }
-    snprintf(text, sizeof(text), "%016llx", (unsigned long long)found);
-    FAILS(folder, &desc, QNNRT_E_MISMATCH, "b.bin", hash, text, "qnnrt.json");
-    desc.inspect = 1;
-    FAILS(folder, &desc, QNNRT_E_MISMATCH, "b.bin", hash, text, "qnnrt.json");
+}
+
+/* The SHA-256 is that of Python's hashlib for B and 1,000 lines of PAD. */
+TEST(all_bytes_are_compared_on_request)
+{
+    static const char sum[] = "ea6047fc3ae965ce2fa50b59b48e6d6a5838f229518f40009aaefa8efe749f55";
+    static const char small[] = "{\"program\": {\"version\": 1, \"backends\": [\"npu\"], \"contexts\": [{\"file\": \"b.bin\","
+                                " \"backend\": \"npu\"}]}}";
+    enum { LINES = 1000, AT = 40000, CHANGED = 100 };      /* between two pieces of the fingerprint */
+    qnnrt_desc desc = new_desc();
+    qnnrt *model;
+    char text[1024], path[2048], *data, found[65];
+    const size_t bytes = strlen(B) + LINES * strlen(PAD);
+    qnnrt_sha256 hash;
+    size_t i;
+    fake_begin("");
+    folder = test_tmpdir();
+    data = (char *)malloc(bytes);
+    memcpy(data, B, strlen(B));
+    for (i = 0; i < LINES; ++i) memcpy(data + strlen(B) + i * strlen(PAD), PAD, strlen(PAD));
+    snprintf(path, sizeof(path), "%s/b.bin", folder);
+    test_write_file(path, data, bytes);
+    for (i = 0; i < 2; ++i) {
+        snprintf(text, sizeof(text), "{\"program\": {\"version\": 1, \"backends\": [\"npu\"], \"contexts\": [{\"file\": \"b.bin\","
+                                     " \"backend\": \"npu\", \"sha256\": \"%s\"}]}}", sum);
+        if (i == 1) *strstr(text, sum) = 'E';              /* a large digit is the same */
+        put(folder, "qnnrt.json", text);
+        desc.check_hashes = 1;
+        for (desc.read = 0; desc.read < 2; ++desc.read) {
+            OPENS(folder, &desc, &model);
+            CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+        }
+    }
+    for (i = 0; i < CHANGED; ++i) data[AT + i] = data[AT + i] == 'x' ? 'y' : 'x';
+    test_write_file(path, data, bytes);
+    qnnrt_sha256_begin(&hash);
+    qnnrt_sha256_add(&hash, data, bytes);
+    qnnrt_sha256_end(&hash, NULL, found);
+    for (desc.read = 0; desc.read < 2; ++desc.read) FAILS(folder, &desc, QNNRT_E_MISMATCH, "b.bin has the SHA-256", found, sum);
+    desc.keep_going = desc.inspect = 1;
+    FAILS(folder, &desc, QNNRT_E_MISMATCH, "b.bin has the SHA-256", found, sum);
+    /* Without the request, and without a hash, the file opens: the latter with a line in the log. */
+    desc = new_desc();
+    log_used = 0;
+    log_text[0] = '\0';
+    OPENS(folder, &desc, &model);
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    CHECK(strstr(log_text, "SHA-256") == NULL);
+    desc.check_hashes = 1;
+    for (i = 0; i < 2; ++i) {
+        put(folder, "qnnrt.json", i == 0 ? small : "{}");
+        log_used = 0;
+        log_text[0] = '\0';
+        OPENS(folder, &desc, &model);
+        CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+        CHECK_STR(log_text, "b.bin is not compared with a SHA-256");
+    }
+    free(data);
+    TRY(nothing_left());
 }
 
 /* ---- pipelines -------------------------------------------------------------------------------- */
@@ -815,6 +877,8 @@ static const struct { const char *text; qnnrt_result code; const char *needle, *
     { "{\"program\": {\"version\": 1, \"backends\": [\"npu\"], \"contexts\": [{\"file\": \"a.bin\", \"backend\": \"npu\", \"hash\": \"123\"}]}}", QNNRT_E_FORMAT, "context 0: \"hash\" is \"123\"", "16" },
     { "{\"program\": {\"version\": 1, \"backends\": [\"npu\"], \"contexts\": [{\"file\": \"a.bin\", \"backend\": \"npu\", \"hash\": \"0123456789abcdeg\"}]}}", QNNRT_E_FORMAT, "\"hash\"", NULL },
     { "{\"program\": {\"version\": 1, \"backends\": [\"npu\"], \"contexts\": [{\"file\": \"a.bin\", \"backend\": \"npu\", \"hash\": \"0123456789abcdef0\"}]}}", QNNRT_E_FORMAT, "\"hash\"", NULL },
+    { "{\"program\": {\"version\": 1, \"backends\": [\"npu\"], \"contexts\": [{\"file\": \"a.bin\", \"backend\": \"npu\", \"sha256\": \"0123456789abcdef\"}]}}", QNNRT_E_FORMAT, "context 0: \"sha256\" is \"0123456789abcdef\"", "64" },
+    { "{\"program\": {\"version\": 1, \"backends\": [\"npu\"], \"contexts\": [{\"file\": \"a.bin\", \"backend\": \"npu\", \"hash\": \"0123456789abcdef\", \"fingerprint\": \"0123456789abcdef\"}]}}", QNNRT_E_FORMAT, "context 0: a context has either \"fingerprint\" or \"hash\"", NULL },
     /* constants */
     { PROGRAM(", \"constants\": [{\"name\": \"t\", \"file\": \"t\", \"dtype\": \"float33\", \"dims\": [1]}]"), QNNRT_E_FORMAT, "constant 0: \"dtype\" is \"float33\"", NULL },
     { PROGRAM(", \"constants\": [{\"name\": \"t\", \"file\": \"t\", \"dtype\": \"string\", \"dims\": [1]}]"), QNNRT_E_FORMAT, "\"dtype\" is \"string\"", NULL },
@@ -981,7 +1045,7 @@ TEST(a_pipeline_of_a_program_takes_no_more_memory_than_it_needs)
 
 /* ---- the writer --------------------------------------------------------------------------------- */
 
-/* Write the program of a model that was opened. hashes: 1 writes them. */
+/* Write the program of a model that was opened. hashes: 1 writes fingerprints, and digits as SHA-256. */
 static void write_model(const qnnrt *model, int hashes, meta_text *out)
 {
     const qnnrt_info *info = qnnrt_get_info(model);
@@ -996,7 +1060,8 @@ static void write_model(const qnnrt *model, int hashes, meta_text *out)
     for (i = 0; i < info->context_count; ++i) {
         contexts[i].file = info->contexts[i].file;
         contexts[i].backend = info->contexts[i].role[0] != '\0' ? info->contexts[i].role : "npu";
-        contexts[i].hash = hashes ? info->contexts[i].fingerprint : 0;
+        contexts[i].fingerprint = hashes ? info->contexts[i].fingerprint : 0;
+        contexts[i].sha256 = hashes ? "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f" : NULL;
     }
     for (i = 0; i < info->constant_count; ++i) {
         const qnnrt_constant_info *from = &info->constants[i];
@@ -1423,7 +1488,8 @@ TEST_MAIN("manifest")
 {
     RUN(contexts_come_in_the_order_of_the_program);
     RUN(other_metadata_does_not_hide_a_program);
-    RUN(a_hash_is_the_fingerprint);
+    RUN(a_fingerprint_is_compared_also_by_its_old_name);
+    RUN(all_bytes_are_compared_on_request);
     RUN(pipelines_are_those_of_the_program_and_single_graphs);
     RUN(edges_only_and_apart);
     RUN(a_pipeline_that_cannot_be_made_is_an_error);

@@ -90,6 +90,14 @@ sys.exit(not a or len(a) != len(b) or
          not max(abs(x - y) for x, y in zip(a, b)) <= float(sys.argv[3]) * max(map(abs, b)))' "$2" "$3" "$4"
 }
 
+# hashed NAME COUNT FILE: a qnnrt.json has the SHA-256 of each of the COUNT contexts beside it
+hashed() {
+    check "$1" "wrong hashes in $3: $(cat "$3")" python3 -c 'import hashlib, json, os, sys
+contexts = json.load(open(sys.argv[2]))["program"]["contexts"]
+hash_of = lambda name: hashlib.sha256(open(os.path.join(os.path.dirname(sys.argv[2]), name), "rb").read()).hexdigest()
+sys.exit(len(contexts) != int(sys.argv[1]) or any(c["sha256"] != hash_of(c["file"]) for c in contexts))' "$2" "$3"
+}
+
 # arrays NPZ NAME FILE ...: write arrays of a .npz file as raw bytes, int64 as int32
 arrays() {
     python3 -c 'import array, sys, zipfile

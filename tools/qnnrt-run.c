@@ -35,7 +35,7 @@
             run_health.h: >>origin >>health
             run_doctor.h: >>loaded >>execute >>report_file >>doctor
             run_change.h: >>change                run_step.h: >>steps
-            run_manifest.h: >>manifest            run_aten.h: >>aten
+            run_manifest.h: >>hashes >>manifest   run_aten.h: >>aten
             run_verify.h: >>guess >>verify        run_fate.h: >>fate
             run_calibrate.h: >>calibration >>histogram >>calibrate
             run_encodings.h: >>read_encodings >>write_encodings

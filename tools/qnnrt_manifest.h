@@ -9,7 +9,7 @@
        #include "qnnrt_manifest.h"
 
        qnnrt_manifest_desc desc = {0};
-       desc.contexts  = contexts;  desc.context_count  = 2;    // files, roles, hashes
+       desc.contexts  = contexts;  desc.context_count  = 2;    // files, roles, SHA-256
        desc.pipelines = pipelines; desc.pipeline_count = 1;    // qnnrt_pipeline_desc
        if (qnnrt_manifest_write(&desc, to_file, file, &err) != QNNRT_OK) puts(err.text);
 
@@ -30,9 +30,11 @@
    context     { "file": "a.bin",          required: plain name of a *.bin in the folder; no path,
                                            and no dot at its beginning
                  "backend": "npu",         required: one of the roles
-                 "hash": "0123456789abcdef" }   16 hexadecimal digits:
-                                           qnnrt_context_info.fingerprint; another one is
-                                           QNNRT_E_MISMATCH
+                 "fingerprint": "...",     16 hexadecimal digits:
+                                           qnnrt_context_info.fingerprint, of 64 pieces of the file;
+                                           another one is QNNRT_E_MISMATCH. Its older name is "hash"
+                 "sha256": "..." }         64 hexadecimal digits, of all bytes of the file; compared
+                                           with desc.check_hashes, and by qnnrt-run doctor
    constant    { "name": "table",          required
                  "file": "table.raw",      required: plain name of a file in the folder
                  "offset": 0,              of its first byte in the file
@@ -90,7 +92,9 @@ extern "C" {
 typedef struct qnnrt_manifest_context {
     const char *file;                   /* plain name */
     const char *backend;                /* its role, such as "npu" */
-    uint64_t    hash;                   /* qnnrt_context_info.fingerprint (default 0: none) */
+    uint64_t    fingerprint;            /* qnnrt_context_info.fingerprint (default 0: none) */
+    const char *sha256;                 /* of the file, as qnnrt_sha256_end() writes it (default
+                                           NULL: none) */
 } qnnrt_manifest_context;
 
 typedef struct qnnrt_manifest_constant {
@@ -581,7 +585,7 @@ static void qnnrt_manifest__roles(qnnrt_manifest__writer *w)
 
 static void qnnrt_manifest__contexts(qnnrt_manifest__writer *w)
 {
-    char hash[24];
+    char digits[24];
     size_t i;
     qnnrt_manifest__list(w, "contexts", 0);
     for (i = 0; i < w->desc->context_count; ++i) {
@@ -589,8 +593,9 @@ static void qnnrt_manifest__contexts(qnnrt_manifest__writer *w)
         qnnrt_json_write_object(&w->json, 1);
         qnnrt_manifest__file(w, context->file);
         qnnrt_manifest__text(w, "backend", context->backend);
-        snprintf(hash, sizeof hash, "%016llx", (unsigned long long)context->hash);
-        if (context->hash != 0) qnnrt_manifest__text(w, "hash", hash);
+        snprintf(digits, sizeof digits, "%016llx", (unsigned long long)context->fingerprint);
+        if (context->fingerprint != 0) qnnrt_manifest__text(w, "fingerprint", digits);
+        if (context->sha256 != NULL) qnnrt_manifest__text(w, "sha256", context->sha256);
         qnnrt_json_write_close(&w->json);
     }
     qnnrt_json_write_close(&w->json);

@@ -169,11 +169,15 @@ static int compile_program(const aten *a, qnnrt *model, char *const *paths)
     size_t inputs = 0, used = 0;
     for (size_t i = 0; i < graphs; ++i) inputs += lowered->graphs[i].ir->input_count;
     qnnrt_range_desc *ranges = cli_alloc(inputs * parts, sizeof(*ranges));
+    char **hashes = cli_alloc(parts, sizeof(*hashes));
     qnnrt_manifest_desc desc = {0};
+    int good = 1;
     for (size_t i = 0; i < parts; ++i) {
         const char *slash = strrchr(paths[i], '/');
         contexts[i].file = slash != NULL ? slash + 1 : paths[i];
         contexts[i].backend = role != NULL ? role : "npu";
+        contexts[i].sha256 = hashes[i] = hash_context(t, paths[i]);
+        good = good && hashes[i] != NULL;
     }
     for (size_t i = 0; i < graphs; ++i) {
         pipelines[i] = compile_pipeline(info, &lowered->graphs[i], steps + i * parts,
@@ -187,8 +191,10 @@ static int compile_program(const aten *a, qnnrt *model, char *const *paths)
     if (t->set.compile.kv_rows) desc.more = kv_settings;
     desc.more_user = a->kv;
     if (a->decoder != NULL) desc.pipeline_count = 0;
-    const int good = a->decoder != NULL ? decoder_program(a, &desc, compile_manifest)
-                                        : compile_manifest(a, &desc);
+    good = good && (a->decoder != NULL ? decoder_program(a, &desc, compile_manifest)
+                                       : compile_manifest(a, &desc));
+    for (size_t i = 0; i < parts; ++i) free(hashes[i]);
+    free(hashes);
     free(pipelines);
     free(steps);
     free(ranges);

@@ -5,7 +5,8 @@
 /* =====================================================================================
    DIFF                                                                           >>diff
    Two models: contexts are compared in their order, graphs and tensors by name, or if
-   they are alone. One line for each difference.
+   they are alone, and all bytes of the binaries. One line for each difference, and for
+   what was not compared.
    ===================================================================================== */
 
 typedef struct differ {
@@ -189,10 +190,61 @@ static void diff_graph_pair(const differ *d, const void *a, const void *b)
                y->updateable_count, diff_tensor_pair);
 }
 
+/* Compare all bytes of two binaries. Return 0 after a message. */
+static int diff_bytes(const differ *d, const char *a, const char *b)
+{
+    enum { PIECE = 1 << 16 };
+    const int left = cli_open(a), right = cli_open(b);
+    char *mine = cli_alloc(PIECE, 1), *other = cli_alloc(PIECE, 1);
+    uint64_t at = 0, differing = 0, first = 0, sizes[2] = {0, 0};
+    size_t got[2] = {1, 1};
+    const char *bad = left < 0 ? a : right < 0 ? b : NULL;
+    while (bad == NULL && (got[0] > 0 || got[1] > 0)) {
+        if (cli_read(left, mine, PIECE, &got[0]) != 0) bad = a;
+        else if (cli_read(right, other, PIECE, &got[1]) != 0) bad = b;
+        for (size_t i = 0; i < got[0] && i < got[1]; ++i)
+            if (mine[i] != other[i] && differing++ == 0) first = at + i;
+        at += PIECE;
+        sizes[0] += got[0];
+        sizes[1] += got[1];
+    }
+    if (bad != NULL) fail(d->t, NULL, NULL, "cannot read %s: %s", bad, strerror(errno));
+    else if (sizes[0] != sizes[1])
+        differs(d, "bytes of the binary %llu -> %llu", (unsigned long long)sizes[0],
+                (unsigned long long)sizes[1]);
+    else if (differing > 0)
+        differs(d, "%llu of %llu bytes of the binary differ, the first at %llu",
+                (unsigned long long)differing, (unsigned long long)sizes[0],
+                (unsigned long long)first);
+    if (left >= 0) close(left);
+    if (right >= 0) close(right);
+    free(mine);
+    free(other);
+    return bad == NULL;
+}
+
+/* Compare the binaries of context i of both models. Return 0 after a message; *without counts pairs
+   that lack one. */
+static int diff_binaries(const differ *d, size_t i, size_t *without)
+{
+    const qnnrt_info *a = qnnrt_get_info(d->t->model), *b = qnnrt_get_info(d->t->other);
+    if (a->contexts[i].file_bytes == 0 || b->contexts[i].file_bytes == 0) {
+        ++*without;
+        return 1;
+    }
+    char *mine = context_path(a, a->contexts[i].file);
+    char *other = context_path(b, b->contexts[i].file);
+    const int good = diff_bytes(d, mine, other);
+    free(mine);
+    free(other);
+    return good;
+}
+
 static int run_diff(tool *t)
 {
     const char *const *words = t->set.files.items;
-    size_t counts[2] = {0, 0};
+    size_t counts[2] = {0, 0}, without = 0;
+    int good = 1;
     t->model = open_sources(t, NULL, &words[0], 1);
     if (t->model != NULL) t->other = open_sources(t, NULL, &words[1], 1);
     if (t->model == NULL || t->other == NULL) return STATUS_USAGE;
@@ -200,12 +252,13 @@ static int run_diff(tool *t)
         *b = qnnrt_get_info(t->other)->contexts;
     counts[0] = qnnrt_get_info(t->model)->context_count;
     counts[1] = qnnrt_get_info(t->other)->context_count;
-    for (size_t i = 0; i < counts[0] || i < counts[1]; ++i) {
+    for (size_t i = 0; good && (i < counts[0] || i < counts[1]); ++i) {
         differ d = {t, cli_text("context %lu", (unsigned long)i)};
         if (i < counts[0] && i < counts[1]) {
             diff_facts(&d, context_facts, CONTEXT_FACTS, &a[i], &b[i]);
             diff_lists(&d, "graph", sizeof(qnnrt_graph_info), a[i].graphs, a[i].graph_count,
                        b[i].graphs, b[i].graph_count, diff_graph_pair);
+            good = diff_binaries(&d, i, &without);
         } else {
             char *file = cli_shown(i < counts[0] ? a[i].file : b[i].file);
             differs(&d, "%s, only in the %s model", file, i < counts[0] ? "first" : "second");
@@ -213,5 +266,11 @@ static int run_diff(tool *t)
         }
         free(d.where);
     }
+    if (!good) return STATUS_USAGE;
+    if (without > 0)
+        say(t, "not compared: weights of %lu context%s, because one side has no binary\n",
+            (unsigned long)without, cli_plural(without));
+    if (qnnrt_get_info(t->model)->program || qnnrt_get_info(t->other)->program)
+        say(t, "not compared: pipelines and constants of qnnrt.json\n");
     return t->different ? STATUS_FAILED : STATUS_OK;
 }

@@ -330,19 +330,26 @@ static void work_model(void *user, findings *f)
     doctor *d = user;
     target g = target_of(d);
     qnnrt_error err = {0};
-    size_t count = 0, faults = 0;
+    size_t count = 0, faults = 0, without = 0, program_bytes = 0;
     int no_system = 0;
+    enum { MOST = 1 << 26 };
     const int described = has_name(d->at, is_metadata_name) > 0;
     char **names = names_in(d->at, is_binary_name, &count);
     char *bad = cli_alloc(count, 1);
     char **reported = cli_alloc(count, sizeof(*reported));
-    child_stage(f, "reading the model with libQnnSystem.so");
+    char *manifest = cli_text("%s/qnnrt.json", d->at);
+    char *program = cli_read_file(manifest, MOST, &program_bytes);
     for (size_t i = 0; i < count; ++i) {
         char *path = cli_text("%s/%s", d->at, names[i]);
-        bad[i] = !check_binary(f, path, names[i]);
+        bad[i] = !check_binary(f, path, names[i]) ||
+                 !check_hash(f, path, names[i], program, program_bytes, &without);
         if (bad[i]) reported[faults++] = names[i];
         free(path);
     }
+    note_without_hash(f, without, count);
+    free(program);
+    free(manifest);
+    child_stage(f, "reading the model with libQnnSystem.so");
     if (count == 0 || faults < count) {
         const int opened = open_described(d, described || count == 0, &no_system, &err);
         if (no_system) g.folder = d->at;

@@ -139,6 +139,44 @@ static int check_binary(findings *f, const char *path, const char *name)
     return 0;
 }
 
+/* Compare all bytes of a context binary with the SHA-256 in qnnrt.json, the text of which may be
+   NULL. Return 0 after adding a fault; *without counts files that have none. */
+static int check_hash(findings *f, const char *path, const char *name, const char *program,
+                      size_t program_bytes, size_t *without)
+{
+    char expected[HASH_TEXT], found[HASH_TEXT];
+    uint64_t bytes = 0;
+    if (!hash_expected(program, program_bytes, name, expected)) {
+        ++*without;
+        return 1;
+    }
+    char *doing = cli_text("reading all bytes of %s", name);
+    child_stage(f, doing);
+    free(doing);
+    const int whole = sha256_file(path, &bytes, found);
+    const int same = whole && strcasecmp(expected, found) == 0;
+    if (same)
+        add_finding(f, AREA_MODEL, FOUND_OK, name, NULL, "it has the SHA-256 of qnnrt.json");
+    else if (whole)
+        add_finding(f, AREA_MODEL, FOUND_FAULT, name, "Copy the file again from where it was made,"
+                    " or take it and qnnrt.json from one build.",
+                    "has the SHA-256 %s, but qnnrt.json expects %s", found, expected);
+    else
+        add_finding(f, AREA_MODEL, FOUND_FAULT, name, LIB_COPY_HINT, "cannot be read: %s",
+                    strerror(errno));
+    return same;
+}
+
+/* Say which files of a folder had no SHA-256. */
+static void note_without_hash(findings *f, size_t without, size_t count)
+{
+    if (without == 0) return;
+    add_finding(f, AREA_MODEL, FOUND_NOTE, "SHA-256", "Write a qnnrt.json with qnnrt-run inspect"
+                " DIR --manifest while the files are known to be good.",
+                "not compared: there is none in qnnrt.json for %lu of %lu binar%s",
+                (unsigned long)without, (unsigned long)count, count == 1 ? "y" : "ies");
+}
+
 /* Check a context binary by the marks in its bytes, as far as they go. */
 static void check_marked(const target *g, findings *f, const char *path, const char *name)
 {

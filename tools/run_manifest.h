@@ -1,6 +1,89 @@
-/* run_manifest.h - a part of qnnrt-run.c: --manifest
+/* run_manifest.h - a part of qnnrt-run.c: --manifest, and the hashes that programs have
 
-   ROOMS    >>manifest                                                                           */
+   ROOMS    >>hashes >>manifest                                                                  */
+#include <strings.h>
+
+/* =====================================================================================
+   HASHES                                                                         >>hashes
+   The SHA-256 of a file, and the one that a program has for it.
+   ===================================================================================== */
+
+enum { HASH_TEXT = 65 };               /* bytes of a SHA-256 as digits, with the 0 */
+
+/* Hash all bytes of a file. Return 0 on failure, with errno set. */
+static int sha256_file(const char *path, uint64_t *bytes, char text[HASH_TEXT])
+{
+    enum { PIECE = 1 << 20 };
+    qnnrt_sha256 sum;
+    size_t got = PIECE;
+    const int fd = cli_open(path);
+    char *piece = cli_alloc(PIECE, 1);
+    int good = fd >= 0;
+    *bytes = 0;
+    qnnrt_sha256_begin(&sum);
+    while (good && got == PIECE) {
+        good = cli_read(fd, piece, PIECE, &got) == 0;
+        qnnrt_sha256_add(&sum, piece, got);
+        *bytes += got;
+    }
+    const int why = errno;
+    if (fd >= 0) close(fd);
+    free(piece);
+    qnnrt_sha256_end(&sum, NULL, text);
+    errno = why;
+    return good;
+}
+
+/* Return the SHA-256 of a file that a program is written for, or NULL after a message. The caller
+   frees it. */
+static char *hash_context(tool *t, const char *path)
+{
+    char *text = cli_alloc(HASH_TEXT, 1);
+    uint64_t bytes = 0;
+    if (sha256_file(path, &bytes, text)) return text;
+    fail(t, NULL, NULL, "cannot read %s: %s", path, strerror(errno));
+    free(text);
+    return NULL;
+}
+
+/* Read an object up to the value of a member. Return 0 if there is none. */
+static int hash_member(qnnrt_json_reader *r, const char *key)
+{
+    if (qnnrt_json_value(r) != QNNRT_JSON_OBJECT) return 0;
+    while (qnnrt_json_more(r)) {
+        if (qnnrt_json_is(&r->key, key)) return 1;
+        qnnrt_json_skip(r);
+    }
+    return 0;
+}
+
+/* Find the SHA-256 that a folder's qnnrt.json has for a context. Return 0 if it has none. */
+static int hash_expected(const char *program, size_t bytes, const char *file, char text[HASH_TEXT])
+{
+    qnnrt_json_reader r;
+    int same = 0;
+    if (program == NULL) return 0;
+    qnnrt_json_begin(&r, program, bytes, NULL);
+    if (!hash_member(&r, "program") || !hash_member(&r, "contexts") ||
+        qnnrt_json_value(&r) != QNNRT_JSON_ARRAY) return 0;
+    while (!same && qnnrt_json_more(&r)) {
+        if (qnnrt_json_value(&r) != QNNRT_JSON_OBJECT) return 0;
+        text[0] = '\0';
+        while (qnnrt_json_more(&r)) {
+            const int is_file = qnnrt_json_is(&r.key, "file");
+            if (!is_file && !qnnrt_json_is(&r.key, "sha256")) {
+                qnnrt_json_skip(&r);
+                continue;
+            }
+            if (qnnrt_json_value(&r) != QNNRT_JSON_STRING) return 0;
+            if (is_file) same = qnnrt_json_is(&r.value, file);
+            else snprintf(text, HASH_TEXT, "%.*s", (int)(r.value.bytes < HASH_TEXT ? r.value.bytes
+                                                                             : HASH_TEXT),
+                          r.value.text);
+        }
+    }
+    return same && text[0] != '\0';
+}
 
 /* =====================================================================================
    MANIFEST                                                                     >>manifest
@@ -38,6 +121,12 @@ static char *manifest_file(const qnnrt_context_info *c)
     return cli_text("%.*s.bin", (int)(tail - c->file), c->file);
 }
 
+/* Return the path of a context's file. The caller frees it. */
+static char *context_path(const qnnrt_info *info, const char *file)
+{
+    return cli_text("%s%s%s", info->folder, info->folder[0] != '\0' ? "/" : "", file);
+}
+
 static void write_manifest(tool *t)
 {
     const qnnrt_info *info = qnnrt_get_info(t->model);
@@ -45,6 +134,7 @@ static void write_manifest(tool *t)
     qnnrt_manifest_constant *constants = cli_alloc(info->constant_count, sizeof(*constants));
     const qnnrt_pipeline **wired = cli_alloc(info->pipeline_count, sizeof(*wired));
     char **files = cli_alloc(info->context_count, sizeof(*files));
+    char **hashes = cli_alloc(info->context_count, sizeof(*hashes));
     qnnrt_manifest_desc desc = {0};
     qnnrt_error err;
     page p = {NULL, 0, 0};
@@ -52,7 +142,13 @@ static void write_manifest(tool *t)
     for (size_t i = 0; i < info->context_count; ++i) {
         files[i] = manifest_file(&info->contexts[i]);
         contexts[i].file = files[i];
-        contexts[i].hash = info->contexts[i].fingerprint;
+        contexts[i].fingerprint = info->contexts[i].fingerprint;
+        if (info->contexts[i].file_bytes > 0) {
+            char *path = context_path(info, info->contexts[i].file);
+            contexts[i].sha256 = hashes[i] = hash_context(t, path);
+            complete &= hashes[i] != NULL;
+            free(path);
+        }
         complete &= info->contexts[i].failure == NULL &&
                     (contexts[i].backend = manifest_role(t, &info->contexts[i])) != NULL;
     }
@@ -82,8 +178,12 @@ static void write_manifest(tool *t)
             fail(t, NULL, err.hint, "--manifest: %s", err.text);
         else write_page(t, "-", &p, 0);
     }
-    for (size_t i = 0; i < info->context_count; ++i) free(files[i]);
+    for (size_t i = 0; i < info->context_count; ++i) {
+        free(files[i]);
+        free(hashes[i]);
+    }
     free(files);
+    free(hashes);
     free(p.data);
     free(wired);
     free(constants);

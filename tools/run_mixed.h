@@ -319,7 +319,7 @@ static int mixed_save(mixed *m, const char *path)
     const qnnrt_program_info *info = qnnrt_program_get_info(m->program);
     qnnrt_manifest_context *contexts = cli_alloc(info->context_count, sizeof(*contexts));
     qnnrt_manifest_constant *constants = cli_alloc(info->constant_count, sizeof(*constants));
-    char *missing = NULL;
+    char **hashes = cli_alloc(info->context_count, sizeof(*hashes)), *missing = NULL;
     qnnrt_error err;
     cli_hold();                                  /* a signal leaves no part of the files */
     int good = compile_folder(t, 0, &missing);
@@ -334,7 +334,9 @@ static int mixed_save(mixed *m, const char *path)
         contexts[i].file = mixed_base(file);
         contexts[i].backend = role;
         if (good) mixed_path(m, file);
+        if (good) contexts[i].sha256 = hashes[i] = hash_context(t, file);
         else free(file);
+        good = hashes[i] != NULL;
     }
     for (size_t i = 0; i < info->constant_count && good; ++i) {
         const qnnrt_program_constant *from = &info->constants[i];
@@ -356,6 +358,8 @@ static int mixed_save(mixed *m, const char *path)
     }
     if (!good && missing != NULL) cli_remove_folders(t->set.output_dir, missing);
     cli_release();
+    for (size_t i = 0; i < info->context_count; ++i) free(hashes[i]);
+    free(hashes);
     free(missing);
     free(contexts);
     free(constants);

@@ -292,7 +292,8 @@ static const cli_option model_options[] = {
     {.name = "no_manifest", .kind = CLI_FLAG, FIELD(no_manifest), .verbs = VERBS_MODEL | VERBS_OPEN,
      .help = "ignore the program in the folder's qnnrt.json"},
     {.name = "diff", .kind = CLI_FLAG, FIELD(diff), .verbs = VERB_INSPECT,
-     .help = "compare two models, each a folder or a file, and print a line for each difference; "
+     .help = "compare two models, each a folder or a file, with all bytes of their binaries, and "
+             "print a line for each difference, and for what was not compared; "
              "exit status 0: equal, 1: different, 2: a model could not be opened"},
     {.name = "svg", .value = "FILE", .kind = CLI_TEXT, FIELD(svg), .verbs = VERBS_MODEL,
      .help = "draw the pipelines, or with plan the memory, as a picture for a browser; - for "

@@ -119,7 +119,7 @@ static void write_program(const qnnrt *model, meta_text *out)
     for (i = 0; i < info->context_count; ++i) {
         contexts[i].file = info->contexts[i].file;
         contexts[i].backend = info->contexts[i].role;
-        contexts[i].hash = info->contexts[i].fingerprint;
+        contexts[i].fingerprint = info->contexts[i].fingerprint;
     }
     for (i = 0; i < info->constant_count; ++i) {
         constants[i].name = info->constants[i].tensor->name;

@@ -168,6 +168,10 @@ class qnnrt_explanation(Structure):
     pass
 
 
+class qnnrt_sha256(Structure):
+    pass
+
+
 class qnnrt_hooks(Structure):
     pass
 
@@ -470,6 +474,11 @@ qnnrt_explanation._fields_ = [
     ('causes', c_char_p * 4),
     ('fix', c_char_p),
 ]
+qnnrt_sha256._fields_ = [
+    ('state', c_uint32 * 8),
+    ('bytes', c_uint64),
+    ('block', c_ubyte * 64),
+]
 qnnrt_hooks._fields_ = [
     ('alloc', CFUNCTYPE(c_void_p, c_void_p, c_size_t)),
     ('free', CFUNCTYPE(None, c_void_p, c_void_p)),
@@ -671,6 +680,7 @@ qnnrt_desc._fields_ = [
     ('backend_count', c_size_t),
     ('host_functions', POINTER(qnnrt_host_function)),
     ('host_function_count', c_size_t),
+    ('check_hashes', c_int),
 ]
 qnnrt_constant_info._fields_ = [
     ('file', c_char_p),
@@ -1297,6 +1307,9 @@ FUNCTIONS = {
     'qnnrt_session_get_info': (POINTER(qnnrt_session_info), [c_void_p]),
     'qnnrt_session_run': (c_int, [c_void_p, POINTER(qnnrt_value), c_size_t, POINTER(qnnrt_value), c_size_t]),
     'qnnrt_set_dims': (c_int, [c_void_p, POINTER(qnnrt_slot_info), POINTER(c_uint32), c_uint32]),
+    'qnnrt_sha256_add': (None, [POINTER(qnnrt_sha256), c_void_p, c_uint64]),
+    'qnnrt_sha256_begin': (None, [POINTER(qnnrt_sha256)]),
+    'qnnrt_sha256_end': (None, [POINTER(qnnrt_sha256), POINTER(c_ubyte), c_char_p]),
     'qnnrt_slot_find': (c_int, [c_void_p, c_char_p, c_int, POINTER(POINTER(qnnrt_slot_info)), POINTER(qnnrt_error)]),
     'qnnrt_step_text': (c_char_p, [POINTER(qnnrt_step_info), c_char_p, c_size_t]),
     'qnnrt_tensor_text': (c_char_p, [POINTER(qnnrt_tensor_info), c_char_p, c_size_t]),
