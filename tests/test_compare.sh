@@ -168,6 +168,12 @@ is four 0
 run capture "$tmp/four" --backend_so "$ref" --output_dir "$tmp/captured"
 is capture 0
 says capture out '48 tensors'
+cp "$tmp/captured/capture.json" "$tmp/first.json"
+run capture "$tmp/four" --backend_so "$ref" --output_dir "$tmp/captured"
+is capture_again 1
+says capture_again err "$tmp/captured has a capture already"
+hinted capture_again '--output_dir'
+check capture_kept "the first capture was replaced" cmp -s "$tmp/first.json" "$tmp/captured/capture.json"
 python3 - "$tmp/captured" "$tmp/four" <<'P' || bad capture_files "the manifest and the files differ"
 import hashlib, json, os, sys
 folder, model = sys.argv[1:]

@@ -269,6 +269,8 @@ else
     look "$t/good" "$t/json"
     says json out 'forward_0'
     says json out 'made by v2.51.0'
+    for n in 0 1 2 3; do fault "json_alone_$n" "forward_$n.bin: missing: there is only forward_${n}_json.json" 'Copy the context binary'; done
+    check json_alone "$(cat "$tmp/out")" test "$(grep -c '^  fault ' "$tmp/out")" -eq 4
     for n in 0 1 2 3; do
         arch=81
         if [ $n = 0 ]; then arch=181; fi

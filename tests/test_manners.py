@@ -52,7 +52,14 @@ class Done:
         return "status %d, out %r, err %r" % (self.status, self.out[:300], self.err[:300])
 
 
+def anew(words):
+    """Remove the capture of before: no capture is replaced."""
+    if words[:1] == ("capture",):
+        shutil.rmtree(os.path.join(tmp, "capture"), ignore_errors=True)
+
+
 def run(*words, program=TOOL, stdout=subprocess.PIPE, before=None, signals=True):
+    anew(words)
     try:
         done = subprocess.run([program, *words], stdin=subprocess.DEVNULL, stdout=stdout, stderr=subprocess.PIPE,
                               timeout=SECONDS, preexec_fn=before, restore_signals=signals, cwd=tmp)
@@ -63,6 +70,7 @@ def run(*words, program=TOOL, stdout=subprocess.PIPE, before=None, signals=True)
 
 def on_terminal(columns, *words, program=TOOL, **environment):
     """Run a program on a terminal of this width; out has what it printed to both."""
+    anew(words)
     parent, child = pty.openpty()
     fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     process = subprocess.Popen([program, *words], stdin=subprocess.DEVNULL, stdout=child, stderr=child, cwd=tmp,
@@ -134,7 +142,7 @@ VERBS = {
     "compare": {"words": ["{model}", "{model}", *BACKEND, "--input", "{input}={values}"], "bad": ["{bad}", *BACKEND]},
     "profile": {"words": ["{model}", *BACKEND], "bad": ["{bad}", *BACKEND]},
     "capture": {"words": ["{model}", *BACKEND, "--output_dir", "{capture}"], "bad": ["{bad}", *BACKEND, "--output_dir", "{out}"]},
-    "replay": {"words": ["{capture}", "{model}", *BACKEND], "bad": ["{bad}", "{model}", *BACKEND]},
+    "replay": {"words": ["{captured}", "{model}", *BACKEND], "bad": ["{bad}", "{model}", *BACKEND]},
     "doctor": {"words": ["{model}", *BACKEND], "statuses": (0, 1, 3), "bad": ["{bad}", *BACKEND], "finds": True},
     "extract": {"words": ["{zip}"], "bad": ["{bad}"]},
     "bench": {"words": ["{model}", *BACKEND, "--num_inferences", "5"], "bad": ["{bad}", *BACKEND]},
@@ -614,6 +622,8 @@ try:
         values["out"] = os.path.join(tmp, "out")
         values["capture"] = os.path.join(tmp, "capture")
         values["page"] = os.path.join(tmp, "page.html")
+        values["captured"] = values["model"] + "_captured"
+        ended("captured", run("capture", values["model"], *BACKEND, "--output_dir", values["captured"]), 0)
     bad = make_bad_files(os.path.join(plain["model"], "model.bin"))
     plain.update(missing=bad["missing"], saved=os.path.join(tmp, "saved.json"),
                  mixed=os.path.join(tmp, "mixed"))

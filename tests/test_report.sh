@@ -94,6 +94,34 @@ run report "$data/llm/json/w8a16_four_0.json" "$data/llm/json/bad_mixed_0.json" 
 is unwired 0
 page unwired "$tmp/bad.html" "[e for e in root.iter('span') if e.get('class') == 'level fault']" "'broken edge' in all"
 
+# ---- folders that are broken ----------------------------------------------------------------------------
+
+faults="[e for e in root.iter('span') if e.get('class') == 'level fault']"
+mkdir "$tmp/cut"
+printf 'FAKEQNN 1\n# a context binary is not shorter than this\ngraph main\nin x 1 0108 1 4 -\nout hidden 2 0108 1 4 -\n' >"$tmp/cut/forward_0.bin"
+: >"$tmp/cut/forward_1.bin"
+run report "$tmp/cut" --system_so "$fake" --output "$tmp/cut.html"
+is cut 1
+says cut_wrote out "wrote     $tmp/cut.html"
+page cut "$tmp/cut.html" "len($faults) == 1" "'forward_1.bin' in all and 'empty' in all" "'forward_0.bin' in all" "'Copy the file again' in all"
+run report "$tmp/cut" --backend_so "$fake" --system_so "$fake" --output "$tmp/cut_run.html" --run
+is cut_run 1
+page cut_run "$tmp/cut_run.html" "len($faults) == 1" "'forward_1.bin' in all and 'empty' in all"
+run report "$tmp/cut/forward_1.bin" --system_so "$fake" --output "$tmp/cut_file.html"
+is cut_file 1
+page cut_file "$tmp/cut_file.html" "len($faults) == 1" "'which could not be opened' in all" "'forward_1.bin' in all"
+mkdir "$tmp/nothing"
+run report "$tmp/nothing" --output "$tmp/nothing.html"
+is nothing 1
+page nothing "$tmp/nothing.html" "len($faults) == 1" "'no *.bin in the folder' in all" "'Give the folder' in all"
+run report "$tmp/none" --output "$tmp/none.html"
+is none 1
+check none_wrote "a page about no folder" test ! -e "$tmp/none.html"
+mkdir "$tmp/lone"
+cp "$data/llm/json/w8a16_four_0.json" "$tmp/lone/forward_0_json.json"
+run report "$tmp/lone" --output "$tmp/lone.html"
+page lone "$tmp/lone.html" "len($faults) == 1" "'forward_0.bin' in all" "'missing: there is only forward_0_json.json' in all"
+
 # ---- on a backend --------------------------------------------------------------------------------------
 
 mkdir "$tmp/m"

@@ -326,7 +326,7 @@ typedef struct tool {
     size_t         given_count;
     FILE          *out;                /* standard output, without libraries */
     int            failed, different;
-    char          *error;              /* the first error, or NULL           */
+    char          *error, *error_hint; /* the first error, or NULL           */
     qnnrt_backend *backend;            /* NULL: the model opens its own      */
     qnnrt_backend *roles[ROLES_MOST];  /* of set.roles, likewise             */
     qnnrt         *model, *other;      /* other: the second model of --diff  */
@@ -365,7 +365,10 @@ CLI_FORMAT(4, 5) static void fail(tool *t, job *j, const char *hint, const char 
     cli_put_end(t->out);
     cli_message(message, hint);
     t->failed = 1;
-    if (t->error == NULL) t->error = cli_text("%s", message);
+    if (t->error == NULL) {
+        t->error = cli_text("%s", message);
+        t->error_hint = cli_text("%s", hint != NULL ? hint : "");
+    }
     if (j != NULL && j->error == NULL) j->error = message;
     else free(message);
 }
@@ -916,6 +919,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < t.wrote_count; ++i) free(t.wrote[i]);
     free(t.wrote);
     free(t.error);
+    free(t.error_hint);
     if (!cli_close_stdout(t.out) && status != STATUS_USAGE) status = STATUS_FAILED;
     return status != STATUS_OK ? status : t.failed ? STATUS_FAILED : STATUS_OK;
 }

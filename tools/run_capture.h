@@ -100,7 +100,8 @@ static int read_by_graph(const job *j, qnnrt_slot slot)
 static const cli_option capture_options[] = {
     {.name = "output_dir", .value = "DIR", .kind = CLI_TEXT, FIELD(output_dir),
      .verbs = VERB_CAPTURE, .key = CLI_KEY_NONE,
-     .help = "folder for the capture; it is created if it does not exist"}
+     .help = "folder for the capture; it is created if it does not exist, and refused if it has a "
+             "capture"}
 };
 
 typedef struct capture {
@@ -321,14 +322,13 @@ static void capture_backends(const tool *t, json *j)
 static int capture_files(tool *t, json *j)
 {
     const qnnrt_info *info = qnnrt_get_info(t->model);
-    const char *folder = info->folder;
     int good = 1;
     json_open(j, "files", '[', 0);
     for (size_t i = 0; i < info->context_count + info->constant_count && good; ++i) {
         const char *file = i < info->context_count
             ? info->contexts[i].file : info->constants[i - info->context_count].file;
         const char *slash = strrchr(file, '/');
-        char *path = cli_text("%s%s%s", folder, folder[0] != '\0' ? "/" : "", file);
+        char *path = context_path(info, file);
         char hash[2 * QNNRT_CACHE_HASH + 1];
         uint64_t bytes = 0;
         good = hash_file(t, path, &bytes, hash);
@@ -359,6 +359,19 @@ static int capture_plan(tool *t, job *j)
     return j->plan != NULL;
 }
 
+/* Check that --output_dir has no capture, which would be lost. Return 0 after a message. */
+static int capture_is_new(tool *t)
+{
+    struct stat old;
+    char *path = cli_text("%s/%s", t->set.output_dir, CAPTURE_FILE);
+    const int there = lstat(path, &old) == 0 && S_ISREG(old.st_mode);      /* links are replaced */
+    if (there)
+        fail(t, NULL, "Name another folder with --output_dir DIR, or remove this one.",
+             "%s has a capture already", t->set.output_dir);
+    free(path);
+    return !there;
+}
+
 static int verb_capture(void *user)
 {
     tool *t = user;
@@ -374,6 +387,7 @@ static int verb_capture(void *user)
         return cli_usage("Add --output_dir DIR.", "capture needs a folder to write to");
     if (cli_is_same(t->set.files.items[0], t->set.output_dir))
         return cli_usage("Choose another folder.", "--output_dir is the folder of the model");
+    if (!capture_is_new(t)) return STATUS_FAILED;
     pair_model(&t->set, t->set.files.items);
     if (!open_model(t) || !select_jobs(t)) return STATUS_FAILED;
     for (size_t i = 0; i < t->job_count && good; ++i) good = capture_plan(t, &t->jobs[i]);
@@ -387,17 +401,15 @@ static int verb_capture(void *user)
         free(missing);
         return STATUS_FAILED;
     }
-    /* Written last: a folder without it is no capture. */
     char *path = cli_text("%s/%s", t->set.output_dir, CAPTURE_FILE);
-    if (unlink(path) != 0 && errno != ENOENT)
-        fail(t, NULL, CLI_WRITE_HINT, "cannot replace %s: %s", path, strerror(errno));
     json_document(j, &p, CAPTURE_FORMAT);
     capture_backends(t, j);
-    good = !t->failed && capture_files(t, j);
+    good = capture_files(t, j);
     if (good) json_open(j, "pipelines", '[', 0);
     for (size_t i = 0; i < t->job_count && good; ++i) good = capture_job(&c, j, &t->jobs[i], i);
     if (good) {
         json_close(j);
+        /* Written last: a folder without it is no capture. */
         good = json_document_end(j) && write_file(t, NULL, path, p.data, p.used, 1);
     }
     if (good)

@@ -246,8 +246,10 @@ static void card_costs(page *p, const costs *all)
 
 static void card_links(const tool *t, page *p, int measured)
 {
-    page_text(p, "<nav>\n<a href=\"#sums\">At a glance</a>\n<a href=\"#findings\">Findings</a>\n"
-                 "<a href=\"#contexts\">Contexts</a>\n");
+    page_text(p, "<nav>\n");
+    if (t->model != NULL) page_text(p, "<a href=\"#sums\">At a glance</a>\n");
+    page_text(p, "<a href=\"#findings\">Findings</a>\n");
+    if (t->model != NULL) page_text(p, "<a href=\"#contexts\">Contexts</a>\n");
     for (size_t i = 0; i < t->job_count; ++i) {
         char *label = pipeline_label(t->jobs[i].info);
         page_add(p, "<a href=\"#p%lu\">", (unsigned long)i);
@@ -263,7 +265,8 @@ static void card_links(const tool *t, page *p, int measured)
 static void write_card(tool *t, const char *path, const findings *found, const costs *all)
 {
     page p = {NULL, 0, 0};
-    const qnnrt_backend_info *backend = qnnrt_backend_get_info(qnnrt_get_info(t->model)->backend);
+    const qnnrt_info *info = qnnrt_get_info(t->model);
+    const qnnrt_backend_info *backend = info != NULL ? qnnrt_backend_get_info(info->backend) : NULL;
     const char *name = base_name(model_name(t));
     if (name[0] == '\0') name = model_name(t);
     html_begin(&p, name);
@@ -271,13 +274,14 @@ static void write_card(tool *t, const char *path, const findings *found, const c
     html_item(&p, "h1", NULL, name);
     html_take(&p, "p", "soft", backend != NULL
               ? cli_text("model for QNN, on %s %s", backend->provider, backend->build_id)
+              : info == NULL ? cli_text("model for QNN, which could not be opened")
               : cli_text("model for QNN, looked at without a backend"));
     page_text(&p, "</header>\n<div class=\"layout\">\n");
     card_links(t, &p, all->count > 0);
     page_text(&p, "<main>\n");
-    card_sums(t, &p, found, all);
+    if (info != NULL) card_sums(t, &p, found, all);
     card_findings(&p, found);
-    card_contexts(t, &p);
+    if (info != NULL) card_contexts(t, &p);
     for (size_t i = 0; i < t->job_count; ++i) card_pipeline(&p, &t->jobs[i], i);
     if (all->count > 0) card_costs(&p, all);
     html_take(&p, "footer", NULL, cli_text("Made by qnnrt-run %s.", qnnrt_version()));
@@ -311,6 +315,24 @@ static int check_card(const tool *t)
     return STATUS_OK;
 }
 
+/* Write the page of a model that cannot be opened: what doctor finds in its folder, and the error
+   if it finds no fault. */
+static void write_broken_card(tool *t, const costs *none)
+{
+    findings found;
+    doctor d;
+    memset(&found, 0, sizeof(found));
+    memset(&d, 0, sizeof(d));
+    d.t = t;
+    d.at = model_name(t);
+    if (cli_is_folder(d.at)) work_model(&d, &found);
+    if (found.levels[FOUND_FAULT] == 0)
+        add_finding(&found, AREA_MODEL, FOUND_FAULT, base_name(d.at), t->error_hint, "%s",
+                    t->error != NULL ? t->error : "cannot be opened");
+    write_card(t, t->set.card.output, &found, none);
+    free_findings(&found);
+}
+
 static int verb_report(void *user)
 {
     tool *t = user;
@@ -327,7 +349,12 @@ static int verb_report(void *user)
     if (status != STATUS_OK) return status;
     t->sampling = 1;
     if (set->card.run) set->inferences = set->profiling.inferences + 1;
-    if (!open_model(t) || !select_jobs(t)) return STATUS_OK;
+    if (!check_sources(t, set->ctx_dir, set->files.items, set->files.count)) return STATUS_OK;
+    if (!open_model(t)) {
+        write_broken_card(t, &all);
+        return STATUS_OK;
+    }
+    if (!select_jobs(t)) return STATUS_OK;
     for (size_t i = 0; i < t->job_count; ++i)    /* what is not wired is a finding */
         if (t->jobs[i].info->failure == NULL) plan_job(t, &t->jobs[i]);
     doctor_model(t, &found);

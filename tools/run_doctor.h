@@ -221,7 +221,7 @@ static void check_backend(doctor *d, const char *path, uint32_t limit_s)
 /* Return what the models are to run on. */
 static target target_of(doctor *d)
 {
-    target g = {0};
+    target g = {.whole = 1};
     if (d->libs.count > 0) g.libs = &d->libs;
     if (d->loaded != NULL) {
         g.library = base_name(d->loaded);

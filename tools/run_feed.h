@@ -423,15 +423,20 @@ static int check_before_loading(tool *t)
     tool look = *t;
     if (t->set.input_count + t->list_count == 0 || t->set.keep_going || t->set.inspect) return 1;
     look.set.inspect = look.set.run.quiet = 1;
-    look.error = NULL;
+    look.error = look.error_hint = NULL;
     look.model = try_sources(&look, t->set.ctx_dir, t->set.files.items, t->set.files.count, &err);
     if (look.model != NULL && select_jobs(&look) && place_feed(&look))
         for (size_t i = 0; i < look.job_count; ++i)
             if (look.jobs[i].info->failure == NULL) feed_check_job(&look, &look.jobs[i]);
     const int good = !look.failed;
     t->failed = look.failed;
-    if (t->error == NULL) t->error = look.error;
-    else free(look.error);
+    if (t->error == NULL) {
+        t->error = look.error;
+        t->error_hint = look.error_hint;
+    } else {
+        free(look.error);
+        free(look.error_hint);
+    }
     free_jobs(&look);
     qnnrt_close(look.model);
     while (look.host_count > t->host_count) qnnrt_host_close(look.hosts[--look.host_count]);

@@ -20,6 +20,7 @@ typedef struct target {
     const cli_chip    *chip;
     const char        *folder;         /* of a model that no libQnnSystem.so reads: what has no
                                           JSON is checked by its marks                         */
+    int                whole;          /* 1: of a folder, where each JSON has its binary       */
 } target;
 
 /* Check the release that made a context against that of a library. Return 0 after a fault. */
@@ -270,7 +271,12 @@ static void check_context(const target *g, findings *f, const qnnrt_context_info
     char *facts = context_facts_text(c);
     add_finding(f, AREA_MODEL, FOUND_OK, c->file, NULL, "%s", facts);
     free(facts);
-    if (c->from_json)
+    if (c->file_bytes == 0 && g->whole) {
+        char *binary = manifest_file(c);
+        add_finding(f, AREA_MODEL, FOUND_FAULT, binary, "Copy the context binary to this place.",
+                    "missing: there is only %s, which describes it", c->file);
+        free(binary);
+    } else if (c->from_json)
         add_finding(f, AREA_MODEL, c->from_system ? FOUND_OK : FOUND_NOTE, c->json_file, NULL,
                     c->from_system ? "it agrees with %s" : "it was not compared with %s", c->file);
     marks_of_build(c->build_id, &made);
@@ -386,6 +392,7 @@ static void doctor_model(const tool *t, findings *f)
 {
     target g = {0};
     if (t->model == NULL) return;
+    g.whole = qnnrt_get_info(t->model)->folder[0] != '\0';
     const qnnrt_backend *backend = qnnrt_get_info(t->model)->backend;
     if (backend != NULL) {
         const qnnrt_backend_info *info = qnnrt_backend_get_info(backend);
