@@ -142,6 +142,7 @@ QNNRT_LLM_POOL_MEAN = 0
 QNNRT_LLM_POOL_LAST = 1
 QNNRT_CACHE_HASH = 32
 QNNRT_CACHE_KEY_BYTES = 65
+QNNRT_CACHE_PATH = 4096
 QNNRT_SESSION_RANK = 16
 QNNRT_SESSION_WORKSPACE = 1073741824
 QNNRT_MODEL_FOLDER = 1
@@ -1186,10 +1187,14 @@ FUNCTIONS = {
     'qnnrt_binding_input': (c_int, [c_void_p, POINTER(qnnrt_value)]),
     'qnnrt_binding_output': (c_int, [c_void_p, POINTER(qnnrt_value)]),
     'qnnrt_binding_run': (c_int, [c_void_p]),
+    'qnnrt_cache_aside': (c_int, [c_char_p, unsigned, c_char_p]),
+    'qnnrt_cache_aside_end': (None, [c_int, c_char_p]),
+    'qnnrt_cache_aside_folder': (c_int, [c_int, c_char_p, c_char_p]),
     'qnnrt_cache_clear': (c_int, [c_void_p, POINTER(c_size_t), POINTER(c_uint64), POINTER(qnnrt_error)]),
     'qnnrt_cache_close': (None, [c_void_p]),
     'qnnrt_cache_list': (c_int, [c_void_p, CFUNCTYPE(None, c_void_p, POINTER(qnnrt_cache_entry)), c_void_p, POINTER(qnnrt_error)]),
     'qnnrt_cache_open': (c_int, [c_char_p, POINTER(qnnrt_cache_desc), POINTER(c_void_p), POINTER(qnnrt_error)]),
+    'qnnrt_cache_sweep': (None, [c_char_p]),
     'qnnrt_close': (c_int, [c_void_p]),
     'qnnrt_data': (c_void_p, [c_void_p, c_char_p, POINTER(c_size_t)]),
     'qnnrt_data_slot': (c_void_p, [c_void_p, POINTER(qnnrt_slot_info), POINTER(c_size_t)]),
