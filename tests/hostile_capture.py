@@ -91,9 +91,9 @@ for name in ("../x.raw", "/etc/passwd", ".", "..", "", "a/b", "a\\b", ".hidden",
 edit("file_number", '"file" is not a string', lambda d, p, t: t.update(file=7))
 edit("file_is_manifest", "capture.json has", lambda d, p, t: t.update(file="capture.json"))
 edit("file_missing", "No such file", lambda d, p, t: t.update(file="missing.raw"))
-edit("hash_short", 'lacks "blake2b"', lambda d, p, t: t.update(blake2b="00"))
-edit("hash_long", 'lacks "blake2b"', lambda d, p, t: t.update(blake2b="0" * 65))
-edit("hash_other", "has changed since it was captured", lambda d, p, t: t.update(blake2b="0" * 64))
+edit("hash_short", 'lacks "sha256"', lambda d, p, t: t.update(sha256="00"))
+edit("hash_long", 'lacks "sha256"', lambda d, p, t: t.update(sha256="0" * 65))
+edit("hash_other", "has changed since it was captured", lambda d, p, t: t.update(sha256="0" * 64))
 edit("dtype_unknown", 'no known "dtype"', lambda d, p, t: t.update(dtype="float99"))
 edit("dtype_none", 'no known "dtype"', lambda d, p, t: t.pop("dtype"))
 edit("dtype_wider", "its dims and dtype take", lambda d, p, t: t.update(dtype="float64"))
@@ -140,7 +140,7 @@ document = copy.deepcopy(good)
 pipeline = document["pipelines"][0]
 ports = [port["tensor"] for step in pipeline["steps"] for port in step["inputs"] + step["outputs"]]
 often = max(range(len(pipeline["tensors"])), key=ports.count)
-pipeline["tensors"][often]["blake2b"] = "0" * 64
+pipeline["tensors"][often]["sha256"] = "0" * 64
 folder = new_folder()
 json.dump(document, open(f"{folder}/capture.json", "w"))
 status, _, err = run("replay", folder, MODEL)

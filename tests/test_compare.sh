@@ -179,10 +179,10 @@ import hashlib, json, os, sys
 folder, model = sys.argv[1:]
 d = json.load(open(folder + "/capture.json"))
 assert d["format"] == "qnnrt-run.capture" and d["version"] == 1
-digest = lambda path: hashlib.blake2b(open(path, "rb").read(), digest_size=32).hexdigest()
+digest = lambda path: hashlib.sha256(open(path, "rb").read()).hexdigest()
 assert [f["file"] for f in d["files"]] == [f"model_{i}_of_4.bin" for i in range(1, 5)]
 for f in d["files"]:
-    assert f["blake2b"] == digest(f"{model}/{f['file']}") and f["bytes"] == os.path.getsize(f"{model}/{f['file']}")
+    assert f["sha256"] == digest(f"{model}/{f['file']}") and f["bytes"] == os.path.getsize(f"{model}/{f['file']}")
 names = {"capture.json"}
 for p in d["pipelines"]:
     assert len(p["steps"]) == 4 and p["error"] is None
@@ -190,7 +190,7 @@ for p in d["pipelines"]:
         size = {"float32": 4, "int32": 4}[t["dtype"]]
         for n in t["dims"]: size *= n
         assert t["bytes"] == size == os.path.getsize(f"{folder}/{t['file']}"), t
-        assert t["blake2b"] == digest(f"{folder}/{t['file']}")
+        assert t["sha256"] == digest(f"{folder}/{t['file']}")
         names.add(t["file"])
     used = {q["tensor"] for s in p["steps"] for q in s["inputs"] + s["outputs"]}
     assert used == set(range(len(p["tensors"])))

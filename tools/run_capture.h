@@ -4,7 +4,7 @@
 
        { "format": "qnnrt-run.capture", "version": 1, "qnnrt": "0.4.0",
          "backends": [ { "role": "", "id": 6, "name": "HTP", "provider": "...", "build": "..." } ],
-         "files": [ { "file": "forward_0.bin", "bytes": 4096, "blake2b": "64 digits" } ],
+         "files": [ { "file": "forward_0.bin", "bytes": 4096, "sha256": "64 digits" } ],
          "pipelines": [ {
              "name": "decode", "error": null, "failed_step": null,
              "steps": [ { "kind": "graph", "context": 0, "graph": "decode", "text": "...",
@@ -12,14 +12,13 @@
                           "outputs": [ { "name": "y", "tensor": 1 } ] } ],
              "tensors": [ { "name": "x", "role": "input", "dtype": "ufixed8", "dims": [1, 4],
                             "quant": { "scale": 0.5, "offset": -128 },
-                            "file": "0_0_x.raw", "bytes": 4, "blake2b": "64 digits" } ] } ] }
+                            "file": "0_0_x.raw", "bytes": 4, "sha256": "64 digits" } ] } ] }
 
    kind is graph, host or convert. A tensor has the name of its slot, a step's own name for it may
    be another; "tensor" is an index into "tensors". quant is null for a type without an encoding,
    and has axis, scales and offsets for one per axis; bits are there if only some are used. file is
-   null for constants of host steps, and for what was not computed because a step failed. Hashes are
-   BLAKE2b with 32 bytes. Files are plain names in the folder: letters, digits and "._-", the first
-   one no dot.
+   null for constants of host steps, and for what was not computed because a step failed. Files
+   are plain names in the folder: letters, digits and "._-", the first one no dot.
 
    ROOMS    >>ports >>capture                                                                    */
 
@@ -110,45 +109,6 @@ typedef struct capture {
     size_t count, room;
 } capture;
 
-static void hash_text(qnnrt_cache_hash *hash, char text[2 * QNNRT_CACHE_HASH + 1])
-{
-    unsigned char bytes[QNNRT_CACHE_HASH];
-    qnnrt_cache_hash_end(hash, bytes);
-    for (size_t i = 0; i < sizeof(bytes); ++i) sprintf(text + 2 * i, "%02x", bytes[i]);
-}
-
-static void hash_bytes(const void *data, uint64_t bytes, char text[2 * QNNRT_CACHE_HASH + 1])
-{
-    qnnrt_cache_hash hash;
-    qnnrt_cache_hash_begin(&hash);
-    qnnrt_cache_hash_add(&hash, data, bytes);
-    hash_text(&hash, text);
-}
-
-/* Hash a file of the model. Return 0 after a message. */
-static int hash_file(tool *t, const char *path, uint64_t *bytes,
-                     char text[2 * QNNRT_CACHE_HASH + 1])
-{
-    enum { PIECE = 1 << 20 };
-    qnnrt_cache_hash hash;
-    size_t got = PIECE;
-    const int fd = cli_open(path);
-    char *piece = cli_alloc(PIECE, 1);
-    int good = fd >= 0;
-    *bytes = 0;
-    qnnrt_cache_hash_begin(&hash);
-    while (good && got == PIECE) {
-        good = cli_read(fd, piece, PIECE, &got) == 0;
-        qnnrt_cache_hash_add(&hash, piece, got);
-        *bytes += got;
-    }
-    if (good) hash_text(&hash, text);
-    else fail(t, NULL, NULL, "cannot read %s: %s", path, strerror(errno));
-    if (fd >= 0) close(fd);
-    free(piece);
-    return good;
-}
-
 static void capture_quant(json *j, const qnnrt_quant *quant)
 {
     const int axis = quant->encoding == QNNRT_ENCODING_PER_AXIS;
@@ -172,7 +132,7 @@ static void capture_quant(json *j, const qnnrt_quant *quant)
 static int capture_tensor(capture *c, json *j, job *from, qnnrt_slot slot, size_t pipeline,
                           const qnnrt_tensor_info *now, const void *data, size_t bytes)
 {
-    char hash[2 * QNNRT_CACHE_HASH + 1], *file = NULL;
+    char hash[HASH_TEXT], *file = NULL;
     int good = 1;
     if (data != NULL) {
         char *name = cli_text("%lu_%lu_%s", (unsigned long)pipeline,
@@ -184,7 +144,7 @@ static int capture_tensor(capture *c, json *j, job *from, qnnrt_slot slot, size_
         char *path = cli_text("%s/%s", c->t->set.output_dir, file);
         good = write_file(c->t, from, path, data, bytes, 1);
         free(path);
-        hash_bytes(data, bytes, hash);
+        sha256_bytes(data, bytes, hash);
     }
     json_open(j, NULL, '{', 1);
     json_string(j, "name", slot->address);
@@ -197,7 +157,7 @@ static int capture_tensor(capture *c, json *j, job *from, qnnrt_slot slot, size_
     json_string(j, "file", file);
     if (file != NULL) {
         json_count(j, "bytes", bytes);
-        json_string(j, "blake2b", hash);
+        json_string(j, "sha256", hash);
     }
     json_close(j);
     return good;
@@ -329,15 +289,16 @@ static int capture_files(tool *t, json *j)
             ? info->contexts[i].file : info->constants[i - info->context_count].file;
         const char *slash = strrchr(file, '/');
         char *path = context_path(info, file);
-        char hash[2 * QNNRT_CACHE_HASH + 1];
+        char hash[HASH_TEXT];
         uint64_t bytes = 0;
-        good = hash_file(t, path, &bytes, hash);
+        good = sha256_file(path, &bytes, hash);
+        if (!good) fail(t, NULL, NULL, "cannot read %s: %s", path, strerror(errno));
         free(path);
         if (!good) break;
         json_open(j, NULL, '{', 1);
         json_string(j, "file", slash != NULL ? slash + 1 : file);
         json_count(j, "bytes", bytes);
-        json_string(j, "blake2b", hash);
+        json_string(j, "sha256", hash);
         json_close(j);
     }
     json_close(j);

@@ -15,7 +15,7 @@ enum { CAPTURED_MOST = 1 << 20, CAPTURED_ITEMS = 1 << 16, CAPTURED_JSON = 1 << 2
 
 typedef struct captured_tensor {
     char             *name, *file;     /* file: NULL, it was not written                   */
-    char              hash[2 * QNNRT_CACHE_HASH + 1];
+    char              hash[HASH_TEXT];
     int               constant;
     qnnrt_tensor_info info;            /* .name is name                                    */
     uint32_t          dims[DIMS_MOST];
@@ -240,8 +240,8 @@ static int captured_check(captured *c, captured_tensor *to, const char *dtype, u
     if (to->file == NULL) return 1;
     if (!is_plain_name(to->file))
         return captured_wrong(c, "the file of tensor \"%s\" is not a plain name", to->name);
-    if (strlen(to->hash) != 2 * QNNRT_CACHE_HASH)
-        return captured_wrong(c, "tensor \"%s\" lacks \"blake2b\"", to->name);
+    if (strlen(to->hash) != HASH_TEXT - 1)
+        return captured_wrong(c, "tensor \"%s\" lacks \"sha256\"", to->name);
     return bytes == info->bytes ||
            captured_wrong(c, "tensor \"%s\" has %llu bytes, and its dims and dtype take %llu",
                           to->name, (unsigned long long)bytes, (unsigned long long)info->bytes);
@@ -258,7 +258,7 @@ static int captured_read_tensor(captured *c, captured_tensor *to)
         else if (captured_is(c, "dtype")) captured_string(c, "dtype", &dtype);
         else if (captured_is(c, "file")) captured_string(c, "file", &to->file);
         else if (captured_is(c, "bytes")) captured_number(c, "bytes", CAPTURED_BYTES, &bytes);
-        else if (captured_is(c, "blake2b")) captured_string(c, "blake2b", &hash);
+        else if (captured_is(c, "sha256")) captured_string(c, "sha256", &hash);
         else if (captured_is(c, "quant")) captured_quant(c, to);
         else if (captured_is(c, "dims")) {
             captured_open(c, "dims", QNNRT_JSON_ARRAY);
@@ -522,7 +522,7 @@ static int captured_open_folder(tool *t, const char *folder, captured *c)
    many steps may read one tensor. Return NULL if they are wrong, after a message. */
 static const char *captured_data(tool *t, const captured *c, captured_tensor *tensor)
 {
-    char hash[2 * QNNRT_CACHE_HASH + 1];
+    char hash[HASH_TEXT];
     size_t bytes = 0;
     if (tensor->was_read) return tensor->data;
     char *data = captured_file(c, tensor->file, CAPTURED_BYTES, 1, &bytes);
@@ -537,7 +537,7 @@ static const char *captured_data(tool *t, const captured *c, captured_tensor *te
              folder, tensor->file, (unsigned long long)bytes,
              (unsigned long long)tensor->info.bytes);
     } else {
-        hash_bytes(data, bytes, hash);
+        sha256_bytes(data, bytes, hash);
         if (strcmp(hash, tensor->hash) == 0) tensor->data = data;
         else fail(t, NULL, "Capture again.", "%s/%s has changed since it was captured", folder,
                   tensor->file);
