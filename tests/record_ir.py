@@ -501,6 +501,11 @@ run(aten.slice_scatter.default, x, f(1, 3, 4), 0, 1)
 run(aten.slice_scatter.default, x, f(2, 3, 4))
 run(aten.scatter_.src, f(3, 4), 1, torch.tensor([[3, 0], [1, 2]]), f(2, 3))
 run(aten.scatter.src, x, 1, torch.tensor([2, 0]).view(1, 2, 1).expand(2, 2, 4), f(2, 2, 4))
+for dim in (0, 1, 2, -1, -2):
+    run(aten._weight_norm.default, x, torch.norm_except_dim(y, 2, dim), dim)
+run(aten._weight_norm.default, f(4, 3, 2, 2), f(4, 1, 1, 1))
+run(aten._weight_norm.default, half, f(1, 3, dtype=torch.float16), 1)
+run(aten._weight_norm.default, torch.tensor([[3.0, 4.0], [0.0, 0.0]]), torch.tensor([[2.0], [1.0]]), 0)
 
 json.dump(graph, sys.stdout, indent=0, separators=(",", ":"))
 sys.stdout.write("\n")

@@ -32,6 +32,16 @@ if ! python3 "$tests/make_weights.py" "$tmp/cnn.safetensors" "$ir/torch_cnn.npz"
 fi
 cnn="$ir/torch_cnn.json --weights $tmp/cnn.safetensors"
 
+# ---- weights that are normalized: they are computed while compiling, and the layers remain ----
+npz=$ir/torch_weight_norm.npz
+python3 "$tests/make_weights.py" "$tmp/norm.safetensors" "$npz"
+arrays "$npz" in/0 "$tmp/x.raw" out/0 "$tmp/y.raw"
+compile weight_norm 0 '9 nodes, 6 after the passes' "$ir/torch_weight_norm.json" --weights "$tmp/norm.safetensors" --verify 1
+run --ctx_dir "$out" --backend_so "$ref" --input "x=$tmp/x.raw" --output_dir "$tmp/weight_norm"
+is weight_norm_runs 0
+equal weight_norm_is_that_of_torch "$tmp/weight_norm/torch_weight_norm/linear.raw" "$tmp/y.raw" 1e-5
+rm -rf "$out"
+
 # ---- what it writes ----
 # shellcheck disable=SC2086  # several words
 compile makes 0 "wrote     $out/torch_cnn.bin" $cnn

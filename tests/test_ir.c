@@ -953,6 +953,25 @@ TEST(ir_folds_weights_that_have_data)
     CHECK_EQ(qnnrt_ir_fold_weights(NULL, 0, 0, NULL, &err), QNNRT_E_ARG);
 }
 
+TEST(ir_folds_normalized_weights_of_any_size)
+{
+    static const float v[6] = { 3, 4, 0, 0, 5, 12 }, g[2] = { 10, 26 };
+    qnnrt_ir *ir = graph("{'graph_inputs': [" X "], 'graph_outputs': [" Y "], 'weights': [" F("v", "2, 3") ", " F("g", "2, 1") "], "
+        "'constants': {}, 'nodes': [" NODE_WITH("w", "aten._weight_norm.default", F("v", "2, 3") ", " F("g", "2, 1"), F("w", "2, 3"), "") ", "
+        NODE_WITH("y", "aten.add.Tensor", X ", " F("w", "2, 3"), Y, "") "]}");
+    size_t folded = 0, k;
+    CHECK(ir != NULL);
+    CHECK_EQ(check(ir), QNNRT_OK);
+    for (k = 0; k < ir->value_count; ++k) {
+        if (strcmp(ir->values[k]->name, "v") == 0) ir->values[k]->data = v;
+        if (strcmp(ir->values[k]->name, "g") == 0) ir->values[k]->data = g;
+    }
+    CHECK_EQ(qnnrt_ir_fold_weights(ir, 1, 1, &folded, &err), QNNRT_OK);   /* limits of further constants */
+    CHECK_EQ(folded, 1);
+    CHECK(((const float *)value_of(ir, "w")->data)[1] >= 8 && ((const float *)value_of(ir, "w")->data)[5] >= 24);
+    qnnrt_ir_free(ir);
+}
+
 TEST(ir_folds_the_recorded_graph_to_nothing)
 {
     qnnrt_ir *ir = recorded();
@@ -1131,6 +1150,7 @@ TEST_MAIN("ir")
     RUN(ir_folds_what_depends_on_constants_alone);
     RUN(ir_folding_has_a_budget);
     RUN(ir_folds_weights_that_have_data);
+    RUN(ir_folds_normalized_weights_of_any_size);
     RUN(ir_folds_the_recorded_graph_to_nothing);
     RUN(ir_evaluation_refuses_what_it_cannot_compute);
     RUN(ir_evaluates_what_pytorch_computes);

@@ -401,6 +401,8 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_fold(qnnrt_ir *ir, uint64_t limit, size_t *co
    total    new constants of this call, in bytes (default 0: 64 MiB). Nodes whose outputs would
             exceed it stay as they are, and nodes that would exceed a limit of qnnrt_ir_desc
 
+   For weights with a norm (_weight_norm), which take the place of others, only the limits of
+   qnnrt_ir_desc hold.
    Returns  as qnnrt_ir_fold() */
 QNNRT_IR_API qnnrt_result qnnrt_ir_fold_weights(qnnrt_ir *ir, uint64_t limit, uint64_t total,
                                                 size_t *count, qnnrt_error *err);
@@ -2432,6 +2434,24 @@ static int qnnrt_ir__shape_batch_norm(qnnrt_ir__shape *s)
     return 1;
 }
 
+/* _weight_norm: a weight, and the length that it gets at each place of dim; dim -1: as a whole. */
+static int qnnrt_ir__shape_weight_norm(qnnrt_ir__shape *s)
+{
+    const qnnrt_ir_value *v = s->node->inputs[0], *g = s->node->inputs[1];
+    const int whole = qnnrt_ir__attr_int(s->node, "dim", 0) == -1;
+    int good = g->dtype == v->dtype && (whole ? g->rank <= v->rank && g->count == 1
+                                              : g->rank == v->rank);
+    uint32_t axis = 0, d;
+    char a[256];
+    if (!qnnrt_ir__shape_float(s) ||
+        (!whole && !qnnrt_ir__shape_axis(s, "dim", s->rank, &axis))) return 0;
+    for (d = 0; d < v->rank && good && !whole; ++d)
+        good = g->dims[d] == (d == axis ? v->dims[d] : 1);
+    return good || qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "input 1 is %s, expected one length "
+                                        "for each place of dim, of the weight's dtype",
+                                        qnnrt_ir__shape_text(a, 200, g->rank, g->dims));
+}
+
 static int qnnrt_ir__shape_group_norm(qnnrt_ir__shape *s)
 {
     const int64_t groups = qnnrt_ir__attr_int(s->node, "num_groups", 0);
@@ -3073,6 +3093,7 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
       native_layer_norm) \
     X("rms_norm.default", 1, 2, "ints normalized_shape, float? eps", layer_norm, norm) \
     X("group_norm.default", 1, 3, "int num_groups, float eps=1e-5", group_norm, norm) \
+    X("_weight_norm.default", 2, 2, "int dim=0", weight_norm, weight_norm) \
     X("scaled_dot_product_attention.default", 3, 4, "float dropout_p=0, bool is_causal=false, " \
       "float? scale, bool enable_gqa=false", attention, attention) \
     /* new values */ \
@@ -7065,6 +7086,28 @@ static int qnnrt_ir__eval_native_layer_norm(qnnrt_ir__eval *e)
     return qnnrt_ir__eval_norm(e);
 }
 
+/* v * (g / length of v): the length is of all elements with the same place of dim. */
+static int qnnrt_ir__eval_weight_norm(qnnrt_ir__eval *e)
+{
+    const qnnrt_ir__wide *v = &e->in[0];
+    int64_t outer = 1, size = 1, inner = v->count, n, k;
+    if (qnnrt_ir__attr_int(e->node, "dim", 0) != -1)
+        qnnrt_ir__wide_split(v, qnnrt_ir__eval_axis(e, "dim", v->rank), &outer, &size, &inner);
+    for (n = 0; n < size; ++n) {
+        double squares = 0, scale;
+        for (k = 0; k < outer * inner; ++k) {
+            const double f = qnnrt_ir__wide_f(v, (k / inner * size + n) * inner + k % inner);
+            squares += f * f;
+        }
+        scale = qnnrt_ir__wide_f(&e->in[1], n) / sqrt(squares);
+        for (k = 0; k < outer * inner; ++k) {
+            const int64_t at = (k / inner * size + n) * inner + k % inner;
+            qnnrt_ir__wide_put(e->out, at, qnnrt_ir__wide_f(v, at) * scale);
+        }
+    }
+    return 1;
+}
+
 static int qnnrt_ir__eval_batch_norm(qnnrt_ir__eval *e)
 {
     const qnnrt_ir__wide *x = &e->in[0], *mean = qnnrt_ir__eval_in(e, 3), *var =
@@ -7261,6 +7304,13 @@ typedef struct qnnrt_ir__fold_limits {
     int      weights;                        /* 1: weights with data count as constants */
 } qnnrt_ir__fold_limits;
 
+/* Return true if a node makes a weight of a weight: the new one takes its place, so that limits for
+   further constants do not hold. */
+static int qnnrt_ir__fold_replaces(const qnnrt_ir_node *node)
+{
+    return qnnrt_ir__eval_of[node->info - qnnrt_ir__ops] == qnnrt_ir__eval_weight_norm;
+}
+
 /* Return true if all inputs of a node have data, and its outputs are small enough and belong to it
    alone. *bytes receives their size. */
 static int qnnrt_ir__fold_can(const qnnrt_ir_node *node, const qnnrt_ir__fold_limits *most,
@@ -7279,9 +7329,11 @@ static int qnnrt_ir__fold_can(const qnnrt_ir_node *node, const qnnrt_ir__fold_li
     for (k = 0; k < node->output_count; ++k) {
         const qnnrt_ir_value *y = node->outputs[k];
         const int row = qnnrt_ir__dtype_row(y->dtype);
-        if (row < 0 || y->count > most->limit / (uint64_t)qnnrt_ir__dtypes[row].bytes) return 0;
+        const int replaces = qnnrt_ir__fold_replaces(node);
+        if (row < 0 || (y->count > most->limit / (uint64_t)qnnrt_ir__dtypes[row].bytes &&
+                        !replaces)) return 0;
         *bytes += y->count * (uint64_t)qnnrt_ir__dtypes[row].bytes;
-        if (*bytes > most->left) return 0;
+        if (*bytes > most->left && !replaces) return 0;
     }
     return 1;
 }
@@ -7450,7 +7502,7 @@ static qnnrt_result qnnrt_ir__fold_all(qnnrt_ir *ir, qnnrt_ir__fold_limits most,
         if (result == QNNRT_OK) result = qnnrt_ir__fold_node(ir, ir->nodes[i], err);
         if (result == QNNRT_E_MEMORY) return result;
         if (result == QNNRT_OK) {
-            most.left -= bytes;
+            most.left -= qnnrt_ir__fold_replaces(ir->nodes[i]) ? 0 : bytes;
             ++folded;
         } else {
             qnnrt_ir__error_clear(err);                  /* what cannot be computed stays a node */

@@ -5,7 +5,8 @@
 
 Such a backend runs the operators Embedding and X2X ("op tasks") on the CPU, and whole modules ("module tasks") as QNN
 graphs; rotary positions and attention stay on the CPU between the two modules of a block. FOLDER (default tests/data/ir) gets
-torch_mobile.json and torch_mobile.npz: sd/<key> weights, in/<i> inputs (ids, keep, pos), out/0 the logits.
+torch_mobile.json and torch_mobile.npz: sd/<key> weights, in/<i> inputs (ids, keep, pos), out/0 the logits. In the same way it
+gets torch_weight_norm: layers whose weights are normalized, as those of models of speech are.
 Needs torch and pytorch-ir, as `make exports` installs them."""
 import json
 import os
@@ -17,6 +18,7 @@ from export_models import extract                        # noqa: E402
 import numpy as np                                       # noqa: E402
 import torch                                             # noqa: E402
 from torch import nn                                     # noqa: E402
+from torch.nn.utils.parametrizations import weight_norm  # noqa: E402
 
 WORDS, TOKENS, WIDTH, HEADS, SIZE, HIDDEN = 64, 8, 32, 2, 16, 48
 
@@ -58,6 +60,31 @@ class Block(nn.Module):
         return self.head(h)
 
 
+class WeightNorm(nn.Module):
+    """The positions of wav2vec2 (dim 2), a convolution of a vocoder (dim 0), a layer whose weight has one length."""
+    def __init__(self):
+        super().__init__()
+        self.positions = weight_norm(nn.Conv1d(8, 8, 5, padding=2, groups=2), dim=2)
+        self.voice = weight_norm(nn.Conv1d(8, 6, 3, padding=1))
+        self.out = weight_norm(nn.Linear(16, 5), dim=None)
+
+    def forward(self, x):
+        x = x + nn.functional.gelu(self.positions(x))
+        return self.out(nn.functional.leaky_relu(self.voice(x), 0.1))
+
+
+def save(folder, name, model, inputs):
+    graph, _ = extract(model, inputs, name)
+    with open("%s/torch_%s.json" % (folder, name), "w") as file:
+        json.dump(graph, file, default=str)
+        file.write("\n")
+    with torch.no_grad():
+        out = model(*inputs)
+    arrays = {"sd/" + key: value.numpy() for key, value in model.state_dict().items()}
+    arrays.update({"in/%d" % i: x.numpy() for i, x in enumerate(inputs)})
+    np.savez("%s/torch_%s.npz" % (folder, name), **arrays, **{"out/0": out.numpy()})
+
+
 def main():
     folder = sys.argv[1] if len(sys.argv) > 1 else "tests/data/ir"
     torch.manual_seed(16)
@@ -65,15 +92,12 @@ def main():
     inputs = (torch.randint(WORDS, (1, TOKENS)), torch.ones(1, 1, TOKENS, 1, dtype=torch.int32),
               torch.arange(3, 3 + TOKENS).reshape(1, TOKENS))
     inputs[1][0, 0, 2] = 0
-    graph, _ = extract(model, inputs, "mobile")
-    with open(folder + "/torch_mobile.json", "w") as file:
-        json.dump(graph, file, default=str)
-        file.write("\n")
+    save(folder, "mobile", model, inputs)
+    model = WeightNorm().eval()
     with torch.no_grad():
-        out = model(*inputs)
-    arrays = {"sd/" + key: value.numpy() for key, value in model.state_dict().items()}
-    arrays.update({"in/%d" % i: x.numpy() for i, x in enumerate(inputs)})
-    np.savez(folder + "/torch_mobile.npz", **arrays, **{"out/0": out.numpy()})
+        for parameter in model.parameters():
+            parameter.add_(0.1 * torch.randn_like(parameter))      # lengths that are not the weights' own
+    save(folder, "weight_norm", model, (torch.randn(1, 8, 16),))
     return 0
 
 
