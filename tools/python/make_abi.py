@@ -18,7 +18,7 @@ HEADERS = ("qnnrt.h", "qnnrt_llm.h", "qnnrt_session.h", "qnnrt_engines.h")
 LEFT_OUT = re.compile(r"^(qnnrt_engine_(load|model|open|library)|qnnrt_engine|qnnrt_cache_(hash|key|get|put)\w*)$")
 PLAIN = {"int": "c_int", "size_t": "c_size_t", "float": "c_float", "double": "c_double", "uint8_t": "c_uint8", "int8_t": "c_int8",
          "int16_t": "c_int16", "uint16_t": "c_uint16", "int32_t": "c_int32", "uint32_t": "c_uint32", "int64_t": "c_int64",
-         "uint64_t": "c_uint64", "char": "c_char", "unsigned char": "c_ubyte"}
+         "uint64_t": "c_uint64", "char": "c_char", "unsigned char": "c_ubyte", "unsigned": "c_uint"}
 
 
 def source():

@@ -1187,7 +1187,7 @@ FUNCTIONS = {
     'qnnrt_binding_input': (c_int, [c_void_p, POINTER(qnnrt_value)]),
     'qnnrt_binding_output': (c_int, [c_void_p, POINTER(qnnrt_value)]),
     'qnnrt_binding_run': (c_int, [c_void_p]),
-    'qnnrt_cache_aside': (c_int, [c_char_p, unsigned, c_char_p]),
+    'qnnrt_cache_aside': (c_int, [c_char_p, c_uint, c_char_p]),
     'qnnrt_cache_aside_end': (None, [c_int, c_char_p]),
     'qnnrt_cache_aside_folder': (c_int, [c_int, c_char_p, c_char_p]),
     'qnnrt_cache_clear': (c_int, [c_void_p, POINTER(c_size_t), POINTER(c_uint64), POINTER(qnnrt_error)]),
