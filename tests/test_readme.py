@@ -28,23 +28,25 @@ def check(name, source):
         print("readme: %s: does not compile:\n%s" % (name, run.stderr[:2000]))
 
 
-def prints(name, source, model, make, wanted):
-    """Compile a program of the README, make the folder that it opens in another place, run it, compare its output."""
+def prints(name, source, model, make, wanted, file="build/snippet.c", command="cc -std=c99 -I. -Itools build/snippet.c -o build/snippet -ldl && build/snippet"):
+    """Follow the README in a copy of a clone: make the folder that a program opens, save the program, type its command.
+    It prints the wanted output, and no file lies outside of build/."""
     global passed, failed
     with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "snippet.c")
-        made = os.path.join(folder, "model")
-        os.mkdir(made)
-        with open(path, "w") as out:
-            out.write(source.replace('"%s"' % model, '"%s"' % made))
-        program = os.path.join(folder, "a.out")
+        for entry in os.listdir(TOP):
+            if entry not in ("build", ".git"):
+                os.symlink(os.path.join(TOP, entry), os.path.join(folder, entry))
+        clone = set(os.listdir(folder))
+        os.makedirs(os.path.join(folder, model))
+        os.symlink(os.path.join(TOP, "build/libQnnRef.so"), os.path.join(folder, "build/libQnnRef.so"))
+        with open(os.path.join(folder, file), "w") as out:
+            out.write(source)
         try:
-            subprocess.run([made if word == "MODEL" else word for word in make], cwd=TOP, check=True, capture_output=True, text=True)
-            subprocess.run(CC.split() + ["-std=c99", "-I.", "-Itools", path, "-o", program, "-ldl"],
-                           cwd=TOP, check=True, capture_output=True, text=True)
-            found = subprocess.run([program], cwd=TOP, capture_output=True, text=True, check=True).stdout
+            subprocess.run([os.path.join(folder, model) if word == "MODEL" else word for word in make], cwd=TOP, check=True, capture_output=True, text=True)
+            found = subprocess.run(re.sub("^cc ", lambda _: CC + " ", command), shell=True, cwd=folder, capture_output=True, text=True, check=True).stdout
         except (OSError, subprocess.CalledProcessError) as error:
             found = "%s\n%s" % (error, getattr(error, "stderr", ""))
+        found += "".join("leaves %s\n" % left for left in sorted(set(os.listdir(folder)) - clone - {"build"}))
     if found.strip() == wanted.strip():
         passed += 1
     else:
@@ -72,16 +74,32 @@ else:
     print("readme: the two headers have %d lines, README.md says %s" % (lines, stated and stated.group(1)))
 
 # The line that each program prints is below it.
-outputs = re.findall(r"\./a\.out` prints\n\n    ([^\n]+)\n", readme)
+typed = re.findall(r"Save it as `([^`]+)`. After `make \w+`, `(cc [^`]+)`\sprints\n\n    ([^\n]+)\n", readme)
+outputs = [output for _, _, output in typed]
 if len(snippets) != 2 or len(outputs) != 2:
     failed += 1
     print("readme: README.md has %d programs and %d outputs of them, not 2 and 2" % (len(snippets), len(outputs)))
 else:
     prints("the first program", snippets[0], "build/run/ref/model",
-           ["build/examples/05_make_model", "tests/data/llm/model", "MODEL"], outputs[0])
+           ["build/examples/05_make_model", "tests/data/llm/model", "MODEL"], outputs[0], *typed[0][:2])
     prints("the second program", snippets[1], "build/llm-run/ref/model",
            ["build/examples/llm/export", "tests/data/llm/model", "MODEL", "--type", "w8a16", "--shards", "4",
-            "--backend_so", "build/libQnnRef.so"], outputs[1])
+            "--backend_so", "build/libQnnRef.so"], outputs[1], *typed[1][:2])
+
+# Whoever follows the README has a clean clone after it: what its commands and programs write lies below build/, or is
+# a picture that is committed. A word in capitals stands for a name of the reader's.
+blocks = re.findall(r"^    ((?:.*\\\n)*.*)", readme, re.M) + re.findall(r"^```python\n(.*?)```", readme, re.M | re.S) + re.findall(r"`([^`\n]+)`", readme)
+OUTPUTS = (r"--(?:output_dir|output|report|svg|dot|save|profile_out|json_file|bind_plan_out|transcript|store|stats|dump_logits|csv)\s+([^\s`]+)", r"\s-[oB]\s+(\S+)",
+           r"mkdir -p (\S+)", r"03_compose build/\S+ (\S+)", r"\\\n.*\s>\s+(\S+)", r"""open\("([^"]+)", "w""", r"""save_model\(\w+, "([^"]+)""", r"""tofile\("([^"]+)""")
+outside = [path for block in blocks for form in OUTPUTS for path in re.findall(form, block)] + re.findall(r"[Ss]ave it as `([^`]+)`", readme)
+wrote = len(outside)
+outside = [path for path in outside if not re.match(r"build/|tests/data/pictures/\w+\.svg$|-$|[A-Z]\w*$", path)]
+outside += [block for block in blocks if re.match(r"cc .*\.c\b", block) and " -o " not in block or "tools/phone.sh build/" in block and "--transcript" not in block]
+if outside or wrote < 40:
+    failed += 1
+    print("readme: %d outputs; not below build/: %s" % (wrote, ", ".join(outside)))
+else:
+    passed += 1
 
 # Sessions in Python (tests/test_python.sh runs it) and the export from PyTorch have ten lines each; the commands after
 # the export have only options that the tool has.
@@ -225,7 +243,7 @@ static int32_t seen(int32_t token)
 static void use(int32_t token) { (void)token; }
 #define qnnrt_llm_argmax(cache, row) seen(qnnrt_llm_argmax(cache, row))
 #define qnnrt_llm_is_eos(llm, token) 0
-#define qnnrt_open(path, desc, model, err) qnnrt_open("MODEL", &opening, model, err)
+#define qnnrt_open(path, desc, model, err) qnnrt_open("build/loops", &opening, model, err)
 static qnnrt_desc opening;
 static int first_screen(void)
 {
@@ -258,7 +276,7 @@ int main(void)
     size_t k, n, before, same = 0;
     opening.backend_desc.path = "build/libQnnRef.so";
     first_screen();
-    if (qnnrt_open("MODEL", &opening, &model, &err) != QNNRT_OK || qnnrt_llm_open(model, NULL, &llm, &err) != QNNRT_OK ||
+    if (qnnrt_open("build/loops", &opening, &model, &err) != QNNRT_OK || qnnrt_llm_open(model, NULL, &llm, &err) != QNNRT_OK ||
         qnnrt_llm_session_create(&llm, 1, NULL, &session, &err) != QNNRT_OK) { puts(err.text); return 1; }
     cache = qnnrt_llm_cache_get(session, 0, 0);
     begin();
@@ -290,7 +308,7 @@ int main(void)
     qnnrt_llm_session_destroy(session); qnnrt_llm_close(llm); qnnrt_close(model);
     return 0;
 }
-""" % (screen, loops.get("Several sequences", ""), loops.get("Drafts", "")), "MODEL",
+""" % (screen, loops.get("Several sequences", ""), loops.get("Drafts", "")), "build/loops",
        ["build/examples/llm/export", "tests/data/llm/model", "MODEL", "--type", "w8a16", "--shards", "1", "--backend_so", "build/libQnnRef.so"],
        """the context is full: 127 of 127 cells are in use, the batch has 1 tokens
 several sequences: 126 of 127 cells

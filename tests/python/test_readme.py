@@ -17,7 +17,8 @@ class Readme(unittest.TestCase):
         expected = re.findall(r"print\(.*\)\s+# (.*)", blocks[0])
         self.assertEqual(len(expected), 3)
         with tempfile.TemporaryDirectory() as folder:
-            os.symlink(os.path.abspath(LAYER), os.path.join(folder, "model_dir"))
+            os.mkdir(os.path.join(folder, "build"))
+            os.symlink(os.path.abspath(LAYER), os.path.join(folder, "build", "model"))
             done = subprocess.run([sys.executable, "-c", blocks[0]], cwd=folder, capture_output=True, text=True, check=False)
         self.assertEqual((done.stdout.splitlines(), done.stderr), (expected, ""))
 
