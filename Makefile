@@ -953,7 +953,9 @@ install: $(TOOLS) $(B)/libqnnrt.so $(B)/libQnnRef.so
 	@$(call pc,libqnnrt,as a shared library,-L"$${libdir}" -lqnnrt)
 	@for file in $(INSTALL_CMAKE); do \
 	    sed 's/@VERSION@/$(VERSION)/; s/@SOVERSION@/$(SOVERSION)/' tools/lib/$$file > $(B)/$$file || exit 1; done
-	$(INSTALL) -d '$(INSTALL_TO)/include' '$(INSTALL_TO)/bin' '$(INSTALL_TO)/lib/pkgconfig' '$(INSTALL_TO)/lib/cmake/qnnrt'
+	$(INSTALL) -d '$(INSTALL_TO)/include' '$(INSTALL_TO)/bin' '$(INSTALL_TO)/lib/pkgconfig' '$(INSTALL_TO)/lib/cmake/qnnrt' \
+	    '$(INSTALL_TO)/share/doc/qnnrt'
+	$(INSTALL) -m 644 LICENSE '$(INSTALL_TO)/share/doc/qnnrt'
 	$(INSTALL) -m 644 $(INSTALL_HEADERS) '$(INSTALL_TO)/include'
 	$(INSTALL) -m 755 $(TOOLS) '$(INSTALL_TO)/bin'
 	$(INSTALL) -m 755 $(B)/libqnnrt.so '$(INSTALL_TO)/lib/$(word 1,$(LIB_NAMES))'
@@ -981,9 +983,9 @@ uninstall:
 	    $(patsubst %,'$(INSTALL_TO)/bin/%',$(notdir $(TOOLS))) $(LIB_NAMES:%='$(INSTALL_TO)/lib/%') \
 	    '$(INSTALL_TO)/lib/pkgconfig/qnnrt.pc' '$(INSTALL_TO)/lib/pkgconfig/libqnnrt.pc' \
 	    $(INSTALL_CMAKE:%='$(INSTALL_TO)/lib/cmake/qnnrt/%') '$(INSTALL_TO)/lib/libQnnRef.so' \
-	    $(patsubst %,'$(INSTALL_TO)/share/man/man1/%.1',$(notdir $(TOOLS))) $(COMPLETION_FILES:%='$(INSTALL_TO)/%') \
+	    '$(INSTALL_TO)/share/doc/qnnrt/LICENSE' $(patsubst %,'$(INSTALL_TO)/share/man/man1/%.1',$(notdir $(TOOLS))) $(COMPLETION_FILES:%='$(INSTALL_TO)/%') \
 	    $(INSTALL_EXAMPLES:%='$(INSTALL_TO)/share/qnnrt/%')
-	@rmdir '$(INSTALL_TO)/lib/cmake/qnnrt' 2>/dev/null || true
+	@rmdir '$(INSTALL_TO)/lib/cmake/qnnrt' '$(INSTALL_TO)/share/doc/qnnrt' 2>/dev/null || true
 	@find '$(INSTALL_TO)/share/qnnrt' -depth -type d -exec rmdir {} + 2>/dev/null || true
 
 .PHONY: clean

@@ -59,9 +59,10 @@ for file in include/qnnrt.h include/qnnrt_llm.h include/qnnrt.hpp lib/libqnnrt.s
     lib/pkgconfig/qnnrt.pc lib/pkgconfig/libqnnrt.pc lib/cmake/qnnrt/qnnrtConfig.cmake lib/libQnnRef.so \
     share/man/man1/qnnrt-run.1 share/man/man1/qnnrt-llm.1 share/bash-completion/completions/qnnrt-run \
     share/zsh/site-functions/_qnnrt-run share/fish/vendor_completions.d/qnnrt-run.fish \
-    share/qnnrt/examples/01_hello.c share/qnnrt/examples/llm/chat.py; do
+    share/qnnrt/examples/01_hello.c share/qnnrt/examples/llm/chat.py share/doc/qnnrt/LICENSE; do
     if [ -e "$prefix/$file" ]; then good; else bad install "$file is missing"; fi
 done
+run license cmp LICENSE "$prefix/share/doc/qnnrt/LICENSE"
 empty headers_are_installed "$(grep -ho '^#include "qnnrt[a-z_]*\.h"' "$prefix"/include/* | sort -u | cut -d'"' -f2 | while read -r header; do
     [ -f "$prefix/include/$header" ] || echo "$header"
 done)"
@@ -74,7 +75,7 @@ install_to destdir install /usr "$tmp/staged"
 (cd "$tmp/staged/usr" && find . -type f -o -type l | sort) | run destdir diff "$tmp/files" -
 empty destdir_is_not_in_files "$(grep -l "$tmp" "$tmp"/staged/usr/lib/cmake/qnnrt/* "$tmp"/staged/usr/lib/pkgconfig/*)"
 install_to uninstall uninstall /usr "$tmp/staged"
-empty uninstall_removes_all "$(find "$tmp/staged" -type f -o -type l)"
+empty uninstall_removes_all "$(find "$tmp/staged" -type f -o -type l -o -name qnnrt)"
 
 # ---- models, and what the headers alone make of them ----------------------------------------------------
 
@@ -123,6 +124,28 @@ for cxx in "${CXX:-c++}" clang++; do
     run "cpp_${cxx}_plain" "$cxx" -std=c++17 -fno-exceptions -fno-rtti $warn_cpp -I "$prefix/include" -o "$tmp/cpp" tests/cpp.cpp -L "$prefix/lib" -lqnnrt
     run "cpp_${cxx}_plain" "$tmp/cpp" "$tmp/model" "$build/libQnnRef.so"
 done
+
+# Without the library: the macros that its first screen names are all that it needs, in one file.
+sed -n '1,/^#ifndef QNNRT_HPP/s/.*\(QNNRT_[A-Z_]*IMPLEMENTATION\).*/#define \1/p' tools/qnnrt.hpp >"$tmp/impl.cpp"
+cat >>"$tmp/impl.cpp" <<'end'
+#include "qnnrt.hpp"
+#include <cstdio>
+#include <vector>
+int main(int, char **argv)
+{
+    qnnrt_desc desc = {};
+    desc.backend_desc.path = argv[2];
+    qnnrt_cpp::model model(argv[1], desc);
+    qnnrt_cpp::run run = model.prepare();
+    run.write("x", std::vector<float>{ 1, 2, 3, 4 });
+    run.exec();
+    for (float y : run.read<float, 2>("y"))
+        std::printf("%g ", static_cast<double>(y));
+}
+end
+run hpp_alone "${CXX:-c++}" -std=c++17 -O0 -I "$prefix/include" -o "$tmp/alone" "$tmp/impl.cpp" -ldl
+run hpp_alone_runs "$tmp/alone" "$tmp/model" "$build/libQnnRef.so"
+says hpp_alone_runs '30.5 0'
 
 # ---- CMake, with the prefix moved: the files hold no path ------------------------------------------------
 

@@ -1,7 +1,10 @@
 /* qnnrt.hpp - v0.4.0 - qnnrt.h, qnnrt_llm.h and sessions for C++17: owners, spans, exceptions
 
-       #include "qnnrt.hpp"                  // link libqnnrt.so, or define the IMPLEMENTATION of
-                                             // each header before it in one file
+       #include "qnnrt.hpp"                  // link libqnnrt.so; or in one file, define before it
+                                             // QNNRT_IMPLEMENTATION,
+                                             // QNNRT_LLM_IMPLEMENTATION,
+                                             // QNNRT_CACHE_IMPLEMENTATION and
+                                             // QNNRT_SESSION_IMPLEMENTATION
        try {
            qnnrt_desc desc = {};
            desc.backend_desc.path = "libs/libQnnHtp.so";
