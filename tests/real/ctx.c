@@ -901,6 +901,40 @@ static void flip(size_t from, size_t to, int times, uint32_t seed)
 TEST(flipped_head) { TRY(flip(0, 4096, 100, 1)); }
 TEST(flipped_any)  { TRY(flip(0, SIZE_MAX, 100, 2)); }
 
+/* With the SHA-256 of the file, as sha256sum prints it, no library gets a byte of a damaged one. */
+TEST(flipped_with_a_hash)
+{
+    static const char hash[] = "b2b1c401ed4685957b7e3eeb23ad6fe9d89a9eb3657b41e7333e37b1666fd547";
+    static case_files files;
+    unsigned char *whole = NULL;
+    char bin[1024], path[1024], text[512];
+    uint32_t seed = 2;
+    qnnrt_desc desc;
+    qnnrt_error err;
+    qnnrt *model;
+    damage d;
+    int i;
+    TRY(damage_begin(&d, &files, &whole));
+    real_join(bin, d.folder, "forward_0.bin");
+    snprintf(text, sizeof text, "{\"program\": {\"version\": 1, \"backends\": [\"npu\"], \"contexts\":"
+             " [{\"file\": \"forward_0.bin\", \"backend\": \"npu\", \"sha256\": \"%s\"}]}}", hash);
+    if (!test_write_file(real_join(path, d.folder, "qnnrt.json"), text, strlen(text))) return;
+    real_desc(&desc, path);
+    desc.inspect = desc.check_hashes = 1;
+    for (i = 0; i <= 100; ++i) {
+        const size_t at = next_random(&seed) % d.whole;
+        if (i < 100) whole[at] ^= 0xFF;
+        unlink(bin);
+        if (!test_write_file(bin, whole, d.whole)) return;
+        if (i < 100) whole[at] ^= 0xFF;
+        CHECK_EQ(qnnrt_open(d.folder, &desc, &model, &err), i < 100 ? QNNRT_E_MISMATCH : QNNRT_OK);
+        if (i < 100) CHECK_STR(err.text, hash);
+    }
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    free(whole);
+    files_free(&files);
+}
+
 /* ---- without a device --------------------------------------------------------------------------- */
 
 TEST(no_device)
@@ -932,6 +966,7 @@ TEST_MAIN_ARGS("real_ctx", 2, "RELEASE_FOLDER DATA_FOLDER")
     RUN(cut_short);          /* children first: see real.h */
     RUN(flipped_head);
     RUN(flipped_any);
+    RUN(flipped_with_a_hash);
     RUN(own_memory);
     RUN(bound_by_name);
     RUN(odd_addresses);
