@@ -40,6 +40,18 @@ compile weight_norm 0 '9 nodes, 6 after the passes' "$ir/torch_weight_norm.json"
 run --ctx_dir "$out" --backend_so "$ref" --input "x=$tmp/x.raw" --output_dir "$tmp/weight_norm"
 is weight_norm_runs 0
 equal weight_norm_is_that_of_torch "$tmp/weight_norm/torch_weight_norm/linear.raw" "$tmp/y.raw" 1e-5
+python3 -c 'import json, struct, sys
+data = open(sys.argv[1], "rb").read()
+size, = struct.unpack("<Q", data[:8])
+head = json.loads(data[8:8 + size])
+for weight in head.values(): weight["dtype"], weight["data_offsets"] = "F16", [n // 2 for n in weight["data_offsets"]]
+text = json.dumps(head).encode()
+values = struct.unpack("<%df" % ((len(data) - 8 - size) // 4), data[8 + size:])
+open(sys.argv[2], "wb").write(struct.pack("<Q", len(text)) + text + struct.pack("<%de" % len(values), *values))' \
+    "$tmp/norm.safetensors" "$tmp/half.safetensors"
+compile weight_norm_of_half 0 '9 nodes, 6 after the passes' "$ir/torch_weight_norm.json" --weights "$tmp/half.safetensors" --verify 1
+run --ctx_dir "$out" --backend_so "$ref" --input "x=$tmp/x.raw" --output_dir "$tmp/half"
+equal weight_norm_of_half_is_near "$tmp/half/torch_weight_norm/linear.raw" "$tmp/y.raw" 5e-3
 rm -rf "$out"
 
 # ---- what it writes ----

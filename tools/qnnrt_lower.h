@@ -601,10 +601,17 @@ struct qnnrt_lower__graph {
 };
 enum { QNNRT_LOWER__HASH = 4096 };
 
+/* A copy of a weight, in the type of the graph, that the passes read; its elements follow. */
+typedef struct qnnrt_lower__lent {
+    struct qnnrt_lower__lent *next;
+    qnnrt_ir_value           *value;
+} qnnrt_lower__lent;
+
 struct qnnrt_lower {
     qnnrt_lower_desc        desc;
     qnnrt_dtype             compute;
     qnnrt_lower__block     *blocks;
+    qnnrt_lower__lent      *lent;            /* while passes run: the last one, or NULL */
     int                     no_memory;
     qnnrt_lower__graph     *first, **last;
     size_t                  graph_count;
@@ -8843,10 +8850,39 @@ static void qnnrt_lower__lend(qnnrt_ir *ir)
     }
 }
 
+/* Weights that are normalized must be computed here, so that they are lent in any type: converted
+   to that of the graph. */
+static qnnrt_result qnnrt_lower__lend_copies(qnnrt_lower *lower, qnnrt_ir *ir, qnnrt_error *err)
+{
+    size_t i, k;
+    for (i = 0; i < ir->node_count; ++i)
+        for (k = 0; strcmp(ir->nodes[i]->op, "_weight_norm.default") == 0 && k < 2; ++k) {
+            qnnrt_ir_value *value = ir->nodes[i]->inputs[k];
+            const qnnrt_weight *weight = qnnrt_lower_weight_of(value);
+            const size_t bytes = (size_t)value->count * qnnrt_ir_dtype_bytes(value->dtype);
+            qnnrt_lower__lent *lent;
+            if (value->origin != QNNRT_IR_WEIGHT || value->data != NULL || weight == NULL) continue;
+            lent = (qnnrt_lower__lent *)qnnrt_lower__alloc(lower, sizeof(*lent) + bytes);
+            if (lent == NULL) return qnnrt_lower__fail_memory(err);
+            lent->next = lower->lent;
+            lent->value = value;
+            lower->lent = lent;
+            if (qnnrt_weights_convert(weight, value->dtype, lent + 1, bytes, NULL, NULL) ==
+                QNNRT_OK) value->data = lent + 1;
+        }
+    return QNNRT_OK;
+}
+
 /* Take them back: what is left is read from the file when the library asks for it. */
-static void qnnrt_lower__take_back(qnnrt_ir *ir)
+static void qnnrt_lower__take_back(qnnrt_lower *lower, qnnrt_ir *ir)
 {
     size_t i;
+    while (lower->lent != NULL) {
+        qnnrt_lower__lent *lent = lower->lent;
+        lower->lent = lent->next;
+        if (lent->value->origin == QNNRT_IR_WEIGHT) lent->value->data = NULL;
+        qnnrt_lower__dealloc(lower, lent);
+    }
     for (i = 0; i < ir->value_count; ++i) {
         qnnrt_ir_value *value = ir->values[i];
         const qnnrt_lower__record *record = (const qnnrt_lower__record *)value->note;
@@ -8927,6 +8963,7 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_passes(qnnrt_lower *lower, qnnrt_ir *ir
     read = (char *)qnnrt_lower__alloc(lower, most + 1);
     if (read == NULL) return qnnrt_lower__fail_memory(err);
     qnnrt_lower__lend(ir);
+    result = qnnrt_lower__lend_copies(lower, ir, err);
     for (i = 0; i < sizeof(qnnrt_lower__passes) / sizeof(qnnrt_lower__passes[0]); ++i) {
         const qnnrt_lower__pass *pass = &qnnrt_lower__passes[i];
         const size_t count = ir->value_count < most ? ir->value_count : most;
@@ -8938,7 +8975,7 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_passes(qnnrt_lower *lower, qnnrt_ir *ir
         if (result == QNNRT_OK && lower->desc.passed != NULL)
             lower->desc.passed(lower->desc.passed_user, pass->name, ir);
     }
-    qnnrt_lower__take_back(ir);
+    qnnrt_lower__take_back(lower, ir);
     qnnrt_lower__dealloc(lower, read);
     return result;
 }
