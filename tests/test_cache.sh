@@ -295,4 +295,49 @@ if [ -f "$release/libQnnHtp.so" ]; then
 else
     skip htp "$release is missing"
 fi
+# ---- two compilations into one folder ----
+# plain FOLDER NAME: the graph under this name, without the cache
+plain() {
+    "$tool" compile "$graph" --weights "$weights" --backend_so "$ref" --binary_file m --graph_name "$2" --output_dir "$1"
+}
+plain "$tmp/one" one >/dev/null
+plain "$tmp/two" two >/dev/null
+check pair "both graphs make the same files" sh -c '! cmp -s "$1/m.bin" "$2/m.bin" && ! cmp -s "$1/qnnrt.json" "$2/qnnrt.json"' - "$tmp/one" "$tmp/two"
+# Another program has the folder: nothing is written before it leaves it.
+mkdir "$tmp/taken"
+exec 9<"$tmp/taken"
+flock 9
+(exec 9<&- && plain "$tmp/taken" one) >"$tmp/out" 2>&1 &
+waits=$!
+while kill -0 $waits 2>/dev/null && ! grep -q '^wait ' "$tmp/out"; do sleep 0.1; done
+says waits out "wait      for another compilation, which writes into $tmp/taken"
+check waits "files are there: $(ls "$tmp/taken")" test -z "$(ls -A "$tmp/taken")"
+exec 9<&-
+wait $waits
+status=$?
+is waited 0
+check waited "other files" diff -r "$tmp/taken" "$tmp/one"
+# A signal ends one that waits.
+exec 9<"$tmp/taken"
+flock 9
+(exec 9<&- "$tool" compile "$graph" --weights "$weights" --backend_so "$ref" --output_dir "$tmp/taken") >"$tmp/out" 2>&1 &
+waits=$!
+while kill -0 $waits 2>/dev/null && ! grep -q '^wait ' "$tmp/out"; do sleep 0.1; done
+kill -TERM $waits
+wait $waits
+status=$?
+is ended 143
+check ended "other files" diff -r "$tmp/taken" "$tmp/one"
+exec 9<&-
+# Whichever is the last, all files are its own.
+for round in 1 2 3 4 5 6 7 8; do
+    rm -rf "$tmp/both"
+    plain "$tmp/both" one >/dev/null &
+    plain "$tmp/both" two >/dev/null
+    check "both_$round" "a compilation failed" test $? -eq 0
+    wait $!
+    check "both_$round" "a compilation failed" test $? -eq 0
+    check "both_$round" "files of both: $(diff -rq "$tmp/both" "$tmp/one"; diff -rq "$tmp/both" "$tmp/two")" \
+        sh -c 'diff -r "$1" "$2" || diff -r "$1" "$3"' - "$tmp/both" "$tmp/one" "$tmp/two"
+done
 finish

@@ -86,6 +86,7 @@
 #include <math.h>
 #include <pthread.h>
 #include <strings.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -347,6 +348,7 @@ typedef struct tool {
     char         **wrote;              /* [wrote_count] files that were written */
     size_t         wrote_count, wrote_room;
     cli_file       log;                /* for --profile_out, written by the library */
+    int            folder;             /* compile: --output_dir, open and locked; or 0 */
 } tool;
 
 /* =====================================================================================

@@ -264,6 +264,7 @@ static char **cache_take(compile_cache *c, tool *t)
         result = qnnrt_cache_get(c->cache, c->key, t->set.output_dir, &entry, &err);
     if (result == QNNRT_OK) paths = cache_paths(t, entry);
     else if (missing != NULL) cli_remove_folders(t->set.output_dir, missing);
+    if (result != QNNRT_OK) compile_unlock(t);   /* compiling may take long */
     cli_release();
     free(missing);
     if (result == QNNRT_OK) {

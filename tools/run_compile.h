@@ -54,19 +54,61 @@ static char *compile_path(const settings *set)
     return cli_text("%s%s%.*s", set->output_dir, slash, (int)length, name);
 }
 
-/* Make the folder for the files, or only try whether that is possible: then a folder that did not
-   exist is removed again, and no signal finds it. *missing receives what cli_missing_folder()
-   returns. Return 0 after printing an error. */
+/* Let other compilations write into the folder. */
+static void compile_unlock(tool *t)
+{
+    if (t->folder > 0) close(t->folder);
+    t->folder = 0;
+}
+
+/* Lock the folder, so that no two compilations mix their files there: the binary of one beside the
+   program of another. wait: 1 waits for the other one. Return 1 if the folder is locked and has its
+   name still: only who has locked it removes it. */
+static int compile_lock(tool *t, int wait)
+{
+    struct stat opened, there;
+    compile_unlock(t);
+    t->folder = open(t->set.output_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int locked = t->folder > 0 && flock(t->folder, LOCK_EX | LOCK_NB) == 0;
+    if (t->folder > 0 && !locked && errno == EWOULDBLOCK) {
+        if (!wait) return 0;
+        say(t, "wait      for another compilation, which writes into %s\n", t->set.output_dir);
+        cli_put_end(t->out);
+        while (!locked && cli_signal == 0) {
+            locked = flock(t->folder, LOCK_EX) == 0;
+            if (!locked && errno != EINTR) break;
+        }
+    }
+    if (t->folder > 0 && wait && !locked && cli_signal == 0)
+        say(t, "note      %s cannot be locked: %s; let no other compilation write there\n",
+            t->set.output_dir, strerror(errno));
+    return t->folder > 0 && cli_signal == 0 && fstat(t->folder, &opened) == 0 &&
+           stat(t->set.output_dir, &there) == 0 && opened.st_ino == there.st_ino &&
+           opened.st_dev == there.st_dev;
+}
+
+/* Make the folder for the files, and lock it until compile_unlock(); or only try whether it can be
+   made: then a folder that did not exist is removed again, and no signal finds it. *missing
+   receives what cli_missing_folder() returns. Return 0 after printing an error. */
 static int compile_folder(tool *t, int try_only, char **missing)
 {
-    const char *path = t->set.output_dir;
+    enum { TRIES = 1000 };                       /* another one may remove it before it is locked */
+    const char *path = t->set.output_dir, *what;
+    int good = 0, locked = 0, why = 0;
     *missing = cli_missing_folder(path);
     cli_hold();
-    int good = cli_make_folders(path);
-    const char *what = good ? "write into" : "make";
-    if (good && access(path, W_OK | X_OK) != 0) good = 0;
-    const int why = errno;
-    if (*missing != NULL && (try_only || !good)) cli_remove_folders(path, *missing);
+    for (int i = 0; i < TRIES && !locked; ++i) {
+        good = cli_make_folders(path);
+        what = good ? "write into" : "make";
+        good = good && access(path, W_OK | X_OK) == 0;
+        why = errno;
+        locked = good && compile_lock(t, !try_only);
+        if (cli_signal != 0 || (good ? try_only : why != ENOENT)) break;
+    }
+    if (cli_signal != 0) why = EINTR;
+    good = good && (locked || try_only);
+    if (*missing != NULL && (try_only ? locked : !good)) cli_remove_folders(path, *missing);
+    if (try_only) compile_unlock(t);
     cli_release();
     if (!good)
         fail(t, NULL, CLI_WRITE_HINT, "cannot %s the folder %s: %s", what, path, strerror(why));
@@ -462,6 +504,7 @@ static int verb_compile(void *user)
         compile_free(paths);
     }
     if (t->set.json && status == STATUS_OK) compile_document(t, cached);
+    compile_unlock(t);
     qnnrt_cache_close(cache.cache);
     mixed_free(&m);
     aten_free(&graphs);
