@@ -7343,8 +7343,8 @@ static int qnnrt_ir__fold_can(const qnnrt_ir_node *node, const qnnrt_ir__fold_li
 static double qnnrt_ir__fold_product(double batch, double rows, double columns, double depth)
 {
     return batch * depth * ((rows + 3) * (columns + 3) +
-                            16 * rows * (columns / QNNRT_IR__COLUMNS + 1) +
-                            16 * columns * (rows / QNNRT_IR__ROWS + 1));
+                            16 * rows * (columns / (double)QNNRT_IR__COLUMNS + 1) +
+                            16 * columns * (rows / (double)QNNRT_IR__ROWS + 1));
 }
 
 /* Return how often b is in a; 0 for empty tensors. */
