@@ -2099,8 +2099,9 @@ static int qnnrt_ir__shape_pad(qnnrt_ir__shape *s)
     for (i = 0; i < pad->count; ++i) list[i] = qnnrt_ir__near(pad->ints[i]);
     for (i = 0; i < pad->count; i += 2) {
         int64_t *const dim = &s->dims[s->rank - 1 - i / 2];
-        *dim = *dim + list[i] + list[i + 1];
-        if (*dim < 0) return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "pad removes more than there is");
+        if ((list[i] < 0 ? list[i] : 0) + (list[i + 1] < 0 ? list[i + 1] : 0) + *dim < 0)
+            return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "pad removes more than there is");
+        *dim += list[i] + list[i + 1];
     }
     return 1;
 }
@@ -2227,6 +2228,16 @@ static int qnnrt_ir__shape_addmm(qnnrt_ir__shape *s)
     return 1;
 }
 
+/* Get a number for each of `n` dimensions, in a range in which sums are exact. */
+static int qnnrt_ir__shape_each(const qnnrt_ir__shape *s, const char *name, uint32_t n,
+                                int64_t *out)
+{
+    uint32_t i;
+    if (!qnnrt_ir__attr_each(s->node, name, n, out)) return 0;
+    for (i = 0; i < n; ++i) out[i] = qnnrt_ir__near(out[i]);
+    return 1;
+}
+
 /* Get the arguments of one window: kernel, stride, padding and dilation of `n` dimensions. */
 typedef struct qnnrt_ir__window {
     int64_t kernel[3], stride[3], pad[3], dilation[3];
@@ -2235,12 +2246,12 @@ typedef struct qnnrt_ir__window {
 static int qnnrt_ir__shape_window(qnnrt_ir__shape *s, uint32_t n, qnnrt_ir__window *w)
 {
     uint32_t i;
-    if (!qnnrt_ir__attr_each(s->node, "stride", n, w->stride))
+    if (!qnnrt_ir__shape_each(s, "stride", n, w->stride))
         for (i = 0; i < n; ++i) w->stride[i] = w->kernel[i];
-    if (!qnnrt_ir__attr_each(s->node, "padding", n, w->pad))
+    if (!qnnrt_ir__shape_each(s, "padding", n, w->pad))
         return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "padding does not have %u numbers",
                                     (unsigned)n);
-    if (!qnnrt_ir__attr_each(s->node, "dilation", n, w->dilation))
+    if (!qnnrt_ir__shape_each(s, "dilation", n, w->dilation))
         for (i = 0; i < n; ++i) w->dilation[i] = 1;
     for (i = 0; i < n; ++i) {
         if (w->kernel[i] < 1 || w->stride[i] < 1 || w->dilation[i] < 1 || w->pad[i] < 0)
@@ -2304,8 +2315,8 @@ static int qnnrt_ir__shape_conv(qnnrt_ir__shape *s)
         if (strcmp(padding->text, "valid") != 0)
             return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "padding is \"%.100s\"", padding->text);
         for (i = 0; i < n; ++i) { win.stride[i] = win.dilation[i] = 1; win.pad[i] = 0; }
-        qnnrt_ir__attr_each(s->node, "stride", n, win.stride);
-        qnnrt_ir__attr_each(s->node, "dilation", n, win.dilation);
+        qnnrt_ir__shape_each(s, "stride", n, win.stride);
+        qnnrt_ir__shape_each(s, "dilation", n, win.dilation);
         for (i = 0; i < n; ++i)
             if (win.stride[i] < 1 || win.dilation[i] < 1 || win.kernel[i] < 1)
                 return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "a stride or dilation is too small");
@@ -2333,7 +2344,7 @@ static int qnnrt_ir__shape_deconv(qnnrt_ir__shape *s)
     if (!qnnrt_ir__shape_inner(s, x->dims[s->rank - n - 1], w->dims[0])) return 0;
     for (i = 0; i < n; ++i) win.kernel[i] = w->dims[2 + i];
     if (!qnnrt_ir__shape_window(s, n, &win)) return 0;
-    if (!qnnrt_ir__attr_each(s->node, "output_padding", n, more))
+    if (!qnnrt_ir__shape_each(s, "output_padding", n, more))
         return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "output_padding does not have %u numbers",
                                     (unsigned)n);
     s->dims[s->rank - n - 1] = qnnrt_ir__times(w->dims[1], groups);
@@ -2362,7 +2373,7 @@ static int qnnrt_ir__shape_pool(qnnrt_ir__shape *s)
     memset(&win, 0, sizeof(win));
     if (n > 3 || !qnnrt_ir__shape_rank(s, 0, n + 1, n + 2)) return 0;
     qnnrt_ir__shape_same(s);
-    if (!qnnrt_ir__attr_each(s->node, "kernel_size", n, win.kernel))
+    if (!qnnrt_ir__shape_each(s, "kernel_size", n, win.kernel))
         return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "kernel_size does not have %u numbers",
                                     (unsigned)n);
     return qnnrt_ir__shape_window(s, n, &win) &&
@@ -2376,7 +2387,7 @@ static int qnnrt_ir__shape_adaptive(qnnrt_ir__shape *s)
     uint32_t i;
     if (n > 3 || !qnnrt_ir__shape_rank(s, 0, n + 1, n + 2)) return 0;
     qnnrt_ir__shape_same(s);
-    if (!qnnrt_ir__attr_each(s->node, "output_size", n, size))
+    if (!qnnrt_ir__shape_each(s, "output_size", n, size))
         return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "output_size does not have %u numbers",
                                     (unsigned)n);
     for (i = 0; i < n; ++i) {
@@ -2395,7 +2406,7 @@ static int qnnrt_ir__shape_upsample(qnnrt_ir__shape *s)
     if (!qnnrt_ir__shape_rank(s, 0, 3, 5)) return 0;
     qnnrt_ir__shape_same(s);
     n = s->rank - 2;
-    if (qnnrt_ir__attr_each(s->node, "output_size", n, size)) {
+    if (qnnrt_ir__shape_each(s, "output_size", n, size)) {
         for (i = 0; i < n; ++i) s->dims[2 + i] = size[i];
     } else {
         if (factors == NULL || factors->count != n || factors->floats == NULL)
@@ -3231,6 +3242,11 @@ static int qnnrt_ir__ops_infer(const qnnrt_ir_node *node, size_t index, qnnrt_ir
     for (i = 0; i < op->least && i < node->input_count; ++i)
         if (node->inputs[i] == NULL && !(i > 0 && op->most == 255))
             return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "input %u is missing", (unsigned)i);
+    for (i = 0; i < node->input_count; ++i)      /* an edit may have changed them */
+        if (node->inputs[i] != NULL &&
+            !qnnrt_ir__count(node->inputs[i]->rank, node->inputs[i]->dims, &count))
+            return qnnrt_ir__shape_fail(s, QNNRT_E_LIMIT, "input %u has too many elements",
+                                        (unsigned)i);
     while (qnnrt_ir__attr_next(&at, &arg)) {
         char name[64];
         const qnnrt_ir_attr *attr;
