@@ -552,8 +552,21 @@ says crash_model out '  ok       forward_0.bin: made by '
 lacks crash_is_a_finding err 'probably within a library'
 run run "$data/ctx/qairt2.51/mlp_u8" --backend_so "$tmp/libQnnBad0.so"
 is crash_of_run 134
-says crash_of_run err 'qnnrt-run: crashed, probably within a library'
+says crash_of_run err 'qnnrt-run: crashed while a backend library was opened or closed, probably within a library'
 says crash_of_run err 'hint: Run qnnrt-run doctor'
+# One of this program, while it reads a file, of which nothing more comes.
+mkfifo "$tmp/graph.json"
+exec 8<>"$tmp/graph.json"
+(exec 8<&- "$tool" compile "$tmp/graph.json" --output_dir "$tmp/made" --backend_so "$build/libQnnRef.so") >"$tmp/out" 2>"$tmp/err" &
+reads=$!
+while kill -0 $reads 2>/dev/null && ! ls -l "/proc/$reads/fd" 2>/dev/null | grep -qF "$tmp/graph.json"; do sleep 0.1; done
+kill -SEGV $reads
+wait $reads 2>/dev/null
+status=$?
+exec 8<&-
+is crash_of_our_own 139
+says crash_of_our_own err 'qnnrt-run: crashed while files were read or written, in this program'
+says crash_of_our_own err 'hint: Report it with this command and its files'
 run doctor --backend_so "$tmp/libQnnBad1.so" --timeout 1
 is hang 1
 fault hang 'libQnnBad1.so: it did not answer within 1 s while loading and starting libQnnBad1.so' 'report it to its maker'

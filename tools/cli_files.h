@@ -72,12 +72,82 @@ static inline void cli_on_signal(int number)
     else cli_end(number);
 }
 
+/* What the program does now, for the words of a crash. */
+typedef struct cli_stage {
+    const char *doing;
+    int         library;               /* 1: in a library, 2: in one or in qnnrt, 0: in qnnrt  */
+} cli_stage;
+
+enum { CLI_STAGES = 8 };
+
+static const cli_stage *volatile cli_stages[CLI_STAGES];  /* the last one is the inner one     */
+static volatile sig_atomic_t     cli_stage_depth;
+
+static inline void cli_begin(const cli_stage *stage)
+{
+    if (cli_stage_depth < CLI_STAGES) cli_stages[cli_stage_depth] = stage;
+    cli_stage_depth = cli_stage_depth + 1;
+}
+
+/* Pass on what a call returned. */
+static inline qnnrt_result cli_after(qnnrt_result result)
+{
+    cli_stage_depth = cli_stage_depth - 1;
+    return result;
+}
+
+/* Return what the program does now. */
+static inline const cli_stage *cli_stage_now(void)
+{
+    static const cli_stage own = {"files were read or written", 0};
+    const int depth = (int)cli_stage_depth;
+    return depth == 0 ? &own : cli_stages[(depth < CLI_STAGES ? depth : CLI_STAGES) - 1];
+}
+
+/* The calls that a crash names, wherever they are. */
+static const cli_stage cli_stage_backend = {"a backend library was opened or closed", 1},
+                       cli_stage_build = {"the library compiled", 1},
+                       cli_stage_exec = {"the library executed a pipeline", 1},
+                       cli_stage_end = {"libraries ended", 1},
+                       cli_stage_model = {"a model was opened, saved or closed", 2},
+                       cli_stage_split = {"graphs were split and compiled", 2},
+                       cli_stage_llm = {"a language model ran", 2},
+                       cli_stage_read = {"a graph was read", 0},
+                       cli_stage_lower = {"graphs were translated to operators of QNN", 0};
+
+#define CLI_STAGE(stage, call) (cli_begin(&cli_stage_##stage), cli_after(call))
+#define qnnrt_backend_open(a, b, c) CLI_STAGE(backend, qnnrt_backend_open(a, b, c))
+#define qnnrt_backend_close(a) CLI_STAGE(backend, qnnrt_backend_close(a))
+#define qnnrt_builder_finish(a, b, c) CLI_STAGE(build, qnnrt_builder_finish(a, b, c))
+#define qnnrt_exec(a) CLI_STAGE(exec, qnnrt_exec(a))
+#define qnnrt_open(a, b, c, d) CLI_STAGE(model, qnnrt_open(a, b, c, d))
+#define qnnrt_save(a, b, c, d) CLI_STAGE(model, qnnrt_save(a, b, c, d))
+#define qnnrt_close(a) CLI_STAGE(model, qnnrt_close(a))
+#define qnnrt_program_build(a, b) CLI_STAGE(split, qnnrt_program_build(a, b))
+#define qnnrt_llm_open(a, b, c, d) CLI_STAGE(llm, qnnrt_llm_open(a, b, c, d))
+#define qnnrt_llm_decode(a, b) CLI_STAGE(llm, qnnrt_llm_decode(a, b))
+#define qnnrt_ir_read(a, b, c, d, e) CLI_STAGE(read, qnnrt_ir_read(a, b, c, d, e))
+#define qnnrt_lower_create(a, b, c) CLI_STAGE(lower, qnnrt_lower_create(a, b, c))
+
+static inline void cli_on_crash_say(const char *text)
+{
+    if (write(STDERR_FILENO, text, strlen(text)) < 0) errno = 0;
+}
+
 /* Handle a crash. The parent of a child says it, too, and knows more. */
 static inline void cli_on_crash(int number)
 {
-    static const char text[] = "\n" CLI_NAME ": crashed, probably within a library\n"
-        "hint: Run qnnrt-run doctor with this model and --run: it names what crashes.\n";
-    if (getpid() == cli_process && write(STDERR_FILENO, text, sizeof(text) - 1) < 0) errno = 0;
+    static const char *const where[] = {", in this program", ", probably within a library",
+                                        ", within a library or this program"};
+    const cli_stage *stage = cli_stage_now();
+    if (getpid() == cli_process) {
+        cli_on_crash_say("\n" CLI_NAME ": crashed while ");
+        cli_on_crash_say(stage->doing);
+        cli_on_crash_say(where[stage->library]);
+        cli_on_crash_say(stage->library > 0
+            ? "\nhint: Run qnnrt-run doctor with this model and --run: it names what crashes.\n"
+            : "\nhint: Report it with this command and its files: it is a fault of qnnrt.\n");
+    }
     cli_end(number);
 }
 

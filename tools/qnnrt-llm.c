@@ -658,6 +658,7 @@ int main(int argc, char **argv)
         run(&t);
         close_all(&t);
     }
+    cli_begin(&cli_stage_end);                  /* their destructors */
     if (!cli_close_stdout(t.out)) t.failed = 1;
     if (status != STATUS_OK) return status;
     return t.failed ? STATUS_FAILED : interrupted ? STATUS_INTERRUPTED : STATUS_OK;

@@ -922,6 +922,7 @@ int main(int argc, char **argv)
     free(t.wrote);
     free(t.error);
     free(t.error_hint);
+    cli_begin(&cli_stage_end);                  /* their destructors */
     if (!cli_close_stdout(t.out) && status != STATUS_USAGE) status = STATUS_FAILED;
     return status != STATUS_OK ? status : t.failed ? STATUS_FAILED : STATUS_OK;
 }

@@ -66,6 +66,7 @@ static void guard_on_fault(int number, siginfo_t *info, void *context)
     uintptr_t distance = 0;
     const guarded_tensor *tensor = guard_find(address, &distance);
     (void)context;
+    if (tensor == NULL && cli_stage_now()->library == 0) cli_on_crash(number);
     if (tensor == NULL) {
         guard_print(CLI_NAME ": the backend crashed while it ran pipeline ");
         guard_print(guard.pipeline);
