@@ -104,6 +104,14 @@ llm --ctx_dir "$tmp/apart" --backend_so "$ref" --prompt "$prompt" --max_gen 64
 wrote text_of_two_files
 
 if [ -f "$release/libQnnHtp.so" ]; then
+    # A folder of the reference backend on HTP: no sentence contradicts another.
+    mkdir "$tmp/foreign"
+    cp "$tmp/plain/forward_0.bin" "$tmp/foreign/model.bin"
+    llm --ctx_dir "$tmp/foreign" --backend_so "$release/libQnnHtp.so" --prompt "$prompt"
+    is foreign 1
+    says foreign err 'can be opened; the last one: model.bin is no context binary of this library'
+    says foreign err 'hint: Open it with libQnnRef.so, or compile the model for this library.'
+    lacks foreign err 'of another kind'
     folder htp "$release/libQnnHtp.so"
     llm --ctx_dir "$tmp/htp" --backend_so "$release/libQnnHtp.so" --prompt "$prompt" --max_gen 64
     wrote htp
