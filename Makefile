@@ -548,16 +548,23 @@ ROUNDS ?= 12
 tsan: $(B)/tsan/tsan $(B)/tsan/libQnnRef.so
 	$(B)/tsan/tsan $(ROUNDS)
 
-.PHONY: coverage mutants
-## coverage: print lines and branches of each header that the unit tests run (needs clang and llvm-cov)
+.PHONY: coverage mutants gates
+## coverage: print lines and branches of each header that the unit tests run (needs clang and llvm-cov; FLOORS=--write)
 coverage:
-	@MAKE='$(MAKE)' CC='$(CC)' sh tests/coverage.sh
+	@MAKE='$(MAKE)' CC='$(CC)' sh tests/coverage.sh $(FLOORS)
 
-## mutants: change the code at N places (200), and see whether the unit tests notice (SEED, ROOMS=table,run)
+## mutants: change the code at N places (200), and see whether the unit tests notice (SEED, ROOMS=table,run, BASE=commit)
 N    ?= 200
 SEED ?= 1
-mutants: $(addprefix $(B)/check/,libQnnRef.so fake/libQnnFake.so fake/libcdsprpc.so fake/old/libcdsprpc.so)
-	@$(PYTHON) tests/mutants.py -n $(N) -s $(SEED) -r '$(ROOMS)'
+MUTANTS_NEED := $(addprefix $(B)/,check/libQnnRef.so locale/.made fake/libOpPackage.so $(addprefix check/fake/,libQnnFake.so \
+    libcdsprpc.so old/libcdsprpc.so libFakeOrt.so openvino/libopenvino_c.so.9990))
+mutants: $(MUTANTS_NEED)
+	@$(PYTHON) tests/mutants.py -n $(N) -s $(SEED) -r '$(ROOMS)' -b '$(BASE)'
+
+## gates: coverage of each room above its floor, and 100 mutants of what changed; writes tests/gates/REPORT (BASE=commit, N)
+gates: N = 100
+gates: $(MUTANTS_NEED)
+	@MAKE='$(MAKE)' CC='$(CC)' BASE='$(BASE)' N='$(N)' SEED='$(SEED)' sh tests/gates/gates.sh
 
 .PHONY: silent symbols symbols-programs
 ## silent: compile each header alone in many ways, and fail on any warning

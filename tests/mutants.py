@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Check that the unit tests notice changes of the code: build and test mutants of rooms of the headers.
 
-    python3 tests/mutants.py [-n COUNT] [-s SEED] [-r ROOM,ROOM] [-o FILE]
+    python3 tests/mutants.py [-n COUNT] [-s SEED] [-r ROOM,ROOM] [-b COMMIT] [-o FILE]
 
 A mutant is one change of one line: an operator becomes another one, a number grows or shrinks by one, a condition is
-inverted, a statement is removed. It is compiled (gcc -O0), linked with the tests of its room, and run: it is killed when
-it does not compile, or when a test fails, crashes, or takes ten times its usual processor time (and 5 s
-more). Survivors are printed as a diff. Exit status 1 when fewer than 92 % of the mutants were killed.
+inverted, a statement is removed. -b changes only lines that differ from those of a commit. A mutant is compiled (gcc -O0),
+linked with the tests of its header that tests/index names, those of its room first, and run: it is killed when it does not
+compile, or when a test fails, crashes, or takes ten times its usual processor time (and 5 s more). Survivors are printed as
+a diff. Exit status 1 when fewer than 92 % of the mutants were killed.
 
 Works in build/mutants. Uses the sources as they are; `make check` should pass before."""
 import argparse
@@ -26,24 +27,21 @@ CC = os.environ.get("CC", "gcc")
 FLAGS = ["-std=c99", "-O0", "-w", "-D_POSIX_C_SOURCE=200809L"]
 BAR = 92
 
-QNN = ["wire", "run", "meta", "files", "json_cost", "profile", "backend", "compose", "nojson", "faults", "oom", "llm",
-       "share", "resident", "dynamic", "mixed", "manifest"]
-FIRST = {"table": ["files", "meta", "json_cost"], "compare": ["meta", "wire", "files"], "record": ["meta"], "parse": ["meta"],
-         "read_json": ["meta", "json_cost"], "wiring": ["wire"], "pipeline": ["wire"], "model": ["files", "wire", "meta"],
-         "place": ["run", "oom"], "area": ["run", "share", "oom"], "binding": ["run", "share"], "share": ["share"],
-         "register": ["share"], "resident": ["resident"], "flex": ["dynamic"], "update": ["dynamic"], "run": ["run", "profile", "mixed"],
-         "manifest": ["manifest"], "assemble": ["manifest", "oom"], "folder": ["manifest", "files"],
-         "exec": ["run", "profile", "mixed"], "host": ["mixed"], "program": ["mixed"], "convert": ["convert", "mixed"],
-         "value": ["convert", "quant"], "loop": ["convert", "quant"],
-         "step": ["llm", "llm_misuse"]}
-COMPOSE = ["compose", "dynamic", "faults", "oom", "ref_files"]
-LLM = ["llm", "llm_misuse", "llm_roles", "llm_cells"]
-# Headers and the rooms of each that are changed.
-TARGETS = (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION", {"table", "compare", "record", "parse", "read_json", "wiring", "pipeline", "place", "area",
-                                                       "manifest", "assemble", "folder", "binding", "run", "share", "register", "resident", "flex", "update",
-                                                       "program", "host", "exec", "value", "loop", "convert"}),
-           ("tools/qnnrt_compose.h", "#define QNNRT__COMPOSE_ONCE", {"build", "tensor", "node", "device", "compose", "builder", "encode"}),
-           ("tools/qnnrt_llm.h", "#ifdef QNNRT_LLM_IMPLEMENTATION", {"step"}))
+def objects():
+    """Return (object, header, macros) for each implementation, as the Makefile has them."""
+    text = open(os.path.join(TOP, "Makefile"), encoding="utf-8").read()
+    return [(name, path, macros.split()) for name, path, macros in re.findall(r"\(call header,(\S+?),(\S+?),(.*?)\)\)", text)]
+
+
+# Headers and where the implementation of each begins; those that have no object of their own are compiled into the first.
+TARGETS = [("qnnrt_json.h", "#ifdef QNNRT_JSON_IMPLEMENTATION"), ("tools/qnnrt_compose.h", "#define QNNRT__COMPOSE_ONCE"),
+           ("tools/qnnrt_profile_log.h", "#define QNNRT__PROFILE_LOG_ONCE")]
+TARGETS += [(path, "#ifdef " + macros[-1]) for _, path, macros in objects()]
+
+
+def object_of(path):
+    return ([name for name, header, _ in objects() if header == path] + [objects()[0][0]])[0]
+
 
 SWAPS = ((r" == ", " != "), (r" != ", " == "), (r" <= ", " < "), (r" < ", " <= "), (r" >= ", " > "), (r" > ", " >= "),
          (r" && ", " || "), (r" \|\| ", " && "), (r" \+ ", " - "), (r" - ", " + "), (r" \* ", " + "), (r" \+= ", " -= "),
@@ -86,19 +84,28 @@ def sites(line):
     return found
 
 
-def mutations():
+def changed(path, base):
+    """Return the numbers of the lines of a file that differ from those of a commit, from 0."""
+    diff = subprocess.run(["git", "diff", "-U0", base, "--", path], stdout=subprocess.PIPE, check=True).stdout.decode()
+    lines = set()
+    for first, count in re.findall(r"^@@ -\S+ \+(\d+)(?:,(\d+))? @@", diff, re.M):
+        lines.update(range(int(first) - 1, int(first) - 1 + int(count or 1)))
+    return lines
+
+
+def mutations(base):
     """List all lines that can be changed: (file, line number, room, changes)."""
     every = []
-    for path, begin, names in TARGETS:
+    for path, begin in TARGETS:
         text = open(os.path.join(TOP, path)).read()
         lines = text.split("\n")
         stripped = rooms.strip(text).split("\n")
-        room, comment = None, text[:text.index(begin)].count("\n")
-        for number in range(comment, len(lines)):
+        room, only = None, changed(path, base) if base else range(len(lines))
+        for number in range(text[:text.index(begin)].count("\n"), len(lines)):
             m = re.match(r"   [A-Z][A-Z ,0-9-]+ >>(\w+)$", lines[number])
             if m:
                 room = m.group(1)
-            if room in names and stripped[number].strip() and stripped[number].strip() == lines[number].split("/*")[0].strip():
+            if room and number in only and stripped[number].strip() and stripped[number].strip() == lines[number].split("/*")[0].strip():
                 previous = stripped[number - 1].rstrip()
                 changes = sites(lines[number])
                 if previous and previous[-1] not in ";{}:":         # the end of a longer statement stays
@@ -112,7 +119,7 @@ def run(command, seconds, test=""):
     """Run a command; a test gets the table of expected values that it has one of."""
     def limit():
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
-    more = {"TMPDIR": os.path.join(WORK, "tmp")}
+    more = {"TMPDIR": os.path.join(WORK, "tmp"), "LOCPATH": "build/locale"}
     if os.path.exists("tests/oracle_%s.py" % test):
         more["QNNRT_ORACLE"] = os.path.join(WORK, "oracle_%s.txt" % test)
     try:
@@ -126,20 +133,17 @@ def run(command, seconds, test=""):
 def includes(folder):
     return ["-I" + folder, "-I" + os.path.join(folder, "tools"), "-I.", "-Itests", "-Itools",
             '-DTEST_FAKE_LIB="build/check/fake/libQnnFake.so"', '-DTEST_FAKE_FOLDER="build/check/fake/"',
-            '-DTEST_REF_LIB="build/check/libQnnRef.so"']
+            '-DTEST_REF_LIB="build/check/libQnnRef.so"', '-DTEST_OP_PACKAGE="build/fake/libOpPackage.so"',
+            '-DTEST_FAKE_ORT="build/check/fake/libFakeOrt.so"', '-DTEST_ENGINES="build/engines"', '-DTEST_QNN="build/qnn"']
 
 
 def compile_headers(folder, which):
-    """Compile the implementations that a change of `which` alters; return False when one does not compile."""
-    jobs = [("impl.o", ["-DQNNRT_COMPOSE", "-DQNNRT_PROFILE_LOG", "-DQNNRT_IMPLEMENTATION"], "qnnrt.h"),
-            ("llm.o", ["-DQNNRT_COMPOSE", "-DQNNRT_LLM_IMPLEMENTATION"], os.path.join("tools", "qnnrt_llm.h")),
-            ("weights.o", ["-DQNNRT_WEIGHTS_IMPLEMENTATION"], os.path.join("tools", "qnnrt_weights.h"))]
-    for name, defines, header in jobs:
-        own = {"tools/qnnrt_llm.h": "llm.o", "tools/qnnrt_weights.h": "weights.o"}.get(which, "impl.o")
-        if which is not None and name != own:
+    """Compile the implementation that a change of the header which alters (None: all); return False when one does not compile."""
+    for name, header, macros in objects():
+        if which is not None and name != object_of(which):
             continue
-        status, _ = run([CC] + FLAGS + includes(folder) + defines + ["-x", "c", "-c", os.path.join(folder, header), "-o",
-                        os.path.join(folder, name)], 120)
+        status, _ = run([CC] + FLAGS + includes(folder) + ["-D" + macro for macro in macros] +
+                        ["-x", "c", "-c", os.path.join(folder, header), "-o", os.path.join(folder, name)], 120)
         if status != 0:
             return False
     return True
@@ -165,8 +169,7 @@ def build_test(folder, test, which):
     archive = os.path.join(folder, "lib.a")
     if os.path.exists(archive):
         os.remove(archive)
-    subprocess.run(["ar", "rc", archive, os.path.join(folder, "impl.o"), os.path.join(folder, "llm.o"),
-                    os.path.join(folder, "weights.o")], check=True)
+    subprocess.run(["ar", "rc", archive] + [os.path.join(folder, name) for name, _, _ in objects()], check=True)
     if test == "nojson":
         nojson = os.path.join(folder, "nojson.o")
         run([CC] + FLAGS + includes(folder) + ["-DQNNRT_NO_JSON", "-DQNNRT_IMPLEMENTATION", "-x", "c", "-c", os.path.join(folder, "qnnrt.h"), "-o", nojson], 120)
@@ -177,19 +180,35 @@ def build_test(folder, test, which):
 
 def fresh(folder):
     shutil.rmtree(folder, ignore_errors=True)
-    os.makedirs(os.path.join(folder, "tools"))
-    for name in os.listdir("."):
-        if name.endswith(".h"):
-            shutil.copy(name, folder)
-    for name in os.listdir("tools"):
-        if name.endswith(".h"):
-            shutil.copy(os.path.join("tools", name), os.path.join(folder, "tools"))
+    for inner in ("", "tools", os.path.join("tools", "engines")):
+        os.makedirs(os.path.join(folder, inner))
+        for name in os.listdir(inner or "."):
+            if name.endswith(".h"):
+                shutil.copy(os.path.join(inner, name), os.path.join(folder, inner))
 
 
-def tests_of(path, room):
-    base = {"qnnrt.h": QNN, "tools/qnnrt_compose.h": COMPOSE, "tools/qnnrt_llm.h": LLM}[path]
-    first = FIRST.get(room, [])
-    return first + [test for test in base if test not in first]
+def index():
+    """Return (test, seconds, {header: rooms}) for each unit test of tests/index."""
+    prefixes = {name[:-2]: path for name, path, _ in objects()[1:]}
+    rows = []
+    for line in open("tests/index", encoding="utf-8"):
+        words = line.split(None, 3)
+        if line[0] != "#" and len(words) == 4 and os.path.exists("tests/test_%s.c" % words[0]):
+            about = {}
+            for part in re.split(r"(?:^|[,; ])(?=\w+: )", words[3]):
+                m = re.match(r"(\w+): ", part)
+                path = prefixes.get(m.group(1)) if m else "qnnrt_json.h" if "qnnrt_json.h" in part else "qnnrt.h" if ">>" in part else None
+                if path:
+                    about.setdefault(path, set()).update(re.findall(r">>(\w+)", part))
+            rows.append((words[0], int(words[1]), about))
+    return rows
+
+
+def tests_of(rows, path, room):
+    """Return the tests of a header, those of the room first, and short ones before long ones."""
+    path = "qnnrt.h" if path.startswith("tools/") and object_of(path) == object_of("qnnrt.h") else path
+    own = [(room not in about[path], seconds, test) for test, seconds, about in rows if path in about]
+    return [test for _, _, test in sorted(own)]
 
 
 def main():
@@ -197,20 +216,24 @@ def main():
     options.add_argument("-n", type=int, default=200)
     options.add_argument("-s", type=int, default=1)
     options.add_argument("-r", default="")
+    options.add_argument("-b", default="")
     options.add_argument("-o", default="")
     options = options.parse_args()
     os.chdir(TOP)
-    every = mutations()
+    every = mutations(options.b)
     if options.r:
         every = [m for m in every if m[2] in options.r.split(",")]
-    # Rooms are weighted by their lines.
+    # Rooms are weighted by their lines. Each line has as many changes as it can have when there are few lines.
     draw = random.Random(options.s)
-    chosen = []
-    while len(chosen) < options.n and every:
-        path, number, room, changes = draw.choice(every)
-        kind, line = draw.choice(changes)
-        if (path, number, line) not in [c[:2] + (c[4],) for c in chosen]:
-            chosen.append((path, number, room, kind, line))
+    draw.shuffle(every)
+    chosen, left, number = [], sum(len(m[3]) for m in every), 0
+    while len(chosen) < min(options.n, left):
+        path, line, room, changes = every[number % len(every)]
+        kind, text = draw.choice(changes)
+        changes.remove((kind, text))
+        chosen.append((path, line, room, kind, text))
+        every = [m for m in every if m[3]] if not changes else every
+        number += bool(changes)
 
     base = os.path.join(WORK, "base")
     fresh(base)
@@ -219,7 +242,8 @@ def main():
     if not compile_headers(base, None):
         print("mutants: the headers do not compile")
         return 1
-    seconds, names = {}, sorted(set(QNN + COMPOSE + LLM).union(*FIRST.values()))
+    rows, seconds = index(), {}
+    names = sorted({test for path, _, room, _, _ in chosen for test in tests_of(rows, path, room)})
     for test in names:
         if not defines_own(test) and test != "nojson":
             run([CC] + FLAGS + includes(".") + ["-c", "tests/test_%s.c" % test, "-o", os.path.join(WORK, "objects", test + ".o")], 120)
@@ -245,12 +269,12 @@ def main():
         lines[number] = line
         with open(os.path.join(folder, path), "w") as out:
             out.write("\n".join(lines))
-        for name in ("impl.o", "llm.o", "weights.o"):
+        for name, _, _ in objects():
             shutil.copy(os.path.join(base, name), folder)
         killer = None
         if not compile_headers(folder, path):
             killer = "the compiler"
-        for test in tests_of(path, room) if killer is None else []:
+        for test in tests_of(rows, path, room) if killer is None else []:
             program = build_test(folder, test, path)
             if program is None or run([program], int(10 * seconds[test]) + 5, test)[0] != 0:
                 killer = "test_" + test

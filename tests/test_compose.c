@@ -2941,8 +2941,8 @@ static qnnrt_result life_of_a_container(qnnrt_error *error)
 }
 
 /* So many graphs that each list of the model needs its own block, which may fail alone. In builds with
-   AddressSanitizer every object has a block of its own. */
-#ifdef __SANITIZE_ADDRESS__
+   AddressSanitizer, or with QNNRT__ASAN, every object has a block of its own. */
+#if defined(__SANITIZE_ADDRESS__) || defined(QNNRT__ASAN)
 enum { MANY = 2 };
 #elif !defined(__has_feature)
 enum { MANY = 150 };
