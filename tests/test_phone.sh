@@ -233,7 +233,7 @@ before() { printf '%s\n' "$1" >"$phone/before"; }
 
 # fresh: a phone in order, and no other
 fresh() {
-    rm -rf "$phone/root" "$phone/fault" "$phone/before" "$phone/calls" "$phone/env"
+    rm -rf "$phone/root" "$phone/fault" "$phone/before" "$phone/calls" "$phone/env" "$phone/hangs" "$phone/over" "$phone/naps"
     mkdir -p "$phone/root/data/local/tmp" "$phone/root/sys/devices/soc0" "$phone/root/vendor/lib64"
     listed $secret "$main"
     echo 4096 >"$phone/page_size"
@@ -551,6 +551,79 @@ go
 is after_lost 0
 clean after_lost
 
+# A program that does not end, and says where it is: adbd tells the shell alone that the computer has gone.
+hangs='case "$*" in *"--output_dir out"*) echo $$ >"$PHONE/hangs"; echo "does not end"; trap "" HUP; exec sleep 300 ;; esac'
+runs() { test "$(readlink "/proc/$(cat "$phone/hangs")/cwd")" = "$(cd "$phone/root/data/local/tmp/qnnrt-phone" && pwd -P)"; }
+ended() { check "$1_ended" "process $(cat "$phone/hangs") still runs" sh -c '! readlink "/proc/$1/cwd"' - "$(cat "$phone/hangs")"; }
+fresh
+before "trap '' HUP; $hangs"
+fault 'lost:--output_dir out'
+go
+is left 6
+check left "the program ended by itself" runs
+rm "$phone/fault" "$phone/before"
+plug phone
+main=$address
+listed $secret "$main"
+go
+is left_before 0
+ended left_before
+
+# The script itself is stopped.
+fresh
+before "$hangs"
+$shell tools/phone.sh "$model" --libs "$tmp/libs" --libs "$tmp/skels" --tools "$tmp/tools" --checker "$build/qnnrt-run" \
+    --transcript "$tmp/transcript" >"$tmp/out" 2>"$tmp/err" </dev/null &
+script=$!
+until [ -s "$phone/hangs" ] || ! kill -0 $script 2>/dev/null; do sleep 0.1; done
+check stopped "the program did not start" runs
+kill -TERM $script
+wait $script
+status=$?
+is stopped 3
+ended stopped
+clean stopped
+says stopped transcript 'stopped by a signal'
+
+# The phone does not answer, or does not end a program in time. For the script, time is over when the phone has come to
+# that point: the program sleep of this computer waits for a sign, and ends once.
+mkdir "$tmp/clock"
+cat >"$tmp/clock/sleep" <<end
+#!/bin/sh
+echo "\$1" >>'$phone/naps'
+until eval "\$SIGN" && mkdir '$phone/over'; do '$(command -v sleep)' 0.1; done
+end
+chmod +x "$tmp/clock/sleep"
+# late SIGN NAME STATUS TEXT HINT [ARGUMENT ...]: time is over when the command SIGN succeeds
+late() {
+    SIGN=$1 watched=$phone path=$tmp/clock:$PATH
+    export SIGN watched
+    shift
+    rm -f "$phone/naps"
+    broken "$@"
+    clean "$1"
+    path=''
+}
+# shellcheck disable=SC2016  # sleep expands it
+{
+    fresh
+    fault deaf:ro.product.model
+    late 'grep -qs ro.product.model "$watched/calls"' deaf_shell 6 'adb did not end within 660 s: asking for facts' 'Unlock the phone'
+    fresh
+    fault deaf:libQnnSystem.so
+    late 'grep -qs "^push.*libQnnSystem.so" "$watched/calls"' deaf_push 6 'adb did not end within 660 s: pushing libQnnSystem.so' 'Unlock the phone'
+    fresh
+    fault deaf:pull
+    late 'grep -qs "^pull" "$watched/calls"' deaf_pull 6 'adb did not end within 65 s: pulling the outputs' 'Unlock the phone' --timeout 5
+    fresh
+    before "$hangs"
+    late '[ -s "$watched/hangs" ]' hang 7 'did not end within 5 s' 'Restart the phone' --timeout 5
+    ended hang
+    check hang "naps of $(sort -u "$phone/naps" | tr '\n' ' ')" grep -qx 5 "$phone/naps"
+}
+# The script does without the phone's timeout, whose statuses are not to be relied on.
+check no_timeout "it uses timeout" sh -c '! grep -q "timeout " "$1"' - "$phone/calls"
+
 # Programs.
 fresh
 # shellcheck disable=SC2016  # the fake program expands it
@@ -566,10 +639,6 @@ fresh
 before 'case $1 in run) kill -SEGV $$ ;; esac'
 broken crash 7 'ended by signal 11' 'Send the transcript'
 ticks crash start ok
-fresh
-# shellcheck disable=SC2016
-before 'case $1 in run) exec sleep 30 ;; esac'
-broken hang 7 'did not end within 1 s' 'Restart the phone' --timeout 1
 fresh
 before 'export QNNREF_FAULTS=fail=contextCreateFromBinary:1:0x138d'
 broken refused 7 '0x138d' '.'

@@ -36,7 +36,7 @@ Options; a value is the next word:
   --num_inferences N     inferences for timing; 0 leaves timing, power and memory out (default: 20)
   --compose              also build a graph on the phone (pushes libQnnHtpPrepare.so, 90 MB)
   --proves KEY           the model is of a kind that proves KEY, too: weights
-  --timeout SECONDS      most time for one program on the phone (default: 600)
+  --timeout SECONDS      most time for one program on the phone (default: 600); adb itself gets a minute more
   --output_dir FOLDER    keep the outputs there
   --keep                 leave the files on the phone
   --checker FILE         qnnrt-run of this computer, which checks the libraries (default: build/qnnrt-run)
@@ -149,11 +149,16 @@ write_transcript() {
     say "cannot write the transcript: $transcript" >&2
 }
 
-# Remove what was pushed, write the transcript, and end.
+# End what runs on the phone, remove what was pushed, write the transcript, and end.
 finish() {
     trap - EXIT INT TERM HUP
-    if [ -n "$pushed" ] && [ -z "$keep" ]; then
-        if ! adb -s "$serial" shell "rm -rf $remote" </dev/null >"$tmp/raw" 2>&1; then
+    if [ -n "$job" ]; then kill "$job" 2>/dev/null; fi
+    if [ -n "$dog" ]; then end_dog; fi
+    if [ -n "$pushed" ] && [ -n "$keep" ]; then
+        limited 60 adb -s "$serial" shell "$stop"
+    elif [ -n "$pushed" ]; then
+        if ! limited 60 adb -s "$serial" shell "$stop
+rm -rf $remote"; then
             note "" "the folder $remote is still on the phone"
             say "$remote is still on the phone; the next run removes it"
         fi
@@ -180,26 +185,77 @@ wrong() {
 # q WORD: the word as the phone's shell reads it
 q() { printf "'%s'" "$(printf '%s\n' "$1" | sed "s/'/'\\\\''/g")"; }
 
+# limited SECONDS COMMAND ...: run the command with what it says in $tmp/raw, and end it after SECONDS; then there is a
+# file $tmp/expired.$turn. Not every computer has a program timeout.
+limited() {
+    seconds=$1 turn=$((turn + 1))
+    shift
+    "$@" </dev/null >"$tmp/raw" 2>&1 &
+    job=$!
+    {
+        # At first $! is the command. A signal before the trap is lost, but not the file.
+        trap 'if [ $! != $job ]; then kill $!; wait $!; fi; exit' TERM
+        if [ -e "$tmp/ended.$turn" ]; then exit; fi
+        sleep "$seconds" &
+        wait $!
+        : >"$tmp/expired.$turn"
+        kill $job
+    } </dev/null >/dev/null 2>&1 &
+    dog=$!
+    wait $job 2>/dev/null
+    ended=$?
+    end_dog
+    job=''
+    if [ -e "$tmp/expired.$turn" ]; then return 124; fi
+    return $ended
+}
+
+end_dog() {
+    : >"$tmp/ended.$turn"
+    kill $dog 2>/dev/null
+    dog=''
+}
+
+# End if adb was too slow. what: what was going on
+check_expired() {
+    if [ -e "$tmp/expired.$turn" ]; then
+        die $TRANSFER "adb did not end within $seconds s: $1" \
+            "Unlock the phone, or start it again, run adb kill-server, and run the same command again."
+    fi
+}
+
 # Ask whether the phone is still there; end if it is not. what: what was going on
 check_connection() {
-    state=$(adb -s "$serial" get-state </dev/null 2>&1)
+    check_expired "$1"
+    limited 60 adb -s "$serial" get-state
+    check_expired "$1"
+    state=$(cat "$tmp/raw")
     if [ "$state" != device ]; then
         die $TRANSFER "the connection to the phone was lost: $1" \
             "Plug the phone in again, and run the same command; it removes what is left on the phone."
     fi
 }
 
-# phone COMMAND WHAT: run it on the phone. status, and its output in $tmp/said. An old adb reports no status and
-# writes CR LF; a lost connection gives no status.
+# What the phone's shell runs to end a program of $remote, whose number is in the file pid: adbd tells the shell alone
+# that this computer went away. Another process that got the number later works elsewhere.
+# shellcheck disable=SC2016  # the phone's shell expands it
+stop='p=$(cat '$remote'/pid 2>/dev/null) n=0
+while [ -n "$p" ] && [ $n -lt 50 ] && [ "$(readlink "/proc/$p/cwd" 2>/dev/null)" = '$remote' ]; do
+    kill -9 "$p"; sleep 0.1; n=$((n + 1))
+done'
+
+# phone COMMAND WHAT [SECONDS]: run it on the phone. status, and its output in $tmp/said. With SECONDS, the status is 124
+# after this time. An old adb reports no status and writes CR LF; a lost connection gives no status.
 phone() {
-    adb -s "$serial" shell "$1
-echo qnnrt-status:\$?" </dev/null >"$tmp/raw" 2>&1
+    limited "${3:-$((limit + 60))}" adb -s "$serial" shell "$1
+echo qnnrt-status:\$?"
     status=$(SAID="$tmp/said" awk '
         BEGIN { printf "" > ENVIRON["SAID"] }
         { sub(/\r+$/, ""); marked = match($0, /qnnrt-status:[0-9][0-9]?[0-9]?$/) }
         marked { status = substr($0, RSTART + 13) + 0; $0 = substr($0, 1, RSTART - 1) }
         !marked || $0 != "" { print > ENVIRON["SAID"] }
         END { print status }' "$tmp/raw")
+    if [ -z "$status" ] && [ -n "${3-}" ] && [ -e "$tmp/expired.$turn" ]; then status=124; fi
     if [ -z "$status" ]; then
         section "adb shell"
         lines_of "$tmp/said" 20
@@ -211,7 +267,7 @@ echo qnnrt-status:\$?" </dev/null >"$tmp/raw" 2>&1
 # push FILE NAME BYTES: to $remote/NAME
 push() {
     printf '  %12s bytes  %s\n' "$3" "$2" >>"$tmp/body"
-    if adb -s "$serial" push "$1" "$remote/$2" </dev/null >"$tmp/raw" 2>&1; then return; fi
+    if limited $((limit + 60 + $3 / 1000000)) adb -s "$serial" push "$1" "$remote/$2"; then return; fi
     section "adb push"
     lines_of "$tmp/raw" 20
     case $(cat "$tmp/raw") in
@@ -236,7 +292,7 @@ absolute() { CDPATH='' cd -- "$1" 2>/dev/null && pwd; }
 
 model='' serial=${ANDROID_SERIAL-} tools='' backend=libQnnHtp.so arch='' expected='' prompt='' tokens='' max_gen=64
 inferences=20 compose='' proves='' limit=600 output_dir='' keep='' checker=$top/build/qnnrt-run
-transcript=qnnrt-phone.txt prompted='' pushed='' result='' cure='' private='' said_differs=''
+transcript=qnnrt-phone.txt prompted='' pushed='' turn=0 job='' dog='' result='' cure='' private='' said_differs=''
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/qnnrt-phone.XXXXXX") || exit $DESK
 trap 'rm -rf "$tmp"' EXIT
 mkdir "$tmp/stage"
@@ -366,7 +422,8 @@ fi
 # ---- the phone: which one, and what it is ----------------------------------------------------------------------
 
 say "looking for the phone"
-if ! adb devices </dev/null >"$tmp/raw" 2>&1; then
+if ! limited 60 adb devices; then
+    check_expired "adb devices"
     section "adb devices"
     lines_of "$tmp/raw" 20
     die $DESK "adb devices failed: $(tail -n 1 "$tmp/raw")" "Run adb kill-server, then run the same command again."
@@ -415,11 +472,10 @@ echo "page_kb=$(sed -n "s/^KernelPageSize: *\([0-9]*\) kB.*/\1/p" /proc/self/sma
 echo "memory_kb=$(sed -n "s/^MemTotal: *\([0-9]*\) kB.*/\1/p" /proc/meminfo 2>/dev/null)"
 echo "kernel=$(uname -r 2>/dev/null)"
 echo "free_kb=$(df -k /data/local/tmp 2>/dev/null | tail -n 1 | sed "s/  */ /g" | cut -d " " -f 4)"
-echo "cdsprpc=$(ls /vendor/lib64/libcdsprpc.so /system/vendor/lib64/libcdsprpc.so 2>/dev/null | head -n 1)"
-if command -v timeout >/dev/null 2>&1; then echo timeout=yes; fi' "asking for facts"
+echo "cdsprpc=$(ls /vendor/lib64/libcdsprpc.so /system/vendor/lib64/libcdsprpc.so 2>/dev/null | head -n 1)"' "asking for facts"
 section "phone"
 lines_of "$tmp/said"
-maker='' product='' android='' sdk='' abi='' soc='' soc_id='' page='' page_kb='' free_kb='' timeout=''
+maker='' product='' android='' sdk='' abi='' soc='' soc_id='' page='' page_kb='' free_kb=''
 while IFS= read -r line; do
     value=${line#*=}
     case $line in
@@ -433,7 +489,6 @@ while IFS= read -r line; do
     page_size=*) page=$value ;;
     page_kb=*) page_kb=$value ;;
     free_kb=*) free_kb=$value ;;
-    timeout=*) timeout=$value ;;
     esac
 done <"$tmp/said"
 # In bash, arithmetic executes commands that stand in the value of a variable.
@@ -554,7 +609,8 @@ esac
 
 say "pushing $((total / 1048576)) MB"
 section "pushed to $remote"
-phone "rm -rf $remote && mkdir -p $remote/model $remote/in" "making a folder"
+phone "$stop
+rm -rf $remote && mkdir -p $remote/model $remote/in" "making a folder"
 if [ "$status" -ne 0 ]; then
     section "mkdir"
     lines_of "$tmp/said" 20
@@ -569,19 +625,19 @@ phone "cd $remote && chmod 755 qnnrt-run${llm:+ qnnrt-llm}${compose:+ 03_compose
 
 # ---- run --------------------------------------------------------------------------------------------------------
 
-guard=''
-if [ -n "$timeout" ]; then guard="timeout $limit "; fi
 folders="LD_LIBRARY_PATH=$remote ADSP_LIBRARY_PATH=$(q "$remote;/vendor/dsp/cdsp;/vendor/lib/rfsa/adsp")"
 libraries="--backend_so $(q "./$backend")"
 if [ -z "$npu" ]; then libraries="$libraries --system_so $(q "./$backend")"; fi
 
-# program TITLE COMMAND: run a program in $remote; status, $tmp/said, took (seconds); all of it in the transcript
+# program TITLE COMMAND: run a program in $remote; status, $tmp/said, took (seconds); all of it in the transcript. The
+# limit is kept here: toybox's timeout returns other statuses than others up to 0.8.1, and 127 at random in 0.8.9.
 program() {
     say "$1"
     section "$1"
     note "  $ $2"
     begin=$(date +%s)
-    phone "cd $remote && $folders $guard$2" "$1"
+    phone "$stop
+cd $remote && $folders sh -c 'echo \$\$ >pid; exec \"\$@\"' sh $2" "$1" $limit
     took=$(($(date +%s) - begin))
     lines_of "$tmp/said"
     note "  status $status, $took s"
@@ -594,7 +650,7 @@ first_hint() { sed -n 's/^hint: //p' "$tmp/said" | head -n 1; }
 # Describe the failure of the last program: why and remedy.
 explain_failure() {
     remedy=
-    if [ "$status" -eq 124 ] || { [ -n "$guard" ] && [ "$status" -eq 143 ]; }; then
+    if [ "$status" -eq 124 ]; then
         why="it did not end within $limit s"
         remedy="Restart the phone, because the DSP may hang, or allow more time with --timeout."
     elif grep -q 'CANNOT LINK EXECUTABLE' "$tmp/said"; then
@@ -616,7 +672,7 @@ explain_failure() {
 
 # Add what the phone's log says about the DSP.
 add_logcat() {
-    phone "logcat -d -t 2000 2>/dev/null | grep -iE 'qnn|fastrpc|adsprpc|cdsprpc' | tail -n 60" "reading the log"
+    phone "logcat -d -t 2000 2>/dev/null | grep -iE 'qnn|fastrpc|adsprpc|cdsprpc' | tail -n 60" "reading the log" 60
     section "logcat"
     lines_of "$tmp/said" 60
 }
@@ -659,7 +715,7 @@ fi
 pull() {
     rm -rf "$2"
     say "pulling the outputs"
-    if ! adb -s "$serial" pull "$remote/$1" "$2" </dev/null >"$tmp/raw" 2>&1 || [ ! -d "$2" ]; then
+    if ! limited $((limit + 60)) adb -s "$serial" pull "$remote/$1" "$2" || [ ! -d "$2" ]; then
         section "adb pull"
         lines_of "$tmp/raw" 20
         check_connection "pulling the outputs"

@@ -330,6 +330,8 @@ class Stream(threading.Thread):
         fault = self.phone.call("pull", path)
         if fault == "lost":
             self.lose()
+        if fault == "deaf":
+            self.wait_for_ever()
         try:
             if fault == "broken":
                 raise PermissionError(13, "Permission denied")
