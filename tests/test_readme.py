@@ -1,8 +1,13 @@
 #!/usr/bin/env python3
-"""The C programs of README.md and of the headers' first screens compile; those of README.md print the documented output."""
+"""The C programs of README.md and of the headers' first screens compile; those of README.md print the documented output. Every loop of a header's manual runs."""
+import glob
+import itertools
+import json
 import os
+import random
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -220,13 +225,20 @@ static uint64_t now_ns(void *user) { (void)user; return 1; }
 int main(void) { %s return 0; }
 """ % manual_of("tools/qnnrt_llm.h", 7))
 
+def loops_of(path):
+    """Return the snippets of a manual that have a loop, by the section's title; that of the first screen is ""."""
+    with open(path, encoding="utf-8") as file:
+        head = file.read().partition("*/")[0]
+    screen, _, manual = head.partition("\n   MANUAL\n") if head.startswith("/*") else ("", "", "")
+    sections = [("", screen, 7)] + [(title, body, 11) for title, body in re.findall(r"^   (\S[^\n]*)\n((?:(?:       [^\n]*)?\n)+)", manual, re.M)]
+    return {title: block for title, body, indent in sections
+            for block in re.findall(r"(?:^ {%d}[^\n]*\n)+" % indent, body, re.M) if re.search(LOOP, block)}, len(re.findall(LOOP, screen + manual))
+
+
 # The loops of the manual run until the context is full: no row that they read may lack logits. What they read in one
 # step for two texts is what each text gives alone.
-LOOPS = [title for title, blocks in blocks_of("tools/qnnrt_llm.h") if any(re.search(r"\b(for|while) \(", b) for b in blocks)]
-check("the loops of the manual of qnnrt_llm.h have names", "#if %d\n#error %s\n#endif\nint main(void) { return 0; }\n" %
-      (LOOPS != ["Several sequences", "Drafts"], LOOPS))
-loops = dict((title, "".join(next(blocks[i:] for i in range(len(blocks)) if "while (" in blocks[i] or "for (" in blocks[i])[:1]))
-             for title, blocks in blocks_of("tools/qnnrt_llm.h") if title in LOOPS)
+LOOP = r"\b(?:for|while) \(|\bdo \{"
+loops, _ = loops_of(os.path.join(TOP, "tools/qnnrt_llm.h"))
 prints("the loops of qnnrt_llm.h", """#define QNNRT_IMPLEMENTATION
 #define QNNRT_LLM_IMPLEMENTATION
 #include "qnnrt_llm.h"
@@ -331,10 +343,148 @@ static size_t i, bytes, row_bytes;
 static uint64_t row, rows;
 static void *data;
 static qnnrt_weights_loss loss;
-static void use(const void *what) { (void)what; }
+#define use(...) (void)data
 %s
 int main(void) { %s return 0; }
 """ % manual_of("tools/qnnrt_weights.h", 3))
+
+# Every other loop of a manual runs to its end in a program of its own, with what the manual says around it. What it
+# prints is compared with what Python finds in the same data, line by line; a wanted line is a regular expression.
+folder = tempfile.mkdtemp()
+for name in ("model_dir", "libs", "shards"):
+    os.makedirs(os.path.join(folder, name))
+os.symlink(os.path.join(TOP, "build/libQnnRef.so"), os.path.join(folder, "libs/libQnnHtp.so"))
+subprocess.run([os.path.join(TOP, "build/examples/03_compose"), os.path.join(TOP, "build/libQnnRef.so"), os.path.join(folder, "model_dir/model.bin")], capture_output=True)
+chance = random.Random(30)
+
+
+def save(name, data):
+    with open(os.path.join(folder, name), "wb") as out:
+        out.write(data if isinstance(data, bytes) else data.encode())
+
+
+# Four shards that Qualcomm's tools made and described: the first graphs of each are the first pipeline.
+slots, made, types = {}, set(), {"INT_32": "int32", "UFIXED_POINT_16": "ufixed16", "UFIXED_POINT_8": "ufixed8"}
+for shard in range(4):
+    for data, name in (("w8a16_four/forward_%d.bin", "forward_%d.bin"), ("json/w8a16_four_%d.json", "forward_%d_json.json")):
+        os.symlink(os.path.join(TOP, "tests/data/llm", data % shard), os.path.join(folder, "shards", name % shard))
+    with open(os.path.join(folder, "shards/forward_%d_json.json" % shard)) as file:
+        graph = json.load(file)["info"]["graphs"][0]["info"]
+    for role, tensors in (("input", "graphInputs"), ("output", "graphOutputs")):
+        for tensor in [tensor["info"] for tensor in graph[tensors]]:
+            slots[tensor["name"]] = "edge" if tensor["name"] in made else role, types[tensor["dataType"].replace("QNN_DATATYPE_", "")]
+    made.update(tensor["info"]["name"] for tensor in graph["graphOutputs"])
+with open(os.path.join(TOP, "examples/03_compose.c")) as file:
+    layer = re.findall(r'add_node\(b, "(\w+)"', file.read())
+
+scales = [chance.uniform(-1e4, 1e4) for _ in range(3000)]
+members = '{"name": "a", "more": {"scales": [1, {}]}, "scales": %s' % json.dumps(scales)
+save("good.json", members + ', "rest": [[]]}')
+save("bad.json", members + '; "rest": [[]]}')
+
+nodes = [("n%d" % i, "frobnicate_%d" % i if i % 13 == 12 else "relu") for i in range(40)]
+edges = [{"name": name, "shape": [2, 3], "dtype": "float32"} for name in ["x"] + [name for name, _ in nodes]]
+save("graph.json", json.dumps({"model_name": "m", "graph_inputs": edges[:1], "graph_outputs": edges[-1:], "weights": [], "weight_name_mapping": {}, "nodes": [
+    {"name": name, "op_type": "aten.%s.default" % op, "inputs": [dict(edges[i], producer_node=edges[i]["name"], producer_output_idx=0)],
+     "outputs": [edges[i + 1]], "attrs": {}} for i, (name, op) in enumerate(nodes)]}))
+findings = [r'.*node "?%s"? \(%s\.default\).*' % node for node in nodes if node[1] != "relu"]
+
+homes = [chance.randrange(2) for _ in range(100)]
+
+table = [struct.unpack("<f", struct.pack("<f", chance.gauss(0, 100)))[0] for _ in range(3 * 2500)]
+weights = {"t%d" % i: ("U8", [i], bytes(i)) for i in range(1, 50)}
+weights["table"] = "F32", [2500, 3], struct.pack("<7500f", *table)
+head, at = {}, 0
+for name, (dtype, shape, data) in weights.items():
+    head[name] = {"dtype": dtype, "shape": shape, "data_offsets": [at, at + len(data)]}
+    at += len(data)
+save("w.safetensors", struct.pack("<Q", len(json.dumps(head))) + json.dumps(head).encode() + b"".join(data for _, _, data in weights.values()))
+texts = ["", "größe", "x" * 300] + ["%x" % 7 ** i for i in range(500)]
+coded = [struct.pack("<Q", len(text.encode())) + text.encode() for text in ["llama.block_count", "t"] + texts]
+save("w.gguf", (b"GGUF" + struct.pack("<IQQ", 3, 1, 1) + coded[0] + struct.pack("<IIQ", 9, 8, len(texts)) + b"".join(coded[2:]) +
+                coded[1] + struct.pack("<IQIQ", 1, 8, 0, 0)) + bytes(64))
+
+OPEN = """    qnnrt *model; qnnrt_error err; qnnrt_desc desc = { 0 }; size_t i;
+    desc.%s;
+    if (qnnrt_open("%s", &desc, &model, &err) != QNNRT_OK) { puts(err.text); return 1; }
+"""
+LOAD = """static char text[1 << 17]; static size_t bytes;
+static void load(const char *name) { FILE *file = fopen(name, "rb"); bytes = file ? fread(text, 1, sizeof text, file) : 0; if (file) fclose(file); }
+"""
+WEIGHT = 'qnnrt_weights *weights; qnnrt_error err; if (qnnrt_weights_open("w.%s", NULL, &weights, &err) != QNNRT_OK) { puts(err.text); return 1; }\n'
+RUN = {
+    ("qnnrt.h", "Looking inside"): ("int main(void) {\n" + OPEN % ("inspect = 1, desc.metadata = QNNRT_METADATA_JSON", "shards") + "%s qnnrt_close(model); return 0; }",
+        ["%s %s %s" % (role, name, dtype) for name, (role, dtype) in slots.items()]),
+    ("qnnrt.h", "Profiling"): ("int main(void) {\n" + OPEN % ('backend_desc.path = "libs/libQnnHtp.so"', "model_dir") +
+        "qnnrt_run *run; size_t count; const qnnrt_profile_event *events; if (qnnrt_prepare(model, NULL, &run, &err) != QNNRT_OK) return 1;\n%s qnnrt_run_destroy(run); qnnrt_close(model); return 0; }",
+        [r"\d\S* us " + re.escape(name) + ".*" for name in ["Accelerator"] + ["%s_%d:OpId_%d" % (op, i, i) for i, op in enumerate(layer)] + ["QNN"]]),
+    ("qnnrt_json.h", ""): (LOAD + """static void use(float scale) { union { float f; uint32_t u; } bits; bits.f = scale; printf("%%08x\\n", (unsigned)bits.u); }
+static int screen(void) {\n%s return 1; }
+int main(void) { load("good.json"); screen(); load("bad.json"); return !screen(); }""",
+        2 * ["%08x" % struct.unpack("<I", struct.pack("<f", scale)) for scale in scales] + ["byte %d: .*" % len(members)]),
+    ("tools/qnnrt.hpp", ""): ("#include <vector>\nint main() {\n%s return 0; }", ["30.5", "0"]),
+    ("tools/qnnrt_ir.h", ""): (LOAD + 'int main(void) { load("graph.json");\n%s return 0; }', findings + ["%s = %s.default" % node for node in nodes]),
+    ("tools/qnnrt_lower.h", "Findings"): (LOAD + """int main(void) {
+    qnnrt_ir *ir; qnnrt_lower *lower; const qnnrt_lower_info *info; qnnrt_error err; size_t i; qnnrt_lower_desc desc = { 0 };
+    load("graph.json");
+    if (qnnrt_ir_read(text, bytes, NULL, &ir, &err) != QNNRT_OK || qnnrt_lower_create(&desc, &lower, &err) != QNNRT_OK) return 1;
+    if (qnnrt_lower_graph(lower, ir, "model", &err) == QNNRT_OK) return 1;
+%s    qnnrt_lower_free(lower); qnnrt_ir_free(ir); return 0; }""", findings),
+    ("tools/qnnrt_partition.h", ""): ("""enum { NODES = %d };
+static const char homes[] = "%s";
+static int32_t ids[NODES + 1]; static qnnrt_partition_value values[NODES + 1]; static qnnrt_partition_node nodes[NODES]; static const qnnrt_partition_backend backends[2];
+static int supports(void *user, int32_t node, int32_t backend, const char **why) { (void)user; *why = "no"; return homes[node] - '0' == backend; }
+static void fill(qnnrt_partition_desc *desc) {
+    for (int32_t i = 0; i <= NODES; ++i) { ids[i] = i; values[i].bytes = 4; values[i].view_of = values[i].state = -1; }
+    values[0].is_input = values[NODES].is_output = 1;
+    for (int32_t i = 0; i < NODES; ++i) nodes[i] = (qnnrt_partition_node){ .inputs = &ids[i], .outputs = &ids[i + 1], .input_count = 1, .output_count = 1, .writes = -1, .pin = -1 };
+    desc->nodes = nodes; desc->node_count = NODES; desc->values = values; desc->value_count = NODES + 1;
+    desc->backends = backends; desc->backend_count = 2; desc->supports = supports; }
+#define qnnrt_partition_create(desc, plan, err) (fill(desc), qnnrt_partition_create(desc, plan, err))
+int main(void) {\n""" % (len(homes), "".join(map(str, homes))) + "%s return 0; }",
+        ["step on backend %d: %d nodes" % (home, len(list(run))) for home, run in itertools.groupby(homes)]),
+    ("tools/qnnrt_weights.h", "Opening"): ("int main(void) { size_t i;\n" + WEIGHT % "safetensors" + "%s qnnrt_weights_close(weights); return 0; }",
+        ["%s %s %d bytes" % (name, dtype, len(data)) for name, (dtype, _, data) in weights.items()]),
+    ("tools/qnnrt_weights.h", "Converting"): ("""static uint64_t row, rows;
+static void use(const uint16_t *data) { for (uint64_t i = 0; i < rows * 3; ++i) printf("%%04x\\n", data[i]); }
+int main(void) { const qnnrt_weight *weight; qnnrt_weights_loss loss = { 0, 0, 0 }; const size_t row_bytes = 6; static uint16_t data[1024 * 3];\n""" +
+        WEIGHT % "safetensors" + 'weight = qnnrt_weights_find(weights, "table");\n%s qnnrt_weights_close(weights); return 0; }',
+        ["%04x" % code for code in struct.unpack("<7500H", struct.pack("<7500e", *table))]),
+    ("tools/qnnrt_weights.h", "GGUF"): ("static void use(const char *text, size_t bytes) { fwrite(text, 1, bytes, stdout); putchar('\\n'); }\nint main(void) {\n" + WEIGHT % "gguf" +
+        'const qnnrt_weights_value *value = qnnrt_weights_get_value(weights, "llama.block_count");\n%s qnnrt_weights_close(weights); return 0; }', [re.escape(text) for text in texts]),
+}
+
+
+def runs(path, title, snippet):
+    """Compile the program around a snippet and run it to its end. Return what is wrong, or None."""
+    program, wanted = RUN[path, title]
+    cpp = path.endswith(".hpp")
+    save("loop.cpp" if cpp else "loop.c", '#define QNNRT_COMPOSE\n#include "%s"\n#include <%s>\n' % (os.path.basename(path), "cstdio" if cpp else "stdio.h") + program % snippet)
+    command = (os.environ.get("CXX", "c++") + " -std=c++17 loop.cpp" if cpp else CC + " -std=c99 loop.c").split() + ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+    command += ["-I" + TOP, "-I" + os.path.join(TOP, "tools"), os.path.join(TOP, "build/libqnnrt.so"), "-Wl,-rpath," + os.path.join(TOP, "build"), "-o", "loop"]
+    for words in (command, ["./loop"]):
+        run = subprocess.run(words, cwd=folder, capture_output=True, text=True, errors="replace")
+        if run.returncode != 0:
+            return "%s returns %d:\n%s" % (words[0], run.returncode, (run.stdout + run.stderr)[-2000:])
+    lines = run.stdout.splitlines()
+    wrong = [(found, want) for found, want in itertools.zip_longest(lines, wanted) if found is None or want is None or not re.fullmatch(want, found)]
+    return "%d of %d lines are wrong, first %r instead of %r" % (len(wrong), len(lines), *wrong[0]) if wrong or not wanted else None
+
+
+# A loop that the table does not have is a failure; the programs above run those of qnnrt_llm.h.
+for path in sorted(glob.glob(TOP + "/*.h") + [path for part in ("tools", "examples") for path in glob.glob("%s/%s/**/*.[ch]*" % (TOP, part), recursive=True)]):
+    snippets, count = loops_of(path)
+    path = os.path.relpath(path, TOP)
+    known = {"", "Several sequences", "Drafts"} if path == "tools/qnnrt_llm.h" else {title for header, title in RUN if header == path}
+    if set(snippets) != known or count != sum(len(re.findall(LOOP, snippet)) for snippet in snippets.values()):
+        failed += 1
+        print("readme: the manual of %s has %d loops, in the sections %s; the test runs one snippet in each of %s" % (path, count, sorted(snippets), sorted(known)))
+    for title in sorted(known & set(snippets) if path != "tools/qnnrt_llm.h" else ()):
+        problem = runs(path, title, snippets[title])
+        passed, failed = passed + (problem is None), failed + (problem is not None)
+        if problem is not None:
+            print("readme: the loop of %s, \"%s\": %s" % (path, title, problem))
+shutil.rmtree(folder)
 
 for link in re.findall(r"\]\(([^)#:]+)\)", readme):
     if os.path.exists(os.path.join(TOP, link)):

@@ -12,7 +12,7 @@
            qnnrt_cpp::run run = model.prepare();
            run.write("x", std::vector<float>{ 1, 2, 3, 4 });
            run.exec();
-           for (float y : run.read<float, 4>("y"))
+           for (float y : run.read<float, 2>("y"))
                std::printf("%g\n", static_cast<double>(y));
        } catch (const qnnrt_cpp::error &e) {
            std::printf("%s\nhint: %s\n", e.what(), e.hint());

@@ -101,7 +101,7 @@
            if (!qnnrt_weights_value_i64(value, 0, &layers)) puts("not a whole number");
        A list of texts is read from its first one to its last one:
            uint64_t at = 0; const char *text; size_t bytes;
-           while (qnnrt_weights_value_next(value, &at, &text, &bytes)) use(text);
+           while (qnnrt_weights_value_next(value, &at, &text, &bytes)) use(text, bytes);
        Files for Llama have the rows of queries and keys in another order than checkpoints, pairs
        that are rotated together side by side. To read them in the order of checkpoints:
            qnnrt_weights_unpair(weights, "blk.0.attn_q.weight", 32, &err);     // heads
