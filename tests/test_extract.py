@@ -181,7 +181,8 @@ def archives(tmp):
         inner = make.archive([("x.bin", bytes(100), packed * (4000000 // len(packed)))])
         if kind == 0:
             refuses(tmp, "blocks.zip", inner, "member x.bin: unpacking it costs more")
-        refuses(tmp, "nested%d.zip" % kind, make.archive([("in.zip", inner)], deflate=True), "member x.bin: unpacking it costs more")
+        refuses(tmp, "nested%d.zip" % kind, make.archive([("in.zip", inner)], deflate=True), "member x.bin: unpacking it costs more",
+                "hint: Unpack the archive, and extract")
     inner = make.archive([("x.zip", b"PK\3\4" + bytes(80 << 20))], deflate=True)
     refuses(tmp, "inflated.zip", make.archive([("in.zip", inner)], deflate=True), "member in.zip: member x.zip: unpacking it costs more")
     pack = zlib.compressobj(9, zlib.DEFLATED, -15)

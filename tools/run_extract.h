@@ -456,7 +456,8 @@ static void extract_judge(tool *t, const extract *e)
     if (e->problem != NULL) {
         fail(t, NULL, "Check the name, and whether the file may be read.", "%s", e->problem);
     } else if (e->found.problem != NULL) {
-        fail(t, NULL, "Copy the file again, and compare its size with the original.", "%s: %s",
+        fail(t, NULL, e->found.work == 0 ? "Unpack the archive, and extract from what was in it."
+             : "Copy the file again, and compare its size with the original.", "%s: %s",
              e->path, e->found.problem);
     } else if (problems > 0) {
         for (size_t i = 0; i < e->found.count; ++i)

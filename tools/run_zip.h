@@ -92,8 +92,7 @@ enum { INFLATE_WINDOW = 32768, INFLATE_FAST = 10, INFLATE_LONGEST = 15, INFLATE_
 /* Work counts as bytes that are made. So much is a stream and a block, even if it is empty: it may
    have a few bits, and tables are built for it. */
 enum { INFLATE_STREAM = 1024, INFLATE_BLOCK = 256 };
-static const char inflate_costs[] = "unpacking it costs more than a file of this size may: unpack"
-                                    " the archive, and extract from what was in it";
+static const char inflate_costs[] = "unpacking it costs more than a file of this size may";
 
 /* A code of Huffman: symbols in order of their codes, and a table for short codes. */
 typedef struct inflate_code {
