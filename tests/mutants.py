@@ -124,7 +124,7 @@ def run(command, seconds, test=""):
         more["QNNRT_ORACLE"] = os.path.join(WORK, "oracle_%s.txt" % test)
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              preexec_fn=limit, timeout=60 * seconds, env=dict(os.environ, **more))
+                              preexec_fn=limit, timeout=60 + 10 * seconds, env=dict(os.environ, **more))
         return done.returncode, done.stdout.decode(errors="replace")
     except subprocess.TimeoutExpired:
         return 1, "it hangs"
