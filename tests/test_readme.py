@@ -459,7 +459,7 @@ def runs(path, title, snippet):
     """Compile the program around a snippet and run it to its end. Return what is wrong, or None."""
     program, wanted = RUN[path, title]
     cpp = path.endswith(".hpp")
-    save("loop.cpp" if cpp else "loop.c", '#define QNNRT_COMPOSE\n#include "%s"\n#include <%s>\n' % (os.path.basename(path), "cstdio" if cpp else "stdio.h") + program % snippet)
+    save("loop.cpp" if cpp else "loop.c", '#define QNNRT_COMPOSE\n#include "%s"\n#include <%s>\n' % (os.path.basename(path), "cstdio" if cpp else "stdio.h") + program % snippet + "\n")
     command = (os.environ.get("CXX", "c++") + " -std=c++17 loop.cpp" if cpp else CC + " -std=c99 loop.c").split() + ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
     command += ["-I" + TOP, "-I" + os.path.join(TOP, "tools"), os.path.join(TOP, "build/libqnnrt.so"), "-Wl,-rpath," + os.path.join(TOP, "build"), "-o", "loop"]
     for words in (command, ["./loop"]):
