@@ -4,7 +4,8 @@
 #   sh tests/test_phone.sh [BUILD_DIR]
 #
 # BUILD_DIR (default build) holds qnnrt-run, qnnrt-llm, libQnnRef.so, examples/03_compose and examples/llm/export.
-# The fake phone runs these in place of what is pushed. A check that passes prints nothing.
+# The phones run these in place of what is pushed; one phone runs what is pushed, programs for arm64, under qemu. With
+# QNNRT_PHONE_TRANSCRIPT=FILE its transcript is copied there. A check that passes prints nothing.
 suite=test_phone
 . "$(dirname "$0")/tool.sh"
 unset ANDROID_SERIAL QNNREF_FAULTS
@@ -386,6 +387,40 @@ ticks ref start ok
 ticks ref execute 'not run'
 ticks ref output 'not run'
 says ref transcript 'equal to the expected files: 1'
+
+# ---- programs for arm64 under qemu ---------------------------------------------------------------------------------
+
+cc=${AARCH64_CC:-aarch64-linux-gnu-gcc} emulator=${QEMU:-qemu-aarch64-static}
+if ! command -v "$cc" >/dev/null 2>&1 || ! command -v "$emulator" >/dev/null 2>&1; then
+    skip arm "$cc or $emulator is missing"
+else
+    fresh
+    mkdir "$tmp/arm_tools" "$tmp/arm"
+    for file in tools/qnnrt-run examples/03_compose; do
+        "$cc" -std=c99 -O0 -I. -Itools -o "$tmp/arm_tools/${file##*/}" $file.c -ldl -lm 2>>"$tmp/err"
+    done
+    "$cc" -std=c99 -O0 -ffp-contract=off -D_POSIX_C_SOURCE=200809L -I. -Itools -fPIC -fvisibility=hidden -shared \
+        -Wl,-soname,libQnnRef.so -o "$tmp/arm_tools/libQnnRef.so" tools/refbackend/*.c -lm 2>>"$tmp/err"
+    cp -R "$phone/root" "$phone/props" "$phone/page_size" "$phone/free_kb" "$phone/kernel" "$tmp/arm"
+    echo "$emulator -L ${AARCH64_SYSROOT:-/usr/aarch64-linux-gnu}" >"$tmp/arm/emulator"
+    plug arm
+    rm "$tmp/arm/pushed"
+    listed $secret "$address"
+    call "$model" --tools "$tmp/arm_tools" --backend_so libQnnRef.so --num_inferences 2 --compose --output_dir "$tmp/arm_out" --keep
+    is arm 0
+    silent arm err
+    private arm
+    ticks arm start ok 'API level 34'
+    says arm transcript 'equal to the expected files: 1'
+    says arm transcript 'y = 30.5 0'
+    check arm_pull "y differs" cmp "$tmp/arm_out/layer/y.raw" "$model/y.expected.raw"
+    for name in qnnrt-run 03_compose; do
+        check arm_program "$name on the phone is another" cmp "$tmp/arm_tools/$name" "$tmp/arm/root/data/local/tmp/qnnrt-phone/$name.arm64"
+    done
+    check arm_library "libQnnRef.so on the phone is another" \
+        cmp "$tmp/arm_tools/libQnnRef.so" "$tmp/arm/root/data/local/tmp/qnnrt-phone/libQnnRef.so"
+    if [ -n "${QNNRT_PHONE_TRANSCRIPT-}" ]; then cp "$tmp/transcript" "$QNNRT_PHONE_TRANSCRIPT"; fi
+fi
 
 # ---- a language model ---------------------------------------------------------------------------------------------
 

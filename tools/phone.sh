@@ -152,7 +152,7 @@ write_transcript() {
 # End what runs on the phone, remove what was pushed, write the transcript, and end.
 finish() {
     trap - EXIT INT TERM HUP
-    if [ -n "$job" ]; then kill "$job" 2>/dev/null; fi
+    if [ -n "$job" ]; then kill -9 "$job" 2>/dev/null; fi
     if [ -n "$dog" ]; then end_dog; fi
     if [ -n "$pushed" ] && [ -n "$keep" ]; then
         limited 60 adb -s "$serial" shell "$stop"
@@ -193,13 +193,14 @@ limited() {
     "$@" </dev/null >"$tmp/raw" 2>&1 &
     job=$!
     {
-        # At first $! is the command. A signal before the trap is lost, but not the file.
-        trap 'if [ $! != $job ]; then kill $!; wait $!; fi; exit' TERM
+        # At first $! is the command. A signal before the trap is lost, but not the file; one that comes between fork
+        # and exec can be lost, but not -9.
+        trap 'if [ $! != $job ]; then kill -9 $!; wait $!; fi; exit' TERM
         if [ -e "$tmp/ended.$turn" ]; then exit; fi
         sleep "$seconds" &
         wait $!
         : >"$tmp/expired.$turn"
-        kill $job
+        kill -9 $job
     } </dev/null >/dev/null 2>&1 &
     dog=$!
     wait $job 2>/dev/null
