@@ -137,6 +137,7 @@ static void play(const unsigned char *data, size_t size)
     stderr = before;
     (void)qnnrt_run_main;
     free(t.error);
+    free(t.error_hint);
     aten_free(&a);
 }
 

@@ -169,6 +169,7 @@ static void play_config(const unsigned char *data, size_t size)
     stderr = before;
     MUST(good == !t.failed);
     free(t.error);
+    free(t.error_hint);
 }
 
 /* Make the hashes of an entry right, as far as it has places for them. */
