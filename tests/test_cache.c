@@ -783,6 +783,32 @@ TEST(what_a_killed_writer_left_goes_to_the_next)
     qnnrt_cache_close(p.c);
 }
 
+/* Who ends what he never got removes nothing: the name may be that of another writer. */
+TEST(a_writer_without_a_file_disturbs_no_other)
+{
+    char aside[QNNRT_CACHE_PATH], folder[QNNRT_CACHE_PATH];
+    place p;
+    int fd;
+    CHECK(begin(&p, 0));
+    fd = qnnrt_cache_aside(in(p.out, "result.bin"), 0600, aside);
+    CHECK(fd >= 0 && qnnrt_cache_aside_folder(fd, aside, folder));
+    CHECK_EQ(files_in(p.out), 2);
+    qnnrt_cache_aside_end(-1, aside);
+    qnnrt_cache_aside_end(fd, NULL);
+    CHECK_EQ(qnnrt_cache_aside_folder(-1, aside, folder), 0);
+    CHECK_EQ(errno, EINVAL);
+    CHECK_EQ(qnnrt_cache_aside_folder(fd, NULL, folder), 0);
+    CHECK_EQ(qnnrt_cache_aside_folder(fd, aside, NULL), 0);
+    CHECK_EQ(qnnrt_cache_aside(NULL, 0600, aside), -1);
+    CHECK_EQ(errno, EINVAL);
+    CHECK_EQ(qnnrt_cache_aside(in(p.out, "result.bin"), 0600, NULL), -1);
+    qnnrt_cache_sweep(NULL);
+    CHECK_EQ(files_in(p.out), 2);
+    qnnrt_cache_aside_end(fd, aside);
+    CHECK_EQ(files_in(p.out), 0);
+    qnnrt_cache_close(p.c);
+}
+
 TEST(processes_share_a_cache)
 {
     enum { PROCESSES = 6 };
@@ -827,5 +853,6 @@ TEST_MAIN("cache")
     RUN(memory_that_runs_out_is_told);
     RUN(a_file_that_is_in_the_way_stops_no_put);
     RUN(what_a_killed_writer_left_goes_to_the_next);
+    RUN(a_writer_without_a_file_disturbs_no_other);
     RUN(processes_share_a_cache);
 }

@@ -210,21 +210,23 @@ enum { QNNRT_CACHE_PATH = 4096 };        /* bytes of a path, with its 0 */
    path     of the file that is meant; FOLDER/ if there is none
    mode     as open() takes it
    aside    receives the path of the new file
-   Returns  the open file, to write; or -1, with errno */
+   Returns  the open file, to write; or -1, with errno (EINVAL: path or aside is NULL) */
 QNNRT_CACHE_API int qnnrt_cache_aside(const char *path, unsigned mode,
                                       char aside[QNNRT_CACHE_PATH]);
 
 /* Make a folder beside such a file, which belongs to it. One that is there is emptied, with folders
    in it, but not with folders in those.
-   folder   receives its path
-   Returns  1; or 0, with errno */
+   fd, aside   what qnnrt_cache_aside() returned and wrote
+   folder      receives its path
+   Returns     1; or 0, with errno (EINVAL: fd is -1, or aside or folder NULL) */
 QNNRT_CACHE_API int qnnrt_cache_aside_folder(int fd, const char *aside,
                                              char folder[QNNRT_CACHE_PATH]);
 
-/* Remove such a file, which was not renamed, with its folder; and close it. errno is kept. */
+/* Remove such a file, which was not renamed, with its folder; and close it. errno is kept. An fd of
+   -1, or NULL, is allowed. */
 QNNRT_CACHE_API void qnnrt_cache_aside_end(int fd, const char *aside);
 
-/* Remove what killed writers of this user left in a folder. */
+/* Remove what killed writers of this user left in a folder. NULL is allowed. */
 QNNRT_CACHE_API void qnnrt_cache_sweep(const char *folder);
 
 #ifdef __cplusplus
@@ -686,12 +688,12 @@ static int qnnrt_cache__aside_left(const char *aside)
 
 QNNRT_CACHE_API int qnnrt_cache_aside(const char *path, unsigned mode, char aside[QNNRT_CACHE_PATH])
 {
-    const char *slash = strrchr(path, '/');
+    const char *slash = path != NULL ? strrchr(path, '/') : NULL;
     const size_t bytes = slash != NULL ? (size_t)(slash - path) + 1 : 0;
     char folder[QNNRT_CACHE_PATH];
     int i, fd;
-    if (bytes > QNNRT_CACHE_PATH - 32) {
-        errno = ENAMETOOLONG;
+    if (path == NULL || aside == NULL || bytes > QNNRT_CACHE_PATH - 32) {
+        errno = path == NULL || aside == NULL ? EINVAL : ENAMETOOLONG;
         return -1;
     }
     memcpy(aside, path, bytes);
@@ -718,6 +720,10 @@ QNNRT_CACHE_API int qnnrt_cache_aside(const char *path, unsigned mode, char asid
 QNNRT_CACHE_API int qnnrt_cache_aside_folder(int fd, const char *aside,
                                              char folder[QNNRT_CACHE_PATH])
 {
+    if (fd < 0 || aside == NULL || folder == NULL) {
+        errno = EINVAL;
+        return 0;
+    }
     return qnnrt_cache__aside_bare(fd, aside, folder) && mkdir(folder, 0700) == 0;
 }
 
@@ -725,6 +731,7 @@ QNNRT_CACHE_API void qnnrt_cache_aside_end(int fd, const char *aside)
 {
     const int why = errno;
     char folder[QNNRT_CACHE_PATH];
+    if (fd < 0 || aside == NULL) return;         /* the name would be that of another writer */
     qnnrt_cache__aside_bare(fd, aside, folder);
     unlink(aside);
     close(fd);
@@ -733,7 +740,7 @@ QNNRT_CACHE_API void qnnrt_cache_aside_end(int fd, const char *aside)
 
 QNNRT_CACHE_API void qnnrt_cache_sweep(const char *folder)
 {
-    DIR *dir = opendir(folder);
+    DIR *dir = folder != NULL ? opendir(folder) : NULL;
     const struct dirent *item;
     char path[QNNRT_CACHE_PATH];
     while (dir != NULL && (item = readdir(dir)) != NULL) {
