@@ -93,7 +93,7 @@ static int compile_lock(tool *t, int wait)
 static int compile_folder(tool *t, int try_only, char **missing)
 {
     enum { TRIES = 1000 };                       /* another one may remove it before it is locked */
-    const char *path = t->set.output_dir, *what;
+    const char *path = t->set.output_dir, *what = "make";
     int good = 0, locked = 0, why = 0;
     *missing = cli_missing_folder(path);
     cli_hold();
