@@ -85,5 +85,10 @@ for which, headers in (("", ("qnnrt.h", "tools/qnnrt_compose.h", "tools/qnnrt_pr
         check(False, "room >>%s is in a line, and not in %s" % (room, headers[0]))
     check(len(found) >= 6, "%s has %d rooms" % (headers[0], len(found)))
 
+# What nobody runs rots: all of it is called by .ci/run.
+ci = open(os.path.join(TOP, ".ci", "run")).read()
+for command in ("make test SILENT=all", "make tsan", "make check", "make test-ggml", "make test-gguf"):
+    check(re.search(r"&& run [\w.-]+ %s$" % re.escape(command), ci, re.M), ".ci/run does not call %s" % command)
+
 print("%d passed, %d failed" % (passed, failed))
 sys.exit(failed != 0)
