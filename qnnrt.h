@@ -551,7 +551,7 @@ typedef struct qnnrt_sha256 {
 } qnnrt_sha256;
 
 /* Compute SHA-256 (FIPS 180-4): begin, then add any number of times, then end once. data may be
-   NULL if bytes is 0.
+   NULL if bytes is 0; sum must not be NULL.
 
    out    receives the hash, may be NULL
    text   receives it as 64 small hexadecimal digits, may be NULL
