@@ -19,7 +19,7 @@ typedef struct span {
 static int span_cut(span from, uint64_t at, uint64_t bytes, span *out)
 {
     if (at > from.bytes || bytes > from.bytes - at) return 0;
-    out->data = from.data + at;
+    out->data = at > 0 ? from.data + at : from.data;       /* which is NULL if nothing is there */
     out->bytes = bytes;
     return 1;
 }
