@@ -29,7 +29,7 @@ ENGINE_OPENVINO = "tools/engines/qnnrt_openvino.h"
 ENGINE_QNN, ENGINES = "tools/engines/qnnrt_qnn.h", "tools/engines/qnnrt_engines.h"
 # It writes files.
 SESSION_POSIX = POSIX - {"mmap", "munmap", "madvise"} | set("dlopen dlsym dlclose flock getpid mkdir qsort rmdir strstr unlink".split())
-CACHE_POSIX = POSIX | set("calloc write mkdir rename unlink utime getpid qsort time".split())
+CACHE_POSIX = POSIX | set("calloc write mkdir rename unlink unlinkat openat fdopendir flock geteuid strspn utime getpid qsort time".split())
 COMPOSE, KNOWN = "tools/qnnrt_compose.h", "tools/qnnrt_known.h"
 MEMORY = LIBC - set("fopen fclose fread ferror".split())
 LIBM = set("ceil cos erf exp expm1 floor fmod log log1p log2 pow rint sin sincos sqrt tanh trunc".split())
