@@ -891,6 +891,7 @@ TEST(ir_folding_has_a_budget)
         CHECK_EQ(folds(large[i], 0, 0), -1);
         CHECK_STR(err.text, "node \"m\" (");
         CHECK_STR(err.text, "are left of qnnrt_ir_desc.fold_operations");
+        CHECK_STR(err.hint, "Export the model with this as a weight or an input.");
     }
     /* 64 MiB each: the budget of bytes is that of the whole graph. */
     used = (size_t)snprintf(text, sizeof text, "%s", "{'graph_inputs': [" X "], 'graph_outputs': [" F("n2", "16777216") "], 'weights': [],"

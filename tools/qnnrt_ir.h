@@ -7461,13 +7461,16 @@ static qnnrt_result qnnrt_ir__fold_spend(qnnrt_ir *ir, const qnnrt_ir_node *node
         (reduces ? (double)node->outputs[0]->count * (double)sizeof(qnnrt_ir__sum) : 0);
     qnnrt_ir__own *own = ir->own;
     const int large = bytes > own->fold_bytes;
-    if (large || operations > own->fold_operations)
-        return qnnrt_ir__fail(err, QNNRT_E_LIMIT, "node \"%.200s\" (%.100s): it is constant, and "
-                              "folding it takes %.0f %s: %.0f are left of qnnrt_ir_desc.%s",
-                              node->name, node->op, large ? bytes : operations,
-                              large ? "bytes" : "operations",
-                              large ? own->fold_bytes : own->fold_operations,
-                              large ? "fold_bytes" : "fold_operations");
+    if (large || operations > own->fold_operations) {
+        qnnrt_ir__fail(err, QNNRT_E_LIMIT, "node \"%.200s\" (%.100s): it is constant, and "
+                       "folding it takes %.0f %s: %.0f are left of qnnrt_ir_desc.%s",
+                       node->name, node->op, large ? bytes : operations,
+                       large ? "bytes" : "operations",
+                       large ? own->fold_bytes : own->fold_operations,
+                       large ? "fold_bytes" : "fold_operations");
+        qnnrt_ir__hint(err, "Export the model with this as a weight or an input.");
+        return QNNRT_E_LIMIT;
+    }
     own->fold_bytes -= bytes;
     own->fold_operations -= operations;
     return QNNRT_OK;
