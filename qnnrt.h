@@ -181,8 +181,8 @@
            qnnrt_bind(run, "tokens", ids, sizeof ids);
        qnnrt_info.pipelines are then those of the program. A pipeline that cannot be made, a wrong
        fingerprint, an unknown key or a path instead of a plain name is an error of qnnrt_open(),
-       and nothing stays open. With desc.check_hashes so is a context whose file has another
-       SHA-256 than the program says: a fingerprint covers 64 pieces of a file, not all weights.
+       and nothing stays open. With desc.check_hashes the SHA-256 is compared instead, where the
+       program has one: a fingerprint covers 64 pieces of a file, not all weights.
        Files of constants stay mapped until qnnrt_close(), or in memory with desc.read; like
        binaries, replace them by rename only. desc.no_manifest ignores a program.
        tools/qnnrt_manifest.h describes the whole format and writes it. A folder without a program

@@ -62,8 +62,8 @@ static void card_findings(page *p, const findings *found)
             continue;
         }
         if (good)
-            page_add(p, "<details><summary>%lu checks without a fault</summary>\n",
-                     (unsigned long)count);
+            page_add(p, "<details><summary>%lu check%s without a fault</summary>\n",
+                     (unsigned long)count, cli_plural(count));
         for (size_t i = 0; i < found->count; ++i) {
             const finding *one = &found->items[i];
             if ((one->level <= FOUND_NOTE) != good) continue;
