@@ -1036,10 +1036,10 @@ typedef struct qnnrt_desc {
                                                         the program */
     size_t            host_function_count;
     int               check_hashes;      /* 1: read all bytes of each context before a library gets
-                                            them, and compare them with "sha256" of its program,
-                                            for the cost of qnnrt_sha256_add(). A file without one
-                                            is a warning in the log (default 0: the fingerprint is
-                                            compared) */
+                                            them, also when it is loaded again, and compare them
+                                            with "sha256" of its program, for the cost of
+                                            qnnrt_sha256_add(). A file without one is a warning in
+                                            the log (default 0: the fingerprint is compared) */
 } qnnrt_desc;
 
 /* Open a folder of context binaries (see "Opening a folder") and create every context on the
@@ -11241,7 +11241,7 @@ static qnnrt__registered qnnrt__register_take(qnnrt__register *all, qnnrt_backen
    One context binary: loads its bytes, checks it, creates it on the backend and frees it.
    Source of the ExecuTorch head: its public runtime sources (u32 0x5678ABCD, u64 signature,
    u64 size, padding to 256 bytes, little-endian).
-   Needs: >>os >>size >>mem >>err >>log >>abi >>htp >>backend (its struct) >>profile
+   Needs: >>os >>size >>sha256 >>mem >>err >>log >>abi >>htp >>backend (its struct) >>profile
           >>register
    Knows nothing of: folders, pipelines
    ===================================================================================== */
@@ -11259,6 +11259,7 @@ typedef struct qnnrt__context {
     qnnrt__register      registered;    /* shared memory */
     const void          *block;         /* the caller's bytes, NULL: a file */
     uint64_t             block_bytes;
+    const char          *sha256;        /* that its file must have, also when it is read again */
     const qnnrt_graph_info **by_name;   /* [info->graph_count] graphs in the order of strcmp() */
     uint32_t             generation;    /* grows when it is created: who holds graphs of it fetches
                                            them again */
@@ -11443,6 +11444,22 @@ static uint64_t qnnrt__context_fingerprint(const unsigned char *data, uint64_t b
     return sum;
 }
 
+/* Compare all bytes that were loaded with the SHA-256 that is expected, if there is one. */
+static qnnrt_result qnnrt__context_compare(const qnnrt__context *context, qnnrt_error *err)
+{
+    qnnrt_sha256 sum;
+    char found[65];
+    if (context->sha256 == NULL) return QNNRT_OK;
+    qnnrt_sha256_begin(&sum);
+    qnnrt_sha256_add(&sum, context->binary, context->bytes);
+    qnnrt_sha256_end(&sum, NULL, found);
+    if (strcmp(found, context->sha256) == 0) return QNNRT_OK;
+    return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_MISMATCH, "%s has the SHA-256 %s, but"
+                                        " qnnrt.json expects %s", context->info->file, found,
+                                        context->sha256),
+                       "Take the file and qnnrt.json from one build.");
+}
+
 /* Map or read the bytes of a binary. path NULL: the data is the caller's. */
 static qnnrt_result qnnrt__context_load(qnnrt__context *context, const char *path,
                                         const qnnrt_file *block, int read_it,
@@ -11450,6 +11467,7 @@ static qnnrt_result qnnrt__context_load(qnnrt__context *context, const char *pat
                                         qnnrt_error *err)
 {
     const char *why = NULL;
+    qnnrt_result result;
     context->file.fd = -1;
     if (block != NULL && block->data != NULL) {
         context->block = block->data;
@@ -11484,7 +11502,8 @@ static qnnrt_result qnnrt__context_load(qnnrt__context *context, const char *pat
         return QNNRT_E_FORMAT;
     }
     context->info->fingerprint = qnnrt__context_fingerprint(context->binary, context->bytes);
-    return qnnrt__context_skip_head(context, err);
+    result = qnnrt__context_compare(context, err);
+    return result == QNNRT_OK ? qnnrt__context_skip_head(context, err) : result;
 }
 
 /* Map or read the bytes of a context again, and check that they are those that it was opened
@@ -15096,7 +15115,7 @@ static qnnrt_result qnnrt__metadata_read(qnnrt *model, qnnrt__context *context,
    FOLDER                                                                         >>folder
    Reads what a folder says about itself: which binaries form the model, from qnnrt.json or
    genie_config.json, and their fingerprints and hashes.
-   Needs: >>os >>sha256 >>mem >>err >>log >>table >>read_json >>schema >>manifest >>context
+   Needs: >>os >>mem >>err >>log >>table >>read_json >>schema >>manifest >>context
           >>model >>scan >>metadata, and qnnrt_json.h
    Knows nothing of: backends, pipelines
    ===================================================================================== */
@@ -15189,29 +15208,19 @@ static qnnrt_result qnnrt__folder_program(qnnrt *model, qnnrt__scan *scan, const
     return result;
 }
 
-/* Compare the bytes of a file with what its program says of them, if it does: all of them if `all`
-   is set, else the fingerprint. */
+/* Compare the fingerprint of a file with that of its program, if it has one. */
 static qnnrt_result qnnrt__folder_compare(const qnnrt__schema_context *expected,
-                                          const qnnrt__context *context, int all, qnnrt_error *err)
+                                          const qnnrt__context *context, qnnrt_error *err)
 {
     const qnnrt_context_info *info = context->info;
-    const char *wanted = expected->fingerprint;
-    char found[65];
-    qnnrt_sha256 sum;
-    if (info->file_bytes == 0) return QNNRT_OK;      /* JSON without a binary */
+    char found[17];
+    if (expected->fingerprint == NULL || context->sha256 != NULL || info->file_bytes == 0)
+        return QNNRT_OK;      /* all bytes were compared; or it is JSON without a binary */
     snprintf(found, sizeof(found), "%016llx", (unsigned long long)info->fingerprint);
-    all = all && expected->sha256 != NULL;
-    if (all) {
-        wanted = expected->sha256;
-        qnnrt_sha256_begin(&sum);
-        qnnrt_sha256_add(&sum, context->owned != NULL ? context->owned : context->file.map,
-                         info->file_bytes);
-        qnnrt_sha256_end(&sum, NULL, found);
-    }
-    if (wanted == NULL || strcmp(wanted, found) == 0) return QNNRT_OK;
-    return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_MISMATCH, "%s has the %s %s, but qnnrt.json"
-                                        " expects %s", info->file, all ? "SHA-256" : "fingerprint",
-                                        found, wanted),
+    if (strcmp(expected->fingerprint, found) == 0) return QNNRT_OK;
+    return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_MISMATCH, "%s has the fingerprint %s, but"
+                                        " qnnrt.json expects %s", info->file, found,
+                                        expected->fingerprint),
                        "Take the file and qnnrt.json from one build.");
 }
 #endif /* QNNRT_NO_JSON */
@@ -15654,23 +15663,20 @@ static size_t qnnrt__open_use(const qnnrt *model, const qnnrt__open_work *work, 
     return work->roles != NULL ? qnnrt__model_find(model, work->roles[i]) : 0;
 }
 
-/* Compare the bytes of a file with what a program says of them: all bytes, or its fingerprint. */
+/* Compare the fingerprint of a file with that of its program. Say if its hash was not compared. */
 static qnnrt_result qnnrt__open_compare(const qnnrt *model, size_t at, const qnnrt__open_work *work,
-                                        int all, qnnrt_error *err)
+                                        int hashes, qnnrt_error *err)
 {
-    int has_hash = 0;
+    const qnnrt__context *context = &model->contexts[at];
     qnnrt_result result = QNNRT_OK;
 #ifndef QNNRT_NO_JSON
-    if (work->described.version != 0) {      /* then no file is left out: `at` counts all of them */
-        const qnnrt__schema_context *expected = &work->described.contexts[at];
-        has_hash = expected->sha256 != NULL;
-        result = qnnrt__folder_compare(expected, &model->contexts[at], all, err);
-    }
+    if (work->described.version != 0)
+        result = qnnrt__folder_compare(&work->described.contexts[at], context, err);
 #endif
     (void)work; (void)err;
-    if (all && !has_hash)
+    if (hashes && context->sha256 == NULL)
         qnnrt__log(&model->hooks, QNNRT_LOG_WARN, "model", 0, "%s is not compared with a SHA-256:"
-                   " no qnnrt.json has one for it", model->infos[at].file);
+                   " no qnnrt.json has one for it", context->info->file);
     return result;
 }
 
@@ -15694,6 +15700,10 @@ static qnnrt_result qnnrt__open_read(qnnrt *model, size_t at, size_t use,
         *err = part->failure;
         return err->code;
     }
+#ifndef QNNRT_NO_JSON
+    if (desc->check_hashes && work->described.version != 0)    /* then no file is left out: `at` */
+        context->sha256 = work->described.contexts[at].sha256;   /* counts all of them */
+#endif
     if (source->binary)
         result = qnnrt__context_load(context, source->path, source->block, desc->read,
                                      &model->limits, &model->hooks, err);

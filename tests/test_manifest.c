@@ -196,6 +196,54 @@ TEST(all_bytes_are_compared_on_request)
     TRY(nothing_left());
 }
 
+/* A context that made room for another one is read again: its file may have been replaced by one
+   with the same fingerprint. */
+TEST(hashes_are_compared_whenever_a_file_is_read)
+{
+    enum { LINES = 1000, AT = 40000, CHANGED = 100 };      /* between two pieces of the fingerprint */
+    const size_t bytes = strlen(B) + LINES * strlen(PAD);
+    qnnrt_desc desc = new_desc();
+    qnnrt *model;
+    qnnrt_run *run;
+    char text[2048], path[2048], *data = (char *)malloc(bytes), sum[65];
+    qnnrt_sha256 hash;
+    size_t i;
+    memcpy(data, B, strlen(B));
+    for (i = 0; i < LINES; ++i) memcpy(data + strlen(B) + i * strlen(PAD), PAD, strlen(PAD));
+    qnnrt_sha256_begin(&hash);
+    qnnrt_sha256_add(&hash, data, bytes);
+    qnnrt_sha256_end(&hash, NULL, sum);
+    desc.residency = QNNRT_RESIDENT_ONE;
+    for (desc.check_hashes = 0; desc.check_hashes < 2; ++desc.check_hashes) {
+        fake_begin("");
+        folder = two_files();
+        snprintf(path, sizeof(path), "%s/b.bin", folder);
+        test_write_file(path, data, bytes);
+        snprintf(text, sizeof(text), "{\"program\": {\"version\": 1, \"backends\": [\"npu\"], \"contexts\": [{\"file\": \"b.bin\","
+                                     " \"backend\": \"npu\", \"sha256\": \"%s\"}, {\"file\": \"a.bin\", \"backend\": \"npu\"}],"
+                                     " \"pipelines\": [{\"name\": \"main\", " STEPS ", \"edges\": [" EDGE "]}]}}", sum);
+        put(folder, "qnnrt.json", text);
+        OPENS(folder, &desc, &model);
+        CHECK_EQ(qnnrt_prepare(model, "main", &run, &error), QNNRT_OK);
+        CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
+        for (i = 0; i < CHANGED; ++i) data[AT + i] ^= 1;
+        CHECK_EQ(unlink(path), 0);
+        test_write_file(path, data, bytes);
+        CHECK_EQ(qnnrt_exec(run), desc.check_hashes ? QNNRT_E_MISMATCH : QNNRT_OK);
+        if (desc.check_hashes) CHECK_STR(qnnrt_run_error(run)->text, "b.bin has the SHA-256");
+        for (i = 0; i < CHANGED; ++i) data[AT + i] ^= 1;
+        if (desc.check_hashes) {
+            CHECK_EQ(unlink(path), 0);
+            test_write_file(path, data, bytes);
+            CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
+        }
+        qnnrt_run_destroy(run);
+        CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+        TRY(nothing_left());
+    }
+    free(data);
+}
+
 /* ---- pipelines -------------------------------------------------------------------------------- */
 
 TEST(pipelines_are_those_of_the_program_and_single_graphs)
@@ -1490,6 +1538,7 @@ TEST_MAIN("manifest")
     RUN(other_metadata_does_not_hide_a_program);
     RUN(a_fingerprint_is_compared_also_by_its_old_name);
     RUN(all_bytes_are_compared_on_request);
+    RUN(hashes_are_compared_whenever_a_file_is_read);
     RUN(pipelines_are_those_of_the_program_and_single_graphs);
     RUN(edges_only_and_apart);
     RUN(a_pipeline_that_cannot_be_made_is_an_error);
