@@ -4,6 +4,7 @@
 #include "counted.h"
 #include "ref.h"
 #include "test.h"
+#include <unistd.h>
 
 static qnnrt_ir *misuse_read(const char *text)
 {
@@ -336,8 +337,74 @@ TEST(lower_refuses_what_ends_the_process)
     }
 }
 
+/* What was asked for in large pieces. These are never written: no weight of integers becomes float. */
+static uint64_t asked;
+
+static void *large_alloc(void *user, size_t bytes)
+{
+    const size_t large = 1 << 20;
+    (void)user;
+    if (bytes > large) asked += bytes;
+    return malloc(bytes > large ? large : bytes);
+}
+
+static void large_free(void *user, void *data)
+{
+    (void)user;
+    free(data);
+}
+
+/* One weight of 256 MiB, which five values are. */
+TEST(lower_copies_weights_with_a_norm_within_a_limit)
+{
+    enum { VALUES = 5 };
+    static const char head[] = "{\"v\":{\"dtype\":\"I32\",\"shape\":[2,33554432],\"data_offsets\":[0,268435456]},"
+                               "\"g\":{\"dtype\":\"F32\",\"shape\":[2,1],\"data_offsets\":[268435456,268435464]}}";
+    const uint64_t bytes = sizeof(head) - 1;
+    char path[2048], text[8192], list[3][2048] = { "", "", "" };
+    qnnrt_lower_desc desc;
+    qnnrt_lower *lower = NULL;
+    qnnrt_weights *weights = NULL;
+    qnnrt_ir *ir;
+    qnnrt_error err;
+    FILE *file;
+    int i;
+    snprintf(path, sizeof path, "%s/m.safetensors", test_tmpdir());
+    file = fopen(path, "wb");
+    CHECK(file != NULL && fwrite(&bytes, 8, 1, file) == 1 && fwrite(head, sizeof(head) - 1, 1, file) == 1);
+    CHECK_EQ(fclose(file), 0);
+    CHECK_EQ(truncate(path, (off_t)(8 + bytes + 268435464)), 0);
+    for (i = 0; i < VALUES; ++i) {
+        const char *comma = i == 0 ? "" : ",";
+        snprintf(list[0] + strlen(list[0]), sizeof(list[0]) - strlen(list[0]), "%s\"v%d\":\"v\"", comma, i);
+        snprintf(list[1] + strlen(list[1]), sizeof(list[1]) - strlen(list[1]),
+                 "%s{\"name\":\"y%d\",\"shape\":[2,33554432],\"dtype\":\"float32\"}", comma, i);
+        snprintf(list[2] + strlen(list[2]), sizeof(list[2]) - strlen(list[2]),
+                 "%s{\"name\":\"y%d\",\"op_type\":\"aten._weight_norm.default\",\"inputs\":["
+                 "{\"name\":\"v%d\",\"shape\":[2,33554432],\"dtype\":\"float32\"},{\"name\":\"g\",\"shape\":[2,1],\"dtype\":\"float32\"}],"
+                 "\"outputs\":[{\"name\":\"y%d\",\"shape\":[2,33554432],\"dtype\":\"float32\"}],\"attrs\":{}}", comma, i, i, i);
+    }
+    snprintf(text, sizeof text, "{\"model_name\":\"m\",\"graph_inputs\":[],\"constants\":{},\"weights\":["
+             "{\"name\":\"v\",\"shape\":[2,33554432],\"dtype\":\"float32\"},{\"name\":\"g\",\"shape\":[2,1],\"dtype\":\"float32\"}],"
+             "\"weight_name_mapping\":{%s},\"graph_outputs\":[%s],\"nodes\":[%s]}", list[0], list[1], list[2]);
+    ir = misuse_read(text);
+    CHECK(ir != NULL && ir->node_count == VALUES);
+    memset(&desc, 0, sizeof(desc));
+    desc.hooks.alloc = large_alloc;
+    desc.hooks.free = large_free;
+    CHECK_EQ(qnnrt_weights_open(path, NULL, &weights, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_lower_create(&desc, &lower, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_lower_weights(lower, ir, weights, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_lower_passes(lower, ir, &err), QNNRT_OK);
+    CHECK(asked > 0 && asked < ((uint64_t)1 << 30) + (1 << 20));
+    qnnrt_lower_free(lower);
+    qnnrt_weights_close(weights);
+    qnnrt_ir_free(ir);
+}
+
 TEST_MAIN("lower_misuse")
 {
+    RUN(lower_copies_weights_with_a_norm_within_a_limit);
     RUN(lower_refuses_what_ends_the_process);
     RUN(lower_takes_operators_of_the_caller);
     RUN(lower_refuses_wrong_arguments);

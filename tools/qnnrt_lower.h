@@ -8851,23 +8851,27 @@ static void qnnrt_lower__lend(qnnrt_ir *ir)
 }
 
 /* Weights that are normalized must be computed here, so that they are lent in any type: converted
-   to that of the graph. */
+   to that of the graph. Many values may be one weight: all copies may have as many bytes as folding
+   may make by default. */
 static qnnrt_result qnnrt_lower__lend_copies(qnnrt_lower *lower, qnnrt_ir *ir, qnnrt_error *err)
 {
+    uint64_t left = UINT64_C(1) << 30;
     size_t i, k;
     for (i = 0; i < ir->node_count; ++i)
         for (k = 0; strcmp(ir->nodes[i]->op, "_weight_norm.default") == 0 && k < 2; ++k) {
             qnnrt_ir_value *value = ir->nodes[i]->inputs[k];
             const qnnrt_weight *weight = qnnrt_lower_weight_of(value);
-            const size_t bytes = (size_t)value->count * qnnrt_ir_dtype_bytes(value->dtype);
+            const uint64_t bytes = value->count * qnnrt_ir_dtype_bytes(value->dtype);
             qnnrt_lower__lent *lent;
-            if (value->origin != QNNRT_IR_WEIGHT || value->data != NULL || weight == NULL) continue;
-            lent = (qnnrt_lower__lent *)qnnrt_lower__alloc(lower, sizeof(*lent) + bytes);
+            if (value->origin != QNNRT_IR_WEIGHT || value->data != NULL || weight == NULL ||
+                bytes > left) continue;
+            left -= bytes;
+            lent = (qnnrt_lower__lent *)qnnrt_lower__alloc(lower, sizeof(*lent) + (size_t)bytes);
             if (lent == NULL) return qnnrt_lower__fail_memory(err);
             lent->next = lower->lent;
             lent->value = value;
             lower->lent = lent;
-            if (qnnrt_weights_convert(weight, value->dtype, lent + 1, bytes, NULL, NULL) ==
+            if (qnnrt_weights_convert(weight, value->dtype, lent + 1, (size_t)bytes, NULL, NULL) ==
                 QNNRT_OK) value->data = lent + 1;
         }
     return QNNRT_OK;
