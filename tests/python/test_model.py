@@ -1,7 +1,10 @@
 """Folders: models, runs, arrays of their memory, and what goes wrong."""
 import array
 import gc
+import hashlib
+import json
 import os
+import tempfile
 import threading
 import unittest
 
@@ -31,6 +34,24 @@ class ModelTest(unittest.TestCase):
         self.assertTrue(self.model.library.endswith("libQnnRef.so"))
         plan = self.run_.plan()
         self.assertEqual((plan.pipeline, plan.peak, len(plan.blocks), plan.blocks[0].nbytes), ("layer", 128, 2, 16))
+
+    def test_hashes_are_checked_on_request(self):
+        with open(os.path.join(LAYER, "layer.bin"), "rb") as file:
+            data = file.read()
+        right, wrong = hashlib.sha256(data).hexdigest(), "0" * 64
+        for expected in (right, wrong):
+            with tempfile.TemporaryDirectory() as folder:
+                with open(os.path.join(folder, "layer.bin"), "wb") as file:
+                    file.write(data)
+                context = {"file": "layer.bin", "backend": "cpu", "sha256": expected}
+                with open(os.path.join(folder, "qnnrt.json"), "w") as file:
+                    json.dump({"program": {"version": 1, "backends": ["cpu"], "contexts": [context],
+                                           "pipelines": [{"name": "layer", "steps": [{"context": 0, "graph": "layer"}]}]}}, file)
+                qnnrt.open(folder, backend=REF).close()
+                if expected == right:
+                    qnnrt.open(folder, backend=REF, check_hashes=True).close()
+                else:
+                    self.fails(qnnrt.MismatchError, lambda: qnnrt.open(folder, backend=REF, check_hashes=True), says="SHA-256 %s, but" % right)
 
     def test_values_go_in_and_out(self):
         self.run_["x"] = [1, 2, 3, 4]

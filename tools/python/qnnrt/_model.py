@@ -216,7 +216,7 @@ class Model(Object):
 
     def __init__(self, path: Any, *, backend: Any = None, system: Any = None, backends: Optional[Mapping[str, Any]] = None, inspect: bool = False,
                  read: bool = False, guard: bool = False, keep_going: bool = False, metadata: str = "all", residency: str = "all", resident_bytes: int = 0,
-                 memory: str = "heap", soc_model: int = 0, profile: str = "off", no_manifest: bool = False,
+                 memory: str = "heap", soc_model: int = 0, profile: str = "off", no_manifest: bool = False, check_hashes: bool = False,
                  log: Optional[Callable[[int, str, str], None]] = None, log_level: str = "warn") -> None:
         keep: List[Any] = []
         desc = abi.qnnrt_desc()
@@ -234,6 +234,7 @@ class Model(Object):
                 row.role, row.desc.path = name_of(role, "a role"), path_of(library)
             desc.backends, desc.backend_count = roles, len(backends)
         desc.inspect, desc.read, desc.guard, desc.keep_going, desc.no_manifest = inspect, read, guard, keep_going, no_manifest
+        desc.check_hashes = check_hashes
         desc.metadata = choice(metadata, _METADATA, "metadata")
         desc.residency = choice(residency, _RESIDENCY, "residency")
         desc.resident_bytes = resident_bytes
@@ -527,7 +528,7 @@ def open(path: Any, **options: Any) -> Model:  # noqa: A001 the name of the C fu
     system          libQnnSystem.so (default: searched beside the backend)
     backends        {role: library} for a model with several backends
     inspect         True: read the facts only
-    read, guard, keep_going, no_manifest, metadata, residency, resident_bytes, memory, soc_model, profile
+    read, guard, keep_going, no_manifest, check_hashes, metadata, residency, resident_bytes, memory, soc_model, profile
                     as in qnnrt.h; words for numbers: "one", "shared", "json", "detailed"
     log             a function (level, part, text) for lines of the log, from any thread; what it raises, the next call raises
     """
