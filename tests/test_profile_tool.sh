@@ -112,6 +112,11 @@ says log profile.log 'execute main method 1 time 1'
 check log_twice "$(cat "$tmp/profile.log")" test "$(grep -c '^execute main' "$tmp/profile.log")" -eq 4
 fake "" --profiling_level basic --profile_out "$tmp/profile.log"
 check log_anew "$(cat "$tmp/profile.log")" test "$(grep -c '^execute main' "$tmp/profile.log")" -eq 2
+# Outputs that are written into its folder meanwhile leave it alone.
+fake "" --num_inferences 2 --output_dir "$tmp/both"
+folder=$(dirname "$(find "$tmp/both" -name '*.raw' | sort | tail -n 1)")
+fake "" --profiling_level detailed --num_inferences 2 --output_dir "$tmp/both" --profile_out "$folder/profile.log"
+check log_beside_outputs "$(cat "$folder/profile.log")" test "$(grep -c '^execute main' "$folder/profile.log")" -eq 4
 fake "" --profiling_level basic --profile_out "$tmp/m/forward_0.bin/x"
 is log_impossible 1
 fake sysapi=1.8 --profiling_level basic --profile_out "$tmp/x.log"

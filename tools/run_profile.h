@@ -419,8 +419,6 @@ static void begin_profile(tool *t)
     if (is_trace(path)) trace_begin(t);
     else if (!cli_create(&t->log, path, 0))
         fail(t, NULL, CLI_WRITE_HINT, "cannot write %s: %s", path, strerror(errno));
-    /* The library creates this file and appends to it. */
-    else if (t->log.aside != NULL) unlink(t->log.aside);
 }
 
 static void end_profile(tool *t)
