@@ -731,6 +731,32 @@ TEST(a_file_that_is_in_the_way_stops_no_put)
     qnnrt_cache_close(p.c);
 }
 
+/* In a folder that is shared, another user may take all numbers that can be foreseen. */
+TEST(numbers_that_are_taken_stop_no_writer)
+{
+    enum { NUMBERS = 1000 };
+    char aside[2][QNNRT_CACHE_PATH], path[100];
+    place p;
+    int fd[2], i;
+    CHECK(begin(&p, 0));
+    for (i = 0; i < NUMBERS; ++i) {
+        snprintf(path, sizeof(path), ".qnnrt.%d.tmp", i);
+        CHECK_EQ(mkdir(in(p.cache, path), 0700), 0);
+    }
+    for (i = 0; i < 2; ++i) {
+        fd[i] = qnnrt_cache_aside(in(p.cache, "x"), 0600, aside[i]);
+        CHECK(fd[i] >= 0);
+    }
+    CHECK(strcmp(aside[0], aside[1]) != 0);
+    CHECK(put_two(&p, key_a));
+    CHECK_EQ(files_in(p.cache), NUMBERS + 3);
+    close(fd[0]);                        /* as a killed one does */
+    qnnrt_cache_aside_end(fd[1], aside[1]);
+    qnnrt_cache_sweep(p.cache);
+    CHECK_EQ(files_in(p.cache), NUMBERS + 1);
+    qnnrt_cache_close(p.c);
+}
+
 /* A killed writer leaves a file, and a folder with files and folders; the next one has its number, and what is left of it is
    removed. While it lives, nobody touches it. */
 TEST(what_a_killed_writer_left_goes_to_the_next)
@@ -852,6 +878,7 @@ TEST_MAIN("cache")
     RUN(a_full_disk_leaves_what_was_there);
     RUN(memory_that_runs_out_is_told);
     RUN(a_file_that_is_in_the_way_stops_no_put);
+    RUN(numbers_that_are_taken_stop_no_writer);
     RUN(what_a_killed_writer_left_goes_to_the_next);
     RUN(a_writer_without_a_file_disturbs_no_other);
     RUN(processes_share_a_cache);

@@ -56,9 +56,10 @@
 
    Files that are written aside
        qnnrt_cache_aside() serves other writers, too: it creates a file beside the one that is
-       meant, which is then renamed. Its name, .qnnrt.N.tmp, has the first number that is free. A
-       lock, not a process number or an age, says that its writer lives: what a killed one left is
-       removed by the next that meets it. No link is followed, and files of other users stay.
+       meant, which is then renamed. Its name, .qnnrt.N.tmp, has the first number that is free, or a
+       large one if 1,000 are taken. A lock, not a process number or an age, says that its writer
+       lives: what a killed one left is removed by the next that meets it. No link is followed, and
+       files of other users stay.
 
    ROOMS (search for the tag)
        >>config >>hash >>disk >>aside >>entry >>folder >>public
@@ -622,7 +623,7 @@ DIR *fdopendir(int folder);
 #define QNNRT_CACHE__NOFOLLOW 0400000
 #endif
 
-enum { QNNRT_CACHE__TRIES = 1000, QNNRT_CACHE__NESTED = 1 };
+enum { QNNRT_CACHE__TRIES = 1000, QNNRT_CACHE__MORE = 10, QNNRT_CACHE__NESTED = 1 };
 
 static const char qnnrt_cache__aside_begin[] = ".qnnrt.", qnnrt_cache__aside_end[] = ".tmp",
                   qnnrt_cache__aside_more[] = ".d";
@@ -686,6 +687,17 @@ static int qnnrt_cache__aside_left(const char *aside)
     return gone;
 }
 
+/* Return a number that nobody foresees: where others may write, they may have taken all small ones.
+   0 if the system has none. */
+static uint64_t qnnrt_cache__aside_random(void)
+{
+    uint64_t number = 0;
+    const int fd = open("/dev/urandom", O_RDONLY | QNNRT_CACHE__CLOEXEC);
+    if (fd >= 0 && !qnnrt_cache__read(fd, &number, sizeof number)) number = 0;
+    if (fd >= 0) close(fd);
+    return number;
+}
+
 QNNRT_CACHE_API int qnnrt_cache_aside(const char *path, unsigned mode, char aside[QNNRT_CACHE_PATH])
 {
     const char *slash = path != NULL ? strrchr(path, '/') : NULL;
@@ -697,9 +709,10 @@ QNNRT_CACHE_API int qnnrt_cache_aside(const char *path, unsigned mode, char asid
         return -1;
     }
     memcpy(aside, path, bytes);
-    for (i = 0; i < QNNRT_CACHE__TRIES; ++i) {
-        snprintf(aside + bytes, QNNRT_CACHE_PATH - bytes, "%s%d%s", qnnrt_cache__aside_begin, i,
-                 qnnrt_cache__aside_end);
+    for (i = 0; i < QNNRT_CACHE__TRIES + QNNRT_CACHE__MORE; ++i) {
+        const uint64_t number = i < QNNRT_CACHE__TRIES ? (uint64_t)i : qnnrt_cache__aside_random();
+        snprintf(aside + bytes, QNNRT_CACHE_PATH - bytes, "%s%llu%s", qnnrt_cache__aside_begin,
+                 (unsigned long long)number, qnnrt_cache__aside_end);
         fd = qnnrt_cache__create(aside, mode);
         if (fd < 0 && errno == EEXIST) {
             if (qnnrt_cache__aside_left(aside)) fd = qnnrt_cache__create(aside, mode);
