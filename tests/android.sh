@@ -6,6 +6,7 @@
 #   ANDROID_NDK=FOLDER   or an NDK
 #   ANDROID_QNN=FOLDER   Qualcomm's libraries for Android: libQnnSystem.so reads metadata, libQnnHtp.so names what it lacks
 #   LEVELS               API levels (default 21 24 28 31)
+#   B=FOLDER             the build folder, a relative path (default build)
 #
 # For each level: the headers as C99 and C++11 without a warning; the tools, the examples and libQnnRef.so by
 # examples/android/build-ndk.sh, linked against what the level has; what readelf says of them. Then CMake. Then the
