@@ -37,6 +37,8 @@ ends equal_names 1 "hint: Name the graphs with --graph_name" "$out/a.dlc" "$out/
 ends folder_is_file 1 "cannot make the folder $out/a.dlc: Not a directory" "$out/a.dlc" --output_dir "$out/a.dlc" --backend "$fake" \
     --system_so "$fake"
 ends no_zip 1 "not a .dlc container" "$fake" --output_dir "$out/o" --backend "$fake" --system_so "$fake"
+ends no_zip_hint 1 "hint: Give a .dlc container; this file is of another kind." "$fake" --output_dir "$out/o" --backend "$fake" \
+    --system_so "$fake"
 ends makes 0 "wrote     $out/o/both.bin" "$out/a.dlc" "$out/b.dlc" --graph_name prompt, --output_dir "$out/o" --binary_file both \
     --backend "$fake" --system_so "$fake" --fp16 --soc_model 69
 if grep -q '^graph prompt$' "$out/o/both.bin" && grep -q '^graph b$' "$out/o/both.bin"; then good

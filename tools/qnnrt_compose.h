@@ -3184,6 +3184,9 @@ QNNRT_API void qnnrt_builder_dlc(qnnrt_builder *b, const char *path,
                    : qnnrt__context_kind(head, bytes);
         qnnrt__fail(&b->error, QNNRT_E_FORMAT, "%s is not a .dlc container (a zip archive)", path);
         if (kind != NULL) qnnrt__err_add(&b->error, "\n  it looks like %s", kind);
+        if (bytes > 0)
+            qnnrt__hint(&b->error, QNNRT_E_FORMAT,
+                        "Give a .dlc container; this file is of another kind.");
     }
     if (b->error.code != QNNRT_OK) return;
     copy = qnnrt__arena_text(b->into, path, strlen(path));
