@@ -1075,6 +1075,9 @@ TEST(layouts_and_types_that_disagree)
     m.parts[0][0].dims[at_name(&m.parts[0][0], "logits", 1)][1] = 1;
     FAILS(QNNRT_E_UNSUPPORTED, "logits of each of 32 tokens", NULL);
     begin(&s);
+    for (g = 0; g < 2; ++g) m.parts[0][g].tensors[at_name(&m.parts[0][g], "logits", 1)].dtype = QNNRT_DTYPE_U4Q;
+    FAILS(QNNRT_E_UNSUPPORTED, "logits of 8 bits or more", "logits");
+    begin(&s);
     m.parts[0][1].dims[at_name(&m.parts[0][1], "logits", 1)][2] = 255;
     FAILS(QNNRT_E_MISMATCH, "graphs disagree on logits", NULL);
     begin(&s);

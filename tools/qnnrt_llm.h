@@ -4187,6 +4187,10 @@ static qnnrt_result qnnrt_llm__roles_logits(qnnrt_llm__items *work, qnnrt_llm__i
             return qnnrt_llm__items_fail(work, graph, QNNRT_E_UNSUPPORTED,
                                          "%s: expected logits of each of %u tokens per call",
                                          qnnrt_llm__items_say(work, graph, t), (unsigned)graph->ar);
+        if (t->tensor->bytes < t->tensor->count)     /* a row could end within a byte */
+            return qnnrt_llm__items_fail(work, graph, QNNRT_E_UNSUPPORTED,
+                                         "%s: expected logits of 8 bits or more",
+                                         qnnrt_llm__items_say(work, graph, t));
         if (info->logits == NULL) {
             info->logits = t->tensor;
             info->vocabulary = last;
