@@ -91,6 +91,13 @@ writes() {
 }
 
 run="$tmp/bin/qnnrt-run" ref=$tmp/bin/libQnnRef.so
+# A folder that the user may write and not list cannot be locked, and is written nevertheless.
+mkdir -m 300 "$tmp/secret"
+chown $victim:$victim "$tmp/secret"
+user "$run" compile "$tmp/model" --backend_so "$ref" --output_dir "$tmp/secret"
+is unread 0
+says unread out 'cannot be locked: Permission denied'
+check unread "files are missing" test -s "$tmp/secret/qnnrt.json"
 writes 'compile --cache' "$run" compile "$tmp/model" --backend_so "$ref" --output_dir "$tmp/own" --cache "$there"
 writes compile "$run" compile "$tmp/model" --backend_so "$ref" --output_dir "$there"
 writes capture "$run" capture "$tmp/made" --backend_so "$ref" --output_dir "$there"

@@ -69,6 +69,8 @@ static int compile_lock(tool *t, int wait)
     struct stat opened, there;
     compile_unlock(t);
     t->folder = open(t->set.output_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    /* Into some folders one may write without reading them. */
+    const int unread = t->folder < 0 && errno == EACCES;
     int locked = t->folder > 0 && flock(t->folder, LOCK_EX | LOCK_NB) == 0;
     if (t->folder > 0 && !locked && errno == EWOULDBLOCK) {
         if (!wait) return 0;
@@ -79,9 +81,10 @@ static int compile_lock(tool *t, int wait)
             if (!locked && errno != EINTR) break;
         }
     }
-    if (t->folder > 0 && wait && !locked && cli_signal == 0)
+    if ((t->folder > 0 || unread) && wait && !locked && cli_signal == 0)
         say(t, "note      %s cannot be locked: %s; let no other compilation write there\n",
             t->set.output_dir, strerror(errno));
+    if (unread) return wait && cli_signal == 0;
     return t->folder > 0 && cli_signal == 0 && fstat(t->folder, &opened) == 0 &&
            stat(t->set.output_dir, &there) == 0 && opened.st_ino == there.st_ino &&
            opened.st_dev == there.st_dev;
@@ -103,6 +106,7 @@ static int compile_folder(tool *t, int try_only, char **missing)
         good = good && access(path, W_OK | X_OK) == 0;
         why = errno;
         locked = good && compile_lock(t, !try_only);
+        if (good && !locked) why = errno;
         if (cli_signal != 0 || (good ? try_only : why != ENOENT)) break;
     }
     if (cli_signal != 0) why = EINTR;
