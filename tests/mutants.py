@@ -48,7 +48,7 @@ SWAPS = ((r" == ", " != "), (r" != ", " == "), (r" <= ", " < "), (r" < ", " <= "
          (r" & ", " | "), (r" \| ", " & "), (r"\+\+", "--"))
 DECLARATION = re.compile(r"\s*(?:static|const|typedef|struct|return|goto|break|continue|case|default|enum|union|"
                          r"(?:unsigned |const )*(?:\w+_t|int|char|float|double|void|long|qnnrt\w*) \**\w+(?:\[|;|,| =))")
-HOOK = re.compile(r"\bQNNRT(?:_LLM)?__STEP\(\)")                  # what tests count
+HOOK = re.compile(r"\bQNNRT(?:_LLM__STEP|__STEP|_IR__MUST)\(")    # what tests count, what other builds assert
 
 
 def sites(line):
