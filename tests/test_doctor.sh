@@ -559,7 +559,9 @@ mkfifo "$tmp/graph.json"
 exec 8<>"$tmp/graph.json"
 (exec 8<&- "$tool" compile "$tmp/graph.json" --output_dir "$tmp/made" --backend_so "$build/libQnnRef.so") >"$tmp/out" 2>"$tmp/err" &
 reads=$!
-while kill -0 $reads 2>/dev/null && ! ls -l "/proc/$reads/fd" 2>/dev/null | grep -qF "$tmp/graph.json"; do sleep 0.1; done
+# The shell before exec has the file open, too.
+waits() { [ "/proc/$reads/exe" -ef "$tool" ] && ls -l "/proc/$reads/fd" 2>/dev/null | grep -qF "$tmp/graph.json"; }
+while kill -0 $reads 2>/dev/null && ! waits; do sleep 0.1; done
 kill -SEGV $reads
 wait $reads 2>/dev/null
 status=$?

@@ -1313,7 +1313,7 @@ static int qnnrt_session__policy_shapes(qnnrt_session__reading *r)
         if (qnnrt_json_value(&r->json) != QNNRT_JSON_ARRAY)
             return qnnrt_session__policy_wrong(r, key, "an array of dimensions");
         while (qnnrt_json_more(&r->json)) {
-            uint64_t dim;
+            uint64_t dim = 0;
             if (!qnnrt_session__policy_number(r, key, INT64_MAX, "dimensions from 0", &dim))
                 return 0;
             if (shape.rank == QNNRT_SESSION_RANK)
