@@ -572,6 +572,8 @@ TEST(ir_edits_keep_users_and_order)
     static const float data[6] = { 1, 2, 3, 4, 5, 6 };
     int64_t out[8];
     void *room;
+    qnnrt_dtype dtype;
+    uint32_t rank;
     CHECK(ir != NULL);
     CHECK_EQ(check(ir), QNNRT_OK);
     CHECK_EQ(ir->nodes[1]->outputs[0]->users, 2);
@@ -630,6 +632,11 @@ TEST(ir_edits_keep_users_and_order)
     CHECK(qnnrt_ir_set_input(ir, made, 1, a->outputs[0]) && constant->users == 0 && a->outputs[0]->users == 2);
     CHECK(qnnrt_ir_set_input(ir, made, 2, constant) && made->input_count == 3 && constant->users == 1);
     CHECK(!qnnrt_ir_set_input(ir, made, 4, constant));
+    /* Dims that were written by hand are counted before a rule reads them. */
+    value = a->inputs[0];
+    value->dims[0] = value->dims[1] = (int64_t)1 << 40;
+    CHECK_EQ(qnnrt_ir_infer(a, 0, &dtype, &rank, out, &err), QNNRT_E_LIMIT);
+    CHECK_STR(err.text, "input 0 has too many elements");
     qnnrt_ir_free(ir);
 }
 

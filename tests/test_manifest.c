@@ -146,7 +146,7 @@ TEST(all_bytes_are_compared_on_request)
     enum { LINES = 1000, AT = 40000, CHANGED = 100 };      /* between two pieces of the fingerprint */
     qnnrt_desc desc = new_desc();
     qnnrt *model;
-    char text[1024], path[2048], *data, found[65];
+    char text[1024], other[1024], path[2048], *data, found[65];
     const size_t bytes = strlen(B) + LINES * strlen(PAD);
     qnnrt_sha256 hash;
     size_t i;
@@ -168,6 +168,17 @@ TEST(all_bytes_are_compared_on_request)
             CHECK_EQ(qnnrt_close(model), QNNRT_OK);
         }
     }
+    /* Then a fingerprint says nothing more. */
+    snprintf(other, sizeof(other), "{\"program\": {\"version\": 1, \"backends\": [\"npu\"], \"contexts\": [{\"file\": \"b.bin\","
+                                   " \"backend\": \"npu\", \"fingerprint\": \"0123456789abcdef\", \"sha256\": \"%s\"}]}}", sum);
+    put(folder, "qnnrt.json", other);
+    desc.read = 0;
+    OPENS(folder, &desc, &model);
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    desc.check_hashes = 0;
+    FAILS(folder, &desc, QNNRT_E_MISMATCH, "b.bin has the fingerprint", "0123456789abcdef");
+    desc.check_hashes = 1;
+    put(folder, "qnnrt.json", text);
     for (i = 0; i < CHANGED; ++i) data[AT + i] = data[AT + i] == 'x' ? 'y' : 'x';
     test_write_file(path, data, bytes);
     qnnrt_sha256_begin(&hash);
