@@ -1427,6 +1427,17 @@ TEST(folder_of_json_alone_is_inspected)
     FAILS(folder, &desc, QNNRT_E_NOT_FOUND, "no *.bin");
     desc = new_desc();
     FAILS(folder, &desc, QNNRT_E_NOT_FOUND, "no *.bin", "JSON without a binary", "inspected");
+    /* A program names the binaries; what it says of their bytes is not compared. */
+    desc = json_desc();
+    write_in(folder, "qnnrt.json", "{\"program\": {\"version\": 1, \"backends\": [\"npu\"], \"contexts\": ["
+             "{\"file\": \"part_10.bin\", \"backend\": \"npu\", \"fingerprint\": \"0123456789abcdef\"},"
+             "{\"file\": \"part_2.bin\", \"backend\": \"npu\", \"sha256\":"
+             " \"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\"}]}}");
+    for (desc.check_hashes = 0; desc.check_hashes < 2; ++desc.check_hashes) {
+        OPENS(folder, &desc, &model);
+        FILES_ARE(model, "part_10_json.json<part_10_json.json>01 part_2_json.json<part_2_json.json>01 ");
+        CLOSE(model);
+    }
 }
 
 /* ---- genie_config.json ------------------------------------------------------------------------- */
