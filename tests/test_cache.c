@@ -1,12 +1,17 @@
 /* test_cache.c - entries of a cache: hashes, damage at every byte, room, and several processes
 
-   No test depends on the clock: last uses are set to fixed times. */
+   No test depends on the clock: last uses are set to fixed times. The program defines its own open(), openat(), close(),
+   flock(), mkdir() and geteuid() for every caller in it: they do what the system's do unless a test changes that, and check how
+   files are opened. */
 #include "../tools/qnnrt_cache.h"
 #include "test.h"
 
 #include <fcntl.h>
 #include <signal.h>
+#include <stdarg.h>
+#include <sys/file.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -14,6 +19,101 @@ static qnnrt_error err;
 static const char key_a[] = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
 static const char key_b[] = "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb";
 static const char key_c[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+
+/* ---- the system -------------------------------------------------------------------------------- */
+
+static struct {
+    const char *open_fails;              /* end of a path that cannot be opened, NULL: none */
+    const char *mkdir_fails;             /* end of a path where no folder can be made */
+    const char *swap[2];                 /* openat() finds a link to [1] at the end [0] of a path */
+    int         close_fails;             /* this close() fails, from 1; 0: none */
+    int         flock_errno;             /* of every flock(), 0: none */
+    const char *sweep[2];                /* before flock(), [1] becomes [0], which is removed if [1] is NULL */
+    int         other_user;              /* 1: geteuid() is another one than that who has files */
+    int         inherited, waits;        /* files that a child would have; opened pipes that wait */
+} lies;
+
+static int ends(const char *text, const char *tail)
+{
+    return tail != NULL && strlen(text) >= strlen(tail) && strcmp(text + strlen(text) - strlen(tail), tail) == 0;
+}
+
+#ifdef __cplusplus
+extern "C" {
+#define NO_THROW noexcept(true)
+#else
+#define NO_THROW
+extern long syscall(long number, ...);   /* POSIX does not declare it */
+#endif
+
+extern int openat(int folder, const char *path, int flags, ...)
+{
+    struct stat facts;
+    char moved[QNNRT_CACHE_PATH + 8];
+    va_list args;
+    unsigned mode;
+    va_start(args, flags);
+    mode = (flags & O_CREAT) != 0 ? va_arg(args, unsigned) : 0;
+    va_end(args);
+    lies.inherited += (flags & 02000000 /* O_CLOEXEC */) == 0;
+    if (ends(path, lies.swap[0])) {
+        snprintf(moved, sizeof(moved), "%s.moved", path);
+        if (renameat(folder, path, folder, moved) != 0 || symlinkat(lies.swap[1], folder, path) != 0) abort();
+        lies.swap[0] = NULL;
+    }
+    if (ends(path, lies.open_fails)) { errno = ENOENT; return -1; }
+    if ((flags & (O_NONBLOCK | O_EXCL)) == 0 && lstat(path, &facts) == 0 && S_ISFIFO(facts.st_mode)) {
+        ++lies.waits;
+        errno = EAGAIN;
+        return -1;
+    }
+    return (int)syscall(SYS_openat, folder, path, flags, mode);
+}
+
+extern int open(const char *path, int flags, ...)
+{
+    va_list args;
+    unsigned mode;
+    va_start(args, flags);
+    mode = (flags & O_CREAT) != 0 ? va_arg(args, unsigned) : 0;
+    va_end(args);
+    return openat(AT_FDCWD, path, flags, mode);
+}
+
+extern int close(int fd)
+{
+    const int result = (int)syscall(SYS_close, fd);
+    if (lies.close_fails == 0 || --lies.close_fails > 0) return result;
+    errno = ENOSPC;
+    return -1;
+}
+
+extern int flock(int fd, int what) NO_THROW;
+extern int mkdir(const char *path, mode_t mode) NO_THROW;
+extern uid_t geteuid(void) NO_THROW;
+
+uid_t geteuid(void) NO_THROW
+{
+    return (uid_t)syscall(SYS_geteuid) + (uid_t)lies.other_user;
+}
+
+int flock(int fd, int what) NO_THROW
+{
+    if (lies.sweep[0] != NULL && lies.sweep[1] != NULL && rename(lies.sweep[1], lies.sweep[0]) != 0) abort();
+    if (lies.sweep[0] != NULL && lies.sweep[1] == NULL && unlink(lies.sweep[0]) != 0) abort();
+    lies.sweep[0] = NULL;
+    if (lies.flock_errno != 0) { errno = lies.flock_errno; return -1; }
+    return (int)syscall(SYS_flock, fd, what);
+}
+
+int mkdir(const char *path, mode_t mode) NO_THROW
+{
+    if (ends(path, lies.mkdir_fails)) { errno = ENOSPC; return -1; }
+    return (int)syscall(SYS_mkdirat, AT_FDCWD, path, mode);
+}
+#ifdef __cplusplus
+}
+#endif
 
 /* ---- files ------------------------------------------------------------------------------------- */
 
@@ -69,21 +169,36 @@ static int files_in(const char *folder)
 }
 
 /* Make the folders "cache", "from" and "out" of a test, and open the cache. */
-typedef struct place { char cache[1100], from[1100], out[1100], entry[1300]; qnnrt_cache *c; } place;
+typedef struct place { char cache[1100], from[1100], out[1100], entry[1300]; qnnrt_cache *c; int fds; } place;
 
 static int begin(place *p, uint64_t limit)
 {
     qnnrt_cache_desc desc;
-    const char *folder = test_tmpdir();
+    const char *tmpdir = test_tmpdir();
+    char folder[1000] = "";              /* not relative: links lead there */
+    size_t used;
+    if (tmpdir[0] != '/' && getcwd(folder, 500) == NULL) return 0;
+    used = strlen(folder);
+    snprintf(folder + used, sizeof(folder) - used, "%s%s", used > 0 ? "/" : "", tmpdir);
     memset(&desc, 0, sizeof(desc));
     memset(&err, 0xFF, sizeof(err));
+    memset(&lies, 0, sizeof(lies));
     desc.limit = limit;
+    p->fds = files_in("/proc/self/fd");
     snprintf(p->cache, sizeof(p->cache), "%.1000s/cache", folder);
     snprintf(p->from, sizeof(p->from), "%.1000s/from", folder);
     snprintf(p->out, sizeof(p->out), "%.1000s/out", folder);
     snprintf(p->entry, sizeof(p->entry), "%s/%s.qnnrt", p->cache, key_a);
     return mkdir(p->from, 0777) == 0 && mkdir(p->out, 0777) == 0 &&
            qnnrt_cache_open(p->cache, &desc, &p->c, &err) == QNNRT_OK && err.code == QNNRT_OK;
+}
+
+/* Close the cache. Nothing is open that was not before, and no child would have had what was. */
+static void end(place *p)
+{
+    qnnrt_cache_close(p->c);
+    CHECK_EQ(files_in("/proc/self/fd"), p->fds);
+    CHECK(lies.inherited == 0 && lies.waits == 0);
 }
 
 /* Set the last use of an entry. */
@@ -226,7 +341,7 @@ TEST(a_key_without_a_field_is_no_key)
         CHECK_EQ(qnnrt_cache_get(p.c, text, p.out, NULL, &err), i == 4 ? QNNRT_E_NOT_FOUND : QNNRT_E_ARG);
         CHECK(i == 4 || qnnrt_cache_put(p.c, text, p.from, two_names, 2, &err) == QNNRT_E_ARG);
     }
-    qnnrt_cache_close(p.c);
+    TRY(end(&p));
 }
 
 /* ---- entries ----------------------------------------------------------------------------------- */
@@ -262,7 +377,7 @@ TEST(what_is_put_is_got)
     CHECK_EQ(entry->file_count, 1);
     CHECK(file_is(in(p.out, "model.bin"), "", 0));
     CHECK_EQ(files_in(p.cache), 1);
-    qnnrt_cache_close(p.c);
+    TRY(end(&p));
 }
 
 TEST(files_larger_than_the_buffer_are_whole)
@@ -281,7 +396,7 @@ TEST(files_larger_than_the_buffer_are_whole)
     same = file_is(in(p.out, "model.bin"), data, BYTES);
     free(data);
     CHECK(same);
-    qnnrt_cache_close(p.c);
+    TRY(end(&p));
 }
 
 /* Nothing of a damaged entry is given out, it is removed, and can be put again. */
@@ -319,7 +434,7 @@ TEST(a_flipped_byte_anywhere_is_found)
     CHECK(write_all(p.entry, data, bytes));
     CHECK_EQ(qnnrt_cache_get(p.c, key_a, p.out, NULL, &err), QNNRT_OK);
     free(data);
-    qnnrt_cache_close(p.c);
+    TRY(end(&p));
 }
 
 TEST(an_entry_cut_at_any_byte_is_found)
@@ -335,7 +450,7 @@ TEST(an_entry_cut_at_any_byte_is_found)
     data[bytes] = 'x';                           /* there is room for it */
     TRY(is_refused(&p, "longer", bytes + 1, data, bytes + 1));
     free(data);
-    qnnrt_cache_close(p.c);
+    TRY(end(&p));
 }
 
 TEST(the_entry_of_another_key_is_foreign)
@@ -347,7 +462,7 @@ TEST(the_entry_of_another_key_is_foreign)
     CHECK_EQ(qnnrt_cache_get(p.c, key_a, p.out, NULL, &err), QNNRT_E_FORMAT);
     CHECK_STR(err.text, "another key");
     CHECK_EQ(files_in(p.out), 0);
-    qnnrt_cache_close(p.c);
+    TRY(end(&p));
 }
 
 /* Write an entry by hand, with right hashes. */
@@ -431,7 +546,7 @@ TEST(a_forged_entry_writes_nothing_outside_and_nothing_wrong)
     CHECK(forge(&p, names, sizes, 2, 2, "datadata", 8));
     CHECK_EQ(qnnrt_cache_get(p.c, key_a, p.out, NULL, &err), QNNRT_E_FORMAT);
     CHECK_EQ(files_in(p.out), 0);
-    qnnrt_cache_close(p.c);
+    TRY(end(&p));
 }
 
 /* ---- room -------------------------------------------------------------------------------------- */
@@ -472,7 +587,7 @@ TEST(the_entry_unused_for_longest_makes_room)
     CHECK_EQ(qnnrt_cache_get(p.c, key_b, p.out, NULL, &err), QNNRT_E_NOT_FOUND);
     CHECK_EQ(qnnrt_cache_get(p.c, key_a, p.out, NULL, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_cache_get(p.c, key_c, p.out, NULL, &err), QNNRT_OK);
-    qnnrt_cache_close(p.c);
+    TRY(end(&p));
 }
 
 TEST(files_that_are_larger_than_the_limit_remove_nothing)
@@ -490,7 +605,7 @@ TEST(files_that_are_larger_than_the_limit_remove_nothing)
     CHECK_EQ(qnnrt_cache_put(p.c, key_b, p.from, two_names, 2, &err), QNNRT_E_LIMIT);
     CHECK_EQ(strcmp(list_of(&p), "a2 "), 0);
     CHECK_EQ(files_in(p.cache), 1);
-    qnnrt_cache_close(p.c);
+    TRY(end(&p));
 }
 
 TEST(listing_and_clearing_leave_other_files_alone)
@@ -529,7 +644,7 @@ TEST(listing_and_clearing_leave_other_files_alone)
     CHECK(file_is(in(p.cache, "notes.txt"), "mine", 4));
     CHECK_EQ(qnnrt_cache_clear(p.c, NULL, NULL, NULL), QNNRT_OK);
     CHECK_EQ(strcmp(list_of(&p), ""), 0);
-    qnnrt_cache_close(p.c);
+    TRY(end(&p));
 }
 
 /* ---- failures ---------------------------------------------------------------------------------- */
@@ -577,7 +692,7 @@ TEST(folders_that_cannot_be_used_are_named)
     CHECK_EQ(qnnrt_cache_list(p.c, NULL, NULL, &err), QNNRT_E_ARG);
     CHECK_EQ(qnnrt_cache_clear(NULL, NULL, NULL, &err), QNNRT_E_ARG);
     qnnrt_cache_close(NULL);
-    qnnrt_cache_close(p.c);
+    TRY(end(&p));
 }
 
 /* A full disk: no file may have more than 4,096 bytes. */
@@ -607,7 +722,7 @@ TEST(a_full_disk_leaves_what_was_there)
     CHECK_EQ(qnnrt_cache_get(p.c, key_a, p.out, NULL, &err), QNNRT_OK);
     CHECK(file_is(in(p.out, "model.bin"), "binary\0binary", 13));
     CHECK_EQ(qnnrt_cache_get(p.c, key_b, p.out, NULL, &err), QNNRT_OK);
-    qnnrt_cache_close(p.c);
+    TRY(end(&p));
 }
 
 static long allowed;                     /* allocations that succeed; -1: all */
@@ -667,7 +782,7 @@ TEST(memory_that_runs_out_is_told)
         CHECK(least < 100);
     }
     CHECK(least > 5);
-    qnnrt_cache_close(p.c);
+    TRY(end(&p));
 }
 
 /* ---- processes --------------------------------------------------------------------------------- */
@@ -703,7 +818,7 @@ static int busy(const char *cache, const char *folder, int number)
     return 0;
 }
 
-/* A writer that is at work, a killed one, a link, a folder: each has a number that is next. */
+/* A writer that is at work, a killed one, a link, a folder, a pipe, a folder with folders: each has a number that is next. */
 TEST(a_file_that_is_in_the_way_stops_no_put)
 {
     char busy_one[QNNRT_CACHE_PATH];
@@ -716,26 +831,33 @@ TEST(a_file_that_is_in_the_way_stops_no_put)
     CHECK(fd >= 0 && strcmp(busy_one, in(p.cache, ".qnnrt.0.tmp")) == 0);
     CHECK_EQ(symlink(in(p.from, "dear"), in(p.cache, ".qnnrt.1.tmp")), 0);
     CHECK_EQ(mkdir(in(p.cache, ".qnnrt.2.tmp"), 0700), 0);
-    CHECK(write_all(in(p.cache, ".qnnrt.3.tmp"), "cut", 3));
+    CHECK_EQ(mkfifo(in(p.cache, ".qnnrt.3.tmp"), 0600), 0);
+    CHECK(write_all(in(p.cache, ".qnnrt.4.tmp"), "deep", 4));            /* a killed writer never has such a folder */
+    CHECK(mkdir(in(p.cache, ".qnnrt.4.tmp.d"), 0700) == 0 && mkdir(in(p.cache, ".qnnrt.4.tmp.d/a"), 0700) == 0 &&
+          mkdir(in(p.cache, ".qnnrt.4.tmp.d/a/b"), 0700) == 0);
+    CHECK(mkdir(in(p.cache, ".qnnrt.5.tmp.d"), 0700) == 0 && mkdir(in(p.cache, ".qnnrt.5.tmp.d/a"), 0700) == 0 &&
+          mkdir(in(p.cache, ".qnnrt.5.tmp.d/a/b"), 0700) == 0);
+    CHECK(write_all(in(p.cache, ".qnnrt.6.tmp"), "cut", 3));
     CHECK_EQ(qnnrt_cache_open(p.cache, NULL, &other, &err), QNNRT_OK);
     CHECK(put_two(&p, key_a));
     CHECK_EQ(qnnrt_cache_put(other, key_a, p.from, two_names, 2, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_cache_get(other, key_a, p.out, NULL, &err), QNNRT_OK);
     CHECK(file_is(in(p.out, "model.bin"), "binary\0binary", 13));
     CHECK(file_is(in(p.from, "dear"), "dear", 4));
-    CHECK_EQ(files_in(p.cache), 4);
-    CHECK(access(in(p.cache, ".qnnrt.3.tmp"), F_OK) != 0);
+    CHECK_EQ(files_in(p.cache), 8);              /* 0 to 4, the folders of 4 and 5, and the entry */
+    CHECK(access(in(p.cache, ".qnnrt.6.tmp"), F_OK) != 0);
+    CHECK(access(in(p.cache, ".qnnrt.4.tmp.d/a/b"), F_OK) == 0 && access(in(p.cache, ".qnnrt.5.tmp.d/a/b"), F_OK) == 0);
     qnnrt_cache_aside_end(fd, busy_one);
-    CHECK_EQ(files_in(p.cache), 3);
+    CHECK_EQ(files_in(p.cache), 7);
     qnnrt_cache_close(other);
-    qnnrt_cache_close(p.c);
+    TRY(end(&p));
 }
 
 /* In a folder that is shared, another user may take all numbers that can be foreseen. */
 TEST(numbers_that_are_taken_stop_no_writer)
 {
     enum { NUMBERS = 1000 };
-    char aside[2][QNNRT_CACHE_PATH], path[100];
+    char aside[2][QNNRT_CACHE_PATH], path[QNNRT_CACHE_PATH];
     place p;
     int fd[2], i;
     CHECK(begin(&p, 0));
@@ -746,15 +868,20 @@ TEST(numbers_that_are_taken_stop_no_writer)
     for (i = 0; i < 2; ++i) {
         fd[i] = qnnrt_cache_aside(in(p.cache, "x"), 0600, aside[i]);
         CHECK(fd[i] >= 0);
+        CHECK(strlen(aside[i]) > strlen(in(p.cache, ".qnnrt.1000.tmp")));    /* (once in 10^15 runs it is not) */
     }
     CHECK(strcmp(aside[0], aside[1]) != 0);
+    lies.open_fails = "random";          /* a system without random numbers */
+    CHECK_EQ(qnnrt_cache_aside(in(p.cache, "x"), 0600, path), -1);
+    CHECK_EQ(errno, EEXIST);
+    lies.open_fails = NULL;
     CHECK(put_two(&p, key_a));
     CHECK_EQ(files_in(p.cache), NUMBERS + 3);
     close(fd[0]);                        /* as a killed one does */
     qnnrt_cache_aside_end(fd[1], aside[1]);
     qnnrt_cache_sweep(p.cache);
     CHECK_EQ(files_in(p.cache), NUMBERS + 1);
-    qnnrt_cache_close(p.c);
+    TRY(end(&p));
 }
 
 /* A killed writer leaves a file, and a folder with files and folders; the next one has its number, and what is left of it is
@@ -806,7 +933,344 @@ TEST(what_a_killed_writer_left_goes_to_the_next)
     for (i = 0; i < 2; ++i) CHECK(close(ready[i]) == 0 && close(alive[i]) == 0);
     CHECK_EQ(qnnrt_cache_aside(in(p.out, "no/such"), 0600, aside), -1);
     CHECK_EQ(errno, ENOENT);
-    qnnrt_cache_close(p.c);
+    TRY(end(&p));
+}
+
+/* Without standard input the first file that is opened is 0; errno may be what another call left. */
+static void with_descriptor_0(place *p)
+{
+    static const int stale[] = { 0, EEXIST };
+    char aside[QNNRT_CACHE_PATH], folder[QNNRT_CACHE_PATH];
+    size_t count = 0;
+    int i;
+    for (i = 0; i < 2; ++i) {
+        errno = stale[i];
+        CHECK_EQ(qnnrt_cache_aside(in(p->out, "x"), 0600, aside), 0);
+        CHECK_EQ(strcmp(aside, in(p->out, ".qnnrt.0.tmp")), 0);
+        CHECK(qnnrt_cache_aside_folder(0, aside, folder));
+        CHECK_EQ(files_in(p->out), 2);
+        qnnrt_cache_aside_end(0, aside);
+        CHECK_EQ(files_in(p->out), 0);
+    }
+    CHECK(write_all(aside, "cut", 3));
+    qnnrt_cache_sweep(p->out);
+    CHECK_EQ(files_in(p->out), 0);
+    CHECK(write_all(in(p->cache, ".qnnrt.0.tmp"), "cut", 3));
+    CHECK(put_two(p, key_a));
+    CHECK_EQ(files_in(p->cache), 1);
+    CHECK_EQ(qnnrt_cache_get(p->c, key_a, p->out, NULL, &err), QNNRT_OK);
+    CHECK_EQ(files_in(p->out), 2);
+    CHECK_EQ(strcmp(list_of(p), "a2 "), 0);
+    for (i = 0; i < 1000; ++i) {
+        snprintf(folder, sizeof(folder), ".qnnrt.%d.tmp", i);
+        CHECK_EQ(mkdir(in(p->cache, folder), 0700), 0);
+    }
+    CHECK(put_two(p, key_b));            /* with a random number */
+    CHECK_EQ(qnnrt_cache_clear(p->c, &count, NULL, &err), QNNRT_OK);
+    CHECK_EQ(count, 2);
+}
+
+TEST(descriptor_0_is_one_like_others)
+{
+    place p;
+    int kept, fds;
+    CHECK(begin(&p, 0));
+    kept = dup(0);
+    if (kept >= 0) close(0);
+    fds = files_in("/proc/self/fd");
+    with_descriptor_0(&p);
+    CHECK_EQ(files_in("/proc/self/fd"), fds);
+    if (kept >= 0) CHECK(dup2(kept, 0) == 0 && close(kept) == 0);
+    TRY(end(&p));
+}
+
+/* Return the rights of a file, or -1. */
+static int rights(const char *path)
+{
+    struct stat facts;
+    return stat(path, &facts) == 0 ? (int)(facts.st_mode & 07777) : -1;
+}
+
+TEST(files_have_the_rights_that_are_meant)
+{
+    char aside[QNNRT_CACHE_PATH], folder[QNNRT_CACHE_PATH];
+    const mode_t mask = umask(0);
+    place p;
+    const int good = begin(&p, 0) && put_two(&p, key_a) && qnnrt_cache_get(p.c, key_a, p.out, NULL, &err) == QNNRT_OK;
+    const int fd = qnnrt_cache_aside(in(p.from, "x"), 0641, aside), made = qnnrt_cache_aside_folder(fd, aside, folder);
+    umask(mask);
+    CHECK(good && made);
+    CHECK_EQ(rights(p.cache), 0777);
+    CHECK_EQ(rights(p.entry), 0666);
+    CHECK_EQ(rights(in(p.out, "model.bin")), 0666);
+    CHECK_EQ(rights(in(p.out, "qnnrt.json")), 0666);
+    CHECK_EQ(rights(aside), 0641);
+    CHECK_EQ(rights(folder), 0700);
+    qnnrt_cache_aside_end(fd, aside);
+    TRY(end(&p));
+}
+
+/* A file system may have no locks: then who writes goes on, and nothing is swept. */
+TEST(without_locks_nothing_is_swept)
+{
+    char aside[2][QNNRT_CACHE_PATH];
+    place p;
+    int fd, i;
+    CHECK(begin(&p, 0));
+    lies.flock_errno = ENOLCK;
+    for (i = 0; i < 2; ++i) {
+        fd = qnnrt_cache_aside(in(p.cache, "x"), 0600, aside[i]);
+        CHECK(fd >= 0 && close(fd) == 0);
+        qnnrt_cache_sweep(p.cache);
+        CHECK_EQ(files_in(p.cache), i + 1);
+    }
+    CHECK_EQ(strcmp(aside[0], in(p.cache, ".qnnrt.0.tmp")), 0);
+    CHECK_EQ(strcmp(aside[1], in(p.cache, ".qnnrt.1.tmp")), 0);
+    CHECK(put_two(&p, key_a));
+    CHECK_EQ(files_in(p.cache), 3);
+    lies.flock_errno = 0;
+    lies.other_user = 1;                 /* files of others stay */
+    qnnrt_cache_sweep(p.cache);
+    CHECK_EQ(files_in(p.cache), 3);
+    lies.other_user = 0;
+    qnnrt_cache_sweep(p.cache);
+    CHECK_EQ(files_in(p.cache), 1);
+    TRY(end(&p));
+}
+
+/* Another process removes the file between its creation and the lock, or puts its own there. */
+TEST(who_sweeps_may_be_faster)
+{
+    char aside[QNNRT_CACHE_PATH], name[1300], theirs[1300];
+    place p;
+    int fd, i;
+    CHECK(begin(&p, 0));
+    snprintf(name, sizeof(name), "%s/.qnnrt.0.tmp", p.out);
+    snprintf(theirs, sizeof(theirs), "%s/theirs", p.from);
+    for (i = 0; i < 4; ++i) {            /* 2, 3: when a file of a killed writer is looked at */
+        CHECK(i % 2 == 0 || write_all(theirs, "theirs", 6));
+        CHECK(i < 2 || write_all(name, "killed", 6));
+        lies.sweep[0] = name;
+        lies.sweep[1] = i % 2 == 1 ? theirs : NULL;
+        fd = qnnrt_cache_aside(in(p.out, "x"), 0600, aside);
+        CHECK(fd >= 0 && lies.sweep[0] == NULL);
+        CHECK_EQ(strcmp(aside, in(p.out, ".qnnrt.1.tmp")), 0);
+        CHECK_EQ(files_in(p.out), i % 2 + 1);
+        CHECK(i % 2 == 0 || file_is(name, "theirs", 6));
+        qnnrt_cache_aside_end(fd, aside);
+        if (i % 2 == 1) CHECK_EQ(unlink(name), 0);
+    }
+    TRY(end(&p));
+}
+
+/* A folder becomes a link after the system called it a folder: that in an aside's folder, and the aside's. */
+TEST(a_folder_that_becomes_a_link_is_not_followed)
+{
+    static const char *const ends_of[2] = { "a", ".tmp.d" }, *const targets[2] = { "../../from", "../from" };
+    char aside[QNNRT_CACHE_PATH], folder[QNNRT_CACHE_PATH];
+    place p;
+    int fd, i;
+    CHECK(begin(&p, 0));
+    CHECK(write_all(in(p.from, "dear"), "dear", 4));
+    fd = qnnrt_cache_aside(in(p.out, "x"), 0600, aside);
+    CHECK(fd >= 0 && qnnrt_cache_aside_folder(fd, aside, folder));
+    CHECK_EQ(mkdir(in(folder, "a"), 0700), 0);
+    for (i = 0; i < 2; ++i) {
+        lies.swap[0] = ends_of[i];
+        lies.swap[1] = targets[i];
+        CHECK_EQ(qnnrt_cache_aside_folder(fd, aside, folder), 0);
+        CHECK(lies.swap[0] == NULL && file_is(in(folder, i == 0 ? "a/dear" : "dear"), "dear", 4));
+    }
+    qnnrt_cache_aside_end(fd, aside);
+    CHECK_EQ(files_in(p.out), 1);        /* the folder, under its new name */
+    TRY(end(&p));
+}
+
+/* Return a file that is open and belongs to another user. */
+static int foreign_file(const char *path)
+{
+    int fd;
+    if (geteuid() != 0) return open("/dev/null", O_RDONLY | 02000000 /* O_CLOEXEC */);
+    fd = open(path, O_RDWR | O_CREAT | 02000000, 0600);
+    return fd >= 0 && fchown(fd, 65533, 65533) == 0 ? fd : -1;
+}
+
+TEST(the_folder_of_another_user_is_not_emptied)
+{
+    char folder[QNNRT_CACHE_PATH];
+    place p;
+    int fd, i;
+    CHECK(begin(&p, 0));
+    CHECK(mkdir(in(p.out, "a.d"), 0700) == 0 && write_all(in(p.out, "a.d/dear"), "dear", 4));
+    for (i = 0; i < 2; ++i) {            /* 1: its descriptor is 0 */
+        const int kept = i == 1 ? dup(0) : -1;
+        if (kept >= 0) close(0);
+        fd = foreign_file(in(p.from, "foreign"));
+        CHECK(fd >= 0);
+        if (i == 1 && fd == 0) {         /* let the folder be 0 */
+            fd = dup(fd);
+            close(0);
+        }
+        CHECK_EQ(qnnrt_cache_aside_folder(fd, in(p.out, "a"), folder), 0);
+        if (kept >= 0) CHECK(dup2(kept, 0) == 0 && close(kept) == 0);
+        close(fd);
+        CHECK(file_is(in(p.out, "a.d/dear"), "dear", 4));
+    }
+    TRY(end(&p));
+}
+
+TEST(only_names_of_asides_are_swept)
+{
+    static const char *const names[] = { ".qnnrt.1.tm", ".qnnrt.1.tmpp", ".qnnrt.1a.tmp", ".qnnrt.a1.tmp", ".qnnr.1.tmp",
+                                         "x.qnnrt.1.tmp", ".qnnrt.1.tmp.d", ".qnnrt", ".tmp", "1.tmp", ".qnnrt-1.tmp" };
+    enum { COUNT = sizeof(names) / sizeof(names[0]) };
+    place p;
+    int i;
+    CHECK(begin(&p, 0));
+    for (i = 0; i < COUNT; ++i) CHECK(write_all(in(p.out, names[i]), "mine", 4));
+    CHECK(write_all(in(p.out, ".qnnrt.18446744073709551615.tmp"), "cut", 3) && write_all(in(p.out, ".qnnrt.20.tmp"), "cut", 3));
+    qnnrt_cache_sweep(p.out);
+    CHECK_EQ(files_in(p.out), COUNT);
+    for (i = 0; i < COUNT; ++i) CHECK(file_is(in(p.out, names[i]), "mine", 4));
+    TRY(end(&p));
+}
+
+/* The folder of a name without a slash is the current one. */
+TEST(an_aside_lies_in_the_folder_of_its_file)
+{
+    char aside[QNNRT_CACHE_PATH];
+    place p;
+    pid_t child;
+    int status, fd;
+    CHECK(begin(&p, 0));
+    fflush(stdout);
+    child = fork();
+    if (child == 0) {
+        if (chdir(p.out) != 0) _exit(1);
+        fd = qnnrt_cache_aside("result.bin", 0600, aside);
+        _exit(fd < 0 || strcmp(aside, ".qnnrt.0.tmp") != 0);
+    }
+    CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+    CHECK(access(in(p.out, ".qnnrt.0.tmp"), F_OK) == 0);
+    fd = qnnrt_cache_aside(in(p.out, ""), 0600, aside);
+    CHECK(fd >= 0 && strcmp(aside, in(p.out, ".qnnrt.0.tmp")) == 0);
+    qnnrt_cache_aside_end(fd, aside);
+    TRY(end(&p));
+}
+
+/* Write folder/name with so many slashes that it has `bytes` bytes. */
+static const char *long_path(const char *folder, const char *name, size_t bytes)
+{
+    static char path[QNNRT_CACHE_PATH + 8];
+    const size_t tail = strlen(name), head = strlen(folder);
+    if (head + tail >= bytes || bytes >= sizeof(path)) abort();
+    memset(path, '/', bytes);
+    memcpy(path, folder, head);
+    memcpy(path + bytes - tail, name, tail + 1);
+    return path;
+}
+
+TEST(paths_may_be_as_long_as_the_system_allows)
+{
+    char aside[QNNRT_CACHE_PATH], folder[QNNRT_CACHE_PATH];
+    place p;
+    qnnrt_cache *c;
+    int fd;
+    CHECK(begin(&p, 0));
+    CHECK(put_two(&p, key_a));
+    fd = qnnrt_cache_aside(long_path(p.out, "", QNNRT_CACHE_PATH - 31), 0600, aside);
+    CHECK(fd == -1 && errno == ENAMETOOLONG);
+    fd = qnnrt_cache_aside(long_path(p.out, "", QNNRT_CACHE_PATH - 32), 0600, aside);
+    CHECK(fd >= 0 && qnnrt_cache_aside_folder(fd, aside, folder));
+    CHECK_EQ(strlen(folder), QNNRT_CACHE_PATH - 32 + strlen(".qnnrt.0.tmp.d"));
+    errno = 0;
+    CHECK_EQ(qnnrt_cache_aside_folder(fd, long_path(p.out, "x", QNNRT_CACHE_PATH - 2), folder), 0);
+    CHECK_EQ(errno, ENAMETOOLONG);
+    CHECK_EQ(files_in(p.out), 2);
+    CHECK(qnnrt_cache_aside_folder(fd, long_path(p.out, "x", QNNRT_CACHE_PATH - 3), folder));
+    CHECK(access(in(p.out, "x.d"), F_OK) == 0 && rmdir(in(p.out, "x.d")) == 0);
+    qnnrt_cache_aside_end(fd, aside);
+    CHECK_EQ(files_in(p.out), 0);
+    /* In a folder of an entry's files, and in that of a cache. */
+    CHECK_EQ(qnnrt_cache_get(p.c, key_a, long_path(p.out, "", QNNRT_CACHE_PATH - 33), NULL, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_cache_get(p.c, key_a, long_path(p.out, "", QNNRT_CACHE_PATH - 32), NULL, &err), QNNRT_E_IO);
+    CHECK_STR(err.text, "File name too long");
+    CHECK_EQ(qnnrt_cache_get(p.c, key_a, long_path(p.out, "", QNNRT_CACHE_PATH), NULL, &err), QNNRT_E_IO);
+    CHECK_STR(err.text, "File name too long");
+    CHECK_EQ(qnnrt_cache_put(p.c, key_a, long_path(p.from, "", QNNRT_CACHE_PATH - 11), two_names, 1, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_cache_put(p.c, key_a, long_path(p.from, "", QNNRT_CACHE_PATH - 10), two_names, 1, &err), QNNRT_E_IO);
+    CHECK_STR(err.text, "File name too long");
+    CHECK_EQ(qnnrt_cache_open(long_path(p.cache, "", QNNRT_CACHE_PATH - 72), NULL, &c, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_cache_put(c, key_b, p.from, two_names, 2, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_cache_get(c, key_b, p.out, NULL, &err), QNNRT_OK);
+    qnnrt_cache_close(c);
+    CHECK_EQ(qnnrt_cache_open(long_path(p.cache, "", QNNRT_CACHE_PATH - 71), NULL, &c, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_cache_get(c, key_b, p.out, NULL, &err), QNNRT_E_IO);
+    CHECK_STR(err.text, "File name too long");
+    CHECK_EQ(qnnrt_cache_put(c, key_b, p.from, two_names, 2, &err), QNNRT_E_IO);
+    CHECK_STR(err.text, "File name too long");
+    qnnrt_cache_close(c);
+    TRY(end(&p));
+}
+
+/* What fails leaves nothing, and says why. */
+TEST(what_fails_half_way_leaves_nothing)
+{
+    char aside[QNNRT_CACHE_PATH], folder[QNNRT_CACHE_PATH];
+    place p;
+    qnnrt_result result;
+    int fd, i, failed;
+    CHECK(begin(&p, 0));
+    /* A disk that tells at the end that it is full. */
+    for (i = 1, failed = 0, lies.close_fails = 0; lies.close_fails == 0; ++i) {
+        lies.close_fails = i;
+        result = put_two(&p, key_a) ? QNNRT_OK : err.code;
+        CHECK_EQ(files_in(p.cache), result == QNNRT_OK);
+        CHECK(result == QNNRT_OK || result == QNNRT_E_IO);
+        if (result == QNNRT_OK) continue;
+        CHECK_STR(err.text, "No space left on device");
+        ++failed;
+    }
+    CHECK_EQ(failed, 1);
+    for (i = 1, failed = 0, lies.close_fails = 0; lies.close_fails == 0; ++i) {
+        lies.close_fails = i;
+        result = qnnrt_cache_get(p.c, key_a, p.out, NULL, &err);
+        CHECK_EQ(files_in(p.out), result == QNNRT_OK ? 2 : 0);
+        CHECK(result == QNNRT_OK || result == QNNRT_E_IO);
+        if (result == QNNRT_OK) {
+            CHECK(unlink(in(p.out, "model.bin")) == 0 && unlink(in(p.out, "qnnrt.json")) == 0);
+            continue;
+        }
+        CHECK_STR(err.text, "No space left on device");
+        ++failed;
+    }
+    CHECK_EQ(failed, 2);
+    lies.close_fails = 0;
+    /* A folder that cannot be made. */
+    lies.mkdir_fails = ".tmp.d";
+    CHECK_EQ(qnnrt_cache_get(p.c, key_a, p.out, NULL, &err), QNNRT_E_IO);
+    CHECK_STR(err.text, "No space left on device");
+    CHECK_EQ(files_in(p.out), 0);
+    fd = qnnrt_cache_aside(in(p.out, "x"), 0600, aside);
+    CHECK(fd >= 0 && !qnnrt_cache_aside_folder(fd, aside, folder));
+    CHECK_EQ(errno, ENOSPC);
+    errno = EDOM;
+    qnnrt_cache_aside_end(fd, aside);
+    CHECK_EQ(errno, EDOM);
+    CHECK_EQ(files_in(p.out), 0);
+    lies.mkdir_fails = NULL;
+    /* A name that cannot be replaced, after others were. */
+    CHECK_EQ(mkdir(in(p.out, "qnnrt.json"), 0700), 0);
+    CHECK_EQ(qnnrt_cache_get(p.c, key_a, p.out, NULL, &err), QNNRT_E_IO);
+    CHECK_STR(err.text, "qnnrt.json: Is a directory");
+    CHECK_EQ(files_in(p.out), 1);
+    CHECK_EQ(rmdir(in(p.out, "qnnrt.json")), 0);
+    CHECK(unlink(p.entry) == 0 && mkdir(p.entry, 0700) == 0);
+    CHECK(!put_two(&p, key_a));
+    CHECK_EQ(err.code, QNNRT_E_IO);
+    CHECK_STR(err.text, "Is a directory");
+    CHECK_EQ(files_in(p.cache), 1);
+    TRY(end(&p));
 }
 
 /* Who ends what he never got removes nothing: the name may be that of another writer. */
@@ -832,7 +1296,7 @@ TEST(a_writer_without_a_file_disturbs_no_other)
     CHECK_EQ(files_in(p.out), 2);
     qnnrt_cache_aside_end(fd, aside);
     CHECK_EQ(files_in(p.out), 0);
-    qnnrt_cache_close(p.c);
+    TRY(end(&p));
 }
 
 TEST(processes_share_a_cache)
@@ -856,7 +1320,7 @@ TEST(processes_share_a_cache)
     }
     CHECK_EQ(worst, 0);
     CHECK(strchr(list_of(&p), '!') == NULL);
-    qnnrt_cache_close(p.c);
+    TRY(end(&p));
 }
 
 TEST_MAIN("cache")
@@ -880,6 +1344,16 @@ TEST_MAIN("cache")
     RUN(a_file_that_is_in_the_way_stops_no_put);
     RUN(numbers_that_are_taken_stop_no_writer);
     RUN(what_a_killed_writer_left_goes_to_the_next);
+    RUN(descriptor_0_is_one_like_others);
+    RUN(files_have_the_rights_that_are_meant);
+    RUN(without_locks_nothing_is_swept);
+    RUN(who_sweeps_may_be_faster);
+    RUN(a_folder_that_becomes_a_link_is_not_followed);
+    RUN(the_folder_of_another_user_is_not_emptied);
+    RUN(only_names_of_asides_are_swept);
+    RUN(an_aside_lies_in_the_folder_of_its_file);
+    RUN(paths_may_be_as_long_as_the_system_allows);
+    RUN(what_fails_half_way_leaves_nothing);
     RUN(a_writer_without_a_file_disturbs_no_other);
     RUN(processes_share_a_cache);
 }

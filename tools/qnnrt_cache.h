@@ -552,8 +552,7 @@ static int qnnrt_cache__write(int fd, const void *from, size_t bytes)
 /* Join a folder and a name. Return 0 if the path is too long. */
 static int qnnrt_cache__path(char path[QNNRT_CACHE_PATH], const char *folder, const char *name)
 {
-    const int used = snprintf(path, QNNRT_CACHE_PATH, "%s/%s", folder, name);
-    if (used > 0 && used < QNNRT_CACHE_PATH) return 1;
+    if (snprintf(path, QNNRT_CACHE_PATH, "%s/%s", folder, name) < QNNRT_CACHE_PATH) return 1;
     errno = ENAMETOOLONG;
     return 0;
 }
@@ -633,8 +632,8 @@ static const char qnnrt_cache__aside_begin[] = ".qnnrt.", qnnrt_cache__aside_end
    after the system called it a folder. Return 1 if it is gone. */
 static int qnnrt_cache__remove(int at, const char *name, int lock, int depth)
 {
-    const int folder = openat(at, name, O_RDONLY | O_NONBLOCK | QNNRT_CACHE__FOLDER |
-                                        QNNRT_CACHE__NOFOLLOW | QNNRT_CACHE__CLOEXEC);
+    const int folder = openat(at, name, O_RDONLY | QNNRT_CACHE__CLOEXEC | QNNRT_CACHE__FOLDER |
+                                        QNNRT_CACHE__NOFOLLOW);
     struct stat facts, owner;
     const struct dirent *item;
     DIR *dir = folder >= 0 && fstat(folder, &facts) == 0 && fstat(lock, &owner) == 0 &&
@@ -654,8 +653,8 @@ static int qnnrt_cache__remove(int at, const char *name, int lock, int depth)
    path in `folder`; or 0, with errno. */
 static int qnnrt_cache__aside_bare(int fd, const char *aside, char folder[QNNRT_CACHE_PATH])
 {
-    const int used = snprintf(folder, QNNRT_CACHE_PATH, "%s%s", aside, qnnrt_cache__aside_more);
-    if (used < 0 || used >= QNNRT_CACHE_PATH) {
+    if (snprintf(folder, QNNRT_CACHE_PATH, "%s%s", aside, qnnrt_cache__aside_more) >=
+        QNNRT_CACHE_PATH) {
         errno = ENAMETOOLONG;
         return 0;
     }
@@ -693,8 +692,10 @@ static uint64_t qnnrt_cache__aside_random(void)
 {
     uint64_t number = 0;
     const int fd = open("/dev/urandom", O_RDONLY | QNNRT_CACHE__CLOEXEC);
-    if (fd >= 0 && !qnnrt_cache__read(fd, &number, sizeof number)) number = 0;
-    if (fd >= 0) close(fd);
+    if (fd >= 0) {
+        qnnrt_cache__read(fd, &number, sizeof number);
+        close(fd);
+    }
     return number;
 }
 
@@ -1181,7 +1182,7 @@ QNNRT_CACHE_API qnnrt_result qnnrt_cache_get(qnnrt_cache *cache, const char *key
                                    path, strerror(errno));
         break;
     }
-    if (lock >= 0) qnnrt_cache_aside_end(lock, aside);
+    qnnrt_cache_aside_end(lock, aside);
     close(fd);
     /* Used now; in a folder that is read-only nothing happens. */
     if (result == QNNRT_OK && qnnrt_cache__folder_path(cache, key, path)) utime(path, NULL);
@@ -1275,8 +1276,10 @@ QNNRT_CACHE_API qnnrt_result qnnrt_cache_put(qnnrt_cache *cache, const char *key
                           " %.600s: %s", cache->folder, strerror(errno));
         good = 0;
     }
-    if (!good && to >= 0) qnnrt_cache_aside_end(to, aside);
-    if (!good) return err->code;
+    if (!good) {
+        qnnrt_cache_aside_end(to, aside);
+        return err->code;
+    }
     if (close(to) != 0) {                        /* of a disk that is full, as late as now */
         unlink(path);
         return qnnrt_cache__fail(err, QNNRT_E_IO, QNNRT_CACHE__ROOM, "cannot write an entry of the"
