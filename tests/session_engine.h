@@ -13,6 +13,7 @@ typedef struct toy_engine {
     const char *load_device;             /* load_result holds for this device only; NULL: for all */
     int64_t batch;                       /* -1: free */
     int saves;                           /* files saved: "compiled", with `compiled` in it */
+    int save_fails;
     const char *compiled;                /* what a cached file must hold */
     int slow;                            /* rounds of useless work in a run */
     int fallback, steps, out_of_memory, scalar_only;
@@ -23,6 +24,7 @@ typedef struct toy_engine {
     int free_bias;                       /* 1: bias is float32[-1]; 2: of any rank */
     /* what happened */
     int libraries, models, bindings, opens, loads, runs, from_cache;
+    int save_found;                      /* files in the folder to save to, before */
     qnnrt_engine_load load;              /* the last one; its texts live as long as the model */
     char option[64];
 } toy_engine;
@@ -141,6 +143,8 @@ static qnnrt_result toy_load(void *library, const qnnrt_engine_load *load, void 
     m->hooks = load->hooks;
     if (load->save != NULL && e->saves > 0) {
         snprintf(path, sizeof(path), "%s/compiled", load->save);
+        e->save_found = access(path, F_OK) == 0;
+        if (e->save_fails) return toy_error(err, QNNRT_E_IO, "cannot save it");
         if (!test_write_file(path, e->compiled, strlen(e->compiled))) abort();
         m->saved[0] = "compiled";
         out->saved = m->saved;

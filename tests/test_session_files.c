@@ -1,11 +1,34 @@
 /* test_session_files.c - the cache of sessions, the files that a model reads, and policies
 
-   No test depends on the clock. */
+   No test depends on the clock. The program defines its own mkdir() for every caller in it: it does what the system's does
+   unless a test changes that. */
 #include "../tools/qnnrt_session.h"
 #include "test.h"
 #include "session_engine.h"
 
+#include <fcntl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+
+static int mkdir_fails;                  /* where an engine would save */
+
+#ifdef __cplusplus
+extern "C" {
+#define NO_THROW noexcept(true)
+#else
+#define NO_THROW
+extern long syscall(long number, ...);   /* POSIX does not declare it */
+#endif
+extern int mkdir(const char *path, mode_t mode) NO_THROW;
+
+int mkdir(const char *path, mode_t mode) NO_THROW
+{
+    if (mkdir_fails && strstr(path, ".tmp.d") != NULL) { errno = ENOSPC; return -1; }
+    return (int)syscall(SYS_mkdirat, AT_FDCWD, path, mode);
+}
+#ifdef __cplusplus
+}
+#endif
 
 static qnnrt_error err;
 static qnnrt_session_desc desc;
@@ -154,6 +177,7 @@ TEST(a_bad_entry_is_made_again)
     CHECK_EQ(create(), QNNRT_OK);
     CHECK_STR(INFO()->cache, "stored");
     CHECK_STR(INFO()->warnings[0], "the cached files do not load: first: the cached file is of another version");
+    CHECK_EQ(toy[0].save_found, 0);      /* they are removed before */
     END();
     CHECK_EQ(hits(), 1);
     /* A byte of the entry is changed. */
@@ -185,6 +209,8 @@ TEST(a_bad_entry_is_made_again)
 
 TEST(a_cache_that_cannot_be_used_is_a_warning)
 {
+    static char path[4096];
+    size_t used;
     CHECK(begin());
     desc.cache_bytes = 10;               /* full */
     CHECK_EQ(create(), QNNRT_OK);
@@ -205,6 +231,57 @@ TEST(a_cache_that_cannot_be_used_is_a_warning)
     CHECK_EQ(create(), QNNRT_OK);
     CHECK_STR(INFO()->cache, "not cached: cannot make a folder in the cache \"/proc/self\"");
     END();
+    /* The longest path whose cache can be opened: a name in it is too long. */
+    snprintf(path, sizeof(path), "%s", toy_path(""));
+    used = strlen(path);
+    memset(path + used, '/', sizeof(path) - used);
+    memset(path + sizeof(path) - 201, 'c', 200);
+    path[sizeof(path) - 1] = '\0';
+    desc.cache_dir = path;
+    CHECK_EQ(create(), QNNRT_OK);
+    CHECK_STR(INFO()->cache, "not cached: cannot make a folder in the cache \"");
+    END();
+}
+
+TEST(a_folder_that_cannot_be_written_is_left_empty)
+{
+    CHECK(begin());
+    mkdir_fails = 1;
+    CHECK_EQ(create(), QNNRT_OK);
+    mkdir_fails = 0;
+    CHECK_STR(INFO()->cache, "not cached: cannot make a folder in the cache \"");
+    CHECK_STR(INFO()->cache, "No space left on device");
+    CHECK_EQ(files_with(cache, ""), 0);
+    END();
+    toy[0].save_fails = 1;
+    CHECK_EQ(create(), QNNRT_OK);
+    CHECK_STR(INFO()->cache, "not cached: first: cannot save it");
+    CHECK_EQ(files_with(cache, ""), 0);  /* and not when the session ends */
+    END();
+}
+
+/* Nobody else reads what is compiled; and the lock's descriptor may be 0. */
+TEST(a_session_keeps_its_folder_to_itself)
+{
+    const mode_t mask = umask(0);
+    const int kept = dup(0);
+    struct stat facts;
+    char path[1500];
+    qnnrt_result result;
+    int good = begin(), fds;
+    if (kept >= 0) close(0);
+    fds = files_with("/proc/self/fd", "");
+    result = create();
+    umask(mask);
+    snprintf(path, sizeof(path), "%s/.qnnrt.0.tmp", cache);
+    good = good && result == QNNRT_OK && strcmp(INFO()->cache, "stored") == 0 && stat(path, &facts) == 0 &&
+           (facts.st_mode & 07777) == 0600;
+    snprintf(path, sizeof(path), "%s/.qnnrt.0.tmp.d", cache);
+    good = good && stat(path, &facts) == 0 && (facts.st_mode & 07777) == 0700 && fcntl(0, F_GETFD) >= 0;
+    good = good && qnnrt_session_destroy(session) == QNNRT_OK && files_with(cache, "") == 1 &&
+           files_with("/proc/self/fd", "") == fds;
+    if (kept >= 0) CHECK(dup2(kept, 0) == 0 && close(kept) == 0);
+    CHECK(good && toy_live() == 0);
 }
 
 TEST(what_a_killed_process_left_is_removed)
@@ -220,6 +297,8 @@ TEST(what_a_killed_process_left_is_removed)
     CHECK_EQ(files_with(cache, ".qnnrt."), 2);
     snprintf(path, sizeof(path), "%s/.qnnrt.0.tmp.d/deep", cache);
     CHECK_EQ(mkdir(path, 0777), 0);
+    snprintf(path, sizeof(path), "%s/.qnnrt.7.tmp", cache);              /* a number that is not next */
+    CHECK(test_write_file(path, "", 0));
     CHECK_EQ(hits(), 1);
     CHECK_EQ(files_with(cache, ".qnnrt."), 0);
 }
@@ -860,6 +939,8 @@ TEST_MAIN("session_files")
     RUN(each_setting_is_in_the_key);
     RUN(a_bad_entry_is_made_again);
     RUN(a_cache_that_cannot_be_used_is_a_warning);
+    RUN(a_folder_that_cannot_be_written_is_left_empty);
+    RUN(a_session_keeps_its_folder_to_itself);
     RUN(what_a_killed_process_left_is_removed);
     RUN(a_link_in_the_cache_is_not_followed);
     RUN(a_cache_of_another_user_leads_nowhere);

@@ -570,9 +570,9 @@ typedef struct qnnrt_session__stamp {
 
 /* A folder for files that an engine reads or writes, below the cache's. */
 typedef struct qnnrt_session__scratch {
-    char *path;                          /* NULL: there is none */
-    char *aside;                         /* the file to which it belongs ... */
-    int   lock;                          /* ... which is open */
+    char path[QNNRT_CACHE_PATH];
+    char aside[QNNRT_CACHE_PATH];        /* the file to which it belongs ... */
+    int  lock;                           /* ... which is open */
 } qnnrt_session__scratch;
 
 /* A model that was loaded, or tried, on a device. */
@@ -582,7 +582,7 @@ typedef struct qnnrt_session__attempt {
     void                   *model;
     qnnrt_engine_model      facts;
     qnnrt_engine_load       load;
-    qnnrt_session__scratch  scratch;
+    qnnrt_session__scratch *scratch;     /* NULL: there is none */
     const char             *cache, *cache_key;
     int                     stage;       /* how far it came: see >>attempt */
     qnnrt_result            result;
@@ -2216,33 +2216,30 @@ static qnnrt_result qnnrt_session__key_make(qnnrt_session *session,
    Needs: nothing     Knows nothing of: keys, engines
    ===================================================================================== */
 
-/* Make a folder that no other session uses. */
-static qnnrt_result qnnrt_session__store_make(qnnrt_session *session, const char *folder,
-                                              qnnrt_session__scratch *scratch, qnnrt_error *err)
+/* Make a folder that no other session uses. Return NULL after filling the error. */
+static qnnrt_session__scratch *qnnrt_session__store_make(qnnrt_session *session, const char *folder,
+                                                         qnnrt_error *err)
 {
-    char name[QNNRT_CACHE_PATH];
-    char *texts = (char *)qnnrt_session__keep(session, 2, QNNRT_CACHE_PATH, err);
-    scratch->path = NULL;
-    if (texts == NULL) return QNNRT_E_MEMORY;
-    scratch->aside = texts + QNNRT_CACHE_PATH;
+    char name[QNNRT_CACHE_PATH + 1];     /* holds any folder that the system could open, and "/" */
+    qnnrt_session__scratch *scratch =
+        (qnnrt_session__scratch *)qnnrt_session__keep(session, 1, sizeof(*scratch), err);
+    if (scratch == NULL) return NULL;
     qnnrt_cache_sweep(folder);
-    if (snprintf(name, sizeof name, "%s/", folder) < (int)sizeof name) {
-        scratch->lock = qnnrt_cache_aside(name, 0600, scratch->aside);
-        if (scratch->lock >= 0 && qnnrt_cache_aside_folder(scratch->lock, scratch->aside, texts)) {
-            scratch->path = texts;
-            return QNNRT_OK;
-        }
-        if (scratch->lock >= 0) qnnrt_cache_aside_end(scratch->lock, scratch->aside);
-    }
-    return qnnrt_session__fail(err, QNNRT_E_IO, "Choose a folder that exists, has room, and is"
-                               " writable.", "cannot make a folder in the cache \"%.600s\": %s",
-                               folder, strerror(errno));
+    snprintf(name, sizeof name, "%s/", folder);
+    scratch->lock = qnnrt_cache_aside(name, 0600, scratch->aside);
+    if (scratch->lock >= 0 &&
+        qnnrt_cache_aside_folder(scratch->lock, scratch->aside, scratch->path)) return scratch;
+    qnnrt_cache_aside_end(scratch->lock, scratch->aside);
+    qnnrt_session__fail(err, QNNRT_E_IO, "Choose a folder that exists, has room, and is"
+                        " writable.", "cannot make a folder in the cache \"%.600s\": %s",
+                        folder, strerror(errno));
+    return NULL;
 }
 
-static void qnnrt_session__store_end(qnnrt_session__scratch *scratch)
+static void qnnrt_session__store_end(qnnrt_session__scratch **scratch)
 {
-    if (scratch->path != NULL) qnnrt_cache_aside_end(scratch->lock, scratch->aside);
-    scratch->path = NULL;
+    if (*scratch != NULL) qnnrt_cache_aside_end((*scratch)->lock, (*scratch)->aside);
+    *scratch = NULL;
 }
 
 /* =====================================================================================
@@ -2430,18 +2427,18 @@ static void qnnrt_session__attempt_get(qnnrt_session *session, qnnrt_session__at
         if (a->cache_key == NULL) result = QNNRT_E_MEMORY;
     }
     if (result == QNNRT_OK)
-        result = qnnrt_session__store_make(session, session->cache_dir, &a->scratch, &err);
-    if (result != QNNRT_OK) {
+        a->scratch = qnnrt_session__store_make(session, session->cache_dir, &err);
+    if (a->scratch == NULL) {
         key[0] = '\0';
         qnnrt_session__attempt_uncached(session, a, err.text);
         return;
     }
-    result = qnnrt_cache_get(session->cache, key, a->scratch.path, NULL, &err);
+    result = qnnrt_cache_get(session->cache, key, a->scratch->path, NULL, &err);
     if (result == QNNRT_OK) {
-        a->load.cached = a->scratch.path;
+        a->load.cached = a->scratch->path;
         return;
     }
-    a->load.save = a->scratch.path;
+    a->load.save = a->scratch->path;
     if (result != QNNRT_E_NOT_FOUND)
         qnnrt_session__warn(session, NULL, "the model is compiled again: %.800s", err.text);
 }
@@ -2466,7 +2463,7 @@ static void qnnrt_session__attempt_put(qnnrt_session *session, qnnrt_session__at
         return;
     }
     a->cache = "stored";
-    if (qnnrt_cache_put(session->cache, key, a->scratch.path, a->facts.saved, a->facts.saved_count,
+    if (qnnrt_cache_put(session->cache, key, a->scratch->path, a->facts.saved, a->facts.saved_count,
                         &err) != QNNRT_OK)
         qnnrt_session__attempt_uncached(session, a, err.text);
 }
@@ -2511,9 +2508,9 @@ static qnnrt_result qnnrt_session__attempt_load(qnnrt_session *session, qnnrt_se
         qnnrt_session__warn(session, NULL, "the model is compiled again, because the cached files"
                             " do not load: %.600s", err->text);
         /* (if it cannot be emptied, the engine finds no folder) */
-        qnnrt_cache_aside_folder(a->scratch.lock, a->scratch.aside, a->scratch.path);
+        qnnrt_cache_aside_folder(a->scratch->lock, a->scratch->aside, a->scratch->path);
         a->load.cached = NULL;
-        a->load.save = a->scratch.path;
+        a->load.save = a->scratch->path;
         result = qnnrt_session__attempt_call(a, err);
     }
     if (result == QNNRT_E_IO && a->load.save != NULL) {
