@@ -863,6 +863,11 @@ TEST(numbers_that_are_taken_stop_no_writer)
     CHECK(begin(&p, 0));
     for (i = 0; i < NUMBERS; ++i) {
         snprintf(path, sizeof(path), ".qnnrt.%d.tmp", i);
+        if (i == NUMBERS - 1) {
+            fd[0] = qnnrt_cache_aside(in(p.cache, "x"), 0600, aside[0]);
+            CHECK(fd[0] >= 0 && strcmp(aside[0], in(p.cache, path)) == 0);
+            qnnrt_cache_aside_end(fd[0], aside[0]);
+        }
         CHECK_EQ(mkdir(in(p.cache, path), 0700), 0);
     }
     for (i = 0; i < 2; ++i) {
@@ -1083,6 +1088,11 @@ TEST(a_folder_that_becomes_a_link_is_not_followed)
     }
     qnnrt_cache_aside_end(fd, aside);
     CHECK_EQ(files_in(p.out), 1);        /* the folder, under its new name */
+    CHECK_EQ(mkdir(in(p.cache, ".qnnrt.0.tmp.d"), 0700), 0);
+    lies.swap[0] = ends_of[1];
+    fd = qnnrt_cache_aside(in(p.cache, "x"), 0600, aside);
+    CHECK(fd >= 0 && strcmp(aside, in(p.cache, ".qnnrt.1.tmp")) == 0 && file_is(in(p.from, "dear"), "dear", 4));
+    qnnrt_cache_aside_end(fd, aside);
     TRY(end(&p));
 }
 
@@ -1102,19 +1112,19 @@ TEST(the_folder_of_another_user_is_not_emptied)
     int fd, i;
     CHECK(begin(&p, 0));
     CHECK(mkdir(in(p.out, "a.d"), 0700) == 0 && write_all(in(p.out, "a.d/dear"), "dear", 4));
-    for (i = 0; i < 2; ++i) {            /* 1: its descriptor is 0 */
-        const int kept = i == 1 ? dup(0) : -1;
-        if (kept >= 0) close(0);
-        fd = foreign_file(in(p.from, "foreign"));
-        CHECK(fd >= 0);
-        if (i == 1 && fd == 0) {         /* let the folder be 0 */
-            fd = dup(fd);
-            close(0);
-        }
-        CHECK_EQ(qnnrt_cache_aside_folder(fd, in(p.out, "a"), folder), 0);
+    for (i = 0; i < 3; ++i) {            /* 1, 2: the folder's descriptor is 0; 2: it is ours */
+        const int own = i == 2 ? open(p.from, O_RDONLY | 02000000) : foreign_file(in(p.from, "foreign"));
+        const int kept = i > 0 ? dup(0) : -1;
+        int made, fds;
+        fd = dup(own);                   /* not 0, if it was free */
+        if (i > 0) close(0);
+        fds = files_in("/proc/self/fd");
+        made = qnnrt_cache_aside_folder(fd, in(p.out, "a"), folder);
+        CHECK_EQ(files_in("/proc/self/fd"), fds);
         if (kept >= 0) CHECK(dup2(kept, 0) == 0 && close(kept) == 0);
-        close(fd);
-        CHECK(file_is(in(p.out, "a.d/dear"), "dear", 4));
+        CHECK_EQ(made, i == 2);
+        CHECK_EQ(files_in(in(p.out, "a.d")), i < 2);
+        CHECK(close(fd) == 0 && close(own) == 0);
     }
     TRY(end(&p));
 }
