@@ -1364,6 +1364,7 @@ TEST(decoding_allocates_only_for_late_logits)
     int32_t tokens[8] = { 0, 1, 2, 3, 4, 5, 0, 1 };
     static const int32_t many[20] = { 0 };
     static const unsigned char wanted[24] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1 };
+    static const unsigned char more[20] = { 0, 0, 0, 1, 1, 1, 1, 1, 1 };
     long before;
     int k, i;
     TRY(begin_with(&s, pair, 2));
@@ -1396,6 +1397,19 @@ TEST(decoding_allocates_only_for_late_logits)
             CHECK_EQ(qnnrt_llm_cache_get_info(cache).used, i == 0 ? 0 : 20);
             CHECK_EQ(qnnrt_llm_argmax(cache, i == 3 ? 9 : 5) >= 0, i != 0);
             CHECK_EQ(allocations, before + (i == 0 ? 2 : 4));
+        }
+        /* No room for more leaves none for fewer, and they get it anew. */
+        for (i = 0; i < 3; ++i) {
+            qnnrt_llm_batch batch;
+            memset(&batch, 0, sizeof batch);
+            qnnrt_llm_clear(cache);
+            batch.tokens = many;
+            batch.count = 20;
+            batch.wanted = i == 0 ? more : wanted;
+            if (i == 0) fail_at = allocations + 1;
+            CHECK_EQ(qnnrt_llm_decode(cache, &batch), i == 0 ? QNNRT_E_MEMORY : QNNRT_OK);
+            CHECK_EQ(qnnrt_llm_argmax(cache, 12) >= 0, i != 0);
+            CHECK_EQ(allocations, before + (i == 0 ? 6 : 8));
         }
         qnnrt_llm_session_destroy(session);
         CHECK_EQ(qnnrt_llm_close(llm), QNNRT_OK);

@@ -6211,7 +6211,8 @@ struct qnnrt_llm_session {
     int                     pending;    /* 1: may be accepted */
     /* Results of its batch's earlier chunks: */
     size_t                 *kept_rows;  /* [kept_room] indices in the batch, ascending */
-    unsigned char          *kept;       /* [kept_room][kept_bytes] hidden states, then logits */
+    unsigned char          *kept;       /* [kept_room * kept_bytes] hidden states of all, if there
+                                           are, and then logits of all */
     size_t                  kept_room, kept_bytes;
     size_t                  kept_count, kept_most;     /* so far, and those asked for */
     qnnrt_llm_progress      at;         /* for desc.progress */
@@ -6946,7 +6947,7 @@ static qnnrt_result qnnrt_llm__late_reserve(qnnrt_llm_cache *cache, const qnnrt_
     const qnnrt_llm_info *info = &cache->part->llm->info;
     const size_t count = qnnrt_llm__late_asked(batch, info->ar, NULL);
     size_t bytes = (info->hidden != NULL ? (size_t)info->width * sizeof(float) : 0) +
-                   (info->logits_bytes + 15) / 16 * 16;
+                   info->logits_bytes;
     session->kept_count = session->kept_most = 0;
     if (count == 0 || batch->logits != NULL || batch->codes != NULL || batch->hidden != NULL)
         return QNNRT_OK;
@@ -6967,6 +6968,21 @@ static qnnrt_result qnnrt_llm__late_reserve(qnnrt_llm_cache *cache, const qnnrt_
     return QNNRT_OK;
 }
 
+/* Return where the hidden state of token i of those kept is, and where its logits are. */
+static float *qnnrt_llm__late_hidden(const qnnrt_llm_cache *cache, size_t i)
+{
+    return (float *)(void *)cache->session->kept + i * cache->part->llm->info.width;
+}
+
+static unsigned char *qnnrt_llm__late_logits(const qnnrt_llm_cache *cache, size_t i)
+{
+    const qnnrt_llm_session *session = cache->session;
+    unsigned char *begin = session->kept;
+    if (cache->part->llm->info.hidden != NULL)
+        begin = (unsigned char *)qnnrt_llm__late_hidden(cache, session->kept_room);
+    return begin + i * session->stepped_run->logits_bytes;
+}
+
 /* Keep the results of a chunk that another one follows, if they were asked for. */
 static qnnrt_result qnnrt_llm__late_save(qnnrt_llm_cache *cache, size_t first, uint32_t count)
 {
@@ -6975,19 +6991,19 @@ static qnnrt_result qnnrt_llm__late_save(qnnrt_llm_cache *cache, size_t first, u
     const uint32_t width = cache->part->llm->info.width;
     for (; session->kept_count < session->kept_most; ++session->kept_count) {
         const size_t row = session->kept_rows[session->kept_count] - first;
-        unsigned char *to = session->kept + session->kept_count * session->kept_bytes;
         if (row >= count) break;
         if (run->graph->hidden != QNNRT_NO_SLOT) {
-            qnnrt_result result = qnnrt_read_f32(run->run, run->graph->hidden,
-                                                 (uint64_t)row * width, (float *)(void *)to, width);
+            qnnrt_result result = qnnrt_read_f32(
+                run->run, run->graph->hidden, (uint64_t)row * width,
+                qnnrt_llm__late_hidden(cache, session->kept_count), width);
             if (result != QNNRT_OK) {
                 cache->error = *qnnrt_run_error(run->run);
                 return result;
             }
-            to += (size_t)width * sizeof(float);
         }
         if (run->logits != NULL)
-            memcpy(to, run->logits + row * run->logits_bytes, run->logits_bytes);
+            memcpy(qnnrt_llm__late_logits(cache, session->kept_count),
+                   run->logits + row * run->logits_bytes, run->logits_bytes);
     }
     return QNNRT_OK;
 }
@@ -8906,14 +8922,14 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_accept(qnnrt_llm_cache *cache, const uint32
     return result;
 }
 
-/* Return the row of the last step that holds token `row` of the batch, or -1. *kept receives the
-   results of a token of an earlier chunk, else NULL. */
+/* Return the row of the last step that holds token `row` of the batch, or -1; or with *kept = 1
+   the place of a token of an earlier chunk among those kept. */
 QNNRT_LLM__HOT
-static int64_t qnnrt_llm__public_row(qnnrt_llm_cache *cache, size_t row, const unsigned char **kept)
+static int64_t qnnrt_llm__public_row(qnnrt_llm_cache *cache, size_t row, int *kept)
 {
     const qnnrt_llm_session *session;
     size_t i;
-    *kept = NULL;
+    *kept = 0;
     if (cache == NULL) return -1;
     session = cache->session;
     if (session->stepped != cache) {
@@ -8925,8 +8941,8 @@ static int64_t qnnrt_llm__public_row(qnnrt_llm_cache *cache, size_t row, const u
         return (int64_t)(row - session->stepped_first);
     for (i = 0; i < session->kept_count; ++i)
         if (session->kept_rows[i] == row) {
-            *kept = session->kept + i * session->kept_bytes;
-            return 0;
+            *kept = 1;
+            return (int64_t)i;
         }
     QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "no logits of token %lu, expected %lu to %lu, the last"
                     " chunk of the batch%s", (unsigned long)row,
@@ -8949,7 +8965,7 @@ static qnnrt_result qnnrt_llm__public_none(qnnrt_llm_cache *cache, const char *w
 QNNRT_LLM__HOT
 QNNRT_LLM_API const void *qnnrt_llm_codes(qnnrt_llm_cache *cache, size_t row)
 {
-    const unsigned char *kept;
+    int kept;
     const int64_t at = qnnrt_llm__public_row(cache, row, &kept);
     const qnnrt_llm__run *run;
     if (at < 0) return NULL;
@@ -8958,15 +8974,13 @@ QNNRT_LLM_API const void *qnnrt_llm_codes(qnnrt_llm_cache *cache, size_t row)
         qnnrt_llm__public_none(cache, "logits");
         return NULL;
     }
-    if (kept != NULL)
-        return kept + (run->graph->hidden != QNNRT_NO_SLOT
-                           ? cache->part->llm->info.width * sizeof(float) : 0);
+    if (kept) return qnnrt_llm__late_logits(cache, (size_t)at);
     return run->logits + (size_t)at * run->logits_bytes;
 }
 
 QNNRT_LLM_API qnnrt_result qnnrt_llm_logits(qnnrt_llm_cache *cache, size_t row, float *values)
 {
-    const unsigned char *kept;
+    int kept;
     const int64_t at = qnnrt_llm__public_row(cache, row, &kept);
     const uint32_t vocabulary = cache != NULL ? cache->part->llm->info.vocabulary : 0;
     const qnnrt_llm__run *run;
@@ -8976,7 +8990,7 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_logits(qnnrt_llm_cache *cache, size_t row, 
     if (values == NULL) return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "values is NULL");
     run = cache->session->stepped_run;
     if (run->logits == NULL) return qnnrt_llm__public_none(cache, "logits");
-    if (kept != NULL) {
+    if (kept) {
         one = *run->graph->logits->tensor;
         if (one.quant.encoding == QNNRT_ENCODING_PER_AXIS) {
             if (one.quant.axis + 1 != (int32_t)one.rank)
@@ -9001,7 +9015,7 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_logits(qnnrt_llm_cache *cache, size_t row, 
 
 QNNRT_LLM_API qnnrt_result qnnrt_llm_hidden(qnnrt_llm_cache *cache, size_t row, float *values)
 {
-    const unsigned char *kept;
+    int kept;
     const int64_t at = qnnrt_llm__public_row(cache, row, &kept);
     const qnnrt_llm__run *run;
     qnnrt_result result;
@@ -9012,8 +9026,8 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_hidden(qnnrt_llm_cache *cache, size_t row, 
     width = cache->part->llm->info.width;
     if (run->graph->hidden == QNNRT_NO_SLOT)
         return qnnrt_llm__public_none(cache, "the last hidden state");
-    if (kept != NULL) {
-        memcpy(values, kept, width * sizeof(float));
+    if (kept) {
+        memcpy(values, qnnrt_llm__late_hidden(cache, (size_t)at), width * sizeof(float));
         return QNNRT_OK;
     }
     result = qnnrt_read_f32(run->run, run->graph->hidden, (uint64_t)at * width, values, width);
