@@ -1162,8 +1162,10 @@ TEST(an_aside_lies_in_the_folder_of_its_file)
     }
     CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
     CHECK(access(in(p.out, ".qnnrt.0.tmp"), F_OK) == 0);
+    CHECK(write_all(in(p.out, ".qnnrt.0.tmp.d"), "in the way", 10));
+    errno = 0;
     fd = qnnrt_cache_aside(in(p.out, ""), 0600, aside);
-    CHECK(fd >= 0 && strcmp(aside, in(p.out, ".qnnrt.0.tmp")) == 0);
+    CHECK(fd >= 0 && files_in(p.out) == 1 && strcmp(aside, in(p.out, ".qnnrt.0.tmp")) == 0);
     qnnrt_cache_aside_end(fd, aside);
     TRY(end(&p));
 }

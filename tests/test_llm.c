@@ -1354,6 +1354,40 @@ static qnnrt_result hooked(qnnrt *model, qnnrt_llm_kv kv, qnnrt_llm **llm, qnnrt
     return result;
 }
 
+/* Read logits of an earlier chunk as if each number of a row had a scale, and as if each token had one. */
+static void late_with_scales(qnnrt_llm_cache *cache, size_t row)
+{
+    const qnnrt_slot slot = cache->session->stepped_run->graph->logits;
+    float scales[COUNTER_VOCABULARY], values[COUNTER_VOCABULARY];
+    int32_t codes[COUNTER_VOCABULARY];
+    qnnrt_tensor_info *info, real;
+    qnnrt_result result, refused;
+    int i, wrong = 0, told, untold;
+    memcpy(&info, &slot->tensor, sizeof info);
+    real = *info;
+    for (i = 0; i < COUNTER_VOCABULARY; ++i) scales[i] = i % 2 == 0 ? 0.5f : 4;
+    info->dtype = QNNRT_DTYPE_S32Q;
+    info->quant.encoding = QNNRT_ENCODING_PER_AXIS;
+    info->quant.scales = scales;
+    info->quant.count = COUNTER_VOCABULARY;
+    info->quant.axis = (int32_t)info->rank - 1;
+    result = qnnrt_llm_logits(cache, row, values);
+    untold = strstr(qnnrt_llm_error(cache)->text, "cannot convert") == NULL;
+    memcpy(codes, qnnrt_llm_codes(cache, row), sizeof codes);
+    for (i = 0; i < COUNTER_VOCABULARY; ++i) wrong += values[i] != (float)codes[i] * scales[i];
+    info->quant.scales = NULL;
+    told = qnnrt_llm_logits(cache, row, values) != QNNRT_OK &&
+           strcmp(qnnrt_llm_error(cache)->text, "cannot convert sfixed32 to float32") == 0;
+    info->quant.axis = 0;
+    refused = qnnrt_llm_logits(cache, row, values);
+    *info = real;
+    CHECK_EQ(result, QNNRT_OK);
+    CHECK_EQ(wrong, 0);
+    CHECK(told && untold);
+    CHECK_EQ(refused, QNNRT_E_UNSUPPORTED);
+    CHECK_STR(qnnrt_llm_error(cache)->text, "has a scale for each token");
+}
+
 TEST(decoding_allocates_only_for_late_logits)
 {
     setup s;
@@ -1383,6 +1417,17 @@ TEST(decoding_allocates_only_for_late_logits)
             qnnrt_llm_clear(cache);
         }
         CHECK_EQ(gives(cache, many, 20), QNNRT_OK);         /* three chunks, nothing asked for */
+        for (i = 0; i < 2; ++i) {                           /* the caller has room for what he asks */
+            qnnrt_llm_batch batch;
+            memset(&batch, 0, sizeof batch);
+            qnnrt_llm_clear(cache);
+            batch.tokens = many;
+            batch.count = 20;
+            batch.wanted = wanted;
+            if (i == 0) batch.logits = logits;
+            else batch.codes = logits;
+            CHECK_EQ(qnnrt_llm_decode(cache, &batch), QNNRT_OK);
+        }
         CHECK_EQ(allocations, before);
         /* But where logits of earlier chunks are asked for, the first time and when there are more. */
         for (i = 0; i < 4; ++i) {
@@ -1411,6 +1456,7 @@ TEST(decoding_allocates_only_for_late_logits)
             CHECK_EQ(qnnrt_llm_argmax(cache, 12) >= 0, i != 0);
             CHECK_EQ(allocations, before + (i == 0 ? 6 : 8));
         }
+        TRY(late_with_scales(cache, 10));
         qnnrt_llm_session_destroy(session);
         CHECK_EQ(qnnrt_llm_close(llm), QNNRT_OK);
         CHECK_EQ(live, 0);
