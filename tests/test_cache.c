@@ -959,6 +959,8 @@ static void with_descriptor_0(place *p)
         CHECK_EQ(files_in(p->out), 0);
     }
     CHECK(write_all(aside, "cut", 3));
+    CHECK(qnnrt_cache_aside(in(p->out, "x"), 0600, aside) == 0 && close(0) == 0);
+    CHECK_EQ(strcmp(aside, in(p->out, ".qnnrt.0.tmp")), 0);      /* the number of the killed writer */
     qnnrt_cache_sweep(p->out);
     CHECK_EQ(files_in(p->out), 0);
     CHECK(write_all(in(p->cache, ".qnnrt.0.tmp"), "cut", 3));
