@@ -623,6 +623,8 @@ TEST(listing_and_clearing_leave_other_files_alone)
     CHECK(use_at(&p, key_b, 500));
     CHECK(write_all(in(p.cache, "notes.txt"), "mine", 4));
     CHECK(write_all(in(p.cache, "AAAA.qnnrt"), "mine", 4));
+    CHECK(write_all(in(p.cache, key_c), "mine", 4));
+    CHECK(write_all(in(p.cache, "cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc.other"), "mine", 4));
     fd = qnnrt_cache_aside(in(p.cache, "any"), 0600, aside);
     CHECK(fd >= 0);
     CHECK_EQ(strcmp(list_of(&p), "b2 a2 "), 0);
@@ -632,15 +634,16 @@ TEST(listing_and_clearing_leave_other_files_alone)
     CHECK_EQ(strcmp(list_of(&p), "b2 a0! "), 0);
     /* What is written aside stays while its writer lives. */
     CHECK(put_two(&p, key_c));
-    CHECK_EQ(files_in(p.cache), 6);
+    CHECK_EQ(files_in(p.cache), 8);
     close(fd);
+    CHECK(write_all(in(p.cache, ".qnnrt.9.tmp"), "left", 4));            /* a number that is not next */
     CHECK(put_two(&p, key_c));
-    CHECK_EQ(files_in(p.cache), 5);
+    CHECK_EQ(files_in(p.cache), 7);
     CHECK(write_all(aside, "half", 4));
     CHECK_EQ(qnnrt_cache_clear(p.c, &count, &bytes, &err), QNNRT_OK);
     CHECK_EQ(count, 3);
     CHECK_EQ(bytes, 2 * (uint64_t)facts.st_size + 100);
-    CHECK_EQ(files_in(p.cache), 2);
+    CHECK_EQ(files_in(p.cache), 4);
     CHECK(file_is(in(p.cache, "notes.txt"), "mine", 4));
     CHECK_EQ(qnnrt_cache_clear(p.c, NULL, NULL, NULL), QNNRT_OK);
     CHECK_EQ(strcmp(list_of(&p), ""), 0);
