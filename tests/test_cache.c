@@ -30,6 +30,7 @@ static struct {
     int         flock_errno;             /* of every flock(), 0: none */
     const char *sweep[2];                /* before flock(), [1] becomes [0], which is removed if [1] is NULL */
     int         other_user;              /* 1: geteuid() is another one than that who has files */
+    unsigned    mode;                    /* of the aside that was created last */
     int         inherited, waits;        /* files that a child would have; opened pipes that wait */
 } lies;
 
@@ -56,6 +57,7 @@ extern int openat(int folder, const char *path, int flags, ...)
     mode = (flags & O_CREAT) != 0 ? va_arg(args, unsigned) : 0;
     va_end(args);
     lies.inherited += (flags & 02000000 /* O_CLOEXEC */) == 0;
+    if ((flags & O_EXCL) != 0 && ends(path, ".tmp")) lies.mode = mode;
     if (ends(path, lies.swap[0])) {
         snprintf(moved, sizeof(moved), "%s.moved", path);
         if (renameat(folder, path, folder, moved) != 0 || symlinkat(lies.swap[1], folder, path) != 0) abort();
@@ -1008,9 +1010,11 @@ TEST(files_have_the_rights_that_are_meant)
     const mode_t mask = umask(0);
     place p;
     const int good = begin(&p, 0) && put_two(&p, key_a) && qnnrt_cache_get(p.c, key_a, p.out, NULL, &err) == QNNRT_OK;
+    const unsigned mode = lies.mode;
     const int fd = qnnrt_cache_aside(in(p.from, "x"), 0641, aside), made = qnnrt_cache_aside_folder(fd, aside, folder);
     umask(mask);
     CHECK(good && made);
+    CHECK_EQ(mode, 0600);                /* of the file beside a folder of entries' files */
     CHECK_EQ(rights(p.cache), 0777);
     CHECK_EQ(rights(p.entry), 0666);
     CHECK_EQ(rights(in(p.out, "model.bin")), 0666);
@@ -1277,6 +1281,11 @@ TEST(what_fails_half_way_leaves_nothing)
     CHECK_EQ(errno, EDOM);
     CHECK_EQ(files_in(p.out), 0);
     lies.mkdir_fails = NULL;
+    lies.open_fails = ".tmp.d/1";        /* the second file */
+    CHECK_EQ(qnnrt_cache_get(p.c, key_a, p.out, NULL, &err), QNNRT_E_IO);
+    CHECK_STR(err.text, "No such file or directory");
+    CHECK_EQ(files_in(p.out), 0);
+    lies.open_fails = NULL;
     /* A name that cannot be replaced, after others were. */
     CHECK_EQ(mkdir(in(p.out, "qnnrt.json"), 0700), 0);
     CHECK_EQ(qnnrt_cache_get(p.c, key_a, p.out, NULL, &err), QNNRT_E_IO);
@@ -1288,6 +1297,8 @@ TEST(what_fails_half_way_leaves_nothing)
     CHECK_EQ(err.code, QNNRT_E_IO);
     CHECK_STR(err.text, "Is a directory");
     CHECK_EQ(files_in(p.cache), 1);
+    CHECK_EQ(qnnrt_cache_clear(p.c, NULL, NULL, &err), QNNRT_E_IO);
+    CHECK_STR(err.text, "cannot remove 1 files of the cache");
     TRY(end(&p));
 }
 
