@@ -1050,6 +1050,12 @@ TEST(without_locks_nothing_is_swept)
     lies.other_user = 0;
     qnnrt_cache_sweep(p.cache);
     CHECK_EQ(files_in(p.cache), 1);
+    lies.flock_errno = EWOULDBLOCK;      /* others hold whatever is made */
+    CHECK_EQ(qnnrt_cache_aside(in(p.out, "x"), 0600, aside[0]), -1);
+    CHECK_EQ(errno, EEXIST);
+    lies.flock_errno = 0;
+    qnnrt_cache_sweep(p.out);
+    CHECK_EQ(files_in(p.out), 0);
     TRY(end(&p));
 }
 

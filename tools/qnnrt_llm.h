@@ -6946,22 +6946,20 @@ static qnnrt_result qnnrt_llm__late_reserve(qnnrt_llm_cache *cache, const qnnrt_
     qnnrt_llm_session *session = cache->session;
     const qnnrt_llm_info *info = &cache->part->llm->info;
     const size_t count = qnnrt_llm__late_asked(batch, info->ar, NULL);
-    size_t bytes = (info->hidden != NULL ? (size_t)info->width * sizeof(float) : 0) +
-                   info->logits_bytes;
+    const size_t bytes = (info->hidden != NULL ? (size_t)info->width * sizeof(float) : 0) +
+                         info->logits_bytes;
     session->kept_count = session->kept_most = 0;
     if (count == 0 || batch->logits != NULL || batch->codes != NULL || batch->hidden != NULL)
         return QNNRT_OK;
     if (count > session->kept_room || bytes > session->kept_bytes) {
-        const size_t room = count > session->kept_room ? count : session->kept_room;
-        if (bytes < session->kept_bytes) bytes = session->kept_bytes;
         qnnrt_llm__free(&session->hooks, session->kept_rows);
         qnnrt_llm__free(&session->hooks, session->kept);
-        session->kept_rows = (size_t *)qnnrt_llm__alloc(&session->hooks, room, sizeof(size_t));
-        session->kept = (unsigned char *)qnnrt_llm__alloc(&session->hooks, room, bytes);
-        session->kept_room = session->kept_bytes = 0;
+        session->kept_rows = (size_t *)qnnrt_llm__alloc(&session->hooks, count, sizeof(size_t));
+        session->kept = (unsigned char *)qnnrt_llm__alloc(&session->hooks, count, bytes);
+        session->kept_room = 0;
         if (session->kept_rows == NULL || session->kept == NULL)
             return qnnrt_llm__fail_memory(&cache->error, "logits of a batch");
-        session->kept_room = room;
+        session->kept_room = count;
         session->kept_bytes = bytes;
     }
     session->kept_most = qnnrt_llm__late_asked(batch, info->ar, session->kept_rows + count);
