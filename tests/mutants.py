@@ -47,13 +47,12 @@ SWAPS = ((r" == ", " != "), (r" != ", " == "), (r" <= ", " < "), (r" < ", " <= "
          (r" && ", " || "), (r" \|\| ", " && "), (r" \+ ", " - "), (r" - ", " + "), (r" \* ", " + "), (r" \+= ", " -= "),
          (r" & ", " | "), (r" \| ", " & "), (r"\+\+", "--"))
 DECLARATION = re.compile(r"\s*(?:static|const|typedef|struct|return|goto|break|continue|case|default|enum|union|"
-                         r"(?:unsigned |const )*(?:\w+_t|int|char|float|double|void|long|qnnrt\w*) \**\w+(?:\[|;|,| =))")
+                         r"(?:unsigned |const )*(?:\w+_t|int|char|float|double|void|long|qnnrt\w*) +\**\w+(?:\[|;|,| =))")
 HOOK = re.compile(r"\bQNNRT(?:_LLM__STEP|__STEP|_IR__MUST)\(")    # what tests count, what other builds assert
 
 
-def sites(line):
-    """List the possible changes of a line: (kind, new line)."""
-    code = rooms.strip(line)
+def sites(line, code):
+    """List the possible changes of a line: (kind, new line). code: the line without comments, which may go on in the next."""
     found = []
     if line.lstrip().startswith(("#", "*", "/*")) or "STATIC_ASSERT" in line or HOOK.search(line):
         return found
@@ -63,12 +62,13 @@ def sites(line):
     size = re.search(r"\w\[\w+\];\s*$", code) is not None           # of an array: a larger one is not a fault
     last = code.rfind("{ NULL,")                                    # of a table: fields that nobody reads
     for m in re.finditer(r"(?<![\w.])(\d+)(u?)(?![\w.])", "" if size else code):
-        value = int(m.group(1))
+        octal = re.match(r"0\d", m.group(1)) is not None and code[m.start() - 1] != "-"      # no exponent
+        value = int(m.group(1), 8 if octal else 10)
         if last >= 0 and m.start() > last:
             continue
         truth = value == 1 and code[:m.start()].endswith("return ")   # 2 is as true as 1
         for other in ([0] if truth else [value + 1, value - 1] if value > 0 else [1]):
-            found.append(("constant", line[:m.start()] + str(other) + m.group(2) + line[m.end():]))
+            found.append(("constant", line[:m.start()] + ("0%o" if octal else "%d") % other + m.group(2) + line[m.end():]))
     m = re.match(r"(\s*(?:\} else )?(?:if|while) )\(", code)
     if m:
         depth, end = 0, None
@@ -93,6 +93,13 @@ def changed(path, base):
     return lines
 
 
+def text_size(line, text):
+    """Return true if a line names a number that is nothing but the size of arrays of characters: as those, it is not changed."""
+    m = re.match(r"\s*enum \{ (\w+) = \d+ \};$", line)
+    return m is not None and (len(re.findall(r"\b%s\b" % m.group(1), text)) ==
+                              len(re.findall(r"\bchar +\w+\[%s\];" % m.group(1), text)) + 1)
+
+
 def mutations(base):
     """List all lines that can be changed: (file, line number, room, changes)."""
     every = []
@@ -107,7 +114,8 @@ def mutations(base):
                 room = m.group(1)
             if room and number in only and stripped[number].strip() and stripped[number].strip() == lines[number].split("/*")[0].strip():
                 previous = stripped[number - 1].rstrip()
-                changes = sites(lines[number])
+                code = stripped[number].rstrip()
+                changes = [] if text_size(code, "\n".join(stripped)) else sites(lines[number], code)
                 if previous and previous[-1] not in ";{}:":         # the end of a longer statement stays
                     changes = [c for c in changes if c[0] != "deletion"]
                 if changes:
