@@ -863,7 +863,7 @@ static int folds(const char *text, uint64_t bytes, uint64_t operations)
     desc.fold_operations = operations;
     ir = graph_with(text, &desc);
     if (ir == NULL || check(ir) != QNNRT_OK) return -2;
-    result = qnnrt_ir_fold(ir, 0, &folded, &err);
+    result = qnnrt_ir_fold(ir, UINT64_MAX, &folded, &err);
     qnnrt_ir_free(ir);
     return result == QNNRT_OK ? (int)folded : result == QNNRT_E_LIMIT ? -1 : -3;
 }
@@ -919,6 +919,75 @@ TEST(ir_folding_has_a_budget)
     CHECK(strcmp(err.text, "node \"y\" (neg.default): it is constant, and folding it takes 192 operations: 191 are left of "
         "qnnrt_ir_desc.fold_operations") == 0);
     CHECK_EQ(folds(BUDGET(Y, ONES("a", "2, 3") ", " NODE_WITH("y", "aten.neg.default", F("a", "2, 3"), Y, "")), 47, 288), -1);
+    /* 24 bytes are made, then 12, and 40 for each of three sums. */
+    CHECK_EQ(folds(BUDGET(F("y", "3"), ONES("a", "2, 3") ", " NODE_WITH("y", "aten.sum.dim_IntList", F("a", "2, 3"), F("y", "3"),
+        "'dim': [0]")), 156, 0), 2);
+    CHECK_EQ(folds(BUDGET(F("y", "3"), ONES("a", "2, 3") ", " NODE_WITH("y", "aten.sum.dim_IntList", F("a", "2, 3"), F("y", "3"),
+        "'dim': [0]")), 155, 0), -1);
+    CHECK_STR(err.text, "takes 132 bytes: 131 are left");
+    /* What is left by default. */
+    CHECK_EQ(folds(BUDGET(F("a", "268435457"), ONES("a", "268435457")), 0, 0), -1);
+    CHECK_STR(err.text, "takes 1073741828 bytes: 1073741824 are left");
+    CHECK_EQ(folds(BUDGET(V("a", "bool", "536870913"), NODE_WITH("a", "aten.ones.default", "", V("a", "bool", "536870913"),
+        "'size': [536870913], 'dtype': 'bool'")), 0, 0), -1);
+    CHECK_STR(err.text, "takes 8589934608 operations: 8589934592 are left");
+}
+
+/* What a node takes: 16 for each element of its inputs and outputs; and for products of batch * rows * columns * depth
+   about batch * depth * ((rows + 3) * (columns + 3) + 16 * rows * (columns / 512 + 1) + 16 * columns * (rows / 64 + 1)). */
+TEST(ir_folding_counts_operations)
+{
+    /* elements: of the inputs, whose shapes are named; cost: of the node, rounded up */
+    static const struct { const char *op, *attrs, *inputs[3], *outputs; unsigned elements, cost; } rows[] = {
+        { "linear.default", "", { "2, 3, 4", "5, 4" }, F("m", "2, 3, 5"), 44, 2210 },           /* 1 * 6 * 5 * 4 */
+        { "linear.default", "", { "2, 3, 4", "4" }, F("m", "2, 3"), 28, 1143 },                 /* 1 * 6 * 1 * 4 */
+        { "linear.default", "", { "65, 2", "600, 2" }, F("m", "65, 600"), 1330, 770506 },       /* 1 * 65 * 600 * 2 */
+        { "linear.default", "", { "3, 4", "0, 4" }, F("m", "3, 0"), 12, 228 },                  /* 1 * 0 * 0 * 4 */
+        { "matmul.default", "", { "2, 3, 4", "4, 5" }, F("m", "2, 3, 5"), 44, 2626 },           /* 2 * 3 * 5 * 4 */
+        { "matmul.default", "'transpose_b': true", { "2, 3, 4", "5, 4" }, F("m", "2, 3, 5"), 44, 2626 },
+        { "matmul.default", "", { "4", "4, 5" }, F("m", "5"), 24, 982 },                        /* 1 * 1 * 5 * 4 */
+        { "mv.default", "", { "3, 4", "4" }, F("m", "3"), 16, 660 },                            /* 1 * 3 * 1 * 4 */
+        { "addmm.default", "", { "5", "3, 4", "4, 5" }, F("m", "3, 5"), 37, 1553 },             /* 1 * 3 * 5 * 4 */
+        { "baddbmm.default", "", { "5", "2, 3, 4", "2, 4, 5" }, F("m", "2, 3, 5"), 69, 3026 },  /* 2 * 3 * 5 * 4 */
+        { "conv1d.default", "'groups': 2", { "3, 4, 6", "6, 2, 3" }, F("m", "3, 6, 4"), 108, 8546 },    /* 6 * 4 * 3 * 6 */
+        { "conv1d.default", "", { "4, 6", "6, 4, 3" }, F("m", "6, 4"), 96, 4677 },              /* 1 * 4 * 6 * 12 */
+        { "convolution.default", "'stride': [1], 'padding': [0], 'dilation': [1], 'transposed': false, 'output_padding': [0], 'groups': 2",
+          { "3, 4, 6", "6, 2, 3" }, F("m", "3, 6, 4"), 108, 8546 },
+        /* each element of the input meets 24 of the kernel, 16 each */
+        { "convolution.default", "'stride': [1, 1], 'padding': [0, 0], 'dilation': [1, 1], 'transposed': true, 'output_padding': [0, 0], "
+          "'groups': 1", { "1, 2, 5, 3", "2, 4, 3, 2" }, F("m", "1, 4, 7, 4"), 78, 14560 },
+        { "conv_transpose2d.input", "", { "1, 2, 5, 3", "2, 4, 3, 2" }, F("m", "1, 4, 7, 4"), 78, 14560 },
+        /* 2 * 3 * 5 * 4 and 2 * 3 * 7 * 5, and 32 for each score */
+        { "scaled_dot_product_attention.default", "", { "2, 3, 4", "2, 5, 4", "2, 5, 7" }, F("m", "2, 3, 7"), 134, 7477 },
+        /* windows: 16 for each element of them */
+        { "avg_pool1d.default", "'kernel_size': [3], 'stride': [1]", { "2, 3, 8" }, F("m", "2, 3, 6"), 48, 3072 },
+        { "avg_pool2d.default", "'kernel_size': [3, 2], 'stride': [1, 1]", { "2, 5, 6" }, F("m", "2, 3, 5"), 60, 4320 },
+        { "adaptive_avg_pool1d.default", "'output_size': [3]", { "2, 9" }, F("m", "2, 3"), 18, 864 },   /* 9 / 3 + 2 */
+        { "adaptive_avg_pool2d.default", "'output_size': [3, 4]", { "2, 9, 8" }, F("m", "2, 3, 4"), 144, 10368 },
+        { "topk.default", "'k': 3", { "4, 6" }, F("m_0", "4, 3") ", " I64("m_1", "4, 3"), 24, 1920 },
+        { "sort.default", "", { "4, 6" }, F("m_0", "4, 6") ", " I64("m_1", "4, 6"), 24, 13440 },
+        { "argsort.default", "", { "4, 6" }, I64("m", "4, 6"), 24, 13056 },
+        { "index.Tensor", "", { "3, 4, 2", "2" }, F("m", "2, 4, 2"), 26, 8352 },                /* 64 for each of 40, 3 times */
+    };
+    size_t i, k;
+    for (i = 0; i < sizeof(rows) / sizeof(*rows); ++i) {
+        const unsigned budget = 16 * rows[i].elements + rows[i].cost;
+        char text[4096], nodes[2048] = "", inputs[512] = "";
+        for (k = 0; k < 3 && rows[i].inputs[k] != NULL; ++k) {
+            const char *dtype = k == 1 && strcmp(rows[i].op, "index.Tensor") == 0 ? "int64" : "float32";
+            const char *shape = rows[i].inputs[k];
+            char value[100];
+            snprintf(value, sizeof value, "{'name': 'i%u', 'shape': [%s], 'dtype': '%s'}", (unsigned)k, shape, dtype);
+            snprintf(inputs + strlen(inputs), sizeof(inputs) - strlen(inputs), "%s%s", k > 0 ? ", " : "", value);
+            snprintf(nodes + strlen(nodes), sizeof(nodes) - strlen(nodes), NODE_WITH("i%u", "aten.ones.default", "", "%s",
+                "'size': [%s], 'dtype': '%s'") ", ", (unsigned)k, value, shape, dtype);
+        }
+        snprintf(text, sizeof text, BUDGET("%s", "%s" NODE_WITH("m", "aten.%s", "%s", "%s", "%s")), rows[i].outputs, nodes,
+            rows[i].op, inputs, rows[i].outputs, rows[i].attrs);
+        if (folds(text, 0, budget) != (int)k + 1 || folds(text, 0, budget - 1) != -1) printf("    row %u: %s\n", (unsigned)i, err.text);
+        CHECK_EQ(folds(text, 0, budget), (int)k + 1);
+        CHECK_EQ(folds(text, 0, budget - 1), -1);
+    }
 }
 
 TEST(ir_folds_weights_that_have_data)
@@ -1094,11 +1163,55 @@ TEST(ir_checks_every_input)
         { F("x", "2, 0") ", " F("w", "0, 3"), F("y", "2, 3"), "matmul.default", "", NULL },
         { F("x", "2, 0"), F("y", "2"), "sum.dim_IntList", "'dim': [1]", NULL },
         { F("x", "2, 0"), F("y", "2"), "mean.dim", "'dim': [1]", NULL },
+        { F("x", "2, 0"), F("y", "2"), "var.dim", "'dim': [1]", NULL },
+        { F("x", "2, 0"), V("y", "bool", "2"), "any.dim", "'dim': 1", NULL },
+        { F("x", "2, 2") ", " F("w", "2") ", " F("b", "1"), F("y", "2"), "linear.default", "", NULL },
+        { F("x", "2, 2") ", " F("w", "2") ", " F("b", "2"), F("y", "2"), "linear.default", "", "input 2 is [2], expected [1]" },
+        { F("x", "2, 2") ", " F("w", "2") ", " F("b", "0"), F("y", "2"), "linear.default", "", "input 2 is [0], expected [1]" },
+        { F("x", "3") ", " F("a", "2, 0") ", " F("b", "0, 3"), F("y", "2, 3"), "addmm.default", "", NULL },
+        { F("q", "1, 2, 4") ", " F("k", "1, 0, 4") ", " F("v", "1, 0, 3") ", " F("m", "2, 0"), F("y", "1, 2, 3"),
+          "scaled_dot_product_attention.default", "", NULL },
+        { F("q", "1, 2, 0") ", " F("k", "1, 2, 0") ", " F("v", "1, 2, 3"), F("y", "1, 2, 3"),
+          "scaled_dot_product_attention.default", "", "input 0 is empty" },
+        { F("x", "0"), F("y", "3"), "pad.default", "'pad': [1, 2]", NULL },
+        { F("x", "3") ", " F("p", "0"), F("y", "2"), "diff.default", "", NULL },
+        { F("x", "2, 3") ", " V("i", "int64", "0") ", " F("w", "0, 3"), F("y", "2, 3"), "index_copy.default", "'dim': 0", NULL },
+        { F("x", "2, 3") ", " V("i", "int64", "0, 3") ", " F("w", "0, 3"), F("y", "2, 3"), "scatter.src", "'dim': 0", NULL },
+        { F("x", "2, 3") ", " V("m", "bool", "3") ", " F("w", "0"), F("y", "2, 3"), "masked_scatter.default", "", NULL },
+        { F("x", "2, 3") ", " V("i", "int64", "0") ", " F("w", "0, 3"), F("y", "2, 3"), "index_put.default", "", NULL },
+        { F("x", "2, 3") ", " F("w", "0, 3"), F("y", "2, 3"), "slice_scatter.default", "'dim': 0, 'start': 1, 'end': 1", NULL },
+        { F("x", "2, 3") ", " F("w", "0"), F("y", "2, 3"), "type_as.default", "", NULL },
+        { F("x", "0"), F("y", "2, 3"), "new_zeros.default", "'size': [2, 3]", NULL },
+        /* one length for each place of dim */
+        { F("v", "2, 3") ", " F("g", "2, 1"), F("y", "2, 3"), "_weight_norm.default", "", NULL },
+        { F("v", "2, 3") ", " F("g", "1, 3"), F("y", "2, 3"), "_weight_norm.default", "'dim': 1", NULL },
+        { F("v", "2, 3") ", " F("g", "1, 1"), F("y", "2, 3"), "_weight_norm.default", "'dim': -1", NULL },
+        { F("v", "2, 3") ", " F("g", ""), F("y", "2, 3"), "_weight_norm.default", "'dim': -1", NULL },
+        { F("v", "2, 3") ", " F("g", "1, 1"), F("y", "2, 3"), "_weight_norm.default", "", "input 1 is [1, 1], expected one length" },
+        { F("v", "2, 3") ", " F("g", "3, 1"), F("y", "2, 3"), "_weight_norm.default", "", "input 1 is [3, 1], expected one length" },
+        { F("v", "2, 3") ", " F("g", "2, 3"), F("y", "2, 3"), "_weight_norm.default", "", "input 1 is [2, 3], expected one length" },
+        { F("v", "2, 3") ", " F("g", "2"), F("y", "2, 3"), "_weight_norm.default", "", "input 1 is [2], expected one length" },
+        { F("v", "2, 3") ", " F("g", "2, 1"), F("y", "2, 3"), "_weight_norm.default", "'dim': -1", "input 1 is [2, 1], expected one length" },
+        { F("v", "2, 3") ", " F("g", "1, 1, 1"), F("y", "2, 3"), "_weight_norm.default", "'dim': -1", "input 1 is [1, 1, 1], expected" },
+        { F("v", "2, 3") ", " V("g", "float16", "2, 1"), F("y", "2, 3"), "_weight_norm.default", "", "of the weight's dtype" },
+        { F("v", "2, 3") ", " F("g", "2, 1"), F("y", "2, 3"), "_weight_norm.default", "'dim': 2", "dim" },
+        { V("v", "int64", "2, 3") ", " V("g", "int64", "2, 1"), V("y", "int64", "2, 3"), "_weight_norm.default", "", "float" },
+        /* numbers of each dimension are cut to a range */
+        { F("x", "1, 4, 4"), F("y", "1, 4, 4"), "max_pool2d.default", "'kernel_size': [3, 3], 'padding': [0, 9223372036854775807]",
+          "the result has too many elements" },
+        { F("x", "1, 2, 2") ", " F("w", "2, 1, 1"), F("y", "1, 2, 2"), "conv_transpose1d.default", "'groups': 0", "groups is 0" },
+        { F("x", "1, 2, 2") ", " F("w", "2, 1, 1"), F("y", "1, 1, 2"), "conv_transpose1d.default", "'groups': 1", NULL },
+        { F("x", "1, 2, 2") ", " F("w", "2, 1, 1"), F("y", "1, 2, 2"), "conv_transpose1d.default", "'groups': 2", NULL },
+        { F("x", "4"), F("y", "0"), "pad.default", "'pad': [-1, -3]", NULL },
+        { F("x", "4"), F("y", "6"), "pad.default", "'pad': [-1, 3]", NULL },
+        { F("x", "4"), F("y", "6"), "pad.default", "'pad': [3, -1]", NULL },
+        { F("x", "4"), F("y", "4"), "pad.default", "'pad': [-5, 5]", "pad removes more than there is" },
+        { F("x", "4"), F("y", "4"), "pad.default", "'pad': [5, -5]", "pad removes more than there is" },
     };
     static const float zeros[64] = { 0 };
     size_t i, k;
     for (i = 0; i < sizeof(rows) / sizeof(rows[0]); ++i) {
-        const void *in[3] = { zeros, zeros, zeros };
+        const void *in[4] = { zeros, zeros, zeros, zeros };
         float data[64];
         void *out[1];
         char text[2000];
@@ -1114,7 +1227,8 @@ TEST(ir_checks_every_input)
         out[0] = data;
         CHECK_EQ(qnnrt_ir_eval_node(NULL, ir->nodes[0], in, out, &err), rows[i].why != NULL ? list[0].code : QNNRT_OK);
         for (k = 0; rows[i].why == NULL && k < ir->outputs[0]->count; ++k)
-            CHECK(rows[i].op[0] == 'm' && rows[i].op[1] == 'e' ? data[k] != data[k] : data[k] >= 0 && data[k] <= 0);
+            CHECK(strstr("mean.dim var.dim _weight_norm.default", rows[i].op) != NULL ? data[k] != data[k] :
+                  ir->outputs[0]->dtype == QNNRT_DTYPE_BOOL8 ? ((const char *)data)[k] == 0 : data[k] >= 0 && data[k] <= 0);
         qnnrt_ir_free(ir);
     }
 }
@@ -1160,6 +1274,7 @@ TEST_MAIN("ir")
     RUN(ir_reads_rope_in_both_orders);
     RUN(ir_folds_what_depends_on_constants_alone);
     RUN(ir_folding_has_a_budget);
+    RUN(ir_folding_counts_operations);
     RUN(ir_folds_weights_that_have_data);
     RUN(ir_folds_normalized_weights_of_any_size);
     RUN(ir_folds_the_recorded_graph_to_nothing);

@@ -277,6 +277,9 @@ TEST(ir_kv_rows_makes_inputs_of_positions_and_masks)
         FIRST CAUSAL ZERO "me 1,1,2,6 = expand.default mw {'size': [1, 1, 2, 6]}\n" STORE WIDE SCORES
         "a 1,4,2,6 = add.Tensor m me\n" SUM OUTPUTS,
         FIRST CAUSAL STORE ATTEND("see") OUTPUTS,
+        /* Attention reads a mask of booleans that also makes one of numbers. */
+        FIRST CAUSAL ZERO STORE ATTEND("see") "y2 1,4,2,3 = scaled_dot_product_attention.default q ck cv mw {'enable_gqa': true}\n"
+        OUTPUTS "out y2\n",
         /* The places are an input, which also makes the mask; the new places reach a table of angles. */
         "in q 1,4,2,3\nin k 1,2,2,3\nin v 1,2,2,3\nin at:int64 2\nin pk 1,2,6,3\nin pv 1,2,6,3\n" CAUSAL ZERO WRITES
         ATTEND("mw") OUTPUTS,
@@ -292,7 +295,7 @@ TEST(ir_kv_rows_makes_inputs_of_positions_and_masks)
             if (!good) printf("    graph %lu at %lu\n", (unsigned long)i, (unsigned long)k);
             CHECK(good);
         }
-    ir = graph(graphs[3]);
+    ir = graph(graphs[4]);
     CHECK(ir != NULL);
     CHECK_EQ(qnnrt_ir_fold(ir, 0, NULL, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_ir_pass_kv_rows(ir, 1, NULL, &err), QNNRT_OK);

@@ -354,6 +354,33 @@ TEST(ir_extract_takes_inputs_in_the_given_order)
     qnnrt_ir_free(ir);
 }
 
+/* A part may fold as much as its graph has left. */
+TEST(ir_extract_keeps_what_folding_has_left)
+{
+    static const struct { uint64_t bytes, operations; const char *why; } rows[] = {
+        { 23, 0, "takes 24 bytes: 23 are left" }, { 0, 95, "takes 96 operations: 95 are left" },
+    };
+    size_t i;
+    for (i = 0; i < 2; ++i) {
+        qnnrt_ir_desc desc;
+        qnnrt_ir *ir, *part = NULL;
+        const qnnrt_ir_node *node;
+        const qnnrt_ir_value *output;
+        memset(&desc, 0, sizeof(desc));
+        desc.fold_bytes = rows[i].bytes;
+        desc.fold_operations = rows[i].operations;
+        ir = graph_with(GRAPH("", F("y", "6"), "", NODE("y", "ones.default", "", F("y", "6"), "'size': [6]")) "}", &desc);
+        CHECK(ir != NULL);
+        node = ir->nodes[0];
+        output = ir->outputs[0];
+        CHECK_EQ(qnnrt_ir_extract(ir, &node, 1, NULL, 0, &output, 1, NULL, &part, &err), QNNRT_OK);
+        qnnrt_ir_free(ir);
+        CHECK_EQ(qnnrt_ir_fold(part, 0, NULL, &err), QNNRT_E_LIMIT);
+        CHECK_STR(err.text, rows[i].why);
+        qnnrt_ir_free(part);
+    }
+}
+
 TEST(ir_extract_gives_every_kind_of_output)
 {
     /* outputs: an input, a weight, a constant, a result, the same result again, one of another node */
@@ -979,6 +1006,7 @@ TEST_MAIN("ir_parts")
     RUN(ir_parts_compute_what_the_whole_computes);
     RUN(ir_extract_keeps_names_arguments_and_numbers);
     RUN(ir_extract_takes_inputs_in_the_given_order);
+    RUN(ir_extract_keeps_what_folding_has_left);
     RUN(ir_extract_gives_every_kind_of_output);
     RUN(ir_extract_refuses_parts_of_another_graph);
     RUN(ir_extract_keeps_outputs_that_nothing_reads);

@@ -247,6 +247,46 @@ TEST(lower_keeps_an_epsilon_in_float16)
     CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
 }
 
+/* ---- inputs without elements ---- */
+
+TEST(lower_refuses_inputs_without_elements)
+{
+    /* joined with others, read for its dtype alone, or to fill others: nothing of them is left */
+    static const struct { const char *op, *inputs, *attrs, *why; } rows[] = {
+        { "cat.default", T("x", "[4]") "," T("w", "[0]"), "\"dim\":0", NULL },
+        { "type_as.default", T("x", "[4]") "," T("w", "[0]"), "", NULL },
+        { "new_zeros.default", T("w", "[0]"), "\"size\":[4]", NULL },
+        { "index_copy.default", T("x", "[4]") ",{\"name\":\"i\",\"shape\":[0],\"dtype\":\"int64\"}," T("w", "[0]"), "\"dim\":0",
+          "input 1 has no elements" },
+        { "pad.default", T("w", "[0]"), "\"pad\":[1,3]", "input 0 has no elements" },
+    };
+    size_t i;
+    for (i = 0; i < sizeof(rows) / sizeof(rows[0]); ++i) {
+        char text[2000];
+        qnnrt_lower *lower = NULL;
+        qnnrt_ir *ir = NULL;
+        qnnrt_error err;
+        qnnrt_result result;
+        snprintf(text, sizeof text, "{\"constants\":{\"w\":{\"data\":[],\"dtype\":\"float32\"},"
+                 "\"i\":{\"data\":[],\"dtype\":\"int64\"}},\"nodes\":["
+                 NODE("y", "%s", "%s", T("y", "[4]"), "%s") "],\"graph_inputs\":[" T("x", "[4]") "],\"graph_outputs\":[" T("y", "[4]") "],"
+                 "\"weights\":[]}", rows[i].op, rows[i].inputs, rows[i].attrs);
+        CHECK_EQ(qnnrt_ir_read(text, strlen(text), NULL, &ir, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_ir_check(ir, NULL, NULL, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_lower_create(NULL, &lower, &err), QNNRT_OK);
+        result = qnnrt_lower_graph(lower, ir, "g", &err);
+        if ((result == QNNRT_OK) != (rows[i].why == NULL)) printf("    row %lu: %s\n", (unsigned long)i, err.text);
+        CHECK_EQ(result, rows[i].why == NULL ? QNNRT_OK : QNNRT_E_UNSUPPORTED);
+        if (rows[i].why != NULL) {
+            CHECK_EQ(qnnrt_lower_get_info(lower)->finding_count, 1);
+            CHECK_STR(qnnrt_lower_get_info(lower)->findings[0].text, rows[i].why);
+            CHECK_STR(qnnrt_lower_get_info(lower)->findings[0].hint, "Compute it on the host.");
+        }
+        qnnrt_lower_free(lower);
+        qnnrt_ir_free(ir);
+    }
+}
+
 /* ---- weights that are missing ---- */
 
 TEST(lower_lists_weights_that_are_missing)
@@ -292,6 +332,7 @@ TEST(lower_lists_weights_that_are_missing)
 TEST_MAIN("lower")
 {
     RUN(lower_lists_weights_that_are_missing);
+    RUN(lower_refuses_inputs_without_elements);
     RUN(lower_transposes_once_before_slices_of_the_first_axis);
     RUN(lower_keeps_an_epsilon_in_float16);
     RUN(lower_has_a_rule_for_each_operator_of_the_contract);

@@ -1271,15 +1271,15 @@ static int qnnrt_ir__shape_broadcast(qnnrt_ir__shape *s, uint32_t rank, const in
 {
     const uint32_t most = s->rank > rank ? s->rank : rank;
     int64_t out[QNNRT_IR_RANK];
-    char a[256], b[256];
+    char a[100], b[100];
     uint32_t i;
     for (i = 0; i < most; ++i) {             /* from the last dimension */
         const int64_t x = i < s->rank ? s->dims[s->rank - 1 - i] : 1;
         const int64_t y = i < rank ? dims[rank - 1 - i] : 1;
         if (x != y && x != 1 && y != 1)
             return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "%s and %s do not broadcast",
-                                        qnnrt_ir__shape_text(a, 100, s->rank, s->dims),
-                                        qnnrt_ir__shape_text(b, 100, rank, dims));
+                                        qnnrt_ir__shape_text(a, sizeof a, s->rank, s->dims),
+                                        qnnrt_ir__shape_text(b, sizeof b, rank, dims));
         out[most - 1 - i] = x == 1 ? y : x;
     }
     s->rank = most;
@@ -1292,13 +1292,13 @@ static int qnnrt_ir__shape_fits(qnnrt_ir__shape *s, const qnnrt_ir_value *x)
 {
     int64_t dims[QNNRT_IR_RANK];
     const uint32_t rank = s->rank;
-    char a[256], b[256];
+    char a[100], b[100];
     memcpy(dims, s->dims, sizeof(dims));
     if (x->rank <= rank && !qnnrt_ir__shape_broadcast(s, x->rank, x->dims)) return 0;
     if (x->rank > rank || memcmp(dims, s->dims, rank * sizeof(*dims)) != 0)
         return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "%s does not broadcast to %s",
-                                    qnnrt_ir__shape_text(a, 100, x->rank, x->dims),
-                                    qnnrt_ir__shape_text(b, 100, rank, dims));
+                                    qnnrt_ir__shape_text(a, sizeof a, x->rank, x->dims),
+                                    qnnrt_ir__shape_text(b, sizeof b, rank, dims));
     return 1;
 }
 
@@ -1332,10 +1332,11 @@ static int qnnrt_ir__shape_rank(qnnrt_ir__shape *s, size_t i, uint32_t least, ui
 static int qnnrt_ir__shape_vector(qnnrt_ir__shape *s, size_t i, int64_t size)
 {
     const qnnrt_ir_value *x = qnnrt_ir__shape_in(s, i);
-    char a[256];
+    char a[200];
     if (x == NULL || (x->rank == 1 && x->dims[0] == size)) return 1;
     return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "input %u is %s, expected [%lld]", (unsigned)i,
-                                qnnrt_ir__shape_text(a, 200, x->rank, x->dims), (long long)size);
+                                qnnrt_ir__shape_text(a, sizeof a, x->rank, x->dims),
+                                (long long)size);
 }
 
 static int qnnrt_ir__shape_floats(qnnrt_ir__shape *s, const qnnrt_ir_value *x)
@@ -1657,7 +1658,7 @@ static int qnnrt_ir__shape_view(qnnrt_ir__shape *s)
     const size_t rank = qnnrt_ir__attr_ints(s->node, name, list);
     uint64_t known = 1, count;
     size_t i, open = QNNRT_IR_RANK;
-    char a[256], b[256];
+    char a[200], b[100];
     if (rank > QNNRT_IR_RANK) return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "%s is too long", name);
     s->dtype = x->dtype;
     s->rank = (uint32_t)rank;
@@ -1671,7 +1672,7 @@ static int qnnrt_ir__shape_view(qnnrt_ir__shape *s)
     }
     if (!qnnrt_ir__count(s->rank, s->dims, &known))
         return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "%s is %s", name,
-                                    qnnrt_ir__shape_text(a, 200, s->rank, list));
+                                    qnnrt_ir__shape_text(a, sizeof a, s->rank, list));
     count = x->count;
     if (open != QNNRT_IR_RANK && known != 0) {
         s->dims[open] = (int64_t)(count / known);
@@ -1680,8 +1681,8 @@ static int qnnrt_ir__shape_view(qnnrt_ir__shape *s)
     if (known != count)
         return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "%s %s does not hold the elements of %s",
                                     name,
-                                    qnnrt_ir__shape_text(a, 100, s->rank, list),
-                                    qnnrt_ir__shape_text(b, 100, x->rank, x->dims));
+                                    qnnrt_ir__shape_text(a, sizeof a, s->rank, list),
+                                    qnnrt_ir__shape_text(b, sizeof b, x->rank, x->dims));
     return 1;
 }
 
@@ -1703,7 +1704,7 @@ static int qnnrt_ir__shape_expand(qnnrt_ir__shape *s)
     const size_t rank = qnnrt_ir__attr_ints(s->node, "size", list);
     uint64_t count;
     size_t i;
-    char a[256];
+    char a[200];
     if (rank > QNNRT_IR_RANK || rank < x->rank)
         return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "size has %u dimensions, the input has %u",
                                     (unsigned)rank, (unsigned)x->rank);
@@ -1715,7 +1716,7 @@ static int qnnrt_ir__shape_expand(qnnrt_ir__shape *s)
     }
     if (!qnnrt_ir__count(s->rank, s->dims, &count))
         return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "size is %s",
-                                    qnnrt_ir__shape_text(a, 200, s->rank, list));
+                                    qnnrt_ir__shape_text(a, sizeof a, s->rank, list));
     return qnnrt_ir__shape_fits(s, x);
 }
 
@@ -1917,7 +1918,7 @@ static int qnnrt_ir__shape_cat(qnnrt_ir__shape *s)
     const qnnrt_ir_value *first = NULL;
     uint32_t axis = 0, i;
     size_t k;
-    char a[256], b[256];
+    char a[100], b[100];
     for (k = 0; k < node->input_count; ++k) {
         const qnnrt_ir_value *x = node->inputs[k];
         if (x == NULL)
@@ -1935,8 +1936,8 @@ static int qnnrt_ir__shape_cat(qnnrt_ir__shape *s)
         if (x->rank != first->rank || i < x->rank)
             return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH,
                                         "%s and %s do not join at dimension %u",
-                                        qnnrt_ir__shape_text(a, 100, first->rank, first->dims),
-                                        qnnrt_ir__shape_text(b, 100, x->rank, x->dims),
+                                        qnnrt_ir__shape_text(a, sizeof a, first->rank, first->dims),
+                                        qnnrt_ir__shape_text(b, sizeof b, x->rank, x->dims),
                                         (unsigned)axis);
         s->dims[axis] = qnnrt_ir__near(s->dims[axis] + x->dims[axis]);
     }
@@ -2198,7 +2199,7 @@ static int qnnrt_ir__shape_linear(qnnrt_ir__shape *s)
     if (!qnnrt_ir__shape_rank(s, 0, 1, QNNRT_IR_RANK) || !qnnrt_ir__shape_rank(s, 1, 1, 2))
         return 0;
     if (!qnnrt_ir__shape_inner(s, x->dims[x->rank - 1], w->dims[w->rank - 1])) return 0;
-    if (w->rank == 1) { --s->rank; return 1; }
+    if (w->rank == 1) { --s->rank; return qnnrt_ir__shape_vector(s, 2, 1); }
     s->dims[s->rank - 1] = w->dims[0];
     return qnnrt_ir__shape_vector(s, 2, w->dims[0]);
 }
@@ -2453,14 +2454,14 @@ static int qnnrt_ir__shape_weight_norm(qnnrt_ir__shape *s)
     int good = g->dtype == v->dtype && (whole ? g->rank <= v->rank && g->count == 1
                                               : g->rank == v->rank);
     uint32_t axis = 0, d;
-    char a[256];
+    char a[200];
     if (!qnnrt_ir__shape_float(s) ||
         (!whole && !qnnrt_ir__shape_axis(s, "dim", s->rank, &axis))) return 0;
     for (d = 0; d < v->rank && good && !whole; ++d)
         good = g->dims[d] == (d == axis ? v->dims[d] : 1);
     return good || qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "input 1 is %s, expected one length "
                                         "for each place of dim, of the weight's dtype",
-                                        qnnrt_ir__shape_text(a, 200, g->rank, g->dims));
+                                        qnnrt_ir__shape_text(a, sizeof a, g->rank, g->dims));
 }
 
 static int qnnrt_ir__shape_group_norm(qnnrt_ir__shape *s)
@@ -2479,19 +2480,20 @@ static int qnnrt_ir__shape_layer_norm(qnnrt_ir__shape *s)
     int64_t last[QNNRT_IR_RANK];
     const size_t n = qnnrt_ir__attr_ints(s->node, "normalized_shape", last);
     size_t i;
-    char a[256], b[256];
+    char a[100], b[100];
     if (!qnnrt_ir__shape_float(s)) return 0;
     if (n == 0 || n > x->rank || memcmp(last, x->dims + x->rank - n, n * sizeof(*last)) != 0)
         return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "normalized_shape is %s, the input %s",
-                                    qnnrt_ir__shape_text(a, 100, n > 8 ? 8 : (uint32_t)n, last),
-                                    qnnrt_ir__shape_text(b, 100, x->rank, x->dims));
+                                    qnnrt_ir__shape_text(a, sizeof a, n > 8 ? 8 : (uint32_t)n,
+                                                         last),
+                                    qnnrt_ir__shape_text(b, sizeof b, x->rank, x->dims));
     for (i = 1; i < s->node->input_count; ++i) {
         const qnnrt_ir_value *w = s->node->inputs[i];
         if (w != NULL && (w->rank != n || memcmp(w->dims, last, n * sizeof(*last)) != 0))
             return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "input %u is %s, expected %s",
                                         (unsigned)i,
-                                        qnnrt_ir__shape_text(a, 100, w->rank, w->dims),
-                                        qnnrt_ir__shape_text(b, 100, (uint32_t)n, last));
+                                        qnnrt_ir__shape_text(a, sizeof a, w->rank, w->dims),
+                                        qnnrt_ir__shape_text(b, sizeof b, (uint32_t)n, last));
     }
     return 1;
 }
@@ -3147,21 +3149,15 @@ static int (*const qnnrt_ir__ops_shape[])(qnnrt_ir__shape *s) = {
 };
 enum { QNNRT_IR__OP_COUNT = sizeof(qnnrt_ir__ops) / sizeof(qnnrt_ir__ops[0]) };
 
-/* The inputs that may be without elements though the result has some: a bit for each, the last one
-   for all from there on. Sums and products of nothing are 0, joined and written is nothing, and of
-   some operands the shape alone counts. */
-static const struct {
-    int    (*shape)(qnnrt_ir__shape *s);
-    uint32_t inputs;
-} qnnrt_ir__ops_empty[] = {
-    { qnnrt_ir__shape_mean, 1 }, { qnnrt_ir__shape_sum, 1 }, { qnnrt_ir__shape_any, 1 },
-    { qnnrt_ir__shape_norm, 1 }, { qnnrt_ir__shape_linear, 3 }, { qnnrt_ir__shape_matmul, 3 },
-    { qnnrt_ir__shape_addmm, 6 }, { qnnrt_ir__shape_attention, 14 }, { qnnrt_ir__shape_pad, 1 },
-    { qnnrt_ir__shape_cat, UINT32_MAX }, { qnnrt_ir__shape_diff, UINT32_MAX },
-    { qnnrt_ir__shape_getitem, UINT32_MAX }, { qnnrt_ir__shape_index_copy, 6 },
-    { qnnrt_ir__shape_scatter, 6 }, { qnnrt_ir__shape_masked_scatter, 4 },
-    { qnnrt_ir__shape_index_put, UINT32_MAX }, { qnnrt_ir__shape_slice_scatter, 2 },
-    { qnnrt_ir__shape_type_as, 2 }, { qnnrt_ir__shape_new, 1 },
+/* Rules whose inputs may be without elements though the result has some. Sums and products of nothing
+   are 0, joined and written is nothing, and of some operands the shape alone counts. */
+static int (*const qnnrt_ir__ops_empty[])(qnnrt_ir__shape *s) = {
+    qnnrt_ir__shape_mean, qnnrt_ir__shape_sum, qnnrt_ir__shape_any, qnnrt_ir__shape_norm,
+    qnnrt_ir__shape_linear, qnnrt_ir__shape_matmul, qnnrt_ir__shape_addmm, qnnrt_ir__shape_attention,
+    qnnrt_ir__shape_pad, qnnrt_ir__shape_cat, qnnrt_ir__shape_diff, qnnrt_ir__shape_getitem,
+    qnnrt_ir__shape_index_copy, qnnrt_ir__shape_scatter, qnnrt_ir__shape_masked_scatter,
+    qnnrt_ir__shape_index_put, qnnrt_ir__shape_slice_scatter, qnnrt_ir__shape_type_as,
+    qnnrt_ir__shape_new,
 };
 
 static const qnnrt_ir_op *qnnrt_ir__ops_find(const char *name)
@@ -3210,13 +3206,12 @@ static int qnnrt_ir__ops_type(const qnnrt_ir__arg *arg, const qnnrt_ir_attr *att
 static int qnnrt_ir__ops_full(qnnrt_ir__shape *s, int (*shape)(qnnrt_ir__shape *s))
 {
     const qnnrt_ir_node *node = s->node;
-    uint32_t may = 0;
-    size_t i;
+    size_t i, first = shape == qnnrt_ir__shape_attention;        /* not its queries */
     for (i = 0; i < sizeof(qnnrt_ir__ops_empty) / sizeof(qnnrt_ir__ops_empty[0]); ++i)
-        if (qnnrt_ir__ops_empty[i].shape == shape) may = qnnrt_ir__ops_empty[i].inputs;
-    for (i = 0; i < node->input_count; ++i)
-        if (node->inputs[i] != NULL && node->inputs[i]->count == 0 &&
-            !(may >> (i < 31 ? i : 31) & 1))
+        if (qnnrt_ir__ops_empty[i] == shape) break;
+    if (i == sizeof(qnnrt_ir__ops_empty) / sizeof(qnnrt_ir__ops_empty[0])) first = SIZE_MAX;
+    for (i = 0; i < node->input_count && i < first; ++i)
+        if (node->inputs[i] != NULL && node->inputs[i]->count == 0)
             return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "input %u is empty", (unsigned)i);
     return 1;
 }
@@ -5764,10 +5759,11 @@ static void qnnrt_ir__fold_add(int what, double order, qnnrt_ir__sum *s, double 
 
 static double qnnrt_ir__fold_end(int what, double order, double correction, const qnnrt_ir__sum *s)
 {
+    const double divisor = (double)s->n > correction ? (double)s->n - correction : 0;
     switch (what) {
     case QNNRT_IR__MEAN: return s->f / (double)s->n;
-    case QNNRT_IR__VAR: return s->f / ((double)s->n - correction);
-    case QNNRT_IR__STD: return sqrt(s->f / ((double)s->n - correction));
+    case QNNRT_IR__VAR: return s->f / divisor;
+    case QNNRT_IR__STD: return sqrt(s->f / divisor);
     case QNNRT_IR__NORM:
         return order > 1e308 || order < -1e308 || (order <= 0 && order >= 0) ? s->f
                                                                             : pow(s->f, 1 / order);
@@ -7369,6 +7365,11 @@ static double qnnrt_ir__fold_ratio(double a, double b)
     return b > 0 ? a / b : 0;
 }
 
+static const qnnrt_ir_value *qnnrt_ir__fold_input(const qnnrt_ir_node *node, size_t i)
+{
+    return i < node->input_count ? node->inputs[i] : NULL;
+}
+
 /* Return the size of a dimension, counted from the last one, 1; 1 if there are fewer. */
 static double qnnrt_ir__fold_size(const qnnrt_ir_value *x, uint32_t last)
 {
@@ -7439,7 +7440,7 @@ static double qnnrt_ir__fold_inner(const qnnrt_ir_node *node, const qnnrt_ir_val
 static double qnnrt_ir__fold_cost(const qnnrt_ir_node *node)
 {
     const size_t first = qnnrt_ir__eval_of[node->info - qnnrt_ir__ops] == qnnrt_ir__eval_addmm;
-    const qnnrt_ir_value *x = node->input_count > first ? node->inputs[first] : NULL;
+    const qnnrt_ir_value *x = qnnrt_ir__fold_input(node, first);
     const double made = (double)node->outputs[0]->count;
     double elements = 0;
     size_t k;
@@ -7447,8 +7448,8 @@ static double qnnrt_ir__fold_cost(const qnnrt_ir_node *node)
         if (node->inputs[k] != NULL) elements += (double)node->inputs[k]->count;
     for (k = 0; k < node->output_count; ++k) elements += (double)node->outputs[k]->count;
     return 16 * elements +
-           (x != NULL ? qnnrt_ir__fold_inner(node, x, node->input_count > first + 1
-                                             ? node->inputs[first + 1] : NULL, made) : 0);
+           (x == NULL ? 0
+                      : qnnrt_ir__fold_inner(node, x, qnnrt_ir__fold_input(node, first + 1), made));
 }
 
 /* Take what a node needs from what is left of the graph's limits, whether it can be computed or
