@@ -64,7 +64,7 @@ def sites(line, code):
     for m in re.finditer(r"(?<![\w.])(\d+)(u?)(?![\w.])", "" if size else code):
         octal = re.match(r"0\d", m.group(1)) is not None and code[m.start() - 1] != "-"      # no exponent
         value = int(m.group(1), 8 if octal else 10)
-        if last >= 0 and m.start() > last:
+        if (last >= 0 and m.start() > last) or re.search(r"sizeof\([\w.>-]+\[$", code[:m.start()]):   # elements are of one size
             continue
         truth = value == 1 and code[:m.start()].endswith("return ")   # 2 is as true as 1
         for other in ([0] if truth else [value + 1, value - 1] if value > 0 else [1]):

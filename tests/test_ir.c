@@ -693,6 +693,7 @@ TEST(ir_survives_every_failing_allocation)
     memset(&desc, 0, sizeof(desc));
     desc.hooks.alloc = counted_alloc;
     desc.hooks.free = counted_free;
+    desc.fold_bytes = desc.fold_operations = (uint64_t)1 << 40;
     for (fail_at = 0; !done; ++fail_at) {
         qnnrt_ir *ir = NULL;
         qnnrt_result result;
@@ -1141,6 +1142,11 @@ TEST(ir_checks_every_input)
         { F("x", "2, 3") ", " F("w", "3"), F("y", "2, 3"), "copy.default", "", NULL },
         { F("x", "2, 3") ", " F("w", "4"), F("y", "2, 3"), "copy.default", "", "[2, 3] and [4] do not broadcast" },
         { F("x", "2, 3") ", " F("w", "2, 2, 3"), F("y", "2, 3"), "copy_.default", "", "[2, 2, 3] does not broadcast to [2, 3]" },
+        { F("x", "2, 3") ", " F("w", "2, 4"), F("y", "2, 3"), "copy.default", "", "[2, 3] and [2, 4] do not broadcast" },
+        { F("x", "2, 2, 1") ", " F("w", "2, 2, 3"), F("y", "2, 2, 1"), "copy.default", "", "[2, 2, 3] does not broadcast to [2, 2, 1]" },
+        { F("x", "2, 3") ", " F("w", "1, 3"), F("y", "2, 3"), "copy.default", "", NULL },
+        { F("x", "2, 1") ", " F("w", "1"), F("y", "2, 1"), "layer_norm.default", "'normalized_shape': [1, 1, 1, 1, 1, 1, 1, 1, 1]",
+          "[1, 1, 1, 1, 1, 1, 1, 1], the input [2, 1]" },
         { F("x", "2, 3") ", " V("m", "bool", "3") ", " F("w", "2"), F("y", "2, 3"), "masked_fill.Tensor", "", "do not broadcast" },
         { F("x", "3") ", " F("a", "4, 2, 5") ", " F("b", "4, 5, 3"), F("y", "4, 2, 3"), "baddbmm.default", "", NULL },
         { F("x", "3") ", " F("a", "4, 2, 5") ", " F("b", "1, 5, 3"), F("y", "4, 2, 3"), "baddbmm.default", "", "the batches are 4 and 1" },

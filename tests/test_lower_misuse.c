@@ -4,6 +4,7 @@
 #include "counted.h"
 #include "ref.h"
 #include "test.h"
+#include <math.h>
 #include <unistd.h>
 
 static qnnrt_ir *misuse_read(const char *text)
@@ -408,8 +409,65 @@ TEST(lower_copies_weights_with_a_norm_within_a_limit)
     qnnrt_ir_free(ir);
 }
 
+/* Normalized weights are computed in the type of the graph, whatever the file's is; other weights stay in the file. */
+TEST(lower_computes_weights_with_a_norm)
+{
+    static const char head[] = "{\"v\":{\"dtype\":\"F16\",\"shape\":[2,2],\"data_offsets\":[0,8]},"
+                               "\"g\":{\"dtype\":\"F16\",\"shape\":[2,1],\"data_offsets\":[8,12]},"
+                               "\"u\":{\"dtype\":\"F32\",\"shape\":[2,2],\"data_offsets\":[12,28]}}    ";
+    static const uint16_t halves[6] = { 0x4200, 0x4400, 0x4500, 0x4A00, 0x4900, 0x4A80 };     /* 3 4 5 12, 10 13 */
+    static const float floats[4] = { 1, 2, 3, 4 }, expected[4] = { 6, 8, 5, 12 };
+#define MISUSE_F32(name, shape) "{\"name\":\"" name "\",\"shape\":" shape ",\"dtype\":\"float32\"}"
+    static const char text[] = "{\"model_name\":\"m\",\"graph_inputs\":[" MISUSE_F32("x", "[2,2]") "],\"constants\":{},\"weights\":["
+        MISUSE_F32("v", "[2,2]") "," MISUSE_F32("g", "[2,1]") "," MISUSE_F32("u", "[2,2]") "],\"weight_name_mapping\":{},"
+        "\"graph_outputs\":[" MISUSE_F32("y", "[2,2]") "," MISUSE_F32("z", "[2,2]") "],\"nodes\":["
+        "{\"name\":\"w\",\"op_type\":\"aten._weight_norm.default\",\"inputs\":[" MISUSE_F32("v", "[2,2]") "," MISUSE_F32("g", "[2,1]")
+        "],\"outputs\":[" MISUSE_F32("w", "[2,2]") "],\"attrs\":{}},"
+        "{\"name\":\"y\",\"op_type\":\"aten.add.Tensor\",\"inputs\":[" MISUSE_F32("x", "[2,2]") "," MISUSE_F32("w", "[2,2]")
+        "],\"outputs\":[" MISUSE_F32("y", "[2,2]") "],\"attrs\":{}},"
+        "{\"name\":\"z\",\"op_type\":\"aten.mul.Tensor\",\"inputs\":[" MISUSE_F32("y", "[2,2]") "," MISUSE_F32("u", "[2,2]")
+        "],\"outputs\":[" MISUSE_F32("z", "[2,2]") "],\"attrs\":{}}]}";
+    const uint64_t bytes = sizeof(head) - 1;
+    char path[2048];
+    qnnrt_lower_desc desc;
+    qnnrt_lower *lower = NULL;
+    qnnrt_weights *weights = NULL;
+    qnnrt_ir *ir = misuse_read(text);
+    qnnrt_error err;
+    FILE *file;
+    size_t i, k, found = 0;
+    CHECK(ir != NULL);
+    snprintf(path, sizeof path, "%s/n.safetensors", test_tmpdir());
+    file = fopen(path, "wb");
+    CHECK(file != NULL && fwrite(&bytes, 8, 1, file) == 1 && fwrite(head, sizeof(head) - 1, 1, file) == 1 &&
+          fwrite(halves, sizeof(halves), 1, file) == 1 && fwrite(floats, sizeof(floats), 1, file) == 1);
+    CHECK_EQ(fclose(file), 0);
+    memset(&desc, 0, sizeof(desc));
+    desc.hooks.alloc = large_alloc;
+    desc.hooks.free = large_free;
+    CHECK_EQ(qnnrt_weights_open(path, NULL, &weights, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_lower_create(&desc, &lower, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_lower_weights(lower, ir, weights, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_lower_passes(lower, ir, &err), QNNRT_OK);
+    CHECK_EQ(ir->node_count, 2);
+    for (i = 0; i < ir->value_count; ++i) {
+        const qnnrt_ir_value *x = ir->values[i];
+        if (x->origin == QNNRT_IR_WEIGHT) CHECK(x->data == NULL);
+        if (strcmp(x->name, "w") != 0) continue;
+        CHECK(x->origin == QNNRT_IR_CONSTANT && x->data != NULL);
+        for (k = 0; k < 4; ++k) CHECK(fabs((double)((const float *)x->data)[k] - (double)expected[k]) < 1e-6);
+        ++found;
+    }
+    CHECK_EQ(found, 1);
+    qnnrt_lower_free(lower);
+    qnnrt_weights_close(weights);
+    qnnrt_ir_free(ir);
+    CHECK_EQ(held, 0);
+}
+
 TEST_MAIN("lower_misuse")
 {
+    RUN(lower_computes_weights_with_a_norm);
     RUN(lower_copies_weights_with_a_norm_within_a_limit);
     RUN(lower_refuses_what_ends_the_process);
     RUN(lower_takes_operators_of_the_caller);

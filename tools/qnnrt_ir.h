@@ -3149,12 +3149,12 @@ static int (*const qnnrt_ir__ops_shape[])(qnnrt_ir__shape *s) = {
 };
 enum { QNNRT_IR__OP_COUNT = sizeof(qnnrt_ir__ops) / sizeof(qnnrt_ir__ops[0]) };
 
-/* Rules whose inputs may be without elements though the result has some. Sums and products of nothing
-   are 0, joined and written is nothing, and of some operands the shape alone counts. */
+/* Rules whose inputs may be without elements though the result has some. Sums and products of
+   nothing are 0, joined and written is nothing, and of some operands the shape alone counts. */
 static int (*const qnnrt_ir__ops_empty[])(qnnrt_ir__shape *s) = {
     qnnrt_ir__shape_mean, qnnrt_ir__shape_sum, qnnrt_ir__shape_any, qnnrt_ir__shape_norm,
-    qnnrt_ir__shape_linear, qnnrt_ir__shape_matmul, qnnrt_ir__shape_addmm, qnnrt_ir__shape_attention,
-    qnnrt_ir__shape_pad, qnnrt_ir__shape_cat, qnnrt_ir__shape_diff, qnnrt_ir__shape_getitem,
+    qnnrt_ir__shape_linear, qnnrt_ir__shape_matmul, qnnrt_ir__shape_addmm, qnnrt_ir__shape_pad,
+    qnnrt_ir__shape_cat, qnnrt_ir__shape_diff, qnnrt_ir__shape_getitem,
     qnnrt_ir__shape_index_copy, qnnrt_ir__shape_scatter, qnnrt_ir__shape_masked_scatter,
     qnnrt_ir__shape_index_put, qnnrt_ir__shape_slice_scatter, qnnrt_ir__shape_type_as,
     qnnrt_ir__shape_new,
@@ -3201,16 +3201,24 @@ static int qnnrt_ir__ops_type(const qnnrt_ir__arg *arg, const qnnrt_ir_attr *att
     }
 }
 
+/* Return how many of the first inputs must have elements if the result has some. */
+static size_t qnnrt_ir__ops_filled(int (*shape)(qnnrt_ir__shape *s))
+{
+    size_t i;
+    if (shape == qnnrt_ir__shape_attention) return 1;            /* the queries */
+    for (i = 0; i < sizeof(qnnrt_ir__ops_empty) / sizeof(qnnrt_ir__ops_empty[0]); ++i)
+        if (qnnrt_ir__ops_empty[i] == shape) return 0;
+    return SIZE_MAX;
+}
+
 /* Decide about inputs without elements of a node whose result has some: no function of evaluation
    divides by their dimensions, or looks for a place in them. */
 static int qnnrt_ir__ops_full(qnnrt_ir__shape *s, int (*shape)(qnnrt_ir__shape *s))
 {
     const qnnrt_ir_node *node = s->node;
-    size_t i, first = shape == qnnrt_ir__shape_attention;        /* not its queries */
-    for (i = 0; i < sizeof(qnnrt_ir__ops_empty) / sizeof(qnnrt_ir__ops_empty[0]); ++i)
-        if (qnnrt_ir__ops_empty[i] == shape) break;
-    if (i == sizeof(qnnrt_ir__ops_empty) / sizeof(qnnrt_ir__ops_empty[0])) first = SIZE_MAX;
-    for (i = 0; i < node->input_count && i < first; ++i)
+    const size_t filled = qnnrt_ir__ops_filled(shape);
+    size_t i;
+    for (i = 0; i < node->input_count && i < filled; ++i)
         if (node->inputs[i] != NULL && node->inputs[i]->count == 0)
             return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "input %u is empty", (unsigned)i);
     return 1;
