@@ -1018,7 +1018,7 @@ TEST(ir_folds_weights_that_have_data)
         CHECK_EQ(qnnrt_ir_fold(ir, 0, &folded, &err), QNNRT_OK);
         CHECK_EQ(folded, 0);
         /* row and bias have 12 bytes, wide 24 */
-        CHECK_EQ(qnnrt_ir_fold_weights(ir, step == 1 ? 23 : step == 2 ? 11 : 0, step == 3 ? 23 : 48, &folded, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_ir_fold_weights(ir, step == 0 ? 24 : step == 1 ? 23 : step == 2 ? 11 : 0, step == 3 ? 23 : 48, &folded, &err), QNNRT_OK);
         CHECK_EQ(folded, step == 0 ? 3 : step == 1 ? 2 : step == 2 ? 0 : 1);
         CHECK_EQ(check(ir), QNNRT_OK);
         bias = value_of(ir, "bias");
@@ -1034,20 +1034,65 @@ TEST(ir_folds_weights_that_have_data)
 TEST(ir_folds_normalized_weights_of_any_size)
 {
     static const float v[6] = { 3, 4, 0, 0, 5, 12 }, g[2] = { 10, 26 };
-    qnnrt_ir *ir = graph("{'graph_inputs': [" X "], 'graph_outputs': [" Y "], 'weights': [" F("v", "2, 3") ", " F("g", "2, 1") "], "
-        "'constants': {}, 'nodes': [" NODE_WITH("w", "aten._weight_norm.default", F("v", "2, 3") ", " F("g", "2, 1"), F("w", "2, 3"), "") ", "
-        NODE_WITH("y", "aten.add.Tensor", X ", " F("w", "2, 3"), Y, "") "]}");
-    size_t folded = 0, k;
-    CHECK(ir != NULL);
-    CHECK_EQ(check(ir), QNNRT_OK);
-    for (k = 0; k < ir->value_count; ++k) {
-        if (strcmp(ir->values[k]->name, "v") == 0) ir->values[k]->data = v;
-        if (strcmp(ir->values[k]->name, "g") == 0) ir->values[k]->data = g;
+    static const char text[] = "{'graph_inputs': [" X "], 'graph_outputs': [" Y ", " F("n", "2, 1") "], "
+        "'weights': [" F("v", "2, 3") ", " F("g", "2, 1") "], 'constants': {}, 'nodes': ["
+        NODE_WITH("w", "aten._weight_norm.default", F("v", "2, 3") ", " F("g", "2, 1"), F("w", "2, 3"), "") ", "
+        NODE_WITH("n", "aten.neg.default", F("g", "2, 1"), F("n", "2, 1"), "") ", "
+        NODE_WITH("y", "aten.add.Tensor", X ", " F("w", "2, 3"), Y, "") "]}";
+    int step;
+    for (step = 0; step < 2; ++step) {
+        qnnrt_ir_desc desc;
+        qnnrt_ir *ir;
+        size_t folded = 0, k;
+        memset(&desc, 0, sizeof(desc));
+        desc.fold_operations = step == 0 ? 0 : 16 * 14 - 1;          /* the norm takes 14 elements */
+        ir = graph_with(text, &desc);
+        CHECK(ir != NULL);
+        CHECK_EQ(check(ir), QNNRT_OK);
+        for (k = 0; k < ir->value_count; ++k) {
+            if (strcmp(ir->values[k]->name, "v") == 0) ir->values[k]->data = v;
+            if (strcmp(ir->values[k]->name, "g") == 0) ir->values[k]->data = g;
+        }
+        /* The limits of further constants are for n alone; what is beyond those of the graph stays a node. */
+        CHECK_EQ(qnnrt_ir_fold_weights(ir, 8, 8, &folded, &err), QNNRT_OK);
+        CHECK_EQ(err.code, QNNRT_OK);
+        CHECK_EQ(folded, 2 - (size_t)step);
+        CHECK_EQ(ir->node_count, 1 + (size_t)step);
+        if (step == 0) CHECK(((const float *)value_of(ir, "w")->data)[1] >= 8 && ((const float *)value_of(ir, "w")->data)[5] >= 24);
+        qnnrt_ir_free(ir);
     }
-    CHECK_EQ(qnnrt_ir_fold_weights(ir, 1, 1, &folded, &err), QNNRT_OK);   /* limits of further constants */
-    CHECK_EQ(folded, 1);
-    CHECK(((const float *)value_of(ir, "w")->data)[1] >= 8 && ((const float *)value_of(ir, "w")->data)[5] >= 24);
-    qnnrt_ir_free(ir);
+}
+
+/* The length is of all elements with the same place of dim; of all, if dim is -1. */
+TEST(ir_normalizes_weights_along_any_dimension)
+{
+    static const float v[12] = { 3, 4, 1, -2, 5, 12, 7, 1, -1, 2, 8, 6 }, g[3] = { 10, 26, 3 };
+    static const struct { const char *shape, *dim; int size, inner; } rows[] = {
+        { "2, 1, 1", "0", 2, 6 }, { "1, 3, 1", "1", 3, 2 }, { "1, 1, 2", "2", 2, 1 }, { "1", "-1", 1, 12 },
+    };
+    size_t i;
+    int k, n;
+    for (i = 0; i < sizeof(rows) / sizeof(*rows); ++i) {
+        const int size = rows[i].size, inner = rows[i].inner;
+        const void *in[2] = { v, g };
+        float got[12];
+        void *out[1] = { got };
+        char text[2000];
+        qnnrt_ir *ir;
+        snprintf(text, sizeof text, GRAPH(F("v", "2, 3, 2") ", " F("g", "%s"), F("y", "2, 3, 2"), "",
+                 NODE("y", "_weight_norm.default", F("v", "2, 3, 2") ", " F("g", "%s"), F("y", "2, 3, 2"), "'dim': %s")) "}",
+                 rows[i].shape, rows[i].shape, rows[i].dim);
+        ir = graph(text);
+        CHECK(ir != NULL);
+        CHECK_EQ(check(ir), QNNRT_OK);
+        CHECK_EQ(qnnrt_ir_eval_node(NULL, ir->nodes[0], in, out, &err), QNNRT_OK);
+        for (k = 0; k < 12; ++k) {
+            double squares = 0;
+            for (n = 0; n < 12; ++n) if (n / inner % size == k / inner % size) squares += (double)v[n] * (double)v[n];
+            CHECK(fabs((double)got[k] - (double)v[k] * (double)g[k / inner % size] / sqrt(squares)) < 1e-5);
+        }
+        qnnrt_ir_free(ir);
+    }
 }
 
 TEST(ir_folds_the_recorded_graph_to_nothing)
@@ -1283,6 +1328,7 @@ TEST_MAIN("ir")
     RUN(ir_folding_counts_operations);
     RUN(ir_folds_weights_that_have_data);
     RUN(ir_folds_normalized_weights_of_any_size);
+    RUN(ir_normalizes_weights_along_any_dimension);
     RUN(ir_folds_the_recorded_graph_to_nothing);
     RUN(ir_evaluation_refuses_what_it_cannot_compute);
     RUN(ir_evaluates_what_pytorch_computes);

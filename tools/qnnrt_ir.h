@@ -2229,16 +2229,6 @@ static int qnnrt_ir__shape_addmm(qnnrt_ir__shape *s)
     return 1;
 }
 
-/* Get a number for each of `n` dimensions, in a range in which sums are exact. */
-static int qnnrt_ir__shape_each(const qnnrt_ir__shape *s, const char *name, uint32_t n,
-                                int64_t *out)
-{
-    uint32_t i;
-    if (!qnnrt_ir__attr_each(s->node, name, n, out)) return 0;
-    for (i = 0; i < n; ++i) out[i] = qnnrt_ir__near(out[i]);
-    return 1;
-}
-
 /* Get the arguments of one window: kernel, stride, padding and dilation of `n` dimensions. */
 typedef struct qnnrt_ir__window {
     int64_t kernel[3], stride[3], pad[3], dilation[3];
@@ -2247,12 +2237,12 @@ typedef struct qnnrt_ir__window {
 static int qnnrt_ir__shape_window(qnnrt_ir__shape *s, uint32_t n, qnnrt_ir__window *w)
 {
     uint32_t i;
-    if (!qnnrt_ir__shape_each(s, "stride", n, w->stride))
+    if (!qnnrt_ir__attr_each(s->node, "stride", n, w->stride))
         for (i = 0; i < n; ++i) w->stride[i] = w->kernel[i];
-    if (!qnnrt_ir__shape_each(s, "padding", n, w->pad))
+    if (!qnnrt_ir__attr_each(s->node, "padding", n, w->pad))
         return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "padding does not have %u numbers",
                                     (unsigned)n);
-    if (!qnnrt_ir__shape_each(s, "dilation", n, w->dilation))
+    if (!qnnrt_ir__attr_each(s->node, "dilation", n, w->dilation))
         for (i = 0; i < n; ++i) w->dilation[i] = 1;
     for (i = 0; i < n; ++i) {
         if (w->kernel[i] < 1 || w->stride[i] < 1 || w->dilation[i] < 1 || w->pad[i] < 0)
@@ -2316,8 +2306,8 @@ static int qnnrt_ir__shape_conv(qnnrt_ir__shape *s)
         if (strcmp(padding->text, "valid") != 0)
             return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "padding is \"%.100s\"", padding->text);
         for (i = 0; i < n; ++i) { win.stride[i] = win.dilation[i] = 1; win.pad[i] = 0; }
-        qnnrt_ir__shape_each(s, "stride", n, win.stride);
-        qnnrt_ir__shape_each(s, "dilation", n, win.dilation);
+        qnnrt_ir__attr_each(s->node, "stride", n, win.stride);
+        qnnrt_ir__attr_each(s->node, "dilation", n, win.dilation);
         for (i = 0; i < n; ++i)
             if (win.stride[i] < 1 || win.dilation[i] < 1 || win.kernel[i] < 1)
                 return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "a stride or dilation is too small");
@@ -2345,7 +2335,7 @@ static int qnnrt_ir__shape_deconv(qnnrt_ir__shape *s)
     if (!qnnrt_ir__shape_inner(s, x->dims[s->rank - n - 1], w->dims[0])) return 0;
     for (i = 0; i < n; ++i) win.kernel[i] = w->dims[2 + i];
     if (!qnnrt_ir__shape_window(s, n, &win)) return 0;
-    if (!qnnrt_ir__shape_each(s, "output_padding", n, more))
+    if (!qnnrt_ir__attr_each(s->node, "output_padding", n, more))
         return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "output_padding does not have %u numbers",
                                     (unsigned)n);
     s->dims[s->rank - n - 1] = qnnrt_ir__times(w->dims[1], groups);
@@ -2374,7 +2364,7 @@ static int qnnrt_ir__shape_pool(qnnrt_ir__shape *s)
     memset(&win, 0, sizeof(win));
     if (n > 3 || !qnnrt_ir__shape_rank(s, 0, n + 1, n + 2)) return 0;
     qnnrt_ir__shape_same(s);
-    if (!qnnrt_ir__shape_each(s, "kernel_size", n, win.kernel))
+    if (!qnnrt_ir__attr_each(s->node, "kernel_size", n, win.kernel))
         return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "kernel_size does not have %u numbers",
                                     (unsigned)n);
     return qnnrt_ir__shape_window(s, n, &win) &&
@@ -2388,7 +2378,7 @@ static int qnnrt_ir__shape_adaptive(qnnrt_ir__shape *s)
     uint32_t i;
     if (n > 3 || !qnnrt_ir__shape_rank(s, 0, n + 1, n + 2)) return 0;
     qnnrt_ir__shape_same(s);
-    if (!qnnrt_ir__shape_each(s, "output_size", n, size))
+    if (!qnnrt_ir__attr_each(s->node, "output_size", n, size))
         return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "output_size does not have %u numbers",
                                     (unsigned)n);
     for (i = 0; i < n; ++i) {
@@ -2407,7 +2397,7 @@ static int qnnrt_ir__shape_upsample(qnnrt_ir__shape *s)
     if (!qnnrt_ir__shape_rank(s, 0, 3, 5)) return 0;
     qnnrt_ir__shape_same(s);
     n = s->rank - 2;
-    if (qnnrt_ir__shape_each(s, "output_size", n, size)) {
+    if (qnnrt_ir__attr_each(s->node, "output_size", n, size)) {
         for (i = 0; i < n; ++i) s->dims[2 + i] = size[i];
     } else {
         if (factors == NULL || factors->count != n || factors->floats == NULL)
@@ -2453,7 +2443,7 @@ static int qnnrt_ir__shape_weight_norm(qnnrt_ir__shape *s)
     const int whole = qnnrt_ir__attr_int(s->node, "dim", 0) == -1;
     int good = g->dtype == v->dtype && (whole ? g->rank <= v->rank && g->count == 1
                                               : g->rank == v->rank);
-    uint32_t axis = 0, d;
+    uint32_t axis = QNNRT_IR_RANK, d;
     char a[200];
     if (!qnnrt_ir__shape_float(s) ||
         (!whole && !qnnrt_ir__shape_axis(s, "dim", s->rank, &axis))) return 0;
@@ -5213,7 +5203,7 @@ static double qnnrt_ir__wide_f(const qnnrt_ir__wide *x, int64_t at)
     const unsigned char *const from = qnnrt_ir__wide_at(x, at);
     float f32;
     if (x->dtype == QNNRT_DTYPE_F32) {
-        memcpy(&f32, from, 4);
+        memcpy(&f32, from, sizeof f32);
         return (double)f32;
     }
     return x->whole ? (double)qnnrt_ir__number_whole(from, x->dtype)
@@ -5237,7 +5227,7 @@ static void qnnrt_ir__wide_put(qnnrt_ir__wide *x, int64_t at, double f)
 {
     const float f32 = (float)f;
     unsigned char *const to = qnnrt_ir__wide_room(x, at);
-    if (x->dtype == QNNRT_DTYPE_F32) memcpy(to, &f32, 4);
+    if (x->dtype == QNNRT_DTYPE_F32) memcpy(to, &f32, sizeof f32);
     else qnnrt_ir__number_put(to, x->dtype, x->whole ? qnnrt_ir__wide_round(f) : 0, f);
 }
 
@@ -7422,7 +7412,7 @@ static double qnnrt_ir__fold_inner(const qnnrt_ir_node *node, const qnnrt_ir_val
     }
     if (eval == qnnrt_ir__eval_pool) {
         const uint32_t n = (uint32_t)(node->op[8] - '0');
-        int64_t kernel[3] = { 1, 1, 1 };
+        int64_t kernel[3];
         uint32_t d;
         qnnrt_ir__attr_each(node, "kernel_size", n, kernel);
         for (d = 0; d < n; ++d) area *= (double)kernel[d];
