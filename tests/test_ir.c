@@ -164,7 +164,7 @@ TEST(ir_reads_the_data_files)
     static const struct { const char *name; size_t nodes; } files[] = {
         { "tiny_cnn", 12 }, { "tiny_prefill", 168 }, { "tiny_decode", 162 }, { "torch_cnn", 14 }, { "torch_llama", 39 },
     };
-    size_t i;
+    size_t i, k;
     for (i = 0; i < sizeof(files) / sizeof(files[0]); ++i) {
         qnnrt_ir *ir = ir_file(files[i].name, &err);
         CHECK(ir != NULL);
@@ -172,6 +172,9 @@ TEST(ir_reads_the_data_files)
         CHECK_EQ(ir->node_count, files[i].nodes);
         CHECK_EQ(qnnrt_ir_tidy(ir, &err), QNNRT_OK);
         CHECK_EQ(check(ir), QNNRT_OK);
+        /* What an arena gives is aligned to 16 bytes. */
+        for (k = 0; k < ir->node_count; ++k) CHECK_EQ((uintptr_t)ir->nodes[k] % 16, 0);
+        for (k = 0; k < ir->value_count; ++k) CHECK_EQ((uintptr_t)ir->values[k] % 16, 0);
         qnnrt_ir_free(ir);
     }
 }
