@@ -5228,7 +5228,7 @@ static void qnnrt_ir__wide_put(qnnrt_ir__wide *x, int64_t at, double f)
     const float f32 = (float)f;
     unsigned char *const to = qnnrt_ir__wide_room(x, at);
     if (x->dtype == QNNRT_DTYPE_F32) memcpy(to, &f32, sizeof f32);
-    else qnnrt_ir__number_put(to, x->dtype, x->whole ? qnnrt_ir__wide_round(f) : 0, f);
+    else qnnrt_ir__number_put(to, x->dtype, qnnrt_ir__wide_round(f), f);
 }
 
 static void qnnrt_ir__wide_set(qnnrt_ir__wide *x, int64_t at, int64_t i)
