@@ -1287,6 +1287,38 @@ TEST(ir_checks_every_input)
     }
 }
 
+/* Integers that no double has. */
+TEST(ir_computes_integers_to_the_last_bit)
+{
+#define ODD ((int64_t)9007199254740993)
+    static const int64_t x[3] = { ODD, -ODD, 4 };
+    static const struct { const char *op, *attrs; int64_t expected[3]; } rows[] = {
+        { "flip.default", "'dims': [0]", { 4, -ODD, ODD } },
+        { "clone.default", "", { ODD, -ODD, 4 } },
+        { "neg.default", "", { -ODD, ODD, -4 } },
+        { "add.Tensor", "'other': 2", { ODD + 2, 2 - ODD, 6 } },
+        { "cumsum.default", "'dim': 0", { ODD, 0, 4 } },
+    };
+    size_t i;
+    for (i = 0; i < sizeof(rows) / sizeof(rows[0]); ++i) {
+        const void *in[1] = { x };
+        int64_t got[3];
+        void *out[1] = { got };
+        char text[2000];
+        qnnrt_ir *ir;
+        snprintf(text, sizeof text, GRAPH(I64("x", "3"), I64("y", "3"), "", NODE("y", "%s", I64("x", "3"), I64("y", "3"), "%s")) "}",
+                 rows[i].op, rows[i].attrs);
+        ir = graph(text);
+        CHECK(ir != NULL);
+        CHECK_EQ(check(ir), QNNRT_OK);
+        CHECK_EQ(qnnrt_ir_eval_node(NULL, ir->nodes[0], in, out, &err), QNNRT_OK);
+        if (memcmp(got, rows[i].expected, sizeof(got)) != 0) printf("    %s\n", rows[i].op);
+        CHECK(memcmp(got, rows[i].expected, sizeof(got)) == 0);
+        qnnrt_ir_free(ir);
+    }
+#undef ODD
+}
+
 TEST(ir_reads_rope_in_both_orders)
 {
     static const char *const orders[] = { F("f", "2") ", " I64("p", "1, 3"), I64("p", "1, 3") ", " F("f", "2") };
@@ -1325,6 +1357,7 @@ TEST_MAIN("ir")
 {
     RUN(ir_evaluation_is_asked_without_data);
     RUN(ir_checks_every_input);
+    RUN(ir_computes_integers_to_the_last_bit);
     RUN(ir_reads_rope_in_both_orders);
     RUN(ir_folds_what_depends_on_constants_alone);
     RUN(ir_folding_has_a_budget);
