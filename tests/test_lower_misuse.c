@@ -184,6 +184,30 @@ TEST(lower_names_what_is_too_large)
     }
 }
 
+/* On HTP, groups of channels become a dimension of their own. */
+TEST(lower_groups_channels_of_as_many_dimensions_as_fit)
+{
+    static const char *const shapes[] = { "[1,4]", "[1,4,3,2]", "[1,4,1,1,1,1,2]", "[1,4,1,1,1,1,1,2]" };
+    size_t i;
+    for (i = 0; i < sizeof(shapes) / sizeof(shapes[0]); ++i) {
+        const int fits = i < 3;
+        qnnrt_ir *ir = misuse_one(shapes[i], "group_norm.default", shapes[i], "{\"num_groups\":2}");
+        qnnrt_lower_desc desc;
+        qnnrt_lower *lower = NULL;
+        qnnrt_error err;
+        memset(&desc, 0, sizeof(desc));
+        desc.target = QNNRT_LOWER_HTP;
+        CHECK_EQ(qnnrt_lower_create(&desc, &lower, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_lower_graph(lower, ir, "m", &err), fits ? QNNRT_OK : QNNRT_E_UNSUPPORTED);
+        if (!fits) {
+            CHECK_STR(qnnrt_lower_get_info(lower)->findings[0].text, "groups of channels need one dimension more than 8");
+            CHECK_STR(qnnrt_lower_get_info(lower)->findings[0].hint, "Reshape it to fewer dimensions.");
+        }
+        qnnrt_lower_free(lower);
+        qnnrt_ir_free(ir);
+    }
+}
+
 TEST(lower_survives_every_failing_allocation)
 {
     size_t bytes;
@@ -473,6 +497,7 @@ TEST_MAIN("lower_misuse")
     RUN(lower_takes_operators_of_the_caller);
     RUN(lower_refuses_wrong_arguments);
     RUN(lower_gives_tensors_names_that_the_graph_does_not_have);
+    RUN(lower_groups_channels_of_as_many_dimensions_as_fit);
     RUN(lower_names_what_is_too_large);
     RUN(lower_survives_every_failing_allocation);
 }
