@@ -2474,8 +2474,7 @@ static int qnnrt_ir__shape_layer_norm(qnnrt_ir__shape *s)
     if (!qnnrt_ir__shape_float(s)) return 0;
     if (n == 0 || n > x->rank || memcmp(last, x->dims + x->rank - n, n * sizeof(*last)) != 0)
         return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "normalized_shape is %s, the input %s",
-                                    qnnrt_ir__shape_text(a, sizeof a, n > 8 ? 8 : (uint32_t)n,
-                                                         last),
+                                    qnnrt_ir__shape_text(a, sizeof a, (uint32_t)n, last),
                                     qnnrt_ir__shape_text(b, sizeof b, x->rank, x->dims));
     for (i = 1; i < s->node->input_count; ++i) {
         const qnnrt_ir_value *w = s->node->inputs[i];
