@@ -1220,6 +1220,7 @@ TEST(ir_checks_every_input)
         { F("x", "2, 0"), F("y", "2"), "var.dim", "'dim': [1]", NULL },
         { F("x", "2, 0"), V("y", "bool", "2"), "any.dim", "'dim': 1", NULL },
         { F("x", "2, 2") ", " F("w", "2") ", " F("b", "1"), F("y", "2"), "linear.default", "", NULL },
+        { F("x", "2, 2") ", " F("w", "2") ", " F("b", ""), F("y", "2"), "linear.default", "", NULL },
         { F("x", "2, 2") ", " F("w", "2") ", " F("b", "2"), F("y", "2"), "linear.default", "", "input 2 is [2], expected [1]" },
         { F("x", "2, 2") ", " F("w", "2") ", " F("b", "0"), F("y", "2"), "linear.default", "", "input 2 is [0], expected [1]" },
         { F("x", "3") ", " F("a", "2, 0") ", " F("b", "0, 3"), F("y", "2, 3"), "addmm.default", "", NULL },

@@ -2199,7 +2199,11 @@ static int qnnrt_ir__shape_linear(qnnrt_ir__shape *s)
     if (!qnnrt_ir__shape_rank(s, 0, 1, QNNRT_IR_RANK) || !qnnrt_ir__shape_rank(s, 1, 1, 2))
         return 0;
     if (!qnnrt_ir__shape_inner(s, x->dims[x->rank - 1], w->dims[w->rank - 1])) return 0;
-    if (w->rank == 1) { --s->rank; return qnnrt_ir__shape_vector(s, 2, 1); }
+    if (w->rank == 1) {                                  /* PyTorch's bias is then a scalar */
+        const qnnrt_ir_value *bias = qnnrt_ir__shape_in(s, 2);
+        --s->rank;
+        return (bias != NULL && bias->rank == 0) || qnnrt_ir__shape_vector(s, 2, 1);
+    }
     s->dims[s->rank - 1] = w->dims[0];
     return qnnrt_ir__shape_vector(s, 2, w->dims[0]);
 }
