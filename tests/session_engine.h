@@ -144,7 +144,10 @@ static qnnrt_result toy_load(void *library, const qnnrt_engine_load *load, void 
     if (load->save != NULL && e->saves > 0) {
         snprintf(path, sizeof(path), "%s/compiled", load->save);
         e->save_found = access(path, F_OK) == 0;
-        if (e->save_fails) return toy_error(err, QNNRT_E_IO, "cannot save it");
+        if (e->save_fails) {
+            load->hooks.free(load->hooks.alloc_user, m);
+            return toy_error(err, QNNRT_E_IO, "cannot save it");
+        }
         if (!test_write_file(path, e->compiled, strlen(e->compiled))) abort();
         m->saved[0] = "compiled";
         out->saved = m->saved;

@@ -7415,7 +7415,7 @@ static double qnnrt_ir__fold_inner(const qnnrt_ir_node *node, const qnnrt_ir_val
     }
     if (eval == qnnrt_ir__eval_pool) {
         const uint32_t n = (uint32_t)(node->op[8] - '0');
-        int64_t kernel[3];
+        int64_t kernel[3] = { 1, 1, 1 };
         uint32_t d;
         qnnrt_ir__attr_each(node, "kernel_size", n, kernel);
         for (d = 0; d < n; ++d) area *= (double)kernel[d];
