@@ -694,7 +694,7 @@ GGML_CXX       = $(CXX) -std=c++17 -O1 -g $(WARN) -Wno-cast-qual
 $(GGML_TESTED:%=$(GGML_TEST)/%/libggml-qnnrt.so): $(wildcard tools/ggml/*) qnnrt.h $(wildcard tools/*.h) | ggml-libs
 	$(call say,CMAKE)
 	@mkdir -p $(@D)
-	$(Q)ggml=$$(cd $(GGML_OF) && pwd) && cmake -S tools/ggml -B $(@D)/cmake -DCMAKE_BUILD_TYPE=Release \
+	$(Q)rm -f $(@D)/cmake/CMakeCache.txt; ggml=$$(cd $(GGML_OF) && pwd) && cmake -S tools/ggml -B $(@D)/cmake -DCMAKE_BUILD_TYPE=Release \
 	    -DCMAKE_CXX_COMPILER='$(CXX)' -DGGML_SOURCE="$$ggml/ggml" -DGGML_LIBRARY="$$ggml/bin/libggml-base.so" > $(@D)/cmake.log
 	$(Q)cmake --build $(@D)/cmake >> $(@D)/cmake.log || { cat $(@D)/cmake.log; false; }
 	$(Q)cp $(@D)/cmake/libggml-qnnrt.so $@
@@ -706,7 +706,7 @@ $(foreach v,$(GGML_TESTED),$(GGML_PROGRAMS:%=$(GGML_TEST)/$v/%)) $(GGML_TEST)/0.
 	    -lggml-base '-Wl,-rpath,$$ORIGIN/../../ggml/$(notdir $(GGML_OF))/bin' $(LDFLAGS)
 
 # Libraries that are preloaded into programs.
-GGML_PRELOADED := libfail_alloc.so libone_thread.so
+GGML_PRELOADED := libfail_alloc.so librepeatable.so
 $(foreach v,$(GGML_TESTED),$(addprefix $(GGML_TEST)/$v/,$(GGML_PRELOADED))): tests/ggml/$$(patsubst lib%.so,%.cpp,$$(@F)) $(B)/.flags | ggml-libs
 	$(call say,CXX)
 	@mkdir -p $(@D)

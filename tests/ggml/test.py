@@ -435,7 +435,7 @@ def seeds():
 def stock(library, *words):
     """Run cases of test-backend-ops. Return what was done, and which cases of each operator are right, failed and refused."""
     done = run("test-backend-ops", "test", "-b", "QNNRT0", *words, library=library,
-               environment={"LD_PRELOAD": os.path.abspath(path("ggml-test", NEW, "libone_thread.so"))})
+               environment={"LD_PRELOAD": os.path.abspath(path("ggml-test", NEW, "librepeatable.so"))})
     plain = re.sub("\x1b\\[[0-9;]*m", "", done.out)
     cases = {}
     for case in re.findall(r"^(.*?)\b(([A-Z_0-9]+)\(.*\)): (OK|FAIL|not supported \[.*QNNRT.*\])", plain, re.M):
