@@ -998,9 +998,15 @@ static qnnrt_dtype qnnrt_ir__dtype_weak(qnnrt_dtype strong, qnnrt_dtype weak)
 
 /* =====================================================================================
    ATTRIBUTES                                                                      >>attr
-   Arguments of nodes, and their defaults in the schema of the operator.
+   Inputs and arguments of nodes, and defaults of these in the schema of the operator.
    Needs: >>config >>dtype     Knows nothing of: what an operator computes
    ===================================================================================== */
+
+/* Return input i of a node, NULL if it is absent. */
+static qnnrt_ir_value *qnnrt_ir__attr_input(const qnnrt_ir_node *node, size_t i)
+{
+    return i < node->input_count ? node->inputs[i] : NULL;
+}
 
 /* One argument of a schema such as "ints stride=1, int? dim, Scalar other". */
 typedef struct qnnrt_ir__arg {
@@ -1204,7 +1210,7 @@ static int qnnrt_ir__shape_fail(qnnrt_ir__shape *s, qnnrt_result code, const cha
 /* Return input i, NULL if it is absent. */
 static const qnnrt_ir_value *qnnrt_ir__shape_in(const qnnrt_ir__shape *s, size_t i)
 {
-    return i < s->node->input_count ? s->node->inputs[i] : NULL;
+    return qnnrt_ir__attr_input(s->node, i);
 }
 
 /* Take the shape and dtype of a value. */
@@ -2615,7 +2621,7 @@ static int qnnrt_ir__shape_gather(qnnrt_ir__shape *s)
 static int qnnrt_ir__shape_scatter(qnnrt_ir__shape *s)
 {
     const qnnrt_ir_value *x = s->node->inputs[0], *ids = s->node->inputs[1];
-    const qnnrt_ir_value *source = s->node->input_count > 2 ? s->node->inputs[2] : NULL;
+    const qnnrt_ir_value *source = qnnrt_ir__shape_in(s, 2);
     uint32_t axis, i;
     if (!qnnrt_ir__shape_rank(s, 1, x->rank, x->rank) ||
         (source != NULL && !qnnrt_ir__shape_rank(s, 2, x->rank, x->rank))) return 0;
@@ -7366,11 +7372,6 @@ static double qnnrt_ir__fold_ratio(double a, double b)
     return b > 0 ? a / b : 0;
 }
 
-static const qnnrt_ir_value *qnnrt_ir__fold_input(const qnnrt_ir_node *node, size_t i)
-{
-    return i < node->input_count ? node->inputs[i] : NULL;
-}
-
 /* Return the size of a dimension, counted from the last one, 1; 1 if there are fewer. */
 static double qnnrt_ir__fold_size(const qnnrt_ir_value *x, uint32_t last)
 {
@@ -7441,7 +7442,7 @@ static double qnnrt_ir__fold_inner(const qnnrt_ir_node *node, const qnnrt_ir_val
 static double qnnrt_ir__fold_cost(const qnnrt_ir_node *node)
 {
     const size_t first = qnnrt_ir__eval_of[node->info - qnnrt_ir__ops] == qnnrt_ir__eval_addmm;
-    const qnnrt_ir_value *x = qnnrt_ir__fold_input(node, first);
+    const qnnrt_ir_value *x = qnnrt_ir__attr_input(node, first);
     const double made = (double)node->outputs[0]->count;
     double elements = 0;
     size_t k;
@@ -7450,7 +7451,7 @@ static double qnnrt_ir__fold_cost(const qnnrt_ir_node *node)
     for (k = 0; k < node->output_count; ++k) elements += (double)node->outputs[k]->count;
     return 16 * elements +
            (x == NULL ? 0
-                      : qnnrt_ir__fold_inner(node, x, qnnrt_ir__fold_input(node, first + 1), made));
+                      : qnnrt_ir__fold_inner(node, x, qnnrt_ir__attr_input(node, first + 1), made));
 }
 
 /* Take what a node needs from what is left of the graph's limits, whether it can be computed or
@@ -7685,7 +7686,7 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_infer(const qnnrt_ir_node *node, size_t outpu
 
 QNNRT_IR_API qnnrt_ir_value *qnnrt_ir_input(const qnnrt_ir_node *node, size_t i)
 {
-    return i < node->input_count ? node->inputs[i] : NULL;
+    return qnnrt_ir__attr_input(node, i);
 }
 
 QNNRT_IR_API const qnnrt_ir_attr *qnnrt_ir_attr_find(const qnnrt_ir_node *node, const char *name)
