@@ -6,6 +6,7 @@
 #define QNNRT_LLM_IMPLEMENTATION
 #include "qnnrt_llm.h"
 #include "llm_counter.h"
+#include "llm_batch.h"
 #include "test.h"
 #include "control.h"
 #include "counted.h"
@@ -539,10 +540,7 @@ static const counter_graph pair[2] = { { 8, 24, 0, 0, 0, QNNRT_DTYPE_F32 }, { 1,
 
 static qnnrt_result gives(qnnrt_llm_cache *cache, const int32_t *tokens, size_t count)
 {
-    qnnrt_llm_batch batch;
-    memset(&batch, 0, sizeof batch);
-    batch.tokens = tokens;
-    batch.count = count;
+    const qnnrt_llm_batch batch = llm_batch(tokens, count);
     return qnnrt_llm_decode(cache, &batch);
 }
 
@@ -780,9 +778,7 @@ TEST(two_models_share_a_session)
     CHECK_EQ(qnnrt_llm_open(second, NULL, &models[1], &err), QNNRT_OK);
     CHECK_EQ(qnnrt_llm_session_create(models, 2, NULL, &session, &err), QNNRT_OK);
     for (i = 0; i < 2; ++i) caches[i] = qnnrt_llm_cache_get(session, (size_t)i, 0);
-    memset(&batch, 0, sizeof batch);
-    batch.tokens = tokens;
-    batch.count = 4;
+    batch = llm_batch(tokens, 4);
     CHECK_EQ(qnnrt_llm_eval(caches[0], &batch), QNNRT_OK);
     CHECK_EQ(qnnrt_llm_eval(caches[1], &batch), QNNRT_OK);
     CHECK_EQ(qnnrt_llm_logits(caches[0], 3, logits), QNNRT_E_STATE);
@@ -863,12 +859,9 @@ TEST(logits_by_every_way)
     TRY(begin_with(&s, pair, 2));
     for (k = 0; k < KINDS; ++k) {
         qnnrt_llm_cache *cache = qnnrt_llm_cache_get(s.sessions[k], 0, 0);
-        qnnrt_llm_batch batch;
+        qnnrt_llm_batch batch = llm_batch(tokens, 12);
         size_t i, given = 0;
-        memset(&batch, 0, sizeof batch);
         memset(codes, 0, sizeof codes);
-        batch.tokens = tokens;
-        batch.count = 12;
         batch.wanted = wanted;
         batch.logits = logits;
         CHECK_EQ(qnnrt_llm_decode(cache, &batch), QNNRT_OK);
@@ -967,11 +960,8 @@ TEST(holes_are_closed_where_that_helps)
     TRY(begin_with(&s, pair, 2));
     for (k = 0; k < KINDS; ++k) {
         qnnrt_llm_cache *cache = qnnrt_llm_cache_get(s.sessions[k], 0, 0);
-        qnnrt_llm_batch batch;
+        qnnrt_llm_batch batch = llm_batch(tokens, 8);
         float logits[COUNTER_VOCABULARY];
-        memset(&batch, 0, sizeof batch);
-        batch.tokens = tokens;
-        batch.count = 8;
         CHECK_EQ(gives(cache, tokens, 16), QNNRT_OK);
         CHECK_EQ(qnnrt_llm_sequence_remove(cache, 0, 3, 5), QNNRT_OK);
         CHECK_EQ(qnnrt_llm_cache_get_info(cache).end, 16);
@@ -1122,9 +1112,7 @@ TEST(graphs_are_chosen_by_what_they_cost)
         CHECK_EQ(qnnrt_llm_cost_get(session, 0, 0), 62);
         /* An eval and a tree are one step, whatever it costs. */
         CHECK_EQ(qnnrt_llm_cost_set(session, 0, 0, 1), QNNRT_OK);
-        memset(&batch, 0, sizeof batch);
-        batch.tokens = tokens;
-        batch.count = 3;
+        batch = llm_batch(tokens, 3);
         memset(steps_by_ar, 0, sizeof steps_by_ar);
         CHECK_EQ(qnnrt_llm_eval(cache, &batch), QNNRT_OK);
         batch.parents = parents;
@@ -1295,12 +1283,9 @@ TEST(cos_and_sin_of_every_position_come_from_the_host)
         CHECK(qnnrt_llm_get_info(s.llm)->rope.theta == 10000 && qnnrt_llm_get_info(s.llm)->key_dim == 2);
         for (k = 0; k < KINDS; ++k) {
             qnnrt_llm_cache *cache = qnnrt_llm_cache_get(s.sessions[k], 0, 0);
-            qnnrt_llm_batch batch;
-            memset(&batch, 0, sizeof batch);
-            batch.tokens = tokens;
+            qnnrt_llm_batch batch = llm_batch(tokens, 3);
             batch.wanted = wanted;
             batch.logits = logits;
-            batch.count = 3;
             CHECK_EQ(qnnrt_llm_decode(cache, &batch), QNNRT_OK);
             batch.count = TURNED;
             CHECK_EQ(qnnrt_llm_decode(cache, &batch), QNNRT_OK);
@@ -1418,11 +1403,8 @@ TEST(decoding_allocates_only_for_late_logits)
         }
         CHECK_EQ(gives(cache, many, 20), QNNRT_OK);         /* three chunks, nothing asked for */
         for (i = 0; i < 2; ++i) {                           /* the caller has room for what he asks */
-            qnnrt_llm_batch batch;
-            memset(&batch, 0, sizeof batch);
+            qnnrt_llm_batch batch = llm_batch(many, 20);
             qnnrt_llm_clear(cache);
-            batch.tokens = many;
-            batch.count = 20;
             batch.wanted = wanted;
             if (i == 0) batch.logits = logits;
             else batch.codes = logits;
@@ -1431,11 +1413,8 @@ TEST(decoding_allocates_only_for_late_logits)
         CHECK_EQ(allocations, before);
         /* But where logits of earlier chunks are asked for, the first time and when there are more. */
         for (i = 0; i < 4; ++i) {
-            qnnrt_llm_batch batch;
-            memset(&batch, 0, sizeof batch);
+            qnnrt_llm_batch batch = llm_batch(many, 20);
             qnnrt_llm_clear(cache);
-            batch.tokens = many;
-            batch.count = 20;
             batch.wanted = wanted + (i == 3 ? 0 : 4);       /* tokens 5 to 8, then 9 to 12 */
             if (i == 0) fail_at = allocations + 1;
             CHECK_EQ(qnnrt_llm_decode(cache, &batch), i == 0 ? QNNRT_E_MEMORY : QNNRT_OK);
@@ -1445,11 +1424,8 @@ TEST(decoding_allocates_only_for_late_logits)
         }
         /* No room for more leaves none for fewer, and they get it anew. */
         for (i = 0; i < 3; ++i) {
-            qnnrt_llm_batch batch;
-            memset(&batch, 0, sizeof batch);
+            qnnrt_llm_batch batch = llm_batch(many, 20);
             qnnrt_llm_clear(cache);
-            batch.tokens = many;
-            batch.count = 20;
             batch.wanted = i == 0 ? more : one;
             if (i == 0) fail_at = allocations + 1;
             CHECK_EQ(qnnrt_llm_decode(cache, &batch), i == 0 ? QNNRT_E_MEMORY : QNNRT_OK);

@@ -10,6 +10,7 @@
 static unsigned long long searched;         /* steps of searches, while a model is opened */
 #include "qnnrt_llm.h"
 #include "llm_counter.h"
+#include "llm_batch.h"
 #include "test.h"
 #include "control.h"
 #include <math.h>
@@ -116,15 +117,6 @@ static void finish(setup *s)
     CHECK_EQ(qnnrt_backend_close(s->backend), QNNRT_OK);
 }
 
-static qnnrt_llm_batch batch_of(const int32_t *tokens, size_t count)
-{
-    qnnrt_llm_batch batch;
-    memset(&batch, 0, sizeof batch);
-    batch.tokens = tokens;
-    batch.count = count;
-    return batch;
-}
-
 /* Return the whole content of a cache as a state; 0 bytes: it does not fit. */
 static unsigned char states[2][1u << 16];
 
@@ -152,7 +144,7 @@ TEST(accept_after_a_refused_eval)
     TRY(begin(&s, NULL, 0, NULL, 0));
     for (k = 0; k < KINDS; ++k) {
         qnnrt_llm_cache *cache = qnnrt_llm_cache_get(s.sessions[k], 0, 0);
-        qnnrt_llm_batch batch = batch_of(tokens, 4);
+        qnnrt_llm_batch batch = llm_batch(tokens, 4);
         uint64_t sequences[4] = { 2, 2, 2, 2 };
         qnnrt_result result;
         CHECK_EQ(qnnrt_llm_decode(cache, &batch), QNNRT_OK);
@@ -169,7 +161,7 @@ TEST(accept_after_a_refused_eval)
             CHECK_EQ(qnnrt_llm_cache_get_info(cache).used, 4);
         }
         /* The same holds for a decode that is refused. */
-        batch = batch_of(tokens, 4);
+        batch = llm_batch(tokens, 4);
         CHECK_EQ(qnnrt_llm_eval(cache, &batch), QNNRT_OK);
         batch.sequences = sequences;
         batch.positions = wrong;
@@ -177,7 +169,7 @@ TEST(accept_after_a_refused_eval)
         CHECK_EQ(qnnrt_llm_accept(cache, NULL, 3), QNNRT_E_STATE);
         CHECK_EQ(qnnrt_llm_sequence_last(cache, 1), -1);
         /* A refused call on another cache does not affect this one. */
-        batch = batch_of(tokens, 2);
+        batch = llm_batch(tokens, 2);
         CHECK_EQ(qnnrt_llm_eval(cache, &batch), QNNRT_OK);
         batch.positions = wrong + 2;
         CHECK_EQ(qnnrt_llm_eval(qnnrt_llm_cache_get(s.sessions[k], 0, 1), &batch), QNNRT_E_ARG);
@@ -198,7 +190,7 @@ TEST(accept_after_a_change)
     for (k = 0; k < KINDS; ++k)
         for (what = 0; what < 11; ++what) {
             qnnrt_llm_cache *cache = qnnrt_llm_cache_get(s.sessions[k], 0, 0), *other = qnnrt_llm_cache_get(s.sessions[k], 0, 1);
-            qnnrt_llm_batch batch = batch_of(tokens, 3);
+            qnnrt_llm_batch batch = llm_batch(tokens, 3);
             const uint32_t rows[2] = { 0, 2 };
             size_t bytes;
             qnnrt_llm_clear(cache);
@@ -307,18 +299,18 @@ TEST(garbage_in_a_batch)
     TRY(begin(&s, NULL, 0, NULL, 0x40000000));
     for (k = 0; k < KINDS; ++k) {
         qnnrt_llm_cache *cache = qnnrt_llm_cache_get(s.sessions[k], 0, 0);
-        qnnrt_llm_batch batch = batch_of(tokens, 2);
+        qnnrt_llm_batch batch = llm_batch(tokens, 2);
         size_t before, i;
         float values[COUNTER_VOCABULARY];
         CHECK_EQ(qnnrt_llm_decode(cache, &batch), QNNRT_OK);
         before = state_of(cache, 0);
         CHECK(before > 0);
-        batch = batch_of(NULL, SIZE_MAX);
+        batch = llm_batch(NULL, SIZE_MAX);
         CHECK_EQ(qnnrt_llm_decode(cache, &batch), QNNRT_E_ARG);
         CHECK_EQ(qnnrt_llm_eval(cache, &batch), QNNRT_E_ARG);
-        batch = batch_of(tokens, 0);
+        batch = llm_batch(tokens, 0);
         CHECK_EQ(qnnrt_llm_eval(cache, &batch), QNNRT_E_ARG);
-        batch = batch_of(tokens, 2);
+        batch = llm_batch(tokens, 2);
         batch.sequence = UINT32_MAX;
         CHECK_EQ(qnnrt_llm_eval(cache, &batch), QNNRT_E_ARG);
         batch.sequence = 0;
@@ -355,7 +347,7 @@ TEST(garbage_in_a_batch)
         /* The highest possible position, and one higher. */
         {
             static const int32_t last[1] = { 0x3FFFFFFF };
-            batch = batch_of(tokens, 1);
+            batch = llm_batch(tokens, 1);
             batch.positions = last;
             CHECK_EQ(qnnrt_llm_decode(cache, &batch), QNNRT_OK);
             batch.positions = NULL;
@@ -365,11 +357,11 @@ TEST(garbage_in_a_batch)
         }
         /* All 64 sequences at once, then a token of one sequence that others share. */
         qnnrt_llm_clear(cache);
-        batch = batch_of(tokens, 2);
+        batch = llm_batch(tokens, 2);
         batch.sequences = all;
         CHECK_EQ(qnnrt_llm_decode(cache, &batch), QNNRT_OK);
         for (i = 0; i < 64; ++i) CHECK_EQ(qnnrt_llm_sequence_last(cache, (int)i), 1);
-        batch = batch_of(tokens, 1);
+        batch = llm_batch(tokens, 1);
         batch.sequence = 63;
         CHECK_EQ(qnnrt_llm_decode(cache, &batch), QNNRT_OK);
         batch.sequences = all;
@@ -389,7 +381,7 @@ TEST(drafts_of_other_sequences)
     TRY(begin(&s, NULL, 0, NULL, 0));
     for (k = 0; k < KINDS; ++k) {
         qnnrt_llm_cache *cache = qnnrt_llm_cache_get(s.sessions[k], 0, 0);
-        qnnrt_llm_batch batch = batch_of(tokens, 2);
+        qnnrt_llm_batch batch = llm_batch(tokens, 2);
         batch.parents = parents;
         batch.sequences = apart;
         CHECK_EQ(qnnrt_llm_eval(cache, &batch), QNNRT_E_ARG);
@@ -423,7 +415,7 @@ TEST(positions_shifted_to_the_end_of_numbers)
     TRY(begin(&s, shapes, sizeof shapes / sizeof shapes[0], NULL, 0));
     for (k = 0; k < KINDS; ++k) {
         qnnrt_llm_cache *cache = qnnrt_llm_cache_get(s.sessions[k], 0, 0);
-        qnnrt_llm_batch batch = batch_of(tokens, 2);
+        qnnrt_llm_batch batch = llm_batch(tokens, 2);
         size_t bytes;
         if (s.sessions[k] == NULL) TEST_SAY(s.errors[k].text);
         if (qnnrt_llm_decode(cache, &batch) != QNNRT_OK) TEST_SAY(qnnrt_llm_error(cache)->text);
@@ -461,7 +453,7 @@ TEST(graphs_without_cells)
     TRY(begin(&s, shapes, sizeof shapes / sizeof shapes[0], NULL, 0));
     for (k = 0; k < KINDS; ++k) {
         qnnrt_llm_cache *cache = qnnrt_llm_cache_get(s.sessions[k], 0, 0);
-        qnnrt_llm_batch batch = batch_of(tokens, 8);
+        qnnrt_llm_batch batch = llm_batch(tokens, 8);
         size_t bytes;
         if (s.sessions[k] == NULL && k == 1) {
             CHECK_EQ(s.results[k], QNNRT_E_UNSUPPORTED);
@@ -545,7 +537,7 @@ TEST(inputs_of_every_type)
         TRY(begin(&s, shapes, sizeof shapes / sizeof shapes[0], NULL, 0));
         for (k = 0; k < KINDS; ++k) {
             qnnrt_llm_cache *cache = qnnrt_llm_cache_get(s.sessions[k], 0, 0);
-            qnnrt_llm_batch batch = batch_of(tokens, 5);
+            qnnrt_llm_batch batch = llm_batch(tokens, 5);
             float logits[300];
             qnnrt_result result;
             batch.logits = logits;
@@ -593,7 +585,7 @@ TEST(faults_at_every_execute)
             for (n = 1; n <= 4; ++n) {
                 setup s;
                 qnnrt_llm_cache *cache;
-                qnnrt_llm_batch batch = batch_of(tokens, 3);
+                qnnrt_llm_batch batch = llm_batch(tokens, 3);
                 qnnrt_result result;
                 char rule[64];
                 size_t bytes;
@@ -603,7 +595,7 @@ TEST(faults_at_every_execute)
                 bytes = state_of(cache, 0);
                 snprintf(rule, sizeof rule, kinds[kind], n);
                 CHECK(faults(rule));
-                batch = batch_of(tokens, n == 4 ? 8 : 18);
+                batch = llm_batch(tokens, n == 4 ? 8 : 18);
                 result = n == 4 ? qnnrt_llm_eval(cache, &batch) : qnnrt_llm_decode(cache, &batch);
                 CHECK(faults(""));
                 /* The changed byte is not part of the cache. */
@@ -619,7 +611,7 @@ TEST(faults_at_every_execute)
                     CHECK_EQ(qnnrt_llm_accept(cache, NULL, 1), QNNRT_E_STATE);
                 }
                 /* The call continues, or returns an error with a text. */
-                batch = batch_of(tokens, 9);
+                batch = llm_batch(tokens, 9);
                 result = qnnrt_llm_decode(cache, &batch);
                 if (result != QNNRT_OK) {
                     CHECK(kind == 2 && qnnrt_llm_error(cache)->text[0] != '\0');
@@ -662,7 +654,7 @@ TEST(closing_in_the_wrong_order)
     setup s;
     qnnrt_llm *second;
     qnnrt_llm_cache *a, *b;
-    qnnrt_llm_batch batch = batch_of(tokens, 3);
+    qnnrt_llm_batch batch = llm_batch(tokens, 3);
     TRY(begin(&s, NULL, 0, NULL, 0));
     CHECK_EQ(qnnrt_backend_close(s.backend), QNNRT_E_BUSY);
     CHECK_EQ(qnnrt_close(s.model), QNNRT_E_BUSY);
@@ -690,19 +682,19 @@ TEST(caches_of_another_session)
     qnnrt_llm_session *session;
     qnnrt_llm_session_desc desc;
     qnnrt_llm_cache *a, *b;
-    qnnrt_llm_batch batch = batch_of(tokens, 12);
+    qnnrt_llm_batch batch = llm_batch(tokens, 12);
     size_t bytes;
     memset(&desc, 0, sizeof desc);
     TRY(begin(&s, NULL, 0, NULL, 1000));
     a = qnnrt_llm_cache_get(s.sessions[0], 0, 0);
     CHECK_EQ(qnnrt_llm_decode(a, &batch), QNNRT_OK);
-    batch = batch_of(tokens, 1);
+    batch = llm_batch(tokens, 1);
     batch.positions = high;
     CHECK_EQ(qnnrt_llm_decode(a, &batch), QNNRT_OK);
     /* A session with shorter texts takes neither the copy nor the state. */
     CHECK_EQ(qnnrt_llm_session_create(&s.llm, 1, &desc, &session, &said), QNNRT_OK);
     b = qnnrt_llm_cache_get(session, 0, 0);
-    batch = batch_of(tokens, 2);
+    batch = llm_batch(tokens, 2);
     CHECK_EQ(qnnrt_llm_decode(b, &batch), QNNRT_OK);
     bytes = state_of(a, 0);
     CHECK_EQ(qnnrt_llm_state_restore(b, states[0], bytes), QNNRT_E_LIMIT);
@@ -713,7 +705,7 @@ TEST(caches_of_another_session)
     /* The same model as target and draft. */
     twice[0] = twice[1] = s.llm;
     if (qnnrt_llm_session_create(twice, 2, NULL, &session, &said) != QNNRT_OK) TEST_SAY(said.text);
-    batch = batch_of(tokens, 5);
+    batch = llm_batch(tokens, 5);
     CHECK_EQ(qnnrt_llm_decode(qnnrt_llm_cache_get(session, 1, 0), &batch), QNNRT_OK);
     CHECK_EQ(qnnrt_llm_cache_copy(qnnrt_llm_cache_get(session, 0, 0), qnnrt_llm_cache_get(session, 1, 0)), QNNRT_OK);
     CHECK_EQ(qnnrt_llm_sequence_last(qnnrt_llm_cache_get(session, 0, 0), 0), 4);
@@ -749,7 +741,7 @@ TEST(garbage_in_descs)
     qnnrt_llm_session *session;
     qnnrt_llm_desc llm;
     qnnrt_llm *second;
-    qnnrt_llm_batch batch = batch_of(tokens, 9);
+    qnnrt_llm_batch batch = llm_batch(tokens, 9);
     uint64_t now = 500;
     setup s;
     TRY(begin(&s, NULL, 0, NULL, 0));
@@ -862,7 +854,7 @@ TEST(states_that_lie)
     TRY(begin(&s, NULL, 0, NULL, 100));
     for (k = 0; k < KINDS; ++k) {
         qnnrt_llm_cache *cache = qnnrt_llm_cache_get(s.sessions[k], 0, 0);
-        qnnrt_llm_batch batch = batch_of(tokens, 5);
+        qnnrt_llm_batch batch = llm_batch(tokens, 5);
         size_t bytes, cut, at;
         CHECK_EQ(qnnrt_llm_decode(cache, &batch), QNNRT_OK);
         bytes = state_of(cache, 0);
@@ -905,7 +897,7 @@ TEST(states_that_lie)
                     ++taken;
                     CHECK_EQ(info.used, 5);
                     for (q = 0; q < 64; ++q) CHECK(qnnrt_llm_sequence_last(cache, q) < 100);
-                    batch = batch_of(tokens, 2);
+                    batch = llm_batch(tokens, 2);
                     result = qnnrt_llm_decode(cache, &batch);
                     CHECK(result == QNNRT_OK || result == QNNRT_E_LIMIT);
                     CHECK_EQ(qnnrt_llm_state_restore(cache, states[0], bytes), QNNRT_OK);
@@ -934,7 +926,7 @@ TEST(states_of_no_sequence)
     TRY(begin(&s, NULL, 0, NULL, 100));
     for (k = 0; k < KINDS; ++k) {
         qnnrt_llm_cache *cache = qnnrt_llm_cache_get(s.sessions[k], 0, 0);
-        qnnrt_llm_batch batch = batch_of(tokens, 5);
+        qnnrt_llm_batch batch = llm_batch(tokens, 5);
         const size_t whole = 1000;
         size_t bytes, empty = qnnrt_llm_sequence_state_bytes(cache, 3), wrote;
         CHECK_EQ(qnnrt_llm_decode(cache, &batch), QNNRT_OK);
@@ -1198,7 +1190,7 @@ TEST(shards_with_other_names_for_one_input)
         int i;
         qnnrt_llm_session *session;
         const qnnrt_llm__run *run;
-        qnnrt_llm_batch batch = batch_of(tokens, 2);
+        qnnrt_llm_batch batch = llm_batch(tokens, 2);
         qnnrt_llm_cache *cache;
         const float *mask, *sines;
         memset(&s, 0, sizeof s);
@@ -1268,7 +1260,7 @@ TEST(caches_begin_with_the_code_of_zero)
         data = cache->store.data + cache->store.ranges[1];
         for (cell = 0; cell < 44; ++cell) CHECK_EQ(data[cell], 100);
         {
-            qnnrt_llm_batch batch = batch_of(tokens, 3);
+            qnnrt_llm_batch batch = llm_batch(tokens, 3);
             CHECK_EQ(qnnrt_llm_decode(cache, &batch), QNNRT_OK);
         }
     }
