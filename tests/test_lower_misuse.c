@@ -158,6 +158,16 @@ TEST(lower_gives_tensors_names_that_the_graph_does_not_have)
     CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
 }
 
+/* Lower a graph for HTP, with this answer. */
+static void misuse_on_htp(const qnnrt_ir *ir, qnnrt_result expected, qnnrt_lower **lower, qnnrt_error *err)
+{
+    qnnrt_lower_desc desc;
+    memset(&desc, 0, sizeof(desc));
+    desc.target = QNNRT_LOWER_HTP;
+    CHECK_EQ(qnnrt_lower_create(&desc, lower, err), QNNRT_OK);
+    CHECK_EQ(qnnrt_lower_graph(*lower, ir, "m", err), expected);
+}
+
 TEST(lower_names_what_is_too_large)
 {
     static const struct { const char *shape, *op, *out, *attrs; } cases[] = {
@@ -170,13 +180,9 @@ TEST(lower_names_what_is_too_large)
     size_t i;
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
         qnnrt_ir *ir = misuse_one(cases[i].shape, cases[i].op, cases[i].out, cases[i].attrs);
-        qnnrt_lower_desc desc;
         qnnrt_lower *lower = NULL;
         qnnrt_error err;
-        memset(&desc, 0, sizeof(desc));
-        desc.target = QNNRT_LOWER_HTP;
-        CHECK_EQ(qnnrt_lower_create(&desc, &lower, &err), QNNRT_OK);
-        CHECK_EQ(qnnrt_lower_graph(lower, ir, "m", &err), QNNRT_E_UNSUPPORTED);
+        TRY(misuse_on_htp(ir, QNNRT_E_UNSUPPORTED, &lower, &err));
         CHECK_STR(err.text, "y");
         CHECK(qnnrt_lower_get_info(lower)->finding_count > 0);
         qnnrt_lower_free(lower);
@@ -192,13 +198,9 @@ TEST(lower_groups_channels_of_as_many_dimensions_as_fit)
     for (i = 0; i < sizeof(shapes) / sizeof(shapes[0]); ++i) {
         const int fits = i < 3;
         qnnrt_ir *ir = misuse_one(shapes[i], "group_norm.default", shapes[i], "{\"num_groups\":2}");
-        qnnrt_lower_desc desc;
         qnnrt_lower *lower = NULL;
         qnnrt_error err;
-        memset(&desc, 0, sizeof(desc));
-        desc.target = QNNRT_LOWER_HTP;
-        CHECK_EQ(qnnrt_lower_create(&desc, &lower, &err), QNNRT_OK);
-        CHECK_EQ(qnnrt_lower_graph(lower, ir, "m", &err), fits ? QNNRT_OK : QNNRT_E_UNSUPPORTED);
+        TRY(misuse_on_htp(ir, fits ? QNNRT_OK : QNNRT_E_UNSUPPORTED, &lower, &err));
         if (!fits) {
             CHECK_STR(qnnrt_lower_get_info(lower)->findings[0].text, "groups of channels need one dimension more than 8");
             CHECK_STR(qnnrt_lower_get_info(lower)->findings[0].hint, "Reshape it to fewer dimensions.");
@@ -382,27 +384,49 @@ static void large_free(void *user, void *data)
     free(data);
 }
 
+/* Write a file of weights: a head of safetensors, and data. Return its path. */
+static const char *misuse_weights(const char *head, const void *data, size_t bytes)
+{
+    static char path[2048];
+    const uint64_t head_bytes = strlen(head);
+    unsigned char file[1024];
+    if (8 + strlen(head) + bytes > sizeof file) abort();
+    memcpy(file, &head_bytes, 8);
+    memcpy(file + 8, head, strlen(head));
+    memcpy(file + 8 + strlen(head), data, bytes);
+    snprintf(path, sizeof path, "%s/m.safetensors", test_tmpdir());
+    return test_write_file(path, file, 8 + strlen(head) + bytes) ? path : NULL;
+}
+
+/* Make the passes of a graph with the weights of a file. */
+static void misuse_passes(qnnrt_ir *ir, const char *path, qnnrt_weights **weights, qnnrt_lower **lower)
+{
+    qnnrt_lower_desc desc;
+    qnnrt_error err;
+    memset(&desc, 0, sizeof(desc));
+    desc.hooks.alloc = large_alloc;
+    desc.hooks.free = large_free;
+    CHECK_EQ(qnnrt_weights_open(path, NULL, weights, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_lower_create(&desc, lower, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_lower_weights(*lower, ir, *weights, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_lower_passes(*lower, ir, &err), QNNRT_OK);
+}
+
 /* One weight of 256 MiB, which five values are: copies of four fit exactly. The other weight lies aligned, and is read there. */
 TEST(lower_copies_weights_with_a_norm_within_a_limit)
 {
     enum { VALUES = 5 };
     static const char head[] = "{\"v\":{\"dtype\":\"I32\",\"shape\":[2,33554432],\"data_offsets\":[0,268435456]},"
                                "\"g\":{\"dtype\":\"F32\",\"shape\":[2,1],\"data_offsets\":[268435456,268435464]}}  ";
-    const uint64_t bytes = sizeof(head) - 1;
-    char path[2048], text[8192], list[3][2048] = { "", "", "" };
-    qnnrt_lower_desc desc;
+    const char *path = misuse_weights(head, "", 0);
+    char text[8192], list[3][2048] = { "", "", "" };
     qnnrt_lower *lower = NULL;
     qnnrt_weights *weights = NULL;
     qnnrt_ir *ir;
-    qnnrt_error err;
-    FILE *file;
     size_t k;
     int i;
-    snprintf(path, sizeof path, "%s/m.safetensors", test_tmpdir());
-    file = fopen(path, "wb");
-    CHECK(file != NULL && fwrite(&bytes, 8, 1, file) == 1 && fwrite(head, sizeof(head) - 1, 1, file) == 1);
-    CHECK_EQ(fclose(file), 0);
-    CHECK_EQ(truncate(path, (off_t)(8 + bytes + 268435464)), 0);
+    CHECK(path != NULL);
+    CHECK_EQ(truncate(path, (off_t)(8 + strlen(head) + 268435464)), 0);
     for (i = 0; i < VALUES; ++i) {
         const char *comma = i == 0 ? "" : ",";
         snprintf(list[0] + strlen(list[0]), sizeof(list[0]) - strlen(list[0]), "%s\"v%d\":\"v\"", comma, i);
@@ -418,13 +442,7 @@ TEST(lower_copies_weights_with_a_norm_within_a_limit)
              "\"weight_name_mapping\":{%s},\"graph_outputs\":[%s],\"nodes\":[%s]}", list[0], list[1], list[2]);
     ir = misuse_read(text);
     CHECK(ir != NULL && ir->node_count == VALUES);
-    memset(&desc, 0, sizeof(desc));
-    desc.hooks.alloc = large_alloc;
-    desc.hooks.free = large_free;
-    CHECK_EQ(qnnrt_weights_open(path, NULL, &weights, &err), QNNRT_OK);
-    CHECK_EQ(qnnrt_lower_create(&desc, &lower, &err), QNNRT_OK);
-    CHECK_EQ(qnnrt_lower_weights(lower, ir, weights, &err), QNNRT_OK);
-    CHECK_EQ(qnnrt_lower_passes(lower, ir, &err), QNNRT_OK);
+    TRY(misuse_passes(ir, path, &weights, &lower));
     CHECK(asked > ((uint64_t)1 << 30) && asked < ((uint64_t)1 << 30) + (1 << 20));
     for (k = 0; k < ir->value_count; ++k) CHECK(ir->values[k]->origin != QNNRT_IR_WEIGHT || ir->values[k]->data == NULL);
     qnnrt_lower_free(lower);
@@ -439,8 +457,10 @@ TEST(lower_computes_weights_with_a_norm)
     static const char head[] = "{\"v\":{\"dtype\":\"F16\",\"shape\":[2,2],\"data_offsets\":[0,8]},"
                                "\"g\":{\"dtype\":\"F16\",\"shape\":[2,1],\"data_offsets\":[8,12]},"
                                "\"u\":{\"dtype\":\"F32\",\"shape\":[2,2],\"data_offsets\":[12,28]}}    ";
-    static const uint16_t halves[6] = { 0x4200, 0x4400, 0x4500, 0x4A00, 0x4900, 0x4A80 };     /* 3 4 5 12, 10 13 */
-    static const float floats[4] = { 1, 2, 3, 4 }, expected[4] = { 6, 8, 5, 12 };
+    static const struct { uint16_t halves[6]; float floats[4]; } data = {
+        { 0x4200, 0x4400, 0x4500, 0x4A00, 0x4900, 0x4A80 }, { 1, 2, 3, 4 }       /* 3 4 5 12, 10 13 */
+    };
+    static const float expected[4] = { 6, 8, 5, 12 };
 #define MISUSE_F32(name, shape) "{\"name\":\"" name "\",\"shape\":" shape ",\"dtype\":\"float32\"}"
     static const char text[] = "{\"model_name\":\"m\",\"graph_inputs\":[" MISUSE_F32("x", "[2,2]") "],\"constants\":{},\"weights\":["
         MISUSE_F32("v", "[2,2]") "," MISUSE_F32("g", "[2,1]") "," MISUSE_F32("u", "[2,2]") "],\"weight_name_mapping\":{},"
@@ -451,28 +471,13 @@ TEST(lower_computes_weights_with_a_norm)
         "],\"outputs\":[" MISUSE_F32("y", "[2,2]") "],\"attrs\":{}},"
         "{\"name\":\"z\",\"op_type\":\"aten.mul.Tensor\",\"inputs\":[" MISUSE_F32("y", "[2,2]") "," MISUSE_F32("u", "[2,2]")
         "],\"outputs\":[" MISUSE_F32("z", "[2,2]") "],\"attrs\":{}}]}";
-    const uint64_t bytes = sizeof(head) - 1;
-    char path[2048];
-    qnnrt_lower_desc desc;
+    const char *path = misuse_weights(head, &data, sizeof data);
     qnnrt_lower *lower = NULL;
     qnnrt_weights *weights = NULL;
     qnnrt_ir *ir = misuse_read(text);
-    qnnrt_error err;
-    FILE *file;
     size_t i, k, found = 0;
-    CHECK(ir != NULL);
-    snprintf(path, sizeof path, "%s/n.safetensors", test_tmpdir());
-    file = fopen(path, "wb");
-    CHECK(file != NULL && fwrite(&bytes, 8, 1, file) == 1 && fwrite(head, sizeof(head) - 1, 1, file) == 1 &&
-          fwrite(halves, sizeof(halves), 1, file) == 1 && fwrite(floats, sizeof(floats), 1, file) == 1);
-    CHECK_EQ(fclose(file), 0);
-    memset(&desc, 0, sizeof(desc));
-    desc.hooks.alloc = large_alloc;
-    desc.hooks.free = large_free;
-    CHECK_EQ(qnnrt_weights_open(path, NULL, &weights, &err), QNNRT_OK);
-    CHECK_EQ(qnnrt_lower_create(&desc, &lower, &err), QNNRT_OK);
-    CHECK_EQ(qnnrt_lower_weights(lower, ir, weights, &err), QNNRT_OK);
-    CHECK_EQ(qnnrt_lower_passes(lower, ir, &err), QNNRT_OK);
+    CHECK(ir != NULL && path != NULL);
+    TRY(misuse_passes(ir, path, &weights, &lower));
     CHECK_EQ(ir->node_count, 2);
     for (i = 0; i < ir->value_count; ++i) {
         const qnnrt_ir_value *x = ir->values[i];
