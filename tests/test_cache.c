@@ -5,13 +5,12 @@
    files are opened. */
 #include "../tools/qnnrt_cache.h"
 #include "test.h"
+#define SYSTEM_OPEN open_or_lie
+#include "system.h"
 
-#include <fcntl.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <sys/file.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -24,7 +23,6 @@ static const char key_c[] = "0123456789abcdef0123456789abcdef0123456789abcdef012
 
 static struct {
     const char *open_fails;              /* end of a path that cannot be opened, NULL: none */
-    const char *mkdir_fails;             /* end of a path where no folder can be made */
     const char *swap[2];                 /* openat() finds a link to [1] at the end [0] of a path */
     int         close_fails;             /* this close() fails, from 1; 0: none */
     int         flock_errno;             /* of every flock(), 0: none */
@@ -34,28 +32,10 @@ static struct {
     int         inherited, waits;        /* files that a child would have; opened pipes that wait */
 } lies;
 
-static int ends(const char *text, const char *tail)
-{
-    return tail != NULL && strlen(text) >= strlen(tail) && strcmp(text + strlen(text) - strlen(tail), tail) == 0;
-}
-
-#ifdef __cplusplus
-extern "C" {
-#define NO_THROW noexcept(true)
-#else
-#define NO_THROW
-extern long syscall(long number, ...);   /* POSIX does not declare it */
-#endif
-
-extern int openat(int folder, const char *path, int flags, ...)
+static int open_or_lie(int folder, const char *path, int flags, unsigned mode)
 {
     struct stat facts;
     char moved[QNNRT_CACHE_PATH + 8];
-    va_list args;
-    unsigned mode;
-    va_start(args, flags);
-    mode = (flags & O_CREAT) != 0 ? va_arg(args, unsigned) : 0;
-    va_end(args);
     lies.inherited += (flags & 02000000 /* O_CLOEXEC */) == 0;
     if ((flags & O_EXCL) != 0 && ends(path, ".tmp")) lies.mode = mode;
     if (ends(path, lies.swap[0])) {
@@ -72,16 +52,9 @@ extern int openat(int folder, const char *path, int flags, ...)
     return (int)syscall(SYS_openat, folder, path, flags, mode);
 }
 
-extern int open(const char *path, int flags, ...)
-{
-    va_list args;
-    unsigned mode;
-    va_start(args, flags);
-    mode = (flags & O_CREAT) != 0 ? va_arg(args, unsigned) : 0;
-    va_end(args);
-    return openat(AT_FDCWD, path, flags, mode);
-}
-
+#ifdef __cplusplus
+extern "C" {
+#endif
 extern int close(int fd)
 {
     const int result = (int)syscall(SYS_close, fd);
@@ -91,7 +64,6 @@ extern int close(int fd)
 }
 
 extern int flock(int fd, int what) NO_THROW;
-extern int mkdir(const char *path, mode_t mode) NO_THROW;
 extern uid_t geteuid(void) NO_THROW;
 
 uid_t geteuid(void) NO_THROW
@@ -106,12 +78,6 @@ int flock(int fd, int what) NO_THROW
     lies.sweep[0] = NULL;
     if (lies.flock_errno != 0) { errno = lies.flock_errno; return -1; }
     return (int)syscall(SYS_flock, fd, what);
-}
-
-int mkdir(const char *path, mode_t mode) NO_THROW
-{
-    if (ends(path, lies.mkdir_fails)) { errno = ENOSPC; return -1; }
-    return (int)syscall(SYS_mkdirat, AT_FDCWD, path, mode);
 }
 #ifdef __cplusplus
 }
@@ -160,15 +126,7 @@ static int file_is(const char *path, const void *data, size_t bytes)
 }
 
 /* Count the files of a folder. */
-static int files_in(const char *folder)
-{
-    DIR *dir = opendir(folder);
-    int count = -2;                      /* . and .. */
-    if (dir == NULL) return -1;
-    while (readdir(dir) != NULL) ++count;
-    closedir(dir);
-    return count;
-}
+static int files_in(const char *folder) { return files_with(folder, ""); }
 
 /* Make the folders "cache", "from" and "out" of a test, and open the cache. */
 typedef struct place { char cache[1100], from[1100], out[1100], entry[1300]; qnnrt_cache *c; int fds; } place;
@@ -185,6 +143,7 @@ static int begin(place *p, uint64_t limit)
     memset(&desc, 0, sizeof(desc));
     memset(&err, 0xFF, sizeof(err));
     memset(&lies, 0, sizeof(lies));
+    mkdir_fails = NULL;
     desc.limit = limit;
     p->fds = files_in("/proc/self/fd");
     snprintf(p->cache, sizeof(p->cache), "%.1000s/cache", folder);
@@ -988,12 +947,11 @@ TEST(descriptor_0_is_one_like_others)
     place p;
     int kept, fds;
     CHECK(begin(&p, 0));
-    kept = dup(0);
-    if (kept >= 0) close(0);
+    kept = without_input();
     fds = files_in("/proc/self/fd");
     with_descriptor_0(&p);
     CHECK_EQ(files_in("/proc/self/fd"), fds);
-    if (kept >= 0) CHECK(dup2(kept, 0) == 0 && close(kept) == 0);
+    CHECK(with_input(kept));
     TRY(end(&p));
 }
 
@@ -1130,14 +1088,13 @@ TEST(the_folder_of_another_user_is_not_emptied)
     CHECK(mkdir(in(p.out, "a.d"), 0700) == 0 && write_all(in(p.out, "a.d/dear"), "dear", 4));
     for (i = 0; i < 3; ++i) {            /* 1, 2: the folder's descriptor is 0; 2: it is ours */
         const int own = i == 2 ? open(p.from, O_RDONLY | 02000000) : foreign_file(in(p.from, "foreign"));
-        const int kept = i > 0 ? dup(0) : -1;
-        int made, fds;
+        int made, fds, kept = -1;
         fd = dup(own);                   /* not 0, if it was free */
-        if (i > 0) close(0);
+        if (i > 0) kept = without_input();
         fds = files_in("/proc/self/fd");
         made = qnnrt_cache_aside_folder(fd, in(p.out, "a"), folder);
         CHECK_EQ(files_in("/proc/self/fd"), fds);
-        if (kept >= 0) CHECK(dup2(kept, 0) == 0 && close(kept) == 0);
+        CHECK(with_input(kept));
         CHECK_EQ(made, i == 2);
         CHECK_EQ(files_in(in(p.out, "a.d")), i < 2);
         CHECK(close(fd) == 0 && close(own) == 0);
@@ -1275,7 +1232,7 @@ TEST(what_fails_half_way_leaves_nothing)
     CHECK_EQ(failed, 2);
     lies.close_fails = 0;
     /* A folder that cannot be made. */
-    lies.mkdir_fails = ".tmp.d";
+    mkdir_fails = ".tmp.d";
     CHECK_EQ(qnnrt_cache_get(p.c, key_a, p.out, NULL, &err), QNNRT_E_IO);
     CHECK_STR(err.text, "No space left on device");
     CHECK_EQ(files_in(p.out), 0);
@@ -1286,7 +1243,7 @@ TEST(what_fails_half_way_leaves_nothing)
     qnnrt_cache_aside_end(fd, aside);
     CHECK_EQ(errno, EDOM);
     CHECK_EQ(files_in(p.out), 0);
-    lies.mkdir_fails = NULL;
+    mkdir_fails = NULL;
     lies.open_fails = ".tmp.d/1";        /* the second file */
     CHECK_EQ(qnnrt_cache_get(p.c, key_a, p.out, NULL, &err), QNNRT_E_IO);
     CHECK_STR(err.text, "No such file or directory");

@@ -4,31 +4,10 @@
    unless a test changes that. */
 #include "../tools/qnnrt_session.h"
 #include "test.h"
+#include "system.h"
 #include "session_engine.h"
 
-#include <fcntl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
-
-static int mkdir_fails;                  /* where an engine would save */
-
-#ifdef __cplusplus
-extern "C" {
-#define NO_THROW noexcept(true)
-#else
-#define NO_THROW
-extern long syscall(long number, ...);   /* POSIX does not declare it */
-#endif
-extern int mkdir(const char *path, mode_t mode) NO_THROW;
-
-int mkdir(const char *path, mode_t mode) NO_THROW
-{
-    if (mkdir_fails && strstr(path, ".tmp.d") != NULL) { errno = ENOSPC; return -1; }
-    return (int)syscall(SYS_mkdirat, AT_FDCWD, path, mode);
-}
-#ifdef __cplusplus
-}
-#endif
 
 static qnnrt_error err;
 static qnnrt_session_desc desc;
@@ -44,19 +23,6 @@ static qnnrt_result create(void)
 
 #define INFO() qnnrt_session_get_info(session)
 #define END() do { CHECK_EQ(qnnrt_session_destroy(session), QNNRT_OK); CHECK_EQ(toy_live(), 0); } while (0)
-
-/* Count the files of a folder whose names contain a text; -1: there is no folder. */
-static int files_with(const char *folder, const char *part)
-{
-    DIR *dir = opendir(folder);
-    const struct dirent *item;
-    int count = 0;
-    if (dir == NULL) return -1;
-    while ((item = readdir(dir)) != NULL)
-        count += strcmp(item->d_name, ".") != 0 && strcmp(item->d_name, "..") != 0 && strstr(item->d_name, part) != NULL;
-    closedir(dir);
-    return count;
-}
 
 /* Begin with an empty cache and an engine that saves. */
 static int begin(void)
@@ -246,9 +212,9 @@ TEST(a_cache_that_cannot_be_used_is_a_warning)
 TEST(a_folder_that_cannot_be_written_is_left_empty)
 {
     CHECK(begin());
-    mkdir_fails = 1;
+    mkdir_fails = ".tmp.d";              /* where an engine would save */
     CHECK_EQ(create(), QNNRT_OK);
-    mkdir_fails = 0;
+    mkdir_fails = NULL;
     CHECK_STR(INFO()->cache, "not cached: cannot make a folder in the cache \"");
     CHECK_STR(INFO()->cache, "No space left on device");
     CHECK_EQ(files_with(cache, ""), 0);
@@ -264,12 +230,11 @@ TEST(a_folder_that_cannot_be_written_is_left_empty)
 TEST(a_session_keeps_its_folder_to_itself)
 {
     const mode_t mask = umask(0);
-    const int kept = dup(0);
     struct stat facts;
     char path[1500];
     qnnrt_result result;
     int good = begin(), fds;
-    if (kept >= 0) close(0);
+    const int kept = without_input();
     fds = files_with("/proc/self/fd", "");
     result = create();
     umask(mask);
@@ -280,7 +245,7 @@ TEST(a_session_keeps_its_folder_to_itself)
     good = good && stat(path, &facts) == 0 && (facts.st_mode & 07777) == 0700 && fcntl(0, F_GETFD) >= 0;
     good = good && qnnrt_session_destroy(session) == QNNRT_OK && files_with(cache, "") == 1 &&
            files_with("/proc/self/fd", "") == fds;
-    if (kept >= 0) CHECK(dup2(kept, 0) == 0 && close(kept) == 0);
+    CHECK(with_input(kept));
     CHECK(good && toy_live() == 0);
 }
 
