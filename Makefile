@@ -85,8 +85,8 @@ all: $(TOOLS) $(EXAMPLES) $(EXAMPLE_REFS)
 LIB    := $(B)/lib/libqnnrt.a
 # What these call is in fewer objects; `make run` builds no more.
 $(addprefix $(B)/,qnnrt-run examples/05_make_model examples/06_generate): LIB := $(B)/lib/libtool.a
-LINKED := $(addprefix -DQNNRT_,_IMPL_ONCE _COMPOSE_ONCE _PROFILE_LOG_ONCE $(addsuffix __IMPL_ONCE,JSON LLM WEIGHTS IR LOWER \
-    HOST DECODER PARTITION CACHE PROGRAM SESSION QNN ONNXRUNTIME OPENVINO ENGINES))
+LINKED := $(addprefix -DQNNRT_,_IMPL_ONCE _BUILDER_ONCE _PROFILE_LOG_ONCE $(addsuffix __IMPL_ONCE,JSON LLM WEIGHTS IR LOWER \
+    CPU_FALLBACK LLM_GRAPH PARTITION CACHE COMPILE SESSION QNN ONNXRUNTIME OPENVINO ENGINES))
 OPT_LEVEL = $(OPT)
 BUILD_C99 = $(CC) -std=c99 $(OPT_LEVEL) $(WARN) -I. -Itools $(LINKED) $(DEPEND) $(CPPFLAGS) $(CFLAGS) -o $@ $<
 $(TOOLS): OPT_LEVEL = $(OPT_LIGHT)
@@ -385,18 +385,18 @@ $$(call IN_EACH,$(1)): $(2) $$(B)/.flags
 	@mkdir -p $$(@D)
 	$$(Q)$$(IMPL) $(addprefix -D,$(3))
 endef
-$(eval $(call header,impl.o,qnnrt.h,QNNRT_COMPOSE QNNRT_PROFILE_LOG QNNRT_IMPLEMENTATION))
-$(eval $(call header,llm.o,tools/qnnrt_llm.h,QNNRT_COMPOSE QNNRT_LLM_IMPLEMENTATION))
+$(eval $(call header,impl.o,qnnrt.h,QNNRT_BUILDER QNNRT_PROFILE_LOG QNNRT_IMPLEMENTATION))
+$(eval $(call header,llm.o,tools/qnnrt_llm.h,QNNRT_BUILDER QNNRT_LLM_IMPLEMENTATION))
 $(eval $(call header,weights.o,tools/qnnrt_weights.h,QNNRT_WEIGHTS_IMPLEMENTATION))
 $(eval $(call header,ir.o,tools/qnnrt_ir.h,QNNRT_IR_IMPLEMENTATION))
-$(eval $(call header,lower.o,tools/qnnrt_lower.h,QNNRT_COMPOSE QNNRT_LOWER_IMPLEMENTATION))
-$(eval $(call header,host.o,tools/qnnrt_host.h,QNNRT_HOST_IMPLEMENTATION))
-$(eval $(call header,decoder.o,tools/qnnrt_decoder.h,QNNRT_DECODER_IMPLEMENTATION))
+$(eval $(call header,lower.o,tools/qnnrt_lower.h,QNNRT_BUILDER QNNRT_LOWER_IMPLEMENTATION))
+$(eval $(call header,host.o,tools/qnnrt_cpu_fallback.h,QNNRT_CPU_FALLBACK_IMPLEMENTATION))
+$(eval $(call header,decoder.o,tools/qnnrt_llm_graph.h,QNNRT_LLM_GRAPH_IMPLEMENTATION))
 $(eval $(call header,partition.o,tools/qnnrt_partition.h,QNNRT_PARTITION_IMPLEMENTATION))
 $(eval $(call header,cache.o,tools/qnnrt_cache.h,QNNRT_CACHE_IMPLEMENTATION))
-$(eval $(call header,program.o,tools/qnnrt_program.h,QNNRT_COMPOSE QNNRT_PROGRAM_IMPLEMENTATION))
+$(eval $(call header,program.o,tools/qnnrt_compile.h,QNNRT_BUILDER QNNRT_COMPILE_IMPLEMENTATION))
 $(eval $(call header,session.o,tools/qnnrt_session.h,QNNRT_SESSION_IMPLEMENTATION))
-$(eval $(call header,engine_qnn.o,tools/engines/qnnrt_qnn.h,QNNRT_COMPOSE QNNRT_QNN_IMPLEMENTATION))
+$(eval $(call header,engine_qnn.o,tools/engines/qnnrt_qnn.h,QNNRT_BUILDER QNNRT_QNN_IMPLEMENTATION))
 $(eval $(call header,engine_onnxrt.o,tools/engines/qnnrt_onnxruntime.h,QNNRT_ONNXRUNTIME_IMPLEMENTATION))
 $(eval $(call header,engine_openvino.o,tools/engines/qnnrt_openvino.h,QNNRT_OPENVINO_IMPLEMENTATION))
 $(eval $(call header,engines.o,tools/engines/qnnrt_engines.h,QNNRT_ENGINES_LIST_IMPLEMENTATION))
@@ -936,9 +936,9 @@ python-abi:
 # ---- install --------------------------------------------------------------------------------------
 
 INSTALL ?= install
-INSTALL_HEADERS := qnnrt.h qnnrt_json.h tools/qnnrt_compose.h tools/qnnrt_profile_log.h tools/qnnrt_llm.h \
-    tools/qnnrt_manifest.h tools/qnnrt_weights.h tools/qnnrt_ir.h tools/qnnrt_lower.h tools/qnnrt_known.h tools/qnnrt_host.h tools/qnnrt_decoder.h \
-    tools/qnnrt_partition.h tools/qnnrt_cache.h tools/qnnrt_program.h tools/qnnrt_session.h tools/engines/qnnrt_engines.h tools/engines/qnnrt_qnn.h tools/engines/qnnrt_onnxruntime.h tools/engines/qnnrt_openvino.h tools/qnnrt.hpp
+INSTALL_HEADERS := qnnrt.h qnnrt_json.h tools/qnnrt_builder.h tools/qnnrt_profile_log.h tools/qnnrt_llm.h \
+    tools/qnnrt_manifest.h tools/qnnrt_weights.h tools/qnnrt_ir.h tools/qnnrt_lower.h tools/qnnrt_quirks.h tools/qnnrt_cpu_fallback.h tools/qnnrt_llm_graph.h \
+    tools/qnnrt_partition.h tools/qnnrt_cache.h tools/qnnrt_compile.h tools/qnnrt_session.h tools/engines/qnnrt_engines.h tools/engines/qnnrt_qnn.h tools/engines/qnnrt_onnxruntime.h tools/engines/qnnrt_openvino.h tools/qnnrt.hpp
 INSTALL_CMAKE   := qnnrtConfig.cmake qnnrtConfigVersion.cmake
 # Examples include the headers as they are installed. llm/export.c is left out: it is written with tools/cli.h.
 INSTALL_EXAMPLES = $(filter-out examples/llm/export.c,$(sort $(wildcard examples/*.[ch] examples/*/*.[ch] examples/*/*.py)))

@@ -69,7 +69,7 @@
        QNNRT_NO_ERROR_TEXT    drops the explanations of vendor codes and log lines (59 KB)
        QNNRT_NO_JSON          reads metadata from libQnnSystem.so only; qnnrt_json.h is not needed.
                               JSON that desc.files names is then refused
-       QNNRT_COMPOSE          adds graph building (default: off), with qnnrt_compose.h
+       QNNRT_BUILDER          adds graph building (default: off), with qnnrt_builder.h
        QNNRT_PROFILE_LOG      adds qnnrt_run_profile_log() (default: off), with
                               qnnrt_profile_log.h
 
@@ -101,8 +101,8 @@
        text (old utilities) counts as APP_WRITE among inputs and as APP_READ among outputs.
 
    Building graphs
-       With QNNRT_COMPOSE, graphs are built in C or taken from .dlc containers, on any backend, and
-       become a model to run and to save. Manual and declarations: qnnrt_compose.h, which lies in
+       With QNNRT_BUILDER, graphs are built in C or taken from .dlc containers, on any backend, and
+       become a model to run and to save. Manual and declarations: qnnrt_builder.h, which lies in
        tools/ or beside this file.
 
    Looking inside
@@ -414,7 +414,7 @@
        >>folder >>roles >>desc >>open >>place >>area >>binding >>flex >>host >>run >>exec
        >>update >>public                                                            ours
        >>vendor_codes >>vendor_lines                                                the data
-       (qnnrt_compose.h has more)
+       (qnnrt_builder.h has more)
 */
 #ifndef QNNRT_H
 #define QNNRT_H
@@ -1804,17 +1804,17 @@ QNNRT_API qnnrt_result qnnrt_decode_f32(const qnnrt_tensor_info *tensor, const v
 #include QNNRT__PROFILE_LOG_HEADER
 #endif /* QNNRT_PROFILE_LOG */
 
-#ifdef QNNRT_COMPOSE
+#ifdef QNNRT_BUILDER
 #ifdef __has_include
-#if __has_include("tools/qnnrt_compose.h")
-#define QNNRT__COMPOSE_HEADER "tools/qnnrt_compose.h"
+#if __has_include("tools/qnnrt_builder.h")
+#define QNNRT__BUILDER_HEADER "tools/qnnrt_builder.h"
 #endif
 #endif
-#ifndef QNNRT__COMPOSE_HEADER
-#define QNNRT__COMPOSE_HEADER "qnnrt_compose.h" /* missing? Copy it beside qnnrt.h */
+#ifndef QNNRT__BUILDER_HEADER
+#define QNNRT__BUILDER_HEADER "qnnrt_builder.h" /* missing? Copy it beside qnnrt.h */
 #endif
-#include QNNRT__COMPOSE_HEADER
-#endif /* QNNRT_COMPOSE */
+#include QNNRT__BUILDER_HEADER
+#endif /* QNNRT_BUILDER */
 
 #ifdef __cplusplus
 }
@@ -1857,9 +1857,9 @@ QNNRT_API qnnrt_result qnnrt_decode_f32(const qnnrt_tensor_info *tensor, const v
 #if defined(QNNRT_STATIC) && !defined(QNNRT__DECLARED_STATIC)
 #error "define QNNRT_STATIC before qnnrt.h is first included"
 #endif
-#if (defined(QNNRT_COMPOSE) && !defined(QNNRT_COMPOSE_H)) || \
+#if (defined(QNNRT_BUILDER) && !defined(QNNRT_BUILDER_H)) || \
     (defined(QNNRT_PROFILE_LOG) && !defined(QNNRT_PROFILE_LOG_H))
-#error "define QNNRT_COMPOSE and QNNRT_PROFILE_LOG before qnnrt.h is first included"
+#error "define QNNRT_BUILDER and QNNRT_PROFILE_LOG before qnnrt.h is first included"
 #endif
 
 /* The compiler's message names qnnrt__assert_<name>. */
@@ -8040,7 +8040,7 @@ static qnnrt_result qnnrt__system_copy(qnnrt__table *table, const qnnrt__abi_inf
     return QNNRT_OK;
 }
 
-#if defined(QNNRT_COMPOSE) || defined(QNNRT_PROFILE_LOG)
+#if defined(QNNRT_BUILDER) || defined(QNNRT_PROFILE_LOG)
 /* Return 1 if the slots after the first four are where >>abi declares them. */
 static int qnnrt__system_is_whole(const qnnrt__system *system)
 {
@@ -10272,7 +10272,7 @@ static qnnrt_result qnnrt__manifest_read(qnnrt__table *table, const char *text, 
    Knows nothing of: files, graphs
    ===================================================================================== */
 
-#ifdef QNNRT_COMPOSE
+#ifdef QNNRT_BUILDER
 /* The head of a block that is freed with the backend. Builders are such blocks, so that calls on a
    finished or destroyed builder are errors and not crashes. */
 typedef struct qnnrt__backend_shell { struct qnnrt__backend_shell *next; } qnnrt__backend_shell;
@@ -10319,7 +10319,7 @@ struct qnnrt_backend {
     int                         lists_lock;        /* of the next two */
     qnnrt__backend_model       *models;            /* newest first */
     qnnrt__backend_run         *runs;
-#ifdef QNNRT_COMPOSE
+#ifdef QNNRT_BUILDER
     int                         shells_lock;       /* of the next two */
     qnnrt__backend_shell       *shells;            /* newest first */
     uint64_t                    serial;            /* of the model built last */
@@ -10546,7 +10546,7 @@ static qnnrt_result qnnrt__backend_renew(qnnrt_backend *b, qnnrt_error *err)
     return result;
 }
 
-#ifdef QNNRT_COMPOSE
+#ifdef QNNRT_BUILDER
 /* Free a device other than the backend's own. Callers hold the lock. */
 static qnnrt_result qnnrt__backend_free_device(qnnrt_backend *b, qnnrt__abi_handle device)
 {
@@ -10585,7 +10585,7 @@ static qnnrt_result qnnrt__backend_free(qnnrt_backend *b)
     result = qnnrt__backend_end(b, 1, "closed");
     if (alive) qnnrt__hooks_unlock(&b->hooks);
     qnnrt__log_close(b->log_slot);
-#ifdef QNNRT_COMPOSE
+#ifdef QNNRT_BUILDER
     while (b->shells != NULL) {
         qnnrt__backend_shell *next = b->shells->next;
         qnnrt__mem_free(&hooks, b->shells);
@@ -11779,7 +11779,7 @@ struct qnnrt {
     int               read;             /* desc.read */
     int               counts_lock;      /* of info.device_bytes and info.device_peak */
     uint64_t          taken;            /* counts the steps that took a context */
-#ifdef QNNRT_COMPOSE
+#ifdef QNNRT_BUILDER
     int               built;            /* 1: a builder made it; 0: it was opened */
     uint64_t          serial;           /* of a built one: no other model of its backend has it */
     void             *device;           /* the built contexts' own device, NULL: the backend's */
@@ -11909,7 +11909,7 @@ static qnnrt_result qnnrt__model_free(qnnrt *model)
         freed = qnnrt__model_free_context(model, &model->contexts[i]);
         if (freed != QNNRT_OK) result = freed;
     }
-#ifdef QNNRT_COMPOSE
+#ifdef QNNRT_BUILDER
     if (model->device != NULL) {
         qnnrt__hooks_lock(&model->backend->hooks);
         freed = qnnrt__backend_free_device(model->backend, model->device);
@@ -12181,7 +12181,7 @@ static qnnrt_result qnnrt__resident_check(qnnrt *model, const qnnrt_backend *b, 
 {
     qnnrt_result result = QNNRT_OK;
     size_t i;
-#ifdef QNNRT_COMPOSE
+#ifdef QNNRT_BUILDER
     if (model->built)
         return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "a model on this backend was"
                            " built here (\"%.200s\"): it has no file to load again",
@@ -19205,9 +19205,9 @@ QNNRT_API qnnrt_result qnnrt_decode_f32(const qnnrt_tensor_info *tensor, const v
 #ifdef QNNRT_PROFILE_LOG
 #include QNNRT__PROFILE_LOG_HEADER
 #endif
-#ifdef QNNRT_COMPOSE
-#include QNNRT__COMPOSE_HEADER
-#endif /* QNNRT_COMPOSE */
+#ifdef QNNRT_BUILDER
+#include QNNRT__BUILDER_HEADER
+#endif /* QNNRT_BUILDER */
 
 #ifdef __cplusplus
 }
@@ -19936,7 +19936,7 @@ static const qnnrt_explanation qnnrt__vendor_lines[] = {
       { "the machine has no such library, because it has no DSP" }, "Run it on the device." },
 };
 
-#ifdef QNNRT_COMPOSE
+#ifdef QNNRT_BUILDER
 static const qnnrt__codes_call qnnrt__vendor_calls[] = {
     { "graphFinalize", { 1002, qnnrt__vendor_code_1002, NULL, "An operation has no kernel.",
       { "the HTP has no kernel for an operation with this type or rank, though validation passed;"
@@ -19955,7 +19955,7 @@ static const qnnrt__codes_data *qnnrt__codes_get_data(void)
         qnnrt__vendor_codes, sizeof(qnnrt__vendor_codes) / sizeof(qnnrt__vendor_codes[0]),
         qnnrt__vendor_lines, sizeof(qnnrt__vendor_lines) / sizeof(qnnrt__vendor_lines[0]),
         qnnrt__vendor_aliases, sizeof(qnnrt__vendor_aliases) / sizeof(qnnrt__vendor_aliases[0]),
-#ifdef QNNRT_COMPOSE
+#ifdef QNNRT_BUILDER
         qnnrt__vendor_calls, sizeof(qnnrt__vendor_calls) / sizeof(qnnrt__vendor_calls[0])
 #else
         NULL, 0
@@ -20033,6 +20033,12 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
    LICENSE.
 
    HISTORY
+   0.5.0   API: headers of tools/ have the names of what they do, and their functions, types and
+           macros begin accordingly: qnnrt_compose.h -> qnnrt_builder.h (QNNRT_COMPOSE ->
+           QNNRT_BUILDER), qnnrt_program.h -> qnnrt_compile.h, qnnrt_host.h ->
+           qnnrt_cpu_fallback.h, qnnrt_known.h -> qnnrt_quirks.h (qnnrt_known_... ->
+           qnnrt_quirk_...), qnnrt_decoder.h -> qnnrt_llm_graph.h (qnnrt_decoder_graph() ->
+           qnnrt_llm_graph_create()).
    0.4.0   Added: pipelines over several backends, in "Several backends": host steps
            (qnnrt_step_desc.host), conversions (qnnrt_edge_desc.convert and .exact,
            qnnrt_run_conversions()), constants (qnnrt_pipeline_desc.constants,

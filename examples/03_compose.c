@@ -10,7 +10,7 @@
    prints y twice: from the graph that it built, and from the file that it saved and opened. */
 #include <stdio.h>
 
-#define QNNRT_COMPOSE
+#define QNNRT_BUILDER
 #define QNNRT_IMPLEMENTATION
 #include "qnnrt.h"
 

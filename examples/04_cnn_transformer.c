@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #define QNNRT_IMPLEMENTATION
-#define QNNRT_COMPOSE
+#define QNNRT_BUILDER
 #include "qnnrt.h"
 #include "graph_text.h"
 

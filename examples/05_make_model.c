@@ -32,7 +32,7 @@
 #include <string.h>
 
 #define QNNRT_IMPLEMENTATION
-#define QNNRT_COMPOSE
+#define QNNRT_BUILDER
 #define QNNRT_WEIGHTS_IMPLEMENTATION
 #include "qnnrt.h"
 

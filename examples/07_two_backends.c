@@ -17,7 +17,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define QNNRT_COMPOSE
+#define QNNRT_BUILDER
 #define QNNRT_IMPLEMENTATION
 #define QNNRT_JSON_IMPLEMENTATION
 #include "qnnrt.h"

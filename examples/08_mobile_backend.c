@@ -22,7 +22,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define QNNRT_COMPOSE
+#define QNNRT_BUILDER
 #define QNNRT_IMPLEMENTATION
 #include "qnnrt.h"
 

@@ -127,7 +127,7 @@ for api in $levels; do
     if [ -n "$bionic" ] && ! sysroot "$api" >"$work/log" 2>&1; then bad "sysroot_$api" "$(head -n 12 "$work/log")"; continue; fi
     cc=$(compiler "$api")
     for language in c99 c++11; do
-        for what in '-DQNNRT_COMPOSE -DQNNRT_PROFILE_LOG -DQNNRT_IMPLEMENTATION -DQNNRT_LLM_IMPLEMENTATION' \
+        for what in '-DQNNRT_BUILDER -DQNNRT_PROFILE_LOG -DQNNRT_IMPLEMENTATION -DQNNRT_LLM_IMPLEMENTATION' \
             -DQNNRT_WEIGHTS_IMPLEMENTATION \
             '-DQNNRT_NO_JSON -DQNNRT_NO_ERROR_TEXT -DQNNRT_IMPLEMENTATION' -DQNNRT_JSON_IMPLEMENTATION; do
             case $what in *WEIGHTS*) header=tools/qnnrt_weights.h ;; *LLM*) header=tools/qnnrt_llm.h ;; *JSON_I*) header=qnnrt_json.h ;; *) header=qnnrt.h ;; esac

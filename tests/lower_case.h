@@ -5,7 +5,7 @@
 #ifndef LOWER_CASE_H
 #define LOWER_CASE_H
 
-#define QNNRT_COMPOSE
+#define QNNRT_BUILDER
 #include "qnnrt_lower.h"
 #include <math.h>
 #include <stdio.h>

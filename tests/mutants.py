@@ -34,7 +34,7 @@ def objects():
 
 
 # Headers and where the implementation of each begins; those that have no object of their own are compiled into the first.
-TARGETS = [("qnnrt_json.h", "#ifdef QNNRT_JSON_IMPLEMENTATION"), ("tools/qnnrt_compose.h", "#define QNNRT__COMPOSE_ONCE"),
+TARGETS = [("qnnrt_json.h", "#ifdef QNNRT_JSON_IMPLEMENTATION"), ("tools/qnnrt_builder.h", "#define QNNRT__BUILDER_ONCE"),
            ("tools/qnnrt_profile_log.h", "#define QNNRT__PROFILE_LOG_ONCE")]
 TARGETS += [(path, "#ifdef " + macros[-1]) for _, path, macros in objects()]
 

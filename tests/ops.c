@@ -11,7 +11,7 @@
 
    Each library runs in a child process. After a case that ended the process, another child continues
    with the next case: a crash, a refusal and a hang are results, too. Every result outside the
-   tolerance must be listed in tools/qnnrt_known.h, every line there must still happen, and a case that a
+   tolerance must be listed in tools/qnnrt_quirks.h, every line there must still happen, and a case that a
    line applies to must not agree.
 
    --sweep draws N nodes of each family of ops_sweep.h instead, and lists those that differ from Ref, or fail, or end
@@ -20,9 +20,9 @@
    tests/golden/ops.txt keeps the printed table. It lists differences as classes, so that it is the
    same in every run. "-" for QNN_FOLDER leaves Qualcomm's libraries out; "-" for REF_LIBRARY compares
    them with Python. */
-#define QNNRT_COMPOSE
+#define QNNRT_BUILDER
 #include "qnnrt.h"
-#include "qnnrt_known.h"
+#include "qnnrt_quirks.h"
 
 #include <ctype.h>
 #include <dlfcn.h>
@@ -73,7 +73,7 @@ typedef enum ops_what {                  /* the result of a case on a library */
 
 #include "ops_cases.h"
 
-enum { CASES = sizeof ops_cases / sizeof ops_cases[0], KNOWN = QNNRT_KNOWN_COUNT };
+enum { CASES = sizeof ops_cases / sizeof ops_cases[0], KNOWN = QNNRT_QUIRK_COUNT };
 
 /* Ref is the first; the others are compared with it. */
 enum { REF = 0, HTP = 2, BACKENDS = 4, ORACLE = BACKENDS };
@@ -155,7 +155,7 @@ typedef struct ops_job {                 /* the work */
     /* The ratio is difference / tolerance. */
     double          difference[BACKENDS + 1], ratio[BACKENDS + 1];
     int             is_float[BACKENDS + 1], exact[BACKENDS + 1];
-    int             known[BACKENDS + 1];                               /* index of qnnrt_knowns, -1: not known */
+    int             known[BACKENDS + 1];                               /* index of qnnrt_quirks, -1: not known */
 } ops_job;
 
 static void die(const char *format, ...)
@@ -986,7 +986,7 @@ typedef struct ops_node {
     ops_graph                g;
     const qnnrt_tensor_desc *in[TENSORS], *out[TENSORS];
     qnnrt_param_desc         params[PARAMS];
-    qnnrt_known_node         node;
+    qnnrt_quirk_node         node;
 } ops_node;
 
 static void node_read(const ops_job *job, ops_node *n)
@@ -1024,17 +1024,17 @@ static int known_find(const ops_job *job, int which)
     backend_split(which, backend, release);
     node_read(job, &n);
     for (i = 0; i < KNOWN && found < 0; ++i) {
-        const qnnrt_known *k = &qnnrt_knowns[i];
+        const qnnrt_quirk *k = &qnnrt_quirks[i];
         int same = 0;
         switch (k->what) {
-        case QNNRT_KNOWN_REFUSED: same = result->what == OPS_REFUSED && k->code == result->code; break;
-        case QNNRT_KNOWN_EXEC_FAILED: same = result->what == OPS_EXEC_FAILED && k->code == result->code; break;
-        case QNNRT_KNOWN_CRASHES: same = result->what == OPS_CRASHED; break;
-        case QNNRT_KNOWN_SOMETIMES:
-        case QNNRT_KNOWN_MAY_CRASH: same = result->what != OPS_REFUSED; break;
+        case QNNRT_QUIRK_REFUSED: same = result->what == OPS_REFUSED && k->code == result->code; break;
+        case QNNRT_QUIRK_EXEC_FAILED: same = result->what == OPS_EXEC_FAILED && k->code == result->code; break;
+        case QNNRT_QUIRK_CRASHES: same = result->what == OPS_CRASHED; break;
+        case QNNRT_QUIRK_SOMETIMES:
+        case QNNRT_QUIRK_MAY_CRASH: same = result->what != OPS_REFUSED; break;
         default: same = result->what == OPS_DIFFERS; break;
         }
-        if (same && qnnrt_known_applies(k, backend, release, &n.node)) found = i;
+        if (same && qnnrt_quirk_applies(k, backend, release, &n.node)) found = i;
     }
     graph_free(&n.g);
     return found;
@@ -1045,15 +1045,15 @@ static int known_contradicted(const ops_job *job, int which)
 {
     static ops_node n;
     char backend[16], release[24];
-    const qnnrt_known *known;
+    const qnnrt_quirk *known;
     backend_split(which, backend, release);
     node_read(job, &n);
-    known = qnnrt_known_find(backend, release, &n.node);
-    if (known == NULL || known->what == QNNRT_KNOWN_SOMETIMES || known->what == QNNRT_KNOWN_MAY_CRASH ||
-        known->what == QNNRT_KNOWN_VALUES)
-        known = qnnrt_known_refusal(backend, release, &n.node);
+    known = qnnrt_quirk_find(backend, release, &n.node);
+    if (known == NULL || known->what == QNNRT_QUIRK_SOMETIMES || known->what == QNNRT_QUIRK_MAY_CRASH ||
+        known->what == QNNRT_QUIRK_VALUES)
+        known = qnnrt_quirk_refusal(backend, release, &n.node);
     graph_free(&n.g);
-    return known != NULL ? (int)(known - qnnrt_knowns) : -1;
+    return known != NULL ? (int)(known - qnnrt_quirks) : -1;
 }
 
 static void outcome_text(const ops_job *job, int which, char text[64])
@@ -1063,8 +1063,8 @@ static void outcome_text(const ops_job *job, int which, char text[64])
     double d = job->difference[which], bound = 2;
     size_t i = 0;
     /* The kind of failure may depend on the content of memory. */
-    if (job->known[which] >= 0 && (qnnrt_knowns[job->known[which]].what == QNNRT_KNOWN_SOMETIMES ||
-                                   qnnrt_knowns[job->known[which]].what == QNNRT_KNOWN_MAY_CRASH)) {
+    if (job->known[which] >= 0 && (qnnrt_quirks[job->known[which]].what == QNNRT_QUIRK_SOMETIMES ||
+                                   qnnrt_quirks[job->known[which]].what == QNNRT_QUIRK_MAY_CRASH)) {
         snprintf(text, 64, "wrong");
         return;
     }
@@ -1153,7 +1153,7 @@ static void where(ops_text *text, const ops_job *jobs, size_t count, int known, 
             say(text, "    %s, %s:", backend_names[which], outcome);
             column = strlen(backend_names[which]) + strlen(outcome) + 7;
         }
-        if (strcmp(qnnrt_knowns[known].ops, "*") == 0) continue;
+        if (strcmp(qnnrt_quirks[known].ops, "*") == 0) continue;
         if (jobs[i].row == row) snprintf(item, sizeof item, " %s", jobs[i].type->name);
         else snprintf(item, sizeof item, "%s %s %s (%s", row != NULL ? ")," : "", jobs[i].row->op,
             jobs[i].row->variant,
@@ -1207,10 +1207,10 @@ static void table(ops_text *text, const ops_job *jobs, size_t count)
         }
         say(text, "\n");
     }
-    say(text, "\nKnown differences (tools/qnnrt_known.h)\n");
+    say(text, "\nKnown differences (tools/qnnrt_quirks.h)\n");
     for (k = 0; k < KNOWN; ++k) {
-        if (k == 0 || strcmp(qnnrt_knowns[k].name, qnnrt_knowns[k - 1].name) != 0)
-            say(text, "\n%s: %s\n", qnnrt_knowns[k].name, qnnrt_knowns[k].why);
+        if (k == 0 || strcmp(qnnrt_quirks[k].name, qnnrt_quirks[k - 1].name) != 0)
+            say(text, "\n%s: %s\n", qnnrt_quirks[k].name, qnnrt_quirks[k].why);
         for (which = 0; which < BACKENDS; ++which) where(text, jobs, count, (int)k, which);
     }
     for (i = 0; i < CASES; ++i) operators += i == 0 || strcmp(ops_cases[i].op, ops_cases[i - 1].op) != 0;
@@ -1254,11 +1254,11 @@ static unsigned sweep_report(ops_job *jobs, size_t count, const int *there)
             else if (job->results[which].what != OPS_DONE) {
                 ++differ[which];
                 if ((line = known_find(job, which)) < 0) note = " NEW";
-                else name = qnnrt_knowns[line].name;
+                else name = qnnrt_quirks[line].name;
             } else if (which != reference && job->results[reference].what == OPS_DONE &&
                        (line = known_contradicted(job,
-                           which)) >= 0 && qnnrt_knowns[line].what != QNNRT_KNOWN_REFUSED) {
-                name = qnnrt_knowns[line].name;
+                           which)) >= 0 && qnnrt_quirks[line].what != QNNRT_QUIRK_REFUSED) {
+                name = qnnrt_quirks[line].name;
                 note = " AGREES";
             }
             wrong += *note != '\0';
@@ -1379,13 +1379,13 @@ int main(int argc, char **argv)
                 ++passed;
                 if (against < 0) continue;
                 ++wrong;
-                printf("ops: qnnrt_known.h: %s: %s %s %s seed %u on %s agrees\n", qnnrt_knowns[against].name,
+                printf("ops: qnnrt_quirks.h: %s: %s %s %s seed %u on %s agrees\n", qnnrt_quirks[against].name,
                        job->row->op, job->row->variant, job->type->name, (unsigned)job->seed, backend_names[which]);
                 continue;
             }
             job->known[which] = known_find(job, which);
             if (job->known[which] >= 0) {
-                const qnnrt_known *known = &qnnrt_knowns[job->known[which]];
+                const qnnrt_quirk *known = &qnnrt_quirks[job->known[which]];
                 hit[job->known[which]] |= (uint64_t)1 << (listed(known->ops, job->row->op) - 1);
                 ++passed;
                 continue;
@@ -1396,12 +1396,12 @@ int main(int argc, char **argv)
                    (unsigned)job->seed, backend_names[which], line, job->results[which].text);
         }
     for (i = 0; i < KNOWN && *only == '\0' && there[HTP]; ++i) {
-        const char *at = qnnrt_knowns[i].ops;
+        const char *at = qnnrt_quirks[i].ops;
         char name[256];
         int bit;
         for (bit = 0; token(&at, name); ++bit)
             if ((hit[i] >> bit & 1) == 0) {
-                printf("ops: qnnrt_known.h: %s: %s does not do so any more\n", qnnrt_knowns[i].name, name);
+                printf("ops: qnnrt_quirks.h: %s: %s does not do so any more\n", qnnrt_quirks[i].name, name);
                 ++wrong;
             }
     }

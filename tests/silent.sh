@@ -17,14 +17,14 @@ LC_ALL=C
 export LC_ALL
 
 # Each build option of the headers once: NAME or NAME=VALUE, NAME+OTHER with another one that it needs.
-config_macros='QNNRT_STATIC QNNRT_API=extern QNNRT_LOG_SLOTS=1 QNNRT_NO_ERROR_TEXT QNNRT_NO_JSON QNNRT_COMPOSE
+config_macros='QNNRT_STATIC QNNRT_API=extern QNNRT_LOG_SLOTS=1 QNNRT_NO_ERROR_TEXT QNNRT_NO_JSON QNNRT_BUILDER
     QNNRT_PROFILE_LOG'
 json_macros='QNNRT_JSON_STATIC QNNRT_JSON_API=extern'
 cache_macros='QNNRT_CACHE_API=extern QNNRT_STATIC+QNNRT_IMPLEMENTATION'
 session_macros='QNNRT_SESSION_API=extern QNNRT_STATIC+QNNRT_IMPLEMENTATION+QNNRT_CACHE_IMPLEMENTATION QNNRT_NO_JSON+QNNRT_IMPLEMENTATION'
 # All headers in one file, as users have them.
 everything=QNNRT_STATIC
-for header in '' ONNXRUNTIME_ OPENVINO_ CACHE_ SESSION_ WEIGHTS_ IR_ LOWER_ PARTITION_ HOST_ PROGRAM_; do everything=$everything+QNNRT_${header}IMPLEMENTATION; done
+for header in '' ONNXRUNTIME_ OPENVINO_ CACHE_ SESSION_ WEIGHTS_ IR_ LOWER_ PARTITION_ CPU_FALLBACK_ COMPILE_; do everything=$everything+QNNRT_${header}IMPLEMENTATION; done
 engine_qnn_macros="QNNRT_QNN_API=extern $everything"
 engine_onnxrt_macros='QNNRT_ONNXRUNTIME_API=extern QNNRT_STATIC+QNNRT_IMPLEMENTATION+QNNRT_CACHE_IMPLEMENTATION+QNNRT_SESSION_IMPLEMENTATION'
 engine_openvino_macros='QNNRT_OPENVINO_API=extern QNNRT_STATIC+QNNRT_IMPLEMENTATION+QNNRT_CACHE_IMPLEMENTATION+QNNRT_SESSION_IMPLEMENTATION'
@@ -33,14 +33,14 @@ weights_macros='QNNRT_WEIGHTS_API=extern QNNRT_STATIC+QNNRT_IMPLEMENTATION QNNRT
 llm_macros='QNNRT_LLM_API=extern QNNRT_STATIC+QNNRT_IMPLEMENTATION QNNRT_NO_JSON+QNNRT_IMPLEMENTATION'
 ir_macros='QNNRT_IR_API=extern QNNRT_STATIC+QNNRT_IMPLEMENTATION QNNRT_NO_JSON+QNNRT_IMPLEMENTATION'
 partition_macros='QNNRT_PARTITION_API=extern'
-decoder_macros='QNNRT_DECODER_API=extern'
-program_macros='QNNRT_PROGRAM_API=extern'
-host_macros='QNNRT_HOST_API=extern'
+decoder_macros='QNNRT_LLM_GRAPH_API=extern'
+program_macros='QNNRT_COMPILE_API=extern'
+host_macros='QNNRT_CPU_FALLBACK_API=extern'
 lower_macros='QNNRT_LOWER_API=extern QNNRT_WEIGHTS_IMPLEMENTATION+QNNRT_IR_IMPLEMENTATION+QNNRT_IMPLEMENTATION'
 # What the headers that are checked now cannot do without.
 needs=
 # Options that add code.
-additions='-DQNNRT_COMPOSE -DQNNRT_PROFILE_LOG'
+additions='-DQNNRT_BUILDER -DQNNRT_PROFILE_LOG'
 
 if [ "${1-}" = --one ]; then
     # Internal: tests/silent.sh --one "NUMBER|LABEL|COMMAND"
@@ -213,19 +213,19 @@ check() {
     check tools/qnnrt_cache.h $cache_macros
     check tools/qnnrt_session.h $session_macros
     check tools/qnnrt_ir.h $ir_macros
-    check tools/qnnrt_host.h $host_macros
-    check tools/qnnrt_decoder.h $decoder_macros
+    check tools/qnnrt_cpu_fallback.h $host_macros
+    check tools/qnnrt_llm_graph.h $decoder_macros
     check tools/qnnrt_partition.h $partition_macros
-    needs=-DQNNRT_COMPOSE
+    needs=-DQNNRT_BUILDER
     check tools/qnnrt_lower.h $lower_macros
-    check tools/qnnrt_program.h $program_macros
-    needs='-DQNNRT_COMPOSE -Itools'
+    check tools/qnnrt_compile.h $program_macros
+    needs='-DQNNRT_BUILDER -Itools'
     check tools/engines/qnnrt_qnn.h $engine_qnn_macros
     check tools/engines/qnnrt_onnxruntime.h $engine_onnxrt_macros
     check tools/engines/qnnrt_openvino.h $engine_openvino_macros
     check tools/engines/qnnrt_engines.h $engines_macros
-    needs='-DQNNRT_COMPOSE -include qnnrt.h'
-    check tools/qnnrt_known.h
+    needs='-DQNNRT_BUILDER -include qnnrt.h'
+    check tools/qnnrt_quirks.h
 }
 
 # Line by line through xargs; -0 keeps it from reading quotes in the commands.

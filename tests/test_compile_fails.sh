@@ -139,7 +139,7 @@ if [ -f "$htp" ] && [ -f "$cpu" ]; then
     right blocks_runs layers npu,cpu 5e-3
     # shellcheck disable=SC2086
     fails blocks_pinned 1 'graphFinalize answered 0x3ea' $layers $both --no_validate --pin fc0=npu --pin fc1=npu
-    # A 1x1 convolution in groups with such weights, in float16: validation accepts it, and finalize fails. qnnrt_known.h says so,
+    # A 1x1 convolution in groups with such weights, in float16: validation accepts it, and finalize fails. qnnrt_quirks.h says so,
     # and the weight stays float; --no_ask finds out.
     groups="groups --weights $tmp/groups.safetensors --weight_bits 4 --weight_block 16 --pin y=npu"
     # shellcheck disable=SC2086

@@ -4,7 +4,7 @@
    The fake takes graphs like the genuine libraries and writes them as its own text, so that a
    test can save, open and compare a built context. Its ledger and the allocator of heap.h must
    be empty at the end. */
-#define QNNRT_COMPOSE
+#define QNNRT_BUILDER
 #define QNNRT_PROFILE_LOG
 #include "../qnnrt.h"
 #include "test.h"

@@ -1,5 +1,5 @@
-/* test_decoder.c - qnnrt_decoder.h: what it reads in config.json, what it refuses, and the graphs that it makes */
-#include "qnnrt_decoder.h"
+/* test_decoder.c - qnnrt_llm_graph.h: what it reads in config.json, what it refuses, and the graphs that it makes */
+#include "qnnrt_llm_graph.h"
 #include "counted.h"
 #include "test.h"
 
@@ -13,15 +13,15 @@ static const char *decoder_config(const char *architecture, const char *more)
     return text;
 }
 
-static qnnrt_result decoder_read(const char *text, qnnrt_decoder *out, qnnrt_error *err)
+static qnnrt_result decoder_read(const char *text, qnnrt_llm_graph *out, qnnrt_error *err)
 {
     memset(err, 0xFF, sizeof(*err));
-    return qnnrt_decoder_read(text, strlen(text), out, err);
+    return qnnrt_llm_graph_read(text, strlen(text), out, err);
 }
 
 TEST(decoder_reads_what_a_config_says)
 {
-    qnnrt_decoder m;
+    qnnrt_llm_graph m;
     qnnrt_error err;
     CHECK_EQ(decoder_read(decoder_config("LlamaForCausalLM", "\"rope_theta\": 500000.0, \"tie_word_embeddings\": true,"
              " \"attention_bias\": true, \"bos_token_id\": 1, \"eos_token_id\": [2, 3], \"rope_scaling\": {\"rope_type\": \"llama3\","
@@ -38,7 +38,7 @@ TEST(decoder_reads_what_a_config_says)
     CHECK_EQ(m.vocabulary, 40);
     CHECK_EQ(m.positions, 64);
     CHECK(m.epsilon == 1e-5 && m.theta == 500000 && m.factor == 8 && m.low_frequency == 1 && m.high_frequency == 4);
-    CHECK_EQ(m.scaling, QNNRT_DECODER_LLAMA3);
+    CHECK_EQ(m.scaling, QNNRT_LLM_GRAPH_LLAMA3);
     CHECK_EQ(m.original_context, 32);
     CHECK(m.tied && m.qkv_bias && m.o_bias && !m.mlp_bias && !m.fused && !m.head_norms && m.window == 0);
     CHECK_EQ(m.bos, 1);
@@ -48,7 +48,7 @@ TEST(decoder_reads_what_a_config_says)
 
 TEST(decoder_takes_defaults_of_each_architecture)
 {
-    qnnrt_decoder m;
+    qnnrt_llm_graph m;
     qnnrt_error err;
     CHECK_EQ(decoder_read(decoder_config("Qwen2ForCausalLM", "\"sliding_window\": 8"), &m, &err), QNNRT_OK);
     CHECK(m.qkv_bias && !m.o_bias && m.window == 0 && !m.tied);
@@ -63,7 +63,8 @@ TEST(decoder_takes_defaults_of_each_architecture)
     CHECK_EQ(decoder_read(decoder_config("Phi3ForCausalLM", "\"head_dim\": 8, \"partial_rotary_factor\": 0.75"), &m, &err), QNNRT_OK);
     CHECK(m.fused && m.rotary == 6);
     CHECK_EQ(decoder_read(decoder_config("GemmaForCausalLM", "\"hidden_act\": \"gelu\""), &m, &err), QNNRT_OK);
-    CHECK(m.plus_one && m.tied && m.embedding_scale == 4 && m.act == QNNRT_DECODER_GELU_TANH && m.score_cap == 0 && !m.four_norms);
+    CHECK(m.plus_one && m.tied && m.embedding_scale == 4 && m.act == QNNRT_LLM_GRAPH_GELU_TANH && m.score_cap == 0 &&
+          !m.four_norms);
     CHECK_EQ(decoder_read(decoder_config("Gemma2ForCausalLM", "\"sliding_window\": 8, \"attn_logit_softcapping\": 50.0, "
                                          "\"final_logit_softcapping\": 30.0, \"query_pre_attn_scalar\": 16"), &m, &err), QNNRT_OK);
     CHECK(m.windowed[0] && !m.windowed[1] && m.windowed[2] && m.score_cap == 50 && m.logit_cap == 30 && m.score_scale == 0.25 && m.four_norms);
@@ -73,7 +74,7 @@ TEST(decoder_takes_defaults_of_each_architecture)
     /* transformers 5 writes rope_parameters; older checkpoints may lack "architectures". */
     CHECK_EQ(decoder_read(decoder_config("LlamaForCausalLM", "\"rope_parameters\": {\"rope_theta\": 777.0, \"rope_type\": \"linear\","
                                          " \"factor\": 2.0}"), &m, &err), QNNRT_OK);
-    CHECK(m.theta == 777 && m.scaling == QNNRT_DECODER_LINEAR && m.factor == 2);
+    CHECK(m.theta == 777 && m.scaling == QNNRT_LLM_GRAPH_LINEAR && m.factor == 2);
     CHECK_EQ(decoder_read(decoder_config("LlamaForCausalLM", "\"architectures\": null, \"model_type\": \"llama\""), &m, &err), QNNRT_OK);
 }
 
@@ -129,7 +130,7 @@ TEST(decoder_refuses_by_name)
         { "Gemma2ForCausalLM", "\"use_bidirectional_attention\": true", "\"use_bidirectional_attention\" is true", QNNRT_E_UNSUPPORTED },
         { "LlamaForCausalLM", "\"a\": tru", "config.json: byte ", QNNRT_E_FORMAT },
     };
-    qnnrt_decoder m;
+    qnnrt_llm_graph m;
     qnnrt_error err;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
         const char *c;
@@ -146,37 +147,37 @@ TEST(decoder_refuses_by_name)
     CHECK_EQ(decoder_read("[]", &m, &err), QNNRT_E_FORMAT);
     CHECK_STR(err.text, "expected an object");
     CHECK_EQ(decoder_read("", &m, &err), QNNRT_E_FORMAT);
-    CHECK_EQ(qnnrt_decoder_read(NULL, 0, &m, &err), QNNRT_E_ARG);
-    CHECK_EQ(qnnrt_decoder_read("{}", 2, NULL, &err), QNNRT_E_ARG);
-    CHECK_EQ(qnnrt_decoder_read("{}", 2, &m, NULL), QNNRT_E_FORMAT);
+    CHECK_EQ(qnnrt_llm_graph_read(NULL, 0, &m, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_llm_graph_read("{}", 2, NULL, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_llm_graph_read("{}", 2, &m, NULL), QNNRT_E_FORMAT);
 }
 
 TEST(decoder_config_cut_anywhere_fails_cleanly)
 {
     const char *text = decoder_config("Gemma2ForCausalLM", "\"layer_types\": [\"full_attention\"], \"eos_token_id\": [1, 2]");
     const size_t bytes = strlen(text);
-    qnnrt_decoder m;
+    qnnrt_llm_graph m;
     qnnrt_error err;
     for (size_t i = 0; i < bytes; ++i) {
         char *copy = (char *)malloc(i + 1);      /* of its size, for ASan */
         memcpy(copy, text, i);
-        CHECK(qnnrt_decoder_read(copy, i, &m, &err) != QNNRT_OK);
+        CHECK(qnnrt_llm_graph_read(copy, i, &m, &err) != QNNRT_OK);
         free(copy);
     }
 }
 
 TEST(decoder_generation_config_replaces_tokens)
 {
-    qnnrt_decoder m;
+    qnnrt_llm_graph m;
     qnnrt_error err;
     const char *text = "{\"eos_token_id\": [5, 6], \"temperature\": 0.6}", *wrong = "{\"eos_token_id\": 40}";
     CHECK_EQ(decoder_read(decoder_config("LlamaForCausalLM", "\"bos_token_id\": 1, \"eos_token_id\": 2"), &m, &err), QNNRT_OK);
-    CHECK_EQ(qnnrt_decoder_read_generation(text, strlen(text), &m, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_llm_graph_read_generation(text, strlen(text), &m, &err), QNNRT_OK);
     CHECK(m.bos == 1 && m.eos_count == 2 && m.eos[0] == 5 && m.eos[1] == 6);
-    CHECK_EQ(qnnrt_decoder_read_generation(wrong, strlen(wrong), &m, &err), QNNRT_E_MISMATCH);
+    CHECK_EQ(qnnrt_llm_graph_read_generation(wrong, strlen(wrong), &m, &err), QNNRT_E_MISMATCH);
     CHECK_STR(err.text, "generation_config.json: the end token is 40");
-    CHECK_EQ(qnnrt_decoder_read_generation("{", 1, &m, &err), QNNRT_E_FORMAT);
-    CHECK_EQ(qnnrt_decoder_read_generation(NULL, 1, &m, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_llm_graph_read_generation("{", 1, &m, &err), QNNRT_E_FORMAT);
+    CHECK_EQ(qnnrt_llm_graph_read_generation(NULL, 1, &m, &err), QNNRT_E_ARG);
 }
 
 /* ---- graphs ---- */
@@ -204,13 +205,13 @@ static qnnrt_dtype decoder_bf16(void *user, const char *key)
 
 TEST(decoder_graphs_have_no_finding)
 {
-    qnnrt_decoder m;
+    qnnrt_llm_graph m;
     qnnrt_error err;
     int asked = 0;
     for (size_t i = 0; i < DECODER_VARIANTS; ++i)
         for (uint32_t parts = 1; parts <= 3; ++parts)
             for (uint32_t k = 0; k < parts * 4; ++k) {
-                qnnrt_decoder_desc desc;
+                qnnrt_llm_graph_desc desc;
                 const qnnrt_ir_finding *list = NULL;
                 qnnrt_ir *ir = NULL;
                 size_t count = 0;
@@ -221,17 +222,18 @@ TEST(decoder_graphs_have_no_finding)
                 desc.part = k % parts;
                 desc.parts = parts;
                 desc.embedded = k / parts > 1;
-                desc.outputs = (qnnrt_decoder_outputs)((i + k) % 3);
+                desc.outputs = (qnnrt_llm_graph_outputs)((i + k) % 3);
                 desc.lora_rank = i % 2 == 0 ? 3 : 0;
                 desc.lora = parts == 2 ? "o_proj,down_proj" : NULL;
                 desc.weight_dtype = parts > 1 ? decoder_bf16 : NULL;
                 desc.weight_user = &asked;
-                CHECK_EQ(qnnrt_decoder_graph(&m, &desc, &ir, &err), QNNRT_OK);
+                CHECK_EQ(qnnrt_llm_graph_create(&m, &desc, &ir, &err), QNNRT_OK);
                 if (qnnrt_ir_check(ir, &list, &count, &err) != QNNRT_OK) CHECK_STR(list[0].text, "no finding");
                 CHECK_EQ(strcmp(ir->inputs[0]->name, desc.part > 0 ? desc.part + 1 < parts || parts == 2 ? "_model_layers_0_Add_1_Add_output_0"
                                                                                                            : "_model_layers_1_Add_1_Add_output_0"
-                                                     : desc.embedded ? QNNRT_DECODER_EMBEDDED : "input_ids"), 0);
-                CHECK_EQ(strcmp(ir->outputs[ir->output_count - 1]->name, desc.part + 1 == parts ? desc.outputs == QNNRT_DECODER_HIDDEN ? "last_hidden_state" : "logits"
+                                                     : desc.embedded ? QNNRT_LLM_GRAPH_EMBEDDED : "input_ids"), 0);
+                CHECK_EQ(strcmp(ir->outputs[ir->output_count - 1]->name,
+                        desc.part + 1 == parts ? desc.outputs == QNNRT_LLM_GRAPH_HIDDEN ? "last_hidden_state" : "logits"
                                 : desc.part == 0 ? "_model_layers_0_Add_1_Add_output_0" : "_model_layers_1_Add_1_Add_output_0"), 0);
                 qnnrt_ir_free(ir);
             }
@@ -247,8 +249,8 @@ TEST(decoder_refuses_wrong_parts_and_lengths)
         { 1, 12, 2, 2, "part 2 of 2 does not exist" },
         { 1, 12, 0, 4, "a model of 3 layers cannot be cut into 4 parts" },
     };
-    qnnrt_decoder m;
-    qnnrt_decoder_desc desc;
+    qnnrt_llm_graph m;
+    qnnrt_llm_graph_desc desc;
     qnnrt_ir *ir;
     qnnrt_error err;
     CHECK_EQ(decoder_read(decoder_config("LlamaForCausalLM", ""), &m, &err), QNNRT_OK);
@@ -258,42 +260,42 @@ TEST(decoder_refuses_wrong_parts_and_lengths)
         desc.context = cases[i].context;
         desc.part = cases[i].part;
         desc.parts = cases[i].parts;
-        CHECK_EQ(qnnrt_decoder_graph(&m, &desc, &ir, &err), QNNRT_E_ARG);
+        CHECK_EQ(qnnrt_llm_graph_create(&m, &desc, &ir, &err), QNNRT_E_ARG);
         CHECK(ir == NULL);
         CHECK_STR(err.text, cases[i].text);
     }
     memset(&desc, 0, sizeof(desc));
-    desc.outputs = (qnnrt_decoder_outputs)3;
-    CHECK_EQ(qnnrt_decoder_graph(&m, &desc, &ir, &err), QNNRT_E_ARG);
+    desc.outputs = (qnnrt_llm_graph_outputs)3;
+    CHECK_EQ(qnnrt_llm_graph_create(&m, &desc, &ir, &err), QNNRT_E_ARG);
     CHECK_STR(err.text, "outputs");
-    desc.outputs = QNNRT_DECODER_LOGITS;
+    desc.outputs = QNNRT_LLM_GRAPH_LOGITS;
     desc.lora_rank = 65537;
-    CHECK_EQ(qnnrt_decoder_graph(&m, &desc, &ir, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_llm_graph_create(&m, &desc, &ir, &err), QNNRT_E_ARG);
     CHECK_STR(err.text, "at most 65536");
     desc.lora_rank = 4;
     desc.lora = "q_proj,,v_proj";
-    CHECK_EQ(qnnrt_decoder_graph(&m, &desc, &ir, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_llm_graph_create(&m, &desc, &ir, &err), QNNRT_E_ARG);
     CHECK_STR(err.text, "no projection \"\"");
     desc.lora = "q_proj,qkv_proj";
-    CHECK_EQ(qnnrt_decoder_graph(&m, &desc, &ir, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_llm_graph_create(&m, &desc, &ir, &err), QNNRT_E_ARG);
     CHECK_STR(err.hint, "q_proj, k_proj");
     memset(&desc, 0, sizeof(desc));
     desc.hooks.alloc = counted_alloc;
-    CHECK_EQ(qnnrt_decoder_graph(&m, &desc, &ir, &err), QNNRT_E_ARG);
-    CHECK_EQ(qnnrt_decoder_graph(NULL, NULL, &ir, &err), QNNRT_E_ARG);
-    CHECK_EQ(qnnrt_decoder_graph(&m, NULL, NULL, &err), QNNRT_E_ARG);
-    CHECK_EQ(qnnrt_decoder_write(&m, NULL, NULL, NULL, &err), QNNRT_E_ARG);
-    m.layers = QNNRT_DECODER_LAYERS + 1;
-    CHECK_EQ(qnnrt_decoder_graph(&m, NULL, &ir, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_llm_graph_create(&m, &desc, &ir, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_llm_graph_create(NULL, NULL, &ir, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_llm_graph_create(&m, NULL, NULL, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_llm_graph_write(&m, NULL, NULL, NULL, &err), QNNRT_E_ARG);
+    m.layers = QNNRT_LLM_GRAPH_LAYERS + 1;
+    CHECK_EQ(qnnrt_llm_graph_create(&m, NULL, &ir, &err), QNNRT_E_ARG);
     m.layers = 3;
     m.kv_heads = 0;
-    CHECK_EQ(qnnrt_decoder_graph(&m, NULL, &ir, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_llm_graph_create(&m, NULL, &ir, &err), QNNRT_E_ARG);
     /* The largest numbers that are read make tensors that no graph has. */
     CHECK_EQ(decoder_read(decoder_config("LlamaForCausalLM", "\"max_position_embeddings\": 16777216, \"intermediate_size\": 1048576"),
                           &m, &err), QNNRT_OK);
     memset(&desc, 0, sizeof(desc));
     desc.tokens = 1u << 23;
-    CHECK_EQ(qnnrt_decoder_graph(&m, &desc, &ir, &err), QNNRT_E_LIMIT);
+    CHECK_EQ(qnnrt_llm_graph_create(&m, &desc, &ir, &err), QNNRT_E_LIMIT);
     CHECK_STR(err.text, "2^40 elements");
 }
 
@@ -306,14 +308,14 @@ static int decoder_refuse(void *user, const char *text, size_t bytes)
 
 TEST(decoder_fails_cleanly_without_memory_and_when_writing_fails)
 {
-    qnnrt_decoder m;
-    qnnrt_decoder_desc desc;
+    qnnrt_llm_graph m;
+    qnnrt_llm_graph_desc desc;
     qnnrt_ir *ir = NULL;
     qnnrt_error err;
     qnnrt_result result = QNNRT_E_MEMORY;
     int pieces = 3;
     CHECK_EQ(decoder_read(decoder_config("Gemma2ForCausalLM", ""), &m, &err), QNNRT_OK);
-    CHECK_EQ(qnnrt_decoder_write(&m, NULL, decoder_refuse, &pieces, &err), QNNRT_E_IO);
+    CHECK_EQ(qnnrt_llm_graph_write(&m, NULL, decoder_refuse, &pieces, &err), QNNRT_E_IO);
     memset(&desc, 0, sizeof(desc));
     desc.hooks.alloc = counted_alloc;
     desc.hooks.free = counted_free;
@@ -322,7 +324,7 @@ TEST(decoder_fails_cleanly_without_memory_and_when_writing_fails)
     for (long n = 0; n < 100000 && result != QNNRT_OK; n += 1 + n / 100) {
         allocations = 0;
         fail_at = n;
-        result = qnnrt_decoder_graph(&m, &desc, &ir, &err);
+        result = qnnrt_llm_graph_create(&m, &desc, &ir, &err);
         CHECK(result == QNNRT_OK || result == QNNRT_E_MEMORY);
         CHECK(result == QNNRT_OK || live == 0);
     }
@@ -345,19 +347,19 @@ static int decoder_add(void *user, const char *text, size_t bytes)
     return 1;
 }
 
-static const char *decoder_settings(const qnnrt_decoder *m, uint32_t context)
+static const char *decoder_settings(const qnnrt_llm_graph *m, uint32_t context)
 {
     static decoder_page page;
     qnnrt_json_writer writer;
     page.used = 0;
     qnnrt_json_write_begin(&writer, decoder_add, &page, 0);
-    qnnrt_decoder_settings(m, context, &writer);
+    qnnrt_llm_graph_settings(m, context, &writer);
     return qnnrt_json_write_end(&writer) ? page.text : "";
 }
 
 TEST(decoder_settings_are_those_of_the_config)
 {
-    qnnrt_decoder m;
+    qnnrt_llm_graph m;
     qnnrt_error err;
     CHECK_EQ(decoder_read(decoder_config("MistralForCausalLM", "\"sliding_window\": 32, \"bos_token_id\": 1, \"eos_token_id\": 2, "
                                          "\"rope_theta\": 1000000.0"), &m, &err), QNNRT_OK);

@@ -1,5 +1,5 @@
-/* test_decoder_gguf.c - tools/qnnrt_decoder.h: metadata of GGUF as a model */
-#include "qnnrt_decoder.h"
+/* test_decoder_gguf.c - tools/qnnrt_llm_graph.h: metadata of GGUF as a model */
+#include "qnnrt_llm_graph.h"
 #include "test.h"
 #include "gguf_file.h"
 #include <math.h>
@@ -26,7 +26,7 @@ static void model(const char *architecture)
 static uint32_t turned[2];           /* heads of queries and keys whose rows are put in order */
 
 /* Read what was begun, with a table of embeddings of 5 rows. */
-static qnnrt_result read_model(qnnrt_decoder *out, unsigned factors)
+static qnnrt_result read_model(qnnrt_llm_graph *out, unsigned factors)
 {
     qnnrt_weights *w;
     qnnrt_result result;
@@ -40,7 +40,7 @@ static qnnrt_result read_model(qnnrt_decoder *out, unsigned factors)
     w = open_with(NULL);
     if (w == NULL) printf("%s\n", told.text);
     memset(&told, 0xFF, sizeof told);
-    result = qnnrt_decoder_read_gguf(w, out, &told);
+    result = qnnrt_llm_graph_read_gguf(w, out, &told);
     turned[0] = turned[1] = 99;
     if (result == QNNRT_OK) {
         turned[0] = qnnrt_weights_find(w, "blk.0.attn_q.weight")->heads;
@@ -53,16 +53,16 @@ static qnnrt_result read_model(qnnrt_decoder *out, unsigned factors)
 TEST(gguf_metadata_are_facts_of_a_model)
 {
     static const char *const names[] = { "llama", "qwen2", "qwen3" };
-    qnnrt_decoder m;
+    qnnrt_llm_graph m;
     int i;
     for (i = 0; i < 3; ++i) {
         model(names[i]);
         CHECK_EQ(read_model(&m, 0), QNNRT_OK);
         CHECK(m.layers == 3 && m.width == 512 && m.heads == 8 && m.kv_heads == 2 && m.head_dim == 64 && m.inner == 1024);
         CHECK(m.positions == 2048 && m.vocabulary == 5 && m.rotary == 64 && m.gguf == 1 && m.tied == 1);
-        CHECK(fabs(m.epsilon - 1e-5) < 1e-12 && m.theta == 10000 && m.scaling == QNNRT_DECODER_PLAIN);
+        CHECK(fabs(m.epsilon - 1e-5) < 1e-12 && m.theta == 10000 && m.scaling == QNNRT_LLM_GRAPH_PLAIN);
         CHECK(m.head_norms == (i == 2) && m.qkv_bias == 0 && m.bos == -1 && m.eos_count == 0);
-        CHECK(strcmp(qnnrt_decoder_table(&m), "token_embd.weight") == 0);
+        CHECK(strcmp(qnnrt_llm_graph_table(&m), "token_embd.weight") == 0);
         CHECK(turned[0] == (i == 0 ? 8u : 0u) && turned[1] == (i == 0 ? 2u : 0u));
     }
     model("llama");
@@ -84,9 +84,10 @@ TEST(gguf_metadata_are_facts_of_a_model)
     text("<|im_end|>");
     text("<|im_endx");
     CHECK_EQ(read_model(&m, 0), QNNRT_OK);
-    CHECK(m.head_dim == 32 && m.rotary == 16 && m.theta == 500000 && m.scaling == QNNRT_DECODER_LINEAR && m.factor == 4);
+    CHECK(m.head_dim == 32 && m.rotary == 16 && m.theta == 500000 && m.scaling == QNNRT_LLM_GRAPH_LINEAR &&
+          m.factor == 4);
     CHECK(m.bos == 1 && m.eos_count == 2 && m.eos[0] == 2 && m.eos[1] == 3);
-    CHECK_EQ(qnnrt_decoder_read_gguf(NULL, &m, &told), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_llm_graph_read_gguf(NULL, &m, &told), QNNRT_E_ARG);
 }
 
 TEST(gguf_begin_token_is_used_if_texts_begin_with_it)
@@ -95,7 +96,7 @@ TEST(gguf_begin_token_is_used_if_texts_begin_with_it)
         { "llama", NULL, -1, 1 }, { "llama", NULL, 0, -1 }, { "gpt2", "qwen2", -1, -1 }, { "gpt2", "qwen2", 1, 1 },
         { "gpt2", "llama-bpe", -1, 1 }, { "gpt2", "llama-bpe", 0, -1 },
     };
-    qnnrt_decoder m;
+    qnnrt_llm_graph m;
     size_t i;
     for (i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         model("llama");
@@ -123,7 +124,7 @@ static void put_factors(double factor, double low, double high, double original,
 TEST(gguf_factors_of_llama_3_are_its_settings)
 {
     static const double cases[][5] = { { 8, 1, 4, 8192, 500000 }, { 32, 1, 4, 8192, 500000 }, { 16, 1, 2, 4096, 10000 } };
-    qnnrt_decoder m;
+    qnnrt_llm_graph m;
     size_t i;
     for (i = 0; i <= sizeof cases / sizeof cases[0]; ++i) {
         const double *c = cases[i < 3 ? i : 0];
@@ -136,10 +137,11 @@ TEST(gguf_factors_of_llama_3_are_its_settings)
         if (i == 3) file[used - 58] ^= 0x20;                    /* one other factor */
         put(used);
         w = open_with(NULL);
-        CHECK_EQ(qnnrt_decoder_read_gguf(w, &m, &told), i < 3 ? QNNRT_OK : QNNRT_E_UNSUPPORTED);
+        CHECK_EQ(qnnrt_llm_graph_read_gguf(w, &m, &told), i < 3 ? QNNRT_OK : QNNRT_E_UNSUPPORTED);
         qnnrt_weights_close(w);
         if (i == 3) continue;
-        CHECK(m.scaling == QNNRT_DECODER_LLAMA3 && m.factor == c[0] && m.low_frequency == c[1] && m.high_frequency == c[2]);
+        CHECK(m.scaling == QNNRT_LLM_GRAPH_LLAMA3 && m.factor == c[0] && m.low_frequency == c[1] &&
+              m.high_frequency == c[2]);
         CHECK_EQ(m.original_context, (uint32_t)c[3]);
     }
     model("llama");
@@ -157,7 +159,7 @@ TEST(gguf_models_that_graphs_do_not_compute_are_refused)
         { "tokenizer.ggml.eos_token_id", 5, QNNRT_E_MISMATCH, "the end token is 5" },
         { "llama.logit_scale", 3, QNNRT_E_UNSUPPORTED, "\"llama.logit_scale\" is 3" },
     };
-    qnnrt_decoder m;
+    qnnrt_llm_graph m;
     size_t i;
     for (i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         model("llama");

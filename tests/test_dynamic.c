@@ -1,6 +1,6 @@
 /* test_dynamic.c - what may change between two executes: dims up to a bound, optional tensors, and
    the data of updateable ones; on libQnnRef.so, and on the fake as HTP and as the CPU library */
-#define QNNRT_COMPOSE
+#define QNNRT_BUILDER
 #include "qnnrt.h"
 #include "ref.h"
 #include "life.h"

@@ -1,9 +1,9 @@
-/* test_host.c - qnnrt_host.h: host.json, the border of host steps, and a folder that has them
+/* test_host.c - qnnrt_cpu_fallback.h: host.json, the border of host steps, and a folder that has them
 
    What a step computes is compared with qnnrt_ir_run() of the same graph, to the bit. Graphs in this file are written
    with ' instead of ". With QNNRT_HOST_FOLDER, the folder of the last test is made there, for tests/test_host_tool.sh. */
-#define QNNRT_COMPOSE
-#include "qnnrt_host.h"
+#define QNNRT_BUILDER
+#include "qnnrt_cpu_fallback.h"
 #include "qnnrt_json.h"
 #include "qnnrt_manifest.h"
 #include "counted.h"
@@ -41,26 +41,27 @@ static void put_text(const char *dir, const char *text)
 }
 
 /* Write the host steps of a folder, and open it. Return NULL after an error. */
-static qnnrt_host *opened_with(const char *dir, const qnnrt_host_entry *steps, size_t count, const qnnrt_host_desc *desc)
+static qnnrt_cpu_fallback *opened_with(const char *dir, const qnnrt_cpu_fallback_entry *steps, size_t count,
+                                       const qnnrt_cpu_fallback_desc *desc)
 {
     char path[1200];
-    qnnrt_host *host = NULL;
+    qnnrt_cpu_fallback *host = NULL;
     sink s = { NULL, 0, 0, 0 };
     memset(&err, 0xFF, sizeof(err));
-    if (qnnrt_host_write(steps, count, sink_write, &s, &err) == QNNRT_OK) {
+    if (qnnrt_cpu_fallback_write(steps, count, sink_write, &s, &err) == QNNRT_OK) {
         snprintf(path, sizeof path, "%s/host.json", dir);
         test_write_file(path, s.text, s.used);
         memset(&err, 0xFF, sizeof(err));
-        if (qnnrt_host_open(dir, desc, &host, &err) != QNNRT_OK) host = NULL;
+        if (qnnrt_cpu_fallback_open(dir, desc, &host, &err) != QNNRT_OK) host = NULL;
     }
     free(s.text);
     if (host == NULL) printf("    %s\n", err.text);
     return host;
 }
 
-static qnnrt_host *opened(const qnnrt_ir *ir)
+static qnnrt_cpu_fallback *opened(const qnnrt_ir *ir)
 {
-    qnnrt_host_entry entry;
+    qnnrt_cpu_fallback_entry entry;
     entry.name = "step";
     entry.part = ir;
     return opened_with(test_tmpdir(), &entry, 1, NULL);
@@ -74,10 +75,10 @@ enum { MOST = 64 };
 typedef struct border {
     qnnrt_graph_info info;
     qnnrt_tensor_info inputs[MOST], outputs[MOST];
-    qnnrt_host_tensor from[2][MOST];
+    qnnrt_cpu_fallback_tensor from[2][MOST];
 } border;
 
-static void border_set(qnnrt_tensor_info *t, const qnnrt_host_tensor *from)
+static void border_set(qnnrt_tensor_info *t, const qnnrt_cpu_fallback_tensor *from)
 {
     uint32_t d;
     memset(t, 0, sizeof(*t));
@@ -97,16 +98,17 @@ static void border_make(border *b, const qnnrt_ir *part)
     b->info.name = "step";
     b->info.inputs = b->inputs;
     b->info.outputs = b->outputs;
-    b->info.input_count = qnnrt_host_tensors(part, 0, b->from[0], MOST);
-    b->info.output_count = qnnrt_host_tensors(part, 1, b->from[1], MOST);
+    b->info.input_count = qnnrt_cpu_fallback_tensors(part, 0, b->from[0], MOST);
+    b->info.output_count = qnnrt_cpu_fallback_tensors(part, 1, b->from[1], MOST);
     if (b->info.input_count > MOST || b->info.output_count > MOST) abort();
     for (i = 0; i < b->info.input_count; ++i) border_set(&b->inputs[i], &b->from[0][i]);
     for (i = 0; i < b->info.output_count; ++i) border_set(&b->outputs[i], &b->from[1][i]);
 }
 
-static qnnrt_result call(const qnnrt_host *host, const border *b, const void *const *inputs, void *const *outputs)
+static qnnrt_result call(const qnnrt_cpu_fallback *host, const border *b, const void *const *inputs,
+                         void *const *outputs)
 {
-    const qnnrt_host_function *f = qnnrt_host_functions(host, NULL);
+    const qnnrt_host_function *f = qnnrt_cpu_fallback_functions(host, NULL);
     memset(&err, 0xFF, sizeof(err));
     return f->exec(f->user, &b->info, inputs, outputs, &err);
 }
@@ -147,7 +149,7 @@ static void *made(qnnrt_dtype dtype, uint64_t count)
 static int same_as_run(qnnrt_ir *ir)
 {
     border b;
-    qnnrt_host *host = opened(ir);
+    qnnrt_cpu_fallback *host = opened(ir);
     qnnrt_ir_run_desc desc;
     const void *in[MOST], *outside[MOST];
     void *out[MOST], *got[MOST], *wide[MOST];
@@ -189,7 +191,7 @@ static int same_as_run(qnnrt_ir *ir)
     for (i = 0; i < b.info.input_count; ++i) free((void *)(uintptr_t)outside[i]);
     for (i = 0; i < ir->output_count; ++i) { free(out[i]); free(got[i]); }
     for (i = 0; i < ir->input_count; ++i) free(wide[i]);
-    qnnrt_host_close(host);
+    qnnrt_cpu_fallback_close(host);
     return good;
 }
 
@@ -232,7 +234,7 @@ TEST(host_steps_compute_random_programs)
 TEST(host_border_keeps_every_float16)
 {
     qnnrt_ir *ir = graph(HALVES);
-    qnnrt_host *host;
+    qnnrt_cpu_fallback *host;
     border b;
     static uint16_t x[65536], y[65536];
     static float f[65536], d[65536];
@@ -268,7 +270,7 @@ TEST(host_border_keeps_every_float16)
     for (i = 0; i < 65536; ++i) if (isnan(d[i])) d[i] = 0;
     CHECK_EQ(call(host, &b, in, out), QNNRT_OK);
     CHECK(memcmp(f, d, sizeof(f)) == 0);
-    qnnrt_host_close(host);
+    qnnrt_cpu_fallback_close(host);
     qnnrt_ir_free(ir);
 }
 
@@ -279,7 +281,7 @@ TEST(host_border_rounds_as_the_evaluator_does)
                                                                           "")) "}");
     qnnrt_ir *narrow = graph(GRAPH(F("x", "65536"), V("n", "float16", "65536"), "",
         NODE("n", "to.dtype", F("x", "65536"), V("n", "float16", "65536"), "'dtype': 'torch.float16'")) "}");
-    qnnrt_host *host;
+    qnnrt_cpu_fallback *host;
     border b;
     static float x[65536];
     static uint16_t y[65536], n[65536];
@@ -308,7 +310,7 @@ TEST(host_border_rounds_as_the_evaluator_does)
         for (i = k = 0; i < 65536; ++i) k += y[i] == n[i];
         CHECK_EQ(k, 65536);
     }
-    qnnrt_host_close(host);
+    qnnrt_cpu_fallback_close(host);
     qnnrt_ir_free(ir);
     qnnrt_ir_free(narrow);
 }
@@ -323,7 +325,7 @@ TEST(host_border_rounds_as_the_evaluator_does)
 TEST(host_border_has_int32_for_int64)
 {
     qnnrt_ir *ir = graph(EMBED);
-    qnnrt_host *host;
+    qnnrt_cpu_fallback *host;
     border b;
     static const uint16_t table[8] = { 0x3F80, 0x4000, 0x4040, 0x4080, 0xC000, 0xBF80, 0x0000, 0x7F80 };
     int64_t offset[3] = { 1, -2, 3 };
@@ -374,14 +376,14 @@ TEST(host_border_has_int32_for_int64)
         CHECK_EQ(call(host, &b, in, out), QNNRT_OK);
         CHECK(wide_next[0] == 2 && wide_next[1] == -1 && wide_next[2] == 4);
     }
-    qnnrt_host_close(host);
+    qnnrt_cpu_fallback_close(host);
     qnnrt_ir_free(ir);
 }
 
 TEST(host_border_refuses_other_tensors)
 {
     qnnrt_ir *ir = graph(EMBED);
-    qnnrt_host *host;
+    qnnrt_cpu_fallback *host;
     border b, good;
     static const uint16_t table[8];
     static const int64_t offset[3];
@@ -435,7 +437,7 @@ TEST(host_border_refuses_other_tensors)
     turned[1] = in[1];
     turned[2] = in[0];
     CHECK_EQ(call(host, &b, turned, out), QNNRT_OK);
-    qnnrt_host_close(host);
+    qnnrt_cpu_fallback_close(host);
     qnnrt_ir_free(ir);
 }
 
@@ -446,7 +448,7 @@ TEST(host_tables_are_read_in_place)
     qnnrt_ir *ir = graph(GRAPH(V("ids", "int64", "2"), V("e", "float16", "2, 1024"), V("w", "float16", "200000, 1024"),
         NODE("e", "embedding.default", V("w", "float16", "200000, 1024") ", " V("ids", "int64", "2"),
              V("e", "float16", "2, 1024"), "")) "}");
-    qnnrt_host *host;
+    qnnrt_cpu_fallback *host;
     border b;
     char *table;
     static float e[2048];
@@ -478,17 +480,17 @@ TEST(host_tables_are_read_in_place)
     out[0] = e;
     CHECK_EQ(call(host, &b, in, out), QNNRT_OK);
     CHECK(e[1023] >= 1 && e[1023] <= 1 && e[2047] >= 2 && e[2047] <= 2 && e[0] >= 0 && e[0] <= 0);
-    qnnrt_host_close(host);
+    qnnrt_cpu_fallback_close(host);
     munmap(table, bytes);
     qnnrt_ir_free(ir);
 }
 
-typedef struct worker { const qnnrt_host *host; const border *b; const float *x, *expected; int good; } worker;
+typedef struct worker { const qnnrt_cpu_fallback *host; const border *b; const float *x, *expected; int good; } worker;
 
 static void *work(void *user)
 {
     worker *w = (worker *)user;
-    const qnnrt_host_function *f = qnnrt_host_functions(w->host, NULL);
+    const qnnrt_host_function *f = qnnrt_cpu_fallback_functions(w->host, NULL);
     float y[64];
     const void *in[1];
     void *out[1];
@@ -511,7 +513,7 @@ TEST(host_steps_run_on_several_threads)
         NODE("a", "softmax.int", F("x", "8, 8"), F("a", "8, 8"), "'dim': 1") ", "
         NODE("b", "mul_.Tensor", F("a", "8, 8") ", " F("x", "8, 8"), F("b", "8, 8"), "") ", "
         NODE("y", "matmul.default", F("a", "8, 8") ", " F("b", "8, 8"), F("y", "8, 8"), "")) "}");
-    qnnrt_host *host;
+    qnnrt_cpu_fallback *host;
     border b;
     worker workers[4];
     pthread_t threads[4];
@@ -536,7 +538,7 @@ TEST(host_steps_run_on_several_threads)
     }
     for (i = 0; i < 4; ++i) pthread_join(threads[i], NULL);
     for (i = 0; i < 4; ++i) CHECK(workers[i].good);
-    qnnrt_host_close(host);
+    qnnrt_cpu_fallback_close(host);
     qnnrt_ir_free(ir);
 }
 
@@ -546,32 +548,32 @@ TEST(host_steps_run_on_several_threads)
 
 TEST(host_folder_without_a_file_has_no_steps)
 {
-    qnnrt_host *host = (qnnrt_host *)(uintptr_t)1;
+    qnnrt_cpu_fallback *host = (qnnrt_cpu_fallback *)(uintptr_t)1;
     size_t count = 9;
     memset(&err, 0xFF, sizeof(err));
-    CHECK_EQ(qnnrt_host_open(test_tmpdir(), NULL, &host, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_cpu_fallback_open(test_tmpdir(), NULL, &host, &err), QNNRT_OK);
     CHECK(host != NULL && err.code == QNNRT_OK && err.text[0] == '\0');
-    qnnrt_host_functions(host, &count);
+    qnnrt_cpu_fallback_functions(host, &count);
     CHECK_EQ(count, 0);
-    CHECK(qnnrt_host_part(host, 0) == NULL);
-    qnnrt_host_close(host);
-    CHECK_EQ(qnnrt_host_open(NULL, NULL, &host, &err), QNNRT_E_ARG);
+    CHECK(qnnrt_cpu_fallback_part(host, 0) == NULL);
+    qnnrt_cpu_fallback_close(host);
+    CHECK_EQ(qnnrt_cpu_fallback_open(NULL, NULL, &host, &err), QNNRT_E_ARG);
     CHECK(host == NULL);
-    CHECK_EQ(qnnrt_host_open("x", NULL, NULL, &err), QNNRT_E_ARG);
-    CHECK(qnnrt_host_functions(NULL, &count) == NULL && count == 0);
-    CHECK(qnnrt_host_part(NULL, 0) == NULL);
-    qnnrt_host_close(NULL);
-    CHECK_EQ(qnnrt_host_tensors(NULL, 0, NULL, 0), 0);
+    CHECK_EQ(qnnrt_cpu_fallback_open("x", NULL, NULL, &err), QNNRT_E_ARG);
+    CHECK(qnnrt_cpu_fallback_functions(NULL, &count) == NULL && count == 0);
+    CHECK(qnnrt_cpu_fallback_part(NULL, 0) == NULL);
+    qnnrt_cpu_fallback_close(NULL);
+    CHECK_EQ(qnnrt_cpu_fallback_tensors(NULL, 0, NULL, 0), 0);
 }
 
 TEST(host_file_lists_steps_in_order)
 {
     const char *dir = test_tmpdir();
     qnnrt_ir *a = graph(PLAIN), *b = graph(EMBED);
-    qnnrt_host_entry steps[3];
-    qnnrt_host *host;
+    qnnrt_cpu_fallback_entry steps[3];
+    qnnrt_cpu_fallback *host;
     const qnnrt_host_function *functions;
-    qnnrt_host_desc desc;
+    qnnrt_cpu_fallback_desc desc;
     char *text, path[1200];
     size_t count, bytes;
     memset(&desc, 0, sizeof(desc));
@@ -584,32 +586,33 @@ TEST(host_file_lists_steps_in_order)
     steps[2].part = a;
     host = opened_with(dir, steps, 3, NULL);
     CHECK(host != NULL);
-    functions = qnnrt_host_functions(host, &count);
+    functions = qnnrt_cpu_fallback_functions(host, &count);
     CHECK(count == 3 && strcmp(functions[0].name, steps[0].name) == 0 && strcmp(functions[1].name, "a") == 0 &&
           strcmp(functions[2].name, "b") == 0);
-    CHECK(strcmp(qnnrt_host_part(host, 1)->outputs[0]->name, "e") == 0 && qnnrt_host_part(host, 3) == NULL);
-    qnnrt_host_close(host);
+    CHECK(strcmp(qnnrt_cpu_fallback_part(host, 1)->outputs[0]->name, "e") == 0 &&
+          qnnrt_cpu_fallback_part(host, 3) == NULL);
+    qnnrt_cpu_fallback_close(host);
     snprintf(path, sizeof path, "%s/host.json", dir);
     text = (char *)test_read_file(path, &bytes);
     CHECK(text != NULL);
-    CHECK_EQ(qnnrt_host_read(text, bytes, NULL, &host, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_cpu_fallback_read(text, bytes, NULL, &host, &err), QNNRT_OK);
     memset(text, 0, bytes);
-    functions = qnnrt_host_functions(host, &count);
+    functions = qnnrt_cpu_fallback_functions(host, &count);
     CHECK(count == 3 && strcmp(functions[0].name, steps[0].name) == 0 && strcmp(functions[2].name, "b") == 0);
-    qnnrt_host_close(host);
+    qnnrt_cpu_fallback_close(host);
     free(text);
-    CHECK_EQ(qnnrt_host_read("{}", 2, NULL, &host, &err), QNNRT_E_FORMAT);
+    CHECK_EQ(qnnrt_cpu_fallback_read("{}", 2, NULL, &host, &err), QNNRT_E_FORMAT);
     CHECK_STR(err.text, "host steps: \"version\" is missing");
-    CHECK_EQ(qnnrt_host_read("{}", 1, NULL, &host, &err), QNNRT_E_FORMAT);
-    CHECK_EQ(qnnrt_host_read("", 0, NULL, &host, &err), QNNRT_E_FORMAT);
-    CHECK_EQ(qnnrt_host_read(NULL, 0, NULL, &host, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_cpu_fallback_read("{}", 1, NULL, &host, &err), QNNRT_E_FORMAT);
+    CHECK_EQ(qnnrt_cpu_fallback_read("", 0, NULL, &host, &err), QNNRT_E_FORMAT);
+    CHECK_EQ(qnnrt_cpu_fallback_read(NULL, 0, NULL, &host, &err), QNNRT_E_ARG);
     desc.file_bytes = 1;
-    CHECK_EQ(qnnrt_host_read("{}", 2, &desc, &host, &err), QNNRT_E_LIMIT);
+    CHECK_EQ(qnnrt_cpu_fallback_read("{}", 2, &desc, &host, &err), QNNRT_E_LIMIT);
     host = opened_with(test_tmpdir(), NULL, 0, NULL);
     CHECK(host != NULL);
-    qnnrt_host_functions(host, &count);
+    qnnrt_cpu_fallback_functions(host, &count);
     CHECK_EQ(count, 0);
-    qnnrt_host_close(host);
+    qnnrt_cpu_fallback_close(host);
     qnnrt_ir_free(a);
     qnnrt_ir_free(b);
 }
@@ -651,86 +654,86 @@ TEST(host_file_that_is_damaged_is_refused)
         { "{'version': 1, 'steps': {'a': " GRAPH(F("x", "1"), F("y", "1"), "", NODE("b", "expand.default", F("x", "1"),
           F("b", "140000000000000"), "'size': [140000000000000]") ", " NODE("y", "amax.default", F("b", "140000000000000"),
           F("y", "1"), "'dim': [0], 'keepdim': true")) "}}}", QNNRT_E_LIMIT,
-          "step \"a\": value \"b\" has 140000000000000 elements, more than qnnrt_host_desc.value_bytes allows" },
+          "step \"a\": value \"b\" has 140000000000000 elements, more than qnnrt_cpu_fallback_desc.value_bytes allows" },
         { "{'version': 1, 'steps': {'a': " GRAPH(F("x", "2"), F("y", "2"), "", NODE("y", "foo.bar", F("x", "2"), F("y", "2"), ""))
           "}}}", QNNRT_E_UNSUPPORTED, "step \"a\": line 1: node \"y\" (foo.bar): the operator is unknown" },
     };
     const char *dir = test_tmpdir();
     size_t i;
     for (i = 0; i < sizeof(bad) / sizeof(bad[0]); ++i) {
-        qnnrt_host *host = (qnnrt_host *)(uintptr_t)1;
+        qnnrt_cpu_fallback *host = (qnnrt_cpu_fallback *)(uintptr_t)1;
         qnnrt_result result;
         put_text(dir, bad[i].text);
         memset(&err, 0xFF, sizeof(err));
-        result = qnnrt_host_open(dir, NULL, &host, &err);
+        result = qnnrt_cpu_fallback_open(dir, NULL, &host, &err);
         if (result != bad[i].code || strstr(err.text, bad[i].why) == NULL)
             printf("    %s\n    %d: %s\n", bad[i].text, (int)result, err.text);
         CHECK(result == bad[i].code && err.code == result && host == NULL);
         CHECK_STR(err.text, bad[i].why);
         CHECK_STR(err.text, "host.json");
-        CHECK_EQ(qnnrt_host_open(dir, NULL, &host, NULL), bad[i].code);
+        CHECK_EQ(qnnrt_cpu_fallback_open(dir, NULL, &host, NULL), bad[i].code);
     }
 }
 
 TEST(host_file_is_limited)
 {
     const char *dir = test_tmpdir();
-    qnnrt_host_desc desc;
-    qnnrt_host *host;
+    qnnrt_cpu_fallback_desc desc;
+    qnnrt_cpu_fallback *host;
     char path[1200];
     memset(&desc, 0, sizeof(desc));
     put_text(dir, "{'version': 1, 'steps': {'a': " PLAIN ", 'b': " PLAIN "}}");
     desc.file_bytes = 100;
-    CHECK_EQ(qnnrt_host_open(dir, &desc, &host, &err), QNNRT_E_LIMIT);
-    CHECK_STR(err.text, "more than qnnrt_host_desc.file_bytes");
+    CHECK_EQ(qnnrt_cpu_fallback_open(dir, &desc, &host, &err), QNNRT_E_LIMIT);
+    CHECK_STR(err.text, "more than qnnrt_cpu_fallback_desc.file_bytes");
     desc.file_bytes = 0;
     desc.steps = 1;
-    CHECK_EQ(qnnrt_host_open(dir, &desc, &host, &err), QNNRT_E_LIMIT);
-    CHECK_STR(err.text, "it has 2 steps, more than qnnrt_host_desc.steps");
+    CHECK_EQ(qnnrt_cpu_fallback_open(dir, &desc, &host, &err), QNNRT_E_LIMIT);
+    CHECK_STR(err.text, "it has 2 steps, more than qnnrt_cpu_fallback_desc.steps");
     desc.steps = 2;
     desc.value_bytes = 7;
-    CHECK_EQ(qnnrt_host_open(dir, &desc, &host, &err), QNNRT_E_LIMIT);
+    CHECK_EQ(qnnrt_cpu_fallback_open(dir, &desc, &host, &err), QNNRT_E_LIMIT);
     desc.value_bytes = 8;
-    CHECK_EQ(qnnrt_host_open(dir, &desc, &host, &err), QNNRT_OK);
-    qnnrt_host_close(host);
+    CHECK_EQ(qnnrt_cpu_fallback_open(dir, &desc, &host, &err), QNNRT_OK);
+    qnnrt_cpu_fallback_close(host);
     snprintf(path, sizeof path, "%s/host.json", dir);
     CHECK_EQ(unlink(path), 0);
     CHECK_EQ(mkdir(path, 0700), 0);
-    CHECK_EQ(qnnrt_host_open(dir, NULL, &host, &err), QNNRT_E_IO);
+    CHECK_EQ(qnnrt_cpu_fallback_open(dir, NULL, &host, &err), QNNRT_E_IO);
     CHECK_EQ(rmdir(path), 0);
 }
 
 TEST(host_write_checks_its_steps)
 {
     qnnrt_ir *a = graph(PLAIN);
-    qnnrt_host_entry steps[2];
+    qnnrt_cpu_fallback_entry steps[2];
     sink s = { NULL, 0, 0, 0 };
     CHECK(a != NULL);
     steps[0].name = steps[1].name = "a";
     steps[0].part = steps[1].part = a;
-    CHECK_EQ(qnnrt_host_write(steps, 2, sink_write, &s, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_cpu_fallback_write(steps, 2, sink_write, &s, &err), QNNRT_E_ARG);
     CHECK_STR(err.text, "step \"a\" occurs twice");
     steps[1].name = "";
-    CHECK_EQ(qnnrt_host_write(steps, 2, sink_write, &s, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_cpu_fallback_write(steps, 2, sink_write, &s, &err), QNNRT_E_ARG);
     CHECK_STR(err.text, "step 1 has no name or no part");
     steps[1].name = "b";
     steps[1].part = NULL;
-    CHECK_EQ(qnnrt_host_write(steps, 2, sink_write, &s, &err), QNNRT_E_ARG);
-    CHECK_EQ(qnnrt_host_write(steps, 1, NULL, &s, &err), QNNRT_E_ARG);
-    CHECK_EQ(qnnrt_host_write(NULL, 1, sink_write, &s, &err), QNNRT_E_ARG);
-    CHECK_EQ(qnnrt_host_write(steps, 1, refuse, NULL, &err), QNNRT_E_IO);
+    CHECK_EQ(qnnrt_cpu_fallback_write(steps, 2, sink_write, &s, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_cpu_fallback_write(steps, 1, NULL, &s, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_cpu_fallback_write(NULL, 1, sink_write, &s, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_cpu_fallback_write(steps, 1, refuse, NULL, &err), QNNRT_E_IO);
     CHECK_EQ(s.used, 0);
-    CHECK_EQ(qnnrt_host_tensors(a, 0, NULL, 100), qnnrt_host_tensors(a, 0, NULL, 0));
-    CHECK_EQ(qnnrt_host_tensors(NULL, 0, NULL, 100), 0);
+    CHECK_EQ(qnnrt_cpu_fallback_tensors(a, 0, NULL, 100), qnnrt_cpu_fallback_tensors(a, 0, NULL, 0));
+    CHECK_EQ(qnnrt_cpu_fallback_tensors(NULL, 0, NULL, 100), 0);
     qnnrt_ir_free(a);
 }
 
 TEST(host_survives_every_failing_allocation)
 {
     qnnrt_ir *ir = graph(EMBED);
-    qnnrt_host_entry entry;
-    qnnrt_host_desc desc;
-    qnnrt_host *host;
+    qnnrt_cpu_fallback_entry entry;
+    qnnrt_cpu_fallback_desc desc;
+    qnnrt_cpu_fallback *host;
     border b;
     const char *dir = test_tmpdir();
     static const uint16_t table[8];
@@ -751,11 +754,11 @@ TEST(host_survives_every_failing_allocation)
     fail_at = -1;
     host = opened_with(dir, &entry, 1, &desc);
     CHECK(host != NULL);
-    qnnrt_host_close(host);
+    qnnrt_cpu_fallback_close(host);
     CHECK_EQ(live, 0);
     for (fail_at = 0; result != QNNRT_OK; ++fail_at) {
         allocations = 0;
-        result = qnnrt_host_open(dir, &desc, &host, &err);
+        result = qnnrt_cpu_fallback_open(dir, &desc, &host, &err);
         CHECK(result == QNNRT_OK || (result == QNNRT_E_MEMORY && err.code == result && live == 0));
         failed += result != QNNRT_OK;
     }
@@ -778,7 +781,7 @@ TEST(host_survives_every_failing_allocation)
     }
     CHECK(failed > 5);
     fail_at = -1;
-    qnnrt_host_close(host);
+    qnnrt_cpu_fallback_close(host);
     CHECK_EQ(live, 0);
     qnnrt_ir_free(ir);
 }
@@ -818,7 +821,7 @@ static void make_folder(const char *dir, const qnnrt_ir *first, const qnnrt_ir *
     qnnrt_edge_desc edges[2];
     qnnrt_constant_desc tied;
     qnnrt_tensor_info in[2], mid, out[2];
-    qnnrt_host_entry entries[2];
+    qnnrt_cpu_fallback_entry entries[2];
     qnnrt_backend_desc backend_desc;
     qnnrt_graph_desc graph_desc;
     qnnrt_backend *backend = NULL;
@@ -835,7 +838,7 @@ static void make_folder(const char *dir, const qnnrt_ir *first, const qnnrt_ir *
     entries[0].part = first;
     entries[1].name = "finish";
     entries[1].part = last;
-    CHECK_EQ(qnnrt_host_write(entries, 2, sink_write, &s, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_cpu_fallback_write(entries, 2, sink_write, &s, &err), QNNRT_OK);
     snprintf(path, sizeof path, "%s/host.json", dir);
     CHECK(test_write_file(path, s.text, s.used));
     s.used = 0;
@@ -928,7 +931,7 @@ TEST(host_steps_run_in_a_folder)
     const char *given = test_getenv("QNNRT_HOST_FOLDER"), *dir = given != NULL ? given : test_tmpdir();
     qnnrt_backend_role role;
     qnnrt_desc desc;
-    qnnrt_host *host;
+    qnnrt_cpu_fallback *host;
     qnnrt *model = NULL;
     qnnrt_run *run = NULL;
     int32_t ids[4] = { 15, 0, 7, 7 }, best[4];
@@ -944,8 +947,8 @@ TEST(host_steps_run_in_a_folder)
     role.desc.path = TEST_REF_LIB;
     desc.backends = &role;
     desc.backend_count = 1;
-    CHECK_EQ(qnnrt_host_open(dir, NULL, &host, &err), QNNRT_OK);
-    desc.host_functions = qnnrt_host_functions(host, &desc.host_function_count);
+    CHECK_EQ(qnnrt_cpu_fallback_open(dir, NULL, &host, &err), QNNRT_OK);
+    desc.host_functions = qnnrt_cpu_fallback_functions(host, &desc.host_function_count);
     CHECK_EQ(desc.host_function_count, 2);
     if (qnnrt_open(dir, &desc, &model, &err) != QNNRT_OK) printf("    %s\n", err.text);
     CHECK(model != NULL);
@@ -973,7 +976,7 @@ TEST(host_steps_run_in_a_folder)
     CHECK_STR(qnnrt_run_error(run)->text, "index 16 is out of range: it may be 0 to 15");
     qnnrt_run_destroy(run);
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
-    qnnrt_host_close(host);
+    qnnrt_cpu_fallback_close(host);
     qnnrt_ir_free(first);
     qnnrt_ir_free(last);
 }

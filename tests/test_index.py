@@ -71,10 +71,10 @@ for name in sorted(set(listed) - there):
     check(False, "%s has a line and is not in tests/" % name)
 check(oracles == set(names("tests/oracle_*.py", "oracle_", ".py")) - {"ops"}, "oracles are %s" % sorted(oracles))
 
-for which, headers in (("", ("qnnrt.h", "tools/qnnrt_compose.h", "tools/qnnrt_profile_log.h")), ("llm", ("tools/qnnrt_llm.h",)),
+for which, headers in (("", ("qnnrt.h", "tools/qnnrt_builder.h", "tools/qnnrt_profile_log.h")), ("llm", ("tools/qnnrt_llm.h",)),
                        ("weights", ("tools/qnnrt_weights.h",)), ("ir", ("tools/qnnrt_ir.h",)),
-                       ("lower", ("tools/qnnrt_lower.h",)), ("decoder", ("tools/qnnrt_decoder.h",)), ("partition", ("tools/qnnrt_partition.h",)), ("cache", ("tools/qnnrt_cache.h",)),
-                       ("host", ("tools/qnnrt_host.h",)), ("program", ("tools/qnnrt_program.h",)), ("session", ("tools/qnnrt_session.h",)), ("engine_qnn", ("tools/engines/qnnrt_qnn.h",)), ("engine_onnxrt", ("tools/engines/qnnrt_onnxruntime.h",)), ("engine_openvino", ("tools/engines/qnnrt_openvino.h",))):
+                       ("lower", ("tools/qnnrt_lower.h",)), ("decoder", ("tools/qnnrt_llm_graph.h",)), ("partition", ("tools/qnnrt_partition.h",)), ("cache", ("tools/qnnrt_cache.h",)),
+                       ("host", ("tools/qnnrt_cpu_fallback.h",)), ("program", ("tools/qnnrt_compile.h",)), ("session", ("tools/qnnrt_session.h",)), ("engine_qnn", ("tools/engines/qnnrt_qnn.h",)), ("engine_onnxrt", ("tools/engines/qnnrt_onnxruntime.h",)), ("engine_openvino", ("tools/engines/qnnrt_openvino.h",))):
     found = set()
     for header in headers:
         text = open(os.path.join(TOP, header)).read()

@@ -3,7 +3,7 @@
    For any call, with any arguments, in any order: the result is an error with a text, the cache
    is unchanged, and no memory is lost or touched that is not ours. Models are those of
    llm_counter.h, and graphs of any shape that compute nothing. */
-#define QNNRT_COMPOSE
+#define QNNRT_BUILDER
 #define QNNRT_LLM_IMPLEMENTATION
 #define QNNRT_LLM__STEP() (++searched)
 #define QNNRT_LLM__LOOKS 1000000

@@ -3,8 +3,8 @@
 
    Expected values are those of a plain float64 Llama in numpy: tests/golden/llm_hidden.txt, written by
    tests/reference_llm.py --hidden. */
-#define QNNRT_COMPOSE
-#include "qnnrt_decoder.h"
+#define QNNRT_BUILDER
+#include "qnnrt_llm_graph.h"
 #include "qnnrt_llm.h"
 #include "qnnrt_lower.h"
 #include "qnnrt_weights.h"
@@ -110,9 +110,9 @@ static int is_adapter(void *user, const char *name)
 }
 
 /* Make the graphs, each shape of tokens and context in each shard, without a model of llm. */
-static void make_graphs(made *m, const shape *shapes, size_t count, const qnnrt_decoder_desc *how)
+static void make_graphs(made *m, const shape *shapes, size_t count, const qnnrt_llm_graph_desc *how)
 {
-    static qnnrt_decoder decoder;
+    static qnnrt_llm_graph decoder;
     qnnrt_backend_desc backend;
     qnnrt_lower_desc lowering;
     qnnrt_lower *lower = NULL;
@@ -126,7 +126,7 @@ static void make_graphs(made *m, const shape *shapes, size_t count, const qnnrt_
     memset(&backend, 0, sizeof backend);
     memset(&lowering, 0, sizeof lowering);
     CHECK(text != NULL && count * parts <= SHAPES * 4);
-    CHECK_EQ(qnnrt_decoder_read(text, bytes, &decoder, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_llm_graph_read(text, bytes, &decoder, &err), QNNRT_OK);
     free(text);
     backend.path = TEST_REF_LIB;
     CHECK_EQ(qnnrt_backend_open(&backend, &m->backend, &err), QNNRT_OK);
@@ -136,7 +136,7 @@ static void make_graphs(made *m, const shape *shapes, size_t count, const qnnrt_
     CHECK_EQ(qnnrt_lower_create(&lowering, &lower, &err), QNNRT_OK);
     for (part = 0; part < parts; ++part)
         for (i = 0; i < count; ++i, ++k) {
-            qnnrt_decoder_desc desc = *how;
+            qnnrt_llm_graph_desc desc = *how;
             char name[64];
             desc.tokens = shapes[i].tokens;
             desc.context = shapes[i].context;
@@ -144,7 +144,7 @@ static void make_graphs(made *m, const shape *shapes, size_t count, const qnnrt_
             desc.parts = parts;
             snprintf(name, sizeof name, "ar%u_cl%u_%u_of_%u", (unsigned)desc.tokens, (unsigned)desc.context,
                      (unsigned)part + 1, (unsigned)parts);
-            CHECK_EQ(qnnrt_decoder_graph(&decoder, &desc, &ir[k], &err), QNNRT_OK);
+            CHECK_EQ(qnnrt_llm_graph_create(&decoder, &desc, &ir[k], &err), QNNRT_OK);
             CHECK_EQ(qnnrt_ir_check(ir[k], NULL, NULL, &err), QNNRT_OK);
             CHECK_EQ(qnnrt_lower_weights(lower, ir[k], m->weights, &err), QNNRT_OK);
             CHECK_EQ(qnnrt_lower_passes(lower, ir[k], &err), QNNRT_OK);
@@ -171,7 +171,7 @@ static void make_session(made *m, const qnnrt_llm_desc *more, const qnnrt_llm_se
     m->cache = qnnrt_llm_cache_get(m->session, 0, 0);
 }
 
-static void make(made *m, const shape *shapes, size_t count, const qnnrt_decoder_desc *how)
+static void make(made *m, const shape *shapes, size_t count, const qnnrt_llm_graph_desc *how)
 {
     TRY(make_graphs(m, shapes, count, how));
     TRY(make_session(m, NULL, NULL));
@@ -230,10 +230,10 @@ static void pools(const made *m, const qnnrt_llm_batch *batch, const text_case *
 
 TEST(hidden_states_are_those_of_numpy)
 {
-    static const qnnrt_decoder_outputs outputs[2] = { QNNRT_DECODER_BOTH, QNNRT_DECODER_HIDDEN };
+    static const qnnrt_llm_graph_outputs outputs[2] = { QNNRT_LLM_GRAPH_BOTH, QNNRT_LLM_GRAPH_HIDDEN };
     static float hidden[TOKENS * WIDTH];
     float row[WIDTH];
-    qnnrt_decoder_desc how;
+    qnnrt_llm_graph_desc how;
     made m;
     size_t i, k, t;
     TRY(read_cases());
@@ -295,7 +295,7 @@ TEST(texts_of_several_sequences_are_pooled_apart)
     static float hidden[TOKENS * WIDTH];
     static int32_t tokens[TOKENS];
     static uint64_t sequences[TOKENS];
-    qnnrt_decoder_desc how;
+    qnnrt_llm_graph_desc how;
     qnnrt_llm_batch batch;
     qnnrt_llm_pool_desc pool;
     float values[WIDTH];
@@ -303,7 +303,7 @@ TEST(texts_of_several_sequences_are_pooled_apart)
     size_t i, a = 0, b = 0;
     TRY(read_cases());
     memset(&how, 0, sizeof how);
-    how.outputs = QNNRT_DECODER_HIDDEN;
+    how.outputs = QNNRT_LLM_GRAPH_HIDDEN;
     TRY(make(&m, both, 2, &how));
     memset(&batch, 0, sizeof batch);
     /* Their tokens take turns: two of the long text, then one of the short one. */
@@ -338,7 +338,7 @@ TEST(texts_of_several_sequences_are_pooled_apart)
 TEST(what_was_not_computed_is_not_pooled)
 {
     static float hidden[TOKENS * WIDTH];
-    qnnrt_decoder_desc how;
+    qnnrt_llm_graph_desc how;
     qnnrt_llm_pool_desc pool;
     qnnrt_llm_batch batch;
     float values[WIDTH];
@@ -347,7 +347,7 @@ TEST(what_was_not_computed_is_not_pooled)
     TRY(read_cases());
     memset(&how, 0, sizeof how);
     memset(&pool, 0, sizeof pool);
-    how.outputs = QNNRT_DECODER_HIDDEN;
+    how.outputs = QNNRT_LLM_GRAPH_HIDDEN;
     TRY(make(&m, both, 2, &how));
     batch = batch_of(&cases[1], hidden, 1);
     all[3] = 0;
@@ -388,7 +388,7 @@ TEST(what_was_not_computed_is_not_pooled)
     CHECK_STR(qnnrt_llm_error(m.cache)->text, "token -1");
     CHECK_EQ(qnnrt_llm_cache_get_info(m.cache).used, 7);
     TRY(unmake(&m));
-    how.outputs = QNNRT_DECODER_LOGITS;
+    how.outputs = QNNRT_LLM_GRAPH_LOGITS;
     TRY(make(&m, both, 2, &how));
     batch = batch_of(&cases[1], hidden, 1);
     CHECK_EQ(qnnrt_llm_decode(m.cache, &batch), QNNRT_E_ARG);
@@ -424,7 +424,7 @@ TEST(rows_of_embeddings_stand_for_tokens)
     static float hidden[TOKENS * WIDTH], rows[TOKENS * WIDTH];
     int32_t tokens[TOKENS];
     qnnrt_tensor_info table_info;
-    qnnrt_decoder_desc how;
+    qnnrt_llm_graph_desc how;
     qnnrt_llm_desc desc;
     qnnrt_llm_batch batch;
     const float *table;
@@ -433,7 +433,7 @@ TEST(rows_of_embeddings_stand_for_tokens)
     int with_table;
     TRY(read_cases());
     memset(&how, 0, sizeof how);
-    how.outputs = QNNRT_DECODER_BOTH;
+    how.outputs = QNNRT_LLM_GRAPH_BOTH;
     how.embedded = 1;
     how.parts = 2;
     for (with_table = 0; with_table < 2; ++with_table) {
@@ -503,7 +503,7 @@ TEST(a_table_that_does_not_fit_is_refused)
 {
     static const uint32_t wrong[2] = { WORDS, WIDTH - 1 };
     qnnrt_tensor_info table_info;
-    qnnrt_decoder_desc how;
+    qnnrt_llm_graph_desc how;
     qnnrt_llm_desc desc;
     made m;
     memset(&how, 0, sizeof how);
@@ -570,7 +570,7 @@ TEST(short_texts_run_in_short_contexts)
     static unsigned char state[2][1 << 20];
     const int32_t *text;
     qnnrt_llm_session_desc session;
-    qnnrt_decoder_desc how;
+    qnnrt_llm_graph_desc how;
     made m[2];
     size_t i, bytes;
     int kind;
@@ -714,7 +714,7 @@ TEST(adapters_compute_what_merged_weights_do)
 {
     static adapter_numbers a[2];
     qnnrt_llm_adapter *adapters[2];
-    qnnrt_decoder_desc how;
+    qnnrt_llm_graph_desc how;
     made m;
     int parts, i;
     TRY(read_cases());
@@ -722,7 +722,7 @@ TEST(adapters_compute_what_merged_weights_do)
     adapter_make(&a[1], 1);
     for (parts = 1; parts < 3; ++parts) {
         memset(&how, 0, sizeof how);
-        how.outputs = QNNRT_DECODER_BOTH;
+        how.outputs = QNNRT_LLM_GRAPH_BOTH;
         how.parts = (uint32_t)parts;
         how.lora_rank = RANK;
         TRY(make(&m, four, 4, &how));
@@ -759,7 +759,7 @@ TEST(texts_belong_to_their_adapter)
     qnnrt_llm_adapter *adapters[3];
     qnnrt_llm_session_desc two_caches;
     qnnrt_llm_cache *other;
-    qnnrt_decoder_desc how;
+    qnnrt_llm_graph_desc how;
     qnnrt_llm_batch batch;
     size_t bytes;
     int32_t token = 'a';
@@ -769,7 +769,7 @@ TEST(texts_belong_to_their_adapter)
     memset(&how, 0, sizeof how);
     memset(&two_caches, 0, sizeof two_caches);
     two_caches.caches = 2;
-    how.outputs = QNNRT_DECODER_BOTH;
+    how.outputs = QNNRT_LLM_GRAPH_BOTH;
     how.lora_rank = RANK;
     TRY(make_graphs(&m, both, 2, &how));
     TRY(make_session(&m, NULL, &two_caches));
@@ -836,7 +836,7 @@ TEST(a_failed_change_leaves_the_former_adapter)
     static const char *const rules[3] = { "fail=tensorUpdateGraphTensors:1:0x1770", "fail=tensorUpdateGraphTensors:2:0x1770",
                                           "fail=tensorUpdateGraphTensors:60:0x1770" };
     qnnrt_llm_adapter *adapters[2];
-    qnnrt_decoder_desc how;
+    qnnrt_llm_graph_desc how;
     qnnrt_llm_desc desc;
     qnnrt_llm_batch batch;
     long n, before;
@@ -845,7 +845,7 @@ TEST(a_failed_change_leaves_the_former_adapter)
     TRY(read_cases());
     memset(&how, 0, sizeof how);
     memset(&desc, 0, sizeof desc);
-    how.outputs = QNNRT_DECODER_BOTH;
+    how.outputs = QNNRT_LLM_GRAPH_BOTH;
     how.lora_rank = RANK;
     desc.hooks.alloc = counted_alloc;
     desc.hooks.free = counted_free;
@@ -907,7 +907,7 @@ TEST(libraries_without_updates_are_named)
 {
     static adapter_numbers a;
     qnnrt_llm_adapter *adapter;
-    qnnrt_decoder_desc how;
+    qnnrt_llm_graph_desc how;
     qnnrt_llm_batch batch;
     made m;
     TRY(read_cases());
@@ -934,7 +934,7 @@ TEST(adapters_that_do_not_fit_are_refused_by_name)
     static adapter_numbers a;
     qnnrt_llm_adapter *adapter = NULL;
     qnnrt_llm_adapter_desc desc;
-    qnnrt_decoder_desc how;
+    qnnrt_llm_graph_desc how;
     qnnrt_llm_matrix *m0 = &a.parts[0];
     char long_name[4096];
     made m;

@@ -18,11 +18,11 @@ LIBC = set("malloc free memcmp memcpy memmove memset strchr strcmp strerror strl
 POSIX = set("open read close lseek stat fstat mmap munmap madvise sysconf opendir readdir closedir memchr strpbrk strcpy".split())
 # Path, prefix, what it may call, a function that it calls, how many functions it declares at least and has altogether.
 WEIGHTS, IR, LOWER = "tools/qnnrt_weights.h", "tools/qnnrt_ir.h", "tools/qnnrt_lower.h"
-DECODER = "tools/qnnrt_decoder.h"
+DECODER = "tools/qnnrt_llm_graph.h"
 PARTITION = "tools/qnnrt_partition.h"
 CACHE = "tools/qnnrt_cache.h"
-HOST = "tools/qnnrt_host.h"
-PROGRAM = "tools/qnnrt_program.h"
+HOST = "tools/qnnrt_cpu_fallback.h"
+PROGRAM = "tools/qnnrt_compile.h"
 SESSION = "tools/qnnrt_session.h"
 ENGINE_ONNXRT = "tools/engines/qnnrt_onnxruntime.h"
 ENGINE_OPENVINO = "tools/engines/qnnrt_openvino.h"
@@ -30,7 +30,7 @@ ENGINE_QNN, ENGINES = "tools/engines/qnnrt_qnn.h", "tools/engines/qnnrt_engines.
 # It writes files.
 SESSION_POSIX = POSIX - {"mmap", "munmap", "madvise"} | set("dlopen dlsym dlclose flock getpid mkdir qsort rmdir strstr unlink".split())
 CACHE_POSIX = POSIX | set("calloc write mkdir rename unlink unlinkat openat fdopendir flock geteuid strspn utime getpid qsort time".split())
-COMPOSE, KNOWN = "tools/qnnrt_compose.h", "tools/qnnrt_known.h"
+COMPOSE, KNOWN = "tools/qnnrt_builder.h", "tools/qnnrt_quirks.h"
 MEMORY = LIBC - set("fopen fclose fread ferror".split())
 LIBM = set("ceil cos erf exp expm1 floor fmod log log1p log2 pow rint sin sincos sqrt tanh trunc".split())
 LAYERS = ((LLM, "QNNRT_LLM", LIBC, "qnnrt_exec", 21, 100),
@@ -41,12 +41,12 @@ LAYERS = ((LLM, "QNNRT_LLM", LIBC, "qnnrt_exec", 21, 100),
                                                          "strspn", "strtol", "atoi", "strcpy"}, "qnnrt_session_bytes", 2, 60),
           (ENGINE_OPENVINO, "QNNRT_OPENVINO", MEMORY | {"dlopen", "dlsym", "dlclose", "dlerror", "fopen", "fread", "fclose", "stat", "opendir",
            "readdir", "closedir", "getenv", "strspn", "strcspn", "strstr", "strcpy"}, "qnnrt_utf8_length", 1, 40),
-          (ENGINE_QNN, "QNNRT_QNN", MEMORY | {"dlopen", "dlsym", "dlclose", "fopen", "fwrite", "fclose", "strtod", "strpbrk"}, "qnnrt_program_build", 1, 60),
+          (ENGINE_QNN, "QNNRT_QNN", MEMORY | {"dlopen", "dlsym", "dlclose", "fopen", "fwrite", "fclose", "strtod", "strpbrk"}, "qnnrt_compile_build", 1, 60),
           (SESSION, "QNNRT_SESSION", MEMORY | SESSION_POSIX, "qnnrt_cache_put", 16, 60),
-          (DECODER, "QNNRT_DECODER", MEMORY | {"strcspn", "strstr", "sqrt", "pow", "floor", "fabs"}, "qnnrt_json_more", 7, 40),
+          (DECODER, "QNNRT_LLM_GRAPH", MEMORY | {"strcspn", "strstr", "sqrt", "pow", "floor", "fabs"}, "qnnrt_json_more", 7, 40),
           (LOWER, "QNNRT_LOWER", MEMORY | LIBM | {"strcspn", "strspn", "strstr"}, "qnnrt_builder_supports", 10, 100),
-          (PROGRAM, "QNNRT_PROGRAM", MEMORY | {"qsort"}, "qnnrt_lower_emit", 7, 7),
-          (HOST, "QNNRT_HOST", MEMORY, "qnnrt_ir_run", 6, 20),
+          (PROGRAM, "QNNRT_COMPILE", MEMORY | {"qsort"}, "qnnrt_lower_emit", 7, 7),
+          (HOST, "QNNRT_CPU_FALLBACK", MEMORY, "qnnrt_ir_run", 6, 20),
           (PARTITION, "QNNRT_PARTITION", MEMORY, "qnnrt_utf8_length", 3, 30))
 passed = failed = 0
 
@@ -77,11 +77,11 @@ check(private("a = qnnrt__fail(QNNRT__STATIC) + qnnrt_json__peek();", ["qnnrt", 
 check(private("qnnrt_llm__fail(qnnrt_fail)", ["qnnrt", "qnnrt_json"]) == [], "qnnrt_llm__fail is not a private name of qnnrt.h")
 
 users = [(LLM, ["qnnrt", "qnnrt_json"]), (CACHE, ["qnnrt", "qnnrt_json"]), (SESSION, ["qnnrt", "qnnrt_json", "qnnrt_cache"]),
-         (ENGINE_QNN, ["qnnrt", "qnnrt_json", "qnnrt_cache", "qnnrt_session", "qnnrt_weights", "qnnrt_ir", "qnnrt_lower", "qnnrt_partition", "qnnrt_host", "qnnrt_program",
+         (ENGINE_QNN, ["qnnrt", "qnnrt_json", "qnnrt_cache", "qnnrt_session", "qnnrt_weights", "qnnrt_ir", "qnnrt_lower", "qnnrt_partition", "qnnrt_cpu_fallback", "qnnrt_compile",
                        "qnnrt_manifest"]), (ENGINE_ONNXRT, ["qnnrt", "qnnrt_cache", "qnnrt_session"]), (ENGINE_OPENVINO, ["qnnrt", "qnnrt_session"]), (ENGINES, ["qnnrt", "qnnrt_session", "qnnrt_qnn", "qnnrt_onnxruntime", "qnnrt_openvino"]),
          (IR, ["qnnrt", "qnnrt_json", "qnnrt_weights"]), (WEIGHTS, ["qnnrt", "qnnrt_json"]),
-         (LOWER, ["qnnrt", "qnnrt_json", "qnnrt_weights", "qnnrt_ir", "qnnrt_known"]), (KNOWN, ["qnnrt", "qnnrt_json"]), (HOST, ["qnnrt", "qnnrt_json", "qnnrt_ir"]),
-         (PROGRAM, ["qnnrt", "qnnrt_json", "qnnrt_weights", "qnnrt_ir", "qnnrt_lower", "qnnrt_partition", "qnnrt_host"]), (PARTITION, ["qnnrt", "qnnrt_json"]),
+         (LOWER, ["qnnrt", "qnnrt_json", "qnnrt_weights", "qnnrt_ir", "qnnrt_quirk"]), (KNOWN, ["qnnrt", "qnnrt_json"]), (HOST, ["qnnrt", "qnnrt_json", "qnnrt_ir"]),
+         (PROGRAM, ["qnnrt", "qnnrt_json", "qnnrt_weights", "qnnrt_ir", "qnnrt_lower", "qnnrt_partition", "qnnrt_cpu_fallback"]), (PARTITION, ["qnnrt", "qnnrt_json"]),
          (DECODER, ["qnnrt", "qnnrt_json", "qnnrt_ir", "qnnrt_lower", "qnnrt_weights"]),
          ("tools/qnnrt-llm.c", ["qnnrt", "qnnrt_json", "qnnrt_llm"])]
 for folder, _, files in os.walk(os.path.join(TOP, "examples")):
@@ -97,9 +97,9 @@ for path, prefixes in users:
 # Declared before the implementation begins, and so public.
 declared = set(re.findall(r"\b(qnnrt_\w+)\s*\(", read("qnnrt.h").split("#ifdef QNNRT_IMPLEMENTATION")[0] +
                           read("qnnrt_json.h").split("#ifdef QNNRT_JSON_IMPLEMENTATION")[0] +
-                          read(COMPOSE).split("#endif /* QNNRT_COMPOSE_H")[0] +
+                          read(COMPOSE).split("#endif /* QNNRT_BUILDER_H")[0] +
                           "".join(read(path).split("#ifdef %s_IMPLEMENTATION" % prefix)[0] for path, prefix in
-                                  ((WEIGHTS, "QNNRT_WEIGHTS"), (IR, "QNNRT_IR"), (LOWER, "QNNRT_LOWER"), (PARTITION, "QNNRT_PARTITION"), (HOST, "QNNRT_HOST"), (CACHE, "QNNRT_CACHE"), (PROGRAM, "QNNRT_PROGRAM"), (SESSION, "QNNRT_SESSION")))))
+                                  ((WEIGHTS, "QNNRT_WEIGHTS"), (IR, "QNNRT_IR"), (LOWER, "QNNRT_LOWER"), (PARTITION, "QNNRT_PARTITION"), (HOST, "QNNRT_CPU_FALLBACK"), (CACHE, "QNNRT_CACHE"), (PROGRAM, "QNNRT_COMPILE"), (SESSION, "QNNRT_SESSION")))))
 
 
 class Layer:
@@ -115,7 +115,7 @@ class Layer:
         if self.made != flags:
             # Without position-independent code tables of pointers are constants, too.
             made = subprocess.run(CC.split() + ["-std=c99", "-fno-pic", "-fno-pie", "-U_FORTIFY_SOURCE", "-fno-stack-protector",
-                                                "-I" + TOP, "-I" + TOP + "/tools", "-DQNNRT_COMPOSE", "-D%s_IMPLEMENTATION" % self.prefix, "-x", "c", "-c",
+                                                "-I" + TOP, "-I" + TOP + "/tools", "-DQNNRT_BUILDER", "-D%s_IMPLEMENTATION" % self.prefix, "-x", "c", "-c",
                                                 os.path.join(TOP, self.path), "-o", path] + flags, capture_output=True, text=True)
             check(made.returncode == 0, "%s alone does not compile %s: %s" % (self.path, what, made.stderr[:2000]))
             self.made = flags

@@ -7,7 +7,7 @@
        square  x -> y = x * x
 
    The names of tensors are the same, so each pipeline gives its edges. */
-#define QNNRT_COMPOSE
+#define QNNRT_BUILDER
 #include "qnnrt.h"
 #include "ref.h"
 #include "life.h"

@@ -56,7 +56,7 @@ for name, least, most, _, _, params in rows:
               "%d inputs, Ref takes %s to %s" % (len(op["inputs"]), least, most))
 
 # Each line of the table of known faults is shown with each of its operators.
-known = re.findall(r'\{ "([a-z0-9-]+)", "((?:Cpu|Htp)[^"]*)", QNNRT_KNOWN_\w+, \w+,\s+"([^"*]+)"', text("tools/qnnrt_known.h"))
+known = re.findall(r'\{ "([a-z0-9-]+)", "((?:Cpu|Htp)[^"]*)", QNNRT_QUIRK_\w+, \w+,\s+"([^"*]+)"', text("tools/qnnrt_quirks.h"))
 check("known", len(known) > 40, len(known))
 for name, _, listed in known:
     for op in listed.split():

@@ -1,9 +1,9 @@
-/* test_program.c - qnnrt_program.h: random programs over two libraries and the host, and what goes wrong
+/* test_program.c - qnnrt_compile.h: random programs over two libraries and the host, and what goes wrong
 
    A random graph with random pins is divided, compiled for libQnnRef.so in two roles, wired and run. It gives what
    qnnrt_ir_run() gives, which knows no backends. PROGRAMS=N in the environment tries another number. */
-#define QNNRT_COMPOSE
-#include "qnnrt_program.h"
+#define QNNRT_BUILDER
+#include "qnnrt_compile.h"
 #include "ref.h"
 #include "random_run.h"
 
@@ -18,7 +18,7 @@ static qnnrt_result compute(void *user, const qnnrt_graph_info *step, const void
 }
 
 /* Make the pipeline of a graph of a program: its description names contexts of the folder, not of models. */
-static qnnrt_result wire(const qnnrt_program_info *info, const qnnrt_program_graph *graph, qnnrt_pipeline **out)
+static qnnrt_result wire(const qnnrt_compile_info *info, const qnnrt_compile_graph *graph, qnnrt_pipeline **out)
 {
     qnnrt_pipeline_desc desc = *graph->pipeline;
     qnnrt_step_desc *steps = (qnnrt_step_desc *)calloc(desc.step_count, sizeof(*steps));
@@ -80,7 +80,7 @@ static double differ(qnnrt_pipeline *pipeline, const random_run *r)
     return worst;
 }
 
-typedef struct bench { qnnrt_program_backend backends[3]; } bench;
+typedef struct bench { qnnrt_compile_backend backends[3]; } bench;
 
 static void open_backends(bench *b)
 {
@@ -106,9 +106,9 @@ static void close_backends(bench *b)
 static double divided(const bench *b, random_run *r, size_t *steps)
 {
     qnnrt_ir *ir = r->ir;
-    qnnrt_program_desc desc;
-    qnnrt_program_pin *pins = (qnnrt_program_pin *)calloc(ir->node_count, sizeof(*pins));
-    qnnrt_program *prog = NULL;
+    qnnrt_compile_desc desc;
+    qnnrt_compile_pin *pins = (qnnrt_compile_pin *)calloc(ir->node_count, sizeof(*pins));
+    qnnrt_compile *prog = NULL;
     qnnrt_pipeline *pipeline = NULL;
     qnnrt_result result;
     double worst = HUGE_VAL;
@@ -117,9 +117,9 @@ static double divided(const bench *b, random_run *r, size_t *steps)
     memset(&desc, 0, sizeof(desc));
     desc.backends = b->backends;
     desc.backend_count = 3;
-    result = qnnrt_program_create(&desc, &prog, &err);
-    if (result == QNNRT_OK) result = qnnrt_program_add(prog, ir, NULL, "random", &err);
-    qnnrt_program_free(prog);                    /* the passes ran: pins name the nodes that are left */
+    result = qnnrt_compile_create(&desc, &prog, &err);
+    if (result == QNNRT_OK) result = qnnrt_compile_add(prog, ir, NULL, "random", &err);
+    qnnrt_compile_free(prog);                    /* the passes ran: pins name the nodes that are left */
     prog = NULL;
     for (i = 0; i < ir->value_count; ++i) ir->values[i]->note = NULL;
     for (i = 0; i < ir->node_count && result == QNNRT_OK; ++i) {
@@ -128,19 +128,19 @@ static double divided(const bench *b, random_run *r, size_t *steps)
         pins[desc.pin_count++].role = b->backends[i == 0 ? draw(&r->p, 2) : draw(&r->p, 3)].role;
     }
     desc.pins = pins;
-    if (result == QNNRT_OK) result = qnnrt_program_create(&desc, &prog, &err);
-    if (result == QNNRT_OK) result = qnnrt_program_add(prog, ir, NULL, "random", &err);
-    if (result == QNNRT_OK) result = qnnrt_program_build(prog, &err);
+    if (result == QNNRT_OK) result = qnnrt_compile_create(&desc, &prog, &err);
+    if (result == QNNRT_OK) result = qnnrt_compile_add(prog, ir, NULL, "random", &err);
+    if (result == QNNRT_OK) result = qnnrt_compile_build(prog, &err);
     if (result == QNNRT_E_UNSUPPORTED && strstr(err.text, "the host would compute all nodes") != NULL) worst = -1;
     if (result == QNNRT_OK) {
-        const qnnrt_program_info *info = qnnrt_program_get_info(prog);
+        const qnnrt_compile_info *info = qnnrt_compile_get_info(prog);
         *steps += info->graphs[0].step_count;
         result = wire(info, &info->graphs[0], &pipeline);
         if (result == QNNRT_OK) worst = differ(pipeline, r);
         qnnrt_pipeline_destroy(pipeline);
     }
     if (result != QNNRT_OK && worst > 0) printf("    %s\n", err.text);
-    qnnrt_program_free(prog);
+    qnnrt_compile_free(prog);
     free(pins);
     return worst;
 }
@@ -190,14 +190,14 @@ TEST(program_small_weights_are_for_backends_that_take_them)
         "\"outputs\":[{\"name\":\"n\",\"shape\":[2,32],\"dtype\":\"float32\"}]},"
         "{\"name\":\"b\",\"op_type\":\"aten.linear.default\",\"inputs\":[{\"name\":\"n\",\"shape\":[2,32],\"dtype\":\"float32\"},"
         "{\"name\":\"p_w\",\"shape\":[24,32],\"dtype\":\"float32\"}],\"outputs\":[{\"name\":\"b\",\"shape\":[2,24],\"dtype\":\"float32\"}]}]}";
-    static const qnnrt_program_pin pins[] = { { "a", "npu" }, { "n", "host" }, { "b", "host" } };
+    static const qnnrt_compile_pin pins[] = { { "a", "npu" }, { "n", "host" }, { "b", "host" } };
     float w[ROWS * WIDTH], x[2 * WIDTH], outputs[2][2 * ROWS];
     const void *inputs[] = { x };
     void *places[] = { outputs[0], outputs[1] };
     int form;                                    /* float16; float32; float32, emulated; float16, kept; no part on the host */
     for (form = 0; form < 5; ++form) {
-        qnnrt_program_desc desc;
-        qnnrt_program *prog = NULL;
+        qnnrt_compile_desc desc;
+        qnnrt_compile *prog = NULL;
         qnnrt_pipeline *pipeline = NULL;
         double each[2] = { -1, -1 };
         qnnrt_ir *ir = NULL;
@@ -222,19 +222,19 @@ TEST(program_small_weights_are_for_backends_that_take_them)
         desc.lower.compute = form == 0 || form >= 3 ? QNNRT_DTYPE_F16 : QNNRT_DTYPE_F32;
         desc.lower.weight_emulate = form == 2;
         desc.lower.weight_bits_of = form == 3 ? keep_all : NULL;
-        CHECK_EQ(qnnrt_program_create(&desc, &prog, &err), QNNRT_OK);
-        CHECK_EQ(qnnrt_program_add(prog, ir, NULL, "m", &err), QNNRT_OK);
-        CHECK(qnnrt_program_get_info(prog)->smalls == NULL);
+        CHECK_EQ(qnnrt_compile_create(&desc, &prog, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_compile_add(prog, ir, NULL, "m", &err), QNNRT_OK);
+        CHECK(qnnrt_compile_get_info(prog)->smalls == NULL);
         if (form == 1) {
-            CHECK_EQ(qnnrt_program_build(prog, &err), QNNRT_E_UNSUPPORTED);
+            CHECK_EQ(qnnrt_compile_build(prog, &err), QNNRT_E_UNSUPPORTED);
             CHECK_STR(err.text, "no weight can have 8 bits: on \"npu\" \"p_w\" of FullyConnected stays in floating point");
-            CHECK(qnnrt_program_get_info(prog)->smalls == NULL && qnnrt_program_get_info(prog)->context_count == 0);
+            CHECK(qnnrt_compile_get_info(prog)->smalls == NULL && qnnrt_compile_get_info(prog)->context_count == 0);
         } else {
-            const qnnrt_program_info *info;
-            const qnnrt_program_smalls *smalls;
+            const qnnrt_compile_info *info;
+            const qnnrt_compile_smalls *smalls;
             prepared t;
-            CHECK_EQ(qnnrt_program_build(prog, &err), QNNRT_OK);
-            info = qnnrt_program_get_info(prog);
+            CHECK_EQ(qnnrt_compile_build(prog, &err), QNNRT_OK);
+            info = qnnrt_compile_get_info(prog);
             smalls = info->smalls;
             if (form == 4) {                     /* one type for all inputs and outputs: the host's, else that of the backends */
                 CHECK_EQ(wire(info, &info->graphs[0], &pipeline), QNNRT_OK);
@@ -243,7 +243,7 @@ TEST(program_small_weights_are_for_backends_that_take_them)
                 CHECK_EQ(qnnrt_run_slot(t.run, "b")->tensor->dtype, QNNRT_DTYPE_F16);
                 release(&t);
                 qnnrt_pipeline_destroy(pipeline);
-                qnnrt_program_free(prog);
+                qnnrt_compile_free(prog);
                 qnnrt_ir_free(ir);
                 close_backends(&b);
                 continue;
@@ -269,7 +269,7 @@ TEST(program_small_weights_are_for_backends_that_take_them)
             CHECK(each[1] >= 0 && each[1] < 1e-6);
             qnnrt_pipeline_destroy(pipeline);
         }
-        qnnrt_program_free(prog);
+        qnnrt_compile_free(prog);
         qnnrt_ir_free(ir);
         close_backends(&b);
     }
@@ -289,11 +289,12 @@ TEST(program_steps_with_the_same_weights_share_a_context)
               NODE("c", "linear.default", V("b") "," W("p_u"))),
         GRAPH("e", W("u"), NODE("d", "neg.default", V("x")) "," NODE("e", "linear.default", V("d") "," W("p_u"))),
     };
-    static const qnnrt_program_pin pins[] = { { "a", "npu" }, { "b", "host" }, { "c", "npu" }, { "d", "host" }, { "e", "npu" } };
+    static const qnnrt_compile_pin pins[] = { { "a", "npu" }, { "b", "host" }, { "c", "npu" }, { "d", "host" },
+                                             { "e", "npu" } };
     static const float w[16] = { 1, 2, 3 }, u[16] = { 4, 5, 6 };
-    qnnrt_program_desc desc;
-    qnnrt_program *prog = NULL;
-    const qnnrt_program_info *info;
+    qnnrt_compile_desc desc;
+    qnnrt_compile *prog = NULL;
+    const qnnrt_compile_info *info;
     qnnrt_ir *graphs[2];
     bench b;
     size_t i, k;
@@ -303,21 +304,21 @@ TEST(program_steps_with_the_same_weights_share_a_context)
     desc.backend_count = 3;
     desc.pins = pins;
     desc.pin_count = 5;
-    CHECK_EQ(qnnrt_program_create(&desc, &prog, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_compile_create(&desc, &prog, &err), QNNRT_OK);
     for (i = 0; i < 2; ++i) {
         CHECK_EQ(qnnrt_ir_read(texts[i], strlen(texts[i]), NULL, &graphs[i], &err), QNNRT_OK);
         CHECK_EQ(qnnrt_ir_check(graphs[i], NULL, NULL, &err), QNNRT_OK);
         for (k = 0; k < graphs[i]->value_count; ++k)
             if (graphs[i]->values[k]->origin == QNNRT_IR_WEIGHT)
                 graphs[i]->values[k]->data = strcmp(graphs[i]->values[k]->name, "p_w") == 0 ? w : u;
-        CHECK_EQ(qnnrt_program_add(prog, graphs[i], NULL, i == 0 ? "first" : "second", &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_compile_add(prog, graphs[i], NULL, i == 0 ? "first" : "second", &err), QNNRT_OK);
     }
-    CHECK_EQ(qnnrt_program_build(prog, &err), QNNRT_OK);
-    info = qnnrt_program_get_info(prog);
+    CHECK_EQ(qnnrt_compile_build(prog, &err), QNNRT_OK);
+    info = qnnrt_compile_get_info(prog);
     CHECK(info->context_count == 2 && info->graphs[0].step_count == 3 && info->graphs[1].step_count == 2);
     CHECK_EQ(info->graphs[1].steps[1].context, info->graphs[0].steps[2].context);
     CHECK(info->graphs[0].steps[0].context != info->graphs[0].steps[2].context);
-    qnnrt_program_free(prog);
+    qnnrt_compile_free(prog);
     qnnrt_ir_free(graphs[0]);
     qnnrt_ir_free(graphs[1]);
     close_backends(&b);

@@ -1,6 +1,6 @@
-/* test_program_misuse.c - qnnrt_program.h in wrong hands: wrong arguments, wrong order, odd graphs, failing allocations */
-#define QNNRT_COMPOSE
-#include "qnnrt_program.h"
+/* test_program_misuse.c - qnnrt_compile.h in wrong hands: wrong arguments, order and graphs, failing allocations */
+#define QNNRT_BUILDER
+#include "qnnrt_compile.h"
 #include "counted.h"
 #include "ref.h"
 #include "test.h"
@@ -52,9 +52,9 @@ static qnnrt_ir *misuse_graph(const char *nodes, const char *outputs, const qnnr
 }
 
 typedef struct bench {
-    qnnrt_program_backend backends[3];
-    qnnrt_program_pin     pins[8];
-    qnnrt_program_desc    desc;
+    qnnrt_compile_backend backends[3];
+    qnnrt_compile_pin     pins[8];
+    qnnrt_compile_desc    desc;
 } bench;
 
 /* Describe a program for two libraries and the host. pins: node and role in turns, then NULL. */
@@ -88,57 +88,57 @@ static const char *const three_pins[] = { "a", "npu", "b", "cpu", "c", "host", "
 TEST(program_refuses_wrong_arguments)
 {
     bench b;
-    qnnrt_program *p = NULL;
+    qnnrt_compile *p = NULL;
     qnnrt_ir *ir = misuse_graph(three, "e", NULL), *other = misuse_graph(three, "e", NULL);
     char data[8];
     CHECK(ir != NULL && other != NULL);
     describe(&b, NULL);
-    CHECK_EQ(qnnrt_program_create(&b.desc, NULL, &err), QNNRT_E_ARG);
-    CHECK_EQ(qnnrt_program_create(NULL, &p, &err), QNNRT_E_ARG);
-    CHECK_EQ(qnnrt_program_create(NULL, &p, NULL), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_compile_create(&b.desc, NULL, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_compile_create(NULL, &p, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_compile_create(NULL, &p, NULL), QNNRT_E_ARG);
     b.desc.backend_count = 0;
-    CHECK_EQ(qnnrt_program_create(&b.desc, &p, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_compile_create(&b.desc, &p, &err), QNNRT_E_ARG);
     describe(&b, NULL);
     b.desc.hooks.alloc = counted_alloc;
-    CHECK_EQ(qnnrt_program_create(&b.desc, &p, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_compile_create(&b.desc, &p, &err), QNNRT_E_ARG);
     describe(&b, NULL);
     b.backends[1].role = "npu";
-    CHECK_EQ(qnnrt_program_create(&b.desc, &p, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_compile_create(&b.desc, &p, &err), QNNRT_E_ARG);
     b.backends[1].role = NULL;
-    CHECK_EQ(qnnrt_program_create(&b.desc, &p, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_compile_create(&b.desc, &p, &err), QNNRT_E_ARG);
     describe(&b, NULL);
     b.backends[0].backend = NULL;
-    CHECK_EQ(qnnrt_program_create(&b.desc, &p, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_compile_create(&b.desc, &p, &err), QNNRT_E_ARG);
     describe(&b, NULL);
     b.desc.pin_count = 1;
     b.desc.pins = NULL;
-    CHECK_EQ(qnnrt_program_create(&b.desc, &p, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_compile_create(&b.desc, &p, &err), QNNRT_E_ARG);
     b.desc.pins = b.pins;
     b.pins[0].role = "npu";
-    CHECK_EQ(qnnrt_program_create(&b.desc, &p, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_compile_create(&b.desc, &p, &err), QNNRT_E_ARG);
     b.pins[0].role = NULL;
     b.pins[0].node = "a";
-    CHECK_EQ(qnnrt_program_create(&b.desc, &p, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_compile_create(&b.desc, &p, &err), QNNRT_E_ARG);
     CHECK(p == NULL);
-    CHECK_EQ(qnnrt_program_plan(NULL, &err), QNNRT_E_ARG);
-    CHECK_EQ(qnnrt_program_build(NULL, &err), QNNRT_E_ARG);
-    CHECK_EQ(qnnrt_program_load(NULL, 0, data, &err), QNNRT_E_ARG);
-    CHECK(qnnrt_program_get_info(NULL) == NULL);
-    qnnrt_program_free(NULL);
+    CHECK_EQ(qnnrt_compile_plan(NULL, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_compile_build(NULL, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_compile_load(NULL, 0, data, &err), QNNRT_E_ARG);
+    CHECK(qnnrt_compile_get_info(NULL) == NULL);
+    qnnrt_compile_free(NULL);
     describe(&b, NULL);
-    CHECK_EQ(qnnrt_program_create(&b.desc, &p, NULL), QNNRT_OK);
-    CHECK_EQ(qnnrt_program_plan(p, &err), QNNRT_E_ARG);
-    CHECK_EQ(qnnrt_program_build(p, NULL), QNNRT_E_ARG);
-    CHECK_EQ(qnnrt_program_load(p, 0, data, &err), QNNRT_E_ARG);
-    CHECK_EQ(qnnrt_program_get_info(p)->graph_count, 0);
-    CHECK_EQ(qnnrt_program_add(p, NULL, NULL, "m", &err), QNNRT_E_ARG);
-    CHECK_EQ(qnnrt_program_add(p, ir, NULL, NULL, &err), QNNRT_E_ARG);
-    CHECK_EQ(qnnrt_program_add(p, ir, NULL, "", &err), QNNRT_E_ARG);
-    CHECK_EQ(qnnrt_program_add(p, ir, NULL, "m", &err), QNNRT_OK);
-    CHECK_EQ(qnnrt_program_add(p, other, NULL, "m", &err), QNNRT_E_ARG);
-    CHECK_EQ(qnnrt_program_add(p, ir, NULL, "again", &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_compile_create(&b.desc, &p, NULL), QNNRT_OK);
+    CHECK_EQ(qnnrt_compile_plan(p, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_compile_build(p, NULL), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_compile_load(p, 0, data, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_compile_get_info(p)->graph_count, 0);
+    CHECK_EQ(qnnrt_compile_add(p, NULL, NULL, "m", &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_compile_add(p, ir, NULL, NULL, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_compile_add(p, ir, NULL, "", &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_compile_add(p, ir, NULL, "m", &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_compile_add(p, other, NULL, "m", &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_compile_add(p, ir, NULL, "again", &err), QNNRT_E_ARG);
     CHECK_STR(err.text, "graph \"again\" was added as \"m\"");
-    qnnrt_program_free(p);
+    qnnrt_compile_free(p);
     qnnrt_ir_free(ir);
     qnnrt_ir_free(other);
 }
@@ -149,9 +149,9 @@ TEST(program_keeps_long_names_whole)
     enum { LENGTH = 5000 };
     static char roles[2][LENGTH + 1];
     const char *pins[] = { "a", roles[1], "b", roles[0], NULL };
-    qnnrt_program *p = NULL;
+    qnnrt_compile *p = NULL;
     qnnrt_ir *ir = misuse_graph(three, "e", NULL);
-    const qnnrt_program_info *info;
+    const qnnrt_compile_info *info;
     bench b;
     CHECK(ir != NULL);
     memset(roles, 'r', sizeof(roles));
@@ -160,14 +160,14 @@ TEST(program_keeps_long_names_whole)
     describe(&b, pins);
     b.backends[0].role = roles[0];
     b.backends[1].role = roles[1];
-    CHECK_EQ(qnnrt_program_create(&b.desc, &p, &err), QNNRT_OK);
-    CHECK_EQ(qnnrt_program_add(p, ir, NULL, roles[0], &err), QNNRT_OK);
-    CHECK_EQ(qnnrt_program_plan(p, &err), QNNRT_OK);
-    info = qnnrt_program_get_info(p);
+    CHECK_EQ(qnnrt_compile_create(&b.desc, &p, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_compile_add(p, ir, NULL, roles[0], &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_compile_plan(p, &err), QNNRT_OK);
+    info = qnnrt_compile_get_info(p);
     CHECK_EQ(info->graph_count, 1);
     CHECK_EQ(strlen(info->graphs[0].name), LENGTH);
     CHECK(info->graphs[0].step_count >= 2 && info->graphs[0].steps[0].backend == 1);
-    qnnrt_program_free(p);
+    qnnrt_compile_free(p);
     qnnrt_ir_free(ir);
 }
 
@@ -175,24 +175,24 @@ TEST(program_keeps_long_names_whole)
 static void named_apart(const char *name, const char *other_name, const char *nodes, const char *output, const char *first)
 {
     bench b;
-    qnnrt_program *p = NULL;
+    qnnrt_compile *p = NULL;
     qnnrt_ir *ir = misuse_graph(three, "e", NULL), *other = misuse_graph(nodes, output, NULL);
-    const qnnrt_program_graph *graphs;
+    const qnnrt_compile_graph *graphs;
     size_t i, k;
     int good = 1;
     CHECK(ir != NULL && other != NULL);
     describe(&b, three_pins);
-    CHECK_EQ(qnnrt_program_create(&b.desc, &p, &err), QNNRT_OK);
-    CHECK_EQ(qnnrt_program_add(p, ir, NULL, name, &err), QNNRT_OK);
-    CHECK_EQ(qnnrt_program_add(p, other, NULL, other_name, &err), QNNRT_OK);
-    CHECK_EQ(qnnrt_program_build(p, &err), QNNRT_OK);
-    graphs = qnnrt_program_get_info(p)->graphs;
+    CHECK_EQ(qnnrt_compile_create(&b.desc, &p, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_compile_add(p, ir, NULL, name, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_compile_add(p, other, NULL, other_name, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_compile_build(p, &err), QNNRT_OK);
+    graphs = qnnrt_compile_get_info(p)->graphs;
     CHECK(graphs[0].step_count > 2);
     for (i = 0; i < graphs[0].step_count; ++i)
         for (k = 0; k < graphs[1].step_count; ++k)
             good = good && strcmp(graphs[0].steps[i].name, graphs[1].steps[k].name) != 0;
     if (first != NULL) CHECK_STR(graphs[0].steps[0].name, first);
-    qnnrt_program_free(p);
+    qnnrt_compile_free(p);
     qnnrt_ir_free(ir);
     qnnrt_ir_free(other);
     CHECK(good);
@@ -216,28 +216,28 @@ TEST(program_names_no_two_steps_alike)
 TEST(program_forgets_what_it_released)
 {
     bench b;
-    qnnrt_program *p = NULL;
+    qnnrt_compile *p = NULL;
     qnnrt_ir *ir = misuse_graph(three, "e", NULL);
-    const qnnrt_program_info *info;
+    const qnnrt_compile_info *info;
     int again;
     CHECK(ir != NULL);
     describe(&b, three_pins);
-    CHECK_EQ(qnnrt_program_create(&b.desc, &p, &err), QNNRT_OK);
-    CHECK_EQ(qnnrt_program_add(p, ir, NULL, "m", &err), QNNRT_OK);
-    CHECK(qnnrt_program_get_info(p)->graphs[0].pipeline == NULL);
+    CHECK_EQ(qnnrt_compile_create(&b.desc, &p, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_compile_add(p, ir, NULL, "m", &err), QNNRT_OK);
+    CHECK(qnnrt_compile_get_info(p)->graphs[0].pipeline == NULL);
     for (again = 0; again < 2; ++again) {
-        CHECK_EQ(qnnrt_program_build(p, &err), QNNRT_OK);
-        info = qnnrt_program_get_info(p);
+        CHECK_EQ(qnnrt_compile_build(p, &err), QNNRT_OK);
+        info = qnnrt_compile_get_info(p);
         CHECK(info->context_count >= 3 && info->graphs[0].step_count >= 4);
         CHECK(info->graphs[0].pipeline != NULL);
-        CHECK_EQ(qnnrt_program_plan(p, &err), QNNRT_OK);
-        info = qnnrt_program_get_info(p);
+        CHECK_EQ(qnnrt_compile_plan(p, &err), QNNRT_OK);
+        info = qnnrt_compile_get_info(p);
         CHECK_EQ(info->context_count, 0);
         CHECK_EQ(info->constant_count, 0);
         CHECK(info->graphs[0].pipeline == NULL);
         CHECK(info->graphs[0].step_count >= 4);
     }
-    qnnrt_program_free(p);
+    qnnrt_compile_free(p);
     qnnrt_ir_free(ir);
 }
 
@@ -245,26 +245,26 @@ TEST(program_forgets_what_it_released)
 TEST(program_watches_steps_of_libraries)
 {
     bench b;
-    qnnrt_program *p = NULL;
-    qnnrt_program_watched watched;
+    qnnrt_compile *p = NULL;
+    qnnrt_compile_watched watched;
     qnnrt_ir *ir = misuse_graph(three, "e", NULL);
-    const qnnrt_program_graph *graph;
+    const qnnrt_compile_graph *graph;
     size_t i, seen = 0;
     CHECK(ir != NULL);
     describe(&b, three_pins);
-    CHECK_EQ(qnnrt_program_create(&b.desc, &p, &err), QNNRT_OK);
-    CHECK_EQ(qnnrt_program_add(p, ir, NULL, "m", &err), QNNRT_OK);
-    CHECK_EQ(qnnrt_program_watch(p, 0, 0, &watched, &err), QNNRT_E_ARG);     /* no plan */
-    CHECK_EQ(qnnrt_program_plan(p, &err), QNNRT_OK);
-    graph = &qnnrt_program_get_info(p)->graphs[0];
-    CHECK_EQ(qnnrt_program_watch(NULL, 0, 0, &watched, &err), QNNRT_E_ARG);
-    CHECK_EQ(qnnrt_program_watch(p, 1, 0, &watched, &err), QNNRT_E_ARG);
-    CHECK_EQ(qnnrt_program_watch(p, 0, graph->step_count, &watched, &err), QNNRT_E_ARG);
-    CHECK_EQ(qnnrt_program_watch(p, 0, 0, NULL, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_compile_create(&b.desc, &p, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_compile_add(p, ir, NULL, "m", &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_compile_watch(p, 0, 0, &watched, &err), QNNRT_E_ARG);     /* no plan */
+    CHECK_EQ(qnnrt_compile_plan(p, &err), QNNRT_OK);
+    graph = &qnnrt_compile_get_info(p)->graphs[0];
+    CHECK_EQ(qnnrt_compile_watch(NULL, 0, 0, &watched, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_compile_watch(p, 1, 0, &watched, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_compile_watch(p, 0, graph->step_count, &watched, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_compile_watch(p, 0, 0, NULL, &err), QNNRT_E_ARG);
     for (i = 0; i < graph->step_count; ++i) {
         const int host = b.backends[graph->steps[i].backend].backend == NULL;
         memset(&watched, 0xFF, sizeof(watched));
-        CHECK_EQ(qnnrt_program_watch(p, 0, i, &watched, &err), host ? QNNRT_E_ARG : QNNRT_OK);
+        CHECK_EQ(qnnrt_compile_watch(p, 0, i, &watched, &err), host ? QNNRT_E_ARG : QNNRT_OK);
         if (!host) {
             const qnnrt_graph_info *built = qnnrt_get_info(watched.model)->contexts[0].graphs;
             CHECK(built != NULL && built->output_count >= watched.ir->node_count);
@@ -272,20 +272,20 @@ TEST(program_watches_steps_of_libraries)
         } else {
             CHECK(watched.model == NULL && watched.ir == NULL && watched.lower == NULL);
         }
-        qnnrt_program_unwatch(&watched);
-        qnnrt_program_unwatch(&watched);
+        qnnrt_compile_unwatch(&watched);
+        qnnrt_compile_unwatch(&watched);
     }
     CHECK(seen >= 3);
-    qnnrt_program_unwatch(NULL);
-    qnnrt_program_free(p);
+    qnnrt_compile_unwatch(NULL);
+    qnnrt_compile_free(p);
     qnnrt_ir_free(ir);
 }
 
 /* Check that the pipeline of the only graph has each name of its outputs once: an output of a step that no edge hides, or
    a name. Return how many outputs it has. */
-static size_t outputs_of(qnnrt_program *p)
+static size_t outputs_of(qnnrt_compile *p)
 {
-    const qnnrt_program_graph *g = &qnnrt_program_get_info(p)->graphs[0];
+    const qnnrt_compile_graph *g = &qnnrt_compile_get_info(p)->graphs[0];
     const qnnrt_pipeline_desc *pipeline = g->pipeline;
     size_t i, k, found = 0;
     for (i = 0; i < g->ir->output_count; ++i) {
@@ -308,16 +308,16 @@ TEST(program_copies_outputs_that_no_node_makes)
     size_t i;
     for (i = 0; i < 2; ++i) {
         bench b;
-        qnnrt_program *p = NULL;
+        qnnrt_compile *p = NULL;
         qnnrt_ir *ir = misuse_graph(nodes[i], outputs[i], NULL);
         CHECK(ir != NULL);
         describe(&b, i == 0 ? three_pins : NULL);
-        CHECK_EQ(qnnrt_program_create(&b.desc, &p, &err), QNNRT_OK);
-        CHECK_EQ(qnnrt_program_add(p, ir, NULL, "m", &err), QNNRT_OK);
-        CHECK_EQ(qnnrt_program_build(p, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_compile_create(&b.desc, &p, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_compile_add(p, ir, NULL, "m", &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_compile_build(p, &err), QNNRT_OK);
         CHECK_EQ(outputs_of(p), 2 - i);
         CHECK_STR(ir->outputs[1 - i]->name, i == 0 ? "x.1" : "x.0");
-        qnnrt_program_free(p);
+        qnnrt_compile_free(p);
         qnnrt_ir_free(ir);
     }
 }
@@ -326,15 +326,15 @@ TEST(program_copies_outputs_that_no_node_makes)
 TEST(program_gives_a_value_away_twice)
 {
     bench b;
-    qnnrt_program *p = NULL;
+    qnnrt_compile *p = NULL;
     qnnrt_ir *ir = misuse_graph(three, "e c c b b a e a", NULL);
     CHECK(ir != NULL);
     describe(&b, three_pins);
-    CHECK_EQ(qnnrt_program_create(&b.desc, &p, &err), QNNRT_OK);
-    CHECK_EQ(qnnrt_program_add(p, ir, NULL, "m", &err), QNNRT_OK);
-    CHECK_EQ(qnnrt_program_build(p, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_compile_create(&b.desc, &p, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_compile_add(p, ir, NULL, "m", &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_compile_build(p, &err), QNNRT_OK);
     CHECK_EQ(outputs_of(p), 8);
-    qnnrt_program_free(p);
+    qnnrt_compile_free(p);
     qnnrt_ir_free(ir);
 }
 
@@ -342,7 +342,7 @@ TEST(program_gives_a_value_away_twice)
 static qnnrt_result compile_all(long at)
 {
     bench b;
-    qnnrt_program *p = NULL;
+    qnnrt_compile *p = NULL;
     qnnrt_ir *ir;
     qnnrt_result result;
     describe(&b, three_pins);
@@ -353,14 +353,14 @@ static qnnrt_result compile_all(long at)
     if (ir == NULL) return QNNRT_E_FORMAT;
     allocations = 0;
     fail_at = at;
-    result = qnnrt_program_create(&b.desc, &p, &err);
-    if (result == QNNRT_OK) result = qnnrt_program_add(p, ir, NULL, "m", &err);
-    if (result == QNNRT_OK) result = qnnrt_program_build(p, &err);
+    result = qnnrt_compile_create(&b.desc, &p, &err);
+    if (result == QNNRT_OK) result = qnnrt_compile_add(p, ir, NULL, "m", &err);
+    if (result == QNNRT_OK) result = qnnrt_compile_build(p, &err);
     if (result != QNNRT_OK && p != NULL) {
-        const qnnrt_program_info *info = qnnrt_program_get_info(p);
+        const qnnrt_compile_info *info = qnnrt_compile_get_info(p);
         if (info->context_count != 0) result = QNNRT_E_STATE;
     }
-    qnnrt_program_free(p);
+    qnnrt_compile_free(p);
     qnnrt_ir_free(ir);
     return result;
 }

@@ -24,21 +24,21 @@ WIDEST = 100
 DECLARED = {"tools/qnnrt_llm.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"), ("qnnrt_json.h", "#ifdef QNNRT_JSON_IMPLEMENTATION")),
             "tools/qnnrt_ir.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"), ("qnnrt_json.h", "#ifdef QNNRT_JSON_IMPLEMENTATION")),
             "tools/qnnrt_lower.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"), ("qnnrt_json.h", "#ifdef QNNRT_JSON_IMPLEMENTATION"),
-                                    ("tools/qnnrt_compose.h", "#endif /* QNNRT_COMPOSE_H"),
+                                    ("tools/qnnrt_builder.h", "#endif /* QNNRT_BUILDER_H"),
                                     ("tools/qnnrt_weights.h", "#ifdef QNNRT_WEIGHTS_IMPLEMENTATION"),
                                     ("tools/qnnrt_ir.h", "#ifdef QNNRT_IR_IMPLEMENTATION")),
             "tools/qnnrt_partition.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"),),
-            "tools/qnnrt_decoder.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"), ("qnnrt_json.h", "#ifdef QNNRT_JSON_IMPLEMENTATION"),
+            "tools/qnnrt_llm_graph.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"), ("qnnrt_json.h", "#ifdef QNNRT_JSON_IMPLEMENTATION"),
                                       ("tools/qnnrt_ir.h", "#ifdef QNNRT_IR_IMPLEMENTATION")),
-            "tools/qnnrt_host.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"), ("qnnrt_json.h", "#ifdef QNNRT_JSON_IMPLEMENTATION"),
+            "tools/qnnrt_cpu_fallback.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"), ("qnnrt_json.h", "#ifdef QNNRT_JSON_IMPLEMENTATION"),
                                    ("tools/qnnrt_ir.h", "#ifdef QNNRT_IR_IMPLEMENTATION")),
-            "tools/qnnrt_program.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"), ("qnnrt_json.h", "#ifdef QNNRT_JSON_IMPLEMENTATION"),
-                                      ("tools/qnnrt_compose.h", "#endif /* QNNRT_COMPOSE_H"),
+            "tools/qnnrt_compile.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"), ("qnnrt_json.h", "#ifdef QNNRT_JSON_IMPLEMENTATION"),
+                                      ("tools/qnnrt_builder.h", "#endif /* QNNRT_BUILDER_H"),
                                       ("tools/qnnrt_weights.h", "#ifdef QNNRT_WEIGHTS_IMPLEMENTATION"),
                                       ("tools/qnnrt_ir.h", "#ifdef QNNRT_IR_IMPLEMENTATION"),
                                       ("tools/qnnrt_lower.h", "#ifdef QNNRT_LOWER_IMPLEMENTATION"),
                                       ("tools/qnnrt_partition.h", "#ifdef QNNRT_PARTITION_IMPLEMENTATION"),
-                                      ("tools/qnnrt_host.h", "#ifdef QNNRT_HOST_IMPLEMENTATION")),
+                                      ("tools/qnnrt_cpu_fallback.h", "#ifdef QNNRT_CPU_FALLBACK_IMPLEMENTATION")),
             "tools/qnnrt_weights.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"), ("qnnrt_json.h", "#ifdef QNNRT_JSON_IMPLEMENTATION")),
             "tools/qnnrt_cache.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"),),
             "tools/qnnrt_session.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"), ("qnnrt_json.h", "#ifdef QNNRT_JSON_IMPLEMENTATION"),
@@ -46,16 +46,16 @@ DECLARED = {"tools/qnnrt_llm.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"), ("
             "tools/engines/qnnrt_onnxruntime.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"), ("tools/qnnrt_cache.h", "#ifdef QNNRT_CACHE_IMPLEMENTATION"), ("tools/qnnrt_session.h", "#ifdef QNNRT_SESSION_IMPLEMENTATION")),
             "tools/engines/qnnrt_openvino.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"), ("tools/qnnrt_session.h", "#ifdef QNNRT_SESSION_IMPLEMENTATION")),
             "tools/engines/qnnrt_qnn.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"), ("qnnrt_json.h", "#ifdef QNNRT_JSON_IMPLEMENTATION"),
-                                          ("tools/qnnrt_session.h", "#ifdef QNNRT_SESSION_IMPLEMENTATION"), ("tools/qnnrt_compose.h", "#endif /* QNNRT_COMPOSE_H"),
+                                          ("tools/qnnrt_session.h", "#ifdef QNNRT_SESSION_IMPLEMENTATION"), ("tools/qnnrt_builder.h", "#endif /* QNNRT_BUILDER_H"),
                                           ("tools/qnnrt_weights.h", "#ifdef QNNRT_WEIGHTS_IMPLEMENTATION"), ("tools/qnnrt_ir.h", "#ifdef QNNRT_IR_IMPLEMENTATION"),
                                           ("tools/qnnrt_lower.h", "#ifdef QNNRT_LOWER_IMPLEMENTATION"), ("tools/qnnrt_partition.h", "#ifdef QNNRT_PARTITION_IMPLEMENTATION"),
-                                          ("tools/qnnrt_host.h", "#ifdef QNNRT_HOST_IMPLEMENTATION"), ("tools/qnnrt_program.h", "#ifdef QNNRT_PROGRAM_IMPLEMENTATION"),
+                                          ("tools/qnnrt_cpu_fallback.h", "#ifdef QNNRT_CPU_FALLBACK_IMPLEMENTATION"), ("tools/qnnrt_compile.h", "#ifdef QNNRT_COMPILE_IMPLEMENTATION"),
                                           ("tools/qnnrt_manifest.h", "/* ---- the writer ---- */")),
             "qnnrt.h": (("qnnrt_json.h", "#ifdef QNNRT_JSON_IMPLEMENTATION"),)}
 
 # Files of one translation unit: path, where the implementation begins, the guard, where it ends.
 QNNRT = (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION", "#ifndef QNNRT_H", "#endif /* QNNRT__IMPL_ONCE */"),
-         ("tools/qnnrt_compose.h", "#define QNNRT__COMPOSE_ONCE", "#ifndef QNNRT_COMPOSE_H", "#endif /* QNNRT__COMPOSE_ONCE */"),
+         ("tools/qnnrt_builder.h", "#define QNNRT__BUILDER_ONCE", "#ifndef QNNRT_BUILDER_H", "#endif /* QNNRT__BUILDER_ONCE */"),
          ("tools/qnnrt_profile_log.h", "#define QNNRT__PROFILE_LOG_ONCE", "#ifndef QNNRT_PROFILE_LOG_H",
           "#endif /* QNNRT__PROFILE_LOG_ONCE */"))
 LLM = (("tools/qnnrt_llm.h", "#ifdef QNNRT_LLM_IMPLEMENTATION", "#ifndef QNNRT_LLM_H", "#endif /* QNNRT_LLM__IMPL_ONCE */"),)
@@ -69,12 +69,12 @@ ENGINE_ONNXRT = (("tools/engines/qnnrt_onnxruntime.h", "#ifdef QNNRT_ONNXRUNTIME
 ENGINE_OPENVINO = (("tools/engines/qnnrt_openvino.h", "#ifdef QNNRT_OPENVINO_IMPLEMENTATION", "#ifndef QNNRT_OPENVINO_H",
                     "#endif /* QNNRT_OPENVINO__IMPL_ONCE */"),)
 ENGINE_QNN = (("tools/engines/qnnrt_qnn.h", "#ifdef QNNRT_QNN_IMPLEMENTATION", "#ifndef QNNRT_QNN_H", "#endif /* QNNRT_QNN__IMPL_ONCE */"),)
-HOST = (("tools/qnnrt_host.h", "#ifdef QNNRT_HOST_IMPLEMENTATION", "#ifndef QNNRT_HOST_H", "#endif /* QNNRT_HOST__IMPL_ONCE */"),)
-PROGRAM = (("tools/qnnrt_program.h", "#ifdef QNNRT_PROGRAM_IMPLEMENTATION", "#ifndef QNNRT_PROGRAM_H", "#endif /* QNNRT_PROGRAM__IMPL_ONCE */"),)
+HOST = (("tools/qnnrt_cpu_fallback.h", "#ifdef QNNRT_CPU_FALLBACK_IMPLEMENTATION", "#ifndef QNNRT_CPU_FALLBACK_H", "#endif /* QNNRT_CPU_FALLBACK__IMPL_ONCE */"),)
+PROGRAM = (("tools/qnnrt_compile.h", "#ifdef QNNRT_COMPILE_IMPLEMENTATION", "#ifndef QNNRT_COMPILE_H", "#endif /* QNNRT_COMPILE__IMPL_ONCE */"),)
 IR = (("tools/qnnrt_ir.h", "#ifdef QNNRT_IR_IMPLEMENTATION", "#ifndef QNNRT_IR_H", "#endif /* QNNRT_IR__IMPL_ONCE */"),)
 
-DECODER = (("tools/qnnrt_decoder.h", "#ifdef QNNRT_DECODER_IMPLEMENTATION", "#ifndef QNNRT_DECODER_H",
-            "#endif /* QNNRT_DECODER__IMPL_ONCE */"),)
+DECODER = (("tools/qnnrt_llm_graph.h", "#ifdef QNNRT_LLM_GRAPH_IMPLEMENTATION", "#ifndef QNNRT_LLM_GRAPH_H",
+            "#endif /* QNNRT_LLM_GRAPH__IMPL_ONCE */"),)
 
 
 def load(files, change=lambda path, text: text):

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#define QNNRT_COMPOSE
+#define QNNRT_BUILDER
 #include "qnnrt.h"
 #include "test.h"
 #include "ref.h"

@@ -15,7 +15,7 @@
        hostile    make the library log to the callbacks of all backends, from a foreign thread
 
    Results are compared with those of the slow way: they may show a race that TSan does not find. */
-#define QNNRT_COMPOSE
+#define QNNRT_BUILDER
 #include "qnnrt_llm.h"
 #include "ref.h"
 #include "life.h"

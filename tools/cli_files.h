@@ -123,7 +123,7 @@ static const cli_stage cli_stage_backend = {"a backend library was opened or clo
 #define qnnrt_open(a, b, c, d) CLI_STAGE(model, qnnrt_open(a, b, c, d))
 #define qnnrt_save(a, b, c, d) CLI_STAGE(model, qnnrt_save(a, b, c, d))
 #define qnnrt_close(a) CLI_STAGE(model, qnnrt_close(a))
-#define qnnrt_program_build(a, b) CLI_STAGE(split, qnnrt_program_build(a, b))
+#define qnnrt_compile_build(a, b) CLI_STAGE(split, qnnrt_compile_build(a, b))
 #define qnnrt_llm_open(a, b, c, d) CLI_STAGE(llm, qnnrt_llm_open(a, b, c, d))
 #define qnnrt_llm_decode(a, b) CLI_STAGE(llm, qnnrt_llm_decode(a, b))
 #define qnnrt_ir_read(a, b, c, d, e) CLI_STAGE(read, qnnrt_ir_read(a, b, c, d, e))

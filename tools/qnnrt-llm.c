@@ -20,13 +20,13 @@
 #define QNNRT_IMPLEMENTATION
 #define QNNRT_LLM_IMPLEMENTATION
 #define QNNRT_IR_IMPLEMENTATION
-#define QNNRT_HOST_IMPLEMENTATION
+#define QNNRT_CPU_FALLBACK_IMPLEMENTATION
 #define QNNRT_WEIGHTS_IMPLEMENTATION
 #define QNNRT_CACHE_IMPLEMENTATION
 #include "qnnrt.h"
 #include "qnnrt_json.h"
 #include "qnnrt_llm.h"
-#include "qnnrt_host.h"
+#include "qnnrt_cpu_fallback.h"
 #include "qnnrt_weights.h"
 #include "qnnrt_cache.h"
 
@@ -76,7 +76,7 @@ typedef struct tool {
     int                failed;
     qnnrt             *model;
     cli_choice         choice;         /* of the libraries */
-    qnnrt_host        *host;           /* steps of the model's folder */
+    qnnrt_cpu_fallback        *host;   /* steps of the model's folder */
     qnnrt_host_function *functions;    /* these, and those of qnnrt_llm.h */
     qnnrt_llm         *llm;
     qnnrt_llm_adapter *adapter;        /* of --lora, or NULL */
@@ -403,9 +403,10 @@ static int open_host(tool *t, qnnrt_desc *desc)
     static const qnnrt_host_function embedding = { "embedding", qnnrt_llm_embedding, NULL };
     qnnrt_error err;
     size_t count = 0;
-    if (t->set.ctx_dir != NULL && qnnrt_host_open(t->set.ctx_dir, NULL, &t->host, &err) != QNNRT_OK)
+    if (t->set.ctx_dir != NULL &&
+        qnnrt_cpu_fallback_open(t->set.ctx_dir, NULL, &t->host, &err) != QNNRT_OK)
         return fail_error(t, &err);
-    const qnnrt_host_function *functions = qnnrt_host_functions(t->host, &count);
+    const qnnrt_host_function *functions = qnnrt_cpu_fallback_functions(t->host, &count);
     t->functions = cli_alloc(count + 1, sizeof(*t->functions));
     if (count > 0) memcpy(t->functions, functions, count * sizeof(*t->functions));
     t->functions[count] = embedding;
@@ -629,7 +630,7 @@ static void close_all(tool *t)
     cli_free_choice(&t->choice);
     if (qnnrt_close(t->model) != QNNRT_OK)
         fail(t, "Add --log_level error for the library's messages.", "closing the model failed");
-    qnnrt_host_close(t->host);
+    qnnrt_cpu_fallback_close(t->host);
     free(t->functions);
     free(t->said.items);
     free(t->turns);

@@ -61,24 +61,24 @@
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L
 #endif
-#define QNNRT_COMPOSE
+#define QNNRT_BUILDER
 #define QNNRT_PROFILE_LOG
 #define QNNRT_IMPLEMENTATION
 #define QNNRT_WEIGHTS_IMPLEMENTATION
 #define QNNRT_IR_IMPLEMENTATION
 #define QNNRT_LOWER_IMPLEMENTATION
-#define QNNRT_DECODER_IMPLEMENTATION
+#define QNNRT_LLM_GRAPH_IMPLEMENTATION
 #define QNNRT_CACHE_IMPLEMENTATION
 #define QNNRT_PARTITION_IMPLEMENTATION
-#define QNNRT_HOST_IMPLEMENTATION
-#define QNNRT_PROGRAM_IMPLEMENTATION
+#define QNNRT_CPU_FALLBACK_IMPLEMENTATION
+#define QNNRT_COMPILE_IMPLEMENTATION
 #include "qnnrt.h"
 #include "qnnrt_json.h"
 #include "qnnrt_manifest.h"
-#include "qnnrt_program.h"
-#include "qnnrt_decoder.h"
+#include "qnnrt_compile.h"
+#include "qnnrt_llm_graph.h"
 #include "qnnrt_cache.h"
-#include "qnnrt_known.h"
+#include "qnnrt_quirks.h"
 
 #define CLI_NAME "qnnrt-run"
 #include "cli.h"
@@ -145,14 +145,14 @@ typedef struct compile_settings {
     uint32_t    lengths[COMPILE_LENGTHS];        /* [length_count] --context              */
     size_t      length_count;
     int         embedding;             /* index in embedding_words                         */
-    int         outputs;               /* a qnnrt_decoder_outputs                          */
+    int         outputs;               /* a qnnrt_llm_graph_outputs                          */
     uint32_t    lora_rank;             /* --lora RANK:PROJECTIONS; 0: not given            */
     const char *lora;
     const char *cache;                 /* --cache                                          */
     uint64_t    cache_limit;           /* MiB; 0: the default                              */
     int         cache_list, cache_clear;
     int         kv_rows;
-    int32_t     eos[QNNRT_DECODER_EOS];          /* [eos_count]                            */
+    int32_t     eos[QNNRT_LLM_GRAPH_EOS];        /* [eos_count]                            */
     size_t      eos_count;
     cli_list    calibrate;
     const char *calibrate_so;
@@ -331,7 +331,7 @@ typedef struct tool {
     qnnrt_backend *backend;            /* NULL: the model opens its own      */
     qnnrt_backend *roles[ROLES_MOST];  /* of set.roles, likewise             */
     qnnrt         *model, *other;      /* other: the second model of --diff  */
-    qnnrt_host    *hosts[2];           /* [host_count] steps of the folders that were opened */
+    qnnrt_cpu_fallback    *hosts[2];   /* [host_count] steps of the folders that were opened */
     size_t         host_count;
     job           *jobs;
     size_t         job_count;

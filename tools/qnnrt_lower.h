@@ -1,13 +1,13 @@
 /* qnnrt_lower.h - v0.4.0 - graphs in ATen operators as graphs of QNN operators, to build and save
 
    In one C or C++ file:                        Everywhere else:
-       #define QNNRT_COMPOSE                        #define QNNRT_COMPOSE
+       #define QNNRT_BUILDER                        #define QNNRT_BUILDER
        #define QNNRT_IMPLEMENTATION                 #include "qnnrt_lower.h"
        #define QNNRT_WEIGHTS_IMPLEMENTATION
        #define QNNRT_IR_IMPLEMENTATION
        #define QNNRT_LOWER_IMPLEMENTATION
        #include "qnnrt_lower.h"
-   qnnrt.h, qnnrt_json.h, qnnrt_compose.h, qnnrt_known.h, qnnrt_weights.h and qnnrt_ir.h lie beside
+   qnnrt.h, qnnrt_json.h, qnnrt_builder.h, qnnrt_quirks.h, qnnrt_weights.h and qnnrt_ir.h lie beside
    this file or are found by the compiler. Link with -ldl -lm.
 
        qnnrt_lower_desc desc = {0};
@@ -59,7 +59,7 @@
 
    Findings
        A node without a rule, a node whose rule does not cover it, an operator that the library
-       refuses, and one that the library accepts but computes wrong (qnnrt_known.h): all are
+       refuses, and one that the library accepts but computes wrong (qnnrt_quirks.h): all are
        collected, so that one run names everything that has to change.
            info = qnnrt_lower_get_info(lower);
            for (i = 0; i < info->finding_count; ++i) puts(info->findings[i].text);
@@ -85,7 +85,7 @@
        some values, whose rounding has the least square error; with desc.weight_block each block of
        inputs has a scale of its own. Scales are computed by qnnrt_lower_graph(), which reads these
        weights; codes when the builder reads them. Tables of embeddings stay float: the library
-       gathers in the type of the table. qnnrt_known.h says what a library takes. A weight that it
+       gathers in the type of the table. qnnrt_quirks.h says what a library takes. A weight that it
        does not take stays as it is, and info.smalls says why; if that is so for all weights it is a
        finding. With desc.weight_emulate such weights are rounded as well, and stored as floats.
 
@@ -152,8 +152,8 @@
 #ifndef QNNRT_LOWER_H
 #define QNNRT_LOWER_H
 
-#ifndef QNNRT_COMPOSE
-#error "define QNNRT_COMPOSE before qnnrt_lower.h: it builds graphs"
+#ifndef QNNRT_BUILDER
+#error "define QNNRT_BUILDER before qnnrt_lower.h: it builds graphs"
 #endif
 #include "qnnrt.h"
 #include "qnnrt_weights.h"
@@ -243,7 +243,7 @@ typedef struct qnnrt_lower_desc {
     qnnrt_dtype        compute;      /* F16 or F32 (default 0: F16 for HTP, else F32) */
     int                native_io;    /* 1: inputs and outputs have the compute type */
     int                no_ask;       /* 1: qnnrt_lower_emit() asks neither the library nor
-                                        qnnrt_known.h about operators, except whether they end the
+                                        qnnrt_quirks.h about operators, except whether they end the
                                         process: qnnrt_builder_finish() decides, and known errors of
                                         libraries are not avoided, nor weights that they refuse.
                                         See also qnnrt_builder_desc.no_validate */
@@ -455,7 +455,7 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_quantize(qnnrt_lower *lower, qnnrt_buil
 
 /* Add all graphs to a builder, in contexts of their own; it asks the library about each operator
    first. Operators that are known to compute wrong values on the target are refused, too
-   (qnnrt_known.h). With several contexts each has a part of each graph, with the same name: as
+   (qnnrt_quirks.h). With several contexts each has a part of each graph, with the same name: as
    shards they form one pipeline.
 
    Returns  QNNRT_OK; QNNRT_E_UNSUPPORTED: the library refuses some operators, info.findings lists
@@ -513,7 +513,7 @@ QNNRT_LOWER_API const qnnrt_lower_rule *qnnrt_lower_rule_get(size_t index);
 #ifndef QNNRT_LOWER__IMPL_ONCE
 #define QNNRT_LOWER__IMPL_ONCE
 
-#include "qnnrt_known.h"
+#include "qnnrt_quirks.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -6131,7 +6131,7 @@ static uint32_t qnnrt_lower__small_axis(const qnnrt_lower_tensor *tensor,
 }
 
 /* Return why the library does not take the weight of an operator in the form of s, or NULL: the
-   lines of qnnrt_known.h that do not apply to the weight as it is. */
+   lines of qnnrt_quirks.h that do not apply to the weight as it is. */
 static const char *qnnrt_lower__small_refused(const qnnrt_lower__job *job,
                                                    const qnnrt_lower_op *op,
                                                    const qnnrt_lower__small *s, uint32_t axis)
@@ -6143,11 +6143,11 @@ static const char *qnnrt_lower__small_refused(const qnnrt_lower__job *job,
     const char *release = lower->desc.build_id != NULL ? lower->desc.build_id : "";
     const char *name = names[lower->desc.target];
     const int htp = lower->desc.target == QNNRT_LOWER_HTP;
-    const qnnrt_known *known[2][2];
+    const qnnrt_quirk *known[2][2];
     const qnnrt_dtype dtype = qnnrt_lower__at(job, op->inputs[0])->dtype;
     qnnrt_tensor_desc plain;
     qnnrt_blocks blocks;
-    qnnrt_known_node facts;
+    qnnrt_quirk_node facts;
     size_t i;
     if (dtype == QNNRT_DTYPE_F32 && !(htp && lower->desc.no_ask))
         return "libraries take small weights beside float16, not beside float32";
@@ -6186,14 +6186,14 @@ static const char *qnnrt_lower__small_refused(const qnnrt_lower__job *job,
     facts.param_count = op->param_count;
     for (i = 0; i < 2; ++i) {
         if (i == 1) inputs[1] = &plain;
-        known[i][0] = qnnrt_known_find(name, release, &facts);
-        known[i][1] = qnnrt_known_refusal(name, release, &facts);
+        known[i][0] = qnnrt_quirk_find(name, release, &facts);
+        known[i][1] = qnnrt_quirk_refusal(name, release, &facts);
     }
     for (i = 0; i < 2; ++i) {
-        const qnnrt_known *line = known[0][i];
-        if (line == NULL || line == known[1][i] || line->what == QNNRT_KNOWN_VALUES) continue;
+        const qnnrt_quirk *line = known[0][i];
+        if (line == NULL || line == known[1][i] || line->what == QNNRT_QUIRK_VALUES) continue;
         /* What compose does not call would end the process. */
-        if (!lower->desc.no_ask || (line->what == QNNRT_KNOWN_REFUSED && line->code == 0))
+        if (!lower->desc.no_ask || (line->what == QNNRT_QUIRK_REFUSED && line->code == 0))
             return line->why;
     }
     return NULL;
@@ -7728,8 +7728,8 @@ static const char *qnnrt_lower__ask_codes(qnnrt_lower__quantizer *q, const qnnrt
     const qnnrt_tensor_desc *in[QNNRT_LOWER__MOST_INPUTS], *out[QNNRT_LOWER__MOST_INPUTS];
     qnnrt_tensor handles[2 * QNNRT_LOWER__MOST_INPUTS];
     const char *release = q->lower->desc.build_id, *why = NULL;
-    const qnnrt_known *known;
-    qnnrt_known_node facts;
+    const qnnrt_quirk *known;
+    qnnrt_quirk_node facts;
     qnnrt_node_desc node;
     qnnrt_error err;
     size_t i;
@@ -7755,7 +7755,7 @@ static const char *qnnrt_lower__ask_codes(qnnrt_lower__quantizer *q, const qnnrt
     facts.output_count = op->output_count;
     facts.params = op->params;
     facts.param_count = op->param_count;
-    known = qnnrt_known_find(names[q->lower->desc.target], release != NULL ? release : "", &facts);
+    known = qnnrt_quirk_find(names[q->lower->desc.target], release != NULL ? release : "", &facts);
     memset(&node, 0, sizeof(node));
     node.name = op->name;
     node.type = op->type;
@@ -7765,7 +7765,7 @@ static const char *qnnrt_lower__ask_codes(qnnrt_lower__quantizer *q, const qnnrt
     node.output_count = op->output_count;
     node.params = op->params;
     node.param_count = op->param_count;
-    if (known != NULL && known->what != QNNRT_KNOWN_VALUES) why = known->why;
+    if (known != NULL && known->what != QNNRT_QUIRK_VALUES) why = known->why;
     else if (qnnrt_builder_supports(q->builder, &node, &err) != QNNRT_OK)
         why = qnnrt_lower__reason(q->lower, err.text);
     qnnrt_lower__dealloc(q->lower, descs);
@@ -8506,8 +8506,8 @@ static void qnnrt_lower__ask(const qnnrt_lower__part *part, const qnnrt_lower_op
     const char *name = names[part->lower->desc.target];
     const qnnrt_tensor_desc *inputs[QNNRT_LOWER__MOST_INPUTS], *output;
     const char *release = part->lower->desc.build_id;
-    const qnnrt_known *known;
-    qnnrt_known_node facts;
+    const qnnrt_quirk *known;
+    qnnrt_quirk_node facts;
     qnnrt_error err;
     size_t i;
     for (i = 0; i < op->input_count; ++i)
@@ -8523,15 +8523,15 @@ static void qnnrt_lower__ask(const qnnrt_lower__part *part, const qnnrt_lower_op
     part->graph->node = op->node;
     part->graph->failed = 0;
     if (release == NULL) release = "";
-    known = op->package != NULL ? NULL : qnnrt_known_crash(name, release, &facts);
+    known = op->package != NULL ? NULL : qnnrt_quirk_crash(name, release, &facts);
     if (known != NULL) {
         qnnrt_lower__refuse(part->lower, part->graph, known->instead,
                             "%s is known to end the process here: %s", op->type, known->why);
         return;
     }
     if (!ask) return;
-    known = op->package != NULL ? NULL : qnnrt_known_find(name, release, &facts);
-    if (known != NULL && known->what != QNNRT_KNOWN_VALUES)
+    known = op->package != NULL ? NULL : qnnrt_quirk_find(name, release, &facts);
+    if (known != NULL && known->what != QNNRT_QUIRK_VALUES)
         qnnrt_lower__refuse(part->lower, part->graph, known->instead,
                             "%s is known to be wrong here: %s", op->type, known->why);
     else if (qnnrt_builder_supports(part->builder, node, &err) == QNNRT_E_UNSUPPORTED)

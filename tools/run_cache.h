@@ -171,7 +171,7 @@ static int cache_add_decoder(qnnrt_cache_key *key, const decoder *d, qnnrt_error
         qnnrt_json_writer writer;
         page p = {NULL, 0, 0};
         qnnrt_json_write_begin(&writer, json_to_page, &p, 0);
-        qnnrt_decoder_settings(&d->model, d->context, &writer);
+        qnnrt_llm_graph_settings(&d->model, d->context, &writer);
         qnnrt_json_write_end(&writer);
         qnnrt_cache_key_add(key, "settings", p.data, p.used);
         free(p.data);
@@ -205,7 +205,7 @@ static int cache_key(const tool *t, const compile_names *names, const aten *a, c
         if (!cache_add_graph(&key, &a->graphs[i], err)) return 0;
     if (a != NULL && a->decoder != NULL && !cache_add_decoder(&key, a->decoder, err)) return 0;
     if (a != NULL && t->set.compile.kv_rows) {           /* the tokens of config.json */
-        const qnnrt_decoder *model = &a->kv->tokens;
+        const qnnrt_llm_graph *model = &a->kv->tokens;
         qnnrt_cache_key_add(&key, "bos", &model->bos, sizeof(model->bos));
         qnnrt_cache_key_add(&key, "eos", model->eos, model->eos_count * sizeof(*model->eos));
     }

@@ -20,7 +20,7 @@ typedef struct decoder_shape {
 } decoder_shape;
 
 typedef struct decoder {
-    qnnrt_decoder         model;
+    qnnrt_llm_graph         model;
     const char           *folder;                /* of the model, or its GGUF file      */
     int                   gguf;                  /* 1: it is a GGUF file                */
     char                 *config;                /* path of config.json, or of GGUF     */
@@ -123,12 +123,12 @@ static int decoder_files(aten *a)
     size_t bytes = 0;
     char *text = decoder_file(a, "config.json", 1, &bytes);
     int good = text != NULL;
-    if (good && qnnrt_decoder_read(text, bytes, &d->model, &err) != QNNRT_OK)
+    if (good && qnnrt_llm_graph_read(text, bytes, &d->model, &err) != QNNRT_OK)
         good = decoder_wrong(a, &err);
     free(text);
     text = good ? decoder_file(a, "generation_config.json", 0, &bytes) : NULL;
     if (text != NULL &&
-        qnnrt_decoder_read_generation(text, bytes, &d->model, &err) != QNNRT_OK)
+        qnnrt_llm_graph_read_generation(text, bytes, &d->model, &err) != QNNRT_OK)
         good = decoder_wrong(a, &err);
     free(text);
     return good && a->t->failed == failed;
@@ -164,7 +164,7 @@ static int decoder_config(aten *a)
     if (!decoder_weights(a)) return 0;
     if (d->gguf) {
         d->config = cli_text("%s", d->folder);
-        if (qnnrt_decoder_read_gguf(a->weights[0], &d->model, &err) != QNNRT_OK)
+        if (qnnrt_llm_graph_read_gguf(a->weights[0], &d->model, &err) != QNNRT_OK)
             return decoder_wrong(a, &err);
     }
     aten_spent(a, ATEN_WEIGHTS, begin);
@@ -203,7 +203,7 @@ static int decoder_make(aten *a, uint32_t shard, size_t which)
     decoder *d = a->decoder;
     const compile_settings *c = &a->t->set.compile;
     aten_graph *g = &a->graphs[a->graph_count++];
-    qnnrt_decoder_desc desc = {0};
+    qnnrt_llm_graph_desc desc = {0};
     qnnrt_error err;
     page p = {NULL, 0, 0};
     g->file = d->config;
@@ -218,7 +218,7 @@ static int decoder_make(aten *a, uint32_t shard, size_t which)
     desc.name = g->name;
     desc.tokens = d->shapes[which].tokens;
     desc.context = d->shapes[which].context;
-    desc.outputs = (qnnrt_decoder_outputs)c->outputs;
+    desc.outputs = (qnnrt_llm_graph_outputs)c->outputs;
     desc.lora_rank = c->lora_rank;
     desc.lora = c->lora;
     desc.part = shard;
@@ -226,7 +226,7 @@ static int decoder_make(aten *a, uint32_t shard, size_t which)
     desc.embedded = d->table != NULL;
     desc.weight_dtype = decoder_dtype;
     desc.weight_user = a->weights[0];
-    if (qnnrt_decoder_write(&d->model, &desc, json_to_page, &p, &err) != QNNRT_OK) {
+    if (qnnrt_llm_graph_write(&d->model, &desc, json_to_page, &p, &err) != QNNRT_OK) {
         free(p.data);
         return decoder_wrong(a, &err);
     }
@@ -240,7 +240,7 @@ static int decoder_make(aten *a, uint32_t shard, size_t which)
 static int decoder_table(aten *a)
 {
     decoder *d = a->decoder;
-    const char *name = qnnrt_decoder_table(&d->model);
+    const char *name = qnnrt_llm_graph_table(&d->model);
     qnnrt_error err;
     d->table = qnnrt_weights_match(a->weights[0], name);
     if (d->table == NULL || d->table->rank != 2 || d->table->dims[0] != d->model.vocabulary ||
@@ -319,11 +319,11 @@ static void decoder_look_up(const decoder *d, const qnnrt_lower_graph_info *grap
     p->inputs[1].name = "table";
     p->inputs[1].dtype = d->table->dtype;
     p->inputs[1].dims = p->table_dims;
-    p->rows.name = QNNRT_DECODER_EMBEDDED;
+    p->rows.name = QNNRT_LLM_GRAPH_EMBEDDED;
     p->rows.rank = 3;
     p->rows.dims = p->row_dims;
     for (size_t i = 0; i < graph->ir->input_count; ++i)
-        if (strcmp(graph->ir->inputs[i]->name, QNNRT_DECODER_EMBEDDED) == 0)
+        if (strcmp(graph->ir->inputs[i]->name, QNNRT_LLM_GRAPH_EMBEDDED) == 0)
             p->rows.dtype = graph->tensors[graph->inputs[i]].dtype;
     p->look_up.name = "embedding";
     p->look_up.inputs = p->inputs;
@@ -370,7 +370,7 @@ static void decoder_settings(void *user, json *j)
 {
     const decoder *d = user;
     qnnrt_json_write_key(j, "llm");
-    qnnrt_decoder_settings(&d->model, d->context, j);
+    qnnrt_llm_graph_settings(&d->model, d->context, j);
 }
 
 /* Write the table of embeddings beside the binaries. Return 0 after printing an error. */

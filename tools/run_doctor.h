@@ -256,7 +256,7 @@ static int open_folder(doctor *d, const char *folder, qnnrt_metadata metadata, i
     tool *t = d->t;
     qnnrt_desc desc = {0};
     qnnrt_backend_role roles[ROLES_MOST];
-    qnnrt_host_desc options = {0};
+    qnnrt_cpu_fallback_desc options = {0};
     memset(roles, 0, sizeof(roles));
     backend_options(t, &desc.backend_desc);
     char *reader = t->set.system == NULL && d->loaded == NULL ? find_reader(d, folder) : NULL;
@@ -274,10 +274,10 @@ static int open_folder(doctor *d, const char *folder, qnnrt_metadata metadata, i
     desc.metadata = metadata;
     desc.read = 1;                     /* a file that is cut short meanwhile is no crash */
     int good = t->host_count > 0 ||
-               qnnrt_host_open(folder, &options, &t->hosts[0], err) == QNNRT_OK;
+               qnnrt_cpu_fallback_open(folder, &options, &t->hosts[0], err) == QNNRT_OK;
     if (good) {
         t->host_count = 1;
-        desc.host_functions = qnnrt_host_functions(t->hosts[0], &desc.host_function_count);
+        desc.host_functions = qnnrt_cpu_fallback_functions(t->hosts[0], &desc.host_function_count);
         good = qnnrt_open(folder, &desc, &t->model, err) == QNNRT_OK;
     }
     free(reader);

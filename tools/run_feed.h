@@ -439,7 +439,7 @@ static int check_before_loading(tool *t)
     }
     free_jobs(&look);
     qnnrt_close(look.model);
-    while (look.host_count > t->host_count) qnnrt_host_close(look.hosts[--look.host_count]);
+    while (look.host_count > t->host_count) qnnrt_cpu_fallback_close(look.hosts[--look.host_count]);
     t->left = look.left;
     t->left_count = look.left_count;
     t->left_room = look.left_room;

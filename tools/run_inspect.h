@@ -218,11 +218,11 @@ static void say_host(const tool *t)
 {
     size_t count = 0;
     const qnnrt_host_function *functions =
-        qnnrt_host_functions(t->host_count > 0 ? t->hosts[0] : NULL, &count);
+        qnnrt_cpu_fallback_functions(t->host_count > 0 ? t->hosts[0] : NULL, &count);
     if (count == 0) return;
     say(t, "host      %lu step%s in host.json\n", (unsigned long)count, cli_plural(count));
     for (size_t i = 0; i < count; ++i) {
-        const qnnrt_ir *part = qnnrt_host_part(t->hosts[0], i);
+        const qnnrt_ir *part = qnnrt_cpu_fallback_part(t->hosts[0], i);
         char *name = cli_shown(functions[i].name);
         say(t, "  %s  %lu node%s:", name, (unsigned long)part->node_count,
             cli_plural(part->node_count));

@@ -11,7 +11,7 @@
 /* What all graphs have in common, and what qnnrt-llm has to know. */
 typedef struct kv_facts {
     qnnrt_ir_kv_info info;             /* .caches 0: no graph was read yet             */
-    qnnrt_decoder    tokens;           /* .bos, .eos and .eos_count                    */
+    qnnrt_llm_graph    tokens;         /* .bos, .eos and .eos_count                    */
 } kv_facts;
 
 /* Rewrite a graph that was read. What is constant is folded before, so that it is seen. */
@@ -62,7 +62,7 @@ static int kv_ends(tool *t, const char *graph, kv_facts *facts)
     enum { MOST = 1 << 24 };
     const compile_settings *c = &t->set.compile;
     const char *slash = strrchr(graph, '/');
-    qnnrt_decoder *model = &facts->tokens;
+    qnnrt_llm_graph *model = &facts->tokens;
     qnnrt_error err;
     size_t bytes = 0;
     model->bos = -1;
@@ -72,7 +72,7 @@ static int kv_ends(tool *t, const char *graph, kv_facts *facts)
     int good = text != NULL || errno == ENOENT;
     if (!good) fail(t, NULL, NULL, "cannot read %s: %s", path, strerror(errno));
     model->vocabulary = UINT32_MAX;              /* tokens are checked by who reads them */
-    if (text != NULL && qnnrt_decoder_read_generation(text, bytes, model, &err) != QNNRT_OK) {
+    if (text != NULL && qnnrt_llm_graph_read_generation(text, bytes, model, &err) != QNNRT_OK) {
         fail(t, NULL, err.hint, "%s: %s", path, err.text);
         good = 0;
     }
@@ -89,7 +89,7 @@ static int kv_ends(tool *t, const char *graph, kv_facts *facts)
    tokenizers do not put it before texts. */
 static void kv_settings(void *user, json *j)
 {
-    const qnnrt_decoder *model = &((const kv_facts *)user)->tokens;
+    const qnnrt_llm_graph *model = &((const kv_facts *)user)->tokens;
     int ends = 0;
     for (uint32_t i = 0; i < model->eos_count; ++i) ends |= model->eos[i] == model->bos;
     qnnrt_json_write_key(j, "llm");

@@ -11,12 +11,12 @@ static int compile_folder(tool *t, int try_only, char **missing);        /* of >
 
 typedef struct mixed {
     aten                  *a;
-    qnnrt_program_backend *backends;   /* [backend_count]; NULL: the host                  */
-    qnnrt_program_pin     *pins;       /* [pin_count]                                      */
+    qnnrt_compile_backend *backends;   /* [backend_count]; NULL: the host                  */
+    qnnrt_compile_pin     *pins;       /* [pin_count]                                      */
     size_t                 backend_count, pin_count;
     char                 **words;      /* texts of roles and pins                          */
     size_t                 word_count, word_room;
-    qnnrt_program         *program;
+    qnnrt_compile         *program;
     char                 **paths;      /* of the files that were written                   */
     size_t                 path_count, path_room;
 } mixed;
@@ -78,7 +78,7 @@ static int mixed_pins(mixed *m)
     const compile_settings *c = &m->a->t->set.compile;
     m->pins = cli_alloc(c->pins.count + 1, sizeof(*m->pins));
     if (c->embedding != 0) {
-        m->pins[m->pin_count].node = QNNRT_DECODER_LOOK_UP;
+        m->pins[m->pin_count].node = QNNRT_LLM_GRAPH_LOOK_UP;
         m->pins[m->pin_count++].role = "host";
     }
     for (size_t i = 0; i < c->pins.count; ++i) {
@@ -200,7 +200,7 @@ static int mixed_open(mixed *m)
 {
     tool *t = m->a->t;
     for (size_t i = 0; i < m->backend_count; ++i) {
-        qnnrt_program_backend *backend = &m->backends[i];
+        qnnrt_compile_backend *backend = &m->backends[i];
         qnnrt_backend_desc desc;
         qnnrt_error err;
         if (strcmp(backend->role, "host") == 0) continue;
@@ -236,11 +236,11 @@ static const char *mixed_base(const char *path)
 /* Write a constant of the host to a file. Return 0 after printing an error. */
 static int mixed_constant(mixed *m, size_t number, const char *path)
 {
-    const qnnrt_program_constant *constant =
-        &qnnrt_program_get_info(m->program)->constants[number];
+    const qnnrt_compile_constant *constant =
+        &qnnrt_compile_get_info(m->program)->constants[number];
     void *data = cli_alloc((size_t)constant->bytes, 1);
     qnnrt_error err;
-    int good = qnnrt_program_load(m->program, number, data, &err) == QNNRT_OK;
+    int good = qnnrt_compile_load(m->program, number, data, &err) == QNNRT_OK;
     if (!good) fail(m->a->t, NULL, err.hint, "%s", err.text);
     else if (!(good = cli_write_file(path, data, (size_t)constant->bytes, 0)))
         fail(m->a->t, NULL, CLI_WRITE_HINT, "cannot write %s: %s", path, strerror(errno));
@@ -253,7 +253,7 @@ static int mixed_manifest(mixed *m, const qnnrt_manifest_context *contexts,
                           const qnnrt_manifest_constant *constants)
 {
     tool *t = m->a->t;
-    const qnnrt_program_info *info = qnnrt_program_get_info(m->program);
+    const qnnrt_compile_info *info = qnnrt_compile_get_info(m->program);
     qnnrt_pipeline_desc *pipelines = cli_alloc(info->graph_count, sizeof(*pipelines));
     char *path = cli_text("%s/qnnrt.json", t->set.output_dir);
     qnnrt_manifest_desc desc = {0};
@@ -283,8 +283,8 @@ static int mixed_manifest(mixed *m, const qnnrt_manifest_context *contexts,
 static int mixed_host(mixed *m)
 {
     tool *t = m->a->t;
-    const qnnrt_program_info *info = qnnrt_program_get_info(m->program);
-    qnnrt_host_entry *parts;
+    const qnnrt_compile_info *info = qnnrt_compile_get_info(m->program);
+    qnnrt_cpu_fallback_entry *parts;
     size_t count = 0;
     for (size_t i = 0; i < info->graph_count; ++i)
         for (size_t k = 0; k < info->graphs[i].step_count; ++k)
@@ -301,7 +301,7 @@ static int mixed_host(mixed *m)
     char *path = cli_text("%s/host.json", t->set.output_dir);
     page p = {NULL, 0, 0};
     qnnrt_error err;
-    int good = qnnrt_host_write(parts, count, json_to_page, &p, &err) == QNNRT_OK;
+    int good = qnnrt_cpu_fallback_write(parts, count, json_to_page, &p, &err) == QNNRT_OK;
     if (!good) fail(t, NULL, err.hint, "%s: %s", path, err.text);
     good = good && write_page(t, path, &p, 1);
     if (good) mixed_path(m, path);
@@ -316,7 +316,7 @@ static int mixed_host(mixed *m)
 static int mixed_save(mixed *m, const char *path)
 {
     tool *t = m->a->t;
-    const qnnrt_program_info *info = qnnrt_program_get_info(m->program);
+    const qnnrt_compile_info *info = qnnrt_compile_get_info(m->program);
     qnnrt_manifest_context *contexts = cli_alloc(info->context_count, sizeof(*contexts));
     qnnrt_manifest_constant *constants = cli_alloc(info->constant_count, sizeof(*constants));
     char **hashes = cli_alloc(info->context_count, sizeof(*hashes)), *missing = NULL;
@@ -324,7 +324,7 @@ static int mixed_save(mixed *m, const char *path)
     cli_hold();                                  /* a signal leaves no part of the files */
     int good = compile_folder(t, 0, &missing);
     for (size_t i = 0; i < info->context_count && good; ++i) {
-        const qnnrt_program_context *context = &info->contexts[i];
+        const qnnrt_compile_context *context = &info->contexts[i];
         const char *role = m->backends[context->backend].role;
         char *file = info->context_count == 1
                          ? cli_text("%s.bin", path)
@@ -339,7 +339,7 @@ static int mixed_save(mixed *m, const char *path)
         good = hashes[i] != NULL;
     }
     for (size_t i = 0; i < info->constant_count && good; ++i) {
-        const qnnrt_program_constant *from = &info->constants[i];
+        const qnnrt_compile_constant *from = &info->constants[i];
         char *file = cli_text("%s_host_%lu.raw", path, (unsigned long)i);
         good = mixed_constant(m, i, file);
         constants[i].name = from->name;
@@ -378,7 +378,7 @@ static const char *choice_role(const mixed *m, int32_t backend)
 }
 
 /* Add each node with its candidates, and why it is where it is. */
-static void choice_nodes(page *out, const mixed *m, const qnnrt_program_graph *graph)
+static void choice_nodes(page *out, const mixed *m, const qnnrt_compile_graph *graph)
 {
     const qnnrt_partition_info *plan = graph->partition;
     for (size_t i = 0; i < plan->choice_count; ++i) {
@@ -400,7 +400,7 @@ static void choice_nodes(page *out, const mixed *m, const qnnrt_program_graph *g
 }
 
 /* Add the plan of a graph, with each node or without. */
-static void choice_graph(page *out, const mixed *m, const qnnrt_program_graph *graph, int nodes)
+static void choice_graph(page *out, const mixed *m, const qnnrt_compile_graph *graph, int nodes)
 {
     const qnnrt_partition_info *plan = graph->partition;
     if (plan == NULL) return;
@@ -437,7 +437,7 @@ static void choice_graph(page *out, const mixed *m, const qnnrt_program_graph *g
 /* Add the costs, and the plans of all graphs. */
 static void choice_all(page *out, const mixed *m, int nodes)
 {
-    const qnnrt_program_info *info = qnnrt_program_get_info(m->program);
+    const qnnrt_compile_info *info = qnnrt_compile_get_info(m->program);
     page_add(out, "\ncosts     a step %g us, a transfer %g us and %g us for a byte; operations in a"
                   " us:", info->costs.per_step, info->costs.per_crossing, info->costs.per_byte);
     for (size_t i = 0; i < info->backend_count; ++i)
@@ -456,7 +456,7 @@ static void choice_all(page *out, const mixed *m, int nodes)
 /* Print what was decided. */
 static void choices(const mixed *m)
 {
-    const qnnrt_program_info *info = qnnrt_program_get_info(m->program);
+    const qnnrt_compile_info *info = qnnrt_compile_get_info(m->program);
     page p = {NULL, 0, 0};
     choice_all(&p, m, m->a->t->set.compile.explain);
     say(m->a->t, "%s", p.data);
@@ -474,7 +474,7 @@ static void choices_report(const mixed *m)
     const aten *a = m->a;
     page p = {NULL, 0, 0};
     if (a->t->set.compile.report == NULL || m->program == NULL) return;
-    const qnnrt_program_info *info = qnnrt_program_get_info(m->program);
+    const qnnrt_compile_info *info = qnnrt_compile_get_info(m->program);
     for (size_t i = 0; i < info->backend_count; ++i) {
         const qnnrt_backend_info *backend = info->backends[i].backend == NULL ? NULL
                                     : qnnrt_backend_get_info(info->backends[i].backend);
@@ -526,7 +526,7 @@ static int mixed_verify(mixed *m)
     const qnnrt_lower_desc lowered = aten_desc(a);
     qnnrt_backend_role roles[ROLES_MOST];
     char used[ROLES_MOST + 1];
-    qnnrt_host *host = NULL;
+    qnnrt_cpu_fallback *host = NULL;
     qnnrt_desc desc = {0};
     qnnrt *model = NULL;
     qnnrt_error err;
@@ -543,9 +543,9 @@ static int mixed_verify(mixed *m)
     }
     desc.backends = roles;
     desc.system_path = t->set.system;
-    qnnrt_result result = qnnrt_host_open(t->set.output_dir, NULL, &host, &err);
+    qnnrt_result result = qnnrt_cpu_fallback_open(t->set.output_dir, NULL, &host, &err);
     if (result == QNNRT_OK) {
-        desc.host_functions = qnnrt_host_functions(host, &desc.host_function_count);
+        desc.host_functions = qnnrt_cpu_fallback_functions(host, &desc.host_function_count);
         result = qnnrt_open(t->set.output_dir, &desc, &model, &err);
     }
     if (result == QNNRT_OK) result = qnnrt_lower_create(&lowered, &a->lower, &err);
@@ -553,15 +553,15 @@ static int mixed_verify(mixed *m)
     for (size_t i = 0; i < a->graph_count && result == QNNRT_OK; ++i)
         verify_graph(a, model, i, half, 1);
     qnnrt_close(model);
-    qnnrt_host_close(host);
+    qnnrt_cpu_fallback_close(host);
     return 1;
 }
 
 /* Return what all programs have in common. */
-static qnnrt_program_desc mixed_desc(const mixed *m)
+static qnnrt_compile_desc mixed_desc(const mixed *m)
 {
     const compile_settings *c = &m->a->t->set.compile;
-    qnnrt_program_desc desc = {0};
+    qnnrt_compile_desc desc = {0};
     desc.backends = m->backends;
     desc.backend_count = m->backend_count;
     desc.pins = m->pins;
@@ -581,15 +581,15 @@ static int mixed_has_codes(const qnnrt_backend *backend)
 }
 
 /* Calibrate a step of a plan. Return 0 after printing an error. */
-static int mixed_calibrate_step(mixed *m, qnnrt_program *program, size_t graph, size_t step)
+static int mixed_calibrate_step(mixed *m, qnnrt_compile *program, size_t graph, size_t step)
 {
     aten *a = m->a;
     const compile_settings *set = &a->t->set.compile;
-    const qnnrt_program_graph *whole = &qnnrt_program_get_info(program)->graphs[graph];
+    const qnnrt_compile_graph *whole = &qnnrt_compile_get_info(program)->graphs[graph];
     const size_t backend = whole->steps[step].backend;
     const qnnrt_lower_desc lowered = aten_desc(a);
     const uint64_t begin = cli_now_ns();
-    qnnrt_program_watched watched;
+    qnnrt_compile_watched watched;
     calibration c = {0};
     qnnrt_error err;
     c.a = a;
@@ -601,7 +601,7 @@ static int mixed_calibrate_step(mixed *m, qnnrt_program *program, size_t graph, 
              (lowered.compute == (qnnrt_dtype)0 &&
               qnnrt_lower_target_of(qnnrt_backend_get_info(m->backends[backend].backend)) ==
                   QNNRT_LOWER_HTP);
-    qnnrt_result result = qnnrt_program_watch(program, graph, step, &watched, &err);
+    qnnrt_result result = qnnrt_compile_watch(program, graph, step, &watched, &err);
     if (result == QNNRT_OK) result = qnnrt_prepare(watched.model, c.name, &c.run, &err);
     if (result != QNNRT_OK)
         fail(a->t, NULL, err.hint, "calibration of graph \"%s\": %s", c.name, err.text);
@@ -617,7 +617,7 @@ static int mixed_calibrate_step(mixed *m, qnnrt_program *program, size_t graph, 
         free(c.fed);
     }
     qnnrt_run_destroy(c.run);
-    qnnrt_program_unwatch(&watched);
+    qnnrt_compile_unwatch(&watched);
     return good;
 }
 
@@ -626,30 +626,30 @@ static int mixed_calibrate_step(mixed *m, qnnrt_program *program, size_t graph, 
 static int mixed_calibrate(mixed *m)
 {
     aten *a = m->a;
-    qnnrt_program_desc desc = mixed_desc(m);
+    qnnrt_compile_desc desc = mixed_desc(m);
     qnnrt_ir **graphs = cli_alloc(a->graph_count, sizeof(*graphs));
-    qnnrt_program *program = NULL;
+    qnnrt_compile *program = NULL;
     qnnrt_error err;
     desc.lower.act_bits = 0;
     desc.lower.encodings = NULL;
     desc.lower.encoding_count = 0;
-    qnnrt_result result = qnnrt_program_create(&desc, &program, &err);
+    qnnrt_result result = qnnrt_compile_create(&desc, &program, &err);
     for (size_t i = 0; i < a->graph_count && result == QNNRT_OK; ++i) {
         const aten_graph *g = &a->graphs[i];
         result = qnnrt_ir_read(g->text, g->bytes, NULL, &graphs[i], &err);
         if (result == QNNRT_OK) result = qnnrt_ir_check(graphs[i], NULL, NULL, &err);
         if (result == QNNRT_OK)
-            result = qnnrt_program_add(program, graphs[i], g->weights, g->name, &err);
+            result = qnnrt_compile_add(program, graphs[i], g->weights, g->name, &err);
     }
-    if (result == QNNRT_OK) result = qnnrt_program_plan(program, &err);
+    if (result == QNNRT_OK) result = qnnrt_compile_plan(program, &err);
     if (result != QNNRT_OK) fail(a->t, NULL, err.hint, "calibration: %s", err.text);
     int good = result == QNNRT_OK;
-    const qnnrt_program_info *info = good ? qnnrt_program_get_info(program) : NULL;
+    const qnnrt_compile_info *info = good ? qnnrt_compile_get_info(program) : NULL;
     for (size_t i = 0; good && i < info->graph_count; ++i)
         for (size_t k = 0; k < info->graphs[i].step_count && good; ++k)
             if (mixed_has_codes(m->backends[info->graphs[i].steps[k].backend].backend))
                 good = mixed_calibrate_step(m, program, i, k);
-    qnnrt_program_free(program);
+    qnnrt_compile_free(program);
     for (size_t i = 0; i < a->graph_count; ++i) qnnrt_ir_free(graphs[i]);
     free(graphs);
     return good;
@@ -676,7 +676,7 @@ static int mixed_compile(mixed *m, const char *path)
 {
     aten *a = m->a;
     tool *t = a->t;
-    qnnrt_program_desc desc;
+    qnnrt_compile_desc desc;
     progress shown;
     qnnrt_error err;
     int good = 1;
@@ -688,21 +688,21 @@ static int mixed_compile(mixed *m, const char *path)
     desc = mixed_desc(m);
     desc.told = mixed_told;
     desc.told_user = t;
-    if (qnnrt_program_create(&desc, &m->program, &err) != QNNRT_OK) {
+    if (qnnrt_compile_create(&desc, &m->program, &err) != QNNRT_OK) {
         fail(t, NULL, err.hint, "%s", err.text);
         return 0;
     }
     for (size_t i = 0; i < a->weights_count; ++i) aten_surplus(a, i);
     for (size_t i = 0; i < a->graph_count; ++i) {
         aten_graph *g = &a->graphs[i];
-        const qnnrt_result result = qnnrt_program_add(m->program, g->ir, g->weights, g->name, &err);
+        const qnnrt_result result = qnnrt_compile_add(m->program, g->ir, g->weights, g->name, &err);
         if (result == QNNRT_E_NOT_FOUND || result == QNNRT_E_MISMATCH) aten_missing(a, g, &err);
         else if (result != QNNRT_OK) fail(t, NULL, err.hint, "%s: %s", g->file, err.text);
         if (result != QNNRT_OK) good = 0;
     }
     if (!good) return 0;
     const uint64_t begin = cli_now_ns();
-    const qnnrt_result result = qnnrt_program_build(m->program, &err);
+    const qnnrt_result result = qnnrt_compile_build(m->program, &err);
     cli_busy_end();
     aten_spent(a, ATEN_BUILD, begin);
     if (result != QNNRT_OK) {
@@ -725,7 +725,7 @@ static int mixed_compile(mixed *m, const char *path)
 /* Close what mixed_open() and mixed_compile() made. */
 static void mixed_free(mixed *m)
 {
-    qnnrt_program_free(m->program);
+    qnnrt_compile_free(m->program);
     for (size_t i = 0; i < m->backend_count; ++i) {
         qnnrt_backend_close(m->backends[i].backend);
         free((void *)(uintptr_t)m->backends[i].custom);

@@ -297,15 +297,15 @@ static const char *open_hint(const tool *t, const qnnrt_error *err)
 /* Open the host steps of a folder. Return 0 after a message. */
 static int open_host(tool *t, const char *folder, qnnrt_desc *desc)
 {
-    qnnrt_host_desc options = {0};
+    qnnrt_cpu_fallback_desc options = {0};
     qnnrt_error err;
     if (folder == NULL || desc->no_manifest) return 1;
-    if (qnnrt_host_open(folder, &options, &t->hosts[t->host_count], &err) != QNNRT_OK) {
+    if (qnnrt_cpu_fallback_open(folder, &options, &t->hosts[t->host_count], &err) != QNNRT_OK) {
         fail(t, NULL, err.hint, "%s", err.text);
         return 0;
     }
-    desc->host_functions = qnnrt_host_functions(t->hosts[t->host_count++],
-                                                &desc->host_function_count);
+    desc->host_functions = qnnrt_cpu_fallback_functions(t->hosts[t->host_count++],
+                                                        &desc->host_function_count);
     return 1;
 }
 
@@ -365,7 +365,8 @@ static qnnrt *try_sources(tool *t, const char *folder, const char *const *words,
     const char *opened = folder != NULL ? folder : from.folder;
     if (open_host(t, opened, &desc)) qnnrt_open(opened, &desc, &model, err);
     free_sources(&from);
-    while (model == NULL && t->host_count > hosts) qnnrt_host_close(t->hosts[--t->host_count]);
+    while (model == NULL && t->host_count > hosts)
+        qnnrt_cpu_fallback_close(t->hosts[--t->host_count]);
     char *note = model == NULL ? leave_role(t, err) : NULL;
     if (note != NULL) {
         const qnnrt_error first = *err;
@@ -465,7 +466,7 @@ static void choose_libraries(tool *t, const char *model)
     if (look.model != NULL)
         cli_choose_roles(&t->choice, look.model, t->set.roles, &t->set.role_count);
     qnnrt_close(look.model);
-    while (look.host_count > t->host_count) qnnrt_host_close(look.hosts[--look.host_count]);
+    while (look.host_count > t->host_count) qnnrt_cpu_fallback_close(look.hosts[--look.host_count]);
 }
 
 /* Open the backend before the model, so that its path is known if the model cannot be opened. */
@@ -734,7 +735,7 @@ static void close_all(tool *t)
     const qnnrt_result model = qnnrt_close(t->model);
     if (model != QNNRT_OK)
         fail(t, NULL, LOG_HINT, "closing the model failed: %s", qnnrt_result_name(model));
-    for (size_t i = 0; i < t->host_count; ++i) qnnrt_host_close(t->hosts[i]);
+    for (size_t i = 0; i < t->host_count; ++i) qnnrt_cpu_fallback_close(t->hosts[i]);
     qnnrt_result backend = qnnrt_backend_close(t->backend);
     for (size_t i = 0; i < ROLES_MOST; ++i) {
         const qnnrt_result one = qnnrt_backend_close(t->roles[i]);

@@ -64,23 +64,23 @@ static int op_listed(const char *list, const char *word)
 }
 
 /* Return what happens to nodes that a line of the table of known faults is about. */
-static const char *op_fault(qnnrt_known_what what)
+static const char *op_fault(qnnrt_quirk_what what)
 {
     switch (what) {
-    case QNNRT_KNOWN_REFUSED: return "refused";
-    case QNNRT_KNOWN_EXEC_FAILED: return "fails when it runs";
-    case QNNRT_KNOWN_CRASHES: return "ends the process";
-    case QNNRT_KNOWN_MAY_CRASH: return "may end the process";
-    case QNNRT_KNOWN_DIFFERS: return "computed wrong";
-    case QNNRT_KNOWN_SOMETIMES: return "sometimes computed wrong";
-    case QNNRT_KNOWN_VALUES: return "computed wrong for some values";
-    case QNNRT_KNOWN_EXTREMES: return "computed wrong for extreme values";
+    case QNNRT_QUIRK_REFUSED: return "refused";
+    case QNNRT_QUIRK_EXEC_FAILED: return "fails when it runs";
+    case QNNRT_QUIRK_CRASHES: return "ends the process";
+    case QNNRT_QUIRK_MAY_CRASH: return "may end the process";
+    case QNNRT_QUIRK_DIFFERS: return "computed wrong";
+    case QNNRT_QUIRK_SOMETIMES: return "sometimes computed wrong";
+    case QNNRT_QUIRK_VALUES: return "computed wrong for some values";
+    case QNNRT_QUIRK_EXTREMES: return "computed wrong for extreme values";
     }
     return "";
 }
 
 /* True if a line is about an operator; those about all operators are left out. */
-static int op_is_known(const qnnrt_known *known, const op_row *row)
+static int op_is_known(const qnnrt_quirk *known, const op_row *row)
 {
     return op_listed(known->ops, row->name);
 }
@@ -123,8 +123,8 @@ static void say_op(tool *t, const op_row *row)
     say(t, "  right on   %s: %s\n", OP_CPU, op_types(row->cpu));
     say(t, "             %s: %s\n", OP_HTP, op_types(row->htp));
     say(t, "             libQnnRef.so: yes\n");
-    for (size_t i = 0; i < QNNRT_KNOWN_COUNT; ++i) {
-        const qnnrt_known *known = &qnnrt_knowns[i];
+    for (size_t i = 0; i < QNNRT_QUIRK_COUNT; ++i) {
+        const qnnrt_quirk *known = &qnnrt_quirks[i];
         if (!op_is_known(known, row)) continue;
         char *text = cli_text("%s on %s, %s: %s. %s", op_fault(known->what), known->backends,
                               strcmp(known->dtypes, "*") == 0 ? "all types" : known->dtypes,
@@ -154,8 +154,8 @@ static void json_op(json *j, const op_row *row)
     json_string(j, "cpu", row->cpu);
     json_string(j, "htp", row->htp);
     json_open(j, "known", '[', 0);
-    for (size_t i = 0; i < QNNRT_KNOWN_COUNT; ++i) {
-        const qnnrt_known *known = &qnnrt_knowns[i];
+    for (size_t i = 0; i < QNNRT_QUIRK_COUNT; ++i) {
+        const qnnrt_quirk *known = &qnnrt_quirks[i];
         if (!op_is_known(known, row)) continue;
         json_open(j, NULL, '{', 0);
         json_string(j, "name", known->name);

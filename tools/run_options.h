@@ -65,8 +65,8 @@ static size_t list_numbers(const char *text, uint64_t most, uint64_t *numbers, s
 static int take_eos(void *at, const cli_option *o, const char *value)
 {
     compile_settings *set = &((settings *)at)->compile;
-    uint64_t tokens[QNNRT_DECODER_EOS];
-    set->eos_count = list_numbers(value, INT32_MAX, tokens, QNNRT_DECODER_EOS);
+    uint64_t tokens[QNNRT_LLM_GRAPH_EOS];
+    set->eos_count = list_numbers(value, INT32_MAX, tokens, QNNRT_LLM_GRAPH_EOS);
     if (set->eos_count == 0) return cli_wrong_value(o, value, "tokens, joined by commas");
     for (size_t i = 0; i < set->eos_count; ++i) set->eos[i] = (int32_t)tokens[i];
     return STATUS_OK;

@@ -194,7 +194,7 @@ static const qnnrt_host_function *replay_function(const tool *t, const char *nam
 {
     for (size_t h = 0; h < t->host_count; ++h) {
         size_t count = 0;
-        const qnnrt_host_function *list = qnnrt_host_functions(t->hosts[h], &count);
+        const qnnrt_host_function *list = qnnrt_cpu_fallback_functions(t->hosts[h], &count);
         for (size_t i = 0; i < count; ++i)
             if (strcmp(list[i].name, name) == 0) return &list[i];
     }

@@ -9,7 +9,7 @@
 
        hub          prompt_ar32_cl128_1_of_2 and token_ar1_cl128_1_of_2; a tensor for the keys of
                     a layer and one for its values; the caller computes cosines and sines. With
-                    --type f32 the graphs come from qnnrt_decoder.h, as in qnnrt-run compile
+                    --type f32 the graphs come from qnnrt_llm_graph.h, as in qnnrt-run compile
        executorch   prefill_forward and kv_forward; tensors for each head; the caller gives
                     positions, and the first shard has cosines and sines for all
 
@@ -20,15 +20,15 @@
 #include <string.h>
 
 #define QNNRT_IMPLEMENTATION
-#define QNNRT_COMPOSE
+#define QNNRT_BUILDER
 #define QNNRT_WEIGHTS_IMPLEMENTATION
 #define QNNRT_IR_IMPLEMENTATION
 #define QNNRT_LOWER_IMPLEMENTATION
-#define QNNRT_DECODER_IMPLEMENTATION
+#define QNNRT_LLM_GRAPH_IMPLEMENTATION
 #define QNNRT_CACHE_IMPLEMENTATION
 #include "qnnrt.h"
 #include "tools/qnnrt_cache.h"
-#include "tools/qnnrt_decoder.h"
+#include "tools/qnnrt_llm_graph.h"
 #include "tools/qnnrt_lower.h"
 
 #define CLI_NAME "export"
@@ -149,7 +149,7 @@ static void hub_name(char *name, size_t room, const settings *o, int decode, uin
 
 /* Graphs in ATen operators, and what becomes of them. */
 typedef struct made {
-    qnnrt_decoder model;
+    qnnrt_llm_graph model;
     qnnrt_lower  *lower;                        /* reads the weights until the model is finished */
     qnnrt_ir    **graphs;                       /* [count] */
     size_t        count;
@@ -158,7 +158,7 @@ typedef struct made {
 /* Make the graph of a shard from config.json, and lower it. */
 static void make_graph(made *d, llm_maker *m, const settings *o, uint32_t shard, int decode)
 {
-    qnnrt_decoder_desc desc = {0};
+    qnnrt_llm_graph_desc desc = {0};
     qnnrt_ir **ir = &d->graphs[d->count++];
     qnnrt_error err;
     char name[64];
@@ -167,7 +167,7 @@ static void make_graph(made *d, llm_maker *m, const settings *o, uint32_t shard,
     desc.context = o->context;
     desc.part = shard;
     desc.parts = o->shards;
-    if (qnnrt_decoder_graph(&d->model, &desc, ir, &err) != QNNRT_OK ||
+    if (qnnrt_llm_graph_create(&d->model, &desc, ir, &err) != QNNRT_OK ||
         qnnrt_ir_check(*ir, NULL, NULL, &err) != QNNRT_OK ||
         qnnrt_lower_weights(d->lower, *ir, m->weights->file, &err) != QNNRT_OK ||
         qnnrt_lower_passes(d->lower, *ir, &err) != QNNRT_OK ||
@@ -186,7 +186,7 @@ static void make_all(made *d, llm_maker *m, const settings *o, const qnnrt_backe
     uint32_t i;
     snprintf(path, sizeof path, "%s/config.json", o->model);
     text = read_text(path, &bytes);
-    if (qnnrt_decoder_read(text, bytes, &d->model, &err) != QNNRT_OK) stop_error(&err);
+    if (qnnrt_llm_graph_read(text, bytes, &d->model, &err) != QNNRT_OK) stop_error(&err);
     free(text);
     d->graphs = (qnnrt_ir **)room(2 * (size_t)o->shards, sizeof *d->graphs);
     desc.target = qnnrt_lower_target_of(qnnrt_backend_get_info(backend));

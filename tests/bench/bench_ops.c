@@ -9,7 +9,7 @@
    The ONNX model is written here byte by byte, and ONNX Runtime is called through its table of
    functions by number (which is append-only), so that neither protobuf nor its headers are needed. */
 #define QNNRT_IMPLEMENTATION
-#define QNNRT_COMPOSE
+#define QNNRT_BUILDER
 #include "qnnrt.h"
 
 #include <math.h>

@@ -9,9 +9,9 @@
 
    Times are printed and never judged: they depend on the machine. The exit status is 1 when a bound run of ours
    allocates, or a result is wrong. */
-#define QNNRT_COMPOSE
+#define QNNRT_BUILDER
 #include "qnnrt_session.h"
-#include "qnnrt_compose.h"
+#include "qnnrt_builder.h"
 #include "qnnrt_onnxruntime.h"
 #include "qnnrt_qnn.h"
 #include "bench.h"

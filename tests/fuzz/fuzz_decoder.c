@@ -3,7 +3,7 @@
    An input is the text of a config.json, or of a generation_config.json, followed by CONTROL bytes that choose which, the
    graph and failing allocations. Whatever happens, there must be no crash, no leak and no text without an end; a config
    that is read has numbers that fit together, and a graph that is made of it has no findings. */
-#include "qnnrt_decoder.h"
+#include "qnnrt_llm_graph.h"
 #define FUZZ_NAME "fuzz_decoder"
 #include "fuzz.h"
 
@@ -11,17 +11,17 @@ enum { CONTROL = 6 };
 
 #include "fuzz_model.h"
 
-static void check_model(const qnnrt_decoder *m)
+static void check_model(const qnnrt_llm_graph *m)
 {
     uint32_t i;
-    MUST(m->architecture != NULL && m->layers > 0 && m->layers <= QNNRT_DECODER_LAYERS);
+    MUST(m->architecture != NULL && m->layers > 0 && m->layers <= QNNRT_LLM_GRAPH_LAYERS);
     MUST(m->heads > 0 && m->kv_heads > 0 && m->heads % m->kv_heads == 0 && m->head_dim > 0);
     MUST(m->rotary > 0 && m->rotary <= m->head_dim && m->rotary % 2 == 0);
     MUST(m->width > 0 && m->inner > 0 && m->vocabulary > 0 && m->positions > 0);
     MUST(m->epsilon >= 0 && m->epsilon < 1e30 && m->theta > 0 && m->theta < 1e30);
-    MUST(m->eos_count <= QNNRT_DECODER_EOS && m->bos >= -1);
+    MUST(m->eos_count <= QNNRT_LLM_GRAPH_EOS && m->bos >= -1);
     for (i = 0; i < m->eos_count; ++i) MUST(m->eos[i] >= 0);
-    for (i = 0; i + 1 < 4; ++i) MUST(qnnrt_decoder_first_layer(m, i, 3) <= qnnrt_decoder_first_layer(m, i + 1, 3));
+    for (i = 0; i + 1 < 4; ++i) MUST(qnnrt_llm_graph_first_layer(m, i, 3) <= qnnrt_llm_graph_first_layer(m, i + 1, 3));
 }
 
 static int no_write(void *user, const char *text, size_t bytes)
@@ -30,9 +30,9 @@ static int no_write(void *user, const char *text, size_t bytes)
     return text != NULL;
 }
 
-static void make_graph(const qnnrt_decoder *m)
+static void make_graph(const qnnrt_llm_graph *m)
 {
-    qnnrt_decoder_desc desc;
+    qnnrt_llm_graph_desc desc;
     qnnrt_json_writer writer;
     qnnrt_error err;
     qnnrt_ir *ir = NULL;
@@ -47,7 +47,7 @@ static void make_graph(const qnnrt_decoder *m)
     desc.part = control[4] % 5;
     desc.embedded = control[4] >> 7;
     fresh(&err);
-    result = qnnrt_decoder_graph(m, &desc, &ir, &err);
+    result = qnnrt_llm_graph_create(m, &desc, &ir, &err);
     good(result, ir, &err);
     if (ir != NULL) {
         result = qnnrt_ir_check(ir, NULL, NULL, NULL);
@@ -58,7 +58,7 @@ static void make_graph(const qnnrt_decoder *m)
     qnnrt_json_write_begin(&writer, no_write, &bytes, 0);
     qnnrt_json_write_object(&writer, 0);
     qnnrt_json_write_key(&writer, "llm");
-    qnnrt_decoder_settings(m, desc.context != 0 ? desc.context : m->positions, &writer);
+    qnnrt_llm_graph_settings(m, desc.context != 0 ? desc.context : m->positions, &writer);
     qnnrt_json_write_close(&writer);
     MUST(qnnrt_json_write_end(&writer) && bytes > 0);
 }
@@ -68,7 +68,7 @@ static void play(const unsigned char *data, size_t size)
     static const char base[] = "{\"architectures\": [\"LlamaForCausalLM\"], \"model_type\": \"llama\", \"hidden_size\": 8,"
         " \"num_attention_heads\": 2, \"num_hidden_layers\": 2, \"intermediate_size\": 16, \"vocab_size\": 11,"
         " \"max_position_embeddings\": 64, \"rms_norm_eps\": 1e-5}";
-    qnnrt_decoder model;
+    qnnrt_llm_graph model;
     qnnrt_result result;
     qnnrt_error err;
     if (size < CONTROL) return;
@@ -79,11 +79,11 @@ static void play(const unsigned char *data, size_t size)
     memset(&model, 0xA5, sizeof(model));
     fresh(&err);
     if (control[0] < 220) {
-        result = qnnrt_decoder_read((const char *)data, size, &model, &err);
+        result = qnnrt_llm_graph_read((const char *)data, size, &model, &err);
         good(result, result == QNNRT_OK ? &model : NULL, &err);
     } else {
-        MUST(qnnrt_decoder_read(base, sizeof(base) - 1, &model, &err) == QNNRT_OK);
-        result = qnnrt_decoder_read_generation((const char *)data, size, &model, &err);
+        MUST(qnnrt_llm_graph_read(base, sizeof(base) - 1, &model, &err) == QNNRT_OK);
+        result = qnnrt_llm_graph_read_generation((const char *)data, size, &model, &err);
         good(result, result == QNNRT_OK ? &model : NULL, &err);
     }
     if (result == QNNRT_OK) {

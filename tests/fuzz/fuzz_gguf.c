@@ -3,7 +3,7 @@
    An input is a file, followed by CONTROL bytes that choose limits, failing allocations, conversions and the graph.
    Whatever happens, there must be no crash, no leak, an error text without control characters; and after success every
    weight lies in its file, alone, every text in the header, parts are parts of the whole, and a graph has no findings. */
-#include "qnnrt_decoder.h"
+#include "qnnrt_llm_graph.h"
 #define FUZZ_NAME "fuzz_gguf"
 #include "fuzz.h"
 #include <sys/stat.h>
@@ -116,18 +116,21 @@ static void check(qnnrt_weights *weights, const qnnrt_weights_desc *desc)
 /* Read the model; make one of its graphs. */
 static void model(qnnrt_weights *weights)
 {
-    qnnrt_decoder m;
-    qnnrt_decoder_desc desc;
+    qnnrt_llm_graph m;
+    qnnrt_llm_graph_desc desc;
     qnnrt_error err;
     qnnrt_ir *ir = NULL;
     uint32_t i;
-    qnnrt_result result = qnnrt_decoder_read_gguf(weights, &m, fresh(&err));
+    qnnrt_result result = qnnrt_llm_graph_read_gguf(weights, &m, fresh(&err));
     if (!good(result, result == QNNRT_OK ? &m : NULL, &err)) return;
-    MUST(m.gguf && m.layers > 0 && m.layers <= QNNRT_DECODER_LAYERS && m.heads > 0 && m.kv_heads > 0 && m.heads % m.kv_heads == 0);
-    MUST(m.head_dim > 0 && m.rotary > 0 && m.rotary <= m.head_dim && m.rotary % 2 == 0 && m.vocabulary > 0 && m.eos_count <= QNNRT_DECODER_EOS);
+    MUST(m.gguf && m.layers > 0 && m.layers <= QNNRT_LLM_GRAPH_LAYERS && m.heads > 0 && m.kv_heads > 0 &&
+         m.heads % m.kv_heads == 0);
+    MUST(m.head_dim > 0 && m.rotary > 0 && m.rotary <= m.head_dim && m.rotary % 2 == 0 && m.vocabulary > 0 &&
+         m.eos_count <= QNNRT_LLM_GRAPH_EOS);
     for (i = 0; i < m.eos_count; ++i) MUST(m.eos[i] >= 0 && (uint32_t)m.eos[i] < m.vocabulary);
     MUST(m.bos >= -1 && (m.bos < 0 || (uint32_t)m.bos < m.vocabulary) && m.theta >= 1 && m.epsilon > 0);
-    if (m.scaling == QNNRT_DECODER_LLAMA3) MUST(m.factor > 0 && m.high_frequency > m.low_frequency && m.original_context > 0);
+    if (m.scaling == QNNRT_LLM_GRAPH_LLAMA3) MUST(m.factor > 0 && m.high_frequency > m.low_frequency &&
+                                                  m.original_context > 0);
     if (m.layers > 32) return;
     memset(&desc, 0, sizeof(desc));
     desc.hooks.alloc = hook_alloc;
@@ -135,7 +138,7 @@ static void model(qnnrt_weights *weights)
     desc.tokens = control[1] % 40;
     desc.context = control[2] < 128 ? control[2] : 0;
     desc.parts = control[3] % 5;
-    result = qnnrt_decoder_graph(&m, &desc, &ir, fresh(&err));
+    result = qnnrt_llm_graph_create(&m, &desc, &ir, fresh(&err));
     (void)good(result, ir, &err);
     if (ir != NULL) {
         result = qnnrt_ir_check(ir, NULL, NULL, NULL);

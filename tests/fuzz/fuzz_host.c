@@ -3,7 +3,7 @@
    An input is the text of a host.json, followed by CONTROL bytes that choose limits, failing allocations and the values of
    inputs. Whatever happens, there must be no crash, no leak and no text without an end; steps have names of their own, and
    their parts have no findings. A step runs with tensors of exactly its sizes, on the heap. */
-#include "qnnrt_host.h"
+#include "qnnrt_cpu_fallback.h"
 #define FUZZ_NAME "fuzz_host"
 #include "fuzz.h"
 #include <sys/stat.h>
@@ -39,8 +39,8 @@ static void put(const unsigned char *data, size_t size)
 /* Describe the tensors of a step, with memory of exactly their sizes. Return 0 if they are too many or too large. */
 static int take(const qnnrt_ir *part, int outputs, qnnrt_tensor_info *infos, void **data, uint32_t *count)
 {
-    qnnrt_host_tensor list[TENSORS];
-    const size_t found = qnnrt_host_tensors(part, outputs, list, TENSORS);
+    qnnrt_cpu_fallback_tensor list[TENSORS];
+    const size_t found = qnnrt_cpu_fallback_tensors(part, outputs, list, TENSORS);
     static uint32_t dims[2][TENSORS][QNNRT_IR_RANK];
     size_t i, k;
     uint64_t values = 1;
@@ -96,8 +96,8 @@ static void run(const qnnrt_host_function *f, const qnnrt_ir *part)
 static void play(const unsigned char *data, size_t size)
 {
     const qnnrt_host_function *functions;
-    qnnrt_host_desc desc;
-    qnnrt_host *host = NULL;
+    qnnrt_cpu_fallback_desc desc;
+    qnnrt_cpu_fallback *host = NULL;
     qnnrt_result result;
     qnnrt_error err;
     size_t count = 0, i, k;
@@ -113,17 +113,17 @@ static void play(const unsigned char *data, size_t size)
     alloc_count = 0;
     alloc_fail_at = control[0] >= 200 ? control[0] - 199u : 0;
     fresh(&err);
-    result = qnnrt_host_open(folder, &desc, &host, &err);
+    result = qnnrt_cpu_fallback_open(folder, &desc, &host, &err);
     good(result, host, &err);
-    functions = qnnrt_host_functions(host, &count);
+    functions = qnnrt_cpu_fallback_functions(host, &count);
     MUST(host != NULL || count == 0);
     for (i = 0; i < count; ++i) {
-        const qnnrt_ir *part = qnnrt_host_part(host, i);
+        const qnnrt_ir *part = qnnrt_cpu_fallback_part(host, i);
         MUST(part != NULL && functions[i].name != NULL && functions[i].name[0] != '\0' && functions[i].exec != NULL);
         for (k = 0; k < i; ++k) MUST(strcmp(functions[k].name, functions[i].name) != 0);
         if (i < 8) run(&functions[i], part);
     }
-    qnnrt_host_close(host);
+    qnnrt_cpu_fallback_close(host);
     MUST(alloc_live == 0);
     (void)hook_log;
 }

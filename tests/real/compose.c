@@ -1,5 +1,5 @@
 /* compose.c - graphs built on Qualcomm's genuine libraries: run, saved, opened again, and compared with plain C */
-#define QNNRT_COMPOSE
+#define QNNRT_BUILDER
 #include "real.h"
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* dynamic.c - dims per call, optional tensors and updates on Qualcomm's genuine libraries: the CPU
    library computes with fewer rows, and everything else is refused by name */
-#define QNNRT_COMPOSE
+#define QNNRT_BUILDER
 #include "real.h"
 #include <math.h>
 

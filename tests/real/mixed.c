@@ -12,7 +12,7 @@
        last     HTP   y = W2 (p * h)                float16
 
    Results are compared with plain loops in double. */
-#define QNNRT_COMPOSE
+#define QNNRT_BUILDER
 #include "real.h"
 #include "../host_llm.h"
 

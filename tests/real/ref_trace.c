@@ -10,7 +10,7 @@
    child, because both libraries write their record when their process exits.
 
    Libraries refuse a file of another backend before they trust its bytes. */
-#define QNNRT_COMPOSE
+#define QNNRT_BUILDER
 #include "real.h"
 #include "ref.h"
 #include "life.h"

@@ -3,7 +3,7 @@
        real_small RELEASE_FOLDER DATA_FOLDER [part of a test's name]
 
    What is built has to equal the evaluator with rounded weights; what a library refuses has to be known before it is asked. */
-#define QNNRT_COMPOSE
+#define QNNRT_BUILDER
 #include "real.h"
 #include "../small_case.h"
 

@@ -26,8 +26,8 @@
                                            of its own
 */
 #ifdef QNNRT_ENGINES_IMPLEMENTATION
-#ifndef QNNRT_COMPOSE
-#define QNNRT_COMPOSE
+#ifndef QNNRT_BUILDER
+#define QNNRT_BUILDER
 #endif
 #ifndef QNNRT_ENGINES_LIST_IMPLEMENTATION
 #define QNNRT_ENGINES_LIST_IMPLEMENTATION
@@ -39,8 +39,8 @@
 #define QNNRT_IR_IMPLEMENTATION
 #define QNNRT_LOWER_IMPLEMENTATION
 #define QNNRT_PARTITION_IMPLEMENTATION
-#define QNNRT_HOST_IMPLEMENTATION
-#define QNNRT_PROGRAM_IMPLEMENTATION
+#define QNNRT_CPU_FALLBACK_IMPLEMENTATION
+#define QNNRT_COMPILE_IMPLEMENTATION
 #define QNNRT_QNN_IMPLEMENTATION
 #define QNNRT_ONNXRUNTIME_IMPLEMENTATION
 #define QNNRT_OPENVINO_IMPLEMENTATION
@@ -51,8 +51,8 @@
 #include "qnnrt_ir.h"
 #include "qnnrt_lower.h"
 #include "qnnrt_partition.h"
-#include "qnnrt_host.h"
-#include "qnnrt_program.h"
+#include "qnnrt_cpu_fallback.h"
+#include "qnnrt_compile.h"
 #include "qnnrt_qnn.h"
 #include "qnnrt_onnxruntime.h"
 #include "qnnrt_openvino.h"

@@ -102,10 +102,10 @@ QNNRT_QNN_API const qnnrt_engine *qnnrt_engine_qnn(void);
 #ifndef QNNRT_QNN__IMPL_ONCE
 #define QNNRT_QNN__IMPL_ONCE
 
-#ifndef QNNRT_COMPOSE
-#error "define QNNRT_COMPOSE before qnnrt.h is first included: graphs are compiled"
+#ifndef QNNRT_BUILDER
+#error "define QNNRT_BUILDER before qnnrt.h is first included: graphs are compiled"
 #endif
-#include "qnnrt_program.h"
+#include "qnnrt_compile.h"
 #include "qnnrt_json.h"
 #include "qnnrt_manifest.h"
 
@@ -590,10 +590,10 @@ typedef struct qnnrt_qnn__model {
     qnnrt_mem_kind      memory;
     int                 timed;
     qnnrt              *folder;          /* of files; NULL: compiled here */
-    qnnrt_host         *host;
+    qnnrt_cpu_fallback         *host;
     qnnrt_ir           *ir;              /* from here: of graphs */
     qnnrt_weights      *weights;
-    qnnrt_program      *program;
+    qnnrt_compile      *program;
     qnnrt_pipeline     *made;            /* of the program, to be destroyed */
     const char         *fallback;
     const char        **warnings;
@@ -824,7 +824,7 @@ static qnnrt_result qnnrt_qnn__folder_open(qnnrt_qnn__model *m, const char *path
                                            qnnrt_error *err)
 {
     qnnrt_qnn__roles roles;
-    qnnrt_host_desc host;
+    qnnrt_cpu_fallback_desc host;
     qnnrt_desc desc;
     qnnrt_file file;
     uint64_t bytes;
@@ -843,10 +843,10 @@ static qnnrt_result qnnrt_qnn__folder_open(qnnrt_qnn__model *m, const char *path
         desc.files = &file;
         desc.file_count = 1;
     } else {
-        result = qnnrt_host_open(path, &host, &m->host, err);
+        result = qnnrt_cpu_fallback_open(path, &host, &m->host, err);
         if (result == QNNRT_OK) result = qnnrt_qnn__roles_read(m, path, &roles, err);
         if (result != QNNRT_OK) return result;
-        desc.host_functions = qnnrt_host_functions(m->host, &desc.host_function_count);
+        desc.host_functions = qnnrt_cpu_fallback_functions(m->host, &desc.host_function_count);
     }
     if (roles.count > 0) {
         desc.backends = roles.list;
@@ -990,9 +990,9 @@ static qnnrt_result qnnrt_qnn__graph_weights(qnnrt_qnn__model *m, qnnrt_error *e
 
 /* What a program is made with. */
 typedef struct qnnrt_qnn__recipe {
-    qnnrt_program_backend backends[QNNRT_QNN__DEVICES + 1];
-    qnnrt_program_pin    *pins;
-    qnnrt_program_desc    desc;
+    qnnrt_compile_backend backends[QNNRT_QNN__DEVICES + 1];
+    qnnrt_compile_pin    *pins;
+    qnnrt_compile_desc    desc;
     qnnrt_qnn__limit      limit;
 } qnnrt_qnn__recipe;
 
@@ -1073,7 +1073,7 @@ static int qnnrt_qnn__graph_prefers(const char *key, const char *op)
 static void qnnrt_qnn__graph_role(const qnnrt_qnn__model *m, qnnrt_qnn__recipe *r, const char *role,
                                   const qnnrt_builder_desc *builder)
 {
-    qnnrt_program_backend *at = r->backends + r->desc.backend_count;
+    qnnrt_compile_backend *at = r->backends + r->desc.backend_count;
     int i;
     for (i = 0; i < QNNRT_QNN__DEVICES && strcmp(role, qnnrt_qnn__names[i]) != 0; ++i) {}
     if (i < QNNRT_QNN__DEVICES && m->lib->backends[i] == NULL) return;
@@ -1093,7 +1093,7 @@ static qnnrt_result qnnrt_qnn__graph_pins(qnnrt_qnn__model *m, qnnrt_qnn__recipe
     size_t i, k, n;
     if (load->preference_count == 0) return QNNRT_OK;
     given = (const char **)qnnrt_qnn__take(&m->arena, m->ir->node_count, sizeof(*given), err);
-    r->pins = (qnnrt_program_pin *)qnnrt_qnn__take(&m->arena, m->ir->node_count, sizeof(*r->pins),
+    r->pins = (qnnrt_compile_pin *)qnnrt_qnn__take(&m->arena, m->ir->node_count, sizeof(*r->pins),
                                                    err);
     if (given == NULL || r->pins == NULL) return QNNRT_E_MEMORY;
     for (i = 0; i < load->preference_count; ++i) {
@@ -1146,8 +1146,8 @@ static qnnrt_result qnnrt_qnn__graph_unused(qnnrt_qnn__model *m, qnnrt_error *er
 /* Say which nodes the device does not compute, and why. */
 static qnnrt_result qnnrt_qnn__graph_moved(qnnrt_qnn__model *m, qnnrt_error *err)
 {
-    const qnnrt_program_info *info = qnnrt_program_get_info(m->program);
-    const qnnrt_program_graph *graph = &info->graphs[0];
+    const qnnrt_compile_info *info = qnnrt_compile_get_info(m->program);
+    const qnnrt_compile_graph *graph = &info->graphs[0];
     const qnnrt_partition_info *plan = graph->partition;
     size_t i, moved = 0;
     qnnrt_qnn__line line;
@@ -1202,10 +1202,10 @@ static qnnrt_result qnnrt_qnn__graph_compile(qnnrt_qnn__model *m, qnnrt_error *e
     r.desc.costs.per_byte = 1e-12;
     r.desc.told = qnnrt_qnn__graph_told;
     r.desc.told_user = m;
-    result = qnnrt_program_create(&r.desc, &m->program, err);
+    result = qnnrt_compile_create(&r.desc, &m->program, err);
     if (result == QNNRT_OK)
-        result = qnnrt_program_add(m->program, m->ir, m->weights, QNNRT_QNN__PIPELINE, err);
-    if (result == QNNRT_OK) result = qnnrt_program_build(m->program, err);
+        result = qnnrt_compile_add(m->program, m->ir, m->weights, QNNRT_QNN__PIPELINE, err);
+    if (result == QNNRT_OK) result = qnnrt_compile_build(m->program, err);
     if (result == QNNRT_E_CANCELLED)
         return qnnrt_qnn__fail(err, result, "compiling \"%.300s\" took longer than "
                                "compile_timeout_ms, %lu ms", m->load->path,
@@ -1224,11 +1224,12 @@ static qnnrt_result qnnrt_qnn__graph_compile(qnnrt_qnn__model *m, qnnrt_error *e
 static qnnrt_result qnnrt_qnn__made_hosts(qnnrt_qnn__model *m, qnnrt_qnn__page *page,
                                           qnnrt_error *err)
 {
-    const qnnrt_program_graph *graph = &qnnrt_program_get_info(m->program)->graphs[0];
-    qnnrt_host_entry *parts;
+    const qnnrt_compile_graph *graph = &qnnrt_compile_get_info(m->program)->graphs[0];
+    qnnrt_cpu_fallback_entry *parts;
     qnnrt_result result;
     size_t i, count = 0;
-    parts = (qnnrt_host_entry *)qnnrt_qnn__take(&m->arena, graph->step_count, sizeof(*parts), err);
+    parts = (qnnrt_cpu_fallback_entry *)qnnrt_qnn__take(&m->arena, graph->step_count,
+                                                        sizeof(*parts), err);
     if (parts == NULL) return QNNRT_E_MEMORY;
     for (i = 0; i < graph->step_count; ++i) {
         if (graph->steps[i].context != SIZE_MAX) continue;
@@ -1236,7 +1237,7 @@ static qnnrt_result qnnrt_qnn__made_hosts(qnnrt_qnn__model *m, qnnrt_qnn__page *
         parts[count++].part = graph->steps[i].ir;
     }
     if (count == 0) return QNNRT_OK;
-    result = qnnrt_host_write(parts, count, qnnrt_qnn__page_add, page, err);
+    result = qnnrt_cpu_fallback_write(parts, count, qnnrt_qnn__page_add, page, err);
     return page->no_memory ? qnnrt_qnn__fail_memory(err, page->used) : result;
 }
 
@@ -1253,7 +1254,7 @@ static qnnrt_dtype qnnrt_qnn__made_dtype(const qnnrt_host_step *step, const char
 static qnnrt_result qnnrt_qnn__made_constants(qnnrt_qnn__model *m, qnnrt_pipeline_desc *desc,
                                               qnnrt_error *err)
 {
-    const qnnrt_program_info *info = qnnrt_program_get_info(m->program);
+    const qnnrt_compile_info *info = qnnrt_compile_get_info(m->program);
     qnnrt_constant_desc *list;
     void **data;
     qnnrt_result result = QNNRT_OK;
@@ -1265,7 +1266,7 @@ static qnnrt_result qnnrt_qnn__made_constants(qnnrt_qnn__model *m, qnnrt_pipelin
     for (k = 0; k < info->constant_count && result == QNNRT_OK; ++k) {
         data[k] = qnnrt_qnn__take(&m->arena, info->constants[k].bytes, 1, err);
         if (data[k] == NULL) return QNNRT_E_MEMORY;
-        result = qnnrt_program_load(m->program, k, data[k], err);
+        result = qnnrt_compile_load(m->program, k, data[k], err);
     }
     for (i = 0; i < desc->constant_count && result == QNNRT_OK; ++i) {
         list[i] = desc->constants[i];
@@ -1286,10 +1287,10 @@ static qnnrt_result qnnrt_qnn__made_constants(qnnrt_qnn__model *m, qnnrt_pipelin
 /* Make the pipeline of the program from its models and functions. */
 static qnnrt_result qnnrt_qnn__made_wire(qnnrt_qnn__model *m, qnnrt_error *err)
 {
-    const qnnrt_program_info *info = qnnrt_program_get_info(m->program);
+    const qnnrt_compile_info *info = qnnrt_compile_get_info(m->program);
     qnnrt_pipeline_desc desc = *info->graphs[0].pipeline;
     size_t i, k, count = 0;
-    const qnnrt_host_function *functions = qnnrt_host_functions(m->host, &count);
+    const qnnrt_host_function *functions = qnnrt_cpu_fallback_functions(m->host, &count);
     qnnrt_step_desc *steps;
     qnnrt_host_step *hosts;
     qnnrt_result result;
@@ -1322,12 +1323,12 @@ static qnnrt_result qnnrt_qnn__made_wire(qnnrt_qnn__model *m, qnnrt_error *err)
 static qnnrt_result qnnrt_qnn__made_all(qnnrt_qnn__model *m, const qnnrt_qnn__page *hosts,
                                         qnnrt_error *err)
 {
-    qnnrt_host_desc desc;
+    qnnrt_cpu_fallback_desc desc;
     qnnrt_result result = QNNRT_OK;
     memset(&desc, 0, sizeof(desc));
     desc.hooks = m->arena.hooks;
     if (hosts->text != NULL)
-        result = qnnrt_host_read(hosts->text, hosts->used, &desc, &m->host, err);
+        result = qnnrt_cpu_fallback_read(hosts->text, hosts->used, &desc, &m->host, err);
     return result == QNNRT_OK ? qnnrt_qnn__made_wire(m, err) : result;
 }
 
@@ -1364,11 +1365,11 @@ static qnnrt_result qnnrt_qnn__save_file(qnnrt_qnn__model *m, const char *name, 
 static qnnrt_result qnnrt_qnn__save_parts(qnnrt_qnn__model *m, qnnrt_manifest_context *contexts,
                                           qnnrt_manifest_constant *constants, qnnrt_error *err)
 {
-    const qnnrt_program_info *info = qnnrt_program_get_info(m->program);
+    const qnnrt_compile_info *info = qnnrt_compile_get_info(m->program);
     qnnrt_result result = QNNRT_OK;
     size_t i;
     for (i = 0; i < info->context_count && result == QNNRT_OK; ++i) {
-        const qnnrt_program_context *from = &info->contexts[i];
+        const qnnrt_compile_context *from = &info->contexts[i];
         const char *path;
         contexts[i].backend = info->backends[from->backend].role;
         contexts[i].file = qnnrt_qnn__text(&m->arena, err, "%s_%lu.bin", contexts[i].backend,
@@ -1379,7 +1380,7 @@ static qnnrt_result qnnrt_qnn__save_parts(qnnrt_qnn__model *m, qnnrt_manifest_co
         result = qnnrt_save(from->model, from->number, path, err);
     }
     for (i = 0; i < info->constant_count && result == QNNRT_OK; ++i) {
-        const qnnrt_program_constant *from = &info->constants[i];
+        const qnnrt_compile_constant *from = &info->constants[i];
         void *data = qnnrt_qnn__get(&m->arena.hooks, from->bytes, 1);
         constants[i].name = from->name;
         constants[i].file = qnnrt_qnn__text(&m->arena, err, "host_%lu.raw", (unsigned long)i);
@@ -1389,7 +1390,7 @@ static qnnrt_result qnnrt_qnn__save_parts(qnnrt_qnn__model *m, qnnrt_manifest_co
         constants[i].data = from->data;
         if (data == NULL) qnnrt_qnn__fail_memory(err, from->bytes);
         if (data == NULL || constants[i].file == NULL) result = QNNRT_E_MEMORY;
-        if (result == QNNRT_OK) result = qnnrt_program_load(m->program, i, data, err);
+        if (result == QNNRT_OK) result = qnnrt_compile_load(m->program, i, data, err);
         if (result == QNNRT_OK)
             result = qnnrt_qnn__save_file(m, constants[i].file, data, (size_t)from->bytes, err);
         qnnrt_qnn__put(&m->arena.hooks, data);
@@ -1401,7 +1402,7 @@ static qnnrt_result qnnrt_qnn__save_parts(qnnrt_qnn__model *m, qnnrt_manifest_co
 static qnnrt_result qnnrt_qnn__save_all(qnnrt_qnn__model *m, const qnnrt_qnn__page *hosts,
                                         qnnrt_error *err)
 {
-    const qnnrt_program_info *info = qnnrt_program_get_info(m->program);
+    const qnnrt_compile_info *info = qnnrt_compile_get_info(m->program);
     qnnrt_qnn__page page = { NULL, NULL, 0, 0, 0 };
     qnnrt_manifest_desc desc;
     qnnrt_manifest_context *contexts;
@@ -2037,8 +2038,8 @@ static void qnnrt_qnn__unload(void *model)
     qnnrt_pipeline_destroy(m->made);
     if (qnnrt_close(m->folder) != QNNRT_OK)
         qnnrt_qnn__log(&hooks, QNNRT_LOG_ERROR, "closing the model failed");
-    qnnrt_program_free(m->program);
-    qnnrt_host_close(m->host);
+    qnnrt_compile_free(m->program);
+    qnnrt_cpu_fallback_close(m->host);
     qnnrt_ir_free(m->ir);
     qnnrt_weights_close(m->weights);
     qnnrt_qnn__drop(&m->arena);

@@ -1,6 +1,6 @@
 /* ggml-qnnrt-ops.cpp - see ggml-qnnrt-ops.h */
 #include "ggml-qnnrt-ops.h"
-#include "tools/qnnrt_known.h"
+#include "tools/qnnrt_quirks.h"
 
 #include <algorithm>
 #include <cmath>
@@ -279,7 +279,7 @@ static bool only_half_on_htp(const char *type)
     return false;
 }
 
-/* Return the library as qnnrt_known_find() names it. */
+/* Return the library as qnnrt_quirk_find() names it. */
 static const char *family_of(const qg_options &options)
 {
     return options.backend == QG_HTP ? "Htp" : options.backend == QG_CPU ? "Cpu" : "Ref";
@@ -380,9 +380,9 @@ bool qg_graph::known_wrong(const char *type, const std::vector<qg_value> &in, qn
     describe({ QNNRT_TENSOR_INNER, dtype, d, nullptr, 0, nullptr, nullptr, -1, false },
              &descs[in.size()]);
     const qnnrt_tensor_desc *out = &descs[in.size()];
-    const qnnrt_known_node node = { type, sources.data(), sources.size(), &out, 1, ps.data(),
+    const qnnrt_quirk_node node = { type, sources.data(), sources.size(), &out, 1, ps.data(),
                                     ps.size() };
-    const qnnrt_known *k = qnnrt_known_find(family_of(options_), options_.release.c_str(), &node);
+    const qnnrt_quirk *k = qnnrt_quirk_find(family_of(options_), options_.release.c_str(), &node);
     /* A beta of RmsNorm that is not added does no harm: ours are zeros. */
     if (k == nullptr || strcmp(k->name, "htp-beta") == 0) return false;
     if (why != nullptr) *why = std::string(type) + ": " + k->name + ": " + k->why;

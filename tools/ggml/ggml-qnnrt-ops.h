@@ -10,13 +10,13 @@
              always be described.
    Errors    functions return false and explain; std::bad_alloc may leave each of them, because the
              entry points of ggml-qnnrt.cpp catch it
-   Needs: qnnrt.h with QNNRT_COMPOSE, qnnrt_known.h, ggml.h
+   Needs: qnnrt.h with QNNRT_BUILDER, qnnrt_quirks.h, ggml.h
    Knows nothing of: buffers, devices, caches */
 #ifndef GGML_QNNRT_OPS_H
 #define GGML_QNNRT_OPS_H
 
-#ifndef QNNRT_COMPOSE
-#define QNNRT_COMPOSE
+#ifndef QNNRT_BUILDER
+#define QNNRT_BUILDER
 #endif
 #include "qnnrt.h"
 #include "ggml.h"

@@ -21,7 +21,7 @@
 #include "ggml-backend-impl.h"
 #include "ggml-impl.h"
 
-#define QNNRT_COMPOSE
+#define QNNRT_BUILDER
 #define QNNRT_IMPLEMENTATION
 #define QNNRT_CACHE_IMPLEMENTATION
 #include "ggml-qnnrt-ops.h"

@@ -5,17 +5,17 @@
        cc -O2 -I. -Itools -fPIC -fvisibility=hidden -shared -Wl,-soname,libqnnrt.so.0 \
            -o libqnnrt.so tools/lib/qnnrt_lib.c -lm -ldl
 
-   It exports the functions that the headers declare, those of builds with QNNRT_COMPOSE and
+   It exports the functions that the headers declare, those of builds with QNNRT_BUILDER and
    QNNRT_PROFILE_LOG included, and nothing else: tests/test_lib.sh. */
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L
 #endif
 #define QNNRT_API extern __attribute__((visibility("default")))
-#define QNNRT_COMPOSE
+#define QNNRT_BUILDER
 #define QNNRT_PROFILE_LOG
 #define QNNRT_LLM_IMPLEMENTATION
-#define QNNRT_DECODER_IMPLEMENTATION
+#define QNNRT_LLM_GRAPH_IMPLEMENTATION
 #define QNNRT_ENGINES_IMPLEMENTATION
 #include "engines/qnnrt_engines.h"
 #include "qnnrt_llm.h"
-#include "qnnrt_decoder.h"
+#include "qnnrt_llm_graph.h"

@@ -6,7 +6,7 @@
    (ops_*.c) exports one table. ref_op.c joins the tables, has the checks that all operators share,
    and converts values between storage and float.
 
-   Meaning  that of the operator's documentation, not of one library. tools/qnnrt_known.h lists the
+   Meaning  that of the operator's documentation, not of one library. tools/qnnrt_quirks.h lists the
             known differences of the genuine libraries
    Numbers  real = (code + offset) * scale. Quantized operators compute in float32 over real values
             and round once, at the end: to nearest, halves away from zero, saturated. int32 is

@@ -258,7 +258,7 @@ def generate(table):
         w.explanation(number_text(number), table.symbol[number] if number else "", pieces, meaning, hint, why)
     w.line("};")
     w.line()
-    w.line("#ifdef QNNRT_COMPOSE")
+    w.line("#ifdef QNNRT_BUILDER")
     w.line("static const qnnrt__codes_call qnnrt__vendor_calls[] = {")
     for call, number, meaning, hint, why in table.calls:
         w.explanation(number_text(number), table.symbol[number], None, meaning, hint, why, '{ "%s", {' % call, " } },")
@@ -271,7 +271,7 @@ def generate(table):
     w.line("        qnnrt__vendor_codes, sizeof(qnnrt__vendor_codes) / sizeof(qnnrt__vendor_codes[0]),")
     w.line("        qnnrt__vendor_lines, sizeof(qnnrt__vendor_lines) / sizeof(qnnrt__vendor_lines[0]),")
     w.line("        qnnrt__vendor_aliases, sizeof(qnnrt__vendor_aliases) / sizeof(qnnrt__vendor_aliases[0]),")
-    w.line("#ifdef QNNRT_COMPOSE")
+    w.line("#ifdef QNNRT_BUILDER")
     w.line("        qnnrt__vendor_calls, sizeof(qnnrt__vendor_calls) / sizeof(qnnrt__vendor_calls[0])")
     w.line("#else")
     w.line("        NULL, 0")

@@ -1,34 +1,34 @@
-/* qnnrt_program.h - v0.4.0 - compile graphs in ATen operators for several backends
+/* qnnrt_compile.h - v0.4.0 - compile graphs in ATen operators for several backends
 
    In one C or C++ file:                        Everywhere else:
-       #define QNNRT_COMPOSE                        #define QNNRT_COMPOSE
-       #define QNNRT_IMPLEMENTATION                 #include "qnnrt_program.h"
+       #define QNNRT_BUILDER                        #define QNNRT_BUILDER
+       #define QNNRT_IMPLEMENTATION                 #include "qnnrt_compile.h"
        #define QNNRT_WEIGHTS_IMPLEMENTATION
        #define QNNRT_IR_IMPLEMENTATION
        #define QNNRT_LOWER_IMPLEMENTATION
        #define QNNRT_PARTITION_IMPLEMENTATION
-       #define QNNRT_HOST_IMPLEMENTATION
-       #define QNNRT_PROGRAM_IMPLEMENTATION
-       #include "qnnrt_program.h"
+       #define QNNRT_CPU_FALLBACK_IMPLEMENTATION
+       #define QNNRT_COMPILE_IMPLEMENTATION
+       #include "qnnrt_compile.h"
    The headers that it includes lie beside this file or are found by the compiler. Link with
    -ldl -lm.
 
-       qnnrt_program_backend backends[] = { { "npu", htp }, { "cpu", cpu }, { "host", NULL } };
-       qnnrt_program_desc desc = {0};
+       qnnrt_compile_backend backends[] = { { "npu", htp }, { "cpu", cpu }, { "host", NULL } };
+       qnnrt_compile_desc desc = {0};
        desc.backends = backends;
        desc.backend_count = 3;
-       qnnrt_program_create(&desc, &program, &err);
+       qnnrt_compile_create(&desc, &program, &err);
        // ir: from qnnrt_ir_read(), without findings; weights: from qnnrt_weights_open()
-       qnnrt_program_add(program, ir, weights, "model", &err);
-       if (qnnrt_program_build(program, &err) != QNNRT_OK) puts(err.text);
-       info = qnnrt_program_get_info(program);      // contexts to save, pipelines to write
+       qnnrt_compile_add(program, ir, weights, "model", &err);
+       if (qnnrt_compile_build(program, &err) != QNNRT_OK) puts(err.text);
+       info = qnnrt_compile_get_info(program);      // contexts to save, pipelines to write
 
    Uses     Public names of the headers below it, libc
    Trust    Graphs and weights may be hostile, once qnnrt_ir_check() has no finding. The caller and
             the libraries are trusted.
    Memory   One allocator hook serves every allocation. Weights are converted when a library asks
             for them, one at a time.
-   Threads  The header creates none. One qnnrt_program belongs to one thread at a time.
+   Threads  The header creates none. One qnnrt_compile belongs to one thread at a time.
    Globals  Constant tables only. The header prints nothing and never aborts.
 
    WORDS
@@ -46,7 +46,7 @@
    How a graph is divided
        The passes of qnnrt_ir.h run once for the whole graph. Then each backend is asked about each
        node: is there a rule to lower it, does the library accept the operators, are they known to
-       be wrong there (qnnrt_known.h)? The host is asked, too, with qnnrt_ir_eval_ask().
+       be wrong there (qnnrt_quirks.h)? The host is asked, too, with qnnrt_ir_eval_ask().
        qnnrt_partition.h chooses a backend for each node, by these answers, pins, states and costs,
        and orders the nodes in steps.
 
@@ -82,7 +82,7 @@
        desc.lower.act_bits and .encodings are for the libraries that can compute with codes: all
        except libQnnCpu.so, whose steps and those of the host stay float. Each step converts its
        inputs and outputs itself. An encoding of a graph is for each step with such a tensor. For
-       ranges, plan a program without act_bits; qnnrt_program_watch() then builds one step in
+       ranges, plan a program without act_bits; qnnrt_compile_watch() then builds one step in
        floats, with all its tensors as inputs and outputs: feed it what the evaluator has for its
        inputs. In the program that is built, encodings name the step as their graph: the same graph
        with the same options has the same steps.
@@ -102,22 +102,22 @@
    ROOMS (search for the tag)
        >>config >>arena >>steps >>border >>ask >>choose >>unit >>blame >>wire >>small >>public
 */
-#ifndef QNNRT_PROGRAM_H
-#define QNNRT_PROGRAM_H
+#ifndef QNNRT_COMPILE_H
+#define QNNRT_COMPILE_H
 
 #include "qnnrt_lower.h"
 #include "qnnrt_partition.h"
-#include "qnnrt_host.h"
+#include "qnnrt_cpu_fallback.h"
 
-#ifndef QNNRT_PROGRAM_API
-#define QNNRT_PROGRAM_API QNNRT_API
+#ifndef QNNRT_COMPILE_API
+#define QNNRT_COMPILE_API QNNRT_API
 #endif
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-typedef struct qnnrt_program_backend {
+typedef struct qnnrt_compile_backend {
     const char        *role;         /* unique */
     qnnrt_backend     *backend;      /* open; NULL: the host computes, which is the last one */
     qnnrt_builder_desc builder;      /* options of its builder */
@@ -127,19 +127,19 @@ typedef struct qnnrt_program_backend {
                                         are registered with it (default NULL: desc.lower.custom).
                                         The table must live as long as the program */
     size_t             custom_count;
-} qnnrt_program_backend;
+} qnnrt_compile_backend;
 
-typedef struct qnnrt_program_pin {
+typedef struct qnnrt_compile_pin {
     const char *node;                /* as in the file; one that a pass fused: the node that it is
                                         part of now */
     const char *role;
-} qnnrt_program_pin;
+} qnnrt_compile_pin;
 
-typedef struct qnnrt_program_desc {
+typedef struct qnnrt_compile_desc {
     qnnrt_hooks                  hooks;          /* alloc and free are used */
-    const qnnrt_program_backend *backends;       /* [backend_count], the preferred one first */
+    const qnnrt_compile_backend *backends;       /* [backend_count], the preferred one first */
     size_t                       backend_count;
-    const qnnrt_program_pin     *pins;           /* [pin_count] */
+    const qnnrt_compile_pin     *pins;           /* [pin_count] */
     size_t                       pin_count;
     int                          state_error;    /* 1: a state that no backend can keep is an error
                                                     (default 0: it lives on the host) */
@@ -157,76 +157,76 @@ typedef struct qnnrt_program_desc {
     const char                  *state_hint;     /* hint of the error of .state_error; it must live
                                                     as long as the program (default NULL: one that
                                                     names .state_error) */
-} qnnrt_program_desc;
+} qnnrt_compile_desc;
 
-typedef struct qnnrt_program qnnrt_program;
+typedef struct qnnrt_compile qnnrt_compile;
 
-typedef struct qnnrt_program_step {
+typedef struct qnnrt_compile_step {
     size_t          backend;         /* in desc.backends */
     const char     *name;            /* of the graph in its context, or of the host's function */
     size_t          context;         /* in info.contexts; SIZE_MAX: the host computes */
     const qnnrt_ir *ir;              /* what it computes */
     size_t          op_count;        /* QNN operators; 0 on the host */
-} qnnrt_program_step;
+} qnnrt_compile_step;
 
-typedef struct qnnrt_program_graph {
+typedef struct qnnrt_compile_graph {
     const char                 *name;
     const qnnrt_ir             *ir;              /* after the passes */
-    const qnnrt_program_step   *steps;
+    const qnnrt_compile_step   *steps;
     size_t                      step_count;
     const qnnrt_partition_info *partition;       /* node i is ir->nodes[i], value i ir->values[i] */
     const qnnrt_pipeline_desc  *pipeline;        /* for qnnrt_manifest_write(), after a build */
-} qnnrt_program_graph;
+} qnnrt_compile_graph;
 
-typedef struct qnnrt_program_context {
+typedef struct qnnrt_compile_context {
     size_t   backend;                /* in desc.backends */
     qnnrt   *model;                  /* of this backend, to save from */
     size_t   number;                 /* in the model */
-} qnnrt_program_context;
+} qnnrt_compile_context;
 
-typedef struct qnnrt_program_constant {          /* an input of host steps */
+typedef struct qnnrt_compile_constant {          /* an input of host steps */
     const char *name;                /* unique */
     qnnrt_dtype dtype;
     uint32_t    rank, dims[8];
     uint64_t    bytes;
     const void *data;                /* its identity in pipelines; not to be read */
-} qnnrt_program_constant;
+} qnnrt_compile_constant;
 
-typedef struct qnnrt_program_move {
+typedef struct qnnrt_compile_move {
     const char *graph, *node, *op, *role;        /* the role of the backend that failed */
     const char *why;
-} qnnrt_program_move;
+} qnnrt_compile_move;
 
 /* The weights that were asked to be small on one backend. */
-typedef struct qnnrt_program_smalls {
+typedef struct qnnrt_compile_smalls {
     const qnnrt_lower_small *list;   /* [count]; of the host: all weights that its steps read */
     size_t                   count;
-} qnnrt_program_smalls;
+} qnnrt_compile_smalls;
 
-typedef struct qnnrt_program_info {
-    const qnnrt_program_graph    *graphs;
+typedef struct qnnrt_compile_info {
+    const qnnrt_compile_graph    *graphs;
     size_t                        graph_count;
-    const qnnrt_program_context  *contexts;
+    const qnnrt_compile_context  *contexts;
     size_t                        context_count;
-    const qnnrt_program_constant *constants;
+    const qnnrt_compile_constant *constants;
     size_t                        constant_count;
-    const qnnrt_program_move     *moves;
+    const qnnrt_compile_move     *moves;
     size_t                        move_count;
     qnnrt_partition_costs         costs;         /* of the plans, in microseconds */
-    const qnnrt_program_backend  *backends;      /* as in the description, with their speeds */
+    const qnnrt_compile_backend  *backends;      /* as in the description, with their speeds */
     size_t                        backend_count;
     uint64_t                      flushed, clamped;      /* as in qnnrt_lower_info */
-    const qnnrt_program_smalls   *smalls;        /* [backend_count], of the last build */
-} qnnrt_program_info;
+    const qnnrt_compile_smalls   *smalls;        /* [backend_count], of the last build */
+} qnnrt_compile_info;
 
 /* Begin. desc, its pins and its roles may be freed after the call; opened backends, custom rows and
    the lists of desc.lower must live as long as the program.
    Returns  QNNRT_OK; QNNRT_E_ARG (no backend, two of one role, a host that is not the last, a pin
             to a role that no backend has); as qnnrt_lower_create(); QNNRT_E_MEMORY
-   Frees    qnnrt_program_free(), before the backends are closed */
-QNNRT_PROGRAM_API qnnrt_result qnnrt_program_create(const qnnrt_program_desc *desc,
-                                                    qnnrt_program **out, qnnrt_error *err);
-QNNRT_PROGRAM_API void qnnrt_program_free(qnnrt_program *program);
+   Frees    qnnrt_compile_free(), before the backends are closed */
+QNNRT_COMPILE_API qnnrt_result qnnrt_compile_create(const qnnrt_compile_desc *desc,
+                                                    qnnrt_compile **out, qnnrt_error *err);
+QNNRT_COMPILE_API void qnnrt_compile_free(qnnrt_compile *program);
 
 /* Add a graph: find its weights and run the passes, which change it. ir and weights must live as
    long as the program.
@@ -235,40 +235,40 @@ QNNRT_PROGRAM_API void qnnrt_program_free(qnnrt_program *program);
    Returns  QNNRT_OK; as qnnrt_lower_weights() and qnnrt_lower_passes(); QNNRT_E_ARG;
             QNNRT_E_MEMORY. After an error ir may be changed; it must live all the same until the
             program is freed */
-QNNRT_PROGRAM_API qnnrt_result qnnrt_program_add(qnnrt_program *program, qnnrt_ir *ir,
+QNNRT_COMPILE_API qnnrt_result qnnrt_compile_add(qnnrt_compile *program, qnnrt_ir *ir,
                                                  const qnnrt_weights *weights, const char *name,
                                                  qnnrt_error *err);
 
-/* Ask the backends about all nodes, and divide the graphs. qnnrt_program_build() does it, too.
+/* Ask the backends about all nodes, and divide the graphs. qnnrt_compile_build() does it, too.
    Returns  QNNRT_OK; QNNRT_E_UNSUPPORTED (nodes that no backend has, states that cannot be met: the
             text lists them with the reasons); QNNRT_E_ARG (a pin that cannot be met);
             QNNRT_E_NOT_FOUND (a pin for a node that does not exist); the error of a builder;
             QNNRT_E_MEMORY */
-QNNRT_PROGRAM_API qnnrt_result qnnrt_program_plan(qnnrt_program *program, qnnrt_error *err);
+QNNRT_COMPILE_API qnnrt_result qnnrt_compile_plan(qnnrt_compile *program, qnnrt_error *err);
 
 /* Plan, lower and finalize all steps; move nodes that fail, and try again.
    A second call builds anew, with graphs that were added meanwhile; nodes that moved stay moved.
-   Returns  QNNRT_OK; as qnnrt_program_plan(); as qnnrt_builder_finish(), for what is not the fault
+   Returns  QNNRT_OK; as qnnrt_compile_plan(); as qnnrt_builder_finish(), for what is not the fault
             of a node; QNNRT_E_UNSUPPORTED (no weight can be small); QNNRT_E_LIMIT (too many
             moves) */
-QNNRT_PROGRAM_API qnnrt_result qnnrt_program_build(qnnrt_program *program, qnnrt_error *err);
+QNNRT_COMPILE_API qnnrt_result qnnrt_compile_build(qnnrt_compile *program, qnnrt_error *err);
 
 /* A step that is built alone, to look into it. */
-typedef struct qnnrt_program_watched {
+typedef struct qnnrt_compile_watched {
     qnnrt_ir    *ir;                 /* the step */
     qnnrt_lower *lower;              /* of this graph alone */
     qnnrt       *model;              /* with a graph of the step's name */
-} qnnrt_program_watched;
+} qnnrt_compile_watched;
 
 /* Build a step of a plan in floats, with every float tensor as an input or output.
    graph, step  in info.graphs and its .steps, not of the host
    out          valid as long as the program, until the next plan
    Returns      QNNRT_OK; as qnnrt_lower_graph() and qnnrt_builder_finish(); QNNRT_E_ARG
-   Frees        qnnrt_program_unwatch() */
-QNNRT_PROGRAM_API qnnrt_result qnnrt_program_watch(qnnrt_program *program, size_t graph,
-                                                   size_t step, qnnrt_program_watched *out,
+   Frees        qnnrt_compile_unwatch() */
+QNNRT_COMPILE_API qnnrt_result qnnrt_compile_watch(qnnrt_compile *program, size_t graph,
+                                                   size_t step, qnnrt_compile_watched *out,
                                                    qnnrt_error *err);
-QNNRT_PROGRAM_API void qnnrt_program_unwatch(qnnrt_program_watched *watched);
+QNNRT_COMPILE_API void qnnrt_compile_unwatch(qnnrt_compile_watched *watched);
 
 /* Write the elements of a constant for the folder, row-major and of the constant's dtype.
 
@@ -277,21 +277,21 @@ QNNRT_PROGRAM_API void qnnrt_program_unwatch(qnnrt_program_watched *watched);
 
    Returns   QNNRT_OK; QNNRT_E_ARG; QNNRT_E_NOT_FOUND (its weight has no data); QNNRT_E_MISMATCH
              (the weight has NaN or infinite values); as qnnrt_weights_convert() */
-QNNRT_PROGRAM_API qnnrt_result qnnrt_program_load(const qnnrt_program *program, size_t constant,
+QNNRT_COMPILE_API qnnrt_result qnnrt_compile_load(const qnnrt_compile *program, size_t constant,
                                                   void *data, qnnrt_error *err);
 
 /* Return what was made, valid until the next call with `program`; NULL for NULL. Models belong to
    the program: do not close them. */
-QNNRT_PROGRAM_API const qnnrt_program_info *qnnrt_program_get_info(qnnrt_program *program);
+QNNRT_COMPILE_API const qnnrt_compile_info *qnnrt_compile_get_info(qnnrt_compile *program);
 
 #ifdef __cplusplus
 }
 #endif
-#endif /* QNNRT_PROGRAM_H, end of the declarations */
+#endif /* QNNRT_COMPILE_H, end of the declarations */
 
-#ifdef QNNRT_PROGRAM_IMPLEMENTATION
-#ifndef QNNRT_PROGRAM__IMPL_ONCE
-#define QNNRT_PROGRAM__IMPL_ONCE
+#ifdef QNNRT_COMPILE_IMPLEMENTATION
+#ifndef QNNRT_COMPILE__IMPL_ONCE
+#define QNNRT_COMPILE__IMPL_ONCE
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -308,23 +308,23 @@ extern "C" {
    Needs: nothing     Knows nothing of: operators
    ===================================================================================== */
 
-#define QNNRT_PROGRAM__HOST SIZE_MAX             /* "context" of a step on the host */
+#define QNNRT_COMPILE__HOST SIZE_MAX             /* "context" of a step on the host */
 
-typedef struct qnnrt_program__block {
-    struct qnnrt_program__block *next;
+typedef struct qnnrt_compile__block {
+    struct qnnrt_compile__block *next;
     size_t                       used, size;     /* of the bytes after this struct */
-} qnnrt_program__block;
+} qnnrt_compile__block;
 
 /* A weight, as several graphs know it. */
-typedef struct qnnrt_program__key {
+typedef struct qnnrt_compile__key {
     const void *identity;
     uint64_t    bytes;
-} qnnrt_program__key;
+} qnnrt_compile__key;
 
 /* A part of a graph on one backend. */
-typedef struct qnnrt_program__part {
-    struct qnnrt_program__graph *graph;
-    qnnrt_program_step           info;
+typedef struct qnnrt_compile__part {
+    struct qnnrt_compile__graph *graph;
+    qnnrt_compile_step           info;
     const qnnrt_ir_node        **nodes;
     size_t                       node_count, number;     /* number: among the steps of its graph */
     const qnnrt_ir_value       **inputs, **outputs;      /* of the graph's IR */
@@ -332,13 +332,13 @@ typedef struct qnnrt_program__part {
                                                             come first */
     const qnnrt_ir_value       **weights;        /* [weight_count], of a part of the host */
     size_t                       weight_count;
-    const qnnrt_program__key    *keys;           /* [key_count] of all weights, sorted */
+    const qnnrt_compile__key    *keys;           /* [key_count] of all weights, sorted */
     size_t                       key_count;
     qnnrt_ir                    *ir;             /* the nodes alone */
-} qnnrt_program__part;
+} qnnrt_compile__part;
 
-typedef struct qnnrt_program__graph {
-    qnnrt_program_graph     info;
+typedef struct qnnrt_compile__graph {
+    qnnrt_compile_graph     info;
     qnnrt_ir               *ir;
     const qnnrt_weights    *weights;
     const char            **refused;             /* [backend_count][node_count]: why a backend does
@@ -347,53 +347,53 @@ typedef struct qnnrt_program__graph {
     size_t                 *node_at;             /* [node->number]: index in ir->nodes */
     int32_t                *pins;                /* [node_count]: a backend, or -1 */
     qnnrt_partition        *partition;
-    qnnrt_program__part    *parts;
-    qnnrt_program_step     *steps;
+    qnnrt_compile__part    *parts;
+    qnnrt_compile_step     *steps;
     qnnrt_pipeline_desc     pipeline;
-    struct qnnrt_program__graph *next;
-} qnnrt_program__graph;
+    struct qnnrt_compile__graph *next;
+} qnnrt_compile__graph;
 
 /* A context to build: parts of several graphs. */
-typedef struct qnnrt_program__unit {
-    qnnrt_program        *program;
+typedef struct qnnrt_compile__unit {
+    qnnrt_compile        *program;
     size_t                backend, ordinal;
-    qnnrt_program__part **parts;                 /* [part_count], at most one of each graph */
+    qnnrt_compile__part **parts;                 /* [part_count], at most one of each graph */
     size_t                part_count;
     qnnrt_lower          *lower;
     int                   watch;                 /* 1: all tensors are inputs or outputs */
-} qnnrt_program__unit;
+} qnnrt_compile__unit;
 
-struct qnnrt_program {
-    qnnrt_program_desc      desc;
-    qnnrt_program_backend  *backends;
-    qnnrt_program_pin      *pins;
+struct qnnrt_compile {
+    qnnrt_compile_desc      desc;
+    qnnrt_compile_backend  *backends;
+    qnnrt_compile_pin      *pins;
     int                    *pin_used;
-    qnnrt_program__block   *blocks;
+    qnnrt_compile__block   *blocks;
     int                     no_memory;
     qnnrt_lower            *main;                /* for weights and passes of the whole graphs */
-    qnnrt_program__graph   *first, **last;
+    qnnrt_compile__graph   *first, **last;
     size_t                  graph_count;
-    qnnrt_program__unit    *units;
+    qnnrt_compile__unit    *units;
     size_t                  unit_count;
     qnnrt                 **models;              /* [backend_count] */
-    qnnrt_program_constant *constants;
+    qnnrt_compile_constant *constants;
     const qnnrt_ir_value  **constant_values;     /* [constant_count] */
     size_t                  constant_count, constant_room;
-    qnnrt_program_context  *contexts;
-    qnnrt_program_move     *moves;
+    qnnrt_compile_context  *contexts;
+    qnnrt_compile_move     *moves;
     size_t                  move_count, move_room;
-    qnnrt_program_graph    *graphs;              /* [graph_count], of info */
+    qnnrt_compile_graph    *graphs;              /* [graph_count], of info */
     size_t                  graph_room;
-    qnnrt_program_smalls   *smalls;              /* [backend_count], of info */
+    qnnrt_compile_smalls   *smalls;              /* [backend_count], of info */
     qnnrt_dtype             outer;               /* of float inputs and outputs of all graphs */
-    qnnrt_program_info      info;
+    qnnrt_compile_info      info;
 };
 
 /* Fill an error, without a hint, and return its code. The text may be cut. err may be NULL. */
 #if defined(__GNUC__)
 __attribute__((cold, format(printf, 3, 4)))
 #endif
-static qnnrt_result qnnrt_program__fail(qnnrt_error *err, qnnrt_result code, const char *format,
+static qnnrt_result qnnrt_compile__fail(qnnrt_error *err, qnnrt_result code, const char *format,
                                         ...)
 {
     va_list args;
@@ -407,17 +407,17 @@ static qnnrt_result qnnrt_program__fail(qnnrt_error *err, qnnrt_result code, con
     return code;
 }
 
-static qnnrt_result qnnrt_program__fail_memory(qnnrt_error *err)
+static qnnrt_result qnnrt_compile__fail_memory(qnnrt_error *err)
 {
-    return qnnrt_program__fail(err, QNNRT_E_MEMORY, "out of memory for a program");
+    return qnnrt_compile__fail(err, QNNRT_E_MEMORY, "out of memory for a program");
 }
 
-static void qnnrt_program__hint(qnnrt_error *err, const char *hint)
+static void qnnrt_compile__hint(qnnrt_error *err, const char *hint)
 {
     if (err != NULL) snprintf(err->hint, sizeof err->hint, "%s", hint);
 }
 
-static qnnrt_result qnnrt_program__good(qnnrt_error *err)
+static qnnrt_result qnnrt_compile__good(qnnrt_error *err)
 {
     if (err != NULL) {
         err->code = QNNRT_OK;
@@ -427,12 +427,12 @@ static qnnrt_result qnnrt_program__good(qnnrt_error *err)
     return QNNRT_OK;
 }
 
-static const char *qnnrt_program__role(const qnnrt_program *p, size_t backend)
+static const char *qnnrt_compile__role(const qnnrt_compile *p, size_t backend)
 {
     return p->backends[backend].role;
 }
 
-static qnnrt_lower_target qnnrt_program__target(const qnnrt_program *p, size_t backend)
+static qnnrt_lower_target qnnrt_compile__target(const qnnrt_compile *p, size_t backend)
 {
     return qnnrt_lower_target_of(qnnrt_backend_get_info(p->backends[backend].backend));
 }
@@ -445,10 +445,10 @@ static qnnrt_lower_target qnnrt_program__target(const qnnrt_program *p, size_t b
 
 /* Return zeroed memory, aligned to 16 bytes; NULL when out of memory, which the program
    remembers. */
-static void *qnnrt_program__get(qnnrt_program *p, size_t count, size_t size)
+static void *qnnrt_compile__get(qnnrt_compile *p, size_t count, size_t size)
 {
-    enum { HEAD = (sizeof(qnnrt_program__block) + 15) / 16 * 16, BLOCK = 32768 };
-    qnnrt_program__block *block = p->blocks;
+    enum { HEAD = (sizeof(qnnrt_compile__block) + 15) / 16 * 16, BLOCK = 32768 };
+    qnnrt_compile__block *block = p->blocks;
     const qnnrt_hooks *hooks = &p->desc.hooks;
     size_t bytes, whole;
     char *data;
@@ -456,7 +456,7 @@ static void *qnnrt_program__get(qnnrt_program *p, size_t count, size_t size)
     bytes = (count * size + 16) / 16 * 16;
     if (block == NULL || bytes > block->size - block->used) {
         whole = bytes > BLOCK ? bytes : (size_t)BLOCK;
-        block = (qnnrt_program__block *)(hooks->alloc != NULL
+        block = (qnnrt_compile__block *)(hooks->alloc != NULL
                                              ? hooks->alloc(hooks->alloc_user, HEAD + whole)
                                              : malloc(HEAD + whole));
         if (block == NULL) { p->no_memory = 1; return NULL; }
@@ -472,10 +472,10 @@ static void *qnnrt_program__get(qnnrt_program *p, size_t count, size_t size)
 }
 
 /* Return a copy of a text of any length. */
-static const char *qnnrt_program__copy(qnnrt_program *p, const char *text)
+static const char *qnnrt_compile__copy(qnnrt_compile *p, const char *text)
 {
     const size_t length = strlen(text);
-    char *copy = (char *)qnnrt_program__get(p, length + 1, 1);
+    char *copy = (char *)qnnrt_compile__get(p, length + 1, 1);
     if (copy == NULL) return "";
     memcpy(copy, text, length);
     return copy;
@@ -485,23 +485,23 @@ static const char *qnnrt_program__copy(qnnrt_program *p, const char *text)
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))
 #endif
-static const char *qnnrt_program__text(qnnrt_program *p, const char *format, ...)
+static const char *qnnrt_compile__text(qnnrt_compile *p, const char *format, ...)
 {
     char text[2400];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    return qnnrt_program__copy(p, text);
+    return qnnrt_compile__copy(p, text);
 }
 
 /* Return an array with room for one more element; the same one when out of memory. */
-static void *qnnrt_program__more(qnnrt_program *p, void *array, size_t count, size_t *room,
+static void *qnnrt_compile__more(qnnrt_compile *p, void *array, size_t count, size_t *room,
                                  size_t size)
 {
     void *larger;
     if (count < *room) return array;
-    larger = qnnrt_program__get(p, 2 * *room + 8, size);
+    larger = qnnrt_compile__get(p, 2 * *room + 8, size);
     if (larger == NULL) return array;
     if (count > 0) memcpy(larger, array, count * size);
     *room = 2 * *room + 8;
@@ -515,28 +515,28 @@ static void *qnnrt_program__more(qnnrt_program *p, void *array, size_t count, si
    ===================================================================================== */
 
 /* Return true if data of a value come from a file: nothing hands them over. */
-static int qnnrt_program__is_static(const qnnrt_ir_value *value)
+static int qnnrt_compile__is_static(const qnnrt_ir_value *value)
 {
     return value->origin == QNNRT_IR_WEIGHT || value->origin == QNNRT_IR_CONSTANT;
 }
 
 /* Which part makes a value, and which parts read it. */
-typedef struct qnnrt_program__flow {
+typedef struct qnnrt_compile__flow {
     size_t       *maker;             /* [value_count]: part + 1; 0: none */
     size_t       *seen;              /* [value_count]: part + 1 that listed it last */
     char         *crosses;           /* [value_count]: 1: another part reads it */
-} qnnrt_program__flow;
+} qnnrt_compile__flow;
 
 /* List what a part reads and does not make: inputs of the graph in its order, then the others. */
-static void qnnrt_program__inputs(qnnrt_program *p, qnnrt_program__part *part,
-                                  qnnrt_program__flow *flow)
+static void qnnrt_compile__inputs(qnnrt_compile *p, qnnrt_compile__part *part,
+                                  qnnrt_compile__flow *flow)
 {
     const qnnrt_ir *ir = part->graph->ir;
     const int host = p->backends[part->info.backend].backend == NULL;
     size_t i, k, count = 0, total = 0;
     for (i = 0; i < part->node_count; ++i) total += part->nodes[i]->input_count;
-    part->inputs = (const qnnrt_ir_value **)qnnrt_program__get(p, total, sizeof(*part->inputs));
-    part->weights = (const qnnrt_ir_value **)qnnrt_program__get(p, host ? total : 0,
+    part->inputs = (const qnnrt_ir_value **)qnnrt_compile__get(p, total, sizeof(*part->inputs));
+    part->weights = (const qnnrt_ir_value **)qnnrt_compile__get(p, host ? total : 0,
                                                                 sizeof(*part->weights));
     if (p->no_memory) return;
     for (i = 0; i < part->node_count; ++i)
@@ -546,7 +546,7 @@ static void qnnrt_program__inputs(qnnrt_program *p, qnnrt_program__part *part,
                 flow->maker[value->number] == part->number + 1 || value->count == 0)
                 continue;
             flow->seen[value->number] = part->number + 1;
-            if (!qnnrt_program__is_static(value)) part->inputs[count++] = value;
+            if (!qnnrt_compile__is_static(value)) part->inputs[count++] = value;
             else if (host && value->origin == QNNRT_IR_WEIGHT)
                 part->weights[part->weight_count++] = value;
         }
@@ -562,13 +562,13 @@ static void qnnrt_program__inputs(qnnrt_program *p, qnnrt_program__part *part,
 
 /* List what a part makes for others: outputs of the graph, then borders. A value that is both is
    listed twice: an edge hides its output. */
-static void qnnrt_program__outputs(qnnrt_program *p, qnnrt_program__part *part,
-                                   const qnnrt_program__flow *flow)
+static void qnnrt_compile__outputs(qnnrt_compile *p, qnnrt_compile__part *part,
+                                   const qnnrt_compile__flow *flow)
 {
     const qnnrt_ir *ir = part->graph->ir;
     size_t i, k, total = 0;
     for (i = 0; i < part->node_count; ++i) total += part->nodes[i]->output_count;
-    part->outputs = (const qnnrt_ir_value **)qnnrt_program__get(p, total + ir->output_count,
+    part->outputs = (const qnnrt_ir_value **)qnnrt_compile__get(p, total + ir->output_count,
                                                                 sizeof(*part->outputs));
     if (part->outputs == NULL) return;
     for (i = 0; i < ir->output_count; ++i)
@@ -585,10 +585,10 @@ static void qnnrt_program__outputs(qnnrt_program *p, qnnrt_program__part *part,
 
 /* Return the name of step i of a graph with several: GRAPH.i, or GRAPH.i_N if that is the name of
    another graph, or of a step of one whose name has the same beginning. */
-static const char *qnnrt_program__step_name(qnnrt_program *p, const char *name, size_t i)
+static const char *qnnrt_compile__step_name(qnnrt_compile *p, const char *name, size_t i)
 {
-    const char *text = qnnrt_program__text(p, "%.900s.%lu", name, (unsigned long)i);
-    const qnnrt_program__graph *graph = p->first;
+    const char *text = qnnrt_compile__text(p, "%.900s.%lu", name, (unsigned long)i);
+    const qnnrt_compile__graph *graph = p->first;
     size_t k, number = 0;
     while (graph != NULL && text != NULL) {
         const int near = graph->info.name != name && strncmp(graph->info.name, name, 900) == 0;
@@ -597,7 +597,7 @@ static const char *qnnrt_program__step_name(qnnrt_program *p, const char *name, 
             taken = graph->parts[k].info.name != NULL &&
                     strcmp(graph->parts[k].info.name, text) == 0;
         if (taken)
-            text = qnnrt_program__text(p, "%.900s.%lu_%lu", name, (unsigned long)i,
+            text = qnnrt_compile__text(p, "%.900s.%lu_%lu", name, (unsigned long)i,
                                        (unsigned long)++number);
         graph = taken ? p->first : graph->next;
     }
@@ -605,35 +605,35 @@ static const char *qnnrt_program__step_name(qnnrt_program *p, const char *name, 
 }
 
 /* Cut a graph in parts, as its plan says. */
-static qnnrt_result qnnrt_program__cut(qnnrt_program *p, qnnrt_program__graph *graph,
+static qnnrt_result qnnrt_compile__cut(qnnrt_compile *p, qnnrt_compile__graph *graph,
                                        qnnrt_error *err)
 {
     const qnnrt_partition_info *plan = graph->info.partition;
     const qnnrt_ir *ir = graph->ir;
-    qnnrt_program__flow flow;
-    size_t *part_of = (size_t *)qnnrt_program__get(p, ir->node_count, sizeof(*part_of));
+    qnnrt_compile__flow flow;
+    size_t *part_of = (size_t *)qnnrt_compile__get(p, ir->node_count, sizeof(*part_of));
     size_t i, k;
-    flow.maker = (size_t *)qnnrt_program__get(p, ir->value_count, sizeof(*flow.maker));
-    flow.seen = (size_t *)qnnrt_program__get(p, ir->value_count, sizeof(*flow.seen));
-    flow.crosses = (char *)qnnrt_program__get(p, ir->value_count, 1);
-    graph->parts = (qnnrt_program__part *)qnnrt_program__get(p, plan->step_count,
+    flow.maker = (size_t *)qnnrt_compile__get(p, ir->value_count, sizeof(*flow.maker));
+    flow.seen = (size_t *)qnnrt_compile__get(p, ir->value_count, sizeof(*flow.seen));
+    flow.crosses = (char *)qnnrt_compile__get(p, ir->value_count, 1);
+    graph->parts = (qnnrt_compile__part *)qnnrt_compile__get(p, plan->step_count,
                                                              sizeof(*graph->parts));
-    graph->steps = (qnnrt_program_step *)qnnrt_program__get(p, plan->step_count,
+    graph->steps = (qnnrt_compile_step *)qnnrt_compile__get(p, plan->step_count,
                                                             sizeof(*graph->steps));
-    if (p->no_memory) return qnnrt_program__fail_memory(err);
+    if (p->no_memory) return qnnrt_compile__fail_memory(err);
     graph->info.step_count = plan->step_count;
     for (i = 0; i < plan->step_count; ++i) {
-        qnnrt_program__part *part = &graph->parts[i];
+        qnnrt_compile__part *part = &graph->parts[i];
         part->graph = graph;
         part->number = i;
         part->info.backend = (size_t)plan->steps[i].backend;
-        part->info.context = QNNRT_PROGRAM__HOST;
+        part->info.context = QNNRT_COMPILE__HOST;
         part->info.name = plan->step_count == 1 ? graph->info.name
-                          : qnnrt_program__step_name(p, graph->info.name, i);
+                          : qnnrt_compile__step_name(p, graph->info.name, i);
         part->node_count = plan->steps[i].node_count;
-        part->nodes = (const qnnrt_ir_node **)qnnrt_program__get(p, part->node_count,
+        part->nodes = (const qnnrt_ir_node **)qnnrt_compile__get(p, part->node_count,
                                                                  sizeof(*part->nodes));
-        if (p->no_memory) return qnnrt_program__fail_memory(err);
+        if (p->no_memory) return qnnrt_compile__fail_memory(err);
         for (k = 0; k < part->node_count; ++k) {
             const size_t node = (size_t)plan->steps[i].nodes[k];
             size_t o;
@@ -651,10 +651,10 @@ static qnnrt_result qnnrt_program__cut(qnnrt_program *p, qnnrt_program__graph *g
                 flow.crosses[value->number] = 1;
         }
     for (i = 0; i < plan->step_count; ++i) {
-        qnnrt_program__inputs(p, &graph->parts[i], &flow);
-        qnnrt_program__outputs(p, &graph->parts[i], &flow);
+        qnnrt_compile__inputs(p, &graph->parts[i], &flow);
+        qnnrt_compile__outputs(p, &graph->parts[i], &flow);
     }
-    return p->no_memory ? qnnrt_program__fail_memory(err) : QNNRT_OK;
+    return p->no_memory ? qnnrt_compile__fail_memory(err) : QNNRT_OK;
 }
 
 /* =====================================================================================
@@ -663,57 +663,57 @@ static qnnrt_result qnnrt_program__cut(qnnrt_program *p, qnnrt_program__graph *g
    Needs: >>config     Knows nothing of: libraries
    ===================================================================================== */
 
-static int qnnrt_program__is_float(qnnrt_dtype dtype)
+static int qnnrt_compile__is_float(qnnrt_dtype dtype)
 {
     return dtype == QNNRT_DTYPE_F16 || dtype == QNNRT_DTYPE_BF16 || dtype == QNNRT_DTYPE_F32 ||
            dtype == QNNRT_DTYPE_F64;
 }
 
 /* Return the type in which a backend computes floats. */
-static qnnrt_dtype qnnrt_program__compute(const qnnrt_program *p, size_t backend)
+static qnnrt_dtype qnnrt_compile__compute(const qnnrt_compile *p, size_t backend)
 {
     const qnnrt_dtype asked = p->desc.lower.compute;
     qnnrt_lower_target target;
     if (p->backends[backend].backend == NULL) return QNNRT_DTYPE_F32;
-    target = qnnrt_program__target(p, backend);
+    target = qnnrt_compile__target(p, backend);
     if (target == QNNRT_LOWER_CPU) return QNNRT_DTYPE_F32;
     if (asked != (qnnrt_dtype)0) return asked;
     return target == QNNRT_LOWER_HTP ? QNNRT_DTYPE_F16 : QNNRT_DTYPE_F32;
 }
 
 /* Return the type of a value at the border of a part: input (output 0) or output `index`. */
-static qnnrt_dtype qnnrt_program__border(const qnnrt_program *p, const qnnrt_program__part *part,
+static qnnrt_dtype qnnrt_compile__border(const qnnrt_compile *p, const qnnrt_compile__part *part,
                                          const qnnrt_ir_value *value, int output, size_t index)
 {
     const int outer = output ? index < part->outer_count : value->origin == QNNRT_IR_INPUT;
-    if (!qnnrt_program__is_float(value->dtype))
+    if (!qnnrt_compile__is_float(value->dtype))
         return value->dtype == QNNRT_DTYPE_BOOL8 ? QNNRT_DTYPE_BOOL8 : QNNRT_DTYPE_I32;
-    return outer ? p->outer : qnnrt_program__compute(p, part->info.backend);
+    return outer ? p->outer : qnnrt_compile__compute(p, part->info.backend);
 }
 
 /* Return true if a part reads floats that are inputs of its graph, or makes such outputs. */
-static int qnnrt_program__is_outer(const qnnrt_program__part *part)
+static int qnnrt_compile__is_outer(const qnnrt_compile__part *part)
 {
     size_t i;
     for (i = 0; i < part->input_count; ++i)
         if (part->inputs[i]->origin == QNNRT_IR_INPUT &&
-            qnnrt_program__is_float(part->inputs[i]->dtype))
+            qnnrt_compile__is_float(part->inputs[i]->dtype))
             return 1;
     for (i = 0; i < part->outer_count; ++i)
-        if (qnnrt_program__is_float(part->outputs[i]->dtype)) return 1;
+        if (qnnrt_compile__is_float(part->outputs[i]->dtype)) return 1;
     return 0;
 }
 
 /* Choose the type of float inputs and outputs of all graphs, which are cut. */
-static void qnnrt_program__choose_outer(qnnrt_program *p)
+static void qnnrt_compile__choose_outer(qnnrt_compile *p)
 {
-    const qnnrt_program__graph *graph;
+    const qnnrt_compile__graph *graph;
     size_t i;
     p->outer = p->desc.lower.native_io ? QNNRT_DTYPE_F16 : QNNRT_DTYPE_F32;
     for (graph = p->first; graph != NULL; graph = graph->next)
         for (i = 0; i < graph->info.step_count; ++i)
-            if (qnnrt_program__is_outer(&graph->parts[i]) &&
-                qnnrt_program__compute(p, graph->parts[i].info.backend) != QNNRT_DTYPE_F16)
+            if (qnnrt_compile__is_outer(&graph->parts[i]) &&
+                qnnrt_compile__compute(p, graph->parts[i].info.backend) != QNNRT_DTYPE_F16)
                 p->outer = QNNRT_DTYPE_F32;
 }
 
@@ -724,21 +724,21 @@ static void qnnrt_program__choose_outer(qnnrt_program *p)
    ===================================================================================== */
 
 /* Refuse a node on a backend, unless it is refused already. */
-static void qnnrt_program__refuse(qnnrt_program *p, qnnrt_program__graph *graph, size_t backend,
+static void qnnrt_compile__refuse(qnnrt_compile *p, qnnrt_compile__graph *graph, size_t backend,
                                   size_t node, const char *why)
 {
     const char **refused = &graph->refused[backend * graph->asked + node];
-    if (*refused == NULL) *refused = qnnrt_program__text(p, "%.2000s", why);
+    if (*refused == NULL) *refused = qnnrt_compile__text(p, "%.2000s", why);
 }
 
 /* Return the index of a node of a part in the graph that it is from. */
-static size_t qnnrt_program__origin(const qnnrt_program__graph *graph, const qnnrt_ir_node *node)
+static size_t qnnrt_compile__origin(const qnnrt_compile__graph *graph, const qnnrt_ir_node *node)
 {
     return graph->node_at[node->number];
 }
 
 /* Let activations stay floats. */
-static void qnnrt_program__in_floats(qnnrt_lower_desc *desc)
+static void qnnrt_compile__in_floats(qnnrt_lower_desc *desc)
 {
     desc->act_bits = 0;
     desc->encodings = NULL;
@@ -746,14 +746,14 @@ static void qnnrt_program__in_floats(qnnrt_lower_desc *desc)
 }
 
 /* Return the options to lower parts for a backend. */
-static qnnrt_lower_desc qnnrt_program__options(const qnnrt_program *p, size_t backend)
+static qnnrt_lower_desc qnnrt_compile__options(const qnnrt_compile *p, size_t backend)
 {
     const qnnrt_backend_info *info = qnnrt_backend_get_info(p->backends[backend].backend);
     qnnrt_lower_desc desc = p->desc.lower;
     desc.hooks = p->desc.hooks;
     desc.target = qnnrt_lower_target_of(info);
     desc.build_id = info->build_id;
-    desc.compute = qnnrt_program__compute(p, backend);
+    desc.compute = qnnrt_compile__compute(p, backend);
     desc.contexts = 0;
     desc.watch = 0;
     desc.passed = NULL;
@@ -763,35 +763,35 @@ static qnnrt_lower_desc qnnrt_program__options(const qnnrt_program *p, size_t ba
     }
     desc.weight_optional = 1;                    /* another backend may have small ones */
     desc.same_count = 0;
-    if (desc.target == QNNRT_LOWER_CPU) qnnrt_program__in_floats(&desc);
+    if (desc.target == QNNRT_LOWER_CPU) qnnrt_compile__in_floats(&desc);
     return desc;
 }
 
 /* Refuse the nodes of all findings. Those about inputs and outputs of the whole graph concern no
    node: if a part has them, too, lowering it is an error. */
-static void qnnrt_program__take_findings(qnnrt_program *p, qnnrt_program__graph *graph,
+static void qnnrt_compile__take_findings(qnnrt_compile *p, qnnrt_compile__graph *graph,
                                          size_t backend, const qnnrt_lower_info *info)
 {
     size_t i;
     for (i = 0; i < info->finding_count; ++i)
         if (info->findings[i].node != NULL)
-            qnnrt_program__refuse(p, graph, backend,
-                                  qnnrt_program__origin(graph, info->findings[i].node),
+            qnnrt_compile__refuse(p, graph, backend,
+                                  qnnrt_compile__origin(graph, info->findings[i].node),
                                   info->findings[i].text);
 }
 
 /* Ask a library about all nodes of a graph. */
-static qnnrt_result qnnrt_program__ask_library(qnnrt_program *p, qnnrt_program__graph *graph,
+static qnnrt_result qnnrt_compile__ask_library(qnnrt_compile *p, qnnrt_compile__graph *graph,
                                                size_t backend, qnnrt_error *err)
 {
-    qnnrt_lower_desc desc = qnnrt_program__options(p, backend);
+    qnnrt_lower_desc desc = qnnrt_compile__options(p, backend);
     qnnrt_lower *lower = NULL;
     qnnrt_builder *builder = NULL;
     qnnrt_ir *copy = NULL;
     const qnnrt_ir *ir = graph->ir;
     qnnrt_result result;
     desc.native_io = 1;                          /* borders are asked about when they are known */
-    qnnrt_program__in_floats(&desc);             /* what a library refuses with codes stays float */
+    qnnrt_compile__in_floats(&desc);             /* what a library refuses with codes stays float */
     result = qnnrt_ir_extract(ir, (const qnnrt_ir_node *const *)ir->nodes, ir->node_count,
                               (const qnnrt_ir_value *const *)ir->inputs, ir->input_count,
                               (const qnnrt_ir_value *const *)ir->outputs, ir->output_count,
@@ -804,7 +804,7 @@ static qnnrt_result qnnrt_program__ask_library(qnnrt_program *p, qnnrt_program__
                                       &builder, err);
     if (result == QNNRT_OK && !desc.no_ask) result = qnnrt_lower_ask(lower, builder, err);
     if (result == QNNRT_OK)
-        qnnrt_program__take_findings(p, graph, backend, qnnrt_lower_get_info(lower));
+        qnnrt_compile__take_findings(p, graph, backend, qnnrt_lower_get_info(lower));
     qnnrt_builder_destroy(builder);
     qnnrt_lower_free(lower);
     qnnrt_ir_free(copy);
@@ -812,19 +812,19 @@ static qnnrt_result qnnrt_program__ask_library(qnnrt_program *p, qnnrt_program__
 }
 
 /* Ask whether the host computes a node. */
-static void qnnrt_program__ask_host(qnnrt_program *p, qnnrt_program__graph *graph, size_t backend,
+static void qnnrt_compile__ask_host(qnnrt_compile *p, qnnrt_compile__graph *graph, size_t backend,
                                     size_t number)
 {
     const qnnrt_ir_node *node = graph->ir->nodes[number];
     qnnrt_error err;
     if (node->info == NULL)
-        qnnrt_program__refuse(p, graph, backend, number, "the host does not have this operator");
+        qnnrt_compile__refuse(p, graph, backend, number, "the host does not have this operator");
     else if (qnnrt_ir_eval_ask(node, &err) != QNNRT_OK)
-        qnnrt_program__refuse(p, graph, backend, number, err.text);
+        qnnrt_compile__refuse(p, graph, backend, number, err.text);
 }
 
 /* Return the name of the node that a node became part of, or its own. */
-static const char *qnnrt_program__became(const qnnrt_ir *ir, const char *name)
+static const char *qnnrt_compile__became(const qnnrt_ir *ir, const char *name)
 {
     static const char fused[] = "fused into ";
     size_t i, hops;
@@ -838,7 +838,7 @@ static const char *qnnrt_program__became(const qnnrt_ir *ir, const char *name)
 }
 
 /* Give the nodes of a graph their numbers and pins. */
-static qnnrt_result qnnrt_program__number(qnnrt_program *p, qnnrt_program__graph *graph,
+static qnnrt_result qnnrt_compile__number(qnnrt_compile *p, qnnrt_compile__graph *graph,
                                           qnnrt_error *err)
 {
     const qnnrt_ir *ir = graph->ir;
@@ -846,24 +846,24 @@ static qnnrt_result qnnrt_program__number(qnnrt_program *p, qnnrt_program__graph
     for (i = 0; i < ir->node_count; ++i)
         if (ir->nodes[i]->number > most) most = ir->nodes[i]->number;
     graph->asked = ir->node_count;
-    graph->node_at = (size_t *)qnnrt_program__get(p, most + 1, sizeof(*graph->node_at));
-    graph->pins = (int32_t *)qnnrt_program__get(p, ir->node_count, sizeof(*graph->pins));
-    graph->refused = (const char **)qnnrt_program__get(
+    graph->node_at = (size_t *)qnnrt_compile__get(p, most + 1, sizeof(*graph->node_at));
+    graph->pins = (int32_t *)qnnrt_compile__get(p, ir->node_count, sizeof(*graph->pins));
+    graph->refused = (const char **)qnnrt_compile__get(
         p, ir->node_count * p->desc.backend_count, sizeof(*graph->refused));
-    if (p->no_memory) return qnnrt_program__fail_memory(err);
+    if (p->no_memory) return qnnrt_compile__fail_memory(err);
     for (i = 0; i < ir->node_count; ++i) {
         graph->node_at[ir->nodes[i]->number] = i;
         graph->pins[i] = -1;
     }
     for (k = 0; k < p->desc.pin_count; ++k) {
-        const char *name = qnnrt_program__became(ir, p->pins[k].node);
-        for (b = 0; strcmp(p->pins[k].role, qnnrt_program__role(p, b)) != 0; ++b) {}
+        const char *name = qnnrt_compile__became(ir, p->pins[k].node);
+        for (b = 0; strcmp(p->pins[k].role, qnnrt_compile__role(p, b)) != 0; ++b) {}
         for (i = 0; i < ir->node_count; ++i) {
             if (strcmp(name, ir->nodes[i]->name) != 0) continue;
             if (graph->pins[i] >= 0 && graph->pins[i] != (int32_t)b)
-                return qnnrt_program__fail(err, QNNRT_E_ARG, "node \"%.200s\" is pinned to"
+                return qnnrt_compile__fail(err, QNNRT_E_ARG, "node \"%.200s\" is pinned to"
                                            " \"%.100s\" and to \"%.100s\"", name,
-                                           qnnrt_program__role(p, (size_t)graph->pins[i]),
+                                           qnnrt_compile__role(p, (size_t)graph->pins[i]),
                                            p->pins[k].role);
             p->pin_used[k] = 1;
             graph->pins[i] = (int32_t)b;
@@ -873,22 +873,22 @@ static qnnrt_result qnnrt_program__number(qnnrt_program *p, qnnrt_program__graph
 }
 
 /* Ask all backends about all nodes of a graph, once. */
-static qnnrt_result qnnrt_program__ask(qnnrt_program *p, qnnrt_program__graph *graph,
+static qnnrt_result qnnrt_compile__ask(qnnrt_compile *p, qnnrt_compile__graph *graph,
                                        qnnrt_error *err)
 {
     qnnrt_result result;
     size_t b, i;
     if (graph->asked != 0 || graph->ir->node_count == 0) return QNNRT_OK;
-    result = qnnrt_program__number(p, graph, err);
+    result = qnnrt_compile__number(p, graph, err);
     for (b = 0; b < p->desc.backend_count && result == QNNRT_OK; ++b) {
         if (p->backends[b].backend != NULL) {
-            result = qnnrt_program__ask_library(p, graph, b, err);
+            result = qnnrt_compile__ask_library(p, graph, b, err);
         } else {
             for (i = 0; i < graph->ir->node_count && !p->no_memory; ++i)
-                qnnrt_program__ask_host(p, graph, b, i);
+                qnnrt_compile__ask_host(p, graph, b, i);
         }
     }
-    if (result == QNNRT_OK && p->no_memory) result = qnnrt_program__fail_memory(err);
+    if (result == QNNRT_OK && p->no_memory) result = qnnrt_compile__fail_memory(err);
     if (result != QNNRT_OK) graph->asked = 0;
     return result;
 }
@@ -900,7 +900,7 @@ static qnnrt_result qnnrt_program__ask(qnnrt_program *p, qnnrt_program__graph *g
    ===================================================================================== */
 
 /* Return the node that makes a value, if it overwrites a part of its first input. */
-static const qnnrt_ir_node *qnnrt_program__writer(const qnnrt_ir_value *value)
+static const qnnrt_ir_node *qnnrt_compile__writer(const qnnrt_ir_value *value)
 {
     static const char *const ops[] = {
         "index_copy.", "index_put.", "scatter.", "slice_scatter.", "select_scatter.",
@@ -913,11 +913,11 @@ static const qnnrt_ir_node *qnnrt_program__writer(const qnnrt_ir_value *value)
 }
 
 /* Return the input of the graph that an output is a newer version of, or NULL. */
-static const qnnrt_ir_value *qnnrt_program__state(const qnnrt_ir_value *output)
+static const qnnrt_ir_value *qnnrt_compile__state(const qnnrt_ir_value *output)
 {
     const qnnrt_ir_value *value = output;
     const qnnrt_ir_node *node;
-    while ((node = qnnrt_program__writer(value)) != NULL && node->inputs[0] != NULL)
+    while ((node = qnnrt_compile__writer(value)) != NULL && node->inputs[0] != NULL)
         value = node->inputs[0];
     if (value == output || value->origin != QNNRT_IR_INPUT || value->dtype != output->dtype ||
         value->rank != output->rank || value->rank == 0 ||
@@ -927,13 +927,13 @@ static const qnnrt_ir_value *qnnrt_program__state(const qnnrt_ir_value *output)
 }
 
 /* Return the work of a node in operations: multiplications of products, else elements. */
-static double qnnrt_program__work(const qnnrt_ir_node *node)
+static double qnnrt_compile__work(const qnnrt_ir_node *node)
 {
     const qnnrt_ir_value *a = qnnrt_ir_input(node, 0), *b = qnnrt_ir_input(node, 1);
     double most = 0, out;
     size_t i;
     for (i = 0; i < node->input_count; ++i)
-        if (node->inputs[i] != NULL && !qnnrt_program__is_static(node->inputs[i]) &&
+        if (node->inputs[i] != NULL && !qnnrt_compile__is_static(node->inputs[i]) &&
             (double)node->inputs[i]->count > most)
             most = (double)node->inputs[i]->count;
     for (i = 0; i < node->output_count; ++i)
@@ -952,7 +952,7 @@ static double qnnrt_program__work(const qnnrt_ir_node *node)
 }
 
 /* Describe the values of a graph. Return the number of states. */
-static size_t qnnrt_program__values(qnnrt_program *p, const qnnrt_program__graph *graph,
+static size_t qnnrt_compile__values(qnnrt_compile *p, const qnnrt_compile__graph *graph,
                                     qnnrt_partition_value *values, qnnrt_partition_state *states)
 {
     const qnnrt_ir *ir = graph->ir;
@@ -964,11 +964,11 @@ static size_t qnnrt_program__values(qnnrt_program *p, const qnnrt_program__graph
         values[i].view_of = values[i].state = -1;
         values[i].is_input = value->origin == QNNRT_IR_INPUT;
         values[i].is_output = value->is_output != 0;
-        values[i].constant = qnnrt_program__is_static(value);
-        values[i].exact = !qnnrt_program__is_float(value->dtype);
+        values[i].constant = qnnrt_compile__is_static(value);
+        values[i].exact = !qnnrt_compile__is_float(value->dtype);
     }
     for (i = 0; i < ir->output_count; ++i) {
-        const qnnrt_ir_value *value = ir->outputs[i], *root = qnnrt_program__state(value);
+        const qnnrt_ir_value *value = ir->outputs[i], *root = qnnrt_compile__state(value);
         if (root == NULL || values[root->number].state >= 0) continue;
         states[count].name = root->name;
         states[count].policy = p->desc.state_error ? QNNRT_PARTITION_POLICY_ERROR
@@ -982,14 +982,14 @@ static size_t qnnrt_program__values(qnnrt_program *p, const qnnrt_program__graph
     return count;
 }
 
-static void qnnrt_program__nodes(qnnrt_program *p, const qnnrt_program__graph *graph,
+static void qnnrt_compile__nodes(qnnrt_compile *p, const qnnrt_compile__graph *graph,
                                  qnnrt_partition_node *nodes)
 {
     const qnnrt_ir *ir = graph->ir;
     size_t i, k;
     for (i = 0; i < ir->node_count; ++i) {
         const qnnrt_ir_node *node = ir->nodes[i];
-        int32_t *list = (int32_t *)qnnrt_program__get(p, node->input_count + node->output_count,
+        int32_t *list = (int32_t *)qnnrt_compile__get(p, node->input_count + node->output_count,
                                                       sizeof(*list));
         size_t count = 0;
         if (list == NULL) return;
@@ -1005,42 +1005,42 @@ static void qnnrt_program__nodes(qnnrt_program *p, const qnnrt_program__graph *g
         nodes[i].output_count = node->output_count;
         nodes[i].writes = -1;
         nodes[i].pin = graph->pins[i];
-        nodes[i].work = qnnrt_program__work(node);
+        nodes[i].work = qnnrt_compile__work(node);
     }
 }
 
-static int qnnrt_program__supports(void *user, int32_t node, int32_t backend, const char **why)
+static int qnnrt_compile__supports(void *user, int32_t node, int32_t backend, const char **why)
 {
-    const qnnrt_program__graph *graph = (const qnnrt_program__graph *)user;
+    const qnnrt_compile__graph *graph = (const qnnrt_compile__graph *)user;
     *why = graph->refused[(size_t)backend * graph->asked + (size_t)node];
     return *why == NULL;
 }
 
 /* Plan a graph. */
-static qnnrt_result qnnrt_program__choose(qnnrt_program *p, qnnrt_program__graph *graph,
+static qnnrt_result qnnrt_compile__choose(qnnrt_compile *p, qnnrt_compile__graph *graph,
                                           qnnrt_error *err)
 {
     const qnnrt_ir *ir = graph->ir;
     qnnrt_partition_desc desc;
-    qnnrt_partition_value *values = (qnnrt_partition_value *)qnnrt_program__get(
+    qnnrt_partition_value *values = (qnnrt_partition_value *)qnnrt_compile__get(
         p, ir->value_count, sizeof(*values));
-    qnnrt_partition_state *states = (qnnrt_partition_state *)qnnrt_program__get(
+    qnnrt_partition_state *states = (qnnrt_partition_state *)qnnrt_compile__get(
         p, ir->output_count, sizeof(*states));
-    qnnrt_partition_node *nodes = (qnnrt_partition_node *)qnnrt_program__get(
+    qnnrt_partition_node *nodes = (qnnrt_partition_node *)qnnrt_compile__get(
         p, ir->node_count, sizeof(*nodes));
-    qnnrt_partition_backend *backends = (qnnrt_partition_backend *)qnnrt_program__get(
+    qnnrt_partition_backend *backends = (qnnrt_partition_backend *)qnnrt_compile__get(
         p, p->desc.backend_count, sizeof(*backends));
     qnnrt_result result;
     size_t b;
-    if (p->no_memory) return qnnrt_program__fail_memory(err);
+    if (p->no_memory) return qnnrt_compile__fail_memory(err);
     memset(&desc, 0, sizeof(desc));
     for (b = 0; b < p->desc.backend_count; ++b) {
-        const qnnrt_program_backend *backend = &p->backends[b];
+        const qnnrt_compile_backend *backend = &p->backends[b];
         backends[b].name = backend->role;
         backends[b].is_host = backend->backend == NULL;
         backends[b].is_host_memory = 1;
         backends[b].speed = backend->speed;
-        backends[b].precision = qnnrt_program__compute(p, b) == QNNRT_DTYPE_F16;
+        backends[b].precision = qnnrt_compile__compute(p, b) == QNNRT_DTYPE_F16;
     }
     desc.hooks = p->desc.hooks;
     desc.backends = backends;
@@ -1048,16 +1048,16 @@ static qnnrt_result qnnrt_program__choose(qnnrt_program *p, qnnrt_program__graph
     desc.values = values;
     desc.value_count = ir->value_count;
     desc.states = states;
-    desc.state_count = qnnrt_program__values(p, graph, values, states);
-    qnnrt_program__nodes(p, graph, nodes);
+    desc.state_count = qnnrt_compile__values(p, graph, values, states);
+    qnnrt_compile__nodes(p, graph, nodes);
     desc.nodes = nodes;
     desc.node_count = ir->node_count;
     desc.costs = p->info.costs;
-    desc.supports = qnnrt_program__supports;
+    desc.supports = qnnrt_compile__supports;
     desc.user = graph;
     desc.state_hint = p->desc.state_hint != NULL ? p->desc.state_hint
                       : "Keep it on the host: set state_error to 0.";
-    if (p->no_memory) return qnnrt_program__fail_memory(err);
+    if (p->no_memory) return qnnrt_compile__fail_memory(err);
     qnnrt_partition_free(graph->partition);
     graph->partition = NULL;
     result = qnnrt_partition_create(&desc, &graph->partition, err);
@@ -1073,24 +1073,24 @@ static qnnrt_result qnnrt_program__choose(qnnrt_program *p, qnnrt_program__graph
    Needs: >>config >>arena >>border >>ask     Knows nothing of: plans
    ===================================================================================== */
 
-static qnnrt_dtype qnnrt_program__io(void *user, const qnnrt_ir *ir, const qnnrt_ir_value *value,
+static qnnrt_dtype qnnrt_compile__io(void *user, const qnnrt_ir *ir, const qnnrt_ir_value *value,
                                      int output, size_t index)
 {
-    const qnnrt_program__unit *unit = (const qnnrt_program__unit *)user;
+    const qnnrt_compile__unit *unit = (const qnnrt_compile__unit *)user;
     size_t i;
     for (i = 0; i < unit->part_count; ++i)
         if (unit->parts[i]->ir == ir) {
-            const qnnrt_program__part *part = unit->parts[i];
+            const qnnrt_compile__part *part = unit->parts[i];
             /* An input of the part may be a border; the graph's value says so. */
             if (!output && index < part->input_count) value = part->inputs[index];
-            return qnnrt_program__border(unit->program, part, value, output, index);
+            return qnnrt_compile__border(unit->program, part, value, output, index);
         }
     return (qnnrt_dtype)0;
 }
 
 /* Let a node copy output `index` of a graph, and give the copy away. Return 0 when out of
    memory. */
-static int qnnrt_program__copy_output(qnnrt_ir *ir, size_t index, const char *name, const char *op)
+static int qnnrt_compile__copy_output(qnnrt_ir *ir, size_t index, const char *name, const char *op)
 {
     qnnrt_ir_value *value = ir->outputs[index];
     qnnrt_ir_value *copy = qnnrt_ir_add_value(ir, name, value->dtype, value->rank, value->dims);
@@ -1104,13 +1104,13 @@ static int qnnrt_program__copy_output(qnnrt_ir *ir, size_t index, const char *na
 }
 
 /* Return a name that no value of a graph has. */
-static const char *qnnrt_program__new_name(qnnrt_program *p, const qnnrt_ir *ir, const char *name)
+static const char *qnnrt_compile__new_name(qnnrt_compile *p, const qnnrt_ir *ir, const char *name)
 {
     const char *text = name;
     size_t i, number = 0;
     for (i = 0; i < ir->value_count && !p->no_memory; ++i)
         if (strcmp(ir->values[i]->name, text) == 0) {
-            text = qnnrt_program__text(p, "%.200s.%lu", name, (unsigned long)++number);
+            text = qnnrt_compile__text(p, "%.200s.%lu", name, (unsigned long)++number);
             i = SIZE_MAX;                        /* begin again */
         }
     return text;
@@ -1118,13 +1118,13 @@ static const char *qnnrt_program__new_name(qnnrt_program *p, const qnnrt_ir *ir,
 
 /* Let a part of the host give away a value twice under two names: the second one is a copy, whose
    name no value of the whole graph has. */
-static int qnnrt_program__copy_outputs(qnnrt_program *p, const qnnrt_ir *whole, qnnrt_ir *ir)
+static int qnnrt_compile__copy_outputs(qnnrt_compile *p, const qnnrt_ir *whole, qnnrt_ir *ir)
 {
     size_t i, k;
     for (i = 0; i < ir->output_count; ++i) {
         for (k = 0; k < i && ir->outputs[k] != ir->outputs[i]; ++k) {}
         if (k == i) continue;
-        if (!qnnrt_program__copy_output(ir, i, qnnrt_program__new_name(p, whole,
+        if (!qnnrt_compile__copy_output(ir, i, qnnrt_compile__new_name(p, whole,
                                                                        ir->outputs[i]->name),
                                         "alias.default"))
             return 0;
@@ -1134,13 +1134,13 @@ static int qnnrt_program__copy_outputs(qnnrt_program *p, const qnnrt_ir *whole, 
 
 /* Let a node make each output of a graph: one that is an input, a weight or a constant is copied,
    under the name that qnnrt_lower_graph() gives it. */
-static int qnnrt_program__make_outputs(qnnrt_program *p, qnnrt_ir *ir)
+static int qnnrt_compile__make_outputs(qnnrt_compile *p, qnnrt_ir *ir)
 {
     size_t i;
     for (i = 0; i < ir->output_count; ++i) {
         const qnnrt_ir_value *value = ir->outputs[i];
         if (value->origin == QNNRT_IR_NODE || value->count == 0) continue;
-        if (!qnnrt_program__copy_output(ir, i, qnnrt_program__text(p, "%.200s.%lu", value->name,
+        if (!qnnrt_compile__copy_output(ir, i, qnnrt_compile__text(p, "%.200s.%lu", value->name,
                                                                    (unsigned long)i),
                                         "clone.default"))
             return 0;
@@ -1149,9 +1149,9 @@ static int qnnrt_program__make_outputs(qnnrt_program *p, qnnrt_ir *ir)
 }
 
 /* Release what the units of the last attempt hold. */
-static void qnnrt_program__drop(qnnrt_program *p)
+static void qnnrt_compile__drop(qnnrt_compile *p)
 {
-    qnnrt_program__graph *graph;
+    qnnrt_compile__graph *graph;
     size_t i;
     for (i = 0; p->models != NULL && i < p->desc.backend_count; ++i) {
         qnnrt_close(p->models[i]);
@@ -1173,34 +1173,34 @@ static void qnnrt_program__drop(qnnrt_program *p)
 }
 
 /* Return what identifies a weight in all graphs. */
-static const void *qnnrt_program__identity(const qnnrt_ir_value *value)
+static const void *qnnrt_compile__identity(const qnnrt_ir_value *value)
 {
     const qnnrt_weight *weight = qnnrt_lower_weight_of(value);
     return weight != NULL ? (const void *)weight : value->data != NULL ? value->data : value;
 }
 
-static int qnnrt_program__key_order(const void *left, const void *right)
+static int qnnrt_compile__key_order(const void *left, const void *right)
 {
-    const uintptr_t a = (uintptr_t)((const qnnrt_program__key *)left)->identity;
-    const uintptr_t b = (uintptr_t)((const qnnrt_program__key *)right)->identity;
+    const uintptr_t a = (uintptr_t)((const qnnrt_compile__key *)left)->identity;
+    const uintptr_t b = (uintptr_t)((const qnnrt_compile__key *)right)->identity;
     return a < b ? -1 : a > b;
 }
 
 /* List the weights that a part reads, each once. */
-static void qnnrt_program__keys(qnnrt_program *p, qnnrt_program__part *part)
+static void qnnrt_compile__keys(qnnrt_compile *p, qnnrt_compile__part *part)
 {
-    qnnrt_program__key *keys;
+    qnnrt_compile__key *keys;
     size_t i, k, total = 0, count = 0, kept = 0;
     for (i = 0; i < part->node_count; ++i) total += part->nodes[i]->input_count;
-    keys = (qnnrt_program__key *)qnnrt_program__get(p, total, sizeof(*keys));
+    keys = (qnnrt_compile__key *)qnnrt_compile__get(p, total, sizeof(*keys));
     for (i = 0; i < part->node_count && keys != NULL; ++i)
         for (k = 0; k < part->nodes[i]->input_count; ++k) {
             const qnnrt_ir_value *value = part->nodes[i]->inputs[k];
             if (value == NULL || value->origin != QNNRT_IR_WEIGHT || value->count == 0) continue;
-            keys[count].identity = qnnrt_program__identity(value);
+            keys[count].identity = qnnrt_compile__identity(value);
             keys[count++].bytes = value->count * qnnrt_ir_dtype_bytes(value->dtype);
         }
-    if (count > 1) qsort(keys, count, sizeof(*keys), qnnrt_program__key_order);
+    if (count > 1) qsort(keys, count, sizeof(*keys), qnnrt_compile__key_order);
     for (i = 0; i < count; ++i)
         if (kept == 0 || keys[kept - 1].identity != keys[i].identity) keys[kept++] = keys[i];
     part->keys = keys;
@@ -1208,12 +1208,12 @@ static void qnnrt_program__keys(qnnrt_program *p, qnnrt_program__part *part)
 }
 
 /* Return how many bytes of weights two parts share. */
-static uint64_t qnnrt_program__shared(const qnnrt_program__part *a, const qnnrt_program__part *b)
+static uint64_t qnnrt_compile__shared(const qnnrt_compile__part *a, const qnnrt_compile__part *b)
 {
     uint64_t bytes = 0;
     size_t i = 0, k = 0;
     while (i < a->key_count && k < b->key_count) {
-        const int order = qnnrt_program__key_order(&a->keys[i], &b->keys[k]);
+        const int order = qnnrt_compile__key_order(&a->keys[i], &b->keys[k]);
         if (order == 0) bytes += a->keys[i].bytes;
         i += order <= 0;
         k += order >= 0;
@@ -1222,18 +1222,18 @@ static uint64_t qnnrt_program__shared(const qnnrt_program__part *a, const qnnrt_
 }
 
 /* Return the unit that a part belongs to, p->unit_count if that is a new one. */
-static size_t qnnrt_program__unit_of(const qnnrt_program *p, const qnnrt_program__part *part,
+static size_t qnnrt_compile__unit_of(const qnnrt_compile *p, const qnnrt_compile__part *part,
                                      size_t ordinal)
 {
     size_t best = p->unit_count, i, k;
     uint64_t most = 0;
     for (i = 0; i < p->unit_count; ++i) {
-        const qnnrt_program__unit *unit = &p->units[i];
+        const qnnrt_compile__unit *unit = &p->units[i];
         uint64_t bytes = unit->ordinal == ordinal;       /* decides where no weight does */
         int has = unit->backend != part->info.backend;
         for (k = 0; k < unit->part_count && !has; ++k) {
             has = unit->parts[k]->graph == part->graph;
-            bytes += 2 * qnnrt_program__shared(unit->parts[k], part);
+            bytes += 2 * qnnrt_compile__shared(unit->parts[k], part);
         }
         if (has || bytes <= most) continue;
         most = bytes;
@@ -1243,17 +1243,17 @@ static size_t qnnrt_program__unit_of(const qnnrt_program *p, const qnnrt_program
 }
 
 /* Put the parts of all graphs in units, and make a graph of each. */
-static qnnrt_result qnnrt_program__units(qnnrt_program *p, qnnrt_error *err)
+static qnnrt_result qnnrt_compile__units(qnnrt_compile *p, qnnrt_error *err)
 {
-    qnnrt_program__graph *graph;
+    qnnrt_compile__graph *graph;
     size_t i, k, most = 0;
     for (graph = p->first; graph != NULL; graph = graph->next) most += graph->info.step_count;
-    p->units = (qnnrt_program__unit *)qnnrt_program__get(p, most, sizeof(*p->units));
-    if (p->units == NULL) return qnnrt_program__fail_memory(err);
+    p->units = (qnnrt_compile__unit *)qnnrt_compile__get(p, most, sizeof(*p->units));
+    if (p->units == NULL) return qnnrt_compile__fail_memory(err);
     for (graph = p->first; graph != NULL; graph = graph->next)
         for (i = 0; i < graph->info.step_count; ++i) {
-            qnnrt_program__part *part = &graph->parts[i];
-            qnnrt_program__unit *unit;
+            qnnrt_compile__part *part = &graph->parts[i];
+            qnnrt_compile__unit *unit;
             size_t ordinal = 0;
             qnnrt_result result = qnnrt_ir_extract(
                 graph->ir, part->nodes, part->node_count, part->inputs, part->input_count,
@@ -1261,24 +1261,24 @@ static qnnrt_result qnnrt_program__units(qnnrt_program *p, qnnrt_error *err)
             if (result != QNNRT_OK) return result;
             part->info.ir = part->ir;
             if (p->backends[part->info.backend].backend == NULL) {
-                if (!qnnrt_program__copy_outputs(p, graph->ir, part->ir))
-                    return qnnrt_program__fail_memory(err);
+                if (!qnnrt_compile__copy_outputs(p, graph->ir, part->ir))
+                    return qnnrt_compile__fail_memory(err);
                 continue;
             }
             for (k = 0; k < i; ++k)
                 ordinal += graph->parts[k].info.backend == part->info.backend;
-            qnnrt_program__keys(p, part);
-            if (p->no_memory) return qnnrt_program__fail_memory(err);
-            k = qnnrt_program__unit_of(p, part, ordinal);
+            qnnrt_compile__keys(p, part);
+            if (p->no_memory) return qnnrt_compile__fail_memory(err);
+            k = qnnrt_compile__unit_of(p, part, ordinal);
             unit = &p->units[k];
             if (k == p->unit_count) {
                 p->unit_count += 1;
                 unit->program = p;
                 unit->backend = part->info.backend;
                 unit->ordinal = ordinal;
-                unit->parts = (qnnrt_program__part **)qnnrt_program__get(p, p->graph_count,
+                unit->parts = (qnnrt_compile__part **)qnnrt_compile__get(p, p->graph_count,
                                                                          sizeof(*unit->parts));
-                if (unit->parts == NULL) return qnnrt_program__fail_memory(err);
+                if (unit->parts == NULL) return qnnrt_compile__fail_memory(err);
             }
             unit->parts[unit->part_count++] = part;
         }
@@ -1286,40 +1286,40 @@ static qnnrt_result qnnrt_program__units(qnnrt_program *p, qnnrt_error *err)
 }
 
 /* Move a node away from a backend that accepted it: the next plan gives it to another one. */
-static void qnnrt_program__move(qnnrt_program *p, qnnrt_program__graph *graph, size_t backend,
+static void qnnrt_compile__move(qnnrt_compile *p, qnnrt_compile__graph *graph, size_t backend,
                                 size_t node, const char *why)
 {
-    qnnrt_program_move *move;
+    qnnrt_compile_move *move;
     if (graph->refused[backend * graph->asked + node] != NULL) return;
-    p->moves = (qnnrt_program_move *)qnnrt_program__more(p, p->moves, p->move_count, &p->move_room,
+    p->moves = (qnnrt_compile_move *)qnnrt_compile__more(p, p->moves, p->move_count, &p->move_room,
                                                          sizeof(*p->moves));
     if (p->no_memory) return;
-    qnnrt_program__refuse(p, graph, backend, node, why);
+    qnnrt_compile__refuse(p, graph, backend, node, why);
     move = &p->moves[p->move_count++];
     move->graph = graph->info.name;
     move->node = graph->ir->nodes[node]->name;
     move->op = graph->ir->nodes[node]->op;
-    move->role = qnnrt_program__role(p, backend);
+    move->role = qnnrt_compile__role(p, backend);
     move->why = graph->refused[backend * graph->asked + node];
     if (p->desc.told != NULL)
-        p->desc.told(p->desc.told_user, qnnrt_program__text(
+        p->desc.told(p->desc.told_user, qnnrt_compile__text(
             p, "graph \"%.200s\": node \"%.200s\" (%.100s) moves away from \"%.60s\": %.1500s",
             move->graph, move->node, move->op, move->role, move->why));
 }
 
 /* Move the nodes of all findings of a unit. Return how many there are. */
-static size_t qnnrt_program__move_findings(qnnrt_program *p, const qnnrt_program__unit *unit)
+static size_t qnnrt_compile__move_findings(qnnrt_compile *p, const qnnrt_compile__unit *unit)
 {
     const qnnrt_lower_info *info = qnnrt_lower_get_info(unit->lower);
     size_t i, k, at, moved = 0;
     for (k = 0; k < info->finding_count; ++k) {
         const qnnrt_ir_node *node = info->findings[k].node;
         for (i = 0; i < unit->part_count && node != NULL; ++i) {
-            const qnnrt_program__part *part = unit->parts[i];
+            const qnnrt_compile__part *part = unit->parts[i];
             for (at = 0; at < part->ir->node_count && part->ir->nodes[at] != node; ++at) {}
             if (at == part->ir->node_count) continue;
-            qnnrt_program__move(p, part->graph, unit->backend,
-                                qnnrt_program__origin(part->graph, node), info->findings[k].text);
+            qnnrt_compile__move(p, part->graph, unit->backend,
+                                qnnrt_compile__origin(part->graph, node), info->findings[k].text);
             moved += 1;
         }
     }
@@ -1327,7 +1327,7 @@ static size_t qnnrt_program__move_findings(qnnrt_program *p, const qnnrt_program
 }
 
 /* Return true if an encoding is for a part. */
-static int qnnrt_program__is_meant(const qnnrt_program__part *part, const qnnrt_lower_encoding *e)
+static int qnnrt_compile__is_meant(const qnnrt_compile__part *part, const qnnrt_lower_encoding *e)
 {
     const qnnrt_ir *ir = part->ir;
     size_t i;
@@ -1341,7 +1341,7 @@ static int qnnrt_program__is_meant(const qnnrt_program__part *part, const qnnrt_
 }
 
 /* Give a unit the encodings of its parts, with their names as graphs. */
-static qnnrt_result qnnrt_program__encodings(qnnrt_program *p, const qnnrt_program__unit *unit,
+static qnnrt_result qnnrt_compile__encodings(qnnrt_compile *p, const qnnrt_compile__unit *unit,
                                              qnnrt_lower_desc *desc, qnnrt_error *err)
 {
     const size_t most = desc->encoding_count;
@@ -1349,10 +1349,10 @@ static qnnrt_result qnnrt_program__encodings(qnnrt_program *p, const qnnrt_progr
     size_t i, k, count = 0, room = 0;
     for (k = 0; k < unit->part_count; ++k)
         for (i = 0; i < most; ++i) {
-            if (!qnnrt_program__is_meant(unit->parts[k], &desc->encodings[i])) continue;
-            list = (qnnrt_lower_encoding *)qnnrt_program__more(p, list, count, &room,
+            if (!qnnrt_compile__is_meant(unit->parts[k], &desc->encodings[i])) continue;
+            list = (qnnrt_lower_encoding *)qnnrt_compile__more(p, list, count, &room,
                                                                sizeof(*list));
-            if (p->no_memory) return qnnrt_program__fail_memory(err);
+            if (p->no_memory) return qnnrt_compile__fail_memory(err);
             list[count] = desc->encodings[i];
             list[count++].graph = unit->parts[k]->info.name;
         }
@@ -1362,10 +1362,10 @@ static qnnrt_result qnnrt_program__encodings(qnnrt_program *p, const qnnrt_progr
 }
 
 /* Make codes of the activations of a unit, if that is wanted. */
-static qnnrt_result qnnrt_program__quantize(qnnrt_program *p, const qnnrt_program__unit *unit,
+static qnnrt_result qnnrt_compile__quantize(qnnrt_compile *p, const qnnrt_compile__unit *unit,
                                             qnnrt_error *err)
 {
-    const qnnrt_program_backend *backend = &p->backends[unit->backend];
+    const qnnrt_compile_backend *backend = &p->backends[unit->backend];
     qnnrt_builder *scratch = NULL;
     qnnrt_result result = qnnrt_builder_create(backend->backend, &backend->builder, &scratch, err);
     if (result == QNNRT_OK) result = qnnrt_lower_quantize(unit->lower, scratch, err);
@@ -1375,26 +1375,26 @@ static qnnrt_result qnnrt_program__quantize(qnnrt_program *p, const qnnrt_progra
 
 /* Lower the parts of a unit, and add them to a builder. *moved receives how many nodes the library
    refused there; then the result is QNNRT_E_UNSUPPORTED. */
-static qnnrt_result qnnrt_program__lower(qnnrt_program *p, qnnrt_program__unit *unit,
+static qnnrt_result qnnrt_compile__lower(qnnrt_compile *p, qnnrt_compile__unit *unit,
                                          qnnrt_builder *builder, size_t *moved, qnnrt_error *err)
 {
-    qnnrt_lower_desc desc = qnnrt_program__options(p, unit->backend);
+    qnnrt_lower_desc desc = qnnrt_compile__options(p, unit->backend);
     qnnrt_result result, worst = QNNRT_OK;
     qnnrt_error first;
     size_t i;
-    desc.io = qnnrt_program__io;
+    desc.io = qnnrt_compile__io;
     desc.io_user = unit;
     if (unit->watch) {
-        qnnrt_program__in_floats(&desc);
+        qnnrt_compile__in_floats(&desc);
         desc.watch = 2;
         desc.weight_bits = desc.weight_block = 0;
         desc.weight_emulate = 0;
         desc.weight_bits_of = NULL;
     }
-    result = qnnrt_program__encodings(p, unit, &desc, err);
+    result = qnnrt_compile__encodings(p, unit, &desc, err);
     if (result == QNNRT_OK) result = qnnrt_lower_create(&desc, &unit->lower, err);
     for (i = 0; i < unit->part_count && result == QNNRT_OK; ++i) {
-        const qnnrt_program__part *part = unit->parts[i];
+        const qnnrt_compile__part *part = unit->parts[i];
         result = qnnrt_lower_weights(unit->lower, part->ir, part->graph->weights, err);
         if (result != QNNRT_OK) break;
         result = qnnrt_lower_graph(unit->lower, part->ir, part->info.name, &first);
@@ -1405,14 +1405,14 @@ static qnnrt_result qnnrt_program__lower(qnnrt_program *p, qnnrt_program__unit *
         result = QNNRT_OK;
     }
     if (result == QNNRT_OK) result = worst;
-    if (result == QNNRT_OK && desc.act_bits != 0) result = qnnrt_program__quantize(p, unit, err);
+    if (result == QNNRT_OK && desc.act_bits != 0) result = qnnrt_compile__quantize(p, unit, err);
     if (result == QNNRT_OK) result = qnnrt_lower_emit(unit->lower, builder, err);
-    if (result == QNNRT_E_UNSUPPORTED) *moved += qnnrt_program__move_findings(p, unit);
+    if (result == QNNRT_E_UNSUPPORTED) *moved += qnnrt_compile__move_findings(p, unit);
     return result;
 }
 
 /* Count the operators of each part of a unit, and what float16 changed. */
-static void qnnrt_program__count(qnnrt_program__unit *unit)
+static void qnnrt_compile__count(qnnrt_compile__unit *unit)
 {
     const qnnrt_lower_info *info = qnnrt_lower_get_info(unit->lower);
     size_t i;
@@ -1430,12 +1430,12 @@ static void qnnrt_program__count(qnnrt_program__unit *unit)
    ===================================================================================== */
 
 /* Compile the first `count` nodes of a part alone. */
-static qnnrt_result qnnrt_program__try(qnnrt_program *p, const qnnrt_program__part *whole,
+static qnnrt_result qnnrt_compile__try(qnnrt_compile *p, const qnnrt_compile__part *whole,
                                        size_t count, qnnrt_error *err)
 {
     const size_t backend = whole->info.backend;
-    qnnrt_program__part part = *whole, *list = &part;
-    qnnrt_program__unit unit;
+    qnnrt_compile__part part = *whole, *list = &part;
+    qnnrt_compile__unit unit;
     qnnrt_builder *builder = NULL;
     qnnrt *model = NULL;
     qnnrt_result result;
@@ -1449,8 +1449,8 @@ static qnnrt_result qnnrt_program__try(qnnrt_program *p, const qnnrt_program__pa
     part.node_count = count;
     part.outer_count = part.output_count = 0;
     for (i = 0; i < count; ++i) room += whole->nodes[i]->output_count;
-    part.outputs = (const qnnrt_ir_value **)qnnrt_program__get(p, room, sizeof(*part.outputs));
-    if (part.outputs == NULL) return qnnrt_program__fail_memory(err);
+    part.outputs = (const qnnrt_ir_value **)qnnrt_compile__get(p, room, sizeof(*part.outputs));
+    if (part.outputs == NULL) return qnnrt_compile__fail_memory(err);
     for (i = 0; i < count; ++i)                  /* what later nodes read, or the part gives away */
         for (o = 0; o < whole->nodes[i]->output_count; ++o) {
             const qnnrt_ir_value *value = whole->nodes[i]->outputs[o];
@@ -1469,7 +1469,7 @@ static qnnrt_result qnnrt_program__try(qnnrt_program *p, const qnnrt_program__pa
     if (result == QNNRT_OK)
         result = qnnrt_builder_create(p->backends[backend].backend, &p->backends[backend].builder,
                                       &builder, err);
-    if (result == QNNRT_OK) result = qnnrt_program__lower(p, &unit, builder, &moved, err);
+    if (result == QNNRT_OK) result = qnnrt_compile__lower(p, &unit, builder, &moved, err);
     if (result == QNNRT_OK) result = qnnrt_builder_finish(builder, &model, err);
     qnnrt_builder_destroy(builder);
     qnnrt_close(model);
@@ -1479,34 +1479,34 @@ static qnnrt_result qnnrt_program__try(qnnrt_program *p, const qnnrt_program__pa
 }
 
 /* Return true if an error may be the fault of a node. */
-static int qnnrt_program__is_fault(qnnrt_result result)
+static int qnnrt_compile__is_fault(qnnrt_result result)
 {
     return result == QNNRT_E_BACKEND || result == QNNRT_E_UNSUPPORTED;
 }
 
 /* Find the node of a part that fails, and move it. Return 0 if the part compiles alone. */
-static int qnnrt_program__search(qnnrt_program *p, const qnnrt_program__part *part)
+static int qnnrt_compile__search(qnnrt_compile *p, const qnnrt_compile__part *part)
 {
     size_t good = 0, bad = part->node_count;
     qnnrt_error err, last;
     memset(&last, 0, sizeof(last));
-    if (!qnnrt_program__is_fault(qnnrt_program__try(p, part, bad, &last))) return 0;
+    if (!qnnrt_compile__is_fault(qnnrt_compile__try(p, part, bad, &last))) return 0;
     while (bad - good > 1) {
         const size_t middle = good + (bad - good) / 2;
-        if (qnnrt_program__is_fault(qnnrt_program__try(p, part, middle, &err))) {
+        if (qnnrt_compile__is_fault(qnnrt_compile__try(p, part, middle, &err))) {
             bad = middle;
             last = err;
         } else {
             good = middle;
         }
     }
-    qnnrt_program__move(p, part->graph, part->info.backend,
+    qnnrt_compile__move(p, part->graph, part->info.backend,
                         part->graph->node_at[part->nodes[bad - 1]->number], last.text);
     return 1;
 }
 
 /* Move the node that made a library fail. Return 0 if no node is found. */
-static int qnnrt_program__blame(qnnrt_program *p, size_t backend, const qnnrt_builder *builder,
+static int qnnrt_compile__blame(qnnrt_compile *p, size_t backend, const qnnrt_builder *builder,
                                 const qnnrt_error *err)
 {
     const char *graph = qnnrt_builder_failed_graph(builder);
@@ -1514,26 +1514,26 @@ static int qnnrt_program__blame(qnnrt_program *p, size_t backend, const qnnrt_bu
     const size_t before = p->move_count;
     size_t i, k;
     for (i = 0; i < p->unit_count && graph != NULL && op != NULL; ++i) {
-        const qnnrt_program__unit *unit = &p->units[i];
+        const qnnrt_compile__unit *unit = &p->units[i];
         const qnnrt_ir_node *node = unit->backend == backend && unit->lower != NULL
                                         ? qnnrt_lower_node_of(unit->lower, graph, op) : NULL;
         for (k = 0; k < unit->part_count && node != NULL; ++k)
             if (strcmp(unit->parts[k]->info.name, graph) == 0)
-                qnnrt_program__move(p, unit->parts[k]->graph, backend,
-                                    qnnrt_program__origin(unit->parts[k]->graph, node), err->text);
+                qnnrt_compile__move(p, unit->parts[k]->graph, backend,
+                                    qnnrt_compile__origin(unit->parts[k]->graph, node), err->text);
     }
     for (i = 0; i < p->unit_count && p->move_count == before; ++i)
         for (k = 0; k < p->units[i].part_count && p->move_count == before; ++k) {
-            const qnnrt_program__part *part = p->units[i].parts[k];
+            const qnnrt_compile__part *part = p->units[i].parts[k];
             if (part->info.backend == backend &&
                 (graph == NULL || strcmp(part->info.name, graph) == 0))
-                qnnrt_program__search(p, part);
+                qnnrt_compile__search(p, part);
         }
     return p->move_count > before;
 }
 
 /* Build the contexts of one backend. *moved receives how many nodes move. */
-static qnnrt_result qnnrt_program__compile(qnnrt_program *p, size_t backend, size_t *moved,
+static qnnrt_result qnnrt_compile__compile(qnnrt_compile *p, size_t backend, size_t *moved,
                                            qnnrt_error *err)
 {
     const size_t before = p->move_count;
@@ -1549,7 +1549,7 @@ static qnnrt_result qnnrt_program__compile(qnnrt_program *p, size_t backend, siz
                                   &builder, err);
     for (i = 0; i < p->unit_count && result == QNNRT_OK; ++i) {
         if (p->units[i].backend != backend) continue;
-        result = qnnrt_program__lower(p, &p->units[i], builder, moved, err);
+        result = qnnrt_compile__lower(p, &p->units[i], builder, moved, err);
         if (result != QNNRT_E_UNSUPPORTED) continue;
         if (worst == QNNRT_OK) { worst = result; first = *err; }
         result = QNNRT_OK;                       /* the other units may have findings, too */
@@ -1560,14 +1560,14 @@ static qnnrt_result qnnrt_program__compile(qnnrt_program *p, size_t backend, siz
         return result;
     }
     result = qnnrt_builder_finish(builder, &p->models[backend], err);
-    if (result != QNNRT_OK && qnnrt_program__is_fault(result)) {
+    if (result != QNNRT_OK && qnnrt_compile__is_fault(result)) {
         first = *err;
-        if (qnnrt_program__blame(p, backend, builder, &first)) *moved += p->move_count - before;
+        if (qnnrt_compile__blame(p, backend, builder, &first)) *moved += p->move_count - before;
         *err = first;
     }
     if (result == QNNRT_OK)
         for (i = 0; i < p->unit_count; ++i)
-            if (p->units[i].backend == backend) qnnrt_program__count(&p->units[i]);
+            if (p->units[i].backend == backend) qnnrt_compile__count(&p->units[i]);
     return result;
 }
 
@@ -1578,38 +1578,38 @@ static qnnrt_result qnnrt_program__compile(qnnrt_program *p, size_t backend, siz
    ===================================================================================== */
 
 /* Return the name of output `index` of a part, as qnnrt_lower_graph() names it. */
-static const char *qnnrt_program__output_name(qnnrt_program *p, const qnnrt_program__part *part,
+static const char *qnnrt_compile__output_name(qnnrt_compile *p, const qnnrt_compile__part *part,
                                               size_t index)
 {
     size_t k = 0;
     if (p->backends[part->info.backend].backend == NULL) return part->ir->outputs[index]->name;
     while (k < index && part->outputs[k] != part->outputs[index]) ++k;
     return k == index ? part->outputs[index]->name
-                      : qnnrt_program__text(p, "%.200s.%lu", part->outputs[index]->name,
+                      : qnnrt_compile__text(p, "%.200s.%lu", part->outputs[index]->name,
                                             (unsigned long)index);
 }
 
 /* Return the constant of a weight, which is added unless it is there. tensor: as the host reads
    it. */
-static const qnnrt_program_constant *qnnrt_program__constant(qnnrt_program *p,
+static const qnnrt_compile_constant *qnnrt_compile__constant(qnnrt_compile *p,
                                                              const qnnrt_ir_value *value,
-                                                             const qnnrt_host_tensor *tensor)
+                                                            const qnnrt_cpu_fallback_tensor *tensor)
 {
     const qnnrt_weight *weight = qnnrt_lower_weight_of(value);
     const void *identity = weight != NULL ? (const void *)weight : (const void *)value;
-    qnnrt_program_constant *constant;
+    qnnrt_compile_constant *constant;
     size_t i, room = p->constant_room;
     for (i = 0; i < p->constant_count; ++i)
         if (p->constants[i].data == identity && p->constants[i].dtype == tensor->dtype)
             return &p->constants[i];
-    p->constants = (qnnrt_program_constant *)qnnrt_program__more(
+    p->constants = (qnnrt_compile_constant *)qnnrt_compile__more(
         p, p->constants, p->constant_count, &room, sizeof(*p->constants));
-    p->constant_values = (const qnnrt_ir_value **)qnnrt_program__more(
+    p->constant_values = (const qnnrt_ir_value **)qnnrt_compile__more(
         p, (void *)p->constant_values, p->constant_count, &p->constant_room,
         sizeof(*p->constant_values));
     if (p->no_memory) return NULL;
     constant = &p->constants[p->constant_count];
-    constant->name = qnnrt_program__text(p, "%.200s.%lu", value->name,
+    constant->name = qnnrt_compile__text(p, "%.200s.%lu", value->name,
                                          (unsigned long)p->constant_count);
     constant->dtype = tensor->dtype;
     constant->rank = tensor->rank;
@@ -1621,22 +1621,22 @@ static const qnnrt_program_constant *qnnrt_program__constant(qnnrt_program *p,
 }
 
 /* Return the tensors of the step of the host that a part is; *count receives their number. */
-static const qnnrt_host_tensor *qnnrt_program__tensors(qnnrt_program *p,
-                                                       const qnnrt_program__part *part, int outputs,
-                                                       size_t *count)
+static const qnnrt_cpu_fallback_tensor *qnnrt_compile__tensors(qnnrt_compile *p,
+                                                       const qnnrt_compile__part *part, int outputs,
+                                                               size_t *count)
 {
-    qnnrt_host_tensor *list;
-    *count = qnnrt_host_tensors(part->ir, outputs, NULL, 0);
-    list = (qnnrt_host_tensor *)qnnrt_program__get(p, *count, sizeof(*list));
+    qnnrt_cpu_fallback_tensor *list;
+    *count = qnnrt_cpu_fallback_tensors(part->ir, outputs, NULL, 0);
+    list = (qnnrt_cpu_fallback_tensor *)qnnrt_compile__get(p, *count, sizeof(*list));
     if (list == NULL) *count = 0;
-    else qnnrt_host_tensors(part->ir, outputs, list, *count);
+    else qnnrt_cpu_fallback_tensors(part->ir, outputs, list, *count);
     return list;
 }
 
-static const qnnrt_tensor_info *qnnrt_program__infos(qnnrt_program *p,
-                                                     const qnnrt_host_tensor *list, size_t count)
+static const qnnrt_tensor_info *qnnrt_compile__infos(qnnrt_compile *p,
+                                                const qnnrt_cpu_fallback_tensor *list, size_t count)
 {
-    qnnrt_tensor_info *infos = (qnnrt_tensor_info *)qnnrt_program__get(p, count, sizeof(*infos));
+    qnnrt_tensor_info *infos = (qnnrt_tensor_info *)qnnrt_compile__get(p, count, sizeof(*infos));
     size_t i;
     for (i = 0; i < count && infos != NULL; ++i) {
         infos[i].name = list[i].value->name;
@@ -1648,8 +1648,8 @@ static const qnnrt_tensor_info *qnnrt_program__infos(qnnrt_program *p,
 }
 
 /* Return what became of a part in its context; NULL: the host computes it. */
-static const qnnrt_lower_graph_info *qnnrt_program__lowered(const qnnrt_program *p,
-                                                            const qnnrt_program__part *part)
+static const qnnrt_lower_graph_info *qnnrt_compile__lowered(const qnnrt_compile *p,
+                                                            const qnnrt_compile__part *part)
 {
     size_t i, k;
     for (i = 0; i < p->unit_count; ++i)
@@ -1660,7 +1660,7 @@ static const qnnrt_lower_graph_info *qnnrt_program__lowered(const qnnrt_program 
 }
 
 /* Find the part that makes a value for others, and its output. Return 0 if none does. */
-static int qnnrt_program__source(const qnnrt_program__graph *graph, const qnnrt_ir_value *value,
+static int qnnrt_compile__source(const qnnrt_compile__graph *graph, const qnnrt_ir_value *value,
                                  size_t *part, size_t *output)
 {
     size_t i, k;
@@ -1675,32 +1675,32 @@ static int qnnrt_program__source(const qnnrt_program__graph *graph, const qnnrt_
 }
 
 /* What the pipeline of a graph grows. */
-typedef struct qnnrt_program__wires {
+typedef struct qnnrt_compile__wires {
     qnnrt_edge_desc     *edges;
     qnnrt_constant_desc *constants;
     qnnrt_range_desc    *ranges;
     qnnrt_name_desc     *names;
-} qnnrt_program__wires;
+} qnnrt_compile__wires;
 
 /* Wire input `index` of a part. */
-static void qnnrt_program__wire_input(qnnrt_program *p, qnnrt_program__graph *graph,
-                                      const qnnrt_program__part *part, size_t index,
-                                      qnnrt_program__wires *wires)
+static void qnnrt_compile__wire_input(qnnrt_compile *p, qnnrt_compile__graph *graph,
+                                      const qnnrt_compile__part *part, size_t index,
+                                      qnnrt_compile__wires *wires)
 {
-    const qnnrt_lower_graph_info *lowered = qnnrt_program__lowered(p, part);
+    const qnnrt_lower_graph_info *lowered = qnnrt_compile__lowered(p, part);
     const qnnrt_ir_value *value = part->inputs[index];
     qnnrt_pipeline_desc *desc = &graph->pipeline;
     size_t from, output;
     if (lowered != NULL && lowered->inputs[index] <= 0) return;      /* nothing reads it */
-    if (qnnrt_program__source(graph, value, &from, &output)) {
-        const qnnrt_program__part *source = &graph->parts[from];
+    if (qnnrt_compile__source(graph, value, &from, &output)) {
+        const qnnrt_compile__part *source = &graph->parts[from];
         qnnrt_edge_desc *wire = &wires->edges[desc->edge_count++];
         wire->from_step = from;
-        wire->from = qnnrt_program__output_name(p, source, output);
+        wire->from = qnnrt_compile__output_name(p, source, output);
         wire->to_step = part->number;
         wire->to = value->name;
-        if (qnnrt_program__border(p, source, value, 1, output) !=
-            qnnrt_program__border(p, part, value, 0, index))
+        if (qnnrt_compile__border(p, source, value, 1, output) !=
+            qnnrt_compile__border(p, part, value, 0, index))
             wire->convert = QNNRT_CONVERT_VALUES;
     } else if (lowered != NULL && lowered->tensors[lowered->inputs[index]].has_range) {
         qnnrt_range_desc *wire = &wires->ranges[desc->range_count++];
@@ -1712,28 +1712,28 @@ static void qnnrt_program__wire_input(qnnrt_program *p, qnnrt_program__graph *gr
 }
 
 /* Describe the step of the host that a part is, and bind its weights. */
-static const qnnrt_host_step *qnnrt_program__wire_host(qnnrt_program *p,
-                                                       qnnrt_program__graph *graph,
-                                                       const qnnrt_program__part *part,
-                                                       qnnrt_program__wires *wires)
+static const qnnrt_host_step *qnnrt_compile__wire_host(qnnrt_compile *p,
+                                                       qnnrt_compile__graph *graph,
+                                                       const qnnrt_compile__part *part,
+                                                       qnnrt_compile__wires *wires)
 {
-    qnnrt_host_step *step = (qnnrt_host_step *)qnnrt_program__get(p, 1, sizeof(*step));
-    const qnnrt_host_tensor *inputs, *outputs;
+    qnnrt_host_step *step = (qnnrt_host_step *)qnnrt_compile__get(p, 1, sizeof(*step));
+    const qnnrt_cpu_fallback_tensor *inputs, *outputs;
     size_t i, k;
     if (step == NULL) return NULL;
     step->name = part->info.name;
-    inputs = qnnrt_program__tensors(p, part, 0, &step->input_count);
-    outputs = qnnrt_program__tensors(p, part, 1, &step->output_count);
-    step->inputs = qnnrt_program__infos(p, inputs, step->input_count);
-    step->outputs = qnnrt_program__infos(p, outputs, step->output_count);
+    inputs = qnnrt_compile__tensors(p, part, 0, &step->input_count);
+    outputs = qnnrt_compile__tensors(p, part, 1, &step->output_count);
+    step->inputs = qnnrt_compile__infos(p, inputs, step->input_count);
+    step->outputs = qnnrt_compile__infos(p, outputs, step->output_count);
     for (i = 0; i < step->input_count && !p->no_memory; ++i) {
-        const qnnrt_program_constant *constant;
+        const qnnrt_compile_constant *constant;
         qnnrt_constant_desc *wire;
         if (inputs[i].value->origin != QNNRT_IR_WEIGHT) continue;
         for (k = 0; k < part->weight_count &&
                     strcmp(part->weights[k]->name, inputs[i].value->name) != 0; ++k) {}
         if (k == part->weight_count) continue;
-        constant = qnnrt_program__constant(p, part->weights[k], &inputs[i]);
+        constant = qnnrt_compile__constant(p, part->weights[k], &inputs[i]);
         if (constant == NULL) break;
         wire = &wires->constants[graph->pipeline.constant_count++];
         wire->step = part->number;
@@ -1745,15 +1745,15 @@ static const qnnrt_host_step *qnnrt_program__wire_host(qnnrt_program *p,
 }
 
 /* Let the name of an output of the graph find it, where an edge has the same name. */
-static void qnnrt_program__wire_outputs(qnnrt_program *p, qnnrt_program__graph *graph,
-                                        const qnnrt_program__part *part,
-                                        qnnrt_program__wires *wires)
+static void qnnrt_compile__wire_outputs(qnnrt_compile *p, qnnrt_compile__graph *graph,
+                                        const qnnrt_compile__part *part,
+                                        qnnrt_compile__wires *wires)
 {
     size_t i, from, output;
     for (i = 0; i < part->outer_count; ++i) {
         qnnrt_name_desc *name = &wires->names[graph->pipeline.name_count];
-        if (!qnnrt_program__source(graph, part->outputs[i], &from, &output)) continue;
-        name->name = name->tensor = qnnrt_program__output_name(p, part, i);
+        if (!qnnrt_compile__source(graph, part->outputs[i], &from, &output)) continue;
+        name->name = name->tensor = qnnrt_compile__output_name(p, part, i);
         name->step = part->number;
         name->output = 1;
         graph->pipeline.name_count += 1;
@@ -1761,21 +1761,21 @@ static void qnnrt_program__wire_outputs(qnnrt_program *p, qnnrt_program__graph *
 }
 
 /* Describe the pipeline of a graph. */
-static void qnnrt_program__wire(qnnrt_program *p, qnnrt_program__graph *graph)
+static void qnnrt_compile__wire(qnnrt_compile *p, qnnrt_compile__graph *graph)
 {
     qnnrt_pipeline_desc *desc = &graph->pipeline;
-    qnnrt_program__wires wires;
+    qnnrt_compile__wires wires;
     qnnrt_step_desc *steps;
     size_t i, k, inputs = 0;
     for (i = 0; i < graph->info.step_count; ++i)
         inputs += graph->parts[i].input_count + graph->parts[i].weight_count;
     memset(desc, 0, sizeof(*desc));
-    steps = (qnnrt_step_desc *)qnnrt_program__get(p, graph->info.step_count, sizeof(*steps));
-    wires.edges = (qnnrt_edge_desc *)qnnrt_program__get(p, inputs, sizeof(*wires.edges));
-    wires.constants = (qnnrt_constant_desc *)qnnrt_program__get(p, inputs,
+    steps = (qnnrt_step_desc *)qnnrt_compile__get(p, graph->info.step_count, sizeof(*steps));
+    wires.edges = (qnnrt_edge_desc *)qnnrt_compile__get(p, inputs, sizeof(*wires.edges));
+    wires.constants = (qnnrt_constant_desc *)qnnrt_compile__get(p, inputs,
                                                                 sizeof(*wires.constants));
-    wires.ranges = (qnnrt_range_desc *)qnnrt_program__get(p, inputs, sizeof(*wires.ranges));
-    wires.names = (qnnrt_name_desc *)qnnrt_program__get(p, graph->ir->output_count,
+    wires.ranges = (qnnrt_range_desc *)qnnrt_compile__get(p, inputs, sizeof(*wires.ranges));
+    wires.names = (qnnrt_name_desc *)qnnrt_compile__get(p, graph->ir->output_count,
                                                         sizeof(*wires.names));
     if (p->no_memory) return;
     desc->name = graph->info.name;
@@ -1786,30 +1786,30 @@ static void qnnrt_program__wire(qnnrt_program *p, qnnrt_program__graph *graph)
     desc->names = wires.names;
     desc->edges_only = 1;
     for (i = 0; i < graph->info.step_count; ++i) {
-        qnnrt_program__part *part = &graph->parts[i];
-        if (part->info.context == QNNRT_PROGRAM__HOST) {
-            steps[i].host = qnnrt_program__wire_host(p, graph, part, &wires);
+        qnnrt_compile__part *part = &graph->parts[i];
+        if (part->info.context == QNNRT_COMPILE__HOST) {
+            steps[i].host = qnnrt_compile__wire_host(p, graph, part, &wires);
         } else {
             steps[i].context = part->info.context;
             steps[i].graph = part->info.name;
         }
         for (k = 0; k < part->input_count && !p->no_memory; ++k)
-            qnnrt_program__wire_input(p, graph, part, k, &wires);
-        qnnrt_program__wire_outputs(p, graph, part, &wires);
+            qnnrt_compile__wire_input(p, graph, part, k, &wires);
+        qnnrt_compile__wire_outputs(p, graph, part, &wires);
         desc->step_count += 1;
     }
     graph->info.pipeline = desc;
 }
 
 /* Number the contexts of all models, and describe all pipelines. */
-static qnnrt_result qnnrt_program__finish(qnnrt_program *p, qnnrt_error *err)
+static qnnrt_result qnnrt_compile__finish(qnnrt_compile *p, qnnrt_error *err)
 {
-    qnnrt_program__graph *graph;
+    qnnrt_compile__graph *graph;
     size_t b, i, k, count = 0;
-    p->contexts = (qnnrt_program_context *)qnnrt_program__get(p, p->unit_count,
+    p->contexts = (qnnrt_compile_context *)qnnrt_compile__get(p, p->unit_count,
                                                               sizeof(*p->contexts));
     p->constant_count = 0;
-    if (p->no_memory) return qnnrt_program__fail_memory(err);
+    if (p->no_memory) return qnnrt_compile__fail_memory(err);
     for (b = 0; b < p->desc.backend_count; ++b) {
         size_t number = 0;
         for (i = 0; i < p->unit_count; ++i) {
@@ -1825,11 +1825,11 @@ static qnnrt_result qnnrt_program__finish(qnnrt_program *p, qnnrt_error *err)
     p->info.contexts = p->contexts;
     p->info.context_count = count;
     if (count == 0)
-        return qnnrt_program__fail(err, QNNRT_E_UNSUPPORTED, "the host would compute all nodes: a"
+        return qnnrt_compile__fail(err, QNNRT_E_UNSUPPORTED, "the host would compute all nodes: a"
                                    " program needs a graph for at least one backend");
     for (graph = p->first; graph != NULL && !p->no_memory; graph = graph->next)
-        qnnrt_program__wire(p, graph);
-    return p->no_memory ? qnnrt_program__fail_memory(err) : qnnrt_program__good(err);
+        qnnrt_compile__wire(p, graph);
+    return p->no_memory ? qnnrt_compile__fail_memory(err) : qnnrt_compile__good(err);
 }
 
 /* =====================================================================================
@@ -1838,20 +1838,20 @@ static qnnrt_result qnnrt_program__finish(qnnrt_program *p, qnnrt_error *err)
    Needs: >>config >>arena >>border     Knows nothing of: plans, operators
    ===================================================================================== */
 
-static int qnnrt_program__wants_small(const qnnrt_program *p)
+static int qnnrt_compile__wants_small(const qnnrt_compile *p)
 {
     return p->desc.lower.weight_bits != 0 || p->desc.lower.weight_bits_of != NULL;
 }
 
 /* List what the units of a backend did. */
-static void qnnrt_program__smalls_of(qnnrt_program *p, size_t backend)
+static void qnnrt_compile__smalls_of(qnnrt_compile *p, size_t backend)
 {
     qnnrt_lower_small *list;
     size_t i, total = 0, count = 0;
     for (i = 0; i < p->unit_count; ++i)
         if (p->units[i].backend == backend && p->units[i].lower != NULL)
             total += qnnrt_lower_get_info(p->units[i].lower)->small_count;
-    list = (qnnrt_lower_small *)qnnrt_program__get(p, total, sizeof(*list));
+    list = (qnnrt_lower_small *)qnnrt_compile__get(p, total, sizeof(*list));
     for (i = 0; i < p->unit_count && list != NULL; ++i)
         if (p->units[i].backend == backend && p->units[i].lower != NULL) {
             const qnnrt_lower_info *info = qnnrt_lower_get_info(p->units[i].lower);
@@ -1864,17 +1864,17 @@ static void qnnrt_program__smalls_of(qnnrt_program *p, size_t backend)
 }
 
 /* List the float matrices that steps of the host read: they stay as they are. */
-static void qnnrt_program__smalls_host(qnnrt_program *p, size_t backend)
+static void qnnrt_compile__smalls_host(qnnrt_compile *p, size_t backend)
 {
     const size_t room = p->constant_count;
-    qnnrt_lower_small *list = (qnnrt_lower_small *)qnnrt_program__get(p, room, sizeof(*list));
+    qnnrt_lower_small *list = (qnnrt_lower_small *)qnnrt_compile__get(p, room, sizeof(*list));
     size_t i, k, count = 0;
     for (i = 0; i < room && list != NULL; ++i) {
-        const qnnrt_program_constant *constant = &p->constants[i];
+        const qnnrt_compile_constant *constant = &p->constants[i];
         const qnnrt_ir_value *value = p->constant_values[i];
         const qnnrt_weight *weight = qnnrt_lower_weight_of(value);
         qnnrt_lower_small *small = &list[count];
-        if (!qnnrt_program__is_float(value->dtype) || value->rank < 2) continue;
+        if (!qnnrt_compile__is_float(value->dtype) || value->rank < 2) continue;
         small->name = weight != NULL && weight->name[0] != '\0' ? weight->name : value->name;
         small->type = "host steps";
         small->weight = weight;
@@ -1892,18 +1892,18 @@ static void qnnrt_program__smalls_host(qnnrt_program *p, size_t backend)
 }
 
 /* List all weights that were asked to be small. Fail if none of them is. */
-static qnnrt_result qnnrt_program__smalls(qnnrt_program *p, qnnrt_error *err)
+static qnnrt_result qnnrt_compile__smalls(qnnrt_compile *p, qnnrt_error *err)
 {
     const qnnrt_lower_small *first = NULL;
     size_t b, i, role = 0, made = 0;
-    if (!qnnrt_program__wants_small(p)) return QNNRT_OK;
-    p->smalls = (qnnrt_program_smalls *)qnnrt_program__get(p, p->desc.backend_count,
+    if (!qnnrt_compile__wants_small(p)) return QNNRT_OK;
+    p->smalls = (qnnrt_compile_smalls *)qnnrt_compile__get(p, p->desc.backend_count,
                                                            sizeof(*p->smalls));
     for (b = 0; b < p->desc.backend_count && !p->no_memory; ++b) {
-        if (p->backends[b].backend != NULL) qnnrt_program__smalls_of(p, b);
-        else qnnrt_program__smalls_host(p, b);
+        if (p->backends[b].backend != NULL) qnnrt_compile__smalls_of(p, b);
+        else qnnrt_compile__smalls_host(p, b);
     }
-    if (p->no_memory) return qnnrt_program__fail_memory(err);
+    if (p->no_memory) return qnnrt_compile__fail_memory(err);
     for (b = 0; b < p->desc.backend_count; ++b)
         for (i = 0; i < p->smalls[b].count; ++i) {
             const qnnrt_lower_small *small = &p->smalls[b].list[i];
@@ -1914,11 +1914,11 @@ static qnnrt_result qnnrt_program__smalls(qnnrt_program *p, qnnrt_error *err)
         }
     /* A node that moved took its weight to a backend that keeps it as it is: that was told. */
     if (made > 0 || first == NULL || p->move_count > 0) return QNNRT_OK;
-    qnnrt_program__fail(err, QNNRT_E_UNSUPPORTED, "no weight can have %lu bits: on \"%.100s\""
+    qnnrt_compile__fail(err, QNNRT_E_UNSUPPORTED, "no weight can have %lu bits: on \"%.100s\""
                         " \"%.200s\" of %.60s stays in floating point: %.900s",
-                        (unsigned long)p->desc.lower.weight_bits, qnnrt_program__role(p, role),
+                        (unsigned long)p->desc.lower.weight_bits, qnnrt_compile__role(p, role),
                         first->name, first->type, first->why);
-    qnnrt_program__hint(err, "Let a backend that computes in float16 have the nodes, leave"
+    qnnrt_compile__hint(err, "Let a backend that computes in float16 have the nodes, leave"
                              " weight_bits out, or round the weights alone with weight_emulate.");
     return QNNRT_E_UNSUPPORTED;
 }
@@ -1931,88 +1931,88 @@ static qnnrt_result qnnrt_program__smalls(qnnrt_program *p, qnnrt_error *err)
    ===================================================================================== */
 
 /* Check a description. */
-static qnnrt_result qnnrt_program__check_desc(const qnnrt_program_desc *desc, qnnrt_error *err)
+static qnnrt_result qnnrt_compile__check_desc(const qnnrt_compile_desc *desc, qnnrt_error *err)
 {
     size_t i, k;
     if (desc == NULL || desc->backends == NULL || desc->backend_count == 0)
-        return qnnrt_program__fail(err, QNNRT_E_ARG, "qnnrt_program_create: there is no backend");
+        return qnnrt_compile__fail(err, QNNRT_E_ARG, "qnnrt_compile_create: there is no backend");
     if ((desc->hooks.alloc == NULL) != (desc->hooks.free == NULL))
-        return qnnrt_program__fail(err, QNNRT_E_ARG,
-                                   "qnnrt_program_create: hooks need alloc and free");
+        return qnnrt_compile__fail(err, QNNRT_E_ARG,
+                                   "qnnrt_compile_create: hooks need alloc and free");
     for (i = 0; i < desc->backend_count; ++i) {
-        const qnnrt_program_backend *backend = &desc->backends[i];
+        const qnnrt_compile_backend *backend = &desc->backends[i];
         if (backend->role == NULL || backend->role[0] == '\0')
-            return qnnrt_program__fail(err, QNNRT_E_ARG, "backend %lu has no role",
+            return qnnrt_compile__fail(err, QNNRT_E_ARG, "backend %lu has no role",
                                        (unsigned long)i);
         if (backend->backend == NULL && i + 1 < desc->backend_count)
-            return qnnrt_program__fail(err, QNNRT_E_ARG, "role \"%.100s\" has no backend: the host"
+            return qnnrt_compile__fail(err, QNNRT_E_ARG, "role \"%.100s\" has no backend: the host"
                                        " comes last", backend->role);
         for (k = 0; k < i; ++k)
             if (strcmp(backend->role, desc->backends[k].role) == 0)
-                return qnnrt_program__fail(err, QNNRT_E_ARG, "two backends have the role"
+                return qnnrt_compile__fail(err, QNNRT_E_ARG, "two backends have the role"
                                            " \"%.100s\"", backend->role);
     }
     if (desc->backends[0].backend == NULL)
-        return qnnrt_program__fail(err, QNNRT_E_ARG, "the host alone is no program: name a backend"
+        return qnnrt_compile__fail(err, QNNRT_E_ARG, "the host alone is no program: name a backend"
                                                      " before it");
     if (desc->pin_count > 0 && desc->pins == NULL)
-        return qnnrt_program__fail(err, QNNRT_E_ARG, "qnnrt_program_create: pins is NULL");
+        return qnnrt_compile__fail(err, QNNRT_E_ARG, "qnnrt_compile_create: pins is NULL");
     for (i = 0; i < desc->pin_count; ++i) {
         if (desc->pins[i].node == NULL || desc->pins[i].role == NULL)
-            return qnnrt_program__fail(err, QNNRT_E_ARG, "pin %lu has no node or no role",
+            return qnnrt_compile__fail(err, QNNRT_E_ARG, "pin %lu has no node or no role",
                                        (unsigned long)i);
         for (k = 0; k < desc->backend_count &&
                     strcmp(desc->pins[i].role, desc->backends[k].role) != 0; ++k) {}
         if (k == desc->backend_count)
-            return qnnrt_program__fail(err, QNNRT_E_ARG, "the pin of node \"%.200s\" names"
+            return qnnrt_compile__fail(err, QNNRT_E_ARG, "the pin of node \"%.200s\" names"
                                        " \"%.100s\", which no backend has", desc->pins[i].node,
                                        desc->pins[i].role);
     }
     return QNNRT_OK;
 }
 
-QNNRT_PROGRAM_API qnnrt_result qnnrt_program_create(const qnnrt_program_desc *desc,
-                                                    qnnrt_program **out, qnnrt_error *err)
+QNNRT_COMPILE_API qnnrt_result qnnrt_compile_create(const qnnrt_compile_desc *desc,
+                                                    qnnrt_compile **out, qnnrt_error *err)
 {
-    qnnrt_program *p;
+    qnnrt_compile *p;
     qnnrt_lower_desc options;
     qnnrt_result result;
     size_t i;
     int htp = 0;
     if (out == NULL)
-        return qnnrt_program__fail(err, QNNRT_E_ARG, "qnnrt_program_create: out is NULL");
+        return qnnrt_compile__fail(err, QNNRT_E_ARG, "qnnrt_compile_create: out is NULL");
     *out = NULL;
-    result = qnnrt_program__check_desc(desc, err);
+    result = qnnrt_compile__check_desc(desc, err);
     if (result != QNNRT_OK) return result;
-    p = (qnnrt_program *)(desc->hooks.alloc != NULL
+    p = (qnnrt_compile *)(desc->hooks.alloc != NULL
                               ? desc->hooks.alloc(desc->hooks.alloc_user, sizeof(*p))
                               : malloc(sizeof(*p)));
-    if (p == NULL) return qnnrt_program__fail_memory(err);
+    if (p == NULL) return qnnrt_compile__fail_memory(err);
     memset(p, 0, sizeof(*p));
     p->desc = *desc;
     p->last = &p->first;
     if (p->desc.most_moves == 0) p->desc.most_moves = 1000;
-    p->backends = (qnnrt_program_backend *)qnnrt_program__get(p, desc->backend_count,
+    p->backends = (qnnrt_compile_backend *)qnnrt_compile__get(p, desc->backend_count,
                                                               sizeof(*p->backends));
-    p->pins = (qnnrt_program_pin *)qnnrt_program__get(p, desc->pin_count, sizeof(*p->pins));
-    p->pin_used = (int *)qnnrt_program__get(p, desc->pin_count, sizeof(*p->pin_used));
-    p->models = (qnnrt **)qnnrt_program__get(p, desc->backend_count, sizeof(*p->models));
+    p->pins = (qnnrt_compile_pin *)qnnrt_compile__get(p, desc->pin_count, sizeof(*p->pins));
+    p->pin_used = (int *)qnnrt_compile__get(p, desc->pin_count, sizeof(*p->pin_used));
+    p->models = (qnnrt **)qnnrt_compile__get(p, desc->backend_count, sizeof(*p->models));
     for (i = 0; i < desc->pin_count && !p->no_memory; ++i) {
-        p->pins[i].node = qnnrt_program__copy(p, desc->pins[i].node);
-        p->pins[i].role = qnnrt_program__copy(p, desc->pins[i].role);
+        p->pins[i].node = qnnrt_compile__copy(p, desc->pins[i].node);
+        p->pins[i].role = qnnrt_compile__copy(p, desc->pins[i].role);
     }
     for (i = 0; i < desc->backend_count && !p->no_memory; ++i) {
-        qnnrt_program_backend *backend = &p->backends[i];
+        qnnrt_compile_backend *backend = &p->backends[i];
         *backend = desc->backends[i];
-        backend->role = qnnrt_program__copy(p, backend->role);
-        if (backend->backend != NULL && qnnrt_program__target(p, i) == QNNRT_LOWER_HTP) htp = 1;
+        backend->role = qnnrt_compile__copy(p, backend->role);
+        if (backend->backend != NULL && qnnrt_compile__target(p, i) == QNNRT_LOWER_HTP) htp = 1;
         if (backend->speed <= 0)
             backend->speed = backend->backend == NULL ? 500
-                             : qnnrt_program__target(p, i) == QNNRT_LOWER_HTP ? 1e6 : 20000;
+                             : qnnrt_compile__target(p, i) == QNNRT_LOWER_HTP ? 1e6 : 20000;
     }
     if (p->no_memory) {
-        qnnrt_program_free(p);
-        return qnnrt_program__fail_memory(err);
+        qnnrt_compile_free(p);
+        return qnnrt_compile__fail_memory(err);
     }
     p->info.costs = desc->costs;
     if (p->info.costs.per_step == 0) p->info.costs.per_step = 50;
@@ -2023,25 +2023,25 @@ QNNRT_PROGRAM_API qnnrt_result qnnrt_program_create(const qnnrt_program_desc *de
     /* Patterns that HTP needs fused are lowered in parts elsewhere. */
     options = p->desc.lower;
     options.hooks = p->desc.hooks;
-    options.target = htp ? QNNRT_LOWER_HTP : qnnrt_program__target(p, 0);
+    options.target = htp ? QNNRT_LOWER_HTP : qnnrt_compile__target(p, 0);
     options.contexts = 0;
-    qnnrt_program__in_floats(&options);
+    qnnrt_compile__in_floats(&options);
     result = qnnrt_lower_create(&options, &p->main, err);
     if (result != QNNRT_OK) {
-        qnnrt_program_free(p);
+        qnnrt_compile_free(p);
         return result;
     }
     *out = p;
-    return qnnrt_program__good(err);
+    return qnnrt_compile__good(err);
 }
 
-QNNRT_PROGRAM_API void qnnrt_program_free(qnnrt_program *p)
+QNNRT_COMPILE_API void qnnrt_compile_free(qnnrt_compile *p)
 {
-    qnnrt_program__graph *graph;
-    qnnrt_program__block *block, *next;
+    qnnrt_compile__graph *graph;
+    qnnrt_compile__block *block, *next;
     qnnrt_hooks hooks;
     if (p == NULL) return;
-    qnnrt_program__drop(p);
+    qnnrt_compile__drop(p);
     for (graph = p->first; graph != NULL; graph = graph->next)
         qnnrt_partition_free(graph->partition);
     qnnrt_lower_free(p->main);
@@ -2055,71 +2055,71 @@ QNNRT_PROGRAM_API void qnnrt_program_free(qnnrt_program *p)
     else free(p);
 }
 
-QNNRT_PROGRAM_API qnnrt_result qnnrt_program_add(qnnrt_program *p, qnnrt_ir *ir,
+QNNRT_COMPILE_API qnnrt_result qnnrt_compile_add(qnnrt_compile *p, qnnrt_ir *ir,
                                                  const qnnrt_weights *weights, const char *name,
                                                  qnnrt_error *err)
 {
-    qnnrt_program__graph *graph;
+    qnnrt_compile__graph *graph;
     qnnrt_result result;
     if (p == NULL || ir == NULL || name == NULL || name[0] == '\0')
-        return qnnrt_program__fail(err, QNNRT_E_ARG, "qnnrt_program_add: an argument is NULL, or"
+        return qnnrt_compile__fail(err, QNNRT_E_ARG, "qnnrt_compile_add: an argument is NULL, or"
                                                      " the name is empty");
     for (graph = p->first; graph != NULL; graph = graph->next)
         if (graph->ir == ir)
-            return qnnrt_program__fail(err, QNNRT_E_ARG, "graph \"%.200s\" was added as \"%.200s\","
+            return qnnrt_compile__fail(err, QNNRT_E_ARG, "graph \"%.200s\" was added as \"%.200s\","
                                        " and is changed by that: read it twice", name,
                                        graph->info.name);
     for (graph = p->first; graph != NULL; graph = graph->next)
         if (strcmp(graph->info.name, name) == 0)
-            return qnnrt_program__fail(err, QNNRT_E_ARG, "two graphs are named \"%.200s\"", name);
+            return qnnrt_compile__fail(err, QNNRT_E_ARG, "two graphs are named \"%.200s\"", name);
     result = qnnrt_lower_weights(p->main, ir, weights, err);
     if (result == QNNRT_OK) result = qnnrt_lower_passes(p->main, ir, err);
     if (result != QNNRT_OK) return result;
-    if (!qnnrt_program__make_outputs(p, ir)) return qnnrt_program__fail_memory(err);
-    graph = (qnnrt_program__graph *)qnnrt_program__get(p, 1, sizeof(*graph));
-    p->graphs = (qnnrt_program_graph *)qnnrt_program__more(p, p->graphs, p->graph_count,
+    if (!qnnrt_compile__make_outputs(p, ir)) return qnnrt_compile__fail_memory(err);
+    graph = (qnnrt_compile__graph *)qnnrt_compile__get(p, 1, sizeof(*graph));
+    p->graphs = (qnnrt_compile_graph *)qnnrt_compile__more(p, p->graphs, p->graph_count,
                                                            &p->graph_room, sizeof(*p->graphs));
-    if (p->no_memory) return qnnrt_program__fail_memory(err);
-    graph->info.name = qnnrt_program__copy(p, name);
+    if (p->no_memory) return qnnrt_compile__fail_memory(err);
+    graph->info.name = qnnrt_compile__copy(p, name);
     graph->info.ir = graph->ir = ir;
     graph->weights = weights;
     *p->last = graph;
     p->last = &graph->next;
     p->graph_count += 1;
-    return p->no_memory ? qnnrt_program__fail_memory(err) : qnnrt_program__good(err);
+    return p->no_memory ? qnnrt_compile__fail_memory(err) : qnnrt_compile__good(err);
 }
 
 /* Check that each pin met a node. */
-static qnnrt_result qnnrt_program__check_pins(const qnnrt_program *p, qnnrt_error *err)
+static qnnrt_result qnnrt_compile__check_pins(const qnnrt_compile *p, qnnrt_error *err)
 {
-    const qnnrt_program__graph *graph;
+    const qnnrt_compile__graph *graph;
     size_t i, k;
     for (i = 0; i < p->desc.pin_count; ++i) {
         if (p->pin_used[i]) continue;
         for (graph = p->first; graph != NULL; graph = graph->next)
             for (k = 0; k < graph->ir->removed_count; ++k)
                 if (strcmp(graph->ir->removed[k]->name, p->pins[i].node) == 0) {
-                    qnnrt_program__fail(err, QNNRT_E_NOT_FOUND, "node \"%.200s\" of graph"
+                    qnnrt_compile__fail(err, QNNRT_E_NOT_FOUND, "node \"%.200s\" of graph"
                                         " \"%.200s\" cannot be pinned: it was %.200s",
                                         p->pins[i].node, graph->info.name,
                                         graph->ir->removed[k]->fate[0] != '\0'
                                             ? graph->ir->removed[k]->fate : "unused");
-                    qnnrt_program__hint(err, "Pin the node that it became.");
+                    qnnrt_compile__hint(err, "Pin the node that it became.");
                     return QNNRT_E_NOT_FOUND;
                 }
-        qnnrt_program__fail(err, QNNRT_E_NOT_FOUND, "no graph has a node \"%.200s\", which is"
+        qnnrt_compile__fail(err, QNNRT_E_NOT_FOUND, "no graph has a node \"%.200s\", which is"
                             " pinned to \"%.100s\"", p->pins[i].node, p->pins[i].role);
-        qnnrt_program__hint(err, "Name a node as the .json file does.");
+        qnnrt_compile__hint(err, "Name a node as the .json file does.");
         return QNNRT_E_NOT_FOUND;
     }
     return QNNRT_OK;
 }
 
 /* Check that each encoding of a whole graph has a tensor. */
-static qnnrt_result qnnrt_program__check_encodings(const qnnrt_program *p, qnnrt_error *err)
+static qnnrt_result qnnrt_compile__check_encodings(const qnnrt_compile *p, qnnrt_error *err)
 {
     const qnnrt_lower_desc *desc = &p->desc.lower;
-    const qnnrt_program__graph *graph;
+    const qnnrt_compile__graph *graph;
     size_t i, k;
     for (i = 0; i < desc->encoding_count; ++i) {
         const qnnrt_lower_encoding *e = &desc->encodings[i];
@@ -2131,63 +2131,63 @@ static qnnrt_result qnnrt_program__check_encodings(const qnnrt_program *p, qnnrt
                       (value->key != NULL && strcmp(value->key, e->name) == 0);
             }
         if (met) continue;
-        qnnrt_program__fail(err, QNNRT_E_NOT_FOUND, "an encoding is of the tensor \"%.200s\", which"
+        qnnrt_compile__fail(err, QNNRT_E_NOT_FOUND, "an encoding is of the tensor \"%.200s\", which"
                             " no graph has", e->name);
-        qnnrt_program__hint(err, "Use the names of the graph's values or weights; samples give the"
+        qnnrt_compile__hint(err, "Use the names of the graph's values or weights; samples give the"
                                  " ranges of tensors inside of operators.");
         return QNNRT_E_NOT_FOUND;
     }
     return QNNRT_OK;
 }
 
-QNNRT_PROGRAM_API qnnrt_result qnnrt_program_plan(qnnrt_program *p, qnnrt_error *err)
+QNNRT_COMPILE_API qnnrt_result qnnrt_compile_plan(qnnrt_compile *p, qnnrt_error *err)
 {
-    qnnrt_program__graph *graph;
+    qnnrt_compile__graph *graph;
     qnnrt_result result = QNNRT_OK;
     if (p == NULL || p->first == NULL)
-        return qnnrt_program__fail(err, QNNRT_E_ARG, "qnnrt_program_plan: there is no graph");
-    qnnrt_program__drop(p);
+        return qnnrt_compile__fail(err, QNNRT_E_ARG, "qnnrt_compile_plan: there is no graph");
+    qnnrt_compile__drop(p);
     for (graph = p->first; graph != NULL && result == QNNRT_OK; graph = graph->next)
-        result = qnnrt_program__ask(p, graph, err);
-    if (result == QNNRT_OK) result = qnnrt_program__check_pins(p, err);
-    if (result == QNNRT_OK) result = qnnrt_program__check_encodings(p, err);
+        result = qnnrt_compile__ask(p, graph, err);
+    if (result == QNNRT_OK) result = qnnrt_compile__check_pins(p, err);
+    if (result == QNNRT_OK) result = qnnrt_compile__check_encodings(p, err);
     for (graph = p->first; graph != NULL && result == QNNRT_OK; graph = graph->next) {
-        result = qnnrt_program__choose(p, graph, err);
-        if (result == QNNRT_OK) result = qnnrt_program__cut(p, graph, err);
+        result = qnnrt_compile__choose(p, graph, err);
+        if (result == QNNRT_OK) result = qnnrt_compile__cut(p, graph, err);
     }
-    if (result == QNNRT_OK) qnnrt_program__choose_outer(p);
-    return result == QNNRT_OK ? qnnrt_program__good(err) : result;
+    if (result == QNNRT_OK) qnnrt_compile__choose_outer(p);
+    return result == QNNRT_OK ? qnnrt_compile__good(err) : result;
 }
 
-QNNRT_PROGRAM_API qnnrt_result qnnrt_program_build(qnnrt_program *p, qnnrt_error *err)
+QNNRT_COMPILE_API qnnrt_result qnnrt_compile_build(qnnrt_compile *p, qnnrt_error *err)
 {
     qnnrt_result result;
     size_t b, moved;
     do {
-        result = qnnrt_program_plan(p, err);
-        if (result == QNNRT_OK) result = qnnrt_program__units(p, err);
+        result = qnnrt_compile_plan(p, err);
+        if (result == QNNRT_OK) result = qnnrt_compile__units(p, err);
         moved = 0;
         for (b = 0; result == QNNRT_OK && b < p->desc.backend_count; ++b)
-            result = qnnrt_program__compile(p, b, &moved, err);
+            result = qnnrt_compile__compile(p, b, &moved, err);
         if (p != NULL && moved > 0 && p->move_count > p->desc.most_moves) {
-            qnnrt_program__drop(p);
-            return qnnrt_program__fail(err, QNNRT_E_LIMIT, "%lu nodes failed to compile, more than"
+            qnnrt_compile__drop(p);
+            return qnnrt_compile__fail(err, QNNRT_E_LIMIT, "%lu nodes failed to compile, more than"
                                        " the limit", (unsigned long)p->move_count);
         }
     } while (result != QNNRT_OK && moved > 0);
-    if (result == QNNRT_OK) result = qnnrt_program__finish(p, err);
+    if (result == QNNRT_OK) result = qnnrt_compile__finish(p, err);
     if (result != QNNRT_OK) return result;
-    result = qnnrt_program__smalls(p, err);
-    if (result != QNNRT_OK) qnnrt_program__drop(p);
+    result = qnnrt_compile__smalls(p, err);
+    if (result != QNNRT_OK) qnnrt_compile__drop(p);
     return result;
 }
 
-QNNRT_PROGRAM_API qnnrt_result qnnrt_program_watch(qnnrt_program *p, size_t number, size_t step,
-                                                   qnnrt_program_watched *out, qnnrt_error *err)
+QNNRT_COMPILE_API qnnrt_result qnnrt_compile_watch(qnnrt_compile *p, size_t number, size_t step,
+                                                   qnnrt_compile_watched *out, qnnrt_error *err)
 {
-    qnnrt_program__graph *graph = p != NULL ? p->first : NULL;
-    qnnrt_program__part *part, **list;
-    qnnrt_program__unit *unit;
+    qnnrt_compile__graph *graph = p != NULL ? p->first : NULL;
+    qnnrt_compile__part *part, **list;
+    qnnrt_compile__unit *unit;
     qnnrt_builder *builder = NULL;
     qnnrt_result result;
     size_t moved = 0;
@@ -2195,12 +2195,12 @@ QNNRT_PROGRAM_API qnnrt_result qnnrt_program_watch(qnnrt_program *p, size_t numb
     for (; graph != NULL && number > 0; --number) graph = graph->next;
     if (out == NULL || graph == NULL || graph->parts == NULL || step >= graph->info.step_count ||
         p->backends[graph->parts[step].info.backend].backend == NULL)
-        return qnnrt_program__fail(err, QNNRT_E_ARG, "qnnrt_program_watch: there is no such step"
+        return qnnrt_compile__fail(err, QNNRT_E_ARG, "qnnrt_compile_watch: there is no such step"
                                                      " on a backend, or out is NULL");
-    part = (qnnrt_program__part *)qnnrt_program__get(p, 1, sizeof(*part));
-    list = (qnnrt_program__part **)qnnrt_program__get(p, 1, sizeof(*list));
-    unit = (qnnrt_program__unit *)qnnrt_program__get(p, 1, sizeof(*unit));
-    if (p->no_memory) return qnnrt_program__fail_memory(err);
+    part = (qnnrt_compile__part *)qnnrt_compile__get(p, 1, sizeof(*part));
+    list = (qnnrt_compile__part **)qnnrt_compile__get(p, 1, sizeof(*list));
+    unit = (qnnrt_compile__unit *)qnnrt_compile__get(p, 1, sizeof(*unit));
+    if (p->no_memory) return qnnrt_compile__fail_memory(err);
     *part = graph->parts[step];
     part->ir = NULL;
     list[0] = part;
@@ -2215,7 +2215,7 @@ QNNRT_PROGRAM_API qnnrt_result qnnrt_program_watch(qnnrt_program *p, size_t numb
     if (result == QNNRT_OK)
         result = qnnrt_builder_create(p->backends[unit->backend].backend,
                                       &p->backends[unit->backend].builder, &builder, err);
-    if (result == QNNRT_OK) result = qnnrt_program__lower(p, unit, builder, &moved, err);
+    if (result == QNNRT_OK) result = qnnrt_compile__lower(p, unit, builder, &moved, err);
     if (result == QNNRT_OK) {
         result = qnnrt_builder_finish(builder, &out->model, err);
         builder = NULL;
@@ -2223,11 +2223,11 @@ QNNRT_PROGRAM_API qnnrt_result qnnrt_program_watch(qnnrt_program *p, size_t numb
     qnnrt_builder_destroy(builder);
     out->ir = part->ir;
     out->lower = unit->lower;
-    if (result != QNNRT_OK) qnnrt_program_unwatch(out);
+    if (result != QNNRT_OK) qnnrt_compile_unwatch(out);
     return result;
 }
 
-QNNRT_PROGRAM_API void qnnrt_program_unwatch(qnnrt_program_watched *watched)
+QNNRT_COMPILE_API void qnnrt_compile_unwatch(qnnrt_compile_watched *watched)
 {
     if (watched == NULL) return;
     qnnrt_close(watched->model);
@@ -2236,13 +2236,13 @@ QNNRT_PROGRAM_API void qnnrt_program_unwatch(qnnrt_program_watched *watched)
     memset(watched, 0, sizeof(*watched));
 }
 
-QNNRT_PROGRAM_API qnnrt_result qnnrt_program_load(const qnnrt_program *p, size_t constant,
+QNNRT_COMPILE_API qnnrt_result qnnrt_compile_load(const qnnrt_compile *p, size_t constant,
                                                   void *data, qnnrt_error *err)
 {
     const qnnrt_ir_value *value;
     const qnnrt_weight *weight;
     if (p == NULL || constant >= p->constant_count || data == NULL)
-        return qnnrt_program__fail(err, QNNRT_E_ARG, "qnnrt_program_load: there is no such"
+        return qnnrt_compile__fail(err, QNNRT_E_ARG, "qnnrt_compile_load: there is no such"
                                                      " constant, or data is NULL");
     value = p->constant_values[constant];
     weight = qnnrt_lower_weight_of(value);
@@ -2253,15 +2253,15 @@ QNNRT_PROGRAM_API qnnrt_result qnnrt_program_load(const qnnrt_program *p, size_t
                                      (size_t)p->constants[constant].bytes, NULL, err);
     }
     if (value->data == NULL)
-        return qnnrt_program__fail(err, QNNRT_E_NOT_FOUND, "weight \"%.200s\" has no data",
+        return qnnrt_compile__fail(err, QNNRT_E_NOT_FOUND, "weight \"%.200s\" has no data",
                                    value->name);
     memcpy(data, value->data, (size_t)p->constants[constant].bytes);
-    return qnnrt_program__good(err);
+    return qnnrt_compile__good(err);
 }
 
-QNNRT_PROGRAM_API const qnnrt_program_info *qnnrt_program_get_info(qnnrt_program *p)
+QNNRT_COMPILE_API const qnnrt_compile_info *qnnrt_compile_get_info(qnnrt_compile *p)
 {
-    qnnrt_program__graph *graph;
+    qnnrt_compile__graph *graph;
     size_t i = 0, k;
     if (p == NULL) return NULL;
     for (graph = p->first; graph != NULL; graph = graph->next) {
@@ -2284,8 +2284,8 @@ QNNRT_PROGRAM_API const qnnrt_program_info *qnnrt_program_get_info(qnnrt_program
 #ifdef __cplusplus
 }
 #endif
-#endif /* QNNRT_PROGRAM__IMPL_ONCE */
-#endif /* QNNRT_PROGRAM_IMPLEMENTATION */
+#endif /* QNNRT_COMPILE__IMPL_ONCE */
+#endif /* QNNRT_COMPILE_IMPLEMENTATION */
 
 /* ------------------------------------------------------------------------------------------------
    LICENCE: public domain (unlicense.org) or MIT, at your choice; both texts are in the file

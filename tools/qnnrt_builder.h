@@ -1,8 +1,8 @@
-/* qnnrt_compose.h - part of qnnrt.h v0.4.0 - build graphs in C, on any backend, and save them
+/* qnnrt_builder.h - part of qnnrt.h v0.4.0 - build graphs in C, on any backend, and save them
 
-   qnnrt.h includes this file when QNNRT_COMPOSE is defined, and finds it in tools/ below itself
+   qnnrt.h includes this file when QNNRT_BUILDER is defined, and finds it in tools/ below itself
    or beside itself. Never include it alone:
-       #define QNNRT_COMPOSE
+       #define QNNRT_BUILDER
        #define QNNRT_IMPLEMENTATION                 // in one file
        #include "qnnrt.h"
    Graphs become a model to run, to save as a context binary, or both. This builds y = relu(x);
@@ -41,13 +41,13 @@
        >>validate >>container >>save >>mix >>build >>tensor >>node >>device >>key >>fill
        >>compose >>builder
 */
-#ifndef QNNRT_COMPOSE_H
-#define QNNRT_COMPOSE_H
+#ifndef QNNRT_BUILDER_H
+#define QNNRT_BUILDER_H
 
 #ifndef QNNRT_H
-#error "include qnnrt.h, with QNNRT_COMPOSE defined; it includes qnnrt_compose.h"
+#error "include qnnrt.h, with QNNRT_BUILDER defined; it includes qnnrt_builder.h"
 #elif QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR != 4
-#error "qnnrt_compose.h and qnnrt.h must have the same version"
+#error "qnnrt_builder.h and qnnrt.h must have the same version"
 #endif
 
 /* Build graphs in C, on any backend. The result is a model like an opened one.
@@ -352,11 +352,11 @@ QNNRT_API qnnrt_result qnnrt_save(qnnrt *model, size_t context, const char *path
 QNNRT_API qnnrt_result qnnrt_save_memory(qnnrt *model, size_t context, void *data, size_t capacity,
                                          size_t *bytes, qnnrt_error *err);
 
-#endif /* QNNRT_COMPOSE_H, end of the declarations */
+#endif /* QNNRT_BUILDER_H, end of the declarations */
 
 /* qnnrt.h includes this file again where its own rooms end. */
-#if defined(QNNRT__IMPL_ONCE) && !defined(QNNRT__COMPOSE_ONCE)
-#define QNNRT__COMPOSE_ONCE
+#if defined(QNNRT__IMPL_ONCE) && !defined(QNNRT__BUILDER_ONCE)
+#define QNNRT__BUILDER_ONCE
 
 /* =====================================================================================
    VALIDATE                                                                     >>validate
@@ -3375,6 +3375,6 @@ QNNRT_API qnnrt_result qnnrt_builder_key(qnnrt_builder *builder, uint64_t key[2]
     return QNNRT_OK;
 }
 
-#endif /* QNNRT__COMPOSE_ONCE */
+#endif /* QNNRT__BUILDER_ONCE */
 
 /* Licence and history: at the end of qnnrt.h. */

@@ -1,0 +1,1103 @@
+/* qnnrt_cpu_fallback.h - v0.4.0 - host steps of a folder: what no backend computes, on this CPU
+
+   In one C or C++ file:                        Everywhere else:
+       #define QNNRT_IMPLEMENTATION                 #include "qnnrt_cpu_fallback.h"
+       #define QNNRT_IR_IMPLEMENTATION
+       #define QNNRT_CPU_FALLBACK_IMPLEMENTATION
+       #include "qnnrt_cpu_fallback.h"
+   qnnrt_ir.h lies beside this file; qnnrt.h and qnnrt_json.h too, or the compiler finds them. Link
+   with -ldl -lm.
+
+       qnnrt_cpu_fallback *host; qnnrt *model; qnnrt_error err; qnnrt_desc desc = {0};
+       if (qnnrt_cpu_fallback_open("model_dir", NULL, &host, &err) != QNNRT_OK) puts(err.text);
+       desc.host_functions = qnnrt_cpu_fallback_functions(host, &desc.host_function_count);
+       if (qnnrt_open("model_dir", &desc, &model, &err) != QNNRT_OK) puts(err.text);
+       ...
+       qnnrt_close(model);
+       qnnrt_cpu_fallback_close(host);
+
+   Uses     Public names of qnnrt.h, qnnrt_json.h and qnnrt_ir.h, and libc.
+   Trust    host.json may be hostile: its sizes are limited, its graphs are checked. The caller is
+            trusted.
+   Memory   One allocator hook serves every allocation.
+   Threads  The header creates none. Functions of one qnnrt_cpu_fallback may run on several
+            threads at once, if the allocator can.
+   Globals  Constant tables only. The header prints nothing and never aborts.
+
+   WORDS
+       host step     a step of a program that this CPU computes: { "host": "gather_0", ... }
+       part          the graph of a host step, as qnnrt_ir_extract() makes it
+       border        where a host step takes and gives tensors: their dtypes are those of QNN
+
+   BUILD OPTIONS, to define before the header is first included
+       QNNRT_CPU_FALLBACK_API   replaces the storage and export prefix of all functions
+                                (default: QNNRT_API)
+       The options of qnnrt.h work here too.
+
+   MANUAL
+
+   The file
+       DIR/host.json lies beside qnnrt.json:
+           { "version": 1, "steps": { "gather_0": { a graph as qnnrt_ir_write() writes it }, ... } }
+       It has no weights. Each weight that a part reads is an input of its step; a program binds it
+       to a constant, which is a part of a mapped file. Such a table is read in place, row by row.
+
+   The border
+       A step has the inputs of its part, then its weights, and the outputs of its part, by name.
+       Tensors without elements are left out. qnnrt_cpu_fallback_tensors() lists them. Floats are
+       float32, whatever the part says, or float16 or float64 if the program says so; int64 is int32
+       or int64; every other dtype is that of the part. Weights have the dtype of the part, but int64
+       may be int32. A scalar may have the dimensions [1]. Inside, float16 and bfloat16 are computed
+       in float32: the result is that of qnnrt_ir_run() with qnnrt_ir_run_desc.wide.
+
+   Errors
+       An index that is out of range, a value that does not fit int32, and a tensor that is missing
+       or of another size end the exec; qnnrt_run_error() names the step:
+           exec: host "embed": node "e" (embedding.default): index 9 is out of range: it may be ...
+
+   ROOMS (search for the tag)
+       >>config >>border >>part >>call >>file >>write >>public
+*/
+#ifndef QNNRT_CPU_FALLBACK_H
+#define QNNRT_CPU_FALLBACK_H
+
+#include "qnnrt_ir.h"
+
+#ifndef QNNRT_CPU_FALLBACK_API
+#define QNNRT_CPU_FALLBACK_API QNNRT_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct qnnrt_cpu_fallback qnnrt_cpu_fallback;
+
+/* Options and limits; every 0 is a default. More than a limit is QNNRT_E_LIMIT. */
+typedef struct qnnrt_cpu_fallback_desc {
+    qnnrt_hooks hooks;               /* alloc and free are used, also while steps run */
+    uint64_t    file_bytes;          /* of host.json (default 0: 256 MiB) */
+    uint32_t    steps;               /* (default 0: 4,096) */
+    uint64_t    value_bytes;         /* of one value that a step computes (default 0: 4 GiB) */
+} qnnrt_cpu_fallback_desc;
+
+/* Read the host steps of a folder.
+
+   dir      the folder; without a host.json it has no host steps
+   desc     may be NULL
+   out      receives the steps, NULL on failure
+
+   Returns  QNNRT_OK; QNNRT_E_FORMAT (not JSON, an unknown version, two steps of one name); as
+            qnnrt_ir_read() and qnnrt_ir_check() (text names the step); QNNRT_E_LIMIT; QNNRT_E_IO;
+            QNNRT_E_MEMORY; QNNRT_E_ARG
+   Frees    qnnrt_cpu_fallback_close() */
+QNNRT_CPU_FALLBACK_API qnnrt_result qnnrt_cpu_fallback_open(const char *dir,
+                                                            const qnnrt_cpu_fallback_desc *desc,
+                                                        qnnrt_cpu_fallback **out, qnnrt_error *err);
+
+/* Read host steps from the text of a host.json that is in memory.
+   text     may be freed after the call
+   Returns  as qnnrt_cpu_fallback_open()
+   Frees    qnnrt_cpu_fallback_close() */
+QNNRT_CPU_FALLBACK_API qnnrt_result qnnrt_cpu_fallback_read(const char *text, size_t bytes,
+                                      const qnnrt_cpu_fallback_desc *desc, qnnrt_cpu_fallback **out,
+                                                            qnnrt_error *err);
+
+/* Return the functions for qnnrt_desc.host_functions, in the order of the file. They are valid
+   until qnnrt_cpu_fallback_close(). count may be NULL. Without host steps the list may be NULL. */
+QNNRT_CPU_FALLBACK_API const qnnrt_host_function *qnnrt_cpu_fallback_functions(
+    const qnnrt_cpu_fallback *host, size_t *count);
+
+/* Return the part of a step, by its number in qnnrt_cpu_fallback_functions(); NULL if there is
+   none. Do not change it. */
+QNNRT_CPU_FALLBACK_API const qnnrt_ir *qnnrt_cpu_fallback_part(const qnnrt_cpu_fallback *host,
+                                                               size_t step);
+
+/* Free all. No model that has the functions may be open any more. */
+QNNRT_CPU_FALLBACK_API void qnnrt_cpu_fallback_close(qnnrt_cpu_fallback *host);
+
+/* ----------------------------------------------------------------------------------- writing -- */
+
+/* A tensor at the border of a step. */
+typedef struct qnnrt_cpu_fallback_tensor {
+    const qnnrt_ir_value *value;     /* its name is that of the tensor */
+    qnnrt_dtype           dtype;     /* at the border */
+    uint32_t              rank;      /* at least 1 */
+    uint32_t              dims[QNNRT_IR_RANK];
+} qnnrt_cpu_fallback_tensor;
+
+/* List the tensors of the step that a part becomes: what its entry in qnnrt.json must have, as
+   qnnrt_host_step. Values of origin QNNRT_IR_WEIGHT need constants, with their elements as stored.
+
+   outputs  0: inputs and weights; 1: outputs
+   list     receives up to `room` tensors; NULL: only their number is wanted
+
+   Returns  their number, which may be more than room; 0 if part is NULL */
+QNNRT_CPU_FALLBACK_API size_t qnnrt_cpu_fallback_tensors(const qnnrt_ir *part, int outputs,
+                                                         qnnrt_cpu_fallback_tensor *list,
+                                                         size_t room);
+
+/* The graph of one step. */
+typedef struct qnnrt_cpu_fallback_entry {
+    const char     *name;            /* of the step: not empty, unique */
+    const qnnrt_ir *part;            /* without findings */
+} qnnrt_cpu_fallback_entry;
+
+/* Write the text of host.json. `write` receives it in pieces and returns 1 when it accepted one.
+   Returns  QNNRT_OK; as qnnrt_ir_write(); QNNRT_E_ARG (a name is empty or occurs twice, an output
+            of a part occurs twice or is also an input); QNNRT_E_IO (`write` returned 0) */
+QNNRT_CPU_FALLBACK_API qnnrt_result qnnrt_cpu_fallback_write(const qnnrt_cpu_fallback_entry *steps,
+                                                             size_t count,
+                                                             int (*write)(void *user,
+                                                                          const char *text,
+                                                                          size_t bytes),
+                                                             void *user, qnnrt_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* QNNRT_CPU_FALLBACK_H, end of the declarations */
+
+#ifdef QNNRT_CPU_FALLBACK_IMPLEMENTATION
+#ifndef QNNRT_CPU_FALLBACK__IMPL_ONCE
+#define QNNRT_CPU_FALLBACK__IMPL_ONCE
+
+/* qnnrt_ir.h includes qnnrt_json.h only where it is implemented. */
+#include "qnnrt_json.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* =====================================================================================
+   CONFIGURATION                                                                 >>config
+   Errors and memory, for every room.
+   Needs: nothing     Knows nothing of: graphs
+   ===================================================================================== */
+
+/* Replace characters that could control a terminal or fake a line, except newlines. */
+static void qnnrt_cpu_fallback__clean(char *text)
+{
+    while (*text != '\0') {
+        int shown;
+        const size_t length = qnnrt_utf8_length(text, &shown);
+        if (!shown && *text != '\n') *text = '?';
+        text += shown ? length : 1;
+    }
+}
+
+/* Fill an error, without a hint, and return its code. The text may be cut. err may be NULL. */
+#if defined(__GNUC__)
+__attribute__((cold, format(printf, 3, 4)))
+#endif
+static qnnrt_result qnnrt_cpu_fallback__fail(qnnrt_error *err, qnnrt_result code,
+                                             const char *format, ...)
+{
+    va_list args;
+    if (err == NULL) return code;
+    err->code = code;
+    err->vendor_code = 0;
+    err->hint[0] = '\0';
+    va_start(args, format);
+    vsnprintf(err->text, sizeof err->text, format, args);
+    va_end(args);
+    qnnrt_cpu_fallback__clean(err->text);
+    return code;
+}
+
+static qnnrt_result qnnrt_cpu_fallback__fail_memory(qnnrt_error *err)
+{
+    return qnnrt_cpu_fallback__fail(err, QNNRT_E_MEMORY, "out of memory for host steps");
+}
+
+static void qnnrt_cpu_fallback__error_clear(qnnrt_error *err)
+{
+    if (err == NULL) return;
+    err->code = QNNRT_OK;
+    err->vendor_code = 0;
+    err->text[0] = err->hint[0] = '\0';
+}
+
+/* Allocate zeroed memory. Return NULL when out of memory. */
+static void *qnnrt_cpu_fallback__get(const qnnrt_hooks *hooks, uint64_t count, size_t size)
+{
+    void *data;
+    size_t bytes;
+    if (size == 0 || count > (uint64_t)SIZE_MAX / 4 / size) return NULL;
+    bytes = (size_t)count * size + 1;
+    data = hooks->alloc != NULL ? hooks->alloc(hooks->alloc_user, bytes) : malloc(bytes);
+    if (data != NULL) memset(data, 0, bytes);
+    return data;
+}
+
+static void qnnrt_cpu_fallback__put(const qnnrt_hooks *hooks, void *data)
+{
+    if (data == NULL) return;
+    if (hooks->free != NULL) hooks->free(hooks->alloc_user, data);
+    else free(data);
+}
+
+/* =====================================================================================
+   BORDER                                                                        >>border
+   Dtypes inside a part and outside of it, and elements that change between them.
+   Needs: >>config     Knows nothing of: files, steps
+   ===================================================================================== */
+
+/* Return the dtype of the elements that a part computes with. */
+static qnnrt_dtype qnnrt_cpu_fallback__border_inside(const qnnrt_ir_value *value)
+{
+    qnnrt_ir_run_desc desc;
+    memset(&desc, 0, sizeof(desc));
+    desc.wide = 1;
+    return qnnrt_ir_run_dtype(&desc, value);
+}
+
+static int qnnrt_cpu_fallback__border_float(qnnrt_dtype dtype)
+{
+    return dtype == QNNRT_DTYPE_F16 || dtype == QNNRT_DTYPE_F32 || dtype == QNNRT_DTYPE_F64;
+}
+
+/* Return the usual dtype of a value at the border. */
+static qnnrt_dtype qnnrt_cpu_fallback__border_outside(const qnnrt_ir_value *value)
+{
+    const qnnrt_dtype inside = qnnrt_cpu_fallback__border_inside(value);
+    if (value->origin == QNNRT_IR_WEIGHT) return inside;
+    return inside == QNNRT_DTYPE_I64 ? QNNRT_DTYPE_I32 :
+           qnnrt_cpu_fallback__border_float(inside) ? QNNRT_DTYPE_F32 : inside;
+}
+
+/* Return true if a tensor of this dtype can stand for a value. */
+static int qnnrt_cpu_fallback__border_takes(const qnnrt_ir_value *value, qnnrt_dtype outside)
+{
+    const qnnrt_dtype inside = qnnrt_cpu_fallback__border_inside(value);
+    if (inside == outside) return 1;
+    if (inside == QNNRT_DTYPE_I64) return outside == QNNRT_DTYPE_I32;
+    return value->origin != QNNRT_IR_WEIGHT && qnnrt_cpu_fallback__border_float(inside) &&
+           qnnrt_cpu_fallback__border_float(outside);
+}
+
+/* Return the value of a float16. */
+static double qnnrt_cpu_fallback__border_widen(uint16_t half)
+{
+    const unsigned exponent = half >> 10 & 31, mantissa = half & 1023u;
+    uint64_t bits;
+    double f, scale;
+    if (exponent == 31) {
+        bits = (uint64_t)0x7FF << 52 | (uint64_t)mantissa << 42;
+        memcpy(&f, &bits, sizeof(f));
+    } else {
+        bits = (uint64_t)(1023 + (exponent == 0 ? 1 : (int)exponent) - 25) << 52;
+        memcpy(&scale, &bits, sizeof(scale));
+        f = (double)(exponent == 0 ? mantissa : mantissa + 1024) * scale;
+    }
+    return half >> 15 ? -f : f;
+}
+
+/* Round to float16, ties to even. */
+static uint16_t qnnrt_cpu_fallback__border_narrow(double f)
+{
+    uint64_t bits, rest;
+    unsigned sign, q;
+    int exponent, shift;
+    memcpy(&bits, &f, sizeof(bits));
+    sign = (unsigned)(bits >> 63) << 15;
+    exponent = (int)(bits >> 52 & 0x7FF) - 1023;
+    bits &= ((uint64_t)1 << 52) - 1;
+    if (exponent == 1024) return (uint16_t)(sign | 0x7C00u | (bits != 0 ? 0x200u : 0));
+    if (exponent > 15) return (uint16_t)(sign | 0x7C00u);
+    shift = 42 + (exponent < -14 ? -14 - exponent : 0);
+    if (shift > 53) return (uint16_t)sign;
+    bits |= (uint64_t)1 << 52;
+    q = (unsigned)(bits >> shift);
+    rest = bits & (((uint64_t)1 << shift) - 1);
+    if (rest > (uint64_t)1 << (shift - 1) || (rest == (uint64_t)1 << (shift - 1) && (q & 1))) ++q;
+    if (exponent >= -14) q += (unsigned)(exponent + 14) << 10;
+    return (uint16_t)(sign | q);
+}
+
+static double qnnrt_cpu_fallback__border_read(const unsigned char *at, qnnrt_dtype dtype)
+{
+    double f64;
+    float f32;
+    uint16_t half;
+    if (dtype == QNNRT_DTYPE_F64) { memcpy(&f64, at, 8); return f64; }
+    if (dtype == QNNRT_DTYPE_F32) { memcpy(&f32, at, 4); return (double)f32; }
+    memcpy(&half, at, 2);
+    return qnnrt_cpu_fallback__border_widen(half);
+}
+
+/* Convert elements. Return their number, or the index of the first that does not fit int32. */
+static uint64_t qnnrt_cpu_fallback__border_convert(void *to, qnnrt_dtype to_dtype, const void *from,
+                                                   qnnrt_dtype from_dtype, uint64_t count)
+{
+    const size_t in = qnnrt_ir_dtype_bytes(from_dtype), out = qnnrt_ir_dtype_bytes(to_dtype);
+    uint64_t i;
+    for (i = 0; i < count; ++i) {
+        const unsigned char *const a = (const unsigned char *)from + (size_t)i * in;
+        unsigned char *const b = (unsigned char *)to + (size_t)i * out;
+        int64_t i64;
+        int32_t i32;
+        double f;
+        float f32;
+        uint16_t half;
+        if (from_dtype == QNNRT_DTYPE_I32) {
+            memcpy(&i32, a, 4);
+            i64 = i32;
+            memcpy(b, &i64, 8);
+        } else if (from_dtype == QNNRT_DTYPE_I64) {
+            memcpy(&i64, a, 8);
+            if (i64 < INT32_MIN || i64 > INT32_MAX) return i;
+            i32 = (int32_t)i64;
+            memcpy(b, &i32, 4);
+        } else {
+            f = qnnrt_cpu_fallback__border_read(a, from_dtype);
+            f32 = (float)f;
+            if (to_dtype == QNNRT_DTYPE_F64) memcpy(b, &f, 8);
+            else if (to_dtype == QNNRT_DTYPE_F32) memcpy(b, &f32, 4);
+            else { half = qnnrt_cpu_fallback__border_narrow(f); memcpy(b, &half, 2); }
+        }
+    }
+    return count;
+}
+
+/* =====================================================================================
+   PART                                                                            >>part
+   The tensors of a step, in their order.
+   Needs: >>config >>border     Knows nothing of: files, runs
+   ===================================================================================== */
+
+/* Return true if a weight is an input of the step. */
+static int qnnrt_cpu_fallback__part_reads(const qnnrt_ir_value *value)
+{
+    return value->origin == QNNRT_IR_WEIGHT && value->users > 0 && value->count > 0;
+}
+
+/* Describe a value, if there is room. */
+static void qnnrt_cpu_fallback__part_add(const qnnrt_ir_value *value,
+                                         qnnrt_cpu_fallback_tensor *list, size_t room,
+                                         size_t *count)
+{
+    uint32_t d;
+    if (value->count == 0) return;
+    if (*count < room) {
+        qnnrt_cpu_fallback_tensor *const t = &list[*count];
+        memset(t, 0, sizeof(*t));
+        t->value = value;
+        t->dtype = qnnrt_cpu_fallback__border_outside(value);
+        t->rank = value->rank > 0 ? value->rank : 1;
+        t->dims[0] = 1;
+        for (d = 0; d < value->rank; ++d) t->dims[d] = (uint32_t)value->dims[d];
+    }
+    ++*count;
+}
+
+static size_t qnnrt_cpu_fallback__part_list(const qnnrt_ir *part, int outputs,
+                                            qnnrt_cpu_fallback_tensor *list,
+                                            size_t room)
+{
+    size_t i, count = 0;
+    for (i = 0; outputs && i < part->output_count; ++i)
+        qnnrt_cpu_fallback__part_add(part->outputs[i], list, room, &count);
+    for (i = 0; !outputs && i < part->input_count; ++i)
+        qnnrt_cpu_fallback__part_add(part->inputs[i], list, room, &count);
+    for (i = 0; !outputs && i < part->value_count; ++i)
+        if (qnnrt_cpu_fallback__part_reads(part->values[i]))
+            qnnrt_cpu_fallback__part_add(part->values[i], list, room, &count);
+    return count;
+}
+
+/* Check that all tensors of a step have different names, and that it has outputs. */
+static qnnrt_result qnnrt_cpu_fallback__part_check(const qnnrt_ir *part, qnnrt_result code,
+                                                   qnnrt_error *err)
+{
+    size_t i, k, outputs = 0;
+    for (i = 0; i < part->output_count; ++i) {
+        const qnnrt_ir_value *const y = part->outputs[i];
+        if (y->count == 0) continue;
+        ++outputs;
+        if (y->origin == QNNRT_IR_INPUT || y->origin == QNNRT_IR_WEIGHT)
+            return qnnrt_cpu_fallback__fail(err, code, "output \"%.200s\" is also an input",
+                                            y->name);
+        for (k = 0; k < i; ++k)
+            if (part->outputs[k] == y)
+                return qnnrt_cpu_fallback__fail(err, code, "output \"%.200s\" occurs twice",
+                                                y->name);
+    }
+    return outputs > 0 ? QNNRT_OK : qnnrt_cpu_fallback__fail(err, code, "it has no outputs");
+}
+
+/* =====================================================================================
+   CALL                                                                            >>call
+   Computes a step for a run.
+   Needs: >>config >>border     Knows nothing of: files
+   ===================================================================================== */
+
+typedef struct qnnrt_cpu_fallback__step {
+    char                  *name;
+    qnnrt_ir              *part;
+    qnnrt_cpu_fallback_tensor     *inputs, *outputs; /* of the border */
+    size_t                 input_count, output_count;
+    const qnnrt_hooks     *hooks;
+} qnnrt_cpu_fallback__step;
+
+/* One call of a step. */
+typedef struct qnnrt_cpu_fallback__call {
+    const qnnrt_cpu_fallback__step *step;
+    const void            **in, **weights;       /* [part->input_count], [step->input_count] */
+    void                  **out;                 /* [part->output_count] */
+    unsigned char          *scratch;             /* converted elements */
+    size_t                  used;
+} qnnrt_cpu_fallback__call;
+
+/* Find the tensor of a value, and check it. Most lists have the expected order. */
+static qnnrt_result qnnrt_cpu_fallback__call_find(const qnnrt_cpu_fallback_tensor *wanted,
+                                                  size_t guess,
+                                            const qnnrt_tensor_info *list, size_t count, size_t *at,
+                                                  qnnrt_error *err)
+{
+    const char *const name = wanted->value->name;
+    size_t i;
+    *at = guess;
+    if (guess >= count || strcmp(list[guess].name, name) != 0)
+        for (*at = 0; *at < count && strcmp(list[*at].name, name) != 0;) ++*at;
+    i = *at;
+    if (i == count)
+        return qnnrt_cpu_fallback__fail(err, QNNRT_E_MISMATCH,
+                                        "the program gives the step no tensor "
+                                        "\"%.200s\"", name);
+    if (!qnnrt_cpu_fallback__border_takes(wanted->value, list[i].dtype))
+        return qnnrt_cpu_fallback__fail(err, QNNRT_E_MISMATCH,
+                                        "tensor \"%.200s\" is %s, expected %s", name,
+                                  qnnrt_dtype_name(list[i].dtype), qnnrt_dtype_name(wanted->dtype));
+    if (list[i].count != wanted->value->count)
+        return qnnrt_cpu_fallback__fail(err, QNNRT_E_MISMATCH,
+                                        "tensor \"%.200s\" has %llu elements, "
+                                        "expected %llu", name, (unsigned long long)list[i].count,
+                                        (unsigned long long)wanted->value->count);
+    return QNNRT_OK;
+}
+
+/* Return the bytes of the converted elements of a tensor, 0 if it is used as it is. */
+static size_t qnnrt_cpu_fallback__call_bytes(const qnnrt_cpu_fallback_tensor *tensor,
+                                             qnnrt_dtype outside)
+{
+    const qnnrt_dtype inside = qnnrt_cpu_fallback__border_inside(tensor->value);
+    if (inside == outside) return 0;
+    return ((size_t)tensor->value->count * qnnrt_ir_dtype_bytes(inside) + 15) / 16 * 16;
+}
+
+/* Check all tensors, and count the memory that converted ones need. */
+static qnnrt_result qnnrt_cpu_fallback__call_check(const qnnrt_cpu_fallback__step *step,
+                                                   const qnnrt_graph_info *info, size_t *bytes,
+                                                   qnnrt_error *err)
+{
+    qnnrt_result result;
+    size_t i, at;
+    *bytes = 0;
+    if (info->input_count != step->input_count || info->output_count != step->output_count)
+        return qnnrt_cpu_fallback__fail(err, QNNRT_E_MISMATCH,
+                                        "the program gives the step %u inputs and "
+                                      "%u outputs, expected %u and %u", (unsigned)info->input_count,
+                                        (unsigned)info->output_count, (unsigned)step->input_count,
+                                        (unsigned)step->output_count);
+    for (i = 0; i < step->input_count; ++i) {
+        result = qnnrt_cpu_fallback__call_find(&step->inputs[i], i, info->inputs, info->input_count,
+                                               &at,
+                                               err);
+        if (result != QNNRT_OK) return result;
+        *bytes += qnnrt_cpu_fallback__call_bytes(&step->inputs[i], info->inputs[at].dtype);
+    }
+    for (i = 0; i < step->output_count; ++i) {
+        result = qnnrt_cpu_fallback__call_find(&step->outputs[i], i, info->outputs,
+                                               info->output_count,
+                                               &at, err);
+        if (result != QNNRT_OK) return result;
+        *bytes += qnnrt_cpu_fallback__call_bytes(&step->outputs[i], info->outputs[at].dtype);
+    }
+    return QNNRT_OK;
+}
+
+/* Take a part of the scratch memory, for the elements of a tensor that is converted. */
+static unsigned char *qnnrt_cpu_fallback__call_room(qnnrt_cpu_fallback__call *call, size_t bytes)
+{
+    unsigned char *const room = call->scratch + call->used;
+    call->used += bytes;
+    return room;
+}
+
+/* Set the elements of all inputs and weights. */
+static void qnnrt_cpu_fallback__call_inputs(qnnrt_cpu_fallback__call *call,
+                                            const qnnrt_graph_info *info,
+                                            const void *const *inputs)
+{
+    const qnnrt_cpu_fallback__step *const step = call->step;
+    const qnnrt_ir *const part = step->part;
+    size_t i, at, input = 0;
+    for (i = 0; i < step->input_count; ++i) {
+        const qnnrt_cpu_fallback_tensor *const t = &step->inputs[i];
+        const void *data;
+        size_t bytes;
+        if (qnnrt_cpu_fallback__call_find(t, i, info->inputs, info->input_count, &at,
+                                          NULL) != QNNRT_OK)
+            continue;                                    /* checked before */
+        data = inputs[at];
+        bytes = qnnrt_cpu_fallback__call_bytes(t, info->inputs[at].dtype);
+        if (bytes > 0) {
+            unsigned char *const room = qnnrt_cpu_fallback__call_room(call, bytes);
+            qnnrt_cpu_fallback__border_convert(room, qnnrt_cpu_fallback__border_inside(t->value),
+                                               data,
+                                               info->inputs[at].dtype, t->value->count);
+            data = room;
+        }
+        call->weights[i] = data;
+        if (t->value->origin == QNNRT_IR_WEIGHT) continue;
+        while (part->inputs[input] != t->value) ++input;        /* those without elements */
+        call->in[input] = data;
+    }
+}
+
+static void qnnrt_cpu_fallback__call_outputs(qnnrt_cpu_fallback__call *call,
+                                             const qnnrt_graph_info *info,
+                                             void *const *outputs)
+{
+    const qnnrt_cpu_fallback__step *const step = call->step;
+    size_t i, at, output = 0;
+    for (i = 0; i < step->output_count; ++i) {
+        const qnnrt_cpu_fallback_tensor *const t = &step->outputs[i];
+        size_t bytes;
+        if (qnnrt_cpu_fallback__call_find(t, i, info->outputs, info->output_count, &at,
+                                          NULL) != QNNRT_OK)
+            continue;
+        while (step->part->outputs[output] != t->value) ++output;
+        bytes = qnnrt_cpu_fallback__call_bytes(t, info->outputs[at].dtype);
+        call->out[output] = bytes > 0 ? (void *)qnnrt_cpu_fallback__call_room(call, bytes)
+                                     : outputs[at];
+    }
+}
+
+/* Convert the outputs that the part computed in other dtypes. */
+static qnnrt_result qnnrt_cpu_fallback__call_finish(const qnnrt_cpu_fallback__call *call,
+                                                 const qnnrt_graph_info *info, void *const *outputs,
+                                                    qnnrt_error *err)
+{
+    const qnnrt_cpu_fallback__step *const step = call->step;
+    size_t i, at, output = 0;
+    for (i = 0; i < step->output_count; ++i) {
+        const qnnrt_cpu_fallback_tensor *const t = &step->outputs[i];
+        int64_t value = 0;
+        uint64_t done;
+        if (qnnrt_cpu_fallback__call_find(t, i, info->outputs, info->output_count, &at,
+                                          NULL) != QNNRT_OK)
+            continue;
+        while (step->part->outputs[output] != t->value) ++output;
+        if (qnnrt_cpu_fallback__call_bytes(t, info->outputs[at].dtype) == 0) continue;
+        done = qnnrt_cpu_fallback__border_convert(outputs[at], info->outputs[at].dtype,
+                                                  call->out[output],
+                                      qnnrt_cpu_fallback__border_inside(t->value), t->value->count);
+        if (done == t->value->count) continue;
+        memcpy(&value, (const unsigned char *)call->out[output] + (size_t)done * 8, 8);
+        return qnnrt_cpu_fallback__fail(err, QNNRT_E_MISMATCH,
+                                        "output \"%.200s\": element %llu is %lld, "
+                                        "which does not fit int32", t->value->name,
+                                        (unsigned long long)done, (long long)value);
+    }
+    return QNNRT_OK;
+}
+
+/* Return the elements of a weight: qnnrt_ir_run_desc.data. */
+static const void *qnnrt_cpu_fallback__call_weight(void *user, const qnnrt_ir_value *weight)
+{
+    const qnnrt_cpu_fallback__call *const call = (const qnnrt_cpu_fallback__call *)user;
+    const qnnrt_cpu_fallback_tensor *const tensor = (const qnnrt_cpu_fallback_tensor *)weight->note;
+    return tensor != NULL ? call->weights[tensor - call->step->inputs] : NULL;
+}
+
+/* Compute a step: qnnrt_host_function.exec. */
+static qnnrt_result qnnrt_cpu_fallback__call_exec(void *user, const qnnrt_graph_info *info,
+                                                  const void *const *inputs, void *const *outputs,
+                                                  qnnrt_error *err)
+{
+    const qnnrt_cpu_fallback__step *const step = (const qnnrt_cpu_fallback__step *)user;
+    const size_t pointers = step->part->input_count + step->input_count;
+    qnnrt_ir_run_desc desc;
+    qnnrt_cpu_fallback__call call;
+    qnnrt_result result;
+    const void **table;
+    void **out;
+    size_t bytes;
+    qnnrt_cpu_fallback__error_clear(err);
+    result = qnnrt_cpu_fallback__call_check(step, info, &bytes, err);
+    if (result != QNNRT_OK) return result;
+    memset(&call, 0, sizeof(call));
+    call.step = step;
+    table = (const void **)qnnrt_cpu_fallback__get(step->hooks, pointers, sizeof(*table));
+    out = (void **)qnnrt_cpu_fallback__get(step->hooks, step->part->output_count, sizeof(*out));
+    call.scratch = (unsigned char *)qnnrt_cpu_fallback__get(step->hooks, bytes, 1);
+    if (table == NULL || out == NULL || call.scratch == NULL) {
+        result = qnnrt_cpu_fallback__fail_memory(err);
+    } else {
+        call.in = table;
+        call.weights = table + step->part->input_count;
+        call.out = out;
+        qnnrt_cpu_fallback__call_inputs(&call, info, inputs);
+        qnnrt_cpu_fallback__call_outputs(&call, info, outputs);
+        memset(&desc, 0, sizeof(desc));
+        desc.hooks = *step->hooks;
+        desc.data = qnnrt_cpu_fallback__call_weight;
+        desc.data_user = &call;
+        desc.wide = desc.ready = 1;
+        result = qnnrt_ir_run(step->part, &desc, call.in, call.out, err);
+        if (result != QNNRT_OK && err != NULL) qnnrt_cpu_fallback__clean(err->text);
+        if (result == QNNRT_OK) result = qnnrt_cpu_fallback__call_finish(&call, info, outputs, err);
+    }
+    qnnrt_cpu_fallback__put(step->hooks, call.scratch);
+    qnnrt_cpu_fallback__put(step->hooks, out);
+    qnnrt_cpu_fallback__put(step->hooks, (void *)table);
+    return result;
+}
+
+/* =====================================================================================
+   FILE                                                                            >>file
+   Reads host.json.
+   Needs: >>config >>border >>part >>call     Knows nothing of: elements
+   ===================================================================================== */
+
+struct qnnrt_cpu_fallback {
+    qnnrt_hooks          hooks;
+    qnnrt_cpu_fallback__step    *steps;      /* [room], the first `count` are in use */
+    qnnrt_host_function *functions;          /* [room] */
+    size_t               count, room;
+};
+
+typedef struct qnnrt_cpu_fallback__file {
+    qnnrt_cpu_fallback        *host;
+    qnnrt_cpu_fallback_desc    desc;
+    char              *path;
+    const char        *text;
+    size_t             bytes;
+    qnnrt_json_reader  json;
+    qnnrt_error       *err;
+} qnnrt_cpu_fallback__file;
+
+/* Say that the JSON is damaged. */
+static qnnrt_result qnnrt_cpu_fallback__file_bad(const qnnrt_cpu_fallback__file *f, const char *why)
+{
+    size_t i, line = 1;
+    if (f->json.error == NULL)
+        return qnnrt_cpu_fallback__fail(f->err, QNNRT_E_FORMAT, "%.300s: %s", f->path, why);
+    for (i = 0; i < f->json.error_at && i < f->bytes; ++i) line += f->text[i] == '\n';
+    return qnnrt_cpu_fallback__fail(f->err, QNNRT_E_FORMAT, "%.300s: line %lu: not JSON: %s",
+                                    f->path,
+                                    (unsigned long)line, f->json.error);
+}
+
+/* Read the text of the file. *text receives its memory, NULL if there is no file. */
+static qnnrt_result qnnrt_cpu_fallback__file_read(qnnrt_cpu_fallback__file *f, const char *dir,
+                                                  char **text)
+{
+    const size_t room = strlen(dir) + sizeof("/host.json");
+    uint64_t bytes, again;
+    qnnrt_result result;
+    f->path = (char *)qnnrt_cpu_fallback__get(&f->desc.hooks, room, 1);
+    if (f->path == NULL) return qnnrt_cpu_fallback__fail_memory(f->err);
+    snprintf(f->path, room, "%s/host.json", dir);
+    result = qnnrt_file_read(f->path, NULL, 0, &bytes, f->err);
+    if (result == QNNRT_E_NOT_FOUND) { qnnrt_cpu_fallback__error_clear(f->err); return QNNRT_OK; }
+    if (result != QNNRT_OK) return result;
+    if (bytes > f->desc.file_bytes)
+        return qnnrt_cpu_fallback__fail(f->err, QNNRT_E_LIMIT,
+                                        "%.300s: it has %llu bytes, more than "
+                          "qnnrt_cpu_fallback_desc.file_bytes", f->path, (unsigned long long)bytes);
+    *text = (char *)qnnrt_cpu_fallback__get(&f->desc.hooks, bytes, 1);
+    if (*text == NULL) return qnnrt_cpu_fallback__fail_memory(f->err);
+    f->text = *text;
+    result = qnnrt_file_read(f->path, *text, (size_t)bytes, &again, f->err);
+    if (result != QNNRT_OK) return result;
+    if (again != bytes)
+        return qnnrt_cpu_fallback__fail(f->err, QNNRT_E_IO, "%.300s: it changed while it was read",
+                                        f->path);
+    f->bytes = (size_t)bytes;
+    return QNNRT_OK;
+}
+
+/* Return where the value after a key ends, which is an object of valid JSON; *begin receives where
+   it begins. */
+static const char *qnnrt_cpu_fallback__file_span(const qnnrt_json_text *key, const char **begin)
+{
+    const char *at = key->text + key->bytes + 1;
+    int depth = 0;
+    while (*at != '{') ++at;
+    *begin = at;
+    do {
+        if (*at == '"') {
+            for (++at; *at != '"'; ++at) if (*at == '\\') ++at;
+        } else if (*at == '{' || *at == '[') {
+            ++depth;
+        } else if (*at == '}' || *at == ']') {
+            --depth;
+        }
+        ++at;
+    } while (depth > 0);
+    return at;
+}
+
+/* Put the name of a step in front of an error. */
+static qnnrt_result qnnrt_cpu_fallback__file_step(const qnnrt_cpu_fallback__file *f,
+                                                  const char *name,
+                                                  qnnrt_result result)
+{
+    qnnrt_error copy;
+    if (f->err == NULL) return result;
+    copy = *f->err;
+    qnnrt_cpu_fallback__fail(f->err, result, "%.300s: step \"%.100s\": %.1400s", f->path, name,
+                             copy.text);
+    memcpy(f->err->hint, copy.hint, sizeof(copy.hint));
+    return result;
+}
+
+/* Refuse values that are too large. */
+static qnnrt_result qnnrt_cpu_fallback__file_sizes(const qnnrt_cpu_fallback__file *f,
+                                                   const qnnrt_ir *part)
+{
+    size_t i;
+    for (i = 0; i < part->value_count; ++i) {
+        const qnnrt_ir_value *const v = part->values[i];
+        const size_t size = qnnrt_ir_dtype_bytes(qnnrt_cpu_fallback__border_inside(v));
+        if (v->count > f->desc.value_bytes / (size > 0 ? size : 1))
+            return qnnrt_cpu_fallback__fail(f->err, QNNRT_E_LIMIT,
+                                            "value \"%.200s\" has %llu elements, "
+                                    "more than qnnrt_cpu_fallback_desc.value_bytes allows", v->name,
+                                            (unsigned long long)v->count);
+    }
+    return QNNRT_OK;
+}
+
+/* Make what a step needs while it runs. */
+static qnnrt_result qnnrt_cpu_fallback__file_tensors(const qnnrt_cpu_fallback__file *f,
+                                                     qnnrt_cpu_fallback__step *step)
+{
+    size_t i;
+    step->input_count = qnnrt_cpu_fallback__part_list(step->part, 0, NULL, 0);
+    step->output_count = qnnrt_cpu_fallback__part_list(step->part, 1, NULL, 0);
+    step->inputs = (qnnrt_cpu_fallback_tensor *)qnnrt_cpu_fallback__get(&f->desc.hooks,
+                                                                        step->input_count,
+                                                                        sizeof(*step->inputs));
+    step->outputs = (qnnrt_cpu_fallback_tensor *)qnnrt_cpu_fallback__get(&f->desc.hooks,
+                                                                         step->output_count,
+                                                                         sizeof(*step->outputs));
+    if (step->inputs == NULL || step->outputs == NULL)
+        return qnnrt_cpu_fallback__fail_memory(f->err);
+    qnnrt_cpu_fallback__part_list(step->part, 0, step->inputs, step->input_count);
+    qnnrt_cpu_fallback__part_list(step->part, 1, step->outputs, step->output_count);
+    for (i = 0; i < step->input_count; ++i)
+        step->part->values[step->inputs[i].value->number]->note = &step->inputs[i];
+    return QNNRT_OK;
+}
+
+/* Read the graph of a step from its text. */
+static qnnrt_result qnnrt_cpu_fallback__file_graph(qnnrt_cpu_fallback__file *f,
+                                                   qnnrt_cpu_fallback__step *step,
+                                                   const char *begin, size_t bytes)
+{
+    qnnrt_ir_desc desc;
+    qnnrt_result result;
+    memset(&desc, 0, sizeof(desc));
+    desc.hooks = f->desc.hooks;
+    desc.text_bytes = f->desc.file_bytes;
+    result = qnnrt_ir_read(begin, bytes, &desc, &step->part, f->err);
+    if (result == QNNRT_OK) result = qnnrt_ir_check(step->part, NULL, NULL, f->err);
+    if (result == QNNRT_OK) result = qnnrt_cpu_fallback__file_sizes(f, step->part);
+    if (result == QNNRT_OK) result = qnnrt_ir_pass_inplace(step->part, f->err);
+    if (result == QNNRT_OK) result = qnnrt_cpu_fallback__part_check(step->part, QNNRT_E_FORMAT,
+                                                                    f->err);
+    if (result == QNNRT_OK) result = qnnrt_cpu_fallback__file_tensors(f, step);
+    return result;
+}
+
+/* Read one step, whose key was read. */
+static qnnrt_result qnnrt_cpu_fallback__file_one(qnnrt_cpu_fallback__file *f)
+{
+    qnnrt_cpu_fallback *const host = f->host;
+    const qnnrt_json_text key = f->json.key;
+    qnnrt_cpu_fallback__step *step;
+    const char *begin, *end;
+    qnnrt_result result;
+    size_t i;
+    if (qnnrt_json_value(&f->json) != QNNRT_JSON_OBJECT || !qnnrt_json_skip(&f->json))
+        return qnnrt_cpu_fallback__file_bad(f, "a step is not an object");
+    if (host->count == host->room)
+        return qnnrt_cpu_fallback__file_bad(f, "it has another number of steps than before");
+    step = &host->steps[host->count++];
+    step->hooks = &host->hooks;
+    step->name = (char *)qnnrt_cpu_fallback__get(&f->desc.hooks, key.bytes + 1, 1);
+    if (step->name == NULL) return qnnrt_cpu_fallback__fail_memory(f->err);
+    qnnrt_json_copy(&key, step->name);
+    if (step->name[0] == '\0') return qnnrt_cpu_fallback__file_bad(f, "a step has no name");
+    for (i = 0; i + 1 < host->count; ++i)
+        if (strcmp(host->steps[i].name, step->name) == 0)
+            return qnnrt_cpu_fallback__fail(f->err, QNNRT_E_FORMAT,
+                                            "%.300s: step \"%.200s\" occurs twice",
+                                            f->path, step->name);
+    end = qnnrt_cpu_fallback__file_span(&key, &begin);
+    result = qnnrt_cpu_fallback__file_graph(f, step, begin, (size_t)(end - begin));
+    if (result != QNNRT_OK) return qnnrt_cpu_fallback__file_step(f, step->name, result);
+    host->functions[host->count - 1].name = step->name;
+    host->functions[host->count - 1].exec = qnnrt_cpu_fallback__call_exec;
+    host->functions[host->count - 1].user = step;
+    return QNNRT_OK;
+}
+
+/* Read the steps, or with `count` count them. */
+static qnnrt_result qnnrt_cpu_fallback__file_steps(qnnrt_cpu_fallback__file *f, size_t *count)
+{
+    qnnrt_result result = QNNRT_OK;
+    if (qnnrt_json_value(&f->json) != QNNRT_JSON_OBJECT)
+        return qnnrt_cpu_fallback__file_bad(f, "\"steps\" is not an object");
+    while (result == QNNRT_OK && qnnrt_json_more(&f->json)) {
+        if (count == NULL) { result = qnnrt_cpu_fallback__file_one(f); continue; }
+        ++*count;
+        qnnrt_json_skip(&f->json);
+    }
+    return result;
+}
+
+/* Read the document once. */
+static qnnrt_result qnnrt_cpu_fallback__file_once(qnnrt_cpu_fallback__file *f, size_t *count)
+{
+    qnnrt_json_limits limits;
+    qnnrt_result result = QNNRT_OK;
+    uint64_t version = 0;
+    int steps = 0;
+    memset(&limits, 0, sizeof(limits));
+    limits.bytes = f->bytes;
+    qnnrt_json_begin(&f->json, f->text, f->bytes, &limits);
+    if (qnnrt_json_value(&f->json) != QNNRT_JSON_OBJECT)
+        return qnnrt_cpu_fallback__file_bad(f, "not a list of host steps: not an object");
+    while (result == QNNRT_OK && qnnrt_json_more(&f->json)) {
+        if (qnnrt_json_is(&f->json.key, "version") && version == 0) {
+            if (!qnnrt_json_value_u64(&f->json, &version) || version != 1)
+                return qnnrt_cpu_fallback__file_bad(f, "its version is not 1");
+        } else if (qnnrt_json_is(&f->json.key, "steps") && !steps) {
+            steps = 1;
+            result = qnnrt_cpu_fallback__file_steps(f, count);
+        } else {
+            return qnnrt_cpu_fallback__file_bad(f, "a key is unknown or occurs twice");
+        }
+    }
+    if (result != QNNRT_OK) return result;
+    if (!qnnrt_json_end(&f->json)) return qnnrt_cpu_fallback__file_bad(f, "damaged");
+    if (version == 0) return qnnrt_cpu_fallback__file_bad(f, "\"version\" is missing");
+    return steps ? QNNRT_OK : qnnrt_cpu_fallback__file_bad(f, "\"steps\" is missing");
+}
+
+/* Count the steps, then read them. */
+static qnnrt_result qnnrt_cpu_fallback__file_all(qnnrt_cpu_fallback__file *f)
+{
+    qnnrt_cpu_fallback *const host = f->host;
+    qnnrt_result result;
+    if (f->text == NULL) return QNNRT_OK;
+    result = qnnrt_cpu_fallback__file_once(f, &host->room);
+    if (result != QNNRT_OK) return result;
+    if (host->room > f->desc.steps)
+        return qnnrt_cpu_fallback__fail(f->err, QNNRT_E_LIMIT,
+                                        "%.300s: it has %lu steps, more than "
+                               "qnnrt_cpu_fallback_desc.steps", f->path, (unsigned long)host->room);
+    host->steps = (qnnrt_cpu_fallback__step *)qnnrt_cpu_fallback__get(&f->desc.hooks, host->room,
+                                                                      sizeof(*host->steps));
+    host->functions = (qnnrt_host_function *)qnnrt_cpu_fallback__get(&f->desc.hooks, host->room,
+                                                                     sizeof(*host->functions));
+    if (host->steps == NULL || host->functions == NULL)
+        return qnnrt_cpu_fallback__fail_memory(f->err);
+    return qnnrt_cpu_fallback__file_once(f, NULL);
+}
+
+static void qnnrt_cpu_fallback__file_free(qnnrt_cpu_fallback *host)
+{
+    const qnnrt_hooks hooks = host->hooks;
+    size_t i;
+    for (i = 0; i < host->count; ++i) {
+        qnnrt_cpu_fallback__put(&hooks, host->steps[i].name);
+        qnnrt_cpu_fallback__put(&hooks, host->steps[i].inputs);
+        qnnrt_cpu_fallback__put(&hooks, host->steps[i].outputs);
+        qnnrt_ir_free(host->steps[i].part);
+    }
+    qnnrt_cpu_fallback__put(&hooks, host->steps);
+    qnnrt_cpu_fallback__put(&hooks, host->functions);
+    qnnrt_cpu_fallback__put(&hooks, host);
+}
+
+/* =====================================================================================
+   WRITE                                                                          >>write
+   Writes host.json.
+   Needs: nothing     Knows nothing of: folders
+   ===================================================================================== */
+
+static qnnrt_result qnnrt_cpu_fallback__write_all(qnnrt_json_writer *json,
+                                                  const qnnrt_cpu_fallback_entry *steps,
+                                                  size_t count, qnnrt_error *err)
+{
+    qnnrt_result result = QNNRT_OK;
+    size_t i;
+    qnnrt_json_write_object(json, 0);
+    qnnrt_json_write_key(json, "version");
+    qnnrt_json_write_u64(json, 1);
+    qnnrt_json_write_key(json, "steps");
+    qnnrt_json_write_object(json, 0);
+    for (i = 0; i < count && result == QNNRT_OK; ++i) {
+        qnnrt_json_write_key(json, steps[i].name);
+        result = qnnrt_ir_write(steps[i].part, json, err);
+    }
+    qnnrt_json_write_close(json);
+    qnnrt_json_write_close(json);
+    return result;
+}
+
+/* =====================================================================================
+   PUBLIC                                                                        >>public
+   The functions of the header.
+   Needs: >>config >>part >>call >>file >>write     Knows nothing of: JSON
+   ===================================================================================== */
+
+/* Read host steps, from the file in `dir` or from the text that f has. */
+static qnnrt_result qnnrt_cpu_fallback__public_read(qnnrt_cpu_fallback__file *f, const char *dir,
+                                      const qnnrt_cpu_fallback_desc *desc, qnnrt_cpu_fallback **out)
+{
+    char *text = NULL;
+    qnnrt_result result = QNNRT_OK;
+    if (desc != NULL) f->desc = *desc;
+    if ((f->desc.hooks.alloc == NULL) != (f->desc.hooks.free == NULL))
+        return qnnrt_cpu_fallback__fail(f->err, QNNRT_E_ARG, "hooks need alloc and free");
+    if (f->desc.file_bytes == 0) f->desc.file_bytes = (uint64_t)256 << 20;
+    if (f->desc.steps == 0) f->desc.steps = 4096;
+    if (f->desc.value_bytes == 0) f->desc.value_bytes = (uint64_t)4 << 30;
+    f->host = (qnnrt_cpu_fallback *)qnnrt_cpu_fallback__get(&f->desc.hooks, 1, sizeof(*f->host));
+    if (f->host == NULL) return qnnrt_cpu_fallback__fail_memory(f->err);
+    f->host->hooks = f->desc.hooks;
+    if (dir != NULL) {
+        result = qnnrt_cpu_fallback__file_read(f, dir, &text);
+    } else if (f->bytes > f->desc.file_bytes) {
+        result = qnnrt_cpu_fallback__fail(f->err, QNNRT_E_LIMIT,
+                                          "%.300s: it has %llu bytes, more than "
+                                          "qnnrt_cpu_fallback_desc.file_bytes", f->path,
+                                          (unsigned long long)f->bytes);
+    }
+    if (result == QNNRT_OK) result = qnnrt_cpu_fallback__file_all(f);
+    qnnrt_cpu_fallback__put(&f->desc.hooks, text);
+    if (result == QNNRT_OK) *out = f->host;
+    else qnnrt_cpu_fallback__file_free(f->host);
+    return result;
+}
+
+QNNRT_CPU_FALLBACK_API qnnrt_result qnnrt_cpu_fallback_open(const char *dir,
+                                                            const qnnrt_cpu_fallback_desc *desc,
+                                                         qnnrt_cpu_fallback **out, qnnrt_error *err)
+{
+    qnnrt_cpu_fallback__file f;
+    qnnrt_result result;
+    qnnrt_cpu_fallback__error_clear(err);
+    if (out != NULL) *out = NULL;
+    if (dir == NULL || out == NULL)
+        return qnnrt_cpu_fallback__fail(err, QNNRT_E_ARG, "dir or out is NULL");
+    memset(&f, 0, sizeof(f));
+    f.err = err;
+    result = qnnrt_cpu_fallback__public_read(&f, dir, desc, out);
+    qnnrt_cpu_fallback__put(&f.desc.hooks, f.path);
+    return result;
+}
+
+QNNRT_CPU_FALLBACK_API qnnrt_result qnnrt_cpu_fallback_read(const char *text, size_t bytes,
+                                      const qnnrt_cpu_fallback_desc *desc, qnnrt_cpu_fallback **out,
+                                                            qnnrt_error *err)
+{
+    qnnrt_cpu_fallback__file f;
+    char name[] = "host steps";
+    qnnrt_cpu_fallback__error_clear(err);
+    if (out != NULL) *out = NULL;
+    if (text == NULL || out == NULL)
+        return qnnrt_cpu_fallback__fail(err, QNNRT_E_ARG, "text or out is NULL");
+    memset(&f, 0, sizeof(f));
+    f.err = err;
+    f.path = name;
+    f.text = text;
+    f.bytes = bytes;
+    return qnnrt_cpu_fallback__public_read(&f, NULL, desc, out);
+}
+
+QNNRT_CPU_FALLBACK_API const qnnrt_host_function *qnnrt_cpu_fallback_functions(
+    const qnnrt_cpu_fallback *host, size_t *count)
+{
+    if (count != NULL) *count = host != NULL ? host->count : 0;
+    return host != NULL ? host->functions : NULL;
+}
+
+QNNRT_CPU_FALLBACK_API const qnnrt_ir *qnnrt_cpu_fallback_part(const qnnrt_cpu_fallback *host,
+                                                               size_t step)
+{
+    return host != NULL && step < host->count ? host->steps[step].part : NULL;
+}
+
+QNNRT_CPU_FALLBACK_API void qnnrt_cpu_fallback_close(qnnrt_cpu_fallback *host)
+{
+    if (host != NULL) qnnrt_cpu_fallback__file_free(host);
+}
+
+QNNRT_CPU_FALLBACK_API size_t qnnrt_cpu_fallback_tensors(const qnnrt_ir *part, int outputs,
+                                                         qnnrt_cpu_fallback_tensor *list,
+                                                         size_t room)
+{
+    return part != NULL ? qnnrt_cpu_fallback__part_list(part, outputs, list,
+                                                        list != NULL ? room : 0) : 0;
+}
+
+QNNRT_CPU_FALLBACK_API qnnrt_result qnnrt_cpu_fallback_write(const qnnrt_cpu_fallback_entry *steps,
+                                                             size_t count,
+                                                             int (*write)(void *user,
+                                                                          const char *text,
+                                                                          size_t bytes),
+                                                             void *user, qnnrt_error *err)
+{
+    qnnrt_json_writer json;
+    qnnrt_result result = QNNRT_OK;
+    size_t i, k;
+    qnnrt_cpu_fallback__error_clear(err);
+    if ((steps == NULL && count > 0) || write == NULL)
+        return qnnrt_cpu_fallback__fail(err, QNNRT_E_ARG, "steps or write is NULL");
+    for (i = 0; i < count && result == QNNRT_OK; ++i) {
+        if (steps[i].part == NULL || steps[i].name == NULL || steps[i].name[0] == '\0')
+            return qnnrt_cpu_fallback__fail(err, QNNRT_E_ARG, "step %lu has no name or no part",
+                                            (unsigned long)i);
+        for (k = 0; k < i; ++k)
+            if (strcmp(steps[i].name, steps[k].name) == 0)
+                return qnnrt_cpu_fallback__fail(err, QNNRT_E_ARG, "step \"%.200s\" occurs twice",
+                                                steps[i].name);
+        result = qnnrt_cpu_fallback__part_check(steps[i].part, QNNRT_E_ARG, err);
+    }
+    if (result != QNNRT_OK) return result;
+    qnnrt_json_write_begin(&json, write, user, 1);
+    result = qnnrt_cpu_fallback__write_all(&json, steps, count, err);
+    if (!qnnrt_json_write_end(&json) && result == QNNRT_OK)
+        result = qnnrt_cpu_fallback__fail(err, QNNRT_E_IO,
+                                          "the host steps could not be written: %s",
+                                          json.error);
+    return result;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* QNNRT_CPU_FALLBACK__IMPL_ONCE */
+#endif /* QNNRT_CPU_FALLBACK_IMPLEMENTATION */
+
+/* ------------------------------------------------------------------------------------------------
+   LICENCE: public domain (unlicense.org) or MIT, at your choice; both texts are in the file
+   LICENSE.
+
+   HISTORY
+   0.4.0   First version.
+   --------------------------------------------------------------------------------------------- */

@@ -1,0 +1,2440 @@
+/* qnnrt_llm_graph.h - v0.5.0 - graphs of Llama-like language models, from config.json or GGUF
+
+   In one C or C++ file:                        Everywhere else:
+       #define QNNRT_IMPLEMENTATION                 #include "qnnrt_llm_graph.h"
+       #define QNNRT_IR_IMPLEMENTATION
+       #define QNNRT_WEIGHTS_IMPLEMENTATION
+       #define QNNRT_LLM_GRAPH_IMPLEMENTATION
+       #include "qnnrt_weights.h"
+       #include "qnnrt_llm_graph.h"
+   qnnrt.h, qnnrt_json.h, qnnrt_weights.h and qnnrt_ir.h lie beside this file or are found by the
+   compiler. Link with -ldl -lm.
+
+       qnnrt_llm_graph model; qnnrt_llm_graph_desc desc = {0}; qnnrt_ir *ir; qnnrt_error err;
+       if (qnnrt_llm_graph_read(text, bytes, &model, &err) != QNNRT_OK) puts(err.text);
+       desc.tokens = 32; desc.context = 1024;           // the prefill graph
+       if (qnnrt_llm_graph_create(&model, &desc, &ir, &err) != QNNRT_OK) puts(err.text);
+       // as any graph: qnnrt_lower_weights(), qnnrt_lower_passes(), qnnrt_lower_graph(), ...
+       qnnrt_ir_free(ir);
+
+   Uses     Public names of qnnrt.h, qnnrt_json.h, qnnrt_weights.h and qnnrt_ir.h, libc and libm
+   Trust    The files may be hostile: numbers are limited, sizes fit in 48 bits. The caller is
+            trusted.
+   Memory   One allocator hook serves every allocation. A qnnrt_llm_graph owns nothing.
+   Threads  The header creates none. Any thread may read a qnnrt_llm_graph.
+   Globals  Constant tables only. The header prints nothing and never aborts.
+
+   WORDS
+       config     config.json, as transformers writes it beside a checkpoint
+       GGUF       a file of llama.cpp with the weights, the numbers of a config, and a tokenizer
+       part       a run of layers that becomes a graph of its own, a shard
+       AR         tokens that a graph takes per call: .tokens
+       context    tokens that a graph sees, the new ones included; it reads context - AR cells
+
+   BUILD OPTIONS, to define before the header is first included
+       QNNRT_LLM_GRAPH_API   replaces the storage and export prefix of all functions (default:
+                           QNNRT_API)
+       The options of qnnrt_ir.h work here too.
+
+   MANUAL
+
+   Models
+       qnnrt_llm_graph_known() lists them. Other architectures are refused by name, and so is what
+       these graphs do not compute: quantized checkpoints, scaled positions other than "linear" and
+       "llama3", unknown activations.
+
+   Tensors of a graph
+       They are those of Qualcomm's hub, so that qnnrt_llm.h and Genie know what they are for. All
+       floats are float32; lowering gives them another type.
+           input_ids [1, AR] int64                       part 0, unless desc.embedded
+           attention_mask [1, 1, AR, context]            is added to the scores
+           window_attention_mask                         the same for layers with a sliding window
+                                                         that is smaller than the context
+           position_ids_cos, _sin [1, 1, AR, head_dim / 2]
+           past_key_<i>_in [KV, 1, head_dim, context - AR], past_value_<i>_in [KV, 1, context - AR,
+                                                         head_dim]
+           past_key_<i>_out [KV, 1, head_dim, AR], past_value_<i>_out [KV, 1, AR, head_dim]
+           _model_embed_tokens_Gather_output_0, _model_layers_<i>_Add_1_Add_output_0 [1, AR, width]
+                                                         between parts
+           logits [1, AR, vocabulary]                    last part
+           last_hidden_state [1, AR, width]              last part, with desc.outputs: what the head
+                                                         reads, after the last norm
+       Keys are stored rotated. Earlier tokens are in the first cells, the new ones in the last AR
+       columns of the mask. Weights have the keys of the checkpoint, or the names of GGUF.
+
+   GGUF
+       qnnrt_llm_graph_read_gguf() reads the metadata of an opened file in place of a config:
+           qnnrt_weights_open("model.gguf", NULL, &weights, &err);
+           qnnrt_llm_graph_read_gguf(weights, &model, &err);
+       It also tells the weights in which order the rows of queries and keys are to be read. Known
+       are the architectures llama, qwen2 and qwen3. Experts, scaled positions other than linear
+       ones and those of Llama 3.1, and factors of scores and sums are refused by name.
+
+   Positions
+       The caller computes cosines and sines: qnnrt_llm_graph_settings() writes how, as the object
+       "llm" of qnnrt.json, which qnnrt_llm.h reads. Models that rotate only a part of a head
+       (partial_rotary_factor) use the first columns of the tables; theta is changed so that these
+       have the right angles.
+
+   Adapters (LoRA)
+       With desc.lora_rank, the projections of desc.lora compute W x + B A x, with two more inputs
+       each under the names of their modules:
+           model.layers.0.self_attn.q_proj.lora_A.weight [rank, columns of W]
+           model.layers.0.self_attn.q_proj.lora_B.weight [rows of W, rank]
+       qnnrt_lower_desc.updateable makes them tensors of the graph that are 0 until qnnrt_update():
+       see "Adapters" in qnnrt_llm.h.
+
+   ROOMS (search for the tag)
+       >>config >>models >>read >>limits >>gguf >>write >>layer >>graph >>settings >>public
+*/
+#ifndef QNNRT_LLM_GRAPH_H
+#define QNNRT_LLM_GRAPH_H
+
+#include "qnnrt.h"
+#include "qnnrt_json.h"
+#include "qnnrt_ir.h"
+#include "qnnrt_weights.h"
+
+#if QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR < 4
+#error "this qnnrt_llm_graph.h needs qnnrt.h 0.4 or newer, below 1.0"
+#endif
+
+#ifndef QNNRT_LLM_GRAPH_API
+#define QNNRT_LLM_GRAPH_API QNNRT_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { QNNRT_LLM_GRAPH_LAYERS = 1024, QNNRT_LLM_GRAPH_EOS = 64 };
+
+typedef enum qnnrt_llm_graph_act {
+    QNNRT_LLM_GRAPH_SILU = 0, QNNRT_LLM_GRAPH_GELU, QNNRT_LLM_GRAPH_GELU_TANH
+} qnnrt_llm_graph_act;
+
+/* How positions become angles, as in qnnrt_llm.h. */
+typedef enum qnnrt_llm_graph_scaling {
+    QNNRT_LLM_GRAPH_PLAIN = 0, QNNRT_LLM_GRAPH_LINEAR, QNNRT_LLM_GRAPH_LLAMA3
+} qnnrt_llm_graph_scaling;
+
+/* What a config says. */
+typedef struct qnnrt_llm_graph {
+    const char *architecture;        /* "LlamaForCausalLM" */
+    uint32_t    layers, width, heads, kv_heads, head_dim, inner, vocabulary;
+    uint32_t    positions;           /* most tokens of a text: max_position_embeddings */
+    uint32_t    rotary;              /* values of a head that positions rotate, head_dim or less */
+    double      epsilon;             /* of norms */
+    double      theta;               /* of angles, for .rotary values */
+    qnnrt_llm_graph_scaling scaling;
+    double      factor, low_frequency, high_frequency;
+    uint32_t    original_context;
+    qnnrt_llm_graph_act act;
+    int         tied;                /* 1: the head is the table of embeddings */
+    int         qkv_bias, o_bias, mlp_bias;
+    int         fused;               /* 1: qkv_proj and gate_up_proj are one weight each */
+    int         head_norms;          /* 1: norms of each head of queries and keys */
+    int         plus_one;            /* 1: norms multiply by 1 + weight */
+    int         four_norms;          /* 1: norms also after attention and MLP, before the sums */
+    double      embedding_scale;     /* 0: none */
+    double      score_scale;         /* of queries times keys */
+    double      score_cap, logit_cap;            /* cap * tanh(x / cap); 0: none */
+    uint32_t    window;              /* tokens that windowed layers see, 0: none */
+    unsigned char windowed[QNNRT_LLM_GRAPH_LAYERS];
+    int32_t     bos;                 /* -1: none */
+    int32_t     eos[QNNRT_LLM_GRAPH_EOS];
+    uint32_t    eos_count;
+    int         gguf;                /* 1: weights have the names of GGUF */
+} qnnrt_llm_graph;
+
+/* Return the names of architectures one by one, "LlamaForCausalLM", then NULL. */
+QNNRT_LLM_GRAPH_API const char *qnnrt_llm_graph_known(size_t index);
+
+/* Read a config.json.
+
+   text     JSON of `bytes` bytes; may be freed after the call
+   out      owns nothing; undefined on failure
+
+   Returns  QNNRT_OK; QNNRT_E_FORMAT (not JSON, or a key is missing or of another type);
+            QNNRT_E_UNSUPPORTED (an architecture or setting that is not known: text names it);
+            QNNRT_E_LIMIT (a number is too large); QNNRT_E_MISMATCH (numbers that do not fit
+            together); QNNRT_E_ARG */
+QNNRT_LLM_GRAPH_API qnnrt_result qnnrt_llm_graph_read(const char *text, size_t bytes,
+                                                      qnnrt_llm_graph *out, qnnrt_error *err);
+
+/* Take the begin and end tokens of a generation_config.json, which replace those of config.json.
+   Other settings are skipped.
+   Returns  QNNRT_OK; QNNRT_E_FORMAT; QNNRT_E_LIMIT; QNNRT_E_ARG */
+QNNRT_LLM_GRAPH_API qnnrt_result qnnrt_llm_graph_read_generation(const char *text, size_t bytes,
+                                                                 qnnrt_llm_graph *model,
+                                                                 qnnrt_error *err);
+
+/* What the last part of a model computes. */
+typedef enum qnnrt_llm_graph_outputs {
+    QNNRT_LLM_GRAPH_LOGITS = 0,
+    QNNRT_LLM_GRAPH_HIDDEN,          /* the last hidden state, and no head: for embeddings */
+    QNNRT_LLM_GRAPH_BOTH
+} qnnrt_llm_graph_outputs;
+
+/* Read the metadata of a GGUF file, and set the order in which conversions read the rows of its
+   queries and keys: files for llama have them in another one (qnnrt_weights_unpair()).
+
+   weights  of an opened GGUF file; no other thread may use them meanwhile
+   out      owns nothing; undefined on failure. End tokens are those that the file names, and those
+            whose texts end answers ("<|im_end|>"); there is no begin token if the file says that
+            texts begin without one
+
+   Returns  as qnnrt_llm_graph_read(): FORMAT for a file without metadata, and for a key that is
+            missing or of another type */
+QNNRT_LLM_GRAPH_API qnnrt_result qnnrt_llm_graph_read_gguf(qnnrt_weights *weights,
+                                                           qnnrt_llm_graph *out,
+                                                           qnnrt_error *err);
+
+/* Return the name of the table of embeddings in the file of weights. */
+QNNRT_LLM_GRAPH_API const char *qnnrt_llm_graph_table(const qnnrt_llm_graph *model);
+
+/* Which graph to make; every 0 is a default. */
+typedef struct qnnrt_llm_graph_desc {
+    qnnrt_hooks hooks;               /* alloc and free are used */
+    const char *name;                /* of the graph (default NULL: "decoder") */
+    uint32_t    tokens;              /* per call (default 0: 1) */
+    uint32_t    context;             /* more than .tokens (default 0: model.positions) */
+    uint32_t    part, parts;         /* part of a model that is cut into .parts (default 0: 1) with
+                                        near equal numbers of layers */
+    int         embedded;            /* 1: part 0 takes rows of the table of embeddings, under the
+                                        name that they have between parts, instead of input_ids */
+    qnnrt_dtype (*weight_dtype)(void *user, const char *key);
+                                     /* returns the dtype that the checkpoint has for a weight, so
+                                        that 1 + weight can be folded (default: float32) */
+    void       *weight_user;
+    qnnrt_llm_graph_outputs outputs; /* (default 0: logits) */
+    uint32_t    lora_rank;           /* most rank of adapters (default 0: none) */
+    const char *lora;                /* projections that adapters change: "q_proj,v_proj", or "all"
+                                        (default NULL: all) */
+} qnnrt_llm_graph_desc;
+
+/* Write a graph as JSON that qnnrt_ir_read() reads without findings.
+
+   model    from qnnrt_llm_graph_read()
+   desc     may be NULL
+   write    receives the text in pieces and returns 1 when it accepted a piece
+
+   Returns  QNNRT_OK; QNNRT_E_ARG (tokens, context, or part do not fit; .lora lists a projection
+            that the model does not have); QNNRT_E_LIMIT; QNNRT_E_IO
+            (write returned 0); QNNRT_E_MEMORY
+   Cost     1 ms for 32 layers */
+QNNRT_LLM_GRAPH_API qnnrt_result qnnrt_llm_graph_write(const qnnrt_llm_graph *model,
+                                                       const qnnrt_llm_graph_desc *desc,
+                                                       int (*write)(void *user, const char *text,
+                                                                    size_t bytes),
+                                                       void *user, qnnrt_error *err);
+
+/* Make a graph, without findings: what qnnrt_llm_graph_write() writes, read.
+
+   out      receives the graph, NULL on failure
+
+   Returns  as qnnrt_llm_graph_write() and qnnrt_ir_read()
+   Frees    qnnrt_ir_free() */
+QNNRT_LLM_GRAPH_API qnnrt_result qnnrt_llm_graph_create(const qnnrt_llm_graph *model,
+                                                   const qnnrt_llm_graph_desc *desc, qnnrt_ir **out,
+                                                       qnnrt_error *err);
+
+/* Write the value of "llm" in qnnrt.json: rope, bos, eos, window. A begin token that is an end
+   token, too, is left out: tokenizers do not put it before texts.
+
+   context  of the graphs: decides whether there is a window
+   writer   of qnnrt_json.h; the caller begins and ends it, and learns there of errors */
+QNNRT_LLM_GRAPH_API void qnnrt_llm_graph_settings(const qnnrt_llm_graph *model, uint32_t context,
+                                                  qnnrt_json_writer *writer);
+
+/* Return the first layer of a part; of part == parts: the number of layers. */
+QNNRT_LLM_GRAPH_API uint32_t qnnrt_llm_graph_first_layer(const qnnrt_llm_graph *model,
+                                                         uint32_t part,
+                                                         uint32_t parts);
+
+#define QNNRT_LLM_GRAPH_LOOK_UP  "embedding" /* the node that looks rows up in the table */
+/* Its rows, as the first graph takes them with desc.embedded. */
+#define QNNRT_LLM_GRAPH_EMBEDDED "_model_embed_tokens_Gather_output_0"
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* QNNRT_LLM_GRAPH_H, end of the declarations */
+
+#ifdef QNNRT_LLM_GRAPH_IMPLEMENTATION
+#ifndef QNNRT_LLM_GRAPH__IMPL_ONCE
+#define QNNRT_LLM_GRAPH__IMPL_ONCE
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* =====================================================================================
+   CONFIGURATION                                                                 >>config
+   Errors, for every room.
+   Needs: nothing     Knows nothing of: models
+   ===================================================================================== */
+
+/* Fill an error, without a hint, and return its code. The text may be cut. err may be NULL. */
+#if defined(__GNUC__)
+__attribute__((cold, format(printf, 3, 4)))
+#endif
+static qnnrt_result qnnrt_llm_graph__fail(qnnrt_error *err, qnnrt_result code, const char *format,
+                                          ...)
+{
+    va_list args;
+    char *at;
+    if (err == NULL) return code;
+    err->code = code;
+    err->vendor_code = 0;
+    err->hint[0] = '\0';
+    va_start(args, format);
+    vsnprintf(err->text, sizeof err->text, format, args);
+    va_end(args);
+    for (at = err->text; *at != '\0'; ++at)      /* texts of files may contain anything */
+        if ((unsigned char)*at < 32 || (unsigned char)*at > 126) *at = '?';
+    return code;
+}
+
+static qnnrt_result qnnrt_llm_graph__good(qnnrt_error *err)
+{
+    if (err != NULL) {
+        err->code = QNNRT_OK;
+        err->vendor_code = 0;
+        err->text[0] = err->hint[0] = '\0';
+    }
+    return QNNRT_OK;
+}
+
+/* Set the hint of an error, and return its code. */
+static qnnrt_result qnnrt_llm_graph__hint(qnnrt_error *err, qnnrt_result code, const char *hint)
+{
+    if (err != NULL) snprintf(err->hint, sizeof err->hint, "%s", hint);
+    return code;
+}
+
+/* =====================================================================================
+   MODELS                                                                        >>models
+   What is fixed by the architecture.
+   Needs: nothing     Knows nothing of: files, graphs
+   ===================================================================================== */
+
+enum {
+    QNNRT_LLM_GRAPH__QKV_BIAS = 1,   /* always; others have attention_bias */
+    QNNRT_LLM_GRAPH__FUSED = 2,
+    QNNRT_LLM_GRAPH__HEAD_NORMS = 4,
+    QNNRT_LLM_GRAPH__PLUS_ONE = 8,
+    QNNRT_LLM_GRAPH__FOUR_NORMS = 16,
+    QNNRT_LLM_GRAPH__SCALED = 32,    /* embeddings, by the root of the width */
+    QNNRT_LLM_GRAPH__TIED = 64,      /* unless the config says otherwise */
+    QNNRT_LLM_GRAPH__WINDOW = 128,   /* sliding_window counts in all layers */
+    QNNRT_LLM_GRAPH__EVERY_OTHER = 256,          /* in layers 0, 2, 4, ... */
+    QNNRT_LLM_GRAPH__USE_WINDOW = 512, /* from max_window_layers on, if use_sliding_window */
+    QNNRT_LLM_GRAPH__CAPS = 1024,    /* attn_logit_softcapping and relatives */
+    QNNRT_LLM_GRAPH__BIASES = 2048   /* attention_bias and mlp_bias count */
+};
+
+typedef struct qnnrt_llm_graph__model {
+    const char *architecture, *type;
+    unsigned    has;
+    uint32_t    head_dim;            /* 0: width / heads */
+} qnnrt_llm_graph__model;
+
+static const qnnrt_llm_graph__model qnnrt_llm_graph__models[] = {
+    { "LlamaForCausalLM", "llama", QNNRT_LLM_GRAPH__BIASES, 0 },
+    { "MistralForCausalLM", "mistral", QNNRT_LLM_GRAPH__WINDOW, 0 },
+    { "Qwen2ForCausalLM", "qwen2", QNNRT_LLM_GRAPH__QKV_BIAS | QNNRT_LLM_GRAPH__USE_WINDOW, 0 },
+    { "Qwen3ForCausalLM", "qwen3", QNNRT_LLM_GRAPH__HEAD_NORMS | QNNRT_LLM_GRAPH__USE_WINDOW |
+                                   QNNRT_LLM_GRAPH__BIASES, 128 },
+    { "Phi3ForCausalLM", "phi3", QNNRT_LLM_GRAPH__FUSED | QNNRT_LLM_GRAPH__WINDOW, 0 },
+    { "GemmaForCausalLM", "gemma", QNNRT_LLM_GRAPH__PLUS_ONE | QNNRT_LLM_GRAPH__SCALED |
+                                   QNNRT_LLM_GRAPH__TIED | QNNRT_LLM_GRAPH__BIASES, 256 },
+    { "Gemma2ForCausalLM", "gemma2", QNNRT_LLM_GRAPH__PLUS_ONE | QNNRT_LLM_GRAPH__SCALED |
+                                     QNNRT_LLM_GRAPH__TIED | QNNRT_LLM_GRAPH__FOUR_NORMS |
+                                     QNNRT_LLM_GRAPH__EVERY_OTHER | QNNRT_LLM_GRAPH__CAPS |
+                                     QNNRT_LLM_GRAPH__BIASES, 256 }
+};
+
+enum {
+    QNNRT_LLM_GRAPH__MODELS = sizeof(qnnrt_llm_graph__models) / sizeof(qnnrt_llm_graph__models[0])
+};
+
+/* =====================================================================================
+   READ                                                                            >>read
+   Reads JSON: what the files say, and whether they say it.
+   Needs: >>config     Knows nothing of: models
+   ===================================================================================== */
+
+enum { QNNRT_LLM_GRAPH__TEXT = 64 };
+
+/* A text of a file; empty: absent or null. */
+typedef struct qnnrt_llm_graph__word {
+    char text[QNNRT_LLM_GRAPH__TEXT];
+} qnnrt_llm_graph__word;
+
+/* A number of a file. */
+typedef struct qnnrt_llm_graph__number {
+    double value;
+    int    given;                    /* 0: absent or null */
+} qnnrt_llm_graph__number;
+
+/* The members that are read: X(key, field, kind, most). Kinds: Count, Real, Flag, Word. */
+#define QNNRT_LLM_GRAPH__MEMBERS(X) \
+    X("num_hidden_layers", layers, COUNT, 1024) \
+    X("hidden_size", width, COUNT, 1 << 17) \
+    X("num_attention_heads", heads, COUNT, 4096) \
+    X("num_key_value_heads", kv_heads, COUNT, 4096) \
+    X("head_dim", head_dim, COUNT, 4096) \
+    X("intermediate_size", inner, COUNT, 1 << 20) \
+    X("vocab_size", vocabulary, COUNT, 1 << 22) \
+    X("max_position_embeddings", positions, COUNT, 1 << 24) \
+    X("sliding_window", window, COUNT, 1 << 30) \
+    X("max_window_layers", window_layers, COUNT, 1 << 20) \
+    X("rms_norm_eps", epsilon, REAL, 1) \
+    X("rope_theta", theta, REAL, 1e30) \
+    X("partial_rotary_factor", partial, REAL, 1) \
+    X("query_pre_attn_scalar", query_scalar, REAL, 1e9) \
+    X("attn_logit_softcapping", score_cap, REAL, 1e9) \
+    X("final_logit_softcapping", logit_cap, REAL, 1e9) \
+    X("tie_word_embeddings", tied, FLAG, 1) \
+    X("attention_bias", attention_bias, FLAG, 1) \
+    X("mlp_bias", mlp_bias, FLAG, 1) \
+    X("use_sliding_window", use_window, FLAG, 1) \
+    X("use_bidirectional_attention", both_ways, FLAG, 1)
+
+/* Members of rope_scaling and rope_parameters. */
+#define QNNRT_LLM_GRAPH__ROPE_MEMBERS(X) \
+    X("rope_theta", theta, REAL, 1e30) \
+    X("partial_rotary_factor", partial, REAL, 1) \
+    X("factor", factor, REAL, 1e6) \
+    X("low_freq_factor", low, REAL, 1e9) \
+    X("high_freq_factor", high, REAL, 1e9) \
+    X("original_max_position_embeddings", original, COUNT, 1 << 24)
+
+typedef struct qnnrt_llm_graph__facts {
+#define QNNRT_LLM_GRAPH_X(key, field, kind, most) qnnrt_llm_graph__number field;
+    QNNRT_LLM_GRAPH__MEMBERS(QNNRT_LLM_GRAPH_X)
+#undef QNNRT_LLM_GRAPH_X
+    qnnrt_llm_graph__number factor, low, high, original;
+    qnnrt_llm_graph__word   architecture, type, act, activation, rope_type;
+    int                   quantized;
+    int                   nested;    /* 1: settings of positions for each kind of layer */
+    unsigned char         windowed[QNNRT_LLM_GRAPH_LAYERS];
+    uint32_t              kinds;     /* entries of layer_types */
+    int64_t               bos;
+    int                   bos_given, eos_given;
+    int32_t               eos[QNNRT_LLM_GRAPH_EOS];
+    uint32_t              eos_count;
+    const char           *file;      /* that says so, for errors */
+    const char           *gguf;      /* the architecture as GGUF writes it; NULL: a config */
+} qnnrt_llm_graph__facts;
+
+typedef enum qnnrt_llm_graph__kind {
+    QNNRT_LLM_GRAPH__COUNT, QNNRT_LLM_GRAPH__REAL, QNNRT_LLM_GRAPH__FLAG
+} qnnrt_llm_graph__kind;
+
+typedef struct qnnrt_llm_graph__member {
+    const char         *key;
+    size_t              at;          /* of its number in the facts */
+    qnnrt_llm_graph__kind kind;
+    double              most;
+} qnnrt_llm_graph__member;
+
+#define QNNRT_LLM_GRAPH_X(key, field, kind, most) \
+    { key, offsetof(qnnrt_llm_graph__facts, field), QNNRT_LLM_GRAPH__##kind, most },
+static const qnnrt_llm_graph__member qnnrt_llm_graph__members[] = {
+    QNNRT_LLM_GRAPH__MEMBERS(QNNRT_LLM_GRAPH_X)
+};
+static const qnnrt_llm_graph__member qnnrt_llm_graph__rope_members[] = {
+    QNNRT_LLM_GRAPH__ROPE_MEMBERS(QNNRT_LLM_GRAPH_X)
+};
+#undef QNNRT_LLM_GRAPH_X
+
+/* A file that is being read. */
+typedef struct qnnrt_llm_graph__reader {
+    qnnrt_json_reader     json;
+    const char           *file;
+    qnnrt_llm_graph__facts *facts;
+    qnnrt_error          *err;
+    qnnrt_result          result;
+} qnnrt_llm_graph__reader;
+
+/* Report a value of the wrong kind; the key was read last. */
+static void qnnrt_llm_graph__read_wrong(qnnrt_llm_graph__reader *r, qnnrt_result code,
+                                        const char *key,
+                                        const char *expected)
+{
+    if (r->result != QNNRT_OK || r->json.error != NULL) return;
+    r->result = qnnrt_llm_graph__fail(r->err, code, "%s: \"%s\": expected %s", r->file, key,
+                                      expected);
+}
+
+/* Read a number or a flag. Null is absent. */
+static void qnnrt_llm_graph__read_number(qnnrt_llm_graph__reader *r,
+                                         const qnnrt_llm_graph__member *m)
+{
+    qnnrt_llm_graph__number *out =
+        (qnnrt_llm_graph__number *)(void *)((char *)r->facts + m->at);
+    const qnnrt_json_type type = qnnrt_json_value(&r->json);
+    char expected[96];
+    uint64_t whole = 0;
+    double value = 0;
+    out->given = 0;
+    if (type == QNNRT_JSON_NULL) return;
+    if (m->kind == QNNRT_LLM_GRAPH__FLAG) {
+        if (type != QNNRT_JSON_TRUE && type != QNNRT_JSON_FALSE)
+            qnnrt_llm_graph__read_wrong(r, QNNRT_E_FORMAT, m->key, "true or false");
+        out->given = 1;
+        out->value = type == QNNRT_JSON_TRUE;
+        return;
+    }
+    snprintf(expected, sizeof expected, m->kind == QNNRT_LLM_GRAPH__COUNT
+             ? "a whole number from 0 to %.0f" : "a number from 0 to %g", m->most);
+    if (type != QNNRT_JSON_NUMBER || !qnnrt_json_f64(&r->json.value, &value) || !(value >= 0)) {
+        qnnrt_llm_graph__read_wrong(r, QNNRT_E_FORMAT, m->key, expected);
+        return;
+    }
+    if (!(value <= m->most)) {
+        qnnrt_llm_graph__read_wrong(r, QNNRT_E_LIMIT, m->key, expected);
+        return;
+    }
+    if (m->kind == QNNRT_LLM_GRAPH__COUNT && !qnnrt_json_u64(&r->json.value, &whole)) {
+        qnnrt_llm_graph__read_wrong(r, QNNRT_E_FORMAT, m->key, expected);
+        return;
+    }
+    out->given = 1;
+    out->value = value;
+}
+
+/* Copy the string that was read; a longer one is cut. */
+static void qnnrt_llm_graph__read_copy(const qnnrt_json_text *text, qnnrt_llm_graph__word *out)
+{
+    size_t bytes = text->bytes < sizeof out->text - 1 ? text->bytes : sizeof out->text - 1;
+    memcpy(out->text, text->text, bytes);
+    out->text[bytes] = '\0';
+}
+
+/* Read a text. Null is absent. */
+static void qnnrt_llm_graph__read_word(qnnrt_llm_graph__reader *r, const char *key,
+                                       qnnrt_llm_graph__word *out)
+{
+    const qnnrt_json_type type = qnnrt_json_value(&r->json);
+    out->text[0] = '\0';
+    if (type == QNNRT_JSON_NULL) return;
+    if (type != QNNRT_JSON_STRING) qnnrt_llm_graph__read_wrong(r, QNNRT_E_FORMAT, key, "a text");
+    else qnnrt_llm_graph__read_copy(&r->json.value, out);
+}
+
+/* Read "architectures": the first one counts. */
+static void qnnrt_llm_graph__read_architectures(qnnrt_llm_graph__reader *r)
+{
+    const qnnrt_json_type type = qnnrt_json_value(&r->json);
+    int first = 1;
+    r->facts->architecture.text[0] = '\0';
+    if (type == QNNRT_JSON_NULL) return;
+    if (type != QNNRT_JSON_ARRAY) {
+        qnnrt_llm_graph__read_wrong(r, QNNRT_E_FORMAT, "architectures", "a list of names");
+        return;
+    }
+    while (qnnrt_json_more(&r->json)) {
+        if (first) qnnrt_llm_graph__read_word(r, "architectures", &r->facts->architecture);
+        qnnrt_json_skip(&r->json);
+        first = 0;
+    }
+}
+
+/* Read "layer_types". */
+static void qnnrt_llm_graph__read_kinds(qnnrt_llm_graph__reader *r)
+{
+    qnnrt_llm_graph__facts *facts = r->facts;
+    const qnnrt_json_type type = qnnrt_json_value(&r->json);
+    facts->kinds = 0;
+    if (type == QNNRT_JSON_NULL) return;
+    if (type != QNNRT_JSON_ARRAY) {
+        qnnrt_llm_graph__read_wrong(r, QNNRT_E_FORMAT, "layer_types", "a list of texts");
+        return;
+    }
+    while (qnnrt_json_more(&r->json)) {
+        const int text = qnnrt_json_value(&r->json) == QNNRT_JSON_STRING;
+        const int sliding = text && qnnrt_json_is(&r->json.value, "sliding_attention");
+        if (facts->kinds == QNNRT_LLM_GRAPH_LAYERS)
+            qnnrt_llm_graph__read_wrong(r, QNNRT_E_LIMIT, "layer_types", "at most 1024 layers");
+        else if (!sliding && !(text && qnnrt_json_is(&r->json.value, "full_attention")))
+            qnnrt_llm_graph__read_wrong(r, QNNRT_E_UNSUPPORTED, "layer_types",
+                                        "full_attention and sliding_attention only");
+        if (r->result != QNNRT_OK) return;
+        facts->windowed[facts->kinds++] = (unsigned char)sliding;
+    }
+}
+
+/* Read a token or a list of tokens; null: none. most: QNNRT_LLM_GRAPH_EOS, or 1 for bos */
+static void qnnrt_llm_graph__read_tokens(qnnrt_llm_graph__reader *r, const char *key, int32_t *out,
+                                         uint32_t most, uint32_t *count)
+{
+    const qnnrt_json_type type = qnnrt_json_value(&r->json);
+    const int list = type == QNNRT_JSON_ARRAY;
+    *count = 0;
+    if (type == QNNRT_JSON_NULL) return;
+    while (!list || qnnrt_json_more(&r->json)) {
+        int64_t token = -1;
+        const int number = (list ? qnnrt_json_value(&r->json) : type) == QNNRT_JSON_NUMBER;
+        if (!number || !qnnrt_json_i64(&r->json.value, &token) || token < -1 ||
+            token > INT32_MAX)
+            qnnrt_llm_graph__read_wrong(r, QNNRT_E_FORMAT, key,
+                                        most > 1 ? "a token or a list of tokens" : "a token");
+        else if (*count == most)
+            qnnrt_llm_graph__read_wrong(r, QNNRT_E_LIMIT, key,
+                                        most > 1 ? "at most 64 tokens" : "one token");
+        if (r->result != QNNRT_OK) return;
+        if (token >= 0) out[(*count)++] = (int32_t)token;
+        if (!list) return;
+    }
+}
+
+/* Read the member of a table that has the present key. Return 0 if none has it. */
+static int qnnrt_llm_graph__read_member(qnnrt_llm_graph__reader *r,
+                                        const qnnrt_llm_graph__member *members, size_t count)
+{
+    size_t i = 0;
+    while (i < count && !qnnrt_json_is(&r->json.key, members[i].key)) ++i;
+    if (i < count) qnnrt_llm_graph__read_number(r, &members[i]);
+    return i < count;
+}
+
+/* Read rope_scaling or rope_parameters. */
+static void qnnrt_llm_graph__read_rope(qnnrt_llm_graph__reader *r, const char *key)
+{
+    const qnnrt_json_type type = qnnrt_json_value(&r->json);
+    if (type == QNNRT_JSON_NULL) return;
+    if (type != QNNRT_JSON_OBJECT) {
+        qnnrt_llm_graph__read_wrong(r, QNNRT_E_FORMAT, key, "an object");
+        return;
+    }
+    while (r->result == QNNRT_OK && qnnrt_json_more(&r->json)) {
+        const qnnrt_json_text *name = &r->json.key;
+        if (qnnrt_json_is(name, "rope_type") || qnnrt_json_is(name, "type"))
+            qnnrt_llm_graph__read_word(r, key, &r->facts->rope_type);
+        else if (qnnrt_json_is(name, "full_attention") || qnnrt_json_is(name, "sliding_attention"))
+            r->facts->nested = 1;
+        else
+            qnnrt_llm_graph__read_member(r, qnnrt_llm_graph__rope_members,
+                                         sizeof(qnnrt_llm_graph__rope_members) /
+                                         sizeof(qnnrt_llm_graph__rope_members[0]));
+        qnnrt_json_skip(&r->json);
+    }
+}
+
+/* Read the present member of config.json. */
+static void qnnrt_llm_graph__read_config(qnnrt_llm_graph__reader *r)
+{
+    const qnnrt_json_text *key = &r->json.key;
+    qnnrt_llm_graph__facts *facts = r->facts;
+    if (qnnrt_json_is(key, "architectures")) qnnrt_llm_graph__read_architectures(r);
+    else if (qnnrt_json_is(key, "model_type")) qnnrt_llm_graph__read_word(r, "model_type",
+                                                                          &facts->type);
+    else if (qnnrt_json_is(key, "hidden_act")) qnnrt_llm_graph__read_word(r, "hidden_act",
+                                                                          &facts->act);
+    else if (qnnrt_json_is(key, "hidden_activation"))
+        qnnrt_llm_graph__read_word(r, "hidden_activation", &facts->activation);
+    else if (qnnrt_json_is(key, "rope_scaling")) qnnrt_llm_graph__read_rope(r, "rope_scaling");
+    else if (qnnrt_json_is(key, "rope_parameters")) qnnrt_llm_graph__read_rope(r,
+                                                                               "rope_parameters");
+    else if (qnnrt_json_is(key, "layer_types")) qnnrt_llm_graph__read_kinds(r);
+    else if (qnnrt_json_is(key, "quantization_config"))
+        facts->quantized = qnnrt_json_value(&r->json) != QNNRT_JSON_NULL;
+    else
+        qnnrt_llm_graph__read_member(r, qnnrt_llm_graph__members,
+                                     sizeof(qnnrt_llm_graph__members) /
+                                     sizeof(qnnrt_llm_graph__members[0]));
+}
+
+/* Read a file: all of config.json, or of generation_config.json the tokens alone. */
+static qnnrt_result qnnrt_llm_graph__read_file(const char *file, int all, const char *text,
+                                               size_t bytes, qnnrt_llm_graph__facts *facts,
+                                               qnnrt_error *err)
+{
+    qnnrt_llm_graph__reader r;
+    memset(&r, 0, sizeof(r));
+    memset(facts, 0, sizeof(*facts));
+    facts->bos = -1;
+    facts->file = file;
+    r.file = file;
+    r.facts = facts;
+    r.err = err;
+    qnnrt_json_begin(&r.json, text, bytes, NULL);
+    if (qnnrt_json_value(&r.json) != QNNRT_JSON_OBJECT && r.json.error == NULL)
+        return qnnrt_llm_graph__fail(err, QNNRT_E_FORMAT, "%s: expected an object", file);
+    while (r.result == QNNRT_OK && qnnrt_json_more(&r.json)) {
+        if (qnnrt_json_is(&r.json.key, "bos_token_id")) {
+            int32_t token = -1;
+            uint32_t count = 0;
+            facts->bos_given = 1;
+            qnnrt_llm_graph__read_tokens(&r, "bos_token_id", &token, 1, &count);
+            facts->bos = count > 0 ? token : -1;
+        } else if (qnnrt_json_is(&r.json.key, "eos_token_id")) {
+            facts->eos_given = 1;
+            qnnrt_llm_graph__read_tokens(&r, "eos_token_id", facts->eos, QNNRT_LLM_GRAPH_EOS,
+                                         &facts->eos_count);
+        } else if (all) {
+            qnnrt_llm_graph__read_config(&r);
+        }
+        qnnrt_json_skip(&r.json);
+    }
+    if (r.json.error != NULL || (r.result == QNNRT_OK && !qnnrt_json_end(&r.json)))
+        return qnnrt_llm_graph__fail(err, QNNRT_E_FORMAT, "%s: byte %llu: %s", file,
+                                     (unsigned long long)r.json.error_at,
+                                     r.json.error != NULL ? r.json.error : "not JSON");
+    return r.result;
+}
+
+/* =====================================================================================
+   LIMITS                                                                        >>limits
+   From what a file says to a model that graphs can be made of.
+   Needs: >>config >>models >>read     Knows nothing of: JSON, graphs
+   ===================================================================================== */
+
+/* The names of config.json in GGUF, with the architecture before them. */
+typedef struct qnnrt_llm_graph__name {
+    const char *config, *gguf;
+} qnnrt_llm_graph__name;
+
+static const qnnrt_llm_graph__name qnnrt_llm_graph__names[] = {
+    { "num_hidden_layers", "block_count" }, { "hidden_size", "embedding_length" },
+    { "num_attention_heads", "attention.head_count" },
+    { "num_key_value_heads", "attention.head_count_kv" }, { "head_dim", "attention.key_length" },
+    { "intermediate_size", "feed_forward_length" }, { "vocab_size", "vocab_size" },
+    { "max_position_embeddings", "context_length" },
+    { "rms_norm_eps", "attention.layer_norm_rms_epsilon" }, { "rope_theta", "rope.freq_base" },
+    { "factor", "rope.scaling.factor" },
+    { "original_max_position_embeddings", "rope.scaling.original_context_length" }
+};
+
+enum {
+    QNNRT_LLM_GRAPH__NAMES = sizeof(qnnrt_llm_graph__names) / sizeof(qnnrt_llm_graph__names[0])
+};
+
+/* Fill an error about the facts, whose text names keys of config.json, and return its code. For
+   GGUF the name of the key is put in its place. */
+#if defined(__GNUC__)
+__attribute__((cold, format(printf, 4, 5)))
+#endif
+static qnnrt_result qnnrt_llm_graph__wrong(const qnnrt_llm_graph__facts *facts, qnnrt_error *err,
+                                           qnnrt_result code, const char *format, ...)
+{
+    char text[600], quoted[80];
+    va_list args;
+    size_t i;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    for (i = 0; facts->gguf != NULL && i < QNNRT_LLM_GRAPH__NAMES; ++i) {
+        const char *at;
+        snprintf(quoted, sizeof quoted, "\"%s\"", qnnrt_llm_graph__names[i].config);
+        at = strstr(text, quoted);
+        if (at != NULL)
+            return qnnrt_llm_graph__fail(err, code, "%s: %.*s\"%s.%s\"%s", facts->file,
+                                         (int)(at - text), text, facts->gguf,
+                                         qnnrt_llm_graph__names[i].gguf, at + strlen(quoted));
+    }
+    return qnnrt_llm_graph__fail(err, code, "%s: %s", facts->file, text);
+}
+
+/* Find the row of an architecture, or of a model_type where there is none. */
+static const qnnrt_llm_graph__model *qnnrt_llm_graph__limits_model(
+    const qnnrt_llm_graph__facts *facts, qnnrt_error *err)
+{
+    const char *name = facts->architecture.text[0] != '\0' ? facts->architecture.text
+                                                            : facts->type.text;
+    char known[400];
+    size_t i, used = 0;
+    for (i = 0; i < QNNRT_LLM_GRAPH__MODELS; ++i) {
+        const qnnrt_llm_graph__model *m = &qnnrt_llm_graph__models[i];
+        if (strcmp(name, facts->architecture.text[0] != '\0' ? m->architecture : m->type) == 0)
+            return m;
+        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i > 0 ? ", " : "",
+                                 m->architecture);
+    }
+    if (name[0] == '\0')
+        qnnrt_llm_graph__wrong(facts, err, QNNRT_E_FORMAT, "\"architectures\" is missing; known"
+                               " are %s", known);
+    else
+        qnnrt_llm_graph__wrong(facts, err, QNNRT_E_UNSUPPORTED, "the architecture is \"%s\";"
+                               " known are %s", name, known);
+    qnnrt_llm_graph__hint(err, QNNRT_E_UNSUPPORTED, "Export the model with pytorch-ir, and compile"
+                                                  " the .json file.");
+    return NULL;
+}
+
+/* Check that a count is there and not 0. */
+static int qnnrt_llm_graph__limits_count(const qnnrt_llm_graph__facts *facts,
+                                         const qnnrt_llm_graph__number *n, const char *key,
+                                         uint32_t *out, qnnrt_error *err)
+{
+    *out = (uint32_t)n->value;
+    if (n->given && *out > 0) return 1;
+    qnnrt_llm_graph__wrong(facts, err, QNNRT_E_FORMAT, "\"%s\" is %s, expected a number above 0",
+                           key, n->given ? "0" : "missing");
+    return 0;
+}
+
+/* Take the settings of positions. */
+static qnnrt_result qnnrt_llm_graph__limits_rope(const qnnrt_llm_graph__facts *facts,
+                                                 qnnrt_llm_graph *out, qnnrt_error *err)
+{
+    const char *type = facts->rope_type.text;
+    const double partial = facts->partial.given ? facts->partial.value : 1;
+    out->theta = facts->theta.given ? facts->theta.value : 10000;
+    if (facts->nested)
+        return qnnrt_llm_graph__wrong(facts, err, QNNRT_E_UNSUPPORTED, "\"rope_parameters\" has"
+                                     " settings for each kind of layer, expected the same for all");
+    if (!(out->theta >= 1))
+        return qnnrt_llm_graph__wrong(facts, err, QNNRT_E_FORMAT, "\"rope_theta\" is %g,"
+                                      " expected 1 or more", out->theta);
+    out->rotary = (uint32_t)((double)out->head_dim * partial);
+    if (out->rotary == 0 || out->rotary % 2 != 0 || out->head_dim % 2 != 0)
+        return qnnrt_llm_graph__wrong(facts, err, QNNRT_E_MISMATCH, "positions rotate %u of the"
+                                      " %u values of a head, expected even numbers",
+                                      (unsigned)out->rotary, (unsigned)out->head_dim);
+    if (type[0] == '\0' || strcmp(type, "default") == 0) return QNNRT_OK;
+    if (strcmp(type, "linear") == 0) out->scaling = QNNRT_LLM_GRAPH_LINEAR;
+    else if (strcmp(type, "llama3") == 0) out->scaling = QNNRT_LLM_GRAPH_LLAMA3;
+    else
+        return qnnrt_llm_graph__hint(err,
+            qnnrt_llm_graph__wrong(facts, err, QNNRT_E_UNSUPPORTED, "positions are scaled by"
+                                   " \"%s\"; known are default, linear and llama3", type),
+            "Export the model with pytorch-ir, which computes its positions in the graph.");
+    if (!facts->factor.given || !(facts->factor.value >= 1e-6))
+        return qnnrt_llm_graph__wrong(facts, err, QNNRT_E_FORMAT, "positions are scaled by"
+                                      " \"%s\", but \"factor\" is missing", type);
+    out->factor = facts->factor.value;
+    if (out->scaling == QNNRT_LLM_GRAPH_LINEAR) return QNNRT_OK;
+    out->low_frequency = facts->low.value;
+    out->high_frequency = facts->high.value;
+    out->original_context = (uint32_t)facts->original.value;
+    if (!(out->low_frequency > 0) || !(out->high_frequency > out->low_frequency) ||
+        out->original_context == 0)
+        return qnnrt_llm_graph__wrong(facts, err, QNNRT_E_FORMAT, "positions are scaled by"
+                                     " \"llama3\"; expected 0 < low_freq_factor < high_freq_factor,"
+                                      " and original_max_position_embeddings");
+    return QNNRT_OK;
+}
+
+/* Take which layers have a window. */
+static qnnrt_result qnnrt_llm_graph__limits_window(const qnnrt_llm_graph__model *m,
+                                                   const qnnrt_llm_graph__facts *facts,
+                                                   qnnrt_llm_graph *out, qnnrt_error *err)
+{
+    const int uses = (m->has & (QNNRT_LLM_GRAPH__WINDOW | QNNRT_LLM_GRAPH__EVERY_OTHER)) != 0 ||
+                     ((m->has & QNNRT_LLM_GRAPH__USE_WINDOW) != 0 && facts->use_window.given &&
+                      facts->use_window.value > 0);
+    uint32_t i;
+    if (facts->kinds != 0 && facts->kinds != out->layers)
+        return qnnrt_llm_graph__wrong(facts, err, QNNRT_E_MISMATCH, "\"layer_types\" has %u"
+                                     " layers, \"num_hidden_layers\" is %u", (unsigned)facts->kinds,
+                                      (unsigned)out->layers);
+    if (!uses || !facts->window.given || facts->window.value < 1) {
+        for (i = 0; i < facts->kinds; ++i)
+            if (facts->windowed[i] && uses)
+                return qnnrt_llm_graph__wrong(facts, err, QNNRT_E_FORMAT, "\"layer_types\" has"
+                                           " sliding_attention, but \"sliding_window\" is missing");
+        return QNNRT_OK;
+    }
+    out->window = (uint32_t)facts->window.value;
+    for (i = 0; i < out->layers; ++i) {
+        if ((m->has & QNNRT_LLM_GRAPH__WINDOW) != 0) out->windowed[i] = 1;
+        else if (facts->kinds != 0) out->windowed[i] = facts->windowed[i];
+        else if ((m->has & QNNRT_LLM_GRAPH__EVERY_OTHER) != 0) out->windowed[i] = i % 2 == 0;
+        else out->windowed[i] = i >= (facts->window_layers.given
+                                      ? (uint32_t)facts->window_layers.value : 28);
+    }
+    return QNNRT_OK;
+}
+
+/* Take the function of the MLP. Older configs of Gemma say "gelu" and mean its form with tanh. */
+static qnnrt_result qnnrt_llm_graph__limits_act(const qnnrt_llm_graph__model *m,
+                                                const qnnrt_llm_graph__facts *facts,
+                                                qnnrt_llm_graph *out, qnnrt_error *err)
+{
+    const int gemma = (m->has & QNNRT_LLM_GRAPH__PLUS_ONE) != 0;
+    const char *name = facts->activation.text[0] != '\0' ? facts->activation.text
+                       : facts->act.text[0] != '\0' ? facts->act.text
+                       : gemma ? "gelu_pytorch_tanh" : "silu";
+    if (gemma && facts->activation.text[0] == '\0' && strcmp(name, "gelu") == 0)
+        name = "gelu_pytorch_tanh";
+    if (strcmp(name, "silu") == 0 || strcmp(name, "swish") == 0) out->act = QNNRT_LLM_GRAPH_SILU;
+    else if (strcmp(name, "gelu") == 0) out->act = QNNRT_LLM_GRAPH_GELU;
+    else if (strcmp(name, "gelu_pytorch_tanh") == 0 || strcmp(name, "gelu_new") == 0)
+        out->act = QNNRT_LLM_GRAPH_GELU_TANH;
+    else
+        return qnnrt_llm_graph__wrong(facts, err, QNNRT_E_UNSUPPORTED, "the activation is"
+                                      " \"%s\"; known are silu, gelu and gelu_pytorch_tanh", name);
+    return QNNRT_OK;
+}
+
+/* Put tokens into a model. */
+static qnnrt_result qnnrt_llm_graph__limits_tokens(const char *file,
+                                                   const qnnrt_llm_graph__facts *facts,
+                                                   qnnrt_llm_graph *out, qnnrt_error *err)
+{
+    uint32_t i;
+    if (facts->bos_given) out->bos = (int32_t)facts->bos;
+    if (facts->eos_given) {
+        memcpy(out->eos, facts->eos, sizeof(out->eos));
+        out->eos_count = facts->eos_count;
+    }
+    for (i = 0; i < out->eos_count + 1; ++i) {
+        const int32_t token = i < out->eos_count ? out->eos[i] : out->bos;
+        if (token >= 0 && (uint32_t)token >= out->vocabulary)
+            return qnnrt_llm_graph__fail(err, QNNRT_E_MISMATCH, "%s: the %s token is %ld, but"
+                                         " \"vocab_size\" is %u", file,
+                                         i < out->eos_count ? "end" : "begin", (long)token,
+                                         (unsigned)out->vocabulary);
+    }
+    return QNNRT_OK;
+}
+
+/* Fill a model. */
+static qnnrt_result qnnrt_llm_graph__limits_fill(const qnnrt_llm_graph__facts *facts,
+                                                 qnnrt_llm_graph *out, qnnrt_error *err)
+{
+    const qnnrt_llm_graph__model *m = qnnrt_llm_graph__limits_model(facts, err);
+    qnnrt_result result;
+    memset(out, 0, sizeof(*out));
+    out->bos = -1;
+    if (m == NULL)
+        return facts->architecture.text[0] != '\0' || facts->type.text[0] != '\0'
+               ? QNNRT_E_UNSUPPORTED : QNNRT_E_FORMAT;
+    out->architecture = m->architecture;
+    if (facts->quantized)
+        return qnnrt_llm_graph__hint(err,
+            qnnrt_llm_graph__wrong(facts, err, QNNRT_E_UNSUPPORTED, "the checkpoint is quantized"
+                                   " (\"quantization_config\"), expected floats"),
+            "Give the checkpoint that it was made from.");
+    if (facts->both_ways.given && facts->both_ways.value > 0)
+        return qnnrt_llm_graph__wrong(facts, err, QNNRT_E_UNSUPPORTED,
+                                      "\"use_bidirectional_attention\" is true, expected false");
+    if (!qnnrt_llm_graph__limits_count(facts, &facts->layers, "num_hidden_layers", &out->layers,
+                                       err) ||
+        !qnnrt_llm_graph__limits_count(facts, &facts->width, "hidden_size", &out->width, err) ||
+        !qnnrt_llm_graph__limits_count(facts, &facts->heads, "num_attention_heads", &out->heads,
+                                       err) ||
+        !qnnrt_llm_graph__limits_count(facts, &facts->inner, "intermediate_size", &out->inner,
+                                       err) ||
+        !qnnrt_llm_graph__limits_count(facts, &facts->vocabulary, "vocab_size", &out->vocabulary,
+                                       err) ||
+        !qnnrt_llm_graph__limits_count(facts, &facts->positions, "max_position_embeddings",
+                                       &out->positions, err))
+        return QNNRT_E_FORMAT;
+    out->kv_heads = facts->kv_heads.given ? (uint32_t)facts->kv_heads.value : out->heads;
+    out->head_dim = facts->head_dim.given ? (uint32_t)facts->head_dim.value
+                    : m->head_dim != 0 ? m->head_dim : out->width / out->heads;
+    if (out->kv_heads == 0 || out->heads % out->kv_heads != 0)
+        return qnnrt_llm_graph__wrong(facts, err, QNNRT_E_MISMATCH, "\"num_attention_heads\" is"
+                                      " %u, expected a multiple of \"num_key_value_heads\", %u",
+                                      (unsigned)out->heads, (unsigned)out->kv_heads);
+    if (out->head_dim == 0 ||
+        (!facts->head_dim.given && m->head_dim == 0 && out->width % out->heads != 0))
+        return qnnrt_llm_graph__wrong(facts, err, QNNRT_E_MISMATCH, "\"hidden_size\" is %u,"
+                                      " expected a multiple of \"num_attention_heads\", %u",
+                                      (unsigned)out->width, (unsigned)out->heads);
+    out->epsilon = facts->epsilon.given ? facts->epsilon.value : 1e-6;
+    if (!(out->epsilon > 0))
+        return qnnrt_llm_graph__wrong(facts, err, QNNRT_E_FORMAT, "\"rms_norm_eps\" is 0,"
+                                      " expected a number above 0");
+    out->fused = (m->has & QNNRT_LLM_GRAPH__FUSED) != 0;
+    out->head_norms = (m->has & QNNRT_LLM_GRAPH__HEAD_NORMS) != 0;
+    out->plus_one = (m->has & QNNRT_LLM_GRAPH__PLUS_ONE) != 0;
+    out->four_norms = (m->has & QNNRT_LLM_GRAPH__FOUR_NORMS) != 0;
+    out->tied = facts->tied.given ? facts->tied.value > 0 : (m->has & QNNRT_LLM_GRAPH__TIED) != 0;
+    if ((m->has & QNNRT_LLM_GRAPH__BIASES) != 0) {
+        out->qkv_bias = out->o_bias = facts->attention_bias.given &&
+                                      facts->attention_bias.value > 0;
+        out->mlp_bias = facts->mlp_bias.given && facts->mlp_bias.value > 0;
+    }
+    if ((m->has & QNNRT_LLM_GRAPH__QKV_BIAS) != 0) out->qkv_bias = 1;
+    if ((m->has & QNNRT_LLM_GRAPH__SCALED) != 0) out->embedding_scale = sqrt((double)out->width);
+    out->score_scale = 1 / sqrt((double)out->head_dim);
+    if ((m->has & QNNRT_LLM_GRAPH__CAPS) != 0) {
+        const double scalar = facts->query_scalar.given ? facts->query_scalar.value : 256;
+        if (!(scalar > 0))
+            return qnnrt_llm_graph__wrong(facts, err, QNNRT_E_FORMAT, "\"query_pre_attn_scalar\""
+                                          " is 0, expected a number above 0");
+        out->score_scale = 1 / sqrt(scalar);
+        out->score_cap = facts->score_cap.value;
+        out->logit_cap = facts->logit_cap.value;
+    }
+    result = qnnrt_llm_graph__limits_rope(facts, out, err);
+    if (result == QNNRT_OK) result = qnnrt_llm_graph__limits_window(m, facts, out, err);
+    if (result == QNNRT_OK) result = qnnrt_llm_graph__limits_act(m, facts, out, err);
+    if (result == QNNRT_OK) result = qnnrt_llm_graph__limits_tokens(facts->file, facts, out, err);
+    return result;
+}
+
+/* =====================================================================================
+   GGUF                                                                            >>gguf
+   The metadata and the weights of a GGUF file as facts.
+   Needs: >>config >>read >>limits     Knows nothing of: JSON, graphs
+   ===================================================================================== */
+
+/* Weights of checkpoints, without ".weight", and their names in GGUF. */
+static const qnnrt_llm_graph__name qnnrt_llm_graph__gguf_weights[] = {
+    { "self_attn.q_proj", "attn_q" },        { "self_attn.k_proj", "attn_k" },
+    { "self_attn.v_proj", "attn_v" },        { "self_attn.o_proj", "attn_output" },
+    { "self_attn.q_norm", "attn_q_norm" },   { "self_attn.k_norm", "attn_k_norm" },
+    { "input_layernorm", "attn_norm" },      { "post_attention_layernorm", "ffn_norm" },
+    { "mlp.gate_proj", "ffn_gate" },         { "mlp.up_proj", "ffn_up" },
+    { "mlp.down_proj", "ffn_down" },         { "model.embed_tokens", "token_embd" },
+    { "model.norm", "output_norm" },         { "lm_head", "output" }
+};
+
+enum { QNNRT_LLM_GRAPH__GGUF_WEIGHTS = sizeof(qnnrt_llm_graph__gguf_weights) /
+                                     sizeof(qnnrt_llm_graph__gguf_weights[0]) };
+
+/* Write the name that a weight of a checkpoint has in GGUF. */
+static void qnnrt_llm_graph__gguf_key(char *out, size_t room, int64_t layer, const char *name)
+{
+    size_t i, length = 0;
+    const char *ours = NULL;
+    for (i = 0; i < QNNRT_LLM_GRAPH__GGUF_WEIGHTS && ours == NULL; ++i) {
+        length = strlen(qnnrt_llm_graph__gguf_weights[i].config);
+        if (strncmp(name, qnnrt_llm_graph__gguf_weights[i].config, length) == 0 &&
+            name[length] == '.')
+            ours = qnnrt_llm_graph__gguf_weights[i].gguf;
+    }
+    if (ours == NULL) snprintf(out, room, "%s", name);
+    else if (layer < 0) snprintf(out, room, "%s%s", ours, name + length);
+    else snprintf(out, room, "blk.%ld.%s%s", (long)layer, ours, name + length);
+}
+
+/* Find a pair: "<architecture>.<key>". */
+static const qnnrt_weights_value *qnnrt_llm_graph__gguf_value(const qnnrt_weights *weights,
+                                                              const qnnrt_llm_graph__facts *facts,
+                                                              const char *key)
+{
+    char name[QNNRT_LLM_GRAPH__TEXT + 64];
+    snprintf(name, sizeof name, "%s.%s", facts->gguf, key);
+    return qnnrt_weights_get_value(weights, name);
+}
+
+/* Copy a text of the metadata. Return 0 if it is none, or too long. */
+static int qnnrt_llm_graph__gguf_text(const qnnrt_weights_value *value, qnnrt_llm_graph__word *out)
+{
+    const char *text;
+    uint64_t at = 0;
+    size_t bytes;
+    out->text[0] = '\0';
+    if (value == NULL || value->list || !qnnrt_weights_value_next(value, &at, &text, &bytes) ||
+        bytes >= sizeof out->text)
+        return 0;
+    memcpy(out->text, text, bytes);
+    out->text[bytes] = '\0';
+    return 1;
+}
+
+/* Read a number; a list of equal ones is one. Return QNNRT_OK if there is none. */
+static qnnrt_result qnnrt_llm_graph__gguf_number(const qnnrt_weights *weights,
+                                               const qnnrt_llm_graph__facts *facts, const char *key,
+                                               int whole, double most, qnnrt_llm_graph__number *out,
+                                                 qnnrt_error *err)
+{
+    const qnnrt_weights_value *value = qnnrt_llm_graph__gguf_value(weights, facts, key);
+    uint64_t i;
+    double number = 0;
+    int64_t integer;
+    out->given = 0;
+    if (value == NULL) return QNNRT_OK;
+    for (i = 0; i == 0 || i < value->count; ++i) {
+        const int good = whole ? qnnrt_weights_value_i64(value, i, &integer)
+                               : qnnrt_weights_value_f64(value, i, &number);
+        if (good && whole) number = (double)integer;
+        if (!good || !(number >= 0))
+            return qnnrt_llm_graph__fail(err, QNNRT_E_FORMAT, "%s: \"%s.%s\": expected %s",
+                                         facts->file, facts->gguf, key,
+                                         whole ? "a whole number" : "a number");
+        if (number > most)
+            return qnnrt_llm_graph__fail(err, QNNRT_E_LIMIT, "%s: \"%s.%s\" is %g, the limit is %g",
+                                         facts->file, facts->gguf, key, number, most);
+        if (i > 0 && number != out->value)
+            return qnnrt_llm_graph__fail(err, QNNRT_E_UNSUPPORTED,
+                                         "%s: \"%s.%s\" is not the same for"
+                                         " all layers", facts->file, facts->gguf, key);
+        out->value = number;
+    }
+    out->given = 1;
+    return QNNRT_OK;
+}
+
+/* Read all numbers that config.json has, too. */
+static qnnrt_result qnnrt_llm_graph__gguf_numbers(const qnnrt_weights *weights,
+                                                  qnnrt_llm_graph__facts *facts, qnnrt_error *err)
+{
+    enum {
+        MEMBERS = sizeof(qnnrt_llm_graph__members) / sizeof(qnnrt_llm_graph__members[0]),
+        ROPE = sizeof(qnnrt_llm_graph__rope_members) / sizeof(qnnrt_llm_graph__rope_members[0])
+    };
+    qnnrt_result result = QNNRT_OK;
+    size_t i, k;
+    for (i = 0; i < QNNRT_LLM_GRAPH__NAMES; ++i)
+        for (k = 0; k < MEMBERS + ROPE && result == QNNRT_OK; ++k) {
+            const qnnrt_llm_graph__member *m = k < MEMBERS ? &qnnrt_llm_graph__members[k]
+                                             : &qnnrt_llm_graph__rope_members[k - MEMBERS];
+            if (strcmp(m->key, qnnrt_llm_graph__names[i].config) != 0) continue;
+            result = qnnrt_llm_graph__gguf_number(
+                weights, facts, qnnrt_llm_graph__names[i].gguf, m->kind == QNNRT_LLM_GRAPH__COUNT,
+                m->most, (qnnrt_llm_graph__number *)(void *)((char *)facts + m->at), err);
+        }
+    return result;
+}
+
+/* Refuse what the graphs do not compute. */
+static qnnrt_result qnnrt_llm_graph__gguf_refuse(const qnnrt_weights *weights,
+                                              const qnnrt_llm_graph__facts *facts, qnnrt_error *err)
+{
+    /* What each of these has to be, if it is there; 0 means the same as 1 for factors. */
+    static const struct { const char *key; double value; int factor; } wanted[] = {
+        { "expert_count", 0, 0 }, { "attention.causal", 1, 0 }, { "attention.scale", 0, 0 },
+        { "logit_scale", 1, 1 }, { "residual_scale", 1, 1 }, { "embedding_scale", 1, 1 },
+        { "rope.scaling.attn_factor", 1, 1 }, { "attention.max_alibi_bias", 0, 0 },
+        { "attention.clamp_kqv", 0, 0 }, { "use_parallel_residual", 0, 0 }
+    };
+    qnnrt_llm_graph__number key, number;
+    qnnrt_result result;
+    size_t i;
+    for (i = 0; i < sizeof(wanted) / sizeof(wanted[0]); ++i) {
+        result = qnnrt_llm_graph__gguf_number(weights, facts, wanted[i].key, 0, 1e30, &number, err);
+        if (result != QNNRT_OK) return result;
+        if (number.given && number.value != wanted[i].value &&
+            !(wanted[i].factor && number.value == 0))
+            return qnnrt_llm_graph__fail(err, QNNRT_E_UNSUPPORTED,
+                                         "%s: \"%s.%s\" is %g, expected %g",
+                                         facts->file, facts->gguf, wanted[i].key, number.value,
+                                         wanted[i].value);
+    }
+    result = qnnrt_llm_graph__gguf_number(weights, facts, "attention.value_length", 1, 4096,
+                                          &number,
+                                          err);
+    if (result != QNNRT_OK) return result;
+    key = facts->head_dim;
+    if (!key.given && facts->heads.value > 0) key.value = facts->width.value / facts->heads.value;
+    if (number.given && number.value != key.value)
+        return qnnrt_llm_graph__fail(err, QNNRT_E_UNSUPPORTED,
+                                     "%s: \"%s.attention.value_length\" is"
+                                     " %g, expected that of keys, %g", facts->file, facts->gguf,
+                                     number.value, key.value);
+    return QNNRT_OK;
+}
+
+/* Return the factor by which the settings of Llama 3.1 divide frequency f. */
+static double qnnrt_llm_graph__gguf_divide(const qnnrt_llm_graph__facts *facts, double f)
+{
+    const double turns = facts->original.value * f / 6.283185307179586;
+    const double smooth = (turns - facts->low.value) / (facts->high.value - facts->low.value);
+    if (smooth >= 1) return 1;
+    if (smooth <= 0) return facts->factor.value;
+    return 1 / ((1 - smooth) / facts->factor.value + smooth);
+}
+
+/* Find the settings of Llama 3.1 that give these factors of frequencies, [n]. In between, the
+   inverse of a factor grows with the frequency along a line, which two of them fix. */
+static qnnrt_result qnnrt_llm_graph__gguf_llama3(qnnrt_llm_graph__facts *facts,
+                                                 const float *factors,
+                                                 uint32_t n, qnnrt_error *err)
+{
+    const double theta = facts->theta.given ? facts->theta.value : 10000;
+    double most = 1, x[2] = { 0, 0 }, y[2] = { 0, 0 }, slope, width;
+    uint32_t i, between = 0;
+    int fits = 1;
+    for (i = 0; i < n; ++i) if ((double)factors[i] > most) most = (double)factors[i];
+    facts->factor.given = facts->low.given = facts->high.given = facts->original.given = 1;
+    facts->factor.value = most;
+    facts->low.value = 1;
+    facts->high.value = 4;
+    facts->original.value = 8192;
+    for (i = 0; i < n; ++i) {
+        const double factor = (double)factors[i], f = pow(theta, -(double)i / n);
+        if (!(factor > 1.0001 && factor < most * 0.9999)) continue;
+        x[between != 0] = f / 6.283185307179586;
+        y[between != 0] = (1 / factor - 1 / most) / (1 - 1 / most);
+        ++between;
+    }
+    if (between > 1) {
+        slope = (y[0] - y[1]) / (x[0] - x[1]);
+        width = 1 / (slope * x[0] - y[0]);       /* of the line, for a low frequency of 1 */
+        if (width > 1e-3 && width < 1e6) {
+            facts->high.value = floor((1 + width) * 1000 + 0.5) / 1000;
+            facts->original.value = floor(slope * width + 0.5);
+        }
+    }
+    for (i = 0; i < n; ++i) {
+        const double wanted = qnnrt_llm_graph__gguf_divide(facts, pow(theta, -(double)i / n));
+        if (!(fabs((double)factors[i] - wanted) <= 1e-4 * wanted)) fits = 0;
+    }
+    if (!fits || facts->original.value < 1 || facts->original.value > 1 << 24)
+        return qnnrt_llm_graph__hint(err,
+            qnnrt_llm_graph__fail(err, QNNRT_E_UNSUPPORTED,
+                                  "%s: the factors of \"rope_freqs.weight\""
+                                  " are not those of Llama 3.1", facts->file),
+            "Export the checkpoint with pytorch-ir, which computes its positions in the graph.");
+    if (most > 1) snprintf(facts->rope_type.text, sizeof facts->rope_type.text, "llama3");
+    return QNNRT_OK;
+}
+
+/* Read how positions become angles. */
+static qnnrt_result qnnrt_llm_graph__gguf_rope(const qnnrt_weights *weights,
+                                               qnnrt_llm_graph__facts *facts, qnnrt_error *err)
+{
+    enum { MOST = 2048 };
+    const qnnrt_weights_value *type = qnnrt_llm_graph__gguf_value(weights, facts,
+                                                                  "rope.scaling.type");
+    const qnnrt_weight *table = qnnrt_weights_find(weights, "rope_freqs.weight");
+    const double size = facts->head_dim.given ? facts->head_dim.value
+                        : facts->heads.value > 0 ? facts->width.value / facts->heads.value : 0;
+    qnnrt_llm_graph__number rotary, linear;
+    float factors[MOST];
+    qnnrt_result result = qnnrt_llm_graph__gguf_number(weights, facts, "rope.dimension_count", 1,
+                                                       4096, &rotary, err);
+    if (result == QNNRT_OK)
+        result = qnnrt_llm_graph__gguf_number(weights, facts, "rope.scale_linear", 0, 1e6, &linear,
+                                              err);
+    if (result != QNNRT_OK) return result;
+    if (rotary.given && size > 0) {
+        facts->partial.given = 1;
+        facts->partial.value = rotary.value / size;
+        if (rotary.value > size)
+            return qnnrt_llm_graph__fail(err, QNNRT_E_MISMATCH, "%s: \"%s.rope.dimension_count\" is"
+                                         " %g, the limit is the size of a head, %g", facts->file,
+                                         facts->gguf, rotary.value, size);
+    }
+    if (type != NULL && !qnnrt_llm_graph__gguf_text(type, &facts->rope_type))
+        return qnnrt_llm_graph__fail(err, QNNRT_E_FORMAT, "%s: \"%s.rope.scaling.type\": expected a"
+                                     " text", facts->file, facts->gguf);
+    if (strcmp(facts->rope_type.text, "none") == 0) facts->rope_type.text[0] = '\0';
+    if (type == NULL && !facts->factor.given && linear.given) facts->factor = linear;
+    if (type == NULL && facts->factor.given && facts->factor.value != 0 && facts->factor.value != 1)
+        snprintf(facts->rope_type.text, sizeof facts->rope_type.text, "linear");
+    if (table == NULL) return QNNRT_OK;
+    if (facts->rope_type.text[0] != '\0')
+        return qnnrt_llm_graph__fail(err, QNNRT_E_UNSUPPORTED, "%s: positions are scaled by \"%s\""
+                                     " and by \"rope_freqs.weight\", expected one of them",
+                                     facts->file, facts->rope_type.text);
+    if (table->count == 0 || table->count > MOST ||
+        2 * (double)table->count != (rotary.given ? rotary.value : size))
+        return qnnrt_llm_graph__fail(err, QNNRT_E_MISMATCH, "%s: \"rope_freqs.weight\" has %llu"
+                                     " values, expected half a head", facts->file,
+                                     (unsigned long long)table->count);
+    result = qnnrt_weights_convert(table, QNNRT_DTYPE_F32, factors,
+                                     (size_t)table->count * sizeof(float), NULL, err);
+    return result != QNNRT_OK ? result
+           : qnnrt_llm_graph__gguf_llama3(facts, factors, (uint32_t)table->count, err);
+}
+
+/* Add an end token, once. */
+static void qnnrt_llm_graph__gguf_end(qnnrt_llm_graph__facts *facts, int64_t token)
+{
+    uint32_t i;
+    facts->eos_given = 1;
+    for (i = 0; i < facts->eos_count; ++i) if (facts->eos[i] == token) return;
+    if (token >= 0 && token <= INT32_MAX && facts->eos_count < QNNRT_LLM_GRAPH_EOS)
+        facts->eos[facts->eos_count++] = (int32_t)token;
+}
+
+/* Read begin and end tokens. */
+static qnnrt_result qnnrt_llm_graph__gguf_tokens(const qnnrt_weights *weights,
+                                                 qnnrt_llm_graph__facts *facts, qnnrt_error *err)
+{
+    static const char *const keys[] = { "tokenizer.ggml.bos_token_id",
+        "tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id",
+        "tokenizer.ggml.eom_token_id" };
+    static const char *const ends[] = { "<|eot_id|>", "<|eom_id|>", "<|im_end|>", "<|end|>",
+        "<|endoftext|>", "<|end_of_text|>", "<end_of_turn>", "</s>", "<EOT>", "_<EOT>", "[EOT]" };
+    /* Tokenizers of these kinds put the begin token before texts unless the file says otherwise. */
+    static const char *const begins[] = { "llama3", "llama-v3", "llama-bpe", "falcon3", "tekken" };
+    const qnnrt_weights_value *list = qnnrt_weights_get_value(weights, "tokenizer.ggml.tokens");
+    qnnrt_llm_graph__word model, pre;
+    const char *text;
+    uint64_t at = 0;
+    int64_t token, add = 0, number = 0;
+    size_t i, bytes;
+    if (list != NULL && (double)list->count != facts->vocabulary.value)
+        return qnnrt_llm_graph__fail(err, QNNRT_E_MISMATCH, "%s: \"tokenizer.ggml.tokens\" has %llu"
+                                     " tokens, \"token_embd.weight\" has %.0f rows", facts->file,
+                                     (unsigned long long)list->count, facts->vocabulary.value);
+    qnnrt_llm_graph__gguf_text(qnnrt_weights_get_value(weights, "tokenizer.ggml.model"), &model);
+    qnnrt_llm_graph__gguf_text(qnnrt_weights_get_value(weights, "tokenizer.ggml.pre"), &pre);
+    add = strcmp(model.text, "llama") == 0;
+    for (i = 0; i < sizeof(begins) / sizeof(begins[0]); ++i)
+        add |= strcmp(pre.text, begins[i]) == 0;
+    qnnrt_weights_value_i64(qnnrt_weights_get_value(weights, "tokenizer.ggml.add_bos_token"), 0,
+                            &add);
+    for (i = 0; i < sizeof(keys) / sizeof(keys[0]); ++i) {
+        const qnnrt_weights_value *value = qnnrt_weights_get_value(weights, keys[i]);
+        if (value == NULL) continue;
+        if (value->list || !qnnrt_weights_value_i64(value, 0, &token) || token < 0 ||
+            token > INT32_MAX)
+            return qnnrt_llm_graph__fail(err, QNNRT_E_FORMAT, "%s: \"%s\": expected a token",
+                                         facts->file, keys[i]);
+        if (i > 0) qnnrt_llm_graph__gguf_end(facts, token);
+        else facts->bos_given = 1;
+        if (i == 0) facts->bos = add ? token : -1;
+    }
+    for (; qnnrt_weights_value_next(list, &at, &text, &bytes); ++number)
+        for (i = 0; i < sizeof(ends) / sizeof(ends[0]); ++i)
+            if (strlen(ends[i]) == bytes && memcmp(ends[i], text, bytes) == 0)
+                qnnrt_llm_graph__gguf_end(facts, number);
+    return QNNRT_OK;
+}
+
+/* Set the order of the rows of queries and keys in all layers. */
+static qnnrt_result qnnrt_llm_graph__gguf_unpair(const qnnrt_llm_graph *model,
+                                                 qnnrt_weights *weights,
+                                                 qnnrt_error *err)
+{
+    static const char *const tails[] = { "attn_q.weight", "attn_k.weight", "attn_q.bias",
+                                         "attn_k.bias" };
+    uint32_t layer;
+    size_t i;
+    for (layer = 0; layer < model->layers; ++layer)
+        for (i = 0; i < 4; ++i) {
+            char name[64];
+            qnnrt_result result;
+            snprintf(name, sizeof name, "blk.%u.%s", (unsigned)layer, tails[i]);
+            if (qnnrt_weights_find(weights, name) == NULL) continue;
+            result = qnnrt_weights_unpair(weights, name,
+                                          i % 2 == 0 ? model->heads : model->kv_heads, err);
+            if (result != QNNRT_OK) return result;
+        }
+    return QNNRT_OK;
+}
+
+/* Fill a model. */
+static qnnrt_result qnnrt_llm_graph__gguf_read(qnnrt_weights *weights, qnnrt_llm_graph *out,
+                                               qnnrt_error *err)
+{
+    static const qnnrt_llm_graph__name known[] = {
+        { "LlamaForCausalLM", "llama" }, { "Qwen2ForCausalLM", "qwen2" },
+        { "Qwen3ForCausalLM", "qwen3" }
+    };
+    const qnnrt_weight *table = qnnrt_weights_find(weights, "token_embd.weight");
+    qnnrt_llm_graph__facts facts;
+    qnnrt_llm_graph__word name, type;
+    qnnrt_result result;
+    size_t i;
+    memset(&facts, 0, sizeof(facts));
+    facts.file = "metadata";
+    facts.bos = -1;
+    if (!qnnrt_llm_graph__gguf_text(qnnrt_weights_get_value(weights, "general.architecture"),
+                                    &name))
+        return qnnrt_llm_graph__fail(err, QNNRT_E_FORMAT, "metadata: \"general.architecture\" is"
+                                     " missing, expected llama, qwen2 or qwen3");
+    if (qnnrt_llm_graph__gguf_text(qnnrt_weights_get_value(weights, "general.type"), &type) &&
+        strcmp(type.text, "model") != 0)
+        return qnnrt_llm_graph__hint(err,
+            qnnrt_llm_graph__fail(err, QNNRT_E_UNSUPPORTED, "metadata: \"general.type\" is \"%s\","
+                                  " expected model", type.text),
+            "Name the file of the model that it belongs to.");
+    for (i = 0; i < 3 && facts.gguf == NULL; ++i)
+        if (strcmp(name.text, known[i].gguf) == 0) {
+            facts.gguf = known[i].gguf;
+            snprintf(facts.architecture.text, sizeof facts.architecture.text, "%s",
+                     known[i].config);
+        }
+    if (facts.gguf == NULL)
+        return qnnrt_llm_graph__hint(err,
+            qnnrt_llm_graph__fail(err, QNNRT_E_UNSUPPORTED, "metadata: the architecture is \"%s\";"
+                                  " known are llama, qwen2 and qwen3", name.text),
+            "Compile the folder of the checkpoint that it was made from.");
+    if (table == NULL || table->rank != 2)
+        return qnnrt_llm_graph__fail(err, QNNRT_E_FORMAT, "the weight \"token_embd.weight\" is"
+                                     " missing, or has other than 2 dims");
+    result = qnnrt_llm_graph__gguf_numbers(weights, &facts, err);
+    facts.vocabulary.given = table->dims[0] <= 1 << 22;
+    facts.vocabulary.value = (double)table->dims[0];
+    if (result == QNNRT_OK && !facts.epsilon.given)
+        result = qnnrt_llm_graph__fail(err, QNNRT_E_FORMAT, "metadata: \"%s.attention."
+                                       "layer_norm_rms_epsilon\" is missing", facts.gguf);
+    if (result == QNNRT_OK && !facts.head_dim.given) {   /* the default of qwen3's configs is 128 */
+        facts.head_dim.given = facts.heads.value > 0;
+        if (facts.head_dim.given) facts.head_dim.value = floor(facts.width.value /
+                                                               facts.heads.value);
+    }
+    if (result == QNNRT_OK) result = qnnrt_llm_graph__gguf_refuse(weights, &facts, err);
+    if (result == QNNRT_OK) result = qnnrt_llm_graph__gguf_rope(weights, &facts, err);
+    if (result == QNNRT_OK) result = qnnrt_llm_graph__gguf_tokens(weights, &facts, err);
+    facts.tied.given = 1;
+    facts.tied.value = qnnrt_weights_find(weights, "output.weight") == NULL;
+    if (result == QNNRT_OK) result = qnnrt_llm_graph__limits_fill(&facts, out, err);
+    if (result != QNNRT_OK) return result;
+    out->gguf = 1;
+    out->qkv_bias = qnnrt_weights_find(weights, "blk.0.attn_q.bias") != NULL;
+    out->o_bias = qnnrt_weights_find(weights, "blk.0.attn_output.bias") != NULL;
+    out->mlp_bias = qnnrt_weights_find(weights, "blk.0.ffn_up.bias") != NULL;
+    return strcmp(facts.gguf, "llama") == 0 ? qnnrt_llm_graph__gguf_unpair(out, weights, err)
+                                            : QNNRT_OK;
+}
+
+/* =====================================================================================
+   WRITE                                                                          >>write
+   Values and nodes of a graph, as the exporter pytorch-ir writes them.
+   Needs: >>config >>gguf     Knows nothing of: models
+   ===================================================================================== */
+
+enum { QNNRT_LLM_GRAPH__NAME = 96 };
+
+typedef struct qnnrt_llm_graph__value {
+    char     name[QNNRT_LLM_GRAPH__NAME];
+    char     key[QNNRT_LLM_GRAPH__NAME];         /* of a weight in the checkpoint */
+    const char *dtype;
+    uint32_t rank;
+    uint64_t dims[4];
+} qnnrt_llm_graph__value;
+
+typedef struct qnnrt_llm_graph__list {
+    qnnrt_llm_graph__value *items;               /* [room] */
+    size_t                count, room;
+} qnnrt_llm_graph__list;
+
+/* A graph while it is written. */
+typedef struct qnnrt_llm_graph__writer {
+    qnnrt_json_writer         json;
+    const qnnrt_llm_graph      *model;
+    const qnnrt_llm_graph_desc *desc;
+    uint32_t                  tokens, context;
+    qnnrt_llm_graph__list       inputs, outputs, weights;
+    unsigned long             nodes;
+    int                       failed;            /* 1: a list is full, or the sizes are too large */
+} qnnrt_llm_graph__writer;
+
+static qnnrt_llm_graph__value qnnrt_llm_graph__value_of(const char *name, uint32_t rank, uint64_t a,
+                                                        uint64_t b, uint64_t c, uint64_t d)
+{
+    qnnrt_llm_graph__value v;
+    memset(&v, 0, sizeof(v));
+    snprintf(v.name, sizeof v.name, "%s", name);
+    v.dtype = "float32";
+    v.rank = rank;
+    v.dims[0] = a;
+    v.dims[1] = b;
+    v.dims[2] = c;
+    v.dims[3] = d;
+    return v;
+}
+
+static void qnnrt_llm_graph__keep(qnnrt_llm_graph__writer *w, qnnrt_llm_graph__list *list,
+                                  const qnnrt_llm_graph__value *v)
+{
+    if (list->count == list->room) w->failed = 1;
+    else list->items[list->count++] = *v;
+}
+
+static qnnrt_llm_graph__value qnnrt_llm_graph__input(qnnrt_llm_graph__writer *w, const char *name,
+                                                  uint32_t rank, uint64_t a, uint64_t b, uint64_t c,
+                                                     uint64_t d)
+{
+    qnnrt_llm_graph__value v = qnnrt_llm_graph__value_of(name, rank, a, b, c, d);
+    if (strcmp(name, "input_ids") == 0) v.dtype = "int64";
+    qnnrt_llm_graph__keep(w, &w->inputs, &v);
+    return v;
+}
+
+/* Add a weight: "model.layers.<layer>." before its name, unless layer is below 0. b 0: a vector.
+   typed: with the dtype of the checkpoint, else float32 */
+static qnnrt_llm_graph__value qnnrt_llm_graph__weight(qnnrt_llm_graph__writer *w, int64_t layer,
+                                                      const char *name, uint64_t a, uint64_t b,
+                                                      int typed)
+{
+    qnnrt_llm_graph__value v = qnnrt_llm_graph__value_of("p_", b != 0 ? 2 : 1, a, b, 0, 0);
+    size_t i;
+    if (w->model->gguf) qnnrt_llm_graph__gguf_key(v.key, sizeof v.key, layer, name);
+    else if (layer >= 0) snprintf(v.key, sizeof v.key, "model.layers.%ld.%s", (long)layer, name);
+    else snprintf(v.key, sizeof v.key, "%s", name);
+    for (i = 0; v.key[i] != '\0' && i + 3 < sizeof v.name; ++i)
+        v.name[i + 2] = v.key[i] == '.' ? '_' : v.key[i];
+    v.name[i + 2] = '\0';
+    if (typed && w->desc->weight_dtype != NULL) {
+        const qnnrt_dtype dtype = w->desc->weight_dtype(w->desc->weight_user, v.key);
+        if (dtype == QNNRT_DTYPE_BF16) v.dtype = "bfloat16";
+        if (dtype == QNNRT_DTYPE_F16) v.dtype = "float16";
+    }
+    for (i = 0; i < w->weights.count; ++i)       /* the head may be the table of embeddings */
+        if (strcmp(w->weights.items[i].name, v.name) == 0) return v;
+    qnnrt_llm_graph__keep(w, &w->weights, &v);
+    return v;
+}
+
+/* Write a value. */
+static void qnnrt_llm_graph__ref(qnnrt_llm_graph__writer *w, const qnnrt_llm_graph__value *v,
+                                 int key)
+{
+    uint32_t i;
+    qnnrt_json_write_object(&w->json, 1);
+    qnnrt_json_write_key(&w->json, "name");
+    qnnrt_json_write_string(&w->json, key ? v->key : v->name);
+    qnnrt_json_write_key(&w->json, "shape");
+    qnnrt_json_write_array(&w->json, 1);
+    for (i = 0; i < v->rank; ++i) qnnrt_json_write_u64(&w->json, v->dims[i]);
+    qnnrt_json_write_close(&w->json);
+    qnnrt_json_write_key(&w->json, "dtype");
+    qnnrt_json_write_string(&w->json, v->dtype);
+    qnnrt_json_write_close(&w->json);
+}
+
+static void qnnrt_llm_graph__refs(qnnrt_llm_graph__writer *w, const char *key,
+                                  const qnnrt_llm_graph__value *const *values, size_t count)
+{
+    size_t i;
+    qnnrt_json_write_key(&w->json, key);
+    qnnrt_json_write_array(&w->json, 0);
+    for (i = 0; i < count; ++i)
+        if (values[i] != NULL) qnnrt_llm_graph__ref(w, values[i], 0);
+    qnnrt_json_write_close(&w->json);
+}
+
+/* Begin a node: its attributes follow, then qnnrt_llm_graph__end(). out->name: "" for a number */
+static void qnnrt_llm_graph__begin(qnnrt_llm_graph__writer *w, const char *op,
+                                   const qnnrt_llm_graph__value *const *inputs, size_t count,
+                                   qnnrt_llm_graph__value *out)
+{
+    const qnnrt_llm_graph__value *one = out;
+    char text[QNNRT_LLM_GRAPH__NAME];
+    uint64_t elements = 1;
+    uint32_t i;
+    if (out->name[0] == '\0')
+        snprintf(out->name, sizeof out->name, "%.*s_%lu", (int)strcspn(op, "."), op, w->nodes);
+    w->nodes += 1;
+    for (i = 0; i < out->rank; ++i) {            /* each dimension is below 2^40 */
+        if (out->dims[i] == 0 || elements > ((uint64_t)1 << 40) / out->dims[i]) w->failed = 1;
+        else elements *= out->dims[i];
+    }
+    snprintf(text, sizeof text, "aten.%s", op);
+    qnnrt_json_write_object(&w->json, 0);
+    qnnrt_json_write_key(&w->json, "name");
+    qnnrt_json_write_string(&w->json, out->name);
+    qnnrt_json_write_key(&w->json, "op_type");
+    qnnrt_json_write_string(&w->json, text);
+    qnnrt_llm_graph__refs(w, "inputs", inputs, count);
+    qnnrt_llm_graph__refs(w, "outputs", &one, 1);
+    qnnrt_json_write_key(&w->json, "attrs");
+    qnnrt_json_write_object(&w->json, 1);
+}
+
+static void qnnrt_llm_graph__end(qnnrt_llm_graph__writer *w)
+{
+    qnnrt_json_write_close(&w->json);
+    qnnrt_json_write_close(&w->json);
+}
+
+static void qnnrt_llm_graph__int(qnnrt_llm_graph__writer *w, const char *key, int64_t value)
+{
+    qnnrt_json_write_key(&w->json, key);
+    qnnrt_json_write_i64(&w->json, value);
+}
+
+static void qnnrt_llm_graph__real(qnnrt_llm_graph__writer *w, const char *key, double value)
+{
+    qnnrt_json_write_key(&w->json, key);
+    qnnrt_json_write_f64(&w->json, value);
+}
+
+static void qnnrt_llm_graph__ints(qnnrt_llm_graph__writer *w, const char *key,
+                                  const uint64_t *values,
+                                  uint32_t count)
+{
+    uint32_t i;
+    qnnrt_json_write_key(&w->json, key);
+    qnnrt_json_write_array(&w->json, 1);
+    for (i = 0; i < count; ++i) qnnrt_json_write_u64(&w->json, values[i]);
+    qnnrt_json_write_close(&w->json);
+}
+
+/* Write a node without attributes that gives a tensor of the shape of x. y may be NULL. */
+static qnnrt_llm_graph__value qnnrt_llm_graph__same(qnnrt_llm_graph__writer *w, const char *op,
+                                                    const qnnrt_llm_graph__value *x,
+                                                  const qnnrt_llm_graph__value *y, const char *name)
+{
+    const qnnrt_llm_graph__value *inputs[2];
+    qnnrt_llm_graph__value out = *x;
+    inputs[0] = x;
+    inputs[1] = y;
+    snprintf(out.name, sizeof out.name, "%s", name);
+    qnnrt_llm_graph__begin(w, op, inputs, 2, &out);
+    qnnrt_llm_graph__end(w);
+    return out;
+}
+
+/* Write x times, divided by or plus a number: op is mul, div or add.Tensor. */
+static qnnrt_llm_graph__value qnnrt_llm_graph__by(qnnrt_llm_graph__writer *w, const char *op,
+                                                  const qnnrt_llm_graph__value *x, double number)
+{
+    qnnrt_llm_graph__value out = *x;
+    out.name[0] = '\0';
+    qnnrt_llm_graph__begin(w, op, &x, 1, &out);
+    qnnrt_llm_graph__real(w, "other", number);
+    qnnrt_llm_graph__end(w);
+    return out;
+}
+
+static qnnrt_llm_graph__value qnnrt_llm_graph__view(qnnrt_llm_graph__writer *w,
+                                                    const qnnrt_llm_graph__value *x, uint32_t rank,
+                                                    uint64_t a, uint64_t b, uint64_t c, uint64_t d)
+{
+    qnnrt_llm_graph__value out = qnnrt_llm_graph__value_of("", rank, a, b, c, d);
+    qnnrt_llm_graph__begin(w, "reshape.default", &x, 1, &out);
+    qnnrt_llm_graph__ints(w, "shape", out.dims, rank);
+    qnnrt_llm_graph__end(w);
+    return out;
+}
+
+/* Order four axes anew. name: of the result, "" for a number */
+static qnnrt_llm_graph__value qnnrt_llm_graph__permute(qnnrt_llm_graph__writer *w,
+                                                    const qnnrt_llm_graph__value *x, unsigned order,
+                                                       const char *name)
+{
+    qnnrt_llm_graph__value out = *x;
+    uint64_t dims[4];
+    uint32_t i;
+    for (i = 0; i < 4; ++i) {                    /* 0x0213 is 0, 2, 1, 3 */
+        dims[i] = order >> (4 * (3 - i)) & 15;
+        out.dims[i] = x->dims[dims[i]];
+    }
+    snprintf(out.name, sizeof out.name, "%s", name);
+    qnnrt_llm_graph__begin(w, "permute.default", &x, 1, &out);
+    qnnrt_llm_graph__ints(w, "dims", dims, 4);
+    qnnrt_llm_graph__end(w);
+    return out;
+}
+
+static qnnrt_llm_graph__value qnnrt_llm_graph__slice(qnnrt_llm_graph__writer *w,
+                                                    const qnnrt_llm_graph__value *x, uint64_t start,
+                                                     uint64_t end)
+{
+    qnnrt_llm_graph__value out = *x;
+    out.name[0] = '\0';
+    out.dims[x->rank - 1] = end - start;
+    qnnrt_llm_graph__begin(w, "slice.Tensor", &x, 1, &out);
+    qnnrt_llm_graph__int(w, "dim", (int64_t)x->rank - 1);
+    qnnrt_llm_graph__int(w, "start", (int64_t)start);
+    qnnrt_llm_graph__int(w, "end", (int64_t)end);
+    qnnrt_llm_graph__end(w);
+    return out;
+}
+
+/* Join two or three values along an axis; c may be NULL. */
+static qnnrt_llm_graph__value qnnrt_llm_graph__join(qnnrt_llm_graph__writer *w,
+                                                    const qnnrt_llm_graph__value *a,
+                                                    const qnnrt_llm_graph__value *b,
+                                                    const qnnrt_llm_graph__value *c, uint32_t axis)
+{
+    const qnnrt_llm_graph__value *inputs[3];
+    qnnrt_llm_graph__value out = *a;
+    inputs[0] = a;
+    inputs[1] = b;
+    inputs[2] = c;
+    out.name[0] = '\0';
+    out.dims[axis] = a->dims[axis] + b->dims[axis] + (c != NULL ? c->dims[axis] : 0);
+    qnnrt_llm_graph__begin(w, "cat.default", inputs, 3, &out);
+    qnnrt_llm_graph__int(w, "dim", axis);
+    qnnrt_llm_graph__end(w);
+    return out;
+}
+
+/* The projections of a layer. */
+static const char *const qnnrt_llm_graph__projections[] = {
+    "q_proj", "k_proj", "v_proj", "qkv_proj", "o_proj", "gate_proj", "up_proj", "gate_up_proj",
+    "down_proj"
+};
+enum { QNNRT_LLM_GRAPH__PROJECTIONS = sizeof(qnnrt_llm_graph__projections) /
+                                    sizeof(qnnrt_llm_graph__projections[0]) };
+
+/* Return 1 if a model has projection number `i`. */
+static int qnnrt_llm_graph__has_projection(const qnnrt_llm_graph *model, size_t i)
+{
+    const char *name = qnnrt_llm_graph__projections[i];
+    if (strcmp(name, "o_proj") == 0 || strcmp(name, "down_proj") == 0) return 1;
+    return model->fused == (strcmp(name, "qkv_proj") == 0 || strcmp(name, "gate_up_proj") == 0);
+}
+
+/* Return 1 if adapters change a projection, by the last part of its name. */
+static int qnnrt_llm_graph__adapts(const qnnrt_llm_graph_desc *desc, const char *name)
+{
+    const char *at = desc->lora != NULL ? desc->lora : "all", *dot = strrchr(name, '.');
+    if (desc->lora_rank == 0) return 0;
+    if (dot != NULL) name = dot + 1;
+    for (;;) {
+        const size_t length = strcspn(at, ",");
+        if ((length == strlen(name) && strncmp(at, name, length) == 0) ||
+            (length == 3 && strncmp(at, "all", 3) == 0)) return 1;
+        if (at[length] == '\0') return 0;
+        at += length + 1;
+    }
+}
+
+/* Check the list of projections that adapters change. */
+static qnnrt_result qnnrt_llm_graph__adapts_check(const qnnrt_llm_graph *model,
+                                                 const qnnrt_llm_graph_desc *desc, qnnrt_error *err)
+{
+    const char *at = desc->lora != NULL ? desc->lora : "all";
+    size_t i, length;
+    if (desc->lora_rank == 0) return QNNRT_OK;
+    if (desc->lora_rank > 65536)
+        return qnnrt_llm_graph__fail(err, QNNRT_E_ARG,
+                                     "adapters of rank %u, expected at most 65536",
+                                     (unsigned)desc->lora_rank);
+    for (;; at += length + 1) {
+        length = strcspn(at, ",");
+        for (i = 0; i < QNNRT_LLM_GRAPH__PROJECTIONS; ++i)
+            if (length == strlen(qnnrt_llm_graph__projections[i]) &&
+                strncmp(at, qnnrt_llm_graph__projections[i], length) == 0 &&
+                qnnrt_llm_graph__has_projection(model, i)) break;
+        if (i == QNNRT_LLM_GRAPH__PROJECTIONS && (length != 3 || strncmp(at, "all", 3) != 0)) {
+            qnnrt_llm_graph__fail(err, QNNRT_E_ARG, "the model has no projection \"%.*s\"",
+                                  (int)(length < 60 ? length : 60), at);
+            return qnnrt_llm_graph__hint(err, QNNRT_E_ARG,
+                                         model->fused ? "Name qkv_proj, o_proj, gate_up_proj,"
+                                                      " down_proj, or all."
+                                                    : "Name q_proj, k_proj, v_proj, o_proj,"
+                                                      " gate_proj, up_proj, down_proj, or all.");
+        }
+        if (at[length] == '\0') return QNNRT_OK;
+    }
+}
+
+/* Write what an adapter adds to the product y of x: B (A x). */
+static qnnrt_llm_graph__value qnnrt_llm_graph__adapt(qnnrt_llm_graph__writer *w, int64_t layer,
+                                                  const char *name, const qnnrt_llm_graph__value *x,
+                                                     const qnnrt_llm_graph__value *y)
+{
+    const uint64_t rank = w->desc->lora_rank;
+    qnnrt_llm_graph__value part[2], low = *x, high = *y;
+    const qnnrt_llm_graph__value *inputs[2];
+    char text[QNNRT_LLM_GRAPH__NAME];
+    int i;
+    for (i = 0; i < 2; ++i) {
+        snprintf(text, sizeof text, "model.layers.%ld.%.40s.lora_%c.weight", (long)layer, name,
+                 "AB"[i]);
+        part[i] = qnnrt_llm_graph__input(w, text, 2, i == 0 ? rank : y->dims[y->rank - 1],
+                                         i == 0 ? x->dims[x->rank - 1] : rank, 0, 0);
+    }
+    low.name[0] = high.name[0] = '\0';
+    low.dims[low.rank - 1] = rank;
+    inputs[0] = x;
+    inputs[1] = &part[0];
+    qnnrt_llm_graph__begin(w, "linear.default", inputs, 2, &low);
+    qnnrt_llm_graph__end(w);
+    inputs[0] = &low;
+    inputs[1] = &part[1];
+    qnnrt_llm_graph__begin(w, "linear.default", inputs, 2, &high);
+    qnnrt_llm_graph__end(w);
+    return qnnrt_llm_graph__same(w, "add.Tensor", y, &high, "");
+}
+
+/* Write a product with a weight "<name>.weight" [rows, columns] and, if biased, "<name>.bias". */
+static qnnrt_llm_graph__value qnnrt_llm_graph__linear(qnnrt_llm_graph__writer *w, int64_t layer,
+                                                  const char *name, const qnnrt_llm_graph__value *x,
+                                                    uint64_t rows, int biased, const char *out_name)
+{
+    qnnrt_llm_graph__value weight, bias, out = *x;
+    const qnnrt_llm_graph__value *inputs[3];
+    char text[QNNRT_LLM_GRAPH__NAME];
+    snprintf(text, sizeof text, "%.60s.weight", name);
+    weight = qnnrt_llm_graph__weight(w, layer, text, rows, x->dims[x->rank - 1], 0);
+    snprintf(text, sizeof text, "%.60s.bias", name);
+    memset(&bias, 0, sizeof(bias));
+    if (biased) bias = qnnrt_llm_graph__weight(w, layer, text, rows, 0, 0);
+    inputs[0] = x;
+    inputs[1] = &weight;
+    inputs[2] = biased ? &bias : NULL;
+    out.dims[x->rank - 1] = rows;
+    snprintf(out.name, sizeof out.name, "%s", out_name);
+    qnnrt_llm_graph__begin(w, "linear.default", inputs, 3, &out);
+    qnnrt_llm_graph__end(w);
+    if (layer >= 0 && qnnrt_llm_graph__adapts(w->desc, name))
+        return qnnrt_llm_graph__adapt(w, layer, name, x, &out);
+    return out;
+}
+
+/* =====================================================================================
+   LAYER                                                                          >>layer
+   A layer of the model: norms, attention with its cache, and the MLP.
+   Needs: >>config >>write     Knows nothing of: files, parts
+   ===================================================================================== */
+
+/* Inputs that all layers read. */
+typedef struct qnnrt_llm_graph__shared {
+    qnnrt_llm_graph__value mask[2];              /* without and with a window */
+    qnnrt_llm_graph__value tall[2];              /* the same, for heads as rows; name "": not yet */
+    qnnrt_llm_graph__value cosine, sine;
+} qnnrt_llm_graph__shared;
+
+/* Write x / sqrt(mean(x^2) + epsilon) times a weight, or times 1 + weight. out_name: "" for a
+   number */
+static qnnrt_llm_graph__value qnnrt_llm_graph__norm(qnnrt_llm_graph__writer *w, int64_t layer,
+                                                  const char *name, const qnnrt_llm_graph__value *x,
+                                                    const char *out_name)
+{
+    const uint64_t size = x->dims[x->rank - 1];
+    const int plus_one = w->model->plus_one;
+    qnnrt_llm_graph__value weight = qnnrt_llm_graph__weight(w, layer, name, size, 0, plus_one);
+    qnnrt_llm_graph__value out = *x;
+    const qnnrt_llm_graph__value *inputs[2];
+    snprintf(out.name, sizeof out.name, "%s", out_name);
+    if (strcmp(weight.dtype, "float32") != 0) {
+        const qnnrt_llm_graph__value *one = &weight;
+        qnnrt_llm_graph__value wide = weight;
+        wide.name[0] = '\0';
+        wide.dtype = "float32";
+        qnnrt_llm_graph__begin(w, "to.dtype", &one, 1, &wide);
+        qnnrt_json_write_key(&w->json, "dtype");
+        qnnrt_json_write_string(&w->json, "torch.float32");
+        qnnrt_llm_graph__end(w);
+        weight = wide;
+    }
+    if (plus_one) weight = qnnrt_llm_graph__by(w, "add.Tensor", &weight, 1);
+    inputs[0] = x;
+    inputs[1] = &weight;
+    qnnrt_llm_graph__begin(w, "rms_norm.default", inputs, 2, &out);
+    qnnrt_llm_graph__ints(w, "normalized_shape", &size, 1);
+    qnnrt_llm_graph__real(w, "eps", w->model->epsilon);
+    qnnrt_llm_graph__end(w);
+    return out;
+}
+
+/* Rotate heads [1, n, heads, D] or what has this shape: pairs of values are half a head apart. */
+static qnnrt_llm_graph__value qnnrt_llm_graph__rotate(qnnrt_llm_graph__writer *w,
+                                                      const qnnrt_llm_graph__value *x,
+                                                      const qnnrt_llm_graph__shared *shared)
+{
+    const uint64_t half = w->model->rotary / 2, all = w->model->head_dim;
+    const qnnrt_llm_graph__value low = qnnrt_llm_graph__slice(w, x, 0, half);
+    const qnnrt_llm_graph__value high = qnnrt_llm_graph__slice(w, x, half, 2 * half);
+    const qnnrt_llm_graph__value *c = &shared->cosine, *s = &shared->sine;
+    const qnnrt_llm_graph__value a = qnnrt_llm_graph__same(w, "mul.Tensor", &low, c, "");
+    const qnnrt_llm_graph__value b = qnnrt_llm_graph__same(w, "mul.Tensor", &high, s, "");
+    const qnnrt_llm_graph__value d = qnnrt_llm_graph__same(w, "mul.Tensor", &high, c, "");
+    const qnnrt_llm_graph__value e = qnnrt_llm_graph__same(w, "mul.Tensor", &low, s, "");
+    const qnnrt_llm_graph__value first = qnnrt_llm_graph__same(w, "sub.Tensor", &a, &b, "");
+    const qnnrt_llm_graph__value second = qnnrt_llm_graph__same(w, "add.Tensor", &d, &e, "");
+    qnnrt_llm_graph__value rest;
+    if (2 * half == all) return qnnrt_llm_graph__join(w, &first, &second, NULL, 3);
+    rest = qnnrt_llm_graph__slice(w, x, 2 * half, all);
+    return qnnrt_llm_graph__join(w, &first, &second, &rest, 3);
+}
+
+/* Write cap * tanh(x / cap). */
+static qnnrt_llm_graph__value qnnrt_llm_graph__cap(qnnrt_llm_graph__writer *w,
+                                                   const qnnrt_llm_graph__value *x, double cap,
+                                                   const char *name)
+{
+    qnnrt_llm_graph__value out = qnnrt_llm_graph__by(w, "div.Tensor", x, cap);
+    const qnnrt_llm_graph__value *one;
+    out = qnnrt_llm_graph__same(w, "tanh.default", &out, NULL, "");
+    if (name[0] == '\0') return qnnrt_llm_graph__by(w, "mul.Tensor", &out, cap);
+    {
+        qnnrt_llm_graph__value named = out;
+        one = &out;
+        snprintf(named.name, sizeof named.name, "%s", name);
+        qnnrt_llm_graph__begin(w, "mul.Tensor", &one, 1, &named);
+        qnnrt_llm_graph__real(w, "other", cap);
+        qnnrt_llm_graph__end(w);
+        return named;
+    }
+}
+
+/* Write attention whose scores have a cap: heads that share a key are rows of one matrix.
+   q: [1, heads, n, D]; k: [KV, 1, D, context]; v: [KV, 1, context, D] */
+static qnnrt_llm_graph__value qnnrt_llm_graph__capped(qnnrt_llm_graph__writer *w,
+                                                      qnnrt_llm_graph__shared *shared, int windowed,
+                                                      const qnnrt_llm_graph__value *q,
+                                                      const qnnrt_llm_graph__value *k,
+                                                      const qnnrt_llm_graph__value *v)
+{
+    const qnnrt_llm_graph *m = w->model;
+    const uint64_t n = w->tokens, kv = m->kv_heads, share = m->heads / m->kv_heads;
+    const uint64_t d = m->head_dim;
+    qnnrt_llm_graph__value x = qnnrt_llm_graph__view(w, q, 4, kv, 1, share * n, d), out;
+    const qnnrt_llm_graph__value *inputs[2], *mask = &shared->mask[windowed];
+    inputs[0] = &x;
+    inputs[1] = k;
+    out = qnnrt_llm_graph__value_of("", 4, kv, 1, share * n, w->context);
+    qnnrt_llm_graph__begin(w, "matmul.default", inputs, 2, &out);
+    qnnrt_llm_graph__end(w);
+    x = qnnrt_llm_graph__by(w, "mul.Tensor", &out, m->score_scale);
+    x = qnnrt_llm_graph__cap(w, &x, m->score_cap, "");
+    if (share > 1 && n > 1 && shared->tall[windowed].name[0] == '\0') {
+        uint64_t times[4] = { 1, 1, 0, 1 };
+        times[2] = share;
+        shared->tall[windowed] = *mask;
+        shared->tall[windowed].name[0] = '\0';
+        shared->tall[windowed].dims[2] *= share;
+        qnnrt_llm_graph__begin(w, "repeat.default", &mask, 1, &shared->tall[windowed]);
+        qnnrt_llm_graph__ints(w, "repeats", times, 4);
+        qnnrt_llm_graph__end(w);
+    }
+    x = qnnrt_llm_graph__same(w, "add.Tensor", &x, share > 1 && n > 1 ? &shared->tall[windowed]
+                                                                     : mask, "");
+    inputs[0] = &x;
+    out = x;
+    out.name[0] = '\0';
+    qnnrt_llm_graph__begin(w, "softmax.int", inputs, 1, &out);
+    qnnrt_llm_graph__int(w, "dim", 3);
+    qnnrt_llm_graph__end(w);
+    inputs[0] = &out;
+    inputs[1] = v;
+    x = qnnrt_llm_graph__value_of("", 4, kv, 1, share * n, d);
+    qnnrt_llm_graph__begin(w, "matmul.default", inputs, 2, &x);
+    qnnrt_llm_graph__end(w);
+    return qnnrt_llm_graph__view(w, &x, 4, 1, m->heads, n, d);
+}
+
+/* Write attention without a cap. */
+static qnnrt_llm_graph__value qnnrt_llm_graph__attend(qnnrt_llm_graph__writer *w,
+                                                      const qnnrt_llm_graph__value *mask,
+                                                      const qnnrt_llm_graph__value *q,
+                                                      const qnnrt_llm_graph__value *k,
+                                                      const qnnrt_llm_graph__value *v)
+{
+    const qnnrt_llm_graph *m = w->model;
+    const qnnrt_llm_graph__value keys = qnnrt_llm_graph__permute(w, k, 0x1032, "");
+    const qnnrt_llm_graph__value values = qnnrt_llm_graph__permute(w, v, 0x1023, "");
+    const qnnrt_llm_graph__value *inputs[4];
+    qnnrt_llm_graph__value out = *q;
+    inputs[0] = q;
+    inputs[1] = &keys;
+    inputs[2] = &values;
+    inputs[3] = mask;
+    out.name[0] = '\0';
+    qnnrt_llm_graph__begin(w, "scaled_dot_product_attention.default", inputs, 4, &out);
+    qnnrt_llm_graph__real(w, "scale", m->score_scale);
+    qnnrt_json_write_key(&w->json, "enable_gqa");
+    qnnrt_json_write_bool(&w->json, m->heads != m->kv_heads);
+    qnnrt_llm_graph__end(w);
+    return out;
+}
+
+/* Put new rows after those of the cache, and return both. layer, which: key or value */
+static qnnrt_llm_graph__value qnnrt_llm_graph__cache(qnnrt_llm_graph__writer *w, uint32_t layer,
+                                                   const char *which, unsigned order, uint32_t axis,
+                                                     const qnnrt_llm_graph__value *rows)
+{
+    const uint64_t cells = w->context - w->tokens;
+    char name[QNNRT_LLM_GRAPH__NAME];
+    qnnrt_llm_graph__value past, now;
+    snprintf(name, sizeof name, "past_%s_%u_out", which, (unsigned)layer);
+    now = qnnrt_llm_graph__permute(w, rows, order, name);
+    qnnrt_llm_graph__keep(w, &w->outputs, &now);
+    snprintf(name, sizeof name, "past_%s_%u_in", which, (unsigned)layer);
+    past = qnnrt_llm_graph__input(w, name, 4, now.dims[0], now.dims[1],
+                                  axis == 2 ? cells : now.dims[2], axis == 3 ? cells : now.dims[3]);
+    return qnnrt_llm_graph__join(w, &past, &now, NULL, axis);
+}
+
+/* Write the attention of a layer: from the normed hidden state to what is added to it. */
+static qnnrt_llm_graph__value qnnrt_llm_graph__attention(qnnrt_llm_graph__writer *w, uint32_t layer,
+                                                         const qnnrt_llm_graph__value *x,
+                                                         qnnrt_llm_graph__shared *shared)
+{
+    static const char *const names[] = { "self_attn.q_proj", "self_attn.k_proj",
+                                         "self_attn.v_proj" };
+    static const char *const norms[] = { "self_attn.q_norm.weight", "self_attn.k_norm.weight" };
+    const qnnrt_llm_graph *m = w->model;
+    const uint64_t n = w->tokens, d = m->head_dim;
+    const uint64_t rows = (m->heads + 2 * (uint64_t)m->kv_heads) * d;
+    const int windowed = m->windowed[layer] && m->window < w->context;
+    qnnrt_llm_graph__value all, part[3], k, v, out;
+    uint64_t at = 0;
+    int i;
+    if (m->fused) all = qnnrt_llm_graph__linear(w, layer, "self_attn.qkv_proj", x, rows, 0, "");
+    for (i = 0; i < 3; ++i) {
+        const uint64_t heads = i == 0 ? m->heads : m->kv_heads;
+        part[i] = m->fused ? qnnrt_llm_graph__slice(w, &all, at, at + heads * d)
+                           : qnnrt_llm_graph__linear(w, layer, names[i], x, heads * d, m->qkv_bias,
+                                                     "");
+        at += heads * d;
+        part[i] = qnnrt_llm_graph__view(w, &part[i], 4, 1, n, heads, d);
+        if (i < 2 && m->head_norms) part[i] = qnnrt_llm_graph__norm(w, layer, norms[i], &part[i],
+                                                                   "");
+        part[i] = qnnrt_llm_graph__permute(w, &part[i], 0x0213, "");
+        if (i < 2) part[i] = qnnrt_llm_graph__rotate(w, &part[i], shared);
+    }
+    k = qnnrt_llm_graph__cache(w, layer, "key", 0x1032, 3, &part[1]);
+    v = qnnrt_llm_graph__cache(w, layer, "value", 0x1023, 2, &part[2]);
+    out = m->score_cap > 0 ? qnnrt_llm_graph__capped(w, shared, windowed, &part[0], &k, &v)
+                           : qnnrt_llm_graph__attend(w, &shared->mask[windowed], &part[0], &k, &v);
+    out = qnnrt_llm_graph__permute(w, &out, 0x0213, "");
+    out = qnnrt_llm_graph__view(w, &out, 3, 1, n, m->heads * d, 0);
+    return qnnrt_llm_graph__linear(w, layer, "self_attn.o_proj", &out, m->width, m->o_bias, "");
+}
+
+/* Write the MLP of a layer. */
+static qnnrt_llm_graph__value qnnrt_llm_graph__mlp(qnnrt_llm_graph__writer *w, uint32_t layer,
+                                                   const qnnrt_llm_graph__value *x)
+{
+    const qnnrt_llm_graph *m = w->model;
+    qnnrt_llm_graph__value gate, up, out;
+    if (m->fused) {
+        const qnnrt_llm_graph__value both = qnnrt_llm_graph__linear(w, layer, "mlp.gate_up_proj", x,
+                                                                    2 * (uint64_t)m->inner, 0, "");
+        gate = qnnrt_llm_graph__slice(w, &both, 0, m->inner);
+        up = qnnrt_llm_graph__slice(w, &both, m->inner, 2 * (uint64_t)m->inner);
+    } else {
+        gate = qnnrt_llm_graph__linear(w, layer, "mlp.gate_proj", x, m->inner, m->mlp_bias, "");
+        up = qnnrt_llm_graph__linear(w, layer, "mlp.up_proj", x, m->inner, m->mlp_bias, "");
+    }
+    if (m->act == QNNRT_LLM_GRAPH_SILU) {
+        out = qnnrt_llm_graph__same(w, "silu.default", &gate, NULL, "");
+    } else {
+        const qnnrt_llm_graph__value *one = &gate;
+        out = gate;
+        out.name[0] = '\0';
+        qnnrt_llm_graph__begin(w, "gelu.default", &one, 1, &out);
+        qnnrt_json_write_key(&w->json, "approximate");
+        qnnrt_json_write_string(&w->json, m->act == QNNRT_LLM_GRAPH_GELU ? "none" : "tanh");
+        qnnrt_llm_graph__end(w);
+    }
+    out = qnnrt_llm_graph__same(w, "mul.Tensor", &out, &up, "");
+    return qnnrt_llm_graph__linear(w, layer, "mlp.down_proj", &out, m->width, m->mlp_bias, "");
+}
+
+/* Write a layer. name: of its result */
+static qnnrt_llm_graph__value qnnrt_llm_graph__layer(qnnrt_llm_graph__writer *w, uint32_t layer,
+                                                     const qnnrt_llm_graph__value *hidden,
+                                                  qnnrt_llm_graph__shared *shared, const char *name)
+{
+    const int four = w->model->four_norms;
+    qnnrt_llm_graph__value x, y = qnnrt_llm_graph__norm(w, layer, "input_layernorm.weight", hidden,
+                                                        "");
+    y = qnnrt_llm_graph__attention(w, layer, &y, shared);
+    if (four) y = qnnrt_llm_graph__norm(w, layer, "post_attention_layernorm.weight", &y, "");
+    x = qnnrt_llm_graph__same(w, "add.Tensor", hidden, &y, "");
+    y = qnnrt_llm_graph__norm(w, layer, four ? "pre_feedforward_layernorm.weight"
+                                           : "post_attention_layernorm.weight", &x, "");
+    y = qnnrt_llm_graph__mlp(w, layer, &y);
+    if (four) y = qnnrt_llm_graph__norm(w, layer, "post_feedforward_layernorm.weight", &y, "");
+    return qnnrt_llm_graph__same(w, "add.Tensor", &x, &y, name);
+}
+
+/* =====================================================================================
+   GRAPH                                                                          >>graph
+   A part of the model as one graph.
+   Needs: >>config >>write >>layer     Knows nothing of: files
+   ===================================================================================== */
+
+static uint32_t qnnrt_llm_graph__first(const qnnrt_llm_graph *model, uint32_t part, uint32_t parts)
+{
+    return (uint32_t)((uint64_t)part * model->layers / parts);
+}
+
+/* Name the hidden state before a layer, as Qualcomm's hub does. */
+static void qnnrt_llm_graph__hidden(char *out, size_t room, uint32_t layer)
+{
+    if (layer == 0) snprintf(out, room, "%s", QNNRT_LLM_GRAPH_EMBEDDED);
+    else snprintf(out, room, "_model_layers_%u_Add_1_Add_output_0", (unsigned)layer - 1);
+}
+
+/* Write the embedding of input_ids. */
+static qnnrt_llm_graph__value qnnrt_llm_graph__embedding(qnnrt_llm_graph__writer *w)
+{
+    const qnnrt_llm_graph *m = w->model;
+    const qnnrt_llm_graph__value ids = qnnrt_llm_graph__input(w, "input_ids", 2, 1, w->tokens, 0,
+                                                              0);
+    const qnnrt_llm_graph__value table = qnnrt_llm_graph__weight(w, -1, "model.embed_tokens.weight",
+                                                                 m->vocabulary, m->width, 0);
+    const qnnrt_llm_graph__value *inputs[2];
+    qnnrt_llm_graph__value out = qnnrt_llm_graph__value_of("", 3, 1, w->tokens, m->width, 0);
+    inputs[0] = &table;
+    inputs[1] = &ids;
+    snprintf(out.name, sizeof out.name, "%s", QNNRT_LLM_GRAPH_LOOK_UP);
+    qnnrt_llm_graph__begin(w, "embedding.default", inputs, 2, &out);
+    qnnrt_llm_graph__end(w);
+    return out;
+}
+
+/* Write the inputs that all layers read. */
+static void qnnrt_llm_graph__shared_inputs(qnnrt_llm_graph__writer *w, uint32_t first, uint32_t end,
+                                           qnnrt_llm_graph__shared *shared)
+{
+    static const char *const names[2] = { "attention_mask", "window_attention_mask" };
+    const qnnrt_llm_graph *m = w->model;
+    int has[2] = { 0, 0 }, i;
+    uint32_t layer;
+    memset(shared, 0, sizeof(*shared));
+    for (layer = first; layer < end; ++layer)
+        has[m->windowed[layer] && m->window < w->context] = 1;
+    for (i = 0; i < 2; ++i)
+        if (has[i]) shared->mask[i] = qnnrt_llm_graph__input(w, names[i], 4, 1, 1, w->tokens,
+                                                             w->context);
+    shared->cosine = qnnrt_llm_graph__input(w, "position_ids_cos", 4, 1, 1, w->tokens,
+                                            m->head_dim / 2);
+    shared->sine = qnnrt_llm_graph__input(w, "position_ids_sin", 4, 1, 1, w->tokens,
+                                          m->head_dim / 2);
+    if (m->rotary == m->head_dim) return;
+    shared->cosine = qnnrt_llm_graph__slice(w, &shared->cosine, 0, m->rotary / 2);
+    shared->sine = qnnrt_llm_graph__slice(w, &shared->sine, 0, m->rotary / 2);
+}
+
+/* Write the last norm and the head. */
+static void qnnrt_llm_graph__head(qnnrt_llm_graph__writer *w, const qnnrt_llm_graph__value *hidden)
+{
+    const qnnrt_llm_graph *m = w->model;
+    const char *name = m->tied ? "model.embed_tokens" : "lm_head";
+    const int shown = w->desc->outputs != QNNRT_LLM_GRAPH_LOGITS;
+    qnnrt_llm_graph__value x = qnnrt_llm_graph__norm(w, -1, "model.norm.weight", hidden,
+                                                     shown ? "last_hidden_state" : "");
+    if (shown) qnnrt_llm_graph__keep(w, &w->outputs, &x);
+    if (w->desc->outputs == QNNRT_LLM_GRAPH_HIDDEN) return;
+    x = qnnrt_llm_graph__linear(w, -1, name, &x, m->vocabulary, 0,
+                                m->logit_cap > 0 ? "" : "logits");
+    if (m->logit_cap > 0) x = qnnrt_llm_graph__cap(w, &x, m->logit_cap, "logits");
+    qnnrt_llm_graph__keep(w, &w->outputs, &x);
+}
+
+/* Write the nodes of a part. */
+static void qnnrt_llm_graph__nodes(qnnrt_llm_graph__writer *w, uint32_t part, uint32_t parts)
+{
+    const qnnrt_llm_graph *m = w->model;
+    const uint32_t first = qnnrt_llm_graph__first(m, part, parts);
+    const uint32_t end = qnnrt_llm_graph__first(m, part + 1, parts);
+    const int last = part + 1 == parts;
+    qnnrt_llm_graph__shared shared;
+    qnnrt_llm_graph__value x;
+    char name[QNNRT_LLM_GRAPH__NAME];
+    uint32_t layer;
+    if (part == 0 && !w->desc->embedded) {
+        x = qnnrt_llm_graph__embedding(w);
+    } else {
+        qnnrt_llm_graph__hidden(name, sizeof name, first);
+        x = qnnrt_llm_graph__input(w, name, 3, 1, w->tokens, m->width, 0);
+    }
+    if (part == 0 && m->embedding_scale > 0)
+        x = qnnrt_llm_graph__by(w, "mul.Tensor", &x, m->embedding_scale);
+    qnnrt_llm_graph__shared_inputs(w, first, end, &shared);
+    for (layer = first; layer < end && !w->failed; ++layer) {
+        name[0] = '\0';
+        if (layer + 1 == end && !last) qnnrt_llm_graph__hidden(name, sizeof name, end);
+        x = qnnrt_llm_graph__layer(w, layer, &x, &shared, name);
+    }
+    if (last) qnnrt_llm_graph__head(w, &x);
+    else qnnrt_llm_graph__keep(w, &w->outputs, &x);
+}
+
+/* Write a list of values, by their names or keys. */
+static void qnnrt_llm_graph__list_of(qnnrt_llm_graph__writer *w, const char *key,
+                                     const qnnrt_llm_graph__list *list, int keys)
+{
+    size_t i;
+    qnnrt_json_write_key(&w->json, key);
+    qnnrt_json_write_array(&w->json, 0);
+    for (i = 0; i < list->count; ++i) qnnrt_llm_graph__ref(w, &list->items[i], keys);
+    qnnrt_json_write_close(&w->json);
+}
+
+/* Write the document. */
+static void qnnrt_llm_graph__document(qnnrt_llm_graph__writer *w, uint32_t part, uint32_t parts)
+{
+    size_t i;
+    qnnrt_json_write_object(&w->json, 0);
+    qnnrt_json_write_key(&w->json, "model_name");
+    qnnrt_json_write_string(&w->json, w->desc->name != NULL ? w->desc->name : "decoder");
+    qnnrt_json_write_key(&w->json, "nodes");
+    qnnrt_json_write_array(&w->json, 0);
+    qnnrt_llm_graph__nodes(w, part, parts);
+    qnnrt_json_write_close(&w->json);
+    qnnrt_llm_graph__list_of(w, "graph_inputs", &w->inputs, 0);
+    qnnrt_llm_graph__list_of(w, "graph_outputs", &w->outputs, 0);
+    qnnrt_llm_graph__list_of(w, "weights", &w->weights, 1);
+    qnnrt_json_write_key(&w->json, "weight_name_mapping");
+    qnnrt_json_write_object(&w->json, 0);
+    for (i = 0; i < w->weights.count; ++i) {
+        qnnrt_json_write_key(&w->json, w->weights.items[i].name);
+        qnnrt_json_write_string(&w->json, w->weights.items[i].key);
+    }
+    qnnrt_json_write_close(&w->json);
+    qnnrt_json_write_close(&w->json);
+}
+
+/* =====================================================================================
+   SETTINGS                                                                    >>settings
+   What a runtime has to know: the object "llm" of qnnrt.json.
+   Needs: nothing     Knows nothing of: graphs
+   ===================================================================================== */
+
+static void qnnrt_llm_graph__setting(qnnrt_json_writer *json, const char *key, double value)
+{
+    qnnrt_json_write_key(json, key);
+    qnnrt_json_write_f64(json, value);
+}
+
+/* Write "rope". Its tables have head_dim / 2 columns, of which graphs use the first rotary / 2:
+   their angles are right for another theta. */
+static void qnnrt_llm_graph__settings_rope(const qnnrt_llm_graph *m, qnnrt_json_writer *json)
+{
+    static const char *const words[] = { "plain", "linear", "llama3" };
+    const double theta = m->rotary == m->head_dim
+                         ? m->theta : pow(m->theta, (double)m->head_dim / m->rotary);
+    qnnrt_json_write_key(json, "rope");
+    qnnrt_json_write_object(json, 1);
+    qnnrt_llm_graph__setting(json, "theta", theta);
+    if (m->rotary == m->head_dim) {     /* else the tables have more angles than keys turn by */
+        qnnrt_json_write_key(json, "pairs");
+        qnnrt_json_write_string(json, "half");
+    }
+    if (m->scaling != QNNRT_LLM_GRAPH_PLAIN) {
+        qnnrt_json_write_key(json, "scaling");
+        qnnrt_json_write_string(json, words[m->scaling]);
+        qnnrt_llm_graph__setting(json, "factor", m->factor);
+    }
+    if (m->scaling == QNNRT_LLM_GRAPH_LLAMA3) {
+        qnnrt_llm_graph__setting(json, "low_frequency", m->low_frequency);
+        qnnrt_llm_graph__setting(json, "high_frequency", m->high_frequency);
+        qnnrt_json_write_key(json, "original_context");
+        qnnrt_json_write_u64(json, m->original_context);
+    }
+    qnnrt_json_write_close(json);
+}
+
+/* =====================================================================================
+   PUBLIC                                                                        >>public
+   Public functions.
+   Needs: >>config >>models >>read >>limits >>gguf >>write >>graph >>settings     Knows nothing of:
+   layers
+   ===================================================================================== */
+
+QNNRT_LLM_GRAPH_API const char *qnnrt_llm_graph_known(size_t index)
+{
+    return index < QNNRT_LLM_GRAPH__MODELS ? qnnrt_llm_graph__models[index].architecture : NULL;
+}
+
+QNNRT_LLM_GRAPH_API qnnrt_result qnnrt_llm_graph_read(const char *text, size_t bytes,
+                                                      qnnrt_llm_graph *out, qnnrt_error *err)
+{
+    qnnrt_llm_graph__facts facts;
+    qnnrt_result result;
+    if (text == NULL || out == NULL)
+        return qnnrt_llm_graph__fail(err, QNNRT_E_ARG, "qnnrt_llm_graph_read: text or out is NULL");
+    result = qnnrt_llm_graph__read_file("config.json", 1, text, bytes, &facts, err);
+    if (result == QNNRT_OK) result = qnnrt_llm_graph__limits_fill(&facts, out, err);
+    return result == QNNRT_OK ? qnnrt_llm_graph__good(err) : result;
+}
+
+QNNRT_LLM_GRAPH_API qnnrt_result qnnrt_llm_graph_read_generation(const char *text, size_t bytes,
+                                                                 qnnrt_llm_graph *model,
+                                                                 qnnrt_error *err)
+{
+    qnnrt_llm_graph__facts facts;
+    qnnrt_result result;
+    if (text == NULL || model == NULL)
+        return qnnrt_llm_graph__fail(err, QNNRT_E_ARG,
+                                     "qnnrt_llm_graph_read_generation: text or model is NULL");
+    result = qnnrt_llm_graph__read_file("generation_config.json", 0, text, bytes, &facts, err);
+    if (result == QNNRT_OK)
+        result = qnnrt_llm_graph__limits_tokens("generation_config.json", &facts, model, err);
+    return result == QNNRT_OK ? qnnrt_llm_graph__good(err) : result;
+}
+
+QNNRT_LLM_GRAPH_API qnnrt_result qnnrt_llm_graph_read_gguf(qnnrt_weights *weights,
+                                                           qnnrt_llm_graph *out,
+                                                           qnnrt_error *err)
+{
+    qnnrt_result result;
+    if (weights == NULL || out == NULL)
+        return qnnrt_llm_graph__fail(err, QNNRT_E_ARG,
+                                     "qnnrt_llm_graph_read_gguf: weights or out is"
+                                                     " NULL");
+    result = qnnrt_llm_graph__gguf_read(weights, out, err);
+    return result == QNNRT_OK ? qnnrt_llm_graph__good(err) : result;
+}
+
+QNNRT_LLM_GRAPH_API const char *qnnrt_llm_graph_table(const qnnrt_llm_graph *model)
+{
+    return model != NULL && model->gguf ? "token_embd.weight" : "model.embed_tokens.weight";
+}
+
+QNNRT_LLM_GRAPH_API uint32_t qnnrt_llm_graph_first_layer(const qnnrt_llm_graph *model,
+                                                         uint32_t part,
+                                                         uint32_t parts)
+{
+    if (parts == 0) parts = 1;
+    return part >= parts ? model->layers : qnnrt_llm_graph__first(model, part, parts);
+}
+
+QNNRT_LLM_GRAPH_API qnnrt_result qnnrt_llm_graph_write(const qnnrt_llm_graph *model,
+                                                       const qnnrt_llm_graph_desc *desc,
+                                                       int (*write)(void *user, const char *text,
+                                                                    size_t bytes),
+                                                       void *user, qnnrt_error *err)
+{
+    qnnrt_llm_graph_desc none;
+    qnnrt_llm_graph__writer *w;
+    const qnnrt_hooks *hooks;
+    uint32_t part, parts, tokens, context, layers;
+    size_t room, adapted;
+    int good, failed;
+    memset(&none, 0, sizeof(none));
+    if (desc == NULL) desc = &none;
+    if (model == NULL || write == NULL)
+        return qnnrt_llm_graph__fail(err, QNNRT_E_ARG,
+                                     "qnnrt_llm_graph_write: model or write is NULL");
+    hooks = &desc->hooks;
+    if ((hooks->alloc == NULL) != (hooks->free == NULL))
+        return qnnrt_llm_graph__fail(err, QNNRT_E_ARG, "qnnrt_llm_graph_write: hooks need alloc and"
+                                                     " free");
+    parts = desc->parts != 0 ? desc->parts : 1;
+    part = desc->part;
+    tokens = desc->tokens != 0 ? desc->tokens : 1;
+    context = desc->context != 0 ? desc->context : model->positions;
+    if (model->layers > QNNRT_LLM_GRAPH_LAYERS || model->heads == 0 || model->kv_heads == 0)
+        return qnnrt_llm_graph__fail(err, QNNRT_E_ARG,
+                                     "qnnrt_llm_graph_write: the model is not one of"
+                                                     " qnnrt_llm_graph_read()");
+    if (parts > model->layers)
+        return qnnrt_llm_graph__fail(err, QNNRT_E_ARG, "a model of %u layers cannot be cut into %u"
+                                     " parts", (unsigned)model->layers, (unsigned)parts);
+    if (part >= parts)
+        return qnnrt_llm_graph__fail(err, QNNRT_E_ARG, "part %u of %u does not exist",
+                                     (unsigned)part, (unsigned)parts);
+    if (tokens >= context)
+        return qnnrt_llm_graph__fail(err, QNNRT_E_ARG,
+                                     "a graph of %u tokens needs a context of more"
+                                     " than that, got %u", (unsigned)tokens, (unsigned)context);
+    if (context > model->positions)
+        return qnnrt_llm_graph__fail(err, QNNRT_E_ARG, "a context of %u is more than"
+                                     " \"max_position_embeddings\", %u", (unsigned)context,
+                                     (unsigned)model->positions);
+    if ((unsigned)desc->outputs > QNNRT_LLM_GRAPH_BOTH)
+        return qnnrt_llm_graph__fail(err, QNNRT_E_ARG,
+                                     "qnnrt_llm_graph_write: unknown desc.outputs");
+    if (qnnrt_llm_graph__adapts_check(model, desc, err) != QNNRT_OK) return QNNRT_E_ARG;
+    layers = qnnrt_llm_graph__first(model, part + 1, parts) -
+             qnnrt_llm_graph__first(model, part, parts);
+    adapted = desc->lora_rank > 0 ? 14 * (size_t)layers : 0;
+    room = sizeof(*w) + (10 + adapted + 24 * (size_t)layers) * sizeof(qnnrt_llm_graph__value);
+    w = (qnnrt_llm_graph__writer *)(hooks->alloc != NULL ? hooks->alloc(hooks->alloc_user, room)
+                                                       : malloc(room));
+    if (w == NULL) return qnnrt_llm_graph__fail(err, QNNRT_E_MEMORY, "out of memory for a graph");
+    memset(w, 0, sizeof(*w));
+    w->model = model;
+    w->desc = desc;
+    w->tokens = tokens;
+    w->context = context;
+    w->inputs.items = (qnnrt_llm_graph__value *)(void *)(w + 1);
+    w->inputs.room = 5 + adapted + 2 * (size_t)layers;
+    w->outputs.items = w->inputs.items + w->inputs.room;
+    w->outputs.room = 2 + 2 * (size_t)layers;
+    w->weights.items = w->outputs.items + w->outputs.room;
+    w->weights.room = 3 + 20 * (size_t)layers;
+    qnnrt_json_write_begin(&w->json, write, user, 0);
+    qnnrt_llm_graph__document(w, part, parts);
+    good = qnnrt_json_write_end(&w->json);
+    failed = w->failed;
+    if (hooks->free != NULL) hooks->free(hooks->alloc_user, w);
+    else free(w);
+    if (failed) return qnnrt_llm_graph__fail(err, QNNRT_E_LIMIT, "a tensor of the graph would have"
+                                                               " more than 2^40 elements");
+    if (!good) return qnnrt_llm_graph__fail(err, QNNRT_E_IO, "cannot write the graph");
+    return qnnrt_llm_graph__good(err);
+}
+
+/* A text that grows. */
+typedef struct qnnrt_llm_graph__text {
+    const qnnrt_hooks *hooks;
+    char              *data;
+    size_t             used, room;
+} qnnrt_llm_graph__text;
+
+static void qnnrt_llm_graph__text_free(qnnrt_llm_graph__text *text)
+{
+    if (text->hooks->free != NULL && text->data != NULL)
+        text->hooks->free(text->hooks->alloc_user, text->data);
+    else if (text->data != NULL) free(text->data);
+    text->data = NULL;
+}
+
+static int qnnrt_llm_graph__text_add(void *user, const char *data, size_t bytes)
+{
+    qnnrt_llm_graph__text *text = (qnnrt_llm_graph__text *)user;
+    if (text->room - text->used < bytes) {
+        const size_t room = text->room * 2 + bytes + 65536;
+        char *more = (char *)(text->hooks->alloc != NULL
+                              ? text->hooks->alloc(text->hooks->alloc_user, room) : malloc(room));
+        if (more == NULL) return 0;
+        if (text->used > 0) memcpy(more, text->data, text->used);
+        qnnrt_llm_graph__text_free(text);
+        text->data = more;
+        text->room = room;
+    }
+    memcpy(text->data + text->used, data, bytes);
+    text->used += bytes;
+    return 1;
+}
+
+QNNRT_LLM_GRAPH_API qnnrt_result qnnrt_llm_graph_create(const qnnrt_llm_graph *model,
+                                                   const qnnrt_llm_graph_desc *desc, qnnrt_ir **out,
+                                                       qnnrt_error *err)
+{
+    qnnrt_llm_graph_desc none;
+    qnnrt_llm_graph__text text;
+    qnnrt_ir_desc reading;
+    qnnrt_result result;
+    memset(&none, 0, sizeof(none));
+    memset(&text, 0, sizeof(text));
+    memset(&reading, 0, sizeof(reading));
+    if (desc == NULL) desc = &none;
+    if (out == NULL)
+        return qnnrt_llm_graph__fail(err, QNNRT_E_ARG, "qnnrt_llm_graph_create: out is NULL");
+    *out = NULL;
+    text.hooks = &desc->hooks;
+    reading.hooks = desc->hooks;
+    result = qnnrt_llm_graph_write(model, desc, qnnrt_llm_graph__text_add, &text, err);
+    if (result == QNNRT_E_IO)
+        result = qnnrt_llm_graph__fail(err, QNNRT_E_MEMORY, "out of memory for a graph");
+    if (result == QNNRT_OK) result = qnnrt_ir_read(text.data, text.used, &reading, out, err);
+    qnnrt_llm_graph__text_free(&text);
+    return result;
+}
+
+QNNRT_LLM_GRAPH_API void qnnrt_llm_graph_settings(const qnnrt_llm_graph *model, uint32_t context,
+                                                  qnnrt_json_writer *writer)
+{
+    uint32_t i;
+    int ends = 0, windowed = 0;
+    for (i = 0; i < model->eos_count; ++i) ends |= model->eos[i] == model->bos;
+    for (i = 0; i < model->layers; ++i) windowed |= model->windowed[i];
+    qnnrt_json_write_object(writer, 0);
+    qnnrt_llm_graph__settings_rope(model, writer);
+    if (model->bos >= 0 && !ends) {
+        qnnrt_json_write_key(writer, "bos");
+        qnnrt_json_write_i64(writer, model->bos);
+    }
+    if (model->eos_count > 0) {
+        qnnrt_json_write_key(writer, "eos");
+        qnnrt_json_write_array(writer, 1);
+        for (i = 0; i < model->eos_count; ++i) qnnrt_json_write_i64(writer, model->eos[i]);
+        qnnrt_json_write_close(writer);
+    }
+    if (windowed && model->window < context) {
+        qnnrt_json_write_key(writer, "window");
+        qnnrt_json_write_u64(writer, model->window);
+    }
+    qnnrt_json_write_close(writer);
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* QNNRT_LLM_GRAPH__IMPL_ONCE */
+#endif /* QNNRT_LLM_GRAPH_IMPLEMENTATION */
+
+/* ------------------------------------------------------------------------------------------------
+   LICENCE: public domain (unlicense.org) or MIT, at your choice; both texts are in the file
+   LICENSE.
+
+   HISTORY
+   0.5.0   Added  qnnrt_llm_graph_read_gguf(), qnnrt_llm_graph_table(), which replaces
+           QNNRT_LLM_GRAPH_TABLE.
+   0.4.0   First version. Added: the last hidden state as an output, room for adapters.
+   --------------------------------------------------------------------------------------------- */
