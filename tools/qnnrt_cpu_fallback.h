@@ -47,8 +47,8 @@
        Tensors without elements are left out. qnnrt_cpu_fallback_tensors() lists them. Floats are
        float32, whatever the part says, or float16 or float64 if the program says so; int64 is int32
        or int64; every other dtype is that of the part. Weights have the dtype of the part, but
-       int64 may be int32. A scalar may have the dimensions [1]. Inside, float16 and bfloat16 are computed
-       in float32: the result is that of qnnrt_ir_run() with qnnrt_ir_run_desc.wide.
+       int64 may be int32. A scalar may have the dimensions [1]. Inside, float16 and bfloat16 are
+       computed in float32: the result is that of qnnrt_ir_run() with qnnrt_ir_run_desc.wide.
 
    Errors
        An index that is out of range, a value that does not fit int32, and a tensor that is missing
