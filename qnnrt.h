@@ -271,7 +271,7 @@
        uses a tensor in place if the memory has a file descriptor and is registered:
            desc.mem_kind = QNNRT_MEM_SHARED;          // for qnnrt_prepare()
            mem_desc.kind = QNNRT_MEM_SHARED;          // for qnnrt_mem_create()
-           qnnrt_run_memory(run, &list, &count);      // list[i].registered, else list[i].reason
+           qnnrt_run_transfers(run, &list, &count);   // list[i].registered, else list[i].reason
        QNNRT_MEM_SHARED takes the first kind that works: FastRPC's allocator in libcdsprpc.so, then
        a heap of the kernel, then (libQnnRef.so only) an anonymous file, else plain memory, with the
        reason in qnnrt_mem_info. Naming a kind makes its absence an error. QNNRT_MEM_FD takes a
@@ -309,7 +309,7 @@
            desc.residency = QNNRT_RESIDENT_ONE;               // create, run, free
            desc.residency = QNNRT_RESIDENT_BUDGET;            // as many as fit
            desc.resident_bytes = budget;
-           desc.residency = QNNRT_RESIDENT_CALLER;            // qnnrt_load(), qnnrt_unload()
+           desc.residency = QNNRT_RESIDENT_CALLER;            // qnnrt_context_load(), _unload()
        The size of a context is an estimate, qnnrt_context_info.device_bytes. To make room,
        qnnrt_exec() first frees what the run has not used since its last exec began, the least
        recently used first; then what it used last, because it needs that last in the next exec. So
@@ -958,7 +958,7 @@ typedef enum qnnrt_residency {
     QNNRT_RESIDENT_ALL = 0,   /* all, from qnnrt_open() to qnnrt_close() */
     QNNRT_RESIDENT_ONE,       /* the one that executes */
     QNNRT_RESIDENT_BUDGET,    /* as many as fit into desc.resident_bytes */
-    QNNRT_RESIDENT_CALLER     /* those that qnnrt_load() created */
+    QNNRT_RESIDENT_CALLER     /* those that qnnrt_context_load() created */
 } qnnrt_residency;
 
 /* The memory that the contexts of one process can take on an NPU, in bytes: addresses of the DSP
@@ -1102,8 +1102,8 @@ QNNRT_API qnnrt_result qnnrt_close(qnnrt *model);
             contexts at the same time if the library can (not releases 2.47 and 2.48 of the x86-64
             emulator, which hang); hooks.lock makes them take turns, and unloading in several
             threads needs it */
-QNNRT_API qnnrt_result qnnrt_load(qnnrt *model, size_t context, qnnrt_error *err);
-QNNRT_API qnnrt_result qnnrt_unload(qnnrt *model, size_t context, qnnrt_error *err);
+QNNRT_API qnnrt_result qnnrt_context_load(qnnrt *model, size_t context, qnnrt_error *err);
+QNNRT_API qnnrt_result qnnrt_context_unload(qnnrt *model, size_t context, qnnrt_error *err);
 
 /* Recover from a restart of the DSP (vendor codes 1007 and 1011; any call can return them). Device,
    backend and all contexts that existed are freed and created again, and op packages registered
@@ -1128,7 +1128,7 @@ QNNRT_API qnnrt_result qnnrt_recover(qnnrt *model, qnnrt_error *err);
 
 /* Give a tensor that was compiled as updateable new data, such as the weights of a LoRA adapter. It
    holds from the next exec on, for all runs, as long as the context exists: update again after
-   qnnrt_load() and qnnrt_recover(). qnnrt_save() writes the data of the build.
+   qnnrt_context_load() and qnnrt_recover(). qnnrt_save() writes the data of the build.
 
    context  index into qnnrt_info.contexts
    tensor   one of qnnrt_graph_info.updateables, of vendor_type 6 (UPDATEABLE_STATIC)
@@ -1640,7 +1640,7 @@ QNNRT_API qnnrt_result qnnrt_bind_slot(qnnrt_run *run, qnnrt_slot slot, void *da
    binding.
    In shared memory each offset of a slot is registered when it is bound for the first time, up to
    16 offsets for a slot of a run; at further offsets the tensor is not registered, and the library
-   copies it. qnnrt_run_memory() shows which.
+   copies it. qnnrt_run_transfers() shows which.
    Returns  QNNRT_OK; QNNRT_E_NOT_FOUND (no such slot); QNNRT_E_ARG if the tensor would not lie
             within one buffer
    Cost     a few stores; in shared memory also a search among the offsets of the slot, and vendor
@@ -1683,19 +1683,19 @@ QNNRT_API void *qnnrt_data(qnnrt_run *run, const char *name, size_t *bytes);
 QNNRT_API void *qnnrt_data_slot(qnnrt_run *run, qnnrt_slot slot, size_t *bytes);
 
 /* How a tensor of a step reaches the device. */
-typedef struct qnnrt_memory_info {
+typedef struct qnnrt_transfer_info {
     qnnrt_slot  slot;
     uint32_t    step;
     int         registered;                     /* 1: the device uses its memory in place */
     const char *reason;                         /* why it is not registered, or "" */
-} qnnrt_memory_info;
+} qnnrt_transfer_info;
 
 /* List the tensors of all steps, a slot that several steps use several times: whether each one is
    registered where it is bound now, or why it is not. Valid until the next of these calls, or the
    end of the run.
    Returns  QNNRT_OK; QNNRT_E_MEMORY; QNNRT_E_ARG. After a failure *list is NULL and *count 0 */
-QNNRT_API qnnrt_result qnnrt_run_memory(qnnrt_run *run, const qnnrt_memory_info **list,
-                                        size_t *count);
+QNNRT_API qnnrt_result qnnrt_run_transfers(qnnrt_run *run, const qnnrt_transfer_info **list,
+                                           size_t *count);
 
 /* Execute every step of the pipeline, in order, and return when the last one has finished.
    Returns  QNNRT_OK; QNNRT_E_STATE (a required bind is missing, a context is not loaded, or the CPU
@@ -12131,7 +12131,7 @@ static qnnrt_result qnnrt__resident_take(qnnrt *model, size_t at, uint64_t since
     if (context->handle == NULL && model->residency == QNNRT_RESIDENT_CALLER)
         return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "context %u, %s, is not loaded",
                                             (unsigned)at, context->info->file),
-                           "Call qnnrt_load() before qnnrt_exec().");
+                           "Call qnnrt_context_load() before qnnrt_exec().");
     if (context->handle == NULL) {
         while (!qnnrt__resident_fits(model, at))
             qnnrt__resident_free(model, qnnrt__resident_victim(model, since));
@@ -12144,7 +12144,7 @@ static qnnrt_result qnnrt__resident_take(qnnrt *model, size_t at, uint64_t since
 /* Load or unload a context for the caller. */
 static qnnrt_result qnnrt__resident_set(qnnrt *model, size_t at, int load, qnnrt_error *err)
 {
-    const char *call = load ? "qnnrt_load" : "qnnrt_unload";
+    const char *call = load ? "qnnrt_context_load" : "qnnrt_context_unload";
     qnnrt__context *context;
     qnnrt_backend *b;
     qnnrt_result result = QNNRT_OK;
@@ -17045,7 +17045,7 @@ typedef struct qnnrt__binding {
     int         fresh;                  /* it is in the run's list of those */
 } qnnrt__binding;
 
-/* Point every end at plain memory. why: what qnnrt_run_memory() says about it. */
+/* Point every end at plain memory. why: what qnnrt_run_transfers() says about it. */
 static void qnnrt__binding_plain(qnnrt__binding *binding, void *data, const char *why)
 {
     uint32_t i;
@@ -17661,7 +17661,7 @@ struct qnnrt_run {
     qnnrt_mem       *own_mem;
     qnnrt__profile  *profile;           /* NULL: off */
     qnnrt__flex     *flex;              /* NULL: nothing is dynamic or optional */
-    qnnrt_memory_info *memory;          /* of qnnrt_run_memory, with its texts */
+    qnnrt_transfer_info *memory;        /* of qnnrt_run_transfers, with its texts */
     char            *memory_texts;
     uint32_t        *generations;       /* [step] of the context that its graph is from */
     uint64_t        *took;              /* [step] qnnrt.taken of its model when it took its context
@@ -18013,14 +18013,15 @@ static qnnrt_error *qnnrt__run_err(qnnrt_run *run)
 }
 
 /* List how each tensor of the steps reaches the device. */
-static qnnrt_result qnnrt__run_memory(qnnrt_run *run, const qnnrt_memory_info **list, size_t *count)
+static qnnrt_result qnnrt__run_transfers(qnnrt_run *run, const qnnrt_transfer_info **list,
+                                         size_t *count)
 {
     enum { TEXT = 128 };
     const qnnrt_pipeline *p = run->pipeline;
-    qnnrt_memory_info *to = run->memory;
+    qnnrt_transfer_info *to = run->memory;
     size_t s, i;
-    if (to == NULL) to = (qnnrt_memory_info *)qnnrt__arena_alloc(&run->arena, p->end_count,
-                                                                 sizeof(*to));
+    if (to == NULL) to = (qnnrt_transfer_info *)qnnrt__arena_alloc(&run->arena, p->end_count,
+                                                                   sizeof(*to));
     if (to == NULL) return qnnrt__fail_memory(qnnrt__run_err(run), "the list of tensors");
     run->memory = to;
     if (run->memory_texts == NULL)
@@ -18583,7 +18584,7 @@ static qnnrt_result qnnrt__update(qnnrt *model, size_t at, const char *name,
     list[0] = &change;
     if (context->handle == NULL)
         return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "%s is not loaded", info->file),
-                           "Call qnnrt_load() first, or qnnrt_recover() after a restart of the"
+                        "Call qnnrt_context_load() first, or qnnrt_recover() after a restart of the"
                            " DSP.");
     qnnrt__hooks_lock(&b->hooks);
     b->mark = qnnrt__log_mark(b->log_slot);
@@ -18813,17 +18814,17 @@ QNNRT_API qnnrt_result qnnrt_close(qnnrt *model)
     return qnnrt__model_free(model);
 }
 
-QNNRT_API qnnrt_result qnnrt_load(qnnrt *model, size_t context, qnnrt_error *err)
+QNNRT_API qnnrt_result qnnrt_context_load(qnnrt *model, size_t context, qnnrt_error *err)
 {
     qnnrt__err_clear(err);
-    if (model == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_load: model is NULL");
+    if (model == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_context_load: model is NULL");
     return qnnrt__hint_general(err, qnnrt__resident_set(model, context, 1, err));
 }
 
-QNNRT_API qnnrt_result qnnrt_unload(qnnrt *model, size_t context, qnnrt_error *err)
+QNNRT_API qnnrt_result qnnrt_context_unload(qnnrt *model, size_t context, qnnrt_error *err)
 {
     qnnrt__err_clear(err);
-    if (model == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_unload: model is NULL");
+    if (model == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_context_unload: model is NULL");
     return qnnrt__resident_set(model, context, 0, err);
 }
 
@@ -19075,16 +19076,16 @@ QNNRT_API qnnrt_result qnnrt_bind_at(qnnrt_run *run, qnnrt_slot slot, const qnnr
     return QNNRT_OK;
 }
 
-QNNRT_API qnnrt_result qnnrt_run_memory(qnnrt_run *run, const qnnrt_memory_info **list,
-                                        size_t *count)
+QNNRT_API qnnrt_result qnnrt_run_transfers(qnnrt_run *run, const qnnrt_transfer_info **list,
+                                           size_t *count)
 {
     if (list != NULL) *list = NULL;
     if (count != NULL) *count = 0;
     if (run == NULL) return QNNRT_E_ARG;
     if (list == NULL || count == NULL)
         return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_ARG,
-                           "qnnrt_run_memory: list or count is NULL");
-    return qnnrt__run_memory(run, list, count);
+                           "qnnrt_run_transfers: list or count is NULL");
+    return qnnrt__run_transfers(run, list, count);
 }
 
 QNNRT_API void *qnnrt_data_slot(qnnrt_run *run, qnnrt_slot slot, size_t *bytes)
@@ -20039,6 +20040,9 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
            qnnrt_cpu_fallback.h, qnnrt_known.h -> qnnrt_quirks.h (qnnrt_known_... ->
            qnnrt_quirk_...), qnnrt_decoder.h -> qnnrt_llm_graph.h (qnnrt_decoder_graph() ->
            qnnrt_llm_graph_create()).
+           API: qnnrt_run_memory() -> qnnrt_run_transfers(), qnnrt_memory_info ->
+           qnnrt_transfer_info; qnnrt_load() -> qnnrt_context_load(), qnnrt_unload() ->
+           qnnrt_context_unload().
    0.4.0   Added: pipelines over several backends, in "Several backends": host steps
            (qnnrt_step_desc.host), conversions (qnnrt_edge_desc.convert and .exact,
            qnnrt_run_conversions()), constants (qnnrt_pipeline_desc.constants,

@@ -244,7 +244,7 @@ TEST(the_bound_is_planned_and_outputs_may_be_limited)
 /* Memory is registered with fixed dims, so dynamic tensors are not. */
 TEST(shared_memory_takes_fewer_rows)
 {
-    const qnnrt_memory_info *list;
+    const qnnrt_transfer_info *list;
     const qnnrt_pipeline *pipeline;
     qnnrt_entry_desc entry;
     qnnrt_plan_desc plan_desc;
@@ -275,7 +275,7 @@ TEST(shared_memory_takes_fewer_rows)
     TRY(run_rows(run, 1, 0, 1.0f));
     CHECK_EQ(qnnrt_bind(run, "b", NULL, 0), QNNRT_OK);
     TRY(run_rows(run, 4, 1, 1.0f));
-    CHECK_EQ(qnnrt_run_memory(run, &list, &count), QNNRT_OK);
+    CHECK_EQ(qnnrt_run_transfers(run, &list, &count), QNNRT_OK);
     for (i = 0; i < count; ++i) {
         const int dynamic = list[i].slot->tensor->dynamic_dims != NULL;
         CHECK_EQ(list[i].registered, !dynamic);
@@ -549,7 +549,7 @@ TEST(shared_memory_registers_what_has_fixed_dims)
     desc.entry_count = 1;
     shared.kind = QNNRT_MEM_MEMFD;
     for (how = 0; how < 4; ++how) {
-        const qnnrt_memory_info *list;
+        const qnnrt_transfer_info *list;
         size_t count, i;
         qnnrt_plan *plan;
         qnnrt_mem *mem;
@@ -563,7 +563,7 @@ TEST(shared_memory_registers_what_has_fixed_dims)
         CHECK_EQ(qnnrt_plan_create(&desc, &plan, &err), QNNRT_OK);
         CHECK_EQ(qnnrt_mem_create(plan, &shared, &mem, &err), QNNRT_OK);
         CHECK_EQ(qnnrt_run_create(mem, 0, &run, &err), QNNRT_OK);
-        CHECK_EQ(qnnrt_run_memory(run, &list, &count), QNNRT_OK);
+        CHECK_EQ(qnnrt_run_transfers(run, &list, &count), QNNRT_OK);
         CHECK_EQ(count, how < 2 ? 3 : 5);
         for (i = 0; i < count; ++i) {
             CHECK_EQ(list[i].registered, strcmp(list[i].slot->tensor->name, "b") == 0);
@@ -835,14 +835,14 @@ TEST(on_the_cpu_library_the_first_execute_after_a_load_has_it_too)
     qnnrt *model = open_fake_as("id=3,tensor=2,noverify=1,fail=graphExecute:0x1770:4", CPU_TEXT,
                                 QNNRT_RESIDENT_CALLER);
     CHECK(model != NULL);
-    CHECK_EQ(qnnrt_load(model, 0, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_context_load(model, 0, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_prepare(model, NULL, &run, &err), QNNRT_OK);
     CHECK_EQ(set_rows(run, "x", 3, 8), QNNRT_OK);
     CHECK_EQ(set_rows(run, "y", 2, 2), QNNRT_OK);
     CHECK_EQ(set_rows(run, "z", 3, 2), QNNRT_OK);
     CHECK_EQ(qnnrt_exec(run), QNNRT_OK);                 /* two executes of the library */
-    CHECK_EQ(qnnrt_unload(model, 0, &err), QNNRT_OK);
-    CHECK_EQ(qnnrt_load(model, 0, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_context_unload(model, 0, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_context_load(model, 0, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_exec(run), QNNRT_E_BACKEND);          /* the fourth */
     CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
     qnnrt_run_destroy(run);

@@ -899,7 +899,7 @@ TEST(shared_memory_is_registered_for_the_steps_of_its_backend)
     qnnrt_entry_desc entry;
     qnnrt_plan_desc plan;
     qnnrt_mem_desc mem;
-    const qnnrt_memory_info *list;
+    const qnnrt_transfer_info *list;
     size_t count, i, registered = 0;
     float y[COUNT];
     CHECK(open_both());
@@ -917,7 +917,7 @@ TEST(shared_memory_is_registered_for_the_steps_of_its_backend)
     CHECK_EQ(qnnrt_run_create(p.mem, 0, &p.run, &err), QNNRT_OK);
     CHECK_EQ(run_values(&p, input, y), QNNRT_OK);
     for (i = 0; i < COUNT; ++i) CHECK(y[i] == twice(input[i]) * twice(input[i]));
-    CHECK_EQ(qnnrt_run_memory(p.run, &list, &count), QNNRT_OK);
+    CHECK_EQ(qnnrt_run_transfers(p.run, &list, &count), QNNRT_OK);
     CHECK_EQ(count, 10);
     for (i = 0; i < count; ++i) {
         registered += (size_t)list[i].registered;

@@ -263,7 +263,7 @@ TEST(shared_memory_passes_over_kinds_that_fail)
     qnnrt_desc desc = new_desc();
     qnnrt *model = NULL;
     qnnrt_run *run = NULL;
-    const qnnrt_memory_info *list;
+    const qnnrt_transfer_info *list;
     size_t count;
     int step;
     truth();
@@ -275,7 +275,7 @@ TEST(shared_memory_passes_over_kinds_that_fail)
         lies.heap_errno = step == 1 ? EPERM : 0;
         CHECK_EQ(qnnrt_prepare(model, NULL, &run, &error), QNNRT_OK);
         CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
-        CHECK_EQ(qnnrt_run_memory(run, &list, &count), QNNRT_OK);
+        CHECK_EQ(qnnrt_run_transfers(run, &list, &count), QNNRT_OK);
         CHECK_EQ(count, 2);
         CHECK_EQ(list[0].registered, 0);
         CHECK_STR(list[0].reason, step < 2 ? "not shared" : "0x3e8");

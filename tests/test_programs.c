@@ -1272,10 +1272,10 @@ static void check_outputs(void)
 /* Count the tensors that a backend uses in place. */
 static int registered(void)
 {
-    const qnnrt_memory_info *list;
+    const qnnrt_transfer_info *list;
     size_t count, i;
     int sum = 0;
-    if (qnnrt_run_memory(w.run, &list, &count) != QNNRT_OK) return 0;
+    if (qnnrt_run_transfers(w.run, &list, &count) != QNNRT_OK) return 0;
     for (i = 0; i < count; ++i) sum += list[i].registered;
     return sum;
 }

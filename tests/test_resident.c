@@ -429,41 +429,41 @@ TEST(the_caller_loads_and_unloads)
     CHECK(run != NULL);
     CHECK_EQ(execute(run), QNNRT_E_STATE);
     SAYS("forward_0.bin");
-    SAYS("qnnrt_load()");
+    SAYS("qnnrt_context_load()");
     for (i = 0; i < SHARDS; ++i) {
-        CHECK_EQ(qnnrt_load(model, i, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_context_load(model, i, &err), QNNRT_OK);
         CHECK(err.code == QNNRT_OK && err.text[0] == '\0');
-        CHECK_EQ(qnnrt_load(model, i, NULL), QNNRT_OK);
+        CHECK_EQ(qnnrt_context_load(model, i, NULL), QNNRT_OK);
         CHECK_EQ(execute(run), i + 1 < SHARDS ? QNNRT_E_STATE : QNNRT_OK);
     }
     CHECK_EQ(info->device_bytes, bytes_of(0, SHARDS));
-    CHECK_EQ(qnnrt_unload(model, 2, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_context_unload(model, 2, &err), QNNRT_OK);
     CHECK(err.code == QNNRT_OK && err.text[0] == '\0');
     CHECK_EQ(info->contexts[2].creates, 1);
-    CHECK_EQ(qnnrt_unload(model, 2, NULL), QNNRT_OK);
+    CHECK_EQ(qnnrt_context_unload(model, 2, NULL), QNNRT_OK);
     CHECK_EQ(info->contexts[2].resident, 0);
     CHECK_EQ(execute(run), QNNRT_E_STATE);
     SAYS("forward_2.bin");
-    CHECK_EQ(qnnrt_load(model, 2, NULL), QNNRT_OK);
+    CHECK_EQ(qnnrt_context_load(model, 2, NULL), QNNRT_OK);
     CHECK_EQ(info->contexts[2].creates, 2);
     CHECK_EQ(execute(run), QNNRT_OK);                /* with the new handle */
-    CHECK_EQ(qnnrt_unload(model, 5, NULL), QNNRT_OK);
+    CHECK_EQ(qnnrt_context_unload(model, 5, NULL), QNNRT_OK);
     CHECK_EQ(qnnrt_recover(model, &err), QNNRT_OK);
     CHECK_EQ(info->contexts[4].resident, 1);         /* what was loaded is loaded again */
     CHECK_EQ(info->contexts[5].resident, 0);
-    CHECK_EQ(qnnrt_load(model, 5, NULL), QNNRT_OK);
+    CHECK_EQ(qnnrt_context_load(model, 5, NULL), QNNRT_OK);
     CHECK_EQ(execute(run), QNNRT_OK);
-    CHECK_EQ(qnnrt_load(model, SHARDS, &err), QNNRT_E_ARG);
-    CHECK_EQ(qnnrt_unload(model, SHARDS, &err), QNNRT_E_ARG);
-    CHECK_EQ(qnnrt_load(NULL, 0, &err), QNNRT_E_ARG);
-    CHECK_EQ(qnnrt_unload(NULL, 0, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_context_load(model, SHARDS, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_context_unload(model, SHARDS, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_context_load(NULL, 0, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_context_unload(NULL, 0, &err), QNNRT_E_ARG);
     CHECK_EQ(qnnrt_recover(NULL, &err), QNNRT_E_ARG);
     qnnrt_run_destroy(run);
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
     NOTHING_LEFT();
     desc = desc_of(QNNRT_RESIDENT_ALL, 0);
     OPENS(&desc, &model);
-    CHECK_EQ(qnnrt_load(model, 0, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_context_load(model, 0, &err), QNNRT_E_ARG);
     SAYS("QNNRT_RESIDENT_CALLER");
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
     NOTHING_LEFT();
@@ -477,8 +477,8 @@ static void *load_some(void *user)
     int i, round;
     for (round = 0; round < 4; ++round)
         for (i = l->first; i < SHARDS && l->result == QNNRT_OK; i += 4) {
-            l->result = qnnrt_load(l->model, (size_t)i, NULL);
-            if (round < 3 && l->result == QNNRT_OK) l->result = qnnrt_unload(l->model, (size_t)i, NULL);
+            l->result = qnnrt_context_load(l->model, (size_t)i, NULL);
+            if (round < 3 && l->result == QNNRT_OK) l->result = qnnrt_context_unload(l->model, (size_t)i, NULL);
         }
     return NULL;
 }
@@ -665,7 +665,7 @@ static void load_all(qnnrt *model, qnnrt_residency residency)
 {
     size_t i;
     for (i = 0; residency == QNNRT_RESIDENT_CALLER && i < SHARDS; ++i)
-        CHECK_EQ(qnnrt_load(model, i, NULL), QNNRT_OK);
+        CHECK_EQ(qnnrt_context_load(model, i, NULL), QNNRT_OK);
 }
 
 TEST(a_restart_at_any_execute_is_recovered_from)
@@ -822,10 +822,10 @@ TEST(a_run_made_after_a_failed_recovery_does_not_reach_the_library)
 
 static unsigned registered(qnnrt_run *run)
 {
-    const qnnrt_memory_info *list;
+    const qnnrt_transfer_info *list;
     unsigned sum = 0;
     size_t count, i;
-    if (qnnrt_run_memory(run, &list, &count) != QNNRT_OK) return 0;
+    if (qnnrt_run_transfers(run, &list, &count) != QNNRT_OK) return 0;
     for (i = 0; i < count; ++i) sum += list[i].registered != 0;
     return sum;
 }
@@ -854,9 +854,9 @@ TEST(shared_memory_is_registered_again)
             if (kinds[kind] == QNNRT_RESIDENT_ALL || kinds[kind] == QNNRT_RESIDENT_CALLER)
                 CHECK_EQ(registered(run), 3 * SHARDS);
             if (kinds[kind] == QNNRT_RESIDENT_CALLER) {
-                CHECK_EQ(qnnrt_unload(model, SHARDS - 1, NULL), QNNRT_OK);
+                CHECK_EQ(qnnrt_context_unload(model, SHARDS - 1, NULL), QNNRT_OK);
                 CHECK_EQ(registered(run), 3 * (SHARDS - 1));
-                CHECK_EQ(qnnrt_load(model, SHARDS - 1, NULL), QNNRT_OK);
+                CHECK_EQ(qnnrt_context_load(model, SHARDS - 1, NULL), QNNRT_OK);
                 CHECK_EQ(execute(run), QNNRT_OK);
                 CHECK_EQ(registered(run), 3 * SHARDS);
             }

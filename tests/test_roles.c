@@ -499,9 +499,9 @@ TEST(each_call_takes_the_lock_of_its_backend)
     c.desc.residency = QNNRT_RESIDENT_CALLER;
     OPENS(&c, &model);
     CHECK(locks_taken(1, 1));
-    CHECK_EQ(qnnrt_load(model, 0, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_context_load(model, 0, &err), QNNRT_OK);
     CHECK(locks_taken(1, 0));
-    CHECK_EQ(qnnrt_load(model, 1, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_context_load(model, 1, &err), QNNRT_OK);
     CHECK(locks_taken(0, 1));
     CHECK_EQ(qnnrt_update(model, 1, "step", "weights", weights[1], sizeof(weights[1]), &err), QNNRT_OK);
     CHECK(locks_taken(0, 1));
@@ -510,9 +510,9 @@ TEST(each_call_takes_the_lock_of_its_backend)
     CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
     CHECK(locks_taken(0, 1));
     qnnrt_run_destroy(run);
-    CHECK_EQ(qnnrt_unload(model, 0, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_context_unload(model, 0, &err), QNNRT_OK);
     CHECK(locks_taken(1, 0));
-    for (i = 0; i < SHARDS; ++i) CHECK_EQ(qnnrt_load(model, i, &err), QNNRT_OK);
+    for (i = 0; i < SHARDS; ++i) CHECK_EQ(qnnrt_context_load(model, i, &err), QNNRT_OK);
     run = prepare(model);
     CHECK(run != NULL);
     CHECK_EQ(execute(run), QNNRT_OK);
@@ -727,7 +727,7 @@ TEST(libraries_of_several_makers_share_a_folder)
 TEST(memory_of_both_is_shared_with_one)
 {
     choice c;
-    const qnnrt_memory_info *list;
+    const qnnrt_transfer_info *list;
     qnnrt *model;
     qnnrt_run *run;
     size_t count, i, registered = 0;
@@ -738,7 +738,7 @@ TEST(memory_of_both_is_shared_with_one)
     run = prepare(model);
     CHECK(run != NULL);
     CHECK_EQ(execute(run), QNNRT_OK);
-    CHECK_EQ(qnnrt_run_memory(run, &list, &count), QNNRT_OK);
+    CHECK_EQ(qnnrt_run_transfers(run, &list, &count), QNNRT_OK);
     for (i = 0; i < count; ++i) {
         registered += list[i].registered != 0;
         CHECK(!list[i].registered || list[i].step % 2 == 0);
@@ -879,12 +879,12 @@ TEST(the_caller_loads_and_unloads_on_both)
     for (i = 0; i < SHARDS; ++i) {
         CHECK_EQ(execute(run), QNNRT_E_STATE);
         SAYS(file_of((int)i));
-        CHECK_EQ(qnnrt_load(model, i, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_context_load(model, i, &err), QNNRT_OK);
     }
     CHECK_EQ(execute(run), QNNRT_OK);
-    CHECK_EQ(qnnrt_unload(model, 1, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_context_unload(model, 1, &err), QNNRT_OK);
     CHECK_EQ(execute(run), QNNRT_E_STATE);
-    CHECK_EQ(qnnrt_load(model, 1, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_context_load(model, 1, &err), QNNRT_OK);
     CHECK_EQ(execute(run), QNNRT_OK);
     qnnrt_run_destroy(run);
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
@@ -942,7 +942,7 @@ TEST(the_backend_that_restarted_is_recovered_alone)
             if (kind == 2) c.desc.resident_bytes = bytes_of(2, 2);
             OPENS(&c, &model);
             contexts = qnnrt_get_info(model)->contexts;
-            for (i = 0; i < SHARDS && kind == 3; ++i) CHECK_EQ(qnnrt_load(model, i, &err), QNNRT_OK);
+            for (i = 0; i < SHARDS && kind == 3; ++i) CHECK_EQ(qnnrt_context_load(model, i, &err), QNNRT_OK);
             run = prepare(model);
             CHECK(run != NULL);
             CHECK_EQ(execute(run), QNNRT_E_BACKEND);

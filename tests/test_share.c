@@ -91,9 +91,9 @@ static int right(qnnrt_run *run, uint32_t rows)
 /* Count the registered tensors of a run, and print why others are not. */
 static size_t registered(qnnrt_run *run, size_t *all)
 {
-    const qnnrt_memory_info *list;
+    const qnnrt_transfer_info *list;
     size_t count, i, sum = 0;
-    if (qnnrt_run_memory(run, &list, &count) != QNNRT_OK) return (size_t)-1;
+    if (qnnrt_run_transfers(run, &list, &count) != QNNRT_OK) return (size_t)-1;
     for (i = 0; i < count; ++i) {
         sum += list[i].registered != 0;
         if ((list[i].reason[0] == '\0') != (list[i].registered != 0)) return (size_t)-1;
@@ -105,9 +105,9 @@ static size_t registered(qnnrt_run *run, size_t *all)
 /* Return the reason of a tensor that is not registered, by slot and step. */
 static const char *reason_of(qnnrt_run *run, const char *name, uint32_t step)
 {
-    const qnnrt_memory_info *list;
+    const qnnrt_transfer_info *list;
     size_t count, i;
-    if (qnnrt_run_memory(run, &list, &count) != QNNRT_OK) return "(no list)";
+    if (qnnrt_run_transfers(run, &list, &count) != QNNRT_OK) return "(no list)";
     for (i = 0; i < count; ++i)
         if (list[i].step == step && strcmp(list[i].slot->tensor->name, name) == 0) return list[i].reason;
     return "(no such tensor)";
@@ -996,7 +996,7 @@ TEST(an_alignment_beyond_a_page_is_kept)
 
 TEST(wrong_arguments_are_refused)
 {
-    const qnnrt_memory_info *list;
+    const qnnrt_transfer_info *list;
     size_t count = 7;
     qnnrt_desc desc;
     qnnrt *model;
@@ -1013,12 +1013,12 @@ TEST(wrong_arguments_are_refused)
     CHECK_EQ(qnnrt_open(folder, &desc, &model, &err), QNNRT_E_ARG);
     model = open_model(QNNRT_MEM_MEMFD);
     CHECK_EQ(qnnrt_prepare(model, "kv", &run, &err), QNNRT_OK);
-    CHECK_EQ(qnnrt_run_memory(NULL, &list, &count), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_run_transfers(NULL, &list, &count), QNNRT_E_ARG);
     CHECK(list == NULL);
     CHECK_EQ(count, 0);
-    CHECK_EQ(qnnrt_run_memory(run, NULL, &count), QNNRT_E_ARG);
-    CHECK_EQ(qnnrt_run_memory(run, &list, NULL), QNNRT_E_ARG);
-    CHECK_STR(qnnrt_run_error(run)->text, "qnnrt_run_memory");
+    CHECK_EQ(qnnrt_run_transfers(run, NULL, &count), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_run_transfers(run, &list, NULL), QNNRT_E_ARG);
+    CHECK_STR(qnnrt_run_error(run)->text, "qnnrt_run_transfers");
     qnnrt_run_destroy(run);
     CHECK_EQ(strcmp(qnnrt_mem_kind_name(QNNRT_MEM_HEAP), "heap"), 0);
     CHECK_EQ(strcmp(qnnrt_mem_kind_name(QNNRT_MEM_FD), "fd"), 0);

@@ -314,11 +314,11 @@ public:
         check_run(qnnrt_run_events(object_, &list, &count));
         return { list, count };
     }
-    span<const qnnrt_memory_info> memory()
+    span<const qnnrt_transfer_info> transfers()
     {
-        const qnnrt_memory_info *list = nullptr;
+        const qnnrt_transfer_info *list = nullptr;
         std::size_t count = 0;
-        check_run(qnnrt_run_memory(object_, &list, &count));
+        check_run(qnnrt_run_transfers(object_, &list, &count));
         return { list, count };
     }
 

@@ -896,7 +896,7 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_adapter_create(qnnrt_llm *llm,
 QNNRT_LLM_API qnnrt_result qnnrt_llm_adapter_destroy(qnnrt_llm_adapter *adapter);
 
 /* Let a model compute with an adapter from the next step on, in all its sessions, instead of the
-   one that was applied before. Apply it again after qnnrt_load() and qnnrt_recover().
+   one that was applied before. Apply it again after qnnrt_context_load() and qnnrt_recover().
 
    adapter  NULL: none, the model itself
 
@@ -8801,7 +8801,7 @@ QNNRT_LLM_API void qnnrt_llm_session_destroy(qnnrt_llm_session *session)
 QNNRT_LLM_API qnnrt_llm_session_info qnnrt_llm_session_get_info(const qnnrt_llm_session *session)
 {
     qnnrt_llm_session_info info;
-    const qnnrt_memory_info *list;
+    const qnnrt_transfer_info *list;
     size_t p, g, i, count;
     memset(&info, 0, sizeof info);
     info.mem_reason = "";
@@ -8809,7 +8809,7 @@ QNNRT_LLM_API qnnrt_llm_session_info qnnrt_llm_session_get_info(const qnnrt_llm_
     info = session->info;
     for (p = 0; p < session->part_count; ++p)
         for (g = 0; g < session->parts[p].llm->info.graph_count; ++g) {
-            if (qnnrt_run_memory(session->parts[p].runs[g].run, &list, &count) != QNNRT_OK)
+            if (qnnrt_run_transfers(session->parts[p].runs[g].run, &list, &count) != QNNRT_OK)
                 continue;
             info.tensors += count;
             for (i = 0; i < count; ++i) info.registered += list[i].registered != 0;

@@ -71,8 +71,9 @@ static int compare_load(tool *t, job *j, int load)
     if (!good) return 1;                         /* --resident decides */
     for (size_t s = 0; s < j->info->step_count; ++s) {
         const qnnrt_step_info *step = &j->info->steps[s];
-        if (step->kind != QNNRT_STEP_GRAPH ||
-            (load ? qnnrt_load : qnnrt_unload)(t->model, step->context, &err) == QNNRT_OK) continue;
+        if (step->kind != QNNRT_STEP_GRAPH) continue;
+        if ((load ? qnnrt_context_load : qnnrt_context_unload)(t->model, step->context, &err) ==
+            QNNRT_OK) continue;
         if (good) fail(t, j, err.hint, "pipeline %s: %s", j->title, err.text);
         good = 0;
     }

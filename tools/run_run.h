@@ -246,9 +246,9 @@ static void say_result(const tool *t, const job *j)
 /* Say what the memory is, and which tensors the device does not use in place. */
 static void say_memory(const tool *t, job *j, qnnrt_run *run, const qnnrt_mem_info *mem)
 {
-    const qnnrt_memory_info *list = NULL;
+    const qnnrt_transfer_info *list = NULL;
     size_t count = 0;
-    if (qnnrt_run_memory(run, &list, &count) != QNNRT_OK) return;
+    if (qnnrt_run_transfers(run, &list, &count) != QNNRT_OK) return;
     j->memory = qnnrt_mem_kind_name(mem->kind);
     j->memory_reason = cli_text("%s", mem->reason);
     j->tensor_count = count;

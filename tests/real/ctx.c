@@ -121,7 +121,7 @@ static void run_model(qnnrt *model, case_files *files, int mode)
 {
     qnnrt_error err;
     qnnrt_run *run;
-    const qnnrt_memory_info *list;
+    const qnnrt_transfer_info *list;
     size_t count, i;
     int t, again;
     long before;
@@ -140,7 +140,7 @@ static void run_model(qnnrt *model, case_files *files, int mode)
         REAL_OK(qnnrt_bind(run, file->name, file->at, file->bytes), qnnrt_run_error(run));
     }
     /* x86-64 refuses to register memory; the tensors are then plain. */
-    REAL_OK(qnnrt_run_memory(run, &list, &count), qnnrt_run_error(run));
+    REAL_OK(qnnrt_run_transfers(run, &list, &count), qnnrt_run_error(run));
     for (i = 0; i < count && mode == SHARED; ++i) {
         CHECK_EQ(list[i].registered, 0);
         CHECK_STR(list[i].reason, "0x3e8");

@@ -64,7 +64,7 @@ static void load_all(qnnrt *model, const qnnrt_desc *desc)
     qnnrt_error err;
     size_t i;
     for (i = 0; desc->residency == QNNRT_RESIDENT_CALLER && i < CONTEXTS; ++i)
-        REAL_OK(qnnrt_load(model, i, &err), &err);
+        REAL_OK(qnnrt_context_load(model, i, &err), &err);
 }
 
 static void finish(qnnrt *model, qnnrt_run **runs)
@@ -150,8 +150,8 @@ static void *load_often(void *user)
     loader *l = (loader *)user;
     int i;
     for (i = 0; i < 5 && l->result == QNNRT_OK; ++i) {
-        l->result = qnnrt_load(l->model, l->context, NULL);
-        if (i < 4 && l->result == QNNRT_OK) l->result = qnnrt_unload(l->model, l->context, NULL);
+        l->result = qnnrt_context_load(l->model, l->context, NULL);
+        if (i < 4 && l->result == QNNRT_OK) l->result = qnnrt_context_unload(l->model, l->context, NULL);
     }
     return NULL;
 }

@@ -21,7 +21,7 @@ static int saver_child(void *data)
     qnnrt_error err;
     qnnrt *model;
     qnnrt_run *run;
-    const qnnrt_memory_info *list;
+    const qnnrt_transfer_info *list;
     size_t count;
     char backend[PATH_MAX + 32], system_path[PATH_MAX + 32];
     int i;
@@ -34,7 +34,7 @@ static int saver_child(void *data)
     desc.mem_kind = c->memory;
     if (qnnrt_open(c->folder, &desc, &model, &err) != QNNRT_OK) { printf("%s\n", err.text); return 2; }
     if (qnnrt_prepare(model, NULL, &run, &err) != QNNRT_OK) { printf("%s\n", err.text); return 3; }
-    if (qnnrt_run_memory(run, &list, &count) != QNNRT_OK) return 5;
+    if (qnnrt_run_transfers(run, &list, &count) != QNNRT_OK) return 5;
     for (i = 0; i < (int)count && c->memory != QNNRT_MEM_HEAP; ++i)
         if (list[i].registered || strstr(list[i].reason, "0x3e8") == NULL) { printf("%s\n", list[i].reason); return 7; }
     for (i = 0; i < 2; ++i)

@@ -345,7 +345,7 @@ class qnnrt_mem_info(Structure):
     pass
 
 
-class qnnrt_memory_info(Structure):
+class qnnrt_transfer_info(Structure):
     pass
 
 
@@ -893,7 +893,7 @@ qnnrt_mem_info._fields_ = [
     ('fd_offset', c_uint64),
     ('reason', c_char_p),
 ]
-qnnrt_memory_info._fields_ = [
+qnnrt_transfer_info._fields_ = [
     ('slot', POINTER(qnnrt_slot_info)),
     ('step', c_uint32),
     ('registered', c_int),
@@ -1196,6 +1196,8 @@ FUNCTIONS = {
     'qnnrt_cache_open': (c_int, [c_char_p, POINTER(qnnrt_cache_desc), POINTER(c_void_p), POINTER(qnnrt_error)]),
     'qnnrt_cache_sweep': (None, [c_char_p]),
     'qnnrt_close': (c_int, [c_void_p]),
+    'qnnrt_context_load': (c_int, [c_void_p, c_size_t, POINTER(qnnrt_error)]),
+    'qnnrt_context_unload': (c_int, [c_void_p, c_size_t, POINTER(qnnrt_error)]),
     'qnnrt_data': (c_void_p, [c_void_p, c_char_p, POINTER(c_size_t)]),
     'qnnrt_data_slot': (c_void_p, [c_void_p, POINTER(qnnrt_slot_info), POINTER(c_size_t)]),
     'qnnrt_decode_f32': (c_int, [POINTER(qnnrt_tensor_info), c_void_p, POINTER(c_float)]),
@@ -1263,7 +1265,6 @@ FUNCTIONS = {
     'qnnrt_llm_state_bytes': (c_size_t, [c_void_p]),
     'qnnrt_llm_state_restore': (c_int, [c_void_p, c_void_p, c_size_t]),
     'qnnrt_llm_state_save': (c_int, [c_void_p, c_void_p, c_size_t, POINTER(c_size_t)]),
-    'qnnrt_load': (c_int, [c_void_p, c_size_t, POINTER(qnnrt_error)]),
     'qnnrt_mem_clear': (None, [c_void_p]),
     'qnnrt_mem_create': (c_int, [c_void_p, POINTER(qnnrt_mem_desc), POINTER(c_void_p), POINTER(qnnrt_error)]),
     'qnnrt_mem_destroy': (c_int, [c_void_p]),
@@ -1299,10 +1300,10 @@ FUNCTIONS = {
     'qnnrt_run_destroy': (None, [c_void_p]),
     'qnnrt_run_error': (POINTER(qnnrt_error), [c_void_p]),
     'qnnrt_run_events': (c_int, [c_void_p, POINTER(POINTER(qnnrt_profile_event)), POINTER(c_size_t)]),
-    'qnnrt_run_memory': (c_int, [c_void_p, POINTER(POINTER(qnnrt_memory_info)), POINTER(c_size_t)]),
     'qnnrt_run_pipeline': (c_void_p, [c_void_p]),
     'qnnrt_run_profile': (c_int, [c_void_p, c_int]),
     'qnnrt_run_slot': (POINTER(qnnrt_slot_info), [c_void_p, c_char_p]),
+    'qnnrt_run_transfers': (c_int, [c_void_p, POINTER(POINTER(qnnrt_transfer_info)), POINTER(c_size_t)]),
     'qnnrt_run_watch': (c_int, [c_void_p, CFUNCTYPE(c_int, c_void_p, c_uint32), c_void_p]),
     'qnnrt_session_bytes': (c_int, [c_int, c_uint32, POINTER(c_int64), POINTER(c_size_t)]),
     'qnnrt_session_cancel': (c_int, [c_void_p]),
@@ -1318,7 +1319,6 @@ FUNCTIONS = {
     'qnnrt_slot_find': (c_int, [c_void_p, c_char_p, c_int, POINTER(POINTER(qnnrt_slot_info)), POINTER(qnnrt_error)]),
     'qnnrt_step_text': (c_char_p, [POINTER(qnnrt_step_info), c_char_p, c_size_t]),
     'qnnrt_tensor_text': (c_char_p, [POINTER(qnnrt_tensor_info), c_char_p, c_size_t]),
-    'qnnrt_unload': (c_int, [c_void_p, c_size_t, POINTER(qnnrt_error)]),
     'qnnrt_update': (c_int, [c_void_p, c_size_t, c_char_p, c_char_p, c_void_p, c_size_t, POINTER(qnnrt_error)]),
     'qnnrt_utf8_length': (c_size_t, [c_char_p, POINTER(c_int)]),
     'qnnrt_vendor_code_name': (c_char_p, [c_uint64]),
