@@ -412,7 +412,7 @@
        >>backend >>profile >>register >>context                                     the vendor's
        >>model >>resident >>scan >>program >>wiring >>slot >>pipeline >>assemble >>metadata
        >>folder >>roles >>desc >>open >>place >>area >>binding >>flex >>host >>run >>exec
-       >>update >>public                                                            ours
+       >>update >>services >>public                                                 ours
        >>vendor_codes >>vendor_lines                                                the data
        (qnnrt_builder.h has more)
 */
@@ -1789,6 +1789,91 @@ QNNRT_API qnnrt_result qnnrt_encode_f32(const qnnrt_tensor_info *tensor, const f
 QNNRT_API qnnrt_result qnnrt_decode_f32(const qnnrt_tensor_info *tensor, const void *data,
                                         float *values);
 
+/* ---------------------------------------------------------- for code that stands on qnnrt.h -- */
+
+/* What headers and tools above this one share with it: error texts, memory, order, files. A program
+   that only runs models needs none of it. */
+
+#ifndef QNNRT__PRINTF       /* text, first: the numbers of these arguments */
+#if defined(__GNUC__) || defined(__clang__)
+#define QNNRT__PRINTF(text, first) __attribute__((format(printf, text, first)))
+#else
+#define QNNRT__PRINTF(text, first)
+#endif
+#endif
+
+/* Write errors. err may be NULL in all of them.
+
+   set      fill the error, without a hint, so that a failing check is one line. Return code
+   hint     set the hint, one imperative sentence, unless the error has one. Return code
+   add      append to the text
+   about    put words in front of the text. Return code
+   clear    make it QNNRT_OK without texts. Return QNNRT_OK
+
+   format   as of printf: %s %c %d %i %u %x %X %o %g %f %e %p %%, with flags, widths, precisions, h,
+            l, ll and z. What arguments insert is escaped as qnnrt_utf8_length() says: each byte
+            that is not part of a visible character becomes "?". So a name from a file cannot forge
+            a line or control a terminal. Newlines of the format itself stay. A text that does not
+            fit is cut */
+QNNRT_API qnnrt_result qnnrt_error_set(qnnrt_error *err, qnnrt_result code, const char *format, ...)
+    QNNRT__PRINTF(3, 4);
+QNNRT_API qnnrt_result qnnrt_error_hint(qnnrt_error *err, qnnrt_result code, const char *format,
+                                        ...) QNNRT__PRINTF(3, 4);
+QNNRT_API void qnnrt_error_add(qnnrt_error *err, const char *format, ...) QNNRT__PRINTF(2, 3);
+QNNRT_API qnnrt_result qnnrt_error_about(qnnrt_error *err, qnnrt_result code, const char *format,
+                                         ...) QNNRT__PRINTF(3, 4);
+QNNRT_API qnnrt_result qnnrt_error_clear(qnnrt_error *err);
+
+/* Make a text one line that is safe to print: newlines become blanks, and all else that must not be
+   printed becomes "?". */
+QNNRT_API void qnnrt_text_clean(char *text);
+
+/* Allocate and free as hooks say: hooks, or hooks->alloc, may be NULL. The memory is zeroed and
+   aligned to 16 bytes.
+   Returns  memory for count * size bytes, at least one; NULL when out of memory, or if the product
+            does not fit */
+QNNRT_API void *qnnrt_hooks_alloc(const qnnrt_hooks *hooks, uint64_t count, uint64_t size);
+QNNRT_API void  qnnrt_hooks_free(const qnnrt_hooks *hooks, void *data);
+
+/* Memory that is freed together. Begins as { 0 }, with the fields that are wanted. */
+typedef struct qnnrt_arena {
+    qnnrt_hooks  hooks;         /* alloc and free (default: malloc and free) */
+    uint64_t     limit;         /* most bytes (default 0: any number) */
+    uint64_t     chunk;         /* bytes that are allocated at once (default 0: 16,384) */
+    uint64_t     bytes;         /* that were allocated */
+    qnnrt_result failed;        /* QNNRT_OK; QNNRT_E_MEMORY or QNNRT_E_LIMIT: a get failed, and all
+                                   later ones fail, so one check after many of them is enough */
+    struct qnnrt__arena_chunk *chunks;
+} qnnrt_arena;
+
+/* Get zeroed memory, aligned to 16 bytes; or a copy of `length` bytes with a NUL after them.
+   Returns  the memory; NULL, see qnnrt_arena.failed */
+QNNRT_API void *qnnrt_arena_get(qnnrt_arena *arena, uint64_t count, uint64_t size);
+QNNRT_API char *qnnrt_arena_text(qnnrt_arena *arena, const char *text, size_t length);
+
+/* Make room for one more item in an array of an arena, which has `count` items and room for *room;
+   array may be NULL if *room is 0.
+   Returns  the array, or its larger copy; NULL, see qnnrt_arena.failed */
+QNNRT_API void *qnnrt_arena_more(qnnrt_arena *arena, void *array, size_t count, size_t *room,
+                                 uint64_t size);
+
+/* Free all memory of an arena, and let it begin again. */
+QNNRT_API void qnnrt_arena_free(qnnrt_arena *arena);
+
+/* Sort pointers in place by heap sort: no order of them takes longer than count * log(count), and
+   nothing is allocated. compare() returns a number below, equal to or above 0. */
+QNNRT_API void qnnrt_sort(const void **items, size_t count,
+                          int (*compare)(const void *a, const void *b));
+
+/* Open a regular file to read. The call never waits: anything else is refused and not opened.
+
+   fd       receives the descriptor, which the caller closes; -1 on failure
+   bytes    receives the size of the file, 0 on failure
+
+   Returns  as qnnrt_file_read() */
+QNNRT_API qnnrt_result qnnrt_file_open(const char *path, int *fd, uint64_t *bytes,
+                                       qnnrt_error *err);
+
 /* ------------------------------------------------------------------------------------- parts -- */
 
 /* Parts in files of their own: in tools/ below this file, or beside this file. */
@@ -1866,12 +1951,10 @@ QNNRT_API qnnrt_result qnnrt_decode_f32(const qnnrt_tensor_info *tensor, const v
 #define QNNRT__STATIC_ASSERT(name, cond) typedef char qnnrt__assert_##name[(cond) ? 1 : -1]
 
 #if defined(__GNUC__) || defined(__clang__)
-#define QNNRT__PRINTF(text, first)   __attribute__((format(printf, text, first)))
 #define QNNRT__UNLIKELY(x)           __builtin_expect(!!(x), 0)
 #define QNNRT__NOT_INLINE            __attribute__((noinline))
 #define QNNRT__RESTRICT              __restrict
 #else
-#define QNNRT__PRINTF(text, first)
 #define QNNRT__UNLIKELY(x)           (x)
 #define QNNRT__NOT_INLINE
 #define QNNRT__RESTRICT
@@ -2520,19 +2603,13 @@ static void qnnrt__sort(const void **items, size_t count, qnnrt__sort_compare co
    Needs: >>config >>size     Knows nothing of: what is stored
    ===================================================================================== */
 
-static void *qnnrt__mem_default_alloc(void *user, size_t bytes)
-{
-    (void)user;
-    return malloc(bytes);
-}
-static void qnnrt__mem_default_free(void *user, void *data) { (void)user; free(data); }
-
 /* Allocate memory, aligned to 16 as the hook promises, and leave its content undefined. Return NULL
    when out of memory. */
-static void *qnnrt__mem_raw(const qnnrt_hooks *hooks, uint64_t bytes)
+static QNNRT__NOT_INLINE void *qnnrt__mem_raw(const qnnrt_hooks *hooks, uint64_t bytes)
 {
-    return bytes > SIZE_MAX / 2 ? NULL
-                                : (hooks->alloc)(hooks->alloc_user, bytes == 0 ? 1 : (size_t)bytes);
+    const size_t some = bytes == 0 ? 1 : (size_t)bytes;
+    if (bytes > SIZE_MAX / 2) return NULL;
+    return hooks->alloc != NULL ? (hooks->alloc)(hooks->alloc_user, some) : malloc(some);
 }
 
 /* Allocate zeroed memory. Return NULL when out of memory. */
@@ -2543,10 +2620,14 @@ static void *qnnrt__mem_alloc(const qnnrt_hooks *hooks, uint64_t bytes)
     return data;
 }
 
-static void qnnrt__mem_free(const qnnrt_hooks *hooks, void *data)
+static QNNRT__NOT_INLINE void qnnrt__mem_free(const qnnrt_hooks *hooks, void *data)
 {
-    if (data != NULL) (hooks->free)(hooks->alloc_user, data);
+    if (data == NULL) return;
+    if (hooks->free != NULL) (hooks->free)(hooks->alloc_user, data);
+    else free(data);
 }
+
+static const qnnrt_hooks qnnrt__hooks_none = { NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL };
 
 static void qnnrt__hooks_lock(const qnnrt_hooks *hooks)
 {
@@ -2562,10 +2643,7 @@ typedef struct qnnrt__arena_chunk {
     uint64_t used, room;                  /* of the bytes that follow this head */
 } qnnrt__arena_chunk;
 
-typedef struct qnnrt__arena {
-    qnnrt_hooks         hooks;
-    qnnrt__arena_chunk *chunks;           /* newest first */
-} qnnrt__arena;
+typedef qnnrt_arena qnnrt__arena;         /* its chunks: newest first, but a full one behind it */
 
 enum { QNNRT__ARENA_HEAD = 32 };
 #ifndef QNNRT__ASAN
@@ -2575,21 +2653,39 @@ enum { QNNRT__ARENA_ALIGN = 1, QNNRT__ARENA_CHUNK = 0 };
 #endif
 QNNRT__STATIC_ASSERT(arena_head, sizeof(qnnrt__arena_chunk) <= QNNRT__ARENA_HEAD);
 
-/* Return count * bytes of zeroed memory, or NULL when out of memory or the product does not fit. */
+/* Allocate a chunk with room for `room` bytes. Return NULL when out of memory or over the limit. */
+static qnnrt__arena_chunk *qnnrt__arena_chunk_make(qnnrt__arena *arena, uint64_t room)
+{
+    qnnrt__arena_chunk *chunk;
+    if (room > UINT64_MAX - QNNRT__ARENA_HEAD) return NULL;
+    if (arena->limit > 0 && room > arena->limit - arena->bytes) {
+        arena->failed = QNNRT_E_LIMIT;
+        return NULL;
+    }
+    chunk = (qnnrt__arena_chunk *)qnnrt__mem_alloc(&arena->hooks, room + QNNRT__ARENA_HEAD);
+    if (chunk == NULL) return NULL;
+    arena->bytes += room;
+    chunk->room = room;
+    return chunk;
+}
+
+/* Return count * bytes of zeroed memory, or NULL when out of memory or the product does not fit. An
+   object that needs a chunk of its own leaves the newest one in use. */
 static void *qnnrt__arena_alloc(qnnrt__arena *arena, uint64_t count, uint64_t bytes)
 {
     qnnrt__arena_chunk *chunk = arena->chunks;
-    uint64_t need, room;
+    const uint64_t usual = QNNRT__ARENA_CHUNK == 0 ? 0
+                         : arena->chunk > 0 ? arena->chunk : (uint64_t)QNNRT__ARENA_CHUNK;
+    uint64_t need;
     if (!qnnrt__size_mul(count, bytes, &need)) return NULL;
     if (!qnnrt__size_align(need == 0 ? 1 : need, QNNRT__ARENA_ALIGN, &need)) return NULL;
     if (chunk == NULL || need > chunk->room - chunk->used) {
-        room = need > QNNRT__ARENA_CHUNK ? need : (uint64_t)QNNRT__ARENA_CHUNK;
-        if (room > UINT64_MAX - QNNRT__ARENA_HEAD) return NULL;
-        chunk = (qnnrt__arena_chunk *)qnnrt__mem_alloc(&arena->hooks, room + QNNRT__ARENA_HEAD);
+        const int apart = chunk != NULL && usual > 0 && need >= usual;
+        qnnrt__arena_chunk **at = apart ? &chunk->next : &arena->chunks;
+        chunk = qnnrt__arena_chunk_make(arena, need > usual ? need : usual);
         if (chunk == NULL) return NULL;
-        chunk->room = room;
-        chunk->next = arena->chunks;
-        arena->chunks = chunk;
+        chunk->next = *at;
+        *at = chunk;
     }
     chunk->used += need;
     return (unsigned char *)chunk + QNNRT__ARENA_HEAD + (size_t)(chunk->used - need);
@@ -2626,10 +2722,8 @@ static int qnnrt__arena_reserve(qnnrt__arena *arena, uint64_t bytes)
     qnnrt__arena_chunk *chunk = arena->chunks;
     if (QNNRT__ARENA_CHUNK == 0) return 1;
     if (chunk != NULL && bytes <= chunk->room - chunk->used) return 1;
-    if (bytes > UINT64_MAX - QNNRT__ARENA_HEAD) return 0;
-    chunk = (qnnrt__arena_chunk *)qnnrt__mem_alloc(&arena->hooks, bytes + QNNRT__ARENA_HEAD);
+    chunk = qnnrt__arena_chunk_make(arena, bytes);
     if (chunk == NULL) return 0;
-    chunk->room = bytes;
     chunk->next = arena->chunks;
     arena->chunks = chunk;
     return 1;
@@ -2653,6 +2747,8 @@ static void qnnrt__arena_free(qnnrt__arena *arena)
         qnnrt__mem_free(&arena->hooks, arena->chunks);
         arena->chunks = next;
     }
+    arena->bytes = 0;
+    arena->failed = QNNRT_OK;
 }
 
 /* =====================================================================================
@@ -2713,30 +2809,41 @@ static void qnnrt__err_append(char *to, size_t room, const char *text, size_t le
     to[used + length] = '\0';
 }
 
-/* Append to the text in `to` by a format of ours. Arguments of %s may be names from a file, so
-   their control characters, newlines included, become "?": a name cannot forge a line. Newlines of
-   the format stay. Knows %s %d %u %x %llu %g, with flags and widths, and %%. */
+/* Append to the text in `to` by a format, see qnnrt_error_set(). Arguments may be names from a
+   file, so their control characters, newlines included, become "?": a name cannot forge a line.
+   Newlines of the format stay. A conversion that is not known ends the text. */
 static void qnnrt__err_format(char *to, size_t room, const char *format, va_list args)
 {
-    char piece[sizeof(((qnnrt_error *)0)->text)], spec[16];
+    char piece[sizeof(((qnnrt_error *)0)->text)], spec[40];
     while (*format != '\0') {
         const char *percent = strchr(format, '%');
         size_t length = percent == NULL ? strlen(format) : (size_t)(percent - format);
+        int longs = 0, kind;
         qnnrt__err_append(to, room, format, length);
         format += length;
         if (*format == '\0') return;
-        for (length = 1; strchr("sduxg%", format[length]) == NULL;) ++length;
-        memcpy(spec, format, ++length);
-        spec[length] = '\0';
-        format += length;
-        if (spec[length - 1] == 's')
-            snprintf(piece, sizeof(piece), spec, va_arg(args, const char *));
-        else if (spec[length - 1] == 'g')
+        spec[0] = *format++;
+        for (length = 1; *format != '\0' && strchr("-+ #0123456789.*hlz", *format) != NULL &&
+                         length < 24; ++format) {
+            if (*format == '*')
+                length += (size_t)snprintf(spec + length, 12, "%d", va_arg(args, int));
+            else spec[length++] = *format;
+            longs += *format == 'l' ? 1 : *format == 'z' ? 3 : 0;
+        }
+        kind = *format;
+        spec[length] = *format;
+        spec[length + 1] = '\0';
+        if (kind == '\0' || strchr("scdiuxXogfep%", kind) == NULL) return;
+        ++format;
+        if (strchr("di", kind) != NULL) kind = 'u';     /* of the same size */
+        if (kind == 's') snprintf(piece, sizeof(piece), spec, va_arg(args, const char *));
+        else if (kind == 'p') snprintf(piece, sizeof(piece), spec, va_arg(args, void *));
+        else if (kind == '%') memcpy(piece, "%", 2);
+        else if (strchr("gfe", kind) != NULL)
             snprintf(piece, sizeof(piece), spec, va_arg(args, double));
-        else if (spec[length - 1] == 'd') snprintf(piece, sizeof(piece), spec, va_arg(args, int));
-        else if (spec[length - 1] == '%') memcpy(piece, "%", 2);
-        else if (spec[length - 2] == 'l')
-            snprintf(piece, sizeof(piece), spec, va_arg(args, unsigned long long));
+        else if (longs == 1) snprintf(piece, sizeof(piece), spec, va_arg(args, unsigned long));
+        else if (longs == 2) snprintf(piece, sizeof(piece), spec, va_arg(args, unsigned long long));
+        else if (longs == 3) snprintf(piece, sizeof(piece), spec, va_arg(args, size_t));
         else snprintf(piece, sizeof(piece), spec, va_arg(args, unsigned));
         qnnrt__err_clean(piece);
         qnnrt__err_append(to, room, piece, strlen(piece));
@@ -10342,7 +10449,7 @@ static void qnnrt__backend_list(qnnrt_backend *b, qnnrt__backend_run *run, int b
     qnnrt__os_unlock(&b->lists_lock);
 }
 
-/* Check the hooks and fill in the defaults. */
+/* Check the hooks and copy them. */
 static qnnrt_result qnnrt__backend_hooks(const qnnrt_hooks *from, qnnrt_hooks *to, qnnrt_error *err)
 {
     *to = *from;
@@ -10350,10 +10457,6 @@ static qnnrt_result qnnrt__backend_hooks(const qnnrt_hooks *from, qnnrt_hooks *t
         return qnnrt__fail(err, QNNRT_E_ARG, "hooks.alloc and hooks.free: set both or neither");
     if ((to->lock == NULL) != (to->unlock == NULL))
         return qnnrt__fail(err, QNNRT_E_ARG, "hooks.lock and hooks.unlock: set both or neither");
-    if (to->alloc == NULL) {
-        to->alloc = qnnrt__mem_default_alloc;
-        to->free = qnnrt__mem_default_free;
-    }
     return QNNRT_OK;
 }
 
@@ -18618,20 +18721,10 @@ QNNRT_API qnnrt_result qnnrt_update(qnnrt *model, size_t context, const char *gr
 }
 
 /* =====================================================================================
-   PUBLIC                                                                        >>public
-   Checks arguments, resolves defaults, calls one room and stores the error text.
-   Needs: every room above     Knows nothing of: how the rooms do their work
+   SERVICES                                                                    >>services
+   What headers above this one share with it, see "for code that stands on qnnrt.h".
+   Needs: >>os >>size >>sort >>mem >>err     Knows nothing of: who calls
    ===================================================================================== */
-
-QNNRT_API const char *qnnrt_version(void)
-{
-#define QNNRT__TEXT2(x) #x
-#define QNNRT__TEXT(x) QNNRT__TEXT2(x)
-    return QNNRT__TEXT(QNNRT_VERSION_MAJOR) "." QNNRT__TEXT(QNNRT_VERSION_MINOR) "." QNNRT__TEXT(
-        QNNRT_VERSION_PATCH);
-#undef QNNRT__TEXT
-#undef QNNRT__TEXT2
-}
 
 QNNRT_API size_t qnnrt_utf8_length(const char *text, int *shown)
 {
@@ -18652,6 +18745,154 @@ QNNRT_API qnnrt_result qnnrt_file_read(const char *path, void *data, size_t room
     if (why == NULL) return QNNRT_OK;
     return qnnrt__fail(err, missing ? QNNRT_E_NOT_FOUND : QNNRT_E_IO, "cannot read %s: %s", path,
                        why);
+}
+
+QNNRT_API qnnrt_result qnnrt_file_open(const char *path, int *fd, uint64_t *bytes,
+                                       qnnrt_error *err)
+{
+    qnnrt__os_file file;
+    const char *why;
+    int missing;
+    if (fd != NULL) *fd = -1;
+    if (bytes != NULL) *bytes = 0;
+    qnnrt__err_clear(err);
+    if (path == NULL || fd == NULL || bytes == NULL)
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_file_open: path, fd or bytes is NULL");
+    why = qnnrt__os_file_open(path, &file);
+    if (why == NULL) {
+        *fd = file.fd;
+        *bytes = file.bytes;
+        return QNNRT_OK;
+    }
+    missing = file.missing;
+    qnnrt__os_file_close(&file);
+    return qnnrt__fail(err, missing ? QNNRT_E_NOT_FOUND : QNNRT_E_IO, "cannot read %s: %s", path,
+                       why);
+}
+
+QNNRT_API qnnrt_result qnnrt_error_set(qnnrt_error *err, qnnrt_result code, const char *format, ...)
+{
+    va_list args;
+    if (err == NULL) return code;
+    qnnrt__err_clear(err);
+    err->code = code;
+    va_start(args, format);
+    qnnrt__err_vadd(err, format, args);
+    va_end(args);
+    return code;
+}
+
+QNNRT_API qnnrt_result qnnrt_error_hint(qnnrt_error *err, qnnrt_result code, const char *format,
+                                        ...)
+{
+    va_list args;
+    if (err == NULL || err->hint[0] != '\0') return code;
+    va_start(args, format);
+    qnnrt__err_format(err->hint, sizeof(err->hint), format, args);
+    va_end(args);
+    return code;
+}
+
+QNNRT_API void qnnrt_error_add(qnnrt_error *err, const char *format, ...)
+{
+    va_list args;
+    if (err == NULL) return;
+    va_start(args, format);
+    qnnrt__err_vadd(err, format, args);
+    va_end(args);
+}
+
+QNNRT_API qnnrt_result qnnrt_error_about(qnnrt_error *err, qnnrt_result code, const char *format,
+                                         ...)
+{
+    char text[sizeof(err->text)];
+    va_list args;
+    if (err == NULL) return code;
+    memcpy(text, err->text, sizeof(text));
+    err->code = code;
+    err->text[0] = '\0';
+    va_start(args, format);
+    qnnrt__err_vadd(err, format, args);
+    va_end(args);
+    qnnrt__err_text(err, text, strlen(text));
+    return code;
+}
+
+QNNRT_API qnnrt_result qnnrt_error_clear(qnnrt_error *err)
+{
+    qnnrt__err_clear(err);
+    return QNNRT_OK;
+}
+
+QNNRT_API void qnnrt_text_clean(char *text)
+{
+    char *at;
+    for (at = text; *at != '\0'; ++at)
+        if (*at == '\n') *at = ' ';
+    qnnrt__err_clean(text);
+}
+
+QNNRT_API void *qnnrt_hooks_alloc(const qnnrt_hooks *hooks, uint64_t count, uint64_t size)
+{
+    uint64_t bytes;
+    if (!qnnrt__size_mul(count, size, &bytes)) return NULL;
+    return qnnrt__mem_alloc(hooks != NULL ? hooks : &qnnrt__hooks_none, bytes);
+}
+
+QNNRT_API void qnnrt_hooks_free(const qnnrt_hooks *hooks, void *data)
+{
+    qnnrt__mem_free(hooks != NULL ? hooks : &qnnrt__hooks_none, data);
+}
+
+QNNRT_API void *qnnrt_arena_get(qnnrt_arena *arena, uint64_t count, uint64_t size)
+{
+    void *data = arena->failed != QNNRT_OK ? NULL : qnnrt__arena_alloc(arena, count, size);
+    if (data == NULL && arena->failed == QNNRT_OK) arena->failed = QNNRT_E_MEMORY;
+    return data;
+}
+
+QNNRT_API char *qnnrt_arena_text(qnnrt_arena *arena, const char *text, size_t length)
+{
+    char *copy = (char *)qnnrt_arena_get(arena, (uint64_t)length + 1, 1);
+    if (copy != NULL && length > 0) memcpy(copy, text, length);
+    return copy;
+}
+
+QNNRT_API void *qnnrt_arena_more(qnnrt_arena *arena, void *array, size_t count, size_t *room,
+                                 uint64_t size)
+{
+    const size_t more = *room == 0 ? 16 : *room > SIZE_MAX / 4 ? SIZE_MAX : *room * 2;
+    void *larger;
+    if (count < *room) return array;
+    larger = qnnrt_arena_get(arena, more, size);
+    if (larger == NULL) return NULL;
+    if (count > 0) memcpy(larger, array, count * (size_t)size);
+    *room = more;
+    return larger;
+}
+
+QNNRT_API void qnnrt_arena_free(qnnrt_arena *arena) { qnnrt__arena_free(arena); }
+
+QNNRT_API void qnnrt_sort(const void **items, size_t count,
+                          int (*compare)(const void *a, const void *b))
+{
+    qnnrt__sort(items, count, compare);
+}
+
+/* =====================================================================================
+   PUBLIC                                                                        >>public
+   Checks arguments, resolves defaults, calls one room and stores the error text.
+   Needs: every room above     Knows nothing of: how the rooms do their work
+   ===================================================================================== */
+
+QNNRT_API const char *qnnrt_version(void)
+{
+#define QNNRT__TEXT2(x) #x
+#define QNNRT__TEXT(x) QNNRT__TEXT2(x)
+    return QNNRT__TEXT(QNNRT_VERSION_MAJOR) "." QNNRT__TEXT(QNNRT_VERSION_MINOR) "." QNNRT__TEXT(
+        QNNRT_VERSION_PATCH);
+#undef QNNRT__TEXT
+#undef QNNRT__TEXT2
 }
 
 QNNRT_API const char *qnnrt_result_name(qnnrt_result result)
@@ -20067,6 +20308,9 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
            .shared_copies; qnnrt_builder_key(), qnnrt_builder_reset(), QNNRT_BORROW_MODEL, names
            of tensors that are made; qnnrt_prepare_unbound(), qnnrt_entry_desc.unbound,
            qnnrt_pipeline_input() and _output().
+           Added: what headers and tools above qnnrt.h share with it: qnnrt_error_set(), _hint(),
+           _add(), _about() and _clear(), qnnrt_text_clean(), qnnrt_hooks_alloc() and _free(),
+           qnnrt_arena_get(), _text(), _more() and _free(), qnnrt_sort(), qnnrt_file_open().
            Changed: qnnrt_exec() refuses bound memory in which an output overlaps an input or
            another output.
            Changed: weights in blocks take codes of 4 bits only; scales of the form PLAIN may be

@@ -156,9 +156,14 @@ TEST(arenas_give_back_what_is_newest_and_no_more)
         /* What is given back is zeroed. */
         CHECK(text[0] == '\0');
         CHECK((char *)qnnrt__arena_alloc(&arena, 1, 1) == text);
-        /* A large block gets a chunk of its own. */
+        /* A large block gets a chunk of its own, and the other one stays in use. */
         CHECK(qnnrt__arena_alloc(&arena, 100000, 1) != NULL);
+        CHECK(arena.chunks == chunk && chunk->next != NULL);
+        CHECK_EQ(alive, 2);
+        /* What does not fit into the rest begins a new one. */
+        CHECK(qnnrt__arena_alloc(&arena, QNNRT__ARENA_CHUNK - 16, 1) != NULL);
         CHECK(arena.chunks != chunk);
+        CHECK_EQ(alive, 3);
         used = chunk->used;
         qnnrt__arena_back(&arena, chunk, 0);
         CHECK_EQ(chunk->used, used);

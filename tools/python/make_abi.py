@@ -14,8 +14,10 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
 OUT = os.path.join(HERE, "qnnrt", "_abi.py")
 HEADERS = ("qnnrt.h", "qnnrt_llm.h", "qnnrt_session.h", "qnnrt_engines.h")
-# Engines are tables of functions that users write in C; entries of a cache are made and read by sessions.
-LEFT_OUT = re.compile(r"^(qnnrt_engine_(load|model|open|library)|qnnrt_engine|qnnrt_cache_(hash|key|get|put)\w*)$")
+# Engines are tables of functions that users write in C; entries of a cache are made and read by sessions; services for
+# code that stands on qnnrt.h have no use here.
+LEFT_OUT = re.compile(r"^(qnnrt_engine_(load|model|open|library)|qnnrt_engine|qnnrt_cache_(hash|key|get|put)\w*|qnnrt_arena\w*|"
+                      r"qnnrt_error_\w+|qnnrt_text_clean|qnnrt_hooks_\w+|qnnrt_sort|qnnrt_file_open)$")
 PLAIN = {"int": "c_int", "size_t": "c_size_t", "float": "c_float", "double": "c_double", "uint8_t": "c_uint8", "int8_t": "c_int8",
          "int16_t": "c_int16", "uint16_t": "c_uint16", "int32_t": "c_int32", "uint32_t": "c_uint32", "int64_t": "c_int64",
          "uint64_t": "c_uint64", "char": "c_char", "unsigned char": "c_ubyte", "unsigned": "c_uint"}
