@@ -259,17 +259,18 @@
            qnnrt_run_create(mem, 1, &decode_run, &err);
            cache = &qnnrt_mem_get_info(mem)->buffers[0];
            qnnrt_bind_at(decode_run, key_in, mem, cache->offset + moved);  // moved: your bytes
-       examples/02_prefill_decode.c is the whole program. desc.guard gives every tensor pages of its
-       own with an inaccessible page after its last byte, so that an overrun by the caller or the
-       backend faults at once; tensors are then aligned to their elements only. desc.per_tensor
-       gives every tensor bytes of its own, so that edges can be read after an exec. desc.no_zero
-       leaves the memory unfilled, which saves writing all of it once if every input is written
-       anyway.
+       examples/02_prefill_decode.c is the whole program. qnnrt_prepare_with() makes these choices
+       for one pipeline: mem.guard gives every tensor pages of its own with an inaccessible page
+       after its last byte, so that an overrun by the caller or the backend faults at once; tensors
+       are then aligned to their elements only. per_tensor gives every tensor bytes of its own, so
+       that edges can be read after an exec. mem.no_zero leaves the memory unfilled, which saves
+       writing all of it once if every input is written anyway. With caller_io, inputs and outputs
+       are memory of the caller only.
 
    Shared memory
        An NPU cannot see plain memory: its library copies each input and output at every exec. It
        uses a tensor in place if the memory has a file descriptor and is registered:
-           desc.mem_kind = QNNRT_MEM_SHARED;          // for qnnrt_prepare()
+           prepare_desc.mem.kind = QNNRT_MEM_SHARED;  // for qnnrt_prepare_with()
            mem_desc.kind = QNNRT_MEM_SHARED;          // for qnnrt_mem_create()
            qnnrt_run_transfers(run, &list, &count);   // list[i].registered, else list[i].reason
        QNNRT_MEM_SHARED takes the first kind that works: FastRPC's allocator in libcdsprpc.so, then
@@ -992,13 +993,10 @@ typedef struct qnnrt_desc {
                                         searched) */
     const qnnrt_file *files;         /* instead of ctx_dir: [file_count], in shard order */
     size_t            file_count;
-    uint32_t          align;         /* of tensors that qnnrt_prepare places, a power of two
-                                        (default 0: 64) */
     int               inspect;       /* 1: read metadata only; no backend, nothing can run */
     qnnrt_metadata    metadata;      /* where graphs and tensors are taken from (default 0: all) */
     int               keep_going;    /* 1: load what loads, see qnnrt_context_info.failure */
     int               read;          /* 1: read files into memory instead of mapping them */
-    int               guard;         /* 1: qnnrt_prepare puts a guard page after every tensor */
     qnnrt_limits      limits;
     qnnrt_profile_level profile_level;   /* of loading, see qnnrt_info.events (default 0: off) */
     qnnrt_backend_desc  backend_desc;    /* how the model opens its own backend; .unload also
@@ -1006,8 +1004,6 @@ typedef struct qnnrt_desc {
                                             set. With .inspect only .unload, .hooks and .path are
                                             used (the folder of .path is searched for
                                             libQnnSystem.so) */
-    qnnrt_mem_kind      mem_kind;        /* of the memory that qnnrt_prepare() makes, not
-                                            QNNRT_MEM_FD (default 0: plain memory) */
     qnnrt_residency   residency;     /* which contexts exist on the backend (default 0: all) */
     uint64_t          resident_bytes;    /* with QNNRT_RESIDENT_BUDGET: most device_bytes of the
                                             contexts that exist at a time */
@@ -1020,10 +1016,6 @@ typedef struct qnnrt_desc {
                                             if all contexts are resident, files are mapped, and the
                                             library can. Several threads then need hooks.lock
                                             (default 0: each context has its own) */
-    int               no_zero;       /* 1: qnnrt_prepare leaves memory unfilled, see
-                                        qnnrt_mem_desc */
-    int               per_tensor;    /* 1: qnnrt_prepare shares no memory between tensors, see
-                                        qnnrt_plan_desc */
     int               no_manifest;       /* 1: ignore the program in the folder's qnnrt.json
                                             (default 0: it decides, see "Programs
                                             (qnnrt.json)") */
@@ -1050,8 +1042,8 @@ typedef struct qnnrt_desc {
    out      receives the model, NULL on failure
 
    Returns  QNNRT_OK
-            QNNRT_E_ARG          the arguments (folder and files, backend and its options, align,
-                                 mem_kind, residency with resident_bytes or profile_level, a role in
+            QNNRT_E_ARG          the arguments (folder and files, backend and its options,
+                                 residency with resident_bytes or profile_level, a role in
                                  desc.backends that the model does not have)
             QNNRT_E_NOT_FOUND    no *.bin in the folder; a file that genie_config.json or qnnrt.json
                                  lists is missing; what a program names is missing: a graph, a
@@ -1251,15 +1243,16 @@ typedef struct qnnrt_buffer_desc {              /* keeps its content as long as 
     uint32_t    align;                          /* (default 0: the plan's) */
 } qnnrt_buffer_desc;
 
-#define QNNRT_BUFFER_CALLER ((size_t)-1)        /* plan no memory: bind the slot before exec */
 #define QNNRT_NO_ENTRY      ((size_t)-1)        /* qnnrt_plan_block.entry of a buffer */
 
 typedef struct qnnrt_place_desc {               /* where a slot of an entry lives, instead of
                                                    scratch */
     size_t     entry;
     qnnrt_slot slot;
-    size_t     buffer;                          /* index into buffers, or QNNRT_BUFFER_CALLER */
+    size_t     buffer;                          /* index into buffers */
     uint64_t   offset;                          /* within the buffer */
+    int        caller_io;                       /* 1: no memory is planned; bind the slot before
+                                                   exec. buffer and offset are not used */
 } qnnrt_place_desc;
 
 typedef struct qnnrt_pipeline_info {
@@ -1458,9 +1451,9 @@ typedef struct qnnrt_entry_desc {               /* a pipeline of a plan; list it
                                                    memory serves other tensors, so write each input
                                                    before each exec (default 0: inputs keep their
                                                    content) */
-    int      unbound;                           /* 1: inputs and outputs without a place have no
-                                                   memory: bind each before exec, as with
-                                                   QNNRT_BUFFER_CALLER (default 0: they have) */
+    int      caller_io;                         /* 1: inputs and outputs without a place have no
+                                                   memory: bind each before exec (default 0: they
+                                                   have) */
 } qnnrt_entry_desc;
 
 typedef struct qnnrt_plan_desc {
@@ -1587,12 +1580,21 @@ typedef struct qnnrt_run qnnrt_run;
 QNNRT_API qnnrt_result qnnrt_prepare(qnnrt *model, const char *name, qnnrt_run **out,
                                      qnnrt_error *err);
 
-/* Do what qnnrt_prepare() does, without memory for inputs and outputs: each is memory of the
-   caller, see qnnrt_bind_slot(). Slots that the pipeline has a place for, and constants, have
-   theirs. Before all inputs and outputs are bound, qnnrt_exec() returns QNNRT_E_STATE; the text
-   names the first that is not. */
-QNNRT_API qnnrt_result qnnrt_prepare_unbound(qnnrt *model, const char *name, qnnrt_run **out,
-                                             qnnrt_error *err);
+typedef struct qnnrt_prepare_desc {
+    int            caller_io;    /* 1: inputs and outputs have no memory of the run: each is memory
+                                    of the caller, see qnnrt_bind_slot(). Slots that the pipeline
+                                    has a place for, and constants, have theirs. Before all are
+                                    bound, qnnrt_exec() returns QNNRT_E_STATE; the text names the
+                                    first that is not */
+    int            per_tensor;   /* 1: no two tensors share memory, see qnnrt_plan_desc */
+    uint32_t       align;        /* of every tensor, a power of two (default 0: 64) */
+    qnnrt_mem_desc mem;          /* the memory of the run */
+} qnnrt_prepare_desc;
+
+/* Do what qnnrt_prepare() does, with choices about its memory. desc may be NULL or on the stack. */
+QNNRT_API qnnrt_result qnnrt_prepare_with(qnnrt *model, const char *name,
+                                          const qnnrt_prepare_desc *desc, qnnrt_run **out,
+                                          qnnrt_error *err);
 
 /* Make entry `entry` of the plan of `mem` executable. qnnrt_prepare() is the short way. Runs of one
    entry, or of one group, share memory: qnnrt_exec() returns QNNRT_E_BUSY while another of them
@@ -11863,9 +11865,6 @@ struct qnnrt {
     qnnrt__model_use *uses;             /* [use_count], in the order in which they were opened */
     size_t            use_count;
     qnnrt_backend    *backend;          /* the first of them, NULL after desc.inspect */
-    int               guard, no_zero, per_tensor;     /* of desc, for qnnrt_prepare() */
-    qnnrt_mem_kind    mem_kind;
-    uint32_t          align;
     uint32_t          users;            /* made pipelines, plans, runs */
     uint32_t          tensors_left, scales_left;      /* what limits leave, while opening */
     qnnrt__arena      arena;
@@ -11917,7 +11916,6 @@ static qnnrt *qnnrt__model_new(const qnnrt_hooks *hooks, const qnnrt_limits *lim
     model->self = model;
     model->hooks = model->arena.hooks = *hooks;
     model->events.arena = &model->arena;
-    model->align = 64;
     qnnrt__model_limits(limits, &model->limits);
     model->tensors_left = model->limits.tensors;
     model->scales_left = QNNRT__TABLE_SCALES;
@@ -15663,7 +15661,7 @@ static void qnnrt__roles_end(const qnnrt *model, qnnrt__roles_part *parts)
 /* =====================================================================================
    DESC                                                                           >>desc
    Checks the options of qnnrt_open(), before anything is opened.
-   Needs: >>size >>err >>profile >>model >>roles     Knows nothing of: files, libraries
+   Needs: >>err >>profile >>model >>roles     Knows nothing of: files, libraries
    ===================================================================================== */
 
 static qnnrt_result qnnrt__desc_check(const char *ctx_dir, const qnnrt_desc *desc,
@@ -15711,14 +15709,6 @@ static qnnrt_result qnnrt__desc_check(const char *ctx_dir, const qnnrt_desc *des
             "qnnrt_open: desc.metadata asks for JSON, but this program was built with"
             " QNNRT_NO_JSON");
 #endif
-    if (desc->align != 0 && !qnnrt__size_power_of_two(desc->align))
-        return qnnrt__fail(err, QNNRT_E_ARG,
-                           "qnnrt_open: desc.align is %u; it must be a power of two",
-                           (unsigned)desc->align);
-    if ((unsigned)desc->mem_kind >= (unsigned)QNNRT_MEM_FD)
-        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.mem_kind is %d; it"
-                           " must be less than QNNRT_MEM_FD (%d)", (int)desc->mem_kind,
-                           (int)QNNRT_MEM_FD), "Give qnnrt_mem_create() the file descriptor.");
     if ((unsigned)desc->residency > (unsigned)QNNRT_RESIDENT_CALLER ||
         (desc->residency == QNNRT_RESIDENT_BUDGET) != (desc->resident_bytes != 0))
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.residency is %d and"
@@ -16246,14 +16236,9 @@ static qnnrt_result qnnrt__open(const char *ctx_dir, const qnnrt_desc *desc, qnn
     if (result != QNNRT_OK) return result;
     model = qnnrt__model_new(&hooks, &desc->limits);
     if (model == NULL) return qnnrt__fail_memory(err, "a model");
-    model->guard = desc->guard;
-    model->no_zero = desc->no_zero;
-    model->per_tensor = desc->per_tensor;
-    model->mem_kind = desc->mem_kind;
     model->read = desc->read;
     model->residency = desc->residency;
     model->resident_bytes = desc->resident_bytes;
-    if (desc->align != 0) model->align = desc->align;
     work = (qnnrt__open_work *)qnnrt__mem_alloc(&hooks, sizeof(*work));
     result = work != NULL ? qnnrt__open_model(model, ctx_dir, desc, work, err)
                           : qnnrt__fail_memory(err, "a model");
@@ -16359,7 +16344,7 @@ static qnnrt_result qnnrt__place_take(qnnrt_plan *plan, const qnnrt_plan_desc *d
                                "place %u: \"%.200s\" of entry %u already has a place",
                                (unsigned)i, place->slot->address,
                                (unsigned)place->entry);
-        if (place->buffer == QNNRT_BUFFER_CALLER) { spot->kind = QNNRT__SPOT_CALLER; continue; }
+        if (place->caller_io) { spot->kind = QNNRT__SPOT_CALLER; continue; }
         if (place->buffer >= plan->buffer_count)
             return qnnrt__fail(err, QNNRT_E_ARG, "place %u: the plan does not have buffer %u",
                                (unsigned)i, (unsigned)place->buffer);
@@ -16540,7 +16525,7 @@ static qnnrt_result qnnrt__place_hazards(const qnnrt_plan *plan, const qnnrt_pla
     if (list == NULL || spans == NULL || order == NULL || tree == NULL)
         result = qnnrt__fail_memory(err, "the places of a plan");
     for (i = 0; i < desc->place_count && result == QNNRT_OK; ++i) {
-        if (desc->places[i].buffer == QNNRT_BUFFER_CALLER) continue;
+        if (desc->places[i].caller_io) continue;
         qnnrt__place_span_of(&desc->places[i], desc->entries[desc->places[i].entry].pipeline,
                              count, &list[count]);
         spans[count] = &list[count];
@@ -16617,7 +16602,7 @@ static void qnnrt__place_blocks(qnnrt_plan *plan, const qnnrt_plan_desc *desc)
             const qnnrt_slot_info *slot = &info->slots[s];
             qnnrt_plan_block *b;
             if (slot->constant != NULL) entry->spots[s].kind = QNNRT__SPOT_CONSTANT;
-            if (desc->entries[e].unbound && entry->spots[s].kind == QNNRT__SPOT_NONE &&
+            if (desc->entries[e].caller_io && entry->spots[s].kind == QNNRT__SPOT_NONE &&
                 (slot->role == QNNRT_ROLE_INPUT || slot->role == QNNRT_ROLE_OUTPUT))
                 entry->spots[s].kind = QNNRT__SPOT_CALLER;
             if (entry->spots[s].kind != QNNRT__SPOT_NONE) continue;
@@ -17062,9 +17047,14 @@ static void qnnrt__area_publish(qnnrt_mem *mem)
 static qnnrt_result qnnrt__area_create(qnnrt_plan *plan, const qnnrt_mem_desc *desc,
                                        qnnrt_mem **out, qnnrt_error *err)
 {
-    qnnrt_mem *mem = (qnnrt_mem *)qnnrt__mem_alloc(&plan->arena.hooks, sizeof(*mem));
+    qnnrt_mem *mem;
     qnnrt_result result = QNNRT_OK;
     size_t i;
+    if (desc->guard && desc->data != NULL)
+        return qnnrt__fail(err, QNNRT_E_ARG,
+                           "qnnrt_mem_create: guard pages need memory that qnnrt allocates, but"
+                           " data is not NULL");
+    mem = (qnnrt_mem *)qnnrt__mem_alloc(&plan->arena.hooks, sizeof(*mem));
     if (mem == NULL) return qnnrt__fail_memory(err, "memory of a plan");
     mem->hooks = plan->arena.hooks;
     mem->plan = plan;
@@ -18060,27 +18050,23 @@ static void qnnrt__run_drop(qnnrt_run *run)
     if (plan != NULL) qnnrt__place_drop_plan(plan);
 }
 
-/* Plan a pipeline alone, make its memory and its run. unbound: see qnnrt_entry_desc. */
-static qnnrt_result qnnrt__run_prepare(const qnnrt *model, const char *name, int unbound,
-                                       qnnrt_run **out, qnnrt_error *err)
+/* Plan a pipeline alone, make its memory and its run. */
+static qnnrt_result qnnrt__run_prepare(const qnnrt *model, const char *name,
+                                       const qnnrt_prepare_desc *desc, qnnrt_run **out,
+                                       qnnrt_error *err)
 {
     qnnrt_entry_desc entry;
     qnnrt_plan_desc plan_desc;
-    qnnrt_mem_desc mem_desc;
     qnnrt_plan *plan = NULL;
     qnnrt_mem *mem = NULL;
     qnnrt_result result;
     memset(&entry, 0, sizeof(entry));
     memset(&plan_desc, 0, sizeof(plan_desc));
-    memset(&mem_desc, 0, sizeof(mem_desc));
-    entry.unbound = unbound;
+    entry.caller_io = desc->caller_io;
     plan_desc.entries = &entry;
     plan_desc.entry_count = 1;
-    plan_desc.align = model->align;
-    plan_desc.per_tensor = model->per_tensor;
-    mem_desc.guard = model->guard;
-    mem_desc.no_zero = model->no_zero;
-    mem_desc.kind = model->mem_kind;
+    plan_desc.align = desc->align;
+    plan_desc.per_tensor = desc->per_tensor;
     result = qnnrt__pipeline_find(model, name, &entry.pipeline, err);
     if (result == QNNRT_OK && model->backend == NULL)
         result =
@@ -18096,7 +18082,7 @@ static qnnrt_result qnnrt__run_prepare(const qnnrt *model, const char *name, int
         plan_desc.place_count = entry.pipeline->info.place_count;
         result = qnnrt__place_plan(&plan_desc, &plan, err);
     }
-    if (result == QNNRT_OK) result = qnnrt__area_create(plan, &mem_desc, &mem, err);
+    if (result == QNNRT_OK) result = qnnrt__area_create(plan, &desc->mem, &mem, err);
     if (result == QNNRT_OK) result = qnnrt__run_create(mem, 0, 1, out, err);
     if (result != QNNRT_OK) {
         if (mem != NULL) qnnrt__area_drop(mem);
@@ -19191,10 +19177,6 @@ QNNRT_API qnnrt_result qnnrt_mem_create(qnnrt_plan *plan, const qnnrt_mem_desc *
     if (plan == NULL || out == NULL)
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_mem_create: plan or out is NULL");
     if (desc == NULL) desc = &defaults;
-    if (desc->guard && desc->data != NULL)
-        return qnnrt__fail(err, QNNRT_E_ARG,
-                           "qnnrt_mem_create: guard pages need memory that qnnrt allocates, but"
-                           " data is not NULL");
     return qnnrt__hint_general(err, qnnrt__area_create(plan, desc, out, err));
 }
 
@@ -19242,27 +19224,24 @@ QNNRT_API void qnnrt_run_destroy(qnnrt_run *run)
     if (run != NULL) qnnrt__run_drop(run);
 }
 
-/* Prepare a run; call: the public function, for errors. */
-static qnnrt_result qnnrt__public_prepare(const char *call, const qnnrt *model, const char *name,
-                                          int unbound, qnnrt_run **out, qnnrt_error *err)
+QNNRT_API qnnrt_result qnnrt_prepare_with(qnnrt *model, const char *name,
+                                          const qnnrt_prepare_desc *desc, qnnrt_run **out,
+                                          qnnrt_error *err)
 {
+    qnnrt_prepare_desc defaults;
     qnnrt__err_clear(err);
     if (out != NULL) *out = NULL;
     if (model == NULL || out == NULL)
-        return qnnrt__fail(err, QNNRT_E_ARG, "%s: model or out is NULL", call);
-    return qnnrt__run_prepare(model, name, unbound, out, err);
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_prepare: model or out is NULL");
+    memset(&defaults, 0, sizeof(defaults));
+    if (desc == NULL) desc = &defaults;
+    return qnnrt__run_prepare(model, name, desc, out, err);
 }
 
 QNNRT_API qnnrt_result qnnrt_prepare(qnnrt *model, const char *name, qnnrt_run **out,
                                      qnnrt_error *err)
 {
-    return qnnrt__public_prepare("qnnrt_prepare", model, name, 0, out, err);
-}
-
-QNNRT_API qnnrt_result qnnrt_prepare_unbound(qnnrt *model, const char *name, qnnrt_run **out,
-                                             qnnrt_error *err)
-{
-    return qnnrt__public_prepare("qnnrt_prepare_unbound", model, name, 1, out, err);
+    return qnnrt_prepare_with(model, name, NULL, out, err);
 }
 
 QNNRT_API const qnnrt_pipeline *qnnrt_run_pipeline(const qnnrt_run *run)
@@ -20284,6 +20263,11 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
            API: qnnrt_run_memory() -> qnnrt_run_transfers(), qnnrt_memory_info ->
            qnnrt_transfer_info; qnnrt_load() -> qnnrt_context_load(), qnnrt_unload() ->
            qnnrt_context_unload().
+           API: choices about the memory of a run are no longer made for a whole model: align,
+           guard, mem_kind, no_zero and per_tensor of qnnrt_desc -> qnnrt_prepare_desc and its
+           .mem, for qnnrt_prepare_with(); qnnrt_prepare_unbound() -> .caller_io of it;
+           qnnrt_entry_desc.unbound -> .caller_io; QNNRT_BUFFER_CALLER ->
+           qnnrt_place_desc.caller_io.
    0.4.0   Added: pipelines over several backends, in "Several backends": host steps
            (qnnrt_step_desc.host), conversions (qnnrt_edge_desc.convert and .exact,
            qnnrt_run_conversions()), constants (qnnrt_pipeline_desc.constants,

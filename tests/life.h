@@ -315,7 +315,9 @@ static inline void life_exec(life *l, qnnrt *model, const char *name, uint32_t r
     double expected[LIFE_ROWS * LIFE_WIDTH];
     const size_t count = (size_t)rows * LIFE_WIDTH;
     qnnrt_run *run = NULL;
-    qnnrt_result result = life_stop(l, "prepare", qnnrt_prepare(model, name, &run, &l->err));
+    qnnrt_prepare_desc how = { 0 };
+    how.mem.guard = l->guard;
+    qnnrt_result result = life_stop(l, "prepare", qnnrt_prepare_with(model, name, &how, &run, &l->err));
     if (result != QNNRT_OK) return;
     for (int time = 0; time < 2 && result == QNNRT_OK; ++time) {
         for (size_t i = 0; i < count; ++i) x[i] = time == 0 ? life_input[i] : 1.0f - life_input[i];
@@ -338,7 +340,6 @@ static inline void life_open(life *l)
     desc.backend_desc.path = l->library;
     desc.system_path = l->system;
     desc.backend_desc.hooks = life_hooks();
-    desc.guard = l->guard;
     if (life_stop(l, "open", qnnrt_open(l->folder, &desc, &model, &l->err)) != QNNRT_OK) return;
     life_exec(l, model, "prefill", LIFE_ROWS);
     if (l->stage[0] == '\0') life_exec(l, model, "kv", 1);

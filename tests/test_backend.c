@@ -1681,19 +1681,35 @@ TEST(an_alignment_that_is_no_power_of_two_is_refused)
 {
     static const uint32_t wrong[] = { 3, 65, 96, 0x80000001u, 0xFFFFFFFFu };
     static const uint32_t right[] = { 1, 2, 64, 128, 4096, 65536 };
+    const qnnrt_desc desc = one_shard();
+    qnnrt_prepare_desc how = { 0 };
+    qnnrt *model;
+    qnnrt_run *run;
+    qnnrt_error err;
     size_t i;
+    fake_begin("");
+    CHECK_EQ(open_it(&desc, &model, &err), QNNRT_OK);
     for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); ++i) {
         char number[16];
-        qnnrt_desc desc = one_shard();
-        desc.align = wrong[i];
+        how.align = wrong[i];
         snprintf(number, sizeof(number), "%u", (unsigned)wrong[i]);
-        TRY(fails_desc("", &desc, QNNRT_E_ARG, "desc.align", number, "power of two"));
+        run = (qnnrt_run *)&err;
+        CHECK_EQ(qnnrt_prepare_with(model, NULL, &how, &run, &err), QNNRT_E_ARG);
+        CHECK(run == NULL);
+        CHECK_STR(err.text, "align");
+        CHECK_STR(err.text, number);
+        CHECK_STR(err.text, "power of two");
     }
     for (i = 0; i < sizeof(right) / sizeof(right[0]); ++i) {
-        qnnrt_desc desc = one_shard();
-        desc.align = right[i];
-        TRY(works_desc("", &desc, NULL));
+        size_t bytes;
+        how.align = right[i];
+        CHECK_EQ(qnnrt_prepare_with(model, NULL, &how, &run, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
+        CHECK_EQ((uintptr_t)qnnrt_data(run, "logits", &bytes) % right[i], 0);
+        qnnrt_run_destroy(run);
     }
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    LEDGER_EMPTY();
 }
 
 /* With desc.backend set, desc.backend_desc is not used: neither its path nor its hooks. */

@@ -9,6 +9,7 @@
 
 static qnnrt_error err;
 static qnnrt_backend *backend;
+static const qnnrt_prepare_desc caller_io = { 1, 0, 0, { 0 } };
 
 static int open_ref(void)
 {
@@ -121,7 +122,7 @@ TEST(a_run_without_memory_of_its_own_takes_that_of_the_caller)
         b = builder();
         sum_and_product(b, named, two, 0);
         CHECK_EQ(qnnrt_builder_finish(b, &model, &err), QNNRT_OK);
-        CHECK_EQ(qnnrt_prepare_unbound(model, "g", &run, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_prepare_with(model, "g", &caller_io, &run, &err), QNNRT_OK);
         pipeline = qnnrt_run_pipeline(run);
         CHECK(qnnrt_data_slot(run, qnnrt_pipeline_input(pipeline, 0), &bytes) == NULL);
         CHECK_EQ(qnnrt_exec(run), QNNRT_E_STATE);
@@ -147,11 +148,11 @@ TEST(a_run_without_memory_of_its_own_takes_that_of_the_caller)
         CHECK_EQ(qnnrt_bind_slot(run, qnnrt_pipeline_input(pipeline, 1), NULL, 0), QNNRT_OK);
         CHECK_EQ(qnnrt_exec(run), QNNRT_E_STATE);
         qnnrt_run_destroy(run);
-        CHECK_EQ(qnnrt_prepare_unbound(model, "none", &run, &err), QNNRT_E_NOT_FOUND);
-        CHECK_EQ(qnnrt_prepare_unbound(NULL, "g", &run, &err), QNNRT_E_ARG);
-        CHECK_STR(err.text, "qnnrt_prepare_unbound");
+        CHECK_EQ(qnnrt_prepare_with(model, "none", &caller_io, &run, &err), QNNRT_E_NOT_FOUND);
+        CHECK_EQ(qnnrt_prepare_with(NULL, "g", &caller_io, &run, &err), QNNRT_E_ARG);
+        CHECK_STR(err.text, "qnnrt_prepare");
         CHECK(run == NULL);
-        CHECK_EQ(qnnrt_prepare_unbound(model, "g", NULL, &err), QNNRT_E_ARG);
+        CHECK_EQ(qnnrt_prepare_with(model, "g", &caller_io, NULL, &err), QNNRT_E_ARG);
         CHECK_EQ(qnnrt_close(model), QNNRT_OK);
         CHECK(close_ref());
     }
@@ -188,7 +189,7 @@ static float first_sum(qnnrt *model)
     float x[4] = { 1, 1, 1, 1 }, y[4] = { 1, 1, 1, 1 }, p[4] = { -1, -1, -1, -1 }, q[4];
     qnnrt_run *run = NULL;
     const qnnrt_pipeline *pipeline;
-    if (qnnrt_prepare_unbound(model, NULL, &run, &err) != QNNRT_OK) { printf("%s\n", err.text); return -1; }
+    if (qnnrt_prepare_with(model, NULL, &caller_io, &run, &err) != QNNRT_OK) { printf("%s\n", err.text); return -1; }
     pipeline = qnnrt_run_pipeline(run);
     qnnrt_bind_slot(run, qnnrt_pipeline_input(pipeline, 0), x, sizeof(x));
     qnnrt_bind_slot(run, qnnrt_pipeline_input(pipeline, 1), y, sizeof(y));
@@ -934,7 +935,7 @@ TEST(memory_that_overlaps_is_refused_by_name)
         void *x;
         size_t bytes;
         if (own) run = run_of(model, "g");
-        else CHECK_EQ(qnnrt_prepare_unbound(model, "g", &run, &err), QNNRT_OK);
+        else CHECK_EQ(qnnrt_prepare_with(model, "g", &caller_io, &run, &err), QNNRT_OK);
         for (i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
             for (k = 0; k < 16; ++k) block.values[k] = 1;
             if (cases[i].first == NULL) {
@@ -986,7 +987,7 @@ TEST(a_later_step_may_write_over_what_was_read)
         node(b, "ElementWiseAdd", in, w, add(b, c == 0 ? "h" : "y", QNNRT_TENSOR_OUTPUT));
     }
     CHECK_EQ(qnnrt_builder_finish(b, &model, &err), QNNRT_OK);
-    CHECK_EQ(qnnrt_prepare_unbound(model, "g", &run, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_prepare_with(model, "g", &caller_io, &run, &err), QNNRT_OK);
     CHECK(qnnrt_pipeline_input(qnnrt_run_pipeline(run), 1) == QNNRT_NO_SLOT);
     CHECK(qnnrt_pipeline_output(qnnrt_run_pipeline(run), 1) == QNNRT_NO_SLOT);
     CHECK_EQ(qnnrt_bind(run, "x", data, 16), QNNRT_OK);
@@ -1070,7 +1071,7 @@ static qnnrt_result life(qnnrt_error *error)
         sum_and_product(b, 0, three, QNNRT_BORROW_MODEL);
         result = qnnrt_builder_key(b, key, error);
         if (result == QNNRT_OK) result = qnnrt_builder_finish(b, &model, error);
-        if (result == QNNRT_OK) result = qnnrt_prepare_unbound(model, NULL, &run, error);
+        if (result == QNNRT_OK) result = qnnrt_prepare_with(model, NULL, &caller_io, &run, error);
         qnnrt_run_destroy(run);
         qnnrt_close(model);
         run = NULL;

@@ -606,7 +606,7 @@ TEST(what_is_left_out_needs_no_memory)
     CHECK_EQ(qnnrt_slot_find(pipeline, "b", QNNRT_ROLE_INPUT, &b, &err), QNNRT_OK);
     entry.pipeline = pipeline;
     place.slot = b;
-    place.buffer = QNNRT_BUFFER_CALLER;
+    place.caller_io = 1;
     desc.entries = &entry;
     desc.entry_count = 1;
     desc.places = &place;

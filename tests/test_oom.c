@@ -72,8 +72,14 @@ static void options(qnnrt_desc *desc)
     desc->backend_desc.hooks.free = heap_free;
     desc->backend_desc.hooks.alloc_user = &heap;
     desc->read = read_files;
-    desc->guard = guard_pages;
     desc->keep_going = keep_going;
+}
+
+static const qnnrt_prepare_desc *prepared(void)
+{
+    static qnnrt_prepare_desc how;
+    how.mem.guard = guard_pages;
+    return &how;
 }
 
 /* Copy the error of a run to the error of the task. */
@@ -94,7 +100,7 @@ static qnnrt_result short_way(qnnrt_error *err)
     qnnrt_result result, closed;
     options(&desc);
     result = qnnrt_open(folder, &desc, &model, err);
-    if (result == QNNRT_OK) result = qnnrt_prepare(model, "prefill", &run, err);
+    if (result == QNNRT_OK) result = qnnrt_prepare_with(model, "prefill", prepared(), &run, err);
     if (result == QNNRT_OK) result = from_run(qnnrt_exec(run), run, err);
     if (result == QNNRT_OK) result = from_run(qnnrt_read_f32(run, qnnrt_run_slot(run, "logits"), 0, logits, 40), run, err);
     qnnrt_run_destroy(run);
@@ -240,7 +246,7 @@ static qnnrt_result memory_blocks(qnnrt_error *err)
     desc.files = files;
     desc.file_count = 3;
     result = qnnrt_open(NULL, &desc, &model, err);
-    if (result == QNNRT_OK) result = qnnrt_prepare(model, "1/prefill_2_of_3", &run, err);
+    if (result == QNNRT_OK) result = qnnrt_prepare_with(model, "1/prefill_2_of_3", prepared(), &run, err);
     if (result == QNNRT_OK) result = from_run(qnnrt_exec(run), run, err);
     qnnrt_run_destroy(run);
     closed = qnnrt_close(model);
@@ -266,7 +272,7 @@ static qnnrt_result dynamic_graph(qnnrt_error *err)
     desc.files = &file;
     desc.file_count = 1;
     result = qnnrt_open(NULL, &desc, &model, err);
-    if (result == QNNRT_OK) result = qnnrt_prepare(model, NULL, &run, err);
+    if (result == QNNRT_OK) result = qnnrt_prepare_with(model, NULL, prepared(), &run, err);
     if (result == QNNRT_OK)
         result = from_run(qnnrt_set_dims(run, qnnrt_run_slot(run, "x"), dims, 2), run, err);
     if (result == QNNRT_OK) result = from_run(qnnrt_omit(run, qnnrt_run_slot(run, "o")), run, err);
@@ -342,7 +348,7 @@ static qnnrt_result wide_graphs(qnnrt_error *err)
     }
     made.steps = steps;
     made.step_count = 2;
-    if (result == QNNRT_OK) result = qnnrt_prepare(model, NULL, &run, err);
+    if (result == QNNRT_OK) result = qnnrt_prepare_with(model, NULL, prepared(), &run, err);
     if (result == QNNRT_OK) result = from_run(qnnrt_exec(run), run, err);
     if (result == QNNRT_OK) result = qnnrt_pipeline_make(&made, &pipeline, err);
     qnnrt_run_destroy(run);
@@ -364,7 +370,7 @@ static qnnrt_result what_is_left(qnnrt_error *err)
     if (result == QNNRT_OK) {
         const qnnrt_info *info = qnnrt_get_info(model);
         if (info->contexts[1].failure == NULL || info->context_count != 3) ++heap.wrong;
-        result = qnnrt_prepare(model, "2/decode", &run, err);
+        result = qnnrt_prepare_with(model, "2/decode", prepared(), &run, err);
     }
     if (result == QNNRT_OK) result = from_run(qnnrt_exec(run), run, err);
     qnnrt_run_destroy(run);
@@ -386,7 +392,7 @@ static qnnrt_result not_wired(qnnrt_error *err)
         for (i = 0; i < qnnrt_get_info(model)->pipeline_count; ++i)
             failures += qnnrt_pipeline_get_info(qnnrt_get_info(model)->pipelines[i])->failure != NULL;
         if (failures == 0) ++heap.wrong;
-        result = qnnrt_prepare(model, "0/decode", &run, err);
+        result = qnnrt_prepare_with(model, "0/decode", prepared(), &run, err);
     }
     qnnrt_run_destroy(run);
     closed = qnnrt_close(model);
@@ -472,7 +478,7 @@ static qnnrt_result run_with_json(qnnrt_error *err)
     result = qnnrt_open(json_folder, &desc, &model, err);
     if (result == QNNRT_OK && qnnrt_get_info(model)->contexts[0].from_json != (json_source != QNNRT_METADATA_SYSTEM)) ++heap.wrong;
     if (result == QNNRT_OK && qnnrt_get_info(model)->contexts[0].from_system != (json_source != QNNRT_METADATA_JSON && json_system)) ++heap.wrong;
-    if (result == QNNRT_OK) result = qnnrt_prepare(model, "prefill", &run, err);
+    if (result == QNNRT_OK) result = qnnrt_prepare_with(model, "prefill", prepared(), &run, err);
     if (result == QNNRT_OK) result = from_run(qnnrt_exec(run), run, err);
     qnnrt_run_destroy(run);
     closed = qnnrt_close(model);
@@ -561,7 +567,7 @@ static qnnrt_result programmed(qnnrt_error *err)
     desc.host_functions = &function;
     desc.host_function_count = 1;
     result = qnnrt_open(with_program, &desc, &model, err);
-    if (result == QNNRT_OK) result = qnnrt_prepare(model, NULL, &run, err);
+    if (result == QNNRT_OK) result = qnnrt_prepare_with(model, NULL, prepared(), &run, err);
     if (result == QNNRT_OK) result = from_run(qnnrt_exec(run), run, err);
     qnnrt_run_destroy(run);
     closed = qnnrt_close(model);

@@ -183,6 +183,7 @@ TEST(mmap_that_fails_is_an_io_error_of_a_file_and_missing_memory_of_pages)
     char path[4096];
     const char *folder = folder_of_one(path);
     qnnrt_desc desc = new_desc();
+    qnnrt_prepare_desc how = { 0 };
     qnnrt *model = NULL;
     qnnrt_run *run = NULL;
     truth();
@@ -192,15 +193,15 @@ TEST(mmap_that_fails_is_an_io_error_of_a_file_and_missing_memory_of_pages)
     lies.mmap_errno = ENOMEM;                         /* the process has no mappings left */
     FAILS(folder, &desc, QNNRT_E_IO, path, strerror(ENOMEM));
     truth();
-    desc.guard = 1;
+    how.mem.guard = 1;
     OPENS(folder, &desc, &model);
     lies.mmap_errno = ENOMEM;
     lies.anonymous = 1;
-    CHECK_EQ(qnnrt_prepare(model, NULL, &run, &error), QNNRT_E_MEMORY);
+    CHECK_EQ(qnnrt_prepare_with(model, NULL, &how, &run, &error), QNNRT_E_MEMORY);
     CHECK(run == NULL);
     truth();
     lies.no_page_size = 1;                            /* a page size of 4096 is used instead */
-    CHECK_EQ(qnnrt_prepare(model, NULL, &run, &error), QNNRT_OK);
+    CHECK_EQ(qnnrt_prepare_with(model, NULL, &how, &run, &error), QNNRT_OK);
     CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
     qnnrt_run_destroy(run);
     truth();
@@ -221,32 +222,33 @@ TEST(a_heap_of_the_kernel_gives_memory)
     char path[4096];
     const char *folder = folder_of_one(path);
     qnnrt_desc desc = new_desc();
+    qnnrt_prepare_desc how = { 0 };
     qnnrt *model = NULL;
     qnnrt_run *run = NULL;
     int i, open_before;
     truth();
     fake_begin("");
-    desc.mem_kind = QNNRT_MEM_DMABUF;
+    how.mem.kind = QNNRT_MEM_DMABUF;
     OPENS(folder, &desc, &model);
     open_before = descriptors();
     for (i = 0; i < 20; ++i) {                        /* in a row */
         truth();
-        CHECK_EQ(qnnrt_prepare(model, NULL, &run, &error), QNNRT_E_UNSUPPORTED);
+        CHECK_EQ(qnnrt_prepare_with(model, NULL, &how, &run, &error), QNNRT_E_UNSUPPORTED);
         CHECK_STR(error.text, "/dev/dma_heap/system");
         CHECK_STR(error.text, strerror(ENOENT));
         CHECK(error.hint[0] != '\0');
         lies.heap = 1;
         lies.heap_errno = ENOMEM;
-        CHECK_EQ(qnnrt_prepare(model, NULL, &run, &error), QNNRT_E_UNSUPPORTED);
+        CHECK_EQ(qnnrt_prepare_with(model, NULL, &how, &run, &error), QNNRT_E_UNSUPPORTED);
         CHECK_STR(error.text, strerror(ENOMEM));
         lies.heap_errno = 0;
         lies.mmap_errno = ENODEV;
-        CHECK_EQ(qnnrt_prepare(model, NULL, &run, &error), QNNRT_E_MEMORY);
+        CHECK_EQ(qnnrt_prepare_with(model, NULL, &how, &run, &error), QNNRT_E_MEMORY);
         CHECK_STR(error.text, strerror(ENODEV));
         CHECK_EQ(descriptors(), open_before);
     }
     lies.mmap_errno = 0;
-    CHECK_EQ(qnnrt_prepare(model, NULL, &run, &error), QNNRT_OK);
+    CHECK_EQ(qnnrt_prepare_with(model, NULL, &how, &run, &error), QNNRT_OK);
     CHECK_EQ(descriptors(), open_before + 1);
     CHECK(lies.heap_bytes > 64 && lies.heap_bytes < 4096);
     CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
@@ -261,6 +263,7 @@ TEST(shared_memory_passes_over_kinds_that_fail)
     char path[4096];
     const char *folder = folder_of_one(path);
     qnnrt_desc desc = new_desc();
+    qnnrt_prepare_desc how = { 0 };
     qnnrt *model = NULL;
     qnnrt_run *run = NULL;
     const qnnrt_transfer_info *list;
@@ -268,12 +271,12 @@ TEST(shared_memory_passes_over_kinds_that_fail)
     int step;
     truth();
     fake_begin("");
-    desc.mem_kind = QNNRT_MEM_SHARED;
+    how.mem.kind = QNNRT_MEM_SHARED;
     OPENS(folder, &desc, &model);
     for (step = 0; step < 3; ++step) {
         lies.heap = step > 0;
         lies.heap_errno = step == 1 ? EPERM : 0;
-        CHECK_EQ(qnnrt_prepare(model, NULL, &run, &error), QNNRT_OK);
+        CHECK_EQ(qnnrt_prepare_with(model, NULL, &how, &run, &error), QNNRT_OK);
         CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
         CHECK_EQ(qnnrt_run_transfers(run, &list, &count), QNNRT_OK);
         CHECK_EQ(count, 2);
@@ -385,20 +388,21 @@ TEST(anonymous_files_need_no_memfd_create)
     char path[4096];
     const char *folder = folder_of_one(path);
     qnnrt_desc desc = new_desc();
+    qnnrt_prepare_desc how = { 0 };
     qnnrt *model = NULL;
     qnnrt_run *run = NULL;
     int open_before;
     truth();
     fake_begin("");
-    desc.mem_kind = QNNRT_MEM_MEMFD;
+    how.mem.kind = QNNRT_MEM_MEMFD;
     OPENS(folder, &desc, &model);
     open_before = descriptors();
     lie_about("memfd_create", NULL);
-    CHECK_EQ(qnnrt_prepare(model, NULL, &run, &error), QNNRT_OK);
+    CHECK_EQ(qnnrt_prepare_with(model, NULL, &how, &run, &error), QNNRT_OK);
     CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
     qnnrt_run_destroy(run);
     lie_about("ftruncate", NULL);
-    CHECK_EQ(qnnrt_prepare(model, NULL, &run, &error), QNNRT_E_UNSUPPORTED);
+    CHECK_EQ(qnnrt_prepare_with(model, NULL, &how, &run, &error), QNNRT_E_UNSUPPORTED);
     CHECK_STR(error.text, "anonymous file");
     CHECK_EQ(descriptors(), open_before);
     truth();

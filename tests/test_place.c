@@ -225,7 +225,7 @@ TEST(a_step_may_write_over_what_no_later_step_reads)
             desc.buffers = buffers;
             desc.places = places;
             desc.entry_count = desc.buffer_count = desc.place_count = 2;
-            if (k == 5) places[0].buffer = QNNRT_BUFFER_CALLER;
+            if (k == 5) places[0].caller_io = 1;
             memset(&err, 0xFF, sizeof(err));
             CHECK_EQ(qnnrt_plan_create(&desc, &plan, &err), k < 2 && cases[i].refused ? QNNRT_E_ARG : QNNRT_OK);
             if (plan != NULL) {
@@ -348,7 +348,8 @@ TEST(overlaps_are_refused_exactly_when_a_value_is_destroyed)
                 if (next_random(&state) % 2 == 0) continue;
                 place->entry = e;
                 place->slot = &slots[s];
-                place->buffer = next_random(&state) % 8 == 0 ? QNNRT_BUFFER_CALLER : next_random(&state) % 2;
+                place->caller_io = next_random(&state) % 8 == 0;
+                place->buffer = place->caller_io ? SIZE_MAX : next_random(&state) % 2;
                 place->offset = next_random(&state) % (room - (uint32_t)slots[s].tensor->bytes + 1);
                 if (next_random(&state) % 4 == 0) place->offset = place->offset / 16 * 16;
                 ++desc.place_count;

@@ -1640,6 +1640,7 @@ static void run_folder(void)
     qnnrt_host_function functions[NODES];
     unsigned char named[NODES * INS + VALUES];
     qnnrt_desc desc;
+    qnnrt_prepare_desc how;
     qnnrt *model;
     qnnrt_result result;
     char path[1200];
@@ -1666,7 +1667,8 @@ static void run_folder(void)
     desc.backend_count = (size_t)count;
     desc.host_functions = functions;
     if (chance(30)) desc.residency = QNNRT_RESIDENT_ONE;
-    if (chance(30)) desc.mem_kind = QNNRT_MEM_SHARED;
+    memset(&how, 0, sizeof(how));
+    if (chance(30)) how.mem.kind = QNNRT_MEM_SHARED;
     for (i = 0; i < p.segment_count; ++i) {
         if (p.segments[i].place != HOST) continue;
         functions[desc.host_function_count].name = p.segments[i].name;
@@ -1689,7 +1691,7 @@ static void run_folder(void)
         CHECK(slot == slot_of(i));
     }
     memset(w.runs, 0, sizeof(w.runs));
-    result = qnnrt_prepare(model, "program", &w.runs[0], &err);
+    result = qnnrt_prepare_with(model, "program", &how, &w.runs[0], &err);
     w.run_count = 1;
     w.reuse = w.per_tensor = w.own_count = 0;
     if (wrong) {

@@ -117,13 +117,21 @@ static qnnrt_desc desc_of(qnnrt_residency residency, uint64_t bytes)
     } while (0)
 #define SAYS(words) CHECK_STR(TEST_TOLD(err), words)
 
-static qnnrt_run *prepare(qnnrt *model)
+static qnnrt_run *prepare_of(qnnrt *model, qnnrt_mem_kind kind)
 {
     qnnrt_run *run = NULL;
-    if (qnnrt_prepare(model, "step", &run, &err) != QNNRT_OK) { printf("%s\n", err.text); return NULL; }
+    qnnrt_prepare_desc how;
+    memset(&how, 0, sizeof how);
+    how.mem.kind = kind;
+    if (qnnrt_prepare_with(model, "step", &how, &run, &err) != QNNRT_OK) { printf("%s\n", err.text); return NULL; }
     if (qnnrt_write_f32(run, qnnrt_run_slot(run, "h0"), 0, start, WIDTH) == QNNRT_OK) return run;
     qnnrt_run_destroy(run);
     return NULL;
+}
+
+static qnnrt_run *prepare(qnnrt *model)
+{
+    return prepare_of(model, QNNRT_MEM_HEAP);
 }
 
 /* Execute, and compare the output. A failure stays in err. */
@@ -844,10 +852,9 @@ TEST(shared_memory_is_registered_again)
             qnnrt_run *run;
             int i, failed = 0;
             life_begin("");
-            desc.mem_kind = QNNRT_MEM_MEMFD;
             OPENS(&desc, &model);
             TRY(load_all(model, desc.residency));
-            run = prepare(model);
+            run = prepare_of(model, QNNRT_MEM_MEMFD);
             CHECK(run != NULL);
             CHECK_EQ(execute(run), QNNRT_OK);
             CHECK(registered(run) > 0);
@@ -1044,11 +1051,10 @@ TEST(memory_that_runs_out_is_survived)
             life_begin("");
             desc.backend_desc.hooks.alloc = tight_alloc;
             desc.read = 1;
-            desc.mem_kind = QNNRT_MEM_MEMFD;
             failed = 0;
             allowed = n;
             TIGHT(qnnrt_open(folder, &desc, &model, &err));
-            TIGHT((run = prepare(model)) != NULL ? QNNRT_OK : QNNRT_E_MEMORY);
+            TIGHT((run = prepare_of(model, QNNRT_MEM_MEMFD)) != NULL ? QNNRT_OK : QNNRT_E_MEMORY);
             TIGHT(execute(run));
             TIGHT(execute(run));
             TIGHT(qnnrt_recover(model, &err));

@@ -204,13 +204,21 @@ static void expect(float *y)
     }
 }
 
-static qnnrt_run *prepare(qnnrt *model)
+static qnnrt_run *prepare_of(qnnrt *model, qnnrt_mem_kind kind)
 {
     qnnrt_run *run = NULL;
-    if (qnnrt_prepare(model, "step", &run, &err) != QNNRT_OK) { printf("%s\n", err.text); return NULL; }
+    qnnrt_prepare_desc how;
+    memset(&how, 0, sizeof how);
+    how.mem.kind = kind;
+    if (qnnrt_prepare_with(model, "step", &how, &run, &err) != QNNRT_OK) { printf("%s\n", err.text); return NULL; }
     if (qnnrt_write_f32(run, qnnrt_run_slot(run, "h0"), 0, start, WIDTH) == QNNRT_OK) return run;
     qnnrt_run_destroy(run);
     return NULL;
+}
+
+static qnnrt_run *prepare(qnnrt *model)
+{
+    return prepare_of(model, QNNRT_MEM_HEAP);
 }
 
 /* Execute, and compare the output. A failure stays in err. */
@@ -733,9 +741,8 @@ TEST(memory_of_both_is_shared_with_one)
     size_t count, i, registered = 0;
     begin("", "");
     choose(&c);
-    c.desc.mem_kind = QNNRT_MEM_MEMFD;
     OPENS(&c, &model);
-    run = prepare(model);
+    run = prepare_of(model, QNNRT_MEM_MEMFD);
     CHECK(run != NULL);
     CHECK_EQ(execute(run), QNNRT_OK);
     CHECK_EQ(qnnrt_run_transfers(run, &list, &count), QNNRT_OK);

@@ -759,7 +759,7 @@ TEST(wrong_plans_say_what_is_wrong)
     place.slot = slot_of(p, "k0_in");
     place.buffer = 1;
     REFUSED(QNNRT_E_ARG, "place 0");
-    place.buffer = QNNRT_BUFFER_CALLER - 1;
+    place.buffer = SIZE_MAX - 1;
     REFUSED(QNNRT_E_ARG, "place 0");
     place.buffer = 0;
     place.offset = 1;
@@ -768,7 +768,7 @@ TEST(wrong_plans_say_what_is_wrong)
     REFUSED(QNNRT_E_ARG, "place 0");
     place.offset = 0;
     twice[0] = twice[1] = place;
-    twice[1].buffer = QNNRT_BUFFER_CALLER;
+    twice[1].caller_io = 1;
     desc.places = twice;
     desc.place_count = 2;
     REFUSED(QNNRT_E_ARG, "place 1: \"k0_in\" of entry 0");
@@ -832,7 +832,7 @@ TEST(a_slot_left_to_the_caller_must_be_bound)
     memset(&desc, 0, sizeof(desc));
     entry.pipeline = p;
     place[0].slot = slot_of(p, "hidden");
-    place[0].buffer = QNNRT_BUFFER_CALLER;
+    place[0].caller_io = 1;
     place[0].offset = 12345;
     desc.entries = &entry;
     desc.entry_count = desc.place_count = 1;
@@ -868,7 +868,7 @@ TEST(a_slot_left_to_the_caller_must_be_bound)
     desc.place_count = qnnrt_pipeline_get_info(p)->slot_count;
     for (i = 0; i < desc.place_count; ++i) {
         place[i].slot = &qnnrt_pipeline_get_info(p)->slots[i];
-        place[i].buffer = QNNRT_BUFFER_CALLER;
+        place[i].caller_io = 1;
     }
     CHECK_EQ(qnnrt_plan_create(&desc, &plan, NULL), QNNRT_OK);
     CHECK_EQ(qnnrt_plan_get_info(plan)->peak, 0);
@@ -1211,16 +1211,18 @@ TEST(inputs_that_nobody_sets_are_real_zero)
 {
     static const char *const texts[1] = { zeros };
     qnnrt_desc desc;
+    qnnrt_prepare_desc how;
     int guard, k;
     for (guard = 0; guard < 2; ++guard) {
         qnnrt *model;
         qnnrt_run *run;
         fake_begin("");
         memset(&desc, 0, sizeof(desc));
-        desc.guard = guard;
+        memset(&how, 0, sizeof(how));
+        how.mem.guard = guard;
         model = opened(texts, 1, &desc);
         CHECK(model != NULL);
-        CHECK_EQ(qnnrt_prepare(model, NULL, &run, NULL), QNNRT_OK);
+        CHECK_EQ(qnnrt_prepare_with(model, NULL, &how, &run, NULL), QNNRT_OK);
         CHECK(zeros_right(run));
         for (k = 0; k < 3; ++k) CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
         CHECK(zeros_right(run));
@@ -1256,6 +1258,7 @@ TEST(memory_is_left_unfilled_where_that_is_asked_for)
     static const char *const texts[1] = { zeros };
     static uint64_t block[512];
     qnnrt_desc desc;
+    qnnrt_prepare_desc how;
     int guard, no_zero, mine;
     for (no_zero = 0; no_zero < 2; ++no_zero)
         for (guard = 0; guard < 2; ++guard) {
@@ -1264,13 +1267,14 @@ TEST(memory_is_left_unfilled_where_that_is_asked_for)
             qnnrt_run *run;
             fake_begin("");
             memset(&desc, 0, sizeof(desc));
+            memset(&how, 0, sizeof(how));
             desc.backend_desc.hooks.alloc = dirty_alloc;
             desc.backend_desc.hooks.free = dirty_free;
-            desc.guard = guard;
-            desc.no_zero = no_zero;
+            how.mem.guard = guard;
+            how.mem.no_zero = no_zero;
             model = opened(texts, 1, &desc);
             CHECK(model != NULL);
-            CHECK_EQ(qnnrt_prepare(model, NULL, &run, NULL), QNNRT_OK);
+            CHECK_EQ(qnnrt_prepare_with(model, NULL, &how, &run, NULL), QNNRT_OK);
             CHECK_EQ(zeros_right(run), !no_zero);
             CHECK_EQ(filled_with(run, "u8", no_zero ? before : 128), 1);
             CHECK_EQ(filled_with(run, "o", no_zero ? before : 0), 1);
@@ -1317,7 +1321,6 @@ TEST(each_tensor_has_a_block_of_its_own_where_that_is_asked_for)
     size_t g, reuse, with, guard, i, k;
     fake_begin("");
     memset(&desc, 0, sizeof(desc));
-    desc.per_tensor = 1;
     model = opened(llm, 3, &desc);
     CHECK(model != NULL);
     for (g = 0; g < 3; ++g)
@@ -1386,11 +1389,12 @@ TEST(each_tensor_has_a_block_of_its_own_where_that_is_asked_for)
     LEDGER_EMPTY();
 }
 
-/* With desc.per_tensor an edge can be read after an exec: it holds what the step wrote, and shares
+/* With per_tensor an edge can be read after an exec: it holds what the step wrote, and shares
    its bytes with no other tensor. Without it tensors share bytes. */
 TEST(edges_can_be_read_after_an_exec_with_blocks_of_their_own)
 {
     qnnrt_desc desc;
+    qnnrt_prepare_desc how;
     int own;
     for (own = 0; own < 2; ++own) {
         const qnnrt_pipeline_info *info;
@@ -1399,10 +1403,11 @@ TEST(edges_can_be_read_after_an_exec_with_blocks_of_their_own)
         size_t i, k, meetings = 0;
         fake_begin("");
         memset(&desc, 0, sizeof(desc));
-        desc.per_tensor = own;
+        memset(&how, 0, sizeof(how));
+        how.per_tensor = own;
         model = opened(llm, 3, &desc);
         CHECK(model != NULL);
-        CHECK_EQ(qnnrt_prepare(model, "prefill", &run, NULL), QNNRT_OK);
+        CHECK_EQ(qnnrt_prepare_with(model, "prefill", &how, &run, NULL), QNNRT_OK);
         LLM_RIGHT(run, 8);
         if (own) {
             const unsigned sum0 = sum_now(run, "tokens") + sum_now(run, "mask") + sum_now(run, "k0_in");
@@ -1594,16 +1599,18 @@ TEST(guard_pages_catch_one_byte_too_many)
         "out o 7 0408 1 4097 -\nout p 8 0216 2 3 5 -\n";
     static const char *const texts[1] = { text };
     qnnrt_desc desc;
+    qnnrt_prepare_desc how;
     qnnrt *model;
     qnnrt_run *run;
     const qnnrt_pipeline_info *info;
     size_t s;
     fake_begin("");
     memset(&desc, 0, sizeof(desc));
-    desc.guard = 1;
+    memset(&how, 0, sizeof(how));
+    how.mem.guard = 1;
     model = opened(texts, 1, &desc);
     CHECK(model != NULL);
-    CHECK_EQ(qnnrt_prepare(model, NULL, &run, NULL), QNNRT_OK);
+    CHECK_EQ(qnnrt_prepare_with(model, NULL, &how, &run, NULL), QNNRT_OK);
     info = qnnrt_pipeline_get_info(qnnrt_run_pipeline(run));
     CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
     for (s = 0; s < info->slot_count; ++s) {

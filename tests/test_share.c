@@ -52,6 +52,17 @@ static void begin(const char *faults)
     if (truncate(log_path, 0) != 0 && errno != ENOENT) printf("cannot empty %s\n", log_path);
 }
 
+/* What prepare() makes the memory of a run of, from the last open_model() on. */
+static qnnrt_mem_kind made_of;
+
+static qnnrt_result prepare(qnnrt *model, const char *name, qnnrt_run **run, qnnrt_error *err)
+{
+    qnnrt_prepare_desc how;
+    memset(&how, 0, sizeof how);
+    how.mem.kind = made_of;
+    return qnnrt_prepare_with(model, name, &how, run, err);
+}
+
 static qnnrt *open_model(qnnrt_mem_kind kind)
 {
     qnnrt *model;
@@ -60,7 +71,7 @@ static qnnrt *open_model(qnnrt_mem_kind kind)
     memset(&desc, 0, sizeof desc);
     desc.backend_desc.path = TEST_REF_LIB;
     desc.backend_desc.hooks = life_hooks();
-    desc.mem_kind = kind;
+    made_of = kind;
     if (qnnrt_open(folder, &desc, &model, &err) != QNNRT_OK) printf("%s\n", err.text);
     return model;
 }
@@ -186,7 +197,7 @@ TEST(every_tensor_is_registered_and_none_is_left)
     model = open_model(QNNRT_MEM_MEMFD);
     CHECK(model != NULL);
     before = copies();
-    CHECK_EQ(qnnrt_prepare(model, "prefill", &run, &err), QNNRT_OK);
+    CHECK_EQ(prepare(model, "prefill", &run, &err), QNNRT_OK);
     CHECK_EQ(registered(run, &count), 4);            /* x, hidden of two contexts, y */
     CHECK_EQ(count, 4);
     CHECK_EQ(alive(), 4);
@@ -209,7 +220,7 @@ TEST(plain_memory_makes_no_calls_and_says_so)
     size_t count;
     begin("");
     model = open_model(QNNRT_MEM_HEAP);
-    CHECK_EQ(qnnrt_prepare(model, "prefill", &run, &err), QNNRT_OK);
+    CHECK_EQ(prepare(model, "prefill", &run, &err), QNNRT_OK);
     CHECK_EQ(registered(run, &count), 0);
     CHECK_EQ(count, 4);
     CHECK_STR(reason_of(run, "x", 0), "not shared");
@@ -267,7 +278,7 @@ TEST(a_tensor_in_the_callers_memory_is_plain_and_comes_back)
     size_t count;
     begin("");
     model = open_model(QNNRT_MEM_MEMFD);
-    CHECK_EQ(qnnrt_prepare(model, "prefill", &run, &err), QNNRT_OK);
+    CHECK_EQ(prepare(model, "prefill", &run, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_bind(run, "y", mine, sizeof mine), QNNRT_OK);
     CHECK_EQ(registered(run, &count), 3);
     CHECK_STR(reason_of(run, "y", 1), "caller");
@@ -515,7 +526,7 @@ TEST(a_refused_tensor_is_plain_and_the_others_are_not)
     size_t count;
     begin("fail=memRegister:2:0x1f45");
     model = open_model(QNNRT_MEM_MEMFD);
-    CHECK_EQ(qnnrt_prepare(model, "prefill", &run, &err), QNNRT_OK);
+    CHECK_EQ(prepare(model, "prefill", &run, &err), QNNRT_OK);
     CHECK_EQ(registered(run, &count), 3);
     CHECK_EQ(alive(), 3);
     CHECK_STR(reason_of(run, "hidden", 0), "0x1f45");
@@ -523,7 +534,7 @@ TEST(a_refused_tensor_is_plain_and_the_others_are_not)
     CHECK_STR(life_watch.log, "memRegister answered 0x1f45");
     CHECK(right(run, LIFE_ROWS));
     qnnrt_run_destroy(run);
-    CHECK_EQ(qnnrt_prepare(model, "prefill", &run, &err), QNNRT_OK);     /* a second attempt */
+    CHECK_EQ(prepare(model, "prefill", &run, &err), QNNRT_OK);     /* a second attempt */
     CHECK_EQ(registered(run, &count), 4);
     qnnrt_run_destroy(run);
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
@@ -543,7 +554,7 @@ TEST(twenty_refusals_in_a_row_leave_nothing)
         begin(rules[r]);
         model = open_model(QNNRT_MEM_MEMFD);
         for (i = 0; i < 20; ++i) {
-            CHECK_EQ(qnnrt_prepare(model, "prefill", &run, &err), QNNRT_OK);
+            CHECK_EQ(prepare(model, "prefill", &run, &err), QNNRT_OK);
             CHECK_EQ(registered(run, &count), 0);
             CHECK(reason_of(run, "x", 0)[0] != '\0');
             CHECK(right(run, LIFE_ROWS));
@@ -554,7 +565,7 @@ TEST(twenty_refusals_in_a_row_leave_nothing)
         CHECK_EQ(calls("memRegister("), r < 2 ? 80 : r == 2 ? 2 : 0);
         if (r < 2) {
             ref_begin("");
-            CHECK_EQ(qnnrt_prepare(model, "prefill", &run, &err), QNNRT_OK);
+            CHECK_EQ(prepare(model, "prefill", &run, &err), QNNRT_OK);
             CHECK_EQ(registered(run, &count), 4);
             qnnrt_run_destroy(run);
         }
@@ -570,7 +581,7 @@ TEST(a_refused_deregistration_is_logged_and_nothing_stays)
     qnnrt_error err;
     begin("fail=memDeRegister:0x1f41");
     model = open_model(QNNRT_MEM_MEMFD);
-    CHECK_EQ(qnnrt_prepare(model, "kv", &run, &err), QNNRT_OK);
+    CHECK_EQ(prepare(model, "kv", &run, &err), QNNRT_OK);
     CHECK(right(run, 1));
     qnnrt_run_destroy(run);
     CHECK_STR(life_watch.log, "memDeRegister answered 0x1f41");
@@ -590,19 +601,21 @@ TEST(every_allocation_may_fail)
         qnnrt_run *run = NULL;
         qnnrt_error err;
         qnnrt_desc desc;
+        qnnrt_prepare_desc how;
         qnnrt_result result;
         size_t count;
         int done;
         begin("");
         memset(&desc, 0, sizeof desc);
+        memset(&how, 0, sizeof(how));
         desc.backend_desc.path = TEST_REF_LIB;
         desc.backend_desc.hooks = life_hooks();
         desc.backend_desc.hooks.alloc = alloc_few;
-        desc.mem_kind = n % 2 == 0 ? QNNRT_MEM_MEMFD : QNNRT_MEM_SHARED;
+        how.mem.kind = n % 2 == 0 ? QNNRT_MEM_MEMFD : QNNRT_MEM_SHARED;
         alloc_left = 0;
         CHECK_EQ(qnnrt_open(folder, &desc, &model, &err), QNNRT_OK);
         alloc_left = (n + 1) / 2;
-        result = qnnrt_prepare(model, "prefill", &run, &err);
+        result = qnnrt_prepare_with(model, "prefill", &how, &run, &err);
         done = alloc_left > 0;
         alloc_left = 0;
         CHECK(result == QNNRT_OK || (result == QNNRT_E_MEMORY && run == NULL));
@@ -934,24 +947,26 @@ TEST(shared_memory_is_left_unfilled_where_that_is_asked_for)
     NOTHING_LEFT();
 }
 
-/* With desc.per_tensor every tensor is registered at an offset of its own. */
+/* With per_tensor every tensor is registered at an offset of its own. */
 TEST(blocks_of_their_own_are_registered)
 {
     qnnrt *model;
     qnnrt_run *run;
     qnnrt_error err;
     qnnrt_desc desc;
+    qnnrt_prepare_desc how;
     const qnnrt_pipeline_info *info;
     size_t count, i, k, a_bytes, b_bytes;
     begin("");
     memset(&desc, 0, sizeof desc);
+    memset(&how, 0, sizeof(how));
     desc.backend_desc.path = TEST_REF_LIB;
     desc.backend_desc.hooks = life_hooks();
-    desc.mem_kind = QNNRT_MEM_MEMFD;
-    desc.per_tensor = 1;
-    desc.no_zero = 1;
+    how.mem.kind = QNNRT_MEM_MEMFD;
+    how.per_tensor = 1;
+    how.mem.no_zero = 1;
     CHECK_EQ(qnnrt_open(folder, &desc, &model, &err), QNNRT_OK);
-    CHECK_EQ(qnnrt_prepare(model, "prefill", &run, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_prepare_with(model, "prefill", &how, &run, &err), QNNRT_OK);
     CHECK_EQ(registered(run, &count), 4);
     info = qnnrt_pipeline_get_info(qnnrt_run_pipeline(run));
     CHECK_EQ(info->slot_count, 3);                   /* x, hidden, y */
@@ -998,21 +1013,16 @@ TEST(wrong_arguments_are_refused)
 {
     const qnnrt_transfer_info *list;
     size_t count = 7;
-    qnnrt_desc desc;
     qnnrt *model;
     qnnrt_run *run;
     qnnrt_error err;
     begin("");
-    memset(&desc, 0, sizeof desc);
-    desc.backend_desc.path = TEST_REF_LIB;
-    desc.mem_kind = QNNRT_MEM_FD;
-    CHECK_EQ(qnnrt_open(folder, &desc, &model, &err), QNNRT_E_ARG);
-    CHECK_STR(err.text, "desc.mem_kind");
-    CHECK_STR(err.hint, "qnnrt_mem_create()");
-    desc.mem_kind = (qnnrt_mem_kind)-1;
-    CHECK_EQ(qnnrt_open(folder, &desc, &model, &err), QNNRT_E_ARG);
+    model = open_model((qnnrt_mem_kind)-1);
+    CHECK_EQ(prepare(model, "kv", &run, &err), QNNRT_E_ARG);
+    CHECK(run == NULL);
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
     model = open_model(QNNRT_MEM_MEMFD);
-    CHECK_EQ(qnnrt_prepare(model, "kv", &run, &err), QNNRT_OK);
+    CHECK_EQ(prepare(model, "kv", &run, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_run_transfers(NULL, &list, &count), QNNRT_E_ARG);
     CHECK(list == NULL);
     CHECK_EQ(count, 0);

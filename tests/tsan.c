@@ -76,13 +76,21 @@ static qnnrt_backend *open_backend(pthread_mutex_t *lock, qnnrt_error *err)
     return backend;
 }
 
+/* The memory of the run is registered. */
+static qnnrt_result prepare(qnnrt *model, const char *name, qnnrt_run **run, qnnrt_error *err)
+{
+    qnnrt_prepare_desc how;
+    memset(&how, 0, sizeof how);
+    how.mem.kind = QNNRT_MEM_MEMFD;
+    return qnnrt_prepare_with(model, name, &how, run, err);
+}
+
 static qnnrt *open_model(qnnrt_backend *backend, qnnrt_error *err)
 {
     qnnrt_desc desc;
     qnnrt *model = NULL;
     memset(&desc, 0, sizeof desc);
     desc.backend = backend;
-    desc.mem_kind = QNNRT_MEM_MEMFD;         /* what qnnrt_prepare() makes is registered */
     (void)qnnrt_open(folder, &desc, &model, err);
     return model;
 }
@@ -116,7 +124,7 @@ static void shared(int round)
     qnnrt_error err;
     const uint32_t rows = round % 2 == 0 ? LIFE_ROWS : 1;
     int i;
-    if (!good("shared", "prepare", qnnrt_prepare(shared_model, rows == 1 ? "kv" : "prefill", &run, &err), err.text))
+    if (!good("shared", "prepare", prepare(shared_model, rows == 1 ? "kv" : "prefill", &run, &err), err.text))
         return;
     for (i = 0; i < 4 && computes("shared", run, rows, round + i); ++i) { }
     if (round % 3 == 0) {
@@ -180,7 +188,7 @@ static void open_once(const char *job, qnnrt_backend *backend, int round)
     qnnrt_error err;
     qnnrt *model = open_model(backend, &err);
     if (model == NULL) { failed(job, err.text); return; }
-    if (good(job, "prepare", qnnrt_prepare(model, "kv", &run, &err), err.text)) computes(job, run, 1, round);
+    if (good(job, "prepare", prepare(model, "kv", &run, &err), err.text)) computes(job, run, 1, round);
     qnnrt_run_destroy(run);
     good(job, "close", qnnrt_close(model), "model");
 }

@@ -6304,7 +6304,7 @@ typedef struct qnnrt_llm__wants {       /* descriptors of the plan */
 
 /* Add a place to the plan. */
 static void qnnrt_llm__plan_place(qnnrt_llm__wants *wants, size_t entry, qnnrt_slot slot,
-                                  size_t buffer, uint64_t offset)
+                                  int caller_io, size_t buffer, uint64_t offset)
 {
     if (wants->places != NULL) {
         qnnrt_place_desc *place = &wants->places[wants->place_count];
@@ -6312,6 +6312,7 @@ static void qnnrt_llm__plan_place(qnnrt_llm__wants *wants, size_t entry, qnnrt_s
         place->slot = slot;
         place->buffer = buffer;
         place->offset = offset;
+        place->caller_io = caller_io;
     }
     ++wants->place_count;
 }
@@ -6344,10 +6345,10 @@ static void qnnrt_llm__plan_want(const qnnrt_llm_session *session, qnnrt_llm__pa
             const qnnrt_llm__ends *ends = &graph->kv[k];
             const qnnrt_llm__kv *kv = &llm->kv[k];
             if (ends->in != QNNRT_NO_SLOT)
-                qnnrt_llm__plan_place(wants, entry, ends->in, QNNRT_BUFFER_CALLER, 0);
+                qnnrt_llm__plan_place(wants, entry, ends->in, 1, 0, 0);
             if (session->desc.kv == QNNRT_LLM_SHIFT_POINTER &&
                 qnnrt_llm__plan_in_place(kv, graph, ends))
-                qnnrt_llm__plan_place(wants, entry, ends->out, QNNRT_BUFFER_CALLER, 0);
+                qnnrt_llm__plan_place(wants, entry, ends->out, 1, 0, 0);
         }
         for (role = 0; role < QNNRT_LLM_ROLE_COUNT; ++role) {
             const qnnrt_llm__slots *in = &graph->inputs[role];
@@ -6366,7 +6367,8 @@ static void qnnrt_llm__plan_want(const qnnrt_llm_session *session, qnnrt_llm__pa
                 wants->buffers[wants->buffer_count].bytes = first->bytes;
             }
             for (i = 0; i < in->count; ++i)
-                qnnrt_llm__plan_place(wants, entry, in->slots[i], wants->buffer_count, 0);
+                qnnrt_llm__plan_place(wants, entry, in->slots[i], 0, wants->buffer_count,
+                                      0);
             ++wants->buffer_count;
         }
     }

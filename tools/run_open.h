@@ -350,10 +350,8 @@ static qnnrt *try_sources(tool *t, const char *folder, const char *const *words,
     desc.files = from.count != 0 ? from.files : NULL;
     desc.file_count = from.count;
     desc.metadata = (qnnrt_metadata)set->metadata;
-    desc.align = set->align;
     desc.keep_going = set->keep_going;
     desc.read = set->read;
-    desc.guard = set->guard;
     desc.profile_level = (qnnrt_profile_level)set->profile;
     desc.residency = set->residency;
     desc.resident_bytes = set->resident_bytes;

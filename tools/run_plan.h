@@ -163,7 +163,7 @@ static char *offset_text(const job *j, size_t slot)
     const qnnrt_place_desc *place = j->places[slot];
     if (j->blocks[slot] != NULL)
         return cli_text("%llu", (unsigned long long)j->blocks[slot]->offset);
-    if (place == NULL || place->buffer == QNNRT_BUFFER_CALLER) return cli_text("-");
+    if (place == NULL || place->caller_io) return cli_text("-");
     char *name = buffer_name(j->info, place->buffer),
         *made = cli_text("%s+%llu", name, (unsigned long long)place->offset);
     free(name);

@@ -319,9 +319,10 @@ static void play_plan(const qnnrt_pipeline *const *pipelines, size_t count)
         places[i].entry = (size_t)chance(desc.entry_count);
         places[i].slot = qnnrt_pipeline_get_info(entries[places[i].entry].pipeline)->slots;
         places[i].slot += chance(qnnrt_pipeline_get_info(entries[places[i].entry].pipeline)->slot_count + 1);
-        places[i].buffer = chance(3) ? (size_t)chance(desc.buffer_count) : QNNRT_BUFFER_CALLER;
+        places[i].caller_io = chance(3) == 0;
+        places[i].buffer = places[i].caller_io ? SIZE_MAX : (size_t)chance(desc.buffer_count);
         places[i].offset = chance(4) ? chance(1000) : UINT64_MAX - chance(1000);
-        outside |= places[i].buffer != QNNRT_BUFFER_CALLER;
+        outside |= !places[i].caller_io;
     }
     if (!GOOD(qnnrt_plan_create(&desc, &plan, fresh(&err)), plan, &err)) return;
     check_plan(plan, &desc);
@@ -453,7 +454,11 @@ static void play_model(qnnrt *model)
     }
     for (i = 0; i < wired && i < 3; ++i) {
         qnnrt_run *run = NULL;
-        if (GOOD(qnnrt_prepare(model, qnnrt_pipeline_get_info(pipelines[i])->name, &run, fresh(&err)), run, &err)) {
+        qnnrt_prepare_desc how;
+        memset(&how, 0, sizeof(how));
+        how.mem.guard = control[0] >> 2 & 1;
+        how.align = control[2] >> 4 == 0 ? 0 : 1u << (control[2] >> 4);
+        if (GOOD(qnnrt_prepare_with(model, qnnrt_pipeline_get_info(pipelines[i])->name, &how, &run, fresh(&err)), run, &err)) {
             MUST(qnnrt_close(model) == QNNRT_E_BUSY);
             play_run(run, 1);
         }
@@ -495,9 +500,7 @@ static void play(const unsigned char *data, size_t size)
     desc.backend_desc.path = desc.system_path = TEST_FAKE_LIB;
     desc.inspect = control[0] & 1 && control[0] & 2;
     desc.keep_going = control[0] >> 1 & 1;
-    desc.guard = control[0] >> 2 & 1;
     desc.backend_desc.log_level = (qnnrt_log_level)(control[2] % 6);
-    desc.align = control[2] >> 4 == 0 ? 0 : 1u << (control[2] >> 4);
     desc.backend_desc.soc_model = control[9];
     desc.limits.rank = control[3] % 16;
     desc.limits.name_bytes = control[4] < 250 ? control[4] : 0;

@@ -12,7 +12,7 @@
 
 enum { OWN, BOUND, ODD, READ, GUARD, BLOCKS, SHARED, MODES };
 static const char *const mode_names[MODES] = {
-    "memory of the run", "caller's memory", "odd addresses", "desc.read", "desc.guard", "memory blocks",
+    "memory of the run", "caller's memory", "odd addresses", "desc.read", "mem.guard", "memory blocks",
     "shared memory"
 };
 
@@ -125,8 +125,12 @@ static void run_model(qnnrt *model, case_files *files, int mode)
     size_t count, i;
     int t, again;
     long before;
+    qnnrt_prepare_desc how;
+    memset(&how, 0, sizeof how);
+    how.mem.guard = mode == GUARD;
+    how.mem.kind = mode == SHARED ? QNNRT_MEM_MEMFD : QNNRT_MEM_HEAP;
     CHECK_EQ(qnnrt_get_info(model)->pipeline_count, 1);
-    REAL_OK(qnnrt_prepare(model, NULL, &run, &err), &err);
+    REAL_OK(qnnrt_prepare_with(model, NULL, &how, &run, &err), &err);
     TRY(check_files(run, files));
     for (t = 0; t < files->count; ++t) {
         tensor_file *file = &files->tensors[t];
@@ -241,8 +245,6 @@ static void each_folder(int mode)
         files_load(&files, folder);
         real_desc(&desc, path);
         desc.read = mode == READ;
-        desc.guard = mode == GUARD;
-        desc.mem_kind = mode == SHARED ? QNNRT_MEM_MEMFD : QNNRT_MEM_HEAP;
         if (mode == BLOCKS) {
             block_count = blocks_load(folder, blocks, 8);
             desc.files = blocks;

@@ -910,7 +910,7 @@ static qnnrt_result input_is_not_bound(void)
     if (open_data("ctx/qairt2.47/mlp_u8", htp(), &model) != QNNRT_OK) return QNNRT_OK;
     entry.pipeline = qnnrt_get_info(model)->pipelines[0];
     if (qnnrt_slot_find(entry.pipeline, "x", QNNRT_ROLE_INPUT, &place.slot, &told->err) != QNNRT_OK) return QNNRT_OK;
-    place.buffer = QNNRT_BUFFER_CALLER;
+    place.caller_io = 1;
     desc.entries = &entry;
     desc.places = &place;
     desc.entry_count = desc.place_count = 1;

@@ -18,6 +18,7 @@ static int saver_child(void *data)
 {
     const saver_case *c = (const saver_case *)data;
     qnnrt_desc desc;
+    qnnrt_prepare_desc how;
     qnnrt_error err;
     qnnrt *model;
     qnnrt_run *run;
@@ -27,13 +28,14 @@ static int saver_child(void *data)
     int i;
     if (chdir(c->work) != 0) return 1;
     memset(&desc, 0, sizeof desc);
+    memset(&how, 0, sizeof(how));
     snprintf(backend, sizeof backend, "%s/libQnnSaver.so", c->release);
     snprintf(system_path, sizeof system_path, "%s/libQnnSystem.so", c->release);
     desc.backend_desc.path = backend;
     desc.system_path = system_path;
-    desc.mem_kind = c->memory;
+    how.mem.kind = c->memory;
     if (qnnrt_open(c->folder, &desc, &model, &err) != QNNRT_OK) { printf("%s\n", err.text); return 2; }
-    if (qnnrt_prepare(model, NULL, &run, &err) != QNNRT_OK) { printf("%s\n", err.text); return 3; }
+    if (qnnrt_prepare_with(model, NULL, &how, &run, &err) != QNNRT_OK) { printf("%s\n", err.text); return 3; }
     if (qnnrt_run_transfers(run, &list, &count) != QNNRT_OK) return 5;
     for (i = 0; i < (int)count && c->memory != QNNRT_MEM_HEAP; ++i)
         if (list[i].registered || strstr(list[i].reason, "0x3e8") == NULL) { printf("%s\n", list[i].reason); return 7; }

@@ -1494,7 +1494,7 @@ static int qnnrt_qnn__facts_kept(const qnnrt_pipeline_info *p, qnnrt_slot slot)
 {
     size_t i;
     for (i = 0; i < p->place_count; ++i)
-        if (p->places[i].slot == slot && p->places[i].buffer != QNNRT_BUFFER_CALLER) return 1;
+        if (p->places[i].slot == slot && !p->places[i].caller_io) return 1;
     return 0;
 }
 

@@ -894,7 +894,7 @@ bool plan_slots(compiled *c, qnnrt_error *err)
         return false;
     }
     entry.pipeline = pipeline;
-    entry.unbound = 1;
+    entry.caller_io = 1;
     desc.entries = &entry;
     desc.entry_count = 1;
     return qnnrt_plan_create(&desc, &c->plan, err) == QNNRT_OK &&

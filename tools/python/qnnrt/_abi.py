@@ -345,6 +345,10 @@ class qnnrt_mem_info(Structure):
     pass
 
 
+class qnnrt_prepare_desc(Structure):
+    pass
+
+
 class qnnrt_transfer_info(Structure):
     pass
 
@@ -659,23 +663,18 @@ qnnrt_desc._fields_ = [
     ('system_path', c_char_p),
     ('files', POINTER(qnnrt_file)),
     ('file_count', c_size_t),
-    ('align', c_uint32),
     ('inspect', c_int),
     ('metadata', c_int),
     ('keep_going', c_int),
     ('read', c_int),
-    ('guard', c_int),
     ('limits', qnnrt_limits),
     ('profile_level', c_int),
     ('backend_desc', qnnrt_backend_desc),
-    ('mem_kind', c_int),
     ('residency', c_int),
     ('resident_bytes', c_uint64),
     ('progress', CFUNCTYPE(c_int, c_void_p, c_size_t, c_size_t, c_char_p)),
     ('progress_user', c_void_p),
     ('share_spill_fill', c_int),
-    ('no_zero', c_int),
-    ('per_tensor', c_int),
     ('no_manifest', c_int),
     ('backends', POINTER(qnnrt_backend_role)),
     ('backend_count', c_size_t),
@@ -747,6 +746,7 @@ qnnrt_place_desc._fields_ = [
     ('slot', POINTER(qnnrt_slot_info)),
     ('buffer', c_size_t),
     ('offset', c_uint64),
+    ('caller_io', c_int),
 ]
 qnnrt_pipeline_info._fields_ = [
     ('name', c_char_p),
@@ -840,7 +840,7 @@ qnnrt_entry_desc._fields_ = [
     ('pipeline', c_void_p),
     ('group', c_uint32),
     ('reuse_inputs', c_int),
-    ('unbound', c_int),
+    ('caller_io', c_int),
 ]
 qnnrt_plan_desc._fields_ = [
     ('entries', POINTER(qnnrt_entry_desc)),
@@ -892,6 +892,12 @@ qnnrt_mem_info._fields_ = [
     ('fd', c_int),
     ('fd_offset', c_uint64),
     ('reason', c_char_p),
+]
+qnnrt_prepare_desc._fields_ = [
+    ('caller_io', c_int),
+    ('per_tensor', c_int),
+    ('align', c_uint32),
+    ('mem', qnnrt_mem_desc),
 ]
 qnnrt_transfer_info._fields_ = [
     ('slot', POINTER(qnnrt_slot_info)),
@@ -1287,7 +1293,7 @@ FUNCTIONS = {
     'qnnrt_power_set': (c_int, [c_void_p, POINTER(qnnrt_power_desc), POINTER(qnnrt_power_report), POINTER(qnnrt_error)]),
     'qnnrt_precision_name': (c_char_p, [c_int]),
     'qnnrt_prepare': (c_int, [c_void_p, c_char_p, POINTER(c_void_p), POINTER(qnnrt_error)]),
-    'qnnrt_prepare_unbound': (c_int, [c_void_p, c_char_p, POINTER(c_void_p), POINTER(qnnrt_error)]),
+    'qnnrt_prepare_with': (c_int, [c_void_p, c_char_p, POINTER(qnnrt_prepare_desc), POINTER(c_void_p), POINTER(qnnrt_error)]),
     'qnnrt_quant_equal': (c_int, [POINTER(qnnrt_quant), POINTER(qnnrt_quant)]),
     'qnnrt_read_f32': (c_int, [c_void_p, POINTER(qnnrt_slot_info), c_uint64, POINTER(c_float), c_size_t]),
     'qnnrt_read_i32': (c_int, [c_void_p, POINTER(qnnrt_slot_info), c_uint64, POINTER(c_int32), c_size_t]),

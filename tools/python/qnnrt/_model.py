@@ -233,12 +233,14 @@ class Model(Object):
             for row, (role, library) in zip(roles, backends.items()):
                 row.role, row.desc.path = name_of(role, "a role"), path_of(library)
             desc.backends, desc.backend_count = roles, len(backends)
-        desc.inspect, desc.read, desc.guard, desc.keep_going, desc.no_manifest = inspect, read, guard, keep_going, no_manifest
+        desc.inspect, desc.read, desc.keep_going, desc.no_manifest = inspect, read, keep_going, no_manifest
         desc.check_hashes = check_hashes
         desc.metadata = choice(metadata, _METADATA, "metadata")
         desc.residency = choice(residency, _RESIDENCY, "residency")
         desc.resident_bytes = resident_bytes
-        desc.mem_kind = choice(memory, _MEMORY, "memory")
+        self._prepare_desc = abi.qnnrt_prepare_desc()
+        self._prepare_desc.mem.guard = guard
+        self._prepare_desc.mem.kind = choice(memory, _MEMORY, "memory")
         desc.profile_level = choice(profile, _PROFILES, "profile")
         files = None
         folder: Optional[bytes] = path_of(path)
@@ -337,7 +339,7 @@ class Run(Object):
         made = c_void_p()
         parent = model._handle()
         self._caught = model._caught
-        call(lib.qnnrt_prepare, parent, name_of(pipeline.name), byref(made), caught=self._caught)
+        call(lib.qnnrt_prepare_with, parent, name_of(pipeline.name), byref(model._prepare_desc), byref(made), caught=self._caught)
         self.pipeline = pipeline
         self._model_text = repr(model)
         self._owner = Owner(made.value, lib.qnnrt_run_destroy, parent)
