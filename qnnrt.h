@@ -1582,7 +1582,7 @@ QNNRT_API qnnrt_result qnnrt_prepare(qnnrt *model, const char *name, qnnrt_run *
 
 typedef struct qnnrt_prepare_desc {
     int            caller_io;    /* 1: inputs and outputs have no memory of the run: each is memory
-                                    of the caller, see qnnrt_bind_slot(). Slots that the pipeline
+                                    of the caller, see qnnrt_bind(). Slots that the pipeline
                                     has a place for, and constants, have theirs. Before all are
                                     bound, qnnrt_exec() returns QNNRT_E_STATE; the text names the
                                     first that is not */
@@ -1631,11 +1631,15 @@ QNNRT_API const qnnrt_error *qnnrt_run_error(const qnnrt_run *run);
    except places of qnnrt_bind_at(), and refuses with QNNRT_E_ARG. No operator is promised to work
    in place.
 
-   Returns  QNNRT_OK; QNNRT_E_NOT_FOUND, QNNRT_E_ARG as in qnnrt_slot_find(); QNNRT_E_MISMATCH (the
-            text has both sizes)
+   qnnrt_bind_input() takes slots of QNNRT_ROLE_INPUT, and memory that cannot be written;
+   qnnrt_bind_output() takes what a step writes, outputs and edges.
+   Returns  QNNRT_OK; QNNRT_E_NOT_FOUND, QNNRT_E_ARG as in qnnrt_slot_find(); QNNRT_E_ARG (a slot of
+            the other direction); QNNRT_E_MISMATCH (the text has both sizes)
    Cost     by name: a look-up. By slot: a few stores, cheap enough before every call */
 QNNRT_API qnnrt_result qnnrt_bind(qnnrt_run *run, const char *name, void *data, size_t bytes);
-QNNRT_API qnnrt_result qnnrt_bind_slot(qnnrt_run *run, qnnrt_slot slot, void *data, size_t bytes);
+QNNRT_API qnnrt_result qnnrt_bind_input(qnnrt_run *run, qnnrt_slot slot, const void *data,
+                                        size_t bytes);
+QNNRT_API qnnrt_result qnnrt_bind_output(qnnrt_run *run, qnnrt_slot slot, void *data, size_t bytes);
 
 /* Bind a tensor to a place in a buffer, at `offset` of its mem (see qnnrt_buffer_info): for moving
    caches, double buffers and sequences. The mem need not be the run's own, and must outlive the
@@ -18176,11 +18180,19 @@ static void qnnrt__run_omit(qnnrt_run *run, const qnnrt__binding *binding, int o
     qnnrt__run_settle(run);
 }
 
-static qnnrt_result qnnrt__run_bind(qnnrt_run *run, qnnrt_slot which, void *data, uint64_t bytes)
+static qnnrt_result qnnrt__run_bind(qnnrt_run *run, qnnrt_slot which, qnnrt_role role, void *data,
+                                    uint64_t bytes)
 {
     qnnrt__binding *slot = qnnrt__run_find(run, which);
     const void *before;
     if (QNNRT__UNLIKELY(slot == NULL)) return qnnrt__run_fail_slot(run, which);
+    if (QNNRT__UNLIKELY(role != QNNRT_ROLE_ANY &&
+                        (role == QNNRT_ROLE_INPUT) != (which->role == QNNRT_ROLE_INPUT)))
+        return qnnrt__hint(&run->error, qnnrt__fail(
+            qnnrt__run_err(run), QNNRT_E_ARG, "pipeline \"%.200s\": \"%.200s\" is of the role %s",
+            run->pipeline->info.name, which->address, qnnrt_role_name(which->role)),
+            role == QNNRT_ROLE_INPUT ? "Bind it with qnnrt_bind_output()."
+                                     : "Bind it with qnnrt_bind_input().");
     if (QNNRT__UNLIKELY(data == NULL && bytes > 0))
         return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_ARG,
                            "pipeline \"%.200s\": \"%.200s\": data is NULL, but bytes is %llu; NULL"
@@ -19268,12 +19280,21 @@ QNNRT_API qnnrt_slot qnnrt_run_slot(qnnrt_run *run, const char *name)
 
 QNNRT_API qnnrt_result qnnrt_bind(qnnrt_run *run, const char *name, void *data, size_t bytes)
 {
-    return qnnrt_bind_slot(run, qnnrt_run_slot(run, name), data, bytes);
+    if (run == NULL) return QNNRT_E_ARG;
+    return qnnrt__run_bind(run, qnnrt_run_slot(run, name), QNNRT_ROLE_ANY, data, bytes);
 }
 
-QNNRT_API qnnrt_result qnnrt_bind_slot(qnnrt_run *run, qnnrt_slot slot, void *data, size_t bytes)
+QNNRT_API qnnrt_result qnnrt_bind_input(qnnrt_run *run, qnnrt_slot slot, const void *data,
+                                        size_t bytes)
 {
-    return run != NULL ? qnnrt__run_bind(run, slot, data, bytes) : QNNRT_E_ARG;
+    if (run == NULL) return QNNRT_E_ARG;
+    return qnnrt__run_bind(run, slot, QNNRT_ROLE_INPUT, (void *)(uintptr_t)data, bytes);
+}
+
+QNNRT_API qnnrt_result qnnrt_bind_output(qnnrt_run *run, qnnrt_slot slot, void *data, size_t bytes)
+{
+    if (run == NULL) return QNNRT_E_ARG;
+    return qnnrt__run_bind(run, slot, QNNRT_ROLE_OUTPUT, data, bytes);
 }
 
 QNNRT_API qnnrt_result qnnrt_bind_at(qnnrt_run *run, qnnrt_slot slot, const qnnrt_mem *mem,
@@ -20268,6 +20289,7 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
            .mem, for qnnrt_prepare_with(); qnnrt_prepare_unbound() -> .caller_io of it;
            qnnrt_entry_desc.unbound -> .caller_io; QNNRT_BUFFER_CALLER ->
            qnnrt_place_desc.caller_io.
+           API: qnnrt_bind_slot() -> qnnrt_bind_input() and qnnrt_bind_output().
    0.4.0   Added: pipelines over several backends, in "Several backends": host steps
            (qnnrt_step_desc.host), conversions (qnnrt_edge_desc.convert and .exact,
            qnnrt_run_conversions()), constants (qnnrt_pipeline_desc.constants,

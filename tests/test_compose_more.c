@@ -6,6 +6,7 @@
 #include "../qnnrt.h"
 #include "test.h"
 #include "heap.h"
+#include "bind.h"
 
 static qnnrt_error err;
 static qnnrt_backend *backend;
@@ -135,17 +136,17 @@ TEST(a_run_without_memory_of_its_own_takes_that_of_the_caller)
         CHECK(qnnrt_pipeline_input(pipeline, 2) == QNNRT_NO_SLOT);
         CHECK(qnnrt_pipeline_output(pipeline, SIZE_MAX) == QNNRT_NO_SLOT);
         CHECK(qnnrt_pipeline_input(NULL, 0) == QNNRT_NO_SLOT && qnnrt_pipeline_output(NULL, 0) == QNNRT_NO_SLOT);
-        CHECK_EQ(qnnrt_bind_slot(run, qnnrt_pipeline_input(pipeline, 0), x, sizeof(x)), QNNRT_OK);
-        CHECK_EQ(qnnrt_bind_slot(run, qnnrt_pipeline_input(pipeline, 1), y, sizeof(y)), QNNRT_OK);
-        CHECK_EQ(qnnrt_bind_slot(run, qnnrt_pipeline_output(pipeline, 0), q, sizeof(q)), QNNRT_OK);
+        CHECK_EQ(qnnrt_bind_input(run, qnnrt_pipeline_input(pipeline, 0), x, sizeof(x)), QNNRT_OK);
+        CHECK_EQ(qnnrt_bind_input(run, qnnrt_pipeline_input(pipeline, 1), y, sizeof(y)), QNNRT_OK);
+        CHECK_EQ(qnnrt_bind_output(run, qnnrt_pipeline_output(pipeline, 0), q, sizeof(q)), QNNRT_OK);
         CHECK_EQ(qnnrt_exec(run), QNNRT_E_STATE);
         CHECK_STR(qnnrt_run_error(run)->text, named ? "\"p\"" : "\"t3\"");
         CHECK(strstr(qnnrt_run_error(run)->text, named ? "\"x\"" : "\"t0\"") == NULL);
-        CHECK_EQ(qnnrt_bind_slot(run, qnnrt_pipeline_output(pipeline, 1), p, sizeof(p)), QNNRT_OK);
+        CHECK_EQ(qnnrt_bind_output(run, qnnrt_pipeline_output(pipeline, 1), p, sizeof(p)), QNNRT_OK);
         CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
         for (i = 0; i < 4; ++i) CHECK(p[i] == x[i] + two[i] && q[i] == x[i] * y[i]);
         /* NULL goes back to memory that it does not have */
-        CHECK_EQ(qnnrt_bind_slot(run, qnnrt_pipeline_input(pipeline, 1), NULL, 0), QNNRT_OK);
+        CHECK_EQ(qnnrt_bind_input(run, qnnrt_pipeline_input(pipeline, 1), NULL, 0), QNNRT_OK);
         CHECK_EQ(qnnrt_exec(run), QNNRT_E_STATE);
         qnnrt_run_destroy(run);
         CHECK_EQ(qnnrt_prepare_with(model, "none", &caller_io, &run, &err), QNNRT_E_NOT_FOUND);
@@ -191,10 +192,10 @@ static float first_sum(qnnrt *model)
     const qnnrt_pipeline *pipeline;
     if (qnnrt_prepare_with(model, NULL, &caller_io, &run, &err) != QNNRT_OK) { printf("%s\n", err.text); return -1; }
     pipeline = qnnrt_run_pipeline(run);
-    qnnrt_bind_slot(run, qnnrt_pipeline_input(pipeline, 0), x, sizeof(x));
-    qnnrt_bind_slot(run, qnnrt_pipeline_input(pipeline, 1), y, sizeof(y));
-    qnnrt_bind_slot(run, qnnrt_pipeline_output(pipeline, 0), q, sizeof(q));
-    qnnrt_bind_slot(run, qnnrt_pipeline_output(pipeline, 1), p, sizeof(p));
+    qnnrt_bind_input(run, qnnrt_pipeline_input(pipeline, 0), x, sizeof(x));
+    qnnrt_bind_input(run, qnnrt_pipeline_input(pipeline, 1), y, sizeof(y));
+    qnnrt_bind_output(run, qnnrt_pipeline_output(pipeline, 0), q, sizeof(q));
+    qnnrt_bind_output(run, qnnrt_pipeline_output(pipeline, 1), p, sizeof(p));
     if (qnnrt_exec(run) != QNNRT_OK) printf("%s\n", qnnrt_run_error(run)->text);
     qnnrt_run_destroy(run);
     return p[0];
@@ -902,7 +903,7 @@ static qnnrt_result exec_at(qnnrt_run *run, unsigned char *block, const int at[4
                                   qnnrt_pipeline_output(p, 1) };
     int i;
     for (i = 0; i < 4; ++i)
-        if (qnnrt_bind_slot(run, slots[i], block + at[i], 16) != QNNRT_OK) return QNNRT_E_STATE;
+        if (bind_slot(run, slots[i], block + at[i], 16) != QNNRT_OK) return QNNRT_E_STATE;
     return qnnrt_exec(run);
 }
 

@@ -510,13 +510,13 @@ TEST(optional_inputs_are_left_out_and_taken_in_again)
         CHECK(model != NULL);
         CHECK_EQ(qnnrt_prepare(model, "main", &run, &err), QNNRT_OK);
         b = qnnrt_run_slot(run, "b");
-        CHECK_EQ(qnnrt_bind_slot(run, b, bias, sizeof(bias)), QNNRT_OK);
+        CHECK_EQ(qnnrt_bind_input(run, b, bias, sizeof(bias)), QNNRT_OK);
         TRY(run_rows(run, 4, 1, 1.0f));
         CHECK_EQ(qnnrt_omit(run, b), QNNRT_OK);
         TRY(run_rows(run, 2, 0, 1.0f));
         CHECK_EQ(qnnrt_omit(run, b), QNNRT_OK);
         TRY(run_rows(run, 4, 0, 1.0f));
-        CHECK_EQ(qnnrt_bind_slot(run, b, bias, sizeof(bias)), QNNRT_OK);
+        CHECK_EQ(qnnrt_bind_input(run, b, bias, sizeof(bias)), QNNRT_OK);
         TRY(run_rows(run, 3, 1, 1.0f));
         CHECK_EQ(qnnrt_omit(run, qnnrt_run_slot(run, "x")), QNNRT_E_ARG);
         CHECK_STR(qnnrt_run_error(run)->text, "input \"x\" is required");
@@ -619,11 +619,11 @@ TEST(what_is_left_out_needs_no_memory)
         CHECK_STR(qnnrt_run_error(run)->text, "\"b\"");
         CHECK_EQ(qnnrt_omit(run, b), QNNRT_OK);
         TRY(run_rows(run, 2, 0, 1.0f));
-        CHECK_EQ(qnnrt_bind_slot(run, b, bias, sizeof(bias)), QNNRT_OK);
+        CHECK_EQ(qnnrt_bind_input(run, b, bias, sizeof(bias)), QNNRT_OK);
         TRY(run_rows(run, 2, 1, 1.0f));
         CHECK_EQ(qnnrt_omit(run, b), QNNRT_OK);
         TRY(run_rows(run, 3, 0, 1.0f));
-        CHECK_EQ(qnnrt_bind_slot(run, b, NULL, 0), QNNRT_OK);
+        CHECK_EQ(qnnrt_bind_input(run, b, NULL, 0), QNNRT_OK);
     }
     qnnrt_run_destroy(run);
     CHECK_EQ(qnnrt_mem_destroy(mem), QNNRT_OK);

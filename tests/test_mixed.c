@@ -11,6 +11,7 @@
 #include "qnnrt.h"
 #include "ref.h"
 #include "life.h"
+#include "bind.h"
 
 #include <math.h>
 #include <sys/wait.h>
@@ -647,12 +648,12 @@ TEST(a_constant_is_read_where_it_lies)
     CHECK_STR(qnnrt_run_error(p.run)->text, "\"x\" is a constant");
     CHECK_EQ(qnnrt_read_f32(p.run, slot, 0, y, COUNT), QNNRT_OK);
     CHECK(y[7] == 8);
-    CHECK_EQ(qnnrt_bind_slot(p.run, slot, other, sizeof(other)), QNNRT_OK);
+    CHECK_EQ(bind_slot(p.run, slot, other, sizeof(other)), QNNRT_OK);
     CHECK_EQ(qnnrt_write_f32(p.run, slot, 0, value, 1), QNNRT_OK);
     CHECK_EQ(qnnrt_exec(p.run), QNNRT_OK);
     CHECK_EQ(qnnrt_read_f32(p.run, qnnrt_run_slot(p.run, "y"), 0, y, COUNT), QNNRT_OK);
     CHECK(y[7] == 81);
-    CHECK_EQ(qnnrt_bind_slot(p.run, slot, NULL, 0), QNNRT_OK);
+    CHECK_EQ(bind_slot(p.run, slot, NULL, 0), QNNRT_OK);
     CHECK_EQ(qnnrt_exec(p.run), QNNRT_OK);
     CHECK_EQ(qnnrt_read_f32(p.run, qnnrt_run_slot(p.run, "y"), 0, y, COUNT), QNNRT_OK);
     CHECK(y[7] == 64);

@@ -16,6 +16,7 @@
 #define QNNRT_BUILDER
 #include "qnnrt.h"
 #include "ref.h"
+#include "bind.h"
 
 #include <math.h>
 
@@ -1187,7 +1188,7 @@ static void bind_some(int number)
             }
         memset(w.own[k], 0xC5, OWN_ROOM);
         memcpy(data, content, bytes);
-        CHECK_EQ(qnnrt_bind_slot(w.run, w.own_slots[k], data, bytes), QNNRT_OK);
+        CHECK_EQ(bind_slot(w.run, w.own_slots[k], data, bytes), QNNRT_OK);
         CHECK(data_of(w.own_slots[k]) == data);
     }
 }

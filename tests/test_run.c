@@ -4,6 +4,7 @@
    k), so the results of a chain of graphs are known; its trace has the address of every tensor. */
 #include "../qnnrt.h"
 #include "test.h"
+#include "bind.h"
 #include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
@@ -885,7 +886,7 @@ TEST(a_slot_left_to_the_caller_must_be_bound)
         memset(room, 3, desc.place_count * 256);
         for (i = 0; i < desc.place_count; ++i) {
             CHECK_EQ(qnnrt_exec(run), QNNRT_E_STATE);
-            CHECK_EQ(qnnrt_bind_slot(run, place[i].slot, room + 256 * i, 256), QNNRT_OK);
+            CHECK_EQ(bind_slot(run, place[i].slot, room + 256 * i, 256), QNNRT_OK);
         }
         CHECK_EQ(fake_calls(), 0);
         LLM_RIGHT(run, 1);
@@ -1033,7 +1034,7 @@ TEST(a_cache_moves_by_its_pointer_and_two_sequences_take_turns)
         CHECK_EQ(qnnrt_bind_at(run, in, NULL, 0), QNNRT_E_ARG);
         CHECK_EQ(qnnrt_bind_at(NULL, in, mem, 0), QNNRT_E_ARG);
         CHECK(before == qnnrt_data_slot(run, in, NULL));
-        CHECK_EQ(qnnrt_bind_slot(run, in, NULL, 0), QNNRT_OK);
+        CHECK_EQ(qnnrt_bind_input(run, in, NULL, 0), QNNRT_OK);
     }
     qnnrt_run_destroy(run);
     CHECK_EQ(qnnrt_mem_destroy(mem), QNNRT_OK);
@@ -1088,7 +1089,7 @@ TEST(binding_checks_sizes_and_returns_to_own_memory)
     CHECK(qnnrt_data(run, "k1_in", NULL) == block);
     CHECK_EQ(qnnrt_bind(run, "k1_in", NULL, 0), QNNRT_OK);
     CHECK(qnnrt_data(run, "k1_in", NULL) == own);
-    CHECK_EQ(qnnrt_bind_slot(run, slot_of(p, "k0_in"), NULL, 0), QNNRT_OK);
+    CHECK_EQ(bind_slot(run, slot_of(p, "k0_in"), NULL, 0), QNNRT_OK);
     LLM_RIGHT(run, 1);
     CHECK_EQ(qnnrt_bind(run, "nope", block, 512), QNNRT_E_NOT_FOUND);
     CHECK_STR(qnnrt_run_error(run)->text, "\"nope\"");
@@ -1119,11 +1120,11 @@ TEST(binding_checks_sizes_and_returns_to_own_memory)
         CHECK(qnnrt_data_slot(run, slots[k], &bytes) == NULL);
         CHECK_EQ(bytes, 0);
         CHECK_EQ(qnnrt_run_error(run)->code, code);
-        CHECK_EQ(qnnrt_bind_slot(run, slots[k], block, 512), code);
+        CHECK_EQ(bind_slot(run, slots[k], block, 512), code);
         CHECK_STR(qnnrt_run_error(run)->text, "\"decode\"");
         if (k == 1) CHECK_STR(qnnrt_run_error(run)->text, "\"k0_in\" of pipeline \"prefill\"");
         if (k == 2) CHECK_STR(qnnrt_run_error(run)->text, "\"k0_in\" of pipeline \"0/decode\"");
-        CHECK_EQ(qnnrt_bind_slot(run, slots[k], NULL, 0), code);
+        CHECK_EQ(bind_slot(run, slots[k], NULL, 0), code);
         CHECK_EQ(qnnrt_read_f32(run, slots[k], 0, &f, 1), code);
         CHECK_EQ(qnnrt_write_f32(run, slots[k], 0, &f, 1), code);
         CHECK_EQ(qnnrt_read_i32(run, slots[k], 0, &i, 1), code);
@@ -2026,7 +2027,7 @@ TEST(exec_and_bind_allocate_nothing_and_call_once_per_step)
             allocations = hook.allocations;
             trace_again();
             for (k = 1; k <= 10; ++k) {
-                CHECK_EQ(qnnrt_bind_slot(run, slot, block + k, 256), QNNRT_OK);
+                CHECK_EQ(bind_slot(run, slot, block + k, 256), QNNRT_OK);
                 CHECK_EQ(qnnrt_bind(run, "k1_in", block, 256), QNNRT_OK);
                 CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
                 fake_stats(stats);
@@ -2034,7 +2035,7 @@ TEST(exec_and_bind_allocate_nothing_and_call_once_per_step)
                 CHECK_EQ(stats[9], 3 * k);
             }
             CHECK_EQ(hook.allocations, allocations);
-            CHECK_EQ(qnnrt_bind_slot(run, slot, block, 1), QNNRT_E_MISMATCH);
+            CHECK_EQ(bind_slot(run, slot, block, 1), QNNRT_E_MISMATCH);
             fake_knobs("fail=graphExecute:0x1b57");
             CHECK_EQ(qnnrt_exec(run), QNNRT_E_BACKEND);
             CHECK_EQ(hook.allocations, allocations);
@@ -2244,7 +2245,7 @@ TEST(a_slot_that_was_not_found_keeps_the_text_of_its_look_up)
     CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
     CHECK_EQ(qnnrt_write_f32(run, slot, 0, values, 4), QNNRT_E_NOT_FOUND);
     CHECK_STR(qnnrt_run_error(run)->text, "\"first\"");
-    CHECK_EQ(qnnrt_bind_slot(run, slot, values, sizeof(values)), QNNRT_E_NOT_FOUND);
+    CHECK_EQ(bind_slot(run, slot, values, sizeof(values)), QNNRT_E_NOT_FOUND);
     CHECK_STR(qnnrt_run_error(run)->text, "\"first\"");
     CHECK(qnnrt_data_slot(run, slot, &bytes) == NULL);
     CHECK_EQ(bytes, 0);
@@ -2474,13 +2475,20 @@ TEST(null_is_an_error_or_a_documented_nothing)
     CHECK_EQ(qnnrt_bind(NULL, "cos", data, 64), QNNRT_E_ARG);
     CHECK_EQ(qnnrt_bind(run, NULL, data, 64), QNNRT_E_ARG);
     CHECK(qnnrt_run_error(run)->text[0] != '\0');
-    CHECK_EQ(qnnrt_bind_slot(NULL, slot, data, 64), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_bind_input(NULL, slot, data, 64), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_bind_output(NULL, slot, data, 64), QNNRT_E_ARG);
+    /* a slot of the other direction */
+    CHECK_EQ(qnnrt_bind_output(run, slot_of(qnnrt_run_pipeline(run), "k0_in"), data, 64), QNNRT_E_ARG);
+    CHECK_STR(qnnrt_run_error(run)->text, "\"k0_in\" is of the role input");
+    CHECK_STR(qnnrt_run_error(run)->hint, "qnnrt_bind_input()");
+    CHECK_EQ(qnnrt_bind_input(run, slot_of(qnnrt_run_pipeline(run), "logits"), data, 64), QNNRT_E_ARG);
+    CHECK_STR(qnnrt_run_error(run)->hint, "qnnrt_bind_output()");
     CHECK_EQ(qnnrt_bind_at(NULL, slot, mem, 0), QNNRT_E_ARG);
     CHECK_EQ(qnnrt_bind_at(run, slot, NULL, 0), QNNRT_E_ARG);
     /* mem2 has no buffers. */
     CHECK_EQ(qnnrt_bind_at(run, slot, mem2, 0), QNNRT_E_ARG);
     CHECK(qnnrt_data(run, "cos", NULL) != NULL);
-    CHECK_EQ(qnnrt_bind_slot(run, slot, NULL, 0), QNNRT_OK);
+    CHECK_EQ(bind_slot(run, slot, NULL, 0), QNNRT_OK);
     count = 7;
     CHECK(qnnrt_data(NULL, "cos", &count) == NULL);
     CHECK_EQ(count, 0);

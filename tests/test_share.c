@@ -344,7 +344,7 @@ TEST(moving_tensors_register_sixteen_offsets)
     CHECK_EQ(registered(run, &count), 3);
     CHECK_STR(reason_of(run, "x", 0), "not shared");
     CHECK(right(run, LIFE_ROWS));
-    CHECK_EQ(qnnrt_bind_slot(run, x, NULL, 0), QNNRT_OK);
+    CHECK_EQ(qnnrt_bind_input(run, x, NULL, 0), QNNRT_OK);
     CHECK_EQ(registered(run, &count), 4);
     /* an offset that is no multiple of a float */
     CHECK_EQ(qnnrt_bind_at(run, y, mem, out + 2), QNNRT_OK);
@@ -420,7 +420,7 @@ TEST(a_new_mem_never_gets_the_registrations_of_an_old_one)
         CHECK_EQ(registered(run, &count), 4);
         CHECK(right(run, LIFE_ROWS));
         CHECK_EQ(alive(), 5);
-        CHECK_EQ(qnnrt_bind_slot(run, qnnrt_run_slot(run, "x"), NULL, 0), QNNRT_OK);
+        CHECK_EQ(qnnrt_bind_input(run, qnnrt_run_slot(run, "x"), NULL, 0), QNNRT_OK);
         CHECK_EQ(qnnrt_mem_destroy(mem), QNNRT_OK);
         CHECK_EQ(alive(), 4);
         CHECK(right(run, LIFE_ROWS));
@@ -458,7 +458,7 @@ TEST(spots_in_destroyed_memory_are_used_again)
     CHECK_EQ(registered(run, &count), 3);
     CHECK_STR(reason_of(run, "y", 1), "element size");
     CHECK(right(run, LIFE_ROWS));
-    CHECK_EQ(qnnrt_bind_slot(run, qnnrt_run_slot(run, "y"), NULL, 0), QNNRT_OK);
+    CHECK_EQ(qnnrt_bind_output(run, qnnrt_run_slot(run, "y"), NULL, 0), QNNRT_OK);
     for (round = 0; round < 3; ++round) {
         for (i = 0; i < MEMS; ++i) {
             CHECK_EQ(qnnrt_mem_create(plan, &desc, &mems[i], &err), QNNRT_OK);
@@ -467,11 +467,11 @@ TEST(spots_in_destroyed_memory_are_used_again)
             CHECK(right(run, LIFE_ROWS));
         }
         CHECK_EQ(alive(), 4 + 15);
-        CHECK_EQ(qnnrt_bind_slot(run, x, NULL, 0), QNNRT_OK);
+        CHECK_EQ(qnnrt_bind_input(run, x, NULL, 0), QNNRT_OK);
         CHECK_EQ(registered(run, &count), 4);
         for (i = 0; i < MEMS; ++i) CHECK_EQ(qnnrt_mem_destroy(mems[i]), QNNRT_OK);
         CHECK_EQ(alive(), 4);
-        CHECK_EQ(qnnrt_bind_slot(run, x, NULL, 0), QNNRT_OK);
+        CHECK_EQ(qnnrt_bind_input(run, x, NULL, 0), QNNRT_OK);
         CHECK_EQ(registered(run, &count), 4);
         CHECK(right(run, LIFE_ROWS));
     }

@@ -248,10 +248,12 @@ public:
     template <class T> void bind(const char *name, span<T> data)
     {
         const qnnrt_slot to = slot(name);
-        if (std::is_const<T>::value && to->role != QNNRT_ROLE_INPUT)
+        if (to->role == QNNRT_ROLE_INPUT)
+            check_run(qnnrt_bind_input(object_, to, data.data(), data.size_bytes()));
+        else if constexpr (std::is_const<T>::value)
             check(QNNRT_E_ARG);
-        void *address = const_cast<std::remove_cv_t<T> *>(data.data());
-        check_run(qnnrt_bind_slot(object_, to, address, data.size_bytes()));
+        else
+            check_run(qnnrt_bind_output(object_, to, data.data(), data.size_bytes()));
     }
     template <class C> void bind(const char *name, C &container) { bind(name, span(container)); }
     void unbind(const char *name) { check_run(qnnrt_bind(object_, name, nullptr, 0)); }

@@ -18,6 +18,7 @@
 enum { CONTROL = 16, BLOCKS = 4, NAMES = 64, PAIRS_MOST = 400, VALUES = 512 };
 
 #include "fuzz_model.h"
+#include "../bind.h"
 
 static int locked;
 
@@ -245,8 +246,8 @@ static void play_run(qnnrt_run *run, int kept)
             own[s] = malloc((size_t)t->bytes);
             MUST(own[s] != NULL);
             memset(own[s], 0x11, (size_t)t->bytes);
-            MUST(qnnrt_bind_slot(run, &info->slots[s], own[s], (size_t)t->bytes - 1) == QNNRT_E_MISMATCH);
-            MUST(qnnrt_bind_slot(run, &info->slots[s], own[s], (size_t)t->bytes) == QNNRT_OK);
+            MUST(bind_slot(run, &info->slots[s], own[s], (size_t)t->bytes - 1) == QNNRT_E_MISMATCH);
+            MUST(bind_slot(run, &info->slots[s], own[s], (size_t)t->bytes) == QNNRT_OK);
         }
         data = qnnrt_data_slot(run, &info->slots[s], &bytes);
         if (data == NULL) { MUST(bytes == t->bytes); continue; }
@@ -274,7 +275,7 @@ static void play_run(qnnrt_run *run, int kept)
             for (k = 1; k < bytes; ++k) MUST(data[k] == (unsigned char)(data[0] + k));
     }
     for (s = 0; s < most; ++s) {
-        if (own[s] != NULL && chance(2)) qnnrt_bind_slot(run, &info->slots[s], NULL, 0);
+        if (own[s] != NULL && chance(2)) bind_slot(run, &info->slots[s], NULL, 0);
     }
     qnnrt_run_destroy(run);
     for (s = 0; s < most; ++s) free(own[s]);

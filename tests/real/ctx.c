@@ -408,7 +408,7 @@ TEST(chain_of_three)
     CHECK(memcmp(logits, files.tensors[1].data, files.tensors[1].bytes) == 0);
     for (i = 0; i < 2; ++i) {
         CHECK_EQ(info->edges[i].slot->tensor->bytes, hidden_bytes[i]);
-        REAL_OK(qnnrt_bind_slot(run, info->edges[i].slot, own[i], sizeof own[i]), qnnrt_run_error(run));
+        REAL_OK(qnnrt_bind_output(run, info->edges[i].slot, own[i], sizeof own[i]), qnnrt_run_error(run));
     }
     memset(qnnrt_data(run, "logits", NULL), 0, files.tensors[1].bytes);
     REAL_OK(qnnrt_exec(run), qnnrt_run_error(run));

@@ -1812,8 +1812,8 @@ static qnnrt_result qnnrt_qnn__binding_input(qnnrt_qnn__binding *b, size_t index
                port.count < info->count ? QNNRT_QNN__COPY : QNNRT_QNN__PLACE;
     port.check = tensor->slot->has_range;
     if (value->data != NULL && port.way == QNNRT_QNN__PLACE)
-        result = qnnrt_bind_slot(b->run, tensor->slot, value->data, value->bytes);
-    else result = qnnrt_bind_slot(b->run, tensor->slot, NULL, 0);
+        result = qnnrt_bind_input(b->run, tensor->slot, value->data, value->bytes);
+    else result = qnnrt_bind_input(b->run, tensor->slot, NULL, 0);
     if (result == QNNRT_OK && value->data == NULL && info->optional)
         result = qnnrt_omit(b->run, tensor->slot);
     if (result != QNNRT_OK) {
@@ -1841,7 +1841,7 @@ static qnnrt_result qnnrt_qnn__binding_output(qnnrt_qnn__binding *b, size_t inde
     port.way = tensor->as_float ? QNNRT_QNN__FLOATS :
                tensor->moves ? QNNRT_QNN__COPY : QNNRT_QNN__PLACE;
     if (port.way == QNNRT_QNN__PLACE) {
-        result = qnnrt_bind_slot(b->run, tensor->slot, value->data, value->bytes);
+        result = qnnrt_bind_output(b->run, tensor->slot, value->data, value->bytes);
         if (result != QNNRT_OK) return qnnrt_qnn__binding_fail(b, result, err);
     }
     b->outputs[index] = port;

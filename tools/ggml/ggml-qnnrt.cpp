@@ -1159,12 +1159,12 @@ bool bind(device *d, step *s, const ggml_cgraph *g)
         d->regions.push_back({ data, bytes });
     }
     for (size_t i = 0; i < inputs; ++i)
-        if (qnnrt_bind_slot(s->run, c->input_slots[i], (void *)(uintptr_t)s->at[i],
-                            c->inputs[i].bytes) != QNNRT_OK) return false;
+        if (qnnrt_bind_input(s->run, c->input_slots[i], (const void *)(uintptr_t)s->at[i],
+                             c->inputs[i].bytes) != QNNRT_OK) return false;
     for (size_t i = 0; i < outputs; ++i) {
         void *to = s->bounces[i] ? s->bounce[i].get(c->outputs[i].bytes)
                                  : (void *)(uintptr_t)s->at[inputs + i];
-        if (qnnrt_bind_slot(s->run, c->output_slots[i], to, c->outputs[i].bytes) != QNNRT_OK)
+        if (qnnrt_bind_output(s->run, c->output_slots[i], to, c->outputs[i].bytes) != QNNRT_OK)
             return false;
     }
     d->stats.binds += inputs + outputs;

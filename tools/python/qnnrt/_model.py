@@ -467,9 +467,10 @@ class Run(Object):
         owner, slot = self._handle(), self._slot(name)
         info = slot.contents
         key = ctypes.addressof(info)
+        bind = lib.qnnrt_bind_input if info.role == abi.QNNRT_ROLE_INPUT else lib.qnnrt_bind_output
         with self._guard:
             if array is None:
-                self._check(lib.qnnrt_bind_slot(owner, slot, None, 0))
+                self._check(bind(owner, slot, None, 0))
                 self._bound.pop(key, None)
                 owner.keep = tuple(self._bound.values())
                 return
@@ -484,7 +485,7 @@ class Run(Object):
             if made.nbytes < tensor.bytes:
                 raise errors.MismatchError("%s has %d bytes, and the array has %d (%s%s)" % (what, tensor.bytes, made.nbytes, arrays.dtype_name(made.dtype),
                                                                                            list(made.shape)), "Give it the shape %s." % list(tensor.dims[:tensor.rank]))
-            self._check(lib.qnnrt_bind_slot(owner, slot, made.address, made.nbytes))
+            self._check(bind(owner, slot, made.address, made.nbytes))
             self._bound[key] = made.keep
             owner.keep = tuple(self._bound.values())
 

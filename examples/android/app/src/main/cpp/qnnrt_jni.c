@@ -305,7 +305,9 @@ JNI(void, nativeBind)(JNIEnv *env, jclass self, jlong handle, jlong slot_handle,
         if (from != NULL)
             memcpy(address, from, (size_t)slot->tensor->bytes);
     }
-    if (qnnrt_bind_slot(run, slot, address, (size_t)bytes) != QNNRT_OK)
+    if ((slot->role == QNNRT_ROLE_INPUT
+             ? qnnrt_bind_input(run, slot, address, (size_t)bytes)
+             : qnnrt_bind_output(run, slot, address, (size_t)bytes)) != QNNRT_OK)
         throw_error(env, qnnrt_run_error(run));
 }
 
