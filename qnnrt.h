@@ -30,7 +30,8 @@
             and refused by qnnrt_prepare(). A tensor must be smaller than 4 GiB. Linux and Android,
             64-bit. qnnrt_open() uses at most 16 KB of stack.
    Versions Before 1.0 nothing is promised about binary compatibility: compile the header and its
-            users together. HISTORY at the end lists what changed, with replacements.
+            users together; QNNRT_CHECK_VERSION() tells whether they are. HISTORY at the end lists
+            what changed, with replacements.
 
    WORDS
        backend    an opened library that runs graphs, with its device and its log: the vendor's
@@ -1879,6 +1880,29 @@ QNNRT_API void qnnrt_sort(const void **items, size_t count,
    Returns  as qnnrt_file_read() */
 QNNRT_API qnnrt_result qnnrt_file_open(const char *path, int *fd, uint64_t *bytes,
                                        qnnrt_error *err);
+
+/* --------------------------------------------------------------------------------- versions -- */
+
+/* Return QNNRT_OK if the implementation that is linked has the version and the structs of this
+   header, else QNNRT_E_VERSION: another copy of the library was linked. Call it once, where a
+   program begins:
+       if (QNNRT_CHECK_VERSION() != QNNRT_OK) { puts(qnnrt_version()); return 1; } */
+#define QNNRT_CHECK_VERSION() qnnrt_check_version(QNNRT__VERSION_NUMBER, QNNRT__STRUCTS)
+QNNRT_API qnnrt_result qnnrt_check_version(uint32_t version, size_t structs);
+
+#define QNNRT__VERSION_NUMBER \
+    ((uint32_t)(QNNRT_VERSION_MAJOR * 1000000 + QNNRT_VERSION_MINOR * 1000 + QNNRT_VERSION_PATCH))
+
+/* One number for the sizes of the structs that pass between the caller and the implementation. */
+#define QNNRT__STRUCTS \
+    (sizeof(qnnrt_error) + 3 * sizeof(qnnrt_desc) + 5 * sizeof(qnnrt_file) + \
+     7 * sizeof(qnnrt_info) + 11 * sizeof(qnnrt_context_info) + 13 * sizeof(qnnrt_graph_info) + \
+     17 * sizeof(qnnrt_tensor_info) + 19 * sizeof(qnnrt_backend_info) + \
+     23 * sizeof(qnnrt_pipeline_info) + 29 * sizeof(qnnrt_slot_info) + \
+     31 * sizeof(qnnrt_step_info) + 37 * sizeof(qnnrt_pipeline_desc) + \
+     41 * sizeof(qnnrt_host_step) + 43 * sizeof(qnnrt_plan_desc) + 47 * sizeof(qnnrt_entry_desc) + \
+     53 * sizeof(qnnrt_place_desc) + 59 * sizeof(qnnrt_plan_block) + \
+     61 * sizeof(qnnrt_prepare_desc) + 67 * sizeof(qnnrt_mem_info) + 71 * sizeof(qnnrt_buffer_info))
 
 /* ------------------------------------------------------------------------------------- parts -- */
 
@@ -18893,6 +18917,12 @@ QNNRT_API const char *qnnrt_version(void)
 #undef QNNRT__TEXT2
 }
 
+QNNRT_API qnnrt_result qnnrt_check_version(uint32_t version, size_t structs)
+{
+    return version == QNNRT__VERSION_NUMBER && structs == QNNRT__STRUCTS ? QNNRT_OK
+                                                                         : QNNRT_E_VERSION;
+}
+
 QNNRT_API const char *qnnrt_result_name(qnnrt_result result)
 {
     switch ((int)result) {
@@ -20290,6 +20320,7 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
            qnnrt_entry_desc.unbound -> .caller_io; QNNRT_BUFFER_CALLER ->
            qnnrt_place_desc.caller_io.
            API: qnnrt_bind_slot() -> qnnrt_bind_input() and qnnrt_bind_output().
+           Added: QNNRT_CHECK_VERSION().
    0.4.0   Added: pipelines over several backends, in "Several backends": host steps
            (qnnrt_step_desc.host), conversions (qnnrt_edge_desc.convert and .exact,
            qnnrt_run_conversions()), constants (qnnrt_pipeline_desc.constants,

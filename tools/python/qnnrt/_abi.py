@@ -1202,6 +1202,7 @@ FUNCTIONS = {
     'qnnrt_cache_list': (c_int, [c_void_p, CFUNCTYPE(None, c_void_p, POINTER(qnnrt_cache_entry)), c_void_p, POINTER(qnnrt_error)]),
     'qnnrt_cache_open': (c_int, [c_char_p, POINTER(qnnrt_cache_desc), POINTER(c_void_p), POINTER(qnnrt_error)]),
     'qnnrt_cache_sweep': (None, [c_char_p]),
+    'qnnrt_check_version': (c_int, [c_uint32, c_size_t]),
     'qnnrt_close': (c_int, [c_void_p]),
     'qnnrt_context_load': (c_int, [c_void_p, c_size_t, POINTER(qnnrt_error)]),
     'qnnrt_context_unload': (c_int, [c_void_p, c_size_t, POINTER(qnnrt_error)]),
