@@ -584,7 +584,7 @@ symbols-programs: $(SYMBOL_OBJECTS) $(B)/qnnrt-llm
 
 ## symbols: check what the implementation exports, keeps and calls
 symbols: symbols-programs
-	@sh tests/symbols.sh qnnrt.h $(SYMBOL_OBJECTS) $(B)/qnnrt-llm
+	@CC='$(CC)' sh tests/symbols.sh qnnrt.h $(SYMBOL_OBJECTS) $(B)/qnnrt-llm
 
 # The operators of libQnnRef.so beside the genuine libraries, and beside what oracle_ops.py makes of the same inputs.
 OPS_CASES = $(B)/ops_cases$(if $(FULL),_full).txt

@@ -1990,24 +1990,24 @@ QNNRT_API qnnrt_result qnnrt_check_version(uint32_t version, size_t structs);
 #define QNNRT__RESTRICT
 #endif
 
-/* Functions of loops over elements. QNNRT__LOOP: gcc makes vector code at -O2 too, as clang does.
-   QNNRT__WIDE: a second copy for x86-64 processors with AVX2, all of which have F16C. The body of
-   both is a QNNRT__INLINE function. */
+/* QNNRT__LOOP: a function of loops over elements; gcc makes vector code at -O2 too, as clang does;
+   QNNRT__LOOP_LONG: with several vectors per turn. Parts of loops are QNNRT__INLINE functions. */
 #if defined(__GNUC__) && !defined(__clang__)
 #define QNNRT__LOOP __attribute__((optimize("tree-vectorize", "vect-cost-model=dynamic")))
+#define QNNRT__LOOP_LONG                                                                           \
+    __attribute__((optimize("tree-vectorize", "vect-cost-model=dynamic", "unroll-loops")))
 #else
 #define QNNRT__LOOP
+#define QNNRT__LOOP_LONG
 #endif
-#if defined(__x86_64__) && defined(__GNUC__)
-#define QNNRT__HAS_WIDE 1
-#ifndef QNNRT__IS_WIDE      /* a test uses both */
-#define QNNRT__IS_WIDE  __builtin_cpu_supports("avx2")
-#endif
-#define QNNRT__WIDE     QNNRT__LOOP __attribute__((target("avx2,f16c")))
-#define QNNRT__INLINE   static inline __attribute__((always_inline))
+#if defined(__GNUC__)
+#define QNNRT__INLINE static inline __attribute__((always_inline))
 #else
-#define QNNRT__HAS_WIDE 0
-#define QNNRT__INLINE   static inline
+#define QNNRT__INLINE static inline
+#endif
+
+#if defined(__aarch64__) && defined(__ARM_NEON)
+#include <arm_neon.h>
 #endif
 
 /* 1 if loops may write codes by the floating-point unit. Wider temporaries (x87) or re-ordered sums
@@ -4388,10 +4388,11 @@ typedef enum qnnrt__loop_kind {
 
 typedef struct qnnrt__loop {
     qnnrt__loop_kind kind;
-    /* codes that are read: (code ^ sign) + offset, times scale */
-    uint32_t sign;
+    /* codes that are read: (code ^ sign) + offset, times scale; and the same of floats, for offsets
+       up to 2^22: the float with the bits (code ^ bits), minus base, times scale */
+    uint32_t sign, bits;
     int32_t  offset;
-    float    scale;
+    float    base, scale;
     /* codes that are written */
     double   unit, inverse;         /* their scale and 1 / scale                        */
     float    bottom, top;           /* 3 to 5 codes outside of the range                */
@@ -4494,62 +4495,40 @@ QNNRT__INLINE uint32_t qnnrt__loop_write_bf16(const unsigned char *QNNRT__RESTRI
     return lost;
 }
 
-/* The instructions for half precision give the same bits: x86's are told to round to nearest, those
-   of AArch64 do so in the plain mode. */
-#if QNNRT__HAS_WIDE
-#define QNNRT__LOOP_HALVES 8
-#define QNNRT__LOOP_HALF   QNNRT__WIDE
-#define QNNRT__LOOP_LOAD   "vcvtph2ps %1, %0"
-#define QNNRT__LOOP_STORE  "vcvtps2ph $0, %1, %0"
-#define QNNRT__LOOP_REG    "x"
-#elif defined(__aarch64__) && defined(__GNUC__)
-#define QNNRT__LOOP_HALVES 4
-#define QNNRT__LOOP_HALF
-#define QNNRT__LOOP_LOAD   "fcvtl %0.4s, %1.4h"
-#define QNNRT__LOOP_STORE  "fcvtn %0.4h, %1.4s"
-#define QNNRT__LOOP_REG    "w"
-#endif
-
-#ifdef QNNRT__LOOP_HALVES
-typedef float    qnnrt__loop_floats __attribute__((vector_size(QNNRT__LOOP_HALVES * 4)));
-typedef int32_t  qnnrt__loop_bits __attribute__((vector_size(QNNRT__LOOP_HALVES * 4)));
-typedef uint16_t qnnrt__loop_halves __attribute__((vector_size(QNNRT__LOOP_HALVES * 2)));
-
-QNNRT__LOOP_HALF static void qnnrt__loop_load_f16(const unsigned char *src, unsigned char *dst,
-                                                  size_t n)
+/* Compilers do not find these instructions for half precision in the loops above. They give the
+   same bits in the plain mode. */
+#if defined(__aarch64__) && defined(__ARM_NEON)
+static void qnnrt__loop_load_f16(const unsigned char *src, unsigned char *dst, size_t n)
 {
     size_t i = 0;
-    for (; i + QNNRT__LOOP_HALVES <= n; i += QNNRT__LOOP_HALVES) {
-        qnnrt__loop_halves h;
-        qnnrt__loop_floats f;
+    for (; i + 4 <= n; i += 4) {
+        float16x4_t h;
         memcpy(&h, src + 2 * i, sizeof(h));
-        __asm__(QNNRT__LOOP_LOAD : "=" QNNRT__LOOP_REG(f) : QNNRT__LOOP_REG(h));
+        const float32x4_t f = vcvt_f32_f16(h);
         memcpy(dst + 4 * i, &f, sizeof(f));
     }
     qnnrt__loop_read_f16(src + 2 * i, dst + 4 * i, n - i);
 }
 
-QNNRT__LOOP_HALF static uint32_t qnnrt__loop_store_f16(const unsigned char *src, unsigned char *dst,
-                                                       size_t n)
+static uint32_t qnnrt__loop_store_f16(const unsigned char *src, unsigned char *dst, size_t n)
 {
-    qnnrt__loop_bits over = { 0 };
-    uint32_t lost = 0;
+    const uint32x4_t sign = vdupq_n_u32(0x7FFFFFFFu), least = vdupq_n_u32(0x477FF000u);
+    uint32x4_t over = vdupq_n_u32(0);
     size_t i = 0;
-    for (; i + QNNRT__LOOP_HALVES <= n; i += QNNRT__LOOP_HALVES) {
-        qnnrt__loop_halves h;
-        qnnrt__loop_floats f;
-        qnnrt__loop_bits b;
+    for (; i + 4 <= n; i += 4) {
+        float32x4_t f;
         memcpy(&f, src + 4 * i, sizeof(f));
-        memcpy(&b, &f, sizeof(b));
-        __asm__(QNNRT__LOOP_STORE : "=" QNNRT__LOOP_REG(h) : QNNRT__LOOP_REG(f));
+        const float16x4_t h = vcvt_f16_f32(f);
         memcpy(dst + 2 * i, &h, sizeof(h));
-        over |= (b & 0x7FFFFFFF) >= 0x477FF000;     /* NaNs, too */
+        over = vorrq_u32(over, vcgeq_u32(vandq_u32(vreinterpretq_u32_f32(f), sign), least));
     }
-    for (int lane = 0; lane < QNNRT__LOOP_HALVES; ++lane) lost |= (uint32_t)over[lane];
-    /* Few arrays have such values: count in those. */
-    return lost != 0 ? qnnrt__loop_write_f16(src, dst, n)
-                     : qnnrt__loop_write_f16(src + 4 * i, dst + 2 * i, n - i);
+    /* Few arrays have values that become infinities, or NaNs: count in those. */
+    return vmaxvq_u32(over) != 0 ? qnnrt__loop_write_f16(src, dst, n)
+                                 : qnnrt__loop_write_f16(src + 4 * i, dst + 2 * i, n - i);
 }
+#define QNNRT__LOOP_HALVES 1
+#else
+#define QNNRT__LOOP_HALVES 0
 #endif
 
 /* Return the code of x that is nearest, 3 to 6 codes outside of the range for what is beyond it;
@@ -4564,50 +4543,6 @@ QNNRT__INLINE int32_t qnnrt__loop_code(float x, const qnnrt__loop *loop)
     memcpy(&r, &t, sizeof(r));
     return (int32_t)((uint32_t)r - (uint32_t)loop->zero);
 }
-
-#if QNNRT__HAS_WIDE
-typedef double   qnnrt__loop_doubles __attribute__((vector_size(32)));
-typedef uint32_t qnnrt__loop_words __attribute__((vector_size(32)));
-
-#define QNNRT__LOOP_OP(what, out, a, b) __asm__(what " %2, %1, %0" : "=x"(out) : "x"(a), "x"(b))
-#define QNNRT__LOOP_EIGHT(out, at)                                                                 \
-    memcpy(&x, at, sizeof(x));                                                                     \
-    QNNRT__LOOP_OP("vminps", x, x, top);                        /* NaN becomes top */              \
-    QNNRT__LOOP_OP("vmaxps", x, x, bottom);                                                        \
-    __asm__("vcvtps2pd %x1, %0" : "=x"(a) : "x"(x));                                               \
-    __asm__("vextractf128 $1, %1, %x0\n\tvcvtps2pd %x0, %0" : "=x"(b) : "x"(x));                   \
-    a = (a * inverse + QNNRT__LOOP_SNAP) + QNNRT__LOOP_ROUND;                                      \
-    b = (b * inverse + QNNRT__LOOP_SNAP) + QNNRT__LOOP_ROUND;                                      \
-    QNNRT__LOOP_OP("vshufps $0x88,", out, a, b);                /* the low words */                \
-    out -= first;                                                                                  \
-    fits -= (out >> 16) == 0
-
-/* Write codes that use all of 16 bits, as qnnrt__loop_code() does. Compilers pack doubles in more
-   instructions. */
-QNNRT__WIDE static uint32_t qnnrt__loop_store_16(const qnnrt__loop *loop, const unsigned char *src,
-                                                 unsigned char *dst, size_t n)
-{
-    const qnnrt__loop_floats none = { 0 }, top = none + loop->top, bottom = none + loop->bottom;
-    const qnnrt__loop_words order = { 0, 4, 1, 5, 2, 6, 3, 7 };
-    const uint32_t first = (uint32_t)loop->zero + (uint32_t)loop->min;
-    const uint32_t flip = loop->min < 0 ? 0x80008000u : 0;      /* of the signs */
-    const double inverse = loop->inverse;
-    qnnrt__loop_bits fits = { 0 };
-    for (size_t i = 0; i < n; i += 16) {
-        qnnrt__loop_words low, high;
-        qnnrt__loop_doubles a, b;
-        qnnrt__loop_floats x;
-        QNNRT__LOOP_EIGHT(low, src + 4 * i);
-        QNNRT__LOOP_EIGHT(high, src + 4 * i + 32);
-        QNNRT__LOOP_OP("vpackusdw", low, low, high);            /* saturates */
-        QNNRT__LOOP_OP("vpermd", low, order, low);
-        low ^= flip;
-        memcpy(dst + 2 * i, &low, sizeof(low));
-    }
-    for (int lane = 0; lane < 8; ++lane) n -= (uint32_t)fits[lane];
-    return (uint32_t)n;
-}
-#endif
 
 /* Write 8-bit codes in float arithmetic, which is twice as fast. Return 0 if the result may differ
    from that of exact arithmetic: a value is out of range, or so close to the middle between two
@@ -4637,6 +4572,16 @@ QNNRT__INLINE int qnnrt__loop_try_8(const qnnrt__loop *loop,
         dst[i] = (unsigned char)code;
     }
     return far < loop->near && least >= loop->min && most <= loop->max;
+}
+
+/* Return the real value of a code. With the top bit flipped a signed code is unsigned, and larger
+   by that bit; it is the fraction of a float from 2^23 on. The difference is exact, and not -0. */
+QNNRT__INLINE float qnnrt__loop_decode(uint32_t code, const qnnrt__loop *loop)
+{
+    float x;
+    code ^= loop->bits;
+    memcpy(&x, &code, sizeof(x));
+    return (x - loop->base) * loop->scale;
 }
 
 /* Return the code of the element with this code in another encoding. */
@@ -4697,26 +4642,30 @@ QNNRT__INLINE uint32_t qnnrt__loop_write_8(const qnnrt__loop *loop,
     return lost;
 }
 
-QNNRT__INLINE uint32_t qnnrt__loop_body(const qnnrt__loop *given,
-                                        const unsigned char *QNNRT__RESTRICT src,
-                                        unsigned char *QNNRT__RESTRICT dst, size_t n)
+/* The logits of a language model are read by this loop. */
+QNNRT__LOOP_LONG static void qnnrt__loop_read_16(const qnnrt__loop *given,
+                                                 const unsigned char *QNNRT__RESTRICT src,
+                                                 unsigned char *QNNRT__RESTRICT dst, size_t n)
+{
+    const qnnrt__loop local = *given;
+    do { QNNRT__LOOP_EACH(uint16_t, float, qnnrt__loop_decode(x, &local)); } while (0);
+}
+
+QNNRT__LOOP static uint32_t qnnrt__loop_all(const qnnrt__loop *given,
+                                            const unsigned char *QNNRT__RESTRICT src,
+                                            unsigned char *QNNRT__RESTRICT dst, size_t n)
 {
     const qnnrt__loop local = *given;
     const qnnrt__loop *loop = &local;
-    const uint32_t sign = loop->sign;
-    const int32_t offset = loop->offset, min = loop->min, max = loop->max;
-    const float scale = loop->scale;
+    const int32_t min = loop->min, max = loop->max;
     uint32_t lost = 0, same = 0;
     switch (loop->kind) {
     case QNNRT__LOOP_READ_F16:   qnnrt__loop_read_f16(src, dst, n); break;
     case QNNRT__LOOP_READ_BF16:  qnnrt__loop_read_bf16(src, dst, n); break;
     case QNNRT__LOOP_WRITE_F16:  return qnnrt__loop_write_f16(src, dst, n);
     case QNNRT__LOOP_WRITE_BF16: return qnnrt__loop_write_bf16(src, dst, n);
-    /* With the top bit flipped a signed code is unsigned, and larger by that bit. */
-    case QNNRT__LOOP_READ_8:
-        QNNRT__LOOP_EACH(uint8_t, float, (float)((int32_t)(x ^ sign) + offset) * scale);
-    case QNNRT__LOOP_READ_16:
-        QNNRT__LOOP_EACH(uint16_t, float, (float)((int32_t)(x ^ sign) + offset) * scale);
+    case QNNRT__LOOP_READ_8:    QNNRT__LOOP_EACH(uint8_t, float, qnnrt__loop_decode(x, loop));
+    case QNNRT__LOOP_READ_16:   qnnrt__loop_read_16(loop, src, dst, n); break;
     case QNNRT__LOOP_READ_I32:  QNNRT__LOOP_EACH(int32_t, float, (float)x);
     case QNNRT__LOOP_ODD_8:     QNNRT__LOOP_EACH(uint8_t, float, qnnrt__loop_odd(x, loop));
     case QNNRT__LOOP_ODD_16:    QNNRT__LOOP_EACH(uint16_t, float, qnnrt__loop_odd(x, loop));
@@ -4769,49 +4718,21 @@ QNNRT__INLINE uint32_t qnnrt__loop_body(const qnnrt__loop *given,
 #undef QNNRT__LOOP_EACH
 #undef QNNRT__LOOP_CODE
 
-QNNRT__LOOP static uint32_t qnnrt__loop_base(const qnnrt__loop *loop, const unsigned char *src,
-                                             unsigned char *dst, size_t n)
-{
-    return qnnrt__loop_body(loop, src, dst, n);
-}
-
-#if QNNRT__HAS_WIDE
-QNNRT__WIDE static uint32_t qnnrt__loop_wide(const qnnrt__loop *loop, const unsigned char *src,
-                                             unsigned char *dst, size_t n)
-{
-    return qnnrt__loop_body(loop, src, dst, n);
-}
-#endif
-
 /* Run a loop. Return how many values did not fit; NaNs count as such for codes and integers, which
    they leave at an end of the range. */
 static uint64_t qnnrt__loop_run(const qnnrt__loop *loop, int plain, const unsigned char *src,
                                 unsigned char *dst, size_t n)
 {
-#if QNNRT__HAS_WIDE
-    const int half = QNNRT__IS_WIDE != 0;
-#else
-    const int half = plain;
-#endif
-    (void)plain;
-    (void)half;
-#ifdef QNNRT__LOOP_HALVES
-    if (half && loop->kind == QNNRT__LOOP_READ_F16) {
+#if QNNRT__LOOP_HALVES
+    if (plain && loop->kind == QNNRT__LOOP_READ_F16) {
         qnnrt__loop_load_f16(src, dst, n);
         return 0;
     }
-    if (half && loop->kind == QNNRT__LOOP_WRITE_F16)
+    if (plain && loop->kind == QNNRT__LOOP_WRITE_F16)
         return qnnrt__loop_store_f16(src, dst, n);
 #endif
-#if QNNRT__HAS_WIDE
-    if (half) {
-        const int all = loop->kind == QNNRT__LOOP_WRITE_16 && loop->max - loop->min == 0xFFFF;
-        const size_t by_16 = all ? n - n % 16 : 0;
-        const uint32_t lost = by_16 > 0 ? qnnrt__loop_store_16(loop, src, dst, by_16) : 0;
-        return lost + qnnrt__loop_wide(loop, src + 4 * by_16, dst + 2 * by_16, n - by_16);
-    }
-#endif
-    return qnnrt__loop_base(loop, src, dst, n);
+    (void)plain;
+    return qnnrt__loop_all(loop, src, dst, n);
 }
 
 /* ---- elements of one scale ------------------------------------------------------------------- */
@@ -4829,6 +4750,8 @@ static void qnnrt__loop_source(qnnrt__loop *loop, const qnnrt__value_form *form)
     loop->sign   = (uint32_t)form->sign;
     loop->offset = (int32_t)((uint32_t)form->offset - loop->sign);
     loop->scale  = form->scale;
+    loop->bits   = 0x4B000000u | loop->sign;
+    loop->base   = (float)(8388608 - (int64_t)loop->offset);
 }
 
 static void qnnrt__loop_target(qnnrt__loop *loop, const qnnrt__value_form *form)
@@ -4868,7 +4791,8 @@ static void qnnrt__loop_read(const unsigned char *src, const qnnrt__value_form *
         loop.kind = QNNRT__LOOP_READ_F16;
     else if (form->dtype == QNNRT_DTYPE_BF16)
         loop.kind = QNNRT__LOOP_READ_BF16;
-    else if (qnnrt__loop_is_whole(form))
+    else if (form->plain && qnnrt__loop_is_whole(form) && form->offset >= -QNNRT__LOOP_EXACT / 4 &&
+             form->offset <= QNNRT__LOOP_EXACT / 4)
         loop.kind = form->bits == 8 ? QNNRT__LOOP_READ_8 : QNNRT__LOOP_READ_16;
     else if (form->plain && form->dtype == QNNRT_DTYPE_I32)
         loop.kind = QNNRT__LOOP_READ_I32;
@@ -20321,6 +20245,8 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
            qnnrt_place_desc.caller_io.
            API: qnnrt_bind_slot() -> qnnrt_bind_input() and qnnrt_bind_output().
            Added: QNNRT_CHECK_VERSION().
+           Changed: loops over values on x86-64 are C for its base instructions, without a copy for
+           AVX2; programs link without libgcc.
    0.4.0   Added: pipelines over several backends, in "Several backends": host steps
            (qnnrt_step_desc.host), conversions (qnnrt_edge_desc.convert and .exact,
            qnnrt_run_conversions()), constants (qnnrt_pipeline_desc.constants,

@@ -143,7 +143,7 @@ others() {
     put 200 silent 3600,anycore - "sh tests/silent.sh${combinations:+ --all}"
     # Benches run nowhere else: they must compile.
     put 3 benches "$limit" - "for file in tests/bench/bench_*.c; do $CC -std=c99 -fsyntax-only -Wall -Wextra -Werror -I. -Itests -Itools -Itools/engines -D_POSIX_C_SOURCE=200809L \$file || exit 1; done && $summary"
-    put 2 symbols "$limit" symbols-programs "sh tests/symbols.sh qnnrt.h $B/symbols/qnnrt.o $B/symbols/qnnrt_static.o $B/symbols/qnnrt_hidden.o $B/qnnrt-llm"
+    put 2 symbols "$limit" symbols-programs "CC='$CC' sh tests/symbols.sh qnnrt.h $B/symbols/qnnrt.o $B/symbols/qnnrt_static.o $B/symbols/qnnrt_hidden.o $B/qnnrt-llm"
     put 5 make-host "$limit_slow" "$B/examples/host/host,$B/examples/llm/export,$B/libQnnRef.so" "$make host && $summary"
     oracle=
     if [ -n "$python" ]; then oracle="--oracle $B/oracle_ops.txt"; fi

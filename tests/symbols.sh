@@ -4,7 +4,8 @@
 #   tests/symbols.sh HEADER OBJECT STATIC_OBJECT HIDDEN_OBJECT [PROGRAM]
 #
 # OBJECT holds the implementation, STATIC_OBJECT the same with all functions static, HIDDEN_OBJECT
-# with a QNNRT_API that hides them; PROGRAM links it. Each statement checked is one test. Needs nm and objdump ($NM, $OBJDUMP).
+# with a QNNRT_API that hides them; PROGRAM links it. Each statement checked is one test. Needs nm, objdump and a C compiler
+# ($NM, $OBJDUMP, $CC).
 set -u
 LC_ALL=C
 export LC_ALL
@@ -103,6 +104,14 @@ empty "only functions named in $allow are called" \
     done)"
 empty "nothing prints, ends the process or changes its environment" \
     "$(echo "$undefined" | grep -xE '_*(printf|vprintf|fprintf|vfprintf|dprintf|puts|fputs|putchar|fputc|putc|perror|fwrite|write|syslog)(_chk)?|stdout|stderr|abort|exit|_exit|_Exit|quick_exit|atexit|__assert_fail|raise|kill|signal|sigaction|setenv|unsetenv|putenv|setlocale|chdir|fork|system|popen')"
+
+# Nothing of the compiler's own library, which a program may leave out.
+cat >"$object.main.c" <<'END'
+int qnnrt_open(const char *, const void *, void **, void *);
+int main(int argc, char **argv) { return argc > 1 ? qnnrt_open(argv[1], 0, 0, 0) : 0; }
+END
+empty "a program links with -nodefaultlibs -lc -ldl" \
+    "$(${CC:-cc} -nodefaultlibs -o "$object.main" "$object.main.c" "$object" -lc -ldl 2>&1 || echo "no program")"
 
 if [ -z "$program" ]; then
     :

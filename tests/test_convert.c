@@ -2,11 +2,6 @@
 
    Expected elements come from oracle_convert.py, which computes with fractions; what it does not print is
    compared with conversions one element at a time, or with a loop that needs no arithmetic. */
-/* Loops have a copy for processors with AVX2; both are tested where this is one. */
-static int wide = 1;
-#if defined(__x86_64__)
-#define QNNRT__IS_WIDE (wide && __builtin_cpu_supports("avx2"))
-#endif
 #define QNNRT_IMPLEMENTATION
 #include "../qnnrt.h"
 #include "test.h"
@@ -178,14 +173,6 @@ TEST(convert_agrees_with_exact_fractions)
     TRY(check_oracle(1));
 }
 
-TEST(convert_agrees_on_any_processor)
-{
-    if (getenv("QNNRT_ORACLE") == NULL) SKIP("QNNRT_ORACLE does not name the table");
-    wide = 0;
-    check_oracle(1);
-    wide = 1;
-}
-
 /* Vector code of any kind is not used when the unit rounds in another direction. */
 TEST(convert_rounding_mode_changes_nothing)
 {
@@ -249,7 +236,7 @@ TEST(convert_float_arithmetic_is_exact_where_it_is_accepted)
     CHECK(refused > 10000);
 }
 
-/* 16-bit codes are packed by hand on some processors: values in the middle between two codes, below and above it, and out
+/* 16-bit codes: values in the middle between two codes, below and above it, and out
    of range, for codes of all 16 bits and of fewer. */
 TEST(convert_16_bits_agree_with_exact_values_at_ties)
 {
@@ -405,7 +392,6 @@ TEST(convert_a_scalar)
 TEST_MAIN("convert")
 {
     RUN(convert_agrees_with_exact_fractions);
-    RUN(convert_agrees_on_any_processor);
     RUN(convert_rounding_mode_changes_nothing);
     RUN(convert_float_arithmetic_is_exact_where_it_is_accepted);
     RUN(convert_16_bits_agree_with_exact_values_at_ties);

@@ -1093,6 +1093,55 @@ TEST(quant_warn_names_what_is_odd)
     CHECK_STR(warn_encoding(QNNRT_DTYPE_U8Q, &a), "saturates");
 }
 
+/* Codes of 8 and 16 bits are floats from 2^23 on while the offset is near 0: at the ends of that, and beyond. A zero has no
+   sign, whatever the unit rounds to. */
+TEST(quant_offsets_of_any_size_read_exactly)
+{
+    static const int32_t offsets[] = { 4194303, 4194304, 4194305, 8388607, 8388608, 16711680, 16777216, 16777217, 2147483647 };
+    static const uint32_t sizes[] = { 0x3F800000u, 0x3C23D70Au, 0x00800001u, 0x71FFFFFFu };
+    enum { N = 67 };
+    const uint32_t n = N;
+    for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); ++i)
+        for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); ++s)
+            for (int is_signed = 0; is_signed < 2; ++is_signed)
+                for (int less = 0; less < 2; ++less) {
+                    const int32_t offset = less ? -offsets[i] : offsets[i];
+                    const qnnrt_quant q = per_tensor(as_float(sizes[s]), offset);
+                    const qnnrt_tensor_info tensor = as_tensor(is_signed ? QNNRT_DTYPE_S16Q : QNNRT_DTYPE_U16Q, &q, &n, 1);
+                    uint16_t codes[N];
+                    float values[N];
+                    for (size_t k = 0; k < N; ++k) codes[k] = (uint16_t)(k * 993u + (k % 3 == 0 ? 0u : 65535u));
+                    codes[1] = is_signed ? 0x8000u : 0u;
+                    codes[2] = is_signed ? 0x7FFFu : 0xFFFFu;
+                    CHECK_EQ(qnnrt__quant_read_f32(&tensor, codes, 0, values, N), QNNRT_OK);
+                    for (size_t k = 0; k < N; ++k) {
+                        const double code = is_signed ? (double)(int16_t)codes[k] : (double)codes[k];
+                        const float exact = (float)((code + offset) * (double)as_float(sizes[s]));
+                        CHECK_EQ(memcmp(&values[k], &exact, 4), 0);
+                    }
+                }
+#ifdef FE_DOWNWARD
+    const int before = fegetround();
+    const qnnrt_quant q = per_tensor(0.5f, -32768);
+    const qnnrt_dtype types[] = { QNNRT_DTYPE_U16Q, QNNRT_DTYPE_U16, QNNRT_DTYPE_I16, QNNRT_DTYPE_U8, QNNRT_DTYPE_I8 };
+    if (fesetround(FE_DOWNWARD) != 0) return;
+    for (size_t t = 0; t < sizeof(types) / sizeof(types[0]); ++t) {
+        const qnnrt_tensor_info tensor = as_tensor(types[t], &q, &n, 1);
+        uint16_t codes[N] = { 0 };
+        float values[N];
+        for (size_t k = 0; k < N && t == 0; ++k) codes[k] = 32768;
+        memset(values, 0xFF, sizeof values);
+        CHECK_EQ(qnnrt__quant_read_f32(&tensor, codes, 0, values, N), QNNRT_OK);
+        for (size_t k = 0; k < N; ++k) {
+            uint32_t bits;
+            memcpy(&bits, &values[k], 4);
+            CHECK_EQ(bits, 0);
+        }
+    }
+    fesetround(before);
+#endif
+}
+
 /* Lines of oracle_quant.py: type, scale bits, offset, x bits, code. */
 TEST(quant_agrees_with_exact_fractions)
 {
@@ -1147,6 +1196,7 @@ TEST_MAIN("quant")
     RUN(quant_integers_round_and_saturate);
     RUN(quant_i32_access_clamps_and_keeps_values);
     RUN(quant_bool_is_zero_or_not);
+    RUN(quant_offsets_of_any_size_read_exactly);
     RUN(quant_rounding_mode_changes_nothing);
     RUN(quant_flush_to_zero_changes_nothing);
     RUN(quant_zero_fill_writes_real_zero);
