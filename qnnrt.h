@@ -883,7 +883,8 @@ typedef struct qnnrt_power_report {
             failure of the call. May be NULL; then they are
 
    Returns  QNNRT_OK; QNNRT_E_UNSUPPORTED (not available, and report is NULL); QNNRT_E_BACKEND
-            (refused, and report is NULL; or the vote could not be taken back); QNNRT_E_ARG
+            (refused, and report is NULL; or the vote could not be taken back); QNNRT_E_STATE (a
+            qnnrt_recover() failed); QNNRT_E_ARG
    Threads  one call per backend at a time */
 QNNRT_API qnnrt_result qnnrt_power_set(qnnrt_backend *backend, const qnnrt_power_desc *desc,
                                        qnnrt_power_report *report, qnnrt_error *err);
@@ -18163,6 +18164,13 @@ static qnnrt_result qnnrt__run_bind(qnnrt_run *run, qnnrt_slot which, qnnrt_role
     return QNNRT_OK;
 }
 
+static qnnrt_result qnnrt__run_unbound(qnnrt_run *run, qnnrt_slot slot)
+{
+    return qnnrt__hint(&run->error, qnnrt__fail(qnnrt__run_err(run), QNNRT_E_STATE,
+                       "pipeline \"%.200s\": \"%.200s\" is not bound", run->pipeline->info.name,
+                       slot->address), "Call qnnrt_bind() first.");
+}
+
 /* Find the memory of a bound slot for a conversion, and check the range of elements. *now receives
    the slot's tensor with its dims of now; own: room for it. */
 static qnnrt_result qnnrt__run_range(qnnrt_run *run, qnnrt_slot slot, uint64_t begin,
@@ -18173,10 +18181,7 @@ static qnnrt_result qnnrt__run_range(qnnrt_run *run, qnnrt_slot slot, uint64_t b
     if (found == NULL) return qnnrt__run_fail_slot(run, slot);
     *data = found->data;
     *now = qnnrt__flex_now(run->flex, run->pipeline, (size_t)(found - run->slots), own);
-    if (found->data == NULL)
-        return qnnrt__hint(&run->error, qnnrt__fail(qnnrt__run_err(run), QNNRT_E_STATE,
-                           "pipeline \"%.200s\": \"%.200s\" is not bound", run->pipeline->info.name,
-                           slot->address), "Call qnnrt_bind() first.");
+    if (found->data == NULL) return qnnrt__run_unbound(run, slot);
     if (writes && found->data == found->constant)
         return qnnrt__hint(&run->error, qnnrt__fail(qnnrt__run_err(run), QNNRT_E_STATE,
                            "pipeline \"%.200s\": \"%.200s\" is a constant and cannot be written",
@@ -18964,6 +18969,7 @@ QNNRT_API qnnrt_result qnnrt_power_set(qnnrt_backend *backend, const qnnrt_power
     if (backend == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_power_set: backend is NULL");
     if (desc != NULL) result = qnnrt__power_check(desc, err);
     if (result != QNNRT_OK) return result;
+    if (backend->backend == NULL) return qnnrt__backend_lost(backend, err);
     qnnrt__hooks_lock(&backend->hooks);
     mark = qnnrt__log_mark(backend->log_slot);
     if (desc != NULL)
@@ -19073,10 +19079,11 @@ QNNRT_API qnnrt_result qnnrt_pipeline_make(const qnnrt_pipeline_desc *desc, qnnr
         (desc->constants == NULL && desc->constant_count > 0) ||
         (desc->names == NULL && desc->name_count > 0) ||
         (desc->buffers == NULL && desc->buffer_count > 0) ||
-        (desc->keeps == NULL && desc->keep_count > 0))
+        (desc->keeps == NULL && desc->keep_count > 0) ||
+        (desc->ranges == NULL && desc->range_count > 0))
         return qnnrt__fail(err, QNNRT_E_ARG,
                            "qnnrt_pipeline_make: desc, its steps, or out is NULL, or edges, apart,"
-                           " constants, names, buffers or keeps are NULL with a count");
+                           " constants, names, buffers, keeps or ranges are NULL with a count");
     return qnnrt__pipeline_make(desc, out, err);
 }
 
@@ -19293,6 +19300,7 @@ QNNRT_API void *qnnrt_data_slot(qnnrt_run *run, qnnrt_slot slot, size_t *bytes)
         qnnrt__run_fail_slot(run, slot);
         return NULL;
     }
+    if (found->data == NULL) qnnrt__run_unbound(run, slot);
     if (bytes != NULL) {
         qnnrt_tensor_info own;
         *bytes = (size_t)qnnrt__flex_now(run->flex, run->pipeline, (size_t)(found - run->slots),
@@ -19385,7 +19393,11 @@ QNNRT__X(read_i32, 0, int32_t, "int32")
 QNNRT_API qnnrt_result qnnrt_encode_f32(const qnnrt_tensor_info *tensor, const float *values,
                                         void *data)
 {
+    qnnrt_result result;
     if (tensor == NULL || values == NULL || data == NULL) return QNNRT_E_ARG;
+    /* Ask with no values, because what is refused must not be written. */
+    result = qnnrt__quant_write_f32(tensor, data, 0, values, 0);
+    if (result != QNNRT_OK) return result;
     /* Clear the spare bits of a packed type. */
     if (tensor->bytes > 0) ((unsigned char *)data)[tensor->bytes - 1] = 0;
     return qnnrt__quant_write_f32(tensor, data, 0, values, (size_t)tensor->count);

@@ -126,6 +126,9 @@ TEST(a_run_without_memory_of_its_own_takes_that_of_the_caller)
         CHECK_EQ(qnnrt_prepare_with(model, "g", &caller_io, &run, &err), QNNRT_OK);
         pipeline = qnnrt_run_pipeline(run);
         CHECK(qnnrt_data_slot(run, qnnrt_pipeline_input(pipeline, 0), &bytes) == NULL);
+        CHECK_EQ(qnnrt_run_error(run)->code, QNNRT_E_STATE);
+        CHECK_STR(qnnrt_run_error(run)->text, named ? "\"x\" is not bound" : "\"t0\" is not bound");
+        CHECK_STR(qnnrt_run_error(run)->hint, "qnnrt_bind()");
         CHECK_EQ(qnnrt_exec(run), QNNRT_E_STATE);
         CHECK_STR(qnnrt_run_error(run)->text, named ? "\"x\"" : "\"t0\"");
         /* in the order in which they were added */

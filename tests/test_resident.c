@@ -820,6 +820,14 @@ TEST(a_run_made_after_a_failed_recovery_does_not_reach_the_library)
         CHECK(run != NULL);
         CHECK_EQ(execute(run), QNNRT_E_STATE);
         CHECK_STR(err.hint, "qnnrt_recover()");
+        if (call == 0) {         /* there is no backend that could take a vote, or give one back */
+            qnnrt_power_desc power = { QNNRT_POWER_BURST, 0, 0, { 0, 0, 0 }, { 0, 0, 0 }, 0, 0 };
+            qnnrt_power_report report;
+            qnnrt_backend *backend = qnnrt_get_info(model)->backend;
+            CHECK_EQ(qnnrt_power_set(backend, &power, &report, &err), QNNRT_E_STATE);
+            CHECK_STR(err.hint, "qnnrt_recover()");
+            CHECK_EQ(qnnrt_power_set(backend, NULL, NULL, &err), QNNRT_E_STATE);
+        }
         CHECK_EQ(qnnrt_recover(model, &err), QNNRT_OK);
         CHECK_EQ(execute(run), QNNRT_OK);
         qnnrt_run_destroy(run);

@@ -1530,7 +1530,10 @@ TEST(typed_access_on_every_dtype)
             CHECK_EQ(qnnrt_read_f32(run, in, 2, values, 2), QNNRT_OK);
             CHECK(values[0] == given[2] && values[1] == given[3]);
         }
+        memset(kept, 0xA5, sizeof(kept));
         CHECK_EQ(qnnrt_encode_f32(tensor, given, kept), f ? QNNRT_OK : no);
+        /* what is refused is not written */
+        for (size_t b = 0; !f && b < sizeof(kept); ++b) CHECK_EQ(kept[b], 0xA5);
         CHECK_EQ(qnnrt_decode_f32(tensor, kept, values), f ? QNNRT_OK : no);
         if (f) {
             CHECK(memcmp(values, given, sizeof(values)) == 0);

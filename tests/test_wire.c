@@ -1108,6 +1108,18 @@ TEST(inputs_that_are_kept_apart_are_slots_of_their_own)
     CHECK_EQ(qnnrt_pipeline_make(&desc, &p, &m.err), QNNRT_OK);
     CHECK(slot_of(p, "0/k", QNNRT_ROLE_INPUT) == slot_of(p, "3/k", QNNRT_ROLE_INPUT));
     CHECK_EQ(qnnrt_pipeline_destroy(p), QNNRT_OK);
+    /* a count without a list is refused */
+    {
+        size_t *const counts[] = { &desc.edge_count, &desc.apart_count, &desc.constant_count, &desc.name_count,
+                                   &desc.buffer_count, &desc.keep_count, &desc.range_count };
+        for (i = 0; i < sizeof(counts) / sizeof(counts[0]); ++i) {
+            *counts[i] = 1;
+            CHECK_EQ(qnnrt_pipeline_make(&desc, &p, &m.err), QNNRT_E_ARG);
+            CHECK(p == NULL);
+            CHECK_STR(m.err.text, "ranges");
+            *counts[i] = 0;
+        }
+    }
     desc.apart = apart;
     for (desc.apart_count = 1; desc.apart_count <= 3; ++desc.apart_count) {
         /* The step in the middle comes first: the others still share a slot. */
