@@ -1819,10 +1819,9 @@ QNNRT_API qnnrt_result qnnrt_decode_f32(const qnnrt_tensor_info *tensor, const v
    clear    make it QNNRT_OK without texts. Return QNNRT_OK
 
    format   as of printf: %s %c %d %i %u %x %X %o %g %f %e %p %%, with flags, widths, precisions, h,
-            l, ll and z. What arguments insert is escaped as qnnrt_utf8_length() says: each byte
-            that is not part of a visible character becomes "?". So a name from a file cannot forge
-            a line or control a terminal. Newlines of the format itself stay. A text that does not
-            fit is cut */
+            l, ll and z. What arguments insert is escaped as qnnrt_text_clean() does it, so a name
+            from a file cannot forge a line or control a terminal. Newlines of the format itself
+            stay. A text that does not fit is cut */
 QNNRT_API qnnrt_result qnnrt_error_set(qnnrt_error *err, qnnrt_result code, const char *format, ...)
     QNNRT__PRINTF(3, 4);
 QNNRT_API qnnrt_result qnnrt_error_hint(qnnrt_error *err, qnnrt_result code, const char *format,
@@ -1832,8 +1831,8 @@ QNNRT_API qnnrt_result qnnrt_error_about(qnnrt_error *err, qnnrt_result code, co
                                          ...) QNNRT__PRINTF(3, 4);
 QNNRT_API qnnrt_result qnnrt_error_clear(qnnrt_error *err);
 
-/* Make a text one line that is safe to print: newlines become blanks, and all else that must not be
-   printed becomes "?". */
+/* Make a text one line that is safe to print: newlines become blanks, and each other byte that is
+   not part of a visible character by qnnrt_utf8_length() becomes "?". */
 QNNRT_API void qnnrt_text_clean(char *text);
 
 /* Allocate and free as hooks say: hooks, or hooks->alloc, may be NULL. The memory is zeroed and
@@ -2815,15 +2814,15 @@ static size_t qnnrt__err_utf8(const char *text, int *shown)
     return length;
 }
 
-/* Replace each byte that is not part of a visible character by "?". Names from files reach
-   terminals and logs only through here. */
+/* Make a text one line that is safe to print: newlines become blanks, each other byte that is not
+   part of a visible character "?". Names from files reach terminals and logs only through here. */
 static void qnnrt__err_clean(char *text)
 {
     while (*text != '\0') {
         int shown;
         const size_t length = qnnrt__err_utf8(text, &shown);
-        if (shown) text += length;
-        else *text++ = '?';
+        if (!shown) *text = *text == '\n' ? ' ' : '?';
+        text += shown ? length : 1;
     }
 }
 
@@ -2841,8 +2840,8 @@ static void qnnrt__err_append(char *to, size_t room, const char *text, size_t le
 }
 
 /* Append to the text in `to` by a format, see qnnrt_error_set(). Arguments may be names from a
-   file, so their control characters, newlines included, become "?": a name cannot forge a line.
-   Newlines of the format stay. A conversion that is not known ends the text. */
+   file, so they are cleaned, newlines included: a name cannot forge a line. Newlines of the format
+   stay. A conversion that is not known ends the text. */
 static void qnnrt__err_format(char *to, size_t room, const char *format, va_list args)
 {
     char piece[sizeof(((qnnrt_error *)0)->text)], spec[40];
@@ -18775,13 +18774,7 @@ QNNRT_API qnnrt_result qnnrt_error_clear(qnnrt_error *err)
     return QNNRT_OK;
 }
 
-QNNRT_API void qnnrt_text_clean(char *text)
-{
-    char *at;
-    for (at = text; *at != '\0'; ++at)
-        if (*at == '\n') *at = ' ';
-    qnnrt__err_clean(text);
-}
+QNNRT_API void qnnrt_text_clean(char *text) { qnnrt__err_clean(text); }
 
 QNNRT_API void *qnnrt_hooks_alloc(const qnnrt_hooks *hooks, uint64_t count, uint64_t size)
 {
