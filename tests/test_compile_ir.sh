@@ -364,7 +364,7 @@ compile frequencies_made 0 "wrote" "$tmp/frequencies.json" --rope_base 10000
 rm -rf "$out"
 # bad_weights NAME TEXT: small.json with $tmp/NAME
 bad_weights() { compile "$1" 1 "$2" "$tmp/small.json" --weights "$tmp/$1"; }
-bad_weights none "none: there is no such file"
+bad_weights none "none: No such file"
 head -c 70 "$tmp/small.safetensors" >"$tmp/cut.safetensors"
 bad_weights cut.safetensors "cut short"
 printf '\377\377\377\377\377\377\377\177{}' >"$tmp/long.safetensors"

@@ -105,7 +105,7 @@ refuses() {
 }
 refuses two 2 'compile takes one model, got 2' f16 "$tmp/f32.gguf"
 refuses weights 2 '--weights is not for folders and .gguf files' f16 --weights "$tmp/f32.gguf"
-refuses none 1 'nowhere.gguf: there is no such file' nowhere
+refuses none 1 'nowhere.gguf: No such file' nowhere
 head -c 900000 "$tmp/f16.gguf" >"$tmp/cut.gguf"
 refuses cut 1 'the file has' cut
 hinted cut 'Download or copy the file again: it is cut short.'

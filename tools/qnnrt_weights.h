@@ -395,7 +395,7 @@ extern "C" {
 
 /* =====================================================================================
    CONFIGURATION                                                                 >>config
-   Errors, memory and sorting, for every room.
+   What tests and error texts need, for every room.
    Needs: nothing     Knows nothing of: weights, files
    ===================================================================================== */
 
@@ -407,143 +407,14 @@ extern "C" {
 /* Most bytes of a path or name in an error text. */
 #define QNNRT_WEIGHTS__SHOWN "%.600s"
 
-/* Replace characters that could control a terminal or fake a line, in names that come from
-   files. */
-static void qnnrt_weights__clean(char *text)
-{
-    while (*text != '\0') {
-        int shown;
-        const size_t length = qnnrt_utf8_length(text, &shown);
-        if (!shown) *text = *text == '\n' ? ' ' : '?';
-        text += shown ? length : 1;
-    }
-}
-
-/* Fill an error, without a hint, and return its code. The text may be cut. err may be NULL. */
-#if defined(__GNUC__)
-__attribute__((cold, format(printf, 3, 4)))
-#endif
-static qnnrt_result qnnrt_weights__fail(qnnrt_error *err, qnnrt_result code, const char *format,
-                                        ...)
-{
-    va_list args;
-    if (err == NULL) return code;
-    err->code = code;
-    err->vendor_code = 0;
-    err->hint[0] = '\0';
-    va_start(args, format);
-    vsnprintf(err->text, sizeof err->text, format, args);
-    va_end(args);
-    qnnrt_weights__clean(err->text);
-    return code;
-}
-
-/* Set the hint, one imperative sentence, of an error that was just filled, and return `code`. */
-#if defined(__GNUC__)
-__attribute__((cold, format(printf, 3, 4)))
-#endif
-static qnnrt_result qnnrt_weights__hint(qnnrt_error *err, qnnrt_result code, const char *format,
-                                        ...)
-{
-    va_list args;
-    if (err == NULL) return code;
-    va_start(args, format);
-    vsnprintf(err->hint, sizeof err->hint, format, args);
-    va_end(args);
-    qnnrt_weights__clean(err->hint);
-    return code;
-}
-
-static void qnnrt_weights__error_clear(qnnrt_error *err)
-{
-    if (err == NULL) return;
-    err->code = QNNRT_OK;
-    err->vendor_code = 0;
-    err->text[0] = err->hint[0] = '\0';
-}
-
-/* Allocations that are freed together. */
-typedef struct qnnrt_weights__block {
-    struct qnnrt_weights__block *next;
-    char pad[16 - sizeof(void *)];       /* the data after it is aligned to 16 bytes */
-} qnnrt_weights__block;
-
-typedef struct qnnrt_weights__arena {
-    const qnnrt_hooks    *hooks;
-    qnnrt_weights__block *first;
-} qnnrt_weights__arena;
-
-/* Return count * size bytes of zeroed memory, or NULL when out of memory or the product does not
-   fit. */
-static void *qnnrt_weights__alloc(qnnrt_weights__arena *arena, uint64_t count, size_t size)
-{
-    const qnnrt_hooks *hooks = arena->hooks;
-    qnnrt_weights__block *block;
-    size_t bytes;
-    if (count > (SIZE_MAX / 2 - sizeof *block) / size) return NULL;
-    bytes = sizeof *block + (size_t)count * size;
-    block = (qnnrt_weights__block *)(hooks->alloc != NULL ? hooks->alloc(hooks->alloc_user, bytes)
-                                                          : malloc(bytes));
-    if (block == NULL) return NULL;
-    memset(block, 0, bytes);
-    block->next = arena->first;
-    arena->first = block;
-    return block + 1;
-}
-
-static void qnnrt_weights__release(qnnrt_weights__arena *arena)
-{
-    while (arena->first != NULL) {
-        qnnrt_weights__block *block = arena->first;
-        arena->first = block->next;
-        if (arena->hooks->free != NULL) arena->hooks->free(arena->hooks->alloc_user, block);
-        else free(block);
-    }
-}
-
-/* Compare two things that a list of pointers has. */
-typedef int (*qnnrt_weights__order)(const void *a, const void *b);
-
-/* Move list[i] down in the heap of `count` pointers. */
-static void qnnrt_weights__sink(const void **list, size_t i, size_t count,
-                                qnnrt_weights__order order)
-{
-    const void *moved = list[i];
-    for (;;) {
-        size_t child = 2 * i + 1;
-        QNNRT_WEIGHTS__STEP();
-        if (child >= count) break;
-        if (child + 1 < count && order(list[child], list[child + 1]) < 0) ++child;
-        if (order(moved, list[child]) >= 0) break;
-        list[i] = list[child];
-        i = child;
-    }
-    list[i] = moved;
-}
-
-/* Sort pointers in place; no order of them takes longer than count * log(count). */
-static void qnnrt_weights__sort(const void **list, size_t count, qnnrt_weights__order order)
-{
-    size_t i;
-    for (i = count / 2; i-- > 0;) qnnrt_weights__sink(list, i, count, order);
-    for (i = count; i-- > 1;) {
-        const void *last = list[i];
-        list[i] = list[0];
-        list[0] = last;
-        qnnrt_weights__sink(list, 0, i, order);
-    }
-}
-
 /* =====================================================================================
    DISK                                                                            >>disk
    Opens, reads and maps regular files.
    Needs: >>config     Knows nothing of: weights, JSON
    ===================================================================================== */
 
-/* O_CLOEXEC and MADV_DONTNEED of Linux (all architectures that QNN exists for), and madvise():
-   hidden by -std=c99. posix_madvise() does nothing with this advice. C++ compilers do not hide
-   them. */
-#define QNNRT_WEIGHTS__CLOEXEC 02000000
+/* MADV_DONTNEED of Linux (all architectures that QNN exists for), and madvise(): hidden by
+   -std=c99. posix_madvise() does nothing with this advice. C++ compilers do not hide them. */
 #define QNNRT_WEIGHTS__DONTNEED 4
 #ifndef __cplusplus
 extern int madvise(void *at, size_t bytes, int advice);
@@ -565,10 +436,10 @@ static qnnrt_result qnnrt_weights__disk_fail(const char *path, const char *what,
                                              qnnrt_error *err)
 {
     if (code == ENOENT || code == ENOTDIR)
-        return qnnrt_weights__fail(err, QNNRT_E_NOT_FOUND, QNNRT_WEIGHTS__SHOWN ": there is no "
-                                   "such file", path);
-    return qnnrt_weights__fail(err, QNNRT_E_IO, QNNRT_WEIGHTS__SHOWN ": %s: %s", path, what,
-                               strerror(code));
+        return qnnrt_error_set(err, QNNRT_E_NOT_FOUND, QNNRT_WEIGHTS__SHOWN ": there is no such "
+                               "file", path);
+    return qnnrt_error_set(err, QNNRT_E_IO, QNNRT_WEIGHTS__SHOWN ": %s: %s", path, what,
+                           strerror(code));
 }
 
 /* Read `bytes` bytes from where the file is. */
@@ -583,35 +454,22 @@ static qnnrt_result qnnrt_weights__disk_read(const qnnrt_weights__disk *disk, vo
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) return qnnrt_weights__disk_fail(disk->path, "cannot read it", errno, err);
         if (got == 0)
-            return qnnrt_weights__fail(err, QNNRT_E_IO, QNNRT_WEIGHTS__SHOWN ": it became shorter "
-                                       "while it was read", disk->path);
+            return qnnrt_error_set(err, QNNRT_E_IO, QNNRT_WEIGHTS__SHOWN ": it became shorter "
+                                   "while it was read", disk->path);
         done += (size_t)got;
     }
     return QNNRT_OK;
 }
 
-/* Open a regular file and read its first bytes. Anything else is refused and not opened, because
-   opening alone can have effects. O_NONBLOCK keeps the caller from hanging if a FIFO replaces the
-   file meanwhile. */
+/* Open a regular file and read its first bytes. */
 static qnnrt_result qnnrt_weights__disk_open(qnnrt_weights__disk *disk, const char *path,
                                              qnnrt_error *err)
 {
-    struct stat facts;
+    qnnrt_result result;
     memset(disk, 0, sizeof *disk);
     disk->path = path;
-    disk->fd = -1;
-    if (stat(path, &facts) != 0)
-        return qnnrt_weights__disk_fail(path, "cannot find its size", errno, err);
-    if (S_ISREG(facts.st_mode)) {
-        do disk->fd = open(path, O_RDONLY | O_NONBLOCK | QNNRT_WEIGHTS__CLOEXEC);
-        while (disk->fd < 0 && errno == EINTR);
-        if (disk->fd < 0 || fstat(disk->fd, &facts) != 0)
-            return qnnrt_weights__disk_fail(path, "cannot open it", errno, err);
-    }
-    if (!S_ISREG(facts.st_mode))
-        return qnnrt_weights__fail(err, QNNRT_E_IO, QNNRT_WEIGHTS__SHOWN ": expected a regular "
-                                   "file", path);
-    disk->bytes = facts.st_size < 0 ? 0 : (uint64_t)facts.st_size;
+    result = qnnrt_file_open(path, &disk->fd, &disk->bytes, err);
+    if (result != QNNRT_OK) return result;
     disk->head_bytes = disk->bytes < sizeof disk->head ? (size_t)disk->bytes : sizeof disk->head;
     return qnnrt_weights__disk_read(disk, disk->head, disk->head_bytes, err);
 }
@@ -630,9 +488,9 @@ static qnnrt_result qnnrt_weights__disk_map(qnnrt_weights__disk *disk, qnnrt_err
 {
     void *at;
     if (disk->bytes > SIZE_MAX / 2)
-        return qnnrt_weights__fail(err, QNNRT_E_UNSUPPORTED, QNNRT_WEIGHTS__SHOWN ": its %llu "
-                                   "bytes need a 64-bit program", disk->path,
-                                   (unsigned long long)disk->bytes);
+        return qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, QNNRT_WEIGHTS__SHOWN
+                               ": its %llu bytes need a 64-bit program", disk->path,
+                               (unsigned long long)disk->bytes);
     at = mmap(NULL, (size_t)disk->bytes, PROT_READ, MAP_PRIVATE, disk->fd, 0);
     if (at == MAP_FAILED) return qnnrt_weights__disk_fail(disk->path, "cannot map it", errno, err);
     disk->map = at;
@@ -669,11 +527,11 @@ static size_t qnnrt_weights__disk_folder(const char *path)
 
 /* Join the first `folder_bytes` bytes of a folder, and a name. Return a copy in the arena, or NULL
    when out of memory. */
-static char *qnnrt_weights__disk_join(qnnrt_weights__arena *arena, const char *folder,
+static char *qnnrt_weights__disk_join(qnnrt_arena *arena, const char *folder,
                                       size_t folder_bytes, const char *name)
 {
     const size_t slash = folder_bytes > 0 && folder[folder_bytes - 1] != '/', bytes = strlen(name);
-    char *path = (char *)qnnrt_weights__alloc(arena, (uint64_t)folder_bytes + slash + bytes + 1, 1);
+    char *path = (char *)qnnrt_arena_get(arena, (uint64_t)folder_bytes + slash + bytes + 1, 1);
     if (path == NULL) return NULL;
     memcpy(path, folder, folder_bytes);
     if (slash) path[folder_bytes] = '/';
@@ -767,35 +625,33 @@ static qnnrt_result qnnrt_weights__kind_hint(qnnrt_weights__kind kind, const cha
 {
     switch (kind) {
     case QNNRT_WEIGHTS__PICKLE:
-        return qnnrt_weights__hint(err, code, "Convert it in Python: import torch; from "
-                                   "safetensors.torch import save_file; save_file({k: "
-                                   "v.clone().contiguous() for k, v in torch.load(\"%.100s\", "
-                                   "map_location=\"cpu\", weights_only=True).items()}, "
-                                   "\"model.safetensors\").", name);
+        return qnnrt_error_hint(err, code, "Convert it in Python: import torch; from "
+                                "safetensors.torch import save_file; save_file({k: "
+                                "v.clone().contiguous() for k, v in torch.load(\"%.100s\", "
+                                "map_location=\"cpu\", weights_only=True).items()}, "
+                                "\"model.safetensors\").", name);
     case QNNRT_WEIGHTS__NPZ:
-        return qnnrt_weights__hint(err, code, "Convert it in Python: import numpy; from "
-                                   "safetensors.numpy import save_file; "
-                                   "save_file(dict(numpy.load(\"%.100s\")), "
-                                   "\"model.safetensors\").", name);
+        return qnnrt_error_hint(err, code, "Convert it in Python: import numpy; from "
+                                "safetensors.numpy import save_file; "
+                                "save_file(dict(numpy.load(\"%.100s\")), \"model.safetensors\").",
+                                name);
     case QNNRT_WEIGHTS__NPY:
-        return qnnrt_weights__hint(err, code, "Convert it in Python: import numpy; from "
-                                   "safetensors.numpy import save_file; save_file({\"weight\": "
-                                   "numpy.load(\"%.100s\")}, \"model.safetensors\").", name);
+        return qnnrt_error_hint(err, code, "Convert it in Python: import numpy; from "
+                                "safetensors.numpy import save_file; save_file({\"weight\": "
+                                "numpy.load(\"%.100s\")}, \"model.safetensors\").", name);
     case QNNRT_WEIGHTS__LFS:
-        return qnnrt_weights__hint(err, code, "Run \"git lfs pull\" in its folder.");
+        return qnnrt_error_hint(err, code, "Run \"git lfs pull\" in its folder.");
     case QNNRT_WEIGHTS__GGUF:
-        return qnnrt_weights__hint(err, code, "Name the file itself, %.100s.", name);
+        return qnnrt_error_hint(err, code, "Name the file itself, %.100s.", name);
     case QNNRT_WEIGHTS__ZIP:
     case QNNRT_WEIGHTS__HDF5:
-        return qnnrt_weights__hint(err, code, "Save the weights with safetensors' save_file().");
+        return qnnrt_error_hint(err, code, "Save the weights with safetensors' save_file().");
     case QNNRT_WEIGHTS__HTML:
-        return qnnrt_weights__hint(err, code, "Download the file itself, not the page that shows "
-                                   "it.");
+        return qnnrt_error_hint(err, code, "Download the file itself, not the page that shows it.");
     case QNNRT_WEIGHTS__JSON:
-        return qnnrt_weights__hint(err, code, "Give an index a name that ends in \".json\".");
+        return qnnrt_error_hint(err, code, "Give an index a name that ends in \".json\".");
     default:
-        return qnnrt_weights__hint(err, code, "Download or save the file again and compare its "
-                                   "size.");
+        return qnnrt_error_hint(err, code, "Download or save the file again and compare its size.");
     }
 }
 
@@ -812,17 +668,17 @@ static qnnrt_result qnnrt_weights__kind_refuse(const qnnrt_weights__disk *disk, 
     const char *name = disk->path + qnnrt_weights__disk_folder(disk->path);
     qnnrt_result result = QNNRT_E_UNSUPPORTED;
     if (kind != QNNRT_WEIGHTS__UNKNOWN)
-        qnnrt_weights__fail(err, result, QNNRT_WEIGHTS__SHOWN ": expected safetensors, found %s",
-                            disk->path, texts[kind]);
+        qnnrt_error_set(err, result, QNNRT_WEIGHTS__SHOWN ": expected safetensors, found %s",
+                        disk->path, texts[kind]);
     else if (disk->bytes < 8)
-        result = qnnrt_weights__fail(err, QNNRT_E_FORMAT, QNNRT_WEIGHTS__SHOWN ": the file has "
-                                     "%llu bytes, expected 8 or more", disk->path,
-                                     (unsigned long long)disk->bytes);
+        result = qnnrt_error_set(err, QNNRT_E_FORMAT, QNNRT_WEIGHTS__SHOWN ": the file has %llu "
+                                 "bytes, expected 8 or more", disk->path,
+                                 (unsigned long long)disk->bytes);
     else
-        result = qnnrt_weights__fail(err, QNNRT_E_FORMAT, QNNRT_WEIGHTS__SHOWN ": it is not "
-                                     "safetensors, or cut short: its header needs %llu bytes, the "
-                                     "file has %llu", disk->path, (unsigned long long)header,
-                                     (unsigned long long)disk->bytes);
+        result = qnnrt_error_set(err, QNNRT_E_FORMAT, QNNRT_WEIGHTS__SHOWN ": it is not "
+                                 "safetensors, or cut short: its header needs %llu bytes, the file "
+                                 "has %llu", disk->path, (unsigned long long)header,
+                                 (unsigned long long)disk->bytes);
     return qnnrt_weights__kind_hint(kind, name, result, err);
 }
 
@@ -930,9 +786,8 @@ static qnnrt_result qnnrt_weights__header_fail(const qnnrt_weights__shard *shard
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    return qnnrt_weights__fail(err, code, QNNRT_WEIGHTS__SHOWN ": weight \"%.*s\"%s",
-                               shard->disk.path, name->bytes < 600 ? (int)name->bytes : 600,
-                               name->text, text);
+    return qnnrt_error_set(err, code, QNNRT_WEIGHTS__SHOWN ": weight \"%.*s\"%s", shard->disk.path,
+                           name->bytes < 600 ? (int)name->bytes : 600, name->text, text);
 }
 
 /* Report the error of the JSON reader. */
@@ -940,10 +795,10 @@ static qnnrt_result qnnrt_weights__header_json(const char *path, const qnnrt_jso
                                                const char *expected, qnnrt_error *err)
 {
     if (r->error == NULL)
-        return qnnrt_weights__fail(err, QNNRT_E_FORMAT, QNNRT_WEIGHTS__SHOWN ": expected %s", path,
-                                   expected);
-    return qnnrt_weights__fail(err, QNNRT_E_FORMAT, QNNRT_WEIGHTS__SHOWN ": JSON, byte %llu: %s",
-                               path, (unsigned long long)r->error_at, r->error);
+        return qnnrt_error_set(err, QNNRT_E_FORMAT, QNNRT_WEIGHTS__SHOWN ": expected %s", path,
+                               expected);
+    return qnnrt_error_set(err, QNNRT_E_FORMAT, QNNRT_WEIGHTS__SHOWN ": JSON, byte %llu: %s", path,
+                           (unsigned long long)r->error_at, r->error);
 }
 
 /* Copy a string, with a NUL, to where the next text goes. Return NULL if it contains a NUL. */
@@ -957,7 +812,7 @@ static char *qnnrt_weights__room_text(qnnrt_weights__room *room, const qnnrt_jso
 
 /* Read the header of an open safetensors file and map the file. */
 static qnnrt_result qnnrt_weights__shard_open(qnnrt_weights__shard *shard, uint64_t most,
-                                              qnnrt_weights__arena *scratch, qnnrt_error *err)
+                                              qnnrt_arena *scratch, qnnrt_error *err)
 {
     const char *path = shard->disk.path;
     uint64_t bytes = 0;
@@ -970,14 +825,14 @@ static qnnrt_result qnnrt_weights__shard_open(qnnrt_weights__shard *shard, uint6
     if (bytes > most) {
         if (qnnrt_weights__kind_of(&shard->disk) != QNNRT_WEIGHTS__UNKNOWN)
             return qnnrt_weights__kind_refuse(&shard->disk, bytes, err);
-        return qnnrt_weights__fail(err, QNNRT_E_LIMIT, QNNRT_WEIGHTS__SHOWN ": its header has %llu "
-                                   "bytes, the limit is %llu", path, (unsigned long long)bytes,
-                                   (unsigned long long)most);
+        return qnnrt_error_set(err, QNNRT_E_LIMIT, QNNRT_WEIGHTS__SHOWN ": its header has %llu "
+                               "bytes, the limit is %llu", path, (unsigned long long)bytes,
+                               (unsigned long long)most);
     }
-    shard->header = (char *)qnnrt_weights__alloc(scratch, bytes + 1, 1);
+    shard->header = (char *)qnnrt_arena_get(scratch, bytes + 1, 1);
     if (shard->header == NULL)
-        return qnnrt_weights__fail(err, QNNRT_E_MEMORY, "out of memory for the header of "
-                                   QNNRT_WEIGHTS__SHOWN, path);
+        return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory for the header of "
+                               QNNRT_WEIGHTS__SHOWN, path);
     shard->header_bytes = (size_t)bytes;
     shard->body_at = 8 + bytes;
     shard->body = shard->disk.bytes - 8 - bytes;
@@ -1037,8 +892,8 @@ static qnnrt_result qnnrt_weights__entry_check(const qnnrt_weights__shard *shard
         qnnrt_weights__header_fail(shard, &e->name, err, QNNRT_E_FORMAT, " ends at byte %llu, the "
                                    "file has %llu bytes after its header",
                                    (unsigned long long)e->end, (unsigned long long)shard->body);
-        return qnnrt_weights__hint(err, QNNRT_E_FORMAT, "Download or copy the file again: it is "
-                                   "cut short.");
+        return qnnrt_error_hint(err, QNNRT_E_FORMAT, "Download or copy the file again: it is cut "
+                                "short.");
     }
     return QNNRT_OK;
 }
@@ -1148,18 +1003,18 @@ static qnnrt_result qnnrt_weights__header_pairs(const qnnrt_weights__shard *shar
         if (room->pairs == NULL) {
             room->text_bytes += (uint64_t)key.bytes + r->value.bytes + 2;
             if (++room->pair_count > limits->tensors)
-                return qnnrt_weights__fail(err, QNNRT_E_LIMIT, QNNRT_WEIGHTS__SHOWN ": more than "
-                                           "%llu pairs of metadata", shard->disk.path,
-                                           (unsigned long long)limits->tensors);
+                return qnnrt_error_set(err, QNNRT_E_LIMIT, QNNRT_WEIGHTS__SHOWN
+                                       ": more than %llu pairs of metadata", shard->disk.path,
+                                       (unsigned long long)limits->tensors);
         } else {
             qnnrt_weights_pair *pair = room->pairs++;
             pair->key = qnnrt_weights__room_text(room, &key);
             pair->value = qnnrt_weights__room_text(room, &r->value);
             pair->file = shard->disk.path;
             if (pair->key == NULL || pair->value == NULL)
-                return qnnrt_weights__fail(err, QNNRT_E_FORMAT, QNNRT_WEIGHTS__SHOWN ": a text of "
-                                           "\"__metadata__\" has a NUL character",
-                                           shard->disk.path);
+                return qnnrt_error_set(err, QNNRT_E_FORMAT, QNNRT_WEIGHTS__SHOWN
+                                       ": a text of \"__metadata__\" has a NUL character",
+                                       shard->disk.path);
         }
     }
     return r->error == NULL ? QNNRT_OK : QNNRT_E_FORMAT;
@@ -1198,9 +1053,9 @@ static qnnrt_result qnnrt_weights__header_read(const qnnrt_weights__shard *shard
         result = qnnrt_weights__entry_read(shard, &r, &entry, err);
         if (result == QNNRT_OK) result = qnnrt_weights__entry_keep(shard, &entry, room, err);
         if (room->weight_count > limits->tensors)
-            return qnnrt_weights__fail(err, QNNRT_E_LIMIT, QNNRT_WEIGHTS__SHOWN ": more than %llu "
-                                       "weights", shard->disk.path,
-                                       (unsigned long long)limits->tensors);
+            return qnnrt_error_set(err, QNNRT_E_LIMIT, QNNRT_WEIGHTS__SHOWN ": more than %llu "
+                                   "weights", shard->disk.path,
+                                   (unsigned long long)limits->tensors);
     }
     if (r.error == NULL && result != QNNRT_OK) return result;
     if (qnnrt_json_end(&r)) return QNNRT_OK;
@@ -1248,12 +1103,12 @@ static int qnnrt_weights__gguf_begins(const qnnrt_weights__disk *disk)
 /* Report a header that ends too early. */
 static qnnrt_result qnnrt_weights__gguf_cut(const qnnrt_weights__gguf *g, const char *what)
 {
-    qnnrt_weights__fail(g->err, QNNRT_E_FORMAT, QNNRT_WEIGHTS__SHOWN ": byte %llu: %s goes beyond "
-                        "the end of the file, byte %llu", g->shard->disk.path,
-                        (unsigned long long)(g->at - g->begin), what,
-                        (unsigned long long)g->shard->disk.bytes);
-    return qnnrt_weights__hint(g->err, QNNRT_E_FORMAT, "Download or copy the file again: it is cut "
-                               "short or damaged.");
+    qnnrt_error_set(g->err, QNNRT_E_FORMAT, QNNRT_WEIGHTS__SHOWN ": byte %llu: %s goes beyond the "
+                    "end of the file, byte %llu", g->shard->disk.path,
+                    (unsigned long long)(g->at - g->begin), what,
+                    (unsigned long long)g->shard->disk.bytes);
+    return qnnrt_error_hint(g->err, QNNRT_E_FORMAT, "Download or copy the file again: it is cut "
+                            "short or damaged.");
 }
 
 /* Take bytes. Return NULL if there are fewer. */
@@ -1291,14 +1146,14 @@ static qnnrt_result qnnrt_weights__gguf_name(qnnrt_weights__gguf *g, const char 
     const char *at = g->at;
     if (!qnnrt_weights__gguf_text(g, out)) return qnnrt_weights__gguf_cut(g, what);
     if (out->bytes > g->limits->name_bytes)
-        return qnnrt_weights__fail(g->err, QNNRT_E_LIMIT, QNNRT_WEIGHTS__SHOWN ": byte %llu: %s "
-                                   "has %llu bytes, the limit is %u", g->shard->disk.path,
-                                   (unsigned long long)(at - g->begin), what,
-                                   (unsigned long long)out->bytes, g->limits->name_bytes);
+        return qnnrt_error_set(g->err, QNNRT_E_LIMIT, QNNRT_WEIGHTS__SHOWN ": byte %llu: %s has "
+                               "%llu bytes, the limit is %u", g->shard->disk.path,
+                               (unsigned long long)(at - g->begin), what,
+                               (unsigned long long)out->bytes, g->limits->name_bytes);
     if (out->bytes == 0 || memchr(out->text, 0, out->bytes) != NULL)
-        return qnnrt_weights__fail(g->err, QNNRT_E_FORMAT, QNNRT_WEIGHTS__SHOWN ": byte %llu: %s "
-                                   "%s", g->shard->disk.path, (unsigned long long)(at - g->begin),
-                                   what, out->bytes == 0 ? "is empty" : "has a NUL character");
+        return qnnrt_error_set(g->err, QNNRT_E_FORMAT, QNNRT_WEIGHTS__SHOWN ": byte %llu: %s %s",
+                               g->shard->disk.path, (unsigned long long)(at - g->begin), what,
+                               out->bytes == 0 ? "is empty" : "has a NUL character");
     return QNNRT_OK;
 }
 
@@ -1307,9 +1162,9 @@ static qnnrt_result qnnrt_weights__gguf_wrong(const qnnrt_weights__gguf *g, qnnr
                                               const qnnrt_json_text *key, const char *text,
                                               uint64_t number)
 {
-    return qnnrt_weights__fail(g->err, code, QNNRT_WEIGHTS__SHOWN ": \"%.*s\"%s %llu",
-                               g->shard->disk.path, key->bytes < 600 ? (int)key->bytes : 600,
-                               key->text, text, (unsigned long long)number);
+    return qnnrt_error_set(g->err, code, QNNRT_WEIGHTS__SHOWN ": \"%.*s\"%s %llu",
+                           g->shard->disk.path, key->bytes < 600 ? (int)key->bytes : 600, key->text,
+                           text, (unsigned long long)number);
 }
 
 /* Take the value of a pair. */
@@ -1375,9 +1230,9 @@ static qnnrt_result qnnrt_weights__gguf_pairs(qnnrt_weights__gguf *g, qnnrt_weig
         if (room->values == NULL) {
             room->text_bytes += (uint64_t)key.bytes + 1;
             if (++room->value_count > g->limits->tensors)
-                return qnnrt_weights__fail(g->err, QNNRT_E_LIMIT, QNNRT_WEIGHTS__SHOWN ": more "
-                                           "than %llu pairs of metadata", g->shard->disk.path,
-                                           (unsigned long long)g->limits->tensors);
+                return qnnrt_error_set(g->err, QNNRT_E_LIMIT, QNNRT_WEIGHTS__SHOWN
+                                       ": more than %llu pairs of metadata", g->shard->disk.path,
+                                       (unsigned long long)g->limits->tensors);
             continue;
         }
         value.key = qnnrt_weights__room_text(room, &key);
@@ -1453,23 +1308,23 @@ static qnnrt_result qnnrt_weights__gguf_walk(qnnrt_weights__gguf *g,
     if (qnnrt_weights__gguf_take(g, 4) == NULL || !qnnrt_weights__gguf_count(g, 4, &version))
         return qnnrt_weights__gguf_cut(g, "the version");
     if (version != 2 && version != 3) {
-        qnnrt_weights__fail(err, QNNRT_E_UNSUPPORTED, QNNRT_WEIGHTS__SHOWN ": it is %s, expected "
-                            "version 2 or 3, little-endian", shard->disk.path,
-                            (version & 0xFFFF) == 0 ? "big-endian GGUF" : version == 1
-                            ? "GGUF of version 1" : "GGUF of an unknown version");
-        return qnnrt_weights__hint(err, QNNRT_E_UNSUPPORTED, "Convert the model again with "
-                                   "llama.cpp's convert_hf_to_gguf.py.");
+        qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, QNNRT_WEIGHTS__SHOWN ": it is %s, expected "
+                        "version 2 or 3, little-endian", shard->disk.path, (version & 0xFFFF) == 0 ?
+                        "big-endian GGUF" : version == 1 ? "GGUF of version 1" :
+                        "GGUF of an unknown version");
+        return qnnrt_error_hint(err, QNNRT_E_UNSUPPORTED, "Convert the model again with "
+                                "llama.cpp's convert_hf_to_gguf.py.");
     }
     if (!qnnrt_weights__gguf_count(g, 8, &g->tensors) ||
         !qnnrt_weights__gguf_count(g, 8, &g->pairs))
         return qnnrt_weights__gguf_cut(g, "the header");
     result = qnnrt_weights__gguf_pairs(g, room);
     if (result == QNNRT_OK && g->files > 1) {
-        qnnrt_weights__fail(err, QNNRT_E_UNSUPPORTED, QNNRT_WEIGHTS__SHOWN ": it is one of %llu "
-                            "files of a model, expected one file", shard->disk.path,
-                            (unsigned long long)g->files);
-        return qnnrt_weights__hint(err, QNNRT_E_UNSUPPORTED, "Merge them with llama.cpp's "
-                                   "llama-gguf-split --merge.");
+        qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, QNNRT_WEIGHTS__SHOWN ": it is one of %llu files "
+                        "of a model, expected one file", shard->disk.path,
+                        (unsigned long long)g->files);
+        return qnnrt_error_hint(err, QNNRT_E_UNSUPPORTED, "Merge them with llama.cpp's "
+                                "llama-gguf-split --merge.");
     }
     for (i = 0; i < g->tensors && result == QNNRT_OK; ++i) {
         qnnrt_weights__entry entry;
@@ -1478,9 +1333,9 @@ static qnnrt_result qnnrt_weights__gguf_walk(qnnrt_weights__gguf *g,
         if (result != QNNRT_OK || room == NULL) continue;
         result = qnnrt_weights__entry_keep(shard, &entry, room, err);
         if (result == QNNRT_OK && room->weight_count > limits->tensors)
-            return qnnrt_weights__fail(err, QNNRT_E_LIMIT, QNNRT_WEIGHTS__SHOWN ": more than %llu "
-                                       "weights", shard->disk.path,
-                                       (unsigned long long)limits->tensors);
+            return qnnrt_error_set(err, QNNRT_E_LIMIT, QNNRT_WEIGHTS__SHOWN ": more than %llu "
+                                   "weights", shard->disk.path,
+                                   (unsigned long long)limits->tensors);
     }
     return result;
 }
@@ -1488,7 +1343,7 @@ static qnnrt_result qnnrt_weights__gguf_walk(qnnrt_weights__gguf *g,
 /* Map an open GGUF file, copy its header, and find out where the data begin. */
 static qnnrt_result qnnrt_weights__gguf_open(qnnrt_weights__shard *shard,
                                              const qnnrt_weights_desc *limits,
-                                             qnnrt_weights__arena *keep, qnnrt_error *err)
+                                             qnnrt_arena *keep, qnnrt_error *err)
 {
     qnnrt_weights__gguf g;
     qnnrt_result result = qnnrt_weights__disk_map(&shard->disk, err);
@@ -1499,14 +1354,14 @@ static qnnrt_result qnnrt_weights__gguf_open(qnnrt_weights__shard *shard,
     if (result != QNNRT_OK) return result;
     shard->header_bytes = (size_t)(g.at - g.begin);
     if (shard->header_bytes > limits->header_bytes)
-        return qnnrt_weights__fail(err, QNNRT_E_LIMIT, QNNRT_WEIGHTS__SHOWN ": its header has %llu "
-                                   "bytes, the limit is %llu", shard->disk.path,
-                                   (unsigned long long)shard->header_bytes,
-                                   (unsigned long long)limits->header_bytes);
-    shard->header = (char *)qnnrt_weights__alloc(keep, shard->header_bytes, 1);
+        return qnnrt_error_set(err, QNNRT_E_LIMIT, QNNRT_WEIGHTS__SHOWN ": its header has %llu "
+                               "bytes, the limit is %llu", shard->disk.path,
+                               (unsigned long long)shard->header_bytes,
+                               (unsigned long long)limits->header_bytes);
+    shard->header = (char *)qnnrt_arena_get(keep, shard->header_bytes, 1);
     if (shard->header == NULL)
-        return qnnrt_weights__fail(err, QNNRT_E_MEMORY, "out of memory for the header of "
-                                   QNNRT_WEIGHTS__SHOWN, shard->disk.path);
+        return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory for the header of "
+                               QNNRT_WEIGHTS__SHOWN, shard->disk.path);
     memcpy(shard->header, shard->disk.map, shard->header_bytes);
     result = qnnrt_weights__gguf_walk(&g, shard, shard->header, shard->header_bytes, limits, NULL,
                                       err);
@@ -1596,22 +1451,21 @@ static qnnrt_result qnnrt_weights__index_map(qnnrt_weights__index *index, qnnrt_
         if (places == NULL) {
             room->text_bytes += (uint64_t)key.bytes + r->value.bytes + 2;
             if (key.bytes > limits->name_bytes || ++room->weight_count > limits->tensors)
-                return qnnrt_weights__fail(err, QNNRT_E_LIMIT, QNNRT_WEIGHTS__SHOWN ": more than "
-                                           "%llu weights, or a name of more than %u bytes",
-                                           index->path, (unsigned long long)limits->tensors,
-                                           limits->name_bytes);
+                return qnnrt_error_set(err, QNNRT_E_LIMIT, QNNRT_WEIGHTS__SHOWN
+                                       ": more than %llu weights, or a name of more than %u bytes",
+                                       index->path, (unsigned long long)limits->tensors,
+                                       limits->name_bytes);
             continue;
         }
         places[index->count].name = qnnrt_weights__room_text(room, &key);
         places[index->count].file = qnnrt_weights__room_text(room, &r->value);
         if (places[index->count].name == NULL || places[index->count].file == NULL ||
             !qnnrt_weights__index_plain(places[index->count].file))
-            return qnnrt_weights__fail(err, QNNRT_E_FORMAT, QNNRT_WEIGHTS__SHOWN ": weight "
-                                       "\"%.*s\": expected the name of a file beside the index, "
-                                       "found \"%.*s\"", index->path,
-                                       key.bytes < 600 ? (int)key.bytes : 600, key.text,
-                                       r->value.bytes < 300 ? (int)r->value.bytes : 300,
-                                       r->value.text);
+            return qnnrt_error_set(err, QNNRT_E_FORMAT, QNNRT_WEIGHTS__SHOWN
+                                   ": weight \"%.*s\": expected the name of a file beside the "
+                                   "index, found \"%.*s\"", index->path, key.bytes < 600 ?
+                                   (int)key.bytes : 600, key.text, r->value.bytes < 300 ?
+                                   (int)r->value.bytes : 300, r->value.text);
         index->by_name[index->count] = &places[index->count];
         ++index->count;
     }
@@ -1651,25 +1505,24 @@ static qnnrt_result qnnrt_weights__index_text(qnnrt_weights__index *index, const
 /* List the files of an index, and give each place the number of its file. */
 static qnnrt_result qnnrt_weights__index_files(qnnrt_weights__index *index,
                                                const qnnrt_weights_desc *limits,
-                                               qnnrt_weights__arena *scratch,
+                                               qnnrt_arena *scratch,
                                                qnnrt_weights__place *places, qnnrt_error *err)
 {
-    const void **order = (const void **)qnnrt_weights__alloc(scratch, index->count + 1,
-                                                             sizeof *order);
+    const void **order = (const void **)qnnrt_arena_get(scratch, index->count + 1, sizeof *order);
     size_t i;
-    index->files = (const char **)qnnrt_weights__alloc(scratch, (uint64_t)limits->files + 1,
-                                                       sizeof *index->files);
+    index->files = (const char **)qnnrt_arena_get(scratch, (uint64_t)limits->files + 1, sizeof
+                                                  *index->files);
     if (order == NULL || index->files == NULL)
-        return qnnrt_weights__fail(err, QNNRT_E_MEMORY, "out of memory for the index of %llu "
-                                   "weights", (unsigned long long)index->count);
+        return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory for the index of %llu weights",
+                               (unsigned long long)index->count);
     for (i = 0; i < index->count; ++i) order[i] = &places[i];
-    qnnrt_weights__sort(order, index->count, qnnrt_weights__place_by_file);
+    qnnrt_sort(order, index->count, qnnrt_weights__place_by_file);
     for (i = 0; i < index->count; ++i) {
         const qnnrt_weights__place *at = (const qnnrt_weights__place *)order[i];
         if (i == 0 || strcmp(index->files[index->file_count - 1], at->file) != 0) {
             if (index->file_count == limits->files)
-                return qnnrt_weights__fail(err, QNNRT_E_LIMIT, QNNRT_WEIGHTS__SHOWN ": more than "
-                                           "%u files", index->path, limits->files);
+                return qnnrt_error_set(err, QNNRT_E_LIMIT, QNNRT_WEIGHTS__SHOWN
+                                       ": more than %u files", index->path, limits->files);
             index->files[index->file_count++] = at->file;
         }
         places[at - places].shard = index->file_count - 1;
@@ -1680,7 +1533,7 @@ static qnnrt_result qnnrt_weights__index_files(qnnrt_weights__index *index,
 /* Read an index. Everything that it points to is in the arena. */
 static qnnrt_result qnnrt_weights__index_read(qnnrt_weights__index *index, const char *path,
                                               const qnnrt_weights_desc *limits,
-                                              qnnrt_weights__arena *scratch, qnnrt_error *err)
+                                              qnnrt_arena *scratch, qnnrt_error *err)
 {
     qnnrt_weights__disk disk;
     qnnrt_weights__room room;
@@ -1692,15 +1545,14 @@ static qnnrt_result qnnrt_weights__index_read(qnnrt_weights__index *index, const
     memset(&room, 0, sizeof room);
     index->path = path;
     if (result == QNNRT_OK && disk.bytes > limits->header_bytes)
-        result = qnnrt_weights__fail(err, QNNRT_E_LIMIT, QNNRT_WEIGHTS__SHOWN ": it has %llu "
-                                     "bytes, the limit is %llu", path,
-                                     (unsigned long long)disk.bytes,
-                                     (unsigned long long)limits->header_bytes);
+        result = qnnrt_error_set(err, QNNRT_E_LIMIT, QNNRT_WEIGHTS__SHOWN ": it has %llu bytes, "
+                                 "the limit is %llu", path, (unsigned long long)disk.bytes,
+                                 (unsigned long long)limits->header_bytes);
     if (result == QNNRT_OK) {
         bytes = (size_t)disk.bytes;
-        text = (char *)qnnrt_weights__alloc(scratch, (uint64_t)bytes + 1, 1);
-        result = text == NULL ? qnnrt_weights__fail(err, QNNRT_E_MEMORY, "out of memory for "
-                                                    QNNRT_WEIGHTS__SHOWN, path)
+        text = (char *)qnnrt_arena_get(scratch, (uint64_t)bytes + 1, 1);
+        result = text == NULL ? qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory for "
+                                                QNNRT_WEIGHTS__SHOWN, path)
                               : qnnrt_weights__disk_copy(&disk, 0, text, bytes, err);
     }
     qnnrt_weights__disk_close(&disk);
@@ -1708,24 +1560,23 @@ static qnnrt_result qnnrt_weights__index_read(qnnrt_weights__index *index, const
         result = qnnrt_weights__index_text(index, text, bytes, limits, &room, NULL, err);
     if (result != QNNRT_OK) return result;
     if (room.weight_count == 0)
-        return qnnrt_weights__fail(err, QNNRT_E_FORMAT, QNNRT_WEIGHTS__SHOWN ": \"weight_map\" is "
-                                   "empty", path);
-    places = (qnnrt_weights__place *)qnnrt_weights__alloc(scratch, room.weight_count,
-                                                          sizeof *places);
-    index->by_name = (const void **)qnnrt_weights__alloc(scratch, room.weight_count,
-                                                         sizeof *index->by_name);
-    room.text = (char *)qnnrt_weights__alloc(scratch, room.text_bytes, 1);
+        return qnnrt_error_set(err, QNNRT_E_FORMAT, QNNRT_WEIGHTS__SHOWN ": \"weight_map\" is "
+                               "empty", path);
+    places = (qnnrt_weights__place *)qnnrt_arena_get(scratch, room.weight_count, sizeof *places);
+    index->by_name = (const void **)qnnrt_arena_get(scratch, room.weight_count, sizeof
+                                                    *index->by_name);
+    room.text = (char *)qnnrt_arena_get(scratch, room.text_bytes, 1);
     if (places == NULL || index->by_name == NULL || room.text == NULL)
-        return qnnrt_weights__fail(err, QNNRT_E_MEMORY, "out of memory for the index of %llu "
-                                   "weights", (unsigned long long)room.weight_count);
+        return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory for the index of %llu weights",
+                               (unsigned long long)room.weight_count);
     result = qnnrt_weights__index_text(index, text, bytes, limits, &room, places, err);
     if (result != QNNRT_OK) return result;
-    qnnrt_weights__sort(index->by_name, index->count, qnnrt_weights__place_by_name);
+    qnnrt_sort(index->by_name, index->count, qnnrt_weights__place_by_name);
     for (i = 1; i < index->count; ++i)
         if (qnnrt_weights__place_by_name(index->by_name[i - 1], index->by_name[i]) == 0)
-            return qnnrt_weights__fail(err, QNNRT_E_FORMAT, QNNRT_WEIGHTS__SHOWN ": weight \""
-                                       QNNRT_WEIGHTS__SHOWN "\" occurs twice", path,
-                                       ((const qnnrt_weights__place *)index->by_name[i])->name);
+            return qnnrt_error_set(err, QNNRT_E_FORMAT, QNNRT_WEIGHTS__SHOWN ": weight \""
+                                   QNNRT_WEIGHTS__SHOWN "\" occurs twice", path,
+                                   ((const qnnrt_weights__place *)index->by_name[i])->name);
     return qnnrt_weights__index_files(index, limits, scratch, places, err);
 }
 
@@ -1789,14 +1640,14 @@ static qnnrt_result qnnrt_weights__folder_choose(const char *path, char name[QNN
         strcpy(name, indices.count == 1 ? indices.first : files.first);
     } else if (indices.count + files.count > 1) {
         const qnnrt_weights__found *many = indices.count > 1 ? &indices : &files;
-        qnnrt_weights__fail(err, QNNRT_E_MISMATCH, QNNRT_WEIGHTS__SHOWN ": %llu files may be the "
-                            "weights: \"%s\", \"%s\"%s", path, (unsigned long long)many->count,
-                            many->first, many->second, many->count > 2 ? ", ..." : "");
-        return qnnrt_weights__hint(err, QNNRT_E_MISMATCH, "Give the path of one file.");
+        qnnrt_error_set(err, QNNRT_E_MISMATCH, QNNRT_WEIGHTS__SHOWN ": %llu files may be the "
+                        "weights: \"%s\", \"%s\"%s", path, (unsigned long long)many->count,
+                        many->first, many->second, many->count > 2 ? ", ..." : "");
+        return qnnrt_error_hint(err, QNNRT_E_MISMATCH, "Give the path of one file.");
     } else {
-        qnnrt_weights__fail(err, QNNRT_E_NOT_FOUND, QNNRT_WEIGHTS__SHOWN ": the folder has no "
-                            "*.safetensors%s%s", path, others.count > 0 ? ", it has " : "",
-                            others.first);
+        qnnrt_error_set(err, QNNRT_E_NOT_FOUND, QNNRT_WEIGHTS__SHOWN ": the folder has no "
+                        "*.safetensors%s%s", path, others.count > 0 ? ", it has " : "",
+                        others.first);
         if (others.count == 0) return QNNRT_E_NOT_FOUND;
         return qnnrt_weights__kind_hint(qnnrt_weights__kind_named(others.first), others.first,
                                         QNNRT_E_NOT_FOUND, err);
@@ -1811,8 +1662,7 @@ static qnnrt_result qnnrt_weights__folder_choose(const char *path, char name[QNN
    ===================================================================================== */
 
 struct qnnrt_weights {
-    qnnrt_hooks           hooks;
-    qnnrt_weights__arena  keep;          /* everything, this struct included */
+    qnnrt_arena           keep;          /* everything, this struct included */
     qnnrt_weights_info    info;
     const void          **by_name;       /* [info.count] weights, sorted by name */
     const void          **by_key;        /* [info.value_count] pairs of GGUF, sorted by key */
@@ -1935,20 +1785,19 @@ static qnnrt_result qnnrt_weights__open_overlaps(const qnnrt_weights__shard *sha
     const char *body = (const char *)shard->disk.map + shard->body_at;
     size_t used = 0, i;
     for (i = 0; i < count; ++i) if (weights[i].bytes != 0) order[used++] = &weights[i];
-    qnnrt_weights__sort(order, used, qnnrt_weights__order_data);
+    qnnrt_sort(order, used, qnnrt_weights__order_data);
     for (i = 1; i < used; ++i) {
         const qnnrt_weight *a = (const qnnrt_weight *)order[i - 1];
         const qnnrt_weight *b = (const qnnrt_weight *)order[i];
         const uint64_t begin = (uint64_t)((const char *)a->data - body);
         const uint64_t next = (uint64_t)((const char *)b->data - body);
         if (next - begin < a->bytes)
-            return qnnrt_weights__fail(err, QNNRT_E_FORMAT, QNNRT_WEIGHTS__SHOWN ": weights "
-                                       "\"%.500s\" (bytes %llu to %llu) and \"%.500s\" (%llu to "
-                                       "%llu) overlap", shard->disk.path, a->name,
-                                       (unsigned long long)begin,
-                                       (unsigned long long)(begin + a->bytes), b->name,
-                                       (unsigned long long)next,
-                                       (unsigned long long)(next + b->bytes));
+            return qnnrt_error_set(err, QNNRT_E_FORMAT, QNNRT_WEIGHTS__SHOWN
+                                   ": weights \"%.500s\" (bytes %llu to %llu) and \"%.500s\" (%llu "
+                                   "to %llu) overlap", shard->disk.path, a->name,
+                                   (unsigned long long)begin,
+                                   (unsigned long long)(begin + a->bytes), b->name,
+                                   (unsigned long long)next, (unsigned long long)(next + b->bytes));
     }
     return QNNRT_OK;
 }
@@ -1966,7 +1815,7 @@ static qnnrt_result qnnrt_weights__open_header(const qnnrt_weights__shard *shard
 static qnnrt_result qnnrt_weights__open_file(qnnrt_weights *w, qnnrt_weights__shard *shard,
                                              const char *path, int listed,
                                              const qnnrt_weights_desc *limits,
-                                             qnnrt_weights__arena *scratch, qnnrt_error *err)
+                                             qnnrt_arena *scratch, qnnrt_error *err)
 {
     const qnnrt_result result = qnnrt_weights__disk_open(&shard->disk, path, err);
     if (result != QNNRT_OK) return result;
@@ -1974,8 +1823,8 @@ static qnnrt_result qnnrt_weights__open_file(qnnrt_weights *w, qnnrt_weights__sh
     if (!shard->gguf)
         return qnnrt_weights__shard_open(shard, limits->header_bytes, scratch, err);
     if (listed)
-        return qnnrt_weights__fail(err, QNNRT_E_UNSUPPORTED, QNNRT_WEIGHTS__SHOWN ": an index "
-                                   "lists it, expected safetensors, found GGUF", path);
+        return qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, QNNRT_WEIGHTS__SHOWN
+                               ": an index lists it, expected safetensors, found GGUF", path);
     return qnnrt_weights__gguf_open(shard, limits, &w->keep, err);
 }
 
@@ -1984,12 +1833,12 @@ static qnnrt_result qnnrt_weights__open_keys(qnnrt_weights *w, qnnrt_error *err)
 {
     size_t i;
     for (i = 0; i < w->info.value_count; ++i) w->by_key[i] = &w->info.values[i];
-    qnnrt_weights__sort(w->by_key, w->info.value_count, qnnrt_weights__order_keys);
+    qnnrt_sort(w->by_key, w->info.value_count, qnnrt_weights__order_keys);
     for (i = 1; i < w->info.value_count; ++i) {
         const qnnrt_weights_value *at = (const qnnrt_weights_value *)w->by_key[i];
         if (qnnrt_weights__order_keys(w->by_key[i - 1], at) == 0)
-            return qnnrt_weights__fail(err, QNNRT_E_FORMAT, QNNRT_WEIGHTS__SHOWN ": key \""
-                                       QNNRT_WEIGHTS__SHOWN "\" occurs twice", at->file, at->key);
+            return qnnrt_error_set(err, QNNRT_E_FORMAT, QNNRT_WEIGHTS__SHOWN ": key \""
+                                   QNNRT_WEIGHTS__SHOWN "\" occurs twice", at->file, at->key);
     }
     return QNNRT_OK;
 }
@@ -2036,19 +1885,19 @@ static qnnrt_result qnnrt_weights__open_names(qnnrt_weights *w, const qnnrt_weig
 {
     size_t i;
     for (i = 0; i < w->info.count; ++i) w->by_name[i] = &w->info.weights[i];
-    qnnrt_weights__sort(w->by_name, w->info.count, qnnrt_weights__order_names);
+    qnnrt_sort(w->by_name, w->info.count, qnnrt_weights__order_names);
     for (i = 1; i < w->info.count; ++i) {
         const qnnrt_weight *at = (const qnnrt_weight *)w->by_name[i];
         if (qnnrt_weights__order_names(w->by_name[i - 1], at) == 0)
-            return qnnrt_weights__fail(err, QNNRT_E_FORMAT, QNNRT_WEIGHTS__SHOWN ": weight \""
-                                       QNNRT_WEIGHTS__SHOWN "\" occurs twice", at->file, at->name);
+            return qnnrt_error_set(err, QNNRT_E_FORMAT, QNNRT_WEIGHTS__SHOWN ": weight \""
+                                   QNNRT_WEIGHTS__SHOWN "\" occurs twice", at->file, at->name);
     }
     for (i = 0; index != NULL && i < index->count; ++i) {
         const qnnrt_weights__place *place = (const qnnrt_weights__place *)index->by_name[i];
         if (qnnrt_weights__lookup(w, "", place->name) == NULL)
-            return qnnrt_weights__fail(err, QNNRT_E_FORMAT, QNNRT_WEIGHTS__SHOWN ": weight \""
-                                       QNNRT_WEIGHTS__SHOWN "\" is not in %.300s", index->path,
-                                       place->name, place->file);
+            return qnnrt_error_set(err, QNNRT_E_FORMAT, QNNRT_WEIGHTS__SHOWN ": weight \""
+                                   QNNRT_WEIGHTS__SHOWN "\" is not in %.300s", index->path,
+                                   place->name, place->file);
     }
     return QNNRT_OK;
 }
@@ -2066,7 +1915,7 @@ static qnnrt_result qnnrt_weights__open_path(qnnrt_weights *w, const char *path,
     }
     *out = folder ? qnnrt_weights__disk_join(&w->keep, path, strlen(path), name)
                   : qnnrt_weights__disk_join(&w->keep, "", 0, path);
-    if (*out == NULL) return qnnrt_weights__fail(err, QNNRT_E_MEMORY, "out of memory for a path");
+    if (*out == NULL) return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory for a path");
     return QNNRT_OK;
 }
 
@@ -2075,14 +1924,14 @@ static qnnrt_result qnnrt_weights__open_shards(qnnrt_weights *w, const char *pat
                                                const qnnrt_weights__index *index,
                                                const qnnrt_weights_desc *limits,
                                                qnnrt_weights__room *room,
-                                               qnnrt_weights__arena *scratch, qnnrt_error *err)
+                                               qnnrt_arena *scratch, qnnrt_error *err)
 {
     const size_t count = index != NULL ? index->file_count : 1;
     size_t i;
-    w->shards = (qnnrt_weights__shard *)qnnrt_weights__alloc(&w->keep, count, sizeof *w->shards);
+    w->shards = (qnnrt_weights__shard *)qnnrt_arena_get(&w->keep, count, sizeof *w->shards);
     if (w->shards == NULL)
-        return qnnrt_weights__fail(err, QNNRT_E_MEMORY, "out of memory for %llu files",
-                                   (unsigned long long)count);
+        return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory for %llu files",
+                               (unsigned long long)count);
     for (i = 0; i < count; ++i) w->shards[i].disk.fd = -1;
     w->info.file_count = count;
     for (i = 0; i < count; ++i) {
@@ -2092,7 +1941,7 @@ static qnnrt_result qnnrt_weights__open_shards(qnnrt_weights *w, const char *pat
             file = qnnrt_weights__disk_join(&w->keep, path, qnnrt_weights__disk_folder(path),
                                             index->files[i]);
         if (file == NULL)
-            return qnnrt_weights__fail(err, QNNRT_E_MEMORY, "out of memory for a path");
+            return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory for a path");
         result = qnnrt_weights__open_file(w, &w->shards[i], file, index != NULL, limits, scratch,
                                           err);
         if (result == QNNRT_OK)
@@ -2106,7 +1955,7 @@ static qnnrt_result qnnrt_weights__open_shards(qnnrt_weights *w, const char *pat
    failure, and frees what is in scratch. */
 static qnnrt_result qnnrt_weights__open_all(qnnrt_weights *w, const char *given,
                                             const qnnrt_weights_desc *limits,
-                                            qnnrt_weights__arena *scratch, qnnrt_error *err)
+                                            qnnrt_arena *scratch, qnnrt_error *err)
 {
     qnnrt_weights__index sharded;
     const qnnrt_weights__index *index = NULL;
@@ -2126,23 +1975,22 @@ static qnnrt_result qnnrt_weights__open_all(qnnrt_weights *w, const char *given,
         result = qnnrt_weights__open_shards(w, path, index, limits, &room, scratch, err);
     if (result != QNNRT_OK) return result;
 
-    files = (qnnrt_weights_file *)qnnrt_weights__alloc(&w->keep, w->info.file_count, sizeof *files);
-    w->by_name = (const void **)qnnrt_weights__alloc(&w->keep, room.weight_count + 1,
-                                                     sizeof *w->by_name);
-    room.weights = (qnnrt_weight *)qnnrt_weights__alloc(&w->keep, room.weight_count + 1,
-                                                        sizeof *room.weights);
-    room.pairs = (qnnrt_weights_pair *)qnnrt_weights__alloc(&w->keep, room.pair_count + 1,
-                                                            sizeof *room.pairs);
-    room.dims = (uint64_t *)qnnrt_weights__alloc(&w->keep, room.dim_count + 1, sizeof *room.dims);
-    room.text = (char *)qnnrt_weights__alloc(&w->keep, room.text_bytes + 1, 1);
-    room.values = (qnnrt_weights_value *)qnnrt_weights__alloc(&w->keep, room.value_count + 1,
-                                                              sizeof *room.values);
-    w->by_key = (const void **)qnnrt_weights__alloc(&w->keep, room.value_count + 1,
-                                                    sizeof *w->by_key);
+    files = (qnnrt_weights_file *)qnnrt_arena_get(&w->keep, w->info.file_count, sizeof *files);
+    w->by_name = (const void **)qnnrt_arena_get(&w->keep, room.weight_count + 1, sizeof
+                                                *w->by_name);
+    room.weights = (qnnrt_weight *)qnnrt_arena_get(&w->keep, room.weight_count + 1, sizeof
+                                                   *room.weights);
+    room.pairs = (qnnrt_weights_pair *)qnnrt_arena_get(&w->keep, room.pair_count + 1, sizeof
+                                                       *room.pairs);
+    room.dims = (uint64_t *)qnnrt_arena_get(&w->keep, room.dim_count + 1, sizeof *room.dims);
+    room.text = (char *)qnnrt_arena_get(&w->keep, room.text_bytes + 1, 1);
+    room.values = (qnnrt_weights_value *)qnnrt_arena_get(&w->keep, room.value_count + 1, sizeof
+                                                         *room.values);
+    w->by_key = (const void **)qnnrt_arena_get(&w->keep, room.value_count + 1, sizeof *w->by_key);
     if (files == NULL || w->by_name == NULL || room.values == NULL || w->by_key == NULL ||
         room.weights == NULL || room.pairs == NULL || room.dims == NULL || room.text == NULL)
-        return qnnrt_weights__fail(err, QNNRT_E_MEMORY, "out of memory for the names of %llu "
-                                   "weights", (unsigned long long)room.weight_count);
+        return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory for the names of %llu weights",
+                               (unsigned long long)room.weight_count);
     w->info.files = files;
     w->info.weights = w->list = room.weights;
     w->info.values = room.values;
@@ -2161,31 +2009,27 @@ static qnnrt_result qnnrt_weights__open_all(qnnrt_weights *w, const char *given,
 /* Unmap the files and free everything. */
 static void qnnrt_weights__open_undo(qnnrt_weights *w)
 {
-    const qnnrt_hooks hooks = w->hooks;
-    qnnrt_weights__arena arena;
+    qnnrt_arena arena = w->keep;         /* w lives in it */
     size_t i;
     for (i = 0; i < w->info.file_count; ++i) qnnrt_weights__disk_close(&w->shards[i].disk);
-    arena.first = w->keep.first;
-    arena.hooks = &hooks;
-    qnnrt_weights__release(&arena);
+    qnnrt_arena_free(&arena);
 }
 
 /* Open weights with limits that are all set. */
 static qnnrt_result qnnrt_weights__open(const char *path, const qnnrt_weights_desc *limits,
                                         qnnrt_weights **out, qnnrt_error *err)
 {
-    qnnrt_weights__arena first, scratch;
+    qnnrt_arena first, scratch;
     qnnrt_weights *w;
     qnnrt_result result;
-    first.hooks = scratch.hooks = &limits->hooks;
-    first.first = scratch.first = NULL;
-    w = (qnnrt_weights *)qnnrt_weights__alloc(&first, 1, sizeof *w);
-    if (w == NULL) return qnnrt_weights__fail(err, QNNRT_E_MEMORY, "out of memory for weights");
-    w->hooks = limits->hooks;
-    w->keep.hooks = &w->hooks;
-    w->keep.first = first.first;
+    memset(&first, 0, sizeof first);
+    first.hooks = limits->hooks;
+    scratch = first;
+    w = (qnnrt_weights *)qnnrt_arena_get(&first, 1, sizeof *w);
+    if (w == NULL) return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory for weights");
+    w->keep = first;
     result = qnnrt_weights__open_all(w, path, limits, &scratch, err);
-    qnnrt_weights__release(&scratch);
+    qnnrt_arena_free(&scratch);
     if (result == QNNRT_OK) *out = w;
     else qnnrt_weights__open_undo(w);
     return result;
@@ -2681,18 +2525,18 @@ QNNRT_WEIGHTS_API qnnrt_result qnnrt_weights_open(const char *path, const qnnrt_
     const uint16_t one = 1;
     qnnrt_weights_desc limits;
     memset(&limits, 0, sizeof limits);
-    qnnrt_weights__error_clear(err);
+    qnnrt_error_clear(err);
     if (out != NULL) *out = NULL;
     if (path == NULL || path[0] == '\0' || out == NULL)
-        return qnnrt_weights__fail(err, QNNRT_E_ARG, "%s", path == NULL ? "path is NULL"
-                                   : out == NULL ? "out is NULL" : "path is empty");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "%s", path == NULL ? "path is NULL" : out == NULL ?
+                               "out is NULL" : "path is empty");
     if (desc != NULL) limits = *desc;
     if ((limits.hooks.alloc == NULL) != (limits.hooks.free == NULL))
-        return qnnrt_weights__fail(err, QNNRT_E_ARG, "hooks.alloc and hooks.free: expected both or "
-                                   "neither");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "hooks.alloc and hooks.free: expected both or "
+                               "neither");
     if (*(const unsigned char *)&one != 1)
-        return qnnrt_weights__fail(err, QNNRT_E_UNSUPPORTED, "files of weights need a "
-                                   "little-endian machine");
+        return qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "files of weights need a little-endian "
+                               "machine");
     if (limits.header_bytes == 0) limits.header_bytes = 100000000;
     if (limits.tensors == 0) limits.tensors = 1000000;
     if (limits.files == 0) limits.files = 1024;
@@ -2732,27 +2576,27 @@ QNNRT_WEIGHTS_API qnnrt_result qnnrt_weights_part(const qnnrt_weight *weight, ui
 {
     qnnrt_weights_loss lost = { 0, 0, 0 };
     size_t from_bytes, to_bytes;
-    qnnrt_weights__error_clear(err);
-    if (weight == NULL) return qnnrt_weights__fail(err, QNNRT_E_ARG, "weight is NULL");
+    qnnrt_error_clear(err);
+    if (weight == NULL) return qnnrt_error_set(err, QNNRT_E_ARG, "weight is NULL");
     from_bytes = qnnrt_weights__convert_bytes(weight->dtype);
     to_bytes = qnnrt_weights__convert_bytes(to);
     if (from_bytes == 0 || to_bytes == 0 ||
         qnnrt_weights__convert_is_float(weight->dtype) != qnnrt_weights__convert_is_float(to) ||
         (weight->block != 0 && qnnrt_weights__block_find(weight) == NULL))
-        return qnnrt_weights__fail(err, QNNRT_E_UNSUPPORTED, "weight \"" QNNRT_WEIGHTS__SHOWN "\" "
-                                   "of type %s cannot be converted to %s", weight->name,
-                                   weight->type, qnnrt_dtype_name(to));
+        return qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "weight \"" QNNRT_WEIGHTS__SHOWN
+                               "\" of type %s cannot be converted to %s", weight->name,
+                               weight->type, qnnrt_dtype_name(to));
     if (first > weight->count || count > weight->count - first)
-        return qnnrt_weights__fail(err, QNNRT_E_ARG, "weight \"" QNNRT_WEIGHTS__SHOWN "\" has %llu "
-                                   "elements, asked for %llu from element %llu on", weight->name,
-                                   (unsigned long long)weight->count, (unsigned long long)count,
-                                   (unsigned long long)first);
+        return qnnrt_error_set(err, QNNRT_E_ARG, "weight \"" QNNRT_WEIGHTS__SHOWN
+                               "\" has %llu elements, asked for %llu from element %llu on",
+                               weight->name, (unsigned long long)weight->count,
+                               (unsigned long long)count, (unsigned long long)first);
     /* The product fits: the weight has these elements, and 8 bytes of each fit into 64 bits. */
     if (count * to_bytes != bytes || (data == NULL && bytes != 0))
-        return qnnrt_weights__fail(err, QNNRT_E_ARG, "weight \"" QNNRT_WEIGHTS__SHOWN "\": the "
-                                   "result has %llu bytes, data has %llu%s", weight->name,
-                                   (unsigned long long)(count * to_bytes),
-                                   (unsigned long long)bytes, data == NULL ? " and is NULL" : "");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "weight \"" QNNRT_WEIGHTS__SHOWN
+                               "\": the result has %llu bytes, data has %llu%s", weight->name,
+                               (unsigned long long)(count * to_bytes), (unsigned long long)bytes,
+                               data == NULL ? " and is NULL" : "");
     if (bytes == 0) return QNNRT_OK;
     qnnrt_weights__convert_part(weight, first, count, to, (char *)data, &lost);
     if (loss != NULL) {
@@ -2760,10 +2604,10 @@ QNNRT_WEIGHTS_API qnnrt_result qnnrt_weights_part(const qnnrt_weight *weight, ui
         loss->flushed += lost.flushed;
         loss->out_of_range += lost.out_of_range;
     } else if (lost.overflowed + lost.out_of_range > 0) {
-        return qnnrt_weights__fail(err, QNNRT_E_MISMATCH, "weight \"" QNNRT_WEIGHTS__SHOWN "\": "
-                                   "%llu of %llu elements do not fit into %s", weight->name,
-                                   (unsigned long long)(lost.overflowed + lost.out_of_range),
-                                   (unsigned long long)count, qnnrt_dtype_name(to));
+        return qnnrt_error_set(err, QNNRT_E_MISMATCH, "weight \"" QNNRT_WEIGHTS__SHOWN
+                               "\": %llu of %llu elements do not fit into %s", weight->name,
+                               (unsigned long long)(lost.overflowed + lost.out_of_range),
+                               (unsigned long long)count, qnnrt_dtype_name(to));
     }
     return QNNRT_OK;
 }
@@ -2774,15 +2618,15 @@ QNNRT_WEIGHTS_API qnnrt_result qnnrt_weights_rows(const qnnrt_weight *weight, ui
                                                   qnnrt_error *err)
 {
     uint64_t all, each;
-    qnnrt_weights__error_clear(err);
-    if (weight == NULL) return qnnrt_weights__fail(err, QNNRT_E_ARG, "weight is NULL");
+    qnnrt_error_clear(err);
+    if (weight == NULL) return qnnrt_error_set(err, QNNRT_E_ARG, "weight is NULL");
     all = weight->rank == 0 ? 1 : weight->dims[0];
     each = all == 0 ? 0 : weight->count / all;
     if (first > all || rows > all - first)
-        return qnnrt_weights__fail(err, QNNRT_E_ARG, "weight \"" QNNRT_WEIGHTS__SHOWN "\" has %llu "
-                                   "rows, asked for %llu from row %llu on", weight->name,
-                                   (unsigned long long)all, (unsigned long long)rows,
-                                   (unsigned long long)first);
+        return qnnrt_error_set(err, QNNRT_E_ARG, "weight \"" QNNRT_WEIGHTS__SHOWN
+                               "\" has %llu rows, asked for %llu from row %llu on", weight->name,
+                               (unsigned long long)all, (unsigned long long)rows,
+                               (unsigned long long)first);
     return qnnrt_weights_part(weight, first * each, rows * each, to, data, bytes, loss, err);
 }
 
@@ -2798,20 +2642,19 @@ QNNRT_WEIGHTS_API qnnrt_result qnnrt_weights_unpair(qnnrt_weights *weights, cons
                                                     uint32_t heads, qnnrt_error *err)
 {
     const qnnrt_weight *found;
-    qnnrt_weights__error_clear(err);
+    qnnrt_error_clear(err);
     if (weights == NULL || name == NULL)
-        return qnnrt_weights__fail(err, QNNRT_E_ARG, "%s is NULL",
-                                   weights == NULL ? "weights" : "name");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "%s is NULL", weights == NULL ? "weights" :
+                               "name");
     found = qnnrt_weights__lookup(weights, "", name);
     if (found == NULL)
-        return qnnrt_weights__fail(err, QNNRT_E_NOT_FOUND, "there is no weight \""
-                                   QNNRT_WEIGHTS__SHOWN "\"", name);
+        return qnnrt_error_set(err, QNNRT_E_NOT_FOUND, "there is no weight \"" QNNRT_WEIGHTS__SHOWN
+                               "\"", name);
     if (heads != 0 && (found->rank < 1 || found->rank > 2 || found->count == 0 ||
                        found->dims[0] % (2 * (uint64_t)heads) != 0))
-        return qnnrt_weights__fail(err, QNNRT_E_MISMATCH, QNNRT_WEIGHTS__SHOWN ": weight "
-                                   "\"%.300s\": expected rows for %u heads, a multiple of %llu",
-                                   found->file, found->name, (unsigned)heads,
-                                   2 * (unsigned long long)heads);
+        return qnnrt_error_set(err, QNNRT_E_MISMATCH, QNNRT_WEIGHTS__SHOWN ": weight \"%.300s\": "
+                               "expected rows for %u heads, a multiple of %llu", found->file,
+                               found->name, (unsigned)heads, 2 * (unsigned long long)heads);
     weights->list[found - weights->list].heads = heads;
     return QNNRT_OK;
 }
