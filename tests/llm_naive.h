@@ -589,7 +589,7 @@ static const char *game_state(game *g, game_side *from, game_side *to)
     free(data);
     GAME_SAME(g, copy != NULL);
     memset(&err, 0xFF, sizeof(err));
-    qnnrt_llm__error_clear(&err);
+    qnnrt_error_clear(&err);
     result = qnnrt_llm__state_restore(&to->cells, &to->store, as, fingerprint, positions, places, copy, used, &err);
     good = naive_restore(&to->naive, &g->shape, as, (int)stride, fingerprint, (int64_t)positions, copy, used);
     if (result != QNNRT_OK && flips == 0)                    /* these are never damaged */

@@ -965,8 +965,8 @@ TEST(llm_errors_without_anyone_to_tell_are_fine)
     CHECK_EQ(qnnrt_llm__fail_memory(NULL, "cells"), QNNRT_E_MEMORY);
     CHECK_EQ(qnnrt_llm__fail_memory(&error, "cells"), QNNRT_E_MEMORY);
     CHECK_STR(error.text, "memory for cells");
-    qnnrt_llm__error_clear(NULL);
-    qnnrt_llm__error_clear(&error);
+    qnnrt_error_clear(NULL);
+    qnnrt_error_clear(&error);
     CHECK(error.code == QNNRT_OK && error.text[0] == '\0');
 }
 

@@ -966,7 +966,7 @@ extern "C" {
 
 /* =====================================================================================
    CONFIGURATION                                                                 >>config
-   Errors, memory and counts, for every room.
+   Errors of memory and counts, for every room.
    Needs: nothing     Knows nothing of: language models
    ===================================================================================== */
 
@@ -983,84 +983,9 @@ extern "C" {
 #define QNNRT_LLM__STEP() ((void)0)
 #endif
 
-/* Replace characters that could control a terminal or fake a line, in names that come from
-   files. */
-static void qnnrt_llm__clean(char *text)
-{
-    while (*text != '\0') {
-        int shown;
-        const size_t length = qnnrt_utf8_length(text, &shown);
-        if (!shown) *text = *text == '\n' ? ' ' : '?';
-        text += shown ? length : 1;
-    }
-}
-
-/* Fill an error, without a hint, and return its code. The text may be cut. err may be NULL. */
-#if defined(__GNUC__)
-__attribute__((cold, format(printf, 3, 4)))
-#endif
-static qnnrt_result qnnrt_llm__fail(qnnrt_error *err, qnnrt_result code, const char *format, ...)
-{
-    va_list args;
-    if (err == NULL) return code;
-    err->code = code;
-    err->vendor_code = 0;
-    err->hint[0] = '\0';
-    va_start(args, format);
-    vsnprintf(err->text, sizeof err->text, format, args);
-    va_end(args);
-    qnnrt_llm__clean(err->text);
-    return code;
-}
-
-/* Set the hint, one imperative sentence, of an error that was just filled, and return `code`. */
-#if defined(__GNUC__)
-__attribute__((cold, format(printf, 3, 4)))
-#endif
-static qnnrt_result qnnrt_llm__hint(qnnrt_error *err, qnnrt_result code, const char *format, ...)
-{
-    va_list args;
-    if (err == NULL) return code;
-    va_start(args, format);
-    vsnprintf(err->hint, sizeof err->hint, format, args);
-    va_end(args);
-    qnnrt_llm__clean(err->hint);
-    return code;
-}
-
 static qnnrt_result qnnrt_llm__fail_memory(qnnrt_error *err, const char *what)
 {
-    return qnnrt_llm__fail(err, QNNRT_E_MEMORY, "out of memory for %s", what);
-}
-
-static void qnnrt_llm__error_clear(qnnrt_error *err)
-{
-    if (err == NULL) return;
-    err->code = QNNRT_OK;
-    err->vendor_code = 0;
-    err->text[0] = err->hint[0] = '\0';
-}
-
-/* Allocate zeroed memory from the hooks, or from malloc() if they have none. Return NULL if
-   count * size is too large. */
-static void *qnnrt_llm__alloc(const qnnrt_hooks *hooks, uint64_t count, size_t size)
-{
-    void *data;
-    uint64_t bytes;
-    if (size != 0 && count > (uint64_t)SIZE_MAX / 2 / size) return NULL;
-    bytes = count * size;
-    if (bytes == 0) bytes = 1;
-    data = hooks->alloc != NULL ? hooks->alloc(hooks->alloc_user, (size_t)bytes)
-                                : malloc((size_t)bytes);
-    if (data != NULL) memset(data, 0, (size_t)bytes);
-    return data;
-}
-
-static void qnnrt_llm__free(const qnnrt_hooks *hooks, void *data)
-{
-    if (data == NULL) return;
-    if (hooks->free != NULL) hooks->free(hooks->alloc_user, data);
-    else free(data);
+    return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory for %s", what);
 }
 
 /* Add `by` to a count of users, from any thread, and return the new count. */
@@ -1169,7 +1094,7 @@ static void *qnnrt_llm__keep(const qnnrt_hooks *hooks, void **blocks, uint64_t c
     enum { HEAD = 16 };                 /* holds a pointer to the next block, keeps alignment */
     unsigned char *block;
     if (size != 0 && count > (uint64_t)SIZE_MAX / 4 / size) return NULL;
-    block = (unsigned char *)qnnrt_llm__alloc(hooks, count * size + HEAD, 1);
+    block = (unsigned char *)qnnrt_hooks_alloc(hooks, count * size + HEAD, 1);
     if (block == NULL) return NULL;
     memcpy(block, blocks, sizeof *blocks);
     *blocks = block;
@@ -1181,7 +1106,7 @@ static void qnnrt_llm__drop(const qnnrt_hooks *hooks, void **blocks)
     while (*blocks != NULL) {
         void *block = *blocks;
         memcpy(blocks, block, sizeof *blocks);
-        qnnrt_llm__free(hooks, block);
+        qnnrt_hooks_free(hooks, block);
     }
 }
 
@@ -1315,19 +1240,19 @@ static qnnrt_result qnnrt_llm__rope_resolve(qnnrt_llm_rope *rope, const char *so
     if (rope->original_context == 0) rope->original_context = 8192;
     /* These conditions refuse a NaN too. */
     if ((int)rope->scaling < 0 || (int)rope->scaling > (int)QNNRT_LLM_ROPE_LLAMA3)
-        return qnnrt_llm__fail(err, wrong, "%s: rope.scaling is %d, expected 0 to %d", source,
+        return qnnrt_error_set(err, wrong, "%s: rope.scaling is %d, expected 0 to %d", source,
                                (int)rope->scaling, (int)QNNRT_LLM_ROPE_LLAMA3);
     if (!(rope->theta >= 1.0 && rope->theta <= 1e30))
-        return qnnrt_llm__fail(err, wrong, "%s: rope.theta is %g, expected 1 to 1e30", source,
+        return qnnrt_error_set(err, wrong, "%s: rope.theta is %g, expected 1 to 1e30", source,
                                rope->theta);
     if (rope->scaling != QNNRT_LLM_ROPE_PLAIN && !(rope->factor >= 1e-6 && rope->factor <= 1e6))
-        return qnnrt_llm__fail(err, wrong, "%s: rope.factor is %g, expected 1e-6 to 1e6", source,
+        return qnnrt_error_set(err, wrong, "%s: rope.factor is %g, expected 1e-6 to 1e6", source,
                                rope->factor);
     if (llama3 && !(rope->low_frequency > 0 && rope->high_frequency > rope->low_frequency &&
                     rope->high_frequency <= 1e30))
-        return qnnrt_llm__fail(err, wrong, "%s: rope.low_frequency is %g and rope.high_frequency is"
-                               " %g, expected 0 < low < high <= 1e30", source, rope->low_frequency,
-                               rope->high_frequency);
+        return qnnrt_error_set(err, wrong, "%s: rope.low_frequency is %g and rope.high_frequency "
+                               "is %g, expected 0 < low < high <= 1e30", source,
+                               rope->low_frequency, rope->high_frequency);
     return QNNRT_OK;
 }
 
@@ -1335,7 +1260,7 @@ static qnnrt_result qnnrt_llm__rope_resolve(qnnrt_llm_rope *rope, const char *so
 
    width     values of a row: the tensor's last dimension
    angles    different angles of a row: width, or width / 2 if the row holds each angle twice
-   out       receives [positions][width] elements; free with qnnrt_llm__free()
+   out       receives [positions][width] elements; free with qnnrt_hooks_free()
 
    Returns   QNNRT_OK; QNNRT_E_ARG (invalid rope or sizes); QNNRT_E_LIMIT (angles too large to be
              exact); QNNRT_E_UNSUPPORTED (how the tensor stores values); QNNRT_E_MEMORY */
@@ -1356,23 +1281,23 @@ static qnnrt_result qnnrt_llm__rope_table(const qnnrt_hooks *hooks, const qnnrt_
     *out = NULL;
     if (result != QNNRT_OK) return result;
     if (angles == 0 || positions == 0 || (width != angles && width != (uint64_t)angles * 2))
-        return qnnrt_llm__fail(err, QNNRT_E_ARG, "tensor \"%s\" has %u values in a row, expected %u"
-                               " or %u for %u angles (%u positions)", tensor->name, width, angles,
+        return qnnrt_error_set(err, QNNRT_E_ARG, "tensor \"%s\" has %u values in a row, expected "
+                               "%u or %u for %u angles (%u positions)", tensor->name, width, angles,
                                angles * 2, angles, positions);
     element = tensor->count != 0 ? tensor->bytes / tensor->count : 0;
     if (element == 0 || element > 8 || tensor->bytes != element * tensor->count ||
         (tensor->quant.encoding != QNNRT_ENCODING_NONE &&
          tensor->quant.encoding != QNNRT_ENCODING_PER_TENSOR))
-        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "tensor \"%s\": cannot store cos and sin"
-                               " as %s in this encoding", tensor->name,
+        return qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "tensor \"%s\": cannot store cos and sin "
+                               "as %s in this encoding", tensor->name,
                                qnnrt_dtype_name(tensor->dtype));
 
     /* Convert a few thousand values at a time. */
     rows = width < 4096 ? 4096 / width : 1;
     if (rows > positions) rows = positions;
-    frequencies = (double *)qnnrt_llm__alloc(hooks, angles, sizeof *frequencies);
-    values = (float *)qnnrt_llm__alloc(hooks, (uint64_t)rows * width, sizeof *values);
-    table = (unsigned char *)qnnrt_llm__alloc(hooks, (uint64_t)positions * width, (size_t)element);
+    frequencies = (double *)qnnrt_hooks_alloc(hooks, angles, sizeof *frequencies);
+    values = (float *)qnnrt_hooks_alloc(hooks, (uint64_t)rows * width, sizeof *values);
+    table = (unsigned char *)qnnrt_hooks_alloc(hooks, (uint64_t)positions * width, (size_t)element);
     if (frequencies == NULL || values == NULL || table == NULL) {
         result = qnnrt_llm__fail_memory(err, "tables of cos and sin");
         goto done;
@@ -1380,8 +1305,8 @@ static qnnrt_result qnnrt_llm__rope_table(const qnnrt_hooks *hooks, const qnnrt_
     for (uint32_t i = 0; i < angles; ++i) {
         frequencies[i] = qnnrt_llm__rope_frequency(&rope, i, angles);
         if (frequencies[i] * (double)(positions - 1) > QNNRT_LLM__ROPE_ANGLE) {
-            result = qnnrt_llm__fail(err, QNNRT_E_LIMIT, "tensor \"%s\": the angle of position %u"
-                                     " is above %g", tensor->name, positions - 1,
+            result = qnnrt_error_set(err, QNNRT_E_LIMIT, "tensor \"%s\": the angle of position %u "
+                                     "is above %g", tensor->name, positions - 1,
                                      QNNRT_LLM__ROPE_ANGLE);
             goto done;
         }
@@ -1405,7 +1330,7 @@ static qnnrt_result qnnrt_llm__rope_table(const qnnrt_hooks *hooks, const qnnrt_
         piece.bytes = piece.count * element;
         result = qnnrt_encode_f32(&piece, values, table + (size_t)done * width * (size_t)element);
         if (result != QNNRT_OK) {
-            qnnrt_llm__fail(err, result, "tensor \"%s\": cannot store cos and sin as %s",
+            qnnrt_error_set(err, result, "tensor \"%s\": cannot store cos and sin as %s",
                             tensor->name, qnnrt_dtype_name(tensor->dtype));
             goto done;
         }
@@ -1413,9 +1338,9 @@ static qnnrt_result qnnrt_llm__rope_table(const qnnrt_hooks *hooks, const qnnrt_
     *out = table;
     table = NULL;
 done:
-    qnnrt_llm__free(hooks, table);
-    qnnrt_llm__free(hooks, values);
-    qnnrt_llm__free(hooks, frequencies);
+    qnnrt_hooks_free(hooks, table);
+    qnnrt_hooks_free(hooks, values);
+    qnnrt_hooks_free(hooks, frequencies);
     return result;
 }
 
@@ -1679,11 +1604,11 @@ static qnnrt_result qnnrt_llm__settings_wrong(qnnrt_llm__settings_reader *r, con
 {
     char name[80];
     if (r->json.error != NULL)
-        return qnnrt_llm__fail(r->err, QNNRT_E_FORMAT, "%s: byte %llu: %s", r->file,
+        return qnnrt_error_set(r->err, QNNRT_E_FORMAT, "%s: byte %llu: %s", r->file,
                                (unsigned long long)r->json.error_at, r->json.error);
     snprintf(name, sizeof name, "%.*s", (int)(r->json.key.bytes < 70 ? r->json.key.bytes : 70),
              r->json.key.text != NULL ? r->json.key.text : "");
-    return qnnrt_llm__fail(r->err, QNNRT_E_FORMAT, "%s: \"%s\": %s", r->file, name, what);
+    return qnnrt_error_set(r->err, QNNRT_E_FORMAT, "%s: \"%s\": %s", r->file, name, what);
 }
 
 /* Read a number above 0. */
@@ -1743,9 +1668,8 @@ static qnnrt_result qnnrt_llm__settings_eos(qnnrt_llm__settings_reader *r)
         if (result != QNNRT_OK) return result;
         if (token >= 0) {
             if (s->eos_count >= QNNRT_LLM__SETTINGS_EOS)
-                return qnnrt_llm__fail(r->err, QNNRT_E_LIMIT,
-                                       "%s: more than %d eos tokens", r->file,
-                                       (int)QNNRT_LLM__SETTINGS_EOS);
+                return qnnrt_error_set(r->err, QNNRT_E_LIMIT, "%s: more than %d eos tokens",
+                                       r->file, (int)QNNRT_LLM__SETTINGS_EOS);
             eos = (int32_t *)qnnrt_llm__settings_grow(r, s->eos, s->eos_count, &s->eos_room,
                                                       sizeof *eos);
             if (eos == NULL) return qnnrt_llm__fail_memory(r->err, "a model's settings");
@@ -1781,10 +1705,10 @@ static qnnrt_result qnnrt_llm__settings_role(qnnrt_llm__settings_reader *r)
     }
     if (!good || *at != '\0' || role > (int)QNNRT_LLM_ROLE_UNUSED ||
         (count > 0) != qnnrt_llm__layered((qnnrt_llm_role)role))
-        return qnnrt_llm__hint(r->err, qnnrt_llm__settings_wrong(r, "unknown role"),
-                               "Use tokens, positions, rope_cos, rope_sin, mask, window_mask,"
-                               " hidden, logits or unused; or, with a layer and optionally a head"
-                               " as in \"key_in 0\", key_in, key_out, value_in or value_out.");
+        return qnnrt_error_hint(r->err, qnnrt_llm__settings_wrong(r, "unknown role"),
+                                "Use tokens, positions, rope_cos, rope_sin, mask, window_mask, "
+                                "hidden, logits or unused; or, with a layer and optionally a head "
+                                "as in \"key_in 0\", key_in, key_out, value_in or value_out.");
     list = (qnnrt_llm_role_desc *)qnnrt_llm__settings_grow(r, s->roles, s->role_count,
                                                            &s->role_room, sizeof *list);
     name = (char *)qnnrt_llm__keep(r->hooks, r->blocks, (uint64_t)key.bytes + 1, 1);
@@ -1879,12 +1803,11 @@ static qnnrt_result qnnrt_llm__settings_object(qnnrt_llm__settings_reader *r, in
                (members[k].in != in || !qnnrt_json_is(&r->json.key, members[k].key))) ++k;
         if (k == QNNRT_LLM__SETTINGS_MEMBERS) {
             if (in == QNNRT_LLM__AT_LLM || in == QNNRT_LLM__AT_ROPE)
-                return qnnrt_llm__hint(r->err, qnnrt_llm__settings_wrong(r, "unknown member"), "%s",
-                                       in == QNNRT_LLM__AT_LLM
-                                           ? "Use roles, rope, bos, eos and window in \"llm\"."
-                                           : "Use theta, scaling, factor, low_frequency,"
-                                             " high_frequency, original_context and pairs in"
-                                             " \"rope\".");
+                return qnnrt_error_hint(r->err, qnnrt_llm__settings_wrong(r, "unknown member"),
+                                        "%s", in == QNNRT_LLM__AT_LLM ? "Use roles, rope, bos, eos "
+                                        "and window in \"llm\"." : "Use theta, scaling, factor, "
+                                        "low_frequency, high_frequency, original_context and pairs "
+                                        "in \"rope\".");
             qnnrt_json_skip(&r->json);
             continue;
         }
@@ -1901,7 +1824,7 @@ static qnnrt_result qnnrt_llm__settings_object(qnnrt_llm__settings_reader *r, in
          r->settings->rope.scaling != QNNRT_LLM_ROPE_PLAIN || r->settings->rope.factor != 0 ||
          r->settings->rope.low_frequency != 0 || r->settings->rope.high_frequency != 0 ||
          r->settings->rope.original_context != 0))
-        result = qnnrt_llm__fail(r->err, QNNRT_E_FORMAT, "%s: \"rope\" lacks \"theta\"", r->file);
+        result = qnnrt_error_set(r->err, QNNRT_E_FORMAT, "%s: \"rope\" lacks \"theta\"", r->file);
     return result;
 }
 
@@ -1939,20 +1862,20 @@ static qnnrt_result qnnrt_llm__settings_file(qnnrt_llm__settings_reader *r,
     snprintf(path, room, "%s/%s", folder, name);
     result = qnnrt_file_read(path, NULL, 0, &bytes, r->err);
     if (result == QNNRT_E_NOT_FOUND) {
-        qnnrt_llm__error_clear(r->err);
+        qnnrt_error_clear(r->err);
         if (qnnrt_file_read(folder, NULL, 0, &bytes, NULL) != QNNRT_OK) return QNNRT_OK;
-        return qnnrt_llm__fail(r->err, QNNRT_E_IO, "cannot read %s: %s is a file, not a folder",
+        return qnnrt_error_set(r->err, QNNRT_E_IO, "cannot read %s: %s is a file, not a folder",
                                path, folder);
     }
     if (result != QNNRT_OK) return result;
     if (bytes > QNNRT_LLM__SETTINGS_BYTES)
-        return qnnrt_llm__fail(r->err, QNNRT_E_LIMIT, "%s has %llu bytes, more than %d", path,
+        return qnnrt_error_set(r->err, QNNRT_E_LIMIT, "%s has %llu bytes, more than %d", path,
                                (unsigned long long)bytes, (int)QNNRT_LLM__SETTINGS_BYTES);
     text = (char *)qnnrt_llm__keep(r->hooks, r->blocks, bytes, 1);
     if (text == NULL) return qnnrt_llm__fail_memory(r->err, "a model's settings");
     result = qnnrt_file_read(path, text, (size_t)bytes, &again, r->err);
     if (result == QNNRT_E_NOT_FOUND || (result == QNNRT_OK && again != bytes))
-        return qnnrt_llm__fail(r->err, QNNRT_E_IO, "%s changed while it was read", path);
+        return qnnrt_error_set(r->err, QNNRT_E_IO, "%s changed while it was read", path);
     if (result != QNNRT_OK) return result;
     return qnnrt_llm__settings_text(r, out, genie, text, (size_t)bytes);
 }
@@ -2054,29 +1977,6 @@ static qnnrt_result qnnrt_llm__items_memory(qnnrt_llm__items *work)
     return qnnrt_llm__fail_memory(work->err, "the roles of a model's tensors");
 }
 
-/* Sort pointers in place, without memory; qsort() may allocate without the hooks. */
-static void qnnrt_llm__items_sort(const void **items, size_t count,
-                                  int (*order)(const void *a, const void *b))
-{
-    size_t end = count, start = count / 2;
-    while (end > 1) {
-        const void *item;
-        size_t root, child;
-        if (start > 0) item = items[--start];
-        else {
-            item = items[--end];
-            items[end] = items[0];
-        }
-        for (root = start; (child = root * 2 + 1) < end; root = child) {
-            QNNRT_LLM__STEP();
-            if (child + 1 < end && order(items[child], items[child + 1]) < 0) ++child;
-            if (order(item, items[child]) >= 0) break;
-            items[root] = items[child];
-        }
-        items[root] = item;
-    }
-}
-
 /* ---- texts ---- */
 
 /* Append a line, which begins with a newline, to an error if there is room for it and for
@@ -2098,7 +1998,7 @@ static int qnnrt_llm__items_add(qnnrt_error *err, const char *format, ...)
     need = vsnprintf(err->text + used, room, format, args);
     va_end(args);
     if (need >= 0 && (size_t)need < room) {
-        qnnrt_llm__clean(err->text + used + (err->text[used] == '\n'));
+        qnnrt_text_clean(err->text + used + (err->text[used] == '\n'));
         return 1;
     }
     err->text[used] = '\0';
@@ -2172,14 +2072,14 @@ static qnnrt_result qnnrt_llm__items_fail(qnnrt_llm__items *work,
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    return qnnrt_llm__fail(work->err, code, "\"%.100s\": %s", graph->name, text);
+    return qnnrt_error_set(work->err, code, "\"%.100s\": %s", graph->name, text);
 }
 
 /* Add the general hint for roles that cannot be found. */
 static qnnrt_result qnnrt_llm__items_hint(qnnrt_llm__items *work, qnnrt_result result)
 {
-    return qnnrt_llm__hint(work->err, result, "Add a role table, in qnnrt.json {\"llm\":"
-                           " {\"roles\": {\"NAME\": \"key_out 0\"}}} or in desc.roles.");
+    return qnnrt_error_hint(work->err, result, "Add a role table, in qnnrt.json {\"llm\": "
+                            "{\"roles\": {\"NAME\": \"key_out 0\"}}} or in desc.roles.");
 }
 
 /* ---- the role table ---- */
@@ -2231,11 +2131,10 @@ static qnnrt_result qnnrt_llm__items_table(qnnrt_llm__items *work)
                                             : &desc->roles[i];
         work->table[i] = &entries[i];
         if (entries[i].line->tensor == NULL || qnnrt_llm__items_ends(entries[i].line->role) == 0)
-            return qnnrt_llm__fail(work->err, QNNRT_E_ARG,
-                                   "line %llu of the role table lacks a tensor or a role",
-                                   (unsigned long long)i);
+            return qnnrt_error_set(work->err, QNNRT_E_ARG, "line %llu of the role table lacks a "
+                                   "tensor or a role", (unsigned long long)i);
     }
-    qnnrt_llm__items_sort(work->table, count, qnnrt_llm__items_entry_order);
+    qnnrt_sort(work->table, count, qnnrt_llm__items_entry_order);
     /* If a name has three lines, two of them are for the same end, so only neighbours are
        compared. */
     for (i = 0; i + 1 < count; ++i)
@@ -2244,7 +2143,7 @@ static qnnrt_result qnnrt_llm__items_table(qnnrt_llm__items *work)
             const qnnrt_llm__items_entry *b = qnnrt_llm__items_entry_at(work, k);
             if (a->source == b->source && strcmp(a->line->tensor, b->line->tensor) == 0 &&
                 (qnnrt_llm__items_ends(a->line->role) & qnnrt_llm__items_ends(b->line->role)))
-                return qnnrt_llm__fail(work->err, a->source ? QNNRT_E_FORMAT : QNNRT_E_ARG,
+                return qnnrt_error_set(work->err, a->source ? QNNRT_E_FORMAT : QNNRT_E_ARG,
                                        "the role table%s lists \"%.200s\" twice, as %s and as %s",
                                        a->source ? " of qnnrt.json" : "", a->line->tensor,
                                        qnnrt_llm_role_name(a->line->role),
@@ -2286,8 +2185,8 @@ static qnnrt_result qnnrt_llm__items_leftover(qnnrt_llm__items *work)
         const qnnrt_llm__items_entry *entry = qnnrt_llm__items_entry_at(work, i);
         if (entry->used) continue;
         if (listed++ == 0)
-            qnnrt_llm__fail(work->err, QNNRT_E_NOT_FOUND,
-                            "the role table lists tensors that the model does not have:");
+            qnnrt_error_set(work->err, QNNRT_E_NOT_FOUND, "the role table lists tensors that the "
+                            "model does not have:");
         if (left > 0 || !qnnrt_llm__items_add(work->err, "\n  %s \"%.200s\" as %s%s",
                                               qnnrt_llm__items_ends(entry->line->role) ==
                                                       QNNRT_LLM__IN ? "input" :
@@ -2623,7 +2522,7 @@ static qnnrt_result qnnrt_llm__group_join(qnnrt_llm__items *work)
             result = qnnrt_llm__group_part_ar(work, &parts[i]);
             if (result != QNNRT_OK) return result;
         }
-    qnnrt_llm__items_sort(order, count, qnnrt_llm__group_part_order);
+    qnnrt_sort(order, count, qnnrt_llm__group_part_order);
     for (i = 0; i < count; ++i) {
         const qnnrt_llm__group_part *part = (const qnnrt_llm__group_part *)order[i];
         const qnnrt_llm__group_part *same = (const qnnrt_llm__group_part *)order[i % each];
@@ -2633,15 +2532,15 @@ static qnnrt_result qnnrt_llm__group_join(qnnrt_llm__items *work)
             (part->columns == same->columns || part->columns == 0 || same->columns == 0) &&
             part->ar != 0 &&
             (last == NULL || part->ar != last->ar || part->columns != last->columns)) continue;
-        return qnnrt_llm__hint(work->err,
-                               qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
-                                               "cannot join the graphs of %u contexts: neither"
-                                               " their names nor their tokens per call match at"
-                                               " \"%.200s\" of %.200s (%u tokens per call)",
-                                               (unsigned)contexts, part->graph->name,
-                                               context[part->context].file, (unsigned)part->ar),
-                               "Choose with desc.pipelines from the pipelines that names join, or"
-                               " remove the contexts that are not shards of this model.");
+        return qnnrt_error_hint(work->err,
+                                qnnrt_error_set(work->err, QNNRT_E_MISMATCH,
+                                                "cannot join the graphs of %u contexts: neither "
+                                                "their names nor their tokens per call match at "
+                                                "\"%.200s\" of %.200s (%u tokens per call)",
+                                                (unsigned)contexts, part->graph->name,
+                                                context[part->context].file, (unsigned)part->ar),
+                                "Choose with desc.pipelines from the pipelines that names join, or "
+                                "remove the contexts that are not shards of this model.");
     }
     for (g = 0; g < each; ++g) {
         qnnrt_llm__items_graph *graph = &work->graphs[g];
@@ -2686,7 +2585,7 @@ static qnnrt_result qnnrt_llm__group_named(qnnrt_llm__items *work, size_t index,
     qnnrt_result result = QNNRT_OK;
     size_t k;
     if (name == NULL)
-        return qnnrt_llm__fail(work->err, QNNRT_E_ARG, "desc.pipelines[%llu] is NULL",
+        return qnnrt_error_set(work->err, QNNRT_E_ARG, "desc.pipelines[%llu] is NULL",
                                (unsigned long long)index);
     for (k = 0; k < info->pipeline_count && *out == NULL; ++k)
         if (strcmp(qnnrt_pipeline_get_info(info->pipelines[k])->name, name) == 0)
@@ -2694,7 +2593,7 @@ static qnnrt_result qnnrt_llm__group_named(qnnrt_llm__items *work, size_t index,
     if (*out == NULL) result = qnnrt_pipeline_find(work->llm->model, name, out, work->err);
     for (k = 0; k < index && result == QNNRT_OK; ++k)
         if (work->graphs[k].pipeline == *out)
-            return qnnrt_llm__fail(work->err, QNNRT_E_ARG, "desc.pipelines lists \"%.200s\" twice",
+            return qnnrt_error_set(work->err, QNNRT_E_ARG, "desc.pipelines lists \"%.200s\" twice",
                                    name);
     return result;
 }
@@ -2770,9 +2669,9 @@ static qnnrt_result qnnrt_llm__group_pipelines(qnnrt_llm__items *work)
     if (work->graphs == NULL) return qnnrt_llm__items_memory(work);
     for (i = 0; i < contexts && given == 0; ++i)
         if (model->contexts[i].failure != NULL)
-            return qnnrt_llm__fail(work->err, QNNRT_E_NOT_FOUND,
-                                   "a shard is missing, %s did not load: %s",
-                                   model->contexts[i].file, model->contexts[i].failure->text);
+            return qnnrt_error_set(work->err, QNNRT_E_NOT_FOUND, "a shard is missing, %s did not "
+                                   "load: %s", model->contexts[i].file,
+                                   model->contexts[i].failure->text);
     for (i = 0; i < all && given == 0; ++i) {
         const qnnrt_pipeline_info *info = qnnrt_pipeline_get_info(model->pipelines[i]);
         joined |= info->step_count == contexts || qnnrt_llm__group_wired(work->llm, info);
@@ -2785,7 +2684,7 @@ static qnnrt_result qnnrt_llm__group_pipelines(qnnrt_llm__items *work)
             result = qnnrt_llm__group_named(work, i, &graph->pipeline);
         else if (desc->made[i] != NULL) graph->pipeline = desc->made[i];
         else
-            result = qnnrt_llm__fail(work->err, QNNRT_E_ARG, "desc.made[%llu] is NULL",
+            result = qnnrt_error_set(work->err, QNNRT_E_ARG, "desc.made[%llu] is NULL",
                                      (unsigned long long)i);
         if (result == QNNRT_OK) result = qnnrt_llm__group_steps(work, graph);
     }
@@ -2825,7 +2724,7 @@ static qnnrt_result qnnrt_llm__layout_pairs(qnnrt_llm__items *work, qnnrt_llm__i
     if (list == NULL || graph->pairs == NULL) return qnnrt_llm__items_memory(work);
     for (i = count = 0; i < graph->count; ++i)
         if (qnnrt_llm__layered(graph->tensors[i].role)) list[count++] = &graph->tensors[i];
-    qnnrt_llm__items_sort((const void **)list, count, qnnrt_llm__layout_order);
+    qnnrt_sort((const void **)list, count, qnnrt_llm__layout_order);
     for (i = 0; i < count; ++i) {
         const qnnrt_llm_tensor_info *t = list[i];
         const qnnrt_llm__items_pair key = qnnrt_llm__items_pair_of(t->role, t->layer, t->head);
@@ -2919,13 +2818,11 @@ static qnnrt_result qnnrt_llm__layout_axis(qnnrt_llm__items *work, size_t k, uin
     if (fits == 1) return QNNRT_OK;
     what = qnnrt_llm__items_what(work, pair->role, pair->layer, pair->head);
     if (fits == 0 && in_place)
-        return qnnrt_llm__fail(work->err, QNNRT_E_UNSUPPORTED,
-                               "%s: the output of %s has as many cells as its input; caches that"
-                               " graphs update in place are not supported", what,
-                               qnnrt_llm__items_say(work, first, t));
-    qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH, "%s: %s", what,
-                    fits == 0 ? "no axis holds the cells in all graphs"
-                              : "several axes can hold the cells");
+        return qnnrt_error_set(work->err, QNNRT_E_UNSUPPORTED, "%s: the output of %s has as many "
+                               "cells as its input; caches that graphs update in place are not "
+                               "supported", what, qnnrt_llm__items_say(work, first, t));
+    qnnrt_error_set(work->err, QNNRT_E_MISMATCH, "%s: %s", what, fits == 0 ?
+                    "no axis holds the cells in all graphs" : "several axes can hold the cells");
     for (g = 0; g < work->graph_count; ++g) {
         const qnnrt_llm__items_graph *graph = &work->graphs[g];
         const qnnrt_llm__items_pair *p = &graph->pairs[k];
@@ -2958,11 +2855,11 @@ static qnnrt_result qnnrt_llm__layout_agree(qnnrt_llm__items *work)
                 lacks = pair->role == QNNRT_LLM_ROLE_KEY_IN ? QNNRT_LLM_ROLE_KEY_OUT
                                                             : QNNRT_LLM_ROLE_VALUE_OUT;
             else if (pair->in != NULL || reads == 0) continue;
-            return qnnrt_llm__fail(work->err, QNNRT_E_NOT_FOUND,
-                                   "\"%.100s\" lacks %s, but has %s", graph->name,
+            return qnnrt_error_set(work->err, QNNRT_E_NOT_FOUND, "\"%.100s\" lacks %s, but has %s",
+                                   graph->name,
                                    qnnrt_llm__items_what(work, lacks, pair->layer, pair->head),
-                                   qnnrt_llm__items_say(work, graph, pair->in != NULL
-                                                                         ? pair->in : pair->out));
+                                   qnnrt_llm__items_say(work, graph, pair->in != NULL ? pair->in :
+                                                        pair->out));
         }
         for (k = 0; k < graph->pair_count || k < first->pair_count; ++k) {
             const qnnrt_llm__items_pair *a = k < first->pair_count ? &first->pairs[k] : NULL;
@@ -2972,11 +2869,10 @@ static qnnrt_result qnnrt_llm__layout_agree(qnnrt_llm__items *work)
             if (order == 0) continue;
             /* If two pairs differ, the lower one is missing in the other graph. */
             if (other) a = b;
-            return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
-                                   "graphs disagree: \"%.100s\" has %s, \"%.100s\" lacks it",
-                                   other ? graph->name : first->name,
-                                   qnnrt_llm__items_what(work, a->role, a->layer, a->head),
-                                   other ? first->name : graph->name);
+            return qnnrt_error_set(work->err, QNNRT_E_MISMATCH, "graphs disagree: \"%.100s\" has "
+                                   "%s, \"%.100s\" lacks it", other ? graph->name : first->name,
+                                   qnnrt_llm__items_what(work, a->role, a->layer, a->head), other ?
+                                   first->name : graph->name);
         }
     }
     return QNNRT_OK;
@@ -2993,16 +2889,15 @@ static qnnrt_result qnnrt_llm__layout_layers(qnnrt_llm__items *work)
         for (; k < graph->pair_count && graph->pairs[k].layer == layer; ++k) {
             int value = graph->pairs[k].role == QNNRT_LLM_ROLE_VALUE_IN;
             if (graph->pairs[k].head != heads[value]++)
-                return qnnrt_llm__fail(work->err, QNNRT_E_NOT_FOUND,
-                                       "layer %u has %s of head %u, but not of head %u",
-                                       (unsigned)layer, value ? "values" : "keys",
-                                       (unsigned)graph->pairs[k].head,
+                return qnnrt_error_set(work->err, QNNRT_E_NOT_FOUND, "layer %u has %s of head %u, "
+                                       "but not of head %u", (unsigned)layer, value ? "values" :
+                                       "keys", (unsigned)graph->pairs[k].head,
                                        (unsigned)(heads[value] - 1));
         }
         if (heads[0] != heads[1])
-            return qnnrt_llm__fail(work->err, QNNRT_E_NOT_FOUND,
-                                   "layer %u has %u tensors of keys, but %u of values",
-                                   (unsigned)layer, (unsigned)heads[0], (unsigned)heads[1]);
+            return qnnrt_error_set(work->err, QNNRT_E_NOT_FOUND, "layer %u has %u tensors of keys, "
+                                   "but %u of values", (unsigned)layer, (unsigned)heads[0],
+                                   (unsigned)heads[1]);
         work->llm->info.layers += 1;
     }
     return QNNRT_OK;
@@ -3028,20 +2923,19 @@ static qnnrt_result qnnrt_llm__layout_types(qnnrt_llm__items *work)
                 if (same == NULL) { same = t; same_graph = graph; }
                 element = t->tensor->count > 0 ? t->tensor->bytes / t->tensor->count : 0;
                 if (t->tensor->dtype != first->tensor->dtype)
-                    return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
-                                           "keys and values differ in type: %s and %s",
+                    return qnnrt_error_set(work->err, QNNRT_E_MISMATCH, "keys and values differ in "
+                                           "type: %s and %s",
                                            qnnrt_llm__items_say(work, first_graph, first),
                                            qnnrt_llm__items_say(work, graph, t));
                 if ((element != 1 && element != 2 && element != 4) ||
                     t->tensor->count > UINT32_MAX || t->tensor->vendor_format != 0 ||
                     t->tensor->bytes != t->tensor->count * element)
-                    return qnnrt_llm__fail(work->err, QNNRT_E_UNSUPPORTED,
-                                           "%s: expected keys and values as plain tensors with"
-                                           " elements of 1, 2 or 4 bytes",
-                                           qnnrt_llm__items_say(work, graph, t));
+                    return qnnrt_error_set(work->err, QNNRT_E_UNSUPPORTED, "%s: expected keys and "
+                                           "values as plain tensors with elements of 1, 2 or 4 "
+                                           "bytes", qnnrt_llm__items_say(work, graph, t));
                 if (!qnnrt_quant_equal(&t->tensor->quant, &same->tensor->quant))
-                    return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
-                                           "the encodings of one cache differ: %s and %s",
+                    return qnnrt_error_set(work->err, QNNRT_E_MISMATCH, "the encodings of one "
+                                           "cache differ: %s and %s",
                                            qnnrt_llm__items_say(work, same_graph, same),
                                            qnnrt_llm__items_say(work, graph, t));
             }
@@ -3093,10 +2987,9 @@ static qnnrt_result qnnrt_llm__layout_deliver(qnnrt_llm__items *work)
             if (graph->context == 0)
                 graph->context = graph->ar + (in != NULL ? in->tensor->dims[axis] : 0);
             if (in == NULL && graph->context != graph->ar)
-                return qnnrt_llm__fail(work->err, QNNRT_E_NOT_FOUND,
-                                       "\"%.100s\" reads no cache, but its context %u is above its"
-                                       " %u tokens per call", graph->name,
-                                       (unsigned)graph->context, (unsigned)graph->ar);
+                return qnnrt_error_set(work->err, QNNRT_E_NOT_FOUND, "\"%.100s\" reads no cache, "
+                                       "but its context %u is above its %u tokens per call",
+                                       graph->name, (unsigned)graph->context, (unsigned)graph->ar);
         }
         llm->info.cache_dtype = tensor->dtype;
     }
@@ -3173,7 +3066,7 @@ static qnnrt_result qnnrt_llm__order_args(qnnrt_llm__items *work, qnnrt_llm__ite
                                                 QNNRT_LLM_ROLE_UNKNOWN, &items, &count);
     if (result != QNNRT_OK || count == 0) return result;
     half = count / 2;
-    qnnrt_llm__items_sort(items, count, qnnrt_llm__order_by_number);
+    qnnrt_sort(items, count, qnnrt_llm__order_by_number);
 #define QNNRT_LLM_X(i) ((const qnnrt_llm__order_numbered *)items[i])
     distance = QNNRT_LLM_X(half)->found->number - QNNRT_LLM_X(0)->found->number;
     for (i = 0; i < count; ++i) {
@@ -3192,7 +3085,7 @@ static qnnrt_result qnnrt_llm__order_args(qnnrt_llm__items *work, qnnrt_llm__ite
                                      " input_<i>_args_<j> do not give as many values as keys: see"
                                      " %s", (unsigned)count,
                                      qnnrt_llm__items_say(work, graph, QNNRT_LLM_X(i)->t));
-    qnnrt_llm__items_sort(items, count, qnnrt_llm__order_by_place);
+    qnnrt_sort(items, count, qnnrt_llm__order_by_place);
     for (i = 0; i < count; i = run) {
         const qnnrt_llm_tensor_info *t = QNNRT_LLM_X(i)->t;
         for (run = i; run < count && QNNRT_LLM_X(run)->t->step == t->step &&
@@ -3244,7 +3137,7 @@ static qnnrt_result qnnrt_llm__order_inputs(qnnrt_llm__items *work,
             if (graph->tensors[i].role == in || graph->tensors[i].role == out)
                 list[n++] = &graph->tensors[i];
     }
-    qnnrt_llm__items_sort(list, n, qnnrt_llm__layout_order);
+    qnnrt_sort(list, n, qnnrt_llm__layout_order);
     for (i = 0; i < n; ++i) {
         const qnnrt_llm_tensor_info *t = (const qnnrt_llm_tensor_info *)list[i];
         const qnnrt_llm_tensor_info *next =
@@ -3274,7 +3167,7 @@ static qnnrt_result qnnrt_llm__order_ordered(qnnrt_llm__items *work, qnnrt_llm__
                                   QNNRT_LLM__ORDERED, out, &items, &count);
         if (result != QNNRT_OK) return result;
         if (count == 0) continue;
-        qnnrt_llm__items_sort(items, count, qnnrt_llm__order_by_number);
+        qnnrt_sort(items, count, qnnrt_llm__order_by_number);
         result = qnnrt_llm__order_inputs(work, graph, graph->shard[s], in, out, 1, &caches,
                                          &inputs);
         reader = &work->readers[graph->shard[s] * 2 + (in == QNNRT_LLM_ROLE_VALUE_IN)];
@@ -3643,7 +3536,7 @@ static qnnrt_result qnnrt_llm__match_collect(qnnrt_llm__items *work,
             order[count] = &members[count];
             ++count;
         }
-    qnnrt_llm__items_sort((const void **)order, count, qnnrt_llm__match_member_order);
+    qnnrt_sort((const void **)order, count, qnnrt_llm__match_member_order);
     for (i = 0; i < count; ++i) {
         const qnnrt_llm__match_member *m = order[i], *before = i > 0 ? order[i - 1] : NULL;
         int same = before != NULL &&
@@ -3679,7 +3572,7 @@ static qnnrt_result qnnrt_llm__match_choices(qnnrt_llm__items *work,
     for (g = 0, count = 0; g < work->graph_count; ++g)
         count += qnnrt_llm__match_open_choices(&work->graphs[g], &puzzle->open[count]);
     for (i = 0; i < count; ++i) puzzle->choices[i] = &puzzle->open[i];
-    qnnrt_llm__items_sort(puzzle->choices, count, qnnrt_llm__match_choice_order);
+    qnnrt_sort(puzzle->choices, count, qnnrt_llm__match_choice_order);
     for (i = 0; i < count; ++i)
         if (i == 0 ||
             qnnrt_llm__match_choice_order(puzzle->choices[kept - 1], puzzle->choices[i]) != 0)
@@ -3731,7 +3624,7 @@ static qnnrt_result qnnrt_llm__match_refuse(qnnrt_llm__items *work, qnnrt_llm__m
         (const void **)qnnrt_llm__items_scratch(work, puzzle->unknown_count, sizeof *order);
     if (order == NULL) return qnnrt_llm__items_memory(work);
     for (k = 0; k < puzzle->unknown_count; ++k) order[k] = &puzzle->unknown[k];
-    qnnrt_llm__items_sort(order, puzzle->unknown_count, qnnrt_llm__match_unknown_order);
+    qnnrt_sort(order, puzzle->unknown_count, qnnrt_llm__match_unknown_order);
     for (k = 0; k < puzzle->unknown_count; ++k) {
         const qnnrt_llm__match_unknown *u = (const qnnrt_llm__match_unknown *)order[k];
         const qnnrt_llm__match_member *m = u->members[0];
@@ -3747,9 +3640,9 @@ static qnnrt_result qnnrt_llm__match_refuse(qnnrt_llm__items *work, qnnrt_llm__m
             continue;
         }
         if (listed++ == 0)
-            qnnrt_llm__items_hint(work, qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
-                                                        "names and shapes do not give the roles of"
-                                                        " these tensors:"));
+            qnnrt_llm__items_hint(work, qnnrt_error_set(work->err, QNNRT_E_MISMATCH,
+                                                        "names and shapes do not give the roles of "
+                                                        "these tensors:"));
         if (left > 0) { ++left; continue; }
         used = (size_t)snprintf(line, sizeof line, "\n  %s \"%.100s\" of step %u, %.100s: ",
                                 m->t->output ? "output" : "input", m->t->tensor->name,
@@ -3802,10 +3695,12 @@ static qnnrt_result qnnrt_llm__match_shapes(qnnrt_llm__items *work)
                 u->last->takers += 1;
             }
             if (looks > QNNRT_LLM__LOOKS)
-                return qnnrt_llm__items_hint(work, qnnrt_llm__fail(
-                    work->err, QNNRT_E_LIMIT, "too many tensors without a known name to compare"
-                    " shapes: %llu tensors, %llu roles", (unsigned long long)puzzle.unknown_count,
-                    (unsigned long long)puzzle.choice_count));
+                return qnnrt_llm__items_hint(
+                    work, qnnrt_error_set(work->err, QNNRT_E_LIMIT,
+                                          "too many tensors without a known name to compare "
+                                          "shapes: %llu tensors, %llu roles",
+                                          (unsigned long long)puzzle.unknown_count,
+                                          (unsigned long long)puzzle.choice_count));
         }
         for (k = 0, found = 0; k < puzzle.unknown_count; ++k) {
             qnnrt_llm__match_unknown *u = &puzzle.unknown[k];
@@ -3939,9 +3834,9 @@ static qnnrt_result qnnrt_llm__wires_edges(qnnrt_llm__items *work, qnnrt_llm__it
                                          qnnrt_llm__items_step(&graph->steps[k], step, sizeof step),
                                          to == NULL ? "lacks an input for the hidden state"
                                                     : "lacks an output for the hidden state");
-            return qnnrt_llm__hint(work->err, QNNRT_E_NOT_FOUND, "Remove the file if it is not a"
-                                   " shard of this model, or name its tensor as hidden in a role"
-                                   " table.");
+            return qnnrt_error_hint(work->err, QNNRT_E_NOT_FOUND, "Remove the file if it is not a "
+                                    "shard of this model, or name its tensor as hidden in a role "
+                                    "table.");
         }
         for (i = graph->first[s]; i < graph->first[s + 1] && s > 0; ++i) {
             const qnnrt_llm_tensor_info *t = &graph->tensors[i], *from = NULL;
@@ -4004,7 +3899,7 @@ static qnnrt_result qnnrt_llm__wires_apart(qnnrt_llm__items *work,
     if (list == NULL || *out == NULL) return qnnrt_llm__items_memory(work);
     for (i = 0; i < graph->count; ++i)
         if (!graph->tensors[i].output) list[n++] = &graph->tensors[i];
-    qnnrt_llm__items_sort(list, n, qnnrt_llm__wires_name_order);
+    qnnrt_sort(list, n, qnnrt_llm__wires_name_order);
     for (begin = 0; begin < n; begin = i) {
         const qnnrt_llm_tensor_info *first = (const qnnrt_llm_tensor_info *)list[begin];
         int differ = 0;
@@ -4138,16 +4033,19 @@ static qnnrt_result qnnrt_llm__wires_slots(qnnrt_llm__items *work, qnnrt_llm__it
         other = seen[(size_t)(slot - info->slots)];
         if (other == NULL && !qnnrt_llm__layered(t->role)) list->slots[list->count++] = slot;
         if (other != NULL && (other->role != t->role || qnnrt_llm__layered(t->role)))
-            return qnnrt_llm__hint(
-                work->err,
-                qnnrt_llm__items_fail(work, graph, QNNRT_E_MISMATCH,
-                                      "%s (%s) and %s (%s) are one slot of the pipeline",
-                                      qnnrt_llm__items_say(work, graph, other),
-                                      qnnrt_llm__items_what(work, other->role, other->layer,
-                                                            other->head),
-                                      qnnrt_llm__items_say(work, graph, t),
-                                      qnnrt_llm__items_what(work, t->role, t->layer, t->head)),
-                "Keep these inputs apart: \"apart\" in qnnrt.json, or qnnrt_pipeline_desc.apart.");
+            return qnnrt_error_hint(work->err,
+                                    qnnrt_llm__items_fail(work, graph, QNNRT_E_MISMATCH,
+                                                          "%s (%s) and %s (%s) are one slot of the "
+                                                          "pipeline",
+                                                          qnnrt_llm__items_say(work, graph, other),
+                                                          qnnrt_llm__items_what(work, other->role,
+                                                                                other->layer,
+                                                                                other->head),
+                                                          qnnrt_llm__items_say(work, graph, t),
+                                                          qnnrt_llm__items_what(work, t->role,
+                                                                                t->layer, t->head)),
+                                    "Keep these inputs apart: \"apart\" in qnnrt.json, or "
+                                    "qnnrt_pipeline_desc.apart.");
         seen[(size_t)(slot - info->slots)] = t;
     }
     for (k = 0; k < llm->kv_count; ++k) {
@@ -4197,10 +4095,9 @@ static qnnrt_result qnnrt_llm__roles_logits(qnnrt_llm__items *work, qnnrt_llm__i
             info->logits_bytes = (size_t)(t->tensor->bytes / graph->ar);
         } else if (last != info->vocabulary || t->tensor->dtype != info->logits->dtype ||
                    !qnnrt_quant_equal(&t->tensor->quant, &info->logits->quant))
-            return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH, "graphs disagree on logits:"
-                                   " \"%.100s\" has %s, unlike \"%s\" of another graph",
-                                   graph->name, qnnrt_llm__items_say(work, graph, t),
-                                   info->logits->name);
+            return qnnrt_error_set(work->err, QNNRT_E_MISMATCH, "graphs disagree on logits: "
+                                   "\"%.100s\" has %s, unlike \"%s\" of another graph", graph->name,
+                                   qnnrt_llm__items_say(work, graph, t), info->logits->name);
     }
     return QNNRT_OK;
 }
@@ -4275,11 +4172,11 @@ static qnnrt_result qnnrt_llm__roles_settings(qnnrt_llm__items *work, int angles
                             : own->rope.theta > 0 ? "qnnrt.json" : "the default";
         wrong = QNNRT_E_FORMAT;
         if (angles && genie->rope.theta > 0 && genie->rope_type[0] != '\0')
-            return qnnrt_llm__hint(
-                work->err, qnnrt_llm__fail(work->err, QNNRT_E_UNSUPPORTED,
-                                           "genie_config.json: rope-type \"%s\", expected default,"
-                                           " linear or llama3", genie->rope_type),
-                "Set desc.rope to what the model was trained with.");
+            return qnnrt_error_hint(work->err,
+                                    qnnrt_error_set(work->err, QNNRT_E_UNSUPPORTED,
+                                                    "genie_config.json: rope-type \"%s\", expected "
+                                                    "default, linear or llama3", genie->rope_type),
+                                    "Set desc.rope to what the model was trained with.");
     }
     result = qnnrt_llm__rope_resolve(&info->rope, info->rope_source, wrong, work->err);
     if (result != QNNRT_OK) return result;
@@ -4299,13 +4196,13 @@ static qnnrt_result qnnrt_llm__roles_settings(qnnrt_llm__items *work, int angles
     for (i = 0; i < count; ++i) {
         copy[i] = eos[i];
         if (eos[i] < 0)
-            return qnnrt_llm__fail(work->err, QNNRT_E_ARG, "desc.eos: %d is not a token",
+            return qnnrt_error_set(work->err, QNNRT_E_ARG, "desc.eos: %d is not a token",
                                    (int)eos[i]);
     }
     info->eos = copy;
     info->eos_count = count;
     if (desc->bos != NULL && *desc->bos < 0)
-        return qnnrt_llm__fail(work->err, QNNRT_E_ARG, "desc.bos: %d is not a token",
+        return qnnrt_error_set(work->err, QNNRT_E_ARG, "desc.bos: %d is not a token",
                                (int)*desc->bos);
     info->bos = desc->bos != NULL ? *desc->bos : genie->bos >= 0 ? genie->bos : own->bos;
     info->window = desc->window > 0 ? desc->window : own->window;
@@ -4465,12 +4362,13 @@ static qnnrt_result qnnrt_llm__roles_deliver(qnnrt_llm__items *work)
         qnnrt_llm__items_graph *from = &work->graphs[g];
         qnnrt_llm__graph *to = &llm->graphs[g];
         if (g > 0 && from->ar == from[-1].ar && from->context == from[-1].context)
-            return qnnrt_llm__hint(
-                work->err, qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
-                                           "\"%.200s\" and \"%.200s\" both take %u tokens per call"
-                                           " with a context of %u", from[-1].name, from->name,
-                                           (unsigned)from->ar, (unsigned)from->context),
-                "Choose one with desc.pipelines.");
+            return qnnrt_error_hint(work->err,
+                                    qnnrt_error_set(work->err, QNNRT_E_MISMATCH,
+                                                    "\"%.200s\" and \"%.200s\" both take %u tokens "
+                                                    "per call with a context of %u", from[-1].name,
+                                                    from->name, (unsigned)from->ar,
+                                                    (unsigned)from->context),
+                                    "Choose one with desc.pipelines.");
         to->pipeline = from->pipeline;
         to->name = from->name;
         to->ar = from->ar;
@@ -4531,9 +4429,8 @@ static qnnrt_result qnnrt_llm__roles_wire(qnnrt_llm__items *work)
         result = qnnrt_llm__wires_once(work, &work->graphs[g]);
         if (result == QNNRT_OK) result = qnnrt_llm__wires_wire(work, &work->graphs[g]);
         if (result == QNNRT_OK && work->graphs[g].ar == 0)
-            result = qnnrt_llm__fail(work->err, QNNRT_E_NOT_FOUND,
-                                     "\"%.200s\": unknown number of tokens per call",
-                                     work->graphs[g].name);
+            result = qnnrt_error_set(work->err, QNNRT_E_NOT_FOUND, "\"%.200s\": unknown number of "
+                                     "tokens per call", work->graphs[g].name);
     }
     return result;
 }
@@ -4548,7 +4445,7 @@ static qnnrt_result qnnrt_llm__roles_sort(qnnrt_llm__items *work)
         work, work->graph_count, sizeof *sorted);
     if (order == NULL || sorted == NULL) return qnnrt_llm__items_memory(work);
     for (i = 0; i < work->graph_count; ++i) order[i] = &work->graphs[i];
-    qnnrt_llm__items_sort(order, work->graph_count, qnnrt_llm__roles_graph_order);
+    qnnrt_sort(order, work->graph_count, qnnrt_llm__roles_graph_order);
     for (i = 0; i < work->graph_count; ++i) memcpy(&sorted[i], order[i], sizeof *sorted);
     work->graphs = sorted;
     return QNNRT_OK;
@@ -4566,7 +4463,7 @@ static qnnrt_result qnnrt_llm__roles_find(qnnrt_llm__items *work)
     if (result == QNNRT_OK) result = qnnrt_llm__items_table(work);
     if (result == QNNRT_OK) result = qnnrt_llm__group_pipelines(work);
     if (result == QNNRT_OK && work->graph_count == 0)
-        result = qnnrt_llm__fail(work->err, QNNRT_E_NOT_FOUND, "the model has no graphs");
+        result = qnnrt_error_set(work->err, QNNRT_E_NOT_FOUND, "the model has no graphs");
     if (result == QNNRT_OK) result = qnnrt_llm__roles_name(work);
     if (result == QNNRT_OK) result = qnnrt_llm__match_shapes(work);
     if (result == QNNRT_OK) result = qnnrt_llm__roles_wire(work);
@@ -4649,7 +4546,7 @@ static void qnnrt_llm__describe_line(const qnnrt_llm__describe_to *to, const cha
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    qnnrt_llm__clean(text);
+    qnnrt_text_clean(text);
     to->line(to->user, text);
 }
 
@@ -4804,8 +4701,8 @@ static void qnnrt_llm__cells_clear(qnnrt_llm__cells *cells)
 
 static void qnnrt_llm__cells_free(qnnrt_llm__cells *cells, const qnnrt_hooks *hooks)
 {
-    qnnrt_llm__free(hooks, cells->positions);
-    qnnrt_llm__free(hooks, cells->sequences);
+    qnnrt_hooks_free(hooks, cells->positions);
+    qnnrt_hooks_free(hooks, cells->sequences);
     memset(cells, 0, sizeof(*cells));
 }
 
@@ -4813,8 +4710,8 @@ static void qnnrt_llm__cells_free(qnnrt_llm__cells *cells, const qnnrt_hooks *ho
 static int qnnrt_llm__cells_make(qnnrt_llm__cells *cells, const qnnrt_hooks *hooks, uint32_t count)
 {
     memset(cells, 0, sizeof(*cells));
-    cells->positions = (int32_t *)qnnrt_llm__alloc(hooks, count, sizeof(*cells->positions));
-    cells->sequences = (uint64_t *)qnnrt_llm__alloc(hooks, count, sizeof(*cells->sequences));
+    cells->positions = (int32_t *)qnnrt_hooks_alloc(hooks, count, sizeof(*cells->positions));
+    cells->sequences = (uint64_t *)qnnrt_hooks_alloc(hooks, count, sizeof(*cells->sequences));
     if (cells->positions == NULL || cells->sequences == NULL) {
         qnnrt_llm__cells_free(cells, hooks);
         return 0;
@@ -5297,10 +5194,10 @@ static qnnrt_result qnnrt_llm__turn_convert(const qnnrt_llm__turn *turn, const q
 
 static void qnnrt_llm__turn_free(qnnrt_llm__turn *turn, const qnnrt_hooks *hooks)
 {
-    qnnrt_llm__free(hooks, turn->cosines);
-    qnnrt_llm__free(hooks, turn->sines);
-    qnnrt_llm__free(hooks, turn->values);
-    qnnrt_llm__free(hooks, turn->codes);
+    qnnrt_hooks_free(hooks, turn->cosines);
+    qnnrt_hooks_free(hooks, turn->sines);
+    qnnrt_hooks_free(hooks, turn->values);
+    qnnrt_hooks_free(hooks, turn->codes);
     memset(turn, 0, sizeof *turn);
 }
 
@@ -5355,10 +5252,10 @@ static qnnrt_result qnnrt_llm__turn_make(qnnrt_llm__turn *turn, const qnnrt_hook
     size_t k;
     qnnrt_llm__turn_ask(turn, llm, &most);
     if (turn->why != NULL) return QNNRT_OK;
-    turn->cosines = (double *)qnnrt_llm__alloc(hooks, turn->angles, sizeof *turn->cosines);
-    turn->sines = (double *)qnnrt_llm__alloc(hooks, turn->angles, sizeof *turn->sines);
-    turn->values = (float *)qnnrt_llm__alloc(hooks, most, sizeof *turn->values);
-    turn->codes = (unsigned char *)qnnrt_llm__alloc(hooks, most, 8);
+    turn->cosines = (double *)qnnrt_hooks_alloc(hooks, turn->angles, sizeof *turn->cosines);
+    turn->sines = (double *)qnnrt_hooks_alloc(hooks, turn->angles, sizeof *turn->sines);
+    turn->values = (float *)qnnrt_hooks_alloc(hooks, most, sizeof *turn->values);
+    turn->codes = (unsigned char *)qnnrt_hooks_alloc(hooks, most, 8);
     if (turn->cosines == NULL || turn->sines == NULL || turn->values == NULL || turn->codes == NULL)
         return qnnrt_llm__fail_memory(err, "turned keys");
     for (k = 0; k < llm->kv_count; ++k) {
@@ -5579,14 +5476,14 @@ static qnnrt_result qnnrt_llm__state_cells(const unsigned char *at, uint32_t n, 
     for (i = 0; i < n; ++i) {
         position = qnnrt_llm__state_u32(at + (size_t)i * 4);
         if (position > INT32_MAX)
-            return qnnrt_llm__fail(err, QNNRT_E_FORMAT, "state: cell %u has a negative position",
+            return qnnrt_error_set(err, QNNRT_E_FORMAT, "state: cell %u has a negative position",
                                    (unsigned)i);
         if (position >= positions)
-            return qnnrt_llm__fail(err, QNNRT_E_LIMIT, "state: cell %u has position %u, expected"
-                                   " below %u", (unsigned)i, (unsigned)position,
+            return qnnrt_error_set(err, QNNRT_E_LIMIT, "state: cell %u has position %u, expected "
+                                   "below %u", (unsigned)i, (unsigned)position,
                                    (unsigned)positions);
         if (qnnrt_llm__state_u64(at + (size_t)n * 4 + (size_t)i * 8) == 0)
-            return qnnrt_llm__fail(err, QNNRT_E_FORMAT, "state: cell %u has no sequence",
+            return qnnrt_error_set(err, QNNRT_E_FORMAT, "state: cell %u has no sequence",
                                    (unsigned)i);
     }
     return QNNRT_OK;
@@ -5603,43 +5500,40 @@ static qnnrt_result qnnrt_llm__state_check(const qnnrt_llm__cells *cells,
     size_t k;
     if (bytes < QNNRT_LLM__STATE_HEAD + QNNRT_LLM__STATE_SUM ||
         memcmp(data, qnnrt_llm__state_magic, sizeof(qnnrt_llm__state_magic)) != 0)
-        return qnnrt_llm__fail(err, QNNRT_E_FORMAT, "state: not a saved state (%llu bytes)",
+        return qnnrt_error_set(err, QNNRT_E_FORMAT, "state: not a saved state (%llu bytes)",
                                (unsigned long long)bytes);
     if (qnnrt_llm__state_u32(data + 8) != QNNRT_LLM__STATE_VERSION)
-        return qnnrt_llm__fail(err, QNNRT_E_FORMAT, "state: version %u, expected %d",
+        return qnnrt_error_set(err, QNNRT_E_FORMAT, "state: version %u, expected %d",
                                (unsigned)qnnrt_llm__state_u32(data + 8), QNNRT_LLM__STATE_VERSION);
     if (qnnrt_llm__state_u64(data + 24) != bytes)
-        return qnnrt_llm__fail(err, QNNRT_E_FORMAT, "state: %llu bytes, expected %llu",
+        return qnnrt_error_set(err, QNNRT_E_FORMAT, "state: %llu bytes, expected %llu",
                                (unsigned long long)bytes,
                                (unsigned long long)qnnrt_llm__state_u64(data + 24));
     if (qnnrt_llm__state_sum(data, bytes - QNNRT_LLM__STATE_SUM) !=
         qnnrt_llm__state_u64(data + bytes - QNNRT_LLM__STATE_SUM))
-        return qnnrt_llm__fail(err, QNNRT_E_FORMAT, "state: wrong checksum");
+        return qnnrt_error_set(err, QNNRT_E_FORMAT, "state: wrong checksum");
     if (qnnrt_llm__state_u64(data + 16) != fingerprint)
-        return qnnrt_llm__fail(err, QNNRT_E_MISMATCH,
-                               "state: fingerprint %016llx of another model or adapter, expected"
-                               " %016llx",
+        return qnnrt_error_set(err, QNNRT_E_MISMATCH, "state: fingerprint %016llx of another model "
+                               "or adapter, expected %016llx",
                                (unsigned long long)qnnrt_llm__state_u64(data + 16),
                                (unsigned long long)fingerprint);
     if (qnnrt_llm__state_u32(data + 36) != store->kv_count)
-        return qnnrt_llm__fail(err, QNNRT_E_MISMATCH,
-                               "state: %u tensors of keys and values, expected %llu",
-                               (unsigned)qnnrt_llm__state_u32(data + 36),
+        return qnnrt_error_set(err, QNNRT_E_MISMATCH, "state: %u tensors of keys and values, "
+                               "expected %llu", (unsigned)qnnrt_llm__state_u32(data + 36),
                                (unsigned long long)store->kv_count);
     n = qnnrt_llm__state_u32(data + 12);
     if (n > cells->count)
-        return qnnrt_llm__fail(err, QNNRT_E_LIMIT, "state: %u cells, expected at most %u",
+        return qnnrt_error_set(err, QNNRT_E_LIMIT, "state: %u cells, expected at most %u",
                                (unsigned)n, (unsigned)cells->count);
     if (bytes != qnnrt_llm__state_size(store, n) || qnnrt_llm__state_u32(data + 32) != 0)
-        return qnnrt_llm__fail(err, QNNRT_E_FORMAT, "state: %llu bytes are the wrong size for %u"
-                               " cells", (unsigned long long)bytes, (unsigned)n);
+        return qnnrt_error_set(err, QNNRT_E_FORMAT, "state: %llu bytes are the wrong size for %u "
+                               "cells", (unsigned long long)bytes, (unsigned)n);
     for (k = 0; k < store->kv_count; ++k, at += QNNRT_LLM__STATE_TENSOR)
         if (qnnrt_llm__state_u32(at) != store->kv[k].outer ||
             qnnrt_llm__state_u32(at + 4) != store->kv[k].inner ||
             qnnrt_llm__state_u32(at + 8) != store->kv[k].element)
-            return qnnrt_llm__fail(err, QNNRT_E_MISMATCH,
-                                   "state: shape of tensor %llu of keys and values differs",
-                                   (unsigned long long)k);
+            return qnnrt_error_set(err, QNNRT_E_MISMATCH, "state: shape of tensor %llu of keys and "
+                                   "values differs", (unsigned long long)k);
     return qnnrt_llm__state_cells(at, n, positions, err);
 }
 
@@ -5656,13 +5550,14 @@ static qnnrt_result qnnrt_llm__state_one(const qnnrt_llm__cells *cells,
     uint32_t i, room = cells->count - cells->used;
     for (i = 0; i < n; ++i)
         if (qnnrt_llm__state_u64(at + (size_t)i * 8) != first || (first & (first - 1)) != 0)
-            return qnnrt_llm__fail(err, QNNRT_E_MISMATCH, "state: cell %u shows that it holds"
-                                   " several sequences, expected one", (unsigned)i);
+            return qnnrt_error_set(err, QNNRT_E_MISMATCH, "state: cell %u shows that it holds "
+                                   "several sequences, expected one", (unsigned)i);
     for (i = 0; i < cells->end; ++i) room += cells->sequences[i] == (uint64_t)1 << sequence;
     if (n > room)
-        return qnnrt_llm__fail(err, QNNRT_E_LIMIT, "state: %u cells, expected at most %u: the cache"
-                               " has %u, and other sequences use %u", (unsigned)n, (unsigned)room,
-                               (unsigned)cells->count, (unsigned)(cells->count - room));
+        return qnnrt_error_set(err, QNNRT_E_LIMIT, "state: %u cells, expected at most %u: the "
+                               "cache has %u, and other sequences use %u", (unsigned)n,
+                               (unsigned)room, (unsigned)cells->count,
+                               (unsigned)(cells->count - room));
     return QNNRT_OK;
 }
 
@@ -5723,7 +5618,7 @@ static qnnrt_result qnnrt_llm__state_copy(qnnrt_llm__cells *cells, qnnrt_llm__st
     const uint32_t end = from_cells->end;
     if (cells == from_cells) return QNNRT_OK;
     if (end > cells->count)
-        return qnnrt_llm__fail(err, QNNRT_E_LIMIT, "cache: %u cells, expected at most %u",
+        return qnnrt_error_set(err, QNNRT_E_LIMIT, "cache: %u cells, expected at most %u",
                                (unsigned)end, (unsigned)cells->count);
     qnnrt_llm__cells_clear(cells);
     memcpy(cells->positions, from_cells->positions, end * sizeof(*cells->positions));
@@ -5805,16 +5700,16 @@ static qnnrt_result qnnrt_llm__mask_codes_of(const qnnrt_tensor_info *tensor, fl
     int truth = 0;
     qnnrt_result result;
     if (bytes != 1 && bytes != 2 && bytes != 4)
-        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "mask \"%s\" is %s, expected elements of"
-                               " 1, 2 or 4 bytes", tensor->name, qnnrt_dtype_name(tensor->dtype));
+        return qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "mask \"%s\" is %s, expected elements of "
+                               "1, 2 or 4 bytes", tensor->name, qnnrt_dtype_name(tensor->dtype));
     switch (tensor->dtype) {
     case QNNRT_DTYPE_F32: case QNNRT_DTYPE_F16: case QNNRT_DTYPE_BF16:
         if (masked == 0.0f) masked = -10000.0f;
         break;
     case QNNRT_DTYPE_U8Q: case QNNRT_DTYPE_U16Q: case QNNRT_DTYPE_S8Q: case QNNRT_DTYPE_S16Q:
         if (quant->encoding != QNNRT_ENCODING_PER_TENSOR)
-            return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "mask \"%s\": expected an encoding"
-                                   " with one scale", tensor->name);
+            return qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "mask \"%s\": expected an encoding "
+                                   "with one scale", tensor->name);
         if (masked == 0.0f) masked = -3.0e38f;
         break;
     case QNNRT_DTYPE_BOOL8: case QNNRT_DTYPE_U8: case QNNRT_DTYPE_I8: case QNNRT_DTYPE_I32:
@@ -5822,7 +5717,7 @@ static qnnrt_result qnnrt_llm__mask_codes_of(const qnnrt_tensor_info *tensor, fl
         truth = 1;
         break;
     default:
-        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "mask \"%s\" has the unsupported type %s",
+        return qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "mask \"%s\" has the unsupported type %s",
                                tensor->name, qnnrt_dtype_name(tensor->dtype));
     }
     codes->element = (uint32_t)bytes;
@@ -5830,11 +5725,11 @@ static qnnrt_result qnnrt_llm__mask_codes_of(const qnnrt_tensor_info *tensor, fl
     if (result == QNNRT_OK)
         result = qnnrt_llm__mask_encode(tensor, truth ? 0.0f : masked, &codes->masked);
     if (result != QNNRT_OK)
-        return qnnrt_llm__fail(err, result, "mask \"%s\": cannot convert numbers to its type",
+        return qnnrt_error_set(err, result, "mask \"%s\": cannot convert numbers to its type",
                                tensor->name);
     if (codes->attend == codes->masked)
-        return qnnrt_llm__fail(err, QNNRT_E_MISMATCH, "mask \"%s\" has no code below 0 to forbid"
-                               " attention (scale %g, offset %d)", tensor->name,
+        return qnnrt_error_set(err, QNNRT_E_MISMATCH, "mask \"%s\" has no code below 0 to forbid "
+                               "attention (scale %g, offset %d)", tensor->name,
                                (double)quant->scale, (int)quant->offset);
     return QNNRT_OK;
 }
@@ -5995,8 +5890,8 @@ static qnnrt_result qnnrt_llm__embedding_find(const qnnrt_graph_info *step,
     const qnnrt_tensor_info *wrong = NULL;
     char facts[3][160];
     if (step->input_count != 2 || step->output_count != 1)
-        return qnnrt_llm__fail(err, QNNRT_E_MISMATCH, "host \"%.100s\" has %llu inputs and %llu"
-                               " outputs, expected ids, a table and one output", step->name,
+        return qnnrt_error_set(err, QNNRT_E_MISMATCH, "host \"%.100s\" has %llu inputs and %llu "
+                               "outputs, expected ids, a table and one output", step->name,
                                (unsigned long long)step->input_count,
                                (unsigned long long)step->output_count);
     ends->ids_at = !qnnrt_llm__embedding_integer(step->inputs[0].dtype);
@@ -6008,19 +5903,18 @@ static qnnrt_result qnnrt_llm__embedding_find(const qnnrt_graph_info *step,
     if (qnnrt_llm__embedding_element(ends->table) == 0) wrong = ends->table;
     if (qnnrt_llm__embedding_element(ends->to) == 0) wrong = ends->to;
     if (wrong != NULL)
-        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "host \"%.100s\": \"%.100s\" is %s,"
-                               " expected %s", step->name, wrong->name,
-                               qnnrt_tensor_text(wrong, facts[0], sizeof facts[0]),
-                               wrong == ends->ids ? "int32, uint32 or int64"
-                               : "float32, float16, bfloat16 or codes of 8 or 16 bits with one"
-                                 " scale");
+        return qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "host \"%.100s\": \"%.100s\" is %s, "
+                               "expected %s", step->name, wrong->name,
+                               qnnrt_tensor_text(wrong, facts[0], sizeof facts[0]), wrong ==
+                               ends->ids ? "int32, uint32 or int64" : "float32, float16, bfloat16 "
+                               "or codes of 8 or 16 bits with one scale");
     ends->width = ends->table->rank >= 2 ? ends->table->dims[ends->table->rank - 1] : 0;
     ends->rows = ends->width > 0 ? ends->table->count / ends->width : 0;
     if (ends->rows == 0 || ends->rows != ends->table->dims[ends->table->rank - 2] ||
         ends->to->rank < 1 || ends->to->dims[ends->to->rank - 1] != ends->width ||
         ends->to->count / ends->width != ends->ids->count)
-        return qnnrt_llm__fail(err, QNNRT_E_MISMATCH, "host \"%.100s\": ids %s, table %s and output"
-                               " %s do not fit, expected [n], [rows, width] and [n, width]",
+        return qnnrt_error_set(err, QNNRT_E_MISMATCH, "host \"%.100s\": ids %s, table %s and "
+                               "output %s do not fit, expected [n], [rows, width] and [n, width]",
                                step->name, qnnrt_tensor_text(ends->ids, facts[0], sizeof facts[0]),
                                qnnrt_tensor_text(ends->table, facts[1], sizeof facts[1]),
                                qnnrt_tensor_text(ends->to, facts[2], sizeof facts[2]));
@@ -6091,8 +5985,8 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_embedding(void *user, const qnnrt_graph_inf
     for (i = 0; i < ends.ids->count; ++i) {
         const int64_t id = qnnrt_llm__embedding_id(ends.ids, inputs[ends.ids_at], i);
         if (id < 0 || (uint64_t)id >= ends.rows)
-            return qnnrt_llm__fail(err, QNNRT_E_ARG, "host \"%.100s\": \"%.100s\"[%llu] is %lld,"
-                                   " expected 0 to %llu, the rows of \"%.100s\"", step->name,
+            return qnnrt_error_set(err, QNNRT_E_ARG, "host \"%.100s\": \"%.100s\"[%llu] is %lld, "
+                                   "expected 0 to %llu, the rows of \"%.100s\"", step->name,
                                    ends.ids->name, (unsigned long long)i, (long long)id,
                                    (unsigned long long)ends.rows - 1, ends.table->name);
     }
@@ -6251,25 +6145,27 @@ static qnnrt_result qnnrt_llm__plan_check(const qnnrt_llm *llm, qnnrt_error *err
                         in[QNNRT_LLM_ROLE_PADDING].count == 0
                 ? "an attention mask" : NULL;
         if (lacks != NULL)
-            return qnnrt_llm__hint(
-                err, qnnrt_llm__fail(err, QNNRT_E_NOT_FOUND, "graph \"%s\" lacks %s", graph->name,
-                                     lacks),
-                "Open all shards of the model; if they are all open, look at the roles that"
-                " qnnrt_llm_describe() lists and correct them with a role table.");
+            return qnnrt_error_hint(err,
+                                    qnnrt_error_set(err, QNNRT_E_NOT_FOUND, "graph \"%s\" lacks %s",
+                                                    graph->name, lacks), "Open all shards of the "
+                                    "model; if they are all open, look at the roles that "
+                                    "qnnrt_llm_describe() lists and correct them with a role "
+                                    "table.");
         if (in[QNNRT_LLM_ROLE_HIDDEN].count > 0 &&
             (in[QNNRT_LLM_ROLE_TOKENS].count > 0 || llm->info.embeddings == NULL))
-            return qnnrt_llm__fail(err, QNNRT_E_NOT_FOUND, "graph \"%s\" takes a hidden state"
-                                   " (embeddings) that no graph gives%s", graph->name,
+            return qnnrt_error_set(err, QNNRT_E_NOT_FOUND, "graph \"%s\" takes a hidden state "
+                                   "(embeddings) that no graph gives%s", graph->name,
                                    llm->info.embeddings != NULL ? ", beside token ids" : "");
         if (llm->kv_count == 0 && graph->cells > 0)
-            return qnnrt_llm__fail(err, QNNRT_E_NOT_FOUND, "graph \"%s\" takes no keys and values,"
-                                   " but its mask has %u columns before its %u tokens",
-                                   graph->name, (unsigned)graph->cells, (unsigned)graph->ar);
+            return qnnrt_error_set(err, QNNRT_E_NOT_FOUND, "graph \"%s\" takes no keys and values, "
+                                   "but its mask has %u columns before its %u tokens", graph->name,
+                                   (unsigned)graph->cells, (unsigned)graph->ar);
         if (in[QNNRT_LLM_ROLE_WINDOW_MASK].count > 0 && llm->info.window == 0)
-            return qnnrt_llm__hint(
-                err, qnnrt_llm__fail(err, QNNRT_E_NOT_FOUND, "graph \"%s\" has a mask for a sliding"
-                                     " window of unknown length", graph->name),
-                "Set desc.window, or \"window\" in qnnrt.json.");
+            return qnnrt_error_hint(err,
+                                    qnnrt_error_set(err, QNNRT_E_NOT_FOUND, "graph \"%s\" has a "
+                                                    "mask for a sliding window of unknown length",
+                                                    graph->name), "Set desc.window, or \"window\" "
+                                    "in qnnrt.json.");
     }
     return QNNRT_OK;
 }
@@ -6286,8 +6182,8 @@ static qnnrt_result qnnrt_llm__plan_ranges(qnnrt_llm__part *part, uint32_t lead,
             bytes = llm->kv[k].element;
         if (bytes == 0 || qnnrt_llm__rows_piece(&llm->kv[k]) > UINT32_MAX ||
             bytes > UINT64_MAX / 2 - part->buffer_bytes - QNNRT_LLM__ALIGN)
-            return qnnrt_llm__fail(err, QNNRT_E_LIMIT, "the cache is larger than the address"
-                                   " space");
+            return qnnrt_error_set(err, QNNRT_E_LIMIT, "the cache is larger than the address "
+                                   "space");
         part->ranges[k] = part->buffer_bytes;
         part->range_bytes[k] = bytes;
         part->buffer_bytes += (bytes + QNNRT_LLM__ALIGN - 1) / QNNRT_LLM__ALIGN * QNNRT_LLM__ALIGN;
@@ -6387,12 +6283,12 @@ static qnnrt_result qnnrt_llm__plan_make(qnnrt_llm_session *session, qnnrt_error
     memset(&mem, 0, sizeof mem);
     for (p = 0; p < session->part_count; ++p)
         qnnrt_llm__plan_want(session, &session->parts[p], &wants);
-    wants.entries = (qnnrt_entry_desc *)qnnrt_llm__alloc(&session->hooks, wants.entry_count,
-                                                         sizeof *wants.entries);
-    wants.buffers = (qnnrt_buffer_desc *)qnnrt_llm__alloc(&session->hooks, wants.buffer_count,
-                                                          sizeof *wants.buffers);
-    wants.places = (qnnrt_place_desc *)qnnrt_llm__alloc(&session->hooks, wants.place_count,
-                                                        sizeof *wants.places);
+    wants.entries = (qnnrt_entry_desc *)qnnrt_hooks_alloc(&session->hooks, wants.entry_count, sizeof
+                                                          *wants.entries);
+    wants.buffers = (qnnrt_buffer_desc *)qnnrt_hooks_alloc(&session->hooks, wants.buffer_count,
+                                                           sizeof *wants.buffers);
+    wants.places = (qnnrt_place_desc *)qnnrt_hooks_alloc(&session->hooks, wants.place_count, sizeof
+                                                         *wants.places);
     if (wants.entries == NULL || wants.buffers == NULL || wants.places == NULL) {
         qnnrt_llm__fail_memory(err, "a plan");
         goto done;
@@ -6415,9 +6311,9 @@ static qnnrt_result qnnrt_llm__plan_make(qnnrt_llm_session *session, qnnrt_error
         session->info.mem_reason = qnnrt_mem_get_info(session->mem)->reason;
     }
 done:
-    qnnrt_llm__free(&session->hooks, wants.entries);
-    qnnrt_llm__free(&session->hooks, wants.buffers);
-    qnnrt_llm__free(&session->hooks, wants.places);
+    qnnrt_hooks_free(&session->hooks, wants.entries);
+    qnnrt_hooks_free(&session->hooks, wants.buffers);
+    qnnrt_hooks_free(&session->hooks, wants.places);
     return result;
 }
 
@@ -6450,13 +6346,13 @@ static qnnrt_result qnnrt_llm__session_cache(qnnrt_llm_session *session, qnnrt_l
         cache->store.data = (unsigned char *)buffer->data;
         cache->offset = buffer->offset;
     }
-    cache->tokens = (int32_t *)qnnrt_llm__alloc(hooks, info->ar, sizeof(int32_t));
-    cache->positions = (int32_t *)qnnrt_llm__alloc(hooks, info->ar, sizeof(int32_t));
-    cache->parents = (int32_t *)qnnrt_llm__alloc(hooks, info->ar, sizeof(int32_t));
-    cache->present = (int32_t *)qnnrt_llm__alloc(hooks, info->ar, sizeof(int32_t));
-    cache->sequences = (uint64_t *)qnnrt_llm__alloc(hooks, info->ar, sizeof(uint64_t));
-    cache->places = (uint32_t *)qnnrt_llm__alloc(hooks, info->ar, sizeof(uint32_t));
-    cache->added = (uint32_t *)qnnrt_llm__alloc(hooks, cells, sizeof(uint32_t));
+    cache->tokens = (int32_t *)qnnrt_hooks_alloc(hooks, info->ar, sizeof(int32_t));
+    cache->positions = (int32_t *)qnnrt_hooks_alloc(hooks, info->ar, sizeof(int32_t));
+    cache->parents = (int32_t *)qnnrt_hooks_alloc(hooks, info->ar, sizeof(int32_t));
+    cache->present = (int32_t *)qnnrt_hooks_alloc(hooks, info->ar, sizeof(int32_t));
+    cache->sequences = (uint64_t *)qnnrt_hooks_alloc(hooks, info->ar, sizeof(uint64_t));
+    cache->places = (uint32_t *)qnnrt_hooks_alloc(hooks, info->ar, sizeof(uint32_t));
+    cache->added = (uint32_t *)qnnrt_hooks_alloc(hooks, cells, sizeof(uint32_t));
     if (!qnnrt_llm__cells_make(&cache->cells, hooks, cells) || cache->tokens == NULL ||
         cache->positions == NULL || cache->parents == NULL || cache->present == NULL ||
         cache->sequences == NULL ||
@@ -6468,8 +6364,8 @@ static qnnrt_result qnnrt_llm__session_cache(qnnrt_llm_session *session, qnnrt_l
         uint32_t zero = 0;
         qnnrt_result result = qnnrt_llm__mask_encode(tensor, 0.0f, &zero);
         if (result != QNNRT_OK)
-            return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "cache tensor \"%s\" is %s, which"
-                                   " cannot represent 0", tensor->name,
+            return qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "cache tensor \"%s\" is %s, which "
+                                   "cannot represent 0", tensor->name,
                                    qnnrt_dtype_name(tensor->dtype));
         if (zero != 0) qnnrt_llm__rows_fill(&cache->store, k, part->range_bytes[k], &zero);
     }
@@ -6514,8 +6410,8 @@ static qnnrt_result qnnrt_llm__session_vectors(const qnnrt_llm_session *session,
     const qnnrt_tensor_info *table = llm->table;
     char facts[2][160];
     size_t i;
-    run->vectors = (qnnrt_llm__vectors *)qnnrt_llm__alloc(&session->hooks, in->count,
-                                                          sizeof *run->vectors);
+    run->vectors = (qnnrt_llm__vectors *)qnnrt_hooks_alloc(&session->hooks, in->count, sizeof
+                                                           *run->vectors);
     if (run->vectors == NULL) return qnnrt_llm__fail_memory(err, "a run");
     for (i = 0; i < in->count; ++i) {
         qnnrt_llm__vectors *vectors = &run->vectors[run->vector_count++];
@@ -6533,8 +6429,8 @@ static qnnrt_result qnnrt_llm__session_vectors(const qnnrt_llm_session *session,
             qnnrt_llm__embedding_element(tensor) != 0 &&
             table->bytes / table->dims[table->rank - 2] / llm->info.width >=
                 qnnrt_llm__embedding_element(table)) continue;
-        return qnnrt_llm__fail(err, QNNRT_E_MISMATCH, "graph \"%s\": rows of the table %s do not"
-                               " fit \"%s\", %s", run->graph->name,
+        return qnnrt_error_set(err, QNNRT_E_MISMATCH, "graph \"%s\": rows of the table %s do not "
+                               "fit \"%s\", %s", run->graph->name,
                                qnnrt_tensor_text(table, facts[0], sizeof facts[0]), tensor->name,
                                qnnrt_tensor_text(tensor, facts[1], sizeof facts[1]));
     }
@@ -6564,10 +6460,10 @@ static qnnrt_result qnnrt_llm__session_says(const qnnrt_llm__run *run, qnnrt_llm
                 return result;
             }
             if (back != numbers[k] || (k == 0 && real != 1.0f))
-                return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "graph \"%s\": \"%s\" takes %s up"
-                                       " to %lu, but type %s cannot hold %ld", run->graph->name,
-                                       in->slots[i]->tensor->name,
-                                       qnnrt_llm_role_name(role), (unsigned long)top,
+                return qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "graph \"%s\": \"%s\" takes %s up "
+                                       "to %lu, but type %s cannot hold %ld", run->graph->name,
+                                       in->slots[i]->tensor->name, qnnrt_llm_role_name(role),
+                                       (unsigned long)top,
                                        qnnrt_dtype_name(in->slots[i]->tensor->dtype),
                                        (long)numbers[k]);
         }
@@ -6590,8 +6486,8 @@ static qnnrt_result qnnrt_llm__session_numbers(const qnnrt_llm_session *session,
                                          session->desc.positions - 1, err);
     if (result != QNNRT_OK) return result;
     for (k = 0; k < 4; ++k) most += run->graph->inputs[roles[k]].count;
-    run->numbers = (qnnrt_llm__number *)qnnrt_llm__alloc(&session->hooks, most,
-                                                         sizeof *run->numbers);
+    run->numbers = (qnnrt_llm__number *)qnnrt_hooks_alloc(&session->hooks, most, sizeof
+                                                          *run->numbers);
     if (run->numbers == NULL) return qnnrt_llm__fail_memory(err, "a run");
     for (k = 0; k < 4; ++k) {
         const qnnrt_llm__slots *in = &run->graph->inputs[roles[k]];
@@ -6642,10 +6538,10 @@ static qnnrt_result qnnrt_llm__session_run(qnnrt_llm_session *session, qnnrt_llm
     if (result == QNNRT_OK) result = qnnrt_llm__session_vectors(session, llm, run, err);
     if (result != QNNRT_OK) return result;
     most = graph->inputs[turns[0]].count + graph->inputs[turns[1]].count;
-    run->feeds = (qnnrt_llm__feed *)qnnrt_llm__alloc(hooks, most, sizeof *run->feeds);
+    run->feeds = (qnnrt_llm__feed *)qnnrt_hooks_alloc(hooks, most, sizeof *run->feeds);
     most = graph->inputs[masks[0]].count + graph->inputs[masks[1]].count;
-    run->masks = (qnnrt_llm__mask *)qnnrt_llm__alloc(hooks, most, sizeof *run->masks);
-    run->fresh = (qnnrt_llm__fresh *)qnnrt_llm__alloc(hooks, llm->kv_count, sizeof *run->fresh);
+    run->masks = (qnnrt_llm__mask *)qnnrt_hooks_alloc(hooks, most, sizeof *run->masks);
+    run->fresh = (qnnrt_llm__fresh *)qnnrt_hooks_alloc(hooks, llm->kv_count, sizeof *run->fresh);
     if (run->feeds == NULL || run->masks == NULL || run->fresh == NULL)
         return qnnrt_llm__fail_memory(err, "a run");
 
@@ -6712,38 +6608,38 @@ static void qnnrt_llm__session_free(qnnrt_llm_session *session)
         for (i = 0; part->runs != NULL && i < part->llm->info.graph_count; ++i) {
             qnnrt_llm__run *run = &part->runs[i];
             qnnrt_run_destroy(run->run);
-            qnnrt_llm__free(&hooks, run->feeds);
-            qnnrt_llm__free(&hooks, run->masks);
-            qnnrt_llm__free(&hooks, run->fresh);
-            qnnrt_llm__free(&hooks, run->numbers);
-            qnnrt_llm__free(&hooks, run->vectors);
+            qnnrt_hooks_free(&hooks, run->feeds);
+            qnnrt_hooks_free(&hooks, run->masks);
+            qnnrt_hooks_free(&hooks, run->fresh);
+            qnnrt_hooks_free(&hooks, run->numbers);
+            qnnrt_hooks_free(&hooks, run->vectors);
         }
         for (i = 0; part->caches != NULL && i < session->desc.caches; ++i) {
             qnnrt_llm_cache *cache = &part->caches[i];
             qnnrt_llm__cells_free(&cache->cells, &hooks);
-            qnnrt_llm__free(&hooks, cache->tokens);
-            qnnrt_llm__free(&hooks, cache->positions);
-            qnnrt_llm__free(&hooks, cache->parents);
-            qnnrt_llm__free(&hooks, cache->present);
-            qnnrt_llm__free(&hooks, cache->sequences);
-            qnnrt_llm__free(&hooks, cache->places);
-            qnnrt_llm__free(&hooks, cache->added);
+            qnnrt_hooks_free(&hooks, cache->tokens);
+            qnnrt_hooks_free(&hooks, cache->positions);
+            qnnrt_hooks_free(&hooks, cache->parents);
+            qnnrt_hooks_free(&hooks, cache->present);
+            qnnrt_hooks_free(&hooks, cache->sequences);
+            qnnrt_hooks_free(&hooks, cache->places);
+            qnnrt_hooks_free(&hooks, cache->added);
         }
-        for (i = 0; i < part->table_count; ++i) qnnrt_llm__free(&hooks, part->tables[i].rows);
-        qnnrt_llm__free(&hooks, part->runs);
-        qnnrt_llm__free(&hooks, part->caches);
-        qnnrt_llm__free(&hooks, part->tables);
-        qnnrt_llm__free(&hooks, part->ranges);
-        qnnrt_llm__free(&hooks, part->range_bytes);
+        for (i = 0; i < part->table_count; ++i) qnnrt_hooks_free(&hooks, part->tables[i].rows);
+        qnnrt_hooks_free(&hooks, part->runs);
+        qnnrt_hooks_free(&hooks, part->caches);
+        qnnrt_hooks_free(&hooks, part->tables);
+        qnnrt_hooks_free(&hooks, part->ranges);
+        qnnrt_hooks_free(&hooks, part->range_bytes);
         qnnrt_llm__turn_free(&part->turn, &hooks);
         qnnrt_llm__count(&part->llm->sessions, -1);
     }
     qnnrt_mem_destroy(session->mem);
     qnnrt_plan_destroy(session->plan);
-    qnnrt_llm__free(&hooks, session->kept_rows);
-    qnnrt_llm__free(&hooks, session->kept);
-    qnnrt_llm__free(&hooks, session->parts);
-    qnnrt_llm__free(&hooks, session);
+    qnnrt_hooks_free(&hooks, session->kept_rows);
+    qnnrt_hooks_free(&hooks, session->kept);
+    qnnrt_hooks_free(&hooks, session->parts);
+    qnnrt_hooks_free(&hooks, session);
 }
 
 /* Add a model to a session. */
@@ -6758,19 +6654,19 @@ static qnnrt_result qnnrt_llm__session_part(qnnrt_llm_session *session, qnnrt_ll
     result = qnnrt_llm__plan_check(llm, err);
     if (result != QNNRT_OK) return result;
     if (session->desc.kv == QNNRT_LLM_SHIFT_POINTER && llm->info.cells == 0)
-        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "shift pointer needs cells, but the graphs"
-                               " take their whole context at once");
+        return qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "shift pointer needs cells, but the "
+                               "graphs take their whole context at once");
     for (g = 0; g < llm->info.graph_count; ++g)
         tables += llm->graphs[g].inputs[QNNRT_LLM_ROLE_ROPE_COS].count +
                   llm->graphs[g].inputs[QNNRT_LLM_ROLE_ROPE_SIN].count;
-    part->runs = (qnnrt_llm__run *)qnnrt_llm__alloc(hooks, llm->info.graph_count,
-                                                    sizeof *part->runs);
-    part->caches = (qnnrt_llm_cache *)qnnrt_llm__alloc(hooks, session->desc.caches,
-                                                       sizeof *part->caches);
-    part->tables = (qnnrt_llm__table *)qnnrt_llm__alloc(hooks, tables, sizeof *part->tables);
-    part->ranges = (uint64_t *)qnnrt_llm__alloc(hooks, llm->kv_count, sizeof *part->ranges);
-    part->range_bytes = (uint64_t *)qnnrt_llm__alloc(hooks, llm->kv_count,
-                                                     sizeof *part->range_bytes);
+    part->runs = (qnnrt_llm__run *)qnnrt_hooks_alloc(hooks, llm->info.graph_count, sizeof
+                                                     *part->runs);
+    part->caches = (qnnrt_llm_cache *)qnnrt_hooks_alloc(hooks, session->desc.caches, sizeof
+                                                        *part->caches);
+    part->tables = (qnnrt_llm__table *)qnnrt_hooks_alloc(hooks, tables, sizeof *part->tables);
+    part->ranges = (uint64_t *)qnnrt_hooks_alloc(hooks, llm->kv_count, sizeof *part->ranges);
+    part->range_bytes = (uint64_t *)qnnrt_hooks_alloc(hooks, llm->kv_count, sizeof
+                                                      *part->range_bytes);
     if (part->runs == NULL || part->caches == NULL || part->tables == NULL ||
         part->ranges == NULL || part->range_bytes == NULL)
         return qnnrt_llm__fail_memory(err, "a session");
@@ -6954,10 +6850,10 @@ static qnnrt_result qnnrt_llm__late_reserve(qnnrt_llm_cache *cache, const qnnrt_
     if (count == 0 || batch->logits != NULL || batch->codes != NULL || batch->hidden != NULL)
         return QNNRT_OK;
     if (count > session->kept_room || bytes > session->kept_bytes) {
-        qnnrt_llm__free(&session->hooks, session->kept_rows);
-        qnnrt_llm__free(&session->hooks, session->kept);
-        session->kept_rows = (size_t *)qnnrt_llm__alloc(&session->hooks, count, sizeof(size_t));
-        session->kept = (unsigned char *)qnnrt_llm__alloc(&session->hooks, count, bytes);
+        qnnrt_hooks_free(&session->hooks, session->kept_rows);
+        qnnrt_hooks_free(&session->hooks, session->kept);
+        session->kept_rows = (size_t *)qnnrt_hooks_alloc(&session->hooks, count, sizeof(size_t));
+        session->kept = (unsigned char *)qnnrt_hooks_alloc(&session->hooks, count, bytes);
         session->kept_room = 0;
         if (session->kept_rows == NULL || session->kept == NULL)
             return qnnrt_llm__fail_memory(&cache->error, "logits of a batch");
@@ -7015,7 +6911,7 @@ static qnnrt_result qnnrt_llm__late_save(qnnrt_llm_cache *cache, size_t first, u
    Knows nothing of: sampling
    ===================================================================================== */
 
-#define QNNRT_LLM__FAIL(cache, ...) qnnrt_llm__fail(&(cache)->error, __VA_ARGS__)
+#define QNNRT_LLM__FAIL(cache, ...) qnnrt_error_set(&(cache)->error, __VA_ARGS__)
 
 /* ---- checking a batch ---- */
 
@@ -7033,17 +6929,16 @@ static qnnrt_result qnnrt_llm__step_check(qnnrt_llm_cache *cache, const qnnrt_ll
                                " left the graphs with different adapters");
     if (cache->cells.used == 0) cache->adapter_key = llm->adapter_key;
     if (cache->adapter_key != llm->adapter_key)
-        return qnnrt_llm__hint(&cache->error,
-                               QNNRT_LLM__FAIL(cache, QNNRT_E_STATE, "the cache holds %u tokens"
-                                               " that were computed with %s adapter",
-                                               (unsigned)cache->cells.used,
-                                               cache->adapter_key == 0 ? "no" : "another"),
-                               "Clear the cache, apply that adapter again, or call"
-                               " qnnrt_llm_adapter_mix().");
+        return qnnrt_error_hint(&cache->error,
+                                QNNRT_LLM__FAIL(cache, QNNRT_E_STATE, "the cache holds %u tokens "
+                                                "that were computed with %s adapter",
+                                                (unsigned)cache->cells.used, cache->adapter_key == 0
+                                                ? "no" : "another"), "Clear the cache, apply that "
+                                "adapter again, or call qnnrt_llm_adapter_mix().");
     if (batch->count == 0 || (batch->tokens == NULL && batch->embeddings == NULL))
-        return qnnrt_llm__hint(&cache->error,
-                               QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "the batch has no tokens"),
-                               "Begin a text with at least one token, for example bos.");
+        return qnnrt_error_hint(&cache->error,
+                                QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "the batch has no tokens"),
+                                "Begin a text with at least one token, for example bos.");
     if (llm->graphs[0].inputs[QNNRT_LLM_ROLE_PADDING].count > 0) {
         for (i = 1; batch->sequences != NULL && i < batch->count; ++i)
             if (batch->sequences[i] != batch->sequences[0]) break;
@@ -7058,18 +6953,17 @@ static qnnrt_result qnnrt_llm__step_check(qnnrt_llm_cache *cache, const qnnrt_ll
            : batch->hidden != NULL && info->hidden == NULL
                ? "batch.hidden: the graphs have no output of the last hidden state" : NULL;
     if (none != NULL)
-        return qnnrt_llm__hint(
-            &cache->error, QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "%s", none),
-            batch->embeddings != NULL && info->embeddings == NULL
-                ? "Compile the model with --embedding host and open it with desc.embeddings."
-                : "Compile the model with --outputs both.");
+        return qnnrt_error_hint(&cache->error, QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "%s", none),
+                                batch->embeddings != NULL && info->embeddings == NULL ?
+                                "Compile the model with --embedding host and open it with "
+                                "desc.embeddings." : "Compile the model with --outputs both.");
     if (info->embeddings != NULL && llm->table == NULL && batch->tokens != NULL &&
         batch->embeddings == NULL)
-        return qnnrt_llm__hint(&cache->error,
-                               QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "the graphs take embeddings, and"
-                                               " there is no table with rows of tokens"),
-                               "Set batch.embeddings, or give the table with desc.table of"
-                               " qnnrt_llm_open().");
+        return qnnrt_error_hint(&cache->error,
+                                QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "the graphs take embeddings, "
+                                                "and there is no table with rows of tokens"),
+                                "Set batch.embeddings, or give the table with desc.table of "
+                                "qnnrt_llm_open().");
     if (batch->sequences == NULL && batch->sequence >= QNNRT_LLM_SEQUENCES)
         return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "sequence %u, expected 0 to %d",
                                (unsigned)batch->sequence, QNNRT_LLM_SEQUENCES - 1);
@@ -7141,11 +7035,11 @@ static qnnrt_result qnnrt_llm__step_row(qnnrt_llm_cache *cache, const qnnrt_llm_
     int32_t before = -1, position;
     uint32_t j;
     if (!qnnrt_llm__step_coupled(cache, sequences, row))
-        return qnnrt_llm__hint(&cache->error,
-                               QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "token %lu of the batch has"
-                                               " sequences with different texts", (unsigned long)i),
-                               "Copy one sequence to the other first, or pass the token once for"
-                               " each sequence.");
+        return qnnrt_error_hint(&cache->error,
+                                QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "token %lu of the batch has "
+                                                "sequences with different texts", (unsigned long)i),
+                                "Copy one sequence to the other first, or pass the token once for "
+                                "each sequence.");
     cache->tokens[row] = batch->tokens != NULL ? batch->tokens[i] : -1;
     cache->sequences[row] = sequences;
     cache->parents[row] = batch->parents != NULL ? batch->parents[i] : -1;
@@ -7436,11 +7330,11 @@ static qnnrt_result qnnrt_llm__step_accept(qnnrt_llm_cache *cache, const uint32_
     const qnnrt_llm_session *session = cache->session;
     size_t i;
     if (session->stepped != cache || !session->pending)
-        return qnnrt_llm__hint(
-            &cache->error, QNNRT_LLM__FAIL(cache, QNNRT_E_STATE, "nothing to accept: the last step"
-                                           " was not an eval of this cache, was accepted already,"
-                                           " or the cache has changed since"),
-            "Call qnnrt_llm_eval() directly before qnnrt_llm_accept().");
+        return qnnrt_error_hint(&cache->error,
+                                QNNRT_LLM__FAIL(cache, QNNRT_E_STATE, "nothing to accept: the last "
+                                                "step was not an eval of this cache, was accepted "
+                                                "already, or the cache has changed since"),
+                                "Call qnnrt_llm_eval() directly before qnnrt_llm_accept().");
     if (count > session->stepped_count)
         return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "%lu rows to accept, expected at most %u",
                                (unsigned long)count, (unsigned)session->stepped_count);
@@ -7479,14 +7373,14 @@ static qnnrt_result qnnrt_llm__step_eval(qnnrt_llm_cache *cache, const qnnrt_llm
     }
     run = qnnrt_llm__choose_first(cache, batch->count, 1);
     if (run == NULL || run->graph->ar < batch->count)
-        return qnnrt_llm__hint(&cache->error,
-                               QNNRT_LLM__FAIL(cache, QNNRT_E_LIMIT, "%lu tokens at once after %u"
-                                               " in the cache, expected at most %u",
-                                               (unsigned long)batch->count,
-                                               (unsigned)cache->cells.used,
-                                               run != NULL ? (unsigned)run->graph->ar : 0u),
-                               "Pass at most qnnrt_llm_cache_info.at_once tokens, or call"
-                               " qnnrt_llm_decode().");
+        return qnnrt_error_hint(&cache->error,
+                                QNNRT_LLM__FAIL(cache, QNNRT_E_LIMIT, "%lu tokens at once after %u "
+                                                "in the cache, expected at most %u",
+                                                (unsigned long)batch->count,
+                                                (unsigned)cache->cells.used, run != NULL ?
+                                                (unsigned)run->graph->ar : 0u),
+                                "Pass at most qnnrt_llm_cache_info.at_once tokens, or call "
+                                "qnnrt_llm_decode().");
     return qnnrt_llm__step_run(cache, run, 0, (uint32_t)batch->count,
                                batch->parents != NULL ? cache->parents : NULL);
 }
@@ -7532,20 +7426,20 @@ static qnnrt_result qnnrt_llm__step_decode(qnnrt_llm_cache *cache, const qnnrt_l
     qnnrt_result result = qnnrt_llm__step_check(cache, batch);
     if (result != QNNRT_OK) return result;
     if (batch->count > cells->count && cells->count > 0)
-        return qnnrt_llm__hint(
-            &cache->error, QNNRT_LLM__FAIL(cache, QNNRT_E_LIMIT, "the batch has %lu tokens, and the"
-                                           " context has %u cells", (unsigned long)batch->count,
-                                           (unsigned)cells->count),
-            "Pass at most %u tokens, or take a model with a longer context.",
-            (unsigned)cells->count);
+        return qnnrt_error_hint(&cache->error,
+                                QNNRT_LLM__FAIL(cache, QNNRT_E_LIMIT, "the batch has %lu tokens, "
+                                                "and the context has %u cells",
+                                                (unsigned long)batch->count,
+                                                (unsigned)cells->count), "Pass at most %u tokens, "
+                                "or take a model with a longer context.", (unsigned)cells->count);
     if (batch->count > cells->count - cells->used)
-        return qnnrt_llm__hint(
-            &cache->error, QNNRT_LLM__FAIL(cache, QNNRT_E_LIMIT, "the context is full: %u of %u"
-                                           " cells are in use, the batch has %lu tokens",
-                                           (unsigned)cells->used, (unsigned)cells->count,
-                                           (unsigned long)batch->count),
-            cells->count == 0 ? "The graphs keep nothing: call qnnrt_llm_eval()."
-                              : "Remove old tokens, or begin a new text.");
+        return qnnrt_error_hint(&cache->error,
+                                QNNRT_LLM__FAIL(cache, QNNRT_E_LIMIT, "the context is full: %u of "
+                                                "%u cells are in use, the batch has %lu tokens",
+                                                (unsigned)cells->used, (unsigned)cells->count,
+                                                (unsigned long)batch->count), cells->count == 0 ?
+                                "The graphs keep nothing: call qnnrt_llm_eval()." :
+                                "Remove old tokens, or begin a new text.");
     qnnrt_llm__step_forget(cache);
     cache->session->at.count = batch->count;
     cache->vectors = batch->embeddings;
@@ -7623,16 +7517,16 @@ static qnnrt_result qnnrt_llm__pool(const qnnrt_llm_batch *batch, uint32_t width
         ++count;
     }
     if (count == 0)
-        return qnnrt_llm__fail(err, QNNRT_E_ARG, "no token of the batch is of sequence %u",
+        return qnnrt_error_set(err, QNNRT_E_ARG, "no token of the batch is of sequence %u",
                                (unsigned)sequence);
     for (i = 0; i < batch->count; ++i) {
         if (!qnnrt_llm__pool_has(batch, i, sequence)) continue;
         if (desc->pooling == QNNRT_LLM_POOL_LAST && i != last) continue;
         if (batch->wanted != NULL ? batch->wanted[i] == 0 : i + 1 < batch->count)
-            return qnnrt_llm__hint(err, qnnrt_llm__fail(err, QNNRT_E_ARG, "token %lu of the batch"
-                                                        " is pooled, but was not wanted",
-                                                        (unsigned long)i),
-                                   "Set its batch.wanted before the decode.");
+            return qnnrt_error_hint(err,
+                                    qnnrt_error_set(err, QNNRT_E_ARG, "token %lu of the batch is "
+                                                    "pooled, but was not wanted", (unsigned long)i),
+                                    "Set its batch.wanted before the decode.");
     }
     for (c = 0; c < width; ++c) {
         double sum = 0;
@@ -7742,14 +7636,14 @@ static qnnrt_result qnnrt_llm__adapter_tensors(const qnnrt_llm *llm, void **bloc
     if (out->items == NULL) return qnnrt_llm__fail_memory(err, "an adapter");
     out->count = 0;
     (void)qnnrt_llm__adapter_each(llm, qnnrt_llm__adapter_add, out);
-    qnnrt_llm__items_sort((const void **)out->items, out->count, qnnrt_llm__adapter_order);
+    qnnrt_sort((const void **)out->items, out->count, qnnrt_llm__adapter_order);
     for (i = 0; i < out->count; ++i) {
         const qnnrt_tensor_info *t = out->items[i];
         const qnnrt_tensor_info *last = count > 0 ? out->items[count - 1] : NULL;
         if (last == NULL || strcmp(last->name, t->name) != 0) out->items[count++] = t;
         else if (!qnnrt_llm__items_same_facts(last, t))
-            return qnnrt_llm__fail(err, QNNRT_E_MISMATCH, "graphs disagree on the type or shape of"
-                                   " \"%.200s\", a tensor of adapters", t->name);
+            return qnnrt_error_set(err, QNNRT_E_MISMATCH, "graphs disagree on the type or shape of "
+                                   "\"%.200s\", a tensor of adapters", t->name);
     }
     out->count = count;
     return QNNRT_OK;
@@ -7817,23 +7711,24 @@ static qnnrt_result qnnrt_llm__adapter_fill(qnnrt_llm_adapter *adapter,
     uint32_t r, c;
     if (from->dtype != QNNRT_DTYPE_F32 && from->dtype != QNNRT_DTYPE_F16 &&
         from->dtype != QNNRT_DTYPE_BF16)
-        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "adapter: \"%.200s\" is %s, expected"
-                               " float32, float16 or bfloat16", from->name,
+        return qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "adapter: \"%.200s\" is %s, expected "
+                               "float32, float16 or bfloat16", from->name,
                                qnnrt_dtype_name(from->dtype));
     if ((side ? from->rows != to->dims[0] || from->columns > to->dims[1]
               : from->rows > to->dims[0] || from->columns != to->dims[1]) ||
         from->rows == 0 || from->columns == 0)
-        return qnnrt_llm__hint(
-            err, qnnrt_llm__fail(err, QNNRT_E_MISMATCH, "adapter: \"%.200s\" is [%u, %u], and the"
-                                 " graphs have room for [%u, %u], the rank is the %s", from->name,
-                                 (unsigned)from->rows, (unsigned)from->columns,
-                                 (unsigned)to->dims[0], (unsigned)to->dims[1],
-                                 side ? "second" : "first"),
-            "Take an adapter of this model, or compile the model with a higher --lora RANK.");
-    values = (float *)qnnrt_llm__alloc(hooks, to->count + from->columns, sizeof *values);
+        return qnnrt_error_hint(err,
+                                qnnrt_error_set(err, QNNRT_E_MISMATCH, "adapter: \"%.200s\" is "
+                                                "[%u, %u], and the graphs have room for [%u, %u], "
+                                                "the rank is the %s", from->name,
+                                                (unsigned)from->rows, (unsigned)from->columns,
+                                                (unsigned)to->dims[0], (unsigned)to->dims[1], side ?
+                                                "second" : "first"), "Take an adapter of this "
+                                "model, or compile the model with a higher --lora RANK.");
+    values = (float *)qnnrt_hooks_alloc(hooks, to->count + from->columns, sizeof *values);
     part->data = (unsigned char *)qnnrt_llm__keep(hooks, &adapter->blocks, to->bytes, 1);
     if (values == NULL || part->data == NULL) {
-        qnnrt_llm__free(hooks, values);
+        qnnrt_hooks_free(hooks, values);
         return qnnrt_llm__fail_memory(err, "an adapter");
     }
     row = values + to->count;
@@ -7851,10 +7746,10 @@ static qnnrt_result qnnrt_llm__adapter_fill(qnnrt_llm_adapter *adapter,
             at[c] = side ? (float)((double)row[c] * scale) : row[c];
     }
     if (result == QNNRT_OK) result = qnnrt_encode_f32(to, values, part->data);
-    qnnrt_llm__free(hooks, values);
+    qnnrt_hooks_free(hooks, values);
     if (result != QNNRT_OK)
-        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "adapter: cannot convert \"%.200s\" to"
-                               " %s", from->name, qnnrt_dtype_name(to->dtype));
+        return qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "adapter: cannot convert \"%.200s\" to %s",
+                               from->name, qnnrt_dtype_name(to->dtype));
     return QNNRT_OK;
 }
 
@@ -7871,8 +7766,8 @@ static qnnrt_result qnnrt_llm__adapter_pairs(const qnnrt_llm_adapter *adapter, q
         other[side - name + 5] = side[5] == 'A' ? 'B' : 'A';
         part = qnnrt_llm__adapter_find(adapter, other);
         if (part == NULL || part->data == NULL)
-            return qnnrt_llm__fail(err, QNNRT_E_MISMATCH, "adapter: it has \"%.200s\", but no"
-                                   " \"%.200s\"", name, other);
+            return qnnrt_error_set(err, QNNRT_E_MISMATCH, "adapter: it has \"%.200s\", but no "
+                                   "\"%.200s\"", name, other);
     }
     return QNNRT_OK;
 }
@@ -7894,19 +7789,20 @@ static qnnrt_result qnnrt_llm__adapter_make(qnnrt_llm_adapter *adapter,
     for (i = 0; i < list.count; ++i) {
         adapter->parts[i].tensor = list.items[i];
         if (list.items[i]->quant.encoding != QNNRT_ENCODING_NONE)
-            return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "adapter: \"%.200s\" of the graphs is"
-                                   " quantized, expected floats", list.items[i]->name);
+            return qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "adapter: \"%.200s\" of the graphs is "
+                                   "quantized, expected floats", list.items[i]->name);
     }
     for (i = 0; i < desc->part_count; ++i) {
         qnnrt_llm__adapter_part *part = qnnrt_llm__adapter_match(adapter, desc->parts[i].name);
         if (part == NULL)
-            return qnnrt_llm__hint(
-                err, qnnrt_llm__fail(err, QNNRT_E_NOT_FOUND, "adapter: the graphs have no room for"
-                                     " \"%.200s\"", desc->parts[i].name),
-                "Compile the model with --lora and the projections that the adapter changes.");
+            return qnnrt_error_hint(err,
+                                    qnnrt_error_set(err, QNNRT_E_NOT_FOUND, "adapter: the graphs "
+                                                    "have no room for \"%.200s\"",
+                                                    desc->parts[i].name), "Compile the model with "
+                                    "--lora and the projections that the adapter changes.");
         if (part->data != NULL)
-            return qnnrt_llm__fail(err, QNNRT_E_MISMATCH, "adapter: two matrices are for"
-                                   " \"%.200s\"", part->tensor->name);
+            return qnnrt_error_set(err, QNNRT_E_MISMATCH, "adapter: two matrices are for "
+                                   "\"%.200s\"", part->tensor->name);
         result = qnnrt_llm__adapter_fill(adapter, part, &desc->parts[i], scale, err);
         if (result != QNNRT_OK) return result;
     }
@@ -8558,10 +8454,10 @@ static void qnnrt_llm__sample_free(qnnrt_llm_sampler *s)
     qnnrt_hooks hooks;
     if (s == NULL) return;
     hooks = s->hooks;
-    qnnrt_llm__free(&hooks, s->ring);
-    qnnrt_llm__free(&hooks, s->recent);
-    qnnrt_llm__free(&hooks, s->ones);
-    qnnrt_llm__free(&hooks, s);
+    qnnrt_hooks_free(&hooks, s->ring);
+    qnnrt_hooks_free(&hooks, s->recent);
+    qnnrt_hooks_free(&hooks, s->ones);
+    qnnrt_hooks_free(&hooks, s);
 }
 
 /* Check a descriptor. The conditions refuse a NaN too. */
@@ -8575,10 +8471,10 @@ static qnnrt_result qnnrt_llm__sample_check(const qnnrt_llm_sampler_desc *desc, 
     };
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; ++i)
         if (!(fields[i].value >= 0 && fields[i].value <= fields[i].high))
-            return qnnrt_llm__fail(err, QNNRT_E_ARG, "%s is %g, expected %s", fields[i].name,
+            return qnnrt_error_set(err, QNNRT_E_ARG, "%s is %g, expected %s", fields[i].name,
                                    (double)fields[i].value, fields[i].range);
     if ((desc->hooks.alloc == NULL) != (desc->hooks.free == NULL))
-        return qnnrt_llm__fail(err, QNNRT_E_ARG, "hooks: expected both alloc and free, or neither");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "hooks: expected both alloc and free, or neither");
     return QNNRT_OK;
 }
 
@@ -8591,28 +8487,27 @@ static qnnrt_result qnnrt_llm__sample_take_logits(qnnrt_llm_sampler *s,
     const qnnrt_quant *quant = &logits->quant;
     *scale = 1.0;
     if (logits->rank == 0 || logits->dims == NULL || logits->dims[logits->rank - 1] == 0)
-        return qnnrt_llm__fail(err, QNNRT_E_ARG, "tensor \"%s\" lacks a dimension for the"
-                               " vocabulary", name);
+        return qnnrt_error_set(err, QNNRT_E_ARG, "tensor \"%s\" lacks a dimension for the "
+                               "vocabulary", name);
     s->vocabulary = logits->dims[logits->rank - 1];
     if (s->vocabulary > 0x7FFFFFFFu)
-        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "tensor \"%s\": vocabulary %u, expected at"
-                               " most 2147483647", name, s->vocabulary);
+        return qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "tensor \"%s\": vocabulary %u, expected "
+                               "at most 2147483647", name, s->vocabulary);
     if (!qnnrt_llm__keys_form_of(logits->dtype, &s->form))
-        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "tensor \"%s\": cannot sample from logits"
-                               " of type %s", name, qnnrt_dtype_name(logits->dtype));
+        return qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "tensor \"%s\": cannot sample from logits "
+                               "of type %s", name, qnnrt_dtype_name(logits->dtype));
     if (s->form.kind == QNNRT_LLM__KEYS_FLOAT16 || s->form.kind == QNNRT_LLM__KEYS_FLOAT32)
         return QNNRT_OK;
     if (quant->encoding != QNNRT_ENCODING_PER_TENSOR)
-        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "tensor \"%s\": expected an encoding with"
-                               " one scale for logits of type %s", name,
+        return qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "tensor \"%s\": expected an encoding with "
+                               "one scale for logits of type %s", name,
                                qnnrt_dtype_name(logits->dtype));
     if (quant->bitwidth != 0 && quant->bitwidth != s->form.bytes * 8)
-        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "tensor \"%s\": cannot sample from logits"
-                               " with %u bits of %u", name, quant->bitwidth,
-                               s->form.bytes * 8);
+        return qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "tensor \"%s\": cannot sample from logits "
+                               "with %u bits of %u", name, quant->bitwidth, s->form.bytes * 8);
     if (!(quant->scale > 0 && quant->scale <= 3.4e38f))
-        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "tensor \"%s\": scale %g, expected a"
-                               " number above 0", name, (double)quant->scale);
+        return qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "tensor \"%s\": scale %g, expected a "
+                               "number above 0", name, (double)quant->scale);
     *scale = (double)quant->scale;
     s->offset = (double)s->form.bias + (double)quant->offset;
     return QNNRT_OK;
@@ -8631,7 +8526,7 @@ static qnnrt_result qnnrt_llm__sample_make(const qnnrt_tensor_info *logits,
     qnnrt_llm_sampler *s = NULL;
     qnnrt_result result = qnnrt_llm__sample_check(desc, err);
     if (result != QNNRT_OK) return result;
-    s = (qnnrt_llm_sampler *)qnnrt_llm__alloc(&desc->hooks, 1, sizeof *s);
+    s = (qnnrt_llm_sampler *)qnnrt_hooks_alloc(&desc->hooks, 1, sizeof *s);
     if (s == NULL) return qnnrt_llm__fail_memory(err, "a sampler");
     s->hooks = desc->hooks;
     result = qnnrt_llm__sample_take_logits(s, logits, &scale, err);
@@ -8646,9 +8541,9 @@ static qnnrt_result qnnrt_llm__sample_make(const qnnrt_tensor_info *logits,
     s->inverse = 1.0 / s->penalty;
     if (s->penalty != 1.0) {
         s->room = desc->repetition_last != 0 ? desc->repetition_last : 64;
-        s->ring = (uint32_t *)qnnrt_llm__alloc(&s->hooks, s->room, sizeof *s->ring);
-        s->recent = (qnnrt_llm__sample_recent *)qnnrt_llm__alloc(&s->hooks, s->room,
-                                                                 sizeof *s->recent);
+        s->ring = (uint32_t *)qnnrt_hooks_alloc(&s->hooks, s->room, sizeof *s->ring);
+        s->recent = (qnnrt_llm__sample_recent *)qnnrt_hooks_alloc(&s->hooks, s->room, sizeof
+                                                                  *s->recent);
         if (s->ring == NULL || s->recent == NULL) {
             result = qnnrt_llm__fail_memory(err, "the recent tokens of a sampler");
             goto done;
@@ -8656,8 +8551,8 @@ static qnnrt_result qnnrt_llm__sample_make(const qnnrt_tensor_info *logits,
     }
     if (desc->temperature > 0) {
         s->unit = 1048576.0 * scale / (double)desc->temperature;
-        s->ones = (qnnrt_llm__sample_one *)qnnrt_llm__alloc(&s->hooks, s->vocabulary,
-                                                            sizeof *s->ones);
+        s->ones = (qnnrt_llm__sample_one *)qnnrt_hooks_alloc(&s->hooks, s->vocabulary, sizeof
+                                                             *s->ones);
         if (s->ones == NULL) {
             result = qnnrt_llm__fail_memory(err, "the candidates of a sampler");
             goto done;
@@ -8689,11 +8584,11 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_open(qnnrt *model, const qnnrt_llm_desc *de
     qnnrt_llm_desc none;
     qnnrt_result result;
     if (out != NULL) *out = NULL;
-    qnnrt_llm__error_clear(err);
+    qnnrt_error_clear(err);
     memset(&none, 0, sizeof none);
     if (desc == NULL) desc = &none;
     if (model == NULL || out == NULL)
-        return qnnrt_llm__fail(err, QNNRT_E_ARG, "qnnrt_llm_open: model or out is NULL");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_llm_open: model or out is NULL");
     if ((desc->roles == NULL && desc->role_count > 0) ||
         (desc->pipelines == NULL && desc->pipeline_count > 0) ||
         (desc->made == NULL && desc->made_count > 0) ||
@@ -8703,19 +8598,18 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_open(qnnrt *model, const qnnrt_llm_desc *de
         (desc->table == NULL) != (desc->table_data == NULL) ||
         (desc->hooks.alloc == NULL) != (desc->hooks.free == NULL) || desc->masked > 0 ||
         desc->masked != desc->masked)
-        return qnnrt_llm__fail(err, QNNRT_E_ARG,
-                               "qnnrt_llm_open: desc has a count without a list, both made and"
-                               " pipelines, one of alloc and free, or of table and table_data, or"
-                               " a mask above 0");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_llm_open: desc has a count without a list, "
+                               "both made and pipelines, one of alloc and free, or of table and "
+                               "table_data, or a mask above 0");
     if ((unsigned)desc->rope.pairs > QNNRT_LLM_ROPE_INTERLEAVED)
-        return qnnrt_llm__fail(err, QNNRT_E_ARG, "qnnrt_llm_open: desc.rope.pairs is %d, expected 0"
-                               " to %d", (int)desc->rope.pairs, (int)QNNRT_LLM_ROPE_INTERLEAVED);
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_llm_open: desc.rope.pairs is %d, expected "
+                               "0 to %d", (int)desc->rope.pairs, (int)QNNRT_LLM_ROPE_INTERLEAVED);
     if (desc->rope.theta == 0 &&
         (desc->rope.scaling != QNNRT_LLM_ROPE_PLAIN || desc->rope.factor != 0 ||
          desc->rope.low_frequency != 0 || desc->rope.high_frequency != 0 ||
          desc->rope.original_context != 0))
-        return qnnrt_llm__fail(err, QNNRT_E_ARG, "qnnrt_llm_open: desc.rope has no theta, but other"
-                               " values");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_llm_open: desc.rope has no theta, but "
+                               "other values");
     result = qnnrt_llm__roles_open(model, desc, out, err);
     if (result == QNNRT_OK) result = qnnrt_llm__adapter_open(*out, err);
     if (result != QNNRT_OK && *out != NULL) {
@@ -8761,29 +8655,29 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_session_create(qnnrt_llm *const *models, si
     qnnrt_llm_session *session;
     qnnrt_result result;
     size_t i;
-    qnnrt_llm__error_clear(err);
+    qnnrt_error_clear(err);
     if (out == NULL)
-        return qnnrt_llm__fail(err, QNNRT_E_ARG, "qnnrt_llm_session_create: out is NULL");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_llm_session_create: out is NULL");
     *out = NULL;
     if (models == NULL || model_count == 0 || model_count > 1024)
-        return qnnrt_llm__fail(err, QNNRT_E_ARG, "qnnrt_llm_session_create: models is NULL, or"
-                               " model_count is not 1 to 1024");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_llm_session_create: models is NULL, or "
+                               "model_count is not 1 to 1024");
     for (i = 0; i < model_count; ++i)
         if (models[i] == NULL)
-            return qnnrt_llm__fail(err, QNNRT_E_ARG, "qnnrt_llm_session_create: model %lu is NULL",
+            return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_llm_session_create: model %lu is NULL",
                                    (unsigned long)i);
     if (desc != NULL && (desc->caches > 65536 || desc->positions > 0x40000000u ||
                          (unsigned)desc->kv > QNNRT_LLM_SHIFT_POINTER ||
                          (unsigned)desc->mem_kind >= QNNRT_MEM_FD))
-        return qnnrt_llm__fail(err, QNNRT_E_ARG, "qnnrt_llm_session_create: desc has caches over"
-                               " 65,536, positions over 2^30, or an unknown kv or mem_kind");
-    session = (qnnrt_llm_session *)qnnrt_llm__alloc(&models[0]->hooks, 1, sizeof *session);
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_llm_session_create: desc has caches over "
+                               "65,536, positions over 2^30, or an unknown kv or mem_kind");
+    session = (qnnrt_llm_session *)qnnrt_hooks_alloc(&models[0]->hooks, 1, sizeof *session);
     if (session == NULL) return qnnrt_llm__fail_memory(err, "a session");
     session->hooks = models[0]->hooks;
     if (desc != NULL) session->desc = *desc;
     if (session->desc.caches == 0) session->desc.caches = 1;
-    session->parts = (qnnrt_llm__part *)qnnrt_llm__alloc(&session->hooks, model_count,
-                                                         sizeof *session->parts);
+    session->parts = (qnnrt_llm__part *)qnnrt_hooks_alloc(&session->hooks, model_count, sizeof
+                                                          *session->parts);
     if (session->parts == NULL) {
         result = qnnrt_llm__fail_memory(err, "a session");
     } else {
@@ -8949,17 +8843,17 @@ static int64_t qnnrt_llm__public_row(qnnrt_llm_cache *cache, size_t row, int *ke
                     (unsigned long)session->stepped_first,
                     (unsigned long)(session->stepped_first + session->stepped_count - 1),
                     session->kept_count > 0 ? ", or another token that was asked for" : "");
-    qnnrt_llm__hint(&cache->error, QNNRT_E_ARG, "Set batch.wanted to get logits of other tokens.");
+    qnnrt_error_hint(&cache->error, QNNRT_E_ARG, "Set batch.wanted to get logits of other tokens.");
     return -1;
 }
 
 /* Refuse to read results that the graphs do not have. */
 static qnnrt_result qnnrt_llm__public_none(qnnrt_llm_cache *cache, const char *what)
 {
-    return qnnrt_llm__hint(&cache->error,
-                           QNNRT_LLM__FAIL(cache, QNNRT_E_UNSUPPORTED, "the graphs have no output"
-                                           " of %s", what),
-                           "Compile the model with --outputs both.");
+    return qnnrt_error_hint(&cache->error,
+                            QNNRT_LLM__FAIL(cache, QNNRT_E_UNSUPPORTED, "the graphs have no output "
+                                            "of %s", what), "Compile the model with --outputs "
+                            "both.");
 }
 
 QNNRT_LLM__HOT
@@ -9041,18 +8935,18 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_pool(const qnnrt_llm *llm, const qnnrt_llm_
 {
     const qnnrt_llm_pool_desc mean = { QNNRT_LLM_POOL_MEAN, 0, 0 };
     if (desc == NULL) desc = &mean;
-    qnnrt_llm__error_clear(err);
+    qnnrt_error_clear(err);
     if (llm == NULL || batch == NULL || values == NULL || batch->hidden == NULL ||
         batch->count == 0)
-        return qnnrt_llm__fail(err, QNNRT_E_ARG, "qnnrt_llm_pool: llm, batch, values or"
-                               " batch.hidden is NULL, or the batch is empty");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_llm_pool: llm, batch, values or "
+                               "batch.hidden is NULL, or the batch is empty");
     if ((unsigned)desc->pooling > QNNRT_LLM_POOL_LAST || desc->sequence >= QNNRT_LLM_SEQUENCES)
-        return qnnrt_llm__fail(err, QNNRT_E_ARG, "qnnrt_llm_pool: unknown pooling, or sequence %u,"
-                               " expected 0 to %d", (unsigned)desc->sequence,
-                               QNNRT_LLM_SEQUENCES - 1);
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_llm_pool: unknown pooling, or sequence %u, "
+                               "expected 0 to %d", (unsigned)desc->sequence, QNNRT_LLM_SEQUENCES -
+                               1);
     if (llm->info.hidden == NULL)
-        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "qnnrt_llm_pool: the graphs have no output"
-                               " of the last hidden state");
+        return qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "qnnrt_llm_pool: the graphs have no "
+                               "output of the last hidden state");
     return qnnrt_llm__pool(batch, llm->info.width, desc, values, err);
 }
 
@@ -9171,13 +9065,13 @@ static qnnrt_result qnnrt_llm__public_stuck(qnnrt_llm_cache *cache)
 {
     const qnnrt_llm__turn *turn = &cache->part->turn;
     const int asked = cache->session->desc.turn_keys;
-    return qnnrt_llm__hint(
-        &cache->error, QNNRT_LLM__FAIL(cache, QNNRT_E_UNSUPPORTED, "cannot change positions: keys"
-                                       " are stored rotated by them (RoPE), as %s%s%s",
-                                       qnnrt_dtype_name(cache->part->llm->info.cache_dtype),
-                                       asked ? ", and " : "", asked ? turn->why : ""),
-        "%s", asked ? turn->hint : "Set desc.turn_keys of the session, or remove those cells and"
-                                   " compute their tokens again.");
+    return qnnrt_error_hint(&cache->error,
+                            QNNRT_LLM__FAIL(cache, QNNRT_E_UNSUPPORTED, "cannot change positions: "
+                                            "keys are stored rotated by them (RoPE), as %s%s%s",
+                                            qnnrt_dtype_name(cache->part->llm->info.cache_dtype),
+                                            asked ? ", and " : "", asked ? turn->why : ""), "%s",
+                            asked ? turn->hint : "Set desc.turn_keys of the session, or remove "
+                            "those cells and compute their tokens again.");
 }
 
 /* Add delta to positions, and turn the keys of the cells that stay. */
@@ -9351,23 +9245,24 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_adapter_create(qnnrt_llm *llm,
     qnnrt_llm_adapter *adapter;
     qnnrt_result result;
     size_t i;
-    qnnrt_llm__error_clear(err);
+    qnnrt_error_clear(err);
     if (out != NULL) *out = NULL;
     if (llm == NULL || desc == NULL || out == NULL || desc->parts == NULL || desc->part_count == 0)
-        return qnnrt_llm__fail(err, QNNRT_E_ARG, "qnnrt_llm_adapter_create: llm, desc or out is"
-                               " NULL, or there are no parts");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_llm_adapter_create: llm, desc or out is "
+                               "NULL, or there are no parts");
     for (i = 0; i < desc->part_count; ++i)
         if (desc->parts[i].name == NULL || desc->parts[i].data == NULL)
-            return qnnrt_llm__fail(err, QNNRT_E_ARG, "qnnrt_llm_adapter_create: part %lu has no"
-                                   " name or no data", (unsigned long)i);
+            return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_llm_adapter_create: part %lu has no "
+                                   "name or no data", (unsigned long)i);
     if (desc->scale != desc->scale || desc->scale > 1e30 || desc->scale < -1e30)
-        return qnnrt_llm__fail(err, QNNRT_E_ARG, "qnnrt_llm_adapter_create: scale is %g",
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_llm_adapter_create: scale is %g",
                                desc->scale);
     if (llm->info.adapter_tensors == 0)
-        return qnnrt_llm__hint(err, qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "the graphs have no"
-                                                    " room for adapters"),
-                               "Compile the model with --lora RANK.");
-    adapter = (qnnrt_llm_adapter *)qnnrt_llm__alloc(&llm->hooks, 1, sizeof *adapter);
+        return qnnrt_error_hint(err,
+                                qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "the graphs have no room "
+                                                "for adapters"), "Compile the model with --lora "
+                                "RANK.");
+    adapter = (qnnrt_llm_adapter *)qnnrt_hooks_alloc(&llm->hooks, 1, sizeof *adapter);
     if (adapter == NULL) return qnnrt_llm__fail_memory(err, "an adapter");
     adapter->llm = llm;
     qnnrt_llm__count(&llm->sessions, 1);
@@ -9384,7 +9279,7 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_adapter_destroy(qnnrt_llm_adapter *adapter)
     llm = adapter->llm;
     if (llm->adapter == adapter) return QNNRT_E_BUSY;
     qnnrt_llm__drop(&llm->hooks, &adapter->blocks);
-    qnnrt_llm__free(&llm->hooks, adapter);
+    qnnrt_hooks_free(&llm->hooks, adapter);
     qnnrt_llm__count(&llm->sessions, -1);
     return QNNRT_OK;
 }
@@ -9393,10 +9288,10 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_adapter_apply(qnnrt_llm *llm,
                                                    const qnnrt_llm_adapter *adapter,
                                                    qnnrt_error *err)
 {
-    qnnrt_llm__error_clear(err);
+    qnnrt_error_clear(err);
     if (llm == NULL || (adapter != NULL && adapter->llm != llm))
-        return qnnrt_llm__fail(err, QNNRT_E_ARG, "qnnrt_llm_adapter_apply: llm is NULL, or the"
-                               " adapter is of another one");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_llm_adapter_apply: llm is NULL, or the "
+                               "adapter is of another one");
     return qnnrt_llm__adapter_apply(llm, adapter, err);
 }
 
@@ -9417,10 +9312,10 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_sampler_create(const qnnrt_tensor_info *log
                                                     qnnrt_llm_sampler **out, qnnrt_error *err)
 {
     const qnnrt_llm_sampler_desc greedy = { 0, 0, 0, 0, 0, 0, 0, { 0, 0, 0, 0, 0, 0, 0, 0 } };
-    qnnrt_llm__error_clear(err);
+    qnnrt_error_clear(err);
     if (out != NULL) *out = NULL;
     if (logits == NULL || out == NULL)
-        return qnnrt_llm__fail(err, QNNRT_E_ARG, "%s is NULL", logits == NULL ? "logits" : "out");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "%s is NULL", logits == NULL ? "logits" : "out");
     return qnnrt_llm__sample_make(logits, desc != NULL ? desc : &greedy, out, err);
 }
 

@@ -103,12 +103,12 @@ static void measure(const shape *s)
     int round, turn;
     memset(&hooks, 0, sizeof(hooks));
     memset(&store, 0, sizeof(store));
-    kv = (qnnrt_llm__kv *)qnnrt_llm__alloc(&hooks, s->tensors, sizeof(*kv));
+    kv = (qnnrt_llm__kv *)qnnrt_hooks_alloc(&hooks, s->tensors, sizeof(*kv));
     store.kv = kv;
     store.kv_count = s->tensors;
     store.stride = s->stride;
-    store.ranges = (uint64_t *)qnnrt_llm__alloc(&hooks, s->tensors, sizeof(*store.ranges));
-    out = (unsigned char *)qnnrt_llm__alloc(&hooks, s->tensors, out_bytes);
+    store.ranges = (uint64_t *)qnnrt_hooks_alloc(&hooks, s->tensors, sizeof(*store.ranges));
+    out = (unsigned char *)qnnrt_hooks_alloc(&hooks, s->tensors, out_bytes);
     if (kv == NULL || store.ranges == NULL || out == NULL) stop("out of memory");
     for (k = 0; k < s->tensors; ++k) {
         kv[k].outer = s->outer;
@@ -154,9 +154,9 @@ static void measure(const shape *s)
     fflush(stdout);
 done:
     free(store.data);
-    qnnrt_llm__free(&hooks, store.ranges);
-    qnnrt_llm__free(&hooks, out);
-    qnnrt_llm__free(&hooks, kv);
+    qnnrt_hooks_free(&hooks, store.ranges);
+    qnnrt_hooks_free(&hooks, out);
+    qnnrt_hooks_free(&hooks, kv);
 }
 
 /* ---- from one stride to another and back, with half of the cells in use -------------------------- */
