@@ -36,7 +36,7 @@ LIBM = set("ceil cos erf exp expm1 floor fmod log log1p log2 pow rint sin sincos
 LAYERS = ((LLM, "QNNRT_LLM", LIBC, "qnnrt_exec", 21, 100),
           (WEIGHTS, "QNNRT_WEIGHTS", MEMORY | POSIX, "qnnrt_json_more", 7, 7),
           (IR, "QNNRT_IR", MEMORY | LIBM | {"memchr", "strcpy", "strstr"}, "qnnrt_json_more", 30, 200),
-          (CACHE, "QNNRT_CACHE", MEMORY | CACHE_POSIX, "qnnrt_utf8_length", 13, 13),
+          (CACHE, "QNNRT_CACHE", MEMORY | CACHE_POSIX, "qnnrt_error_set", 13, 13),
           (ENGINE_ONNXRT, "QNNRT_ONNXRUNTIME", MEMORY | {"dlopen", "dlsym", "dlclose", "dlerror", "getenv", "stat", "opendir", "readdir", "closedir", "sysconf", "getcwd", "fopen", "fread", "fclose", "strstr",
                                                          "strspn", "strtol", "atoi", "strcpy"}, "qnnrt_session_bytes", 2, 60),
           (ENGINE_OPENVINO, "QNNRT_OPENVINO", MEMORY | {"dlopen", "dlsym", "dlclose", "dlerror", "fopen", "fread", "fclose", "stat", "opendir",
@@ -47,7 +47,7 @@ LAYERS = ((LLM, "QNNRT_LLM", LIBC, "qnnrt_exec", 21, 100),
           (LOWER, "QNNRT_LOWER", MEMORY | LIBM | {"strcspn", "strspn", "strstr"}, "qnnrt_builder_supports", 10, 100),
           (PROGRAM, "QNNRT_COMPILE", MEMORY | {"qsort"}, "qnnrt_lower_emit", 7, 7),
           (HOST, "QNNRT_CPU_FALLBACK", MEMORY, "qnnrt_ir_run", 6, 20),
-          (PARTITION, "QNNRT_PARTITION", MEMORY, "qnnrt_utf8_length", 3, 30))
+          (PARTITION, "QNNRT_PARTITION", MEMORY, "qnnrt_error_set", 3, 30))
 passed = failed = 0
 
 

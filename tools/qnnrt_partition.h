@@ -347,35 +347,9 @@ extern "C" {
 /* Nodes, values and states: their numbers, and four times as much, fit in 32 bits. */
 enum { QNNRT_PARTITION__MOST = 100000000 };
 
-/* Fill an error, without a hint, and return its code. The text may be cut. err may be NULL. */
-#if defined(__GNUC__)
-__attribute__((cold, format(printf, 3, 4)))
-#endif
-static qnnrt_result qnnrt_partition__fail(qnnrt_error *err, qnnrt_result code, const char *format,
-                                          ...)
-{
-    va_list args;
-    if (err == NULL) return code;
-    err->code = code;
-    err->vendor_code = 0;
-    err->hint[0] = '\0';
-    va_start(args, format);
-    vsnprintf(err->text, sizeof err->text, format, args);
-    va_end(args);
-    return code;
-}
-
 static qnnrt_result qnnrt_partition__fail_memory(qnnrt_error *err)
 {
-    return qnnrt_partition__fail(err, QNNRT_E_MEMORY, "out of memory for a plan");
-}
-
-static void qnnrt_partition__error_clear(qnnrt_error *err)
-{
-    if (err == NULL) return;
-    err->code = QNNRT_OK;
-    err->vendor_code = 0;
-    err->text[0] = err->hint[0] = '\0';
+    return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory for a plan");
 }
 
 /* =====================================================================================
@@ -586,17 +560,6 @@ static const char *qnnrt_partition__state_name(const qnnrt_partition_desc *desc,
     return desc->states[state].name != NULL ? desc->states[state].name : "?";
 }
 
-/* Make a text one line, without what could control a terminal. */
-static void qnnrt_partition__clean(char *text)
-{
-    while (*text != '\0') {
-        int shown;
-        const size_t length = qnnrt_utf8_length(text, &shown);
-        if (!shown) *text = *text == '\n' ? ' ' : '?';
-        text += shown ? length : 1;
-    }
-}
-
 /* Copy a text into the plan, clean. Return "" when out of memory. */
 static const char *qnnrt_partition__keep(qnnrt_partition *p, const char *text)
 {
@@ -604,7 +567,7 @@ static const char *qnnrt_partition__keep(qnnrt_partition *p, const char *text)
     char *copy = (char *)qnnrt_partition__get(&p->keep, (uint64_t)bytes + 1, 1);
     if (copy == NULL) return "";
     memcpy(copy, text, bytes);
-    qnnrt_partition__clean(copy);
+    qnnrt_text_clean(copy);
     return copy;
 }
 
@@ -2323,10 +2286,10 @@ static int qnnrt_partition__broken(qnnrt_partition__audit *a, uint32_t rule, con
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    qnnrt_partition__clean(text);
+    qnnrt_text_clean(text);
     a->rule = rule;
-    (void)qnnrt_partition__fail(a->err, QNNRT_E_MISMATCH, "rule %u (%s): %s", (unsigned)rule,
-                                qnnrt_partition__rules[rule], text);
+    (void)qnnrt_error_set(a->err, QNNRT_E_MISMATCH, "rule %u (%s): %s", (unsigned)rule,
+                          qnnrt_partition__rules[rule], text);
     return 0;
 }
 
@@ -3095,18 +3058,18 @@ QNNRT_PARTITION_API qnnrt_result qnnrt_partition_create(const qnnrt_partition_de
     qnnrt_partition__arena keep;
     qnnrt_partition *p;
     size_t i;
-    qnnrt_partition__error_clear(err);
-    if (out == NULL) return qnnrt_partition__fail(err, QNNRT_E_ARG, "out is NULL");
+    qnnrt_error_clear(err);
+    if (out == NULL) return qnnrt_error_set(err, QNNRT_E_ARG, "out is NULL");
     *out = NULL;
     if (desc == NULL || desc->supports == NULL)
-        return qnnrt_partition__fail(err, QNNRT_E_ARG, "desc or desc->supports is NULL");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "desc or desc->supports is NULL");
     if ((desc->hooks.alloc == NULL) != (desc->hooks.free == NULL))
-        return qnnrt_partition__fail(err, QNNRT_E_ARG, "hooks need alloc and free");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "hooks need alloc and free");
     if (!qnnrt_partition__complete(desc))
-        return qnnrt_partition__fail(err, QNNRT_E_ARG,
-            "an array is NULL, there are more than %d nodes, values or states, or there are %u "
-            "backends, expected 1 to %d", (int)QNNRT_PARTITION__MOST,
-            (unsigned)desc->backend_count, (int)QNNRT_PARTITION_BACKENDS);
+        return qnnrt_error_set(err, QNNRT_E_ARG, "an array is NULL, there are more than %d nodes, "
+                               "values or states, or there are %u backends, expected 1 to %d",
+                               (int)QNNRT_PARTITION__MOST, (unsigned)desc->backend_count,
+                               (int)QNNRT_PARTITION_BACKENDS);
     memset(&keep, 0, sizeof keep);
     keep.hooks = desc->hooks;
     p = QNNRT_PARTITION__NEW(&keep, qnnrt_partition, 1);
@@ -3128,7 +3091,7 @@ QNNRT_PARTITION_API qnnrt_result qnnrt_partition_create(const qnnrt_partition_de
     p->info.finding_count = p->finding_count;
     *out = p;
     if (p->finding_count == 0) return QNNRT_OK;
-    (void)qnnrt_partition__fail(err, p->findings[0].code, "%s", p->findings[0].text);
+    (void)qnnrt_error_set(err, p->findings[0].code, "%s", p->findings[0].text);
     if (err != NULL) {
         for (i = 1; i < p->finding_count && strlen(err->text) + 100 < sizeof err->text; ++i)
             qnnrt_partition__append(err->text, sizeof err->text, "\n%s", p->findings[i].text);
@@ -3149,12 +3112,12 @@ QNNRT_PARTITION_API qnnrt_result qnnrt_partition_check(const qnnrt_partition_des
 {
     qnnrt_partition__audit a;
     qnnrt_result result;
-    qnnrt_partition__error_clear(err);
+    qnnrt_error_clear(err);
     if (rule != NULL) *rule = 0;
     if (desc == NULL || info == NULL || desc->supports == NULL || !qnnrt_partition__complete(desc))
-        return qnnrt_partition__fail(err, QNNRT_E_ARG, "desc or info is NULL or incomplete");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "desc or info is NULL or incomplete");
     if (info->finding_count > 0)
-        return qnnrt_partition__fail(err, QNNRT_E_ARG, "a plan with findings has nothing to check");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "a plan with findings has nothing to check");
     memset(&a, 0, sizeof a);
     a.desc = desc;
     a.info = info;
