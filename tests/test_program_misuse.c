@@ -119,6 +119,10 @@ TEST(program_refuses_wrong_arguments)
     b.pins[0].role = NULL;
     b.pins[0].node = "a";
     CHECK_EQ(qnnrt_compile_create(&b.desc, &p, &err), QNNRT_E_ARG);
+    b.pins[0].node = "a\033[2J\nb";
+    b.pins[0].role = "n\xFFp";
+    CHECK_EQ(qnnrt_compile_create(&b.desc, &p, &err), QNNRT_E_ARG);
+    CHECK_STR(err.text, "node \"a?[2J b\" names \"n?p\"");
     CHECK(p == NULL);
     CHECK_EQ(qnnrt_compile_plan(NULL, &err), QNNRT_E_ARG);
     CHECK_EQ(qnnrt_compile_build(NULL, &err), QNNRT_E_ARG);

@@ -389,42 +389,9 @@ struct qnnrt_compile {
     qnnrt_compile_info      info;
 };
 
-/* Fill an error, without a hint, and return its code. The text may be cut. err may be NULL. */
-#if defined(__GNUC__)
-__attribute__((cold, format(printf, 3, 4)))
-#endif
-static qnnrt_result qnnrt_compile__fail(qnnrt_error *err, qnnrt_result code, const char *format,
-                                        ...)
-{
-    va_list args;
-    if (err == NULL) return code;
-    err->code = code;
-    err->vendor_code = 0;
-    err->hint[0] = '\0';
-    va_start(args, format);
-    vsnprintf(err->text, sizeof err->text, format, args);
-    va_end(args);
-    return code;
-}
-
 static qnnrt_result qnnrt_compile__fail_memory(qnnrt_error *err)
 {
-    return qnnrt_compile__fail(err, QNNRT_E_MEMORY, "out of memory for a program");
-}
-
-static void qnnrt_compile__hint(qnnrt_error *err, const char *hint)
-{
-    if (err != NULL) snprintf(err->hint, sizeof err->hint, "%s", hint);
-}
-
-static qnnrt_result qnnrt_compile__good(qnnrt_error *err)
-{
-    if (err != NULL) {
-        err->code = QNNRT_OK;
-        err->vendor_code = 0;
-        err->text[0] = err->hint[0] = '\0';
-    }
-    return QNNRT_OK;
+    return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory for a program");
 }
 
 static const char *qnnrt_compile__role(const qnnrt_compile *p, size_t backend)
@@ -861,10 +828,10 @@ static qnnrt_result qnnrt_compile__number(qnnrt_compile *p, qnnrt_compile__graph
         for (i = 0; i < ir->node_count; ++i) {
             if (strcmp(name, ir->nodes[i]->name) != 0) continue;
             if (graph->pins[i] >= 0 && graph->pins[i] != (int32_t)b)
-                return qnnrt_compile__fail(err, QNNRT_E_ARG, "node \"%.200s\" is pinned to"
-                                           " \"%.100s\" and to \"%.100s\"", name,
-                                           qnnrt_compile__role(p, (size_t)graph->pins[i]),
-                                           p->pins[k].role);
+                return qnnrt_error_set(err, QNNRT_E_ARG, "node \"%.200s\" is pinned to \"%.100s\" "
+                                       "and to \"%.100s\"", name,
+                                       qnnrt_compile__role(p, (size_t)graph->pins[i]),
+                                       p->pins[k].role);
             p->pin_used[k] = 1;
             graph->pins[i] = (int32_t)b;
         }
@@ -1825,11 +1792,11 @@ static qnnrt_result qnnrt_compile__finish(qnnrt_compile *p, qnnrt_error *err)
     p->info.contexts = p->contexts;
     p->info.context_count = count;
     if (count == 0)
-        return qnnrt_compile__fail(err, QNNRT_E_UNSUPPORTED, "the host would compute all nodes: a"
-                                   " program needs a graph for at least one backend");
+        return qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "the host would compute all nodes: a "
+                               "program needs a graph for at least one backend");
     for (graph = p->first; graph != NULL && !p->no_memory; graph = graph->next)
         qnnrt_compile__wire(p, graph);
-    return p->no_memory ? qnnrt_compile__fail_memory(err) : qnnrt_compile__good(err);
+    return p->no_memory ? qnnrt_compile__fail_memory(err) : qnnrt_error_clear(err);
 }
 
 /* =====================================================================================
@@ -1914,12 +1881,12 @@ static qnnrt_result qnnrt_compile__smalls(qnnrt_compile *p, qnnrt_error *err)
         }
     /* A node that moved took its weight to a backend that keeps it as it is: that was told. */
     if (made > 0 || first == NULL || p->move_count > 0) return QNNRT_OK;
-    qnnrt_compile__fail(err, QNNRT_E_UNSUPPORTED, "no weight can have %lu bits: on \"%.100s\""
-                        " \"%.200s\" of %.60s stays in floating point: %.900s",
-                        (unsigned long)p->desc.lower.weight_bits, qnnrt_compile__role(p, role),
-                        first->name, first->type, first->why);
-    qnnrt_compile__hint(err, "Let a backend that computes in float16 have the nodes, leave"
-                             " weight_bits out, or round the weights alone with weight_emulate.");
+    qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "no weight can have %lu bits: on \"%.100s\" "
+                    "\"%.200s\" of %.60s stays in floating point: %.900s",
+                    (unsigned long)p->desc.lower.weight_bits, qnnrt_compile__role(p, role),
+                    first->name, first->type, first->why);
+    qnnrt_error_hint(err, QNNRT_OK, "Let a backend that computes in float16 have the nodes, leave "
+                     "weight_bits out, or round the weights alone with weight_emulate.");
     return QNNRT_E_UNSUPPORTED;
 }
 
@@ -1935,38 +1902,35 @@ static qnnrt_result qnnrt_compile__check_desc(const qnnrt_compile_desc *desc, qn
 {
     size_t i, k;
     if (desc == NULL || desc->backends == NULL || desc->backend_count == 0)
-        return qnnrt_compile__fail(err, QNNRT_E_ARG, "qnnrt_compile_create: there is no backend");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_compile_create: there is no backend");
     if ((desc->hooks.alloc == NULL) != (desc->hooks.free == NULL))
-        return qnnrt_compile__fail(err, QNNRT_E_ARG,
-                                   "qnnrt_compile_create: hooks need alloc and free");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_compile_create: hooks need alloc and free");
     for (i = 0; i < desc->backend_count; ++i) {
         const qnnrt_compile_backend *backend = &desc->backends[i];
         if (backend->role == NULL || backend->role[0] == '\0')
-            return qnnrt_compile__fail(err, QNNRT_E_ARG, "backend %lu has no role",
-                                       (unsigned long)i);
+            return qnnrt_error_set(err, QNNRT_E_ARG, "backend %lu has no role", (unsigned long)i);
         if (backend->backend == NULL && i + 1 < desc->backend_count)
-            return qnnrt_compile__fail(err, QNNRT_E_ARG, "role \"%.100s\" has no backend: the host"
-                                       " comes last", backend->role);
+            return qnnrt_error_set(err, QNNRT_E_ARG, "role \"%.100s\" has no backend: the host "
+                                   "comes last", backend->role);
         for (k = 0; k < i; ++k)
             if (strcmp(backend->role, desc->backends[k].role) == 0)
-                return qnnrt_compile__fail(err, QNNRT_E_ARG, "two backends have the role"
-                                           " \"%.100s\"", backend->role);
+                return qnnrt_error_set(err, QNNRT_E_ARG, "two backends have the role \"%.100s\"",
+                                       backend->role);
     }
     if (desc->backends[0].backend == NULL)
-        return qnnrt_compile__fail(err, QNNRT_E_ARG, "the host alone is no program: name a backend"
-                                                     " before it");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "the host alone is no program: name a backend "
+                               "before it");
     if (desc->pin_count > 0 && desc->pins == NULL)
-        return qnnrt_compile__fail(err, QNNRT_E_ARG, "qnnrt_compile_create: pins is NULL");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_compile_create: pins is NULL");
     for (i = 0; i < desc->pin_count; ++i) {
         if (desc->pins[i].node == NULL || desc->pins[i].role == NULL)
-            return qnnrt_compile__fail(err, QNNRT_E_ARG, "pin %lu has no node or no role",
-                                       (unsigned long)i);
+            return qnnrt_error_set(err, QNNRT_E_ARG, "pin %lu has no node or no role",
+                                   (unsigned long)i);
         for (k = 0; k < desc->backend_count &&
                     strcmp(desc->pins[i].role, desc->backends[k].role) != 0; ++k) {}
         if (k == desc->backend_count)
-            return qnnrt_compile__fail(err, QNNRT_E_ARG, "the pin of node \"%.200s\" names"
-                                       " \"%.100s\", which no backend has", desc->pins[i].node,
-                                       desc->pins[i].role);
+            return qnnrt_error_set(err, QNNRT_E_ARG, "the pin of node \"%.200s\" names \"%.100s\", "
+                                   "which no backend has", desc->pins[i].node, desc->pins[i].role);
     }
     return QNNRT_OK;
 }
@@ -1980,7 +1944,7 @@ QNNRT_COMPILE_API qnnrt_result qnnrt_compile_create(const qnnrt_compile_desc *de
     size_t i;
     int htp = 0;
     if (out == NULL)
-        return qnnrt_compile__fail(err, QNNRT_E_ARG, "qnnrt_compile_create: out is NULL");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_compile_create: out is NULL");
     *out = NULL;
     result = qnnrt_compile__check_desc(desc, err);
     if (result != QNNRT_OK) return result;
@@ -2032,7 +1996,7 @@ QNNRT_COMPILE_API qnnrt_result qnnrt_compile_create(const qnnrt_compile_desc *de
         return result;
     }
     *out = p;
-    return qnnrt_compile__good(err);
+    return qnnrt_error_clear(err);
 }
 
 QNNRT_COMPILE_API void qnnrt_compile_free(qnnrt_compile *p)
@@ -2062,16 +2026,15 @@ QNNRT_COMPILE_API qnnrt_result qnnrt_compile_add(qnnrt_compile *p, qnnrt_ir *ir,
     qnnrt_compile__graph *graph;
     qnnrt_result result;
     if (p == NULL || ir == NULL || name == NULL || name[0] == '\0')
-        return qnnrt_compile__fail(err, QNNRT_E_ARG, "qnnrt_compile_add: an argument is NULL, or"
-                                                     " the name is empty");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_compile_add: an argument is NULL, or the "
+                               "name is empty");
     for (graph = p->first; graph != NULL; graph = graph->next)
         if (graph->ir == ir)
-            return qnnrt_compile__fail(err, QNNRT_E_ARG, "graph \"%.200s\" was added as \"%.200s\","
-                                       " and is changed by that: read it twice", name,
-                                       graph->info.name);
+            return qnnrt_error_set(err, QNNRT_E_ARG, "graph \"%.200s\" was added as \"%.200s\", "
+                                   "and is changed by that: read it twice", name, graph->info.name);
     for (graph = p->first; graph != NULL; graph = graph->next)
         if (strcmp(graph->info.name, name) == 0)
-            return qnnrt_compile__fail(err, QNNRT_E_ARG, "two graphs are named \"%.200s\"", name);
+            return qnnrt_error_set(err, QNNRT_E_ARG, "two graphs are named \"%.200s\"", name);
     result = qnnrt_lower_weights(p->main, ir, weights, err);
     if (result == QNNRT_OK) result = qnnrt_lower_passes(p->main, ir, err);
     if (result != QNNRT_OK) return result;
@@ -2086,7 +2049,7 @@ QNNRT_COMPILE_API qnnrt_result qnnrt_compile_add(qnnrt_compile *p, qnnrt_ir *ir,
     *p->last = graph;
     p->last = &graph->next;
     p->graph_count += 1;
-    return p->no_memory ? qnnrt_compile__fail_memory(err) : qnnrt_compile__good(err);
+    return p->no_memory ? qnnrt_compile__fail_memory(err) : qnnrt_error_clear(err);
 }
 
 /* Check that each pin met a node. */
@@ -2099,17 +2062,16 @@ static qnnrt_result qnnrt_compile__check_pins(const qnnrt_compile *p, qnnrt_erro
         for (graph = p->first; graph != NULL; graph = graph->next)
             for (k = 0; k < graph->ir->removed_count; ++k)
                 if (strcmp(graph->ir->removed[k]->name, p->pins[i].node) == 0) {
-                    qnnrt_compile__fail(err, QNNRT_E_NOT_FOUND, "node \"%.200s\" of graph"
-                                        " \"%.200s\" cannot be pinned: it was %.200s",
-                                        p->pins[i].node, graph->info.name,
-                                        graph->ir->removed[k]->fate[0] != '\0'
-                                            ? graph->ir->removed[k]->fate : "unused");
-                    qnnrt_compile__hint(err, "Pin the node that it became.");
+                    qnnrt_error_set(err, QNNRT_E_NOT_FOUND, "node \"%.200s\" of graph \"%.200s\" "
+                                    "cannot be pinned: it was %.200s", p->pins[i].node,
+                                    graph->info.name, graph->ir->removed[k]->fate[0] != '\0' ?
+                                    graph->ir->removed[k]->fate : "unused");
+                    qnnrt_error_hint(err, QNNRT_OK, "Pin the node that it became.");
                     return QNNRT_E_NOT_FOUND;
                 }
-        qnnrt_compile__fail(err, QNNRT_E_NOT_FOUND, "no graph has a node \"%.200s\", which is"
-                            " pinned to \"%.100s\"", p->pins[i].node, p->pins[i].role);
-        qnnrt_compile__hint(err, "Name a node as the .json file does.");
+        qnnrt_error_set(err, QNNRT_E_NOT_FOUND, "no graph has a node \"%.200s\", which is pinned "
+                        "to \"%.100s\"", p->pins[i].node, p->pins[i].role);
+        qnnrt_error_hint(err, QNNRT_OK, "Name a node as the .json file does.");
         return QNNRT_E_NOT_FOUND;
     }
     return QNNRT_OK;
@@ -2131,10 +2093,10 @@ static qnnrt_result qnnrt_compile__check_encodings(const qnnrt_compile *p, qnnrt
                       (value->key != NULL && strcmp(value->key, e->name) == 0);
             }
         if (met) continue;
-        qnnrt_compile__fail(err, QNNRT_E_NOT_FOUND, "an encoding is of the tensor \"%.200s\", which"
-                            " no graph has", e->name);
-        qnnrt_compile__hint(err, "Use the names of the graph's values or weights; samples give the"
-                                 " ranges of tensors inside of operators.");
+        qnnrt_error_set(err, QNNRT_E_NOT_FOUND, "an encoding is of the tensor \"%.200s\", which no "
+                        "graph has", e->name);
+        qnnrt_error_hint(err, QNNRT_OK, "Use the names of the graph's values or weights; samples "
+                         "give the ranges of tensors inside of operators.");
         return QNNRT_E_NOT_FOUND;
     }
     return QNNRT_OK;
@@ -2145,7 +2107,7 @@ QNNRT_COMPILE_API qnnrt_result qnnrt_compile_plan(qnnrt_compile *p, qnnrt_error 
     qnnrt_compile__graph *graph;
     qnnrt_result result = QNNRT_OK;
     if (p == NULL || p->first == NULL)
-        return qnnrt_compile__fail(err, QNNRT_E_ARG, "qnnrt_compile_plan: there is no graph");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_compile_plan: there is no graph");
     qnnrt_compile__drop(p);
     for (graph = p->first; graph != NULL && result == QNNRT_OK; graph = graph->next)
         result = qnnrt_compile__ask(p, graph, err);
@@ -2156,7 +2118,7 @@ QNNRT_COMPILE_API qnnrt_result qnnrt_compile_plan(qnnrt_compile *p, qnnrt_error 
         if (result == QNNRT_OK) result = qnnrt_compile__cut(p, graph, err);
     }
     if (result == QNNRT_OK) qnnrt_compile__choose_outer(p);
-    return result == QNNRT_OK ? qnnrt_compile__good(err) : result;
+    return result == QNNRT_OK ? qnnrt_error_clear(err) : result;
 }
 
 QNNRT_COMPILE_API qnnrt_result qnnrt_compile_build(qnnrt_compile *p, qnnrt_error *err)
@@ -2171,8 +2133,8 @@ QNNRT_COMPILE_API qnnrt_result qnnrt_compile_build(qnnrt_compile *p, qnnrt_error
             result = qnnrt_compile__compile(p, b, &moved, err);
         if (p != NULL && moved > 0 && p->move_count > p->desc.most_moves) {
             qnnrt_compile__drop(p);
-            return qnnrt_compile__fail(err, QNNRT_E_LIMIT, "%lu nodes failed to compile, more than"
-                                       " the limit", (unsigned long)p->move_count);
+            return qnnrt_error_set(err, QNNRT_E_LIMIT, "%lu nodes failed to compile, more than the "
+                                   "limit", (unsigned long)p->move_count);
         }
     } while (result != QNNRT_OK && moved > 0);
     if (result == QNNRT_OK) result = qnnrt_compile__finish(p, err);
@@ -2195,8 +2157,8 @@ QNNRT_COMPILE_API qnnrt_result qnnrt_compile_watch(qnnrt_compile *p, size_t numb
     for (; graph != NULL && number > 0; --number) graph = graph->next;
     if (out == NULL || graph == NULL || graph->parts == NULL || step >= graph->info.step_count ||
         p->backends[graph->parts[step].info.backend].backend == NULL)
-        return qnnrt_compile__fail(err, QNNRT_E_ARG, "qnnrt_compile_watch: there is no such step"
-                                                     " on a backend, or out is NULL");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_compile_watch: there is no such step on a "
+                               "backend, or out is NULL");
     part = (qnnrt_compile__part *)qnnrt_compile__get(p, 1, sizeof(*part));
     list = (qnnrt_compile__part **)qnnrt_compile__get(p, 1, sizeof(*list));
     unit = (qnnrt_compile__unit *)qnnrt_compile__get(p, 1, sizeof(*unit));
@@ -2242,8 +2204,8 @@ QNNRT_COMPILE_API qnnrt_result qnnrt_compile_load(const qnnrt_compile *p, size_t
     const qnnrt_ir_value *value;
     const qnnrt_weight *weight;
     if (p == NULL || constant >= p->constant_count || data == NULL)
-        return qnnrt_compile__fail(err, QNNRT_E_ARG, "qnnrt_compile_load: there is no such"
-                                                     " constant, or data is NULL");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_compile_load: there is no such constant, "
+                               "or data is NULL");
     value = p->constant_values[constant];
     weight = qnnrt_lower_weight_of(value);
     if (value->data == NULL && weight != NULL) {
@@ -2253,10 +2215,10 @@ QNNRT_COMPILE_API qnnrt_result qnnrt_compile_load(const qnnrt_compile *p, size_t
                                      (size_t)p->constants[constant].bytes, NULL, err);
     }
     if (value->data == NULL)
-        return qnnrt_compile__fail(err, QNNRT_E_NOT_FOUND, "weight \"%.200s\" has no data",
-                                   value->name);
+        return qnnrt_error_set(err, QNNRT_E_NOT_FOUND, "weight \"%.200s\" has no data",
+                               value->name);
     memcpy(data, value->data, (size_t)p->constants[constant].bytes);
-    return qnnrt_compile__good(err);
+    return qnnrt_error_clear(err);
 }
 
 QNNRT_COMPILE_API const qnnrt_compile_info *qnnrt_compile_get_info(qnnrt_compile *p)
