@@ -628,53 +628,9 @@ struct qnnrt_lower {
     qnnrt_lower_graph_info *graphs;              /* of info */
 };
 
-/* Fill an error, without a hint, and return its code. The text may be cut. err may be NULL. */
-#if defined(__GNUC__)
-__attribute__((cold, format(printf, 3, 4)))
-#endif
-static qnnrt_result qnnrt_lower__fail(qnnrt_error *err, qnnrt_result code, const char *format, ...)
-{
-    va_list args;
-    if (err == NULL) return code;
-    err->code = code;
-    err->vendor_code = 0;
-    err->hint[0] = '\0';
-    va_start(args, format);
-    vsnprintf(err->text, sizeof err->text, format, args);
-    va_end(args);
-    return code;
-}
-
 static qnnrt_result qnnrt_lower__fail_memory(qnnrt_error *err)
 {
-    return qnnrt_lower__fail(err, QNNRT_E_MEMORY, "out of memory for a lowered graph");
-}
-
-static void qnnrt_lower__hint(qnnrt_error *err, const char *hint)
-{
-    if (err != NULL) snprintf(err->hint, sizeof err->hint, "%s", hint);
-}
-
-static qnnrt_result qnnrt_lower__good(qnnrt_error *err)
-{
-    if (err != NULL) {
-        err->code = QNNRT_OK;
-        err->vendor_code = 0;
-        err->text[0] = err->hint[0] = '\0';
-    }
-    return QNNRT_OK;
-}
-
-/* Replace characters that could control a terminal or fake a line, in names that come from
-   files. */
-static void qnnrt_lower__clean(char *text)
-{
-    while (*text != '\0') {
-        int shown;
-        const size_t length = qnnrt_utf8_length(text, &shown);
-        if (!shown) *text = *text == '\n' ? ' ' : '?';
-        text += shown ? length : 1;
-    }
+    return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory for a lowered graph");
 }
 
 /* =====================================================================================
@@ -811,7 +767,7 @@ static void qnnrt_lower__refuse(qnnrt_lower *lower, qnnrt_lower__graph *graph, c
     va_start(args, format);
     vsnprintf(text + used, sizeof text - used, format, args);
     va_end(args);
-    qnnrt_lower__clean(text);
+    qnnrt_text_clean(text);
     finding = &lower->findings[lower->finding_count++];
     finding->node = node;
     finding->text = qnnrt_lower__text(lower, "%s", text);
@@ -1162,15 +1118,15 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_check_weight(const qnnrt_weight *weight
 {
     qnnrt_lower__strange strange;
     if (weight == NULL)
-        return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_check_weight: weight is NULL");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_lower_check_weight: weight is NULL");
     qnnrt_lower__strange_find(weight, &strange);
-    if (strange.nans + strange.infinite == 0 || strange.mask) return qnnrt_lower__good(err);
-    qnnrt_lower__fail(err, QNNRT_E_MISMATCH, "weight \"%.300s\" has %llu values that are NaN and"
-                      " %llu that are infinite, of %llu; the first is number %llu, counted from 0",
-                      weight->name, (unsigned long long)strange.nans,
-                      (unsigned long long)strange.infinite, (unsigned long long)weight->count,
-                      (unsigned long long)strange.first);
-    qnnrt_lower__hint(err, "Repair the checkpoint, or export the model again.");
+    if (strange.nans + strange.infinite == 0 || strange.mask) return qnnrt_error_clear(err);
+    qnnrt_error_set(err, QNNRT_E_MISMATCH, "weight \"%.300s\" has %llu values that are NaN and "
+                    "%llu that are infinite, of %llu; the first is number %llu, counted from 0",
+                    weight->name, (unsigned long long)strange.nans,
+                    (unsigned long long)strange.infinite, (unsigned long long)weight->count,
+                    (unsigned long long)strange.first);
+    qnnrt_error_hint(err, QNNRT_OK, "Repair the checkpoint, or export the model again.");
     return QNNRT_E_MISMATCH;
 }
 
@@ -1249,11 +1205,11 @@ static qnnrt_result qnnrt_lower__convert(qnnrt_lower *lower, const qnnrt_lower__
                 lower->clamped += 1;
             }
     if (!constant && (loss.overflowed != 0 || loss.out_of_range != 0)) {
-        qnnrt_lower__fail(err, QNNRT_E_MISMATCH, "weight \"%.300s\" has %llu values that %s cannot"
-                          " hold", source->weight->name,
-                          (unsigned long long)(loss.overflowed + loss.out_of_range),
-                          dtype == QNNRT_DTYPE_F16 ? "float16" : "int32");
-        qnnrt_lower__hint(err, "Compile for a backend with float32, or scale the weight.");
+        qnnrt_error_set(err, QNNRT_E_MISMATCH, "weight \"%.300s\" has %llu values that %s cannot "
+                        "hold", source->weight->name,
+                        (unsigned long long)(loss.overflowed + loss.out_of_range), dtype ==
+                        QNNRT_DTYPE_F16 ? "float16" : "int32");
+        qnnrt_error_hint(err, QNNRT_OK, "Compile for a backend with float32, or scale the weight.");
         return QNNRT_E_MISMATCH;
     }
     if (!constant) lower->loss.flushed += loss.flushed;
@@ -1271,9 +1227,9 @@ static qnnrt_result qnnrt_lower__load_plain(qnnrt_lower *lower, const qnnrt_lowe
     char *room = NULL;
     uint32_t i, moved = 0;
     if (bytes != tensor->bytes)
-        return qnnrt_lower__fail(err, QNNRT_E_ARG, "tensor \"%.200s\" has %llu bytes, not %llu",
-                                 tensor->name, (unsigned long long)tensor->bytes,
-                                 (unsigned long long)bytes);
+        return qnnrt_error_set(err, QNNRT_E_ARG, "tensor \"%.200s\" has %llu bytes, not %llu",
+                               tensor->name, (unsigned long long)tensor->bytes,
+                               (unsigned long long)bytes);
     if (body->source == NULL) {
         memcpy(data, body->data, bytes);
         return QNNRT_OK;
@@ -6080,9 +6036,9 @@ static qnnrt_result qnnrt_lower__codes_load(qnnrt_lower *lower, const qnnrt_lowe
     uint32_t i, moved = 0;
     if (body->small == NULL) return qnnrt_lower__load(lower, tensor, body, data, bytes, err);
     if (bytes != tensor->bytes)
-        return qnnrt_lower__fail(err, QNNRT_E_ARG, "tensor \"%.200s\" has %llu bytes, not %llu",
-                                 tensor->name, (unsigned long long)tensor->bytes,
-                                 (unsigned long long)bytes);
+        return qnnrt_error_set(err, QNNRT_E_ARG, "tensor \"%.200s\" has %llu bytes, not %llu",
+                               tensor->name, (unsigned long long)tensor->bytes,
+                               (unsigned long long)bytes);
     for (i = 0; i < body->source_rank; ++i) moved |= (uint32_t)(body->order[i] != i);
     if (moved) {
         room = (char *)qnnrt_lower__alloc(lower, bytes);
@@ -6768,15 +6724,13 @@ static qnnrt_result qnnrt_lower__findings(const qnnrt_lower *lower, size_t first
                                           const char *what, const char *name, qnnrt_error *err)
 {
     const size_t count = lower->finding_count - first;
-    size_t i, used;
+    size_t i;
     if (err == NULL) return QNNRT_E_UNSUPPORTED;
-    qnnrt_lower__fail(err, QNNRT_E_UNSUPPORTED, "graph \"%.200s\": %lu %s", name,
-                      (unsigned long)count, what);
-    qnnrt_lower__hint(err, lower->findings[first].hint);
-    used = strlen(err->text);
-    for (i = first; i < lower->finding_count && used + 200 < sizeof err->text; ++i)
-        used += (size_t)snprintf(err->text + used, sizeof err->text - used, "\n  %s",
-                                 lower->findings[i].text);
+    qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "graph \"%.200s\": %lu %s", name,
+                    (unsigned long)count, what);
+    qnnrt_error_hint(err, QNNRT_OK, "%s", lower->findings[first].hint);
+    for (i = first; i < lower->finding_count && strlen(err->text) + 200 < sizeof err->text; ++i)
+        qnnrt_error_add(err, "\n  %s", lower->findings[i].text);
     return QNNRT_E_UNSUPPORTED;
 }
 
@@ -7289,10 +7243,10 @@ static qnnrt_result qnnrt_lower__join_same(qnnrt_lower__quantizer *q, qnnrt_erro
                 }
             }
         if (there[0] && there[1]) continue;
-        qnnrt_lower__fail(err, QNNRT_E_NOT_FOUND, "\"%.200s\" and \"%.200s\" shall have one"
-                          " encoding, but no graph has a float input or output \"%.200s\"",
-                          desc->same[i].names[0], desc->same[i].names[1],
-                          desc->same[i].names[there[0]]);
+        qnnrt_error_set(err, QNNRT_E_NOT_FOUND, "\"%.200s\" and \"%.200s\" shall have one "
+                        "encoding, but no graph has a float input or output \"%.200s\"",
+                        desc->same[i].names[0], desc->same[i].names[1],
+                        desc->same[i].names[there[0]]);
         return QNNRT_E_NOT_FOUND;
     }
     return QNNRT_OK;
@@ -7309,8 +7263,8 @@ static qnnrt_result qnnrt_lower__check_given(const qnnrt_lower *lower, qnnrt_err
         const uint32_t bits = e->bits != 0 ? e->bits : desc->act_bits;
         const char *why = NULL;
         if (e->name == NULL)
-            return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_quantize: encoding %lu has no"
-                                     " name", (unsigned long)i);
+            return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_lower_quantize: encoding %lu has no "
+                                   "name", (unsigned long)i);
         if (bits == 32) {
             if (e->name[0] == '\0') why = "it has no name";
         } else if (bits != 4 && bits != 8 && bits != 16) why = "its bits are not 4, 8, 16 or 32";
@@ -7330,9 +7284,9 @@ static qnnrt_result qnnrt_lower__check_given(const qnnrt_lower *lower, qnnrt_err
             snprintf(first, sizeof first, "\"%.300s\": %s", e->name, why);
     }
     if (bad == 0) return QNNRT_OK;
-    qnnrt_lower__clean(first);
-    return qnnrt_lower__fail(err, QNNRT_E_MISMATCH, "%lu encoding%s cannot be used; the first is"
-                             " %s", (unsigned long)bad, bad == 1 ? "" : "s", first);
+    qnnrt_text_clean(first);
+    return qnnrt_error_set(err, QNNRT_E_MISMATCH, "%lu encoding%s cannot be used; the first is %s",
+                           (unsigned long)bad, bad == 1 ? "" : "s", first);
 }
 
 /* Count the changes that make one text another, up to 100 characters of each. */
@@ -7395,12 +7349,11 @@ static qnnrt_result qnnrt_lower__unused(const qnnrt_lower__quantizer *q, qnnrt_e
 static qnnrt_result qnnrt_lower__unmet(qnnrt_lower__quantizer *q, qnnrt_error *err)
 {
     const qnnrt_lower_desc *desc = &q->lower->desc;
-    char list[1200] = "";
-    size_t i, k, count = 0, used = 0;
+    size_t i, k, count = 0;
+    qnnrt_error_clear(err);
     for (i = 0; i < desc->encoding_count; ++i) {
         const char *best = NULL;
         size_t least = SIZE_MAX;
-        char line[500];
         if (q->met[i]) continue;
         if (qnnrt_lower__made_name(q->lower, desc->encodings[i].name)) { q->met[i] = 2; continue; }
         if (++count > 5) continue;
@@ -7411,18 +7364,15 @@ static qnnrt_result qnnrt_lower__unmet(qnnrt_lower__quantizer *q, qnnrt_error *e
                 const size_t distance = qnnrt_lower__distance(desc->encodings[i].name, name);
                 if (distance < least) { least = distance; best = name; }
             }
-        snprintf(line, sizeof line, "\"%.150s\"%s%.150s%s", desc->encodings[i].name,
-                 best != NULL ? " (closest: \"" : "", best != NULL ? best : "",
-                 best != NULL ? "\")" : "");
-        qnnrt_lower__clean(line);
-        if (used + strlen(line) + 4 < sizeof list)
-            used += (size_t)snprintf(list + used, sizeof list - used, "\n  %s", line);
+        qnnrt_error_add(err, "\n  \"%.150s\"%s%.150s%s", desc->encodings[i].name,
+                        best != NULL ? " (closest: \"" : "", best != NULL ? best : "",
+                        best != NULL ? "\")" : "");
     }
     if (count == 0) return qnnrt_lower__unused(q, err);
-    qnnrt_lower__fail(err, QNNRT_E_NOT_FOUND, "%lu encoding%s of tensors that no graph has:%s%s",
-                      (unsigned long)count, count == 1 ? " is" : "s are", list,
-                      count > 5 ? "\n  ..." : "");
-    qnnrt_lower__hint(err, "Use the names of the graph's values or weights.");
+    if (count > 5) qnnrt_error_add(err, "\n  ...");
+    qnnrt_error_about(err, QNNRT_E_NOT_FOUND, "%lu encoding%s of tensors that no graph has:",
+                      (unsigned long)count, count == 1 ? " is" : "s are");
+    qnnrt_error_hint(err, QNNRT_OK, "Use the names of the graph's values or weights.");
     return QNNRT_E_NOT_FOUND;
 }
 
@@ -7682,8 +7632,8 @@ static qnnrt_result qnnrt_lower__no_load(void *user, void *data, size_t bytes, q
     (void)user;
     (void)data;
     (void)bytes;
-    return qnnrt_lower__fail(err, QNNRT_E_STATE, "the builder of qnnrt_lower_quantize() is for"
-                                                 " questions alone");
+    return qnnrt_error_set(err, QNNRT_E_STATE, "the builder of qnnrt_lower_quantize() is for "
+                           "questions alone");
 }
 
 /* Describe one end of an operator to the builder that asks. */
@@ -8143,7 +8093,7 @@ static qnnrt_result qnnrt_lower__quantize(qnnrt_lower *lower, qnnrt_builder *scr
     if (qnnrt_builder_error(scratch)->code != QNNRT_OK && err != NULL)
         *err = *qnnrt_builder_error(scratch);
     if (qnnrt_builder_error(scratch)->code != QNNRT_OK) return qnnrt_builder_error(scratch)->code;
-    return qnnrt_lower__good(err);
+    return qnnrt_error_clear(err);
 }
 
 /* =====================================================================================
@@ -8621,51 +8571,51 @@ static qnnrt_result qnnrt_lower__check_desc(const qnnrt_lower_desc *d, qnnrt_err
 {
     size_t i;
     if ((d->hooks.alloc == NULL) != (d->hooks.free == NULL))
-        return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_create: hooks need alloc and free");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_lower_create: hooks need alloc and free");
     if (d->compute != (qnnrt_dtype)0 && d->compute != QNNRT_DTYPE_F16 &&
         d->compute != QNNRT_DTYPE_F32)
-        return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_create: compute is neither float16"
-                                                   " nor float32");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_lower_create: compute is neither float16 "
+                               "nor float32");
     if ((d->encodings == NULL && d->encoding_count > 0) || (d->same == NULL && d->same_count > 0) ||
         (d->custom == NULL && d->custom_count > 0))
-        return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_create: encodings, same or custom"
-                                                   " is NULL, and its count is not 0");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_lower_create: encodings, same or custom is "
+                               "NULL, and its count is not 0");
     for (i = 0; i < d->same_count; ++i)
         if (d->same[i].names[0] == NULL || d->same[i].names[1] == NULL)
-            return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_create: pair %lu of same has no"
-                                     " two names", (unsigned long)i);
+            return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_lower_create: pair %lu of same has no "
+                                   "two names", (unsigned long)i);
     for (i = 0; i < d->custom_count; ++i) {
         const qnnrt_lower_custom *row = &d->custom[i];
         size_t k;
         if (row->op == NULL || row->package == NULL || row->type == NULL ||
             (row->params == NULL && row->param_count > 0))
-            return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_create: operator %lu of custom"
-                                     " has no op, package, type or params", (unsigned long)i);
+            return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_lower_create: operator %lu of custom "
+                                   "has no op, package, type or params", (unsigned long)i);
         for (k = 0; k < row->param_count; ++k)
             if (row->params[k].name == NULL)
-                return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_create: a parameter of"
-                                         " \"%.200s\" has no name", row->type);
+                return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_lower_create: a parameter of "
+                                       "\"%.200s\" has no name", row->type);
     }
     if (d->weight_bits != 0 && d->weight_bits != 8 && d->weight_bits != 4)
-        return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_create: weight_bits is %lu, not 0,"
-                                 " 8 or 4", (unsigned long)d->weight_bits);
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_lower_create: weight_bits is %lu, not 0, 8 "
+                               "or 4", (unsigned long)d->weight_bits);
     if (d->act_bits != 0 && d->act_bits != 8 && d->act_bits != 16)
-        return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_create: act_bits is %lu, not 0, 8"
-                                 " or 16", (unsigned long)d->act_bits);
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_lower_create: act_bits is %lu, not 0, 8 or "
+                               "16", (unsigned long)d->act_bits);
     if (d->act_bits != 0 && (d->weight_block != 0 || d->weight_emulate))
-        return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_create: %s is for float"
-                                 " activations, and act_bits is %lu", d->weight_block != 0
-                                 ? "weight_block" : "weight_emulate", (unsigned long)d->act_bits);
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_lower_create: %s is for float activations, "
+                               "and act_bits is %lu", d->weight_block != 0 ? "weight_block" :
+                               "weight_emulate", (unsigned long)d->act_bits);
     if (d->act_bits != 0 && d->target == QNNRT_LOWER_CPU) {
-        qnnrt_lower__fail(err, QNNRT_E_UNSUPPORTED, "libQnnCpu.so cannot be trusted with"
-                          " activations as codes: results are wrong from the second execution on,"
-                          " and it crashes when it opens a binary with Conv2d on codes");
-        qnnrt_lower__hint(err, "Compile for the CPU with float activations.");
+        qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "libQnnCpu.so cannot be trusted with activations "
+                        "as codes: results are wrong from the second execution on, and it crashes "
+                        "when it opens a binary with Conv2d on codes");
+        qnnrt_error_hint(err, QNNRT_OK, "Compile for the CPU with float activations.");
         return QNNRT_E_UNSUPPORTED;
     }
     if ((unsigned)d->target > (unsigned)QNNRT_LOWER_HTP)
-        return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_create: target is %d",
-                                 (int)d->target);
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_lower_create: target is %d",
+                               (int)d->target);
     return QNNRT_OK;
 }
 
@@ -8677,7 +8627,7 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_create(const qnnrt_lower_desc *desc, qn
     qnnrt_lower *lower;
     qnnrt_result result;
     memset(&none, 0, sizeof(none));
-    if (out == NULL) return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_create: out is NULL");
+    if (out == NULL) return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_lower_create: out is NULL");
     *out = NULL;
     result = qnnrt_lower__check_desc(d, err);
     if (result != QNNRT_OK) return result;
@@ -8702,7 +8652,7 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_create(const qnnrt_lower_desc *desc, qn
         }
     }
     *out = lower;
-    return qnnrt_lower__good(err);
+    return qnnrt_error_clear(err);
 }
 
 QNNRT_LOWER_API void qnnrt_lower_free(qnnrt_lower *lower)
@@ -8769,10 +8719,10 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_weights(qnnrt_lower *lower, qnnrt_ir *i
                                                  const qnnrt_weights *weights, qnnrt_error *err)
 {
     size_t i, missing = 0, wrong = 0, angles = 0, used = 0, more = 0;
-    char list[1700], line[600];
-    list[0] = '\0';
+    char line[600];
+    qnnrt_error_clear(err);
     if (lower == NULL || ir == NULL)
-        return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_weights: lower or ir is NULL");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_lower_weights: lower or ir is NULL");
     for (i = 0; i < ir->value_count; ++i) {
         qnnrt_ir_value *value = ir->values[i];
         qnnrt_lower__record *record;
@@ -8809,23 +8759,22 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_weights(qnnrt_lower *lower, qnnrt_ir *i
         else
             snprintf(line, sizeof line, "\"%.200s\" is %s, expected %s", value->key, shape[1],
                      shape[0]);
-        qnnrt_lower__clean(line);
-        if (used + strlen(line) + 40 < sizeof list)      /* room for the last line, too */
-            used += (size_t)snprintf(list + used, sizeof list - used, "\n  %s", line);
-        else
+        if (used + strlen(line) + 40 < 1700) {           /* room for the last line, too */
+            qnnrt_error_add(err, "\n  %s", line);
+            used += strlen(line) + 3;
+        } else {
             more += 1;
+        }
     }
     if (lower->no_memory) return qnnrt_lower__fail_memory(err);
-    if (missing + wrong == 0) return qnnrt_lower__good(err);
-    if (more != 0) snprintf(list + used, sizeof list - used, "\n  and %lu more",
-                            (unsigned long)more);
-    qnnrt_lower__fail(err, missing != 0 ? QNNRT_E_NOT_FOUND : QNNRT_E_MISMATCH,
-                      "%lu weights of the graph are missing, %lu have another shape:%s",
-                      (unsigned long)missing, (unsigned long)wrong, list);
-    qnnrt_lower__hint(err, missing == angles && wrong == 0
-                      ? "Give the base of the rotary embeddings (rope_base, --rope_base): the"
-                        " model's config.json has it as rope_theta."
-                      : "Give the checkpoint that the graph was exported with.");
+    if (missing + wrong == 0) return qnnrt_error_clear(err);
+    if (more != 0) qnnrt_error_add(err, "\n  and %lu more", (unsigned long)more);
+    qnnrt_error_about(err, missing != 0 ? QNNRT_E_NOT_FOUND : QNNRT_E_MISMATCH,
+                      "%lu weights of the graph are missing, %lu have another shape:",
+                      (unsigned long)missing, (unsigned long)wrong);
+    qnnrt_error_hint(err, QNNRT_OK, "%s", missing == angles && wrong == 0 ? "Give the base of the "
+                     "rotary embeddings (rope_base, --rope_base): the model's config.json has it "
+                     "as rope_theta." : "Give the checkpoint that the graph was exported with.");
     return missing != 0 ? QNNRT_E_NOT_FOUND : QNNRT_E_MISMATCH;
 }
 
@@ -8962,7 +8911,7 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_passes(qnnrt_lower *lower, qnnrt_ir *ir
     char *read;                      /* [ir->value_count] 1: a weight that has readers */
     size_t i, k, most;
     if (lower == NULL || ir == NULL)
-        return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_passes: lower or ir is NULL");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_lower_passes: lower or ir is NULL");
     most = ir->value_count;          /* weights were there before any pass */
     read = (char *)qnnrt_lower__alloc(lower, most + 1);
     if (read == NULL) return qnnrt_lower__fail_memory(err);
@@ -8991,7 +8940,7 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_graph(qnnrt_lower *lower, const qnnrt_i
     qnnrt_lower__job job;
     size_t i, first;
     if (lower == NULL || ir == NULL || name == NULL)
-        return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_graph: an argument is NULL");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_lower_graph: an argument is NULL");
     first = lower->finding_count;
     graph = (qnnrt_lower__graph *)qnnrt_lower__get(lower, 1, sizeof(*graph));
     if (graph == NULL) return qnnrt_lower__fail_memory(err);
@@ -9032,7 +8981,7 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_graph(qnnrt_lower *lower, const qnnrt_i
     lower->last = &graph->next;
     lower->graph_count += 1;
     graph->refused = lower->finding_count - first;
-    if (lower->finding_count == first) return qnnrt_lower__good(err);
+    if (lower->finding_count == first) return qnnrt_error_clear(err);
     return qnnrt_lower__findings(lower, first, "nodes cannot be lowered:", name, err);
 }
 
@@ -9040,10 +8989,10 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_place(qnnrt_lower *lower, uint32_t cont
                                                qnnrt_error *err)
 {
     if (lower == NULL || context >= 65535)
-        return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_place: lower is NULL, or context %u"
-                                 " is too large", (unsigned)context);
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_lower_place: lower is NULL, or context %u "
+                               "is too large", (unsigned)context);
     lower->place = context + 1;
-    return qnnrt_lower__good(err);
+    return qnnrt_error_clear(err);
 }
 
 QNNRT_LOWER_API qnnrt_result qnnrt_lower_quantize(qnnrt_lower *lower, qnnrt_builder *scratch,
@@ -9051,18 +9000,17 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_quantize(qnnrt_lower *lower, qnnrt_buil
 {
     const qnnrt_lower__graph *graph;
     if (lower == NULL || scratch == NULL)
-        return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_quantize: lower or scratch is"
-                                                   " NULL");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_lower_quantize: lower or scratch is NULL");
     if (lower->no_memory) return qnnrt_lower__fail_memory(err);
-    if (lower->desc.act_bits == 0) return qnnrt_lower__good(err);
+    if (lower->desc.act_bits == 0) return qnnrt_error_clear(err);
     if (lower->first == NULL || lower->quantized)
-        return qnnrt_lower__fail(err, QNNRT_E_ARG, lower->quantized
-                                 ? "qnnrt_lower_quantize: the graphs are quantized already"
-                                 : "qnnrt_lower_quantize: no graph was lowered");
+        return qnnrt_error_set(err, QNNRT_E_ARG, lower->quantized ? "qnnrt_lower_quantize: the "
+                               "graphs are quantized already" : "qnnrt_lower_quantize: no graph "
+                               "was lowered");
     for (graph = lower->first; graph != NULL; graph = graph->next)
         if (graph->refused != 0)
-            return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_quantize: graph \"%.200s\" has"
-                                     " nodes that cannot be lowered", graph->info.name);
+            return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_lower_quantize: graph \"%.200s\" has "
+                                   "nodes that cannot be lowered", graph->info.name);
     return qnnrt_lower__quantize(lower, scratch, err);
 }
 
@@ -9073,17 +9021,17 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_emit(qnnrt_lower *lower, qnnrt_builder 
     size_t first;
     uint32_t context;
     if (lower == NULL || builder == NULL)
-        return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_emit: lower or builder is NULL");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_lower_emit: lower or builder is NULL");
     if (lower->no_memory) return qnnrt_lower__fail_memory(err);
     if (lower->first == NULL)
-        return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_emit: no graph was lowered");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_lower_emit: no graph was lowered");
     if (lower->desc.act_bits != 0 && !lower->quantized)
-        return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_emit: call qnnrt_lower_quantize()"
-                                                   " first");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_lower_emit: call qnnrt_lower_quantize() "
+                               "first");
     for (graph = lower->first; graph != NULL; graph = graph->next)
         if (graph->refused != 0)
-            return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_emit: graph \"%.200s\" has"
-                                     " nodes that cannot be lowered", graph->info.name);
+            return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_lower_emit: graph \"%.200s\" has nodes "
+                                   "that cannot be lowered", graph->info.name);
     first = lower->finding_count;
     qnnrt_lower__cut_all(lower, lower->desc.contexts != 0 ? lower->desc.contexts : 1);
     for (context = 0; context < lower->info.contexts; ++context) {
@@ -9098,7 +9046,7 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_emit(qnnrt_lower *lower, qnnrt_builder 
     if (qnnrt_builder_error(builder)->code != QNNRT_OK && err != NULL)
         *err = *qnnrt_builder_error(builder);
     if (qnnrt_builder_error(builder)->code != QNNRT_OK) return qnnrt_builder_error(builder)->code;
-    return qnnrt_lower__good(err);
+    return qnnrt_error_clear(err);
 }
 
 QNNRT_LOWER_API qnnrt_result qnnrt_lower_ask(qnnrt_lower *lower, qnnrt_builder *builder,
@@ -9106,7 +9054,7 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_ask(qnnrt_lower *lower, qnnrt_builder *
 {
     qnnrt_lower__graph *graph;
     if (lower == NULL || builder == NULL)
-        return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_ask: lower or builder is NULL");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_lower_ask: lower or builder is NULL");
     qnnrt_builder_context(builder, &lower->desc.context);
     for (graph = lower->first; graph != NULL && !lower->no_memory; graph = graph->next)
         qnnrt_lower__emit_part(lower, graph, 0, builder, 1);
@@ -9114,7 +9062,7 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_ask(qnnrt_lower *lower, qnnrt_builder *
     if (qnnrt_builder_error(builder)->code != QNNRT_OK && err != NULL)
         *err = *qnnrt_builder_error(builder);
     if (qnnrt_builder_error(builder)->code != QNNRT_OK) return qnnrt_builder_error(builder)->code;
-    return qnnrt_lower__good(err);
+    return qnnrt_error_clear(err);
 }
 
 QNNRT_LOWER_API const qnnrt_ir_node *qnnrt_lower_node_of(const qnnrt_lower *lower,
@@ -9162,12 +9110,12 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_small_values(qnnrt_lower *lower, size_t
 {
     const qnnrt_lower__small *small;
     if (lower == NULL || values == NULL)
-        return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_small_values: lower or values is"
-                                                   " NULL");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_lower_small_values: lower or values is "
+                               "NULL");
     for (small = lower->smalls; small != NULL && number > 0; small = small->next) --number;
     if (small == NULL || small->about.bits == 0)
-        return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_small_values: this weight does not"
-                                                   " exist, or is not small");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_lower_small_values: this weight does not "
+                               "exist, or is not small");
     return qnnrt_lower__codes_values(lower, small, values, err);
 }
 
@@ -9179,8 +9127,8 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_static_data(qnnrt_lower *lower, size_t 
     while (at != NULL && graph > 0) { at = at->next; --graph; }
     if (at == NULL || data == NULL || tensor >= at->tensor_count ||
         at->tensors[tensor].kind != QNNRT_TENSOR_STATIC)
-        return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_static_data: an argument is NULL,"
-                                                   " or this is no static tensor");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_lower_static_data: an argument is NULL, or "
+                               "this is no static tensor");
     return qnnrt_lower__codes_load(lower, &at->tensors[tensor], &at->bodies[tensor], data, bytes,
                                    err);
 }
