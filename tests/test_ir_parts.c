@@ -879,6 +879,7 @@ TEST(ir_write_makes_names_unique)
     qnnrt_ir_value *c[3], *v, *out;
     size_t i;
     sink s;
+    const char *name;
     CHECK(ir != NULL);
     v = ir->outputs[0];
     for (i = 0; i < 3; ++i) {
@@ -912,6 +913,13 @@ TEST(ir_write_makes_names_unique)
     CHECK_EQ(write_graph(ir, &s), QNNRT_E_ARG);
     CHECK_STR(err.text, "two values are named \"c_1\"");
     free(s.text);
+    /* A name does not control the terminal that the error is shown on. */
+    name = c[1]->name;
+    c[0]->name = c[1]->name = "c\033[2J\nforged";
+    CHECK_EQ(write_graph(ir, &s), QNNRT_E_ARG);
+    CHECK_STR(err.text, "two values are named \"c?[2J forged\"");
+    free(s.text);
+    c[1]->name = name;
     c[0]->name = "c";
     c[2]->data = NULL;
     CHECK_EQ(write_graph(ir, &s), QNNRT_E_ARG);

@@ -684,51 +684,9 @@ extern "C" {
    value, fit in 64 bits. */
 #define QNNRT_IR__MOST ((int64_t)1 << 48)
 
-/* Fill an error, without a hint, and return its code. The text may be cut. err may be NULL. */
-#if defined(__GNUC__)
-__attribute__((cold, format(printf, 3, 4)))
-#endif
-static qnnrt_result qnnrt_ir__fail(qnnrt_error *err, qnnrt_result code, const char *format, ...)
-{
-    va_list args;
-    if (err == NULL) return code;
-    err->code = code;
-    err->vendor_code = 0;
-    err->hint[0] = '\0';
-    va_start(args, format);
-    vsnprintf(err->text, sizeof err->text, format, args);
-    va_end(args);
-    return code;
-}
-
 static qnnrt_result qnnrt_ir__fail_memory(qnnrt_error *err)
 {
-    return qnnrt_ir__fail(err, QNNRT_E_MEMORY, "out of memory for a graph");
-}
-
-static void qnnrt_ir__hint(qnnrt_error *err, const char *hint)
-{
-    if (err != NULL) snprintf(err->hint, sizeof err->hint, "%s", hint);
-}
-
-static void qnnrt_ir__error_clear(qnnrt_error *err)
-{
-    if (err == NULL) return;
-    err->code = QNNRT_OK;
-    err->vendor_code = 0;
-    err->text[0] = err->hint[0] = '\0';
-}
-
-/* Replace characters that could control a terminal or fake a line, in names that come from
-   files. */
-static void qnnrt_ir__clean(char *text)
-{
-    while (*text != '\0') {
-        int shown;
-        const size_t length = qnnrt_utf8_length(text, &shown);
-        if (!shown) *text = *text == '\n' ? ' ' : '?';
-        text += shown ? length : 1;
-    }
+    return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory for a graph");
 }
 
 /* Bring a number of the file into the range in which sums of a few of them are exact. */
@@ -3653,7 +3611,7 @@ static qnnrt_result qnnrt_ir__graph_tidy(qnnrt_ir *ir, qnnrt_error *err)
     if (!qnnrt_ir__graph_sweep(ir) || !qnnrt_ir__graph_order(ir, 1, &cycle))
         return qnnrt_ir__fail_memory(err);
     if (cycle != NULL)
-        return qnnrt_ir__fail(err, QNNRT_E_FORMAT, "node \"%.200s\" is on a cycle", cycle->name);
+        return qnnrt_error_set(err, QNNRT_E_FORMAT, "node \"%.200s\" is on a cycle", cycle->name);
     /* From the last node to the first, so that nodes which only unused ones read are unused too. */
     qnnrt_ir__graph_users(ir);
     for (i = ir->node_count; i-- > 0;) {
@@ -3692,7 +3650,7 @@ static int qnnrt_ir__find(qnnrt_ir *ir, const qnnrt_ir_node *node, qnnrt_result 
     va_start(args, format);
     vsnprintf(text + used, sizeof text - used, format, args);
     va_end(args);
-    qnnrt_ir__clean(text);
+    qnnrt_text_clean(text);
     list = (qnnrt_ir_finding *)qnnrt_ir__arena_more(&own->arena, own->findings, own->found,
                                                     &own->finding_room, sizeof(*list));
     if (list == NULL) return 0;
@@ -3716,7 +3674,7 @@ static qnnrt_result qnnrt_ir__find_error(const qnnrt_ir *ir, qnnrt_error *err)
     size_t i, used = 0;
     if (count == 0) return QNNRT_OK;
     if (err == NULL) return own->found > 0 ? own->findings[0].code : QNNRT_E_FORMAT;
-    qnnrt_ir__fail(err, own->found > 0 ? own->findings[0].code : QNNRT_E_FORMAT, "%s", "");
+    qnnrt_error_set(err, own->found > 0 ? own->findings[0].code : QNNRT_E_FORMAT, "%s", "");
     for (i = 0; i < own->found; ++i) {
         const size_t length = strlen(own->findings[i].text);
         if (used + length + 60 > sizeof err->text) break;
@@ -4081,11 +4039,11 @@ static int qnnrt_ir__parse_fail(qnnrt_ir__parse *p, qnnrt_result code, size_t at
     va_start(args, format);
     vsnprintf(why, sizeof why, format, args);
     va_end(args);
-    qnnrt_ir__clean(why);
+    qnnrt_text_clean(why);
     if (at > p->bytes) at = p->bytes;
     for (i = 0; i < at; ++i) line += p->text[i] == '\n';
-    p->result = qnnrt_ir__fail(p->err, code, "line %lu, byte %lu: %s", (unsigned long)line,
-                               (unsigned long)at, why);
+    p->result = qnnrt_error_set(p->err, code, "line %lu, byte %lu: %s", (unsigned long)line,
+                                (unsigned long)at, why);
     return 0;
 }
 
@@ -4093,8 +4051,8 @@ static int qnnrt_ir__parse_memory(qnnrt_ir__parse *p)
 {
     if (p->result == QNNRT_OK)
         p->result = p->scratch.failed == 2 || p->ir->own->arena.failed == 2
-                        ? qnnrt_ir__fail(p->err, QNNRT_E_LIMIT, "the graph needs more memory than "
-                                         "qnnrt_ir_desc.memory_bytes allows")
+                        ? qnnrt_error_set(p->err, QNNRT_E_LIMIT, "the graph needs more memory than "
+                                          "qnnrt_ir_desc.memory_bytes allows")
                         : qnnrt_ir__fail_memory(p->err);
     return 0;
 }
@@ -4775,7 +4733,7 @@ static int qnnrt_ir__document_once(qnnrt_ir__parse *p)
         if (seen >> i & 1) continue;
         qnnrt_ir__parse_fail(p, QNNRT_E_FORMAT, 0, "not an exported graph: \"%s\" is missing",
                              needed[i]);
-        qnnrt_ir__hint(p->err, "Export the model with pytorch-ir.");
+        qnnrt_error_hint(p->err, QNNRT_OK, "Export the model with pytorch-ir.");
         return 0;
     }
     return qnnrt_json_end(&p->json) || qnnrt_ir__parse_good(p);
@@ -7222,26 +7180,24 @@ static qnnrt_result qnnrt_ir__eval_ask(const qnnrt_ir_node *node, qnnrt_error *e
     for (k = 0; k < node->output_count || k == 0; ++k) {
         const qnnrt_ir_value *y = k < node->output_count ? node->outputs[k] : NULL;
         if (!qnnrt_ir__ops_infer(node, k, &s))
-            return qnnrt_ir__fail(err, s.code, "node \"%.200s\" (%.100s): %s", node->name, node->op,
-                                  s.why);
+            return qnnrt_error_set(err, s.code, "node \"%.200s\" (%.100s): %s", node->name,
+                                   node->op, s.why);
         if (s.outputs != node->output_count)
-            return qnnrt_ir__fail(err, QNNRT_E_MISMATCH,
-                                  "node \"%.200s\" (%.100s) has %u outputs, expected "
-                                  "%u", node->name, node->op, (unsigned)node->output_count,
-                                  (unsigned)s.outputs);
+            return qnnrt_error_set(err, QNNRT_E_MISMATCH, "node \"%.200s\" (%.100s) has %u "
+                                   "outputs, expected %u", node->name, node->op,
+                                   (unsigned)node->output_count, (unsigned)s.outputs);
         if (y == NULL) break;
         if (s.rank != y->rank || memcmp(s.dims, y->dims, s.rank * sizeof(*s.dims)) != 0 ||
             qnnrt_ir__dtype_row(y->dtype) < 0 ||
                 (s.dtype != y->dtype && s.dtype != QNNRT_DTYPE_UNDEFINED))
-            return qnnrt_ir__fail(err, QNNRT_E_MISMATCH,
-                                  "node \"%.200s\" (%.100s): output %u has another "
-                                  "shape or dtype than the operator computes", node->name, node->op,
-                                  (unsigned)k);
+            return qnnrt_error_set(err, QNNRT_E_MISMATCH, "node \"%.200s\" (%.100s): output %u has "
+                                   "another shape or dtype than the operator computes", node->name,
+                                   node->op, (unsigned)k);
     }
     why = qnnrt_ir__eval_refusal(node);
     return why == NULL ? QNNRT_OK
-                       : qnnrt_ir__fail(err, QNNRT_E_UNSUPPORTED, "node \"%.200s\" (%.100s): %s",
-                                        node->name, node->op, why);
+                       : qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "node \"%.200s\" (%.100s): %s",
+                                         node->name, node->op, why);
 }
 
 /* Make the tensors of a node, and compute it. */
@@ -7262,9 +7218,8 @@ static qnnrt_result qnnrt_ir__eval_run(qnnrt_ir__eval *e, const void *const *inp
         const qnnrt_ir_value *x = node->inputs[k];
         if (x == NULL) continue;
         if (qnnrt_ir__dtype_row(x->dtype) < 0 || (inputs[k] == NULL && x->count > 0))
-            return qnnrt_ir__fail(err, QNNRT_E_ARG,
-                                  "node \"%.200s\" (%.100s): input %u has no data",
-                                  node->name, node->op, (unsigned)k);
+            return qnnrt_error_set(err, QNNRT_E_ARG, "node \"%.200s\" (%.100s): input %u has no "
+                                   "data", node->name, node->op, (unsigned)k);
         if (!qnnrt_ir__wide_begin(&e->in[k], qnnrt_ir__wide_dtype(x, e->widen), x->rank, x->dims))
             return qnnrt_ir__fail_memory(err);
         e->in[k].data = (const unsigned char *)inputs[k];
@@ -7284,9 +7239,8 @@ static qnnrt_result qnnrt_ir__eval_run(qnnrt_ir__eval *e, const void *const *inp
             return qnnrt_ir__fail_memory(err);
     if (!qnnrt_ir__eval_of[node->info - qnnrt_ir__ops](e))
         return e->arena->failed ? qnnrt_ir__fail_memory(err)
-                                : qnnrt_ir__fail(err, QNNRT_E_UNSUPPORTED,
-                                                 "node \"%.200s\" (%.100s): %s",
-                                                 node->name, node->op, e->why);
+                                : qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "node \"%.200s\" "
+                                                  "(%.100s): %s", node->name, node->op, e->why);
     return QNNRT_OK;
 }
 
@@ -7465,13 +7419,12 @@ static qnnrt_result qnnrt_ir__fold_spend(qnnrt_ir *ir, const qnnrt_ir_node *node
     qnnrt_ir__own *own = ir->own;
     const int large = bytes > own->fold_bytes;
     if (large || operations > own->fold_operations) {
-        qnnrt_ir__fail(err, QNNRT_E_LIMIT, "node \"%.200s\" (%.100s): it is constant, and "
-                       "folding it takes %.0f %s: %.0f are left of qnnrt_ir_desc.%s",
-                       node->name, node->op, large ? bytes : operations,
-                       large ? "bytes" : "operations",
-                       large ? own->fold_bytes : own->fold_operations,
-                       large ? "fold_bytes" : "fold_operations");
-        qnnrt_ir__hint(err, "Export the model with this as a weight or an input.");
+        qnnrt_error_set(err, QNNRT_E_LIMIT, "node \"%.200s\" (%.100s): it is constant, and folding "
+                        "it takes %.0f %s: %.0f are left of qnnrt_ir_desc.%s", node->name, node->op,
+                        large ? bytes : operations, large ? "bytes" : "operations", large ?
+                        own->fold_bytes : own->fold_operations, large ? "fold_bytes" :
+                        "fold_operations");
+        qnnrt_error_hint(err, QNNRT_OK, "Export the model with this as a weight or an input.");
         return QNNRT_E_LIMIT;
     }
     own->fold_bytes -= bytes;
@@ -7527,7 +7480,7 @@ static qnnrt_result qnnrt_ir__fold_all(qnnrt_ir *ir, qnnrt_ir__fold_limits most,
             most.left -= qnnrt_ir__fold_replaces(ir->nodes[i]) ? 0 : bytes;
             ++folded;
         } else {
-            qnnrt_ir__error_clear(err);                  /* what cannot be computed stays a node */
+            qnnrt_error_clear(err);                  /* what cannot be computed stays a node */
         }
     }
     if (count != NULL) *count = folded;
@@ -7593,17 +7546,17 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_read(const char *text, size_t bytes, const qn
     qnnrt_ir__parse p;
     memset(&plain, 0, sizeof(plain));
     memset(&p, 0, sizeof(p));
-    qnnrt_ir__error_clear(err);
+    qnnrt_error_clear(err);
     if (out != NULL) *out = NULL;
     if (text == NULL || out == NULL)
-        return qnnrt_ir__fail(err, QNNRT_E_ARG, "%s is NULL", text == NULL ? "text" : "out");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "%s is NULL", text == NULL ? "text" : "out");
     if (desc != NULL) plain = *desc;
     if ((plain.hooks.alloc == NULL) != (plain.hooks.free == NULL) ||
         (plain.custom == NULL && plain.custom_count > 0))
-        return qnnrt_ir__fail(err, QNNRT_E_ARG, "hooks need alloc and free, and custom its list");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "hooks need alloc and free, and custom its list");
     if (bytes > (plain.text_bytes != 0 ? plain.text_bytes : UINT64_C(1) << 30))
-        return qnnrt_ir__fail(err, QNNRT_E_LIMIT, "the graph has %llu bytes, more than "
-                              "qnnrt_ir_desc.text_bytes", (unsigned long long)bytes);
+        return qnnrt_error_set(err, QNNRT_E_LIMIT, "the graph has %llu bytes, more than "
+                               "qnnrt_ir_desc.text_bytes", (unsigned long long)bytes);
     p.text = text;
     p.bytes = bytes;
     p.err = err;
@@ -7618,7 +7571,7 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_read(const char *text, size_t bytes, const qn
         qnnrt_ir_free(p.ir);
         p.ir = qnnrt_ir__public_make(&plain);
         p.result = p.ir != NULL ? QNNRT_OK : qnnrt_ir__fail_memory(err);
-        qnnrt_ir__error_clear(p.result == QNNRT_OK ? err : NULL);
+        qnnrt_error_clear(p.result == QNNRT_OK ? err : NULL);
         p.inputs.count = p.outputs.count = p.weights.count = p.constants.count = 0;
         p.nodes.count = p.pairs.count = 0;
         if (p.ir != NULL) qnnrt_ir__document_once(&p);
@@ -7636,10 +7589,10 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_read(const char *text, size_t bytes, const qn
 QNNRT_IR_API qnnrt_result qnnrt_ir_check(qnnrt_ir *ir, const qnnrt_ir_finding **list, size_t *count,
                                          qnnrt_error *err)
 {
-    qnnrt_ir__error_clear(err);
+    qnnrt_error_clear(err);
     if (list != NULL) *list = NULL;
     if (count != NULL) *count = 0;
-    if (ir == NULL) return qnnrt_ir__fail(err, QNNRT_E_ARG, "ir is NULL");
+    if (ir == NULL) return qnnrt_error_set(err, QNNRT_E_ARG, "ir is NULL");
     ir->own->found = ir->own->kept;
     ir->own->lost = ir->own->lost_kept;
     if (!qnnrt_ir__check_all(ir)) return qnnrt_ir__fail_memory(err);
@@ -7665,19 +7618,18 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_infer(const qnnrt_ir_node *node, size_t outpu
                                          qnnrt_error *err)
 {
     qnnrt_ir__shape s;
-    qnnrt_ir__error_clear(err);
+    qnnrt_error_clear(err);
     if (node == NULL || dtype == NULL || rank == NULL || dims == NULL)
-        return qnnrt_ir__fail(err, QNNRT_E_ARG, "node, dtype, rank or dims is NULL");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "node, dtype, rank or dims is NULL");
     *dtype = QNNRT_DTYPE_UNDEFINED;
     *rank = 0;
     memset(dims, 0, QNNRT_IR_RANK * sizeof(*dims));
     if (!qnnrt_ir__ops_infer(node, output, &s))
-        return qnnrt_ir__fail(err, s.code, "node \"%.200s\" (%.100s): %s", node->name, node->op,
-                              s.why);
+        return qnnrt_error_set(err, s.code, "node \"%.200s\" (%.100s): %s", node->name, node->op,
+                               s.why);
     if (output >= s.outputs)
-        return qnnrt_ir__fail(err, QNNRT_E_ARG, "node \"%.200s\" (%.100s) has %lu outputs",
-                              node->name,
-                              node->op, (unsigned long)s.outputs);
+        return qnnrt_error_set(err, QNNRT_E_ARG, "node \"%.200s\" (%.100s) has %lu outputs",
+                               node->name, node->op, (unsigned long)s.outputs);
     *dtype = s.dtype;
     *rank = s.rank;
     memcpy(dims, s.dims, s.rank * sizeof(*dims));
@@ -7745,16 +7697,16 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_eval_node(const qnnrt_hooks *hooks, const qnn
                                              const void *const *inputs, void *const *outputs,
                                              qnnrt_error *err)
 {
-    qnnrt_ir__error_clear(err);
+    qnnrt_error_clear(err);
     if (node == NULL || inputs == NULL || outputs == NULL)
-        return qnnrt_ir__fail(err, QNNRT_E_ARG, "node, inputs or outputs is NULL");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "node, inputs or outputs is NULL");
     return qnnrt_ir__eval_node(hooks, node, 0, inputs, outputs, err);
 }
 
 QNNRT_IR_API qnnrt_result qnnrt_ir_eval_ask(const qnnrt_ir_node *node, qnnrt_error *err)
 {
-    qnnrt_ir__error_clear(err);
-    if (node == NULL) return qnnrt_ir__fail(err, QNNRT_E_ARG, "node is NULL");
+    qnnrt_error_clear(err);
+    if (node == NULL) return qnnrt_error_set(err, QNNRT_E_ARG, "node is NULL");
     return qnnrt_ir__eval_ask(node, err);
 }
 
@@ -7868,8 +7820,8 @@ QNNRT_IR_API const char *qnnrt_ir_text(qnnrt_ir *ir, const char *text)
 
 QNNRT_IR_API qnnrt_result qnnrt_ir_tidy(qnnrt_ir *ir, qnnrt_error *err)
 {
-    qnnrt_ir__error_clear(err);
-    if (ir == NULL) return qnnrt_ir__fail(err, QNNRT_E_ARG, "ir is NULL");
+    qnnrt_error_clear(err);
+    if (ir == NULL) return qnnrt_error_set(err, QNNRT_E_ARG, "ir is NULL");
     return qnnrt_ir__graph_tidy(ir, err);
 }
 
@@ -7901,8 +7853,8 @@ static qnnrt_result qnnrt_ir__pass_visit(qnnrt_ir *ir, qnnrt_error *err,
     p.ir = ir;
     p.err = err;
     p.result = QNNRT_OK;
-    qnnrt_ir__error_clear(err);
-    if (ir == NULL) return qnnrt_ir__fail(err, QNNRT_E_ARG, "ir is NULL");
+    qnnrt_error_clear(err);
+    if (ir == NULL) return qnnrt_error_set(err, QNNRT_E_ARG, "ir is NULL");
     for (i = 0; i < ir->node_count; ++i)
         if (!ir->nodes[i]->dead && !each(&p, ir->nodes[i])) return p.result;
     return qnnrt_ir_tidy(ir, err);
@@ -8096,10 +8048,11 @@ static const qnnrt_ir_value *qnnrt_ir__cleanup_named(const qnnrt_ir_value *value
 static int qnnrt_ir__cleanup_shared(qnnrt_ir__pass *p, const qnnrt_ir_node *node,
                                     const qnnrt_ir_value *other, const char *reader)
 {
-    p->result = qnnrt_ir__fail(p->err, QNNRT_E_UNSUPPORTED,
-                               "node \"%.100s\" (%.60s) overwrites the memory of \"%.100s\", which "
-                               "\"%.100s\" reads later", node->name, node->op, other->name, reader);
-    qnnrt_ir__hint(p->err, "Export the model with functions that do not overwrite their input.");
+    p->result = qnnrt_error_set(p->err, QNNRT_E_UNSUPPORTED, "node \"%.100s\" (%.60s) overwrites "
+                                "the memory of \"%.100s\", which \"%.100s\" reads later",
+                                node->name, node->op, other->name, reader);
+    qnnrt_error_hint(p->err, QNNRT_OK, "Export the model with functions that do not overwrite "
+                     "their input.");
     return 0;
 }
 
@@ -8482,8 +8435,8 @@ static qnnrt_result qnnrt_ir__run_read(qnnrt_ir__run *r, const qnnrt_ir_value *v
         cell->data = cell->own;
     }
     if (cell->data == NULL && value->count > 0)
-        return qnnrt_ir__fail(r->err, QNNRT_E_ARG, "value \"%.200s\" (%.200s) has no data",
-                              value->name, value->key != NULL ? value->key : "an input");
+        return qnnrt_error_set(r->err, QNNRT_E_ARG, "value \"%.200s\" (%.200s) has no data",
+                               value->name, value->key != NULL ? value->key : "an input");
     *data = cell->data;
     return QNNRT_OK;
 }
@@ -8562,9 +8515,9 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_run(qnnrt_ir *ir, const qnnrt_ir_run_desc *de
     qnnrt_ir__run r;
     qnnrt_result result;
     size_t i;
-    qnnrt_ir__error_clear(err);
+    qnnrt_error_clear(err);
     if (ir == NULL || inputs == NULL || outputs == NULL)
-        return qnnrt_ir__fail(err, QNNRT_E_ARG, "ir, inputs or outputs is NULL");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "ir, inputs or outputs is NULL");
     result = desc != NULL && desc->ready ? QNNRT_OK : qnnrt_ir_pass_inplace(ir, err);
     if (result != QNNRT_OK) return result;
     memset(&r, 0, sizeof(r));
@@ -8689,8 +8642,8 @@ static qnnrt_result qnnrt_ir__extract_outputs(const qnnrt_ir__extract *x,
     size_t i;
     for (i = 0; i < count; ++i)
         if (!qnnrt_ir__extract_owns(x->from, outputs[i]))
-            return qnnrt_ir__fail(x->err, QNNRT_E_ARG, "output %lu is no value of the graph",
-                                  (unsigned long)i);
+            return qnnrt_error_set(x->err, QNNRT_E_ARG, "output %lu is no value of the graph",
+                                   (unsigned long)i);
     return QNNRT_OK;
 }
 
@@ -8702,15 +8655,15 @@ static qnnrt_result qnnrt_ir__extract_inputs(qnnrt_ir__extract *x,
     for (i = 0; i < count; ++i) {
         const qnnrt_ir_value *from = inputs[i];
         if (!qnnrt_ir__extract_owns(x->from, from))
-            return qnnrt_ir__fail(x->err, QNNRT_E_ARG, "input %lu is no value of the graph",
-                                  (unsigned long)i);
+            return qnnrt_error_set(x->err, QNNRT_E_ARG, "input %lu is no value of the graph",
+                                   (unsigned long)i);
         if (from->origin == QNNRT_IR_NODE && from->node != NULL && !from->node->dead &&
             x->taken[from->node->at])
-            return qnnrt_ir__fail(x->err, QNNRT_E_ARG, "input \"%.200s\" is computed inside, by "
-                                  "node \"%.200s\"", from->name, from->node->name);
+            return qnnrt_error_set(x->err, QNNRT_E_ARG, "input \"%.200s\" is computed inside, by "
+                                   "node \"%.200s\"", from->name, from->node->name);
         if (x->copies[from->number] != NULL)
-            return qnnrt_ir__fail(x->err, QNNRT_E_ARG, "input \"%.200s\" occurs twice",
-                                  from->name);
+            return qnnrt_error_set(x->err, QNNRT_E_ARG, "input \"%.200s\" occurs twice",
+                                   from->name);
         if (qnnrt_ir__extract_input(x, from) == NULL) return qnnrt_ir__fail_memory(x->err);
     }
     return QNNRT_OK;
@@ -8725,15 +8678,16 @@ static qnnrt_result qnnrt_ir__extract_take(qnnrt_ir__extract *x, const qnnrt_ir_
         const qnnrt_ir_node *node = nodes[i];
         if (node == NULL || (!node->dead && (node->at >= x->from->node_count ||
                                              x->from->nodes[node->at] != node)))
-            return qnnrt_ir__fail(x->err, QNNRT_E_ARG, "node %lu is no node of the graph",
-                                  (unsigned long)i);
+            return qnnrt_error_set(x->err, QNNRT_E_ARG, "node %lu is no node of the graph",
+                                   (unsigned long)i);
         if (node->dead || x->taken[node->at])
-            return qnnrt_ir__fail(x->err, QNNRT_E_ARG, "node \"%.200s\" (%.100s) %s", node->name,
-                                  node->op, node->dead ? "is dead" : "occurs twice");
+            return qnnrt_error_set(x->err, QNNRT_E_ARG, "node \"%.200s\" (%.100s) %s", node->name,
+                                   node->op, node->dead ? "is dead" : "occurs twice");
         if (qnnrt_ir__graph_plain(node) != NULL) {
-            qnnrt_ir__fail(x->err, QNNRT_E_UNSUPPORTED, "node \"%.200s\" (%.100s) overwrites its "
-                           "input", node->name, node->op);
-            qnnrt_ir__hint(x->err, "Call qnnrt_ir_pass_inplace() for the whole graph first.");
+            qnnrt_error_set(x->err, QNNRT_E_UNSUPPORTED, "node \"%.200s\" (%.100s) overwrites its "
+                            "input", node->name, node->op);
+            qnnrt_error_hint(x->err, QNNRT_OK, "Call qnnrt_ir_pass_inplace() for the whole graph "
+                             "first.");
             return QNNRT_E_UNSUPPORTED;
         }
         x->taken[node->at] = 1;
@@ -8776,11 +8730,11 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_extract(const qnnrt_ir *ir,
 {
     qnnrt_ir__extract x;
     qnnrt_result result = QNNRT_OK;
-    qnnrt_ir__error_clear(err);
+    qnnrt_error_clear(err);
     if (out != NULL) *out = NULL;
     if (ir == NULL || out == NULL || (nodes == NULL && node_count > 0) ||
         (inputs == NULL && input_count > 0) || (outputs == NULL && output_count > 0))
-        return qnnrt_ir__fail(err, QNNRT_E_ARG, "ir, nodes, inputs, outputs or out is NULL");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "ir, nodes, inputs, outputs or out is NULL");
     memset(&x, 0, sizeof(x));
     x.from = ir;
     x.err = err;
@@ -8806,8 +8760,8 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_extract(const qnnrt_ir *ir,
     if (result == QNNRT_OK) result = qnnrt_ir__extract_outputs(&x, outputs, output_count);
     if (result == QNNRT_OK && !qnnrt_ir__extract_all(&x, outputs, output_count))
         result = x.to->own->arena.failed == 2
-                     ? qnnrt_ir__fail(err, QNNRT_E_LIMIT, "the graph needs more memory than "
-                                      "qnnrt_ir_desc.memory_bytes allows")
+                     ? qnnrt_error_set(err, QNNRT_E_LIMIT, "the graph needs more memory than "
+                                       "qnnrt_ir_desc.memory_bytes allows")
                      : qnnrt_ir__fail_memory(err);
     qnnrt_ir__arena_free(&x.scratch);
     if (result == QNNRT_OK) *out = x.to;
@@ -8886,7 +8840,7 @@ static qnnrt_result qnnrt_ir__write_names(qnnrt_ir__write *w)
         symbol = qnnrt_ir__symbol_get(&w->scratch, &w->values, v->name, strlen(v->name), 1);
         if (symbol == NULL) return qnnrt_ir__fail_memory(w->err);
         if (symbol->nodes > 0)
-            return qnnrt_ir__fail(w->err, QNNRT_E_ARG, "two values are named \"%.200s\"", v->name);
+            return qnnrt_error_set(w->err, QNNRT_E_ARG, "two values are named \"%.200s\"", v->name);
         symbol->nodes = 1;
         if (v->origin != QNNRT_IR_WEIGHT) continue;              /* weights may share a key */
         symbol = qnnrt_ir__symbol_get(&w->scratch, &w->keys, v->key, strlen(v->key), 1);
@@ -8897,7 +8851,7 @@ static qnnrt_result qnnrt_ir__write_names(qnnrt_ir__write *w)
         const qnnrt_ir_value *const v = ir->values[i];
         if (!qnnrt_ir__write_has(v) || v->origin != QNNRT_IR_CONSTANT) continue;
         if (v->data == NULL && v->count > 0)
-            return qnnrt_ir__fail(w->err, QNNRT_E_ARG, "constant \"%.200s\" has no data", v->name);
+            return qnnrt_error_set(w->err, QNNRT_E_ARG, "constant \"%.200s\" has no data", v->name);
         symbol = qnnrt_ir__symbol_get(&w->scratch, &w->keys, v->key, strlen(v->key), 0);
         if (symbol == NULL || !qnnrt_ir__write_shares(symbol->value, v))
             symbol = qnnrt_ir__write_unique(w, &w->keys, v->key);
@@ -9175,9 +9129,9 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_write(const qnnrt_ir *ir, struct qnnrt_json_w
 {
     qnnrt_ir__write w;
     qnnrt_result result;
-    qnnrt_ir__error_clear(err);
+    qnnrt_error_clear(err);
     if (ir == NULL || writer == NULL)
-        return qnnrt_ir__fail(err, QNNRT_E_ARG, "ir or writer is NULL");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "ir or writer is NULL");
     memset(&w, 0, sizeof(w));
     w.ir = ir;
     w.json = writer;
@@ -9188,8 +9142,8 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_write(const qnnrt_ir *ir, struct qnnrt_json_w
     if (result == QNNRT_OK && !qnnrt_ir__write_all(&w)) result = qnnrt_ir__fail_memory(err);
     qnnrt_ir__arena_free(&w.scratch);
     if (result == QNNRT_OK && writer->error != NULL)
-        result = qnnrt_ir__fail(err, QNNRT_E_IO, "the graph could not be written: %s",
-                                writer->error);
+        result = qnnrt_error_set(err, QNNRT_E_IO, "the graph could not be written: %s",
+                                 writer->error);
     return result;
 }
 
@@ -10743,7 +10697,7 @@ static int qnnrt_ir__rope_replace(qnnrt_ir__rope *r, qnnrt_ir_node *node)
     if (!qnnrt_ir__rope_fill(r, node, tables)) {
         if (r->p.result == QNNRT_E_MEMORY) return 0;
         r->p.result = QNNRT_OK;                          /* what cannot be computed stays a node */
-        qnnrt_ir__error_clear(r->p.err);
+        qnnrt_error_clear(r->p.err);
         return 1;
     }
     snprintf(fate, sizeof fate, "became tables of %u positions", (unsigned)r->positions);
@@ -10792,8 +10746,8 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_pass_rope_table(qnnrt_ir *ir, uint32_t positi
     qnnrt_result result;
     size_t i;
     memset(&r, 0, sizeof(r));
-    qnnrt_ir__error_clear(err);
-    if (positions == 0) return qnnrt_ir__fail(err, QNNRT_E_ARG, "positions is 0");
+    qnnrt_error_clear(err);
+    if (positions == 0) return qnnrt_error_set(err, QNNRT_E_ARG, "positions is 0");
     result = qnnrt_ir_pass_inplace(ir, err);
     if (result != QNNRT_OK) return result;
     r.p.ir = ir;
@@ -10845,11 +10799,11 @@ typedef struct qnnrt_ir__columns {
 static int qnnrt_ir__columns_refuse(qnnrt_ir__columns *c, const qnnrt_ir_node *node,
                                     const char *why)
 {
-    c->p.result = qnnrt_ir__fail(c->p.err, QNNRT_E_UNSUPPORTED, "node \"%.150s\" (%.60s) %s",
-                                 node->name, node->op, why);
-    if (c->p.err != NULL) qnnrt_ir__clean(c->p.err->text);
-    qnnrt_ir__hint(c->p.err, "Export the model with its mask as an input, and with attention over "
-                             "whole caches.");
+    c->p.result = qnnrt_error_set(c->p.err, QNNRT_E_UNSUPPORTED, "node \"%.150s\" (%.60s) %s",
+                                  node->name, node->op, why);
+    if (c->p.err != NULL) qnnrt_text_clean(c->p.err->text);
+    qnnrt_error_hint(c->p.err, QNNRT_OK, "Export the model with its mask as an input, and with "
+                     "attention over whole caches.");
     return 0;
 }
 
@@ -11460,10 +11414,9 @@ typedef struct qnnrt_ir__kv {
 static int qnnrt_ir__kv_refuse(qnnrt_ir__kv *k, const qnnrt_ir_node *node, const char *why,
                                const char *name)
 {
-    k->c.p.result = qnnrt_ir__fail(k->c.p.err, QNNRT_E_UNSUPPORTED,
-                                   "node \"%.150s\" (%.60s) %s \"%.150s\"", node->name, node->op,
-                                   why, name);
-    if (k->c.p.err != NULL) qnnrt_ir__clean(k->c.p.err->text);
+    k->c.p.result = qnnrt_error_set(k->c.p.err, QNNRT_E_UNSUPPORTED, "node \"%.150s\" (%.60s) %s "
+                                    "\"%.150s\"", node->name, node->op, why, name);
+    if (k->c.p.err != NULL) qnnrt_text_clean(k->c.p.err->text);
     return 0;
 }
 
@@ -11822,9 +11775,8 @@ static int qnnrt_ir__kv_kinds(qnnrt_ir__kv *k)
         ++counts[kinds];
     }
     if (counts[QNNRT_IR__KEY] == counts[QNNRT_IR__VALUE]) return 1;
-    p->result = qnnrt_ir__fail(p->err, QNNRT_E_UNSUPPORTED,
-                               "the graph has %lu caches of keys and %lu of values",
-                               counts[QNNRT_IR__KEY], counts[QNNRT_IR__VALUE]);
+    p->result = qnnrt_error_set(p->err, QNNRT_E_UNSUPPORTED, "the graph has %lu caches of keys and "
+                                "%lu of values", counts[QNNRT_IR__KEY], counts[QNNRT_IR__VALUE]);
     return 0;
 }
 
@@ -11889,7 +11841,7 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_pass_kv_rows(qnnrt_ir *ir, int names, qnnrt_i
     qnnrt_result result;
     memset(&found, 0, sizeof(found));
     if (info != NULL) *info = found;
-    qnnrt_ir__error_clear(err);
+    qnnrt_error_clear(err);
     result = qnnrt_ir__cleanup_run(ir, err, qnnrt_ir__cleanup_writes);
     if (result != QNNRT_OK) return result;
     memset(&k, 0, sizeof(k));
