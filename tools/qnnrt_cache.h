@@ -286,59 +286,9 @@ struct qnnrt_cache {
     size_t              found_count, found_room;
 };
 
-/* Fill an error and return its code. The text may be cut. err may be NULL. */
-#if defined(__GNUC__)
-__attribute__((cold, format(printf, 4, 5)))
-#endif
-static qnnrt_result qnnrt_cache__fail(qnnrt_error *err, qnnrt_result code, const char *hint,
-                                      const char *format, ...)
-{
-    va_list args;
-    char *at;
-    if (err == NULL) return code;
-    err->code = code;
-    err->vendor_code = 0;
-    snprintf(err->hint, sizeof err->hint, "%s", hint);
-    va_start(args, format);
-    vsnprintf(err->text, sizeof err->text, format, args);
-    va_end(args);
-    for (at = err->text; *at != '\0';) {         /* names may be hostile */
-        int shown;
-        const size_t length = qnnrt_utf8_length(at, &shown);
-        if (!shown) *at = '?';
-        at += shown ? length : 1;
-    }
-    return code;
-}
-
 static qnnrt_result qnnrt_cache__fail_memory(qnnrt_error *err)
 {
-    return qnnrt_cache__fail(err, QNNRT_E_MEMORY, "", "out of memory for a cache");
-}
-
-static qnnrt_result qnnrt_cache__good(qnnrt_error *err)
-{
-    if (err != NULL) {
-        err->code = QNNRT_OK;
-        err->vendor_code = 0;
-        err->text[0] = err->hint[0] = '\0';
-    }
-    return QNNRT_OK;
-}
-
-/* Return zeroed memory, or NULL. */
-static void *qnnrt_cache__alloc(const qnnrt_hooks *hooks, size_t bytes)
-{
-    void *data = hooks->alloc != NULL ? hooks->alloc(hooks->alloc_user, bytes) : malloc(bytes);
-    if (data != NULL) memset(data, 0, bytes);
-    return data;
-}
-
-static void qnnrt_cache__free(const qnnrt_hooks *hooks, void *data)
-{
-    if (data == NULL) return;
-    if (hooks->free != NULL) hooks->free(hooks->alloc_user, data);
-    else free(data);
+    return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory for a cache");
 }
 
 /* =====================================================================================
@@ -574,12 +524,11 @@ QNNRT_CACHE_API qnnrt_result qnnrt_cache_key_file(qnnrt_cache_key *key, const ch
     int fd;
     if (key != NULL) key->spoilt += 1;           /* until the whole file was read */
     if (key == NULL || name == NULL || path == NULL)
-        return qnnrt_cache__fail(err, QNNRT_E_ARG, "", "qnnrt_cache_key_file: an argument is NULL");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_cache_key_file: an argument is NULL");
     fd = qnnrt_cache__open(path, &bytes);
     if (fd < 0)
-        return qnnrt_cache__fail(err, errno == ENOENT || errno == ENOTDIR ? QNNRT_E_NOT_FOUND
-                                                                          : QNNRT_E_IO,
-                                 "", "cannot read %.600s: %s", path, strerror(errno));
+        return qnnrt_error_set(err, errno == ENOENT || errno == ENOTDIR ? QNNRT_E_NOT_FOUND :
+                               QNNRT_E_IO, "cannot read %.600s: %s", path, strerror(errno));
     qnnrt_cache__key_field(key, name, bytes);
     while (done < bytes) {
         const size_t size = bytes - done < sizeof part ? (size_t)(bytes - done) : sizeof part;
@@ -588,12 +537,12 @@ QNNRT_CACHE_API qnnrt_result qnnrt_cache_key_file(qnnrt_cache_key *key, const ch
         done += size;
     }
     if (done < bytes)
-        qnnrt_cache__fail(err, QNNRT_E_IO, "", "cannot read %.600s: %s", path,
-                          errno != 0 ? strerror(errno) : "it became shorter while it was read");
+        qnnrt_error_set(err, QNNRT_E_IO, "cannot read %.600s: %s", path, errno != 0 ?
+                        strerror(errno) : "it became shorter while it was read");
     close(fd);
     if (done < bytes) return QNNRT_E_IO;
     key->spoilt -= 1;
-    return qnnrt_cache__good(err);
+    return qnnrt_error_clear(err);
 }
 
 /* =====================================================================================
@@ -812,8 +761,8 @@ static int qnnrt_cache__key_good(const char *key)
 /* Forget the entry that was read last. */
 static void qnnrt_cache__entry_free(qnnrt_cache *cache)
 {
-    qnnrt_cache__free(&cache->hooks, cache->head);
-    qnnrt_cache__free(&cache->hooks, cache->files);
+    qnnrt_hooks_free(&cache->hooks, cache->head);
+    qnnrt_hooks_free(&cache->hooks, cache->files);
     cache->head = NULL;
     cache->files = NULL;
     memset(&cache->entry, 0, sizeof(cache->entry));
@@ -879,10 +828,10 @@ static qnnrt_result qnnrt_cache__entry_read(qnnrt_cache *cache, int fd, const ch
     if (count == 0 || count > QNNRT_CACHE__MOST_FILES || head > QNNRT_CACHE__MOST_HEAD ||
         head < sizeof fixed || head > bytes - QNNRT_CACHE_HASH)
         return QNNRT_E_FORMAT;
-    cache->head = (unsigned char *)qnnrt_cache__alloc(&cache->hooks, (size_t)head
-                                                                     + QNNRT_CACHE_HASH);
-    cache->files = (qnnrt_cache_file *)qnnrt_cache__alloc(
-        &cache->hooks, (size_t)count * sizeof(*cache->files));
+    cache->head = (unsigned char *)qnnrt_hooks_alloc(&cache->hooks, 1, (size_t)head +
+                                                     QNNRT_CACHE_HASH);
+    cache->files = (qnnrt_cache_file *)qnnrt_hooks_alloc(&cache->hooks, 1, (size_t)count *
+                                                         sizeof(*cache->files));
     if (cache->head == NULL || cache->files == NULL) return QNNRT_E_MEMORY;
     memcpy(cache->head, fixed, sizeof fixed);
     if (!qnnrt_cache__read(fd, cache->head + sizeof fixed,
@@ -949,8 +898,8 @@ static int qnnrt_cache__entry_write(qnnrt_cache *cache, int to, unsigned char *h
             goto full;
         }
         if (!good)
-            qnnrt_cache__fail(err, QNNRT_E_IO, "", "cannot read %.600s: %s", path,
-                              fd < 0 ? strerror(errno) : "it changed while it was read");
+            qnnrt_error_set(err, QNNRT_E_IO, "cannot read %.600s: %s", path, fd < 0 ?
+                            strerror(errno) : "it changed while it was read");
         if (fd >= 0) close(fd);
         if (!good) return 0;
         qnnrt_cache_hash_end(&sum, row + 8);
@@ -962,8 +911,10 @@ static int qnnrt_cache__entry_write(qnnrt_cache *cache, int to, unsigned char *h
     if (lseek(to, 0, SEEK_SET) == 0 && qnnrt_cache__write(to, head, head_bytes + QNNRT_CACHE_HASH))
         return 1;
 full:
-    qnnrt_cache__fail(err, QNNRT_E_IO, QNNRT_CACHE__ROOM, "cannot write an entry of the cache"
-                      " %.600s: %s", cache->folder, strerror(errno));
+    qnnrt_error_hint(err,
+                     qnnrt_error_set(err, QNNRT_E_IO, "cannot write an entry of the cache %.600s: "
+                                     "%s", cache->folder, strerror(errno)), "%s",
+                     QNNRT_CACHE__ROOM);
     return 0;
 }
 
@@ -1009,8 +960,8 @@ static qnnrt_result qnnrt_cache__folder_scan(qnnrt_cache *cache, qnnrt_error *er
     const struct dirent *item;
     cache->found_count = 0;
     if (folder == NULL)
-        return qnnrt_cache__fail(err, QNNRT_E_IO, "", "cannot list the cache %.600s: %s",
-                                 cache->folder, strerror(errno));
+        return qnnrt_error_set(err, QNNRT_E_IO, "cannot list the cache %.600s: %s", cache->folder,
+                               strerror(errno));
     while ((item = readdir(folder)) != NULL) {
         qnnrt_cache__found *found, *more;
         char key[QNNRT_CACHE_KEY_BYTES], path[QNNRT_CACHE_PATH];
@@ -1020,14 +971,14 @@ static qnnrt_result qnnrt_cache__folder_scan(qnnrt_cache *cache, qnnrt_error *er
             continue;
         if (cache->found_count == cache->found_room) {
             const size_t room = cache->found_room != 0 ? 2 * cache->found_room : 64;
-            more = (qnnrt_cache__found *)qnnrt_cache__alloc(&cache->hooks, room * sizeof(*more));
+            more = (qnnrt_cache__found *)qnnrt_hooks_alloc(&cache->hooks, 1, room * sizeof(*more));
             if (more == NULL) {
                 closedir(folder);
                 return qnnrt_cache__fail_memory(err);
             }
             if (cache->found_count > 0)
                 memcpy(more, cache->found, cache->found_count * sizeof(*more));
-            qnnrt_cache__free(&cache->hooks, cache->found);
+            qnnrt_hooks_free(&cache->hooks, cache->found);
             cache->found = more;
             cache->found_room = room;
         }
@@ -1082,27 +1033,29 @@ QNNRT_CACHE_API qnnrt_result qnnrt_cache_open(const char *folder, const qnnrt_ca
     if (out != NULL) *out = NULL;
     if (folder == NULL || folder[0] == '\0' || out == NULL ||
         (hooks.alloc == NULL) != (hooks.free == NULL))
-        return qnnrt_cache__fail(err, QNNRT_E_ARG, "", "qnnrt_cache_open: folder is NULL or empty,"
-                                 " out is NULL, or only one of hooks.alloc and hooks.free is set");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_cache_open: folder is NULL or empty, out "
+                               "is NULL, or only one of hooks.alloc and hooks.free is set");
     if (mkdir(folder, 0777) != 0 && errno != EEXIST)
-        return qnnrt_cache__fail(err, QNNRT_E_IO, QNNRT_CACHE__ROOM,
-                                 "cannot make the cache %.600s: %s", folder, strerror(errno));
+        return qnnrt_error_hint(err,
+                                qnnrt_error_set(err, QNNRT_E_IO, "cannot make the cache %.600s: %s",
+                                                folder, strerror(errno)), "%s", QNNRT_CACHE__ROOM);
     if (stat(folder, &facts) != 0 || !S_ISDIR(facts.st_mode))
-        return qnnrt_cache__fail(err, QNNRT_E_IO, QNNRT_CACHE__ROOM,
-                                 "the cache %.600s is not a folder", folder);
-    cache = (qnnrt_cache *)qnnrt_cache__alloc(&hooks, sizeof(*cache));
+        return qnnrt_error_hint(err,
+                                qnnrt_error_set(err, QNNRT_E_IO, "the cache %.600s is not a folder",
+                                                folder), "%s", QNNRT_CACHE__ROOM);
+    cache = (qnnrt_cache *)qnnrt_hooks_alloc(&hooks, 1, sizeof(*cache));
     if (cache == NULL) return qnnrt_cache__fail_memory(err);
     cache->hooks = hooks;
     cache->limit = desc != NULL && desc->limit != 0 ? desc->limit : UINT64_C(10) << 30;
-    cache->folder = (char *)qnnrt_cache__alloc(&hooks, strlen(folder) + 1);
-    cache->copy = (unsigned char *)qnnrt_cache__alloc(&hooks, QNNRT_CACHE__COPY);
+    cache->folder = (char *)qnnrt_hooks_alloc(&hooks, 1, strlen(folder) + 1);
+    cache->copy = (unsigned char *)qnnrt_hooks_alloc(&hooks, 1, QNNRT_CACHE__COPY);
     if (cache->folder == NULL || cache->copy == NULL) {
         qnnrt_cache_close(cache);
         return qnnrt_cache__fail_memory(err);
     }
     memcpy(cache->folder, folder, strlen(folder) + 1);
     *out = cache;
-    return qnnrt_cache__good(err);
+    return qnnrt_error_clear(err);
 }
 
 QNNRT_CACHE_API void qnnrt_cache_close(qnnrt_cache *cache)
@@ -1111,10 +1064,10 @@ QNNRT_CACHE_API void qnnrt_cache_close(qnnrt_cache *cache)
     if (cache == NULL) return;
     hooks = cache->hooks;
     qnnrt_cache__entry_free(cache);
-    qnnrt_cache__free(&hooks, cache->found);
-    qnnrt_cache__free(&hooks, cache->folder);
-    qnnrt_cache__free(&hooks, cache->copy);
-    qnnrt_cache__free(&hooks, cache);
+    qnnrt_hooks_free(&hooks, cache->found);
+    qnnrt_hooks_free(&hooks, cache->folder);
+    qnnrt_hooks_free(&hooks, cache->copy);
+    qnnrt_hooks_free(&hooks, cache);
 }
 
 /* Write the path of file i of an entry until all are right. */
@@ -1153,33 +1106,34 @@ QNNRT_CACHE_API qnnrt_result qnnrt_cache_get(qnnrt_cache *cache, const char *key
     int fd, lock = -1;
     if (entry != NULL) *entry = NULL;
     if (cache == NULL || !qnnrt_cache__key_good(key) || folder == NULL)
-        return qnnrt_cache__fail(err, QNNRT_E_ARG, "", "qnnrt_cache_get: an argument is NULL, or"
-                                 " the key is not one");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_cache_get: an argument is NULL, or the key "
+                               "is not one");
     fd = qnnrt_cache__folder_path(cache, key, path) ? qnnrt_cache__open(path, &bytes) : -1;
     if (fd < 0)
-        return qnnrt_cache__fail(err, errno == ENOENT ? QNNRT_E_NOT_FOUND : QNNRT_E_IO, "",
-                                 "cannot read the entry %s of the cache: %s", key,
-                                 strerror(errno));
+        return qnnrt_error_set(err, errno == ENOENT ? QNNRT_E_NOT_FOUND : QNNRT_E_IO,
+                               "cannot read the entry %s of the cache: %s", key, strerror(errno));
     result = qnnrt_cache__entry_read(cache, fd, key, bytes);
     if (result == QNNRT_E_MEMORY) qnnrt_cache__fail_memory(err);
     if (result == QNNRT_E_IO)
-        qnnrt_cache__fail(err, result, "", "cannot read the entry %s of the cache: %s", key,
-                          errno != 0 ? strerror(errno) : "it became shorter while it was read");
+        qnnrt_error_set(err, result, "cannot read the entry %s of the cache: %s", key, errno != 0 ?
+                        strerror(errno) : "it became shorter while it was read");
     if (result == QNNRT_OK) {
         if (qnnrt_cache__path(path, folder, "")) lock = qnnrt_cache_aside(path, 0600, aside);
         result = lock >= 0 && qnnrt_cache_aside_folder(lock, aside, scratch)
                ? qnnrt_cache__copy_all(cache, fd, scratch) : QNNRT_E_IO;
         if (result == QNNRT_E_IO)
-            qnnrt_cache__fail(err, result, QNNRT_CACHE__ROOM, "cannot copy an entry of the cache"
-                              " to %.600s: %s", folder,
-                              errno != 0 ? strerror(errno) : "it became shorter");
+            qnnrt_error_hint(err,
+                             qnnrt_error_set(err, result, "cannot copy an entry of the cache to "
+                                             "%.600s: %s", folder, errno != 0 ? strerror(errno) :
+                                             "it became shorter"), "%s", QNNRT_CACHE__ROOM);
     }
     for (; result == QNNRT_OK && renamed < cache->entry.file_count; ++renamed) {
         if (qnnrt_cache__part(scratch, renamed, part) &&
             qnnrt_cache__path(path, folder, cache->files[renamed].name) &&
             rename(part, path) == 0) continue;
-        result = qnnrt_cache__fail(err, QNNRT_E_IO, QNNRT_CACHE__ROOM, "cannot write %.600s: %s",
-                                   path, strerror(errno));
+        result = qnnrt_error_hint(err,
+                                  qnnrt_error_set(err, QNNRT_E_IO, "cannot write %.600s: %s", path,
+                                                  strerror(errno)), "%s", QNNRT_CACHE__ROOM);
         break;
     }
     qnnrt_cache_aside_end(lock, aside);
@@ -1187,8 +1141,8 @@ QNNRT_CACHE_API qnnrt_result qnnrt_cache_get(qnnrt_cache *cache, const char *key
     /* Used now; in a folder that is read-only nothing happens. */
     if (result == QNNRT_OK && qnnrt_cache__folder_path(cache, key, path)) utime(path, NULL);
     if (result == QNNRT_E_FORMAT) {
-        qnnrt_cache__fail(err, result, "", "the entry %s of the cache is damaged: %s", key,
-                          cache->entry.damage);
+        qnnrt_error_set(err, result, "the entry %s of the cache is damaged: %s", key,
+                        cache->entry.damage);
         if (qnnrt_cache__folder_path(cache, key, path)) unlink(path);
     }
     for (; result != QNNRT_OK && renamed > 0; --renamed)
@@ -1196,7 +1150,7 @@ QNNRT_CACHE_API qnnrt_result qnnrt_cache_get(qnnrt_cache *cache, const char *key
     if (result != QNNRT_OK) return result;
     cache->entry.used = (int64_t)time(NULL);
     if (entry != NULL) *entry = &cache->entry;
-    return qnnrt_cache__good(err);
+    return qnnrt_error_clear(err);
 }
 
 /* Make the head of an entry, without hashes. Return NULL after filling the error. */
@@ -1212,13 +1166,13 @@ static unsigned char *qnnrt_cache__head(const qnnrt_cache *cache, const char *ke
     for (i = 0; i < count; ++i) {
         for (k = 0; k < i && names[i] != NULL && strcmp(names[k], names[i]) != 0; ++k) {}
         if (k < i || names[i] == NULL || !qnnrt_cache__name_good(names[i], strlen(names[i]))) {
-            qnnrt_cache__fail(err, QNNRT_E_ARG, "", "a file of a cache entry cannot be named"
-                              " \"%.300s\"", names[i] != NULL ? names[i] : "");
+            qnnrt_error_set(err, QNNRT_E_ARG, "a file of a cache entry cannot be named \"%.300s\"",
+                            names[i] != NULL ? names[i] : "");
             return NULL;
         }
         *bytes += QNNRT_CACHE__ROW + strlen(names[i]) + 1;
     }
-    head = (unsigned char *)qnnrt_cache__alloc(&cache->hooks, *bytes + QNNRT_CACHE_HASH);
+    head = (unsigned char *)qnnrt_hooks_alloc(&cache->hooks, 1, *bytes + QNNRT_CACHE_HASH);
     if (head == NULL) {
         qnnrt_cache__fail_memory(err);
         return NULL;
@@ -1234,13 +1188,15 @@ static unsigned char *qnnrt_cache__head(const qnnrt_cache *cache, const char *ke
                                                                  : -1;
         if (fd >= 0) close(fd);
         if (fd < 0)
-            qnnrt_cache__fail(err, QNNRT_E_IO, "", "cannot read %.600s: %s", path, strerror(errno));
+            qnnrt_error_set(err, QNNRT_E_IO, "cannot read %.600s: %s", path, strerror(errno));
         else if (size > cache->limit || (all += size) > cache->limit)
-            qnnrt_cache__fail(err, QNNRT_E_LIMIT, "Raise the limit of the cache.",
-                              "the files have more than the %llu bytes of the cache",
-                              (unsigned long long)cache->limit);
+            qnnrt_error_hint(err,
+                             qnnrt_error_set(err, QNNRT_E_LIMIT, "the files have more than the "
+                                             "%llu bytes of the cache",
+                                             (unsigned long long)cache->limit),
+                             "Raise the limit of the cache.");
         if (fd < 0 || all > cache->limit || size > cache->limit) {
-            qnnrt_cache__free(&cache->hooks, head);
+            qnnrt_hooks_free(&cache->hooks, head);
             return NULL;
         }
         qnnrt_cache__u64_write(at, size);
@@ -1263,17 +1219,19 @@ QNNRT_CACHE_API qnnrt_result qnnrt_cache_put(qnnrt_cache *cache, const char *key
     if (err == NULL) err = &own;
     if (cache == NULL || !qnnrt_cache__key_good(key) || folder == NULL || names == NULL ||
         count == 0 || count > QNNRT_CACHE__MOST_FILES)
-        return qnnrt_cache__fail(err, QNNRT_E_ARG, "", "qnnrt_cache_put: an argument is NULL, the"
-                                 " key is not one, or there are 0 or too many files");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_cache_put: an argument is NULL, the key is "
+                               "not one, or there are 0 or too many files");
     head = qnnrt_cache__head(cache, key, folder, names, count, &bytes, err);
     if (head == NULL) return err->code;
     if (qnnrt_cache__folder_path(cache, key, path)) to = qnnrt_cache_aside(path, 0666, aside);
     if (to >= 0)
         good = qnnrt_cache__entry_write(cache, to, head, bytes, folder, names, count, err);
-    qnnrt_cache__free(&cache->hooks, head);
+    qnnrt_hooks_free(&cache->hooks, head);
     if (to < 0 || (good && rename(aside, path) != 0)) {
-        qnnrt_cache__fail(err, QNNRT_E_IO, QNNRT_CACHE__ROOM, "cannot write an entry of the cache"
-                          " %.600s: %s", cache->folder, strerror(errno));
+        qnnrt_error_hint(err,
+                         qnnrt_error_set(err, QNNRT_E_IO, "cannot write an entry of the cache "
+                                         "%.600s: %s", cache->folder, strerror(errno)), "%s",
+                         QNNRT_CACHE__ROOM);
         good = 0;
     }
     if (!good) {
@@ -1282,11 +1240,13 @@ QNNRT_CACHE_API qnnrt_result qnnrt_cache_put(qnnrt_cache *cache, const char *key
     }
     if (close(to) != 0) {                        /* of a disk that is full, as late as now */
         unlink(path);
-        return qnnrt_cache__fail(err, QNNRT_E_IO, QNNRT_CACHE__ROOM, "cannot write an entry of the"
-                                 " cache %.600s: %s", cache->folder, strerror(errno));
+        return qnnrt_error_hint(err,
+                                qnnrt_error_set(err, QNNRT_E_IO, "cannot write an entry of the "
+                                                "cache %.600s: %s", cache->folder, strerror(errno)),
+                                "%s", QNNRT_CACHE__ROOM);
     }
     qnnrt_cache__folder_trim(cache, key);
-    return qnnrt_cache__good(err);
+    return qnnrt_error_clear(err);
 }
 
 QNNRT_CACHE_API qnnrt_result qnnrt_cache_list(qnnrt_cache *cache,
@@ -1297,7 +1257,7 @@ QNNRT_CACHE_API qnnrt_result qnnrt_cache_list(qnnrt_cache *cache,
     qnnrt_result result;
     size_t i;
     if (cache == NULL || visit == NULL)
-        return qnnrt_cache__fail(err, QNNRT_E_ARG, "", "qnnrt_cache_list: an argument is NULL");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_cache_list: an argument is NULL");
     result = qnnrt_cache__folder_scan(cache, err);
     if (result != QNNRT_OK) return result;
     for (i = 0; i < cache->found_count; ++i) {
@@ -1320,7 +1280,7 @@ QNNRT_CACHE_API qnnrt_result qnnrt_cache_list(qnnrt_cache *cache,
         cache->entry.used = found->used;
         visit(user, &cache->entry);
     }
-    return qnnrt_cache__good(err);
+    return qnnrt_error_clear(err);
 }
 
 QNNRT_CACHE_API qnnrt_result qnnrt_cache_clear(qnnrt_cache *cache, size_t *count, uint64_t *bytes,
@@ -1331,7 +1291,7 @@ QNNRT_CACHE_API qnnrt_result qnnrt_cache_clear(qnnrt_cache *cache, size_t *count
     if (count != NULL) *count = 0;
     if (bytes != NULL) *bytes = 0;
     if (cache == NULL)
-        return qnnrt_cache__fail(err, QNNRT_E_ARG, "", "qnnrt_cache_clear: the cache is NULL");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_cache_clear: the cache is NULL");
     qnnrt_cache_sweep(cache->folder);
     result = qnnrt_cache__folder_scan(cache, err);
     if (result != QNNRT_OK) return result;
@@ -1343,10 +1303,11 @@ QNNRT_CACHE_API qnnrt_result qnnrt_cache_clear(qnnrt_cache *cache, size_t *count
             if (bytes != NULL) *bytes += found->bytes;
         }
     }
-    if (left == 0) return qnnrt_cache__good(err);
-    return qnnrt_cache__fail(err, QNNRT_E_IO, "Make the folder writable.",
-                             "cannot remove %lu files of the cache %.600s", (unsigned long)left,
-                             cache->folder);
+    if (left == 0) return qnnrt_error_clear(err);
+    return qnnrt_error_hint(err,
+                            qnnrt_error_set(err, QNNRT_E_IO, "cannot remove %lu files of the cache "
+                                            "%.600s", (unsigned long)left, cache->folder),
+                            "Make the folder writable.");
 }
 
 #ifdef __cplusplus
