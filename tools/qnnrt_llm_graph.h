@@ -281,44 +281,6 @@ extern "C" {
    Needs: nothing     Knows nothing of: models
    ===================================================================================== */
 
-/* Fill an error, without a hint, and return its code. The text may be cut. err may be NULL. */
-#if defined(__GNUC__)
-__attribute__((cold, format(printf, 3, 4)))
-#endif
-static qnnrt_result qnnrt_llm_graph__fail(qnnrt_error *err, qnnrt_result code, const char *format,
-                                          ...)
-{
-    va_list args;
-    char *at;
-    if (err == NULL) return code;
-    err->code = code;
-    err->vendor_code = 0;
-    err->hint[0] = '\0';
-    va_start(args, format);
-    vsnprintf(err->text, sizeof err->text, format, args);
-    va_end(args);
-    for (at = err->text; *at != '\0'; ++at)      /* texts of files may contain anything */
-        if ((unsigned char)*at < 32 || (unsigned char)*at > 126) *at = '?';
-    return code;
-}
-
-static qnnrt_result qnnrt_llm_graph__good(qnnrt_error *err)
-{
-    if (err != NULL) {
-        err->code = QNNRT_OK;
-        err->vendor_code = 0;
-        err->text[0] = err->hint[0] = '\0';
-    }
-    return QNNRT_OK;
-}
-
-/* Set the hint of an error, and return its code. */
-static qnnrt_result qnnrt_llm_graph__hint(qnnrt_error *err, qnnrt_result code, const char *hint)
-{
-    if (err != NULL) snprintf(err->hint, sizeof err->hint, "%s", hint);
-    return code;
-}
-
 /* =====================================================================================
    MODELS                                                                        >>models
    What is fixed by the architecture.
@@ -471,8 +433,7 @@ static void qnnrt_llm_graph__read_wrong(qnnrt_llm_graph__reader *r, qnnrt_result
                                         const char *expected)
 {
     if (r->result != QNNRT_OK || r->json.error != NULL) return;
-    r->result = qnnrt_llm_graph__fail(r->err, code, "%s: \"%s\": expected %s", r->file, key,
-                                      expected);
+    r->result = qnnrt_error_set(r->err, code, "%s: \"%s\": expected %s", r->file, key, expected);
 }
 
 /* Read a number or a flag. Null is absent. */
@@ -669,7 +630,7 @@ static qnnrt_result qnnrt_llm_graph__read_file(const char *file, int all, const 
     r.err = err;
     qnnrt_json_begin(&r.json, text, bytes, NULL);
     if (qnnrt_json_value(&r.json) != QNNRT_JSON_OBJECT && r.json.error == NULL)
-        return qnnrt_llm_graph__fail(err, QNNRT_E_FORMAT, "%s: expected an object", file);
+        return qnnrt_error_set(err, QNNRT_E_FORMAT, "%s: expected an object", file);
     while (r.result == QNNRT_OK && qnnrt_json_more(&r.json)) {
         if (qnnrt_json_is(&r.json.key, "bos_token_id")) {
             int32_t token = -1;
@@ -687,9 +648,9 @@ static qnnrt_result qnnrt_llm_graph__read_file(const char *file, int all, const 
         qnnrt_json_skip(&r.json);
     }
     if (r.json.error != NULL || (r.result == QNNRT_OK && !qnnrt_json_end(&r.json)))
-        return qnnrt_llm_graph__fail(err, QNNRT_E_FORMAT, "%s: byte %llu: %s", file,
-                                     (unsigned long long)r.json.error_at,
-                                     r.json.error != NULL ? r.json.error : "not JSON");
+        return qnnrt_error_set(err, QNNRT_E_FORMAT, "%s: byte %llu: %s", file,
+                               (unsigned long long)r.json.error_at, r.json.error != NULL ?
+                               r.json.error : "not JSON");
     return r.result;
 }
 
@@ -738,11 +699,11 @@ static qnnrt_result qnnrt_llm_graph__wrong(const qnnrt_llm_graph__facts *facts, 
         snprintf(quoted, sizeof quoted, "\"%s\"", qnnrt_llm_graph__names[i].config);
         at = strstr(text, quoted);
         if (at != NULL)
-            return qnnrt_llm_graph__fail(err, code, "%s: %.*s\"%s.%s\"%s", facts->file,
-                                         (int)(at - text), text, facts->gguf,
-                                         qnnrt_llm_graph__names[i].gguf, at + strlen(quoted));
+            return qnnrt_error_set(err, code, "%s: %.*s\"%s.%s\"%s", facts->file, (int)(at - text),
+                                   text, facts->gguf, qnnrt_llm_graph__names[i].gguf, at +
+                                   strlen(quoted));
     }
-    return qnnrt_llm_graph__fail(err, code, "%s: %s", facts->file, text);
+    return qnnrt_error_set(err, code, "%s: %s", facts->file, text);
 }
 
 /* Find the row of an architecture, or of a model_type where there is none. */
@@ -766,8 +727,8 @@ static const qnnrt_llm_graph__model *qnnrt_llm_graph__limits_model(
     else
         qnnrt_llm_graph__wrong(facts, err, QNNRT_E_UNSUPPORTED, "the architecture is \"%s\";"
                                " known are %s", name, known);
-    qnnrt_llm_graph__hint(err, QNNRT_E_UNSUPPORTED, "Export the model with pytorch-ir, and compile"
-                                                  " the .json file.");
+    qnnrt_error_hint(err, QNNRT_E_UNSUPPORTED, "Export the model with pytorch-ir, and compile the "
+                     ".json file.");
     return NULL;
 }
 
@@ -805,10 +766,12 @@ static qnnrt_result qnnrt_llm_graph__limits_rope(const qnnrt_llm_graph__facts *f
     if (strcmp(type, "linear") == 0) out->scaling = QNNRT_LLM_GRAPH_LINEAR;
     else if (strcmp(type, "llama3") == 0) out->scaling = QNNRT_LLM_GRAPH_LLAMA3;
     else
-        return qnnrt_llm_graph__hint(err,
-            qnnrt_llm_graph__wrong(facts, err, QNNRT_E_UNSUPPORTED, "positions are scaled by"
-                                   " \"%s\"; known are default, linear and llama3", type),
-            "Export the model with pytorch-ir, which computes its positions in the graph.");
+        return qnnrt_error_hint(err,
+                                qnnrt_llm_graph__wrong(facts, err, QNNRT_E_UNSUPPORTED,
+                                                       "positions are scaled by \"%s\"; known are "
+                                                       "default, linear and llama3", type),
+                                "Export the model with pytorch-ir, which computes its positions in "
+                                "the graph.");
     if (!facts->factor.given || !(facts->factor.value >= 1e-6))
         return qnnrt_llm_graph__wrong(facts, err, QNNRT_E_FORMAT, "positions are scaled by"
                                       " \"%s\", but \"factor\" is missing", type);
@@ -891,10 +854,9 @@ static qnnrt_result qnnrt_llm_graph__limits_tokens(const char *file,
     for (i = 0; i < out->eos_count + 1; ++i) {
         const int32_t token = i < out->eos_count ? out->eos[i] : out->bos;
         if (token >= 0 && (uint32_t)token >= out->vocabulary)
-            return qnnrt_llm_graph__fail(err, QNNRT_E_MISMATCH, "%s: the %s token is %ld, but"
-                                         " \"vocab_size\" is %u", file,
-                                         i < out->eos_count ? "end" : "begin", (long)token,
-                                         (unsigned)out->vocabulary);
+            return qnnrt_error_set(err, QNNRT_E_MISMATCH, "%s: the %s token is %ld, but "
+                                   "\"vocab_size\" is %u", file, i < out->eos_count ? "end" :
+                                   "begin", (long)token, (unsigned)out->vocabulary);
     }
     return QNNRT_OK;
 }
@@ -912,10 +874,12 @@ static qnnrt_result qnnrt_llm_graph__limits_fill(const qnnrt_llm_graph__facts *f
                ? QNNRT_E_UNSUPPORTED : QNNRT_E_FORMAT;
     out->architecture = m->architecture;
     if (facts->quantized)
-        return qnnrt_llm_graph__hint(err,
-            qnnrt_llm_graph__wrong(facts, err, QNNRT_E_UNSUPPORTED, "the checkpoint is quantized"
-                                   " (\"quantization_config\"), expected floats"),
-            "Give the checkpoint that it was made from.");
+        return qnnrt_error_hint(err,
+                                qnnrt_llm_graph__wrong(facts, err, QNNRT_E_UNSUPPORTED,
+                                                       "the checkpoint is quantized "
+                                                       "(\"quantization_config\"), expected "
+                                                       "floats"), "Give the checkpoint that it was "
+                                "made from.");
     if (facts->both_ways.given && facts->both_ways.value > 0)
         return qnnrt_llm_graph__wrong(facts, err, QNNRT_E_UNSUPPORTED,
                                       "\"use_bidirectional_attention\" is true, expected false");
@@ -1054,16 +1018,14 @@ static qnnrt_result qnnrt_llm_graph__gguf_number(const qnnrt_weights *weights,
                                : qnnrt_weights_value_f64(value, i, &number);
         if (good && whole) number = (double)integer;
         if (!good || !(number >= 0))
-            return qnnrt_llm_graph__fail(err, QNNRT_E_FORMAT, "%s: \"%s.%s\": expected %s",
-                                         facts->file, facts->gguf, key,
-                                         whole ? "a whole number" : "a number");
+            return qnnrt_error_set(err, QNNRT_E_FORMAT, "%s: \"%s.%s\": expected %s", facts->file,
+                                   facts->gguf, key, whole ? "a whole number" : "a number");
         if (number > most)
-            return qnnrt_llm_graph__fail(err, QNNRT_E_LIMIT, "%s: \"%s.%s\" is %g, the limit is %g",
-                                         facts->file, facts->gguf, key, number, most);
+            return qnnrt_error_set(err, QNNRT_E_LIMIT, "%s: \"%s.%s\" is %g, the limit is %g",
+                                   facts->file, facts->gguf, key, number, most);
         if (i > 0 && number != out->value)
-            return qnnrt_llm_graph__fail(err, QNNRT_E_UNSUPPORTED,
-                                         "%s: \"%s.%s\" is not the same for"
-                                         " all layers", facts->file, facts->gguf, key);
+            return qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "%s: \"%s.%s\" is not the same for "
+                                   "all layers", facts->file, facts->gguf, key);
         out->value = number;
     }
     out->given = 1;
@@ -1111,10 +1073,9 @@ static qnnrt_result qnnrt_llm_graph__gguf_refuse(const qnnrt_weights *weights,
         if (result != QNNRT_OK) return result;
         if (number.given && number.value != wanted[i].value &&
             !(wanted[i].factor && number.value == 0))
-            return qnnrt_llm_graph__fail(err, QNNRT_E_UNSUPPORTED,
-                                         "%s: \"%s.%s\" is %g, expected %g",
-                                         facts->file, facts->gguf, wanted[i].key, number.value,
-                                         wanted[i].value);
+            return qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "%s: \"%s.%s\" is %g, expected %g",
+                                   facts->file, facts->gguf, wanted[i].key, number.value,
+                                   wanted[i].value);
     }
     result = qnnrt_llm_graph__gguf_number(weights, facts, "attention.value_length", 1, 4096,
                                           &number,
@@ -1123,10 +1084,9 @@ static qnnrt_result qnnrt_llm_graph__gguf_refuse(const qnnrt_weights *weights,
     key = facts->head_dim;
     if (!key.given && facts->heads.value > 0) key.value = facts->width.value / facts->heads.value;
     if (number.given && number.value != key.value)
-        return qnnrt_llm_graph__fail(err, QNNRT_E_UNSUPPORTED,
-                                     "%s: \"%s.attention.value_length\" is"
-                                     " %g, expected that of keys, %g", facts->file, facts->gguf,
-                                     number.value, key.value);
+        return qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "%s: \"%s.attention.value_length\" is %g, "
+                               "expected that of keys, %g", facts->file, facts->gguf, number.value,
+                               key.value);
     return QNNRT_OK;
 }
 
@@ -1176,11 +1136,11 @@ static qnnrt_result qnnrt_llm_graph__gguf_llama3(qnnrt_llm_graph__facts *facts,
         if (!(fabs((double)factors[i] - wanted) <= 1e-4 * wanted)) fits = 0;
     }
     if (!fits || facts->original.value < 1 || facts->original.value > 1 << 24)
-        return qnnrt_llm_graph__hint(err,
-            qnnrt_llm_graph__fail(err, QNNRT_E_UNSUPPORTED,
-                                  "%s: the factors of \"rope_freqs.weight\""
-                                  " are not those of Llama 3.1", facts->file),
-            "Export the checkpoint with pytorch-ir, which computes its positions in the graph.");
+        return qnnrt_error_hint(err,
+                                qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "%s: the factors of "
+                                                "\"rope_freqs.weight\" are not those of Llama 3.1",
+                                                facts->file), "Export the checkpoint with "
+                                "pytorch-ir, which computes its positions in the graph.");
     if (most > 1) snprintf(facts->rope_type.text, sizeof facts->rope_type.text, "llama3");
     return QNNRT_OK;
 }
@@ -1207,27 +1167,27 @@ static qnnrt_result qnnrt_llm_graph__gguf_rope(const qnnrt_weights *weights,
         facts->partial.given = 1;
         facts->partial.value = rotary.value / size;
         if (rotary.value > size)
-            return qnnrt_llm_graph__fail(err, QNNRT_E_MISMATCH, "%s: \"%s.rope.dimension_count\" is"
-                                         " %g, the limit is the size of a head, %g", facts->file,
-                                         facts->gguf, rotary.value, size);
+            return qnnrt_error_set(err, QNNRT_E_MISMATCH, "%s: \"%s.rope.dimension_count\" is %g, "
+                                   "the limit is the size of a head, %g", facts->file, facts->gguf,
+                                   rotary.value, size);
     }
     if (type != NULL && !qnnrt_llm_graph__gguf_text(type, &facts->rope_type))
-        return qnnrt_llm_graph__fail(err, QNNRT_E_FORMAT, "%s: \"%s.rope.scaling.type\": expected a"
-                                     " text", facts->file, facts->gguf);
+        return qnnrt_error_set(err, QNNRT_E_FORMAT, "%s: \"%s.rope.scaling.type\": expected a text",
+                               facts->file, facts->gguf);
     if (strcmp(facts->rope_type.text, "none") == 0) facts->rope_type.text[0] = '\0';
     if (type == NULL && !facts->factor.given && linear.given) facts->factor = linear;
     if (type == NULL && facts->factor.given && facts->factor.value != 0 && facts->factor.value != 1)
         snprintf(facts->rope_type.text, sizeof facts->rope_type.text, "linear");
     if (table == NULL) return QNNRT_OK;
     if (facts->rope_type.text[0] != '\0')
-        return qnnrt_llm_graph__fail(err, QNNRT_E_UNSUPPORTED, "%s: positions are scaled by \"%s\""
-                                     " and by \"rope_freqs.weight\", expected one of them",
-                                     facts->file, facts->rope_type.text);
+        return qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "%s: positions are scaled by \"%s\" and "
+                               "by \"rope_freqs.weight\", expected one of them", facts->file,
+                               facts->rope_type.text);
     if (table->count == 0 || table->count > MOST ||
         2 * (double)table->count != (rotary.given ? rotary.value : size))
-        return qnnrt_llm_graph__fail(err, QNNRT_E_MISMATCH, "%s: \"rope_freqs.weight\" has %llu"
-                                     " values, expected half a head", facts->file,
-                                     (unsigned long long)table->count);
+        return qnnrt_error_set(err, QNNRT_E_MISMATCH, "%s: \"rope_freqs.weight\" has %llu values, "
+                               "expected half a head", facts->file,
+                               (unsigned long long)table->count);
     result = qnnrt_weights_convert(table, QNNRT_DTYPE_F32, factors,
                                      (size_t)table->count * sizeof(float), NULL, err);
     return result != QNNRT_OK ? result
@@ -1262,9 +1222,9 @@ static qnnrt_result qnnrt_llm_graph__gguf_tokens(const qnnrt_weights *weights,
     int64_t token, add = 0, number = 0;
     size_t i, bytes;
     if (list != NULL && (double)list->count != facts->vocabulary.value)
-        return qnnrt_llm_graph__fail(err, QNNRT_E_MISMATCH, "%s: \"tokenizer.ggml.tokens\" has %llu"
-                                     " tokens, \"token_embd.weight\" has %.0f rows", facts->file,
-                                     (unsigned long long)list->count, facts->vocabulary.value);
+        return qnnrt_error_set(err, QNNRT_E_MISMATCH, "%s: \"tokenizer.ggml.tokens\" has %llu "
+                               "tokens, \"token_embd.weight\" has %.0f rows", facts->file,
+                               (unsigned long long)list->count, facts->vocabulary.value);
     qnnrt_llm_graph__gguf_text(qnnrt_weights_get_value(weights, "tokenizer.ggml.model"), &model);
     qnnrt_llm_graph__gguf_text(qnnrt_weights_get_value(weights, "tokenizer.ggml.pre"), &pre);
     add = strcmp(model.text, "llama") == 0;
@@ -1277,8 +1237,8 @@ static qnnrt_result qnnrt_llm_graph__gguf_tokens(const qnnrt_weights *weights,
         if (value == NULL) continue;
         if (value->list || !qnnrt_weights_value_i64(value, 0, &token) || token < 0 ||
             token > INT32_MAX)
-            return qnnrt_llm_graph__fail(err, QNNRT_E_FORMAT, "%s: \"%s\": expected a token",
-                                         facts->file, keys[i]);
+            return qnnrt_error_set(err, QNNRT_E_FORMAT, "%s: \"%s\": expected a token", facts->file,
+                                   keys[i]);
         if (i > 0) qnnrt_llm_graph__gguf_end(facts, token);
         else facts->bos_given = 1;
         if (i == 0) facts->bos = add ? token : -1;
@@ -1330,14 +1290,15 @@ static qnnrt_result qnnrt_llm_graph__gguf_read(qnnrt_weights *weights, qnnrt_llm
     facts.bos = -1;
     if (!qnnrt_llm_graph__gguf_text(qnnrt_weights_get_value(weights, "general.architecture"),
                                     &name))
-        return qnnrt_llm_graph__fail(err, QNNRT_E_FORMAT, "metadata: \"general.architecture\" is"
-                                     " missing, expected llama, qwen2 or qwen3");
+        return qnnrt_error_set(err, QNNRT_E_FORMAT, "metadata: \"general.architecture\" is "
+                               "missing, expected llama, qwen2 or qwen3");
     if (qnnrt_llm_graph__gguf_text(qnnrt_weights_get_value(weights, "general.type"), &type) &&
         strcmp(type.text, "model") != 0)
-        return qnnrt_llm_graph__hint(err,
-            qnnrt_llm_graph__fail(err, QNNRT_E_UNSUPPORTED, "metadata: \"general.type\" is \"%s\","
-                                  " expected model", type.text),
-            "Name the file of the model that it belongs to.");
+        return qnnrt_error_hint(err,
+                                qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "metadata: "
+                                                "\"general.type\" is \"%s\", expected model",
+                                                type.text), "Name the file of the model that it "
+                                "belongs to.");
     for (i = 0; i < 3 && facts.gguf == NULL; ++i)
         if (strcmp(name.text, known[i].gguf) == 0) {
             facts.gguf = known[i].gguf;
@@ -1345,19 +1306,20 @@ static qnnrt_result qnnrt_llm_graph__gguf_read(qnnrt_weights *weights, qnnrt_llm
                      known[i].config);
         }
     if (facts.gguf == NULL)
-        return qnnrt_llm_graph__hint(err,
-            qnnrt_llm_graph__fail(err, QNNRT_E_UNSUPPORTED, "metadata: the architecture is \"%s\";"
-                                  " known are llama, qwen2 and qwen3", name.text),
-            "Compile the folder of the checkpoint that it was made from.");
+        return qnnrt_error_hint(err,
+                                qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "metadata: the "
+                                                "architecture is \"%s\"; known are llama, qwen2 "
+                                                "and qwen3", name.text), "Compile the folder of "
+                                "the checkpoint that it was made from.");
     if (table == NULL || table->rank != 2)
-        return qnnrt_llm_graph__fail(err, QNNRT_E_FORMAT, "the weight \"token_embd.weight\" is"
-                                     " missing, or has other than 2 dims");
+        return qnnrt_error_set(err, QNNRT_E_FORMAT, "the weight \"token_embd.weight\" is missing, "
+                               "or has other than 2 dims");
     result = qnnrt_llm_graph__gguf_numbers(weights, &facts, err);
     facts.vocabulary.given = table->dims[0] <= 1 << 22;
     facts.vocabulary.value = (double)table->dims[0];
     if (result == QNNRT_OK && !facts.epsilon.given)
-        result = qnnrt_llm_graph__fail(err, QNNRT_E_FORMAT, "metadata: \"%s.attention."
-                                       "layer_norm_rms_epsilon\" is missing", facts.gguf);
+        result = qnnrt_error_set(err, QNNRT_E_FORMAT, "metadata: "
+                                 "\"%s.attention.layer_norm_rms_epsilon\" is missing", facts.gguf);
     if (result == QNNRT_OK && !facts.head_dim.given) {   /* the default of qwen3's configs is 128 */
         facts.head_dim.given = facts.heads.value > 0;
         if (facts.head_dim.given) facts.head_dim.value = floor(facts.width.value /
@@ -1682,9 +1644,8 @@ static qnnrt_result qnnrt_llm_graph__adapts_check(const qnnrt_llm_graph *model,
     size_t i, length;
     if (desc->lora_rank == 0) return QNNRT_OK;
     if (desc->lora_rank > 65536)
-        return qnnrt_llm_graph__fail(err, QNNRT_E_ARG,
-                                     "adapters of rank %u, expected at most 65536",
-                                     (unsigned)desc->lora_rank);
+        return qnnrt_error_set(err, QNNRT_E_ARG, "adapters of rank %u, expected at most 65536",
+                               (unsigned)desc->lora_rank);
     for (;; at += length + 1) {
         length = strcspn(at, ",");
         for (i = 0; i < QNNRT_LLM_GRAPH__PROJECTIONS; ++i)
@@ -1692,13 +1653,11 @@ static qnnrt_result qnnrt_llm_graph__adapts_check(const qnnrt_llm_graph *model,
                 strncmp(at, qnnrt_llm_graph__projections[i], length) == 0 &&
                 qnnrt_llm_graph__has_projection(model, i)) break;
         if (i == QNNRT_LLM_GRAPH__PROJECTIONS && (length != 3 || strncmp(at, "all", 3) != 0)) {
-            qnnrt_llm_graph__fail(err, QNNRT_E_ARG, "the model has no projection \"%.*s\"",
-                                  (int)(length < 60 ? length : 60), at);
-            return qnnrt_llm_graph__hint(err, QNNRT_E_ARG,
-                                         model->fused ? "Name qkv_proj, o_proj, gate_up_proj,"
-                                                      " down_proj, or all."
-                                                    : "Name q_proj, k_proj, v_proj, o_proj,"
-                                                      " gate_proj, up_proj, down_proj, or all.");
+            qnnrt_error_set(err, QNNRT_E_ARG, "the model has no projection \"%.*s\"",
+                            (int)(length < 60 ? length : 60), at);
+            return qnnrt_error_hint(err, QNNRT_E_ARG, "%s", model->fused ? "Name qkv_proj, o_proj, "
+                                    "gate_up_proj, down_proj, or all." : "Name q_proj, k_proj, "
+                                    "v_proj, o_proj, gate_proj, up_proj, down_proj, or all.");
         }
         if (at[length] == '\0') return QNNRT_OK;
     }
@@ -2215,10 +2174,10 @@ QNNRT_LLM_GRAPH_API qnnrt_result qnnrt_llm_graph_read(const char *text, size_t b
     qnnrt_llm_graph__facts facts;
     qnnrt_result result;
     if (text == NULL || out == NULL)
-        return qnnrt_llm_graph__fail(err, QNNRT_E_ARG, "qnnrt_llm_graph_read: text or out is NULL");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_llm_graph_read: text or out is NULL");
     result = qnnrt_llm_graph__read_file("config.json", 1, text, bytes, &facts, err);
     if (result == QNNRT_OK) result = qnnrt_llm_graph__limits_fill(&facts, out, err);
-    return result == QNNRT_OK ? qnnrt_llm_graph__good(err) : result;
+    return result == QNNRT_OK ? qnnrt_error_clear(err) : result;
 }
 
 QNNRT_LLM_GRAPH_API qnnrt_result qnnrt_llm_graph_read_generation(const char *text, size_t bytes,
@@ -2228,12 +2187,12 @@ QNNRT_LLM_GRAPH_API qnnrt_result qnnrt_llm_graph_read_generation(const char *tex
     qnnrt_llm_graph__facts facts;
     qnnrt_result result;
     if (text == NULL || model == NULL)
-        return qnnrt_llm_graph__fail(err, QNNRT_E_ARG,
-                                     "qnnrt_llm_graph_read_generation: text or model is NULL");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_llm_graph_read_generation: text or model "
+                               "is NULL");
     result = qnnrt_llm_graph__read_file("generation_config.json", 0, text, bytes, &facts, err);
     if (result == QNNRT_OK)
         result = qnnrt_llm_graph__limits_tokens("generation_config.json", &facts, model, err);
-    return result == QNNRT_OK ? qnnrt_llm_graph__good(err) : result;
+    return result == QNNRT_OK ? qnnrt_error_clear(err) : result;
 }
 
 QNNRT_LLM_GRAPH_API qnnrt_result qnnrt_llm_graph_read_gguf(qnnrt_weights *weights,
@@ -2242,11 +2201,10 @@ QNNRT_LLM_GRAPH_API qnnrt_result qnnrt_llm_graph_read_gguf(qnnrt_weights *weight
 {
     qnnrt_result result;
     if (weights == NULL || out == NULL)
-        return qnnrt_llm_graph__fail(err, QNNRT_E_ARG,
-                                     "qnnrt_llm_graph_read_gguf: weights or out is"
-                                                     " NULL");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_llm_graph_read_gguf: weights or out is "
+                               "NULL");
     result = qnnrt_llm_graph__gguf_read(weights, out, err);
-    return result == QNNRT_OK ? qnnrt_llm_graph__good(err) : result;
+    return result == QNNRT_OK ? qnnrt_error_clear(err) : result;
 }
 
 QNNRT_LLM_GRAPH_API const char *qnnrt_llm_graph_table(const qnnrt_llm_graph *model)
@@ -2277,37 +2235,33 @@ QNNRT_LLM_GRAPH_API qnnrt_result qnnrt_llm_graph_write(const qnnrt_llm_graph *mo
     memset(&none, 0, sizeof(none));
     if (desc == NULL) desc = &none;
     if (model == NULL || write == NULL)
-        return qnnrt_llm_graph__fail(err, QNNRT_E_ARG,
-                                     "qnnrt_llm_graph_write: model or write is NULL");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_llm_graph_write: model or write is NULL");
     hooks = &desc->hooks;
     if ((hooks->alloc == NULL) != (hooks->free == NULL))
-        return qnnrt_llm_graph__fail(err, QNNRT_E_ARG, "qnnrt_llm_graph_write: hooks need alloc and"
-                                                     " free");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_llm_graph_write: hooks need alloc and "
+                               "free");
     parts = desc->parts != 0 ? desc->parts : 1;
     part = desc->part;
     tokens = desc->tokens != 0 ? desc->tokens : 1;
     context = desc->context != 0 ? desc->context : model->positions;
     if (model->layers > QNNRT_LLM_GRAPH_LAYERS || model->heads == 0 || model->kv_heads == 0)
-        return qnnrt_llm_graph__fail(err, QNNRT_E_ARG,
-                                     "qnnrt_llm_graph_write: the model is not one of"
-                                                     " qnnrt_llm_graph_read()");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_llm_graph_write: the model is not one of "
+                               "qnnrt_llm_graph_read()");
     if (parts > model->layers)
-        return qnnrt_llm_graph__fail(err, QNNRT_E_ARG, "a model of %u layers cannot be cut into %u"
-                                     " parts", (unsigned)model->layers, (unsigned)parts);
+        return qnnrt_error_set(err, QNNRT_E_ARG, "a model of %u layers cannot be cut into %u parts",
+                               (unsigned)model->layers, (unsigned)parts);
     if (part >= parts)
-        return qnnrt_llm_graph__fail(err, QNNRT_E_ARG, "part %u of %u does not exist",
-                                     (unsigned)part, (unsigned)parts);
+        return qnnrt_error_set(err, QNNRT_E_ARG, "part %u of %u does not exist", (unsigned)part,
+                               (unsigned)parts);
     if (tokens >= context)
-        return qnnrt_llm_graph__fail(err, QNNRT_E_ARG,
-                                     "a graph of %u tokens needs a context of more"
-                                     " than that, got %u", (unsigned)tokens, (unsigned)context);
+        return qnnrt_error_set(err, QNNRT_E_ARG, "a graph of %u tokens needs a context of more "
+                               "than that, got %u", (unsigned)tokens, (unsigned)context);
     if (context > model->positions)
-        return qnnrt_llm_graph__fail(err, QNNRT_E_ARG, "a context of %u is more than"
-                                     " \"max_position_embeddings\", %u", (unsigned)context,
-                                     (unsigned)model->positions);
+        return qnnrt_error_set(err, QNNRT_E_ARG, "a context of %u is more than "
+                               "\"max_position_embeddings\", %u", (unsigned)context,
+                               (unsigned)model->positions);
     if ((unsigned)desc->outputs > QNNRT_LLM_GRAPH_BOTH)
-        return qnnrt_llm_graph__fail(err, QNNRT_E_ARG,
-                                     "qnnrt_llm_graph_write: unknown desc.outputs");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_llm_graph_write: unknown desc.outputs");
     if (qnnrt_llm_graph__adapts_check(model, desc, err) != QNNRT_OK) return QNNRT_E_ARG;
     layers = qnnrt_llm_graph__first(model, part + 1, parts) -
              qnnrt_llm_graph__first(model, part, parts);
@@ -2315,7 +2269,7 @@ QNNRT_LLM_GRAPH_API qnnrt_result qnnrt_llm_graph_write(const qnnrt_llm_graph *mo
     room = sizeof(*w) + (10 + adapted + 24 * (size_t)layers) * sizeof(qnnrt_llm_graph__value);
     w = (qnnrt_llm_graph__writer *)(hooks->alloc != NULL ? hooks->alloc(hooks->alloc_user, room)
                                                        : malloc(room));
-    if (w == NULL) return qnnrt_llm_graph__fail(err, QNNRT_E_MEMORY, "out of memory for a graph");
+    if (w == NULL) return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory for a graph");
     memset(w, 0, sizeof(*w));
     w->model = model;
     w->desc = desc;
@@ -2333,10 +2287,10 @@ QNNRT_LLM_GRAPH_API qnnrt_result qnnrt_llm_graph_write(const qnnrt_llm_graph *mo
     failed = w->failed;
     if (hooks->free != NULL) hooks->free(hooks->alloc_user, w);
     else free(w);
-    if (failed) return qnnrt_llm_graph__fail(err, QNNRT_E_LIMIT, "a tensor of the graph would have"
-                                                               " more than 2^40 elements");
-    if (!good) return qnnrt_llm_graph__fail(err, QNNRT_E_IO, "cannot write the graph");
-    return qnnrt_llm_graph__good(err);
+    if (failed) return qnnrt_error_set(err, QNNRT_E_LIMIT, "a tensor of the graph would have more "
+                                       "than 2^40 elements");
+    if (!good) return qnnrt_error_set(err, QNNRT_E_IO, "cannot write the graph");
+    return qnnrt_error_clear(err);
 }
 
 /* A text that grows. */
@@ -2385,13 +2339,13 @@ QNNRT_LLM_GRAPH_API qnnrt_result qnnrt_llm_graph_create(const qnnrt_llm_graph *m
     memset(&reading, 0, sizeof(reading));
     if (desc == NULL) desc = &none;
     if (out == NULL)
-        return qnnrt_llm_graph__fail(err, QNNRT_E_ARG, "qnnrt_llm_graph_create: out is NULL");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_llm_graph_create: out is NULL");
     *out = NULL;
     text.hooks = &desc->hooks;
     reading.hooks = desc->hooks;
     result = qnnrt_llm_graph_write(model, desc, qnnrt_llm_graph__text_add, &text, err);
     if (result == QNNRT_E_IO)
-        result = qnnrt_llm_graph__fail(err, QNNRT_E_MEMORY, "out of memory for a graph");
+        result = qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory for a graph");
     if (result == QNNRT_OK) result = qnnrt_ir_read(text.data, text.used, &reading, out, err);
     qnnrt_llm_graph__text_free(&text);
     return result;
