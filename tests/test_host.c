@@ -638,6 +638,7 @@ TEST(host_file_that_is_damaged_is_refused)
         { "{'version': 1, 'steps': {'a': " PLAIN ", '\\u0061': " PLAIN "}}", QNNRT_E_FORMAT, "step \"a\" occurs twice" },
         { "{'version': 1, 'steps': {'a\\u001b\\u202e': {'nodes': []}}}", QNNRT_E_FORMAT,
           "step \"a????\": line 1, byte 0: not an exported graph: \"graph_inputs\" is missing" },
+        { "{'version': 1, 'steps': {'a\\u000ab': {'nodes': []}}}", QNNRT_E_FORMAT, "step \"a b\": line 1, byte 0: not an exported" },
         { "{'version': 1, 'steps': {'a': " GRAPH(F("x", "2"), F("y", "3"), "", NODE("y", "neg.default", F("x", "2"), F("y", "3"),
           "")) "}}}", QNNRT_E_MISMATCH, "step \"a\": line 1: node \"y\" (neg.default): output \"y\" is [3] float32" },
         { "{'version': 1, 'steps': {'a': " GRAPH(F("x", "4") ", " F("w", "1, 2"), F("y", "4"), "", NODE("y", "copy.default",

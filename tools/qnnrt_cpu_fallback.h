@@ -180,66 +180,9 @@ extern "C" {
    Needs: nothing     Knows nothing of: graphs
    ===================================================================================== */
 
-/* Replace characters that could control a terminal or fake a line, except newlines. */
-static void qnnrt_cpu_fallback__clean(char *text)
-{
-    while (*text != '\0') {
-        int shown;
-        const size_t length = qnnrt_utf8_length(text, &shown);
-        if (!shown && *text != '\n') *text = '?';
-        text += shown ? length : 1;
-    }
-}
-
-/* Fill an error, without a hint, and return its code. The text may be cut. err may be NULL. */
-#if defined(__GNUC__)
-__attribute__((cold, format(printf, 3, 4)))
-#endif
-static qnnrt_result qnnrt_cpu_fallback__fail(qnnrt_error *err, qnnrt_result code,
-                                             const char *format, ...)
-{
-    va_list args;
-    if (err == NULL) return code;
-    err->code = code;
-    err->vendor_code = 0;
-    err->hint[0] = '\0';
-    va_start(args, format);
-    vsnprintf(err->text, sizeof err->text, format, args);
-    va_end(args);
-    qnnrt_cpu_fallback__clean(err->text);
-    return code;
-}
-
 static qnnrt_result qnnrt_cpu_fallback__fail_memory(qnnrt_error *err)
 {
-    return qnnrt_cpu_fallback__fail(err, QNNRT_E_MEMORY, "out of memory for host steps");
-}
-
-static void qnnrt_cpu_fallback__error_clear(qnnrt_error *err)
-{
-    if (err == NULL) return;
-    err->code = QNNRT_OK;
-    err->vendor_code = 0;
-    err->text[0] = err->hint[0] = '\0';
-}
-
-/* Allocate zeroed memory. Return NULL when out of memory. */
-static void *qnnrt_cpu_fallback__get(const qnnrt_hooks *hooks, uint64_t count, size_t size)
-{
-    void *data;
-    size_t bytes;
-    if (size == 0 || count > (uint64_t)SIZE_MAX / 4 / size) return NULL;
-    bytes = (size_t)count * size + 1;
-    data = hooks->alloc != NULL ? hooks->alloc(hooks->alloc_user, bytes) : malloc(bytes);
-    if (data != NULL) memset(data, 0, bytes);
-    return data;
-}
-
-static void qnnrt_cpu_fallback__put(const qnnrt_hooks *hooks, void *data)
-{
-    if (data == NULL) return;
-    if (hooks->free != NULL) hooks->free(hooks->alloc_user, data);
-    else free(data);
+    return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory for host steps");
 }
 
 /* =====================================================================================
@@ -421,14 +364,12 @@ static qnnrt_result qnnrt_cpu_fallback__part_check(const qnnrt_ir *part, qnnrt_r
         if (y->count == 0) continue;
         ++outputs;
         if (y->origin == QNNRT_IR_INPUT || y->origin == QNNRT_IR_WEIGHT)
-            return qnnrt_cpu_fallback__fail(err, code, "output \"%.200s\" is also an input",
-                                            y->name);
+            return qnnrt_error_set(err, code, "output \"%.200s\" is also an input", y->name);
         for (k = 0; k < i; ++k)
             if (part->outputs[k] == y)
-                return qnnrt_cpu_fallback__fail(err, code, "output \"%.200s\" occurs twice",
-                                                y->name);
+                return qnnrt_error_set(err, code, "output \"%.200s\" occurs twice", y->name);
     }
-    return outputs > 0 ? QNNRT_OK : qnnrt_cpu_fallback__fail(err, code, "it has no outputs");
+    return outputs > 0 ? QNNRT_OK : qnnrt_error_set(err, code, "it has no outputs");
 }
 
 /* =====================================================================================
@@ -467,18 +408,15 @@ static qnnrt_result qnnrt_cpu_fallback__call_find(const qnnrt_cpu_fallback_tenso
         for (*at = 0; *at < count && strcmp(list[*at].name, name) != 0;) ++*at;
     i = *at;
     if (i == count)
-        return qnnrt_cpu_fallback__fail(err, QNNRT_E_MISMATCH,
-                                        "the program gives the step no tensor "
-                                        "\"%.200s\"", name);
+        return qnnrt_error_set(err, QNNRT_E_MISMATCH, "the program gives the step no tensor "
+                               "\"%.200s\"", name);
     if (!qnnrt_cpu_fallback__border_takes(wanted->value, list[i].dtype))
-        return qnnrt_cpu_fallback__fail(err, QNNRT_E_MISMATCH,
-                                        "tensor \"%.200s\" is %s, expected %s", name,
-                                  qnnrt_dtype_name(list[i].dtype), qnnrt_dtype_name(wanted->dtype));
+        return qnnrt_error_set(err, QNNRT_E_MISMATCH, "tensor \"%.200s\" is %s, expected %s", name,
+                               qnnrt_dtype_name(list[i].dtype), qnnrt_dtype_name(wanted->dtype));
     if (list[i].count != wanted->value->count)
-        return qnnrt_cpu_fallback__fail(err, QNNRT_E_MISMATCH,
-                                        "tensor \"%.200s\" has %llu elements, "
-                                        "expected %llu", name, (unsigned long long)list[i].count,
-                                        (unsigned long long)wanted->value->count);
+        return qnnrt_error_set(err, QNNRT_E_MISMATCH, "tensor \"%.200s\" has %llu elements, "
+                               "expected %llu", name, (unsigned long long)list[i].count,
+                               (unsigned long long)wanted->value->count);
     return QNNRT_OK;
 }
 
@@ -500,11 +438,10 @@ static qnnrt_result qnnrt_cpu_fallback__call_check(const qnnrt_cpu_fallback__ste
     size_t i, at;
     *bytes = 0;
     if (info->input_count != step->input_count || info->output_count != step->output_count)
-        return qnnrt_cpu_fallback__fail(err, QNNRT_E_MISMATCH,
-                                        "the program gives the step %u inputs and "
-                                      "%u outputs, expected %u and %u", (unsigned)info->input_count,
-                                        (unsigned)info->output_count, (unsigned)step->input_count,
-                                        (unsigned)step->output_count);
+        return qnnrt_error_set(err, QNNRT_E_MISMATCH, "the program gives the step %u inputs and %u "
+                               "outputs, expected %u and %u", (unsigned)info->input_count,
+                               (unsigned)info->output_count, (unsigned)step->input_count,
+                               (unsigned)step->output_count);
     for (i = 0; i < step->input_count; ++i) {
         result = qnnrt_cpu_fallback__call_find(&step->inputs[i], i, info->inputs, info->input_count,
                                                &at,
@@ -601,10 +538,9 @@ static qnnrt_result qnnrt_cpu_fallback__call_finish(const qnnrt_cpu_fallback__ca
                                       qnnrt_cpu_fallback__border_inside(t->value), t->value->count);
         if (done == t->value->count) continue;
         memcpy(&value, (const unsigned char *)call->out[output] + (size_t)done * 8, 8);
-        return qnnrt_cpu_fallback__fail(err, QNNRT_E_MISMATCH,
-                                        "output \"%.200s\": element %llu is %lld, "
-                                        "which does not fit int32", t->value->name,
-                                        (unsigned long long)done, (long long)value);
+        return qnnrt_error_set(err, QNNRT_E_MISMATCH, "output \"%.200s\": element %llu is %lld, "
+                               "which does not fit int32", t->value->name, (unsigned long long)done,
+                               (long long)value);
     }
     return QNNRT_OK;
 }
@@ -630,14 +566,14 @@ static qnnrt_result qnnrt_cpu_fallback__call_exec(void *user, const qnnrt_graph_
     const void **table;
     void **out;
     size_t bytes;
-    qnnrt_cpu_fallback__error_clear(err);
+    qnnrt_error_clear(err);
     result = qnnrt_cpu_fallback__call_check(step, info, &bytes, err);
     if (result != QNNRT_OK) return result;
     memset(&call, 0, sizeof(call));
     call.step = step;
-    table = (const void **)qnnrt_cpu_fallback__get(step->hooks, pointers, sizeof(*table));
-    out = (void **)qnnrt_cpu_fallback__get(step->hooks, step->part->output_count, sizeof(*out));
-    call.scratch = (unsigned char *)qnnrt_cpu_fallback__get(step->hooks, bytes, 1);
+    table = (const void **)qnnrt_hooks_alloc(step->hooks, pointers, sizeof(*table));
+    out = (void **)qnnrt_hooks_alloc(step->hooks, step->part->output_count, sizeof(*out));
+    call.scratch = (unsigned char *)qnnrt_hooks_alloc(step->hooks, bytes, 1);
     if (table == NULL || out == NULL || call.scratch == NULL) {
         result = qnnrt_cpu_fallback__fail_memory(err);
     } else {
@@ -652,12 +588,12 @@ static qnnrt_result qnnrt_cpu_fallback__call_exec(void *user, const qnnrt_graph_
         desc.data_user = &call;
         desc.wide = desc.ready = 1;
         result = qnnrt_ir_run(step->part, &desc, call.in, call.out, err);
-        if (result != QNNRT_OK && err != NULL) qnnrt_cpu_fallback__clean(err->text);
+        if (result != QNNRT_OK && err != NULL) qnnrt_text_clean(err->text);
         if (result == QNNRT_OK) result = qnnrt_cpu_fallback__call_finish(&call, info, outputs, err);
     }
-    qnnrt_cpu_fallback__put(step->hooks, call.scratch);
-    qnnrt_cpu_fallback__put(step->hooks, out);
-    qnnrt_cpu_fallback__put(step->hooks, (void *)table);
+    qnnrt_hooks_free(step->hooks, call.scratch);
+    qnnrt_hooks_free(step->hooks, out);
+    qnnrt_hooks_free(step->hooks, (void *)table);
     return result;
 }
 
@@ -689,11 +625,10 @@ static qnnrt_result qnnrt_cpu_fallback__file_bad(const qnnrt_cpu_fallback__file 
 {
     size_t i, line = 1;
     if (f->json.error == NULL)
-        return qnnrt_cpu_fallback__fail(f->err, QNNRT_E_FORMAT, "%.300s: %s", f->path, why);
+        return qnnrt_error_set(f->err, QNNRT_E_FORMAT, "%.300s: %s", f->path, why);
     for (i = 0; i < f->json.error_at && i < f->bytes; ++i) line += f->text[i] == '\n';
-    return qnnrt_cpu_fallback__fail(f->err, QNNRT_E_FORMAT, "%.300s: line %lu: not JSON: %s",
-                                    f->path,
-                                    (unsigned long)line, f->json.error);
+    return qnnrt_error_set(f->err, QNNRT_E_FORMAT, "%.300s: line %lu: not JSON: %s", f->path,
+                           (unsigned long)line, f->json.error);
 }
 
 /* Read the text of the file. *text receives its memory, NULL if there is no file. */
@@ -703,24 +638,23 @@ static qnnrt_result qnnrt_cpu_fallback__file_read(qnnrt_cpu_fallback__file *f, c
     const size_t room = strlen(dir) + sizeof("/host.json");
     uint64_t bytes, again;
     qnnrt_result result;
-    f->path = (char *)qnnrt_cpu_fallback__get(&f->desc.hooks, room, 1);
+    f->path = (char *)qnnrt_hooks_alloc(&f->desc.hooks, room, 1);
     if (f->path == NULL) return qnnrt_cpu_fallback__fail_memory(f->err);
     snprintf(f->path, room, "%s/host.json", dir);
     result = qnnrt_file_read(f->path, NULL, 0, &bytes, f->err);
-    if (result == QNNRT_E_NOT_FOUND) { qnnrt_cpu_fallback__error_clear(f->err); return QNNRT_OK; }
+    if (result == QNNRT_E_NOT_FOUND) { qnnrt_error_clear(f->err); return QNNRT_OK; }
     if (result != QNNRT_OK) return result;
     if (bytes > f->desc.file_bytes)
-        return qnnrt_cpu_fallback__fail(f->err, QNNRT_E_LIMIT,
-                                        "%.300s: it has %llu bytes, more than "
-                          "qnnrt_cpu_fallback_desc.file_bytes", f->path, (unsigned long long)bytes);
-    *text = (char *)qnnrt_cpu_fallback__get(&f->desc.hooks, bytes, 1);
+        return qnnrt_error_set(f->err, QNNRT_E_LIMIT, "%.300s: it has %llu bytes, more than "
+                               "qnnrt_cpu_fallback_desc.file_bytes", f->path,
+                               (unsigned long long)bytes);
+    *text = (char *)qnnrt_hooks_alloc(&f->desc.hooks, bytes, 1);
     if (*text == NULL) return qnnrt_cpu_fallback__fail_memory(f->err);
     f->text = *text;
     result = qnnrt_file_read(f->path, *text, (size_t)bytes, &again, f->err);
     if (result != QNNRT_OK) return result;
     if (again != bytes)
-        return qnnrt_cpu_fallback__fail(f->err, QNNRT_E_IO, "%.300s: it changed while it was read",
-                                        f->path);
+        return qnnrt_error_set(f->err, QNNRT_E_IO, "%.300s: it changed while it was read", f->path);
     f->bytes = (size_t)bytes;
     return QNNRT_OK;
 }
@@ -754,8 +688,7 @@ static qnnrt_result qnnrt_cpu_fallback__file_step(const qnnrt_cpu_fallback__file
     qnnrt_error copy;
     if (f->err == NULL) return result;
     copy = *f->err;
-    qnnrt_cpu_fallback__fail(f->err, result, "%.300s: step \"%.100s\": %.1400s", f->path, name,
-                             copy.text);
+    qnnrt_error_set(f->err, result, "%.300s: step \"%.100s\": %.1400s", f->path, name, copy.text);
     memcpy(f->err->hint, copy.hint, sizeof(copy.hint));
     return result;
 }
@@ -769,10 +702,9 @@ static qnnrt_result qnnrt_cpu_fallback__file_sizes(const qnnrt_cpu_fallback__fil
         const qnnrt_ir_value *const v = part->values[i];
         const size_t size = qnnrt_ir_dtype_bytes(qnnrt_cpu_fallback__border_inside(v));
         if (v->count > f->desc.value_bytes / (size > 0 ? size : 1))
-            return qnnrt_cpu_fallback__fail(f->err, QNNRT_E_LIMIT,
-                                            "value \"%.200s\" has %llu elements, "
-                                    "more than qnnrt_cpu_fallback_desc.value_bytes allows", v->name,
-                                            (unsigned long long)v->count);
+            return qnnrt_error_set(f->err, QNNRT_E_LIMIT, "value \"%.200s\" has %llu elements, "
+                                   "more than qnnrt_cpu_fallback_desc.value_bytes allows", v->name,
+                                   (unsigned long long)v->count);
     }
     return QNNRT_OK;
 }
@@ -784,12 +716,11 @@ static qnnrt_result qnnrt_cpu_fallback__file_tensors(const qnnrt_cpu_fallback__f
     size_t i;
     step->input_count = qnnrt_cpu_fallback__part_list(step->part, 0, NULL, 0);
     step->output_count = qnnrt_cpu_fallback__part_list(step->part, 1, NULL, 0);
-    step->inputs = (qnnrt_cpu_fallback_tensor *)qnnrt_cpu_fallback__get(&f->desc.hooks,
-                                                                        step->input_count,
-                                                                        sizeof(*step->inputs));
-    step->outputs = (qnnrt_cpu_fallback_tensor *)qnnrt_cpu_fallback__get(&f->desc.hooks,
-                                                                         step->output_count,
-                                                                         sizeof(*step->outputs));
+    step->inputs = (qnnrt_cpu_fallback_tensor *)qnnrt_hooks_alloc(&f->desc.hooks, step->input_count,
+                                                                  sizeof(*step->inputs));
+    step->outputs = (qnnrt_cpu_fallback_tensor *)qnnrt_hooks_alloc(&f->desc.hooks,
+                                                                   step->output_count,
+                                                                   sizeof(*step->outputs));
     if (step->inputs == NULL || step->outputs == NULL)
         return qnnrt_cpu_fallback__fail_memory(f->err);
     qnnrt_cpu_fallback__part_list(step->part, 0, step->inputs, step->input_count);
@@ -834,15 +765,14 @@ static qnnrt_result qnnrt_cpu_fallback__file_one(qnnrt_cpu_fallback__file *f)
         return qnnrt_cpu_fallback__file_bad(f, "it has another number of steps than before");
     step = &host->steps[host->count++];
     step->hooks = &host->hooks;
-    step->name = (char *)qnnrt_cpu_fallback__get(&f->desc.hooks, key.bytes + 1, 1);
+    step->name = (char *)qnnrt_hooks_alloc(&f->desc.hooks, key.bytes + 1, 1);
     if (step->name == NULL) return qnnrt_cpu_fallback__fail_memory(f->err);
     qnnrt_json_copy(&key, step->name);
     if (step->name[0] == '\0') return qnnrt_cpu_fallback__file_bad(f, "a step has no name");
     for (i = 0; i + 1 < host->count; ++i)
         if (strcmp(host->steps[i].name, step->name) == 0)
-            return qnnrt_cpu_fallback__fail(f->err, QNNRT_E_FORMAT,
-                                            "%.300s: step \"%.200s\" occurs twice",
-                                            f->path, step->name);
+            return qnnrt_error_set(f->err, QNNRT_E_FORMAT, "%.300s: step \"%.200s\" occurs twice",
+                                   f->path, step->name);
     end = qnnrt_cpu_fallback__file_span(&key, &begin);
     result = qnnrt_cpu_fallback__file_graph(f, step, begin, (size_t)(end - begin));
     if (result != QNNRT_OK) return qnnrt_cpu_fallback__file_step(f, step->name, result);
@@ -904,13 +834,12 @@ static qnnrt_result qnnrt_cpu_fallback__file_all(qnnrt_cpu_fallback__file *f)
     result = qnnrt_cpu_fallback__file_once(f, &host->room);
     if (result != QNNRT_OK) return result;
     if (host->room > f->desc.steps)
-        return qnnrt_cpu_fallback__fail(f->err, QNNRT_E_LIMIT,
-                                        "%.300s: it has %lu steps, more than "
+        return qnnrt_error_set(f->err, QNNRT_E_LIMIT, "%.300s: it has %lu steps, more than "
                                "qnnrt_cpu_fallback_desc.steps", f->path, (unsigned long)host->room);
-    host->steps = (qnnrt_cpu_fallback__step *)qnnrt_cpu_fallback__get(&f->desc.hooks, host->room,
-                                                                      sizeof(*host->steps));
-    host->functions = (qnnrt_host_function *)qnnrt_cpu_fallback__get(&f->desc.hooks, host->room,
-                                                                     sizeof(*host->functions));
+    host->steps = (qnnrt_cpu_fallback__step *)qnnrt_hooks_alloc(&f->desc.hooks, host->room,
+                                                                sizeof(*host->steps));
+    host->functions = (qnnrt_host_function *)qnnrt_hooks_alloc(&f->desc.hooks, host->room,
+                                                               sizeof(*host->functions));
     if (host->steps == NULL || host->functions == NULL)
         return qnnrt_cpu_fallback__fail_memory(f->err);
     return qnnrt_cpu_fallback__file_once(f, NULL);
@@ -921,14 +850,14 @@ static void qnnrt_cpu_fallback__file_free(qnnrt_cpu_fallback *host)
     const qnnrt_hooks hooks = host->hooks;
     size_t i;
     for (i = 0; i < host->count; ++i) {
-        qnnrt_cpu_fallback__put(&hooks, host->steps[i].name);
-        qnnrt_cpu_fallback__put(&hooks, host->steps[i].inputs);
-        qnnrt_cpu_fallback__put(&hooks, host->steps[i].outputs);
+        qnnrt_hooks_free(&hooks, host->steps[i].name);
+        qnnrt_hooks_free(&hooks, host->steps[i].inputs);
+        qnnrt_hooks_free(&hooks, host->steps[i].outputs);
         qnnrt_ir_free(host->steps[i].part);
     }
-    qnnrt_cpu_fallback__put(&hooks, host->steps);
-    qnnrt_cpu_fallback__put(&hooks, host->functions);
-    qnnrt_cpu_fallback__put(&hooks, host);
+    qnnrt_hooks_free(&hooks, host->steps);
+    qnnrt_hooks_free(&hooks, host->functions);
+    qnnrt_hooks_free(&hooks, host);
 }
 
 /* =====================================================================================
@@ -971,23 +900,22 @@ static qnnrt_result qnnrt_cpu_fallback__public_read(qnnrt_cpu_fallback__file *f,
     qnnrt_result result = QNNRT_OK;
     if (desc != NULL) f->desc = *desc;
     if ((f->desc.hooks.alloc == NULL) != (f->desc.hooks.free == NULL))
-        return qnnrt_cpu_fallback__fail(f->err, QNNRT_E_ARG, "hooks need alloc and free");
+        return qnnrt_error_set(f->err, QNNRT_E_ARG, "hooks need alloc and free");
     if (f->desc.file_bytes == 0) f->desc.file_bytes = (uint64_t)256 << 20;
     if (f->desc.steps == 0) f->desc.steps = 4096;
     if (f->desc.value_bytes == 0) f->desc.value_bytes = (uint64_t)4 << 30;
-    f->host = (qnnrt_cpu_fallback *)qnnrt_cpu_fallback__get(&f->desc.hooks, 1, sizeof(*f->host));
+    f->host = (qnnrt_cpu_fallback *)qnnrt_hooks_alloc(&f->desc.hooks, 1, sizeof(*f->host));
     if (f->host == NULL) return qnnrt_cpu_fallback__fail_memory(f->err);
     f->host->hooks = f->desc.hooks;
     if (dir != NULL) {
         result = qnnrt_cpu_fallback__file_read(f, dir, &text);
     } else if (f->bytes > f->desc.file_bytes) {
-        result = qnnrt_cpu_fallback__fail(f->err, QNNRT_E_LIMIT,
-                                          "%.300s: it has %llu bytes, more than "
-                                          "qnnrt_cpu_fallback_desc.file_bytes", f->path,
-                                          (unsigned long long)f->bytes);
+        result = qnnrt_error_set(f->err, QNNRT_E_LIMIT, "%.300s: it has %llu bytes, more than "
+                                 "qnnrt_cpu_fallback_desc.file_bytes", f->path,
+                                 (unsigned long long)f->bytes);
     }
     if (result == QNNRT_OK) result = qnnrt_cpu_fallback__file_all(f);
-    qnnrt_cpu_fallback__put(&f->desc.hooks, text);
+    qnnrt_hooks_free(&f->desc.hooks, text);
     if (result == QNNRT_OK) *out = f->host;
     else qnnrt_cpu_fallback__file_free(f->host);
     return result;
@@ -999,14 +927,14 @@ QNNRT_CPU_FALLBACK_API qnnrt_result qnnrt_cpu_fallback_open(const char *dir,
 {
     qnnrt_cpu_fallback__file f;
     qnnrt_result result;
-    qnnrt_cpu_fallback__error_clear(err);
+    qnnrt_error_clear(err);
     if (out != NULL) *out = NULL;
     if (dir == NULL || out == NULL)
-        return qnnrt_cpu_fallback__fail(err, QNNRT_E_ARG, "dir or out is NULL");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "dir or out is NULL");
     memset(&f, 0, sizeof(f));
     f.err = err;
     result = qnnrt_cpu_fallback__public_read(&f, dir, desc, out);
-    qnnrt_cpu_fallback__put(&f.desc.hooks, f.path);
+    qnnrt_hooks_free(&f.desc.hooks, f.path);
     return result;
 }
 
@@ -1016,10 +944,10 @@ QNNRT_CPU_FALLBACK_API qnnrt_result qnnrt_cpu_fallback_read(const char *text, si
 {
     qnnrt_cpu_fallback__file f;
     char name[] = "host steps";
-    qnnrt_cpu_fallback__error_clear(err);
+    qnnrt_error_clear(err);
     if (out != NULL) *out = NULL;
     if (text == NULL || out == NULL)
-        return qnnrt_cpu_fallback__fail(err, QNNRT_E_ARG, "text or out is NULL");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "text or out is NULL");
     memset(&f, 0, sizeof(f));
     f.err = err;
     f.path = name;
@@ -1064,26 +992,25 @@ QNNRT_CPU_FALLBACK_API qnnrt_result qnnrt_cpu_fallback_write(const qnnrt_cpu_fal
     qnnrt_json_writer json;
     qnnrt_result result = QNNRT_OK;
     size_t i, k;
-    qnnrt_cpu_fallback__error_clear(err);
+    qnnrt_error_clear(err);
     if ((steps == NULL && count > 0) || write == NULL)
-        return qnnrt_cpu_fallback__fail(err, QNNRT_E_ARG, "steps or write is NULL");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "steps or write is NULL");
     for (i = 0; i < count && result == QNNRT_OK; ++i) {
         if (steps[i].part == NULL || steps[i].name == NULL || steps[i].name[0] == '\0')
-            return qnnrt_cpu_fallback__fail(err, QNNRT_E_ARG, "step %lu has no name or no part",
-                                            (unsigned long)i);
+            return qnnrt_error_set(err, QNNRT_E_ARG, "step %lu has no name or no part",
+                                   (unsigned long)i);
         for (k = 0; k < i; ++k)
             if (strcmp(steps[i].name, steps[k].name) == 0)
-                return qnnrt_cpu_fallback__fail(err, QNNRT_E_ARG, "step \"%.200s\" occurs twice",
-                                                steps[i].name);
+                return qnnrt_error_set(err, QNNRT_E_ARG, "step \"%.200s\" occurs twice",
+                                       steps[i].name);
         result = qnnrt_cpu_fallback__part_check(steps[i].part, QNNRT_E_ARG, err);
     }
     if (result != QNNRT_OK) return result;
     qnnrt_json_write_begin(&json, write, user, 1);
     result = qnnrt_cpu_fallback__write_all(&json, steps, count, err);
     if (!qnnrt_json_write_end(&json) && result == QNNRT_OK)
-        result = qnnrt_cpu_fallback__fail(err, QNNRT_E_IO,
-                                          "the host steps could not be written: %s",
-                                          json.error);
+        result = qnnrt_error_set(err, QNNRT_E_IO, "the host steps could not be written: %s",
+                                 json.error);
     return result;
 }
 
