@@ -3020,6 +3020,18 @@ static void qnnrt__log(const qnnrt_hooks *hooks, qnnrt_log_level level, const ch
     (hooks->log)(hooks->log_user, level, room, vendor_code, line);
 }
 
+/* Pass the text of an error to the host's hook, line by line. before: what the first line begins
+   with. */
+static void qnnrt__log_error(const qnnrt_hooks *hooks, qnnrt_log_level level, const char *room,
+                             const char *before, const qnnrt_error *err)
+{
+    const char *line = err->text;
+    const char *end;
+    for (; (end = strchr(line, '\n')) != NULL; line = end + 1, before = "")
+        qnnrt__log(hooks, level, room, 0, "%s%.*s", before, (int)(end - line), line);
+    qnnrt__log(hooks, level, room, 0, "%s%s", before, line);
+}
+
 /* Return where line `number` is kept, when the current call began with line `begin`. */
 static uint32_t qnnrt__log_place(uint32_t number, uint32_t begin)
 {
@@ -10372,6 +10384,7 @@ struct qnnrt_backend {
     uint32_t                    users;             /* number of models and builders */
     uint32_t                    soc_model;         /* as asked for */
     uint32_t                    dsp_arch;          /* of the context loaded last, 0: not stated */
+    uint32_t                    dsp_arch_users;    /* contexts that exist and state one */
     int                         renewed;           /* device and backend were created again, or
                                                       that failed and they are NULL */
     qnnrt__backend_package     *packages;          /* that are registered, oldest first */
@@ -11323,6 +11336,7 @@ typedef struct qnnrt__context {
     uint64_t             used;          /* when a step took it last, see qnnrt.taken */
     int                  lost;          /* a recovery freed it and has not created it again */
     int                  busy;          /* a thread loads or unloads it */
+    int                  stated;        /* it is one of the backend's dsp_arch_users */
     void                *shared;        /* of a built context: the list of its shared tensors */
     size_t               saved;         /* of a built one: graphs when its size was first asked */
     size_t               graph_room[3]; /* of a built one: for by_name, graphs, info->graphs */
@@ -11756,7 +11770,7 @@ static qnnrt_result qnnrt__context_create(qnnrt__context *context,
 }
 
 /* Warn of contexts for several NPU generations, which the emulator cannot execute. */
-static void qnnrt__context_generations(const qnnrt__context *context)
+static void qnnrt__context_generations(qnnrt__context *context)
 {
     qnnrt_backend *b = context->backend;
 #if defined(__x86_64__) || defined(_M_X64)
@@ -11766,7 +11780,10 @@ static void qnnrt__context_generations(const qnnrt__context *context)
                    " emulator runs only those loaded last", context->info->file,
                    (unsigned)context->info->dsp_arch, (unsigned)b->dsp_arch);
 #endif
-    if (context->info->dsp_arch != 0) b->dsp_arch = context->info->dsp_arch;
+    if (context->info->dsp_arch == 0) return;
+    b->dsp_arch = context->info->dsp_arch;
+    if (!context->stated) ++b->dsp_arch_users;
+    context->stated = 1;
 }
 
 /* Free the context, and its graphs with it. */
@@ -11778,6 +11795,8 @@ static qnnrt_result qnnrt__context_free(qnnrt__context *context)
     qnnrt__register_drop(&context->registered);
     code = b->calls->context_free(context->handle, NULL);
     context->handle = NULL;
+    if (context->stated && --b->dsp_arch_users == 0) b->dsp_arch = 0;
+    context->stated = 0;
     if (code == 0) return QNNRT_OK;
     qnnrt__log(&b->hooks, QNNRT_LOG_ERROR, "context", code, "contextFree answered 0x%x for %s",
                (unsigned)(code & 0xFFFF), context->info->file);
@@ -14482,8 +14501,9 @@ static qnnrt_result qnnrt__pipeline_join(qnnrt__join *join)
         if (kept == NULL) return qnnrt__fail_memory(join->err, "pipelines");
         *kept = failure;
         p->info.failure = kept;
-        qnnrt__log(&model->hooks, QNNRT_LOG_WARN, "pipeline", 0, "\"%s\" is not wired: %s",
-                   p->info.name, failure.text);
+        qnnrt__log(&model->hooks, QNNRT_LOG_WARN, "pipeline", 0, "\"%s\" is not wired:",
+                   p->info.name);
+        qnnrt__log_error(&model->hooks, QNNRT_LOG_WARN, "pipeline", "", &failure);
     }
     model->pipelines[join->count++] = p;
     return QNNRT_OK;
@@ -15855,7 +15875,7 @@ static qnnrt_result qnnrt__open_failed(qnnrt *model, size_t at, const qnnrt_erro
     }
     model->infos[at].failure = kept;
     model->infos[at].graph_count = 0;
-    qnnrt__log(&model->hooks, QNNRT_LOG_ERROR, "model", 0, "%s", why->text);
+    qnnrt__log_error(&model->hooks, QNNRT_LOG_ERROR, "model", "", why);
     return QNNRT_OK;
 }
 
@@ -16000,8 +16020,8 @@ static qnnrt_result qnnrt__open_load(qnnrt *model, const char *folder, const qnn
         if (result == QNNRT_OK && !grouped) result = qnnrt__open_create(model, at, desc, err);
         model->context_count = at + 1;
         if (result != QNNRT_OK && foreign && folder != NULL && scan->kind == QNNRT__SCAN_ANY) {
-            qnnrt__log(&model->hooks, QNNRT_LOG_WARN, "model", 0, "%s is left out: %s", name,
-                       err->text);
+            qnnrt__log(&model->hooks, QNNRT_LOG_WARN, "model", 0, "%s is left out:", name);
+            qnnrt__log_error(&model->hooks, QNNRT_LOG_WARN, "model", "", err);
             model->context_count = at;
             memset(&model->contexts[at], 0, sizeof(model->contexts[at]));
             memset(&model->infos[at], 0, sizeof(model->infos[at]));
@@ -16084,9 +16104,9 @@ static qnnrt_result qnnrt__open_system(qnnrt *model, size_t use, const qnnrt_des
     result = qnnrt__roles_system(model, use, desc, &work->parts[use], &work->last);
     if (result == QNNRT_E_LIBRARY && texts && desc->system_path == NULL &&
         desc->metadata == QNNRT_METADATA_ALL) {
-        qnnrt__log(&model->hooks, QNNRT_LOG_WARN, "model", 0,
-                   "metadata comes from JSON alone and is not compared with the binaries: %s",
-                   work->last.text);
+        qnnrt__log_error(&model->hooks, QNNRT_LOG_WARN, "model",
+                         "metadata comes from JSON alone and is not compared with the binaries: ",
+                         &work->last);
         return QNNRT_OK;
     }
     if (result == QNNRT_OK) return result;
@@ -16884,8 +16904,8 @@ static qnnrt_result qnnrt__area_shared(qnnrt_mem *mem, const qnnrt_mem_desc *des
         qnnrt__err_add(&why[0], "%s%.500s", i > 0 ? "; " : "", why[1].text);
         if (desc->guard || desc->data != NULL) break;     /* the reason is the same for all kinds */
     }
-    qnnrt__log(&mem->hooks, QNNRT_LOG_WARN, "area", 0, "memory is not shared with the device: %s",
-               why[0].text);
+    qnnrt__log_error(&mem->hooks, QNNRT_LOG_WARN, "area", "memory is not shared with the device: ",
+                     &why[0]);
     return QNNRT_OK;
 }
 

@@ -2606,6 +2606,51 @@ TEST(models_for_two_generations_at_one_time_are_told_in_the_log)
     LEDGER_EMPTY();
 }
 
+/* One after another is right: the first model is closed when the second one is opened. */
+TEST(a_generation_ends_with_the_models_that_have_it)
+{
+    qnnrt_file file;
+    qnnrt_desc desc = one_shard();
+    qnnrt_error err;
+    qnnrt *model;
+    int i;
+    host h;
+    fake_begin("");
+    desc.backend_desc.hooks = host_hooks(&h);
+    CHECK_EQ(qnnrt_backend_open(&desc.backend_desc, &desc.backend, &err), QNNRT_OK);
+    desc.files = &file;
+    desc.file_count = 1;
+    for (i = 0; i < 3; ++i) {
+        file = i == 1 ? block("b.bin", HEAD "arch 75\ngraph a\nin ids 1 0032 2 1 4 -\nout x 2 0232 2 1 8 -\n")
+                      : block("a.bin", HEAD "arch 68\ngraph a\nin ids 1 0032 2 1 4 -\nout x 2 0232 2 1 8 -\n");
+        CHECK_EQ(open_it(&desc, &model, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    }
+    CHECK_EQ(qnnrt_backend_close(desc.backend), QNNRT_OK);
+    CHECK(strstr(h.lines, "NPU generation") == NULL);
+    LEDGER_EMPTY();
+}
+
+/* The text of an error has several lines; the hook gets them one by one. */
+TEST(an_error_is_logged_line_by_line)
+{
+    qnnrt_desc desc = two_shards();
+    qnnrt_error err;
+    qnnrt *model;
+    host h;
+    fake_begin("log=1,fail=contextCreateFromBinary:0x1389:1");
+    desc.keep_going = 1;
+    desc.backend_desc.hooks = host_hooks(&h);
+    CHECK_EQ(open_it(&desc, &model, &err), QNNRT_OK);
+    CHECK(qnnrt_get_info(model)->contexts[0].failure != NULL);
+    CHECK_STR(qnnrt_get_info(model)->contexts[0].failure->text, "\n");
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    CHECK_STR(h.lines, "contextCreateFromBinary");
+    CHECK_STR(h.lines, "likely cause");
+    CHECK(strchr(h.lines, '?') == NULL);
+    LEDGER_EMPTY();
+}
+
 TEST_MAIN("backend")
 {
     RUN(a_library_missing_by_path_is_named);
@@ -2693,6 +2738,8 @@ TEST_MAIN("backend")
     RUN(a_chip_is_asked_for_in_both_layouts_of_the_option);
     RUN(a_device_that_fails_with_a_chip_names_the_chip);
     RUN(models_for_two_generations_at_one_time_are_told_in_the_log);
+    RUN(a_generation_ends_with_the_models_that_have_it);
+    RUN(an_error_is_logged_line_by_line);
     RUN(five_hundred_opens_leave_no_descriptor_and_no_mapping);
     RUN(a_library_is_unloaded_when_that_is_asked_for);
 }
