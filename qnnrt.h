@@ -3265,7 +3265,7 @@ static void qnnrt__share_leave(qnnrt__share *share, qnnrt__share_user *user)
     if (user->next != NULL) user->next->previous = user->previous;
 }
 
-/* Let all users leave, and free the memory. Callers hold the lock: users call the vendor. */
+/* Let all users leave, and free the memory. Callers hold no lock: each user takes its own. */
 static void qnnrt__share_close(qnnrt__share *share)
 {
     while (share->users != NULL) share->users->leave(share->users);
@@ -11226,9 +11226,14 @@ static void qnnrt__register_end(qnnrt__registration *r)
     qnnrt__mem_free(&b->hooks, r);
 }
 
+/* End a registration, because its memory ends. */
 static void qnnrt__register_leave(qnnrt__share_user *user)
 {
-    qnnrt__register_end((qnnrt__registration *)(void *)user);
+    qnnrt__registration *r = (qnnrt__registration *)(void *)user;
+    qnnrt_backend *b = r->backend;
+    qnnrt__hooks_lock(&b->hooks);
+    qnnrt__register_end(r);
+    qnnrt__hooks_unlock(&b->hooks);
 }
 
 /* End all registrations of a context, before it is freed. Callers hold the lock. */
@@ -12319,9 +12324,12 @@ static qnnrt_result qnnrt__resident_renew(qnnrt_backend *b, qnnrt_error *err)
     qnnrt__backend_model *of;
     qnnrt__backend_run *run;
     qnnrt_result result;
+    /* Without the lock of the list, because an alert calls the library and hooks. The list stays as
+       it is, because nothing else uses the backend. */
     qnnrt__os_lock(&b->lists_lock);
-    for (run = b->runs; run != NULL; run = run->next) run->alert(run->run);
+    run = b->runs;
     qnnrt__os_unlock(&b->lists_lock);
+    for (; run != NULL; run = run->next) run->alert(run->run);
     qnnrt__hooks_lock(&b->hooks);
     for (of = b->models; of != NULL; of = of->next) qnnrt__resident_lose(of->model, b);
     result = qnnrt__backend_renew(b, err);
@@ -16822,11 +16830,7 @@ struct qnnrt_mem {
 static void qnnrt__area_free(qnnrt_mem *mem)
 {
     qnnrt_hooks hooks = mem->hooks;
-    if (mem->share != NULL) {
-        qnnrt__hooks_lock(&hooks);
-        qnnrt__share_close(mem->share);
-        qnnrt__hooks_unlock(&hooks);
-    }
+    if (mem->share != NULL) qnnrt__share_close(mem->share);
     qnnrt__mem_free(&hooks, mem->reason);
     if (mem->map != NULL) qnnrt__os_pages_free(mem->map, mem->map_bytes);
     qnnrt__mem_free(&hooks, mem->owned);

@@ -494,7 +494,7 @@ TEST(each_call_takes_the_lock_of_its_backend)
 {
     choice c;
     qnnrt *model;
-    qnnrt_run *run;
+    qnnrt_run *run, *shared;
     size_t i;
     begin("", "");
     choose(&c);
@@ -525,6 +525,11 @@ TEST(each_call_takes_the_lock_of_its_backend)
     CHECK(run != NULL);
     CHECK_EQ(execute(run), QNNRT_OK);
     CHECK(locks_taken(1, 1));
+    shared = prepare_of(model, QNNRT_MEM_MEMFD);
+    CHECK(shared != NULL);
+    CHECK(locks_taken(1, 0));
+    qnnrt_run_destroy(shared);        /* its tensors are taken back from the backend that has them */
+    CHECK(locks_taken(1, 0));
     copy_ask("faults restart=graphExecute:1");
     CHECK_EQ(execute(run), QNNRT_E_BACKEND);
     CHECK(locks_taken(1, 1));
