@@ -1502,9 +1502,10 @@ typedef struct qnnrt_plan_info {
             could not be wired); QNNRT_E_UNSUPPORTED (a graph that cannot run); QNNRT_E_LIMIT;
             QNNRT_E_MEMORY
    Frees    qnnrt_plan_destroy(): QNNRT_E_BUSY while a mem uses it
-   Cost     deterministic; n log n in entries and tensors, usually far under 1 ms. Where the lower
-            bound cannot be met it searches on: up to 0.1 s for a group of a few hundred scratch
-            tensors, 2 s for 100,000, and about as long for any number of groups */
+   Cost     deterministic; n log n in entries and tensors, n * n in the places of a buffer, of which
+            a plan takes at most 65,536; usually far under 1 ms. Where the lower bound cannot be met
+            it searches on: up to 0.1 s for a group of a few hundred scratch tensors, 2 s for
+            100,000, and about as long for any number of groups */
 QNNRT_API qnnrt_result qnnrt_plan_create(const qnnrt_plan_desc *desc, qnnrt_plan **out,
                                          qnnrt_error *err);
 QNNRT_API qnnrt_result qnnrt_plan_destroy(qnnrt_plan *plan);
@@ -16240,6 +16241,9 @@ static qnnrt_result qnnrt__open(const char *ctx_dir, const qnnrt_desc *desc, qnn
    Knows nothing of: vendor calls
    ===================================================================================== */
 
+/* Places of a plan, because each is compared with all others. */
+enum { QNNRT__PLACES = 65536 };
+
 enum { QNNRT__SPOT_NONE, QNNRT__SPOT_BLOCK, QNNRT__SPOT_CALLER, QNNRT__SPOT_CONSTANT };
 
 typedef struct qnnrt__spot {           /* where a slot of an entry lives */
@@ -16346,18 +16350,10 @@ static qnnrt_result qnnrt__place_take(qnnrt_plan *plan, const qnnrt_plan_desc *d
     return QNNRT_OK;
 }
 
-typedef struct qnnrt__place_end {      /* an offset in a buffer, where a span begins or ends */
-    uint64_t at;
-    size_t   span;
-    int      ends;
-} qnnrt__place_end;
-
 /* Bytes of a buffer with the value of a slot, which is written once in each exec. */
 typedef struct qnnrt__place_span {
     const qnnrt_place_desc *place;
-    qnnrt__place_end from, to;
-    size_t   from_rank, to_rank;       /* how many smaller offsets the spans of its entry and buffer
-                                          have, at its begin and at its end */
+    uint64_t from, to;                 /* bytes of the buffer */
     uint32_t written;                  /* 0: before the exec; s + 1: by step s */
     uint32_t until;                    /* s + 1: step s is the last to read it; UINT32_MAX: the
                                           caller reads it after the exec */
@@ -16365,24 +16361,16 @@ typedef struct qnnrt__place_span {
                                           greater */
 } qnnrt__place_span;
 
-/* A node of a tree over the bytes between two ends; node n has the halves 2n and 2n + 1. */
-typedef struct qnnrt__place_node {
-    uint32_t whole;                    /* the latest reader of the values that cover all of it */
-    uint32_t any;                      /* the latest reader of all values that touch it */
-} qnnrt__place_node;
-
 /* Describe a place of a pipeline. A step reads its inputs before it writes, except conversions. */
 static void qnnrt__place_span_of(const qnnrt_place_desc *place, const qnnrt_pipeline *p,
-                                 size_t index, qnnrt__place_span *span)
+                                 qnnrt__place_span *span)
 {
     const qnnrt_slot slot = place->slot;
     const int written = slot->role == QNNRT_ROLE_EDGE || slot->role == QNNRT_ROLE_OUTPUT;
     const int converted = p->steps[slot->first].kind == QNNRT_STEP_CONVERT;
     span->place = place;
-    span->from.at = place->offset;
-    span->to.at = place->offset + slot->tensor->bytes;
-    span->from.span = span->to.span = index;
-    span->to.ends = 1;
+    span->from = place->offset;
+    span->to = place->offset + slot->tensor->bytes;
     span->written = written ? slot->first + 1 : 0;
     span->until = slot->role == QNNRT_ROLE_OUTPUT ? UINT32_MAX : slot->last + 1;
     span->over = !written ? UINT32_MAX : converted ? slot->first : slot->first + 1;
@@ -16399,50 +16387,15 @@ static int qnnrt__place_span_order(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static int qnnrt__place_end_order(const void *a, const void *b)
-{
-    const qnnrt__place_end *x = (const qnnrt__place_end *)a, *y = (const qnnrt__place_end *)b;
-    QNNRT__STEP();
-    return x->at < y->at ? -1 : x->at > y->at;
-}
-
-/* Write a span into the tree below a node for the bytes of the ranks [low, high). Return the latest
-   reader of the values that it overlaps, 0 if there are none. */
-static uint32_t qnnrt__place_write(qnnrt__place_node *tree, size_t node, size_t low, size_t high,
-                                   const qnnrt__place_span *span)
-{
-    const size_t middle = low + (high - low) / 2;
-    qnnrt__place_node *at = &tree[node];
-    uint32_t latest, half;
-    QNNRT__STEP();
-    if (span->to_rank <= low || high <= span->from_rank) return 0;
-    if (span->from_rank <= low && high <= span->to_rank) {
-        latest = at->any;
-        if (span->until > at->whole) at->whole = span->until;
-    } else {
-        latest = at->whole;
-        half = qnnrt__place_write(tree, node * 2, low, middle, span);
-        if (half > latest) latest = half;
-        half = qnnrt__place_write(tree, node * 2 + 1, middle, high, span);
-        if (half > latest) latest = half;
-    }
-    if (span->until > at->any) at->any = span->until;
-    return latest;
-}
-
-/* Describe the first of the earlier spans whose value a span destroys. */
+/* Refuse a span that destroys the value of another one. */
 static qnnrt_result qnnrt__place_hazard(const qnnrt_plan_desc *desc,
-                                        const qnnrt__place_span *const *earlier,
+                                        const qnnrt__place_span *other,
                                         const qnnrt__place_span *span, qnnrt_error *err)
 {
     const qnnrt_place_desc *place = span->place;
     const qnnrt_pipeline *p = desc->entries[place->entry].pipeline;
     const char *name = desc->buffers[place->buffer].name;
-    const qnnrt__place_span *other;
     char writer[512], reader[512];
-    while ((*earlier)->to.at <= span->from.at || (*earlier)->from.at >= span->to.at ||
-           (*earlier)->until <= span->over) ++earlier;
-    other = *earlier;
     qnnrt__wiring_where(p, span->written - 1, writer, sizeof(writer));
     if (other->until == UINT32_MAX) snprintf(reader, sizeof(reader), "which is an output");
     else qnnrt__wiring_where(p, other->until - 1, reader, sizeof(reader));
@@ -16453,41 +16406,16 @@ static qnnrt_result qnnrt__place_hazard(const qnnrt_plan_desc *desc,
                     " over \"%.200s\" at bytes %llu to %llu, %s%s",
                     (unsigned)(place - desc->places), (unsigned)place->buffer,
                     name != NULL ? name : "", writer, place->slot->address,
-                    (unsigned long long)span->from.at, (unsigned long long)span->to.at,
-                    other->place->slot->address, (unsigned long long)other->from.at,
-                    (unsigned long long)other->to.at,
+                    (unsigned long long)span->from, (unsigned long long)span->to,
+                    other->place->slot->address, (unsigned long long)other->from,
+                    (unsigned long long)other->to,
                     other->until == UINT32_MAX ? "" : "still read by ", reader),
         "Wire the two with an edge, or give each a place of its own.");
 }
 
-/* Check the spans of one entry in one buffer, which are sorted by their writers: a step may write
-   over values that no later step reads. list: of all spans; order has room for two ends per span,
-   tree for eight nodes. */
-static qnnrt_result qnnrt__place_check_spans(const qnnrt_plan_desc *desc, qnnrt__place_span *list,
-                                             const qnnrt__place_span **spans, size_t count,
-                                             const qnnrt__place_end **order,
-                                             qnnrt__place_node *tree, qnnrt_error *err)
-{
-    size_t i, rank = 0;
-    for (i = 0; i < count; ++i) {
-        order[2 * i] = &spans[i]->from;
-        order[2 * i + 1] = &spans[i]->to;
-    }
-    qnnrt__sort((const void **)order, 2 * count, qnnrt__place_end_order);
-    for (i = 0; i < 2 * count; ++i) {
-        if (i > 0 && order[i]->at != order[i - 1]->at) ++rank;
-        if (order[i]->ends) list[order[i]->span].to_rank = rank;
-        else list[order[i]->span].from_rank = rank;
-    }
-    memset(tree, 0, 8 * count * sizeof(*tree));
-    for (i = 0; i < count; ++i)
-        if (qnnrt__place_write(tree, 1, 0, rank, spans[i]) > spans[i]->over)
-            return qnnrt__place_hazard(desc, spans, spans[i], err);
-    return QNNRT_OK;
-}
-
 /* Refuse places of an entry that overlap if a step writes one of them while the value in the other
-   is still read. Each entry and buffer is checked alone. */
+   is still read. Sorted by their writers, each is compared with those of its entry and buffer that
+   are written before: a step may write over values that no later step reads. */
 static qnnrt_result qnnrt__place_hazards(const qnnrt_plan *plan, const qnnrt_plan_desc *desc,
                                          qnnrt_error *err)
 {
@@ -16496,30 +16424,26 @@ static qnnrt_result qnnrt__place_hazards(const qnnrt_plan *plan, const qnnrt_pla
     qnnrt__place_span *list = (qnnrt__place_span *)qnnrt__mem_alloc(hooks, most * sizeof(*list));
     const qnnrt__place_span **spans =
         (const qnnrt__place_span **)qnnrt__mem_alloc(hooks, most * sizeof(*spans));
-    const qnnrt__place_end **order =
-        (const qnnrt__place_end **)qnnrt__mem_alloc(hooks, 2 * most * sizeof(*order));
-    qnnrt__place_node *tree =
-        (qnnrt__place_node *)qnnrt__mem_alloc(hooks, 8 * most * sizeof(*tree));
     qnnrt_result result = QNNRT_OK;
-    size_t i, first, count = 0;
-    if (list == NULL || spans == NULL || order == NULL || tree == NULL)
-        result = qnnrt__fail_memory(err, "the places of a plan");
+    size_t i, k, first = 0, count = 0;
+    if (list == NULL || spans == NULL) result = qnnrt__fail_memory(err, "the places of a plan");
     for (i = 0; i < desc->place_count && result == QNNRT_OK; ++i) {
         if (desc->places[i].caller_io) continue;
         qnnrt__place_span_of(&desc->places[i], desc->entries[desc->places[i].entry].pipeline,
-                             count, &list[count]);
+                             &list[count]);
         spans[count] = &list[count];
         ++count;
     }
     if (result == QNNRT_OK) qnnrt__sort((const void **)spans, count, qnnrt__place_span_order);
-    for (first = 0; first < count && result == QNNRT_OK; first = i) {
-        const qnnrt_place_desc *place = spans[first]->place;
-        for (i = first + 1; i < count && spans[i]->place->entry == place->entry &&
-                            spans[i]->place->buffer == place->buffer;) ++i;
-        result = qnnrt__place_check_spans(desc, list, spans + first, i - first, order, tree, err);
+    for (i = 0; i < count && result == QNNRT_OK; ++i) {
+        const qnnrt__place_span *span = spans[i];
+        if (span->place->entry != spans[first]->place->entry ||
+            span->place->buffer != spans[first]->place->buffer) first = i;
+        for (k = first; k < i && result == QNNRT_OK; ++k)
+            if (spans[k]->to > span->from && spans[k]->from < span->to &&
+                spans[k]->until > span->over)
+                result = qnnrt__place_hazard(desc, spans[k], span, err);
     }
-    qnnrt__mem_free(hooks, tree);
-    qnnrt__mem_free(hooks, (void *)order);
     qnnrt__mem_free(hooks, (void *)spans);
     qnnrt__mem_free(hooks, list);
     return result;
@@ -16713,9 +16637,10 @@ static qnnrt_result qnnrt__place_check(const qnnrt_plan_desc *desc, qnnrt_error 
         (desc->places == NULL && desc->place_count > 0))
         return qnnrt__fail(err, QNNRT_E_ARG,
                            "buffers or places are NULL, but their count is not 0");
-    if (desc->entry_count > 100000 || desc->buffer_count > 100000 || desc->place_count > 10000000)
+    if (desc->entry_count > 100000 || desc->buffer_count > 100000 ||
+        desc->place_count > QNNRT__PLACES)
         return qnnrt__fail(err, QNNRT_E_LIMIT,
-                           "a plan of more than 100,000 entries or buffers, or 10,000,000 places");
+                           "a plan of more than 100,000 entries or buffers, or 65,536 places");
     if (desc->align != 0 && !qnnrt__size_power_of_two(desc->align))
         return qnnrt__fail(err, QNNRT_E_ARG, "align is %u; it must be a power of two",
                            (unsigned)desc->align);

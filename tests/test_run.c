@@ -773,8 +773,8 @@ TEST(wrong_plans_say_what_is_wrong)
     desc.places = twice;
     desc.place_count = 2;
     REFUSED(QNNRT_E_ARG, "place 1: \"k0_in\" of entry 0");
-    desc.place_count = 10000001;
-    REFUSED(QNNRT_E_LIMIT, "10,000,000 places");
+    desc.place_count = 65537;
+    REFUSED(QNNRT_E_LIMIT, "65,536 places");
     desc.places = &place;
     desc.place_count = 1;
     buffer.bytes = 127;
