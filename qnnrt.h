@@ -2974,6 +2974,7 @@ static qnnrt_result qnnrt__hint_general(qnnrt_error *err, qnnrt_result result)
    Passes lines of the vendor and of our own to the host's hook, and keeps the vendor's last
    lines for error texts. The vendor's callback gets (format, level, time, va_list) and no
    user pointer, so each backend takes a slot of a static table, with a callback of its own.
+   The slot has a pointer; what it points to is in the backend.
    Needs: >>config >>os >>err     Knows nothing of: backends, codes
    ===================================================================================== */
 
@@ -2987,20 +2988,24 @@ typedef struct qnnrt__log_line {
 } qnnrt__log_line;
 
 typedef struct qnnrt__log_count {
-    uint32_t lines;                             /* errors and warnings since the process began */
+    uint32_t lines;                             /* errors and warnings of the backend */
     uint32_t begin;                             /* number of lines when the last call began */
 } qnnrt__log_count;
 
-enum { QNNRT__LOG_FREE, QNNRT__LOG_OPEN, QNNRT__LOG_CLOSING };
-
-typedef struct qnnrt__log_slot {
-    int             lock;                       /* guards what follows, except count */
-    int             state;                      /* QNNRT__LOG_OPEN ... */
-    unsigned        calls;                      /* of the hook that run now, on any thread  */
+/* The log of a backend, zeroed when the backend is made. The lock of its slot guards it, except
+   count. */
+typedef struct qnnrt__log_book {
+    int             closing;                    /* 1: lines are ignored */
+    unsigned        calls;                      /* of the hook that run now, on any thread */
     qnnrt_hooks     hooks;
     qnnrt_log_level level;
     qnnrt__log_count count;
     qnnrt__log_line lines[QNNRT__LOG_LINES];    /* see qnnrt__log_place() */
+} qnnrt__log_book;
+
+typedef struct qnnrt__log_slot {
+    int              lock;                      /* guards what follows */
+    qnnrt__log_book *book;                      /* NULL: the slot is free */
 } qnnrt__log_slot;
 
 static qnnrt__log_slot qnnrt__log_slots[QNNRT_LOG_SLOTS];
@@ -3041,13 +3046,24 @@ static uint32_t qnnrt__log_place(uint32_t number, uint32_t begin)
                                  : QNNRT__LOG_FIRST + (at - QNNRT__LOG_FIRST) % QNNRT__LOG_LAST;
 }
 
+static void qnnrt__log_keep(qnnrt__log_book *book, const char *text, uint32_t level)
+{
+    const uint32_t number = book->count.lines;
+    qnnrt__log_line *kept =
+        &book->lines[qnnrt__log_place(number, qnnrt__os_load(&book->count.begin))];
+    kept->level = level;
+    kept->number = number;
+    memcpy(kept->text, text, strlen(text) + 1);
+    qnnrt__os_store(&book->count.lines, number + 1);
+}
+
 /* Keep one line of the vendor and pass it on. The format comes from the vendor's library, which is
    trusted; its arguments may come from a file, so the line is cleaned. Runs on any thread, and may
    run after the slot was closed. */
 static void qnnrt__log_take(qnnrt__log_slot *slot, const char *format, uint32_t level, va_list args)
 {
     char line[QNNRT__LOG_CHARS], *text = line;
-    qnnrt_hooks hooks;
+    qnnrt__log_book *book;
     size_t length;
     int pass = 0;
     if (format == NULL) return;
@@ -3060,25 +3076,18 @@ static void qnnrt__log_take(qnnrt__log_slot *slot, const char *format, uint32_t 
     if (level > QNNRT_LOG_DEBUG) level = QNNRT_LOG_DEBUG;
     if (level < QNNRT_LOG_ERROR) level = QNNRT_LOG_WARN;     /* shown, but never the likely cause */
     qnnrt__os_lock(&slot->lock);
-    hooks = slot->hooks;
-    if (slot->state == QNNRT__LOG_OPEN) {
-        pass = level <= (uint32_t)slot->level && hooks.log != NULL;
-        slot->calls += pass ? 1 : 0;
-        if (text[0] != '\0' && level <= QNNRT_LOG_WARN) {
-            uint32_t number = slot->count.lines;
-            qnnrt__log_line *kept =
-                &slot->lines[qnnrt__log_place(number, qnnrt__os_load(&slot->count.begin))];
-            kept->level = level;
-            kept->number = number;
-            memcpy(kept->text, text, strlen(text) + 1);
-            qnnrt__os_store(&slot->count.lines, number + 1);
-        }
+    book = slot->book;
+    if (book != NULL && !book->closing) {
+        pass = level <= (uint32_t)book->level && book->hooks.log != NULL;
+        book->calls += pass ? 1 : 0;
+        if (text[0] != '\0' && level <= QNNRT_LOG_WARN) qnnrt__log_keep(book, text, level);
     }
     qnnrt__os_unlock(&slot->lock);
     if (!pass) return;
-    (hooks.log)(hooks.log_user, (qnnrt_log_level)level, "vendor", 0, text);
+    /* The book stays until its calls have ended, see qnnrt__log_close(). */
+    (book->hooks.log)(book->hooks.log_user, (qnnrt_log_level)level, "vendor", 0, text);
     qnnrt__os_lock(&slot->lock);
-    --slot->calls;
+    --book->calls;
     qnnrt__os_unlock(&slot->lock);
 }
 
@@ -3108,19 +3117,18 @@ static qnnrt__log_callback qnnrt__log_callback_of(int slot)
 
 /* Take a free slot. Return -1 when QNNRT_LOG_SLOTS backends are open already; the new backend then
    runs without a log. */
-static int qnnrt__log_open(const qnnrt_hooks *hooks, qnnrt_log_level level)
+static int qnnrt__log_open(qnnrt__log_book *book, const qnnrt_hooks *hooks, qnnrt_log_level level)
 {
     int i;
+    book->hooks = *hooks;
+    book->level = level;
+    book->closing = 0;
     for (i = 0; i < QNNRT_LOG_SLOTS; ++i) {
         qnnrt__log_slot *slot = &qnnrt__log_slots[i];
         int mine;
         qnnrt__os_lock(&slot->lock);
-        mine = slot->state == QNNRT__LOG_FREE;
-        if (mine) {
-            slot->state = QNNRT__LOG_OPEN;
-            slot->hooks = *hooks;
-            slot->level = level;
-        }
+        mine = slot->book == NULL;
+        if (mine) slot->book = book;
         qnnrt__os_unlock(&slot->lock);
         if (mine) return i;
     }
@@ -3132,14 +3140,14 @@ static int qnnrt__log_open(const qnnrt_hooks *hooks, qnnrt_log_level level)
 static void qnnrt__log_close(int index)
 {
     qnnrt__log_slot *slot = &qnnrt__log_slots[index < 0 ? 0 : index];
-    int state = QNNRT__LOG_CLOSING;
-    if (index < 0) return;
-    while (state != QNNRT__LOG_FREE) {
+    int open = index >= 0;
+    while (open) {
         qnnrt__os_lock(&slot->lock);
-        if (slot->calls == 0) state = QNNRT__LOG_FREE;
-        slot->state = state;
+        slot->book->closing = 1;
+        if (slot->book->calls == 0) slot->book = NULL;
+        open = slot->book != NULL;
         qnnrt__os_unlock(&slot->lock);
-        if (state != QNNRT__LOG_FREE) qnnrt__os_yield();
+        if (open) qnnrt__os_yield();
     }
 }
 
@@ -3156,12 +3164,12 @@ static uint32_t qnnrt__log_begin(qnnrt__log_count *count)
    `none`. */
 static qnnrt__log_count *qnnrt__log_counts(int index, qnnrt__log_count *none)
 {
-    return index < 0 ? none : &qnnrt__log_slots[index].count;
+    return index < 0 ? none : &qnnrt__log_slots[index].book->count;
 }
 
 static uint32_t qnnrt__log_mark(int index)
 {
-    return index < 0 ? 0 : qnnrt__log_begin(&qnnrt__log_slots[index].count);
+    return index < 0 ? 0 : qnnrt__log_begin(&qnnrt__log_slots[index].book->count);
 }
 
 /* The lines that the vendor logged since a mark, in order. */
@@ -3178,20 +3186,22 @@ typedef struct qnnrt__log_part {
 static void qnnrt__log_copy(int index, uint32_t mark, qnnrt__log_part *part)
 {
     qnnrt__log_slot *slot = &qnnrt__log_slots[index < 0 ? 0 : index];
+    const qnnrt__log_book *book;
     uint32_t number, end, begin;
     part->count = part->gap = part->first = 0;
     part->likely = 0;
     if (index < 0) return;
     qnnrt__os_lock(&slot->lock);
-    end = slot->count.lines;
-    begin = qnnrt__os_load(&slot->count.begin);
+    book = slot->book;
+    end = book->count.lines;
+    begin = qnnrt__os_load(&book->count.begin);
     for (number = mark; number != end; ++number) {
         const qnnrt__log_line *line;
         if (number - mark == QNNRT__LOG_FIRST && end - number > QNNRT__LOG_LAST) {
             number = end - QNNRT__LOG_LAST;
             part->gap = part->count;
         }
-        line = &slot->lines[qnnrt__log_place(number, begin)];
+        line = &book->lines[qnnrt__log_place(number, begin)];
         if (line->number == number && part->count < QNNRT__LOG_LINES)
             part->lines[part->count++] = *line;
     }
@@ -10378,6 +10388,7 @@ struct qnnrt_backend {
     const qnnrt__abi_provider  *provider;
     const qnnrt__abi_calls     *calls;
     int                         log_slot;          /* -1: none */
+    qnnrt__log_book             log_book;          /* of this slot */
     uint32_t                    mark;              /* where the log lines of the current cold call
                                                       begin */
     qnnrt__abi_handle           log, backend, device;
@@ -10470,7 +10481,7 @@ static qnnrt_result qnnrt__backend_choose(qnnrt_backend *b, const char *name, qn
 static void qnnrt__backend_create_log(qnnrt_backend *b, qnnrt_log_level level)
 {
     qnnrt__abi_code code;
-    b->log_slot = qnnrt__log_open(&b->hooks, level);
+    b->log_slot = qnnrt__log_open(&b->log_book, &b->hooks, level);
     b->power.log_slot = b->log_slot;
     b->mark = qnnrt__log_mark(b->log_slot);
     if (b->log_slot < 0) {

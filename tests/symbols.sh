@@ -94,6 +94,8 @@ empty "sections .data, .tdata and .tbss are empty, .bss holds $allowed_data at m
         $2 ~ /^\.(data|bss|tdata|tbss)/ && $2 !~ /^\.data\.rel\.ro/ && hex($3) > ($2 ~ /^\.bss/ ? hex(slots) : 0) {
             print $2 ": 0x" $3 " bytes, " name " has 0x" slots
         }' name="$allowed_data")"
+empty ".bss has at most 2048 bytes" \
+    "$("$objdump" -h "$object" | awk '$2 ~ /^\.bss/ && (length($3) != 8 || $3 > "00000800") { print $2 ": 0x" $3 " bytes" }')"
 empty "no constructor, no destructor" \
     "$("$objdump" -h "$object" | awk '$2 ~ /^\.(init_array|fini_array|ctors|dtors|preinit)/ { print $2 }')"
 

@@ -543,7 +543,8 @@ typedef struct logged { uint32_t level; const char *text; } logged;
 static void error_of(qnnrt_error *err, uint64_t code, const logged *list, size_t count)
 {
     static const qnnrt_hooks hooks = { NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL };
-    int slot = qnnrt__log_open(&hooks, QNNRT_LOG_ERROR);
+    static qnnrt__log_book book;
+    int slot = qnnrt__log_open(&book, &hooks, QNNRT_LOG_ERROR);
     uint32_t mark;
     size_t i;
     memset(err, 0xFF, sizeof *err);
@@ -725,16 +726,18 @@ TEST(lines_of_other_threads_end_with_the_slot)
     for (i = 0; i < LOG_THREADS; ++i) CHECK_EQ(pthread_create(&threads[i], NULL, log_from_thread, NULL), 0);
     for (k = 0; k < LOG_ROUNDS; ++k) {
         log_host *host = (log_host *)calloc(1, sizeof(*host));
+        qnnrt__log_book *book = (qnnrt__log_book *)calloc(1, sizeof(*book));
         qnnrt__log_part part;
         uint32_t mark;
         int slot;
         hooks.log_user = host;
-        slot = qnnrt__log_open(&hooks, QNNRT_LOG_ERROR);
+        slot = qnnrt__log_open(book, &hooks, QNNRT_LOG_ERROR);
         mark = qnnrt__log_mark(slot);
         while (__atomic_load_n(&host->lines, __ATOMIC_RELAXED) < 2 * LOG_THREADS) sched_yield();
         qnnrt__log_copy(slot, mark, &part);
         for (i = 1; i < (int)part.count; ++i) late += part.lines[i].number <= part.lines[i - 1].number;
         qnnrt__log_close(slot);
+        free(book);                                         /* as its backend does */
         __atomic_store_n(&host->closed, 1, __ATOMIC_RELEASE);
         sched_yield();
         kept += slot == 0 && part.count > 0;

@@ -238,6 +238,8 @@ static void log_line(int slot, uint32_t level, const char *format, ...)
     va_end(args);
 }
 
+static qnnrt__log_book book;
+
 TEST(log_lines_of_odd_levels_are_taken)
 {
     qnnrt_hooks hooks;
@@ -247,7 +249,8 @@ TEST(log_lines_of_odd_levels_are_taken)
     memset(&hooks, 0, sizeof(hooks));
     memset(&heard, 0, sizeof(heard));
     hooks.log = hear;
-    slot = qnnrt__log_open(&hooks, QNNRT_LOG_DEBUG);
+    memset(&book, 0, sizeof(book));
+    slot = qnnrt__log_open(&book, &hooks, QNNRT_LOG_DEBUG);
     CHECK(slot >= 0);
     mark = qnnrt__log_mark(slot);
     /* Level 0 is not valid: it becomes a warning. */
@@ -284,7 +287,7 @@ TEST(a_report_of_many_lines_says_what_it_left_out)
             qnnrt_error err;
             uint32_t mark;
             unsigned i;
-            int slot = qnnrt__log_open(&hooks, QNNRT_LOG_WARN);
+            int slot = qnnrt__log_open(&book, &hooks, QNNRT_LOG_WARN);
             mark = qnnrt__log_mark(slot);
             for (i = 0; i < total; ++i) log_line(slot, i == before ? 1 : 2, "line %u.", i);
             qnnrt__log_copy(slot, mark, &part);
