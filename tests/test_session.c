@@ -288,6 +288,9 @@ TEST(wrong_values_are_named)
     in[0].name = "z";
     CHECK_EQ(qnnrt_session_run(session, in, 1, out, 1), QNNRT_E_NOT_FOUND);
     CHECK_STR(ERROR(), "no input \"z\"; the 2 inputs are \"x\", \"bias\"");
+    in[0].name = "z\nforged\033";                           /* a name forges no line */
+    CHECK_EQ(qnnrt_session_run(session, in, 1, out, 1), QNNRT_E_NOT_FOUND);
+    CHECK_STR(ERROR(), "no input \"z forged?\"; the 2 inputs are");
     in[0].name = NULL;
     in[1] = in[2] = toy_value(NULL, x, 3, 0);
     CHECK_EQ(qnnrt_session_run(session, in, 3, out, 1), QNNRT_E_NOT_FOUND);

@@ -662,52 +662,26 @@ struct qnnrt_binding {
 #define QNNRT_SESSION__PRINTF(a, b)
 #endif
 
-/* Replace what must not be printed: names may be hostile. Newlines stay. */
-static void qnnrt_session__clean(char *text)
+/* Clean each line of the text of an engine, which may have several. */
+static void qnnrt_session__clean_lines(char *text)
 {
-    while (*text != '\0') {
-        int shown;
-        const size_t length = qnnrt_utf8_length(text, &shown);
-        if (!shown && *text != '\n') *text = '?';
-        text += shown ? length : 1;
+    char *end;
+    for (; (end = strchr(text, '\n')) != NULL; text = end + 1) {
+        *end = '\0';
+        qnnrt_text_clean(text);
+        *end = '\n';
     }
+    qnnrt_text_clean(text);
 }
 
-/* Fill an error and return its code. The text may be cut. err may be NULL. */
-QNNRT_SESSION__PRINTF(4, 5)
-static qnnrt_result qnnrt_session__fail(qnnrt_error *err, qnnrt_result code, const char *hint,
-                                        const char *format, ...)
+/* Fill an error with an earlier one, whose text is clean and may have several lines, or be NULL. */
+static qnnrt_result qnnrt_session__again(qnnrt_error *err, qnnrt_result code, uint64_t vendor_code,
+                                         const char *text, const char *hint)
 {
-    va_list args;
-    if (err == NULL) return code;
-    err->code = code;
-    err->vendor_code = 0;
-    snprintf(err->hint, sizeof err->hint, "%s", hint);
-    va_start(args, format);
-    vsnprintf(err->text, sizeof err->text, format, args);
-    va_end(args);
-    qnnrt_session__clean(err->text);
-    return code;
-}
-
-/* Add to the text of an error. */
-QNNRT_SESSION__PRINTF(2, 3)
-static void qnnrt_session__more(qnnrt_error *err, const char *format, ...)
-{
-    const size_t used = strlen(err->text);
-    va_list args;
-    va_start(args, format);
-    vsnprintf(err->text + used, sizeof err->text - used, format, args);
-    va_end(args);
-    qnnrt_session__clean(err->text + used);
-}
-
-static qnnrt_result qnnrt_session__good(qnnrt_error *err)
-{
-    err->code = QNNRT_OK;
-    err->vendor_code = 0;
-    err->text[0] = err->hint[0] = '\0';
-    return QNNRT_OK;
+    qnnrt_error_set(err, code, "%s", "");
+    err->vendor_code = vendor_code;
+    snprintf(err->text, sizeof err->text, "%s", text != NULL ? text : qnnrt_result_text(code));
+    return qnnrt_error_hint(err, code, "%s", hint != NULL ? hint : "");
 }
 
 /* Return the bytes of memory that programs can get, or 0 if the system does not say. */
@@ -732,10 +706,11 @@ static uint64_t qnnrt_session__available(void)
 
 static qnnrt_result qnnrt_session__fail_memory(qnnrt_error *err, size_t bytes)
 {
-    return qnnrt_session__fail(err, QNNRT_E_MEMORY, "Free memory, or use a smaller model or batch.",
-                               "out of memory: requested %lu bytes, %llu available",
-                               (unsigned long)bytes,
-                               (unsigned long long)qnnrt_session__available());
+    return qnnrt_error_hint(err,
+                            qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory: requested %lu "
+                                            "bytes, %llu available", (unsigned long)bytes,
+                                            (unsigned long long)qnnrt_session__available()),
+                            "Free memory, or use a smaller model or batch.");
 }
 
 static void *qnnrt_session__malloc(void *user, size_t bytes)
@@ -750,19 +725,6 @@ static void qnnrt_session__mfree(void *user, void *data)
     free(data);
 }
 
-/* Return zeroed memory, or NULL. */
-static void *qnnrt_session__alloc(const qnnrt_hooks *hooks, size_t bytes)
-{
-    void *data = hooks->alloc(hooks->alloc_user, bytes);
-    if (data != NULL) memset(data, 0, bytes);
-    return data;
-}
-
-static void qnnrt_session__free(const qnnrt_hooks *hooks, void *data)
-{
-    if (data != NULL) hooks->free(hooks->alloc_user, data);
-}
-
 /* Return zeroed memory of count elements that lives as long as the session, or NULL after filling
    the error. */
 static void *qnnrt_session__keep(qnnrt_session *session, size_t count, size_t size,
@@ -770,8 +732,8 @@ static void *qnnrt_session__keep(qnnrt_session *session, size_t count, size_t si
 {
     const size_t most = (size_t)-1 / 4;
     const size_t bytes = count > most / size ? most : count * size + (count == 0);
-    qnnrt_session__block *block = (qnnrt_session__block *)qnnrt_session__alloc(
-        &session->hooks, sizeof(*block) + bytes);
+    qnnrt_session__block *block = (qnnrt_session__block *)qnnrt_hooks_alloc(&session->hooks, 1,
+                                                                            sizeof(*block) + bytes);
     if (block == NULL) {
         qnnrt_session__fail_memory(err, sizeof(*block) + bytes);
         return NULL;
@@ -803,16 +765,14 @@ static void qnnrt_session__log(const qnnrt_session *session, qnnrt_log_level lev
 QNNRT_SESSION__PRINTF(3, 4)
 static int qnnrt_session__warn(qnnrt_session *session, qnnrt_error *err, const char *format, ...)
 {
-    char text[1024], *at;
+    char text[1024];
     const char *kept;
     va_list args;
     const size_t count = session->info.warning_count;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    for (at = text; *at != '\0'; ++at)
-        if (*at == '\n') *at = ' ';
-    qnnrt_session__clean(text);
+    qnnrt_text_clean(text);
     if (count == session->warning_room) {
         const char **more = (const char **)qnnrt_session__keep(session, 2 * count + 8,
                                                                sizeof(*more), err);
@@ -950,17 +910,17 @@ static qnnrt_result qnnrt_session__file_kind(const char *path, qnnrt_model_kind 
     struct stat facts;
     size_t i;
     if (stat(path, &facts) != 0)
-        return qnnrt_session__fail(err, errno == ENOENT || errno == ENOTDIR ? QNNRT_E_NOT_FOUND
-                                                                           : QNNRT_E_IO,
-                                   "Check that it exists and that this process may read it.",
-                                   "model \"%.900s\": %s", path, strerror(errno));
+        return qnnrt_error_hint(err,
+                                qnnrt_error_set(err, errno == ENOENT || errno == ENOTDIR ?
+                                                QNNRT_E_NOT_FOUND : QNNRT_E_IO,
+                                                "model \"%.900s\": %s", path, strerror(errno)),
+                                "Check that it exists and that this process may read it.");
     if (S_ISDIR(facts.st_mode)) {
         *kind = QNNRT_MODEL_FOLDER;
         return QNNRT_OK;
     }
     if (!S_ISREG(facts.st_mode))
-        return qnnrt_session__fail(err, QNNRT_E_IO, "", "model \"%.900s\" is not a file or folder",
-                                   path);
+        return qnnrt_error_set(err, QNNRT_E_IO, "model \"%.900s\" is not a file or folder", path);
     for (i = 0; i < sizeof qnnrt_session__endings / sizeof qnnrt_session__endings[0]; ++i) {
         const size_t bytes = strlen(qnnrt_session__endings[i].text);
         if (length <= bytes || strcmp(path + length - bytes, qnnrt_session__endings[i].text) != 0)
@@ -968,9 +928,10 @@ static qnnrt_result qnnrt_session__file_kind(const char *path, qnnrt_model_kind 
         *kind = qnnrt_session__endings[i].kind;
         return QNNRT_OK;
     }
-    return qnnrt_session__fail(err, QNNRT_E_UNSUPPORTED, "Rename the file by its format.",
-                               "model \"%.900s\": expected a folder, .bin, .json, .onnx, .xml,"
-                               " .engine or .plan", path);
+    return qnnrt_error_hint(err,
+                            qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "model \"%.900s\": expected "
+                                            "a folder, .bin, .json, .onnx, .xml, .engine or .plan",
+                                            path), "Rename the file by its format.");
 }
 
 /* Return true if a name from a file leads to a file in the folder of that file, or below it. */
@@ -1013,24 +974,23 @@ static qnnrt_result qnnrt_session__match_find(const qnnrt_session_tensor *list, 
                                               const char *what, const char *name, size_t *index,
                                               qnnrt_error *err)
 {
-    size_t i, used;
+    size_t i;
     for (i = 0; i < count; ++i) {
         if (strcmp(list[i].name, name) != 0) continue;
         *index = i;
         return QNNRT_OK;
     }
     if (count == 1)
-        qnnrt_session__fail(err, QNNRT_E_NOT_FOUND, "Use the name that the model has.",
-                            "no %s \"%.200s\"; the only %s is", what, name, what);
+        qnnrt_error_hint(err,
+                         qnnrt_error_set(err, QNNRT_E_NOT_FOUND, "no %s \"%.200s\"; the only %s is",
+                                         what, name, what), "Use the name that the model has.");
     else
-        qnnrt_session__fail(err, QNNRT_E_NOT_FOUND, "Use a name that the model has.",
-                            "no %s \"%.200s\"; the %lu %ss are", what, name, (unsigned long)count,
-                            what);
-    used = strlen(err->text);
-    for (i = 0; i < count && used < sizeof err->text; ++i)
-        used += (size_t)snprintf(err->text + used, sizeof err->text - used, "%s \"%.100s\"",
-                                 i > 0 ? "," : "", list[i].name);
-    qnnrt_session__clean(err->text);
+        qnnrt_error_hint(err,
+                         qnnrt_error_set(err, QNNRT_E_NOT_FOUND, "no %s \"%.200s\"; the %lu %ss "
+                                         "are", what, name, (unsigned long)count, what),
+                         "Use a name that the model has.");
+    for (i = 0; i < count; ++i)
+        qnnrt_error_add(err, "%s \"%.100s\"", i > 0 ? "," : "", list[i].name);
     return QNNRT_E_NOT_FOUND;
 }
 
@@ -1067,16 +1027,16 @@ static qnnrt_result qnnrt_session__match_value(const qnnrt_session_tensor *tenso
     qnnrt_session__shape_text(tensor->dtype, tensor->rank, tensor->dims, tensor->any_rank, wants,
                               sizeof wants);
     if (!fits)
-        return qnnrt_session__fail(err, QNNRT_E_MISMATCH, "", "%s \"%.200s\" expects %s, got %s",
-                                   what, tensor->name, wants, has);
+        return qnnrt_error_set(err, QNNRT_E_MISMATCH, "%s \"%.200s\" expects %s, got %s", what,
+                               tensor->name, wants, has);
     if (!qnnrt_session_bytes(value->dtype, value->rank, value->dims, &bytes))
-        return qnnrt_session__fail(err, QNNRT_E_MISMATCH, "Give the dimensions of the value.",
-                                   "%s \"%.200s\" is %s, which has no size", what, tensor->name,
-                                   has);
-    return qnnrt_session__fail(err, QNNRT_E_MISMATCH, "", "%s \"%.200s\", %s, %s %lu bytes,"
-                               " got %lu", what, tensor->name, has,
-                               output ? "needs room for" : "expects", (unsigned long)bytes,
-                               (unsigned long)value->bytes);
+        return qnnrt_error_hint(err,
+                                qnnrt_error_set(err, QNNRT_E_MISMATCH, "%s \"%.200s\" is %s, which "
+                                                "has no size", what, tensor->name, has),
+                                "Give the dimensions of the value.");
+    return qnnrt_error_set(err, QNNRT_E_MISMATCH, "%s \"%.200s\", %s, %s %lu bytes, got %lu", what,
+                           tensor->name, has, output ? "needs room for" : "expects",
+                           (unsigned long)bytes, (unsigned long)value->bytes);
 }
 
 /* =====================================================================================
@@ -1147,19 +1107,17 @@ static int qnnrt_session__policy_wrong(qnnrt_session__reading *r, const char *na
     const char *place = plain ? json->value.text
                               : json->key.text != NULL ? json->key.text : r->text;
     if (json->error != NULL)
-        qnnrt_session__fail(r->err, QNNRT_E_FORMAT, "", "%s: byte %lu: %s", r->what,
-                            (unsigned long)json->error_at, json->error);
+        qnnrt_error_set(r->err, QNNRT_E_FORMAT, "%s: byte %lu: %s", r->what,
+                        (unsigned long)json->error_at, json->error);
     else if (plain)
-        qnnrt_session__fail(r->err, QNNRT_E_FORMAT, "", "%s: byte %lu: \"%s\" is %s%.*s%s, expected"
-                            " %s", r->what, (unsigned long)(place - r->text), name,
-                            json->type == QNNRT_JSON_STRING ? "\"" : "",
-                            (int)(json->value.bytes < 60 ? json->value.bytes : 60),
-                            json->value.text, json->type == QNNRT_JSON_STRING ? "\"" : "",
-                            expected);
+        qnnrt_error_set(r->err, QNNRT_E_FORMAT, "%s: byte %lu: \"%s\" is %s%.*s%s, expected %s",
+                        r->what, (unsigned long)(place - r->text), name, json->type ==
+                        QNNRT_JSON_STRING ? "\"" : "",
+                        (int)(json->value.bytes < 60 ? json->value.bytes : 60), json->value.text,
+                        json->type == QNNRT_JSON_STRING ? "\"" : "", expected);
     else
-        qnnrt_session__fail(r->err, QNNRT_E_FORMAT, "", "%s: byte %lu: \"%s\" is %s, expected %s",
-                            r->what, (unsigned long)(place - r->text), name,
-                            types[json->type], expected);
+        qnnrt_error_set(r->err, QNNRT_E_FORMAT, "%s: byte %lu: \"%s\" is %s, expected %s", r->what,
+                        (unsigned long)(place - r->text), name, types[json->type], expected);
     return 0;
 }
 
@@ -1169,18 +1127,18 @@ static int qnnrt_session__policy_name(qnnrt_session__reading *r, const qnnrt_jso
 {
     size_t bytes;
     if (from->bytes >= QNNRT_SESSION__PATH)
-        return qnnrt_session__fail(r->err, QNNRT_E_LIMIT, "", "%s: %s has %lu bytes, at most %d",
-                                   r->what, what, (unsigned long)from->bytes,
-                                   QNNRT_SESSION__PATH - 1) == QNNRT_OK;
+        return qnnrt_error_set(r->err, QNNRT_E_LIMIT, "%s: %s has %lu bytes, at most %d", r->what,
+                               what, (unsigned long)from->bytes, QNNRT_SESSION__PATH -
+                               1) == QNNRT_OK;
     bytes = qnnrt_json_copy(from, out);
     if (bytes == 0 || strlen(out) != bytes)
-        return qnnrt_session__fail(r->err, QNNRT_E_FORMAT, "", "%s: %s is empty or has a zero byte",
-                                   r->what, what) == QNNRT_OK;
+        return qnnrt_error_set(r->err, QNNRT_E_FORMAT, "%s: %s is empty or has a zero byte",
+                               r->what, what) == QNNRT_OK;
     if (strcmp(what, "target") != 0) return 1;
     while (bytes-- > 0)                          /* a device is logged as it is */
         if ((unsigned char)out[bytes] < ' ' || out[bytes] == 127)
-            return qnnrt_session__fail(r->err, QNNRT_E_FORMAT, "", "%s: %s has a control character,"
-                                       " byte %lu", r->what, what, (unsigned long)bytes) ==
+            return qnnrt_error_set(r->err, QNNRT_E_FORMAT, "%s: %s has a control character, byte "
+                                   "%lu", r->what, what, (unsigned long)bytes) ==
                    QNNRT_OK;
     return 1;
 }
@@ -1202,8 +1160,8 @@ static int qnnrt_session__policy_twice(const qnnrt_json_reader *begin, size_t co
 static int qnnrt_session__policy_room(qnnrt_session__reading *r, const char *name, size_t count)
 {
     return count < QNNRT_POLICY_ENTRIES ||
-           qnnrt_session__fail(r->err, QNNRT_E_LIMIT, "", "%s: %s has more than %d members",
-                               r->what, name, QNNRT_POLICY_ENTRIES) == QNNRT_OK;
+           qnnrt_error_set(r->err, QNNRT_E_LIMIT, "%s: %s has more than %d members", r->what, name,
+                           QNNRT_POLICY_ENTRIES) == QNNRT_OK;
 }
 
 /* Read a string, and keep it. */
@@ -1276,8 +1234,8 @@ static int qnnrt_session__policy_preferences(qnnrt_session__reading *r)
         if (!qnnrt_session__policy_name(r, &r->json.key, "a key of preferences", key)) return 0;
         if (!qnnrt_session__policy_room(r, "preferences", policy->preference_count)) return 0;
         if (qnnrt_session__policy_twice(&begin, policy->preference_count, key))
-            return qnnrt_session__fail(r->err, QNNRT_E_FORMAT, "", "%s: preferences has \"%.200s\""
-                                       " twice", r->what, key) == QNNRT_OK;
+            return qnnrt_error_set(r->err, QNNRT_E_FORMAT, "%s: preferences has \"%.200s\" twice",
+                                   r->what, key) == QNNRT_OK;
         if (!qnnrt_session__policy_text(r, "a kernel of preferences", &value)) return 0;
         if (r->session == NULL) continue;
         policy->preferences[policy->preference_count].value = value;
@@ -1308,8 +1266,8 @@ static int qnnrt_session__policy_shapes(qnnrt_session__reading *r)
         if (!qnnrt_session__policy_name(r, &r->json.key, "a key of fixed_shapes", key)) return 0;
         if (!qnnrt_session__policy_room(r, "fixed_shapes", policy->shape_count)) return 0;
         if (qnnrt_session__policy_twice(&begin, policy->shape_count, key))
-            return qnnrt_session__fail(r->err, QNNRT_E_FORMAT, "", "%s: fixed_shapes has \"%.200s\""
-                                       " twice", r->what, key) == QNNRT_OK;
+            return qnnrt_error_set(r->err, QNNRT_E_FORMAT, "%s: fixed_shapes has \"%.200s\" twice",
+                                   r->what, key) == QNNRT_OK;
         if (qnnrt_json_value(&r->json) != QNNRT_JSON_ARRAY)
             return qnnrt_session__policy_wrong(r, key, "an array of dimensions");
         while (qnnrt_json_more(&r->json)) {
@@ -1317,14 +1275,14 @@ static int qnnrt_session__policy_shapes(qnnrt_session__reading *r)
             if (!qnnrt_session__policy_number(r, key, INT64_MAX, "dimensions from 0", &dim))
                 return 0;
             if (shape.rank == QNNRT_SESSION_RANK)
-                return qnnrt_session__fail(r->err, QNNRT_E_LIMIT, "", "%s: fixed_shapes: \"%.200s\""
-                                           " has more than %d dimensions", r->what, key,
-                                           QNNRT_SESSION_RANK) == QNNRT_OK;
+                return qnnrt_error_set(r->err, QNNRT_E_LIMIT, "%s: fixed_shapes: \"%.200s\" has "
+                                       "more than %d dimensions", r->what, key,
+                                       QNNRT_SESSION_RANK) == QNNRT_OK;
             shape.dims[shape.rank++] = (int64_t)dim;
         }
         if (shape.rank == 0 && r->json.error == NULL)
-            return qnnrt_session__fail(r->err, QNNRT_E_FORMAT, "", "%s: fixed_shapes: \"%.200s\""
-                                       " has no dimensions", r->what, key) == QNNRT_OK;
+            return qnnrt_error_set(r->err, QNNRT_E_FORMAT, "%s: fixed_shapes: \"%.200s\" has no "
+                                   "dimensions", r->what, key) == QNNRT_OK;
         if (r->session == NULL) continue;
         shape.name = qnnrt_session__keep_text(r->session, key, r->err);
         if (shape.name == NULL) return 0;
@@ -1385,8 +1343,8 @@ static qnnrt_result qnnrt_session__policy_read(qnnrt_policy_kind kind, const cha
     r.policy = policy;
     r.err = err;
     if (bytes > QNNRT_POLICY_BYTES)
-        return qnnrt_session__fail(err, QNNRT_E_LIMIT, "", "%s: it has %lu bytes, at most %d",
-                                   r.what, (unsigned long)bytes, QNNRT_POLICY_BYTES);
+        return qnnrt_error_set(err, QNNRT_E_LIMIT, "%s: it has %lu bytes, at most %d", r.what,
+                               (unsigned long)bytes, QNNRT_POLICY_BYTES);
     qnnrt_json_begin(&r.json, text, bytes, NULL);
     if (qnnrt_json_value(&r.json) != QNNRT_JSON_OBJECT) {
         qnnrt_session__policy_wrong(&r, "the policy", "an object");
@@ -1396,18 +1354,19 @@ static qnnrt_result qnnrt_session__policy_read(qnnrt_policy_kind kind, const cha
         for (member = members; member->name != NULL; ++member)
             if (qnnrt_json_is(&r.json.key, member->name)) break;
         if (member->name == NULL) {
-            qnnrt_session__fail(err, QNNRT_E_UNSUPPORTED, "Remove the member, or correct its name.",
-                                "%s: there is no member \"%.*s\"; those that exist are", r.what,
-                                (int)(r.json.key.bytes < 200 ? r.json.key.bytes : 200),
-                                r.json.key.text);
+            qnnrt_error_hint(err,
+                             qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "%s: there is no member "
+                                             "\"%.*s\"; those that exist are", r.what,
+                                             (int)(r.json.key.bytes < 200 ? r.json.key.bytes : 200),
+                                             r.json.key.text), "Remove the member, or correct its "
+                             "name.");
             for (member = members; member->name != NULL; ++member)
-                qnnrt_session__more(err, "%s %s", member > members ? "," : "", member->name);
+                qnnrt_error_add(err, "%s %s", member > members ? "," : "", member->name);
             return QNNRT_E_UNSUPPORTED;
         }
         if ((seen & 1u << member->id) != 0)
-            return qnnrt_session__fail(err, QNNRT_E_FORMAT, "", "%s: byte %lu: \"%s\" is there"
-                                       " twice", r.what,
-                                       (unsigned long)(r.json.key.text - text), member->name);
+            return qnnrt_error_set(err, QNNRT_E_FORMAT, "%s: byte %lu: \"%s\" is there twice",
+                                   r.what, (unsigned long)(r.json.key.text - text), member->name);
         seen |= 1u << member->id;
         if (!qnnrt_session__policy_member(&r, member->name, member->id)) return err->code;
     }
@@ -1423,9 +1382,10 @@ static qnnrt_result qnnrt_session__policy_whole(const qnnrt_session__policy *pol
                                                 qnnrt_error *err)
 {
     if (policy->static_shape == 1 && policy->shape_count == 0)
-        return qnnrt_session__fail(err, QNNRT_E_FORMAT, "Add fixed_shapes with all inputs.",
-                                   "execution policy: static_shape is true, but fixed_shapes is"
-                                   " missing or empty");
+        return qnnrt_error_hint(err,
+                                qnnrt_error_set(err, QNNRT_E_FORMAT, "execution policy: "
+                                                "static_shape is true, but fixed_shapes is missing "
+                                                "or empty"), "Add fixed_shapes with all inputs.");
     return QNNRT_OK;
 }
 
@@ -1437,9 +1397,10 @@ static int qnnrt_session__policy_folder(const qnnrt_session__policy *policy,
 {
     *dir = policy->cache_compiled != 0 ? policy->cache_dir : NULL;
     if (*dir == NULL || desc->policy_cache_dir) return 1;
-    qnnrt_session__fail(err, QNNRT_E_ARG, "Set cache_dir of the session, or policy_cache_dir if the"
-                        " policy is yours.", "execution policy: cache_dir is \"%.600s\", and"
-                        " policies are not allowed to choose the folder", *dir);
+    qnnrt_error_hint(err,
+                     qnnrt_error_set(err, QNNRT_E_ARG, "execution policy: cache_dir is \"%.600s\", "
+                                     "and policies are not allowed to choose the folder", *dir),
+                     "Set cache_dir of the session, or policy_cache_dir if the policy is yours.");
     return 0;
 }
 
@@ -1554,13 +1515,13 @@ QNNRT_SESSION_API qnnrt_result qnnrt_policy_merge(qnnrt_policy_kind kind, const 
     qnnrt_error own;
     size_t i;
     if (err == NULL) err = &own;
-    qnnrt_session__good(err);
+    qnnrt_error_clear(err);
     if (bytes != NULL) *bytes = 0;
     if (out != NULL && room > 0) out[0] = '\0';
     if ((out == NULL && room > 0) ||
         (kind != QNNRT_POLICY_KERNEL && kind != QNNRT_POLICY_EXECUTION))
-        return qnnrt_session__fail(err, QNNRT_E_ARG, "", "qnnrt_policy_merge: out is NULL, or kind"
-                                   " is unknown");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_policy_merge: out is NULL, or kind is "
+                               "unknown");
     texts[0] = base != NULL && base[0] != '\0' ? base : "{}";
     texts[1] = over != NULL && over[0] != '\0' ? over : "{}";
     for (i = 0; i < 2; ++i) {
@@ -1595,16 +1556,16 @@ QNNRT_SESSION_API qnnrt_result qnnrt_policy_merge(qnnrt_policy_kind kind, const 
     }
     qnnrt_json_write_close(&writer);
     if (!qnnrt_json_write_end(&writer))
-        return qnnrt_session__fail(err, QNNRT_E_FORMAT, "", "cannot write the policy: %s",
-                                   writer.error != NULL ? writer.error : "unknown");
+        return qnnrt_error_set(err, QNNRT_E_FORMAT, "cannot write the policy: %s", writer.error !=
+                               NULL ? writer.error : "unknown");
     if (bytes != NULL) *bytes = to.bytes;
     if (to.bytes < room) {
         out[to.bytes] = '\0';
         return QNNRT_OK;
     }
     if (out != NULL && room > 0) out[0] = '\0';
-    return qnnrt_session__fail(err, QNNRT_E_LIMIT, "", "the policy has %lu bytes, and room for %lu",
-                               (unsigned long)to.bytes + 1, (unsigned long)room);
+    return qnnrt_error_set(err, QNNRT_E_LIMIT, "the policy has %lu bytes, and room for %lu",
+                           (unsigned long)to.bytes + 1, (unsigned long)room);
 }
 
 /* =====================================================================================
@@ -1775,22 +1736,24 @@ static int qnnrt_session__onnx_enter(qnnrt_session__onnx *scan, const char *what
     uint32_t slot = 2166136261u;
     /* ONNX Runtime and OpenVINO take such names for addresses in memory. */
     if (strncmp(name, "*/", 2) == 0)
-        return qnnrt_session__fail(scan->err, QNNRT_E_FORMAT, "Save the model again.",
-                                   "model \"%.600s\": %s \"%.600s\" is an address in the memory of"
-                                   " another program, not a file", scan->path, what,
-                                   name) == QNNRT_OK;
+        return qnnrt_error_hint(scan->err,
+                                qnnrt_error_set(scan->err, QNNRT_E_FORMAT, "model \"%.600s\": %s "
+                                                "\"%.600s\" is an address in the memory of another "
+                                                "program, not a file", scan->path, what, name),
+                                "Save the model again.") == QNNRT_OK;
     if (!qnnrt_session__file_inside(name))
-        return qnnrt_session__fail(scan->err, QNNRT_E_FORMAT, "Move the file beside the model.",
-                                   "model \"%.600s\": %s \"%.600s\" leads out of the model's"
-                                   " folder", scan->path, what, name) == QNNRT_OK;
+        return qnnrt_error_hint(scan->err,
+                                qnnrt_error_set(scan->err, QNNRT_E_FORMAT, "model \"%.600s\": %s "
+                                                "\"%.600s\" leads out of the model's folder",
+                                                scan->path, what, name), "Move the file beside the "
+                                "model.") == QNNRT_OK;
     for (at = name; *at != '\0'; ++at) slot = (slot ^ (unsigned char)*at) * 16777619u;
     for (slot %= QNNRT_SESSION__SLOTS; scan->names[slot] != NULL;
          slot = (slot + 1) % QNNRT_SESSION__SLOTS)
         if (strcmp(scan->names[slot], name) == 0) return 1;
     if (scan->count == QNNRT_SESSION__FILES)
-        return qnnrt_session__fail(scan->err, QNNRT_E_LIMIT, "", "model \"%.600s\" has more than %d"
-                                   " files of external data", scan->path,
-                                   QNNRT_SESSION__FILES) == QNNRT_OK;
+        return qnnrt_error_set(scan->err, QNNRT_E_LIMIT, "model \"%.600s\" has more than %d files "
+                               "of external data", scan->path, QNNRT_SESSION__FILES) == QNNRT_OK;
     scan->names[slot] = qnnrt_session__keep_text(scan->session, name, scan->err);
     scan->count += scan->names[slot] != NULL;
     return scan->names[slot] != NULL;
@@ -1813,9 +1776,9 @@ static int qnnrt_session__onnx_entry(qnnrt_session__onnx *scan, uint64_t end)
     }
     if (!is_location || scan->wire.wrong != NULL) return 1;
     if (!good)
-        return qnnrt_session__fail(scan->err, QNNRT_E_FORMAT, "", "model \"%.600s\": the name of"
-                                   " external data is empty, too long, or has a zero byte",
-                                   scan->path) == QNNRT_OK;
+        return qnnrt_error_set(scan->err, QNNRT_E_FORMAT, "model \"%.600s\": the name of external "
+                               "data is empty, too long, or has a zero byte",
+                               scan->path) == QNNRT_OK;
     return qnnrt_session__onnx_enter(scan, "external data", value);
 }
 
@@ -1866,9 +1829,9 @@ static int qnnrt_session__onnx_context(qnnrt_session__onnx *scan, uint64_t end)
             if (pass == 0 && strcmp(name, "embed_mode") == 0 && number == 0) embedded = 0;
             if (pass == 0 || has == 0 || strcmp(name, "ep_cache_context") != 0) continue;
             if (has < 0)
-                return qnnrt_session__fail(scan->err, QNNRT_E_FORMAT, "", "model \"%.600s\": the"
-                                           " name of the binary of an EPContext node is too long,"
-                                           " or has a zero byte", scan->path) == QNNRT_OK;
+                return qnnrt_error_set(scan->err, QNNRT_E_FORMAT, "model \"%.600s\": the name of "
+                                       "the binary of an EPContext node is too long, or has a zero "
+                                       "byte", scan->path) == QNNRT_OK;
             if (!qnnrt_session__onnx_enter(scan, "the binary of an EPContext node", text)) return 0;
         }
     }
@@ -1911,9 +1874,11 @@ static int qnnrt_session__onnx_walk(qnnrt_session__onnx *scan)
         stack[depth++].end = field.end;
     }
     if (scan->wire.wrong == NULL) return 1;
-    return qnnrt_session__fail(scan->err, QNNRT_E_FORMAT, "Copy the file again and compare its"
-                               " hash.", "model \"%.900s\" is damaged at byte %llu: %s", scan->path,
-                               (unsigned long long)scan->wire.at, scan->wire.wrong) == QNNRT_OK;
+    return qnnrt_error_hint(scan->err,
+                            qnnrt_error_set(scan->err, QNNRT_E_FORMAT, "model \"%.900s\" is "
+                                            "damaged at byte %llu: %s", scan->path,
+                                            (unsigned long long)scan->wire.at, scan->wire.wrong),
+                            "Copy the file again and compare its hash.") == QNNRT_OK;
 }
 
 /* Order by name. */
@@ -1936,23 +1901,23 @@ static qnnrt_result qnnrt_session__onnx_files(qnnrt_session *session, qnnrt_erro
     scan.err = err;
     scan.names = (const char **)qnnrt_session__keep(session, QNNRT_SESSION__SLOTS,
                                                     sizeof(*scan.names), err);
-    scan.wire.window = (unsigned char *)qnnrt_session__alloc(&session->hooks,
-                                                             QNNRT_SESSION__WINDOW);
+    scan.wire.window = (unsigned char *)qnnrt_hooks_alloc(&session->hooks, 1,
+                                                          QNNRT_SESSION__WINDOW);
     if (scan.names == NULL || scan.wire.window == NULL) {
         if (scan.names != NULL) qnnrt_session__fail_memory(err, QNNRT_SESSION__WINDOW);
-        qnnrt_session__free(&session->hooks, scan.wire.window);
+        qnnrt_hooks_free(&session->hooks, scan.wire.window);
         return QNNRT_E_MEMORY;
     }
     scan.wire.fd = open(path, O_RDONLY | O_NONBLOCK | QNNRT_SESSION__CLOEXEC);
     if (scan.wire.fd < 0 || fstat(scan.wire.fd, &facts) != 0 || !S_ISREG(facts.st_mode))
-        qnnrt_session__fail(err, QNNRT_E_IO, "", "cannot read model \"%.900s\": %s", path,
-                            scan.wire.fd < 0 ? strerror(errno) : "it is not a file");
+        qnnrt_error_set(err, QNNRT_E_IO, "cannot read model \"%.900s\": %s", path, scan.wire.fd < 0
+                        ? strerror(errno) : "it is not a file");
     else {
         scan.wire.bytes = (uint64_t)facts.st_size;
         good = qnnrt_session__onnx_walk(&scan);
     }
     if (scan.wire.fd >= 0) close(scan.wire.fd);
-    qnnrt_session__free(&session->hooks, scan.wire.window);
+    qnnrt_hooks_free(&session->hooks, scan.wire.window);
     if (!good) return err->code;
     for (i = 0; i < QNNRT_SESSION__SLOTS; ++i) {
         char other[QNNRT_SESSION__PATH];
@@ -1960,8 +1925,8 @@ static qnnrt_result qnnrt_session__onnx_files(qnnrt_session *session, qnnrt_erro
         /* Opening a pipe waits for ever. Whether a file is needed, the engine knows. */
         if (qnnrt_session__file_beside(path, scan.names[i], other) && stat(other, &facts) == 0 &&
             !S_ISREG(facts.st_mode))
-            return qnnrt_session__fail(err, QNNRT_E_FORMAT, "", "model \"%.600s\": external data"
-                                       " \"%.600s\" is not a file", path, scan.names[i]);
+            return qnnrt_error_set(err, QNNRT_E_FORMAT, "model \"%.600s\": external data "
+                                   "\"%.600s\" is not a file", path, scan.names[i]);
         scan.names[used++] = scan.names[i];
     }
     if (used > 1) qsort((void *)scan.names, used, sizeof(*scan.names), qnnrt_session__onnx_order);
@@ -2067,8 +2032,7 @@ static qnnrt_result qnnrt_session__key_files(qnnrt_session *session, qnnrt_cache
     size_t i;
     for (i = 0; i < count && result == QNNRT_OK; ++i) {
         if (!qnnrt_session__file_beside(path, names[i], other))
-            return qnnrt_session__fail(err, QNNRT_E_IO, "", "the path of \"%.600s\" is too long",
-                                       names[i]);
+            return qnnrt_error_set(err, QNNRT_E_IO, "the path of \"%.600s\" is too long", names[i]);
         result = qnnrt_session__key_file(session, key, names[i], other, 1, err);
     }
     return result;
@@ -2086,8 +2050,8 @@ static qnnrt_result qnnrt_session__key_weights(qnnrt_session *session, qnnrt_cac
     DIR *dir = qnnrt_session__file_beside(path, ".", folder) ? opendir(folder) : NULL;
     qnnrt_result result = QNNRT_OK;
     if (dir == NULL)
-        return qnnrt_session__fail(err, QNNRT_E_IO, "", "cannot list the folder of \"%.900s\": %s",
-                                   path, strerror(errno));
+        return qnnrt_error_set(err, QNNRT_E_IO, "cannot list the folder of \"%.900s\": %s", path,
+                               strerror(errno));
     while (result == QNNRT_OK && (item = readdir(dir)) != NULL) {
         if (!qnnrt_session__key_is_weights(item->d_name)) continue;
         if (count == room) {
@@ -2125,7 +2089,7 @@ static qnnrt_result qnnrt_session__key_option(qnnrt_session *session, qnnrt_cach
         return qnnrt_session__key_weights(session, key, value, err);
     if (!S_ISDIR(facts.st_mode)) return QNNRT_OK;
     if (snprintf(folder, sizeof folder, "%s/", value) >= (int)sizeof folder)
-        return qnnrt_session__fail(err, QNNRT_E_IO, "", "the path \"%.600s\" is too long", value);
+        return qnnrt_error_set(err, QNNRT_E_IO, "the path \"%.600s\" is too long", value);
     return qnnrt_session__key_weights(session, key, folder, err);
 }
 
@@ -2230,9 +2194,10 @@ static qnnrt_session__scratch *qnnrt_session__store_make(qnnrt_session *session,
     if (scratch->lock >= 0 &&
         qnnrt_cache_aside_folder(scratch->lock, scratch->aside, scratch->path)) return scratch;
     qnnrt_cache_aside_end(scratch->lock, scratch->aside);
-    qnnrt_session__fail(err, QNNRT_E_IO, "Choose a folder that exists, has room, and is"
-                        " writable.", "cannot make a folder in the cache \"%.600s\": %s",
-                        folder, strerror(errno));
+    qnnrt_error_hint(err,
+                     qnnrt_error_set(err, QNNRT_E_IO, "cannot make a folder in the cache "
+                                     "\"%.600s\": %s", folder, strerror(errno)),
+                     "Choose a folder that exists, has room, and is writable.");
     return NULL;
 }
 
@@ -2252,7 +2217,6 @@ static void qnnrt_session__store_end(qnnrt_session__scratch **scratch)
 static qnnrt_result qnnrt_session__engine_told(const qnnrt_engine *engine, qnnrt_result result,
                                                qnnrt_error *err)
 {
-    char text[sizeof err->text];
     const size_t length = strlen(engine->name);
     if (result == QNNRT_OK) return result;
     err->text[sizeof err->text - 1] = err->hint[sizeof err->hint - 1] = '\0';
@@ -2264,14 +2228,12 @@ static qnnrt_result qnnrt_session__engine_told(const qnnrt_engine *engine, qnnrt
     }
     if (err->text[0] == '\0')
         snprintf(err->text, sizeof err->text, "%s", qnnrt_result_text(result));
-    if (strncmp(err->text, engine->name, length) != 0 || err->text[length] != ':') {
-        memcpy(text, err->text, sizeof text);
-        snprintf(err->text, sizeof err->text, "%.60s: %.1900s", engine->name, text);
-    }
+    qnnrt_session__clean_lines(err->text);
+    if (strncmp(err->text, engine->name, length) != 0 || err->text[length] != ':')
+        qnnrt_error_about(err, result, "%.60s: ", engine->name);
     if (result == QNNRT_E_MEMORY && strstr(err->text, "available") == NULL)
-        qnnrt_session__more(err, " (%llu bytes available)",
-                            (unsigned long long)qnnrt_session__available());
-    qnnrt_session__clean(err->text);
+        qnnrt_error_add(err, " (%llu bytes available)",
+                        (unsigned long long)qnnrt_session__available());
     return result;
 }
 
@@ -2283,22 +2245,22 @@ static qnnrt_result qnnrt_session__engine_check(const qnnrt_engine *const *engin
     for (i = 0; engines[i] != NULL; ++i) {
         const qnnrt_engine *e = engines[i];
         if (e->version != QNNRT_ENGINE_VERSION)
-            return qnnrt_session__fail(err, QNNRT_E_VERSION, "", "engine %lu of the list is of"
-                                       " version %u, expected %u", (unsigned long)i,
-                                       (unsigned)e->version, QNNRT_ENGINE_VERSION);
+            return qnnrt_error_set(err, QNNRT_E_VERSION, "engine %lu of the list is of version %u, "
+                                   "expected %u", (unsigned long)i, (unsigned)e->version,
+                                   QNNRT_ENGINE_VERSION);
         if (e->name == NULL || e->name[0] == '\0' || e->open == NULL || e->close == NULL ||
             e->load == NULL || e->unload == NULL || e->binding_create == NULL ||
             e->binding_destroy == NULL || e->set == NULL || e->run == NULL || e->get == NULL)
-            return qnnrt_session__fail(err, QNNRT_E_ARG, "", "engine %lu of the list has no name,"
-                                       " or lacks a function", (unsigned long)i);
+            return qnnrt_error_set(err, QNNRT_E_ARG, "engine %lu of the list has no name, or lacks "
+                                   "a function", (unsigned long)i);
         for (k = 0; k < i; ++k)
             if (strcmp(engines[k]->name, e->name) == 0)
-                return qnnrt_session__fail(err, QNNRT_E_ARG, "", "two engines of the list have the"
-                                           " name \"%.60s\"", e->name);
+                return qnnrt_error_set(err, QNNRT_E_ARG, "two engines of the list have the name "
+                                       "\"%.60s\"", e->name);
     }
     *count = i;
     if (i > 0) return QNNRT_OK;
-    return qnnrt_session__fail(err, QNNRT_E_NOT_FOUND, "", "the list of engines is empty");
+    return qnnrt_error_set(err, QNNRT_E_NOT_FOUND, "the list of engines is empty");
 }
 
 /* Find an engine by name. */
@@ -2311,10 +2273,11 @@ static qnnrt_result qnnrt_session__engine_find(const qnnrt_engine *const *engine
         *index = i;
         return QNNRT_OK;
     }
-    qnnrt_session__fail(err, QNNRT_E_NOT_FOUND, "Use one of these names.",
-                        "unknown engine \"%.200s\"; there are", name);
+    qnnrt_error_hint(err,
+                     qnnrt_error_set(err, QNNRT_E_NOT_FOUND, "unknown engine \"%.200s\"; there are",
+                                     name), "Use one of these names.");
     for (i = 0; engines[i] != NULL; ++i)
-        qnnrt_session__more(err, "%s \"%.60s\"", i > 0 ? "," : "", engines[i]->name);
+        qnnrt_error_add(err, "%s \"%.60s\"", i > 0 ? "," : "", engines[i]->name);
     return QNNRT_E_NOT_FOUND;
 }
 
@@ -2337,10 +2300,7 @@ static qnnrt_result qnnrt_session__engine_open(qnnrt_session *session, qnnrt_ses
         return e->result;
     }
     if (e->result == QNNRT_OK) return QNNRT_OK;
-    qnnrt_session__fail(err, e->result, e->hint != NULL ? e->hint : "", "%s",
-                        e->text != NULL ? e->text : qnnrt_result_text(e->result));
-    err->vendor_code = e->vendor_code;
-    return e->result;
+    return qnnrt_session__again(err, e->result, e->vendor_code, e->text, e->hint);
 }
 
 static void qnnrt_session__engine_close(qnnrt_session__engine *e)
@@ -2368,11 +2328,11 @@ static qnnrt_result qnnrt_session__engine_device(const qnnrt_session__engine *e,
             return QNNRT_OK;
         }
     }
-    qnnrt_session__fail(err, QNNRT_E_NOT_FOUND, "", "%.60s has no device \"%.60s\"; it has",
-                        e->table->name, wanted);
+    qnnrt_error_set(err, QNNRT_E_NOT_FOUND, "%.60s has no device \"%.60s\"; it has", e->table->name,
+                    wanted);
     for (i = 0; i < e->facts.device_count; ++i)
-        qnnrt_session__more(err, "%s \"%.60s\"", i > 0 ? "," : "", e->facts.devices[i]);
-    if (e->facts.device_count == 0) qnnrt_session__more(err, " none");
+        qnnrt_error_add(err, "%s \"%.60s\"", i > 0 ? "," : "", e->facts.devices[i]);
+    if (e->facts.device_count == 0) qnnrt_error_add(err, " none");
     return QNNRT_E_NOT_FOUND;
 }
 
@@ -2405,7 +2365,7 @@ static void qnnrt_session__attempt_uncached(qnnrt_session *session, qnnrt_sessio
 static qnnrt_result qnnrt_session__attempt_call(qnnrt_session__attempt *a, qnnrt_error *err)
 {
     qnnrt_result result;
-    qnnrt_session__good(err);
+    qnnrt_error_clear(err);
     memset(&a->facts, 0, sizeof a->facts);
     a->model = NULL;
     result = a->engine->table->load(a->engine->library, &a->load, &a->model, &a->facts, err);
@@ -2421,7 +2381,7 @@ static void qnnrt_session__attempt_get(qnnrt_session *session, qnnrt_session__at
     qnnrt_error err;
     qnnrt_result result = qnnrt_session__key_make(session, a, key, &err);
     if (result == QNNRT_OK && key[0] == '\0')
-        result = qnnrt_session__fail(&err, QNNRT_E_IO, "", "a file of the model cannot be read");
+        result = qnnrt_error_set(&err, QNNRT_E_IO, "a file of the model cannot be read");
     if (result == QNNRT_OK) {
         a->cache_key = qnnrt_session__keep_text(session, key, &err);
         if (a->cache_key == NULL) result = QNNRT_E_MEMORY;
@@ -2482,9 +2442,11 @@ static qnnrt_result qnnrt_session__attempt_static(const qnnrt_session *session,
         for (k = 0; k < t->rank && t->dims[k] >= 0; ++k) {}
         if (k == t->rank && !t->any_rank) continue;
         qnnrt_session__shape_text(t->dtype, t->rank, t->dims, t->any_rank, shape, sizeof shape);
-        return qnnrt_session__fail(err, QNNRT_E_MISMATCH, "Add the input to fixed_shapes.",
-                                   "%.60s: static_shape is true, and input \"%.200s\" is %s",
-                                   a->engine->table->name, t->name, shape);
+        return qnnrt_error_hint(err,
+                                qnnrt_error_set(err, QNNRT_E_MISMATCH, "%.60s: static_shape is "
+                                                "true, and input \"%.200s\" is %s",
+                                                a->engine->table->name, t->name, shape),
+                                "Add the input to fixed_shapes.");
     }
     return QNNRT_OK;
 }
@@ -2538,9 +2500,9 @@ static qnnrt_result qnnrt_session__attempt_try(qnnrt_session *session, qnnrt_ses
     a->cache_key = "";
     a->us = -1;
     if ((engine->table->kinds & (uint32_t)session->info.kind) == 0)
-        return qnnrt_session__fail(err, QNNRT_E_UNSUPPORTED, "", "%.60s does not load %s",
-                                   engine->table->name,
-                                   qnnrt_session__file_kind_text(session->info.kind));
+        return qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "%.60s does not load %s",
+                               engine->table->name,
+                               qnnrt_session__file_kind_text(session->info.kind));
     a->stage = QNNRT_SESSION__STAGE_OPEN;
     result = qnnrt_session__engine_open(session, engine, err);
     if (result != QNNRT_OK) return result;
@@ -2584,8 +2546,8 @@ static void qnnrt_session__bind_free(qnnrt_binding *binding)
     if (binding == NULL) return;
     session = binding->session;
     if (binding->binding != NULL) session->engine->binding_destroy(binding->binding);
-    qnnrt_session__free(&session->hooks, binding->placed);
-    qnnrt_session__free(&session->hooks, binding);
+    qnnrt_hooks_free(&session->hooks, binding->placed);
+    qnnrt_hooks_free(&session->hooks, binding);
 }
 
 static qnnrt_result qnnrt_session__bind_make(qnnrt_session *session, qnnrt_binding **out,
@@ -2594,11 +2556,11 @@ static qnnrt_result qnnrt_session__bind_make(qnnrt_session *session, qnnrt_bindi
     const size_t count = session->facts.input_count + session->facts.output_count;
     qnnrt_result result;
     size_t i;
-    qnnrt_binding *binding = (qnnrt_binding *)qnnrt_session__alloc(&session->hooks,
-                                                                   sizeof(*binding));
+    qnnrt_binding *binding = (qnnrt_binding *)qnnrt_hooks_alloc(&session->hooks, 1,
+                                                                sizeof(*binding));
     if (binding == NULL) return qnnrt_session__fail_memory(err, sizeof(*binding));
     binding->session = session;
-    binding->placed = (unsigned char *)qnnrt_session__alloc(&session->hooks, count + 1);
+    binding->placed = (unsigned char *)qnnrt_hooks_alloc(&session->hooks, 1, count + 1);
     if (binding->placed == NULL) {
         qnnrt_session__bind_free(binding);
         return qnnrt_session__fail_memory(err, count + 1);
@@ -2640,10 +2602,11 @@ static qnnrt_result qnnrt_session__bind_missing(const qnnrt_binding *binding, qn
     const qnnrt_session *session = binding->session;
     size_t i;
     int more = 0;
-    qnnrt_session__fail(err, QNNRT_E_STATE, "Give a value for each input.", "missing input");
+    qnnrt_error_hint(err, qnnrt_error_set(err, QNNRT_E_STATE, "missing input"),
+                     "Give a value for each input.");
     for (i = 0; i < session->facts.input_count; ++i) {
         if (session->facts.inputs[i].optional || binding->placed[i]) continue;
-        qnnrt_session__more(err, "%s \"%.200s\"", more ? "," : "", session->facts.inputs[i].name);
+        qnnrt_error_add(err, "%s \"%.200s\"", more ? "," : "", session->facts.inputs[i].name);
         more = 1;
     }
     return QNNRT_E_STATE;
@@ -2673,10 +2636,10 @@ static void qnnrt_session__bind_log(qnnrt_binding *binding, double us)
         count = session->engine->steps(binding->binding, session->rows, session->row_room);
         if (count > session->row_room) {
             qnnrt_dispatch *more = count < (size_t)-1 / 2 / sizeof(*more)
-                ? (qnnrt_dispatch *)qnnrt_session__alloc(&session->hooks, count * sizeof(*more))
+                ? (qnnrt_dispatch *)qnnrt_hooks_alloc(&session->hooks, 1, count * sizeof(*more))
                 : NULL;
             if (more != NULL) {
-                qnnrt_session__free(&session->hooks, session->rows);
+                qnnrt_hooks_free(&session->hooks, session->rows);
                 session->rows = more;
                 session->row_room = count;
             }
@@ -2757,9 +2720,8 @@ static qnnrt_result qnnrt_session__choose_zeros(qnnrt_binding *binding, void **m
         value.rank = t->rank;
         for (k = 0; k < t->rank; ++k) value.dims[k] = t->dims[k] < 0 ? 1 : t->dims[k];
         if (!qnnrt_session_bytes(value.dtype, value.rank, value.dims, &value.bytes))
-            return qnnrt_session__fail(err, QNNRT_E_MISMATCH, "", "input \"%.200s\" has no size",
-                                       t->name);
-        memory[i] = qnnrt_session__alloc(&session->hooks, value.bytes + 16);
+            return qnnrt_error_set(err, QNNRT_E_MISMATCH, "input \"%.200s\" has no size", t->name);
+        memory[i] = qnnrt_hooks_alloc(&session->hooks, 1, value.bytes + 16);
         if (memory[i] == NULL) return qnnrt_session__fail_memory(err, value.bytes + 16);
         value.data = memory[i];
         if (t->dtype == QNNRT_DTYPE_STRING)
@@ -2783,8 +2745,8 @@ static qnnrt_result qnnrt_session__choose_measure(qnnrt_session *session, qnnrt_
     session->dispatch = NULL;
     result = qnnrt_session__bind_make(session, &binding, err);
     if (result == QNNRT_OK) {
-        memory = (void **)qnnrt_session__alloc(&session->hooks, (a->facts.input_count + 1)
-                                                                * sizeof(*memory));
+        memory = (void **)qnnrt_hooks_alloc(&session->hooks, 1, (a->facts.input_count + 1) *
+                                            sizeof(*memory));
         result = memory != NULL ? qnnrt_session__choose_zeros(binding, memory, err)
                                 : qnnrt_session__fail_memory(err, sizeof(*memory));
     }
@@ -2800,8 +2762,8 @@ static qnnrt_result qnnrt_session__choose_measure(qnnrt_session *session, qnnrt_
     if (result == QNNRT_OK) a->us = times[QNNRT_SESSION__RUNS / 2];
     qnnrt_session__bind_free(binding);
     for (i = 0; memory != NULL && i < a->facts.input_count; ++i)
-        qnnrt_session__free(&session->hooks, memory[i]);
-    qnnrt_session__free(&session->hooks, memory);
+        qnnrt_hooks_free(&session->hooks, memory[i]);
+    qnnrt_hooks_free(&session->hooks, memory);
     session->dispatch = dispatch;
     return result;
 }
@@ -2847,7 +2809,7 @@ static void qnnrt_session__choose_reasons(qnnrt_session *session, int measured, 
         else
             snprintf(text, sizeof text, "%s", asked ? "it was asked for" : "the first that loads");
         qnnrt_session__choose_line(text);
-        qnnrt_session__clean(text);                      /* a character may be cut */
+        qnnrt_text_clean(text);                          /* a character may be cut */
         row->reason = qnnrt_session__attempt_text(session, text);
         snprintf(text, sizeof text, "%s %.60s on %.60s: %.400s", row->taken ? "take" : "not",
                  row->engine, row->device, row->reason);
@@ -2877,21 +2839,19 @@ static qnnrt_result qnnrt_session__choose_failed(qnnrt_session *session, qnnrt_e
         if (session->attempts[i].stage > best->stage) best = &session->attempts[i];
         if (!qnnrt_session__choose_said(session, i)) ++lines;
     }
-    qnnrt_session__fail(err, best->result, best->hint != NULL ? best->hint : "", "%s",
-                        best->text != NULL ? best->text : qnnrt_result_text(best->result));
-    err->vendor_code = best->vendor_code;
+    qnnrt_session__again(err, best->result, best->vendor_code, best->text, best->hint);
     if (lines == 1) return best->result;
     room = (int)((sizeof err->text - 400) / lines) - 40;
-    snprintf(err->text, sizeof err->text, "no engine runs \"%.300s\":", session->info.path);
+    err->text[0] = '\0';
+    qnnrt_error_add(err, "no engine runs \"%.300s\":", session->info.path);
     for (i = 0; i < count; ++i) {
         if (qnnrt_session__choose_said(session, i)) continue;
-        qnnrt_session__more(err, "\n  %.30s (%.20s", rows[i].engine, rows[i].device);
+        qnnrt_error_add(err, "\n  %.30s (%.20s", rows[i].engine, rows[i].device);
         for (k = i + 1; k < count; ++k)
             if (rows[k].engine == rows[i].engine && strcmp(rows[k].reason, rows[i].reason) == 0)
-                qnnrt_session__more(err, ", %.20s", rows[k].device);
-        qnnrt_session__more(err, "): %.*s", room > 40 ? room : 40, rows[i].reason);
+                qnnrt_error_add(err, ", %.20s", rows[k].device);
+        qnnrt_error_add(err, "): %.*s", room > 40 ? room : 40, rows[i].reason);
     }
-    qnnrt_session__clean(err->text);
     return best->result;
 }
 
@@ -2995,7 +2955,7 @@ static void qnnrt_session__batch_free(qnnrt_session *session)
     size_t i;
     if (batch == NULL) return;
     for (i = 0; i < session->facts.output_count; ++i)
-        qnnrt_session__free(&session->hooks, batch->memory[i]);
+        qnnrt_hooks_free(&session->hooks, batch->memory[i]);
     session->batch = NULL;
 }
 
@@ -3040,13 +3000,12 @@ static qnnrt_result qnnrt_session__batch_assign(const qnnrt_session *session, in
                                                                   values[i].name, &index, err);
             if (result != QNNRT_OK) return result;
         } else if (i >= tensors) {
-            return qnnrt_session__fail(err, QNNRT_E_NOT_FOUND, "", "%lu %ss are given, the model"
-                                       " has %lu", (unsigned long)count, what,
-                                       (unsigned long)tensors);
+            return qnnrt_error_set(err, QNNRT_E_NOT_FOUND, "%lu %ss are given, the model has %lu",
+                                   (unsigned long)count, what, (unsigned long)tensors);
         }
         if (places[index] != 0)
-            return qnnrt_session__fail(err, QNNRT_E_ARG, "", "%s \"%.200s\" is given twice", what,
-                                       list[index].name);
+            return qnnrt_error_set(err, QNNRT_E_ARG, "%s \"%.200s\" is given twice", what,
+                                   list[index].name);
         places[index] = i + 1;
     }
     return QNNRT_OK;
@@ -3066,10 +3025,12 @@ static qnnrt_result qnnrt_session__batch_forget(qnnrt_session *session, const qn
         for (k = 0; k < input_count; ++k)
             if ((uintptr_t)inputs[k].data >= begin &&
                 (uintptr_t)inputs[k].data - begin < given->bytes)
-                return qnnrt_session__fail(err, QNNRT_E_ARG, "Copy it, or give the output memory of"
-                                           " yours.", "an input lies in the memory of output"
-                                           " \"%.200s\" of the last run, which ends with this run",
-                                           session->facts.outputs[i].name);
+                return qnnrt_error_hint(err,
+                                        qnnrt_error_set(err, QNNRT_E_ARG, "an input lies in the "
+                                                        "memory of output \"%.200s\" of the last "
+                                                        "run, which ends with this run",
+                                                        session->facts.outputs[i].name),
+                                        "Copy it, or give the output memory of yours.");
     }
     for (i = 0; i < session->facts.output_count; ++i) {
         qnnrt_value *given = &session->batch->given[i];
@@ -3100,10 +3061,12 @@ static qnnrt_result qnnrt_session__batch_limit(const qnnrt_session *session,
     if (session->max_batch == 0 || t->rank == 0 || value->rank == 0 ||
         (t->dims[0] >= 0 && qnnrt_session__batch_of(t, value) == 1) ||
         value->dims[0] <= (int64_t)session->max_batch) return QNNRT_OK;
-    return qnnrt_session__fail(err, QNNRT_E_LIMIT, "Raise max_batch_size, or run fewer at a time.",
-                               "input \"%.200s\" has a batch of %lld, max_batch_size is %lu",
-                               t->name, (long long)value->dims[0],
-                               (unsigned long)session->max_batch);
+    return qnnrt_error_hint(err,
+                            qnnrt_error_set(err, QNNRT_E_LIMIT, "input \"%.200s\" has a batch of "
+                                            "%lld, max_batch_size is %lu", t->name,
+                                            (long long)value->dims[0],
+                                            (unsigned long)session->max_batch),
+                            "Raise max_batch_size, or run fewer at a time.");
 }
 
 /* Find out in how many slices the inputs are to be run, and check the limit. */
@@ -3125,14 +3088,16 @@ static qnnrt_result qnnrt_session__batch_slices(const qnnrt_session *session,
         if (qnnrt_session__batch_limit(session, t, value, err) != QNNRT_OK) return QNNRT_E_LIMIT;
         if (has == 1) continue;
         if (*slices != 1 && t->dims[0] != session->batch->rows)
-            return qnnrt_session__fail(err, QNNRT_E_MISMATCH, "Run one batch at a time.",
-                                       "input \"%.200s\" has a batch of %lld, and \"%.200s\" one of"
-                                       " %lld", t->name, (long long)t->dims[0], first,
-                                       (long long)session->batch->rows);
+            return qnnrt_error_hint(err,
+                                    qnnrt_error_set(err, QNNRT_E_MISMATCH, "input \"%.200s\" has a "
+                                                    "batch of %lld, and \"%.200s\" one of %lld",
+                                                    t->name, (long long)t->dims[0], first,
+                                                    (long long)session->batch->rows),
+                                    "Run one batch at a time.");
         if (*slices != 1 && has != *slices)
-            return qnnrt_session__fail(err, QNNRT_E_MISMATCH, "", "input \"%.200s\" has %lld"
-                                       " batches, and \"%.200s\" has %lld", t->name, (long long)has,
-                                       first, (long long)*slices);
+            return qnnrt_error_set(err, QNNRT_E_MISMATCH, "input \"%.200s\" has %lld batches, and "
+                                   "\"%.200s\" has %lld", t->name, (long long)has, first,
+                                   (long long)*slices);
         *slices = has;
         session->batch->rows = t->dims[0];
         first = t->name;
@@ -3143,11 +3108,14 @@ static qnnrt_result qnnrt_session__batch_slices(const qnnrt_session *session,
         char has[400];
         if (place == 0 || inputs[place - 1].rank == 0 ||
             (!t->any_rank && (t->rank == 0 || t->dims[0] >= 0))) continue;
-        return qnnrt_session__fail(err, QNNRT_E_MISMATCH, "Fix its shape, or run one batch at a"
-                                   " time.", "input \"%.200s\" is %s: whether its rows belong to"
-                                   " the batches of \"%.200s\" is not known", t->name,
-                                   qnnrt_session__shape_text(t->dtype, t->rank, t->dims,
-                                                             t->any_rank, has, sizeof has), first);
+        return qnnrt_error_hint(err,
+                                qnnrt_error_set(err, QNNRT_E_MISMATCH, "input \"%.200s\" is %s: "
+                                                "whether its rows belong to the batches of "
+                                                "\"%.200s\" is not known", t->name,
+                                                qnnrt_session__shape_text(t->dtype, t->rank,
+                                                                          t->dims, t->any_rank, has,
+                                                                          sizeof has), first),
+                                "Fix its shape, or run one batch at a time.");
     }
     return QNNRT_OK;
 }
@@ -3174,9 +3142,9 @@ static qnnrt_result qnnrt_session__batch_inputs(qnnrt_session *session, const qn
         }
         if (cut) {
             if (value.bytes % (size_t)slices != 0)
-                return qnnrt_session__fail(err, QNNRT_E_MISMATCH, "", "input \"%.200s\" has %lu"
-                                           " bytes for %lld batches", t->name,
-                                           (unsigned long)value.bytes, (long long)slices);
+                return qnnrt_error_set(err, QNNRT_E_MISMATCH, "input \"%.200s\" has %lu bytes for "
+                                       "%lld batches", t->name, (unsigned long)value.bytes,
+                                       (long long)slices);
             value.dims[0] = t->dims[0];
             value.bytes /= (size_t)slices;
             value.data = (char *)value.data + (size_t)slice * value.bytes;
@@ -3214,9 +3182,9 @@ static qnnrt_result qnnrt_session__batch_outputs(qnnrt_session *session, const q
         if (!qnnrt_session__batch_known(t, &value)) value.data = NULL;   /* it is copied later */
         if (value.data == NULL && place > 0 && (unsigned)value.dtype != 0 &&
             value.dtype != t->dtype)
-            return qnnrt_session__fail(err, QNNRT_E_MISMATCH, "", "output \"%.200s\" is %s, and %s"
-                                       " is expected", t->name, qnnrt_dtype_name(t->dtype),
-                                       qnnrt_dtype_name(value.dtype));
+            return qnnrt_error_set(err, QNNRT_E_MISMATCH, "output \"%.200s\" is %s, and %s is "
+                                   "expected", t->name, qnnrt_dtype_name(t->dtype),
+                                   qnnrt_dtype_name(value.dtype));
         if (value.data == NULL && !session->own->placed[before + i]) continue;
         result = qnnrt_session__match_value(t, 1, &value, err);
         if (result == QNNRT_OK) result = qnnrt_session__bind_set(session->own, 1, i, &value, err);
@@ -3255,9 +3223,9 @@ static qnnrt_result qnnrt_session__batch_results(qnnrt_session *session, const q
         if (result != QNNRT_OK) break;
         if (want->data != NULL && !session->own->placed[session->facts.input_count + i]) {
             if (want->bytes < got.bytes)
-                return qnnrt_session__fail(err, QNNRT_E_MISMATCH, "", "output \"%.200s\" needs room"
-                                           " for %lu bytes, got %lu", got.name,
-                                           (unsigned long)got.bytes, (unsigned long)want->bytes);
+                return qnnrt_error_set(err, QNNRT_E_MISMATCH, "output \"%.200s\" needs room for "
+                                       "%lu bytes, got %lu", got.name, (unsigned long)got.bytes,
+                                       (unsigned long)want->bytes);
             if (got.bytes > 0) memcpy(want->data, got.data, got.bytes);
             got.data = want->data;
         }
@@ -3279,43 +3247,47 @@ static qnnrt_result qnnrt_session__batch_gather(qnnrt_session *session, size_t i
         *whole = *got;
         if (got->rank == 0 || got->dims[0] != batch->rows || batch->rows > INT64_MAX / slices) {
             char has[400];
-            return qnnrt_session__fail(err, QNNRT_E_MISMATCH, "Run one batch at a time.",
-                                       "output \"%.200s\" is %s, which is not a batch of %lld",
-                                       got->name,
-                                       qnnrt_session__shape_text(got->dtype, got->rank, got->dims,
-                                                                 0, has, sizeof has),
-                                       (long long)batch->rows);
+            return qnnrt_error_hint(err,
+                                    qnnrt_error_set(err, QNNRT_E_MISMATCH, "output \"%.200s\" is "
+                                                    "%s, which is not a batch of %lld", got->name,
+                                                    qnnrt_session__shape_text(got->dtype, got->rank,
+                                                                              got->dims, 0, has,
+                                                                              sizeof has),
+                                                    (long long)batch->rows),
+                                    "Run one batch at a time.");
         }
         whole->dims[0] = got->dims[0] * slices;
         if (got->dtype == QNNRT_DTYPE_STRING ||
             !qnnrt_session_bytes(got->dtype, got->rank, whole->dims, &total) ||
             total != got->bytes * (size_t)slices)
-            return qnnrt_session__fail(err, QNNRT_E_UNSUPPORTED, "Run one batch at a time.",
-                                       "output \"%.200s\" is %s, which cannot be put together",
-                                       got->name, qnnrt_dtype_name(got->dtype));
+            return qnnrt_error_hint(err,
+                                    qnnrt_error_set(err, QNNRT_E_UNSUPPORTED,
+                                                    "output \"%.200s\" is %s, which cannot be put "
+                                                    "together", got->name,
+                                                    qnnrt_dtype_name(got->dtype)),
+                                    "Run one batch at a time.");
         for (k = 0; k < want->rank && want->rank == whole->rank; ++k)
             if (want->dims[k] != whole->dims[k]) break;
         if ((want->rank != 0 && (want->rank != whole->rank || k < want->rank)) ||
             ((unsigned)want->dtype != 0 && want->dtype != whole->dtype) ||
             (want->data != NULL && want->bytes < total)) {
             char has[400], wants[400];
-            return qnnrt_session__fail(err, QNNRT_E_MISMATCH, "", "output \"%.200s\" is %s with %lu"
-                                       " bytes, got %s with %lu", got->name,
-                                       qnnrt_session__shape_text(whole->dtype, whole->rank,
-                                                                 whole->dims, 0, has, sizeof has),
-                                       (unsigned long)total,
-                                       qnnrt_session__shape_text((unsigned)want->dtype != 0
-                                                                     ? want->dtype : whole->dtype,
-                                                                 want->rank, want->dims, 0, wants,
-                                                                 sizeof wants),
-                                       (unsigned long)want->bytes);
+            return qnnrt_error_set(err, QNNRT_E_MISMATCH, "output \"%.200s\" is %s with %lu bytes, "
+                                   "got %s with %lu", got->name,
+                                   qnnrt_session__shape_text(whole->dtype, whole->rank, whole->dims,
+                                                             0, has, sizeof has),
+                                   (unsigned long)total,
+                                   qnnrt_session__shape_text((unsigned)want->dtype != 0 ?
+                                                             want->dtype : whole->dtype, want->rank,
+                                                             want->dims, 0, wants, sizeof wants),
+                                   (unsigned long)want->bytes);
         }
         whole->bytes = total;
         whole->data = want->data;
         if (whole->data == NULL && batch->room[index] < total) {
-            qnnrt_session__free(&session->hooks, batch->memory[index]);
+            qnnrt_hooks_free(&session->hooks, batch->memory[index]);
             batch->room[index] = 0;
-            batch->memory[index] = qnnrt_session__alloc(&session->hooks, total);
+            batch->memory[index] = qnnrt_hooks_alloc(&session->hooks, 1, total);
             if (batch->memory[index] == NULL) return qnnrt_session__fail_memory(err, total);
             batch->room[index] = total;
         }
@@ -3323,9 +3295,10 @@ static qnnrt_result qnnrt_session__batch_gather(qnnrt_session *session, size_t i
             whole->data = total > 0 ? batch->memory[index] : (void *)batch->nothing;
     } else if (got->dtype != whole->dtype || got->rank != whole->rank ||
                got->bytes * (size_t)slices != whole->bytes) {
-        return qnnrt_session__fail(err, QNNRT_E_MISMATCH, "Run one batch at a time.",
-                                   "output \"%.200s\" has another size in batch %lld", got->name,
-                                   (long long)slice);
+        return qnnrt_error_hint(err,
+                                qnnrt_error_set(err, QNNRT_E_MISMATCH, "output \"%.200s\" has "
+                                                "another size in batch %lld", got->name,
+                                                (long long)slice), "Run one batch at a time.");
     }
     if (got->bytes > 0)
         memcpy((char *)whole->data + (size_t)slice * got->bytes, got->data, got->bytes);
@@ -3347,8 +3320,8 @@ static qnnrt_result qnnrt_session__batch_run(qnnrt_session *session, const qnnrt
     for (slice = 0; slice < slices && result == QNNRT_OK; ++slice) {
         result = qnnrt_session__batch_inputs(session, inputs, slices, slice, err);
         if (result == QNNRT_OK && __atomic_load_n(&session->stop, __ATOMIC_ACQUIRE))
-            result = qnnrt_session__fail(err, QNNRT_E_CANCELLED, "", "cancelled after %lld of %lld"
-                                         " batches", (long long)slice, (long long)slices);
+            result = qnnrt_error_set(err, QNNRT_E_CANCELLED, "cancelled after %lld of %lld batches",
+                                     (long long)slice, (long long)slices);
         if (result == QNNRT_OK) result = qnnrt_session__bind_run(session->own, err);
         for (i = 0; i < session->facts.output_count && result == QNNRT_OK; ++i) {
             const size_t place = session->batch->outputs[i];
@@ -3380,10 +3353,9 @@ static qnnrt_result qnnrt_session__batch_complete(const qnnrt_session *session,
             (place > 0 && (inputs[place - 1].data != NULL || inputs[place - 1].bytes == 0)))
             continue;
         if (!missing)
-            qnnrt_session__fail(err, QNNRT_E_STATE, "Give a value for each input.",
-                                "missing input");
-        qnnrt_session__more(err, "%s \"%.200s\"", missing ? "," : "",
-                            session->facts.inputs[i].name);
+            qnnrt_error_hint(err, qnnrt_error_set(err, QNNRT_E_STATE, "missing input"),
+                             "Give a value for each input.");
+        qnnrt_error_add(err, "%s \"%.200s\"", missing ? "," : "", session->facts.inputs[i].name);
         missing = 1;
     }
     return missing ? QNNRT_E_STATE : QNNRT_OK;
@@ -3405,10 +3377,10 @@ QNNRT_SESSION_API qnnrt_result qnnrt_policy_check(qnnrt_policy_kind kind, const 
     const char *line;
     size_t i;
     if (err == NULL) err = &own;
-    qnnrt_session__good(err);
+    qnnrt_error_clear(err);
     if (text == NULL || (kind != QNNRT_POLICY_KERNEL && kind != QNNRT_POLICY_EXECUTION))
-        return qnnrt_session__fail(err, QNNRT_E_ARG, "", "qnnrt_policy_check: text is NULL, or kind"
-                                   " is unknown");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_policy_check: text is NULL, or kind is "
+                               "unknown");
     qnnrt_session__policy_clear(&policy);
     if (qnnrt_session__policy_read(kind, text, NULL, &policy, err) != QNNRT_OK ||
         qnnrt_session__policy_whole(&policy, err) != QNNRT_OK) return err->code;
@@ -3430,13 +3402,13 @@ static void qnnrt_session__end(qnnrt_session *session)
         qnnrt_session__attempt_unload(&session->attempts[i]);
     for (i = 0; i < session->engine_count; ++i) qnnrt_session__engine_close(&session->engines[i]);
     qnnrt_cache_close(session->cache);
-    qnnrt_session__free(&hooks, session->rows);
+    qnnrt_hooks_free(&hooks, session->rows);
     while (block != NULL) {
         qnnrt_session__block *next = block->next;
-        qnnrt_session__free(&hooks, block);
+        qnnrt_hooks_free(&hooks, block);
         block = next;
     }
-    qnnrt_session__free(&hooks, session);
+    qnnrt_hooks_free(&hooks, session);
 }
 
 /* Copy what an engine gets of the options, and open nothing yet. */
@@ -3457,12 +3429,12 @@ static qnnrt_result qnnrt_session__take_engines(qnnrt_session *session,
     }
     for (i = 0; i < desc->option_count; ++i) {
         if (desc->options[i].key == NULL || desc->options[i].value == NULL)
-            return qnnrt_session__fail(err, QNNRT_E_ARG, "", "option %lu has no key or no value",
-                                       (unsigned long)i);
+            return qnnrt_error_set(err, QNNRT_E_ARG, "option %lu has no key or no value",
+                                   (unsigned long)i);
         if (desc->options[i].engine != NULL &&
             qnnrt_session__engine_find(desc->engines, desc->options[i].engine, &index, err)
                 != QNNRT_OK) {
-            qnnrt_session__more(err, " (in option \"%.100s\")", desc->options[i].key);
+            qnnrt_error_add(err, " (in option \"%.100s\")", desc->options[i].key);
             return QNNRT_E_NOT_FOUND;
         }
     }
@@ -3508,13 +3480,13 @@ static qnnrt_result qnnrt_session__take_shapes(qnnrt_session *session,
     for (i = 0; i < desc->shape_count; ++i) {
         const qnnrt_session_shape *from = &desc->shapes[i];
         if (from->name == NULL || from->rank > QNNRT_SESSION_RANK)
-            return qnnrt_session__fail(err, QNNRT_E_ARG, "", "shape %lu has no name, or a rank over"
-                                       " %d", (unsigned long)i, QNNRT_SESSION_RANK);
+            return qnnrt_error_set(err, QNNRT_E_ARG, "shape %lu has no name, or a rank over %d",
+                                   (unsigned long)i, QNNRT_SESSION_RANK);
         for (k = 0; k < from->rank + (from->rank == 0); ++k)
             if (from->dims[k] < 0)
-                return qnnrt_session__fail(err, QNNRT_E_ARG, "", "shape \"%.200s\": dimension %lu"
-                                           " is %lld, expected 0 or more", from->name,
-                                           (unsigned long)k, (long long)from->dims[k]);
+                return qnnrt_error_set(err, QNNRT_E_ARG, "shape \"%.200s\": dimension %lu is %lld, "
+                                       "expected 0 or more", from->name, (unsigned long)k,
+                                       (long long)from->dims[k]);
         shapes[count] = *from;
         shapes[count].name = qnnrt_session__keep_text(session, from->name, err);
         if (shapes[count++].name == NULL) return QNNRT_E_MEMORY;
@@ -3576,11 +3548,11 @@ static qnnrt_result qnnrt_session__take_settings(qnnrt_session *session,
     const char *dir = desc->cache_dir;
     int precision = (int)desc->precision, warned = 1;
     if (precision < QNNRT_PRECISION_DEFAULT || precision > QNNRT_PRECISION_INT8)
-        return qnnrt_session__fail(err, QNNRT_E_ARG, "", "precision %d is unknown", precision);
+        return qnnrt_error_set(err, QNNRT_E_ARG, "precision %d is unknown", precision);
     *device = desc->device != NULL ? desc->device : policy->target != NULL ? policy->target
                                                                            : "auto";
     if ((*device)[0] == '\0')
-        return qnnrt_session__fail(err, QNNRT_E_ARG, "", "the name of the device is empty");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "the name of the device is empty");
     if (desc->device != NULL && policy->target != NULL)
         warned &= qnnrt_session__take_warn(session, "target", desc->device, policy->target, err);
     if (policy->precision > 0 && precision > 0)
@@ -3685,9 +3657,10 @@ static qnnrt_result qnnrt_session__take_model(qnnrt_session *session,
     size_t count = 3, index = 0;
     qnnrt_result result;
     if (session->policy.auto_strategy == 2 && (!named || !chosen))
-        return qnnrt_session__fail(err, QNNRT_E_ARG, "Name the engine and the device.",
-                                   "auto_strategy is 2, which never chooses, and the %s is"
-                                   " \"auto\"", chosen ? "device" : "engine");
+        return qnnrt_error_hint(err,
+                                qnnrt_error_set(err, QNNRT_E_ARG, "auto_strategy is 2, which never "
+                                                "chooses, and the %s is \"auto\"", chosen ? "device"
+                                                : "engine"), "Name the engine and the device.");
     if (chosen) {
         result = qnnrt_session__engine_find(desc->engines, desc->engine, &index, err);
         if (result != QNNRT_OK) return result;
@@ -3735,7 +3708,7 @@ static qnnrt_result qnnrt_session__take_info(qnnrt_session *session, qnnrt_error
     info->cache_key = session->taken->cache_key;
     snprintf(text, room, "<InferenceSession model=%s engine=%.60s device=%.60s>", info->path,
              info->engine, info->device);
-    qnnrt_session__clean(text);
+    qnnrt_text_clean(text);
     info->text = text;
     qnnrt_session__log(session, QNNRT_LOG_INFO, text);
     return QNNRT_OK;
@@ -3755,18 +3728,18 @@ QNNRT_SESSION_API qnnrt_result qnnrt_session_create(const char *path,
     if (path == NULL || desc == NULL || out == NULL || desc->engines == NULL ||
         (desc->options == NULL && desc->option_count > 0) ||
         (desc->shapes == NULL && desc->shape_count > 0))
-        return qnnrt_session__fail(err, QNNRT_E_ARG, "", "qnnrt_session_create: path, desc, out,"
-                                   " desc.engines, or a list with a count is NULL");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_session_create: path, desc, out, "
+                               "desc.engines, or a list with a count is NULL");
     hooks = desc->hooks;
     if ((hooks.alloc == NULL) != (hooks.free == NULL))
-        return qnnrt_session__fail(err, QNNRT_E_ARG, "", "qnnrt_session_create: only one of"
-                                   " hooks.alloc and hooks.free is set");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_session_create: only one of hooks.alloc "
+                               "and hooks.free is set");
     if (hooks.alloc == NULL) {
         hooks.alloc = qnnrt_session__malloc;
         hooks.free = qnnrt_session__mfree;
     }
-    qnnrt_session__good(err);
-    session = (qnnrt_session *)qnnrt_session__alloc(&hooks, sizeof(*session));
+    qnnrt_error_clear(err);
+    session = (qnnrt_session *)qnnrt_hooks_alloc(&hooks, 1, sizeof(*session));
     if (session == NULL) return qnnrt_session__fail_memory(err, sizeof(*session));
     session->hooks = hooks;
     session->dispatch = desc->dispatch;
@@ -3790,7 +3763,7 @@ QNNRT_SESSION_API qnnrt_result qnnrt_session_create(const char *path,
     session->cache = NULL;
     if (result == QNNRT_OK) {
         *out = session;
-        return qnnrt_session__good(err);
+        return qnnrt_error_clear(err);
     }
     qnnrt_session__end(session);
     return result;
@@ -3801,9 +3774,10 @@ QNNRT_SESSION_API qnnrt_result qnnrt_session_destroy(qnnrt_session *session)
     if (session == NULL) return QNNRT_OK;
     if (!qnnrt_session__bind_enter(session)) return QNNRT_E_BUSY;
     if (session->bindings > 0) {
-        qnnrt_session__fail(&session->error, QNNRT_E_BUSY, "Destroy the bindings first.",
-                            "the session is still in use: %lu bindings",
-                            (unsigned long)session->bindings);
+        qnnrt_error_hint(&session->error,
+                         qnnrt_error_set(&session->error, QNNRT_E_BUSY, "the session is still in "
+                                         "use: %lu bindings", (unsigned long)session->bindings),
+                         "Destroy the bindings first.");
         qnnrt_session__bind_leave(session);
         return QNNRT_E_BUSY;
     }
@@ -3832,10 +3806,10 @@ QNNRT_SESSION_API qnnrt_result qnnrt_session_run(qnnrt_session *session, const q
     if (!qnnrt_session__bind_enter(session)) return QNNRT_E_BUSY;
     __atomic_store_n(&session->stop, 0, __ATOMIC_RELEASE);
     err = &session->error;
-    qnnrt_session__good(err);
+    qnnrt_error_clear(err);
     if ((inputs == NULL && input_count > 0) || outputs == NULL || output_count == 0)
-        result = qnnrt_session__fail(err, QNNRT_E_ARG, "", "qnnrt_session_run: inputs or outputs is"
-                                     " NULL, or no output is wanted");
+        result = qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_session_run: inputs or outputs is NULL, "
+                                 "or no output is wanted");
     if (result == QNNRT_OK) result = qnnrt_session__batch_make(session, err);
     if (result == QNNRT_OK)
         result = qnnrt_session__batch_assign(session, 0, inputs, input_count,
@@ -3877,16 +3851,16 @@ QNNRT_SESSION_API qnnrt_result qnnrt_binding_create(qnnrt_session *session, qnnr
     if (err == NULL) err = &own;
     if (out != NULL) *out = NULL;
     if (session == NULL || out == NULL)
-        return qnnrt_session__fail(err, QNNRT_E_ARG, "", "qnnrt_binding_create: session or out is"
-                                   " NULL");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_binding_create: session or out is NULL");
     if (!qnnrt_session__bind_enter(session))
-        return qnnrt_session__fail(err, QNNRT_E_BUSY, "Give each thread a session of its own.",
-                                   "another thread uses the session");
-    qnnrt_session__good(err);
+        return qnnrt_error_hint(
+            err, qnnrt_error_set(err, QNNRT_E_BUSY, "another thread uses the session"),
+            "Give each thread a session of its own.");
+    qnnrt_error_clear(err);
     result = qnnrt_session__bind_make(session, out, err);
     if (result == QNNRT_OK) {
         ++session->bindings;
-        qnnrt_session__good(err);
+        qnnrt_error_clear(err);
     }
     qnnrt_session__bind_leave(session);
     return result;
@@ -3915,13 +3889,13 @@ static qnnrt_result qnnrt_session__place(qnnrt_binding *binding, int output,
     if (binding == NULL) return QNNRT_E_ARG;
     session = binding->session;
     if (!qnnrt_session__bind_enter(session)) return QNNRT_E_BUSY;
-    qnnrt_session__good(&session->error);
+    qnnrt_error_clear(&session->error);
     list = output ? session->facts.outputs : session->facts.inputs;
     count = output ? session->facts.output_count : session->facts.input_count;
     if (value == NULL || (value->name == NULL && count != 1))
-        result = qnnrt_session__fail(&session->error, QNNRT_E_ARG, "", "%s: %s",
-                                     output ? "qnnrt_binding_output" : "qnnrt_binding_input",
-                                     value == NULL ? "value is NULL" : "the value has no name");
+        result = qnnrt_error_set(&session->error, QNNRT_E_ARG, "%s: %s", output ?
+                                 "qnnrt_binding_output" : "qnnrt_binding_input", value == NULL ?
+                                 "value is NULL" : "the value has no name");
     else if (value->name != NULL)
         result = qnnrt_session__match_find(list, count, output ? "output" : "input", value->name,
                                            &index, &session->error);
@@ -3957,7 +3931,7 @@ QNNRT_SESSION_API qnnrt_result qnnrt_binding_run(qnnrt_binding *binding)
     if (binding == NULL) return QNNRT_E_ARG;
     session = binding->session;
     if (!qnnrt_session__bind_enter(session)) return QNNRT_E_BUSY;
-    if (session->error.code != QNNRT_OK) qnnrt_session__good(&session->error);
+    if (session->error.code != QNNRT_OK) qnnrt_error_clear(&session->error);
     result = qnnrt_session__bind_run(binding, &session->error);
     qnnrt_session__bind_leave(session);
     return result;
@@ -3972,17 +3946,17 @@ QNNRT_SESSION_API qnnrt_result qnnrt_binding_get(qnnrt_binding *binding, const c
     if (binding == NULL) return QNNRT_E_ARG;
     session = binding->session;
     if (!qnnrt_session__bind_enter(session)) return QNNRT_E_BUSY;
-    qnnrt_session__good(&session->error);
+    qnnrt_error_clear(&session->error);
     if (value == NULL || (output == NULL && session->facts.output_count != 1))
-        result = qnnrt_session__fail(&session->error, QNNRT_E_ARG, "", "qnnrt_binding_get: %s",
-                                     value == NULL ? "value is NULL" : "output is NULL");
+        result = qnnrt_error_set(&session->error, QNNRT_E_ARG, "qnnrt_binding_get: %s", value ==
+                                 NULL ? "value is NULL" : "output is NULL");
     else if (output != NULL)
         result = qnnrt_session__match_find(session->facts.outputs, session->facts.output_count,
                                            "output", output, &index, &session->error);
     if (result == QNNRT_OK && !binding->ran)
-        result = qnnrt_session__fail(&session->error, QNNRT_E_STATE, "", "qnnrt_binding_get: the"
-                                     " binding has no result, because its last run did not succeed"
-                                     " or there was none");
+        result = qnnrt_error_set(&session->error, QNNRT_E_STATE, "qnnrt_binding_get: the binding "
+                                 "has no result, because its last run did not succeed or there was "
+                                 "none");
     if (result == QNNRT_OK)
         result = qnnrt_session__bind_get(binding, index, value, &session->error);
     qnnrt_session__bind_leave(session);
