@@ -257,6 +257,7 @@ TEST(engine_refuses_other_libraries_and_options)
         { NULL, "cpu_path", "tests/test.h", QNNRT_E_LIBRARY, "tests/test.h" },
         { TEST_REF_LIB, "libary_path", "x", QNNRT_E_NOT_FOUND,
           "there is no option \"libary_path\"; there are: library_path, npu_path, cpu_path, system_path, log_level" },
+        { TEST_REF_LIB, "x\n\033[2J", "x", QNNRT_E_NOT_FOUND, "there is no option \"x ?[2J\"; there are:" },
         { TEST_REF_LIB, "log_level", "loud", QNNRT_E_ARG,
           "option \"log_level\" is one of default, error, warn, info, verbose, debug, not \"loud\"" },
         { TEST_REF_LIB, "soc_model", "4294967296", QNNRT_E_ARG, "option \"soc_model\" is a whole number up to 4294967295" },

@@ -126,45 +126,10 @@ extern "C" {
    Needs: nothing     Knows nothing of: QNN
    ===================================================================================== */
 
-/* Fill an error, without a hint, and return its code. The text may be cut. */
-#if defined(__GNUC__)
-__attribute__((cold, format(printf, 3, 4)))
-#endif
-static qnnrt_result qnnrt_qnn__fail(qnnrt_error *err, qnnrt_result code, const char *format, ...)
-{
-    va_list args;
-    if (err == NULL) return code;
-    err->code = code;
-    err->vendor_code = 0;
-    err->hint[0] = '\0';
-    va_start(args, format);
-    vsnprintf(err->text, sizeof err->text, format, args);
-    va_end(args);
-    return code;
-}
-
-static qnnrt_result qnnrt_qnn__hint(qnnrt_error *err, qnnrt_result code, const char *hint)
-{
-    if (err != NULL) snprintf(err->hint, sizeof err->hint, "%s", hint);
-    return code;
-}
-
 static qnnrt_result qnnrt_qnn__fail_memory(qnnrt_error *err, uint64_t bytes)
 {
-    return qnnrt_qnn__fail(err, QNNRT_E_MEMORY, "out of memory: %llu bytes were requested",
+    return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory: %llu bytes were requested",
                            (unsigned long long)bytes);
-}
-
-/* Put words and the name of a file in front of the text of an error, and return its code. */
-static qnnrt_result qnnrt_qnn__about(qnnrt_error *err, qnnrt_result code, const char *words,
-                                     const char *name)
-{
-    qnnrt_error copy;
-    if (err == NULL) return code;
-    copy = *err;
-    snprintf(err->text, sizeof err->text, "%s \"%.300s\": %.1600s", words, name, copy.text);
-    err->code = code;
-    return code;
 }
 
 #if defined(__GNUC__)
@@ -181,25 +146,6 @@ static void qnnrt_qnn__log(const qnnrt_hooks *hooks, qnnrt_log_level level, cons
     hooks->log(hooks->log_user, level, "qnn", 0, text);
 }
 
-/* Allocate zeroed memory. Return NULL when out of memory. */
-static void *qnnrt_qnn__get(const qnnrt_hooks *hooks, uint64_t count, size_t size)
-{
-    size_t bytes;
-    void *data;
-    if (size == 0 || count > (uint64_t)SIZE_MAX / 4 / size) return NULL;
-    bytes = (size_t)count * size + 1;
-    data = hooks->alloc != NULL ? hooks->alloc(hooks->alloc_user, bytes) : malloc(bytes);
-    if (data != NULL) memset(data, 0, bytes);
-    return data;
-}
-
-static void qnnrt_qnn__put(const qnnrt_hooks *hooks, void *data)
-{
-    if (data == NULL) return;
-    if (hooks->free != NULL) hooks->free(hooks->alloc_user, data);
-    else free(data);
-}
-
 /* Memory that is freed as a whole. Blocks begin at multiples of 16. */
 typedef struct qnnrt_qnn__block { struct qnnrt_qnn__block *next; void *align; } qnnrt_qnn__block;
 typedef struct qnnrt_qnn__arena { qnnrt_hooks hooks; qnnrt_qnn__block *first; } qnnrt_qnn__arena;
@@ -209,7 +155,7 @@ static void *qnnrt_qnn__take(qnnrt_qnn__arena *arena, uint64_t count, size_t siz
     const size_t head = (sizeof(qnnrt_qnn__block) + 15) & ~(size_t)15;
     qnnrt_qnn__block *block = NULL;
     if (size > 0 && count <= (uint64_t)SIZE_MAX / 8 / size)
-        block = (qnnrt_qnn__block *)qnnrt_qnn__get(&arena->hooks, count * size + head, 1);
+        block = (qnnrt_qnn__block *)qnnrt_hooks_alloc(&arena->hooks, count * size + head, 1);
     if (block == NULL) {
         qnnrt_qnn__fail_memory(err, count * size);
         return NULL;
@@ -223,7 +169,7 @@ static void qnnrt_qnn__drop(qnnrt_qnn__arena *arena)
 {
     while (arena->first != NULL) {
         qnnrt_qnn__block *next = arena->first->next;
-        qnnrt_qnn__put(&arena->hooks, arena->first);
+        qnnrt_hooks_free(&arena->hooks, arena->first);
         arena->first = next;
     }
 }
@@ -262,11 +208,11 @@ static int qnnrt_qnn__page_add(void *user, const char *text, size_t bytes)
     if (bytes > SIZE_MAX / 8 - page->used) return 0;
     if (page->used + bytes > page->room) {
         const size_t room = (page->used + bytes) * 2 + 1024;
-        char *more = (char *)qnnrt_qnn__get(page->hooks, room, 1);
+        char *more = (char *)qnnrt_hooks_alloc(page->hooks, room, 1);
         page->no_memory |= more == NULL;
         if (more == NULL) return 0;
         if (page->used > 0) memcpy(more, page->text, page->used);
-        qnnrt_qnn__put(page->hooks, page->text);
+        qnnrt_hooks_free(page->hooks, page->text);
         page->text = more;
         page->room = room;
     }
@@ -354,14 +300,14 @@ static qnnrt_result qnnrt_qnn__options_check(const qnnrt_session_option *options
         if (k < known && (of == 0 || (qnnrt_qnn__options[k].of & (of | QNNRT_QNN__OF_LIBRARY))))
             continue;
         if (k < known)
-            return qnnrt_qnn__fail(err, QNNRT_E_UNSUPPORTED, "option \"%s\" is for %s",
-                                   options[i].key, of == QNNRT_QNN__OF_FOLDER
-                                   ? "graphs to compile, and this is a compiled folder"
-                                   : "compiled folders, and this is a graph to compile");
+            return qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "option \"%s\" is for %s",
+                                   options[i].key, of == QNNRT_QNN__OF_FOLDER ?
+                                   "graphs to compile, and this is a compiled folder" :
+                                   "compiled folders, and this is a graph to compile");
         line.used = 0;
         for (k = 0; k < known; ++k)
             qnnrt_qnn__line_add(&line, "%s%s", k > 0 ? ", " : "", qnnrt_qnn__options[k].key);
-        return qnnrt_qnn__fail(err, QNNRT_E_NOT_FOUND, "there is no option \"%.200s\"; there are: "
+        return qnnrt_error_set(err, QNNRT_E_NOT_FOUND, "there is no option \"%.200s\"; there are: "
                                "%s", options[i].key, line.text);
     }
     return QNNRT_OK;
@@ -388,7 +334,7 @@ static qnnrt_result qnnrt_qnn__option_u64(const qnnrt_session_option *options, s
         value = value * 10 + (uint64_t)(*at++ - '0');
     }
     if (at == text || *at != '\0' || value > most)
-        return qnnrt_qnn__fail(err, QNNRT_E_ARG, "option \"%s\" is a whole number up to %llu, not "
+        return qnnrt_error_set(err, QNNRT_E_ARG, "option \"%s\" is a whole number up to %llu, not "
                                "\"%.100s\"", key, (unsigned long long)most, text);
     *out = value;
     return QNNRT_OK;
@@ -417,7 +363,7 @@ static qnnrt_result qnnrt_qnn__option_word(const qnnrt_session_option *options, 
     line.used = 0;
     for (i = 0; words[i] != NULL; ++i)
         qnnrt_qnn__line_add(&line, "%s%s", i > 0 ? ", " : "", words[i]);
-    return qnnrt_qnn__fail(err, QNNRT_E_ARG, "option \"%s\" is one of %s, not \"%.100s\"", key,
+    return qnnrt_error_set(err, QNNRT_E_ARG, "option \"%s\" is one of %s, not \"%.100s\"", key,
                            line.text, text);
 }
 
@@ -464,12 +410,12 @@ static qnnrt_result qnnrt_qnn__library_one(qnnrt_qnn__library *lib, qnnrt_backen
         device = id == QNNRT_QNN__HTP_ID ? QNNRT_QNN__NPU :
                  id == QNNRT_QNN__CPU_ID || id == QNNRT_QNN__REF_ID ? QNNRT_QNN__CPU : -1;
         if (device < 0)
-            result = qnnrt_qnn__fail(err, QNNRT_E_UNSUPPORTED, "\"%.300s\" is a library for "
+            result = qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "\"%.300s\" is a library for "
                                      "backend %lu (%.100s); this engine has npu (6, HTP) and cpu "
                                      "(3, CPU and 5391686, Ref)", path, (unsigned long)id,
                                      qnnrt_backend_get_info(backend)->provider);
         else if (lib->backends[device] != NULL)
-            result = qnnrt_qnn__fail(err, QNNRT_E_ARG, "\"%.300s\" and the option \"%s_path\" name "
+            result = qnnrt_error_set(err, QNNRT_E_ARG, "\"%.300s\" and the option \"%s_path\" name "
                                      "two libraries for one device", path,
                                      qnnrt_qnn__names[device]);
         if (result != QNNRT_OK) qnnrt_backend_close(backend);
@@ -497,7 +443,7 @@ static void qnnrt_qnn__close(void *library)
     if (lib == NULL) return;
     hooks = lib->hooks;
     for (i = 0; i < QNNRT_QNN__DEVICES; ++i) qnnrt_backend_close(lib->backends[i]);
-    qnnrt_qnn__put(&hooks, lib);
+    qnnrt_hooks_free(&hooks, lib);
 }
 
 /* Open what the options name, or what can be found. */
@@ -544,7 +490,7 @@ static qnnrt_result qnnrt_qnn__open(const qnnrt_engine_open *open, void **librar
     memset(out, 0, sizeof(*out));
     result = qnnrt_qnn__options_check(open->options, open->option_count, 0, err);
     if (result != QNNRT_OK) return result;
-    lib = (qnnrt_qnn__library *)qnnrt_qnn__get(&open->hooks, 1, sizeof(*lib));
+    lib = (qnnrt_qnn__library *)qnnrt_hooks_alloc(&open->hooks, 1, sizeof(*lib));
     if (lib == NULL) return qnnrt_qnn__fail_memory(err, sizeof(*lib));
     lib->hooks = open->hooks;
     lib->clock = qnnrt_qnn__clock_find();
@@ -559,9 +505,10 @@ static qnnrt_result qnnrt_qnn__open(const qnnrt_engine_open *open, void **librar
                             qnnrt_qnn__names[i], info->provider, info->build_id);
     }
     if (result == QNNRT_OK && out->device_count == 0)
-        result = qnnrt_qnn__hint(err, qnnrt_qnn__fail(err, QNNRT_E_LIBRARY, "no library of QNN can "
-                                 "be opened: %s", lib->missing.text),
-                                 "Name one with the option library_path.");
+        result = qnnrt_error_hint(err,
+                                  qnnrt_error_set(err, QNNRT_E_LIBRARY, "no library of QNN can be "
+                                                  "opened: %s", lib->missing.text),
+                                  "Name one with the option library_path.");
     if (result != QNNRT_OK) {
         qnnrt_qnn__close(lib);
         memset(out, 0, sizeof(*out));
@@ -651,15 +598,15 @@ static qnnrt_result qnnrt_qnn__read(const qnnrt_hooks *hooks, const char *path, 
     *bytes = 0;
     if (result != QNNRT_OK) return result;
     if (size > most)
-        return qnnrt_qnn__fail(err, QNNRT_E_LIMIT, "\"%.300s\" has %llu bytes, more than %llu",
+        return qnnrt_error_set(err, QNNRT_E_LIMIT, "\"%.300s\" has %llu bytes, more than %llu",
                                path, (unsigned long long)size, (unsigned long long)most);
-    *text = (char *)qnnrt_qnn__get(hooks, size + 1, 1);
+    *text = (char *)qnnrt_hooks_alloc(hooks, size + 1, 1);
     if (*text == NULL) return qnnrt_qnn__fail_memory(err, size + 1);
     result = qnnrt_file_read(path, *text, (size_t)size, &again, err);
     if (result == QNNRT_OK && again != size)
-        result = qnnrt_qnn__fail(err, QNNRT_E_IO, "\"%.300s\" changed while it was read", path);
+        result = qnnrt_error_set(err, QNNRT_E_IO, "\"%.300s\" changed while it was read", path);
     if (result != QNNRT_OK) {
-        qnnrt_qnn__put(hooks, *text);
+        qnnrt_hooks_free(hooks, *text);
         *text = NULL;
     }
     *bytes = (size_t)size;
@@ -678,18 +625,19 @@ static qnnrt_result qnnrt_qnn__roles_add(const qnnrt_qnn__model *m, qnnrt_json_r
     size_t i, k;
     for (i = 0; i < QNNRT_QNN__DEVICES && !qnnrt_json_is(&json->value, qnnrt_qnn__names[i]); ++i) {}
     if (i == QNNRT_QNN__DEVICES)
-        return qnnrt_qnn__fail(err, QNNRT_E_UNSUPPORTED, "the program in qnnrt.json has a file for "
+        return qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "the program in qnnrt.json has a file for "
                                "the backend \"%.*s\"; this engine has \"npu\" and \"cpu\"",
                                (int)(json->value.bytes < 100 ? json->value.bytes : 100),
                                json->value.text);
     for (k = 0; k < roles->count && strcmp(roles->list[k].role, qnnrt_qnn__names[i]) != 0; ++k) {}
     if (k < roles->count) return QNNRT_OK;
     if (m->lib->backends[i] == NULL)
-        return qnnrt_qnn__hint(err, qnnrt_qnn__fail(err, QNNRT_E_LIBRARY, "the program in "
-                               "qnnrt.json has a file for \"%s\", which has no library: %s",
-                               qnnrt_qnn__names[i], m->lib->missing.text),
-                               i == QNNRT_QNN__NPU ? "Name it with the option npu_path."
-                                                   : "Name it with the option cpu_path.");
+        return qnnrt_error_hint(err,
+                                qnnrt_error_set(err, QNNRT_E_LIBRARY, "the program in qnnrt.json "
+                                                "has a file for \"%s\", which has no library: %s",
+                                                qnnrt_qnn__names[i], m->lib->missing.text), "%s", i
+                                == QNNRT_QNN__NPU ? "Name it with the option npu_path." :
+                                "Name it with the option cpu_path.");
     roles->list[k].role = qnnrt_qnn__names[i];
     roles->list[k].backend = m->lib->backends[i];
     roles->count += 1;
@@ -720,7 +668,7 @@ static qnnrt_result qnnrt_qnn__roles_read(const qnnrt_qnn__model *m, const char 
 {
     const qnnrt_hooks *hooks = &m->arena.hooks;
     const size_t room = strlen(dir) + sizeof("/qnnrt.json");
-    char *path = (char *)qnnrt_qnn__get(hooks, room, 1), *text = NULL;
+    char *path = (char *)qnnrt_hooks_alloc(hooks, room, 1), *text = NULL;
     qnnrt_json_reader json;
     qnnrt_result result;
     size_t bytes;
@@ -728,7 +676,7 @@ static qnnrt_result qnnrt_qnn__roles_read(const qnnrt_qnn__model *m, const char 
     if (path == NULL) return qnnrt_qnn__fail_memory(err, room);
     snprintf(path, room, "%s/qnnrt.json", dir);
     result = qnnrt_qnn__read(hooks, path, QNNRT_QNN__JSON_MOST, &text, &bytes, err);
-    qnnrt_qnn__put(hooks, path);
+    qnnrt_hooks_free(hooks, path);
     if (result == QNNRT_E_MEMORY) return result;
     if (result != QNNRT_OK) return QNNRT_OK;
     qnnrt_json_begin(&json, text, bytes, NULL);
@@ -742,7 +690,7 @@ static qnnrt_result qnnrt_qnn__roles_read(const qnnrt_qnn__model *m, const char 
             else qnnrt_json_skip(&json);
         }
     }
-    qnnrt_qnn__put(hooks, text);
+    qnnrt_hooks_free(hooks, text);
     return result;
 }
 
@@ -775,14 +723,14 @@ static qnnrt_result qnnrt_qnn__folder_other(const qnnrt_qnn__model *m, const cha
             const char *name = id == QNNRT_QNN__HTP_ID ? "HTP, the npu" :
                                id == QNNRT_QNN__CPU_ID ? "libQnnCpu.so, a cpu" :
                                id == QNNRT_QNN__REF_ID ? "libQnnRef.so, a cpu" : "another one";
-            qnnrt_qnn__fail(err, QNNRT_E_MISMATCH, "\"%.200s\" was compiled for backend %lu (%s), "
+            qnnrt_error_set(err, QNNRT_E_MISMATCH, "\"%.200s\" was compiled for backend %lu (%s), "
                             "and the device \"%s\" is \"%.300s\", backend %lu",
                             qnnrt_get_info(model)->contexts[0].file, (unsigned long)id, name,
                             qnnrt_qnn__names[m->device],
                             qnnrt_qnn__library_info(m->lib, m->device)->path, (unsigned long)own);
-            qnnrt_qnn__hint(err, QNNRT_E_MISMATCH, id == QNNRT_QNN__HTP_ID
-                            ? "Ask for the device npu." : "Ask for the device cpu, and name its "
-                            "library with the option cpu_path.");
+            qnnrt_error_hint(err, QNNRT_E_MISMATCH, "%s", id == QNNRT_QNN__HTP_ID ?
+                             "Ask for the device npu." : "Ask for the device cpu, and name its "
+                             "library with the option cpu_path.");
             result = QNNRT_E_MISMATCH;
         }
         qnnrt_close(model);
@@ -815,7 +763,7 @@ static qnnrt_result qnnrt_qnn__folder_check(const qnnrt_engine_load *load, qnnrt
                        load->preference_count > 0 ? "preferences" :
                        load->compile_ms > 0 ? "compile_timeout_ms" : NULL;
     if (what == NULL) return QNNRT_OK;
-    return qnnrt_qnn__fail(err, QNNRT_E_UNSUPPORTED, "%s has no effect on a folder: it is compiled "
+    return qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "%s has no effect on a folder: it is compiled "
                            "already", what);
 }
 
@@ -859,7 +807,7 @@ static qnnrt_result qnnrt_qnn__folder_open(qnnrt_qnn__model *m, const char *path
     if (result != QNNRT_OK) return qnnrt_qnn__folder_other(m, path, &desc, result, err);
     result = qnnrt_pipeline_find(m->folder, name, &m->pipeline, err);
     if (result == QNNRT_E_ARG || result == QNNRT_E_NOT_FOUND)
-        qnnrt_qnn__hint(err, result, "Name one with the option pipeline.");
+        qnnrt_error_hint(err, result, "Name one with the option pipeline.");
     return result;
 }
 
@@ -891,16 +839,20 @@ static qnnrt_result qnnrt_qnn__folder_steps(qnnrt_qnn__model *m, qnnrt_error *er
         others += 1;
     }
     if (own == 0 || (others > 0 && m->device == QNNRT_QNN__CPU))
-        return qnnrt_qnn__hint(err, qnnrt_qnn__fail(err, QNNRT_E_MISMATCH, "%lu of %lu steps were "
-                               "not compiled for \"%s\": %s", (unsigned long)others,
-                               (unsigned long)p->step_count, qnnrt_qnn__names[m->device],
-                               line.text), m->device == QNNRT_QNN__CPU
-                               ? "Ask for the device npu." : "Ask for the device cpu.");
+        return qnnrt_error_hint(err,
+                                qnnrt_error_set(err, QNNRT_E_MISMATCH, "%lu of %lu steps were not "
+                                                "compiled for \"%s\": %s", (unsigned long)others,
+                                                (unsigned long)p->step_count,
+                                                qnnrt_qnn__names[m->device], line.text), "%s",
+                                m->device == QNNRT_QNN__CPU ? "Ask for the device npu." :
+                                "Ask for the device cpu.");
     if (others == 0) return QNNRT_OK;
     if (!m->load->allow_fallback)
-        return qnnrt_qnn__hint(err, qnnrt_qnn__fail(err, QNNRT_E_UNSUPPORTED, "%lu of %lu steps do "
-                               "not run on the npu: %s", (unsigned long)others,
-                               (unsigned long)p->step_count, line.text), "Set allow_fallback.");
+        return qnnrt_error_hint(err,
+                                qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "%lu of %lu steps do not "
+                                                "run on the npu: %s", (unsigned long)others,
+                                                (unsigned long)p->step_count, line.text),
+                                "Set allow_fallback.");
     m->fallback = qnnrt_qnn__text(&m->arena, err, "%lu of %lu steps: %s", (unsigned long)others,
                                   (unsigned long)p->step_count, line.text);
     return m->fallback != NULL ? QNNRT_OK : QNNRT_E_MEMORY;
@@ -948,9 +900,10 @@ static qnnrt_result qnnrt_qnn__graph_read(qnnrt_qnn__model *m, qnnrt_error *err)
     result = qnnrt_qnn__read(&m->arena.hooks, path, QNNRT_QNN__GRAPH_MOST, &text, &bytes, err);
     if (result != QNNRT_OK) return result;
     result = qnnrt_ir_read(text, bytes, &desc, &m->ir, err);
-    qnnrt_qnn__put(&m->arena.hooks, text);
+    qnnrt_hooks_free(&m->arena.hooks, text);
     if (result == QNNRT_OK) result = qnnrt_ir_check(m->ir, NULL, NULL, err);
-    if (result != QNNRT_OK) return qnnrt_qnn__about(err, result, "cannot read", path);
+    if (result != QNNRT_OK) return qnnrt_error_about(err, result, "%s \"%.300s\": ", "cannot read",
+                                                     path);
     return QNNRT_OK;
 }
 
@@ -982,8 +935,9 @@ static qnnrt_result qnnrt_qnn__graph_weights(qnnrt_qnn__model *m, qnnrt_error *e
     }
     result = qnnrt_weights_open(name, &desc, &m->weights, err);
     if (result == QNNRT_E_NOT_FOUND || result == QNNRT_E_MISMATCH) {
-        qnnrt_qnn__about(err, result, "the graph reads weights, and none are beside", path);
-        qnnrt_qnn__hint(err, result, "Name them with the option weights.");
+        qnnrt_error_about(err, result, "%s \"%.300s\": ", "the graph reads weights, and none are "
+                          "beside", path);
+        qnnrt_error_hint(err, result, "Name them with the option weights.");
     }
     return result;
 }
@@ -1010,9 +964,9 @@ static qnnrt_result qnnrt_qnn__graph_precision(const qnnrt_qnn__model *m, qnnrt_
     if (target == QNNRT_LOWER_HTP && precision == QNNRT_PRECISION_FP32) word = "fp32";
     if (target == QNNRT_LOWER_CPU && precision == QNNRT_PRECISION_FP16) word = "fp16";
     if (word == NULL) return QNNRT_OK;
-    return qnnrt_qnn__fail(err, QNNRT_E_UNSUPPORTED, "precision %s: graphs of floats are compiled "
-                           "for %s in %s", word, info->provider,
-                           target == QNNRT_LOWER_HTP ? "float16" : "float32");
+    return qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "precision %s: graphs of floats are compiled "
+                           "for %s in %s", word, info->provider, target == QNNRT_LOWER_HTP ?
+                           "float16" : "float32");
 }
 
 /* Read the options of the compiler. */
@@ -1031,20 +985,20 @@ static qnnrt_result qnnrt_qnn__graph_options(const qnnrt_qnn__model *m, qnnrt_qn
     for (i = 0; i < 4 && result == QNNRT_OK; ++i) {
         result = qnnrt_qnn__option_u32(load->options, load->option_count, keys[i], values[i], err);
         if (i > 0 && !npu && qnnrt_qnn__load_option(m, keys[i]) != NULL && result == QNNRT_OK)
-            result = qnnrt_qnn__fail(err, QNNRT_E_UNSUPPORTED, "option \"%s\" is for HTP, and the "
+            result = qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "option \"%s\" is for HTP, and the "
                                      "device is \"%s\"", keys[i], qnnrt_qnn__names[m->device]);
     }
     if (base != NULL && result == QNNRT_OK) {
         char *end = NULL;
         lower->rope_base = strtod(base, &end);
         if (end == base || *end != '\0' || !(lower->rope_base > 0) || lower->rope_base > 1e30)
-            result = qnnrt_qnn__fail(err, QNNRT_E_ARG, "option \"rope_base\" is a positive number, "
+            result = qnnrt_error_set(err, QNNRT_E_ARG, "option \"rope_base\" is a positive number, "
                                      "not \"%.100s\"", base);
     }
     if (load->optimize_level >= 0 && result == QNNRT_OK) {
         lower->graph.optimization_level = (uint32_t)load->optimize_level;
         if (!npu || load->optimize_level == 0)
-            result = qnnrt_qnn__fail(err, QNNRT_E_UNSUPPORTED, "optimize_level %d: the npu has 1 "
+            result = qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "optimize_level %d: the npu has 1 "
                                      "to 3, and the cpu none", load->optimize_level);
     }
     if (load->compile_ms > 0 && result == QNNRT_OK) {
@@ -1054,7 +1008,7 @@ static qnnrt_result qnnrt_qnn__graph_options(const qnnrt_qnn__model *m, qnnrt_qn
         builder->progress_user = &r->limit;
         builder->stop = &r->limit.stop;
         if (m->lib->clock == NULL)
-            result = qnnrt_qnn__fail(err, QNNRT_E_UNSUPPORTED, "compile_timeout_ms: this system "
+            result = qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "compile_timeout_ms: this system "
                                      "has no monotonic clock");
     }
     return result;
@@ -1104,20 +1058,25 @@ static qnnrt_result qnnrt_qnn__graph_pins(qnnrt_qnn__model *m, qnnrt_qnn__recipe
             line.used = 0;
             for (k = 0; k < r->desc.backend_count; ++k)
                 qnnrt_qnn__line_add(&line, "%s\"%s\"", k > 0 ? ", " : "", r->backends[k].role);
-            return qnnrt_qnn__hint(err, qnnrt_qnn__fail(err, QNNRT_E_UNSUPPORTED, "preferences: "
-                                   "\"%.200s\" is given to \"%.100s\"; here are: %s", key, role,
-                                   line.text), load->allow_fallback
-                                   ? "Name one of them." : "Set allow_fallback, or name the "
-                                   "device.");
+            return qnnrt_error_hint(err,
+                                    qnnrt_error_set(err, QNNRT_E_UNSUPPORTED,
+                                                    "preferences: \"%.200s\" is given to "
+                                                    "\"%.100s\"; here are: %s", key, role,
+                                                    line.text), "%s", load->allow_fallback ?
+                                    "Name one of them." : "Set allow_fallback, or name the "
+                                    "device.");
         }
         for (n = 0; n < m->ir->node_count; ++n) {
             if (!qnnrt_qnn__graph_prefers(key, m->ir->nodes[n]->op)) continue;
             if (given[n] != NULL && given[n] != r->backends[k].role)
-                return qnnrt_qnn__hint(err, qnnrt_qnn__fail(err, QNNRT_E_UNSUPPORTED,
-                                       "preferences: \"%.200s\" gives node \"%.200s\" (%.100s) to "
-                                       "\"%s\", another one gives it to \"%s\"", key,
-                                       m->ir->nodes[n]->name, m->ir->nodes[n]->op,
-                                       r->backends[k].role, given[n]), "Keep one of both.");
+                return qnnrt_error_hint(err,
+                                        qnnrt_error_set(err, QNNRT_E_UNSUPPORTED,
+                                                        "preferences: \"%.200s\" gives node "
+                                                        "\"%.200s\" (%.100s) to \"%s\", another "
+                                                        "one gives it to \"%s\"", key,
+                                                        m->ir->nodes[n]->name, m->ir->nodes[n]->op,
+                                                        r->backends[k].role, given[n]),
+                                        "Keep one of both.");
             if (given[n] != NULL) continue;
             given[n] = r->backends[k].role;
             r->pins[r->desc.pin_count].node = m->ir->nodes[n]->name;
@@ -1207,10 +1166,11 @@ static qnnrt_result qnnrt_qnn__graph_compile(qnnrt_qnn__model *m, qnnrt_error *e
         result = qnnrt_compile_add(m->program, m->ir, m->weights, QNNRT_QNN__PIPELINE, err);
     if (result == QNNRT_OK) result = qnnrt_compile_build(m->program, err);
     if (result == QNNRT_E_CANCELLED)
-        return qnnrt_qnn__fail(err, result, "compiling \"%.300s\" took longer than "
+        return qnnrt_error_set(err, result, "compiling \"%.300s\" took longer than "
                                "compile_timeout_ms, %lu ms", m->load->path,
                                (unsigned long)m->load->compile_ms);
-    if (result != QNNRT_OK) return qnnrt_qnn__about(err, result, "cannot compile", m->load->path);
+    if (result != QNNRT_OK) return qnnrt_error_about(err, result, "%s \"%.300s\": ",
+                                                     "cannot compile", m->load->path);
     return qnnrt_qnn__graph_moved(m, err);
 }
 
@@ -1275,7 +1235,7 @@ static qnnrt_result qnnrt_qnn__made_constants(qnnrt_qnn__model *m, qnnrt_pipelin
                 info->constants[k].dtype == qnnrt_qnn__made_dtype(desc->steps[list[i].step].host,
                                                                   list[i].input)) break;
         if (k == info->constant_count)
-            return qnnrt_qnn__fail(err, QNNRT_E_NOT_FOUND, "input \"%.200s\" of step %lu has no "
+            return qnnrt_error_set(err, QNNRT_E_NOT_FOUND, "input \"%.200s\" of step %lu has no "
                                    "constant", list[i].input, (unsigned long)list[i].step);
         list[i].data = data[k];
         list[i].bytes = (size_t)info->constants[k].bytes;
@@ -1308,7 +1268,7 @@ static qnnrt_result qnnrt_qnn__made_wire(qnnrt_qnn__model *m, qnnrt_error *err)
         steps[i].host = &hosts[i];
         for (k = 0; k < count && strcmp(functions[k].name, hosts[i].name) != 0; ++k) {}
         if (k == count)
-            return qnnrt_qnn__fail(err, QNNRT_E_NOT_FOUND, "host step \"%.200s\" has no function",
+            return qnnrt_error_set(err, QNNRT_E_NOT_FOUND, "host step \"%.200s\" has no function",
                                    hosts[i].name);
         hosts[i].exec = functions[k].exec;
         hosts[i].user = functions[k].user;
@@ -1358,7 +1318,7 @@ static qnnrt_result qnnrt_qnn__save_file(qnnrt_qnn__model *m, const char *name, 
     good = file != NULL && (bytes == 0 || fwrite(data, 1, bytes, file) == bytes);
     if (file != NULL && fclose(file) != 0) good = 0;
     if (good) return QNNRT_OK;
-    return qnnrt_qnn__fail(err, QNNRT_E_IO, "cannot write \"%.300s\": %s", path, strerror(errno));
+    return qnnrt_error_set(err, QNNRT_E_IO, "cannot write \"%.300s\": %s", path, strerror(errno));
 }
 
 /* Write the contexts and constants, and describe them for the program. */
@@ -1381,7 +1341,7 @@ static qnnrt_result qnnrt_qnn__save_parts(qnnrt_qnn__model *m, qnnrt_manifest_co
     }
     for (i = 0; i < info->constant_count && result == QNNRT_OK; ++i) {
         const qnnrt_compile_constant *from = &info->constants[i];
-        void *data = qnnrt_qnn__get(&m->arena.hooks, from->bytes, 1);
+        void *data = qnnrt_hooks_alloc(&m->arena.hooks, from->bytes, 1);
         constants[i].name = from->name;
         constants[i].file = qnnrt_qnn__text(&m->arena, err, "host_%lu.raw", (unsigned long)i);
         constants[i].dtype = from->dtype;
@@ -1393,7 +1353,7 @@ static qnnrt_result qnnrt_qnn__save_parts(qnnrt_qnn__model *m, qnnrt_manifest_co
         if (result == QNNRT_OK) result = qnnrt_compile_load(m->program, i, data, err);
         if (result == QNNRT_OK)
             result = qnnrt_qnn__save_file(m, constants[i].file, data, (size_t)from->bytes, err);
-        qnnrt_qnn__put(&m->arena.hooks, data);
+        qnnrt_hooks_free(&m->arena.hooks, data);
     }
     return result;
 }
@@ -1428,7 +1388,7 @@ static qnnrt_result qnnrt_qnn__save_all(qnnrt_qnn__model *m, const qnnrt_qnn__pa
     if (page.no_memory) result = qnnrt_qnn__fail_memory(err, page.used);
     if (result == QNNRT_OK)
         result = qnnrt_qnn__save_file(m, "qnnrt.json", page.text, page.used, err);
-    qnnrt_qnn__put(page.hooks, page.text);
+    qnnrt_hooks_free(page.hooks, page.text);
     if (result == QNNRT_OK && hosts->text != NULL)
         result = qnnrt_qnn__save_file(m, "host.json", hosts->text, hosts->used, err);
     if (result == QNNRT_OK && m->fallback != NULL)
@@ -1448,7 +1408,7 @@ static qnnrt_result qnnrt_qnn__save_note(qnnrt_qnn__model *m, const char *dir, q
         m->fallback = qnnrt_qnn__text(&m->arena, err, "%s", text);
         if (m->fallback == NULL) result = QNNRT_E_MEMORY;
     }
-    qnnrt_qnn__put(&m->arena.hooks, text);
+    qnnrt_hooks_free(&m->arena.hooks, text);
     return result == QNNRT_E_NOT_FOUND ? QNNRT_OK : result;
 }
 
@@ -1544,8 +1504,8 @@ static qnnrt_result qnnrt_qnn__facts_list(qnnrt_qnn__model *m, qnnrt_role role,
         size_t place;
         if (slot->role != role) continue;
         if (slot->tensor->rank > QNNRT_SESSION_RANK)
-            return qnnrt_qnn__fail(err, QNNRT_E_UNSUPPORTED, "tensor \"%.200s\" has %lu dimensions,"
-                                   " and sessions have at most %d", slot->address,
+            return qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "tensor \"%.200s\" has %lu "
+                                   "dimensions, and sessions have at most %d", slot->address,
                                    (unsigned long)slot->tensor->rank, (int)QNNRT_SESSION_RANK);
         place = qnnrt_qnn__facts_place(m, qnnrt_qnn__facts_name(p, slot),
                                        role == QNNRT_ROLE_OUTPUT);
@@ -1573,7 +1533,7 @@ static qnnrt_result qnnrt_qnn__facts_fix(qnnrt_qnn__model *m, const qnnrt_sessio
     if (shape->rank == 0 || i == m->input_count) {
         for (i = 0; i < m->input_count; ++i)
             qnnrt_qnn__line_add(&line, "%s%.100s", i > 0 ? ", " : "", m->input_facts[i].name);
-        return qnnrt_qnn__fail(err, QNNRT_E_NOT_FOUND, "there is no %s \"%.200s\" to give a shape "
+        return qnnrt_error_set(err, QNNRT_E_NOT_FOUND, "there is no %s \"%.200s\" to give a shape "
                                "to; inputs are: %s", shape->rank == 0 ? "dimension" : "input",
                                shape->name, line.text);
     }
@@ -1594,7 +1554,7 @@ static qnnrt_result qnnrt_qnn__facts_fix(qnnrt_qnn__model *m, const qnnrt_sessio
     for (k = 0; k < fact->rank; ++k)
         qnnrt_qnn__line_add(&line, "%s%s%lu", k > 0 ? "," : "", fact->dims[k] < 0 ? "<=" : "",
                             (unsigned long)m->inputs[i].slot->tensor->dims[k]);
-    return qnnrt_qnn__fail(err, QNNRT_E_MISMATCH, "input \"%.200s\" cannot be [%s]", fact->name,
+    return qnnrt_error_set(err, QNNRT_E_MISMATCH, "input \"%.200s\" cannot be [%s]", fact->name,
                            line.text);
 }
 
@@ -1676,7 +1636,7 @@ static void qnnrt_qnn__binding_destroy(void *binding)
     qnnrt_mem_destroy(b->mem);
     qnnrt_plan_destroy(b->plan);
     qnnrt_qnn__drop(&b->arena);
-    qnnrt_qnn__put(&hooks, b);
+    qnnrt_hooks_free(&hooks, b);
 }
 
 /* Plan the pipeline alone, with its buffers, and make it executable. */
@@ -1714,7 +1674,7 @@ static qnnrt_result qnnrt_qnn__binding_dims(qnnrt_qnn__binding *b, const qnnrt_q
     *count = 1;
     for (i = 0; i < rank; ++i) {
         if (dims[i] < 1 || dims[i] > (int64_t)tensor->slot->tensor->dims[i])
-            return qnnrt_qnn__fail(err, QNNRT_E_MISMATCH, "\"%.200s\": dimension %lu is %lld; the "
+            return qnnrt_error_set(err, QNNRT_E_MISMATCH, "\"%.200s\": dimension %lu is %lld; the "
                                    "model takes 1 to %lu", tensor->slot->address, (unsigned long)i,
                                    (long long)dims[i],
                                    (unsigned long)tensor->slot->tensor->dims[i]);
@@ -1765,7 +1725,7 @@ static qnnrt_result qnnrt_qnn__binding_create(void *model, void **binding, qnnrt
     qnnrt_qnn__binding *b;
     qnnrt_result result;
     *binding = NULL;
-    b = (qnnrt_qnn__binding *)qnnrt_qnn__get(&m->arena.hooks, 1, sizeof(*b));
+    b = (qnnrt_qnn__binding *)qnnrt_hooks_alloc(&m->arena.hooks, 1, sizeof(*b));
     if (b == NULL) return qnnrt_qnn__fail_memory(err, sizeof(*b));
     b->m = m;
     b->arena.hooks = m->arena.hooks;
@@ -1869,7 +1829,7 @@ static qnnrt_result qnnrt_qnn__binding_range(const qnnrt_qnn__binding *b, size_t
         int32_t value;
         memcpy(&value, (const char *)port->data + (size_t)i * sizeof(value), sizeof(value));
         if (value >= slot->low && value <= slot->high) continue;
-        return qnnrt_qnn__fail(err, QNNRT_E_ARG, "input \"%.200s\": element %llu is %ld; the model "
+        return qnnrt_error_set(err, QNNRT_E_ARG, "input \"%.200s\": element %llu is %ld; the model "
                                "takes %ld to %ld", b->m->input_facts[index].name,
                                (unsigned long long)i, (long)value, (long)slot->low,
                                (long)slot->high);
@@ -1921,7 +1881,7 @@ static qnnrt_result qnnrt_qnn__binding_after(qnnrt_qnn__binding *b, qnnrt_error 
         const void *data = port->way == QNNRT_QNN__COPY && port->data != NULL
                                ? qnnrt_data_slot(b->run, slot, &bytes) : NULL;
         if (port->way != QNNRT_QNN__PLACE && port->data != NULL && bytes > port->bytes)
-            return qnnrt_qnn__fail(err, QNNRT_E_MISMATCH, "output \"%.200s\" has %llu bytes, and "
+            return qnnrt_error_set(err, QNNRT_E_MISMATCH, "output \"%.200s\" has %llu bytes, and "
                                    "there is room for %llu", b->m->output_facts[i].name,
                                    (unsigned long long)bytes, (unsigned long long)port->bytes);
         if (port->way == QNNRT_QNN__FLOATS)
@@ -2043,7 +2003,7 @@ static void qnnrt_qnn__unload(void *model)
     qnnrt_ir_free(m->ir);
     qnnrt_weights_close(m->weights);
     qnnrt_qnn__drop(&m->arena);
-    qnnrt_qnn__put(&hooks, m);
+    qnnrt_hooks_free(&hooks, m);
 }
 
 /* Vote for a power state, if that is asked for. */
@@ -2059,7 +2019,7 @@ static qnnrt_result qnnrt_qnn__public_power(const qnnrt_qnn__model *m, qnnrt_err
     for (i = 1; (name = qnnrt_power_preset_name((qnnrt_power_preset)i)) != NULL; ++i)
         if (strcmp(name, asked) == 0) power.preset = (qnnrt_power_preset)i;
     if (power.preset == QNNRT_POWER_CUSTOM)
-        return qnnrt_qnn__fail(err, QNNRT_E_ARG, "option \"power\" is one of burst, "
+        return qnnrt_error_set(err, QNNRT_E_ARG, "option \"power\" is one of burst, "
                                "sustained_high_performance, high_performance, balanced, "
                                "low_balanced, high_power_saver, power_saver, low_power_saver, not "
                                "\"%.100s\"", asked);
@@ -2089,7 +2049,7 @@ static qnnrt_result qnnrt_qnn__public_graph(qnnrt_qnn__model *m, qnnrt_error *er
     if (result == QNNRT_OK) result = qnnrt_qnn__made_hosts(m, &hosts, err);
     if (result == QNNRT_OK && m->load->save != NULL) result = qnnrt_qnn__save_all(m, &hosts, err);
     if (result == QNNRT_OK) result = qnnrt_qnn__made_all(m, &hosts, err);
-    qnnrt_qnn__put(&m->arena.hooks, hosts.text);
+    qnnrt_hooks_free(&m->arena.hooks, hosts.text);
     return result;
 }
 
@@ -2104,11 +2064,11 @@ static qnnrt_result qnnrt_qnn__public_load(qnnrt_qnn__model *m, qnnrt_error *err
     for (m->device = 0; m->device < QNNRT_QNN__DEVICES; ++m->device)
         if (strcmp(load->device, qnnrt_qnn__names[m->device]) == 0) break;
     if (m->device == QNNRT_QNN__DEVICES || m->lib->backends[m->device] == NULL)
-        return qnnrt_qnn__fail(err, QNNRT_E_NOT_FOUND, "there is no device \"%.100s\": %s",
+        return qnnrt_error_set(err, QNNRT_E_NOT_FOUND, "there is no device \"%.100s\": %s",
                                load->device, m->lib->missing.text);
     if (load->run_ms > 0)
-        return qnnrt_qnn__fail(err, QNNRT_E_UNSUPPORTED, "execution_timeout_ms: a run on QNN cannot"
-                               " be ended");
+        return qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "execution_timeout_ms: a run on QNN "
+                               "cannot be ended");
     result = qnnrt_qnn__options_check(load->options, load->option_count,
                                       folder ? QNNRT_QNN__OF_FOLDER : QNNRT_QNN__OF_GRAPH, err);
     if (result == QNNRT_OK) result = qnnrt_qnn__load_word(m, "memory", memories, &memory, err);
@@ -2136,7 +2096,7 @@ static qnnrt_result qnnrt_qnn__load(void *library, const qnnrt_engine_load *load
     qnnrt_result result;
     *model = NULL;
     memset(out, 0, sizeof(*out));
-    m = (qnnrt_qnn__model *)qnnrt_qnn__get(&lib->hooks, 1, sizeof(*m));
+    m = (qnnrt_qnn__model *)qnnrt_hooks_alloc(&lib->hooks, 1, sizeof(*m));
     if (m == NULL) return qnnrt_qnn__fail_memory(err, sizeof(*m));
     m->lib = lib;
     m->arena.hooks = lib->hooks;
