@@ -139,57 +139,10 @@ enum {
     QNNRT_OPENVINO__NEW_YEAR = 2026, QNNRT_OPENVINO__NEW_RELEASE = 4
 };
 
-/* Replace what is not text. */
-static void qnnrt_openvino__clean(char *text)
-{
-    while (*text != '\0') {
-        int shown;
-        const size_t length = qnnrt_utf8_length(text, &shown);
-        if (!shown && *text != '\n') *text = '?';
-        text += shown ? length : 1;
-    }
-}
-
-/* Fill an error and return its code. The text may be cut. */
-#if defined(__GNUC__)
-__attribute__((cold, format(printf, 4, 5)))
-#endif
-static qnnrt_result qnnrt_openvino__fail(qnnrt_error *err, qnnrt_result code, const char *hint,
-                                         const char *format, ...)
-{
-    va_list args;
-    if (err == NULL) return code;
-    err->code = code;
-    err->vendor_code = 0;
-    snprintf(err->hint, sizeof err->hint, "%s", hint);
-    snprintf(err->text, sizeof err->text, "openvino: ");
-    va_start(args, format);
-    vsnprintf(err->text + 10, sizeof err->text - 10, format, args);
-    va_end(args);
-    qnnrt_openvino__clean(err->text);
-    return code;
-}
-
-/* Add to the text of an error. */
-#if defined(__GNUC__)
-__attribute__((cold, format(printf, 2, 3)))
-#endif
-static void qnnrt_openvino__add(qnnrt_error *err, const char *format, ...)
-{
-    va_list args;
-    size_t used;
-    if (err == NULL) return;
-    used = strlen(err->text);
-    va_start(args, format);
-    vsnprintf(err->text + used, sizeof err->text - used, format, args);
-    va_end(args);
-    qnnrt_openvino__clean(err->text);
-}
-
 static qnnrt_result qnnrt_openvino__fail_memory(qnnrt_error *err, size_t bytes)
 {
-    return qnnrt_openvino__fail(err, QNNRT_E_MEMORY, "", "out of memory: requested %lu bytes",
-                                (unsigned long)bytes);
+    return qnnrt_error_set(err, QNNRT_E_MEMORY, "openvino: out of memory: requested %lu bytes",
+                           (unsigned long)bytes);
 }
 
 /* Log one line. */
@@ -205,26 +158,8 @@ static void qnnrt_openvino__log(const qnnrt_hooks *hooks, qnnrt_log_level level,
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    qnnrt_openvino__clean(text);
+    qnnrt_text_clean(text);
     hooks->log(hooks->log_user, level, "openvino", 0, text);
-}
-
-/* Return zeroed memory for `count` things of `size` bytes, at least one, or NULL. */
-static void *qnnrt_openvino__alloc(const qnnrt_hooks *hooks, size_t count, size_t size)
-{
-    const size_t bytes = count == 0 ? size : count * size;
-    void *data;
-    if (size != 0 && count > (size_t)-1 / size) return NULL;
-    data = hooks->alloc != NULL ? hooks->alloc(hooks->alloc_user, bytes) : malloc(bytes);
-    if (data != NULL) memset(data, 0, bytes);
-    return data;
-}
-
-static void qnnrt_openvino__free(const qnnrt_hooks *hooks, void *data)
-{
-    if (data == NULL) return;
-    if (hooks->free != NULL) hooks->free(hooks->alloc_user, data);
-    else free(data);
 }
 
 /* =====================================================================================
@@ -377,7 +312,7 @@ static void qnnrt_openvino__said_text(const qnnrt_openvino__api *api, int status
         text = api->ov_get_error_info(status);           /* constant */
         snprintf(out, room, "%s", text != NULL ? text : "");
     }
-    qnnrt_openvino__clean(out);
+    qnnrt_text_clean(out);
 }
 
 /* Fill an error with a text of ours, then OpenVINO's status and text. code is what it means if the
@@ -399,7 +334,9 @@ static qnnrt_result qnnrt_openvino__said(const qnnrt_openvino__api *api, qnnrt_e
     else if (strstr(said, "bad_alloc") != NULL || strstr(said, "out of memory") != NULL ||
              strstr(said, "Cannot allocate memory") != NULL)
         code = QNNRT_E_MEMORY;
-    qnnrt_openvino__fail(err, code, hint, "%s: %s (status %d)", ours, said, status);
+    qnnrt_error_hint(err,
+                     qnnrt_error_set(err, code, "openvino: %s: %s (status %d)", ours, said, status),
+                     "%s", hint);
     if (err != NULL) err->vendor_code = (uint64_t)(int64_t)status;
     return code;
 }
@@ -475,7 +412,7 @@ static void *qnnrt_openvino__find_open(const char *path, qnnrt_error *err)
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     const char *why = handle == NULL ? dlerror() : NULL;
     if (handle == NULL)
-        qnnrt_openvino__add(err, "\n  %.400s", why != NULL ? why : "the loader gave no reason");
+        qnnrt_error_add(err, "\n  %.400s", why != NULL ? why : "the loader gave no reason");
     return handle;
 }
 
@@ -491,7 +428,7 @@ static void *qnnrt_openvino__find_in(const char *folder, qnnrt_error *err)
         const int put = snprintf(path, sizeof path, "%s/%s", folder, files.names[i]);
         if (put > 0 && (size_t)put < sizeof path) handle = qnnrt_openvino__find_open(path, err);
     }
-    if (files.count == 0) qnnrt_openvino__add(err, "\n  %.300s: no libopenvino_c.so.*", folder);
+    if (files.count == 0) qnnrt_error_add(err, "\n  %.300s: no libopenvino_c.so.*", folder);
     return handle;
 }
 
@@ -552,8 +489,8 @@ static void *qnnrt_openvino__find_system(qnnrt_error *err)
         if ((list[i] != ':' && list[i] != ';') ||
             (i > 0 && i + 1 < length && list[i + 1] != list[i]))
             continue;
-        qnnrt_openvino__add(err, "\n  skipped the system's search: LD_LIBRARY_PATH has an empty"
-                            " element, which means the current folder");
+        qnnrt_error_add(err, "\n  skipped the system's search: LD_LIBRARY_PATH has an empty "
+                        "element, which means the current folder");
         return NULL;
     }
     while (at != NULL && *at != '\0' && handle == NULL) {
@@ -581,10 +518,11 @@ static qnnrt_result qnnrt_openvino__find(const char *wanted, void **handle, qnnr
     qnnrt_error own;
     int put;
     if (err == NULL) err = &own;
-    qnnrt_openvino__fail(err, QNNRT_E_LIBRARY, "Give the path of libopenvino_c.so.<release>, or of"
-                         " its folder, in the option library_path.",
-                         "cannot open OpenVINO's C library%s%.900s. Tried:", wanted ? " " : "",
-                         wanted ? wanted : "");
+    qnnrt_error_hint(err,
+                     qnnrt_error_set(err, QNNRT_E_LIBRARY, "openvino: cannot open OpenVINO's C "
+                                     "library%s%.900s. Tried:", wanted ? " " : "", wanted ? wanted :
+                                     ""), "Give the path of libopenvino_c.so.<release>, or of its "
+                     "folder, in the option library_path.");
     if (wanted != NULL && strchr(wanted, '/') != NULL) {
         if (stat(wanted, &facts) == 0 && S_ISDIR(facts.st_mode))
             *handle = qnnrt_openvino__find_in(wanted, err);
@@ -662,19 +600,24 @@ static qnnrt_result qnnrt_openvino__type_find(const qnnrt_openvino__api *api, in
     size_t i;
     *shift = four == 4 ? 0 : 1;
     if (four != 4 && four != 2)
-        return qnnrt_openvino__fail(err, QNNRT_E_VERSION, "Take a release from 2024.3 on.",
-                                    "the numbers of element types are unknown: number 4 has %lu"
-                                    " bytes, expected 4 or 2", (unsigned long)four);
+        return qnnrt_error_hint(err,
+                                qnnrt_error_set(err, QNNRT_E_VERSION, "openvino: the numbers of "
+                                                "element types are unknown: number 4 has %lu "
+                                                "bytes, expected 4 or 2", (unsigned long)four),
+                                "Take a release from 2024.3 on.");
     for (i = 0; i < QNNRT_OPENVINO__TYPES; ++i) {
         const qnnrt_openvino__type *type = &qnnrt_openvino__types[i];
         const size_t bytes = type->bytes != 0
                            ? qnnrt_openvino__type_bytes(api, type->code + *shift) : 0;
         if (bytes != type->bytes)
-            return qnnrt_openvino__fail(err, QNNRT_E_VERSION, "Take a release from 2024.3 on.",
-                                        "the numbers of element types are unknown: number %d has"
-                                        " %lu bytes, expected %lu (%s)", type->code + *shift,
-                                        (unsigned long)bytes, (unsigned long)type->bytes,
-                                        qnnrt_dtype_name(type->dtype));
+            return qnnrt_error_hint(err,
+                                    qnnrt_error_set(err, QNNRT_E_VERSION, "openvino: the numbers "
+                                                    "of element types are unknown: number %d has "
+                                                    "%lu bytes, expected %lu (%s)", type->code +
+                                                    *shift, (unsigned long)bytes,
+                                                    (unsigned long)type->bytes,
+                                                    qnnrt_dtype_name(type->dtype)),
+                                    "Take a release from 2024.3 on.");
     }
     return QNNRT_OK;
 }
@@ -778,38 +721,46 @@ static qnnrt_result qnnrt_openvino__library_version(qnnrt_openvino__library *lib
     qnnrt_openvino__version version;
     int status, good;
     if (found == NULL || other == NULL)
-        return qnnrt_openvino__fail(err, QNNRT_E_LIBRARY, "Give the path of libopenvino_c.so.*.",
-                                    "%.900s is not OpenVINO's C library: it has no %s",
-                                    library->path, found == NULL ? "ov_get_openvino_version"
-                                                                 : "ov_version_free");
+        return qnnrt_error_hint(err,
+                                qnnrt_error_set(err, QNNRT_E_LIBRARY, "openvino: %.900s is not "
+                                                "OpenVINO's C library: it has no %s", library->path,
+                                                found == NULL ? "ov_get_openvino_version" :
+                                                "ov_version_free"), "Give the path of "
+                                "libopenvino_c.so.*.");
     memcpy((void *)&get, (const void *)&found, sizeof get);
     memcpy((void *)&release, (const void *)&other, sizeof release);
     memset(&version, 0, sizeof version);
     status = get(&version);
     if (status != 0 || version.build == NULL) {
         if (status == 0) release(&version);
-        return qnnrt_openvino__fail(err, QNNRT_E_LIBRARY, "Give the path of libopenvino_c.so.*.",
-                                    "%.900s returned no version (status %d)", library->path,
-                                    status);
+        return qnnrt_error_hint(err,
+                                qnnrt_error_set(err, QNNRT_E_LIBRARY, "openvino: %.900s returned "
+                                                "no version (status %d)", library->path, status),
+                                "Give the path of libopenvino_c.so.*.");
     }
     snprintf(library->build, 200, "%s", version.build);
     release(&version);
-    qnnrt_openvino__clean(library->build);
+    qnnrt_text_clean(library->build);
     good = qnnrt_openvino__library_parse(library->build, &library->year, &library->release,
                                          &library->patch);
     if (!good)
-        return qnnrt_openvino__fail(err, QNNRT_E_VERSION, "Take a release from 2024.3 on.",
-                                    "%.900s has the version \"%s\", expected one such as 2026.4.1",
-                                    library->path, library->build);
+        return qnnrt_error_hint(err,
+                                qnnrt_error_set(err, QNNRT_E_VERSION, "openvino: %.900s has the "
+                                                "version \"%s\", expected one such as 2026.4.1",
+                                                library->path, library->build),
+                                "Take a release from 2024.3 on.");
     snprintf(library->version, sizeof library->version, "%u.%u.%u", library->year,
              library->release, library->patch);
     if (library->year < QNNRT_OPENVINO__OLD_YEAR ||
         (library->year == QNNRT_OPENVINO__OLD_YEAR &&
          library->release < QNNRT_OPENVINO__OLD_RELEASE))
-        return qnnrt_openvino__fail(err, QNNRT_E_VERSION, "Take a release from 2024.3 on.",
-                                    "%.900s is OpenVINO %s, which is older than %d.%d",
-                                    library->path, library->version, QNNRT_OPENVINO__OLD_YEAR,
-                                    QNNRT_OPENVINO__OLD_RELEASE);
+        return qnnrt_error_hint(err,
+                                qnnrt_error_set(err, QNNRT_E_VERSION, "openvino: %.900s is "
+                                                "OpenVINO %s, which is older than %d.%d",
+                                                library->path, library->version,
+                                                QNNRT_OPENVINO__OLD_YEAR,
+                                                QNNRT_OPENVINO__OLD_RELEASE),
+                                "Take a release from 2024.3 on.");
     if (library->year > QNNRT_OPENVINO__NEW_YEAR ||
         (library->year == QNNRT_OPENVINO__NEW_YEAR &&
          library->release > QNNRT_OPENVINO__NEW_RELEASE))
@@ -829,9 +780,11 @@ static qnnrt_result qnnrt_openvino__library_bind(qnnrt_openvino__library *librar
         const qnnrt_openvino__symbol *symbol = &qnnrt_openvino__symbols[i];
         void *found = dlsym(handle, symbol->name);
         if (found == NULL && symbol->required)
-            return qnnrt_openvino__fail(err, QNNRT_E_LIBRARY, "Take the library of another"
-                                        " release.", "%.900s, OpenVINO %s, has no %s",
-                                        library->path, library->version, symbol->name);
+            return qnnrt_error_hint(err,
+                                    qnnrt_error_set(err, QNNRT_E_LIBRARY, "openvino: %.900s, "
+                                                    "OpenVINO %s, has no %s", library->path,
+                                                    library->version, symbol->name),
+                                    "Take the library of another release.");
         memcpy((char *)&library->api + symbol->slot, (const void *)&found, sizeof found);
     }
     return QNNRT_OK;
@@ -872,9 +825,11 @@ static qnnrt_result qnnrt_openvino__device_core(const qnnrt_openvino__library *l
     int status;
     *core = NULL;
     if (library->plugins != NULL && api->ov_core_create_with_config == NULL)
-        return qnnrt_openvino__fail(err, QNNRT_E_UNSUPPORTED, "Leave out plugins_xml.",
-                                    "OpenVINO %s has no ov_core_create_with_config, which"
-                                    " plugins_xml needs", library->version);
+        return qnnrt_error_hint(err,
+                                qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "openvino: OpenVINO %s "
+                                                "has no ov_core_create_with_config, which "
+                                                "plugins_xml needs", library->version),
+                                "Leave out plugins_xml.");
     status = library->plugins != NULL ? api->ov_core_create_with_config(library->plugins, core)
                                       : api->ov_core_create(core);
     if (status == 0 && *core != NULL) return QNNRT_OK;
@@ -939,11 +894,13 @@ static qnnrt_result qnnrt_openvino__device_list(qnnrt_openvino__library *library
     }
     api->ov_available_devices_free(&list);
     api->ov_core_free(core);
-    qnnrt_openvino__clean(library->build);
+    qnnrt_text_clean(library->build);
     if (library->device_count > 0) return QNNRT_OK;
-    return qnnrt_openvino__fail(err, QNNRT_E_LIBRARY, "Keep the plug-ins (libopenvino_intel_cpu_"
-                                "plugin.so) beside the library.", "OpenVINO %s at %.900s has no"
-                                " device", library->version, library->path);
+    return qnnrt_error_hint(err,
+                            qnnrt_error_set(err, QNNRT_E_LIBRARY, "openvino: OpenVINO %s at %.900s "
+                                            "has no device", library->version, library->path),
+                            "Keep the plug-ins (libopenvino_intel_cpu_plugin.so) beside the "
+                            "library.");
 }
 
 /* Set one property. */
@@ -984,9 +941,10 @@ static qnnrt_result qnnrt_openvino__device_precision(const qnnrt_openvino__libra
     int status;
     if (precision == QNNRT_PRECISION_DEFAULT) return QNNRT_OK;
     if (precision != QNNRT_PRECISION_FP16 && precision != QNNRT_PRECISION_FP32)
-        return qnnrt_openvino__fail(err, QNNRT_E_UNSUPPORTED, "Quantize the model, and leave the"
-                                    " precision out.", "precision int8: OpenVINO takes int8 from"
-                                    " quantized models");
+        return qnnrt_error_hint(err,
+                                qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "openvino: precision "
+                                                "int8: OpenVINO takes int8 from quantized models"),
+                                "Quantize the model, and leave the precision out.");
     if (precision == QNNRT_PRECISION_FP16) {
         status = api->ov_core_get_property(core, device, "OPTIMIZATION_CAPABILITIES", &can);
         if (status != 0 || can == NULL)
@@ -995,8 +953,11 @@ static qnnrt_result qnnrt_openvino__device_precision(const qnnrt_openvino__libra
         for (at = strstr(can, "FP16"); at != NULL; at = strstr(at + 1, "FP16"))
             if ((at == can || at[-1] == ' ') && (at[4] == ' ' || at[4] == '\0')) break;
         if (at == NULL)
-            result = qnnrt_openvino__fail(err, QNNRT_E_UNSUPPORTED, "Take fp32, or another device.",
-                                          "precision fp16: the device %s has %.300s", device, can);
+            result = qnnrt_error_hint(err,
+                                      qnnrt_error_set(err, QNNRT_E_UNSUPPORTED,
+                                                      "openvino: precision fp16: the device %s has "
+                                                      "%.300s", device, can),
+                                      "Take fp32, or another device.");
         api->ov_free(can);
     }
     if (result != QNNRT_OK) return result;
@@ -1080,7 +1041,7 @@ static char *qnnrt_openvino__model_name(const qnnrt_openvino__library *library, 
     if (length == 0)
         length = (size_t)snprintf(own, sizeof own, "%s_%lu", output ? "output" : "input",
                                   (unsigned long)index);
-    copy = (char *)qnnrt_openvino__alloc(&library->hooks, length + 1, 1);
+    copy = (char *)qnnrt_hooks_alloc(&library->hooks, length + 1, 1);
     if (copy != NULL) memcpy(copy, text != NULL && text[0] != '\0' ? text : own, length);
     if (text != NULL) library->api.ov_free(text);
     return copy;
@@ -1095,14 +1056,14 @@ static void qnnrt_openvino__model_free(qnnrt_openvino__model *model)
     int output;
     for (output = 0; output < 2; ++output) {
         for (i = 0; i < model->count[output] && model->ports[output] != NULL; ++i)
-            qnnrt_openvino__free(&hooks, model->ports[output][i].name);
-        qnnrt_openvino__free(&hooks, model->ports[output]);
-        qnnrt_openvino__free(&hooks, model->facts[output]);
+            qnnrt_hooks_free(&hooks, model->ports[output][i].name);
+        qnnrt_hooks_free(&hooks, model->ports[output]);
+        qnnrt_hooks_free(&hooks, model->facts[output]);
     }
     if (model->compiled != NULL) api->ov_compiled_model_free(model->compiled);
     if (model->core != NULL) api->ov_core_free(model->core);
-    qnnrt_openvino__free(&hooks, model->blob);
-    qnnrt_openvino__free(&hooks, model);
+    qnnrt_hooks_free(&hooks, model->blob);
+    qnnrt_hooks_free(&hooks, model);
 }
 
 /* =====================================================================================
@@ -1133,12 +1094,14 @@ static qnnrt_result qnnrt_openvino__shapes_find(const qnnrt_openvino__model *mod
         if (text == NULL) return qnnrt_openvino__fail_memory(err, QNNRT_OPENVINO__MOST_NAME);
         found = strcmp(text, name) == 0;
         if (found) *index = i;
-        qnnrt_openvino__add(&list, "%s \"%.200s\"", i > 0 ? "," : "", text);
-        qnnrt_openvino__free(&library->hooks, text);
+        qnnrt_error_add(&list, "%s \"%.200s\"", i > 0 ? "," : "", text);
+        qnnrt_hooks_free(&library->hooks, text);
     }
     if (found) return QNNRT_OK;
-    return qnnrt_openvino__fail(err, QNNRT_E_NOT_FOUND, "Name an input.", "a shape is given for"
-                                " \"%.200s\", but the inputs are%.1500s", name, list.text);
+    return qnnrt_error_hint(err,
+                            qnnrt_error_set(err, QNNRT_E_NOT_FOUND, "openvino: a shape is given "
+                                            "for \"%.200s\", but the inputs are%.1500s", name,
+                                            list.text), "Name an input.");
 }
 
 /* Change the shapes of a model that was read. */
@@ -1161,7 +1124,7 @@ static qnnrt_result qnnrt_openvino__shapes_set(const qnnrt_openvino__model *mode
     status = api->ov_model_inputs_size(source, &count);
     if (status != 0 || count > QNNRT_OPENVINO__MOST_PORTS)
         return qnnrt_openvino__said(api, err, status, QNNRT_E_BACKEND, "", "cannot count inputs");
-    block = qnnrt_openvino__alloc(hooks, load->shape_count, each);
+    block = qnnrt_hooks_alloc(hooks, load->shape_count, each);
     if (block == NULL) return qnnrt_openvino__fail_memory(err, load->shape_count * each);
     shapes = (qnnrt_openvino__partial *)block;
     dims = (qnnrt_openvino__dim *)(void *)(shapes + load->shape_count);
@@ -1169,9 +1132,12 @@ static qnnrt_result qnnrt_openvino__shapes_set(const qnnrt_openvino__model *mode
     for (i = 0; i < load->shape_count && result == QNNRT_OK; ++i) {
         const qnnrt_session_shape *shape = &load->shapes[i];
         if (shape->rank == 0)
-            result = qnnrt_openvino__fail(err, QNNRT_E_UNSUPPORTED, "Give the shape of an input.",
-                                          "dimension \"%.200s\" = %lld: OpenVINO keeps no names of"
-                                          " dimensions", shape->name, (long long)shape->dims[0]);
+            result = qnnrt_error_hint(err,
+                                      qnnrt_error_set(err, QNNRT_E_UNSUPPORTED,
+                                                      "openvino: dimension \"%.200s\" = %lld: "
+                                                      "OpenVINO keeps no names of dimensions",
+                                                      shape->name, (long long)shape->dims[0]),
+                                      "Give the shape of an input.");
         else
             result = qnnrt_openvino__shapes_find(model, source, count, shape->name, &indexes[i],
                                                  err);
@@ -1189,7 +1155,7 @@ static qnnrt_result qnnrt_openvino__shapes_set(const qnnrt_openvino__model *mode
                                           "Check the shapes that are given.",
                                           "the model does not take the shapes");
     }
-    qnnrt_openvino__free(hooks, block);
+    qnnrt_hooks_free(hooks, block);
     return result;
 }
 
@@ -1220,14 +1186,16 @@ static qnnrt_result qnnrt_openvino__facts_port(qnnrt_openvino__model *model, int
                                     " \"%.200s\"", what, port->name);
     fact->dtype = qnnrt_openvino__type_dtype(library->shift, port->code);
     if (fact->dtype == QNNRT_DTYPE_UNDEFINED)
-        return qnnrt_openvino__fail(err, QNNRT_E_UNSUPPORTED, "", "%s \"%.200s\" has the element"
-                                    " type %d, which is not one of qnnrt's", what, port->name,
-                                    port->code);
+        return qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "openvino: %s \"%.200s\" has the element "
+                               "type %d, which is not one of qnnrt's", what, port->name,
+                               port->code);
     if (fact->dtype == QNNRT_DTYPE_STRING && !library->strings)
-        return qnnrt_openvino__fail(err, QNNRT_E_UNSUPPORTED, "Take a release from 2025.2 on.",
-                                    "%s \"%.200s\" holds strings, which OpenVINO %s cannot exchange"
-                                    " through its C interface", what, port->name,
-                                    library->version);
+        return qnnrt_error_hint(err,
+                                qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "openvino: %s \"%.200s\" "
+                                                "holds strings, which OpenVINO %s cannot exchange "
+                                                "through its C interface", what, port->name,
+                                                library->version), "Take a release from 2025.2 "
+                                "on.");
     memset(&shape, 0, sizeof shape);
     status = api->ov_port_get_partial_shape(handle, &shape);
     if (status != 0)
@@ -1238,9 +1206,8 @@ static qnnrt_result qnnrt_openvino__facts_port(qnnrt_openvino__model *model, int
              (shape.rank.min > 0 && shape.dims == NULL)) {
         const long long rank = (long long)shape.rank.min;
         api->ov_partial_shape_free(&shape);
-        return qnnrt_openvino__fail(err, QNNRT_E_LIMIT, "", "%s \"%.200s\" has %lld dimensions,"
-                                    " expected 0 to %d", what, port->name, rank,
-                                    QNNRT_SESSION_RANK);
+        return qnnrt_error_set(err, QNNRT_E_LIMIT, "openvino: %s \"%.200s\" has %lld dimensions, "
+                               "expected 0 to %d", what, port->name, rank, QNNRT_SESSION_RANK);
     } else {
         fact->rank = (uint32_t)shape.rank.min;
         port->fixed = fact->dtype != QNNRT_DTYPE_STRING;
@@ -1269,9 +1236,9 @@ static qnnrt_result qnnrt_openvino__facts_read(qnnrt_openvino__model *model, qnn
             return qnnrt_openvino__said(api, err, status, QNNRT_E_BACKEND, "", "cannot count %ss"
                                         " (%lu)", what, (unsigned long)count);
         model->facts[output] = (qnnrt_session_tensor *)
-            qnnrt_openvino__alloc(&model->hooks, count, sizeof(qnnrt_session_tensor));
+            qnnrt_hooks_alloc(&model->hooks, count, sizeof(qnnrt_session_tensor));
         model->ports[output] = (qnnrt_openvino__port *)
-            qnnrt_openvino__alloc(&model->hooks, count, sizeof(qnnrt_openvino__port));
+            qnnrt_hooks_alloc(&model->hooks, count, sizeof(qnnrt_openvino__port));
         if (model->facts[output] == NULL || model->ports[output] == NULL)
             return qnnrt_openvino__fail_memory(err, count * sizeof(qnnrt_session_tensor));
         model->count[output] = count;
@@ -1315,12 +1282,12 @@ static char *qnnrt_openvino__cached_read(const qnnrt_hooks *hooks, const char *p
     *why = "it cannot be read";
     file = fopen(path, "rb");
     if (file == NULL) return NULL;
-    data = (char *)qnnrt_openvino__alloc(hooks, (size_t)facts.st_size, 1);
+    data = (char *)qnnrt_hooks_alloc(hooks, (size_t)facts.st_size, 1);
     if (data == NULL) *why = "out of memory";
     else *bytes = fread(data, 1, (size_t)facts.st_size, file);
     fclose(file);
     if (data != NULL && *bytes != (size_t)facts.st_size) {
-        qnnrt_openvino__free(hooks, data);
+        qnnrt_hooks_free(hooks, data);
         data = NULL;
     }
     return data;
@@ -1340,20 +1307,20 @@ static qnnrt_result qnnrt_openvino__cached_load(qnnrt_openvino__model *model,
     int status;
     qnnrt_result result = QNNRT_OK;
     if (api->ov_core_import_model == NULL)
-        return qnnrt_openvino__fail(err, QNNRT_E_UNSUPPORTED, "", "OpenVINO %s has no"
-                                    " ov_core_import_model", model->library->version);
+        return qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "openvino: OpenVINO %s has no "
+                               "ov_core_import_model", model->library->version);
     for (*hetero = 0; *hetero < 2; ++*hetero) {
         const int put = snprintf(path, sizeof path, "%s/%s", load->cached,
                                  qnnrt_openvino__cached_names[*hetero]);
         if (put > 0 && (size_t)put < sizeof path && stat(path, &facts) == 0) break;
     }
     if (*hetero == 2)
-        return qnnrt_openvino__fail(err, QNNRT_E_NOT_FOUND, "", "%.900s holds no compiled model of"
-                                    " OpenVINO", load->cached);
+        return qnnrt_error_set(err, QNNRT_E_NOT_FOUND, "openvino: %.900s holds no compiled model "
+                               "of OpenVINO", load->cached);
     snprintf(target, sizeof target, *hetero ? "HETERO:%s,CPU" : "%s", device);
     data = qnnrt_openvino__cached_read(&model->hooks, path, &bytes, &why);
     if (data == NULL)
-        return qnnrt_openvino__fail(err, QNNRT_E_IO, "", "%.900s: %s", path, why);
+        return qnnrt_error_set(err, QNNRT_E_IO, "openvino: %.900s: %s", path, why);
     model->blob = data;
     status = api->ov_core_import_model(model->core, data, bytes, target, &model->compiled);
     if (status != 0 || model->compiled == NULL) {
@@ -1394,17 +1361,22 @@ static void qnnrt_openvino__cached_save(qnnrt_openvino__model *model, const qnnr
 static qnnrt_result qnnrt_openvino__load_refuse(const qnnrt_engine_load *load, qnnrt_error *err)
 {
     if (load->optimize_level >= 0)
-        return qnnrt_openvino__fail(err, QNNRT_E_UNSUPPORTED, "Leave optimize_level out.",
-                                    "optimize_level %d: OpenVINO has no such levels",
-                                    load->optimize_level);
+        return qnnrt_error_hint(err,
+                                qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "openvino: "
+                                                "optimize_level %d: OpenVINO has no such levels",
+                                                load->optimize_level), "Leave optimize_level out.");
     if (load->compile_ms != 0)
-        return qnnrt_openvino__fail(err, QNNRT_E_UNSUPPORTED, "Leave compile_timeout_ms out.",
-                                    "compile_timeout_ms %lu: OpenVINO cannot end a compilation",
-                                    (unsigned long)load->compile_ms);
+        return qnnrt_error_hint(err,
+                                qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "openvino: "
+                                                "compile_timeout_ms %lu: OpenVINO cannot end a "
+                                                "compilation", (unsigned long)load->compile_ms),
+                                "Leave compile_timeout_ms out.");
     if (load->preference_count != 0)
-        return qnnrt_openvino__fail(err, QNNRT_E_UNSUPPORTED, "Leave preferences out.",
-                                    "preferences: OpenVINO chooses the kernel of \"%.200s\" itself",
-                                    load->preferences[0].key);
+        return qnnrt_error_hint(err,
+                                qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "openvino: preferences: "
+                                                "OpenVINO chooses the kernel of \"%.200s\" itself",
+                                                load->preferences[0].key), "Leave preferences "
+                                "out.");
     return QNNRT_OK;
 }
 
@@ -1421,14 +1393,15 @@ static qnnrt_result qnnrt_openvino__load_read(const qnnrt_openvino__model *model
     int status;
     *source = NULL;
     if (stat(load->path, &facts) != 0)
-        return qnnrt_openvino__fail(err, QNNRT_E_NOT_FOUND, "Check the path.",
-                                    "no model \"%.900s\"", load->path);
+        return qnnrt_error_hint(err,
+                                qnnrt_error_set(err, QNNRT_E_NOT_FOUND, "openvino: no model "
+                                                "\"%.900s\"", load->path), "Check the path.");
     /* OpenVINO opens what is there: a pipe would let it wait for ever. */
     if (load->kind == QNNRT_MODEL_OPENVINO && length > 4 && length < sizeof path) {
         snprintf(path, sizeof path, "%.*sbin", (int)(length - 3), load->path);
         if (stat(path, &facts) == 0 && !S_ISREG(facts.st_mode))
-            return qnnrt_openvino__fail(err, QNNRT_E_FORMAT, "", "\"%.900s\", which has the"
-                                        " weights, is not a file", path);
+            return qnnrt_error_set(err, QNNRT_E_FORMAT, "openvino: \"%.900s\", which has the "
+                                   "weights, is not a file", path);
     }
     status = api->ov_core_read_model(model->core, load->path, NULL, source);
     if (status == 0 && *source != NULL) return QNNRT_OK;
@@ -1469,7 +1442,7 @@ static qnnrt_result qnnrt_openvino__load_compile(qnnrt_openvino__model *model,
     }
     model->compiled = NULL;
     qnnrt_openvino__said_text(api, status, said, sizeof said);
-    qnnrt_openvino__add(err, "\n  in parts, for %s: %.900s", target, said);
+    qnnrt_error_add(err, "\n  in parts, for %s: %.900s", target, said);
     return result;
 }
 
@@ -1486,8 +1459,10 @@ static qnnrt_result qnnrt_openvino__load_all(qnnrt_openvino__model *model,
     for (i = 0; i < library->device_count; ++i)
         if (strcmp(library->names[i], load->device) == 0) device = library->devices[i];
     if (device == NULL)
-        return qnnrt_openvino__fail(err, QNNRT_E_NOT_FOUND, "Take another device.", "OpenVINO has"
-                                    " no device \"%.100s\" here", load->device);
+        return qnnrt_error_hint(err,
+                                qnnrt_error_set(err, QNNRT_E_NOT_FOUND, "openvino: OpenVINO has no "
+                                                "device \"%.100s\" here", load->device),
+                                "Take another device.");
     result = qnnrt_openvino__device_core(library, &model->core, err);
     if (result == QNNRT_OK)
         result = qnnrt_openvino__device_setup(library, model->core, device, load, err);
@@ -1537,8 +1512,8 @@ static qnnrt_result qnnrt_openvino__tensor_texts(const qnnrt_openvino__model *mo
     size_t i;
     for (i = 0; i < count; ++i)
         if (texts[i] == NULL)
-            return qnnrt_openvino__fail(err, QNNRT_E_ARG, "", "string %lu of input \"%.200s\" is"
-                                        " NULL", (unsigned long)i, model->ports[0][index].name);
+            return qnnrt_error_set(err, QNNRT_E_ARG, "openvino: string %lu of input \"%.200s\" is "
+                                   "NULL", (unsigned long)i, model->ports[0][index].name);
     return QNNRT_OK;
 }
 
@@ -1719,12 +1694,12 @@ static void qnnrt_openvino__binding_destroy(void *object)
         for (i = 0; i < model->count[side] && binding->slots[side] != NULL; ++i) {
             if (binding->slots[side][i].tensor != NULL)
                 api->ov_tensor_free(binding->slots[side][i].tensor);
-            qnnrt_openvino__free(&model->hooks, (void *)binding->slots[side][i].texts);
+            qnnrt_hooks_free(&model->hooks, (void *)binding->slots[side][i].texts);
         }
-        qnnrt_openvino__free(&model->hooks, binding->slots[side]);
+        qnnrt_hooks_free(&model->hooks, binding->slots[side]);
     }
     if (binding->profiles.rows != NULL) api->ov_profiling_info_list_free(&binding->profiles);
-    qnnrt_openvino__free(&model->hooks, binding);
+    qnnrt_hooks_free(&model->hooks, binding);
 }
 
 static qnnrt_result qnnrt_openvino__binding_create(void *object, void **out, qnnrt_error *err)
@@ -1735,13 +1710,13 @@ static qnnrt_result qnnrt_openvino__binding_create(void *object, void **out, qnn
     qnnrt_result result = QNNRT_OK;
     int side, status;
     *out = NULL;
-    binding = (qnnrt_openvino__binding *)qnnrt_openvino__alloc(&model->hooks, 1, sizeof *binding);
+    binding = (qnnrt_openvino__binding *)qnnrt_hooks_alloc(&model->hooks, 1, sizeof *binding);
     if (binding == NULL) return qnnrt_openvino__fail_memory(err, sizeof *binding);
     binding->model = model;
     binding->missing = model->count[0];
     for (side = 0; side < 2; ++side) {
         binding->slots[side] = (qnnrt_openvino__slot *)
-            qnnrt_openvino__alloc(&model->hooks, model->count[side], sizeof(qnnrt_openvino__slot));
+            qnnrt_hooks_alloc(&model->hooks, model->count[side], sizeof(qnnrt_openvino__slot));
         if (binding->slots[side] == NULL)
             result = qnnrt_openvino__fail_memory(err, model->count[side] *
                                                  sizeof(qnnrt_openvino__slot));
@@ -1781,17 +1756,21 @@ static qnnrt_result qnnrt_openvino__get_texts(const qnnrt_openvino__model *model
     value->bytes = count * sizeof(const char *);
     if (texts == NULL) {
         if (slot->texts == NULL || slot->text_room < count) {
-            qnnrt_openvino__free(&model->hooks, (void *)slot->texts);
-            slot->texts = (const char **)qnnrt_openvino__alloc(&model->hooks, count,
-                                                               sizeof(const char *));
+            qnnrt_hooks_free(&model->hooks, (void *)slot->texts);
+            slot->texts = (const char **)qnnrt_hooks_alloc(&model->hooks, count,
+                                                           sizeof(const char *));
             slot->text_room = slot->texts != NULL ? count : 0;
             if (slot->texts == NULL) return qnnrt_openvino__fail_memory(err, value->bytes);
         }
         texts = slot->texts;
     } else if (value->bytes > slot->value.bytes)
-        return qnnrt_openvino__fail(err, QNNRT_E_MISMATCH, "Give more room.", "output \"%.200s\""
-                                    " has %lu bytes, and its room %lu", model->ports[1][index].name,
-                                    (unsigned long)value->bytes, (unsigned long)slot->value.bytes);
+        return qnnrt_error_hint(err,
+                                qnnrt_error_set(err, QNNRT_E_MISMATCH, "openvino: output "
+                                                "\"%.200s\" has %lu bytes, and its room %lu",
+                                                model->ports[1][index].name,
+                                                (unsigned long)value->bytes,
+                                                (unsigned long)slot->value.bytes),
+                                "Give more room.");
     for (i = 0; i < count; ++i) texts[i] = rows[i].text;
     value->data = (void *)texts;
     return QNNRT_OK;
@@ -1804,17 +1783,21 @@ static qnnrt_result qnnrt_openvino__get_dims(const qnnrt_value *placed, const qn
     uint32_t i;
     if (placed->data == NULL || placed->rank == 0) return QNNRT_OK;
     if (placed->rank != value->rank)
-        return qnnrt_openvino__fail(err, QNNRT_E_MISMATCH, "Place the output with the dimensions of"
-                                    " the result.", "output \"%.200s\" has %lu dimensions, and is"
-                                    " placed with %lu", value->name, (unsigned long)value->rank,
-                                    (unsigned long)placed->rank);
+        return qnnrt_error_hint(err,
+                                qnnrt_error_set(err, QNNRT_E_MISMATCH, "openvino: output "
+                                                "\"%.200s\" has %lu dimensions, and is placed with "
+                                                "%lu", value->name, (unsigned long)value->rank,
+                                                (unsigned long)placed->rank),
+                                "Place the output with the dimensions of the result.");
     for (i = 0; i < value->rank; ++i)
         if (placed->dims[i] != value->dims[i])
-            return qnnrt_openvino__fail(err, QNNRT_E_MISMATCH, "Place the output with the"
-                                        " dimensions of the result.", "dimension %lu of output"
-                                        " \"%.200s\" is %lld, and placed as %lld",
-                                        (unsigned long)i, value->name, (long long)value->dims[i],
-                                        (long long)placed->dims[i]);
+            return qnnrt_error_hint(err,
+                                    qnnrt_error_set(err, QNNRT_E_MISMATCH, "openvino: dimension "
+                                                    "%lu of output \"%.200s\" is %lld, and placed "
+                                                    "as %lld", (unsigned long)i, value->name,
+                                                    (long long)value->dims[i],
+                                                    (long long)placed->dims[i]),
+                                    "Place the output with the dimensions of the result.");
     return QNNRT_OK;
 }
 
@@ -1843,9 +1826,9 @@ static qnnrt_result qnnrt_openvino__get_asked(qnnrt_openvino__binding *binding, 
                                       " \"%.200s\"", model->ports[1][index].name);
     else if (code != model->ports[1][index].code || shape.rank < 0 ||
              shape.rank > QNNRT_SESSION_RANK || (shape.rank > 0 && shape.dims == NULL))
-        result = qnnrt_openvino__fail(err, QNNRT_E_BACKEND, "", "output \"%.200s\" came with the"
-                                      " element type %d and %lld dimensions",
-                                      model->ports[1][index].name, code, (long long)shape.rank);
+        result = qnnrt_error_set(err, QNNRT_E_BACKEND, "openvino: output \"%.200s\" came with the "
+                                 "element type %d and %lld dimensions", model->ports[1][index].name,
+                                 code, (long long)shape.rank);
     if (result == QNNRT_OK) {
         value->name = model->ports[1][index].name;
         value->dtype = model->facts[1][index].dtype;
@@ -1855,10 +1838,13 @@ static qnnrt_result qnnrt_openvino__get_asked(qnnrt_openvino__binding *binding, 
             result = qnnrt_openvino__get_texts(model, index, slot, value, err);
         else if (slot->value.data != NULL && value->data != slot->value.data) {
             if (value->bytes > slot->value.bytes)
-                result = qnnrt_openvino__fail(err, QNNRT_E_MISMATCH, "Give more room.",
-                                              "output \"%.200s\" has %lu bytes, and its room %lu",
-                                              value->name, (unsigned long)value->bytes,
-                                              (unsigned long)slot->value.bytes);
+                result = qnnrt_error_hint(err,
+                                          qnnrt_error_set(err, QNNRT_E_MISMATCH,
+                                                          "openvino: output \"%.200s\" has %lu "
+                                                          "bytes, and its room %lu", value->name,
+                                                          (unsigned long)value->bytes,
+                                                          (unsigned long)slot->value.bytes),
+                                          "Give more room.");
             else if (value->bytes > 0 &&
                      qnnrt_openvino__get_dims(&slot->value, value, NULL) == QNNRT_OK)
                 memcpy(slot->value.data, value->data, value->bytes);
@@ -1888,9 +1874,10 @@ static qnnrt_result qnnrt_openvino__get(void *object, size_t index, qnnrt_value 
     const qnnrt_openvino__slot *slot = &binding->slots[1][index];
     const char *name = binding->model->ports[1][index].name;
     if (!binding->ran)
-        return qnnrt_openvino__fail(err, QNNRT_E_STATE, "Run the binding first.",
-                                    "output \"%.200s\" was not written: no run ended well since it"
-                                    " was placed", name);
+        return qnnrt_error_hint(err,
+                                qnnrt_error_set(err, QNNRT_E_STATE, "openvino: output \"%.200s\" "
+                                                "was not written: no run ended well since it was "
+                                                "placed", name), "Run the binding first.");
     if (slot->value.data == NULL || slot->watched)
         return qnnrt_openvino__get_asked(binding, index, value, err);
     *value = slot->value;
@@ -2017,9 +2004,9 @@ static qnnrt_result qnnrt_openvino__run_once(qnnrt_openvino__binding *binding, q
     if (late || __atomic_load_n(&model->cancelled, __ATOMIC_ACQUIRE)) {
         binding->ran = 0;
         if (late)
-            return qnnrt_openvino__fail(err, QNNRT_E_CANCELLED, "", "the run took longer than"
-                                        " execution_timeout_ms, %lu", (unsigned long)model->run_ms);
-        return qnnrt_openvino__fail(err, QNNRT_E_CANCELLED, "", "the run was cancelled");
+            return qnnrt_error_set(err, QNNRT_E_CANCELLED, "openvino: the run took longer than "
+                                   "execution_timeout_ms, %lu", (unsigned long)model->run_ms);
+        return qnnrt_error_set(err, QNNRT_E_CANCELLED, "openvino: the run was cancelled");
     }
     if (status == 0) return QNNRT_OK;
     result = qnnrt_openvino__said(api, err, status, QNNRT_E_BACKEND, "", "the run failed");
@@ -2038,8 +2025,10 @@ static qnnrt_result qnnrt_openvino__run(void *object, qnnrt_error *err)
     int again = 0;
     qnnrt_result result = QNNRT_OK;
     if (binding->missing > 0)
-        return qnnrt_openvino__fail(err, QNNRT_E_STATE, "Place all inputs.", "%lu inputs are not"
-                                    " placed", (unsigned long)binding->missing);
+        return qnnrt_error_hint(err,
+                                qnnrt_error_set(err, QNNRT_E_STATE, "openvino: %lu inputs are not "
+                                                "placed", (unsigned long)binding->missing),
+                                "Place all inputs.");
     __atomic_store_n(&model->cancelled, 0, __ATOMIC_RELEASE);
     if (!binding->extra) return qnnrt_openvino__run_once(binding, err);
     result = qnnrt_openvino__run_texts(binding, err);
@@ -2138,8 +2127,8 @@ static void qnnrt_openvino__close(void *object)
 {
     qnnrt_openvino__library *library = (qnnrt_openvino__library *)object;
     const qnnrt_hooks hooks = library->hooks;
-    qnnrt_openvino__free(&hooks, library->plugins);
-    qnnrt_openvino__free(&hooks, library);
+    qnnrt_hooks_free(&hooks, library->plugins);
+    qnnrt_hooks_free(&hooks, library);
 }
 
 static qnnrt_result qnnrt_openvino__open(const qnnrt_engine_open *desc, void **out,
@@ -2151,7 +2140,7 @@ static qnnrt_result qnnrt_openvino__open(const qnnrt_engine_open *desc, void **o
     qnnrt_result result = QNNRT_OK;
     *out = NULL;
     memset(facts, 0, sizeof *facts);
-    library = (qnnrt_openvino__library *)qnnrt_openvino__alloc(&desc->hooks, 1, sizeof *library);
+    library = (qnnrt_openvino__library *)qnnrt_hooks_alloc(&desc->hooks, 1, sizeof *library);
     if (library == NULL) return qnnrt_openvino__fail_memory(err, sizeof *library);
     library->hooks = desc->hooks;
     for (i = 0; i < desc->option_count; ++i) {
@@ -2163,7 +2152,7 @@ static qnnrt_result qnnrt_openvino__open(const qnnrt_engine_open *desc, void **o
         if (strcmp(option->key, "plugins_xml") == 0) plugins = option->value;
     }
     if (plugins != NULL) {
-        library->plugins = (char *)qnnrt_openvino__alloc(&library->hooks, strlen(plugins) + 1, 1);
+        library->plugins = (char *)qnnrt_hooks_alloc(&library->hooks, strlen(plugins) + 1, 1);
         if (library->plugins != NULL) memcpy(library->plugins, plugins, strlen(plugins));
         else result = qnnrt_openvino__fail_memory(err, strlen(plugins) + 1);
     }
@@ -2197,7 +2186,7 @@ static qnnrt_result qnnrt_openvino__load(void *object, const qnnrt_engine_load *
     memset(facts, 0, sizeof *facts);
     result = qnnrt_openvino__load_refuse(load, err);
     if (result != QNNRT_OK) return result;
-    model = (qnnrt_openvino__model *)qnnrt_openvino__alloc(&load->hooks, 1, sizeof *model);
+    model = (qnnrt_openvino__model *)qnnrt_hooks_alloc(&load->hooks, 1, sizeof *model);
     if (model == NULL) return qnnrt_openvino__fail_memory(err, sizeof *model);
     model->library = library;
     model->hooks = load->hooks;
