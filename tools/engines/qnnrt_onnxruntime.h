@@ -148,56 +148,19 @@ enum {
     QNNRT_ORT__MOST = 100000             /* inputs, outputs and subgraphs of a model */
 };
 
-/* Replace in a text what does not belong on a terminal; keep newlines if `lines` is set. */
-static void qnnrt_ort__clean(char *text, int lines)
+/* Make a text one line, without blanks at its end. */
+static void qnnrt_ort__clean(char *text)
 {
     char *at;
-    for (at = text; *at != '\0';) {
-        int shown;
-        const size_t length = qnnrt_utf8_length(at, &shown);
-        if (!shown && !(lines && *at == '\n')) *at = *at == '\n' || *at == '\t' ? ' ' : '?';
-        at += shown ? length : 1;
-    }
-    while (at > text && (at[-1] == '\n' || at[-1] == ' ')) *--at = '\0';
-}
-
-/* Fill an error and return its code. The text may be cut. err may be NULL. */
-#if defined(__GNUC__)
-__attribute__((cold, format(printf, 4, 5)))
-#endif
-static qnnrt_result qnnrt_ort__fail(qnnrt_error *err, qnnrt_result code, const char *hint,
-                                    const char *format, ...)
-{
-    va_list args;
-    if (err == NULL) return code;
-    err->code = code;
-    err->vendor_code = 0;
-    snprintf(err->hint, sizeof err->hint, "%s", hint);
-    va_start(args, format);
-    vsnprintf(err->text, sizeof err->text, format, args);
-    va_end(args);
-    qnnrt_ort__clean(err->text, 1);
-    return code;
+    for (at = text; *at != '\0'; ++at)
+        if (*at == '\t') *at = ' ';
+    qnnrt_text_clean(text);
+    while (at > text && at[-1] == ' ') *--at = '\0';
 }
 
 static qnnrt_result qnnrt_ort__fail_memory(qnnrt_error *err)
 {
-    return qnnrt_ort__fail(err, QNNRT_E_MEMORY, "", "out of memory");
-}
-
-/* Return zeroed memory, or NULL. */
-static void *qnnrt_ort__alloc(const qnnrt_hooks *hooks, size_t bytes)
-{
-    void *data = hooks->alloc != NULL ? hooks->alloc(hooks->alloc_user, bytes) : malloc(bytes);
-    if (data != NULL) memset(data, 0, bytes);
-    return data;
-}
-
-static void qnnrt_ort__free(const qnnrt_hooks *hooks, void *data)
-{
-    if (data == NULL) return;
-    if (hooks->free != NULL) hooks->free(hooks->alloc_user, data);
-    else free(data);
+    return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory");
 }
 
 /* Blocks that are freed together. Each begins with a link to the one before it. */
@@ -212,7 +175,7 @@ static void *qnnrt_ort__keep(const qnnrt_hooks *hooks, qnnrt_ort__block **blocks
 {
     qnnrt_ort__block *block;
     if (count > (SIZE_MAX / 2 - sizeof(*block)) / size) return NULL;
-    block = (qnnrt_ort__block *)qnnrt_ort__alloc(hooks, sizeof(*block) + count * size);
+    block = (qnnrt_ort__block *)qnnrt_hooks_alloc(hooks, 1, sizeof(*block) + count * size);
     if (block == NULL) return NULL;
     block->before = *blocks;
     *blocks = block;
@@ -224,7 +187,7 @@ static void qnnrt_ort__keep_free(const qnnrt_hooks *hooks, qnnrt_ort__block **bl
     while (*blocks != NULL) {
         qnnrt_ort__block *block = *blocks;
         *blocks = block->before;
-        qnnrt_ort__free(hooks, block);
+        qnnrt_hooks_free(hooks, block);
     }
 }
 
@@ -456,10 +419,10 @@ static qnnrt_result qnnrt_ort__report(const qnnrt_ort__library *library, qnnrt_o
         const unsigned long long left = pages > 0 && page > 0 ?
             (unsigned long long)pages * (unsigned long long)page : 0;
         result = QNNRT_E_MEMORY;
-        qnnrt_ort__fail(err, result, "", "%s: out of memory: requested %llu bytes, %llu available:"
-                        " %s", what, bytes, left, text);
+        qnnrt_error_set(err, result, "%s: out of memory: requested %llu bytes, %llu available: %s",
+                        what, bytes, left, text);
     } else {
-        qnnrt_ort__fail(err, result, "", "%s: %s", what, text);
+        qnnrt_error_set(err, result, "%s: %s", what, text);
     }
     if (err != NULL) err->vendor_code = (uint64_t)(unsigned)vendor;
     library->api.ReleaseStatus(status);
@@ -502,7 +465,7 @@ static void qnnrt_ort__log(const qnnrt_hooks *hooks, qnnrt_log_level level, cons
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    qnnrt_ort__clean(text, 0);
+    qnnrt_ort__clean(text);
     hooks->log(hooks->log_user, level, "onnxrt", 0, text);
 }
 
@@ -526,7 +489,7 @@ static void qnnrt_ort__line(void *user, int severity, const char *category, cons
     if (sink == NULL || text == NULL) return;
     if (severity >= 3 && __atomic_exchange_n(&sink->taken, 1, __ATOMIC_ACQ_REL) == 0) {
         snprintf(sink->first, sizeof sink->first, "%s", text);
-        qnnrt_ort__clean(sink->first, 0);
+        qnnrt_ort__clean(sink->first);
     }
     qnnrt_ort__log(&sink->hooks, severity >= 0 && severity < 3 ? levels[severity]
                                                                : QNNRT_LOG_ERROR, "%s", text);
@@ -633,8 +596,7 @@ static void *qnnrt_ort__open_path(const char *path, qnnrt_error *err)
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     const char *why = handle == NULL ? dlerror() : NULL;
     if (handle == NULL)
-        qnnrt_ort__add(err->text, sizeof err->text, "\n  %s",
-                       why != NULL ? why : "the loader gave no reason");
+        qnnrt_error_add(err, "\n  %s", why != NULL ? why : "the loader gave no reason");
     return handle;
 }
 
@@ -647,7 +609,7 @@ static void *qnnrt_ort__open_folder(const char *folder, const char *name, qnnrt_
     int length = snprintf(path, sizeof path, "%s%s", folder, name);
     if (length >= (int)sizeof path) return NULL;
     if (stat(path, &facts) == 0) handle = qnnrt_ort__open_path(path, err);
-    else qnnrt_ort__add(err->text, sizeof err->text, "\n  there is no %s", path);
+    else qnnrt_error_add(err, "\n  there is no %s", path);
     while (handle == NULL && strcmp(name, qnnrt_ort__name) == 0 &&
            qnnrt_ort__newest(folder, below, tail)) {
         if (length + 1 + (int)strlen(tail) >= (int)sizeof path) break;
@@ -668,14 +630,17 @@ static void *qnnrt_ort__search(const char *asked, qnnrt_error *err)
     int place;
     if (strchr(name, '/') != NULL) {
         const int is_folder = stat(name, &facts) == 0 && S_ISDIR(facts.st_mode);
-        qnnrt_ort__fail(err, QNNRT_E_LIBRARY, "Check the path, and run ldd on the file.",
-                        "cannot open the library %.1000s:", name);
+        qnnrt_error_hint(err,
+                         qnnrt_error_set(err, QNNRT_E_LIBRARY, "cannot open the library %.1000s:",
+                                         name), "Check the path, and run ldd on the file.");
         if (!is_folder) return qnnrt_ort__open_path(name, err);
         if (snprintf(folder, sizeof folder, "%s/", name) >= (int)sizeof folder) return NULL;
         return qnnrt_ort__open_folder(folder, qnnrt_ort__name, err);
     }
-    qnnrt_ort__fail(err, QNNRT_E_LIBRARY, "Give the path of libonnxruntime.so with the option"
-                    " library_path.", "cannot find the library %.200s. Tried:", name);
+    qnnrt_error_hint(err,
+                     qnnrt_error_set(err, QNNRT_E_LIBRARY, "cannot find the library %.200s. Tried:",
+                                     name), "Give the path of libonnxruntime.so with the option "
+                     "library_path.");
     for (place = 0; place < 2 && handle == NULL; ++place) {
         char *slash;
         if (!(place == 0 ? qnnrt_ort__path_of_program(folder) : qnnrt_ort__path_of_self(folder)))
@@ -688,8 +653,8 @@ static void *qnnrt_ort__search(const char *asked, qnnrt_error *err)
         handle = qnnrt_ort__open_folder(folder, name, err);
     }
     if (handle == NULL && qnnrt_ort__search_is_unsafe())
-        qnnrt_ort__add(err->text, sizeof err->text, "\n  skipped the system's search:"
-                       " LD_LIBRARY_PATH has an empty element, which means the current folder");
+        qnnrt_error_add(err, "\n  skipped the system's search: LD_LIBRARY_PATH has an empty "
+                        "element, which means the current folder");
     else if (handle == NULL) {
         handle = qnnrt_ort__open_path(name, err);
         if (handle == NULL && asked == NULL)
@@ -747,10 +712,12 @@ static qnnrt_result qnnrt_ort__table(qnnrt_ort__library *library, const void *sl
         if (call->since > library->number) continue;
         memcpy((void *)&found, (const char *)slots + call->slot * sizeof(found), sizeof(found));
         if (found == NULL)
-            return qnnrt_ort__fail(err, QNNRT_E_LIBRARY, "Use a library of another source.",
-                                   "%.900s: its table has no %s (slot %lu), which ONNX"
-                                   " Runtime %s has", library->path, call->name,
-                                   (unsigned long)call->slot, library->version);
+            return qnnrt_error_hint(err,
+                                    qnnrt_error_set(err, QNNRT_E_LIBRARY, "%.900s: its table has "
+                                                    "no %s (slot %lu), which ONNX Runtime %s has",
+                                                    library->path, call->name,
+                                                    (unsigned long)call->slot, library->version),
+                                    "Use a library of another source.");
         memcpy((char *)&library->api + call->offset, (const void *)&found, sizeof(found));
     }
     return QNNRT_OK;
@@ -765,31 +732,34 @@ static qnnrt_result qnnrt_ort__accept(qnnrt_ort__library *library, qnnrt_error *
     void *symbol = dlsym(library->handle, "OrtGetApiBase");
     int api;
     if (symbol == NULL)
-        return qnnrt_ort__fail(err, QNNRT_E_LIBRARY, "Give the path of libonnxruntime.so; of a"
-                               " Python package, the file in its folder capi.",
-                               "%.1000s is not ONNX Runtime: it has no OrtGetApiBase",
-                               library->path);
+        return qnnrt_error_hint(err,
+                                qnnrt_error_set(err, QNNRT_E_LIBRARY, "%.1000s is not ONNX "
+                                                "Runtime: it has no OrtGetApiBase", library->path),
+                                "Give the path of libonnxruntime.so; of a Python package, the file "
+                                "in its folder capi.");
     if (!qnnrt_ort__path_of(symbol, library->path)) library->path[0] = '\0';
     memcpy((void *)&get, (const void *)&symbol, sizeof(get));
     base = get();
     if (base == NULL || base->GetApi == NULL || base->GetVersionString == NULL)
-        return qnnrt_ort__fail(err, QNNRT_E_LIBRARY, "", "%.1000s: OrtGetApiBase returns"
-                               " no functions", library->path);
+        return qnnrt_error_set(err, QNNRT_E_LIBRARY, "%.1000s: OrtGetApiBase returns no functions",
+                               library->path);
     api = qnnrt_ort__version(base->GetVersionString(), library->version);
     if (api < 0)
-        return qnnrt_ort__fail(err, QNNRT_E_VERSION, "", "%.1000s: its version is"
-                               " \"%.64s\", expected three numbers such as 1.%d.0", library->path,
-                               library->version, (int)QNNRT_ORT__NEWEST);
+        return qnnrt_error_set(err, QNNRT_E_VERSION, "%.1000s: its version is \"%.64s\", expected "
+                               "three numbers such as 1.%d.0", library->path, library->version,
+                               (int)QNNRT_ORT__NEWEST);
     if (api >= 1000 || api < QNNRT_ORT__OLDEST)
-        return qnnrt_ort__fail(err, QNNRT_E_VERSION, "Use ONNX Runtime 1.14 or newer, below 2.0.",
-                               "%.1000s is ONNX Runtime %s, expected 1.%d or newer, below"
-                               " 2.0", library->path, library->version, (int)QNNRT_ORT__OLDEST);
+        return qnnrt_error_hint(err,
+                                qnnrt_error_set(err, QNNRT_E_VERSION, "%.1000s is ONNX Runtime %s, "
+                                                "expected 1.%d or newer, below 2.0", library->path,
+                                                library->version, (int)QNNRT_ORT__OLDEST),
+                                "Use ONNX Runtime 1.14 or newer, below 2.0.");
     library->number = api < QNNRT_ORT__NEWEST ? api : QNNRT_ORT__NEWEST;
     slots = base->GetApi((uint32_t)library->number);
     if (slots == NULL)
-        return qnnrt_ort__fail(err, QNNRT_E_VERSION, "", "%.1000s says that it is ONNX"
-                               " Runtime %s, but has no table for API %d", library->path,
-                               library->version, library->number);
+        return qnnrt_error_set(err, QNNRT_E_VERSION, "%.1000s says that it is ONNX Runtime %s, but "
+                               "has no table for API %d", library->path, library->version,
+                               library->number);
     if (api > QNNRT_ORT__NEWEST && library->hooks.log != NULL) {
         char text[160];
         snprintf(text, sizeof text, "ONNX Runtime %.64s is newer than 1.%d, which was measured; its"
@@ -825,7 +795,7 @@ static void qnnrt_ort__plugin_name(const char *path, char out[128])
     const char *name = slash != NULL ? slash + 1 : path;
     if (strstr(name, "providers_qnn") != NULL) snprintf(out, 128, "QNNExecutionProvider");
     else snprintf(out, 128, "%s", name);
-    qnnrt_ort__clean(out, 0);
+    qnnrt_ort__clean(out);
 }
 
 /* Collect the devices whose provider has a name. */
@@ -837,10 +807,10 @@ static qnnrt_result qnnrt_ort__plugin_devices(qnnrt_ort__library *library, const
     size_t count = 0, i;
     qnnrt_ort__status status = api->GetEpDevices(library->env, &list, &count);
     if (status != NULL) return qnnrt_ort__report(library, status, err, what);
-    qnnrt_ort__free(&library->hooks, library->devices);
+    qnnrt_hooks_free(&library->hooks, library->devices);
     library->device_count = 0;
-    library->devices = (void **)qnnrt_ort__alloc(&library->hooks,
-                                                 (count + 1) * sizeof(*library->devices));
+    library->devices = (void **)qnnrt_hooks_alloc(&library->hooks, 1, (count + 1) *
+                                                  sizeof(*library->devices));
     if (library->devices == NULL) return qnnrt_ort__fail_memory(err);
     for (i = 0; i < count; ++i) {
         const char *provider = api->EpDevice_EpName(list[i]);
@@ -876,12 +846,14 @@ static qnnrt_result qnnrt_ort__plugin(qnnrt_ort__library *library, const char *p
     char what[256], name[128], whole[QNNRT_ORT__PATH];
     qnnrt_result result;
     if (library->number < 22)
-        return qnnrt_ort__fail(err, QNNRT_E_VERSION, "Use ONNX Runtime 1.24 or newer.",
-                               "ONNX Runtime %s takes no plug-in (%.800s); that needs 1.22",
-                               library->version, path);
+        return qnnrt_error_hint(err,
+                                qnnrt_error_set(err, QNNRT_E_VERSION, "ONNX Runtime %s takes no "
+                                                "plug-in (%.800s); that needs 1.22",
+                                                library->version, path), "Use ONNX Runtime 1.24 or "
+                                "newer.");
     snprintf(what, sizeof what, "cannot register the plug-in %.180s", path);
     if (!qnnrt_ort__plugin_path(path, whole))
-        return qnnrt_ort__fail(err, QNNRT_E_LIMIT, "", "%s: its path is too long", what);
+        return qnnrt_error_set(err, QNNRT_E_LIMIT, "%s: its path is too long", what);
     qnnrt_ort__plugin_name(path, name);
     result = qnnrt_ort__plugin_devices(library, name, what, err);
     if (result == QNNRT_OK && library->device_count == 0) {
@@ -891,13 +863,13 @@ static qnnrt_result qnnrt_ort__plugin(qnnrt_ort__library *library, const char *p
     }
     if (result != QNNRT_OK) return result;
     if (library->device_count == 0)
-        return qnnrt_ort__fail(err, QNNRT_E_UNSUPPORTED, "", "%s: it offers no device on this"
-                               " machine", what);
+        return qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "%s: it offers no device on this machine",
+                               what);
     vendor = api->EpDevice_EpVendor(library->devices[0]);
     version = api->GetKeyValue(api->EpDevice_EpMetadata(library->devices[0]), "version");
-    qnnrt_ort__add(library->build, sizeof library->build, "; plug-in %.64s %.64s",
-                   vendor != NULL ? vendor : "?", version != NULL ? version : "?");
-    qnnrt_ort__clean(library->build, 0);
+    qnnrt_ort__add(library->build, sizeof library->build, "; plug-in %.64s %.64s", vendor != NULL ?
+                   vendor : "?", version != NULL ? version : "?");
+    qnnrt_ort__clean(library->build);
     qnnrt_ort__plugin_hash(whole, library->build, sizeof library->build);
     return QNNRT_OK;
 }
@@ -1014,14 +986,18 @@ static qnnrt_result qnnrt_ort__entries(const qnnrt_ort__library *library,
         const char *key = load->options[i].key;
         if (!qnnrt_ort__option_is_entry(key)) continue;
         if (strcmp(key, "session.disable_cpu_ep_fallback") == 0)
-            return qnnrt_ort__fail(err, QNNRT_E_UNSUPPORTED, "Set allow_fallback instead.",
-                                   "option \"%s\" is decided by allow_fallback", key);
+            return qnnrt_error_hint(err,
+                                    qnnrt_error_set(err, QNNRT_E_UNSUPPORTED,
+                                                    "option \"%s\" is decided by allow_fallback",
+                                                    key), "Set allow_fallback instead.");
         if (!qnnrt_ort__key_known(key)) {
             /* The version was checked: its second number follows "1.". */
             if (atoi(library->version + 2) <= QNNRT_ORT__KEYS)
-                return qnnrt_ort__fail(err, QNNRT_E_UNSUPPORTED, "Correct the name of the option.",
-                                       "option \"%.200s\" is unknown to ONNX Runtime %s", key,
-                                       library->version);
+                return qnnrt_error_hint(err,
+                                        qnnrt_error_set(err, QNNRT_E_UNSUPPORTED,
+                                                        "option \"%.200s\" is unknown to ONNX "
+                                                        "Runtime %s", key, library->version),
+                                        "Correct the name of the option.");
             qnnrt_ort__log(&load->hooks, QNNRT_LOG_WARN, "option \"%.200s\" is unknown up to ONNX"
                            " Runtime 1.%d; version %s may ignore it", key, (int)QNNRT_ORT__KEYS,
                            library->version);
@@ -1169,19 +1145,18 @@ static qnnrt_result qnnrt_ort__fact(qnnrt_ort__model *model, const void *type, c
     if (kind == 1 &&
         qnnrt_ort__failed(model->library, api->CastTypeInfoToTensorInfo(type, &info))) info = NULL;
     if (kind != 1 || info == NULL)
-        return qnnrt_ort__fail(err, QNNRT_E_UNSUPPORTED, "", "%s \"%.200s\" is %s, expected a"
-                               " tensor", side, tensor->name,
-                               qnnrt_ort__kind_name(kind != 1 ? kind : 0));
+        return qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "%s \"%.200s\" is %s, expected a tensor",
+                               side, tensor->name, qnnrt_ort__kind_name(kind != 1 ? kind : 0));
     if (qnnrt_ort__failed(model->library, api->GetTensorElementType(info, element))) *element = 0;
     tensor->dtype = qnnrt_ort__dtype(*element);
     if (tensor->dtype == QNNRT_DTYPE_UNDEFINED)
-        return qnnrt_ort__fail(err, QNNRT_E_UNSUPPORTED, "", "%s \"%.200s\" has elements of type"
-                               " %s (%d), which is not supported", side, tensor->name,
+        return qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "%s \"%.200s\" has elements of type %s "
+                               "(%d), which is not supported", side, tensor->name,
                                qnnrt_ort__type_name(*element), *element);
     if (!qnnrt_ort__dims(model->library, info, &tensor->rank, tensor->dims)) {
         const int high = tensor->rank > QNNRT_SESSION_RANK;
-        return qnnrt_ort__fail(err, high ? QNNRT_E_UNSUPPORTED : QNNRT_E_BACKEND, "", "%s"
-                               " \"%.200s\" has %s", side, tensor->name, high ?
+        return qnnrt_error_set(err, high ? QNNRT_E_UNSUPPORTED : QNNRT_E_BACKEND,
+                               "%s \"%.200s\" has %s", side, tensor->name, high ?
                                "more than 16 dimensions" : "a shape that could not be read");
     }
     /* Older libraries do not say whether no dimensions mean a scalar or any rank. */
@@ -1215,7 +1190,7 @@ static qnnrt_result qnnrt_ort__tensor(qnnrt_ort__model *model, void *session, in
              side == 1 ? api->SessionGetOutputTypeInfo(session, index, &type) :
              api->SessionGetOverridableInitializerTypeInfo(session, index, &type);
     if (status != NULL) return qnnrt_ort__report(library, status, err, "cannot read a type");
-    if (type == NULL) return qnnrt_ort__fail(err, QNNRT_E_BACKEND, "", "no type of %s \"%.200s\"",
+    if (type == NULL) return qnnrt_error_set(err, QNNRT_E_BACKEND, "no type of %s \"%.200s\"",
                                              name_of, tensor->name);
     tensor->optional = side == 2;
     result = qnnrt_ort__fact(model, type, name_of, tensor, element, err);
@@ -1237,7 +1212,7 @@ static qnnrt_result qnnrt_ort__facts(qnnrt_ort__model *model, void *session, qnn
         if (status != NULL)
             return qnnrt_ort__report(model->library, status, err, "cannot count tensors");
         if (counts[side] > QNNRT_ORT__MOST)
-            return qnnrt_ort__fail(err, QNNRT_E_LIMIT, "", "the model has %lu %s, more than %d",
+            return qnnrt_error_set(err, QNNRT_E_LIMIT, "the model has %lu %s, more than %d",
                                    (unsigned long)counts[side], side == 1 ? "outputs" : "inputs",
                                    (int)QNNRT_ORT__MOST);
     }
@@ -1301,22 +1276,22 @@ static qnnrt_session_tensor *qnnrt_ort__shape_input(const qnnrt_ort__model *mode
     for (i = 0; i < model->input_count && strcmp(model->inputs[i].name, shape->name) != 0; ++i) {}
     if (i == model->input_count) {
         qnnrt_ort__list(model, 0, names, sizeof names);
-        qnnrt_ort__fail(err, QNNRT_E_NOT_FOUND, "", "a shape is for input \"%.200s\", which the"
-                        " model does not have; it has %s", shape->name, names);
+        qnnrt_error_set(err, QNNRT_E_NOT_FOUND, "a shape is for input \"%.200s\", which the model "
+                        "does not have; it has %s", shape->name, names);
         return NULL;
     }
     if (model->inputs[i].any_rank) return &model->inputs[i];
     if (model->inputs[i].rank != shape->rank) {
-        qnnrt_ort__fail(err, QNNRT_E_MISMATCH, "", "the shape for input \"%.200s\" has %u"
-                        " dimensions, expected %u", shape->name, (unsigned)shape->rank,
+        qnnrt_error_set(err, QNNRT_E_MISMATCH, "the shape for input \"%.200s\" has %u dimensions, "
+                        "expected %u", shape->name, (unsigned)shape->rank,
                         (unsigned)model->inputs[i].rank);
         return NULL;
     }
     for (d = 0; d < shape->rank; ++d) {
         const int64_t has = model->inputs[i].dims[d];
         if (has == -1 || shape->dims[d] == -1 || has == shape->dims[d]) continue;
-        qnnrt_ort__fail(err, QNNRT_E_MISMATCH, "", "the shape for input \"%.200s\" has %lld in"
-                        " dimension %u, expected %lld", shape->name, (long long)shape->dims[d],
+        qnnrt_error_set(err, QNNRT_E_MISMATCH, "the shape for input \"%.200s\" has %lld in "
+                        "dimension %u, expected %lld", shape->name, (long long)shape->dims[d],
                         (unsigned)d, (long long)has);
         return NULL;
     }
@@ -1368,8 +1343,8 @@ static int64_t qnnrt_ort__earlier(const qnnrt_ort__model *model, const qnnrt_eng
 static qnnrt_result qnnrt_ort__conflict(const char *name, int64_t one, int64_t other,
                                         qnnrt_error *err)
 {
-    return qnnrt_ort__fail(err, QNNRT_E_MISMATCH, "", "dimension \"%.200s\" gets %lld and %lld from"
-                           " two shapes", name, (long long)one, (long long)other);
+    return qnnrt_error_set(err, QNNRT_E_MISMATCH, "dimension \"%.200s\" gets %lld and %lld from "
+                           "two shapes", name, (long long)one, (long long)other);
 }
 
 /* Give the shapes to the session's options. model has the facts of the model without them. */
@@ -1387,9 +1362,9 @@ static qnnrt_result qnnrt_ort__shapes(qnnrt_ort__model *model, const qnnrt_engin
         if (shape->rank == 0) {
             if (!qnnrt_ort__has_dim(model, shape->name)) {
                 qnnrt_ort__list(model, 1, names, sizeof names);
-                return qnnrt_ort__fail(err, QNNRT_E_NOT_FOUND, "", "no input has a dimension"
-                                       " \"%.200s\"; the named ones are %s", shape->name,
-                                       names[0] != '\0' ? names : "none");
+                return qnnrt_error_set(err, QNNRT_E_NOT_FOUND, "no input has a dimension "
+                                       "\"%.200s\"; the named ones are %s", shape->name, names[0] !=
+                                       '\0' ? names : "none");
             }
             before = qnnrt_ort__earlier(model, load, i, shape->name);
             if (before >= 0 && before != shape->dims[0])
@@ -1485,9 +1460,11 @@ static qnnrt_result qnnrt_ort__qnn_pairs(const qnnrt_ort__library *library,
         if (qnnrt_ort__option_is_entry(key) || qnnrt_ort__option_is_ours(key)) continue;
         for (k = 0; k < known && strcmp(key, qnnrt_ort__qnn_keys[k]) != 0; ++k) {}
         if (k < known) continue;
-        return qnnrt_ort__fail(err, QNNRT_E_UNSUPPORTED, "Correct its name, or to give it to a"
-                               " newer plug-in, put ep.qnnexecutionprovider. before it.",
-                               "option \"%.200s\" is unknown to the provider QNN", key);
+        return qnnrt_error_hint(err,
+                                qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "option \"%.200s\" is "
+                                                "unknown to the provider QNN", key),
+                                "Correct its name, or to give it to a newer plug-in, put "
+                                "ep.qnnexecutionprovider. before it.");
     }
     if (!qnnrt_ort__says_backend(load) && library->number >= 22)
         qnnrt_ort__pair(pairs, "backend_type", backend);
@@ -1601,16 +1578,18 @@ static qnnrt_result qnnrt_ort__provider(const qnnrt_ort__library *library,
     void *device = NULL;
     size_t i;
     if (!qnnrt_ort__precision_good(library, load))
-        return qnnrt_ort__fail(err, QNNRT_E_UNSUPPORTED, load->precision == QNNRT_PRECISION_INT8 ?
-                               "Quantize the model." : "Convert the model.",
-                               "the provider of \"%s\" has no precision \"%s\"", load->device,
-                               qnnrt_precision_name(load->precision));
+        return qnnrt_error_hint(err,
+                                qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "the provider of \"%s\" "
+                                                "has no precision \"%s\"", load->device,
+                                                qnnrt_precision_name(load->precision)), "%s",
+                                load->precision == QNNRT_PRECISION_INT8 ? "Quantize the model." :
+                                "Convert the model.");
     if (strcmp(load->device, "cpu") == 0) {
         for (i = 0; i < load->option_count; ++i) {
             const char *key = load->options[i].key;
             if (!qnnrt_ort__option_is_entry(key) && !qnnrt_ort__option_is_ours(key))
-                return qnnrt_ort__fail(err, QNNRT_E_UNSUPPORTED, "", "option \"%.200s\" is for a"
-                                       " provider, and the one for \"cpu\" has no options", key);
+                return qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "option \"%.200s\" is for a "
+                                       "provider, and the one for \"cpu\" has no options", key);
         }
         return QNNRT_OK;
     }
@@ -1637,8 +1616,8 @@ static qnnrt_result qnnrt_ort__provider(const qnnrt_ort__library *library,
     }
     if (qnnrt_ort__begins(load->device, "cuda:")) number = load->device + 5;
     if (number[0] == '\0' || strlen(number) > 3 || strspn(number, "0123456789") != strlen(number))
-        return qnnrt_ort__fail(err, QNNRT_E_ARG, "", "device \"%.40s\", expected cuda: and a"
-                               " number", load->device);
+        return qnnrt_error_set(err, QNNRT_E_ARG, "device \"%.40s\", expected cuda: and a number",
+                               load->device);
     if (library->trt) {
         const qnnrt_result result = qnnrt_ort__append_trt(library, load, number, options, pairs,
                                                           err);
@@ -1702,7 +1681,7 @@ static int qnnrt_ort__assigned(const qnnrt_ort__library *library, void *session,
     if (nodes > 0)
         snprintf(text, room, "%lu of %lu nodes run on the CPU: %s", (unsigned long)nodes,
                  (unsigned long)all, operators);
-    qnnrt_ort__clean(text, 0);
+    qnnrt_ort__clean(text);
     return 1;
 }
 
@@ -1721,7 +1700,7 @@ static void qnnrt_ort__unload(void *at)
     if (model->run_options != NULL) model->library->api.ReleaseRunOptions(model->run_options);
     if (model->session != NULL) model->library->api.ReleaseSession(model->session);
     qnnrt_ort__keep_free(&hooks, &model->blocks);
-    qnnrt_ort__free(&hooks, model);
+    qnnrt_hooks_free(&hooks, model);
 }
 
 /* Refuse what ONNX Runtime cannot keep. */
@@ -1729,18 +1708,24 @@ static qnnrt_result qnnrt_ort__refuse(const qnnrt_ort__library *library,
                                       const qnnrt_engine_load *load, qnnrt_error *err)
 {
     if (load->compile_ms > 0 || load->run_ms > 0)
-        return qnnrt_ort__fail(err, QNNRT_E_UNSUPPORTED, "Remove it from the policy.",
-                               "%s has no effect with ONNX Runtime", load->compile_ms > 0 ?
-                               "compile_timeout_ms" : "execution_timeout_ms");
+        return qnnrt_error_hint(err,
+                                qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "%s has no effect with "
+                                                "ONNX Runtime", load->compile_ms > 0 ?
+                                                "compile_timeout_ms" : "execution_timeout_ms"),
+                                "Remove it from the policy.");
     if (load->preference_count > 0)
-        return qnnrt_ort__fail(err, QNNRT_E_UNSUPPORTED, "Remove it from the policy.",
-                               "preferences (\"%.100s\") have no effect with ONNX Runtime",
-                               load->preferences[0].key);
+        return qnnrt_error_hint(err,
+                                qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "preferences "
+                                                "(\"%.100s\") have no effect with ONNX Runtime",
+                                                load->preferences[0].key), "Remove it from the "
+                                "policy.");
     if (library->number < 16 && strcmp(load->device, "cpu") != 0 && !load->allow_fallback)
-        return qnnrt_ort__fail(err, QNNRT_E_VERSION, "Use ONNX Runtime 1.16 or newer, or set"
-                               " allow_fallback.", "ONNX Runtime %s falls back to the CPU silently,"
-                               " which is not allowed here; 1.16 is the first that does not",
-                               library->version);
+        return qnnrt_error_hint(err,
+                                qnnrt_error_set(err, QNNRT_E_VERSION, "ONNX Runtime %s falls back "
+                                                "to the CPU silently, which is not allowed here; "
+                                                "1.16 is the first that does not",
+                                                library->version), "Use ONNX Runtime 1.16 or "
+                                "newer, or set allow_fallback.");
     return QNNRT_OK;
 }
 
@@ -1751,9 +1736,11 @@ static qnnrt_result qnnrt_ort__common(qnnrt_ort__model *model, const qnnrt_engin
     const qnnrt_ort__api *api = &model->library->api;
     qnnrt_ort__status status;
     if (load->threads > INT_MAX)
-        return qnnrt_ort__fail(err, QNNRT_E_LIMIT, "Ask for fewer threads.", "threads is %lu, and"
-                               " ONNX Runtime takes at most %d", (unsigned long)load->threads,
-                               INT_MAX);
+        return qnnrt_error_hint(err,
+                                qnnrt_error_set(err, QNNRT_E_LIMIT, "threads is %lu, and ONNX "
+                                                "Runtime takes at most %d",
+                                                (unsigned long)load->threads, INT_MAX),
+                                "Ask for fewer threads.");
     status = api->CreateSessionOptions(options);
     if (status == NULL) status = api->SetIntraOpNumThreads(*options, (int)load->threads);
     if (status == NULL) status = api->SetSessionGraphOptimizationLevel(*options, level);
@@ -1803,7 +1790,7 @@ static qnnrt_result qnnrt_ort__asked(const qnnrt_ort__library *library,
                                   err);
     if (result != QNNRT_OK || load->save == NULL || strcmp(load->device, "npu") != 0) return result;
     if (snprintf(path, sizeof path, "%s/%s", load->save, qnnrt_ort__context) >= (int)sizeof path)
-        return qnnrt_ort__fail(err, QNNRT_E_LIMIT, "", "the path of the cache is too long");
+        return qnnrt_error_set(err, QNNRT_E_LIMIT, "the path of the cache is too long");
     result = qnnrt_ort__entry(library, options, "ep.context_enable", "1", err);
     if (result == QNNRT_OK)
         result = qnnrt_ort__entry(library, options, "ep.context_file_path", path, err);
@@ -1847,8 +1834,9 @@ static qnnrt_result qnnrt_ort__fallback(qnnrt_ort__model *model, const qnnrt_eng
     if (known && text[0] == '\0') return QNNRT_OK;
     if (!load->allow_fallback) {
         if (!known) return QNNRT_OK;     /* ONNX Runtime itself refuses to fall back */
-        return qnnrt_ort__fail(err, QNNRT_E_UNSUPPORTED, "Set allow_fallback.", "%s, and fallback"
-                               " is not allowed", text);
+        return qnnrt_error_hint(err,
+                                qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "%s, and fallback is not "
+                                                "allowed", text), "Set allow_fallback.");
     }
     if (!known)
         snprintf(text, sizeof text, "unknown: ONNX Runtime %s does not say which nodes run on the"
@@ -1868,20 +1856,19 @@ static qnnrt_result qnnrt_ort__session(qnnrt_ort__model *model, const qnnrt_engi
     const int cached = load->cached != NULL && strcmp(load->device, "npu") == 0;
     if (snprintf(path, sizeof path, "%s%s%s", cached ? load->cached : load->path,
                  cached ? "/" : "", cached ? qnnrt_ort__context : "") >= (int)sizeof path)
-        return qnnrt_ort__fail(err, QNNRT_E_LIMIT, "", "the path of the model is too long");
+        return qnnrt_error_set(err, QNNRT_E_LIMIT, "the path of the model is too long");
     status = api->CreateSession(model->library->env, path, options, &model->session);
     if (status != NULL) {
         snprintf(what, sizeof what, "cannot load \"%.300s\"", path);
         result = qnnrt_ort__report(model->library, status, err, what);
         if (err != NULL && model->sink.first[0] != '\0' &&
             strstr(err->text, model->sink.first) == NULL)
-            qnnrt_ort__add(err->text, sizeof err->text, "\n  it logged before: %s",
-                           model->sink.first);
+            qnnrt_error_add(err, "\n  it logged before: %s", model->sink.first);
         return result;
     }
     if (model->session == NULL)
-        return qnnrt_ort__fail(err, QNNRT_E_BACKEND, "", "cannot load \"%.300s\": no session and no"
-                               " error", path);
+        return qnnrt_error_set(err, QNNRT_E_BACKEND, "cannot load \"%.300s\": no session and no "
+                               "error", path);
     status = api->CreateRunOptions(&model->run_options);
     if (status != NULL) return qnnrt_ort__report(model->library, status, err, "cannot make options"
                                                  " of runs");
@@ -1907,7 +1894,7 @@ static qnnrt_result qnnrt_ort__load(void *at, const qnnrt_engine_load *load, voi
     memset(out, 0, sizeof(*out));
     memset(&pairs, 0, sizeof(pairs));
     if (result != QNNRT_OK) return result;
-    model = (qnnrt_ort__model *)qnnrt_ort__alloc(&load->hooks, sizeof(*model));
+    model = (qnnrt_ort__model *)qnnrt_hooks_alloc(&load->hooks, 1, sizeof(*model));
     if (model == NULL) return qnnrt_ort__fail_memory(err);
     model->library = library;
     model->hooks = model->sink.hooks = load->hooks;
@@ -1990,9 +1977,9 @@ static void qnnrt_ort__binding_destroy(void *at)
     for (i = 0; binding->outputs != NULL && i < model->output_count; ++i)
         if (binding->outputs[i].value != NULL)
             model->library->api.ReleaseValue(binding->outputs[i].value);
-    qnnrt_ort__free(&model->hooks, binding->inputs);
-    qnnrt_ort__free(&model->hooks, binding->outputs);
-    qnnrt_ort__free(&model->hooks, binding);
+    qnnrt_hooks_free(&model->hooks, binding->inputs);
+    qnnrt_hooks_free(&model->hooks, binding->outputs);
+    qnnrt_hooks_free(&model->hooks, binding);
 }
 
 /* Report a failure that belongs to a tensor. */
@@ -2043,18 +2030,20 @@ static qnnrt_result qnnrt_ort__bind_free(qnnrt_ort__binding *binding, size_t ind
 static qnnrt_result qnnrt_ort__binding_create(void *at, void **out, qnnrt_error *err)
 {
     qnnrt_ort__model *model = (qnnrt_ort__model *)at;
-    qnnrt_ort__binding *binding = (qnnrt_ort__binding *)qnnrt_ort__alloc(&model->hooks,
-                                                                         sizeof(*binding));
+    qnnrt_ort__binding *binding = (qnnrt_ort__binding *)qnnrt_hooks_alloc(&model->hooks, 1,
+                                                                          sizeof(*binding));
     qnnrt_ort__status status;
     qnnrt_result result = QNNRT_OK;
     size_t i;
     *out = NULL;
     if (binding == NULL) return qnnrt_ort__fail_memory(err);
     binding->model = model;
-    binding->inputs = (qnnrt_ort__place *)qnnrt_ort__alloc(
-        &model->hooks, (model->input_count + 1) * sizeof(*binding->inputs));
-    binding->outputs = (qnnrt_ort__place *)qnnrt_ort__alloc(
-        &model->hooks, (model->output_count + 1) * sizeof(*binding->outputs));
+    binding->inputs = (qnnrt_ort__place *)qnnrt_hooks_alloc(&model->hooks, 1,
+                                                            (model->input_count + 1) *
+                                                            sizeof(*binding->inputs));
+    binding->outputs = (qnnrt_ort__place *)qnnrt_hooks_alloc(&model->hooks, 1,
+                                                             (model->output_count + 1) *
+                                                             sizeof(*binding->outputs));
     if (binding->inputs == NULL || binding->outputs == NULL) result = qnnrt_ort__fail_memory(err);
     status = result == QNNRT_OK ? model->library->api.CreateIoBinding(model->session, &binding->io)
                                 : NULL;
@@ -2129,9 +2118,11 @@ static qnnrt_result qnnrt_ort__set(void *at, int output, size_t index, const qnn
         return result;
     }
     if (output && value->dtype == QNNRT_DTYPE_STRING)
-        return qnnrt_ort__fail(err, QNNRT_E_UNSUPPORTED, "Let the engine find the memory.",
-                               "output \"%.200s\" has strings, which cannot be written into memory"
-                               " of the caller", name);
+        return qnnrt_error_hint(err,
+                                qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "output \"%.200s\" has "
+                                                "strings, which cannot be written into memory of "
+                                                "the caller", name), "Let the engine find the "
+                                "memory.");
     status = qnnrt_ort__value(model, type, value, &made);
     if (status == NULL)
         status = output ? model->library->api.BindOutput(binding->io, name, made)
@@ -2170,8 +2161,8 @@ static qnnrt_result qnnrt_ort__before(qnnrt_ort__binding *binding, qnnrt_error *
             size_t k;
             for (k = 0; k < count; ++k)
                 if (texts[k] == NULL)
-                    return qnnrt_ort__fail(err, QNNRT_E_ARG, "", "string %lu of input \"%.200s\" is"
-                                           " NULL", (unsigned long)k, model->inputs[i].name);
+                    return qnnrt_error_set(err, QNNRT_E_ARG, "string %lu of input \"%.200s\" is "
+                                           "NULL", (unsigned long)k, model->inputs[i].name);
             status = api->FillStringTensor(place->value, texts, count);
         }
         if (status == NULL && model->copies)
@@ -2258,7 +2249,7 @@ static qnnrt_result qnnrt_ort__values(qnnrt_ort__binding *binding, qnnrt_error *
     }
     binding->value_count = binding->values != NULL ? count : 0;
     if (binding->value_count == binding->model->output_count) return QNNRT_OK;
-    qnnrt_ort__fail(err, QNNRT_E_BACKEND, "", "ONNX Runtime returned %lu outputs, expected %lu",
+    qnnrt_error_set(err, QNNRT_E_BACKEND, "ONNX Runtime returned %lu outputs, expected %lu",
                     (unsigned long)binding->value_count,
                     (unsigned long)binding->model->output_count);
     qnnrt_ort__forget(binding);
@@ -2288,8 +2279,8 @@ static qnnrt_result qnnrt_ort__strings(qnnrt_ort__binding *binding, const void *
     offsets[count] = bytes;
     for (i = 0; i < count; ++i) {
         if (offsets[i] > offsets[i + 1] || offsets[i + 1] > bytes)
-            return qnnrt_ort__fail(err, QNNRT_E_BACKEND, "", "strings of an output lie outside of"
-                                   " its memory");
+            return qnnrt_error_set(err, QNNRT_E_BACKEND, "strings of an output lie outside of its "
+                                   "memory");
         texts[i] = text;
         memcpy(text, raw + offsets[i], offsets[i + 1] - offsets[i]);
         text += offsets[i + 1] - offsets[i] + 1;
@@ -2313,15 +2304,14 @@ static qnnrt_result qnnrt_ort__describe(qnnrt_ort__binding *binding, size_t inde
     if (status == NULL && is) status = api->GetTensorTypeAndShape(from, &info);
     if (status != NULL) return qnnrt_ort__report_tensor(model, status, 1, index, err);
     if (info == NULL)
-        return qnnrt_ort__fail(err, QNNRT_E_UNSUPPORTED, "", "output \"%.200s\" is not a tensor",
-                               name);
+        return qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "output \"%.200s\" is not a tensor", name);
     good = !qnnrt_ort__failed(model->library, api->GetTensorElementType(info, &type)) &&
            qnnrt_ort__dims(model->library, info, &value->rank, value->dims);
     api->ReleaseTensorTypeAndShapeInfo(info);
     value->dtype = qnnrt_ort__dtype(type);
     if (!good || !qnnrt_session_bytes(value->dtype, value->rank, value->dims, &bytes))
-        return qnnrt_ort__fail(err, QNNRT_E_UNSUPPORTED, "", "output \"%.200s\" has a type (%s) or"
-                               " a shape that is not supported", name, qnnrt_ort__type_name(type));
+        return qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "output \"%.200s\" has a type (%s) or a "
+                               "shape that is not supported", name, qnnrt_ort__type_name(type));
     if (value->dtype == QNNRT_DTYPE_STRING)
         return qnnrt_ort__strings(binding, from, bytes / sizeof(const char *), value, err);
     value->bytes = bytes;
@@ -2337,8 +2327,8 @@ static qnnrt_result qnnrt_ort__get(void *at, size_t index, qnnrt_value *value, q
     const char *name = binding->model->outputs[index].name;
     qnnrt_result result;
     if (!binding->has_run)
-        return qnnrt_ort__fail(err, QNNRT_E_STATE, "", "output \"%.200s\" has no value before a"
-                               " run", name);
+        return qnnrt_error_set(err, QNNRT_E_STATE, "output \"%.200s\" has no value before a run",
+                               name);
     if (place->value != NULL) {
         *value = place->placed;
         value->name = name;
@@ -2364,8 +2354,8 @@ static void qnnrt_ort__close(void *at)
     if (library->memory != NULL) library->api.ReleaseMemoryInfo(library->memory);
     if (library->env != NULL) library->api.ReleaseEnv(library->env);
     if (library->handle != NULL) dlclose(library->handle);
-    qnnrt_ort__free(&hooks, library->devices);
-    qnnrt_ort__free(&hooks, library);
+    qnnrt_hooks_free(&hooks, library->devices);
+    qnnrt_hooks_free(&hooks, library);
 }
 
 /* Keep the library in memory after it is closed. */
@@ -2387,7 +2377,7 @@ static qnnrt_result qnnrt_ort__start(qnnrt_ort__library *library, qnnrt_error *e
     qnnrt_ort__status status = api->CreateEnvWithCustomLogger(qnnrt_ort__line, NULL, 2, "qnnrt",
                                                               &library->env);
     snprintf(library->build, sizeof library->build, "%.300s", build != NULL ? build : "");
-    qnnrt_ort__clean(library->build, 0);
+    qnnrt_ort__clean(library->build);
     if (status == NULL) status = api->GetAllocatorWithDefaultOptions(&library->allocator);
     if (status == NULL) status = api->CreateCpuMemoryInfo(0, 0, &library->memory);
     if (status == NULL) return QNNRT_OK;
@@ -2406,18 +2396,16 @@ static qnnrt_result qnnrt_ort__open_any(const qnnrt_engine_open *desc, int trt, 
     qnnrt_result result = QNNRT_OK;
     *out = NULL;
     memset(facts, 0, sizeof(*facts));
-    library = (qnnrt_ort__library *)qnnrt_ort__alloc(&desc->hooks, sizeof(*library));
+    library = (qnnrt_ort__library *)qnnrt_hooks_alloc(&desc->hooks, 1, sizeof(*library));
     if (library == NULL) return qnnrt_ort__fail_memory(err);
     library->hooks = desc->hooks;
     library->trt = trt;
     if (err == NULL) err = &own;
     library->handle = qnnrt_ort__search(path, err);
     if (library->handle == NULL) {
-        qnnrt_ort__clean(err->text, 1);
         result = QNNRT_E_LIBRARY;
     } else {
-        err->code = QNNRT_OK;
-        err->text[0] = err->hint[0] = '\0';
+        qnnrt_error_clear(err);
         snprintf(library->path, sizeof library->path, "%s",
                  path != NULL ? path : qnnrt_ort__name);
         result = qnnrt_ort__accept(library, err);
