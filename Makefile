@@ -394,6 +394,7 @@ $(eval $(call header,host.o,tools/qnnrt_cpu_fallback.h,QNNRT_CPU_FALLBACK_IMPLEM
 $(eval $(call header,decoder.o,tools/qnnrt_llm_graph.h,QNNRT_LLM_GRAPH_IMPLEMENTATION))
 $(eval $(call header,partition.o,tools/qnnrt_partition.h,QNNRT_PARTITION_IMPLEMENTATION))
 $(eval $(call header,cache.o,tools/qnnrt_cache.h,QNNRT_CACHE_IMPLEMENTATION))
+$(eval $(call header,manifest.o,tools/qnnrt_manifest.h,QNNRT_MANIFEST_IMPLEMENTATION))
 $(eval $(call header,program.o,tools/qnnrt_compile.h,QNNRT_BUILDER QNNRT_COMPILE_IMPLEMENTATION))
 $(eval $(call header,session.o,tools/qnnrt_session.h,QNNRT_SESSION_IMPLEMENTATION))
 $(eval $(call header,engine_qnn.o,tools/engines/qnnrt_qnn.h,QNNRT_BUILDER QNNRT_QNN_IMPLEMENTATION))

@@ -1599,6 +1599,11 @@ QNNRT_API qnnrt_result qnnrt_prepare_with(qnnrt *model, const char *name,
                                           const qnnrt_prepare_desc *desc, qnnrt_run **out,
                                           qnnrt_error *err);
 
+/* Do the same for a pipeline at hand, such as one that qnnrt_pipeline_make() made. */
+QNNRT_API qnnrt_result qnnrt_pipeline_prepare(const qnnrt_pipeline *pipeline,
+                                              const qnnrt_prepare_desc *desc, qnnrt_run **out,
+                                              qnnrt_error *err);
+
 /* Make entry `entry` of the plan of `mem` executable. qnnrt_prepare() is the short way. Runs of one
    entry, or of one group, share memory: qnnrt_exec() returns QNNRT_E_BUSY while another of them
    executes. To execute a pipeline twice at the same time, list it as two entries.
@@ -14410,6 +14415,7 @@ static qnnrt_result qnnrt__pipeline_make(const qnnrt_pipeline_desc *desc, qnnrt_
     if (result != QNNRT_OK) return result;
     memset(&arena, 0, sizeof(arena));
     arena.hooks = model->hooks;
+    if (desc->step_count < 8) arena.chunk = 1024;      /* a program may have thousands of them */
     p = qnnrt__pipeline_new(&arena, model);
     result = p != NULL ? qnnrt__pipeline_fill(p, desc, NULL, err)
                        : qnnrt__fail_memory(err, "a pipeline");
@@ -17617,7 +17623,7 @@ static qnnrt_result qnnrt__host_explain(qnnrt__host *host, qnnrt_error *err)
    Arrays of vendor tensors, filled once; bind changes pointers in them, exec hands them to
    the vendor. Everything that can fail or cost happened before.
    Needs: >>os >>size >>mem >>err >>log >>codes >>quant >>abi >>compare >>backend (its struct)
-          >>profile >>register >>context >>model >>wiring >>slot >>pipeline >>place >>area >>binding
+          >>profile >>register >>context >>model >>wiring >>slot >>place >>area >>binding
           >>flex >>host
    Knows nothing of: folders, metadata sources
    ===================================================================================== */
@@ -17963,29 +17969,29 @@ static void qnnrt__run_drop(qnnrt_run *run)
 }
 
 /* Plan a pipeline alone, make its memory and its run. */
-static qnnrt_result qnnrt__run_prepare(const qnnrt *model, const char *name,
+static qnnrt_result qnnrt__run_prepare(const qnnrt_pipeline *pipeline,
                                        const qnnrt_prepare_desc *desc, qnnrt_run **out,
                                        qnnrt_error *err)
 {
+    const qnnrt_step_info *first = qnnrt__wiring_first(pipeline);
     qnnrt_entry_desc entry;
     qnnrt_plan_desc plan_desc;
     qnnrt_plan *plan = NULL;
     qnnrt_mem *mem = NULL;
-    qnnrt_result result;
+    qnnrt_result result = QNNRT_OK;
     memset(&entry, 0, sizeof(entry));
     memset(&plan_desc, 0, sizeof(plan_desc));
+    entry.pipeline = pipeline;
     entry.caller_io = desc->caller_io;
     plan_desc.entries = &entry;
     plan_desc.entry_count = 1;
     plan_desc.align = desc->align;
     plan_desc.per_tensor = desc->per_tensor;
-    result = qnnrt__pipeline_find(model, name, &entry.pipeline, err);
-    if (result == QNNRT_OK && model->backend == NULL)
+    if (first->model->backend == NULL)
         result =
             qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE,
                                          "%s was opened with desc.inspect and cannot run",
-                                         model->infos[qnnrt__wiring_first(entry.pipeline)->context]
-                                             .file),
+                                         first->model->infos[first->context].file),
                         "Open it without desc.inspect.");
     if (result == QNNRT_OK) {
         plan_desc.buffers = entry.pipeline->info.buffers;
@@ -19154,14 +19160,31 @@ QNNRT_API qnnrt_result qnnrt_prepare_with(qnnrt *model, const char *name,
                                           const qnnrt_prepare_desc *desc, qnnrt_run **out,
                                           qnnrt_error *err)
 {
+    const qnnrt_pipeline *pipeline;
     qnnrt_prepare_desc defaults;
+    qnnrt_result result;
     qnnrt__err_clear(err);
     if (out != NULL) *out = NULL;
     if (model == NULL || out == NULL)
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_prepare: model or out is NULL");
     memset(&defaults, 0, sizeof(defaults));
-    if (desc == NULL) desc = &defaults;
-    return qnnrt__run_prepare(model, name, desc, out, err);
+    result = qnnrt__pipeline_find(model, name, &pipeline, err);
+    if (result != QNNRT_OK) return qnnrt__hint_general(err, result);
+    return qnnrt__run_prepare(pipeline, desc != NULL ? desc : &defaults, out, err);
+}
+
+QNNRT_API qnnrt_result qnnrt_pipeline_prepare(const qnnrt_pipeline *pipeline,
+                                              const qnnrt_prepare_desc *desc, qnnrt_run **out,
+                                              qnnrt_error *err)
+{
+    qnnrt_prepare_desc defaults;
+    qnnrt__err_clear(err);
+    if (out != NULL) *out = NULL;
+    if (pipeline == NULL || out == NULL)
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_pipeline_prepare: pipeline or out is NULL");
+    if (pipeline->info.failure != NULL) return qnnrt__pipeline_unwired(pipeline, err);
+    memset(&defaults, 0, sizeof(defaults));
+    return qnnrt__run_prepare(pipeline, desc != NULL ? desc : &defaults, out, err);
 }
 
 QNNRT_API qnnrt_result qnnrt_prepare(qnnrt *model, const char *name, qnnrt_run **out,
@@ -20212,6 +20235,9 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
            Added: QNNRT_CHECK_VERSION().
            Changed: loops over values on x86-64 are C for its base instructions, without a copy for
            AVX2; programs link without libgcc.
+           Added: qnnrt_manifest_open() of tools/qnnrt_manifest.h, which opens the program of a
+           folder on public names: a backend and a model for each role; its header now has an
+           implementation (QNNRT_MANIFEST_IMPLEMENTATION). qnnrt_pipeline_prepare().
    0.4.0   Added: pipelines over several backends, in "Several backends": host steps
            (qnnrt_step_desc.host), conversions (qnnrt_edge_desc.convert and .exact,
            qnnrt_run_conversions()), constants (qnnrt_pipeline_desc.constants,

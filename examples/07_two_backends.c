@@ -19,7 +19,7 @@
 
 #define QNNRT_BUILDER
 #define QNNRT_IMPLEMENTATION
-#define QNNRT_JSON_IMPLEMENTATION
+#define QNNRT_MANIFEST_IMPLEMENTATION
 #include "qnnrt.h"
 #include "qnnrt_json.h"
 #include "tools/qnnrt_manifest.h"

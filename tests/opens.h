@@ -147,6 +147,13 @@ static int text_is_clean(const char *text)
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
+#ifndef OPENS_OPEN                       /* how a folder is opened: a test may define another way */
+#define OPENS_OPEN  qnnrt_open
+#define OPENS_CLOSE qnnrt_close
+#define OPENS_MODEL qnnrt
+#define OPENS_DESC  qnnrt_desc
+#endif
+
 static qnnrt_error error;                /* error of the last open */
 
 static qnnrt_desc new_desc(void)
@@ -161,20 +168,20 @@ static qnnrt_desc new_desc(void)
 }
 
 /* Open a model that must fail with this code; the error must have the texts up to NULL. */
-static void fails_in(const char *folder, const qnnrt_desc *desc, qnnrt_result code, va_list needles)
+static void fails_in(const char *folder, const OPENS_DESC *desc, qnnrt_result code, va_list needles)
 {
-    qnnrt *model = (qnnrt *)&error;
+    OPENS_MODEL *model = (OPENS_MODEL *)&error;
     const char *needle;
     memset(&error, 0xFF, sizeof(error));
-    CHECK_EQ(qnnrt_open(folder, desc, &model, &error), code);
+    CHECK_EQ(OPENS_OPEN(folder, desc, &model, &error), code);
     CHECK(model == NULL);
     CHECK_EQ(error.code, code);
     CHECK(memchr(error.text, '\0', sizeof(error.text)) != NULL && error.text[0] != '\0');
     CHECK(text_is_clean(error.text));
     while ((needle = va_arg(needles, const char *)) != NULL) CHECK_STR(TEST_TOLD(error), needle);
     TRY(nothing_left());
-    model = (qnnrt *)&error;
-    CHECK_EQ(qnnrt_open(folder, desc, &model, NULL), code);
+    model = (OPENS_MODEL *)&error;
+    CHECK_EQ(OPENS_OPEN(folder, desc, &model, NULL), code);
     CHECK(model == NULL);
     TRY(nothing_left());
 }
@@ -184,7 +191,7 @@ static void show_error(int line)
     if (test_state.state == TEST_FAILED) printf("    called from line %d; the error says: %.*s\n", line, 1000, error.text);
 }
 
-static void fails(int line, const char *folder, const qnnrt_desc *desc, qnnrt_result code, ...)
+static void fails(int line, const char *folder, const OPENS_DESC *desc, qnnrt_result code, ...)
 {
     va_list needles;
     va_start(needles, code);
@@ -195,18 +202,18 @@ static void fails(int line, const char *folder, const qnnrt_desc *desc, qnnrt_re
 
 #define FAILS(...) TRY(fails(__LINE__, __VA_ARGS__, (const char *)NULL))
 
-static void opens(int line, const char *folder, const qnnrt_desc *desc, qnnrt **model)
+static void opens(int line, const char *folder, const OPENS_DESC *desc, OPENS_MODEL **model)
 {
     qnnrt_result result;
     memset(&error, 0xFF, sizeof(error));
-    result = qnnrt_open(folder, desc, model, &error);
+    result = OPENS_OPEN(folder, desc, model, &error);
     if (result != QNNRT_OK || error.code != QNNRT_OK || error.vendor_code != 0 || error.text[0] != '\0') {
         test_where(__FILE__, line);
-        printf("qnnrt_open answered %s; the error says: %.1000s\n", qnnrt_result_name(result), error.text);
+        printf("opening answered %s; the error says: %.1000s\n", qnnrt_result_name(result), error.text);
     }
 }
 
 #define OPENS(folder, desc, model) TRY(opens(__LINE__, folder, desc, model))
-#define CLOSE(model) do { CHECK_EQ(qnnrt_close(model), QNNRT_OK); TRY(nothing_left()); } while (0)
+#define CLOSE(model) do { CHECK_EQ(OPENS_CLOSE(model), QNNRT_OK); TRY(nothing_left()); } while (0)
 
 #endif /* OPENS_H */

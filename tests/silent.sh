@@ -20,6 +20,7 @@ export LC_ALL
 config_macros='QNNRT_STATIC QNNRT_API=extern QNNRT_LOG_SLOTS=1 QNNRT_NO_ERROR_TEXT QNNRT_NO_JSON QNNRT_BUILDER
     QNNRT_PROFILE_LOG'
 json_macros='QNNRT_JSON_STATIC QNNRT_JSON_API=extern'
+manifest_macros='QNNRT_MANIFEST_API=extern QNNRT_STATIC+QNNRT_IMPLEMENTATION+QNNRT_JSON_IMPLEMENTATION'
 cache_macros='QNNRT_CACHE_API=extern QNNRT_STATIC+QNNRT_IMPLEMENTATION'
 session_macros='QNNRT_SESSION_API=extern QNNRT_STATIC+QNNRT_IMPLEMENTATION+QNNRT_CACHE_IMPLEMENTATION QNNRT_NO_JSON+QNNRT_IMPLEMENTATION'
 # All headers in one file, as users have them.
@@ -211,6 +212,7 @@ check() {
     check tools/qnnrt_llm.h $llm_macros
     check tools/qnnrt_weights.h $weights_macros
     check tools/qnnrt_cache.h $cache_macros
+    check tools/qnnrt_manifest.h $manifest_macros
     check tools/qnnrt_session.h $session_macros
     check tools/qnnrt_ir.h $ir_macros
     check tools/qnnrt_cpu_fallback.h $host_macros

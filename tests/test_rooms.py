@@ -41,6 +41,7 @@ DECLARED = {"tools/qnnrt_llm.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"), ("
                                       ("tools/qnnrt_cpu_fallback.h", "#ifdef QNNRT_CPU_FALLBACK_IMPLEMENTATION")),
             "tools/qnnrt_weights.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"), ("qnnrt_json.h", "#ifdef QNNRT_JSON_IMPLEMENTATION")),
             "tools/qnnrt_cache.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"),),
+            "tools/qnnrt_manifest.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"), ("qnnrt_json.h", "#ifdef QNNRT_JSON_IMPLEMENTATION")),
             "tools/qnnrt_session.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"), ("qnnrt_json.h", "#ifdef QNNRT_JSON_IMPLEMENTATION"),
                                       ("tools/qnnrt_cache.h", "#ifdef QNNRT_CACHE_IMPLEMENTATION")),
             "tools/engines/qnnrt_onnxruntime.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"), ("tools/qnnrt_cache.h", "#ifdef QNNRT_CACHE_IMPLEMENTATION"), ("tools/qnnrt_session.h", "#ifdef QNNRT_SESSION_IMPLEMENTATION")),
@@ -50,7 +51,7 @@ DECLARED = {"tools/qnnrt_llm.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"), ("
                                           ("tools/qnnrt_weights.h", "#ifdef QNNRT_WEIGHTS_IMPLEMENTATION"), ("tools/qnnrt_ir.h", "#ifdef QNNRT_IR_IMPLEMENTATION"),
                                           ("tools/qnnrt_lower.h", "#ifdef QNNRT_LOWER_IMPLEMENTATION"), ("tools/qnnrt_partition.h", "#ifdef QNNRT_PARTITION_IMPLEMENTATION"),
                                           ("tools/qnnrt_cpu_fallback.h", "#ifdef QNNRT_CPU_FALLBACK_IMPLEMENTATION"), ("tools/qnnrt_compile.h", "#ifdef QNNRT_COMPILE_IMPLEMENTATION"),
-                                          ("tools/qnnrt_manifest.h", "/* ---- the writer ---- */")),
+                                          ("tools/qnnrt_manifest.h", "#ifdef QNNRT_MANIFEST_IMPLEMENTATION")),
             "qnnrt.h": (("qnnrt_json.h", "#ifdef QNNRT_JSON_IMPLEMENTATION"),)}
 
 # Files of one translation unit: path, where the implementation begins, the guard, where it ends.
@@ -63,6 +64,7 @@ WEIGHTS = (("tools/qnnrt_weights.h", "#ifdef QNNRT_WEIGHTS_IMPLEMENTATION", "#if
 LOWER = (("tools/qnnrt_lower.h", "#ifdef QNNRT_LOWER_IMPLEMENTATION", "#ifndef QNNRT_LOWER_H", "#endif /* QNNRT_LOWER__IMPL_ONCE */"),)
 PARTITION = (("tools/qnnrt_partition.h", "#ifdef QNNRT_PARTITION_IMPLEMENTATION", "#ifndef QNNRT_PARTITION_H", "#endif /* QNNRT_PARTITION__IMPL_ONCE */"),)
 CACHE = (("tools/qnnrt_cache.h", "#ifdef QNNRT_CACHE_IMPLEMENTATION", "#ifndef QNNRT_CACHE_H", "#endif /* QNNRT_CACHE__IMPL_ONCE */"),)
+MANIFEST = (("tools/qnnrt_manifest.h", "#ifdef QNNRT_MANIFEST_IMPLEMENTATION", "#ifndef QNNRT_MANIFEST_H", "#endif /* QNNRT_MANIFEST__IMPL_ONCE */"),)
 SESSION = (("tools/qnnrt_session.h", "#ifdef QNNRT_SESSION_IMPLEMENTATION", "#ifndef QNNRT_SESSION_H", "#endif /* QNNRT_SESSION__IMPL_ONCE */"),)
 ENGINE_ONNXRT = (("tools/engines/qnnrt_onnxruntime.h", "#ifdef QNNRT_ONNXRUNTIME_IMPLEMENTATION", "#ifndef QNNRT_ONNXRUNTIME_H",
                    "#endif /* QNNRT_ONNXRUNTIME__IMPL_ONCE */"),)
@@ -147,7 +149,7 @@ def main():
         print("rooms: " + text)
     failed += len(wrong)
     passed += len(texts)
-    for files, fewest in ((QNNRT, 30), (LLM, 15), (WEIGHTS, 10), (IR, 15), (LOWER, 15), (HOST, 7), (PROGRAM, 10), (DECODER, 9), (PARTITION, 14), (CACHE, 6), (SESSION, 7), (ENGINE_QNN, 13), (ENGINE_ONNXRT, 15), (ENGINE_OPENVINO, 17)):
+    for files, fewest in ((QNNRT, 30), (LLM, 15), (WEIGHTS, 10), (IR, 15), (LOWER, 15), (HOST, 7), (PROGRAM, 10), (DECODER, 9), (PARTITION, 14), (CACHE, 6), (MANIFEST, 7), (SESSION, 7), (ENGINE_QNN, 13), (ENGINE_ONNXRT, 15), (ENGINE_OPENVINO, 17)):
         headers = load(files)
         wrong = rooms.faults(headers, FLOOR, MOST, DATA)
         for text in wrong:

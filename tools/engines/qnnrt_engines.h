@@ -34,6 +34,7 @@
 #endif
 #define QNNRT_IMPLEMENTATION
 #define QNNRT_CACHE_IMPLEMENTATION
+#define QNNRT_MANIFEST_IMPLEMENTATION
 #define QNNRT_SESSION_IMPLEMENTATION
 #define QNNRT_WEIGHTS_IMPLEMENTATION
 #define QNNRT_IR_IMPLEMENTATION
@@ -46,6 +47,7 @@
 #define QNNRT_OPENVINO_IMPLEMENTATION
 #include "qnnrt.h"
 #include "qnnrt_cache.h"
+#include "qnnrt_manifest.h"
 #include "qnnrt_session.h"
 #include "qnnrt_weights.h"
 #include "qnnrt_ir.h"

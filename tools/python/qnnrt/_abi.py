@@ -1286,6 +1286,7 @@ FUNCTIONS = {
     'qnnrt_pipeline_input': (POINTER(qnnrt_slot_info), [c_void_p, c_size_t]),
     'qnnrt_pipeline_make': (c_int, [POINTER(qnnrt_pipeline_desc), POINTER(c_void_p), POINTER(qnnrt_error)]),
     'qnnrt_pipeline_output': (POINTER(qnnrt_slot_info), [c_void_p, c_size_t]),
+    'qnnrt_pipeline_prepare': (c_int, [c_void_p, POINTER(qnnrt_prepare_desc), POINTER(c_void_p), POINTER(qnnrt_error)]),
     'qnnrt_plan_create': (c_int, [POINTER(qnnrt_plan_desc), POINTER(c_void_p), POINTER(qnnrt_error)]),
     'qnnrt_plan_destroy': (c_int, [c_void_p]),
     'qnnrt_plan_get_info': (POINTER(qnnrt_plan_info), [c_void_p]),
