@@ -17623,7 +17623,7 @@ static qnnrt_result qnnrt__host_explain(qnnrt__host *host, qnnrt_error *err)
    Arrays of vendor tensors, filled once; bind changes pointers in them, exec hands them to
    the vendor. Everything that can fail or cost happened before.
    Needs: >>os >>size >>mem >>err >>log >>codes >>quant >>abi >>compare >>backend (its struct)
-          >>profile >>register >>context >>model >>wiring >>slot >>place >>area >>binding
+          >>profile >>register >>context >>model >>wiring >>slot >>pipeline >>place >>area >>binding
           >>flex >>host
    Knows nothing of: folders, metadata sources
    ===================================================================================== */
@@ -17968,17 +17968,21 @@ static void qnnrt__run_drop(qnnrt_run *run)
     if (plan != NULL) qnnrt__place_drop_plan(plan);
 }
 
-/* Plan a pipeline alone, make its memory and its run. */
+/* Plan a pipeline alone, make its memory and its run. desc may be NULL. */
 static qnnrt_result qnnrt__run_prepare(const qnnrt_pipeline *pipeline,
                                        const qnnrt_prepare_desc *desc, qnnrt_run **out,
                                        qnnrt_error *err)
 {
     const qnnrt_step_info *first = qnnrt__wiring_first(pipeline);
+    qnnrt_prepare_desc defaults;
     qnnrt_entry_desc entry;
     qnnrt_plan_desc plan_desc;
     qnnrt_plan *plan = NULL;
     qnnrt_mem *mem = NULL;
     qnnrt_result result = QNNRT_OK;
+    if (pipeline->info.failure != NULL) return qnnrt__pipeline_unwired(pipeline, err);
+    memset(&defaults, 0, sizeof(defaults));
+    if (desc == NULL) desc = &defaults;
     memset(&entry, 0, sizeof(entry));
     memset(&plan_desc, 0, sizeof(plan_desc));
     entry.pipeline = pipeline;
@@ -19151,40 +19155,32 @@ QNNRT_API qnnrt_result qnnrt_run_create(qnnrt_mem *mem, size_t entry, qnnrt_run 
     return qnnrt__run_create(mem, entry, 0, out, err);
 }
 
-QNNRT_API void qnnrt_run_destroy(qnnrt_run *run)
-{
-    if (run != NULL) qnnrt__run_drop(run);
-}
+QNNRT_API void qnnrt_run_destroy(qnnrt_run *run) { if (run != NULL) qnnrt__run_drop(run); }
 
 QNNRT_API qnnrt_result qnnrt_prepare_with(qnnrt *model, const char *name,
                                           const qnnrt_prepare_desc *desc, qnnrt_run **out,
                                           qnnrt_error *err)
 {
     const qnnrt_pipeline *pipeline;
-    qnnrt_prepare_desc defaults;
     qnnrt_result result;
     qnnrt__err_clear(err);
     if (out != NULL) *out = NULL;
     if (model == NULL || out == NULL)
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_prepare: model or out is NULL");
-    memset(&defaults, 0, sizeof(defaults));
     result = qnnrt__pipeline_find(model, name, &pipeline, err);
-    if (result != QNNRT_OK) return qnnrt__hint_general(err, result);
-    return qnnrt__run_prepare(pipeline, desc != NULL ? desc : &defaults, out, err);
+    return result == QNNRT_OK ? qnnrt__run_prepare(pipeline, desc, out, err)
+                              : qnnrt__hint_general(err, result);
 }
 
 QNNRT_API qnnrt_result qnnrt_pipeline_prepare(const qnnrt_pipeline *pipeline,
                                               const qnnrt_prepare_desc *desc, qnnrt_run **out,
                                               qnnrt_error *err)
 {
-    qnnrt_prepare_desc defaults;
     qnnrt__err_clear(err);
     if (out != NULL) *out = NULL;
     if (pipeline == NULL || out == NULL)
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_pipeline_prepare: pipeline or out is NULL");
-    if (pipeline->info.failure != NULL) return qnnrt__pipeline_unwired(pipeline, err);
-    memset(&defaults, 0, sizeof(defaults));
-    return qnnrt__run_prepare(pipeline, desc != NULL ? desc : &defaults, out, err);
+    return qnnrt__run_prepare(pipeline, desc, out, err);
 }
 
 QNNRT_API qnnrt_result qnnrt_prepare(qnnrt *model, const char *name, qnnrt_run **out,
