@@ -6534,61 +6534,69 @@ static int qnnrt__table_copy_axis(qnnrt__table *table, const float *from_scales,
     return 1;
 }
 
-/* Copy an encoding. Its count is compared with the dimension before that many scales are read. */
+/* Copy an encoding per axis. Its count is compared with the dimension before that many scales are
+   read. */
+static qnnrt_result qnnrt__table_quant_axis(qnnrt__table *table, const qnnrt__abi_quantize *from,
+                                            qnnrt_tensor_info *tensor)
+{
+    const int bw = from->encoding == QNNRT__ABI_BW_AXIS_SCALE_OFFSET;
+    const void *values =
+        bw ? (const void *)from->u.bw_axis.scales : (const void *)from->u.axis.pairs;
+    qnnrt_quant *quant = &tensor->quant;
+    int copied;
+    quant->encoding = QNNRT_ENCODING_PER_AXIS;
+    quant->bitwidth = bw ? from->u.bw_axis.bitwidth : 0;
+    quant->axis = bw ? from->u.bw_axis.axis : from->u.axis.axis;
+    quant->count = bw ? from->u.bw_axis.count : from->u.axis.count;
+    if (quant->axis < 0 || (uint32_t)quant->axis >= tensor->rank)
+        return qnnrt__table_fail(table, QNNRT_E_FORMAT,
+                                 "tensor \"%.200s\": encoding over axis %d, but it has %u"
+                                 " dimensions", tensor->name, (int)quant->axis,
+                                 (unsigned)tensor->rank);
+    if (quant->count != tensor->dims[quant->axis] || values == NULL)
+        return qnnrt__table_fail(table, QNNRT_E_FORMAT,
+                                 "tensor \"%.200s\": encoding has %u scales for axis %d of"
+                                 " %u elements", tensor->name,
+                                 values == NULL ? 0u : (unsigned)quant->count, (int)quant->axis,
+                                 (unsigned)tensor->dims[quant->axis]);
+    /* Many tensors may share one long list in the file, but each gets its own copy. */
+    if (quant->count > *table->scales_left)
+        return qnnrt__table_fail(table, QNNRT_E_LIMIT, "more than %u scales in all encodings",
+                                 (unsigned)QNNRT__TABLE_SCALES);
+    *table->scales_left -= quant->count;
+    copied = bw ? qnnrt__table_copy_axis(table, from->u.bw_axis.scales, from->u.bw_axis.offsets,
+                                         quant)
+                : qnnrt__table_pairs(table, from->u.axis.pairs, quant);
+    return copied ? QNNRT_OK : qnnrt__fail_memory(table->err, "encodings");
+}
+
+/* Copy an encoding, and check that it fits the tensor. */
 static qnnrt_result qnnrt__table_quant(qnnrt__table *table, const qnnrt__abi_quantize *from,
                                        qnnrt_tensor_info *tensor)
 {
     qnnrt_quant *quant = &tensor->quant;
-    int copied = 1;
+    qnnrt_result result = QNNRT_OK;
+    const int none = from->definition != QNNRT__ABI_DEFINED ||
+                     from->encoding == QNNRT__ABI_UNDEFINED;
     const char *why;
     memset(quant, 0, sizeof(*quant));
-    quant->vendor_encoding = QNNRT__ABI_UNDEFINED;
-    if (from->definition == QNNRT__ABI_DEFINED && from->encoding != QNNRT__ABI_UNDEFINED) {
-        quant->vendor_encoding = from->encoding;
-        quant->encoding = QNNRT_ENCODING_OTHER;
-    }
-    if (quant->encoding == QNNRT_ENCODING_NONE) {
-        copied = 1;
-    } else if (from->encoding == QNNRT__ABI_SCALE_OFFSET) {
+    quant->vendor_encoding = none ? QNNRT__ABI_UNDEFINED : from->encoding;
+    if (!none && from->encoding == QNNRT__ABI_SCALE_OFFSET) {
         quant->encoding = QNNRT_ENCODING_PER_TENSOR;
         quant->scale = from->u.scale_offset.scale;
         quant->offset = from->u.scale_offset.offset;
-    } else if (from->encoding == QNNRT__ABI_BW_SCALE_OFFSET) {
+    } else if (!none && from->encoding == QNNRT__ABI_BW_SCALE_OFFSET) {
         quant->encoding = QNNRT_ENCODING_PER_TENSOR;
         quant->bitwidth = from->u.bw.bitwidth;
         quant->scale = from->u.bw.scale;
         quant->offset = from->u.bw.offset;
-    } else if (from->encoding == QNNRT__ABI_AXIS_SCALE_OFFSET ||
-               from->encoding == QNNRT__ABI_BW_AXIS_SCALE_OFFSET) {
-        int bw = from->encoding == QNNRT__ABI_BW_AXIS_SCALE_OFFSET;
-        const void *values =
-            bw ? (const void *)from->u.bw_axis.scales : (const void *)from->u.axis.pairs;
-        quant->encoding = QNNRT_ENCODING_PER_AXIS;
-        quant->bitwidth = bw ? from->u.bw_axis.bitwidth : 0;
-        quant->axis = bw ? from->u.bw_axis.axis : from->u.axis.axis;
-        quant->count = bw ? from->u.bw_axis.count : from->u.axis.count;
-        if (quant->axis < 0 || (uint32_t)quant->axis >= tensor->rank)
-            return qnnrt__table_fail(table, QNNRT_E_FORMAT,
-                                     "tensor \"%.200s\": encoding over axis %d, but it has %u"
-                                     " dimensions",
-                                     tensor->name, (int)quant->axis, (unsigned)tensor->rank);
-        if (quant->count != tensor->dims[quant->axis] || values == NULL)
-            return qnnrt__table_fail(table, QNNRT_E_FORMAT,
-                                     "tensor \"%.200s\": encoding has %u scales for axis %d of"
-                                     " %u elements",
-                                     tensor->name, values == NULL ? 0u : (unsigned)quant->count,
-                                     (int)quant->axis, (unsigned)tensor->dims[quant->axis]);
-        /* Many tensors may share one long list in the file, but each gets its own copy. */
-        if (quant->count > *table->scales_left)
-            return qnnrt__table_fail(table, QNNRT_E_LIMIT, "more than %u scales in all encodings",
-                                     (unsigned)QNNRT__TABLE_SCALES);
-        *table->scales_left -= quant->count;
-        copied = bw ? qnnrt__table_copy_axis(table, from->u.bw_axis.scales, from->u.bw_axis.offsets,
-                                             quant)
-                    : qnnrt__table_pairs(table, from->u.axis.pairs, quant);
+    } else if (!none && (from->encoding == QNNRT__ABI_AXIS_SCALE_OFFSET ||
+                         from->encoding == QNNRT__ABI_BW_AXIS_SCALE_OFFSET)) {
+        result = qnnrt__table_quant_axis(table, from, tensor);
+    } else if (!none) {
+        quant->encoding = QNNRT_ENCODING_OTHER;
     }
-    if (!copied) return qnnrt__fail_memory(table->err, "encodings");
-    if (tensor->bytes == 0) return QNNRT_OK;
+    if (result != QNNRT_OK || tensor->bytes == 0) return result;
     why = qnnrt__encoding_check(tensor);
     if (why != NULL)
         return qnnrt__table_fail(table, QNNRT_E_FORMAT, "tensor \"%.200s\" (%s): %s", tensor->name,
@@ -8717,84 +8725,105 @@ static int qnnrt__parse_numbers(qnnrt__record_reader *read, const char *key,
     return read->r.error == NULL;
 }
 
+/* The members of an encoding object of any kind. */
+typedef struct qnnrt__parse_members {
+    qnnrt__parse_axis axis;
+    uint32_t          declared, bitwidth;
+    int32_t           over, offset;      /* the axis; the offset of all elements */
+    float             scale;
+} qnnrt__parse_members;
+
+enum {
+    QNNRT__PARSE_IS_BITWIDTH = 1u << QNNRT__PARSE_E_BITWIDTH,
+    QNNRT__PARSE_IS_AXIS     = 1u << QNNRT__PARSE_E_AXIS,
+    QNNRT__PARSE_IS_PAIR     = 1u << QNNRT__PARSE_E_SCALE | 1u << QNNRT__PARSE_E_OFFSET,
+    QNNRT__PARSE_IS_COUNT    = 1u << QNNRT__PARSE_E_NUM_PAIRS | 1u << QNNRT__PARSE_E_NUM
+};
+
+/* Read one member of an encoding object. */
+static int qnnrt__parse_encoding_member(qnnrt__record_reader *read, int key,
+                                        qnnrt__parse_members *m)
+{
+    const char *name = qnnrt__parse_encoding_keys[key].text;
+    switch (key) {
+    case QNNRT__PARSE_E_BITWIDTH:  return qnnrt__record_u32(read, name, &m->bitwidth);
+    case QNNRT__PARSE_E_AXIS:      return qnnrt__record_i32(read, name, &m->over);
+    case QNNRT__PARSE_E_NUM_PAIRS:
+    case QNNRT__PARSE_E_NUM:       return qnnrt__record_u32(read, name, &m->declared);
+    case QNNRT__PARSE_E_SCALE:     return qnnrt__record_f32(read, name, &m->scale);
+    case QNNRT__PARSE_E_OFFSET:    return qnnrt__record_i32(read, name, &m->offset);
+    default:                       return qnnrt__parse_numbers(read, name, &m->axis, key);
+    }
+}
+
+/* Make the vendor's struct of an encoding per axis. It has pairs for one kind and two lists for the
+   other; files mix them. */
+static int qnnrt__parse_encoding_axis(qnnrt__record_reader *read, const qnnrt__record *record,
+                                      const qnnrt__parse_members *m, const char *what,
+                                      qnnrt__abi_quantize *out)
+{
+    const qnnrt__parse_axis *axis = &m->axis;
+    if (axis->scale_count == 0 ||
+        (axis->offset_count != axis->scale_count && axis->offset_count != 0) ||
+        (qnnrt__record_has(record, QNNRT__PARSE_E_OFFSETS) && axis->offset_count == 0 &&
+         !axis->no_offsets))
+        return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" has %u scales and %u offsets", what,
+                                  (unsigned)axis->scale_count, (unsigned)axis->offset_count);
+    if ((record->seen & QNNRT__PARSE_IS_COUNT) != 0 && m->declared != axis->scale_count)
+        return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" declares %u scales but has %u",
+                                  what, (unsigned)m->declared, (unsigned)axis->scale_count);
+    if (out->encoding == QNNRT__ABI_BW_AXIS_SCALE_OFFSET) {
+        out->u.bw_axis.bitwidth = m->bitwidth;
+        out->u.bw_axis.axis = m->over;
+        out->u.bw_axis.count = (uint32_t)axis->scale_count;
+        out->u.bw_axis.scales = axis->scales;
+        out->u.bw_axis.offsets = axis->offset_count > 0 ? axis->offsets : NULL;
+    } else {
+        qnnrt__abi_scale_offset *pairs = (qnnrt__abi_scale_offset *)qnnrt__arena_alloc(
+            read->table->arena, axis->scale_count, sizeof(*pairs));
+        size_t i;
+        if (pairs == NULL) return qnnrt__parse_no_memory(read);
+        for (i = 0; i < axis->scale_count; ++i) {
+            pairs[i].scale = axis->scales[i];
+            pairs[i].offset = axis->offset_count > 0 ? axis->offsets[i] : 0;
+        }
+        out->u.axis.axis = m->over;
+        out->u.axis.count = (uint32_t)axis->scale_count;
+        out->u.axis.pairs = pairs;
+    }
+    return 1;
+}
+
 /* Read an encoding object of any kind into the vendor's struct. */
 static int qnnrt__parse_encoding(qnnrt__record_reader *read, uint32_t encoding, const char *what,
                                  qnnrt__abi_quantize *out)
 {
-    qnnrt__record record;
-    qnnrt__parse_axis axis;
-    uint32_t declared = 0, bitwidth = 0;
-    int32_t over = 0, offset = 0;
-    float scale = 0;
     const int bw = encoding == QNNRT__ABI_BW_SCALE_OFFSET ||
                    encoding == QNNRT__ABI_BW_AXIS_SCALE_OFFSET;
+    const int whole = encoding == QNNRT__ABI_SCALE_OFFSET || encoding == QNNRT__ABI_BW_SCALE_OFFSET;
+    const uint64_t needed = (uint64_t)(whole ? QNNRT__PARSE_IS_PAIR : QNNRT__PARSE_IS_AXIS) |
+                            (uint64_t)(bw ? QNNRT__PARSE_IS_BITWIDTH : 0);
+    qnnrt__record record;
+    qnnrt__parse_members m;
     int key;
-    const uint64_t pair = UINT64_C(1) << QNNRT__PARSE_E_SCALE |
-                          UINT64_C(1) << QNNRT__PARSE_E_OFFSET;
-    uint64_t needed = encoding == QNNRT__ABI_SCALE_OFFSET || encoding == QNNRT__ABI_BW_SCALE_OFFSET
-                          ? pair
-                          : UINT64_C(1) << QNNRT__PARSE_E_AXIS;
-    memset(&axis, 0, sizeof(axis));
-    if (bw) needed |= UINT64_C(1) << QNNRT__PARSE_E_BITWIDTH;
+    memset(&m, 0, sizeof(m));
     if (!qnnrt__record_enter(read, &record, qnnrt__parse_encoding_keys, what)) return 0;
-    while ((key = qnnrt__record_member(read, &record)) >= 0) {
-        const char *name = qnnrt__parse_encoding_keys[key].text;
-        int good = key == QNNRT__PARSE_E_BITWIDTH ? qnnrt__record_u32(read, name, &bitwidth)
-                   : key == QNNRT__PARSE_E_AXIS   ? qnnrt__record_i32(read, name, &over)
-                   : key == QNNRT__PARSE_E_NUM_PAIRS || key == QNNRT__PARSE_E_NUM
-                       ? qnnrt__record_u32(read, name, &declared)
-                   : key == QNNRT__PARSE_E_SCALE  ? qnnrt__record_f32(read, name, &scale)
-                   : key == QNNRT__PARSE_E_OFFSET ? qnnrt__record_i32(read, name, &offset)
-                                                 : qnnrt__parse_numbers(read, name, &axis, key);
-        if (!good) return 0;
-    }
+    while ((key = qnnrt__record_member(read, &record)) >= 0)
+        if (!qnnrt__parse_encoding_member(read, key, &m)) return 0;
     if ((record.seen & needed) != needed)
-        return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" lacks %s", what,
-                                  bw && (record.seen & 1) == 0 ? "bitwidth"
-                                  : (needed & 2) != 0          ? "axis"
-                                                             : "scale or offset");
+        return qnnrt__record_fail(
+            read, QNNRT_E_FORMAT, "\"%s\" lacks %s", what,
+            bw && (record.seen & QNNRT__PARSE_IS_BITWIDTH) == 0 ? "bitwidth"
+            : whole ? "scale or offset" : "axis");
     out->encoding = encoding;
-    if (encoding == QNNRT__ABI_SCALE_OFFSET) {
-        out->u.scale_offset.scale = scale;
-        out->u.scale_offset.offset = offset;
-        return 1;
-    }
-    if (encoding == QNNRT__ABI_BW_SCALE_OFFSET) {
-        out->u.bw.bitwidth = bitwidth;
-        out->u.bw.scale = scale;
-        out->u.bw.offset = offset;
-        return 1;
-    }
-    if (axis.scale_count == 0 ||
-        (axis.offset_count != axis.scale_count && axis.offset_count != 0) ||
-        (qnnrt__record_has(&record, QNNRT__PARSE_E_OFFSETS) && axis.offset_count == 0 &&
-         !axis.no_offsets))
-        return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" has %u scales and %u offsets", what,
-                                  (unsigned)axis.scale_count, (unsigned)axis.offset_count);
-    if ((record.seen &
-         (UINT64_C(1) << QNNRT__PARSE_E_NUM_PAIRS | UINT64_C(1) << QNNRT__PARSE_E_NUM)) != 0 &&
-        declared != axis.scale_count)
-        return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" declares %u scales but has %u",
-                                  what, (unsigned)declared, (unsigned)axis.scale_count);
-    /* The vendor's structs have pairs for one kind and two lists for the other; files mix them. */
-    if (encoding == QNNRT__ABI_BW_AXIS_SCALE_OFFSET) {
-        out->u.bw_axis.bitwidth = bitwidth;
-        out->u.bw_axis.axis = over;
-        out->u.bw_axis.count = (uint32_t)axis.scale_count;
-        out->u.bw_axis.scales = axis.scales;
-        out->u.bw_axis.offsets = axis.offset_count > 0 ? axis.offsets : NULL;
+    if (!whole) return qnnrt__parse_encoding_axis(read, &record, &m, what, out);
+    if (bw) {
+        out->u.bw.bitwidth = m.bitwidth;
+        out->u.bw.scale = m.scale;
+        out->u.bw.offset = m.offset;
     } else {
-        qnnrt__abi_scale_offset *pairs = (qnnrt__abi_scale_offset *)qnnrt__arena_alloc(
-            read->table->arena, axis.scale_count, sizeof(*pairs));
-        size_t i;
-        if (pairs == NULL) return qnnrt__parse_no_memory(read);
-        for (i = 0; i < axis.scale_count; ++i) {
-            pairs[i].scale = axis.scales[i];
-            pairs[i].offset = axis.offset_count > 0 ? axis.offsets[i] : 0;
-        }
-        out->u.axis.axis = over;
-        out->u.axis.count = (uint32_t)axis.scale_count;
-        out->u.axis.pairs = pairs;
+        out->u.scale_offset.scale = m.scale;
+        out->u.scale_offset.offset = m.offset;
     }
     return 1;
 }
@@ -9421,6 +9450,20 @@ static const char *qnnrt__read_kind(const char *text, size_t bytes, const qnnrt_
     return NULL;
 }
 
+/* Say what a text looks like that is not metadata. */
+static void qnnrt__read_explain(const qnnrt__record_reader *read, const char *text, size_t bytes,
+                                const qnnrt_json_limits *limits, int has_graphs)
+{
+    qnnrt_error *err = read->table->err;
+    const char *kind = qnnrt__read_kind(text, bytes, limits);
+    if (kind != NULL) qnnrt__err_add(err, "\n  it looks like %s", kind);
+    if (kind != NULL && strncmp(kind, "a graph ", 8) == 0)
+        qnnrt__hint(err, QNNRT_E_FORMAT, QNNRT__HINT_COMPILE);
+    else if (kind != NULL || (!has_graphs && read->r.error == NULL))
+        qnnrt__hint(err, QNNRT_E_FORMAT, "Take the text that qnnrt-run inspect --json_file, or"
+                    " qnn-context-binary-utility, makes from the binary.");
+}
+
 /* Read metadata. Everything is copied from text. */
 static qnnrt_result qnnrt__read_json(qnnrt__table *table, const char *text, size_t bytes,
                                      qnnrt_context_info *context)
@@ -9431,7 +9474,6 @@ static qnnrt_result qnnrt__read_json(qnnrt__table *table, const char *text, size
     qnnrt_graph_info *graphs = NULL;
     uint32_t num_graphs = 0;
     uint64_t tensors = 0;
-    const char *kind;
     size_t i;
     int key, no_memory;
     memset(&read, 0, sizeof(read));
@@ -9473,16 +9515,8 @@ static qnnrt_result qnnrt__read_json(qnnrt__table *table, const char *text, size
             table->arena, &graphs[i], context->backend_id == QNNRT__ABI_BACKEND_HTP, &no_memory);
         if (no_memory) return qnnrt__fail_memory(table->err, "tables");
     }
-    if (read.result == QNNRT_E_FORMAT) {
-        kind = qnnrt__read_kind(text, bytes, &limits);
-        if (kind != NULL) qnnrt__err_add(table->err, "\n  it looks like %s", kind);
-        if (kind != NULL && strncmp(kind, "a graph ", 8) == 0)
-            qnnrt__hint(table->err, QNNRT_E_FORMAT, QNNRT__HINT_COMPILE);
-        else if (kind != NULL || (context->graphs == NULL && read.r.error == NULL))
-            qnnrt__hint(table->err, QNNRT_E_FORMAT,
-                        "Take the text that qnnrt-run inspect --json_file, or"
-                        " qnn-context-binary-utility, makes from the binary.");
-    }
+    if (read.result == QNNRT_E_FORMAT)
+        qnnrt__read_explain(&read, text, bytes, &limits, context->graphs != NULL);
     return read.result;
 }
 
@@ -11264,6 +11298,28 @@ static void qnnrt__register_drop(qnnrt__register *all)
     all->lacks = 0;
 }
 
+/* Register a tensor at an offset of shared memory with the vendor. */
+static qnnrt__abi_code qnnrt__register_ask(const qnnrt_backend *b, qnnrt__abi_handle context,
+                                           const qnnrt__share *share, uint64_t offset,
+                                           const qnnrt_tensor_info *tensor,
+                                           qnnrt__abi_handle *handle)
+{
+    qnnrt__abi_mem_htp place;
+    qnnrt__abi_mem memory;
+    memset(&place, 0, sizeof(place));
+    memset(&memory, 0, sizeof(memory));
+    place.type = QNNRT__ABI_MEM_HTP_SHARED;
+    place.bytes = share->fd_bytes;
+    place.fd = share->fd;
+    place.offset = share->fd_offset + offset;
+    memory.rank = tensor->rank;
+    memory.dims = tensor->dims;
+    memory.dtype = (uint32_t)tensor->dtype;
+    memory.type = QNNRT__ABI_MEM_CUSTOM;
+    memory.u.custom = &place;
+    return b->calls->mem_register(context, &memory, 1, handle);
+}
+
 /* Find the registration of a tensor at an offset of shared memory, or make it. Callers hold the
    lock. */
 static qnnrt__registered qnnrt__register_take(qnnrt__register *all, qnnrt_backend *b,
@@ -11272,8 +11328,6 @@ static qnnrt__registered qnnrt__register_take(qnnrt__register *all, qnnrt_backen
 {
     qnnrt__registration **bucket = qnnrt__register_bucket(all, offset), *r;
     qnnrt__registered got;
-    qnnrt__abi_mem_htp place;
-    qnnrt__abi_mem memory;
     memset(&got, 0, sizeof(got));
     got.why = context == NULL ? "its context is not loaded" : NULL;
     if (got.why != NULL) return got;
@@ -11292,18 +11346,7 @@ static qnnrt__registered qnnrt__register_take(qnnrt__register *all, qnnrt_backen
     r = (qnnrt__registration *)qnnrt__mem_alloc(&b->hooks, sizeof(*r));
     got.why = r == NULL ? "out of memory for its registration" : NULL;
     if (r == NULL) return got;
-    memset(&place, 0, sizeof(place));
-    memset(&memory, 0, sizeof(memory));
-    place.type = QNNRT__ABI_MEM_HTP_SHARED;
-    place.bytes = share->fd_bytes;
-    place.fd = share->fd;
-    place.offset = share->fd_offset + offset;
-    memory.rank = tensor->rank;
-    memory.dims = tensor->dims;
-    memory.dtype = (uint32_t)tensor->dtype;
-    memory.type = QNNRT__ABI_MEM_CUSTOM;
-    memory.u.custom = &place;
-    got.code = b->calls->mem_register(context, &memory, 1, &r->handle);
+    got.code = qnnrt__register_ask(b, context, share, offset, tensor, &r->handle);
     if (got.code != 0 || r->handle == NULL) {
         if (got.code == 0) got.why = "memRegister returned no handle";
         if (!all->said)
