@@ -20271,7 +20271,13 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
            qnnrt_entry_desc.unbound -> .caller_io; QNNRT_BUFFER_CALLER ->
            qnnrt_place_desc.caller_io.
            API: qnnrt_bind_slot() -> qnnrt_bind_input() and qnnrt_bind_output().
-           Added: QNNRT_CHECK_VERSION().
+           Added: QNNRT_CHECK_VERSION(); calls for headers that stand on this one (errors with
+           hints, arenas, allocation by hooks, sorting, opening a regular file).
+           Changed: a plan takes at most 65,536 places.
+           Changed: qnnrt_power_set() after a recovery that failed is QNNRT_E_STATE.
+           Fixed: qnnrt_pipeline_make() with a count of ranges and no list; qnnrt_encode_f32() wrote
+           a byte before it refused; qnnrt_data() of a slot that is not bound set no text; a warning
+           of two NPU generations after the first model was closed; newlines of logged errors.
            Changed: loops over values on x86-64 are C for its base instructions, without a copy for
            AVX2; programs link without libgcc.
            Added: qnnrt_manifest_open() of tools/qnnrt_manifest.h, which opens the program of a
