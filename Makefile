@@ -86,7 +86,7 @@ LIB    := $(B)/lib/libqnnrt.a
 # What these call is in fewer objects; `make run` builds no more.
 $(addprefix $(B)/,qnnrt-run examples/05_make_model examples/06_generate): LIB := $(B)/lib/libtool.a
 LINKED := $(addprefix -DQNNRT_,_IMPL_ONCE _BUILDER_ONCE _PROFILE_LOG_ONCE $(addsuffix __IMPL_ONCE,JSON LLM WEIGHTS IR LOWER \
-    CPU_FALLBACK LLM_GRAPH PARTITION CACHE COMPILE SESSION QNN ONNXRUNTIME OPENVINO ENGINES))
+    CPU_FALLBACK LLM_GRAPH PARTITION CONVERT CACHE COMPILE SESSION QNN ONNXRUNTIME OPENVINO ENGINES))
 OPT_LEVEL = $(OPT)
 BUILD_C99 = $(CC) -std=c99 $(OPT_LEVEL) $(WARN) -I. -Itools $(LINKED) $(DEPEND) $(CPPFLAGS) $(CFLAGS) -o $@ $<
 $(TOOLS): OPT_LEVEL = $(OPT_LIGHT)
@@ -393,6 +393,7 @@ $(eval $(call header,lower.o,tools/qnnrt_lower.h,QNNRT_BUILDER QNNRT_LOWER_IMPLE
 $(eval $(call header,host.o,tools/qnnrt_cpu_fallback.h,QNNRT_CPU_FALLBACK_IMPLEMENTATION))
 $(eval $(call header,decoder.o,tools/qnnrt_llm_graph.h,QNNRT_LLM_GRAPH_IMPLEMENTATION))
 $(eval $(call header,partition.o,tools/qnnrt_partition.h,QNNRT_PARTITION_IMPLEMENTATION))
+$(eval $(call header,convert.o,tools/qnnrt_convert.h,QNNRT_CONVERT_IMPLEMENTATION))
 $(eval $(call header,cache.o,tools/qnnrt_cache.h,QNNRT_CACHE_IMPLEMENTATION))
 $(eval $(call header,manifest.o,tools/qnnrt_manifest.h,QNNRT_MANIFEST_IMPLEMENTATION))
 $(eval $(call header,program.o,tools/qnnrt_compile.h,QNNRT_BUILDER QNNRT_COMPILE_IMPLEMENTATION))
@@ -939,7 +940,7 @@ python-abi:
 INSTALL ?= install
 INSTALL_HEADERS := qnnrt.h qnnrt_json.h tools/qnnrt_builder.h tools/qnnrt_profile_log.h tools/qnnrt_llm.h \
     tools/qnnrt_manifest.h tools/qnnrt_weights.h tools/qnnrt_ir.h tools/qnnrt_lower.h tools/qnnrt_quirks.h tools/qnnrt_cpu_fallback.h tools/qnnrt_llm_graph.h \
-    tools/qnnrt_partition.h tools/qnnrt_cache.h tools/qnnrt_compile.h tools/qnnrt_session.h tools/engines/qnnrt_engines.h tools/engines/qnnrt_qnn.h tools/engines/qnnrt_onnxruntime.h tools/engines/qnnrt_openvino.h tools/qnnrt.hpp
+    tools/qnnrt_partition.h tools/qnnrt_convert.h tools/qnnrt_cache.h tools/qnnrt_compile.h tools/qnnrt_session.h tools/engines/qnnrt_engines.h tools/engines/qnnrt_qnn.h tools/engines/qnnrt_onnxruntime.h tools/engines/qnnrt_openvino.h tools/qnnrt.hpp
 INSTALL_CMAKE   := qnnrtConfig.cmake qnnrtConfigVersion.cmake
 # Examples include the headers as they are installed. llm/export.c is left out: it is written with tools/cli.h.
 INSTALL_EXAMPLES = $(filter-out examples/llm/export.c,$(sort $(wildcard examples/*.[ch] examples/*/*.[ch] examples/*/*.py)))

@@ -20271,6 +20271,7 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
            qnnrt_entry_desc.unbound -> .caller_io; QNNRT_BUFFER_CALLER ->
            qnnrt_place_desc.caller_io.
            API: qnnrt_bind_slot() -> qnnrt_bind_input() and qnnrt_bind_output().
+           Added: tools/qnnrt_convert.h, conversions as host steps of the caller.
            Added: QNNRT_CHECK_VERSION(); calls for headers that stand on this one (errors with
            hints, arenas, allocation by hooks, sorting, opening a regular file).
            Changed: a plan takes at most 65,536 places.

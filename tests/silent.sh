@@ -21,11 +21,12 @@ config_macros='QNNRT_STATIC QNNRT_API=extern QNNRT_LOG_SLOTS=1 QNNRT_NO_ERROR_TE
     QNNRT_PROFILE_LOG'
 json_macros='QNNRT_JSON_STATIC QNNRT_JSON_API=extern'
 manifest_macros='QNNRT_MANIFEST_API=extern QNNRT_STATIC+QNNRT_IMPLEMENTATION+QNNRT_JSON_IMPLEMENTATION'
+convert_macros='QNNRT_CONVERT_API=extern QNNRT_STATIC+QNNRT_IMPLEMENTATION'
 cache_macros='QNNRT_CACHE_API=extern QNNRT_STATIC+QNNRT_IMPLEMENTATION'
 session_macros='QNNRT_SESSION_API=extern QNNRT_STATIC+QNNRT_IMPLEMENTATION+QNNRT_CACHE_IMPLEMENTATION QNNRT_NO_JSON+QNNRT_IMPLEMENTATION'
 # All headers in one file, as users have them.
 everything=QNNRT_STATIC
-for header in '' ONNXRUNTIME_ OPENVINO_ CACHE_ SESSION_ WEIGHTS_ IR_ LOWER_ PARTITION_ CPU_FALLBACK_ COMPILE_; do everything=$everything+QNNRT_${header}IMPLEMENTATION; done
+for header in '' ONNXRUNTIME_ OPENVINO_ CONVERT_ CACHE_ SESSION_ WEIGHTS_ IR_ LOWER_ PARTITION_ CPU_FALLBACK_ COMPILE_; do everything=$everything+QNNRT_${header}IMPLEMENTATION; done
 engine_qnn_macros="QNNRT_QNN_API=extern $everything"
 engine_onnxrt_macros='QNNRT_ONNXRUNTIME_API=extern QNNRT_STATIC+QNNRT_IMPLEMENTATION+QNNRT_CACHE_IMPLEMENTATION+QNNRT_SESSION_IMPLEMENTATION'
 engine_openvino_macros='QNNRT_OPENVINO_API=extern QNNRT_STATIC+QNNRT_IMPLEMENTATION+QNNRT_CACHE_IMPLEMENTATION+QNNRT_SESSION_IMPLEMENTATION'
@@ -211,6 +212,7 @@ check() {
     check qnnrt_json.h $json_macros
     check tools/qnnrt_llm.h $llm_macros
     check tools/qnnrt_weights.h $weights_macros
+    check tools/qnnrt_convert.h $convert_macros
     check tools/qnnrt_cache.h $cache_macros
     check tools/qnnrt_manifest.h $manifest_macros
     check tools/qnnrt_session.h $session_macros

@@ -1,9 +1,10 @@
-/* test_convert.c - room >>convert through its statics
+/* test_convert.c - room >>convert through its statics, and tools/qnnrt_convert.h beside it
 
    Expected elements come from oracle_convert.py, which computes with fractions; what it does not print is
    compared with conversions one element at a time, or with a loop that needs no arithmetic. */
 #define QNNRT_IMPLEMENTATION
 #include "../qnnrt.h"
+#include "qnnrt_convert.h"
 #include "test.h"
 #include <fenv.h>
 #include <stdio.h>
@@ -96,6 +97,53 @@ static uint32_t rng(void)
     return seed;
 }
 
+/* Make a converter of qnnrt_convert.h, free it again if `out` is NULL, and return the result. */
+static qnnrt_result create(const side *from, const side *to, qnnrt_convert how, qnnrt_converter **out, qnnrt_error *err)
+{
+    qnnrt_converter *converter;
+    qnnrt_convert_desc desc;
+    qnnrt_result result;
+    memset(&desc, 0, sizeof desc);
+    desc.how = how;
+    result = qnnrt_convert_create(&from->info, &to->info, &desc, &converter, err);
+    if (result != QNNRT_OK && converter != NULL) return QNNRT_E_STATE;
+    if (out == NULL) qnnrt_convert_free(converter);
+    else *out = converter;
+    return result;
+}
+
+/* Convert by qnnrt_convert.h. Return the number lost, or UINT64_MAX if the elements are not those of `bytes` at `expected`
+   and their neighbours as they were. */
+static uint64_t convert_by_step(const side *from, const side *to, qnnrt_convert how, const unsigned char *expected, size_t bytes,
+                                size_t at, qnnrt_error *err)
+{
+    static unsigned char room[MOST_BYTES + 64];
+    const void *in = source_room + 1;
+    void *out = room + at;
+    qnnrt_converter *converter;
+    qnnrt_converter_info info;
+    const qnnrt_host_step *step;
+    size_t i;
+    if (create(from, to, how, &converter, err) != QNNRT_OK) return UINT64_MAX;
+    step = qnnrt_convert_step(converter);
+    memset(room, 0xA5, sizeof room);
+    if (bytes > 0) room[at + bytes - 1] = 0;
+    i = step->exec(step->user, NULL, &in, &out, err) == QNNRT_OK;
+    info = qnnrt_convert_get_info(converter);
+    qnnrt_convert_free(converter);
+    if (!i || info.lost != info.lost_ever) return UINT64_MAX;
+    for (i = 0; i < bytes; ++i)
+        if (room[at + i] != expected[i]) {
+            snprintf(err->text, sizeof err->text, "by a step, %s to %s: byte %d of %d is %02x, expected %02x",
+                     qnnrt_dtype_name(from->info.dtype), qnnrt_dtype_name(to->info.dtype), (int)i, (int)bytes, room[at + i],
+                     expected[i]);
+            return UINT64_MAX;
+        }
+    for (i = 0; i < at; ++i) if (room[i] != 0xA5) return UINT64_MAX - 1;
+    for (i = 0; i < 16; ++i) if (room[at + bytes + i] != 0xA5) return UINT64_MAX - 1;
+    return info.lost;
+}
+
 /* Convert `count` elements at odd addresses and compare with `wanted`. Return the number lost, or UINT64_MAX. */
 static uint64_t convert(const side *from, const side *to, qnnrt_convert how, size_t count, qnnrt_error *err)
 {
@@ -117,6 +165,7 @@ static uint64_t convert(const side *from, const side *to, qnnrt_convert how, siz
         }
     for (i = 0; i < at; ++i) if (result_room[i] != 0xA5) return UINT64_MAX - 1;
     for (i = 0; i < 16; ++i) if (result[bytes + i] != 0xA5) return UINT64_MAX - 1;
+    if (convert_by_step(from, to, how, wanted, bytes, at, err) != lost) return UINT64_MAX;
     return lost;
 }
 
@@ -241,7 +290,8 @@ TEST(convert_float_arithmetic_is_exact_where_it_is_accepted)
 TEST(convert_16_bits_agree_with_exact_values_at_ties)
 {
     enum { N = 37 };
-    static side to;
+    static side to, floats;
+    static qnnrt_error err;
     const uint32_t count = N;
     size_t block, i;
     for (block = 0; block < 20000; ++block) {
@@ -262,7 +312,10 @@ TEST(convert_16_bits_agree_with_exact_values_at_ties)
             const double off = rng() % 2 ? 0 : (rng() % 2 ? 1.0 : -1.0) / (double)(1u << (rng() % 24));
             values[i] = (float)((at + 0.5 + off) * (double)scale);
         }
+        memcpy(source_room + 1, values, sizeof values);
+        make_side(&floats, "f", QNNRT_DTYPE_F32, 1, &count);
         lost = qnnrt__loop_write((unsigned char *)codes, &form, 0, (const unsigned char *)values, N);
+        CHECK_EQ(convert_by_step(&floats, &to, QNNRT_CONVERT_VALUES, (const unsigned char *)codes, sizeof codes, 3, &err), lost);
         for (i = 0; i < N; ++i) {
             uint32_t x;
             memcpy(&x, &values[i], 4);
@@ -280,6 +333,10 @@ static qnnrt__convert resolved;
 #define REFUSED(from, to, how, result, needle)                                                     \
     do {                                                                                           \
         CHECK_EQ(qnnrt__convert_make(&(from).info, &(to).info, how, &resolved, &err), result);     \
+        CHECK_EQ(err.code, result);                                                                \
+        CHECK_STR(err.text, needle);                                                               \
+        memset(&err, 0xFF, sizeof err);                                                            \
+        CHECK_EQ(create(&(from), &(to), how, NULL, &err), result);                                 \
         CHECK_EQ(err.code, result);                                                                \
         CHECK_STR(err.text, needle);                                                               \
     } while (0)
@@ -311,7 +368,9 @@ TEST(convert_refuses_by_name)
     CHECK_STR(err.hint, "Wire");
     make_side(&b, "x", QNNRT_DTYPE_F16, 4, nhwc);
     CHECK_EQ(qnnrt__convert_make(&a.info, &b.info, QNNRT_CONVERT_TO_NHWC, &resolved, &err), QNNRT_OK);
+    CHECK_EQ(create(&a, &b, QNNRT_CONVERT_TO_NHWC, NULL, &err), QNNRT_OK);
     CHECK_EQ(qnnrt__convert_make(&b.info, &a.info, QNNRT_CONVERT_TO_NCHW, &resolved, &err), QNNRT_OK);
+    CHECK_EQ(create(&b, &a, QNNRT_CONVERT_TO_NCHW, NULL, &err), QNNRT_OK);
 
     make_side(&b, "x", QNNRT_DTYPE_F8, 4, dims);            /* what has no values */
     REFUSED(a, b, QNNRT_CONVERT_VALUES, QNNRT_E_UNSUPPORTED, "float8");
@@ -327,6 +386,7 @@ TEST(convert_refuses_by_name)
     REFUSED(a, b, QNNRT_CONVERT_VALUES, QNNRT_E_ARG, "\"x\": scale");
     set_scale(&b, 0.5f, 0);
     CHECK_EQ(qnnrt__convert_make(&a.info, &b.info, QNNRT_CONVERT_VALUES, &resolved, &err), QNNRT_OK);
+    CHECK_EQ(create(&a, &b, QNNRT_CONVERT_VALUES, NULL, &err), QNNRT_OK);
     b.info.vendor_format = 1;
     REFUSED(a, b, QNNRT_CONVERT_VALUES, QNNRT_E_UNSUPPORTED, "format 0x1");
     b.info.vendor_format = 0;
@@ -347,6 +407,7 @@ TEST(convert_refuses_by_name)
     a.dims[0] = a.dims[1] = a.dims[2] = a.dims[3] = b.dims[0] = b.dims[1] = b.dims[2] = b.dims[3] = 0xFFFFFFFFu;
     REFUSED(a, b, QNNRT_CONVERT_VALUES, QNNRT_E_ARG, "too many");
     CHECK_EQ(qnnrt__convert_make(&a.info, &b.info, QNNRT_CONVERT_VALUES, &resolved, NULL), QNNRT_E_ARG);
+    CHECK_EQ(create(&a, &b, QNNRT_CONVERT_VALUES, NULL, NULL), QNNRT_E_ARG);
 }
 
 /* The layout alone works for types whose values are not known. */
@@ -389,6 +450,69 @@ TEST(convert_a_scalar)
     CHECK_EQ(convert(&a, &b, QNNRT_CONVERT_VALUES, 1, &err), 1);
 }
 
+/* Allocators that fail leave nothing behind; an exact converter refuses what it loses, by name, and counts. */
+static int allocations_left, allocations;
+
+static void *few_alloc(void *user, size_t bytes)
+{
+    (void)user;
+    if (allocations_left-- <= 0) return NULL;
+    ++allocations;
+    return malloc(bytes);
+}
+
+static void few_free(void *user, void *data)
+{
+    (void)user;
+    --allocations;
+    free(data);
+}
+
+TEST(convert_exact_steps_fail_by_name)
+{
+    static const uint32_t dims[2] = { 2, 3 };
+    const float values[6] = { 1, 70000, -2, -1e30f, 0.5f, 3 };
+    static side a, b;
+    uint16_t halves[6];
+    qnnrt_converter *converter;
+    qnnrt_convert_desc desc;
+    qnnrt_error err;
+    memset(&desc, 0, sizeof desc);
+    memset(&err, 0, sizeof err);
+    make_side(&a, "hidden", QNNRT_DTYPE_F32, 2, dims);
+    make_side(&b, "x", QNNRT_DTYPE_F16, 2, dims);
+    desc.how = QNNRT_CONVERT_VALUES;
+    desc.hooks.alloc = few_alloc;
+    desc.hooks.free = few_free;
+    for (int n = 0; n < 2; ++n) {
+        allocations_left = n;
+        CHECK_EQ(qnnrt_convert_create(&a.info, &b.info, &desc, &converter, &err), QNNRT_E_MEMORY);
+        CHECK(converter == NULL);
+        CHECK_EQ(allocations, 0);
+    }
+    for (desc.exact = 0; desc.exact < 2; ++desc.exact) {
+        allocations_left = 100;
+        CHECK_EQ(qnnrt_convert_create(&a.info, &b.info, &desc, &converter, &err), QNNRT_OK);
+        CHECK_STR(qnnrt_convert_step(converter)->name, "convert hidden");
+        CHECK_EQ(qnnrt_convert_data(converter, values, halves, &err), desc.exact ? QNNRT_E_MISMATCH : QNNRT_OK);
+        if (desc.exact) CHECK_STR(err.text, "\"hidden\" (float32[2,3]) cannot be converted to \"x\" (float16[2,3])");
+        if (desc.exact) CHECK_STR(err.text, ": 2 of 6");
+        CHECK_EQ(halves[1], 0x7BFF);
+        CHECK_EQ(halves[3], 0xFBFF);
+        CHECK_EQ(halves[5], 0x4200);
+        CHECK_EQ(qnnrt_convert_get_info(converter).lost, 2);
+        (void)qnnrt_convert_data(converter, values, halves, NULL);
+        CHECK_EQ(qnnrt_convert_get_info(converter).lost, 2);
+        CHECK_EQ(qnnrt_convert_get_info(converter).lost_ever, 4);
+        CHECK_EQ(qnnrt_convert_data(converter, NULL, halves, &err), QNNRT_E_ARG);
+        qnnrt_convert_free(converter);
+        CHECK_EQ(allocations, 0);
+    }
+    CHECK_EQ(qnnrt_convert_create(NULL, &b.info, &desc, &converter, &err), QNNRT_E_ARG);
+    CHECK(converter == NULL);
+    qnnrt_convert_free(NULL);
+}
+
 TEST_MAIN("convert")
 {
     RUN(convert_agrees_with_exact_fractions);
@@ -398,4 +522,5 @@ TEST_MAIN("convert")
     RUN(convert_refuses_by_name);
     RUN(convert_moves_what_it_does_not_know);
     RUN(convert_a_scalar);
+    RUN(convert_exact_steps_fail_by_name);
 }

@@ -26,7 +26,7 @@ there = set(names("tests/test_*.c", "test_", ".c")) | set(names("tests/test_*.sh
 there |= set("real/" + name for name in names("tests/real/*.c", "", ".c"))
 there |= set("fuzz/" + name for name in names("tests/fuzz/fuzz_*.c", "fuzz_", ".c"))
 
-listed, rooms, oracles, needs = [], {"": set(), "llm": set(), "weights": set(), "ir": set(), "lower": set(), "decoder": set(), "partition": set(), "cache": set(), "manifest": set(), "host": set(), "program": set(), "session": set(), "engine_qnn": set(), "engine_onnxrt": set(), "engine_openvino": set()}, set(), {}
+listed, rooms, oracles, needs = [], {"": set(), "llm": set(), "weights": set(), "ir": set(), "lower": set(), "decoder": set(), "partition": set(), "cache": set(), "convert": set(), "manifest": set(), "host": set(), "program": set(), "session": set(), "engine_qnn": set(), "engine_onnxrt": set(), "engine_openvino": set()}, set(), {}
 for line in open(os.path.join(TOP, "tests", "index")):
     if line.startswith("#") or not line.strip():
         continue
@@ -36,9 +36,10 @@ for line in open(os.path.join(TOP, "tests", "index")):
     needs[words[0]] = set(words[2].split(","))
     if "oracle" in words[2].split(","):
         oracles.add(words[0])
-    which = words[3].split(":")[0]
-    which = which if which in rooms else ""
-    rooms[which] |= set(re.findall(r">>(\w+)", words[3]))
+    for about in words[3].split("; "):      # one header each
+        which = about.split(":")[0]
+        which = which if which in rooms else ""
+        rooms[which] |= set(re.findall(r">>(\w+)", about))
 
 
 
@@ -73,7 +74,7 @@ check(oracles == set(names("tests/oracle_*.py", "oracle_", ".py")) - {"ops"}, "o
 
 for which, headers in (("", ("qnnrt.h", "tools/qnnrt_builder.h", "tools/qnnrt_profile_log.h")), ("llm", ("tools/qnnrt_llm.h",)),
                        ("weights", ("tools/qnnrt_weights.h",)), ("ir", ("tools/qnnrt_ir.h",)),
-                       ("lower", ("tools/qnnrt_lower.h",)), ("decoder", ("tools/qnnrt_llm_graph.h",)), ("partition", ("tools/qnnrt_partition.h",)), ("cache", ("tools/qnnrt_cache.h",)), ("manifest", ("tools/qnnrt_manifest.h",)),
+                       ("lower", ("tools/qnnrt_lower.h",)), ("decoder", ("tools/qnnrt_llm_graph.h",)), ("partition", ("tools/qnnrt_partition.h",)), ("cache", ("tools/qnnrt_cache.h",)), ("convert", ("tools/qnnrt_convert.h",)), ("manifest", ("tools/qnnrt_manifest.h",)),
                        ("host", ("tools/qnnrt_cpu_fallback.h",)), ("program", ("tools/qnnrt_compile.h",)), ("session", ("tools/qnnrt_session.h",)), ("engine_qnn", ("tools/engines/qnnrt_qnn.h",)), ("engine_onnxrt", ("tools/engines/qnnrt_onnxruntime.h",)), ("engine_openvino", ("tools/engines/qnnrt_openvino.h",))):
     found = set()
     for header in headers:

@@ -21,6 +21,7 @@ WEIGHTS, IR, LOWER = "tools/qnnrt_weights.h", "tools/qnnrt_ir.h", "tools/qnnrt_l
 DECODER = "tools/qnnrt_llm_graph.h"
 PARTITION = "tools/qnnrt_partition.h"
 CACHE = "tools/qnnrt_cache.h"
+CONVERT = "tools/qnnrt_convert.h"
 HOST = "tools/qnnrt_cpu_fallback.h"
 PROGRAM = "tools/qnnrt_compile.h"
 SESSION = "tools/qnnrt_session.h"
@@ -36,6 +37,7 @@ LIBM = set("ceil cos erf exp expm1 floor fmod log log1p log2 pow rint sin sincos
 LAYERS = ((LLM, "QNNRT_LLM", LIBC, "qnnrt_exec", 21, 100),
           (WEIGHTS, "QNNRT_WEIGHTS", MEMORY | POSIX, "qnnrt_json_more", 7, 7),
           (IR, "QNNRT_IR", MEMORY | LIBM | {"memchr", "strcpy", "strstr"}, "qnnrt_json_more", 30, 200),
+          (CONVERT, "QNNRT_CONVERT", set("memcmp memcpy memset strlen _GLOBAL_OFFSET_TABLE_".split()), "qnnrt_hooks_alloc", 5, 5),
           (CACHE, "QNNRT_CACHE", MEMORY | CACHE_POSIX, "qnnrt_error_set", 13, 13),
           (ENGINE_ONNXRT, "QNNRT_ONNXRUNTIME", MEMORY | {"dlopen", "dlsym", "dlclose", "dlerror", "getenv", "stat", "opendir", "readdir", "closedir", "sysconf", "getcwd", "fopen", "fread", "fclose", "strstr",
                                                          "strspn", "strtol", "atoi", "strcpy"}, "qnnrt_session_bytes", 2, 60),
@@ -76,7 +78,7 @@ check(private("a = qnnrt__fail(QNNRT__STATIC) + qnnrt_json__peek();", ["qnnrt", 
       ["QNNRT__STATIC", "qnnrt__fail", "qnnrt_json__peek"], "private names are not found")
 check(private("qnnrt_llm__fail(qnnrt_fail)", ["qnnrt", "qnnrt_json"]) == [], "qnnrt_llm__fail is not a private name of qnnrt.h")
 
-users = [(LLM, ["qnnrt", "qnnrt_json"]), (CACHE, ["qnnrt", "qnnrt_json"]), (SESSION, ["qnnrt", "qnnrt_json", "qnnrt_cache"]),
+users = [(LLM, ["qnnrt", "qnnrt_json"]), (CONVERT, ["qnnrt", "qnnrt_json"]), (CACHE, ["qnnrt", "qnnrt_json"]), (SESSION, ["qnnrt", "qnnrt_json", "qnnrt_cache"]),
          (ENGINE_QNN, ["qnnrt", "qnnrt_json", "qnnrt_cache", "qnnrt_session", "qnnrt_weights", "qnnrt_ir", "qnnrt_lower", "qnnrt_partition", "qnnrt_cpu_fallback", "qnnrt_compile",
                        "qnnrt_manifest"]), (ENGINE_ONNXRT, ["qnnrt", "qnnrt_cache", "qnnrt_session"]), (ENGINE_OPENVINO, ["qnnrt", "qnnrt_session"]), (ENGINES, ["qnnrt", "qnnrt_session", "qnnrt_qnn", "qnnrt_onnxruntime", "qnnrt_openvino"]),
          (IR, ["qnnrt", "qnnrt_json", "qnnrt_weights"]), (WEIGHTS, ["qnnrt", "qnnrt_json"]),
@@ -99,7 +101,7 @@ declared = set(re.findall(r"\b(qnnrt_\w+)\s*\(", read("qnnrt.h").split("#ifdef Q
                           read("qnnrt_json.h").split("#ifdef QNNRT_JSON_IMPLEMENTATION")[0] +
                           read(COMPOSE).split("#endif /* QNNRT_BUILDER_H")[0] +
                           "".join(read(path).split("#ifdef %s_IMPLEMENTATION" % prefix)[0] for path, prefix in
-                                  ((WEIGHTS, "QNNRT_WEIGHTS"), (IR, "QNNRT_IR"), (LOWER, "QNNRT_LOWER"), (PARTITION, "QNNRT_PARTITION"), (HOST, "QNNRT_CPU_FALLBACK"), (CACHE, "QNNRT_CACHE"), (PROGRAM, "QNNRT_COMPILE"), (SESSION, "QNNRT_SESSION")))))
+                                  ((WEIGHTS, "QNNRT_WEIGHTS"), (IR, "QNNRT_IR"), (LOWER, "QNNRT_LOWER"), (PARTITION, "QNNRT_PARTITION"), (HOST, "QNNRT_CPU_FALLBACK"), (CONVERT, "QNNRT_CONVERT"), (CACHE, "QNNRT_CACHE"), (PROGRAM, "QNNRT_COMPILE"), (SESSION, "QNNRT_SESSION")))))
 
 
 class Layer:

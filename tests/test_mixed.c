@@ -9,6 +9,7 @@
    The names of tensors are the same, so each pipeline gives its edges. */
 #define QNNRT_BUILDER
 #include "qnnrt.h"
+#include "qnnrt_convert.h"
 #include "ref.h"
 #include "life.h"
 #include "bind.h"
@@ -1128,6 +1129,60 @@ TEST(a_host_step_that_writes_past_its_output_meets_the_guard_page)
     CHECK(!runs_in_a_child(1));
 }
 
+/* A conversion of tools/qnnrt_convert.h is a host step: both of its ends, also where they have one name, are wired by edges. */
+TEST(converters_are_steps_of_the_caller)
+{
+    static const int exact[2] = { 0, 1 };
+    const qnnrt_tensor_info f32 = tensor("y", QNNRT_DTYPE_F32), f16 = tensor("y", QNNRT_DTYPE_F16), z = tensor("z", QNNRT_DTYPE_F16);
+    const qnnrt_tensor_info x = tensor("x", QNNRT_DTYPE_F32);
+    float big[COUNT], y[COUNT];
+    memcpy(big, input, sizeof(big));
+    big[4] = big[7] = 60000;                    /* twice that is no float16 */
+    CHECK(open_both());
+    for (int n = 0; n < 2; ++n) {
+        qnnrt_converter *narrow, *wide;
+        qnnrt_convert_desc desc;
+        program p;
+        memset(&desc, 0, sizeof(desc));
+        desc.how = QNNRT_CONVERT_VALUES;
+        desc.exact = exact[n];
+        CHECK_EQ(qnnrt_convert_create(&f32, &f16, &desc, &narrow, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_convert_create(&z, &x, &desc, &wide, &err), QNNRT_OK);
+        program_begin(&p);
+        graph_step(&p, 0, "twice");
+        p.steps[p.desc.step_count++].host = qnnrt_convert_step(narrow);
+        p.in = f16;
+        p.out = z;
+        p.host.exec = copy_halves;
+        host_step(&p);
+        p.steps[p.desc.step_count++].host = qnnrt_convert_step(wide);
+        graph_step(&p, 1, "square");
+        edge(&p, 0, "y", 1, "y");
+        edge(&p, 1, "y", 2, "y");
+        edge(&p, 2, "z", 3, "z");
+        edge(&p, 3, "x", 4, "x");
+        CHECK_EQ(program_prepare(&p, 1), QNNRT_OK);
+        CHECK_STR(qnnrt_pipeline_get_info(p.pipeline)->steps[1].graph->name, "convert y");
+        CHECK_EQ(run_values(&p, input, y), QNNRT_OK);
+        CHECK(y[7] == 200.0f * 200.0f);
+        CHECK_EQ(qnnrt_convert_get_info(narrow).lost, 0);
+        if (exact[n]) {
+            CHECK_EQ(run_values(&p, big, y), QNNRT_E_MISMATCH);
+            CHECK_STR(qnnrt_run_error(p.run)->text, "convert y");
+            CHECK_STR(qnnrt_run_error(p.run)->text, "values do not fit: 2 of 8");
+        } else {
+            CHECK_EQ(run_values(&p, big, y), QNNRT_OK);
+            CHECK(y[7] == 65504.0f * 65504.0f);
+        }
+        CHECK_EQ(qnnrt_convert_get_info(narrow).lost, 2);
+        CHECK_EQ(qnnrt_convert_get_info(wide).lost_ever, 0);
+        program_end(&p);
+        qnnrt_convert_free(narrow);
+        qnnrt_convert_free(wide);
+    }
+    close_both();
+}
+
 TEST_MAIN("mixed")
 {
     RUN(there_is_a_second_library);
@@ -1138,6 +1193,7 @@ TEST_MAIN("mixed")
     RUN(a_host_step_does_not_show_the_error_of_an_earlier_call);
     RUN(a_wrong_host_step_is_refused);
     RUN(conversions_are_steps);
+    RUN(converters_are_steps_of_the_caller);
     RUN(an_exact_conversion_fails_where_a_value_does_not_fit);
     RUN(an_edge_that_does_not_ask_is_not_converted);
     RUN(one_tensor_is_converted_once_for_each_destination);

@@ -40,6 +40,7 @@ DECLARED = {"tools/qnnrt_llm.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"), ("
                                       ("tools/qnnrt_partition.h", "#ifdef QNNRT_PARTITION_IMPLEMENTATION"),
                                       ("tools/qnnrt_cpu_fallback.h", "#ifdef QNNRT_CPU_FALLBACK_IMPLEMENTATION")),
             "tools/qnnrt_weights.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"), ("qnnrt_json.h", "#ifdef QNNRT_JSON_IMPLEMENTATION")),
+            "tools/qnnrt_convert.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"),),
             "tools/qnnrt_cache.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"),),
             "tools/qnnrt_manifest.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"), ("qnnrt_json.h", "#ifdef QNNRT_JSON_IMPLEMENTATION")),
             "tools/qnnrt_session.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"), ("qnnrt_json.h", "#ifdef QNNRT_JSON_IMPLEMENTATION"),
@@ -63,6 +64,7 @@ LLM = (("tools/qnnrt_llm.h", "#ifdef QNNRT_LLM_IMPLEMENTATION", "#ifndef QNNRT_L
 WEIGHTS = (("tools/qnnrt_weights.h", "#ifdef QNNRT_WEIGHTS_IMPLEMENTATION", "#ifndef QNNRT_WEIGHTS_H", "#endif /* QNNRT_WEIGHTS__IMPL_ONCE */"),)
 LOWER = (("tools/qnnrt_lower.h", "#ifdef QNNRT_LOWER_IMPLEMENTATION", "#ifndef QNNRT_LOWER_H", "#endif /* QNNRT_LOWER__IMPL_ONCE */"),)
 PARTITION = (("tools/qnnrt_partition.h", "#ifdef QNNRT_PARTITION_IMPLEMENTATION", "#ifndef QNNRT_PARTITION_H", "#endif /* QNNRT_PARTITION__IMPL_ONCE */"),)
+CONVERT = (("tools/qnnrt_convert.h", "#ifdef QNNRT_CONVERT_IMPLEMENTATION", "#ifndef QNNRT_CONVERT_H", "#endif /* QNNRT_CONVERT__IMPL_ONCE */"),)
 CACHE = (("tools/qnnrt_cache.h", "#ifdef QNNRT_CACHE_IMPLEMENTATION", "#ifndef QNNRT_CACHE_H", "#endif /* QNNRT_CACHE__IMPL_ONCE */"),)
 MANIFEST = (("tools/qnnrt_manifest.h", "#ifdef QNNRT_MANIFEST_IMPLEMENTATION", "#ifndef QNNRT_MANIFEST_H", "#endif /* QNNRT_MANIFEST__IMPL_ONCE */"),)
 SESSION = (("tools/qnnrt_session.h", "#ifdef QNNRT_SESSION_IMPLEMENTATION", "#ifndef QNNRT_SESSION_H", "#endif /* QNNRT_SESSION__IMPL_ONCE */"),)
@@ -149,7 +151,7 @@ def main():
         print("rooms: " + text)
     failed += len(wrong)
     passed += len(texts)
-    for files, fewest in ((QNNRT, 30), (LLM, 15), (WEIGHTS, 10), (IR, 15), (LOWER, 15), (HOST, 7), (PROGRAM, 10), (DECODER, 9), (PARTITION, 14), (CACHE, 6), (MANIFEST, 7), (SESSION, 7), (ENGINE_QNN, 13), (ENGINE_ONNXRT, 15), (ENGINE_OPENVINO, 17)):
+    for files, fewest in ((QNNRT, 30), (LLM, 15), (WEIGHTS, 10), (IR, 15), (LOWER, 15), (HOST, 7), (PROGRAM, 10), (DECODER, 9), (PARTITION, 14), (CONVERT, 8), (CACHE, 6), (MANIFEST, 7), (SESSION, 7), (ENGINE_QNN, 13), (ENGINE_ONNXRT, 15), (ENGINE_OPENVINO, 17)):
         headers = load(files)
         wrong = rooms.faults(headers, FLOOR, MOST, DATA)
         for text in wrong:
