@@ -347,6 +347,9 @@ extern "C" {
 /* Nodes, values and states: their numbers, and four times as much, fit in 32 bits. */
 enum { QNNRT_PARTITION__MOST = 100000000 };
 
+/* Bytes that an arena allocates at once. */
+enum { QNNRT_PARTITION__CHUNK = 65536 };
+
 static qnnrt_result qnnrt_partition__fail_memory(qnnrt_error *err)
 {
     return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory for a plan");
@@ -358,84 +361,12 @@ static qnnrt_result qnnrt_partition__fail_memory(qnnrt_error *err)
    Needs: nothing     Knows nothing of: what it holds
    ===================================================================================== */
 
-typedef struct qnnrt_partition__block {
-    struct qnnrt_partition__block *next;
-    size_t                         used, size;   /* of the bytes after this struct */
-} qnnrt_partition__block;
-
-typedef struct qnnrt_partition__arena {
-    qnnrt_hooks             hooks;
-    qnnrt_partition__block *blocks;              /* the first one is in use */
-    int                     failed;              /* 1: an allocation failed, now or before */
-} qnnrt_partition__arena;
-
-enum {
-    QNNRT_PARTITION__HEAD = (sizeof(qnnrt_partition__block) + 15) / 16 * 16,
-    QNNRT_PARTITION__BLOCK = 65536
-};
-
-/* Allocate zeroed memory, aligned to 16 bytes. Return NULL when out of memory. */
-static void *qnnrt_partition__get(qnnrt_partition__arena *arena, uint64_t count, size_t size)
-{
-    qnnrt_partition__block *block = arena->blocks;
-    size_t bytes, whole;
-    char *data;
-    if (arena->failed || count > (uint64_t)SIZE_MAX / 4 / size) { arena->failed = 1; return NULL; }
-    bytes = ((size_t)count * size + 16) / 16 * 16;
-    if (block == NULL || bytes > block->size - block->used) {
-        whole = bytes > QNNRT_PARTITION__BLOCK / 4 ? bytes : (size_t)QNNRT_PARTITION__BLOCK;
-        block = (qnnrt_partition__block *)(arena->hooks.alloc != NULL ?
-            arena->hooks.alloc(arena->hooks.alloc_user, whole + QNNRT_PARTITION__HEAD) :
-            malloc(whole + QNNRT_PARTITION__HEAD));
-        if (block == NULL) { arena->failed = 1; return NULL; }
-        block->size = whole;
-        block->used = 0;
-        /* A large block is full at once: the one in use stays in front. */
-        if (arena->blocks != NULL && whole == bytes) {
-            block->next = arena->blocks->next;
-            arena->blocks->next = block;
-        } else {
-            block->next = arena->blocks;
-            arena->blocks = block;
-        }
-    }
-    data = (char *)block + QNNRT_PARTITION__HEAD + block->used;
-    block->used += bytes;
-    memset(data, 0, bytes);
-    return data;
-}
-
-/* Make room for one more element of an array that grows. Return the array, NULL when out of
-   memory. */
-static void *qnnrt_partition__more(qnnrt_partition__arena *arena, void *array, size_t count,
-                                   size_t *room, size_t size)
-{
-    void *larger;
-    const size_t next = *room == 0 ? 16 : 2 * *room;
-    if (count < *room) return array;
-    larger = qnnrt_partition__get(arena, next, size);
-    if (larger == NULL) return NULL;
-    if (count > 0) memcpy(larger, array, count * size);
-    *room = next;
-    return larger;
-}
-
-static void qnnrt_partition__release(qnnrt_partition__arena *arena)
-{
-    while (arena->blocks != NULL) {
-        qnnrt_partition__block *block = arena->blocks;
-        arena->blocks = block->next;
-        if (arena->hooks.free != NULL) arena->hooks.free(arena->hooks.alloc_user, block);
-        else free(block);
-    }
-}
-
 /* QNNRT_PARTITION__NEW(&p->work, int32_t, 5) is an int32_t *, 5 zeros, or NULL. */
 #define QNNRT_PARTITION__NEW(arena, type, count) \
-    ((type *)qnnrt_partition__get(arena, (uint64_t)(count), sizeof(type)))
+    ((type *)qnnrt_arena_get(arena, (uint64_t)(count), sizeof(type)))
 
 /* A list of `count` times the same number. */
-static int32_t *qnnrt_partition__numbers(qnnrt_partition__arena *arena, uint64_t count,
+static int32_t *qnnrt_partition__numbers(qnnrt_arena *arena, uint64_t count,
                                          int32_t value)
 {
     int32_t *list = QNNRT_PARTITION__NEW(arena, int32_t, count);
@@ -447,7 +378,7 @@ static int32_t *qnnrt_partition__numbers(qnnrt_partition__arena *arena, uint64_t
 /* =====================================================================================
    TEXT                                                                            >>text
    The plan as an object; names and sentences.
-   Needs: >>memory     Knows nothing of: costs
+   Needs: nothing     Knows nothing of: costs
    ===================================================================================== */
 
 /* One list of lists: the members of list i are item[first[i]] to item[first[i + 1] - 1]. */
@@ -478,7 +409,7 @@ typedef struct qnnrt_partition__set {
 } qnnrt_partition__set;
 
 struct qnnrt_partition {
-    qnnrt_partition__arena      keep, work;      /* of the result; until the plan is made */
+    qnnrt_arena      keep, work;      /* of the result; until the plan is made */
     qnnrt_partition_info        info;
     qnnrt_partition_finding    *findings;
     size_t                      finding_count, finding_room;
@@ -564,7 +495,7 @@ static const char *qnnrt_partition__state_name(const qnnrt_partition_desc *desc,
 static const char *qnnrt_partition__keep(qnnrt_partition *p, const char *text)
 {
     const size_t bytes = strlen(text);
-    char *copy = (char *)qnnrt_partition__get(&p->keep, (uint64_t)bytes + 1, 1);
+    char *copy = (char *)qnnrt_arena_get(&p->keep, (uint64_t)bytes + 1, 1);
     if (copy == NULL) return "";
     memcpy(copy, text, bytes);
     qnnrt_text_clean(copy);
@@ -603,8 +534,8 @@ static void qnnrt_partition__find(qnnrt_partition *p, qnnrt_result code, int32_t
                                   const char *hint)
 {
     qnnrt_partition_finding *finding;
-    void *more = qnnrt_partition__more(&p->keep, p->findings, p->finding_count, &p->finding_room,
-                                       sizeof p->findings[0]);
+    void *more = qnnrt_arena_more(&p->keep, p->findings, p->finding_count, &p->finding_room, sizeof
+                                  p->findings[0]);
     if (more == NULL) return;
     p->findings = (qnnrt_partition_finding *)more;
     finding = &p->findings[p->finding_count++];
@@ -831,10 +762,10 @@ typedef struct qnnrt_partition__pairs {
 static void qnnrt_partition__pair(qnnrt_partition *p, qnnrt_partition__pairs *pairs, int32_t key,
                                   int32_t item)
 {
-    pairs->key = (int32_t *)qnnrt_partition__more(&p->work, pairs->key, pairs->count,
-                                                  &pairs->key_room, sizeof(int32_t));
-    pairs->item = (int32_t *)qnnrt_partition__more(&p->work, pairs->item, pairs->count,
-                                                   &pairs->item_room, sizeof(int32_t));
+    pairs->key = (int32_t *)qnnrt_arena_more(&p->work, pairs->key, pairs->count, &pairs->key_room,
+                                             sizeof(int32_t));
+    pairs->item = (int32_t *)qnnrt_arena_more(&p->work, pairs->item, pairs->count,
+                                              &pairs->item_room, sizeof(int32_t));
     if (p->work.failed) { pairs->count = 0; return; }
     pairs->key[pairs->count] = key;
     pairs->item[pairs->count++] = item;
@@ -848,7 +779,7 @@ static int qnnrt_partition__lists_of(qnnrt_partition *p, const qnnrt_partition__
     int32_t k;
     lists->first = QNNRT_PARTITION__NEW(&p->work, int32_t, (uint64_t)keys + 2);
     lists->item = QNNRT_PARTITION__NEW(&p->work, int32_t, pairs->count);
-    if (p->work.failed || pairs->count > INT32_MAX) { p->work.failed = 1; return 0; }
+    if (p->work.failed || pairs->count > INT32_MAX) { p->work.failed = QNNRT_E_MEMORY; return 0; }
     for (i = 0; i < pairs->count; ++i) ++lists->first[pairs->key[i] + 2];
     for (k = 2; k <= keys + 1; ++k) lists->first[k] += lists->first[k - 1];
     for (i = 0; i < pairs->count; ++i)
@@ -1247,8 +1178,9 @@ static int qnnrt_partition__place(qnnrt_partition *p)
 static int32_t qnnrt_partition__passage_add(qnnrt_partition *p, int32_t value, int32_t source)
 {
     qnnrt_partition__passage *passage;
-    p->passages = (qnnrt_partition__passage *)qnnrt_partition__more(&p->work, p->passages,
-        p->passage_count, &p->passage_room, sizeof p->passages[0]);
+    p->passages = (qnnrt_partition__passage *)qnnrt_arena_more(&p->work, p->passages,
+                                                               p->passage_count, &p->passage_room,
+                                                               sizeof p->passages[0]);
     if (p->work.failed) { p->passage_count = 0; return -1; }
     passage = &p->passages[p->passage_count++];
     passage->value = value;
@@ -1549,7 +1481,7 @@ static void qnnrt_partition__schedule_runs(qnnrt_partition *p)
 /* =====================================================================================
    MOVE                                                                            >>move
    Transfers: what each step needs and is not where it can read it, or is stale there.
-   Needs: >>memory >>text >>order >>border >>schedule     Knows nothing of: why
+   Needs: >>text >>order >>border >>schedule     Knows nothing of: why
    ===================================================================================== */
 
 static void qnnrt_partition__transfer(qnnrt_partition *p, int32_t value, int32_t from, int32_t to,
@@ -1559,8 +1491,8 @@ static void qnnrt_partition__transfer(qnnrt_partition *p, int32_t value, int32_t
     p->moved = bytes > UINT64_MAX - p->moved ? UINT64_MAX : p->moved + bytes;
     if (p->record) {
         qnnrt_partition_transfer *transfer;
-        void *more = qnnrt_partition__more(&p->keep, p->transfers, p->transfer_count,
-                                           &p->transfer_room, sizeof p->transfers[0]);
+        void *more = qnnrt_arena_more(&p->keep, p->transfers, p->transfer_count, &p->transfer_room,
+                                      sizeof p->transfers[0]);
         if (more == NULL) return;
         p->transfers = (qnnrt_partition_transfer *)more;
         transfer = &p->transfers[p->transfer_count];
@@ -1740,7 +1672,7 @@ static void qnnrt_partition__improve(qnnrt_partition *p)
    ISLAND                                                                        >>island
    Whole islands, connected nodes of one step, move to another backend where the plan as a whole
    becomes cheaper.
-   Needs: >>memory >>text >>order >>border >>schedule >>move >>assign
+   Needs: >>text >>order >>border >>schedule >>move >>assign
    Knows nothing of: why
    ===================================================================================== */
 
@@ -2241,14 +2173,14 @@ static int qnnrt_partition__result(qnnrt_partition *p)
 /* =====================================================================================
    AUDIT                                                                          >>audit
    The check of a finished plan, in code of its own: what can be seen without running it.
-   Needs: >>config >>memory >>text     Knows nothing of: how a plan is found
+   Needs: >>config >>text     Knows nothing of: how a plan is found
    ===================================================================================== */
 
 typedef struct qnnrt_partition__audit {
     const qnnrt_partition_desc *desc;
     const qnnrt_partition_info *info;
     qnnrt_error                *err;
-    qnnrt_partition__arena      arena;
+    qnnrt_arena      arena;
     uint32_t  rule;                  /* the broken one, 0: none so far */
     int32_t   nodes, values, backends, host;
     int32_t  *root, *maker;          /* [values] */
@@ -2462,10 +2394,8 @@ static int qnnrt_partition__audit_nodes(qnnrt_partition__audit *a)
 {
     const qnnrt_partition_desc *desc = a->desc;
     const qnnrt_partition_info *info = a->info;
-    uint32_t *marked = (uint32_t *)qnnrt_partition__get(&a->arena, desc->node_count,
-        sizeof(uint32_t));
-    int32_t *in_steps = (int32_t *)qnnrt_partition__get(&a->arena, desc->node_count,
-        sizeof(int32_t));
+    uint32_t *marked = (uint32_t *)qnnrt_arena_get(&a->arena, desc->node_count, sizeof(uint32_t));
+    int32_t *in_steps = (int32_t *)qnnrt_arena_get(&a->arena, desc->node_count, sizeof(int32_t));
     int32_t n, b;
     size_t i, k;
     if (a->arena.failed) return 0;
@@ -2611,12 +2541,11 @@ static int qnnrt_partition__audit_views(qnnrt_partition__audit *a)
 {
     const qnnrt_partition_desc *desc = a->desc;
     const qnnrt_partition_info *info = a->info;
-    int32_t *first = (int32_t *)qnnrt_partition__get(&a->arena, (uint64_t)a->values,
-        sizeof(int32_t));
-    int32_t *owner_first = (int32_t *)qnnrt_partition__get(&a->arena, desc->state_count,
-        sizeof(int32_t));
-    uint8_t *viewed = (uint8_t *)qnnrt_partition__get(&a->arena, (uint64_t)a->values, 1);
-    uint8_t *readers = (uint8_t *)qnnrt_partition__get(&a->arena, (uint64_t)a->values, 1);
+    int32_t *first = (int32_t *)qnnrt_arena_get(&a->arena, (uint64_t)a->values, sizeof(int32_t));
+    int32_t *owner_first = (int32_t *)qnnrt_arena_get(&a->arena, desc->state_count,
+                                                      sizeof(int32_t));
+    uint8_t *viewed = (uint8_t *)qnnrt_arena_get(&a->arena, (uint64_t)a->values, 1);
+    uint8_t *readers = (uint8_t *)qnnrt_arena_get(&a->arena, (uint64_t)a->values, 1);
     int32_t v, n;
     size_t i;
     if (a->arena.failed) return 0;
@@ -2694,7 +2623,7 @@ static int qnnrt_partition__audit_views(qnnrt_partition__audit *a)
 /* =====================================================================================
    REPLAY                                                                        >>replay
    The check of a finished plan, part two: run it with versions instead of data.
-   Needs: >>memory >>text >>audit     Knows nothing of: how a plan is found
+   Needs: >>text >>audit     Knows nothing of: how a plan is found
    ===================================================================================== */
 
 static int32_t *qnnrt_partition__copy_of(const qnnrt_partition__audit *a, int32_t value,
@@ -2714,14 +2643,14 @@ static int qnnrt_partition__replay_begin(qnnrt_partition__audit *a)
     for (n = 0; n < a->nodes; ++n) reads += desc->nodes[n].input_count + 1;
     a->spots = 1 + 2 * a->backends;
     cells = values * (uint64_t)a->spots;
-    a->copy = (int32_t *)qnnrt_partition__get(&a->arena, cells, sizeof(int32_t));
-    a->last_move = (int32_t *)qnnrt_partition__get(&a->arena, cells, sizeof(int32_t));
-    a->used = (uint8_t *)qnnrt_partition__get(&a->arena, a->info->transfer_count, 1);
-    a->home_version = (int32_t *)qnnrt_partition__get(&a->arena, values, sizeof(int32_t));
-    a->now = (int32_t *)qnnrt_partition__get(&a->arena, values, sizeof(int32_t));
-    a->expected = (int32_t *)qnnrt_partition__get(&a->arena, reads, sizeof(int32_t));
-    a->reads = (int32_t *)qnnrt_partition__get(&a->arena, (uint64_t)a->nodes + 1, sizeof(int32_t));
-    a->ran = (uint8_t *)qnnrt_partition__get(&a->arena, (uint64_t)a->nodes, 1);
+    a->copy = (int32_t *)qnnrt_arena_get(&a->arena, cells, sizeof(int32_t));
+    a->last_move = (int32_t *)qnnrt_arena_get(&a->arena, cells, sizeof(int32_t));
+    a->used = (uint8_t *)qnnrt_arena_get(&a->arena, a->info->transfer_count, 1);
+    a->home_version = (int32_t *)qnnrt_arena_get(&a->arena, values, sizeof(int32_t));
+    a->now = (int32_t *)qnnrt_arena_get(&a->arena, values, sizeof(int32_t));
+    a->expected = (int32_t *)qnnrt_arena_get(&a->arena, reads, sizeof(int32_t));
+    a->reads = (int32_t *)qnnrt_arena_get(&a->arena, (uint64_t)a->nodes + 1, sizeof(int32_t));
+    a->ran = (uint8_t *)qnnrt_arena_get(&a->arena, (uint64_t)a->nodes, 1);
     if (a->arena.failed) return 0;
     for (c = 0; c < cells; ++c) a->copy[c] = a->last_move[c] = -1;
     for (n = 0; n < a->nodes; ++n) {
@@ -2997,10 +2926,9 @@ static int qnnrt_partition__replay_end(qnnrt_partition__audit *a)
 
 static int qnnrt_partition__replay(qnnrt_partition__audit *a)
 {
-    int32_t *mark = (int32_t *)qnnrt_partition__get(&a->arena, (uint64_t)a->values,
-        sizeof(int32_t));
+    int32_t *mark = (int32_t *)qnnrt_arena_get(&a->arena, (uint64_t)a->values, sizeof(int32_t));
     size_t s, t = 0;
-    a->given = (uint8_t *)qnnrt_partition__get(&a->arena, (uint64_t)a->values, 1);
+    a->given = (uint8_t *)qnnrt_arena_get(&a->arena, (uint64_t)a->values, 1);
     if (a->arena.failed || !qnnrt_partition__replay_begin(a)) return 0;
     for (s = 0; s <= a->info->step_count; ++s) {
         for (; t < a->info->transfer_count && a->info->transfers[t].before_step == s; ++t)
@@ -3039,11 +2967,11 @@ static int qnnrt_partition__complete(const qnnrt_partition_desc *desc)
 
 QNNRT_PARTITION_API void qnnrt_partition_free(qnnrt_partition *plan)
 {
-    qnnrt_partition__arena keep;
+    qnnrt_arena keep;
     if (plan == NULL) return;
-    qnnrt_partition__release(&plan->work);
+    qnnrt_arena_free(&plan->work);
     keep = plan->keep;               /* the plan itself is in it */
-    qnnrt_partition__release(&keep);
+    qnnrt_arena_free(&keep);
 }
 
 QNNRT_PARTITION_API const qnnrt_partition_info *qnnrt_partition_get_info(
@@ -3055,9 +2983,10 @@ QNNRT_PARTITION_API const qnnrt_partition_info *qnnrt_partition_get_info(
 QNNRT_PARTITION_API qnnrt_result qnnrt_partition_create(const qnnrt_partition_desc *desc,
                                                         qnnrt_partition **out, qnnrt_error *err)
 {
-    qnnrt_partition__arena keep;
+    qnnrt_arena keep;
     qnnrt_partition *p;
     size_t i;
+    int failed;
     qnnrt_error_clear(err);
     if (out == NULL) return qnnrt_error_set(err, QNNRT_E_ARG, "out is NULL");
     *out = NULL;
@@ -3072,17 +3001,20 @@ QNNRT_PARTITION_API qnnrt_result qnnrt_partition_create(const qnnrt_partition_de
                                (int)QNNRT_PARTITION_BACKENDS);
     memset(&keep, 0, sizeof keep);
     keep.hooks = desc->hooks;
+    keep.chunk = QNNRT_PARTITION__CHUNK;
     p = QNNRT_PARTITION__NEW(&keep, qnnrt_partition, 1);
     if (p == NULL) return qnnrt_partition__fail_memory(err);
     p->keep = keep;
-    p->work.hooks = desc->hooks;
+    p->work.hooks = keep.hooks;
+    p->work.chunk = keep.chunk;
     p->desc = desc;
     if (qnnrt_partition__input(p) && qnnrt_partition__order(p) && qnnrt_partition__ask(p) &&
         qnnrt_partition__place(p) && qnnrt_partition__border(p) && qnnrt_partition__choose(p) &&
         qnnrt_partition__limits(p)) (void)qnnrt_partition__result(p);
-    qnnrt_partition__release(&p->work);
+    failed = p->work.failed != QNNRT_OK || p->keep.failed != QNNRT_OK;
+    qnnrt_arena_free(&p->work);
     p->desc = NULL;
-    if (p->work.failed || p->keep.failed) {
+    if (failed) {
         qnnrt_partition_free(p);
         return qnnrt_partition__fail_memory(err);
     }
@@ -3123,6 +3055,7 @@ QNNRT_PARTITION_API qnnrt_result qnnrt_partition_check(const qnnrt_partition_des
     a.info = info;
     a.err = err;
     a.arena.hooks = desc->hooks;
+    a.arena.chunk = QNNRT_PARTITION__CHUNK;
     a.nodes = (int32_t)desc->node_count;
     a.values = (int32_t)desc->value_count;
     a.backends = (int32_t)desc->backend_count;
@@ -3142,7 +3075,7 @@ QNNRT_PARTITION_API qnnrt_result qnnrt_partition_check(const qnnrt_partition_des
     }
     result = a.rule != 0 ? QNNRT_E_MISMATCH : a.arena.failed ? qnnrt_partition__fail_memory(err) :
              QNNRT_OK;
-    qnnrt_partition__release(&a.arena);
+    qnnrt_arena_free(&a.arena);
     if (rule != NULL) *rule = a.rule;
     return result;
 }
