@@ -310,11 +310,6 @@ extern "C" {
 
 #define QNNRT_COMPILE__HOST SIZE_MAX             /* "context" of a step on the host */
 
-typedef struct qnnrt_compile__block {
-    struct qnnrt_compile__block *next;
-    size_t                       used, size;     /* of the bytes after this struct */
-} qnnrt_compile__block;
-
 /* A weight, as several graphs know it. */
 typedef struct qnnrt_compile__key {
     const void *identity;
@@ -368,7 +363,7 @@ struct qnnrt_compile {
     qnnrt_compile_backend  *backends;
     qnnrt_compile_pin      *pins;
     int                    *pin_used;
-    qnnrt_compile__block   *blocks;
+    qnnrt_arena             arena;
     int                     no_memory;
     qnnrt_lower            *main;                /* for weights and passes of the whole graphs */
     qnnrt_compile__graph   *first, **last;
@@ -414,27 +409,8 @@ static qnnrt_lower_target qnnrt_compile__target(const qnnrt_compile *p, size_t b
    remembers. */
 static void *qnnrt_compile__get(qnnrt_compile *p, size_t count, size_t size)
 {
-    enum { HEAD = (sizeof(qnnrt_compile__block) + 15) / 16 * 16, BLOCK = 32768 };
-    qnnrt_compile__block *block = p->blocks;
-    const qnnrt_hooks *hooks = &p->desc.hooks;
-    size_t bytes, whole;
-    char *data;
-    if (size != 0 && count > SIZE_MAX / 4 / size) { p->no_memory = 1; return NULL; }
-    bytes = (count * size + 16) / 16 * 16;
-    if (block == NULL || bytes > block->size - block->used) {
-        whole = bytes > BLOCK ? bytes : (size_t)BLOCK;
-        block = (qnnrt_compile__block *)(hooks->alloc != NULL
-                                             ? hooks->alloc(hooks->alloc_user, HEAD + whole)
-                                             : malloc(HEAD + whole));
-        if (block == NULL) { p->no_memory = 1; return NULL; }
-        block->next = p->blocks;
-        block->used = 0;
-        block->size = whole;
-        p->blocks = block;
-    }
-    data = (char *)block + HEAD + block->used;
-    block->used += bytes;
-    memset(data, 0, bytes);
+    void *data = qnnrt_arena_get(&p->arena, count, size);
+    if (data == NULL) p->no_memory = 1;
     return data;
 }
 
@@ -1948,12 +1924,11 @@ QNNRT_COMPILE_API qnnrt_result qnnrt_compile_create(const qnnrt_compile_desc *de
     *out = NULL;
     result = qnnrt_compile__check_desc(desc, err);
     if (result != QNNRT_OK) return result;
-    p = (qnnrt_compile *)(desc->hooks.alloc != NULL
-                              ? desc->hooks.alloc(desc->hooks.alloc_user, sizeof(*p))
-                              : malloc(sizeof(*p)));
+    p = (qnnrt_compile *)qnnrt_hooks_alloc(&desc->hooks, 1, sizeof(*p));
     if (p == NULL) return qnnrt_compile__fail_memory(err);
-    memset(p, 0, sizeof(*p));
     p->desc = *desc;
+    p->arena.hooks = desc->hooks;
+    p->arena.chunk = 32768;
     p->last = &p->first;
     if (p->desc.most_moves == 0) p->desc.most_moves = 1000;
     p->backends = (qnnrt_compile_backend *)qnnrt_compile__get(p, desc->backend_count,
@@ -2002,7 +1977,6 @@ QNNRT_COMPILE_API qnnrt_result qnnrt_compile_create(const qnnrt_compile_desc *de
 QNNRT_COMPILE_API void qnnrt_compile_free(qnnrt_compile *p)
 {
     qnnrt_compile__graph *graph;
-    qnnrt_compile__block *block, *next;
     qnnrt_hooks hooks;
     if (p == NULL) return;
     qnnrt_compile__drop(p);
@@ -2010,13 +1984,8 @@ QNNRT_COMPILE_API void qnnrt_compile_free(qnnrt_compile *p)
         qnnrt_partition_free(graph->partition);
     qnnrt_lower_free(p->main);
     hooks = p->desc.hooks;
-    for (block = p->blocks; block != NULL; block = next) {
-        next = block->next;
-        if (hooks.free != NULL) hooks.free(hooks.alloc_user, block);
-        else free(block);
-    }
-    if (hooks.free != NULL) hooks.free(hooks.alloc_user, p);
-    else free(p);
+    qnnrt_arena_free(&p->arena);
+    qnnrt_hooks_free(&hooks, p);
 }
 
 QNNRT_COMPILE_API qnnrt_result qnnrt_compile_add(qnnrt_compile *p, qnnrt_ir *ir,

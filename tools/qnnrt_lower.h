@@ -538,11 +538,6 @@ enum {
     QNNRT_LOWER__MOST_TABLE = 1 << 26            /* numbers that are computed for one operator */
 };
 
-typedef struct qnnrt_lower__block {
-    struct qnnrt_lower__block *next;
-    size_t                     used, size;       /* of the bytes after this struct */
-} qnnrt_lower__block;
-
 typedef struct qnnrt_lower__graph qnnrt_lower__graph;
 typedef struct qnnrt_lower__small qnnrt_lower__small;
 
@@ -610,7 +605,7 @@ typedef struct qnnrt_lower__lent {
 struct qnnrt_lower {
     qnnrt_lower_desc        desc;
     qnnrt_dtype             compute;
-    qnnrt_lower__block     *blocks;
+    qnnrt_arena             arena;
     qnnrt_lower__lent      *lent;            /* while passes run: the last one, or NULL */
     int                     no_memory;
     qnnrt_lower__graph     *first, **last;
@@ -656,32 +651,8 @@ static void qnnrt_lower__dealloc(const qnnrt_lower *lower, void *data)
    set, and every later call fails. */
 static void *qnnrt_lower__get(qnnrt_lower *lower, uint64_t count, size_t size)
 {
-    enum { HEAD = (sizeof(qnnrt_lower__block) + 15) / 16 * 16, BLOCK = 65536 };
-    qnnrt_lower__block *block = lower->blocks;
-    size_t bytes;
-    char *data;
-    if (lower->no_memory || (size != 0 && count > (uint64_t)SIZE_MAX / 4 / size)) {
-        lower->no_memory = 1;
-        return NULL;
-    }
-    bytes = ((size_t)count * size + 15) / 16 * 16;
-    if (block == NULL || bytes > block->size - block->used) {
-        const size_t whole = bytes > BLOCK / 4 ? bytes : (size_t)BLOCK;
-        block = (qnnrt_lower__block *)qnnrt_lower__alloc(lower, whole + HEAD);
-        if (block == NULL) { lower->no_memory = 1; return NULL; }
-        block->size = whole;
-        block->used = 0;
-        if (lower->blocks != NULL && whole == bytes) {   /* full at once: the other stays in use */
-            block->next = lower->blocks->next;
-            lower->blocks->next = block;
-        } else {
-            block->next = lower->blocks;
-            lower->blocks = block;
-        }
-    }
-    data = (char *)block + HEAD + block->used;
-    block->used += bytes;
-    memset(data, 0, bytes);
+    void *data = lower->no_memory ? NULL : qnnrt_arena_get(&lower->arena, count, size);
+    if (data == NULL) lower->no_memory = 1;
     return data;
 }
 
@@ -8637,6 +8608,8 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_create(const qnnrt_lower_desc *desc, qn
     if (lower == NULL) return qnnrt_lower__fail_memory(err);
     memset(lower, 0, sizeof(*lower));
     lower->desc = *d;
+    lower->arena.hooks = d->hooks;
+    lower->arena.chunk = 65536;
     lower->desc.context.name = lower->desc.graph.name = NULL;
     lower->compute = d->compute != (qnnrt_dtype)0 ? d->compute
                      : d->target == QNNRT_LOWER_HTP ? QNNRT_DTYPE_F16 : QNNRT_DTYPE_F32;
@@ -8657,16 +8630,11 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_create(const qnnrt_lower_desc *desc, qn
 
 QNNRT_LOWER_API void qnnrt_lower_free(qnnrt_lower *lower)
 {
-    qnnrt_lower__block *block, *next;
     qnnrt_hooks hooks;
     if (lower == NULL) return;
-    for (block = lower->blocks; block != NULL; block = next) {
-        next = block->next;
-        qnnrt_lower__dealloc(lower, block);
-    }
+    qnnrt_arena_free(&lower->arena);
     hooks = lower->desc.hooks;
-    if (hooks.free != NULL) hooks.free(hooks.alloc_user, lower);
-    else free(lower);
+    qnnrt_hooks_free(&hooks, lower);
 }
 
 /* Return true if the dims of a weight in a file are those of the graph. */
