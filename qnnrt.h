@@ -20272,8 +20272,14 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
            qnnrt_place_desc.caller_io.
            API: qnnrt_bind_slot() -> qnnrt_bind_input() and qnnrt_bind_output().
            Added: tools/qnnrt_convert.h, conversions as host steps of the caller.
-           Added: QNNRT_CHECK_VERSION(); calls for headers that stand on this one (errors with
-           hints, arenas, allocation by hooks, sorting, opening a regular file).
+           Added: QNNRT_CHECK_VERSION().
+           Added: calls for headers that stand on this one: qnnrt_error_set(), _hint(), _add(),
+           _about() and _clear(), qnnrt_text_clean(), qnnrt_hooks_alloc() and _free(),
+           qnnrt_arena_get(), _text(), _more() and _free(), qnnrt_sort(), qnnrt_file_open().
+           Changed: a newline in a name or text that an error inserts becomes a blank, not "?".
+           Changed: the library's last log lines are kept in the backend; 128 bytes are static.
+           Fixed: control characters, and newlines, in errors of ir, lower, compile, cpu_fallback,
+           session and the engines.
            Changed: a plan takes at most 65,536 places.
            Changed: qnnrt_power_set() after a recovery that failed is QNNRT_E_STATE.
            Fixed: qnnrt_pipeline_make() with a count of ranges and no list; qnnrt_encode_f32() wrote
@@ -20308,9 +20314,6 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
            .shared_copies; qnnrt_builder_key(), qnnrt_builder_reset(), QNNRT_BORROW_MODEL, names
            of tensors that are made; qnnrt_prepare_unbound(), qnnrt_entry_desc.unbound,
            qnnrt_pipeline_input() and _output().
-           Added: what headers and tools above qnnrt.h share with it: qnnrt_error_set(), _hint(),
-           _add(), _about() and _clear(), qnnrt_text_clean(), qnnrt_hooks_alloc() and _free(),
-           qnnrt_arena_get(), _text(), _more() and _free(), qnnrt_sort(), qnnrt_file_open().
            Changed: qnnrt_exec() refuses bound memory in which an output overlaps an input or
            another output.
            Changed: weights in blocks take codes of 4 bits only; scales of the form PLAIN may be
