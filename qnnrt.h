@@ -978,14 +978,6 @@ typedef struct qnnrt_backend_role {
                                         qnnrt_desc.backend, or of .backend_desc */
 } qnnrt_backend_role;
 
-/* A function that host steps of a program call by its name, see qnnrt_host_step. */
-typedef struct qnnrt_host_function {
-    const char   *name;
-    qnnrt_result (*exec)(void *user, const qnnrt_graph_info *step, const void *const *inputs,
-                         void *const *outputs, qnnrt_error *err);
-    void         *user;
-} qnnrt_host_function;
-
 typedef struct qnnrt_desc {
     qnnrt_backend    *backend;       /* an open backend to share (default NULL: the model opens its
                                         own with .backend_desc). With roles: of the first context,
@@ -1026,8 +1018,9 @@ typedef struct qnnrt_desc {
                                             first context has .backend or .backend_desc, others the
                                             library by their name) */
     size_t            backend_count;
-    const qnnrt_host_function *host_functions;       /* [host_function_count] for the host steps of
-                                                        the program */
+    const struct qnnrt_host_step *host_functions;    /* [host_function_count]: .name, .exec and
+                                            .user of the functions that host steps of the program
+                                            call by their name */
     size_t            host_function_count;
     int               check_hashes;      /* 1: read all bytes of each context before a library gets
                                             them, also when it is loaded again, and compare them
@@ -14894,7 +14887,7 @@ static qnnrt_result qnnrt__assemble_absent(void *user, const qnnrt_graph_info *s
 static qnnrt_result qnnrt__assemble_function(const qnnrt__assemble_work *a, size_t at,
                                              qnnrt_host_step *step, qnnrt_error *err)
 {
-    const qnnrt_host_function *functions = a->desc->host_functions;
+    const qnnrt_host_step *functions = a->desc->host_functions;
     const size_t count = functions != NULL ? a->desc->host_function_count : 0;
     size_t i;
     for (i = 0; i < count; ++i)
@@ -20287,6 +20280,8 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
            of two NPU generations after the first model was closed; newlines of logged errors.
            Changed: loops over values on x86-64 are C for its base instructions, without a copy for
            AVX2; programs link without libgcc.
+           API: qnnrt_host_function -> qnnrt_host_step, of which desc.host_functions and
+           qnnrt_cpu_fallback_functions() use .name, .exec and .user.
            Added: qnnrt_manifest_open() of tools/qnnrt_manifest.h, which opens the program of a
            folder on public names: a backend and a model for each role; its header now has an
            implementation (QNNRT_MANIFEST_IMPLEMENTATION). qnnrt_pipeline_prepare().

@@ -11,8 +11,8 @@
    asks for a conversion, which becomes a step. The last step is a C function of this program: it
    finds the best row of each column. One qnnrt_exec() runs all four steps.
 
-   With FOLDER, the two context binaries and the program (qnnrt.json) are written to it; then one
-   qnnrt_open() opens it, with a library for each role, and the same pipeline runs again. */
+   With FOLDER, the two context binaries and the program (qnnrt.json) are written to it; then
+   qnnrt_manifest_open() opens it, with a library for each role, and the same pipeline runs again. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -236,11 +236,11 @@ static int save(const char *folder, qnnrt *npu, qnnrt *cpu, program *p, qnnrt_er
 /* Open the folder: a library for each role, and the function that its host step names. */
 static int open_and_run(const char *folder, const char *npu, const char *cpu, qnnrt_error *err)
 {
-    qnnrt_backend_role roles[2] = {{0}};
-    qnnrt_host_function function = {0};
-    qnnrt_desc desc = {0};
+    qnnrt_manifest_role roles[2] = {{0}};
+    qnnrt_host_step function = {0};
+    qnnrt_manifest_open_desc desc = {0};
     const qnnrt_pipeline *pipeline;
-    qnnrt *model;
+    qnnrt_manifest *opened;
     int ok;
     roles[0].role = "npu";
     roles[0].desc.path = npu;
@@ -252,9 +252,9 @@ static int open_and_run(const char *folder, const char *npu, const char *cpu, qn
     desc.backend_count = 2;
     desc.host_functions = &function;
     desc.host_function_count = 1;
-    if (qnnrt_open(folder, &desc, &model, err) != QNNRT_OK) return 0;
-    ok = qnnrt_pipeline_find(model, "mixed", &pipeline, err) == QNNRT_OK && run(pipeline, err);
-    qnnrt_close(model);
+    if (qnnrt_manifest_open(folder, &desc, &opened, err) != QNNRT_OK) return 0;
+    ok = qnnrt_manifest_find(opened, "mixed", &pipeline, err) == QNNRT_OK && run(pipeline, err);
+    qnnrt_manifest_close(opened);
     return ok;
 }
 

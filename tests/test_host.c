@@ -108,7 +108,7 @@ static void border_make(border *b, const qnnrt_ir *part)
 static qnnrt_result call(const qnnrt_cpu_fallback *host, const border *b, const void *const *inputs,
                          void *const *outputs)
 {
-    const qnnrt_host_function *f = qnnrt_cpu_fallback_functions(host, NULL);
+    const qnnrt_host_step *f = qnnrt_cpu_fallback_functions(host, NULL);
     memset(&err, 0xFF, sizeof(err));
     return f->exec(f->user, &b->info, inputs, outputs, &err);
 }
@@ -490,7 +490,7 @@ typedef struct worker { const qnnrt_cpu_fallback *host; const border *b; const f
 static void *work(void *user)
 {
     worker *w = (worker *)user;
-    const qnnrt_host_function *f = qnnrt_cpu_fallback_functions(w->host, NULL);
+    const qnnrt_host_step *f = qnnrt_cpu_fallback_functions(w->host, NULL);
     float y[64];
     const void *in[1];
     void *out[1];
@@ -572,7 +572,7 @@ TEST(host_file_lists_steps_in_order)
     qnnrt_ir *a = graph(PLAIN), *b = graph(EMBED);
     qnnrt_cpu_fallback_entry steps[3];
     qnnrt_cpu_fallback *host;
-    const qnnrt_host_function *functions;
+    const qnnrt_host_step *functions;
     qnnrt_cpu_fallback_desc desc;
     char *text, path[1200];
     size_t count, bytes;

@@ -78,7 +78,7 @@ check(private("a = qnnrt__fail(QNNRT__STATIC) + qnnrt_json__peek();", ["qnnrt", 
       ["QNNRT__STATIC", "qnnrt__fail", "qnnrt_json__peek"], "private names are not found")
 check(private("qnnrt_llm__fail(qnnrt_fail)", ["qnnrt", "qnnrt_json"]) == [], "qnnrt_llm__fail is not a private name of qnnrt.h")
 
-users = [(LLM, ["qnnrt", "qnnrt_json"]), (CONVERT, ["qnnrt", "qnnrt_json"]), (CACHE, ["qnnrt", "qnnrt_json"]), (SESSION, ["qnnrt", "qnnrt_json", "qnnrt_cache"]),
+users = [(LLM, ["qnnrt", "qnnrt_json"]), ("tools/qnnrt_manifest.h", ["qnnrt", "qnnrt_json"]), (CONVERT, ["qnnrt", "qnnrt_json"]), (CACHE, ["qnnrt", "qnnrt_json"]), (SESSION, ["qnnrt", "qnnrt_json", "qnnrt_cache"]),
          (ENGINE_QNN, ["qnnrt", "qnnrt_json", "qnnrt_cache", "qnnrt_session", "qnnrt_weights", "qnnrt_ir", "qnnrt_lower", "qnnrt_partition", "qnnrt_cpu_fallback", "qnnrt_compile",
                        "qnnrt_manifest"]), (ENGINE_ONNXRT, ["qnnrt", "qnnrt_cache", "qnnrt_session"]), (ENGINE_OPENVINO, ["qnnrt", "qnnrt_session"]), (ENGINES, ["qnnrt", "qnnrt_session", "qnnrt_qnn", "qnnrt_onnxruntime", "qnnrt_openvino"]),
          (IR, ["qnnrt", "qnnrt_json", "qnnrt_weights"]), (WEIGHTS, ["qnnrt", "qnnrt_json"]),
@@ -101,7 +101,8 @@ declared = set(re.findall(r"\b(qnnrt_\w+)\s*\(", read("qnnrt.h").split("#ifdef Q
                           read("qnnrt_json.h").split("#ifdef QNNRT_JSON_IMPLEMENTATION")[0] +
                           read(COMPOSE).split("#endif /* QNNRT_BUILDER_H")[0] +
                           "".join(read(path).split("#ifdef %s_IMPLEMENTATION" % prefix)[0] for path, prefix in
-                                  ((WEIGHTS, "QNNRT_WEIGHTS"), (IR, "QNNRT_IR"), (LOWER, "QNNRT_LOWER"), (PARTITION, "QNNRT_PARTITION"), (HOST, "QNNRT_CPU_FALLBACK"), (CONVERT, "QNNRT_CONVERT"), (CACHE, "QNNRT_CACHE"), (PROGRAM, "QNNRT_COMPILE"), (SESSION, "QNNRT_SESSION")))))
+                                  ((WEIGHTS, "QNNRT_WEIGHTS"), (IR, "QNNRT_IR"), (LOWER, "QNNRT_LOWER"), (PARTITION, "QNNRT_PARTITION"), (HOST, "QNNRT_CPU_FALLBACK"), (CONVERT, "QNNRT_CONVERT"), (CACHE, "QNNRT_CACHE"), (PROGRAM, "QNNRT_COMPILE"), (SESSION, "QNNRT_SESSION"),
+                                   ("tools/qnnrt_manifest.h", "QNNRT_MANIFEST")))))
 
 
 class Layer:

@@ -398,7 +398,7 @@ static const char *mixed_files(void)
     return at;
 }
 
-static qnnrt_desc mixed_desc(qnnrt_host_function *function, int *calls)
+static qnnrt_desc mixed_desc(qnnrt_host_step *function, int *calls)
 {
     qnnrt_desc desc = new_desc();
     *calls = 0;
@@ -413,7 +413,7 @@ static qnnrt_desc mixed_desc(qnnrt_host_function *function, int *calls)
 
 TEST(a_program_of_every_kind_of_step_runs)
 {
-    qnnrt_host_function function;
+    qnnrt_host_step function;
     int calls, i, read;
     qnnrt_desc desc = mixed_desc(&function, &calls);
     char path[2048];
@@ -477,7 +477,7 @@ TEST(a_program_of_every_kind_of_step_runs)
 
 TEST(a_host_function_that_is_missing_is_named)
 {
-    qnnrt_host_function function;
+    qnnrt_host_step function;
     const qnnrt_pipeline_info *p;
     int calls;
     qnnrt_desc desc = mixed_desc(&function, &calls);
@@ -501,7 +501,7 @@ TEST(a_host_function_that_is_missing_is_named)
 
 TEST(constants_fit_their_files_and_inputs)
 {
-    qnnrt_host_function function;
+    qnnrt_host_step function;
     int calls, pass;
     qnnrt_desc desc = mixed_desc(&function, &calls);
     fake_begin("");
@@ -535,7 +535,7 @@ TEST(constants_fit_their_files_and_inputs)
 
 TEST(names_and_buffers_that_do_not_fit_are_refused)
 {
-    qnnrt_host_function function;
+    qnnrt_host_step function;
     int calls;
     size_t i;
     static const struct { const char *text; qnnrt_result code; const char *needle, *other; } wrong[] = {
@@ -780,7 +780,7 @@ TEST(values_out_of_a_range_are_not_written)
 
 TEST(constants_follow_links_and_have_limits)
 {
-    qnnrt_host_function function;
+    qnnrt_host_step function;
     int calls;
     qnnrt_desc desc = mixed_desc(&function, &calls);
     char path[2048];
@@ -814,7 +814,7 @@ TEST(constants_follow_links_and_have_limits)
 
 TEST(many_host_functions_are_listed)
 {
-    qnnrt_host_function functions[12];
+    qnnrt_host_step functions[12];
     int calls, i;
     qnnrt_desc desc = mixed_desc(&functions[0], &calls);
     qnnrt *model;
@@ -834,7 +834,7 @@ TEST(many_host_functions_are_listed)
 
 TEST(an_edge_converts_only_if_it_says_so)
 {
-    qnnrt_host_function function;
+    qnnrt_host_step function;
     int calls;
     qnnrt_desc desc = mixed_desc(&function, &calls);
     fake_begin("");
@@ -850,7 +850,7 @@ TEST(an_edge_converts_only_if_it_says_so)
 /* The example in the manual at the top of qnnrt.h, with a model that it fits. */
 TEST(the_example_of_the_manual_opens)
 {
-    qnnrt_host_function function;
+    qnnrt_host_step function;
     int calls;
     qnnrt_desc desc = mixed_desc(&function, &calls);
     char *manual = (char *)test_read_file("qnnrt.h", NULL), *begin, *end, path[2048];
@@ -1239,7 +1239,7 @@ TEST(a_folder_without_a_program_is_written_as_one)
 
 TEST(a_program_of_every_kind_is_written_as_it_was_read)
 {
-    qnnrt_host_function function;
+    qnnrt_host_step function;
     int calls;
     qnnrt_desc desc = mixed_desc(&function, &calls);
     fake_begin("");

@@ -259,7 +259,7 @@ TEST(each_role_has_a_backend_and_a_model)
     choice c;
     const qnnrt_manifest_info *info;
     qnnrt_manifest *program;
-    qnnrt_run *run;
+    qnnrt_run *run, *run2;
     int i, joined;
     for (joined = 0; joined < 2; ++joined) {
         begin("", "");
@@ -282,6 +282,11 @@ TEST(each_role_has_a_backend_and_a_model)
         CHECK_EQ(qnnrt_manifest_prepare(program, "3/step", NULL, &run, &err), QNNRT_OK);
         CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
         CHECK_EQ(qnnrt_manifest_close(program), QNNRT_E_BUSY);
+        /* What nobody used is gone, and what is left can be used until the program is closed again. */
+        CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
+        CHECK_EQ(info->pipeline_count, 0);
+        CHECK_EQ(qnnrt_manifest_prepare(program, "0/step", NULL, &run2, &err), QNNRT_OK);
+        qnnrt_run_destroy(run2);
         qnnrt_run_destroy(run);
         CHECK_EQ(qnnrt_manifest_close(program), QNNRT_OK);
         OPENS(&c, &program);

@@ -555,7 +555,7 @@ static qnnrt_result copy(void *user, const qnnrt_graph_info *step, const void *c
 /* Open a folder with a program, and run its pipeline. */
 static qnnrt_result programmed(qnnrt_error *err)
 {
-    qnnrt_host_function function;
+    qnnrt_host_step function;
     qnnrt_desc desc;
     qnnrt *model = NULL;
     qnnrt_run *run = NULL;

@@ -1638,7 +1638,7 @@ static void restart_one(qnnrt *model)
 static void run_folder(void)
 {
     qnnrt_backend_role roles[BACKENDS];
-    qnnrt_host_function functions[NODES];
+    qnnrt_host_step functions[NODES];
     unsigned char named[NODES * INS + VALUES];
     qnnrt_desc desc;
     qnnrt_prepare_desc how;

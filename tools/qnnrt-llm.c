@@ -77,7 +77,7 @@ typedef struct tool {
     qnnrt             *model;
     cli_choice         choice;         /* of the libraries */
     qnnrt_cpu_fallback        *host;   /* steps of the model's folder */
-    qnnrt_host_function *functions;    /* these, and those of qnnrt_llm.h */
+    qnnrt_host_step *functions;    /* these, and those of qnnrt_llm.h */
     qnnrt_llm         *llm;
     qnnrt_llm_adapter *adapter;        /* of --lora, or NULL */
     qnnrt_llm_session *session;
@@ -400,13 +400,13 @@ static int set_power(tool *t)
    models whose table of embeddings is on the host. */
 static int open_host(tool *t, qnnrt_desc *desc)
 {
-    static const qnnrt_host_function embedding = { "embedding", qnnrt_llm_embedding, NULL };
+    static const qnnrt_host_step embedding = { .name = "embedding", .exec = qnnrt_llm_embedding };
     qnnrt_error err;
     size_t count = 0;
     if (t->set.ctx_dir != NULL &&
         qnnrt_cpu_fallback_open(t->set.ctx_dir, NULL, &t->host, &err) != QNNRT_OK)
         return fail_error(t, &err);
-    const qnnrt_host_function *functions = qnnrt_cpu_fallback_functions(t->host, &count);
+    const qnnrt_host_step *functions = qnnrt_cpu_fallback_functions(t->host, &count);
     t->functions = cli_alloc(count + 1, sizeof(*t->functions));
     if (count > 0) memcpy(t->functions, functions, count * sizeof(*t->functions));
     t->functions[count] = embedding;

@@ -103,9 +103,9 @@ QNNRT_CPU_FALLBACK_API qnnrt_result qnnrt_cpu_fallback_read(const char *text, si
                                       const qnnrt_cpu_fallback_desc *desc, qnnrt_cpu_fallback **out,
                                                             qnnrt_error *err);
 
-/* Return the functions for qnnrt_desc.host_functions, in the order of the file. They are valid
+/* Return the functions for desc.host_functions, in the order of the file. They are valid
    until qnnrt_cpu_fallback_close(). count may be NULL. Without host steps the list may be NULL. */
-QNNRT_CPU_FALLBACK_API const qnnrt_host_function *qnnrt_cpu_fallback_functions(
+QNNRT_CPU_FALLBACK_API const qnnrt_host_step *qnnrt_cpu_fallback_functions(
     const qnnrt_cpu_fallback *host, size_t *count);
 
 /* Return the part of a step, by its number in qnnrt_cpu_fallback_functions(); NULL if there is
@@ -553,7 +553,7 @@ static const void *qnnrt_cpu_fallback__call_weight(void *user, const qnnrt_ir_va
     return tensor != NULL ? call->weights[tensor - call->step->inputs] : NULL;
 }
 
-/* Compute a step: qnnrt_host_function.exec. */
+/* Compute a step: qnnrt_host_step.exec. */
 static qnnrt_result qnnrt_cpu_fallback__call_exec(void *user, const qnnrt_graph_info *info,
                                                   const void *const *inputs, void *const *outputs,
                                                   qnnrt_error *err)
@@ -606,7 +606,7 @@ static qnnrt_result qnnrt_cpu_fallback__call_exec(void *user, const qnnrt_graph_
 struct qnnrt_cpu_fallback {
     qnnrt_hooks          hooks;
     qnnrt_cpu_fallback__step    *steps;      /* [room], the first `count` are in use */
-    qnnrt_host_function *functions;          /* [room] */
+    qnnrt_host_step *functions;          /* [room] */
     size_t               count, room;
 };
 
@@ -838,8 +838,8 @@ static qnnrt_result qnnrt_cpu_fallback__file_all(qnnrt_cpu_fallback__file *f)
                                "qnnrt_cpu_fallback_desc.steps", f->path, (unsigned long)host->room);
     host->steps = (qnnrt_cpu_fallback__step *)qnnrt_hooks_alloc(&f->desc.hooks, host->room,
                                                                 sizeof(*host->steps));
-    host->functions = (qnnrt_host_function *)qnnrt_hooks_alloc(&f->desc.hooks, host->room,
-                                                               sizeof(*host->functions));
+    host->functions = (qnnrt_host_step *)qnnrt_hooks_alloc(&f->desc.hooks, host->room,
+                                                           sizeof(*host->functions));
     if (host->steps == NULL || host->functions == NULL)
         return qnnrt_cpu_fallback__fail_memory(f->err);
     return qnnrt_cpu_fallback__file_once(f, NULL);
@@ -956,7 +956,7 @@ QNNRT_CPU_FALLBACK_API qnnrt_result qnnrt_cpu_fallback_read(const char *text, si
     return qnnrt_cpu_fallback__public_read(&f, NULL, desc, out);
 }
 
-QNNRT_CPU_FALLBACK_API const qnnrt_host_function *qnnrt_cpu_fallback_functions(
+QNNRT_CPU_FALLBACK_API const qnnrt_host_step *qnnrt_cpu_fallback_functions(
     const qnnrt_cpu_fallback *host, size_t *count)
 {
     if (count != NULL) *count = host != NULL ? host->count : 0;

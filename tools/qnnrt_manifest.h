@@ -130,9 +130,6 @@ typedef struct qnnrt_manifest_role {
 } qnnrt_manifest_role;
 
 typedef struct qnnrt_manifest_open_desc {
-    qnnrt_desc                 model;   /* options of every model. .backend or .backend_desc is for
-                                           the role of the first context, unless .backends has it;
-                                           .files must be NULL */
     const qnnrt_manifest_role *backends;         /* [backend_count] (default NULL: the library by
                                            the role's name: "npu" is libQnnHtp.so, "cpu"
                                            libQnnCpu.so or else libQnnRef.so) */
@@ -145,6 +142,9 @@ typedef struct qnnrt_manifest_open_desc {
                                            qnnrt_sha256_add(). A file without one is a warning in
                                            the log. Only with QNNRT_RESIDENT_ALL (default 0: the
                                            fingerprint is compared) */
+    qnnrt_desc                 model;   /* options of every model. .backend or .backend_desc is for
+                                           the role of the first context, unless .backends has it;
+                                           .files must be NULL */
 } qnnrt_manifest_open_desc;
 
 typedef struct qnnrt_manifest_context_info {
@@ -196,8 +196,8 @@ QNNRT_MANIFEST_API qnnrt_result qnnrt_manifest_open(const char *folder,
 
 /* Free the pipelines, models and backends of a program, and what it mapped. NULL is fine.
    Returns  QNNRT_OK; QNNRT_E_BUSY while a run or plan uses a pipeline or a model: end it, and close
-            the program again, which then must not be used for anything else; QNNRT_E_BACKEND as in
-            qnnrt_backend_close(): all is freed */
+            the program again (pipelines and models that nobody used may be gone by then);
+            QNNRT_E_BACKEND as in qnnrt_backend_close(): all is freed */
 QNNRT_MANIFEST_API qnnrt_result qnnrt_manifest_close(qnnrt_manifest *program);
 
 /* Return the facts about a program, NULL for NULL. */
@@ -2886,17 +2886,23 @@ QNNRT_MANIFEST_API qnnrt_result qnnrt_manifest_close(qnnrt_manifest *program)
 {
     qnnrt_result result = QNNRT_OK, one;
     qnnrt_hooks hooks;
-    size_t i;
+    size_t i, k;
     if (program == NULL) return QNNRT_OK;
-    for (i = 0; i < program->made_count; ++i) {
-        if (qnnrt_pipeline_destroy(program->made[i]) != QNNRT_OK) return QNNRT_E_BUSY;
-        program->made[i] = NULL;
+    while (program->made_count > 0) {
+        if (qnnrt_pipeline_destroy(program->made[program->made_count - 1]) != QNNRT_OK)
+            return QNNRT_E_BUSY;
+        program->info.pipeline_count = --program->made_count;
     }
-    for (i = 0; i < program->part_count; ++i) {
-        one = qnnrt_close(program->parts[i].model);
+    for (i = program->part_count; i-- > 0;) {
+        qnnrt_manifest__part *part = &program->parts[i];
+        const qnnrt *model = part->model;
+        one = qnnrt_close(part->model);
         if (one == QNNRT_E_BUSY) return one;
-        program->parts[i].model = NULL;
         if (result == QNNRT_OK) result = one;
+        if (model != NULL && program->info.model_count > 0) --program->info.model_count;
+        for (k = 0; k < program->info.context_count; ++k)
+            if (program->contexts[k].model == model) program->contexts[k].model = NULL;
+        part->model = NULL;
     }
     for (i = 0; i < program->part_count; ++i) {
         one = program->parts[i].owned ? qnnrt_backend_close(program->parts[i].backend) : QNNRT_OK;

@@ -217,7 +217,7 @@ static void say_context(const tool *t, size_t index, const qnnrt_context_info *c
 static void say_host(const tool *t)
 {
     size_t count = 0;
-    const qnnrt_host_function *functions =
+    const qnnrt_host_step *functions =
         qnnrt_cpu_fallback_functions(t->host_count > 0 ? t->hosts[0] : NULL, &count);
     if (count == 0) return;
     say(t, "host      %lu step%s in host.json\n", (unsigned long)count, cli_plural(count));

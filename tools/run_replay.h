@@ -190,11 +190,11 @@ static void replay_graph_step(comparison *c, const captured *from,
 }
 
 /* Return the function of a host step of the folder, NULL if it has none of this name. */
-static const qnnrt_host_function *replay_function(const tool *t, const char *name)
+static const qnnrt_host_step *replay_function(const tool *t, const char *name)
 {
     for (size_t h = 0; h < t->host_count; ++h) {
         size_t count = 0;
-        const qnnrt_host_function *list = qnnrt_cpu_fallback_functions(t->hosts[h], &count);
+        const qnnrt_host_step *list = qnnrt_cpu_fallback_functions(t->hosts[h], &count);
         for (size_t i = 0; i < count; ++i)
             if (strcmp(list[i].name, name) == 0) return &list[i];
     }
@@ -233,7 +233,7 @@ static void replay_host_step(comparison *c, const captured *from,
     const captured_step *step = &pipeline->steps[at];
     const qnnrt_pipeline *owner = NULL;
     size_t place = 0;
-    const qnnrt_host_function *function = replay_function(c->t, step->graph);
+    const qnnrt_host_step *function = replay_function(c->t, step->graph);
     const qnnrt_graph_info *graph = replay_host(c->t, step->graph, &owner, &place);
     if (function == NULL || graph == NULL) {
         compare_problem(c, pipeline->name, at, step->graph, "the model has no such host step");

@@ -84,7 +84,7 @@ typedef struct model {
 /* Open a folder. On failure nothing stays open. */
 static qnnrt_result model_open(model *m, const char *folder, qnnrt_desc *desc, qnnrt_error *err)
 {
-    static const qnnrt_host_function look_up = { "embedding", qnnrt_llm_embedding, NULL };
+    static const qnnrt_host_step look_up = { .name = "embedding", .exec = qnnrt_llm_embedding };
     qnnrt_result result;
     memset(m, 0, sizeof(*m));
     desc->host_functions = &look_up;        /* for models with their embeddings on the host */

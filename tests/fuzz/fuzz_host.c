@@ -69,7 +69,7 @@ static int take(const qnnrt_ir *part, int outputs, qnnrt_tensor_info *infos, voi
     return 1;
 }
 
-static void run(const qnnrt_host_function *f, const qnnrt_ir *part)
+static void run(const qnnrt_host_step *f, const qnnrt_ir *part)
 {
     qnnrt_tensor_info infos[2][TENSORS];
     void *data[2][TENSORS];
@@ -95,7 +95,7 @@ static void run(const qnnrt_host_function *f, const qnnrt_ir *part)
 
 static void play(const unsigned char *data, size_t size)
 {
-    const qnnrt_host_function *functions;
+    const qnnrt_host_step *functions;
     qnnrt_cpu_fallback_desc desc;
     qnnrt_cpu_fallback *host = NULL;
     qnnrt_result result;

@@ -1,10 +1,10 @@
-/* fuzz_manifest.c - hostile programs: the text of a qnnrt.json, through qnnrt_open() on the fake library
+/* fuzz_manifest.c - hostile programs: the text of a qnnrt.json, through qnnrt_open() and qnnrt_manifest_open()
 
    An input is the text, followed by CONTROL bytes that choose limits, failing allocations and calls. The
    folder has two binaries and a file of constants. Whatever happens, there must be no crash, no leak, no
    handle left in the fake, an error text without control characters; and after success the pipelines keep
    the promises of the header, those that can run run, and the program that is written from them opens as
-   the same pipelines: written again, it has the same bytes. */
+   the same pipelines: written again, it has the same bytes. Both calls accept the same texts. */
 #include "../../qnnrt.h"
 #define FUZZ_NAME "fuzz_manifest"
 #include "fuzz.h"
@@ -205,11 +205,51 @@ static void play_model(qnnrt *model, int inspect)
     }
 }
 
+/* Open the same folder by qnnrt_manifest_open(), and use it. known: what qnnrt_open() answered with all the memory
+   and the same limits; 1: it is not known. */
+static void play_program(const qnnrt_desc *given, qnnrt_result known)
+{
+    qnnrt_manifest_role roles[2];
+    qnnrt_manifest_open_desc desc;
+    qnnrt_manifest *program = NULL;
+    qnnrt_error err;
+    qnnrt_result result;
+    size_t i;
+    memset(roles, 0, sizeof(roles));
+    memset(&desc, 0, sizeof(desc));
+    roles[0].role = "npu";
+    roles[1].role = "cpu";
+    roles[0].desc.path = roles[1].desc.path = TEST_FAKE_LIB;
+    desc.model = *given;
+    desc.model.backends = NULL;
+    desc.model.host_functions = NULL;
+    desc.model.backend_count = desc.model.host_function_count = 0;
+    desc.backends = roles;
+    desc.backend_count = 2;
+    desc.host_functions = given->host_functions;
+    desc.host_function_count = 1;
+    result = qnnrt_manifest_open(folder, &desc, &program, fresh(&err));
+    (void)GOOD(result, program, &err);
+    if (known <= 0 && known != result && (known == QNNRT_OK || result == QNNRT_OK)) fprintf(stderr, "%d and %d: %s\n", known, result, err.text);
+    MUST(known > 0 || (known == QNNRT_OK) == (result == QNNRT_OK));
+    for (i = 0; result == QNNRT_OK && i < qnnrt_manifest_get_info(program)->pipeline_count && i < 8; ++i) {
+        const qnnrt_pipeline *p = qnnrt_manifest_get_info(program)->pipelines[i];
+        qnnrt_run *run = NULL;
+        if (qnnrt_pipeline_get_info(p)->failure != NULL) continue;
+        check_pipeline(p);
+        if (GOOD(qnnrt_pipeline_prepare(p, NULL, &run, fresh(&err)), run, &err) && qnnrt_exec(run) != QNNRT_OK)
+            text_clean(qnnrt_run_error(run)->text, 1);
+        qnnrt_run_destroy(run);
+    }
+    MUST(qnnrt_manifest_close(program) == QNNRT_OK);
+}
+
 static void play(const unsigned char *data, size_t size)
 {
     uint64_t stats[16];
+    qnnrt_result known = 1;
     qnnrt_backend_role roles[2];
-    qnnrt_host_function function;
+    qnnrt_host_step function;
     qnnrt_desc desc;
     qnnrt_error err;
     qnnrt *model = NULL;
@@ -252,7 +292,10 @@ static void play(const unsigned char *data, size_t size)
         if (size % 4 == 0) play_again(model, &desc);
     }
     else MUST(alloc_sum <= (uint64_t)60 * text + 400000);
+    if (alloc_fail_at == 0 && desc.limits.tensors == 0 && !desc.keep_going) known = model != NULL ? QNNRT_OK : err.code;
     MUST(qnnrt_close(model) == QNNRT_OK);
+    put("qnnrt.json", data, text);
+    play_program(&desc, known);
     fake_stats(stats);
     MUST(stats[0] + stats[1] + stats[2] + stats[3] + stats[4] + stats[10] == 0 && stats[7] == 0);
     MUST(alloc_live == 0 && alloc_bytes == 0);

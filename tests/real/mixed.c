@@ -804,7 +804,7 @@ TEST(a_folder_is_one_program_on_htp_and_the_reference_backend) { TRY(folder_of(T
 TEST(a_folder_is_one_program_on_htp_and_this_cpu)
 {
     char path[1024];
-    qnnrt_host_function function;
+    qnnrt_host_step function;
     qnnrt_desc desc;
     libraries l;
     int calls = 0;
@@ -976,7 +976,7 @@ static void write_llm_program(const char *folder)
 /* Make the folder, open it once, and let the model write. */
 static void three_sides(const char *cpu_path)
 {
-    const qnnrt_host_function look_up = { "embedding", qnnrt_llm_embedding, NULL };
+    const qnnrt_host_step look_up = { "embedding", NULL, NULL, 0, 0, qnnrt_llm_embedding, NULL };
     char path[1024], folder[1024];
     qnnrt_backend *htp = open_library(htp_library(path)), *cpu = open_library(cpu_path);
     qnnrt_backend_role roles[2];

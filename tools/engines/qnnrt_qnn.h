@@ -536,7 +536,8 @@ typedef struct qnnrt_qnn__model {
     int                 device;
     qnnrt_mem_kind      memory;
     int                 timed;
-    qnnrt              *folder;          /* of files; NULL: compiled here */
+    qnnrt              *folder;          /* of one file; NULL: another source */
+    qnnrt_manifest     *opened;          /* of a folder; NULL: another source */
     qnnrt_cpu_fallback         *host;
     qnnrt_ir           *ir;              /* from here: of graphs */
     qnnrt_weights      *weights;
@@ -614,8 +615,8 @@ static qnnrt_result qnnrt_qnn__read(const qnnrt_hooks *hooks, const char *path, 
 }
 
 typedef struct qnnrt_qnn__roles {
-    qnnrt_backend_role list[QNNRT_QNN__DEVICES];
-    size_t             count;
+    qnnrt_manifest_role list[QNNRT_QNN__DEVICES];
+    size_t              count;
 } qnnrt_qnn__roles;
 
 /* Take the role of a context. */
@@ -662,7 +663,8 @@ static qnnrt_result qnnrt_qnn__roles_contexts(const qnnrt_qnn__model *m, qnnrt_j
     return result;
 }
 
-/* Find the roles of the contexts in dir/qnnrt.json. What is damaged is left to qnnrt_open(). */
+/* Find the roles of the contexts in dir/qnnrt.json. What is damaged is left to
+   qnnrt_manifest_open(). */
 static qnnrt_result qnnrt_qnn__roles_read(const qnnrt_qnn__model *m, const char *dir,
                                           qnnrt_qnn__roles *roles, qnnrt_error *err)
 {
@@ -702,12 +704,12 @@ static qnnrt_result qnnrt_qnn__roles_read(const qnnrt_qnn__model *m, const char 
 
 /* Find out for which backend a file is that did not open, and say so. */
 static qnnrt_result qnnrt_qnn__folder_other(const qnnrt_qnn__model *m, const char *dir,
-                                            const qnnrt_desc *tried, qnnrt_result result,
-                                            qnnrt_error *err)
+                                            const qnnrt_desc *tried, size_t roles,
+                                            qnnrt_result result, qnnrt_error *err)
 {
     const uint32_t own = qnnrt_qnn__library_info(m->lib, m->device)->id;
     int i;
-    if ((result != QNNRT_E_MISMATCH && result != QNNRT_E_FORMAT) || tried->backends != NULL)
+    if ((result != QNNRT_E_MISMATCH && result != QNNRT_E_FORMAT) || roles > 0)
         return result;
     for (i = 0; i < QNNRT_QNN__DEVICES; ++i) {
         qnnrt_desc desc = *tried;
@@ -773,39 +775,39 @@ static qnnrt_result qnnrt_qnn__folder_open(qnnrt_qnn__model *m, const char *path
 {
     qnnrt_qnn__roles roles;
     qnnrt_cpu_fallback_desc host;
-    qnnrt_desc desc;
+    qnnrt_manifest_open_desc desc;
     qnnrt_file file;
     uint64_t bytes;
     qnnrt_result result;
+    const int alone = qnnrt_file_read(path, NULL, 0, &bytes, NULL) == QNNRT_OK;
     memset(&desc, 0, sizeof(desc));
     memset(&file, 0, sizeof(file));
     memset(&host, 0, sizeof(host));
     memset(&roles, 0, sizeof(roles));
-    desc.backend_desc.hooks = m->arena.hooks;
-    desc.system_path = m->lib->system_path;
+    desc.model.backend_desc.hooks = m->arena.hooks;
+    desc.model.system_path = m->lib->system_path;
     host.hooks = m->arena.hooks;
-    result = qnnrt_qnn__folder_options(m, &desc, err);
+    file.path = path;
+    result = qnnrt_qnn__folder_options(m, &desc.model, err);
+    if (result == QNNRT_OK && !alone) result = qnnrt_cpu_fallback_open(path, &host, &m->host, err);
+    if (result == QNNRT_OK && !alone) result = qnnrt_qnn__roles_read(m, path, &roles, err);
     if (result != QNNRT_OK) return result;
-    if (qnnrt_file_read(path, NULL, 0, &bytes, NULL) == QNNRT_OK) {
-        file.path = path;
-        desc.files = &file;
-        desc.file_count = 1;
+    desc.backends = roles.count > 0 ? roles.list : NULL;
+    desc.backend_count = roles.count;
+    if (roles.count == 0) desc.model.backend = m->lib->backends[m->device];
+    if (alone) {
+        desc.model.files = &file;
+        desc.model.file_count = 1;
+        result = qnnrt_open(NULL, &desc.model, &m->folder, err);
     } else {
-        result = qnnrt_cpu_fallback_open(path, &host, &m->host, err);
-        if (result == QNNRT_OK) result = qnnrt_qnn__roles_read(m, path, &roles, err);
-        if (result != QNNRT_OK) return result;
         desc.host_functions = qnnrt_cpu_fallback_functions(m->host, &desc.host_function_count);
+        result = qnnrt_manifest_open(path, &desc, &m->opened, err);
     }
-    if (roles.count > 0) {
-        desc.backends = roles.list;
-        desc.backend_count = roles.count;
-    } else {
-        desc.backend = m->lib->backends[m->device];
-    }
-    path = desc.files != NULL ? NULL : path;
-    result = qnnrt_open(path, &desc, &m->folder, err);
-    if (result != QNNRT_OK) return qnnrt_qnn__folder_other(m, path, &desc, result, err);
-    result = qnnrt_pipeline_find(m->folder, name, &m->pipeline, err);
+    if (result != QNNRT_OK)
+        return qnnrt_qnn__folder_other(m, alone ? NULL : path, &desc.model, roles.count, result,
+                                       err);
+    result = alone ? qnnrt_pipeline_find(m->folder, name, &m->pipeline, err)
+                   : qnnrt_manifest_find(m->opened, name, &m->pipeline, err);
     if (result == QNNRT_E_ARG || result == QNNRT_E_NOT_FOUND)
         qnnrt_error_hint(err, result, "Name one with the option pipeline.");
     return result;
@@ -1250,7 +1252,7 @@ static qnnrt_result qnnrt_qnn__made_wire(qnnrt_qnn__model *m, qnnrt_error *err)
     const qnnrt_compile_info *info = qnnrt_compile_get_info(m->program);
     qnnrt_pipeline_desc desc = *info->graphs[0].pipeline;
     size_t i, k, count = 0;
-    const qnnrt_host_function *functions = qnnrt_cpu_fallback_functions(m->host, &count);
+    const qnnrt_host_step *functions = qnnrt_cpu_fallback_functions(m->host, &count);
     qnnrt_step_desc *steps;
     qnnrt_host_step *hosts;
     qnnrt_result result;
@@ -1996,7 +1998,7 @@ static void qnnrt_qnn__unload(void *model)
     if (m == NULL) return;
     hooks = m->arena.hooks;
     qnnrt_pipeline_destroy(m->made);
-    if (qnnrt_close(m->folder) != QNNRT_OK)
+    if (qnnrt_close(m->folder) != QNNRT_OK || qnnrt_manifest_close(m->opened) != QNNRT_OK)
         qnnrt_qnn__log(&hooks, QNNRT_LOG_ERROR, "closing the model failed");
     qnnrt_compile_free(m->program);
     qnnrt_cpu_fallback_close(m->host);

@@ -237,10 +237,6 @@ class qnnrt_backend_role(Structure):
     pass
 
 
-class qnnrt_host_function(Structure):
-    pass
-
-
 class qnnrt_desc(Structure):
     pass
 
@@ -653,11 +649,6 @@ qnnrt_backend_role._fields_ = [
     ('backend', c_void_p),
     ('desc', qnnrt_backend_desc),
 ]
-qnnrt_host_function._fields_ = [
-    ('name', c_char_p),
-    ('exec', CFUNCTYPE(c_int, c_void_p, POINTER(qnnrt_graph_info), POINTER(c_void_p), POINTER(c_void_p), POINTER(qnnrt_error))),
-    ('user', c_void_p),
-]
 qnnrt_desc._fields_ = [
     ('backend', c_void_p),
     ('system_path', c_char_p),
@@ -678,7 +669,7 @@ qnnrt_desc._fields_ = [
     ('no_manifest', c_int),
     ('backends', POINTER(qnnrt_backend_role)),
     ('backend_count', c_size_t),
-    ('host_functions', POINTER(qnnrt_host_function)),
+    ('host_functions', POINTER(qnnrt_host_step)),
     ('host_function_count', c_size_t),
     ('check_hashes', c_int),
 ]

@@ -158,7 +158,7 @@ JNI(jbyteArray, nativeVersion)(JNIEnv *env, jclass self)
 
 JNI(jlong, nativeOpen)(JNIEnv *env, jclass self, jbyteArray folder, jbyteArray backend)
 {
-    static const qnnrt_host_function look_up = { "embedding", qnnrt_llm_embedding, NULL };
+    static const qnnrt_host_step look_up = { .name = "embedding", .exec = qnnrt_llm_embedding };
     char *path = NULL, *library = NULL;
     qnnrt *model = NULL;
     qnnrt_desc desc = {0};
