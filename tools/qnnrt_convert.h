@@ -28,6 +28,7 @@
    BUILD OPTIONS, to define before the header is first included
        QNNRT_CONVERT_API   replaces the storage and export prefix of all functions
                            (default: QNNRT_API)
+       The options of qnnrt.h work here too: QNNRT_STATIC, QNNRT_API
 
    MANUAL
 
@@ -135,10 +136,13 @@ extern "C" {
 #else
 #define QNNRT_CONVERT__LOOP
 #endif
+/* gcc leaves other functions out of those that it compiles with options of their own. */
 #if defined(__GNUC__)
 #define QNNRT_CONVERT__RESTRICT __restrict
+#define QNNRT_CONVERT__INLINE   static inline __attribute__((always_inline))
 #else
 #define QNNRT_CONVERT__RESTRICT
+#define QNNRT_CONVERT__INLINE   static inline
 #endif
 
 static size_t qnnrt_convert__least(size_t a, size_t b)
@@ -573,9 +577,9 @@ static const char *qnnrt_convert__scale_check(const qnnrt_tensor_info *tensor)
    ===================================================================================== */
 
 /* Codes are found in double arithmetic. t = x / scale is off by less than 2^-20, whatever the unit
-   rounds to, so the code is certain unless t is that close to the middle between two integers. t is
-   cut by a conversion to an integer, which knows no modes. Loops count what is not certain, and the
-   caller converts those elements on integers. */
+   rounds to, so an integer is certain to be the code if t is closer to it than 0.5 - 2^-20. Where
+   the unit rounds to another one, many are not. Loops count what is not certain, and the caller
+   converts those elements on integers. */
 
 typedef struct qnnrt_convert__loop {
     uint32_t sign;              /* of codes that are read: (code ^ sign) + offset, times scale */
@@ -587,19 +591,22 @@ typedef struct qnnrt_convert__loop {
 } qnnrt_convert__loop;
 
 /* Set *code to the code of t. Return 1 if it is not certain; NaN is not. */
-static inline uint32_t qnnrt_convert__loop_code(double t, const qnnrt_convert__loop *loop,
-                                                int32_t *code)
+QNNRT_CONVERT__INLINE uint32_t qnnrt_convert__loop_code(double t, const qnnrt_convert__loop *loop,
+                                                        int32_t *code)
 {
-    double rest;
+    uint64_t sum;
+    uint32_t rest;
+    float distance;
     int32_t whole;
     t = t < loop->over ? t : loop->over;
     t = t > loop->under ? t : loop->under;
-    whole = (int32_t)t;
-    rest  = t - (double)whole;
-    whole += (int32_t)(rest > 0.5) - (int32_t)(rest < -0.5);
-    rest  = rest < 0 ? -rest : rest;
-    *code = whole - loop->zero;
-    return (uint32_t)(rest > 0.5 - 1.0 / 1048576.0) & (uint32_t)(rest < 0.5 + 1.0 / 1048576.0);
+    const double r = t + 6755399441055744.0;        /* 1.5 * 2^52: leaves integers */
+    memcpy(&sum, &r, sizeof(sum));
+    whole = (int32_t)(uint32_t)sum;
+    distance = (float)(t - (double)whole);
+    memcpy(&rest, &distance, sizeof(rest));
+    *code = (int32_t)((uint32_t)whole - (uint32_t)loop->zero);
+    return (uint32_t)((rest & 0x7FFFFFFFu) > 0x3EFFFFE0u);      /* 0.5 - 2^-20 */
 }
 
 /* Write codes of the type `to` from elements `x` of the type `from`, whose quotient is `make`. */
@@ -629,7 +636,7 @@ static inline uint32_t qnnrt_convert__loop_code(double t, const qnnrt_convert__l
     ((double)((int32_t)(x ^ loop.sign) + loop.offset) * loop.scale * loop.inverse)
 
 /* A NaN has the bits of an integer above those of infinity. */
-static inline uint32_t qnnrt_convert__loop_nan(float x)
+QNNRT_CONVERT__INLINE uint32_t qnnrt_convert__loop_nan(float x)
 {
     uint32_t bits;
     memcpy(&bits, &x, sizeof(bits));
@@ -707,7 +714,7 @@ QNNRT_CONVERT__LOOP static uint32_t qnnrt_convert__loop_end(int f16, const float
    Needs: >>config >>value >>scale >>loop     Knows nothing of: pipelines
    ===================================================================================== */
 
-enum { QNNRT_CONVERT__CHUNK = 256 };        /* elements that are floats between two steps */
+enum { QNNRT_CONVERT__CHUNK = 512 };        /* elements that are floats between two steps */
 
 /* The ways to convert elements that share a scale on either side. */
 typedef enum qnnrt_convert__way {
@@ -844,6 +851,11 @@ static uint64_t qnnrt_convert__walk_chunk(const qnnrt_convert__walk *walk, const
     uint32_t unsure, lost, dim;
     qnnrt_tensor_info part;
 
+    if (walk->way == QNNRT_CONVERT__READ && (uintptr_t)dst % sizeof(float) == 0) {
+        part = qnnrt_convert__walk_part(from, n, &dim);
+        qnnrt_decode_f32(&part, src, (float *)(void *)dst);
+        return 0;
+    }
     if (walk->way == QNNRT_CONVERT__ODD) {
         qnnrt_convert__loop_odd(&walk->loop, from->bits, src, floats, n);
     } else if (!recode) {
