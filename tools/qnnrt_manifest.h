@@ -34,6 +34,7 @@
    BUILD OPTIONS, to define before the header is first included
        QNNRT_MANIFEST_API  replaces the storage and export prefix of all functions (default:
                            QNNRT_API)
+       The options of qnnrt.h work here too: QNNRT_STATIC, QNNRT_API
 
    THE FORMAT
 
