@@ -43,9 +43,9 @@ TEST(error_hint_keeps_the_first)
 {
     qnnrt_error_set(&error, QNNRT_E_IO, "a");
     CHECK_EQ(qnnrt_error_hint(&error, QNNRT_E_IO, "Read %s.", "b"), QNNRT_E_IO);
-    CHECK_EQ(qnnrt_error_hint(&error, QNNRT_E_ARG, "Read c."), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_error_hint(&error, QNNRT_E_ARG, "Read %s.", "c"), QNNRT_E_ARG);
     CHECK(strcmp(error.hint, "Read b.") == 0);
-    CHECK_EQ(qnnrt_error_hint(NULL, QNNRT_E_ARG, "Read c."), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_error_hint(NULL, QNNRT_E_ARG, "Read %s.", "c"), QNNRT_E_ARG);
 }
 
 TEST(error_formats_know_what_printf_knows)

@@ -161,7 +161,7 @@ TEST(arenas_give_back_what_is_newest_and_no_more)
         CHECK(arena.chunks == chunk && chunk->next != NULL);
         CHECK_EQ(alive, 2);
         /* What does not fit into the rest begins a new one. */
-        CHECK(qnnrt__arena_alloc(&arena, QNNRT__ARENA_CHUNK - 16, 1) != NULL);
+        CHECK(qnnrt__arena_alloc(&arena, (uint64_t)QNNRT__ARENA_CHUNK - 16, 1) != NULL);
         CHECK(arena.chunks != chunk);
         CHECK_EQ(alive, 3);
         used = chunk->used;
