@@ -42,6 +42,18 @@ endif
 
 # ---- the files ------------------------------------------------------------------------------------
 
+# The table of headers, tools/headers: rows with | between the columns.
+HEADERS := tools/headers
+ROWS    := $(shell sed '/^#/d; /^$$/d; s/  */|/g' $(HEADERS))
+column   = $(word $(1),$(subst |, ,$(2)))
+comma   := ,
+list     = $(subst $(comma), ,$(filter-out -,$(1)))
+# Rows of which the list in a column has a word, and the object of a row.
+having   = $(foreach row,$(ROWS),$(if $(filter $(2),$(call list,$(call column,$(1),$(row)))),$(row)))
+object   = $(call column,3,$(1)).o
+# once ROW PREFIX OBJECT: the option that says that an implementation was compiled
+once     = $(if $(filter -,$(3)),,-D$(if $(filter +%,$(3)),$(if $(filter -,$(call column,4,$(1))),$(2)__IMPL,QNNRT__$(2:QNNRT_%=%)),$(2)__IMPL)_ONCE)
+
 TOOLS    := $(patsubst tools/%.c,$(B)/%,$(wildcard tools/*.c))
 EXAMPLES := $(patsubst %.c,$(B)/%,$(wildcard examples/*.c examples/llm/*.c examples/host/*.c))
 TESTS    := $(patsubst tests/test_%.c,%,$(wildcard tests/test_*.c))
@@ -85,8 +97,7 @@ all: $(TOOLS) $(EXAMPLES) $(EXAMPLE_REFS)
 LIB    := $(B)/lib/libqnnrt.a
 # What these call is in fewer objects; `make run` builds no more.
 $(addprefix $(B)/,qnnrt-run examples/05_make_model examples/06_generate): LIB := $(B)/lib/libtool.a
-LINKED := $(addprefix -DQNNRT_,_IMPL_ONCE _BUILDER_ONCE _PROFILE_LOG_ONCE $(addsuffix __IMPL_ONCE,JSON LLM WEIGHTS IR LOWER \
-    CPU_FALLBACK LLM_GRAPH PARTITION CONVERT CACHE COMPILE SESSION QNN ONNXRUNTIME OPENVINO ENGINES))
+LINKED := $(foreach row,$(ROWS),$(call once,$(row),$(call column,2,$(row)),$(call column,3,$(row))))
 OPT_LEVEL = $(OPT)
 BUILD_C99 = $(CC) -std=c99 $(OPT_LEVEL) $(WARN) -I. -Itools $(LINKED) $(DEPEND) $(CPPFLAGS) $(CFLAGS) -o $@ $<
 $(TOOLS): OPT_LEVEL = $(OPT_LIGHT)
@@ -301,7 +312,7 @@ CONFIGS    := lib check c99 c++11 asan m32 aarch64 fuzz tsan cover
 M32_HEADERS = $(eval M32_HEADERS := -idirafter /usr/include/$$(shell $$(CC) -print-multiarch))$(M32_HEADERS)
 
 # What prepares and is not called again and again: a second of a compiler's time is worth more there.
-LIGHT      := $(addsuffix .o,lower decoder partition program session engine_qnn engine_onnxrt engine_openvino)
+LIGHT      := $(foreach row,$(call having,7,light),$(call object,$(row)))
 OPT_LIB     = $(if $(filter $(LIGHT),$(@F)),$(OPT_LIGHT),$(OPT))
 
 # Users' level, -O2, is that of build/lib, with which the tests of c99 are linked. A test that includes an
@@ -377,38 +388,23 @@ LIB_WARN    =
 IMPL        = $(CC_$(config)) $(WARN) $(if $(filter lib,$(config)),$(LIB_WARN)) $(TEST_CPPFLAGS) $(DEPEND) $(if $(filter c++11,$(config)),,-x c) -c -o $@ $<
 IN_EACH     = $(addprefix $(B)/,$(addsuffix /$(1),$(CONFIGS)))
 
-# header OBJECT HEADER MACROS: how build/<config>/OBJECT is made
+# header OBJECT HEADER MACROS FLAGS: how build/<config>/OBJECT is made
 define header
 IMPL_OBJECTS += $(1)
 $$(call IN_EACH,$(1)): $(2) $$(B)/.flags
 	$$(call say,CC)
 	@mkdir -p $$(@D)
-	$$(Q)$$(IMPL) $(addprefix -D,$(3))
+	$$(Q)$$(IMPL) $(addprefix -D,$(3)) $(4)
 endef
-$(eval $(call header,impl.o,qnnrt.h,QNNRT_BUILDER QNNRT_PROFILE_LOG QNNRT_IMPLEMENTATION))
-$(eval $(call header,llm.o,tools/qnnrt_llm.h,QNNRT_BUILDER QNNRT_LLM_IMPLEMENTATION))
-$(eval $(call header,weights.o,tools/qnnrt_weights.h,QNNRT_WEIGHTS_IMPLEMENTATION))
-$(eval $(call header,ir.o,tools/qnnrt_ir.h,QNNRT_IR_IMPLEMENTATION))
-$(eval $(call header,lower.o,tools/qnnrt_lower.h,QNNRT_BUILDER QNNRT_LOWER_IMPLEMENTATION))
-$(eval $(call header,host.o,tools/qnnrt_cpu_fallback.h,QNNRT_CPU_FALLBACK_IMPLEMENTATION))
-$(eval $(call header,decoder.o,tools/qnnrt_llm_graph.h,QNNRT_LLM_GRAPH_IMPLEMENTATION))
-$(eval $(call header,partition.o,tools/qnnrt_partition.h,QNNRT_PARTITION_IMPLEMENTATION))
-$(eval $(call header,convert.o,tools/qnnrt_convert.h,QNNRT_CONVERT_IMPLEMENTATION))
-$(eval $(call header,cache.o,tools/qnnrt_cache.h,QNNRT_CACHE_IMPLEMENTATION))
-$(eval $(call header,manifest.o,tools/qnnrt_manifest.h,QNNRT_MANIFEST_IMPLEMENTATION))
-$(eval $(call header,program.o,tools/qnnrt_compile.h,QNNRT_BUILDER QNNRT_COMPILE_IMPLEMENTATION))
-$(eval $(call header,session.o,tools/qnnrt_session.h,QNNRT_SESSION_IMPLEMENTATION))
-$(eval $(call header,engine_qnn.o,tools/engines/qnnrt_qnn.h,QNNRT_BUILDER QNNRT_QNN_IMPLEMENTATION))
-$(eval $(call header,engine_onnxrt.o,tools/engines/qnnrt_onnxruntime.h,QNNRT_ONNXRUNTIME_IMPLEMENTATION))
-$(eval $(call header,engine_openvino.o,tools/engines/qnnrt_openvino.h,QNNRT_OPENVINO_IMPLEMENTATION))
-$(eval $(call header,engines.o,tools/engines/qnnrt_engines.h,QNNRT_ENGINES_LIST_IMPLEMENTATION))
+$(foreach row,$(ROWS),$(if $(filter -% +%,$(call column,3,$(row))),,$(eval $(call header,$(call object,$(row)),$(call column,1,$(row)),\
+    $(call list,$(call column,4,$(row))),$(if $(filter after,$(call list,$(call column,7,$(row)))),-include qnnrt.h)))))
 
 $(call IN_EACH,nojson.o): qnnrt.h $(B)/.flags
 	$(call say,CC)
 	@mkdir -p $(@D)
 	$(Q)$(IMPL) -DQNNRT_NO_JSON -DQNNRT_IMPLEMENTATION
 
-TOOL_OBJECTS := $(filter-out llm.o session.o engine%.o,$(IMPL_OBJECTS))
+TOOL_OBJECTS := $(foreach row,$(call having,7,tool),$(call object,$(row)))
 $(call IN_EACH,libqnnrt.a): $$(addprefix $$(@D)/,$(IMPL_OBJECTS))
 $(B)/lib/libtool.a: $(addprefix $(B)/lib/,$(TOOL_OBJECTS))
 $(call IN_EACH,libqnnrt.a) $(B)/lib/libtool.a:
@@ -938,9 +934,7 @@ python-abi:
 # ---- install --------------------------------------------------------------------------------------
 
 INSTALL ?= install
-INSTALL_HEADERS := qnnrt.h qnnrt_json.h tools/qnnrt_builder.h tools/qnnrt_profile_log.h tools/qnnrt_llm.h \
-    tools/qnnrt_manifest.h tools/qnnrt_weights.h tools/qnnrt_ir.h tools/qnnrt_lower.h tools/qnnrt_quirks.h tools/qnnrt_cpu_fallback.h tools/qnnrt_llm_graph.h \
-    tools/qnnrt_partition.h tools/qnnrt_convert.h tools/qnnrt_cache.h tools/qnnrt_compile.h tools/qnnrt_session.h tools/engines/qnnrt_engines.h tools/engines/qnnrt_qnn.h tools/engines/qnnrt_onnxruntime.h tools/engines/qnnrt_openvino.h tools/qnnrt.hpp
+INSTALL_HEADERS := $(foreach row,$(ROWS),$(call column,1,$(row))) tools/qnnrt.hpp
 INSTALL_CMAKE   := qnnrtConfig.cmake qnnrtConfigVersion.cmake
 # Examples include the headers as they are installed. llm/export.c is left out: it is written with tools/cli.h.
 INSTALL_EXAMPLES = $(filter-out examples/llm/export.c,$(sort $(wildcard examples/*.[ch] examples/*/*.[ch] examples/*/*.py)))

@@ -19,6 +19,7 @@ import shutil
 import subprocess
 import sys
 
+import headers
 import rooms
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -28,14 +29,12 @@ FLAGS = ["-std=c99", "-O0", "-w", "-D_POSIX_C_SOURCE=200809L"]
 BAR = 92
 
 def objects():
-    """Return (object, header, macros) for each implementation, as the Makefile has them."""
-    text = open(os.path.join(TOP, "Makefile"), encoding="utf-8").read()
-    return [(name, path, macros.split()) for name, path, macros in re.findall(r"\(call header,(\S+?),(\S+?),(.*?)\)\)", text)]
+    """Return (object, header, macros) for each implementation."""
+    return [(row.object + ".o", row.path, row.macros) for row in headers.ROWS if row.object != "-" and not row.part]
 
 
 # Headers and where the implementation of each begins; those that have no object of their own are compiled into the first.
-TARGETS = [("qnnrt_json.h", "#ifdef QNNRT_JSON_IMPLEMENTATION"), ("tools/qnnrt_builder.h", "#define QNNRT__BUILDER_ONCE"),
-           ("tools/qnnrt_profile_log.h", "#define QNNRT__PROFILE_LOG_ONCE")]
+TARGETS = [(row.path, row.begin()) for row in headers.ROWS if row.part]
 TARGETS += [(path, "#ifdef " + macros[-1]) for _, path, macros in objects()]
 
 

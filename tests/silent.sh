@@ -3,6 +3,7 @@
 #
 #   tests/silent.sh [--all]
 #
+# The headers and their build options are those of the table tools/headers.
 # The combinations are: every language standard with the declarations and with the implementation, at -O0 (clang: the
 # oldest ones; the implementation alone, after <stdio.h>, or between repetitions); and every build option (below) that
 # needs no other one, with C99 or C++11 by gcc, at -O0. The headers of tools/ are compiled as C99 by clang, as C++11 and
@@ -16,29 +17,6 @@ set -u
 LC_ALL=C
 export LC_ALL
 
-# Each build option of the headers once: NAME or NAME=VALUE, NAME+OTHER with another one that it needs.
-config_macros='QNNRT_STATIC QNNRT_API=extern QNNRT_LOG_SLOTS=1 QNNRT_NO_ERROR_TEXT QNNRT_NO_JSON QNNRT_BUILDER
-    QNNRT_PROFILE_LOG'
-json_macros='QNNRT_JSON_STATIC QNNRT_JSON_API=extern'
-manifest_macros='QNNRT_MANIFEST_API=extern QNNRT_STATIC+QNNRT_IMPLEMENTATION+QNNRT_JSON_IMPLEMENTATION'
-convert_macros='QNNRT_CONVERT_API=extern QNNRT_STATIC+QNNRT_IMPLEMENTATION'
-cache_macros='QNNRT_CACHE_API=extern QNNRT_STATIC+QNNRT_IMPLEMENTATION'
-session_macros='QNNRT_SESSION_API=extern QNNRT_STATIC+QNNRT_IMPLEMENTATION+QNNRT_CACHE_IMPLEMENTATION QNNRT_NO_JSON+QNNRT_IMPLEMENTATION'
-# All headers in one file, as users have them.
-everything=QNNRT_STATIC
-for header in '' ONNXRUNTIME_ OPENVINO_ CONVERT_ CACHE_ SESSION_ WEIGHTS_ IR_ LOWER_ PARTITION_ CPU_FALLBACK_ COMPILE_; do everything=$everything+QNNRT_${header}IMPLEMENTATION; done
-engine_qnn_macros="QNNRT_QNN_API=extern $everything"
-engine_onnxrt_macros='QNNRT_ONNXRUNTIME_API=extern QNNRT_STATIC+QNNRT_IMPLEMENTATION+QNNRT_CACHE_IMPLEMENTATION+QNNRT_SESSION_IMPLEMENTATION'
-engine_openvino_macros='QNNRT_OPENVINO_API=extern QNNRT_STATIC+QNNRT_IMPLEMENTATION+QNNRT_CACHE_IMPLEMENTATION+QNNRT_SESSION_IMPLEMENTATION'
-engines_macros='QNNRT_ENGINES_API=extern QNNRT_ENGINES_LIST_IMPLEMENTATION+QNNRT_STATIC'
-weights_macros='QNNRT_WEIGHTS_API=extern QNNRT_STATIC+QNNRT_IMPLEMENTATION QNNRT_NO_JSON+QNNRT_IMPLEMENTATION'
-llm_macros='QNNRT_LLM_API=extern QNNRT_STATIC+QNNRT_IMPLEMENTATION QNNRT_NO_JSON+QNNRT_IMPLEMENTATION'
-ir_macros='QNNRT_IR_API=extern QNNRT_STATIC+QNNRT_IMPLEMENTATION QNNRT_NO_JSON+QNNRT_IMPLEMENTATION'
-partition_macros='QNNRT_PARTITION_API=extern'
-decoder_macros='QNNRT_LLM_GRAPH_API=extern'
-program_macros='QNNRT_COMPILE_API=extern'
-host_macros='QNNRT_CPU_FALLBACK_API=extern'
-lower_macros='QNNRT_LOWER_API=extern QNNRT_WEIGHTS_IMPLEMENTATION+QNNRT_IR_IMPLEMENTATION+QNNRT_IMPLEMENTATION'
 # What the headers that are checked now cannot do without.
 needs=
 # Options that add code.
@@ -208,28 +186,17 @@ check() {
 
 # shellcheck disable=SC2086  # several words
 {
-    check qnnrt.h $config_macros
-    check qnnrt_json.h $json_macros
-    check tools/qnnrt_llm.h $llm_macros
-    check tools/qnnrt_weights.h $weights_macros
-    check tools/qnnrt_convert.h $convert_macros
-    check tools/qnnrt_cache.h $cache_macros
-    check tools/qnnrt_manifest.h $manifest_macros
-    check tools/qnnrt_session.h $session_macros
-    check tools/qnnrt_ir.h $ir_macros
-    check tools/qnnrt_cpu_fallback.h $host_macros
-    check tools/qnnrt_llm_graph.h $decoder_macros
-    check tools/qnnrt_partition.h $partition_macros
-    needs=-DQNNRT_BUILDER
-    check tools/qnnrt_lower.h $lower_macros
-    check tools/qnnrt_compile.h $program_macros
-    needs='-DQNNRT_BUILDER -Itools'
-    check tools/engines/qnnrt_qnn.h $engine_qnn_macros
-    check tools/engines/qnnrt_onnxruntime.h $engine_onnxrt_macros
-    check tools/engines/qnnrt_openvino.h $engine_openvino_macros
-    check tools/engines/qnnrt_engines.h $engines_macros
-    needs='-DQNNRT_BUILDER -include qnnrt.h'
-    check tools/qnnrt_quirks.h
+    rows=$(sed '/^#/d; /^$/d' tools/headers)
+    while read -r path _ object macros _ _ how _ options; do
+        case ,$how, in *,hidden,*) continue ;; esac
+        needs=
+        case $object:,$macros, in impl:*) ;; *,QNNRT_BUILDER,*) needs=-DQNNRT_BUILDER ;; esac
+        case ,$how, in *,after,*) needs="$needs -include qnnrt.h" ;; esac
+        if [ "$options" = - ]; then options=; fi
+        check "$path" $(echo "$options" | tr , ' ')
+    done <<EOF
+$rows
+EOF
 }
 
 # Line by line through xargs; -0 keeps it from reading quotes in the commands.

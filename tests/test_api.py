@@ -8,12 +8,11 @@ import os
 import re
 import sys
 
+import headers
+
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-HEADERS = ("qnnrt.h", "qnnrt_json.h", "tools/qnnrt_builder.h", "tools/qnnrt_profile_log.h", "tools/qnnrt_llm.h",
-           "tools/qnnrt_weights.h", "tools/qnnrt_ir.h", "tools/qnnrt_lower.h", "tools/qnnrt_cpu_fallback.h", "tools/qnnrt_llm_graph.h", "tools/qnnrt_partition.h", "tools/qnnrt_convert.h", "tools/qnnrt_cache.h", "tools/qnnrt_manifest.h", "tools/qnnrt_compile.h",
-           "tools/qnnrt_session.h", "tools/engines/qnnrt_qnn.h", "tools/engines/qnnrt_onnxruntime.h", "tools/engines/qnnrt_openvino.h",
-           "tools/engines/qnnrt_engines.h")
-DECLARATION = re.compile(r"^QNNRT(?:_JSON|_LLM|_WEIGHTS|_IR|_LOWER|_CPU_FALLBACK|_LLM_GRAPH|_PARTITION|_CONVERT|_CACHE|_MANIFEST|_COMPILE|_SESSION|_QNN|_ONNXRUNTIME|_OPENVINO|_ENGINES)?_API\s[^;{}]*?\b(qnnrt_\w+)\s*\([^;{}]*\)\s*;", re.M)
+HEADERS = [row.path for row in headers.ROWS]
+DECLARATION = re.compile(r"^(?:%s)_API\s[^;{}]*?\b(qnnrt_\w+)\s*\([^;{}]*\)\s*;" % "|".join(row.prefix for row in headers.ROWS), re.M)
 FATES = ("kept", "changed", "merged", "removed", "new")
 
 

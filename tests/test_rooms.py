@@ -10,6 +10,7 @@ import os
 import re
 import sys
 
+import headers
 import rooms
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -20,79 +21,22 @@ FLOOR = {"config"}
 # Characters of a line.
 WIDEST = 100
 
-# Headers whose declarations these include.
-DECLARED = {"tools/qnnrt_llm.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"), ("qnnrt_json.h", "#ifdef QNNRT_JSON_IMPLEMENTATION")),
-            "tools/qnnrt_ir.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"), ("qnnrt_json.h", "#ifdef QNNRT_JSON_IMPLEMENTATION")),
-            "tools/qnnrt_lower.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"), ("qnnrt_json.h", "#ifdef QNNRT_JSON_IMPLEMENTATION"),
-                                    ("tools/qnnrt_builder.h", "#endif /* QNNRT_BUILDER_H"),
-                                    ("tools/qnnrt_weights.h", "#ifdef QNNRT_WEIGHTS_IMPLEMENTATION"),
-                                    ("tools/qnnrt_ir.h", "#ifdef QNNRT_IR_IMPLEMENTATION")),
-            "tools/qnnrt_partition.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"),),
-            "tools/qnnrt_llm_graph.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"), ("qnnrt_json.h", "#ifdef QNNRT_JSON_IMPLEMENTATION"),
-                                      ("tools/qnnrt_ir.h", "#ifdef QNNRT_IR_IMPLEMENTATION")),
-            "tools/qnnrt_cpu_fallback.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"), ("qnnrt_json.h", "#ifdef QNNRT_JSON_IMPLEMENTATION"),
-                                   ("tools/qnnrt_ir.h", "#ifdef QNNRT_IR_IMPLEMENTATION")),
-            "tools/qnnrt_compile.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"), ("qnnrt_json.h", "#ifdef QNNRT_JSON_IMPLEMENTATION"),
-                                      ("tools/qnnrt_builder.h", "#endif /* QNNRT_BUILDER_H"),
-                                      ("tools/qnnrt_weights.h", "#ifdef QNNRT_WEIGHTS_IMPLEMENTATION"),
-                                      ("tools/qnnrt_ir.h", "#ifdef QNNRT_IR_IMPLEMENTATION"),
-                                      ("tools/qnnrt_lower.h", "#ifdef QNNRT_LOWER_IMPLEMENTATION"),
-                                      ("tools/qnnrt_partition.h", "#ifdef QNNRT_PARTITION_IMPLEMENTATION"),
-                                      ("tools/qnnrt_cpu_fallback.h", "#ifdef QNNRT_CPU_FALLBACK_IMPLEMENTATION")),
-            "tools/qnnrt_weights.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"), ("qnnrt_json.h", "#ifdef QNNRT_JSON_IMPLEMENTATION")),
-            "tools/qnnrt_convert.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"),),
-            "tools/qnnrt_cache.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"),),
-            "tools/qnnrt_manifest.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"), ("qnnrt_json.h", "#ifdef QNNRT_JSON_IMPLEMENTATION")),
-            "tools/qnnrt_session.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"), ("qnnrt_json.h", "#ifdef QNNRT_JSON_IMPLEMENTATION"),
-                                      ("tools/qnnrt_cache.h", "#ifdef QNNRT_CACHE_IMPLEMENTATION")),
-            "tools/engines/qnnrt_onnxruntime.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"), ("tools/qnnrt_cache.h", "#ifdef QNNRT_CACHE_IMPLEMENTATION"), ("tools/qnnrt_session.h", "#ifdef QNNRT_SESSION_IMPLEMENTATION")),
-            "tools/engines/qnnrt_openvino.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"), ("tools/qnnrt_session.h", "#ifdef QNNRT_SESSION_IMPLEMENTATION")),
-            "tools/engines/qnnrt_qnn.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"), ("qnnrt_json.h", "#ifdef QNNRT_JSON_IMPLEMENTATION"),
-                                          ("tools/qnnrt_session.h", "#ifdef QNNRT_SESSION_IMPLEMENTATION"), ("tools/qnnrt_builder.h", "#endif /* QNNRT_BUILDER_H"),
-                                          ("tools/qnnrt_weights.h", "#ifdef QNNRT_WEIGHTS_IMPLEMENTATION"), ("tools/qnnrt_ir.h", "#ifdef QNNRT_IR_IMPLEMENTATION"),
-                                          ("tools/qnnrt_lower.h", "#ifdef QNNRT_LOWER_IMPLEMENTATION"), ("tools/qnnrt_partition.h", "#ifdef QNNRT_PARTITION_IMPLEMENTATION"),
-                                          ("tools/qnnrt_cpu_fallback.h", "#ifdef QNNRT_CPU_FALLBACK_IMPLEMENTATION"), ("tools/qnnrt_compile.h", "#ifdef QNNRT_COMPILE_IMPLEMENTATION"),
-                                          ("tools/qnnrt_manifest.h", "#ifdef QNNRT_MANIFEST_IMPLEMENTATION")),
-            "qnnrt.h": (("qnnrt_json.h", "#ifdef QNNRT_JSON_IMPLEMENTATION"),)}
-
-# Files of one translation unit: path, where the implementation begins, the guard, where it ends.
-QNNRT = (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION", "#ifndef QNNRT_H", "#endif /* QNNRT__IMPL_ONCE */"),
-         ("tools/qnnrt_builder.h", "#define QNNRT__BUILDER_ONCE", "#ifndef QNNRT_BUILDER_H", "#endif /* QNNRT__BUILDER_ONCE */"),
-         ("tools/qnnrt_profile_log.h", "#define QNNRT__PROFILE_LOG_ONCE", "#ifndef QNNRT_PROFILE_LOG_H",
-          "#endif /* QNNRT__PROFILE_LOG_ONCE */"))
-LLM = (("tools/qnnrt_llm.h", "#ifdef QNNRT_LLM_IMPLEMENTATION", "#ifndef QNNRT_LLM_H", "#endif /* QNNRT_LLM__IMPL_ONCE */"),)
-WEIGHTS = (("tools/qnnrt_weights.h", "#ifdef QNNRT_WEIGHTS_IMPLEMENTATION", "#ifndef QNNRT_WEIGHTS_H", "#endif /* QNNRT_WEIGHTS__IMPL_ONCE */"),)
-LOWER = (("tools/qnnrt_lower.h", "#ifdef QNNRT_LOWER_IMPLEMENTATION", "#ifndef QNNRT_LOWER_H", "#endif /* QNNRT_LOWER__IMPL_ONCE */"),)
-PARTITION = (("tools/qnnrt_partition.h", "#ifdef QNNRT_PARTITION_IMPLEMENTATION", "#ifndef QNNRT_PARTITION_H", "#endif /* QNNRT_PARTITION__IMPL_ONCE */"),)
-CONVERT = (("tools/qnnrt_convert.h", "#ifdef QNNRT_CONVERT_IMPLEMENTATION", "#ifndef QNNRT_CONVERT_H", "#endif /* QNNRT_CONVERT__IMPL_ONCE */"),)
-CACHE = (("tools/qnnrt_cache.h", "#ifdef QNNRT_CACHE_IMPLEMENTATION", "#ifndef QNNRT_CACHE_H", "#endif /* QNNRT_CACHE__IMPL_ONCE */"),)
-MANIFEST = (("tools/qnnrt_manifest.h", "#ifdef QNNRT_MANIFEST_IMPLEMENTATION", "#ifndef QNNRT_MANIFEST_H", "#endif /* QNNRT_MANIFEST__IMPL_ONCE */"),)
-SESSION = (("tools/qnnrt_session.h", "#ifdef QNNRT_SESSION_IMPLEMENTATION", "#ifndef QNNRT_SESSION_H", "#endif /* QNNRT_SESSION__IMPL_ONCE */"),)
-ENGINE_ONNXRT = (("tools/engines/qnnrt_onnxruntime.h", "#ifdef QNNRT_ONNXRUNTIME_IMPLEMENTATION", "#ifndef QNNRT_ONNXRUNTIME_H",
-                   "#endif /* QNNRT_ONNXRUNTIME__IMPL_ONCE */"),)
-ENGINE_OPENVINO = (("tools/engines/qnnrt_openvino.h", "#ifdef QNNRT_OPENVINO_IMPLEMENTATION", "#ifndef QNNRT_OPENVINO_H",
-                    "#endif /* QNNRT_OPENVINO__IMPL_ONCE */"),)
-ENGINE_QNN = (("tools/engines/qnnrt_qnn.h", "#ifdef QNNRT_QNN_IMPLEMENTATION", "#ifndef QNNRT_QNN_H", "#endif /* QNNRT_QNN__IMPL_ONCE */"),)
-HOST = (("tools/qnnrt_cpu_fallback.h", "#ifdef QNNRT_CPU_FALLBACK_IMPLEMENTATION", "#ifndef QNNRT_CPU_FALLBACK_H", "#endif /* QNNRT_CPU_FALLBACK__IMPL_ONCE */"),)
-PROGRAM = (("tools/qnnrt_compile.h", "#ifdef QNNRT_COMPILE_IMPLEMENTATION", "#ifndef QNNRT_COMPILE_H", "#endif /* QNNRT_COMPILE__IMPL_ONCE */"),)
-IR = (("tools/qnnrt_ir.h", "#ifdef QNNRT_IR_IMPLEMENTATION", "#ifndef QNNRT_IR_H", "#endif /* QNNRT_IR__IMPL_ONCE */"),)
-
-DECODER = (("tools/qnnrt_llm_graph.h", "#ifdef QNNRT_LLM_GRAPH_IMPLEMENTATION", "#ifndef QNNRT_LLM_GRAPH_H",
-            "#endif /* QNNRT_LLM_GRAPH__IMPL_ONCE */"),)
+# Keys of rooms, and how many rooms their headers have at least.
+KEYS = {key: sum(row.rooms for row in headers.ROWS if row.key == key)
+        for key in dict.fromkeys(row.key for row in headers.ROWS) if key != "-"}
 
 
-def load(files, change=lambda path, text: text):
-    """Return the headers, each after a change of its text."""
-    headers = []
-    for path, begin, guard, end in files:
-        with open(os.path.join(TOP, path)) as file:
-            headers.append(rooms.Header(path, change(path, file.read()), begin, guard, end))
-    declared = []
-    for path, end in DECLARED[files[0][0]]:
-        with open(os.path.join(TOP, path)) as file:
-            declared.append(file.read().split(end)[0])
-    rooms.read(headers, declared, DATA)
-    return headers
+def unit(key):
+    """Return the headers of a key, which are one translation unit, that with the object first."""
+    return sorted((row for row in headers.ROWS if row.key == key), key=lambda row: row.part)
+
+
+def load(key, change=lambda path, text: text):
+    """Return the headers of a key, each after a change of its text."""
+    files = unit(key)
+    found = [rooms.Header(row.path, change(row.path, row.text()), row.begin(), row.guard, row.end()) for row in files]
+    rooms.read(found, [headers.BY_NAME[name].declared() for name in files[0].needs], DATA)
+    return found
 
 
 def wide(paths):
@@ -151,12 +95,12 @@ def main():
         print("rooms: " + text)
     failed += len(wrong)
     passed += len(texts)
-    for files, fewest in ((QNNRT, 30), (LLM, 15), (WEIGHTS, 10), (IR, 15), (LOWER, 15), (HOST, 7), (PROGRAM, 10), (DECODER, 9), (PARTITION, 14), (CONVERT, 8), (CACHE, 6), (MANIFEST, 7), (SESSION, 7), (ENGINE_QNN, 13), (ENGINE_ONNXRT, 15), (ENGINE_OPENVINO, 17)):
-        headers = load(files)
-        wrong = rooms.faults(headers, FLOOR, MOST, DATA)
+    for key, fewest in KEYS.items():
+        loaded = load(key)
+        wrong = rooms.faults(loaded, FLOOR, MOST, DATA)
         for text in wrong:
             print("rooms: " + text)
-        every = [room for header in headers for room in header.rooms]
+        every = [room for header in loaded for room in header.rooms]
         if len(every) < fewest:
             wrong.append("banners are missing")
         for room in every:

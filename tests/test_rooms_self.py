@@ -43,7 +43,7 @@ def without(text, room, *needs):
 
 def finds(name, change, *sentences):
     """Check that after this change each of these is part of a sentence that names a fault."""
-    wrong = rooms.faults(test_rooms.load(test_rooms.QNNRT, change), test_rooms.FLOOR, test_rooms.MOST, test_rooms.DATA)
+    wrong = rooms.faults(test_rooms.load("qnnrt", change), test_rooms.FLOOR, test_rooms.MOST, test_rooms.DATA)
     for sentence in sentences:
         check(any(re.search(sentence, line) for line in wrong), "%s: nothing says '%s', but:\n    %s"
               % (name, sentence, "\n    ".join(wrong) or "nothing at all"))
@@ -53,7 +53,7 @@ def in_room(room, edit):
     return lambda path, text: edit(text) if has(text[text.index("ROOMS (search"):], room) else text
 
 
-plain = test_rooms.load(test_rooms.QNNRT)
+plain = test_rooms.load("qnnrt")
 wrong = rooms.faults(plain, test_rooms.FLOOR, test_rooms.MOST, test_rooms.DATA)
 check(not wrong, "the headers as they are have faults")
 
@@ -91,7 +91,7 @@ finds("run_reads_log_slots", in_room("run", lambda text: put(without(text, "run"
       r">>run uses (qnnrt__log_slot|QNNRT__LOG\w*|qnnrt__log\w*)(\.\w+)? of >>log and does not say so")
 slot = next(re.search(r"typedef struct qnnrt__log_slot \{\s*\w+\s+(\w+);", room.text).group(1)
             for header in plain for room in header.rooms if "typedef struct qnnrt__log_slot {" in room.text)
-member = test_rooms.load(test_rooms.QNNRT, in_room("names", lambda text: put(text, "names",
+member = test_rooms.load("qnnrt", in_room("names", lambda text: put(text, "names",
          "static int qnnrt__names_self(void *slot) { return ((qnnrt__log_slot *)slot)->%s; }\n" % slot)))
 check(any("qnnrt__log_slot.%s" % slot in room.uses.get("log", {})
           for header in member for room in header.rooms if room.name == "names"), "a member behind a cast is not found")

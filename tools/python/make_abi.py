@@ -13,7 +13,10 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
 OUT = os.path.join(HERE, "qnnrt", "_abi.py")
-HEADERS = ("qnnrt.h", "qnnrt_llm.h", "qnnrt_session.h", "qnnrt_engines.h")
+sys.path.insert(0, os.path.join(TOP, "tests"))
+import headers  # noqa: E402
+
+HEADERS = [row.name + ".h" for row in headers.ROWS if "python" in row.how]
 # Engines are tables of functions that users write in C; entries of a cache are made and read by sessions; services for
 # code that stands on qnnrt.h have no use here.
 LEFT_OUT = re.compile(r"^(qnnrt_engine_(load|model|open|library)|qnnrt_engine|qnnrt_cache_(hash|key|get|put)\w*|qnnrt_arena\w*|"
