@@ -391,7 +391,7 @@ IN_EACH     = $(addprefix $(B)/,$(addsuffix /$(1),$(CONFIGS)))
 # header OBJECT HEADER MACROS FLAGS: how build/<config>/OBJECT is made
 define header
 IMPL_OBJECTS += $(1)
-$$(call IN_EACH,$(1)): $(2) $$(B)/.flags
+$$(call IN_EACH,$(1)): $(2) tools/headers $$(B)/.flags
 	$$(call say,CC)
 	@mkdir -p $$(@D)
 	$$(Q)$$(IMPL) $(addprefix -D,$(3)) $(4)
