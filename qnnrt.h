@@ -274,10 +274,11 @@
            prepare_desc.mem.kind = QNNRT_MEM_SHARED;  // for qnnrt_prepare_with()
            mem_desc.kind = QNNRT_MEM_SHARED;          // for qnnrt_mem_create()
            qnnrt_run_transfers(run, &list, &count);   // list[i].registered, else list[i].reason
-       QNNRT_MEM_SHARED takes the first kind that works: FastRPC's allocator in libcdsprpc.so, then
-       a heap of the kernel, then (libQnnRef.so only) an anonymous file, else plain memory, with the
-       reason in qnnrt_mem_info. Naming a kind makes its absence an error. QNNRT_MEM_FD takes a
-       descriptor of yours, such as a camera's buffer, from an offset on.
+       QNNRT_MEM_SHARED takes FastRPC's allocator in libcdsprpc.so, then your qnnrt_mem_provider if
+       there is one, else plain memory, with the reason in qnnrt_mem_info. QNNRT_MEM_RPCMEM or
+       QNNRT_MEM_PROVIDER makes its absence an error. QNNRT_MEM_FD takes a descriptor of yours, such
+       as a camera's buffer, from an offset on. tools/qnnrt_device.h has providers for the kernel's
+       heaps and for anonymous files, which libQnnRef.so takes.
        A run registers its tensors when it is created, and the registrations are kept until the mem
        is destroyed or the context is freed: each (context, offset, type, shape) once, however many
        runs use it. A tensor is not registered, and reaches the device as without this, if it is
@@ -922,16 +923,30 @@ typedef struct qnnrt_profile_event {
 /* What memory is made of. The device uses shared memory in place; see "Shared memory". */
 typedef enum qnnrt_mem_kind {
     QNNRT_MEM_HEAP = 0,      /* the allocator hook, or the caller's block */
-    QNNRT_MEM_SHARED,        /* the first of RPCMEM, DMABUF and (for libQnnRef.so) MEMFD that works
-                                here; else HEAP, and qnnrt_mem_info.reason says why */
+    QNNRT_MEM_SHARED,        /* the first of RPCMEM and (if there is one) PROVIDER that works here;
+                                else HEAP, and qnnrt_mem_info.reason says why */
     QNNRT_MEM_RPCMEM,        /* FastRPC's allocator: rpcmem_alloc2, or rpcmem_alloc up to 2 GiB */
-    QNNRT_MEM_DMABUF,        /* a heap of the kernel, /dev/dma_heap/<heap> */
-    QNNRT_MEM_MEMFD,         /* an anonymous file: for libQnnRef.so */
+    QNNRT_MEM_PROVIDER,      /* the caller's qnnrt_mem_provider */
     QNNRT_MEM_FD             /* the caller's file descriptor */
 } qnnrt_mem_kind;
 
-/* Return "heap", "shared", "rpcmem", "dmabuf", "memfd", "fd"; "unknown" for any other number. */
+/* Return "heap", "shared", "rpcmem", "provider", "fd"; "unknown" for any other number. */
 QNNRT_API const char *qnnrt_mem_kind_name(qnnrt_mem_kind kind);
+
+/* Where memory with a file descriptor comes from. */
+typedef struct qnnrt_mem_provider {
+    const char   *name;      /* in messages and qnnrt_mem_info (default NULL: "provider") */
+    /* Give at least `bytes` at the begin of a page, mapped for reading and writing, and the
+       descriptor whose offset 0 is at *data. backend: the one that is to use it, or NULL. On
+       failure it fills err, whose code is its result, and *data and *fd are not used */
+    qnnrt_result (*alloc)(void *user, const qnnrt_backend *backend, size_t bytes, void **data,
+                          int *fd, qnnrt_error *err);
+    void        (*free)(void *user, void *data, size_t bytes, int fd);   /* what alloc gave; called
+                                with hooks.lock held */
+    void         *user;      /* valid until the memory is freed */
+    const struct qnnrt_mem_provider *next;   /* what QNNRT_MEM_SHARED tries where this one fails
+                                (default NULL: plain memory) */
+} qnnrt_mem_provider;
 
 typedef struct qnnrt_file {
     const char *path;    /* a file; symbolic links are followed. With .data: its name in messages,
@@ -1520,7 +1535,8 @@ typedef struct qnnrt_mem_desc {
     uint64_t    fd_offset;   /* QNNRT_MEM_FD: where the mem begins, aligned as the plan */
     const char *rpcmem_path; /* QNNRT_MEM_RPCMEM (default NULL: "libcdsprpc.so", by the system's
                                 search) */
-    const char *heap;        /* QNNRT_MEM_DMABUF: file in /dev/dma_heap (default NULL: "system") */
+    qnnrt_mem_provider provider;         /* QNNRT_MEM_PROVIDER: where it comes from; also tried by
+                                            QNNRT_MEM_SHARED (default: none) */
     int         no_zero;     /* 1: leave the content as it is: that of the caller's block or
                                 descriptor stays, that of other memory is undefined. Write every
                                 input and buffer before the first exec (default 0: filled) */
@@ -1532,8 +1548,8 @@ typedef struct qnnrt_mem_desc {
    desc     options; NULL for the defaults
    Returns  QNNRT_OK; QNNRT_E_ARG (a caller's block or descriptor that is too small or misaligned:
             the text has both values); QNNRT_E_LIMIT (guard pages beyond the address space);
-            QNNRT_E_LIBRARY (no libcdsprpc.so), QNNRT_E_UNSUPPORTED (a kind that this system lacks,
-            or more than 2 GiB without rpcmem_alloc2), QNNRT_E_BACKEND (rpcmem_to_fd failed): never
+            QNNRT_E_LIBRARY (no libcdsprpc.so), QNNRT_E_UNSUPPORTED (more than 2 GiB without
+            rpcmem_alloc2), QNNRT_E_BACKEND (rpcmem_to_fd failed), or what a provider returns: never
             with QNNRT_MEM_SHARED, which takes the next kind; QNNRT_E_MEMORY
    Frees    qnnrt_mem_destroy(): it returns QNNRT_E_BUSY while a run that was created on
             this memory exists, but ignores runs that only use it through qnnrt_bind_at() */
@@ -1554,6 +1570,7 @@ typedef struct qnnrt_mem_info {
     size_t                   buffer_count;
     const qnnrt_buffer_info *buffers;           /* the buffers of the plan, in the same order */
     qnnrt_mem_kind           kind;              /* what it is; never QNNRT_MEM_SHARED */
+    const char              *name;              /* of the kind, or of the provider */
     int                      fd;                /* of shared memory, else -1 */
     uint64_t                 fd_offset;         /* where offset 0 of the mem lies in fd */
     const char              *reason;            /* QNNRT_MEM_SHARED: why it is not shared, or
@@ -2055,7 +2072,6 @@ QNNRT_API qnnrt_result qnnrt_check_version(uint32_t version, size_t structs);
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/types.h>
@@ -2334,61 +2350,6 @@ static const char *qnnrt__os_share_bytes(int fd, uint64_t *bytes)
     else if ((end = lseek(fd, 0, SEEK_END)) > 0) *bytes = (uint64_t)end;
     return NULL;
 }
-
-/* Make an anonymous file and return its descriptor, or -1 with the system's text in *why. Android
-   has memfd_create() since API 30, and the kernel's call since Linux 3.17. */
-static int qnnrt__os_memfd(uint64_t bytes, const char **why)
-{
-    int (*make)(const char *, unsigned) = NULL;
-    int (*resize)(int, off_t) = NULL;
-    void *found = qnnrt__os_find("memfd_create");
-    int fd = -1;
-    memcpy((void *)&make, (const void *)&found, sizeof(make));
-    found = qnnrt__os_find("ftruncate");
-    memcpy((void *)&resize, (const void *)&found, sizeof(resize));
-    errno = ENOSYS;
-    if (make != NULL) fd = make("qnnrt", 1 /* MFD_CLOEXEC */);
-#if defined(__x86_64__) || defined(__aarch64__)
-    else {
-        long (*call)(long, ...) = NULL;
-        found = qnnrt__os_find("syscall");
-        memcpy((void *)&call, (const void *)&found, sizeof(call));
-#ifdef __aarch64__
-        if (call != NULL) fd = (int)call(279, "qnnrt", 1u);
-#else
-        if (call != NULL) fd = (int)call(319, "qnnrt", 1u);
-#endif
-    }
-#endif
-    if (fd >= 0 && (resize == NULL || resize(fd, (off_t)bytes) != 0)) {
-        *why = strerror(errno);
-        close(fd);
-        return -1;
-    }
-    *why = fd < 0 ? strerror(errno) : NULL;
-    return fd;
-}
-
-/* Allocate from a heap of the kernel and return the descriptor, or -1 with the system's text in
-   *why. The numbers are those of linux/dma-heap.h. */
-static int qnnrt__os_dma_heap(const char *path, uint64_t bytes, const char **why)
-{
-    struct { uint64_t bytes; uint32_t fd, fd_flags; uint64_t heap_flags; } wanted;
-    int heap, result;
-    *why = NULL;
-    do heap = open(path, O_RDONLY | QNNRT__O_CLOEXEC);
-    while (heap < 0 && errno == EINTR);
-    if (heap < 0) { *why = strerror(errno); return -1; }
-    memset(&wanted, 0, sizeof(wanted));
-    wanted.bytes = bytes;
-    wanted.fd_flags = (uint32_t)(O_RDWR | QNNRT__O_CLOEXEC);
-    result = ioctl(heap, 0xC0184800u /* DMA_HEAP_IOCTL_ALLOC */, (void *)&wanted);
-    if (result != 0) *why = strerror(errno);
-    close(heap);
-    return result == 0 ? (int)wanted.fd : -1;
-}
-
-static void qnnrt__os_share_close(int fd) { close(fd); }
 
 /* Open a library. RTLD_NOW reports a missing symbol now and not in the middle of a run; RTLD_LOCAL
    lets two releases live in one process. On failure return NULL, with the loader's text in *why,
@@ -3230,13 +3191,13 @@ static void qnnrt__log_report(const qnnrt__log_part *part, qnnrt_error *err)
    SHARE                                                                          >>share
    Memory that a device can use in place, because a file descriptor stands for it.
    Source: inc/rpcmem.h of github.com/qualcomm/fastrpc: heap 25 (system), flag 1 (cached), no
-   rpcmem_init() for users of libcdsprpc.so; the kernel's linux/dma-heap.h.
+   rpcmem_init() for users of libcdsprpc.so.
    Needs: >>os >>size >>err     Knows nothing of: plans, backends
    ===================================================================================== */
 
 QNNRT_API const char *qnnrt_mem_kind_name(qnnrt_mem_kind kind)
 {
-    static const char *const names[] = { "heap", "shared", "rpcmem", "dmabuf", "memfd", "fd" };
+    static const char *const names[] = { "heap", "shared", "rpcmem", "provider", "fd" };
     return (unsigned)kind < sizeof(names) / sizeof(names[0]) ? names[kind] : "unknown";
 }
 
@@ -3256,6 +3217,9 @@ typedef struct qnnrt__share {
     size_t             map_bytes;
     void              *rpcmem;          /* what rpcmem_alloc gave, or NULL */
     void             (*rpcmem_free)(void *);
+    qnnrt_mem_provider provider;
+    void              *provided;        /* what its alloc gave, or NULL */
+    size_t             provided_bytes;
     qnnrt__share_user *users;
 } qnnrt__share;
 
@@ -3280,7 +3244,9 @@ static void qnnrt__share_close(qnnrt__share *share)
     while (share->users != NULL) share->users->leave(share->users);
     if (share->map != NULL) qnnrt__os_pages_free(share->map, share->map_bytes);
     if (share->rpcmem != NULL) share->rpcmem_free(share->rpcmem);
-    else if (share->fd >= 0 && share->kind != QNNRT_MEM_FD) qnnrt__os_share_close(share->fd);
+    if (share->provided != NULL)
+        share->provider.free(share->provider.user, share->provided, share->provided_bytes,
+                             share->fd);
     memset(share, 0, sizeof(*share));
     share->fd = -1;
 }
@@ -3357,32 +3323,38 @@ static qnnrt_result qnnrt__share_rpcmem(qnnrt__share *share, const char *path, u
     return result;
 }
 
-/* Allocate from a heap of the kernel. */
-static qnnrt_result qnnrt__share_dmabuf(qnnrt__share *share, const char *heap, uint64_t bytes,
-                                        qnnrt_error *err)
+/* Return what messages call memory of a kind. */
+static const char *qnnrt__share_name(qnnrt_mem_kind kind, const qnnrt_mem_provider *provider)
 {
-    char path[QNNRT__PATH_MAX];
-    const char *why;
-    if (heap[0] == '\0' || heap[0] == '.' || strchr(heap, '/') != NULL ||
-        !qnnrt__os_path_join(path, "/dev/dma_heap/", 14, heap))
-        return qnnrt__fail(err, QNNRT_E_ARG, "heap \"%.100s\" is not a name in /dev/dma_heap",
-                           heap);
-    share->fd = qnnrt__os_dma_heap(path, bytes, &why);
-    if (share->fd < 0)
-        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "cannot allocate %llu bytes from %s: %s",
-                           (unsigned long long)bytes, path, why);
-    return qnnrt__share_map(share, bytes, err);
+    return kind == QNNRT_MEM_PROVIDER && provider->name != NULL ? provider->name
+                                                                : qnnrt_mem_kind_name(kind);
 }
 
-static qnnrt_result qnnrt__share_memfd(qnnrt__share *share, uint64_t bytes, qnnrt_error *err)
+/* Allocate with the caller's provider. */
+static qnnrt_result qnnrt__share_provider(qnnrt__share *share, const qnnrt_mem_provider *provider,
+                                          const qnnrt_backend *backend, uint64_t bytes,
+                                          qnnrt_error *err)
 {
-    const char *why;
-    share->fd = qnnrt__os_memfd(bytes, &why);
-    if (share->fd < 0)
-        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
-                           "cannot make an anonymous file of %llu bytes: %s",
-                           (unsigned long long)bytes, why);
-    return qnnrt__share_map(share, bytes, err);
+    const char *name = qnnrt__share_name(QNNRT_MEM_PROVIDER, provider);
+    void *data = NULL;
+    int fd = -1;
+    qnnrt_result result;
+    if (provider->alloc == NULL || provider->free == NULL)
+        return qnnrt__fail(err, QNNRT_E_ARG, "memory of kind \"provider\" needs provider.alloc and"
+                           " provider.free");
+    result = provider->alloc(provider->user, backend, (size_t)bytes, &data, &fd, err);
+    if (result != QNNRT_OK) return result;
+    if (data == NULL)
+        return qnnrt__fail(err, QNNRT_E_MEMORY, "provider \"%.100s\" gave no memory for %llu bytes",
+                           name, (unsigned long long)bytes);
+    share->provider = *provider;
+    share->provided = data;
+    share->provided_bytes = (size_t)bytes;
+    share->data = (unsigned char *)data;
+    share->fd = fd;
+    if (fd >= 0) return QNNRT_OK;
+    return qnnrt__fail(err, QNNRT_E_BACKEND, "provider \"%.100s\" gave file descriptor %d for %llu"
+                       " bytes", name, fd, (unsigned long long)bytes);
 }
 
 /* Use the caller's descriptor. */
@@ -3412,8 +3384,8 @@ static qnnrt_result qnnrt__share_fd(qnnrt__share *share, const qnnrt_mem_desc *d
 
 /* Make memory of one kind, with room for `bytes` at an aligned address. */
 static qnnrt_result qnnrt__share_open(qnnrt__share *share, const qnnrt_mem_desc *desc,
-                                      qnnrt_mem_kind kind, uint64_t bytes, uint64_t align,
-                                      qnnrt_error *err)
+                                      qnnrt_mem_kind kind, const qnnrt_backend *backend,
+                                      uint64_t bytes, uint64_t align, qnnrt_error *err)
 {
     const uint64_t slack = align > qnnrt__os_page_bytes() ? align : 0;
     uint64_t need, lead;
@@ -3428,11 +3400,8 @@ static qnnrt_result qnnrt__share_open(qnnrt__share *share, const qnnrt_mem_desc 
         result = qnnrt__share_rpcmem(
             share, desc->rpcmem_path != NULL ? desc->rpcmem_path : "libcdsprpc.so", need, err);
         break;
-    case QNNRT_MEM_DMABUF:
-        result = qnnrt__share_dmabuf(share, desc->heap != NULL ? desc->heap : "system", need, err);
-        break;
-    case QNNRT_MEM_MEMFD:
-        result = qnnrt__share_memfd(share, need, err);
+    case QNNRT_MEM_PROVIDER:
+        result = qnnrt__share_provider(share, &desc->provider, backend, need, err);
         break;
     case QNNRT_MEM_FD:
         result = qnnrt__share_fd(share, desc, bytes, align, err);
@@ -16781,8 +16750,7 @@ static qnnrt_result qnnrt__place_plan(const qnnrt_plan_desc *desc, qnnrt_plan **
 /* =====================================================================================
    AREA                                                                            >>area
    The memory of a plan: it gives the blocks of the plan their addresses.
-   Needs: >>os >>size >>mem >>err >>log >>share >>dtype >>quant >>abi >>backend (its struct)
-          >>wiring >>place
+   Needs: >>os >>size >>mem >>err >>log >>share >>dtype >>quant >>wiring >>place
    Knows nothing of: how offsets are found, vendor calls
    ===================================================================================== */
 
@@ -16855,8 +16823,10 @@ static qnnrt_result qnnrt__area_kind(qnnrt_mem *mem, const qnnrt_mem_desc *desc,
         return qnnrt__fail(err, QNNRT_E_ARG, "memory with guard pages cannot be shared");
     if (desc->data != NULL && kind != QNNRT_MEM_FD)
         return qnnrt__fail(err, QNNRT_E_ARG, "the caller's block cannot become memory of kind"
-                           " \"%s\"; leave data NULL", qnnrt_mem_kind_name(kind));
-    result = qnnrt__share_open(&mem->shared, desc, kind, plan->info.peak, plan->info.align, err);
+                           " \"%.100s\"; leave data NULL",
+                           qnnrt__share_name(kind, &desc->provider));
+    result = qnnrt__share_open(&mem->shared, desc, kind, mem->backend, plan->info.peak,
+                               plan->info.align, err);
     if (result == QNNRT_E_LIBRARY || result == QNNRT_E_UNSUPPORTED || result == QNNRT_E_BACKEND)
         return qnnrt__hint(err, result, "Use QNNRT_MEM_SHARED, which takes plain memory if no kind"
                            " works; on a phone declare libcdsprpc.so with uses-native-library.");
@@ -16870,21 +16840,22 @@ static qnnrt_result qnnrt__area_kind(qnnrt_mem *mem, const qnnrt_mem_desc *desc,
    the reason is kept. */
 static qnnrt_result qnnrt__area_shared(qnnrt_mem *mem, const qnnrt_mem_desc *desc, qnnrt_error *err)
 {
-    static const qnnrt_mem_kind kinds[] = { QNNRT_MEM_RPCMEM, QNNRT_MEM_DMABUF, QNNRT_MEM_MEMFD };
-    const qnnrt_backend *b = mem->backend;
+    const qnnrt_mem_provider *next = desc->provider.alloc != NULL ? &desc->provider : NULL;
+    qnnrt_mem_desc from = *desc;
     qnnrt_error *why = (qnnrt_error *)qnnrt__mem_alloc(&mem->hooks, 2 * sizeof(*why));
-    size_t i;
+    qnnrt_mem_kind kind = QNNRT_MEM_RPCMEM;
     if (why == NULL) return qnnrt__fail_memory(err, "memory of a plan");
     mem->reason = &why[0];
-    for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); ++i) {
-        if (kinds[i] == QNNRT_MEM_MEMFD &&
-            (b == NULL || b->info.id != (uint32_t)QNNRT__ABI_BACKEND_REF)) continue;
-        if (qnnrt__area_kind(mem, desc, kinds[i], &why[1]) == QNNRT_OK) {
+    for (;;) {
+        if (qnnrt__area_kind(mem, &from, kind, &why[1]) == QNNRT_OK) {
             qnnrt__err_clear(&why[0]);
             return QNNRT_OK;
         }
-        qnnrt__err_add(&why[0], "%s%.500s", i > 0 ? "; " : "", why[1].text);
-        if (desc->guard || desc->data != NULL) break;     /* the reason is the same for all kinds */
+        qnnrt__err_add(&why[0], "%s%.500s", kind != QNNRT_MEM_RPCMEM ? "; " : "", why[1].text);
+        if (desc->guard || desc->data != NULL || next == NULL) break;   /* one reason for all */
+        from.provider = *next;
+        next = next->next;
+        kind = QNNRT_MEM_PROVIDER;
     }
     qnnrt__log_error(&mem->hooks, QNNRT_LOG_WARN, "area", "memory is not shared with the device: ",
                      &why[0]);
@@ -16993,6 +16964,7 @@ static void qnnrt__area_publish(qnnrt_mem *mem)
     mem->info.buffers = mem->buffers;
     mem->info.buffer_count = mem->plan->buffer_count;
     mem->info.kind = mem->share != NULL ? mem->share->kind : QNNRT_MEM_HEAP;
+    mem->info.name = qnnrt__share_name(mem->info.kind, &mem->shared.provider);
     mem->info.fd = mem->share != NULL ? mem->share->fd : -1;
     mem->info.fd_offset = mem->share != NULL ? mem->share->fd_offset : 0;
     mem->info.reason = mem->reason != NULL ? mem->reason->text : "";
@@ -20285,6 +20257,11 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
            Added: qnnrt_manifest_open() of tools/qnnrt_manifest.h, which opens the program of a
            folder on public names: a backend and a model for each role; its header now has an
            implementation (QNNRT_MANIFEST_IMPLEMENTATION). qnnrt_pipeline_prepare().
+           API: QNNRT_MEM_DMABUF and qnnrt_mem_desc.heap -> qnnrt_mem_desc.provider with
+           qnnrt_device_heap() of tools/qnnrt_device.h, QNNRT_MEM_MEMFD -> with
+           qnnrt_device_memfd(); what QNNRT_MEM_SHARED took besides FastRPC's ->
+           qnnrt_device_shared().
+           Added: qnnrt_mem_provider, qnnrt_mem_info.name, qnnrt_llm_session_info.mem_name.
    0.4.0   Added: pipelines over several backends, in "Several backends": host steps
            (qnnrt_step_desc.host), conversions (qnnrt_edge_desc.convert and .exact,
            qnnrt_run_conversions()), constants (qnnrt_pipeline_desc.constants,

@@ -2,6 +2,7 @@
    the data of updateable ones; on libQnnRef.so, and on the fake as HTP and as the CPU library */
 #define QNNRT_BUILDER
 #include "qnnrt.h"
+#include "qnnrt_device.h"
 #include "ref.h"
 #include "life.h"
 
@@ -265,7 +266,7 @@ TEST(shared_memory_takes_fewer_rows)
     entry.pipeline = pipeline;
     plan_desc.entries = &entry;
     plan_desc.entry_count = 1;
-    mem_desc.kind = QNNRT_MEM_MEMFD;
+    CHECK(qnnrt_device_memory("memfd", &mem_desc));
     CHECK_EQ(qnnrt_plan_create(&plan_desc, &plan, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_mem_create(plan, &mem_desc, &mem, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_run_create(mem, 0, &run, &err), QNNRT_OK);
@@ -547,7 +548,7 @@ TEST(shared_memory_registers_what_has_fixed_dims)
     memset(&shared, 0, sizeof(shared));
     desc.entries = &entry;
     desc.entry_count = 1;
-    shared.kind = QNNRT_MEM_MEMFD;
+    CHECK(qnnrt_device_memory("memfd", &shared));
     for (how = 0; how < 4; ++how) {
         const qnnrt_transfer_info *list;
         size_t count, i;

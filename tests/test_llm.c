@@ -5,6 +5,7 @@
 #define QNNRT_BUILDER
 #define QNNRT_LLM_IMPLEMENTATION
 #include "qnnrt_llm.h"
+#include "qnnrt_device.h"
 #include "llm_counter.h"
 #include "llm_batch.h"
 #include "test.h"
@@ -146,6 +147,7 @@ static void begin_with(setup *s, const counter_graph *graphs, size_t count)
     desc.caches = CACHES;
     desc.positions = 4096;
     desc.mem_kind = memory;
+    desc.mem_provider = qnnrt_device_memfd();
     desc.progress = progress;
     desc.progress_user = &ends;
     desc.by_cost = by_cost;
@@ -1478,14 +1480,15 @@ TEST(random_lives_in_shared_memory)
     uint32_t seed;
     setup s;
     int k;
-    memory = QNNRT_MEM_MEMFD;
+    memory = QNNRT_MEM_PROVIDER;
     begin_with(&s, graphs, 2);
     memory = QNNRT_MEM_HEAP;
     if (test_state.state != TEST_RUNNING) return;
     for (seed = 1; seed <= 3; ++seed) TRY(random_life(&s, seed, 150));
     for (k = 0; k < KINDS; ++k) {
         info[k] = qnnrt_llm_session_get_info(s.sessions[k]);
-        CHECK_EQ(info[k].mem_kind, QNNRT_MEM_MEMFD);
+        CHECK_EQ(info[k].mem_kind, QNNRT_MEM_PROVIDER);
+        CHECK(strcmp(info[k].mem_name, "memfd") == 0);
         CHECK_EQ(strcmp(info[k].mem_reason, ""), 0);
         printf("  %s: %u of %u tensors registered\n", k == 0 ? "smart mask" : "shift pointer",
                (unsigned)info[k].registered, (unsigned)info[k].tensors);

@@ -10,6 +10,7 @@
 #define QNNRT_BUILDER
 #include "qnnrt.h"
 #include "qnnrt_convert.h"
+#include "qnnrt_device.h"
 #include "ref.h"
 #include "life.h"
 #include "bind.h"
@@ -913,7 +914,7 @@ TEST(shared_memory_is_registered_for_the_steps_of_its_backend)
     entry.pipeline = p.pipeline;
     plan.entries = &entry;
     plan.entry_count = 1;
-    mem.kind = QNNRT_MEM_MEMFD;
+    CHECK(qnnrt_device_memory("memfd", &mem));
     CHECK_EQ(qnnrt_plan_create(&plan, &p.plan, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_mem_create(p.plan, &mem, &p.mem, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_run_create(p.mem, 0, &p.run, &err), QNNRT_OK);

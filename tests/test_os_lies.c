@@ -4,6 +4,7 @@
    The program defines its own functions of these names for every caller in it; they call the
    system's unless a test changes that. */
 #include "../qnnrt.h"
+#include "qnnrt_device.h"
 #include "test.h"
 #include "opens.h"
 #include <fcntl.h>
@@ -228,7 +229,7 @@ TEST(a_heap_of_the_kernel_gives_memory)
     int i, open_before;
     truth();
     fake_begin("");
-    how.mem.kind = QNNRT_MEM_DMABUF;
+    CHECK(qnnrt_device_memory("dmabuf", &how.mem));
     OPENS(folder, &desc, &model);
     open_before = descriptors();
     for (i = 0; i < 20; ++i) {                        /* in a row */
@@ -271,7 +272,7 @@ TEST(shared_memory_passes_over_kinds_that_fail)
     int step;
     truth();
     fake_begin("");
-    how.mem.kind = QNNRT_MEM_SHARED;
+    CHECK(qnnrt_device_memory("shared", &how.mem));
     OPENS(folder, &desc, &model);
     for (step = 0; step < 3; ++step) {
         lies.heap = step > 0;
@@ -394,7 +395,7 @@ TEST(anonymous_files_need_no_memfd_create)
     int open_before;
     truth();
     fake_begin("");
-    how.mem.kind = QNNRT_MEM_MEMFD;
+    CHECK(qnnrt_device_memory("memfd", &how.mem));
     OPENS(folder, &desc, &model);
     open_before = descriptors();
     lie_about("memfd_create", NULL);

@@ -15,6 +15,7 @@
    QNNRT_PROGRAMS=COUNT runs so many cases (default 10,000), =FIRST,COUNT those from number FIRST on. */
 #define QNNRT_BUILDER
 #include "qnnrt.h"
+#include "qnnrt_device.h"
 #include "ref.h"
 #include "bind.h"
 
@@ -1124,7 +1125,7 @@ static void make_run(void)
     plan.per_tensor = w.per_tensor = chance(25);
     mem.guard = w.guard = chance(5);
     mem.no_zero = chance(20);
-    if (!mem.guard && chance(25)) mem.kind = QNNRT_MEM_SHARED;     /* which one backend registers */
+    if (!mem.guard && chance(25)) qnnrt_device_memory("shared", &mem);     /* which one backend registers */
     if (chance(55) && place_slots(&plan, buffers)) p.wrong = WRONG_PLACES;
     w.placed = (int)plan.place_count;
     result = qnnrt_plan_create(&plan, &w.plan, &err);
@@ -1669,7 +1670,7 @@ static void run_folder(void)
     desc.host_functions = functions;
     if (chance(30)) desc.residency = QNNRT_RESIDENT_ONE;
     memset(&how, 0, sizeof(how));
-    if (chance(30)) how.mem.kind = QNNRT_MEM_SHARED;
+    if (chance(30)) qnnrt_device_memory("shared", &how.mem);
     for (i = 0; i < p.segment_count; ++i) {
         if (p.segments[i].place != HOST) continue;
         functions[desc.host_function_count].name = p.segments[i].name;

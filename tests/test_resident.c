@@ -5,6 +5,7 @@
    before it. */
 #define QNNRT_BUILDER
 #include "qnnrt.h"
+#include "qnnrt_device.h"
 #include "ref.h"
 #include "life.h"
 
@@ -123,6 +124,7 @@ static qnnrt_run *prepare_of(qnnrt *model, qnnrt_mem_kind kind)
     qnnrt_prepare_desc how;
     memset(&how, 0, sizeof how);
     how.mem.kind = kind;
+    how.mem.provider = qnnrt_device_memfd();
     if (qnnrt_prepare_with(model, "step", &how, &run, &err) != QNNRT_OK) { printf("%s\n", err.text); return NULL; }
     if (qnnrt_write_f32(run, qnnrt_run_slot(run, "h0"), 0, start, WIDTH) == QNNRT_OK) return run;
     qnnrt_run_destroy(run);
@@ -862,7 +864,7 @@ TEST(shared_memory_is_registered_again)
             life_begin("");
             OPENS(&desc, &model);
             TRY(load_all(model, desc.residency));
-            run = prepare_of(model, QNNRT_MEM_MEMFD);
+            run = prepare_of(model, QNNRT_MEM_PROVIDER);
             CHECK(run != NULL);
             CHECK_EQ(execute(run), QNNRT_OK);
             CHECK(registered(run) > 0);
@@ -1062,7 +1064,7 @@ TEST(memory_that_runs_out_is_survived)
             failed = 0;
             allowed = n;
             TIGHT(qnnrt_open(folder, &desc, &model, &err));
-            TIGHT((run = prepare_of(model, QNNRT_MEM_MEMFD)) != NULL ? QNNRT_OK : QNNRT_E_MEMORY);
+            TIGHT((run = prepare_of(model, QNNRT_MEM_PROVIDER)) != NULL ? QNNRT_OK : QNNRT_E_MEMORY);
             TIGHT(execute(run));
             TIGHT(execute(run));
             TIGHT(qnnrt_recover(model, &err));

@@ -6,6 +6,7 @@
    of its own. */
 #define QNNRT_BUILDER
 #include "qnnrt.h"
+#include "qnnrt_device.h"
 #include "ref.h"
 #include "life.h"
 
@@ -210,6 +211,7 @@ static qnnrt_run *prepare_of(qnnrt *model, qnnrt_mem_kind kind)
     qnnrt_prepare_desc how;
     memset(&how, 0, sizeof how);
     how.mem.kind = kind;
+    how.mem.provider = qnnrt_device_memfd();
     if (qnnrt_prepare_with(model, "step", &how, &run, &err) != QNNRT_OK) { printf("%s\n", err.text); return NULL; }
     if (qnnrt_write_f32(run, qnnrt_run_slot(run, "h0"), 0, start, WIDTH) == QNNRT_OK) return run;
     qnnrt_run_destroy(run);
@@ -525,7 +527,7 @@ TEST(each_call_takes_the_lock_of_its_backend)
     CHECK(run != NULL);
     CHECK_EQ(execute(run), QNNRT_OK);
     CHECK(locks_taken(1, 1));
-    shared = prepare_of(model, QNNRT_MEM_MEMFD);
+    shared = prepare_of(model, QNNRT_MEM_PROVIDER);
     CHECK(shared != NULL);
     CHECK(locks_taken(1, 0));
     qnnrt_run_destroy(shared);        /* its tensors are taken back from the backend that has them */
@@ -747,7 +749,7 @@ TEST(memory_of_both_is_shared_with_one)
     begin("", "");
     choose(&c);
     OPENS(&c, &model);
-    run = prepare_of(model, QNNRT_MEM_MEMFD);
+    run = prepare_of(model, QNNRT_MEM_PROVIDER);
     CHECK(run != NULL);
     CHECK_EQ(execute(run), QNNRT_OK);
     CHECK_EQ(qnnrt_run_transfers(run, &list, &count), QNNRT_OK);

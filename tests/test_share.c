@@ -17,6 +17,7 @@
 #include <unistd.h>
 #define QNNRT_BUILDER
 #include "qnnrt.h"
+#include "qnnrt_device.h"
 #include "test.h"
 #include "ref.h"
 #include "life.h"
@@ -60,6 +61,7 @@ static qnnrt_result prepare(qnnrt *model, const char *name, qnnrt_run **run, qnn
     qnnrt_prepare_desc how;
     memset(&how, 0, sizeof how);
     how.mem.kind = made_of;
+    how.mem.provider = qnnrt_device_memfd();
     return qnnrt_prepare_with(model, name, &how, run, err);
 }
 
@@ -194,7 +196,7 @@ TEST(every_tensor_is_registered_and_none_is_left)
     uint64_t before;
     size_t count;
     begin("");
-    model = open_model(QNNRT_MEM_MEMFD);
+    model = open_model(QNNRT_MEM_PROVIDER);
     CHECK(model != NULL);
     before = copies();
     CHECK_EQ(prepare(model, "prefill", &run, &err), QNNRT_OK);
@@ -243,11 +245,12 @@ TEST(runs_share_registrations)
     int i, before;
     begin("");
     memset(&desc, 0, sizeof desc);
-    desc.kind = QNNRT_MEM_MEMFD;
+    CHECK(qnnrt_device_memory("memfd", &desc));
     model = open_model(QNNRT_MEM_HEAP);
     plan = plan_of(model, 0);
     CHECK_EQ(qnnrt_mem_create(plan, &desc, &mem, &err), QNNRT_OK);
-    CHECK_EQ(qnnrt_mem_get_info(mem)->kind, QNNRT_MEM_MEMFD);
+    CHECK_EQ(qnnrt_mem_get_info(mem)->kind, QNNRT_MEM_PROVIDER);
+    CHECK(strcmp(qnnrt_mem_get_info(mem)->name, "memfd") == 0);
     CHECK(qnnrt_mem_get_info(mem)->fd >= 0);
     CHECK_EQ(qnnrt_mem_get_info(mem)->reason[0], 0);
     CHECK_EQ(alive(), 0);
@@ -277,7 +280,7 @@ TEST(a_tensor_in_the_callers_memory_is_plain_and_comes_back)
     qnnrt_error err;
     size_t count;
     begin("");
-    model = open_model(QNNRT_MEM_MEMFD);
+    model = open_model(QNNRT_MEM_PROVIDER);
     CHECK_EQ(prepare(model, "prefill", &run, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_bind(run, "y", mine, sizeof mine), QNNRT_OK);
     CHECK_EQ(registered(run, &count), 3);
@@ -310,7 +313,7 @@ TEST(moving_tensors_register_sixteen_offsets)
     int i, round;
     begin("");
     memset(&desc, 0, sizeof desc);
-    desc.kind = QNNRT_MEM_MEMFD;
+    CHECK(qnnrt_device_memory("memfd", &desc));
     model = open_model(QNNRT_MEM_HEAP);
     plan = plan_of(model, 0);
     CHECK_EQ(qnnrt_mem_create(plan, &desc, &mem, &err), QNNRT_OK);
@@ -372,7 +375,7 @@ TEST(memory_is_registered_for_each_shape)
     int i;
     begin("");
     memset(&desc, 0, sizeof desc);
-    desc.kind = QNNRT_MEM_MEMFD;
+    CHECK(qnnrt_device_memory("memfd", &desc));
     model = open_model(QNNRT_MEM_HEAP);
     plan = plan_of(model, 0);
     CHECK_EQ(qnnrt_mem_create(plan, &desc, &mem, &err), QNNRT_OK);
@@ -408,7 +411,7 @@ TEST(a_new_mem_never_gets_the_registrations_of_an_old_one)
     int i;
     begin("");
     memset(&desc, 0, sizeof desc);
-    desc.kind = QNNRT_MEM_MEMFD;
+    CHECK(qnnrt_device_memory("memfd", &desc));
     model = open_model(QNNRT_MEM_HEAP);
     plan = plan_of(model, 0);
     CHECK_EQ(qnnrt_mem_create(plan, &desc, &own, &err), QNNRT_OK);
@@ -447,7 +450,7 @@ TEST(spots_in_destroyed_memory_are_used_again)
     int i, round;
     begin("");
     memset(&desc, 0, sizeof desc);
-    desc.kind = QNNRT_MEM_MEMFD;
+    CHECK(qnnrt_device_memory("memfd", &desc));
     model = open_model(QNNRT_MEM_HEAP);
     plan = plan_of(model, 0);
     CHECK_EQ(qnnrt_mem_create(plan, &desc, &own, &err), QNNRT_OK);
@@ -495,7 +498,7 @@ TEST(memory_of_another_backend_is_plain)
     int i;
     begin("");
     memset(&desc, 0, sizeof desc);
-    desc.kind = QNNRT_MEM_MEMFD;
+    CHECK(qnnrt_device_memory("memfd", &desc));
     for (i = 0; i < 2; ++i) {
         models[i] = open_model(QNNRT_MEM_HEAP);
         plans[i] = plan_of(models[i], 0);
@@ -525,7 +528,7 @@ TEST(a_refused_tensor_is_plain_and_the_others_are_not)
     qnnrt_error err;
     size_t count;
     begin("fail=memRegister:2:0x1f45");
-    model = open_model(QNNRT_MEM_MEMFD);
+    model = open_model(QNNRT_MEM_PROVIDER);
     CHECK_EQ(prepare(model, "prefill", &run, &err), QNNRT_OK);
     CHECK_EQ(registered(run, &count), 3);
     CHECK_EQ(alive(), 3);
@@ -552,7 +555,7 @@ TEST(twenty_refusals_in_a_row_leave_nothing)
         qnnrt_error err;
         int i;
         begin(rules[r]);
-        model = open_model(QNNRT_MEM_MEMFD);
+        model = open_model(QNNRT_MEM_PROVIDER);
         for (i = 0; i < 20; ++i) {
             CHECK_EQ(prepare(model, "prefill", &run, &err), QNNRT_OK);
             CHECK_EQ(registered(run, &count), 0);
@@ -580,7 +583,7 @@ TEST(a_refused_deregistration_is_logged_and_nothing_stays)
     qnnrt_run *run;
     qnnrt_error err;
     begin("fail=memDeRegister:0x1f41");
-    model = open_model(QNNRT_MEM_MEMFD);
+    model = open_model(QNNRT_MEM_PROVIDER);
     CHECK_EQ(prepare(model, "kv", &run, &err), QNNRT_OK);
     CHECK(right(run, 1));
     qnnrt_run_destroy(run);
@@ -611,7 +614,7 @@ TEST(every_allocation_may_fail)
         desc.backend_desc.path = TEST_REF_LIB;
         desc.backend_desc.hooks = life_hooks();
         desc.backend_desc.hooks.alloc = alloc_few;
-        how.mem.kind = n % 2 == 0 ? QNNRT_MEM_MEMFD : QNNRT_MEM_SHARED;
+        CHECK(qnnrt_device_memory(n % 2 == 0 ? "memfd" : "shared", &how.mem));
         alloc_left = 0;
         CHECK_EQ(qnnrt_open(folder, &desc, &model, &err), QNNRT_OK);
         alloc_left = (n + 1) / 2;
@@ -642,6 +645,7 @@ static qnnrt_result mem_of(qnnrt_plan *plan, qnnrt_mem_kind kind, const char *li
     memset(&desc, 0, sizeof desc);
     memset(err, 0xFF, sizeof *err);
     desc.kind = kind;
+    desc.provider = kind == QNNRT_MEM_SHARED ? qnnrt_device_shared() : qnnrt_device_memfd();
     desc.rpcmem_path = library;
     return qnnrt_mem_create(plan, &desc, mem, err);
 }
@@ -787,14 +791,17 @@ TEST(shared_memory_takes_what_there_is)
     CHECK_EQ(qnnrt_mem_destroy(mem), QNNRT_OK);
     if (access(heap, F_OK) != 0) {
         CHECK_EQ(mem_of(plan, QNNRT_MEM_SHARED, "libqnnrt_no_such.so", &mem, &err), QNNRT_OK);
-        CHECK_EQ(qnnrt_mem_get_info(mem)->kind, QNNRT_MEM_MEMFD);
+        CHECK_EQ(qnnrt_mem_get_info(mem)->kind, QNNRT_MEM_PROVIDER);
+    CHECK(strcmp(qnnrt_mem_get_info(mem)->name, "memfd") == 0);
         CHECK_EQ(qnnrt_mem_destroy(mem), QNNRT_OK);
-        CHECK_EQ(mem_of(plan, QNNRT_MEM_DMABUF, NULL, &mem, &err), QNNRT_E_UNSUPPORTED);
+        memset(&desc, 0, sizeof desc);
+        CHECK(qnnrt_device_memory("dmabuf", &desc));
+        CHECK_EQ(qnnrt_mem_create(plan, &desc, &mem, &err), QNNRT_E_UNSUPPORTED);
         CHECK_STR(err.text, heap);
     }
     /* guard pages and the caller's block cannot be shared */
     memset(&desc, 0, sizeof desc);
-    desc.kind = QNNRT_MEM_SHARED;
+    CHECK(qnnrt_device_memory("shared", &desc));
     desc.guard = 1;
     CHECK_EQ(qnnrt_mem_create(plan, &desc, &mem, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_mem_get_info(mem)->kind, QNNRT_MEM_HEAP);
@@ -803,7 +810,7 @@ TEST(shared_memory_takes_what_there_is)
     CHECK_STR(life_watch.log, "guard");
     CHECK_EQ(qnnrt_mem_get_info(mem)->fd, -1);
     CHECK_EQ(qnnrt_mem_destroy(mem), QNNRT_OK);
-    desc.kind = QNNRT_MEM_MEMFD;
+    CHECK(qnnrt_device_memory("memfd", &desc));
     CHECK_EQ(qnnrt_mem_create(plan, &desc, &mem, &err), QNNRT_E_ARG);
     CHECK_STR(err.text, "guard");
     desc.guard = 0;
@@ -815,10 +822,124 @@ TEST(shared_memory_takes_what_there_is)
     desc.kind = (qnnrt_mem_kind)77;
     CHECK_EQ(qnnrt_mem_create(plan, &desc, &mem, &err), QNNRT_E_ARG);
     CHECK_STR(err.text, "77");
-    desc.kind = QNNRT_MEM_DMABUF;
-    desc.heap = "../null";
+    desc.kind = QNNRT_MEM_PROVIDER;
+    desc.provider = qnnrt_device_heap("../null");
     CHECK_EQ(qnnrt_mem_create(plan, &desc, &mem, &err), QNNRT_E_ARG);
     CHECK_STR(err.text, "../null");
+    CHECK_EQ(qnnrt_plan_destroy(plan), QNNRT_OK);
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    NOTHING_LEFT();
+}
+
+/* A provider that lies: what its alloc answers, and what its free was given. */
+typedef struct liar {
+    qnnrt_mem_provider real;
+    int                no_data, no_fd, fails, odd, allocs, frees;
+    const qnnrt_backend *asked;
+    void              *data;
+    size_t             bytes;
+    int                fd;
+} liar;
+
+static qnnrt_result liar_alloc(void *user, const qnnrt_backend *backend, size_t bytes, void **data, int *fd,
+                               qnnrt_error *error)
+{
+    liar *l = (liar *)user;
+    ++l->allocs;
+    l->asked = backend;
+    l->data = NULL;
+    if (l->fails) return qnnrt_error_set(error, QNNRT_E_IO, "no camera");
+    if (l->no_data) { *fd = 7; return QNNRT_OK; }
+    l->bytes = bytes;
+    if (l->real.alloc(l->real.user, backend, bytes + 1, &l->data, &l->fd, error) != QNNRT_OK) return error->code;
+    *data = l->odd ? (char *)l->data + 1 : (char *)l->data;
+    *fd = l->no_fd ? -1 : l->fd;
+    return QNNRT_OK;
+}
+
+static void liar_free(void *user, void *data, size_t bytes, int fd)
+{
+    liar *l = (liar *)user;
+    ++l->frees;
+    if (data != (l->odd ? (char *)l->data + 1 : (char *)l->data) || bytes != l->bytes || fd != (l->no_fd ? -1 : l->fd))
+        l->frees = -99;
+    l->real.free(l->real.user, l->data, bytes + 1, l->fd);
+}
+
+TEST(a_callers_provider_is_checked_and_gets_its_memory_back)
+{
+    qnnrt *model;
+    qnnrt_plan *plan;
+    qnnrt_mem *mem;
+    qnnrt_mem_desc desc;
+    qnnrt_run *run;
+    qnnrt_error err;
+    liar l;
+    size_t count;
+    memset(&l, 0, sizeof l);
+    l.real = qnnrt_device_memfd();
+    begin("");
+    model = open_model(QNNRT_MEM_HEAP);
+    plan = plan_of(model, 0);
+    memset(&desc, 0, sizeof desc);
+    desc.kind = QNNRT_MEM_PROVIDER;
+    CHECK_EQ(qnnrt_mem_create(plan, &desc, &mem, &err), QNNRT_E_ARG);    /* there is none */
+    CHECK_STR(err.text, "provider.alloc");
+    desc.provider.user = &l;
+    desc.provider.alloc = liar_alloc;
+    CHECK_EQ(qnnrt_mem_create(plan, &desc, &mem, &err), QNNRT_E_ARG);
+    CHECK_STR(err.text, "provider.free");
+    CHECK_EQ(l.allocs, 0);
+    desc.provider.free = liar_free;
+    CHECK_EQ(qnnrt_mem_create(plan, &desc, &mem, &err), QNNRT_OK);
+    CHECK(l.asked == qnnrt_get_info(model)->backend);
+    CHECK_EQ(qnnrt_mem_get_info(mem)->fd, l.fd);
+    CHECK_EQ(qnnrt_mem_get_info(mem)->fd_offset, 0);
+    CHECK(strcmp(qnnrt_mem_get_info(mem)->name, "provider") == 0);
+    CHECK_EQ(qnnrt_run_create(mem, 0, &run, &err), QNNRT_OK);
+    CHECK_EQ(registered(run, &count), 4);
+    CHECK(right(run, LIFE_ROWS));
+    qnnrt_run_destroy(run);
+    CHECK_EQ(l.frees, 0);
+    CHECK_EQ(qnnrt_mem_destroy(mem), QNNRT_OK);
+    CHECK_EQ(l.frees, 1);
+    /* after FastRPC's allocator, and before plain memory */
+    desc.kind = QNNRT_MEM_SHARED;
+    desc.rpcmem_path = "libqnnrt_no_such.so";
+    desc.provider.name = "camera";
+    CHECK_EQ(qnnrt_mem_create(plan, &desc, &mem, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_mem_get_info(mem)->kind, QNNRT_MEM_PROVIDER);
+    CHECK(strcmp(qnnrt_mem_get_info(mem)->name, "camera") == 0);
+    CHECK_EQ(qnnrt_mem_get_info(mem)->reason[0], 0);
+    CHECK_EQ(qnnrt_mem_destroy(mem), QNNRT_OK);
+    CHECK_EQ(l.frees, 2);
+    l.fails = 1;
+    CHECK_EQ(qnnrt_mem_create(plan, &desc, &mem, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_mem_get_info(mem)->kind, QNNRT_MEM_HEAP);
+    CHECK_STR(qnnrt_mem_get_info(mem)->reason, "libqnnrt_no_such.so");
+    CHECK_STR(qnnrt_mem_get_info(mem)->reason, "; no camera");
+    CHECK_EQ(qnnrt_mem_destroy(mem), QNNRT_OK);
+    CHECK_EQ(l.frees, 2);
+    /* what it answers */
+    desc.kind = QNNRT_MEM_PROVIDER;
+    CHECK_EQ(qnnrt_mem_create(plan, &desc, &mem, &err), QNNRT_E_IO);
+    CHECK_STR(err.text, "no camera");
+    l.fails = 0;
+    l.no_data = 1;
+    CHECK_EQ(qnnrt_mem_create(plan, &desc, &mem, &err), QNNRT_E_MEMORY);
+    CHECK_STR(err.text, "\"camera\" gave no memory");
+    CHECK_EQ(l.frees, 2);
+    l.no_data = 0;
+    l.no_fd = 1;
+    CHECK_EQ(qnnrt_mem_create(plan, &desc, &mem, &err), QNNRT_E_BACKEND);
+    CHECK_STR(err.text, "descriptor -1");
+    CHECK_EQ(l.frees, 3);
+    l.no_fd = 0;
+    l.odd = 1;
+    CHECK_EQ(qnnrt_mem_create(plan, &desc, &mem, &err), QNNRT_E_UNSUPPORTED);
+    CHECK_STR(err.text, "aligned");
+    CHECK_EQ(l.frees, 4);
+    CHECK(mem == NULL);
     CHECK_EQ(qnnrt_plan_destroy(plan), QNNRT_OK);
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
     NOTHING_LEFT();
@@ -962,7 +1083,7 @@ TEST(blocks_of_their_own_are_registered)
     memset(&how, 0, sizeof(how));
     desc.backend_desc.path = TEST_REF_LIB;
     desc.backend_desc.hooks = life_hooks();
-    how.mem.kind = QNNRT_MEM_MEMFD;
+    CHECK(qnnrt_device_memory("memfd", &how.mem));
     how.per_tensor = 1;
     how.mem.no_zero = 1;
     CHECK_EQ(qnnrt_open(folder, &desc, &model, &err), QNNRT_OK);
@@ -985,7 +1106,7 @@ TEST(blocks_of_their_own_are_registered)
 
 TEST(an_alignment_beyond_a_page_is_kept)
 {
-    static const qnnrt_mem_kind kinds[] = { QNNRT_MEM_RPCMEM, QNNRT_MEM_MEMFD };
+    static const qnnrt_mem_kind kinds[] = { QNNRT_MEM_RPCMEM, QNNRT_MEM_PROVIDER };
     qnnrt *model;
     qnnrt_plan *plan;
     qnnrt_mem *mem;
@@ -1021,7 +1142,7 @@ TEST(wrong_arguments_are_refused)
     CHECK_EQ(prepare(model, "kv", &run, &err), QNNRT_E_ARG);
     CHECK(run == NULL);
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
-    model = open_model(QNNRT_MEM_MEMFD);
+    model = open_model(QNNRT_MEM_PROVIDER);
     CHECK_EQ(prepare(model, "kv", &run, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_run_transfers(NULL, &list, &count), QNNRT_E_ARG);
     CHECK(list == NULL);
@@ -1058,6 +1179,7 @@ TEST_MAIN("share")
     RUN(rpcmem_is_called_as_the_vendor_says);
     RUN(rpcmem_failures_are_named);
     RUN(shared_memory_takes_what_there_is);
+    RUN(a_callers_provider_is_checked_and_gets_its_memory_back);
     RUN(a_callers_descriptor_begins_at_an_offset);
     RUN(shared_memory_is_left_unfilled_where_that_is_asked_for);
     RUN(blocks_of_their_own_are_registered);

@@ -17,6 +17,7 @@
    Results are compared with those of the slow way: they may show a race that TSan does not find. */
 #define QNNRT_BUILDER
 #include "qnnrt_llm.h"
+#include "qnnrt_device.h"
 #include "ref.h"
 #include "life.h"
 #include "llm_counter.h"
@@ -81,7 +82,7 @@ static qnnrt_result prepare(qnnrt *model, const char *name, qnnrt_run **run, qnn
 {
     qnnrt_prepare_desc how;
     memset(&how, 0, sizeof how);
-    how.mem.kind = QNNRT_MEM_MEMFD;
+    qnnrt_device_memory("memfd", &how.mem);
     return qnnrt_prepare_with(model, name, &how, run, err);
 }
 
@@ -238,7 +239,8 @@ static void sessions(int round)
     memset(&desc, 0, sizeof desc);
     memset(expected, 0, sizeof expected);
     desc.kv = round % 2 == 0 ? QNNRT_LLM_SMART_MASK : QNNRT_LLM_SHIFT_POINTER;
-    desc.mem_kind = round % 4 < 2 ? QNNRT_MEM_MEMFD : QNNRT_MEM_HEAP;
+    desc.mem_kind = round % 4 < 2 ? QNNRT_MEM_PROVIDER : QNNRT_MEM_HEAP;
+    desc.mem_provider = qnnrt_device_memfd();
     if (!good("sessions", "create", qnnrt_llm_session_create(&llm, 1, &desc, &session, &err), err.text)) return;
     cache = qnnrt_llm_cache_get(session, 0, 0);
     for (i = 0; i < WORDS; ++i) {

@@ -64,9 +64,9 @@ static void say_stats(const tool *t)
     warn("%llu token%s written%s; %.1f %% of the time in the backend",
          (unsigned long long)t->generated, cli_plural(t->generated), latency,
          total > 0 ? 100 * ms(info.exec_ns) / total : 0.0);
-    if (t->set.memory != QNNRT_MEM_HEAP)
+    if (t->set.memory != 0)
         warn("memory: %s, %llu of %llu tensors registered with the device%s%s",
-             qnnrt_mem_kind_name(info.mem_kind), (unsigned long long)info.registered,
+             info.mem_name, (unsigned long long)info.registered,
              (unsigned long long)info.tensors, info.mem_reason[0] != '\0' ? "; " : "",
              info.mem_reason);
     if (t->set.resident_given) {

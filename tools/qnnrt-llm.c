@@ -18,6 +18,7 @@
 #define _POSIX_C_SOURCE 200809L
 #endif
 #define QNNRT_IMPLEMENTATION
+#define QNNRT_DEVICE_IMPLEMENTATION
 #define QNNRT_LLM_IMPLEMENTATION
 #define QNNRT_IR_IMPLEMENTATION
 #define QNNRT_CPU_FALLBACK_IMPLEMENTATION
@@ -25,6 +26,7 @@
 #define QNNRT_CACHE_IMPLEMENTATION
 #include "qnnrt.h"
 #include "qnnrt_json.h"
+#include "qnnrt_device.h"
 #include "qnnrt_llm.h"
 #include "qnnrt_cpu_fallback.h"
 #include "qnnrt_weights.h"
@@ -56,7 +58,7 @@ typedef struct settings {
     uint32_t        top_k;
     uint64_t        seed;
     int             kv;                /* a qnnrt_llm_kv                 */
-    int             memory;            /* a qnnrt_mem_kind               */
+    int             memory;            /* of memory_words                */
     double          rope_theta;        /* 0: the one that the files give */
     qnnrt_power_preset power;          /* QNNRT_POWER_CUSTOM: no preset  */
     qnnrt_log_level log_level;         /* 0: no log                      */
@@ -531,11 +533,14 @@ static int open_session(tool *t)
 {
     qnnrt_llm_session_desc desc;
     qnnrt_llm_sampler_desc sampling;
+    qnnrt_mem_desc memory = {0};
     qnnrt_error err;
     memset(&desc, 0, sizeof(desc));
     memset(&sampling, 0, sizeof(sampling));
     desc.kv = (qnnrt_llm_kv)t->set.kv;
-    desc.mem_kind = (qnnrt_mem_kind)t->set.memory;
+    qnnrt_device_memory(memory_words[t->set.memory], &memory);
+    desc.mem_kind = memory.kind;
+    desc.mem_provider = memory.provider;
     desc.clock_ns = clock_ns;
     if (qnnrt_llm_session_create(&t->llm, 1, &desc, &t->session, &err) != QNNRT_OK)
         return fail(t, err.code == QNNRT_E_NOT_FOUND ? "Look at each tensor with --describe."

@@ -64,6 +64,7 @@
 #define QNNRT_BUILDER
 #define QNNRT_PROFILE_LOG
 #define QNNRT_IMPLEMENTATION
+#define QNNRT_DEVICE_IMPLEMENTATION
 #define QNNRT_WEIGHTS_IMPLEMENTATION
 #define QNNRT_IR_IMPLEMENTATION
 #define QNNRT_LOWER_IMPLEMENTATION
@@ -75,6 +76,7 @@
 #define QNNRT_COMPILE_IMPLEMENTATION
 #include "qnnrt.h"
 #include "qnnrt_json.h"
+#include "qnnrt_device.h"
 #include "qnnrt_manifest.h"
 #include "qnnrt_compile.h"
 #include "qnnrt_llm_graph.h"
@@ -222,6 +224,10 @@ typedef struct compare_settings {
     int      histogram;
 } compare_settings;
 
+/* Words of qnnrt_device_memory(). */
+enum { MEMORY_HEAP, MEMORY_SHARED };
+static const char *const memory_words[] = {"heap", "shared", "rpcmem", "dmabuf", "memfd", NULL};
+
 typedef struct settings {
     command         command;
     const char     *ctx_dir, *backend, *system, *plan_out, *output_dir, *json_file, *dot, *svg;
@@ -244,7 +250,7 @@ typedef struct settings {
     int             input_form, output_form;     /* a number_form                          */
     int             output_file;       /* OUTPUT_RAW, ...                                  */
     int             keep_going, read, guard, no_zero, per_tensor, json, manifest, no_manifest;
-    int             memory;            /* a qnnrt_mem_kind */
+    int             memory;            /* of memory_words */
     int             profile;           /* a qnnrt_profile_level                            */
     qnnrt_power_preset power;          /* QNNRT_POWER_CUSTOM: none                         */
     qnnrt_residency residency;

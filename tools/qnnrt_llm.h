@@ -548,6 +548,7 @@ typedef struct qnnrt_llm_session_desc {
     int           turn_keys;       /* 1: qnnrt_llm_sequence_shift() rotates stored keys to their new
                                       positions where it can, see qnnrt_llm_can_shift() (default 0:
                                       it refuses) */
+    qnnrt_mem_provider mem_provider;   /* for .mem_kind, see qnnrt_mem_desc.provider */
 } qnnrt_llm_session_desc;
 
 /* Make models ready to run: allocate their caches, and one memory for the graphs of all of them.
@@ -581,6 +582,7 @@ typedef struct qnnrt_llm_session_info {
     size_t tensors, registered;    /* of the steps of all graphs; and of these, those that the
                                       device uses in place. Tensors of a cache count from its first
                                       step */
+    const char *mem_name;          /* of its memory, see qnnrt_mem_info.name */
 } qnnrt_llm_session_info;
 
 /* Return sizes and counts of a session; all 0 for NULL. */
@@ -6304,10 +6306,12 @@ static qnnrt_result qnnrt_llm__plan_make(qnnrt_llm_session *session, qnnrt_error
     desc.place_count = wants.place_count;
     result = qnnrt_plan_create(&desc, &session->plan, err);
     mem.kind = session->desc.mem_kind;
+    mem.provider = session->desc.mem_provider;
     if (result == QNNRT_OK) result = qnnrt_mem_create(session->plan, &mem, &session->mem, err);
     if (result == QNNRT_OK) {
         session->info.arena_bytes = qnnrt_plan_get_info(session->plan)->peak;
         session->info.mem_kind = qnnrt_mem_get_info(session->mem)->kind;
+        session->info.mem_name = qnnrt_mem_get_info(session->mem)->name;
         session->info.mem_reason = qnnrt_mem_get_info(session->mem)->reason;
     }
 done:

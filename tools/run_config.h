@@ -137,7 +137,7 @@ static void config_do(config_read *c, const config_key *key, const char *value, 
     else if (by_device && c->compiles) told = "for running alone";
     else if (key->act == CONFIG_PERF) config_perf(c, key->path, value);
     else if (key->act == CONFIG_MEMORY && strcmp(value, "shared_buffer") == 0)
-        set->memory = QNNRT_MEM_SHARED;
+        set->memory = MEMORY_SHARED;
     else if (key->act == CONFIG_MEMORY)
         config_fail(c, key->path, "Leave it out, or use --memory.",
                     "is \"%s\", and only shared_buffer is possible", value);

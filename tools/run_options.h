@@ -7,7 +7,6 @@
    A table for each part of the program. A verb lists some of them in its help.
    ===================================================================================== */
 
-static const char *const memory_words[] = {"heap", "shared", "rpcmem", "dmabuf", "memfd", NULL};
 static const char *const metadata_words[] = {"all", "system", "json", NULL};
 /* The last three are qnn-net-run's words for the first three. */
 static const char *const form_words[] = {"native", "float", "both", "native_only", "float_only",

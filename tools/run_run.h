@@ -249,7 +249,7 @@ static void say_memory(const tool *t, job *j, qnnrt_run *run, const qnnrt_mem_in
     const qnnrt_transfer_info *list = NULL;
     size_t count = 0;
     if (qnnrt_run_transfers(run, &list, &count) != QNNRT_OK) return;
-    j->memory = qnnrt_mem_kind_name(mem->kind);
+    j->memory = mem->name;
     j->memory_reason = cli_text("%s", mem->reason);
     j->tensor_count = count;
     for (size_t i = 0; i < count; ++i) j->registered_count += list[i].registered != 0;
@@ -300,7 +300,7 @@ static int start_run(tool *t, job *j, qnnrt_mem **mem, qnnrt_run **run)
     qnnrt_error err;
     desc.guard = t->set.guard;
     desc.no_zero = t->set.no_zero;
-    desc.kind = (qnnrt_mem_kind)t->set.memory;
+    qnnrt_device_memory(memory_words[t->set.memory], &desc);
     *mem = NULL;
     *run = NULL;
     const uint64_t begin = cli_now_ns();
@@ -418,7 +418,7 @@ static void run_job(tool *t, job *j)
     say_digests(t, j);
     if (j->exec_count > 0) say_changes(t, j, run);
     if (j->exec_count > 0) take_conversions(t, j, run);
-    if (set->memory != QNNRT_MEM_HEAP) say_memory(t, j, run, qnnrt_mem_get_info(mem));
+    if (set->memory != MEMORY_HEAP) say_memory(t, j, run, qnnrt_mem_get_info(mem));
     if (set->profile != QNNRT_PROFILE_OFF && j->exec_count > 0 && !t->sampling &&
         !set->run.watch)
         say_events(t, "of the last inference", j->info, j->events, j->event_count);

@@ -6,6 +6,7 @@
    however its files are passed and its tensors are bound. qnnrt refuses a library older than a
    file, a foreign library and a damaged file, and gives the reason. */
 #include "real.h"
+#include "qnnrt_device.h"
 #include <dlfcn.h>
 
 /* ---- one folder ------------------------------------------------------------------------------- */
@@ -128,7 +129,8 @@ static void run_model(qnnrt *model, case_files *files, int mode)
     qnnrt_prepare_desc how;
     memset(&how, 0, sizeof how);
     how.mem.guard = mode == GUARD;
-    how.mem.kind = mode == SHARED ? QNNRT_MEM_MEMFD : QNNRT_MEM_HEAP;
+    how.mem.kind = mode == SHARED ? QNNRT_MEM_PROVIDER : QNNRT_MEM_HEAP;
+    how.mem.provider = qnnrt_device_memfd();
     CHECK_EQ(qnnrt_get_info(model)->pipeline_count, 1);
     REAL_OK(qnnrt_prepare_with(model, NULL, &how, &run, &err), &err);
     TRY(check_files(run, files));

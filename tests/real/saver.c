@@ -7,6 +7,7 @@
    Executes write nothing. Every record begins with logCreate and ends with logFree, even when they
    were not called, so these two calls are not checked here. */
 #include "real.h"
+#include "qnnrt_device.h"
 #include <limits.h>
 
 typedef struct saver_case {
@@ -34,6 +35,7 @@ static int saver_child(void *data)
     desc.backend_desc.path = backend;
     desc.system_path = system_path;
     how.mem.kind = c->memory;
+    how.mem.provider = qnnrt_device_memfd();
     if (qnnrt_open(c->folder, &desc, &model, &err) != QNNRT_OK) { printf("%s\n", err.text); return 2; }
     if (qnnrt_prepare_with(model, NULL, &how, &run, &err) != QNNRT_OK) { printf("%s\n", err.text); return 3; }
     if (qnnrt_run_transfers(run, &list, &count) != QNNRT_OK) return 5;
@@ -144,7 +146,7 @@ TEST(refused_registrations_change_no_call)
 {
     char calls[4096], shared[4096];
     TRY(record("ctx/qairt2.47/mlp_u8", QNNRT_MEM_HEAP, calls, sizeof calls));
-    TRY(record("ctx/qairt2.47/mlp_u8", QNNRT_MEM_MEMFD, shared, sizeof shared));
+    TRY(record("ctx/qairt2.47/mlp_u8", QNNRT_MEM_PROVIDER, shared, sizeof shared));
     CHECK(strcmp(calls, shared) == 0);
 }
 

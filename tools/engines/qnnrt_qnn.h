@@ -106,6 +106,7 @@ QNNRT_QNN_API const qnnrt_engine *qnnrt_engine_qnn(void);
 #error "define QNNRT_BUILDER before qnnrt.h is first included: graphs are compiled"
 #endif
 #include "qnnrt_compile.h"
+#include "qnnrt_device.h"
 #include "qnnrt_json.h"
 #include "qnnrt_manifest.h"
 
@@ -1660,6 +1661,7 @@ static qnnrt_result qnnrt_qnn__binding_prepare(qnnrt_qnn__binding *b, qnnrt_erro
     plan.places = p->places;
     plan.place_count = p->place_count;
     mem.kind = b->m->memory;
+    mem.provider = qnnrt_device_shared();
     result = qnnrt_plan_create(&plan, &b->plan, err);
     if (result == QNNRT_OK) result = qnnrt_mem_create(b->plan, &mem, &b->mem, err);
     if (result == QNNRT_OK) result = qnnrt_run_create(b->mem, 0, &b->run, err);

@@ -13,9 +13,11 @@
 #define QNNRT_API extern __attribute__((visibility("default")))
 #define QNNRT_BUILDER
 #define QNNRT_PROFILE_LOG
+#define QNNRT_DEVICE_IMPLEMENTATION
 #define QNNRT_LLM_IMPLEMENTATION
 #define QNNRT_LLM_GRAPH_IMPLEMENTATION
 #define QNNRT_ENGINES_IMPLEMENTATION
 #include "engines/qnnrt_engines.h"
+#include "qnnrt_device.h"
 #include "qnnrt_llm.h"
 #include "qnnrt_llm_graph.h"

@@ -91,9 +91,8 @@ QNNRT_PROFILE_OPTRACE = 3
 QNNRT_MEM_HEAP = 0
 QNNRT_MEM_SHARED = 1
 QNNRT_MEM_RPCMEM = 2
-QNNRT_MEM_DMABUF = 3
-QNNRT_MEM_MEMFD = 4
-QNNRT_MEM_FD = 5
+QNNRT_MEM_PROVIDER = 3
+QNNRT_MEM_FD = 4
 QNNRT_METADATA_ALL = 0
 QNNRT_METADATA_SYSTEM = 1
 QNNRT_METADATA_JSON = 2
@@ -226,6 +225,10 @@ class qnnrt_power_report(Structure):
 
 
 class qnnrt_profile_event(Structure):
+    pass
+
+
+class qnnrt_mem_provider(Structure):
     pass
 
 
@@ -635,6 +638,13 @@ qnnrt_profile_event._fields_ = [
     ('vendor_code', c_uint32),
     ('step', c_size_t),
 ]
+qnnrt_mem_provider._fields_ = [
+    ('name', c_char_p),
+    ('alloc', CFUNCTYPE(c_int, c_void_p, c_void_p, c_size_t, POINTER(c_void_p), POINTER(c_int), POINTER(qnnrt_error))),
+    ('free', CFUNCTYPE(None, c_void_p, c_void_p, c_size_t, c_int)),
+    ('user', c_void_p),
+    ('next', POINTER(qnnrt_mem_provider)),
+]
 qnnrt_file._fields_ = [
     ('path', c_char_p),
     ('data', c_void_p),
@@ -868,7 +878,7 @@ qnnrt_mem_desc._fields_ = [
     ('fd', c_int),
     ('fd_offset', c_uint64),
     ('rpcmem_path', c_char_p),
-    ('heap', c_char_p),
+    ('provider', qnnrt_mem_provider),
     ('no_zero', c_int),
 ]
 qnnrt_buffer_info._fields_ = [
@@ -880,6 +890,7 @@ qnnrt_mem_info._fields_ = [
     ('buffer_count', c_size_t),
     ('buffers', POINTER(qnnrt_buffer_info)),
     ('kind', c_int),
+    ('name', c_char_p),
     ('fd', c_int),
     ('fd_offset', c_uint64),
     ('reason', c_char_p),
@@ -1001,6 +1012,7 @@ qnnrt_llm_session_desc._fields_ = [
     ('progress_user', c_void_p),
     ('by_cost', c_int),
     ('turn_keys', c_int),
+    ('mem_provider', qnnrt_mem_provider),
 ]
 qnnrt_llm_session_info._fields_ = [
     ('arena_bytes', c_uint64),
@@ -1014,6 +1026,7 @@ qnnrt_llm_session_info._fields_ = [
     ('mem_reason', c_char_p),
     ('tensors', c_size_t),
     ('registered', c_size_t),
+    ('mem_name', c_char_p),
 ]
 qnnrt_llm_batch._fields_ = [
     ('tokens', POINTER(c_int32)),
@@ -1200,6 +1213,10 @@ FUNCTIONS = {
     'qnnrt_data': (c_void_p, [c_void_p, c_char_p, POINTER(c_size_t)]),
     'qnnrt_data_slot': (c_void_p, [c_void_p, POINTER(qnnrt_slot_info), POINTER(c_size_t)]),
     'qnnrt_decode_f32': (c_int, [POINTER(qnnrt_tensor_info), c_void_p, POINTER(c_float)]),
+    'qnnrt_device_heap': (qnnrt_mem_provider, [c_char_p]),
+    'qnnrt_device_memfd': (qnnrt_mem_provider, []),
+    'qnnrt_device_memory': (c_int, [c_char_p, POINTER(qnnrt_mem_desc)]),
+    'qnnrt_device_shared': (qnnrt_mem_provider, []),
     'qnnrt_dtype_name': (c_char_p, [c_int]),
     'qnnrt_encode_f32': (c_int, [POINTER(qnnrt_tensor_info), POINTER(c_float), c_void_p]),
     'qnnrt_engine_onnxruntime': (c_void_p, []),

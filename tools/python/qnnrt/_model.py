@@ -15,7 +15,7 @@ _DEVICES = {6: "npu", 4: "gpu", 3: "cpu", 5391686: "cpu"}
 _LEVELS = {"off": 0, "error": 1, "warn": 2, "info": 3, "verbose": 4, "debug": 5}
 _PROFILES = {"off": 0, "basic": 1, "detailed": 2, "optrace": 3}
 _RESIDENCY = {"all": 0, "one": 1, "budget": 2}
-_MEMORY = {"heap": 0, "shared": 1, "rpcmem": 2, "dmabuf": 3, "memfd": 4}
+_MEMORY = ("heap", "shared", "rpcmem", "dmabuf", "memfd")
 _METADATA = {"all": 0, "system": 1, "json": 2}
 _ROLES = {abi.QNNRT_ROLE_INPUT: "input", abi.QNNRT_ROLE_OUTPUT: "output", abi.QNNRT_ROLE_EDGE: "edge", abi.QNNRT_ROLE_CONSTANT: "constant"}
 _STEPS = {abi.QNNRT_STEP_GRAPH: "graph", abi.QNNRT_STEP_HOST: "host", abi.QNNRT_STEP_CONVERT: "convert"}
@@ -240,7 +240,8 @@ class Model(Object):
         desc.resident_bytes = resident_bytes
         self._prepare_desc = abi.qnnrt_prepare_desc()
         self._prepare_desc.mem.guard = guard
-        self._prepare_desc.mem.kind = choice(memory, _MEMORY, "memory")
+        choice(memory, {word: i for i, word in enumerate(_MEMORY)}, "memory")
+        lib.qnnrt_device_memory(memory.encode(), byref(self._prepare_desc.mem))
         desc.profile_level = choice(profile, _PROFILES, "profile")
         files = None
         folder: Optional[bytes] = path_of(path)
