@@ -1590,15 +1590,19 @@ static const qnnrt_tensor_info *qnnrt_compile__infos(qnnrt_compile *p,
     return infos;
 }
 
-/* Return what became of a part in its context; NULL: the host computes it. */
-static const qnnrt_lower_graph_info *qnnrt_compile__lowered(const qnnrt_compile *p,
+/* Return what became of a part in its context; NULL: the host computes it, or memory ran out. */
+static const qnnrt_lower_graph_info *qnnrt_compile__lowered(qnnrt_compile *p,
                                                             const qnnrt_compile__part *part)
 {
     size_t i, k;
     for (i = 0; i < p->unit_count; ++i)
         for (k = 0; k < p->units[i].part_count; ++k)
-            if (p->units[i].parts[k] == part)
-                return &qnnrt_lower_get_info(p->units[i].lower)->graphs[k];
+            if (p->units[i].parts[k] == part) {
+                const qnnrt_lower_info *info = qnnrt_lower_get_info(p->units[i].lower);
+                if (k < info->graph_count) return &info->graphs[k];
+                p->no_memory = 1;
+                return NULL;
+            }
     return NULL;
 }
 
