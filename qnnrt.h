@@ -18758,7 +18758,7 @@ QNNRT_API void *qnnrt_hooks_alloc(const qnnrt_hooks *hooks, uint64_t count, uint
 {
     uint64_t bytes;
     if (!qnnrt__size_mul(count, size, &bytes)) return NULL;
-    return qnnrt__mem_alloc(hooks != NULL ? hooks : &qnnrt__hooks_none, bytes);
+    return qnnrt__mem_alloc(hooks != NULL ? hooks : &qnnrt__hooks_none, bytes > 0 ? bytes : 1);
 }
 
 QNNRT_API void qnnrt_hooks_free(const qnnrt_hooks *hooks, void *data)

@@ -1120,11 +1120,11 @@ TEST(binding_checks_sizes_and_returns_to_own_memory)
         CHECK(qnnrt_data_slot(run, slots[k], &bytes) == NULL);
         CHECK_EQ(bytes, 0);
         CHECK_EQ(qnnrt_run_error(run)->code, code);
-        CHECK_EQ(bind_slot(run, slots[k], block, 512), code);
+        CHECK_EQ(qnnrt_bind_input(run, slots[k], block, 512), code);
         CHECK_STR(qnnrt_run_error(run)->text, "\"decode\"");
         if (k == 1) CHECK_STR(qnnrt_run_error(run)->text, "\"k0_in\" of pipeline \"prefill\"");
         if (k == 2) CHECK_STR(qnnrt_run_error(run)->text, "\"k0_in\" of pipeline \"0/decode\"");
-        CHECK_EQ(bind_slot(run, slots[k], NULL, 0), code);
+        CHECK_EQ(qnnrt_bind_output(run, slots[k], NULL, 0), code);
         CHECK_EQ(qnnrt_read_f32(run, slots[k], 0, &f, 1), code);
         CHECK_EQ(qnnrt_write_f32(run, slots[k], 0, &f, 1), code);
         CHECK_EQ(qnnrt_read_i32(run, slots[k], 0, &i, 1), code);

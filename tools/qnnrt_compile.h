@@ -1361,6 +1361,7 @@ static void qnnrt_compile__count(qnnrt_compile__unit *unit)
     size_t i;
     for (i = 0; i < unit->part_count && i < info->graph_count; ++i)
         unit->parts[i]->info.op_count = info->graphs[i].used_ops;
+    if (i < unit->part_count) unit->program->no_memory = 1;
     unit->program->info.flushed += info->flushed;
     unit->program->info.clamped += info->clamped;
 }
