@@ -414,6 +414,15 @@ static void *qnnrt_compile__get(qnnrt_compile *p, size_t count, size_t size)
     return data;
 }
 
+/* Return the facts about graphs that were lowered. The program remembers if memory ran out: they
+   then have no graphs. */
+static const qnnrt_lower_info *qnnrt_compile__facts(qnnrt_compile *p, qnnrt_lower *lower)
+{
+    const qnnrt_lower_info *info = qnnrt_lower_get_info(lower);
+    if (info->graph_count == 0) p->no_memory = 1;
+    return info;
+}
+
 /* Return a copy of a text of any length. */
 static const char *qnnrt_compile__copy(qnnrt_compile *p, const char *text)
 {
@@ -747,7 +756,7 @@ static qnnrt_result qnnrt_compile__ask_library(qnnrt_compile *p, qnnrt_compile__
                                       &builder, err);
     if (result == QNNRT_OK && !desc.no_ask) result = qnnrt_lower_ask(lower, builder, err);
     if (result == QNNRT_OK)
-        qnnrt_compile__take_findings(p, graph, backend, qnnrt_lower_get_info(lower));
+        qnnrt_compile__take_findings(p, graph, backend, qnnrt_compile__facts(p, lower));
     qnnrt_builder_destroy(builder);
     qnnrt_lower_free(lower);
     qnnrt_ir_free(copy);
@@ -1253,7 +1262,7 @@ static void qnnrt_compile__move(qnnrt_compile *p, qnnrt_compile__graph *graph, s
 /* Move the nodes of all findings of a unit. Return how many there are. */
 static size_t qnnrt_compile__move_findings(qnnrt_compile *p, const qnnrt_compile__unit *unit)
 {
-    const qnnrt_lower_info *info = qnnrt_lower_get_info(unit->lower);
+    const qnnrt_lower_info *info = qnnrt_compile__facts(p, unit->lower);
     size_t i, k, at, moved = 0;
     for (k = 0; k < info->finding_count; ++k) {
         const qnnrt_ir_node *node = info->findings[k].node;
@@ -1357,11 +1366,10 @@ static qnnrt_result qnnrt_compile__lower(qnnrt_compile *p, qnnrt_compile__unit *
 /* Count the operators of each part of a unit, and what float16 changed. */
 static void qnnrt_compile__count(qnnrt_compile__unit *unit)
 {
-    const qnnrt_lower_info *info = qnnrt_lower_get_info(unit->lower);
+    const qnnrt_lower_info *info = qnnrt_compile__facts(unit->program, unit->lower);
     size_t i;
     for (i = 0; i < unit->part_count && i < info->graph_count; ++i)
         unit->parts[i]->info.op_count = info->graphs[i].used_ops;
-    if (i < unit->part_count) unit->program->no_memory = 1;
     unit->program->info.flushed += info->flushed;
     unit->program->info.clamped += info->clamped;
 }
@@ -1599,10 +1607,8 @@ static const qnnrt_lower_graph_info *qnnrt_compile__lowered(qnnrt_compile *p,
     for (i = 0; i < p->unit_count; ++i)
         for (k = 0; k < p->units[i].part_count; ++k)
             if (p->units[i].parts[k] == part) {
-                const qnnrt_lower_info *info = qnnrt_lower_get_info(p->units[i].lower);
-                if (k < info->graph_count) return &info->graphs[k];
-                p->no_memory = 1;
-                return NULL;
+                const qnnrt_lower_info *info = qnnrt_compile__facts(p, p->units[i].lower);
+                return k < info->graph_count ? &info->graphs[k] : NULL;
             }
     return NULL;
 }
@@ -1777,7 +1783,10 @@ static qnnrt_result qnnrt_compile__finish(qnnrt_compile *p, qnnrt_error *err)
                                "program needs a graph for at least one backend");
     for (graph = p->first; graph != NULL && !p->no_memory; graph = graph->next)
         qnnrt_compile__wire(p, graph);
-    return p->no_memory ? qnnrt_compile__fail_memory(err) : qnnrt_error_clear(err);
+    if (!p->no_memory) return qnnrt_error_clear(err);
+    p->info.contexts = NULL;
+    p->info.context_count = 0;
+    return qnnrt_compile__fail_memory(err);
 }
 
 /* =====================================================================================
@@ -1798,15 +1807,16 @@ static void qnnrt_compile__smalls_of(qnnrt_compile *p, size_t backend)
     size_t i, total = 0, count = 0;
     for (i = 0; i < p->unit_count; ++i)
         if (p->units[i].backend == backend && p->units[i].lower != NULL)
-            total += qnnrt_lower_get_info(p->units[i].lower)->small_count;
+            total += qnnrt_compile__facts(p, p->units[i].lower)->small_count;
     list = (qnnrt_lower_small *)qnnrt_compile__get(p, total, sizeof(*list));
     for (i = 0; i < p->unit_count && list != NULL; ++i)
         if (p->units[i].backend == backend && p->units[i].lower != NULL) {
-            const qnnrt_lower_info *info = qnnrt_lower_get_info(p->units[i].lower);
+            const qnnrt_lower_info *info = qnnrt_compile__facts(p, p->units[i].lower);
             if (info->small_count > 0)
                 memcpy(list + count, info->smalls, info->small_count * sizeof(*list));
             count += info->small_count;
         }
+    if (count != total) p->no_memory = 1;
     p->smalls[backend].list = list;
     p->smalls[backend].count = count;
 }
