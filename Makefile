@@ -52,7 +52,9 @@ list     = $(subst $(comma), ,$(filter-out -,$(1)))
 having   = $(foreach row,$(ROWS),$(if $(filter $(2),$(call list,$(call column,$(1),$(row)))),$(row)))
 object   = $(call column,3,$(1)).o
 # once ROW PREFIX OBJECT: the option that says that an implementation was compiled
-once     = $(if $(filter -,$(3)),,-D$(if $(filter +%,$(3)),$(if $(filter -,$(call column,4,$(1))),$(2)__IMPL,QNNRT__$(2:QNNRT_%=%)),$(2)__IMPL)_ONCE)
+once     = $(if $(filter -,$(3)),,-D$(if $(filter +%,$(3)),$(if $(filter - $(2)_IMPLEMENTATION,$(call column,4,$(1))),$(2)__IMPL,QNNRT__$(2:QNNRT_%=%)),$(2)__IMPL)_ONCE)
+# Friends are compiled with qnnrt.h, after it.
+FRIENDS := $(foreach row,$(call having,7,friend),-D$(call column,4,$(row)) -include $(call column,1,$(row)))
 
 TOOLS    := $(patsubst tools/%.c,$(B)/%,$(wildcard tools/*.c))
 EXAMPLES := $(patsubst %.c,$(B)/%,$(wildcard examples/*.c examples/llm/*.c examples/host/*.c))
@@ -397,7 +399,7 @@ $$(call IN_EACH,$(1)): $(2) tools/headers $$(B)/.flags
 	$$(Q)$$(IMPL) $(addprefix -D,$(3)) $(4)
 endef
 $(foreach row,$(ROWS),$(if $(filter -% +%,$(call column,3,$(row))),,$(eval $(call header,$(call object,$(row)),$(call column,1,$(row)),\
-    $(call list,$(call column,4,$(row))),$(if $(filter after,$(call list,$(call column,7,$(row)))),-include qnnrt.h)))))
+    $(call list,$(call column,4,$(row))),$(if $(filter after,$(call list,$(call column,7,$(row)))),-include qnnrt.h) $(if $(filter impl,$(call column,3,$(row))),$(FRIENDS))))))
 
 $(call IN_EACH,nojson.o): qnnrt.h $(B)/.flags
 	$(call say,CC)

@@ -50,5 +50,7 @@ class Row:
 
 with open(os.path.join(TOP, "tools", "headers"), encoding="utf-8") as table:
     ROWS = [Row(line) for line in table if line.strip() and not line.startswith("#")]
+# Compiled with qnnrt.h, after it.
+FRIENDS = [row for row in ROWS if "friend" in row.how]
 BY_NAME = {row.name: row for row in ROWS}
 BY_PATH = {row.path: row for row in ROWS}

@@ -149,7 +149,9 @@ def compile_headers(folder, which):
     for name, header, macros in objects():
         if which is not None and name != object_of(which):
             continue
+        friends = headers.FRIENDS if name == "impl.o" else []
         status, _ = run([CC] + FLAGS + includes(folder) + ["-D" + macro for macro in macros] +
+                        [word for row in friends for word in ("-D" + row.macros[0], "-include", os.path.join(folder, row.path))] +
                         ["-x", "c", "-c", os.path.join(folder, header), "-o", os.path.join(folder, name)], 120)
         if status != 0:
             return False

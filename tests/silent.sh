@@ -191,7 +191,7 @@ check() {
         case ,$how, in *,hidden,*) continue ;; esac
         needs=
         case $object:,$macros, in impl:*) ;; *,QNNRT_BUILDER,*) needs=-DQNNRT_BUILDER ;; esac
-        case ,$how, in *,after,*) needs="$needs -include qnnrt.h" ;; esac
+        case ,$how, in *,after,*) needs="$needs -include qnnrt.h" ;; *,friend,*) needs="$needs -DQNNRT_IMPLEMENTATION" ;; esac
         if [ "$options" = - ]; then options=; fi
         check "$path" $(echo "$options" | tr , ' ')
     done <<EOF

@@ -27,7 +27,6 @@ LIBM = set("ceil cos erf exp expm1 floor fmod log log1p log2 pow rint sin sincos
 LIMITS = {"qnnrt_llm": (LIBC, "qnnrt_exec", 21, 100),
           "qnnrt_weights": (MEMORY | POSIX, "qnnrt_json_more", 7, 7),
           "qnnrt_ir": (MEMORY | LIBM | {"memchr", "strcpy", "strstr"}, "qnnrt_json_more", 30, 200),
-          "qnnrt_device": (MEMORY | set("open close mmap munmap ioctl dlopen dlsym dlclose".split()), "qnnrt_error_set", 4, 4),
           "qnnrt_cache": (MEMORY | CACHE_POSIX, "qnnrt_error_set", 13, 13),
           "qnnrt_onnxruntime": (MEMORY | {"dlopen", "dlsym", "dlclose", "dlerror", "getenv", "stat", "opendir", "readdir", "closedir", "sysconf", "getcwd", "fopen", "fread", "fclose", "strstr",
                                                          "strspn", "strtol", "atoi", "strcpy"}, "qnnrt_session_bytes", 2, 60),

@@ -5,7 +5,8 @@
        #define QNNRT_DEVICE_IMPLEMENTATION          #include "qnnrt_device.h"
        #include "qnnrt.h"
        #include "qnnrt_device.h"
-   qnnrt_json.h lies beside qnnrt.h. Link with -ldl. Where QNN is not FastRPC's, or libcdsprpc.so
+   It is a friend of qnnrt.h: where it is implemented, so is qnnrt.h, before it. qnnrt_json.h lies
+   beside qnnrt.h. Link with -ldl. Where QNN is not FastRPC's, or libcdsprpc.so
    cannot be loaded, tensors lie in a heap of the kernel:
 
        qnnrt_prepare_desc desc = {0};
@@ -13,7 +14,7 @@
        desc.mem.provider = qnnrt_device_heap("system");
        if (qnnrt_prepare_with(model, "forward", &desc, &run, &err) != QNNRT_OK) puts(err.text);
 
-   Uses     Public names of qnnrt.h, and libc.
+   Uses     qnnrt.h, its private names too, and libc.
    Memory   What providers give comes from the kernel; nothing else is allocated.
    Threads  The header creates none. Providers may be used on any thread.
    Globals  Constant tables only. The header prints nothing and never aborts.
@@ -78,6 +79,10 @@ QNNRT_DEVICE_API int qnnrt_device_memory(const char *word, qnnrt_mem_desc *desc)
 #ifndef QNNRT_DEVICE__IMPL_ONCE
 #define QNNRT_DEVICE__IMPL_ONCE
 
+#ifndef QNNRT__IMPL_ONCE
+#error "qnnrt_device.h is implemented where qnnrt.h is: define QNNRT_IMPLEMENTATION, too"
+#endif
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -94,7 +99,7 @@ extern "C" {
 /* =====================================================================================
    MAP                                                                              >>map
    The address of what a file descriptor stands for.
-   Needs: nothing     Knows nothing of: where the descriptor comes from
+   Needs: >>err     Knows nothing of: where the descriptor comes from
    ===================================================================================== */
 
 /* Map all of a descriptor; where that fails, close it. */
@@ -106,8 +111,8 @@ static qnnrt_result qnnrt_device__map(int fd, size_t bytes, void **data, qnnrt_e
     if (why == NULL) return QNNRT_OK;
     *data = NULL;
     close(fd);
-    return qnnrt_error_set(err, QNNRT_E_MEMORY, "cannot map %llu bytes of file descriptor %d: %s",
-                           (unsigned long long)bytes, fd, why);
+    return qnnrt__fail(err, QNNRT_E_MEMORY, "cannot map %llu bytes of file descriptor %d: %s",
+                       (unsigned long long)bytes, fd, why);
 }
 
 /* The free of all providers. */
@@ -122,7 +127,7 @@ static void qnnrt_device__map_free(void *user, void *data, size_t bytes, int fd)
    HEAP                                                                            >>heap
    Memory of a heap of the kernel.
    Source: the kernel's linux/dma-heap.h.
-   Needs: >>map     Knows nothing of: other kinds of memory
+   Needs: >>err >>map     Knows nothing of: other kinds of memory
    ===================================================================================== */
 
 enum { QNNRT_DEVICE__CLOEXEC = 02000000 };       /* O_CLOEXEC of Linux, hidden by -std=c99 */
@@ -158,14 +163,14 @@ static qnnrt_result qnnrt_device__heap_alloc(void *user, const qnnrt_backend *ba
     (void)backend;
     if (heap[0] == '\0' || heap[0] == '.' || strchr(heap, '/') != NULL ||
         length >= sizeof(path) - sizeof(folder))
-        return qnnrt_error_set(err, QNNRT_E_ARG, "heap \"%.100s\" is not a name in /dev/dma_heap",
-                               heap);
+        return qnnrt__fail(err, QNNRT_E_ARG, "heap \"%.100s\" is not a name in /dev/dma_heap",
+                           heap);
     memcpy(path, folder, sizeof(folder) - 1);
     memcpy(path + sizeof(folder) - 1, heap, length + 1);
     *fd = qnnrt_device__heap_take(path, bytes, &why);
     if (*fd < 0)
-        return qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "cannot allocate %llu bytes from %s: %s",
-                               (unsigned long long)bytes, path, why);
+        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "cannot allocate %llu bytes from %s: %s",
+                           (unsigned long long)bytes, path, why);
     return qnnrt_device__map(*fd, bytes, data, err);
 }
 
@@ -183,7 +188,7 @@ QNNRT_DEVICE_API qnnrt_mem_provider qnnrt_device_heap(const char *heap)
 /* =====================================================================================
    ANONYMOUS FILES                                                                >>memfd
    Functions that old systems lack, or -std=c99 hides, are looked up by name.
-   Needs: >>map     Knows nothing of: other kinds of memory
+   Needs: >>err >>map     Knows nothing of: other kinds of memory
    ===================================================================================== */
 
 /* Copy the address of a function of the running program to `to`. Return 0 if it is missing. */
@@ -232,9 +237,9 @@ static qnnrt_result qnnrt_device__memfd_alloc(void *user, const qnnrt_backend *b
     else if (resize(*fd, (off_t)bytes) != 0) why = strerror(errno);
     if (why == NULL) return qnnrt_device__map(*fd, bytes, data, err);
     if (*fd >= 0) close(*fd);
-    return qnnrt_error_set(err, QNNRT_E_UNSUPPORTED,
-                           "cannot make an anonymous file of %llu bytes: %s",
-                           (unsigned long long)bytes, why);
+    return qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
+                       "cannot make an anonymous file of %llu bytes: %s",
+                       (unsigned long long)bytes, why);
 }
 
 QNNRT_DEVICE_API qnnrt_mem_provider qnnrt_device_memfd(void)
@@ -251,16 +256,16 @@ QNNRT_DEVICE_API qnnrt_mem_provider qnnrt_device_memfd(void)
 /* =====================================================================================
    MEMORY                                                                        >>memory
    Which kind of memory to take.
-   Needs: >>map >>heap >>memfd     Knows nothing of: how memory is made
+   Needs: >>err >>abi >>backend (its struct) >>map >>heap >>memfd
+   Knows nothing of: how memory is made
    ===================================================================================== */
 
-enum { QNNRT_DEVICE__REF = 0x524546 };           /* libQnnRef.so, which takes any descriptor */
-
+/* libQnnRef.so takes any descriptor. */
 static qnnrt_result qnnrt_device__memory_ref(void *user, const qnnrt_backend *backend, size_t bytes,
                                              void **data, int *fd, qnnrt_error *err)
 {
-    if (backend == NULL || qnnrt_backend_get_info(backend)->id != (uint32_t)QNNRT_DEVICE__REF)
-        return qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "anonymous files are for libQnnRef.so");
+    if (backend == NULL || backend->info.id != (uint32_t)QNNRT__ABI_BACKEND_REF)
+        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "anonymous files are for libQnnRef.so");
     return qnnrt_device__memfd_alloc(user, backend, bytes, data, fd, err);
 }
 
