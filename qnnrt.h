@@ -1240,6 +1240,7 @@ typedef struct qnnrt_step_info {
                                                    desc.inspect */
     qnnrt_convert           convert;            /* of a conversion: what its edges asked for */
     int                     exact;
+    const struct qnnrt_host_step *host;         /* a copy of what the caller gave, or NULL */
 } qnnrt_step_info;
 
 typedef struct qnnrt_name_info {                /* a name that users have for a slot */
@@ -1331,6 +1332,10 @@ typedef struct qnnrt_host_step {
                                    const void *const *inputs, void *const *outputs,
                                    qnnrt_error *err);
     void                    *user;
+    int                      derived;           /* 1: its outputs are its only input in another
+                                                   form: "<step>/<name>" finds them, no rule wires
+                                                   them, and no place of one overlaps one of the
+                                                   input (default 0) */
 } qnnrt_host_step;
 
 typedef struct qnnrt_step_desc {                /* a graph or a host step */
@@ -12818,6 +12823,12 @@ static void qnnrt__program_text(const qnnrt_step_info *step, char *out, size_t r
     }
 }
 
+/* Return 1 if a step gives another form of what another step writes. */
+static int qnnrt__program_derives(const qnnrt_step_info *step)
+{
+    return step->kind == QNNRT_STEP_CONVERT || (step->host != NULL && step->host->derived);
+}
+
 /* Write where a step is: 'step 1 (forward_1.bin, graph "decode")', 'step 2 (host "embedding")'. */
 static const char *qnnrt__program_where(const qnnrt_step_info *step, size_t number, char *out,
                                         size_t room)
@@ -12932,10 +12943,12 @@ static qnnrt_result qnnrt__program_host(qnnrt__program *program, const qnnrt_hos
     qnnrt_graph_info *graph =
         (qnnrt_graph_info *)qnnrt__arena_alloc(program->arena, 1, sizeof(*graph));
     uint32_t tensors = program->model->limits.tensors, scales = QNNRT__TABLE_SCALES;
+    qnnrt_host_step *copy =
+        (qnnrt_host_step *)qnnrt__arena_alloc(program->arena, 1, sizeof(*copy));
     qnnrt__table table;
     char where[32];
     qnnrt_result result;
-    if (graph == NULL) return qnnrt__fail_memory(err, "a host step");
+    if (graph == NULL || copy == NULL) return qnnrt__fail_memory(err, "a host step");
     memset(&table, 0, sizeof(table));
     snprintf(where, sizeof(where), "step %u", (unsigned)at);
     table.arena = program->arena;
@@ -12948,6 +12961,8 @@ static qnnrt_result qnnrt__program_host(qnnrt__program *program, const qnnrt_hos
     table.graph = graph->name;
     if (result == QNNRT_OK && host->exec == NULL)
         result = qnnrt__table_fail(&table, QNNRT_E_ARG, "the host step has no function (exec)");
+    if (result == QNNRT_OK && host->derived && host->input_count != 1)
+        result = qnnrt__table_fail(&table, QNNRT_E_ARG, "a derived host step has one input");
     if (result == QNNRT_OK)
         result = qnnrt__program_tensors(&table, host->inputs, host->input_count,
                                         QNNRT__TABLE_INPUTS, graph);
@@ -12960,8 +12975,13 @@ static qnnrt_result qnnrt__program_host(qnnrt__program *program, const qnnrt_hos
         result = QNNRT_E_ARG;
         if (err != NULL) err->code = result;
     }
+    *copy = *host;
+    copy->name = graph->name;
+    copy->inputs = graph->inputs;
+    copy->outputs = graph->outputs;
     to->kind = QNNRT_STEP_HOST;
     to->graph = graph;
+    to->host = copy;
     work->exec = host->exec;
     work->user = host->user;
     return result;
@@ -13549,7 +13569,7 @@ static qnnrt_result qnnrt__wiring_by_name(qnnrt_pipeline *p, qnnrt_error *err)
         char a[1024], b[1024], c[160];
         if (qnnrt__wiring_begins(p, at)) producer = NULL;
         if (end->output) {
-            if (p->steps[end->step].kind != QNNRT_STEP_CONVERT) producer = end;
+            if (!qnnrt__program_derives(&p->steps[end->step])) producer = end;
             continue;
         }
         /* An input with a source has a given edge. */
@@ -13605,7 +13625,7 @@ static qnnrt_result qnnrt__wiring_share(qnnrt_pipeline *p, qnnrt_error *err)
 /* Return the step before a step that is not a conversion. */
 static uint32_t qnnrt__wiring_before(const qnnrt_pipeline *p, uint32_t step)
 {
-    while (step > 0 && p->steps[step - 1].kind == QNNRT_STEP_CONVERT) --step;
+    while (step > 0 && qnnrt__program_derives(&p->steps[step - 1])) --step;
     return step > 0 ? step - 1 : 0;
 }
 
@@ -13614,13 +13634,13 @@ static int qnnrt__wiring_joined(const qnnrt_pipeline *p, uint32_t step)
 {
     const uint32_t before = qnnrt__wiring_before(p, step);
     size_t i;
-    if (p->steps[step].kind == QNNRT_STEP_CONVERT) return 1;
+    if (qnnrt__program_derives(&p->steps[step])) return 1;
     for (i = 0; i < p->steps[step].graph->input_count; ++i) {
         const qnnrt__end *source = p->inputs[step][i].source;
         if (source == NULL || !source->output) continue;
-        if (p->steps[source->step].kind == QNNRT_STEP_CONVERT)
+        if (qnnrt__program_derives(&p->steps[source->step]))
             source = p->inputs[source->step][0].source;
-        if (source->step == before) return 1;
+        if (source != NULL && source->step == before) return 1;
     }
     return 0;
 }
@@ -13723,7 +13743,8 @@ static qnnrt_result qnnrt__wiring_given(qnnrt_pipeline *p, const qnnrt_edge_desc
                 qnnrt__wiring_say(p, from, a, sizeof(a)),
                 qnnrt__wiring_say(p, to, b, sizeof(b)),
                 qnnrt__compare_first(&from->tensor->quant, &to->tensor->quant, c, sizeof(c))));
-        qnnrt__wiring_connect(from, to, p->steps[edge->from_step].kind == QNNRT_STEP_CONVERT ||
+        qnnrt__wiring_connect(from, to, qnnrt__program_derives(&p->steps[edge->from_step]) ||
+                                        qnnrt__program_derives(&p->steps[edge->to_step]) ||
                                         e >= count ? "given, converted" : "given");
     }
     return QNNRT_OK;
@@ -13812,7 +13833,7 @@ static qnnrt_result qnnrt__wiring_constants(qnnrt_pipeline *p, const qnnrt_pipel
 /* =====================================================================================
    SLOTS                                                                        >>slot
    Numbers the values that flow through a wired pipeline, and finds them by name.
-   Needs: >>size >>sort >>mem >>err >>dtype >>scan >>model >>wiring
+   Needs: >>size >>sort >>mem >>err >>dtype >>scan >>model >>program >>wiring
    Knows nothing of: memory, execution
    ===================================================================================== */
 
@@ -13922,7 +13943,9 @@ static int qnnrt__slot_qualified(const char *text, uint64_t *step, const char **
 /* Return 1 if a conversion writes the slot of an end. */
 static int qnnrt__slot_converted(const qnnrt_pipeline *p, const qnnrt__end *end)
 {
-    return p->steps[p->slots[end->slot].first].kind == QNNRT_STEP_CONVERT;
+    const qnnrt_slot_info *slot = &p->slots[end->slot];
+    return (slot->role == QNNRT_ROLE_EDGE || slot->role == QNNRT_ROLE_OUTPUT) &&
+           qnnrt__program_derives(&p->steps[slot->first]);
 }
 
 /* Find what users call by a name. Return NULL if there is no such name. */
@@ -16259,7 +16282,7 @@ static qnnrt_result qnnrt__open(const char *ctx_dir, const qnnrt_desc *desc, qnn
 /* =====================================================================================
    PLACE                                                                          >>place
    Slots of pipelines become blocks with lifetimes, and the plan gives them offsets.
-   Needs: >>os >>size >>sort >>mem >>err >>plan >>model >>wiring >>slot >>pipeline
+   Needs: >>os >>size >>sort >>mem >>err >>plan >>model >>program >>wiring >>slot >>pipeline
    Knows nothing of: vendor calls
    ===================================================================================== */
 
@@ -16389,7 +16412,7 @@ static void qnnrt__place_span_of(const qnnrt_place_desc *place, const qnnrt_pipe
 {
     const qnnrt_slot slot = place->slot;
     const int written = slot->role == QNNRT_ROLE_EDGE || slot->role == QNNRT_ROLE_OUTPUT;
-    const int converted = p->steps[slot->first].kind == QNNRT_STEP_CONVERT;
+    const int converted = qnnrt__program_derives(&p->steps[slot->first]);
     span->place = place;
     span->from = place->offset;
     span->to = place->offset + slot->tensor->bytes;
@@ -18214,7 +18237,7 @@ static qnnrt_result qnnrt__run_no_conversion(const qnnrt_tensor_info *tensor, co
    Calls the steps of a run: one after the other and nothing else, or with what is on: locks,
    profiles, contexts that come and go, dims that change.
    Needs: >>os >>mem >>err >>log >>abi >>backend (its struct) >>profile >>context >>model
-          >>resident >>wiring >>slot >>binding >>flex >>host >>run
+          >>resident >>program >>wiring >>slot >>binding >>flex >>host >>run
    Knows nothing of: memory plans, files
    ===================================================================================== */
 
@@ -18436,7 +18459,7 @@ static qnnrt_result qnnrt__exec_profile(qnnrt_run *run, qnnrt_profile_level leve
         for (i = 0; run->profile != NULL && i < p->info.step_count; ++i) {
             run->profile->steps[i].graph = p->steps[i].graph->name;
             run->profile->steps[i].backend = p->steps[i].backend;
-            run->profile->steps[i].converts = p->steps[i].kind == QNNRT_STEP_CONVERT;
+            run->profile->steps[i].converts = qnnrt__program_derives(&p->steps[i]);
         }
         if (run->profile != NULL)
             result = qnnrt__profile_start(run->profile, level, qnnrt__run_err(run));
@@ -20236,7 +20259,9 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
            qnnrt_entry_desc.unbound -> .caller_io; QNNRT_BUFFER_CALLER ->
            qnnrt_place_desc.caller_io.
            API: qnnrt_bind_slot() -> qnnrt_bind_input() and qnnrt_bind_output().
-           Added: tools/qnnrt_convert.h, conversions as host steps of the caller.
+           Added: tools/qnnrt_convert.h, conversions as host steps: qnnrt_conversions_create() puts
+           them into a description, qnnrt_convert_of() finds them in a pipeline.
+           Added: qnnrt_host_step.derived, qnnrt_step_info.host.
            Added: QNNRT_CHECK_VERSION().
            Added: calls for headers that stand on this one: qnnrt_error_set(), _hint(), _add(),
            _about() and _clear(), qnnrt_text_clean(), qnnrt_hooks_alloc() and _free(),

@@ -14,6 +14,7 @@
 #include "ref.h"
 #include "life.h"
 #include "bind.h"
+#include "converted.h"
 
 #include <math.h>
 #include <sys/wait.h>
@@ -151,9 +152,12 @@ typedef struct program {
     qnnrt_pipeline_desc desc;
     qnnrt_step_desc     steps[6];
     qnnrt_edge_desc     edges[8];
+    qnnrt_conversion    wishes[8];
     qnnrt_constant_desc constants[2];
     qnnrt_host_step     host;
     qnnrt_tensor_info   in, out;
+    qnnrt_hooks         hooks;
+    qnnrt_conversions  *conversions;
     qnnrt_pipeline     *pipeline;
     qnnrt_plan         *plan;
     qnnrt_mem          *mem;
@@ -185,20 +189,27 @@ static void graph_step(program *p, int backend, const char *name)
 
 static void host_step(program *p) { p->steps[p->desc.step_count++].host = &p->host; }
 
-static qnnrt_edge_desc *edge(program *p, size_t from_step, const char *from, size_t to_step,
-                             const char *to)
+static qnnrt_conversion *edge(program *p, size_t from_step, const char *from, size_t to_step,
+                              const char *to)
 {
+    qnnrt_conversion *wish = &p->wishes[p->desc.edge_count];
     qnnrt_edge_desc *e = &p->edges[p->desc.edge_count++];
     e->from_step = from_step;
     e->from = from;
     e->to_step = to_step;
     e->to = to;
-    return e;
+    return wish;
 }
 
 static qnnrt_result program_make(program *p)
 {
-    return qnnrt_pipeline_make(&p->desc, &p->pipeline, &err);
+    return converted_make(&p->desc, p->wishes, &p->hooks, &p->conversions, &p->pipeline, &err);
+}
+
+static void program_unmake(program *p)
+{
+    CHECK_EQ(qnnrt_pipeline_destroy(p->pipeline), QNNRT_OK);
+    qnnrt_conversions_free(p->conversions);
 }
 
 /* Make it executable. */
@@ -227,7 +238,7 @@ static void program_end(program *p)
     qnnrt_run_destroy(p->run);
     CHECK_EQ(qnnrt_mem_destroy(p->mem), QNNRT_OK);
     CHECK_EQ(qnnrt_plan_destroy(p->plan), QNNRT_OK);
-    CHECK_EQ(qnnrt_pipeline_destroy(p->pipeline), QNNRT_OK);
+    program_unmake(p);
 }
 
 static const float input[COUNT] = { -1, 0, 1, 2, 3, 4.5f, -6, 100 };
@@ -317,7 +328,7 @@ TEST(the_text_of_a_step_is_clean_and_fits)
     }
     CHECK(qnnrt_step_text(NULL, text, sizeof(text))[0] == '\0');
     CHECK(qnnrt_step_text(NULL, NULL, 0)[0] == '\0');
-    CHECK_EQ(qnnrt_pipeline_destroy(p.pipeline), QNNRT_OK);
+    program_unmake(&p);
     close_both();
 }
 
@@ -467,15 +478,15 @@ static void halves(program *p)
     p->in.dtype = p->out.dtype = QNNRT_DTYPE_F16;
     p->host.name = "copy";
     p->host.exec = copy_halves;
-    p->edges[0].convert = p->edges[1].convert = QNNRT_CONVERT_VALUES;
+    p->wishes[0].how = p->wishes[1].how = QNNRT_CONVERT_VALUES;
 }
 
 TEST(conversions_are_steps)
 {
     program p;
     const qnnrt_pipeline_info *info;
-    const qnnrt_conversion_info *list;
-    size_t count, i;
+    const qnnrt_converter *list[2];
+    size_t i;
     float y[COUNT], big[COUNT];
     char text[512];
     CHECK(open_both());
@@ -484,11 +495,11 @@ TEST(conversions_are_steps)
     info = qnnrt_pipeline_get_info(p.pipeline);
     CHECK_EQ(info->step_count, 5);
     CHECK_EQ(info->edge_count, 4);
-    CHECK_EQ(info->steps[1].kind, QNNRT_STEP_CONVERT);
-    CHECK_EQ(info->steps[3].kind, QNNRT_STEP_CONVERT);
-    CHECK_STR(qnnrt_step_text(&info->steps[1], text, sizeof(text)),
+    CHECK(converted_is(&info->steps[1]));
+    CHECK(converted_is(&info->steps[3]));
+    CHECK_STR(qnnrt_convert_step_text(&info->steps[1], text, sizeof(text)),
               "convert y: float32 -> float16, 16 bytes");
-    CHECK_STR(qnnrt_step_text(&info->steps[3], text, sizeof(text)),
+    CHECK_STR(qnnrt_convert_step_text(&info->steps[3], text, sizeof(text)),
               "convert z: float16 -> float32, 32 bytes");
     for (i = 0; i < info->edge_count; ++i) CHECK_STR(info->edges[i].reason, "given, converted");
     /* A name means the tensor of a graph or host step, before that of a conversion. */
@@ -503,23 +514,29 @@ TEST(conversions_are_steps)
     }
     CHECK_EQ(run_values(&p, input, y), QNNRT_OK);
     for (i = 0; i < COUNT; ++i) CHECK(y[i] == twice(input[i]) * twice(input[i]));
-    CHECK_EQ(qnnrt_run_conversions(p.run, &list, &count), QNNRT_OK);
-    CHECK_EQ(count, 2);
-    CHECK_EQ(list[0].step, 1);
-    CHECK_EQ(list[1].step, 3);
-    CHECK_EQ(list[0].lost + list[0].lost_ever, 0);
+    for (i = 0; i < 2; ++i) list[i] = qnnrt_convert_of(&info->steps[1 + 2 * i]);
+    CHECK(qnnrt_convert_of(&info->steps[0]) == NULL);
+    CHECK(qnnrt_convert_of(&info->steps[2]) == NULL);
+    CHECK(qnnrt_convert_of(NULL) == NULL);
+    for (i = 0; i < 3; ++i) CHECK_EQ(qnnrt_conversions_step(p.conversions, i), 2 * i);
+    CHECK_EQ(qnnrt_convert_get_info(list[0]).how, QNNRT_CONVERT_VALUES);
+    CHECK_EQ(qnnrt_convert_get_info(list[0]).exact, 0);
+    CHECK_EQ(qnnrt_convert_get_info(list[0]).lost + qnnrt_convert_get_info(list[0]).lost_ever, 0);
     for (i = 0; i < COUNT; ++i) big[i] = i < 3 ? 1e9f : 1;
     CHECK_EQ(run_values(&p, big, y), QNNRT_OK);
     CHECK_EQ(run_values(&p, big, y), QNNRT_OK);
     CHECK(y[0] == 65504.0f * 65504.0f);
-    CHECK_EQ(list[0].lost, 3);
-    CHECK_EQ(list[0].lost_ever, 6);
-    CHECK_EQ(list[1].lost_ever, 0);
+    CHECK_EQ(qnnrt_convert_get_info(list[0]).lost, 3);
+    CHECK_EQ(qnnrt_convert_get_info(list[0]).lost_ever, 6);
+    CHECK_EQ(qnnrt_convert_get_info(list[1]).lost_ever, 0);
     CHECK_EQ(run_values(&p, input, y), QNNRT_OK);
-    CHECK_EQ(list[0].lost, 0);
-    CHECK_EQ(list[0].lost_ever, 6);
-    CHECK_EQ(qnnrt_run_conversions(p.run, NULL, &count), QNNRT_E_ARG);
-    CHECK_EQ(qnnrt_run_conversions(NULL, &list, &count), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_convert_get_info(list[0]).lost, 0);
+    CHECK_EQ(qnnrt_convert_get_info(list[0]).lost_ever, 6);
+    CHECK_EQ(qnnrt_convert_get_info(NULL).lost_ever, 0);
+    CHECK_EQ(qnnrt_conversions_create(&p.desc, p.wishes, NULL, NULL, &err), QNNRT_E_ARG);
+    CHECK(qnnrt_conversions_desc(NULL) == NULL);
+    CHECK_EQ(qnnrt_conversions_step(NULL, 7), 7);
+    qnnrt_conversions_free(NULL);
     program_end(&p);
     close_both();
 }
@@ -530,10 +547,11 @@ TEST(an_exact_conversion_fails_where_a_value_does_not_fit)
     float y[COUNT], big[COUNT] = { 1, 2, 3, 4, 5, 6, 1e9f, 2e9f };
     CHECK(open_both());
     halves(&p);
-    p.edges[0].exact = 1;
+    p.wishes[0].exact = 1;
     CHECK_EQ(program_prepare(&p, 0), QNNRT_OK);
     CHECK_EQ(run_values(&p, big, y), QNNRT_E_MISMATCH);
-    SAYS("step 1 (convert y: float32 -> float16, 16 bytes) failed: 2 of 8 values do not fit");
+    SAYS("step 1 (host \"convert y\") failed: ");
+    SAYS("values do not fit: 2 of 8");
     CHECK_EQ(run_values(&p, input, y), QNNRT_OK);
     program_end(&p);
     close_both();
@@ -544,7 +562,7 @@ TEST(an_edge_that_does_not_ask_is_not_converted)
     program p;
     CHECK(open_both());
     halves(&p);
-    p.edges[0].convert = QNNRT_CONVERT_NONE;
+    p.wishes[0].how = QNNRT_CONVERT_NONE;
     CHECK_EQ(program_make(&p), QNNRT_E_MISMATCH);
     SAYS("edge 0");
     SAYS("float32[2,4]");
@@ -556,11 +574,11 @@ TEST(an_edge_that_does_not_ask_is_not_converted)
     CHECK_EQ(program_make(&p), QNNRT_E_MISMATCH);
     CHECK_STR(err.hint, "QNNRT_CONVERT_VALUES");
     halves(&p);
-    p.edges[0].convert = (qnnrt_convert)9;
+    p.wishes[0].how = (qnnrt_convert)9;
     CHECK_EQ(program_make(&p), QNNRT_E_ARG);
     SAYS("convert is 9");
     three(&p);
-    p.edges[1].exact = 1;
+    p.wishes[1].exact = 1;
     CHECK_EQ(program_make(&p), QNNRT_E_ARG);
     SAYS("edge 1: exact is set");
     three(&p);
@@ -596,26 +614,26 @@ TEST(one_tensor_is_converted_once_for_each_destination)
     p.steps[p.desc.step_count++].host = &other;
     graph_step(&p, 1, "square");
     p.desc.edge_count = 0;
-    edge(&p, 0, "y", 2, "y")->convert = QNNRT_CONVERT_VALUES;      /* the later reader first */
-    edge(&p, 0, "y", 1, "y")->convert = QNNRT_CONVERT_VALUES;
-    edge(&p, 0, "y", 3, "y")->convert = QNNRT_CONVERT_VALUES;
+    edge(&p, 0, "y", 2, "y")->how = QNNRT_CONVERT_VALUES;      /* the later reader first */
+    edge(&p, 0, "y", 1, "y")->how = QNNRT_CONVERT_VALUES;
+    edge(&p, 0, "y", 3, "y")->how = QNNRT_CONVERT_VALUES;
     edge(&p, 0, "y", 4, "x");
     p.desc.edges_only = 1;
     CHECK_EQ(program_prepare(&p, 0), QNNRT_OK);
     info = qnnrt_pipeline_get_info(p.pipeline);
-    for (i = 0; i < info->step_count; ++i) conversions += info->steps[i].kind == QNNRT_STEP_CONVERT;
+    for (i = 0; i < info->step_count; ++i) conversions += converted_is(&info->steps[i]);
     CHECK_EQ(conversions, 2);
     CHECK_EQ(info->step_count, 7);
-    CHECK_EQ(info->steps[1].kind, QNNRT_STEP_CONVERT);
-    CHECK_EQ(info->steps[4].kind, QNNRT_STEP_CONVERT);
+    CHECK(converted_is(&info->steps[1]));
+    CHECK(converted_is(&info->steps[4]));
     CHECK_EQ(run_values(&p, input, y), QNNRT_OK);
     for (i = 0; i < COUNT; ++i) CHECK(y[i] == twice(input[i]) * twice(input[i]));
     program_end(&p);
     /* Two edges that are not equally exact do not share one. */
-    p.edges[1].exact = 1;
+    p.wishes[1].exact = 1;
     CHECK_EQ(program_make(&p), QNNRT_OK);
     CHECK_EQ(qnnrt_pipeline_get_info(p.pipeline)->step_count, 8);
-    CHECK_EQ(qnnrt_pipeline_destroy(p.pipeline), QNNRT_OK);
+    program_unmake(&p);
     close_both();
 }
 
@@ -708,7 +726,7 @@ TEST(a_wrong_constant_is_refused)
     plan.entry_count = plan.place_count = plan.buffer_count = 1;
     CHECK_EQ(qnnrt_plan_create(&plan, &made, &err), QNNRT_E_ARG);
     SAYS("is a constant");
-    CHECK_EQ(qnnrt_pipeline_destroy(p.pipeline), QNNRT_OK);
+    program_unmake(&p);
     close_both();
 }
 
@@ -1066,6 +1084,7 @@ TEST(every_allocation_of_a_mixed_pipeline_may_fail)
         memset(&entry, 0, sizeof(entry));
         memset(&plan, 0, sizeof(plan));
         halves(&p);
+        p.hooks = hooks;
         p.desc.constant_count = 1;
         p.constants[0].input = "x";
         p.constants[0].data = value;

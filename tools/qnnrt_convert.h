@@ -4,15 +4,14 @@
        #define QNNRT_CONVERT_IMPLEMENTATION         #include "qnnrt.h"
        #include "qnnrt_convert.h"                   #include "qnnrt_convert.h"
 
-       qnnrt_convert_desc desc = { QNNRT_CONVERT_VALUES };          // float16 -> float32
-       qnnrt_converter *hidden;
-       if (qnnrt_convert_create(&from, &to, &desc, &hidden, &err) != QNNRT_OK) puts(err.text);
-       steps[1].host = qnnrt_convert_step(hidden);                  // of a qnnrt_pipeline_desc
-       edges[0] = (qnnrt_edge_desc){ 0, from.name, 1, from.name };
-       edges[1] = (qnnrt_edge_desc){ 1, to.name, 2, to.name };
+       qnnrt_conversion wishes[2] = { { QNNRT_CONVERT_VALUES } };   // of edges[0]: f16 -> f32
+       qnnrt_conversions *conversions;
+       if (qnnrt_conversions_create(&desc, wishes, NULL, &conversions, &err) != QNNRT_OK ||
+           qnnrt_pipeline_make(qnnrt_conversions_desc(conversions), &pipeline, &err) != QNNRT_OK)
+           puts(err.text);
        ...
        qnnrt_pipeline_destroy(pipeline);
-       qnnrt_convert_free(hidden);
+       qnnrt_conversions_free(conversions);
 
    Uses     Public names of qnnrt.h, and libc.
    Trust    The caller is trusted. Tensors are checked, whatever file they come from.
@@ -23,6 +22,7 @@
 
    WORDS
        converter   converts one tensor, `from`, to another one, `to`
+       conversion  a step of a pipeline that is a converter's
        lost        a value that `to` cannot hold: it is saturated, and counted
 
    BUILD OPTIONS, to define before the header is first included
@@ -32,12 +32,19 @@
 
    MANUAL
 
+   Steps
+       Outputs and inputs that do not fit are wired with a conversion between them, which is asked
+       for: nothing else is converted. qnnrt_conversions_create() puts each before its first
+       reader, so the numbers of later steps grow. In code that wires its steps itself,
+       qnnrt_convert_create() makes one converter and qnnrt_convert_step() its step.
+       qnnrt_convert_of() finds the converter of a step, and qnnrt_convert_get_info() what it lost.
+
    Exact
        The result is the value nearest to the exact one, ties to even, in every rounding mode and
        with -ffast-math. Fast loops do what is certain, and the rest is computed on integers.
 
    ROOMS (search for the tag)
-       >>config >>value >>scale >>loop >>walk >>layout >>make >>public
+       >>config >>value >>scale >>loop >>walk >>layout >>make >>insert >>public
 */
 #ifndef QNNRT_CONVERT_H
 #define QNNRT_CONVERT_H
@@ -66,7 +73,10 @@ typedef struct qnnrt_convert_desc {
 } qnnrt_convert_desc;
 
 typedef struct qnnrt_converter_info {
-    uint64_t lost;          /* values of the last exec that did not fit */
+    qnnrt_convert how;
+    int           exact;
+    uint64_t lost;          /* values of the last exec that did not fit: beyond the range of `to`,
+                               or NaN where it has none */
     uint64_t lost_ever;     /* the same, of all execs */
 } qnnrt_converter_info;
 
@@ -108,6 +118,48 @@ QNNRT_CONVERT_API qnnrt_result qnnrt_convert_data(qnnrt_converter *converter, co
 QNNRT_CONVERT_API qnnrt_converter_info qnnrt_convert_get_info(const qnnrt_converter *converter);
 QNNRT_CONVERT_API void qnnrt_convert_free(qnnrt_converter *converter);      /* may be NULL */
 
+/* Return the converter of a step of a pipeline, or NULL: it is no conversion. */
+QNNRT_CONVERT_API qnnrt_converter *qnnrt_convert_of(const qnnrt_step_info *step);
+
+/* Write what a step is, as qnnrt_step_text() does it; of a conversion
+       convert hidden: float16 -> float32, 131,072 bytes
+   The bytes are those that it writes.
+   Returns  text */
+QNNRT_CONVERT_API const char *qnnrt_convert_step_text(const qnnrt_step_info *step, char *text,
+                                                      size_t room);
+
+typedef struct qnnrt_conversion {       /* what an edge asks for */
+    qnnrt_convert how;                  /* (default 0: nothing) */
+    int           exact;                /* as in qnnrt_convert_desc */
+} qnnrt_conversion;
+
+typedef struct qnnrt_conversions qnnrt_conversions;
+
+/* Describe a pipeline with the conversions of its edges as steps. Edges that convert an output in
+   the same way share one.
+
+   desc     borrowed until qnnrt_pipeline_make() has read qnnrt_conversions_desc()
+   wishes   [desc->edge_count] what each edge asks for; NULL: nothing
+   hooks    alloc and free are used; NULL: malloc and free
+   out      receives the conversions, NULL on failure
+
+   Returns  QNNRT_OK; QNNRT_E_ARG and QNNRT_E_NOT_FOUND (the text names the edge); as
+            qnnrt_convert_create(); QNNRT_E_LIMIT (more than 16,384 conversions); QNNRT_E_MEMORY
+   Frees    qnnrt_conversions_free(), after the pipelines of it are destroyed */
+QNNRT_CONVERT_API qnnrt_result qnnrt_conversions_create(const qnnrt_pipeline_desc *desc,
+                                                        const qnnrt_conversion *wishes,
+                                                        const qnnrt_hooks *hooks,
+                                                        qnnrt_conversions **out,
+                                                        qnnrt_error *err);
+
+/* Return the description with the conversions, for qnnrt_pipeline_make(). */
+QNNRT_CONVERT_API const qnnrt_pipeline_desc *
+qnnrt_conversions_desc(const qnnrt_conversions *conversions);
+
+/* Return the number that a step of `desc` has in the pipeline. */
+QNNRT_CONVERT_API size_t qnnrt_conversions_step(const qnnrt_conversions *conversions, size_t step);
+QNNRT_CONVERT_API void qnnrt_conversions_free(qnnrt_conversions *conversions);  /* may be NULL */
+
 #ifdef __cplusplus
 }
 #endif
@@ -143,6 +195,11 @@ extern "C" {
 #else
 #define QNNRT_CONVERT__RESTRICT
 #define QNNRT_CONVERT__INLINE   static inline
+#endif
+
+/* Called for each step of a search; tests count it. */
+#ifndef QNNRT_CONVERT__STEP
+#define QNNRT_CONVERT__STEP() ((void)0)
 #endif
 
 static size_t qnnrt_convert__least(size_t a, size_t b)
@@ -1154,19 +1211,36 @@ static void qnnrt_convert__make_copy(qnnrt_arena *arena, const qnnrt_tensor_info
                                                                 quant->count, sizeof(int32_t));
 }
 
-/* =====================================================================================
-   PUBLIC                                                                        >>public
-   The functions of the declarations.
-   Needs: every room above
-   Knows nothing of: nothing
-   ===================================================================================== */
+static void qnnrt_convert__free(qnnrt_converter *converter)
+{
+    qnnrt_hooks hooks = converter->arena.hooks;
+    qnnrt_arena_free(&converter->arena);
+    qnnrt_hooks_free(&hooks, converter);
+}
+
+/* Convert, and count what does not fit. */
+static qnnrt_result qnnrt_convert__data(qnnrt_converter *converter, const void *from, void *to,
+                                        qnnrt_error *err)
+{
+    const size_t lost = (size_t)qnnrt_convert__layout_run(converter, from, to);
+    __atomic_store_n(&converter->lost, lost, __ATOMIC_RELAXED);
+    if (lost == 0) return QNNRT_OK;
+    __atomic_fetch_add(&converter->lost_ever, lost, __ATOMIC_RELAXED);
+    if (!converter->exact) return QNNRT_OK;
+    qnnrt_convert__make_fail(err, QNNRT_E_MISMATCH, &converter->ends[0], &converter->ends[1],
+                             "values do not fit");
+    qnnrt_error_add(err, ": %zu of %llu", lost,
+                    (unsigned long long)converter->walk.from.form.total);
+    return qnnrt_error_hint(err, QNNRT_E_MISMATCH, "Clear `exact` to saturate them, or choose an"
+                            " encoding that holds them.");
+}
 
 static qnnrt_result qnnrt_convert__exec(void *user, const qnnrt_graph_info *step,
                                         const void *const *inputs, void *const *outputs,
                                         qnnrt_error *err)
 {
     (void)step;
-    return qnnrt_convert_data((qnnrt_converter *)user, inputs[0], outputs[0], err);
+    return qnnrt_convert__data((qnnrt_converter *)user, inputs[0], outputs[0], err);
 }
 
 /* Describe the converter as a step. */
@@ -1193,22 +1267,17 @@ static void qnnrt_convert__describe(qnnrt_converter *c, const qnnrt_convert_desc
     step->input_count = step->output_count = 1;
     step->exec = qnnrt_convert__exec;
     step->user = c;
+    step->derived = 1;
 }
 
-QNNRT_CONVERT_API qnnrt_result qnnrt_convert_create(const qnnrt_tensor_info *from,
-                                                    const qnnrt_tensor_info *to,
-                                                    const qnnrt_convert_desc *desc,
-                                                    qnnrt_converter **out, qnnrt_error *err)
+/* Make a converter. */
+static qnnrt_result qnnrt_convert__make(const qnnrt_tensor_info *from, const qnnrt_tensor_info *to,
+                                        const qnnrt_convert_desc *desc, qnnrt_converter **out,
+                                        qnnrt_error *err)
 {
     const qnnrt_tensor_info *sides[2];
     qnnrt_converter *c;
     qnnrt_result result;
-    qnnrt_error_clear(err);
-    if (out == NULL || from == NULL || to == NULL || desc == NULL) {
-        if (out != NULL) *out = NULL;
-        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_convert_create: an argument is NULL");
-    }
-    *out = NULL;
     sides[0] = from;
     sides[1] = to;
     for (int i = 0; i < 2; ++i) {
@@ -1234,13 +1303,412 @@ QNNRT_CONVERT_API qnnrt_result qnnrt_convert_create(const qnnrt_tensor_info *fro
     if (c->arena.failed != QNNRT_OK)
         result = qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory for a converter");
     if (result != QNNRT_OK) {
-        qnnrt_convert_free(c);
+        qnnrt_convert__free(c);
         return result;
     }
     c->walk.from.tensor = &c->from;
     c->walk.to.tensor   = &c->to;
     *out = c;
     return QNNRT_OK;
+}
+
+/* =====================================================================================
+   INSERT                                                                        >>insert
+   The steps and edges of a description with conversions between them.
+   Needs: >>config >>layout >>make     Knows nothing of: elements
+   ===================================================================================== */
+
+enum { QNNRT_CONVERT__MOST = 16384 };
+
+/* A tensor of a step of the description. */
+typedef struct qnnrt_convert__end {
+    const qnnrt_tensor_info *tensor;
+    size_t step;
+    int    output;
+} qnnrt_convert__end;
+
+/* A conversion while the steps are counted. */
+typedef struct qnnrt_convert__new {
+    const qnnrt_tensor_info *from, *to;
+    qnnrt_conversion wish;
+    size_t edge;            /* the first that asks for it */
+    size_t before;          /* its first reader, a step of the description */
+    size_t next;            /* 1 + the next one before the same step; 0: the last */
+    size_t number;          /* of its step */
+    qnnrt_converter *converter;
+} qnnrt_convert__new;
+
+/* An edge that asks for a conversion. */
+typedef struct qnnrt_convert__edge {
+    const qnnrt_tensor_info *from, *to;
+    qnnrt_conversion wish;
+    size_t edge, made;      /* made: its conversion */
+} qnnrt_convert__edge;
+
+struct qnnrt_conversions {
+    qnnrt_arena          arena;
+    qnnrt_pipeline_desc  desc;              /* with the conversions */
+    size_t              *numbers;           /* step of the given description -> step */
+    size_t               step_count;        /* of the given description */
+    qnnrt_convert__new  *made;
+    size_t               count;
+};
+
+static qnnrt_result qnnrt_convert__insert_memory(qnnrt_error *err)
+{
+    return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory for the conversions of a pipeline");
+}
+
+/* Find the tensors of a step; NULL if the description does not say which they are. */
+static qnnrt_graph_info qnnrt_convert__insert_graph(const qnnrt_step_desc *step)
+{
+    const qnnrt_info *info = qnnrt_get_info(step->model);
+    qnnrt_graph_info graph;
+    memset(&graph, 0, sizeof(graph));
+    if (step->host != NULL) {
+        graph.name = step->host->name;
+        if (step->host->inputs != NULL) graph.input_count = step->host->input_count;
+        if (step->host->outputs != NULL) graph.output_count = step->host->output_count;
+        graph.inputs  = step->host->inputs;
+        graph.outputs = step->host->outputs;
+        return graph;
+    }
+    if (info == NULL || step->graph == NULL || step->context >= info->context_count) return graph;
+    for (size_t i = 0; i < info->contexts[step->context].graph_count; ++i)
+        if (strcmp(info->contexts[step->context].graphs[i].name, step->graph) == 0)
+            return info->contexts[step->context].graphs[i];
+    return graph;
+}
+
+static int qnnrt_convert__end_order(const void *a, const void *b)
+{
+    const qnnrt_convert__end *x = (const qnnrt_convert__end *)a;
+    const qnnrt_convert__end *y = (const qnnrt_convert__end *)b;
+    QNNRT_CONVERT__STEP();
+    if (x->step != y->step) return x->step < y->step ? -1 : 1;
+    return x->output != y->output ? x->output - y->output
+                                  : strcmp(x->tensor->name, y->tensor->name);
+}
+
+/* Sort the tensors of all steps by step and name. Return how many they are; 0 when out of
+   memory. */
+static size_t qnnrt_convert__insert_index(const qnnrt_pipeline_desc *desc, qnnrt_arena *arena,
+                                          const void ***out)
+{
+    size_t count = 0, at = 0;
+    for (size_t s = 0; s < desc->step_count; ++s) {
+        const qnnrt_graph_info graph = qnnrt_convert__insert_graph(&desc->steps[s]);
+        count += graph.input_count + graph.output_count;
+    }
+    qnnrt_convert__end *ends =
+        (qnnrt_convert__end *)qnnrt_arena_get(arena, count, sizeof(*ends));
+    *out = (const void **)qnnrt_arena_get(arena, count, sizeof(**out));
+    if (ends == NULL || *out == NULL) return 0;
+    for (size_t s = 0; s < desc->step_count; ++s) {
+        const qnnrt_graph_info graph = qnnrt_convert__insert_graph(&desc->steps[s]);
+        for (size_t i = 0; i < graph.input_count + graph.output_count; ++i) {
+            ends[at].output = i >= graph.input_count;
+            ends[at].tensor = ends[at].output ? &graph.outputs[i - graph.input_count]
+                                              : &graph.inputs[i];
+            ends[at].step = s;
+            if (ends[at].tensor->name == NULL) continue;
+            (*out)[at] = &ends[at];
+            ++at;
+        }
+    }
+    qnnrt_sort(*out, at, qnnrt_convert__end_order);
+    return at;
+}
+
+/* Find a tensor of a step. Return NULL if there is none. */
+static const qnnrt_tensor_info *qnnrt_convert__insert_find(const void *const *ends, size_t count,
+                                                           size_t step, int output,
+                                                           const char *name)
+{
+    qnnrt_tensor_info tensor;
+    qnnrt_convert__end key;
+    size_t low = 0, high = count;
+    tensor.name = name;
+    key.tensor = &tensor;
+    key.step = step;
+    key.output = output;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const int order = qnnrt_convert__end_order(ends[middle], &key);
+        if (order == 0) return ((const qnnrt_convert__end *)ends[middle])->tensor;
+        if (order < 0) low = middle + 1;
+        else high = middle;
+    }
+    return NULL;
+}
+
+/* Find the two tensors of an edge. */
+static qnnrt_result qnnrt_convert__insert_ends(const qnnrt_pipeline_desc *desc,
+                                               const void *const *ends, size_t count,
+                                               qnnrt_convert__edge *out, qnnrt_error *err)
+{
+    const qnnrt_edge_desc *edge = &desc->edges[out->edge];
+    const unsigned at = (unsigned)out->edge;
+    if ((unsigned)out->wish.how > (unsigned)QNNRT_CONVERT_TO_NCHW)
+        return qnnrt_error_set(err, QNNRT_E_ARG, "edge %u: convert is %d, which is not a"
+                               " qnnrt_convert", at, (int)out->wish.how);
+    if (out->wish.how == QNNRT_CONVERT_NONE)
+        return qnnrt_error_set(err, QNNRT_E_ARG, "edge %u: exact is set, but nothing is converted;"
+                               " expected convert, too", at);
+    if (edge->from == NULL || edge->to == NULL || edge->to_step >= desc->step_count ||
+        edge->from_step >= edge->to_step)
+        return qnnrt_error_set(err, QNNRT_E_ARG, "edge %u: expected two names, and a step before"
+                               " the other; it leads from step %llu to step %llu of %u", at,
+                               (unsigned long long)edge->from_step,
+                               (unsigned long long)edge->to_step, (unsigned)desc->step_count);
+    out->from = qnnrt_convert__insert_find(ends, count, edge->from_step, 1, edge->from);
+    out->to   = qnnrt_convert__insert_find(ends, count, edge->to_step, 0, edge->to);
+    if (out->from != NULL && out->to != NULL) return QNNRT_OK;
+    const size_t wrong = out->from == NULL ? edge->from_step : edge->to_step;
+    const qnnrt_graph_info graph = qnnrt_convert__insert_graph(&desc->steps[wrong]);
+    if (graph.name == NULL)
+        return qnnrt_error_set(err, QNNRT_E_NOT_FOUND, "edge %u: step %u is not a graph of its"
+                               " context, nor a host step", at, (unsigned)wrong);
+    return qnnrt_error_set(err, QNNRT_E_NOT_FOUND, "edge %u: step %u (\"%.200s\") has no %s"
+                           " \"%.200s\"", at, (unsigned)wrong, graph.name,
+                           out->from == NULL ? "output" : "input",
+                           out->from == NULL ? edge->from : edge->to);
+}
+
+static int qnnrt_convert__order(uint64_t a, uint64_t b)
+{
+    return a < b ? -1 : a > b;
+}
+
+/* Return 0 if two tensors have the same facts, else -1 or 1: any order that always is the same. */
+static int qnnrt_convert__facts_order(const qnnrt_tensor_info *a, const qnnrt_tensor_info *b)
+{
+    const qnnrt_quant *x = &a->quant, *y = &b->quant;
+    int order = qnnrt_convert__order((uint64_t)a->dtype, (uint64_t)b->dtype);
+    if (order == 0) order = qnnrt_convert__order(a->rank, b->rank);
+    if (order == 0) order = qnnrt_convert__order(a->vendor_format, b->vendor_format);
+    if (order == 0 && a->rank > 0) order = memcmp(a->dims, b->dims, a->rank * sizeof(uint32_t));
+    if (order != 0 || qnnrt_quant_equal(x, y)) return order;
+    order = qnnrt_convert__order((uint64_t)x->encoding, (uint64_t)y->encoding);
+    if (order == 0) order = qnnrt_convert__order(x->bitwidth, y->bitwidth);
+    if (order != 0 || x->encoding != QNNRT_ENCODING_PER_AXIS) {
+        if (order == 0) order = memcmp(&x->scale, &y->scale, sizeof(float));
+        return order != 0 ? order : qnnrt_convert__order((uint32_t)x->offset, (uint32_t)y->offset);
+    }
+    order = qnnrt_convert__order((uint32_t)x->axis, (uint32_t)y->axis);
+    if (order == 0) order = qnnrt_convert__order(x->count, y->count);
+    if (order == 0) order = memcmp(x->scales, y->scales, x->count * sizeof(float));
+    for (uint32_t i = 0; order == 0 && i < x->count; ++i)
+        order = qnnrt_convert__order(x->offsets != NULL ? (uint32_t)x->offsets[i] : 0,
+                                     y->offsets != NULL ? (uint32_t)y->offsets[i] : 0);
+    return order;
+}
+
+/* Order edges so that those that share a conversion follow each other; 0: they share one. */
+static int qnnrt_convert__edge_shares(const qnnrt_convert__edge *x, const qnnrt_convert__edge *y)
+{
+    int order = qnnrt_convert__order((uintptr_t)x->from, (uintptr_t)y->from);
+    QNNRT_CONVERT__STEP();
+    if (order == 0) order = (int)x->wish.how - (int)y->wish.how;
+    if (order == 0) order = x->wish.exact - y->wish.exact;
+    return order != 0 || x->to == y->to ? order : qnnrt_convert__facts_order(x->to, y->to);
+}
+
+static int qnnrt_convert__edge_order(const void *a, const void *b)
+{
+    const int order = qnnrt_convert__edge_shares((const qnnrt_convert__edge *)a,
+                                                 (const qnnrt_convert__edge *)b);
+    return order != 0 ? order : a < b ? -1 : a > b;
+}
+
+/* Give each edge the first one whose conversion it shares. Return 0 when out of memory. */
+static int qnnrt_convert__insert_share(qnnrt_arena *arena, qnnrt_convert__edge *edges, size_t count)
+{
+    const void **sorted = (const void **)qnnrt_arena_get(arena, count, sizeof(*sorted));
+    size_t first = 0;
+    if (sorted == NULL) return 0;
+    for (size_t i = 0; i < count; ++i) sorted[i] = &edges[i];
+    qnnrt_sort(sorted, count, qnnrt_convert__edge_order);
+    for (size_t i = 0; i < count; ++i) {
+        const qnnrt_convert__edge *edge = (const qnnrt_convert__edge *)sorted[i];
+        if (qnnrt_convert__edge_shares((const qnnrt_convert__edge *)sorted[first], edge) != 0)
+            first = i;
+        edges[edge - edges].made = (size_t)((const qnnrt_convert__edge *)sorted[first] - edges);
+    }
+    return 1;
+}
+
+/* Make the converters of all edges. */
+static qnnrt_result qnnrt_convert__insert_make(qnnrt_conversions *c, const qnnrt_edge_desc *given,
+                                               qnnrt_convert__edge *edges, size_t count,
+                                               qnnrt_error *err)
+{
+    qnnrt_convert_desc desc;
+    for (size_t i = 0; i < count; ++i) {
+        qnnrt_convert__edge *edge = &edges[i];
+        qnnrt_convert__new *made;
+        qnnrt_error why;
+        if (edge->made != i) {      /* an earlier edge has it */
+            edge->made = edges[edge->made].made;
+            made = &c->made[edge->made];
+            if (given[edge->edge].to_step < made->before) made->before = given[edge->edge].to_step;
+            continue;
+        }
+        if (c->count == QNNRT_CONVERT__MOST)
+            return qnnrt_error_set(err, QNNRT_E_LIMIT, "edge %u: a pipeline of more than %d"
+                                   " conversions", (unsigned)edge->edge, (int)QNNRT_CONVERT__MOST);
+        made = &c->made[c->count];
+        made->from   = edge->from;
+        made->to     = edge->to;
+        made->wish   = edge->wish;
+        made->edge   = edge->edge;
+        made->before = given[edge->edge].to_step;
+        memset(&desc, 0, sizeof(desc));
+        desc.how   = edge->wish.how;
+        desc.exact = edge->wish.exact;
+        desc.hooks = c->arena.hooks;
+        const qnnrt_result result = qnnrt_convert__make(edge->from, edge->to, &desc,
+                                                        &made->converter, &why);
+        if (result != QNNRT_OK) {
+            qnnrt_error_set(err, result, "edge %u: %s", (unsigned)edge->edge, why.text);
+            return why.hint[0] != '\0' ? qnnrt_error_hint(err, result, "%s", why.hint) : result;
+        }
+        edge->made = c->count++;
+    }
+    return QNNRT_OK;
+}
+
+/* Number the steps, each conversion before its first reader. */
+static void qnnrt_convert__insert_steps(qnnrt_conversions *c, const qnnrt_pipeline_desc *given,
+                                        qnnrt_step_desc *steps)
+{
+    size_t *first = c->numbers, at = 0;      /* first begins with zeros */
+    for (size_t i = c->count; i-- > 0;) {
+        c->made[i].next = first[c->made[i].before];
+        first[c->made[i].before] = i + 1;
+    }
+    for (size_t s = 0; s < given->step_count; ++s) {
+        for (size_t i = first[s]; i != 0; i = c->made[i - 1].next) {
+            c->made[i - 1].number = at;
+            steps[at++].host = &c->made[i - 1].converter->step;
+        }
+        c->numbers[s] = at;
+        steps[at++] = given->steps[s];
+    }
+}
+
+/* Return the number of a step; one that there is not stays none. */
+static size_t qnnrt_convert__insert_number(const qnnrt_conversions *c, size_t step)
+{
+    return step < c->step_count ? c->numbers[step] : step + c->count;
+}
+
+/* Let the edges lead through the conversions. edges: the edge_count given ones, then one into each
+   conversion. */
+static void qnnrt_convert__insert_edges(const qnnrt_conversions *c,
+                                        const qnnrt_pipeline_desc *given,
+                                        const qnnrt_convert__edge *asking, size_t count,
+                                        qnnrt_edge_desc *edges)
+{
+    for (size_t i = 0; i < given->edge_count; ++i) {
+        edges[i] = given->edges[i];
+        edges[i].from_step = qnnrt_convert__insert_number(c, edges[i].from_step);
+        edges[i].to_step   = qnnrt_convert__insert_number(c, edges[i].to_step);
+    }
+    for (size_t i = 0; i < count; ++i) {
+        const qnnrt_convert__new *made = &c->made[asking[i].made];
+        edges[asking[i].edge].from_step = made->number;
+        edges[asking[i].edge].from      = made->converter->step.outputs[0].name;
+    }
+    for (size_t i = 0; i < c->count; ++i) {
+        qnnrt_edge_desc *edge = &edges[given->edge_count + i];
+        *edge = given->edges[c->made[i].edge];
+        edge->from_step = qnnrt_convert__insert_number(c, edge->from_step);
+        edge->to_step   = c->made[i].number;
+        edge->to        = c->made[i].converter->step.inputs[0].name;
+    }
+}
+
+/* Copy the lists of a description that name steps. Return 0 when out of memory. */
+static int qnnrt_convert__insert_lists(qnnrt_conversions *c, const qnnrt_pipeline_desc *given)
+{
+#define QNNRT_CONVERT__LIST(type, list, n)                                                         \
+    type *list = (type *)qnnrt_arena_get(&c->arena, given->n, sizeof(type));                       \
+    if (list == NULL) return 0;                                                                    \
+    for (size_t i = 0; i < given->n; ++i) {                                                        \
+        list[i] = given->list[i];                                                                  \
+        list[i].step = qnnrt_convert__insert_number(c, list[i].step);                              \
+    }                                                                                              \
+    c->desc.list = list
+    QNNRT_CONVERT__LIST(qnnrt_apart_desc, apart, apart_count);
+    QNNRT_CONVERT__LIST(qnnrt_constant_desc, constants, constant_count);
+    QNNRT_CONVERT__LIST(qnnrt_name_desc, names, name_count);
+    QNNRT_CONVERT__LIST(qnnrt_keep_desc, keeps, keep_count);
+    QNNRT_CONVERT__LIST(qnnrt_range_desc, ranges, range_count);
+#undef QNNRT_CONVERT__LIST
+    return 1;
+}
+
+/* Fill in a description. */
+static qnnrt_result qnnrt_convert__insert(qnnrt_conversions *c, const qnnrt_pipeline_desc *given,
+                                          const qnnrt_conversion *wishes, qnnrt_arena *scratch,
+                                          qnnrt_error *err)
+{
+    qnnrt_result result = QNNRT_OK;
+    const void **ends;
+    size_t count = 0, at = 0;
+    for (size_t i = 0; i < given->edge_count; ++i)
+        count += wishes[i].how != QNNRT_CONVERT_NONE || wishes[i].exact;
+    qnnrt_convert__edge *edges =
+        (qnnrt_convert__edge *)qnnrt_arena_get(scratch, count, sizeof(*edges));
+    const size_t end_count = qnnrt_convert__insert_index(given, scratch, &ends);
+    for (size_t i = 0; i < given->edge_count && edges != NULL && result == QNNRT_OK; ++i) {
+        if (wishes[i].how == QNNRT_CONVERT_NONE && !wishes[i].exact) continue;
+        edges[at].edge = i;
+        edges[at].wish = wishes[i];
+        edges[at].wish.exact = wishes[i].exact != 0;
+        if (scratch->failed == QNNRT_OK)
+            result = qnnrt_convert__insert_ends(given, ends, end_count, &edges[at++], err);
+    }
+    if (result != QNNRT_OK) return result;
+    c->made = (qnnrt_convert__new *)qnnrt_arena_get(&c->arena, count, sizeof(*c->made));
+    c->numbers = (size_t *)qnnrt_arena_get(&c->arena, given->step_count, sizeof(*c->numbers));
+    if (scratch->failed != QNNRT_OK || c->made == NULL || c->numbers == NULL ||
+        !qnnrt_convert__insert_share(scratch, edges, count))
+        return qnnrt_convert__insert_memory(err);
+    result = qnnrt_convert__insert_make(c, given->edges, edges, count, err);
+    if (result != QNNRT_OK) return result;
+    qnnrt_step_desc *steps = (qnnrt_step_desc *)qnnrt_arena_get(
+        &c->arena, (uint64_t)given->step_count + c->count, sizeof(*steps));
+    qnnrt_edge_desc *all = (qnnrt_edge_desc *)qnnrt_arena_get(
+        &c->arena, (uint64_t)given->edge_count + c->count, sizeof(*all));
+    if (steps == NULL || all == NULL) return qnnrt_convert__insert_memory(err);
+    qnnrt_convert__insert_steps(c, given, steps);
+    qnnrt_convert__insert_edges(c, given, edges, count, all);
+    c->desc.steps = steps;
+    c->desc.edges = all;
+    c->desc.step_count += c->count;
+    c->desc.edge_count += c->count;
+    return qnnrt_convert__insert_lists(c, given) ? QNNRT_OK : qnnrt_convert__insert_memory(err);
+}
+
+/* =====================================================================================
+   PUBLIC                                                                        >>public
+   The functions of the declarations.
+   Needs: every room above
+   Knows nothing of: nothing
+   ===================================================================================== */
+
+QNNRT_CONVERT_API qnnrt_result qnnrt_convert_create(const qnnrt_tensor_info *from,
+                                                    const qnnrt_tensor_info *to,
+                                                    const qnnrt_convert_desc *desc,
+                                                    qnnrt_converter **out, qnnrt_error *err)
+{
+    qnnrt_error_clear(err);
+    if (out != NULL) *out = NULL;
+    if (out == NULL || from == NULL || to == NULL || desc == NULL)
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_convert_create: an argument is NULL");
+    return qnnrt_convert__make(from, to, desc, out, err);
 }
 
 QNNRT_CONVERT_API const qnnrt_host_step *qnnrt_convert_step(const qnnrt_converter *converter)
@@ -1251,20 +1719,10 @@ QNNRT_CONVERT_API const qnnrt_host_step *qnnrt_convert_step(const qnnrt_converte
 QNNRT_CONVERT_API qnnrt_result qnnrt_convert_data(qnnrt_converter *converter, const void *from,
                                                   void *to, qnnrt_error *err)
 {
-    size_t lost;
     qnnrt_error_clear(err);
     if (converter == NULL || from == NULL || to == NULL)
         return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_convert_data: an argument is NULL");
-    lost = (size_t)qnnrt_convert__layout_run(converter, from, to);
-    __atomic_store_n(&converter->lost, lost, __ATOMIC_RELAXED);
-    if (lost == 0) return QNNRT_OK;
-    __atomic_fetch_add(&converter->lost_ever, lost, __ATOMIC_RELAXED);
-    if (!converter->exact) return QNNRT_OK;
-    qnnrt_convert__make_fail(err, QNNRT_E_MISMATCH, &converter->ends[0], &converter->ends[1],
-                             "values do not fit");
-    qnnrt_error_add(err, ": %zu of %llu", lost,
-                    (unsigned long long)converter->walk.from.form.total);
-    return QNNRT_E_MISMATCH;
+    return qnnrt_convert__data(converter, from, to, err);
 }
 
 QNNRT_CONVERT_API qnnrt_converter_info qnnrt_convert_get_info(const qnnrt_converter *converter)
@@ -1272,6 +1730,8 @@ QNNRT_CONVERT_API qnnrt_converter_info qnnrt_convert_get_info(const qnnrt_conver
     qnnrt_converter_info info;
     memset(&info, 0, sizeof(info));
     if (converter == NULL) return info;
+    info.how       = converter->how;
+    info.exact     = converter->exact;
     info.lost      = __atomic_load_n(&converter->lost, __ATOMIC_RELAXED);
     info.lost_ever = __atomic_load_n(&converter->lost_ever, __ATOMIC_RELAXED);
     return info;
@@ -1279,11 +1739,93 @@ QNNRT_CONVERT_API qnnrt_converter_info qnnrt_convert_get_info(const qnnrt_conver
 
 QNNRT_CONVERT_API void qnnrt_convert_free(qnnrt_converter *converter)
 {
+    if (converter != NULL) qnnrt_convert__free(converter);
+}
+
+QNNRT_CONVERT_API qnnrt_converter *qnnrt_convert_of(const qnnrt_step_info *step)
+{
+    return step != NULL && step->host != NULL && step->host->exec == qnnrt_convert__exec
+               ? (qnnrt_converter *)step->host->user : NULL;
+}
+
+QNNRT_CONVERT_API const char *qnnrt_convert_step_text(const qnnrt_step_info *step, char *text,
+                                                      size_t room)
+{
+    qnnrt_error line;
+    uint64_t unit = 1;
+    size_t length;
+    if (qnnrt_convert_of(step) == NULL || text == NULL || room == 0)
+        return qnnrt_step_text(step, text, room);
+    const qnnrt_tensor_info *from = &step->graph->inputs[0], *to = &step->graph->outputs[0];
+    qnnrt_error_set(&line, QNNRT_OK, "%.170s: %s -> %s, ", step->graph->name,
+                    qnnrt_dtype_name(from->dtype), qnnrt_dtype_name(to->dtype));
+    while (to->bytes / unit >= 1000) unit *= 1000;
+    qnnrt_error_add(&line, "%llu", (unsigned long long)(to->bytes / unit));
+    for (uint64_t rest = to->bytes; unit > 1; unit /= 1000) {
+        rest %= unit;
+        qnnrt_error_add(&line, ",%03llu", (unsigned long long)(rest / (unit / 1000)));
+    }
+    qnnrt_error_add(&line, " bytes");
+    length = qnnrt_convert__least(strlen(line.text), room - 1);
+    memcpy(text, line.text, length);
+    text[length] = '\0';
+    return text;
+}
+
+QNNRT_CONVERT_API qnnrt_result qnnrt_conversions_create(const qnnrt_pipeline_desc *desc,
+                                                        const qnnrt_conversion *wishes,
+                                                        const qnnrt_hooks *hooks,
+                                                        qnnrt_conversions **out,
+                                                        qnnrt_error *err)
+{
+    qnnrt_conversions *c;
+    qnnrt_arena scratch;
+    qnnrt_result result = QNNRT_OK;
+    size_t asked = 0;
+    qnnrt_error_clear(err);
+    if (out != NULL) *out = NULL;
+    if (out == NULL || desc == NULL || (desc->steps == NULL && desc->step_count > 0) ||
+        (desc->edges == NULL && desc->edge_count > 0))
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_conversions_create: an argument is NULL");
+    c = (qnnrt_conversions *)qnnrt_hooks_alloc(hooks, 1, sizeof(*c));
+    if (c == NULL) return qnnrt_convert__insert_memory(err);
+    memset(&scratch, 0, sizeof(scratch));
+    if (hooks != NULL) c->arena.hooks = scratch.hooks = *hooks;
+    c->arena.chunk = 1024;
+    c->desc = *desc;
+    for (size_t i = 0; wishes != NULL && i < desc->edge_count; ++i)
+        asked += wishes[i].how != QNNRT_CONVERT_NONE || wishes[i].exact;
+    c->step_count = asked > 0 ? desc->step_count : 0;
+    if (asked > 0) result = qnnrt_convert__insert(c, desc, wishes, &scratch, err);
+    qnnrt_arena_free(&scratch);
+    if (result != QNNRT_OK) {
+        qnnrt_conversions_free(c);
+        return result;
+    }
+    *out = c;
+    return QNNRT_OK;
+}
+
+QNNRT_CONVERT_API const qnnrt_pipeline_desc *
+qnnrt_conversions_desc(const qnnrt_conversions *conversions)
+{
+    return conversions != NULL ? &conversions->desc : NULL;
+}
+
+QNNRT_CONVERT_API size_t qnnrt_conversions_step(const qnnrt_conversions *conversions, size_t step)
+{
+    return conversions != NULL ? qnnrt_convert__insert_number(conversions, step) : step;
+}
+
+QNNRT_CONVERT_API void qnnrt_conversions_free(qnnrt_conversions *conversions)
+{
     qnnrt_hooks hooks;
-    if (converter == NULL) return;
-    hooks = converter->arena.hooks;
-    qnnrt_arena_free(&converter->arena);
-    qnnrt_hooks_free(&hooks, converter);
+    if (conversions == NULL) return;
+    for (size_t i = 0; i < conversions->count; ++i)
+        qnnrt_convert__free(conversions->made[i].converter);
+    hooks = conversions->arena.hooks;
+    qnnrt_arena_free(&conversions->arena);
+    qnnrt_hooks_free(&hooks, conversions);
 }
 
 #ifdef __cplusplus
@@ -1298,5 +1840,5 @@ QNNRT_CONVERT_API void qnnrt_convert_free(qnnrt_converter *converter)
    LICENSE.
 
    HISTORY
-   0.4.0   First version: what qnnrt_edge_desc.convert does, as steps that the caller sees.
+   0.4.0   First version: what edges of qnnrt.h 0.4 did, as steps that the caller sees.
    --------------------------------------------------------------------------------------------- */

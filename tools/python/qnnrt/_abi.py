@@ -732,6 +732,7 @@ qnnrt_step_info._fields_ = [
     ('backend', c_void_p),
     ('convert', c_int),
     ('exact', c_int),
+    ('host', POINTER(qnnrt_host_step)),
 ]
 qnnrt_name_info._fields_ = [
     ('name', c_char_p),
@@ -773,6 +774,7 @@ qnnrt_host_step._fields_ = [
     ('output_count', c_size_t),
     ('exec', CFUNCTYPE(c_int, c_void_p, POINTER(qnnrt_graph_info), POINTER(c_void_p), POINTER(c_void_p), POINTER(qnnrt_error))),
     ('user', c_void_p),
+    ('derived', c_int),
 ]
 qnnrt_step_desc._fields_ = [
     ('model', c_void_p),
