@@ -353,13 +353,10 @@
 
    Power
        On a device, an NPU without votes runs at low clocks:
-           qnnrt_power_desc power = {0};
-           qnnrt_power_report report;
-           power.preset = QNNRT_POWER_BURST;
-           qnnrt_power_set(qnnrt_get_info(model)->backend, &power, &report, &err);
-       report has an answer for each setting: applied, refused with a code, not available (CPU).
-       Single numbers of a preset can be replaced. Between bursts of work vote low, or take the vote
-       back with NULL: a vote for high clocks costs power as long as the backend is open.
+           desc.backend_desc.power = QNNRT_POWER_BURST;
+       The vote costs power as long as the backend is open. What the backend does not take is a
+       warning in the log. tools/qnnrt_device.h changes votes, by single numbers too, and has an
+       answer for each setting.
 
    Errors
        Calls that open or make things take a qnnrt_error, which may be NULL. Calls on a run keep it
@@ -772,6 +769,14 @@ QNNRT_API const char *qnnrt_tensor_text(const qnnrt_tensor_info *tensor, char *t
 
 /* ----------------------------------------------------------------------------------- backend -- */
 
+/* Votes of this process for the clocks of the NPU. The system may overrule them. */
+typedef enum qnnrt_power_preset {
+    QNNRT_POWER_CUSTOM = 0,                 /* none; of qnnrt_power_set(): only its numbers */
+    QNNRT_POWER_BURST, QNNRT_POWER_SUSTAINED_HIGH_PERFORMANCE, QNNRT_POWER_HIGH_PERFORMANCE,
+    QNNRT_POWER_BALANCED, QNNRT_POWER_LOW_BALANCED,
+    QNNRT_POWER_HIGH_POWER_SAVER, QNNRT_POWER_POWER_SAVER, QNNRT_POWER_LOW_POWER_SAVER
+} qnnrt_power_preset;
+
 typedef struct qnnrt_backend_desc {
     const char     *path;        /* library to open (default NULL: "libQnnHtp.so"), see "Finding the
                                     libraries" */
@@ -780,6 +785,7 @@ typedef struct qnnrt_backend_desc {
     int             unload;      /* 1: dlclose the library when the backend is closed (default 0: it
                                     stays loaded, because some libraries crash on unload) */
     qnnrt_hooks     hooks;
+    qnnrt_power_preset power;    /* vote from opening to closing, see "Power" (default 0: none) */
 } qnnrt_backend_desc;
 
 typedef struct qnnrt_backend_info {
@@ -828,71 +834,6 @@ QNNRT_API const qnnrt_backend_info *qnnrt_backend_get_info(const qnnrt_backend *
 QNNRT_API qnnrt_result qnnrt_backend_register_ops(qnnrt_backend *backend, const char *path,
                                                   const char *provider, const char *target,
                                                   qnnrt_error *err);
-
-/* ------------------------------------------------------------------------------------- power -- */
-
-/* Votes of this process for the clocks of the NPU. The system may overrule them. */
-typedef enum qnnrt_power_preset {
-    QNNRT_POWER_CUSTOM = 0,                 /* only what the numbers of the desc ask for */
-    QNNRT_POWER_BURST, QNNRT_POWER_SUSTAINED_HIGH_PERFORMANCE, QNNRT_POWER_HIGH_PERFORMANCE,
-    QNNRT_POWER_BALANCED, QNNRT_POWER_LOW_BALANCED,
-    QNNRT_POWER_HIGH_POWER_SAVER, QNNRT_POWER_POWER_SAVER, QNNRT_POWER_LOW_POWER_SAVER
-} qnnrt_power_preset;
-
-/* Voltage corners by the vendor's numbers: 0x20 lowest, 0x30 SVS2, 0x40 SVS, 0x50 SVS+, 0x60 NOM,
-   0x70 NOM+, 0x80 TURBO, 0x90 TURBO+, 0x92 to 0x95 TURBO L2 to L5, 0xA0 highest. */
-typedef struct qnnrt_power_corners { uint32_t min, target, max; } qnnrt_power_corners;
-
-#define QNNRT_POWER_ZERO 0xFFFFFFFFu            /* stands for 0 in a field where 0 is the default */
-
-typedef struct qnnrt_power_desc {
-    qnnrt_power_preset  preset;             /* sets what is 0 below */
-    int                 dcvs;               /* clocks follow the load: 1 yes, -1 no (default 0: the
-                                               preset's) */
-    uint32_t            sleep_latency_us;   /* longest time to wake up (default 0: the preset's) */
-    qnnrt_power_corners bus, core;          /* (default all 0: the preset's) */
-    uint32_t            rpc_latency_us;     /* latency of a call to the DSP (default 0: the
-                                               preset's) */
-    uint32_t            rpc_polling_us;     /* time to poll for an answer before sleeping, at most
-                                               9999; QNNRT_POWER_ZERO: never poll (default 0: the
-                                               preset's). For the whole process */
-} qnnrt_power_desc;
-
-typedef enum qnnrt_power_answer {
-    QNNRT_POWER_NOT_ASKED = 0,
-    QNNRT_POWER_APPLIED,
-    QNNRT_POWER_REFUSED,                    /* vendor_code says why */
-    QNNRT_POWER_NOT_AVAILABLE               /* the backend has no such setting, such as CPU */
-} qnnrt_power_answer;
-
-typedef struct qnnrt_power_setting {
-    const char        *name;                /* "dcvs": clocks, corners and sleep, one vendor call;
-                                               "rpc_control_latency"; "rpc_polling_time" */
-    qnnrt_power_answer answer;
-    uint64_t           vendor_code;
-} qnnrt_power_setting;
-
-enum { QNNRT_POWER_SETTINGS = 3 };
-typedef struct qnnrt_power_report {
-    qnnrt_power_setting settings[QNNRT_POWER_SETTINGS];
-} qnnrt_power_report;
-
-/* Vote for a power state. Another call changes the vote; NULL for desc takes it back, and so does
-   closing the backend.
-
-   report   receives the answer to each setting; refused and unavailable settings are then not a
-            failure of the call. May be NULL; then they are
-
-   Returns  QNNRT_OK; QNNRT_E_UNSUPPORTED (not available, and report is NULL); QNNRT_E_BACKEND
-            (refused, and report is NULL; or the vote could not be taken back); QNNRT_E_STATE (a
-            qnnrt_recover() failed); QNNRT_E_ARG
-   Threads  one call per backend at a time */
-QNNRT_API qnnrt_result qnnrt_power_set(qnnrt_backend *backend, const qnnrt_power_desc *desc,
-                                       qnnrt_power_report *report, qnnrt_error *err);
-
-/* Return "burst", "sustained_high_performance", ...; NULL for QNNRT_POWER_CUSTOM and for other
-   numbers. */
-QNNRT_API const char *qnnrt_power_preset_name(qnnrt_power_preset preset);
 
 /* ----------------------------------------------------------------------------------- profile -- */
 
@@ -1112,7 +1053,7 @@ QNNRT_API qnnrt_result qnnrt_context_unload(qnnrt *model, size_t context, qnnrt_
    again, for every model that shares this model's backend; errors of freeing are logged. Of several
    backends of a model, those whose library has returned such a code are recovered; all of them if
    none has. Runs, what is bound to them, buffers and KV caches stay as they are: execute again what
-   failed. Profiling is off and votes for power are gone: set them again.
+   failed. Profiling is off and votes of qnnrt_power_set() are gone: set them again.
 
    Returns  QNNRT_OK
             QNNRT_E_UNSUPPORTED  a model on the backend was built here: close it, or save it and
@@ -7658,235 +7599,124 @@ static uint64_t qnnrt__htp_device_bytes(const qnnrt_context_info *context)
 
 /* =====================================================================================
    POWER                                                                          >>power
-   Votes for clocks and voltages of the NPU, through the HTP's infrastructure: one id for
-   each backend, created by the first vote, changed by later ones, destroyed at the end.
+   Votes for clocks and voltages of the NPU by a preset, through the HTP's infrastructure: one
+   id for each backend, created by the first vote, destroyed at the end.
    Source of the presets: ONNX Runtime's QNN provider (corners, sleep latency, clocks),
    LiteRT ("sustained"), ExecuTorch (RPC latency and polling).
-   Needs: >>err >>log >>codes >>abi     Knows nothing of: contexts, what is executed
+   Needs: >>log >>abi     Knows nothing of: contexts, what is executed
    ===================================================================================== */
 
 typedef struct qnnrt__power {
-    const qnnrt_hooks               *hooks;
-    int                              log_slot;
     const qnnrt__abi_infrastructure *infrastructure;   /* NULL: there was no vote */
     uint32_t                         id;               /* a large number, never an index */
     int                              polling;          /* 1: a polling time is set */
 } qnnrt__power;
 
-typedef struct qnnrt__power_values {
-    const char *name;
-    int         dcvs;
-    uint32_t    sleep_latency_us, corner, rpc_latency_us, rpc_polling_us;
-} qnnrt__power_values;
+enum { QNNRT__POWER_DCVS = 0, QNNRT__POWER_LATENCY, QNNRT__POWER_POLLING, QNNRT__POWER_SETTINGS };
 
-/* In the order of qnnrt_power_preset. The corner is minimum, target and maximum of bus and core. */
-static const qnnrt__power_values qnnrt__power_presets[] = {
-    { NULL,                          0,    0,    0,   0,    0 },
-    { "burst",                      -1,   40, 0xA0, 100, 9999 },
-    { "sustained_high_performance", -1,  100, 0x80, 100, 9999 },
-    { "high_performance",           -1,  100, 0x80, 100, 9999 },
-    { "balanced",                    1, 1000, 0x70, 100,    0 },
-    { "low_balanced",                1, 1000, 0x60, 100,    0 },
-    { "high_power_saver",            1, 1000, 0x50, 100,    0 },
-    { "power_saver",                 1, 1000, 0x40, 100,    0 },
-    { "low_power_saver",             1, 1000, 0x30, 100,    0 }
-};
-enum { QNNRT__POWER_PRESETS = sizeof(qnnrt__power_presets) / sizeof(qnnrt__power_presets[0]) };
+static const char *const qnnrt__power_names[QNNRT__POWER_SETTINGS] =
+    { "dcvs", "rpc_control_latency", "rpc_polling_time" };
 
-enum { QNNRT__POWER_DCVS = 0, QNNRT__POWER_LATENCY, QNNRT__POWER_POLLING };
-
-static qnnrt_result qnnrt__power_check_corners(const char *what, const qnnrt_power_corners *c,
-                                               qnnrt_error *err)
-{
-    if (c->min == 0 && c->target == 0 && c->max == 0) return QNNRT_OK;
-    if (c->min >= QNNRT__ABI_CORNER_MIN && c->min <= c->target && c->target <= c->max &&
-        c->max <= QNNRT__ABI_CORNER_MAX) return QNNRT_OK;
-    return qnnrt__fail(err, QNNRT_E_ARG,
-                       "qnnrt_power_set: the corners of the %s are 0x%x, 0x%x, 0x%x; give all"
-                       " three, ascending, from 0x%x to 0x%x", what, (unsigned)c->min,
-                       (unsigned)c->target, (unsigned)c->max, (unsigned)QNNRT__ABI_CORNER_MIN,
-                       (unsigned)QNNRT__ABI_CORNER_MAX);
-}
-
-static qnnrt_result qnnrt__power_check(const qnnrt_power_desc *desc, qnnrt_error *err)
-{
-    qnnrt_result result;
-    if ((unsigned)desc->preset >= (unsigned)QNNRT__POWER_PRESETS)
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_power_set: preset %d, expected 0 to %d",
-                           (int)desc->preset, (int)QNNRT__POWER_PRESETS - 1);
-    if (desc->dcvs < -1 || desc->dcvs > 1)
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_power_set: dcvs is %d, expected 1, -1 or 0",
-                           desc->dcvs);
-    if (desc->rpc_polling_us > QNNRT__ABI_POWER_POLLING_MOST &&
-        desc->rpc_polling_us != QNNRT_POWER_ZERO)
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_power_set: rpc_polling_us is %u; at most %d, or"
-                           " QNNRT_POWER_ZERO", (unsigned)desc->rpc_polling_us,
-                           (int)QNNRT__ABI_POWER_POLLING_MOST);
-    result = qnnrt__power_check_corners("bus", &desc->bus, err);
-    if (result == QNNRT_OK) result = qnnrt__power_check_corners("core", &desc->core, err);
-    if (result == QNNRT_OK && desc->preset == QNNRT_POWER_CUSTOM && desc->dcvs == 0 &&
-        desc->sleep_latency_us == 0 && desc->bus.max == 0 && desc->core.max == 0 &&
-        desc->rpc_latency_us == 0 && desc->rpc_polling_us == 0)
-        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_ARG,
-                                            "qnnrt_power_set: the desc asks for nothing"),
-                           "Set a preset or a number, or pass NULL to take the vote back.");
-    return result;
-}
-
-/* Return the desc with the values of its preset in the fields that are 0. */
-static qnnrt_power_desc qnnrt__power_resolve(const qnnrt_power_desc *desc)
-{
-    const qnnrt__power_values *preset = &qnnrt__power_presets[desc->preset];
-    qnnrt_power_desc to = *desc;
-    if (to.dcvs == 0) to.dcvs = preset->dcvs;
-    if (to.sleep_latency_us == 0) to.sleep_latency_us = preset->sleep_latency_us;
-    if (to.bus.max == 0) to.bus.min = to.bus.target = to.bus.max = preset->corner;
-    if (to.core.max == 0) to.core.min = to.core.target = to.core.max = preset->corner;
-    if (to.rpc_latency_us == 0) to.rpc_latency_us = preset->rpc_latency_us;
-    if (to.rpc_polling_us == 0) to.rpc_polling_us = preset->rpc_polling_us;
-    return to;
-}
-
-static uint32_t qnnrt__power_number(uint32_t value)
-{
-    return value == QNNRT_POWER_ZERO ? 0 : value;
-}
-
-/* Fill the vendor's config of one setting. 0: the desc does not ask for it. */
-static int qnnrt__power_config(const qnnrt__power *p, const qnnrt_power_desc *desc, int setting,
+/* Fill the vendor's config of one setting by a preset. 0: the preset does not ask for it. */
+static int qnnrt__power_config(const qnnrt__power *p, qnnrt_power_preset preset, int setting,
                                qnnrt__abi_power_config *to)
 {
+    /* The corner is minimum, target and maximum of bus and core. */
+    static const struct { uint32_t dcvs, sleep_latency_us, corner, polling_us; } presets[] = {
+        { 0,    0,    0,    0 },
+        { 0,   40, 0xA0, 9999 }, { 0,  100, 0x80, 9999 }, { 0,  100, 0x80, 9999 },
+        { 1, 1000, 0x70,    0 }, { 1, 1000, 0x60,    0 },
+        { 1, 1000, 0x50,    0 }, { 1, 1000, 0x40,    0 }, { 1, 1000, 0x30,    0 }
+    };
+    const int asked = preset != QNNRT_POWER_CUSTOM;
     qnnrt__abi_dcvs *dcvs = &to->u.dcvs;
     memset(to, 0, sizeof(*to));
-    if (setting == QNNRT__POWER_LATENCY) {
-        to->option = QNNRT__ABI_POWER_RPC_LATENCY;
-        to->u.us = qnnrt__power_number(desc->rpc_latency_us);
-        return desc->rpc_latency_us != 0;
-    }
+    to->option = (uint32_t)(QNNRT__ABI_POWER_DCVS_V3 + setting);
+    if (setting == QNNRT__POWER_LATENCY) to->u.us = asked ? 100 : 0;
     if (setting == QNNRT__POWER_POLLING) {
-        to->option = QNNRT__ABI_POWER_RPC_POLLING;
-        to->u.us = qnnrt__power_number(desc->rpc_polling_us);
+        to->u.us = presets[preset].polling_us;
         /* A preset that does not poll ends the polling of the one before; otherwise it sends
            nothing, because older NPUs do not know this setting. */
-        return desc->rpc_polling_us != 0 || (p->polling && desc->preset != QNNRT_POWER_CUSTOM);
+        return asked && (to->u.us != 0 || p->polling);
     }
-    to->option = QNNRT__ABI_POWER_DCVS_V3;
+    if (setting != QNNRT__POWER_DCVS) return asked;
     dcvs->id = p->id;
     dcvs->mode = QNNRT__ABI_POWER_PERFORMANCE;
-    dcvs->set_dcvs = desc->dcvs != 0;
-    dcvs->dcvs = desc->dcvs > 0;
-    dcvs->set_sleep_latency = desc->sleep_latency_us != 0;
-    dcvs->sleep_latency_us = qnnrt__power_number(desc->sleep_latency_us);
-    dcvs->set_bus = desc->bus.max != 0;
-    dcvs->bus_min = desc->bus.min;
-    dcvs->bus_target = desc->bus.target;
-    dcvs->bus_max = desc->bus.max;
-    dcvs->set_core = desc->core.max != 0;
-    dcvs->core_min = desc->core.min;
-    dcvs->core_target = desc->core.target;
-    dcvs->core_max = desc->core.max;
-    return dcvs->set_dcvs || dcvs->set_sleep_latency || dcvs->set_bus || dcvs->set_core;
+    dcvs->set_dcvs = dcvs->set_sleep_latency = dcvs->set_bus = dcvs->set_core = (uint32_t)asked;
+    dcvs->dcvs = presets[preset].dcvs;
+    dcvs->sleep_latency_us = presets[preset].sleep_latency_us;
+    dcvs->bus_min = dcvs->bus_target = dcvs->bus_max = presets[preset].corner;
+    dcvs->core_min = dcvs->core_target = dcvs->core_max = presets[preset].corner;
+    return asked;
 }
 
-/* Find the infrastructure, if its layout is known. 0 and NULL: there is none. */
-static qnnrt__abi_code qnnrt__power_find(const qnnrt__abi_provider *provider,
-                                         const qnnrt__abi_infrastructure **out)
+/* Create the id, unless it exists, if the infrastructure has a layout that is known. Return the
+   answer of the call whose name is then in *call. Callers hold the lock, here and below. */
+static qnnrt__abi_code qnnrt__power_begin(qnnrt__power *p, const qnnrt__abi_provider *provider,
+                                          const char **call)
 {
     const qnnrt__abi_infrastructure *found = NULL;
     qnnrt__abi_code code;
-    *out = NULL;
-    if ((provider->backend_id != QNNRT__ABI_BACKEND_HTP &&
+    *call = "setPowerConfig";
+    if (p->infrastructure != NULL ||
+        (provider->backend_id != QNNRT__ABI_BACKEND_HTP &&
          provider->backend_id != QNNRT__ABI_BACKEND_HTP_QEMU &&
          provider->backend_id != QNNRT__ABI_BACKEND_REF) ||
         provider->calls.device_get_infrastructure == NULL) return 0;
+    *call = "deviceGetInfrastructure";
     code = provider->calls.device_get_infrastructure(&found);
     if ((code & 0xFFFF) == QNNRT__ABI_NOT_SUPPORTED) return 0;
+    if (code != 0 || found == NULL || found->type != QNNRT__ABI_INFRASTRUCTURE_PERF ||
+        found->create_id == NULL || found->destroy_id == NULL || found->set == NULL) return code;
+    *call = "createPowerConfigId";
+    code = found->create_id(0, 0, &p->id);
     if (code != 0) return code;
-    if (found != NULL && found->type == QNNRT__ABI_INFRASTRUCTURE_PERF &&
-        found->create_id != NULL && found->destroy_id != NULL && found->set != NULL) *out = found;
+    *call = "setPowerConfig";
+    p->infrastructure = found;
     return 0;
 }
 
-static qnnrt__abi_code qnnrt__power_send(const qnnrt__power *p,
-                                         const qnnrt__abi_power_config *config)
+/* Vote for one setting. Return what the library answered, or made, the answer to the id. What is
+   not applied is logged. */
+static qnnrt__abi_code qnnrt__power_vote(qnnrt__power *p, const qnnrt__abi_power_config *config,
+                                         qnnrt__abi_code made, const qnnrt_hooks *hooks)
 {
     const qnnrt__abi_power_config *configs[2] = { NULL, NULL };
     configs[0] = config;
-    return p->infrastructure->set(p->id, configs);
+    if (p->infrastructure != NULL) made = p->infrastructure->set(p->id, configs);
+    if (p->infrastructure == NULL || made != 0)
+        qnnrt__log(hooks, QNNRT_LOG_WARN, "power", made, "%s: %s",
+                   qnnrt__power_names[config->option - QNNRT__ABI_POWER_DCVS_V3],
+                   made != 0 ? "refused" : "not available on this backend");
+    else if (config->option == QNNRT__ABI_POWER_RPC_POLLING) p->polling = config->u.us != 0;
+    return made;
 }
 
-/* Take the vote back. Callers hold the lock. */
-static qnnrt__abi_code qnnrt__power_release(qnnrt__power *p)
+/* Vote for each setting of a preset separately, so that each gets its own answer. */
+static void qnnrt__power_set(qnnrt__power *p, const qnnrt__abi_provider *provider,
+                             qnnrt_power_preset preset, const qnnrt_hooks *hooks)
+{
+    const char *call;
+    const qnnrt__abi_code made =
+        preset != QNNRT_POWER_CUSTOM ? qnnrt__power_begin(p, provider, &call) : 0;
+    qnnrt__abi_power_config config;
+    int i;
+    for (i = 0; i < QNNRT__POWER_SETTINGS; ++i)
+        if (qnnrt__power_config(p, preset, i, &config)) qnnrt__power_vote(p, &config, made, hooks);
+}
+
+/* Take the vote back. */
+static qnnrt__abi_code qnnrt__power_release(qnnrt__power *p, const qnnrt_hooks *hooks)
 {
     qnnrt__abi_power_config config;
-    qnnrt_power_desc none;
     qnnrt__abi_code code = 0, last;
     if (p->infrastructure == NULL) return 0;
-    memset(&none, 0, sizeof(none));
-    none.rpc_polling_us = QNNRT_POWER_ZERO;
-    if (p->polling && qnnrt__power_config(p, &none, QNNRT__POWER_POLLING, &config))
-        code = qnnrt__power_send(p, &config);      /* polling is per process and outlives the id */
+    qnnrt__power_config(p, QNNRT_POWER_CUSTOM, QNNRT__POWER_POLLING, &config);
+    if (p->polling)
+        code = qnnrt__power_vote(p, &config, 0, hooks);   /* it outlives the id */
     last = p->infrastructure->destroy_id(p->id);
-    p->infrastructure = NULL;
-    p->polling = 0;
+    memset(p, 0, sizeof(*p));
     return code != 0 ? code : last;
-}
-
-/* Vote for each setting separately, so that each gets its own answer. Callers hold the lock. */
-static qnnrt_result qnnrt__power_set(qnnrt__power *p, const qnnrt__abi_provider *provider,
-                                     const qnnrt_power_desc *desc, qnnrt_power_report *report,
-                                     int strict, qnnrt_error *err)
-{
-    static const char *const names[QNNRT_POWER_SETTINGS] =
-        { "dcvs", "rpc_control_latency", "rpc_polling_time" };
-    const qnnrt_power_desc wanted = qnnrt__power_resolve(desc);
-    uint32_t mark = qnnrt__log_mark(p->log_slot);
-    qnnrt__abi_code made = 0;
-    qnnrt_result result = QNNRT_OK;
-    const char *call = "setPowerConfig";
-    int i;
-    if (p->infrastructure == NULL) {
-        const qnnrt__abi_infrastructure *found;
-        call = "deviceGetInfrastructure";
-        made = qnnrt__power_find(provider, &found);
-        if (made == 0 && found != NULL) {
-            call = "createPowerConfigId";
-            made = found->create_id(0, 0, &p->id);
-        }
-        if (made == 0 && found != NULL) {
-            call = "setPowerConfig";
-            p->infrastructure = found;
-        }
-    }
-    for (i = 0; i < QNNRT_POWER_SETTINGS; ++i) {
-        qnnrt_power_setting *setting = &report->settings[i];
-        qnnrt__abi_power_config config;
-        memset(setting, 0, sizeof(*setting));
-        setting->name = names[i];
-        if (!qnnrt__power_config(p, &wanted, i, &config)) continue;
-        setting->answer = QNNRT_POWER_NOT_AVAILABLE;
-        setting->vendor_code = made;
-        if (p->infrastructure != NULL) setting->vendor_code = qnnrt__power_send(p, &config);
-        if (setting->vendor_code != 0) setting->answer = QNNRT_POWER_REFUSED;
-        else if (p->infrastructure != NULL) setting->answer = QNNRT_POWER_APPLIED;
-        if (setting->answer == QNNRT_POWER_APPLIED) {
-            if (i == QNNRT__POWER_POLLING) p->polling = config.u.us != 0;
-            continue;
-        }
-        qnnrt__log(p->hooks, QNNRT_LOG_WARN, "power", setting->vendor_code, "%s: %s", setting->name,
-                   setting->vendor_code != 0 ? "refused" : "not available on this backend");
-        if (!strict || result != QNNRT_OK) continue;
-        if (setting->vendor_code == 0) {
-            qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
-                        "cannot set %s: this backend has no power settings", names[i]);
-            result = qnnrt__hint(err, QNNRT_E_UNSUPPORTED,
-                                 "Pass a report; then the call does not fail for this reason.");
-            continue;
-        }
-        qnnrt__fail(err, QNNRT_E_BACKEND, "%s was refused", names[i]);
-        result = qnnrt__codes_explain(err, call, setting->vendor_code, p->log_slot, mark);
-    }
-    return result;
 }
 
 /* =====================================================================================
@@ -10399,6 +10229,7 @@ struct qnnrt_backend {
                                                       begin */
     qnnrt__abi_handle           log, backend, device;
     qnnrt__power                power;
+    qnnrt_power_preset          preset;            /* of desc.power */
     uint32_t                    users;             /* number of models and builders */
     uint32_t                    soc_model;         /* as asked for */
     uint32_t                    dsp_arch;          /* of the context loaded last, 0: not stated */
@@ -10488,7 +10319,6 @@ static void qnnrt__backend_create_log(qnnrt_backend *b, qnnrt_log_level level)
 {
     qnnrt__abi_code code;
     b->log_slot = qnnrt__log_open(&b->log_book, &b->hooks, level);
-    b->power.log_slot = b->log_slot;
     b->mark = qnnrt__log_mark(b->log_slot);
     if (b->log_slot < 0) {
         qnnrt__log(&b->hooks, QNNRT_LOG_WARN, "backend", 0,
@@ -10568,7 +10398,7 @@ static qnnrt_result qnnrt__backend_end(qnnrt_backend *b, int with_log, const cha
     qnnrt__abi_code codes[4] = { 0, 0, 0, 0 };
     qnnrt_result result = QNNRT_OK;
     int i;
-    codes[0] = qnnrt__power_release(&b->power);
+    codes[0] = qnnrt__power_release(&b->power, &b->hooks);
     if (b->device != NULL) codes[1] = b->calls->device_free(b->device);
     if (b->backend != NULL) codes[2] = b->calls->backend_free(b->backend);
     if (b->log != NULL && with_log) codes[3] = b->calls->log_free(b->log);
@@ -10630,7 +10460,8 @@ static qnnrt_result qnnrt__backend_renew(qnnrt_backend *b, qnnrt_error *err)
     result = qnnrt__backend_create(b, b->soc_model, err);
     for (package = b->packages; package != NULL && result == QNNRT_OK; package = package->next)
         result = qnnrt__backend_register(b, package, err);
-    if (result != QNNRT_OK) qnnrt__backend_end(b, 0, "freed after a recovery that failed");
+    if (result == QNNRT_OK) qnnrt__power_set(&b->power, b->provider, b->preset, &b->hooks);
+    else qnnrt__backend_end(b, 0, "freed after a recovery that failed");
     return result;
 }
 
@@ -10704,6 +10535,9 @@ static qnnrt_result qnnrt__backend_open(const qnnrt_backend_desc *desc, qnnrt_ba
     if (result != QNNRT_OK) return result;
     if ((int)level < QNNRT_LOG_ERROR || (int)level > QNNRT_LOG_DEBUG)
         return qnnrt__fail(err, QNNRT_E_ARG, "log_level is %d, expected 0 to 5", (int)level);
+    if ((unsigned)desc->power > (unsigned)QNNRT_POWER_LOW_POWER_SAVER)
+        return qnnrt__fail(err, QNNRT_E_ARG, "power is %d, expected 0 to %d", (int)desc->power,
+                           (int)QNNRT_POWER_LOW_POWER_SAVER);
     if (name[0] == '\0')
         return qnnrt__fail(err, QNNRT_E_ARG, "the path of the backend library is empty");
 #if !QNNRT__CAN_CALL
@@ -10716,7 +10550,7 @@ static qnnrt_result qnnrt__backend_open(const qnnrt_backend_desc *desc, qnnrt_ba
     b->unload = desc->unload;
     b->soc_model = desc->soc_model;
     b->log_slot = -1;
-    b->power.hooks = &b->hooks;
+    b->preset = desc->power;
     result = qnnrt__library_find(name, NULL, b->path, &b->library, err);
     if (result == QNNRT_OK && !qnnrt__os_path_join(b->path, "", 0, name))
         result =
@@ -10728,6 +10562,7 @@ static qnnrt_result qnnrt__backend_open(const qnnrt_backend_desc *desc, qnnrt_ba
         if (result == QNNRT_OK) qnnrt__backend_create_log(b, level);
         if (result == QNNRT_OK) result = qnnrt__backend_create(b, desc->soc_model, err);
         if (result == QNNRT_OK) qnnrt__backend_describe(b);
+        if (result == QNNRT_OK) qnnrt__power_set(&b->power, b->provider, b->preset, &b->hooks);
         qnnrt__hooks_unlock(&b->hooks);
     }
     if (result != QNNRT_OK) {
@@ -18951,37 +18786,6 @@ QNNRT_API qnnrt_result qnnrt_backend_register_ops(qnnrt_backend *backend, const 
     return result;
 }
 
-QNNRT_API qnnrt_result qnnrt_power_set(qnnrt_backend *backend, const qnnrt_power_desc *desc,
-                                       qnnrt_power_report *report, qnnrt_error *err)
-{
-    qnnrt_power_report own;
-    qnnrt__abi_code code = 0;
-    qnnrt_result result = QNNRT_OK;
-    uint32_t mark;
-    qnnrt__err_clear(err);
-    if (report != NULL) memset(report, 0, sizeof(*report));
-    if (backend == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_power_set: backend is NULL");
-    if (desc != NULL) result = qnnrt__power_check(desc, err);
-    if (result != QNNRT_OK) return result;
-    if (backend->backend == NULL) return qnnrt__backend_lost(backend, err);
-    qnnrt__hooks_lock(&backend->hooks);
-    mark = qnnrt__log_mark(backend->log_slot);
-    if (desc != NULL)
-        result = qnnrt__power_set(&backend->power, backend->provider, desc,
-                                  report != NULL ? report : &own, report == NULL, err);
-    else code = qnnrt__power_release(&backend->power);
-    qnnrt__hooks_unlock(&backend->hooks);
-    if (code == 0) return result;
-    qnnrt__fail(err, QNNRT_E_BACKEND, "could not take back the power vote");
-    return qnnrt__backend_explain(backend, err, "destroyPowerConfigId", code, mark);
-}
-
-QNNRT_API const char *qnnrt_power_preset_name(qnnrt_power_preset preset)
-{
-    return (unsigned)preset < (unsigned)QNNRT__POWER_PRESETS ? qnnrt__power_presets[preset].name
-                                                             : NULL;
-}
-
 /* ---- model ---- */
 
 QNNRT_API qnnrt_result qnnrt_open(const char *ctx_dir, const qnnrt_desc *desc, qnnrt **out,
@@ -20286,6 +20090,9 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
            qnnrt_device_heap() of tools/qnnrt_device.h, QNNRT_MEM_MEMFD -> with
            qnnrt_device_memfd(); what QNNRT_MEM_SHARED took besides FastRPC's ->
            qnnrt_device_shared().
+           API: qnnrt_power_set(), qnnrt_power_preset_name() and what they use, but for the
+           presets, -> tools/qnnrt_device.h.
+           Added: qnnrt_backend_desc.power, a preset from opening to closing; recoveries renew it.
            Added: qnnrt_mem_provider, qnnrt_mem_info.name, qnnrt_llm_session_info.mem_name.
    0.4.0   Added: pipelines over several backends, in "Several backends": host steps
            (qnnrt_step_desc.host), conversions (qnnrt_edge_desc.convert and .exact,

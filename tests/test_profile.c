@@ -3,6 +3,7 @@
    their execute, in unusual forms on demand, and its trace has the votes. */
 #define QNNRT_PROFILE_LOG
 #include "../qnnrt.h"
+#include "qnnrt_device.h"
 #include "test.h"
 #include "opens.h"
 
@@ -905,6 +906,52 @@ TEST(power_that_cannot_be_taken_back_is_told)
     TRY(nothing_left());
 }
 
+TEST(power_of_a_backend_lasts_from_opening_to_closing)
+{
+    static const struct { const char *knobs, *log; } refusals[] = {
+        { "fail=setPowerConfig:0x32c9:2", "2 power: rpc_control_latency: refused" },
+        { "fail=createPowerConfigId:0x32c9:1", "2 power: dcvs: refused" },
+        { "fail=deviceGetInfrastructure:0x36b0", "2 power: rpc_polling_time: refused" },
+        { "devnosup=1", "2 power: dcvs: not available on this backend" }
+    };
+    size_t i;
+    qnnrt_power_desc other;
+    qnnrt_backend_desc desc;
+    qnnrt_backend *b;
+    memset(&desc, 0, sizeof(desc));
+    memset(&other, 0, sizeof(other));
+    desc.path = TEST_FAKE_LIB;
+    desc.hooks = new_desc().backend_desc.hooks;
+    desc.power = QNNRT_POWER_BURST;
+    fake_begin("");
+    CHECK_EQ(qnnrt_backend_open(&desc, &b, &error), QNNRT_OK);
+    CHECK_STR(fake_trace(), FIRST "setPowerConfig 1: 1 0 16 1 40 0 0 1 160 160 160 1 160 160 160\n"
+              "setPowerConfig 2: 100\nsetPowerConfig 3: 9999\n");
+    CHECK(strstr(log_text, "power:") == NULL);
+    fake_reset();
+    BACKEND_CLOSE(b);
+    CHECK(strcmp(fake_trace(), "setPowerConfig 3: 0\ndestroyPowerConfigId\ndeviceFree\nbackendFree\nlogFree\n") == 0);
+    /* qnnrt_power_set() changes this vote, and takes it back. */
+    fake_begin("");
+    CHECK_EQ(qnnrt_backend_open(&desc, &b, &error), QNNRT_OK);
+    other.rpc_polling_us = 77;
+    SETS(b, &other, "- - applied", "setPowerConfig 3: 77\n");
+    SETS(b, NULL, "- - -", "setPowerConfig 3: 0\ndestroyPowerConfigId\n");
+    BACKEND_CLOSE(b);
+    /* What is refused is a warning. */
+    for (i = 0; i < sizeof(refusals) / sizeof(refusals[0]); ++i) {
+        fake_begin(refusals[i].knobs);
+        CHECK_EQ(qnnrt_backend_open(&desc, &b, &error), QNNRT_OK);
+        CHECK_STR(log_text, refusals[i].log);
+        BACKEND_CLOSE(b);
+    }
+    desc.power = (qnnrt_power_preset)9;
+    CHECK_EQ(qnnrt_backend_open(&desc, &b, &error), QNNRT_E_ARG);
+    CHECK_STR(error.text, "power is 9, expected 0 to 8");
+    desc.power = (qnnrt_power_preset)-1;
+    CHECK_EQ(qnnrt_backend_open(&desc, &b, &error), QNNRT_E_ARG);
+}
+
 static void wrong_power(int line, qnnrt_backend *b, const qnnrt_power_desc *desc, const char *needle)
 {
     qnnrt_power_report report;
@@ -1014,6 +1061,7 @@ TEST_MAIN("profile")
     RUN(profile_log_that_does_not_grow_is_an_error);
     RUN(profile_log_takes_every_form_of_a_path);
     RUN(power_presets_are_what_their_names_say);
+    RUN(power_of_a_backend_lasts_from_opening_to_closing);
     RUN(power_votes_change_and_are_taken_back);
     RUN(power_by_number);
     RUN(power_each_refusal_is_told);

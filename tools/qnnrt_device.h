@@ -1,4 +1,4 @@
-/* qnnrt_device.h - v0.4.0 - what an app on a device may want beyond qnnrt.h: memory of the kernel
+/* qnnrt_device.h - v0.4.0 - what an app on a device may want beyond qnnrt.h
 
    In one C or C++ file:                        Everywhere else:
        #define QNNRT_IMPLEMENTATION                 #include "qnnrt.h"
@@ -14,6 +14,16 @@
        desc.mem.provider = qnnrt_device_heap("system");
        if (qnnrt_prepare_with(model, "forward", &desc, &run, &err) != QNNRT_OK) puts(err.text);
 
+   Between bursts of work the vote for the NPU's clocks can be low, or taken back with NULL:
+
+       qnnrt_power_desc power = {0};
+       qnnrt_power_report report;
+       power.preset = QNNRT_POWER_BURST;
+       power.rpc_polling_us = QNNRT_POWER_ZERO;            numbers replace those of the preset
+       qnnrt_power_set(qnnrt_get_info(model)->backend, &power, &report, &err);
+
+   report has an answer for each setting: applied, refused with a code, not available (CPU).
+
    Uses     qnnrt.h, its private names too, and libc.
    Memory   What providers give comes from the kernel; nothing else is allocated.
    Threads  The header creates none. Providers may be used on any thread.
@@ -21,6 +31,7 @@
 
    WORDS
        heap          /dev/dma_heap/<name> of the kernel, which gives buffers with a file descriptor
+       vote          what this process asks of the NPU's clocks; the system hears other votes too
        memfd         an anonymous file in memory; NPUs do not take it, libQnnRef.so does
 
    BUILD OPTIONS, to define before the header is first included
@@ -29,7 +40,7 @@
        The options of qnnrt.h work here too.
 
    ROOMS (search for the tag)
-       >>map >>heap >>memfd >>memory
+       >>map >>heap >>memfd >>memory >>vote
 */
 #ifndef QNNRT_DEVICE_H
 #define QNNRT_DEVICE_H
@@ -47,6 +58,8 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* ------------------------------------------------------------------------------------ memory -- */
 
 /* Return the provider for a heap of the kernel.
    heap     plain name of a file in /dev/dma_heap, valid as long as the memory (default NULL:
@@ -69,6 +82,63 @@ QNNRT_DEVICE_API qnnrt_mem_provider qnnrt_device_shared(void);
    desc     its kind and provider are set
    Returns  1; or 0 for another word, with desc as it was */
 QNNRT_DEVICE_API int qnnrt_device_memory(const char *word, qnnrt_mem_desc *desc);
+
+/* ------------------------------------------------------------------------------------- power -- */
+
+/* Voltage corners by the vendor's numbers: 0x20 lowest, 0x30 SVS2, 0x40 SVS, 0x50 SVS+, 0x60 NOM,
+   0x70 NOM+, 0x80 TURBO, 0x90 TURBO+, 0x92 to 0x95 TURBO L2 to L5, 0xA0 highest. */
+typedef struct qnnrt_power_corners { uint32_t min, target, max; } qnnrt_power_corners;
+
+#define QNNRT_POWER_ZERO 0xFFFFFFFFu            /* stands for 0 in a field where 0 is the default */
+
+typedef struct qnnrt_power_desc {
+    qnnrt_power_preset  preset;             /* sets what is 0 below */
+    int                 dcvs;               /* clocks follow the load: 1 yes, -1 no (default 0: the
+                                               preset's) */
+    uint32_t            sleep_latency_us;   /* longest time to wake up (default 0: the preset's) */
+    qnnrt_power_corners bus, core;          /* (default all 0: the preset's) */
+    uint32_t            rpc_latency_us;     /* latency of a call to the DSP (default 0: the
+                                               preset's) */
+    uint32_t            rpc_polling_us;     /* time to poll for an answer before sleeping, at most
+                                               9999; QNNRT_POWER_ZERO: never poll (default 0: the
+                                               preset's). For the whole process */
+} qnnrt_power_desc;
+
+typedef enum qnnrt_power_answer {
+    QNNRT_POWER_NOT_ASKED = 0,
+    QNNRT_POWER_APPLIED,
+    QNNRT_POWER_REFUSED,                    /* vendor_code says why */
+    QNNRT_POWER_NOT_AVAILABLE               /* the backend has no such setting, such as CPU */
+} qnnrt_power_answer;
+
+typedef struct qnnrt_power_setting {
+    const char        *name;                /* "dcvs": clocks, corners and sleep, one vendor call;
+                                               "rpc_control_latency"; "rpc_polling_time" */
+    qnnrt_power_answer answer;
+    uint64_t           vendor_code;
+} qnnrt_power_setting;
+
+enum { QNNRT_POWER_SETTINGS = 3 };
+typedef struct qnnrt_power_report {
+    qnnrt_power_setting settings[QNNRT_POWER_SETTINGS];
+} qnnrt_power_report;
+
+/* Vote for a power state. Another call changes the vote, and the first one that of
+   qnnrt_backend_desc.power; NULL for desc takes it back, and so does closing the backend.
+
+   report   receives the answer to each setting; refused and unavailable settings are then not a
+            failure of the call. May be NULL; then they are
+
+   Returns  QNNRT_OK; QNNRT_E_UNSUPPORTED (not available, and report is NULL); QNNRT_E_BACKEND
+            (refused, and report is NULL; or the vote could not be taken back); QNNRT_E_STATE (a
+            qnnrt_recover() failed); QNNRT_E_ARG
+   Threads  one call per backend at a time */
+QNNRT_DEVICE_API qnnrt_result qnnrt_power_set(qnnrt_backend *backend, const qnnrt_power_desc *desc,
+                                              qnnrt_power_report *report, qnnrt_error *err);
+
+/* Return "burst", "sustained_high_performance", ...; NULL for QNNRT_POWER_CUSTOM and for other
+   numbers. */
+QNNRT_DEVICE_API const char *qnnrt_power_preset_name(qnnrt_power_preset preset);
 
 #ifdef __cplusplus
 }
@@ -295,6 +365,160 @@ QNNRT_DEVICE_API int qnnrt_device_memory(const char *word, qnnrt_mem_desc *desc)
     return 1;
 }
 
+/* =====================================================================================
+   VOTE                                                                            >>vote
+   Power beyond one preset: numbers, votes that change, an answer for each setting.
+   Needs: >>mem (hooks) >>err >>log >>codes >>abi >>power >>backend
+   Knows nothing of: memory of tensors, runs
+   ===================================================================================== */
+
+static qnnrt_result qnnrt_device__vote_corners(const char *what, const qnnrt_power_corners *c,
+                                               qnnrt_error *err)
+{
+    if (c->min == 0 && c->target == 0 && c->max == 0) return QNNRT_OK;
+    if (c->min >= QNNRT__ABI_CORNER_MIN && c->min <= c->target && c->target <= c->max &&
+        c->max <= QNNRT__ABI_CORNER_MAX) return QNNRT_OK;
+    return qnnrt__fail(err, QNNRT_E_ARG,
+                       "qnnrt_power_set: the corners of the %s are 0x%x, 0x%x, 0x%x; give all"
+                       " three, ascending, from 0x%x to 0x%x", what, (unsigned)c->min,
+                       (unsigned)c->target, (unsigned)c->max, (unsigned)QNNRT__ABI_CORNER_MIN,
+                       (unsigned)QNNRT__ABI_CORNER_MAX);
+}
+
+static qnnrt_result qnnrt_device__vote_check(const qnnrt_power_desc *desc, qnnrt_error *err)
+{
+    qnnrt_result result;
+    if ((unsigned)desc->preset > (unsigned)QNNRT_POWER_LOW_POWER_SAVER)
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_power_set: preset %d, expected 0 to %d",
+                           (int)desc->preset, (int)QNNRT_POWER_LOW_POWER_SAVER);
+    if (desc->dcvs < -1 || desc->dcvs > 1)
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_power_set: dcvs is %d, expected 1, -1 or 0",
+                           desc->dcvs);
+    if (desc->rpc_polling_us > QNNRT__ABI_POWER_POLLING_MOST &&
+        desc->rpc_polling_us != QNNRT_POWER_ZERO)
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_power_set: rpc_polling_us is %u; at most %d, or"
+                           " QNNRT_POWER_ZERO", (unsigned)desc->rpc_polling_us,
+                           (int)QNNRT__ABI_POWER_POLLING_MOST);
+    result = qnnrt_device__vote_corners("bus", &desc->bus, err);
+    if (result == QNNRT_OK) result = qnnrt_device__vote_corners("core", &desc->core, err);
+    if (result == QNNRT_OK && desc->preset == QNNRT_POWER_CUSTOM && desc->dcvs == 0 &&
+        desc->sleep_latency_us == 0 && desc->bus.max == 0 && desc->core.max == 0 &&
+        desc->rpc_latency_us == 0 && desc->rpc_polling_us == 0)
+        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_ARG,
+                                            "qnnrt_power_set: the desc asks for nothing"),
+                           "Set a preset or a number, or pass NULL to take the vote back.");
+    return result;
+}
+
+static uint32_t qnnrt_device__vote_number(uint32_t value)
+{
+    return value == QNNRT_POWER_ZERO ? 0 : value;
+}
+
+/* Fill the vendor's config of one setting: that of the preset, with the numbers of the desc. 0: the
+   desc does not ask for it. */
+static int qnnrt_device__vote_config(const qnnrt__power *p, const qnnrt_power_desc *desc,
+                                     int setting, qnnrt__abi_power_config *to)
+{
+    const int asked = qnnrt__power_config(p, desc->preset, setting, to);
+    qnnrt__abi_dcvs *dcvs = &to->u.dcvs;
+    if (setting != QNNRT__POWER_DCVS) {
+        const uint32_t us = setting == QNNRT__POWER_LATENCY ? desc->rpc_latency_us
+                                                            : desc->rpc_polling_us;
+        if (us != 0) to->u.us = qnnrt_device__vote_number(us);
+        return asked || us != 0;
+    }
+    if (desc->dcvs != 0) {
+        dcvs->set_dcvs = 1;
+        dcvs->dcvs = desc->dcvs > 0;
+    }
+    if (desc->sleep_latency_us != 0) {
+        dcvs->set_sleep_latency = 1;
+        dcvs->sleep_latency_us = qnnrt_device__vote_number(desc->sleep_latency_us);
+    }
+    if (desc->bus.max != 0) {
+        dcvs->set_bus = 1;
+        dcvs->bus_min = desc->bus.min;
+        dcvs->bus_target = desc->bus.target;
+        dcvs->bus_max = desc->bus.max;
+    }
+    if (desc->core.max != 0) {
+        dcvs->set_core = 1;
+        dcvs->core_min = desc->core.min;
+        dcvs->core_target = desc->core.target;
+        dcvs->core_max = desc->core.max;
+    }
+    return dcvs->set_dcvs || dcvs->set_sleep_latency || dcvs->set_bus || dcvs->set_core;
+}
+
+/* Vote for each setting. Callers hold the lock. */
+static qnnrt_result qnnrt_device__vote_set(qnnrt_backend *b, const qnnrt_power_desc *desc,
+                                           qnnrt_power_report *report, int strict, qnnrt_error *err)
+{
+    qnnrt__power *p = &b->power;
+    const uint32_t mark = qnnrt__log_mark(b->log_slot);
+    const char *call;
+    const qnnrt__abi_code made = qnnrt__power_begin(p, b->provider, &call);
+    qnnrt_result result = QNNRT_OK;
+    int i;
+    for (i = 0; i < QNNRT_POWER_SETTINGS; ++i) {
+        qnnrt_power_setting *setting = &report->settings[i];
+        qnnrt__abi_power_config config;
+        memset(setting, 0, sizeof(*setting));
+        setting->name = qnnrt__power_names[i];
+        if (!qnnrt_device__vote_config(p, desc, i, &config)) continue;
+        setting->vendor_code = qnnrt__power_vote(p, &config, made, &b->hooks);
+        setting->answer = setting->vendor_code != 0  ? QNNRT_POWER_REFUSED
+                          : p->infrastructure != NULL ? QNNRT_POWER_APPLIED
+                                                      : QNNRT_POWER_NOT_AVAILABLE;
+        if (setting->answer == QNNRT_POWER_APPLIED || !strict || result != QNNRT_OK) continue;
+        if (setting->answer == QNNRT_POWER_NOT_AVAILABLE) {
+            qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
+                        "cannot set %s: this backend has no power settings", setting->name);
+            result = qnnrt__hint(err, QNNRT_E_UNSUPPORTED,
+                                 "Pass a report; then the call does not fail for this reason.");
+            continue;
+        }
+        qnnrt__fail(err, QNNRT_E_BACKEND, "%s was refused", setting->name);
+        result = qnnrt__codes_explain(err, call, setting->vendor_code, b->log_slot, mark);
+    }
+    return result;
+}
+
+QNNRT_DEVICE_API qnnrt_result qnnrt_power_set(qnnrt_backend *backend, const qnnrt_power_desc *desc,
+                                              qnnrt_power_report *report, qnnrt_error *err)
+{
+    qnnrt_power_report own;
+    qnnrt__abi_code code = 0;
+    qnnrt_result result = QNNRT_OK;
+    uint32_t mark;
+    qnnrt__err_clear(err);
+    if (report != NULL) memset(report, 0, sizeof(*report));
+    if (backend == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_power_set: backend is NULL");
+    if (desc != NULL) result = qnnrt_device__vote_check(desc, err);
+    if (result != QNNRT_OK) return result;
+    if (backend->backend == NULL) return qnnrt__backend_lost(backend, err);
+    qnnrt__hooks_lock(&backend->hooks);
+    mark = qnnrt__log_mark(backend->log_slot);
+    if (desc != NULL)
+        result = qnnrt_device__vote_set(backend, desc, report != NULL ? report : &own,
+                                        report == NULL, err);
+    else code = qnnrt__power_release(&backend->power, &backend->hooks);
+    qnnrt__hooks_unlock(&backend->hooks);
+    if (code == 0) return result;
+    qnnrt__fail(err, QNNRT_E_BACKEND, "could not take back the power vote");
+    return qnnrt__backend_explain(backend, err, "destroyPowerConfigId", code, mark);
+}
+
+QNNRT_DEVICE_API const char *qnnrt_power_preset_name(qnnrt_power_preset preset)
+{
+    static const char *const names[] = {
+        NULL, "burst", "sustained_high_performance", "high_performance", "balanced",
+        "low_balanced", "high_power_saver", "power_saver", "low_power_saver"
+    };
+    return (unsigned)preset < sizeof(names) / sizeof(names[0]) ? names[preset] : NULL;
+}
+
 #ifdef __cplusplus
 }
 #endif
@@ -306,5 +530,7 @@ QNNRT_DEVICE_API int qnnrt_device_memory(const char *word, qnnrt_mem_desc *desc)
    LICENSE.
 
    HISTORY
+   0.5.0   Added: power beyond one preset, from qnnrt.h. It is a friend of qnnrt.h now, implemented
+           where qnnrt.h is.
    0.4.0   First version: heaps of the kernel and anonymous files, which were in qnnrt.h.
    --------------------------------------------------------------------------------------------- */

@@ -26,8 +26,10 @@
 #define QNNRT_LOWER_IMPLEMENTATION
 #define QNNRT_LLM_GRAPH_IMPLEMENTATION
 #define QNNRT_CACHE_IMPLEMENTATION
+#define QNNRT_DEVICE_IMPLEMENTATION
 #include "qnnrt.h"
 #include "tools/qnnrt_cache.h"
+#include "tools/qnnrt_device.h"
 #include "tools/qnnrt_llm_graph.h"
 #include "tools/qnnrt_lower.h"
 

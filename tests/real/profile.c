@@ -8,6 +8,7 @@
 #define QNNRT_PROFILE_LOG
 #include "real.h"
 #include "../bench/qnn_raw.h"
+#include "qnnrt_device.h"
 #include <dlfcn.h>
 
 #define MLP (real_library_release() >= 2051 ? "ctx/qairt2.51/mlp_u8" : "ctx/qairt2.47/mlp_u8")

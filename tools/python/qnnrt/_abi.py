@@ -79,11 +79,6 @@ QNNRT_POWER_LOW_BALANCED = 5
 QNNRT_POWER_HIGH_POWER_SAVER = 6
 QNNRT_POWER_POWER_SAVER = 7
 QNNRT_POWER_LOW_POWER_SAVER = 8
-QNNRT_POWER_NOT_ASKED = 0
-QNNRT_POWER_APPLIED = 1
-QNNRT_POWER_REFUSED = 2
-QNNRT_POWER_NOT_AVAILABLE = 3
-QNNRT_POWER_SETTINGS = 3
 QNNRT_PROFILE_OFF = 0
 QNNRT_PROFILE_BASIC = 1
 QNNRT_PROFILE_DETAILED = 2
@@ -139,6 +134,11 @@ QNNRT_LLM_SHIFT_POINTER = 1
 QNNRT_LLM_SEQUENCES = 64
 QNNRT_LLM_POOL_MEAN = 0
 QNNRT_LLM_POOL_LAST = 1
+QNNRT_POWER_NOT_ASKED = 0
+QNNRT_POWER_APPLIED = 1
+QNNRT_POWER_REFUSED = 2
+QNNRT_POWER_NOT_AVAILABLE = 3
+QNNRT_POWER_SETTINGS = 3
 QNNRT_CACHE_HASH = 32
 QNNRT_CACHE_KEY_BYTES = 65
 QNNRT_CACHE_PATH = 4096
@@ -205,22 +205,6 @@ class qnnrt_backend_desc(Structure):
 
 
 class qnnrt_backend_info(Structure):
-    pass
-
-
-class qnnrt_power_corners(Structure):
-    pass
-
-
-class qnnrt_power_desc(Structure):
-    pass
-
-
-class qnnrt_power_setting(Structure):
-    pass
-
-
-class qnnrt_power_report(Structure):
     pass
 
 
@@ -416,6 +400,22 @@ class qnnrt_llm_adapter_desc(Structure):
     pass
 
 
+class qnnrt_power_corners(Structure):
+    pass
+
+
+class qnnrt_power_desc(Structure):
+    pass
+
+
+class qnnrt_power_setting(Structure):
+    pass
+
+
+class qnnrt_power_report(Structure):
+    pass
+
+
 class qnnrt_cache_desc(Structure):
     pass
 
@@ -592,6 +592,7 @@ qnnrt_backend_desc._fields_ = [
     ('soc_model', c_uint32),
     ('unload', c_int),
     ('hooks', qnnrt_hooks),
+    ('power', c_int),
 ]
 qnnrt_backend_info._fields_ = [
     ('path', c_char_p),
@@ -603,28 +604,6 @@ qnnrt_backend_info._fields_ = [
     ('has_log', c_int),
     ('has_device', c_int),
     ('open_ns', c_uint64),
-]
-qnnrt_power_corners._fields_ = [
-    ('min', c_uint32),
-    ('target', c_uint32),
-    ('max', c_uint32),
-]
-qnnrt_power_desc._fields_ = [
-    ('preset', c_int),
-    ('dcvs', c_int),
-    ('sleep_latency_us', c_uint32),
-    ('bus', qnnrt_power_corners),
-    ('core', qnnrt_power_corners),
-    ('rpc_latency_us', c_uint32),
-    ('rpc_polling_us', c_uint32),
-]
-qnnrt_power_setting._fields_ = [
-    ('name', c_char_p),
-    ('answer', c_int),
-    ('vendor_code', c_uint64),
-]
-qnnrt_power_report._fields_ = [
-    ('settings', qnnrt_power_setting * 3),
 ]
 qnnrt_profile_event._fields_ = [
     ('name', c_char_p),
@@ -1075,6 +1054,28 @@ qnnrt_llm_adapter_desc._fields_ = [
     ('parts', POINTER(qnnrt_llm_matrix)),
     ('part_count', c_size_t),
     ('scale', c_double),
+]
+qnnrt_power_corners._fields_ = [
+    ('min', c_uint32),
+    ('target', c_uint32),
+    ('max', c_uint32),
+]
+qnnrt_power_desc._fields_ = [
+    ('preset', c_int),
+    ('dcvs', c_int),
+    ('sleep_latency_us', c_uint32),
+    ('bus', qnnrt_power_corners),
+    ('core', qnnrt_power_corners),
+    ('rpc_latency_us', c_uint32),
+    ('rpc_polling_us', c_uint32),
+]
+qnnrt_power_setting._fields_ = [
+    ('name', c_char_p),
+    ('answer', c_int),
+    ('vendor_code', c_uint64),
+]
+qnnrt_power_report._fields_ = [
+    ('settings', qnnrt_power_setting * 3),
 ]
 qnnrt_cache_desc._fields_ = [
     ('hooks', qnnrt_hooks),
