@@ -292,19 +292,18 @@
        kernel's linux/dma-buf.h holds: bracket the CPU's access with DMA_BUF_IOCTL_SYNC. Nobody may
        write to an input during an exec.
 
-   Dims, optional inputs, updates
-       Graphs can be compiled with dims that change up to a bound, inputs that may be left out, and
-       weights that may be replaced. Memory is planned for the bound:
+   Dims, optional inputs
+       Graphs can be compiled with dims that change up to a bound, and inputs that may be left out.
+       Memory is planned for the bound:
            uint32_t dims[2] = { 5, 8 };                       // at most slot->tensor->dims
            qnnrt_set_dims(run, x, dims, 2);
            qnnrt_omit(run, bias);                             // until it is bound again
-           qnnrt_update(model, 0, "decode", "lora_a", data, bytes, &err);
            qnnrt_exec(run);
            now = qnnrt_get_dims(run, y, &rank);               // what the exec wrote
-       libQnnRef.so has all three. The CPU library (2.47) has dynamic dims, but the caller also
-       sets those of the outputs; it runs graphs with optional inputs only without them, and has no
-       updates. HTP has none of them: it refuses dynamic and optional tensors when a graph is
-       built, and on x86-64 accepts updates without using them.
+       libQnnRef.so has both. The CPU library (2.47) has dynamic dims, but the caller also sets
+       those of the outputs; it runs graphs with optional inputs only without them. HTP has none: it
+       refuses dynamic and optional tensors when a graph is built. Weights that may be replaced
+       (qnnrt_tensor_info.updateable) are for qnnrt_update() of tools/qnnrt_device.h.
 
    Residency
        By default all contexts exist on the backend until qnnrt_close(). A model that does not fit
@@ -1068,25 +1067,6 @@ QNNRT_API qnnrt_result qnnrt_context_unload(qnnrt *model, size_t context, qnnrt_
             QNNRT_E_MEMORY
    Threads  nothing may use the backend during this call */
 QNNRT_API qnnrt_result qnnrt_recover(qnnrt *model, qnnrt_error *err);
-
-/* Give a tensor that was compiled as updateable new data, such as the weights of a LoRA adapter. It
-   holds from the next exec on, for all runs, as long as the context exists: update again after
-   qnnrt_context_load() and qnnrt_recover(). qnnrt_save() writes the data of the build.
-
-   context  index into qnnrt_info.contexts
-   tensor   one of qnnrt_graph_info.updateables, of vendor_type 6 (UPDATEABLE_STATIC)
-   data     its elements in the stored form, row-major; copied
-   bytes    of data, exactly qnnrt_tensor_info.bytes
-
-   Returns  QNNRT_OK; QNNRT_E_NOT_FOUND (no such graph, or updateable tensor of it); QNNRT_E_ARG
-            (an input or output, or no such context); QNNRT_E_MISMATCH (bytes: the text has both);
-            QNNRT_E_UNSUPPORTED (HTP; an update of an encoding; a residency of ONE or BUDGET, which
-            would lose it); QNNRT_E_STATE (opened with desc.inspect; the context could not be opened
-            or is not loaded); QNNRT_E_BACKEND. After a failure the old data holds
-   Threads  no run of the graph executes meanwhile */
-QNNRT_API qnnrt_result qnnrt_update(qnnrt *model, size_t context, const char *graph,
-                                    const char *tensor, const void *data, size_t bytes,
-                                    qnnrt_error *err);
 
 typedef struct qnnrt_pipeline qnnrt_pipeline;
 
@@ -18336,11 +18316,8 @@ static QNNRT__NOT_INLINE qnnrt_result qnnrt__exec_careful(qnnrt_run *run)
 
 /* =====================================================================================
    UPDATE                                                                        >>update
-   What a caller changes between two executes: dims, optional tensors and the watch of a
-   run, and the data of tensors that were compiled as updateable (LoRA).
-   Needs: >>mem >>err >>log >>abi >>table >>backend (its struct) >>context (its struct)
-          >>model >>binding >>flex >>run
-   Knows nothing of: memory
+   What a caller changes between two executes of a run: dims, optional tensors, the watch.
+   Needs: >>binding >>flex >>run     Knows nothing of: memory
    ===================================================================================== */
 
 QNNRT_API qnnrt_result qnnrt_run_watch(qnnrt_run *run, int (*watch)(void *user, uint32_t step),
@@ -18390,120 +18367,6 @@ QNNRT_API const uint32_t *qnnrt_get_dims(qnnrt_run *run, qnnrt_slot slot, uint32
     }
     if (rank != NULL) *rank = slot->tensor->rank;
     return qnnrt__flex_now(run->flex, run->pipeline, (size_t)(found - run->slots), &own)->dims;
-}
-
-/* Fail, because the graph has no updateable tensor of this name. */
-static qnnrt_result qnnrt__update_none(const qnnrt_graph_info *graph, const char *file,
-                                       const char *name, qnnrt_error *err)
-{
-    const int input = qnnrt__table_find(graph, QNNRT__TABLE_INPUTS, name) != NULL;
-    size_t i;
-    if (input || qnnrt__table_find(graph, QNNRT__TABLE_OUTPUTS, name) != NULL)
-        return qnnrt__fail(err, QNNRT_E_ARG, "%s, graph \"%.160s\": \"%.160s\" is an %s and not"
-                           " updateable", file, graph->name, name, input ? "input" : "output");
-    qnnrt__fail(err, QNNRT_E_NOT_FOUND, "%s, graph \"%.160s\": the metadata lists no updateable"
-                " tensor \"%.160s\"", file, graph->name, name);
-    for (i = 0; i < graph->updateable_count && i < 8; ++i)
-        qnnrt__err_add(err, "%s \"%.80s\"", i == 0 ? "; it lists" : ",",
-                       graph->updateables[i].name);
-    if (i < graph->updateable_count) qnnrt__err_add(err, ", ...");
-    return qnnrt__hint(err, QNNRT_E_NOT_FOUND,
-                       "Compile the tensor as updateable; qnnrt-run inspect lists those that are.");
-}
-
-/* Check that the tensor can take this data here. */
-static qnnrt_result qnnrt__update_check(const qnnrt *model, const qnnrt__context *context,
-                                        const qnnrt_graph_info *graph,
-                                        const qnnrt_tensor_info *tensor, uint64_t bytes,
-                                        qnnrt_error *err)
-{
-    const qnnrt_backend *b = context->backend;
-    const char *file = context->info->file;
-    if (tensor->vendor_type != QNNRT__ABI_UPDATEABLE_STATIC)
-        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s, graph \"%.160s\": \"%.160s\" has no data"
-                           " of its own: only its encoding is updateable, which this version does"
-                           " not support", file, graph->name, tensor->name);
-    if (tensor->bytes == 0 || tensor->bytes > UINT32_MAX)
-        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s, graph \"%.160s\": \"%.160s\" has a dtype"
-                           " or size that this version cannot hold in memory", file, graph->name,
-                           tensor->name);
-    if (tensor->bytes != bytes)
-        return qnnrt__fail(err, QNNRT_E_MISMATCH, "%s, graph \"%.160s\": \"%.160s\" needs %llu"
-                           " bytes, the data has %llu", file, graph->name, tensor->name,
-                           (unsigned long long)tensor->bytes, (unsigned long long)bytes);
-    if (model->residency == QNNRT_RESIDENT_ONE || model->residency == QNNRT_RESIDENT_BUDGET)
-        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s, graph \"%.160s\": cannot"
-                                            " update \"%.160s\": its context comes and goes", file,
-                                            graph->name, tensor->name),
-                           "Open the model with QNNRT_RESIDENT_ALL or QNNRT_RESIDENT_CALLER.");
-    if (b->info.id != QNNRT__ABI_BACKEND_HTP && b->calls->tensor_update != NULL) return QNNRT_OK;
-    qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s, graph \"%.160s\": cannot update \"%.160s\": %s",
-                file, graph->name, tensor->name,
-                b->info.id == QNNRT__ABI_BACKEND_HTP
-                    ? "HTP accepts new data for a tensor and does not use it (on x86-64; unproven"
-                      " on a device)"
-                    : "the backend has no updates");
-    return qnnrt__hint(err, QNNRT_E_UNSUPPORTED,
-                       "Compile a context binary for each set of weights.");
-}
-
-/* Give a tensor of a graph new data. */
-static qnnrt_result qnnrt__update(qnnrt *model, size_t at, const char *name,
-                                  const char *tensor_name, const void *data, uint64_t bytes,
-                                  qnnrt_error *err)
-{
-    const qnnrt__context *context = &model->contexts[at];
-    const qnnrt_context_info *info = context->info;
-    qnnrt_backend *b = context->backend;
-    const qnnrt_tensor_info *tensor;
-    const qnnrt__abi_tensor *list[1];
-    qnnrt__abi_tensor change;
-    qnnrt__abi_code code;
-    qnnrt_result result;
-    const qnnrt_graph_info *graph = qnnrt__model_graph(model, at, name);
-    if (graph == NULL)
-        return qnnrt__fail(err, QNNRT_E_NOT_FOUND, "%s has no graph \"%.160s\"", info->file, name);
-    tensor = qnnrt__table_find(graph, QNNRT__TABLE_UPDATEABLES, tensor_name);
-    if (tensor == NULL) return qnnrt__update_none(graph, info->file, tensor_name, err);
-    result = qnnrt__update_check(model, context, graph, tensor, bytes, err);
-    if (result != QNNRT_OK) return result;
-    memset(&change, 0, sizeof(change));
-    qnnrt__run_tensor(tensor, &change);
-    change.body.buffer.data = data;
-    list[0] = &change;
-    if (context->handle == NULL)
-        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "%s is not loaded", info->file),
-                        "Call qnnrt_context_load() first, or qnnrt_recover() after a restart of the"
-                           " DSP.");
-    qnnrt__hooks_lock(&b->hooks);
-    b->mark = qnnrt__log_mark(b->log_slot);
-    code = b->calls->tensor_update(context->graphs[graph - info->graphs], list, 1);
-    if (code != 0) {
-        qnnrt__fail(err, QNNRT_E_BACKEND, "%s, graph \"%.160s\": the update of \"%.160s\" was"
-                    " refused", info->file, name, tensor->name);
-        result = qnnrt__backend_explain(b, err, "tensorUpdateGraphTensors", code, b->mark);
-    }
-    qnnrt__hooks_unlock(&b->hooks);
-    return result;
-}
-
-QNNRT_API qnnrt_result qnnrt_update(qnnrt *model, size_t context, const char *graph,
-                                    const char *tensor, const void *data, size_t bytes,
-                                    qnnrt_error *err)
-{
-    qnnrt__err_clear(err);
-    if (model == NULL || graph == NULL || tensor == NULL || data == NULL)
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_update: model, graph, tensor or data is NULL");
-    if (context >= model->context_count)
-        return qnnrt__fail(err, QNNRT_E_ARG, "context %llu does not exist, the model has %u",
-                           (unsigned long long)context, (unsigned)model->context_count);
-    if (model->backend == NULL)
-        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "%s was opened with desc.inspect,"
-                                            " for reading only", model->infos[context].file),
-                           "Open it without desc.inspect.");
-    if (model->infos[context].failure != NULL)
-        return qnnrt__fail(err, QNNRT_E_STATE, "%s did not load", model->infos[context].file);
-    return qnnrt__update(model, context, graph, tensor, data, bytes, err);
 }
 
 /* =====================================================================================
@@ -20091,7 +19954,7 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
            qnnrt_device_memfd(); what QNNRT_MEM_SHARED took besides FastRPC's ->
            qnnrt_device_shared().
            API: qnnrt_power_set(), qnnrt_power_preset_name() and what they use, but for the
-           presets, -> tools/qnnrt_device.h.
+           presets, and qnnrt_update() -> tools/qnnrt_device.h.
            Added: qnnrt_backend_desc.power, a preset from opening to closing; recoveries renew it.
            Added: qnnrt_mem_provider, qnnrt_mem_info.name, qnnrt_llm_session_info.mem_name.
    0.4.0   Added: pipelines over several backends, in "Several backends": host steps

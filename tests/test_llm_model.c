@@ -5,6 +5,7 @@
    tests/reference_llm.py --hidden. */
 #define QNNRT_BUILDER
 #include "qnnrt_llm_graph.h"
+#include "qnnrt_device.h"
 #include "qnnrt_llm.h"
 #include "qnnrt_lower.h"
 #include "qnnrt_weights.h"
@@ -158,6 +159,8 @@ static void make_graphs(made *m, const shape *shapes, size_t count, const qnnrt_
     while (k > 0) qnnrt_ir_free(ir[--k]);
 }
 
+static int no_updates;                     /* 1: without qnnrt_device.h */
+
 /* Open the language model and a session of it. */
 static void make_session(made *m, const qnnrt_llm_desc *more, const qnnrt_llm_session_desc *how)
 {
@@ -165,6 +168,7 @@ static void make_session(made *m, const qnnrt_llm_desc *more, const qnnrt_llm_se
     memset(&desc, 0, sizeof desc);
     if (more != NULL) desc = *more;
     desc.folder = "";
+    desc.update = no_updates ? NULL : qnnrt_update;
     if (qnnrt_llm_open(m->model, &desc, &m->llm, &err) != QNNRT_OK) CHECK_STR(err.text, "no error");
     m->info = qnnrt_llm_get_info(m->llm);
     if (qnnrt_llm_session_create(&m->llm, 1, how, &m->session, &err) != QNNRT_OK) CHECK_STR(err.text, "no error");
@@ -999,6 +1003,16 @@ TEST(adapters_that_do_not_fit_are_refused_by_name)
     CHECK_EQ(adapter_create(&m, &a, &adapter), QNNRT_E_UNSUPPORTED);
     CHECK_STR(err.text, "no room for adapters");
     CHECK_STR(err.hint, "--lora RANK");
+    CHECK_EQ(qnnrt_llm_adapter_apply(m.llm, NULL, &err), QNNRT_OK);
+    TRY(unmake(&m));
+    /* Without the device header. */
+    how.lora_rank = RANK;
+    no_updates = 1;
+    TRY(make(&m, both, 2, &how));
+    no_updates = 0;
+    CHECK_EQ(adapter_create(&m, &a, &adapter), QNNRT_E_UNSUPPORTED);
+    CHECK_STR(err.text, "qnnrt_llm_desc.update is NULL");
+    CHECK_STR(err.hint, "qnnrt_device.h");
     CHECK_EQ(qnnrt_llm_adapter_apply(m.llm, NULL, &err), QNNRT_OK);
     TRY(unmake(&m));
 }

@@ -484,6 +484,7 @@ static int open_model(tool *t)
                        : "Name the library that the binaries were made for with --backend_so FILE,"
                          " libQnnHtp.so or libQnnRef.so."), "%s", err.text);
     llm.rope.theta = set->rope_theta;
+    llm.update = qnnrt_update;
     if (qnnrt_llm_open(t->model, &llm, &t->llm, &err) != QNNRT_OK) return fail_error(t, &err);
     t->info = qnnrt_llm_get_info(t->llm);
     return 1;

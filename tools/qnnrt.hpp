@@ -2,6 +2,7 @@
 
        #include "qnnrt.hpp"                  // link libqnnrt.so; or in one file, define before it
                                              // QNNRT_IMPLEMENTATION,
+                                             // QNNRT_DEVICE_IMPLEMENTATION,
                                              // QNNRT_LLM_IMPLEMENTATION,
                                              // QNNRT_CACHE_IMPLEMENTATION and
                                              // QNNRT_SESSION_IMPLEMENTATION
@@ -42,6 +43,7 @@
 #endif
 
 #include "qnnrt.h"
+#include "qnnrt_device.h"
 #include "qnnrt_llm.h"
 #include "qnnrt_session.h"
 

@@ -148,8 +148,9 @@
 
    Adapters (LoRA)
        Graphs may leave room for adapters: projections compute W x + B A x, with A and B that are 0
-       and may be updated (qnnrt-run compile --lora 16). Files of PEFT have the names of A and B;
-       qnnrt_weights.h reads them:
+       and may be updated (qnnrt-run compile --lora 16). The update is qnnrt_update() of
+       qnnrt_device.h: open the model with it in qnnrt_llm_desc.update. Files of PEFT have the names
+       of A and B; qnnrt_weights.h reads them:
            float lora_a[16][128], lora_b[256][16];     // of rank 16, as in the file
            qnnrt_llm_matrix parts[] = {
                { "model.layers.0.mlp.up_proj.lora_A.weight", QNNRT_DTYPE_F32, 16, 128, lora_a },
@@ -414,6 +415,11 @@ typedef struct qnnrt_llm_desc {
                                                   and bytes; borrowed, as the data (default NULL:
                                                   that of the look-up, see .embeddings, or none) */
     const void                *table_data;
+    /* Gives a tensor of a graph new data: qnnrt_update of qnnrt_device.h (default NULL: there are
+       no adapters). */
+    qnnrt_result             (*update)(qnnrt *model, size_t context, const char *graph,
+                                       const char *tensor, const void *data, size_t bytes,
+                                       qnnrt_error *err);
 } qnnrt_llm_desc;
 
 typedef struct qnnrt_llm_tensor_info {
@@ -886,10 +892,10 @@ typedef struct qnnrt_llm_adapter qnnrt_llm_adapter;
    desc     may be freed after the call
    out      receives the adapter, or NULL on failure
 
-   Returns  QNNRT_OK; QNNRT_E_UNSUPPORTED (the graphs have no room for adapters, or not in the type
-            of a matrix); QNNRT_E_NOT_FOUND (no tensor for a matrix); QNNRT_E_MISMATCH (a shape, a
-            rank that is too high, A without B, a tensor with two matrices); QNNRT_E_MEMORY;
-            QNNRT_E_ARG
+   Returns  QNNRT_OK; QNNRT_E_UNSUPPORTED (no qnnrt_llm_desc.update; the graphs have no room for
+            adapters, or not in the type of a matrix); QNNRT_E_NOT_FOUND (no tensor for a matrix);
+            QNNRT_E_MISMATCH (a shape, a rank that is too high, A without B, a tensor with two
+            matrices); QNNRT_E_MEMORY; QNNRT_E_ARG
    Frees    qnnrt_llm_adapter_destroy(), before qnnrt_llm_close(); QNNRT_E_BUSY while it is applied
    Threads  any */
 QNNRT_LLM_API qnnrt_result qnnrt_llm_adapter_create(qnnrt_llm *llm,
@@ -1058,6 +1064,8 @@ struct qnnrt_llm {
     const void       *table_data;
     const qnnrt_llm_adapter *adapter;   /* that is applied; NULL: none */
     uint64_t          adapter_key;      /* of its values; 0: none */
+    qnnrt_result    (*update)(qnnrt *model, size_t context, const char *graph, const char *tensor,
+                              const void *data, size_t bytes, qnnrt_error *err);   /* of desc */
     int               adapter_lost;     /* 1: neither it nor another one is in all graphs */
     void             *blocks;           /* list of its allocations */
     uint32_t          sessions;         /* sessions on this model; any thread may change it */
@@ -4517,6 +4525,7 @@ static qnnrt_result qnnrt_llm__roles_open(qnnrt *model, const qnnrt_llm_desc *de
     work.llm->masked = desc->masked;
     work.llm->table = desc->table;
     work.llm->table_data = desc->table_data;
+    work.llm->update = desc->update;
     work.llm->info.bos = -1;
     work.llm->info.cache_dtype = QNNRT_DTYPE_UNDEFINED;
     result = qnnrt_llm__roles_find(&work);
@@ -7842,8 +7851,8 @@ static qnnrt_result qnnrt_llm__adapter_update(void *user, const qnnrt_step_info 
     if (!change->all && (old == NULL || old->data == NULL) && (now == NULL || now->data == NULL))
         return QNNRT_OK;
     data = now != NULL && now->data != NULL ? now->data : change->zero;
-    return qnnrt_update(change->llm->model, step->context, step->graph->name, tensor->name, data,
-                        (size_t)tensor->bytes, change->err);
+    return change->llm->update(change->llm->model, step->context, step->graph->name, tensor->name,
+                               data, (size_t)tensor->bytes, change->err);
 }
 
 /* Apply an adapter in place of the one that is applied. */
@@ -9266,6 +9275,12 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_adapter_create(qnnrt_llm *llm,
                                 qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "the graphs have no room "
                                                 "for adapters"), "Compile the model with --lora "
                                 "RANK.");
+    if (llm->update == NULL)
+        return qnnrt_error_hint(err,
+                                qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "adapter: "
+                                                "qnnrt_llm_desc.update is NULL, so that tensors "
+                                                "cannot be replaced"), "Set it to qnnrt_update, of "
+                                "qnnrt_device.h.");
     adapter = (qnnrt_llm_adapter *)qnnrt_hooks_alloc(&llm->hooks, 1, sizeof *adapter);
     if (adapter == NULL) return qnnrt_llm__fail_memory(err, "an adapter");
     adapter->llm = llm;
@@ -9357,6 +9372,7 @@ QNNRT_LLM_API void qnnrt_llm_sampler_reset(qnnrt_llm_sampler *sampler)
    LICENSE.
 
    HISTORY
+   0.5.0   API: adapters need qnnrt_llm_desc.update, qnnrt_update of qnnrt_device.h.
    0.4.0   Added: embeddings on the host, qnnrt_llm_embedding(). Save and restore one sequence:
            qnnrt_llm_sequence_state_save(). Progress, and an end of a decode between shards:
            qnnrt_llm_session_desc.progress. Graphs chosen by measured cost: .by_cost.

@@ -2,6 +2,7 @@
    library computes with fewer rows, and everything else is refused by name */
 #define QNNRT_BUILDER
 #include "real.h"
+#include "qnnrt_device.h"
 #include <math.h>
 
 static qnnrt_error err;

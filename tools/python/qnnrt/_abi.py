@@ -928,6 +928,7 @@ qnnrt_llm_desc._fields_ = [
     ('embeddings', c_int),
     ('table', POINTER(qnnrt_tensor_info)),
     ('table_data', c_void_p),
+    ('update', CFUNCTYPE(c_int, c_void_p, c_size_t, c_char_p, c_char_p, c_void_p, c_size_t, POINTER(qnnrt_error))),
 ]
 qnnrt_llm_tensor_info._fields_ = [
     ('tensor', POINTER(qnnrt_tensor_info)),
