@@ -2482,7 +2482,7 @@ QNNRT_API void qnnrt_sha256_end(qnnrt_sha256 *sum, unsigned char out[32], char t
 /* =====================================================================================
    SORT                                                                            >>sort
    Sorts pointers by heap sort: always n log n steps, without recursion or allocation (libc's
-   qsort promises none of these).
+   qsort promises none of these). Finds one among sorted pointers.
    Needs: >>config     Knows nothing of: what the pointers point at
    ===================================================================================== */
 
@@ -2510,6 +2510,27 @@ static void qnnrt__sort(const void **items, size_t count, qnnrt__sort_compare co
         const void *swap = items[0]; items[0] = items[i]; items[i] = swap;
         qnnrt__sort_sift(items, 0, i, compare);
     }
+}
+
+/* Return the index of the first sorted item that does not stand before the key; count if all do. */
+static size_t qnnrt__sort_bound(const void *const *items, size_t count, const void *key,
+                                qnnrt__sort_compare compare)
+{
+    size_t low = 0;
+    while (low < count) {
+        const size_t middle = low + (count - low) / 2;
+        if (compare(items[middle], key) < 0) low = middle + 1;
+        else count = middle;
+    }
+    return low;
+}
+
+/* Return the first sorted item that equals the key, or NULL. */
+static const void *qnnrt__sort_find(const void *const *items, size_t count, const void *key,
+                                    qnnrt__sort_compare compare)
+{
+    const size_t at = qnnrt__sort_bound(items, count, key, compare);
+    return at < count && compare(items[at], key) == 0 ? items[at] : NULL;
 }
 
 /* =====================================================================================
@@ -11879,17 +11900,11 @@ static qnnrt_result qnnrt__model_sort(qnnrt *model, qnnrt_error *err)
 static const qnnrt_graph_info *qnnrt__model_graph(const qnnrt *model, size_t context,
                                                   const char *name)
 {
-    const qnnrt_graph_info **sorted = model->contexts[context].by_name;
-    size_t low = 0, high = model->infos[context].graph_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const int order = strcmp(sorted[middle]->name, name);
-        QNNRT__STEP();
-        if (order == 0) return sorted[middle];
-        if (order < 0) low = middle + 1;
-        else high = middle;
-    }
-    return NULL;
+    qnnrt_graph_info key;
+    key.name = name;
+    return (const qnnrt_graph_info *)qnnrt__sort_find(
+        (const void *const *)model->contexts[context].by_name, model->infos[context].graph_count,
+        &key, qnnrt__model_graph_order);
 }
 
 /* Return the vendor's handle of a graph of a context. A context that was extended may have moved
@@ -12482,6 +12497,13 @@ static int qnnrt__scan_by_name(const void *a, const void *b)
     return strcmp(((const qnnrt__scan_file *)a)->name, ((const qnnrt__scan_file *)b)->name);
 }
 
+/* Compare the name of a text with that of a binary's JSON. */
+static int qnnrt__scan_json_order(const void *text, const void *binary)
+{
+    const char *name = ((const qnnrt__scan_file *)binary)->name;
+    return -qnnrt__scan_stem_order(name, strlen(name) - 4, ((const qnnrt__scan_file *)text)->name);
+}
+
 /* Give every binary its JSON, and refuse a forward_<i>_json.json without a binary. texts has room
    for text_count pointers. */
 static qnnrt_result qnnrt__scan_pair(qnnrt__scan *scan, const char *folder, const void **texts,
@@ -12493,18 +12515,14 @@ static qnnrt_result qnnrt__scan_pair(qnnrt__scan *scan, const char *folder, cons
     for (file = scan->texts; file != NULL; file = file->next) texts[i++] = file;
     qnnrt__sort(texts, scan->text_count, qnnrt__scan_by_name);
     for (file = scan->found; file != NULL; file = file->next) {
-        size_t low = 0, high = scan->text_count, bytes = strlen(file->name) - 4;
-        while (low < high) {
-            size_t middle = low + (high - low) / 2;
-            /* The sort and this search are the only users of the order; the flag is ours to set. */
-            qnnrt__scan_file *text;
-            int order;
-            memcpy((void *)&text, (const void *)&texts[middle], sizeof(text));
-            order = qnnrt__scan_stem_order(file->name, bytes, text->name);
-            if (order == 0) { file->json = text->name; text->taken = 1; break; }
-            if (order < 0) high = middle;
-            else low = middle + 1;
-        }
+        const void *found = qnnrt__sort_find((const void *const *)texts, scan->text_count, file,
+                                             qnnrt__scan_json_order);
+        qnnrt__scan_file *text;
+        if (found == NULL) continue;
+        /* Only the sort and the search need const; the flag is ours to set. */
+        memcpy((void *)&text, (const void *)&found, sizeof(text));
+        file->json = text->name;
+        text->taken = 1;
     }
     for (file = scan->texts; file != NULL; file = file->next)
         if (!file->taken && qnnrt__scan_forward(file->name, "_json.json", &index))
@@ -12887,19 +12905,13 @@ static const qnnrt_tensor_info *qnnrt__program_named(const qnnrt__program_search
 {
     qnnrt_tensor_info tensor;
     qnnrt__program_name key;
-    size_t low = 0, high = search->count;
+    const void *found;
     tensor.name = name;
     key.tensor = &tensor;
     key.step = step;
     key.output = output;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const int order = qnnrt__program_name_order(search->by_name[middle], &key);
-        if (order == 0) return ((const qnnrt__program_name *)search->by_name[middle])->tensor;
-        if (order < 0) low = middle + 1;
-        else high = middle;
-    }
-    return NULL;
+    found = qnnrt__sort_find(search->by_name, search->count, &key, qnnrt__program_name_order);
+    return found != NULL ? ((const qnnrt__program_name *)found)->tensor : NULL;
 }
 
 /* Find the two tensors of an edge in the steps of the description. */
@@ -13322,17 +13334,25 @@ static qnnrt_result qnnrt__wiring_ends(qnnrt_pipeline *p, qnnrt_error *err)
     return QNNRT_OK;
 }
 
+/* Return where a tensor of a step stands in by_name, or would stand. */
+static size_t qnnrt__wiring_bound(const qnnrt_pipeline *p, size_t step, int output,
+                                  const char *name)
+{
+    qnnrt_tensor_info tensor;
+    qnnrt__end key;
+    tensor.name = name;
+    key.tensor = &tensor;
+    key.step = (uint32_t)step;
+    key.output = output;
+    return qnnrt__sort_bound((const void *const *)p->by_name, p->end_count, &key,
+                             qnnrt__wiring_order);
+}
+
 /* Find the ends with a name: [*begin, *end) of by_name. Return 0 if no end has it. */
 static int qnnrt__wiring_named(const qnnrt_pipeline *p, const char *name, size_t *begin,
-                                 size_t *end)
+                               size_t *end)
 {
-    size_t low = 0, high = p->end_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (strcmp(p->by_name[middle]->tensor->name, name) < 0) low = middle + 1;
-        else high = middle;
-    }
-    *begin = *end = low;
+    *begin = *end = qnnrt__wiring_bound(p, 0, 0, name);
     while (*end < p->end_count && strcmp(p->by_name[*end]->tensor->name, name) == 0) ++*end;
     return *end > *begin;
 }
@@ -13341,23 +13361,11 @@ static int qnnrt__wiring_named(const qnnrt_pipeline *p, const char *name, size_t
 static qnnrt__end *qnnrt__wiring_find(const qnnrt_pipeline *p, size_t step, int output,
                                       const char *name)
 {
-    qnnrt_tensor_info tensor;
-    qnnrt__end key;
-    size_t low = 0, high = p->end_count;
-    tensor.name = name;
-    key.tensor = &tensor;
-    key.step = (uint32_t)step;
-    key.output = output;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const qnnrt__end *end = p->by_name[middle];
-        const int order = qnnrt__wiring_order(end, &key);
-        if (order == 0)
-            return output ? &p->outputs[step][end->index] : &p->inputs[step][end->index];
-        if (order < 0) low = middle + 1;
-        else high = middle;
-    }
-    return NULL;
+    const size_t at = qnnrt__wiring_bound(p, step, output, name);
+    const qnnrt__end *end = at < p->end_count ? p->by_name[at] : NULL;
+    if (end == NULL || end->step != step || end->output != output ||
+        strcmp(end->tensor->name, name) != 0) return NULL;
+    return output ? &p->outputs[step][end->index] : &p->inputs[step][end->index];
 }
 
 /* Return an end of by_name to change it. */
@@ -13763,18 +13771,19 @@ static int qnnrt__slot_converted(const qnnrt_pipeline *p, const qnnrt__end *end)
            qnnrt__program_derives(&p->steps[slot->first]);
 }
 
+static int qnnrt__slot_name_order(const void *a, const void *b)
+{
+    return strcmp(((const qnnrt_name_info *)a)->name, ((const qnnrt_name_info *)b)->name);
+}
+
 /* Find what users call by a name. Return NULL if there is no such name. */
 static const qnnrt_name_info *qnnrt__slot_called(const qnnrt_pipeline *p, const char *name)
 {
-    size_t low = 0, high = p->info.name_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const int order = strcmp(p->info.names[middle].name, name);
-        if (order == 0) return &p->info.names[middle];
-        if (order < 0) low = middle + 1;
-        else high = middle;
-    }
-    return NULL;
+    qnnrt_name_info key;
+    key.name = name;
+    if (p->info.name_count == 0) return NULL;
+    return (const qnnrt_name_info *)bsearch(&key, p->info.names, p->info.name_count,
+                                            sizeof(*p->info.names), qnnrt__slot_name_order);
 }
 
 /* Give each slot the shortest text that finds it together with its role: what users call it, else
@@ -13884,11 +13893,6 @@ static qnnrt_result qnnrt__slot_end(const qnnrt_pipeline *p, const size_t *numbe
                            output ? "output" : "input", tensor);
     *out = &p->slots[found->slot];
     return QNNRT_OK;
-}
-
-static int qnnrt__slot_name_order(const void *a, const void *b)
-{
-    return strcmp(((const qnnrt_name_info *)a)->name, ((const qnnrt_name_info *)b)->name);
 }
 
 /* Copy the names that users have for slots, sorted. */
