@@ -1989,7 +1989,7 @@ QNNRT_API qnnrt_result qnnrt_check_version(uint32_t version, size_t structs);
    Files, folders, pages, libraries, a clock and a spin lock. It is the only room with system
    headers, so a port to another system changes one room. Nothing here is newer than Android
    API 21. With -std=c99, <stdio.h> hides much of POSIX, so functions that may be hidden
-   (clock_gettime, readlink, dladdr) are looked up in the running program by name.
+   (readlink, dladdr) are looked up in the running program by name.
    Needs: >>config     Knows nothing of: errors, allocators, QNN
    ===================================================================================== */
 
@@ -2028,14 +2028,16 @@ static void *qnnrt__os_find(const char *symbol)
     return found;
 }
 
+/* The plain symbol, under a name of our own: with -std=c99 <time.h> does not declare it, and with
+   others its type would be another one. */
+typedef struct qnnrt__os_time { long sec, nsec; } qnnrt__os_time;
+extern int qnnrt__os_clock_gettime(int clock, qnnrt__os_time *now) __asm__("clock_gettime");
+
 /* Return the nanoseconds of a monotonic clock, or 0 if there is none. */
 static uint64_t qnnrt__os_clock_ns(void)
 {
-    struct { long sec, nsec; } now = { 0, 0 };     /* the layout of the plain symbol */
-    int (*get)(int, void *) = NULL;
-    void *found = qnnrt__os_find("clock_gettime");
-    memcpy((void *)&get, (const void *)&found, sizeof(get));
-    if (get == NULL || get(1 /* CLOCK_MONOTONIC */, (void *)&now) != 0) return 0;
+    qnnrt__os_time now = { 0, 0 };
+    if (qnnrt__os_clock_gettime(1 /* CLOCK_MONOTONIC */, &now) != 0) return 0;
     return (uint64_t)now.sec * 1000000000u + (uint64_t)now.nsec;
 }
 

@@ -37,6 +37,7 @@ static struct {
     int         heap;               /* 1: there is a heap; its ioctl() fails with heap_errno, if not 0 */
     int         heap_errno;
     uint64_t    heap_bytes;         /* of the last allocation */
+    int         no_clock;           /* clock_gettime() fails */
     const char *symbol;             /* dlsym() returns `instead` for this name */
     void       *instead;
 } lies;
@@ -60,6 +61,17 @@ extern int fstat(int fd, struct stat *facts)
     if (result == 0 && lies.negative) facts->st_size = -1;
     return result;
 }
+
+#if OWN_DLSYM
+/* Under a name of its own, because <time.h> may declare it with other types. */
+extern int own_clock(int clock, void *now) __asm__("clock_gettime");
+int own_clock(int clock, void *now)
+{
+    static int (*real)(int, void *);
+    if (real == NULL) real_one("clock_gettime", (void *)&real);
+    return lies.no_clock ? -1 : real(clock, now);
+}
+#endif
 
 extern void *mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset)
 {
@@ -355,7 +367,6 @@ static ptrdiff_t readlink_fails(const char *path, char *out, size_t bytes)
     (void)bytes;
     return -1;
 }
-static int clock_fails(int clock, void *now) { (void)clock; (void)now; return -1; }
 
 static void lie_about(const char *symbol, int (*instead)(const void *, void *))
 {
@@ -414,20 +425,18 @@ TEST(without_a_clock_times_are_zero)
 {
     char path[4096];
     const char *folder = folder_of_one(path);
-    int (*clock)(int, void *) = clock_fails;
     qnnrt_desc desc = new_desc();
     qnnrt *model = NULL;
-    int k;
     fake_begin("");
-    for (k = 0; k < 2; ++k) {
-        lie_about("clock_gettime", NULL);
-        if (k == 1) memcpy((void *)&lies.instead, (const void *)&clock, sizeof(lies.instead));
-        OPENS(folder, &desc, &model);
-        CHECK_EQ(qnnrt_get_info(model)->contexts->metadata_ns, 0);
-        CHECK_EQ(qnnrt_get_info(model)->contexts->create_ns, 0);
-        CLOSE(model);
-    }
+    lies.no_clock = 1;
+    OPENS(folder, &desc, &model);
+    CHECK_EQ(qnnrt_get_info(model)->contexts->metadata_ns, 0);
+    CHECK_EQ(qnnrt_get_info(model)->contexts->create_ns, 0);
+    CLOSE(model);
     truth();
+    OPENS(folder, &desc, &model);
+    CHECK(qnnrt_get_info(model)->contexts->create_ns > 0);
+    CLOSE(model);
 }
 #endif
 
