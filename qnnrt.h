@@ -2798,14 +2798,13 @@ static void qnnrt__err_text(qnnrt_error *err, const char *text, size_t length)
 /* Append to an error's text by a format, see qnnrt__err_format(). */
 static void qnnrt__err_vadd(qnnrt_error *err, const char *format, va_list args)
 {
-    qnnrt__err_format(err->text, sizeof(err->text), format, args);
+    if (err != NULL) qnnrt__err_format(err->text, sizeof(err->text), format, args);
 }
 
 static void qnnrt__err_add(qnnrt_error *err, const char *format, ...) QNNRT__PRINTF(2, 3);
 static void qnnrt__err_add(qnnrt_error *err, const char *format, ...)
 {
     va_list args;
-    if (err == NULL) return;
     va_start(args, format);
     qnnrt__err_vadd(err, format, args);
     va_end(args);
@@ -2819,17 +2818,33 @@ static void qnnrt__err_clear(qnnrt_error *err)
     err->text[0] = err->hint[0] = '\0';
 }
 
+/* Fill an error, without a hint, and return its code. */
+static qnnrt_result qnnrt__err_set(qnnrt_error *err, qnnrt_result code, const char *format,
+                                   va_list args)
+{
+    qnnrt__err_clear(err);
+    if (err != NULL) err->code = code;
+    qnnrt__err_vadd(err, format, args);
+    return code;
+}
+
+/* Set the hint of an error that has none, and return `code`. */
+static qnnrt_result qnnrt__err_hint(qnnrt_error *err, qnnrt_result code, const char *format,
+                                    va_list args)
+{
+    if (err != NULL && err->hint[0] == '\0')
+        qnnrt__err_format(err->hint, sizeof(err->hint), format, args);
+    return code;
+}
+
 /* Fill an error, without a hint, and return its code, so that a failing check is one line. */
 static qnnrt_result qnnrt__fail(qnnrt_error *err, qnnrt_result code, const char *format, ...)
     QNNRT__PRINTF(3, 4);
 static qnnrt_result qnnrt__fail(qnnrt_error *err, qnnrt_result code, const char *format, ...)
 {
     va_list args;
-    if (err == NULL) return code;
-    qnnrt__err_clear(err);
-    err->code = code;
     va_start(args, format);
-    qnnrt__err_format(err->text, sizeof(err->text), format, args);
+    qnnrt__err_set(err, code, format, args);
     va_end(args);
     return code;
 }
@@ -2850,9 +2865,8 @@ static qnnrt_result qnnrt__hint(qnnrt_error *err, qnnrt_result code, const char 
 static qnnrt_result qnnrt__hint(qnnrt_error *err, qnnrt_result code, const char *format, ...)
 {
     va_list args;
-    if (err == NULL || err->hint[0] != '\0') return code;
     va_start(args, format);
-    qnnrt__err_format(err->hint, sizeof(err->hint), format, args);
+    qnnrt__err_hint(err, code, format, args);
     va_end(args);
     return code;
 }
@@ -18387,19 +18401,26 @@ QNNRT_API size_t qnnrt_utf8_length(const char *text, int *shown)
     return qnnrt__err_utf8(text, shown != NULL ? shown : &own);
 }
 
+/* Return the result for a file that could not be read because of `why`; NULL: it was read. */
+static qnnrt_result qnnrt__services_file(const char *path, const char *why, int missing,
+                                         qnnrt_error *err)
+{
+    qnnrt__err_clear(err);
+    return why == NULL ? QNNRT_OK
+                       : qnnrt__fail(err, missing ? QNNRT_E_NOT_FOUND : QNNRT_E_IO,
+                                     "cannot read %s: %s", path, why);
+}
+
 QNNRT_API qnnrt_result qnnrt_file_read(const char *path, void *data, size_t room, uint64_t *bytes,
                                        qnnrt_error *err)
 {
     const char *why;
     int missing;
     if (bytes != NULL) *bytes = 0;
-    qnnrt__err_clear(err);
     if (path == NULL || bytes == NULL || (data == NULL && room > 0))
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_file_read: path, bytes or data is NULL");
     why = qnnrt__os_file_head(path, data, room, bytes, &missing);
-    if (why == NULL) return QNNRT_OK;
-    return qnnrt__fail(err, missing ? QNNRT_E_NOT_FOUND : QNNRT_E_IO, "cannot read %s: %s", path,
-                       why);
+    return qnnrt__services_file(path, why, missing, err);
 }
 
 QNNRT_API qnnrt_result qnnrt_file_open(const char *path, int *fd, uint64_t *bytes,
@@ -18410,29 +18431,22 @@ QNNRT_API qnnrt_result qnnrt_file_open(const char *path, int *fd, uint64_t *byte
     int missing;
     if (fd != NULL) *fd = -1;
     if (bytes != NULL) *bytes = 0;
-    qnnrt__err_clear(err);
     if (path == NULL || fd == NULL || bytes == NULL)
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_file_open: path, fd or bytes is NULL");
     why = qnnrt__os_file_open(path, &file);
+    missing = file.missing;
     if (why == NULL) {
         *fd = file.fd;
         *bytes = file.bytes;
-        return QNNRT_OK;
-    }
-    missing = file.missing;
-    qnnrt__os_file_close(&file);
-    return qnnrt__fail(err, missing ? QNNRT_E_NOT_FOUND : QNNRT_E_IO, "cannot read %s: %s", path,
-                       why);
+    } else qnnrt__os_file_close(&file);
+    return qnnrt__services_file(path, why, missing, err);
 }
 
 QNNRT_API qnnrt_result qnnrt_error_set(qnnrt_error *err, qnnrt_result code, const char *format, ...)
 {
     va_list args;
-    if (err == NULL) return code;
-    qnnrt__err_clear(err);
-    err->code = code;
     va_start(args, format);
-    qnnrt__err_vadd(err, format, args);
+    qnnrt__err_set(err, code, format, args);
     va_end(args);
     return code;
 }
@@ -18441,9 +18455,8 @@ QNNRT_API qnnrt_result qnnrt_error_hint(qnnrt_error *err, qnnrt_result code, con
                                         ...)
 {
     va_list args;
-    if (err == NULL || err->hint[0] != '\0') return code;
     va_start(args, format);
-    qnnrt__err_format(err->hint, sizeof(err->hint), format, args);
+    qnnrt__err_hint(err, code, format, args);
     va_end(args);
     return code;
 }
@@ -18451,7 +18464,6 @@ QNNRT_API qnnrt_result qnnrt_error_hint(qnnrt_error *err, qnnrt_result code, con
 QNNRT_API void qnnrt_error_add(qnnrt_error *err, const char *format, ...)
 {
     va_list args;
-    if (err == NULL) return;
     va_start(args, format);
     qnnrt__err_vadd(err, format, args);
     va_end(args);
