@@ -2608,21 +2608,30 @@ static qnnrt__arena_chunk *qnnrt__arena_chunk_make(qnnrt__arena *arena, uint64_t
     return chunk;
 }
 
-/* Return count * bytes of zeroed memory, or NULL when out of memory or the product does not fit. An
-   object that needs a chunk of its own leaves the newest one in use. */
+/* Note that memory is missing, and return NULL. */
+static void *qnnrt__arena_fail(qnnrt__arena *arena)
+{
+    if (arena->failed == QNNRT_OK) arena->failed = QNNRT_E_MEMORY;
+    return NULL;
+}
+
+/* Return count * bytes of zeroed memory, or NULL when out of memory or the product does not fit;
+   arena->failed then says so. An object that needs a chunk of its own leaves the newest one in
+   use. */
 static void *qnnrt__arena_alloc(qnnrt__arena *arena, uint64_t count, uint64_t bytes)
 {
     qnnrt__arena_chunk *chunk = arena->chunks;
     const uint64_t usual = QNNRT__ARENA_CHUNK == 0 ? 0
                          : arena->chunk > 0 ? arena->chunk : (uint64_t)QNNRT__ARENA_CHUNK;
     uint64_t need;
-    if (!qnnrt__size_mul(count, bytes, &need)) return NULL;
-    if (!qnnrt__size_align(need == 0 ? 1 : need, QNNRT__ARENA_ALIGN, &need)) return NULL;
+    if (!qnnrt__size_mul(count, bytes, &need) ||
+        !qnnrt__size_align(need == 0 ? 1 : need, QNNRT__ARENA_ALIGN, &need))
+        return qnnrt__arena_fail(arena);
     if (chunk == NULL || need > chunk->room - chunk->used) {
         const int apart = chunk != NULL && usual > 0 && need >= usual;
         qnnrt__arena_chunk **at = apart ? &chunk->next : &arena->chunks;
         chunk = qnnrt__arena_chunk_make(arena, need > usual ? need : usual);
-        if (chunk == NULL) return NULL;
+        if (chunk == NULL) return qnnrt__arena_fail(arena);
         chunk->next = *at;
         *at = chunk;
     }
@@ -4604,6 +4613,47 @@ QNNRT__LOOP_LONG static void qnnrt__loop_read_16(const qnnrt__loop *given,
     do { QNNRT__LOOP_EACH(uint16_t, float, qnnrt__loop_decode(x, &local)); } while (0);
 }
 
+QNNRT__LOOP static uint32_t qnnrt__loop_narrow(const unsigned char *QNNRT__RESTRICT src,
+                                               unsigned char *QNNRT__RESTRICT dst, size_t n)
+{
+    uint32_t lost = 0;
+    for (size_t i = 0; i < n; ++i) {
+        int64_t x;
+        memcpy(&x, src + 8 * i, sizeof(x));
+        const int64_t least = x < INT32_MIN ? INT32_MIN : x;
+        const int32_t y = (int32_t)(least > INT32_MAX ? INT32_MAX : least);
+        memcpy(dst + 4 * i, &y, sizeof(y));
+        lost += x != y;
+    }
+    return lost;
+}
+
+QNNRT__LOOP static uint32_t qnnrt__loop_write_i32(const qnnrt__loop *given,
+                                                  const unsigned char *QNNRT__RESTRICT src,
+                                                  unsigned char *QNNRT__RESTRICT dst, size_t n)
+{
+    const qnnrt__loop local = *given;
+    const qnnrt__loop *loop = &local;
+    uint32_t lost = 0;
+    for (size_t i = 0; i < n; ++i) {
+        float x;
+        double t, r;
+        uint64_t b;
+        memcpy(&x, src + 4 * i, sizeof(x));
+        t = (double)x < loop->over + 1.0 ? (double)x : loop->over + 1.0;
+        t = t > loop->under - 1.0 ? t : loop->under - 1.0;
+        t = ((t + QNNRT__LOOP_SNAP) + QNNRT__LOOP_ROUND) - QNNRT__LOOP_MAGIC;
+        r = t < loop->over ? t : loop->over;
+        r = r > loop->under ? r : loop->under;
+        lost += r < t || r > t;
+        r += QNNRT__LOOP_MAGIC;
+        memcpy(&b, &r, sizeof(b));
+        const uint32_t y = (uint32_t)b;
+        memcpy(dst + 4 * i, &y, sizeof(y));
+    }
+    return lost;
+}
+
 QNNRT__LOOP static uint32_t qnnrt__loop_all(const qnnrt__loop *given,
                                             const unsigned char *QNNRT__RESTRICT src,
                                             unsigned char *QNNRT__RESTRICT dst, size_t n)
@@ -4636,34 +4686,8 @@ QNNRT__LOOP static uint32_t qnnrt__loop_all(const qnnrt__loop *given,
     case QNNRT__LOOP_16_TO_8:   QNNRT__LOOP_CODE(uint16_t, uint8_t, qnnrt__loop_recode(x, loop));
     case QNNRT__LOOP_16_TO_16:  QNNRT__LOOP_CODE(uint16_t, uint16_t, qnnrt__loop_recode(x, loop));
     case QNNRT__LOOP_I32_TO_I64: QNNRT__LOOP_EACH(int32_t, int64_t, x);
-    case QNNRT__LOOP_I64_TO_I32:
-        for (size_t i = 0; i < n; ++i) {
-            int64_t x;
-            memcpy(&x, src + 8 * i, sizeof(x));
-            const int64_t least = x < INT32_MIN ? INT32_MIN : x;
-            const int32_t y = (int32_t)(least > INT32_MAX ? INT32_MAX : least);
-            memcpy(dst + 4 * i, &y, sizeof(y));
-            lost += x != y;
-        }
-        break;
-    case QNNRT__LOOP_WRITE_I32:
-        for (size_t i = 0; i < n; ++i) {
-            float x;
-            double t, r;
-            uint64_t b;
-            memcpy(&x, src + 4 * i, sizeof(x));
-            t = (double)x < loop->over + 1.0 ? (double)x : loop->over + 1.0;
-            t = t > loop->under - 1.0 ? t : loop->under - 1.0;
-            t = ((t + QNNRT__LOOP_SNAP) + QNNRT__LOOP_ROUND) - QNNRT__LOOP_MAGIC;
-            r = t < loop->over ? t : loop->over;
-            r = r > loop->under ? r : loop->under;
-            lost += r < t || r > t;
-            r += QNNRT__LOOP_MAGIC;
-            memcpy(&b, &r, sizeof(b));
-            const uint32_t y = (uint32_t)b;
-            memcpy(dst + 4 * i, &y, sizeof(y));
-        }
-        break;
+    case QNNRT__LOOP_I64_TO_I32: return qnnrt__loop_narrow(src, dst, n);
+    case QNNRT__LOOP_WRITE_I32: return qnnrt__loop_write_i32(loop, src, dst, n);
     case QNNRT__LOOP_NONE: break;
     }
     return lost;
@@ -6175,6 +6199,32 @@ static void qnnrt__library_explain(const char *path, char program[QNNRT__PATH_MA
     else qnnrt__hint(err, QNNRT_E_LIBRARY, "Check the path.");
 }
 
+/* Write the path of `name` in the folder of a path, which may be in `out`. Return 0 for a path
+   without a folder. */
+static int qnnrt__library_in(char out[QNNRT__PATH_MAX], const char *path, const char *name)
+{
+    const size_t length = qnnrt__os_dir_length(path);
+    return length > 0 && qnnrt__os_path_join(out, path, length, name);
+}
+
+/* The places where a library without a path is searched, in this order. */
+enum { QNNRT__LIBRARY_BESIDE, QNNRT__LIBRARY_PROGRAM, QNNRT__LIBRARY_SELF, QNNRT__LIBRARY_SYSTEM,
+       QNNRT__LIBRARY_PLACES };
+
+/* Write the path of a library in a place. Return 0 if there is no such place. */
+static int qnnrt__library_place(int place, const char *name, const char *beside,
+                                char at[QNNRT__PATH_MAX])
+{
+    switch (place) {
+    case QNNRT__LIBRARY_BESIDE: return beside != NULL && qnnrt__library_in(at, beside, name);
+    case QNNRT__LIBRARY_PROGRAM:
+        return qnnrt__os_path_of_program(at) && qnnrt__library_in(at, at, name);
+    case QNNRT__LIBRARY_SELF:   /* a relative path depends on where the program was started */
+        return qnnrt__os_path_of_self(at) && at[0] == '/' && qnnrt__library_in(at, at, name);
+    default: return qnnrt__os_path_join(at, "", 0, name);
+    }
+}
+
 /* Open a library by the search rule of the manual. `beside` (may be NULL) is a path whose folder is
    tried first. at is room for a path. The caller closes the library. An error names every place
    that was tried. */
@@ -6193,29 +6243,18 @@ static qnnrt_result qnnrt__library_find(const char *name, const char *beside,
         return QNNRT_E_LIBRARY;
     }
     qnnrt__fail(err, QNNRT_E_LIBRARY, "cannot find the library %s. Tried:", name);
-    for (place = 0; place < 4 && *library == NULL; ++place) {
-        size_t length = 0;
-        if (place == 0 && (beside == NULL || strchr(beside, '/') == NULL)) continue;
-        if (place == 0 && !qnnrt__os_path_join(at, "", 0, beside)) continue;
-        if (place == 1 && !qnnrt__os_path_of_program(at)) continue;
-        if (place == 2 && !qnnrt__os_path_of_self(at)) continue;
-        if (place < 3) {
-            length = qnnrt__os_dir_length(at);
-            if (length == 0) continue;
-        }
-        /* A relative path depends on the folder in which the program was started. */
-        if (place == 2 && at[0] != '/') continue;
-        if (!qnnrt__os_path_join(at, at, length, name)) continue;
-        if (strcmp(at, tried) == 0) continue;
-        if (place == 3 && qnnrt__os_search_is_unsafe()) {
+    for (place = 0; place < QNNRT__LIBRARY_PLACES && *library == NULL; ++place) {
+        const int system = place == QNNRT__LIBRARY_SYSTEM;
+        if (!qnnrt__library_place(place, name, beside, at) || strcmp(at, tried) == 0) continue;
+        memcpy(tried, at, QNNRT__PATH_MAX);
+        if (system && qnnrt__os_search_is_unsafe()) {
             qnnrt__err_add(err, "\n  skipped the system's search: LD_LIBRARY_PATH has an empty"
                            " element, which means the current folder");
-            continue;
+            break;
         }
-        memcpy(tried, at, QNNRT__PATH_MAX);
         *library = qnnrt__os_library_open(at, &why);
         if (*library == NULL)
-            qnnrt__err_add(err, "\n  %s%s", place == 3 ? "the system's search: " : "", why);
+            qnnrt__err_add(err, "\n  %s%s", system ? "the system's search: " : "", why);
     }
     if (*library == NULL)
         return qnnrt__hint(err, QNNRT_E_LIBRARY,
@@ -8170,16 +8209,16 @@ static const char *qnnrt__record_shown(const qnnrt__record_reader *read, char ou
 /* Fail because of a key that a strict record does not have. */
 static void qnnrt__record_unknown(qnnrt__record_reader *read, const qnnrt__record *record)
 {
-    char key[48], known[256];
+    char key[48], known[256] = "";
     const qnnrt_json_text *k;
-    size_t used = 0;
     read->r.value = read->r.key;
     qnnrt__record_fail(read, QNNRT_E_FORMAT, "%s has an unknown key \"%s\"", record->strict,
                        qnnrt__record_shown(read, key));
-    for (k = record->keys; k->text != NULL; ++k)
-        used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s",
-                                 k == record->keys ? "" : k[1].text != NULL ? ", " : " and ",
-                                 k->text);
+    for (k = record->keys; k->text != NULL; ++k) {
+        const char *between = k == record->keys ? "" : k[1].text != NULL ? ", " : " and ";
+        qnnrt__err_append(known, sizeof(known), between, strlen(between));
+        qnnrt__err_append(known, sizeof(known), k->text, k->bytes);
+    }
     qnnrt__hint(read->table->err, QNNRT_E_FORMAT, "Use the keys %s.", known);
 }
 
@@ -15525,45 +15564,55 @@ static void qnnrt__roles_end(const qnnrt *model, qnnrt__roles_part *parts)
    Needs: >>err >>profile >>model >>roles     Knows nothing of: files, libraries
    ===================================================================================== */
 
-static qnnrt_result qnnrt__desc_check(const char *ctx_dir, const qnnrt_desc *desc,
-                                      qnnrt_error *err)
+/* Check desc.files. */
+static qnnrt_result qnnrt__desc_files(const qnnrt_desc *desc, qnnrt_error *err)
 {
-    uint32_t most = QNNRT__MODEL_FILES;
+    const uint32_t most = desc->limits.files != 0 ? desc->limits.files
+                                                  : (uint32_t)QNNRT__MODEL_FILES;
 #ifndef QNNRT_NO_JSON
     const int alone = desc->inspect && desc->metadata != QNNRT_METADATA_SYSTEM;  /* JSON may be */
 #else
     const int alone = 0;
 #endif
-    qnnrt_result result;
     size_t i;
+    if (desc->file_count > most)
+        return qnnrt__fail(err, QNNRT_E_LIMIT, "%llu context binaries, more than limits.files (%u)",
+                           (unsigned long long)desc->file_count, (unsigned)most);
+    if (desc->file_count == 0)
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.file_count is 0");
+    for (i = 0; i < desc->file_count; ++i) {
+        const qnnrt_file *file = &desc->files[i];
+        const int json = file->json_path != NULL || file->json_data != NULL;
+        if (file->path == NULL && file->data == NULL && !(alone && json))
+            return qnnrt__fail(err, QNNRT_E_ARG,
+                               "qnnrt_open: desc.files[%u] has neither path nor data%s",
+                               (unsigned)i, alone ? ", nor JSON" : "");
+#ifdef QNNRT_NO_JSON
+        if (json)
+            return qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
+                               "qnnrt_open: desc.files[%u] names JSON, but this program was built"
+                               " with QNNRT_NO_JSON", (unsigned)i);
+#endif
+    }
+    return QNNRT_OK;
+}
+
+static qnnrt_result qnnrt__desc_check(const char *ctx_dir, const qnnrt_desc *desc,
+                                      qnnrt_error *err)
+{
+    qnnrt_result result = QNNRT_OK;
     if ((ctx_dir == NULL) == (desc->files == NULL))
         return qnnrt__fail(err, QNNRT_E_ARG,
                            "qnnrt_open: give a folder or desc.files, one of the two");
     if (ctx_dir != NULL && ctx_dir[0] == '\0')
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: the folder's name is empty");
-    if (desc->limits.files != 0) most = desc->limits.files;
-    if (desc->files != NULL && desc->file_count > most)
-        return qnnrt__fail(err, QNNRT_E_LIMIT, "%llu context binaries, more than limits.files (%u)",
-                           (unsigned long long)desc->file_count, (unsigned)most);
-    if (desc->files != NULL && desc->file_count == 0)
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.file_count is 0");
-    for (i = 0; i < desc->file_count && desc->files != NULL; ++i)
-        if (desc->files[i].path == NULL && desc->files[i].data == NULL &&
-            (!alone || (desc->files[i].json_path == NULL && desc->files[i].json_data == NULL)))
-            return qnnrt__fail(err, QNNRT_E_ARG,
-                               "qnnrt_open: desc.files[%u] has neither path nor data%s",
-                               (unsigned)i, alone ? ", nor JSON" : "");
-    result = qnnrt__roles_check(desc, err);
+    if (desc->files != NULL) result = qnnrt__desc_files(desc, err);
+    if (result == QNNRT_OK) result = qnnrt__roles_check(desc, err);
     if (result != QNNRT_OK) return result;
     if ((unsigned)desc->metadata > (unsigned)QNNRT_METADATA_JSON)
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.metadata is %d, which is not a"
                                              " qnnrt_metadata", (int)desc->metadata);
 #ifdef QNNRT_NO_JSON
-    for (i = 0; i < desc->file_count && desc->files != NULL; ++i)
-        if (desc->files[i].json_path != NULL || desc->files[i].json_data != NULL)
-            return qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
-                               "qnnrt_open: desc.files[%u] names JSON, but this program was built"
-                               " with QNNRT_NO_JSON", (unsigned)i);
     if (desc->metadata == QNNRT_METADATA_JSON)
         return qnnrt__fail(
             err, QNNRT_E_UNSUPPORTED,
@@ -15768,16 +15817,25 @@ static qnnrt_result qnnrt__open_failed(qnnrt *model, size_t at, const qnnrt_erro
     return QNNRT_OK;
 }
 
+/* Return the name that a file of desc.files has in messages, or NULL when out of memory. */
+static const char *qnnrt__open_name(qnnrt *model, const qnnrt_desc *desc, size_t i)
+{
+    const qnnrt_file *file = &desc->files[i];
+    char text[32];
+    if (file->path != NULL) return file->path;
+    if (file->data == NULL) return file->json_path != NULL ? file->json_path : "(JSON in memory)";
+    snprintf(text, sizeof(text), desc->file_count > 1 ? "(memory %u)" : "(memory)", (unsigned)i);
+    return qnnrt__arena_text(&model->arena, text, strlen(text));
+}
+
 /* Fill in where context i comes from. *name receives its name in messages. */
 static qnnrt_result qnnrt__open_find(qnnrt *model, size_t i, const char *folder,
-                                      const qnnrt__scan *scan, const qnnrt_desc *desc,
-                                      qnnrt__metadata_source *source, const char **name,
-                                      qnnrt_error *err)
+                                     const qnnrt__scan *scan, const qnnrt_desc *desc,
+                                     qnnrt__metadata_source *source, const char **name,
+                                     qnnrt_error *err)
 {
     const qnnrt_file *file = folder == NULL ? &desc->files[i] : NULL;
-    size_t dir = folder != NULL ? strlen(folder) : 0;
     const char *json_path = NULL;
-    char unnamed[32];
     source->block = file;
     source->path[0] = source->json_path[0] = '\0';
     source->json = NULL;
@@ -15787,21 +15845,16 @@ static qnnrt_result qnnrt__open_find(qnnrt *model, size_t i, const char *folder,
         *name = scan->files[i]->name;
     } else {
         source->binary = file->path != NULL || file->data != NULL;
-        snprintf(unnamed, sizeof(unnamed), desc->file_count > 1 ? "(memory %u)" : "(memory)",
-                 (unsigned)i);
-        *name = file->path != NULL ? file->path : unnamed;
-        if (file->json_path != NULL || file->json_data != NULL) {
-            json_path = file->json_data == NULL ? file->json_path : NULL;
-            source->json = file->json_path != NULL ? file->json_path : "(JSON in memory)";
-            if (!source->binary) *name = source->json;
-        }
-        if (*name == unnamed) *name = qnnrt__arena_text(&model->arena, unnamed, strlen(unnamed));
+        if (file->json_data == NULL) json_path = file->json_path;
+        if (file->json_path != NULL) source->json = file->json_path;
+        else if (file->json_data != NULL) source->json = "(JSON in memory)";
+        *name = qnnrt__open_name(model, desc, i);
         if (*name == NULL) return qnnrt__fail_memory(err, "names");
+        folder = "";
     }
-    if ((source->binary &&
-         !qnnrt__os_path_join(source->path, folder != NULL ? folder : "", dir, *name)) ||
+    if ((source->binary && !qnnrt__os_path_join(source->path, folder, strlen(folder), *name)) ||
         (json_path != NULL &&
-         !qnnrt__os_path_join(source->json_path, folder != NULL ? folder : "", dir, json_path)))
+         !qnnrt__os_path_join(source->json_path, folder, strlen(folder), json_path)))
         return qnnrt__fail(err, QNNRT_E_ARG, "the path of %.200s is longer than %d bytes", *name,
                            QNNRT__PATH_MAX);
     return QNNRT_OK;
@@ -17759,6 +17812,24 @@ static void qnnrt__run_alert(qnnrt_run *run)
     run->stale = run->careful = 1;
 }
 
+/* Allocate the arrays of a run. */
+static qnnrt_result qnnrt__run_alloc(qnnrt_run *run, const qnnrt_pipeline *p)
+{
+    const size_t steps = p->info.step_count, slots = p->info.slot_count;
+    qnnrt__arena *arena = &run->arena;
+    run->steps = (qnnrt__step *)qnnrt__arena_alloc(arena, steps, sizeof(*run->steps));
+    run->slots = (qnnrt__binding *)qnnrt__arena_alloc(arena, slots, sizeof(*run->slots));
+    run->generations = (uint32_t *)qnnrt__arena_alloc(arena, steps, sizeof(*run->generations));
+    run->parts = (qnnrt__run_part *)qnnrt__arena_alloc(arena, qnnrt__wiring_backends(p),
+                                                       sizeof(*run->parts));
+    run->of = (qnnrt__run_part **)qnnrt__arena_alloc(arena, steps, sizeof(*run->of));
+    run->conversions = (qnnrt_conversion_info *)qnnrt__arena_alloc(
+        arena, qnnrt__wiring_conversions(p), sizeof(*run->conversions));
+    run->took = (uint64_t *)qnnrt__arena_alloc(arena, steps, sizeof(*run->took));
+    run->fresh = (uint32_t *)qnnrt__arena_alloc(arena, slots, sizeof(*run->fresh));
+    return arena->failed;
+}
+
 /* Make a run. alone: nothing else executes over this mem, so that exec does not need a busy flag.
    */
 static qnnrt_result qnnrt__run_create(qnnrt_mem *mem, size_t entry, int alone, qnnrt_run **out,
@@ -17774,26 +17845,9 @@ static qnnrt_result qnnrt__run_create(qnnrt_mem *mem, size_t entry, int alone, q
     run->pipeline = p;
     run->mem = mem;
     run->busy = alone ? NULL : &mem->busy[from->group];
-    run->steps =
-        (qnnrt__step *)qnnrt__arena_alloc(&run->arena, p->info.step_count, sizeof(*run->steps));
-    run->slots =
-        (qnnrt__binding *)qnnrt__arena_alloc(&run->arena, p->info.slot_count, sizeof(*run->slots));
-    run->generations = (uint32_t *)qnnrt__arena_alloc(&run->arena, p->info.step_count,
-                                                      sizeof(*run->generations));
-    run->parts = (qnnrt__run_part *)qnnrt__arena_alloc(&run->arena, qnnrt__wiring_backends(p),
-                                                       sizeof(*run->parts));
-    run->of = (qnnrt__run_part **)qnnrt__arena_alloc(&run->arena, p->info.step_count,
-                                                     sizeof(*run->of));
-    run->conversions = (qnnrt_conversion_info *)qnnrt__arena_alloc(
-        &run->arena, qnnrt__wiring_conversions(p), sizeof(*run->conversions));
-    run->took = (uint64_t *)qnnrt__arena_alloc(&run->arena, p->info.step_count,
-                                               sizeof(*run->took));
-    run->fresh = (uint32_t *)qnnrt__arena_alloc(&run->arena, p->info.slot_count,
-                                                sizeof(*run->fresh));
-    result = run->steps == NULL || run->slots == NULL || run->generations == NULL ||
-                     run->took == NULL || run->parts == NULL || run->of == NULL ||
-                     run->conversions == NULL || run->fresh == NULL
-                 ? qnnrt__fail_memory(err, "a run") : qnnrt__run_fill(run, err);
+    result = qnnrt__run_alloc(run, p);
+    if (result != QNNRT_OK) qnnrt__fail_memory(err, "a run");
+    else result = qnnrt__run_fill(run, err);
     if (result != QNNRT_OK) {
         qnnrt__run_free(run);
         return result;
@@ -18507,9 +18561,7 @@ QNNRT_API void qnnrt_hooks_free(const qnnrt_hooks *hooks, void *data)
 
 QNNRT_API void *qnnrt_arena_get(qnnrt_arena *arena, uint64_t count, uint64_t size)
 {
-    void *data = arena->failed != QNNRT_OK ? NULL : qnnrt__arena_alloc(arena, count, size);
-    if (data == NULL && arena->failed == QNNRT_OK) arena->failed = QNNRT_E_MEMORY;
-    return data;
+    return arena->failed != QNNRT_OK ? NULL : qnnrt__arena_alloc(arena, count, size);
 }
 
 QNNRT_API char *qnnrt_arena_text(qnnrt_arena *arena, const char *text, size_t length)
