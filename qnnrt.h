@@ -327,15 +327,8 @@
 
    After a restart of the DSP
        Every call can return the vendor codes 1007 and 1011: the DSP restarted, and all that was
-       loaded is lost. Calls then fail with QNNRT_E_BACKEND until this:
-           result = qnnrt_exec(run);
-           code = qnnrt_run_error(run)->vendor_code & 0xFFFF;
-           if (result == QNNRT_E_BACKEND && (code == 1007 || code == 1011) &&
-               qnnrt_recover(model, &err) == QNNRT_OK)
-               result = qnnrt_exec(run);                      // inputs and caches are still there
-       It needs what was loaded: files, opened again as above; memory blocks of desc.files with any
-       residency except QNNRT_RESIDENT_ALL, because they may be gone. A built model cannot be
-       recovered.
+       loaded is lost. Calls then fail with QNNRT_E_BACKEND until everything on the backend was
+       closed and opened again, or qnnrt_model_recover() of tools/qnnrt_device.h did that.
 
    Profiling
        The library's own measurements, as a table:
@@ -821,7 +814,7 @@ QNNRT_API qnnrt_result qnnrt_backend_close(qnnrt_backend *backend);
 QNNRT_API const qnnrt_backend_info *qnnrt_backend_get_info(const qnnrt_backend *backend);
 
 /* Register the operators of an op package, before opening a binary or building a graph that uses
-   them. They stay until the backend is closed; qnnrt_recover() registers them again.
+   them. They stay until the backend is closed; qnnrt_model_recover() registers them again.
 
    path      the package's library for this backend
    provider  the function that the package exports as its entry, "MyPackageInterfaceProvider"
@@ -1037,36 +1030,15 @@ QNNRT_API qnnrt_result qnnrt_close(qnnrt *model);
 
    Returns  QNNRT_OK; QNNRT_E_ARG (there is no such context, or the residency is another);
             QNNRT_E_STATE (the context could not be opened, see qnnrt_context_info.failure; or
-            qnnrt_recover() has to succeed first); QNNRT_E_BUSY (another thread loads or unloads
-            it); QNNRT_E_IO (the file was replaced, or cannot be read); QNNRT_E_BACKEND (also if the
-            vendor refused to free it, which ends it all the same); QNNRT_E_MEMORY
+            qnnrt_model_recover() has to succeed first); QNNRT_E_BUSY (another thread loads or
+            unloads it); QNNRT_E_IO (the file was replaced, or cannot be read); QNNRT_E_BACKEND
+            (also if the vendor refused to free it, which ends it all the same); QNNRT_E_MEMORY
    Threads  any; never while a run that uses the context executes. Several threads may load several
             contexts at the same time if the library can (not releases 2.47 and 2.48 of the x86-64
             emulator, which hang); hooks.lock makes them take turns, and unloading in several
             threads needs it */
 QNNRT_API qnnrt_result qnnrt_context_load(qnnrt *model, size_t context, qnnrt_error *err);
 QNNRT_API qnnrt_result qnnrt_context_unload(qnnrt *model, size_t context, qnnrt_error *err);
-
-/* Recover from a restart of the DSP (vendor codes 1007 and 1011; any call can return them). Device,
-   backend and all contexts that existed are freed and created again, and op packages registered
-   again, for every model that shares this model's backend; errors of freeing are logged. Of several
-   backends of a model, those whose library has returned such a code are recovered; all of them if
-   none has. Runs, what is bound to them, buffers and KV caches stay as they are: execute again what
-   failed. Profiling is off and votes of qnnrt_power_set() are gone: set them again.
-
-   Returns  QNNRT_OK
-            QNNRT_E_UNSUPPORTED  a model on the backend was built here: close it, or save it and
-                                 open the file. Nothing was freed
-            QNNRT_E_STATE        the model was opened with desc.inspect, or one on the backend from
-                                 memory that it had during qnnrt_open() only. Nothing was freed
-            QNNRT_E_IO           a file was replaced, or cannot be read. Nothing was freed
-            QNNRT_E_BUSY         a builder uses the backend. Nothing was freed
-            QNNRT_E_BACKEND      the vendor failed again, or refused an op package. Until another
-                                 qnnrt_recover() succeeds, what needs the backend returns
-                                 QNNRT_E_STATE. Closing works
-            QNNRT_E_MEMORY
-   Threads  nothing may use the backend during this call */
-QNNRT_API qnnrt_result qnnrt_recover(qnnrt *model, qnnrt_error *err);
 
 typedef struct qnnrt_pipeline qnnrt_pipeline;
 
@@ -1242,8 +1214,8 @@ QNNRT_API qnnrt_slot qnnrt_pipeline_output(const qnnrt_pipeline *pipeline, size_
    exec     called by qnnrt_exec() on its thread. inputs[i] and outputs[i] are the memory of the
             step's tensors, in the order of `inputs` and `outputs`; inputs are only read. It returns
             QNNRT_OK, or a failure with a text in *err, which qnnrt_run_error() then shows with the
-            name of the step. It may use qnnrt, except the run that calls it and qnnrt_recover().
-            No lock is held */
+            name of the step. It may use qnnrt, except the run that calls it and
+            qnnrt_model_recover(). No lock is held */
 typedef struct qnnrt_host_step {
     const char              *name;
     const qnnrt_tensor_info *inputs, *outputs;  /* of each: name, dtype, rank, dims and quant. The
@@ -1652,10 +1624,10 @@ QNNRT_API qnnrt_result qnnrt_run_transfers(qnnrt_run *run, const qnnrt_transfer_
             library needs dims that are not set); what a host step returned; QNNRT_E_MISMATCH (a
             value does not fit a conversion that is exact); QNNRT_E_BUSY (another run of the group
             is executing); QNNRT_E_CANCELLED (see qnnrt_run_watch()); QNNRT_E_BACKEND (the text
-            names step, graph and vendor code; after 1007 and 1011 see qnnrt_recover()); QNNRT_E_ARG
-            (bound memory overlaps, see qnnrt_bind(): the text names both tensors, and nothing was
-            executed). With QNNRT_RESIDENT_ONE and _BUDGET also QNNRT_E_IO (a file was replaced, or
-            cannot be read) and QNNRT_E_MEMORY. After a failure outputs are undefined
+            names step, graph and vendor code; after 1007 and 1011 see qnnrt_model_recover());
+            QNNRT_E_ARG (bound memory overlaps, see qnnrt_bind(): the text names both tensors, and
+            nothing was executed). With QNNRT_RESIDENT_ONE and _BUDGET also QNNRT_E_IO (a file was
+            replaced, or cannot be read) and QNNRT_E_MEMORY. After a failure outputs are undefined
    Threads  one thread per run; per backend as in "Threads" above
    Cost     calls the vendor once per step; allocates, copies and looks up nothing, except for
             contexts that it loads. After binds at other addresses each is compared with the tensors
@@ -10442,7 +10414,7 @@ static qnnrt_result qnnrt__backend_explain(qnnrt_backend *b, qnnrt_error *err, c
 static qnnrt_result qnnrt__backend_lost(const qnnrt_backend *b, qnnrt_error *err)
 {
     return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "%s was lost when the DSP restarted",
-                                        b->path), "Call qnnrt_recover().");
+                                        b->path), "Call qnnrt_model_recover() of qnnrt_device.h.");
 }
 
 /* Free power vote, device and backend, and with_log the log, as far as they exist. Refusals of the
@@ -10501,24 +10473,6 @@ static qnnrt_result qnnrt__backend_register(qnnrt_backend *b, const qnnrt__backe
     qnnrt__fail(err, QNNRT_E_BACKEND, "op package %s with entry \"%s\" was refused by %s",
                 package->path, package->provider, b->path);
     return qnnrt__backend_explain(b, err, "backendRegisterOpPackage", code, b->mark);
-}
-
-/* Replace device and backend after the DSP restarted: free what is dead, create it again, and
-   register its op packages. The log stays, because it is no part of the DSP. Callers hold the lock,
-   and have freed what was made on them. */
-static qnnrt_result qnnrt__backend_renew(qnnrt_backend *b, qnnrt_error *err)
-{
-    const qnnrt__backend_package *package;
-    qnnrt_result result;
-    qnnrt__backend_end(b, 0, "freed after a restart of the DSP");
-    b->renewed = 1;
-    b->mark = qnnrt__log_mark(b->log_slot);
-    result = qnnrt__backend_create(b, b->soc_model, err);
-    for (package = b->packages; package != NULL && result == QNNRT_OK; package = package->next)
-        result = qnnrt__backend_register(b, package, err);
-    if (result == QNNRT_OK) qnnrt__power_set(&b->power, b->provider, b->preset, &b->hooks);
-    else qnnrt__backend_end(b, 0, "freed after a recovery that failed");
-    return result;
 }
 
 #ifdef QNNRT_BUILDER
@@ -12004,10 +11958,9 @@ static qnnrt__table qnnrt__model_table(qnnrt *model, const char *file, qnnrt_err
 
 /* =====================================================================================
    RESIDENT                                                                    >>resident
-   Which contexts of a model exist on the backend: creates them when a step needs them, frees
-   others to make room, and creates all again after a restart of the DSP. A file is mapped only
-   while its context is created.
-   Needs: >>os >>mem >>err >>log >>htp >>backend >>context >>model
+   Which contexts of a model exist on the backend: creates them when a step needs them, and frees
+   others to make room. A file is mapped only while its context is created.
+   Needs: >>os >>mem >>err >>htp >>backend >>context >>model
    Knows nothing of: pipelines, steps, memory of tensors
    ===================================================================================== */
 
@@ -12116,7 +12069,8 @@ static qnnrt_result qnnrt__resident_take(qnnrt *model, size_t at, uint64_t since
     if (context->handle == NULL && model->residency == QNNRT_RESIDENT_ALL)
         return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE,
                                             "%s was lost when the DSP restarted",
-                                            context->info->file), "Call qnnrt_recover().");
+                                            context->info->file),
+                           "Call qnnrt_model_recover() of qnnrt_device.h.");
     if (context->handle == NULL && model->residency == QNNRT_RESIDENT_CALLER)
         return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "context %u, %s, is not loaded",
                                             (unsigned)at, context->info->file),
@@ -12160,133 +12114,6 @@ static qnnrt_result qnnrt__resident_set(qnnrt *model, size_t at, int load, qnnrt
     if (!load && result != QNNRT_OK)
         return qnnrt__fail(err, result, "%s: the library refused to free %s; it is gone all the"
                            " same", call, context->info->file);
-    return result;
-}
-
-/* ---- after a restart of the DSP ---- */
-
-/* Check that all contexts of a model on a backend can be created again. */
-static qnnrt_result qnnrt__resident_check(qnnrt *model, const qnnrt_backend *b, qnnrt_error *err)
-{
-    qnnrt_result result = QNNRT_OK;
-    size_t i;
-#ifdef QNNRT_BUILDER
-    if (model->built)
-        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "a model on this backend was"
-                           " built here (\"%.200s\"): it has no file to load again",
-                           model->infos[0].file),
-                           "Close it, or save it and open the file.");
-#endif
-    for (i = 0; i < model->context_count && result == QNNRT_OK; ++i) {
-        if (model->infos[i].failure != NULL || model->contexts[i].backend != b) continue;
-        if (model->contexts[i].block != NULL && model->residency == QNNRT_RESIDENT_ALL)
-            return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "%s was loaded from memory that"
-                               " was the model's during qnnrt_open() only", model->infos[i].file),
-                               "Close the model and open it again, or keep the memory and set"
-                               " desc.residency.");
-        result = qnnrt__resident_read(model, i, err);
-        qnnrt__context_release_file(&model->contexts[i], &model->hooks);
-    }
-    return result;
-}
-
-/* Check that a backend and all that was made on it can be created again. */
-static qnnrt_result qnnrt__resident_check_all(qnnrt_backend *b, qnnrt_error *err)
-{
-    qnnrt_result result = QNNRT_OK;
-    uint32_t models = 0;
-    qnnrt__backend_model *of;
-    for (of = b->models; of != NULL && result == QNNRT_OK; of = of->next, ++models)
-        result = qnnrt__resident_check(of->model, b, err);
-    if (result != QNNRT_OK || qnnrt__os_load(&b->users) == models) return result;
-    return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_BUSY, "%u builders use %s",
-                                        (unsigned)(b->users - models), b->path),
-                       "Finish or destroy them first.");
-}
-
-/* Create again the contexts of a model on a backend that were lost. */
-static qnnrt_result qnnrt__resident_restore(qnnrt *model, const qnnrt_backend *b, qnnrt_error *err)
-{
-    qnnrt_result result = QNNRT_OK;
-    size_t i;
-    for (i = 0; i < model->context_count && result == QNNRT_OK; ++i)
-        if (model->contexts[i].lost && model->contexts[i].backend == b)
-            result = qnnrt__resident_again(model, i, err);
-    return result;
-}
-
-/* Free the contexts of a model on a backend, whatever the vendor answers. Those that come and go
-   are created by the steps that need them, the others by qnnrt__resident_restore(). */
-static void qnnrt__resident_lose(qnnrt *model, const qnnrt_backend *b)
-{
-    size_t i = model->context_count;
-    while (i-- > 0) {
-        qnnrt__context *context = &model->contexts[i];
-        if (context->backend != b) continue;
-        if (context->handle != NULL && (model->residency == QNNRT_RESIDENT_ALL ||
-                                        model->residency == QNNRT_RESIDENT_CALLER))
-            context->lost = 1;
-        qnnrt__resident_free(model, i);
-    }
-}
-
-/* Create again what the DSP lost of a backend. Nothing else uses it meanwhile. */
-static qnnrt_result qnnrt__resident_renew(qnnrt_backend *b, qnnrt_error *err)
-{
-    qnnrt__backend_model *of;
-    qnnrt__backend_run *run;
-    qnnrt_result result;
-    /* Without the lock of the list, because an alert calls the library and hooks. The list stays as
-       it is, because nothing else uses the backend. */
-    qnnrt__os_lock(&b->lists_lock);
-    run = b->runs;
-    qnnrt__os_unlock(&b->lists_lock);
-    for (; run != NULL; run = run->next) run->alert(run->run);
-    qnnrt__hooks_lock(&b->hooks);
-    for (of = b->models; of != NULL; of = of->next) qnnrt__resident_lose(of->model, b);
-    result = qnnrt__backend_renew(b, err);
-    for (of = b->models; of != NULL && result == QNNRT_OK; of = of->next)
-        result = qnnrt__resident_restore(of->model, b, err);
-    if (result == QNNRT_OK) b->restarts = 0;
-    qnnrt__hooks_unlock(&b->hooks);
-    qnnrt__log(&b->hooks, result == QNNRT_OK ? QNNRT_LOG_WARN : QNNRT_LOG_ERROR, "resident", 0,
-               "after a restart of the DSP, %s was %s", b->path,
-               result == QNNRT_OK ? "recovered" : "not recovered");
-    return result;
-}
-
-/* Return 1 if a backend is lost: it answered so, or another one of the model with its library. */
-static int qnnrt__resident_restarted(const qnnrt *model, const qnnrt_backend *b)
-{
-    size_t i;
-    for (i = 0; i < model->use_count; ++i) {
-        const qnnrt_backend *other = model->uses[i].backend;
-        if (other != NULL && (other->restarts > 0 || other->backend == NULL) &&
-            strcmp(other->path, b->path) == 0) return 1;
-    }
-    return 0;
-}
-
-/* Create again the lost backends of a model, or all if none of them answered that it is lost. */
-static qnnrt_result qnnrt__resident_recover(qnnrt *model, qnnrt_error *err)
-{
-    qnnrt_result result = QNNRT_OK;
-    size_t i, k, lost = 0;
-    for (i = 0; i < model->use_count; ++i) {
-        qnnrt__model_use *use = &model->uses[i];
-        use->lost = use->backend != NULL && qnnrt__resident_restarted(model, use->backend);
-        lost += use->lost != 0;
-    }
-    for (i = 0; i < model->use_count; ++i) {
-        qnnrt__model_use *use = &model->uses[i];
-        if (lost == 0) use->lost = use->backend != NULL;
-        for (k = 0; k < i; ++k)           /* once, if two roles share a backend */
-            if (model->uses[k].backend == use->backend) use->lost = 0;
-    }
-    for (i = 0; i < model->use_count && result == QNNRT_OK; ++i)
-        if (model->uses[i].lost) result = qnnrt__resident_check_all(model->uses[i].backend, err);
-    for (i = 0; i < model->use_count && result == QNNRT_OK; ++i)
-        if (model->uses[i].lost) result = qnnrt__resident_renew(model->uses[i].backend, err);
     return result;
 }
 
@@ -18758,16 +18585,6 @@ QNNRT_API qnnrt_result qnnrt_context_unload(qnnrt *model, size_t context, qnnrt_
     return qnnrt__resident_set(model, context, 0, err);
 }
 
-QNNRT_API qnnrt_result qnnrt_recover(qnnrt *model, qnnrt_error *err)
-{
-    qnnrt__err_clear(err);
-    if (model == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_recover: model is NULL");
-    if (model->backend == NULL)
-        return qnnrt__fail(err, QNNRT_E_STATE, "qnnrt_recover: the model was opened with"
-                           " desc.inspect and has no backend");
-    return qnnrt__hint_general(err, qnnrt__resident_recover(model, err));
-}
-
 QNNRT_API const qnnrt_info *qnnrt_get_info(const qnnrt *model)
 {
     return model != NULL ? &model->info : NULL;
@@ -19215,8 +19032,8 @@ static const char qnnrt__vendor_open_it[] = "Open it with the backend it was com
       " compare its size with the original.";
 static const char qnnrt__vendor_options[] = "Leave out the options one by one, and read the first"
       " line that the library logged.";
-static const char qnnrt__vendor_recover[] = "Call qnnrt_recover(), or close everything on this"
-      " backend and open it again.";
+static const char qnnrt__vendor_recover[] = "Call qnnrt_model_recover() of qnnrt_device.h, or close"
+      " everything on this backend and open it again.";
 static const char qnnrt__vendor_release[] = "Ship the libraries of the binary's release or newer,"
       " or compile the model with the older release.";
 static const char qnnrt__vendor_reopen[] = "Close everything on this backend and open it again.";
@@ -20024,7 +19841,8 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
            qnnrt_device_memfd(); what QNNRT_MEM_SHARED took besides FastRPC's ->
            qnnrt_device_shared().
            API: qnnrt_power_set(), qnnrt_power_preset_name() and what they use, but for the
-           presets, and qnnrt_update() -> tools/qnnrt_device.h.
+           presets, qnnrt_update(), and qnnrt_recover(), as qnnrt_model_recover(), ->
+           tools/qnnrt_device.h.
            Added: qnnrt_backend_desc.power, a preset from opening to closing; recoveries renew it.
            Added: qnnrt_mem_provider, qnnrt_mem_info.name, qnnrt_llm_session_info.mem_name.
    0.4.0   Added: pipelines over several backends, in "Several backends": host steps

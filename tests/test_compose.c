@@ -7,6 +7,7 @@
 #define QNNRT_BUILDER
 #define QNNRT_PROFILE_LOG
 #include "../qnnrt.h"
+#include "qnnrt_device.h"
 #include "test.h"
 #include "heap.h"
 #include <math.h>
@@ -2861,14 +2862,14 @@ TEST(a_recovery_registers_op_packages_again)
     opened = open_saved();
     CHECK(opened != NULL);
     CHECK_EQ(lines_with("backendRegisterOpPackage"), 3);
-    CHECK_EQ(qnnrt_recover(opened, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_model_recover(opened, &err), QNNRT_OK);
     CHECK_EQ(lines_with("backendRegisterOpPackage"), 5);
     CHECK_EQ(lines_with("package libOne.so OneProvider HTP"), 2);
     CHECK_EQ(lines_with("package libTwo.so TwoProvider (null)"), 2);
     first = (size_t)(strstr(strstr(fake_trace(), "package libTwo.so"), "package libOne.so") - fake_trace());
     second = (size_t)(strstr(fake_trace() + first, "package libTwo.so") - fake_trace());
     CHECK(strstr(fake_trace() + first, "contextCreateFromBinary") > fake_trace() + second);
-    CHECK_EQ(qnnrt_recover(opened, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_model_recover(opened, &err), QNNRT_OK);
     CHECK_EQ(lines_with("backendRegisterOpPackage"), 7);
     CHECK_EQ(qnnrt_close(opened), QNNRT_OK);
     CHECK(close_backend());
@@ -2888,11 +2889,11 @@ TEST(a_recovery_says_which_op_package_fails_and_can_be_repeated)
         CHECK_EQ(qnnrt_backend_register_ops(backend, "libTwo.so", "TwoProvider", NULL, &err), QNNRT_OK);
         opened = open_saved();
         CHECK(opened != NULL);
-        CHECK_EQ(qnnrt_recover(opened, &err), QNNRT_E_BACKEND);
+        CHECK_EQ(qnnrt_model_recover(opened, &err), QNNRT_E_BACKEND);
         CHECK_EQ(err.vendor_code, 0xfa7);
         CHECK_STR(err.text, names[i]);
         CHECK_EQ(qnnrt_backend_register_ops(backend, "libThree.so", "P", NULL, NULL), QNNRT_E_STATE);
-        CHECK_EQ(qnnrt_recover(opened, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_model_recover(opened, &err), QNNRT_OK);
         CHECK_EQ(lines_with("package libOne.so"), 3);
         CHECK_EQ(lines_with("package libTwo.so"), 2 + (int)i);
         CHECK_EQ(qnnrt_close(opened), QNNRT_OK);

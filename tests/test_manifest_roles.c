@@ -6,6 +6,7 @@
    of its own. */
 #define QNNRT_BUILDER
 #include "qnnrt.h"
+#include "qnnrt_device.h"
 #include "ref.h"
 #include "life.h"
 #include "../tools/qnnrt_manifest.h"
@@ -338,7 +339,7 @@ TEST(the_first_role_takes_the_backend_of_the_options)
     OPENS(&c, &program);
     CHECK(context_of(program, 1)->backend == backend);
     CHECK_EQ(strcmp(qnnrt_manifest_get_info(program)->contexts[1].role, "cpu"), 0);
-    CHECK_EQ(qnnrt_manifest_recover(program, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_manifest_recover(program, qnnrt_model_recover, &err), QNNRT_OK);
     CHECK(context_of(program, 1)->creates >= 2);
     CHECK_EQ(qnnrt_manifest_close(program), QNNRT_OK);
     CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
@@ -490,7 +491,7 @@ TEST(with_keep_going_a_role_may_fail)
         }
         CHECK_EQ(qnnrt_manifest_prepare(program, side == 0 ? "1/step" : "2/step", NULL, &run, &err), QNNRT_OK);
         CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
-        CHECK_EQ(qnnrt_manifest_recover(program, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_manifest_recover(program, qnnrt_model_recover, &err), QNNRT_OK);
         CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
         qnnrt_run_destroy(run);
         CHECK_EQ(qnnrt_manifest_prepare(program, side == 0 ? "0/step" : "1/step", NULL, &run, &err), QNNRT_E_NOT_FOUND);
@@ -541,7 +542,7 @@ TEST(inspecting_opens_no_backend)
         CHECK_EQ(context_of(program, i)->graph_count, 1);
         CHECK_EQ(context_of(program, i)->from_system, 1);
     }
-    CHECK_EQ(qnnrt_manifest_recover(program, &err), QNNRT_E_STATE);
+    CHECK_EQ(qnnrt_manifest_recover(program, qnnrt_model_recover, &err), QNNRT_E_STATE);
     CHECK_EQ(qnnrt_manifest_prepare(program, NULL, NULL, &run, &err), QNNRT_E_STATE);
     CHECK_EQ(qnnrt_manifest_close(program), QNNRT_OK);
     c.backends[1].backend = (qnnrt_backend *)&c;
@@ -600,7 +601,7 @@ TEST(a_recovery_reaches_all_models)
         CHECK(run != NULL);
         CHECK_EQ(execute(run), QNNRT_E_BACKEND);
         CHECK_EQ(err.vendor_code, 1011);
-        CHECK_EQ(qnnrt_manifest_recover(program, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_manifest_recover(program, qnnrt_model_recover, &err), QNNRT_OK);
         for (i = 0; i < SHARDS; ++i) CHECK(context_of(program, i)->creates >= (i % 2 == side ? 2u : 1u));
         CHECK_EQ(execute(run), QNNRT_OK);
         qnnrt_run_destroy(run);
@@ -614,10 +615,10 @@ TEST(a_recovery_reaches_all_models)
     run = prepare(program);
     CHECK(run != NULL);
     copy_ask("faults fail=backendCreate:1:0x3e8");
-    CHECK_EQ(qnnrt_manifest_recover(program, &err), QNNRT_E_BACKEND);
+    CHECK_EQ(qnnrt_manifest_recover(program, qnnrt_model_recover, &err), QNNRT_E_BACKEND);
     SAYS("libQnnCopy.so");
     CHECK_EQ(execute(run), QNNRT_E_STATE);
-    CHECK_EQ(qnnrt_manifest_recover(program, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_manifest_recover(program, qnnrt_model_recover, &err), QNNRT_OK);
     CHECK_EQ(execute(run), QNNRT_OK);
     qnnrt_run_destroy(run);
     CHECK_EQ(qnnrt_manifest_close(program), QNNRT_OK);
@@ -679,7 +680,7 @@ TEST(arguments_that_are_missing_are_named)
     CHECK_EQ(qnnrt_manifest_prepare(NULL, NULL, NULL, &run, &err), QNNRT_E_ARG);
     CHECK(run == NULL);
     CHECK_EQ(qnnrt_pipeline_prepare(NULL, NULL, &run, &err), QNNRT_E_ARG);
-    CHECK_EQ(qnnrt_manifest_recover(NULL, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_manifest_recover(NULL, qnnrt_model_recover, &err), QNNRT_E_ARG);
     CHECK(qnnrt_manifest_get_info(NULL) == NULL);
     CHECK_EQ(qnnrt_manifest_close(NULL), QNNRT_OK);
     nothing_left();

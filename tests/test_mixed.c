@@ -995,7 +995,7 @@ TEST(contexts_of_a_mixed_pipeline_come_and_go)
         CHECK(y[5] == 81);
     }
     CHECK_EQ(qnnrt_get_info(opened[0])->contexts[0].creates, 1);
-    CHECK_EQ(qnnrt_recover(opened[1], &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_model_recover(opened[1], &err), QNNRT_OK);
     CHECK_EQ(run_values(&p, input, y), QNNRT_OK);
     CHECK(y[5] == 81);
     CHECK_EQ(qnnrt_get_info(opened[0])->contexts[0].creates, 1);
@@ -1017,7 +1017,7 @@ TEST(a_restart_of_one_backend_leaves_the_other_alone)
     ref_begin("restart=graphExecute:1");
     CHECK_EQ(run_values(&p, input, y), QNNRT_E_BACKEND);
     CHECK_EQ(run_values(&p, input, y), QNNRT_E_BACKEND);
-    CHECK_EQ(qnnrt_recover(opened[0], &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_model_recover(opened[0], &err), QNNRT_OK);
     CHECK_EQ(run_values(&p, input, y), QNNRT_OK);
     CHECK(y[5] == 81);
     CHECK_EQ(qnnrt_get_info(opened[0])->contexts[0].creates, 2);

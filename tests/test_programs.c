@@ -1629,7 +1629,7 @@ static void restart_one(qnnrt *model)
     CHECK_STR(qnnrt_run_error(w.run)->text, unique_quoted(p.segments[dies].name));
     CHECK(controls[b]("faults", NULL, 0) >= 0);
     CHECK_EQ(qnnrt_exec(w.run), QNNRT_E_BACKEND);
-    if (qnnrt_recover(model, &err) != QNNRT_OK) printf("%s\n", err.text);
+    if (qnnrt_model_recover(model, &err) != QNNRT_OK) printf("%s\n", err.text);
     CHECK_EQ(err.code, QNNRT_OK);
     TRY(execute_once(1));
     ++stats_restarts;

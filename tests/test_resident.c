@@ -415,7 +415,7 @@ TEST(memory_of_the_caller_stays_his_while_shards_come_and_go)
     SAYS("(memory 3)");
     third[files[3].bytes - 8] ^= 1;
     CHECK_EQ(execute(run), QNNRT_OK);
-    CHECK_EQ(qnnrt_recover(model, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_model_recover(model, &err), QNNRT_OK);
     CHECK_EQ(execute(run), QNNRT_OK);
     qnnrt_run_destroy(run);
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
@@ -458,7 +458,7 @@ TEST(the_caller_loads_and_unloads)
     CHECK_EQ(info->contexts[2].creates, 2);
     CHECK_EQ(execute(run), QNNRT_OK);                /* with the new handle */
     CHECK_EQ(qnnrt_context_unload(model, 5, NULL), QNNRT_OK);
-    CHECK_EQ(qnnrt_recover(model, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_model_recover(model, &err), QNNRT_OK);
     CHECK_EQ(info->contexts[4].resident, 1);         /* what was loaded is loaded again */
     CHECK_EQ(info->contexts[5].resident, 0);
     CHECK_EQ(qnnrt_context_load(model, 5, NULL), QNNRT_OK);
@@ -467,7 +467,7 @@ TEST(the_caller_loads_and_unloads)
     CHECK_EQ(qnnrt_context_unload(model, SHARDS, &err), QNNRT_E_ARG);
     CHECK_EQ(qnnrt_context_load(NULL, 0, &err), QNNRT_E_ARG);
     CHECK_EQ(qnnrt_context_unload(NULL, 0, &err), QNNRT_E_ARG);
-    CHECK_EQ(qnnrt_recover(NULL, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_model_recover(NULL, &err), QNNRT_E_ARG);
     qnnrt_run_destroy(run);
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
     NOTHING_LEFT();
@@ -584,7 +584,7 @@ static unsigned grouped(const char *rules, const qnnrt_desc *desc)
     if (model == NULL) return 1000;
     run = prepare(model);
     if (run == NULL || execute(run) != QNNRT_OK) count = 2000;
-    if (qnnrt_recover(model, &err) != QNNRT_OK || execute(run) != QNNRT_OK) count = 3000;
+    if (qnnrt_model_recover(model, &err) != QNNRT_OK || execute(run) != QNNRT_OK) count = 3000;
     qnnrt_run_destroy(run);
     if (qnnrt_close(model) != QNNRT_OK || life_left() != NULL) count = 4000;
     if (life_left() != NULL) printf("left behind: %s\n", life_left());
@@ -698,10 +698,10 @@ TEST(a_restart_at_any_execute_is_recovered_from)
                 if (nth > SHARDS) CHECK_EQ(execute(run), QNNRT_OK);
                 CHECK_EQ(execute(run), QNNRT_E_BACKEND);
                 CHECK_EQ(err.vendor_code, 1011);
-                SAYS("qnnrt_recover()");
+                SAYS("qnnrt_model_recover()");
                 CHECK_EQ(execute(run), QNNRT_E_BACKEND);         /* it does not crash */
                 CHECK_EQ(err.vendor_code, 1011);
-                if (qnnrt_recover(model, &err) != QNNRT_OK) printf("%s\n", err.text);
+                if (qnnrt_model_recover(model, &err) != QNNRT_OK) printf("%s\n", err.text);
                 CHECK_EQ(err.code, QNNRT_OK);
                 CHECK_EQ(execute(run), QNNRT_OK);                /* with the inputs of before */
                 CHECK_EQ(execute(run), QNNRT_OK);
@@ -730,8 +730,8 @@ TEST(a_restart_while_contexts_are_created_or_freed_is_recovered_from)
         while (result == QNNRT_OK && ++times < 4) result = execute(run);
         CHECK_EQ(result, QNNRT_E_BACKEND);
         CHECK_EQ(err.vendor_code, 1011);
-        SAYS("qnnrt_recover()");
-        CHECK_EQ(qnnrt_recover(model, &err), QNNRT_OK);
+        SAYS("qnnrt_model_recover()");
+        CHECK_EQ(qnnrt_model_recover(model, &err), QNNRT_OK);
         CHECK_EQ(execute(run), QNNRT_OK);
         qnnrt_run_destroy(run);
         CHECK_EQ(qnnrt_close(model), QNNRT_OK);
@@ -786,13 +786,13 @@ TEST(a_recovery_that_fails_can_be_repeated)
                 CHECK_EQ(execute(run), QNNRT_OK);
                 snprintf(rule, sizeof(rule), "faults fail=%s:%d:0x3f3", calls[call], nth);
                 ref_ask(rule);
-                CHECK_EQ(qnnrt_recover(model, &err), waits ? QNNRT_OK : QNNRT_E_BACKEND);
+                CHECK_EQ(qnnrt_model_recover(model, &err), waits ? QNNRT_OK : QNNRT_E_BACKEND);
                 if (!waits) {
                     CHECK_EQ(err.vendor_code, 1011);
-                    SAYS("qnnrt_recover()");
+                    SAYS("qnnrt_model_recover()");
                     CHECK_EQ(execute(run), QNNRT_E_STATE);
                     CHECK(err.hint[0] != '\0');
-                    CHECK_EQ(qnnrt_recover(model, &err), QNNRT_OK);
+                    CHECK_EQ(qnnrt_model_recover(model, &err), QNNRT_OK);
                 } else {
                     CHECK_EQ(execute(run), QNNRT_E_BACKEND);     /* the steps create them */
                 }
@@ -817,20 +817,20 @@ TEST(a_run_made_after_a_failed_recovery_does_not_reach_the_library)
         OPENS(&desc, &model);
         snprintf(rule, sizeof(rule), "faults fail=%s:1:0x3f3", calls[call]);
         ref_ask(rule);
-        CHECK_EQ(qnnrt_recover(model, &err), QNNRT_E_BACKEND);
+        CHECK_EQ(qnnrt_model_recover(model, &err), QNNRT_E_BACKEND);
         run = prepare(model);
         CHECK(run != NULL);
         CHECK_EQ(execute(run), QNNRT_E_STATE);
-        CHECK_STR(err.hint, "qnnrt_recover()");
+        CHECK_STR(err.hint, "qnnrt_model_recover()");
         if (call == 0) {         /* there is no backend that could take a vote, or give one back */
             qnnrt_power_desc power = { QNNRT_POWER_BURST, 0, 0, { 0, 0, 0 }, { 0, 0, 0 }, 0, 0 };
             qnnrt_power_report report;
             qnnrt_backend *backend = qnnrt_get_info(model)->backend;
             CHECK_EQ(qnnrt_power_set(backend, &power, &report, &err), QNNRT_E_STATE);
-            CHECK_STR(err.hint, "qnnrt_recover()");
+            CHECK_STR(err.hint, "qnnrt_model_recover()");
             CHECK_EQ(qnnrt_power_set(backend, NULL, NULL, &err), QNNRT_E_STATE);
         }
-        CHECK_EQ(qnnrt_recover(model, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_model_recover(model, &err), QNNRT_OK);
         CHECK_EQ(execute(run), QNNRT_OK);
         qnnrt_run_destroy(run);
         CHECK_EQ(qnnrt_close(model), QNNRT_OK);
@@ -887,7 +887,7 @@ TEST(shared_memory_is_registered_again)
                 if (result == QNNRT_OK) continue;
                 CHECK_EQ(result, QNNRT_E_BACKEND);
                 CHECK_EQ(err.vendor_code, 1011);
-                CHECK_EQ(qnnrt_recover(model, &err), QNNRT_OK);
+                CHECK_EQ(qnnrt_model_recover(model, &err), QNNRT_OK);
                 CHECK_EQ(execute(run), QNNRT_OK);
                 ++failed;
             }
@@ -912,17 +912,17 @@ TEST(a_model_lost_for_good_is_closed_cleanly)
     run = prepare(model);
     CHECK(run != NULL);
     ref_ask("faults fail=backendCreate:0x3f3");
-    CHECK_EQ(qnnrt_recover(model, &err), QNNRT_E_BACKEND);
-    CHECK_EQ(qnnrt_recover(model, &err), QNNRT_E_BACKEND);
+    CHECK_EQ(qnnrt_model_recover(model, &err), QNNRT_E_BACKEND);
+    CHECK_EQ(qnnrt_model_recover(model, &err), QNNRT_E_BACKEND);
     CHECK_EQ(execute(run), QNNRT_E_STATE);
     SAYS("forward_0.bin");
     CHECK_EQ(qnnrt_run_profile(run, QNNRT_PROFILE_BASIC), QNNRT_E_STATE);
-    CHECK_STR(qnnrt_run_error(run)->hint, "qnnrt_recover()");
+    CHECK_STR(qnnrt_run_error(run)->hint, "qnnrt_model_recover()");
     desc.backend = qnnrt_get_info(model)->backend;
     CHECK_EQ(qnnrt_open(folder, &desc, &other, &err), QNNRT_E_STATE);
-    SAYS("qnnrt_recover()");
+    SAYS("qnnrt_model_recover()");
     CHECK_EQ(qnnrt_builder_create(desc.backend, NULL, &b, &err), QNNRT_E_STATE);
-    SAYS("qnnrt_recover()");
+    SAYS("qnnrt_model_recover()");
     CHECK_EQ(qnnrt_backend_register_ops(desc.backend, "x.so", "y", NULL, &err), QNNRT_E_STATE);
     qnnrt_run_destroy(run);
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
@@ -950,7 +950,7 @@ TEST(one_recovery_serves_all_models_of_a_backend)
     CHECK_EQ(execute(runs[1]), QNNRT_OK);
     CHECK_EQ(execute(runs[2]), QNNRT_E_BACKEND);
     CHECK_EQ(execute(runs[0]), QNNRT_E_BACKEND);
-    CHECK_EQ(qnnrt_recover(models[1], &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_model_recover(models[1], &err), QNNRT_OK);
     for (i = 0; i < 3; ++i) CHECK_EQ(execute(runs[i]), QNNRT_OK);
     for (i = 0; i < 3; ++i) {
         qnnrt_run_destroy(runs[i]);
@@ -976,7 +976,7 @@ TEST(what_cannot_be_recovered_says_so_and_stays)
     CHECK_EQ(qnnrt_open(NULL, &desc, &model, &err), QNNRT_OK);
     run = prepare(model);
     CHECK(run != NULL);
-    CHECK_EQ(qnnrt_recover(model, &err), QNNRT_E_STATE);
+    CHECK_EQ(qnnrt_model_recover(model, &err), QNNRT_E_STATE);
     SAYS("(memory 0)");
     SAYS("\n  hint: ");
     CHECK_EQ(execute(run), QNNRT_OK);
@@ -990,11 +990,11 @@ TEST(what_cannot_be_recovered_says_so_and_stays)
     run = prepare(model);
     CHECK(run != NULL);
     remove(file_of(2));
-    CHECK_EQ(qnnrt_recover(model, &err), QNNRT_E_IO);
+    CHECK_EQ(qnnrt_model_recover(model, &err), QNNRT_E_IO);
     SAYS("forward_2.bin");
     CHECK_EQ(execute(run), QNNRT_OK);
     TRY(write_file(file_of(2), data, bytes));
-    CHECK_EQ(qnnrt_recover(model, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_model_recover(model, &err), QNNRT_OK);
     CHECK_EQ(execute(run), QNNRT_OK);
     qnnrt_run_destroy(run);
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
@@ -1004,14 +1004,14 @@ TEST(what_cannot_be_recovered_says_so_and_stays)
     desc.backend = backend;
     OPENS(&desc, &model);
     CHECK_EQ(qnnrt_builder_create(backend, NULL, &b, NULL), QNNRT_OK);
-    CHECK_EQ(qnnrt_recover(model, &err), QNNRT_E_BUSY);
+    CHECK_EQ(qnnrt_model_recover(model, &err), QNNRT_E_BUSY);
     SAYS("1 builders");
     qnnrt_builder_destroy(b);
     CHECK_EQ(life_build(backend, &built, &err), QNNRT_OK);
-    CHECK_EQ(qnnrt_recover(model, &err), QNNRT_E_UNSUPPORTED);
+    CHECK_EQ(qnnrt_model_recover(model, &err), QNNRT_E_UNSUPPORTED);
     SAYS("\"front\"");
     CHECK_EQ(qnnrt_close(built), QNNRT_OK);
-    CHECK_EQ(qnnrt_recover(model, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_model_recover(model, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
     CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
     NOTHING_LEFT();
@@ -1020,7 +1020,7 @@ TEST(what_cannot_be_recovered_says_so_and_stays)
     desc.inspect = 1;
     desc.system_path = TEST_REF_LIB;
     OPENS(&desc, &model);
-    CHECK_EQ(qnnrt_recover(model, &err), QNNRT_E_STATE);
+    CHECK_EQ(qnnrt_model_recover(model, &err), QNNRT_E_STATE);
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
 }
 
@@ -1067,7 +1067,7 @@ TEST(memory_that_runs_out_is_survived)
             TIGHT((run = prepare_of(model, QNNRT_MEM_PROVIDER)) != NULL ? QNNRT_OK : QNNRT_E_MEMORY);
             TIGHT(execute(run));
             TIGHT(execute(run));
-            TIGHT(qnnrt_recover(model, &err));
+            TIGHT(qnnrt_model_recover(model, &err));
             TIGHT(execute(run));
             qnnrt_run_destroy(run);
             CHECK_EQ(qnnrt_close(model), QNNRT_OK);
@@ -1098,7 +1098,7 @@ TEST(profiles_and_votes_end_with_a_recovery)
     CHECK_EQ(execute(run), QNNRT_OK);
     CHECK_EQ(qnnrt_run_events(run, &events, &count), QNNRT_OK);
     CHECK(count > 0);
-    CHECK_EQ(qnnrt_recover(model, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_model_recover(model, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_run_events(run, &events, &count), QNNRT_E_STATE);
     CHECK_EQ(execute(run), QNNRT_OK);
     CHECK_EQ(qnnrt_run_profile(run, QNNRT_PROFILE_DETAILED), QNNRT_OK);

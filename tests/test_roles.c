@@ -299,7 +299,7 @@ TEST(the_first_role_takes_the_backend_of_the_options)
     OPENS(&c, &model);
     CHECK(qnnrt_get_info(model)->contexts[1].backend == backend);
     CHECK_EQ(strcmp(qnnrt_get_info(model)->contexts[1].role, "cpu"), 0);
-    CHECK_EQ(qnnrt_recover(model, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_model_recover(model, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_get_info(model)->contexts[1].creates, 2);
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
     CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
@@ -535,7 +535,7 @@ TEST(each_call_takes_the_lock_of_its_backend)
     copy_ask("faults restart=graphExecute:1");
     CHECK_EQ(execute(run), QNNRT_E_BACKEND);
     CHECK(locks_taken(1, 1));
-    CHECK_EQ(qnnrt_recover(model, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_model_recover(model, &err), QNNRT_OK);
     CHECK(locks_taken(0, 1));
     qnnrt_run_destroy(run);
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
@@ -604,7 +604,7 @@ TEST(with_keep_going_a_role_may_fail)
         CHECK(info->backend == info->contexts[1 - side].backend);
         CHECK_EQ(qnnrt_prepare(model, side == 0 ? "1/step" : "2/step", &run, &err), QNNRT_OK);
         CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
-        CHECK_EQ(qnnrt_recover(model, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_model_recover(model, &err), QNNRT_OK);
         CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
         qnnrt_run_destroy(run);
         CHECK_EQ(qnnrt_close(model), QNNRT_OK);
@@ -703,7 +703,7 @@ TEST(inspecting_opens_no_backend)
         CHECK_EQ(info->contexts[i].graph_count, 1);
         CHECK_EQ(info->contexts[i].from_system, 1);
     }
-    CHECK_EQ(qnnrt_recover(model, &err), QNNRT_E_STATE);
+    CHECK_EQ(qnnrt_model_recover(model, &err), QNNRT_E_STATE);
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
     c.backends[1].backend = (qnnrt_backend *)&c;
     CHECK_EQ(opens(&c, &model), QNNRT_E_ARG);
@@ -759,7 +759,7 @@ TEST(memory_of_both_is_shared_with_one)
         CHECK(list[i].registered || list[i].reason[0] != '\0');
     }
     CHECK(registered > 0);
-    CHECK_EQ(qnnrt_recover(model, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_model_recover(model, &err), QNNRT_OK);
     CHECK_EQ(execute(run), QNNRT_OK);
     qnnrt_run_destroy(run);
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
@@ -962,13 +962,13 @@ TEST(the_backend_that_restarted_is_recovered_alone)
             CHECK_EQ(execute(run), QNNRT_E_BACKEND);
             CHECK_EQ(err.vendor_code, 1011);
             SAYS(file_of(side + 2));
-            CHECK_EQ(qnnrt_recover(model, &err), QNNRT_OK);
+            CHECK_EQ(qnnrt_model_recover(model, &err), QNNRT_OK);
             for (i = 0; i < SHARDS && (kind == 0 || kind == 3); ++i)
                 CHECK_EQ(contexts[i].creates, (int)i % 2 == side ? 2 : 1);
             if (execute(run) != QNNRT_OK) printf("%s\n", err.text);
             CHECK_EQ(err.code, QNNRT_OK);
             /* Nobody answered that it restarted: all are recovered. */
-            CHECK_EQ(qnnrt_recover(model, &err), QNNRT_OK);
+            CHECK_EQ(qnnrt_model_recover(model, &err), QNNRT_OK);
             for (i = 0; i < SHARDS && (kind == 0 || kind == 3); ++i)
                 CHECK_EQ(contexts[i].creates, (int)i % 2 == side ? 3 : 2);
             CHECK_EQ(execute(run), QNNRT_OK);
@@ -989,17 +989,17 @@ TEST(a_recovery_of_one_of_two_may_fail_and_be_repeated)
     run = prepare(model);
     CHECK(run != NULL);
     copy_ask("faults fail=backendCreate:1:0x3e8");
-    CHECK_EQ(qnnrt_recover(model, &err), QNNRT_E_BACKEND);
+    CHECK_EQ(qnnrt_model_recover(model, &err), QNNRT_E_BACKEND);
     SAYS("libQnnCopy.so");
     CHECK_EQ(execute(run), QNNRT_E_STATE);
-    CHECK_STR(err.hint, "qnnrt_recover()");
+    CHECK_STR(err.hint, "qnnrt_model_recover()");
     CHECK_EQ(qnnrt_get_info(model)->contexts[0].creates, 2);
-    CHECK_EQ(qnnrt_recover(model, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_model_recover(model, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_get_info(model)->contexts[0].creates, 2);     /* it was not lost */
     CHECK_EQ(execute(run), QNNRT_OK);
     /* What hinders one backend hinders all: nothing is freed before all are checked. */
     remove(file_of(3));
-    CHECK_EQ(qnnrt_recover(model, &err), QNNRT_E_IO);
+    CHECK_EQ(qnnrt_model_recover(model, &err), QNNRT_E_IO);
     SAYS("forward_3.bin");
     CHECK_EQ(execute(run), QNNRT_OK);
     qnnrt_run_destroy(run);

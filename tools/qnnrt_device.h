@@ -29,6 +29,18 @@
 
        qnnrt_update(model, 0, "decode", "lora_a", data, bytes, &err);
 
+   After the vendor codes 1007 and 1011 the DSP has restarted, and all that was loaded is lost:
+
+       result = qnnrt_exec(run);
+       code = qnnrt_run_error(run)->vendor_code & 0xFFFF;
+       if (result == QNNRT_E_BACKEND && (code == 1007 || code == 1011) &&
+           qnnrt_model_recover(model, &err) == QNNRT_OK)
+           result = qnnrt_exec(run);                          inputs and caches are still there
+
+   It needs what was loaded: files, which are opened again and compared by their fingerprint; memory
+   blocks of desc.files with any residency except QNNRT_RESIDENT_ALL, because they may be gone. A
+   built model cannot be recovered.
+
    Uses     qnnrt.h, its private names too, and libc.
    Memory   What providers give comes from the kernel; nothing else is allocated.
    Threads  The header creates none. Providers may be used on any thread.
@@ -45,7 +57,7 @@
        The options of qnnrt.h work here too.
 
    ROOMS (search for the tag)
-       >>map >>heap >>memfd >>memory >>vote >>weight
+       >>map >>heap >>memfd >>memory >>vote >>weight >>recover
 */
 #ifndef QNNRT_DEVICE_H
 #define QNNRT_DEVICE_H
@@ -136,7 +148,7 @@ typedef struct qnnrt_power_report {
 
    Returns  QNNRT_OK; QNNRT_E_UNSUPPORTED (not available, and report is NULL); QNNRT_E_BACKEND
             (refused, and report is NULL; or the vote could not be taken back); QNNRT_E_STATE (a
-            qnnrt_recover() failed); QNNRT_E_ARG
+            qnnrt_model_recover() failed); QNNRT_E_ARG
    Threads  one call per backend at a time */
 QNNRT_DEVICE_API qnnrt_result qnnrt_power_set(qnnrt_backend *backend, const qnnrt_power_desc *desc,
                                               qnnrt_power_report *report, qnnrt_error *err);
@@ -149,7 +161,7 @@ QNNRT_DEVICE_API const char *qnnrt_power_preset_name(qnnrt_power_preset preset);
 
 /* Give a tensor that was compiled as updateable new data, such as the weights of a LoRA adapter. It
    holds from the next exec on, for all runs, as long as the context exists: update again after
-   qnnrt_context_load() and qnnrt_recover(). qnnrt_save() writes the data of the build.
+   qnnrt_context_load() and qnnrt_model_recover(). qnnrt_save() writes the data of the build.
 
    context  index into qnnrt_info.contexts
    tensor   one of qnnrt_graph_info.updateables, of vendor_type 6 (UPDATEABLE_STATIC)
@@ -165,6 +177,29 @@ QNNRT_DEVICE_API const char *qnnrt_power_preset_name(qnnrt_power_preset preset);
 QNNRT_DEVICE_API qnnrt_result qnnrt_update(qnnrt *model, size_t context, const char *graph,
                                            const char *tensor, const void *data, size_t bytes,
                                            qnnrt_error *err);
+
+/* ---------------------------------------------------------------------------------- recovery -- */
+
+/* Recover from a restart of the DSP (vendor codes 1007 and 1011; any call can return them). Device,
+   backend and all contexts that existed are freed and created again, and op packages registered
+   again, for every model that shares this model's backend; errors of freeing are logged. Of several
+   backends of a model, those whose library has returned such a code are recovered; all of them if
+   none has. Runs, what is bound to them, buffers and KV caches stay as they are: execute again what
+   failed. Profiling is off and votes of qnnrt_power_set() are gone: set them again.
+
+   Returns  QNNRT_OK
+            QNNRT_E_UNSUPPORTED  a model on the backend was built here: close it, or save it and
+                                 open the file. Nothing was freed
+            QNNRT_E_STATE        the model was opened with desc.inspect, or one on the backend from
+                                 memory that it had during qnnrt_open() only. Nothing was freed
+            QNNRT_E_IO           a file was replaced, or cannot be read. Nothing was freed
+            QNNRT_E_BUSY         a builder uses the backend. Nothing was freed
+            QNNRT_E_BACKEND      the vendor failed again, or refused an op package. Until another
+                                 qnnrt_model_recover() succeeds, what needs the backend returns
+                                 QNNRT_E_STATE. Closing works
+            QNNRT_E_MEMORY
+   Threads  nothing may use the backend during this call */
+QNNRT_DEVICE_API qnnrt_result qnnrt_model_recover(qnnrt *model, qnnrt_error *err);
 
 #ifdef __cplusplus
 }
@@ -633,8 +668,8 @@ static qnnrt_result qnnrt_device__update(qnnrt *model, size_t at, const char *na
     list[0] = &change;
     if (context->handle == NULL)
         return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "%s is not loaded", info->file),
-                        "Call qnnrt_context_load() first, or qnnrt_recover() after a restart of the"
-                           " DSP.");
+                           "Call qnnrt_context_load() first, or qnnrt_model_recover() after a"
+                           " restart of the DSP.");
     qnnrt__hooks_lock(&b->hooks);
     b->mark = qnnrt__log_mark(b->log_slot);
     code = b->calls->tensor_update(context->graphs[graph - info->graphs], list, 1);
@@ -666,6 +701,169 @@ QNNRT_DEVICE_API qnnrt_result qnnrt_update(qnnrt *model, size_t context, const c
     return qnnrt_device__update(model, context, graph, tensor, data, bytes, err);
 }
 
+/* =====================================================================================
+   RECOVER                                                                       >>recover
+   Creates all again that a restart of the DSP lost: device and backend, op packages, contexts.
+   Needs: >>os >>mem >>err >>log >>power >>backend >>context (its struct) >>model >>resident
+   Knows nothing of: pipelines, steps, memory of tensors
+   ===================================================================================== */
+
+/* Replace device and backend after the DSP restarted: free what is dead, create it again, and
+   register its op packages. The log stays, because it is no part of the DSP. Callers hold the lock,
+   and have freed what was made on them. */
+static qnnrt_result qnnrt_device__recover_backend(qnnrt_backend *b, qnnrt_error *err)
+{
+    const qnnrt__backend_package *package;
+    qnnrt_result result;
+    qnnrt__backend_end(b, 0, "freed after a restart of the DSP");
+    b->renewed = 1;
+    b->mark = qnnrt__log_mark(b->log_slot);
+    result = qnnrt__backend_create(b, b->soc_model, err);
+    for (package = b->packages; package != NULL && result == QNNRT_OK; package = package->next)
+        result = qnnrt__backend_register(b, package, err);
+    if (result == QNNRT_OK) qnnrt__power_set(&b->power, b->provider, b->preset, &b->hooks);
+    else qnnrt__backend_end(b, 0, "freed after a recovery that failed");
+    return result;
+}
+
+/* Check that all contexts of a model on a backend can be created again. */
+static qnnrt_result qnnrt_device__recover_check(qnnrt *model, const qnnrt_backend *b,
+                                                qnnrt_error *err)
+{
+    qnnrt_result result = QNNRT_OK;
+    size_t i;
+#ifdef QNNRT_BUILDER
+    if (model->built)
+        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "a model on this backend was"
+                           " built here (\"%.200s\"): it has no file to load again",
+                           model->infos[0].file),
+                           "Close it, or save it and open the file.");
+#endif
+    for (i = 0; i < model->context_count && result == QNNRT_OK; ++i) {
+        if (model->infos[i].failure != NULL || model->contexts[i].backend != b) continue;
+        if (model->contexts[i].block != NULL && model->residency == QNNRT_RESIDENT_ALL)
+            return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "%s was loaded from memory that"
+                               " was the model's during qnnrt_open() only", model->infos[i].file),
+                               "Close the model and open it again, or keep the memory and set"
+                               " desc.residency.");
+        result = qnnrt__resident_read(model, i, err);
+        qnnrt__context_release_file(&model->contexts[i], &model->hooks);
+    }
+    return result;
+}
+
+/* Check that a backend and all that was made on it can be created again. */
+static qnnrt_result qnnrt_device__recover_check_all(qnnrt_backend *b, qnnrt_error *err)
+{
+    qnnrt_result result = QNNRT_OK;
+    uint32_t models = 0;
+    qnnrt__backend_model *of;
+    for (of = b->models; of != NULL && result == QNNRT_OK; of = of->next, ++models)
+        result = qnnrt_device__recover_check(of->model, b, err);
+    if (result != QNNRT_OK || qnnrt__os_load(&b->users) == models) return result;
+    return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_BUSY, "%u builders use %s",
+                                        (unsigned)(b->users - models), b->path),
+                       "Finish or destroy them first.");
+}
+
+/* Create again the contexts of a model on a backend that were lost. */
+static qnnrt_result qnnrt_device__recover_restore(qnnrt *model, const qnnrt_backend *b,
+                                                  qnnrt_error *err)
+{
+    qnnrt_result result = QNNRT_OK;
+    size_t i;
+    for (i = 0; i < model->context_count && result == QNNRT_OK; ++i)
+        if (model->contexts[i].lost && model->contexts[i].backend == b)
+            result = qnnrt__resident_again(model, i, err);
+    return result;
+}
+
+/* Free the contexts of a model on a backend, whatever the vendor answers. Those that come and go
+   are created by the steps that need them, the others by qnnrt_device__recover_restore(). */
+static void qnnrt_device__recover_lose(qnnrt *model, const qnnrt_backend *b)
+{
+    size_t i = model->context_count;
+    while (i-- > 0) {
+        qnnrt__context *context = &model->contexts[i];
+        if (context->backend != b) continue;
+        if (context->handle != NULL && (model->residency == QNNRT_RESIDENT_ALL ||
+                                        model->residency == QNNRT_RESIDENT_CALLER))
+            context->lost = 1;
+        qnnrt__resident_free(model, i);
+    }
+}
+
+/* Create again what the DSP lost of a backend. Nothing else uses it meanwhile. */
+static qnnrt_result qnnrt_device__recover_renew(qnnrt_backend *b, qnnrt_error *err)
+{
+    qnnrt__backend_model *of;
+    qnnrt__backend_run *run;
+    qnnrt_result result;
+    /* Without the lock of the list, because an alert calls the library and hooks. The list stays as
+       it is, because nothing else uses the backend. */
+    qnnrt__os_lock(&b->lists_lock);
+    run = b->runs;
+    qnnrt__os_unlock(&b->lists_lock);
+    for (; run != NULL; run = run->next) run->alert(run->run);
+    qnnrt__hooks_lock(&b->hooks);
+    for (of = b->models; of != NULL; of = of->next) qnnrt_device__recover_lose(of->model, b);
+    result = qnnrt_device__recover_backend(b, err);
+    for (of = b->models; of != NULL && result == QNNRT_OK; of = of->next)
+        result = qnnrt_device__recover_restore(of->model, b, err);
+    if (result == QNNRT_OK) b->restarts = 0;
+    qnnrt__hooks_unlock(&b->hooks);
+    qnnrt__log(&b->hooks, result == QNNRT_OK ? QNNRT_LOG_WARN : QNNRT_LOG_ERROR, "resident", 0,
+               "after a restart of the DSP, %s was %s", b->path,
+               result == QNNRT_OK ? "recovered" : "not recovered");
+    return result;
+}
+
+/* Return 1 if a backend is lost: it answered so, or another one of the model with its library. */
+static int qnnrt_device__recover_restarted(const qnnrt *model, const qnnrt_backend *b)
+{
+    size_t i;
+    for (i = 0; i < model->use_count; ++i) {
+        const qnnrt_backend *other = model->uses[i].backend;
+        if (other != NULL && (other->restarts > 0 || other->backend == NULL) &&
+            strcmp(other->path, b->path) == 0) return 1;
+    }
+    return 0;
+}
+
+/* Create again the lost backends of a model, or all if none of them answered that it is lost. */
+static qnnrt_result qnnrt_device__recover_all(qnnrt *model, qnnrt_error *err)
+{
+    qnnrt_result result = QNNRT_OK;
+    size_t i, k, lost = 0;
+    for (i = 0; i < model->use_count; ++i) {
+        qnnrt__model_use *use = &model->uses[i];
+        use->lost = use->backend != NULL && qnnrt_device__recover_restarted(model, use->backend);
+        lost += use->lost != 0;
+    }
+    for (i = 0; i < model->use_count; ++i) {
+        qnnrt__model_use *use = &model->uses[i];
+        if (lost == 0) use->lost = use->backend != NULL;
+        for (k = 0; k < i; ++k)           /* once, if two roles share a backend */
+            if (model->uses[k].backend == use->backend) use->lost = 0;
+    }
+    for (i = 0; i < model->use_count && result == QNNRT_OK; ++i)
+        if (model->uses[i].lost)
+            result = qnnrt_device__recover_check_all(model->uses[i].backend, err);
+    for (i = 0; i < model->use_count && result == QNNRT_OK; ++i)
+        if (model->uses[i].lost) result = qnnrt_device__recover_renew(model->uses[i].backend, err);
+    return result;
+}
+
+QNNRT_DEVICE_API qnnrt_result qnnrt_model_recover(qnnrt *model, qnnrt_error *err)
+{
+    qnnrt__err_clear(err);
+    if (model == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_model_recover: model is NULL");
+    if (model->backend == NULL)
+        return qnnrt__fail(err, QNNRT_E_STATE, "qnnrt_model_recover: the model was opened with"
+                           " desc.inspect and has no backend");
+    return qnnrt__hint_general(err, qnnrt_device__recover_all(model, err));
+}
+
 #ifdef __cplusplus
 }
 #endif
@@ -677,7 +875,8 @@ QNNRT_DEVICE_API qnnrt_result qnnrt_update(qnnrt *model, size_t context, const c
    LICENSE.
 
    HISTORY
-   0.5.0   Added, from qnnrt.h: power beyond one preset, qnnrt_update().
+   0.5.0   Added, from qnnrt.h: power beyond one preset, qnnrt_update(), qnnrt_model_recover() as
+           qnnrt_model_recover().
            Changed: it is a friend of qnnrt.h, implemented where qnnrt.h is.
    0.4.0   First version: heaps of the kernel and anonymous files, which were in qnnrt.h.
    --------------------------------------------------------------------------------------------- */

@@ -904,7 +904,7 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_adapter_create(qnnrt_llm *llm,
 QNNRT_LLM_API qnnrt_result qnnrt_llm_adapter_destroy(qnnrt_llm_adapter *adapter);
 
 /* Let a model compute with an adapter from the next step on, in all its sessions, instead of the
-   one that was applied before. Apply it again after qnnrt_context_load() and qnnrt_recover().
+   one that was applied before. Apply it again after qnnrt_context_load() and qnnrt_model_recover().
 
    adapter  NULL: none, the model itself
 

@@ -225,8 +225,11 @@ QNNRT_MANIFEST_API qnnrt_result qnnrt_manifest_prepare(qnnrt_manifest *program, 
                                                        const qnnrt_prepare_desc *desc,
                                                        qnnrt_run **out, qnnrt_error *err);
 
-/* Call qnnrt_recover() for each model. The first failure ends the call; repeat it. */
-QNNRT_MANIFEST_API qnnrt_result qnnrt_manifest_recover(qnnrt_manifest *program, qnnrt_error *err);
+/* Recover each model. The first failure ends the call; repeat it.
+   recover   qnnrt_model_recover of qnnrt_device.h */
+QNNRT_MANIFEST_API qnnrt_result qnnrt_manifest_recover(
+    qnnrt_manifest *program, qnnrt_result (*recover)(qnnrt *model, qnnrt_error *err),
+    qnnrt_error *err);
 
 /* ----------------------------------------------------------------------------------- writing -- */
 
@@ -3010,15 +3013,18 @@ QNNRT_MANIFEST_API qnnrt_result qnnrt_manifest_prepare(qnnrt_manifest *program, 
                               : result;
 }
 
-QNNRT_MANIFEST_API qnnrt_result qnnrt_manifest_recover(qnnrt_manifest *program, qnnrt_error *err)
+QNNRT_MANIFEST_API qnnrt_result qnnrt_manifest_recover(
+    qnnrt_manifest *program, qnnrt_result (*recover)(qnnrt *model, qnnrt_error *err),
+    qnnrt_error *err)
 {
     qnnrt_result result = QNNRT_OK;
     size_t i;
     qnnrt_error_clear(err);
-    if (program == NULL)
-        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_manifest_recover: program is NULL");
+    if (program == NULL || recover == NULL)
+        return qnnrt_error_set(err, QNNRT_E_ARG,
+                               "qnnrt_manifest_recover: program or recover is NULL");
     for (i = 0; i < program->info.model_count && result == QNNRT_OK; ++i)
-        result = qnnrt_recover(program->models[i], err);
+        result = recover(program->models[i], err);
     return result;
 }
 

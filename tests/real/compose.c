@@ -1,6 +1,7 @@
 /* compose.c - graphs built on Qualcomm's genuine libraries: run, saved, opened again, and compared with plain C */
 #define QNNRT_BUILDER
 #include "real.h"
+#include "qnnrt_device.h"
 #include <math.h>
 
 static qnnrt_error err;
@@ -923,7 +924,7 @@ TEST(an_op_package_of_the_cpu_computes)
     CHECK_EQ(qnnrt_prepare(opened, "line", &run, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_write_f32(run, qnnrt_run_slot(run, "x"), 0, in, 4), QNNRT_OK);
     for (i = 0; i < 2; ++i) {
-        if (i == 1 && qnnrt_recover(opened, &err) != QNNRT_OK) printf("%s\n", err.text);
+        if (i == 1 && qnnrt_model_recover(opened, &err) != QNNRT_OK) printf("%s\n", err.text);
         CHECK_EQ(err.code, QNNRT_OK);
         if (qnnrt_exec(run) != QNNRT_OK) printf("%s\n", qnnrt_run_error(run)->text);
         CHECK_EQ(qnnrt_run_error(run)->code, QNNRT_OK);

@@ -132,7 +132,7 @@ TEST(recovery)
         REAL_OK(qnnrt_run_profile(runs[0], QNNRT_PROFILE_BASIC), qnnrt_run_error(runs[0]));
         for (round = 0; round < 3; ++round) {
             TRY(execute(runs));
-            REAL_OK(qnnrt_recover(model, &err), &err);
+            REAL_OK(qnnrt_model_recover(model, &err), &err);
         }
         TRY(execute(runs));
         CHECK_EQ(real_seen.errors, 0);

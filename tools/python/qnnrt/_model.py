@@ -312,7 +312,7 @@ class Model(Object):
 
     def recover(self) -> None:
         """After a restart of the DSP (vendor codes 1007 and 1011): load again what was loaded."""
-        call(lib.qnnrt_recover, self._handle(), caught=self._caught)
+        call(lib.qnnrt_model_recover, self._handle(), caught=self._caught)
         self._caught.check()
 
     def __repr__(self) -> str:

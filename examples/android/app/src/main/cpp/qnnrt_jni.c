@@ -11,7 +11,9 @@
    it needs liblog there.                                                                        */
 #define QNNRT_STATIC
 #define QNNRT_IMPLEMENTATION
+#define QNNRT_DEVICE_IMPLEMENTATION
 #define QNNRT_LLM_IMPLEMENTATION
+#include "qnnrt_device.h"
 #include "qnnrt_llm.h"
 
 #include <jni.h>
@@ -196,7 +198,7 @@ JNI(void, nativeRecover)(JNIEnv *env, jclass self, jlong model)
 {
     qnnrt_error err;
     (void)self;
-    if (qnnrt_recover((qnnrt *)to_object(model), &err) != QNNRT_OK)
+    if (qnnrt_model_recover((qnnrt *)to_object(model), &err) != QNNRT_OK)
         throw_error(env, &err);
 }
 
