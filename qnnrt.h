@@ -1938,6 +1938,13 @@ QNNRT_API qnnrt_result qnnrt_check_version(uint32_t version, size_t structs);
 #define QNNRT__STEP() ((void)0)
 #endif
 
+/* A function that only optional headers call. */
+#ifdef __GNUC__
+#define QNNRT__FOR_FRIENDS           __attribute__((unused))
+#else
+#define QNNRT__FOR_FRIENDS
+#endif
+
 /* In a build with AddressSanitizer, room >>mem makes more and smaller allocations. */
 #ifdef __SANITIZE_ADDRESS__
 #define QNNRT__ASAN
@@ -6358,8 +6365,8 @@ static const qnnrt_tensor_info *qnnrt__table_get(const qnnrt_graph_info *graph,
 }
 
 /* Find a tensor by its name. Return NULL if the graph does not have it in this list. */
-static const qnnrt_tensor_info *qnnrt__table_find(const qnnrt_graph_info *graph,
-                                                  qnnrt__table_kind kind, const char *name)
+static QNNRT__FOR_FRIENDS const qnnrt_tensor_info *qnnrt__table_find(
+    const qnnrt_graph_info *graph, qnnrt__table_kind kind, const char *name)
 {
     size_t count, i;
     const qnnrt_tensor_info *tensors = qnnrt__table_get(graph, kind, &count);
