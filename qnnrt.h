@@ -71,8 +71,6 @@
        QNNRT_NO_JSON          reads metadata from libQnnSystem.so only; qnnrt_json.h is not needed.
                               JSON that desc.files names is then refused
        QNNRT_BUILDER          adds graph building (default: off), with qnnrt_builder.h
-       QNNRT_PROFILE_LOG      adds qnnrt_run_profile_log() (default: off), with
-                              qnnrt_profile_log.h
 
    MANUAL
 
@@ -331,17 +329,8 @@
        closed and opened again, or qnnrt_model_recover() of tools/qnnrt_device.h did that.
 
    Profiling
-       The library's own measurements, as a table:
-           qnnrt_run_profile(run, QNNRT_PROFILE_DETAILED);
-           qnnrt_exec(run);
-           qnnrt_run_events(run, &events, &count);
-           for (i = 0; i < count; ++i)
-               printf("%g %s %s\n", events[i].value, events[i].unit_name, events[i].name);
-       HTP reports cycles of nodes, CPU microseconds. Backend, release and device decide which
-       events exist: look for what you need, and expect that it may be missing. desc.profile_level
-       does the same for loading, see qnnrt_info.events. With QNNRT_PROFILE_LOG,
-       qnnrt_run_profile_log() writes the file that the vendor's viewer reads. On the x86-64
-       emulator "VTCM acquire" and "power on" are not real times.
+       qnnrt_profile.h, which is included after this file, gives the library's own measurements of
+       execs and of loading as tables, and as the file that the vendor's viewer reads.
 
    Power
        On a device, an NPU without votes runs at low clocks:
@@ -401,12 +390,12 @@
        >>encoding >>value >>loop >>quant >>plan                                     the floor
        >>abi >>names >>library >>table >>compare >>convert >>htp >>power >>system
        >>record >>parse >>read_json >>schema >>manifest
-       >>backend >>profile >>register >>context                                     the vendor's
+       >>backend >>friends >>register >>context                                     the vendor's
        >>model >>resident >>scan >>program >>wiring >>slot >>pipeline >>assemble >>metadata
        >>folder >>roles >>desc >>open >>place >>area >>binding >>flex >>host >>run >>exec
        >>update >>services >>public                                                 ours
        >>vendor_codes >>vendor_lines                                                the data
-       (qnnrt_builder.h has more)
+       (qnnrt_profile.h and qnnrt_builder.h have more)
 */
 #ifndef QNNRT_H
 #define QNNRT_H
@@ -827,30 +816,6 @@ QNNRT_API qnnrt_result qnnrt_backend_register_ops(qnnrt_backend *backend, const 
                                                   const char *provider, const char *target,
                                                   qnnrt_error *err);
 
-/* ----------------------------------------------------------------------------------- profile -- */
-
-typedef enum qnnrt_profile_level {
-    QNNRT_PROFILE_OFF = 0,
-    QNNRT_PROFILE_BASIC,                    /* totals */
-    QNNRT_PROFILE_DETAILED,                 /* totals and each node */
-    QNNRT_PROFILE_OPTRACE                   /* HTP: also the trace for qnnrt_run_profile_log() */
-} qnnrt_profile_level;
-
-typedef struct qnnrt_profile_event {
-    const char *name;                       /* the library's, such as "QNN (execute) time", cut
-                                               at 1,024 bytes; may be "" */
-    const char *node;                       /* the node that was measured, or "" */
-    uint32_t    type, unit;                 /* the vendor's numbers; types: 400 exec, 404 node */
-    const char *unit_name;                  /* "us", "bytes", "cycles", "count"; "" for others */
-    double      value;                      /* whole numbers are exact up to 2^53 */
-    uint64_t    time;                       /* when it was measured, in us; 0: not known */
-    uint32_t    depth;                      /* 0, or more: the event is a part of the nearest event
-                                               before it with a smaller depth */
-    uint32_t    vendor_code;                /* not 0: the library could not describe the event */
-    size_t      step;                       /* index of the step; in qnnrt_info.events: of the
-                                               context */
-} qnnrt_profile_event;
-
 /* ------------------------------------------------------------------------------------- model -- */
 
 /* What memory is made of. The device uses shared memory in place; see "Shared memory". */
@@ -926,6 +891,9 @@ typedef struct qnnrt_backend_role {
                                         qnnrt_desc.backend, or of .backend_desc */
 } qnnrt_backend_role;
 
+/* What an optional header does while the backend creates contexts, see qnnrt_desc.context_hooks. */
+typedef struct qnnrt_context_hook qnnrt_context_hook;
+
 typedef struct qnnrt_desc {
     qnnrt_backend    *backend;       /* an open backend to share (default NULL: the model opens its
                                         own with .backend_desc). With roles: of the first context,
@@ -940,7 +908,6 @@ typedef struct qnnrt_desc {
     int               keep_going;    /* 1: load what loads, see qnnrt_context_info.failure */
     int               read;          /* 1: read files into memory instead of mapping them */
     qnnrt_limits      limits;
-    qnnrt_profile_level profile_level;   /* of loading, see qnnrt_info.events (default 0: off) */
     qnnrt_backend_desc  backend_desc;    /* how the model opens its own backend; .unload also
                                             applies to libQnnSystem.so. Ignored when .backend is
                                             set. With .inspect only .unload, .hooks and .path are
@@ -975,6 +942,9 @@ typedef struct qnnrt_desc {
                                             with "sha256" of its program, for the cost of
                                             qnnrt_sha256_add(). A file without one is a warning in
                                             the log (default 0: the fingerprint is compared) */
+    qnnrt_context_hook *context_hooks;   /* from an optional header, such as qnnrt_profile_hook()
+                                            of qnnrt_profile.h; it stays until the model is closed
+                                            (default NULL: none) */
 } qnnrt_desc;
 
 /* Open a folder of context binaries (see "Opening a folder") and create every context on the
@@ -986,7 +956,7 @@ typedef struct qnnrt_desc {
 
    Returns  QNNRT_OK
             QNNRT_E_ARG          the arguments (folder and files, backend and its options,
-                                 residency with resident_bytes or profile_level, a role in
+                                 residency with resident_bytes, a role in
                                  desc.backends that the model does not have)
             QNNRT_E_NOT_FOUND    no *.bin in the folder; a file that genie_config.json or qnnrt.json
                                  lists is missing; what a program names is missing: a graph, a
@@ -1063,10 +1033,6 @@ typedef struct qnnrt_info {
     size_t                        context_count;
     const qnnrt_context_info     *contexts;     /* in shard order; a context with .failure has no
                                                    graphs */
-    size_t                        event_count;
-    const qnnrt_profile_event    *events;       /* with desc.profile_level: what the library
-                                                   measured while it loaded the contexts, or
-                                                   finalized the graphs of a built model */
     size_t                        pipeline_count;
     const qnnrt_pipeline *const  *pipelines;    /* one per joined group of graphs, then every single
                                                    graph. A pipeline with
@@ -1657,23 +1623,6 @@ typedef struct qnnrt_conversion_info {
 QNNRT_API qnnrt_result qnnrt_run_conversions(qnnrt_run *run, const qnnrt_conversion_info **list,
                                              size_t *count);
 
-/* Profile every exec from now on, or stop with QNNRT_PROFILE_OFF. Drops earlier events. Host steps
-   and conversions have one event each, "host time" and "convert time".
-   Returns  QNNRT_OK; QNNRT_E_UNSUPPORTED (the backend has no profiles, or none of this level);
-            QNNRT_E_BACKEND; QNNRT_E_MEMORY; QNNRT_E_ARG. After a failure profiling is off
-   Cost     off: none, qnnrt_exec() runs the same code. On: the time that the library needs */
-QNNRT_API qnnrt_result qnnrt_run_profile(qnnrt_run *run, qnnrt_profile_level level);
-
-/* Get the events of the last exec, in the order of its steps. They are valid until the next exec,
-   qnnrt_run_profile() or the end of the run. The first call after an exec reads them from the
-   library.
-   Returns  QNNRT_OK; QNNRT_E_STATE (profiling is off, no exec ran since it was turned on, or the
-            last exec failed); QNNRT_E_BACKEND; QNNRT_E_LIMIT (more than 1,048,576 events, or nested
-            deeper than 8 levels); QNNRT_E_MEMORY; QNNRT_E_ARG. After a failure *events is NULL and
-            *count 0 */
-QNNRT_API qnnrt_result qnnrt_run_events(qnnrt_run *run, const qnnrt_profile_event **events,
-                                        size_t *count);
-
 /* Copy values into or out of a slot, converting between the tensor's dtype and float or int32.
 
    begin    first element, row-major
@@ -1820,19 +1769,7 @@ QNNRT_API qnnrt_result qnnrt_check_version(uint32_t version, size_t structs);
 
 /* ------------------------------------------------------------------------------------- parts -- */
 
-/* Parts in files of their own: in tools/ below this file, or beside this file. */
-#ifdef QNNRT_PROFILE_LOG
-#ifdef __has_include
-#if __has_include("tools/qnnrt_profile_log.h")
-#define QNNRT__PROFILE_LOG_HEADER "tools/qnnrt_profile_log.h"
-#endif
-#endif
-#ifndef QNNRT__PROFILE_LOG_HEADER
-#define QNNRT__PROFILE_LOG_HEADER "qnnrt_profile_log.h" /* missing? Copy it beside qnnrt.h */
-#endif
-#include QNNRT__PROFILE_LOG_HEADER
-#endif /* QNNRT_PROFILE_LOG */
-
+/* A part in a file of its own: in tools/ below this file, or beside this file. */
 #ifdef QNNRT_BUILDER
 #ifdef __has_include
 #if __has_include("tools/qnnrt_builder.h")
@@ -1886,9 +1823,8 @@ QNNRT_API qnnrt_result qnnrt_check_version(uint32_t version, size_t structs);
 #if defined(QNNRT_STATIC) && !defined(QNNRT__DECLARED_STATIC)
 #error "define QNNRT_STATIC before qnnrt.h is first included"
 #endif
-#if (defined(QNNRT_BUILDER) && !defined(QNNRT_BUILDER_H)) || \
-    (defined(QNNRT_PROFILE_LOG) && !defined(QNNRT_PROFILE_LOG_H))
-#error "define QNNRT_BUILDER and QNNRT_PROFILE_LOG before qnnrt.h is first included"
+#if defined(QNNRT_BUILDER) && !defined(QNNRT_BUILDER_H)
+#error "define QNNRT_BUILDER before qnnrt.h is first included"
 #endif
 
 /* The compiler's message names qnnrt__assert_<name>. */
@@ -7969,14 +7905,12 @@ static qnnrt_result qnnrt__system_copy(qnnrt__table *table, const qnnrt__abi_inf
     return QNNRT_OK;
 }
 
-#if defined(QNNRT_BUILDER) || defined(QNNRT_PROFILE_LOG)
 /* Return 1 if the slots after the first four are where >>abi declares them. */
-static int qnnrt__system_is_whole(const qnnrt__system *system)
+static QNNRT__FOR_FRIENDS int qnnrt__system_is_whole(const qnnrt__system *system)
 {
     const uint32_t minor = system->provider->version.minor;
     return minor >= QNNRT__ABI_SYSTEM_MINOR_WHOLE && minor != QNNRT__ABI_SYSTEM_MINOR_BROKEN;
 }
-#endif
 
 /* Return 1 if the interface belongs to a backend: it then reads only the binaries of that
    backend. */
@@ -10239,7 +10173,7 @@ typedef struct qnnrt__backend_model {
     qnnrt *model;
 } qnnrt__backend_model;
 
-/* A run in the list of its backend. A recovery alerts it: its graphs and profiles are gone. */
+/* A run in the list of its backend. A recovery alerts it: its graphs are gone. */
 typedef struct qnnrt__backend_run {
     struct qnnrt__backend_run *next;
     qnnrt_run *run;
@@ -10595,423 +10529,65 @@ static qnnrt_result qnnrt__backend_open(const qnnrt_backend_desc *desc, qnnrt_ba
 }
 
 /* =====================================================================================
-   PROFILE                                                                      >>profile
-   What a library measured: the vendor's profile handles, and their events as a table. The next
-   use of a handle replaces its events, so every step of a run has a handle of its own.
-   Needs: >>mem >>err >>log >>codes >>abi >>backend (its struct)
-   Knows nothing of: pipelines, files of models
+   FRIENDS                                                                      >>friends
+   What optional headers add to a run and to the creation of contexts: lists of hooks, each in a
+   struct of the header that owns it. A function that is NULL is not called.
+   Needs: >>abi     Knows nothing of: what hooks do, pipelines, files
    ===================================================================================== */
 
-/* Limits, because a broken library could return events without end. */
-enum { QNNRT__PROFILE_DEEPEST = 8, QNNRT__PROFILE_MOST = 1048576, QNNRT__PROFILE_NAME = 1024 };
+/* A hook of a run. Its exec then takes the slow path, and calls the hook: */
+typedef struct qnnrt__run_hook {
+    struct qnnrt__run_hook *next;
+    /* before all steps */
+    void (*begin)(struct qnnrt__run_hook *hook);
+    /* before a step, whose execute gets the profile */
+    void (*before)(struct qnnrt__run_hook *hook, size_t step, qnnrt__abi_handle *profile);
+    /* after a step that did not fail */
+    void (*after)(struct qnnrt__run_hook *hook, size_t step);
+    /* after all steps, or the one that failed */
+    void (*end)(struct qnnrt__run_hook *hook, qnnrt_result result);
+    /* when the backends of the run are about to be lost to a recovery. It may remove itself */
+    void (*lost)(struct qnnrt__run_hook *hook, qnnrt_run *run);
+    /* when the run is destroyed, before its contexts are freed */
+    void (*destroyed)(struct qnnrt__run_hook *hook);
+} qnnrt__run_hook;
 
-typedef struct qnnrt__profile_list {           /* a table that grows */
-    qnnrt__arena        *arena;
-    qnnrt_profile_event *events;
-    size_t               count, room;
-} qnnrt__profile_list;
+/* What the library is about to create, or has created: a context, or a graph of a builder. */
+typedef struct qnnrt__creation {
+    qnnrt_backend     *backend;
+    size_t             context;         /* its index in the model */
+    int                renewed;         /* 1: the context existed before */
+    qnnrt__abi_handle  profile;         /* that the library gets; a hook may set it */
+    int                created;         /* for after(): the library did it */
+} qnnrt__creation;
 
-typedef struct qnnrt__profile_step {
-    qnnrt__abi_handle      handle;             /* NULL: it has no backend */
-    qnnrt_backend         *backend;            /* NULL: a host step or a conversion */
-    int                    converts;           /* 1: a conversion */
-    const char            *graph;
-    uint64_t               begin_ns, end_ns;   /* of the last execute */
-    qnnrt__abi_event_node *events;             /* of the last execute, once they were read */
-    uint32_t               count;
-} qnnrt__profile_step;
+/* A hook of the creation of contexts. Callers hold the lock of the backend. after() of all hooks
+   follows before(), whatever the results. */
+struct qnnrt_context_hook {
+    qnnrt_context_hook *next;
+    qnnrt_result (*before)(qnnrt_context_hook *hook, qnnrt__creation *creation, qnnrt_error *err);
+    qnnrt_result (*after)(qnnrt_context_hook *hook, const qnnrt__creation *creation,
+                          qnnrt_error *err);
+};
 
-typedef enum qnnrt__profile_state {
-    QNNRT__PROFILE_FRESH = 0,                  /* no exec yet */
-    QNNRT__PROFILE_FAILED,
-    QNNRT__PROFILE_DONE,                       /* the library has events */
-    QNNRT__PROFILE_READ                        /* they are in the table too */
-} qnnrt__profile_state;
-
-typedef struct qnnrt__profile {                /* of a run */
-    qnnrt_backend       *backend;              /* of its first graph: whose tools read a log */
-    qnnrt__profile_state state;
-    qnnrt__profile_step *steps;
-    size_t               step_count;
-    qnnrt__arena         arena;                /* of the table */
-    qnnrt__profile_list  list;
-} qnnrt__profile;
-
-static const char *qnnrt__profile_level_name(qnnrt_profile_level level)
-{
-    static const char *const names[] = { "off", "basic", "detailed", "optrace" };
-    return names[level];
-}
-
-static qnnrt_result qnnrt__profile_check(qnnrt_profile_level level, const char *call,
-                                         qnnrt_error *err)
-{
-    if ((unsigned)level <= (unsigned)QNNRT_PROFILE_OPTRACE) return QNNRT_OK;
-    return qnnrt__fail(err, QNNRT_E_ARG, "%s: profile level %d, expected 0 to %d", call,
-                       (int)level, (int)QNNRT_PROFILE_OPTRACE);
-}
-
-static void qnnrt__profile_close(qnnrt_backend *b, qnnrt__abi_handle handle)
-{
-    qnnrt__abi_code code = handle != NULL ? b->calls->profile_free(handle) : 0;
-    if (code != 0)
-        qnnrt__log(&b->hooks, QNNRT_LOG_ERROR, "profile", code, "profileFree answered 0x%x",
-                   (unsigned)(code & 0xFFFF));
-}
-
-/* Create one vendor handle. Callers hold the lock, here and below. */
-static qnnrt_result qnnrt__profile_open(qnnrt_backend *b, qnnrt_profile_level level,
-                                        qnnrt__abi_handle *out, qnnrt_error *err)
-{
-    const qnnrt__abi_calls *calls = b->calls;
-    const char *call = "profileCreate", *name = qnnrt__profile_level_name(level);
-    qnnrt__abi_profile_config config;
-    const qnnrt__abi_profile_config *configs[2] = { NULL, NULL };
-    uint32_t mark = qnnrt__log_mark(b->log_slot);
-    qnnrt__abi_code code;
-    *out = NULL;
-    if (b->backend == NULL) return qnnrt__backend_lost(b, err);
-    if (calls->profile_create == NULL || calls->profile_free == NULL ||
-        calls->profile_get_events == NULL ||
-        (calls->profile_get_event == NULL && calls->profile_get_extended_event == NULL) ||
-        (level == QNNRT_PROFILE_OPTRACE && calls->profile_set_config == NULL))
-        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s has no functions for %s profiles", b->path,
-                           name);
-    code = calls->profile_create(b->backend, level == QNNRT_PROFILE_BASIC
-                                                 ? QNNRT__ABI_PROFILE_BASIC
-                                                 : QNNRT__ABI_PROFILE_DETAILED, out);
-    if (code != 0) *out = NULL;
-    if (code == 0 && *out != NULL && level == QNNRT_PROFILE_OPTRACE) {
-        memset(&config, 0, sizeof(config));
-        config.option = QNNRT__ABI_PROFILE_OPTRACE;
-        config.u.optrace = 1;
-        configs[0] = &config;
-        call = "profileSetConfig";
-        code = calls->profile_set_config(*out, configs);
-    }
-    if (code == 0 && *out != NULL) return QNNRT_OK;
-    qnnrt__profile_close(b, *out);
-    *out = NULL;
-    if ((code & 0xFFFF) == QNNRT__ABI_NOT_SUPPORTED) {
-        qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s has no %s profiles: %s answered 0x%x", b->path,
-                    name, call, (unsigned)(code & 0xFFFF));
-        if (err != NULL) err->vendor_code = code;
-        return qnnrt__hint(err, QNNRT_E_UNSUPPORTED, level == QNNRT_PROFILE_OPTRACE
-                               ? "Use the level detailed; only HTP has traces."
-                               : "Profile on another backend.");
-    }
-    qnnrt__fail(err, QNNRT_E_BACKEND, "%s: cannot create a %s profile", b->path, name);
-    return qnnrt__backend_explain(b, err, call, code, mark);
-}
-
-/* Read one event. If the plain form fails, try the extended form, the only one of the CPU backend.
-   If that fails too, keep the code. */
-static void qnnrt__profile_event(const qnnrt__abi_calls *calls, uint64_t id,
-                                 qnnrt__abi_event_node *to)
-{
-    qnnrt__abi_code code = QNNRT__ABI_NOT_SUPPORTED;
-    if (calls->profile_get_event != NULL) code = calls->profile_get_event(id, &to->u.plain);
-    if (code == 0) {
-        if (to->u.plain.name == NULL) to->u.plain.name = "";
-        return;
-    }
-    memset(&to->u, 0, sizeof(to->u));
-    if (calls->profile_get_extended_event != NULL)
-        code = calls->profile_get_extended_event(id, &to->u.extended);
-    if (code == 0 && to->u.extended.version == 1) {
-        to->kind = QNNRT__ABI_EVENT_EXTENDED;
-        if (to->u.extended.v1.name == NULL) to->u.extended.v1.name = "";
-        return;
-    }
-    memset(&to->u, 0, sizeof(to->u));
-    to->u.plain.name = "";
-    to->code = code != 0 ? (uint32_t)(code & 0xFFFF) : (uint32_t)QNNRT__ABI_NOT_SUPPORTED;
-}
-
-/* Read the events of one level and all below. */
-static qnnrt_result qnnrt__profile_nodes(const qnnrt__abi_calls *calls, qnnrt__arena *arena,
-                                         const uint64_t *ids, uint32_t count, int depth,
-                                         uint32_t *left, qnnrt__abi_event_node **out,
-                                         qnnrt_error *err)
-{
-    qnnrt__abi_event_node *nodes;
-    uint64_t *kept;
-    uint32_t i;
-    if (count > *left)
-        return qnnrt__fail(err, QNNRT_E_LIMIT, "the profile has more than %d events",
-                           (int)QNNRT__PROFILE_MOST);
-    if (depth == QNNRT__PROFILE_DEEPEST)
-        return qnnrt__fail(err, QNNRT_E_LIMIT,
-                           "the profile's events are nested deeper than %d levels",
-                           (int)QNNRT__PROFILE_DEEPEST);
-    if (ids == NULL)
-        return qnnrt__fail(err, QNNRT_E_BACKEND,
-                           "the profile declares %u events, but the list is missing",
-                           (unsigned)count);
-    *left -= count;
-    *out = nodes = (qnnrt__abi_event_node *)qnnrt__arena_alloc(arena, count, sizeof(*nodes));
-    /* The next call may reuse the library's list. */
-    kept = (uint64_t *)qnnrt__arena_alloc(arena, count, sizeof(*kept));
-    if (nodes == NULL || kept == NULL) return qnnrt__fail_memory(err, "events");
-    memcpy(kept, ids, count * sizeof(*kept));
-    for (i = 0; i < count; ++i) {
-        const uint64_t *below = NULL;
-        uint32_t below_count = 0;
-        qnnrt__abi_code code = 0;
-        qnnrt_result result;
-        qnnrt__profile_event(calls, kept[i], &nodes[i]);
-        if (calls->profile_get_sub_events != NULL)
-            code = calls->profile_get_sub_events(kept[i], &below, &below_count);
-        if (code != 0 && (code & 0xFFFF) != QNNRT__ABI_NOT_SUPPORTED) {
-            qnnrt__fail(err, QNNRT_E_BACKEND, "could not read the profile's events");
-            return qnnrt__codes_explain(err, "profileGetSubEvents", code, -1, 0);
-        }
-        if (code != 0 || below_count == 0) continue;
-        result = qnnrt__profile_nodes(calls, arena, below, below_count, depth + 1, left,
-                                      &nodes[i].children, err);
-        if (result != QNNRT_OK) return result;
-        nodes[i].count = below_count;
-    }
-    return QNNRT_OK;
-}
-
-static const char *qnnrt__profile_unit(uint32_t unit)
-{
-    static const char *const names[] = { "", "us", "bytes", "cycles", "count" };
-    return unit < sizeof(names) / sizeof(names[0]) ? names[unit] : "";
-}
-
-static double qnnrt__profile_value(const qnnrt__abi_event_extended *from)
-{
-    switch (from->v1.value.scalar.dtype) {
-    case QNNRT_DTYPE_F32: return (double)from->v1.value.scalar.u.f32;
-    case QNNRT_DTYPE_F64: return from->v1.value.scalar.u.f64;
-    case QNNRT_DTYPE_U64: return (double)from->v1.value.scalar.u.u64;
-    case QNNRT_DTYPE_I64: return (double)from->v1.value.scalar.u.i64;
-    case QNNRT_DTYPE_U32: return (double)from->v1.value.scalar.u.u32;
-    case QNNRT_DTYPE_I32: return (double)from->v1.value.scalar.u.i32;
-    case QNNRT_DTYPE_U16: return (double)from->v1.value.scalar.u.u16;
-    case QNNRT_DTYPE_I16: return (double)from->v1.value.scalar.u.i16;
-    case QNNRT_DTYPE_U8:
-    case QNNRT_DTYPE_BOOL8: return (double)from->v1.value.scalar.u.u8;
-    case QNNRT_DTYPE_I8: return (double)from->v1.value.scalar.u.i8;
-    default: return 0;                         /* an object for the vendor's tools */
-    }
-}
-
-/* Return the length of the node's name at the beginning of an event's name. After it come
-   " (cycles)", or ":OpId_17" or " OpId_2" (*id is set) before that. */
-static size_t qnnrt__profile_node_length(const char *text, size_t length, int *id)
-{
-    size_t at = length;
-    *id = 0;
-    if (at > 0 && text[at - 1] == ')') {
-        for (--at; at > 0 && text[at - 1] >= 'a' && text[at - 1] <= 'z';) --at;
-        if (at >= 2 && text[at - 1] == '(' && text[at - 2] == ' ') length = at - 2;
-    }
-    for (at = length; at > 0 && text[at - 1] >= '0' && text[at - 1] <= '9';) --at;
-    if (at == length || at < 6 || memcmp(text + at - 5, "OpId_", 5) != 0 ||
-        (text[at - 6] != ':' && text[at - 6] != ' ')) return length;
-    *id = 1;
-    return at - 6;
-}
-
-/* Copy the node's name from the name of an event of type 404. */
-static const char *qnnrt__profile_node(const char *name, uint32_t backend_id, qnnrt__arena *arena)
-{
-    int id;
-    size_t length = qnnrt__profile_node_length(name, strlen(name), &id);
-    if (!id && backend_id == QNNRT__ABI_BACKEND_CPU && name[0] == '_' && length > 1) {
-        ++name;                                /* CPU puts "_" before every name */
-        --length;
-    }
-    return qnnrt__arena_text(arena, name, length);
-}
-
-/* Append a level and all below it to the table. `node` belongs to the event above. */
-static int qnnrt__profile_append(qnnrt__profile_list *list, const qnnrt__abi_event_node *from,
-                                 uint32_t count, uint32_t depth, const char *node, size_t step,
-                                 uint32_t backend_id)
-{
-    uint32_t i;
-    for (i = 0; i < count; ++i) {
-        qnnrt_profile_event *to = &list->events[list->count++];
-        int extended = from[i].kind == QNNRT__ABI_EVENT_EXTENDED;
-        const char *name = extended ? from[i].u.extended.v1.name : from[i].u.plain.name;
-        size_t length = 0;
-        while (length < QNNRT__PROFILE_NAME && name[length] != '\0') ++length;
-        to->type = extended ? from[i].u.extended.v1.type : from[i].u.plain.type;
-        to->unit = extended ? from[i].u.extended.v1.unit : from[i].u.plain.unit;
-        to->value = extended ? qnnrt__profile_value(&from[i].u.extended)
-                             : (double)from[i].u.plain.value;
-        to->time = extended ? from[i].u.extended.v1.time : 0;
-        to->unit_name = qnnrt__profile_unit(to->unit);
-        to->depth = depth;
-        to->vendor_code = from[i].code;
-        to->step = step;
-        to->node = node;
-        to->name = qnnrt__arena_text(list->arena, name, length);
-        if (to->name != NULL && to->type == QNNRT__ABI_EVENT_NODE && from[i].code == 0)
-            to->node = qnnrt__profile_node(to->name, backend_id, list->arena);
-        if (to->name == NULL || to->node == NULL ||
-            !qnnrt__profile_append(list, from[i].children, from[i].count, depth + 1, to->node, step,
-                                   backend_id)) return 0;
-    }
-    return 1;
-}
-
-/* Append the events of a handle to the list. *nodes receives them in the vendor's form, whose names
-   belong to the handle. */
-static qnnrt_result qnnrt__profile_read(qnnrt_backend *b, qnnrt__abi_handle handle, size_t step,
-                                        qnnrt__profile_list *list, qnnrt__abi_event_node **nodes,
-                                        uint32_t *count, qnnrt_error *err)
-{
-    const uint64_t *ids = NULL;
-    uint32_t most = (uint32_t)(QNNRT__PROFILE_MOST - list->count), left = most;
-    qnnrt__abi_code code;
-    qnnrt_profile_event *events;
-    qnnrt_result result;
-    *nodes = NULL;
-    *count = 0;
-    code = b->calls->profile_get_events(handle, &ids, count);
-    if (code != 0) {
-        *count = 0;
-        qnnrt__fail(err, QNNRT_E_BACKEND, "%s: could not read the profile's events", b->path);
-        return qnnrt__codes_explain(err, "profileGetEvents", code, -1, 0);
-    }
-    if (*count == 0) return QNNRT_OK;
-    result = qnnrt__profile_nodes(b->calls, list->arena, ids, *count, 0, &left, nodes, err);
-    if (result != QNNRT_OK) {
-        *count = 0;
-        return result;
-    }
-    events = (qnnrt_profile_event *)qnnrt__arena_grow(list->arena, list->events, list->count,
-                                                      sizeof(*events),
-                                                      (uint64_t)list->count + (most - left),
-                                                      &list->room);
-    if (events == NULL) return qnnrt__fail_memory(err, "events");
-    list->events = events;
-    return qnnrt__profile_append(list, *nodes, *count, 0, "", step, b->info.id)
-               ? QNNRT_OK : qnnrt__fail_memory(err, "events");
-}
-
-/* Hold the lock of a backend instead of that of *held; either may be NULL. */
-static void qnnrt__profile_hold(qnnrt_backend **held, qnnrt_backend *b)
-{
-    if (*held == b) return;
-    if (*held != NULL) qnnrt__hooks_unlock(&(*held)->hooks);
-    if (b != NULL) qnnrt__hooks_lock(&b->hooks);
-    *held = b;
-}
-
-static void qnnrt__profile_stop(qnnrt__profile *profile)
-{
-    qnnrt_backend *held = NULL;
-    qnnrt_hooks hooks;
-    size_t i;
-    if (profile == NULL) return;
-    hooks = profile->arena.hooks;
-    for (i = 0; i < profile->step_count; ++i) {
-        qnnrt__profile_step *step = &profile->steps[i];
-        if (step->handle == NULL) continue;
-        qnnrt__profile_hold(&held, step->backend);
-        qnnrt__profile_close(step->backend, step->handle);
-    }
-    qnnrt__profile_hold(&held, NULL);
-    qnnrt__arena_free(&profile->arena);
-    qnnrt__mem_free(&hooks, profile->steps);
-    qnnrt__mem_free(&hooks, profile);
-}
-
-/* Make a profile for a run whose first graph is on b; the caller fills in the graph and the backend
-   of each step. Return NULL when out of memory. */
-static qnnrt__profile *qnnrt__profile_new(qnnrt_backend *b, size_t steps)
-{
-    const qnnrt_hooks *hooks = &b->hooks;
-    qnnrt__profile *profile = (qnnrt__profile *)qnnrt__mem_alloc(hooks, sizeof(*profile));
-    if (profile == NULL) return NULL;
-    profile->backend = b;
-    profile->arena.hooks = *hooks;
-    profile->steps = (qnnrt__profile_step *)qnnrt__mem_alloc(
-        hooks, (uint64_t)steps * sizeof(*profile->steps));
-    profile->step_count = steps;
-    if (profile->steps != NULL) return profile;
-    qnnrt__mem_free(hooks, profile);
-    return NULL;
-}
-
-/* Create the handles of the steps. */
-static qnnrt_result qnnrt__profile_start(qnnrt__profile *profile, qnnrt_profile_level level,
-                                         qnnrt_error *err)
+/* Prepare for a creation. */
+static qnnrt_result qnnrt__friends_before(qnnrt_context_hook *hook, qnnrt__creation *creation,
+                                          qnnrt_error *err)
 {
     qnnrt_result result = QNNRT_OK;
-    qnnrt_backend *held = NULL;
-    size_t i;
-    for (i = 0; i < profile->step_count && result == QNNRT_OK; ++i) {
-        qnnrt__profile_step *step = &profile->steps[i];
-        if (step->backend == NULL) continue;
-        qnnrt__profile_hold(&held, step->backend);
-        result = qnnrt__profile_open(step->backend, level, &step->handle, err);
-    }
-    qnnrt__profile_hold(&held, NULL);
+    for (; hook != NULL && result == QNNRT_OK; hook = hook->next)
+        result = hook->before(hook, creation, err);
     return result;
 }
 
-/* Append the event of a step without a backend: its time. */
-static qnnrt_result qnnrt__profile_own(qnnrt__profile *profile, size_t at, qnnrt_error *err)
+/* End a creation, whose result so far is given. Return the first failure. */
+static qnnrt_result qnnrt__friends_after(qnnrt_context_hook *hook, const qnnrt__creation *creation,
+                                         qnnrt_result result, qnnrt_error *err)
 {
-    const qnnrt__profile_step *step = &profile->steps[at];
-    qnnrt__profile_list *list = &profile->list;
-    qnnrt_profile_event *to = (qnnrt_profile_event *)qnnrt__arena_grow(
-        list->arena, list->events, list->count, sizeof(*to), (uint64_t)list->count + 1,
-        &list->room);
-    if (to == NULL) return qnnrt__fail_memory(err, "events");
-    list->events = to;
-    to += list->count++;
-    memset(to, 0, sizeof(*to));
-    to->name = step->converts ? "convert time" : "host time";
-    to->node = "";
-    to->unit = 1;
-    to->unit_name = qnnrt__profile_unit(to->unit);
-    to->value = (double)(step->end_ns - step->begin_ns) / 1000;
-    to->step = at;
-    return QNNRT_OK;
-}
-
-/* Read the events of the last exec into the table, unless it has them already. */
-static qnnrt_result qnnrt__profile_events(qnnrt__profile *profile, qnnrt_error *err)
-{
-    qnnrt_result result = QNNRT_OK;
-    qnnrt_backend *held = NULL;
-    size_t i;
-    if (profile == NULL || profile->state == QNNRT__PROFILE_FRESH ||
-        profile->state == QNNRT__PROFILE_FAILED) {
-        qnnrt__fail(err, QNNRT_E_STATE,
-                    profile == NULL ? "there are no events: profiling is off"
-                    : profile->state == QNNRT__PROFILE_FRESH
-                        ? "there are no events yet" : "there are no events: the last exec failed");
-        if (profile == NULL)
-            qnnrt__hint(err, QNNRT_E_STATE, "Call qnnrt_run_profile() before qnnrt_exec().");
-        else if (profile->state == QNNRT__PROFILE_FRESH)
-            qnnrt__hint(err, QNNRT_E_STATE, "Call qnnrt_exec() first.");
-        return QNNRT_E_STATE;
+    for (; hook != NULL; hook = hook->next) {
+        const qnnrt_result ended = hook->after(hook, creation, result == QNNRT_OK ? err : NULL);
+        if (result == QNNRT_OK) result = ended;
     }
-    if (profile->state == QNNRT__PROFILE_READ) return QNNRT_OK;
-    qnnrt__arena_free(&profile->arena);
-    memset(&profile->list, 0, sizeof(profile->list));
-    profile->list.arena = &profile->arena;
-    for (i = 0; i < profile->step_count && result == QNNRT_OK; ++i) {
-        qnnrt__profile_step *step = &profile->steps[i];
-        if (step->backend == NULL) {
-            result = qnnrt__profile_own(profile, i, err);
-            continue;
-        }
-        qnnrt__profile_hold(&held, step->backend);
-        result = qnnrt__profile_read(step->backend, step->handle, i, &profile->list, &step->events,
-                                     &step->count, err);
-    }
-    qnnrt__profile_hold(&held, NULL);
-    if (result == QNNRT_OK) profile->state = QNNRT__PROFILE_READ;
     return result;
 }
 
@@ -11195,7 +10771,7 @@ static qnnrt__registered qnnrt__register_take(qnnrt__register *all, qnnrt_backen
    One context binary: loads its bytes, checks it, creates it on the backend and frees it.
    Source of the ExecuTorch head: its public runtime sources (u32 0x5678ABCD, u64 signature,
    u64 size, padding to 256 bytes, little-endian).
-   Needs: >>os >>size >>sha256 >>mem >>err >>log >>abi >>htp >>backend (its struct) >>profile
+   Needs: >>os >>size >>sha256 >>mem >>err >>log >>abi >>htp >>backend (its struct) >>friends
           >>register
    Knows nothing of: folders, pipelines
    ===================================================================================== */
@@ -11565,19 +11141,11 @@ typedef struct qnnrt__context_group {
     qnnrt__abi_handle first;            /* the context that began the group, NULL: none yet */
 } qnnrt__context_group;
 
-/* How to create a context: where to put the events of loading, and what to share. */
-typedef struct qnnrt__context_options {
-    qnnrt_profile_level   level;
-    size_t                index;        /* of the context */
-    qnnrt__profile_list  *list;
-    qnnrt__context_group *group;        /* NULL: it needs no spill-fill memory */
-} qnnrt__context_options;
-
 /* Have the vendor create a context, within its group if there is one. If that fails it is tried
    without, whatever the code (0x1392 on x86-64): a group saves memory, and must not cost a model
    that can do without. A library that does not share is not asked again. */
 static qnnrt__abi_code qnnrt__context_call(qnnrt__context *context, qnnrt__context_group *group,
-                                           qnnrt__abi_handle events)
+                                           qnnrt__abi_handle profile)
 {
     qnnrt_backend *b = context->backend;
     qnnrt__htp_group_config config;
@@ -11586,7 +11154,7 @@ static qnnrt__abi_code qnnrt__context_call(qnnrt__context *context, qnnrt__conte
         qnnrt__htp_group_configure(group->first, group->bytes, &config);
         code = b->calls->context_create_from_binary(b->backend, b->device, config.list,
                                                     context->binary, context->bytes,
-                                                    &context->handle, events);
+                                                    &context->handle, profile);
         if (code == 0 || (code & 0xFFFF) == QNNRT__ABI_RESTARTED ||
             (code & 0xFFFF) == QNNRT__ABI_RESTARTED_FATAL)
             return code;
@@ -11596,7 +11164,7 @@ static qnnrt__abi_code qnnrt__context_call(qnnrt__context *context, qnnrt__conte
         context->handle = NULL;
     }
     return b->calls->context_create_from_binary(b->backend, b->device, NULL, context->binary,
-                                                context->bytes, &context->handle, events);
+                                                context->bytes, &context->handle, profile);
 }
 
 /* Fetch the graphs of a context that was just created. Callers hold the lock. */
@@ -11618,36 +11186,37 @@ static qnnrt_result qnnrt__context_fetch(qnnrt__context *context, uint32_t mark,
     return QNNRT_OK;
 }
 
-/* Create the context and fetch its graphs. Callers hold the lock. */
-static qnnrt_result qnnrt__context_create(qnnrt__context *context,
-                                          const qnnrt__context_options *options, qnnrt_error *err)
+/* Create the context, number `at` of its model, and fetch its graphs. group: NULL if it needs no
+   spill-fill memory. Callers hold the lock. */
+static qnnrt_result qnnrt__context_create(qnnrt__context *context, size_t at,
+                                          qnnrt__context_group *group, qnnrt_context_hook *hooks,
+                                          qnnrt_error *err)
 {
     qnnrt_backend *b = context->backend;
     uint64_t began = qnnrt__os_clock_ns();
-    qnnrt__abi_handle events = NULL;
-    qnnrt__abi_event_node *nodes;
-    uint32_t count, mark;
-    qnnrt__abi_code code;
-    qnnrt_result result = QNNRT_OK;
+    const uint32_t mark = qnnrt__log_mark(b->log_slot);
+    qnnrt__creation creation;
+    qnnrt_result result;
     if (b->backend == NULL) return qnnrt__backend_lost(b, err);
-    if (options->level != QNNRT_PROFILE_OFF)
-        result = qnnrt__profile_open(b, options->level, &events, err);
-    if (result != QNNRT_OK) return result;
-    mark = qnnrt__log_mark(b->log_slot);
-    code = qnnrt__context_call(context, options->group, events);
-    if (code == 0 && context->handle != NULL && events != NULL)
-        result = qnnrt__profile_read(b, events, options->index, options->list, &nodes, &count, err);
-    qnnrt__profile_close(b, events);
-    if (code != 0 || context->handle == NULL) {
-        context->handle = NULL;     /* after a failure it may hold anything */
-        qnnrt__fail(err, QNNRT_E_BACKEND, "%s: %s cannot load it", context->info->file,
-                    b->path);
-        return qnnrt__backend_explain(b, err, "contextCreateFromBinary", code, mark);
+    memset(&creation, 0, sizeof(creation));
+    creation.backend = b;
+    creation.context = at;
+    creation.renewed = context->generation > 0;
+    result = qnnrt__friends_before(hooks, &creation, err);
+    if (result == QNNRT_OK) {
+        const qnnrt__abi_code code = qnnrt__context_call(context, group, creation.profile);
+        creation.created = code == 0 && context->handle != NULL;
+        if (!creation.created) {
+            context->handle = NULL;     /* after a failure it may hold anything */
+            qnnrt__fail(err, QNNRT_E_BACKEND, "%s: %s cannot load it", context->info->file,
+                        b->path);
+            result = qnnrt__backend_explain(b, err, "contextCreateFromBinary", code, mark);
+        }
     }
+    result = qnnrt__friends_after(hooks, &creation, result, err);
     if (result == QNNRT_OK) result = qnnrt__context_fetch(context, mark, err);
     if (result != QNNRT_OK) return result;
-    if (options->group != NULL && options->group->bytes > 0 && options->group->first == NULL)
-        options->group->first = context->handle;
+    if (group != NULL && group->bytes > 0 && group->first == NULL) group->first = context->handle;
     ++context->generation;
     context->info->create_ns = qnnrt__os_clock_ns() - began;
     return QNNRT_OK;
@@ -11690,7 +11259,7 @@ static qnnrt_result qnnrt__context_free(qnnrt__context *context)
 /* =====================================================================================
    MODEL                                                                       >>model
    What a model consists of, and how it ends: everything that was opened or built.
-   Needs: >>os >>sort >>mem >>err >>abi >>table >>backend >>profile >>context
+   Needs: >>os >>sort >>mem >>err >>abi >>table >>backend >>context
    Knows nothing of: where contexts come from, pipelines
    ===================================================================================== */
 
@@ -11730,7 +11299,7 @@ struct qnnrt {
                                            graphs */
     size_t            pipeline_count, single_count;
     size_t            pipeline_room;    /* of pipelines; 0: exactly those */
-    qnnrt__profile_list events;         /* recorded while loading */
+    qnnrt_context_hook *context_hooks;   /* of desc */
     qnnrt_residency   residency;
     uint64_t          resident_bytes;   /* of desc */
     int               read;             /* desc.read */
@@ -11770,7 +11339,6 @@ static qnnrt *qnnrt__model_new(const qnnrt_hooks *hooks, const qnnrt_limits *lim
     if (model == NULL) return NULL;
     model->self = model;
     model->hooks = model->arena.hooks = *hooks;
-    model->events.arena = &model->arena;
     qnnrt__model_limits(limits, &model->limits);
     model->tensors_left = model->limits.tensors;
     model->scales_left = QNNRT__TABLE_SCALES;
@@ -11943,8 +11511,6 @@ static void qnnrt__model_publish(qnnrt *model)
     info->backend = model->backend;
     info->contexts = model->infos;
     info->context_count = model->context_count;
-    info->events = model->events.events;
-    info->event_count = model->events.count;
     info->pipelines = (const qnnrt_pipeline *const *)model->pipelines;
     info->pipeline_count = model->pipeline_count;
 }
@@ -11997,16 +11563,12 @@ static qnnrt_result qnnrt__resident_free(qnnrt *model, size_t at)
 }
 
 /* Create a context whose bytes are at hand. */
-static qnnrt_result qnnrt__resident_create(qnnrt *model, size_t at, qnnrt_profile_level level,
-                                           qnnrt_error *err)
+static qnnrt_result qnnrt__resident_create(qnnrt *model, size_t at, qnnrt_error *err)
 {
-    qnnrt__context_options options;
-    qnnrt_result result;
-    options.level = level;
-    options.index = at;
-    options.list = &model->events;
-    options.group = qnnrt__htp_spill_fill(&model->infos[at]) > 0 ? model->contexts[at].group : NULL;
-    result = qnnrt__context_create(&model->contexts[at], &options, err);
+    qnnrt__context_group *group =
+        qnnrt__htp_spill_fill(&model->infos[at]) > 0 ? model->contexts[at].group : NULL;
+    qnnrt_result result = qnnrt__context_create(&model->contexts[at], at, group,
+                                                model->context_hooks, err);
     if (result == QNNRT_OK) qnnrt__resident_count(model, at, 1);
     else qnnrt__resident_free(model, at);
     return result;
@@ -12030,7 +11592,7 @@ static qnnrt_result qnnrt__resident_again(qnnrt *model, size_t at, qnnrt_error *
     qnnrt__context *context = &model->contexts[at];
     qnnrt_result result = qnnrt__resident_read(model, at, err);
     if (result != QNNRT_OK) return result;
-    result = qnnrt__resident_create(model, at, QNNRT_PROFILE_OFF, err);
+    result = qnnrt__resident_create(model, at, err);
     if (result == QNNRT_OK && qnnrt__os_file_changed(&context->file)) {
         qnnrt__resident_free(model, at);
         result = qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_IO, "%s changed while it was loaded",
@@ -15395,7 +14957,7 @@ static void qnnrt__roles_end(const qnnrt *model, qnnrt__roles_part *parts)
 /* =====================================================================================
    DESC                                                                           >>desc
    Checks the options of qnnrt_open(), before anything is opened.
-   Needs: >>err >>profile >>model >>roles     Knows nothing of: files, libraries
+   Needs: >>err >>model >>roles     Knows nothing of: files, libraries
    ===================================================================================== */
 
 /* Check desc.files. */
@@ -15459,19 +15021,15 @@ static qnnrt_result qnnrt__desc_check(const char *ctx_dir, const qnnrt_desc *des
                            " desc.resident_bytes %llu; QNNRT_RESIDENT_BUDGET (%d) needs a number of"
                            " bytes, and nothing else takes one", (int)desc->residency,
                            (unsigned long long)desc->resident_bytes, (int)QNNRT_RESIDENT_BUDGET);
-    if (desc->residency != QNNRT_RESIDENT_ALL && desc->profile_level != QNNRT_PROFILE_OFF)
-        return qnnrt__fail(err, QNNRT_E_ARG,
-                           "qnnrt_open: loading is profiled with QNNRT_RESIDENT_ALL only; leave"
-                           " desc.profile_level off");
     if (desc->backend != NULL && desc->inspect)
         return qnnrt__fail(err, QNNRT_E_ARG,
                            "qnnrt_open: desc.inspect does not use a backend; leave desc.backend"
                            " NULL");
-    if (desc->profile_level != QNNRT_PROFILE_OFF && desc->inspect)
+    if (desc->context_hooks != NULL && desc->inspect)
         return qnnrt__fail(err, QNNRT_E_ARG,
-                           "qnnrt_open: desc.inspect does not load contexts, so it cannot profile;"
-                           " leave desc.profile_level off");
-    return qnnrt__profile_check(desc->profile_level, "qnnrt_open", err);
+                           "qnnrt_open: desc.inspect does not create contexts; leave"
+                           " desc.context_hooks NULL");
+    return QNNRT_OK;
 }
 
 /* =====================================================================================
@@ -15611,8 +15169,7 @@ static void qnnrt__open_explain(const qnnrt *model, size_t at, qnnrt_error *err)
 
 /* Create the context of a file that was read, if it is resident from the start. The mapping ends
    here. */
-static qnnrt_result qnnrt__open_create(qnnrt *model, size_t at, const qnnrt_desc *desc,
-                                       qnnrt_error *err)
+static qnnrt_result qnnrt__open_create(qnnrt *model, size_t at, qnnrt_error *err)
 {
     qnnrt__context *context = &model->contexts[at];
     qnnrt_context_info *info = context->info;
@@ -15620,7 +15177,7 @@ static qnnrt_result qnnrt__open_create(qnnrt *model, size_t at, const qnnrt_desc
     if (context->backend != NULL) result = qnnrt__open_check_context(model, at, err);
     if (result == QNNRT_OK && context->backend != NULL && model->residency == QNNRT_RESIDENT_ALL) {
         qnnrt__hooks_lock(&context->backend->hooks);
-        result = qnnrt__resident_create(model, at, desc->profile_level, err);
+        result = qnnrt__resident_create(model, at, err);
         if (result == QNNRT_OK) qnnrt__context_generations(context);
         qnnrt__hooks_unlock(&context->backend->hooks);
         if (result == QNNRT_E_BACKEND) qnnrt__open_explain(model, at, err);
@@ -15743,7 +15300,7 @@ static qnnrt_result qnnrt__open_group(qnnrt *model, const qnnrt_desc *desc, qnnr
         if (model->infos[at].failure != NULL) continue;
         result = qnnrt__open_progress(desc, at, model->context_count, model->infos[at].file, err);
         if (result != QNNRT_OK) return result;
-        result = qnnrt__open_create(model, at, desc, err);
+        result = qnnrt__open_create(model, at, err);
         result = qnnrt__open_forgive(model, at, desc, result, err);
     }
     return result;
@@ -15793,7 +15350,7 @@ static qnnrt_result qnnrt__open_load(qnnrt *model, const char *folder, const qnn
         if (model->infos[at].file == NULL) return qnnrt__fail_memory(err, "names");
         result = qnnrt__open_read(model, at, qnnrt__open_use(model, work, i), work, desc, &foreign,
                                   err);
-        if (result == QNNRT_OK && !grouped) result = qnnrt__open_create(model, at, desc, err);
+        if (result == QNNRT_OK && !grouped) result = qnnrt__open_create(model, at, err);
         model->context_count = at + 1;
         if (result != QNNRT_OK && foreign && folder != NULL && scan->kind == QNNRT__SCAN_ANY) {
             qnnrt__log(&model->hooks, QNNRT_LOG_WARN, "model", 0, "%s is left out:", name);
@@ -15986,6 +15543,7 @@ static qnnrt_result qnnrt__open(const char *ctx_dir, const qnnrt_desc *desc, qnn
     if (model == NULL) return qnnrt__fail_memory(err, "a model");
     model->read = desc->read;
     model->residency = desc->residency;
+    model->context_hooks = desc->context_hooks;
     model->resident_bytes = desc->resident_bytes;
     work = (qnnrt__open_work *)qnnrt__mem_alloc(&hooks, sizeof(*work));
     result = work != NULL ? qnnrt__open_model(model, ctx_dir, desc, work, err)
@@ -17376,7 +16934,7 @@ static qnnrt_result qnnrt__host_explain(qnnrt__host *host, qnnrt_error *err)
    Arrays of vendor tensors, filled once; bind changes pointers in them, exec hands them to
    the vendor. Everything that can fail or cost happened before.
    Needs: >>os >>size >>mem >>err >>log >>codes >>quant >>abi >>compare >>backend (its struct)
-          >>profile >>register >>context >>model >>wiring >>slot >>pipeline >>place >>area >>binding
+          >>friends >>register >>context >>model >>wiring >>slot >>pipeline >>place >>area >>binding
           >>flex >>host
    Knows nothing of: folders, metadata sources
    ===================================================================================== */
@@ -17401,7 +16959,7 @@ typedef struct qnnrt__run_part {
 struct qnnrt_run {
     qnnrt__step     *steps, *steps_end;
     int              careful;           /* exec has more to do than call: binds missing or new,
-                                           locks, a busy flag, a profile, dims, contexts that go, a
+                                           locks, a busy flag, hooks, dims, contexts that go, a
                                            watch */
     qnnrt__log_count *log_count;        /* of the first part */
     uint32_t         mark;              /* first log line of the exec that is running */
@@ -17423,7 +16981,7 @@ struct qnnrt_run {
     qnnrt__arena     arena;
     qnnrt_plan      *own_plan;          /* made by qnnrt_prepare */
     qnnrt_mem       *own_mem;
-    qnnrt__profile  *profile;           /* NULL: off */
+    qnnrt__run_hook *hooks;             /* of optional headers, newest first */
     qnnrt__flex     *flex;              /* NULL: nothing is dynamic or optional */
     qnnrt_transfer_info *memory;        /* of qnnrt_run_transfers, with its texts */
     char            *memory_texts;
@@ -17485,7 +17043,7 @@ static void qnnrt__run_settle(qnnrt_run *run)
 {
     run->careful = run->missing > 0 || run->fresh_count > 0 || run->busy != NULL ||
                    run->parts[0].backend->hooks.lock != NULL || run->mixed ||
-                   run->profile != NULL || run->moves || run->stale || run->flex != NULL ||
+                   run->hooks != NULL || run->moves || run->stale || run->flex != NULL ||
                    run->watch != NULL;
 }
 
@@ -17632,17 +17190,23 @@ static void qnnrt__run_free(qnnrt_run *run)
     for (i = 0; i < run->part_count; ++i)
         if (run->parts[i].link.run != NULL)
             qnnrt__backend_list(run->parts[i].backend, &run->parts[i].link, -1);
-    qnnrt__profile_stop(run->profile);
+    while (run->hooks != NULL) {
+        qnnrt__run_hook *hook = run->hooks;
+        run->hooks = hook->next;
+        if (hook->destroyed != NULL) hook->destroyed(hook);
+    }
     qnnrt__arena_free(&run->arena);
     qnnrt__mem_free(&hooks, run);
 }
 
-/* Let a run fetch its graphs again before its next exec. Its profile is freed, because the handles
-   die with the backend. */
+/* Let a run fetch its graphs again before its next exec. */
 static void qnnrt__run_alert(qnnrt_run *run)
 {
-    qnnrt__profile_stop(run->profile);
-    run->profile = NULL;
+    qnnrt__run_hook *hook, *next;
+    for (hook = run->hooks; hook != NULL; hook = next) {
+        next = hook->next;
+        if (hook->lost != NULL) hook->lost(hook, run);
+    }
     run->stale = run->careful = 1;
 }
 
@@ -17958,9 +17522,9 @@ static qnnrt_result qnnrt__run_no_conversion(const qnnrt_tensor_info *tensor, co
 /* =====================================================================================
    EXEC                                                                            >>exec
    Calls the steps of a run: one after the other and nothing else, or with what is on: locks,
-   profiles, contexts that come and go, dims that change.
-   Needs: >>os >>mem >>err >>log >>abi >>backend (its struct) >>profile >>context >>model
-          >>resident >>program >>wiring >>slot >>binding >>flex >>host >>run
+   hooks, contexts that come and go, dims that change.
+   Needs: >>os >>mem >>err >>log >>abi >>backend (its struct) >>friends >>context >>model
+          >>resident >>wiring >>slot >>binding >>flex >>host >>run
    Knows nothing of: memory plans, files
    ===================================================================================== */
 
@@ -18115,16 +17679,19 @@ static qnnrt_result qnnrt__exec_step(qnnrt_run *run, size_t at, qnnrt__abi_handl
                              : QNNRT_OK;
 }
 
-/* Execute one step with its profile; take: with its context. */
+/* Execute one step, with the hooks of the run; take: with its context. */
 static qnnrt_result qnnrt__exec_turn(qnnrt_run *run, size_t at, int take)
 {
-    qnnrt__profile_step *profile = run->profile != NULL ? &run->profile->steps[at] : NULL;
+    qnnrt__run_hook *hook;
+    qnnrt__abi_handle profile = NULL;
     qnnrt_result result = QNNRT_OK;
     if (take) result = qnnrt__exec_have(run, at, qnnrt__run_err(run));
     if (result != QNNRT_OK) return result;
-    if (profile != NULL) profile->begin_ns = qnnrt__os_clock_ns();
-    result = qnnrt__exec_step(run, at, profile != NULL ? profile->handle : NULL);
-    if (profile != NULL) profile->end_ns = qnnrt__os_clock_ns();
+    for (hook = run->hooks; hook != NULL; hook = hook->next)
+        if (hook->before != NULL) hook->before(hook, at, &profile);
+    result = qnnrt__exec_step(run, at, profile);
+    for (hook = run->hooks; hook != NULL && result == QNNRT_OK; hook = hook->next)
+        if (hook->after != NULL) hook->after(hook, at);
     return result;
 }
 
@@ -18138,16 +17705,12 @@ static qnnrt_result qnnrt__exec_ended(qnnrt_run *run, size_t at)
                        qnnrt__wiring_where(run->pipeline, (uint32_t)at, where, sizeof(where)));
 }
 
-/* Execute all steps, each with its context and its profile, and if they are mixed, with the lock
-   and the log of its backend. */
-static qnnrt_result qnnrt__exec_slowly(qnnrt_run *run)
+/* Execute all steps, each with its context, and if they are mixed, with the lock and the log of its
+   backend. */
+static qnnrt_result qnnrt__exec_each(qnnrt_run *run)
 {
     const int take = run->moves || run->stale;
     size_t at;
-    for (at = 0; at < run->pipeline->info.step_count; ++at)
-        if (run->took[at] == UINT64_MAX && run->of[at] != NULL)
-            run->took[at] = run->pipeline->steps[at].model->taken;
-    if (run->profile != NULL) run->profile->state = QNNRT__PROFILE_FAILED;
     for (at = 0; at < run->pipeline->info.step_count; ++at) {
         qnnrt__run_part *part = run->of[at];
         const int turn = run->mixed && part != NULL;
@@ -18162,37 +17725,44 @@ static qnnrt_result qnnrt__exec_slowly(qnnrt_run *run)
         if (turn) qnnrt__hooks_unlock(&part->backend->hooks);
         if (QNNRT__UNLIKELY(result != QNNRT_OK)) return result;
     }
-    if (run->profile != NULL) run->profile->state = QNNRT__PROFILE_DONE;
+    return QNNRT_OK;
+}
+
+/* Execute all steps with what is on, and call the hooks of the run before and after them. */
+static qnnrt_result qnnrt__exec_slowly(qnnrt_run *run)
+{
+    qnnrt__run_hook *hook;
+    qnnrt_result result;
+    size_t at;
+    for (at = 0; at < run->pipeline->info.step_count; ++at)
+        if (run->took[at] == UINT64_MAX && run->of[at] != NULL)
+            run->took[at] = run->pipeline->steps[at].model->taken;
+    for (hook = run->hooks; hook != NULL; hook = hook->next)
+        if (hook->begin != NULL) hook->begin(hook);
+    result = qnnrt__exec_each(run);
+    for (hook = run->hooks; hook != NULL; hook = hook->next)
+        if (hook->end != NULL) hook->end(hook, result);
+    if (result != QNNRT_OK) return result;
     run->stale = 0;
     qnnrt__run_settle(run);
     return QNNRT_OK;
 }
 
-static qnnrt_result qnnrt__exec_profile(qnnrt_run *run, qnnrt_profile_level level)
+/* Add a hook to a run. */
+static QNNRT__FOR_FRIENDS void qnnrt__exec_hook(qnnrt_run *run, qnnrt__run_hook *hook)
 {
-    const qnnrt_pipeline *p = run->pipeline;
-    qnnrt_result result = qnnrt__profile_check(level, "qnnrt_run_profile", qnnrt__run_err(run));
-    size_t i;
-    if (result != QNNRT_OK) return result;
-    qnnrt__profile_stop(run->profile);
-    run->profile = NULL;
-    if (level != QNNRT_PROFILE_OFF) {
-        run->profile = qnnrt__profile_new(run->parts[0].backend, p->info.step_count);
-        if (run->profile == NULL) result = qnnrt__fail_memory(qnnrt__run_err(run), "a profile");
-        for (i = 0; run->profile != NULL && i < p->info.step_count; ++i) {
-            run->profile->steps[i].graph = p->steps[i].graph->name;
-            run->profile->steps[i].backend = p->steps[i].backend;
-            run->profile->steps[i].converts = qnnrt__program_derives(&p->steps[i]);
-        }
-        if (run->profile != NULL)
-            result = qnnrt__profile_start(run->profile, level, qnnrt__run_err(run));
-        if (result != QNNRT_OK) {
-            qnnrt__profile_stop(run->profile);
-            run->profile = NULL;
-        }
-    }
+    hook->next = run->hooks;
+    run->hooks = hook;
     qnnrt__run_settle(run);
-    return result;
+}
+
+/* Remove a hook of a run. */
+static QNNRT__FOR_FRIENDS void qnnrt__exec_unhook(qnnrt_run *run, const qnnrt__run_hook *hook)
+{
+    qnnrt__run_hook **at = &run->hooks;
+    while (*at != hook) at = &(*at)->next;
+    *at = hook->next;
+    qnnrt__run_settle(run);
 }
 
 /* Execute with checks. It is not inlined, because qnnrt_exec() would then save more registers. */
@@ -18214,7 +17784,7 @@ static QNNRT__NOT_INLINE qnnrt_result qnnrt__exec_careful(qnnrt_run *run)
     if (!run->mixed) qnnrt__hooks_lock(&run->parts[0].backend->hooks);
     for (i = 0; run->mixed && !locks && i < run->part_count; ++i)
         run->parts[i].mark = qnnrt__log_begin(run->parts[i].log_count);
-    result = (run->mixed && locks) || run->profile != NULL || run->moves || run->stale ||
+    result = (run->mixed && locks) || run->hooks != NULL || run->moves || run->stale ||
                      run->flex != NULL || run->watch != NULL
                  ? qnnrt__exec_slowly(run) : qnnrt__exec_steps(run);
     if (!run->mixed) qnnrt__hooks_unlock(&run->parts[0].backend->hooks);
@@ -18904,28 +18474,6 @@ QNNRT_API qnnrt_result qnnrt_run_conversions(qnnrt_run *run, const qnnrt_convers
     return QNNRT_OK;
 }
 
-QNNRT_API qnnrt_result qnnrt_run_profile(qnnrt_run *run, qnnrt_profile_level level)
-{
-    return run != NULL ? qnnrt__exec_profile(run, level) : QNNRT_E_ARG;
-}
-
-QNNRT_API qnnrt_result qnnrt_run_events(qnnrt_run *run, const qnnrt_profile_event **events,
-                                        size_t *count)
-{
-    qnnrt_result result;
-    if (events != NULL) *events = NULL;
-    if (count != NULL) *count = 0;
-    if (run == NULL) return QNNRT_E_ARG;
-    if (events == NULL || count == NULL)
-        return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_ARG,
-                           "qnnrt_run_events: events or count is NULL");
-    result = qnnrt__profile_events(run->profile, qnnrt__run_err(run));
-    if (result != QNNRT_OK) return result;
-    *events = run->profile->list.events;
-    *count = run->profile->list.count;
-    return QNNRT_OK;
-}
-
 /* QNNRT__X(write_f32, 1, const float, "float") defines qnnrt_write_f32(); likewise the other three.
    */
 #define QNNRT__X(verb, writes, type, as) \
@@ -18974,9 +18522,6 @@ QNNRT_API qnnrt_result qnnrt_decode_f32(const qnnrt_tensor_info *tensor, const v
     return qnnrt__quant_read_f32(tensor, data, 0, values, (size_t)tensor->count);
 }
 
-#ifdef QNNRT_PROFILE_LOG
-#include QNNRT__PROFILE_LOG_HEADER
-#endif
 #ifdef QNNRT_BUILDER
 #include QNNRT__BUILDER_HEADER
 #endif /* QNNRT_BUILDER */
@@ -19852,6 +19397,11 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
            tools/qnnrt_device.h.
            Added: qnnrt_backend_desc.power, a preset from opening to closing; recoveries renew it.
            Added: qnnrt_mem_provider, qnnrt_mem_info.name, qnnrt_llm_session_info.mem_name.
+           API: qnnrt_run_profile(), qnnrt_run_events(), qnnrt_run_profile_log() and their types ->
+           tools/qnnrt_profile.h (QNNRT_PROFILE_IMPLEMENTATION; QNNRT_PROFILE_LOG and
+           qnnrt_profile_log.h are gone); .profile_level of qnnrt_desc and qnnrt_builder_desc ->
+           .context_hooks with qnnrt_profile_create() and qnnrt_profile_hook(), with any residency;
+           .events and .event_count of qnnrt_info -> qnnrt_profile_events().
    0.4.0   Added: pipelines over several backends, in "Several backends": host steps
            (qnnrt_step_desc.host), conversions (qnnrt_edge_desc.convert and .exact,
            qnnrt_run_conversions()), constants (qnnrt_pipeline_desc.constants,

@@ -20,7 +20,7 @@ export LC_ALL
 # What the headers that are checked now cannot do without.
 needs=
 # Options that add code.
-additions='-DQNNRT_BUILDER -DQNNRT_PROFILE_LOG'
+additions=-DQNNRT_BUILDER
 
 if [ "${1-}" = --one ]; then
     # Internal: tests/silent.sh --one "NUMBER|LABEL|COMMAND"

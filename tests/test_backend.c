@@ -4,7 +4,9 @@
    The fake library (tests/fake/README) fails on demand. Every failing call is made twice: with an
    error filled with 0xFF, and with error NULL. Afterwards no object of the library may be alive. */
 #define QNNRT_IMPLEMENTATION
+#define QNNRT_PROFILE_IMPLEMENTATION
 #include "../qnnrt.h"
+#include "qnnrt_profile.h"
 #include "test.h"
 #include <dlfcn.h>
 #include <pthread.h>

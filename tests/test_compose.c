@@ -5,9 +5,9 @@
    test can save, open and compare a built context. Its ledger and the allocator of heap.h must
    be empty at the end. */
 #define QNNRT_BUILDER
-#define QNNRT_PROFILE_LOG
 #include "../qnnrt.h"
 #include "qnnrt_device.h"
+#include "qnnrt_profile.h"
 #include "test.h"
 #include "heap.h"
 #include <math.h>
@@ -1449,11 +1449,14 @@ TEST(finalizing_is_measured_when_asked)
 {
     qnnrt_builder_desc desc;
     qnnrt_builder *b = (qnnrt_builder *)&heap;
+    qnnrt_profile *finalizing = NULL;
     int level;
     memset(&desc, 0, sizeof(desc));
     for (level = 0; level <= 2; ++level) {
         qnnrt *built;
-        desc.profile_level = (qnnrt_profile_level)level;
+        qnnrt_profile_destroy(finalizing);
+        CHECK_EQ(qnnrt_profile_create((qnnrt_profile_level)level, NULL, &finalizing, &err), QNNRT_OK);
+        desc.context_hooks = qnnrt_profile_hook(finalizing, NULL);
         open_backend("", 0);
         b = builder_of(&desc);
         add_right(b, "g");
@@ -1471,10 +1474,10 @@ TEST(finalizing_is_measured_when_asked)
         CHECK_EQ(qnnrt_builder_finish(b, &built, &err), QNNRT_E_BACKEND);
         CHECK(built == NULL && err.vendor_code == 0x2711);
     }
-    desc.profile_level = (qnnrt_profile_level)number(77);
-    CHECK_EQ(qnnrt_builder_create(backend, &desc, &b, &err), QNNRT_E_ARG);
+    qnnrt_profile_destroy(finalizing);
+    CHECK_EQ(qnnrt_profile_create((qnnrt_profile_level)number(77), NULL, &finalizing, &err), QNNRT_E_ARG);
     CHECK_STR(err.text, "77");
-    CHECK(b == NULL);
+    CHECK(finalizing == NULL);
     CHECK(close_backend());
 }
 

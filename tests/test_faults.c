@@ -5,6 +5,7 @@
    makes each call of a whole life return each code of its group, each time it is made. */
 #define QNNRT_BUILDER
 #include "qnnrt.h"
+#include "qnnrt_profile.h"
 #include "ref.h"
 #include "life.h"
 

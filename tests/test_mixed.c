@@ -11,6 +11,7 @@
 #include "qnnrt.h"
 #include "qnnrt_convert.h"
 #include "qnnrt_device.h"
+#include "qnnrt_profile.h"
 #include "ref.h"
 #include "life.h"
 #include "bind.h"

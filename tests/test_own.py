@@ -9,14 +9,14 @@ import sys
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
-# test: its defines, and the statics that it calls.
+# test: the prefixes of its defines, and the statics that it calls.
 OWN = {
     "plan": ("QNNRT", "room >>plan: the packers one by one, compared with slow ones"),
     "place": ("QNNRT", "counts the steps of plans of many entries"),
     "quant": ("QNNRT", "rooms >>dtype and >>quant: conversions of single values, compared with exact ones"),
     "convert": ("QNNRT", "rooms >>value, >>loop and >>convert: whole tensors, compared with exact ones"),
     "json": ("QNNRT_JSON", "decimal conversion: its steps, compared with exact ones"),
-    "backend": ("QNNRT", "the callback of a log slot, a device table and an execute of the test's own, the flag of a careful run"),
+    "backend": ("QNNRT QNNRT_PROFILE", "the callback of a log slot, a device table and an execute of the test's own, the flag of a careful run"),
     "codes": ("QNNRT", "log slots without a library, and lines from threads into one"),
     "size": ("QNNRT", "rooms >>size to >>log: sizes, arenas and formats that no public call reaches"),
     "json_cost": ("QNNRT", "reading one text without a model: allocations of the table alone"),
@@ -47,7 +47,7 @@ for path in sorted(glob.glob(os.path.join(TOP, "tests", "test_*.c"))):
     name = os.path.basename(path)[5:-2]
     text = open(path).read()
     defined = re.findall(r"^[ \t]*#[ \t]*define[ \t]+(QNNRT\w*)_IMPLEMENTATION\b", text, re.M)
-    expected = [OWN[name][0]] if name in OWN else []
+    expected = OWN[name][0].split() if name in OWN else []
     seen.add(name)
     check(defined == expected, "tests/test_%s.c defines the implementation of %s; the list has %s"
           % (name, defined or "no header", expected or "no header"))

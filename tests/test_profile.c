@@ -1,9 +1,9 @@
-/* test_profile.c - rooms >>profile and >>power: events that a library measured, and votes for
+/* test_profile.c - qnnrt_profile.h and room >>power: events that a library measured, and votes for
    clocks. The fake library (tests/fake/README) returns events whose values contain the number of
    their execute, in unusual forms on demand, and its trace has the votes. */
-#define QNNRT_PROFILE_LOG
 #include "../qnnrt.h"
 #include "qnnrt_device.h"
+#include "qnnrt_profile.h"
 #include "test.h"
 #include "opens.h"
 
@@ -435,8 +435,17 @@ static void not_had(int line, const char *knobs, qnnrt_profile_level level, qnnr
     CHECK_EQ(profiled(), 0);
     NO_EVENTS(p.run, QNNRT_E_STATE, "profiling is off");
     FINISH(&p);
-    desc.profile_level = level;
-    FAILS(folder_of_shards(), &desc, code, needle);
+    {
+        qnnrt_profile *loading = NULL;
+        const int known = level >= QNNRT_PROFILE_OFF && level <= QNNRT_PROFILE_OPTRACE;
+        memset(&error, 0xFF, sizeof(error));
+        CHECK_EQ(qnnrt_profile_create(level, NULL, &loading, &error), known ? QNNRT_OK : code);
+        CHECK(known == (loading != NULL));
+        desc.context_hooks = qnnrt_profile_hook(loading, NULL);
+        if (known) FAILS(folder_of_shards(), &desc, code, needle);
+        else CHECK_STR(error.text, needle);
+        qnnrt_profile_destroy(loading);
+    }
 }
 
 #define NOT_HAD(knobs, level, code, needle) TRY(not_had(__LINE__, knobs, level, code, needle))
@@ -474,27 +483,33 @@ TEST(profile_of_loading_names_the_context)
 {
     qnnrt_desc desc = new_desc();
     qnnrt *model;
-    const qnnrt_profile_event *events;
+    qnnrt_profile *loading;
+    const qnnrt_profile_event *events, *again;
     size_t count;
-    desc.profile_level = QNNRT_PROFILE_BASIC;
+    CHECK_EQ(qnnrt_profile_create(QNNRT_PROFILE_BASIC, NULL, &loading, &error), QNNRT_OK);
+    desc.context_hooks = qnnrt_profile_hook(loading, NULL);
     fake_begin("");
     OPENS(folder_of_shards(), &desc, &model);
-    events = qnnrt_get_info(model)->events;
-    count = qnnrt_get_info(model)->event_count;
+    qnnrt_profile_events(loading, &events, &count);
     CHECK(strcmp(table_of(events, count),
                  "0 0 1004 us 7 Accelerator (load binary) time|\n" "0 0 100 us 9 QNN (load binary) time|\n"
                  "1 0 1004 us 7 Accelerator (load binary) time|\n" "1 0 100 us 9 QNN (load binary) time|\n") == 0);
     CHECK_EQ(live_profiles(), 0);
-    CHECK(qnnrt_get_info(model)->events == events);
+    qnnrt_profile_events(loading, &again, &count);
+    CHECK(again == events);
     CLOSE(model);
+    qnnrt_profile_destroy(loading);
 
-    desc.profile_level = QNNRT_PROFILE_OFF;
+    CHECK_EQ(qnnrt_profile_create(QNNRT_PROFILE_OFF, NULL, &loading, &error), QNNRT_OK);
+    desc.context_hooks = qnnrt_profile_hook(loading, NULL);
     fake_begin("");
     OPENS(folder_of_shards(), &desc, &model);
-    CHECK(qnnrt_get_info(model)->events == NULL);
-    CHECK_EQ(qnnrt_get_info(model)->event_count, 0);
+    qnnrt_profile_events(loading, &events, &count);
+    CHECK(events == NULL);
+    CHECK_EQ(count, 0);
     CHECK(strstr(fake_trace(), "rofile") == NULL);
     CLOSE(model);
+    qnnrt_profile_destroy(loading);
     CHECK(qnnrt_get_info(NULL) == NULL);
 }
 
@@ -502,25 +517,34 @@ TEST(profile_of_loading_that_cannot_be_read_fails_the_open)
 {
     qnnrt_desc desc = new_desc();
     qnnrt *model;
-    desc.profile_level = QNNRT_PROFILE_BASIC;
+    qnnrt_profile *loading;
+    const qnnrt_profile_event *events;
+    size_t count;
+    CHECK_EQ(qnnrt_profile_create(QNNRT_PROFILE_BASIC, NULL, &loading, &error), QNNRT_OK);
+    desc.context_hooks = qnnrt_profile_hook(loading, NULL);
     fake_begin("events=endless");
     FAILS(folder_of_shards(), &desc, QNNRT_E_LIMIT, "nested deeper");
     fake_begin("fail=profileGetEvents:0x2ee0:2,fail=profileGetEvents:0x2ee0:4");
     FAILS(folder_of_shards(), &desc, QNNRT_E_BACKEND, "profileGetEvents");
     fake_begin("fail=contextCreateFromBinary:0x138d:2,fail=contextCreateFromBinary:0x138d:4");
     FAILS(folder_of_shards(), &desc, QNNRT_E_BACKEND, "contextCreateFromBinary");
+    qnnrt_profile_destroy(loading);
+    CHECK_EQ(qnnrt_profile_create(QNNRT_PROFILE_BASIC, NULL, &loading, &error), QNNRT_OK);
+    desc.context_hooks = qnnrt_profile_hook(loading, NULL);
     desc.keep_going = 1;
     fake_begin("fail=profileGetEvents:0x2ee0:1");
     OPENS(folder_of_shards(), &desc, &model);
     CHECK(qnnrt_get_info(model)->contexts[0].failure != NULL);
     CHECK_STR(qnnrt_get_info(model)->contexts[0].failure->text, "profileGetEvents");
-    CHECK_EQ(qnnrt_get_info(model)->events[0].step, 1);
-    CHECK_EQ(qnnrt_get_info(model)->event_count, 2);
+    qnnrt_profile_events(loading, &events, &count);
+    CHECK_EQ(count, 2);
+    CHECK_EQ(events[0].step, 1);
     CLOSE(model);
     desc.keep_going = 0;
     desc.inspect = 1;
     fake_begin("");
-    FAILS(folder_of_shards(), &desc, QNNRT_E_ARG, "desc.profile_level");
+    FAILS(folder_of_shards(), &desc, QNNRT_E_ARG, "desc.context_hooks");
+    qnnrt_profile_destroy(loading);
 }
 
 TEST(profile_free_that_fails_is_logged)
@@ -542,6 +566,21 @@ TEST(profile_arguments)
     CHECK_EQ(qnnrt_run_profile(NULL, QNNRT_PROFILE_BASIC), QNNRT_E_ARG);
     CHECK_EQ(qnnrt_run_events(NULL, &events, &count), QNNRT_E_ARG);
     CHECK_EQ(qnnrt_run_profile_log(NULL, "x"), QNNRT_E_ARG);
+    {
+        qnnrt_profile *loading = NULL;
+        qnnrt_hooks half;
+        memset(&half, 0, sizeof(half));
+        half.alloc = take_alloc;
+        memset(&error, 0xFF, sizeof(error));
+        CHECK_EQ(qnnrt_profile_create(QNNRT_PROFILE_BASIC, NULL, NULL, &error), QNNRT_E_ARG);
+        CHECK_STR(error.text, "out is NULL");
+        CHECK_EQ(qnnrt_profile_create(QNNRT_PROFILE_BASIC, &half, &loading, &error), QNNRT_E_ARG);
+        CHECK_STR(error.text, "set both or neither");
+        CHECK(loading == NULL && qnnrt_profile_hook(NULL, NULL) == NULL);
+        qnnrt_profile_events(NULL, &events, &count);
+        CHECK(events == NULL && count == 0);
+        qnnrt_profile_destroy(NULL);
+    }
     fake_begin("");
     PREPARE(&p);
     CHECK_EQ(qnnrt_run_profile(p.run, QNNRT_PROFILE_BASIC), QNNRT_OK);
@@ -571,15 +610,17 @@ TEST(profile_survives_every_failing_allocation)
         qnnrt_desc desc = new_desc();
         qnnrt *model = NULL;
         qnnrt_run *run = NULL;
+        qnnrt_profile *loading = NULL;
         const qnnrt_profile_event *events = NULL;
         size_t count = 0;
         qnnrt_result result;
         fake_begin("");
         desc.backend_desc.hooks.alloc = refusing_alloc;
-        desc.profile_level = QNNRT_PROFILE_DETAILED;
         refuse_at = at;
         refuse_seen = 0;
-        result = qnnrt_open(folder_of_shards(), &desc, &model, &error);
+        result = qnnrt_profile_create(QNNRT_PROFILE_DETAILED, &desc.backend_desc.hooks, &loading, &error);
+        desc.context_hooks = qnnrt_profile_hook(loading, NULL);
+        if (result == QNNRT_OK) result = qnnrt_open(folder_of_shards(), &desc, &model, &error);
         if (result == QNNRT_OK) result = qnnrt_prepare(model, NULL, &run, &error);
         if (result == QNNRT_OK) result = qnnrt_run_profile(run, QNNRT_PROFILE_DETAILED);
         if (result == QNNRT_OK) result = qnnrt_exec(run);
@@ -587,7 +628,9 @@ TEST(profile_survives_every_failing_allocation)
         CHECK(result == QNNRT_E_MEMORY || (result == QNNRT_OK && count == 11));
         passed = result == QNNRT_OK && refuse_seen < at;
         qnnrt_run_destroy(run);
-        CLOSE(model);
+        CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+        qnnrt_profile_destroy(loading);
+        CLOSE(NULL);
     }
     CHECK(passed);
 }

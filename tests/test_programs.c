@@ -16,6 +16,7 @@
 #define QNNRT_BUILDER
 #include "qnnrt.h"
 #include "qnnrt_device.h"
+#include "qnnrt_profile.h"
 #include "ref.h"
 #include "bind.h"
 

@@ -147,7 +147,8 @@ def vendored(name, files, defines):
         for file in files:
             shutil.copy(os.path.join(TOP, file), folder)
         with open(os.path.join(folder, "impl.c"), "w") as out:
-            out.write("%s#define QNNRT_IMPLEMENTATION\n#include \"qnnrt.h\"\n" % "".join("#define %s\n" % word for word in defines))
+            out.write("%s#define QNNRT_IMPLEMENTATION\n%s" % ("".join("#define %s\n" % word for word in defines),
+                                                             "".join("#include \"%s\"\n" % os.path.basename(file) for file in files)))
         run = subprocess.run(CC.split() + ["-std=c99", "-fsyntax-only", "impl.c"], cwd=folder, capture_output=True, text=True)
     if run.returncode == 0:
         passed += 1
@@ -159,7 +160,7 @@ def vendored(name, files, defines):
 vendored("qnnrt.h alone", ["qnnrt.h"], ["QNNRT_NO_JSON"])
 vendored("qnnrt.h with qnnrt_json.h", ["qnnrt.h", "qnnrt_json.h"], [])
 vendored("with qnnrt_builder.h", ["qnnrt.h", "qnnrt_json.h", "tools/qnnrt_builder.h"], ["QNNRT_BUILDER"])
-vendored("with qnnrt_profile_log.h", ["qnnrt.h", "qnnrt_json.h", "tools/qnnrt_profile_log.h"], ["QNNRT_PROFILE_LOG"])
+vendored("with qnnrt_profile.h", ["qnnrt.h", "qnnrt_json.h", "tools/qnnrt_profile.h"], ["QNNRT_PROFILE_IMPLEMENTATION"])
 
 LLM = """#include "tools/qnnrt_llm.h"
 #include <stdio.h>
@@ -415,7 +416,7 @@ WEIGHT = 'qnnrt_weights *weights; qnnrt_error err; if (qnnrt_weights_open("w.%s"
 RUN = {
     ("qnnrt.h", "Looking inside"): ("int main(void) {\n" + OPEN % ("inspect = 1, desc.metadata = QNNRT_METADATA_JSON", "shards") + "%s qnnrt_close(model); return 0; }",
         ["%s %s %s" % (role, name, dtype) for name, (role, dtype) in slots.items()]),
-    ("qnnrt.h", "Profiling"): ("int main(void) {\n" + OPEN % ('backend_desc.path = "libs/libQnnHtp.so"', "model_dir") +
+    ("tools/qnnrt_profile.h", ""): ("int main(void) {\n" + OPEN % ('backend_desc.path = "libs/libQnnHtp.so"', "model_dir") +
         "qnnrt_run *run; size_t count; const qnnrt_profile_event *events; if (qnnrt_prepare(model, NULL, &run, &err) != QNNRT_OK) return 1;\n%s qnnrt_run_destroy(run); qnnrt_close(model); return 0; }",
         [r"\d\S* us " + re.escape(name) + ".*" for name in ["Accelerator"] + ["%s_%d:OpId_%d" % (op, i, i) for i, op in enumerate(layer)] + ["QNN"]]),
     ("qnnrt_json.h", ""): (LOAD + """static void use(float scale) { union { float f; uint32_t u; } bits; bits.f = scale; printf("%%08x\\n", (unsigned)bits.u); }

@@ -6,6 +6,7 @@
 #define QNNRT_BUILDER
 #include "qnnrt.h"
 #include "qnnrt_device.h"
+#include "qnnrt_profile.h"
 #include "ref.h"
 #include "life.h"
 
@@ -307,9 +308,37 @@ TEST(a_budget_smaller_than_a_shard_is_refused_with_both_numbers)
     CHECK_EQ(qnnrt_open(folder, &desc, &model, &err), QNNRT_E_ARG);
     desc = desc_of((qnnrt_residency)4, 0);
     CHECK_EQ(qnnrt_open(folder, &desc, &model, &err), QNNRT_E_ARG);
-    desc = desc_of(QNNRT_RESIDENT_ONE, 0);
-    desc.profile_level = QNNRT_PROFILE_BASIC;
-    CHECK_EQ(qnnrt_open(folder, &desc, &model, &err), QNNRT_E_ARG);
+    NOTHING_LEFT();
+}
+
+TEST(the_first_load_of_each_context_is_profiled)
+{
+    qnnrt_desc desc = desc_of(QNNRT_RESIDENT_ONE, 0);
+    qnnrt *model;
+    qnnrt_run *run;
+    qnnrt_profile *loading;
+    const qnnrt_profile_event *events;
+    size_t count, first, i, seen[SHARDS] = { 0 };
+    life_begin("");
+    CHECK_EQ(qnnrt_profile_create(QNNRT_PROFILE_BASIC, NULL, &loading, &err), QNNRT_OK);
+    desc.context_hooks = qnnrt_profile_hook(loading, NULL);
+    OPENS(&desc, &model);
+    qnnrt_profile_events(loading, &events, &count);
+    CHECK_EQ(count, 0);
+    run = prepare(model);
+    CHECK(run != NULL);
+    CHECK_EQ(execute(run), QNNRT_OK);
+    qnnrt_profile_events(loading, &events, &first);
+    for (i = 0; i < first; ++i) ++seen[events[i].step];
+    for (i = 0; i < SHARDS; ++i) CHECK(seen[i] > 0);
+    CHECK_EQ(execute(run), QNNRT_OK);
+    CHECK_EQ(qnnrt_model_recover(model, &err), QNNRT_OK);
+    CHECK_EQ(execute(run), QNNRT_OK);
+    qnnrt_profile_events(loading, &events, &count);
+    CHECK_EQ(count, first);
+    qnnrt_run_destroy(run);
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    qnnrt_profile_destroy(loading);
     NOTHING_LEFT();
 }
 
@@ -1145,6 +1174,7 @@ TEST_MAIN("resident")
     RUN(contexts_of_another_run_make_room_first);
     RUN(the_least_recently_used_goes_first);
     RUN(a_budget_smaller_than_a_shard_is_refused_with_both_numbers);
+    RUN(the_first_load_of_each_context_is_profiled);
     RUN(a_file_replaced_while_its_shard_is_out_is_named);
     RUN(memory_of_the_caller_stays_his_while_shards_come_and_go);
     RUN(the_caller_loads_and_unloads);

@@ -7,6 +7,7 @@
 #define QNNRT_BUILDER
 #include "qnnrt.h"
 #include "qnnrt_device.h"
+#include "qnnrt_profile.h"
 #include "ref.h"
 #include "life.h"
 
@@ -864,17 +865,20 @@ TEST(spill_fill_memory_is_shared_on_each_backend)
 TEST(loading_is_profiled_on_both)
 {
     choice c;
-    const qnnrt_info *info;
+    const qnnrt_profile_event *events;
+    qnnrt_profile *loading;
     qnnrt *model;
-    size_t i, seen[SHARDS] = { 0 };
+    size_t count, i, seen[SHARDS] = { 0 };
     begin("", "");
     choose(&c);
-    c.desc.profile_level = QNNRT_PROFILE_BASIC;
+    CHECK_EQ(qnnrt_profile_create(QNNRT_PROFILE_BASIC, NULL, &loading, NULL), QNNRT_OK);
+    c.desc.context_hooks = qnnrt_profile_hook(loading, NULL);
     OPENS(&c, &model);
-    info = qnnrt_get_info(model);
-    for (i = 0; i < info->event_count; ++i) ++seen[info->events[i].step];
+    qnnrt_profile_events(loading, &events, &count);
+    for (i = 0; i < count; ++i) ++seen[events[i].step];
     for (i = 0; i < SHARDS; ++i) CHECK(seen[i] > 0);
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    qnnrt_profile_destroy(loading);
     nothing_left();
 }
 

@@ -58,9 +58,9 @@ wrong = rooms.faults(plain, test_rooms.FLOOR, test_rooms.MOST, test_rooms.DATA)
 check(not wrong, "the headers as they are have faults")
 
 # A public function of a room below.
-finds("profile_calls_version", in_room("profile", lambda text: put(text, "profile",
-      "static const char *qnnrt__profile_self(void) { return qnnrt_version(); }\n")),
-      r">>profile uses qnnrt_version of >>\w+, which is not above it")
+finds("friends_calls_version", in_room("friends", lambda text: put(text, "friends",
+      "static const char *qnnrt__friends_self(void) { return qnnrt_version(); }\n")),
+      r">>friends uses qnnrt_version of >>\w+, which is not above it")
 
 # A public function of a room above that is not named.
 finds("table_calls_dtype_name", in_room("table", lambda text: put(without(text, "table", "dtype"), "table",

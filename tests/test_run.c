@@ -3,6 +3,7 @@
    The fake library (tests/fake/README) fills byte k of output j with (sum of all input bytes + j +
    k), so the results of a chain of graphs are known; its trace has the address of every tensor. */
 #include "../qnnrt.h"
+#include "qnnrt_profile.h"
 #include "test.h"
 #include "bind.h"
 #include <dlfcn.h>

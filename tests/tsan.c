@@ -18,6 +18,7 @@
 #define QNNRT_BUILDER
 #include "qnnrt_llm.h"
 #include "qnnrt_device.h"
+#include "qnnrt_profile.h"
 #include "ref.h"
 #include "life.h"
 #include "llm_counter.h"

@@ -62,8 +62,8 @@
 #define _POSIX_C_SOURCE 200809L
 #endif
 #define QNNRT_BUILDER
-#define QNNRT_PROFILE_LOG
 #define QNNRT_IMPLEMENTATION
+#define QNNRT_PROFILE_IMPLEMENTATION
 #define QNNRT_DEVICE_IMPLEMENTATION
 #define QNNRT_WEIGHTS_IMPLEMENTATION
 #define QNNRT_IR_IMPLEMENTATION
@@ -76,6 +76,7 @@
 #define QNNRT_COMPILE_IMPLEMENTATION
 #include "qnnrt.h"
 #include "qnnrt_json.h"
+#include "qnnrt_profile.h"
 #include "qnnrt_device.h"
 #include "qnnrt_manifest.h"
 #include "qnnrt_compile.h"
@@ -338,6 +339,7 @@ typedef struct tool {
     qnnrt_backend *backend;            /* NULL: the model opens its own      */
     qnnrt_backend *roles[ROLES_MOST];  /* of set.roles, likewise             */
     qnnrt         *model, *other;      /* other: the second model of --diff  */
+    qnnrt_profile *loading;            /* of both, NULL: not measured        */
     qnnrt_cpu_fallback    *hosts[2];   /* [host_count] steps of the folders that were opened */
     size_t         host_count;
     job           *jobs;

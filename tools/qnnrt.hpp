@@ -3,6 +3,7 @@
        #include "qnnrt.hpp"                  // link libqnnrt.so; or in one file, define before it
                                              // QNNRT_IMPLEMENTATION,
                                              // QNNRT_DEVICE_IMPLEMENTATION,
+                                             // QNNRT_PROFILE_IMPLEMENTATION,
                                              // QNNRT_LLM_IMPLEMENTATION,
                                              // QNNRT_CACHE_IMPLEMENTATION and
                                              // QNNRT_SESSION_IMPLEMENTATION
@@ -45,6 +46,7 @@
 #include "qnnrt.h"
 #include "qnnrt_device.h"
 #include "qnnrt_llm.h"
+#include "qnnrt_profile.h"
 #include "qnnrt_session.h"
 
 #include <array>

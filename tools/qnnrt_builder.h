@@ -94,11 +94,12 @@ typedef struct qnnrt_builder_desc {
     uint32_t     soc_model;      /* HTP: chip to compile for (default 0: the backend's chip; if the
                                     backend names none, the x86-64 emulator gets 57, SM8650) */
     uint32_t     dsp_arch;       /* HTP: NPU generation, such as 75 (default 0: the chip's) */
-    const char  *system_path;    /* libQnnSystem.so for qnnrt_builder_dlc(), and for
-                                    qnnrt_run_profile_log() of the model's runs (default NULL:
-                                    beside the backend, else searched) */
-    qnnrt_profile_level profile_level;   /* profiles the compilation: qnnrt_info.events
-                                            (default 0: off) */
+    const char  *system_path;    /* libQnnSystem.so for qnnrt_builder_dlc(), and for logs of
+                                    profiles of the model's runs (default NULL: beside the backend,
+                                    else searched) */
+    qnnrt_context_hook *context_hooks;   /* called while graphs are finalized, as those of
+                                            qnnrt_desc; they stay until finish returns (default
+                                            NULL) */
     qnnrt_limits limits;
     void       (*progress)(void *user, const qnnrt_build_progress *progress);
                                  /* finish calls it for each node, tensor with data and graph, under
@@ -1077,7 +1078,7 @@ struct qnnrt_builder {
                                            qnnrt_builder_supports() frees */
     qnnrt_limits            limits;
     uint32_t                soc_model, dsp_arch;
-    qnnrt_profile_level     profile_level;
+    qnnrt_context_hook     *hooks;
     const char             *system_path;
     int                     no_validate;
     qnnrt                  *model;      /* whose context it extends; NULL: it makes a new model.
@@ -2459,7 +2460,7 @@ static qnnrt_result qnnrt__fill_graph(qnnrt_builder *b, qnnrt *model, qnnrt__con
 /* =====================================================================================
    COMPOSE                                                                       >>compose
    Gives what was recorded to the vendor and makes a model of what it returns.
-   Needs: >>os >>sort >>mem >>err >>log >>abi >>table >>system >>backend (its struct) >>profile
+   Needs: >>os >>sort >>mem >>err >>log >>abi >>table >>system >>backend (its struct) >>friends
           >>context >>pipeline >>model >>validate >>container >>build >>tensor >>node >>device
           >>fill
    Knows nothing of: memory plans, execution
@@ -2497,44 +2498,42 @@ static const qnnrt__build_node *qnnrt__compose_blamed(const qnnrt_builder *b, ui
     return NULL;
 }
 
-/* Finalize a graph, and keep the events of that. */
-static qnnrt_result qnnrt__compose_finalize(qnnrt_builder *b, qnnrt *model,
-                                            const qnnrt__context *context, const char *name,
-                                            qnnrt__abi_handle graph)
+/* Say why a graph could not be finalized. */
+static qnnrt_result qnnrt__compose_refused(qnnrt_builder *b, const char *name, qnnrt__abi_code code)
 {
-    const size_t at = (size_t)(context - model->contexts);
-    qnnrt_backend *backend = b->backend;
-    qnnrt__abi_handle profile = NULL;
-    qnnrt__abi_event_node *nodes;
     const qnnrt__build_node *blamed;
     char what[480];
-    uint32_t count;
-    qnnrt__abi_code code;
-    qnnrt_result result = QNNRT_OK;
-    if (b->profile_level != QNNRT_PROFILE_OFF)
-        result = qnnrt__profile_open(backend, b->profile_level, &profile, b->err);
-    if (result != QNNRT_OK) return result;
-    result = qnnrt__fill_tell(b, QNNRT_BUILD_FINALIZE, name);
-    if (result != QNNRT_OK) {
-        qnnrt__profile_close(backend, profile);
-        return result;
-    }
-    backend->mark = qnnrt__log_mark(backend->log_slot);
-    code = backend->calls->graph_finalize(graph, profile, NULL);
-    if (code == 0 && profile != NULL)
-        result = qnnrt__profile_read(backend, profile, at, &model->events, &nodes, &count, b->err);
-    qnnrt__profile_close(backend, profile);
-    if (code == 0) {
-        if (result == QNNRT_OK) result = qnnrt__fill_tell(b, QNNRT_BUILD_FINALIZED, name);
-        return result;
-    }
     qnnrt__fail(b->err, QNNRT_E_BACKEND, "cannot finalize graph \"%.200s\"", name);
-    blamed = qnnrt__compose_blamed(b, backend->mark);
+    blamed = qnnrt__compose_blamed(b, b->backend->mark);
     if (blamed != NULL) {
         b->op = &blamed->op;
         qnnrt__err_add(b->err, ", because of %s", qnnrt__validate_what(b->op, what));
     }
     return qnnrt__build_explain(b, "graphFinalize", code);
+}
+
+/* Finalize a graph, with the hooks of the builder. */
+static qnnrt_result qnnrt__compose_finalize(qnnrt_builder *b, const qnnrt *model,
+                                            const qnnrt__context *context, const char *name,
+                                            qnnrt__abi_handle graph)
+{
+    qnnrt_backend *backend = b->backend;
+    qnnrt__creation creation;
+    qnnrt_result result;
+    memset(&creation, 0, sizeof(creation));
+    creation.backend = backend;
+    creation.context = (size_t)(context - model->contexts);
+    result = qnnrt__friends_before(b->hooks, &creation, b->err);
+    if (result == QNNRT_OK) result = qnnrt__fill_tell(b, QNNRT_BUILD_FINALIZE, name);
+    if (result == QNNRT_OK) {
+        qnnrt__abi_code code;
+        backend->mark = qnnrt__log_mark(backend->log_slot);
+        code = backend->calls->graph_finalize(graph, creation.profile, NULL);
+        creation.created = code == 0;
+        if (code != 0) result = qnnrt__compose_refused(b, name, code);
+    }
+    result = qnnrt__friends_after(b->hooks, &creation, result, b->err);
+    return result == QNNRT_OK ? qnnrt__fill_tell(b, QNNRT_BUILD_FINALIZED, name) : result;
 }
 
 /* Finalize a graph and copy its description into the model. */
@@ -2926,7 +2925,7 @@ static qnnrt_result qnnrt__compose_finish(qnnrt_builder *b, qnnrt **out)
 /* =====================================================================================
    BUILDER                                                                       >>builder
    The public functions of a builder.
-   Needs: >>os >>mem >>err >>abi >>backend >>profile >>context >>model >>validate >>build
+   Needs: >>os >>mem >>err >>abi >>backend >>context >>model >>validate >>build
           >>mix >>tensor >>node >>device >>key >>compose
    Knows nothing of: memory plans, execution
    ===================================================================================== */
@@ -3003,8 +3002,6 @@ QNNRT_API qnnrt_result qnnrt_builder_create(qnnrt_backend *backend, const qnnrt_
                                             " table lacks %s", backend->path, lacks),
                            "Use a complete library of one release, of a backend that builds"
                            " graphs.");
-    if (qnnrt__profile_check(desc->profile_level, "qnnrt_builder_create", err) != QNNRT_OK)
-        return QNNRT_E_ARG;
     if (backend->backend == NULL) return qnnrt__backend_lost(backend, err);
     path_bytes = desc->system_path != NULL ? strlen(desc->system_path) + 1 : 0;
     b = (qnnrt_builder *)qnnrt__mem_alloc(&backend->hooks, sizeof(*b) + path_bytes);
@@ -3016,7 +3013,7 @@ QNNRT_API qnnrt_result qnnrt_builder_create(qnnrt_backend *backend, const qnnrt_
     b->backend = backend;
     b->err = &b->error;
     b->into = &b->arena;
-    b->profile_level = desc->profile_level;
+    b->hooks = desc->context_hooks;
     b->progress = desc->progress;
     b->progress_user = desc->progress_user;
     b->stop = desc->stop;

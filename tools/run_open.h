@@ -352,7 +352,7 @@ static qnnrt *try_sources(tool *t, const char *folder, const char *const *words,
     desc.metadata = (qnnrt_metadata)set->metadata;
     desc.keep_going = set->keep_going;
     desc.read = set->read;
-    desc.profile_level = (qnnrt_profile_level)set->profile;
+    desc.context_hooks = qnnrt_profile_hook(t->loading, NULL);
     desc.residency = set->residency;
     desc.resident_bytes = set->resident_bytes;
     desc.share_spill_fill = set->share_spill_fill;
@@ -525,6 +525,7 @@ static int show_backends(tool *t)
 static int open_model(tool *t)
 {
     const settings *set = &t->set;
+    qnnrt_error err;
     /* Packages are registered before a graph with their operators is opened. */
     const int packages = !set->inspect && set->packages.count > 0;
     const int own = !set->inspect && (packages ? set->role_count == 0
@@ -534,14 +535,20 @@ static int open_model(tool *t)
         !check_output_dir(t)) return 0;
     if (own && !open_backend(t)) return 0;
     if (packages && !own && !open_roles(t)) return 0;
+    if (set->profile != QNNRT_PROFILE_OFF &&
+        qnnrt_profile_create((qnnrt_profile_level)set->profile, NULL, &t->loading, &err) !=
+            QNNRT_OK) {
+        fail(t, NULL, err.hint, "%s", err.text);
+        return 0;
+    }
     t->model = open_sources(t, set->ctx_dir, set->files.items, set->files.count);
     if (t->model == NULL || (!set->inspect && !own && !show_backends(t))) return 0;
     if (set->command != COMMAND_INSPECT) say_contexts(t);
 
     size_t count = 0;
     if (set->profile != QNNRT_PROFILE_OFF && !t->sampling) {
-        const qnnrt_profile_event *events = qnnrt_get_info(t->model)->events;
-        count = qnnrt_get_info(t->model)->event_count;
+        const qnnrt_profile_event *events;
+        qnnrt_profile_events(t->loading, &events, &count);
         say_events(t, "of loading", NULL, events, count);
     }
     const qnnrt_context_info *contexts = qnnrt_get_info(t->model)->contexts;
@@ -731,6 +738,7 @@ static void close_all(tool *t)
     free_jobs(t);
     qnnrt_close(t->other);
     const qnnrt_result model = qnnrt_close(t->model);
+    qnnrt_profile_destroy(t->loading);
     if (model != QNNRT_OK)
         fail(t, NULL, LOG_HINT, "closing the model failed: %s", qnnrt_result_name(model));
     for (size_t i = 0; i < t->host_count; ++i) qnnrt_cpu_fallback_close(t->hosts[i]);

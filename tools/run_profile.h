@@ -313,7 +313,10 @@ static void trace_loading(tool *t)
     json *j = &t->trace_writer;
     const qnnrt_info *info = qnnrt_get_info(t->model);
     const qnnrt_backend_info *backend = qnnrt_backend_get_info(t->backend);
+    const qnnrt_profile_event *events;
+    size_t count;
     double at = 0;
+    qnnrt_profile_events(t->loading, &events, &count);
     trace_bar(j, TRACK_LOADING, "loading", 0, (double)(cli_now_ns() - t->trace_begin_ns) / 1e3);
     json_count(j, "contexts", info->context_count);
     trace_bar_end(j);
@@ -330,11 +333,11 @@ static void trace_loading(tool *t)
         json_value(j, "metadata_us", (double)c->metadata_ns / 1e3);
         json_value(j, "create_us", (double)c->create_ns / 1e3);
         json_count(j, "bytes", c->file_bytes);
-        for (size_t e = 0; e < info->event_count; ++e) {
-            if (info->events[e].step != i) continue;
-            char *key = cli_text("%lu %s, %s", (unsigned long)e, info->events[e].name,
-                                 info->events[e].unit_name);
-            json_value(j, key, info->events[e].value);
+        for (size_t e = 0; e < count; ++e) {
+            if (events[e].step != i) continue;
+            char *key = cli_text("%lu %s, %s", (unsigned long)e, events[e].name,
+                                 events[e].unit_name);
+            json_value(j, key, events[e].value);
             free(key);
         }
         trace_bar_end(j);

@@ -153,8 +153,8 @@ static void report_model(const tool *t, json *j)
     }
     json_close(j);
     if (t->set.profile != QNNRT_PROFILE_OFF) {
-        const qnnrt_profile_event *events = qnnrt_get_info(t->model)->events;
-        count = qnnrt_get_info(t->model)->event_count;
+        const qnnrt_profile_event *events;
+        qnnrt_profile_events(t->loading, &events, &count);
         report_events(j, "context", events, count);
     }
     json_close(j);

@@ -11,6 +11,9 @@ import unittest
 from common import TOP
 from qnnrt import _abi as abi
 
+sys.path.insert(0, os.path.join(TOP, "tests"))
+import headers  # noqa: E402
+
 
 class Abi(unittest.TestCase):
     def structs(self):
@@ -29,8 +32,8 @@ class Abi(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "offsets.c")
             with open(path, "w") as file:
-                file.write('#include <stdio.h>\n#include "qnnrt.h"\n#include "qnnrt_llm.h"\n#include "qnnrt_session.h"\n#include "qnnrt_cache.h"\nint main(void)\n{\n%s\nreturn 0;\n}\n'
-                           % "\n".join(lines))
+                file.write("#include <stdio.h>\n%sint main(void)\n{\n%s\nreturn 0;\n}\n"
+                           % ("".join('#include "%s.h"\n' % row.name for row in headers.ROWS if "python" in row.how), "\n".join(lines)))
             program = os.path.join(folder, "offsets")
             subprocess.run(os.environ.get("CC", "cc").split() + ["-std=c99", "-I", TOP, "-I", os.path.join(TOP, "tools"), "-I",
                                                                  os.path.join(TOP, "tools", "engines"), path, "-o", program], check=True)

@@ -2,6 +2,7 @@
 #define QNNRT_BUILDER
 #include "real.h"
 #include "qnnrt_device.h"
+#include "qnnrt_profile.h"
 #include <math.h>
 
 static qnnrt_error err;
@@ -497,21 +498,21 @@ static void finalizing_is_profiled(const char *library, const char *name)
     qnnrt_builder_desc desc;
     qnnrt_builder *b;
     qnnrt *built;
+    qnnrt_profile *finalizing;
     size_t count, i, totals = 0;
     CHECK(backend != NULL);
     memset(&desc, 0, sizeof(desc));
-    desc.profile_level = (qnnrt_profile_level)4;
-    CHECK_EQ(qnnrt_builder_create(backend, &desc, &b, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_profile_create((qnnrt_profile_level)4, NULL, &finalizing, &err), QNNRT_E_ARG);
     CHECK_STR(err.text, "0 to 3");
-    desc.profile_level = QNNRT_PROFILE_DETAILED;
+    CHECK_EQ(qnnrt_profile_create(QNNRT_PROFILE_DETAILED, NULL, &finalizing, &err), QNNRT_OK);
+    desc.context_hooks = qnnrt_profile_hook(finalizing, NULL);
     CHECK_EQ(qnnrt_builder_create(backend, &desc, &b, &err), QNNRT_OK);
     add_layer(b, "first", 1, "x", "y");
     qnnrt_builder_context(b, NULL);
     add_layer(b, "second", 1, "x", "z");
     if (qnnrt_builder_finish(b, &built, &err) != QNNRT_OK) printf("%s\n", err.text);
     CHECK(built != NULL);
-    events = qnnrt_get_info(built)->events;
-    count = qnnrt_get_info(built)->event_count;
+    qnnrt_profile_events(finalizing, &events, &count);
     for (i = 0; i < count; ++i)
         if (events[i].type == 300) {
             CHECK_STR(events[i].name, name);
@@ -522,6 +523,7 @@ static void finalizing_is_profiled(const char *library, const char *name)
     CHECK_EQ(totals, 2);
     CHECK_EQ(qnnrt_close(built), QNNRT_OK);
     CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
+    qnnrt_profile_destroy(finalizing);
 }
 
 TEST(finalizing_is_measured)

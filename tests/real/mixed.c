@@ -14,6 +14,7 @@
    Results are compared with plain loops in double. */
 #define QNNRT_BUILDER
 #include "real.h"
+#include "qnnrt_profile.h"
 #include "../host_llm.h"
 
 static qnnrt_error err;

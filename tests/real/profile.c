@@ -5,8 +5,8 @@
    It checks the events, their names and nodes; that outputs are the same with and without
    profiling; the log that libQnnSystem.so writes for the vendor's viewer; and the answers to the
    power presets. libQnnCpu.so is that of RELEASE_FOLDER, or of 2.47 beside it. */
-#define QNNRT_PROFILE_LOG
 #include "real.h"
+#include "qnnrt_profile.h"
 #include "../bench/qnn_raw.h"
 #include "qnnrt_device.h"
 #include <dlfcn.h>
@@ -15,13 +15,29 @@
 
 static qnnrt_error err;
 
+/* What the open models measured while they were loaded. */
+static qnnrt_profile *loading;
+
+static void measure_loading(qnnrt_desc *desc, qnnrt_profile_level level)
+{
+    CHECK_EQ(qnnrt_profile_create(level, NULL, &loading, &err), QNNRT_OK);
+    desc->context_hooks = qnnrt_profile_hook(loading, NULL);
+}
+
+static size_t loading_events(const qnnrt_profile_event **events)
+{
+    size_t count;
+    qnnrt_profile_events(loading, events, &count);
+    return count;
+}
+
 static void open_htp(const char *part, qnnrt_profile_level level, qnnrt **model, qnnrt_run **run)
 {
     static char library[1024];
     char folder[1024];
     qnnrt_desc desc;
     real_desc(&desc, library);
-    desc.profile_level = level;
+    measure_loading(&desc, level);
     REAL_OK(qnnrt_open(real_join(folder, test_arg(1), part), &desc, model, &err), &err);
     REAL_OK(qnnrt_prepare(*model, NULL, run, &err), &err);
 }
@@ -30,6 +46,8 @@ static void close_all(qnnrt *model, qnnrt_run *run)
 {
     qnnrt_run_destroy(run);
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    qnnrt_profile_destroy(loading);
+    loading = NULL;
     CHECK_EQ(real_seen.alive, 0);
     if (real_seen.errors != 0) printf("    %s\n", real_seen.first);
     CHECK_EQ(real_seen.errors, 0);
@@ -92,8 +110,8 @@ TEST(htp_basic_detailed_and_optrace)
     int level;
     if (real_no_device()) SKIP("no device");
     TRY(open_htp(MLP, QNNRT_PROFILE_OFF, &model, &run));
-    CHECK(qnnrt_get_info(model)->events == NULL);
-    CHECK_EQ(qnnrt_get_info(model)->event_count, 0);
+    CHECK_EQ(loading_events(&events), 0);
+    CHECK(events == NULL);
     REAL_OK(qnnrt_exec(run), qnnrt_run_error(run));
     CHECK(qnnrt_data(run, "y", &bytes) != NULL && bytes <= sizeof plain);
     memcpy(plain, qnnrt_data(run, "y", NULL), bytes);
@@ -144,8 +162,7 @@ TEST(htp_every_step_of_a_chain)
     /* The files are newer than the library, which refuses them. */
     if (real_library_release() < 2051) return;
     TRY(open_htp("ctx/qairt2.51/chain_of_three", QNNRT_PROFILE_BASIC, &model, &run));
-    events = qnnrt_get_info(model)->events;
-    loads = qnnrt_get_info(model)->event_count;
+    loads = loading_events(&events);
     show("loading", events, loads);
     TRY(check_events(events, loads, 3));
     for (step = 0; step < 3; ++step) {
@@ -327,14 +344,14 @@ TEST(cpu_has_extended_events_and_no_power)
     real_desc(&desc, system_path);
     desc.backend_desc.path = cpu;
     desc.system_path = real_library(system_path, "libQnnSystem.so");
-    desc.profile_level = QNNRT_PROFILE_DETAILED;
+    measure_loading(&desc, QNNRT_PROFILE_DETAILED);
     memset(&file, 0, sizeof file);
     file.data = data;
     file.bytes = (size_t)bytes;
     desc.files = &file;
     desc.file_count = 1;
     REAL_OK(qnnrt_open(NULL, &desc, &model, &err), &err);
-    count = qnnrt_get_info(model)->event_count;
+    count = loading_events(&events);
     printf("  loading: %u events\n", (unsigned)count);
     CHECK_EQ(count, 0);
     REAL_OK(qnnrt_prepare(model, "two", &run, &err), &err);
@@ -360,6 +377,8 @@ TEST(cpu_has_extended_events_and_no_power)
     CHECK_EQ(qnnrt_power_set(qnnrt_get_info(model)->backend, &power, NULL, &err), QNNRT_E_UNSUPPORTED);
     qnnrt_run_destroy(run);
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    qnnrt_profile_destroy(loading);
+    loading = NULL;
     CHECK_EQ(real_seen.alive, 0);
     free(data);
 }

@@ -7,6 +7,7 @@
    spill-fill memory: the contexts are then created without. */
 #include "real.h"
 #include "qnnrt_device.h"
+#include "qnnrt_profile.h"
 #include <pthread.h>
 
 enum { CONTEXTS = 3 };

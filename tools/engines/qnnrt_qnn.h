@@ -108,6 +108,7 @@ QNNRT_QNN_API const qnnrt_engine *qnnrt_engine_qnn(void);
 #include "qnnrt_compile.h"
 #include "qnnrt_device.h"
 #include "qnnrt_json.h"
+#include "qnnrt_profile.h"
 #include "qnnrt_manifest.h"
 
 #include <dlfcn.h>

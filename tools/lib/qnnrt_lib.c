@@ -5,14 +5,13 @@
        cc -O2 -I. -Itools -fPIC -fvisibility=hidden -shared -Wl,-soname,libqnnrt.so.0 \
            -o libqnnrt.so tools/lib/qnnrt_lib.c -lm -ldl
 
-   It exports the functions that the headers declare, those of builds with QNNRT_BUILDER and
-   QNNRT_PROFILE_LOG included, and nothing else: tests/test_lib.sh. */
+   It exports the functions that the headers declare, those of builds with QNNRT_BUILDER included,
+   and nothing else: tests/test_lib.sh. */
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L
 #endif
 #define QNNRT_API extern __attribute__((visibility("default")))
 #define QNNRT_BUILDER
-#define QNNRT_PROFILE_LOG
 #define QNNRT_DEVICE_IMPLEMENTATION
 #define QNNRT_LLM_IMPLEMENTATION
 #define QNNRT_LLM_GRAPH_IMPLEMENTATION

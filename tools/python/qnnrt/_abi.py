@@ -79,10 +79,6 @@ QNNRT_POWER_LOW_BALANCED = 5
 QNNRT_POWER_HIGH_POWER_SAVER = 6
 QNNRT_POWER_POWER_SAVER = 7
 QNNRT_POWER_LOW_POWER_SAVER = 8
-QNNRT_PROFILE_OFF = 0
-QNNRT_PROFILE_BASIC = 1
-QNNRT_PROFILE_DETAILED = 2
-QNNRT_PROFILE_OPTRACE = 3
 QNNRT_MEM_HEAP = 0
 QNNRT_MEM_SHARED = 1
 QNNRT_MEM_RPCMEM = 2
@@ -103,6 +99,10 @@ QNNRT_ROLE_CONSTANT = 4
 QNNRT_STEP_GRAPH = 0
 QNNRT_STEP_HOST = 1
 QNNRT_STEP_CONVERT = 2
+QNNRT_PROFILE_OFF = 0
+QNNRT_PROFILE_BASIC = 1
+QNNRT_PROFILE_DETAILED = 2
+QNNRT_PROFILE_OPTRACE = 3
 QNNRT_LLM_ROLE_UNKNOWN = 0
 QNNRT_LLM_ROLE_TOKENS = 1
 QNNRT_LLM_ROLE_POSITIONS = 2
@@ -205,10 +205,6 @@ class qnnrt_backend_desc(Structure):
 
 
 class qnnrt_backend_info(Structure):
-    pass
-
-
-class qnnrt_profile_event(Structure):
     pass
 
 
@@ -337,6 +333,10 @@ class qnnrt_transfer_info(Structure):
 
 
 class qnnrt_conversion_info(Structure):
+    pass
+
+
+class qnnrt_profile_event(Structure):
     pass
 
 
@@ -605,18 +605,6 @@ qnnrt_backend_info._fields_ = [
     ('has_device', c_int),
     ('open_ns', c_uint64),
 ]
-qnnrt_profile_event._fields_ = [
-    ('name', c_char_p),
-    ('node', c_char_p),
-    ('type', c_uint32),
-    ('unit', c_uint32),
-    ('unit_name', c_char_p),
-    ('value', c_double),
-    ('time', c_uint64),
-    ('depth', c_uint32),
-    ('vendor_code', c_uint32),
-    ('step', c_size_t),
-]
 qnnrt_mem_provider._fields_ = [
     ('name', c_char_p),
     ('alloc', CFUNCTYPE(c_int, c_void_p, c_void_p, c_size_t, POINTER(c_void_p), POINTER(c_int), POINTER(qnnrt_error))),
@@ -648,7 +636,6 @@ qnnrt_desc._fields_ = [
     ('keep_going', c_int),
     ('read', c_int),
     ('limits', qnnrt_limits),
-    ('profile_level', c_int),
     ('backend_desc', qnnrt_backend_desc),
     ('residency', c_int),
     ('resident_bytes', c_uint64),
@@ -661,6 +648,7 @@ qnnrt_desc._fields_ = [
     ('host_functions', POINTER(qnnrt_host_step)),
     ('host_function_count', c_size_t),
     ('check_hashes', c_int),
+    ('context_hooks', c_void_p),
 ]
 qnnrt_constant_info._fields_ = [
     ('file', c_char_p),
@@ -674,8 +662,6 @@ qnnrt_info._fields_ = [
     ('backend', c_void_p),
     ('context_count', c_size_t),
     ('contexts', POINTER(qnnrt_context_info)),
-    ('event_count', c_size_t),
-    ('events', POINTER(qnnrt_profile_event)),
     ('pipeline_count', c_size_t),
     ('pipelines', POINTER(c_void_p)),
     ('device_bytes', c_uint64),
@@ -892,6 +878,18 @@ qnnrt_conversion_info._fields_ = [
     ('step', c_uint32),
     ('lost', c_uint64),
     ('lost_ever', c_uint64),
+]
+qnnrt_profile_event._fields_ = [
+    ('name', c_char_p),
+    ('node', c_char_p),
+    ('type', c_uint32),
+    ('unit', c_uint32),
+    ('unit_name', c_char_p),
+    ('value', c_double),
+    ('time', c_uint64),
+    ('depth', c_uint32),
+    ('vendor_code', c_uint32),
+    ('step', c_size_t),
 ]
 qnnrt_llm_role_desc._fields_ = [
     ('tensor', c_char_p),
@@ -1310,6 +1308,10 @@ FUNCTIONS = {
     'qnnrt_precision_name': (c_char_p, [c_int]),
     'qnnrt_prepare': (c_int, [c_void_p, c_char_p, POINTER(c_void_p), POINTER(qnnrt_error)]),
     'qnnrt_prepare_with': (c_int, [c_void_p, c_char_p, POINTER(qnnrt_prepare_desc), POINTER(c_void_p), POINTER(qnnrt_error)]),
+    'qnnrt_profile_create': (c_int, [c_int, POINTER(qnnrt_hooks), POINTER(c_void_p), POINTER(qnnrt_error)]),
+    'qnnrt_profile_destroy': (None, [c_void_p]),
+    'qnnrt_profile_events': (None, [c_void_p, POINTER(POINTER(qnnrt_profile_event)), POINTER(c_size_t)]),
+    'qnnrt_profile_hook': (c_void_p, [c_void_p, c_void_p]),
     'qnnrt_quant_equal': (c_int, [POINTER(qnnrt_quant), POINTER(qnnrt_quant)]),
     'qnnrt_read_f32': (c_int, [c_void_p, POINTER(qnnrt_slot_info), c_uint64, POINTER(c_float), c_size_t]),
     'qnnrt_read_i32': (c_int, [c_void_p, POINTER(qnnrt_slot_info), c_uint64, POINTER(c_int32), c_size_t]),
@@ -1323,6 +1325,7 @@ FUNCTIONS = {
     'qnnrt_run_events': (c_int, [c_void_p, POINTER(POINTER(qnnrt_profile_event)), POINTER(c_size_t)]),
     'qnnrt_run_pipeline': (c_void_p, [c_void_p]),
     'qnnrt_run_profile': (c_int, [c_void_p, c_int]),
+    'qnnrt_run_profile_log': (c_int, [c_void_p, c_char_p]),
     'qnnrt_run_slot': (POINTER(qnnrt_slot_info), [c_void_p, c_char_p]),
     'qnnrt_run_transfers': (c_int, [c_void_p, POINTER(POINTER(qnnrt_transfer_info)), POINTER(c_size_t)]),
     'qnnrt_run_watch': (c_int, [c_void_p, CFUNCTYPE(c_int, c_void_p, c_uint32), c_void_p]),

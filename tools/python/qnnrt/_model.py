@@ -242,7 +242,7 @@ class Model(Object):
         self._prepare_desc.mem.guard = guard
         choice(memory, {word: i for i, word in enumerate(_MEMORY)}, "memory")
         lib.qnnrt_device_memory(memory.encode(), byref(self._prepare_desc.mem))
-        desc.profile_level = choice(profile, _PROFILES, "profile")
+        level = choice(profile, _PROFILES, "profile")
         files = None
         folder: Optional[bytes] = path_of(path)
         if folder is not None and folder.endswith(b".bin"):
@@ -251,8 +251,14 @@ class Model(Object):
             desc.files, desc.file_count, folder = files, 1, None
         made = c_void_p()
         self.path = str(path) if isinstance(path, (str, bytes)) else str(path)
+        self._loading: Optional[Owner] = None
+        if level:
+            profile_made = c_void_p()
+            call(lib.qnnrt_profile_create, level, None, byref(profile_made))
+            self._loading = Owner(profile_made.value, lib.qnnrt_profile_destroy)
+            desc.context_hooks = lib.qnnrt_profile_hook(self._loading, None)
         call(lib.qnnrt_open, folder, byref(desc), byref(made), caught=self._caught)
-        self._owner = Owner(made.value, lib.qnnrt_close, None, keep)
+        self._owner = Owner(made.value, lib.qnnrt_close, self._loading, keep)
         if self._caught:
             self.close()
             self._caught.check()
@@ -299,8 +305,10 @@ class Model(Object):
     @property
     def events(self) -> Tuple[ProfileEvent, ...]:
         """With profile: what the library measured while it loaded the contexts."""
-        info = self._info
-        return tuple(_event(info.events[i]) for i in range(info.event_count))
+        self._handle()
+        found, count = ctypes.POINTER(abi.qnnrt_profile_event)(), c_size_t()
+        lib.qnnrt_profile_events(self._loading, byref(found), byref(count))
+        return tuple(_event(found[i]) for i in range(count.value))
 
     def plan(self, name: Optional[str] = None) -> Plan:
         """The plan of a pipeline alone, as prepare() makes it."""

@@ -1,0 +1,889 @@
+/* qnnrt_profile.h - v0.4.0 - what a backend library measured, as tables and as the vendor's log
+
+   In one C or C++ file:                        Everywhere else:
+       #define QNNRT_IMPLEMENTATION                 #include "qnnrt.h"
+       #define QNNRT_PROFILE_IMPLEMENTATION         #include "qnnrt_profile.h"
+       #include "qnnrt.h"
+       #include "qnnrt_profile.h"
+   Both implementations stand in one file, this one after that of qnnrt.h. A run is profiled from
+   one call on, and its events are a table:
+
+       qnnrt_run_profile(run, QNNRT_PROFILE_DETAILED);
+       qnnrt_exec(run);
+       qnnrt_run_events(run, &events, &count);
+       for (i = 0; i < count; ++i)
+           printf("%g %s %s\n", events[i].value, events[i].unit_name, events[i].name);
+
+   HTP reports cycles of nodes, CPU microseconds. Backend, release and device decide which events
+   exist: look for what you need, and expect that it may be missing. On the x86-64 emulator "VTCM
+   acquire" and "power on" are not real times. qnnrt_run_profile_log() writes the file that the
+   vendor's viewer reads. Loading is profiled by a hook of the creation of contexts:
+
+       qnnrt_profile *loading;
+       qnnrt_profile_create(QNNRT_PROFILE_BASIC, NULL, &loading, &err);
+       desc.context_hooks = qnnrt_profile_hook(loading, NULL);
+       if (qnnrt_open("model_dir", &desc, &model, &err) != QNNRT_OK) puts(err.text);
+       qnnrt_profile_events(loading, &events, &count);
+       qnnrt_close(model);
+       qnnrt_profile_destroy(loading);
+
+   Uses     The internal names of qnnrt.h, whose hooks it adds to runs and to models.
+   Memory   One allocator hook, nothing else allocates.
+   Threads  None are created. A run and its events belong to one thread at a time; so do a
+            qnnrt_profile and the calls that create contexts with its hook.
+
+   BUILD OPTIONS, to define before the header is first included
+       QNNRT_PROFILE_API  replaces the storage and export prefix of all functions (default:
+                          QNNRT_API)
+       The options of qnnrt.h work here too, such as QNNRT_STATIC.
+
+   ROOMS (search for the tag), below those of qnnrt.h
+       >>events >>measure >>loading >>export
+*/
+#ifndef QNNRT_PROFILE_H
+#define QNNRT_PROFILE_H
+
+#include "qnnrt.h"
+
+#if QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR != 4
+#error "qnnrt_profile.h and qnnrt.h are of different versions: take both from one release"
+#endif
+
+#ifndef QNNRT_PROFILE_API
+#define QNNRT_PROFILE_API QNNRT_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum qnnrt_profile_level {
+    QNNRT_PROFILE_OFF = 0,
+    QNNRT_PROFILE_BASIC,                    /* totals */
+    QNNRT_PROFILE_DETAILED,                 /* totals and each node */
+    QNNRT_PROFILE_OPTRACE                   /* HTP: also the trace for qnnrt_run_profile_log() */
+} qnnrt_profile_level;
+
+typedef struct qnnrt_profile_event {
+    const char *name;                       /* the library's, such as "QNN (execute) time", cut
+                                               at 1,024 bytes; may be "" */
+    const char *node;                       /* the node that was measured, or "" */
+    uint32_t    type, unit;                 /* the vendor's numbers; types: 400 exec, 404 node */
+    const char *unit_name;                  /* "us", "bytes", "cycles", "count"; "" for others */
+    double      value;                      /* whole numbers are exact up to 2^53 */
+    uint64_t    time;                       /* when it was measured, in us; 0: not known */
+    uint32_t    depth;                      /* 0, or more: the event is a part of the nearest event
+                                               before it with a smaller depth */
+    uint32_t    vendor_code;                /* not 0: the library could not describe the event */
+    size_t      step;                       /* index of the step of a run; of a qnnrt_profile: of
+                                               the context */
+} qnnrt_profile_event;
+
+/* ---- of a run ---- */
+
+/* Profile every exec from now on, or stop with QNNRT_PROFILE_OFF. Drops earlier events. Host steps
+   and conversions have one event each, "host time" and "convert time".
+   Returns  QNNRT_OK; QNNRT_E_UNSUPPORTED (the backend has no profiles, or none of this level);
+            QNNRT_E_BACKEND; QNNRT_E_MEMORY; QNNRT_E_ARG. After a failure profiling is off
+   Cost     off: none, qnnrt_exec() runs the same code. On: the time that the library needs */
+QNNRT_PROFILE_API qnnrt_result qnnrt_run_profile(qnnrt_run *run, qnnrt_profile_level level);
+
+/* Get the events of the last exec, in the order of its steps. They are valid until the next exec,
+   qnnrt_run_profile() or the end of the run. The first call after an exec reads them from the
+   library.
+   Returns  QNNRT_OK; QNNRT_E_STATE (profiling is off, no exec ran since it was turned on, or the
+            last exec failed); QNNRT_E_BACKEND; QNNRT_E_LIMIT (more than 1,048,576 events, or nested
+            deeper than 8 levels); QNNRT_E_MEMORY; QNNRT_E_ARG. After a failure *events is NULL and
+            *count 0 */
+QNNRT_PROFILE_API qnnrt_result qnnrt_run_events(qnnrt_run *run, const qnnrt_profile_event **events,
+                                                size_t *count);
+
+/* Write the events of the last exec to the log file that the SDK's qnn-profile-viewer reads,
+   through libQnnSystem.so of release 2.40 or newer, except 2.44. An existing log is extended;
+   that library makes missing folders.
+   Returns  as qnnrt_run_events(); QNNRT_E_LIBRARY, QNNRT_E_VERSION (of libQnnSystem.so); QNNRT_E_IO
+            (nothing was written) */
+QNNRT_PROFILE_API qnnrt_result qnnrt_run_profile_log(qnnrt_run *run, const char *path);
+
+/* ---- of loading ---- */
+
+/* What a library measured while it created the contexts of a model. */
+typedef struct qnnrt_profile qnnrt_profile;
+
+/* Make a profile for one model.
+   level    QNNRT_PROFILE_OFF: nothing is measured
+   hooks    for its memory (default NULL: malloc and free)
+   Returns  QNNRT_OK; QNNRT_E_MEMORY; QNNRT_E_ARG
+   Frees    qnnrt_profile_destroy(), after the model was closed */
+QNNRT_PROFILE_API qnnrt_result qnnrt_profile_create(qnnrt_profile_level level,
+                                                    const qnnrt_hooks *hooks, qnnrt_profile **out,
+                                                    qnnrt_error *err);
+
+/* Return the hook for qnnrt_desc.context_hooks. It profiles the first creation of each context; if
+   that fails because the backend has no profiles of this level, so does the call that creates it.
+   next     the hook of another header, NULL: none */
+QNNRT_PROFILE_API qnnrt_context_hook *qnnrt_profile_hook(qnnrt_profile *profile,
+                                                         qnnrt_context_hook *next);
+
+/* Get the events so far, in the order of creation. They are valid until another context is created,
+   or the profile is destroyed. */
+QNNRT_PROFILE_API void qnnrt_profile_events(const qnnrt_profile *profile,
+                                            const qnnrt_profile_event **events, size_t *count);
+
+/* Free a profile; NULL does nothing. */
+QNNRT_PROFILE_API void qnnrt_profile_destroy(qnnrt_profile *profile);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* QNNRT_PROFILE_H, end of the declarations */
+
+#ifdef QNNRT_PROFILE_IMPLEMENTATION
+#ifndef QNNRT_PROFILE__IMPL_ONCE
+#define QNNRT_PROFILE__IMPL_ONCE
+
+#ifndef QNNRT__IMPL_ONCE
+#error "define QNNRT_IMPLEMENTATION before QNNRT_PROFILE_IMPLEMENTATION: both stand in one file"
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* =====================================================================================
+   EVENTS                                                                        >>events
+   What a library measured: the vendor's profile handles, and their events as a table.
+   Needs: >>mem >>err >>log >>codes >>abi >>backend
+   Knows nothing of: runs, models, files
+   ===================================================================================== */
+
+/* Limits, because a broken library could return events without end. */
+enum { QNNRT__PROFILE_DEEPEST = 8, QNNRT__PROFILE_MOST = 1048576, QNNRT__PROFILE_NAME = 1024 };
+
+typedef struct qnnrt__profile_list {           /* a table that grows */
+    qnnrt__arena        *arena;
+    qnnrt_profile_event *events;
+    size_t               count, room;
+} qnnrt__profile_list;
+
+static const char *qnnrt__profile_level_name(qnnrt_profile_level level)
+{
+    static const char *const names[] = { "off", "basic", "detailed", "optrace" };
+    return names[level];
+}
+
+static qnnrt_result qnnrt__profile_check(qnnrt_profile_level level, const char *call,
+                                         qnnrt_error *err)
+{
+    if ((unsigned)level <= (unsigned)QNNRT_PROFILE_OPTRACE) return QNNRT_OK;
+    return qnnrt__fail(err, QNNRT_E_ARG, "%s: profile level %d, expected 0 to %d", call,
+                       (int)level, (int)QNNRT_PROFILE_OPTRACE);
+}
+
+static void qnnrt__profile_close(qnnrt_backend *b, qnnrt__abi_handle handle)
+{
+    qnnrt__abi_code code = handle != NULL ? b->calls->profile_free(handle) : 0;
+    if (code != 0)
+        qnnrt__log(&b->hooks, QNNRT_LOG_ERROR, "profile", code, "profileFree answered 0x%x",
+                   (unsigned)(code & 0xFFFF));
+}
+
+/* Create one vendor handle. Callers hold the lock, here and below. */
+static qnnrt_result qnnrt__profile_open(qnnrt_backend *b, qnnrt_profile_level level,
+                                        qnnrt__abi_handle *out, qnnrt_error *err)
+{
+    const qnnrt__abi_calls *calls = b->calls;
+    const char *call = "profileCreate", *name = qnnrt__profile_level_name(level);
+    qnnrt__abi_profile_config config;
+    const qnnrt__abi_profile_config *configs[2] = { NULL, NULL };
+    uint32_t mark = qnnrt__log_mark(b->log_slot);
+    qnnrt__abi_code code;
+    *out = NULL;
+    if (b->backend == NULL) return qnnrt__backend_lost(b, err);
+    if (calls->profile_create == NULL || calls->profile_free == NULL ||
+        calls->profile_get_events == NULL ||
+        (calls->profile_get_event == NULL && calls->profile_get_extended_event == NULL) ||
+        (level == QNNRT_PROFILE_OPTRACE && calls->profile_set_config == NULL))
+        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s has no functions for %s profiles", b->path,
+                           name);
+    code = calls->profile_create(b->backend, level == QNNRT_PROFILE_BASIC
+                                                 ? QNNRT__ABI_PROFILE_BASIC
+                                                 : QNNRT__ABI_PROFILE_DETAILED, out);
+    if (code != 0) *out = NULL;
+    if (code == 0 && *out != NULL && level == QNNRT_PROFILE_OPTRACE) {
+        memset(&config, 0, sizeof(config));
+        config.option = QNNRT__ABI_PROFILE_OPTRACE;
+        config.u.optrace = 1;
+        configs[0] = &config;
+        call = "profileSetConfig";
+        code = calls->profile_set_config(*out, configs);
+    }
+    if (code == 0 && *out != NULL) return QNNRT_OK;
+    qnnrt__profile_close(b, *out);
+    *out = NULL;
+    if ((code & 0xFFFF) == QNNRT__ABI_NOT_SUPPORTED) {
+        qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s has no %s profiles: %s answered 0x%x", b->path,
+                    name, call, (unsigned)(code & 0xFFFF));
+        if (err != NULL) err->vendor_code = code;
+        return qnnrt__hint(err, QNNRT_E_UNSUPPORTED, level == QNNRT_PROFILE_OPTRACE
+                               ? "Use the level detailed; only HTP has traces."
+                               : "Profile on another backend.");
+    }
+    qnnrt__fail(err, QNNRT_E_BACKEND, "%s: cannot create a %s profile", b->path, name);
+    return qnnrt__backend_explain(b, err, call, code, mark);
+}
+
+/* Read one event. If the plain form fails, try the extended form, the only one of the CPU backend.
+   If that fails too, keep the code. */
+static void qnnrt__profile_event(const qnnrt__abi_calls *calls, uint64_t id,
+                                 qnnrt__abi_event_node *to)
+{
+    qnnrt__abi_code code = QNNRT__ABI_NOT_SUPPORTED;
+    if (calls->profile_get_event != NULL) code = calls->profile_get_event(id, &to->u.plain);
+    if (code == 0) {
+        if (to->u.plain.name == NULL) to->u.plain.name = "";
+        return;
+    }
+    memset(&to->u, 0, sizeof(to->u));
+    if (calls->profile_get_extended_event != NULL)
+        code = calls->profile_get_extended_event(id, &to->u.extended);
+    if (code == 0 && to->u.extended.version == 1) {
+        to->kind = QNNRT__ABI_EVENT_EXTENDED;
+        if (to->u.extended.v1.name == NULL) to->u.extended.v1.name = "";
+        return;
+    }
+    memset(&to->u, 0, sizeof(to->u));
+    to->u.plain.name = "";
+    to->code = code != 0 ? (uint32_t)(code & 0xFFFF) : (uint32_t)QNNRT__ABI_NOT_SUPPORTED;
+}
+
+/* Read the events of one level and all below. */
+static qnnrt_result qnnrt__profile_nodes(const qnnrt__abi_calls *calls, qnnrt__arena *arena,
+                                         const uint64_t *ids, uint32_t count, int depth,
+                                         uint32_t *left, qnnrt__abi_event_node **out,
+                                         qnnrt_error *err)
+{
+    qnnrt__abi_event_node *nodes;
+    uint64_t *kept;
+    uint32_t i;
+    if (count > *left)
+        return qnnrt__fail(err, QNNRT_E_LIMIT, "the profile has more than %d events",
+                           (int)QNNRT__PROFILE_MOST);
+    if (depth == QNNRT__PROFILE_DEEPEST)
+        return qnnrt__fail(err, QNNRT_E_LIMIT,
+                           "the profile's events are nested deeper than %d levels",
+                           (int)QNNRT__PROFILE_DEEPEST);
+    if (ids == NULL)
+        return qnnrt__fail(err, QNNRT_E_BACKEND,
+                           "the profile declares %u events, but the list is missing",
+                           (unsigned)count);
+    *left -= count;
+    *out = nodes = (qnnrt__abi_event_node *)qnnrt__arena_alloc(arena, count, sizeof(*nodes));
+    /* The next call may reuse the library's list. */
+    kept = (uint64_t *)qnnrt__arena_alloc(arena, count, sizeof(*kept));
+    if (nodes == NULL || kept == NULL) return qnnrt__fail_memory(err, "events");
+    memcpy(kept, ids, count * sizeof(*kept));
+    for (i = 0; i < count; ++i) {
+        const uint64_t *below = NULL;
+        uint32_t below_count = 0;
+        qnnrt__abi_code code = 0;
+        qnnrt_result result;
+        qnnrt__profile_event(calls, kept[i], &nodes[i]);
+        if (calls->profile_get_sub_events != NULL)
+            code = calls->profile_get_sub_events(kept[i], &below, &below_count);
+        if (code != 0 && (code & 0xFFFF) != QNNRT__ABI_NOT_SUPPORTED) {
+            qnnrt__fail(err, QNNRT_E_BACKEND, "could not read the profile's events");
+            return qnnrt__codes_explain(err, "profileGetSubEvents", code, -1, 0);
+        }
+        if (code != 0 || below_count == 0) continue;
+        result = qnnrt__profile_nodes(calls, arena, below, below_count, depth + 1, left,
+                                      &nodes[i].children, err);
+        if (result != QNNRT_OK) return result;
+        nodes[i].count = below_count;
+    }
+    return QNNRT_OK;
+}
+
+static const char *qnnrt__profile_unit(uint32_t unit)
+{
+    static const char *const names[] = { "", "us", "bytes", "cycles", "count" };
+    return unit < sizeof(names) / sizeof(names[0]) ? names[unit] : "";
+}
+
+static double qnnrt__profile_value(const qnnrt__abi_event_extended *from)
+{
+    switch (from->v1.value.scalar.dtype) {
+    case QNNRT_DTYPE_F32: return (double)from->v1.value.scalar.u.f32;
+    case QNNRT_DTYPE_F64: return from->v1.value.scalar.u.f64;
+    case QNNRT_DTYPE_U64: return (double)from->v1.value.scalar.u.u64;
+    case QNNRT_DTYPE_I64: return (double)from->v1.value.scalar.u.i64;
+    case QNNRT_DTYPE_U32: return (double)from->v1.value.scalar.u.u32;
+    case QNNRT_DTYPE_I32: return (double)from->v1.value.scalar.u.i32;
+    case QNNRT_DTYPE_U16: return (double)from->v1.value.scalar.u.u16;
+    case QNNRT_DTYPE_I16: return (double)from->v1.value.scalar.u.i16;
+    case QNNRT_DTYPE_U8:
+    case QNNRT_DTYPE_BOOL8: return (double)from->v1.value.scalar.u.u8;
+    case QNNRT_DTYPE_I8: return (double)from->v1.value.scalar.u.i8;
+    default: return 0;                         /* an object for the vendor's tools */
+    }
+}
+
+/* Return the length of the node's name at the beginning of an event's name. After it come
+   " (cycles)", or ":OpId_17" or " OpId_2" (*id is set) before that. */
+static size_t qnnrt__profile_node_length(const char *text, size_t length, int *id)
+{
+    size_t at = length;
+    *id = 0;
+    if (at > 0 && text[at - 1] == ')') {
+        for (--at; at > 0 && text[at - 1] >= 'a' && text[at - 1] <= 'z';) --at;
+        if (at >= 2 && text[at - 1] == '(' && text[at - 2] == ' ') length = at - 2;
+    }
+    for (at = length; at > 0 && text[at - 1] >= '0' && text[at - 1] <= '9';) --at;
+    if (at == length || at < 6 || memcmp(text + at - 5, "OpId_", 5) != 0 ||
+        (text[at - 6] != ':' && text[at - 6] != ' ')) return length;
+    *id = 1;
+    return at - 6;
+}
+
+/* Copy the node's name from the name of an event of type 404. */
+static const char *qnnrt__profile_node(const char *name, uint32_t backend_id, qnnrt__arena *arena)
+{
+    int id;
+    size_t length = qnnrt__profile_node_length(name, strlen(name), &id);
+    if (!id && backend_id == QNNRT__ABI_BACKEND_CPU && name[0] == '_' && length > 1) {
+        ++name;                                /* CPU puts "_" before every name */
+        --length;
+    }
+    return qnnrt__arena_text(arena, name, length);
+}
+
+/* Append a level and all below it to the table. `node` belongs to the event above. */
+static int qnnrt__profile_append(qnnrt__profile_list *list, const qnnrt__abi_event_node *from,
+                                 uint32_t count, uint32_t depth, const char *node, size_t step,
+                                 uint32_t backend_id)
+{
+    uint32_t i;
+    for (i = 0; i < count; ++i) {
+        qnnrt_profile_event *to = &list->events[list->count++];
+        int extended = from[i].kind == QNNRT__ABI_EVENT_EXTENDED;
+        const char *name = extended ? from[i].u.extended.v1.name : from[i].u.plain.name;
+        size_t length = 0;
+        while (length < QNNRT__PROFILE_NAME && name[length] != '\0') ++length;
+        to->type = extended ? from[i].u.extended.v1.type : from[i].u.plain.type;
+        to->unit = extended ? from[i].u.extended.v1.unit : from[i].u.plain.unit;
+        to->value = extended ? qnnrt__profile_value(&from[i].u.extended)
+                             : (double)from[i].u.plain.value;
+        to->time = extended ? from[i].u.extended.v1.time : 0;
+        to->unit_name = qnnrt__profile_unit(to->unit);
+        to->depth = depth;
+        to->vendor_code = from[i].code;
+        to->step = step;
+        to->node = node;
+        to->name = qnnrt__arena_text(list->arena, name, length);
+        if (to->name != NULL && to->type == QNNRT__ABI_EVENT_NODE && from[i].code == 0)
+            to->node = qnnrt__profile_node(to->name, backend_id, list->arena);
+        if (to->name == NULL || to->node == NULL ||
+            !qnnrt__profile_append(list, from[i].children, from[i].count, depth + 1, to->node, step,
+                                   backend_id)) return 0;
+    }
+    return 1;
+}
+
+/* Append the events of a handle to the list. *nodes receives them in the vendor's form, whose names
+   belong to the handle. */
+static qnnrt_result qnnrt__profile_read(qnnrt_backend *b, qnnrt__abi_handle handle, size_t step,
+                                        qnnrt__profile_list *list, qnnrt__abi_event_node **nodes,
+                                        uint32_t *count, qnnrt_error *err)
+{
+    const uint64_t *ids = NULL;
+    uint32_t most = (uint32_t)(QNNRT__PROFILE_MOST - list->count), left = most;
+    qnnrt__abi_code code;
+    qnnrt_profile_event *events;
+    qnnrt_result result;
+    *nodes = NULL;
+    *count = 0;
+    code = b->calls->profile_get_events(handle, &ids, count);
+    if (code != 0) {
+        *count = 0;
+        qnnrt__fail(err, QNNRT_E_BACKEND, "%s: could not read the profile's events", b->path);
+        return qnnrt__codes_explain(err, "profileGetEvents", code, -1, 0);
+    }
+    if (*count == 0) return QNNRT_OK;
+    result = qnnrt__profile_nodes(b->calls, list->arena, ids, *count, 0, &left, nodes, err);
+    if (result != QNNRT_OK) {
+        *count = 0;
+        return result;
+    }
+    events = (qnnrt_profile_event *)qnnrt__arena_grow(list->arena, list->events, list->count,
+                                                      sizeof(*events),
+                                                      (uint64_t)list->count + (most - left),
+                                                      &list->room);
+    if (events == NULL) return qnnrt__fail_memory(err, "events");
+    list->events = events;
+    return qnnrt__profile_append(list, *nodes, *count, 0, "", step, b->info.id)
+               ? QNNRT_OK : qnnrt__fail_memory(err, "events");
+}
+
+/* =====================================================================================
+   MEASURE                                                                      >>measure
+   The profile of a run, which is a hook of it. The next use of a vendor's handle replaces its
+   events, so every step has a handle of its own.
+   Needs: >>os >>mem >>err >>abi >>backend (its struct) >>friends >>program >>wiring (its struct)
+          >>run >>exec >>events
+   Knows nothing of: how contexts are created, files
+   ===================================================================================== */
+
+typedef struct qnnrt__profile_step {
+    qnnrt__abi_handle      handle;             /* NULL: it has no backend */
+    qnnrt_backend         *backend;            /* NULL: a host step or a conversion */
+    int                    converts;           /* 1: a conversion */
+    const char            *graph;
+    uint64_t               begin_ns, end_ns;   /* of the last execute */
+    qnnrt__abi_event_node *events;             /* of the last execute, once they were read */
+    uint32_t               count;
+} qnnrt__profile_step;
+
+typedef enum qnnrt__profile_state {
+    QNNRT__PROFILE_FRESH = 0,                  /* no exec yet */
+    QNNRT__PROFILE_FAILED,
+    QNNRT__PROFILE_DONE,                       /* the library has events */
+    QNNRT__PROFILE_READ                        /* they are in the table too */
+} qnnrt__profile_state;
+
+typedef struct qnnrt__profile {                /* of a run */
+    qnnrt__run_hook      hook;                 /* first */
+    qnnrt_backend       *backend;              /* of its first graph: whose tools read a log */
+    qnnrt__profile_state state;
+    qnnrt__profile_step *steps;
+    size_t               step_count;
+    qnnrt__arena         arena;                /* of the table */
+    qnnrt__profile_list  list;
+} qnnrt__profile;
+
+/* Hold the lock of a backend instead of that of *held; either may be NULL. */
+static void qnnrt__profile_hold(qnnrt_backend **held, qnnrt_backend *b)
+{
+    if (*held == b) return;
+    if (*held != NULL) qnnrt__hooks_unlock(&(*held)->hooks);
+    if (b != NULL) qnnrt__hooks_lock(&b->hooks);
+    *held = b;
+}
+
+/* Free a profile that is no hook of a run, or no longer. */
+static void qnnrt__profile_stop(qnnrt__profile *profile)
+{
+    qnnrt_backend *held = NULL;
+    qnnrt_hooks hooks = profile->arena.hooks;
+    size_t i;
+    for (i = 0; i < profile->step_count; ++i) {
+        qnnrt__profile_step *step = &profile->steps[i];
+        if (step->handle == NULL) continue;
+        qnnrt__profile_hold(&held, step->backend);
+        qnnrt__profile_close(step->backend, step->handle);
+    }
+    qnnrt__profile_hold(&held, NULL);
+    qnnrt__arena_free(&profile->arena);
+    qnnrt__mem_free(&hooks, profile->steps);
+    qnnrt__mem_free(&hooks, profile);
+}
+
+/* ---- the hook of a run ---- */
+
+static void qnnrt__profile_begin(qnnrt__run_hook *hook)
+{
+    ((qnnrt__profile *)hook)->state = QNNRT__PROFILE_FAILED;
+}
+
+static void qnnrt__profile_before(qnnrt__run_hook *hook, size_t at, qnnrt__abi_handle *handle)
+{
+    qnnrt__profile_step *step = &((qnnrt__profile *)hook)->steps[at];
+    if (step->handle != NULL) *handle = step->handle;
+    step->begin_ns = qnnrt__os_clock_ns();
+}
+
+static void qnnrt__profile_after(qnnrt__run_hook *hook, size_t at)
+{
+    ((qnnrt__profile *)hook)->steps[at].end_ns = qnnrt__os_clock_ns();
+}
+
+static void qnnrt__profile_end(qnnrt__run_hook *hook, qnnrt_result result)
+{
+    if (result == QNNRT_OK) ((qnnrt__profile *)hook)->state = QNNRT__PROFILE_DONE;
+}
+
+/* The handles die with the backend. */
+static void qnnrt__profile_lost(qnnrt__run_hook *hook, qnnrt_run *run)
+{
+    qnnrt__exec_unhook(run, hook);
+    qnnrt__profile_stop((qnnrt__profile *)hook);
+}
+
+static void qnnrt__profile_destroyed(qnnrt__run_hook *hook)
+{
+    qnnrt__profile_stop((qnnrt__profile *)hook);
+}
+
+/* Return the profile of a run, NULL: it has none. */
+static qnnrt__profile *qnnrt__profile_of(const qnnrt_run *run)
+{
+    qnnrt__run_hook *hook = run->hooks;
+    while (hook != NULL && hook->destroyed != qnnrt__profile_destroyed) hook = hook->next;
+    return (qnnrt__profile *)hook;
+}
+
+/* Make a profile for the steps of a run. Return NULL when out of memory. */
+static qnnrt__profile *qnnrt__profile_new(const qnnrt_run *run)
+{
+    const qnnrt_pipeline *p = run->pipeline;
+    qnnrt_backend *b = run->parts[0].backend;
+    qnnrt__profile *profile = (qnnrt__profile *)qnnrt__mem_alloc(&b->hooks, sizeof(*profile));
+    size_t i;
+    if (profile == NULL) return NULL;
+    profile->hook.begin = qnnrt__profile_begin;
+    profile->hook.before = qnnrt__profile_before;
+    profile->hook.after = qnnrt__profile_after;
+    profile->hook.end = qnnrt__profile_end;
+    profile->hook.lost = qnnrt__profile_lost;
+    profile->hook.destroyed = qnnrt__profile_destroyed;
+    profile->backend = b;
+    profile->arena.hooks = b->hooks;
+    profile->steps = (qnnrt__profile_step *)qnnrt__mem_alloc(
+        &b->hooks, (uint64_t)p->info.step_count * sizeof(*profile->steps));
+    if (profile->steps == NULL) {
+        qnnrt__mem_free(&b->hooks, profile);
+        return NULL;
+    }
+    profile->step_count = p->info.step_count;
+    for (i = 0; i < profile->step_count; ++i) {
+        profile->steps[i].graph = p->steps[i].graph->name;
+        profile->steps[i].backend = p->steps[i].backend;
+        profile->steps[i].converts = qnnrt__program_derives(&p->steps[i]);
+    }
+    return profile;
+}
+
+/* Create the handles of the steps. */
+static qnnrt_result qnnrt__profile_start(qnnrt__profile *profile, qnnrt_profile_level level,
+                                         qnnrt_error *err)
+{
+    qnnrt_result result = QNNRT_OK;
+    qnnrt_backend *held = NULL;
+    size_t i;
+    for (i = 0; i < profile->step_count && result == QNNRT_OK; ++i) {
+        qnnrt__profile_step *step = &profile->steps[i];
+        if (step->backend == NULL) continue;
+        qnnrt__profile_hold(&held, step->backend);
+        result = qnnrt__profile_open(step->backend, level, &step->handle, err);
+    }
+    qnnrt__profile_hold(&held, NULL);
+    return result;
+}
+
+/* Append the event of a step without a backend: its time. */
+static qnnrt_result qnnrt__profile_own(qnnrt__profile *profile, size_t at, qnnrt_error *err)
+{
+    const qnnrt__profile_step *step = &profile->steps[at];
+    qnnrt__profile_list *list = &profile->list;
+    qnnrt_profile_event *to = (qnnrt_profile_event *)qnnrt__arena_grow(
+        list->arena, list->events, list->count, sizeof(*to), (uint64_t)list->count + 1,
+        &list->room);
+    if (to == NULL) return qnnrt__fail_memory(err, "events");
+    list->events = to;
+    to += list->count++;
+    memset(to, 0, sizeof(*to));
+    to->name = step->converts ? "convert time" : "host time";
+    to->node = "";
+    to->unit = 1;
+    to->unit_name = qnnrt__profile_unit(to->unit);
+    to->value = (double)(step->end_ns - step->begin_ns) / 1000;
+    to->step = at;
+    return QNNRT_OK;
+}
+
+/* Read the events of the last exec into the table, unless it has them already. */
+static qnnrt_result qnnrt__profile_events(qnnrt__profile *profile, qnnrt_error *err)
+{
+    qnnrt_result result = QNNRT_OK;
+    qnnrt_backend *held = NULL;
+    size_t i;
+    if (profile == NULL || profile->state == QNNRT__PROFILE_FRESH ||
+        profile->state == QNNRT__PROFILE_FAILED) {
+        qnnrt__fail(err, QNNRT_E_STATE,
+                    profile == NULL ? "there are no events: profiling is off"
+                    : profile->state == QNNRT__PROFILE_FRESH
+                        ? "there are no events yet" : "there are no events: the last exec failed");
+        if (profile == NULL)
+            qnnrt__hint(err, QNNRT_E_STATE, "Call qnnrt_run_profile() before qnnrt_exec().");
+        else if (profile->state == QNNRT__PROFILE_FRESH)
+            qnnrt__hint(err, QNNRT_E_STATE, "Call qnnrt_exec() first.");
+        return QNNRT_E_STATE;
+    }
+    if (profile->state == QNNRT__PROFILE_READ) return QNNRT_OK;
+    qnnrt__arena_free(&profile->arena);
+    memset(&profile->list, 0, sizeof(profile->list));
+    profile->list.arena = &profile->arena;
+    for (i = 0; i < profile->step_count && result == QNNRT_OK; ++i) {
+        qnnrt__profile_step *step = &profile->steps[i];
+        if (step->backend == NULL) {
+            result = qnnrt__profile_own(profile, i, err);
+            continue;
+        }
+        qnnrt__profile_hold(&held, step->backend);
+        result = qnnrt__profile_read(step->backend, step->handle, i, &profile->list, &step->events,
+                                     &step->count, err);
+    }
+    qnnrt__profile_hold(&held, NULL);
+    if (result == QNNRT_OK) profile->state = QNNRT__PROFILE_READ;
+    return result;
+}
+
+QNNRT_PROFILE_API qnnrt_result qnnrt_run_profile(qnnrt_run *run, qnnrt_profile_level level)
+{
+    qnnrt__profile *profile;
+    qnnrt_result result;
+    if (run == NULL) return QNNRT_E_ARG;
+    result = qnnrt__profile_check(level, "qnnrt_run_profile", qnnrt__run_err(run));
+    if (result != QNNRT_OK) return result;
+    profile = qnnrt__profile_of(run);
+    if (profile != NULL) qnnrt__profile_lost(&profile->hook, run);
+    if (level == QNNRT_PROFILE_OFF) return QNNRT_OK;
+    profile = qnnrt__profile_new(run);
+    if (profile == NULL) return qnnrt__fail_memory(qnnrt__run_err(run), "a profile");
+    result = qnnrt__profile_start(profile, level, qnnrt__run_err(run));
+    if (result == QNNRT_OK) qnnrt__exec_hook(run, &profile->hook);
+    else qnnrt__profile_stop(profile);
+    return result;
+}
+
+QNNRT_PROFILE_API qnnrt_result qnnrt_run_events(qnnrt_run *run, const qnnrt_profile_event **events,
+                                                size_t *count)
+{
+    qnnrt__profile *profile;
+    qnnrt_result result;
+    if (events != NULL) *events = NULL;
+    if (count != NULL) *count = 0;
+    if (run == NULL) return QNNRT_E_ARG;
+    if (events == NULL || count == NULL)
+        return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_ARG,
+                           "qnnrt_run_events: events or count is NULL");
+    profile = qnnrt__profile_of(run);
+    result = qnnrt__profile_events(profile, qnnrt__run_err(run));
+    if (result != QNNRT_OK) return result;
+    *events = profile->list.events;
+    *count = profile->list.count;
+    return QNNRT_OK;
+}
+
+/* =====================================================================================
+   LOADING                                                                      >>loading
+   The profile of a model's contexts, which is a hook of their creation.
+   Needs: >>mem >>err >>abi >>backend >>friends >>events
+   Knows nothing of: runs, files
+   ===================================================================================== */
+
+struct qnnrt_profile {
+    qnnrt_context_hook  hook;                  /* first */
+    qnnrt_profile_level level;
+    qnnrt__abi_handle   handle;                /* of the creation that is under way */
+    qnnrt__arena        arena;                 /* of the table */
+    qnnrt__profile_list list;
+};
+
+static qnnrt_result qnnrt__loading_before(qnnrt_context_hook *hook, qnnrt__creation *creation,
+                                          qnnrt_error *err)
+{
+    qnnrt_profile *profile = (qnnrt_profile *)hook;
+    qnnrt_result result;
+    if (profile->level == QNNRT_PROFILE_OFF || creation->renewed) return QNNRT_OK;
+    result = qnnrt__profile_open(creation->backend, profile->level, &profile->handle, err);
+    creation->profile = profile->handle;
+    return result;
+}
+
+static qnnrt_result qnnrt__loading_after(qnnrt_context_hook *hook, const qnnrt__creation *creation,
+                                         qnnrt_error *err)
+{
+    qnnrt_profile *profile = (qnnrt_profile *)hook;
+    qnnrt__abi_event_node *nodes;
+    uint32_t count;
+    qnnrt_result result = QNNRT_OK;
+    if (creation->created && profile->handle != NULL)
+        result = qnnrt__profile_read(creation->backend, profile->handle, creation->context,
+                                     &profile->list, &nodes, &count, err);
+    qnnrt__profile_close(creation->backend, profile->handle);
+    profile->handle = NULL;
+    return result;
+}
+
+QNNRT_PROFILE_API qnnrt_result qnnrt_profile_create(qnnrt_profile_level level,
+                                                    const qnnrt_hooks *hooks, qnnrt_profile **out,
+                                                    qnnrt_error *err)
+{
+    qnnrt_hooks own;
+    qnnrt_profile *profile;
+    qnnrt_result result;
+    qnnrt__err_clear(err);
+    if (out == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_profile_create: out is NULL");
+    *out = NULL;
+    result = qnnrt__profile_check(level, "qnnrt_profile_create", err);
+    memset(&own, 0, sizeof(own));
+    if (result == QNNRT_OK && hooks != NULL) result = qnnrt__backend_hooks(hooks, &own, err);
+    if (result != QNNRT_OK) return result;
+    profile = (qnnrt_profile *)qnnrt__mem_alloc(&own, sizeof(*profile));
+    if (profile == NULL) return qnnrt__fail_memory(err, "a profile");
+    profile->hook.before = qnnrt__loading_before;
+    profile->hook.after = qnnrt__loading_after;
+    profile->level = level;
+    profile->arena.hooks = own;
+    profile->list.arena = &profile->arena;
+    *out = profile;
+    return QNNRT_OK;
+}
+
+QNNRT_PROFILE_API qnnrt_context_hook *qnnrt_profile_hook(qnnrt_profile *profile,
+                                                         qnnrt_context_hook *next)
+{
+    if (profile == NULL) return next;
+    profile->hook.next = next;
+    return &profile->hook;
+}
+
+QNNRT_PROFILE_API void qnnrt_profile_events(const qnnrt_profile *profile,
+                                            const qnnrt_profile_event **events, size_t *count)
+{
+    *events = profile != NULL ? profile->list.events : NULL;
+    *count = profile != NULL ? profile->list.count : 0;
+}
+
+QNNRT_PROFILE_API void qnnrt_profile_destroy(qnnrt_profile *profile)
+{
+    qnnrt_hooks hooks;
+    if (profile == NULL) return;
+    hooks = profile->arena.hooks;
+    qnnrt__arena_free(&profile->arena);
+    qnnrt__mem_free(&hooks, profile);
+}
+
+/* =====================================================================================
+   EXPORT                                                                       >>export
+   Writes the events of a run through libQnnSystem.so as the log of the vendor's viewer.
+   Needs: >>os >>err >>mem >>codes >>abi >>system >>backend (its struct)
+          >>wiring (its struct) >>run >>public >>measure
+   Knows nothing of: how events were read
+   ===================================================================================== */
+
+/* Write the events of every step. Callers have read them and hold the lock. */
+static qnnrt_result qnnrt__export_write(const qnnrt__profile *profile,
+                                        const qnnrt__abi_system_calls *calls, const char *path,
+                                        qnnrt_error *err)
+{
+    const char *slash = strrchr(path, '/'), *call = "systemProfileCreateSerializationTarget";
+    const char *why;
+    const size_t length = slash == NULL || slash == path ? 1 : (size_t)(slash - path);
+    char folder[QNNRT__PATH_MAX];
+    qnnrt__abi_target target;
+    qnnrt__abi_target_config config;
+    qnnrt__abi_profile_data data;
+    const qnnrt__abi_profile_data *list[1];
+    qnnrt__abi_handle handle = NULL;
+    qnnrt__abi_code code, freed;
+    uint64_t before, after;
+    size_t i;
+    int missing;
+    if (length >= sizeof(folder) || path[strlen(path) - 1] == '/')
+        return qnnrt__fail(err, QNNRT_E_ARG, "%.200s is not the path of a file, or is too long",
+                           path);
+    memcpy(folder, slash == NULL ? "." : path, length);
+    folder[length] = '\0';
+    memset(&target, 0, sizeof(target));
+    memset(&config, 0, sizeof(config));
+    target.type = QNNRT__ABI_TARGET_FILE;
+    target.name = slash != NULL ? slash + 1 : path;
+    target.folder = folder;
+    config.type = QNNRT__ABI_TARGET_HEADER;
+    config.program = "qnnrt";
+    config.version = qnnrt_version();
+    config.backend = profile->backend->build_id;
+    qnnrt__os_file_head(path, NULL, 0, &before, &missing);
+    code = calls->profile_create_target(target, &config, 1, &handle);
+    for (i = 0; i < profile->step_count && code == 0 && handle != NULL; ++i) {
+        const qnnrt__profile_step *step = &profile->steps[i];
+        if (step->backend == NULL) continue;       /* the vendor's viewer knows graphs only */
+        memset(&data, 0, sizeof(data));
+        data.version = 1;
+        data.begin_us = step->begin_ns / 1000;
+        data.end_us = step->end_ns / 1000;
+        data.method = QNNRT__ABI_METHOD_EXECUTE;
+        data.graph = step->graph;
+        data.events = step->events;
+        data.count = step->count;
+        list[0] = &data;
+        call = "systemProfileSerializeEventData";
+        code = calls->profile_write(handle, list, 1);
+    }
+    if (code == 0 && handle == NULL) code = QNNRT__ABI_NOT_SUPPORTED;
+    freed = handle != NULL ? calls->profile_free_target(handle) : 0;
+    if (code == 0 && freed != 0) {
+        call = "systemProfileFreeSerializationTarget";
+        code = freed;
+    }
+    if (code != 0) {
+        qnnrt__fail(err, QNNRT_E_BACKEND, "cannot write the profile log %.400s", path);
+        return qnnrt__codes_explain(err, call, code, -1, 0);
+    }
+    /* The genuine libraries answer success even when they could not write. */
+    why = qnnrt__os_file_head(path, NULL, 0, &after, &missing);
+    if (after > before) return QNNRT_OK;
+    qnnrt__fail(err, QNNRT_E_IO, "the profile log %.400s was not written: %s", path,
+                why != NULL ? why : "it has not grown");
+    return qnnrt__hint(err, QNNRT_E_IO, "Give the path of a plain file, in a folder that this"
+                       " process may write to.");
+}
+
+/* Read the events, open a libQnnSystem.so by the usual rules, and write them. */
+static qnnrt_result qnnrt__export(qnnrt__profile *profile, const char *system_path,
+                                  const char *path, qnnrt_error *err)
+{
+    qnnrt__system system;
+    const qnnrt__abi_system_calls *calls;
+    qnnrt_result result = qnnrt__profile_events(profile, err);
+    if (result == QNNRT_OK)
+        result = qnnrt__system_open(system_path, profile->backend->path, QNNRT__SYSTEM_OWN_NEVER,
+                                    &profile->backend->hooks, &system, err);
+    if (result != QNNRT_OK) return result;
+    calls = &system.provider->calls;
+    if (!qnnrt__system_is_whole(&system) || calls->profile_create_target == NULL ||
+        calls->profile_write == NULL || calls->profile_free_target == NULL)
+        result = qnnrt__fail(err, QNNRT_E_VERSION,
+                             "%s has system interface %u.%u, which cannot write profile logs;"
+                             " that of release 2.40 or newer can, but 2.44 cannot", system.path,
+                             (unsigned)system.provider->version.major,
+                             (unsigned)system.provider->version.minor);
+    else {
+        qnnrt__hooks_lock(&profile->backend->hooks);
+        result = qnnrt__export_write(profile, calls, path, err);
+        qnnrt__hooks_unlock(&profile->backend->hooks);
+    }
+    if (profile->backend->unload) qnnrt__system_close(&system);
+    return result;
+}
+
+QNNRT_PROFILE_API qnnrt_result qnnrt_run_profile_log(qnnrt_run *run, const char *path)
+{
+    const char *system_path;
+    if (run == NULL) return QNNRT_E_ARG;
+    if (path == NULL || path[0] == '\0')
+        return qnnrt__fail(&run->error, QNNRT_E_ARG,
+                           "qnnrt_run_profile_log: path is NULL or empty");
+    system_path = run->pipeline->model->system_path;
+    return qnnrt__export(qnnrt__profile_of(run), system_path[0] != '\0' ? system_path : NULL, path,
+                         &run->error);
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* QNNRT_PROFILE__IMPL_ONCE */
+#endif /* QNNRT_PROFILE_IMPLEMENTATION */
+
+/* Licence and history: at the end of qnnrt.h. */
