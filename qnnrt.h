@@ -290,18 +290,10 @@
        kernel's linux/dma-buf.h holds: bracket the CPU's access with DMA_BUF_IOCTL_SYNC. Nobody may
        write to an input during an exec.
 
-   Dims, optional inputs
-       Graphs can be compiled with dims that change up to a bound, and inputs that may be left out.
-       Memory is planned for the bound:
-           uint32_t dims[2] = { 5, 8 };                       // at most slot->tensor->dims
-           qnnrt_set_dims(run, x, dims, 2);
-           qnnrt_omit(run, bias);                             // until it is bound again
-           qnnrt_exec(run);
-           now = qnnrt_get_dims(run, y, &rank);               // what the exec wrote
-       libQnnRef.so has both. The CPU library (2.47) has dynamic dims, but the caller also sets
-       those of the outputs; it runs graphs with optional inputs only without them. HTP has none: it
-       refuses dynamic and optional tensors when a graph is built. Weights that may be replaced
-       (qnnrt_tensor_info.updateable) are for qnnrt_update() of tools/qnnrt_device.h.
+   Dims, optional inputs, updates
+       Graphs can be compiled with dims that change up to a bound, inputs that may be left out, and
+       weights that may be replaced. tools/qnnrt_device.h has the calls for these. Without it, runs
+       with dynamic dims cannot execute, and optional tensors always take part.
 
    Residency
        By default all contexts exist on the backend until qnnrt_close(). A model that does not fit
@@ -392,8 +384,8 @@
        >>record >>parse >>read_json >>schema >>manifest
        >>backend >>friends >>register >>context                                     the vendor's
        >>model >>resident >>scan >>program >>wiring >>slot >>pipeline >>assemble >>metadata
-       >>folder >>roles >>desc >>open >>place >>area >>binding >>flex >>host >>run >>exec
-       >>update >>services >>public                                                 ours
+       >>folder >>roles >>desc >>open >>place >>area >>binding >>host >>run >>exec
+       >>services >>public                                                 ours
        >>vendor_codes >>vendor_lines                                                the data
        (qnnrt_profile.h and qnnrt_builder.h have more)
 */
@@ -1535,32 +1527,6 @@ QNNRT_API qnnrt_result qnnrt_bind_output(qnnrt_run *run, qnnrt_slot slot, void *
             calls at a new offset */
 QNNRT_API qnnrt_result qnnrt_bind_at(qnnrt_run *run, qnnrt_slot slot, const qnnrt_mem *mem,
                                      uint64_t offset);
-
-/* Leave an optional input or output out of every exec from now on. Binding it takes it in again;
-   with NULL, in the run's own memory.
-   Returns  QNNRT_OK; QNNRT_E_NOT_FOUND (no such slot); QNNRT_E_ARG (a required tensor)
-   Cost     until it is taken in again, the tensors of its steps are copied before each exec */
-QNNRT_API qnnrt_result qnnrt_omit(qnnrt_run *run, qnnrt_slot slot);
-
-/* Set the dims of a dynamic tensor for every exec from now on. Its elements are packed by these
-   dims, at the beginning of its memory; qnnrt_data() returns their bytes.
-
-   dims     [rank]; 1 or more, at most qnnrt_tensor_info.dims, equal to them where they are not
-            dynamic. NULL: those of the info again
-
-   Set the inputs. Outputs and edges get theirs from the library, and what is set there is the most
-   that an exec may write. The CPU library finds none: it needs exactly the dims that an exec will
-   give, as soon as an input is smaller than its bound.
-   Returns  QNNRT_OK; QNNRT_E_MISMATCH (the text has both); QNNRT_E_NOT_FOUND (no such slot)
-   Cost     on the CPU library a run whose first exec has smaller dims executes each graph twice,
-            first with the bound: otherwise later ones write beyond the library's memory */
-QNNRT_API qnnrt_result qnnrt_set_dims(qnnrt_run *run, qnnrt_slot slot, const uint32_t *dims,
-                                      uint32_t rank);
-
-/* Return the dims of a tensor now: of an input those that were set; of an output or edge those that
-   the last exec wrote. rank (may be NULL) receives their number. Valid until the run is destroyed;
-   the values change with qnnrt_set_dims() and qnnrt_exec(). NULL: no such slot. */
-QNNRT_API const uint32_t *qnnrt_get_dims(qnnrt_run *run, qnnrt_slot slot, uint32_t *rank);
 
 /* Return the address of a tensor's memory; bytes (may be NULL) receives its size. A name of NULL is
    the only output. NULL: there is no such tensor, or it is not bound yet (qnnrt_run_error() has the
@@ -10540,10 +10506,10 @@ typedef struct qnnrt__run_hook {
     struct qnnrt__run_hook *next;
     /* before all steps */
     void (*begin)(struct qnnrt__run_hook *hook);
-    /* before a step, whose execute gets the profile */
-    void (*before)(struct qnnrt__run_hook *hook, size_t step, qnnrt__abi_handle *profile);
-    /* after a step that did not fail */
-    void (*after)(struct qnnrt__run_hook *hook, size_t step);
+    /* before a step, whose execute gets the profile; a failure, with the run's error, ends exec */
+    qnnrt_result (*before)(struct qnnrt__run_hook *hook, size_t step, qnnrt__abi_handle *profile);
+    /* after a step that did not fail; a failure as above */
+    qnnrt_result (*after)(struct qnnrt__run_hook *hook, size_t step);
     /* after all steps, or the one that failed */
     void (*end)(struct qnnrt__run_hook *hook, qnnrt_result result);
     /* when the backends of the run are about to be lost to a recovery. It may remove itself */
@@ -16364,6 +16330,8 @@ typedef struct qnnrt__binding {
     uint32_t    spot_count;
     const char *why;                    /* why spot is NULL */
     const void *constant;               /* its value, NULL: not a constant */
+    const qnnrt_tensor_info *now;       /* its tensor, with dims that may change as they are now */
+    int         omitted;                /* it is optional and left out */
     int         fresh;                  /* it is in the run's list of those */
 } qnnrt__binding;
 
@@ -16511,329 +16479,6 @@ static int qnnrt__binding_in_buffer(qnnrt__binding *binding, const qnnrt_mem *me
 }
 
 /* =====================================================================================
-   FLEX                                                                             >>flex
-   What may change between two executes of a run: the dims of dynamic tensors, and which
-   optional tensors take part. Only runs of pipelines with such tensors have this.
-   Needs: >>mem >>err >>dtype >>abi >>table >>compare >>backend (its struct) >>wiring >>slot
-          >>binding
-   Knows nothing of: what executes, memory
-   ===================================================================================== */
-
-typedef struct qnnrt__flex_slot {
-    uint32_t *dims;                     /* [rank] now, which the library may change. NULL: they
-                                           are fixed */
-    uint32_t *asked;                    /* [rank] what the caller set; at first the bound */
-    uint32_t *bound;                    /* [rank] for an execute with the bound */
-    uint64_t  count, bytes;             /* of dims */
-    int       set;                      /* 1: the caller set dims */
-    int       required;                 /* 1: a step cannot do without it */
-    int       omitted;
-} qnnrt__flex_slot;
-
-typedef struct qnnrt__flex_step {
-    qnnrt__abi_tensor *inputs, *outputs;    /* arrays for the tensors that take part; NULL: all of
-                                               them always do */
-    int                warm;                /* 1: it was executed, first of all with the bound */
-    int                cpu;                 /* 1: on libQnnCpu.so, see qnnrt__flex_cpu(), _cold() */
-} qnnrt__flex_step;
-
-typedef struct qnnrt__flex {
-    const qnnrt_pipeline *pipeline;
-    qnnrt__flex_slot     *slots;        /* [slot_count] */
-    qnnrt__flex_step     *steps;        /* [step_count] */
-} qnnrt__flex;
-
-/* What a step is executed with. */
-typedef struct qnnrt__flex_call {
-    qnnrt__abi_tensor *inputs, *outputs;
-    uint32_t           input_count, output_count;
-} qnnrt__flex_call;
-
-/* Return 1 if the dims or the presence of a tensor can change. */
-static int qnnrt__flex_is(const qnnrt_tensor_info *tensor)
-{
-    return tensor->dynamic_dims != NULL || tensor->optional;
-}
-
-/* Count the elements and bytes of dims within the bound, which cannot overflow. */
-static void qnnrt__flex_count(const qnnrt_tensor_info *tensor, qnnrt__flex_slot *slot)
-{
-    qnnrt__dtype_bytes(tensor->dtype, slot->dims, tensor->rank, &slot->count, &slot->bytes);
-}
-
-/* Give a dynamic slot dims of its own. Return 0: out of memory. */
-static int qnnrt__flex_dynamic(qnnrt__arena *arena, const qnnrt_tensor_info *tensor,
-                               const qnnrt__binding *binding, qnnrt__flex_slot *slot)
-{
-    uint32_t i;
-    slot->dims = (uint32_t *)qnnrt__arena_alloc(arena, (uint64_t)tensor->rank * 3,
-                                                sizeof(uint32_t));
-    if (slot->dims == NULL) return 0;
-    slot->asked = slot->dims + tensor->rank;
-    slot->bound = slot->asked + tensor->rank;
-    memcpy(slot->dims, tensor->dims, tensor->rank * sizeof(uint32_t));
-    memcpy(slot->asked, tensor->dims, tensor->rank * sizeof(uint32_t));
-    qnnrt__flex_count(tensor, slot);
-    for (i = 0; i < binding->end_count; ++i)
-        binding->ends[i].tensor->body.dynamic_dims = tensor->dynamic_dims;
-    return 1;
-}
-
-/* Make what a pipeline needs; *out stays NULL when nothing of it can change. Return 0: out of
-   memory. */
-static int qnnrt__flex_create(qnnrt__arena *arena, const qnnrt_pipeline *p,
-                              const qnnrt__binding *bindings, qnnrt__flex **out)
-{
-    qnnrt__flex *flex;
-    size_t i;
-    int any = 0;
-    for (i = 0; i < p->end_count; ++i) any |= qnnrt__flex_is(p->by_name[i]->tensor);
-    if (!any) return 1;
-    flex = (qnnrt__flex *)qnnrt__arena_alloc(arena, 1, sizeof(*flex));
-    if (flex == NULL) return 0;
-    flex->pipeline = p;
-    flex->slots = (qnnrt__flex_slot *)qnnrt__arena_alloc(arena, p->info.slot_count,
-                                                         sizeof(*flex->slots));
-    flex->steps = (qnnrt__flex_step *)qnnrt__arena_alloc(arena, p->info.step_count,
-                                                         sizeof(*flex->steps));
-    if (flex->slots == NULL || flex->steps == NULL) return 0;
-    for (i = 0; i < p->info.step_count; ++i)
-        flex->steps[i].cpu = p->steps[i].backend != NULL &&
-                             p->steps[i].backend->info.id == QNNRT__ABI_BACKEND_CPU;
-    for (i = 0; i < p->info.slot_count; ++i) {
-        const qnnrt_slot_info *info = &p->info.slots[i];
-        flex->slots[i].required = info->role == QNNRT_ROLE_EDGE;
-        if (info->tensor->dynamic_dims != NULL &&
-            !qnnrt__flex_dynamic(arena, info->tensor, &bindings[i], &flex->slots[i])) return 0;
-    }
-    for (i = 0; i < p->end_count; ++i) {
-        const qnnrt__end *end = p->by_name[i];
-        const qnnrt_graph_info *graph = p->steps[end->step].graph;
-        qnnrt__flex_step *step = &flex->steps[end->step];
-        qnnrt__abi_tensor **room = end->output ? &step->outputs : &step->inputs;
-        flex->slots[end->slot].required |= !end->tensor->optional;
-        if (!end->tensor->optional || *room != NULL) continue;
-        *room = (qnnrt__abi_tensor *)qnnrt__arena_alloc(
-            arena, end->output ? graph->output_count : graph->input_count, sizeof(**room));
-        if (*room == NULL) return 0;
-    }
-    *out = flex;
-    return 1;
-}
-
-/* Write dims as "[1,5,8]". */
-static const char *qnnrt__flex_text(const uint32_t *dims, uint32_t rank, char *out, size_t room)
-{
-    uint32_t i;
-    snprintf(out, room, "[");
-    for (i = 0; i < rank && i < 32; ++i)
-        qnnrt__table_append(out, room, "%s%u", i > 0 ? "," : "", (unsigned)dims[i]);
-    qnnrt__table_append(out, room, rank > 32 ? ",...]" : "]");
-    return out;
-}
-
-/* Return 1 if dims are those of the tensor, or less where it is dynamic. */
-static int qnnrt__flex_fits(const qnnrt_tensor_info *tensor, const uint32_t *dims)
-{
-    uint32_t i;
-    for (i = 0; i < tensor->rank; ++i)
-        if (dims[i] == 0 || dims[i] > tensor->dims[i] ||
-            (dims[i] < tensor->dims[i] &&
-             (tensor->dynamic_dims == NULL || !tensor->dynamic_dims[i]))) return 0;
-    return 1;
-}
-
-/* Set the dims of a slot, or with NULL its bound. flex: NULL if everything is fixed. */
-static qnnrt_result qnnrt__flex_set(qnnrt__flex *flex, const qnnrt_pipeline *p, size_t at,
-                                    const uint32_t *dims, uint32_t rank, qnnrt_error *err)
-{
-    const qnnrt_slot_info *info = &p->info.slots[at];
-    const qnnrt_tensor_info *tensor = info->tensor;
-    qnnrt__flex_slot *slot = flex != NULL && flex->slots[at].dims != NULL ? &flex->slots[at] : NULL;
-    char given[400], facts[400];
-    if (dims == NULL) rank = tensor->rank;
-    if (rank != tensor->rank || (dims != NULL && !qnnrt__flex_fits(tensor, dims))) {
-        qnnrt__fail(err, QNNRT_E_MISMATCH,
-                    "pipeline \"%.200s\": \"%.200s\" is %s, but the dims to set are %s",
-                    p->info.name, info->address,
-                    qnnrt__compare_text(tensor, facts, sizeof(facts)),
-                    dims != NULL ? qnnrt__flex_text(dims, rank, given, sizeof(given)) : "NULL");
-        return qnnrt__hint(err, QNNRT_E_MISMATCH,
-                           slot != NULL ? "Change only the dims after \"<=\", to at least 1."
-                                        : "Compile the graph with dynamic dims to change them.");
-    }
-    if (slot == NULL) return QNNRT_OK;
-    memcpy(slot->asked, dims != NULL ? dims : tensor->dims, rank * sizeof(uint32_t));
-    memcpy(slot->dims, slot->asked, rank * sizeof(uint32_t));
-    qnnrt__flex_count(tensor, slot);
-    slot->set = dims != NULL;
-    return QNNRT_OK;
-}
-
-/* Check that a slot can be left out. */
-static qnnrt_result qnnrt__flex_may_omit(const qnnrt__flex *flex, const qnnrt_pipeline *p,
-                                         size_t at, qnnrt_error *err)
-{
-    const qnnrt_slot_info *info = &p->info.slots[at];
-    if (flex != NULL && !flex->slots[at].required) return QNNRT_OK;
-    qnnrt__fail(err, QNNRT_E_ARG, "pipeline \"%.200s\": %s \"%.200s\" is required%s", p->info.name,
-                qnnrt_role_name(info->role), info->address,
-                info->tensor->optional ? " by another step" : "");
-    return qnnrt__hint(err, QNNRT_E_ARG,
-                       "Omit only inputs and outputs with qnnrt_tensor_info.optional.");
-}
-
-/* libQnnCpu.so (2.47) takes the dims of outputs from the call. ElementWiseAdd writes beyond its
-   memory when the inputs are smaller than these. So every dynamic output needs its dims as soon as
-   a dynamic input is smaller than its bound. */
-static qnnrt_result qnnrt__flex_cpu(const qnnrt__flex *flex, uint32_t step,
-                                    const qnnrt__flex_call *call, qnnrt_error *err)
-{
-    const qnnrt_pipeline *p = flex->pipeline;
-    const qnnrt_slot_info *below = NULL;
-    char where[512];
-    uint32_t i;
-    for (i = 0; i < call->input_count; ++i) {
-        const qnnrt_slot_info *info = &p->info.slots[p->inputs[step][i].slot];
-        const qnnrt__flex_slot *slot = &flex->slots[p->inputs[step][i].slot];
-        if (slot->dims != NULL && !slot->omitted && slot->count < info->tensor->count) below = info;
-    }
-    for (i = 0; below != NULL && i < call->output_count; ++i) {
-        const qnnrt__flex_slot *slot = &flex->slots[p->outputs[step][i].slot];
-        if (slot->dims == NULL || slot->set || slot->omitted) continue;
-        qnnrt__fail(err, QNNRT_E_STATE,
-                    "pipeline \"%.200s\": %s: input \"%.160s\" has fewer elements than its bound,"
-                    " and the dims of output \"%.160s\" are not set; the CPU library does not find"
-                    " them", p->info.name, qnnrt__wiring_where(p, step, where, sizeof(where)),
-                    below->address, p->outputs[step][i].tensor->name);
-        return qnnrt__hint(err, QNNRT_E_STATE,
-                           "Call qnnrt_set_dims() with the dims that this output will have.");
-    }
-    return QNNRT_OK;
-}
-
-/* Return 1 if optional tensors take part in a step on libQnnCpu.so (2.47), which refuses each
-   (0x1774). */
-static int qnnrt__flex_takes_optional(const qnnrt__flex *flex, uint32_t step)
-{
-    size_t i;
-    for (i = 0; flex->steps[step].cpu && i < flex->pipeline->info.slot_count; ++i)
-        if (!flex->slots[i].required && !flex->slots[i].omitted) return 1;
-    return 0;
-}
-
-/* Give one side of a step its dims, or with `full` the bound. tensors and count: in, all tensors;
-   out, those that take part, which are copied to room; NULL: all of them always do. */
-static void qnnrt__flex_aim(const qnnrt__flex *flex, const qnnrt__end *ends, int full,
-                            qnnrt__abi_tensor *room, qnnrt__abi_tensor **tensors, uint32_t *count)
-{
-    uint32_t i, taken = 0;
-    for (i = 0; i < *count; ++i) {
-        const qnnrt__flex_slot *slot = &flex->slots[ends[i].slot];
-        const qnnrt_tensor_info *tensor = ends[i].tensor;
-        qnnrt__abi_tensor_body *body = &(*tensors)[i].body;
-        if (slot->dims == NULL) continue;
-        if (full) memcpy(slot->bound, tensor->dims, tensor->rank * sizeof(uint32_t));
-        body->dims = full ? slot->bound : slot->dims;
-        body->buffer.bytes = (uint32_t)(full ? tensor->bytes : slot->bytes);
-    }
-    for (i = 0; i < *count && room != NULL; ++i)
-        if (!flex->slots[ends[i].slot].omitted) room[taken++] = (*tensors)[i];
-    if (room == NULL) return;
-    *tensors = room;
-    *count = taken;
-}
-
-/* Return 1 if a step has to be executed with the bound first: libQnnCpu.so (2.47) allocates memory
-   for the dims of the first execute of a graph, and writes beyond it when a later one has more. */
-static int qnnrt__flex_cold(const qnnrt__flex *flex, uint32_t step)
-{
-    const qnnrt_pipeline *p = flex->pipeline;
-    const size_t count = p->steps[step].graph->input_count;
-    size_t i;
-    if (!flex->steps[step].cpu || flex->steps[step].warm) return 0;
-    for (i = 0; i < count; ++i) {
-        const qnnrt__flex_slot *slot = &flex->slots[p->inputs[step][i].slot];
-        if (slot->dims != NULL && slot->count < p->inputs[step][i].tensor->count) return 1;
-    }
-    return 0;
-}
-
-/* Give the outputs of a step the dims that it may write, before it writes and after a failure. */
-static void qnnrt__flex_reset(const qnnrt__flex *flex, uint32_t step)
-{
-    const qnnrt__end *ends = flex->pipeline->outputs[step];
-    const size_t count = flex->pipeline->steps[step].graph->output_count;
-    size_t i;
-    for (i = 0; i < count; ++i) {
-        qnnrt__flex_slot *slot = &flex->slots[ends[i].slot];
-        if (slot->dims == NULL) continue;
-        memcpy(slot->dims, slot->asked, ends[i].tensor->rank * sizeof(uint32_t));
-        qnnrt__flex_count(ends[i].tensor, slot);
-    }
-}
-
-/* Prepare a step for an execute, after qnnrt__flex_reset(). full: as in qnnrt__flex_aim(). call:
-   in, all tensors; out, those that take part. */
-static qnnrt_result qnnrt__flex_begin(const qnnrt__flex *flex, uint32_t step, int full,
-                                      qnnrt__flex_call *call, qnnrt_error *err)
-{
-    const qnnrt_pipeline *p = flex->pipeline;
-    const qnnrt__flex_step *room = &flex->steps[step];
-    const qnnrt_result result =
-        room->cpu && !full ? qnnrt__flex_cpu(flex, step, call, err) : QNNRT_OK;
-    if (result != QNNRT_OK) return result;
-    qnnrt__flex_aim(flex, p->inputs[step], full, room->inputs, &call->inputs, &call->input_count);
-    qnnrt__flex_aim(flex, p->outputs[step], full, room->outputs, &call->outputs,
-                    &call->output_count);
-    return QNNRT_OK;
-}
-
-/* Take the dims that a step wrote. They are checked, because later steps read that much memory. */
-static qnnrt_result qnnrt__flex_end(const qnnrt__flex *flex, uint32_t step, qnnrt_error *err)
-{
-    const qnnrt_pipeline *p = flex->pipeline;
-    const size_t count = p->steps[step].graph->output_count;
-    char where[512], given[400], facts[400];
-    size_t i;
-    flex->steps[step].warm = 1;
-    for (i = 0; i < count; ++i) {
-        const qnnrt__end *end = &p->outputs[step][i];
-        qnnrt__flex_slot *slot = &flex->slots[end->slot];
-        const uint64_t room = slot->bytes;
-        if (slot->dims == NULL || slot->omitted) continue;
-        if (qnnrt__flex_fits(end->tensor, slot->dims)) {
-            qnnrt__flex_count(end->tensor, slot);
-            if (slot->bytes <= room) continue;
-        }
-        qnnrt__fail(err, QNNRT_E_BACKEND,
-                    "pipeline \"%.200s\": %s: the library says that it wrote %s to output"
-                    " \"%.160s\", which is %s in memory of %llu bytes", p->info.name,
-                    qnnrt__wiring_where(p, step, where, sizeof(where)),
-                    qnnrt__flex_text(slot->dims, end->tensor->rank, given, sizeof(given)),
-                    end->tensor->name, qnnrt__compare_text(end->tensor, facts, sizeof(facts)),
-                    (unsigned long long)room);
-        qnnrt__flex_reset(flex, step);
-        return QNNRT_E_BACKEND;
-    }
-    return QNNRT_OK;
-}
-
-/* Return the description of a slot's tensor with its dims of now; own: room for it. */
-static const qnnrt_tensor_info *qnnrt__flex_now(const qnnrt__flex *flex, const qnnrt_pipeline *p,
-                                                size_t at, qnnrt_tensor_info *own)
-{
-    const qnnrt_tensor_info *tensor = p->info.slots[at].tensor;
-    const qnnrt__flex_slot *slot = flex != NULL ? &flex->slots[at] : NULL;
-    if (slot == NULL || slot->dims == NULL) return tensor;
-    *own = *tensor;
-    own->dims = slot->dims;
-    own->count = slot->count;
-    own->bytes = slot->bytes;
-    return own;
-}
-
-/* =====================================================================================
    HOST                                                                            >>host
    Executes steps that are not graphs, through a function like the vendor's: functions of the
    caller, and conversions. So a run calls every step in the same way.
@@ -16935,7 +16580,7 @@ static qnnrt_result qnnrt__host_explain(qnnrt__host *host, qnnrt_error *err)
    the vendor. Everything that can fail or cost happened before.
    Needs: >>os >>size >>mem >>err >>log >>codes >>quant >>abi >>compare >>backend (its struct)
           >>friends >>register >>context >>model >>wiring >>slot >>pipeline >>place >>area >>binding
-          >>flex >>host
+          >>host
    Knows nothing of: folders, metadata sources
    ===================================================================================== */
 
@@ -16982,7 +16627,7 @@ struct qnnrt_run {
     qnnrt_plan      *own_plan;          /* made by qnnrt_prepare */
     qnnrt_mem       *own_mem;
     qnnrt__run_hook *hooks;             /* of optional headers, newest first */
-    qnnrt__flex     *flex;              /* NULL: nothing is dynamic or optional */
+    const qnnrt_slot_info *rigid;       /* its dims may change, and no hook knows them; or NULL */
     qnnrt_transfer_info *memory;        /* of qnnrt_run_transfers, with its texts */
     char            *memory_texts;
     uint32_t        *generations;       /* [step] of the context that its graph is from */
@@ -17043,7 +16688,7 @@ static void qnnrt__run_settle(qnnrt_run *run)
 {
     run->careful = run->missing > 0 || run->fresh_count > 0 || run->busy != NULL ||
                    run->parts[0].backend->hooks.lock != NULL || run->mixed ||
-                   run->hooks != NULL || run->moves || run->stale || run->flex != NULL ||
+                   run->hooks != NULL || run->moves || run->stale || run->rigid != NULL ||
                    run->watch != NULL;
 }
 
@@ -17105,8 +16750,7 @@ static qnnrt_result qnnrt__run_gather(qnnrt_run *run, qnnrt_error *err)
         to->context = info->kind == QNNRT_STEP_GRAPH ? &info->model->contexts[info->context] : NULL;
         to->step = end->step;
     }
-    return qnnrt__flex_create(&run->arena, p, run->slots, &run->flex)
-               ? QNNRT_OK : qnnrt__fail_memory(err, "a run");
+    return QNNRT_OK;
 }
 
 /* Return the part of a backend, which is made if it is new. There is room for all. */
@@ -17258,7 +16902,9 @@ static qnnrt_result qnnrt__run_create(qnnrt_mem *mem, size_t entry, int alone, q
         unsigned char *own = qnnrt__area_address(mem, entry, s);
         slot->constant = p->info.slots[s].constant;
         slot->own = own;
-        slot->bytes = p->info.slots[s].tensor->bytes;
+        slot->now = p->info.slots[s].tensor;
+        slot->bytes = slot->now->bytes;
+        if (slot->now->dynamic_dims != NULL) run->rigid = &p->info.slots[s];
         if (own != NULL) slot->own_offset = (uint64_t)(own - mem->data);
         qnnrt__run_home(run, slot);
     }
@@ -17407,12 +17053,11 @@ static qnnrt__binding *qnnrt__run_find(const qnnrt_run *run, qnnrt_slot slot)
 }
 
 /* Leave an optional slot out of executes, or take it in again. */
-static void qnnrt__run_omit(qnnrt_run *run, const qnnrt__binding *binding, int omitted)
+static void qnnrt__run_omit(qnnrt_run *run, qnnrt__binding *slot, int omitted)
 {
-    qnnrt__flex_slot *slot = run->flex != NULL ? &run->flex->slots[binding - run->slots] : NULL;
-    if (slot == NULL || slot->omitted == omitted) return;
+    if (slot->omitted == omitted) return;
     slot->omitted = omitted;
-    if (binding->data == NULL) run->missing += omitted ? (uint32_t)-1 : 1u;
+    if (slot->data == NULL) run->missing += omitted ? (uint32_t)-1 : 1u;
     qnnrt__run_settle(run);
 }
 
@@ -17459,15 +17104,15 @@ static qnnrt_result qnnrt__run_unbound(qnnrt_run *run, qnnrt_slot slot)
 }
 
 /* Find the memory of a bound slot for a conversion, and check the range of elements. *now receives
-   the slot's tensor with its dims of now; own: room for it. */
+   the slot's tensor with its dims of now. */
 static qnnrt_result qnnrt__run_range(qnnrt_run *run, qnnrt_slot slot, uint64_t begin,
                                      uint64_t count, int writes, void **data,
-                                     qnnrt_tensor_info *own, const qnnrt_tensor_info **now)
+                                     const qnnrt_tensor_info **now)
 {
     const qnnrt__binding *found = qnnrt__run_find(run, slot);
     if (found == NULL) return qnnrt__run_fail_slot(run, slot);
     *data = found->data;
-    *now = qnnrt__flex_now(run->flex, run->pipeline, (size_t)(found - run->slots), own);
+    *now = found->now;
     if (found->data == NULL) return qnnrt__run_unbound(run, slot);
     if (writes && found->data == found->constant)
         return qnnrt__hint(&run->error, qnnrt__fail(qnnrt__run_err(run), QNNRT_E_STATE,
@@ -17522,9 +17167,9 @@ static qnnrt_result qnnrt__run_no_conversion(const qnnrt_tensor_info *tensor, co
 /* =====================================================================================
    EXEC                                                                            >>exec
    Calls the steps of a run: one after the other and nothing else, or with what is on: locks,
-   hooks, contexts that come and go, dims that change.
-   Needs: >>os >>mem >>err >>log >>abi >>backend (its struct) >>friends >>context >>model
-          >>resident >>wiring >>slot >>binding >>flex >>host >>run
+   hooks, contexts that come and go.
+   Needs: >>os >>mem >>err >>log >>abi >>compare >>backend (its struct) >>friends >>context >>model
+          >>resident >>wiring >>slot >>binding >>host >>run
    Knows nothing of: memory plans, files
    ===================================================================================== */
 
@@ -17543,7 +17188,6 @@ static qnnrt_result qnnrt__exec_have(qnnrt_run *run, size_t at, qnnrt_error *err
     if (run->generations[at] == context->generation) return QNNRT_OK;
     run->generations[at] = context->generation;
     run->steps[at].graph = qnnrt__model_handle(info->model, info->context, info->graph);
-    if (run->flex != NULL) run->flex->steps[at].warm = 0;
     for (s = 0; s < run->pipeline->info.slot_count; ++s)
         qnnrt__binding_take(&run->slots[s], info->backend);
     return QNNRT_OK;
@@ -17553,12 +17197,24 @@ static qnnrt_result qnnrt__exec_have(qnnrt_run *run, size_t at, qnnrt_error *err
 static qnnrt_result qnnrt__exec_unbound(qnnrt_run *run)
 {
     size_t s = 0;
-    while (run->slots[s].data != NULL || (run->flex != NULL && run->flex->slots[s].omitted)) ++s;
+    while (run->slots[s].data != NULL || run->slots[s].omitted) ++s;
     qnnrt__fail(qnnrt__run_err(run), QNNRT_E_STATE,
                 "pipeline \"%.200s\": %s \"%.200s\" has no memory in the plan and is not bound",
                 run->pipeline->info.name, qnnrt_role_name(run->pipeline->info.slots[s].role),
                 run->pipeline->info.slots[s].address);
     return qnnrt__hint(&run->error, QNNRT_E_STATE, "Call qnnrt_bind() before qnnrt_exec().");
+}
+
+/* Fail, because nothing sets dims. */
+static qnnrt_result qnnrt__exec_rigid(qnnrt_run *run)
+{
+    char facts[400];
+    return qnnrt__hint(&run->error, qnnrt__fail(qnnrt__run_err(run), QNNRT_E_STATE,
+                       "pipeline \"%.200s\": %s \"%.200s\" is %s, and its dims may change",
+                       run->pipeline->info.name, qnnrt_role_name(run->rigid->role),
+                       run->rigid->address,
+                       qnnrt__compare_text(run->rigid->tensor, facts, sizeof(facts))),
+                       "Call qnnrt_run_flex() or qnnrt_set_dims() of qnnrt_device.h first.");
 }
 
 /* Return 1 if two slots must not lie in the same memory: one is written while the value of the
@@ -17593,8 +17249,7 @@ static qnnrt_result qnnrt__exec_overlap(qnnrt_run *run)
                 other_begin >= begin + (uintptr_t)slot->bytes || s == at || other->data == NULL ||
                 !qnnrt__exec_collide(&info->slots[at], &info->slots[s]))
                 continue;
-            if (run->flex != NULL && (run->flex->slots[s].omitted || run->flex->slots[at].omitted))
-                continue;
+            if (other->omitted || slot->omitted) continue;
             first = at < s ? at : s;
             second = at < s ? s : at;
             low = begin > other_begin ? begin : other_begin;
@@ -17631,9 +17286,6 @@ static qnnrt_result qnnrt__exec_failed(qnnrt_run *run, const qnnrt__step *step,
         qnnrt__wiring_where(run->pipeline, (uint32_t)at, where, sizeof(where)));
     if (part == NULL) return qnnrt__host_explain((qnnrt__host *)step->graph, &run->error);
     if (run->part_count > 1) qnnrt__err_add(&run->error, " on %.200s", part->backend->path);
-    if (run->flex != NULL && qnnrt__flex_takes_optional(run->flex, (uint32_t)at))
-        qnnrt__hint(&run->error, QNNRT_E_BACKEND,
-                    "Call qnnrt_omit() for the optional tensors: the CPU library takes none.");
     return qnnrt__backend_explain(part->backend, &run->error, "graphExecute", code,
                                   run->mixed ? part->mark : run->mark);
 }
@@ -17649,36 +17301,6 @@ static qnnrt_result qnnrt__exec_steps(qnnrt_run *run)
     return QNNRT_OK;
 }
 
-/* Execute one step with its profile (or NULL), and with the dims and optional tensors of now;
-   before that with the bound, if qnnrt__flex_cold(). */
-static qnnrt_result qnnrt__exec_step(qnnrt_run *run, size_t at, qnnrt__abi_handle profile)
-{
-    const qnnrt__step *step = &run->steps[at];
-    int full = run->flex != NULL && qnnrt__flex_cold(run->flex, (uint32_t)at);
-    do {
-        qnnrt_result result = QNNRT_OK;
-        qnnrt__abi_code code;
-        qnnrt__flex_call call;
-        call.inputs = step->inputs;
-        call.outputs = step->outputs;
-        call.input_count = step->input_count;
-        call.output_count = step->output_count;
-        if (run->flex != NULL) {
-            qnnrt__flex_reset(run->flex, (uint32_t)at);
-            result = qnnrt__flex_begin(run->flex, (uint32_t)at, full, &call, qnnrt__run_err(run));
-        }
-        if (result != QNNRT_OK) return result;
-        code = step->execute(step->graph, call.inputs, call.input_count, call.outputs,
-                             call.output_count, full ? NULL : profile, NULL);
-        if (QNNRT__UNLIKELY(code != 0)) {
-            if (run->flex != NULL) qnnrt__flex_reset(run->flex, (uint32_t)at);
-            return qnnrt__exec_failed(run, step, code);
-        }
-    } while (full--);
-    return run->flex != NULL ? qnnrt__flex_end(run->flex, (uint32_t)at, qnnrt__run_err(run))
-                             : QNNRT_OK;
-}
-
 /* Execute one step, with the hooks of the run; take: with its context. */
 static qnnrt_result qnnrt__exec_turn(qnnrt_run *run, size_t at, int take)
 {
@@ -17687,11 +17309,17 @@ static qnnrt_result qnnrt__exec_turn(qnnrt_run *run, size_t at, int take)
     qnnrt_result result = QNNRT_OK;
     if (take) result = qnnrt__exec_have(run, at, qnnrt__run_err(run));
     if (result != QNNRT_OK) return result;
-    for (hook = run->hooks; hook != NULL; hook = hook->next)
-        if (hook->before != NULL) hook->before(hook, at, &profile);
-    result = qnnrt__exec_step(run, at, profile);
     for (hook = run->hooks; hook != NULL && result == QNNRT_OK; hook = hook->next)
-        if (hook->after != NULL) hook->after(hook, at);
+        if (hook->before != NULL) result = hook->before(hook, at, &profile);
+    if (result == QNNRT_OK) {
+        const qnnrt__step *step = &run->steps[at];
+        const qnnrt__abi_code code = step->execute(step->graph, step->inputs, step->input_count,
+                                                   step->outputs, step->output_count, profile,
+                                                   NULL);
+        if (QNNRT__UNLIKELY(code != 0)) result = qnnrt__exec_failed(run, step, code);
+    }
+    for (hook = run->hooks; hook != NULL && result == QNNRT_OK; hook = hook->next)
+        if (hook->after != NULL) result = hook->after(hook, at);
     return result;
 }
 
@@ -17772,6 +17400,7 @@ static QNNRT__NOT_INLINE qnnrt_result qnnrt__exec_careful(qnnrt_run *run)
     qnnrt_result result;
     size_t i;
     if (run->missing > 0) return qnnrt__exec_unbound(run);
+    if (run->rigid != NULL) return qnnrt__exec_rigid(run);
     if (run->fresh_count > 0) {
         result = qnnrt__exec_overlap(run);
         if (result != QNNRT_OK) return result;
@@ -17785,66 +17414,11 @@ static QNNRT__NOT_INLINE qnnrt_result qnnrt__exec_careful(qnnrt_run *run)
     for (i = 0; run->mixed && !locks && i < run->part_count; ++i)
         run->parts[i].mark = qnnrt__log_begin(run->parts[i].log_count);
     result = (run->mixed && locks) || run->hooks != NULL || run->moves || run->stale ||
-                     run->flex != NULL || run->watch != NULL
+                     run->watch != NULL
                  ? qnnrt__exec_slowly(run) : qnnrt__exec_steps(run);
     if (!run->mixed) qnnrt__hooks_unlock(&run->parts[0].backend->hooks);
     if (run->busy != NULL) qnnrt__os_unlock(run->busy);
     return result;
-}
-
-/* =====================================================================================
-   UPDATE                                                                        >>update
-   What a caller changes between two executes of a run: dims, optional tensors, the watch.
-   Needs: >>binding >>flex >>run     Knows nothing of: memory
-   ===================================================================================== */
-
-QNNRT_API qnnrt_result qnnrt_run_watch(qnnrt_run *run, int (*watch)(void *user, uint32_t step),
-                                       void *user)
-{
-    if (run == NULL) return QNNRT_E_ARG;
-    run->watch = watch;
-    run->watch_user = user;
-    qnnrt__run_settle(run);
-    return QNNRT_OK;
-}
-
-QNNRT_API qnnrt_result qnnrt_omit(qnnrt_run *run, qnnrt_slot slot)
-{
-    const qnnrt__binding *found;
-    qnnrt_result result;
-    if (run == NULL) return QNNRT_E_ARG;
-    found = qnnrt__run_find(run, slot);
-    if (found == NULL) return qnnrt__run_fail_slot(run, slot);
-    result = qnnrt__flex_may_omit(run->flex, run->pipeline, (size_t)(found - run->slots),
-                                  qnnrt__run_err(run));
-    if (result == QNNRT_OK) qnnrt__run_omit(run, found, 1);
-    return result;
-}
-
-QNNRT_API qnnrt_result qnnrt_set_dims(qnnrt_run *run, qnnrt_slot slot, const uint32_t *dims,
-                                      uint32_t rank)
-{
-    const qnnrt__binding *found;
-    if (run == NULL) return QNNRT_E_ARG;
-    found = qnnrt__run_find(run, slot);
-    if (found == NULL) return qnnrt__run_fail_slot(run, slot);
-    return qnnrt__flex_set(run->flex, run->pipeline, (size_t)(found - run->slots), dims, rank,
-                           qnnrt__run_err(run));
-}
-
-QNNRT_API const uint32_t *qnnrt_get_dims(qnnrt_run *run, qnnrt_slot slot, uint32_t *rank)
-{
-    const qnnrt__binding *found;
-    qnnrt_tensor_info own;
-    if (rank != NULL) *rank = 0;
-    if (run == NULL) return NULL;
-    found = qnnrt__run_find(run, slot);
-    if (found == NULL) {
-        qnnrt__run_fail_slot(run, slot);
-        return NULL;
-    }
-    if (rank != NULL) *rank = slot->tensor->rank;
-    return qnnrt__flex_now(run->flex, run->pipeline, (size_t)(found - run->slots), &own)->dims;
 }
 
 /* =====================================================================================
@@ -18412,6 +17986,16 @@ QNNRT_API qnnrt_result qnnrt_bind_at(qnnrt_run *run, qnnrt_slot slot, const qnnr
     return QNNRT_OK;
 }
 
+QNNRT_API qnnrt_result qnnrt_run_watch(qnnrt_run *run, int (*watch)(void *user, uint32_t step),
+                                       void *user)
+{
+    if (run == NULL) return QNNRT_E_ARG;
+    run->watch = watch;
+    run->watch_user = user;
+    qnnrt__run_settle(run);
+    return QNNRT_OK;
+}
+
 QNNRT_API qnnrt_result qnnrt_run_transfers(qnnrt_run *run, const qnnrt_transfer_info **list,
                                            size_t *count)
 {
@@ -18435,11 +18019,7 @@ QNNRT_API void *qnnrt_data_slot(qnnrt_run *run, qnnrt_slot slot, size_t *bytes)
         return NULL;
     }
     if (found->data == NULL) qnnrt__run_unbound(run, slot);
-    if (bytes != NULL) {
-        qnnrt_tensor_info own;
-        *bytes = (size_t)qnnrt__flex_now(run->flex, run->pipeline, (size_t)(found - run->slots),
-                                         &own)->bytes;
-    }
+    if (bytes != NULL) *bytes = (size_t)found->now->bytes;
     return found->data;
 }
 
@@ -18481,11 +18061,10 @@ QNNRT_API qnnrt_result qnnrt_run_conversions(qnnrt_run *run, const qnnrt_convers
                                         type *values, size_t count) \
     { \
         void *data = NULL; \
-        qnnrt_tensor_info own; \
         const qnnrt_tensor_info *now = NULL; \
         qnnrt_result result; \
         if (run == NULL) return QNNRT_E_ARG; \
-        result = qnnrt__run_range(run, slot, begin, count, writes, &data, &own, &now); \
+        result = qnnrt__run_range(run, slot, begin, count, writes, &data, &now); \
         if (result != QNNRT_OK) return result; \
         if (values == NULL && count > 0) \
             return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_ARG, "values is NULL"); \
@@ -19393,8 +18972,9 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
            qnnrt_device_memfd(); what QNNRT_MEM_SHARED took besides FastRPC's ->
            qnnrt_device_shared().
            API: qnnrt_power_set(), qnnrt_power_preset_name() and what they use, but for the
-           presets, qnnrt_update(), and qnnrt_recover(), as qnnrt_model_recover(), ->
-           tools/qnnrt_device.h.
+           presets, qnnrt_update(), qnnrt_recover(), as qnnrt_model_recover(), qnnrt_set_dims(),
+           qnnrt_get_dims() and qnnrt_omit() -> tools/qnnrt_device.h, where qnnrt_run_flex() is for
+           runs with dynamic dims that set none.
            Added: qnnrt_backend_desc.power, a preset from opening to closing; recoveries renew it.
            Added: qnnrt_mem_provider, qnnrt_mem_info.name, qnnrt_llm_session_info.mem_name.
            API: qnnrt_run_profile(), qnnrt_run_events(), qnnrt_run_profile_log() and their types ->

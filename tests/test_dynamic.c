@@ -8,6 +8,13 @@
 #include "life.h"
 
 static qnnrt_error err;
+
+/* Prepare a run whose dims may change. */
+static qnnrt_result prepares(qnnrt *model, const char *name, qnnrt_run **run, qnnrt_error *error)
+{
+    const qnnrt_result result = qnnrt_prepare(model, name, run, error);
+    return result == QNNRT_OK ? qnnrt_run_flex(*run) : result;
+}
 static float weights[32], bias[4], values[64];
 static qnnrt_backend *backend;
 
@@ -207,7 +214,7 @@ TEST(dims_are_set_per_call_and_those_of_outputs_read)
         CHECK(graph->inputs[0].dynamic_dims[1] == 0 && graph->inputs[1].optional);
         CHECK_EQ(graph->updateable_count, 1);
         CHECK_STR(qnnrt_tensor_text(&graph->inputs[0], text, sizeof(text)), "float32[<=4,8]");
-        CHECK_EQ(qnnrt_prepare(model, "main", &run, &err), QNNRT_OK);
+        CHECK_EQ(prepares(model, "main", &run, &err), QNNRT_OK);
         CHECK_EQ(qnnrt_bind(run, "b", bias, sizeof(bias)), QNNRT_OK);
         for (i = 0; i < sizeof(rows) / sizeof(rows[0]); ++i)
             TRY(run_rows(run, rows[i], 1, 1.0f));
@@ -221,6 +228,36 @@ TEST(dims_are_set_per_call_and_those_of_outputs_read)
     }
 }
 
+/* Without qnnrt_device.h. */
+TEST(dims_that_nothing_sets_are_refused)
+{
+    static const char *const calls[] = { "flex", "set", "omit" };
+    size_t i;
+    for (i = 0; i < sizeof(calls) / sizeof(calls[0]); ++i) {
+        qnnrt_run *run;
+        qnnrt *model;
+        life_begin("");
+        open_backend();
+        model = model_of(0);
+        CHECK(model != NULL);
+        CHECK_EQ(qnnrt_prepare(model, "main", &run, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_bind(run, "b", bias, sizeof(bias)), QNNRT_OK);
+        CHECK_EQ(qnnrt_get_dims(run, qnnrt_run_slot(run, "x"), NULL)[0], ROWS);
+        CHECK_EQ(qnnrt_exec(run), QNNRT_E_STATE);
+        CHECK_STR(qnnrt_run_error(run)->text, "is float32[<=4,");
+        CHECK_STR(qnnrt_run_error(run)->text, "and its dims may change");
+        CHECK_STR(qnnrt_run_error(run)->hint, "qnnrt_run_flex() or qnnrt_set_dims() of qnnrt_device.h");
+        if (i == 0) CHECK_EQ(qnnrt_run_flex(run), QNNRT_OK);
+        if (i == 1) CHECK_EQ(qnnrt_set_dims(run, qnnrt_run_slot(run, "x"), NULL, 0), QNNRT_OK);
+        if (i == 2) CHECK_EQ(qnnrt_omit(run, qnnrt_run_slot(run, "b")), QNNRT_OK);
+        CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
+        CHECK_EQ(qnnrt_run_flex(run), QNNRT_OK);
+        qnnrt_run_destroy(run);
+        TRY(close_all(model));
+    }
+    CHECK_EQ(qnnrt_run_flex(NULL), QNNRT_E_ARG);
+}
+
 /* The memory of a plan holds the bound, and outputs may be limited to less. */
 TEST(the_bound_is_planned_and_outputs_may_be_limited)
 {
@@ -231,7 +268,7 @@ TEST(the_bound_is_planned_and_outputs_may_be_limited)
     open_backend();
     model = model_of(3);
     CHECK(model != NULL);
-    CHECK_EQ(qnnrt_prepare(model, "main", &run, &err), QNNRT_OK);
+    CHECK_EQ(prepares(model, "main", &run, &err), QNNRT_OK);
     CHECK_EQ(set_rows(run, "x", 1, IN), QNNRT_OK);
     CHECK_EQ(qnnrt_bind(run, "x", x, sizeof(x) - 1), QNNRT_E_MISMATCH);
     CHECK_EQ(qnnrt_bind(run, "x", x, sizeof(x)), QNNRT_OK);
@@ -305,7 +342,7 @@ TEST(dims_that_do_not_fit_are_refused_by_name)
     open_backend();
     model = model_of(1);
     CHECK(model != NULL);
-    CHECK_EQ(qnnrt_prepare(model, "main", &run, &err), QNNRT_OK);
+    CHECK_EQ(prepares(model, "main", &run, &err), QNNRT_OK);
     x = qnnrt_run_slot(run, "x");
     CHECK_EQ(qnnrt_bind(run, "b", bias, sizeof(bias)), QNNRT_OK);
     TRY(run_rows(run, 2, 1, 1.0f));
@@ -329,7 +366,7 @@ TEST(dims_that_do_not_fit_are_refused_by_name)
     CHECK_STR(qnnrt_run_error(run)->text, "\"none\"");
     CHECK_EQ(qnnrt_set_dims(NULL, x, dims, 1), QNNRT_E_ARG);
     CHECK(qnnrt_get_dims(NULL, x, NULL) == NULL);
-    CHECK_EQ(qnnrt_prepare(model, "main", &other, &err), QNNRT_OK);
+    CHECK_EQ(prepares(model, "main", &other, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_set_dims(run, x + 100, dims, 1), QNNRT_E_ARG);
     CHECK(qnnrt_get_dims(run, x + 100, NULL) == NULL);
     qnnrt_run_destroy(other);
@@ -348,7 +385,7 @@ TEST(an_output_larger_than_its_room_is_refused)
         open_backend();
         model = model_of(how);
         CHECK(model != NULL);
-        CHECK_EQ(qnnrt_prepare(model, "main", &run, &err), QNNRT_OK);
+        CHECK_EQ(prepares(model, "main", &run, &err), QNNRT_OK);
         CHECK_EQ(qnnrt_bind(run, "b", bias, sizeof(bias)), QNNRT_OK);
         CHECK_EQ(set_rows(run, "y", 2, OUT), QNNRT_OK);
         CHECK_EQ(qnnrt_exec(run), QNNRT_E_BACKEND);
@@ -373,7 +410,7 @@ TEST(profiles_and_locks_see_dynamic_runs_too)
     open_backend();
     model = model_of(3);
     CHECK(model != NULL);
-    CHECK_EQ(qnnrt_prepare(model, "main", &run, &err), QNNRT_OK);
+    CHECK_EQ(prepares(model, "main", &run, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_omit(run, qnnrt_run_slot(run, "b")), QNNRT_OK);
     CHECK_EQ(qnnrt_run_profile(run, QNNRT_PROFILE_DETAILED), QNNRT_OK);
     TRY(run_rows(run, 3, 0, 1.0f));
@@ -468,7 +505,7 @@ TEST(dims_are_found_through_operators_of_all_kinds)
     model = reopen(built);
     CHECK(model != NULL);
     CHECK_EQ(qnnrt_close(built), QNNRT_OK);
-    CHECK_EQ(qnnrt_prepare(model, "main", &run, &err), QNNRT_OK);
+    CHECK_EQ(prepares(model, "main", &run, &err), QNNRT_OK);
     for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); ++i) {
         const uint32_t m = sizes[i][0], n = sizes[i][1], *dims;
         uint32_t k, row;
@@ -510,7 +547,7 @@ TEST(optional_inputs_are_left_out_and_taken_in_again)
         open_backend();
         model = model_of(how);
         CHECK(model != NULL);
-        CHECK_EQ(qnnrt_prepare(model, "main", &run, &err), QNNRT_OK);
+        CHECK_EQ(prepares(model, "main", &run, &err), QNNRT_OK);
         b = qnnrt_run_slot(run, "b");
         CHECK_EQ(qnnrt_bind_input(run, b, bias, sizeof(bias)), QNNRT_OK);
         TRY(run_rows(run, 4, 1, 1.0f));
@@ -646,7 +683,7 @@ TEST(updateable_data_is_replaced_between_calls)
         open_backend();
         model = model_of(how);
         CHECK(model != NULL);
-        CHECK_EQ(qnnrt_prepare(model, "main", &run, &err), QNNRT_OK);
+        CHECK_EQ(prepares(model, "main", &run, &err), QNNRT_OK);
         CHECK_EQ(qnnrt_bind(run, "b", bias, sizeof(bias)), QNNRT_OK);
         TRY(run_rows(run, 4, 1, 1.0f));
         for (i = 0; i < 32; ++i) other[i] = weights[i] * -2.0f;
@@ -668,7 +705,7 @@ TEST(updates_that_are_not_possible_are_refused_by_name)
     open_backend();
     model = model_of(3);
     CHECK(model != NULL);
-    CHECK_EQ(qnnrt_prepare(model, "main", &run, &err), QNNRT_OK);
+    CHECK_EQ(prepares(model, "main", &run, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_bind(run, "b", bias, sizeof(bias)), QNNRT_OK);
     CHECK_EQ(qnnrt_update(model, 0, "main", "w", weights, 127, &err), QNNRT_E_MISMATCH);
     CHECK_STR(err.text, "\"w\" needs 128 bytes, the data has 127");
@@ -725,7 +762,7 @@ TEST(a_dynamic_output_does_not_feed_a_fixed_input)
     y = add(b, "y", QNNRT_TENSOR_OUTPUT, 4, 4, 0);
     add_node(b, "Relu", &h, 1, y);
     CHECK_EQ(qnnrt_builder_finish(b, &model, &err), QNNRT_OK);
-    CHECK_EQ(qnnrt_prepare(model, "main", &run, &err), QNNRT_E_MISMATCH);
+    CHECK_EQ(prepares(model, "main", &run, &err), QNNRT_E_MISMATCH);
     CHECK_STR(err.text, "float32[<=4,4]");
     CHECK_STR(err.text, "float32[4,4]");
     TRY(close_all(model));
@@ -788,7 +825,7 @@ TEST(on_the_cpu_library_the_caller_sets_the_dims_of_outputs)
     qnnrt *model = open_fake("id=3,tensor=2,noverify=1,fail=graphExecute:0x1774:2", CPU_TEXT);
     CHECK(model != NULL);
     CHECK(qnnrt_get_info(model)->contexts[0].graphs[0].unsupported == NULL);
-    CHECK_EQ(qnnrt_prepare(model, NULL, &run, &err), QNNRT_OK);
+    CHECK_EQ(prepares(model, NULL, &run, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_exec(run), QNNRT_OK);                 /* full dims need no help */
     CHECK_EQ(set_rows(run, "x", 3, 8), QNNRT_OK);
     CHECK_EQ(qnnrt_exec(run), QNNRT_E_STATE);
@@ -817,7 +854,7 @@ TEST(on_the_cpu_library_the_first_execute_has_the_bound)
     qnnrt_run *run;
     qnnrt *model = open_fake("id=3,tensor=2,noverify=1,fail=graphExecute:0x1770:2", CPU_TEXT);
     CHECK(model != NULL);
-    CHECK_EQ(qnnrt_prepare(model, NULL, &run, &err), QNNRT_OK);
+    CHECK_EQ(prepares(model, NULL, &run, &err), QNNRT_OK);
     CHECK_EQ(set_rows(run, "x", 3, 8), QNNRT_OK);
     CHECK_EQ(set_rows(run, "y", 2, 2), QNNRT_OK);
     CHECK_EQ(set_rows(run, "z", 3, 2), QNNRT_OK);
@@ -838,7 +875,7 @@ TEST(on_the_cpu_library_the_first_execute_after_a_load_has_it_too)
                                 QNNRT_RESIDENT_CALLER);
     CHECK(model != NULL);
     CHECK_EQ(qnnrt_context_load(model, 0, &err), QNNRT_OK);
-    CHECK_EQ(qnnrt_prepare(model, NULL, &run, &err), QNNRT_OK);
+    CHECK_EQ(prepares(model, NULL, &run, &err), QNNRT_OK);
     CHECK_EQ(set_rows(run, "x", 3, 8), QNNRT_OK);
     CHECK_EQ(set_rows(run, "y", 2, 2), QNNRT_OK);
     CHECK_EQ(set_rows(run, "z", 3, 2), QNNRT_OK);
@@ -867,7 +904,7 @@ TEST(on_htp_all_three_are_refused_by_name)
         CHECK(model != NULL);
         CHECK_STR(qnnrt_get_info(model)->contexts[0].graphs[0].unsupported, texts[i][1]);
         CHECK_STR(qnnrt_get_info(model)->contexts[0].graphs[0].unsupported, "HTP");
-        CHECK_EQ(qnnrt_prepare(model, NULL, &run, &err), QNNRT_E_UNSUPPORTED);
+        CHECK_EQ(prepares(model, NULL, &run, &err), QNNRT_E_UNSUPPORTED);
         CHECK_STR(err.text, texts[i][1]);
         CHECK_EQ(qnnrt_close(model), QNNRT_OK);
     }
@@ -877,7 +914,7 @@ TEST(on_htp_all_three_are_refused_by_name)
     CHECK_EQ(qnnrt_update(model, 0, "g", "w", weights, 15, &err), QNNRT_E_MISMATCH);
     CHECK_EQ(qnnrt_update(model, 0, "g", "w", weights, 16, &err), QNNRT_E_UNSUPPORTED);
     CHECK_STR(err.text, "cannot update \"w\": HTP");
-    CHECK_EQ(qnnrt_prepare(model, NULL, &run, &err), QNNRT_OK);
+    CHECK_EQ(prepares(model, NULL, &run, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
     CHECK_EQ(set_rows(run, "x", 1, 1), QNNRT_E_MISMATCH);
     CHECK_EQ(qnnrt_omit(run, qnnrt_run_slot(run, "x")), QNNRT_E_ARG);
@@ -903,7 +940,7 @@ TEST(dims_that_a_library_writes_are_checked)
         qnnrt_run *run;
         qnnrt *model = open_fake(cases[i].knobs, text);
         CHECK(model != NULL);
-        CHECK_EQ(qnnrt_prepare(model, NULL, &run, &err), QNNRT_OK);
+        CHECK_EQ(prepares(model, NULL, &run, &err), QNNRT_OK);
         if (cases[i].limit != 0) CHECK_EQ(set_rows(run, "y", cases[i].limit, 2), QNNRT_OK);
         CHECK_EQ(qnnrt_exec(run), cases[i].result);
         if (cases[i].result != QNNRT_OK) {
@@ -919,6 +956,7 @@ TEST_MAIN("dynamic")
 {
     fill_data();
     RUN(dims_are_set_per_call_and_those_of_outputs_read);
+    RUN(dims_that_nothing_sets_are_refused);
     RUN(the_bound_is_planned_and_outputs_may_be_limited);
     RUN(shared_memory_takes_fewer_rows);
     RUN(dims_that_do_not_fit_are_refused_by_name);

@@ -700,8 +700,8 @@ static qnnrt_result qnnrt__container_compose(qnnrt__container *c, const qnnrt__s
    SAVE                                                                             >>save
    A context of a built model as a context binary, in memory or in a file.
    Needs: >>os >>mem >>err >>log >>abi >>backend (its struct) >>context (its struct)
-          >>model (its struct) >>update >>public (prepare, omit, exec and destroy, on the CPU
-          backend)
+          >>model (its struct) >>wiring (its struct) >>run (its struct) >>public (prepare, exec and
+          destroy, on the CPU backend)
    Knows nothing of: builders
    ===================================================================================== */
 
@@ -752,14 +752,26 @@ static qnnrt_result qnnrt__save_check(const qnnrt *model, size_t at, qnnrt_error
                        "Use a complete library of one release.");
 }
 
-/* Execute a graph with the bound of its dims, and without its optional tensors, which the CPU
-   library refuses. */
+/* Leave out optional tensors, which the CPU library refuses. Return how many others there are. */
+static uint32_t qnnrt__save_required(qnnrt__abi_tensor *tensors, const qnnrt_tensor_info *infos,
+                                     uint32_t count)
+{
+    uint32_t i, kept = 0;
+    for (i = 0; i < count; ++i) {
+        tensors[i].body.dynamic_dims = infos[i].dynamic_dims;
+        if (!infos[i].optional) tensors[kept++] = tensors[i];
+    }
+    return kept;
+}
+
+/* Execute a graph with the bound of its dims, as the only exec of a run. */
 static void qnnrt__save_execute(qnnrt_run *run)
 {
-    const qnnrt_pipeline_info *info = qnnrt_pipeline_get_info(qnnrt_run_pipeline(run));
-    size_t s;
-    for (s = 0; s < info->slot_count; ++s)
-        if (info->slots[s].tensor->optional) qnnrt_omit(run, &info->slots[s]);
+    const qnnrt_graph_info *graph = run->pipeline->steps[0].graph;
+    qnnrt__step *step = &run->steps[0];
+    step->input_count = qnnrt__save_required(step->inputs, graph->inputs, step->input_count);
+    step->output_count = qnnrt__save_required(step->outputs, graph->outputs, step->output_count);
+    run->rigid = NULL;
     qnnrt_exec(run);
 }
 

@@ -24,6 +24,19 @@
 
    report has an answer for each setting: applied, refused with a code, not available (CPU).
 
+   Graphs can be compiled with dims that change up to a bound, and inputs that may be left out.
+   Memory is planned for the bound:
+
+       uint32_t dims[2] = { 5, 8 };                       at most slot->tensor->dims
+       qnnrt_set_dims(run, x, dims, 2);
+       qnnrt_omit(run, bias);                             until it is bound again
+       qnnrt_exec(run);
+       now = qnnrt_get_dims(run, y, &rank);               what the exec wrote
+
+   libQnnRef.so has both. The CPU library (2.47) has dynamic dims, but the caller also sets those of
+   the outputs; it runs graphs with optional inputs only without them. HTP has none: it refuses
+   dynamic and optional tensors when a graph is built.
+
    Weights that were compiled as updateable may be replaced, where the backend uses them:
    libQnnRef.so does, the CPU library has no updates, and HTP on x86-64 accepts them without effect.
 
@@ -57,7 +70,7 @@
        The options of qnnrt.h work here too.
 
    ROOMS (search for the tag)
-       >>map >>heap >>memfd >>memory >>vote >>weight >>recover
+       >>map >>heap >>memfd >>memory >>vote >>weight >>recover >>flex
 */
 #ifndef QNNRT_DEVICE_H
 #define QNNRT_DEVICE_H
@@ -200,6 +213,40 @@ QNNRT_DEVICE_API qnnrt_result qnnrt_update(qnnrt *model, size_t context, const c
             QNNRT_E_MEMORY
    Threads  nothing may use the backend during this call */
 QNNRT_DEVICE_API qnnrt_result qnnrt_model_recover(qnnrt *model, qnnrt_error *err);
+
+/* ----------------------------------------------------------------- dims and optional tensors -- */
+
+/* Let dynamic dims and optional tensors of a run change. qnnrt_set_dims() and qnnrt_omit() do it,
+   too; qnnrt_exec() of a run with dynamic dims needs one of them. Nothing happens to other runs.
+   Returns  QNNRT_OK, QNNRT_E_MEMORY, QNNRT_E_ARG
+   Cost     exec then takes its slower path, some 100 ns per step */
+QNNRT_DEVICE_API qnnrt_result qnnrt_run_flex(qnnrt_run *run);
+
+/* Leave an optional input or output out of every exec from now on. Binding it takes it in again;
+   with NULL, in the run's own memory.
+   Returns  QNNRT_OK; QNNRT_E_NOT_FOUND (no such slot); QNNRT_E_ARG (a required tensor)
+   Cost     until it is taken in again, the tensors of its steps are copied before each exec */
+QNNRT_DEVICE_API qnnrt_result qnnrt_omit(qnnrt_run *run, qnnrt_slot slot);
+
+/* Set the dims of a dynamic tensor for every exec from now on. Its elements are packed by these
+   dims, at the beginning of its memory; qnnrt_data() returns their bytes.
+
+   dims     [rank]; 1 or more, at most qnnrt_tensor_info.dims, equal to them where they are not
+            dynamic. NULL: those of the info again
+
+   Set the inputs. Outputs and edges get theirs from the library, and what is set there is the most
+   that an exec may write. The CPU library finds none: it needs exactly the dims that an exec will
+   give, as soon as an input is smaller than its bound.
+   Returns  QNNRT_OK; QNNRT_E_MISMATCH (the text has both); QNNRT_E_NOT_FOUND (no such slot)
+   Cost     on the CPU library a run whose first exec has smaller dims executes each graph twice,
+            first with the bound: otherwise later ones write beyond the library's memory */
+QNNRT_DEVICE_API qnnrt_result qnnrt_set_dims(qnnrt_run *run, qnnrt_slot slot, const uint32_t *dims,
+                                             uint32_t rank);
+
+/* Return the dims of a tensor now: of an input those that were set; of an output or edge those that
+   the last exec wrote. rank (may be NULL) receives their number. Valid until the run is destroyed;
+   the values change with qnnrt_set_dims() and qnnrt_exec(). NULL: no such slot. */
+QNNRT_DEVICE_API const uint32_t *qnnrt_get_dims(qnnrt_run *run, qnnrt_slot slot, uint32_t *rank);
 
 #ifdef __cplusplus
 }
@@ -862,6 +909,436 @@ QNNRT_DEVICE_API qnnrt_result qnnrt_model_recover(qnnrt *model, qnnrt_error *err
         return qnnrt__fail(err, QNNRT_E_STATE, "qnnrt_model_recover: the model was opened with"
                            " desc.inspect and has no backend");
     return qnnrt__hint_general(err, qnnrt_device__recover_all(model, err));
+}
+
+/* =====================================================================================
+   FLEX                                                                             >>flex
+   What may change between two executes of a run: the dims of dynamic tensors, and which
+   optional tensors take part: a hook of the run, which gives each step its tensors.
+   Needs: >>mem >>err >>dtype >>abi >>table >>compare >>backend (its struct) >>friends >>wiring
+          >>slot >>binding >>run >>exec
+   Knows nothing of: memory
+   ===================================================================================== */
+
+typedef struct qnnrt__flex_slot {
+    qnnrt_tensor_info now;              /* its dims, count and bytes: those of the next or last
+                                           execute; the library may change dims */
+    uint32_t *dims;                     /* [rank] of now. NULL: they are fixed */
+    uint32_t *asked;                    /* [rank] what the caller set; at first the bound */
+    uint32_t *bound;                    /* [rank] for an execute with the bound */
+    int       set;                      /* 1: the caller set dims */
+    int       required;                 /* 1: a step cannot do without it */
+} qnnrt__flex_slot;
+
+typedef struct qnnrt__flex_step {
+    qnnrt__step        all;             /* with all tensors */
+    qnnrt__abi_tensor *inputs, *outputs;    /* arrays for the tensors that take part; NULL: all of
+                                               them always do */
+    uint32_t           generation;      /* of its graph when it was executed */
+    int                warm;            /* 1: it was executed, first of all with the bound */
+    int                cpu;             /* 1: on libQnnCpu.so, see qnnrt__flex_cpu(), _cold() */
+} qnnrt__flex_step;
+
+typedef struct qnnrt__flex {
+    qnnrt__run_hook       hook;
+    qnnrt_run            *run;
+    const qnnrt_pipeline *pipeline;
+    qnnrt__flex_slot     *slots;        /* [slot_count] */
+    qnnrt__flex_step     *steps;        /* [step_count] */
+    const qnnrt__flex_step *executes;   /* or failed; NULL: none */
+} qnnrt__flex;
+
+/* Return 1 if the dims or the presence of a tensor can change. */
+static int qnnrt__flex_is(const qnnrt_tensor_info *tensor)
+{
+    return tensor->dynamic_dims != NULL || tensor->optional;
+}
+
+/* Count the elements and bytes of dims within the bound, which cannot overflow. */
+static void qnnrt__flex_count(qnnrt__flex_slot *slot)
+{
+    qnnrt__dtype_bytes(slot->now.dtype, slot->dims, slot->now.rank, &slot->now.count,
+                       &slot->now.bytes);
+}
+
+/* Give a dynamic slot dims of its own. Return 0: out of memory. */
+static int qnnrt__flex_dynamic(qnnrt_run *run, qnnrt__binding *binding, qnnrt__flex_slot *slot)
+{
+    const qnnrt_tensor_info *tensor = binding->now;
+    slot->dims = (uint32_t *)qnnrt__arena_alloc(&run->arena, (uint64_t)tensor->rank * 3,
+                                                sizeof(uint32_t));
+    if (slot->dims == NULL) return 0;
+    slot->asked = slot->dims + tensor->rank;
+    slot->bound = slot->asked + tensor->rank;
+    memcpy(slot->dims, tensor->dims, tensor->rank * sizeof(uint32_t));
+    memcpy(slot->asked, tensor->dims, tensor->rank * sizeof(uint32_t));
+    slot->now = *tensor;
+    slot->now.dims = slot->dims;
+    return 1;
+}
+
+/* Make room for the tensors of steps that may be left out, and find the slots that may not. Return
+   0: out of memory. */
+static int qnnrt__flex_rooms(qnnrt__flex *flex)
+{
+    const qnnrt_pipeline *p = flex->pipeline;
+    size_t i;
+    for (i = 0; i < p->info.slot_count; ++i)
+        flex->slots[i].required = p->info.slots[i].role == QNNRT_ROLE_EDGE;
+    for (i = 0; i < p->end_count; ++i) {
+        const qnnrt__end *end = p->by_name[i];
+        const qnnrt_graph_info *graph = p->steps[end->step].graph;
+        qnnrt__flex_step *step = &flex->steps[end->step];
+        qnnrt__abi_tensor **room = end->output ? &step->outputs : &step->inputs;
+        flex->slots[end->slot].required |= !end->tensor->optional;
+        if (!end->tensor->optional || *room != NULL) continue;
+        *room = (qnnrt__abi_tensor *)qnnrt__arena_alloc(
+            &flex->run->arena, end->output ? graph->output_count : graph->input_count,
+            sizeof(**room));
+        if (*room == NULL) return 0;
+    }
+    return 1;
+}
+
+/* Write dims as "[1,5,8]". */
+static const char *qnnrt__flex_text(const uint32_t *dims, uint32_t rank, char *out, size_t room)
+{
+    uint32_t i;
+    snprintf(out, room, "[");
+    for (i = 0; i < rank && i < 32; ++i)
+        qnnrt__table_append(out, room, "%s%u", i > 0 ? "," : "", (unsigned)dims[i]);
+    qnnrt__table_append(out, room, rank > 32 ? ",...]" : "]");
+    return out;
+}
+
+/* Return 1 if dims are those of the tensor, or less where it is dynamic. */
+static int qnnrt__flex_fits(const qnnrt_tensor_info *tensor, const uint32_t *dims)
+{
+    uint32_t i;
+    for (i = 0; i < tensor->rank; ++i)
+        if (dims[i] == 0 || dims[i] > tensor->dims[i] ||
+            (dims[i] < tensor->dims[i] &&
+             (tensor->dynamic_dims == NULL || !tensor->dynamic_dims[i]))) return 0;
+    return 1;
+}
+
+/* Set the dims of a slot, or with NULL its bound. slot: NULL if it is fixed. */
+static qnnrt_result qnnrt__flex_set(qnnrt__flex_slot *slot, const qnnrt_pipeline *p,
+                                    const qnnrt_slot_info *info, const uint32_t *dims,
+                                    uint32_t rank, qnnrt_error *err)
+{
+    const qnnrt_tensor_info *tensor = info->tensor;
+    char given[400], facts[400];
+    if (dims == NULL) rank = tensor->rank;
+    if (rank != tensor->rank || (dims != NULL && !qnnrt__flex_fits(tensor, dims))) {
+        qnnrt__fail(err, QNNRT_E_MISMATCH,
+                    "pipeline \"%.200s\": \"%.200s\" is %s, but the dims to set are %s",
+                    p->info.name, info->address,
+                    qnnrt__compare_text(tensor, facts, sizeof(facts)),
+                    dims != NULL ? qnnrt__flex_text(dims, rank, given, sizeof(given)) : "NULL");
+        return qnnrt__hint(err, QNNRT_E_MISMATCH,
+                           slot != NULL ? "Change only the dims after \"<=\", to at least 1."
+                                        : "Compile the graph with dynamic dims to change them.");
+    }
+    if (slot == NULL) return QNNRT_OK;
+    memcpy(slot->asked, dims != NULL ? dims : tensor->dims, rank * sizeof(uint32_t));
+    memcpy(slot->dims, slot->asked, rank * sizeof(uint32_t));
+    qnnrt__flex_count(slot);
+    slot->set = dims != NULL;
+    return QNNRT_OK;
+}
+
+/* Check that a slot can be left out. slot: NULL if nothing can. */
+static qnnrt_result qnnrt__flex_may_omit(const qnnrt__flex_slot *slot, const qnnrt_pipeline *p,
+                                         const qnnrt_slot_info *info, qnnrt_error *err)
+{
+    if (slot != NULL && !slot->required) return QNNRT_OK;
+    qnnrt__fail(err, QNNRT_E_ARG, "pipeline \"%.200s\": %s \"%.200s\" is required%s", p->info.name,
+                qnnrt_role_name(info->role), info->address,
+                info->tensor->optional ? " by another step" : "");
+    return qnnrt__hint(err, QNNRT_E_ARG,
+                       "Omit only inputs and outputs with qnnrt_tensor_info.optional.");
+}
+
+/* libQnnCpu.so (2.47) takes the dims of outputs from the call. ElementWiseAdd writes beyond its
+   memory when the inputs are smaller than these. So every dynamic output needs its dims as soon as
+   a dynamic input is smaller than its bound. */
+static qnnrt_result qnnrt__flex_cpu(const qnnrt__flex *flex, uint32_t step, qnnrt_error *err)
+{
+    const qnnrt_pipeline *p = flex->pipeline;
+    const qnnrt__step *all = &flex->steps[step].all;
+    const qnnrt_slot_info *below = NULL;
+    char where[512];
+    uint32_t i;
+    for (i = 0; i < all->input_count; ++i) {
+        const size_t s = p->inputs[step][i].slot;
+        const qnnrt_slot_info *info = &p->info.slots[s];
+        if (flex->slots[s].dims != NULL && !flex->run->slots[s].omitted &&
+            flex->slots[s].now.count < info->tensor->count) below = info;
+    }
+    for (i = 0; below != NULL && i < all->output_count; ++i) {
+        const size_t s = p->outputs[step][i].slot;
+        if (flex->slots[s].dims == NULL || flex->slots[s].set || flex->run->slots[s].omitted)
+            continue;
+        qnnrt__fail(err, QNNRT_E_STATE,
+                    "pipeline \"%.200s\": %s: input \"%.160s\" has fewer elements than its bound,"
+                    " and the dims of output \"%.160s\" are not set; the CPU library does not find"
+                    " them", p->info.name, qnnrt__wiring_where(p, step, where, sizeof(where)),
+                    below->address, p->outputs[step][i].tensor->name);
+        return qnnrt__hint(err, QNNRT_E_STATE,
+                           "Call qnnrt_set_dims() with the dims that this output will have.");
+    }
+    return QNNRT_OK;
+}
+
+/* Return 1 if optional tensors take part in a step on libQnnCpu.so (2.47), which refuses each
+   (0x1774). */
+static int qnnrt__flex_takes_optional(const qnnrt__flex *flex, const qnnrt__flex_step *step)
+{
+    size_t i;
+    for (i = 0; step->cpu && i < flex->pipeline->info.slot_count; ++i)
+        if (!flex->slots[i].required && !flex->run->slots[i].omitted) return 1;
+    return 0;
+}
+
+/* Give one side of a step its dims, or with `full` the bound. all, count: its tensors; room: for
+   those that take part, NULL: all of them always do; *tensors, *taken: receive those that do. */
+static void qnnrt__flex_aim(const qnnrt__flex *flex, const qnnrt__end *ends, int full,
+                            qnnrt__abi_tensor *all, uint32_t count, qnnrt__abi_tensor *room,
+                            qnnrt__abi_tensor **tensors, uint32_t *taken)
+{
+    uint32_t i;
+    for (i = 0; i < count; ++i) {
+        const qnnrt__flex_slot *slot = &flex->slots[ends[i].slot];
+        const qnnrt_tensor_info *tensor = ends[i].tensor;
+        if (slot->dims == NULL) continue;
+        if (full) memcpy(slot->bound, tensor->dims, tensor->rank * sizeof(uint32_t));
+        all[i].body.dims = full ? slot->bound : slot->dims;
+        all[i].body.buffer.bytes = (uint32_t)(full ? tensor->bytes : slot->now.bytes);
+    }
+    *tensors = room != NULL ? room : all;
+    *taken = room != NULL ? 0 : count;
+    for (i = 0; i < count && room != NULL; ++i)
+        if (!flex->run->slots[ends[i].slot].omitted) room[(*taken)++] = all[i];
+}
+
+/* Return 1 if a step has to be executed with the bound first: libQnnCpu.so (2.47) allocates memory
+   for the dims of the first execute of a graph, and writes beyond it when a later one has more. */
+static int qnnrt__flex_cold(const qnnrt__flex *flex, uint32_t step)
+{
+    const qnnrt_pipeline *p = flex->pipeline;
+    const size_t count = p->steps[step].graph->input_count;
+    size_t i;
+    if (!flex->steps[step].cpu || flex->steps[step].warm) return 0;
+    for (i = 0; i < count; ++i) {
+        const qnnrt__flex_slot *slot = &flex->slots[p->inputs[step][i].slot];
+        if (slot->dims != NULL && slot->now.count < p->inputs[step][i].tensor->count) return 1;
+    }
+    return 0;
+}
+
+/* Give the outputs of a step the dims that it may write, before it writes and after a failure. */
+static void qnnrt__flex_reset(const qnnrt__flex *flex, uint32_t step)
+{
+    const qnnrt__end *ends = flex->pipeline->outputs[step];
+    const size_t count = flex->pipeline->steps[step].graph->output_count;
+    size_t i;
+    for (i = 0; i < count; ++i) {
+        qnnrt__flex_slot *slot = &flex->slots[ends[i].slot];
+        if (slot->dims == NULL) continue;
+        memcpy(slot->dims, slot->asked, ends[i].tensor->rank * sizeof(uint32_t));
+        qnnrt__flex_count(slot);
+    }
+}
+
+/* Prepare a step for an execute; full: as in qnnrt__flex_aim(). */
+static void qnnrt__flex_begin(const qnnrt__flex *flex, uint32_t step, int full)
+{
+    const qnnrt_pipeline *p = flex->pipeline;
+    const qnnrt__flex_step *of = &flex->steps[step];
+    qnnrt__step *to = &flex->run->steps[step];
+    qnnrt__flex_reset(flex, step);
+    qnnrt__flex_aim(flex, p->inputs[step], full, of->all.inputs, of->all.input_count, of->inputs,
+                    &to->inputs, &to->input_count);
+    qnnrt__flex_aim(flex, p->outputs[step], full, of->all.outputs, of->all.output_count,
+                    of->outputs, &to->outputs, &to->output_count);
+}
+
+/* Before a step: give it its dims, after an execute with the bound if qnnrt__flex_cold(). */
+static qnnrt_result qnnrt__flex_before(qnnrt__run_hook *hook, size_t step,
+                                       qnnrt__abi_handle *profile)
+{
+    qnnrt__flex *flex = (qnnrt__flex *)hook;
+    qnnrt__flex_step *of = &flex->steps[step];
+    const qnnrt__step *to = &flex->run->steps[step];
+    (void)profile;
+    if (of->generation != flex->run->generations[step]) of->warm = 0;
+    of->generation = flex->run->generations[step];
+    flex->executes = of;
+    if (qnnrt__flex_cold(flex, (uint32_t)step)) {
+        qnnrt__abi_code code;
+        qnnrt__flex_begin(flex, (uint32_t)step, 1);
+        code = to->execute(to->graph, to->inputs, to->input_count, to->outputs, to->output_count,
+                           NULL, NULL);
+        if (code != 0) return qnnrt__exec_failed(flex->run, to, code);
+    }
+    qnnrt__flex_begin(flex, (uint32_t)step, 0);
+    return of->cpu ? qnnrt__flex_cpu(flex, (uint32_t)step, qnnrt__run_err(flex->run)) : QNNRT_OK;
+}
+
+/* Take the dims that a step wrote. They are checked, because later steps read that much memory. */
+static qnnrt_result qnnrt__flex_after(qnnrt__run_hook *hook, size_t step)
+{
+    qnnrt__flex *flex = (qnnrt__flex *)hook;
+    const qnnrt_pipeline *p = flex->pipeline;
+    const size_t count = p->steps[step].graph->output_count;
+    char where[512], given[400], facts[400];
+    size_t i;
+    flex->steps[step].warm = 1;
+    for (i = 0; i < count; ++i) {
+        const qnnrt__end *end = &p->outputs[step][i];
+        qnnrt__flex_slot *slot = &flex->slots[end->slot];
+        const uint64_t room = slot->now.bytes;
+        if (slot->dims == NULL || flex->run->slots[end->slot].omitted) continue;
+        if (qnnrt__flex_fits(end->tensor, slot->dims)) {
+            qnnrt__flex_count(slot);
+            if (slot->now.bytes <= room) continue;
+        }
+        qnnrt__fail(qnnrt__run_err(flex->run), QNNRT_E_BACKEND,
+                    "pipeline \"%.200s\": %s: the library says that it wrote %s to output"
+                    " \"%.160s\", which is %s in memory of %llu bytes", p->info.name,
+                    qnnrt__wiring_where(p, (uint32_t)step, where, sizeof(where)),
+                    qnnrt__flex_text(slot->dims, end->tensor->rank, given, sizeof(given)),
+                    end->tensor->name, qnnrt__compare_text(end->tensor, facts, sizeof(facts)),
+                    (unsigned long long)room);
+        return QNNRT_E_BACKEND;
+    }
+    flex->executes = NULL;
+    return QNNRT_OK;
+}
+
+/* After a step that failed its outputs have the dims that they may have. */
+static void qnnrt__flex_end(qnnrt__run_hook *hook, qnnrt_result result)
+{
+    qnnrt__flex *flex = (qnnrt__flex *)hook;
+    qnnrt_error *err = &flex->run->error;
+    if (flex->executes == NULL) return;
+    qnnrt__flex_reset(flex, (uint32_t)(flex->executes - flex->steps));
+    if (result == QNNRT_E_BACKEND && qnnrt__flex_takes_optional(flex, flex->executes)) {
+        err->hint[0] = '\0';
+        qnnrt__hint(err, result,
+                    "Call qnnrt_omit() for the optional tensors: the CPU library takes none.");
+    }
+    flex->executes = NULL;
+}
+
+/* Fill in what a run needs. Return 0: out of memory. */
+static int qnnrt__flex_fill(qnnrt__flex *flex)
+{
+    qnnrt_run *run = flex->run;
+    const qnnrt_pipeline *p = run->pipeline;
+    uint32_t i, k;
+    flex->slots = (qnnrt__flex_slot *)qnnrt__arena_alloc(&run->arena, p->info.slot_count,
+                                                         sizeof(*flex->slots));
+    flex->steps = (qnnrt__flex_step *)qnnrt__arena_alloc(&run->arena, p->info.step_count,
+                                                         sizeof(*flex->steps));
+    if (flex->slots == NULL || flex->steps == NULL || !qnnrt__flex_rooms(flex)) return 0;
+    for (i = 0; i < p->info.step_count; ++i) {
+        flex->steps[i].all = run->steps[i];
+        flex->steps[i].cpu = p->steps[i].backend != NULL &&
+                             p->steps[i].backend->info.id == QNNRT__ABI_BACKEND_CPU;
+    }
+    for (i = 0; i < p->info.slot_count; ++i)
+        if (run->slots[i].now->dynamic_dims != NULL &&
+            !qnnrt__flex_dynamic(run, &run->slots[i], &flex->slots[i])) return 0;
+    for (i = 0; i < p->info.slot_count; ++i) {
+        qnnrt__binding *binding = &run->slots[i];
+        if (flex->slots[i].dims == NULL) continue;
+        for (k = 0; k < binding->end_count; ++k)
+            binding->ends[k].tensor->body.dynamic_dims = binding->now->dynamic_dims;
+        binding->now = &flex->slots[i].now;
+    }
+    return 1;
+}
+
+/* Find what a run has, or make it. *out is NULL when nothing of it can change. */
+static qnnrt_result qnnrt__flex_of(qnnrt_run *run, qnnrt__flex **out)
+{
+    const qnnrt_pipeline *p = run->pipeline;
+    qnnrt__run_hook *hook = run->hooks;
+    qnnrt__flex *flex;
+    size_t i = 0;
+    while (hook != NULL && hook->before != qnnrt__flex_before) hook = hook->next;
+    *out = (qnnrt__flex *)hook;
+    while (i < p->end_count && !qnnrt__flex_is(p->by_name[i]->tensor)) ++i;
+    if (hook != NULL || i == p->end_count) return QNNRT_OK;
+    flex = (qnnrt__flex *)qnnrt__arena_alloc(&run->arena, 1, sizeof(*flex));
+    if (flex != NULL) {
+        flex->run = run;
+        flex->pipeline = p;
+        flex->hook.before = qnnrt__flex_before;
+        flex->hook.after = qnnrt__flex_after;
+        flex->hook.end = qnnrt__flex_end;
+    }
+    if (flex == NULL || !qnnrt__flex_fill(flex))
+        return qnnrt__fail_memory(qnnrt__run_err(run), "dims that change");
+    run->rigid = NULL;
+    qnnrt__exec_hook(run, &flex->hook);
+    *out = flex;
+    return QNNRT_OK;
+}
+
+QNNRT_DEVICE_API qnnrt_result qnnrt_run_flex(qnnrt_run *run)
+{
+    qnnrt__flex *flex;
+    return run != NULL ? qnnrt__flex_of(run, &flex) : QNNRT_E_ARG;
+}
+
+QNNRT_DEVICE_API qnnrt_result qnnrt_omit(qnnrt_run *run, qnnrt_slot slot)
+{
+    qnnrt__binding *found;
+    qnnrt__flex *flex;
+    qnnrt_result result;
+    if (run == NULL) return QNNRT_E_ARG;
+    found = qnnrt__run_find(run, slot);
+    if (found == NULL) return qnnrt__run_fail_slot(run, slot);
+    result = qnnrt__flex_of(run, &flex);
+    if (result == QNNRT_OK)
+        result = qnnrt__flex_may_omit(flex != NULL ? &flex->slots[found - run->slots] : NULL,
+                                      run->pipeline, slot, qnnrt__run_err(run));
+    if (result == QNNRT_OK) qnnrt__run_omit(run, found, 1);
+    return result;
+}
+
+QNNRT_DEVICE_API qnnrt_result qnnrt_set_dims(qnnrt_run *run, qnnrt_slot slot, const uint32_t *dims,
+                                             uint32_t rank)
+{
+    const qnnrt__binding *found;
+    qnnrt__flex_slot *of;
+    qnnrt__flex *flex;
+    qnnrt_result result;
+    if (run == NULL) return QNNRT_E_ARG;
+    found = qnnrt__run_find(run, slot);
+    if (found == NULL) return qnnrt__run_fail_slot(run, slot);
+    result = qnnrt__flex_of(run, &flex);
+    if (result != QNNRT_OK) return result;
+    of = flex != NULL ? &flex->slots[found - run->slots] : NULL;
+    return qnnrt__flex_set(of != NULL && of->dims != NULL ? of : NULL, run->pipeline, slot, dims,
+                           rank, qnnrt__run_err(run));
+}
+
+QNNRT_DEVICE_API const uint32_t *qnnrt_get_dims(qnnrt_run *run, qnnrt_slot slot, uint32_t *rank)
+{
+    const qnnrt__binding *found;
+    if (rank != NULL) *rank = 0;
+    if (run == NULL) return NULL;
+    found = qnnrt__run_find(run, slot);
+    if (found == NULL) {
+        qnnrt__run_fail_slot(run, slot);
+        return NULL;
+    }
+    if (rank != NULL) *rank = slot->tensor->rank;
+    return found->now->dims;
 }
 
 #ifdef __cplusplus

@@ -494,16 +494,19 @@ static void qnnrt__profile_begin(qnnrt__run_hook *hook)
     ((qnnrt__profile *)hook)->state = QNNRT__PROFILE_FAILED;
 }
 
-static void qnnrt__profile_before(qnnrt__run_hook *hook, size_t at, qnnrt__abi_handle *handle)
+static qnnrt_result qnnrt__profile_before(qnnrt__run_hook *hook, size_t at,
+                                          qnnrt__abi_handle *handle)
 {
     qnnrt__profile_step *step = &((qnnrt__profile *)hook)->steps[at];
     if (step->handle != NULL) *handle = step->handle;
     step->begin_ns = qnnrt__os_clock_ns();
+    return QNNRT_OK;
 }
 
-static void qnnrt__profile_after(qnnrt__run_hook *hook, size_t at)
+static qnnrt_result qnnrt__profile_after(qnnrt__run_hook *hook, size_t at)
 {
     ((qnnrt__profile *)hook)->steps[at].end_ns = qnnrt__os_clock_ns();
+    return QNNRT_OK;
 }
 
 static void qnnrt__profile_end(qnnrt__run_hook *hook, qnnrt_result result)

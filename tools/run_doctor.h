@@ -393,6 +393,7 @@ static void execute_once(const tool *t, const qnnrt_pipeline_info *info, finding
         add_finding(f, AREA_RUN, FOUND_FAULT, info->name, err.hint, "%s", err.text);
         return;
     }
+    qnnrt_run_flex(run);
     const uint64_t begin = cli_now_ns();
     const int good = qnnrt_exec(run) == QNNRT_OK;
     const double took = ms(cli_now_ns() - begin);

@@ -309,6 +309,7 @@ static int start_run(tool *t, job *j, qnnrt_mem **mem, qnnrt_run **run)
         fail(t, j, err.hint, "pipeline %s: %s", j->title, err.text);
         return 0;
     }
+    qnnrt_run_flex(*run);               /* out of memory: exec says so */
     j->prepare_ns += cli_now_ns() - begin;
     if (t->set.guard) guard_begin(j, *run);
     return change_run(t, j, *run);

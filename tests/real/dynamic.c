@@ -6,6 +6,13 @@
 #include <math.h>
 
 static qnnrt_error err;
+
+/* Prepare a run whose dims may change. */
+static qnnrt_result prepares(qnnrt *model, const char *name, qnnrt_run **run, qnnrt_error *error)
+{
+    const qnnrt_result result = qnnrt_prepare(model, name, run, error);
+    return result == QNNRT_OK ? qnnrt_run_flex(*run) : result;
+}
 static float values[64];
 
 static qnnrt_backend *open_library(const char *name)
@@ -155,14 +162,14 @@ TEST(the_cpu_computes_with_fewer_rows)
     add_node(b, "Sigmoid", &h, 1, y, NULL, 0);
     if (qnnrt_builder_finish(b, &model, &err) != QNNRT_OK) printf("%s\n", err.text);
     CHECK(model != NULL);
-    CHECK_EQ(qnnrt_prepare(model, "main", &run, &err), QNNRT_OK);
+    CHECK_EQ(prepares(model, "main", &run, &err), QNNRT_OK);
     /* The library would write beyond its memory. */
     CHECK_EQ(set_rows(run, "a", 3), QNNRT_OK);
     CHECK_EQ(set_rows(run, "c", 3), QNNRT_OK);
     CHECK_EQ(qnnrt_exec(run), QNNRT_E_STATE);
     CHECK_STR(qnnrt_run_error(run)->text, "\"h\"");
     qnnrt_run_destroy(run);
-    CHECK_EQ(qnnrt_prepare(model, "main", &run, &err), QNNRT_OK);
+    CHECK_EQ(prepares(model, "main", &run, &err), QNNRT_OK);
     for (i = 0; i < sizeof(rows) / sizeof(rows[0]); ++i) TRY(run_rows(run, rows[i]));
     qnnrt_run_destroy(run);
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
@@ -186,7 +193,7 @@ TEST(a_file_of_the_cpu_has_the_bound)
     y = add(b, "y", QNNRT_TENSOR_OUTPUT, 2, 8, 4, 1);
     add_node(b, "Softmax", &x, 1, y, NULL, 0);
     CHECK_EQ(qnnrt_builder_finish(b, &built, &err), QNNRT_OK);
-    CHECK_EQ(qnnrt_prepare(built, "main", &run, &err), QNNRT_OK);
+    CHECK_EQ(prepares(built, "main", &run, &err), QNNRT_OK);
     CHECK_EQ(set_rows(run, "x", 2), QNNRT_OK);
     CHECK_EQ(set_rows(run, "y", 2), QNNRT_OK);
     CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
@@ -197,7 +204,7 @@ TEST(a_file_of_the_cpu_has_the_bound)
     info = qnnrt_get_info(model)->contexts[0].graphs[0].inputs;
     CHECK(info->dynamic_dims != NULL && info->dynamic_dims[0] && !info->dynamic_dims[1]);
     CHECK(info->dims[0] == 8 && info->dims[1] == 4);
-    CHECK_EQ(qnnrt_prepare(model, "main", &run, &err), QNNRT_OK);
+    CHECK_EQ(prepares(model, "main", &run, &err), QNNRT_OK);
     CHECK_EQ(set_rows(run, "x", 5), QNNRT_OK);
     CHECK_EQ(set_rows(run, "y", 5), QNNRT_OK);
     CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
@@ -232,7 +239,7 @@ TEST(the_cpu_runs_without_its_optional_input_only)
     backend = open_library("libQnnCpu.so");
     CHECK(backend != NULL);
     CHECK_EQ(qnnrt_builder_finish(with_bias(backend), &built, &err), QNNRT_OK);
-    CHECK_EQ(qnnrt_prepare(built, "main", &run, &err), QNNRT_OK);
+    CHECK_EQ(prepares(built, "main", &run, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_write_f32(run, qnnrt_run_slot(run, "x"), 0, x, 4), QNNRT_OK);
     CHECK_EQ(qnnrt_exec(run), QNNRT_E_BACKEND);
     CHECK_EQ(qnnrt_run_error(run)->vendor_code & 0xFFFF, 0x1774);
@@ -248,7 +255,7 @@ TEST(the_cpu_runs_without_its_optional_input_only)
     CHECK_EQ(qnnrt_close(built), QNNRT_OK);
     CHECK(model != NULL);
     CHECK_EQ(qnnrt_get_info(model)->contexts[0].graphs[0].input_count, 1);    /* without "b" */
-    CHECK_EQ(qnnrt_prepare(model, "main", &run, &err), QNNRT_OK);
+    CHECK_EQ(prepares(model, "main", &run, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
     qnnrt_run_destroy(run);
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
@@ -316,7 +323,7 @@ TEST(the_htp_refuses_all_three_by_name)
         CHECK_EQ(qnnrt_update(model, 0, "main", "w", other, sizeof(other), &err),
                  QNNRT_E_UNSUPPORTED);
         CHECK_STR(err.text, "\"w\": HTP accepts new data for a tensor and does not use it");
-        CHECK_EQ(qnnrt_prepare(model, "main", &run, &err), QNNRT_OK);
+        CHECK_EQ(prepares(model, "main", &run, &err), QNNRT_OK);
         CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
         qnnrt_run_destroy(run);
         CHECK_EQ(qnnrt_close(model), QNNRT_OK);

@@ -225,6 +225,8 @@ JNI(jlong, nativePrepare)(JNIEnv *env, jclass self, jlong model, jbyteArray pipe
         return 0;
     if (qnnrt_prepare((qnnrt *)to_object(model), name, &run, &err) != QNNRT_OK)
         throw_error(env, &err);
+    else
+        qnnrt_run_flex(run);            /* out of memory: exec says so */
     free(name);
     return to_handle(run);
 }
