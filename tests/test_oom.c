@@ -6,6 +6,7 @@
    aligned to 16 only, keeps a list of live blocks, and checks for writes past a block when it is
    freed. */
 #include "../qnnrt.h"
+#include "qnnrt_device.h"
 #include "test.h"
 #include "meta.h"
 #include "heap.h"
