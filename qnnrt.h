@@ -1078,7 +1078,8 @@ typedef struct qnnrt_edge_info {
 typedef enum qnnrt_step_kind {
     QNNRT_STEP_GRAPH = 0,                       /* a graph of a context */
     QNNRT_STEP_HOST,                            /* a function of the caller */
-    QNNRT_STEP_CONVERT                          /* a conversion, see qnnrt_edge_desc.convert */
+    QNNRT_STEP_CONVERT                          /* a conversion: qnnrt_edge_desc.convert, or a host
+                                                   step that is .derived */
 } qnnrt_step_kind;
 
 typedef struct qnnrt_step_info {
@@ -12073,12 +12074,6 @@ static void qnnrt__program_text(const qnnrt_step_info *step, char *out, size_t r
     }
 }
 
-/* Return 1 if a step gives another form of what another step writes. */
-static int qnnrt__program_derives(const qnnrt_step_info *step)
-{
-    return step->kind == QNNRT_STEP_CONVERT || (step->host != NULL && step->host->derived);
-}
-
 /* Write where a step is: 'step 1 (forward_1.bin, graph "decode")', 'step 2 (host "embedding")'. */
 static const char *qnnrt__program_where(const qnnrt_step_info *step, size_t number, char *out,
                                         size_t room)
@@ -12229,7 +12224,7 @@ static qnnrt_result qnnrt__program_host(qnnrt__program *program, const qnnrt_hos
     copy->name = graph->name;
     copy->inputs = graph->inputs;
     copy->outputs = graph->outputs;
-    to->kind = QNNRT_STEP_HOST;
+    to->kind = host->derived ? QNNRT_STEP_CONVERT : QNNRT_STEP_HOST;
     to->graph = graph;
     to->host = copy;
     work->exec = host->exec;
@@ -12809,7 +12804,7 @@ static qnnrt_result qnnrt__wiring_by_name(qnnrt_pipeline *p, qnnrt_error *err)
         char a[1024], b[1024], c[160];
         if (qnnrt__wiring_begins(p, at)) producer = NULL;
         if (end->output) {
-            if (!qnnrt__program_derives(&p->steps[end->step])) producer = end;
+            if (p->steps[end->step].kind != QNNRT_STEP_CONVERT) producer = end;
             continue;
         }
         /* An input with a source has a given edge. */
@@ -12865,7 +12860,7 @@ static qnnrt_result qnnrt__wiring_share(qnnrt_pipeline *p, qnnrt_error *err)
 /* Return the step before a step that is not a conversion. */
 static uint32_t qnnrt__wiring_before(const qnnrt_pipeline *p, uint32_t step)
 {
-    while (step > 0 && qnnrt__program_derives(&p->steps[step - 1])) --step;
+    while (step > 0 && p->steps[step - 1].kind == QNNRT_STEP_CONVERT) --step;
     return step > 0 ? step - 1 : 0;
 }
 
@@ -12874,11 +12869,11 @@ static int qnnrt__wiring_joined(const qnnrt_pipeline *p, uint32_t step)
 {
     const uint32_t before = qnnrt__wiring_before(p, step);
     size_t i;
-    if (qnnrt__program_derives(&p->steps[step])) return 1;
+    if (p->steps[step].kind == QNNRT_STEP_CONVERT) return 1;
     for (i = 0; i < p->steps[step].graph->input_count; ++i) {
         const qnnrt__end *source = p->inputs[step][i].source;
         if (source == NULL || !source->output) continue;
-        if (qnnrt__program_derives(&p->steps[source->step]))
+        if (p->steps[source->step].kind == QNNRT_STEP_CONVERT)
             source = p->inputs[source->step][0].source;
         if (source != NULL && source->step == before) return 1;
     }
@@ -12983,8 +12978,8 @@ static qnnrt_result qnnrt__wiring_given(qnnrt_pipeline *p, const qnnrt_edge_desc
                 qnnrt__wiring_say(p, from, a, sizeof(a)),
                 qnnrt__wiring_say(p, to, b, sizeof(b)),
                 qnnrt__compare_first(&from->tensor->quant, &to->tensor->quant, c, sizeof(c))));
-        qnnrt__wiring_connect(from, to, qnnrt__program_derives(&p->steps[edge->from_step]) ||
-                                        qnnrt__program_derives(&p->steps[edge->to_step]) ||
+        qnnrt__wiring_connect(from, to, p->steps[edge->from_step].kind == QNNRT_STEP_CONVERT ||
+                                        p->steps[edge->to_step].kind == QNNRT_STEP_CONVERT ||
                                         e >= count ? "given, converted" : "given");
     }
     return QNNRT_OK;
@@ -13073,7 +13068,7 @@ static qnnrt_result qnnrt__wiring_constants(qnnrt_pipeline *p, const qnnrt_pipel
 /* =====================================================================================
    SLOTS                                                                        >>slot
    Numbers the values that flow through a wired pipeline, and finds them by name.
-   Needs: >>size >>sort >>mem >>err >>dtype >>scan >>model >>program >>wiring
+   Needs: >>size >>sort >>mem >>err >>dtype >>scan >>model >>wiring
    Knows nothing of: memory, execution
    ===================================================================================== */
 
@@ -13185,7 +13180,7 @@ static int qnnrt__slot_converted(const qnnrt_pipeline *p, const qnnrt__end *end)
 {
     const qnnrt_slot_info *slot = &p->slots[end->slot];
     return (slot->role == QNNRT_ROLE_EDGE || slot->role == QNNRT_ROLE_OUTPUT) &&
-           qnnrt__program_derives(&p->steps[slot->first]);
+           p->steps[slot->first].kind == QNNRT_STEP_CONVERT;
 }
 
 static int qnnrt__slot_name_order(const void *a, const void *b)
@@ -15528,7 +15523,7 @@ static qnnrt_result qnnrt__open(const char *ctx_dir, const qnnrt_desc *desc, qnn
 /* =====================================================================================
    PLACE                                                                          >>place
    Slots of pipelines become blocks with lifetimes, and the plan gives them offsets.
-   Needs: >>os >>size >>sort >>mem >>err >>plan >>model >>program >>wiring >>slot >>pipeline
+   Needs: >>os >>size >>sort >>mem >>err >>plan >>model >>wiring >>slot >>pipeline
    Knows nothing of: vendor calls
    ===================================================================================== */
 
@@ -15658,7 +15653,7 @@ static void qnnrt__place_span_of(const qnnrt_place_desc *place, const qnnrt_pipe
 {
     const qnnrt_slot slot = place->slot;
     const int written = slot->role == QNNRT_ROLE_EDGE || slot->role == QNNRT_ROLE_OUTPUT;
-    const int converted = qnnrt__program_derives(&p->steps[slot->first]);
+    const int converted = p->steps[slot->first].kind == QNNRT_STEP_CONVERT;
     span->place = place;
     span->from = place->offset;
     span->to = place->offset + slot->tensor->bytes;
@@ -16783,7 +16778,7 @@ static void qnnrt__run_fill_graph(qnnrt_run *run, size_t step)
 static qnnrt_result qnnrt__run_fill_host(qnnrt_run *run, size_t step, qnnrt_error *host_error,
                                          qnnrt_error *err)
 {
-    const int converts = run->pipeline->steps[step].kind == QNNRT_STEP_CONVERT;
+    const int converts = run->pipeline->steps[step].host == NULL;
     qnnrt_conversion_info *info = converts ? &run->conversions[run->conversion_count++] : NULL;
     qnnrt__host *host = qnnrt__host_create(&run->arena, run->pipeline, step, info, host_error);
     if (host == NULL) return qnnrt__fail_memory(err, "a run");
@@ -16803,7 +16798,7 @@ static qnnrt_result qnnrt__run_fill(qnnrt_run *run, qnnrt_error *err)
         qnnrt__step *to = &run->steps[step];
         qnnrt_result result = qnnrt__run_check(run, (uint32_t)step, err);
         if (result != QNNRT_OK) return result;
-        if (info->kind == QNNRT_STEP_HOST && ++calls == 1) {
+        if (info->host != NULL && ++calls == 1) {
             host_error = (qnnrt_error *)qnnrt__arena_alloc(&run->arena, 1, sizeof(*host_error));
             if (host_error == NULL) return qnnrt__fail_memory(err, "a run");
         }

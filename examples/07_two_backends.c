@@ -19,9 +19,11 @@
 
 #define QNNRT_BUILDER
 #define QNNRT_IMPLEMENTATION
+#define QNNRT_CONVERT_IMPLEMENTATION
 #define QNNRT_MANIFEST_IMPLEMENTATION
 #include "qnnrt.h"
 #include "qnnrt_json.h"
+#include "tools/qnnrt_convert.h"
 #include "tools/qnnrt_manifest.h"
 
 enum { ROWS = 4, COLUMNS = 3, DEPTH = 2 };
@@ -122,6 +124,7 @@ typedef struct program {
     qnnrt_pipeline_desc desc;
     qnnrt_step_desc     steps[3];
     qnnrt_edge_desc     edges[2];
+    qnnrt_conversion    wishes[2];              /* what the edges ask for */
     qnnrt_host_step     host;
     qnnrt_tensor_info   z, best;
 } program;
@@ -153,7 +156,7 @@ static void describe(qnnrt *npu, qnnrt *cpu, program *p)
     p->edges[0].from = "y";
     p->edges[0].to_step = 1;
     p->edges[0].to = "y";
-    p->edges[0].convert = QNNRT_CONVERT_VALUES;     /* float16 -> float32, a step of its own */
+    p->wishes[0].how = QNNRT_CONVERT_VALUES;        /* float16 -> float32, a step of its own */
     p->edges[1].from_step = 1;
     p->edges[1].from = "z";
     p->edges[1].to_step = 2;
@@ -210,6 +213,7 @@ static int save(const char *folder, qnnrt *npu, qnnrt *cpu, program *p, qnnrt_er
 {
     qnnrt_manifest_context contexts[2] = {{0}};
     qnnrt_manifest_desc desc = {0};
+    const qnnrt_conversion *wishes = p->wishes;
     char path[3][1024];
     FILE *file;
     int ok;
@@ -227,6 +231,7 @@ static int save(const char *folder, qnnrt *npu, qnnrt *cpu, program *p, qnnrt_er
     desc.contexts = contexts;
     desc.context_count = 2;
     desc.pipelines = &p->desc;
+    desc.conversions = &wishes;
     desc.pipeline_count = 1;
     file = fopen(path[2], "w");
     ok = file != NULL && qnnrt_manifest_write(&desc, to_file, file, err) == QNNRT_OK;
@@ -263,6 +268,7 @@ int main(int argc, char **argv)
     qnnrt_error err = {0};
     qnnrt_backend *backends[2] = { NULL, NULL };
     qnnrt *npu = NULL, *cpu = NULL;
+    qnnrt_conversions *conversions = NULL;
     qnnrt_pipeline *pipeline = NULL;
     program p;
     int ok;
@@ -275,10 +281,13 @@ int main(int argc, char **argv)
          make_model(argv[2], cpu_graph, &backends[1], &cpu, &err);
     if (ok) {
         describe(npu, cpu, &p);
-        ok = qnnrt_pipeline_make(&p.desc, &pipeline, &err) == QNNRT_OK && run(pipeline, &err);
+        ok = qnnrt_conversions_create(&p.desc, p.wishes, NULL, &conversions, &err) == QNNRT_OK &&
+             qnnrt_pipeline_make(qnnrt_conversions_desc(conversions), &pipeline, &err) ==
+                 QNNRT_OK && run(pipeline, &err);
     }
     if (ok && argc == 4) ok = save(argv[3], npu, cpu, &p, &err);
     qnnrt_pipeline_destroy(pipeline);
+    qnnrt_conversions_free(conversions);
     qnnrt_close(cpu);
     qnnrt_close(npu);
     qnnrt_backend_close(backends[1]);

@@ -24,7 +24,9 @@
 
 #define QNNRT_BUILDER
 #define QNNRT_IMPLEMENTATION
+#define QNNRT_CONVERT_IMPLEMENTATION
 #include "qnnrt.h"
+#include "tools/qnnrt_convert.h"
 
 enum { WORDS = 10, TOKENS = 4, WIDTH = 16, HIDDEN = 32, HEADS = 2 };
 #define F32 QNNRT_DTYPE_F32
@@ -257,7 +259,8 @@ static qnnrt_result embed(void *user, const qnnrt_graph_info *step, const void *
 static const int32_t ids[TOKENS] = { 3, 1, 4, 1 };
 
 /* Two steps, and X2X between them. */
-static qnnrt_pipeline *connect(qnnrt *model, const char *module, qnnrt_error *err)
+static qnnrt_pipeline *connect(qnnrt *model, const char *module, qnnrt_conversions **conversions,
+                               qnnrt_error *err)
 {
     static const uint32_t dims[2] = { TOKENS, WIDTH }, id_dims[1] = { TOKENS };
     static qnnrt_tensor_info in, out;
@@ -265,6 +268,7 @@ static qnnrt_pipeline *connect(qnnrt *model, const char *module, qnnrt_error *er
     qnnrt_pipeline_desc desc = {0};
     qnnrt_step_desc steps[2] = {{0}};
     qnnrt_edge_desc edge = {0};
+    qnnrt_conversion wish = {0};
     qnnrt_pipeline *pipeline = NULL;
     in.name = "ids";
     in.dtype = QNNRT_DTYPE_I32;
@@ -285,13 +289,14 @@ static qnnrt_pipeline *connect(qnnrt *model, const char *module, qnnrt_error *er
     edge.from = "embedding";
     edge.to_step = 1;
     edge.to = "h";
-    edge.convert = QNNRT_CONVERT_VALUES;
+    wish.how = QNNRT_CONVERT_VALUES;
     desc.name = "network";
     desc.steps = steps;
     desc.step_count = 2;
     desc.edges = &edge;
     desc.edge_count = 1;
-    qnnrt_pipeline_make(&desc, &pipeline, err);
+    if (qnnrt_conversions_create(&desc, &wish, NULL, conversions, err) == QNNRT_OK)
+        qnnrt_pipeline_make(qnnrt_conversions_desc(*conversions), &pipeline, err);
     return pipeline;
 }
 
@@ -398,6 +403,7 @@ int main(int argc, char **argv)
     qnnrt_backend_desc backend_desc = {0};
     qnnrt_backend *backend = NULL;
     qnnrt *model = NULL;
+    qnnrt_conversions *conversions = NULL;
     qnnrt_pipeline *pipeline = NULL;
     graph g = {0};
     float words[WORDS * WIDTH], y[TOKENS * WIDTH];
@@ -419,9 +425,11 @@ int main(int argc, char **argv)
         ok = 0;
     }
     ok = ok && qnnrt_builder_finish(g.b, &model, &err) == QNNRT_OK &&
-         (pipeline = connect(model, "block", &err)) != NULL && run(pipeline, y, &err);
+         (pipeline = connect(model, "block", &conversions, &err)) != NULL &&
+         run(pipeline, y, &err);
     if (ok) printf("largest difference from plain C: %.4f\n", (double)largest_difference(y, words));
     qnnrt_pipeline_destroy(pipeline);
+    qnnrt_conversions_free(conversions);
     qnnrt_close(model);
     qnnrt_backend_close(backend);
     if (!ok) fprintf(stderr, "%s\n", err.text);

@@ -12,7 +12,9 @@
 #define HOST_LLM_H
 
 #include "qnnrt_llm.h"
+#include "qnnrt_convert.h"
 #include "test.h"
+#include "converted.h"
 
 static void stop(const char *text)
 {
@@ -29,6 +31,7 @@ typedef enum host_llm_kind { HOST_LLM_IN_GRAPH, HOST_LLM_CODES, HOST_LLM_FLOATS,
 
 typedef struct host_llm {
     qnnrt          *model;
+    qnnrt_conversions *conversions[HOST_LLM_GRAPHS];
     qnnrt_pipeline *made[HOST_LLM_GRAPHS];      /* NULL: the table is in the graphs */
     qnnrt_llm      *llm;
     llm_maker       maker;
@@ -50,6 +53,7 @@ static inline void host_llm_pipeline(host_llm *h, host_llm_kind kind, int g)
     qnnrt_tensor_info in[2], out;
     qnnrt_host_step host;
     qnnrt_step_desc steps[HOST_LLM_SHARDS];
+    qnnrt_conversion wish;
     qnnrt_edge_desc edge;
     qnnrt_constant_desc constant;
     qnnrt_pipeline_desc desc;
@@ -92,7 +96,8 @@ static inline void host_llm_pipeline(host_llm *h, host_llm_kind kind, int g)
     }
     edge.from = edge.to = hidden;
     edge.to_step = 1;
-    edge.convert = kind == HOST_LLM_CODES ? QNNRT_CONVERT_NONE : QNNRT_CONVERT_VALUES;
+    memset(&wish, 0, sizeof wish);
+    wish.how = kind == HOST_LLM_CODES ? QNNRT_CONVERT_NONE : QNNRT_CONVERT_VALUES;
     constant.input = "table";
     constant.data = h->half;
     constant.bytes = (size_t)is->vocabulary * is->width * (kind == HOST_LLM_HALF ? 2 : 4);
@@ -105,7 +110,7 @@ static inline void host_llm_pipeline(host_llm *h, host_llm_kind kind, int g)
     desc.edge_count = 1;
     desc.constants = &constant;
     desc.constant_count = 1;
-    if (qnnrt_pipeline_make(&desc, &h->made[g], &err) != QNNRT_OK) stop(err.text);
+    if (converted_make(&desc, &wish, NULL, &h->conversions[g], &h->made[g], &err) != QNNRT_OK) stop(err.text);
 }
 
 /* Make the table of float16. */
@@ -201,6 +206,7 @@ static inline void host_llm_close(host_llm *h)
     if (qnnrt_llm_close(h->llm) != QNNRT_OK) stop("the language model is busy");
     for (g = 0; g < HOST_LLM_GRAPHS; ++g)
         if (qnnrt_pipeline_destroy(h->made[g]) != QNNRT_OK) stop("a pipeline is busy");
+    for (g = 0; g < HOST_LLM_GRAPHS; ++g) qnnrt_conversions_free(h->conversions[g]);
     if (qnnrt_close(h->model) != QNNRT_OK) stop("the model is busy");
     free(h->half);
     llm_free_weights(&h->weights);

@@ -291,6 +291,7 @@ TEST(caches_of_one_name_must_be_apart)
     qnnrt_llm_role_desc roles[16];
     qnnrt_apart_desc apart[8];
     qnnrt_step_desc steps[2];
+    qnnrt_conversion wish;
     qnnrt_edge_desc edge;
     qnnrt_pipeline_desc desc;
     qnnrt_pipeline *pipeline;
@@ -342,7 +343,8 @@ TEST(caches_of_one_name_must_be_apart)
     edge.from = "_model_layers_1_Add_1_Add_output_0";
     edge.to = "_model_embed_tokens_Gather_output_0";
     edge.to_step = 1;
-    edge.convert = QNNRT_CONVERT_VALUES;
+    memset(&wish, 0, sizeof wish);
+    wish.how = QNNRT_CONVERT_VALUES;
     desc.steps = steps;
     desc.step_count = 2;
     desc.edges = &edge;
@@ -353,15 +355,16 @@ TEST(caches_of_one_name_must_be_apart)
     llm_desc.made_count = 1;
     llm_desc.roles = roles;
     llm_desc.role_count = n;
-    CHECK_EQ(qnnrt_pipeline_make(&desc, &pipeline, &err), QNNRT_OK);
+    CHECK_EQ(converted_make(&desc, &wish, NULL, &h.conversions[0], &pipeline, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_llm_open(h.model, &llm_desc, &llm, &err), QNNRT_E_MISMATCH);
     CHECK_STR(err.text, "_0_in\" of step 0");
     CHECK_STR(err.text, "_0_in\" of step 2");
     CHECK_STR(err.text, "of layer 2");
     CHECK_STR(err.hint, "apart");
     CHECK_EQ(qnnrt_pipeline_destroy(pipeline), QNNRT_OK);
+    qnnrt_conversions_free(h.conversions[0]);
     desc.apart_count = a;
-    CHECK_EQ(qnnrt_pipeline_make(&desc, &pipeline, &err), QNNRT_OK);
+    CHECK_EQ(converted_make(&desc, &wish, NULL, &h.conversions[0], &pipeline, &err), QNNRT_OK);
     if (qnnrt_llm_open(h.model, &llm_desc, &h.llm, &err) != QNNRT_OK) printf("%s\n", err.text);
     CHECK(h.llm != NULL);
     CHECK_EQ(qnnrt_llm_get_info(h.llm)->layers, 4);

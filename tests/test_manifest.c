@@ -1273,6 +1273,7 @@ typedef struct random_program {
     uint32_t            dims[R_STEPS][2 * R_TENSORS][2];
     char                text[R_STEPS][2 * R_TENSORS][16], names[4][24];
     qnnrt_edge_desc     edges[R_EDGES];
+    qnnrt_conversion    wishes[R_EDGES];
     qnnrt_constant_desc constants[R_EDGES];
     qnnrt_apart_desc    apart[R_EDGES];
     qnnrt_name_desc     called[4];
@@ -1329,8 +1330,8 @@ static void random_edge(random_program *r, size_t step, qnnrt_tensor_info *input
     input->name = name;
     if (input->dtype == QNNRT_DTYPE_F32 && pick(2)) {
         input->dtype = pick(2) ? QNNRT_DTYPE_F16 : QNNRT_DTYPE_BF16;
-        edge->convert = QNNRT_CONVERT_VALUES;
-        edge->exact = (int)pick(2);
+        r->wishes[r->desc.edge_count - 1].how = QNNRT_CONVERT_VALUES;
+        r->wishes[r->desc.edge_count - 1].exact = (int)pick(2);
     }
 }
 
@@ -1420,6 +1421,7 @@ static void random_make(random_program *r)
 TEST(random_programs_are_read_as_they_were_written)
 {
     static random_program r;
+    static const qnnrt_conversion *const wishes = r.wishes;
     static const uint32_t dims[2] = { 1, 8 };
     qnnrt_manifest_context contexts[2];
     qnnrt_manifest_constant constants[2];
@@ -1459,6 +1461,7 @@ TEST(random_programs_are_read_as_they_were_written)
     manifest.constants = constants;
     manifest.constant_count = 2;
     manifest.pipelines = &r.desc;
+    manifest.conversions = &wishes;
     manifest.pipeline_count = 1;
     for (round = 0; round < 200; ++round) {
         meta_text text;

@@ -1044,7 +1044,9 @@ static void same_pipeline(const qnnrt_pipeline_info *a, const qnnrt_pipeline_inf
     CHECK(a->step_count == b->step_count && a->edge_count == b->edge_count && a->slot_count == b->slot_count);
     for (i = 0; i < a->step_count; ++i) {
         const qnnrt_step_info *x = &a->steps[i], *y = &b->steps[i];
-        CHECK(x->kind == y->kind && x->context == y->context && x->convert == y->convert && x->exact == y->exact);
+        CHECK(x->kind == y->kind && x->context == y->context);
+        const qnnrt_converter_info how_x = qnnrt_convert_get_info(qnnrt_convert_of(x)), how_y = qnnrt_convert_get_info(qnnrt_convert_of(y));
+        CHECK(how_x.how == how_y.how && how_x.exact == how_y.exact);
         CHECK(strcmp(x->graph->name, y->graph->name) == 0);
         CHECK(x->graph->input_count == y->graph->input_count && x->graph->output_count == y->graph->output_count);
         for (k = 0; k < x->graph->input_count; ++k) TRY(same_tensor(&x->graph->inputs[k], &y->graph->inputs[k]));
@@ -1157,6 +1159,7 @@ typedef struct random_program {
     uint32_t            dims[R_STEPS][2 * R_TENSORS][2];
     char                text[R_STEPS][2 * R_TENSORS][16], names[4][24];
     qnnrt_edge_desc     edges[R_EDGES];
+    qnnrt_conversion    wishes[R_EDGES];
     qnnrt_constant_desc constants[R_EDGES];
     qnnrt_apart_desc    apart[R_EDGES];
     qnnrt_name_desc     called[4];
@@ -1213,8 +1216,8 @@ static void random_edge(random_program *r, size_t step, qnnrt_tensor_info *input
     input->name = name;
     if (input->dtype == QNNRT_DTYPE_F32 && pick(2)) {
         input->dtype = pick(2) ? QNNRT_DTYPE_F16 : QNNRT_DTYPE_BF16;
-        edge->convert = QNNRT_CONVERT_VALUES;
-        edge->exact = (int)pick(2);
+        r->wishes[r->desc.edge_count - 1].how = QNNRT_CONVERT_VALUES;
+        r->wishes[r->desc.edge_count - 1].exact = (int)pick(2);
     }
 }
 
@@ -1304,6 +1307,7 @@ static void random_make(random_program *r)
 TEST(random_programs_are_read_as_they_were_written)
 {
     static random_program r;
+    static const qnnrt_conversion *const wishes = r.wishes;
     static const uint32_t dims[2] = { 1, 8 };
     qnnrt_manifest_context contexts[2];
     qnnrt_manifest_constant constants[2];
@@ -1343,6 +1347,7 @@ TEST(random_programs_are_read_as_they_were_written)
     manifest.constants = constants;
     manifest.constant_count = 2;
     manifest.pipelines = &r.desc;
+    manifest.conversions = &wishes;
     manifest.pipeline_count = 1;
     for (round = 0; round < 200; ++round) {
         meta_text text;

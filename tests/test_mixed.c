@@ -498,9 +498,9 @@ TEST(conversions_are_steps)
     CHECK_EQ(info->edge_count, 4);
     CHECK(converted_is(&info->steps[1]));
     CHECK(converted_is(&info->steps[3]));
-    CHECK_STR(qnnrt_convert_step_text(&info->steps[1], text, sizeof(text)),
+    CHECK_STR(qnnrt_step_text(&info->steps[1], text, sizeof(text)),
               "convert y: float32 -> float16, 16 bytes");
-    CHECK_STR(qnnrt_convert_step_text(&info->steps[3], text, sizeof(text)),
+    CHECK_STR(qnnrt_step_text(&info->steps[3], text, sizeof(text)),
               "convert z: float16 -> float32, 32 bytes");
     for (i = 0; i < info->edge_count; ++i) CHECK_STR(info->edges[i].reason, "given, converted");
     /* A name means the tensor of a graph or host step, before that of a conversion. */
@@ -551,7 +551,7 @@ TEST(an_exact_conversion_fails_where_a_value_does_not_fit)
     p.wishes[0].exact = 1;
     CHECK_EQ(program_prepare(&p, 0), QNNRT_OK);
     CHECK_EQ(run_values(&p, big, y), QNNRT_E_MISMATCH);
-    SAYS("step 1 (host \"convert y\") failed: ");
+    SAYS("step 1 (convert y: float32 -> float16, 16 bytes) failed: ");
     SAYS("values do not fit: 2 of 8");
     CHECK_EQ(run_values(&p, input, y), QNNRT_OK);
     program_end(&p);

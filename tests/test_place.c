@@ -4,9 +4,13 @@
 #include <stdint.h>
 static uint64_t place_steps;
 #define QNNRT__STEP() (++place_steps)
+#define QNNRT_CONVERT__STEP() (++place_steps)
 #define QNNRT_IMPLEMENTATION
+#define QNNRT_CONVERT_IMPLEMENTATION
 #include "qnnrt.h"
+#include "qnnrt_convert.h"
 #include "test.h"
+#include "converted.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -262,7 +266,9 @@ TEST(a_conversion_cannot_write_over_its_input)
     qnnrt *model = model_from(texts, 2);
     qnnrt_step_desc steps[2];
     qnnrt_edge_desc edge;
+    qnnrt_conversion wish;
     qnnrt_pipeline_desc pipeline_desc;
+    qnnrt_conversions *conversions;
     qnnrt_pipeline *pipeline;
     qnnrt_error err;
     int k;
@@ -277,12 +283,13 @@ TEST(a_conversion_cannot_write_over_its_input)
     edge.from = "h";
     edge.to_step = 1;
     edge.to = "k";
-    edge.convert = QNNRT_CONVERT_VALUES;
+    memset(&wish, 0, sizeof(wish));
+    wish.how = QNNRT_CONVERT_VALUES;
     pipeline_desc.steps = steps;
     pipeline_desc.step_count = 2;
     pipeline_desc.edges = &edge;
     pipeline_desc.edge_count = 1;
-    CHECK_EQ(qnnrt_pipeline_make(&pipeline_desc, &pipeline, &err), QNNRT_OK);
+    CHECK_EQ(converted_make(&pipeline_desc, &wish, NULL, &conversions, &pipeline, &err), QNNRT_OK);
     for (k = 0; k < 4; ++k) {
         qnnrt_entry_desc entry;
         qnnrt_buffer_desc buffer;
@@ -311,6 +318,7 @@ TEST(a_conversion_cannot_write_over_its_input)
         CHECK_EQ(qnnrt_plan_destroy(plan), QNNRT_OK);
     }
     CHECK_EQ(qnnrt_pipeline_destroy(pipeline), QNNRT_OK);
+    qnnrt_conversions_free(conversions);
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
 }
 
@@ -449,6 +457,7 @@ typedef struct parts {
     qnnrt_host_step    *hosts;
     qnnrt_step_desc    *steps;
     qnnrt_edge_desc    *edges;
+    qnnrt_conversion   *wishes;
     qnnrt_apart_desc   *apart;
     qnnrt_constant_desc *constants;
     qnnrt_name_desc    *names;
@@ -470,6 +479,7 @@ static void parts_of(const qnnrt *model, int kind, size_t count, parts *m, qnnrt
     m->hosts = (qnnrt_host_step *)calloc(count, sizeof(*m->hosts));
     m->steps = (qnnrt_step_desc *)calloc(count + 1, sizeof(*m->steps));
     m->edges = (qnnrt_edge_desc *)calloc(count, sizeof(*m->edges));
+    m->wishes = (qnnrt_conversion *)calloc(count, sizeof(*m->wishes));
     m->apart = (qnnrt_apart_desc *)calloc(count, sizeof(*m->apart));
     m->constants = (qnnrt_constant_desc *)calloc(count, sizeof(*m->constants));
     m->names = (qnnrt_name_desc *)calloc(count, sizeof(*m->names));
@@ -500,7 +510,7 @@ static void parts_of(const qnnrt *model, int kind, size_t count, parts *m, qnnrt
         m->edges[i].from = "y";
         m->edges[i].to_step = 1;
         m->edges[i].to = m->texts[i];
-        m->edges[i].convert = kind == CONVERSIONS ? QNNRT_CONVERT_VALUES : QNNRT_CONVERT_NONE;
+        m->wishes[i].how = kind == CONVERSIONS ? QNNRT_CONVERT_VALUES : QNNRT_CONVERT_NONE;
         m->apart[i].step = m->constants[i].step = m->names[i].step = m->keeps[i].step = 1;
         m->apart[i].input = m->constants[i].input = m->names[i].tensor = m->keeps[i].tensor = m->texts[i];
         m->constants[i].data = zeros;
@@ -548,7 +558,7 @@ static void parts_of(const qnnrt *model, int kind, size_t count, parts *m, qnnrt
 static void parts_free(parts *m)
 {
     free(m->texts); free(m->tensors); free(m->dims); free(m->hosts); free(m->steps);
-    free(m->edges); free(m->apart); free(m->constants); free(m->names); free(m->keeps);
+    free(m->edges); free(m->wishes); free(m->apart); free(m->constants); free(m->names); free(m->keeps);
 }
 
 TEST(making_a_pipeline_takes_its_time_in_proportion_to_its_parts)
@@ -569,14 +579,16 @@ TEST(making_a_pipeline_takes_its_time_in_proportion_to_its_parts)
         CHECK(model != NULL);
         for (kind = 0; kind < KINDS; ++kind) {
             qnnrt_pipeline_desc desc;
+            qnnrt_conversions *conversions;
             qnnrt_pipeline *pipeline;
             qnnrt_error err;
             parts m;
             parts_of(model, kind, count, &m, &desc);
             place_steps = 0;
-            CHECK_EQ(qnnrt_pipeline_make(&desc, &pipeline, &err), QNNRT_OK);
+            CHECK_EQ(converted_make(&desc, m.wishes, NULL, &conversions, &pipeline, &err), QNNRT_OK);
             steps[many][kind] = place_steps;
             CHECK_EQ(qnnrt_pipeline_destroy(pipeline), QNNRT_OK);
+            qnnrt_conversions_free(conversions);
             parts_free(&m);
             if (many) printf("  kind %d: %llu steps for %d parts, %llu for %d\n", kind, (unsigned long long)steps[0][kind], FEW,
                              (unsigned long long)steps[1][kind], MANY);

@@ -5,6 +5,7 @@
 #define QNNRT_BUILDER
 #include "qnnrt_compile.h"
 #include "ref.h"
+#include "converted.h"
 #include "random_run.h"
 
 static qnnrt_error err;
@@ -18,7 +19,8 @@ static qnnrt_result compute(void *user, const qnnrt_graph_info *step, const void
 }
 
 /* Make the pipeline of a graph of a program: its description names contexts of the folder, not of models. */
-static qnnrt_result wire(const qnnrt_compile_info *info, const qnnrt_compile_graph *graph, qnnrt_pipeline **out)
+static qnnrt_result wire(const qnnrt_compile_info *info, const qnnrt_compile_graph *graph, qnnrt_conversions **conversions,
+                         qnnrt_pipeline **out)
 {
     qnnrt_pipeline_desc desc = *graph->pipeline;
     qnnrt_step_desc *steps = (qnnrt_step_desc *)calloc(desc.step_count, sizeof(*steps));
@@ -39,7 +41,7 @@ static qnnrt_result wire(const qnnrt_compile_info *info, const qnnrt_compile_gra
         }
     }
     desc.steps = steps;
-    result = qnnrt_pipeline_make(&desc, out, &err);
+    result = converted_make(&desc, graph->conversions, NULL, conversions, out, &err);
     free(steps);
     free(hosts);
     return result;
@@ -110,6 +112,7 @@ static double divided(const bench *b, random_run *r, size_t *steps)
     qnnrt_compile_pin *pins = (qnnrt_compile_pin *)calloc(ir->node_count, sizeof(*pins));
     qnnrt_compile *prog = NULL;
     qnnrt_pipeline *pipeline = NULL;
+    qnnrt_conversions *conversions = NULL;
     qnnrt_result result;
     double worst = HUGE_VAL;
     size_t i;
@@ -135,9 +138,10 @@ static double divided(const bench *b, random_run *r, size_t *steps)
     if (result == QNNRT_OK) {
         const qnnrt_compile_info *info = qnnrt_compile_get_info(prog);
         *steps += info->graphs[0].step_count;
-        result = wire(info, &info->graphs[0], &pipeline);
+        result = wire(info, &info->graphs[0], &conversions, &pipeline);
         if (result == QNNRT_OK) worst = differ(pipeline, r);
         qnnrt_pipeline_destroy(pipeline);
+        qnnrt_conversions_free(conversions);
     }
     if (result != QNNRT_OK && worst > 0) printf("    %s\n", err.text);
     qnnrt_compile_free(prog);
@@ -199,6 +203,7 @@ TEST(program_small_weights_are_for_backends_that_take_them)
         qnnrt_compile_desc desc;
         qnnrt_compile *prog = NULL;
         qnnrt_pipeline *pipeline = NULL;
+        qnnrt_conversions *conversions = NULL;
         double each[2] = { -1, -1 };
         qnnrt_ir *ir = NULL;
         uint32_t state = 7;
@@ -237,12 +242,13 @@ TEST(program_small_weights_are_for_backends_that_take_them)
             info = qnnrt_compile_get_info(prog);
             smalls = info->smalls;
             if (form == 4) {                     /* one type for all inputs and outputs: the host's, else that of the backends */
-                CHECK_EQ(wire(info, &info->graphs[0], &pipeline), QNNRT_OK);
+                CHECK_EQ(wire(info, &info->graphs[0], &conversions, &pipeline), QNNRT_OK);
                 CHECK(prepare(&t, pipeline));
                 CHECK_EQ(qnnrt_run_slot(t.run, "x")->tensor->dtype, QNNRT_DTYPE_F16);
                 CHECK_EQ(qnnrt_run_slot(t.run, "b")->tensor->dtype, QNNRT_DTYPE_F16);
                 release(&t);
                 qnnrt_pipeline_destroy(pipeline);
+                qnnrt_conversions_free(conversions);
                 qnnrt_compile_free(prog);
                 qnnrt_ir_free(ir);
                 close_backends(&b);
@@ -253,7 +259,7 @@ TEST(program_small_weights_are_for_backends_that_take_them)
             CHECK_EQ(smalls[0].list[0].kept, form == 3);
             CHECK(smalls[2].list[0].bits == 0 && smalls[2].list[0].bytes == sizeof(w));
             CHECK_STR(smalls[2].list[0].why, form == 3 ? "it is kept" : "the host computes with floats");
-            CHECK_EQ(wire(info, &info->graphs[0], &pipeline), QNNRT_OK);
+            CHECK_EQ(wire(info, &info->graphs[0], &conversions, &pipeline), QNNRT_OK);
             CHECK(prepare(&t, pipeline));
             CHECK_EQ(qnnrt_run_slot(t.run, "a")->tensor->dtype, QNNRT_DTYPE_F32);
             CHECK_EQ(qnnrt_write_f32(t.run, qnnrt_run_slot(t.run, "x"), 0, x, 2 * WIDTH), QNNRT_OK);
@@ -268,6 +274,7 @@ TEST(program_small_weights_are_for_backends_that_take_them)
             CHECK(each[0] > (form == 3 ? 0 : 1e-3) && each[0] < (form == 3 ? 1e-3 : 1e-2));
             CHECK(each[1] >= 0 && each[1] < 1e-6);
             qnnrt_pipeline_destroy(pipeline);
+            qnnrt_conversions_free(conversions);
         }
         qnnrt_compile_free(prog);
         qnnrt_ir_free(ir);

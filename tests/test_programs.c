@@ -15,10 +15,12 @@
    QNNRT_PROGRAMS=COUNT runs so many cases (default 10,000), =FIRST,COUNT those from number FIRST on. */
 #define QNNRT_BUILDER
 #include "qnnrt.h"
+#include "qnnrt_convert.h"
 #include "qnnrt_device.h"
 #include "qnnrt_profile.h"
 #include "ref.h"
 #include "bind.h"
+#include "converted.h"
 
 #include <math.h>
 
@@ -650,12 +652,14 @@ static struct {
     qnnrt_pipeline_desc desc;
     qnnrt_step_desc     steps[NODES];
     qnnrt_edge_desc     edges[NODES * INS];
+    qnnrt_conversion    wishes[NODES * INS];
     qnnrt_apart_desc    apart[NODES * INS];
     qnnrt_constant_desc constants[NODES * INS];
     qnnrt_host_step     hosts[NODES];
     qnnrt_tensor_info   tensors[NODES][INS + OUTS];
     uint32_t            dims[NODES][INS + OUTS][4];
     qnnrt              *models[BACKENDS];
+    qnnrt_conversions  *conversions;
     qnnrt_pipeline     *made;
     const qnnrt_pipeline *pipeline;        /* that, or the one of a folder */
     qnnrt_plan         *plan;
@@ -852,6 +856,7 @@ static void describe_step(int at)
 static void describe_input(int at, const in *it)
 {
     qnnrt_edge_desc *edge = &w.edges[w.desc.edge_count];
+    qnnrt_conversion *wish = &w.wishes[w.desc.edge_count];
     const value *from;
     int c;
     if (it->value == ANYWHERE) {
@@ -872,12 +877,12 @@ static void describe_input(int at, const in *it)
     edge->from = from->name;
     edge->to_step = (size_t)at;
     edge->to = it->name;
-    edge->exact = it->exact;
-    edge->convert = conversion_for(from->f, it->f);
+    wish->exact = it->exact;
+    wish->how = conversion_for(from->f, it->f);
     p.look_equal[w.desc.edge_count] = (unsigned char)look_equal(from->f, it->f);
     ++w.desc.edge_count;
     ++p.edge_count;
-    if (edge->convert == QNNRT_CONVERT_NONE) {
+    if (wish->how == QNNRT_CONVERT_NONE) {
         if (p.named && chance(80)) --w.desc.edge_count;
         return;
     }
@@ -896,9 +901,12 @@ static void shuffle_edges(void)
     for (i = w.desc.edge_count; i-- > 1;) {
         const size_t k = below((uint32_t)i + 1);
         const qnnrt_edge_desc edge = w.edges[i];
+        const qnnrt_conversion wish = w.wishes[i];
         const unsigned char equal = p.look_equal[i];
         w.edges[i] = w.edges[k];
         w.edges[k] = edge;
+        w.wishes[i] = w.wishes[k];
+        w.wishes[k] = wish;
         p.look_equal[i] = p.look_equal[k];
         p.look_equal[k] = equal;
     }
@@ -911,14 +919,15 @@ static void spoil(void)
     size_t i, left = w.desc.edge_count;
     for (i = below((uint32_t)left + 1); left-- > 0 && p.wrong == WRONG_NOTHING; ++i) {
         qnnrt_edge_desc *edge = &w.edges[i % w.desc.edge_count];
-        if ((edge->convert == QNNRT_CONVERT_NONE) == (wrong == WRONG_FORGOTTEN)) continue;
+        qnnrt_conversion *wish = &w.wishes[i % w.desc.edge_count];
+        if ((wish->how == QNNRT_CONVERT_NONE) == (wrong == WRONG_FORGOTTEN)) continue;
         if (wrong == WRONG_FORGOTTEN && p.look_equal[edge - w.edges]) continue;
         p.wrong = wrong;
         p.culprit = edge;
         if (wrong == WRONG_FORGOTTEN) {
-            edge->convert = QNNRT_CONVERT_NONE;
-            edge->exact = 0;
-        } else if (wrong == WRONG_NEEDLESS && edge->convert == QNNRT_CONVERT_NONE) edge->convert = QNNRT_CONVERT_VALUES;
+            wish->how = QNNRT_CONVERT_NONE;
+            wish->exact = 0;
+        } else if (wrong == WRONG_NEEDLESS && wish->how == QNNRT_CONVERT_NONE) wish->how = QNNRT_CONVERT_VALUES;
         else if (wrong == WRONG_ORDER) edge->from_step = edge->to_step;
         else edge->to = "nobody";
     }
@@ -1323,12 +1332,12 @@ static void execute_once(int number)
     for (at = 0; at < p.segment_count; ++at) CHECK_EQ(p.segments[at].calls - calls[at], p.segments[at].place == HOST);
     if (w.placed == 0 && w.own_count == 0) CHECK_EQ(copies_of(), copies);
     CHECK_EQ(qnnrt_run_conversions(w.run, &list, &count), QNNRT_OK);
-    CHECK_EQ(count, (size_t)p.conversion_count);
     for (c = 0; c < p.conversion_count; ++c) {
-        for (i = 0; i < count && list[i].step != p.conversions[c].step;) ++i;
-        CHECK(i < count);
+        const qnnrt_step_info *step = &qnnrt_pipeline_get_info(w.pipeline)->steps[p.conversions[c].step];
+        uint64_t lost = qnnrt_convert_get_info(qnnrt_convert_of(step)).lost;
+        for (i = 0; i < count; ++i) if (list[i].step == p.conversions[c].step) lost = list[i].lost;
         if (p.strange) continue;
-        CHECK_EQ(list[i].lost, (uint64_t)p.conversions[c].lost);
+        CHECK_EQ(lost, (uint64_t)p.conversions[c].lost);
         stats_lost += p.conversions[c].lost > 0;
     }
     if (p.strange) { ++stats_strange; return; }
@@ -1590,8 +1599,8 @@ static int write_program(const int *contexts, unsigned char *named, int *which)
         item(f, &count);
         fprintf(f, "{\"from\": [%u, \"%s\"], \"to\": [%u, \"%s\"]", (unsigned)e->from_step, e->from,
                 (unsigned)e->to_step, e->to);
-        if (e->convert != QNNRT_CONVERT_NONE) fprintf(f, ", \"convert\": \"%s\"", converts[e->convert]);
-        fprintf(f, "%s}", e->exact ? ", \"exact\": true" : "");
+        if (w.wishes[i].how != QNNRT_CONVERT_NONE) fprintf(f, ", \"convert\": \"%s\"", converts[w.wishes[i].how]);
+        fprintf(f, "%s}", w.wishes[i].exact ? ", \"exact\": true" : "");
     }
     fprintf(f, "], \"edges_only\": %s", w.desc.edges_only ? "true" : "false");
     list(f, ", ", "apart");
@@ -1661,6 +1670,8 @@ static void run_folder(void)
     }
     wrong = write_program(contexts, named, which);
     CHECK_EQ(qnnrt_pipeline_destroy(w.made), QNNRT_OK);
+    qnnrt_conversions_free(w.conversions);
+    w.conversions = NULL;
     w.made = NULL;
     for (b = 0; b < BACKENDS; ++b) {
         CHECK_EQ(qnnrt_close(w.models[b]), QNNRT_OK);
@@ -1734,7 +1745,7 @@ static void one_case(int number)
     if (build_models() != QNNRT_OK) printf("%s\n", err.text);
     CHECK_EQ(err.code, QNNRT_OK);
     describe();
-    result = qnnrt_pipeline_make(&w.desc, &w.made, &err);
+    result = converted_make(&w.desc, w.wishes, NULL, &w.conversions, &w.made, &err);
     w.pipeline = w.made;
     if (p.wrong != WRONG_NOTHING) {
         TRY(check_wrong(result));
@@ -1756,6 +1767,7 @@ static void one_case(int number)
     CHECK_EQ(qnnrt_plan_destroy(w.plan), QNNRT_OK);
     if (p.wrong == WRONG_NOTHING && chance(8)) TRY(run_folder());
     CHECK_EQ(qnnrt_pipeline_destroy(w.made), QNNRT_OK);
+    qnnrt_conversions_free(w.conversions);
     for (i = 0; i < BACKENDS; ++i) if (w.models[i] != NULL) CHECK_EQ(qnnrt_close(w.models[i]), QNNRT_OK);
 }
 

@@ -70,6 +70,7 @@
 #define QNNRT_LOWER_IMPLEMENTATION
 #define QNNRT_LLM_GRAPH_IMPLEMENTATION
 #define QNNRT_CACHE_IMPLEMENTATION
+#define QNNRT_CONVERT_IMPLEMENTATION
 #define QNNRT_MANIFEST_IMPLEMENTATION
 #define QNNRT_PARTITION_IMPLEMENTATION
 #define QNNRT_CPU_FALLBACK_IMPLEMENTATION
@@ -78,6 +79,7 @@
 #include "qnnrt_json.h"
 #include "qnnrt_profile.h"
 #include "qnnrt_device.h"
+#include "qnnrt_convert.h"
 #include "qnnrt_manifest.h"
 #include "qnnrt_compile.h"
 #include "qnnrt_llm_graph.h"
@@ -275,6 +277,11 @@ typedef struct output_file {
     char       *path;
 } output_file;
 
+typedef struct lost_values {           /* of a conversion */
+    size_t   step;
+    uint64_t lost, lost_ever;
+} lost_values;
+
 typedef struct job {                   /* one pipeline that is to run */
     const qnnrt_pipeline      *pipeline;
     const qnnrt_pipeline_info *info;
@@ -296,7 +303,7 @@ typedef struct job {                   /* one pipeline that is to run */
     const char                *memory;         /* kind of its memory; NULL: --memory is not given */
     char                      *memory_reason;  /* why it is not shared, or "" */
     size_t                     tensor_count, registered_count;
-    qnnrt_conversion_info     *conversions;    /* [conversion_count] */
+    lost_values               *conversions;    /* [conversion_count] */
     size_t                     conversion_count;
     uint64_t                  *exec_ns;        /* [exec_count] of the inferences that succeeded */
     size_t                     exec_count, exec_room, exec_failed;

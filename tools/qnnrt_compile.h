@@ -108,6 +108,7 @@
 #include "qnnrt_lower.h"
 #include "qnnrt_partition.h"
 #include "qnnrt_cpu_fallback.h"
+#include "qnnrt_convert.h"
 
 #ifndef QNNRT_COMPILE_API
 #define QNNRT_COMPILE_API QNNRT_API
@@ -176,6 +177,7 @@ typedef struct qnnrt_compile_graph {
     size_t                      step_count;
     const qnnrt_partition_info *partition;       /* node i is ir->nodes[i], value i ir->values[i] */
     const qnnrt_pipeline_desc  *pipeline;        /* for qnnrt_manifest_write(), after a build */
+    const qnnrt_conversion     *conversions;     /* [pipeline->edge_count] what its edges ask for */
 } qnnrt_compile_graph;
 
 typedef struct qnnrt_compile_context {
@@ -1117,6 +1119,7 @@ static void qnnrt_compile__drop(qnnrt_compile *p)
         graph->parts = NULL;
         graph->info.step_count = 0;
         graph->info.pipeline = NULL;
+        graph->info.conversions = NULL;
     }
     p->info.contexts = NULL;
     p->info.context_count = p->constant_count = 0;
@@ -1631,6 +1634,7 @@ static int qnnrt_compile__source(const qnnrt_compile__graph *graph, const qnnrt_
 /* What the pipeline of a graph grows. */
 typedef struct qnnrt_compile__wires {
     qnnrt_edge_desc     *edges;
+    qnnrt_conversion    *conversions;
     qnnrt_constant_desc *constants;
     qnnrt_range_desc    *ranges;
     qnnrt_name_desc     *names;
@@ -1648,6 +1652,7 @@ static void qnnrt_compile__wire_input(qnnrt_compile *p, qnnrt_compile__graph *gr
     if (lowered != NULL && lowered->inputs[index] <= 0) return;      /* nothing reads it */
     if (qnnrt_compile__source(graph, value, &from, &output)) {
         const qnnrt_compile__part *source = &graph->parts[from];
+        qnnrt_conversion *converts = &wires->conversions[desc->edge_count];
         qnnrt_edge_desc *wire = &wires->edges[desc->edge_count++];
         wire->from_step = from;
         wire->from = qnnrt_compile__output_name(p, source, output);
@@ -1655,7 +1660,7 @@ static void qnnrt_compile__wire_input(qnnrt_compile *p, qnnrt_compile__graph *gr
         wire->to = value->name;
         if (qnnrt_compile__border(p, source, value, 1, output) !=
             qnnrt_compile__border(p, part, value, 0, index))
-            wire->convert = QNNRT_CONVERT_VALUES;
+            converts->how = QNNRT_CONVERT_VALUES;
     } else if (lowered != NULL && lowered->tensors[lowered->inputs[index]].has_range) {
         qnnrt_range_desc *wire = &wires->ranges[desc->range_count++];
         wire->step = part->number;
@@ -1726,6 +1731,8 @@ static void qnnrt_compile__wire(qnnrt_compile *p, qnnrt_compile__graph *graph)
     memset(desc, 0, sizeof(*desc));
     steps = (qnnrt_step_desc *)qnnrt_compile__get(p, graph->info.step_count, sizeof(*steps));
     wires.edges = (qnnrt_edge_desc *)qnnrt_compile__get(p, inputs, sizeof(*wires.edges));
+    wires.conversions = (qnnrt_conversion *)qnnrt_compile__get(p, inputs,
+                                                               sizeof(*wires.conversions));
     wires.constants = (qnnrt_constant_desc *)qnnrt_compile__get(p, inputs,
                                                                 sizeof(*wires.constants));
     wires.ranges = (qnnrt_range_desc *)qnnrt_compile__get(p, inputs, sizeof(*wires.ranges));
@@ -1753,6 +1760,7 @@ static void qnnrt_compile__wire(qnnrt_compile *p, qnnrt_compile__graph *graph)
         desc->step_count += 1;
     }
     graph->info.pipeline = desc;
+    graph->info.conversions = wires.conversions;
 }
 
 /* Number the contexts of all models, and describe all pipelines. */

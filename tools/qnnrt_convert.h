@@ -121,13 +121,6 @@ QNNRT_CONVERT_API void qnnrt_convert_free(qnnrt_converter *converter);      /* m
 /* Return the converter of a step of a pipeline, or NULL: it is no conversion. */
 QNNRT_CONVERT_API qnnrt_converter *qnnrt_convert_of(const qnnrt_step_info *step);
 
-/* Write what a step is, as qnnrt_step_text() does it; of a conversion
-       convert hidden: float16 -> float32, 131,072 bytes
-   The bytes are those that it writes.
-   Returns  text */
-QNNRT_CONVERT_API const char *qnnrt_convert_step_text(const qnnrt_step_info *step, char *text,
-                                                      size_t room);
-
 typedef struct qnnrt_conversion {       /* what an edge asks for */
     qnnrt_convert how;                  /* (default 0: nothing) */
     int           exact;                /* as in qnnrt_convert_desc */
@@ -1442,6 +1435,23 @@ static const qnnrt_tensor_info *qnnrt_convert__insert_find(const void *const *en
     return NULL;
 }
 
+/* Check that each step is a host step, or a graph that there is. */
+static qnnrt_result qnnrt_convert__insert_check(const qnnrt_pipeline_desc *desc, qnnrt_error *err)
+{
+    for (size_t i = 0; i < desc->step_count; ++i) {
+        const qnnrt_step_desc *step = &desc->steps[i];
+        const qnnrt_info *info = qnnrt_get_info(step->model);
+        if (step->host != NULL || qnnrt_convert__insert_graph(step).name != NULL) continue;
+        if (info == NULL || step->graph == NULL || step->context >= info->context_count)
+            return qnnrt_error_set(err, QNNRT_E_ARG, "step %u: expected a model, one of its"
+                                   " contexts and the name of a graph, or a host step",
+                                   (unsigned)i);
+        return qnnrt_error_set(err, QNNRT_E_NOT_FOUND, "step %u: %s has no graph \"%.200s\"",
+                               (unsigned)i, info->contexts[step->context].file, step->graph);
+    }
+    return QNNRT_OK;
+}
+
 /* Find the two tensors of an edge. */
 static qnnrt_result qnnrt_convert__insert_ends(const qnnrt_pipeline_desc *desc,
                                                const void *const *ends, size_t count,
@@ -1466,11 +1476,8 @@ static qnnrt_result qnnrt_convert__insert_ends(const qnnrt_pipeline_desc *desc,
     if (out->from != NULL && out->to != NULL) return QNNRT_OK;
     const size_t wrong = out->from == NULL ? edge->from_step : edge->to_step;
     const qnnrt_graph_info graph = qnnrt_convert__insert_graph(&desc->steps[wrong]);
-    if (graph.name == NULL)
-        return qnnrt_error_set(err, QNNRT_E_NOT_FOUND, "edge %u: step %u is not a graph of its"
-                               " context, nor a host step", at, (unsigned)wrong);
     return qnnrt_error_set(err, QNNRT_E_NOT_FOUND, "edge %u: step %u (\"%.200s\") has no %s"
-                           " \"%.200s\"", at, (unsigned)wrong, graph.name,
+                           " \"%.200s\"", at, (unsigned)wrong, graph.name != NULL ? graph.name : "",
                            out->from == NULL ? "output" : "input",
                            out->from == NULL ? edge->from : edge->to);
 }
@@ -1654,9 +1661,10 @@ static qnnrt_result qnnrt_convert__insert(qnnrt_conversions *c, const qnnrt_pipe
                                           const qnnrt_conversion *wishes, qnnrt_arena *scratch,
                                           qnnrt_error *err)
 {
-    qnnrt_result result = QNNRT_OK;
+    qnnrt_result result = qnnrt_convert__insert_check(given, err);
     const void **ends;
     size_t count = 0, at = 0;
+    if (result != QNNRT_OK) return result;
     for (size_t i = 0; i < given->edge_count; ++i)
         count += wishes[i].how != QNNRT_CONVERT_NONE || wishes[i].exact;
     qnnrt_convert__edge *edges =
@@ -1746,30 +1754,6 @@ QNNRT_CONVERT_API qnnrt_converter *qnnrt_convert_of(const qnnrt_step_info *step)
 {
     return step != NULL && step->host != NULL && step->host->exec == qnnrt_convert__exec
                ? (qnnrt_converter *)step->host->user : NULL;
-}
-
-QNNRT_CONVERT_API const char *qnnrt_convert_step_text(const qnnrt_step_info *step, char *text,
-                                                      size_t room)
-{
-    qnnrt_error line;
-    uint64_t unit = 1;
-    size_t length;
-    if (qnnrt_convert_of(step) == NULL || text == NULL || room == 0)
-        return qnnrt_step_text(step, text, room);
-    const qnnrt_tensor_info *from = &step->graph->inputs[0], *to = &step->graph->outputs[0];
-    qnnrt_error_set(&line, QNNRT_OK, "%.170s: %s -> %s, ", step->graph->name,
-                    qnnrt_dtype_name(from->dtype), qnnrt_dtype_name(to->dtype));
-    while (to->bytes / unit >= 1000) unit *= 1000;
-    qnnrt_error_add(&line, "%llu", (unsigned long long)(to->bytes / unit));
-    for (uint64_t rest = to->bytes; unit > 1; unit /= 1000) {
-        rest %= unit;
-        qnnrt_error_add(&line, ",%03llu", (unsigned long long)(rest / (unit / 1000)));
-    }
-    qnnrt_error_add(&line, " bytes");
-    length = qnnrt_convert__least(strlen(line.text), room - 1);
-    memcpy(text, line.text, length);
-    text[length] = '\0';
-    return text;
 }
 
 QNNRT_CONVERT_API qnnrt_result qnnrt_conversions_create(const qnnrt_pipeline_desc *desc,

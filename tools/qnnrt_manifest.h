@@ -83,7 +83,7 @@
    edge        { "from": [0, "y"],         required: step and output
                  "to": [1, "x"],           required: a later step and its input
                  "convert": "values",      or "to_nhwc", "to_nchw", see qnnrt_convert
-                 "exact": true }           see qnnrt_edge_desc.exact
+                 "exact": true }           see qnnrt_conversion.exact
    buffer      { "name": "state",          required
                  "bytes": 4096,            required
                  "align": 64,              a power of two
@@ -101,6 +101,7 @@
 
 #include "qnnrt.h"
 #include "qnnrt_json.h"
+#include "qnnrt_convert.h"
 
 #if QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR != 4
 #error "qnnrt_manifest.h and qnnrt.h must have the same version"
@@ -264,6 +265,9 @@ typedef struct qnnrt_manifest_desc {
                                                    name; .model and the functions of host steps are
                                                    not used */
     size_t                         pipeline_count;
+    const qnnrt_conversion *const *conversions; /* [pipeline_count] of each what its edges ask for,
+                                                   as qnnrt_conversions_create() takes it, or NULL
+                                                   (default NULL: nothing) */
     const qnnrt_pipeline *const   *wired;       /* pipelines that exist: all their edges are
                                                    written, with "edges_only" */
     size_t                         wired_count;
@@ -333,6 +337,11 @@ typedef struct qnnrt_manifest__step {
     qnnrt_host_step host;
 } qnnrt_manifest__step;
 
+typedef struct qnnrt_manifest__edge {
+    qnnrt_edge_desc  desc;
+    qnnrt_conversion wish;
+} qnnrt_manifest__edge;
+
 typedef struct qnnrt_manifest__value {  /* an input with a fixed value */
     size_t      step;
     const char *input, *name;           /* of the constant */
@@ -348,6 +357,7 @@ typedef struct qnnrt_manifest__buffer {
 typedef struct qnnrt_manifest__pipeline {
     qnnrt_pipeline_desc           desc;     /* without what the lists below hold */
     const qnnrt_manifest__step   *steps;
+    const qnnrt_manifest__edge   *edges;
     const qnnrt_manifest__value  *values;
     const qnnrt_manifest__buffer *buffers;
     size_t                        value_count;
@@ -452,13 +462,14 @@ static const qnnrt_manifest__object qnnrt_manifest__steps = {
 };
 
 static const qnnrt_manifest__field qnnrt_manifest__edge_rows[] = {
-    QNNRT_MANIFEST__TWO("from", PAIR, 1, qnnrt_edge_desc, from_step, from),
-    QNNRT_MANIFEST__TWO("to", PAIR, 1, qnnrt_edge_desc, to_step, to),
-    QNNRT_MANIFEST__ROW("convert", CONVERT, 0, qnnrt_edge_desc, convert),
-    QNNRT_MANIFEST__ROW("exact", BOOL, 0, qnnrt_edge_desc, exact), QNNRT_MANIFEST__END
+    QNNRT_MANIFEST__TWO("from", PAIR, 1, qnnrt_manifest__edge, desc.from_step, desc.from),
+    QNNRT_MANIFEST__TWO("to", PAIR, 1, qnnrt_manifest__edge, desc.to_step, desc.to),
+    QNNRT_MANIFEST__ROW("convert", CONVERT, 0, qnnrt_manifest__edge, wish.how),
+    QNNRT_MANIFEST__ROW("exact", BOOL, 0, qnnrt_manifest__edge, wish.exact), QNNRT_MANIFEST__END
 };
 static const qnnrt_manifest__object qnnrt_manifest__edges = {
-    "edge", "an edge", sizeof(qnnrt_edge_desc), qnnrt_manifest__edge_rows, 0, QNNRT_MANIFEST__PLAIN
+    "edge", "an edge", sizeof(qnnrt_manifest__edge), qnnrt_manifest__edge_rows, 0,
+    QNNRT_MANIFEST__PLAIN
 };
 
 static const qnnrt_manifest__field qnnrt_manifest__apart_rows[] = {
@@ -527,7 +538,7 @@ static const qnnrt_manifest__field qnnrt_manifest__pipeline_rows[] = {
     QNNRT_MANIFEST__ROW("name", TEXT, 1, qnnrt_manifest__pipeline, desc.name),
     QNNRT_MANIFEST__ITEMS("steps", LIST, 1, qnnrt_manifest__pipeline, steps, desc.step_count,
                           steps),
-    QNNRT_MANIFEST__ITEMS("edges", LIST, 0, qnnrt_manifest__pipeline, desc.edges, desc.edge_count,
+    QNNRT_MANIFEST__ITEMS("edges", LIST, 0, qnnrt_manifest__pipeline, edges, desc.edge_count,
                           edges),
     QNNRT_MANIFEST__ROW("edges_only", BOOL, 0, qnnrt_manifest__pipeline, desc.edges_only),
     QNNRT_MANIFEST__ITEMS("apart", LIST, 0, qnnrt_manifest__pipeline, desc.apart, desc.apart_count,
@@ -717,17 +728,18 @@ static void qnnrt_manifest__put_end(qnnrt_manifest__writer *w, const char *key, 
     qnnrt_json_write_close(&w->json);
 }
 
-static void qnnrt_manifest__put_edge(qnnrt_manifest__writer *w, const qnnrt_edge_desc *edge)
+static void qnnrt_manifest__put_edge(qnnrt_manifest__writer *w, const qnnrt_edge_desc *edge,
+                                     qnnrt_convert how, int exact)
 {
     qnnrt_json_write_object(&w->json, 1);
     qnnrt_manifest__put_end(w, "from", edge->from_step, edge->from);
     qnnrt_manifest__put_end(w, "to", edge->to_step, edge->to);
-    if ((unsigned)edge->convert > (unsigned)QNNRT_CONVERT_TO_NCHW)
+    if ((unsigned)how > (unsigned)QNNRT_CONVERT_TO_NCHW)
         qnnrt_manifest__put_fail(w, QNNRT_E_ARG, edge->from,
                                  "has an edge of an unknown qnnrt_convert");
-    else if (edge->convert != QNNRT_CONVERT_NONE)
-        qnnrt_manifest__put_text(w, "convert", qnnrt_manifest__converts[edge->convert]);
-    if (edge->exact) {
+    else if (how != QNNRT_CONVERT_NONE)
+        qnnrt_manifest__put_text(w, "convert", qnnrt_manifest__converts[how]);
+    if (exact) {
         qnnrt_json_write_key(&w->json, "exact");
         qnnrt_json_write_bool(&w->json, 1);
     }
@@ -806,7 +818,8 @@ static void qnnrt_manifest__put_only(qnnrt_manifest__writer *w)
 
 /* ---- descriptions ---- */
 
-static void qnnrt_manifest__put_described(qnnrt_manifest__writer *w, const qnnrt_pipeline_desc *p)
+static void qnnrt_manifest__put_described(qnnrt_manifest__writer *w, const qnnrt_pipeline_desc *p,
+                                          const qnnrt_conversion *wishes)
 {
     size_t i, k;
     w->name = p->name != NULL ? p->name : "";
@@ -822,7 +835,10 @@ static void qnnrt_manifest__put_described(qnnrt_manifest__writer *w, const qnnrt
     qnnrt_json_write_close(&w->json);
     if (p->edge_count > 0) {
         qnnrt_manifest__put_list(w, "edges", 0);
-        for (i = 0; i < p->edge_count; ++i) qnnrt_manifest__put_edge(w, &p->edges[i]);
+        for (i = 0; i < p->edge_count; ++i)
+            qnnrt_manifest__put_edge(w, &p->edges[i],
+                                     wishes != NULL ? wishes[i].how : QNNRT_CONVERT_NONE,
+                                     wishes != NULL && wishes[i].exact);
         qnnrt_json_write_close(&w->json);
     }
     if (p->edges_only) qnnrt_manifest__put_only(w);
@@ -898,6 +914,7 @@ static qnnrt_name_desc qnnrt_manifest__put_begin(const qnnrt_pipeline_info *p, q
 static void qnnrt_manifest__put_wired_edge(qnnrt_manifest__writer *w, const qnnrt_pipeline_info *p,
                                        const qnnrt_edge_info *from)
 {
+    qnnrt_converter_info converts = qnnrt_convert_get_info(NULL);
     qnnrt_edge_desc edge;
     size_t i = 0;
     memset(&edge, 0, sizeof edge);
@@ -905,14 +922,17 @@ static void qnnrt_manifest__put_wired_edge(qnnrt_manifest__writer *w, const qnnr
     edge.to_step = qnnrt_manifest__put_step(p, from->to_step);
     edge.to = from->to->name;
     if (p->steps[from->from_step].kind == QNNRT_STEP_CONVERT) {
-        edge.convert = p->steps[from->from_step].convert;
-        edge.exact = p->steps[from->from_step].exact;
+        converts = qnnrt_convert_get_info(qnnrt_convert_of(&p->steps[from->from_step]));
+        if (converts.how == QNNRT_CONVERT_NONE) {       /* of qnnrt_edge_desc.convert */
+            converts.how = p->steps[from->from_step].convert;
+            converts.exact = p->steps[from->from_step].exact;
+        }
         while (i + 1 < p->edge_count && p->edges[i].to_step != from->from_step) ++i;
         from = &p->edges[i];
     }
     edge.from_step = qnnrt_manifest__put_step(p, from->from_step);
     edge.from = from->from->name;
-    qnnrt_manifest__put_edge(w, &edge);
+    qnnrt_manifest__put_edge(w, &edge, converts.how, converts.exact);
 }
 
 /* Return 1 if an input was kept apart: other inputs of its name are slots of their own. */
@@ -1131,7 +1151,8 @@ QNNRT_MANIFEST_API qnnrt_result qnnrt_manifest_write(const qnnrt_manifest_desc *
     if (desc->pipeline_count + desc->wired_count > 0) {
         qnnrt_manifest__put_list(&w, "pipelines", 0);
         for (i = 0; i < desc->pipeline_count && w.result == QNNRT_OK; ++i)
-            qnnrt_manifest__put_described(&w, &desc->pipelines[i]);
+            qnnrt_manifest__put_described(&w, &desc->pipelines[i],
+                                          desc->conversions != NULL ? desc->conversions[i] : NULL);
         for (i = 0; i < desc->wired_count && w.result == QNNRT_OK; ++i)
             qnnrt_manifest__put_wired(&w, desc->wired[i]);
         qnnrt_json_write_close(&w.json);
@@ -1844,6 +1865,7 @@ struct qnnrt_manifest {
     qnnrt_manifest__map          *maps;
     size_t                        map_count;
     qnnrt_pipeline              **made;          /* [made_count], in the order of the program */
+    qnnrt_conversions           **conversions;   /* [made_count], those of each, or NULL */
     size_t                        made_count;
 };
 
@@ -2488,7 +2510,7 @@ static qnnrt_result qnnrt_manifest__open_roles(qnnrt_manifest__work *w)
 
 /* =====================================================================================
    MAKE                                                                             >>make
-   Makes the pipelines that the program describes, or that names join.
+   Makes the pipelines that the program describes, with their conversions, or that names join.
    Needs: >>schema >>files     Knows nothing of: the text of the program, backends
    ===================================================================================== */
 
@@ -2634,15 +2656,44 @@ static qnnrt_result qnnrt_manifest__describe_memory(qnnrt_manifest__work *w,
     return result;
 }
 
-/* Make a pipeline. */
-static qnnrt_result qnnrt_manifest__make_one(qnnrt_manifest__work *w,
-                                             const qnnrt_manifest__pipeline *from,
-                                             qnnrt_pipeline **out)
+/* Describe the edges of a pipeline. *wishes: what they ask for. */
+static qnnrt_result qnnrt_manifest__describe_edges(qnnrt_manifest__work *w,
+                                                   const qnnrt_manifest__pipeline *from,
+                                                   qnnrt_pipeline_desc *to,
+                                                   qnnrt_conversion **wishes)
 {
+    const size_t count = from->desc.edge_count;
+    qnnrt_edge_desc *edges = (qnnrt_edge_desc *)qnnrt_arena_get(&w->scratch, count, sizeof *edges);
+    size_t i;
+    *wishes = (qnnrt_conversion *)qnnrt_arena_get(&w->scratch, count, sizeof **wishes);
+    if (edges == NULL || *wishes == NULL) return qnnrt_manifest__no_memory(w);
+    for (i = 0; i < count; ++i) {
+        edges[i] = from->edges[i].desc;
+        (*wishes)[i] = from->edges[i].wish;
+    }
+    to->edges = edges;
+    return QNNRT_OK;
+}
+
+/* Make a pipeline, the next one of the program, with its conversions. */
+static qnnrt_result qnnrt_manifest__make_one(qnnrt_manifest__work *w,
+                                             const qnnrt_manifest__pipeline *from)
+{
+    qnnrt_conversions **conversions = &w->to->conversions[w->to->made_count];
     qnnrt_pipeline_desc desc = from->desc;
+    qnnrt_conversion *wishes = NULL;
     qnnrt_result result = qnnrt_manifest__describe_steps(w, from, &desc);
+    if (result == QNNRT_OK) result = qnnrt_manifest__describe_edges(w, from, &desc, &wishes);
     if (result == QNNRT_OK) result = qnnrt_manifest__describe_memory(w, from, &desc);
-    return result == QNNRT_OK ? qnnrt_pipeline_make(&desc, out, w->err) : result;
+    if (result == QNNRT_OK)
+        result = qnnrt_conversions_create(&desc, wishes, &w->to->hooks, conversions, w->err);
+    if (result == QNNRT_OK)
+        result = qnnrt_pipeline_make(qnnrt_conversions_desc(*conversions),
+                                     &w->to->made[w->to->made_count], w->err);
+    if (result == QNNRT_OK) return result;
+    qnnrt_conversions_free(*conversions);
+    *conversions = NULL;
+    return result;
 }
 
 /* Return 1 if a pipeline needs a context that did not load. */
@@ -2668,7 +2719,7 @@ static qnnrt_result qnnrt_manifest__make_all(qnnrt_manifest__work *w)
                                 " file of it did not load", from->desc.name);
             continue;
         }
-        result = qnnrt_manifest__make_one(w, from, &to->made[to->made_count]);
+        result = qnnrt_manifest__make_one(w, from);
         if (result == QNNRT_E_ARG) result = QNNRT_E_FORMAT;     /* it is a mistake of the file */
         w->err->code = result;
         if (result != QNNRT_OK)
@@ -2767,7 +2818,9 @@ static qnnrt_result qnnrt_manifest__make(qnnrt_manifest__work *w)
         for (k = 0; k < qnnrt_get_info(to->models[i])->context_count; ++k)
             most += qnnrt_get_info(to->models[i])->contexts[k].graph_count;
     to->made = (qnnrt_pipeline **)qnnrt_arena_get(&to->arena, most + 1, sizeof *to->made);
-    if (to->made == NULL) return qnnrt_manifest__no_memory(w);
+    to->conversions = (qnnrt_conversions **)qnnrt_arena_get(&to->arena, most + 1,
+                                                            sizeof *to->conversions);
+    if (to->made == NULL || to->conversions == NULL) return qnnrt_manifest__no_memory(w);
     result = w->program.joined ? qnnrt_manifest__join_all(w) : qnnrt_manifest__make_all(w);
     to->info.pipelines = (const qnnrt_pipeline *const *)to->made;
     to->info.pipeline_count = to->made_count;
@@ -2896,6 +2949,7 @@ QNNRT_MANIFEST_API qnnrt_result qnnrt_manifest_close(qnnrt_manifest *program)
         if (qnnrt_pipeline_destroy(program->made[program->made_count - 1]) != QNNRT_OK)
             return QNNRT_E_BUSY;
         program->info.pipeline_count = --program->made_count;
+        qnnrt_conversions_free(program->conversions[program->made_count]);
     }
     for (i = program->part_count; i-- > 0;) {
         qnnrt_manifest__part *part = &program->parts[i];

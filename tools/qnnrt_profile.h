@@ -428,7 +428,7 @@ static qnnrt_result qnnrt__profile_read(qnnrt_backend *b, qnnrt__abi_handle hand
    MEASURE                                                                      >>measure
    The profile of a run, which is a hook of it. The next use of a vendor's handle replaces its
    events, so every step has a handle of its own.
-   Needs: >>os >>mem >>err >>abi >>backend (its struct) >>friends >>program >>wiring (its struct)
+   Needs: >>os >>mem >>err >>abi >>backend (its struct) >>friends >>wiring (its struct)
           >>run >>exec >>events
    Knows nothing of: how contexts are created, files
    ===================================================================================== */
@@ -560,7 +560,7 @@ static qnnrt__profile *qnnrt__profile_new(const qnnrt_run *run)
     for (i = 0; i < profile->step_count; ++i) {
         profile->steps[i].graph = p->steps[i].graph->name;
         profile->steps[i].backend = p->steps[i].backend;
-        profile->steps[i].converts = qnnrt__program_derives(&p->steps[i]);
+        profile->steps[i].converts = p->steps[i].kind == QNNRT_STEP_CONVERT;
     }
     return profile;
 }

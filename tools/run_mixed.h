@@ -255,16 +255,21 @@ static int mixed_manifest(mixed *m, const qnnrt_manifest_context *contexts,
     tool *t = m->a->t;
     const qnnrt_compile_info *info = qnnrt_compile_get_info(m->program);
     qnnrt_pipeline_desc *pipelines = cli_alloc(info->graph_count, sizeof(*pipelines));
+    const qnnrt_conversion **conversions = cli_alloc(info->graph_count, sizeof(*conversions));
     char *path = cli_text("%s/qnnrt.json", t->set.output_dir);
     qnnrt_manifest_desc desc = {0};
     page p = {NULL, 0, 0};
     qnnrt_error err;
-    for (size_t i = 0; i < info->graph_count; ++i) pipelines[i] = *info->graphs[i].pipeline;
+    for (size_t i = 0; i < info->graph_count; ++i) {
+        pipelines[i] = *info->graphs[i].pipeline;
+        conversions[i] = info->graphs[i].conversions;
+    }
     desc.contexts = contexts;
     desc.context_count = info->context_count;
     desc.constants = constants;
     desc.constant_count = info->constant_count;
     desc.pipelines = pipelines;
+    desc.conversions = conversions;
     desc.pipeline_count = info->graph_count;
     if (m->a->decoder != NULL) desc.more = decoder_settings;
     else if (t->set.compile.kv_rows) desc.more = kv_settings;
@@ -275,6 +280,7 @@ static int mixed_manifest(mixed *m, const qnnrt_manifest_context *contexts,
     if (good) mixed_path(m, path);
     else free(path);
     free(p.data);
+    free((void *)conversions);
     free(pipelines);
     return good;
 }

@@ -268,12 +268,24 @@ static void say_memory(const tool *t, job *j, qnnrt_run *run, const qnnrt_mem_in
 /* Warn of conversions that lost values, and keep their counts for --json. */
 static void take_conversions(const tool *t, job *j, qnnrt_run *run)
 {
-    const qnnrt_conversion_info *list = NULL;
-    size_t count = 0;
-    if (qnnrt_run_conversions(run, &list, &count) != QNNRT_OK || count == 0) return;
-    j->conversions = cli_alloc(count, sizeof(*j->conversions));
+    const qnnrt_conversion_info *own = NULL;
+    size_t count = 0, own_count = 0;
+    qnnrt_run_conversions(run, &own, &own_count);
+    lost_values *list = cli_alloc(j->info->step_count, sizeof(*list));
+    for (size_t i = 0; i < j->info->step_count; ++i) {
+        if (j->info->steps[i].kind != QNNRT_STEP_CONVERT) continue;
+        qnnrt_converter_info info = qnnrt_convert_get_info(qnnrt_convert_of(&j->info->steps[i]));
+        for (size_t k = 0; k < own_count; ++k) {
+            if (own[k].step != i) continue;
+            info.lost = own[k].lost;
+            info.lost_ever = own[k].lost_ever;
+        }
+        list[count].step = i;
+        list[count].lost = info.lost;
+        list[count++].lost_ever = info.lost_ever;
+    }
+    j->conversions = list;
     j->conversion_count = count;
-    memcpy(j->conversions, list, count * sizeof(*list));
     for (size_t i = 0; i < count; ++i) {
         if (list[i].lost_ever == 0) continue;
         char *text = step_text(&j->info->steps[list[i].step], "\xE2\x86\x92");

@@ -9,7 +9,10 @@
    Times are printed and never judged: they depend on the machine. "Noise" is the difference between
    two measurements of equal code in the same run. The exit status is 1 when an exec allocates. */
 #define QNNRT_IMPLEMENTATION
+#define QNNRT_CONVERT_IMPLEMENTATION
 #include "qnnrt.h"
+#include "qnnrt_convert.h"
+#include "converted.h"
 #include "qnn_raw.h"
 #include "bench.h"
 #include <dlfcn.h>
@@ -246,6 +249,7 @@ static NOT_INLINED qnnrt_result host_exec(void *user, const qnnrt_graph_info *st
 enum { PIPE_STEPS = 3 };
 
 typedef struct pipe_run {
+    qnnrt_conversions *conversions;
     qnnrt_pipeline *pipe;
     qnnrt_plan     *plan;
     qnnrt_mem      *mem;
@@ -259,6 +263,7 @@ static pipe_run make_pipe(qnnrt *const *models, int host, int convert)
     static const uint32_t one[1] = { 1 };
     qnnrt_step_desc steps[PIPE_STEPS + 1];
     qnnrt_edge_desc edges[PIPE_STEPS + 1];
+    qnnrt_conversion wishes[PIPE_STEPS + 1];
     qnnrt_tensor_info x, y;
     qnnrt_host_step work;
     qnnrt_pipeline_desc desc;
@@ -269,6 +274,7 @@ static pipe_run make_pipe(qnnrt *const *models, int host, int convert)
     size_t n = 0, i;
     memset(steps, 0, sizeof steps);
     memset(edges, 0, sizeof edges);
+    memset(wishes, 0, sizeof wishes);
     memset(&x, 0, sizeof x);
     memset(&work, 0, sizeof work);
     memset(&desc, 0, sizeof desc);
@@ -295,7 +301,7 @@ static pipe_run make_pipe(qnnrt *const *models, int host, int convert)
         edges[i].from = "o00";
         edges[i].to_step = i + 1;
         edges[i].to = "i00";
-        edges[i].convert = convert && i + 3 >= n ? QNNRT_CONVERT_VALUES : QNNRT_CONVERT_NONE;
+        wishes[i].how = convert && i + 3 >= n ? QNNRT_CONVERT_VALUES : QNNRT_CONVERT_NONE;
     }
     desc.name = "pipe";
     desc.steps = steps;
@@ -303,7 +309,7 @@ static pipe_run make_pipe(qnnrt *const *models, int host, int convert)
     desc.edges = edges;
     desc.edge_count = n - 1;
     desc.edges_only = 1;
-    if (qnnrt_pipeline_make(&desc, &made.pipe, &err) != QNNRT_OK) stop("pipeline", err.text);
+    if (converted_make(&desc, wishes, NULL, &made.conversions, &made.pipe, &err) != QNNRT_OK) stop("pipeline", err.text);
     entry.pipeline = made.pipe;
     plan.entries = &entry;
     plan.entry_count = 1;
@@ -318,6 +324,7 @@ static void end_pipe(pipe_run made)
     qnnrt_mem_destroy(made.mem);
     qnnrt_plan_destroy(made.plan);
     qnnrt_pipeline_destroy(made.pipe);
+    qnnrt_conversions_free(made.conversions);
 }
 
 /* Call the graphs of a run, without qnnrt. */

@@ -402,6 +402,7 @@ TEST(the_htp_and_the_reference_backend_run_side_by_side) { TRY(run_side_by_side(
 typedef struct borders {
     qnnrt_step_desc     steps[3];
     qnnrt_edge_desc     edges[3];
+    qnnrt_conversion    wishes[3];
     qnnrt_pipeline_desc desc;
 } borders;
 
@@ -417,12 +418,12 @@ static void describe(borders *b, const libraries *l)
     b->edges[0].from = "h";
     b->edges[0].to_step = 1;
     b->edges[0].to = "h32";
-    b->edges[0].convert = QNNRT_CONVERT_VALUES;
+    b->wishes[0].how = QNNRT_CONVERT_VALUES;
     b->edges[1].from_step = 1;
     b->edges[1].from = "p32";
     b->edges[1].to_step = 2;
     b->edges[1].to = "p";
-    b->edges[1].convert = QNNRT_CONVERT_VALUES;
+    b->wishes[1].how = QNNRT_CONVERT_VALUES;
     b->edges[2].from = b->edges[2].to = "h";
     b->edges[2].to_step = 2;
     b->desc.name = "mixed";
@@ -434,20 +435,21 @@ static void describe(borders *b, const libraries *l)
 }
 
 typedef struct running {
+    qnnrt_conversions *conversions;
     qnnrt_pipeline *pipeline;
     qnnrt_plan     *plan;
     qnnrt_mem      *mem;
     qnnrt_run      *run;
 } running;
 
-static void start(running *r, const qnnrt_pipeline_desc *desc)
+static void start(running *r, const borders *b)
 {
     qnnrt_entry_desc entry;
     qnnrt_plan_desc plan;
     memset(r, 0, sizeof *r);
     memset(&entry, 0, sizeof entry);
     memset(&plan, 0, sizeof plan);
-    REAL_OK(qnnrt_pipeline_make(desc, &r->pipeline, &err), &err);
+    REAL_OK(converted_make(&b->desc, b->wishes, NULL, &r->conversions, &r->pipeline, &err), &err);
     entry.pipeline = r->pipeline;
     plan.entries = &entry;
     plan.entry_count = 1;
@@ -462,14 +464,15 @@ static void stop_running(running *r)
     CHECK_EQ(qnnrt_mem_destroy(r->mem), QNNRT_OK);
     qnnrt_plan_destroy(r->plan);
     CHECK_EQ(qnnrt_pipeline_destroy(r->pipeline), QNNRT_OK);
+    qnnrt_conversions_free(r->conversions);
 }
 
 /* Execute with x, with another x, and with the first one again; compare the first and the last result. */
 static void computes(qnnrt_run *run)
 {
     float values[ROWS * IN], zeros[ROWS * IN], y[ROWS * OUT];
-    const qnnrt_conversion_info *conversions;
-    size_t i, count;
+    const qnnrt_pipeline_info *info = qnnrt_pipeline_get_info(qnnrt_run_pipeline(run));
+    size_t i;
     int turn;
     memset(zeros, 0, sizeof zeros);
     for (i = 0; i < ROWS * IN; ++i) values[i] = (float)x[i];
@@ -483,9 +486,10 @@ static void computes(qnnrt_run *run)
         else
             CHECK(error_of(y) < 1e-3);
     }
-    CHECK_EQ(qnnrt_run_conversions(run, &conversions, &count), QNNRT_OK);
-    CHECK_EQ(count, 2);
-    for (i = 0; i < count; ++i) CHECK(conversions[i].step == 2 * i + 1 && conversions[i].lost_ever == 0);
+    for (i = 1; i < 5; i += 2) {
+        CHECK_EQ(info->steps[i].kind, QNNRT_STEP_CONVERT);
+        CHECK_EQ(qnnrt_convert_get_info(qnnrt_convert_of(&info->steps[i])).lost_ever, 0);
+    }
 }
 
 /* Check the steps: first, conversion, middle, conversion, last. */
@@ -541,7 +545,7 @@ static void one_pipeline(const char *cpu)
     long htp, middle;
     TRY(begin(&l, cpu));
     describe(&b, &l);
-    TRY(start(&r, &b.desc));
+    TRY(start(&r, &b));
     TRY(has_steps(&r, &l, QNNRT_STEP_GRAPH));
     htp = uses[0].locks;
     middle = uses[1].locks;
@@ -608,7 +612,7 @@ TEST(htp_a_host_step_and_htp_are_one_pipeline)
     describe(&b, &l);
     memset(&b.steps[1], 0, sizeof b.steps[1]);
     b.steps[1].host = &host;
-    TRY(start(&r, &b.desc));
+    TRY(start(&r, &b));
     TRY(has_steps(&r, &l, QNNRT_STEP_HOST));
     TRY(computes(r.run));
     TRY(is_profiled(r.run));
@@ -630,8 +634,7 @@ TEST(equal_tensors_of_two_libraries_are_one_memory)
     char path[1024];
     libraries l;
     running r;
-    qnnrt_pipeline_desc desc;
-    qnnrt_step_desc steps[2];
+    borders b;
     const qnnrt_pipeline_info *info;
     const float *h, *p;
     float values[ROWS * IN];
@@ -642,15 +645,14 @@ TEST(equal_tensors_of_two_libraries_are_one_memory)
     TRY(save(l.htp, l.folder, "float", describe_float));
     l.first = open_file(l.htp, l.folder, "float");
     CHECK(l.first != NULL);
-    memset(&desc, 0, sizeof desc);
-    memset(steps, 0, sizeof steps);
-    steps[0].model = l.first;
-    steps[0].graph = "float";
-    steps[1].model = l.middle;
-    steps[1].graph = "middle";
-    desc.steps = steps;
-    desc.step_count = 2;
-    TRY(start(&r, &desc));
+    memset(&b, 0, sizeof b);
+    b.steps[0].model = l.first;
+    b.steps[0].graph = "float";
+    b.steps[1].model = l.middle;
+    b.steps[1].graph = "middle";
+    b.desc.steps = b.steps;
+    b.desc.step_count = 2;
+    TRY(start(&r, &b));
     info = qnnrt_pipeline_get_info(r.pipeline);
     CHECK_EQ(info->step_count, 2);
     CHECK_EQ(info->edge_count, 1);
@@ -685,7 +687,7 @@ TEST(a_step_that_fails_names_its_library)
     CHECK(l.middle != NULL);
     describe(&b, &l);
     b.steps[1].graph = "spare";
-    TRY(start(&r, &b.desc));
+    TRY(start(&r, &b));
     CHECK_EQ(qnnrt_exec(r.run), QNNRT_E_BACKEND);
     printf("  %s\n", qnnrt_run_error(r.run)->text);
     CHECK_STR(qnnrt_run_error(r.run)->text, "\"spare\"");
@@ -701,11 +703,12 @@ TEST(a_border_that_was_not_asked_to_convert_is_refused)
     char path[1024];
     libraries l;
     borders b;
+    qnnrt_conversions *conversions;
     qnnrt_pipeline *pipeline;
     TRY(begin(&l, cpu_library(path)));
     describe(&b, &l);
-    b.edges[0].convert = QNNRT_CONVERT_NONE;
-    CHECK_EQ(qnnrt_pipeline_make(&b.desc, &pipeline, &err), QNNRT_E_MISMATCH);
+    b.wishes[0].how = QNNRT_CONVERT_NONE;
+    CHECK_EQ(converted_make(&b.desc, b.wishes, NULL, &conversions, &pipeline, &err), QNNRT_E_MISMATCH);
     CHECK_STR(err.text, "\"h\"");
     CHECK_STR(err.text, "\"h32\"");
     CHECK_STR(err.text, "float16");

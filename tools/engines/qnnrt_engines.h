@@ -36,6 +36,7 @@
 #define QNNRT_PROFILE_IMPLEMENTATION
 #define QNNRT_CACHE_IMPLEMENTATION
 #define QNNRT_DEVICE_IMPLEMENTATION
+#define QNNRT_CONVERT_IMPLEMENTATION
 #define QNNRT_MANIFEST_IMPLEMENTATION
 #define QNNRT_SESSION_IMPLEMENTATION
 #define QNNRT_WEIGHTS_IMPLEMENTATION
@@ -49,6 +50,7 @@
 #define QNNRT_OPENVINO_IMPLEMENTATION
 #include "qnnrt.h"
 #include "qnnrt_cache.h"
+#include "qnnrt_convert.h"
 #include "qnnrt_manifest.h"
 #include "qnnrt_session.h"
 #include "qnnrt_weights.h"

@@ -545,6 +545,7 @@ typedef struct qnnrt_qnn__model {
     qnnrt_weights      *weights;
     qnnrt_compile      *program;
     qnnrt_pipeline     *made;            /* of the program, to be destroyed */
+    qnnrt_conversions  *conversions;     /* of `made` */
     const char         *fallback;
     const char        **warnings;
     size_t              warning_count;
@@ -1279,7 +1280,11 @@ static qnnrt_result qnnrt_qnn__made_wire(qnnrt_qnn__model *m, qnnrt_error *err)
     }
     result = qnnrt_qnn__made_constants(m, &desc, err);
     desc.steps = steps;
-    if (result == QNNRT_OK) result = qnnrt_pipeline_make(&desc, &m->made, err);
+    if (result == QNNRT_OK)
+        result = qnnrt_conversions_create(&desc, info->graphs[0].conversions, &m->arena.hooks,
+                                          &m->conversions, err);
+    if (result == QNNRT_OK)
+        result = qnnrt_pipeline_make(qnnrt_conversions_desc(m->conversions), &m->made, err);
     m->pipeline = m->made;
     return result;
 }
@@ -1386,6 +1391,7 @@ static qnnrt_result qnnrt_qnn__save_all(qnnrt_qnn__model *m, const qnnrt_qnn__pa
     desc.constants = constants;
     desc.constant_count = info->constant_count;
     desc.pipelines = info->graphs[0].pipeline;
+    desc.conversions = &info->graphs[0].conversions;
     desc.pipeline_count = 1;
     page.hooks = &m->arena.hooks;
     if (result == QNNRT_OK) result = qnnrt_manifest_write(&desc, qnnrt_qnn__page_add, &page, err);
@@ -2003,6 +2009,7 @@ static void qnnrt_qnn__unload(void *model)
     if (m == NULL) return;
     hooks = m->arena.hooks;
     qnnrt_pipeline_destroy(m->made);
+    qnnrt_conversions_free(m->conversions);
     if (qnnrt_close(m->folder) != QNNRT_OK || qnnrt_manifest_close(m->opened) != QNNRT_OK)
         qnnrt_qnn__log(&hooks, QNNRT_LOG_ERROR, "closing the model failed");
     qnnrt_compile_free(m->program);
