@@ -254,7 +254,8 @@
        the graphs. They then take the hidden state, and a pipeline begins with a host step that
        looks rows up: qnnrt_llm_embedding(), under the name "embedding". The folder's qnnrt.json
        says so ("program", see "Programs" in qnnrt.h; 05_make_model --host_embedding writes one):
-           qnnrt_host_step look_up = { "embedding", NULL, NULL, 0, 0, qnnrt_llm_embedding, NULL };
+           qnnrt_host_step look_up = {0};
+           look_up.name = "embedding"; look_up.exec = qnnrt_llm_embedding;
            qnnrt_desc opening = {0};
            opening.host_functions = &look_up; opening.host_function_count = 1;
            qnnrt_open("model_dir", &opening, &model, &err);    // maps the table
