@@ -310,10 +310,7 @@
        file that was replaced is an error of the exec (QNNRT_E_IO) and not loaded. Memory blocks of
        desc.files must stay. Relative paths depend on the current folder.
        desc.progress shows how far qnnrt_open() is, and can end it.
-       Spill-fill memory is what graphs of HTP use when the NPU's fast memory is full. With
-       desc.share_spill_fill the contexts of a model share it (the vendor's REGISTER_MULTI_CONTEXTS)
-       if all are resident, because they execute one after the other; several threads need
-       hooks.lock for that. The x86-64 libraries refuse it, and a device has not proven it.
+       Contexts of HTP can share spill-fill memory, see tools/qnnrt_device.h.
 
    After a restart of the DSP
        Every call can return the vendor codes 1007 and 1011: the DSP restarted, and all that was
@@ -913,10 +910,6 @@ typedef struct qnnrt_desc {
        frees everything and returns QNNRT_E_CANCELLED (default NULL: not called) */
     int             (*progress)(void *user, size_t done, size_t count, const char *file);
     void             *progress_user;
-    int               share_spill_fill;  /* 1, HTP: contexts that need spill-fill memory share one,
-                                            if all contexts are resident, files are mapped, and the
-                                            library can. Several threads then need hooks.lock
-                                            (default 0: each context has its own) */
     int               no_manifest;       /* 1: ignore the program in the folder's qnnrt.json
                                             (default 0: it decides, see "Programs
                                             (qnnrt.json)") */
@@ -7492,25 +7485,6 @@ static void qnnrt__htp_soc_config(uint32_t soc_model, qnnrt__htp_soc *soc,
     config->custom = soc;
 }
 
-/* The context option that lets contexts use one spill-fill memory; first NULL: this one begins the
-   group. */
-typedef struct qnnrt__htp_group_config {
-    const void           *list[2];
-    qnnrt__abi_config     config;
-    qnnrt__abi_htp_config custom;
-} qnnrt__htp_group_config;
-
-static void qnnrt__htp_group_configure(qnnrt__abi_handle first, uint64_t bytes,
-                                       qnnrt__htp_group_config *to)
-{
-    memset(to, 0, sizeof(*to));
-    to->custom.option = QNNRT__ABI_HTP_MULTI_CONTEXTS;
-    memcpy(&to->custom.u.words[0], &first, sizeof(first));
-    memcpy(&to->custom.u.words[2], &bytes, sizeof(bytes));
-    to->config.u.custom = &to->custom;
-    to->list[0] = &to->config;
-}
-
 /* Return the spill-fill memory that a context needs: its graphs execute one after the other. */
 static uint64_t qnnrt__htp_spill_fill(const qnnrt_context_info *context)
 {
@@ -10525,6 +10499,7 @@ typedef struct qnnrt__creation {
     size_t             context;         /* its index in the model */
     int                renewed;         /* 1: the context existed before */
     qnnrt__abi_handle  profile;         /* that the library gets; a hook may set it */
+    const void       **configs;         /* of a context, too; ends with NULL */
     int                created;         /* for after(): the library did it */
 } qnnrt__creation;
 
@@ -10752,7 +10727,6 @@ typedef struct qnnrt__context {
     qnnrt__abi_handle   *graphs;        /* [info->graph_count] */
     qnnrt_context_info  *info;          /* the public view */
     qnnrt_backend       *backend;       /* that it belongs to, NULL after desc.inspect */
-    struct qnnrt__context_group *group; /* of its backend, NULL: it was built */
     qnnrt__register      registered;    /* shared memory */
     const void          *block;         /* the caller's bytes, NULL: a file */
     uint64_t             block_bytes;
@@ -11102,38 +11076,6 @@ static qnnrt_result qnnrt__context_check(const qnnrt__context *context, qnnrt_er
     return QNNRT_OK;
 }
 
-/* Spill-fill memory that contexts share. */
-typedef struct qnnrt__context_group {
-    uint64_t          bytes;            /* the most that one needs; 0: nothing is shared */
-    qnnrt__abi_handle first;            /* the context that began the group, NULL: none yet */
-} qnnrt__context_group;
-
-/* Have the vendor create a context, within its group if there is one. If that fails it is tried
-   without, whatever the code (0x1392 on x86-64): a group saves memory, and must not cost a model
-   that can do without. A library that does not share is not asked again. */
-static qnnrt__abi_code qnnrt__context_call(qnnrt__context *context, qnnrt__context_group *group,
-                                           qnnrt__abi_handle profile)
-{
-    qnnrt_backend *b = context->backend;
-    qnnrt__htp_group_config config;
-    qnnrt__abi_code code;
-    if (group != NULL && group->bytes > 0) {
-        qnnrt__htp_group_configure(group->first, group->bytes, &config);
-        code = b->calls->context_create_from_binary(b->backend, b->device, config.list,
-                                                    context->binary, context->bytes,
-                                                    &context->handle, profile);
-        if (code == 0 || (code & 0xFFFF) == QNNRT__ABI_RESTARTED ||
-            (code & 0xFFFF) == QNNRT__ABI_RESTARTED_FATAL)
-            return code;
-        qnnrt__log(&b->hooks, QNNRT_LOG_INFO, "context", code, "%s does not share spill-fill memory"
-                   " (0x%x): each context has its own", b->path, (unsigned)(code & 0xFFFF));
-        group->bytes = 0;
-        context->handle = NULL;
-    }
-    return b->calls->context_create_from_binary(b->backend, b->device, NULL, context->binary,
-                                                context->bytes, &context->handle, profile);
-}
-
 /* Fetch the graphs of a context that was just created. Callers hold the lock. */
 static qnnrt_result qnnrt__context_fetch(qnnrt__context *context, uint32_t mark, qnnrt_error *err)
 {
@@ -11153,11 +11095,9 @@ static qnnrt_result qnnrt__context_fetch(qnnrt__context *context, uint32_t mark,
     return QNNRT_OK;
 }
 
-/* Create the context, number `at` of its model, and fetch its graphs. group: NULL if it needs no
-   spill-fill memory. Callers hold the lock. */
+/* Create the context, number `at` of its model, and fetch its graphs. Callers hold the lock. */
 static qnnrt_result qnnrt__context_create(qnnrt__context *context, size_t at,
-                                          qnnrt__context_group *group, qnnrt_context_hook *hooks,
-                                          qnnrt_error *err)
+                                          qnnrt_context_hook *hooks, qnnrt_error *err)
 {
     qnnrt_backend *b = context->backend;
     uint64_t began = qnnrt__os_clock_ns();
@@ -11171,7 +11111,9 @@ static qnnrt_result qnnrt__context_create(qnnrt__context *context, size_t at,
     creation.renewed = context->generation > 0;
     result = qnnrt__friends_before(hooks, &creation, err);
     if (result == QNNRT_OK) {
-        const qnnrt__abi_code code = qnnrt__context_call(context, group, creation.profile);
+        const qnnrt__abi_code code = b->calls->context_create_from_binary(
+            b->backend, b->device, creation.configs, context->binary, context->bytes,
+            &context->handle, creation.profile);
         creation.created = code == 0 && context->handle != NULL;
         if (!creation.created) {
             context->handle = NULL;     /* after a failure it may hold anything */
@@ -11183,7 +11125,6 @@ static qnnrt_result qnnrt__context_create(qnnrt__context *context, size_t at,
     result = qnnrt__friends_after(hooks, &creation, result, err);
     if (result == QNNRT_OK) result = qnnrt__context_fetch(context, mark, err);
     if (result != QNNRT_OK) return result;
-    if (group != NULL && group->bytes > 0 && group->first == NULL) group->first = context->handle;
     ++context->generation;
     context->info->create_ns = qnnrt__os_clock_ns() - began;
     return QNNRT_OK;
@@ -11236,7 +11177,6 @@ typedef struct qnnrt__model_use {
     const char              *role;      /* "" without roles */
     int                      own;       /* 1: the model opened it, and closes it */
     int                      lost;      /* a recovery creates it again */
-    qnnrt__context_group     group;
     qnnrt__backend_model     link;      /* in the list of the backend */
 } qnnrt__model_use;
 
@@ -11365,7 +11305,6 @@ static void qnnrt__model_place(qnnrt__context *context, qnnrt__model_use *use)
 {
     context->backend = context->info->backend = use->backend;
     context->info->role = use->role;
-    context->group = &use->group;
 }
 
 /* Count what else uses the backends that a model opened. */
@@ -11500,7 +11439,7 @@ static qnnrt__table qnnrt__model_table(qnnrt *model, const char *file, qnnrt_err
    RESIDENT                                                                    >>resident
    Which contexts of a model exist on the backend: creates them when a step needs them, and frees
    others to make room. A file is mapped only while its context is created.
-   Needs: >>os >>mem >>err >>htp >>backend >>context >>model
+   Needs: >>os >>mem >>err >>backend >>context >>model
    Knows nothing of: pipelines, steps, memory of tensors
    ===================================================================================== */
 
@@ -11523,8 +11462,6 @@ static qnnrt_result qnnrt__resident_free(qnnrt *model, size_t at)
 {
     qnnrt__context *context = &model->contexts[at];
     if (context->handle == NULL) return QNNRT_OK;
-    if (context->group != NULL && context->group->first == context->handle)
-        context->group->first = NULL;
     if (model->infos[at].resident) qnnrt__resident_count(model, at, -1);
     return qnnrt__context_free(context);
 }
@@ -11532,9 +11469,7 @@ static qnnrt_result qnnrt__resident_free(qnnrt *model, size_t at)
 /* Create a context whose bytes are at hand. */
 static qnnrt_result qnnrt__resident_create(qnnrt *model, size_t at, qnnrt_error *err)
 {
-    qnnrt__context_group *group =
-        qnnrt__htp_spill_fill(&model->infos[at]) > 0 ? model->contexts[at].group : NULL;
-    qnnrt_result result = qnnrt__context_create(&model->contexts[at], at, group,
+    qnnrt_result result = qnnrt__context_create(&model->contexts[at], at,
                                                 model->context_hooks, err);
     if (result == QNNRT_OK) qnnrt__resident_count(model, at, 1);
     else qnnrt__resident_free(model, at);
@@ -15212,16 +15147,6 @@ static qnnrt_result qnnrt__open_find(qnnrt *model, size_t i, const char *folder,
     return QNNRT_OK;
 }
 
-/* Return 1 if contexts of a model may share spill-fill memory. Their files are then mapped until
-   all are known; read into memory they would take too much. */
-static int qnnrt__open_shares(const qnnrt *model, const qnnrt_desc *desc, size_t count)
-{
-    size_t i = 0;
-    while (i < model->use_count && !qnnrt__open_is_htp(model->uses[i].backend)) ++i;
-    return count > 1 && desc->share_spill_fill && !desc->read && i < model->use_count &&
-           model->residency == QNNRT_RESIDENT_ALL;
-}
-
 /* Tell the caller how far the call is. */
 static qnnrt_result qnnrt__open_progress(const qnnrt_desc *desc, size_t done, size_t count,
                                          const char *file, qnnrt_error *err)
@@ -15238,33 +15163,6 @@ static qnnrt_result qnnrt__open_forgive(qnnrt *model, size_t at, const qnnrt_des
 {
     if (result == QNNRT_OK || !desc->keep_going || result == QNNRT_E_MEMORY) return result;
     return qnnrt__open_failed(model, at, err, err);
-}
-
-/* Create the contexts of files whose metadata are all known: the context that begins a spill-fill
-   group states the most that any of them needs. */
-static qnnrt_result qnnrt__open_group(qnnrt *model, const qnnrt_desc *desc, qnnrt_error *err)
-{
-    size_t at, i;
-    qnnrt_result result = QNNRT_OK;
-    for (i = 0; i < model->use_count; ++i) {
-        qnnrt__model_use *use = &model->uses[i];
-        size_t several = 0;
-        for (at = 0; at < model->context_count && qnnrt__open_is_htp(use->backend); ++at) {
-            const uint64_t need = qnnrt__htp_spill_fill(&model->infos[at]);
-            if (model->contexts[at].group != &use->group || need == 0) continue;
-            ++several;
-            if (need > use->group.bytes) use->group.bytes = need;
-        }
-        if (several < 2) use->group.bytes = 0;
-    }
-    for (at = 0; at < model->context_count && result == QNNRT_OK; ++at) {
-        if (model->infos[at].failure != NULL) continue;
-        result = qnnrt__open_progress(desc, at, model->context_count, model->infos[at].file, err);
-        if (result != QNNRT_OK) return result;
-        result = qnnrt__open_create(model, at, err);
-        result = qnnrt__open_forgive(model, at, desc, result, err);
-    }
-    return result;
 }
 
 /* Fail a call that loaded nothing. err has the reason of the last file. */
@@ -15290,7 +15188,6 @@ static qnnrt_result qnnrt__open_load(qnnrt *model, const char *folder, const qnn
 {
     const qnnrt__scan *scan = &work->scan;
     size_t count = folder != NULL ? scan->count : desc->file_count, i, at = 0, loaded = 0;
-    const int grouped = qnnrt__open_shares(model, desc, count);
     qnnrt_result result = QNNRT_OK;
     if (count > model->limits.files)
         return qnnrt__fail(err, QNNRT_E_LIMIT, "%u context binaries, more than limits.files (%u)",
@@ -15304,14 +15201,13 @@ static qnnrt_result qnnrt__open_load(qnnrt *model, const char *folder, const qnn
         const char *name;
         int foreign;
         result = qnnrt__open_find(model, i, folder, scan, desc, &work->source, &name, err);
-        if (result == QNNRT_OK && !grouped)
-            result = qnnrt__open_progress(desc, i, count, name, err);
+        if (result == QNNRT_OK) result = qnnrt__open_progress(desc, i, count, name, err);
         if (result != QNNRT_OK) return result;
         model->infos[at].file = qnnrt__arena_text(&model->arena, name, strlen(name));
         if (model->infos[at].file == NULL) return qnnrt__fail_memory(err, "names");
         result = qnnrt__open_read(model, at, qnnrt__open_use(model, work, i), work, desc, &foreign,
                                   err);
-        if (result == QNNRT_OK && !grouped) result = qnnrt__open_create(model, at, err);
+        if (result == QNNRT_OK) result = qnnrt__open_create(model, at, err);
         model->context_count = at + 1;
         if (result != QNNRT_OK && foreign && folder != NULL && scan->kind == QNNRT__SCAN_ANY) {
             qnnrt__log(&model->hooks, QNNRT_LOG_WARN, "model", 0, "%s is left out:", name);
@@ -15325,8 +15221,6 @@ static qnnrt_result qnnrt__open_load(qnnrt *model, const char *folder, const qnn
         if (result != QNNRT_OK) return result;
         ++at;
     }
-    result = grouped ? qnnrt__open_group(model, desc, err) : QNNRT_OK;
-    if (result != QNNRT_OK) return result;
     for (i = 0; i < at; ++i) loaded += model->infos[i].failure == NULL;
     if (loaded == 0) return qnnrt__open_nothing(model, folder, count, work, err);
     qnnrt__err_clear(err);
@@ -18966,6 +18860,8 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
            qnnrt_device_heap() of tools/qnnrt_device.h, QNNRT_MEM_MEMFD -> with
            qnnrt_device_memfd(); what QNNRT_MEM_SHARED took besides FastRPC's ->
            qnnrt_device_shared().
+           API: desc.share_spill_fill -> QNNRT_RESIDENT_CALLER and qnnrt_model_load_shared() of
+           tools/qnnrt_device.h.
            API: qnnrt_power_set(), qnnrt_power_preset_name() and what they use, but for the
            presets, qnnrt_update(), qnnrt_recover(), as qnnrt_model_recover(), qnnrt_set_dims(),
            qnnrt_get_dims() and qnnrt_omit() -> tools/qnnrt_device.h, where qnnrt_run_flex() is for

@@ -5,6 +5,7 @@
    with an error filled with 0xFF, and with error NULL. Afterwards no handle of the fake, no
    allocation and no descriptor may be left. */
 #include "../qnnrt.h"
+#include "qnnrt_device.h"
 #include "test.h"
 #include "opens.h"
 #include <fcntl.h>
@@ -2621,10 +2622,10 @@ TEST(contexts_that_need_spill_fill_memory_share_the_most_of_it)
     const char *folder = test_tmpdir(), *trace;
     unsigned i, round;
     for (round = 0; round < 4; ++round) {
-        const unsigned several = round & 1;
+        const unsigned several = round & 1, share = round > 1;
         qnnrt_desc desc = new_desc();
         qnnrt *model = NULL;
-        desc.share_spill_fill = round > 1;
+        if (share) desc.residency = QNNRT_RESIDENT_CALLER;
         fake_begin("");
         for (i = 0; i < 4; ++i) {
             char name[32], text[1024];
@@ -2634,6 +2635,7 @@ TEST(contexts_that_need_spill_fill_memory_share_the_most_of_it)
             CHECK(text_write(folder, name, text));
         }
         OPENS(folder, &desc, &model);
+        if (share) CHECK_EQ(qnnrt_model_load_shared(model, &error), QNNRT_OK);
         trace = fake_trace();
         for (i = 0; (trace = strstr(trace, "options of binary 0:2,0,")) != NULL; ++i, ++trace) {
             const char *end = strchr(trace, '\n');
@@ -2641,7 +2643,7 @@ TEST(contexts_that_need_spill_fill_memory_share_the_most_of_it)
             /* The first one begins the group, the others name it. */
             CHECK_EQ(strncmp(trace, "options of binary 0:2,0,0,0,", 28) == 0, i == 0);
         }
-        CHECK_EQ(i, several && desc.share_spill_fill ? 3 : 0);
+        CHECK_EQ(i, several && share ? 3 : 0);
         CHECK_EQ(qnnrt_get_info(model)->contexts[2].device_bytes, qnnrt_get_info(model)->contexts[2].file_bytes + 200);
         CLOSE(model);
     }

@@ -598,8 +598,23 @@ static unsigned count_of(const char *text, const char *words)
     return count;
 }
 
+/* Open a model; share: its contexts share spill-fill memory. */
+static qnnrt_result open_shared(const qnnrt_desc *desc, int share, qnnrt **model)
+{
+    qnnrt_desc own = *desc;
+    qnnrt_result result;
+    if (share) own.residency = QNNRT_RESIDENT_CALLER;
+    result = qnnrt_open(folder, &own, model, &err);
+    if (result != QNNRT_OK || !share) return result;
+    result = qnnrt_model_load_shared(*model, &err);
+    if (result == QNNRT_OK) return QNNRT_OK;
+    if (qnnrt_close(*model) != QNNRT_OK) printf("it does not close\n");
+    *model = NULL;
+    return result;
+}
+
 /* Open the model as one of HTP and return how many contexts were created within a group. */
-static unsigned grouped(const char *rules, const qnnrt_desc *desc)
+static unsigned grouped(const char *rules, const qnnrt_desc *desc, int share)
 {
     qnnrt *model = NULL;
     qnnrt_run *run;
@@ -607,7 +622,7 @@ static unsigned grouped(const char *rules, const qnnrt_desc *desc)
     life_begin(rules);
     ref_ask("trace clear");
     ref_ask("trace on");
-    if (qnnrt_open(folder, desc, &model, &err) != QNNRT_OK) printf("%s\n", err.text);
+    if (open_shared(desc, share, &model) != QNNRT_OK) printf("%s\n", err.text);
     ref_ask("trace off");
     count = count_of(ref_ask("trace"), "spill-fill group of ");
     if (model == NULL) return 1000;
@@ -623,48 +638,56 @@ static unsigned grouped(const char *rules, const qnnrt_desc *desc)
 TEST(contexts_share_spill_fill_memory_or_do_without)
 {
     qnnrt_desc desc = desc_of(QNNRT_RESIDENT_ALL, 0);
-    CHECK_EQ(grouped("id=6; spill_fill=4096", &desc), 0);
-    desc.share_spill_fill = 1;
-    CHECK_EQ(grouped("id=6; spill_fill=4096", &desc), SHARDS);
+    qnnrt *model;
+    CHECK_EQ(grouped("id=6; spill_fill=4096", &desc, 0), 0);
+    CHECK_EQ(grouped("id=6; spill_fill=4096", &desc, 1), SHARDS);
     CHECK_STR(ref_ask("trace"), "spill-fill group of NULL with 4096 bytes) -> 0x0 context ");
     CHECK_EQ(count_of(ref_ask("trace"), "group of NULL"), 1);
     CHECK_EQ(count_of(ref_ask("trace"), "with 4096 bytes) -> 0x0"), SHARDS);
-    CHECK_EQ(grouped("id=6; spill_fill=4096; fail=contextCreateFromBinary:1:0x1392", &desc), 1);
+    CHECK_EQ(grouped("id=6; spill_fill=4096; fail=contextCreateFromBinary:1:0x1392", &desc, 1), 1);
     CHECK_STR(life_watch.log, "does not share spill-fill memory (0x1392)");
-    CHECK_EQ(grouped("id=6; spill_fill=4096; fail=contextCreateFromBinary:1:0x3e8", &desc), 1);
-    CHECK_EQ(grouped("id=6; spill_fill=4096; fail=contextCreateFromBinary:3:0x1392", &desc), 3);
-    CHECK_EQ(grouped("id=6; spill_fill=4096; fail=contextCreateFromBinary:1:0x138d", &desc), 1);
-    CHECK_EQ(grouped("", &desc), 0);
+    CHECK_EQ(grouped("id=6; spill_fill=4096; fail=contextCreateFromBinary:1:0x3e8", &desc, 1), 1);
+    CHECK_EQ(grouped("id=6; spill_fill=4096; fail=contextCreateFromBinary:3:0x1392", &desc, 1), 3);
+    CHECK_EQ(grouped("id=6; spill_fill=4096; fail=contextCreateFromBinary:1:0x138d", &desc, 1), 1);
+    CHECK_EQ(grouped("", &desc, 1), 0);
     desc.read = 1;
-    CHECK_EQ(grouped("id=6; spill_fill=4096", &desc), 0);
+    CHECK_EQ(grouped("id=6; spill_fill=4096", &desc, 1), SHARDS);
     desc = desc_of(QNNRT_RESIDENT_ONE, 0);
-    desc.share_spill_fill = 1;
-    CHECK_EQ(grouped("id=6; spill_fill=4096", &desc), 0);
+    CHECK_EQ(grouped("id=6; spill_fill=4096", &desc, 0), 0);
+    life_begin("");
+    OPENS(&desc, &model);
+    CHECK_EQ(qnnrt_model_load_shared(model, &err), QNNRT_E_ARG);
+    SAYS("QNNRT_RESIDENT_CALLER");
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    CHECK_EQ(qnnrt_model_load_shared(NULL, &err), QNNRT_E_ARG);
 }
 
 TEST(a_group_whose_first_context_fails_begins_with_the_next)
 {
-    qnnrt_desc desc = desc_of(QNNRT_RESIDENT_ALL, 0);
+    qnnrt_desc desc = desc_of(QNNRT_RESIDENT_CALLER, 0);
     qnnrt *model;
-    desc.share_spill_fill = 1;
     life_begin("id=6; spill_fill=4096; fail=graphRetrieve:1:0x1770");
-    desc.keep_going = 1;
     ref_ask("trace clear");
     ref_ask("trace on");
     OPENS(&desc, &model);
+    CHECK_EQ(qnnrt_model_load_shared(model, &err), QNNRT_E_BACKEND);
+    SAYS("forward_0.bin");
+    CHECK(!qnnrt_get_info(model)->contexts[0].resident);
+    CHECK_EQ(qnnrt_context_load(model, 1, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_model_load_shared(model, &err), QNNRT_OK);         /* goes on */
+    CHECK_EQ(qnnrt_model_load_shared(model, &err), QNNRT_E_ARG);
     ref_ask("trace off");
-    CHECK(qnnrt_get_info(model)->contexts[0].failure != NULL);
     CHECK_EQ(count_of(ref_ask("trace"), "group of NULL"), 2);
+    CHECK_EQ(count_of(ref_ask("trace"), "with 4096 bytes) -> 0x0"), SHARDS);      /* context 0 has its own */
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
     NOTHING_LEFT();
-    desc.keep_going = 0;
     life_begin("id=6; spill_fill=4096; restart=contextCreateFromBinary:5");      /* not tried again */
-    CHECK_EQ(qnnrt_open(folder, &desc, &model, &err), QNNRT_E_BACKEND);
+    CHECK_EQ(open_shared(&desc, 1, &model), QNNRT_E_BACKEND);
     SAYS("forward_4.bin");
     CHECK_EQ(count_of(life_watch.log, "does not share"), 0);
     NOTHING_LEFT();
     life_begin("id=6; spill_fill=4096; fail=contextCreateFromBinary:5:0x3ea; fail=contextCreateFromBinary:6:0x3ea");
-    CHECK_EQ(qnnrt_open(folder, &desc, &model, &err), QNNRT_E_BACKEND);
+    CHECK_EQ(open_shared(&desc, 1, &model), QNNRT_E_BACKEND);
     SAYS("forward_4.bin");
     NOTHING_LEFT();
 }

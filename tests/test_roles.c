@@ -832,12 +832,13 @@ TEST(spill_fill_memory_is_shared_on_each_backend)
     for (both = 0; both < 2; ++both) {
         begin("id=6; spill_fill=4096", both ? "id=6; spill_fill=8192" : "");
         choose(&c);
-        c.desc.share_spill_fill = 1;
+        c.desc.residency = QNNRT_RESIDENT_CALLER;
         ref_ask("trace clear");
         ref_ask("trace on");
         copy_ask("trace clear");
         copy_ask("trace on");
         OPENS(&c, &model);
+        CHECK_EQ(qnnrt_model_load_shared(model, &err), QNNRT_OK);
         CHECK_EQ(count_of(ref_ask("trace"), "group of NULL"), 1);
         CHECK_EQ(count_of(ref_ask("trace"), "with 4096 bytes) -> 0x0"), 2);
         CHECK_EQ(count_of(copy_ask("trace"), "group of NULL"), both ? 1 : 0);

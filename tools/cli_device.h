@@ -31,6 +31,22 @@ static inline int cli_resident(const cli_option *o, const char *value, qnnrt_res
     return cli_wrong_value(o, value, "all, one or a number of bytes");
 }
 
+/* Prepare --share_spill_fill: contexts are then created by cli_shared(). Return 1 if they are. */
+static inline int cli_share(int asked, qnnrt_desc *desc)
+{
+    if (!asked || desc->inspect || desc->residency != QNNRT_RESIDENT_ALL) return 0;
+    desc->residency = QNNRT_RESIDENT_CALLER;
+    return 1;
+}
+
+/* Create the contexts of a model, so that they share spill-fill memory. On failure it is closed. */
+static inline void cli_shared(qnnrt **model, qnnrt_error *err)
+{
+    if (*model == NULL || qnnrt_model_load_shared(*model, err) == QNNRT_OK) return;
+    qnnrt_close(*model);
+    *model = NULL;
+}
+
 /* Say which file is loaded next: desc.progress. user: an int, 1: print a line for each, 0: say it
    on a terminal as long as it lasts. */
 static inline int cli_progress(void *user, size_t done, size_t count, const char *file)

@@ -450,7 +450,7 @@ static int open_model(tool *t)
     desc.inspect = set->describe;
     desc.residency = set->residency;
     desc.resident_bytes = set->resident_bytes;
-    desc.share_spill_fill = set->share_spill_fill;
+    const int share = cli_share(set->share_spill_fill, &desc);
     desc.progress = cli_progress;
     desc.progress_user = &t->set.progress;
     desc.backend_desc.log_level = set->log_level;
@@ -469,7 +469,10 @@ static int open_model(tool *t)
         }
         desc.backends = named > 0 ? roles : NULL;
         desc.backend_count = named;
-        if (qnnrt_open(set->ctx_dir, &desc, &t->model, &err) == QNNRT_OK) break;
+        if (qnnrt_open(set->ctx_dir, &desc, &t->model, &err) == QNNRT_OK) {
+            if (share) cli_shared(&t->model, &err);
+            break;
+        }
         char *note = cli_leave_role(&err, set->roles, &set->role_count, set->backend, &at);
         if (note != NULL) fprintf(stderr, CLI_NAME ": %s\n", note);
         free(note);

@@ -70,7 +70,7 @@
        The options of qnnrt.h work here too.
 
    ROOMS (search for the tag)
-       >>map >>heap >>memfd >>memory >>vote >>weight >>recover >>flex
+       >>map >>heap >>memfd >>memory >>vote >>weight >>group >>recover >>flex
 */
 #ifndef QNNRT_DEVICE_H
 #define QNNRT_DEVICE_H
@@ -190,6 +190,20 @@ QNNRT_DEVICE_API const char *qnnrt_power_preset_name(qnnrt_power_preset preset);
 QNNRT_DEVICE_API qnnrt_result qnnrt_update(qnnrt *model, size_t context, const char *graph,
                                            const char *tensor, const void *data, size_t bytes,
                                            qnnrt_error *err);
+
+/* --------------------------------------------------------------------------------- residency -- */
+
+/* Create all contexts of a model that was opened with QNNRT_RESIDENT_CALLER, so that those of HTP
+   which need spill-fill memory share one, if the library can: the vendor's REGISTER_MULTI_CONTEXTS.
+   It is what graphs use when the NPU's fast memory is full, and contexts of a model execute one
+   after the other; several threads need hooks.lock for that. From then on the model is as one with
+   QNNRT_RESIDENT_ALL. The x86-64 libraries refuse to share, which the log says and which is no
+   failure; a device has not proven it.
+
+   Returns  as qnnrt_context_load(). After a failure the contexts that were created stay: call again,
+            or close the model
+   Threads  nothing may use the model during this call */
+QNNRT_DEVICE_API qnnrt_result qnnrt_model_load_shared(qnnrt *model, qnnrt_error *err);
 
 /* ---------------------------------------------------------------------------------- recovery -- */
 
@@ -749,9 +763,162 @@ QNNRT_DEVICE_API qnnrt_result qnnrt_update(qnnrt *model, size_t context, const c
 }
 
 /* =====================================================================================
+   GROUP                                                                           >>group
+   Spill-fill memory that the contexts of a model share: a hook of their creation, which names
+   the context that began the group. That one states the most that any of them needs.
+   Needs: >>os >>mem >>err >>log >>abi >>htp >>backend (its struct) >>friends >>context (its struct)
+          >>model >>resident >>open
+   Knows nothing of: pipelines, steps, memory of tensors
+   ===================================================================================== */
+
+typedef struct qnnrt__group_part {          /* of a backend */
+    const qnnrt_backend  *backend;
+    uint64_t              bytes;            /* 0: it does not share */
+    size_t                leader;           /* the context that began the group, or has to */
+    int                   refused;          /* the library did not create the last one */
+    const void           *list[2];
+    qnnrt__abi_config     config;
+    qnnrt__abi_htp_config custom;
+} qnnrt__group_part;
+
+typedef struct qnnrt__group {
+    qnnrt_context_hook hook;
+    qnnrt             *model;
+    qnnrt__group_part *parts;               /* [part_count] each backend once */
+    size_t             part_count;
+} qnnrt__group;
+
+/* Return the part of a context that shares memory, or NULL. */
+static qnnrt__group_part *qnnrt__group_part_of(const qnnrt__group *group, size_t at)
+{
+    size_t i = 0;
+    while (i < group->part_count && group->parts[i].backend != group->model->contexts[at].backend)
+        ++i;
+    return i < group->part_count && group->parts[i].bytes > 0 &&
+           qnnrt__htp_spill_fill(&group->model->infos[at]) > 0 ? &group->parts[i] : NULL;
+}
+
+static qnnrt_result qnnrt__group_before(qnnrt_context_hook *hook, qnnrt__creation *creation,
+                                        qnnrt_error *err)
+{
+    const qnnrt__group *group = (const qnnrt__group *)hook;
+    qnnrt__group_part *part = qnnrt__group_part_of(group, creation->context);
+    qnnrt__abi_handle first;
+    (void)err;
+    if (part == NULL) return QNNRT_OK;
+    first = group->model->contexts[part->leader].handle;
+    if (first == NULL) part->leader = creation->context;
+    if (creation->context < part->leader) return QNNRT_OK;     /* which is freed before it */
+    memset(&part->custom, 0, sizeof(part->custom));
+    part->custom.option = QNNRT__ABI_HTP_MULTI_CONTEXTS;
+    memcpy(&part->custom.u.words[0], &first, sizeof(first));
+    memcpy(&part->custom.u.words[2], &part->bytes, sizeof(part->bytes));
+    part->config.u.custom = &part->custom;
+    part->list[0] = &part->config;
+    creation->configs = part->list;
+    return QNNRT_OK;
+}
+
+static qnnrt_result qnnrt__group_after(qnnrt_context_hook *hook, const qnnrt__creation *creation,
+                                       qnnrt_error *err)
+{
+    qnnrt__group_part *part = qnnrt__group_part_of((const qnnrt__group *)hook, creation->context);
+    (void)err;
+    if (part != NULL && creation->configs == part->list) part->refused = !creation->created;
+    return QNNRT_OK;
+}
+
+/* Return the hook of a model, or NULL. */
+static qnnrt__group *qnnrt__group_of(const qnnrt *model)
+{
+    qnnrt_context_hook *hook = model->context_hooks;
+    while (hook != NULL && hook->before != qnnrt__group_before) hook = hook->next;
+    return (qnnrt__group *)hook;
+}
+
+/* Read a context again and create it, within its group if there is one. If that fails it is tried
+   without, whatever the code (0x1392 on x86-64): a group saves memory, and must not cost a model.
+   Callers hold the lock. */
+static qnnrt_result qnnrt__group_again(qnnrt *model, size_t at, qnnrt_error *err)
+{
+    const qnnrt__group *group = qnnrt__group_of(model);
+    qnnrt__group_part *part = group != NULL ? qnnrt__group_part_of(group, at) : NULL;
+    qnnrt_backend *b = model->contexts[at].backend;
+    const uint32_t restarts = qnnrt__os_load(&b->restarts);
+    qnnrt_error own;
+    qnnrt_result result;
+    if (err == NULL) err = &own;
+    if (part != NULL) part->refused = 0;
+    result = qnnrt__resident_again(model, at, err);
+    if (result == QNNRT_OK || part == NULL || !part->refused ||
+        qnnrt__os_load(&b->restarts) != restarts) return result;
+    qnnrt__log(&b->hooks, QNNRT_LOG_INFO, "context", err->vendor_code, "%s does not share"
+               " spill-fill memory (0x%x): each context has its own", b->path,
+               (unsigned)(err->vendor_code & 0xFFFF));
+    part->bytes = 0;
+    qnnrt__err_clear(err);
+    return qnnrt__resident_again(model, at, err);
+}
+
+/* Make the hook of a model, which has the backends of its contexts. */
+static qnnrt_result qnnrt__group_create(qnnrt *model, qnnrt_error *err)
+{
+    qnnrt__group *group = (qnnrt__group *)qnnrt__arena_alloc(&model->arena, 1, sizeof(*group));
+    size_t i, at;
+    if (group != NULL)
+        group->parts = (qnnrt__group_part *)qnnrt__arena_alloc(&model->arena, model->use_count,
+                                                               sizeof(*group->parts));
+    if (group == NULL || group->parts == NULL) return qnnrt__fail_memory(err, "a group");
+    group->model = model;
+    for (i = 0; i < model->use_count; ++i) {
+        qnnrt__group_part *part = &group->parts[group->part_count];
+        size_t several = 0, k = 0;
+        while (k < group->part_count && group->parts[k].backend != model->uses[i].backend) ++k;
+        if (k < group->part_count || model->uses[i].backend == NULL) continue;
+        part->backend = model->uses[i].backend;
+        ++group->part_count;
+        for (at = 0; at < model->context_count && qnnrt__open_is_htp(part->backend); ++at) {
+            const uint64_t need = model->contexts[at].backend == part->backend
+                                      ? qnnrt__htp_spill_fill(&model->infos[at]) : 0;
+            if (need > 0 && several++ == 0) part->leader = at;
+            if (need > part->bytes) part->bytes = need;
+        }
+        if (several < 2) part->bytes = 0;
+    }
+    group->hook.before = qnnrt__group_before;
+    group->hook.after = qnnrt__group_after;
+    group->hook.next = model->context_hooks;
+    model->context_hooks = &group->hook;
+    return QNNRT_OK;
+}
+
+QNNRT_DEVICE_API qnnrt_result qnnrt_model_load_shared(qnnrt *model, qnnrt_error *err)
+{
+    qnnrt_result result = QNNRT_OK;
+    size_t at;
+    qnnrt__err_clear(err);
+    if (model == NULL)
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_model_load_shared: model is NULL");
+    if (model->residency != QNNRT_RESIDENT_CALLER || model->backend == NULL)
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_model_load_shared: the model was not opened to"
+                           " run with desc.residency QNNRT_RESIDENT_CALLER");
+    if (qnnrt__group_of(model) == NULL) result = qnnrt__group_create(model, err);
+    for (at = 0; at < model->context_count && result == QNNRT_OK; ++at) {
+        const qnnrt__context *context = &model->contexts[at];
+        if (context->info->failure != NULL || context->handle != NULL) continue;
+        qnnrt__hooks_lock(&context->backend->hooks);
+        result = qnnrt__group_again(model, at, err);
+        qnnrt__hooks_unlock(&context->backend->hooks);
+        if (result == QNNRT_E_BACKEND) qnnrt__open_explain(model, at, err);
+    }
+    if (result == QNNRT_OK) model->residency = QNNRT_RESIDENT_ALL;
+    return qnnrt__hint_general(err, result);
+}
+
+/* =====================================================================================
    RECOVER                                                                       >>recover
    Creates all again that a restart of the DSP lost: device and backend, op packages, contexts.
-   Needs: >>os >>mem >>err >>log >>power >>backend >>context (its struct) >>model >>resident
+   Needs: >>os >>mem >>err >>log >>power >>backend >>context (its struct) >>model >>resident >>group
    Knows nothing of: pipelines, steps, memory of tensors
    ===================================================================================== */
 
@@ -821,7 +988,7 @@ static qnnrt_result qnnrt_device__recover_restore(qnnrt *model, const qnnrt_back
     size_t i;
     for (i = 0; i < model->context_count && result == QNNRT_OK; ++i)
         if (model->contexts[i].lost && model->contexts[i].backend == b)
-            result = qnnrt__resident_again(model, i, err);
+            result = qnnrt__group_again(model, i, err);
     return result;
 }
 

@@ -355,13 +355,14 @@ static qnnrt *try_sources(tool *t, const char *folder, const char *const *words,
     desc.context_hooks = qnnrt_profile_hook(t->loading, NULL);
     desc.residency = set->residency;
     desc.resident_bytes = set->resident_bytes;
-    desc.share_spill_fill = set->share_spill_fill;
+    const int share = cli_share(set->share_spill_fill, &desc);
     desc.no_manifest = set->no_manifest;
     desc.progress = cli_progress;
     desc.progress_user = &t->set.progress;
     const size_t hosts = t->host_count;
     const char *opened = folder != NULL ? folder : from.folder;
     if (open_host(t, opened, &desc)) qnnrt_open(opened, &desc, &model, err);
+    if (share) cli_shared(&model, err);
     free_sources(&from);
     while (model == NULL && t->host_count > hosts)
         qnnrt_cpu_fallback_close(t->hosts[--t->host_count]);

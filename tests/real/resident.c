@@ -246,7 +246,7 @@ TEST(spill_fill_is_not_shared_here)
         desc.files = files;
         desc.file_count = 4;
         desc.metadata = QNNRT_METADATA_JSON;
-        desc.share_spill_fill = share;
+        if (share) desc.residency = QNNRT_RESIDENT_CALLER;
         refusals = 0;
         if (real_library_release() < 2051) {         /* the files are of release 2.51 */
             CHECK_EQ(qnnrt_open(NULL, &desc, &model, &err), QNNRT_E_VERSION);
@@ -254,6 +254,7 @@ TEST(spill_fill_is_not_shared_here)
             continue;
         }
         REAL_OK(qnnrt_open(NULL, &desc, &model, &err), &err);
+        if (share) REAL_OK(qnnrt_model_load_shared(model, &err), &err);
         CHECK_EQ(qnnrt_get_info(model)->contexts[0].graphs[0].spill_fill_bytes, 9);
         CHECK_EQ(refusals, share);
         REAL_OK(qnnrt_prepare(model, "token_ar1_cl128", &run, &err), &err);
