@@ -200,8 +200,8 @@ QNNRT_DEVICE_API qnnrt_result qnnrt_update(qnnrt *model, size_t context, const c
    QNNRT_RESIDENT_ALL. The x86-64 libraries refuse to share, which the log says and which is no
    failure; a device has not proven it.
 
-   Returns  as qnnrt_context_load(). After a failure the contexts that were created stay: call again,
-            or close the model
+   Returns  as qnnrt_context_load(). After a failure the contexts that were created stay: call
+            again, or close the model
    Threads  nothing may use the model during this call */
 QNNRT_DEVICE_API qnnrt_result qnnrt_model_load_shared(qnnrt *model, qnnrt_error *err);
 
