@@ -145,16 +145,18 @@ typedef struct qnnrt_manifest_open_desc {
                                            the log. Only with QNNRT_RESIDENT_ALL (default 0: the
                                            fingerprint is compared) */
     qnnrt_desc                 model;   /* options of every model. .backend or .backend_desc is for
-                                           the role of the first context, unless .backends has it;
-                                           .files must be NULL */
+                                           the role of the first context, unless .backends has it.
+                                           .files instead of a folder are one model */
 } qnnrt_manifest_open_desc;
 
 typedef struct qnnrt_manifest_context_info {
     const char        *file;            /* its plain name */
     const char        *role;            /* of its backend, such as "npu"; "" without a program */
-    const qnnrt       *model;           /* that it belongs to; NULL if it was not opened */
+    qnnrt             *model;           /* that it belongs to; NULL if it was not opened */
     size_t             context;         /* index into qnnrt_info.contexts of that model */
     const qnnrt_error *failure;         /* NULL, or why it did not load (with model.keep_going) */
+    const qnnrt_context_info *info;     /* the model's facts about it, never NULL; of a context that
+                                           was not opened, without graphs */
 } qnnrt_manifest_context_info;
 
 typedef struct qnnrt_manifest_constant_info {
@@ -166,7 +168,9 @@ typedef struct qnnrt_manifest_constant_info {
 
 /* What a program consists of. All of it is valid until qnnrt_manifest_close(). */
 typedef struct qnnrt_manifest_info {
-    const char                  *folder;
+    const char                  *folder;         /* "" for model.files */
+    const char                  *system_path;    /* of the first model, see qnnrt_info.system_path */
+    qnnrt_backend               *backend;        /* of the first model; NULL with model.inspect */
     int                          program;        /* 0: the folder has none, and is one model */
     size_t                       model_count;
     qnnrt *const                *models;         /* one for each role, in the order of contexts */
@@ -176,13 +180,15 @@ typedef struct qnnrt_manifest_info {
     const qnnrt_manifest_constant_info *constants;
     size_t                       pipeline_count;
     const qnnrt_pipeline *const *pipelines;      /* in the order of the program; without
-                                                    "pipelines" those that names join. One that
-                                                    needs a context that did not load, with
-                                                    model.keep_going, is left out */
+                                                    "pipelines" those that names join, then every
+                                                    other graph alone. One that needs a context that
+                                                    did not load, with model.keep_going, is left
+                                                    out */
 } qnnrt_manifest_info;
 
 /* Open the program of a folder, or a folder without one as a model.
 
+   folder   NULL when desc.model.files is given
    desc     may be NULL or on the stack
    out      receives the program, NULL on failure
 
@@ -2218,9 +2224,6 @@ static qnnrt_result qnnrt_manifest__check_desc(const qnnrt_manifest_open_desc *d
                                                qnnrt_error *err)
 {
     size_t i;
-    if (desc->model.files != NULL)
-        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_manifest_open: desc.model.files must be"
-                               " NULL; the folder says which files there are");
     if ((desc->backends == NULL && desc->backend_count > 0) ||
         (desc->host_functions == NULL && desc->host_function_count > 0))
         return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_manifest_open: desc.backends or"
@@ -2456,7 +2459,7 @@ static qnnrt_result qnnrt_manifest__model(qnnrt_manifest__work *w, size_t at)
 }
 
 /* Compare a context that loaded with what the program expects. */
-static qnnrt_result qnnrt_manifest__compare(qnnrt_manifest__work *w, size_t at, const qnnrt *model)
+static qnnrt_result qnnrt_manifest__compare(qnnrt_manifest__work *w, size_t at, qnnrt *model)
 {
     const qnnrt_manifest__file *file = &w->program.contexts[at];
     qnnrt_manifest_context_info *context = &w->to->contexts[at];
@@ -2465,6 +2468,7 @@ static qnnrt_result qnnrt_manifest__compare(qnnrt_manifest__work *w, size_t at, 
     char found[17];
     context->model = model;
     context->failure = info->failure;
+    context->info = info;
     if (file->fingerprint == NULL || hashed || info->file_bytes == 0 || info->failure != NULL)
         return QNNRT_OK;      /* all bytes were compared; or it is JSON without a binary */
     snprintf(found, sizeof found, "%016llx", (unsigned long long)info->fingerprint);
@@ -2502,7 +2506,17 @@ static qnnrt_result qnnrt_manifest__open_roles(qnnrt_manifest__work *w)
         if (to->parts[i].model == NULL && w->desc->model.keep_going) result = QNNRT_OK;
     }
     if (result != QNNRT_OK) return result;
-    for (k = 0; k < to->info.context_count; ++k) loaded += to->contexts[k].failure == NULL;
+    for (k = 0; k < to->info.context_count; ++k) {
+        qnnrt_context_info *none;
+        loaded += to->contexts[k].failure == NULL;
+        if (to->contexts[k].info != NULL) continue;
+        none = (qnnrt_context_info *)qnnrt_arena_get(&to->arena, 1, sizeof *none);
+        if (none == NULL) return qnnrt_manifest__no_memory(w);
+        none->file = to->contexts[k].file;
+        none->failure = to->contexts[k].failure;
+        none->build_id = "";
+        to->contexts[k].info = none;
+    }
     if (loaded > 0) return qnnrt_error_clear(w->err);
     *w->err = *to->contexts[0].failure;
     return w->err->code;
@@ -2732,23 +2746,24 @@ static qnnrt_result qnnrt_manifest__make_all(qnnrt_manifest__work *w)
 
 /* ---- pipelines that names join ---- */
 
-/* Find a graph of a context. Return NULL if there is none. */
+enum { QNNRT_MANIFEST__LOOKS = 1 << 24 };      /* comparisons of names */
+
+/* Find a graph of a context, by its name or as the only one. Return NULL if there is none. */
 static const qnnrt_graph_info *qnnrt_manifest__graph_of(const qnnrt_manifest *to, size_t context,
                                                         const char *name)
 {
-    const qnnrt_context_info *info;
+    const qnnrt_context_info *info = to->contexts[context].info;
     size_t i;
-    if (to->contexts[context].failure != NULL) return NULL;
-    info = &qnnrt_get_info(to->contexts[context].model)->contexts[to->contexts[context].context];
     if (name == NULL) return info->graph_count == 1 ? info->graphs : NULL;
     for (i = 0; i < info->graph_count; ++i)
         if (strcmp(info->graphs[i].name, name) == 0) return &info->graphs[i];
     return NULL;
 }
 
-/* Join the graphs of a name in all contexts, or, with NULL, the only graph of each. What cannot be
-   wired is a line in the log. */
-static qnnrt_result qnnrt_manifest__join(qnnrt_manifest__work *w, const char *name)
+/* Join the graphs of a name in the contexts from `first` to the one before `end`, or, with NULL,
+   the only graph of each. What cannot be wired is a line in the log. */
+static qnnrt_result qnnrt_manifest__join(qnnrt_manifest__work *w, const char *name, size_t first,
+                                         size_t end)
 {
     qnnrt_manifest *to = w->to;
     qnnrt_step_desc *steps = (qnnrt_step_desc *)qnnrt_arena_get(
@@ -2758,7 +2773,7 @@ static qnnrt_result qnnrt_manifest__join(qnnrt_manifest__work *w, const char *na
     size_t i;
     if (steps == NULL) return qnnrt_manifest__no_memory(w);
     memset(&desc, 0, sizeof desc);
-    for (i = 0; i < to->info.context_count; ++i) {
+    for (i = first; i < end; ++i) {
         const qnnrt_graph_info *graph = qnnrt_manifest__graph_of(to, i, name);
         if (graph == NULL) continue;
         steps[desc.step_count].model = to->contexts[i].model;
@@ -2775,30 +2790,38 @@ static qnnrt_result qnnrt_manifest__join(qnnrt_manifest__work *w, const char *na
 }
 
 /* Join graphs of several models: those with one name, each name once; if no name joins, the only
-   graphs of all contexts in the order of the program; else each graph stays alone. */
+   graphs of all contexts in the order of the program. Each other graph stays alone. */
 static qnnrt_result qnnrt_manifest__join_all(qnnrt_manifest__work *w)
 {
-    qnnrt_manifest *to = w->to;
+    const qnnrt_manifest *to = w->to;
+    const size_t contexts = to->info.context_count;
     qnnrt_result result = QNNRT_OK;
-    size_t i, g, k, same, found = 0, single = 0;
-    for (i = 0; i < to->info.context_count && result == QNNRT_OK; ++i) {
-        const qnnrt_context_info *info;
+    size_t i, g, k, same, single = 0, found = 0;
+    for (i = 0; i < contexts; ++i) {
         if (to->contexts[i].failure != NULL) return QNNRT_OK;      /* a part must not look whole */
-        info = &qnnrt_get_info(to->contexts[i].model)->contexts[to->contexts[i].context];
-        single += info->graph_count == 1;
-        for (g = 0; g < info->graph_count && result == QNNRT_OK; ++g) {
-            for (k = same = 0; k < to->info.context_count; ++k)
-                if (qnnrt_manifest__graph_of(to, k, info->graphs[g].name) != NULL) {
-                    if (k < i) same = SIZE_MAX / 2;                 /* it was joined there */
-                    ++same;
-                }
-            if (same < 2 || same > to->info.context_count) continue;
-            ++found;
-            result = qnnrt_manifest__join(w, info->graphs[g].name);
-        }
+        single += to->contexts[i].info->graph_count == 1;
     }
-    if (result != QNNRT_OK || found > 0 || single < to->info.context_count) return result;
-    return qnnrt_manifest__join(w, NULL);
+    for (i = 0; i < contexts; ++i)
+        for (g = 0; g < to->contexts[i].info->graph_count; ++g) {
+            const char *name = to->contexts[i].info->graphs[g].name;
+            for (k = 0; k < i && qnnrt_manifest__graph_of(to, k, name) == NULL;) ++k;
+            if (k < i) continue;                                    /* it was joined there */
+            for (k = i, same = 0; k < contexts; ++k)
+                same += qnnrt_manifest__graph_of(to, k, name) != NULL;
+            if (same < 2) continue;
+            ++found;
+            result = qnnrt_manifest__join(w, name, i, contexts);
+            if (result != QNNRT_OK) return result;
+        }
+    if (found == 0 && single == contexts) return qnnrt_manifest__join(w, NULL, 0, contexts);
+    for (i = 0; i < contexts; ++i)
+        for (g = 0; g < to->contexts[i].info->graph_count && result == QNNRT_OK; ++g) {
+            const char *name = to->contexts[i].info->graphs[g].name;
+            for (k = 0, same = 0; k < contexts; ++k)
+                same += qnnrt_manifest__graph_of(to, k, name) != NULL;
+            if (same == 1) result = qnnrt_manifest__join(w, name, i, i + 1);
+        }
+    return result;
 }
 
 /* Make the pipelines, and list them. */
@@ -2806,17 +2829,22 @@ static qnnrt_result qnnrt_manifest__make(qnnrt_manifest__work *w)
 {
     qnnrt_manifest *to = w->to;
     const qnnrt_info *first = qnnrt_get_info(to->models[0]);
-    size_t most = w->program.pipeline_count, i, k;
+    size_t most = w->program.pipeline_count, i;
     qnnrt_result result;
+    to->info.system_path = first->system_path;
+    to->info.backend = first->backend;
     if (w->program.version == 0 || (w->program.joined && to->info.model_count == 1 &&
                                     to->part_count == 1)) {
         to->info.pipelines = first->pipelines;
         to->info.pipeline_count = first->pipeline_count;
         return QNNRT_OK;
     }
-    for (i = 0; i < to->info.model_count && w->program.joined; ++i)
-        for (k = 0; k < qnnrt_get_info(to->models[i])->context_count; ++k)
-            most += qnnrt_get_info(to->models[i])->contexts[k].graph_count;
+    for (i = 0; i < to->info.context_count && w->program.joined; ++i)
+        most += to->contexts[i].info->graph_count;
+    if (w->program.joined && most * most > QNNRT_MANIFEST__LOOKS)
+        return qnnrt_error_set(w->err, QNNRT_E_LIMIT, "%lu graphs in %lu contexts: too many to look"
+                               " for pipelines", (unsigned long)most,
+                               (unsigned long)to->info.context_count);
     to->made = (qnnrt_pipeline **)qnnrt_arena_get(&to->arena, most + 1, sizeof *to->made);
     to->conversions = (qnnrt_conversions **)qnnrt_arena_get(&to->arena, most + 1,
                                                             sizeof *to->conversions);
@@ -2854,7 +2882,8 @@ static qnnrt_result qnnrt_manifest__plain(qnnrt_manifest__work *w)
     qnnrt_result result = qnnrt_manifest__check_roles(w);
     size_t i;
     if (result == QNNRT_OK)
-        result = qnnrt_open(to->info.folder, &w->desc->model, &to->parts[0].model, w->err);
+        result = qnnrt_open(to->info.folder[0] != '\0' ? to->info.folder : NULL, &w->desc->model,
+                            &to->parts[0].model, w->err);
     if (result != QNNRT_OK) return result;
     to->part_count = to->info.model_count = 1;
     to->parts[0].role = "";
@@ -2869,6 +2898,7 @@ static qnnrt_result qnnrt_manifest__plain(qnnrt_manifest__work *w)
         to->contexts[i].model = to->models[0];
         to->contexts[i].context = i;
         to->contexts[i].failure = info->contexts[i].failure;
+        to->contexts[i].info = &info->contexts[i];
         if (w->desc->check_hashes)
             qnnrt_manifest__log(&to->hooks, QNNRT_LOG_WARN, "%s is not compared with a SHA-256: the"
                                 " folder has no program", info->contexts[i].file);
@@ -2883,9 +2913,9 @@ static qnnrt_result qnnrt_manifest__fill(qnnrt_manifest__work *w, const char *fo
 {
     qnnrt_manifest *to = w->to;
     qnnrt_result result;
-    to->info.folder = qnnrt_arena_text(&to->arena, folder, strlen(folder));
+    to->info.folder = folder == NULL ? "" : qnnrt_arena_text(&to->arena, folder, strlen(folder));
     if (to->info.folder == NULL) return qnnrt_manifest__no_memory(w);
-    result = w->desc->model.no_manifest ? QNNRT_OK : qnnrt_manifest__text(w);
+    result = w->desc->model.no_manifest || folder == NULL ? QNNRT_OK : qnnrt_manifest__text(w);
     if (result == QNNRT_OK && w->program.version == 0) {
         result = qnnrt_manifest__plain(w);
     } else if (result == QNNRT_OK) {
@@ -2913,9 +2943,11 @@ QNNRT_MANIFEST_API qnnrt_result qnnrt_manifest_open(const char *folder,
     memset(&none, 0, sizeof none);
     if (desc == NULL) desc = &none;
     if (out != NULL) *out = NULL;
-    if (folder == NULL || folder[0] == '\0' || out == NULL)
-        return qnnrt_error_set(err, QNNRT_E_ARG,
-                               "qnnrt_manifest_open: the folder or out is NULL, or empty");
+    if (out == NULL || (folder == NULL) == (desc->model.files == NULL) ||
+        (folder != NULL && folder[0] == '\0'))
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_manifest_open: out is NULL, the folder's"
+                               " name is empty, or not one of folder and desc.model.files is"
+                               " given");
     result = qnnrt_manifest__check_desc(desc, err);
     if (result != QNNRT_OK) return result;
     hooks = &desc->model.backend_desc.hooks;
