@@ -393,6 +393,10 @@ typedef struct qnnrt_llm_desc {
     const qnnrt_pipeline *const *made;         /* pipelines of the caller to use instead; they must
                                                   outlive *out (default NULL: those of the model) */
     size_t                     made_count;
+    qnnrt *const              *models;         /* [model_count] those that graphs of .made belong to,
+                                                  such as the models of a program, which
+                                                  qnnrt_manifest.h opens (default NULL: the model) */
+    size_t                     model_count;
     qnnrt_llm_rope             rope;           /* if .theta is set, this replaces all of the files'
                                                   rope settings; else all fields but .pairs must
                                                   be 0 */
@@ -489,7 +493,7 @@ typedef struct qnnrt_llm qnnrt_llm;
                           "high_frequency": 4, "original_context": 8192, "pairs": "half" },
                 "bos": 1, "eos": [2, 3], "window": 4096 }
 
-   model    must outlive *out; may be opened with desc.inspect
+   model    must outlive *out; may be opened with desc.inspect. NULL with desc.models
    desc     NULL for the default; may live on the stack, everything is copied
    out      receives the language model, or NULL on failure
 
@@ -1053,7 +1057,8 @@ typedef struct qnnrt_llm__graph {
 
 struct qnnrt_llm {
     qnnrt_hooks       hooks;
-    qnnrt            *model;
+    qnnrt           **models;           /* [model_count], those of pipelines */
+    size_t            model_count;
     qnnrt_llm_info    info;
     qnnrt_llm__graph *graphs;           /* [info.graph_count], as info.graphs */
     qnnrt_llm__kv    *kv;               /* [kv_count] by layer, keys before values, head */
@@ -1968,6 +1973,8 @@ typedef struct qnnrt_llm__items {
     size_t                   table_count;
     qnnrt_llm__items_graph  *graphs;
     size_t                   graph_count;
+    size_t                  *before;        /* [model_count] contexts of the models before it */
+    size_t                   contexts;      /* of all models */
     size_t                  *readers;       /* [contexts][2] for keys and for values: the first
                                                graph of a context that may read them */
     void                    *scratch;       /* first of a list of blocks */
@@ -1986,6 +1993,35 @@ static void *qnnrt_llm__items_scratch(qnnrt_llm__items *work, uint64_t count, si
 static qnnrt_result qnnrt_llm__items_memory(qnnrt_llm__items *work)
 {
     return qnnrt_llm__fail_memory(work->err, "the roles of a model's tensors");
+}
+
+/* Take the models, and count their contexts. */
+static qnnrt_result qnnrt_llm__items_models(qnnrt_llm__items *work, qnnrt *const *models,
+                                            size_t count)
+{
+    qnnrt_llm *llm = work->llm;
+    size_t m;
+    llm->models = (qnnrt **)qnnrt_llm__keep(&llm->hooks, &llm->blocks, count, sizeof *llm->models);
+    work->before = (size_t *)qnnrt_llm__items_scratch(work, count, sizeof *work->before);
+    if (llm->models == NULL || work->before == NULL) return qnnrt_llm__items_memory(work);
+    for (m = 0; m < count; ++m) {
+        if (models[m] == NULL)
+            return qnnrt_error_set(work->err, QNNRT_E_ARG, "qnnrt_llm_open: desc.models[%u] is"
+                                   " NULL", (unsigned)m);
+        llm->models[m] = models[m];
+        work->before[m] = work->contexts;
+        work->contexts += qnnrt_get_info(models[m])->context_count;
+    }
+    llm->model_count = count;
+    return QNNRT_OK;
+}
+
+/* Return the number of a model. */
+static size_t qnnrt_llm__model_at(const qnnrt_llm *llm, const qnnrt *model)
+{
+    size_t m = 0;
+    while (m < llm->model_count && llm->models[m] != model) ++m;
+    return m;
 }
 
 /* ---- texts ---- */
@@ -2299,7 +2335,6 @@ static qnnrt_result qnnrt_llm__items_graph_begin(qnnrt_llm__items *work,
                                                  qnnrt_llm__items_graph *graph)
 {
     const qnnrt_hooks *hooks = &work->llm->hooks;
-    const size_t contexts = qnnrt_get_info(work->llm->model)->context_count;
     size_t s, i, at = 0;
     graph->count = 0;
     for (s = 0; s < graph->step_count; ++s)
@@ -2316,10 +2351,13 @@ static qnnrt_result qnnrt_llm__items_graph_begin(qnnrt_llm__items *work,
         graph->shard == NULL)
         return qnnrt_llm__items_memory(work);
     for (s = 0; s < graph->step_count; ++s) {
-        const qnnrt_graph_info *g = graph->steps[s].graph;
+        const qnnrt_step_info *step = &graph->steps[s];
+        const qnnrt_graph_info *g = step->graph;
         graph->first[s] = at;
-        graph->shard[s] = graph->steps[s].kind == QNNRT_STEP_GRAPH ? graph->steps[s].context
-                                                                   : contexts;
+        graph->shard[s] = work->contexts;
+        if (step->kind == QNNRT_STEP_GRAPH)
+            graph->shard[s] = work->before[qnnrt_llm__model_at(work->llm, step->model)] +
+                              step->context;
         for (i = 0; i < g->input_count + g->output_count; ++i, ++at) {
             qnnrt_llm_tensor_info *t = &graph->tensors[at];
             qnnrt_result result;
@@ -2510,7 +2548,7 @@ static int qnnrt_llm__group_part_order(const void *a, const void *b)
    their names do not join them. A shard without a mask has one graph for each number of tokens. */
 static qnnrt_result qnnrt_llm__group_join(qnnrt_llm__items *work)
 {
-    const qnnrt *model = work->llm->model;
+    const qnnrt *model = work->llm->models[0];
     size_t contexts, c, i, g, count = 0, each;
     const qnnrt_context_info *context = qnnrt_get_info(model)->contexts;
     contexts = qnnrt_get_info(model)->context_count;
@@ -2576,7 +2614,7 @@ static qnnrt_result qnnrt_llm__group_join(qnnrt_llm__items *work)
    have given it, or it is one of several steps in the program of a manifest. */
 static int qnnrt_llm__group_wired(const qnnrt_llm *llm, const qnnrt_pipeline_info *info)
 {
-    const qnnrt_info *model = qnnrt_get_info(llm->model);
+    const qnnrt_info *model = qnnrt_get_info(llm->models[0]);
     size_t i;
     if (info->step_count > 1 && info->failure == NULL && model->context_count > 0 &&
         model->contexts[0].role[0] != '\0') return 1;
@@ -2591,7 +2629,7 @@ static int qnnrt_llm__group_wired(const qnnrt_llm *llm, const qnnrt_pipeline_inf
 static qnnrt_result qnnrt_llm__group_named(qnnrt_llm__items *work, size_t index,
                                            const qnnrt_pipeline **out)
 {
-    const qnnrt_info *info = qnnrt_get_info(work->llm->model);
+    const qnnrt_info *info = qnnrt_get_info(work->llm->models[0]);
     const char *name = work->desc->pipelines[index];
     qnnrt_result result = QNNRT_OK;
     size_t k;
@@ -2601,7 +2639,7 @@ static qnnrt_result qnnrt_llm__group_named(qnnrt_llm__items *work, size_t index,
     for (k = 0; k < info->pipeline_count && *out == NULL; ++k)
         if (strcmp(qnnrt_pipeline_get_info(info->pipelines[k])->name, name) == 0)
             *out = info->pipelines[k];
-    if (*out == NULL) result = qnnrt_pipeline_find(work->llm->model, name, out, work->err);
+    if (*out == NULL) result = qnnrt_pipeline_find(work->llm->models[0], name, out, work->err);
     for (k = 0; k < index && result == QNNRT_OK; ++k)
         if (work->graphs[k].pipeline == *out)
             return qnnrt_error_set(work->err, QNNRT_E_ARG, "desc.pipelines lists \"%.200s\" twice",
@@ -2656,7 +2694,8 @@ static qnnrt_result qnnrt_llm__group_steps(qnnrt_llm__items *work, qnnrt_llm__it
         if (result != QNNRT_OK) return result;
     }
     for (s = 0; s < graph->step_count; ++s)
-        if (graph->steps[s].kind == QNNRT_STEP_GRAPH && graph->steps[s].model != work->llm->model)
+        if (graph->steps[s].kind == QNNRT_STEP_GRAPH &&
+            qnnrt_llm__model_at(work->llm, graph->steps[s].model) == work->llm->model_count)
             return qnnrt_llm__items_fail(work, graph, QNNRT_E_ARG, "step %u is a graph of another"
                                          " model", (unsigned)s);
     return QNNRT_OK;
@@ -2666,7 +2705,7 @@ static qnnrt_result qnnrt_llm__group_steps(qnnrt_llm__items *work, qnnrt_llm__it
    graphs. */
 static qnnrt_result qnnrt_llm__group_pipelines(qnnrt_llm__items *work)
 {
-    const qnnrt_info *model = qnnrt_get_info(work->llm->model);
+    const qnnrt_info *model = qnnrt_get_info(work->llm->models[0]);
     const qnnrt_llm_desc *desc = work->desc;
     const size_t all = model->pipeline_count, contexts = model->context_count;
     const size_t given = desc->made_count > 0 ? desc->made_count : desc->pipeline_count;
@@ -4260,23 +4299,27 @@ static uint64_t qnnrt_llm__roles_hash_constant(uint64_t hash, const void *consta
     return hash;
 }
 
+static uint64_t qnnrt_llm__roles_hash_context(uint64_t hash, const qnnrt_context_info *context)
+{
+    uint64_t sizes[3];
+    sizes[0] = context->file_bytes;
+    sizes[1] = context->blob_bytes;
+    sizes[2] = context->fingerprint;
+    hash = qnnrt_llm__roles_hash(hash, sizes, sizeof sizes);
+    if (context->build_id == NULL) return hash;     /* the shard did not load */
+    return qnnrt_llm__roles_hash(hash, context->build_id, strlen(context->build_id) + 1);
+}
+
 /* Return a hash of all contexts, tensors, roles and constants. */
 static uint64_t qnnrt_llm__roles_fingerprint(const qnnrt_llm__items *work)
 {
     uint64_t hash = UINT64_C(0xCBF29CE484222325);
-    size_t g, i, contexts;
+    size_t g, i;
     const qnnrt_pipeline_info *pipeline;
-    const qnnrt_context_info *context = qnnrt_get_info(work->llm->model)->contexts;
-    contexts = qnnrt_get_info(work->llm->model)->context_count;
-    for (i = 0; i < contexts; ++i) {
-        uint64_t sizes[3];
-        sizes[0] = context[i].file_bytes;
-        sizes[1] = context[i].blob_bytes;
-        sizes[2] = context[i].fingerprint;
-        hash = qnnrt_llm__roles_hash(hash, sizes, sizeof sizes);
-        if (context[i].build_id != NULL)        /* NULL: the shard did not load */
-            hash = qnnrt_llm__roles_hash(hash, context[i].build_id,
-                                         strlen(context[i].build_id) + 1);
+    for (g = 0; g < work->llm->model_count; ++g) {
+        const qnnrt_info *model = qnnrt_get_info(work->llm->models[g]);
+        for (i = 0; i < model->context_count; ++i)
+            hash = qnnrt_llm__roles_hash_context(hash, &model->contexts[i]);
     }
     for (g = 0; g < work->graph_count; ++g)
         for (i = 0; i < work->graphs[g].count; ++i) {
@@ -4407,14 +4450,13 @@ static qnnrt_result qnnrt_llm__roles_deliver(qnnrt_llm__items *work)
 static qnnrt_result qnnrt_llm__roles_name(qnnrt_llm__items *work)
 {
     qnnrt_result result = QNNRT_OK;
-    size_t g, contexts;
+    size_t g;
     for (g = 0; g < work->graph_count && result == QNNRT_OK; ++g) {
         result = qnnrt_llm__items_graph_begin(work, &work->graphs[g]);
         if (result == QNNRT_OK) result = qnnrt_llm__order_args(work, &work->graphs[g]);
     }
     if (result == QNNRT_OK) result = qnnrt_llm__items_leftover(work);
-    contexts = qnnrt_get_info(work->llm->model)->context_count;
-    work->readers = (size_t *)qnnrt_llm__items_scratch(work, (uint64_t)contexts + 1,
+    work->readers = (size_t *)qnnrt_llm__items_scratch(work, (uint64_t)work->contexts + 1,
                                                        2 * sizeof *work->readers);
     if (result == QNNRT_OK && work->readers == NULL) return qnnrt_llm__items_memory(work);
     for (g = 0; g < work->graph_count && result == QNNRT_OK; ++g) {
@@ -4515,21 +4557,23 @@ static qnnrt_result qnnrt_llm__roles_open(qnnrt *model, const qnnrt_llm_desc *de
     size_t g;
     memset(&work, 0, sizeof work);
     with = *desc;
-    if (with.folder == NULL) with.folder = qnnrt_get_info(model)->folder;
+    if (with.folder == NULL)
+        with.folder = qnnrt_get_info(model != NULL ? model : desc->models[0])->folder;
     work.desc = &with;
     work.err = err;
     work.llm = (qnnrt_llm *)qnnrt_llm__keep(&desc->hooks, &blocks, 1, sizeof *work.llm);
     if (work.llm == NULL) return qnnrt_llm__fail_memory(err, "a model");
     work.llm->blocks = blocks;
     work.llm->hooks = desc->hooks;
-    work.llm->model = model;
     work.llm->masked = desc->masked;
     work.llm->table = desc->table;
     work.llm->table_data = desc->table_data;
     work.llm->update = desc->update;
     work.llm->info.bos = -1;
     work.llm->info.cache_dtype = QNNRT_DTYPE_UNDEFINED;
-    result = qnnrt_llm__roles_find(&work);
+    result = model != NULL ? qnnrt_llm__items_models(&work, &model, 1)
+                           : qnnrt_llm__items_models(&work, desc->models, desc->model_count);
+    if (result == QNNRT_OK) result = qnnrt_llm__roles_find(&work);
     for (g = 0; g < work.graph_count; ++g) qnnrt_pipeline_destroy(work.graphs[g].made);
     qnnrt_llm__drop(&desc->hooks, &work.scratch);
     if (result == QNNRT_OK) *out = work.llm;
@@ -7852,8 +7896,9 @@ static qnnrt_result qnnrt_llm__adapter_update(void *user, const qnnrt_step_info 
     if (!change->all && (old == NULL || old->data == NULL) && (now == NULL || now->data == NULL))
         return QNNRT_OK;
     data = now != NULL && now->data != NULL ? now->data : change->zero;
-    return change->llm->update(change->llm->model, step->context, step->graph->name, tensor->name,
-                               data, (size_t)tensor->bytes, change->err);
+    return change->llm->update(
+        change->llm->models[qnnrt_llm__model_at(change->llm, step->model)], step->context,
+        step->graph->name, tensor->name, data, (size_t)tensor->bytes, change->err);
 }
 
 /* Apply an adapter in place of the one that is applied. */
@@ -8601,8 +8646,10 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_open(qnnrt *model, const qnnrt_llm_desc *de
     qnnrt_error_clear(err);
     memset(&none, 0, sizeof none);
     if (desc == NULL) desc = &none;
-    if (model == NULL || out == NULL)
-        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_llm_open: model or out is NULL");
+    if (out == NULL || (model == NULL) == (desc->models == NULL) ||
+        (model == NULL && (desc->model_count == 0 || desc->made_count == 0)))
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_llm_open: out is NULL, or not one of model"
+                               " and desc.models is given, or models without desc.made");
     if ((desc->roles == NULL && desc->role_count > 0) ||
         (desc->pipelines == NULL && desc->pipeline_count > 0) ||
         (desc->made == NULL && desc->made_count > 0) ||
