@@ -838,6 +838,8 @@ typedef struct qnnrt_mem_provider {
 typedef struct qnnrt_file {
     const char *path;    /* a file; symbolic links are followed. With .data: its name in messages,
                             may be NULL */
+    const char *name;    /* in messages and qnnrt_context_info.file (default NULL: .path). The name
+                            of JSON is then shown without its folder */
     const void *data;    /* or a context binary in memory, used only during qnnrt_open(); with a
                             desc.residency other than QNNRT_RESIDENT_ALL until qnnrt_close() */
     size_t      bytes;   /* of data */
@@ -10728,6 +10730,7 @@ typedef struct qnnrt__context {
     qnnrt_context_info  *info;          /* the public view */
     qnnrt_backend       *backend;       /* that it belongs to, NULL after desc.inspect */
     qnnrt__register      registered;    /* shared memory */
+    const char          *path;          /* of its file, "" for the caller's bytes */
     const void          *block;         /* the caller's bytes, NULL: a file */
     uint64_t             block_bytes;
     const char          *sha256;        /* that its file must have, also when it is read again */
@@ -10980,7 +10983,7 @@ static qnnrt_result qnnrt__context_load(qnnrt__context *context, const char *pat
 
 /* Map or read the bytes of a context again, and check that they are those that it was opened
    with. */
-static qnnrt_result qnnrt__context_reload(qnnrt__context *context, const char *path, int read_it,
+static qnnrt_result qnnrt__context_reload(qnnrt__context *context, int read_it,
                                           const qnnrt_limits *limits, const qnnrt_hooks *hooks,
                                           qnnrt_error *err)
 {
@@ -10992,7 +10995,7 @@ static qnnrt_result qnnrt__context_reload(qnnrt__context *context, const char *p
     memset(&block, 0, sizeof(block));
     block.data = context->block;
     block.bytes = (size_t)context->block_bytes;
-    result = qnnrt__context_load(context, path, &block, read_it, limits, hooks, err);
+    result = qnnrt__context_load(context, context->path, &block, read_it, limits, hooks, err);
     found = info->fingerprint;
     if ((result == QNNRT_OK && found != fingerprint) || info->file_bytes != bytes)
         result = qnnrt__hint(
@@ -11479,13 +11482,8 @@ static qnnrt_result qnnrt__resident_create(qnnrt *model, size_t at, qnnrt_error 
 /* Read the bytes of a context again. */
 static qnnrt_result qnnrt__resident_read(qnnrt *model, size_t at, qnnrt_error *err)
 {
-    const char *folder = model->folder != NULL ? model->folder : "";
-    char path[QNNRT__PATH_MAX];
-    if (!qnnrt__os_path_join(path, folder, strlen(folder), model->infos[at].file))
-        return qnnrt__fail(err, QNNRT_E_ARG, "the path of %.200s is longer than %d bytes",
-                           model->infos[at].file, QNNRT__PATH_MAX);
-    return qnnrt__context_reload(&model->contexts[at], path, model->read, &model->limits,
-                                 &model->hooks, err);
+    return qnnrt__context_reload(&model->contexts[at], model->read, &model->limits, &model->hooks,
+                                 err);
 }
 
 /* Read a context again and create it. */
@@ -14987,6 +14985,8 @@ static qnnrt_result qnnrt__open_read(qnnrt *model, size_t at, size_t use,
     qnnrt__model_place(context, &model->uses[use]);
     info->build_id = "";
     *foreign = 0;
+    context->path = qnnrt__arena_text(&model->arena, source->path, strlen(source->path));
+    if (context->path == NULL) return qnnrt__fail_memory(err, "a path");
     if (part->failure.code != QNNRT_OK) {
         *err = part->failure;
         return err->code;
@@ -15104,13 +15104,22 @@ static qnnrt_result qnnrt__open_failed(qnnrt *model, size_t at, const qnnrt_erro
     return QNNRT_OK;
 }
 
+/* Return how JSON is called in messages: with a name for the file, without its folder. */
+static const char *qnnrt__open_json_name(const qnnrt_file *file)
+{
+    const char *slash = file->json_path != NULL ? strrchr(file->json_path, '/') : NULL;
+    if (file->json_path == NULL) return file->json_data != NULL ? "(JSON in memory)" : NULL;
+    return file->name != NULL && slash != NULL ? slash + 1 : file->json_path;
+}
+
 /* Return the name that a file of desc.files has in messages, or NULL when out of memory. */
 static const char *qnnrt__open_name(qnnrt *model, const qnnrt_desc *desc, size_t i)
 {
     const qnnrt_file *file = &desc->files[i];
     char text[32];
+    if (file->path == NULL && file->data == NULL) return qnnrt__open_json_name(file);
+    if (file->name != NULL) return file->name;
     if (file->path != NULL) return file->path;
-    if (file->data == NULL) return file->json_path != NULL ? file->json_path : "(JSON in memory)";
     snprintf(text, sizeof(text), desc->file_count > 1 ? "(memory %u)" : "(memory)", (unsigned)i);
     return qnnrt__arena_text(&model->arena, text, strlen(text));
 }
@@ -15122,24 +15131,24 @@ static qnnrt_result qnnrt__open_find(qnnrt *model, size_t i, const char *folder,
                                      qnnrt_error *err)
 {
     const qnnrt_file *file = folder == NULL ? &desc->files[i] : NULL;
-    const char *json_path = NULL;
+    const char *json_path = NULL, *path;
     source->block = file;
     source->path[0] = source->json_path[0] = '\0';
     source->json = NULL;
     if (file == NULL) {
         source->binary = !scan->json_only;
         source->json = json_path = scan->files[i]->json;
-        *name = scan->files[i]->name;
+        *name = path = scan->files[i]->name;
     } else {
         source->binary = file->path != NULL || file->data != NULL;
         if (file->json_data == NULL) json_path = file->json_path;
-        if (file->json_path != NULL) source->json = file->json_path;
-        else if (file->json_data != NULL) source->json = "(JSON in memory)";
+        source->json = qnnrt__open_json_name(file);
         *name = qnnrt__open_name(model, desc, i);
         if (*name == NULL) return qnnrt__fail_memory(err, "names");
+        path = file->path != NULL ? file->path : *name;
         folder = "";
     }
-    if ((source->binary && !qnnrt__os_path_join(source->path, folder, strlen(folder), *name)) ||
+    if ((source->binary && !qnnrt__os_path_join(source->path, folder, strlen(folder), path)) ||
         (json_path != NULL &&
          !qnnrt__os_path_join(source->json_path, folder, strlen(folder), json_path)))
         return qnnrt__fail(err, QNNRT_E_ARG, "the path of %.200s is longer than %d bytes", *name,

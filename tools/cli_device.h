@@ -39,11 +39,16 @@ static inline int cli_share(int asked, qnnrt_desc *desc)
     return 1;
 }
 
-/* Create the contexts of a model, so that they share spill-fill memory. On failure it is closed. */
-static inline void cli_shared(qnnrt **model, qnnrt_error *err)
+/* Create the contexts of a program, so that those of a model share spill-fill memory. On failure it
+   is closed. */
+static inline void cli_shared(qnnrt_manifest **model, qnnrt_error *err)
 {
-    if (*model == NULL || qnnrt_model_load_shared(*model, err) == QNNRT_OK) return;
-    qnnrt_close(*model);
+    const qnnrt_manifest_info *info = qnnrt_manifest_get_info(*model);
+    qnnrt_result result = QNNRT_OK;
+    for (size_t i = 0; info != NULL && i < info->model_count && result == QNNRT_OK; ++i)
+        result = qnnrt_model_load_shared(info->models[i], err);
+    if (result == QNNRT_OK) return;
+    qnnrt_manifest_close(*model);
     *model = NULL;
 }
 
@@ -70,22 +75,23 @@ typedef struct cli_device {
 } cli_device;
 
 /* Add up what the contexts of a model take on the device. */
-static inline cli_device cli_device_of(const qnnrt *model)
+static inline cli_device cli_device_of(const qnnrt_manifest *model)
 {
-    const qnnrt_info *info = qnnrt_get_info(model);
+    const qnnrt_manifest_info *info = qnnrt_manifest_get_info(model);
     cli_device device = {0, 0, 0, 0};
     for (size_t i = 0; i < info->context_count; ++i) {
         if (info->contexts[i].failure != NULL) continue;
         ++device.contexts;
-        device.creates += info->contexts[i].creates;
-        device.all += info->contexts[i].device_bytes;
+        device.creates += info->contexts[i].info->creates;
+        device.all += info->contexts[i].info->device_bytes;
     }
-    device.peak = info->device_peak;
+    for (size_t i = 0; i < info->model_count; ++i)
+        device.peak += qnnrt_get_info(info->models[i])->device_peak;
     return device;
 }
 
 /* Return a line about what the contexts took. The caller frees it. */
-static inline char *cli_device_text(const qnnrt *model)
+static inline char *cli_device_text(const qnnrt_manifest *model)
 {
     const cli_device device = cli_device_of(model);
     char *peak = cli_bytes_text(device.peak), *all = cli_bytes_text(device.all);

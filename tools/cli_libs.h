@@ -199,18 +199,18 @@ static inline void cli_choose_id(cli_choice *c, const char *model, const char *s
 
 /* Add the libraries of the roles of a model, as far as this program finds them; the first role has
    the backend that was chosen. */
-static inline void cli_choose_roles(cli_choice *c, const qnnrt *model, cli_role roles[CLI_ROLES],
-                                    size_t *count)
+static inline void cli_choose_roles(cli_choice *c, const qnnrt_manifest *model,
+                                    cli_role roles[CLI_ROLES], size_t *count)
 {
-    const qnnrt_info *info = qnnrt_get_info(model);
+    const qnnrt_manifest_info *info = qnnrt_manifest_get_info(model);
     for (size_t i = 1; i < info->context_count && *count < CLI_ROLES; ++i) {
-        const qnnrt_context_info *context = &info->contexts[i];
+        const qnnrt_manifest_context_info *context = &info->contexts[i];
         const char *place = NULL;
         size_t known = 0;
         if (context->role[0] == '\0' || strlen(context->role) >= CLI_ROLE_BYTES ||
             strcmp(context->role, info->contexts[0].role) == 0) continue;
         while (known < *count && strcmp(roles[known].role, context->role) != 0) ++known;
-        char *path = known == *count ? cli_find_library(cli_library_name(context->backend_id),
+        char *path = known == *count ? cli_find_library(cli_library_name(context->info->backend_id),
                                                         &place) : NULL;
         if (path == NULL) continue;
         c->roles[c->role_count++] = path;

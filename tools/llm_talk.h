@@ -17,7 +17,7 @@ static qnnrt_result decode(tool *t, const qnnrt_llm_batch *batch)
     if (result != QNNRT_E_BACKEND || (code != DSP_RESTARTED && code != DSP_RESTARTED_FATAL))
         return result;
     warn("the DSP restarted: loading the model again");
-    if (qnnrt_model_recover(t->model, &err) == QNNRT_OK &&
+    if (qnnrt_manifest_recover(t->model, qnnrt_model_recover, &err) == QNNRT_OK &&
         (t->adapter == NULL || qnnrt_llm_adapter_apply(t->llm, t->adapter, &err) == QNNRT_OK))
         return qnnrt_llm_decode(t->cache, batch);
     warn("%s", err.text);

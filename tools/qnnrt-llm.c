@@ -19,6 +19,7 @@
 #endif
 #define QNNRT_IMPLEMENTATION
 #define QNNRT_DEVICE_IMPLEMENTATION
+#define QNNRT_MANIFEST_IMPLEMENTATION
 #define QNNRT_LLM_IMPLEMENTATION
 #define QNNRT_IR_IMPLEMENTATION
 #define QNNRT_CPU_FALLBACK_IMPLEMENTATION
@@ -27,6 +28,7 @@
 #include "qnnrt.h"
 #include "qnnrt_json.h"
 #include "qnnrt_device.h"
+#include "qnnrt_manifest.h"
 #include "qnnrt_llm.h"
 #include "qnnrt_cpu_fallback.h"
 #include "qnnrt_weights.h"
@@ -76,7 +78,7 @@ typedef struct tool {
     settings           set;
     FILE              *out;            /* standard output, without the output of libraries */
     int                failed;
-    qnnrt             *model;
+    qnnrt_manifest    *model;
     cli_choice         choice;         /* of the libraries */
     qnnrt_cpu_fallback        *host;   /* steps of the model's folder */
     qnnrt_host_step *functions;    /* these, and those of qnnrt_llm.h */
@@ -382,7 +384,7 @@ static int set_power(tool *t)
     memset(&desc, 0, sizeof(desc));
     if (t->set.power == QNNRT_POWER_CUSTOM) return 1;
     desc.preset = t->set.power;
-    if (qnnrt_power_set(qnnrt_get_info(t->model)->backend, &desc, &report, &err) != QNNRT_OK)
+    if (qnnrt_power_set(qnnrt_manifest_get_info(t->model)->backend, &desc, &report, &err) != QNNRT_OK)
         return fail_error(t, &err);
     for (int i = 0; i < QNNRT_POWER_SETTINGS; ++i) {
         if (report.settings[i].answer == QNNRT_POWER_REFUSED)
@@ -400,7 +402,7 @@ static int set_power(tool *t)
 
 /* Give the functions that host steps call: those of the folder's host.json, then "embedding" for
    models whose table of embeddings is on the host. */
-static int open_host(tool *t, qnnrt_desc *desc)
+static int open_host(tool *t, qnnrt_manifest_open_desc *desc)
 {
     static const qnnrt_host_step embedding = { .name = "embedding", .exec = qnnrt_llm_embedding };
     qnnrt_error err;
@@ -435,28 +437,29 @@ static void choose_libraries(tool *t)
 static int open_model(tool *t)
 {
     settings *set = &t->set;
-    qnnrt_backend_role roles[CLI_ROLES];
+    qnnrt_manifest_role roles[CLI_ROLES];
     size_t named, at;
-    qnnrt_desc desc;
+    qnnrt_manifest_open_desc desc;
     qnnrt_llm_desc llm;
     qnnrt_error err, first;
     memset(&desc, 0, sizeof(desc));
     memset(&llm, 0, sizeof(llm));
+    memset(roles, 0, sizeof(roles));
     memset(&first, 0, sizeof(first));
     choose_libraries(t);
-    desc.backend_desc.path = set->backend;
-    desc.backend_desc.soc_model = set->soc_model;
-    desc.system_path = set->system;
-    desc.inspect = set->describe;
-    desc.residency = set->residency;
-    desc.resident_bytes = set->resident_bytes;
-    const int share = cli_share(set->share_spill_fill, &desc);
-    desc.progress = cli_progress;
-    desc.progress_user = &t->set.progress;
-    desc.backend_desc.log_level = set->log_level;
+    desc.model.backend_desc.path = set->backend;
+    desc.model.backend_desc.soc_model = set->soc_model;
+    desc.model.system_path = set->system;
+    desc.model.inspect = set->describe;
+    desc.model.residency = set->residency;
+    desc.model.resident_bytes = set->resident_bytes;
+    const int share = cli_share(set->share_spill_fill, &desc.model);
+    desc.model.progress = cli_progress;
+    desc.model.progress_user = &t->set.progress;
+    desc.model.backend_desc.log_level = set->log_level;
     if (set->log_level != QNNRT_LOG_DEFAULT) {
-        desc.backend_desc.hooks.log = cli_log;
-        desc.backend_desc.hooks.log_user = &t->set.log_level;
+        desc.model.backend_desc.hooks.log = cli_log;
+        desc.model.backend_desc.hooks.log_user = &t->set.log_level;
     }
     if (!open_host(t, &desc)) return 0;
     do {
@@ -464,12 +467,12 @@ static int open_model(tool *t)
         for (size_t i = 0; i < named; ++i) {
             roles[i].role = set->roles[i].role;
             roles[i].backend = NULL;
-            roles[i].desc = desc.backend_desc;
+            roles[i].desc = desc.model.backend_desc;
             roles[i].desc.path = set->roles[i].file;
         }
         desc.backends = named > 0 ? roles : NULL;
         desc.backend_count = named;
-        if (qnnrt_open(set->ctx_dir, &desc, &t->model, &err) == QNNRT_OK) {
+        if (qnnrt_manifest_open(set->ctx_dir, &desc, &t->model, &err) == QNNRT_OK) {
             if (share) cli_shared(&t->model, &err);
             break;
         }
@@ -488,7 +491,16 @@ static int open_model(tool *t)
                          " libQnnHtp.so or libQnnRef.so."), "%s", err.text);
     llm.rope.theta = set->rope_theta;
     llm.update = qnnrt_update;
-    if (qnnrt_llm_open(t->model, &llm, &t->llm, &err) != QNNRT_OK) return fail_error(t, &err);
+    const qnnrt_manifest_info *info = qnnrt_manifest_get_info(t->model);
+    llm.folder = info->folder;
+    if (info->made) {
+        llm.made = info->pipelines;
+        llm.made_count = info->pipeline_count;
+        llm.models = info->models;
+        llm.model_count = info->model_count;
+    }
+    if (qnnrt_llm_open(info->made ? NULL : info->models[0], &llm, &t->llm, &err) != QNNRT_OK)
+        return fail_error(t, &err);
     t->info = qnnrt_llm_get_info(t->llm);
     return 1;
 }
@@ -637,7 +649,7 @@ static void close_all(tool *t)
     adapter_close(t);
     qnnrt_llm_close(t->llm);
     cli_free_choice(&t->choice);
-    if (qnnrt_close(t->model) != QNNRT_OK)
+    if (qnnrt_manifest_close(t->model) != QNNRT_OK)
         fail(t, "Add --log_level error for the library's messages.", "closing the model failed");
     qnnrt_cpu_fallback_close(t->host);
     free(t->functions);

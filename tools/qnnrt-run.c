@@ -345,7 +345,7 @@ typedef struct tool {
     char          *error, *error_hint; /* the first error, or NULL           */
     qnnrt_backend *backend;            /* NULL: the model opens its own      */
     qnnrt_backend *roles[ROLES_MOST];  /* of set.roles, likewise             */
-    qnnrt         *model, *other;      /* other: the second model of --diff  */
+    qnnrt_manifest *model, *other;     /* other: the second model of --diff  */
     qnnrt_profile *loading;            /* of both, NULL: not measured        */
     qnnrt_cpu_fallback    *hosts[2];   /* [host_count] steps of the folders that were opened */
     size_t         host_count;

@@ -172,6 +172,8 @@ typedef struct qnnrt_manifest_info {
     const char                  *system_path;    /* of the first model, see qnnrt_info.system_path */
     qnnrt_backend               *backend;        /* of the first model; NULL with model.inspect */
     int                          program;        /* 0: the folder has none, and is one model */
+    int                          made;           /* 1: .pipelines were made here, of all models; 0:
+                                                    they are those of the only model */
     size_t                       model_count;
     qnnrt *const                *models;         /* one for each role, in the order of contexts */
     size_t                       context_count;
@@ -2439,6 +2441,7 @@ static qnnrt_result qnnrt_manifest__model(qnnrt_manifest__work *w, size_t at)
         if (strcmp(to->contexts[i].role, to->parts[at].role) != 0 ||
             to->contexts[i].failure != NULL) continue;
         files[desc.file_count].path = w->paths[i];
+        files[desc.file_count].name = to->contexts[i].file;
         files[desc.file_count].json_path = w->texts[i];
         to->contexts[i].context = desc.file_count++;
     }
@@ -2468,6 +2471,7 @@ static qnnrt_result qnnrt_manifest__compare(qnnrt_manifest__work *w, size_t at, 
     char found[17];
     context->model = model;
     context->failure = info->failure;
+    context->file = info->file;             /* of JSON alone, that of the JSON */
     context->info = info;
     if (file->fingerprint == NULL || hashed || info->file_bytes == 0 || info->failure != NULL)
         return QNNRT_OK;      /* all bytes were compared; or it is JSON without a binary */
@@ -2850,6 +2854,7 @@ static qnnrt_result qnnrt_manifest__make(qnnrt_manifest__work *w)
                                                             sizeof *to->conversions);
     if (to->made == NULL || to->conversions == NULL) return qnnrt_manifest__no_memory(w);
     result = w->program.joined ? qnnrt_manifest__join_all(w) : qnnrt_manifest__make_all(w);
+    to->info.made = 1;
     to->info.pipelines = (const qnnrt_pipeline *const *)to->made;
     to->info.pipeline_count = to->made_count;
     return result;
@@ -2975,7 +2980,7 @@ QNNRT_MANIFEST_API qnnrt_result qnnrt_manifest_close(qnnrt_manifest *program)
 {
     qnnrt_result result = QNNRT_OK, one;
     qnnrt_hooks hooks;
-    size_t i, k;
+    size_t i;
     if (program == NULL) return QNNRT_OK;
     while (program->made_count > 0) {
         if (qnnrt_pipeline_destroy(program->made[program->made_count - 1]) != QNNRT_OK)
@@ -2985,14 +2990,13 @@ QNNRT_MANIFEST_API qnnrt_result qnnrt_manifest_close(qnnrt_manifest *program)
     }
     for (i = program->part_count; i-- > 0;) {
         qnnrt_manifest__part *part = &program->parts[i];
-        const qnnrt *model = part->model;
+        const int opened = part->model != NULL;
         one = qnnrt_close(part->model);
         if (one == QNNRT_E_BUSY) return one;
         if (result == QNNRT_OK) result = one;
-        if (model != NULL && program->info.model_count > 0) --program->info.model_count;
-        for (k = 0; k < program->info.context_count; ++k)
-            if (program->contexts[k].model == model) program->contexts[k].model = NULL;
         part->model = NULL;
+        program->info.context_count = 0;        /* their facts were those of models */
+        if (opened && program->info.model_count > 0) --program->info.model_count;
     }
     for (i = 0; i < program->part_count; ++i) {
         one = program->parts[i].owned ? qnnrt_backend_close(program->parts[i].backend) : QNNRT_OK;

@@ -189,7 +189,7 @@ static void capture_steps(const capture *c, json *j, const job *from)
         const qnnrt_step_info *step = &from->info->steps[s];
         json_open(j, NULL, '{', 0);
         json_string(j, "kind", kinds[step->kind]);
-        if (step->kind == QNNRT_STEP_GRAPH) json_count(j, "context", step->context);
+        if (step->kind == QNNRT_STEP_GRAPH) json_count(j, "context", step_number(step));
         json_string(j, "graph", step->graph->name);
         json_string(j, "text", qnnrt_step_text(step, text, sizeof(text)));
         capture_ports(c, j, from, s, 0);
@@ -281,7 +281,7 @@ static void capture_backends(const tool *t, json *j)
 /* Write name, size and hash of the files of the model. Return 0 after a message. */
 static int capture_files(tool *t, json *j)
 {
-    const qnnrt_info *info = qnnrt_get_info(t->model);
+    const qnnrt_manifest_info *info = qnnrt_manifest_get_info(t->model);
     int good = 1;
     json_open(j, "files", '[', 0);
     for (size_t i = 0; i < info->context_count + info->constant_count && good; ++i) {

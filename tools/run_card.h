@@ -20,14 +20,14 @@ static char *chip_text(uint32_t soc, uint32_t arch)
 /* Write the sums at the top. */
 static void card_sums(const tool *t, page *p, const findings *found, const costs *all)
 {
-    const qnnrt_info *info = qnnrt_get_info(t->model);
+    const qnnrt_manifest_info *info = qnnrt_manifest_get_info(t->model);
     uint64_t bytes = 0, needed = 0, arena = 0;
     size_t graphs = 0;
     double inference = 0;
     for (size_t i = 0; i < info->context_count; ++i) {
-        bytes += info->contexts[i].file_bytes;
-        needed += info->contexts[i].device_bytes;
-        graphs += info->contexts[i].graph_count;
+        bytes += info->contexts[i].info->file_bytes;
+        needed += info->contexts[i].info->device_bytes;
+        graphs += info->contexts[i].info->graph_count;
     }
     for (size_t i = 0; i < t->job_count; ++i)
         if (t->jobs[i].plan_info != NULL && t->jobs[i].plan_info->peak > arena)
@@ -83,29 +83,30 @@ static void card_contexts(const tool *t, page *p)
 {
     static const char *const heads[] = {"", "file", ">size", "made by", "for", "backend", ">graphs",
                                         ">loaded in", NULL};
-    const qnnrt_info *info = qnnrt_get_info(t->model);
+    const qnnrt_manifest_info *info = qnnrt_manifest_get_info(t->model);
     page_text(p, "<section id=\"contexts\">\n<h2>Contexts</h2>\n");
     html_table(p, heads);
     for (size_t i = 0; i < info->context_count; ++i) {
-        const qnnrt_context_info *c = &info->contexts[i];
+        const qnnrt_manifest_context_info *in = &info->contexts[i];
+        const qnnrt_context_info *c = in->info;
         page_text(p, "<tr>");
         html_take(p, "td", "n soft", cli_grouped(i));
-        html_item(p, "td", "name", base_name(c->file));
+        html_item(p, "td", "name", base_name(in->file));
         html_take(p, "td", "n", c->file_bytes != 0 ? cli_bytes_text(c->file_bytes)
                   : cli_text("no binary"));
         html_item(p, "td", "mono", c->build_id != NULL && c->build_id[0] != '\0' ? c->build_id
                   : "-");
         html_take(p, "td", "one", chip_text(c->soc_model, c->dsp_arch));
-        html_take(p, "td", NULL, c->role != NULL && c->role[0] != '\0'
-                  ? cli_text("%s (%s)", c->role, cli_backend_name(c->backend_id))
+        html_take(p, "td", NULL, in->role[0] != '\0'
+                  ? cli_text("%s (%s)", in->role, cli_backend_name(c->backend_id))
                   : cli_text("%s", cli_backend_name(c->backend_id)));
         html_take(p, "td", "n", cli_grouped(c->graph_count));
         html_take(p, "td", "n", c->create_ns != 0
                   ? us_text((double)(c->create_ns + c->metadata_ns) / 1e3, 0) : cli_text("-"));
         page_text(p, "</tr>\n");
-        if (c->failure == NULL) continue;
+        if (in->failure == NULL) continue;
         page_text(p, "<tr><td></td><td colspan=\"7\" class=\"fault\">");
-        html_text(p, c->failure->text);
+        html_text(p, in->failure->text);
         page_text(p, "</td></tr>\n");
     }
     html_table_end(p);
@@ -265,7 +266,7 @@ static void card_links(const tool *t, page *p, int measured)
 static void write_card(tool *t, const char *path, const findings *found, const costs *all)
 {
     page p = {NULL, 0, 0};
-    const qnnrt_info *info = qnnrt_get_info(t->model);
+    const qnnrt_manifest_info *info = qnnrt_manifest_get_info(t->model);
     const qnnrt_backend_info *backend = info != NULL ? qnnrt_backend_get_info(info->backend) : NULL;
     const char *name = base_name(model_name(t));
     if (name[0] == '\0') name = model_name(t);

@@ -72,8 +72,9 @@ static int compare_load(tool *t, job *j, int load)
     for (size_t s = 0; s < j->info->step_count; ++s) {
         const qnnrt_step_info *step = &j->info->steps[s];
         if (step->kind != QNNRT_STEP_GRAPH) continue;
-        if ((load ? qnnrt_context_load : qnnrt_context_unload)(t->model, step->context, &err) ==
-            QNNRT_OK) continue;
+        const qnnrt_manifest_context_info context = step_context(step);
+        if ((load ? qnnrt_context_load : qnnrt_context_unload)(context.model, context.context,
+                                                               &err) == QNNRT_OK) continue;
         if (good) fail(t, j, err.hint, "pipeline %s: %s", j->title, err.text);
         good = 0;
     }

@@ -88,7 +88,7 @@ static void compare_side(comparison *c, size_t which, const char *model, const c
 /* Note that a side is an opened model. */
 static void compare_model(comparison *c, size_t which, const tool *t)
 {
-    const qnnrt_info *info = qnnrt_get_info(t->model);
+    const qnnrt_manifest_info *info = qnnrt_manifest_get_info(t->model);
     const qnnrt_backend_info *backend = info != NULL ? qnnrt_backend_get_info(info->backend) : NULL;
     compare_side(c, which, model_name(t),
                  backend != NULL ? cli_backend_name(backend->id) : NULL,

@@ -104,7 +104,7 @@ static char *operator_of(const char *node)
 /* Add the libraries and contexts that were loaded. */
 static void cost_loading(const tool *t, costs *all)
 {
-    const qnnrt_info *info = qnnrt_get_info(t->model);
+    const qnnrt_manifest_info *info = qnnrt_manifest_get_info(t->model);
     qnnrt_backend *list[ROLES_MOST];
     const char *roles[ROLES_MOST];
     const size_t count = list_backends(t, list, roles);
@@ -114,7 +114,7 @@ static void cost_loading(const tool *t, costs *all)
                  (double)backend->open_ns / 1e3, 0);
     }
     for (size_t i = 0; i < info->context_count; ++i) {
-        const qnnrt_context_info *c = &info->contexts[i];
+        const qnnrt_context_info *c = info->contexts[i].info;
         cost_add(all, COST_LOAD, cli_text("%s", base_name(c->file)), cli_text("context"),
                  (double)(c->create_ns + c->metadata_ns) / 1e3, (double)c->metadata_ns / 1e3);
     }
@@ -180,7 +180,7 @@ static void cost_pipeline(costs *all, const job *j)
         const qnnrt_step_info *step = &j->info->steps[j->events[i].step];
         const int is_graph = step->kind == QNNRT_STEP_GRAPH;
         char *text = step_text(step, "\xE2\x86\x92");
-        const char *file = is_graph ? step_context(step)->file : "host";
+        const char *file = is_graph ? step_context(step).file : "host";
         char *name = cli_text("%s", is_graph ? step->graph->name : text);
         const size_t row = cost_add(all, COST_STEP, name, cli_text("%s", base_name(file)), 0, 0);
         free(text);
@@ -199,7 +199,8 @@ static void cost_pipeline(costs *all, const job *j)
 static void take_costs(const tool *t, costs *all)
 {
     const qnnrt_backend_info *backend =
-        qnnrt_backend_get_info(t->backend != NULL ? t->backend : qnnrt_get_info(t->model)->backend);
+        qnnrt_backend_get_info(t->backend != NULL ? t->backend
+                               : qnnrt_manifest_get_info(t->model)->backend);
     memset(all, 0, sizeof(*all));
     all->model = cli_text("%s", model_name(t));
     all->backend = cli_text("%s", backend != NULL ? backend->provider : "");

@@ -227,8 +227,9 @@ static int diff_bytes(const differ *d, const char *a, const char *b)
    that lack one. */
 static int diff_binaries(const differ *d, size_t i, size_t *without)
 {
-    const qnnrt_info *a = qnnrt_get_info(d->t->model), *b = qnnrt_get_info(d->t->other);
-    if (a->contexts[i].file_bytes == 0 || b->contexts[i].file_bytes == 0) {
+    const qnnrt_manifest_info *a = qnnrt_manifest_get_info(d->t->model),
+        *b = qnnrt_manifest_get_info(d->t->other);
+    if (a->contexts[i].info->file_bytes == 0 || b->contexts[i].info->file_bytes == 0) {
         ++*without;
         return 1;
     }
@@ -248,16 +249,17 @@ static int run_diff(tool *t)
     t->model = open_sources(t, NULL, &words[0], 1);
     if (t->model != NULL) t->other = open_sources(t, NULL, &words[1], 1);
     if (t->model == NULL || t->other == NULL) return STATUS_USAGE;
-    const qnnrt_context_info *a = qnnrt_get_info(t->model)->contexts,
-        *b = qnnrt_get_info(t->other)->contexts;
-    counts[0] = qnnrt_get_info(t->model)->context_count;
-    counts[1] = qnnrt_get_info(t->other)->context_count;
+    const qnnrt_manifest_context_info *a = qnnrt_manifest_get_info(t->model)->contexts,
+        *b = qnnrt_manifest_get_info(t->other)->contexts;
+    counts[0] = qnnrt_manifest_get_info(t->model)->context_count;
+    counts[1] = qnnrt_manifest_get_info(t->other)->context_count;
     for (size_t i = 0; good && (i < counts[0] || i < counts[1]); ++i) {
         differ d = {t, cli_text("context %lu", (unsigned long)i)};
         if (i < counts[0] && i < counts[1]) {
-            diff_facts(&d, context_facts, CONTEXT_FACTS, &a[i], &b[i]);
-            diff_lists(&d, "graph", sizeof(qnnrt_graph_info), a[i].graphs, a[i].graph_count,
-                       b[i].graphs, b[i].graph_count, diff_graph_pair);
+            diff_facts(&d, context_facts, CONTEXT_FACTS, a[i].info, b[i].info);
+            diff_lists(&d, "graph", sizeof(qnnrt_graph_info), a[i].info->graphs,
+                       a[i].info->graph_count, b[i].info->graphs, b[i].info->graph_count,
+                       diff_graph_pair);
             good = diff_binaries(&d, i, &without);
         } else {
             char *file = cli_shown(i < counts[0] ? a[i].file : b[i].file);
@@ -270,7 +272,7 @@ static int run_diff(tool *t)
     if (without > 0)
         say(t, "not compared: weights of %lu context%s, because one side has no binary\n",
             (unsigned long)without, cli_plural(without));
-    if (qnnrt_get_info(t->model)->program || qnnrt_get_info(t->other)->program)
+    if (qnnrt_manifest_get_info(t->model)->program || qnnrt_manifest_get_info(t->other)->program)
         say(t, "not compared: pipelines and constants of qnnrt.json\n");
     return t->different ? STATUS_FAILED : STATUS_OK;
 }

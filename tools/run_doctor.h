@@ -254,13 +254,13 @@ static int open_folder(doctor *d, const char *folder, qnnrt_metadata metadata, i
                        qnnrt_error *err)
 {
     tool *t = d->t;
-    qnnrt_desc desc = {0};
-    qnnrt_backend_role roles[ROLES_MOST];
+    qnnrt_manifest_open_desc desc = {0};
+    qnnrt_manifest_role roles[ROLES_MOST];
     qnnrt_cpu_fallback_desc options = {0};
     memset(roles, 0, sizeof(roles));
-    backend_options(t, &desc.backend_desc);
+    backend_options(t, &desc.model.backend_desc);
     char *reader = t->set.system == NULL && d->loaded == NULL ? find_reader(d, folder) : NULL;
-    desc.backend_desc.path = d->loaded;
+    desc.model.backend_desc.path = d->loaded;
     for (size_t i = 0; i < t->set.role_count; ++i) {
         roles[i].role = t->set.roles[i].role;
         backend_options(t, &roles[i].desc);
@@ -268,17 +268,17 @@ static int open_folder(doctor *d, const char *folder, qnnrt_metadata metadata, i
     }
     desc.backends = t->set.role_count > 0 ? roles : NULL;
     desc.backend_count = t->set.role_count;
-    desc.system_path = reader != NULL ? reader : t->set.system;
-    desc.inspect = inspect;
-    desc.keep_going = inspect;
-    desc.metadata = metadata;
-    desc.read = 1;                     /* a file that is cut short meanwhile is no crash */
+    desc.model.system_path = reader != NULL ? reader : t->set.system;
+    desc.model.inspect = inspect;
+    desc.model.keep_going = inspect;
+    desc.model.metadata = metadata;
+    desc.model.read = 1;                     /* a file that is cut short meanwhile is no crash */
     int good = t->host_count > 0 ||
                qnnrt_cpu_fallback_open(folder, &options, &t->hosts[0], err) == QNNRT_OK;
     if (good) {
         t->host_count = 1;
         desc.host_functions = qnnrt_cpu_fallback_functions(t->hosts[0], &desc.host_function_count);
-        good = qnnrt_open(folder, &desc, &t->model, err) == QNNRT_OK;
+        good = qnnrt_manifest_open(folder, &desc, &t->model, err) == QNNRT_OK;
     }
     free(reader);
     return good;
@@ -389,7 +389,7 @@ static void execute_once(const tool *t, const qnnrt_pipeline_info *info, finding
     char *doing = cli_text("executing %s", info->name);
     child_stage(f, doing);
     free(doing);
-    if (qnnrt_prepare(t->model, info->name, &run, &err) != QNNRT_OK) {
+    if (qnnrt_manifest_prepare(t->model, info->name, NULL, &run, &err) != QNNRT_OK) {
         add_finding(f, AREA_RUN, FOUND_FAULT, info->name, err.hint, "%s", err.text);
         return;
     }
@@ -421,13 +421,13 @@ static void work_run(void *user, findings *f)
         add_finding(f, AREA_RUN, FOUND_FAULT, base_name(d->at), err.hint, "%s", err.text);
         return;
     }
-    const qnnrt_info *info = qnnrt_get_info(d->t->model);
+    const qnnrt_manifest_info *info = qnnrt_manifest_get_info(d->t->model);
     for (size_t i = 0; i < info->pipeline_count; ++i) {
         const qnnrt_pipeline_info *one = qnnrt_pipeline_get_info(info->pipelines[i]);
         if (one->failure == NULL) execute_once(d->t, one, f);
     }
     child_stage(f, "closing the model");
-    qnnrt_close(d->t->model);
+    qnnrt_manifest_close(d->t->model);
 }
 
 /* =====================================================================================

@@ -258,8 +258,8 @@ static void write_dumps(tool *t)
     const char *path = set->json_file;
     size_t count = 0;
     if (path == NULL) return;
-    const qnnrt_context_info *contexts = qnnrt_get_info(t->model)->contexts;
-    count = qnnrt_get_info(t->model)->context_count;
+    const qnnrt_manifest_context_info *contexts = qnnrt_manifest_get_info(t->model)->contexts;
+    count = qnnrt_manifest_get_info(t->model)->context_count;
     const size_t length = strlen(path);
     const int folder = !is_stdout(path) && (cli_is_folder(path) || path[length - 1] == '/');
     if (count > 1 && !folder) {
@@ -290,7 +290,7 @@ static void write_dumps(tool *t)
         page p = {NULL, 0, 0};
         char *to = folder ? cli_text("%s%s%s", path, path[length - 1] == '/' ? "" : "/", names[i])
             : cli_text("%s", path);
-        dump_context(&p, &contexts[i], set->unified);
+        dump_context(&p, contexts[i].info, set->unified);
         write_named(t, to, &p, folder);
         free(p.data);
         free(to);

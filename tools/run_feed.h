@@ -49,8 +49,8 @@ static int is_job_name(const job *j, const char *name)
 
 static int is_pipeline_name(const tool *t, const char *name)
 {
-    for (size_t i = 0; i < qnnrt_get_info(t->model)->pipeline_count; ++i)
-        if (strcmp(qnnrt_pipeline_get_info(qnnrt_get_info(t->model)->pipelines[i])->name,
+    for (size_t i = 0; i < qnnrt_manifest_get_info(t->model)->pipeline_count; ++i)
+        if (strcmp(qnnrt_pipeline_get_info(qnnrt_manifest_get_info(t->model)->pipelines[i])->name,
                    name) == 0) return 1;
     for (size_t i = 0; i < t->job_count; ++i)
         if (is_job_name(&t->jobs[i], name)) return 1;
@@ -438,7 +438,8 @@ static int check_before_loading(tool *t)
         free(look.error_hint);
     }
     free_jobs(&look);
-    qnnrt_close(look.model);
+    step_drop_program(look.model);
+    qnnrt_manifest_close(look.model);
     while (look.host_count > t->host_count) qnnrt_cpu_fallback_close(look.hosts[--look.host_count]);
     t->left = look.left;
     t->left_count = look.left_count;

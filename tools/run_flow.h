@@ -240,7 +240,7 @@ static char *stage_facts(const qnnrt_pipeline_info *info, const flow_stage *m)
     const qnnrt_step_info *s = &info->steps[m->first];
     uint64_t bytes = 0;
     for (size_t i = 0; i < m->count; ++i)
-        bytes += step_context(s + i) != NULL ? step_context(s + i)->file_bytes : 0;
+        bytes += s[i].kind == QNNRT_STEP_GRAPH ? step_context(s + i).info->file_bytes : 0;
     char *file = step_file(s), *size = cli_bytes_text(bytes);
     char *inner = m->inner.group_count > 0 ? group_name(m->inner.items, m->inner.groups[1], 0)
         : NULL;

@@ -70,7 +70,8 @@ static void check_arch(const target *g, findings *f, const char *file, uint32_t 
 }
 
 /* Check the chip that a context was compiled for, and the VTCM that its graphs ask for. */
-static void check_soc(const target *g, findings *f, const qnnrt_context_info *c)
+static void check_soc(const target *g, findings *f, const char *file,
+                      const qnnrt_context_info *c)
 {
     static const char hint[] = "Compile the model for this chip, with its --soc_model, and with no"
                                " more --vtcm_mb than it has.";
@@ -80,11 +81,11 @@ static void check_soc(const target *g, findings *f, const qnnrt_context_info *c)
     for (size_t i = 0; i < c->graph_count; ++i)
         if (c->graphs[i].vtcm_bytes > vtcm) vtcm = c->graphs[i].vtcm_bytes;
     if (chip->vtcm_mib != 0 && vtcm > (uint64_t)chip->vtcm_mib << 20)
-        add_finding(f, AREA_MODEL, FOUND_FAULT, c->file, hint, "it asks for %llu bytes of VTCM,"
+        add_finding(f, AREA_MODEL, FOUND_FAULT, file, hint, "it asks for %llu bytes of VTCM,"
                     " and %s has %u MiB", (unsigned long long)vtcm, chip->name, chip->vtcm_mib);
     else if (c->soc_model != 0 && chip->model != 0 && c->soc_model != chip->model &&
              c->dsp_arch == chip->arch)
-        add_finding(f, AREA_MODEL, FOUND_WARNING, c->file, hint, "compiled for the chip %s, and"
+        add_finding(f, AREA_MODEL, FOUND_WARNING, file, hint, "compiled for the chip %s, and"
                     " this one is %s; whether that runs is unproven",
                     cli_chip_name(c->soc_model) != NULL ? cli_chip_name(c->soc_model)
                                                         : "of another number", chip->name);
@@ -253,63 +254,65 @@ static const char *text_after(const char *text, const char *name)
 }
 
 /* Check one context of a model. */
-static void check_context(const target *g, findings *f, const qnnrt_context_info *c)
+static void check_context(const target *g, findings *f, const qnnrt_manifest_context_info *in)
 {
+    const qnnrt_context_info *c = in->info;
     lib_marks made;
     size_t shared = 0;
-    if (c->failure != NULL && c->failure->code == QNNRT_E_NOT_FOUND && g->folder != NULL) {
-        char *path = cli_text("%s/%s", g->folder, c->file);
-        check_marked(g, f, path, c->file);
+    if (in->failure != NULL && in->failure->code == QNNRT_E_NOT_FOUND && g->folder != NULL) {
+        char *path = cli_text("%s/%s", g->folder, in->file);
+        check_marked(g, f, path, in->file);
         free(path);
         return;
     }
-    if (c->failure != NULL) {
-        add_finding(f, AREA_MODEL, FOUND_FAULT, c->file, c->failure->hint, "%s",
-                    text_after(c->failure->text, c->file));
+    if (in->failure != NULL) {
+        add_finding(f, AREA_MODEL, FOUND_FAULT, in->file, in->failure->hint, "%s",
+                    text_after(in->failure->text, in->file));
         return;
     }
     char *facts = context_facts_text(c);
-    add_finding(f, AREA_MODEL, FOUND_OK, c->file, NULL, "%s", facts);
+    add_finding(f, AREA_MODEL, FOUND_OK, in->file, NULL, "%s", facts);
     free(facts);
     if (c->file_bytes == 0 && g->whole) {
-        char *binary = manifest_file(c);
+        char *binary = manifest_file(in);
         add_finding(f, AREA_MODEL, FOUND_FAULT, binary, "Copy the context binary to this place.",
-                    "missing: there is only %s, which describes it", c->file);
+                    "missing: there is only %s, which describes it", in->file);
         free(binary);
     } else if (c->from_json)
         add_finding(f, AREA_MODEL, c->from_system ? FOUND_OK : FOUND_NOTE, c->json_file, NULL,
-                    c->from_system ? "it agrees with %s" : "it was not compared with %s", c->file);
+                    c->from_system ? "it agrees with %s" : "it was not compared with %s", in->file);
     marks_of_build(c->build_id, &made);
-    if (g->backend_id != 0 && c->role[0] == '\0' && c->backend_id != g->backend_id)
-        add_finding(f, AREA_MODEL, FOUND_FAULT, c->file,
+    if (g->backend_id != 0 && in->role[0] == '\0' && c->backend_id != g->backend_id)
+        add_finding(f, AREA_MODEL, FOUND_FAULT, in->file,
                     "Name the library that it was made for with --backend_so.",
                     "made for %s, and %s is for %s", cli_backend_name(c->backend_id), g->library,
                     cli_backend_name(g->backend_id));
     else if (c->backend_id == NPU)
-        check_made(g, f, c->file, made.known > 0 ? made.release : NULL);
-    check_arch(g, f, c->file, c->dsp_arch);
-    check_soc(g, f, c);
+        check_made(g, f, in->file, made.known > 0 ? made.release : NULL);
+    check_arch(g, f, in->file, c->dsp_arch);
+    check_soc(g, f, in->file, c);
     for (size_t i = 0; i < c->graph_count; ++i) {
         const qnnrt_graph_info *graph = &c->graphs[i];
         shared += graph->shared_weights_bytes != 0;
         if (graph->unsupported != NULL)
             add_finding(f, AREA_MODEL, FOUND_FAULT, graph->name, "Compile the graph without it.",
-                        "in %s: %s", c->file, graph->unsupported);
+                        "in %s: %s", in->file, graph->unsupported);
     }
     if (shared > 0 && g->emulator && g->backend_id == NPU)
-        add_finding(f, AREA_MODEL, FOUND_FAULT, c->file,
+        add_finding(f, AREA_MODEL, FOUND_FAULT, in->file,
                     "Run it on a device, or compile it without weight sharing.",
                     "its graphs share weights, and the x86-64 library cannot load that");
 }
 
 /* Check what the contexts need together on the NPU. */
-static void check_need(const qnnrt_info *info, findings *f)
+static void check_need(const qnnrt_manifest_info *info, findings *f)
 {
     uint64_t need = 0;
     size_t count = 0;
     for (size_t i = 0; i < info->context_count; ++i) {
-        if (info->contexts[i].backend_id != NPU || info->contexts[i].failure != NULL) continue;
-        need += info->contexts[i].device_bytes;
+        if (info->contexts[i].info->backend_id != NPU || info->contexts[i].failure != NULL)
+            continue;
+        need += info->contexts[i].info->device_bytes;
         ++count;
     }
     if (count == 0) return;
@@ -367,10 +370,10 @@ static void check_pipeline(const tool *t, const qnnrt_pipeline *pipeline, findin
 static void check_health(const tool *t, const target *g, char *const *reported, size_t count,
                          findings *f)
 {
-    const qnnrt_info *info = qnnrt_get_info(t->model);
+    const qnnrt_manifest_info *info = qnnrt_manifest_get_info(t->model);
     const char *broken = NULL;
     for (size_t i = 0; i < info->context_count; ++i) {
-        const qnnrt_context_info *c = &info->contexts[i];
+        const qnnrt_manifest_context_info *c = &info->contexts[i];
         size_t k = 0;
         if (c->failure != NULL) broken = c->file;
         while (k < count && strcmp(reported[k], c->file) != 0) ++k;
@@ -392,8 +395,8 @@ static void doctor_model(const tool *t, findings *f)
 {
     target g = {0};
     if (t->model == NULL) return;
-    g.whole = qnnrt_get_info(t->model)->folder[0] != '\0';
-    const qnnrt_backend *backend = qnnrt_get_info(t->model)->backend;
+    g.whole = qnnrt_manifest_get_info(t->model)->folder[0] != '\0';
+    const qnnrt_backend *backend = qnnrt_manifest_get_info(t->model)->backend;
     if (backend != NULL) {
         const qnnrt_backend_info *info = qnnrt_backend_get_info(backend);
         const char *slash = strrchr(info->path, '/');

@@ -91,9 +91,9 @@ static void report_facts(json *j, const fact *facts, size_t count, const void *b
 }
 
 /* Return where the facts of a context come from. The caller frees it. */
-static char *source_text(const qnnrt *model, const qnnrt_context_info *c)
+static char *source_text(const qnnrt_manifest_info *model, const qnnrt_context_info *c)
 {
-    const char *path = qnnrt_get_info(model)->system_path, *slash = strrchr(path, '/');
+    const char *path = model->system_path, *slash = strrchr(path, '/');
     const char *system = slash != NULL ? slash + 1 : path;
     char *name = cli_shown(c->json_file != NULL ? c->json_file : "JSON"), *made = NULL;
     if (c->from_system && c->from_json) made = cli_text("%s and %s agree", system, name);
@@ -169,20 +169,21 @@ static void say_graph(const tool *t, const qnnrt_graph_info *g)
     say_tensors(t, g);
 }
 
-static void say_context(const tool *t, size_t index, const qnnrt_context_info *c)
+static void say_context(const tool *t, size_t index, const qnnrt_manifest_context_info *in)
 {
-    char *file = cli_shown(c->file), *source = source_text(t->model, c),
+    const qnnrt_context_info *c = in->info;
+    char *file = cli_shown(in->file), *source = source_text(qnnrt_manifest_get_info(t->model), c),
         *build = cli_shown(c->build_id != NULL ? c->build_id : "");
     char *bytes = cli_bytes_text(c->file_bytes), *blob_bytes = cli_bytes_text(c->blob_bytes);
     say(t, "\ncontext %lu  %s", (unsigned long)index, file);
     if (c->file_bytes != 0) say(t, ", %s", bytes);
-    else if (c->failure == NULL) say(t, ", without its binary");
+    else if (in->failure == NULL) say(t, ", without its binary");
     say(t, "\n");
-    if (c->failure != NULL) {
-        say_error(t, "failed", c->failure);
+    if (in->failure != NULL) {
+        say_error(t, "failed", in->failure);
     } else {
         char *core = version_text(c->core_api), *api = version_text(c->backend_api);
-        char *role = cli_shown(c->role);
+        char *role = cli_shown(in->role);
         char *blob = version_text(c->blob_version);
         const char *soc = cli_chip_name(c->soc_model);
         say(t, "  metadata    %s\n", source);
@@ -239,10 +240,10 @@ static void say_host(const tool *t)
 static void say_model(const tool *t)
 {
     size_t count = 0;
-    const qnnrt_context_info *contexts = qnnrt_get_info(t->model)->contexts;
-    count = qnnrt_get_info(t->model)->context_count;
+    const qnnrt_manifest_context_info *contexts = qnnrt_manifest_get_info(t->model)->contexts;
+    count = qnnrt_manifest_get_info(t->model)->context_count;
     char *name = cli_shown(model_name(t));
-    const char *path = qnnrt_get_info(t->model)->system_path;
+    const char *path = qnnrt_manifest_get_info(t->model)->system_path;
     char *system_path = cli_shown(path[0] != '\0' ? path : "(not needed)");
     say(t, "model     %s, %lu context%s\nsystem    %s\n", name, (unsigned long)count,
         cli_plural(count),

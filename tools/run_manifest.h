@@ -109,35 +109,34 @@ static const char *manifest_role_of(uint32_t backend_id)
 }
 
 /* Return the role of a context: that of the folder's program, else by its backend. */
-static const char *manifest_role(tool *t, const qnnrt_context_info *c)
+static const char *manifest_role(tool *t, const qnnrt_manifest_context_info *c)
 {
-    const char *role = c->role != NULL && c->role[0] != '\0' ? c->role
-                                                             : manifest_role_of(c->backend_id);
+    const char *role = c->role[0] != '\0' ? c->role : manifest_role_of(c->info->backend_id);
     if (role == NULL)
         fail(t, NULL, "Write its role into \"backend\" by hand.",
              "--manifest: %s was compiled for backend %lu, which has no role", c->file,
-             (unsigned long)c->backend_id);
+             (unsigned long)c->info->backend_id);
     return role;
 }
 
 /* Return the file of a context: of JSON alone, the binary that it describes. The caller frees
    it. */
-static char *manifest_file(const qnnrt_context_info *c)
+static char *manifest_file(const qnnrt_manifest_context_info *c)
 {
     const char *tail = strstr(c->file, "_json.json");
-    if (c->file_bytes != 0 || tail == NULL) return cli_text("%s", c->file);
+    if (c->info->file_bytes != 0 || tail == NULL) return cli_text("%s", c->file);
     return cli_text("%.*s.bin", (int)(tail - c->file), c->file);
 }
 
 /* Return the path of a context's file. The caller frees it. */
-static char *context_path(const qnnrt_info *info, const char *file)
+static char *context_path(const qnnrt_manifest_info *info, const char *file)
 {
     return cli_text("%s%s%s", info->folder, info->folder[0] != '\0' ? "/" : "", file);
 }
 
 static void write_manifest(tool *t)
 {
-    const qnnrt_info *info = qnnrt_get_info(t->model);
+    const qnnrt_manifest_info *info = qnnrt_manifest_get_info(t->model);
     qnnrt_manifest_context *contexts = cli_alloc(info->context_count, sizeof(*contexts));
     qnnrt_manifest_constant *constants = cli_alloc(info->constant_count, sizeof(*constants));
     const qnnrt_pipeline **wired = cli_alloc(info->pipeline_count, sizeof(*wired));
@@ -150,8 +149,10 @@ static void write_manifest(tool *t)
     for (size_t i = 0; i < info->context_count; ++i) {
         files[i] = manifest_file(&info->contexts[i]);
         contexts[i].file = files[i];
-        contexts[i].fingerprint = info->contexts[i].fingerprint;
-        if (info->contexts[i].file_bytes > 0) {
+        contexts[i].model = info->contexts[i].model;
+        contexts[i].context = info->contexts[i].context;
+        contexts[i].fingerprint = info->contexts[i].info->fingerprint;
+        if (info->contexts[i].info->file_bytes > 0) {
             char *path = context_path(info, info->contexts[i].file);
             contexts[i].sha256 = hashes[i] = hash_context(t, path);
             complete &= hashes[i] != NULL;
@@ -161,7 +162,7 @@ static void write_manifest(tool *t)
                     (contexts[i].backend = manifest_role(t, &info->contexts[i])) != NULL;
     }
     for (size_t i = 0; i < info->constant_count; ++i) {
-        const qnnrt_constant_info *from = &info->constants[i];
+        const qnnrt_manifest_constant_info *from = &info->constants[i];
         constants[i].name = from->tensor->name;
         constants[i].file = from->file;
         constants[i].offset = from->offset;

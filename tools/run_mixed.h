@@ -530,11 +530,11 @@ static int mixed_verify(mixed *m)
     aten *a = m->a;
     tool *t = a->t;
     const qnnrt_lower_desc lowered = aten_desc(a);
-    qnnrt_backend_role roles[ROLES_MOST];
+    qnnrt_manifest_role roles[ROLES_MOST];
     char used[ROLES_MOST + 1];
     qnnrt_cpu_fallback *host = NULL;
-    qnnrt_desc desc = {0};
-    qnnrt *model = NULL;
+    qnnrt_manifest_open_desc desc = {0};
+    qnnrt_manifest *model = NULL;
     qnnrt_error err;
     int half = lowered.compute == QNNRT_DTYPE_F16;
     if (t->set.compile.verify == 0) return 0;
@@ -548,17 +548,17 @@ static int mixed_verify(mixed *m)
         half |= qnnrt_lower_target_of(qnnrt_backend_get_info(backend)) == QNNRT_LOWER_HTP;
     }
     desc.backends = roles;
-    desc.system_path = t->set.system;
+    desc.model.system_path = t->set.system;
     qnnrt_result result = qnnrt_cpu_fallback_open(t->set.output_dir, NULL, &host, &err);
     if (result == QNNRT_OK) {
         desc.host_functions = qnnrt_cpu_fallback_functions(host, &desc.host_function_count);
-        result = qnnrt_open(t->set.output_dir, &desc, &model, &err);
+        result = qnnrt_manifest_open(t->set.output_dir, &desc, &model, &err);
     }
     if (result == QNNRT_OK) result = qnnrt_lower_create(&lowered, &a->lower, &err);
     if (result != QNNRT_OK) fail(t, NULL, err.hint, "--verify: %s", err.text);
     for (size_t i = 0; i < a->graph_count && result == QNNRT_OK; ++i)
         verify_graph(a, model, i, half, 1);
-    qnnrt_close(model);
+    qnnrt_manifest_close(model);
     qnnrt_cpu_fallback_close(host);
     return 1;
 }

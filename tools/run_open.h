@@ -80,14 +80,14 @@ static void say_version(const tool *t, const char *before, qnnrt_version_info ve
 static size_t list_backends(const tool *t, qnnrt_backend *list[ROLES_MOST],
                             const char *roles[ROLES_MOST])
 {
-    const qnnrt_info *info = qnnrt_get_info(t->model);
+    const qnnrt_manifest_info *info = qnnrt_manifest_get_info(t->model);
     size_t count = 0;
     for (size_t i = 0; info != NULL && i < info->context_count && count < ROLES_MOST; ++i) {
-        const qnnrt_context_info *context = &info->contexts[i];
+        const qnnrt_manifest_context_info *context = &info->contexts[i];
         size_t k = 0;
         while (k < count && strcmp(roles[k], context->role) != 0) ++k;
-        if (k < count || context->backend == NULL) continue;
-        list[count] = context->backend;
+        if (k < count || context->info->backend == NULL) continue;
+        list[count] = context->info->backend;
         roles[count++] = context->role;
     }
     return count;
@@ -122,12 +122,13 @@ static const char *model_name(const tool *t)
 /* Say what the contexts of an NPU need together, and what one process has there. */
 static void say_need(const tool *t)
 {
-    const qnnrt_info *info = qnnrt_get_info(t->model);
+    const qnnrt_manifest_info *info = qnnrt_manifest_get_info(t->model);
     uint64_t need = 0;
     int found = 0;
     for (size_t i = 0; i < info->context_count; ++i) {
-        if (info->contexts[i].backend_id != NPU || info->contexts[i].failure != NULL) continue;
-        need += info->contexts[i].device_bytes;
+        if (info->contexts[i].info->backend_id != NPU || info->contexts[i].failure != NULL)
+            continue;
+        need += info->contexts[i].info->device_bytes;
         found = 1;
     }
     if (!found) return;
@@ -148,9 +149,9 @@ static void say_device(const tool *t)
 static void say_contexts(const tool *t)
 {
     size_t count = 0;
-    const qnnrt_context_info *contexts = qnnrt_get_info(t->model)->contexts;
-    count = qnnrt_get_info(t->model)->context_count;
-    const char *system_path = qnnrt_get_info(t->model)->system_path;
+    const qnnrt_manifest_context_info *contexts = qnnrt_manifest_get_info(t->model)->contexts;
+    count = qnnrt_manifest_get_info(t->model)->context_count;
+    const char *system_path = qnnrt_manifest_get_info(t->model)->system_path;
     char *system_shown = cli_shown(system_path[0] != '\0' ? system_path : "(not needed)");
     say(t, "system    %s\n", system_shown);
     free(system_shown);
@@ -158,16 +159,18 @@ static void say_contexts(const tool *t)
     say(t, "model     %s, %lu context%s\n", model_shown, (unsigned long)count, cli_plural(count));
     free(model_shown);
     for (size_t i = 0; i < count; ++i) {
-        const qnnrt_context_info *c = &contexts[i];
-        char *file = cli_shown(c->file), *build = cli_shown(c->build_id != NULL ? c->build_id : "");
-        char *role = cli_shown(c->role), *bytes = cli_bytes_text(c->file_bytes);
+        const qnnrt_manifest_context_info *in = &contexts[i];
+        const qnnrt_context_info *c = in->info;
+        char *file = cli_shown(in->file);
+        char *build = cli_shown(c->build_id != NULL ? c->build_id : "");
+        char *role = cli_shown(in->role), *bytes = cli_bytes_text(c->file_bytes);
         say(t, "  %lu  %s", (unsigned long)i, file);
-        if (c->file_bytes != 0 || c->failure != NULL) say(t, "  %s", bytes);
+        if (c->file_bytes != 0 || in->failure != NULL) say(t, "  %s", bytes);
         else say(t, "  without its binary");
-        if (c->failure != NULL) {
+        if (in->failure != NULL) {
             say(t, ", failed\n");
         } else {
-            if (c->role[0] != '\0') say(t, ", on %s", role);
+            if (in->role[0] != '\0') say(t, ", on %s", role);
             if (build[0] != '\0') say(t, ", made by %s", build);
             if (c->soc_model != 0) say(t, ", SoC %lu", (unsigned long)c->soc_model);
             if (c->dsp_arch != 0) say(t, ", v%lu", (unsigned long)c->dsp_arch);
@@ -186,11 +189,11 @@ static void say_contexts(const tool *t)
 /* Say which binaries the backend has accepted: --validate_binary. */
 static void say_valid(const tool *t)
 {
-    const qnnrt_info *info = qnnrt_get_info(t->model);
+    const qnnrt_manifest_info *info = qnnrt_manifest_get_info(t->model);
     for (size_t i = 0; i < info->context_count; ++i) {
-        const qnnrt_context_info *c = &info->contexts[i];
-        if (c->failure != NULL || c->backend == NULL) continue;
-        char *file = cli_shown(c->file);
+        const qnnrt_context_info *c = info->contexts[i].info;
+        if (info->contexts[i].failure != NULL || c->backend == NULL) continue;
+        char *file = cli_shown(info->contexts[i].file);
         char *path = cli_shown(qnnrt_backend_get_info(c->backend)->path);
         say(t, "valid     %s: %s created it in %.3f ms, and has its %lu graph%s\n", file, path,
             ms(c->create_ns), (unsigned long)c->graph_count, cli_plural(c->graph_count));
@@ -295,11 +298,11 @@ static const char *open_hint(const tool *t, const qnnrt_error *err)
 }
 
 /* Open the host steps of a folder. Return 0 after a message. */
-static int open_host(tool *t, const char *folder, qnnrt_desc *desc)
+static int open_host(tool *t, const char *folder, qnnrt_manifest_open_desc *desc)
 {
     qnnrt_cpu_fallback_desc options = {0};
     qnnrt_error err;
-    if (folder == NULL || desc->no_manifest) return 1;
+    if (folder == NULL || desc->model.no_manifest) return 1;
     if (qnnrt_cpu_fallback_open(folder, &options, &t->hosts[t->host_count], &err) != QNNRT_OK) {
         fail(t, NULL, err.hint, "%s", err.text);
         return 0;
@@ -324,20 +327,21 @@ static char *leave_role(tool *t, const qnnrt_error *err)
 }
 
 /* Open a folder, or files. NULL with an error, or with none after a message. */
-static qnnrt *try_sources(tool *t, const char *folder, const char *const *words, size_t count,
-                          qnnrt_error *err)
+static qnnrt_manifest *try_sources(tool *t, const char *folder, const char *const *words,
+                                   size_t count, qnnrt_error *err)
 {
     const settings *set = &t->set;
-    qnnrt *model = NULL;
+    qnnrt_manifest *model = NULL;
     sources from;
-    qnnrt_desc desc = {0};
-    qnnrt_backend_role roles[ROLES_MOST];
+    qnnrt_manifest_open_desc desc = {0};
+    qnnrt_manifest_role roles[ROLES_MOST];
     memset(err, 0, sizeof(*err));
+    memset(roles, 0, sizeof(roles));
     find_sources(set, words, count, &from);
-    desc.backend = t->backend;
-    desc.inspect = set->inspect;
+    desc.model.backend = t->backend;
+    desc.model.inspect = set->inspect;
     /* With --inspect it says where to search libQnnSystem.so. */
-    if (t->backend == NULL) backend_options(t, &desc.backend_desc);
+    if (t->backend == NULL) backend_options(t, &desc.model.backend_desc);
     for (size_t i = 0; i < set->role_count; ++i) {
         roles[i].role = set->roles[i].role;
         roles[i].backend = t->roles[i];
@@ -346,22 +350,22 @@ static qnnrt *try_sources(tool *t, const char *folder, const char *const *words,
     }
     desc.backends = set->role_count > 0 ? roles : NULL;
     desc.backend_count = set->role_count;
-    desc.system_path = set->system;
-    desc.files = from.count != 0 ? from.files : NULL;
-    desc.file_count = from.count;
-    desc.metadata = (qnnrt_metadata)set->metadata;
-    desc.keep_going = set->keep_going;
-    desc.read = set->read;
-    desc.context_hooks = qnnrt_profile_hook(t->loading, NULL);
-    desc.residency = set->residency;
-    desc.resident_bytes = set->resident_bytes;
-    const int share = cli_share(set->share_spill_fill, &desc);
-    desc.no_manifest = set->no_manifest;
-    desc.progress = cli_progress;
-    desc.progress_user = &t->set.progress;
+    desc.model.system_path = set->system;
+    desc.model.files = from.count != 0 ? from.files : NULL;
+    desc.model.file_count = from.count;
+    desc.model.metadata = (qnnrt_metadata)set->metadata;
+    desc.model.keep_going = set->keep_going;
+    desc.model.read = set->read;
+    desc.model.context_hooks = qnnrt_profile_hook(t->loading, NULL);
+    desc.model.residency = set->residency;
+    desc.model.resident_bytes = set->resident_bytes;
+    const int share = cli_share(set->share_spill_fill, &desc.model);
+    desc.model.no_manifest = set->no_manifest;
+    desc.model.progress = cli_progress;
+    desc.model.progress_user = &t->set.progress;
     const size_t hosts = t->host_count;
     const char *opened = folder != NULL ? folder : from.folder;
-    if (open_host(t, opened, &desc)) qnnrt_open(opened, &desc, &model, err);
+    if (open_host(t, opened, &desc)) qnnrt_manifest_open(opened, &desc, &model, err);
     if (share) cli_shared(&model, err);
     free_sources(&from);
     while (model == NULL && t->host_count > hosts)
@@ -373,6 +377,8 @@ static qnnrt *try_sources(tool *t, const char *folder, const char *const *words,
         if (model != NULL) say(t, "note      %s\n", note);
         else *err = first;                       /* the role may be misspelt */
         free(note);
+    } else if (model != NULL) {
+        step_add_program(model);
     }
     return model;
 }
@@ -419,11 +425,12 @@ static int check_output_dir(tool *t)
 }
 
 /* Open a folder, or files. NULL after a message. */
-static qnnrt *open_sources(tool *t, const char *folder, const char *const *words, size_t count)
+static qnnrt_manifest *open_sources(tool *t, const char *folder, const char *const *words,
+                                    size_t count)
 {
     qnnrt_error err;
     if (!check_sources(t, folder, words, count)) return NULL;
-    qnnrt *model = try_sources(t, folder, words, count, &err);
+    qnnrt_manifest *model = try_sources(t, folder, words, count, &err);
     /* To look at a model, take the library of a clone if there is no other. */
     if (model == NULL && t->set.inspect && t->set.system == NULL && err.text[0] != '\0' &&
         choose_reader(t, folder != NULL ? folder : words[0]))
@@ -464,7 +471,8 @@ static void choose_libraries(tool *t, const char *model)
     free(reader);
     if (look.model != NULL)
         cli_choose_roles(&t->choice, look.model, t->set.roles, &t->set.role_count);
-    qnnrt_close(look.model);
+    step_drop_program(look.model);
+    qnnrt_manifest_close(look.model);
     while (look.host_count > t->host_count) qnnrt_cpu_fallback_close(look.hosts[--look.host_count]);
 }
 
@@ -552,8 +560,8 @@ static int open_model(tool *t)
         qnnrt_profile_events(t->loading, &events, &count);
         say_events(t, "of loading", NULL, events, count);
     }
-    const qnnrt_context_info *contexts = qnnrt_get_info(t->model)->contexts;
-    count = qnnrt_get_info(t->model)->context_count;
+    const qnnrt_manifest_context_info *contexts = qnnrt_manifest_get_info(t->model)->contexts;
+    count = qnnrt_manifest_get_info(t->model)->context_count;
     for (size_t i = 0; i < count; ++i)
         if (contexts[i].failure != NULL) {
             fail(t, NULL, contexts[i].failure->hint, "%s", contexts[i].failure->text);
@@ -599,8 +607,8 @@ static void add_job(tool *t, const qnnrt_pipeline *pipeline, const char *asked)
 /* Return a pipeline that is not wired: its job shows its graphs, and fails when it is planned. */
 static const qnnrt_pipeline *find_unwired(const tool *t, const char *name)
 {
-    for (size_t i = 0; i < qnnrt_get_info(t->model)->pipeline_count; ++i) {
-        const qnnrt_pipeline *pipeline = qnnrt_get_info(t->model)->pipelines[i];
+    for (size_t i = 0; i < qnnrt_manifest_get_info(t->model)->pipeline_count; ++i) {
+        const qnnrt_pipeline *pipeline = qnnrt_manifest_get_info(t->model)->pipelines[i];
         if (strcmp(qnnrt_pipeline_get_info(pipeline)->name, name) == 0) return pipeline;
     }
     return NULL;
@@ -620,21 +628,22 @@ static void leave_pipeline(tool *t, const qnnrt_pipeline_info *info)
 /* Add each graph that is in none of the jobs, alone. */
 static void add_graphs(tool *t)
 {
-    const qnnrt_info *info = qnnrt_get_info(t->model);
+    const qnnrt_manifest_info *info = qnnrt_manifest_get_info(t->model);
     char **taken = cli_alloc(info->context_count, sizeof(*taken));
     for (size_t c = 0; c < info->context_count; ++c)
-        taken[c] = cli_alloc(info->contexts[c].graph_count, 1);
+        taken[c] = cli_alloc(info->contexts[c].info->graph_count, 1);
     for (size_t i = 0; i < t->job_count; ++i)
         for (size_t s = 0; s < t->jobs[i].info->step_count; ++s) {
             const qnnrt_step_info *step = &t->jobs[i].info->steps[s];
             if (step->kind == QNNRT_STEP_GRAPH)
-                taken[step->context][step->graph - info->contexts[step->context].graphs] = 1;
+                taken[step_number(step)][step->graph - step_context(step).info->graphs] = 1;
         }
     for (size_t c = 0; c < info->context_count; ++c) {
-        for (size_t g = 0; g < info->contexts[c].graph_count; ++g) {
+        for (size_t g = 0; g < info->contexts[c].info->graph_count; ++g) {
             const qnnrt_pipeline *alone = NULL;
-            char *name = cli_text("%lu/%s", (unsigned long)c, info->contexts[c].graphs[g].name);
-            if (!taken[c][g] && qnnrt_pipeline_find(t->model, name, &alone, NULL) == QNNRT_OK)
+            char *name = cli_text("%lu/%s", (unsigned long)c,
+                                  info->contexts[c].info->graphs[g].name);
+            if (!taken[c][g] && qnnrt_manifest_find(t->model, name, &alone, NULL) == QNNRT_OK)
                 add_job(t, alone, NULL);
             free(name);
         }
@@ -647,7 +656,7 @@ static void add_graphs(tool *t)
    file did not load, they take every other graph alone. */
 static void add_pipelines(tool *t)
 {
-    const qnnrt_info *info = qnnrt_get_info(t->model);
+    const qnnrt_manifest_info *info = qnnrt_manifest_get_info(t->model);
     const int whole = !t->set.keep_going || t->set.command == COMMAND_INSPECT;
     for (size_t i = 0; i < info->pipeline_count; ++i) {
         const qnnrt_pipeline_info *pipeline = qnnrt_pipeline_get_info(info->pipelines[i]);
@@ -672,15 +681,15 @@ static void near_slots(cli_near *near, const job *j, qnnrt_role role)
 static int select_jobs(tool *t)
 {
     const settings *set = &t->set;
-    const qnnrt_info *info = qnnrt_get_info(t->model);
+    const qnnrt_manifest_info *info = qnnrt_manifest_get_info(t->model);
     size_t most = info->pipeline_count + set->graphs.count;
-    for (size_t i = 0; i < info->context_count; ++i) most += info->contexts[i].graph_count;
+    for (size_t i = 0; i < info->context_count; ++i) most += info->contexts[i].info->graph_count;
     t->jobs = cli_alloc(most, sizeof(*t->jobs));
     if (set->graphs.count == 0) add_pipelines(t);
     for (size_t i = 0; i < set->graphs.count; ++i) {
         const qnnrt_pipeline *pipeline = NULL;
         qnnrt_error err;
-        if (qnnrt_pipeline_find(t->model, set->graphs.items[i], &pipeline, &err) != QNNRT_OK)
+        if (qnnrt_manifest_find(t->model, set->graphs.items[i], &pipeline, &err) != QNNRT_OK)
             pipeline = find_unwired(t, set->graphs.items[i]);
         if (pipeline != NULL) {
             add_job(t, pipeline, set->graphs.items[i]);
@@ -737,8 +746,10 @@ static void free_jobs(tool *t)
 static void close_all(tool *t)
 {
     free_jobs(t);
-    qnnrt_close(t->other);
-    const qnnrt_result model = qnnrt_close(t->model);
+    step_drop_program(t->other);
+    step_drop_program(t->model);
+    qnnrt_manifest_close(t->other);
+    const qnnrt_result model = qnnrt_manifest_close(t->model);
     qnnrt_profile_destroy(t->loading);
     if (model != QNNRT_OK)
         fail(t, NULL, LOG_HINT, "closing the model failed: %s", qnnrt_result_name(model));

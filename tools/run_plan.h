@@ -215,12 +215,13 @@ static void say_job(const tool *t, const job *j)
         cli_plural(info->step_count));
     for (size_t i = 0; i < info->step_count; ++i) {
         const qnnrt_step_info *step = &info->steps[i];
-        const qnnrt_context_info *context = step_context(step);
-        char *file = context != NULL ? cli_shown(context->file) : step_text(step, "\xE2\x86\x92");
+        const qnnrt_manifest_context_info context = step_context(step);
+        const int graphs = context.info != NULL;
+        char *file = graphs ? cli_shown(context.file) : step_text(step, "\xE2\x86\x92");
         char *graph = cli_shown(step->graph->name), *place = step_place(step);
         say(t, "  step %lu  %s", (unsigned long)i, file);
-        if (context != NULL) say(t, "  \"%s\"", graph);
-        if (context != NULL && mixed) say(t, "  on %s", place);
+        if (graphs) say(t, "  \"%s\"", graph);
+        if (graphs && mixed) say(t, "  on %s", place);
         say(t, "\n");
         free(file);
         free(graph);

@@ -311,7 +311,7 @@ static double trace_step(json *j, const job *of, const qnnrt_profile_event *even
 static void trace_loading(tool *t)
 {
     json *j = &t->trace_writer;
-    const qnnrt_info *info = qnnrt_get_info(t->model);
+    const qnnrt_manifest_info *info = qnnrt_manifest_get_info(t->model);
     const qnnrt_backend_info *backend = qnnrt_backend_get_info(t->backend);
     const qnnrt_profile_event *events;
     size_t count;
@@ -327,9 +327,9 @@ static void trace_loading(tool *t)
         at += (double)backend->open_ns / 1e3;
     }
     for (size_t i = 0; i < info->context_count; ++i) {
-        const qnnrt_context_info *c = &info->contexts[i];
+        const qnnrt_context_info *c = info->contexts[i].info;
         const double us = (double)(c->metadata_ns + c->create_ns) / 1e3;
-        trace_bar(j, TRACK_LOADING, c->file, at, us);
+        trace_bar(j, TRACK_LOADING, info->contexts[i].file, at, us);
         json_value(j, "metadata_us", (double)c->metadata_ns / 1e3);
         json_value(j, "create_us", (double)c->create_ns / 1e3);
         json_count(j, "bytes", c->file_bytes);

@@ -13,13 +13,13 @@
 static const qnnrt_pipeline *replay_graph(const tool *t, const captured_pipeline *from, size_t at)
 {
     const captured_step *step = &from->steps[at];
-    const qnnrt_info *info = qnnrt_get_info(t->model);
+    const qnnrt_manifest_info *info = qnnrt_manifest_get_info(t->model);
     const qnnrt_pipeline *found = NULL;
     size_t context = info->context_count, same = 0;
     const char *graph = step->graph;
     for (size_t i = info->context_count; i > 0; --i)
-        for (size_t g = 0; g < info->contexts[i - 1].graph_count; ++g)
-            if (strcmp(info->contexts[i - 1].graphs[g].name, step->graph) == 0) {
+        for (size_t g = 0; g < info->contexts[i - 1].info->graph_count; ++g)
+            if (strcmp(info->contexts[i - 1].info->graphs[g].name, step->graph) == 0) {
                 ++same;
                 if (context != step->context) context = i - 1;
             }
@@ -28,12 +28,12 @@ static const qnnrt_pipeline *replay_graph(const tool *t, const captured_pipeline
         const qnnrt_pipeline_info *p = qnnrt_pipeline_get_info(info->pipelines[i]);
         if (strcmp(p->name, from->name) != 0 || p->step_count != from->step_count ||
             p->steps[at].kind != QNNRT_STEP_GRAPH) continue;
-        context = p->steps[at].context;
+        context = step_number(&p->steps[at]);
         graph = p->steps[at].graph->name;
     }
     if (context == info->context_count) return NULL;
     char *name = cli_text("%lu/%s", (unsigned long)context, graph);
-    qnnrt_pipeline_find(t->model, name, &found, NULL);
+    qnnrt_manifest_find(t->model, name, &found, NULL);
     free(name);
     return found;
 }
@@ -205,7 +205,7 @@ static const qnnrt_host_step *replay_function(const tool *t, const char *name)
 static const qnnrt_graph_info *replay_host(const tool *t, const char *name,
                                            const qnnrt_pipeline **pipeline, size_t *at)
 {
-    const qnnrt_info *info = qnnrt_get_info(t->model);
+    const qnnrt_manifest_info *info = qnnrt_manifest_get_info(t->model);
     for (size_t i = 0; i < info->pipeline_count; ++i) {
         const qnnrt_pipeline_info *p = qnnrt_pipeline_get_info(info->pipelines[i]);
         for (size_t s = 0; s < p->step_count && p->failure == NULL; ++s) {
@@ -317,7 +317,7 @@ static void replay_step(comparison *c, const captured *from, const captured_pipe
 static double replay_tolerance(const tool *t, const captured *from, int given)
 {
     const qnnrt_backend_info *here =
-        qnnrt_backend_get_info(qnnrt_get_info(t->model)->backend);
+        qnnrt_backend_get_info(qnnrt_manifest_get_info(t->model)->backend);
     const char *name = here != NULL ? cli_backend_name(here->id) : "";
     const int same = from->backend != NULL && here != NULL &&
                      strcmp(from->backend, name) == 0 && strcmp(from->build, here->build_id) == 0;

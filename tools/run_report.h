@@ -36,7 +36,7 @@ static void report_backends(const tool *t, json *j)
     const char *roles[ROLES_MOST];
     const size_t count = list_backends(t, list, roles);
     report_backend(t, j, "backend", t->backend != NULL || t->model == NULL ? t->backend
-                   : qnnrt_get_info(t->model)->backend, NULL);
+                   : qnnrt_manifest_get_info(t->model)->backend, NULL);
     if (count == 0 || roles[0][0] == '\0') return;
     json_open(j, "backends", '[', 0);
     for (size_t i = 0; i < count; ++i) report_backend(t, j, NULL, list[i], roles[i]);
@@ -126,17 +126,18 @@ static void report_model(const tool *t, json *j)
         return;
     }
     size_t count = 0;
-    const qnnrt_context_info *contexts = qnnrt_get_info(t->model)->contexts;
-    count = qnnrt_get_info(t->model)->context_count;
+    const qnnrt_manifest_context_info *contexts = qnnrt_manifest_get_info(t->model)->contexts;
+    count = qnnrt_manifest_get_info(t->model)->context_count;
     json_open(j, "model", '{', 0);
     json_string(j, "ctx_dir", t->set.ctx_dir);
-    json_string(j, "system", qnnrt_get_info(t->model)->system_path);
+    json_string(j, "system", qnnrt_manifest_get_info(t->model)->system_path);
     json_open(j, "contexts", '[', 0);
     for (size_t i = 0; i < count; ++i) {
-        const qnnrt_context_info *c = &contexts[i];
+        const qnnrt_manifest_context_info *in = &contexts[i];
+        const qnnrt_context_info *c = in->info;
         json_open(j, NULL, '{', 0);
-        json_string(j, "file", c->file);
-        json_string(j, "role", c->role);
+        json_string(j, "file", in->file);
+        json_string(j, "role", in->role);
         json_count(j, "bytes", c->file_bytes);
         json_string(j, "build_id", c->build_id);
         json_count(j, "backend_id", c->backend_id);
@@ -148,7 +149,7 @@ static void report_model(const tool *t, json *j)
         if (t->set.command == COMMAND_INSPECT) report_metadata(j, c);
         json_count(j, "metadata_ns", c->metadata_ns);
         json_count(j, "create_ns", c->create_ns);
-        json_string(j, "failure", c->failure != NULL ? c->failure->text : NULL);
+        json_string(j, "failure", in->failure != NULL ? in->failure->text : NULL);
         json_close(j);
     }
     json_close(j);
@@ -311,15 +312,15 @@ static void report_results(json *j, const job *from)
 static void report_step(json *j, const qnnrt_step_info *step)
 {
     static const char *const kinds[] = {"graph", "host", "convert"};
-    const qnnrt_context_info *context = step_context(step);
+    const qnnrt_manifest_context_info context = step_context(step);
     char text[1024];
     json_open(j, NULL, '{', 1);
-    if (context != NULL) {
-        json_count(j, "context", step->context);
-        json_string(j, "file", context->file);
+    if (context.info != NULL) {
+        json_count(j, "context", step_number(step));
+        json_string(j, "file", context.file);
         json_string(j, "graph", step->graph->name);
-        json_string(j, "role", context->role);
-        json_string(j, "backend", cli_backend_name(context->backend_id));
+        json_string(j, "role", context.role);
+        json_string(j, "backend", cli_backend_name(context.info->backend_id));
     } else {
         json_string(j, "text", qnnrt_step_text(step, text, sizeof(text)));
     }

@@ -7,22 +7,66 @@
    Texts for steps of all kinds. Only a step that is a graph has a model.
    ===================================================================================== */
 
-/* Return the context of a graph, NULL for a step of another kind. */
-static const qnnrt_context_info *step_context(const qnnrt_step_info *step)
+/* Programs that are open: what they say of contexts holds for their steps. */
+static const qnnrt_manifest *step_programs[2];
+
+static void step_add_program(const qnnrt_manifest *program)
 {
-    return step->kind == QNNRT_STEP_GRAPH
-        ? &qnnrt_get_info(step->model)->contexts[step->context] : NULL;
+    step_programs[step_programs[0] != NULL] = program;
+}
+
+static void step_drop_program(const qnnrt_manifest *program)
+{
+    for (size_t i = 0; i < 2; ++i)
+        if (step_programs[i] == program) step_programs[i] = NULL;
+}
+
+/* Return what its program says of the context of a graph, NULL for a step of no open program. */
+static const qnnrt_manifest_context_info *step_described(const qnnrt_step_info *step)
+{
+    for (size_t i = 0; i < 2; ++i) {
+        const qnnrt_manifest_info *info = qnnrt_manifest_get_info(step_programs[i]);
+        for (size_t k = 0; info != NULL && k < info->context_count; ++k)
+            if (info->contexts[k].model == step->model &&
+                info->contexts[k].context == step->context) return &info->contexts[k];
+    }
+    return NULL;
+}
+
+/* Return the context of a graph; .info is NULL for a step of another kind. */
+static qnnrt_manifest_context_info step_context(const qnnrt_step_info *step)
+{
+    qnnrt_manifest_context_info made = {0};
+    if (step->kind != QNNRT_STEP_GRAPH) return made;
+    const qnnrt_manifest_context_info *described = step_described(step);
+    if (described != NULL) return *described;
+    made.role = "";
+    made.info = &qnnrt_get_info(step->model)->contexts[step->context];
+    made.file = made.info->file;
+    return made;
+}
+
+/* Return the number of the context of a graph, in its program. */
+static size_t step_number(const qnnrt_step_info *step)
+{
+    for (size_t i = 0; i < 2; ++i) {
+        const qnnrt_manifest_info *info = qnnrt_manifest_get_info(step_programs[i]);
+        const qnnrt_manifest_context_info *at = step_described(step);
+        if (info != NULL && at >= info->contexts && at < info->contexts + info->context_count)
+            return (size_t)(at - info->contexts);
+    }
+    return step->context;
 }
 
 /* Return "npu (HTP)", or "HTP" where the backend has no role; "host" for a step without a backend.
    The caller frees it. */
 static char *step_place(const qnnrt_step_info *step)
 {
-    const qnnrt_context_info *context = step_context(step);
-    if (context == NULL) return cli_text("host");
-    const char *name = cli_backend_name(context->backend_id);
-    if (context->role == NULL || context->role[0] == '\0') return cli_text("%s", name);
-    char *role = cli_shown(context->role), *made = cli_text("%s (%s)", role, name);
+    const qnnrt_manifest_context_info context = step_context(step);
+    if (context.info == NULL) return cli_text("host");
+    const char *name = cli_backend_name(context.info->backend_id);
+    if (context.role[0] == '\0') return cli_text("%s", name);
+    char *role = cli_shown(context.role), *made = cli_text("%s (%s)", role, name);
     free(role);
     return made;
 }
@@ -80,10 +124,10 @@ static char *step_text(const qnnrt_step_info *step, const char *arrow)
    The caller frees it. */
 static char *step_file(const qnnrt_step_info *step)
 {
-    const qnnrt_context_info *context = step_context(step);
-    if (context == NULL) return step_text(step, "\xE2\x86\x92");
-    const char *slash = strrchr(context->file, '/');
-    return cli_shown(slash != NULL ? slash + 1 : context->file);
+    const qnnrt_manifest_context_info context = step_context(step);
+    if (context.info == NULL) return step_text(step, "\xE2\x86\x92");
+    const char *slash = strrchr(context.file, '/');
+    return cli_shown(slash != NULL ? slash + 1 : context.file);
 }
 
 /* True for the name that ONNX Runtime gives a graph: it is long, and says nothing. */

@@ -509,7 +509,7 @@ static void verify_nodes(verify *v)
 
 /* Compare graph `number` of an opened model. half: a backend computes in float16; by_name: inputs
    and outputs have the names of the graph. */
-static void verify_graph(aten *a, qnnrt *model, size_t number, int half, int by_name)
+static void verify_graph(aten *a, qnnrt_manifest *model, size_t number, int half, int by_name)
 {
     const compile_settings *c = &a->t->set.compile;
     verify v = {0};
@@ -533,7 +533,7 @@ static void verify_graph(aten *a, qnnrt *model, size_t number, int half, int by_
     for (size_t i = 0; i < v.ir->input_count; ++i)
         v.inputs[i] = cli_alloc((size_t)v.ir->inputs[i]->count, sizeof(double));
     if (c->verify > 0) {
-        if (qnnrt_prepare(model, v.g->name, &v.run, &err) != QNNRT_OK)
+        if (qnnrt_manifest_prepare(model, v.g->name, NULL, &v.run, &err) != QNNRT_OK)
             fail(a->t, NULL, err.hint, "--verify: %s", err.text);
         else verify_outputs(&v, c->verify);
         qnnrt_run_destroy(v.run);
@@ -560,30 +560,31 @@ static int verify_files(aten *a, char *const *paths)
     /* HTP computes with float32 tensors as exactly as with float16. */
     const int half = lowered.compute == QNNRT_DTYPE_F16 || lowered.target == QNNRT_LOWER_HTP;
     qnnrt_file *files;
-    qnnrt_desc desc = {0};
+    qnnrt_manifest_open_desc desc = {0};
     qnnrt_error err;
-    qnnrt *model = NULL;
+    qnnrt_manifest *model = NULL;
     size_t count = 0;
     if (c->verify == 0 && c->verify_nodes == 0) return 0;
     while (paths[count] != NULL) ++count;
     files = cli_alloc(count, sizeof(*files));
     for (size_t i = 0; i < count; ++i) files[i].path = paths[i];
-    desc.backend = t->backend;
-    desc.system_path = t->set.system;
-    desc.files = files;
-    desc.file_count = count;
-    desc.metadata = QNNRT_METADATA_SYSTEM;
+    desc.model.backend = t->backend;
+    desc.model.system_path = t->set.system;
+    desc.model.files = files;
+    desc.model.file_count = count;
+    desc.model.metadata = QNNRT_METADATA_SYSTEM;
     /* Shards of a decoder are compared one by one: wired, they would not take random inputs. */
-    if (a->decoder != NULL) desc.file_count = 1;
-    for (size_t first = 0; first < count; first += desc.file_count, desc.files += desc.file_count) {
-        if (c->verify > 0 && qnnrt_open(NULL, &desc, &model, &err) != QNNRT_OK) {
+    if (a->decoder != NULL) desc.model.file_count = 1;
+    for (size_t first = 0; first < count;
+         first += desc.model.file_count, desc.model.files += desc.model.file_count) {
+        if (c->verify > 0 && qnnrt_manifest_open(NULL, &desc, &model, &err) != QNNRT_OK) {
             fail(t, NULL, err.hint, "--verify: %s", err.text);
             break;
         }
         for (size_t i = 0; i < a->graph_count; ++i)
             if (a->decoder == NULL || a->graphs[i].context == first)
                 verify_graph(a, model, i, half, 0);
-        qnnrt_close(model);
+        qnnrt_manifest_close(model);
         model = NULL;
     }
     free(files);

@@ -32,6 +32,7 @@
 #include "tools/qnnrt_device.h"
 #include "tools/qnnrt_llm_graph.h"
 #include "tools/qnnrt_lower.h"
+#include "tools/qnnrt_manifest.h"
 
 #define CLI_NAME "export"
 #include "tools/cli.h"
