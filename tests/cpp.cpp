@@ -138,6 +138,15 @@ static void language(const char *folder, const char *library)
 {
     qnnrt_desc desc = {};
     desc.backend_desc.path = library;
+    {
+        qnnrt_manifest_open_desc opening = {};
+        opening.model = desc;
+        qnnrt_cpp::program program(folder, opening);
+        qnnrt_cpp::llm same(program);
+        is(same.info().vocabulary == 256 && program.contexts().size() == program.info().context_count &&
+               program.pipelines().size() > 0 && !program.info().program, "a folder is a program, too");
+        is(code_of([&] { program.prepare("none"); }) == QNNRT_E_NOT_FOUND, "no such pipeline");
+    }
     qnnrt_cpp::model model(folder, desc);
     qnnrt_cpp::llm llm(model);
     qnnrt_cpp::llm_session session(llm);

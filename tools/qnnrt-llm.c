@@ -384,7 +384,8 @@ static int set_power(tool *t)
     memset(&desc, 0, sizeof(desc));
     if (t->set.power == QNNRT_POWER_CUSTOM) return 1;
     desc.preset = t->set.power;
-    if (qnnrt_power_set(qnnrt_manifest_get_info(t->model)->backend, &desc, &report, &err) != QNNRT_OK)
+    if (qnnrt_power_set(qnnrt_manifest_get_info(t->model)->backend, &desc, &report, &err) !=
+        QNNRT_OK)
         return fail_error(t, &err);
     for (int i = 0; i < QNNRT_POWER_SETTINGS; ++i) {
         if (report.settings[i].answer == QNNRT_POWER_REFUSED)
@@ -493,14 +494,11 @@ static int open_model(tool *t)
     llm.update = qnnrt_update;
     const qnnrt_manifest_info *info = qnnrt_manifest_get_info(t->model);
     llm.folder = info->folder;
-    if (info->made) {
-        llm.made = info->pipelines;
-        llm.made_count = info->pipeline_count;
-        llm.models = info->models;
-        llm.model_count = info->model_count;
-    }
-    if (qnnrt_llm_open(info->made ? NULL : info->models[0], &llm, &t->llm, &err) != QNNRT_OK)
-        return fail_error(t, &err);
+    llm.made = info->pipelines;
+    llm.made_count = info->pipeline_count;
+    llm.models = info->models;
+    llm.model_count = info->model_count;
+    if (qnnrt_llm_open(NULL, &llm, &t->llm, &err) != QNNRT_OK) return fail_error(t, &err);
     t->info = qnnrt_llm_get_info(t->llm);
     return 1;
 }

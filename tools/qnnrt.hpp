@@ -1,9 +1,10 @@
-/* qnnrt.hpp - v0.4.0 - qnnrt.h, qnnrt_llm.h and sessions for C++17: owners, spans, exceptions
+/* qnnrt.hpp - v0.4.0 - qnnrt.h, programs, qnnrt_llm.h and sessions for C++17: owners, spans, exceptions
 
        #include "qnnrt.hpp"                  // link libqnnrt.so; or in one file, define before it
                                              // QNNRT_IMPLEMENTATION,
                                              // QNNRT_DEVICE_IMPLEMENTATION,
                                              // QNNRT_PROFILE_IMPLEMENTATION,
+                                             // QNNRT_MANIFEST_IMPLEMENTATION,
                                              // QNNRT_LLM_IMPLEMENTATION,
                                              // QNNRT_CACHE_IMPLEMENTATION and
                                              // QNNRT_SESSION_IMPLEMENTATION
@@ -45,6 +46,7 @@
 
 #include "qnnrt.h"
 #include "qnnrt_device.h"
+#include "qnnrt_manifest.h"
 #include "qnnrt_llm.h"
 #include "qnnrt_profile.h"
 #include "qnnrt_session.h"
@@ -204,6 +206,7 @@ protected:
 
 using backend_owner = owner<qnnrt_backend, &qnnrt_backend_close>;
 using model_owner = owner<qnnrt, &qnnrt_close>;
+using program_owner = owner<qnnrt_manifest, &qnnrt_manifest_close>;
 using pipeline_owner = owner<qnnrt_pipeline, &qnnrt_pipeline_destroy>;
 using plan_owner = owner<qnnrt_plan, &qnnrt_plan_destroy>;
 using mem_owner = owner<qnnrt_mem, &qnnrt_mem_destroy>;
@@ -339,7 +342,7 @@ private:
 
 /* =====================================================================================
    MODELS                                                                         >>model
-   Backends and opened folders.
+   Backends, opened folders, and programs of several models.
    Needs: >>span >>error >>owner >>run     Knows nothing of: tokens
    ===================================================================================== */
 
@@ -399,6 +402,36 @@ public:
     }
 };
 
+/* The program of a folder: models on one or more backends, see qnnrt_manifest.h. */
+class program : public program_owner {
+public:
+    program() noexcept = default;
+    explicit program(const char *folder, const qnnrt_manifest_open_desc &desc = {})
+    {
+        qnnrt_error err;
+        check(qnnrt_manifest_open(folder, &desc, &object_, &err), err);
+    }
+
+    const qnnrt_manifest_info &info() const { return *qnnrt_manifest_get_info(object_); }
+    span<const qnnrt_manifest_context_info> contexts() const
+    {
+        return { info().contexts, info().context_count };
+    }
+    span<const qnnrt_pipeline *const> pipelines() const
+    {
+        return { info().pipelines, info().pipeline_count };
+    }
+
+    /* Plan one pipeline alone, with memory of its own. The run must end before the program. */
+    run prepare(const char *name = nullptr)
+    {
+        qnnrt_run *made = nullptr;
+        qnnrt_error err;
+        check(qnnrt_manifest_prepare(object_, name, nullptr, &made, &err), err);
+        return run(run_owner::adopt(made));
+    }
+};
+
 class plan : public plan_owner {
 public:
     plan() noexcept = default;
@@ -439,6 +472,17 @@ public:
     {
         qnnrt_error err;
         check(qnnrt_llm_open(from.get(), &desc, &object_, &err), err);
+    }
+    explicit llm(const program &from, qnnrt_llm_desc desc = {})
+    {
+        qnnrt_error err;
+        if (desc.folder == nullptr)
+            desc.folder = from.info().folder;
+        desc.made = from.info().pipelines;
+        desc.made_count = from.info().pipeline_count;
+        desc.models = from.info().models;
+        desc.model_count = from.info().model_count;
+        check(qnnrt_llm_open(nullptr, &desc, &object_, &err), err);
     }
     const qnnrt_llm_info &info() const { return *qnnrt_llm_get_info(object_); }
     bool is_eos(std::int32_t token) const { return qnnrt_llm_is_eos(object_, token) != 0; }

@@ -253,15 +253,21 @@
        A table of embeddings is large and only a few rows of it are read, so that it may stay out of
        the graphs. They then take the hidden state, and a pipeline begins with a host step that
        looks rows up: qnnrt_llm_embedding(), under the name "embedding". The folder's qnnrt.json
-       says so ("program", see "Programs" in qnnrt.h; 05_make_model --host_embedding writes one):
+       says so ("program", see qnnrt_manifest.h; 05_make_model --host_embedding writes one):
            qnnrt_host_step look_up = {0};
+           qnnrt_manifest_open_desc opening = {0};
            look_up.name = "embedding"; look_up.exec = qnnrt_llm_embedding;
-           qnnrt_desc opening = {0};
            opening.host_functions = &look_up; opening.host_function_count = 1;
-           qnnrt_open("model_dir", &opening, &model, &err);    // maps the table
-       Without a manifest, make such pipelines with qnnrt_pipeline_make() and give them in
-       qnnrt_llm_desc.made. Pipelines with host steps, conversions or constants are run as their
-       author has wired them: edges and constants need no role, and shards no equal names.
+           qnnrt_manifest_open("model_dir", &opening, &program, &err);      // maps the table
+       The pipelines of a program, of one or more models, are given in qnnrt_llm_desc.made; so are
+       those that qnnrt_pipeline_make() makes:
+           const qnnrt_manifest_info *info = qnnrt_manifest_get_info(program);
+           desc.folder = info->folder;                           // with "llm" in its qnnrt.json
+           desc.made   = info->pipelines; desc.made_count  = info->pipeline_count;
+           desc.models = info->models;    desc.model_count = info->model_count;
+           qnnrt_llm_open(NULL, &desc, &llm, &err);
+       They are run as their author has wired them: edges and constants need no role, and shards no
+       equal names.
 
    RoPE, bos and eos
        They come from the caller, else from genie_config.json, else from qnnrt.json. RoPE is taken
@@ -390,12 +396,13 @@ typedef struct qnnrt_llm_desc {
     size_t                     role_count;
     const char *const         *pipelines;      /* names of pipelines to use (default NULL: all) */
     size_t                     pipeline_count;
-    const qnnrt_pipeline *const *made;         /* pipelines of the caller to use instead; they must
-                                                  outlive *out (default NULL: those of the model) */
+    const qnnrt_pipeline *const *made;         /* pipelines of the caller to use instead, wired as
+                                                  they are; they must outlive *out. With .models, the
+                                                  list of the only one is as none (default NULL:
+                                                  those of the model) */
     size_t                     made_count;
-    qnnrt *const              *models;         /* [model_count] those that graphs of .made belong to,
-                                                  such as the models of a program, which
-                                                  qnnrt_manifest.h opens (default NULL: the model) */
+    qnnrt *const              *models;         /* [model_count] whose graphs .made has, such as those
+                                                  of a program (default NULL: the model) */
     size_t                     model_count;
     qnnrt_llm_rope             rope;           /* if .theta is set, this replaces all of the files'
                                                   rope settings; else all fields but .pairs must
@@ -4571,6 +4578,12 @@ static qnnrt_result qnnrt_llm__roles_open(qnnrt *model, const qnnrt_llm_desc *de
     work.llm->update = desc->update;
     work.llm->info.bos = -1;
     work.llm->info.cache_dtype = QNNRT_DTYPE_UNDEFINED;
+    if (model == NULL && desc->model_count == 1 &&
+        desc->made == qnnrt_get_info(desc->models[0])->pipelines) {
+        model = desc->models[0];                /* a folder without a program */
+        with.made = NULL;
+        with.made_count = 0;
+    }
     result = model != NULL ? qnnrt_llm__items_models(&work, &model, 1)
                            : qnnrt_llm__items_models(&work, desc->models, desc->model_count);
     if (result == QNNRT_OK) result = qnnrt_llm__roles_find(&work);

@@ -169,11 +169,9 @@ typedef struct qnnrt_manifest_constant_info {
 /* What a program consists of. All of it is valid until qnnrt_manifest_close(). */
 typedef struct qnnrt_manifest_info {
     const char                  *folder;         /* "" for model.files */
-    const char                  *system_path;    /* of the first model, see qnnrt_info.system_path */
+    const char                  *system_path;    /* qnnrt_info.system_path of the first model */
     qnnrt_backend               *backend;        /* of the first model; NULL with model.inspect */
     int                          program;        /* 0: the folder has none, and is one model */
-    int                          made;           /* 1: .pipelines were made here, of all models; 0:
-                                                    they are those of the only model */
     size_t                       model_count;
     qnnrt *const                *models;         /* one for each role, in the order of contexts */
     size_t                       context_count;
@@ -2854,7 +2852,6 @@ static qnnrt_result qnnrt_manifest__make(qnnrt_manifest__work *w)
                                                             sizeof *to->conversions);
     if (to->made == NULL || to->conversions == NULL) return qnnrt_manifest__no_memory(w);
     result = w->program.joined ? qnnrt_manifest__join_all(w) : qnnrt_manifest__make_all(w);
-    to->info.made = 1;
     to->info.pipelines = (const qnnrt_pipeline *const *)to->made;
     to->info.pipeline_count = to->made_count;
     return result;

@@ -241,7 +241,7 @@ static qnnrt_result engine_make(engine *e, qnnrt_error *err)
     const size_t cells = e->target.info->cells, drafts = MOST_SLOTS * (size_t)MOST_DRAFTS;
     size_t i;
     int made = batch_make(&e->batch, &e->target, cells + drafts, MOST_SLOTS + drafts);
-    if (e->draft.model != NULL)
+    if (e->draft.program != NULL)
         made = made && batch_make(&e->guess, &e->draft, cells + drafts, MOST_SLOTS);
     for (i = 0; i < e->slot_count; ++i) {
         e->slots[i].known = (int32_t *)calloc(cells, sizeof(int32_t));
@@ -250,7 +250,7 @@ static qnnrt_result engine_make(engine *e, qnnrt_error *err)
     if (!made)
         return refuse(err, QNNRT_E_MEMORY, "out of memory for %lu slots",
                       (unsigned long)e->slot_count);
-    if (e->draft.model == NULL)
+    if (e->draft.program == NULL)
         return QNNRT_OK;
     return qnnrt_llm_sampler_create(e->draft.info->logits, NULL, &e->greedy, err);
 }
@@ -279,19 +279,19 @@ typedef struct engine_desc {
 static qnnrt_result engine_open(engine *e, const engine_desc *how, qnnrt_error *err)
 {
     qnnrt_llm_session_desc desc = {0};
-    qnnrt_desc opening = {0}, shared = {0};
+    qnnrt_manifest_open_desc opening = {0}, shared = {0};
     qnnrt_llm *models[2];
     qnnrt_result result;
     memset(e, 0, sizeof(*e));
     e->slot_count = how->slots;
     e->complain = how->complain;
-    opening.backend_desc.path = how->library;
+    opening.model.backend_desc.path = how->library;
     result = model_open(&e->target, how->folder, &opening, err);
     if (result != QNNRT_OK)
         return result;
     e->chunk = how->chunk != 0 ? how->chunk : e->target.info->ar < 8 ? 8 : e->target.info->ar;
     if (how->draft != NULL) {
-        shared.backend = qnnrt_get_info(e->target.model)->backend;
+        shared.model.backend = qnnrt_manifest_get_info(e->target.program)->backend;
         result = model_open(&e->draft, how->draft, &shared, err);
         if (result == QNNRT_OK && e->draft.info->cells < e->target.info->cells)
             result = refuse(err, QNNRT_E_MISMATCH, "%s remembers %u tokens, expected at least %u,"

@@ -50,9 +50,11 @@
 #include <poll.h>
 
 #define QNNRT_IMPLEMENTATION
+#define QNNRT_MANIFEST_IMPLEMENTATION
 #define QNNRT_LLM_IMPLEMENTATION
 #define QNNRT_CACHE_IMPLEMENTATION
 #include "qnnrt.h"
+#include "tools/qnnrt_manifest.h"
 #include "tools/qnnrt_llm.h"
 
 #include "engine.h"

@@ -16,6 +16,7 @@
 
 #include "qnnrt.h"
 #include "tools/qnnrt_llm.h"
+#include "tools/qnnrt_manifest.h"
 
 /* ---- errors >>errors ------------------------------------------------------------------------- */
 
@@ -75,24 +76,33 @@ static size_t common(const int32_t *a, size_t a_count, const int32_t *b, size_t 
 /* ---- models in one session >>models ---------------------------------------------------------- */
 
 typedef struct model {
-    qnnrt                *model;
+    qnnrt_manifest       *program;
     qnnrt_llm            *llm;
     const qnnrt_llm_info *info;
     qnnrt_llm_cache      *cache;            /* of the session, which is made after the models */
 } model;
 
 /* Open a folder. On failure nothing stays open. */
-static qnnrt_result model_open(model *m, const char *folder, qnnrt_desc *desc, qnnrt_error *err)
+static qnnrt_result model_open(model *m, const char *folder, qnnrt_manifest_open_desc *desc,
+                               qnnrt_error *err)
 {
     static const qnnrt_host_step look_up = { .name = "embedding", .exec = qnnrt_llm_embedding };
+    const qnnrt_manifest_info *info;
+    qnnrt_llm_desc llm = {0};
     qnnrt_result result;
     memset(m, 0, sizeof(*m));
     desc->host_functions = &look_up;        /* for models with their embeddings on the host */
     desc->host_function_count = 1;
-    result = qnnrt_open(folder, desc, &m->model, err);
+    result = qnnrt_manifest_open(folder, desc, &m->program, err);
     if (result != QNNRT_OK)
         return result;
-    result = qnnrt_llm_open(m->model, NULL, &m->llm, err);
+    info = qnnrt_manifest_get_info(m->program);
+    llm.folder = info->folder;
+    llm.made = info->pipelines;
+    llm.made_count = info->pipeline_count;
+    llm.models = info->models;
+    llm.model_count = info->model_count;
+    result = qnnrt_llm_open(NULL, &llm, &m->llm, err);
     if (result == QNNRT_OK) {
         m->info = qnnrt_llm_get_info(m->llm);
         if (m->info->vocabulary != VOCABULARY)
@@ -101,7 +111,7 @@ static qnnrt_result model_open(model *m, const char *folder, qnnrt_desc *desc, q
     }
     if (result != QNNRT_OK) {
         qnnrt_llm_close(m->llm);
-        qnnrt_close(m->model);
+        qnnrt_manifest_close(m->program);
         memset(m, 0, sizeof(*m));
     }
     return result;
@@ -110,7 +120,7 @@ static qnnrt_result model_open(model *m, const char *folder, qnnrt_desc *desc, q
 static void model_close(model *m)           /* does nothing for zeros */
 {
     qnnrt_llm_close(m->llm);
-    qnnrt_close(m->model);
+    qnnrt_manifest_close(m->program);
 }
 
 /* ---- batches in the form of engines >>batch -------------------------------------------------- */

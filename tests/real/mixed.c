@@ -980,7 +980,7 @@ static void write_llm_program(const char *folder)
 /* Make the folder, open it once, and let the model write. */
 static void three_sides(const char *cpu_path)
 {
-    const qnnrt_host_step look_up = { "embedding", NULL, NULL, 0, 0, qnnrt_llm_embedding, NULL };
+    const qnnrt_host_step look_up = { .name = "embedding", .exec = qnnrt_llm_embedding };
     char path[1024], folder[1024];
     qnnrt_backend *htp = open_library(htp_library(path)), *cpu = open_library(cpu_path);
     qnnrt_backend_role roles[2];

@@ -157,6 +157,16 @@ QNNRT_POLICY_KERNEL = 0
 QNNRT_POLICY_EXECUTION = 1
 QNNRT_POLICY_BYTES = 65536
 QNNRT_POLICY_ENTRIES = 1024
+QNNRT_JSON_NONE = 0
+QNNRT_JSON_NULL = 1
+QNNRT_JSON_FALSE = 2
+QNNRT_JSON_TRUE = 3
+QNNRT_JSON_NUMBER = 4
+QNNRT_JSON_STRING = 5
+QNNRT_JSON_ARRAY = 6
+QNNRT_JSON_OBJECT = 7
+QNNRT_JSON_DEPTH = 1024
+QNNRT_JSON_BUFFER = 4096
 QNNRT_ENGINES = 8
 
 
@@ -464,6 +474,54 @@ class qnnrt_session_info(Structure):
     pass
 
 
+class qnnrt_json_text(Structure):
+    pass
+
+
+class qnnrt_json_limits(Structure):
+    pass
+
+
+class qnnrt_json_reader(Structure):
+    pass
+
+
+class qnnrt_json_writer(Structure):
+    pass
+
+
+class qnnrt_manifest_role(Structure):
+    pass
+
+
+class qnnrt_manifest_open_desc(Structure):
+    pass
+
+
+class qnnrt_manifest_context_info(Structure):
+    pass
+
+
+class qnnrt_manifest_constant_info(Structure):
+    pass
+
+
+class qnnrt_manifest_info(Structure):
+    pass
+
+
+class qnnrt_manifest_context(Structure):
+    pass
+
+
+class qnnrt_manifest_constant(Structure):
+    pass
+
+
+class qnnrt_manifest_desc(Structure):
+    pass
+
+
 qnnrt_error._fields_ = [
     ('code', c_int),
     ('vendor_code', c_uint64),
@@ -614,6 +672,7 @@ qnnrt_mem_provider._fields_ = [
 ]
 qnnrt_file._fields_ = [
     ('path', c_char_p),
+    ('name', c_char_p),
     ('data', c_void_p),
     ('bytes', c_size_t),
     ('json_path', c_char_p),
@@ -915,6 +974,8 @@ qnnrt_llm_desc._fields_ = [
     ('pipeline_count', c_size_t),
     ('made', POINTER(c_void_p)),
     ('made_count', c_size_t),
+    ('models', POINTER(c_void_p)),
+    ('model_count', c_size_t),
     ('rope', qnnrt_llm_rope),
     ('eos', POINTER(c_int32)),
     ('eos_count', c_size_t),
@@ -1183,6 +1244,114 @@ qnnrt_session_info._fields_ = [
     ('cache_key', c_char_p),
     ('text', c_char_p),
 ]
+qnnrt_json_text._fields_ = [
+    ('text', c_char_p),
+    ('bytes', c_size_t),
+    ('escaped', c_int),
+]
+qnnrt_json_limits._fields_ = [
+    ('bytes', c_size_t),
+    ('depth', c_uint32),
+]
+qnnrt_json_reader._fields_ = [
+    ('key', qnnrt_json_text),
+    ('value', qnnrt_json_text),
+    ('type', c_int),
+    ('depth', c_uint32),
+    ('error', c_char_p),
+    ('error_at', c_size_t),
+    ('begin', POINTER(c_ubyte)),
+    ('at', POINTER(c_ubyte)),
+    ('end', POINTER(c_ubyte)),
+    ('max_depth', c_uint32),
+    ('state', c_int),
+    ('objects', c_uint64 * 16),
+]
+qnnrt_json_writer._fields_ = [
+    ('error', c_char_p),
+    ('write', CFUNCTYPE(c_int, c_void_p, c_char_p, c_size_t)),
+    ('user', c_void_p),
+    ('indent', c_uint32),
+    ('depth', c_uint32),
+    ('line_depth', c_uint32),
+    ('used', c_uint32),
+    ('filled', c_int),
+    ('key', c_int),
+    ('done', c_int),
+    ('objects', c_uint64 * 16),
+    ('buffer', c_char * 4096),
+]
+qnnrt_manifest_role._fields_ = [
+    ('role', c_char_p),
+    ('backend', c_void_p),
+    ('desc', qnnrt_backend_desc),
+    ('system_path', c_char_p),
+]
+qnnrt_manifest_open_desc._fields_ = [
+    ('backends', POINTER(qnnrt_manifest_role)),
+    ('backend_count', c_size_t),
+    ('host_functions', POINTER(qnnrt_host_step)),
+    ('host_function_count', c_size_t),
+    ('check_hashes', c_int),
+    ('model', qnnrt_desc),
+]
+qnnrt_manifest_context_info._fields_ = [
+    ('file', c_char_p),
+    ('role', c_char_p),
+    ('model', c_void_p),
+    ('context', c_size_t),
+    ('failure', POINTER(qnnrt_error)),
+    ('info', POINTER(qnnrt_context_info)),
+]
+qnnrt_manifest_constant_info._fields_ = [
+    ('file', c_char_p),
+    ('offset', c_uint64),
+    ('tensor', POINTER(qnnrt_tensor_info)),
+    ('data', c_void_p),
+]
+qnnrt_manifest_info._fields_ = [
+    ('folder', c_char_p),
+    ('system_path', c_char_p),
+    ('backend', c_void_p),
+    ('program', c_int),
+    ('model_count', c_size_t),
+    ('models', POINTER(c_void_p)),
+    ('context_count', c_size_t),
+    ('contexts', POINTER(qnnrt_manifest_context_info)),
+    ('constant_count', c_size_t),
+    ('constants', POINTER(qnnrt_manifest_constant_info)),
+    ('pipeline_count', c_size_t),
+    ('pipelines', POINTER(c_void_p)),
+]
+qnnrt_manifest_context._fields_ = [
+    ('file', c_char_p),
+    ('backend', c_char_p),
+    ('fingerprint', c_uint64),
+    ('sha256', c_char_p),
+    ('model', c_void_p),
+    ('context', c_size_t),
+]
+qnnrt_manifest_constant._fields_ = [
+    ('name', c_char_p),
+    ('file', c_char_p),
+    ('offset', c_uint64),
+    ('dtype', c_int),
+    ('rank', c_uint32),
+    ('dims', POINTER(c_uint32)),
+    ('data', c_void_p),
+]
+qnnrt_manifest_desc._fields_ = [
+    ('contexts', POINTER(qnnrt_manifest_context)),
+    ('context_count', c_size_t),
+    ('constants', POINTER(qnnrt_manifest_constant)),
+    ('constant_count', c_size_t),
+    ('pipelines', POINTER(qnnrt_pipeline_desc)),
+    ('pipeline_count', c_size_t),
+    ('wired', POINTER(c_void_p)),
+    ('wired_count', c_size_t),
+    ('more', CFUNCTYPE(None, c_void_p, POINTER(qnnrt_json_writer))),
+    ('more_user', c_void_p),
+]
 
 FUNCTIONS = {
     'qnnrt_backend_close': (c_int, [c_void_p]),
@@ -1232,6 +1401,34 @@ FUNCTIONS = {
     'qnnrt_file_read': (c_int, [c_char_p, c_void_p, c_size_t, POINTER(c_uint64), POINTER(qnnrt_error)]),
     'qnnrt_get_dims': (POINTER(c_uint32), [c_void_p, POINTER(qnnrt_slot_info), POINTER(c_uint32)]),
     'qnnrt_get_info': (POINTER(qnnrt_info), [c_void_p]),
+    'qnnrt_json_begin': (None, [POINTER(qnnrt_json_reader), c_char_p, c_size_t, POINTER(qnnrt_json_limits)]),
+    'qnnrt_json_copy': (c_size_t, [POINTER(qnnrt_json_text), c_char_p]),
+    'qnnrt_json_end': (c_int, [POINTER(qnnrt_json_reader)]),
+    'qnnrt_json_f32': (c_int, [POINTER(qnnrt_json_text), POINTER(c_float)]),
+    'qnnrt_json_f64': (c_int, [POINTER(qnnrt_json_text), POINTER(c_double)]),
+    'qnnrt_json_i64': (c_int, [POINTER(qnnrt_json_text), POINTER(c_int64)]),
+    'qnnrt_json_is': (c_int, [POINTER(qnnrt_json_text), c_char_p]),
+    'qnnrt_json_leave': (c_int, [POINTER(qnnrt_json_reader)]),
+    'qnnrt_json_more': (c_int, [POINTER(qnnrt_json_reader)]),
+    'qnnrt_json_more_as': (c_int, [POINTER(qnnrt_json_reader), POINTER(qnnrt_json_text)]),
+    'qnnrt_json_skip': (c_int, [POINTER(qnnrt_json_reader)]),
+    'qnnrt_json_u64': (c_int, [POINTER(qnnrt_json_text), POINTER(c_uint64)]),
+    'qnnrt_json_value': (c_int, [POINTER(qnnrt_json_reader)]),
+    'qnnrt_json_value_is': (c_int, [POINTER(qnnrt_json_reader), POINTER(qnnrt_json_text)]),
+    'qnnrt_json_value_u64': (c_int, [POINTER(qnnrt_json_reader), POINTER(c_uint64)]),
+    'qnnrt_json_write_array': (None, [POINTER(qnnrt_json_writer), c_int]),
+    'qnnrt_json_write_begin': (None, [POINTER(qnnrt_json_writer), CFUNCTYPE(c_int, c_void_p, c_char_p, c_size_t), c_void_p, c_uint32]),
+    'qnnrt_json_write_bool': (None, [POINTER(qnnrt_json_writer), c_int]),
+    'qnnrt_json_write_close': (None, [POINTER(qnnrt_json_writer)]),
+    'qnnrt_json_write_end': (c_int, [POINTER(qnnrt_json_writer)]),
+    'qnnrt_json_write_f32': (None, [POINTER(qnnrt_json_writer), c_float]),
+    'qnnrt_json_write_f64': (None, [POINTER(qnnrt_json_writer), c_double]),
+    'qnnrt_json_write_i64': (None, [POINTER(qnnrt_json_writer), c_int64]),
+    'qnnrt_json_write_key': (None, [POINTER(qnnrt_json_writer), c_char_p]),
+    'qnnrt_json_write_null': (None, [POINTER(qnnrt_json_writer)]),
+    'qnnrt_json_write_object': (None, [POINTER(qnnrt_json_writer), c_int]),
+    'qnnrt_json_write_string': (None, [POINTER(qnnrt_json_writer), c_char_p]),
+    'qnnrt_json_write_u64': (None, [POINTER(qnnrt_json_writer), c_uint64]),
     'qnnrt_llm_accept': (c_int, [c_void_p, POINTER(c_uint32), c_size_t]),
     'qnnrt_llm_adapter_applied': (c_void_p, [c_void_p]),
     'qnnrt_llm_adapter_apply': (c_int, [c_void_p, c_void_p, POINTER(qnnrt_error)]),
@@ -1282,6 +1479,13 @@ FUNCTIONS = {
     'qnnrt_llm_state_bytes': (c_size_t, [c_void_p]),
     'qnnrt_llm_state_restore': (c_int, [c_void_p, c_void_p, c_size_t]),
     'qnnrt_llm_state_save': (c_int, [c_void_p, c_void_p, c_size_t, POINTER(c_size_t)]),
+    'qnnrt_manifest_close': (c_int, [c_void_p]),
+    'qnnrt_manifest_find': (c_int, [c_void_p, c_char_p, POINTER(c_void_p), POINTER(qnnrt_error)]),
+    'qnnrt_manifest_get_info': (POINTER(qnnrt_manifest_info), [c_void_p]),
+    'qnnrt_manifest_open': (c_int, [c_char_p, POINTER(qnnrt_manifest_open_desc), POINTER(c_void_p), POINTER(qnnrt_error)]),
+    'qnnrt_manifest_prepare': (c_int, [c_void_p, c_char_p, POINTER(qnnrt_prepare_desc), POINTER(c_void_p), POINTER(qnnrt_error)]),
+    'qnnrt_manifest_recover': (c_int, [c_void_p, CFUNCTYPE(c_int, c_void_p, POINTER(qnnrt_error)), POINTER(qnnrt_error)]),
+    'qnnrt_manifest_write': (c_int, [POINTER(qnnrt_manifest_desc), CFUNCTYPE(c_int, c_void_p, c_char_p, c_size_t), c_void_p, POINTER(qnnrt_error)]),
     'qnnrt_mem_clear': (None, [c_void_p]),
     'qnnrt_mem_create': (c_int, [c_void_p, POINTER(qnnrt_mem_desc), POINTER(c_void_p), POINTER(qnnrt_error)]),
     'qnnrt_mem_destroy': (c_int, [c_void_p]),

@@ -63,7 +63,11 @@ class LLM(Object):
         made = c_void_p()
         parent = self._model._handle()
         self._caught = self._model._caught
-        call(lib.qnnrt_llm_open, parent, byref(desc), byref(made), caught=self._caught)
+        program = self._model._info
+        desc.folder = program.folder
+        desc.made, desc.made_count = program.pipelines, program.pipeline_count
+        desc.models, desc.model_count = program.models, program.model_count
+        call(lib.qnnrt_llm_open, None, byref(desc), byref(made), caught=self._caught)
         self._llm: Optional[Owner] = Owner(made.value, lib.qnnrt_llm_close, parent)
         info = lib.qnnrt_llm_get_info(self._llm).contents
         self._info = info

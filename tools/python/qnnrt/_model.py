@@ -219,7 +219,8 @@ class Model(Object):
                  memory: str = "heap", soc_model: int = 0, profile: str = "off", no_manifest: bool = False, check_hashes: bool = False,
                  log: Optional[Callable[[int, str, str], None]] = None, log_level: str = "warn") -> None:
         keep: List[Any] = []
-        desc = abi.qnnrt_desc()
+        opening = abi.qnnrt_manifest_open_desc()
+        desc = opening.model
         if system is not None:
             desc.system_path = path_of(system)
         if backend is not None:
@@ -229,12 +230,12 @@ class Model(Object):
         self._caught = Caught()
         _hooks(desc.backend_desc.hooks, log, self._caught, keep)
         if backends:
-            roles = (abi.qnnrt_backend_role * len(backends))()
+            roles = (abi.qnnrt_manifest_role * len(backends))()
             for row, (role, library) in zip(roles, backends.items()):
                 row.role, row.desc.path = name_of(role, "a role"), path_of(library)
-            desc.backends, desc.backend_count = roles, len(backends)
+            opening.backends, opening.backend_count = roles, len(backends)
         desc.inspect, desc.read, desc.keep_going, desc.no_manifest = inspect, read, keep_going, no_manifest
-        desc.check_hashes = check_hashes
+        opening.check_hashes = check_hashes
         desc.metadata = choice(metadata, _METADATA, "metadata")
         desc.residency = choice(residency, _RESIDENCY, "residency")
         desc.resident_bytes = resident_bytes
@@ -257,8 +258,8 @@ class Model(Object):
             call(lib.qnnrt_profile_create, level, None, byref(profile_made))
             self._loading = Owner(profile_made.value, lib.qnnrt_profile_destroy)
             desc.context_hooks = lib.qnnrt_profile_hook(self._loading, None)
-        call(lib.qnnrt_open, folder, byref(desc), byref(made), caught=self._caught)
-        self._owner = Owner(made.value, lib.qnnrt_close, self._loading, keep)
+        call(lib.qnnrt_manifest_open, folder, byref(opening), byref(made), caught=self._caught)
+        self._owner = Owner(made.value, lib.qnnrt_manifest_close, self._loading, keep)
         if self._caught:
             self.close()
             self._caught.check()
@@ -266,8 +267,8 @@ class Model(Object):
         self._pipelines = [Pipeline(self, info.pipelines[i]) for i in range(info.pipeline_count)]
 
     @property
-    def _info(self) -> abi.qnnrt_info:
-        info: abi.qnnrt_info = lib.qnnrt_get_info(self._handle()).contents
+    def _info(self) -> abi.qnnrt_manifest_info:
+        info: abi.qnnrt_manifest_info = lib.qnnrt_manifest_get_info(self._handle()).contents
         return info
 
     @property
@@ -279,16 +280,19 @@ class Model(Object):
     def pipeline(self, name: Optional[str] = None) -> Pipeline:
         """Find a pipeline; without a name the only one."""
         found = c_void_p()
-        call(lib.qnnrt_pipeline_find, self._handle(), None if name is None else name_of(name), byref(found))
-        return next(p for p in self._pipelines if p._pointer == found.value)
+        call(lib.qnnrt_manifest_find, self._handle(), None if name is None else name_of(name), byref(found))
+        for pipeline in self._pipelines:
+            if pipeline._pointer == found.value:
+                return pipeline
+        return Pipeline(self, found.value or 0)
 
     @property
     def contexts(self) -> Tuple[Context, ...]:
         """The context binaries, in shard order."""
         info = self._info
-        return tuple(Context(text_of(c.file), text_of(c.role), text_of(c.build_id), c.backend_id, tuple(text_of(c.graphs[i].name) for i in range(c.graph_count)),
-                             c.file_bytes, text_of(c.failure.contents.text) if c.failure else None)
-                     for c in (info.contexts[i] for i in range(info.context_count)))
+        rows = ((info.contexts[i], info.contexts[i].info.contents) for i in range(info.context_count))
+        return tuple(Context(text_of(row.file), text_of(row.role), text_of(c.build_id), c.backend_id, tuple(text_of(c.graphs[i].name) for i in range(c.graph_count)),
+                             c.file_bytes, text_of(row.failure.contents.text) if row.failure else None) for row, c in rows)
 
     @property
     def device(self) -> str:
@@ -320,7 +324,8 @@ class Model(Object):
 
     def recover(self) -> None:
         """After a restart of the DSP (vendor codes 1007 and 1011): load again what was loaded."""
-        call(lib.qnnrt_model_recover, self._handle(), caught=self._caught)
+        for i in range(self._info.model_count):
+            call(lib.qnnrt_model_recover, self._info.models[i], caught=self._caught)
         self._caught.check()
 
     def __repr__(self) -> str:

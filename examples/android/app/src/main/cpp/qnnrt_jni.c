@@ -12,8 +12,10 @@
 #define QNNRT_STATIC
 #define QNNRT_IMPLEMENTATION
 #define QNNRT_DEVICE_IMPLEMENTATION
+#define QNNRT_MANIFEST_IMPLEMENTATION
 #define QNNRT_LLM_IMPLEMENTATION
 #include "qnnrt_device.h"
+#include "qnnrt_manifest.h"
 #include "qnnrt_llm.h"
 
 #include <jni.h>
@@ -162,21 +164,21 @@ JNI(jlong, nativeOpen)(JNIEnv *env, jclass self, jbyteArray folder, jbyteArray b
 {
     static const qnnrt_host_step look_up = { .name = "embedding", .exec = qnnrt_llm_embedding };
     char *path = NULL, *library = NULL;
-    qnnrt *model = NULL;
-    qnnrt_desc desc = {0};
+    qnnrt_manifest *model = NULL;
+    qnnrt_manifest_open_desc desc = {0};
     qnnrt_error err;
     (void)self;
     if (take_text(env, folder, &path) && take_text(env, backend, &library)) {
         desc.host_functions = &look_up;
         desc.host_function_count = 1;
-        desc.backend_desc.path = library;
-        desc.backend_desc.hooks.lock = lock;
-        desc.backend_desc.hooks.unlock = unlock;
-        desc.backend_desc.hooks.lock_user = &vendor_lock;
+        desc.model.backend_desc.path = library;
+        desc.model.backend_desc.hooks.lock = lock;
+        desc.model.backend_desc.hooks.unlock = unlock;
+        desc.model.backend_desc.hooks.lock_user = &vendor_lock;
 #ifdef __ANDROID__
-        desc.backend_desc.hooks.log = to_logcat;
+        desc.model.backend_desc.hooks.log = to_logcat;
 #endif
-        if (qnnrt_open(path, &desc, &model, &err) != QNNRT_OK)
+        if (qnnrt_manifest_open(path, &desc, &model, &err) != QNNRT_OK)
             throw_error(env, &err);
     }
     free(path);
@@ -189,7 +191,7 @@ JNI(jlong, nativeOpen)(JNIEnv *env, jclass self, jbyteArray folder, jbyteArray b
 JNI(void, nativeClose)(JNIEnv *env, jclass self, jlong model)
 {
     (void)self;
-    if (qnnrt_close((qnnrt *)to_object(model)) == QNNRT_E_BUSY)
+    if (qnnrt_manifest_close((qnnrt_manifest *)to_object(model)) == QNNRT_E_BUSY)
         throw_text(env, QNNRT_E_BUSY, 0, "the model is in use by a Run or Llm that is open",
                    "Close every Run and Llm of the model first.");
 }
@@ -198,14 +200,16 @@ JNI(void, nativeRecover)(JNIEnv *env, jclass self, jlong model)
 {
     qnnrt_error err;
     (void)self;
-    if (qnnrt_model_recover((qnnrt *)to_object(model), &err) != QNNRT_OK)
+    if (qnnrt_manifest_recover((qnnrt_manifest *)to_object(model), qnnrt_model_recover, &err) !=
+        QNNRT_OK)
         throw_error(env, &err);
 }
 
 /* Return the name of pipeline `index`, NULL after the last one. */
 JNI(jbyteArray, nativePipeline)(JNIEnv *env, jclass self, jlong model, jint index)
 {
-    const qnnrt_info *info = qnnrt_get_info((const qnnrt *)to_object(model));
+    const qnnrt_manifest_info *info =
+        qnnrt_manifest_get_info((const qnnrt_manifest *)to_object(model));
     (void)self;
     if ((size_t)index >= info->pipeline_count)
         return NULL;
@@ -223,7 +227,8 @@ JNI(jlong, nativePrepare)(JNIEnv *env, jclass self, jlong model, jbyteArray pipe
     (void)self;
     if (!take_text(env, pipeline, &name))
         return 0;
-    if (qnnrt_prepare((qnnrt *)to_object(model), name, &run, &err) != QNNRT_OK)
+    if (qnnrt_manifest_prepare((qnnrt_manifest *)to_object(model), name, NULL, &run, &err) !=
+        QNNRT_OK)
         throw_error(env, &err);
     else
         qnnrt_run_flex(run);            /* out of memory: exec says so */
@@ -369,10 +374,17 @@ static void llm_close(jni_llm *l)
 }
 
 /* Open what an Llm needs; on failure *l may be half open, and llm_close() frees it. */
-static qnnrt_result llm_open(qnnrt *model, jni_llm *l, qnnrt_error *err)
+static qnnrt_result llm_open(const qnnrt_manifest *model, jni_llm *l, qnnrt_error *err)
 {
+    const qnnrt_manifest_info *info = qnnrt_manifest_get_info(model);
+    qnnrt_llm_desc desc = {0};
     qnnrt_llm_sampler_desc greedy = {0};
-    qnnrt_result result = qnnrt_llm_open(model, NULL, &l->llm, err);
+    desc.folder = info->folder;
+    desc.made = info->pipelines;
+    desc.made_count = info->pipeline_count;
+    desc.models = info->models;
+    desc.model_count = info->model_count;
+    qnnrt_result result = qnnrt_llm_open(NULL, &desc, &l->llm, err);
     if (result == QNNRT_OK)
         result = qnnrt_llm_session_create(&l->llm, 1, NULL, &l->session, err);
     if (result != QNNRT_OK)
@@ -391,7 +403,7 @@ JNI(jlong, nativeLlmOpen)(JNIEnv *env, jclass self, jlong model)
         throw_memory(env);
         return 0;
     }
-    if (llm_open((qnnrt *)to_object(model), l, &err) != QNNRT_OK) {
+    if (llm_open((const qnnrt_manifest *)to_object(model), l, &err) != QNNRT_OK) {
         throw_error(env, &err);
     } else {
         l->tokens = (int32_t *)malloc(l->info->ar * sizeof(*l->tokens));
