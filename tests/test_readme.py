@@ -205,7 +205,7 @@ def manual_of(path, fewest):
     return "".join(snippets), " ".join("section_%d();" % n for n in range(len(snippets)))
 
 
-check("the manual of qnnrt_llm.h", LLM + """
+check("the manual of qnnrt_llm.h", LLM + """#include "tools/qnnrt_manifest.h"
 static qnnrt *model, *draft_model;
 static qnnrt_llm *llm, *draft_llm;
 static qnnrt_llm_session *session;
@@ -213,6 +213,8 @@ static qnnrt_llm_cache *cache, *draft_cache;
 static qnnrt_llm_batch batch;
 static qnnrt_llm_sampler *sampler;
 static qnnrt_error err;
+static qnnrt_manifest *program;
+static qnnrt_llm_desc desc;
 static const qnnrt_llm_info *info;
 static int32_t prompt[8], draft[8], next, first, second;
 static size_t prompt_count, draft_count, kept, i, row, bytes;

@@ -261,10 +261,10 @@
            qnnrt_manifest_open("model_dir", &opening, &program, &err);      // maps the table
        The pipelines of a program, of one or more models, are given in qnnrt_llm_desc.made; so are
        those that qnnrt_pipeline_make() makes:
-           const qnnrt_manifest_info *info = qnnrt_manifest_get_info(program);
-           desc.folder = info->folder;                           // with "llm" in its qnnrt.json
-           desc.made   = info->pipelines; desc.made_count  = info->pipeline_count;
-           desc.models = info->models;    desc.model_count = info->model_count;
+           const qnnrt_manifest_info *parts = qnnrt_manifest_get_info(program);
+           desc.folder = parts->folder;                          // with "llm" in its qnnrt.json
+           desc.made   = parts->pipelines; desc.made_count  = parts->pipeline_count;
+           desc.models = parts->models;    desc.model_count = parts->model_count;
            qnnrt_llm_open(NULL, &desc, &llm, &err);
        They are run as their author has wired them: edges and constants need no role, and shards no
        equal names.
@@ -397,12 +397,12 @@ typedef struct qnnrt_llm_desc {
     const char *const         *pipelines;      /* names of pipelines to use (default NULL: all) */
     size_t                     pipeline_count;
     const qnnrt_pipeline *const *made;         /* pipelines of the caller to use instead, wired as
-                                                  they are; they must outlive *out. With .models, the
-                                                  list of the only one is as none (default NULL:
-                                                  those of the model) */
+                                                  they are; they must outlive *out. With .models:
+                                                  the list of the only one is as none (default
+                                                  NULL: those of the model) */
     size_t                     made_count;
-    qnnrt *const              *models;         /* [model_count] whose graphs .made has, such as those
-                                                  of a program (default NULL: the model) */
+    qnnrt *const              *models;         /* [model_count] whose graphs .made has, such as
+                                                  those of a program (default NULL: the model) */
     size_t                     model_count;
     qnnrt_llm_rope             rope;           /* if .theta is set, this replaces all of the files'
                                                   rope settings; else all fields but .pairs must

@@ -353,7 +353,7 @@ class Run(Object):
         made = c_void_p()
         parent = model._handle()
         self._caught = model._caught
-        call(lib.qnnrt_prepare_with, parent, name_of(pipeline.name), byref(model._prepare_desc), byref(made), caught=self._caught)
+        call(lib.qnnrt_pipeline_prepare, pipeline._pointer, byref(model._prepare_desc), byref(made), caught=self._caught)
         self.pipeline = pipeline
         self._model_text = repr(model)
         self._owner = Owner(made.value, lib.qnnrt_run_destroy, parent)
