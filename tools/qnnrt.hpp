@@ -4,6 +4,7 @@
                                              // QNNRT_IMPLEMENTATION,
                                              // QNNRT_DEVICE_IMPLEMENTATION,
                                              // QNNRT_PROFILE_IMPLEMENTATION,
+                                             // QNNRT_CONVERT_IMPLEMENTATION,
                                              // QNNRT_MANIFEST_IMPLEMENTATION,
                                              // QNNRT_LLM_IMPLEMENTATION,
                                              // QNNRT_CACHE_IMPLEMENTATION and

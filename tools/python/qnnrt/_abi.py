@@ -490,6 +490,18 @@ class qnnrt_json_writer(Structure):
     pass
 
 
+class qnnrt_convert_desc(Structure):
+    pass
+
+
+class qnnrt_converter_info(Structure):
+    pass
+
+
+class qnnrt_conversion(Structure):
+    pass
+
+
 class qnnrt_manifest_role(Structure):
     pass
 
@@ -1281,6 +1293,22 @@ qnnrt_json_writer._fields_ = [
     ('objects', c_uint64 * 16),
     ('buffer', c_char * 4096),
 ]
+qnnrt_convert_desc._fields_ = [
+    ('how', c_int),
+    ('exact', c_int),
+    ('name', c_char_p),
+    ('hooks', qnnrt_hooks),
+]
+qnnrt_converter_info._fields_ = [
+    ('how', c_int),
+    ('exact', c_int),
+    ('lost', c_uint64),
+    ('lost_ever', c_uint64),
+]
+qnnrt_conversion._fields_ = [
+    ('how', c_int),
+    ('exact', c_int),
+]
 qnnrt_manifest_role._fields_ = [
     ('role', c_char_p),
     ('backend', c_void_p),
@@ -1347,6 +1375,7 @@ qnnrt_manifest_desc._fields_ = [
     ('constant_count', c_size_t),
     ('pipelines', POINTER(qnnrt_pipeline_desc)),
     ('pipeline_count', c_size_t),
+    ('conversions', POINTER(POINTER(qnnrt_conversion))),
     ('wired', POINTER(c_void_p)),
     ('wired_count', c_size_t),
     ('more', CFUNCTYPE(None, c_void_p, POINTER(qnnrt_json_writer))),
@@ -1380,6 +1409,16 @@ FUNCTIONS = {
     'qnnrt_close': (c_int, [c_void_p]),
     'qnnrt_context_load': (c_int, [c_void_p, c_size_t, POINTER(qnnrt_error)]),
     'qnnrt_context_unload': (c_int, [c_void_p, c_size_t, POINTER(qnnrt_error)]),
+    'qnnrt_conversions_create': (c_int, [POINTER(qnnrt_pipeline_desc), POINTER(qnnrt_conversion), POINTER(qnnrt_hooks), POINTER(c_void_p), POINTER(qnnrt_error)]),
+    'qnnrt_conversions_desc': (POINTER(qnnrt_pipeline_desc), [c_void_p]),
+    'qnnrt_conversions_free': (None, [c_void_p]),
+    'qnnrt_conversions_step': (c_size_t, [c_void_p, c_size_t]),
+    'qnnrt_convert_create': (c_int, [POINTER(qnnrt_tensor_info), POINTER(qnnrt_tensor_info), POINTER(qnnrt_convert_desc), POINTER(c_void_p), POINTER(qnnrt_error)]),
+    'qnnrt_convert_data': (c_int, [c_void_p, c_void_p, c_void_p, POINTER(qnnrt_error)]),
+    'qnnrt_convert_free': (None, [c_void_p]),
+    'qnnrt_convert_get_info': (qnnrt_converter_info, [c_void_p]),
+    'qnnrt_convert_of': (c_void_p, [POINTER(qnnrt_step_info)]),
+    'qnnrt_convert_step': (POINTER(qnnrt_host_step), [c_void_p]),
     'qnnrt_data': (c_void_p, [c_void_p, c_char_p, POINTER(c_size_t)]),
     'qnnrt_data_slot': (c_void_p, [c_void_p, POINTER(qnnrt_slot_info), POINTER(c_size_t)]),
     'qnnrt_decode_f32': (c_int, [POINTER(qnnrt_tensor_info), c_void_p, POINTER(c_float)]),
