@@ -331,11 +331,11 @@
    Errors
        Calls that open or make things take a qnnrt_error, which may be NULL. Calls on a run keep it
        in the run: qnnrt_run_error(). The text is complete: what was tried, on which file, graph and
-       tensor, what was expected and found, the vendor's code with its symbol, the likely cause, and
-       the first error that the library logged meanwhile (the first is the cause, later ones are its
-       consequences). err.hint says what to do about it, in one sentence, or is empty. Closing and
-       destroying give a result only; the log hook gets the reason. qnnrt_explain() looks up a code,
-       a symbol or a line of a log; from a shell:
+       tensor, what was expected and found, the vendor's code with its symbol, and the first error
+       that the library logged meanwhile (later ones are its consequences). err.cause is the likely
+       cause of the code, or NULL; err.hint says what to do, in one sentence, or is empty. Closing
+       and destroying give a result only; the log hook gets the reason. tools/qnnrt_explain.h knows
+       lines of logs: it makes an error's cause that of its line. From a shell:
            qnnrt-run explain 0x1388
 
    Closing
@@ -383,7 +383,7 @@
        >>model >>resident >>scan >>program >>wiring >>slot >>pipeline >>assemble >>metadata
        >>folder >>roles >>desc >>open >>place >>area >>binding >>host >>run >>exec
        >>services >>public                                                 ours
-       >>vendor_codes >>vendor_lines                                                the data
+       >>vendor_codes >>vendor_names                                                the data
        (qnnrt_profile.h and qnnrt_builder.h have more)
 */
 #ifndef QNNRT_H
@@ -445,8 +445,8 @@ typedef enum qnnrt_result {
     QNNRT_RESULT_FORCE_INT = 0x7FFFFFFF
 } qnnrt_result;
 
-/* What failed, and what to do. Every call that takes one first sets it to QNNRT_OK, an empty text
-   and an empty hint. */
+/* What failed, why, and what to do; print text, cause and hint in this order. Every call that takes
+   one first sets it to QNNRT_OK, an empty text, no cause and an empty hint. */
 typedef struct qnnrt_error {
     qnnrt_result code;
     uint64_t     vendor_code;   /* what the vendor call returned; the low 16 bits are the code.
@@ -454,6 +454,7 @@ typedef struct qnnrt_error {
     char         text[2048];    /* UTF-8, never empty after a failure; newlines are the only control
                                    characters in it */
     char         hint[512];     /* what to do: one sentence on one line, UTF-8; may be empty */
+    const char  *cause;         /* the likely cause of vendor_code, constant; NULL: none is known */
 } qnnrt_error;
 
 /* Return the name of a result, such as "QNNRT_E_IO", or its meaning, such as "a file or folder
@@ -478,16 +479,10 @@ typedef struct qnnrt_explanation {
     const char *fix;         /* what to do: one imperative sentence */
 } qnnrt_explanation;
 
-/* Return what is known about a vendor code, or about a text; NULL if nothing is known or
-   QNNRT_NO_ERROR_TEXT is defined.
-
-   text    a decimal or hexadecimal code ("5000", "0x1388"), a symbol, or lines of a log, pasted as
-           they are: the first known line is used. Case is ignored
-
-   qnnrt_explanation_get() returns all entries: those of codes in ascending order, then those of
-   lines, then NULL. */
+/* Return what is known about a vendor code; NULL if nothing is known or QNNRT_NO_ERROR_TEXT is
+   defined. qnnrt_explanation_get() returns all entries, codes ascending, then NULL. Lines of a log,
+   and codes in pasted text: qnnrt_explain() of tools/qnnrt_explain.h. */
 QNNRT_API const qnnrt_explanation *qnnrt_explain_code(uint64_t vendor_code);
-QNNRT_API const qnnrt_explanation *qnnrt_explain(const char *text);
 QNNRT_API const qnnrt_explanation *qnnrt_explanation_get(size_t index);
 
 /* Return the version of the implementation that is linked, "0.4.0". */
@@ -2701,6 +2696,7 @@ static void qnnrt__err_clear(qnnrt_error *err)
     if (err == NULL) return;
     err->code = QNNRT_OK;
     err->vendor_code = 0;
+    err->cause = NULL;
     err->text[0] = err->hint[0] = '\0';
 }
 
@@ -2844,6 +2840,7 @@ static void qnnrt__log_error(const qnnrt_hooks *hooks, qnnrt_log_level level, co
     for (; (end = strchr(line, '\n')) != NULL; line = end + 1, before = "")
         qnnrt__log(hooks, level, room, 0, "%s%.*s", before, (int)(end - line), line);
     qnnrt__log(hooks, level, room, 0, "%s%s", before, line);
+    if (err->cause != NULL) qnnrt__log(hooks, level, room, 0, "likely cause: %s", err->cause);
 }
 
 /* Return where line `number` is kept, when the current call began with line `begin`. */
@@ -2882,7 +2879,7 @@ static void qnnrt__log_take(qnnrt__log_slot *slot, const char *format, uint32_t 
     while (*text == ' ') ++text;
     qnnrt__err_clean(text);
     if (level > QNNRT_LOG_DEBUG) level = QNNRT_LOG_DEBUG;
-    if (level < QNNRT_LOG_ERROR) level = QNNRT_LOG_WARN;     /* shown, but never the likely cause */
+    if (level < QNNRT_LOG_ERROR) level = QNNRT_LOG_WARN;     /* shown, but never as an error */
     qnnrt__os_lock(&slot->lock);
     book = slot->book;
     if (book != NULL && !book->closing) {
@@ -2985,19 +2982,17 @@ typedef struct qnnrt__log_part {
     qnnrt__log_line lines[QNNRT__LOG_LINES];
     uint32_t        count;
     uint32_t        gap;                        /* index of the first line after lost lines, or 0 */
-    uint32_t        first;                      /* index of the line to show first */
-    int             likely;                     /* true if that line is the likely cause */
+    uint32_t        first;                      /* index of the line to show first: the first error,
+                                                   else the first warning */
 } qnnrt__log_part;
 
-/* Copy what the vendor logged since a mark. The first error is the likely cause; without an error
-   the first warning is shown first. */
+/* Copy what the vendor logged since a mark. */
 static void qnnrt__log_copy(int index, uint32_t mark, qnnrt__log_part *part)
 {
     qnnrt__log_slot *slot = &qnnrt__log_slots[index < 0 ? 0 : index];
     const qnnrt__log_book *book;
     uint32_t number, end, begin;
     part->count = part->gap = part->first = 0;
-    part->likely = 0;
     if (index < 0) return;
     qnnrt__os_lock(&slot->lock);
     book = slot->book;
@@ -3016,24 +3011,26 @@ static void qnnrt__log_copy(int index, uint32_t mark, qnnrt__log_part *part)
     qnnrt__os_unlock(&slot->lock);
     while (part->first < part->count && part->lines[part->first].level != QNNRT_LOG_ERROR)
         ++part->first;
-    part->likely = part->first < part->count;
-    if (!part->likely) part->first = 0;
+    if (part->first == part->count) part->first = 0;
 }
 
-/* Append the line to show first, then the last ones, to an error. Lines in between are left out. */
-static void qnnrt__log_report(const qnnrt__log_part *part, qnnrt_error *err)
+/* Append what the vendor logged since a mark to an error: the line to show first, then the last
+   ones. Lines in between are left out. qnnrt_explain_error() of tools/qnnrt_explain.h reads it. */
+static void qnnrt__log_report(int index, uint32_t mark, qnnrt_error *err)
 {
+    qnnrt__log_part part;
     uint32_t i = 0;
-    if (part->count == 0) return;
+    qnnrt__log_copy(index, mark, &part);
+    if (part.count == 0) return;
     qnnrt__err_add(err, "\n  the library logged first, %s: %s",
-                   part->likely ? "the likely cause" : "not as a cause",
-                   part->lines[part->first].text);
-    if (part->count > QNNRT__LOG_SHOWN) i = part->count - QNNRT__LOG_SHOWN;
-    if (i > part->first + 1 || (part->gap > 0 && part->gap <= i)) qnnrt__err_add(err, "\n  ...");
-    for (; i < part->count; ++i)
-        if (i != part->first)
-            qnnrt__err_add(err, "\n  and %s: %s", i < part->first ? "before" : "then",
-                           part->lines[i].text);
+                   part.lines[part.first].level == QNNRT_LOG_ERROR ? "an error" : "a warning",
+                   part.lines[part.first].text);
+    if (part.count > QNNRT__LOG_SHOWN) i = part.count - QNNRT__LOG_SHOWN;
+    if (i > part.first + 1 || (part.gap > 0 && part.gap <= i)) qnnrt__err_add(err, "\n  ...");
+    for (; i < part.count; ++i)
+        if (i != part.first)
+            qnnrt__err_add(err, "\n  and %s: %s", i < part.first ? "before" : "then",
+                           part.lines[i].text);
 }
 
 /* =====================================================================================
@@ -3274,61 +3271,23 @@ static qnnrt_result qnnrt__share_open(qnnrt__share *share, const qnnrt_mem_desc 
 
 /* =====================================================================================
    VENDOR CODES                                                                   >>codes
-   Explains answers and log lines of the vendor: symbol, meaning, causes, what to do. A
-   code says little (0x1388 has five causes); the first line that was logged tells which
-   cause applies. The entries come from tools/vendor/vendor.txt, see >>vendor_codes.
+   Explains answers of the vendor: symbol, meaning, causes, what to do. A code says little
+   (0x1388 has five causes); tools/qnnrt_explain.h knows the lines that tell which applies.
+   The entries come from tools/vendor/vendor.txt, see >>vendor_codes.
    Needs: >>err >>log     Knows nothing of: callers
    ===================================================================================== */
 
 #ifndef QNNRT_NO_ERROR_TEXT
-/* Other symbols of a code, with a blank between them. */
-typedef struct qnnrt__codes_alias { uint32_t code; const char *symbols; } qnnrt__codes_alias;
-
 /* A code that has another meaning after one particular call of the vendor's. */
 typedef struct qnnrt__codes_call { const char *call; qnnrt_explanation means; } qnnrt__codes_call;
 
 typedef struct qnnrt__codes_data {
-    const qnnrt_explanation  *codes;    size_t code_count;      /* ascending */
-    const qnnrt_explanation  *lines;    size_t line_count;      /* the first match is used */
-    const qnnrt__codes_alias *aliases;  size_t alias_count;
-    const qnnrt__codes_call  *calls;    size_t call_count;
+    const qnnrt_explanation *codes;  size_t code_count;         /* ascending */
+    const qnnrt__codes_call *calls;  size_t call_count;
 } qnnrt__codes_data;
 
 /* Return the data at the end of this file. */
 static const qnnrt__codes_data *qnnrt__codes_get_data(void);
-
-static char qnnrt__codes_lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
-/* Find `length` characters of `piece`, in either case, in the line at `text`. Return where they
-   begin, or NULL. */
-static const char *qnnrt__codes_find(const char *text, const char *piece, size_t length)
-{
-    for (; *text != '\0' && *text != '\n'; ++text) {
-        size_t i = 0;
-        while (i < length && text[i] != '\0' &&
-               qnnrt__codes_lower(text[i]) == qnnrt__codes_lower(piece[i])) ++i;
-        if (i == length) return text;
-    }
-    return NULL;
-}
-
-/* Return 1 if the line at `text` has all pieces of a pattern, in this order. */
-static int qnnrt__codes_match(const char *text, const char *pattern)
-{
-    static const char gap[] = " ... ";
-    for (;;) {
-        const char *end = qnnrt__codes_find(pattern, gap, sizeof(gap) - 1);
-        const size_t length = end != NULL ? (size_t)(end - pattern) : strlen(pattern);
-        text = qnnrt__codes_find(text, pattern, length);
-        if (text == NULL) return 0;
-        if (end == NULL) return 1;
-        text += length;
-        pattern = end + sizeof(gap) - 1;
-    }
-}
 
 /* Return the entry of exactly this number, or NULL. */
 static const qnnrt_explanation *qnnrt__codes_entry(uint32_t code)
@@ -3339,135 +3298,7 @@ static const qnnrt_explanation *qnnrt__codes_entry(uint32_t code)
     return i < data->code_count ? &data->codes[i] : NULL;
 }
 
-/* Return 1 for letters, digits and underscores. */
-static int qnnrt__codes_in_word(char c)
-{
-    c = qnnrt__codes_lower(c);
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
-}
-
-/* Return the length of the word that begins at `text`; 0 when none begins there. */
-static size_t qnnrt__codes_word(const char *text)
-{
-    size_t length = 0;
-    while (qnnrt__codes_in_word(text[length])) ++length;
-    return length;
-}
-
-static int qnnrt__codes_is_hex(const char *word, size_t length)
-{
-    return length > 2 && word[0] == '0' && qnnrt__codes_lower(word[1]) == 'x';
-}
-
-/* Read a word of decimal digits, or of 0x and hexadecimal digits. Return 0 for any other word. */
-static int qnnrt__codes_number(const char *word, size_t length, uint64_t *value)
-{
-    const int hex = qnnrt__codes_is_hex(word, length);
-    size_t i = hex ? 2 : 0;
-    *value = 0;
-    if (length == 0 || length - i > 16) return 0;
-    for (; i < length; ++i) {
-        const char c = qnnrt__codes_lower(word[i]);
-        if (c >= '0' && c <= '9') *value = *value * (hex ? 16 : 10) + (uint64_t)(c - '0');
-        else if (hex && c >= 'a' && c <= 'f') *value = *value * 16 + (uint64_t)(c - 'a') + 10;
-        else return 0;
-    }
-    return 1;
-}
-
-/* Return 1 if a word is one of the words in a text, in upper or lower case. */
-static int qnnrt__codes_among(const char *word, size_t length, const char *words)
-{
-    while (*words != '\0') {
-        const size_t next = qnnrt__codes_word(words);
-        size_t i = 0;
-        while (i < length && i < next &&
-               qnnrt__codes_lower(word[i]) == qnnrt__codes_lower(words[i])) ++i;
-        if (i == length && i == next) return 1;
-        words += next + (words[next] == ' ');
-    }
-    return 0;
-}
-
-/* Return the entry of a symbol, or of another name for it, or NULL. */
-static const qnnrt_explanation *qnnrt__codes_symbol(const char *word, size_t length)
-{
-    const qnnrt__codes_data *data = qnnrt__codes_get_data();
-    size_t i;
-    /* All names begin with QNN_. */
-    if (length == 0 || qnnrt__codes_lower(word[0]) != 'q') return NULL;
-    for (i = 0; i < data->code_count; ++i)
-        if (qnnrt__codes_among(word, length, data->codes[i].symbol)) return &data->codes[i];
-    for (i = 0; i < data->alias_count; ++i)
-        if (qnnrt__codes_among(word, length, data->aliases[i].symbols))
-            return qnnrt__codes_entry(data->aliases[i].code);
-    return NULL;
-}
-
-/* Return 1 if the word before a number says that it is a code, and not a time or an id. */
-static int qnnrt__codes_is_named(const char *line, const char *number)
-{
-    const char *end = number, *word;
-    while (end > line && strchr(" :=(", end[-1]) != NULL) --end;
-    for (word = end; word > line && qnnrt__codes_in_word(word[-1]); --word) {}
-    return qnnrt__codes_among(word, (size_t)(end - word),
-                              "err error code status failed answered initialize with result");
-}
-
-/* The kinds of words that are searched in a line, in this order. A number of more than 32 bits is a
-   pointer and is skipped. */
-enum { QNNRT__CODES_RPC, QNNRT__CODES_SYMBOL, QNNRT__CODES_HEX, QNNRT__CODES_DECIMAL,
-       QNNRT__CODES_KINDS };
-
-/* Return the entry of the first word of a line that is a code of this kind, or NULL. */
-static const qnnrt_explanation *qnnrt__codes_in_line(const char *line, int kind)
-{
-    const char *at = line;
-    while (*at != '\0' && *at != '\n') {
-        const size_t length = qnnrt__codes_word(at);
-        const int hex = qnnrt__codes_is_hex(at, length);
-        const qnnrt_explanation *found = NULL;
-        uint64_t value;
-        if (kind == QNNRT__CODES_SYMBOL) found = qnnrt__codes_symbol(at, length);
-        else if (qnnrt__codes_number(at, length, &value) && value != 0 && value <= 0xFFFFFFFFu &&
-                 (value > 0xFFFF) == (kind == QNNRT__CODES_RPC) &&
-                 hex == (kind != QNNRT__CODES_DECIMAL) && (hex || qnnrt__codes_is_named(line, at)))
-            found = qnnrt__codes_entry((uint32_t)value);
-        if (found != NULL) return found;
-        at += length > 0 ? length : 1;
-    }
-    return NULL;
-}
-
-static const char *qnnrt__codes_after_blanks(const char *text)
-{
-    while (*text == ' ' || *text == '\t' || *text == '\r' || *text == '\n') ++text;
-    return text;
-}
-
-static const char *qnnrt__codes_next_line(const char *text)
-{
-    while (*text != '\0' && *text != '\n') ++text;
-    return *text == '\n' ? text + 1 : text;
-}
 #endif
-
-/* Return the entry of a line that was logged, or NULL. A code of FastRPC says more than the line
-   around it. */
-static const qnnrt_explanation *qnnrt__codes_of_line(const char *line)
-{
-#ifndef QNNRT_NO_ERROR_TEXT
-    const qnnrt__codes_data *data = qnnrt__codes_get_data();
-    const qnnrt_explanation *found = qnnrt__codes_in_line(line, QNNRT__CODES_RPC);
-    size_t i;
-    for (i = 0; i < data->line_count && found == NULL; ++i)
-        if (qnnrt__codes_match(line, data->lines[i].text)) found = &data->lines[i];
-    return found;
-#else
-    (void)line;
-    return NULL;
-#endif
-}
 
 /* Find the entry of a code, by all 32 bits for codes of FastRPC and by the low 16 bits for others.
    Success has no bit set. */
@@ -3484,38 +3315,11 @@ QNNRT_API const qnnrt_explanation *qnnrt_explain_code(uint64_t vendor_code)
 #endif
 }
 
-QNNRT_API const qnnrt_explanation *qnnrt_explain(const char *text)
-{
-#ifndef QNNRT_NO_ERROR_TEXT
-    const qnnrt_explanation *found = NULL;
-    const char *line;
-    uint64_t value;
-    size_t length;
-    int kind;
-    if (text == NULL) return NULL;
-    text = qnnrt__codes_after_blanks(text);
-    length = qnnrt__codes_word(text);
-    if (*qnnrt__codes_after_blanks(text + length) == '\0' &&
-        qnnrt__codes_number(text, length, &value)) return qnnrt_explain_code(value);
-    for (line = text; *line != '\0' && found == NULL; line = qnnrt__codes_next_line(line))
-        found = qnnrt__codes_of_line(line);
-    for (kind = QNNRT__CODES_SYMBOL; kind < QNNRT__CODES_KINDS && found == NULL; ++kind)
-        for (line = text; *line != '\0' && found == NULL; line = qnnrt__codes_next_line(line))
-            found = qnnrt__codes_in_line(line, kind);
-    return found;
-#else
-    (void)text;
-    return NULL;
-#endif
-}
-
 QNNRT_API const qnnrt_explanation *qnnrt_explanation_get(size_t index)
 {
 #ifndef QNNRT_NO_ERROR_TEXT
     const qnnrt__codes_data *data = qnnrt__codes_get_data();
-    if (index < data->code_count) return &data->codes[index];
-    index -= data->code_count;
-    return index < data->line_count ? &data->lines[index] : NULL;
+    return index < data->code_count ? &data->codes[index] : NULL;
 #else
     (void)index;
     return NULL;
@@ -3526,25 +3330,6 @@ QNNRT_API const char *qnnrt_vendor_code_name(uint64_t vendor_code)
 {
     const qnnrt_explanation *found = qnnrt_explain_code(vendor_code);
     return found != NULL && found->symbol[0] != '\0' ? found->symbol : NULL;
-}
-
-/* Choose the line that tells the cause and return its entry, or NULL. It is the first error,
-   because later errors follow from it, or a known warning before it, because the libraries only
-   warn of a missing stub. Harmless lines have an entry without causes. */
-static const qnnrt_explanation *qnnrt__codes_first_line(qnnrt__log_part *part)
-{
-    uint32_t i;
-    for (i = 0; i < part->count; ++i) {
-        const qnnrt__log_line *line = &part->lines[i];
-        const qnnrt_explanation *known = qnnrt__codes_of_line(line->text);
-        if (known != NULL && known->causes[0] == NULL) continue;
-        if (known == NULL && line->level != QNNRT_LOG_ERROR) continue;
-        part->first = i;
-        part->likely = 1;
-        return known;
-    }
-    part->likely = 0;
-    return NULL;
 }
 
 /* Return the entry of the code that a call returned, or NULL. A code is no success if only its low
@@ -3563,14 +3348,13 @@ static const qnnrt_explanation *qnnrt__codes_of_call(const char *call, uint64_t 
     return code != NULL && code->code == 0 && vendor_code != 0 ? NULL : code;
 }
 
-/* Complete an error whose text says what was attempted: append what the call returned, the likely
-   cause and the library's own lines, and set the hint. vendor_code 0: the call returned no
+/* Complete an error whose text says what was attempted: append what the call returned and the
+   library's own lines, and set the likely cause and the hint. vendor_code 0: the call returned no
    handle. */
 static qnnrt_result qnnrt__codes_explain(qnnrt_error *err, const char *call, uint64_t vendor_code,
                                          int log_slot, uint32_t mark)
 {
-    const qnnrt_explanation *code = qnnrt__codes_of_call(call, vendor_code), *line;
-    qnnrt__log_part part;
+    const qnnrt_explanation *code = qnnrt__codes_of_call(call, vendor_code);
     if (err == NULL) return QNNRT_E_BACKEND;
     err->vendor_code = vendor_code;
     qnnrt__err_add(err, ": %s%s answered 0x%x (%s)", call,
@@ -3579,22 +3363,12 @@ static qnnrt_result qnnrt__codes_explain(qnnrt_error *err, const char *call, uin
                    code != NULL && code->symbol[0] != '\0' ? code->symbol : "no symbol known");
     if (vendor_code > 0xFFFF)
         qnnrt__err_add(err, ", in full 0x%llx", (unsigned long long)vendor_code);
-    qnnrt__log_copy(log_slot, mark, &part);
-    line = qnnrt__codes_first_line(&part);
-    if (line != NULL) {
-        qnnrt__err_add(err, "\n  likely cause: %s", line->causes[0]);
-        qnnrt__hint(err, QNNRT_E_BACKEND, "%s", line->fix);
-    }
-    if (code != NULL && code->causes[0] != NULL) {
-        qnnrt__err_add(err, "\n  %s: %s", line != NULL ? "another cause of this code"
-                                                       : "likely cause", code->causes[0]);
-        if (line != NULL) qnnrt__err_add(err, "; in that case: %s", code->fix);
-        qnnrt__hint(err, QNNRT_E_BACKEND, "%s", code->fix);
-    } else if (code != NULL && code->code != 0 && line == NULL) {
-        qnnrt__err_add(err, "\n  meaning: %s", code->meaning);
+    if (code != NULL && code->code != 0) {
+        err->cause = code->causes[0];
+        if (err->cause == NULL) qnnrt__err_add(err, "\n  meaning: %s", code->meaning);
         qnnrt__hint(err, QNNRT_E_BACKEND, "%s", code->fix);
     }
-    qnnrt__log_report(&part, err);
+    qnnrt__log_report(log_slot, mark, err);
     if (vendor_code == 0)       /* success without a result is a mistake of the library */
         return qnnrt__hint(err, QNNRT_E_BACKEND, "Use another release of the library.");
     return qnnrt__hint(err, QNNRT_E_BACKEND, "Set log_level to 5 (debug) and the log hook to see"
@@ -5991,7 +5765,7 @@ static qnnrt_version_info qnnrt__abi_public_version(qnnrt__abi_version from)
 /* =====================================================================================
    VENDOR NAMES                                                                    >>names
    Turns the vendor's enumerators into text and back, for metadata that is text. The names
-   come from tools/vendor/vendor.txt, see >>vendor_lines.
+   come from tools/vendor/vendor.txt, see >>vendor_names.
    Needs: >>config     Knows nothing of: tensors, JSON
    ===================================================================================== */
 
@@ -10773,64 +10547,67 @@ static int qnnrt__context_is_onnx(const unsigned char *data, uint64_t bytes)
            memchr("\x12\x1A\x22\x28\x32\x3A\x42", data[2], 7) != NULL;
 }
 
+/* A kind of file that is not a context binary of Qualcomm's: the bytes by which it is known, in a
+   file of at least `least` bytes, and what to do with it. */
+typedef struct qnnrt__context_kind {
+    const char *magic;                /* NULL: qnnrt__context_look() knows it in another way */
+    size_t      at, bytes, least;
+    const char *text, *cure;
+} qnnrt__context_kind;
+
 /* Return what a file that is not a context binary seems to be, or NULL. */
-static const char *qnnrt__context_kind(const unsigned char *data, uint64_t bytes)
+static const qnnrt__context_kind *qnnrt__context_look(const unsigned char *data, uint64_t bytes)
 {
-    uint64_t i = 0;
-    if (bytes >= 4 && memcmp(data, "\177ELF", 4) == 0) return "an ELF file (a library or program)";
-    if (bytes >= 4 && memcmp(data, "PK\3\4", 4) == 0)
-        return "a zip archive (a .dlc is one: compile it first)";
-    if (bytes >= 8 && memcmp(data, "QNNRTREF", 8) == 0)
-        return "a context binary of libQnnRef.so";
-    if (bytes >= 8 && memcmp(data + 4, "ET1", 3) == 0)
-        return "an ExecuTorch program (.pte), not the context inside";
-    if (qnnrt__context_is_onnx(data, bytes)) return "an ONNX model";
-    if (bytes >= 4 && memcmp(data, "GGUF", 4) == 0) return "a language model as GGUF";
-    if (bytes >= 30 && memcmp(data, "version https://git-lfs", 23) == 0)
-        return "a git-lfs pointer: the file itself was not fetched";
-    while (i < bytes && i < 64 &&
-           (data[i] == ' ' || data[i] == '\n' || data[i] == '\r' || data[i] == '\t'))
-        ++i;
-    if (i < bytes && (data[i] == '{' || data[i] == '[')) return "text, probably JSON";
-    return NULL;
+    static const char other[] = "Give a context binary; this file is of another kind.";
+    static const char inside[] = "Look with qnnrt-run extract whether it carries a context binary,"
+                                 " and take that out with --output_dir.";
+    enum { ONNX, TEXT, FIRST };
+    static const qnnrt__context_kind kinds[] = {
+        { NULL, 0, 0, 8, "an ONNX model", inside },
+        { NULL, 0, 0, 1, "text, probably JSON", other },
+        { "\177ELF", 0, 4, 4, "an ELF file (a library or program)", other },
+        { "PK\3\4", 0, 4, 4, "a zip archive (a .dlc is one: compile it first)", inside },
+        { "QNNRTREF", 0, 8, 8, "a context binary of libQnnRef.so",
+          "Open it with libQnnRef.so, or compile the model for this library." },
+        { "ET1", 4, 3, 8, "an ExecuTorch program (.pte), not the context inside", inside },
+        { "GGUF", 0, 4, 4, "a language model as GGUF", QNNRT__HINT_COMPILE },
+        { "version https://git-lfs", 0, 23, 30,
+          "a git-lfs pointer: the file itself was not fetched", other }
+    };
+    size_t i;
+    for (i = FIRST; i < sizeof(kinds) / sizeof(kinds[0]); ++i)
+        if (bytes >= kinds[i].least &&
+            memcmp(data + kinds[i].at, kinds[i].magic, kinds[i].bytes) == 0) return &kinds[i];
+    if (qnnrt__context_is_onnx(data, bytes)) return &kinds[ONNX];
+    for (i = 0; i < bytes && i < 64 && data[i] != '\0' && strchr(" \n\r\t", data[i]) != NULL;) ++i;
+    return i < bytes && (data[i] == '{' || data[i] == '[') ? &kinds[TEXT] : NULL;
 }
 
-/* Return what to do with a file of another kind. */
-static const char *qnnrt__context_cure(const unsigned char *data, uint64_t bytes)
+/* Return what a file seems to be, or NULL. */
+static const char *qnnrt__context_kind_text(const unsigned char *data, uint64_t bytes)
 {
-    if ((bytes >= 4 && memcmp(data, "PK\3\4", 4) == 0) ||
-        (bytes >= 8 && memcmp(data + 4, "ET1", 3) == 0) || qnnrt__context_is_onnx(data, bytes))
-        return "Look with qnnrt-run extract whether it carries a context binary, and take that out"
-               " with --output_dir.";
-    if (bytes >= 8 && memcmp(data, "QNNRTREF", 8) == 0)
-        return "Open it with libQnnRef.so, or compile the model for this library.";
-    if (bytes >= 4 && memcmp(data, "GGUF", 4) == 0) return QNNRT__HINT_COMPILE;
-    return "Give a context binary; this file is of another kind.";
+    const qnnrt__context_kind *kind = qnnrt__context_look(data, bytes);
+    return kind != NULL ? kind->text : NULL;
 }
 
 /* Rewrite the error of a file of another kind: first what it looks like, then what the library
-   answered and logged. Causes of damaged binaries are left out. */
-static void qnnrt__context_lead(const char *file, const char *kind, qnnrt_error *err)
+   answered and logged. */
+static void qnnrt__context_lead(const char *file, const qnnrt__context_kind *kind, qnnrt_error *err)
 {
-    const int foreign = strncmp(kind, "a context binary", 16) == 0;
+    const int foreign = strncmp(kind->text, "a context binary", 16) == 0;
     char was[sizeof(err->text)];
-    const char *line = was;
-    size_t prefix, length;
+    size_t prefix;
     memcpy(was, err->text, sizeof(was));
     err->text[0] = err->hint[0] = '\0';
     qnnrt__err_add(err, "%s: ", file);        /* as the error shows the name */
     prefix = strlen(err->text);
-    if (strncmp(was, err->text, prefix) == 0) line += prefix;
+    if (strncmp(was, err->text, prefix) != 0) prefix = 0;
     err->text[0] = '\0';
     qnnrt__err_add(err, "%s is no context binary%s: it looks like %s\n  ", file,
-                   foreign ? " of this library" : "", kind);
-    for (; *line != '\0'; line += length) {
-        const char *end = strchr(line + 1, '\n');
-        length = end != NULL ? (size_t)(end - line) : strlen(line);
-        if (strncmp(line, "\n  likely cause: ", 17) != 0 &&
-            strncmp(line, "\n  another cause of this code: ", 31) != 0)
-            qnnrt__err_text(err, line, length);
-    }
+                   foreign ? " of this library" : "", kind->text);
+    qnnrt__err_text(err, was + prefix, strlen(was + prefix));
+    err->cause = "the file is of another kind";
+    qnnrt__hint(err, QNNRT_OK, "%s", kind->cure);
 }
 
 /* Add to an error what the file's head tells. own: a backend's own system interface read the
@@ -10838,20 +10615,20 @@ static void qnnrt__context_lead(const char *file, const char *kind, qnnrt_error 
 static void qnnrt__context_explain(const char *file, const unsigned char *data, uint64_t bytes,
                                    int own, qnnrt_error *err)
 {
-    const char *kind = qnnrt__context_kind(data, bytes);
+    const qnnrt__context_kind *kind = qnnrt__context_look(data, bytes);
     uint64_t offset, size;
+    if (err == NULL) return;
     if (own && bytes >= 8 && memcmp(data, "QNNRTREF", 8) == 0) return;
     if (own && qnnrt__context_looks_right(data, bytes)) {
         qnnrt__err_add(err, "\n  it begins like a context binary of Qualcomm's libraries: open it"
                        " with the one that it was compiled for");
-        if (err != NULL) err->hint[0] = '\0';     /* the code's hint is about damaged files */
+        err->hint[0] = '\0';                      /* the code's hint is about damaged files */
         qnnrt__hint(err, QNNRT_OK, "Open it with Qualcomm's library that it was compiled for, such"
                     " as libQnnHtp.so, or compile the model for libQnnRef.so.");
         return;
     }
     if (kind != NULL) {
-        if (err != NULL) qnnrt__context_lead(file, kind, err);
-        qnnrt__hint(err, QNNRT_OK, "%s", qnnrt__context_cure(data, bytes));
+        qnnrt__context_lead(file, kind, err);
         return;
     }
     if (!qnnrt__context_looks_right(data, bytes)) {
@@ -10970,7 +10747,7 @@ static qnnrt_result qnnrt__context_load(qnnrt__context *context, const char *pat
     }
     context->info->file_bytes = context->bytes;
     if (context->bytes < QNNRT__CONTEXT_LEAST) {
-        const char *kind = qnnrt__context_kind(context->binary, context->bytes);
+        const char *kind = qnnrt__context_kind_text(context->binary, context->bytes);
         qnnrt__fail(err, QNNRT_E_FORMAT, "%s has %llu bytes; a context binary has at least %d",
                     context->info->file, (unsigned long long)context->bytes, QNNRT__CONTEXT_LEAST);
         if (kind != NULL) qnnrt__err_add(err, "\n  it looks like %s", kind);
@@ -14263,7 +14040,7 @@ static void qnnrt__metadata_text_kind(const char *text, size_t bytes, qnnrt_erro
     const unsigned char *data = (const unsigned char *)text;
     const char *kind = qnnrt__context_looks_right(data, bytes)
                            ? "a context binary; what is needed here is the JSON made from one"
-                           : qnnrt__context_kind(data, bytes);
+                           : qnnrt__context_kind_text(data, bytes);
     size_t at = 0;
     while (at < bytes && (text[at] == ' ' || (text[at] >= '\t' && text[at] <= '\r'))) ++at;
     if (kind != NULL && (at == bytes || (text[at] != '{' && text[at] != '[')))
@@ -14668,6 +14445,7 @@ static qnnrt_result qnnrt__roles_explain(const char *role, const qnnrt_error *wh
     qnnrt__fail(err, why->code, "backend role \"%.200s\": ", role);
     qnnrt__err_text(err, why->text, strlen(why->text));
     err->vendor_code = why->vendor_code;
+    err->cause = why->cause;
     return qnnrt__hint(err, why->code, "%s", why->hint);
 }
 
@@ -16409,6 +16187,7 @@ static qnnrt__abi_code qnnrt__host_call(qnnrt__abi_handle graph, const qnnrt__ab
         host->outputs[i] = (void *)(uintptr_t)outputs[i].body.buffer.data;
     host->err->text[0] = host->err->hint[0] = '\0';
     host->err->vendor_code = 0;
+    host->err->cause = NULL;
     host->result = host->work->exec(host->work->user, host->step, host->inputs, host->outputs,
                                     host->err);
     return host->result != QNNRT_OK;
@@ -17828,7 +17607,7 @@ QNNRT_API const qnnrt_pipeline *qnnrt_run_pipeline(const qnnrt_run *run)
     return run != NULL ? run->pipeline : NULL;
 }
 
-static const qnnrt_error qnnrt__run_none = { QNNRT_E_ARG, 0, "the run is NULL", "" };
+static const qnnrt_error qnnrt__run_none = { QNNRT_E_ARG, 0, "the run is NULL", "", NULL };
 
 QNNRT_API const qnnrt_error *qnnrt_run_error(const qnnrt_run *run)
 {
@@ -18018,75 +17797,21 @@ QNNRT_API qnnrt_result qnnrt_decode_f32(const qnnrt_tensor_info *tensor, const v
 
 #ifndef QNNRT_NO_ERROR_TEXT
 /* Texts of several entries. */
-static const char qnnrt__vendor_cdsprpc[] = "Declare <uses-native-library"
-      " android:name=\"libcdsprpc.so\"/> in the app's manifest, and never ship a copy of it.";
-static const char qnnrt__vendor_check_the[] = "Check the path, and read the loader's reason at the"
-      " end of the line.";
-static const char qnnrt__vendor_code_1000[] = "QNN_COMMON_ERROR_NOT_SUPPORTED";
-static const char qnnrt__vendor_code_1002[] = "QNN_COMMON_ERROR_MEM_ALLOC";
-static const char qnnrt__vendor_code_1008[] = "QNN_COMMON_ERROR_INCOMPATIBLE_BINARIES";
-static const char qnnrt__vendor_code_1100[] = "QNN_COMMON_ERROR_GENERAL";
-static const char qnnrt__vendor_code_14001[] = "QNN_DEVICE_ERROR_INVALID_CONFIG";
-static const char qnnrt__vendor_code_30010[] = "QNN_SYSTEM_CONTEXT_ERROR_MALFORMED_BINARY";
-static const char qnnrt__vendor_code_4000[] = "QNN_BACKEND_ERROR_CANNOT_INITIALIZE";
-static const char qnnrt__vendor_code_4005[] = "QNN_BACKEND_ERROR_OP_PACKAGE_NOT_FOUND";
-static const char qnnrt__vendor_code_5000[] = "QNN_CONTEXT_ERROR_INVALID_ARGUMENT";
-static const char qnnrt__vendor_code_5004[] = "QNN_CONTEXT_ERROR_BINARY_VERSION";
-static const char qnnrt__vendor_code_5005[] = "QNN_CONTEXT_ERROR_CREATE_FROM_BINARY";
-static const char qnnrt__vendor_code_6000[] = "QNN_GRAPH_ERROR_INVALID_ARGUMENT";
-static const char qnnrt__vendor_code_6004[] = "QNN_GRAPH_ERROR_INVALID_TENSOR";
-static const char qnnrt__vendor_code_7004[] = "QNN_TENSOR_ERROR_INVALID_TENSOR_PARAM";
-static const char qnnrt__vendor_entry[] = "List the symbols of the package (nm -D) and pass the"
-      " right name.";
 static const char qnnrt__vendor_freed[] = "it was freed earlier, or it was never created";
-static const char qnnrt__vendor_freedorother[] = "it was freed, or it belongs to another backend";
-static const char qnnrt__vendor_generations[] = "contexts for two NPU generations (v68, v75) are"
-      " loaded in this process, and the x86-64 emulator runs only those loaded last";
-static const char qnnrt__vendor_its_folder[] = "its folder is not in ADSP_LIBRARY_PATH, or the"
-      " folders are separated by ':'";
-static const char qnnrt__vendor_its_size[] = "its size is 0: a dimension is 0 or dynamic, or the"
-      " element type has no known size";
 static const char qnnrt__vendor_log[] = "Read the first line that the library logged: it gives the"
       " reason.";
 static const char qnnrt__vendor_metadata[] = "Take names, ids, dims and types from the metadata of"
       " the binary itself.";
-static const char qnnrt__vendor_no_chip[] = "no chip was set, and the x86-64 library then compiles"
-      " for v68, which lacks float kernels";
 static const char qnnrt__vendor_nullpointer[] = "a null pointer was passed";
-static const char qnnrt__vendor_on_android[] = "on Android the app cannot see it, because its"
-      " manifest does not declare it";
-static const char qnnrt__vendor_onerelease[] = "Ship backend, stub and skel of one release, and put"
-      " their folder first in ADSP_LIBRARY_PATH.";
-static const char qnnrt__vendor_open_it[] = "Open it with the backend it was compiled for, or"
-      " compare its size with the original.";
 static const char qnnrt__vendor_options[] = "Leave out the options one by one, and read the first"
       " line that the library logged.";
 static const char qnnrt__vendor_recover[] = "Call qnnrt_model_recover() of qnnrt_device.h, or close"
       " everything on this backend and open it again.";
-static const char qnnrt__vendor_release[] = "Ship the libraries of the binary's release or newer,"
-      " or compile the model with the older release.";
 static const char qnnrt__vendor_reopen[] = "Close everything on this backend and open it again.";
-static const char qnnrt__vendor_set_a[] = "Set a chip (soc_model 57, or the device's), or use a"
-      " newer release or another form of the operation.";
 static const char qnnrt__vendor_skel[] = "Put libQnnHtpV<arch>Skel.so into a folder of"
       " ADSP_LIBRARY_PATH (separate folders by ';', not by ':').";
-static const char qnnrt__vendor_the_dimensions[] = "The dimensions of a tensor differ from those"
-      " the graph was built with.";
 static const char qnnrt__vendor_the_dsp[] = "The DSP does not allow this process an unsigned"
       " process domain.";
-static const char qnnrt__vendor_the_model[] = "the model was compiled with a QAIRT release newer"
-      " than the shipped libraries";
-static const char qnnrt__vendor_the_op[] = "The op package cannot be opened.";
-static const char qnnrt__vendor_the_op_package[] = "The op package does not export the function"
-      " that was given as its entry.";
-static const char qnnrt__vendor_the_path[] = "the path is wrong, the package is for another"
-      " machine, or it needs a library that is missing";
-static const char qnnrt__vendor_the_release[] = "the release lacks the kernel: 2.47 and 2.48 lack"
-      " the kernel for RmsNorm without beta";
-static const char qnnrt__vendor_the_shape[] = "the shape belongs to another build, batch or"
-      " sequence length";
-static const char qnnrt__vendor_the_system[] = "The system's library that connects to the DSP"
-      " cannot be opened.";
 static const char qnnrt__vendor_unsignedpd[] = "the system does not allow it (SELinux), or the chip"
       " is a mid-range one that does not offer it";
 static const char qnnrt__vendor_use_a[] = "Use a signed process domain, or ask the vendor for"
@@ -18094,12 +17819,12 @@ static const char qnnrt__vendor_use_a[] = "Use a signed process domain, or ask t
 
 static const qnnrt_explanation qnnrt__vendor_codes[] = {
     { 0, "QNN_SUCCESS", NULL, "The call succeeded.", { NULL }, "Go on: nothing is wrong." },
-    { 1000, qnnrt__vendor_code_1000, NULL, "The library does not offer this call, option or feature"
-      " here.", { "the x86-64 emulator lacks it: weight-shared contexts, registered memory,"
-      " signals", "this backend or release does not know the option, even if its properties list"
-      " it" }, "Go on without it, or use a binary that does not need it; the first line that was"
-      " logged names what is missing." },
-    { 1002, qnnrt__vendor_code_1002, NULL, "An allocation failed, usually in the NPU's process"
+    { 1000, "QNN_COMMON_ERROR_NOT_SUPPORTED", NULL, "The library does not offer this call, option"
+      " or feature here.", { "the x86-64 emulator lacks it: weight-shared contexts, registered"
+      " memory, signals", "this backend or release does not know the option, even if its properties"
+      " list it" }, "Go on without it, or use a binary that does not need it; the first line that"
+      " was logged names what is missing." },
+    { 1002, "QNN_COMMON_ERROR_MEM_ALLOC", NULL, "An allocation failed, usually in the NPU's process"
       " domain and not in the phone's memory.", { "the NPU's process domain is full: one context"
       " needs more than about 3.6 GB, or there are too many", "on x86-64, a float graph is"
       " finalized without a chip to compile for", "the process itself is out of memory" },
@@ -18120,9 +17845,10 @@ static const qnnrt_explanation qnnrt__vendor_codes[] = {
     { 1007, "QNN_COMMON_ERROR_SYSTEM_COMMUNICATION", NULL, "The connection to the DSP broke; it can"
       " be opened again.", { "the DSP restarted, and all handles became invalid" },
       qnnrt__vendor_recover },
-    { 1008, qnnrt__vendor_code_1008, NULL, "The libraries that were loaded do not belong together.",
-      { "stub and skel are of different releases; often the older one is in the phone's system"
-      " image", "the skel was not found" }, qnnrt__vendor_onerelease },
+    { 1008, "QNN_COMMON_ERROR_INCOMPATIBLE_BINARIES", NULL, "The libraries that were loaded do not"
+      " belong together.", { "stub and skel are of different releases; often the older one is in"
+      " the phone's system image", "the skel was not found" }, "Ship backend, stub and skel of one"
+      " release, and put their folder first in ADSP_LIBRARY_PATH." },
     { 1009, "QNN_COMMON_ERROR_LOADING_BINARIES", NULL, "A library that the backend needs was not"
       " loaded.", { "the skel for this NPU is missing, or its folder is not on the DSP's search"
       " path", "the folders of ADSP_LIBRARY_PATH are separated by ':'" }, qnnrt__vendor_skel },
@@ -18132,10 +17858,11 @@ static const qnnrt_explanation qnnrt__vendor_codes[] = {
     { 1011, "QNN_COMMON_ERROR_SYSTEM_COMMUNICATION_FATAL", NULL, "The connection to the DSP broke,"
       " and everything that used it is lost.", { "the DSP restarted, and all handles became"
       " invalid" }, qnnrt__vendor_recover },
-    { 1100, qnnrt__vendor_code_1100, NULL, "The call failed inside the library.",
-      { "an earlier call failed, such as backendCreate before deviceCreate",
-      qnnrt__vendor_generations }, "Read the first line that was logged; on x86-64 close one model"
-      " before you open another." },
+    { 1100, "QNN_COMMON_ERROR_GENERAL", NULL, "The call failed inside the library.",
+      { "an earlier call failed, such as backendCreate before deviceCreate", "contexts for two NPU"
+      " generations (v68, v75) are loaded in this process, and the x86-64 emulator runs only those"
+      " loaded last" }, "Read the first line that was logged; on x86-64 close one model before you"
+      " open another." },
     { 2000, "QNN_PROPERTY_ERROR_UNKNOWN_KEY", NULL, "The library does not know this property.",
       { "the key is newer than the library, or it names a group" }, "Assume that the feature does"
       " not exist." },
@@ -18158,9 +17885,9 @@ static const qnnrt_explanation qnnrt__vendor_codes[] = {
       "Use types that the operation has on this chip, and validate it before you add it." },
     { 3200, "QNN_OP_PACKAGE_ERROR_INVALID_ARGUMENT", NULL, "A function of the op package got a"
       " wrong argument.", { NULL }, qnnrt__vendor_log },
-    { 4000, qnnrt__vendor_code_4000, NULL, "The backend cannot start.", { "there is no NPU: the"
-      " machine has no Snapdragon, or one that the library does not know", "the app cannot see"
-      " libcdsprpc.so (Android)", "this process may not open the device node" },
+    { 4000, "QNN_BACKEND_ERROR_CANNOT_INITIALIZE", NULL, "The backend cannot start.",
+      { "there is no NPU: the machine has no Snapdragon, or one that the library does not know",
+      "the app cannot see libcdsprpc.so (Android)", "this process may not open the device node" },
       "Run it on the device; on Android declare <uses-native-library"
       " android:name=\"libcdsprpc.so\"/> in the manifest." },
     { 4002, "QNN_BACKEND_ERROR_TERMINATE_FAILED", NULL, "The backend could not free what it held.",
@@ -18170,13 +17897,13 @@ static const qnnrt_explanation qnnrt__vendor_codes[] = {
     { 4004, "QNN_BACKEND_ERROR_INVALID_ARGUMENT", NULL, "An argument for the backend is wrong.",
       { "a log handle was freed, or it comes from another library", qnnrt__vendor_nullpointer },
       "Pass handles that this library made, and keep them until the backend is freed." },
-    { 4005, qnnrt__vendor_code_4005, NULL, qnnrt__vendor_the_op, { "the path is wrong, or the"
-      " package needs a library that is missing", "the HTP needs the symbol op_pkg_init, and the"
-      " package does not export it" }, "Check its path, and check that it was built for this"
-      " backend." },
-    { 4006, "QNN_BACKEND_ERROR_OP_PACKAGE_IF_PROVIDER_NOT_FOUND",
-      NULL, qnnrt__vendor_the_op_package, { "the name is misspelled, or the symbol is hidden" },
-      qnnrt__vendor_entry },
+    { 4005, "QNN_BACKEND_ERROR_OP_PACKAGE_NOT_FOUND", NULL, "The op package cannot be opened.",
+      { "the path is wrong, or the package needs a library that is missing", "the HTP needs the"
+      " symbol op_pkg_init, and the package does not export it" }, "Check its path, and check that"
+      " it was built for this backend." },
+    { 4006, "QNN_BACKEND_ERROR_OP_PACKAGE_IF_PROVIDER_NOT_FOUND", NULL, "The op package does not"
+      " export the function that was given as its entry.", { "the name is misspelled, or the symbol"
+      " is hidden" }, "List the symbols of the package (nm -D) and pass the right name." },
     { 4007, "QNN_BACKEND_ERROR_OP_PACKAGE_REGISTRATION_FAILED", NULL, "The op package could not be"
       " registered.", { "it is registered already", "its initialization failed" },
       "Register it once, or read the first line that the library logged." },
@@ -18201,7 +17928,7 @@ static const qnnrt_explanation qnnrt__vendor_codes[] = {
     { 4951, "QNN_SAVER_ERROR_ALREADY_INSTANTIATED", NULL, "libQnnSaver.so is recording already.",
       { "it was configured after its first use, or twice" }, "Configure it once, before"
       " backendCreate." },
-    { 5000, qnnrt__vendor_code_5000, NULL, "The library refused the context.",
+    { 5000, "QNN_CONTEXT_ERROR_INVALID_ARGUMENT", NULL, "The library refused the context.",
       { "made by a newer release than the library, for another chip, or cut short",
       "a null pointer or a size of 0 was passed" }, "Build it with the library's release or ship"
       " newer libraries, or copy the file again." },
@@ -18213,14 +17940,14 @@ static const qnnrt_explanation qnnrt__vendor_codes[] = {
       " once, in reverse order." },
     { 5003, "QNN_CONTEXT_ERROR_NOT_FINALIZED", NULL, "The context has a graph that is not"
       " finalized.", { "the binary was requested too early" }, "Finalize every graph first." },
-    { 5004, qnnrt__vendor_code_5004, NULL, "The library does not read binaries of this version.",
-      { "made by a newer release than the library, or by a very old one" }, "Build it with the"
-      " library's release, or ship newer libraries." },
-    { 5005, qnnrt__vendor_code_5005, NULL, "The library cannot create a context from this binary"
-      " here.", { "it was compiled for another backend or chip", "it needs more VTCM than the chip"
-      " has: 8 MB on a chip with 4 MB", "it is damaged or cut short (the CPU backend gives this"
-      " code for that)" }, "Compile it for this chip and backend, with a vtcm_mb that the chip"
-      " has." },
+    { 5004, "QNN_CONTEXT_ERROR_BINARY_VERSION", NULL, "The library does not read binaries of this"
+      " version.", { "made by a newer release than the library, or by a very old one" },
+      "Build it with the library's release, or ship newer libraries." },
+    { 5005, "QNN_CONTEXT_ERROR_CREATE_FROM_BINARY", NULL, "The library cannot create a context from"
+      " this binary here.", { "it was compiled for another backend or chip", "it needs more VTCM"
+      " than the chip has: 8 MB on a chip with 4 MB", "it is damaged or cut short (the CPU backend"
+      " gives this code for that)" }, "Compile it for this chip and backend, with a vtcm_mb that"
+      " the chip has." },
     { 5006, "QNN_CONTEXT_ERROR_GET_BINARY_SIZE_FAILED", NULL, "The library could not compute the"
       " size of the context's binary.", { NULL }, qnnrt__vendor_log },
     { 5007, "QNN_CONTEXT_ERROR_GET_BINARY_FAILED", NULL, "The library could not write the context's"
@@ -18247,7 +17974,7 @@ static const qnnrt_explanation qnnrt__vendor_codes[] = {
       " not a piece of a binary that the library gave out.", { "it was released twice, or the"
       " library never gave it out" }, "Release exactly what the library gave out, and release it"
       " once." },
-    { 6000, qnnrt__vendor_code_6000, NULL, "An argument for the graph is wrong.",
+    { 6000, "QNN_GRAPH_ERROR_INVALID_ARGUMENT", NULL, "An argument for the graph is wrong.",
       { "the list of inputs or of outputs is empty", "a profile or a context does not exist",
       "a parameter of an operation is missing" }, "Check the arguments, and take names, ids, dims"
       " and types from the metadata of the binary itself." },
@@ -18260,8 +17987,8 @@ static const qnnrt_explanation qnnrt__vendor_codes[] = {
       { "in graphRetrieve: the context has no graph of this name", "in graphCreate: the context has"
       " a graph of this name already" }, "Take the names from the metadata (qnnrt-run inspect), and"
       " give new graphs new names." },
-    { 6004, qnnrt__vendor_code_6004, NULL, "A tensor that was passed does not fit the graph.",
-      { "the tensors differ from those the graph was built with, in ids, number or dims",
+    { 6004, "QNN_GRAPH_ERROR_INVALID_TENSOR", NULL, "A tensor that was passed does not fit the"
+      " graph.", { "the tensors differ from those the graph was built with, in ids, number or dims",
       "a tensor has no memory, or 0 bytes of it" }, "Bind every tensor, with names, ids, dims and"
       " types from the metadata of the binary itself." },
     { 6005, "QNN_GRAPH_ERROR_INVALID_OP_CONFIG", NULL, "The description of a node does not fit its"
@@ -18328,7 +18055,7 @@ static const qnnrt_explanation qnnrt__vendor_codes[] = {
       { "the id or name is from another graph" }, qnnrt__vendor_metadata },
     { 7003, "QNN_TENSOR_ERROR_ALREADY_EXISTS", NULL, "The graph has a tensor of this name already.",
       { "the program creates it once for each node that uses it" }, "Create it once." },
-    { 7004, qnnrt__vendor_code_7004, NULL, "A field of the tensor is not valid.",
+    { 7004, "QNN_TENSOR_ERROR_INVALID_TENSOR_PARAM", NULL, "A field of the tensor is not valid.",
       { "the library does not accept the element type, such as a 4-bit one", "a tensor that is not"
       " static has data" }, "Pass 4-bit weights one per byte, and create inputs and outputs without"
       " memory." },
@@ -18366,7 +18093,7 @@ static const qnnrt_explanation qnnrt__vendor_codes[] = {
     { 9002, "QNN_SIGNAL_ERROR_INVALID_ARGUMENT", NULL, "An option of the signal is not valid.",
       { NULL }, qnnrt__vendor_log },
     { 9003, "QNN_SIGNAL_ERROR_INVALID_HANDLE", NULL, "There is no such signal.",
-      { qnnrt__vendor_freedorother }, "Create it on this backend." },
+      { "it was freed, or it belongs to another backend" }, "Create it on this backend." },
     { 9004, "QNN_SIGNAL_ERROR_TIMEOUT", NULL, "The time-out of the signal passed.",
       { "the call takes longer" }, "Raise the time-out." },
     { 9005, "QNN_SIGNAL_ERROR_INCOMPATIBLE_SIGNAL_TYPE", NULL, "The call does not accept a signal"
@@ -18409,12 +18136,12 @@ static const qnnrt_explanation qnnrt__vendor_codes[] = {
       { NULL }, qnnrt__vendor_log },
     { 14000, "QNN_DEVICE_ERROR_INVALID_HANDLE", NULL, "There is no such device.",
       { qnnrt__vendor_freed }, "Free it once, before the backend." },
-    { 14001, qnnrt__vendor_code_14001, NULL, "The library could not create the device: an option is"
-      " wrong or, far more often, it cannot reach the DSP.", { "no transport to the DSP: the stub"
-      " or the skel is missing or not on the search path, or this process cannot open the driver",
-      "the system does not allow an unsigned process domain", "the library does not know this"
-      " soc_model" }, "Check that libQnnHtpV<arch>Stub.so is beside the backend and the Skel in"
-      " ADSP_LIBRARY_PATH (separate folders by ';')." },
+    { 14001, "QNN_DEVICE_ERROR_INVALID_CONFIG", NULL, "The library could not create the device: an"
+      " option is wrong or, far more often, it cannot reach the DSP.", { "no transport to the DSP:"
+      " the stub or the skel is missing or not on the search path, or this process cannot open the"
+      " driver", "the system does not allow an unsigned process domain", "the library does not know"
+      " this soc_model" }, "Check that libQnnHtpV<arch>Stub.so is beside the backend and the Skel"
+      " in ADSP_LIBRARY_PATH (separate folders by ';')." },
     { 14002, "QNN_DEVICE_ERROR_HARDWARE_UNAVAILABLE", NULL, "The device cannot be used.",
       { "the library does not support this chip", "it is switched off, is restarting, or another"
       " process holds it" }, "Use libraries of this platform, in a release that lists the chip, or"
@@ -18436,10 +18163,10 @@ static const qnnrt_explanation qnnrt__vendor_codes[] = {
       " binary is not for this chip.", { "the binary is for another chip", "the binary needs more"
       " VTCM than the chip has", "when the size of a tensor was requested: the tensor is not"
       " valid" }, "Compile it for this chip, or read the first line that the library logged." },
-    { 30010, qnnrt__vendor_code_30010, NULL, "The file is not a complete context binary that this"
-      " release reads.", { "damaged or cut short, or made by a release that the library cannot"
-      " read", "unrelated: this code was also seen for other reasons" }, "Copy the file again and"
-      " compare its size, or use a newer libQnnSystem.so." },
+    { 30010, "QNN_SYSTEM_CONTEXT_ERROR_MALFORMED_BINARY", NULL, "The file is not a complete context"
+      " binary that this release reads.", { "damaged or cut short, or made by a release that the"
+      " library cannot read", "unrelated: this code was also seen for other reasons" },
+      "Copy the file again and compare its size, or use a newer libQnnSystem.so." },
     { 31000, "QNN_SYSTEM_PROFILE_ERROR_MEM_ALLOC", NULL, "An allocation for writing profile events"
       " failed.", { "the process is out of memory" }, "Write fewer events at a time." },
     { 0x80000406u, "", NULL, "The DSP did not find the library that it should open.",
@@ -18455,290 +18182,15 @@ static const qnnrt_explanation qnnrt__vendor_codes[] = {
       " in ADSP_LIBRARY_PATH" }, qnnrt__vendor_skel },
 };
 
-static const qnnrt__codes_alias qnnrt__vendor_aliases[] = {
-    { 0, "QNN_PROPERTY_NO_ERROR QNN_PROPERTY_SUPPORTED QNN_OP_PACKAGE_NO_ERROR"
-      " QNN_BACKEND_NO_ERROR QNN_CONTEXT_NO_ERROR QNN_GRAPH_NO_ERROR QNN_TENSOR_NO_ERROR"
-      " QNN_MEM_NO_ERROR QNN_SIGNAL_NO_ERROR QNN_ERROR_NO_ERROR QNN_LOG_NO_ERROR"
-      " QNN_PROFILE_NO_ERROR QNN_HTP_PERF_INFRASTRUCTURE_NO_ERROR QNN_DEVICE_NO_ERROR"
-      " QNN_GLOBAL_CONFIG_NO_ERROR QNN_SYSTEM_COMMON_NO_ERROR QNN_SYSTEM_CONTEXT_NO_ERROR"
-      " QNN_SYSTEM_DLC_NO_ERROR QNN_SYSTEM_TENSOR_NO_ERROR QNN_SYSTEM_PROFILE_NO_ERROR"
-      " QNN_INTERFACE_NO_ERROR QNN_SYSTEM_INTERFACE_NO_ERROR" },
-    { 1000, "QNN_PROPERTY_NOT_SUPPORTED QNN_OP_PACKAGE_ERROR_UNSUPPORTED_FEATURE"
-      " QNN_CONTEXT_ERROR_UNSUPPORTED_FEATURE QNN_GRAPH_ERROR_UNSUPPORTED_FEATURE"
-      " QNN_TENSOR_ERROR_UNSUPPORTED_FEATURE QNN_MEM_ERROR_NOT_SUPPORTED"
-      " QNN_SIGNAL_ERROR_UNSUPPORTED QNN_PROFILE_ERROR_UNSUPPORTED"
-      " QNN_DEVICE_ERROR_UNSUPPORTED_FEATURE QNN_SYSTEM_COMMON_ERROR_UNSUPPORTED_FEATURE"
-      " QNN_SYSTEM_CONTEXT_ERROR_UNSUPPORTED_FEATURE QNN_SYSTEM_DLC_ERROR_UNSUPPORTED_FEATURE"
-      " QNN_SYSTEM_TENSOR_ERROR_UNSUPPORTED_FEATURE QNN_SYSTEM_PROFILE_ERROR_UNSUPPORTED_FEATURE"
-      " QNN_INTERFACE_ERROR_NOT_SUPPORTED QNN_SYSTEM_INTERFACE_ERROR_NOT_SUPPORTED" },
-    { 1002, "QNN_BACKEND_ERROR_MEM_ALLOC QNN_CONTEXT_ERROR_MEM_ALLOC QNN_GRAPH_ERROR_MEM_ALLOC"
-      " QNN_SIGNAL_ERROR_MEM_ALLOC QNN_LOG_ERROR_MEM_ALLOC QNN_PROFILE_ERROR_MEM_ALLOC"
-      " QNN_DEVICE_ERROR_MEM_ALLOC" },
-    { 1004, "QNN_PROFILE_ERROR_INVALID_ARGUMENT QNN_DEVICE_ERROR_INVALID_ARGUMENT"
-      " QNN_INTERFACE_ERROR_INVALID_PARAMETER QNN_SYSTEM_INTERFACE_ERROR_INVALID_PARAMETER" },
-    { 1006, "QNN_BACKEND_ERROR_UNSUPPORTED_PLATFORM" },
-    { 1100, "QNN_OP_PACKAGE_ERROR_GENERAL QNN_GRAPH_ERROR_GENERAL" },
-    { 30000, "QNN_SYSTEM_CONTEXT_ERROR_INVALID_HANDLE QNN_SYSTEM_DLC_ERROR_INVALID_HANDLE"
-      " QNN_SYSTEM_PROFILE_ERROR_INVALID_HANDLE" },
-    { 30001, "QNN_SYSTEM_CONTEXT_ERROR_INVALID_ARGUMENT QNN_SYSTEM_DLC_ERROR_INVALID_ARGUMENT"
-      " QNN_SYSTEM_TENSOR_ERROR_INVALID_ARGUMENT QNN_SYSTEM_PROFILE_ERROR_INVALID_ARGUMENT" },
-    { 30002, "QNN_SYSTEM_DLC_ERROR_OPERATION_FAILED QNN_SYSTEM_TENSOR_ERROR_INVALID_TENSOR" },
-    { 30010, "QNN_SYSTEM_DLC_ERROR_MALFORMED_BINARY" },
-};
-#endif
-
-/* =====================================================================================
-   VENDOR LINES AND NAMES                                                 >>vendor_lines
-   Lines that the vendor's libraries log, and the vendor's enumerators as text.
-   Needs: >>codes >>names >>vendor_codes     Knows nothing of: callers
-   ===================================================================================== */
-
-#ifndef QNNRT_NO_ERROR_TEXT
-static const qnnrt_explanation qnnrt__vendor_lines[] = {
-    { 6004, qnnrt__vendor_code_6004, "Expected Tensor ID ... not found", "The graph has a tensor"
-      " with this id, but it was not among those passed.", { "the ids or their number are from"
-      " another build of the model, such as a JSON file beside a newer binary",
-      "inputs and outputs are swapped, or one is left out" }, "Take ids, dims and types from the"
-      " metadata of the binary itself." },
-    { 6004, qnnrt__vendor_code_6004, "clientBuf is null", "A tensor was passed without memory.",
-      { "the tensor was never bound", qnnrt__vendor_its_size }, "Bind every input and output, and"
-      " check the tensor's dims and dtype." },
-    { 6004, qnnrt__vendor_code_6004, "dataSize == 0", "A tensor was passed with memory of 0 bytes.",
-      { qnnrt__vendor_its_size }, "Check the tensor's dims and dtype: the size is the number of"
-      " elements times the size of one." },
-    { 6004, qnnrt__vendor_code_6004, "Tensor ID ... incompatible", qnnrt__vendor_the_dimensions,
-      { qnnrt__vendor_the_shape }, "Pass the dims that the metadata gives, or none at all." },
-    { 6004, qnnrt__vendor_code_6004, "Tensor ID ... mismatch", qnnrt__vendor_the_dimensions,
-      { qnnrt__vendor_the_shape }, "Pass the dims that the metadata gives, or none at all." },
-    { 6004, qnnrt__vendor_code_6004, "Number of tensors mismatch", "The number of tensors that were"
-      " passed differs from the graph's.", { "an input is given twice or left out, or the list"
-      " belongs to another graph" }, "Pass each input and output of the metadata once." },
-    { 6004, qnnrt__vendor_code_6004, "No memHandle provided", "A tensor says that its memory is"
-      " registered, but gives no handle.", { "its memType is MEMHANDLE, but memRegister failed or"
-      " was never called" }, "Register the memory and check the result, or pass plain memory"
-      " (memType RAW)." },
-    { 6000, qnnrt__vendor_code_6000, "No inputs provided", "Execute was called without inputs.",
-      { "the list of inputs is empty: the metadata was not read, or it belongs to another graph" },
-      "Pass every input of the metadata." },
-    { 6000, qnnrt__vendor_code_6000, "No outputs provided", "Execute was called without outputs.",
-      { "the list of outputs is empty: the metadata was not read, or belongs to another graph" },
-      "Pass every output of the metadata." },
-    { 6000, qnnrt__vendor_code_6000, "fail to find profile object", "The profile handle that was"
-      " passed does not exist.", { qnnrt__vendor_freedorother }, "Create a profile on this backend,"
-      " or pass none." },
-    { 9000, "QNN_SIGNAL_ERROR_SIGNAL_IN_USE", "signal[ ... doesn't exist", "The signal handle that"
-      " was passed does not exist.", { qnnrt__vendor_freedorother }, "Create a signal on this"
-      " backend, or pass none." },
-    { 6033, "QNN_GRAPH_ERROR_TIMED_OUT", "Execute Aborted due to timeout", "The graph did not"
-      " finish within its time-out.", { "the NPU is busy with other work, or runs at a low clock",
-      "the time-out is shorter than one run of the graph" }, "Raise the time-out, or the priority"
-      " and the power settings." },
-    { 6031, "QNN_GRAPH_ERROR_ABORTED", "Execute Aborted due to user triggered abort",
-      "The program itself stopped this execute through a signal.", { "signalTrigger was called on"
-      " the signal that was passed to execute" }, "Execute again: nothing is broken." },
-    { 6031, "QNN_GRAPH_ERROR_ABORTED", "VTCM yield re-acquire failure", "The graph gave its fast"
-      " memory (VTCM) to another graph and did not get it back.", { "a graph of higher priority,"
-      " perhaps of another process, holds the VTCM" }, "Execute again, and give contexts that run"
-      " side by side the same priority." },
-    { 1100, qnnrt__vendor_code_1100, "match allocated VTCM pointer", "The x86-64 emulator is set up"
-      " for an NPU generation other than this graph's.", { qnnrt__vendor_generations },
-      "Close one model before you open the other; a device does not need this." },
-    { 6023, "QNN_GRAPH_ERROR_GRAPH_NOT_FINALIZED", "was not finalized", "The graph is not"
-      " finalized.", { "finalize was not called, or it failed and the result was ignored" },
-      "Finalize the graph first and check the result." },
-    { 5000, qnnrt__vendor_code_5000, "Using newer context binary", "A release newer than the"
-      " library made the binary.", { qnnrt__vendor_the_model, "an older copy of the library was"
-      " found first, such as the phone's own" }, qnnrt__vendor_release },
-    { 5004, qnnrt__vendor_code_5004, "Can't read future blob", "The inner format of the binary is"
-      " newer than the library.", { qnnrt__vendor_the_model }, qnnrt__vendor_release },
-    { 5004, qnnrt__vendor_code_5004, "Versioning error found in Context Blob",
-      "The library does not read the inner format of the binary.", { "another release made it",
-      "the file is damaged" }, "Compare the binary's release with the library's, or copy the file"
-      " again." },
-    { 1000, qnnrt__vendor_code_1000, "Shared weights buffer isn't supported", "Graphs of this"
-      " binary share their weights, and the x86-64 emulator cannot load that.",
-      { "it was compiled with weight sharing; releases 2.50 and 2.51 crash after this line" },
-      "Run it on a device, or compile it without weight sharing." },
-    { 30010, qnnrt__vendor_code_30010, "Serializer failed to get context blob",
-      "The file is not a complete context binary.", { "it was cut short while it was copied or"
-      " downloaded", "it is something else: a Git LFS pointer, a JSON file, a library" },
-      "Compare its size with the original and copy it again." },
-    { 30010, qnnrt__vendor_code_30010, "Malformed context blob", "The content of the file is"
-      " damaged.", { "it was changed or cut short while it was copied or downloaded" },
-      "Compare its size and hash with the original, and copy it again." },
-    { 5005, qnnrt__vendor_code_5005, "Failed to parse qnn htp context binary",
-      "The file is not a context binary of the HTP.", { "it was compiled for another backend (CPU,"
-      " GPU)", "it is damaged or cut short" }, qnnrt__vendor_open_it },
-    { 5005, qnnrt__vendor_code_5005, "[QNN_CPU] Context de-serialization failed",
-      "The file is not a context binary of the CPU backend.", { "it was compiled for another"
-      " backend, such as the HTP", "it is damaged or cut short" }, qnnrt__vendor_open_it },
-    { 5000, qnnrt__vendor_code_5000, "invalid binary buffer size passed", "A binary of 0 bytes was"
-      " passed.", { "the file is empty, or reading it failed and nobody checked" },
-      "Check the file and the size that is passed." },
-    { 5000, qnnrt__vendor_code_5000, "nullptr input parameter", "A null pointer was passed where a"
-      " value is needed.", { "the binary was not read, or a handle was not created" },
-      "Check the pointers that are passed, and the results of the calls before." },
-    { 5005, qnnrt__vendor_code_5005, "VTCM size ... not supported", "The binary needs more fast"
-      " memory (VTCM) than this chip has.", { "it was compiled for a larger chip: 8 MB of VTCM on a"
-      " chip with 4 MB" }, "Compile it for this chip, or with a smaller vtcm_mb." },
-    { 1002, qnnrt__vendor_code_1002, "Failed to find available PD", "The NPU has no process domain"
-      " with room for this context.", { "the contexts of this process together need more than about"
-      " 3.6 GB", "many small contexts are loaded at the same time" }, "Split the model into shards,"
-      " load fewer at a time, or free contexts first." },
-    { 6003, "QNN_GRAPH_ERROR_INVALID_NAME", "Failed to find graph ... in the context",
-      "The context has no graph of this name.", { "the name is misspelled, or it is from another"
-      " build" }, "Take the names from the metadata (qnnrt-run inspect)." },
-    { 1005, "QNN_COMMON_ERROR_OPERATION_NOT_PERMITTED", "Querying binary size after de-serializing"
-      " binary is illegal", "A context that was loaded from a binary cannot be written as one"
-      " again.", { "the binary of a loaded context was requested" }, "Keep the file that it was"
-      " loaded from." },
-    { 1100, qnnrt__vendor_code_1100, "a deserialized context cannot be modified",
-      "A context that was loaded from a binary does not accept new graphs.",
-      { "graphCreate was called on a loaded context" }, "Create an empty context for new graphs." },
-    { 1000, qnnrt__vendor_code_1000, "was finalized already", "The graph is finalized; graphs of a"
-      " binary always are.", { "graphFinalize was called twice, or on a loaded graph" },
-      "Leave the call out." },
-    { 5010, "QNN_CONTEXT_ERROR_INVALID_CONFIG", "Passed invalid priority value",
-      "The priority is outside the range that the line gives.", { "the number is not one of the"
-      " vendor's priorities" }, "Pass one of these: 0 low, 100 normal, 150 normal high, 200"
-      " high." },
-    { 4000, qnnrt__vendor_code_4000, "No Snapdragon SOC detected", "The library for real devices"
-      " did not find a Qualcomm chip.", { "the aarch64 library runs on a machine without an NPU",
-      "/sys/devices/soc0 cannot be read, or it names a chip that the library does not know" },
-      "Run it on the device, or use the x86-64 library, which emulates the NPU." },
-    { 4000, qnnrt__vendor_code_4000, "Unsupported SoC model", "The library does not support this"
-      " chip.", { "the Linux libraries support fewer chips than those for Android" },
-      "Use the libraries of this platform, in a release that lists the chip." },
-    { 14001, qnnrt__vendor_code_14001, "loading stub ... libcdsprpc.so", qnnrt__vendor_the_system,
-      { qnnrt__vendor_on_android, "the machine has no such library, because it has no DSP" },
-      qnnrt__vendor_cdsprpc },
-    { 14001, qnnrt__vendor_code_14001, "loading stub", "The stub library, the CPU's side of the"
-      " connection to the DSP, cannot be opened.", { "libQnnHtpV<arch>Stub.so is not beside"
-      " libQnnHtp.so", "it needs a library that is missing" }, "Ship the stub of the chip's NPU"
-      " generation, of the same release, beside the backend." },
-    { 1008, qnnrt__vendor_code_1008, "Failed to reset stub artifact load status",
-      "The stub is of another release than the backend.", { "an older stub was found first, such as"
-      " the phone's own copy" }, qnnrt__vendor_onerelease },
-    { 1008, qnnrt__vendor_code_1008, "lib id mismatch", "Backend, stub and skel are not of one"
-      " release.", { "an older stub or skel was found first, such as the copy in the phone's system"
-      " image" }, qnnrt__vendor_onerelease },
-    { 14001, qnnrt__vendor_code_14001, "Unknown rpc status", "The DSP refused to open the skel"
-      " library, which runs on it.", { "this app may not use an unsigned process domain (SELinux,"
-      " mid-range chips)" }, "Ask the vendor for permission or a signed process domain." },
-    { 14001, qnnrt__vendor_code_14001, "crc32 failed in cpu", "The data that came back from the DSP"
-      " is not what the stub expects.", { "stub and skel are not of one release" },
-      qnnrt__vendor_onerelease },
-    { 14001, qnnrt__vendor_code_14001, "qnn_open failed", "The DSP could not open the skel library,"
-      " which runs on it.", { qnnrt__vendor_its_folder, "the skel is of another release or NPU"
-      " generation" }, qnnrt__vendor_skel },
-    { 1009, "QNN_COMMON_ERROR_LOADING_BINARIES", "Failed to load skel", "The DSP did not load the"
-      " skel library, which runs on it.", { qnnrt__vendor_its_folder, "the stub could not be"
-      " opened; the line before says so" }, qnnrt__vendor_skel },
-    { 14001, qnnrt__vendor_code_14001, "loadRemoteSymbols failed", "The library cannot reach the"
-      " DSP.", { "the stub or libcdsprpc.so could not be opened; a warning before this line names"
-      " it" }, "Set log_level to 2 (warnings) and read the first line." },
-    { 14001, qnnrt__vendor_code_14001, "Transport layer setup failed", "The library cannot reach"
-      " the DSP.", { "the stub, the skel or libcdsprpc.so could not be opened; a line before this"
-      " one names it" }, "Set log_level to 2 (warnings) and read the first line." },
-    { 14001, qnnrt__vendor_code_14001, "config socModel", "The library does not know the chip that"
-      " was requested.", { "soc_model is misspelled, or newer than the library; release 2.49"
-      " refuses every value" }, "Leave soc_model 0, or use a release that knows the chip." },
-    { 14003, "QNN_DEVICE_ERROR_ASSOCIATED_TO_CONTEXT", "There are context still associated",
-      "Contexts still use the device.", { "the device was freed before its contexts" },
-      "Free the contexts first, then the device, then the backend." },
-    { 1100, qnnrt__vendor_code_1100, "Unable to initialize device backend", "The device cannot"
-      " start, because the backend did not.", { "backendCreate or logCreate failed before" },
-      "Read the first line that the library logged, not this one." },
-    { 5000, qnnrt__vendor_code_5000, "provider isn't initialized", "The library cannot create the"
-      " context, because the backend did not start.", { "backendCreate or logCreate failed"
-      " before" }, "Read the first line that the library logged, not this one." },
-    { 4000, qnnrt__vendor_code_4000, "TuningMode must be enabled", "The GPU library does not run on"
-      " x86-64.", { "there is no Adreno GPU in this machine" }, "Run it on a device, or use"
-      " libQnnHtp.so or libQnnCpu.so." },
-    { 1006, "QNN_COMMON_ERROR_PLATFORM_NOT_SUPPORTED", "Invalid OpenCL driver path",
-      "The GPU library did not find an OpenCL driver.", { "there is no Adreno GPU, or the app"
-      " cannot see libOpenCL.so" }, "Declare <uses-native-library android:name=\"libOpenCL.so\"/>"
-      " in the app's manifest (Android)." },
-    { 1000, qnnrt__vendor_code_1000, "QnnMem API is not supported", "This library does not accept"
-      " registered memory.", { "the x86-64 emulator does not support it, although its properties"
-      " say so" }, "Pass plain memory." },
-    { 1000, qnnrt__vendor_code_1000, "API not supported", "The library does not implement this"
-      " call.", { "only some backends or platforms have it" }, "Go on without it." },
-    { 6000, qnnrt__vendor_code_6000, "Unknown or unsupported backend ID", "libQnnSaver.so cannot"
-      " check the options of the backend that it was told to record for.", { "the option is set"
-      " while a graph has options of a vendor" }, "Leave out the option that sets the backend's"
-      " id." },
-    { 1002, qnnrt__vendor_code_1002, "no properties registered for", "The target NPU generation has"
-      " no kernel for this operation.", { qnnrt__vendor_no_chip, qnnrt__vendor_the_release,
-      "there is no operation of this name" }, qnnrt__vendor_set_a },
-    { 1002, qnnrt__vendor_code_1002, "could not create op", "The target NPU generation has no"
-      " kernel for this operation.", { qnnrt__vendor_no_chip, qnnrt__vendor_the_release,
-      "there is no operation of this name" }, qnnrt__vendor_set_a },
-    { 3110, "QNN_OP_PACKAGE_ERROR_VALIDATION_FAILURE", "Unsupported input/output datatypes",
-      "The operation exists, but not with these element types.", { "the types of inputs and outputs"
-      " do not fit together, or the chip lacks one of them" }, "Use a combination that the"
-      " operation's documentation lists for the chip." },
-    { 6000, qnnrt__vendor_code_6000, "Failed to set the params for the op", "A parameter of the"
-      " operation is missing, or it has a wrong type.", { "a required parameter was left out" },
-      "Compare the parameters with the operation's definition." },
-    { 6022, "QNN_GRAPH_ERROR_FINALIZE_FAILED", "Graph has zero node", "The graph is empty.",
-      { "no node was added, or adding them failed and the results were ignored" },
-      "Add the nodes first, and check each result." },
-    { 6003, "QNN_GRAPH_ERROR_INVALID_NAME", "Graph name is a duplicate", "The context has a graph"
-      " of this name already.", { "a graph was created twice" }, "Give every graph of a context its"
-      " own name." },
-    { 7003, "QNN_TENSOR_ERROR_ALREADY_EXISTS", "already exists in the graph", "The graph has a"
-      " tensor of this name already.", { "a tensor that two nodes use was created for each of"
-      " them" }, "Create it once and pass it to both nodes." },
-    { 7007, "QNN_TENSOR_ERROR_INCOMPATIBLE_TENSOR_UPDATE", "not found in the updatable tensors",
-      "The tensor cannot be replaced.", { "it was not compiled as updateable" },
-      "Compile it as updateable; qnnrt-run inspect lists the updateable ones." },
-    { 7001, "QNN_TENSOR_ERROR_INVALID_HANDLE", "No tensor provided", "A null pointer was passed for"
-      " a tensor.", { "the tensor was not created" }, "Pass a tensor." },
-    { 7004, qnnrt__vendor_code_7004, "tensor datatype ... not supported", "The library does not"
-      " accept a tensor of this element type.", { "4-bit weights were passed as a 4-bit type" },
-      "Pass 4-bit weights one per byte, in an 8-bit type with a 4-bit encoding." },
-    { 7004, qnnrt__vendor_code_7004, "client buffer should be nullptr", "An input or output was"
-      " created with memory of its own.", { "only static tensors have data when they are created" },
-      "Pass the memory to execute." },
-    { 6024, "QNN_GRAPH_ERROR_GRAPH_FINALIZED", "a finalized graph cannot be modified",
-      "The graph is finalized and does not accept more tensors or nodes.", { "something was added"
-      " after finalize, or to a graph of a binary" }, "Add everything before finalize." },
-    { 5007, "QNN_CONTEXT_ERROR_GET_BINARY_FAILED", "buffer size provided is insufficient",
-      "The memory passed for the binary is too small.", { "the context changed after its size was"
-      " requested" }, "Ask for the size again, and pass that much memory." },
-    { 4005, qnnrt__vendor_code_4005, "Unable to find the op package init", "The library is not an"
-      " op package for the HTP.", { "it lacks the function op_pkg_init, which the vendor's C++"
-      " template defines" }, "Build the package from the vendor's template, for this backend." },
-    { 4006, "QNN_BACKEND_ERROR_OP_PACKAGE_IF_PROVIDER_NOT_FOUND", "Symbol lookup failed",
-      qnnrt__vendor_the_op_package, { "the name is misspelled, or the symbol is hidden" },
-      qnnrt__vendor_entry },
-    { 4005, qnnrt__vendor_code_4005, "[QNN_CPU] Failed to open library", qnnrt__vendor_the_op,
-      { qnnrt__vendor_the_path }, qnnrt__vendor_check_the },
-    { 4005, qnnrt__vendor_code_4005, "Error attempting to load dynamic library",
-      qnnrt__vendor_the_op, { qnnrt__vendor_the_path }, qnnrt__vendor_check_the },
-    { 0, "", "unexpected GraphHtpSettings option", "Release 2.51 logs this whenever a graph is"
-      " created; it is harmless.", { NULL }, "Ignore this line and read the others." },
-    { 0, "", "LIBNATIVE: No alternate configuration", "The x86-64 library prints this when it is"
-      " loaded; it is harmless.", { NULL }, "Ignore this line and read the others." },
-    { 0, "", "libc++ ... cannot open shared object file", "The vendor's x86-64 library did not find"
-      " a library that it needs.", { "libQnnHtp.so was copied without onnxruntime_qnn.libs, the"
-      " folder beside its own" }, "Keep both folders of the wheel side by side." },
-    { 0, "", "libcdsprpc.so ... not found", qnnrt__vendor_the_system, { qnnrt__vendor_on_android },
-      qnnrt__vendor_cdsprpc },
-    { 0, "", "libcdsprpc.so ... cannot open shared object file", qnnrt__vendor_the_system,
-      { "the machine has no such library, because it has no DSP" }, "Run it on the device." },
-};
-
 #ifdef QNNRT_BUILDER
 static const qnnrt__codes_call qnnrt__vendor_calls[] = {
-    { "graphFinalize", { 1002, qnnrt__vendor_code_1002, NULL, "An operation has no kernel.",
+    { "graphFinalize", { 1002, "QNN_COMMON_ERROR_MEM_ALLOC", NULL, "An operation has no kernel.",
       { "the HTP has no kernel for an operation with this type or rank, though validation passed;"
       " without a chip it has few for float32" }, "On x86-64 set soc_model 57 for float32 graphs;"
       " otherwise use float16 tensors inside with Cast at the edges, rank 4 or less, or another"
       " operation." } },
-    { "systemDlcCreateFromFile", { 1002, qnnrt__vendor_code_1002, NULL, "The file cannot be read.",
-      { "the file is damaged or cut short, or it is a zip archive of something else" },
+    { "systemDlcCreateFromFile", { 1002, "QNN_COMMON_ERROR_MEM_ALLOC", NULL, "The file cannot be"
+      " read.", { "the file is damaged or cut short, or it is a zip archive of something else" },
       "Copy it again from where it was made and compare sizes or hashes, or convert it again." } },
 };
 #endif
@@ -18747,8 +18199,6 @@ static const qnnrt__codes_data *qnnrt__codes_get_data(void)
 {
     static const qnnrt__codes_data data = {
         qnnrt__vendor_codes, sizeof(qnnrt__vendor_codes) / sizeof(qnnrt__vendor_codes[0]),
-        qnnrt__vendor_lines, sizeof(qnnrt__vendor_lines) / sizeof(qnnrt__vendor_lines[0]),
-        qnnrt__vendor_aliases, sizeof(qnnrt__vendor_aliases) / sizeof(qnnrt__vendor_aliases[0]),
 #ifdef QNNRT_BUILDER
         qnnrt__vendor_calls, sizeof(qnnrt__vendor_calls) / sizeof(qnnrt__vendor_calls[0])
 #else
@@ -18758,6 +18208,12 @@ static const qnnrt__codes_data *qnnrt__codes_get_data(void)
     return &data;
 }
 #endif
+
+/* =====================================================================================
+   VENDOR NAMES                                                           >>vendor_names
+   The vendor's enumerators as text.
+   Needs: >>names     Knows nothing of: callers
+   ===================================================================================== */
 
 static const qnnrt__names_entry qnnrt__vendor_dtypes[] = {
     { 0x0002, "INT_2" }, { 0x0004, "INT_4" }, { 0x0008, "INT_8" }, { 0x0016, "INT_16" },
@@ -18882,6 +18338,11 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
            qnnrt_profile_log.h are gone); .profile_level of qnnrt_desc and qnnrt_builder_desc ->
            .context_hooks with qnnrt_profile_create() and qnnrt_profile_hook(), with any residency;
            .events and .event_count of qnnrt_info -> qnnrt_profile_events().
+           API: qnnrt_explain() is in tools/qnnrt_explain.h, and so is what is known about lines of
+           logs: qnnrt_explanation_get() has the entries of codes, qnnrt_explain_get() all. The
+           likely cause is no longer in qnnrt_error.text but in .cause, to be printed after it;
+           qnnrt_explain_error() makes it that of the line that was logged, as the tools and the
+           Python package do.
    0.4.0   Added: pipelines over several backends, in "Several backends": host steps
            (qnnrt_step_desc.host), conversions (qnnrt_edge_desc.convert and .exact,
            qnnrt_run_conversions()), constants (qnnrt_pipeline_desc.constants,

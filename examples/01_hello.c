@@ -19,6 +19,8 @@
 static void print_error(const qnnrt_error *err)
 {
     fprintf(stderr, "%s\n", err->text);
+    if (err->cause != NULL)
+        fprintf(stderr, "likely cause: %s\n", err->cause);
     if (err->hint[0] != '\0')
         fprintf(stderr, "hint: %s\n", err->hint);
 }

@@ -49,6 +49,8 @@ static void stop(const char *text)
 static void fail(const qnnrt_error *err)
 {
     fprintf(stderr, "02_prefill_decode: %s\n", err->text);
+    if (err->cause != NULL)
+        fprintf(stderr, "likely cause: %s\n", err->cause);
     if (err->hint[0] != '\0')
         fprintf(stderr, "hint: %s\n", err->hint);
     exit(1);

@@ -127,6 +127,8 @@ int main(int argc, char **argv)
 done:
     if (!ok)
         fprintf(stderr, "%s\n", err.text);
+    if (!ok && err.cause != NULL)
+        fprintf(stderr, "likely cause: %s\n", err.cause);
     if (!ok && err.hint[0] != '\0')
         fprintf(stderr, "hint: %s\n", err.hint);
     qnnrt_close(opened);

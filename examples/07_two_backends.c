@@ -294,6 +294,8 @@ int main(int argc, char **argv)
     qnnrt_backend_close(backends[0]);
     if (ok && argc == 4) ok = open_and_run(argv[3], argv[1], argv[2], &err);
     if (!ok) fprintf(stderr, "%s\n", err.text);
+    if (!ok && err.cause != NULL)
+        fprintf(stderr, "likely cause: %s\n", err.cause);
     if (!ok && err.hint[0] != '\0') fprintf(stderr, "hint: %s\n", err.hint);
     return ok ? 0 : 1;
 }

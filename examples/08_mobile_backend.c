@@ -433,6 +433,8 @@ int main(int argc, char **argv)
     qnnrt_close(model);
     qnnrt_backend_close(backend);
     if (!ok) fprintf(stderr, "%s\n", err.text);
+    if (!ok && err.cause != NULL)
+        fprintf(stderr, "likely cause: %s\n", err.cause);
     if (!ok && err.hint[0] != '\0') fprintf(stderr, "hint: %s\n", err.hint);
     return ok ? 0 : 1;
 }

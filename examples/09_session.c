@@ -22,6 +22,8 @@ enum { MOST_OPTIONS = 32 };
 static int fail(const qnnrt_error *err)
 {
     fprintf(stderr, "%s\n", err->text);
+    if (err->cause != NULL)
+        fprintf(stderr, "likely cause: %s\n", err->cause);
     if (err->hint[0] != '\0')
         fprintf(stderr, "hint: %s\n", err->hint);
     return 1;

@@ -276,19 +276,21 @@ static inline int test_main(const char *suite, int arg_count, const char *usage,
     return test_state.failed > 0;
 }
 
-/* Return the text of a failed call as the tools print it: its text, then its hint on a line of
-   its own. The result stays valid until the next call. */
-#define TEST_TOLD(err) test_told((err).text, sizeof((err).text), (err).hint, sizeof((err).hint))
-static inline const char *test_told(const char *text, size_t text_room, const char *hint,
-                                    size_t hint_room)
+/* Return the text of a failed call as the tools print it: its text, then its cause and its hint on
+   lines of their own. The result stays valid until the next call. */
+#define TEST_TOLD(err)                                                                             \
+    test_told((err).text, sizeof((err).text), (err).cause, (err).hint, sizeof((err).hint))
+static inline const char *test_told(const char *text, size_t text_room, const char *cause,
+                                    const char *hint, size_t hint_room)
 {
     static char told[4096];
     size_t length = strlen(hint);
     if (memchr(text, 0, text_room) == NULL || memchr(hint, 0, hint_room) == NULL) return "(no end)";
-    if (length == 0) return text;
-    if (strchr(hint, '\n') != NULL || hint[length - 1] != '.' || (hint[0] >= 'a' && hint[0] <= 'z'))
+    if (length == 0 && cause == NULL) return text;
+    if (length == 0 || strchr(hint, '\n') != NULL || hint[length - 1] != '.' || (hint[0] >= 'a' && hint[0] <= 'z'))
         return "(a hint that is not one sentence)";
-    snprintf(told, sizeof told, "%s\n  hint: %s", text, hint);
+    snprintf(told, sizeof told, "%s%s%s\n  hint: %s", text,
+             cause != NULL ? "\n  likely cause: " : "", cause != NULL ? cause : "", hint);
     return told;
 }
 

@@ -7,6 +7,8 @@
    own tables. */
 #define QNNRT_IMPLEMENTATION
 #include "qnnrt.h"
+#define QNNRT_EXPLAIN_IMPLEMENTATION
+#include "qnnrt_explain.h"
 #include "test.h"
 #include <pthread.h>
 #include <sched.h>
@@ -429,7 +431,7 @@ TEST(all_entries_can_be_listed)
 {
     const qnnrt_explanation *entry, *before = NULL;
     size_t i, k, count = 0, known = 0;
-    for (i = 0; (entry = qnnrt_explanation_get(i)) != NULL; ++i) {
+    for (i = 0; (entry = qnnrt_explain_get(i)) != NULL; ++i) {
         TRY(check_entry(entry));
         if (entry->text == NULL) {
             CHECK(before == NULL || before->text == NULL);
@@ -448,8 +450,10 @@ TEST(all_entries_can_be_listed)
         }
         before = entry;
     }
-    CHECK(qnnrt_explanation_get(i + 1) == NULL);
-    CHECK(qnnrt_explanation_get(SIZE_MAX) == NULL);
+    CHECK(qnnrt_explain_get(i + 1) == NULL);
+    CHECK(qnnrt_explanation_get(count) == NULL && qnnrt_explanation_get(SIZE_MAX) == NULL);
+    CHECK(qnnrt_explanation_get(count - 1) == qnnrt_explain_get(count - 1));
+    CHECK(qnnrt_explain_get(SIZE_MAX) == NULL);
     printf("  %u codes, %u lines\n", (unsigned)count, (unsigned)known);
     CHECK(known > 50);
 }
@@ -460,7 +464,7 @@ TEST(every_line_leads_to_its_own_entry)
     const qnnrt_explanation *entry;
     char line[256];
     size_t i;
-    for (i = 0; (entry = qnnrt_explanation_get(i)) != NULL; ++i) {
+    for (i = 0; (entry = qnnrt_explain_get(i)) != NULL; ++i) {
         const char *gap = NULL;
         if (entry->text == NULL) continue;
         if (qnnrt_explain(entry->text) != entry) printf("  %s\n", entry->text);
@@ -554,6 +558,9 @@ static void error_of(qnnrt_error *err, uint64_t code, const logged *list, size_t
     qnnrt__fail(err, QNNRT_E_BACKEND, "one.bin cannot be loaded");
     qnnrt__codes_explain(err, "contextCreateFromBinary", code, slot, mark);
     qnnrt__log_close(slot);
+    CHECK(err->cause == qnnrt_explain_code(code)->causes[0]);      /* without lines */
+    CHECK(code == 0 || strcmp(err->hint, qnnrt_explain_code(code)->fix) == 0);
+    qnnrt_explain_error(err);
 }
 
 /* Check that the pieces are in the text, in this order. */
@@ -573,13 +580,16 @@ TEST(the_cause_of_the_first_line_stands_before_that_of_the_code)
     const qnnrt_explanation *code = qnnrt_explain_code(5000), *line = qnnrt_explain(list[1].text);
     const char *const pieces[] = {
         "one.bin cannot be loaded: contextCreateFromBinary answered 0x1388 (QNN_CONTEXT_ERROR_INVALID_ARGUMENT)",
-        "\n  likely cause: ", line->causes[0], "\n  another cause of this code: ", code->causes[0], code->fix,
-        "\n  the library logged first, the likely cause: <E> Using newer context binary on old SDK",
+        "\n  the library logged first, an error: <E> Using newer context binary on old SDK",
         "\n  and before: <W> something odd", "\n  and then: <E> Failed to create context",
-        "\n  hint: ", line->fix, NULL };
-    qnnrt_error err;
+        "\n  another cause of this code: ", code->causes[0], code->fix,
+        "\n  likely cause: ", line->causes[0], "\n  hint: ", line->fix, NULL };
+    qnnrt_error err, again;
     TRY(error_of(&err, 5000, list, 3));
     TRY(check_order(TEST_TOLD(err), pieces));
+    again = err;
+    qnnrt_explain_error(&again);
+    CHECK(memcmp(&again, &err, sizeof err) == 0);
     CHECK_EQ(err.vendor_code, 5000);
 }
 
@@ -587,9 +597,9 @@ TEST(an_unknown_first_error_is_marked_as_the_likely_cause)
 {
     static const logged list[] = { { 2, "a warning" }, { 1, "the first" }, { 1, "Using newer context binary on old SDK" } };
     const qnnrt_explanation *code = qnnrt_explain_code(5000);
-    const char *const pieces[] = { "answered 0x1388", "\n  likely cause: ", code->causes[0],
-                                          "\n  the library logged first, the likely cause: the first\n",
-                                          "and before: a warning", "and then: Using newer", "\n  hint: ", code->fix, NULL };
+    const char *const pieces[] = { "answered 0x1388", "\n  the library logged first, an error: the first\n",
+                                   "and before: a warning", "and then: Using newer",
+                                   "\n  likely cause: ", code->causes[0], "\n  hint: ", code->fix, NULL };
     qnnrt_error err;
     TRY(error_of(&err, 5000, list, 3));
     TRY(check_order(TEST_TOLD(err), pieces));
@@ -603,9 +613,10 @@ TEST(a_known_warning_before_the_first_error_is_the_likely_cause)
                                    { 1, "<E> Transport layer setup failed: 14001" } };
     const qnnrt_explanation *code = qnnrt_explain_code(14001), *line = qnnrt_explain(list[0].text);
     const char *const pieces[] = { "answered 0x36b1 (QNN_DEVICE_ERROR_INVALID_CONFIG)",
-                                   "\n  likely cause: ", line->causes[0], "\n  another cause of this code: ", code->causes[0],
-                                   "the likely cause: <W> Failed in loading stub",
-                                   "and then: <E> loadRemoteSymbols", "\n  hint: ", line->fix, NULL };
+                                   "logged first, an error: <E> loadRemoteSymbols",
+                                   "and before: <W> Failed in loading stub", "and then: <E> Transport",
+                                   "\n  another cause of this code: ", code->causes[0],
+                                   "\n  likely cause: ", line->causes[0], "\n  hint: ", line->fix, NULL };
     qnnrt_error err;
     TRY(error_of(&err, 14001, list, 3));
     TRY(check_order(TEST_TOLD(err), pieces));
@@ -616,14 +627,30 @@ TEST(a_harmless_line_is_no_cause)
     static const logged list[] = { { 1, " <E> unexpected GraphHtpSettings option 66" }, { 1, " <E> No Snapdragon SOC detected" } };
     qnnrt_error err;
     TRY(error_of(&err, 4000, list, 2));
-    CHECK_STR(err.text, "likely cause: ");
-    CHECK_STR(err.text, qnnrt_explain(list[1].text)->causes[0]);
-    CHECK_STR(err.text, "logged first, the likely cause: <E> No Snapdragon");
+    CHECK(err.cause == qnnrt_explain(list[1].text)->causes[0]);
+    CHECK_STR(err.text, "logged first, an error: <E> unexpected GraphHtpSettings");
+    CHECK_STR(err.text, "and then: <E> No Snapdragon");
     TRY(error_of(&err, 4000, list, 1));
-    CHECK_STR(err.text, "likely cause: ");
-    CHECK_STR(err.text, qnnrt_explain_code(4000)->causes[0]);
-    CHECK(strstr(err.text, qnnrt_explain(list[1].text)->causes[0]) == NULL);
-    CHECK_STR(err.text, "logged first, not as a cause: <E> unexpected GraphHtpSettings");
+    CHECK(err.cause == qnnrt_explain_code(4000)->causes[0]);
+    CHECK(strstr(TEST_TOLD(err), qnnrt_explain(list[1].text)->causes[0]) == NULL);
+    CHECK_STR(err.text, "logged first, an error: <E> unexpected GraphHtpSettings");
+}
+
+/* What a function knows that looked at the file says more than a line. */
+TEST(a_cause_that_is_not_the_codes_own_stays)
+{
+    static const logged list[] = { { 1, " <E> Using newer context binary on old SDK" } };
+    static const char own[] = "the file is of another kind";
+    qnnrt_error err;
+    TRY(error_of(&err, 5000, list, 1));
+    CHECK(err.cause == qnnrt_explain(list[0].text)->causes[0]);
+    err.cause = own;
+    qnnrt_explain_error(&err);
+    CHECK(err.cause == own);
+    qnnrt_explain_error(NULL);
+    qnnrt_error_set(&err, QNNRT_E_IO, "no line at all");
+    qnnrt_explain_error(&err);
+    CHECK(err.cause == NULL && err.hint[0] == '\0');
 }
 
 TEST(a_warning_alone_is_shown_as_one)
@@ -634,7 +661,7 @@ TEST(a_warning_alone_is_shown_as_one)
     CHECK_STR(err.text, "meaning: ");
     CHECK_STR(err.text, qnnrt_explain_code(6006)->meaning);
     CHECK(strcmp(err.hint, qnnrt_explain_code(6006)->fix) == 0);
-    CHECK_STR(err.text, "logged first, not as a cause: something odd");
+    CHECK_STR(err.text, "logged first, a warning: something odd");
 }
 
 /* With every part at its maximum length, the code, a cause and a fix are still there. */
@@ -649,12 +676,12 @@ TEST(a_text_that_is_full_keeps_cause_and_fix)
     name[sizeof name - 1] = '\0';
     snprintf(text, sizeof text, "Using newer context binary %s", name);
     for (i = 0; i < 24; ++i) { list[i].level = 1; list[i].text = text; }
-    for (i = 0; (entry = qnnrt_explanation_get(i)) != NULL; ++i) {
+    for (i = 0; (entry = qnnrt_explain_get(i)) != NULL; ++i) {
         if (entry->text != NULL) continue;
         TRY(error_of(&err, entry->code, list, 24));
         CHECK(strlen(err.text) < sizeof err.text);
         CHECK(strcmp(err.hint, qnnrt_explain(text)->fix) == 0);
-        CHECK_STR(err.text, "logged first, the likely cause: Using newer");
+        CHECK_STR(err.text, "logged first, an error: Using newer");
     }
 }
 
@@ -764,6 +791,7 @@ TEST_MAIN("codes")
     RUN(an_unknown_first_error_is_marked_as_the_likely_cause);
     RUN(a_known_warning_before_the_first_error_is_the_likely_cause);
     RUN(a_harmless_line_is_no_cause);
+    RUN(a_cause_that_is_not_the_codes_own_stays);
     RUN(a_warning_alone_is_shown_as_one);
     RUN(a_text_that_is_full_keeps_cause_and_fix);
     RUN(a_long_line_is_looked_through_once);

@@ -2409,8 +2409,8 @@ TEST(finalize_tells_the_real_cause)
     add_right(b, "layer");
     CHECK_EQ(qnnrt_builder_finish(b, &built, &err), QNNRT_E_BACKEND);
     CHECK_STR(err.text, "graph \"layer\": graphFinalize answered 0x3ea");
-    CHECK_STR(err.text, "no kernel");
-    CHECK(strstr(err.text, "3.6 GB") == NULL);
+    CHECK_STR(TEST_TOLD(err), "no kernel");
+    CHECK(strstr(TEST_TOLD(err), "3.6 GB") == NULL);
     CHECK(close_backend());
 }
 
@@ -2774,7 +2774,7 @@ TEST(bad_containers_are_refused_in_words)
         result = qnnrt_builder_finish(b, &built, &err);
         if (result != cases[i].result) printf("case %u: %s\n", (unsigned)i, err.text);
         CHECK_EQ(result, cases[i].result);
-        if (cases[i].word != NULL) CHECK_STR(err.text, cases[i].word);
+        if (cases[i].word != NULL) CHECK_STR(TEST_TOLD(err), cases[i].word);
         CHECK_EQ(qnnrt_close(built), QNNRT_OK);
         CHECK(close_backend());
     }
@@ -2790,10 +2790,10 @@ TEST(op_packages_are_registered_once)
     CHECK_EQ(qnnrt_backend_register_ops(backend, "libMine.so", "MineInterfaceProvider", "CPU", &err), QNNRT_E_BACKEND);
     CHECK_EQ(err.vendor_code, 0xfa7);
     CHECK_STR(err.text, "libMine.so");
-    CHECK_STR(err.text, "registered already");
+    CHECK_STR(TEST_TOLD(err), "registered already");
     CHECK_EQ(qnnrt_backend_register_ops(backend, "missing.so", "MineInterfaceProvider", NULL, &err), QNNRT_E_BACKEND);
     CHECK_EQ(err.vendor_code, 0xfa5);
-    CHECK_STR(err.text, "path is wrong");
+    CHECK_STR(TEST_TOLD(err), "path is wrong");
     CHECK_EQ(qnnrt_backend_register_ops(backend, "libMine2.so", "none", NULL, &err), QNNRT_E_BACKEND);
     CHECK_EQ(err.vendor_code, 0xfa6);
     CHECK_STR(err.text, "\"none\"");

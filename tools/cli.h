@@ -3,6 +3,7 @@
        #define CLI_NAME "qnnrt-run"      the name of the program in its messages
        #include "qnnrt.h"                with its implementation, and:
        #include "qnnrt_cache.h"
+       #include "qnnrt_explain.h"
        #include "cli.h"
 
    A program describes its options in a table of cli_option and its verbs, if it has any, in a table
@@ -175,6 +176,28 @@ static inline void cli_message(const char *message, const char *hint)
     free(both);
     free(text);
     free(what);
+}
+
+/* Return the text of an error, and what is known about it: valid until the next call. */
+static inline const char *cli_told(const qnnrt_error *err)
+{
+    static qnnrt_error known;
+    static char text[sizeof(known.text) + 256];
+    known = *err;
+    qnnrt_explain_error(&known);
+    snprintf(text, sizeof(text), "%s%s%s", known.text,
+             known.cause != NULL ? "\n  likely cause: " : "",
+             known.cause != NULL ? known.cause : "");
+    return text;
+}
+
+/* Return the hint of an error: valid until the next call. */
+static inline const char *cli_hint(const qnnrt_error *err)
+{
+    static qnnrt_error known;
+    known = *err;
+    qnnrt_explain_error(&known);
+    return known.hint;
 }
 
 /* Return the hint for a library that cannot be opened: qnnrt's own hint if the file exists, because

@@ -30,6 +30,7 @@
 #include "qnnrt_json.h"
 #include "qnnrt_device.h"
 #include "qnnrt_manifest.h"
+#include "qnnrt_explain.h"
 #include "qnnrt_llm.h"
 #include "qnnrt_cpu_fallback.h"
 #include "qnnrt_weights.h"
@@ -142,7 +143,7 @@ CLI_FORMAT(3, 4) static int fail(tool *t, const char *hint, const char *format, 
 
 static int fail_error(tool *t, const qnnrt_error *err)
 {
-    return fail(t, err->hint, "%s", err->text);
+    return fail(t, cli_hint(err), "%s", cli_told(err));
 }
 
 /* =====================================================================================
@@ -485,12 +486,12 @@ static int open_model(tool *t)
         else err = first;                        /* the role may be misspelt */
     } while (set->role_count < named);
     if (t->model == NULL)
-        return fail(t, err.code != QNNRT_E_LIBRARY ? err.hint : cli_library_hint(&err,
+        return fail(t, err.code != QNNRT_E_LIBRARY ? cli_hint(&err) : cli_library_hint(&err,
                            set->describe ? set->system : set->backend, set->describe
                        ? "Name libQnnSystem.so with --system_so FILE; for binaries made with"
                          " libQnnRef.so, name that library."
                        : "Name the library that the binaries were made for with --backend_so FILE,"
-                         " libQnnHtp.so or libQnnRef.so."), "%s", err.text);
+                         " libQnnHtp.so or libQnnRef.so."), "%s", cli_told(&err));
     llm.rope.theta = set->rope_theta;
     llm.update = qnnrt_update;
     const qnnrt_manifest_info *info = qnnrt_manifest_get_info(t->model);
@@ -559,8 +560,8 @@ static int open_session(tool *t)
     desc.clock_ns = clock_ns;
     if (qnnrt_llm_session_create(&t->llm, 1, &desc, &t->session, &err) != QNNRT_OK)
         return fail(t, err.code == QNNRT_E_NOT_FOUND ? "Look at each tensor with --describe."
-                    : err.hint,
-                    "%s", err.text);
+                    : cli_hint(&err),
+                    "%s", cli_told(&err));
     t->cache = qnnrt_llm_cache_get(t->session, 0, 0);
     sampling.temperature = (float)t->set.temperature;
     sampling.top_k = t->set.top_k;

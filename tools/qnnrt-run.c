@@ -80,6 +80,7 @@
 #include "qnnrt_profile.h"
 #include "qnnrt_device.h"
 #include "qnnrt_convert.h"
+#include "qnnrt_explain.h"
 #include "qnnrt_manifest.h"
 #include "qnnrt_compile.h"
 #include "qnnrt_llm_graph.h"
@@ -461,8 +462,8 @@ static void say_marked(const tool *t, cli_tone tone, const char *word, const cha
 /* Print an error and its hint, but do not count it as a failure. */
 static void say_error(const tool *t, const char *what, const qnnrt_error *err)
 {
-    say(t, "  %s: %s\n", what, err->text);
-    if (err->hint[0] != '\0') say(t, "  hint: %s\n", err->hint);
+    say(t, "  %s: %s\n", what, cli_told(err));
+    if (err->hint[0] != '\0') say(t, "  hint: %s\n", cli_hint(err));
 }
 
 /* List what --keep_going left out. Without it nothing ran, and the failures say why. */

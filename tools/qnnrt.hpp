@@ -113,6 +113,7 @@ public:
     const char *what() const noexcept override { return err_.text; }
     const char *text() const noexcept { return err_.text; }
     const char *hint() const noexcept { return err_.hint; }
+    const char *cause() const noexcept { return err_.cause; }      // or nullptr
     qnnrt_result code() const noexcept { return err_.code; }
     std::uint64_t vendor_code() const noexcept { return err_.vendor_code; }
     const qnnrt_error &all() const noexcept { return err_; }

@@ -3190,7 +3190,7 @@ QNNRT_API void qnnrt_builder_dlc(qnnrt_builder *b, const char *path,
         if (bytes > sizeof(head)) bytes = sizeof(head);
         kind = qnnrt__context_looks_right(head, bytes)
                    ? "a context binary, which is compiled already: open it with qnnrt_open()"
-                   : qnnrt__context_kind(head, bytes);
+                   : qnnrt__context_kind_text(head, bytes);
         qnnrt__fail(&b->error, QNNRT_E_FORMAT, "%s is not a .dlc container (a zip archive)", path);
         if (kind != NULL) qnnrt__err_add(&b->error, "\n  it looks like %s", kind);
         if (bytes > 0)
@@ -3294,7 +3294,7 @@ QNNRT_API qnnrt_result qnnrt_builder_supports(qnnrt_builder *b, const qnnrt_node
     return result;
 }
 
-static const qnnrt_error qnnrt__builder_null = { QNNRT_E_ARG, 0, "the builder is NULL", "" };
+static const qnnrt_error qnnrt__builder_null = { QNNRT_E_ARG, 0, "the builder is NULL", "", NULL };
 
 QNNRT_API const qnnrt_error *qnnrt_builder_error(const qnnrt_builder *builder)
 {

@@ -8830,7 +8830,7 @@ QNNRT_LLM_API qnnrt_llm_cache *qnnrt_llm_cache_get(qnnrt_llm_session *session, s
 
 QNNRT_LLM_API const qnnrt_error *qnnrt_llm_error(const qnnrt_llm_cache *cache)
 {
-    static const qnnrt_error none = { QNNRT_E_ARG, 0, "the cache is NULL", "" };
+    static const qnnrt_error none = { QNNRT_E_ARG, 0, "the cache is NULL", "", NULL };
     return cache != NULL ? &cache->error : &none;
 }
 

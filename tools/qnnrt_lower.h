@@ -7631,7 +7631,7 @@ static qnnrt_tensor qnnrt_lower__trial(qnnrt_lower__quantizer *q, const qnnrt_lo
 /* Return the line of a refusal that says most: what the library logged, else the first one. */
 static const char *qnnrt_lower__reason(qnnrt_lower *lower, const char *text)
 {
-    static const char mark[] = "the library logged first, the likely cause: ";
+    static const char mark[] = "the library logged first, an error: ";
     const char *at = strstr(text, mark);
     const char *line = at != NULL ? at + sizeof(mark) - 1 : text;
     return qnnrt_lower__text(lower, "%.*s", (int)strcspn(line, "\n"), line);

@@ -558,6 +558,7 @@ typedef struct qnnrt_session__engine {
     int                   tried;         /* 1: open was called */
     qnnrt_result          result;        /* of it */
     uint64_t              vendor_code;
+    const char           *cause;
     const char           *text, *hint;   /* why it could not be opened */
 } qnnrt_session__engine;
 
@@ -587,6 +588,7 @@ typedef struct qnnrt_session__attempt {
     int                     stage;       /* how far it came: see >>attempt */
     qnnrt_result            result;
     uint64_t                vendor_code;
+    const char             *cause;
     const char             *text, *hint; /* of the error */
     double                  us;          /* median of a run; < 0: not measured */
 } qnnrt_session__attempt;
@@ -676,10 +678,11 @@ static void qnnrt_session__clean_lines(char *text)
 
 /* Fill an error with an earlier one, whose text is clean and may have several lines, or be NULL. */
 static qnnrt_result qnnrt_session__again(qnnrt_error *err, qnnrt_result code, uint64_t vendor_code,
-                                         const char *text, const char *hint)
+                                         const char *cause, const char *text, const char *hint)
 {
     qnnrt_error_set(err, code, "%s", "");
     err->vendor_code = vendor_code;
+    err->cause = cause;
     snprintf(err->text, sizeof err->text, "%s", text != NULL ? text : qnnrt_result_text(code));
     return qnnrt_error_hint(err, code, "%s", hint != NULL ? hint : "");
 }
@@ -2223,6 +2226,7 @@ static qnnrt_result qnnrt_session__engine_told(const qnnrt_engine *engine, qnnrt
     if (err->code != result) {
         err->code = result;
         err->vendor_code = 0;
+        err->cause = NULL;
         err->hint[0] = '\0';
         err->text[0] = '\0';
     }
@@ -2295,12 +2299,14 @@ static qnnrt_result qnnrt_session__engine_open(qnnrt_session *session, qnnrt_ses
         if (e->facts.build == NULL) e->facts.build = "";
         if (e->result == QNNRT_OK) return QNNRT_OK;
         e->vendor_code = err->vendor_code;
+        e->cause = err->cause;
         e->text = qnnrt_session__keep_text(session, err->text, NULL);
         e->hint = qnnrt_session__keep_text(session, err->hint, NULL);
         return e->result;
     }
     if (e->result == QNNRT_OK) return QNNRT_OK;
-    return qnnrt_session__again(err, e->result, e->vendor_code, e->text, e->hint);
+    return qnnrt_session__again(err, e->result, e->vendor_code, e->cause, e->text,
+                                e->hint);
 }
 
 static void qnnrt_session__engine_close(qnnrt_session__engine *e)
@@ -2839,7 +2845,8 @@ static qnnrt_result qnnrt_session__choose_failed(qnnrt_session *session, qnnrt_e
         if (session->attempts[i].stage > best->stage) best = &session->attempts[i];
         if (!qnnrt_session__choose_said(session, i)) ++lines;
     }
-    qnnrt_session__again(err, best->result, best->vendor_code, best->text, best->hint);
+    qnnrt_session__again(err, best->result, best->vendor_code, best->cause, best->text,
+                         best->hint);
     if (lines == 1) return best->result;
     room = (int)((sizeof err->text - 400) / lines) - 40;
     err->text[0] = '\0';
@@ -2870,6 +2877,7 @@ static void qnnrt_session__choose_try(qnnrt_session *session, qnnrt_session__eng
     }
     if (a->result == QNNRT_OK) return;
     a->vendor_code = err.vendor_code;
+    a->cause = err.cause;
     a->text = qnnrt_session__attempt_text(session, err.text);
     a->hint = qnnrt_session__keep_text(session, err.hint, NULL);
 }

@@ -219,15 +219,15 @@ static int aten_read_graph(aten *a, aten_graph *g)
         const char *slash = strrchr(g->file, '/');
         const int config = strcmp(slash != NULL ? slash + 1 : g->file, "config.json") == 0;
         fail(a->t, NULL,
-             config ? "Name the folder of the language model, not this file." : err.hint,
-             "%s: %s", g->file, err.text);
+             config ? "Name the folder of the language model, not this file." : cli_hint(&err),
+             "%s: %s", g->file, cli_told(&err));
         return 0;
     }
     g->node_count = g->ir->node_count;
     if (qnnrt_ir_check(g->ir, &list, &count, &err) == QNNRT_OK)
         return kv_rewrite(a->t, g->file, g->ir, a->kv);
     if (count == 0) {                            /* the check itself failed */
-        fail(a->t, NULL, err.hint, "%s: %s", g->file, err.text);
+        fail(a->t, NULL, cli_hint(&err), "%s: %s", g->file, cli_told(&err));
         return 0;
     }
     int unsupported = 1;
@@ -258,7 +258,7 @@ static int aten_read(aten *a)
     for (size_t i = 0; i < paths->count; ++i) {
         qnnrt_error err;
         if (qnnrt_weights_open(paths->items[i], NULL, &a->weights[i], &err) == QNNRT_OK) continue;
-        fail(a->t, NULL, err.hint, "%s", err.text);
+        fail(a->t, NULL, cli_hint(&err), "%s", cli_told(&err));
         good = 0;
     }
     for (size_t i = 0; i < a->graph_count && paths->count > 0; ++i)
@@ -348,7 +348,7 @@ static void aten_missing(const aten *a, const aten_graph *g, const qnnrt_error *
                        : count == computable
                          ? "Add --rope_base X, where X is rope_theta in the model's config.json."
                          : err->hint;
-    if (count == 0) fail(a->t, NULL, err->hint, "%s: %s", g->file, err->text);
+    if (count == 0) fail(a->t, NULL, cli_hint(err), "%s: %s", g->file, cli_told(err));
     else
         fail(a->t, NULL, hint, "%s: %lu weight%s another shape:%s", g->file, (unsigned long)count,
              count == 1 ? " is missing or has" : "s are missing or have", p.data);
@@ -438,7 +438,7 @@ static int aten_quantize(aten *a, qnnrt_lower *lower)
     if (result == QNNRT_OK) result = qnnrt_lower_quantize(lower, scratch, &err);
     qnnrt_builder_destroy(scratch);
     if (result == QNNRT_OK) return 1;
-    fail(a->t, NULL, err.hint, "%s", err.text);
+    fail(a->t, NULL, cli_hint(&err), "%s", cli_told(&err));
     return 0;
 }
 
@@ -494,7 +494,7 @@ static int aten_lower(aten *a)
         return 0;
     }
     if (qnnrt_lower_create(&desc, &a->lower, &err) != QNNRT_OK) {
-        fail(a->t, NULL, err.hint, "%s", err.text);
+        fail(a->t, NULL, cli_hint(&err), "%s", cli_told(&err));
         return 0;
     }
     for (size_t i = 0; i < a->weights_count; ++i) aten_surplus(a, i);
@@ -508,7 +508,7 @@ static int aten_lower(aten *a)
     for (size_t i = 0; i < a->graph_count && good; ++i) {
         aten_graph *g = a->now = &a->graphs[i];
         if (qnnrt_lower_passes(a->lower, g->ir, &err) == QNNRT_OK) continue;
-        fail(a->t, NULL, err.hint, "%s: %s", g->file, err.text);
+        fail(a->t, NULL, cli_hint(&err), "%s: %s", g->file, cli_told(&err));
         good = 0;
     }
     begin = aten_spent(a, ATEN_PASSES, begin);
@@ -517,7 +517,7 @@ static int aten_lower(aten *a)
         const qnnrt_result result = qnnrt_lower_graph(a->lower, a->graphs[i].ir, a->graphs[i].name,
                                                       &err);
         if (result == QNNRT_OK || result == QNNRT_E_UNSUPPORTED) continue;
-        fail(a->t, NULL, err.hint, "%s: %s", a->graphs[i].file, err.text);
+        fail(a->t, NULL, cli_hint(&err), "%s: %s", a->graphs[i].file, cli_told(&err));
         good = 0;
     }
     if (!good || aten_findings(a, 0, "there is no way to lower") != 0) return 0;
@@ -551,7 +551,7 @@ static int aten_emit(aten *a, qnnrt_builder *builder)
     aten_spent(a, ATEN_ASK, begin);
     if (result == QNNRT_OK) return 1;
     if (aten_findings(a, first, "the library refuses operators of") == 0)
-        fail(a->t, NULL, err.hint, "%s", err.text);
+        fail(a->t, NULL, cli_hint(&err), "%s", cli_told(&err));
     return 0;
 }
 

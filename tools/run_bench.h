@@ -65,8 +65,8 @@ static void *lane_measure(void *user)
 static void lane_fail(lane *l)
 {
     const qnnrt_error *err = qnnrt_run_error(l->run);
-    fail(l->t, l->j, err->hint, "pipeline %s, call %lu: %s", l->j->title,
-         (unsigned long)l->calls.count, err->text);
+    fail(l->t, l->j, cli_hint(err), "pipeline %s, call %lu: %s", l->j->title,
+         (unsigned long)l->calls.count, cli_told(err));
 }
 
 /* Prepare a lane: memory, inputs, the first call and the warm-ups. Return 0 after a message. */

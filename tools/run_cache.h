@@ -396,7 +396,7 @@ static void cache_manage(tool *t)
                 list.count == 1 ? "y" : "ies", bytes);
         free(bytes);
     }
-    if (result != QNNRT_OK) fail(t, NULL, err.hint, "%s", err.text);
+    if (result != QNNRT_OK) fail(t, NULL, cli_hint(&err), "%s", cli_told(&err));
     qnnrt_cache_close(cache);
 }
 

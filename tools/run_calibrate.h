@@ -13,9 +13,9 @@ static void sample_fail(const tool *t, const char *path, const qnnrt_ir_value *v
 {
     page p = {NULL, 0, 0};
     page_dims(&p, value->rank, value->dims);
-    fail((tool *)(uintptr_t)t, NULL, err->hint,
+    fail((tool *)(uintptr_t)t, NULL, cli_hint(err),
          "calibration data %s for input \"%s\", %s %s: %s", path, value->name,
-         qnnrt_ir_dtype_name(value->dtype), p.data, err->text);
+         qnnrt_ir_dtype_name(value->dtype), p.data, cli_told(err));
     free(p.data);
 }
 
@@ -225,7 +225,7 @@ static int calibrate_line(calibration *c, const input_list *list, const list_lin
     for (size_t i = 0; i < inputs && listed; ++i)
         if (files[i] == NULL && c->ir->inputs[i]->count > 0)
             listed = list_lacks(list, line, names[i], &err);
-    if (!listed) fail(c->a->t, NULL, err.hint, "%s", err.text);
+    if (!listed) fail(c->a->t, NULL, cli_hint(&err), "%s", cli_told(&err));
     for (size_t i = 0; i < inputs && listed && good; ++i)
         if (files[i] != NULL)
             good = sample_read(c->a->t, files[i], c->ir->inputs[i], c->inputs[i]);
@@ -274,8 +274,8 @@ static int calibrate_feed(calibration *c, size_t number)
                 memcpy(c->fed[k], c->inputs[i], (size_t)value->count * sizeof(double));
     }
     const int good = qnnrt_ir_run(c->ir, &desc, given, none, &err) == QNNRT_OK;
-    if (!good) fail(c->a->t, NULL, err.hint, "%s, line %lu: %s", c->list, (unsigned long)number,
-                    err.text);
+    if (!good) fail(c->a->t, NULL, cli_hint(&err), "%s, line %lu: %s", c->list,
+                    (unsigned long)number, cli_told(&err));
     for (size_t i = 0; i < inputs; ++i) free(room[i]);
     free(room);
     free(none);
@@ -309,8 +309,8 @@ static int calibrate_exec(calibration *c, size_t number)
         }
     }
     if (qnnrt_exec(c->run) == QNNRT_OK) return 1;
-    fail(c->a->t, NULL, qnnrt_run_error(c->run)->hint, "%s, line %lu: %s", c->list,
-         (unsigned long)number, qnnrt_run_error(c->run)->text);
+    fail(c->a->t, NULL, cli_hint(qnnrt_run_error(c->run)), "%s, line %lu: %s", c->list,
+         (unsigned long)number, cli_told(qnnrt_run_error(c->run)));
     return 0;
 }
 
@@ -361,7 +361,7 @@ static int calibrate_samples(calibration *c)
     input_list list;
     qnnrt_error err;
     int good = list_read(c->list, &list, &err);
-    if (!good) fail(c->a->t, NULL, err.hint, "%s", err.text);
+    if (!good) fail(c->a->t, NULL, cli_hint(&err), "%s", cli_told(&err));
     c->samples = 0;
     for (size_t i = 0; i < list.line_count && good; ++i) {
         const size_t number = list.lines[i].number;
@@ -435,7 +435,8 @@ static int calibrate_build(calibration *c, qnnrt_backend *backend)
     qnnrt_builder_destroy(builder);
     if (result == QNNRT_OK) result = qnnrt_prepare(c->model, c->g->name, &c->run, &err);
     if (result == QNNRT_OK) return 1;
-    fail(c->a->t, NULL, err.hint, "calibration of graph \"%s\": %s", c->g->name, err.text);
+    fail(c->a->t, NULL, cli_hint(&err), "calibration of graph \"%s\": %s", c->g->name,
+         cli_told(&err));
     return 0;
 }
 
@@ -501,7 +502,7 @@ static int calibrate_is_possible(aten *a)
     qnnrt_lower *lower = NULL;
     qnnrt_error err;
     const int good = qnnrt_lower_create(&desc, &lower, &err) == QNNRT_OK;
-    if (!good) fail(a->t, NULL, err.hint, "%s", err.text);
+    if (!good) fail(a->t, NULL, cli_hint(&err), "%s", cli_told(&err));
     qnnrt_lower_free(lower);
     return good;
 }

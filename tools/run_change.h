@@ -51,8 +51,8 @@ static void place_change(tool *t, const char *option, const char *name)
         near_slots(&near, j, QNNRT_ROLE_ANY);
     }
     char *hint = cli_near_hint(&near);
-    fail(t, NULL, hint != NULL ? hint : err.hint, "--%s %s: %s", option, name,
-         err.text[0] != '\0' ? err.text : "no pipeline can run");
+    fail(t, NULL, hint != NULL ? hint : cli_hint(&err), "--%s %s: %s", option, name,
+         err.text[0] != '\0' ? cli_told(&err) : "no pipeline can run");
     free(hint);
 }
 

@@ -75,7 +75,7 @@ static int compare_load(tool *t, job *j, int load)
         const qnnrt_manifest_context_info context = step_context(step);
         if ((load ? qnnrt_context_load : qnnrt_context_unload)(context.model, context.context,
                                                                &err) == QNNRT_OK) continue;
-        if (good) fail(t, j, err.hint, "pipeline %s: %s", j->title, err.text);
+        if (good) fail(t, j, cli_hint(&err), "pipeline %s: %s", j->title, cli_told(&err));
         good = 0;
     }
     return good;

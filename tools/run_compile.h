@@ -192,7 +192,7 @@ static int compile_manifest(const aten *a, const qnnrt_manifest_desc *desc)
     char *path = cli_text("%s/qnnrt.json", t->set.output_dir);
     qnnrt_error err;
     int good = qnnrt_manifest_write(desc, json_to_page, &p, &err) == QNNRT_OK;
-    if (!good) fail(t, NULL, err.hint, "%s: %s", path, err.text);
+    if (!good) fail(t, NULL, cli_hint(&err), "%s: %s", path, cli_told(&err));
     good = good && write_page(t, path, &p, 1);
     if (good) say_wrote(t, path);
     free(p.data);
@@ -265,7 +265,7 @@ static char **compile_save(tool *t, qnnrt *model, const aten *a, const char *pat
                                          (unsigned long)count);
         good = qnnrt_save(model, i, paths[i], &err) == QNNRT_OK;
         saved += good != 0;
-        if (!good) fail(t, NULL, err.hint, "%s", err.text);
+        if (!good) fail(t, NULL, cli_hint(&err), "%s", cli_told(&err));
     }
     if (good && a != NULL) good = compile_program(a, model, paths);
     while (!good && saved > 0) unlink(paths[--saved]);
@@ -347,7 +347,8 @@ static char **compile_build(tool *t, const compile_names *names, aten *a, const 
              ? cli_library_hint(&err, set->system, "Name the library with --system_so FILE.")
                       : (err.vendor_code & 0xFFFF) == 0x1773
                       ? "Name the graphs with --graph_name N1,N2."
-                                                             : err.hint, "%s", err.text);
+                                                             : cli_hint(&err), "%s",
+                 cli_told(&err));
     if (qnnrt_close(model) != QNNRT_OK)
         fail(t, NULL, LOG_HINT, "closing the built model failed");
     return paths;

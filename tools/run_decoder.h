@@ -109,7 +109,7 @@ static char *decoder_file(aten *a, const char *name, int needed, size_t *bytes)
 /* Report what is wrong with one of the files. Return 0. */
 static int decoder_wrong(aten *a, const qnnrt_error *err)
 {
-    fail(a->t, NULL, err->hint, "%s: %s", a->decoder->folder, err->text);
+    fail(a->t, NULL, cli_hint(err), "%s: %s", a->decoder->folder, cli_told(err));
     return 0;
 }
 
@@ -145,7 +145,7 @@ static int decoder_weights(aten *a)
     t->set.compile.weights.count = 1;
     a->weights = cli_alloc(1, sizeof(*a->weights));
     if (qnnrt_weights_open(d->folder, NULL, &a->weights[0], &err) != QNNRT_OK) {
-        fail(t, NULL, err.hint, "%s", err.text);
+        fail(t, NULL, cli_hint(&err), "%s", cli_told(&err));
         return 0;
     }
     a->weights_count = 1;

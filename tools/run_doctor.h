@@ -188,9 +188,9 @@ static void work_backend(void *user, findings *f)
                     "not loaded: no library is named with --backend_so, and none is beside this"
                     " program or where the system searches");
     } else {
-        add_finding(f, AREA_BACKEND, FOUND_FAULT, path, err.code != QNNRT_E_LIBRARY ? err.hint
+        add_finding(f, AREA_BACKEND, FOUND_FAULT, path, err.code != QNNRT_E_LIBRARY ? cli_hint(&err)
                     : cli_library_hint(&err, path, "Name the library with --backend_so FILE, with"
-                                       " a slash in FILE."), "%s", err.text);
+                                       " a slash in FILE."), "%s", cli_told(&err));
     }
     cli_free_choice(&choice);
 }
@@ -357,8 +357,8 @@ static void work_model(void *user, findings *f)
         else if (no_system && !described && count > 0)
             check_by_marks(d, &g, names, bad, count, f);
         else
-            add_finding(f, AREA_MODEL, FOUND_FAULT, base_name(d->at), err.hint, "%s",
-                        text_after(err.text, d->at));
+            add_finding(f, AREA_MODEL, FOUND_FAULT, base_name(d->at), cli_hint(&err), "%s",
+                        text_after(cli_told(&err), d->at));
     }
     if (names != NULL) free_names(names, count);
     free(reported);
@@ -390,7 +390,7 @@ static void execute_once(const tool *t, const qnnrt_pipeline_info *info, finding
     child_stage(f, doing);
     free(doing);
     if (qnnrt_manifest_prepare(t->model, info->name, NULL, &run, &err) != QNNRT_OK) {
-        add_finding(f, AREA_RUN, FOUND_FAULT, info->name, err.hint, "%s", err.text);
+        add_finding(f, AREA_RUN, FOUND_FAULT, info->name, cli_hint(&err), "%s", cli_told(&err));
         return;
     }
     qnnrt_run_flex(run);
@@ -399,8 +399,8 @@ static void execute_once(const tool *t, const qnnrt_pipeline_info *info, finding
     const double took = ms(cli_now_ns() - begin);
     const uint64_t odd = good ? count_odd(run, info) : 0;
     if (!good)
-        add_finding(f, AREA_RUN, FOUND_FAULT, info->name, qnnrt_run_error(run)->hint, "%s",
-                    qnnrt_run_error(run)->text);
+        add_finding(f, AREA_RUN, FOUND_FAULT, info->name, cli_hint(qnnrt_run_error(run)), "%s",
+                    cli_told(qnnrt_run_error(run)));
     else if (odd > 0)
         add_finding(f, AREA_RUN, FOUND_WARNING, info->name, "Run it with inputs of your own, and"
                     " look at the outputs.", "executed in %.3f ms with inputs of zeros; %llu values"
@@ -418,7 +418,8 @@ static void work_run(void *user, findings *f)
     qnnrt_error err;
     child_stage(f, "loading the model");
     if (!open_folder(d, d->at, QNNRT_METADATA_ALL, 0, &err)) {
-        add_finding(f, AREA_RUN, FOUND_FAULT, base_name(d->at), err.hint, "%s", err.text);
+        add_finding(f, AREA_RUN, FOUND_FAULT, base_name(d->at), cli_hint(&err), "%s",
+                    cli_told(&err));
         return;
     }
     const qnnrt_manifest_info *info = qnnrt_manifest_get_info(d->t->model);

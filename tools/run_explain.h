@@ -22,7 +22,7 @@ static void say_code(const tool *t, const qnnrt_explanation *e)
 static void say_all(const tool *t)
 {
     const qnnrt_explanation *e;
-    for (size_t i = 0; (e = qnnrt_explanation_get(i)) != NULL; ++i) {
+    for (size_t i = 0; (e = qnnrt_explain_get(i)) != NULL; ++i) {
         if (e->text != NULL) {
             say(t, "line  \"%s\"\n", e->text);
         } else {
@@ -72,7 +72,7 @@ static void report_codes(tool *t, const qnnrt_explanation *one, int all)
     json_string(&j, "error", t->error);
     json_open(&j, "codes", '[', 0);
     if (one != NULL) report_code(&j, one);
-    for (size_t i = 0; all && (e = qnnrt_explanation_get(i)) != NULL; ++i) report_code(&j, e);
+    for (size_t i = 0; all && (e = qnnrt_explain_get(i)) != NULL; ++i) report_code(&j, e);
     json_close(&j);
     json_document_end(&j);
     write_page(t, "-", &p, 0);

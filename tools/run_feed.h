@@ -100,7 +100,7 @@ static void place_input(tool *t, const input_option *input)
                 fail(t, j, "Write --input NAME=FILE.", "--input %s: %s", input->text, err.text);
                 ++placed;
             } else if (is_input_name(j, name)) {
-                fail(t, j, err.hint, "--input %s: %s", input->text, err.text);
+                fail(t, j, cli_hint(&err), "--input %s: %s", input->text, cli_told(&err));
                 ++placed;
             } else near_slots(&near, j, QNNRT_ROLE_INPUT);
             continue;
@@ -151,7 +151,7 @@ static int put_input(tool *t, job *j, qnnrt_run *run, qnnrt_slot slot, const cha
     else if (slot->has_range) result = qnnrt_write_i32(run, slot, 0, values, count);
     else memcpy(to, values, (size_t)tensor->bytes);
     if (result != QNNRT_OK)
-        fail(t, j, qnnrt_run_error(run)->hint, "%s: %s", from, qnnrt_run_error(run)->text);
+        fail(t, j, cli_hint(qnnrt_run_error(run)), "%s: %s", from, cli_told(qnnrt_run_error(run)));
     return result == QNNRT_OK;
 }
 
@@ -186,9 +186,9 @@ static void select_tensors(tool *t, job *j, const char *option, char *names, qnn
             cli_near near = {name, strlen(name), NULL, 0};
             near_slots(&near, j, role);
             char *hint = cli_near_hint(&near);
-            fail(t, j, hint != NULL ? hint : role == QNNRT_ROLE_INPUT ? err.hint
+            fail(t, j, hint != NULL ? hint : role == QNNRT_ROLE_INPUT ? cli_hint(&err)
                  : "Name an output, or a tensor between two steps. A tensor within a graph must be"
-                   " made an output when it is compiled.", "--%s: %s", option, err.text);
+                   " made an output when it is compiled.", "--%s: %s", option, cli_told(&err));
             free(hint);
         }
     }
@@ -243,7 +243,7 @@ static int read_lists(tool *t)
         free(path);
         part += bytes + 1;
         if (good) continue;
-        fail(t, NULL, err.hint, "%s", err.text);
+        fail(t, NULL, cli_hint(&err), "%s", cli_told(&err));
         ++t->list_count;
         return 0;
     }
@@ -375,9 +375,9 @@ static int feed_check(tool *t, job *j, size_t slot, const char *path, const list
         good = feed_try(path, tensor, form, batch, &err);
     if (good) return 1;
     if (line != NULL)
-        fail(t, j, err.hint, "%s, line %lu: %s: %s", j->list->path, (unsigned long)line->number,
-             path, err.text);
-    else fail(t, j, err.hint, "%s: %s", path, err.text);
+        fail(t, j, cli_hint(&err), "%s, line %lu: %s: %s", j->list->path,
+             (unsigned long)line->number, path, cli_told(&err));
+    else fail(t, j, cli_hint(&err), "%s: %s", path, cli_told(&err));
     return 0;
 }
 
@@ -392,7 +392,7 @@ static void feed_check_job(tool *t, job *j)
     for (size_t k = 0; j->list != NULL && k < j->list->line_count && good; ++k) {
         const list_line *line = &j->list->lines[k];
         good = line_files(t, j, line, files, &err);
-        if (!good) fail(t, j, err.hint, "%s", err.text);
+        if (!good) fail(t, j, cli_hint(&err), "%s", cli_told(&err));
         for (size_t i = 0; i < j->info->slot_count && good; ++i)
             if (files[i] != NULL && files[i] != j->input_files[i])
                 good = feed_check(t, j, i, files[i], line);
@@ -529,7 +529,7 @@ static int load_input(tool *t, job *j, qnnrt_run *run, qnnrt_slot slot, const ch
     void *values = cli_alloc(tensor.bytes > floats ? (size_t)tensor.bytes : floats, 1);
     qnnrt_error err;
     int real = 0, good = read_input(t, j, path, slot, &tensor, at, values, &real, &err);
-    if (!good) fail(t, j, err.hint, "%s: %s", path, err.text);
+    if (!good) fail(t, j, cli_hint(&err), "%s: %s", path, cli_told(&err));
     good = good && put_input(t, j, run, slot, path, &tensor, values, real);
     j->input_floats[slot - j->info->slots] = real;
     free(values);
@@ -544,7 +544,7 @@ static int load_line(tool *t, job *j, qnnrt_run *run, feed_at *at)
     int good = 1;
     if (j->list != NULL) good = line_files(t, j, &j->list->lines[at->line], files, &err);
     else memcpy((void *)files, (const void *)j->input_files, j->info->slot_count * sizeof(*files));
-    if (!good) fail(t, j, err.hint, "%s", err.text);
+    if (!good) fail(t, j, cli_hint(&err), "%s", cli_told(&err));
     for (size_t i = 0; i < j->info->slot_count && good; ++i)
         if (files[i] != NULL) good = load_input(t, j, run, &j->info->slots[i], files[i], at);
     free((void *)files);

@@ -266,8 +266,8 @@ static void check_context(const target *g, findings *f, const qnnrt_manifest_con
         return;
     }
     if (in->failure != NULL) {
-        add_finding(f, AREA_MODEL, FOUND_FAULT, in->file, in->failure->hint, "%s",
-                    text_after(in->failure->text, in->file));
+        add_finding(f, AREA_MODEL, FOUND_FAULT, in->file, cli_hint(in->failure), "%s",
+                    text_after(cli_told(in->failure), in->file));
         return;
     }
     char *facts = context_facts_text(c);
@@ -336,7 +336,7 @@ static uint64_t plan_bytes(const tool *t, const qnnrt_pipeline *pipeline,
     qnnrt_error err;
     uint64_t bytes = 0;
     if (make_plan(t, pipeline, &plan, &err) == QNNRT_OK) bytes = qnnrt_plan_get_info(plan)->peak;
-    else add_finding(f, AREA_MODEL, FOUND_FAULT, info->name, err.hint, "%s", err.text);
+    else add_finding(f, AREA_MODEL, FOUND_FAULT, info->name, cli_hint(&err), "%s", cli_told(&err));
     qnnrt_plan_destroy(plan);
     return bytes;
 }
@@ -348,8 +348,8 @@ static void check_pipeline(const tool *t, const qnnrt_pipeline *pipeline, findin
     size_t unequal = 0;
     if (info->failure != NULL) {
         add_finding(f, AREA_MODEL, FOUND_FAULT, info->name, info->failure->hint[0] != '\0'
-                    ? info->failure->hint : "Take all shards from one compilation.",
-                    "not wired: %s", info->failure->text);
+                    ? cli_hint(info->failure) : "Take all shards from one compilation.",
+                    "not wired: %s", cli_told(info->failure));
         return;
     }
     for (size_t i = 0; i < info->edge_count; ++i)

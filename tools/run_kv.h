@@ -32,7 +32,7 @@ static int kv_rewrite(tool *t, const char *file, qnnrt_ir *ir, kv_facts *facts)
     if (!t->set.compile.kv_rows) return 1;
     all = &facts->info;
     if (kv_graph(ir, &info, &err) != QNNRT_OK) {
-        fail(t, NULL, err.hint, "--kv_rows: %s: %s", file, err.text);
+        fail(t, NULL, cli_hint(&err), "--kv_rows: %s: %s", file, cli_told(&err));
         return 0;
     }
     if (info.caches == 0) {
@@ -73,7 +73,7 @@ static int kv_ends(tool *t, const char *graph, kv_facts *facts)
     if (!good) fail(t, NULL, NULL, "cannot read %s: %s", path, strerror(errno));
     model->vocabulary = UINT32_MAX;              /* tokens are checked by who reads them */
     if (text != NULL && qnnrt_llm_graph_read_generation(text, bytes, model, &err) != QNNRT_OK) {
-        fail(t, NULL, err.hint, "%s: %s", path, err.text);
+        fail(t, NULL, cli_hint(&err), "%s: %s", path, cli_told(&err));
         good = 0;
     }
     if (c->eos_count > 0) {

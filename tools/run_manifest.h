@@ -174,8 +174,9 @@ static void write_manifest(tool *t)
     for (size_t i = 0; i < info->pipeline_count; ++i) {
         const qnnrt_pipeline_info *pipeline = qnnrt_pipeline_get_info(info->pipelines[i]);
         if (pipeline->failure == NULL) wired[desc.wired_count++] = info->pipelines[i];
-        else fail(t, NULL, pipeline->failure->hint, "--manifest: pipeline \"%s\" is left out: %s",
-                  pipeline->name, pipeline->failure->text);
+        else fail(t, NULL, cli_hint(pipeline->failure),
+                  "--manifest: pipeline \"%s\" is left out: %s", pipeline->name,
+                  cli_told(pipeline->failure));
     }
     desc.contexts = contexts;
     desc.context_count = info->context_count;
@@ -184,7 +185,7 @@ static void write_manifest(tool *t)
     desc.wired = wired;
     if (complete) {
         if (qnnrt_manifest_write(&desc, json_to_page, &p, &err) != QNNRT_OK)
-            fail(t, NULL, err.hint, "--manifest: %s", err.text);
+            fail(t, NULL, cli_hint(&err), "--manifest: %s", cli_told(&err));
         else write_page(t, "-", &p, 0);
     }
     for (size_t i = 0; i < info->context_count; ++i) {

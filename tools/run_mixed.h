@@ -241,7 +241,7 @@ static int mixed_constant(mixed *m, size_t number, const char *path)
     void *data = cli_alloc((size_t)constant->bytes, 1);
     qnnrt_error err;
     int good = qnnrt_compile_load(m->program, number, data, &err) == QNNRT_OK;
-    if (!good) fail(m->a->t, NULL, err.hint, "%s", err.text);
+    if (!good) fail(m->a->t, NULL, cli_hint(&err), "%s", cli_told(&err));
     else if (!(good = cli_write_file(path, data, (size_t)constant->bytes, 0)))
         fail(m->a->t, NULL, CLI_WRITE_HINT, "cannot write %s: %s", path, strerror(errno));
     free(data);
@@ -275,7 +275,7 @@ static int mixed_manifest(mixed *m, const qnnrt_manifest_context *contexts,
     else if (t->set.compile.kv_rows) desc.more = kv_settings;
     desc.more_user = m->a->decoder != NULL ? (void *)m->a->decoder : (void *)m->a->kv;
     int good = qnnrt_manifest_write(&desc, json_to_page, &p, &err) == QNNRT_OK;
-    if (!good) fail(t, NULL, err.hint, "%s: %s", path, err.text);
+    if (!good) fail(t, NULL, cli_hint(&err), "%s: %s", path, cli_told(&err));
     good = good && write_page(t, path, &p, 1);
     if (good) mixed_path(m, path);
     else free(path);
@@ -308,7 +308,7 @@ static int mixed_host(mixed *m)
     page p = {NULL, 0, 0};
     qnnrt_error err;
     int good = qnnrt_cpu_fallback_write(parts, count, json_to_page, &p, &err) == QNNRT_OK;
-    if (!good) fail(t, NULL, err.hint, "%s: %s", path, err.text);
+    if (!good) fail(t, NULL, cli_hint(&err), "%s: %s", path, cli_told(&err));
     good = good && write_page(t, path, &p, 1);
     if (good) mixed_path(m, path);
     else free(path);
@@ -336,7 +336,7 @@ static int mixed_save(mixed *m, const char *path)
                          ? cli_text("%s.bin", path)
                          : cli_text("%s_%s_%lu.bin", path, role, (unsigned long)context->number);
         good = qnnrt_save(context->model, context->number, file, &err) == QNNRT_OK;
-        if (!good) fail(t, NULL, err.hint, "%s", err.text);
+        if (!good) fail(t, NULL, cli_hint(&err), "%s", cli_told(&err));
         contexts[i].file = mixed_base(file);
         contexts[i].backend = role;
         if (good) mixed_path(m, file);
@@ -555,7 +555,7 @@ static int mixed_verify(mixed *m)
         result = qnnrt_manifest_open(t->set.output_dir, &desc, &model, &err);
     }
     if (result == QNNRT_OK) result = qnnrt_lower_create(&lowered, &a->lower, &err);
-    if (result != QNNRT_OK) fail(t, NULL, err.hint, "--verify: %s", err.text);
+    if (result != QNNRT_OK) fail(t, NULL, cli_hint(&err), "--verify: %s", cli_told(&err));
     for (size_t i = 0; i < a->graph_count && result == QNNRT_OK; ++i)
         verify_graph(a, model, i, half, 1);
     qnnrt_manifest_close(model);
@@ -610,7 +610,7 @@ static int mixed_calibrate_step(mixed *m, qnnrt_compile *program, size_t graph, 
     qnnrt_result result = qnnrt_compile_watch(program, graph, step, &watched, &err);
     if (result == QNNRT_OK) result = qnnrt_prepare(watched.model, c.name, &c.run, &err);
     if (result != QNNRT_OK)
-        fail(a->t, NULL, err.hint, "calibration of graph \"%s\": %s", c.name, err.text);
+        fail(a->t, NULL, cli_hint(&err), "calibration of graph \"%s\": %s", c.name, cli_told(&err));
     int good = result == QNNRT_OK;
     if (good) {
         c.part = watched.ir;
@@ -648,7 +648,7 @@ static int mixed_calibrate(mixed *m)
             result = qnnrt_compile_add(program, graphs[i], g->weights, g->name, &err);
     }
     if (result == QNNRT_OK) result = qnnrt_compile_plan(program, &err);
-    if (result != QNNRT_OK) fail(a->t, NULL, err.hint, "calibration: %s", err.text);
+    if (result != QNNRT_OK) fail(a->t, NULL, cli_hint(&err), "calibration: %s", cli_told(&err));
     int good = result == QNNRT_OK;
     const qnnrt_compile_info *info = good ? qnnrt_compile_get_info(program) : NULL;
     for (size_t i = 0; good && i < info->graph_count; ++i)
@@ -695,7 +695,7 @@ static int mixed_compile(mixed *m, const char *path)
     desc.told = mixed_told;
     desc.told_user = t;
     if (qnnrt_compile_create(&desc, &m->program, &err) != QNNRT_OK) {
-        fail(t, NULL, err.hint, "%s", err.text);
+        fail(t, NULL, cli_hint(&err), "%s", cli_told(&err));
         return 0;
     }
     for (size_t i = 0; i < a->weights_count; ++i) aten_surplus(a, i);
@@ -703,7 +703,8 @@ static int mixed_compile(mixed *m, const char *path)
         aten_graph *g = &a->graphs[i];
         const qnnrt_result result = qnnrt_compile_add(m->program, g->ir, g->weights, g->name, &err);
         if (result == QNNRT_E_NOT_FOUND || result == QNNRT_E_MISMATCH) aten_missing(a, g, &err);
-        else if (result != QNNRT_OK) fail(t, NULL, err.hint, "%s: %s", g->file, err.text);
+        else if (result != QNNRT_OK)
+            fail(t, NULL, cli_hint(&err), "%s: %s", g->file, cli_told(&err));
         if (result != QNNRT_OK) good = 0;
     }
     if (!good) return 0;
@@ -719,7 +720,7 @@ static int mixed_compile(mixed *m, const char *path)
         char *hint = near != NULL ? cli_text("Name the node %s.", near)
             : cli_text("%s", node == NULL ? err.hint : "Name a node as the .json file does;"
                                             " --explain_plan without --pin lists them.");
-        fail(t, NULL, hint, "%s", err.text);
+        fail(t, NULL, hint, "%s", cli_told(&err));
         free(hint);
         choices(m);
         return 0;

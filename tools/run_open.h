@@ -38,8 +38,8 @@ static void fail_backend(tool *t, const qnnrt_error *err)
 {
     const char *hint = backend_hint(t, "Name the library with --backend_so FILE, with a slash in"
                                     " FILE: --backend_so ./libQnnHtp.so.");
-    fail(t, NULL, err->code != QNNRT_E_LIBRARY ? err->hint
-         : cli_library_hint(err, t->set.backend, hint), "%s", err->text);
+    fail(t, NULL, err->code != QNNRT_E_LIBRARY ? cli_hint(err)
+         : cli_library_hint(err, t->set.backend, hint), "%s", cli_told(err));
 }
 
 /* Report that a model was made for another backend than the one that is open. Return 0 if it was
@@ -289,7 +289,7 @@ static const char *open_hint(const tool *t, const qnnrt_error *err)
     if (strstr(err->text, "desc.host_functions") != NULL) return HOST_HINT;
     if (strstr(err->text, "desc.backends has the role") != NULL)
         return "Leave out the --backend_so of roles that the model does not have.";
-    if (err->code != QNNRT_E_LIBRARY) return err->hint;
+    if (err->code != QNNRT_E_LIBRARY) return cli_hint(err);
     return cli_library_hint(err, set->system, set->inspect
         ? "Name the library with --system_so FILE, or add JSON for every binary."
         : t->backend != NULL ? "Name the library with --system_so FILE."
@@ -304,7 +304,7 @@ static int open_host(tool *t, const char *folder, qnnrt_manifest_open_desc *desc
     qnnrt_error err;
     if (folder == NULL || desc->model.no_manifest) return 1;
     if (qnnrt_cpu_fallback_open(folder, &options, &t->hosts[t->host_count], &err) != QNNRT_OK) {
-        fail(t, NULL, err.hint, "%s", err.text);
+        fail(t, NULL, cli_hint(&err), "%s", cli_told(&err));
         return 0;
     }
     desc->host_functions = qnnrt_cpu_fallback_functions(t->hosts[t->host_count++],
@@ -437,7 +437,7 @@ static qnnrt_manifest *open_sources(tool *t, const char *folder, const char *con
         model = try_sources(t, folder, words, count, &err);
     if (model == NULL && err.text[0] != '\0' &&
         !fail_if_foreign(t, folder != NULL ? folder : words[0]))
-        fail(t, NULL, open_hint(t, &err), "%s", err.text);
+        fail(t, NULL, open_hint(t, &err), "%s", cli_told(&err));
     return model;
 }
 
@@ -547,7 +547,7 @@ static int open_model(tool *t)
     if (set->profile != QNNRT_PROFILE_OFF &&
         qnnrt_profile_create((qnnrt_profile_level)set->profile, NULL, &t->loading, &err) !=
             QNNRT_OK) {
-        fail(t, NULL, err.hint, "%s", err.text);
+        fail(t, NULL, cli_hint(&err), "%s", cli_told(&err));
         return 0;
     }
     t->model = open_sources(t, set->ctx_dir, set->files.items, set->files.count);
@@ -564,7 +564,7 @@ static int open_model(tool *t)
     count = qnnrt_manifest_get_info(t->model)->context_count;
     for (size_t i = 0; i < count; ++i)
         if (contexts[i].failure != NULL) {
-            fail(t, NULL, contexts[i].failure->hint, "%s", contexts[i].failure->text);
+            fail(t, NULL, cli_hint(contexts[i].failure), "%s", cli_told(contexts[i].failure));
             leave_out(t, contexts[i].file, NULL, contexts[i].failure->text);
         }
     return 1;
@@ -618,9 +618,10 @@ static const qnnrt_pipeline *find_unwired(const tool *t, const char *name)
 static void leave_pipeline(tool *t, const qnnrt_pipeline_info *info)
 {
     char *name = cli_shown(info->name);
-    fail(t, NULL, info->failure->hint[0] != '\0' ? info->failure->hint
+    fail(t, NULL, info->failure->hint[0] != '\0' ? cli_hint(info->failure)
          : "Replace the file that did not load.",
-         "pipeline \"%s\" is left out, and its graphs stand alone: %s", name, info->failure->text);
+         "pipeline \"%s\" is left out, and its graphs stand alone: %s", name,
+         cli_told(info->failure));
     leave_out(t, NULL, info->name, info->failure->text);
     free(name);
 }
@@ -699,7 +700,7 @@ static int select_jobs(tool *t)
         for (size_t k = 0; k < info->pipeline_count; ++k)
             cli_near_try(&near, qnnrt_pipeline_get_info(info->pipelines[k])->name);
         char *hint = cli_near_hint(&near);
-        fail(t, NULL, hint != NULL ? hint : err.hint, "--graph: %s", err.text);
+        fail(t, NULL, hint != NULL ? hint : cli_hint(&err), "--graph: %s", cli_told(&err));
         free(hint);
     }
     if (t->job_count == 0 && !t->failed) fail(t, NULL, NULL, "the model has no graph that can run");

@@ -91,7 +91,7 @@ static int register_packages(tool *t, qnnrt_backend *backend, const char *role, 
         if (package.role == NULL ? first : role != NULL && strcmp(package.role, role) == 0) {
             result = qnnrt_backend_register_ops(backend, package.path, package.provider,
                                                 package.target, &err);
-            if (result != QNNRT_OK) fail(t, NULL, err.hint, "%s", err.text);
+            if (result != QNNRT_OK) fail(t, NULL, cli_hint(&err), "%s", cli_told(&err));
         }
         free(package.text);
         if (result != QNNRT_OK) return 0;

@@ -334,16 +334,16 @@ static void plan_job(tool *t, job *j)
 {
     if (j->info->failure != NULL) {
         const qnnrt_error *err = j->info->failure;
-        fail(t, j, err->hint[0] != '\0' ? err->hint
+        fail(t, j, err->hint[0] != '\0' ? cli_hint(err)
              : "Run its graphs alone, with --graph CONTEXT/GRAPH.",
-             "pipeline %s is not wired: %s", j->title, err->text);
+             "pipeline %s is not wired: %s", j->title, cli_told(err));
         leave_out(t, NULL, j->info->name, err->text);
         return;
     }
     qnnrt_error err;
     const uint64_t begin = cli_now_ns();
     if (make_plan(t, j->pipeline, &j->plan, &err) != QNNRT_OK) {
-        fail(t, j, err.hint, "pipeline %s: %s", j->title, err.text);
+        fail(t, j, cli_hint(&err), "pipeline %s: %s", j->title, cli_told(&err));
         leave_out(t, NULL, j->info->name, err.text);
         return;
     }

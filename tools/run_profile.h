@@ -43,7 +43,7 @@ static int set_power(tool *t, qnnrt_backend *backend)
     desc.rpc_latency_us = t->set.run.rpc_latency_us;
     desc.rpc_polling_us = t->set.run.rpc_polling_us;
     if (qnnrt_power_set(backend, &desc, &t->power, &err) != QNNRT_OK) {
-        fail(t, NULL, err.hint, "%s", err.text);
+        fail(t, NULL, cli_hint(&err), "%s", cli_told(&err));
         return 0;
     }
     say(t, "power     %s:", power_name(&t->set));
@@ -397,7 +397,7 @@ static void write_trace(tool *t)
 static void fail_run(tool *t, job *j, const qnnrt_run *run)
 {
     const qnnrt_error *err = qnnrt_run_error(run);
-    fail(t, j, err->hint, "pipeline %s: %s", j->title, err->text);
+    fail(t, j, cli_hint(err), "pipeline %s: %s", j->title, cli_told(err));
 }
 
 /* Return the path where the library writes its log: a temporary file, or the special file that was
@@ -443,8 +443,8 @@ static int write_log(tool *t, job *j, qnnrt_run *run)
 {
     if (t->log.file == NULL) return 1;           /* reported */
     if (qnnrt_run_profile_log(run, log_path(t)) == QNNRT_OK) return 1;
-    fail(t, j, qnnrt_run_error(run)->hint, "cannot write %s: %s", t->set.profile_out,
-         qnnrt_run_error(run)->text);
+    fail(t, j, cli_hint(qnnrt_run_error(run)), "cannot write %s: %s", t->set.profile_out,
+         cli_told(qnnrt_run_error(run)));
     return 0;
 }
 

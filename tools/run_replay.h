@@ -242,7 +242,7 @@ static void replay_host_step(comparison *c, const captured *from,
     void **ins = cli_alloc(graph->input_count, sizeof(*ins)), **owned = cli_alloc(
         graph->input_count, sizeof(*owned)), **outs = cli_alloc(graph->output_count, sizeof(*outs));
     int good = 1;
-    qnnrt_error err = {QNNRT_OK, 0, "", ""};
+    qnnrt_error err = {QNNRT_OK, 0, "", "", NULL};
     for (size_t i = 0; i < graph->input_count && good; ++i) {
         qnnrt_slot slot = QNNRT_NO_SLOT;
         const size_t port = replay_port(step, 0, graph->inputs[i].name);
@@ -266,7 +266,7 @@ static void replay_host_step(comparison *c, const captured *from,
         outs[i] = cli_alloc((size_t)graph->outputs[i].bytes, 1);
     if (good && function->exec(function->user, graph, (const void *const *)ins, outs, &err) !=
                     QNNRT_OK) {
-        fail(c->t, NULL, err.hint, "host step \"%s\": %s", step->graph, err.text);
+        fail(c->t, NULL, cli_hint(&err), "host step \"%s\": %s", step->graph, cli_told(&err));
         compare_problem(c, pipeline->name, at, step->graph, err.text);
         good = 0;
     }

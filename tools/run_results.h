@@ -66,7 +66,7 @@ static int add_weights(tool *t, value_items *to, const char *path, const char *k
     qnnrt_weights *weights = NULL;
     qnnrt_error err;
     if (qnnrt_weights_open(path, NULL, &weights, &err) != QNNRT_OK) {
-        fail(t, NULL, err.hint, "%s", err.text);
+        fail(t, NULL, cli_hint(&err), "%s", cli_told(&err));
         return 0;
     }
     const qnnrt_weights_info *info = qnnrt_weights_get_info(weights);
@@ -278,7 +278,7 @@ static int read_result(tool *t, kept_weights *kept, const value_item *from, resu
     qnnrt_error err;
     memset(r, 0, sizeof(*r));
     if (!open_item(kept, from, &r->file, &err)) {
-        fail(t, NULL, err.hint, "%s: %s", from->path, err.text);
+        fail(t, NULL, cli_hint(&err), "%s: %s", from->path, cli_told(&err));
         return 0;
     }
     r->info.name = from->key;

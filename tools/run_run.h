@@ -79,8 +79,8 @@ static int decode_output(tool *t, job *j, qnnrt_run *run, qnnrt_slot slot,
     if (gathered == NULL) {
         result = qnnrt_read_f32(run, slot, 0, values, count);
         if (result != QNNRT_OK)
-            fail(t, j, qnnrt_run_error(run)->hint, "output \"%s\": %s", slot->address,
-                 qnnrt_run_error(run)->text);
+            fail(t, j, cli_hint(qnnrt_run_error(run)), "output \"%s\": %s", slot->address,
+                 cli_told(qnnrt_run_error(run)));
     }
     for (uint32_t i = 0; gathered != NULL && i < batch && result == QNNRT_OK; ++i) {
         result = qnnrt_decode_f32(tensor, gathered + i * (size_t)tensor->bytes, values + i * count);
@@ -318,7 +318,7 @@ static int start_run(tool *t, job *j, qnnrt_mem **mem, qnnrt_run **run)
     const uint64_t begin = cli_now_ns();
     if (qnnrt_mem_create(j->plan, &desc, mem, &err) != QNNRT_OK ||
         qnnrt_run_create(*mem, 0, run, &err) != QNNRT_OK) {
-        fail(t, j, err.hint, "pipeline %s: %s", j->title, err.text);
+        fail(t, j, cli_hint(&err), "pipeline %s: %s", j->title, cli_told(&err));
         return 0;
     }
     qnnrt_run_flex(*run);               /* out of memory: exec says so */
@@ -353,8 +353,8 @@ static int run_parts(tool *t, job *j, qnnrt_run *run, uint32_t number, feed_at *
         *took += cli_now_ns() - start;
         if (result != QNNRT_OK) {
             ++j->exec_failed;
-            fail(t, j, qnnrt_run_error(run)->hint, "pipeline %s, inference %lu: %s", j->title,
-                 (unsigned long)number, qnnrt_run_error(run)->text);
+            fail(t, j, cli_hint(qnnrt_run_error(run)), "pipeline %s, inference %lu: %s", j->title,
+                 (unsigned long)number, cli_told(qnnrt_run_error(run)));
             return 0;
         }
         if (batch > 1) gather_outputs(t, j, run, at->part);

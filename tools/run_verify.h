@@ -212,7 +212,7 @@ static int verify_host(verify *v, qnnrt_result (*watch)(void *user, const qnnrt_
     }
     const int good = qnnrt_ir_run(v->ir, &desc, inputs, outputs, &err) == QNNRT_OK;
     if (!good)
-        fail(v->a->t, NULL, err.hint, "--verify: %s: %s", v->g->file, err.text);
+        fail(v->a->t, NULL, cli_hint(&err), "--verify: %s: %s", v->g->file, cli_told(&err));
     for (size_t i = 0; i < v->ir->input_count; ++i) free(room[i]);
     free(room);
     free(inputs);
@@ -224,7 +224,7 @@ static int verify_exec(verify *v)
 {
     if (qnnrt_exec(v->run) == QNNRT_OK) return 1;
     const qnnrt_error *err = qnnrt_run_error(v->run);
-    fail(v->a->t, NULL, err->hint, "--verify: %s", err->text);
+    fail(v->a->t, NULL, cli_hint(err), "--verify: %s", cli_told(err));
     return 0;
 }
 
@@ -447,8 +447,9 @@ static qnnrt_ir *verify_read(const aten *a, const aten_graph *g, qnnrt_lower *lo
     if (result == QNNRT_OK) result = qnnrt_lower_weights(lower, ir, g->weights, &err);
     if (result == QNNRT_OK) return ir;
     fail(a->t, NULL, result == QNNRT_E_UNSUPPORTED && a->map.count > 0
-         ? "Leave --verify out: the host does not have the operators of op packages." : err.hint,
-         "--verify: %s: %s", g->file, err.text);
+         ? "Leave --verify out: the host does not have the operators of op packages."
+         : cli_hint(&err),
+         "--verify: %s: %s", g->file, cli_told(&err));
     qnnrt_ir_free(ir);
     return NULL;
 }
@@ -489,7 +490,7 @@ static void verify_nodes(verify *v)
         qnnrt_builder_destroy(builder);
         if (result == QNNRT_OK) result = qnnrt_prepare(model, v->g->name, &v->run, &err);
     }
-    if (result != QNNRT_OK) fail(a->t, NULL, err.hint, "--verify_nodes: %s", err.text);
+    if (result != QNNRT_OK) fail(a->t, NULL, cli_hint(&err), "--verify_nodes: %s", cli_told(&err));
     if (v->run != NULL) {
         verify_names(v, &qnnrt_lower_get_info(lower)->graphs[0]);
         say(a->t, "\nverify    nodes of graph \"%s\", tolerance %g\n", v->g->name, v->tolerance);
@@ -534,7 +535,7 @@ static void verify_graph(aten *a, qnnrt_manifest *model, size_t number, int half
         v.inputs[i] = cli_alloc((size_t)v.ir->inputs[i]->count, sizeof(double));
     if (c->verify > 0) {
         if (qnnrt_manifest_prepare(model, v.g->name, NULL, &v.run, &err) != QNNRT_OK)
-            fail(a->t, NULL, err.hint, "--verify: %s", err.text);
+            fail(a->t, NULL, cli_hint(&err), "--verify: %s", cli_told(&err));
         else verify_outputs(&v, c->verify);
         qnnrt_run_destroy(v.run);
         v.run = NULL;
@@ -578,7 +579,7 @@ static int verify_files(aten *a, char *const *paths)
     for (size_t first = 0; first < count;
          first += desc.model.file_count, desc.model.files += desc.model.file_count) {
         if (c->verify > 0 && qnnrt_manifest_open(NULL, &desc, &model, &err) != QNNRT_OK) {
-            fail(t, NULL, err.hint, "--verify: %s", err.text);
+            fail(t, NULL, cli_hint(&err), "--verify: %s", cli_told(&err));
             break;
         }
         for (size_t i = 0; i < a->graph_count; ++i)

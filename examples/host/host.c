@@ -416,6 +416,8 @@ static void complain(const qnnrt_error *err)
     fputs("host: ", stderr);
     print_bytes(stderr, err->text, strlen(err->text));
     putc('\n', stderr);
+    if (err->cause != NULL)
+        fprintf(stderr, "likely cause: %s\n", err->cause);
     if (err->hint[0] != '\0')
         fprintf(stderr, "hint: %s\n", err->hint);
 }

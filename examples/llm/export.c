@@ -27,9 +27,11 @@
 #define QNNRT_LLM_GRAPH_IMPLEMENTATION
 #define QNNRT_CACHE_IMPLEMENTATION
 #define QNNRT_DEVICE_IMPLEMENTATION
+#define QNNRT_EXPLAIN_IMPLEMENTATION
 #include "qnnrt.h"
 #include "tools/qnnrt_cache.h"
 #include "tools/qnnrt_device.h"
+#include "tools/qnnrt_explain.h"
 #include "tools/qnnrt_llm_graph.h"
 #include "tools/qnnrt_lower.h"
 #include "tools/qnnrt_manifest.h"
@@ -45,7 +47,7 @@ static void stop(const char *text)
 
 static void stop_error(const qnnrt_error *err)
 {
-    cli_message(err->text, err->hint);
+    cli_message(cli_told(err), cli_hint(err));
     exit(1);
 }
 

@@ -7,6 +7,7 @@
    must be the known one, and the code and the first line that the library logged must have
    entries. */
 #include "real.h"
+#include "qnnrt_explain.h"
 #include "bench/qnn_raw.h"
 #include <dlfcn.h>
 
@@ -956,16 +957,16 @@ static const public_case public_cases[] = {
       { "forward_0.bin: graph \"", "shares its weights", "\n  hint: Run it on a device" }, NULL, 2051, 0 },
     { "chip_is_unknown", chip_is_unknown, QNNRT_E_BACKEND, 0x36b1,
       { "libQnnHtp.so with soc_model 9999", "deviceCreate answered 0x36b1 (QNN_DEVICE_ERROR_INVALID_CONFIG)",
-        "likely cause: soc_model", "\n  another cause of this code: no transport to the DSP",
-        "the library logged first, the likely cause: <E>", "\n  hint: Leave soc_model 0" }, "config socModel", 0, 0 },
+        "the library logged first, an error: <E>", "\n  another cause of this code: no transport to the DSP",
+        "likely cause: soc_model", "\n  hint: Leave soc_model 0" }, "config socModel", 0, 0 },
     { "library_is_gpu", library_is_gpu, QNNRT_E_BACKEND, 0xfa0,
       { "libQnnGpu.so: backendCreate answered 0xfa0 (QNN_BACKEND_ERROR_CANNOT_INITIALIZE)",
-        "likely cause: there is no Adreno GPU",
-        "the library logged first, the likely cause: GPU ERROR", "\n  hint: Run it on a device" }, "TuningMode must be enabled", 0, 0 },
+        "the library logged first, an error: GPU ERROR",
+        "likely cause: there is no Adreno GPU", "\n  hint: Run it on a device" }, "TuningMode must be enabled", 0, 0 },
     { "two_generations", two_generations, QNNRT_E_BACKEND, 0x44c,
       { "pipeline \"", "failed: graphExecute answered 0x44c (QNN_COMMON_ERROR_GENERAL)",
-        "likely cause: contexts for two NPU generations", "\n  another cause of this code: ",
-        "the library logged first, the likely cause: ", "\n  hint: Close one model" }, "match allocated VTCM pointer", 2051, 0 },
+        "the library logged first, an error: ", "\n  another cause of this code: ",
+        "likely cause: contexts for two NPU generations", "\n  hint: Close one model" }, "match allocated VTCM pointer", 2051, 0 },
     { "input_is_not_bound", input_is_not_bound, QNNRT_E_STATE, 0, { "input \"x\"", "is not bound" }, NULL, 0, 0 },
     { "file_is_over_limit", file_is_over_limit, QNNRT_E_LIMIT, 0, { "forward_0.bin has 45056 bytes", "more than limits.file_bytes" }, NULL, 0, 0 },
 };
@@ -982,8 +983,10 @@ static int public_child(void *data)
 static void check_public(const public_case *c)
 {
     const qnnrt_explanation *entry;
-    const char *at = TEST_TOLD(told->err);
+    const char *at;
     size_t i;
+    qnnrt_explain_error(&told->err);
+    at = TEST_TOLD(told->err);
     if (told->result != c->result) printf("  %s: %s\n%.2047s\n", c->name, qnnrt_result_name(told->result), told->err.text);
     CHECK_EQ(told->result, c->result);
     CHECK_EQ(told->err.code, c->result);
@@ -1018,9 +1021,8 @@ TEST(errors_of_qnnrt_tell_the_whole_story)
 TEST(no_device)
 {
     static const public_case none = { "no_device", NULL, QNNRT_E_BACKEND, 0xfa0,
-        { "backendCreate answered 0xfa0 (QNN_BACKEND_ERROR_CANNOT_INITIALIZE)", "likely cause: the aarch64 library runs on",
-          "\n  another cause of this code: there is no NPU",
-          "the library logged first, the likely cause: <E> No Snapdragon SOC detected", "\n  hint: Run it on the device" }, "No Snapdragon SOC detected", 0, 0 };
+        { "backendCreate answered 0xfa0 (QNN_BACKEND_ERROR_CANNOT_INITIALIZE)", "the library logged first, an error: <E> No Snapdragon SOC detected",
+          "\n  another cause of this code: there is no NPU", "likely cause: the aarch64 library runs on", "\n  hint: Run it on the device" }, "No Snapdragon SOC detected", 0, 0 };
     memset(&told->err, 0xFF, sizeof told->err);
     told->result = open_small(htp());
     TRY(check_public(&none));

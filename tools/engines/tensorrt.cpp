@@ -60,6 +60,7 @@ qnnrt_result fail(qnnrt_error *err, qnnrt_result code, const char *hint, const c
     if (err == nullptr) return code;
     err->code = code;
     err->vendor_code = 0;
+    err->cause = nullptr;
     std::snprintf(err->hint, sizeof err->hint, "%s", hint);
     std::snprintf(err->text, sizeof err->text, "tensorrt: ");
     va_start(args, format);

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Write the last part of qnnrt.h, the vendor's codes, log lines and names, from vendor.txt.
+"""Write the last parts of qnnrt.h (the vendor's codes and names) and of qnnrt_explain.h (log lines), from vendor.txt.
 
-    make_vendor.py            write it (make vendor)
-    make_vendor.py --check    only compare; status 1 when qnnrt.h has something else
+    make_vendor.py            write them (make vendor)
+    make_vendor.py --check    only compare; status 1 when a header has something else
 
 vendor.txt says how to add an entry."""
 import os
@@ -11,7 +11,7 @@ import sys
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 TABLE = os.path.join(FOLDER, "vendor.txt")
-HEADER = os.path.join(os.path.dirname(os.path.dirname(FOLDER)), "qnnrt.h")
+TOP = os.path.dirname(os.path.dirname(FOLDER))
 BEGIN = "/* ---- vendor data: `make vendor` writes all from here to its end, see tools/vendor ---- */\n"
 END = "/* ---- end of vendor data ---- */\n"
 NAMES = ["dtype", "type", "format", "encoding", "definition"]
@@ -140,8 +140,9 @@ class Table:
 class Writer:
     """C text. A long string that is used more than once becomes an array with a name of its own."""
 
-    def __init__(self, table, strings):
+    def __init__(self, table, strings, prefix="qnnrt__vendor_"):
         self.out = []
+        self.prefix = prefix
         self.shared = {}
         named = dict((text, name) for name, text in table.texts.items())
         named.update((symbol, "code_%d" % number) for number, symbol in table.symbol.items())
@@ -170,7 +171,7 @@ class Writer:
         """A literal with what surrounds it, cut between words where a line ends."""
         escaped = escape(text)
         if text in self.shared:
-            return self.put(before + "qnnrt__vendor_" + self.shared[text] + behind)
+            return self.put(before + self.prefix + self.shared[text] + behind)
         while True:
             room = WIDTH - len(self.out[-1]) - 1 - len(before) - 2
             if len(escaped) + len(behind) <= room:
@@ -215,47 +216,40 @@ def number_text(number):
     return "0x%Xu" % number if number > 0xFFFF else "%d" % number
 
 
-def generate(table):
-    used = []
-    for number, symbols, meaning, hint, why in table.codes:
-        used += symbols[:1] + [meaning, hint] + why
-    for number, pieces, meaning, hint, why in table.lines:
-        used += [table.symbol[number], pieces, meaning, hint] + why
-    for call, number, meaning, hint, why in table.calls:
-        used += [table.symbol[number], meaning, hint] + why
-    w = Writer(table, used)
-    title = lambda text, tag: text + " " * (83 - len(text) - len(tag))
-    w.line((BANNER % (title("VENDOR CODES", "vendor_codes"), "vendor_codes",
-                      "Symbols, meanings, causes and hints of the vendor's codes.", ">>codes")).strip("\n"))
-    w.line()
-    w.line("#ifndef QNNRT_NO_ERROR_TEXT")
-    w.line("/* Texts of several entries. */")
+def banner(title, tag, about, needs):
+    return (BANNER % (title + " " * (83 - len(title) - len(tag)), tag, about, needs)).strip("\n")
+
+
+def shared(w):
+    """The arrays of the texts that are used more than once."""
     for text in sorted(w.shared, key=lambda text: w.shared[text]):
         name = w.shared.pop(text)
         w.out.append("static const char")
-        w.string("qnnrt__vendor_%s[] = " % name, text, ";")
+        w.string("%s%s[] = " % (w.prefix, name), text, ";")
         w.shared[text] = name
     w.line()
+
+
+def joined(w):
+    return "\n".join(line.rstrip() for line in w.out) + "\n"
+
+
+def generate(table):
+    """The data of qnnrt.h."""
+    used = []
+    for number, symbols, meaning, hint, why in table.codes:
+        used += symbols[:1] + [meaning, hint] + why
+    for call, number, meaning, hint, why in table.calls:
+        used += [table.symbol[number], meaning, hint] + why
+    w = Writer(table, used)
+    w.line(banner("VENDOR CODES", "vendor_codes", "Symbols, meanings, causes and hints of the vendor's codes.", ">>codes"))
+    w.line()
+    w.line("#ifndef QNNRT_NO_ERROR_TEXT")
+    w.line("/* Texts of several entries. */")
+    shared(w)
     w.line("static const qnnrt_explanation qnnrt__vendor_codes[] = {")
     for number, symbols, meaning, hint, why in table.codes:
         w.explanation(number_text(number), symbols[0] if symbols else "", None, meaning, hint, why)
-    w.line("};")
-    w.line()
-    w.line("static const qnnrt__codes_alias qnnrt__vendor_aliases[] = {")
-    for number, symbols, meaning, hint, why in table.codes:
-        if len(symbols) > 1:
-            w.out.append("    ")
-            w.string("{ %s, " % number_text(number), " ".join(symbols[1:]), " },")
-    w.line("};")
-    w.line("#endif")
-    w.line((BANNER % (title("VENDOR LINES AND NAMES", "vendor_lines"), "vendor_lines",
-                      "Lines that the vendor's libraries log, and the vendor's enumerators as text.",
-                      ">>codes >>names >>vendor_codes")).rstrip("\n"))
-    w.line()
-    w.line("#ifndef QNNRT_NO_ERROR_TEXT")
-    w.line("static const qnnrt_explanation qnnrt__vendor_lines[] = {")
-    for number, pieces, meaning, hint, why in table.lines:
-        w.explanation(number_text(number), table.symbol[number] if number else "", pieces, meaning, hint, why)
     w.line("};")
     w.line()
     w.line("#ifdef QNNRT_BUILDER")
@@ -269,8 +263,6 @@ def generate(table):
     w.line("{")
     w.line("    static const qnnrt__codes_data data = {")
     w.line("        qnnrt__vendor_codes, sizeof(qnnrt__vendor_codes) / sizeof(qnnrt__vendor_codes[0]),")
-    w.line("        qnnrt__vendor_lines, sizeof(qnnrt__vendor_lines) / sizeof(qnnrt__vendor_lines[0]),")
-    w.line("        qnnrt__vendor_aliases, sizeof(qnnrt__vendor_aliases) / sizeof(qnnrt__vendor_aliases[0]),")
     w.line("#ifdef QNNRT_BUILDER")
     w.line("        qnnrt__vendor_calls, sizeof(qnnrt__vendor_calls) / sizeof(qnnrt__vendor_calls[0])")
     w.line("#else")
@@ -280,6 +272,8 @@ def generate(table):
     w.line("    return &data;")
     w.line("}")
     w.line("#endif")
+    w.line()
+    w.line(banner("VENDOR NAMES", "vendor_names", "The vendor's enumerators as text.", ">>names"))
     for kind in NAMES:
         w.name_table(kind, table.names[kind])
     w.line()
@@ -291,7 +285,44 @@ def generate(table):
     w.line("    };")
     w.line("    return lists[which];")
     w.line("}")
-    return "\n".join(line.rstrip() for line in w.out) + "\n"
+    return joined(w)
+
+
+def generate_lines(table):
+    """The data of qnnrt_explain.h."""
+    used = []
+    for number, pieces, meaning, hint, why in table.lines:
+        used += [table.symbol[number], pieces, meaning, hint] + why
+    w = Writer(table, used, "qnnrt_explain__text_")
+    w.line(banner("KNOWN LINES", "lines", "Lines that the vendor's libraries log, and other symbols of codes.", ">>config"))
+    w.line()
+    w.line("/* Texts of several entries. */")
+    shared(w)
+    w.line("static const qnnrt_explain__alias qnnrt_explain__lines_aliases[] = {")
+    for number, symbols, meaning, hint, why in table.codes:
+        if len(symbols) > 1:
+            w.out.append("    ")
+            w.string("{ %s, " % number_text(number), " ".join(symbols[1:]), " },")
+    w.line("};")
+    w.line()
+    w.line("static const qnnrt_explanation qnnrt_explain__lines_known[] = {")
+    for number, pieces, meaning, hint, why in table.lines:
+        w.explanation(number_text(number), table.symbol[number] if number else "", pieces, meaning, hint, why)
+    w.line("};")
+    w.line()
+    w.line("static const qnnrt_explain__data *qnnrt_explain__get_data(void)")
+    w.line("{")
+    w.line("    static const qnnrt_explain__data data = {")
+    for name in "known", "aliases":
+        w.line("        qnnrt_explain__lines_%s," % name)
+        w.line("        sizeof(qnnrt_explain__lines_%s) / sizeof(qnnrt_explain__lines_%s[0])%s" % (name, name, "," if name == "known" else ""))
+    w.line("    };")
+    w.line("    return &data;")
+    w.line("}")
+    return joined(w)
+
+
+HEADERS = [("qnnrt.h", generate), ("tools/qnnrt_explain.h", generate_lines)]
 
 
 def main(words):
@@ -303,21 +334,23 @@ def main(words):
     except Mistake as error:
         print("make_vendor: %s" % error)
         return 1
-    text = open(HEADER, encoding="utf-8").read()
-    if text.count(BEGIN) != 1 or text.count(END) != 1:
-        print("make_vendor: %s lacks the comments that the vendor data stands between" % HEADER)
-        return 1
-    begin, end = text.index(BEGIN) + len(BEGIN), text.index(END)
-    new = text[:begin] + "\n" + generate(table) + "\n" + text[end:]
-    if words == ["--check"]:
-        if new != text:
-            print("make_vendor: qnnrt.h is not what vendor.txt makes; run `make vendor`")
+    status = 0
+    for name, make in HEADERS:
+        path = os.path.join(TOP, name)
+        text = open(path, encoding="utf-8").read()
+        if text.count(BEGIN) != 1 or text.count(END) != 1:
+            print("make_vendor: %s lacks the comments that the vendor data stands between" % name)
             return 1
-        print("%d codes, %d lines: qnnrt.h is current" % (len(table.codes), len(table.lines)))
-        return 0
-    if new != text:
-        open(HEADER, "w", encoding="utf-8").write(new)
-    return 0
+        begin, end = text.index(BEGIN) + len(BEGIN), text.index(END)
+        new = text[:begin] + "\n" + make(table) + "\n" + text[end:]
+        if new != text and words:
+            print("make_vendor: %s is not what vendor.txt makes; run `make vendor`" % name)
+            status = 1
+        elif new != text:
+            open(path, "w", encoding="utf-8").write(new)
+    if words and status == 0:
+        print("%d codes, %d lines: the headers are current" % (len(table.codes), len(table.lines)))
+    return status
 
 
 if __name__ == "__main__":

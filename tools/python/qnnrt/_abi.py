@@ -539,6 +539,7 @@ qnnrt_error._fields_ = [
     ('vendor_code', c_uint64),
     ('text', c_char * 2048),
     ('hint', c_char * 512),
+    ('cause', c_char_p),
 ]
 qnnrt_explanation._fields_ = [
     ('code', c_uint32),
@@ -1436,6 +1437,8 @@ FUNCTIONS = {
     'qnnrt_exec': (c_int, [c_void_p]),
     'qnnrt_explain': (POINTER(qnnrt_explanation), [c_char_p]),
     'qnnrt_explain_code': (POINTER(qnnrt_explanation), [c_uint64]),
+    'qnnrt_explain_error': (None, [POINTER(qnnrt_error)]),
+    'qnnrt_explain_get': (POINTER(qnnrt_explanation), [c_size_t]),
     'qnnrt_explanation_get': (POINTER(qnnrt_explanation), [c_size_t]),
     'qnnrt_file_read': (c_int, [c_char_p, c_void_p, c_size_t, POINTER(c_uint64), POINTER(qnnrt_error)]),
     'qnnrt_get_dims': (POINTER(c_uint32), [c_void_p, POINTER(qnnrt_slot_info), POINTER(c_uint32)]),

@@ -1,6 +1,7 @@
 """One exception for each result of the C functions; all of them are an Error."""
 from __future__ import annotations
 
+from ctypes import byref
 from typing import Any, Tuple
 
 from . import _abi as abi
@@ -132,6 +133,11 @@ _CLASSES = {c.code: c for c in (ArgumentError, OutOfMemoryError, FileError, Form
 
 def make(err: abi.qnnrt_error, code: int = 0) -> Error:
     """Make the exception for an error of C."""
+    from ._core import lib  # it imports this module
     code = code or err.code
-    text = err.text.decode("utf-8", "replace")
-    return _CLASSES.get(code, Error)(text or _NAMES.get(code, "result %d" % code), err.hint.decode("utf-8", "replace"), err.vendor_code)
+    known = abi.qnnrt_error.from_buffer_copy(err)
+    lib.qnnrt_explain_error(byref(known))
+    text = known.text.decode("utf-8", "replace")
+    if known.cause:
+        text += "\n  likely cause: " + known.cause.decode("utf-8", "replace")
+    return _CLASSES.get(code, Error)(text or _NAMES.get(code, "result %d" % code), known.hint.decode("utf-8", "replace"), known.vendor_code)

@@ -21,6 +21,7 @@
 
 #include <jni.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #ifdef __ANDROID__
@@ -127,7 +128,10 @@ static void throw_text(JNIEnv *env, qnnrt_result code, uint64_t vendor_code, con
 
 static void throw_error(JNIEnv *env, const qnnrt_error *err)
 {
-    throw_text(env, err->code, err->vendor_code, err->text, err->hint);
+    char text[sizeof(err->text) + 256];
+    snprintf(text, sizeof(text), "%s%s%s", err->text, err->cause != NULL ? "\n  likely cause: " : "",
+             err->cause != NULL ? err->cause : "");
+    throw_text(env, err->code, err->vendor_code, text, err->hint);
 }
 
 static void throw_memory(JNIEnv *env)
