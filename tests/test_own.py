@@ -12,12 +12,12 @@ TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # test: the prefixes of its defines, and the statics that it calls.
 OWN = {
     "plan": ("QNNRT", "room >>plan: the packers one by one, compared with slow ones"),
-    "place": ("QNNRT", "counts the steps of plans of many entries"),
+    "place": ("QNNRT QNNRT_CONVERT", "counts the steps of plans of many entries"),
     "quant": ("QNNRT", "rooms >>dtype and >>quant: conversions of single values, compared with exact ones"),
     "convert": ("QNNRT", "rooms >>value, >>loop and >>convert: whole tensors, compared with exact ones"),
     "json": ("QNNRT_JSON", "decimal conversion: its steps, compared with exact ones"),
     "backend": ("QNNRT QNNRT_PROFILE", "the callback of a log slot, a device table and an execute of the test's own, the flag of a careful run"),
-    "codes": ("QNNRT", "log slots without a library, and lines from threads into one"),
+    "codes": ("QNNRT QNNRT_EXPLAIN", "log slots without a library, and lines from threads into one"),
     "size": ("QNNRT", "rooms >>size to >>log: sizes, arenas and formats that no public call reaches"),
     "json_cost": ("QNNRT", "reading one text without a model: allocations of the table alone"),
     "weights": ("QNNRT_WEIGHTS", "counts the steps of opening"),
