@@ -51,8 +51,8 @@ list     = $(subst $(comma), ,$(filter-out -,$(1)))
 # Rows of which the list in a column has a word, and the object of a row.
 having   = $(foreach row,$(ROWS),$(if $(filter $(2),$(call list,$(call column,$(1),$(row)))),$(row)))
 object   = $(call column,3,$(1)).o
-# once ROW PREFIX OBJECT: the option that says that an implementation was compiled
-once     = $(if $(filter -,$(3)),,-D$(if $(filter +%,$(3)),$(if $(filter - $(2)_IMPLEMENTATION,$(call column,4,$(1))),$(2)__IMPL,QNNRT__$(2:QNNRT_%=%)),$(2)__IMPL)_ONCE)
+# The option that says that the implementation of a row was compiled.
+once     = $(if $(filter -,$(call column,3,$(1))),,-D$(call column,2,$(1))__IMPL_ONCE)
 # Friends are compiled with qnnrt.h, after it.
 FRIENDS := $(foreach row,$(call having,7,friend),-D$(call column,4,$(row)) -include $(call column,1,$(row)))
 
@@ -99,7 +99,7 @@ all: $(TOOLS) $(EXAMPLES) $(EXAMPLE_REFS)
 LIB    := $(B)/lib/libqnnrt.a
 # What these call is in fewer objects; `make run` builds no more.
 $(addprefix $(B)/,qnnrt-run examples/05_make_model examples/06_generate): LIB := $(B)/lib/libtool.a
-LINKED := $(foreach row,$(ROWS),$(call once,$(row),$(call column,2,$(row)),$(call column,3,$(row))))
+LINKED := $(foreach row,$(ROWS),$(call once,$(row)))
 OPT_LEVEL = $(OPT)
 BUILD_C99 = $(CC) -std=c99 $(OPT_LEVEL) $(WARN) -I. -Itools $(LINKED) $(DEPEND) $(CPPFLAGS) $(CFLAGS) -o $@ $<
 $(TOOLS): OPT_LEVEL = $(OPT_LIGHT)
@@ -399,7 +399,7 @@ $$(call IN_EACH,$(1)): $(2) tools/headers $$(B)/.flags
 	$$(Q)$$(IMPL) $(addprefix -D,$(3)) $(4)
 endef
 $(foreach row,$(ROWS),$(if $(filter -% +%,$(call column,3,$(row))),,$(eval $(call header,$(call object,$(row)),$(call column,1,$(row)),\
-    $(call list,$(call column,4,$(row))),$(if $(filter after,$(call list,$(call column,7,$(row)))),-include qnnrt.h) $(if $(filter impl,$(call column,3,$(row))),$(FRIENDS))))))
+    $(call list,$(call column,4,$(row))),$(if $(filter impl,$(call column,3,$(row))),$(FRIENDS))))))
 
 $(call IN_EACH,nojson.o): qnnrt.h $(B)/.flags
 	$(call say,CC)

@@ -70,7 +70,6 @@
        QNNRT_NO_ERROR_TEXT    drops the explanations of vendor codes and log lines (59 KB)
        QNNRT_NO_JSON          reads metadata from libQnnSystem.so only; qnnrt_json.h is not needed.
                               JSON that desc.files names is then refused
-       QNNRT_BUILDER          adds graph building (default: off), with qnnrt_builder.h
 
    MANUAL
 
@@ -100,9 +99,8 @@
        text (old utilities) counts as APP_WRITE among inputs and as APP_READ among outputs.
 
    Building graphs
-       With QNNRT_BUILDER, graphs are built in C or taken from .dlc containers, on any backend, and
-       become a model to run and to save. Manual and declarations: qnnrt_builder.h, which lies in
-       tools/ or beside this file.
+       qnnrt_builder.h, which is included after this file, builds graphs in C or takes them from
+       .dlc containers, on any backend. They become a model to run and to save.
 
    Looking inside
        desc.inspect reads without a backend. This prints the tensors of the first pipeline:
@@ -379,7 +377,7 @@
        >>encoding >>value >>loop >>quant >>plan                                     the floor
        >>abi >>names >>library >>table >>compare >>convert >>htp >>power >>system
        >>record >>parse >>read_json >>schema >>manifest
-       >>backend >>friends >>register >>context                                     the vendor's
+       >>friends >>backend >>register >>context                                     the vendor's
        >>model >>resident >>scan >>program >>wiring >>slot >>pipeline >>assemble >>metadata
        >>folder >>roles >>desc >>open >>place >>area >>binding >>host >>run >>exec
        >>services >>public                                                 ours
@@ -1724,21 +1722,6 @@ QNNRT_API qnnrt_result qnnrt_check_version(uint32_t version, size_t structs);
      53 * sizeof(qnnrt_place_desc) + 59 * sizeof(qnnrt_plan_block) + \
      61 * sizeof(qnnrt_prepare_desc) + 67 * sizeof(qnnrt_mem_info) + 71 * sizeof(qnnrt_buffer_info))
 
-/* ------------------------------------------------------------------------------------- parts -- */
-
-/* A part in a file of its own: in tools/ below this file, or beside this file. */
-#ifdef QNNRT_BUILDER
-#ifdef __has_include
-#if __has_include("tools/qnnrt_builder.h")
-#define QNNRT__BUILDER_HEADER "tools/qnnrt_builder.h"
-#endif
-#endif
-#ifndef QNNRT__BUILDER_HEADER
-#define QNNRT__BUILDER_HEADER "qnnrt_builder.h" /* missing? Copy it beside qnnrt.h */
-#endif
-#include QNNRT__BUILDER_HEADER
-#endif /* QNNRT_BUILDER */
-
 #ifdef __cplusplus
 }
 #endif
@@ -1779,9 +1762,6 @@ QNNRT_API qnnrt_result qnnrt_check_version(uint32_t version, size_t structs);
 #endif
 #if defined(QNNRT_STATIC) && !defined(QNNRT__DECLARED_STATIC)
 #error "define QNNRT_STATIC before qnnrt.h is first included"
-#endif
-#if defined(QNNRT_BUILDER) && !defined(QNNRT_BUILDER_H)
-#error "define QNNRT_BUILDER before qnnrt.h is first included"
 #endif
 
 /* The compiler's message names qnnrt__assert_<name>. */
@@ -9871,18 +9851,88 @@ static qnnrt_result qnnrt__manifest_read(qnnrt__table *table, const char *text, 
 #endif /* QNNRT_NO_JSON */
 
 /* =====================================================================================
+   FRIENDS                                                                      >>friends
+   What optional headers add to backends, to models, to runs and to the creation of contexts:
+   hooks, each in a struct of the header that owns it. A function of a run's that is NULL is not
+   called.
+   Needs: >>abi     Knows nothing of: what hooks do, pipelines, files
+   ===================================================================================== */
+
+/* A hook of a backend. It is told when the backend is closed, and frees itself. */
+typedef struct qnnrt__backend_hook {
+    struct qnnrt__backend_hook *next;
+    void (*closed)(struct qnnrt__backend_hook *hook);
+} qnnrt__backend_hook;
+
+/* What a header keeps with a model that it made. It is told when the contexts were freed. */
+typedef struct qnnrt__model_hook {
+    qnnrt_result (*freed)(struct qnnrt__model_hook *hook, qnnrt *model);
+} qnnrt__model_hook;
+
+/* A hook of a run. Its exec then takes the slow path, and calls the hook: */
+typedef struct qnnrt__run_hook {
+    struct qnnrt__run_hook *next;
+    /* before all steps */
+    void (*begin)(struct qnnrt__run_hook *hook);
+    /* before a step, whose execute gets the profile; a failure, with the run's error, ends exec */
+    qnnrt_result (*before)(struct qnnrt__run_hook *hook, size_t step, qnnrt__abi_handle *profile);
+    /* after a step that did not fail; a failure as above */
+    qnnrt_result (*after)(struct qnnrt__run_hook *hook, size_t step);
+    /* after all steps, or the one that failed */
+    void (*end)(struct qnnrt__run_hook *hook, qnnrt_result result);
+    /* when the backends of the run are about to be lost to a recovery. It may remove itself */
+    void (*lost)(struct qnnrt__run_hook *hook, qnnrt_run *run);
+    /* when the run is destroyed, before its contexts are freed */
+    void (*destroyed)(struct qnnrt__run_hook *hook);
+} qnnrt__run_hook;
+
+/* What the library is about to create, or has created: a context, or a graph of a builder. */
+typedef struct qnnrt__creation {
+    qnnrt_backend     *backend;
+    size_t             context;         /* its index in the model */
+    int                renewed;         /* 1: the context existed before */
+    qnnrt__abi_handle  profile;         /* that the library gets; a hook may set it */
+    const void       **configs;         /* of a context, too; ends with NULL */
+    int                created;         /* for after(): the library did it */
+} qnnrt__creation;
+
+/* A hook of the creation of contexts. Callers hold the lock of the backend. after() of all hooks
+   follows before(), whatever the results. */
+struct qnnrt_context_hook {
+    qnnrt_context_hook *next;
+    qnnrt_result (*before)(qnnrt_context_hook *hook, qnnrt__creation *creation, qnnrt_error *err);
+    qnnrt_result (*after)(qnnrt_context_hook *hook, const qnnrt__creation *creation,
+                          qnnrt_error *err);
+};
+
+/* Prepare for a creation. */
+static qnnrt_result qnnrt__friends_before(qnnrt_context_hook *hook, qnnrt__creation *creation,
+                                          qnnrt_error *err)
+{
+    qnnrt_result result = QNNRT_OK;
+    for (; hook != NULL && result == QNNRT_OK; hook = hook->next)
+        result = hook->before(hook, creation, err);
+    return result;
+}
+
+/* End a creation, whose result so far is given. Return the first failure. */
+static qnnrt_result qnnrt__friends_after(qnnrt_context_hook *hook, const qnnrt__creation *creation,
+                                         qnnrt_result result, qnnrt_error *err)
+{
+    for (; hook != NULL; hook = hook->next) {
+        const qnnrt_result ended = hook->after(hook, creation, result == QNNRT_OK ? err : NULL);
+        if (result == QNNRT_OK) result = ended;
+    }
+    return result;
+}
+
+/* =====================================================================================
    BACKEND                                                                      >>backend
    A vendor library in use: it is found and loaded and its provider chosen; log, backend and
    device are created in this order and freed in reverse.
-   Needs: >>os >>mem >>err >>log >>codes >>abi >>library >>htp >>power
+   Needs: >>os >>mem >>err >>log >>codes >>abi >>library >>htp >>power >>friends
    Knows nothing of: files, graphs
    ===================================================================================== */
-
-#ifdef QNNRT_BUILDER
-/* The head of a block that is freed with the backend. Builders are such blocks, so that calls on a
-   finished or destroyed builder are errors and not crashes. */
-typedef struct qnnrt__backend_shell { struct qnnrt__backend_shell *next; } qnnrt__backend_shell;
-#endif
 
 /* A model in the list of a backend that it uses. */
 typedef struct qnnrt__backend_model {
@@ -9925,14 +9975,10 @@ struct qnnrt_backend {
     qnnrt__backend_package     *packages;          /* that are registered, oldest first */
     uint32_t                    restarts;          /* calls since it was opened or recovered that
                                                       answered that the DSP restarted */
-    int                         lists_lock;        /* of the next two */
+    int                         lists_lock;        /* of the next three */
     qnnrt__backend_model       *models;            /* newest first */
     qnnrt__backend_run         *runs;
-#ifdef QNNRT_BUILDER
-    int                         shells_lock;       /* of the next two */
-    qnnrt__backend_shell       *shells;            /* newest first */
-    uint64_t                    serial;            /* of the model built last */
-#endif
+    qnnrt__backend_hook        *kept;              /* of optional headers, newest first */
     qnnrt_backend_info          info;
     char                        path[QNNRT__PATH_MAX];
     char                        provider_name[64];
@@ -9948,6 +9994,15 @@ static void qnnrt__backend_list(qnnrt_backend *b, qnnrt__backend_run *run, int b
     while (by < 0 && *at != run) at = &(*at)->next;
     if (by > 0) run->next = *at;
     *at = by > 0 ? run : run->next;
+    qnnrt__os_unlock(&b->lists_lock);
+}
+
+/* Add a hook to a backend. */
+static QNNRT__FOR_FRIENDS void qnnrt__backend_keep(qnnrt_backend *b, qnnrt__backend_hook *hook)
+{
+    qnnrt__os_lock(&b->lists_lock);
+    hook->next = b->kept;
+    b->kept = hook;
     qnnrt__os_unlock(&b->lists_lock);
 }
 
@@ -10133,18 +10188,6 @@ static qnnrt_result qnnrt__backend_register(qnnrt_backend *b, const qnnrt__backe
     return qnnrt__backend_explain(b, err, "backendRegisterOpPackage", code, b->mark);
 }
 
-#ifdef QNNRT_BUILDER
-/* Free a device other than the backend's own. Callers hold the lock. */
-static qnnrt_result qnnrt__backend_free_device(qnnrt_backend *b, qnnrt__abi_handle device)
-{
-    qnnrt__abi_code code = b->calls->device_free(device);
-    if (code == 0) return QNNRT_OK;
-    qnnrt__log(&b->hooks, QNNRT_LOG_ERROR, "backend", code, "deviceFree answered 0x%x for the"
-               " device of a built model", (unsigned)(code & 0xFFFF));
-    return QNNRT_E_BACKEND;
-}
-#endif
-
 /* Fill in the public info of a backend. */
 static void qnnrt__backend_describe(qnnrt_backend *b)
 {
@@ -10172,13 +10215,11 @@ static qnnrt_result qnnrt__backend_free(qnnrt_backend *b)
     result = qnnrt__backend_end(b, 1, "closed");
     if (alive) qnnrt__hooks_unlock(&b->hooks);
     qnnrt__log_close(b->log_slot);
-#ifdef QNNRT_BUILDER
-    while (b->shells != NULL) {
-        qnnrt__backend_shell *next = b->shells->next;
-        qnnrt__mem_free(&hooks, b->shells);
-        b->shells = next;
+    while (b->kept != NULL) {
+        qnnrt__backend_hook *hook = b->kept;
+        b->kept = hook->next;
+        hook->closed(hook);
     }
-#endif
     /* A library whose backend was never created can be unloaded; another one may have threads that
        are still running. */
     if (b->library != NULL && (b->unload || !created)) qnnrt__os_library_close(b->library);
@@ -10243,70 +10284,6 @@ static qnnrt_result qnnrt__backend_open(const qnnrt_backend_desc *desc, qnnrt_ba
                (unsigned)b->info.core_api.minor);
     *out = b;
     return QNNRT_OK;
-}
-
-/* =====================================================================================
-   FRIENDS                                                                      >>friends
-   What optional headers add to a run and to the creation of contexts: lists of hooks, each in a
-   struct of the header that owns it. A function that is NULL is not called.
-   Needs: >>abi     Knows nothing of: what hooks do, pipelines, files
-   ===================================================================================== */
-
-/* A hook of a run. Its exec then takes the slow path, and calls the hook: */
-typedef struct qnnrt__run_hook {
-    struct qnnrt__run_hook *next;
-    /* before all steps */
-    void (*begin)(struct qnnrt__run_hook *hook);
-    /* before a step, whose execute gets the profile; a failure, with the run's error, ends exec */
-    qnnrt_result (*before)(struct qnnrt__run_hook *hook, size_t step, qnnrt__abi_handle *profile);
-    /* after a step that did not fail; a failure as above */
-    qnnrt_result (*after)(struct qnnrt__run_hook *hook, size_t step);
-    /* after all steps, or the one that failed */
-    void (*end)(struct qnnrt__run_hook *hook, qnnrt_result result);
-    /* when the backends of the run are about to be lost to a recovery. It may remove itself */
-    void (*lost)(struct qnnrt__run_hook *hook, qnnrt_run *run);
-    /* when the run is destroyed, before its contexts are freed */
-    void (*destroyed)(struct qnnrt__run_hook *hook);
-} qnnrt__run_hook;
-
-/* What the library is about to create, or has created: a context, or a graph of a builder. */
-typedef struct qnnrt__creation {
-    qnnrt_backend     *backend;
-    size_t             context;         /* its index in the model */
-    int                renewed;         /* 1: the context existed before */
-    qnnrt__abi_handle  profile;         /* that the library gets; a hook may set it */
-    const void       **configs;         /* of a context, too; ends with NULL */
-    int                created;         /* for after(): the library did it */
-} qnnrt__creation;
-
-/* A hook of the creation of contexts. Callers hold the lock of the backend. after() of all hooks
-   follows before(), whatever the results. */
-struct qnnrt_context_hook {
-    qnnrt_context_hook *next;
-    qnnrt_result (*before)(qnnrt_context_hook *hook, qnnrt__creation *creation, qnnrt_error *err);
-    qnnrt_result (*after)(qnnrt_context_hook *hook, const qnnrt__creation *creation,
-                          qnnrt_error *err);
-};
-
-/* Prepare for a creation. */
-static qnnrt_result qnnrt__friends_before(qnnrt_context_hook *hook, qnnrt__creation *creation,
-                                          qnnrt_error *err)
-{
-    qnnrt_result result = QNNRT_OK;
-    for (; hook != NULL && result == QNNRT_OK; hook = hook->next)
-        result = hook->before(hook, creation, err);
-    return result;
-}
-
-/* End a creation, whose result so far is given. Return the first failure. */
-static qnnrt_result qnnrt__friends_after(qnnrt_context_hook *hook, const qnnrt__creation *creation,
-                                         qnnrt_result result, qnnrt_error *err)
-{
-    for (; hook != NULL; hook = hook->next) {
-        const qnnrt_result ended = hook->after(hook, creation, result == QNNRT_OK ? err : NULL);
-        if (result == QNNRT_OK) result = ended;
-    }
-    return result;
 }
 
 /* =====================================================================================
@@ -10947,7 +10924,7 @@ static qnnrt_result qnnrt__context_free(qnnrt__context *context)
 /* =====================================================================================
    MODEL                                                                       >>model
    What a model consists of, and how it ends: everything that was opened or built.
-   Needs: >>os >>sort >>mem >>err >>abi >>table >>backend >>context
+   Needs: >>os >>sort >>mem >>err >>abi >>table >>friends >>backend >>context
    Knows nothing of: where contexts come from, pipelines
    ===================================================================================== */
 
@@ -10992,11 +10969,7 @@ struct qnnrt {
     int               read;             /* desc.read */
     int               counts_lock;      /* of info.device_bytes and info.device_peak */
     uint64_t          taken;            /* counts the steps that took a context */
-#ifdef QNNRT_BUILDER
-    int               built;            /* 1: a builder made it; 0: it was opened */
-    uint64_t          serial;           /* of a built one: no other model of its backend has it */
-    void             *device;           /* the built contexts' own device, NULL: the backend's */
-#endif
+    qnnrt__model_hook *made;            /* of the builder that made it; NULL: it was opened */
     char              system_path[QNNRT__PATH_MAX];
     const char       *folder;           /* NULL: not from a folder */
     qnnrt__model_file *files;           /* [file_count] of constants */
@@ -11119,14 +11092,8 @@ static qnnrt_result qnnrt__model_free(qnnrt *model)
         freed = qnnrt__model_free_context(model, &model->contexts[i]);
         if (freed != QNNRT_OK) result = freed;
     }
-#ifdef QNNRT_BUILDER
-    if (model->device != NULL) {
-        qnnrt__hooks_lock(&model->backend->hooks);
-        freed = qnnrt__backend_free_device(model->backend, model->device);
-        qnnrt__hooks_unlock(&model->backend->hooks);
-        if (freed != QNNRT_OK) result = freed;
-    }
-#endif
+    freed = model->made != NULL ? model->made->freed(model->made, model) : QNNRT_OK;
+    if (freed != QNNRT_OK) result = freed;
     for (i = model->use_count; i-- > 0;) {
         qnnrt__model_use *use = &model->uses[i];
         if (use->backend != NULL) qnnrt__model_enter(use, -1);
@@ -17778,10 +17745,6 @@ QNNRT_API qnnrt_result qnnrt_decode_f32(const qnnrt_tensor_info *tensor, const v
     return qnnrt__quant_read_f32(tensor, data, 0, values, (size_t)tensor->count);
 }
 
-#ifdef QNNRT_BUILDER
-#include QNNRT__BUILDER_HEADER
-#endif /* QNNRT_BUILDER */
-
 #ifdef __cplusplus
 }
 #endif
@@ -18182,7 +18145,6 @@ static const qnnrt_explanation qnnrt__vendor_codes[] = {
       " in ADSP_LIBRARY_PATH" }, qnnrt__vendor_skel },
 };
 
-#ifdef QNNRT_BUILDER
 static const qnnrt__codes_call qnnrt__vendor_calls[] = {
     { "graphFinalize", { 1002, "QNN_COMMON_ERROR_MEM_ALLOC", NULL, "An operation has no kernel.",
       { "the HTP has no kernel for an operation with this type or rank, though validation passed;"
@@ -18193,17 +18155,12 @@ static const qnnrt__codes_call qnnrt__vendor_calls[] = {
       " read.", { "the file is damaged or cut short, or it is a zip archive of something else" },
       "Copy it again from where it was made and compare sizes or hashes, or convert it again." } },
 };
-#endif
 
 static const qnnrt__codes_data *qnnrt__codes_get_data(void)
 {
     static const qnnrt__codes_data data = {
         qnnrt__vendor_codes, sizeof(qnnrt__vendor_codes) / sizeof(qnnrt__vendor_codes[0]),
-#ifdef QNNRT_BUILDER
         qnnrt__vendor_calls, sizeof(qnnrt__vendor_calls) / sizeof(qnnrt__vendor_calls[0])
-#else
-        NULL, 0
-#endif
     };
     return &data;
 }

@@ -10,9 +10,10 @@
    prints y twice: from the graph that it built, and from the file that it saved and opened. */
 #include <stdio.h>
 
-#define QNNRT_BUILDER
 #define QNNRT_IMPLEMENTATION
+#define QNNRT_BUILDER_IMPLEMENTATION
 #include "qnnrt.h"
+#include "tools/qnnrt_builder.h"
 
 static const float weights[4 * 2] = { 1, -1, 2, -2, 3, -3, 4, -4 };   /* [4, 2]: input x output */
 static const float bias[2] = { 0.5f, 0.5f };

@@ -9,8 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #define QNNRT_IMPLEMENTATION
-#define QNNRT_BUILDER
+#define QNNRT_BUILDER_IMPLEMENTATION
 #include "qnnrt.h"
+#include "tools/qnnrt_builder.h"
 #include "graph_text.h"
 
 enum { W = 64, T = 8 };                              /* width and tokens */

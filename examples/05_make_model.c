@@ -32,9 +32,10 @@
 #include <string.h>
 
 #define QNNRT_IMPLEMENTATION
-#define QNNRT_BUILDER
+#define QNNRT_BUILDER_IMPLEMENTATION
 #define QNNRT_WEIGHTS_IMPLEMENTATION
 #include "qnnrt.h"
+#include "tools/qnnrt_builder.h"
 
 static void stop(const char *text)
 {

@@ -17,11 +17,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define QNNRT_BUILDER
 #define QNNRT_IMPLEMENTATION
+#define QNNRT_BUILDER_IMPLEMENTATION
 #define QNNRT_CONVERT_IMPLEMENTATION
 #define QNNRT_MANIFEST_IMPLEMENTATION
 #include "qnnrt.h"
+#include "tools/qnnrt_builder.h"
 #include "qnnrt_json.h"
 #include "tools/qnnrt_convert.h"
 #include "tools/qnnrt_manifest.h"

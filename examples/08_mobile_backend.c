@@ -22,10 +22,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#define QNNRT_BUILDER
 #define QNNRT_IMPLEMENTATION
+#define QNNRT_BUILDER_IMPLEMENTATION
 #define QNNRT_CONVERT_IMPLEMENTATION
 #include "qnnrt.h"
+#include "tools/qnnrt_builder.h"
 #include "tools/qnnrt_convert.h"
 
 enum { WORDS = 10, TOKENS = 4, WIDTH = 16, HIDDEN = 32, HEADS = 2 };

@@ -127,10 +127,11 @@ for api in $levels; do
     if [ -n "$bionic" ] && ! sysroot "$api" >"$work/log" 2>&1; then bad "sysroot_$api" "$(head -n 12 "$work/log")"; continue; fi
     cc=$(compiler "$api")
     for language in c99 c++11; do
-        for what in '-DQNNRT_BUILDER -DQNNRT_IMPLEMENTATION -DQNNRT_LLM_IMPLEMENTATION' \
-            '-DQNNRT_IMPLEMENTATION -DQNNRT_PROFILE_IMPLEMENTATION' -DQNNRT_WEIGHTS_IMPLEMENTATION \
+        for what in '-DQNNRT_IMPLEMENTATION -DQNNRT_LLM_IMPLEMENTATION' \
+            '-DQNNRT_IMPLEMENTATION -DQNNRT_PROFILE_IMPLEMENTATION' '-DQNNRT_IMPLEMENTATION -DQNNRT_BUILDER_IMPLEMENTATION' \
+            -DQNNRT_WEIGHTS_IMPLEMENTATION \
             '-DQNNRT_NO_JSON -DQNNRT_NO_ERROR_TEXT -DQNNRT_IMPLEMENTATION' -DQNNRT_JSON_IMPLEMENTATION; do
-            case $what in *WEIGHTS*) header=tools/qnnrt_weights.h ;; *PROFILE*) header=tools/qnnrt_profile.h ;; *LLM*) header=tools/qnnrt_llm.h ;; *JSON_I*) header=qnnrt_json.h ;; *) header=qnnrt.h ;; esac
+            case $what in *WEIGHTS*) header=tools/qnnrt_weights.h ;; *PROFILE*) header=tools/qnnrt_profile.h ;; *BUILDER*) header=tools/qnnrt_builder.h ;; *LLM*) header=tools/qnnrt_llm.h ;; *JSON_I*) header=qnnrt_json.h ;; *) header=qnnrt.h ;; esac
             case $language in c99) x=c ;; *) x=c++ ;; esac
             # shellcheck disable=SC2086  # several words
             check "headers_$api" "$header as $language" $cc -x $x -std=$language -fsyntax-only -Wall -Wextra $warnings -I. -Itools $what $header

@@ -27,16 +27,12 @@ class Row:
             return file.read()
 
     def begin(self):
-        """The line with which the implementation begins; a header without one of its own has it in another's."""
-        line = "#ifdef %s_IMPLEMENTATION" % self.prefix
-        if line + "\n" in self.text():
-            return line
-        return "#define %s" % self.once() if self.part else line
+        """The line with which the implementation begins."""
+        return "#ifdef %s_IMPLEMENTATION" % self.prefix
 
     def once(self):
         """The macro that says that the implementation was compiled."""
-        inside = "#define QNNRT__%s_ONCE" % self.prefix[len("QNNRT_"):]
-        return inside.split()[1] if self.part and inside + "\n" in self.text() else self.prefix + "__IMPL_ONCE"
+        return self.prefix + "__IMPL_ONCE"
 
     def end(self):
         """The line with which the implementation ends."""
@@ -44,8 +40,7 @@ class Row:
 
     def declared(self):
         """The text of the declarations."""
-        begin = self.begin()
-        return self.text().split("#endif /* %s_H" % self.prefix if begin.endswith("_ONCE") else begin)[0]
+        return self.text().split(self.begin())[0]
 
 
 with open(os.path.join(TOP, "tools", "headers"), encoding="utf-8") as table:

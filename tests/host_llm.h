@@ -23,6 +23,7 @@ static void stop(const char *text)
     abort();
 }
 
+#include "qnnrt_builder.h"
 #include "examples/llm_layers.h"
 
 enum { HOST_LLM_PREFILL = 32, HOST_LLM_GRAPHS = 2, HOST_LLM_SHARDS = 8 };

@@ -1,6 +1,6 @@
 /* life.h - a whole life through qnnrt.h on libQnnRef.so: build, save, close, open, exec, close
 
-   Included after qnnrt.h (with QNNRT_BUILDER) and ref.h. life_begin(faults) sets rules of faults.c
+   Included after qnnrt_builder.h and ref.h. life_begin(faults) sets rules of faults.c
    and counts from here; life_run() continues to the first failure and returns where it stopped;
    life_left() names what was left: handles of the library, memory, descriptors, a held lock,
    unclean text.

@@ -5,7 +5,6 @@
 #ifndef LOWER_CASE_H
 #define LOWER_CASE_H
 
-#define QNNRT_BUILDER
 #include "qnnrt_lower.h"
 #include <math.h>
 #include <stdio.h>

@@ -20,8 +20,8 @@
    tests/golden/ops.txt keeps the printed table. It lists differences as classes, so that it is the
    same in every run. "-" for QNN_FOLDER leaves Qualcomm's libraries out; "-" for REF_LIBRARY compares
    them with Python. */
-#define QNNRT_BUILDER
 #include "qnnrt.h"
+#include "qnnrt_builder.h"
 #include "qnnrt_quirks.h"
 
 #include <ctype.h>

@@ -9,7 +9,6 @@
 
    Prints one line for each fact: its name, a tab, its value. Times: create_ms, and run_us, the median of RUNS runs of one
    binding whose values stay placed. */
-#define QNNRT_BUILDER
 #include "engines/qnnrt_engines.h"
 #include <stdio.h>
 #include <stdlib.h>

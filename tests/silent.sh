@@ -19,8 +19,6 @@ export LC_ALL
 
 # What the headers that are checked now cannot do without.
 needs=
-# Options that add code.
-additions=-DQNNRT_BUILDER
 
 if [ "${1-}" = --one ]; then
     # Internal: tests/silent.sh --one "NUMBER|LABEL|COMMAND"
@@ -135,13 +133,13 @@ check() {
         levels=
         if [ -n "$all" ]; then levels='-O0 -O1 -O2 -O3 -Os'; fi
         for level in $levels; do
-            job "$cc" c99 $name.impl "$level $additions"
-            job "$cxx" c++11 $name.impl "$level $additions"
+            job "$cc" c99 $name.impl "$level"
+            job "$cxx" c++11 $name.impl "$level"
         done
         # With LTO the linker prints the warnings. clang needs a plug-in for it.
         if [ "$cc" = "$gcc" ] && [ -n "$all" ]; then
-            job "$cc" c99 $name.impl "-O2 -flto=auto $additions" link
-            job "$cxx" c++11 $name.impl "-O2 -flto=auto $additions" link
+            job "$cc" c99 $name.impl "-O2 -flto=auto" link
+            job "$cxx" c++11 $name.impl "-O2 -flto=auto" link
         fi
     done
 
@@ -187,11 +185,9 @@ check() {
 # shellcheck disable=SC2086  # several words
 {
     rows=$(sed '/^#/d; /^$/d' tools/headers)
-    while read -r path _ object macros _ _ how _ options; do
-        case ,$how, in *,hidden,*) continue ;; esac
+    while read -r path _ _ _ _ _ how _ options; do
         needs=
-        case $object:,$macros, in impl:*) ;; *,QNNRT_BUILDER,*) needs=-DQNNRT_BUILDER ;; esac
-        case ,$how, in *,after,*) needs="$needs -include qnnrt.h" ;; *,friend,*) needs="$needs -DQNNRT_IMPLEMENTATION" ;; esac
+        case ,$how, in *,friend,*) needs=-DQNNRT_IMPLEMENTATION ;; esac
         if [ "$options" = - ]; then options=; fi
         check "$path" $(echo "$options" | tr , ' ')
     done <<EOF

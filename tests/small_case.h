@@ -4,7 +4,6 @@
 #ifndef SMALL_CASE_H
 #define SMALL_CASE_H
 
-#define QNNRT_BUILDER
 #include "qnnrt_lower.h"
 #include <math.h>
 #include <stdio.h>

@@ -4,8 +4,8 @@
    The fake takes graphs like the genuine libraries and writes them as its own text, so that a
    test can save, open and compare a built context. Its ledger and the allocator of heap.h must
    be empty at the end. */
-#define QNNRT_BUILDER
 #include "../qnnrt.h"
+#include "qnnrt_builder.h"
 #include "qnnrt_device.h"
 #include "qnnrt_profile.h"
 #include "test.h"

@@ -2,8 +2,8 @@
    memory of their own, data that is read in place, keys, builders that are used again
 
    Values come from the library; the expected ones are computed here. */
-#define QNNRT_BUILDER
 #include "../qnnrt.h"
+#include "qnnrt_builder.h"
 #include "test.h"
 #include "heap.h"
 #include "bind.h"

@@ -1,7 +1,7 @@
 /* test_dynamic.c - what may change between two executes: dims up to a bound, optional tensors, and
    the data of updateable ones; on libQnnRef.so, and on the fake as HTP and as the CPU library */
-#define QNNRT_BUILDER
 #include "qnnrt.h"
+#include "qnnrt_builder.h"
 #include "qnnrt_device.h"
 #include "qnnrt_profile.h"
 #include "ref.h"

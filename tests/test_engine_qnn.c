@@ -2,8 +2,8 @@
 
    The engine's table is called as a session calls it; the last tests go through a session. Expected values are computed
    here, or by qnnrt.h without the engine. */
-#define QNNRT_BUILDER
 #include "engines/qnnrt_qnn.h"
+#include "qnnrt_builder.h"
 #include "ref.h"
 #include "life.h"
 #include "engine_graph.h"

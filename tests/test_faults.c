@@ -3,8 +3,8 @@
    Each test provokes a fault of tools/refbackend/faults.c and checks that the text has the object,
    the place, the expected value and a hint; afterwards nothing may be left. The matrix at the end
    makes each call of a whole life return each code of its group, each time it is made. */
-#define QNNRT_BUILDER
 #include "qnnrt.h"
+#include "qnnrt_builder.h"
 #include "qnnrt_profile.h"
 #include "ref.h"
 #include "life.h"

@@ -2,7 +2,7 @@
 
    What a step computes is compared with qnnrt_ir_run() of the same graph, to the bit. Graphs in this file are written
    with ' instead of ". With QNNRT_HOST_FOLDER, the folder of the last test is made there, for tests/test_host_tool.sh. */
-#define QNNRT_BUILDER
+#include "qnnrt_builder.h"
 #include "qnnrt_cpu_fallback.h"
 #include "qnnrt_json.h"
 #include "qnnrt_manifest.h"

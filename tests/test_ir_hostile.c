@@ -4,7 +4,6 @@
    evaluated and lowered. Tensors lie in allocations of their size, so that with AddressSanitizer any
    element beyond them is noticed; each node is evaluated twice into different memory, so that any
    element that is not written is, too. */
-#define QNNRT_BUILDER
 #include "qnnrt_lower.h"
 #include "test.h"
 #include "ir_graph.h"

@@ -2,9 +2,9 @@
 
    The model is that of llm_counter.h: its output shows which cells it read, at which positions. The
    list of tokens below gives the expected cells; it does not use cells, columns or strides. */
-#define QNNRT_BUILDER
 #define QNNRT_LLM_IMPLEMENTATION
 #include "qnnrt_llm.h"
+#include "qnnrt_builder.h"
 #include "qnnrt_device.h"
 #include "llm_counter.h"
 #include "llm_batch.h"

@@ -4,7 +4,6 @@
    8 bits or as float32, with the names of the two families of exports: one cache tensor per layer and
    cos and sin from the host, or one per head and angles from positions. Results are compared bit by
    bit with those of a cache to which nothing happened. */
-#define QNNRT_BUILDER
 #include "host_llm.h"
 #include "counted.h"
 

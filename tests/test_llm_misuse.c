@@ -3,12 +3,12 @@
    For any call, with any arguments, in any order: the result is an error with a text, the cache
    is unchanged, and no memory is lost or touched that is not ours. Models are those of
    llm_counter.h, and graphs of any shape that compute nothing. */
-#define QNNRT_BUILDER
 #define QNNRT_LLM_IMPLEMENTATION
 #define QNNRT_LLM__STEP() (++searched)
 #define QNNRT_LLM__LOOKS 1000000
 static unsigned long long searched;         /* steps of searches, while a model is opened */
 #include "qnnrt_llm.h"
+#include "qnnrt_builder.h"
 #include "llm_counter.h"
 #include "llm_batch.h"
 #include "test.h"

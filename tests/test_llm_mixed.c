@@ -2,7 +2,6 @@
 
    The model of tests/data/llm, on libQnnRef.so. Its logits must be those of the same model with the table in the
    graphs, bit by bit: the look-up copies, and rounds where it converts. */
-#define QNNRT_BUILDER
 #include "host_llm.h"
 
 #define MODEL "tests/data/llm/model"

@@ -3,10 +3,10 @@
 
    Expected values are those of a plain float64 Llama in numpy: tests/golden/llm_hidden.txt, written by
    tests/reference_llm.py --hidden. */
-#define QNNRT_BUILDER
 #include "qnnrt_llm_graph.h"
 #include "qnnrt_device.h"
 #include "qnnrt_llm.h"
+#include "qnnrt_builder.h"
 #include "qnnrt_lower.h"
 #include "qnnrt_weights.h"
 #include "test.h"

@@ -97,8 +97,8 @@ def below(row):
 class Layer:
     """A header above qnnrt.h, compiled alone: the symbols of its object."""
 
-    def __init__(self, folder, path, prefix, how):
-        self.folder, self.path, self.prefix, self.how, self.made = folder, path, prefix, how, None
+    def __init__(self, folder, path, prefix):
+        self.folder, self.path, self.prefix, self.made = folder, path, prefix, None
         text = read(path).split("#ifdef %s_IMPLEMENTATION" % prefix)[0]
         self.own = set(re.findall(r"^%s_API\b[^;{]*?\b(qnnrt_\w+)\s*\(" % prefix, text, re.M | re.S))
 
@@ -107,7 +107,7 @@ class Layer:
         if self.made != flags:
             # Without position-independent code tables of pointers are constants, too.
             made = subprocess.run(CC.split() + ["-std=c99", "-fno-pic", "-fno-pie", "-U_FORTIFY_SOURCE", "-fno-stack-protector",
-                                                "-I" + TOP, "-I" + TOP + "/tools", *(["-include", "qnnrt.h"] if "after" in self.how else []), "-DQNNRT_BUILDER", "-D%s_IMPLEMENTATION" % self.prefix, "-x", "c", "-c",
+                                                "-I" + TOP, "-I" + TOP + "/tools", "-D%s_IMPLEMENTATION" % self.prefix, "-x", "c", "-c",
                                                 os.path.join(TOP, self.path), "-o", path] + flags, capture_output=True, text=True)
             check(made.returncode == 0, "%s alone does not compile %s: %s" % (self.path, what, made.stderr[:2000]))
             self.made = flags
@@ -124,7 +124,7 @@ else:
         header, prefix, declared = row.path, row.prefix, below(row)
         libc, uses, fewest, most = LIMITS.get(row.name, DEFAULT)
         with tempfile.TemporaryDirectory() as folder:
-            layer = Layer(folder, header, prefix, row.how)
+            layer = Layer(folder, header, prefix)
             calls, _ = layer.symbols(["-O0"], ["-u"], "")
             others = sorted(name for name in calls - libc if name not in declared)
             check((uses in calls if uses else calls & declared) and calls & libc, "the symbols of its object are not read: %s" % sorted(calls))

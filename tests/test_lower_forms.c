@@ -2,7 +2,6 @@
 
    Each case is a node or a small graph. Lowered and run on libQnnRef.so, with its later inputs as inputs and as
    constants, it gives what qnnrt_ir_run() gives. LOWER_LIB=FILE in the environment tries another library. */
-#define QNNRT_BUILDER
 #include "qnnrt_lower.h"
 #include "ref.h"
 #include "test.h"

@@ -3,7 +3,6 @@
    A random graph permutes, reshapes, joins, cuts, reduces and computes. Lowered and run on libQnnRef.so, in one
    context or several, it gives what qnnrt_ir_run() gives, which knows no layouts. LAYOUT_PROGRAMS=N in the
    environment tries another number of programs. */
-#define QNNRT_BUILDER
 #include "qnnrt_lower.h"
 #include "ref.h"
 #include "random_run.h"

@@ -1,5 +1,4 @@
 /* test_lower_misuse.c - qnnrt_lower.h in wrong hands: wrong arguments, wrong order, hostile shapes, failing allocations */
-#define QNNRT_BUILDER
 #include "qnnrt_lower.h"
 #include "counted.h"
 #include "ref.h"

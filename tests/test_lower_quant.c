@@ -2,7 +2,6 @@
 
    Random layers are calibrated on libQnnRef.so, lowered with codes, and run there. The same operators are computed
    here in double, slowly, each result rounded to the codes of its tensor: the codes must be equal to 1. */
-#define QNNRT_BUILDER
 #include "qnnrt_lower.h"
 #include "counted.h"
 #include "ref.h"

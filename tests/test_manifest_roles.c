@@ -4,8 +4,8 @@
    h<i+1> = h<i> * weights<i>, with h0 [1, 8] from the caller. Shards 0 and 2 have the role "npu",
    shards 1 and 3 "cpu". A copy of libQnnRef.so is another library, with rules, a ledger and a trace
    of its own. */
-#define QNNRT_BUILDER
 #include "qnnrt.h"
+#include "qnnrt_builder.h"
 #include "qnnrt_device.h"
 #include "ref.h"
 #include "life.h"

@@ -7,8 +7,8 @@
        square  x -> y = x * x
 
    The names of tensors are the same, so each pipeline gives its edges. */
-#define QNNRT_BUILDER
 #include "qnnrt.h"
+#include "qnnrt_builder.h"
 #include "qnnrt_convert.h"
 #include "qnnrt_device.h"
 #include "qnnrt_profile.h"

@@ -2,7 +2,6 @@
 
    A random graph with random pins is divided, compiled for libQnnRef.so in two roles, wired and run. It gives what
    qnnrt_ir_run() gives, which knows no backends. PROGRAMS=N in the environment tries another number. */
-#define QNNRT_BUILDER
 #include "qnnrt_compile.h"
 #include "ref.h"
 #include "converted.h"

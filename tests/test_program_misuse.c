@@ -1,5 +1,4 @@
 /* test_program_misuse.c - qnnrt_compile.h in wrong hands: wrong arguments, order and graphs, failing allocations */
-#define QNNRT_BUILDER
 #include "qnnrt_compile.h"
 #include "counted.h"
 #include "ref.h"

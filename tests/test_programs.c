@@ -13,8 +13,8 @@
    named error before the first exec, exactly if the program is wrong in a way that this test knows.
 
    QNNRT_PROGRAMS=COUNT runs so many cases (default 10,000), =FIRST,COUNT those from number FIRST on. */
-#define QNNRT_BUILDER
 #include "qnnrt.h"
+#include "qnnrt_builder.h"
 #include "qnnrt_convert.h"
 #include "qnnrt_device.h"
 #include "qnnrt_profile.h"

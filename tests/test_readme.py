@@ -159,7 +159,7 @@ def vendored(name, files, defines):
 
 vendored("qnnrt.h alone", ["qnnrt.h"], ["QNNRT_NO_JSON"])
 vendored("qnnrt.h with qnnrt_json.h", ["qnnrt.h", "qnnrt_json.h"], [])
-vendored("with qnnrt_builder.h", ["qnnrt.h", "qnnrt_json.h", "tools/qnnrt_builder.h"], ["QNNRT_BUILDER"])
+vendored("with qnnrt_builder.h", ["qnnrt.h", "qnnrt_json.h", "tools/qnnrt_builder.h"], ["QNNRT_BUILDER_IMPLEMENTATION"])
 vendored("with qnnrt_profile.h", ["qnnrt.h", "qnnrt_json.h", "tools/qnnrt_profile.h"], ["QNNRT_PROFILE_IMPLEMENTATION"])
 
 LLM = """#include "tools/qnnrt_llm.h"
@@ -462,7 +462,7 @@ def runs(path, title, snippet):
     """Compile the program around a snippet and run it to its end. Return what is wrong, or None."""
     program, wanted = RUN[path, title]
     cpp = path.endswith(".hpp")
-    save("loop.cpp" if cpp else "loop.c", '#define QNNRT_BUILDER\n#include "%s"\n#include <%s>\n' % (os.path.basename(path), "cstdio" if cpp else "stdio.h") + program % snippet + "\n")
+    save("loop.cpp" if cpp else "loop.c", '#include "%s"\n#include <%s>\n' % (os.path.basename(path), "cstdio" if cpp else "stdio.h") + program % snippet + "\n")
     command = (os.environ.get("CXX", "c++") + " -std=c++17 loop.cpp" if cpp else CC + " -std=c99 loop.c").split() + ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
     command += ["-I" + TOP, "-I" + os.path.join(TOP, "tools"), os.path.join(TOP, "build/libqnnrt.so"), "-Wl,-rpath," + os.path.join(TOP, "build"), "-o", "loop"]
     for words in (command, ["./loop"]):

@@ -3,8 +3,8 @@
    Cut short at every byte, 50,000 of random changes, of newer formats, of other backends: refused
    with file and reason before their bytes are used, or opened, prepared and executed.
    tests/test_ref.c tests the library in the same way without qnnrt.h. */
-#define QNNRT_BUILDER
 #include "qnnrt.h"
+#include "qnnrt_builder.h"
 #include "ref.h"
 #include "life.h"
 #include "ref_sign.h"

@@ -3,8 +3,8 @@
    The model is a chain of shards on libQnnRef.so: shard i has one graph "step", which computes
    h<i+1> = h<i> * weights<i>, with h0 [1, 8] from the caller. Each file is larger than the one
    before it. */
-#define QNNRT_BUILDER
 #include "qnnrt.h"
+#include "qnnrt_builder.h"
 #include "qnnrt_device.h"
 #include "qnnrt_profile.h"
 #include "ref.h"

@@ -15,8 +15,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#define QNNRT_BUILDER
 #include "qnnrt.h"
+#include "qnnrt_builder.h"
 #include "qnnrt_device.h"
 #include "test.h"
 #include "ref.h"

@@ -15,8 +15,8 @@
        hostile    make the library log to the callbacks of all backends, from a foreign thread
 
    Results are compared with those of the slow way: they may show a race that TSan does not find. */
-#define QNNRT_BUILDER
 #include "qnnrt_llm.h"
+#include "qnnrt_builder.h"
 #include "qnnrt_device.h"
 #include "qnnrt_profile.h"
 #include "ref.h"

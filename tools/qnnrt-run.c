@@ -61,8 +61,8 @@
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L
 #endif
-#define QNNRT_BUILDER
 #define QNNRT_IMPLEMENTATION
+#define QNNRT_BUILDER_IMPLEMENTATION
 #define QNNRT_PROFILE_IMPLEMENTATION
 #define QNNRT_DEVICE_IMPLEMENTATION
 #define QNNRT_WEIGHTS_IMPLEMENTATION
@@ -76,6 +76,7 @@
 #define QNNRT_CPU_FALLBACK_IMPLEMENTATION
 #define QNNRT_COMPILE_IMPLEMENTATION
 #include "qnnrt.h"
+#include "qnnrt_builder.h"
 #include "qnnrt_json.h"
 #include "qnnrt_profile.h"
 #include "qnnrt_device.h"

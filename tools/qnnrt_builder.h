@@ -1,10 +1,11 @@
-/* qnnrt_builder.h - part of qnnrt.h v0.4.0 - build graphs in C, on any backend, and save them
+/* qnnrt_builder.h - v0.4.0 - build graphs in C, on any backend, and save them
 
-   qnnrt.h includes this file when QNNRT_BUILDER is defined, and finds it in tools/ below itself
-   or beside itself. Never include it alone:
-       #define QNNRT_BUILDER
-       #define QNNRT_IMPLEMENTATION                 // in one file
+   In one C or C++ file:                        Everywhere else:
+       #define QNNRT_IMPLEMENTATION                 #include "qnnrt.h"
+       #define QNNRT_BUILDER_IMPLEMENTATION         #include "qnnrt_builder.h"
        #include "qnnrt.h"
+       #include "qnnrt_builder.h"
+   Both implementations stand in one file, this one after that of qnnrt.h.
    Graphs become a model to run, to save as a context binary, or both. This builds y = relu(x);
    all descriptors begin as {0}:
        backend_desc.path = "build/libQnnRef.so";
@@ -37,6 +38,11 @@
    builder names a chip, because float graphs need one. FLOAT_16 tensors have more kernels than
    FLOAT_32. With weight_sharing of a context the file is smaller, but x86-64 cannot load it.
 
+   BUILD OPTIONS, to define before the header is first included
+       QNNRT_BUILDER_API  replaces the storage and export prefix of all functions (default:
+                          QNNRT_API)
+       The options of qnnrt.h work here too, such as QNNRT_STATIC.
+
    ROOMS (search for the tag), below those of qnnrt.h
        >>validate >>container >>save >>mix >>build >>tensor >>node >>device >>key >>fill
        >>compose >>builder
@@ -44,10 +50,18 @@
 #ifndef QNNRT_BUILDER_H
 #define QNNRT_BUILDER_H
 
-#ifndef QNNRT_H
-#error "include qnnrt.h, with QNNRT_BUILDER defined; it includes qnnrt_builder.h"
-#elif QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR != 4
-#error "qnnrt_builder.h and qnnrt.h must have the same version"
+#include "qnnrt.h"
+
+#if QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR != 4
+#error "qnnrt_builder.h and qnnrt.h are of different versions: take both from one release"
+#endif
+
+#ifndef QNNRT_BUILDER_API
+#define QNNRT_BUILDER_API QNNRT_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
 #endif
 
 /* Build graphs in C, on any backend. The result is a model like an opened one.
@@ -237,8 +251,9 @@ typedef struct qnnrt_node_desc {
    Returns  QNNRT_OK; QNNRT_E_ARG; QNNRT_E_UNSUPPORTED (a backend that cannot compose);
             QNNRT_E_MEMORY
    Frees    qnnrt_builder_finish() or qnnrt_builder_destroy(), before the backend is closed */
-QNNRT_API qnnrt_result qnnrt_builder_create(qnnrt_backend *backend, const qnnrt_builder_desc *desc,
-                                            qnnrt_builder **out, qnnrt_error *err);
+QNNRT_BUILDER_API qnnrt_result qnnrt_builder_create(qnnrt_backend *backend,
+                                                    const qnnrt_builder_desc *desc,
+                                                    qnnrt_builder **out, qnnrt_error *err);
 
 /* Begin to build graphs that join a context of a built model: for further shapes, which use its
    shared tensors again. qnnrt_builder_finish() adds them to the model and returns it; each is a
@@ -256,28 +271,30 @@ QNNRT_API qnnrt_result qnnrt_builder_create(qnnrt_backend *backend, const qnnrt_
    Threads  finish: no other call on the model, except qnnrt_exec() of its runs
    Cost     in finish, of new graphs only. Measured on releases 2.47 and 2.51 with 16 MiB of shared
             float32 and a graph more: HTP 20 to 90 MiB, CPU 1 MiB, libQnnRef.so nothing */
-QNNRT_API qnnrt_result qnnrt_builder_extend(qnnrt *model, size_t context,
-                                            const qnnrt_builder_desc *desc, qnnrt_builder **out,
-                                            qnnrt_error *err);
+QNNRT_BUILDER_API qnnrt_result qnnrt_builder_extend(qnnrt *model, size_t context,
+                                                    const qnnrt_builder_desc *desc,
+                                                    qnnrt_builder **out, qnnrt_error *err);
 
 /* Begin another context: the graphs that follow belong to it. The first one begins by itself.
    desc may be NULL. Not for a builder that extends a context. */
-QNNRT_API void qnnrt_builder_context(qnnrt_builder *builder, const qnnrt_context_desc *desc);
+QNNRT_BUILDER_API void qnnrt_builder_context(qnnrt_builder *builder,
+                                             const qnnrt_context_desc *desc);
 
 /* Begin a graph: tensors and nodes that follow belong to it. */
-QNNRT_API void qnnrt_builder_graph(qnnrt_builder *builder, const qnnrt_graph_desc *desc);
+QNNRT_BUILDER_API void qnnrt_builder_graph(qnnrt_builder *builder, const qnnrt_graph_desc *desc);
 
 /* Add a tensor to the graph. Inputs and outputs are listed in the order in which they are added. */
-QNNRT_API qnnrt_tensor qnnrt_builder_tensor(qnnrt_builder *builder, const qnnrt_tensor_desc *desc);
+QNNRT_BUILDER_API qnnrt_tensor qnnrt_builder_tensor(qnnrt_builder *builder,
+                                                    const qnnrt_tensor_desc *desc);
 
 /* Add a node. Order does not matter: nodes may be added before those that feed them. */
-QNNRT_API void qnnrt_builder_node(qnnrt_builder *builder, const qnnrt_node_desc *desc);
+QNNRT_BUILDER_API void qnnrt_builder_node(qnnrt_builder *builder, const qnnrt_node_desc *desc);
 
 /* Add the graphs of a .dlc container, through libQnnSystem.so.
    desc     options of its graphs; .name renames the only one (default NULL: names as in the
             file) */
-QNNRT_API void qnnrt_builder_dlc(qnnrt_builder *builder, const char *path,
-                                 const qnnrt_graph_desc *desc);
+QNNRT_BUILDER_API void qnnrt_builder_dlc(qnnrt_builder *builder, const char *path,
+                                         const qnnrt_graph_desc *desc);
 
 /* Ask the library whether it supports this node, with these types and shapes. Nothing is added, and
    an error does not stop the builder. Tensors with .load are asked about without their data, and
@@ -285,8 +302,9 @@ QNNRT_API void qnnrt_builder_dlc(qnnrt_builder *builder, const char *path,
    indices of Gather and Scatter operators, whose range they do not check then.
    Returns  QNNRT_OK; QNNRT_E_UNSUPPORTED (err has the vendor's reason); QNNRT_E_ARG, ... (a
             descriptor that qnnrt_builder_node() would refuse); the builder's first error */
-QNNRT_API qnnrt_result qnnrt_builder_supports(qnnrt_builder *builder, const qnnrt_node_desc *desc,
-                                              qnnrt_error *err);
+QNNRT_BUILDER_API qnnrt_result qnnrt_builder_supports(qnnrt_builder *builder,
+                                                      const qnnrt_node_desc *desc,
+                                                      qnnrt_error *err);
 
 /* Compute a key of what the builder would give to the library: two builders with the same key make
    the same model. It comes before finish, so that a model that was kept need not be compiled again.
@@ -301,20 +319,20 @@ QNNRT_API qnnrt_result qnnrt_builder_supports(qnnrt_builder *builder, const qnnr
    Cost     reads static data once, at several GB/s; 10 us for a graph of 100 nodes without data.
             Among 2^64 different contents two have the same key with even odds (128 bits). It is no
             signature: who wants two contents of one key can make them */
-QNNRT_API qnnrt_result qnnrt_builder_key(qnnrt_builder *builder, uint64_t key[2],
-                                         qnnrt_error *err);
+QNNRT_BUILDER_API qnnrt_result qnnrt_builder_key(qnnrt_builder *builder, uint64_t key[2],
+                                                 qnnrt_error *err);
 
 /* Return the builder's first error, or QNNRT_OK with an empty text. It is valid until
    qnnrt_builder_finish() or qnnrt_builder_destroy(). */
-QNNRT_API const qnnrt_error *qnnrt_builder_error(const qnnrt_builder *builder);
+QNNRT_BUILDER_API const qnnrt_error *qnnrt_builder_error(const qnnrt_builder *builder);
 
 /* Return the name of the node, or of the graph, that the first error belongs to, or NULL. It is
    valid until qnnrt_builder_finish() or qnnrt_builder_destroy(). After finish ask again: then the
    name is valid until qnnrt_backend_close(), and cut after 1,023 bytes. When the library fails to
    finalize a graph, the node is the one that its log blames; HTP's log names one where HTP has no
    kernel. */
-QNNRT_API const char *qnnrt_builder_failed_node(const qnnrt_builder *builder);
-QNNRT_API const char *qnnrt_builder_failed_graph(const qnnrt_builder *builder);
+QNNRT_BUILDER_API const char *qnnrt_builder_failed_node(const qnnrt_builder *builder);
+QNNRT_BUILDER_API const char *qnnrt_builder_failed_graph(const qnnrt_builder *builder);
 
 /* Check the graphs as a whole, give them to the vendor, finalize them, and return a model. It is
    wired, found, prepared and run like an opened model. The builder is used up, even after a
@@ -326,18 +344,19 @@ QNNRT_API const char *qnnrt_builder_failed_graph(const qnnrt_builder *builder);
             containers also QNNRT_E_LIBRARY, QNNRT_E_VERSION (of libQnnSystem.so) and
             QNNRT_E_FORMAT
    Frees    qnnrt_close() */
-QNNRT_API qnnrt_result qnnrt_builder_finish(qnnrt_builder *builder, qnnrt **out, qnnrt_error *err);
+QNNRT_BUILDER_API qnnrt_result qnnrt_builder_finish(qnnrt_builder *builder, qnnrt **out,
+                                                    qnnrt_error *err);
 
 /* Free a builder; NULL and a spent one are allowed. Calls on a spent builder are errors until its
    backend is closed; 5 KB of it stay until then, which qnnrt_builder_reset() uses again. */
-QNNRT_API void qnnrt_builder_destroy(qnnrt_builder *builder);
+QNNRT_BUILDER_API void qnnrt_builder_destroy(qnnrt_builder *builder);
 
 /* Make a builder, spent or not, what qnnrt_builder_create() or _extend() made it, with the options
    it had then: for those who build many graphs one after another, or only ask
    qnnrt_builder_supports().
    Returns  QNNRT_OK; QNNRT_E_ARG; QNNRT_E_STATE (a recovery failed; the model that it extends was
             closed); QNNRT_E_MEMORY */
-QNNRT_API qnnrt_result qnnrt_builder_reset(qnnrt_builder *builder, qnnrt_error *err);
+QNNRT_BUILDER_API qnnrt_result qnnrt_builder_reset(qnnrt_builder *builder, qnnrt_error *err);
 
 /* Write context `context` of a built model to a context binary. It is written aside and renamed.
    Returns  QNNRT_OK; QNNRT_E_UNSUPPORTED (a model that was opened, not built: its file is the
@@ -345,19 +364,31 @@ QNNRT_API qnnrt_result qnnrt_builder_reset(qnnrt_builder *builder, qnnrt_error *
             its size asked for: the library would write an incomplete binary); QNNRT_E_ARG;
             QNNRT_E_IO; QNNRT_E_BACKEND; QNNRT_E_MEMORY
    Cost     the binary is in memory once; on the CPU backend each graph is executed once */
-QNNRT_API qnnrt_result qnnrt_save(qnnrt *model, size_t context, const char *path, qnnrt_error *err);
+QNNRT_BUILDER_API qnnrt_result qnnrt_save(qnnrt *model, size_t context, const char *path,
+                                          qnnrt_error *err);
 
 /* Write the binary into memory of the caller. data NULL: only *bytes is set.
    Returns  as qnnrt_save(); QNNRT_E_MISMATCH when capacity is too small (*bytes receives
             the size that is needed) */
-QNNRT_API qnnrt_result qnnrt_save_memory(qnnrt *model, size_t context, void *data, size_t capacity,
-                                         size_t *bytes, qnnrt_error *err);
+QNNRT_BUILDER_API qnnrt_result qnnrt_save_memory(qnnrt *model, size_t context, void *data,
+                                                 size_t capacity, size_t *bytes, qnnrt_error *err);
 
+#ifdef __cplusplus
+}
+#endif
 #endif /* QNNRT_BUILDER_H, end of the declarations */
 
-/* qnnrt.h includes this file again where its own rooms end. */
-#if defined(QNNRT__IMPL_ONCE) && !defined(QNNRT__BUILDER_ONCE)
-#define QNNRT__BUILDER_ONCE
+#ifdef QNNRT_BUILDER_IMPLEMENTATION
+#ifndef QNNRT_BUILDER__IMPL_ONCE
+#define QNNRT_BUILDER__IMPL_ONCE
+
+#ifndef QNNRT__IMPL_ONCE
+#error "define QNNRT_IMPLEMENTATION before QNNRT_BUILDER_IMPLEMENTATION: both stand in one file"
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* =====================================================================================
    VALIDATE                                                                     >>validate
@@ -725,7 +756,7 @@ static qnnrt_result qnnrt__save_check(const qnnrt *model, size_t at, qnnrt_error
     if (at >= model->context_count)
         return qnnrt__fail(err, QNNRT_E_ARG, "context %u does not exist, the model has %u",
                            (unsigned)at, (unsigned)model->context_count);
-    if (!model->built)
+    if (model->made == NULL)
         return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "the model was opened, not built; its binary"
                            " is the file that was opened, %s", model->infos[at].file);
     b = model->contexts[at].backend;
@@ -894,8 +925,8 @@ static const char *qnnrt__save_file(const char *path, const void *data, uint64_t
     return why;
 }
 
-QNNRT_API qnnrt_result qnnrt_save_memory(qnnrt *model, size_t context, void *data, size_t capacity,
-                                         size_t *bytes, qnnrt_error *err)
+QNNRT_BUILDER_API qnnrt_result qnnrt_save_memory(qnnrt *model, size_t context, void *data,
+                                                 size_t capacity, size_t *bytes, qnnrt_error *err)
 {
     uint64_t size = 0;
     qnnrt_result result;
@@ -908,7 +939,8 @@ QNNRT_API qnnrt_result qnnrt_save_memory(qnnrt *model, size_t context, void *dat
     return result;
 }
 
-QNNRT_API qnnrt_result qnnrt_save(qnnrt *model, size_t context, const char *path, qnnrt_error *err)
+QNNRT_BUILDER_API qnnrt_result qnnrt_save(qnnrt *model, size_t context, const char *path,
+                                          qnnrt_error *err)
 {
     uint64_t size = 0;
     void *data = NULL;
@@ -1012,8 +1044,8 @@ static void qnnrt__mix_quant(qnnrt__mix *mix, const qnnrt__abi_tensor_body *body
    BUILD                                                                           >>build
    What a builder records: contexts, graphs, tensors and nodes in the vendor's structs; lists,
    sets of names, errors that name graph and node.
-   Needs: >>mem >>err >>abi >>table >>backend (its struct) >>context (its struct) >>model (its
-          struct) >>validate >>mix
+   Needs: >>mem >>err >>abi >>table >>friends >>backend (its struct) >>context (its struct)
+          >>model (its struct) >>validate >>mix
    Knows nothing of: what makes a tensor or a node right, vendor calls
    ===================================================================================== */
 
@@ -1077,10 +1109,17 @@ typedef struct qnnrt__build_context {
     qnnrt__build_shared *shared;        /* its new ones, newest first */
 } qnnrt__build_context;
 
-/* In a spent builder only shell, backend, spent, error and failed names are used, until the backend
-   is closed. */
+/* What a built model has beside what an opened one has. */
+typedef struct qnnrt__build_made {
+    qnnrt__model_hook hook;             /* first */
+    qnnrt__abi_handle device;           /* the contexts' own, NULL: the backend's */
+} qnnrt__build_made;
+
+/* In a spent builder only hook, backend, spent, error, failed names and what it extends are used,
+   until the backend is closed: calls on a finished or destroyed builder are errors and not
+   crashes. */
 struct qnnrt_builder {
-    qnnrt__backend_shell    shell;      /* first */
+    qnnrt__backend_hook     hook;       /* first */
     qnnrt_backend          *backend;
     int                     spent;
     qnnrt_error             error;      /* the first error; later ones are not kept */
@@ -1093,9 +1132,9 @@ struct qnnrt_builder {
     qnnrt_context_hook     *hooks;
     const char             *system_path;
     int                     no_validate;
-    qnnrt                  *model;      /* whose context it extends; NULL: it makes a new model.
-                                           After it was spent: only to compare */
-    uint64_t                model_serial;
+    int                     extends;    /* 1: it extends a context of `model` */
+    qnnrt                  *model;      /* NULL: it makes a new model, or the one that it extended
+                                           was closed after it was spent */
     size_t                  model_context;
     qnnrt__build_list       contexts;
     qnnrt__build_context   *context;    /* the context and the graph that are being filled */
@@ -1114,6 +1153,13 @@ struct qnnrt_builder {
     const volatile int     *stop;
     char                    failed_node[1024], failed_graph[1024];   /* once spent */
 };
+
+/* Free the block of a builder, which is spent. */
+static void qnnrt__build_closed(qnnrt__backend_hook *hook)
+{
+    const qnnrt_hooks hooks = ((qnnrt_builder *)hook)->backend->hooks;
+    qnnrt__mem_free(&hooks, hook);
+}
 
 static void *qnnrt__build_alloc(const qnnrt_builder *b, uint64_t count, uint64_t bytes)
 {
@@ -2015,7 +2061,8 @@ static qnnrt__abi_op qnnrt__node_op(const qnnrt__build_node *node, qnnrt__abi_te
    Options of contexts and graphs, and the device that contexts are made on.
    Source: option numbers from public header sets (core 2.23 to 2.37), tried on releases
    2.47 to 2.51.
-   Needs: >>err >>log >>abi >>table >>htp >>backend (its struct) >>build
+   Needs: >>os >>mem >>err >>log >>abi >>table >>htp >>friends >>backend (its struct)
+          >>model (its struct) >>build
    Knows nothing of: tensors, nodes
    ===================================================================================== */
 
@@ -2168,6 +2215,33 @@ static qnnrt_result qnnrt__device_choose(qnnrt_builder *b)
     if (soc_model == backend->soc_model && b->dsp_arch == 0) return QNNRT_OK;
     b->device_asked = qnnrt__device_make(b, soc_model, b->dsp_arch) == QNNRT_OK;
     return b->device_asked ? QNNRT_OK : b->err->code;
+}
+
+/* Free a device other than the backend's own; NULL is none. */
+static qnnrt_result qnnrt__device_free(qnnrt_backend *b, qnnrt__abi_handle device)
+{
+    qnnrt__abi_code code = 0;
+    if (device == NULL) return QNNRT_OK;
+    qnnrt__hooks_lock(&b->hooks);
+    code = b->calls->device_free(device);
+    qnnrt__hooks_unlock(&b->hooks);
+    if (code == 0) return QNNRT_OK;
+    qnnrt__log(&b->hooks, QNNRT_LOG_ERROR, "backend", code, "deviceFree answered 0x%x for the"
+               " device of a built model", (unsigned)(code & 0xFFFF));
+    return QNNRT_E_BACKEND;
+}
+
+/* Free what a built model has for itself, and let builders that extended it forget it. */
+static qnnrt_result qnnrt__device_freed(qnnrt__model_hook *made, qnnrt *model)
+{
+    qnnrt_backend *b = model->backend;
+    qnnrt__backend_hook *hook;
+    qnnrt__os_lock(&b->lists_lock);
+    for (hook = b->kept; hook != NULL; hook = hook->next)
+        if (hook->closed == qnnrt__build_closed && ((qnnrt_builder *)hook)->model == model)
+            ((qnnrt_builder *)hook)->model = NULL;
+    qnnrt__os_unlock(&b->lists_lock);
+    return qnnrt__device_free(b, ((qnnrt__build_made *)made)->device);
 }
 
 /* =====================================================================================
@@ -2715,6 +2789,7 @@ static qnnrt_result qnnrt__compose_context_make(qnnrt_builder *b, qnnrt *model, 
     const qnnrt__build_context *from = (const qnnrt__build_context *)b->contexts.items[at];
     qnnrt__context *context = &model->contexts[at];
     qnnrt_context_info *info = &model->infos[at];
+    const qnnrt__build_made *made = (const qnnrt__build_made *)model->made;
     qnnrt_backend *backend = b->backend;
     qnnrt__device_configs configs;
     const uint64_t began = qnnrt__os_clock_ns();
@@ -2736,7 +2811,7 @@ static qnnrt_result qnnrt__compose_context_make(qnnrt_builder *b, qnnrt *model, 
     qnnrt__device_configure(b, &from->desc, qnnrt__device_context_options, &configs);
     backend->mark = qnnrt__log_mark(backend->log_slot);
     code = backend->calls->context_create(backend->backend,
-                                          model->device != NULL ? model->device : backend->device,
+                                          made->device != NULL ? made->device : backend->device,
                                           configs.asked, &context->handle);
     if (code != 0 || context->handle == NULL) {
         context->handle = NULL;
@@ -2784,18 +2859,18 @@ static qnnrt_result qnnrt__compose_model(qnnrt_builder *b, const qnnrt__system *
     qnnrt__abi_tensor *room =
         (qnnrt__abi_tensor *)qnnrt__build_alloc(b, b->most_ends, sizeof(*room));
     qnnrt *model = room != NULL ? qnnrt__model_new(&b->backend->hooks, &b->limits) : NULL;
+    qnnrt__build_made *made;
     qnnrt_result result = QNNRT_OK;
     size_t i;
     if (model == NULL) return qnnrt__build_no_memory(b);
-    if (qnnrt__model_reserve(model, 1, b->err) != QNNRT_OK) {
+    made = (qnnrt__build_made *)qnnrt__arena_alloc(&model->arena, 1, sizeof(*made));
+    if (made == NULL || qnnrt__model_reserve(model, 1, b->err) != QNNRT_OK) {
         qnnrt__model_free(model);
         return qnnrt__build_no_memory(b);
     }
     qnnrt__model_give(qnnrt__model_add(model, ""), b->backend, 0);
-    model->built = 1;
-    qnnrt__os_lock(&b->backend->shells_lock);
-    model->serial = ++b->backend->serial;
-    qnnrt__os_unlock(&b->backend->shells_lock);
+    made->hook.freed = qnnrt__device_freed;
+    model->made = &made->hook;
     snprintf(model->system_path, sizeof(model->system_path), "%s",
              b->containers ? system->path : b->system_path != NULL ? b->system_path : "");
     model->contexts =
@@ -2805,7 +2880,7 @@ static qnnrt_result qnnrt__compose_model(qnnrt_builder *b, const qnnrt__system *
     if (model->contexts == NULL || model->infos == NULL) result = qnnrt__build_no_memory(b);
     qnnrt__hooks_lock(&b->backend->hooks);
     if (result == QNNRT_OK) result = qnnrt__device_choose(b);
-    model->device = b->device;
+    made->device = b->device;
     b->device = NULL;
     for (i = 0; i < count && result == QNNRT_OK; ++i)
         result = qnnrt__compose_context_make(b, model, i, system, room);
@@ -2937,19 +3012,19 @@ static qnnrt_result qnnrt__compose_finish(qnnrt_builder *b, qnnrt **out)
 /* =====================================================================================
    BUILDER                                                                       >>builder
    The public functions of a builder.
-   Needs: >>os >>mem >>err >>abi >>backend >>context >>model >>validate >>build
+   Needs: >>os >>mem >>err >>abi >>friends >>backend >>context >>model >>validate >>build
           >>mix >>tensor >>node >>device >>key >>compose
    Knows nothing of: memory plans, execution
    ===================================================================================== */
 
-QNNRT_API const char *qnnrt_builder_failed_node(const qnnrt_builder *b)
+QNNRT_BUILDER_API const char *qnnrt_builder_failed_node(const qnnrt_builder *b)
 {
     if (b == NULL || b->error.code == QNNRT_OK) return NULL;
     if (b->spent) return b->failed_node[0] != '\0' ? b->failed_node : NULL;
     return b->op != NULL ? b->op->name : NULL;
 }
 
-QNNRT_API const char *qnnrt_builder_failed_graph(const qnnrt_builder *b)
+QNNRT_BUILDER_API const char *qnnrt_builder_failed_graph(const qnnrt_builder *b)
 {
     if (b == NULL || b->error.code == QNNRT_OK) return NULL;
     if (b->spent) return b->failed_graph[0] != '\0' ? b->failed_graph : NULL;
@@ -2962,7 +3037,7 @@ static int qnnrt__builder_going(const qnnrt_builder *b)
     return b != NULL && !b->spent && b->error.code == QNNRT_OK;
 }
 
-/* Free everything except the shell, which turns later calls into errors and keeps the names of a
+/* Free everything except the block, which turns later calls into errors and keeps the names of a
    failure. */
 static void qnnrt__builder_spend(qnnrt_builder *b, const char *how)
 {
@@ -2971,11 +3046,7 @@ static void qnnrt__builder_spend(qnnrt_builder *b, const char *how)
         snprintf(b->failed_node, sizeof(b->failed_node), "%s", b->op->name);
     if (b->error.code != QNNRT_OK && b->graph != NULL && b->graph->desc.name != NULL)
         snprintf(b->failed_graph, sizeof(b->failed_graph), "%s", b->graph->desc.name);
-    if (b->device != NULL) {
-        qnnrt__hooks_lock(&backend->hooks);
-        qnnrt__backend_free_device(backend, b->device);
-        qnnrt__hooks_unlock(&backend->hooks);
-    }
+    qnnrt__device_free(backend, b->device);
     b->device = NULL;
     if (b->model != NULL) qnnrt__os_count(&b->model->users, -1);
     qnnrt__arena_free(&b->arena);
@@ -2987,8 +3058,9 @@ static void qnnrt__builder_spend(qnnrt_builder *b, const char *how)
     qnnrt__os_count(&backend->users, -1);
 }
 
-QNNRT_API qnnrt_result qnnrt_builder_create(qnnrt_backend *backend, const qnnrt_builder_desc *desc,
-                                            qnnrt_builder **out, qnnrt_error *err)
+QNNRT_BUILDER_API qnnrt_result qnnrt_builder_create(qnnrt_backend *backend,
+                                                    const qnnrt_builder_desc *desc,
+                                                    qnnrt_builder **out, qnnrt_error *err)
 {
     qnnrt_builder_desc defaults;
     const qnnrt__abi_calls *calls;
@@ -3034,10 +3106,8 @@ QNNRT_API qnnrt_result qnnrt_builder_create(qnnrt_backend *backend, const qnnrt_
     b->dsp_arch = desc->dsp_arch;
     b->no_validate = desc->no_validate;
     qnnrt__model_limits(&desc->limits, &b->limits);
-    qnnrt__os_lock(&backend->shells_lock);
-    b->shell.next = backend->shells;
-    backend->shells = &b->shell;
-    qnnrt__os_unlock(&backend->shells_lock);
+    b->hook.closed = qnnrt__build_closed;
+    qnnrt__backend_keep(backend, &b->hook);
     qnnrt__os_count(&backend->users, 1);
     *out = b;
     return QNNRT_OK;
@@ -3063,9 +3133,9 @@ static qnnrt_result qnnrt__builder_enter(qnnrt_builder *b)
     return QNNRT_OK;
 }
 
-QNNRT_API qnnrt_result qnnrt_builder_extend(qnnrt *model, size_t context,
-                                            const qnnrt_builder_desc *desc, qnnrt_builder **out,
-                                            qnnrt_error *err)
+QNNRT_BUILDER_API qnnrt_result qnnrt_builder_extend(qnnrt *model, size_t context,
+                                                    const qnnrt_builder_desc *desc,
+                                                    qnnrt_builder **out, qnnrt_error *err)
 {
     qnnrt_builder *b;
     qnnrt_result result;
@@ -3076,14 +3146,14 @@ QNNRT_API qnnrt_result qnnrt_builder_extend(qnnrt *model, size_t context,
     if (context >= model->context_count)
         return qnnrt__fail(err, QNNRT_E_ARG, "context %llu does not exist, the model has %u",
                            (unsigned long long)context, (unsigned)model->context_count);
-    if (!model->built)
+    if (model->made == NULL)
         return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s was opened, not built,"
                                             " and cannot be extended", model->infos[context].file),
                            "Build its graphs together, or open the binary beside the new graphs.");
     result = qnnrt_builder_create(model->contexts[context].backend, desc, &b, err);
     if (result != QNNRT_OK) return result;
+    b->extends = 1;
     b->model = model;
-    b->model_serial = model->serial;
     b->model_context = context;
     qnnrt__os_count(&model->users, 1);
     if (qnnrt__builder_enter(b) == QNNRT_OK) {
@@ -3094,7 +3164,7 @@ QNNRT_API qnnrt_result qnnrt_builder_extend(qnnrt *model, size_t context,
     return qnnrt__fail_memory(err, "a builder");
 }
 
-QNNRT_API void qnnrt_builder_context(qnnrt_builder *b, const qnnrt_context_desc *desc)
+QNNRT_BUILDER_API void qnnrt_builder_context(qnnrt_builder *b, const qnnrt_context_desc *desc)
 {
     qnnrt__build_context *context;
     char name[40];
@@ -3157,7 +3227,7 @@ static void qnnrt__builder_begin(qnnrt_builder *b, const qnnrt_graph_desc *desc,
         qnnrt__build_no_memory(b);
 }
 
-QNNRT_API void qnnrt_builder_graph(qnnrt_builder *builder, const qnnrt_graph_desc *desc)
+QNNRT_BUILDER_API void qnnrt_builder_graph(qnnrt_builder *builder, const qnnrt_graph_desc *desc)
 {
     if (!qnnrt__builder_going(builder)) return;
     if (desc == NULL)
@@ -3166,8 +3236,8 @@ QNNRT_API void qnnrt_builder_graph(qnnrt_builder *builder, const qnnrt_graph_des
         qnnrt__builder_begin(builder, desc, NULL);
 }
 
-QNNRT_API void qnnrt_builder_dlc(qnnrt_builder *b, const char *path,
-                                 const qnnrt_graph_desc *desc)
+QNNRT_BUILDER_API void qnnrt_builder_dlc(qnnrt_builder *b, const char *path,
+                                         const qnnrt_graph_desc *desc)
 {
     qnnrt_graph_desc defaults;
     unsigned char head[64];
@@ -3204,7 +3274,8 @@ QNNRT_API void qnnrt_builder_dlc(qnnrt_builder *b, const char *path,
     b->containers = 1;
 }
 
-QNNRT_API qnnrt_tensor qnnrt_builder_tensor(qnnrt_builder *b, const qnnrt_tensor_desc *desc)
+QNNRT_BUILDER_API qnnrt_tensor qnnrt_builder_tensor(qnnrt_builder *b,
+                                                    const qnnrt_tensor_desc *desc)
 {
     qnnrt_tensor_desc own;
     qnnrt__build_tensor *tensor;
@@ -3235,7 +3306,7 @@ QNNRT_API qnnrt_tensor qnnrt_builder_tensor(qnnrt_builder *b, const qnnrt_tensor
     return b->handles;
 }
 
-QNNRT_API void qnnrt_builder_node(qnnrt_builder *b, const qnnrt_node_desc *desc)
+QNNRT_BUILDER_API void qnnrt_builder_node(qnnrt_builder *b, const qnnrt_node_desc *desc)
 {
     qnnrt__build_node *node;
     if (!qnnrt__builder_going(b)) return;
@@ -3252,8 +3323,9 @@ QNNRT_API void qnnrt_builder_node(qnnrt_builder *b, const qnnrt_node_desc *desc)
         b->most_ends = node->op.input_count + node->op.output_count;
 }
 
-QNNRT_API qnnrt_result qnnrt_builder_supports(qnnrt_builder *b, const qnnrt_node_desc *desc,
-                                              qnnrt_error *err)
+QNNRT_BUILDER_API qnnrt_result qnnrt_builder_supports(qnnrt_builder *b,
+                                                      const qnnrt_node_desc *desc,
+                                                      qnnrt_error *err)
 {
     qnnrt_error own;
     qnnrt__arena arena;
@@ -3296,12 +3368,13 @@ QNNRT_API qnnrt_result qnnrt_builder_supports(qnnrt_builder *b, const qnnrt_node
 
 static const qnnrt_error qnnrt__builder_null = { QNNRT_E_ARG, 0, "the builder is NULL", "", NULL };
 
-QNNRT_API const qnnrt_error *qnnrt_builder_error(const qnnrt_builder *builder)
+QNNRT_BUILDER_API const qnnrt_error *qnnrt_builder_error(const qnnrt_builder *builder)
 {
     return builder != NULL ? &builder->error : &qnnrt__builder_null;
 }
 
-QNNRT_API qnnrt_result qnnrt_builder_finish(qnnrt_builder *builder, qnnrt **out, qnnrt_error *err)
+QNNRT_BUILDER_API qnnrt_result qnnrt_builder_finish(qnnrt_builder *builder, qnnrt **out,
+                                                    qnnrt_error *err)
 {
     qnnrt_result result;
     qnnrt__err_clear(err);
@@ -3319,7 +3392,7 @@ QNNRT_API qnnrt_result qnnrt_builder_finish(qnnrt_builder *builder, qnnrt **out,
     return qnnrt__hint_general(err, result);
 }
 
-QNNRT_API void qnnrt_builder_destroy(qnnrt_builder *builder)
+QNNRT_BUILDER_API void qnnrt_builder_destroy(qnnrt_builder *builder)
 {
     if (builder != NULL && !builder->spent) qnnrt__builder_spend(builder, "destroyed");
 }
@@ -3328,21 +3401,20 @@ QNNRT_API void qnnrt_builder_destroy(qnnrt_builder *builder)
 static int qnnrt__builder_hold(const qnnrt_builder *b)
 {
     qnnrt_backend *backend = b->backend;
-    const qnnrt__backend_model *of;
+    int open;
     qnnrt__os_lock(&backend->lists_lock);
-    for (of = backend->models; of != NULL; of = of->next)
-        if (of->model == b->model && of->model->serial == b->model_serial) break;
-    if (of != NULL) qnnrt__os_count(&of->model->users, 1);
+    open = b->model != NULL;
+    if (open) qnnrt__os_count(&b->model->users, 1);
     qnnrt__os_unlock(&backend->lists_lock);
-    return of != NULL;
+    return open;
 }
 
-QNNRT_API qnnrt_result qnnrt_builder_reset(qnnrt_builder *b, qnnrt_error *err)
+QNNRT_BUILDER_API qnnrt_result qnnrt_builder_reset(qnnrt_builder *b, qnnrt_error *err)
 {
     qnnrt__err_clear(err);
     if (b == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_builder_reset: builder is NULL");
     if (b->backend->backend == NULL) return qnnrt__backend_lost(b->backend, err);
-    if (b->spent && b->model != NULL && !qnnrt__builder_hold(b))
+    if (b->spent && b->extends && !qnnrt__builder_hold(b))
         return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "the model that this builder"
                                             " extended was closed"), "Create another one.");
     if (b->spent) {
@@ -3361,13 +3433,13 @@ QNNRT_API qnnrt_result qnnrt_builder_reset(qnnrt_builder *b, qnnrt_error *err)
     b->containers = 0;
     memset(&b->at, 0, sizeof(b->at));
     b->failed_node[0] = b->failed_graph[0] = '\0';
-    if (b->model == NULL || qnnrt__builder_enter(b) == QNNRT_OK) return QNNRT_OK;
+    if (!b->extends || qnnrt__builder_enter(b) == QNNRT_OK) return QNNRT_OK;
     qnnrt__builder_spend(b, "not reset");
     return qnnrt__fail_memory(err, "a builder");
 }
 
-QNNRT_API qnnrt_result qnnrt_builder_key(qnnrt_builder *builder, uint64_t key[2],
-                                         qnnrt_error *err)
+QNNRT_BUILDER_API qnnrt_result qnnrt_builder_key(qnnrt_builder *builder, uint64_t key[2],
+                                                 qnnrt_error *err)
 {
     qnnrt__mix own;
     qnnrt__err_clear(err);
@@ -3384,6 +3456,10 @@ QNNRT_API qnnrt_result qnnrt_builder_key(qnnrt_builder *builder, uint64_t key[2]
     return QNNRT_OK;
 }
 
-#endif /* QNNRT__BUILDER_ONCE */
+#ifdef __cplusplus
+}
+#endif
+#endif /* QNNRT_BUILDER__IMPL_ONCE */
+#endif /* QNNRT_BUILDER_IMPLEMENTATION */
 
 /* Licence and history: at the end of qnnrt.h. */

@@ -1,8 +1,8 @@
 /* qnnrt_compile.h - v0.4.0 - compile graphs in ATen operators for several backends
 
    In one C or C++ file:                        Everywhere else:
-       #define QNNRT_BUILDER                        #define QNNRT_BUILDER
        #define QNNRT_IMPLEMENTATION                 #include "qnnrt_compile.h"
+       #define QNNRT_BUILDER_IMPLEMENTATION
        #define QNNRT_WEIGHTS_IMPLEMENTATION
        #define QNNRT_IR_IMPLEMENTATION
        #define QNNRT_LOWER_IMPLEMENTATION

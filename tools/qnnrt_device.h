@@ -946,13 +946,11 @@ static qnnrt_result qnnrt_device__recover_check(qnnrt *model, const qnnrt_backen
 {
     qnnrt_result result = QNNRT_OK;
     size_t i;
-#ifdef QNNRT_BUILDER
-    if (model->built)
+    if (model->made != NULL)
         return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "a model on this backend was"
                            " built here (\"%.200s\"): it has no file to load again",
                            model->infos[0].file),
                            "Close it, or save it and open the file.");
-#endif
     for (i = 0; i < model->context_count && result == QNNRT_OK; ++i) {
         if (model->infos[i].failure != NULL || model->contexts[i].backend != b) continue;
         if (model->contexts[i].block != NULL && model->residency == QNNRT_RESIDENT_ALL)

@@ -1,8 +1,8 @@
 /* qnnrt_lower.h - v0.4.0 - graphs in ATen operators as graphs of QNN operators, to build and save
 
    In one C or C++ file:                        Everywhere else:
-       #define QNNRT_BUILDER                        #define QNNRT_BUILDER
        #define QNNRT_IMPLEMENTATION                 #include "qnnrt_lower.h"
+       #define QNNRT_BUILDER_IMPLEMENTATION
        #define QNNRT_WEIGHTS_IMPLEMENTATION
        #define QNNRT_IR_IMPLEMENTATION
        #define QNNRT_LOWER_IMPLEMENTATION
@@ -152,10 +152,7 @@
 #ifndef QNNRT_LOWER_H
 #define QNNRT_LOWER_H
 
-#ifndef QNNRT_BUILDER
-#error "define QNNRT_BUILDER before qnnrt_lower.h: it builds graphs"
-#endif
-#include "qnnrt.h"
+#include "qnnrt_builder.h"
 #include "qnnrt_weights.h"
 #include "qnnrt_ir.h"
 

@@ -6,8 +6,7 @@
    them, as measured on the x86-64 libraries 2.47 (CPU, HTP) and 2.51 (HTP), each with the types and
    shapes that are affected:
 
-       #define QNNRT_BUILDER
-       #include "qnnrt.h"
+       #include "qnnrt_builder.h"
        #include "qnnrt_quirks.h"
 
        const qnnrt_tensor_desc *in[2] = { &x, &indices }, *out[1] = { &y };
@@ -25,9 +24,9 @@
 #ifndef QNNRT_QUIRKS_H
 #define QNNRT_QUIRKS_H
 
-#if !defined(QNNRT_H) || !defined(QNNRT_BUILDER_H)
-#error "define QNNRT_BUILDER and include qnnrt.h before qnnrt_quirks.h"
-#elif QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR != 4
+#include "qnnrt_builder.h"
+
+#if QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR != 4
 #error "qnnrt_quirks.h and qnnrt.h must have the same version"
 #endif
 

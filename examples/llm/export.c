@@ -20,7 +20,7 @@
 #include <string.h>
 
 #define QNNRT_IMPLEMENTATION
-#define QNNRT_BUILDER
+#define QNNRT_BUILDER_IMPLEMENTATION
 #define QNNRT_WEIGHTS_IMPLEMENTATION
 #define QNNRT_IR_IMPLEMENTATION
 #define QNNRT_LOWER_IMPLEMENTATION
@@ -29,6 +29,7 @@
 #define QNNRT_DEVICE_IMPLEMENTATION
 #define QNNRT_EXPLAIN_IMPLEMENTATION
 #include "qnnrt.h"
+#include "tools/qnnrt_builder.h"
 #include "tools/qnnrt_cache.h"
 #include "tools/qnnrt_device.h"
 #include "tools/qnnrt_explain.h"

@@ -7,8 +7,8 @@
    unlock of the backend, which enclose each of its calls. Times are those of the thread, except for the library's part.
    Nothing is built: weights are not read. */
 #define _POSIX_C_SOURCE 200809L
-#define QNNRT_BUILDER
 #define QNNRT_IMPLEMENTATION
+#define QNNRT_BUILDER_IMPLEMENTATION
 #define QNNRT_WEIGHTS_IMPLEMENTATION
 #define QNNRT_IR_IMPLEMENTATION
 #define QNNRT_LOWER_IMPLEMENTATION

@@ -14,10 +14,11 @@
    and the host's time for a prompt and for the token after it, without a comparison. Times depend
    on the machine and are not judged. The exit status is 1 when a step allocates memory, or argmax
    is wrong. */
-#define QNNRT_BUILDER
 #define QNNRT_IMPLEMENTATION
+#define QNNRT_BUILDER_IMPLEMENTATION
 #define QNNRT_LLM_IMPLEMENTATION
 #include "qnnrt_llm.h"
+#include "qnnrt_builder.h"
 
 #include "llm_shapes.h"
 

@@ -9,8 +9,9 @@
    The ONNX model is written here byte by byte, and ONNX Runtime is called through its table of
    functions by number (which is append-only), so that neither protobuf nor its headers are needed. */
 #define QNNRT_IMPLEMENTATION
-#define QNNRT_BUILDER
+#define QNNRT_BUILDER_IMPLEMENTATION
 #include "qnnrt.h"
+#include "qnnrt_builder.h"
 
 #include <math.h>
 #include <stdarg.h>

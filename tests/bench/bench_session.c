@@ -9,7 +9,6 @@
 
    Times are printed and never judged: they depend on the machine. The exit status is 1 when a bound run of ours
    allocates, or a result is wrong. */
-#define QNNRT_BUILDER
 #include "qnnrt_session.h"
 #include "qnnrt_builder.h"
 #include "qnnrt_onnxruntime.h"

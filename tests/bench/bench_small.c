@@ -5,8 +5,8 @@
    Each form of each graph, with scales by each method, is compiled in a process of its own. "lower" has the scales, "codes" is what the builder's loads
    take, measured alone, and "library" is what is left of finishing the builder. */
 #define _POSIX_C_SOURCE 200809L
-#define QNNRT_BUILDER
 #define QNNRT_IMPLEMENTATION
+#define QNNRT_BUILDER_IMPLEMENTATION
 #define QNNRT_WEIGHTS_IMPLEMENTATION
 #define QNNRT_IR_IMPLEMENTATION
 #define QNNRT_LOWER_IMPLEMENTATION

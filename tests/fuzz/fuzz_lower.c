@@ -3,7 +3,6 @@
    An input is the text of a graph, followed by CONTROL bytes that choose the target, the number of
    contexts, watching, failing allocations and numbers that are changed. Whatever happens, there must
    be no crash, no leak and no text without an end. */
-#define QNNRT_BUILDER
 #define QNNRT_LOWER_IMPLEMENTATION            /* to cut without a builder */
 #include "qnnrt_lower.h"
 #define FUZZ_NAME "fuzz_lower"

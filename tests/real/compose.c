@@ -1,6 +1,6 @@
 /* compose.c - graphs built on Qualcomm's genuine libraries: run, saved, opened again, and compared with plain C */
-#define QNNRT_BUILDER
 #include "real.h"
+#include "qnnrt_builder.h"
 #include "qnnrt_device.h"
 #include "qnnrt_profile.h"
 #include <math.h>

@@ -1,7 +1,7 @@
 /* dynamic.c - dims per call, optional tensors and updates on Qualcomm's genuine libraries: the CPU
    library computes with fewer rows, and everything else is refused by name */
-#define QNNRT_BUILDER
 #include "real.h"
+#include "qnnrt_builder.h"
 #include "qnnrt_device.h"
 #include <math.h>
 

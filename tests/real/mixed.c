@@ -12,8 +12,8 @@
        last     HTP   y = W2 (p * h)                float16
 
    Results are compared with plain loops in double. */
-#define QNNRT_BUILDER
 #include "real.h"
+#include "qnnrt_builder.h"
 #include "qnnrt_profile.h"
 #include "../host_llm.h"
 

@@ -10,8 +10,8 @@
    child, because both libraries write their record when their process exits.
 
    Libraries refuse a file of another backend before they trust its bytes. */
-#define QNNRT_BUILDER
 #include "real.h"
+#include "qnnrt_builder.h"
 #include "ref.h"
 #include "life.h"
 #include <limits.h>

@@ -2,8 +2,8 @@
 
    The outputs of folders are those that Qualcomm's runtime gave, byte for byte (tests/data/ctx). Those of graphs are
    computed in engine_graph.h. */
-#define QNNRT_BUILDER
 #include "real.h"
+#include "qnnrt_builder.h"
 #include "engines/qnnrt_engines.h"
 #include "engine_graph.h"
 

@@ -3,8 +3,8 @@
        real_small RELEASE_FOLDER DATA_FOLDER [part of a test's name]
 
    What is built has to equal the evaluator with rounded weights; what a library refuses has to be known before it is asked. */
-#define QNNRT_BUILDER
 #include "real.h"
+#include "qnnrt_builder.h"
 #include "../small_case.h"
 
 static qnnrt_backend *small_open(const char *name)

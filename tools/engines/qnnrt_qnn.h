@@ -102,9 +102,6 @@ QNNRT_QNN_API const qnnrt_engine *qnnrt_engine_qnn(void);
 #ifndef QNNRT_QNN__IMPL_ONCE
 #define QNNRT_QNN__IMPL_ONCE
 
-#ifndef QNNRT_BUILDER
-#error "define QNNRT_BUILDER before qnnrt.h is first included: graphs are compiled"
-#endif
 #include "qnnrt_compile.h"
 #include "qnnrt_device.h"
 #include "qnnrt_json.h"

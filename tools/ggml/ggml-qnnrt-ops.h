@@ -10,15 +10,13 @@
              always be described.
    Errors    functions return false and explain; std::bad_alloc may leave each of them, because the
              entry points of ggml-qnnrt.cpp catch it
-   Needs: qnnrt.h with QNNRT_BUILDER, qnnrt_quirks.h, ggml.h
+   Needs: qnnrt_builder.h, qnnrt_quirks.h, ggml.h
    Knows nothing of: buffers, devices, caches */
 #ifndef GGML_QNNRT_OPS_H
 #define GGML_QNNRT_OPS_H
 
-#ifndef QNNRT_BUILDER
-#define QNNRT_BUILDER
-#endif
 #include "qnnrt.h"
+#include "tools/qnnrt_builder.h"
 #include "ggml.h"
 
 #include <deque>

@@ -21,8 +21,8 @@
 #include "ggml-backend-impl.h"
 #include "ggml-impl.h"
 
-#define QNNRT_BUILDER
 #define QNNRT_IMPLEMENTATION
+#define QNNRT_BUILDER_IMPLEMENTATION
 #define QNNRT_CACHE_IMPLEMENTATION
 #include "ggml-qnnrt-ops.h"
 #include "tools/qnnrt_cache.h"

@@ -5,13 +5,11 @@
        cc -O2 -I. -Itools -fPIC -fvisibility=hidden -shared -Wl,-soname,libqnnrt.so.0 \
            -o libqnnrt.so tools/lib/qnnrt_lib.c -lm -ldl
 
-   It exports the functions that the headers declare, those of builds with QNNRT_BUILDER included,
-   and nothing else: tests/test_lib.sh. */
+   It exports the functions that the headers declare, and nothing else: tests/test_lib.sh. */
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L
 #endif
 #define QNNRT_API extern __attribute__((visibility("default")))
-#define QNNRT_BUILDER
 #define QNNRT_DEVICE_IMPLEMENTATION
 #define QNNRT_LLM_IMPLEMENTATION
 #define QNNRT_LLM_GRAPH_IMPLEMENTATION
@@ -19,4 +17,5 @@
 #include "engines/qnnrt_engines.h"
 #include "qnnrt_device.h"
 #include "qnnrt_llm.h"
+#include "qnnrt_builder.h"
 #include "qnnrt_llm_graph.h"
