@@ -764,7 +764,10 @@ QNNRT_CONVERT__LOOP static uint32_t qnnrt_convert__loop_end(int f16, const float
    Needs: >>config >>value >>scale >>loop     Knows nothing of: pipelines
    ===================================================================================== */
 
-enum { QNNRT_CONVERT__CHUNK = 512 };        /* elements that are floats between two steps */
+enum {
+    QNNRT_CONVERT__CHUNK = 512,             /* elements that are floats between two steps */
+    QNNRT_CONVERT__LONG  = 1 << 24          /* those that are read where they belong      */
+};
 
 /* The ways to convert elements that share a scale on either side. */
 typedef enum qnnrt_convert__way {
@@ -890,8 +893,8 @@ static qnnrt_tensor_info qnnrt_convert__walk_part(const qnnrt_convert__form *for
     return part;
 }
 
-/* Convert n elements, one chunk at most, by the way of the walk; src and dst are those of the first
-   one. Return how many do not fit. */
+/* Convert n elements by the way of the walk, one chunk at most unless they are read to aligned
+   floats; src and dst are those of the first one. Return how many do not fit. */
 static uint64_t qnnrt_convert__walk_chunk(const qnnrt_convert__walk *walk, const unsigned char *src,
                                           unsigned char *dst, size_t n)
 {
@@ -968,7 +971,9 @@ static uint64_t qnnrt_convert__walk_run(qnnrt_convert__walk *walk, size_t index,
             lost += qnnrt_convert__walk_integers(walk->way, src + src_index * from,
                                                  dst + dst_index * to, part);
         } else {
-            part = qnnrt_convert__least(part, QNNRT_CONVERT__CHUNK);
+            const int here = walk->way == QNNRT_CONVERT__READ &&
+                             (uintptr_t)(dst + dst_index * to) % sizeof(float) == 0;
+            part = qnnrt_convert__least(part, here ? QNNRT_CONVERT__LONG : QNNRT_CONVERT__CHUNK);
             lost += qnnrt_convert__walk_chunk(walk, src + src_index * from, dst + dst_index * to,
                                               part);
         }
