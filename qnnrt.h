@@ -938,10 +938,10 @@ typedef struct qnnrt_desc {
             QNNRT_E_ARG          the arguments (folder and files, backend and its options,
                                  residency with resident_bytes, a role in
                                  desc.backends that the model does not have)
-            QNNRT_E_NOT_FOUND    no *.bin in the folder; a file that genie_config.json or qnnrt.json
-                                 lists is missing; what a program names is missing: a graph, a
-                                 tensor, a function; or JSON is missing and desc.metadata requires
-                                 it
+            QNNRT_E_NOT_FOUND    folder or file is missing; no *.bin in the folder; a file that
+                                 genie_config.json or qnnrt.json lists is missing; what a program
+                                 names is missing: a graph, a tensor, a function; or JSON is missing
+                                 and desc.metadata requires it
             QNNRT_E_IO           folder or file cannot be read, or changed during the call
             QNNRT_E_FORMAT       not a context binary, a damaged one, wrong JSON, a wrong program,
                                  or missing shards
@@ -981,8 +981,9 @@ QNNRT_API qnnrt_result qnnrt_close(qnnrt *model);
    Returns  QNNRT_OK; QNNRT_E_ARG (there is no such context, or the residency is another);
             QNNRT_E_STATE (the context could not be opened, see qnnrt_context_info.failure; or
             qnnrt_model_recover() has to succeed first); QNNRT_E_BUSY (another thread loads or
-            unloads it); QNNRT_E_IO (the file was replaced, or cannot be read); QNNRT_E_BACKEND
-            (also if the vendor refused to free it, which ends it all the same); QNNRT_E_MEMORY
+            unloads it); QNNRT_E_IO (the file was replaced, or cannot be read);
+            QNNRT_E_NOT_FOUND (the file is missing); QNNRT_E_BACKEND (also if the vendor refused to
+            free it, which ends it all the same); QNNRT_E_MEMORY
    Threads  any; never while a run that uses the context executes. Several threads may load several
             contexts at the same time if the library can (not releases 2.47 and 2.48 of the x86-64
             emulator, which hang); hooks.lock makes them take turns, and unloading in several
@@ -1548,7 +1549,8 @@ QNNRT_API qnnrt_result qnnrt_run_transfers(qnnrt_run *run, const qnnrt_transfer_
             names step, graph and vendor code; after 1007 and 1011 see qnnrt_model_recover());
             QNNRT_E_ARG (bound memory overlaps, see qnnrt_bind(): the text names both tensors, and
             nothing was executed). With QNNRT_RESIDENT_ONE and _BUDGET also QNNRT_E_IO (a file was
-            replaced, or cannot be read) and QNNRT_E_MEMORY. After a failure outputs are undefined
+            replaced, or cannot be read), QNNRT_E_NOT_FOUND and QNNRT_E_MEMORY. After a failure
+            outputs are undefined
    Threads  one thread per run; per backend as in "Threads" above
    Cost     calls the vendor once per step; allocates, copies and looks up nothing, except for
             contexts that it loads. After binds at other addresses each is compared with the tensors
@@ -2068,15 +2070,19 @@ static const char *qnnrt__os_file_head(const char *path, void *into, uint64_t ro
     return why;
 }
 
+/* What a path is instead of a folder; 0: something else. */
+enum { QNNRT__OS_FILE = 1, QNNRT__OS_MISSING };
+
 /* Call `visit` for every entry of a folder until it returns a value other than 0, which *stopped
-   receives. Return NULL, or a text that says what failed; *stopped is then 1 for a file, else 0. */
+   receives. Return NULL, or a text that says what failed; *stopped then says what the path is. */
 static const char *qnnrt__os_folder(const char *path, int (*visit)(void *user, const char *name),
                                     void *user, int *stopped)
 {
     DIR *folder = opendir(path);
     struct dirent *entry;
     const char *why = NULL;
-    *stopped = folder == NULL && errno == ENOTDIR;
+    *stopped = folder != NULL ? 0
+             : errno == ENOTDIR ? QNNRT__OS_FILE : errno == ENOENT ? QNNRT__OS_MISSING : 0;
     if (folder == NULL) return strerror(errno);
     while (*stopped == 0) {
         errno = 0;
@@ -2716,6 +2722,14 @@ static qnnrt_result qnnrt__fail_memory(qnnrt_error *err, const char *what)
     return qnnrt__fail(err, QNNRT_E_MEMORY, "out of memory for %s", what);
 }
 
+/* Fail because a file cannot be read, for the reason `why`. missing: the path does not exist. */
+static qnnrt_result qnnrt__fail_file(qnnrt_error *err, const char *path, const char *why,
+                                     int missing)
+{
+    return qnnrt__fail(err, missing ? QNNRT_E_NOT_FOUND : QNNRT_E_IO, "cannot read %s: %s", path,
+                       why);
+}
+
 /* Set the hint, one imperative sentence, of an error that was just filled, and return `code`:
 
        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_IO, "%s is empty", path),
@@ -2741,6 +2755,7 @@ static qnnrt_result qnnrt__hint_general(qnnrt_error *err, qnnrt_result result)
 {
     const char *hint = result == QNNRT_E_IO
                          ? "Check that it exists and that this process may read it."
+                     : result == QNNRT_E_NOT_FOUND ? "Check the name."
                      : result == QNNRT_E_FORMAT
                          ? "Copy the file again from where it was made and compare sizes or hashes;"
                            " if it is the same, make it again."
@@ -10718,7 +10733,7 @@ static qnnrt_result qnnrt__context_load(qnnrt__context *context, const char *pat
                                    (unsigned long long)context->bytes, path);
             else why = qnnrt__os_file_read(&context->file, context->owned, context->bytes);
         }
-        if (why != NULL) return qnnrt__fail(err, QNNRT_E_IO, "cannot read %s: %s", path, why);
+        if (why != NULL) return qnnrt__fail_file(err, path, why, context->file.missing);
         context->binary = (const unsigned char *)(context->owned != NULL ? context->owned
                                                                          : context->file.map);
     }
@@ -11429,20 +11444,23 @@ static void qnnrt__scan_classify(qnnrt__scan_file *file)
         file->kind = QNNRT__SCAN_PART;
 }
 
-/* Collect one entry of a folder. Return 1 when out of memory, 2 after too many entries. */
+/* What ends the collecting of entries early. */
+enum { QNNRT__SCAN_NO_MEMORY = 1, QNNRT__SCAN_TOO_MANY };
+
+/* Collect one entry of a folder. */
 static int qnnrt__scan_visit(void *user, const char *name)
 {
     qnnrt__scan *scan = (qnnrt__scan *)user;
     size_t length = strlen(name);
     qnnrt__scan_file *file;
     int binary = qnnrt__scan_ends(name, length, ".bin");
-    if (++scan->entries > QNNRT__SCAN_ENTRIES) return 2;
+    if (++scan->entries > QNNRT__SCAN_ENTRIES) return QNNRT__SCAN_TOO_MANY;
     if (strcmp(name, "genie_config.json") == 0) scan->genie = 1;
     if (strcmp(name, "qnnrt.json") == 0) scan->manifest = 1;
     if (name[0] == '.' || (!binary && !qnnrt__scan_ends(name, length, "_json.json"))) return 0;
     file = (qnnrt__scan_file *)qnnrt__arena_alloc(scan->arena, 1, sizeof(*file));
     if (file == NULL || (file->name = qnnrt__arena_text(scan->arena, name, length)) == NULL)
-        return 1;
+        return QNNRT__SCAN_NO_MEMORY;
     if (binary) {
         qnnrt__scan_classify(file);
         file->next = scan->found;
@@ -11534,15 +11552,17 @@ static qnnrt_result qnnrt__scan_folder(qnnrt__scan *scan, const char *folder, qn
 {
     int stopped;
     const char *why = qnnrt__os_folder(folder, qnnrt__scan_visit, scan, &stopped);
-    if (why != NULL)
-        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_IO, "cannot read the folder %s: %s",
-                                            folder, why), "%s",
-                           stopped == 1
+    if (why != NULL) {
+        const qnnrt_result result = stopped == QNNRT__OS_MISSING ? QNNRT_E_NOT_FOUND : QNNRT_E_IO;
+        qnnrt__fail(err, result, "cannot read the folder %s: %s", folder, why);
+        return qnnrt__hint(err, result, "%s",
+                           stopped == QNNRT__OS_FILE
                                ? "Give the folder that holds the file. A file alone goes into"
                                  " desc.files."
                                : "Check that it exists and that this process may read it.");
-    if (stopped == 1) return qnnrt__fail_memory(err, "file names");
-    if (stopped == 2)
+    }
+    if (stopped == QNNRT__SCAN_NO_MEMORY) return qnnrt__fail_memory(err, "file names");
+    if (stopped == QNNRT__SCAN_TOO_MANY)
         return qnnrt__fail(err, QNNRT_E_LIMIT, "%s has more than %d entries", folder,
                            QNNRT__SCAN_ENTRIES);
     return QNNRT_OK;
@@ -12914,24 +12934,30 @@ static qnnrt_result qnnrt__slot_address(qnnrt_pipeline *p, qnnrt_error *err)
     return QNNRT_OK;
 }
 
+typedef enum qnnrt__slot_found {
+    QNNRT__SLOT_NONE, QNNRT__SLOT_ONE, QNNRT__SLOT_SEVERAL
+} qnnrt__slot_found;
+
 /* Find the slot of the ends [begin, end) of by_name that have a role and a step (-1: any step).
-   Return 0 for no slot, 1 for one, 2 for several. Prefer a slot that begins at the step to one that
-   only passes through; without a step, prefer one that no conversion writes. */
-static int qnnrt__slot_means(const qnnrt_pipeline *p, size_t begin, size_t end, qnnrt_role role,
-                                 int64_t step, qnnrt_slot *slot)
+   Prefer a slot that begins at the step to one that only passes through; without a step, prefer
+   one that no conversion writes. */
+static qnnrt__slot_found qnnrt__slot_means(const qnnrt_pipeline *p, size_t begin, size_t end,
+                                           qnnrt_role role, int64_t step, qnnrt_slot *slot)
 {
-    int found = 0, pass;
+    qnnrt__slot_found found = QNNRT__SLOT_NONE;
+    int pass;
     size_t at;
-    for (pass = 0; pass < 2 && found == 0; ++pass)
+    for (pass = 0; pass < 2 && found == QNNRT__SLOT_NONE; ++pass)
         for (at = begin; at < end; ++at) {
             const qnnrt__end *it = p->by_name[at];
             if (step >= 0 && it->step != (uint32_t)step) continue;
             if (pass == 0 && (step >= 0 ? it->source != NULL : qnnrt__slot_converted(p, it)))
                 continue;
             if (role != QNNRT_ROLE_ANY && p->slots[it->slot].role != role) continue;
-            if (found != 0 && *slot != &p->slots[it->slot]) return 2;
+            if (found == QNNRT__SLOT_ONE && *slot != &p->slots[it->slot])
+                return QNNRT__SLOT_SEVERAL;
             *slot = &p->slots[it->slot];
-            found = 1;
+            found = QNNRT__SLOT_ONE;
         }
     return found;
 }
@@ -13166,7 +13192,7 @@ static qnnrt_result qnnrt__slot_find(const qnnrt_pipeline *p, const char *name, 
     const char *rest;
     uint64_t step;
     qnnrt_slot slot2 = QNNRT_NO_SLOT;
-    int found = 0, found2;
+    qnnrt__slot_found found = QNNRT__SLOT_NONE, found2;
     const qnnrt_name_info *called = qnnrt__slot_called(p, name);
     if (called != NULL && (role == QNNRT_ROLE_ANY || called->slot->role == role)) {
         *out = called->slot;
@@ -13179,11 +13205,16 @@ static qnnrt_result qnnrt__slot_find(const qnnrt_pipeline *p, const char *name, 
     if (qnnrt__slot_qualified(name, &step, &rest) &&
         qnnrt__wiring_named(p, rest, &begin2, &end2)) {
         found2 = qnnrt__slot_means(p, begin2, end2, role, (int64_t)step, &slot2);
-        if (found2 != 0) { found = found2; begin = begin2; end = end2; *out = slot2; }
+        if (found2 != QNNRT__SLOT_NONE) {
+            found = found2;
+            begin = begin2;
+            end = end2;
+            *out = slot2;
+        }
     }
-    if (found == 1) return QNNRT_OK;
+    if (found == QNNRT__SLOT_ONE) return QNNRT_OK;
     *out = QNNRT_NO_SLOT;
-    if (found == 2) {
+    if (found == QNNRT__SLOT_SEVERAL) {
         qnnrt__fail(err, QNNRT_E_ARG,
                     "pipeline \"%.160s\": \"%.200s\" names several tensors:", p->info.name, name);
         for (i = begin; i < end && shown < 6; ++i) {
@@ -13713,8 +13744,7 @@ static qnnrt_result qnnrt__assemble_file(qnnrt__assemble_work *a, const char *na
     file = &model->files[model->file_count];
     why = qnnrt__os_file_open(path, &file->file);
     if (why != NULL)
-        return qnnrt__fail(err, file->file.missing ? QNNRT_E_NOT_FOUND : QNNRT_E_IO,
-                           "cannot read %s: %s", path, why);
+        return qnnrt__fail_file(err, path, why, file->file.missing);
     ++model->file_count;
     file->name = name;
     if (file->file.bytes > model->limits.file_bytes)
@@ -14032,7 +14062,7 @@ static qnnrt_result qnnrt__metadata_text(const qnnrt *model, const char *path, v
     if (result == QNNRT_OK && why == NULL)
         why = qnnrt__os_file_read(&file, *owned, file.bytes);
     if (result == QNNRT_OK && why != NULL)
-        result = qnnrt__fail(err, QNNRT_E_IO, "cannot read %s: %s", path, why);
+        result = qnnrt__fail_file(err, path, why, file.missing);
     *bytes = (size_t)file.bytes;
     qnnrt__os_file_close(&file);
     if (result == QNNRT_OK) return result;
@@ -15019,7 +15049,7 @@ static qnnrt_result qnnrt__open_there(const char *path, qnnrt_error *err)
     int missing;
     if (path == NULL) return QNNRT_OK;
     why = qnnrt__os_file_head(path, NULL, 0, &bytes, &missing);
-    return why == NULL ? QNNRT_OK : qnnrt__fail(err, QNNRT_E_IO, "cannot read %s: %s", path, why);
+    return why == NULL ? QNNRT_OK : qnnrt__fail_file(err, path, why, missing);
 }
 
 /* Open the system library of use number `use` if metadata comes from it. It may be missing only if
@@ -17082,9 +17112,7 @@ static qnnrt_result qnnrt__services_file(const char *path, const char *why, int 
                                          qnnrt_error *err)
 {
     qnnrt__err_clear(err);
-    return why == NULL ? QNNRT_OK
-                       : qnnrt__fail(err, missing ? QNNRT_E_NOT_FOUND : QNNRT_E_IO,
-                                     "cannot read %s: %s", path, why);
+    return why == NULL ? QNNRT_OK : qnnrt__fail_file(err, path, why, missing);
 }
 
 QNNRT_API qnnrt_result qnnrt_file_read(const char *path, void *data, size_t room, uint64_t *bytes,
@@ -18295,6 +18323,7 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
            qnnrt_profile_log.h are gone); .profile_level of qnnrt_desc and qnnrt_builder_desc ->
            .context_hooks with qnnrt_profile_create() and qnnrt_profile_hook(), with any residency;
            .events and .event_count of qnnrt_info -> qnnrt_profile_events().
+           Changed: a file or folder that does not exist is QNNRT_E_NOT_FOUND in each call.
            API: qnnrt_explain() is in tools/qnnrt_explain.h, and so is what is known about lines of
            logs: qnnrt_explanation_get() has the entries of codes, qnnrt_explain_get() all. The
            likely cause is no longer in qnnrt_error.text but in .cause, to be printed after it;

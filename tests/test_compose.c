@@ -1327,7 +1327,7 @@ static const struct mistake { const char *what; void (*make)(qnnrt_builder *); q
     M(cycle, ARG, "\"one\" -> \"two\"", "\"two\" -> \"three\"", "\"three\" -> \"one\""),
     M(cycle_behind, ARG, "form a cycle: \"two\" -> \"one\" -> \"two\""),
     M(long_cycle, ARG, "cycle", "\"n2\" -> \"n3\"", "(4 more) -> "), M(dlc_empty, ARG, "NULL or empty"), M(dlc_binary, FORMAT, "a context binary"),
-    M(dlc_null, ARG, "NULL or empty"), M(dlc_absent, IO, "/no/such.dlc"), M(dlc_folder, IO, "folder"), M(dlc_other, FORMAT, ".dlc", "ELF")
+    M(dlc_null, ARG, "NULL or empty"), M(dlc_absent, NOT_FOUND, "/no/such.dlc"), M(dlc_folder, IO, "folder"), M(dlc_other, FORMAT, ".dlc", "ELF")
 #undef M
 };
 

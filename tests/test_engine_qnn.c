@@ -737,7 +737,7 @@ TEST(engine_refuses_what_is_damaged)
     loaded t;
     CHECK(data != NULL);
     begin(&t, "/nowhere/model", QNNRT_MODEL_FOLDER);
-    CHECK(refused(&t, QNNRT_E_IO, "/nowhere/model"));
+    CHECK(refused(&t, QNNRT_E_NOT_FOUND, "/nowhere/model"));
     begin(&t, folder, QNNRT_MODEL_FOLDER);
     CHECK(refused(&t, QNNRT_E_NOT_FOUND, folder));
     test_write_file(path_of(folder, "forward_0.bin"), data, bytes / 2);

@@ -153,13 +153,13 @@ static int shard_write(const char *folder, const char *name, unsigned shard)
 
 /* ---- folders -------------------------------------------------------------------------------- */
 
-TEST(folder_missing_is_an_io_error_with_its_path)
+TEST(folder_missing_is_an_error_with_its_path)
 {
     char path[2048];
     qnnrt_desc desc = new_desc();
     fake_begin("");
     snprintf(path, sizeof(path), "%s/not_there", test_tmpdir());
-    FAILS(path, &desc, QNNRT_E_IO, path, "folder", strerror(ENOENT));
+    FAILS(path, &desc, QNNRT_E_NOT_FOUND, path, "folder", strerror(ENOENT));
     CHECK(strstr(fake_trace(), "backendCreate") == NULL);
 }
 
@@ -510,7 +510,7 @@ TEST(links_to_nothing_beside_a_good_one_are_errors)
     char path[2048];
     snprintf(path, sizeof(path), "%s/bad.bin", folder);
     CHECK_EQ(symlink("gone", path), 0);
-    TRY(bad_is_no_foreign(folder, QNNRT_E_IO, strerror(ENOENT)));
+    TRY(bad_is_no_foreign(folder, QNNRT_E_NOT_FOUND, strerror(ENOENT)));
     CHECK_EQ(unlink(path), 0);
     CHECK_EQ(symlink("bad.bin", path), 0);
     TRY(bad_is_no_foreign(folder, QNNRT_E_IO, strerror(ELOOP)));
@@ -616,7 +616,7 @@ TEST(symbolic_links_are_followed_and_loops_are_errors)
     FAILS(folder, &desc, QNNRT_E_IO, "forward_0.bin", strerror(ELOOP));
     CHECK_EQ(unlink(path), 0);
     CHECK_EQ(symlink("gone", path), 0);
-    FAILS(folder, &desc, QNNRT_E_IO, "forward_0.bin", strerror(ENOENT));
+    FAILS(folder, &desc, QNNRT_E_NOT_FOUND, "forward_0.bin", strerror(ENOENT));
     CHECK_EQ(unlink(path), 0);
     target[0] = '\0';
     if (other[0] != '/') CHECK(getcwd(target, sizeof(target) / 2) != NULL);
@@ -1165,7 +1165,7 @@ TEST(files_and_blocks_mixed_keep_their_order_and_names)
     CLOSE(model);
 }
 
-TEST(files_that_are_missing_are_io_errors_with_their_path)
+TEST(files_that_are_missing_are_errors_with_their_path)
 {
     qnnrt_desc desc = new_desc();
     qnnrt_file files[2];
@@ -1179,9 +1179,9 @@ TEST(files_that_are_missing_are_io_errors_with_their_path)
     files[1].path = path;
     desc.files = files;
     desc.file_count = 2;
-    FAILS(NULL, &desc, QNNRT_E_IO, path, strerror(ENOENT));
+    FAILS(NULL, &desc, QNNRT_E_NOT_FOUND, path, strerror(ENOENT));
     files[1].path = "";
-    FAILS(NULL, &desc, QNNRT_E_IO, strerror(ENOENT));
+    FAILS(NULL, &desc, QNNRT_E_NOT_FOUND, strerror(ENOENT));
 }
 
 TEST(files_that_are_foreign_are_errors_and_not_skipped)
@@ -2729,7 +2729,7 @@ TEST(keep_going_with_all_bad_answers_what_failed_first)
     FAILS(folder, &desc, QNNRT_E_VERSION, "forward_0.bin", "v9.9");
 }
 
-TEST(keep_going_of_files_that_are_missing_keeps_the_io_error)
+TEST(keep_going_of_files_that_are_missing_keeps_the_error)
 {
     qnnrt_desc desc = new_desc();
     qnnrt_file files[2];
@@ -2747,7 +2747,7 @@ TEST(keep_going_of_files_that_are_missing_keeps_the_io_error)
     desc.keep_going = 1;
     OPENS(NULL, &desc, &model);
     CHECK(qnnrt_get_info(model)->contexts[0].failure != NULL && qnnrt_get_info(model)->context_count == 2);
-    CHECK_EQ(qnnrt_get_info(model)->contexts[0].failure->code, QNNRT_E_IO);
+    CHECK_EQ(qnnrt_get_info(model)->contexts[0].failure->code, QNNRT_E_NOT_FOUND);
     CHECK_STR(qnnrt_get_info(model)->contexts[0].failure->text, path);
     CLOSE(model);
 }
@@ -2873,7 +2873,7 @@ TEST(opening_needs_little_stack)
 
 TEST_MAIN("files")
 {
-    RUN(folder_missing_is_an_io_error_with_its_path);
+    RUN(folder_missing_is_an_error_with_its_path);
     RUN(folder_that_is_a_file_is_an_io_error);
     RUN(folder_with_an_empty_name_is_an_argument_error);
     RUN(folder_empty_says_what_a_model_folder_holds);
@@ -2932,7 +2932,7 @@ TEST_MAIN("files")
     RUN(executorch_head_before_anything_beside_a_good_one_is_an_error);
     RUN(executorch_head_cut_short_beside_a_good_one_is_an_error);
     RUN(files_and_blocks_mixed_keep_their_order_and_names);
-    RUN(files_that_are_missing_are_io_errors_with_their_path);
+    RUN(files_that_are_missing_are_errors_with_their_path);
     RUN(files_that_are_foreign_are_errors_and_not_skipped);
     RUN(files_without_path_and_data_are_argument_errors);
     RUN(folder_and_files_both_or_neither_are_argument_errors);
@@ -3005,7 +3005,7 @@ TEST_MAIN("files")
     RUN(keep_going_loads_the_others_and_says_why_one_failed);
     RUN(keep_going_with_nothing_bad_is_a_plain_open);
     RUN(keep_going_with_all_bad_answers_what_failed_first);
-    RUN(keep_going_of_files_that_are_missing_keeps_the_io_error);
+    RUN(keep_going_of_files_that_are_missing_keeps_the_error);
     RUN(keep_going_does_not_fill_a_gap_in_the_numbering);
     RUN(keep_going_with_inspect_reads_the_others);
 }

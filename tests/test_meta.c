@@ -639,7 +639,7 @@ TEST(json_path_that_is_no_file_is_refused_at_once)
     CHECK_EQ(mkfifo(path, 0600), 0);
     TRY(path_fails(__LINE__, path, NULL, QNNRT_E_IO, "not a regular file", ""));
     snprintf(path, sizeof(path), "%s/not_there", folder);
-    TRY(path_fails(__LINE__, path, NULL, QNNRT_E_IO, strerror(ENOENT), ""));
+    TRY(path_fails(__LINE__, path, NULL, QNNRT_E_NOT_FOUND, strerror(ENOENT), ""));
     snprintf(path, sizeof(path), "%s/socket", folder);
     memset(&name, 0, sizeof(name));
     name.sun_family = AF_UNIX;
@@ -1609,13 +1609,13 @@ TEST(missing_files_are_named_before_the_system_library)
     desc.files = &file;
     desc.file_count = 1;
     desc.system_path = "/not/there/libQnnSystem.so";
-    FAILS(NULL, &desc, QNNRT_E_IO, "/not/there/a.bin", "No such file");
+    FAILS(NULL, &desc, QNNRT_E_NOT_FOUND, "/not/there/a.bin", "No such file");
     write_in(folder, "a.bin", ONE);
     snprintf(path, sizeof(path), "%s/a.bin", folder);
     file.path = path;
     FAILS(NULL, &desc, QNNRT_E_LIBRARY, "/not/there/libQnnSystem.so");
     file.json_path = "/not/there/a_json.json";
-    FAILS(NULL, &desc, QNNRT_E_IO, "/not/there/a_json.json", "No such file");
+    FAILS(NULL, &desc, QNNRT_E_NOT_FOUND, "/not/there/a_json.json", "No such file");
     desc.metadata = QNNRT_METADATA_SYSTEM;
     FAILS(NULL, &desc, QNNRT_E_LIBRARY, "/not/there/libQnnSystem.so");
 }

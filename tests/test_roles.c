@@ -1004,7 +1004,7 @@ TEST(a_recovery_of_one_of_two_may_fail_and_be_repeated)
     CHECK_EQ(execute(run), QNNRT_OK);
     /* What hinders one backend hinders all: nothing is freed before all are checked. */
     remove(file_of(3));
-    CHECK_EQ(qnnrt_model_recover(model, &err), QNNRT_E_IO);
+    CHECK_EQ(qnnrt_model_recover(model, &err), QNNRT_E_NOT_FOUND);
     SAYS("forward_3.bin");
     CHECK_EQ(execute(run), QNNRT_OK);
     qnnrt_run_destroy(run);

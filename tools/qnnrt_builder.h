@@ -3252,7 +3252,7 @@ QNNRT_BUILDER_API void qnnrt_builder_dlc(qnnrt_builder *b, const char *path,
         return;
     }
     why = qnnrt__os_file_head(path, head, sizeof(head), &bytes, &missing);
-    if (why != NULL) qnnrt__fail(&b->error, QNNRT_E_IO, "cannot read %s: %s", path, why);
+    if (why != NULL) qnnrt__fail_file(&b->error, path, why, missing);
     else if (bytes > b->limits.file_bytes)
         qnnrt__fail(&b->error, QNNRT_E_LIMIT, "%s has %llu bytes, more than limits.file_bytes",
                     path, (unsigned long long)bytes);

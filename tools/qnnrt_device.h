@@ -220,6 +220,7 @@ QNNRT_DEVICE_API qnnrt_result qnnrt_model_load_shared(qnnrt *model, qnnrt_error 
             QNNRT_E_STATE        the model was opened with desc.inspect, or one on the backend from
                                  memory that it had during qnnrt_open() only. Nothing was freed
             QNNRT_E_IO           a file was replaced, or cannot be read. Nothing was freed
+            QNNRT_E_NOT_FOUND    a file is missing. Nothing was freed
             QNNRT_E_BUSY         a builder uses the backend. Nothing was freed
             QNNRT_E_BACKEND      the vendor failed again, or refused an op package. Until another
                                  qnnrt_model_recover() succeeds, what needs the backend returns

@@ -128,8 +128,8 @@ class ModelTest(unittest.TestCase):
         gc.collect()
 
     def test_errors_are_typed(self):
-        e = self.fails(qnnrt.FileError, lambda: qnnrt.open("/no/such/folder", backend=REF), says="/no/such/folder")
-        self.assertEqual((e.code, e.name, e.vendor_code), (-3, "QNNRT_E_IO", 0))
+        e = self.fails(qnnrt.NotFoundError, lambda: qnnrt.open("/no/such/folder", backend=REF), says="/no/such/folder")
+        self.assertEqual((e.code, e.name, e.vendor_code), (-7, "QNNRT_E_NOT_FOUND", 0))
         self.assertTrue(e.hint)
         self.assertIsInstance(e, qnnrt.Error)
         self.fails(qnnrt.LibraryError, lambda: qnnrt.open(LAYER, backend="/no/such/libQnnHtp.so"))

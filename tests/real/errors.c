@@ -935,7 +935,7 @@ typedef struct public_case {
 static const public_case public_cases[] = {
     { "folder_is_null", folder_is_null, QNNRT_E_ARG, 0, { "give a folder or desc.files" }, NULL, 0, 0 },
     { "memory_is_refused", memory_is_refused, QNNRT_E_MEMORY, 0, { "out of memory for" }, NULL, 0, 0 },
-    { "folder_is_missing", folder_is_missing, QNNRT_E_IO, 0, { "no such folder", "No such file" }, NULL, 0, 0 },
+    { "folder_is_missing", folder_is_missing, QNNRT_E_NOT_FOUND, 0, { "no such folder", "No such file" }, NULL, 0, 0 },
     { "folder_is_empty", folder_is_empty, QNNRT_E_NOT_FOUND, 0, { "no *.bin in the folder", "holds context binaries" }, NULL, 0, 0 },
     { "file_is_half", file_is_half, QNNRT_E_FORMAT, 0x753a, { "forward_0.bin", "bytes" }, NULL, 0, 0 },
     { "file_is_zeros", file_is_zeros, QNNRT_E_FORMAT, 0x753a,
