@@ -1546,9 +1546,9 @@ static const char *qnnrt_compile__output_name(qnnrt_compile *p, const qnnrt_comp
 
 /* Return the constant of a weight, which is added unless it is there. tensor: as the host reads
    it. */
-static const qnnrt_compile_constant *qnnrt_compile__constant(qnnrt_compile *p,
-                                                             const qnnrt_ir_value *value,
-                                                            const qnnrt_cpu_fallback_tensor *tensor)
+static const qnnrt_compile_constant *
+qnnrt_compile__constant(qnnrt_compile *p, const qnnrt_ir_value *value,
+                        const qnnrt_cpu_fallback_tensor *tensor)
 {
     const qnnrt_weight *weight = qnnrt_lower_weight_of(value);
     const void *identity = weight != NULL ? (const void *)weight : (const void *)value;
@@ -1577,8 +1577,8 @@ static const qnnrt_compile_constant *qnnrt_compile__constant(qnnrt_compile *p,
 
 /* Return the tensors of the step of the host that a part is; *count receives their number. */
 static const qnnrt_cpu_fallback_tensor *qnnrt_compile__tensors(qnnrt_compile *p,
-                                                       const qnnrt_compile__part *part, int outputs,
-                                                               size_t *count)
+                                                               const qnnrt_compile__part *part,
+                                                               int outputs, size_t *count)
 {
     qnnrt_cpu_fallback_tensor *list;
     *count = qnnrt_cpu_fallback_tensors(part->ir, outputs, NULL, 0);
@@ -1589,7 +1589,8 @@ static const qnnrt_cpu_fallback_tensor *qnnrt_compile__tensors(qnnrt_compile *p,
 }
 
 static const qnnrt_tensor_info *qnnrt_compile__infos(qnnrt_compile *p,
-                                                const qnnrt_cpu_fallback_tensor *list, size_t count)
+                                                     const qnnrt_cpu_fallback_tensor *list,
+                                                     size_t count)
 {
     qnnrt_tensor_info *infos = (qnnrt_tensor_info *)qnnrt_compile__get(p, count, sizeof(*infos));
     size_t i;

@@ -93,14 +93,16 @@ typedef struct qnnrt_cpu_fallback_desc {
    Frees    qnnrt_cpu_fallback_close() */
 QNNRT_CPU_FALLBACK_API qnnrt_result qnnrt_cpu_fallback_open(const char *dir,
                                                             const qnnrt_cpu_fallback_desc *desc,
-                                                        qnnrt_cpu_fallback **out, qnnrt_error *err);
+                                                            qnnrt_cpu_fallback **out,
+                                                            qnnrt_error *err);
 
 /* Read host steps from the text of a host.json that is in memory.
    text     may be freed after the call
    Returns  as qnnrt_cpu_fallback_open()
    Frees    qnnrt_cpu_fallback_close() */
 QNNRT_CPU_FALLBACK_API qnnrt_result qnnrt_cpu_fallback_read(const char *text, size_t bytes,
-                                      const qnnrt_cpu_fallback_desc *desc, qnnrt_cpu_fallback **out,
+                                                            const qnnrt_cpu_fallback_desc *desc,
+                                                            qnnrt_cpu_fallback **out,
                                                             qnnrt_error *err);
 
 /* Return the functions for desc.host_functions, in the order of the file. They are valid
@@ -397,9 +399,8 @@ typedef struct qnnrt_cpu_fallback__call {
 
 /* Find the tensor of a value, and check it. Most lists have the expected order. */
 static qnnrt_result qnnrt_cpu_fallback__call_find(const qnnrt_cpu_fallback_tensor *wanted,
-                                                  size_t guess,
-                                            const qnnrt_tensor_info *list, size_t count, size_t *at,
-                                                  qnnrt_error *err)
+                                                  size_t guess, const qnnrt_tensor_info *list,
+                                                  size_t count, size_t *at, qnnrt_error *err)
 {
     const char *const name = wanted->value->name;
     size_t i;
@@ -519,8 +520,8 @@ static void qnnrt_cpu_fallback__call_outputs(qnnrt_cpu_fallback__call *call,
 
 /* Convert the outputs that the part computed in other dtypes. */
 static qnnrt_result qnnrt_cpu_fallback__call_finish(const qnnrt_cpu_fallback__call *call,
-                                                 const qnnrt_graph_info *info, void *const *outputs,
-                                                    qnnrt_error *err)
+                                                    const qnnrt_graph_info *info,
+                                                    void *const *outputs, qnnrt_error *err)
 {
     const qnnrt_cpu_fallback__step *const step = call->step;
     size_t i, at, output = 0;
@@ -894,7 +895,8 @@ static qnnrt_result qnnrt_cpu_fallback__write_all(qnnrt_json_writer *json,
 
 /* Read host steps, from the file in `dir` or from the text that f has. */
 static qnnrt_result qnnrt_cpu_fallback__public_read(qnnrt_cpu_fallback__file *f, const char *dir,
-                                      const qnnrt_cpu_fallback_desc *desc, qnnrt_cpu_fallback **out)
+                                                    const qnnrt_cpu_fallback_desc *desc,
+                                                    qnnrt_cpu_fallback **out)
 {
     char *text = NULL;
     qnnrt_result result = QNNRT_OK;
@@ -923,7 +925,8 @@ static qnnrt_result qnnrt_cpu_fallback__public_read(qnnrt_cpu_fallback__file *f,
 
 QNNRT_CPU_FALLBACK_API qnnrt_result qnnrt_cpu_fallback_open(const char *dir,
                                                             const qnnrt_cpu_fallback_desc *desc,
-                                                         qnnrt_cpu_fallback **out, qnnrt_error *err)
+                                                            qnnrt_cpu_fallback **out,
+                                                            qnnrt_error *err)
 {
     qnnrt_cpu_fallback__file f;
     qnnrt_result result;
@@ -939,7 +942,8 @@ QNNRT_CPU_FALLBACK_API qnnrt_result qnnrt_cpu_fallback_open(const char *dir,
 }
 
 QNNRT_CPU_FALLBACK_API qnnrt_result qnnrt_cpu_fallback_read(const char *text, size_t bytes,
-                                      const qnnrt_cpu_fallback_desc *desc, qnnrt_cpu_fallback **out,
+                                                            const qnnrt_cpu_fallback_desc *desc,
+                                                            qnnrt_cpu_fallback **out,
                                                             qnnrt_error *err)
 {
     qnnrt_cpu_fallback__file f;

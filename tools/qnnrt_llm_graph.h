@@ -236,8 +236,8 @@ QNNRT_LLM_GRAPH_API qnnrt_result qnnrt_llm_graph_write(const qnnrt_llm_graph *mo
    Returns  as qnnrt_llm_graph_write() and qnnrt_ir_read()
    Frees    qnnrt_ir_free() */
 QNNRT_LLM_GRAPH_API qnnrt_result qnnrt_llm_graph_create(const qnnrt_llm_graph *model,
-                                                   const qnnrt_llm_graph_desc *desc, qnnrt_ir **out,
-                                                       qnnrt_error *err);
+                                                        const qnnrt_llm_graph_desc *desc,
+                                                        qnnrt_ir **out, qnnrt_error *err);
 
 /* Write the value of "llm" in qnnrt.json: rope, bos, eos, window. A begin token that is an end
    token, too, is left out: tokenizers do not put it before texts.
@@ -753,7 +753,8 @@ static qnnrt_result qnnrt_llm_graph__limits_rope(const qnnrt_llm_graph__facts *f
     out->theta = facts->theta.given ? facts->theta.value : 10000;
     if (facts->nested)
         return qnnrt_llm_graph__wrong(facts, err, QNNRT_E_UNSUPPORTED, "\"rope_parameters\" has"
-                                     " settings for each kind of layer, expected the same for all");
+                                      " settings for each kind of layer, expected the same for"
+                                      " all");
     if (!(out->theta >= 1))
         return qnnrt_llm_graph__wrong(facts, err, QNNRT_E_FORMAT, "\"rope_theta\" is %g,"
                                       " expected 1 or more", out->theta);
@@ -783,8 +784,8 @@ static qnnrt_result qnnrt_llm_graph__limits_rope(const qnnrt_llm_graph__facts *f
     if (!(out->low_frequency > 0) || !(out->high_frequency > out->low_frequency) ||
         out->original_context == 0)
         return qnnrt_llm_graph__wrong(facts, err, QNNRT_E_FORMAT, "positions are scaled by"
-                                     " \"llama3\"; expected 0 < low_freq_factor < high_freq_factor,"
-                                      " and original_max_position_embeddings");
+                                      " \"llama3\"; expected 0 < low_freq_factor <"
+                                      " high_freq_factor, and original_max_position_embeddings");
     return QNNRT_OK;
 }
 
@@ -799,13 +800,14 @@ static qnnrt_result qnnrt_llm_graph__limits_window(const qnnrt_llm_graph__model 
     uint32_t i;
     if (facts->kinds != 0 && facts->kinds != out->layers)
         return qnnrt_llm_graph__wrong(facts, err, QNNRT_E_MISMATCH, "\"layer_types\" has %u"
-                                     " layers, \"num_hidden_layers\" is %u", (unsigned)facts->kinds,
-                                      (unsigned)out->layers);
+                                      " layers, \"num_hidden_layers\" is %u",
+                                      (unsigned)facts->kinds, (unsigned)out->layers);
     if (!uses || !facts->window.given || facts->window.value < 1) {
         for (i = 0; i < facts->kinds; ++i)
             if (facts->windowed[i] && uses)
                 return qnnrt_llm_graph__wrong(facts, err, QNNRT_E_FORMAT, "\"layer_types\" has"
-                                           " sliding_attention, but \"sliding_window\" is missing");
+                                              " sliding_attention, but \"sliding_window\" is"
+                                              " missing");
         return QNNRT_OK;
     }
     out->window = (uint32_t)facts->window.value;
@@ -1003,9 +1005,9 @@ static int qnnrt_llm_graph__gguf_text(const qnnrt_weights_value *value, qnnrt_ll
 
 /* Read a number; a list of equal ones is one. Return QNNRT_OK if there is none. */
 static qnnrt_result qnnrt_llm_graph__gguf_number(const qnnrt_weights *weights,
-                                               const qnnrt_llm_graph__facts *facts, const char *key,
-                                               int whole, double most, qnnrt_llm_graph__number *out,
-                                                 qnnrt_error *err)
+                                                 const qnnrt_llm_graph__facts *facts,
+                                                 const char *key, int whole, double most,
+                                                 qnnrt_llm_graph__number *out, qnnrt_error *err)
 {
     const qnnrt_weights_value *value = qnnrt_llm_graph__gguf_value(weights, facts, key);
     uint64_t i;
@@ -1056,7 +1058,8 @@ static qnnrt_result qnnrt_llm_graph__gguf_numbers(const qnnrt_weights *weights,
 
 /* Refuse what the graphs do not compute. */
 static qnnrt_result qnnrt_llm_graph__gguf_refuse(const qnnrt_weights *weights,
-                                              const qnnrt_llm_graph__facts *facts, qnnrt_error *err)
+                                                 const qnnrt_llm_graph__facts *facts,
+                                                 qnnrt_error *err)
 {
     /* What each of these has to be, if it is there; 0 means the same as 1 for factors. */
     static const struct { const char *key; double value; int factor; } wanted[] = {
@@ -1189,7 +1192,7 @@ static qnnrt_result qnnrt_llm_graph__gguf_rope(const qnnrt_weights *weights,
                                "expected half a head", facts->file,
                                (unsigned long long)table->count);
     result = qnnrt_weights_convert(table, QNNRT_DTYPE_F32, factors,
-                                     (size_t)table->count * sizeof(float), NULL, err);
+                                   (size_t)table->count * sizeof(float), NULL, err);
     return result != QNNRT_OK ? result
            : qnnrt_llm_graph__gguf_llama3(facts, factors, (uint32_t)table->count, err);
 }
@@ -1395,8 +1398,8 @@ static void qnnrt_llm_graph__keep(qnnrt_llm_graph__writer *w, qnnrt_llm_graph__l
 }
 
 static qnnrt_llm_graph__value qnnrt_llm_graph__input(qnnrt_llm_graph__writer *w, const char *name,
-                                                  uint32_t rank, uint64_t a, uint64_t b, uint64_t c,
-                                                     uint64_t d)
+                                                     uint32_t rank, uint64_t a, uint64_t b,
+                                                     uint64_t c, uint64_t d)
 {
     qnnrt_llm_graph__value v = qnnrt_llm_graph__value_of(name, rank, a, b, c, d);
     if (strcmp(name, "input_ids") == 0) v.dtype = "int64";
@@ -1517,7 +1520,8 @@ static void qnnrt_llm_graph__ints(qnnrt_llm_graph__writer *w, const char *key,
 /* Write a node without attributes that gives a tensor of the shape of x. y may be NULL. */
 static qnnrt_llm_graph__value qnnrt_llm_graph__same(qnnrt_llm_graph__writer *w, const char *op,
                                                     const qnnrt_llm_graph__value *x,
-                                                  const qnnrt_llm_graph__value *y, const char *name)
+                                                    const qnnrt_llm_graph__value *y,
+                                                    const char *name)
 {
     const qnnrt_llm_graph__value *inputs[2];
     qnnrt_llm_graph__value out = *x;
@@ -1554,8 +1558,8 @@ static qnnrt_llm_graph__value qnnrt_llm_graph__view(qnnrt_llm_graph__writer *w,
 
 /* Order four axes anew. name: of the result, "" for a number */
 static qnnrt_llm_graph__value qnnrt_llm_graph__permute(qnnrt_llm_graph__writer *w,
-                                                    const qnnrt_llm_graph__value *x, unsigned order,
-                                                       const char *name)
+                                                       const qnnrt_llm_graph__value *x,
+                                                       unsigned order, const char *name)
 {
     qnnrt_llm_graph__value out = *x;
     uint64_t dims[4];
@@ -1572,8 +1576,8 @@ static qnnrt_llm_graph__value qnnrt_llm_graph__permute(qnnrt_llm_graph__writer *
 }
 
 static qnnrt_llm_graph__value qnnrt_llm_graph__slice(qnnrt_llm_graph__writer *w,
-                                                    const qnnrt_llm_graph__value *x, uint64_t start,
-                                                     uint64_t end)
+                                                     const qnnrt_llm_graph__value *x,
+                                                     uint64_t start, uint64_t end)
 {
     qnnrt_llm_graph__value out = *x;
     out.name[0] = '\0';
@@ -1638,7 +1642,8 @@ static int qnnrt_llm_graph__adapts(const qnnrt_llm_graph_desc *desc, const char 
 
 /* Check the list of projections that adapters change. */
 static qnnrt_result qnnrt_llm_graph__adapts_check(const qnnrt_llm_graph *model,
-                                                 const qnnrt_llm_graph_desc *desc, qnnrt_error *err)
+                                                  const qnnrt_llm_graph_desc *desc,
+                                                  qnnrt_error *err)
 {
     const char *at = desc->lora != NULL ? desc->lora : "all";
     size_t i, length;
@@ -1665,7 +1670,8 @@ static qnnrt_result qnnrt_llm_graph__adapts_check(const qnnrt_llm_graph *model,
 
 /* Write what an adapter adds to the product y of x: B (A x). */
 static qnnrt_llm_graph__value qnnrt_llm_graph__adapt(qnnrt_llm_graph__writer *w, int64_t layer,
-                                                  const char *name, const qnnrt_llm_graph__value *x,
+                                                     const char *name,
+                                                     const qnnrt_llm_graph__value *x,
                                                      const qnnrt_llm_graph__value *y)
 {
     const uint64_t rank = w->desc->lora_rank;
@@ -1694,8 +1700,10 @@ static qnnrt_llm_graph__value qnnrt_llm_graph__adapt(qnnrt_llm_graph__writer *w,
 
 /* Write a product with a weight "<name>.weight" [rows, columns] and, if biased, "<name>.bias". */
 static qnnrt_llm_graph__value qnnrt_llm_graph__linear(qnnrt_llm_graph__writer *w, int64_t layer,
-                                                  const char *name, const qnnrt_llm_graph__value *x,
-                                                    uint64_t rows, int biased, const char *out_name)
+                                                      const char *name,
+                                                      const qnnrt_llm_graph__value *x,
+                                                      uint64_t rows, int biased,
+                                                      const char *out_name)
 {
     qnnrt_llm_graph__value weight, bias, out = *x;
     const qnnrt_llm_graph__value *inputs[3];
@@ -1733,7 +1741,8 @@ typedef struct qnnrt_llm_graph__shared {
 /* Write x / sqrt(mean(x^2) + epsilon) times a weight, or times 1 + weight. out_name: "" for a
    number */
 static qnnrt_llm_graph__value qnnrt_llm_graph__norm(qnnrt_llm_graph__writer *w, int64_t layer,
-                                                  const char *name, const qnnrt_llm_graph__value *x,
+                                                    const char *name,
+                                                    const qnnrt_llm_graph__value *x,
                                                     const char *out_name)
 {
     const uint64_t size = x->dims[x->rank - 1];
@@ -1877,7 +1886,8 @@ static qnnrt_llm_graph__value qnnrt_llm_graph__attend(qnnrt_llm_graph__writer *w
 
 /* Put new rows after those of the cache, and return both. layer, which: key or value */
 static qnnrt_llm_graph__value qnnrt_llm_graph__cache(qnnrt_llm_graph__writer *w, uint32_t layer,
-                                                   const char *which, unsigned order, uint32_t axis,
+                                                     const char *which, unsigned order,
+                                                     uint32_t axis,
                                                      const qnnrt_llm_graph__value *rows)
 {
     const uint64_t cells = w->context - w->tokens;
@@ -1916,7 +1926,7 @@ static qnnrt_llm_graph__value qnnrt_llm_graph__attention(qnnrt_llm_graph__writer
         at += heads * d;
         part[i] = qnnrt_llm_graph__view(w, &part[i], 4, 1, n, heads, d);
         if (i < 2 && m->head_norms) part[i] = qnnrt_llm_graph__norm(w, layer, norms[i], &part[i],
-                                                                   "");
+                                                                    "");
         part[i] = qnnrt_llm_graph__permute(w, &part[i], 0x0213, "");
         if (i < 2) part[i] = qnnrt_llm_graph__rotate(w, &part[i], shared);
     }
@@ -1962,7 +1972,8 @@ static qnnrt_llm_graph__value qnnrt_llm_graph__mlp(qnnrt_llm_graph__writer *w, u
 /* Write a layer. name: of its result */
 static qnnrt_llm_graph__value qnnrt_llm_graph__layer(qnnrt_llm_graph__writer *w, uint32_t layer,
                                                      const qnnrt_llm_graph__value *hidden,
-                                                  qnnrt_llm_graph__shared *shared, const char *name)
+                                                     qnnrt_llm_graph__shared *shared,
+                                                     const char *name)
 {
     const int four = w->model->four_norms;
     qnnrt_llm_graph__value x, y = qnnrt_llm_graph__norm(w, layer, "input_layernorm.weight", hidden,
@@ -2327,8 +2338,8 @@ static int qnnrt_llm_graph__text_add(void *user, const char *data, size_t bytes)
 }
 
 QNNRT_LLM_GRAPH_API qnnrt_result qnnrt_llm_graph_create(const qnnrt_llm_graph *model,
-                                                   const qnnrt_llm_graph_desc *desc, qnnrt_ir **out,
-                                                       qnnrt_error *err)
+                                                        const qnnrt_llm_graph_desc *desc,
+                                                        qnnrt_ir **out, qnnrt_error *err)
 {
     qnnrt_llm_graph_desc none;
     qnnrt_llm_graph__text text;
