@@ -161,7 +161,7 @@ static qnnrt_result begin(life *l, const char *path)
 {
     qnnrt_result result;
     memset(l, 0, sizeof *l);
-    memset(&err, 0xFF, sizeof err);
+    TEST_JUNK(err);
     logged[0] = '\0';
     l->engine = qnnrt_engine_openvino();
     l->open.hooks.alloc = plain_alloc;

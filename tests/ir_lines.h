@@ -113,7 +113,7 @@ static qnnrt_ir *graph_with(const char *lines, const qnnrt_ir_desc *desc)
     }
     snprintf(text, sizeof text, "{\"graph_inputs\": [%s], \"graph_outputs\": [%s], \"weights\": [%s], "
              "\"weight_name_mapping\": {%s}, \"nodes\": [%s]}", inputs, outputs, weights, keys, nodes);
-    memset(&err, 0xFF, sizeof(err));
+    TEST_JUNK(err);
     if (qnnrt_ir_read(text, strlen(text), desc, &ir, &err) != QNNRT_OK ||
         qnnrt_ir_check(ir, NULL, NULL, &err) != QNNRT_OK) {
         if (err.code != QNNRT_E_MEMORY) printf("    %s\n%s\n", err.text, text);

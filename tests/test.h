@@ -276,6 +276,9 @@ static inline int test_main(const char *suite, int arg_count, const char *usage,
     return test_state.failed > 0;
 }
 
+/* Fill an error, or something else that a call must fill, with bytes that are no value of it. */
+#define TEST_JUNK(x) memset(&(x), 0xFF, sizeof(x))
+
 /* Return the text of a failed call as the tools print it: its text, then its cause and its hint on
    lines of their own. The result stays valid until the next call. */
 #define TEST_TOLD(err)                                                                             \

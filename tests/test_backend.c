@@ -113,7 +113,7 @@ static qnnrt *const somewhere = (qnnrt *)&vendor;        /* an out parameter mus
 static qnnrt_result open_it(const qnnrt_desc *desc, qnnrt **model, qnnrt_error *err)
 {
     *model = somewhere;
-    memset(err, 0xFF, sizeof(*err));
+    TEST_JUNK(*err);
     return qnnrt_open(NULL, desc, model, err);
 }
 
@@ -281,7 +281,7 @@ static void fails_desc(const char *knobs, const qnnrt_desc *given, qnnrt_result 
             qnnrt_error err;
             qnnrt *model = somewhere;
             qnnrt_result result;
-            memset(&err, 0xFF, sizeof(err));
+            TEST_JUNK(err);
             fake_begin(knobs);
             if (with_host) desc.backend_desc.hooks = host_hooks(&h);
             result = qnnrt_open(NULL, &desc, &model, with_err ? &err : NULL);
@@ -415,7 +415,7 @@ static void backend_fails(const char *path, qnnrt_result expected, qnnrt_error *
     CHECK_EQ(qnnrt_backend_open(&desc, &backend, NULL), expected);
     CHECK(backend == NULL);
     backend = (qnnrt_backend *)somewhere;
-    memset(err, 0xFF, sizeof(*err));
+    TEST_JUNK(*err);
     result = qnnrt_backend_open(&desc, &backend, err);
     CHECK(backend == NULL);
     CHECK_EQ(result, expected);
@@ -497,7 +497,7 @@ TEST(the_current_folder_is_not_searched)
     snprintf(fake_path, sizeof(fake_path), "%s", join(other_dir, "libSomeBackend.so"));
     TRY(copy_backend_only(fake_path));
     CHECK_EQ(chdir(dir), 0);
-    memset(&err, 0xFF, sizeof(err));
+    TEST_JUNK(err);
     desc.path = "libqnnrt-test-here.so";
     result = qnnrt_backend_open(&desc, &backend, &err);
     if (chdir(here) != 0) abort();
@@ -508,7 +508,7 @@ TEST(the_current_folder_is_not_searched)
     /* The current folder is not searched for the default name, or for the system library of a
        backend that is named by its absolute path. */
     if (chdir(dir) != 0) abort();
-    memset(&err, 0xFF, sizeof(err));
+    TEST_JUNK(err);
     result = qnnrt_backend_open(NULL, &backend, &err);
     if (chdir(here) != 0) abort();
     CHECK_EQ(result, QNNRT_E_LIBRARY);
@@ -557,7 +557,7 @@ TEST(the_default_library_is_named_when_it_is_not_found)
     char dir[4096];
     qnnrt_result result;
     fake_begin("");
-    memset(&err, 0xFF, sizeof(err));
+    TEST_JUNK(err);
     result = qnnrt_backend_open(NULL, &backend, &err);
     if (result == QNNRT_OK) {
         qnnrt_backend_close(backend);
@@ -572,7 +572,7 @@ TEST(the_default_library_is_named_when_it_is_not_found)
 
     folder(dir);
     CHECK(test_write_file(join(dir, "one.bin"), ONE, strlen(ONE)));
-    memset(&err, 0xFF, sizeof(err));
+    TEST_JUNK(err);
     CHECK_EQ(qnnrt_open(dir, NULL, &model, &err), QNNRT_E_LIBRARY);
     TRY(check_error(&err, QNNRT_E_LIBRARY));
     CHECK(model == NULL);
@@ -666,7 +666,7 @@ TEST(a_path_of_a_library_that_is_too_long_is_refused)
         memset(path, 'a', sizeof(path) - 1);
         if (slash) path[0] = '/';
         desc.path = path;
-        memset(&err, 0xFF, sizeof(err));
+        TEST_JUNK(err);
         result = qnnrt_backend_open(&desc, &backend, &err);
         CHECK(result == QNNRT_E_LIBRARY || result == QNNRT_E_ARG);
         TRY(check_error(&err, result));
@@ -702,7 +702,7 @@ TEST(an_empty_element_of_ld_library_path_stops_the_systems_search)
         qnnrt_error err;
         qnnrt_result result;
         memset(&desc, 0, sizeof(desc));
-        memset(&err, 0xFF, sizeof(err));
+        TEST_JUNK(err);
         desc.path = "libqnnrt-test-absent.so";
         if (value != NULL) setenv("LD_LIBRARY_PATH", value, 1);
         else unsetenv("LD_LIBRARY_PATH");
@@ -1539,7 +1539,7 @@ static void refused(const qnnrt_hooks *hooks, int log_level, const char *a, cons
     backend_desc.log_level = desc.backend_desc.log_level = (qnnrt_log_level)log_level;
     fake_begin("");
     for (with_err = 0; with_err < 2; ++with_err) {
-        memset(&err, 0xFF, sizeof(err));
+        TEST_JUNK(err);
         CHECK_EQ(qnnrt_backend_open(&backend_desc, &backend, with_err ? &err : NULL), QNNRT_E_ARG);
         CHECK(backend == NULL);
     }
@@ -1641,7 +1641,7 @@ TEST(hooks_may_call_what_needs_no_object_and_the_lock_is_taken_once)
         qnnrt_result result;
         fake_begin(knobs[i]);
         memset(&reentry, 0, sizeof(reentry));
-        memset(&err, 0xFF, sizeof(err));
+        TEST_JUNK(err);
         desc.backend_desc.hooks.alloc = reentry_alloc;
         desc.backend_desc.hooks.free = reentry_free;
         desc.backend_desc.hooks.log = reentry_log;
@@ -1760,23 +1760,23 @@ TEST(nothing_where_something_is_needed_is_a_wrong_argument)
     qnnrt_file empty;
     memset(&empty, 0, sizeof(empty));
     fake_begin("");
-    memset(&err, 0xFF, sizeof(err));
+    TEST_JUNK(err);
     CHECK_EQ(qnnrt_backend_open(NULL, NULL, &err), QNNRT_E_ARG);
     TRY(check_error(&err, QNNRT_E_ARG));
     CHECK_EQ(qnnrt_backend_open(NULL, NULL, NULL), QNNRT_E_ARG);
-    memset(&err, 0xFF, sizeof(err));
+    TEST_JUNK(err);
     CHECK_EQ(qnnrt_open(NULL, &desc, NULL, &err), QNNRT_E_ARG);
     TRY(check_error(&err, QNNRT_E_ARG));
     CHECK_EQ(qnnrt_open(NULL, &desc, NULL, NULL), QNNRT_E_ARG);
-    memset(&err, 0xFF, sizeof(err));
+    TEST_JUNK(err);
     CHECK_EQ(qnnrt_open(NULL, NULL, &model, &err), QNNRT_E_ARG);
     TRY(check_error(&err, QNNRT_E_ARG));
     CHECK(model == NULL);
-    memset(&err, 0xFF, sizeof(err));
+    TEST_JUNK(err);
     model = somewhere;
     CHECK_EQ(qnnrt_open("", NULL, &model, &err), QNNRT_E_ARG);
     CHECK(model == NULL);
-    memset(&err, 0xFF, sizeof(err));
+    TEST_JUNK(err);
     model = somewhere;
     CHECK_EQ(qnnrt_open("folder", &desc, &model, &err), QNNRT_E_ARG);
     TRY(check_error(&err, QNNRT_E_ARG));

@@ -141,7 +141,7 @@ static int begin(place *p, uint64_t limit)
     used = strlen(folder);
     snprintf(folder + used, sizeof(folder) - used, "%s%s", used > 0 ? "/" : "", tmpdir);
     memset(&desc, 0, sizeof(desc));
-    memset(&err, 0xFF, sizeof(err));
+    TEST_JUNK(err);
     memset(&lies, 0, sizeof(lies));
     mkdir_fails = NULL;
     desc.limit = limit;
@@ -366,7 +366,7 @@ static void is_refused(place *p, const char *what, size_t at, const unsigned cha
     char place_of[80];
     snprintf(place_of, sizeof(place_of), "%s at %lu", what, (unsigned long)at);
     CHECK(write_all(p->entry, data, bytes));
-    memset(&err, 0xFF, sizeof(err));
+    TEST_JUNK(err);
     if (qnnrt_cache_get(p->c, key_a, p->out, NULL, &err) != QNNRT_E_FORMAT) printf("%s: %s\n", place_of, err.text);
     CHECK_EQ(err.code, QNNRT_E_FORMAT);
     CHECK_STR(err.text, "is damaged: ");

@@ -551,7 +551,7 @@ static void error_of(qnnrt_error *err, uint64_t code, const logged *list, size_t
     int slot = qnnrt__log_open(&book, &hooks, QNNRT_LOG_ERROR);
     uint32_t mark;
     size_t i;
-    memset(err, 0xFF, sizeof *err);
+    TEST_JUNK(*err);
     CHECK(slot >= 0);
     mark = qnnrt__log_mark(slot);
     for (i = 0; i < count; ++i) log_text(&qnnrt__log_slots[slot], list[i].level, "%s\n", list[i].text);

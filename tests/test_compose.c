@@ -9,6 +9,7 @@
 #include "qnnrt_device.h"
 #include "qnnrt_profile.h"
 #include "test.h"
+#include "backend.h"
 #include "heap.h"
 #include <math.h>
 #include <signal.h>
@@ -31,7 +32,7 @@ static void open_backend(const char *knobs, uint32_t soc_model)
     qnnrt_backend_desc desc;
     memset(&desc, 0, sizeof(desc));
     memset(&heap, 0, sizeof(heap));
-    memset(&err, 0xFF, sizeof(err));
+    TEST_JUNK(err);
     desc.path = TEST_FAKE_LIB;
     desc.soc_model = soc_model;
     desc.hooks.alloc = heap_alloc;
@@ -304,10 +305,9 @@ static void compute_blocks(int loaded)
     qnnrt *built = NULL;
     qnnrt_run *run = NULL;
     size_t bytes = 0, i, k;
-    memset(&backend_desc, 0, sizeof(backend_desc));
+    backend_desc = test_ref_desc();
     memset(&graph, 0, sizeof(graph));
     memset(&blocks, 0, sizeof(blocks));
-    backend_desc.path = TEST_REF_LIB;
     CHECK_EQ(qnnrt_backend_open(&backend_desc, &ref, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_builder_create(ref, NULL, &b, &err), QNNRT_OK);
     graph.name = "g";
@@ -416,10 +416,9 @@ static void compute_two_layers(int loaded, qnnrt_tensor_kind kind, float y[4])
     for (i = 0; i < 96; ++i) w1[i] = (float)((int)(i * 7 % 31) - 15);
     for (i = 0; i < 48; ++i) w2[i] = (float)((int)(i * 11 % 23) - 11);
     for (i = 0; i < 8; ++i) x[i] = (float)i - 3;
-    memset(&backend_desc, 0, sizeof(backend_desc));
+    backend_desc = test_ref_desc();
     memset(from, 0, sizeof(from));
     memset(&node, 0, sizeof(node));
-    backend_desc.path = TEST_REF_LIB;
     CHECK_EQ(qnnrt_backend_open(&backend_desc, &ref, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_builder_create(ref, NULL, &b, &err), QNNRT_OK);
     add_graph(b, "g");
@@ -727,7 +726,6 @@ TEST(supports_asks_about_tensors_that_are_not_loaded)
 {
     static const float scales[4] = { 1, 2, 3, 4 };
     source from;
-    qnnrt_backend_desc backend_desc;
     qnnrt_backend *ref = NULL;
     qnnrt_tensor_desc t;
     qnnrt_tensor ends[2], out;
@@ -735,9 +733,7 @@ TEST(supports_asks_about_tensors_that_are_not_loaded)
     qnnrt_param_desc axis;
     qnnrt_builder *b;
     int kind;
-    memset(&backend_desc, 0, sizeof(backend_desc));
-    backend_desc.path = TEST_REF_LIB;
-    CHECK_EQ(qnnrt_backend_open(&backend_desc, &ref, &err), QNNRT_OK);
+    CHECK_EQ(test_ref_backend(&ref, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_builder_create(ref, NULL, &b, &err), QNNRT_OK);
     add_graph(b, "g");
     memset(&from, 0, sizeof(from));
@@ -1575,7 +1571,7 @@ TEST(exactly_the_limits_are_built)
             qnnrt_builder_context(b, NULL);
             add_right(b, "g");
         }
-        memset(&err, 0xFF, sizeof(err));
+        TEST_JUNK(err);
         if (qnnrt_builder_finish(b, &built, &err) != QNNRT_OK) printf("%s\n", err.text);
         CHECK(err.code == QNNRT_OK && err.text[0] == '\0' && err.hint[0] == '\0');
         CHECK(built != NULL);
@@ -2339,7 +2335,7 @@ TEST(every_call_that_fails_is_a_clean_error)
             qnnrt_result result;
             snprintf(knobs, sizeof(knobs), "fail=%s:0x44c:%u", calls[i].call, n);
             memset(&heap, 0, sizeof(heap));
-            memset(&err, 0xFF, sizeof(err));
+            TEST_JUNK(err);
             fake_begin(knobs);
             live_before = fake_live();
             result = life(&err);
@@ -2450,7 +2446,7 @@ TEST(saving_leaves_nothing_half_done)
     snprintf(path, sizeof(path), "%s/good.bin", folder);
     CHECK_EQ(qnnrt_save(built, 0, path, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_save(built, 0, path, NULL), QNNRT_OK);      /* replaces it */
-    memset(&err, 0xFF, sizeof(err));
+    TEST_JUNK(err);
     CHECK_EQ(qnnrt_save(built, 0, path, &err), QNNRT_OK);
     CHECK(err.code == QNNRT_OK && err.text[0] == '\0' && err.hint[0] == '\0');
     data = (char *)test_read_file(path, &length);

@@ -7,6 +7,7 @@
 #include "test.h"
 #include "heap.h"
 #include "bind.h"
+#include "backend.h"
 
 static qnnrt_error err;
 static qnnrt_backend *backend;
@@ -15,10 +16,9 @@ static const qnnrt_prepare_desc caller_io = { 1, 0, 0, { 0 } };
 static int open_ref(void)
 {
     qnnrt_backend_desc desc;
-    memset(&desc, 0, sizeof(desc));
+    desc = test_ref_desc();
     memset(&heap, 0, sizeof(heap));
-    memset(&err, 0xFF, sizeof(err));
-    desc.path = TEST_REF_LIB;
+    TEST_JUNK(err);
     desc.hooks.alloc = heap_alloc;
     desc.hooks.free = heap_free;
     desc.hooks.alloc_user = &heap;
@@ -1022,8 +1022,7 @@ static qnnrt_result extended_life(qnnrt_error *error)
     qnnrt_run *run = NULL;
     qnnrt_result result;
     int round;
-    memset(&desc, 0, sizeof(desc));
-    desc.path = TEST_REF_LIB;
+    desc = test_ref_desc();
     desc.hooks.alloc = heap_alloc;
     desc.hooks.free = heap_free;
     desc.hooks.alloc_user = &heap;
@@ -1064,8 +1063,7 @@ static qnnrt_result life(qnnrt_error *error)
     uint64_t key[2];
     qnnrt_result result;
     int round;
-    memset(&desc, 0, sizeof(desc));
-    desc.path = TEST_REF_LIB;
+    desc = test_ref_desc();
     desc.hooks.alloc = heap_alloc;
     desc.hooks.free = heap_free;
     desc.hooks.alloc_user = &heap;

@@ -335,7 +335,7 @@ static qnnrt__convert resolved;
         CHECK_EQ(qnnrt__convert_make(&(from).info, &(to).info, how, &resolved, &err), result);     \
         CHECK_EQ(err.code, result);                                                                \
         CHECK_STR(err.text, needle);                                                               \
-        memset(&err, 0xFF, sizeof err);                                                            \
+        TEST_JUNK(err);                                                            \
         CHECK_EQ(create(&(from), &(to), how, NULL, &err), result);                                 \
         CHECK_EQ(err.code, result);                                                                \
         CHECK_STR(err.text, needle);                                                               \

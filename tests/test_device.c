@@ -63,7 +63,7 @@ TEST(names_of_heaps_are_plain)
     size_t i;
     for (i = 0; i < sizeof names / sizeof names[0]; ++i) {
         provider = qnnrt_device_heap(names[i]);
-        memset(&error, 0xFF, sizeof error);
+        TEST_JUNK(error);
         CHECK_EQ(provider.alloc(provider.user, NULL, 4096, &data, &fd, &error), QNNRT_E_ARG);
         CHECK_EQ(error.code, QNNRT_E_ARG);
         CHECK_STR(error.text, "/dev/dma_heap");

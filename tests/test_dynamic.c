@@ -6,6 +6,7 @@
 #include "qnnrt_profile.h"
 #include "ref.h"
 #include "life.h"
+#include "backend.h"
 
 static qnnrt_error err;
 
@@ -76,8 +77,7 @@ static void add_node(qnnrt_builder *b, const char *type, const qnnrt_tensor *inp
 static void open_backend(void)
 {
     qnnrt_backend_desc desc;
-    memset(&desc, 0, sizeof(desc));
-    desc.path = TEST_REF_LIB;
+    desc = test_ref_desc();
     desc.hooks = life_hooks();
     if (qnnrt_backend_open(&desc, &backend, &err) != QNNRT_OK) printf("%s\n", err.text);
 }

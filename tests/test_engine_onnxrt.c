@@ -47,7 +47,7 @@ static int begin(void)
     memcpy((void *)&fake_reset, (const void *)&found, sizeof fake_reset);
     fake = control();
     fake_reset();
-    memset(&err, 0xFF, sizeof err);
+    TEST_JUNK(err);
     return 1;
 }
 
@@ -737,7 +737,7 @@ TEST(onnxrt_every_call_that_fails_is_reported_and_nothing_leaks)
         fake->cpu_nodes = 1;
         fake->fail_at = n;
         fake->fail_code = 6;
-        memset(&err, 0xFF, sizeof err);
+        TEST_JUNK(err);
         result = everything(&a);
         if (fake->calls < n) break;
         if (result != QNNRT_OK) {
@@ -779,7 +779,7 @@ TEST(onnxrt_every_allocation_that_fails_is_reported_and_nothing_leaks)
         fake->cpu_nodes = 1;
         heap.count = 0;
         heap.fail_at = n;
-        memset(&err, 0xFF, sizeof err);
+        TEST_JUNK(err);
         result = everything(&a);
         CHECK_EQ(heap.live, 0);
         CHECK(clean());

@@ -47,7 +47,7 @@ static void control(const char *command)
     void (*call)(const char *) = NULL;
     memcpy((void *)&call, (const void *)&found, sizeof call);
     call(command);
-    memset(&err, 0xFF, sizeof err);
+    TEST_JUNK(err);
     logged[0] = '\0';
     engine = qnnrt_engine_openvino();
 }

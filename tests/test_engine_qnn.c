@@ -7,6 +7,7 @@
 #include "ref.h"
 #include "life.h"
 #include "engine_graph.h"
+#include "backend.h"
 
 static qnnrt_error err;
 
@@ -50,7 +51,7 @@ static qnnrt_result open_library(loaded *t, const char *path)
 {
     qnnrt_engine_open open;
     memset(&open, 0, sizeof(open));
-    memset(&err, 0xFF, sizeof(err));
+    TEST_JUNK(err);
     open.hooks = t->load.hooks;
     open.library_path = path;
     open.options = t->options;
@@ -65,7 +66,7 @@ static qnnrt_result load(loaded *t)
     if (result != QNNRT_OK) return result;
     t->load.options = t->options;
     t->load.option_count = t->count;
-    memset(&err, 0xFF, sizeof(err));
+    TEST_JUNK(err);
     return engine()->load(t->lib, &t->load, &t->model, &t->info, &err);
 }
 
@@ -120,10 +121,7 @@ static int is(const qnnrt_session_tensor *fact, const char *name, qnnrt_dtype dt
 static qnnrt_backend *backend_open(void)
 {
     qnnrt_backend *backend = NULL;
-    qnnrt_backend_desc desc;
-    memset(&desc, 0, sizeof(desc));
-    desc.path = TEST_REF_LIB;
-    if (qnnrt_backend_open(&desc, &backend, &err) != QNNRT_OK) abort();
+    if (test_ref_backend(&backend, &err) != QNNRT_OK) abort();
     return backend;
 }
 

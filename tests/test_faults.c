@@ -8,6 +8,7 @@
 #include "qnnrt_profile.h"
 #include "ref.h"
 #include "life.h"
+#include "backend.h"
 
 #include <sys/wait.h>
 
@@ -212,8 +213,7 @@ TEST(names_of_the_library_may_be_missing_or_hostile)
     qnnrt_backend *backend;
     TRY(lives("name=null; build=null"));
     life_begin("name=null; build=null");
-    memset(&desc, 0, sizeof(desc));
-    desc.path = TEST_REF_LIB;
+    desc = test_ref_desc();
     desc.hooks = life_hooks();
     CHECK_EQ(qnnrt_backend_open(&desc, &backend, &one.err), QNNRT_OK);
     CHECK(strcmp(qnnrt_backend_get_info(backend)->provider, "") == 0);

@@ -75,7 +75,7 @@ static void prepare_fails(int line, qnnrt *model, const char *name, qnnrt_result
     qnnrt_run *run = (qnnrt_run *)&error;
     left now = left_now(), after;
     qnnrt_result result;
-    memset(&error, 0xFF, sizeof(error));
+    TEST_JUNK(error);
     result = qnnrt_prepare(model, name, &run, &error);
     after = left_now();
     if (result != code || error.code != code || run != NULL || !text_is_clean(error.text) ||
@@ -284,7 +284,7 @@ TEST(file_truncated_at_every_byte_opens_or_fails_cleanly)
             desc.read = length % 32 == 0;
         }
         fake_begin("");
-        memset(&error, 0xFF, sizeof(error));
+        TEST_JUNK(error);
         result = qnnrt_open(folder, &desc, &model, &error);
         CHECK_EQ(error.code, result);
         if (result == QNNRT_OK) {
@@ -1238,7 +1238,7 @@ TEST(folder_and_files_both_or_neither_are_argument_errors)
     FAILS(folder, &desc, QNNRT_E_ARG, "folder", "desc.files", "one of the two");
     desc.files = NULL;
     FAILS(NULL, &desc, QNNRT_E_ARG, "desc.files");
-    memset(&error, 0xFF, sizeof(error));
+    TEST_JUNK(error);
     CHECK_EQ(qnnrt_open(folder, &desc, NULL, &error), QNNRT_E_ARG);
     CHECK_STR(error.text, "out is NULL");
     CHECK_EQ(qnnrt_open(folder, &desc, NULL, NULL), QNNRT_E_ARG);
@@ -1669,7 +1669,7 @@ TEST(hostile_names_are_cleaned_in_error_texts)
         block_begin(&block, "shard.bin", texts[i], strlen(texts[i]));
         desc.files = &block.file;
         desc.file_count = 1;
-        memset(&error, 0xFF, sizeof(error));
+        TEST_JUNK(error);
         CHECK(qnnrt_open(NULL, &desc, &model, &error) != QNNRT_OK);
         free(block.data);
         CHECK(text_is_clean(error.text));
@@ -2489,7 +2489,7 @@ TEST(a_file_that_changed_while_it_was_opened_is_refused)
             for (at = 1; at <= last; ++at) {
                 qnnrt_result result;
                 change_begin(at, how, read_it, &desc);
-                memset(&error, 0xFF, sizeof(error));
+                TEST_JUNK(error);
                 model = (qnnrt *)&error;
                 result = qnnrt_open(folder, &desc, &model, &error);
                 if (at == last) {

@@ -9,6 +9,7 @@
 #include "counted.h"
 #include "ref.h"
 #include "life.h"
+#include "backend.h"
 #include <fcntl.h>
 #include <math.h>
 #include <sys/mman.h>
@@ -47,11 +48,11 @@ static qnnrt_cpu_fallback *opened_with(const char *dir, const qnnrt_cpu_fallback
     char path[1200];
     qnnrt_cpu_fallback *host = NULL;
     sink s = { NULL, 0, 0, 0 };
-    memset(&err, 0xFF, sizeof(err));
+    TEST_JUNK(err);
     if (qnnrt_cpu_fallback_write(steps, count, sink_write, &s, &err) == QNNRT_OK) {
         snprintf(path, sizeof path, "%s/host.json", dir);
         test_write_file(path, s.text, s.used);
-        memset(&err, 0xFF, sizeof(err));
+        TEST_JUNK(err);
         if (qnnrt_cpu_fallback_open(dir, desc, &host, &err) != QNNRT_OK) host = NULL;
     }
     free(s.text);
@@ -109,7 +110,7 @@ static qnnrt_result call(const qnnrt_cpu_fallback *host, const border *b, const 
                          void *const *outputs)
 {
     const qnnrt_host_step *f = qnnrt_cpu_fallback_functions(host, NULL);
-    memset(&err, 0xFF, sizeof(err));
+    TEST_JUNK(err);
     return f->exec(f->user, &b->info, inputs, outputs, &err);
 }
 
@@ -550,7 +551,7 @@ TEST(host_folder_without_a_file_has_no_steps)
 {
     qnnrt_cpu_fallback *host = (qnnrt_cpu_fallback *)(uintptr_t)1;
     size_t count = 9;
-    memset(&err, 0xFF, sizeof(err));
+    TEST_JUNK(err);
     CHECK_EQ(qnnrt_cpu_fallback_open(test_tmpdir(), NULL, &host, &err), QNNRT_OK);
     CHECK(host != NULL && err.code == QNNRT_OK && err.text[0] == '\0');
     qnnrt_cpu_fallback_functions(host, &count);
@@ -665,7 +666,7 @@ TEST(host_file_that_is_damaged_is_refused)
         qnnrt_cpu_fallback *host = (qnnrt_cpu_fallback *)(uintptr_t)1;
         qnnrt_result result;
         put_text(dir, bad[i].text);
-        memset(&err, 0xFF, sizeof(err));
+        TEST_JUNK(err);
         result = qnnrt_cpu_fallback_open(dir, NULL, &host, &err);
         if (result != bad[i].code || strstr(err.text, bad[i].why) == NULL)
             printf("    %s\n    %d: %s\n", bad[i].text, (int)result, err.text);
@@ -844,9 +845,8 @@ static void make_folder(const char *dir, const qnnrt_ir *first, const qnnrt_ir *
     CHECK(test_write_file(path, s.text, s.used));
     s.used = 0;
 
-    memset(&backend_desc, 0, sizeof(backend_desc));
+    backend_desc = test_ref_desc();
     memset(&graph_desc, 0, sizeof(graph_desc));
-    backend_desc.path = TEST_REF_LIB;
     CHECK_EQ(qnnrt_backend_open(&backend_desc, &backend, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_builder_create(backend, NULL, &builder, &err), QNNRT_OK);
     graph_desc.name = "twice";

@@ -27,7 +27,7 @@ static qnnrt_ir *graph(const char *text)
 /* Check a graph, set list and count. */
 static qnnrt_result check(qnnrt_ir *ir)
 {
-    memset(&err, 0xFF, sizeof(err));
+    TEST_JUNK(err);
     return qnnrt_ir_check(ir, &list, &count, &err);
 }
 
@@ -701,7 +701,7 @@ TEST(ir_survives_every_failing_allocation)
         qnnrt_ir *ir = NULL;
         qnnrt_result result;
         allocations = 0;
-        memset(&err, 0xFF, sizeof(err));
+        TEST_JUNK(err);
         result = qnnrt_ir_read(text, bytes, &desc, &ir, &err);
         if (result == QNNRT_OK) result = qnnrt_ir_check(ir, NULL, NULL, &err);
         if (result == QNNRT_OK) result = qnnrt_ir_tidy(ir, &err);

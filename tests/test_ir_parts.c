@@ -129,7 +129,7 @@ static int run_part(const qnnrt_ir *whole, qnnrt_ir *part, pool *p)
         if (p->data[v->number] == NULL) p->data[v->number] = calloc(bytes_of(v) + 1, 1);
         out[i] = p->data[v->number];
     }
-    memset(&err, 0xFF, sizeof(err));
+    TEST_JUNK(err);
     if (qnnrt_ir_run(part, NULL, in, out, &err) == QNNRT_OK) return 1;
     printf("    %s\n", err.text);
     return 0;
@@ -196,7 +196,7 @@ static int cut_and_compare(qnnrt_ir *ir, uint32_t longest, size_t *parts)
             nodes[n] = nodes[other];
             nodes[other] = was;
         }
-        memset(&err, 0xFF, sizeof(err));
+        TEST_JUNK(err);
         good = qnnrt_ir_extract(ir, nodes, k, NULL, 0, values, count, "part", &part, &err) == QNNRT_OK &&
                qnnrt_ir_check(part, NULL, NULL, &err) == QNNRT_OK && part->node_count == k && run_part(ir, part, &cut);
         if (!good) printf("    part of node %lu, \"%s\": %s\n", (unsigned long)at, ir->nodes[at]->name, err.text);
@@ -261,7 +261,7 @@ TEST(ir_extract_keeps_names_arguments_and_numbers)
     nodes[1] = ir->nodes[0];
     nodes[2] = ir->nodes[1];
     outputs[0] = named(ir, "s");
-    memset(&err, 0xFF, sizeof(err));
+    TEST_JUNK(err);
     CHECK_EQ(qnnrt_ir_extract(ir, nodes, 3, NULL, 0, outputs, 1, NULL, &part, &err), QNNRT_OK);
     CHECK_EQ(err.code, QNNRT_OK);
     CHECK_EQ(qnnrt_ir_check(part, NULL, NULL, &err), QNNRT_OK);
@@ -537,7 +537,7 @@ TEST(ir_extract_survives_every_failing_allocation)
     before = live;
     for (fail_at = 0; result != QNNRT_OK; ++fail_at) {
         allocations = 0;
-        memset(&err, 0xFF, sizeof(err));
+        TEST_JUNK(err);
         result = qnnrt_ir_extract(ir, nodes, 2, NULL, 0, outputs, 1, NULL, &part, &err);
         CHECK(result == QNNRT_OK || (result == QNNRT_E_MEMORY && err.code == result && part == NULL && live == before));
         failed += result != QNNRT_OK;
@@ -558,7 +558,7 @@ static qnnrt_result write_graph(const qnnrt_ir *ir, sink *s)
     qnnrt_result result;
     memset(s, 0, sizeof(*s));
     qnnrt_json_write_begin(&w, sink_write, s, 1);
-    memset(&err, 0xFF, sizeof(err));
+    TEST_JUNK(err);
     result = qnnrt_ir_write(ir, &w, &err);
     if (!qnnrt_json_write_end(&w) && result == QNNRT_OK) abort();
     return result;

@@ -17,7 +17,7 @@ static qnnrt_ir *graph(const char *text)
 
 static qnnrt_result run(qnnrt_ir *ir, const qnnrt_ir_run_desc *desc, const void *const *inputs, void *const *outputs)
 {
-    memset(&err, 0xFF, sizeof(err));
+    TEST_JUNK(err);
     return qnnrt_ir_run(ir, desc, inputs, outputs, &err);
 }
 

@@ -9,6 +9,7 @@
 #include "llm_counter.h"
 #include "llm_batch.h"
 #include "test.h"
+#include "backend.h"
 #include "control.h"
 #include "counted.h"
 #include <math.h>
@@ -127,9 +128,8 @@ static void begin_with(setup *s, const counter_graph *graphs, size_t count)
     qnnrt_error err;
     int k;
     memset(s, 0, sizeof *s);
-    memset(&backend, 0, sizeof backend);
+    backend = test_ref_desc();
     memset(&desc, 0, sizeof desc);
-    backend.path = TEST_REF_LIB;
     backend.hooks = backend_hooks;
     if (qnnrt_backend_open(&backend, &s->backend, &err) != QNNRT_OK) TEST_SAY(err.text);
     s->model = counter_make(s->backend, graphs, count, &err);
@@ -1538,15 +1538,12 @@ TEST(every_allocation_may_fail)
 TEST(state_of_a_model_with_other_weights_is_refused)
 {
     static unsigned char state[1u << 16];
-    qnnrt_backend_desc backend_desc;
     qnnrt_backend *backend;
     qnnrt_error err;
     char folder[128], path[256];
     int which;
     size_t bytes = 0;
-    memset(&backend_desc, 0, sizeof backend_desc);
-    backend_desc.path = TEST_REF_LIB;
-    CHECK_EQ(qnnrt_backend_open(&backend_desc, &backend, &err), QNNRT_OK);
+    CHECK_EQ(test_ref_backend(&backend, &err), QNNRT_OK);
     for (which = 0; which < 2; ++which) {
         qnnrt *built, *model;
         qnnrt_llm *llm;

@@ -636,7 +636,7 @@ static uint32_t places[64];
 
 static qnnrt_result restore(cache *c, const unsigned char *data, size_t bytes)
 {
-    memset(&error, 0xFF, sizeof(error));
+    TEST_JUNK(error);
     error.text[sizeof(error.text) - 1] = '\0';
     return qnnrt_llm__state_restore(&c->cells, &c->store, -1, FINGERPRINT, POSITIONS, places, data, bytes, &error);
 }

@@ -6,6 +6,7 @@
    bit with those of a cache to which nothing happened. */
 #include "host_llm.h"
 #include "counted.h"
+#include "backend.h"
 
 #define MODEL "tests/data/llm/model"
 
@@ -30,9 +31,8 @@ static void engine_begin(engine *e, uint32_t shards, int floats, llm_names names
 {
     qnnrt_backend_desc desc;
     uint32_t i, g;
-    memset(&desc, 0, sizeof desc);
+    desc = test_ref_desc();
     memset(e, 0, sizeof *e);
-    desc.path = TEST_REF_LIB;
     if (qnnrt_backend_open(&desc, &e->backend, &err) != QNNRT_OK) stop(err.text);
     host_llm_read(&e->h, MODEL);
     if (floats) e->h.maker.ranges = NULL;

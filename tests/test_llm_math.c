@@ -265,7 +265,7 @@ static qnnrt_result refuse(const qnnrt_llm_rope *rope, const qnnrt_tensor_info *
 {
     void *table = &err;
     qnnrt_result result;
-    memset(&err, 0xFF, sizeof err);
+    TEST_JUNK(err);
     result = qnnrt_llm__rope_table(&none, rope, info, width, angles, 0, positions, &table, &err);
     if (table != NULL) return QNNRT_OK;
     return result;

@@ -13,6 +13,7 @@ static unsigned long long searched;         /* steps of searches, while a model 
 #include "llm_batch.h"
 #include "test.h"
 #include "control.h"
+#include "backend.h"
 #include <math.h>
 
 #define TEST_SAY(text) do { printf("%s\n", text); CHECK(0); } while (0)
@@ -92,9 +93,8 @@ static void begin(setup *s, const shape *shapes, size_t count, const qnnrt_llm_d
     qnnrt_llm_session_desc session;
     int k;
     memset(s, 0, sizeof *s);
-    memset(&backend, 0, sizeof backend);
+    backend = test_ref_desc();
     memset(&session, 0, sizeof session);
-    backend.path = TEST_REF_LIB;
     if (qnnrt_backend_open(&backend, &s->backend, &said) != QNNRT_OK) TEST_SAY(said.text);
     s->model = shapes != NULL ? shapes_make(s->backend, shapes, count) : counter_make(s->backend, pair, 2, &said);
     if (s->model == NULL) TEST_SAY(said.text);
@@ -1194,10 +1194,9 @@ TEST(shards_with_other_names_for_one_input)
         qnnrt_llm_cache *cache;
         const float *mask, *sines;
         memset(&s, 0, sizeof s);
-        memset(&backend_desc, 0, sizeof backend_desc);
+        backend_desc = test_ref_desc();
         memset(&desc, 0, sizeof desc);
         memset(&open_desc, 0, sizeof open_desc);
-        backend_desc.path = TEST_REF_LIB;
         if (qnnrt_backend_open(&backend_desc, &s.backend, &said) != QNNRT_OK) TEST_SAY(said.text);
         for (i = 0; i < 2; ++i) {
             qnnrt *built = shard_make(s.backend, i, other);

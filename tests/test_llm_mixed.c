@@ -3,6 +3,7 @@
    The model of tests/data/llm, on libQnnRef.so. Its logits must be those of the same model with the table in the
    graphs, bit by bit: the look-up copies, and rounds where it converts. */
 #include "host_llm.h"
+#include "backend.h"
 
 #define MODEL "tests/data/llm/model"
 
@@ -10,11 +11,8 @@ static qnnrt_error err;
 
 static qnnrt_backend *reference(void)
 {
-    qnnrt_backend_desc desc;
     qnnrt_backend *backend = NULL;
-    memset(&desc, 0, sizeof desc);
-    desc.path = TEST_REF_LIB;
-    if (qnnrt_backend_open(&desc, &backend, &err) != QNNRT_OK) stop(err.text);
+    if (test_ref_backend(&backend, &err) != QNNRT_OK) stop(err.text);
     return backend;
 }
 

@@ -12,6 +12,7 @@
 #include "test.h"
 #include "control.h"
 #include "counted.h"
+#include "backend.h"
 
 enum { WIDTH = 128, WORDS = 256, TOKENS = 100, SHAPES = 8, NEXT = 10 };
 
@@ -1071,9 +1072,8 @@ static void encoder_make(made *m, qnnrt_dtype mask, const float *table)
     qnnrt_builder *b;
     qnnrt_tensor ids, keep, type, rows, kind, row, sum, both_rows, out;
     memset(m, 0, sizeof *m);
-    memset(&backend, 0, sizeof backend);
+    backend = test_ref_desc();
     memset(&g, 0, sizeof g);
-    backend.path = TEST_REF_LIB;
     CHECK_EQ(qnnrt_backend_open(&backend, &m->backend, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_builder_create(m->backend, NULL, &b, &err), QNNRT_OK);
     g.name = "encoder";

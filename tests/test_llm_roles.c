@@ -299,7 +299,7 @@ static qnnrt_result open_model_with(const qnnrt_hooks *hooks)
 static qnnrt_result open_roles(void)
 {
     qnnrt_llm_close(m.llm);
-    memset(&m.err, 0xFF, sizeof(m.err));
+    TEST_JUNK(m.err);
     return qnnrt_llm_open(m.model, &m.desc, &m.llm, &m.err);
 }
 

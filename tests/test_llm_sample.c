@@ -712,7 +712,7 @@ static qnnrt_result refused(const qnnrt_llm_sampler_desc *desc)
 {
     qnnrt_llm_sampler *sampler = (qnnrt_llm_sampler *)&err;
     qnnrt_result result;
-    memset(&err, 0xFF, sizeof err);
+    TEST_JUNK(err);
     result = qnnrt_llm_sampler_create(&row.info, desc, &sampler, &err);
     if (sampler != NULL || result != err.code) return QNNRT_OK;
     return result;

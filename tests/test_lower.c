@@ -4,6 +4,7 @@
 #include "lower_case.h"
 #include "ref.h"
 #include "test.h"
+#include "backend.h"
 
 TEST(lower_computes_what_pytorch_computes)
 {
@@ -15,8 +16,7 @@ TEST(lower_computes_what_pytorch_computes)
     int whole;
     void *text = test_read_file("tests/data/ir/ops.json", &bytes);
     CHECK(text != NULL);
-    memset(&desc, 0, sizeof(desc));
-    desc.path = TEST_REF_LIB;
+    desc = test_ref_desc();
     CHECK_EQ(qnnrt_ir_read((const char *)text, bytes, NULL, &ir, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_backend_open(&desc, &backend, &err), QNNRT_OK);
     for (i = 0; i < ir->node_count; ++i) {
@@ -219,7 +219,6 @@ TEST(lower_keeps_an_epsilon_in_float16)
         NODE("y", "rsqrt.default", T("e", "[2]"), T("y", "[2]"), ""));
     const float x[2] = { 0, 4 };
     float y[2] = { 0, 0 };
-    qnnrt_backend_desc desc;
     qnnrt_backend *backend = NULL;
     qnnrt_builder *builder = NULL;
     qnnrt *model = NULL;
@@ -228,9 +227,7 @@ TEST(lower_keeps_an_epsilon_in_float16)
     qnnrt_lower *lower = lower_text(text, QNNRT_DTYPE_F16, &ir);
     qnnrt_error err;
     CHECK(lower != NULL);
-    memset(&desc, 0, sizeof(desc));
-    desc.path = TEST_REF_LIB;
-    CHECK_EQ(qnnrt_backend_open(&desc, &backend, &err), QNNRT_OK);
+    CHECK_EQ(test_ref_backend(&backend, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_builder_create(backend, NULL, &builder, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_lower_emit(lower, builder, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_builder_finish(builder, &model, &err), QNNRT_OK);

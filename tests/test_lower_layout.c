@@ -6,6 +6,7 @@
 #include "qnnrt_lower.h"
 #include "ref.h"
 #include "random_run.h"
+#include "backend.h"
 
 static qnnrt_error err;
 
@@ -40,14 +41,11 @@ TEST(lower_layout_random_programs_are_right)
 {
     const char *wanted = getenv("LAYOUT_PROGRAMS");
     const unsigned long programs = wanted != NULL ? strtoul(wanted, NULL, 10) : 1000;
-    qnnrt_backend_desc desc;
     qnnrt_backend *backend = NULL;
     random_run *r = (random_run *)malloc(sizeof(*r));
     unsigned long i, ran = 0;
     if (r == NULL) abort();
-    memset(&desc, 0, sizeof(desc));
-    desc.path = TEST_REF_LIB;
-    CHECK_EQ(qnnrt_backend_open(&desc, &backend, &err), QNNRT_OK);
+    CHECK_EQ(test_ref_backend(&backend, &err), QNNRT_OK);
     for (i = 0; i < programs; ++i) {
         size_t k;
         uint32_t way;

@@ -3,6 +3,7 @@
 #include "counted.h"
 #include "ref.h"
 #include "test.h"
+#include "backend.h"
 #include <math.h>
 #include <unistd.h>
 
@@ -32,7 +33,6 @@ TEST(lower_refuses_wrong_arguments)
     qnnrt_lower_desc desc;
     qnnrt_lower *lower = NULL;
     qnnrt_ir *ir = misuse_one("[2]", "relu.default", "[2]", "{}");
-    qnnrt_backend_desc backend_desc;
     qnnrt_backend *backend = NULL;
     qnnrt_builder *builder = NULL;
     qnnrt_lower_custom_param param;
@@ -40,9 +40,7 @@ TEST(lower_refuses_wrong_arguments)
     qnnrt_lower_same same;
     qnnrt_error err;
     memset(&desc, 0, sizeof(desc));
-    memset(&backend_desc, 0, sizeof(backend_desc));
-    backend_desc.path = TEST_REF_LIB;
-    CHECK_EQ(qnnrt_backend_open(&backend_desc, &backend, &err), QNNRT_OK);
+    CHECK_EQ(test_ref_backend(&backend, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_builder_create(backend, NULL, &builder, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_lower_create(NULL, NULL, &err), QNNRT_E_ARG);
     desc.hooks.alloc = counted_alloc;
@@ -120,7 +118,6 @@ TEST(lower_gives_tensors_names_that_the_graph_does_not_have)
     static const char *const ops[] = { "tanh", "abs", "exp", "sigmoid", "neg", "relu", "cos", "sin" };
     static const char value[] = "{\"name\":\"%s%s\",\"shape\":[2],\"dtype\":\"float32\"}";
     char text[8192], in[100], out[100], name[8];
-    qnnrt_backend_desc desc;
     qnnrt_backend *backend = NULL;
     qnnrt_builder *builder = NULL;
     qnnrt_lower *lower = NULL;
@@ -144,9 +141,7 @@ TEST(lower_gives_tensors_names_that_the_graph_does_not_have)
     }
     snprintf(text + used, sizeof text - used, "]}");
     ir = misuse_read(text);
-    memset(&desc, 0, sizeof(desc));
-    desc.path = TEST_REF_LIB;
-    CHECK_EQ(qnnrt_backend_open(&desc, &backend, &err), QNNRT_OK);
+    CHECK_EQ(test_ref_backend(&backend, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_builder_create(backend, NULL, &builder, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_lower_create(NULL, &lower, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_lower_graph(lower, ir, "m", &err), QNNRT_OK);

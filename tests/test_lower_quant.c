@@ -6,6 +6,7 @@
 #include "counted.h"
 #include "ref.h"
 #include "test.h"
+#include "backend.h"
 #include <math.h>
 
 static qnnrt_error err;
@@ -457,11 +458,8 @@ static double codes_differ(qnnrt_backend *backend, const char *text, uint64_t se
 
 static qnnrt_backend *opened(void)
 {
-    qnnrt_backend_desc desc;
     qnnrt_backend *backend = NULL;
-    memset(&desc, 0, sizeof(desc));
-    desc.path = TEST_REF_LIB;
-    if (qnnrt_backend_open(&desc, &backend, &err) != QNNRT_OK) { printf("    %s\n", err.text); exit(1); }
+    if (test_ref_backend(&backend, &err) != QNNRT_OK) { printf("    %s\n", err.text); exit(1); }
     return backend;
 }
 
@@ -571,7 +569,7 @@ TEST(lower_codes_without_memory_are_an_error)
             fail_at = at;
             CHECK_EQ(qnnrt_builder_create(backend, NULL, &scratch, &err), QNNRT_OK);
             CHECK_EQ(qnnrt_builder_create(backend, NULL, &builder, &err), QNNRT_OK);
-            memset(&err, 0xFF, sizeof(err));
+            TEST_JUNK(err);
             result = qnnrt_lower_create(&desc, &lower, &err);
             if (result == QNNRT_OK) result = qnnrt_lower_weights(lower, ir, NULL, &err);
             if (result == QNNRT_OK) result = qnnrt_lower_passes(lower, ir, &err);

@@ -3,15 +3,13 @@
 #include "counted.h"
 #include "ref.h"
 #include "test.h"
+#include "backend.h"
 
 static qnnrt_backend *small_backend(void)
 {
-    qnnrt_backend_desc desc;
     qnnrt_backend *backend = NULL;
     qnnrt_error err;
-    memset(&desc, 0, sizeof(desc));
-    desc.path = TEST_REF_LIB;
-    if (qnnrt_backend_open(&desc, &backend, &err) != QNNRT_OK) printf("    %s\n", err.text);
+    if (test_ref_backend(&backend, &err) != QNNRT_OK) printf("    %s\n", err.text);
     return backend;
 }
 
@@ -392,7 +390,7 @@ TEST(small_weights_without_memory_are_an_error)
             t.desc.weight_block = forms[i].block;
             allocations = live = 0;
             fail_at = at;
-            memset(&t.err, 0xFF, sizeof(t.err));
+            TEST_JUNK(t.err);
             result = small_lower(&t);
             if (result == QNNRT_OK) CHECK_EQ(qnnrt_builder_create(backend, NULL, &builder, &t.err), QNNRT_OK);
             if (result == QNNRT_OK) result = qnnrt_lower_emit(t.lower, builder, &t.err);

@@ -674,7 +674,7 @@ TEST(a_buffer_that_a_step_would_spoil_is_refused_before_exec)
     put(folder, "qnnrt.json", PIPELINE(STEPS ", \"edges\": [" EDGE "], \"buffers\": [{\"name\": \"state\", \"bytes\": 64, \"slots\":"
                                        " [{\"step\": 1, \"input\": \"m\", \"offset\": 0}, {\"step\": 0, \"output\": \"y\", \"offset\": 4}]}]"));
     OPENS(folder, &desc, &model);
-    memset(&error, 0xFF, sizeof(error));
+    TEST_JUNK(error);
     CHECK_EQ(qnnrt_prepare(model, NULL, &run, &error), QNNRT_E_ARG);
     CHECK(run == NULL);
     CHECK_STR(error.text, "\"m\"");
@@ -1139,7 +1139,7 @@ static void write_model(const qnnrt *model, int hashes, meta_text *out)
     desc.wired = info->pipelines;
     desc.wired_count = info->pipeline_count;
     out->used = 0;
-    memset(&error, 0xFF, sizeof(error));
+    TEST_JUNK(error);
     CHECK_EQ(qnnrt_manifest_write(&desc, meta_add, out, &error), QNNRT_OK);
     CHECK(error.code == QNNRT_OK && error.text[0] == '\0');
 }
@@ -1537,7 +1537,7 @@ TEST(what_a_manifest_cannot_have_is_not_written)
         manifest.context_count = i != 6;
         manifest.pipelines = &r.desc;
         manifest.pipeline_count = 1;
-        memset(&error, 0xFF, sizeof(error));
+        TEST_JUNK(error);
         CHECK_EQ(qnnrt_manifest_write(&manifest, i == 7 ? refuse : meta_add, &text, &error), expected);
         CHECK_EQ(error.code, expected);
         CHECK_STR(error.text, needles[i]);

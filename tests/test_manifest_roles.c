@@ -10,6 +10,7 @@
 #include "ref.h"
 #include "life.h"
 #include "../tools/qnnrt_manifest.h"
+#include "backend.h"
 
 #include <math.h>
 #include <sys/stat.h>
@@ -122,8 +123,7 @@ TEST(the_model_is_built_and_saved)
         for (k = 0; k < WIDTH * WIDTH; ++k)
             weights[i][k] = (float)((i * 5 + k * 3) % 7) * 0.25f - 0.5f;
     for (k = 0; k < WIDTH; ++k) start[k] = (float)k - 2.5f;
-    memset(&desc, 0, sizeof(desc));
-    desc.path = TEST_REF_LIB;
+    desc = test_ref_desc();
     begin("", "");
     CHECK_EQ(qnnrt_backend_open(&desc, &backend, NULL), QNNRT_OK);
     CHECK_EQ(qnnrt_builder_create(backend, NULL, &b, NULL), QNNRT_OK);
@@ -183,7 +183,7 @@ static void choose(choice *c)
 
 static qnnrt_result opens(const choice *c, qnnrt_manifest **program)
 {
-    memset(&err, 0xFF, sizeof(err));
+    TEST_JUNK(err);
     return qnnrt_manifest_open(folder, &c->desc, program, &err);
 }
 

@@ -51,7 +51,7 @@ static const char *file_of(const char *text)
 
 static void os_plain(void) { memset(&os, 0, sizeof(os)); }
 
-static void fill(void) { memset(&error, 0xFF, sizeof(error)); }
+static void fill(void) { TEST_JUNK(error); }
 
 TEST(file_read_gives_the_size_the_beginning_and_all)
 {
@@ -226,7 +226,7 @@ TEST(open_reports_emfile_and_eio_with_the_name_of_the_file)
     os.read_most = 7;
     os.read_errno = EIO;
     os.read_good = 1;
-    memset(&error, 0xFF, sizeof(error));
+    TEST_JUNK(error);
     CHECK_EQ(qnnrt_open(folder, &desc, &model, &error), QNNRT_E_IO);
     CHECK_STR(error.text, path);
     TRY(nothing_left());

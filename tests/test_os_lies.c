@@ -183,7 +183,7 @@ TEST(fstat_that_fails_is_an_io_error)
     lies.fstat_good = 1;                              /* the second fstat() fails */
     CHECK_EQ(qnnrt_file_read(path, NULL, 0, &bytes, &error), QNNRT_OK);
     lies.fstat_good = 1;
-    memset(&error, 0xFF, sizeof(error));
+    TEST_JUNK(error);
     CHECK_EQ(qnnrt_open(folder, &desc, &model, &error), QNNRT_E_IO);
     CHECK(model == NULL);
     CHECK_STR(error.text, "forward_0.bin changed");
@@ -310,7 +310,7 @@ TEST(readdir_that_fails_is_an_io_error)
     truth();
     fake_begin("");
     lies.readdir_errno = EIO;
-    memset(&error, 0xFF, sizeof(error));
+    TEST_JUNK(error);
     CHECK_EQ(qnnrt_open(folder, &desc, &model, &error), QNNRT_E_IO);
     CHECK(model == NULL);
     truth();
@@ -326,7 +326,7 @@ static void is_nowhere(const char *name)
     qnnrt_backend_desc desc;
     qnnrt_backend *backend = NULL;
     memset(&desc, 0, sizeof(desc));
-    memset(&error, 0xFF, sizeof(error));
+    TEST_JUNK(error);
     desc.path = name;
     CHECK_EQ(qnnrt_backend_open(&desc, &backend, &error), QNNRT_E_LIBRARY);
     CHECK(backend == NULL);

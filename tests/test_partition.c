@@ -104,7 +104,7 @@ static int make(scene *s)
     qnnrt_partition_free(plan);
     plan = NULL;
     memset(s->asked, 0, sizeof s->asked);
-    memset(&err, 0xFF, sizeof err);
+    TEST_JUNK(err);
     (void)qnnrt_partition_create(&s->desc, &plan, &err);
     info = qnnrt_partition_get_info(plan);
     return err.code;
@@ -431,7 +431,7 @@ static void random_scene(scene *s, uint32_t number)
 static void check(scene *s)
 {
     uint32_t rule;
-    memset(&err, 0xFF, sizeof err);
+    TEST_JUNK(err);
     if (qnnrt_partition_check(&s->desc, info, &rule, &err) != QNNRT_OK) printf("partition: %s\n", err.text);
     CHECK_EQ(err.code, QNNRT_OK);
     CHECK_EQ(rule, 0);
@@ -622,7 +622,7 @@ static void story(scene *s)
 static uint32_t broken(scene *s, const copy *c)
 {
     uint32_t rule = 99;
-    memset(&err, 0xFF, sizeof err);
+    TEST_JUNK(err);
     (void)qnnrt_partition_check(&s->desc, &c->info, &rule, &err);
     if (rule > 0 && rule < 15) {
         char begin[64];

@@ -230,7 +230,7 @@ TEST(a_step_may_write_over_what_no_later_step_reads)
             desc.places = places;
             desc.entry_count = desc.buffer_count = desc.place_count = 2;
             if (k == 5) places[0].caller_io = 1;
-            memset(&err, 0xFF, sizeof(err));
+            TEST_JUNK(err);
             CHECK_EQ(qnnrt_plan_create(&desc, &plan, &err), k < 2 && cases[i].refused ? QNNRT_E_ARG : QNNRT_OK);
             if (plan != NULL) {
                 CHECK_EQ(qnnrt_plan_destroy(plan), QNNRT_OK);

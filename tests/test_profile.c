@@ -438,7 +438,7 @@ static void not_had(int line, const char *knobs, qnnrt_profile_level level, qnnr
     {
         qnnrt_profile *loading = NULL;
         const int known = level >= QNNRT_PROFILE_OFF && level <= QNNRT_PROFILE_OPTRACE;
-        memset(&error, 0xFF, sizeof(error));
+        TEST_JUNK(error);
         CHECK_EQ(qnnrt_profile_create(level, NULL, &loading, &error), known ? QNNRT_OK : code);
         CHECK(known == (loading != NULL));
         desc.context_hooks = qnnrt_profile_hook(loading, NULL);
@@ -571,7 +571,7 @@ TEST(profile_arguments)
         qnnrt_hooks half;
         memset(&half, 0, sizeof(half));
         half.alloc = take_alloc;
-        memset(&error, 0xFF, sizeof(error));
+        TEST_JUNK(error);
         CHECK_EQ(qnnrt_profile_create(QNNRT_PROFILE_BASIC, NULL, NULL, &error), QNNRT_E_ARG);
         CHECK_STR(error.text, "out is NULL");
         CHECK_EQ(qnnrt_profile_create(QNNRT_PROFILE_BASIC, &half, &loading, &error), QNNRT_E_ARG);
@@ -778,7 +778,7 @@ static void sets(int line, qnnrt_backend *b, const qnnrt_power_desc *desc, const
 {
     qnnrt_power_report report;
     memset(&report, 0xFF, sizeof(report));
-    memset(&error, 0xFF, sizeof(error));
+    TEST_JUNK(error);
     fake_reset();
     CHECK_EQ(qnnrt_power_set(b, desc, &report, &error), QNNRT_OK);
     CHECK_EQ(error.code, QNNRT_OK);

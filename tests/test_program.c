@@ -6,6 +6,7 @@
 #include "ref.h"
 #include "converted.h"
 #include "random_run.h"
+#include "backend.h"
 
 static qnnrt_error err;
 
@@ -90,8 +91,7 @@ static void open_backends(bench *b)
     memset(b, 0, sizeof(*b));
     for (i = 0; i < 3; ++i) {
         qnnrt_backend_desc desc;
-        memset(&desc, 0, sizeof(desc));
-        desc.path = TEST_REF_LIB;
+        desc = test_ref_desc();
         b->backends[i].role = roles[i];
         if (i < 2) CHECK_EQ(qnnrt_backend_open(&desc, &b->backends[i].backend, &err), QNNRT_OK);
     }

@@ -3,6 +3,7 @@
 #include "counted.h"
 #include "ref.h"
 #include "test.h"
+#include "backend.h"
 
 static qnnrt_error err;
 static qnnrt_backend *opened[2];
@@ -64,8 +65,7 @@ static void describe(bench *b, const char *const *pins)
     memset(b, 0, sizeof(*b));
     for (i = 0; i < 3; ++i) {
         qnnrt_backend_desc desc;
-        memset(&desc, 0, sizeof(desc));
-        desc.path = TEST_REF_LIB;
+        desc = test_ref_desc();
         if (i < 2 && opened[i] == NULL) CHECK_EQ(qnnrt_backend_open(&desc, &opened[i], &err), QNNRT_OK);
         b->backends[i].role = roles[i];
         b->backends[i].backend = i < 2 ? opened[i] : NULL;

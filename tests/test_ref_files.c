@@ -55,7 +55,7 @@ static int use(const unsigned char *data, size_t bytes, int inspect)
     else desc.backend_desc.path = TEST_REF_LIB;
     desc.limits.arena_bytes = 1 << 20;
     desc.backend_desc.hooks = life_hooks();
-    memset(&err, 0xFF, sizeof(err));
+    TEST_JUNK(err);
     result = qnnrt_open(NULL, &desc, &model, &err);
     if (result != QNNRT_OK) return 0;
     for (i = 0; i < qnnrt_get_info(model)->pipeline_count && !inspect; ++i) {

@@ -9,6 +9,7 @@
 #include "qnnrt_profile.h"
 #include "ref.h"
 #include "life.h"
+#include "backend.h"
 
 #include <math.h>
 #include <sys/stat.h>
@@ -64,8 +65,7 @@ TEST(the_model_is_built_and_saved)
         for (k = 0; k < WIDTH * WIDTH; ++k)
             weights[i][k] = (float)((i * 5 + k * 3) % 7) * 0.25f - 0.5f;
     for (k = 0; k < WIDTH; ++k) start[k] = (float)k - 2.5f;
-    memset(&desc, 0, sizeof(desc));
-    desc.path = TEST_REF_LIB;
+    desc = test_ref_desc();
     ref_begin("");
     CHECK_EQ(qnnrt_backend_open(&desc, &backend, NULL), QNNRT_OK);
     CHECK_EQ(qnnrt_builder_create(backend, NULL, &b, NULL), QNNRT_OK);

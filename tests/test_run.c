@@ -725,7 +725,7 @@ TEST(wrong_plans_say_what_is_wrong)
     memset(&buffer, 0, sizeof(buffer));
     memset(&place, 0, sizeof(place));
     memset(&desc, 0, sizeof(desc));
-#define REFUSED(result, needle) do { plan = (qnnrt_plan *)&err; memset(&err, 0xFF, sizeof(err)); \
+#define REFUSED(result, needle) do { plan = (qnnrt_plan *)&err; TEST_JUNK(err); \
     CHECK_EQ(qnnrt_plan_create(&desc, &plan, &err), result); CHECK(plan == NULL); CHECK_EQ(err.code, result); \
     CHECK_STR(err.text, needle); CHECK_EQ(qnnrt_plan_create(&desc, &plan, NULL), result); } while (0)
     REFUSED(QNNRT_E_ARG, "entry");
@@ -935,7 +935,7 @@ TEST(places_may_overlap)
     desc.entry_count = desc.buffer_count = 1;
     desc.place_count = 3;
     /* step 1 would read what step 0 wrote over its input */
-    memset(&err, 0xFF, sizeof(err));
+    TEST_JUNK(err);
     CHECK_EQ(qnnrt_plan_create(&desc, &plan, &err), QNNRT_E_ARG);
     CHECK(plan == NULL);
     CHECK_STR(err.text, "place 2: ");

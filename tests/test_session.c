@@ -14,7 +14,7 @@ static float x[12] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 }, y[12];
 /* Create a session. Return its result. */
 static qnnrt_result create(void)
 {
-    memset(&err, 0xFF, sizeof(err));
+    TEST_JUNK(err);
     session = (qnnrt_session *)&desc;
     return qnnrt_session_create(toy_model_path, &desc, &session, &err);
 }

@@ -16,7 +16,7 @@ static char cache[1400];
 
 static qnnrt_result create(void)
 {
-    memset(&err, 0xFF, sizeof(err));
+    TEST_JUNK(err);
     session = NULL;
     return qnnrt_session_create(toy_model_path, &desc, &session, &err);
 }
@@ -723,7 +723,7 @@ static void add_line(void *user, const char *line)
 static qnnrt_result check(qnnrt_policy_kind kind, const char *text)
 {
     lines[0] = '\0';
-    memset(&err, 0xFF, sizeof(err));
+    TEST_JUNK(err);
     return qnnrt_policy_check(kind, text, add_line, NULL, &err);
 }
 

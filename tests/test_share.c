@@ -643,7 +643,7 @@ static qnnrt_result mem_of(qnnrt_plan *plan, qnnrt_mem_kind kind, const char *li
 {
     qnnrt_mem_desc desc;
     memset(&desc, 0, sizeof desc);
-    memset(err, 0xFF, sizeof *err);
+    TEST_JUNK(*err);
     desc.kind = kind;
     desc.provider = kind == QNNRT_MEM_SHARED ? qnnrt_device_shared() : qnnrt_device_memfd();
     desc.rpcmem_path = library;

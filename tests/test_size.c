@@ -177,7 +177,7 @@ TEST(error_formats_are_those_of_printf)
     qnnrt_error err;
     char long_text[1200];
     size_t i;
-    memset(&err, 0xFF, sizeof(err));
+    TEST_JUNK(err);
     CHECK_EQ(qnnrt__fail(&err, QNNRT_E_ARG, "%s|%5d|%-4u|%x|%llu|%g|100%%", "a\nb\033", -3, 7u, 0xBEEFu,
                          (unsigned long long)UINT64_MAX, 0.5), QNNRT_E_ARG);
     CHECK(strcmp(err.text, "a b?|   -3|7   |beef|18446744073709551615|0.5|100%") == 0);

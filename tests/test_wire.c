@@ -103,7 +103,7 @@ static qnnrt_result load(model_text *m, qnnrt_desc *extra)
     desc.file_count = m->count;
     if (desc.backend == NULL) desc.backend_desc.path = TEST_FAKE_LIB;
     desc.system_path = TEST_FAKE_LIB;
-    memset(&m->err, 0xFF, sizeof(m->err));
+    TEST_JUNK(m->err);
     result = qnnrt_open(NULL, &desc, &m->model, &m->err);
     if (result != QNNRT_OK) printf("open: %s\n", m->err.text);
     return result;
@@ -124,7 +124,7 @@ static qnnrt_result done(model_text *m)
 static const qnnrt_pipeline *find(model_text *m, const char *name)
 {
     const qnnrt_pipeline *pipeline = NULL;
-    memset(&m->err, 0xFF, sizeof(m->err));
+    TEST_JUNK(m->err);
     if (qnnrt_pipeline_find(m->model, name, &pipeline, &m->err) != QNNRT_OK) return NULL;
     return pipeline;
 }
@@ -685,7 +685,7 @@ TEST(an_input_of_one_name_and_other_facts_is_two_slots)
     CHECK(slot_of(p, "1/x", QNNRT_ROLE_INPUT) == a);
     CHECK_STR(a->address, "0/x");
     CHECK_STR(b->address, "2/x");
-    memset(&m.err, 0xFF, sizeof(m.err));
+    TEST_JUNK(m.err);
     a = b;
     CHECK_EQ(qnnrt_slot_find(p, "x", QNNRT_ROLE_ANY, &a, &m.err), QNNRT_E_ARG);
     CHECK(a == QNNRT_NO_SLOT);
@@ -1047,7 +1047,7 @@ TEST(make_takes_explicit_edges_and_checks_them)
         for (w = 0; w < sizeof(wrong) / sizeof(wrong[0]); ++w) {
             edge(&edges[2], wrong[w].from_step, wrong[w].from, wrong[w].to_step, wrong[w].to);
             p = (qnnrt_pipeline *)&m;
-            memset(&m.err, 0xFF, sizeof(m.err));
+            TEST_JUNK(m.err);
             CHECK_EQ(qnnrt_pipeline_make(&desc, &p, &m.err), wrong[w].result);
             CHECK(p == NULL);
             CHECK_EQ(m.err.code, wrong[w].result);
@@ -1151,7 +1151,7 @@ TEST(inputs_that_are_kept_apart_are_slots_of_their_own)
             apart[1].step = wrong[i].step;
             apart[1].input = wrong[i].input;
             p = (qnnrt_pipeline *)&m;
-            memset(&m.err, 0xFF, sizeof(m.err));
+            TEST_JUNK(m.err);
             CHECK_EQ(qnnrt_pipeline_make(&desc, &p, &m.err), wrong[i].result);
             CHECK(p == NULL);
             CHECK_STR(m.err.text, wrong[i].needle);

@@ -22,6 +22,7 @@
 #include "ref.h"
 #include "life.h"
 #include "llm_counter.h"
+#include "backend.h"
 
 enum { MOST_THREADS = 32, WORDS = 11, AR = 4, CONTEXT = 24 };
 
@@ -67,8 +68,7 @@ static qnnrt_backend *open_backend(pthread_mutex_t *lock, qnnrt_error *err)
 {
     qnnrt_backend_desc desc;
     qnnrt_backend *backend = NULL;
-    memset(&desc, 0, sizeof desc);
-    desc.path = TEST_REF_LIB;
+    desc = test_ref_desc();
     desc.log_level = QNNRT_LOG_DEBUG;
     desc.hooks.log = log_line;
     desc.hooks.lock = lock_mutex;

@@ -174,7 +174,7 @@ TEST(mixed_shards_are_refused_at_the_cut)
     desc.backend_desc.path = real_library(backend, "libQnnHtp.so");
     desc.system_path = real_library(system, "libQnnSystem.so");
     REAL_OK(qnnrt_open(real_join(path, test_arg(1), "llm/bad_mixed_shards"), &desc, &model, &err), &err);
-    memset(&err, 0xFF, sizeof err);
+    TEST_JUNK(err);
     CHECK(qnnrt_llm_open(model, NULL, &llm, &err) == QNNRT_E_MISMATCH && llm == NULL);
     printf("  %s\n", err.text);
     CHECK(strstr(err.text, "_model_embed_tokens_Gather_output_0") != NULL);

@@ -33,7 +33,7 @@ static qnnrt_session *open_session(const char *path, const char *device, const c
     desc.native_io = native;
     desc.cache_dir = cache;
     desc.precision = precision == NULL ? QNNRT_PRECISION_DEFAULT : QNNRT_PRECISION_INT8;
-    memset(&err, 0xFF, sizeof(err));
+    TEST_JUNK(err);
     if (qnnrt_session_create(path, &desc, &session, &err) != QNNRT_OK) session = NULL;
     return session;
 }
