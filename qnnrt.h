@@ -5386,70 +5386,6 @@ typedef struct qnnrt__abi_device_config {         /* vendor: QnnDevice_Config_t 
     const void *custom;                           /*  8                                           */
 } qnnrt__abi_device_config;
 
-enum {                                           /* vendor: QNN_PROFILE_..., QnnSystemProfile_... */
-    QNNRT__ABI_PROFILE_BASIC = 1, QNNRT__ABI_PROFILE_DETAILED = 2,
-    QNNRT__ABI_PROFILE_OPTRACE = 2,               /* option of a profile's config                 */
-    QNNRT__ABI_EVENT_NODE = 404,
-    QNNRT__ABI_EVENT_PLAIN = 0, QNNRT__ABI_EVENT_EXTENDED = 1,
-    QNNRT__ABI_TARGET_FILE = 1, QNNRT__ABI_TARGET_HEADER = 1, QNNRT__ABI_METHOD_EXECUTE = 1
-};
-
-typedef struct qnnrt__abi_profile_config {        /* vendor: QnnProfile_Config_t                  */
-    uint32_t option;                              /*  0                                           */
-    union { uint64_t most_events; uint8_t optrace; } u;   /* 8 */
-} qnnrt__abi_profile_config;
-
-typedef struct qnnrt__abi_event {                 /* vendor: QnnProfile_EventData_t               */
-    uint32_t    type, unit;                       /*  0, 4                                        */
-    uint64_t    value;                            /*  8                                           */
-    const char *name;                             /* 16                                           */
-} qnnrt__abi_event;
-
-typedef struct qnnrt__abi_event_extended {        /* vendor: QnnProfile_ExtendedEventData_t       */
-    uint32_t version;                             /*  0  1                                        */
-    struct {                                      /*  8                                           */
-        uint32_t    type, unit;                   /*  8, 12                                       */
-        union {                                   /* 16  a scalar, or an object of 24 bytes       */
-            struct {
-                uint32_t dtype;
-                union { float f32; double f64; uint64_t u64; int64_t i64; uint32_t u32; int32_t i32;
-                        uint16_t u16; int16_t i16; uint8_t u8; int8_t i8; } u;
-            } scalar;
-            uint64_t room[3];
-        } value;
-        uint64_t    time;                         /* 40                                           */
-        const char *name;                         /* 48                                           */
-    } v1;
-} qnnrt__abi_event_extended;
-
-typedef struct qnnrt__abi_event_node {            /* vendor: QnnSystemProfile_ProfileEventV1_t    */
-    uint32_t kind;                                /*  0  selects the member of u                  */
-    union { qnnrt__abi_event plain; qnnrt__abi_event_extended extended; } u;   /* 8 */
-    struct qnnrt__abi_event_node *children;       /* 64                                           */
-    uint32_t count;                               /* 72                                           */
-    uint32_t code;                                /* 76  ours, where the vendor has padding: why
-                                                         the event has no data                    */
-} qnnrt__abi_event_node;
-
-typedef struct qnnrt__abi_profile_data {          /* vendor: QnnSystemProfile_ProfileData_t       */
-    uint32_t    version;                          /*  0  1                                        */
-    uint64_t    begin_us, end_us, begin_bytes, end_bytes;   /* 8, 16, 24, 32 */
-    uint32_t    method, visibility;               /* 40, 44                                       */
-    const char *graph;                            /* 48                                           */
-    qnnrt__abi_event_node *events;                /* 56                                           */
-    uint32_t    count;                            /* 64                                           */
-} qnnrt__abi_profile_data;
-
-typedef struct qnnrt__abi_target {                /* vendor: ..._SerializationTarget_t, by value  */
-    uint32_t    type;                             /*  0                                           */
-    const char *name, *folder;                    /*  8, 16                                       */
-} qnnrt__abi_target;
-
-typedef struct qnnrt__abi_target_config {         /* vendor: ..._SerializationTargetConfig_t      */
-    uint32_t    type;                             /*  0                                           */
-    const char *program, *version, *backend;      /*  8                                           */
-} qnnrt__abi_target_config;
-
 enum {                                            /* vendor: QnnHtpPerfInfrastructure_...         */
     QNNRT__ABI_INFRASTRUCTURE_PERF = 0,
     QNNRT__ABI_POWER_DCVS_V3 = 1, QNNRT__ABI_POWER_RPC_LATENCY = 2,
@@ -5492,7 +5428,16 @@ typedef struct qnnrt__abi_htp_config {            /* vendor: QnnHtpContext_Custo
 /* Function table of a backend, up to the last slot that is used here. From core 2.10 on the vendor
    keeps the order and only appends. All of these slots exist at core 2.23, so no slot after the end
    of a library's own table is read. */
-typedef struct qnnrt__abi_op qnnrt__abi_op;       /* defined below; only compose makes them       */
+/* Defined by the headers that make them, qnnrt_builder.h and qnnrt_profile.h. */
+typedef struct qnnrt__abi_op qnnrt__abi_op;
+typedef struct qnnrt__abi_front qnnrt__abi_front;
+typedef struct qnnrt__abi_profile_config qnnrt__abi_profile_config;
+typedef struct qnnrt__abi_event qnnrt__abi_event;
+typedef struct qnnrt__abi_event_extended qnnrt__abi_event_extended;
+typedef struct qnnrt__abi_profile_data qnnrt__abi_profile_data;
+typedef struct qnnrt__abi_target qnnrt__abi_target;
+typedef struct qnnrt__abi_target_config qnnrt__abi_target_config;
+
 
 typedef struct qnnrt__abi_calls {
     qnnrt__abi_code (*property_has_capability)(uint32_t property); /*  0 */
@@ -5563,47 +5508,12 @@ typedef struct qnnrt__abi_calls {
         uint64_t count); /* 57 */
 } qnnrt__abi_calls;
 
-/* A scalar or a tensor (of 144 bytes: that of version 1 in the layout of version 2). */
-typedef struct qnnrt__abi_param {                 /* vendor: Qnn_Param_t                          */
-    uint32_t    type;                             /*   0  0: scalar, 1: tensor                    */
-    const char *name;                             /*   8                                          */
-    union {                                       /*  16                                          */
-        struct {
-            uint32_t dtype;
-            union { float f32; int32_t i32; uint32_t u32; uint8_t bool8; uint64_t room; } u;
-        } scalar;
-        qnnrt__abi_tensor tensor;
-    } u;
-} qnnrt__abi_param;
-
-struct qnnrt__abi_op {                            /* vendor: Qnn_OpConfig_t; passed by value      */
-    uint32_t          version;                    /*   0  1                                       */
-    const char       *name, *package, *type;      /*   8, 16, 24                                  */
-    uint32_t          param_count;                /*  32                                          */
-    qnnrt__abi_param *params;                     /*  40                                          */
-    uint32_t          input_count;                /*  48                                          */
-    qnnrt__abi_tensor *inputs;                    /*  56                                          */
-    uint32_t          output_count;               /*  64                                          */
-    qnnrt__abi_tensor *outputs;                   /*  72                                          */
-};
-
 typedef struct qnnrt__abi_provider {              /* vendor: QnnInterface_t                       */
     uint32_t           backend_id;                /*  0                                           */
     const char        *name;                      /*  8  may be NULL                              */
     qnnrt__abi_version core, backend;             /* 16, 28                                       */
     qnnrt__abi_calls   calls;                     /* 40                                           */
 } qnnrt__abi_provider;
-
-/* A provider as dlc_compose takes it: by value, with the size that the callee was built with, which
-   differs from release to release. On x86-64 the callee therefore looks for the last two arguments
-   directly after that size, which is among the spare slots here; see qnnrt__container_table(). */
-enum { QNNRT__ABI_FRONT_SLOTS = 128 };
-typedef struct qnnrt__abi_front {
-    uint32_t           backend_id;                /*  0                                           */
-    const char        *name;                      /*  8                                           */
-    qnnrt__abi_version core, backend;             /* 16, 28                                       */
-    union { qnnrt__abi_calls calls; void *slots[QNNRT__ABI_FRONT_SLOTS]; } u;    /* 40            */
-} qnnrt__abi_front;
 
 /* 0 to 3 are the same in every version seen (1.1 to 1.15). The others exist from 1.5 on, except in
    1.8, whose table has another order. */
@@ -5651,9 +5561,6 @@ typedef qnnrt__abi_code (*qnnrt__abi_get_providers)(const qnnrt__abi_provider_he
 #if QNNRT__CAN_CALL
 #define QNNRT__AT(type, field, offset) \
     QNNRT__STATIC_ASSERT(type##_##field, offsetof(qnnrt__abi_##type, field) == (offset))
-#define QNNRT__AT_IN(type, part, field, offset) \
-    QNNRT__STATIC_ASSERT(type##_##part##_##field, \
-                         offsetof(qnnrt__abi_##type, part.field) == (offset))
 #define QNNRT__IS(type, bytes) QNNRT__STATIC_ASSERT(type##_is, sizeof(qnnrt__abi_##type) == (bytes))
 QNNRT__IS(version, 12);
 QNNRT__IS(quantize, 40);           QNNRT__AT(quantize, u, 8);
@@ -5693,7 +5600,7 @@ QNNRT__IS(config, 16);             QNNRT__AT(config, u, 8);
 QNNRT__IS(htp_config, 56);         QNNRT__AT(htp_config, u, 8);
 QNNRT__IS(expansion, 40);          QNNRT__AT(expansion, pairs, 8);
 QNNRT__AT(expansion, blocks, 16);
-QNNRT__AT(expansion, multipliers, 32); QNNRT__AT(front, core, 16);        QNNRT__AT(front, u, 40);
+QNNRT__AT(expansion, multipliers, 32);
 QNNRT__AT(system_calls, dlc_open, 8 * 8); QNNRT__AT(system_calls, dlc_compose, 10 * 8);
 QNNRT__AT(system_calls, dlc_free, 12 * 8);
 QNNRT__AT(provider, name, 8);      QNNRT__AT(provider, core, 16);
@@ -5720,34 +5627,13 @@ QNNRT__AT(mem_htp, fd, 16);        QNNRT__AT(mem_htp, offset, 24);
 QNNRT__IS(mem, 48);                QNNRT__AT(mem, dims, 8);               QNNRT__AT(mem, dtype, 24);
 QNNRT__AT(mem, shape_config, 16);  QNNRT__AT(mem, type, 28);
 QNNRT__AT(mem, u, 32);
-QNNRT__IS(param, 160);             QNNRT__AT(param, u, 16);
-QNNRT__IS(op, 80);                 QNNRT__AT(op, name, 8);                QNNRT__AT(op, params, 40);
-QNNRT__AT(op, inputs, 56);         QNNRT__AT(op, outputs, 72);
 QNNRT__AT(calls, device_create, 40 * 8);  QNNRT__AT(calls, device_free, 43 * 8);
-QNNRT__IS(profile_config, 16);     QNNRT__AT(profile_config, u, 8);
-QNNRT__IS(event, 24);              QNNRT__AT(event, value, 8);
-QNNRT__AT(event, name, 16);
-QNNRT__IS(event_extended, 56);     QNNRT__AT(event_extended, v1, 8);
-QNNRT__AT_IN(event_extended, v1, value, 16);
-QNNRT__AT_IN(event_extended, v1, time, 40); QNNRT__AT_IN(event_extended, v1, name, 48);
-QNNRT__IS(event_node, 80);         QNNRT__AT(event_node, u, 8);
-QNNRT__AT(event_node, children, 64);
-QNNRT__AT(event_node, count, 72);
-QNNRT__IS(profile_data, 72);       QNNRT__AT(profile_data, begin_us, 8);
-QNNRT__AT(profile_data, method, 40);
-QNNRT__AT(profile_data, graph, 48); QNNRT__AT(profile_data, events, 56);
-QNNRT__AT(profile_data, count, 64);
-QNNRT__IS(target, 24);             QNNRT__AT(target, name, 8);
-QNNRT__IS(target_config, 32);      QNNRT__AT(target_config, program, 8);
 QNNRT__AT(system_calls, profile_create_target, 13 * 8);
 QNNRT__AT(system_calls, profile_free_target, 15 * 8);
 QNNRT__IS(dcvs, 64);
 QNNRT__IS(power_config, 68);       QNNRT__AT(power_config, u, 4);
 QNNRT__IS(infrastructure, 40);     QNNRT__AT(infrastructure, create_id, 8);
 QNNRT__AT(infrastructure, set, 24);
-#undef QNNRT__AT
-#undef QNNRT__AT_IN
-#undef QNNRT__IS
 #endif
 
 static qnnrt_version_info qnnrt__abi_public_version(qnnrt__abi_version from)

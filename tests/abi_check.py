@@ -56,10 +56,10 @@ template <class T> static std::string kind() { return Kind<typename std::remove_
 
 
 def room():
-    """Return the declarations of room >>abi."""
-    text = open(os.path.join(TOP, "qnnrt.h")).read()
-    found = re.search(r"\n/\* =+\n   [^\n]*>>abi\n.*?\*/\n(.*?)\n#if QNNRT__CAN_CALL\n", text, re.S)
-    return found.group(1)
+    """Return the declarations of room >>abi, and of those like it in headers above."""
+    rooms = (("qnnrt.h", "abi"), ("tools/qnnrt_profile.h", "event_abi"), ("tools/qnnrt_builder.h", "op_abi"))
+    pattern = r"\n/\* =+\n   [^\n]*>>%s\n.*?\*/\n(.*?)\n#if QNNRT__CAN_CALL\n"
+    return "\n".join(re.search(pattern % name, open(os.path.join(TOP, path)).read(), re.S).group(1) for path, name in rooms)
 
 
 def names_of(declaration):

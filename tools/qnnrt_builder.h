@@ -44,7 +44,7 @@
        The options of qnnrt.h work here too, such as QNNRT_STATIC.
 
    ROOMS (search for the tag), below those of qnnrt.h
-       >>validate >>container >>save >>mix >>build >>tensor >>node >>device >>key >>fill
+       >>op_abi >>validate >>container >>save >>mix >>build >>tensor >>node >>device >>key >>fill
        >>compose >>builder
 */
 #ifndef QNNRT_BUILDER_H
@@ -391,11 +391,60 @@ extern "C" {
 #endif
 
 /* =====================================================================================
+   VENDOR INTERFACE OF GRAPHS                                                   >>op_abi
+   Structs of operators and containers that only this header makes.
+   Source and target: as in room >>abi of qnnrt.h.
+   Needs: >>config >>abi     Knows nothing of: what the values mean to us
+   ===================================================================================== */
+
+/* A scalar or a tensor (of 144 bytes: that of version 1 in the layout of version 2). */
+typedef struct qnnrt__abi_param {                 /* vendor: Qnn_Param_t                          */
+    uint32_t    type;                             /*   0  0: scalar, 1: tensor                    */
+    const char *name;                             /*   8                                          */
+    union {                                       /*  16                                          */
+        struct {
+            uint32_t dtype;
+            union { float f32; int32_t i32; uint32_t u32; uint8_t bool8; uint64_t room; } u;
+        } scalar;
+        qnnrt__abi_tensor tensor;
+    } u;
+} qnnrt__abi_param;
+
+struct qnnrt__abi_op {                            /* vendor: Qnn_OpConfig_t; passed by value      */
+    uint32_t          version;                    /*   0  1                                       */
+    const char       *name, *package, *type;      /*   8, 16, 24                                  */
+    uint32_t          param_count;                /*  32                                          */
+    qnnrt__abi_param *params;                     /*  40                                          */
+    uint32_t          input_count;                /*  48                                          */
+    qnnrt__abi_tensor *inputs;                    /*  56                                          */
+    uint32_t          output_count;               /*  64                                          */
+    qnnrt__abi_tensor *outputs;                   /*  72                                          */
+};
+
+/* A provider as dlc_compose takes it: by value, with the size that the callee was built with, which
+   differs from release to release. On x86-64 the callee therefore looks for the last two arguments
+   directly after that size, which is among the spare slots here; see qnnrt__container_table(). */
+enum { QNNRT__ABI_FRONT_SLOTS = 128 };
+struct qnnrt__abi_front {
+    uint32_t           backend_id;                /*  0                                           */
+    const char        *name;                      /*  8                                           */
+    qnnrt__abi_version core, backend;             /* 16, 28                                       */
+    union { qnnrt__abi_calls calls; void *slots[QNNRT__ABI_FRONT_SLOTS]; } u;    /* 40            */
+};
+
+#if QNNRT__CAN_CALL
+QNNRT__IS(param, 160);             QNNRT__AT(param, u, 16);
+QNNRT__IS(op, 80);                 QNNRT__AT(op, name, 8);                QNNRT__AT(op, params, 40);
+QNNRT__AT(op, inputs, 56);         QNNRT__AT(op, outputs, 72);
+QNNRT__AT(front, core, 16);        QNNRT__AT(front, u, 40);
+#endif
+
+/* =====================================================================================
    VALIDATE                                                                     >>validate
    Asks the vendor whether it supports a node, except where the question would crash it. An
    error names the node with its tensors.
    Source: measured on CPU 2.47 and HTP 2.47 to 2.51, operator by operator.
-   Needs: >>err >>log >>dtype >>abi >>compare >>backend (its struct)
+   Needs: >>err >>log >>dtype >>abi >>compare >>backend (its struct) >>op_abi
    Knows nothing of: how a node was described, graphs
    ===================================================================================== */
 
@@ -573,7 +622,7 @@ static qnnrt_result qnnrt__validate(qnnrt_backend *b, const qnnrt__abi_op *op, i
    backend through the table that it is given.
    Source: signatures from public headers (core 2.29 to 2.37). The struct by value has the
    callee's own size: seen on releases 2.47 to 2.51.
-   Needs: >>mem >>err >>log >>codes >>abi >>system >>backend (its struct)
+   Needs: >>mem >>err >>log >>codes >>abi >>system >>backend (its struct) >>op_abi
    Knows nothing of: builders, tensors
    ===================================================================================== */
 
@@ -1712,7 +1761,7 @@ static qnnrt_result qnnrt__tensor_add(qnnrt_builder *b, qnnrt__build_tensor *ten
 /* =====================================================================================
    NODE                                                                             >>node
    Checks a node's descriptor and records it; puts the nodes of a graph in order.
-   Needs: >>err >>dtype >>abi >>table >>build >>tensor
+   Needs: >>err >>dtype >>abi >>table >>op_abi >>build >>tensor
    Knows nothing of: vendor calls
    ===================================================================================== */
 
@@ -2247,7 +2296,7 @@ static qnnrt_result qnnrt__device_freed(qnnrt__model_hook *made, qnnrt *model)
 /* =====================================================================================
    KEY                                                                               >>key
    A hash of everything that decides what a builder would make.
-   Needs: >>abi >>backend (its struct) >>build >>mix >>tensor
+   Needs: >>abi >>backend (its struct) >>op_abi >>build >>mix >>tensor
    Knows nothing of: vendor calls, models
    ===================================================================================== */
 
@@ -3012,7 +3061,7 @@ static qnnrt_result qnnrt__compose_finish(qnnrt_builder *b, qnnrt **out)
 /* =====================================================================================
    BUILDER                                                                       >>builder
    The public functions of a builder.
-   Needs: >>os >>mem >>err >>abi >>friends >>backend >>context >>model >>validate >>build
+   Needs: >>os >>mem >>err >>abi >>friends >>backend >>context >>model >>op_abi >>validate >>build
           >>mix >>tensor >>node >>device >>key >>compose
    Knows nothing of: memory plans, execution
    ===================================================================================== */

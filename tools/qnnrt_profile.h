@@ -38,7 +38,7 @@
        The options of qnnrt.h work here too, such as QNNRT_STATIC.
 
    ROOMS (search for the tag), below those of qnnrt.h
-       >>events >>measure >>loading >>export
+       >>event_abi >>events >>measure >>loading >>export
 */
 #ifndef QNNRT_PROFILE_H
 #define QNNRT_PROFILE_H
@@ -151,9 +151,102 @@ extern "C" {
 #endif
 
 /* =====================================================================================
+   VENDOR INTERFACE OF EVENTS                                                >>event_abi
+   Structs of profiles and of logs that only this header reads or writes.
+   Source and target: as in room >>abi of qnnrt.h.
+   Needs: >>config >>abi     Knows nothing of: what the values mean to us
+   ===================================================================================== */
+
+enum {                                           /* vendor: QNN_PROFILE_..., QnnSystemProfile_... */
+    QNNRT__ABI_PROFILE_BASIC = 1, QNNRT__ABI_PROFILE_DETAILED = 2,
+    QNNRT__ABI_PROFILE_OPTRACE = 2,               /* option of a profile's config                 */
+    QNNRT__ABI_EVENT_NODE = 404,
+    QNNRT__ABI_EVENT_PLAIN = 0, QNNRT__ABI_EVENT_EXTENDED = 1,
+    QNNRT__ABI_TARGET_FILE = 1, QNNRT__ABI_TARGET_HEADER = 1, QNNRT__ABI_METHOD_EXECUTE = 1
+};
+
+struct qnnrt__abi_profile_config {                /* vendor: QnnProfile_Config_t                  */
+    uint32_t option;                              /*  0                                           */
+    union { uint64_t most_events; uint8_t optrace; } u;   /* 8 */
+};
+
+struct qnnrt__abi_event {                         /* vendor: QnnProfile_EventData_t               */
+    uint32_t    type, unit;                       /*  0, 4                                        */
+    uint64_t    value;                            /*  8                                           */
+    const char *name;                             /* 16                                           */
+};
+
+struct qnnrt__abi_event_extended {                /* vendor: QnnProfile_ExtendedEventData_t       */
+    uint32_t version;                             /*  0  1                                        */
+    struct {                                      /*  8                                           */
+        uint32_t    type, unit;                   /*  8, 12                                       */
+        union {                                   /* 16  a scalar, or an object of 24 bytes       */
+            struct {
+                uint32_t dtype;
+                union { float f32; double f64; uint64_t u64; int64_t i64; uint32_t u32; int32_t i32;
+                        uint16_t u16; int16_t i16; uint8_t u8; int8_t i8; } u;
+            } scalar;
+            uint64_t room[3];
+        } value;
+        uint64_t    time;                         /* 40                                           */
+        const char *name;                         /* 48                                           */
+    } v1;
+};
+
+typedef struct qnnrt__abi_event_node {            /* vendor: QnnSystemProfile_ProfileEventV1_t    */
+    uint32_t kind;                                /*  0  selects the member of u                  */
+    union { qnnrt__abi_event plain; qnnrt__abi_event_extended extended; } u;   /* 8 */
+    struct qnnrt__abi_event_node *children;       /* 64                                           */
+    uint32_t count;                               /* 72                                           */
+    uint32_t code;                                /* 76  ours, where the vendor has padding: why
+                                                         the event has no data                    */
+} qnnrt__abi_event_node;
+
+struct qnnrt__abi_profile_data {                  /* vendor: QnnSystemProfile_ProfileData_t       */
+    uint32_t    version;                          /*  0  1                                        */
+    uint64_t    begin_us, end_us, begin_bytes, end_bytes;   /* 8, 16, 24, 32 */
+    uint32_t    method, visibility;               /* 40, 44                                       */
+    const char *graph;                            /* 48                                           */
+    qnnrt__abi_event_node *events;                /* 56                                           */
+    uint32_t    count;                            /* 64                                           */
+};
+
+struct qnnrt__abi_target {                        /* vendor: ..._SerializationTarget_t, by value  */
+    uint32_t    type;                             /*  0                                           */
+    const char *name, *folder;                    /*  8, 16                                       */
+};
+
+struct qnnrt__abi_target_config {                 /* vendor: ..._SerializationTargetConfig_t      */
+    uint32_t    type;                             /*  0                                           */
+    const char *program, *version, *backend;      /*  8                                           */
+};
+
+#if QNNRT__CAN_CALL
+#define QNNRT__AT_IN(type, part, field, offset) \
+    QNNRT__STATIC_ASSERT(type##_##part##_##field, \
+                         offsetof(qnnrt__abi_##type, part.field) == (offset))
+QNNRT__IS(profile_config, 16);     QNNRT__AT(profile_config, u, 8);
+QNNRT__IS(event, 24);              QNNRT__AT(event, value, 8);
+QNNRT__AT(event, name, 16);
+QNNRT__IS(event_extended, 56);     QNNRT__AT(event_extended, v1, 8);
+QNNRT__AT_IN(event_extended, v1, value, 16);
+QNNRT__AT_IN(event_extended, v1, time, 40); QNNRT__AT_IN(event_extended, v1, name, 48);
+QNNRT__IS(event_node, 80);         QNNRT__AT(event_node, u, 8);
+QNNRT__AT(event_node, children, 64);
+QNNRT__AT(event_node, count, 72);
+QNNRT__IS(profile_data, 72);       QNNRT__AT(profile_data, begin_us, 8);
+QNNRT__AT(profile_data, method, 40);
+QNNRT__AT(profile_data, graph, 48); QNNRT__AT(profile_data, events, 56);
+QNNRT__AT(profile_data, count, 64);
+QNNRT__IS(target, 24);             QNNRT__AT(target, name, 8);
+QNNRT__IS(target_config, 32);      QNNRT__AT(target_config, program, 8);
+#undef QNNRT__AT_IN
+#endif
+
+/* =====================================================================================
    EVENTS                                                                        >>events
    What a library measured: the vendor's profile handles, and their events as a table.
-   Needs: >>mem >>err >>log >>codes >>abi >>backend
+   Needs: >>mem >>err >>log >>codes >>abi >>backend >>event_abi
    Knows nothing of: runs, models, files
    ===================================================================================== */
 
@@ -428,8 +521,8 @@ static qnnrt_result qnnrt__profile_read(qnnrt_backend *b, qnnrt__abi_handle hand
    MEASURE                                                                      >>measure
    The profile of a run, which is a hook of it. The next use of a vendor's handle replaces its
    events, so every step has a handle of its own.
-   Needs: >>os >>mem >>err >>abi >>backend (its struct) >>friends >>wiring (its struct)
-          >>run >>exec >>events
+   Needs: >>os >>mem >>err >>abi >>backend (its struct) >>friends >>wiring (its struct) >>run >>exec
+          >>event_abi >>events
    Knows nothing of: how contexts are created, files
    ===================================================================================== */
 
@@ -680,7 +773,7 @@ QNNRT_PROFILE_API qnnrt_result qnnrt_run_events(qnnrt_run *run, const qnnrt_prof
 /* =====================================================================================
    LOADING                                                                      >>loading
    The profile of a model's contexts, which is a hook of their creation.
-   Needs: >>mem >>err >>abi >>backend >>friends >>events
+   Needs: >>mem >>err >>abi >>backend >>friends >>event_abi >>events
    Knows nothing of: runs, files
    ===================================================================================== */
 
@@ -770,8 +863,8 @@ QNNRT_PROFILE_API void qnnrt_profile_destroy(qnnrt_profile *profile)
 /* =====================================================================================
    EXPORT                                                                       >>export
    Writes the events of a run through libQnnSystem.so as the log of the vendor's viewer.
-   Needs: >>os >>err >>mem >>codes >>abi >>system >>backend (its struct)
-          >>wiring (its struct) >>run >>public >>measure
+   Needs: >>os >>err >>mem >>codes >>abi >>system >>backend (its struct) >>wiring (its struct) >>run
+          >>public >>event_abi >>measure
    Knows nothing of: how events were read
    ===================================================================================== */
 
