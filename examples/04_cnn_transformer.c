@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #define QNNRT_IMPLEMENTATION
 #define QNNRT_BUILDER_IMPLEMENTATION
-#include "qnnrt.h"
 #include "tools/qnnrt_builder.h"
 #include "graph_text.h"
 
