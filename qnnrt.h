@@ -145,8 +145,7 @@
        where each context is. qnnrt_get_info(model)->backend is the backend of the first.
        All backends are opened before a file is read, and closed again if one fails. With
        desc.keep_going the contexts of a role that fails have the failure, and the others load.
-       All backends have the same alloc and free, and all a lock or none; where contexts take turns
-       (see "Residency") it is one lock. desc.resident_bytes is for all contexts together.
+       All backends have the same alloc and free, and all a lock or none.
        Each backend has a libQnnSystem.so, found as above; those whose library has that interface
        too do not take desc.system_path (with desc.inspect, if desc.backends names them).
 
@@ -294,20 +293,14 @@
        with dynamic dims cannot execute, and optional tensors always take part.
 
    Residency
-       By default all contexts exist on the backend until qnnrt_close(). A model that does not fit
-       runs with fewer, which qnnrt_exec() creates when a step needs them:
-           desc.residency = QNNRT_RESIDENT_ONE;               // create, run, free
-           desc.residency = QNNRT_RESIDENT_BUDGET;            // as many as fit
-           desc.resident_bytes = budget;
-           desc.residency = QNNRT_RESIDENT_CALLER;            // qnnrt_context_load(), _unload()
-       The size of a context is an estimate, qnnrt_context_info.device_bytes. To make room,
-       qnnrt_exec() first frees what the run has not used since its last exec began, the least
-       recently used first; then what it used last, because it needs that last in the next exec. So
-       a budget of all shards but one loads one or two of them in each exec, not all.
-       Files are opened again for that, and compared by their fingerprint: keep them in place; a
-       file that was replaced is an error of the exec (QNNRT_E_IO) and not loaded. Memory blocks of
-       desc.files must stay. Relative paths depend on the current folder.
-       desc.progress shows how far qnnrt_open() is, and can end it.
+       By default all contexts exist on the backend until qnnrt_close(). With
+           desc.residency = QNNRT_RESIDENT_CALLER;
+       those exist that qnnrt_context_load() created, or that qnnrt_exec() creates when a step needs
+       them, within a budget: qnnrt_model_swap() of tools/qnnrt_device.h. The size of a context is
+       an estimate, qnnrt_context_info.device_bytes. Files are opened again for that, and compared
+       by their fingerprint: keep them in place; a file that was replaced is an error (QNNRT_E_IO)
+       and not loaded. Memory blocks of desc.files must stay. Relative paths depend on the current
+       folder. desc.progress shows how far qnnrt_open() is, and can end it.
        Contexts of HTP can share spill-fill memory, see tools/qnnrt_device.h.
 
    After a restart of the DSP
@@ -856,8 +849,6 @@ typedef enum qnnrt_metadata {
 /* Which contexts of a model exist on the backend. See "Residency". */
 typedef enum qnnrt_residency {
     QNNRT_RESIDENT_ALL = 0,   /* all, from qnnrt_open() to qnnrt_close() */
-    QNNRT_RESIDENT_ONE,       /* the one that executes */
-    QNNRT_RESIDENT_BUDGET,    /* as many as fit into desc.resident_bytes */
     QNNRT_RESIDENT_CALLER     /* those that qnnrt_context_load() created */
 } qnnrt_residency;
 
@@ -898,8 +889,6 @@ typedef struct qnnrt_desc {
                                             used (the folder of .path is searched for
                                             libQnnSystem.so) */
     qnnrt_residency   residency;     /* which contexts exist on the backend (default 0: all) */
-    uint64_t          resident_bytes;    /* with QNNRT_RESIDENT_BUDGET: most device_bytes of the
-                                            contexts that exist at a time */
     /* Called before each file is loaded, with the number of files that are done, and once more at
        the end with done equal to count and file "". It returns 1 to continue; with 0, qnnrt_open()
        frees everything and returns QNNRT_E_CANCELLED (default NULL: not called) */
@@ -936,8 +925,7 @@ typedef struct qnnrt_desc {
 
    Returns  QNNRT_OK
             QNNRT_E_ARG          the arguments (folder and files, backend and its options,
-                                 residency with resident_bytes, a role in
-                                 desc.backends that the model does not have)
+                                 a role in desc.backends that the model does not have)
             QNNRT_E_NOT_FOUND    folder or file is missing; no *.bin in the folder; a file that
                                  genie_config.json or qnnrt.json lists is missing; what a program
                                  names is missing: a graph, a tensor, a function; or JSON is missing
@@ -955,8 +943,7 @@ typedef struct qnnrt_desc {
             QNNRT_E_UNSUPPORTED  weights shared between graphs, on x86-64; a 32-bit program;
                                  QNNRT_METADATA_JSON in a program built with QNNRT_NO_JSON
             QNNRT_E_BACKEND      a vendor call failed
-            QNNRT_E_LIMIT        more than desc.limits allows, or a context alone needs more than
-                                 desc.resident_bytes
+            QNNRT_E_LIMIT        more than desc.limits allows
             QNNRT_E_CANCELLED    desc.progress returned 0
             QNNRT_E_MEMORY
             err.text names the file. If another process cuts a mapped file short during this call,
@@ -1548,9 +1535,9 @@ QNNRT_API qnnrt_result qnnrt_run_transfers(qnnrt_run *run, const qnnrt_transfer_
             is executing); QNNRT_E_CANCELLED (see qnnrt_run_watch()); QNNRT_E_BACKEND (the text
             names step, graph and vendor code; after 1007 and 1011 see qnnrt_model_recover());
             QNNRT_E_ARG (bound memory overlaps, see qnnrt_bind(): the text names both tensors, and
-            nothing was executed). With QNNRT_RESIDENT_ONE and _BUDGET also QNNRT_E_IO (a file was
-            replaced, or cannot be read), QNNRT_E_NOT_FOUND and QNNRT_E_MEMORY. After a failure
-            outputs are undefined
+            nothing was executed). With qnnrt_model_swap() also QNNRT_E_IO (a file was replaced, or
+            cannot be read), QNNRT_E_NOT_FOUND and QNNRT_E_MEMORY. After a failure outputs are
+            undefined
    Threads  one thread per run; per backend as in "Threads" above
    Cost     calls the vendor once per step; allocates, copies and looks up nothing, except for
             contexts that it loads. After binds at other addresses each is compared with the tensors
@@ -10389,7 +10376,6 @@ typedef struct qnnrt__context {
     const qnnrt_graph_info **by_name;   /* [info->graph_count] graphs in the order of strcmp() */
     uint32_t             generation;    /* grows when it is created: who holds graphs of it fetches
                                            them again */
-    uint64_t             used;          /* when a step took it last, see qnnrt.taken */
     int                  lost;          /* a recovery freed it and has not created it again */
     int                  busy;          /* a thread loads or unloads it */
     int                  stated;        /* it is one of the backend's dsp_arch_users */
@@ -10866,10 +10852,13 @@ struct qnnrt {
     size_t            pipeline_room;    /* of pipelines; 0: exactly those */
     qnnrt_context_hook *context_hooks;   /* of desc */
     qnnrt_residency   residency;
-    uint64_t          resident_bytes;   /* of desc */
     int               read;             /* desc.read */
     int               counts_lock;      /* of info.device_bytes and info.device_peak */
-    uint64_t          taken;            /* counts the steps that took a context */
+    qnnrt_result    (*take)(qnnrt *model, size_t context, uint64_t since, qnnrt_error *err);
+                                        /* of a friend: creates contexts for steps; since: when
+                                           the run's last exec but this one began. NULL: nothing
+                                           does */
+    void             *taker;            /* what it keeps */
     qnnrt__model_hook *made;            /* of the builder that made it; NULL: it was opened */
     char              system_path[QNNRT__PATH_MAX];
     const char       *folder;           /* NULL: not from a folder */
@@ -11085,8 +11074,8 @@ static qnnrt__table qnnrt__model_table(qnnrt *model, const char *file, qnnrt_err
 
 /* =====================================================================================
    RESIDENT                                                                    >>resident
-   Which contexts of a model exist on the backend: creates them when a step needs them, and frees
-   others to make room. A file is mapped only while its context is created.
+   Which contexts of a model exist on the backend. A file is mapped only while its context is
+   created.
    Needs: >>os >>mem >>err >>backend >>context >>model
    Knows nothing of: pipelines, steps, memory of tensors
    ===================================================================================== */
@@ -11149,53 +11138,17 @@ static qnnrt_result qnnrt__resident_again(qnnrt *model, size_t at, qnnrt_error *
     return result;
 }
 
-/* Choose the context to free next, or return the number of contexts. A pipeline takes its contexts
-   in the same order each time, so of those that it took since its last exec began, the latest is
-   needed last; the others go first, the least recently used before the rest. */
-static size_t qnnrt__resident_victim(const qnnrt *model, uint64_t since)
+/* Refuse a step whose context does not exist. */
+static qnnrt_result qnnrt__resident_missing(const qnnrt *model, size_t at, qnnrt_error *err)
 {
-    size_t i, victim = model->context_count;
-    for (i = 0; i < model->context_count; ++i) {
-        const qnnrt__context *context = &model->contexts[i];
-        const qnnrt__context *best = &model->contexts[victim < model->context_count ? victim : i];
-        const int recent = context->used > since, best_recent = best->used > since;
-        if (context->handle == NULL) continue;
-        if (best == context || recent < best_recent ||
-            (recent == best_recent && (context->used > best->used) == recent))
-            victim = i;
-    }
-    return victim;
-}
-
-/* Return 1 if a context can be created within the limit. */
-static int qnnrt__resident_fits(const qnnrt *model, size_t at)
-{
-    if (model->residency == QNNRT_RESIDENT_ONE) return model->info.device_bytes == 0;
-    return model->infos[at].device_bytes <= model->resident_bytes - model->info.device_bytes;
-}
-
-/* Create the context of a step, unless it exists, after making room for it. since: qnnrt.taken
-   when its run took it last. */
-static qnnrt_result qnnrt__resident_take(qnnrt *model, size_t at, uint64_t since, qnnrt_error *err)
-{
-    qnnrt__context *context = &model->contexts[at];
-    qnnrt_result result = QNNRT_OK;
-    if (context->handle == NULL && model->residency == QNNRT_RESIDENT_ALL)
+    const char *file = model->infos[at].file;
+    if (model->residency == QNNRT_RESIDENT_ALL)
         return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE,
-                                            "%s was lost when the DSP restarted",
-                                            context->info->file),
+                                            "%s was lost when the DSP restarted", file),
                            "Call qnnrt_model_recover() of qnnrt_device.h.");
-    if (context->handle == NULL && model->residency == QNNRT_RESIDENT_CALLER)
-        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "context %u, %s, is not loaded",
-                                            (unsigned)at, context->info->file),
-                           "Call qnnrt_context_load() before qnnrt_exec().");
-    if (context->handle == NULL) {
-        while (!qnnrt__resident_fits(model, at))
-            qnnrt__resident_free(model, qnnrt__resident_victim(model, since));
-        result = qnnrt__resident_again(model, at, err);
-    }
-    if (result == QNNRT_OK) context->used = ++model->taken;
-    return result;
+    return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "context %u, %s, is not loaded",
+                                        (unsigned)at, file),
+                       "Call qnnrt_context_load() before qnnrt_exec().");
 }
 
 /* Load or unload a context for the caller. */
@@ -11208,7 +11161,7 @@ static qnnrt_result qnnrt__resident_set(qnnrt *model, size_t at, int load, qnnrt
     if (at >= model->context_count)
         return qnnrt__fail(err, QNNRT_E_ARG, "%s: context %llu, and the model has %llu", call,
                            (unsigned long long)at, (unsigned long long)model->context_count);
-    if (model->residency != QNNRT_RESIDENT_CALLER || model->backend == NULL)
+    if (model->residency != QNNRT_RESIDENT_CALLER || model->backend == NULL || model->take != NULL)
         return qnnrt__fail(err, QNNRT_E_ARG, "%s: the model was not opened to run with"
                            " desc.residency QNNRT_RESIDENT_CALLER", call);
     context = &model->contexts[at];
@@ -14389,12 +14342,9 @@ static qnnrt_result qnnrt__roles_open_one(qnnrt__model_use *use, qnnrt__roles_pa
 }
 
 /* Check that the backends of a model can serve it together: it has one allocator, and either every
-   backend has a lock or none. Where contexts take turns, one call uses all backends: they then have
-   the same lock. */
+   backend has a lock or none. */
 static qnnrt_result qnnrt__roles_check_hooks(const qnnrt *model, qnnrt_error *err)
 {
-    const int turns = model->residency == QNNRT_RESIDENT_ONE ||
-                      model->residency == QNNRT_RESIDENT_BUDGET;
     const qnnrt_hooks *first = model->backend != NULL ? &model->backend->hooks : NULL;
     size_t i;
     for (i = 0; i < model->use_count; ++i) {
@@ -14407,10 +14357,6 @@ static qnnrt_result qnnrt__roles_check_hooks(const qnnrt *model, qnnrt_error *er
             why = "two allocators";
         else if ((hooks->lock == NULL) != (first->lock == NULL))
             why = "one backend has a lock, another has none";
-        else if (turns && hooks->lock != NULL &&
-                 (hooks->lock != first->lock || hooks->unlock != first->unlock ||
-                  hooks->lock_user != first->lock_user))
-            why = "two locks, and with this desc.residency one call uses all backends";
         if (why == NULL) continue;
         qnnrt__fail(err, QNNRT_E_MISMATCH, "the backend of the role \"%.200s\", %s, has other hooks"
                     " than the model: %s", model->uses[i].role, b->path, why);
@@ -14570,12 +14516,9 @@ static qnnrt_result qnnrt__desc_check(const char *ctx_dir, const qnnrt_desc *des
             "qnnrt_open: desc.metadata asks for JSON, but this program was built with"
             " QNNRT_NO_JSON");
 #endif
-    if ((unsigned)desc->residency > (unsigned)QNNRT_RESIDENT_CALLER ||
-        (desc->residency == QNNRT_RESIDENT_BUDGET) != (desc->resident_bytes != 0))
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.residency is %d and"
-                           " desc.resident_bytes %llu; QNNRT_RESIDENT_BUDGET (%d) needs a number of"
-                           " bytes, and nothing else takes one", (int)desc->residency,
-                           (unsigned long long)desc->resident_bytes, (int)QNNRT_RESIDENT_BUDGET);
+    if ((unsigned)desc->residency > (unsigned)QNNRT_RESIDENT_CALLER)
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.residency is %d, which is not a"
+                           " qnnrt_residency", (int)desc->residency);
     if (desc->backend != NULL && desc->inspect)
         return qnnrt__fail(err, QNNRT_E_ARG,
                            "qnnrt_open: desc.inspect does not use a backend; leave desc.backend"
@@ -14680,19 +14623,13 @@ static qnnrt_result qnnrt__open_read(qnnrt *model, size_t at, size_t use,
     return result;
 }
 
-/* Check a context against its backend, and the budget. */
+/* Check a context against its backend. */
 static qnnrt_result qnnrt__open_check_context(qnnrt *model, size_t at, qnnrt_error *err)
 {
     qnnrt__context *context = &model->contexts[at];
     const qnnrt_context_info *info = context->info;
     qnnrt_result result = qnnrt__context_check(context, err);
     if (result != QNNRT_OK) return result;
-    if (model->residency == QNNRT_RESIDENT_BUDGET && info->device_bytes > model->resident_bytes)
-        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_LIMIT, "%s alone needs %llu bytes on the"
-                                            " device, more than desc.resident_bytes (%llu)",
-                                            info->file, (unsigned long long)info->device_bytes,
-                                            (unsigned long long)model->resident_bytes),
-                           "Raise desc.resident_bytes, or split the model into more shards.");
     context->graphs = (qnnrt__abi_handle *)qnnrt__arena_alloc(&model->arena, info->graph_count,
                                                               sizeof(*context->graphs));
     return context->graphs != NULL ? QNNRT_OK : qnnrt__fail_memory(err, "graphs");
@@ -15021,7 +14958,7 @@ static void qnnrt__open_preflight(const qnnrt *model)
     if (need <= QNNRT_DOMAIN_BYTES) return;
     qnnrt__log(&model->hooks, QNNRT_LOG_WARN, "model", 0,
                "the contexts need about %llu bytes on the device; one process has about %llu there:"
-               " see desc.residency", (unsigned long long)need,
+               " see \"Residency\" of qnnrt.h", (unsigned long long)need,
                (unsigned long long)QNNRT_DOMAIN_BYTES);
 }
 
@@ -15069,7 +15006,6 @@ static qnnrt_result qnnrt__open(const char *ctx_dir, const qnnrt_desc *desc, qnn
     model->read = desc->read;
     model->residency = desc->residency;
     model->context_hooks = desc->context_hooks;
-    model->resident_bytes = desc->resident_bytes;
     work = (qnnrt__open_work *)qnnrt__mem_alloc(&hooks, sizeof(*work));
     result = work != NULL ? qnnrt__open_model(model, ctx_dir, desc, work, err)
                           : qnnrt__fail_memory(err, "a model");
@@ -16191,9 +16127,8 @@ struct qnnrt_run {
     qnnrt_transfer_info *memory;        /* of qnnrt_run_transfers, with its texts */
     char            *memory_texts;
     uint32_t        *generations;       /* [step] of the context that its graph is from */
-    uint64_t        *took;              /* [step] qnnrt.taken of its model when it took its context
-                                           last; before the first exec UINT64_MAX */
     int              moves;             /* contexts of its models come and go */
+    uint64_t         began[2];          /* then: when the last exec but one began, and the last */
     int              stale;             /* its graphs are gone: exec fetches them again */
     int              unfound;           /* the error is that of a look-up, for QNNRT_NO_SLOT */
     int            (*watch)(void *user, uint32_t step);   /* NULL: none */
@@ -16334,7 +16269,6 @@ static void qnnrt__run_fill_graph(qnnrt_run *run, size_t step)
     run->steps[step].execute = info->backend->calls->graph_execute;
     run->steps[step].graph = qnnrt__model_handle(info->model, info->context, info->graph);
     run->generations[step] = context->generation;
-    run->took[step] = UINT64_MAX;
     run->moves |= info->model->residency != QNNRT_RESIDENT_ALL;
     run->stale |= context->handle == NULL;
 }
@@ -16427,7 +16361,6 @@ static qnnrt_result qnnrt__run_alloc(qnnrt_run *run, const qnnrt_pipeline *p)
     run->of = (qnnrt__run_part **)qnnrt__arena_alloc(arena, steps, sizeof(*run->of));
     run->conversions = (qnnrt_conversion_info *)qnnrt__arena_alloc(
         arena, qnnrt__wiring_conversions(p), sizeof(*run->conversions));
-    run->took = (uint64_t *)qnnrt__arena_alloc(arena, steps, sizeof(*run->took));
     run->fresh = (uint32_t *)qnnrt__arena_alloc(arena, slots, sizeof(*run->fresh));
     return arena->failed;
 }
@@ -16739,11 +16672,12 @@ static qnnrt_result qnnrt__exec_have(qnnrt_run *run, size_t at, qnnrt_error *err
 {
     const qnnrt_step_info *info = &run->pipeline->steps[at];
     const qnnrt__context *context = &info->model->contexts[info->context];
-    const uint64_t since = run->took[at];
-    qnnrt_result result;
+    qnnrt_result result = QNNRT_OK;
     size_t s;
-    run->took[at] = info->model->taken;
-    result = qnnrt__resident_take(info->model->self, info->context, since, err);
+    if (info->model->take != NULL)
+        result = info->model->take(info->model->self, info->context, run->began[0], err);
+    else if (context->handle == NULL)
+        result = qnnrt__resident_missing(info->model, info->context, err);
     if (result != QNNRT_OK) return qnnrt__hint_general(err, result);
     if (run->generations[at] == context->generation) return QNNRT_OK;
     run->generations[at] = context->generation;
@@ -16921,10 +16855,11 @@ static qnnrt_result qnnrt__exec_slowly(qnnrt_run *run)
 {
     qnnrt__run_hook *hook;
     qnnrt_result result;
-    size_t at;
-    for (at = 0; at < run->pipeline->info.step_count; ++at)
-        if (run->took[at] == UINT64_MAX && run->of[at] != NULL)
-            run->took[at] = run->pipeline->steps[at].model->taken;
+    if (run->moves) {
+        const uint64_t now = qnnrt__os_clock_ns();
+        run->began[0] = run->began[1] != 0 ? run->began[1] : now;
+        run->began[1] = now;
+    }
     for (hook = run->hooks; hook != NULL; hook = hook->next)
         if (hook->begin != NULL) hook->begin(hook);
     result = qnnrt__exec_each(run);
@@ -18196,6 +18131,8 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
            qnnrt_device_heap() of tools/qnnrt_device.h, QNNRT_MEM_MEMFD -> with
            qnnrt_device_memfd(); what QNNRT_MEM_SHARED took besides FastRPC's ->
            qnnrt_device_shared().
+           API: QNNRT_RESIDENT_ONE, QNNRT_RESIDENT_BUDGET and desc.resident_bytes ->
+           QNNRT_RESIDENT_CALLER and qnnrt_model_swap() of tools/qnnrt_device.h.
            API: desc.share_spill_fill -> QNNRT_RESIDENT_CALLER and qnnrt_model_load_shared() of
            tools/qnnrt_device.h.
            API: qnnrt_power_set(), qnnrt_power_preset_name() and what they use, but for the

@@ -376,7 +376,7 @@ for resident in all one $((2 * largest)) $((largest - 1)); do
     llm_with eight --prompt "Hello there" --max_gen 24 --resident "$resident" --stats "$tmp/stats"
     case $resident in
     $((largest - 1)))
-        failed "eight_$resident" "more than desc.resident_bytes ($resident)"
+        failed "eight_$resident" "more than the budget ($resident)"
         continue ;;
     all) most=$all ;;
     one) most=$largest ;;

@@ -2,6 +2,7 @@
 
    Folders hold models of the fake library and a text; what opens, and which error has which names. */
 #include "../qnnrt.h"
+#include "qnnrt_device.h"
 #include "test.h"
 #include "opens.h"
 #include "meta.h"
@@ -224,7 +225,7 @@ TEST(hashes_are_compared_whenever_a_file_is_read)
     qnnrt_sha256_begin(&hash);
     qnnrt_sha256_add(&hash, data, bytes);
     qnnrt_sha256_end(&hash, NULL, sum);
-    desc.residency = QNNRT_RESIDENT_ONE;
+    desc.residency = QNNRT_RESIDENT_CALLER;
     for (desc.check_hashes = 0; desc.check_hashes < 2; ++desc.check_hashes) {
         fake_begin("");
         folder = two_files();
@@ -235,6 +236,7 @@ TEST(hashes_are_compared_whenever_a_file_is_read)
                                      " \"pipelines\": [{\"name\": \"main\", " STEPS ", \"edges\": [" EDGE "]}]}}", sum);
         put(folder, "qnnrt.json", text);
         OPENS(folder, &desc, &model);
+        CHECK_EQ(qnnrt_model_swap(model, 0, &error), QNNRT_OK);
         CHECK_EQ(qnnrt_prepare(model, "main", &run, &error), QNNRT_OK);
         CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
         for (i = 0; i < CHANGED; ++i) data[AT + i] ^= 1;

@@ -2,6 +2,7 @@
 
    Folders hold models of the fake library and a text; what opens, and which error has which names. */
 #include "../qnnrt.h"
+#include "qnnrt_device.h"
 #include "test.h"
 #include "../tools/qnnrt_manifest.h"
 #define OPENS_OPEN  qnnrt_manifest_open
@@ -233,11 +234,12 @@ TEST(hashes_need_files_that_are_read_once)
     fake_begin("");
     folder = two_files();
     put(folder, "qnnrt.json", PROGRAM(", \"pipelines\": [{\"name\": \"main\", " STEPS ", \"edges\": [" EDGE "]}]"));
-    desc.model.residency = QNNRT_RESIDENT_ONE;
+    desc.model.residency = QNNRT_RESIDENT_CALLER;
     desc.check_hashes = 1;
     FAILS(folder, &desc, QNNRT_E_UNSUPPORTED, "check_hashes", "QNNRT_RESIDENT_ALL");
     desc.check_hashes = 0;
     OPENS(folder, &desc, &model);
+    CHECK_EQ(qnnrt_model_swap(qnnrt_manifest_get_info(model)->models[0], 0, &error), QNNRT_OK);
     CHECK_EQ(qnnrt_manifest_prepare(model, "main", NULL, &run, &error), QNNRT_OK);
     CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
     qnnrt_run_destroy(run);

@@ -10,7 +10,7 @@
 #include "qnnrt.h"
 #include "qnnrt_builder.h"
 #include "qnnrt_convert.h"
-#include "qnnrt_device.h"
+#include "swap.h"
 #include "qnnrt_profile.h"
 #include "ref.h"
 #include "life.h"
@@ -976,7 +976,7 @@ static int open_saved(qnnrt_residency residency, qnnrt **out)
         desc.residency = residency;
         desc.inspect = residency == QNNRT_RESIDENT_CALLER;
         if (desc.inspect) desc.residency = QNNRT_RESIDENT_ALL;
-        if (qnnrt_open(NULL, &desc, &out[i], &err) != QNNRT_OK) return 0;
+        if (swap_open(NULL, &desc, &out[i], &err) != QNNRT_OK) return 0;
         models[i] = out[i];
     }
     return 1;
@@ -988,7 +988,7 @@ TEST(contexts_of_a_mixed_pipeline_come_and_go)
     qnnrt *opened[2];
     float y[COUNT];
     int i;
-    CHECK(open_saved(QNNRT_RESIDENT_ONE, opened));
+    CHECK(open_saved(SWAP_ONE, opened));
     halves(&p);
     CHECK_EQ(program_prepare(&p, 0), QNNRT_OK);
     for (i = 0; i < 3; ++i) {

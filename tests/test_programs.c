@@ -16,7 +16,7 @@
 #include "qnnrt.h"
 #include "qnnrt_builder.h"
 #include "qnnrt_convert.h"
-#include "qnnrt_device.h"
+#include "swap.h"
 #include "qnnrt_profile.h"
 #include "ref.h"
 #include "bind.h"
@@ -1680,7 +1680,7 @@ static void run_folder(void)
     desc.backends = roles;
     desc.backend_count = (size_t)count;
     desc.host_functions = functions;
-    if (chance(30)) desc.residency = QNNRT_RESIDENT_ONE;
+    if (chance(30)) desc.residency = SWAP_ONE;
     memset(&how, 0, sizeof(how));
     if (chance(30)) qnnrt_device_memory("shared", &how.mem);
     for (i = 0; i < p.segment_count; ++i) {
@@ -1689,7 +1689,7 @@ static void run_folder(void)
         functions[desc.host_function_count].exec = host_exec;
         functions[desc.host_function_count++].user = &p.segments[i];
     }
-    if (qnnrt_open(folder, &desc, &model, &err) != QNNRT_OK) printf("%s\n", err.text);
+    if (swap_open(folder, &desc, &model, &err) != QNNRT_OK) printf("%s\n", err.text);
     CHECK(model != NULL);
     CHECK_EQ(qnnrt_pipeline_find(model, "program", &w.pipeline, &err), QNNRT_OK);
     for (i = 0; i < p.class_count; ++i) {

@@ -5,7 +5,7 @@
    before it. */
 #include "qnnrt.h"
 #include "qnnrt_builder.h"
-#include "qnnrt_device.h"
+#include "swap.h"
 #include "qnnrt_profile.h"
 #include "ref.h"
 #include "life.h"
@@ -108,13 +108,13 @@ static qnnrt_desc desc_of(qnnrt_residency residency, uint64_t bytes)
     desc.backend_desc.path = TEST_REF_LIB;
     desc.backend_desc.hooks = life_hooks();
     desc.residency = residency;
-    desc.resident_bytes = bytes;
+    swap_bytes = bytes;
     return desc;
 }
 
 #define OPENS(desc, model)                                                                         \
     do {                                                                                           \
-        if (qnnrt_open(folder, desc, model, &err) != QNNRT_OK) printf("%s\n", err.text);           \
+        if (swap_open(folder, desc, model, &err) != QNNRT_OK) printf("%s\n", err.text);           \
         CHECK_EQ(err.code, QNNRT_OK);                                                              \
     } while (0)
 #define SAYS(words) CHECK_STR(TEST_TOLD(err), words)
@@ -178,7 +178,7 @@ TEST(every_residency_gives_the_same_numbers)
 {
     int shards;
     for (shards = 0; shards <= SHARDS; ++shards) {
-        qnnrt_desc desc = desc_of(shards == 0 ? QNNRT_RESIDENT_ONE : QNNRT_RESIDENT_BUDGET,
+        qnnrt_desc desc = desc_of(shards == 0 ? SWAP_ONE : SWAP_BUDGET,
                                   shards == 0 ? 0 : bytes_of(SHARDS - shards, shards));
         const qnnrt_info *info;
         qnnrt *model;
@@ -202,7 +202,7 @@ TEST(every_residency_gives_the_same_numbers)
             CHECK_EQ(creates(model), 3 * SHARDS);
             CHECK_EQ(info->contexts[SHARDS - 1].resident, 1);
         } else {
-            CHECK(info->device_peak <= desc.resident_bytes);
+            CHECK(info->device_peak <= swap_bytes);
         }
         if (shards == SHARDS) CHECK_EQ(creates(model), SHARDS);
         qnnrt_run_destroy(run);
@@ -214,7 +214,7 @@ TEST(every_residency_gives_the_same_numbers)
 /* Least recently used alone would create every context in every execute. */
 TEST(a_budget_of_all_but_one_shard_creates_one_per_execute)
 {
-    qnnrt_desc desc = desc_of(QNNRT_RESIDENT_BUDGET, bytes_of(1, SHARDS - 1));
+    qnnrt_desc desc = desc_of(SWAP_BUDGET, bytes_of(1, SHARDS - 1));
     qnnrt *model;
     qnnrt_run *run;
     unsigned before;
@@ -236,7 +236,7 @@ TEST(a_budget_of_all_but_one_shard_creates_one_per_execute)
 /* What another run left behind goes first. */
 TEST(contexts_of_another_run_make_room_first)
 {
-    qnnrt_desc desc = desc_of(QNNRT_RESIDENT_BUDGET, bytes_of(6, 2));
+    qnnrt_desc desc = desc_of(SWAP_BUDGET, bytes_of(6, 2));
     qnnrt *model;
     qnnrt_run *first, *second;
     const qnnrt_context_info *contexts;
@@ -260,7 +260,7 @@ TEST(contexts_of_another_run_make_room_first)
 TEST(the_least_recently_used_goes_first)
 {
     static const int used[4] = { 5, 6, 4, 5 };
-    qnnrt_desc desc = desc_of(QNNRT_RESIDENT_BUDGET, bytes_of(4, 3));
+    qnnrt_desc desc = desc_of(SWAP_BUDGET, bytes_of(4, 3));
     const qnnrt_context_info *contexts;
     qnnrt *model;
     qnnrt_run *runs[SHARDS];
@@ -286,11 +286,11 @@ TEST(the_least_recently_used_goes_first)
 
 TEST(a_budget_smaller_than_a_shard_is_refused_with_both_numbers)
 {
-    qnnrt_desc desc = desc_of(QNNRT_RESIDENT_BUDGET, sizes[SHARDS - 1] - 1);
+    qnnrt_desc desc = desc_of(SWAP_BUDGET, sizes[SHARDS - 1] - 1);
     qnnrt *model;
     char number[32];
     life_begin("");
-    CHECK_EQ(qnnrt_open(folder, &desc, &model, &err), QNNRT_E_LIMIT);
+    CHECK_EQ(swap_open(folder, &desc, &model, &err), QNNRT_E_LIMIT);
     CHECK(model == NULL);
     SAYS("forward_7.bin");
     snprintf(number, sizeof(number), "%llu", (unsigned long long)sizes[SHARDS - 1]);
@@ -299,21 +299,23 @@ TEST(a_budget_smaller_than_a_shard_is_refused_with_both_numbers)
     SAYS(number);
     SAYS("\n  hint: ");
     NOTHING_LEFT();
-    ++desc.resident_bytes;
+    ++swap_bytes;
     OPENS(&desc, &model);
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
-    desc.residency = QNNRT_RESIDENT_ONE;         /* a budget that nothing uses */
-    CHECK_EQ(qnnrt_open(folder, &desc, &model, &err), QNNRT_E_ARG);
-    desc = desc_of(QNNRT_RESIDENT_BUDGET, 0);
-    CHECK_EQ(qnnrt_open(folder, &desc, &model, &err), QNNRT_E_ARG);
+    desc = desc_of(QNNRT_RESIDENT_ALL, 0);
+    OPENS(&desc, &model);
+    CHECK_EQ(qnnrt_model_swap(model, 0, &err), QNNRT_E_ARG);
+    SAYS("QNNRT_RESIDENT_CALLER");
+    CHECK_EQ(qnnrt_model_swap(NULL, 0, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
     desc = desc_of((qnnrt_residency)4, 0);
-    CHECK_EQ(qnnrt_open(folder, &desc, &model, &err), QNNRT_E_ARG);
+    CHECK_EQ(swap_open(folder, &desc, &model, &err), QNNRT_E_ARG);
     NOTHING_LEFT();
 }
 
 TEST(the_first_load_of_each_context_is_profiled)
 {
-    qnnrt_desc desc = desc_of(QNNRT_RESIDENT_ONE, 0);
+    qnnrt_desc desc = desc_of(SWAP_ONE, 0);
     qnnrt *model;
     qnnrt_run *run;
     qnnrt_profile *loading;
@@ -373,7 +375,7 @@ TEST(a_file_replaced_while_its_shard_is_out_is_named)
     CHECK(data != NULL && other != NULL);
     for (what = 0; what < 4; ++what)
         for (reads = 0; reads < 2; ++reads) {
-            qnnrt_desc desc = desc_of(QNNRT_RESIDENT_ONE, 0);
+            qnnrt_desc desc = desc_of(SWAP_ONE, 0);
             qnnrt *model;
             qnnrt_run *run;
             life_begin("");
@@ -427,14 +429,14 @@ static void free_files(const qnnrt_file *files)
 
 TEST(memory_of_the_caller_stays_his_while_shards_come_and_go)
 {
-    qnnrt_desc desc = desc_of(QNNRT_RESIDENT_ONE, 0);
+    qnnrt_desc desc = desc_of(SWAP_ONE, 0);
     qnnrt_file files[SHARDS];
     qnnrt *model;
     qnnrt_run *run;
     unsigned char *third;
     TRY(files_in_memory(files, &desc));
     life_begin("");
-    CHECK_EQ(qnnrt_open(NULL, &desc, &model, &err), QNNRT_OK);
+    CHECK_EQ(swap_open(NULL, &desc, &model, &err), QNNRT_OK);
     run = prepare(model);
     CHECK(run != NULL);
     CHECK_EQ(execute(run), QNNRT_OK);
@@ -580,7 +582,7 @@ TEST(progress_is_told_and_can_cancel_at_every_file)
             desc.progress_user = &w;
             desc.keep_going = stop & 1;                  /* that makes no difference */
             life_begin(rules[rule]);
-            CHECK_EQ(qnnrt_open(folder, &desc, &model, &err), stop == 0 ? QNNRT_OK : QNNRT_E_CANCELLED);
+            CHECK_EQ(swap_open(folder, &desc, &model, &err), stop == 0 ? QNNRT_OK : QNNRT_E_CANCELLED);
             CHECK(!w.wrong);
             CHECK_EQ(w.calls, stop == 0 ? SHARDS + 1 : stop);
             CHECK((model != NULL) == (stop == 0));
@@ -604,7 +606,7 @@ static qnnrt_result open_shared(const qnnrt_desc *desc, int share, qnnrt **model
     qnnrt_desc own = *desc;
     qnnrt_result result;
     if (share) own.residency = QNNRT_RESIDENT_CALLER;
-    result = qnnrt_open(folder, &own, model, &err);
+    result = swap_open(folder, &own, model, &err);
     if (result != QNNRT_OK || !share) return result;
     result = qnnrt_model_load_shared(*model, &err);
     if (result == QNNRT_OK) return QNNRT_OK;
@@ -652,7 +654,7 @@ TEST(contexts_share_spill_fill_memory_or_do_without)
     CHECK_EQ(grouped("", &desc, 1), 0);
     desc.read = 1;
     CHECK_EQ(grouped("id=6; spill_fill=4096", &desc, 1), SHARDS);
-    desc = desc_of(QNNRT_RESIDENT_ONE, 0);
+    desc = desc_of(SWAP_ONE, 0);
     CHECK_EQ(grouped("id=6; spill_fill=4096", &desc, 0), 0);
     life_begin("");
     OPENS(&desc, &model);
@@ -708,19 +710,19 @@ TEST(more_than_a_process_domain_is_warned_of_with_both_numbers)
     NOTHING_LEFT();
     life_begin("id=6; spill_fill=500000000; fail=contextCreateFromBinary:8:0x3ea;"
                " fail=contextCreateFromBinary:9:0x3ea");
-    CHECK_EQ(qnnrt_open(folder, &desc, &model, &err), QNNRT_E_BACKEND);
+    CHECK_EQ(swap_open(folder, &desc, &model, &err), QNNRT_E_BACKEND);
     SAYS(number);
     NOTHING_LEFT();
 }
 
 /* ---- recovery -------------------------------------------------------------------------------- */
 
-static const qnnrt_residency kinds[4] = { QNNRT_RESIDENT_ALL, QNNRT_RESIDENT_ONE,
-                                          QNNRT_RESIDENT_BUDGET, QNNRT_RESIDENT_CALLER };
+static const qnnrt_residency kinds[4] = { QNNRT_RESIDENT_ALL, SWAP_ONE,
+                                          SWAP_BUDGET, QNNRT_RESIDENT_CALLER };
 
 static qnnrt_desc desc_of_kind(int kind)
 {
-    return desc_of(kinds[kind], kinds[kind] == QNNRT_RESIDENT_BUDGET ? bytes_of(5, 3) : 0);
+    return desc_of(kinds[kind], kinds[kind] == SWAP_BUDGET ? bytes_of(5, 3) : 0);
 }
 
 static void load_all(qnnrt *model, qnnrt_residency residency)
@@ -770,7 +772,7 @@ TEST(a_restart_while_contexts_are_created_or_freed_is_recovered_from)
                                          "restart=graphRetrieve:12" };
     size_t i;
     for (i = 0; i < sizeof(rules) / sizeof(rules[0]); ++i) {
-        qnnrt_desc desc = desc_of(QNNRT_RESIDENT_ONE, 0);
+        qnnrt_desc desc = desc_of(SWAP_ONE, 0);
         qnnrt_result result = QNNRT_OK;
         qnnrt *model;
         qnnrt_run *run;
@@ -797,7 +799,7 @@ TEST(a_restart_while_a_model_is_opened_or_closed_leaves_nothing)
     qnnrt *model;
     qnnrt_run *run;
     life_begin("restart=contextCreateFromBinary:5");
-    CHECK_EQ(qnnrt_open(folder, &desc, &model, &err), QNNRT_E_BACKEND);
+    CHECK_EQ(swap_open(folder, &desc, &model, &err), QNNRT_E_BACKEND);
     CHECK_EQ(err.vendor_code, 1011);
     SAYS("forward_4.bin");
     NOTHING_LEFT();
@@ -825,8 +827,8 @@ TEST(a_recovery_that_fails_can_be_repeated)
         for (call = 0; call < 4; ++call)
             for (nth = 1; nth <= (call < 2 ? 1 : SHARDS); nth += 3) {
                 qnnrt_desc desc = desc_of_kind(kind);
-                const int waits = call >= 2 && (kinds[kind] == QNNRT_RESIDENT_ONE ||
-                                                kinds[kind] == QNNRT_RESIDENT_BUDGET);
+                const int waits = call >= 2 && (kinds[kind] == SWAP_ONE ||
+                                                kinds[kind] == SWAP_BUDGET);
                 char rule[64];
                 qnnrt *model;
                 qnnrt_run *run;
@@ -971,7 +973,7 @@ TEST(a_model_lost_for_good_is_closed_cleanly)
     CHECK_EQ(qnnrt_run_profile(run, QNNRT_PROFILE_BASIC), QNNRT_E_STATE);
     CHECK_STR(qnnrt_run_error(run)->hint, "qnnrt_model_recover()");
     desc.backend = qnnrt_get_info(model)->backend;
-    CHECK_EQ(qnnrt_open(folder, &desc, &other, &err), QNNRT_E_STATE);
+    CHECK_EQ(swap_open(folder, &desc, &other, &err), QNNRT_E_STATE);
     SAYS("qnnrt_model_recover()");
     CHECK_EQ(qnnrt_builder_create(desc.backend, NULL, &b, &err), QNNRT_E_STATE);
     SAYS("qnnrt_model_recover()");
@@ -993,7 +995,7 @@ TEST(one_recovery_serves_all_models_of_a_backend)
     for (i = 0; i < 3; ++i) {
         desc.backend = backend;
         desc.residency = kinds[i];
-        desc.resident_bytes = kinds[i] == QNNRT_RESIDENT_BUDGET ? bytes_of(5, 3) : 0;
+        swap_bytes = kinds[i] == SWAP_BUDGET ? bytes_of(5, 3) : 0;
         OPENS(&desc, &models[i]);
         runs[i] = prepare(models[i]);
         CHECK(runs[i] != NULL);
@@ -1025,7 +1027,7 @@ TEST(what_cannot_be_recovered_says_so_and_stays)
     CHECK(data != NULL);
     TRY(files_in_memory(files, &desc));
     life_begin("");
-    CHECK_EQ(qnnrt_open(NULL, &desc, &model, &err), QNNRT_OK);
+    CHECK_EQ(swap_open(NULL, &desc, &model, &err), QNNRT_OK);
     run = prepare(model);
     CHECK(run != NULL);
     CHECK_EQ(qnnrt_model_recover(model, &err), QNNRT_E_STATE);
@@ -1115,7 +1117,7 @@ TEST(memory_that_runs_out_is_survived)
             desc.read = 1;
             failed = 0;
             allowed = n;
-            TIGHT(qnnrt_open(folder, &desc, &model, &err));
+            TIGHT(swap_open(folder, &desc, &model, &err));
             TIGHT((run = prepare_of(model, QNNRT_MEM_PROVIDER)) != NULL ? QNNRT_OK : QNNRT_E_MEMORY);
             TIGHT(execute(run));
             TIGHT(execute(run));
@@ -1165,7 +1167,7 @@ TEST(profiles_and_votes_end_with_a_recovery)
 
 TEST(a_profile_works_while_contexts_come_and_go)
 {
-    qnnrt_desc desc = desc_of(QNNRT_RESIDENT_ONE, 0);
+    qnnrt_desc desc = desc_of(SWAP_ONE, 0);
     const qnnrt_profile_event *events;
     size_t count;
     qnnrt *model;

@@ -6,7 +6,7 @@
    of its own. */
 #include "qnnrt.h"
 #include "qnnrt_builder.h"
-#include "qnnrt_device.h"
+#include "swap.h"
 #include "qnnrt_profile.h"
 #include "ref.h"
 #include "life.h"
@@ -175,7 +175,7 @@ static void choose(choice *c)
 static qnnrt_result opens(const choice *c, qnnrt **model)
 {
     TEST_JUNK(err);
-    return qnnrt_open(NULL, &c->desc, model, &err);
+    return swap_open(NULL, &c->desc, model, &err);
 }
 
 #define OPENS(c, model)                                                                            \
@@ -393,7 +393,7 @@ TEST(the_program_of_a_folder_gives_roles)
     test_write_file(path, text, (size_t)used);
     c.desc.files = NULL;
     c.desc.file_count = 0;
-    if (qnnrt_open(folder, &c.desc, &model, &err) != QNNRT_OK) printf("%s\n", err.text);
+    if (swap_open(folder, &c.desc, &model, &err) != QNNRT_OK) printf("%s\n", err.text);
     CHECK_EQ(err.code, QNNRT_OK);
     info = qnnrt_get_info(model);
     for (i = 0; i < SHARDS; ++i) {
@@ -407,11 +407,11 @@ TEST(the_program_of_a_folder_gives_roles)
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
     /* Without the program, the folder has no roles. */
     c.desc.no_manifest = 1;
-    CHECK_EQ(qnnrt_open(folder, &c.desc, &model, &err), QNNRT_E_ARG);
+    CHECK_EQ(swap_open(folder, &c.desc, &model, &err), QNNRT_E_ARG);
     SAYS("no roles");
     c.desc.backend_count = 0;
     c.desc.backend_desc.path = TEST_REF_LIB;
-    CHECK_EQ(qnnrt_open(folder, &c.desc, &model, &err), QNNRT_OK);
+    CHECK_EQ(swap_open(folder, &c.desc, &model, &err), QNNRT_OK);
     CHECK_EQ(strlen(qnnrt_get_info(model)->contexts[1].role), 0);
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
     remove(path);
@@ -441,9 +441,9 @@ TEST(hooks_that_differ_are_refused)
     c.backends[1].desc.hooks.unlock = other_unlock;
     OPENS(&c, &model);
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
-    c.desc.residency = QNNRT_RESIDENT_ONE;
+    c.desc.residency = SWAP_ONE;
     TRY(fails(&c, QNNRT_E_MISMATCH));
-    SAYS("two locks");
+    SAYS("has another lock");
     choose(&c);
     c.backends[1].desc.hooks = life_hooks();
     c.backends[1].desc.hooks.lock = c.backends[1].desc.hooks.unlock = NULL;
@@ -794,8 +794,8 @@ TEST(contexts_of_all_backends_take_turns)
     for (shards = 0; shards <= SHARDS; ++shards) {
         begin("", "");
         choose(&c);
-        c.desc.residency = shards == 0 ? QNNRT_RESIDENT_ONE : QNNRT_RESIDENT_BUDGET;
-        c.desc.resident_bytes = bytes_of(SHARDS - shards, shards);
+        c.desc.residency = shards == 0 ? SWAP_ONE : SWAP_BUDGET;
+        swap_bytes = bytes_of(SHARDS - shards, shards);
         OPENS(&c, &model);
         CHECK_EQ(qnnrt_get_info(model)->device_bytes, 0);
         run = prepare(model);
@@ -809,7 +809,7 @@ TEST(contexts_of_all_backends_take_turns)
         /* A budget of all but one creates at most two per exec, whatever their backends. */
         if (shards == SHARDS - 1) CHECK(creates(model) <= SHARDS + 2 * 2);
         if (shards == SHARDS) CHECK_EQ(creates(model), SHARDS);
-        if (shards > 0) CHECK(qnnrt_get_info(model)->device_peak <= c.desc.resident_bytes);
+        if (shards > 0) CHECK(qnnrt_get_info(model)->device_peak <= swap_bytes);
         qnnrt_run_destroy(run);
         CHECK_EQ(qnnrt_close(model), QNNRT_OK);
         nothing_left();
@@ -944,8 +944,8 @@ TEST(weights_are_updated_where_their_context_is)
 
 TEST(the_backend_that_restarted_is_recovered_alone)
 {
-    static const qnnrt_residency kinds[] = { QNNRT_RESIDENT_ALL, QNNRT_RESIDENT_ONE,
-                                             QNNRT_RESIDENT_BUDGET, QNNRT_RESIDENT_CALLER };
+    static const qnnrt_residency kinds[] = { QNNRT_RESIDENT_ALL, SWAP_ONE,
+                                             SWAP_BUDGET, QNNRT_RESIDENT_CALLER };
     choice c;
     const qnnrt_context_info *contexts;
     qnnrt *model;
@@ -958,7 +958,7 @@ TEST(the_backend_that_restarted_is_recovered_alone)
             begin(side == 0 ? rule : "", side == 1 ? rule : "");
             choose(&c);
             c.desc.residency = kinds[kind];
-            if (kind == 2) c.desc.resident_bytes = bytes_of(2, 2);
+            if (kind == 2) swap_bytes = bytes_of(2, 2);
             OPENS(&c, &model);
             contexts = qnnrt_get_info(model)->contexts;
             for (i = 0; i < SHARDS && kind == 3; ++i) CHECK_EQ(qnnrt_context_load(model, i, &err), QNNRT_OK);

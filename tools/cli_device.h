@@ -17,21 +17,20 @@
 #define CLI_SHARE_HELP \
     "HTP: contexts that need spill-fill memory share one, if all are resident and the library can"
 
-/* Read --resident: all, one or a number of bytes. Returns STATUS_OK, or STATUS_USAGE after a
-   message. */
+/* Read --resident: all, one or a number of bytes, for cli_settle(). Returns STATUS_OK, or
+   STATUS_USAGE after a message. */
 static inline int cli_resident(const cli_option *o, const char *value, qnnrt_residency *residency,
                                uint64_t *bytes)
 {
     static const char *const words[] = {"all", "one", NULL};
     const int word = cli_word(value, words);
     *bytes = 0;
-    *residency = word == 0 ? QNNRT_RESIDENT_ALL : word == 1 ? QNNRT_RESIDENT_ONE
-                 : QNNRT_RESIDENT_BUDGET;
+    *residency = word == 0 ? QNNRT_RESIDENT_ALL : QNNRT_RESIDENT_CALLER;
     if (word >= 0 || (cli_number(value, UINT64_MAX, bytes) && *bytes > 0)) return STATUS_OK;
     return cli_wrong_value(o, value, "all, one or a number of bytes");
 }
 
-/* Prepare --share_spill_fill: contexts are then created by cli_shared(). Return 1 if they are. */
+/* Prepare --share_spill_fill: contexts are then created by cli_settle(). Return 1 if they are. */
 static inline int cli_share(int asked, qnnrt_desc *desc)
 {
     if (!asked || desc->inspect || desc->residency != QNNRT_RESIDENT_ALL) return 0;
@@ -39,14 +38,18 @@ static inline int cli_share(int asked, qnnrt_desc *desc)
     return 1;
 }
 
-/* Create the contexts of a program, so that those of a model share spill-fill memory. On failure it
-   is closed. */
-static inline void cli_shared(qnnrt_manifest **model, qnnrt_error *err)
+/* Create the contexts of a program that was opened, so that those of a model share spill-fill
+   memory; or with swap let those of each model come and go, within so many bytes (0: one). On
+   failure it is closed. */
+static inline void cli_settle(qnnrt_manifest **model, int share, int swap, uint64_t bytes,
+                              qnnrt_error *err)
 {
     const qnnrt_manifest_info *info = qnnrt_manifest_get_info(*model);
     qnnrt_result result = QNNRT_OK;
-    for (size_t i = 0; info != NULL && i < info->model_count && result == QNNRT_OK; ++i)
-        result = qnnrt_model_load_shared(info->models[i], err);
+    for (size_t i = 0; info != NULL && i < info->model_count && result == QNNRT_OK; ++i) {
+        if (share) result = qnnrt_model_load_shared(info->models[i], err);
+        if (swap) result = qnnrt_model_swap(info->models[i], bytes, err);
+    }
     if (result == QNNRT_OK) return;
     qnnrt_manifest_close(*model);
     *model = NULL;

@@ -67,7 +67,7 @@ typedef struct settings {
     qnnrt_power_preset power;          /* QNNRT_POWER_CUSTOM: no preset  */
     qnnrt_log_level log_level;         /* 0: no log                      */
     qnnrt_residency residency;
-    uint64_t        resident_bytes;    /* 0: not given                   */
+    uint64_t        resident_bytes;    /* 0: one context                 */
     int             resident_given, share_spill_fill, progress;
 } settings;
 
@@ -455,7 +455,7 @@ static int open_model(tool *t)
     desc.model.system_path = set->system;
     desc.model.inspect = set->describe;
     desc.model.residency = set->residency;
-    desc.model.resident_bytes = set->resident_bytes;
+    const int swap = !set->describe && set->residency == QNNRT_RESIDENT_CALLER;
     const int share = cli_share(set->share_spill_fill, &desc.model);
     desc.model.progress = cli_progress;
     desc.model.progress_user = &t->set.progress;
@@ -476,7 +476,7 @@ static int open_model(tool *t)
         desc.backends = named > 0 ? roles : NULL;
         desc.backend_count = named;
         if (qnnrt_manifest_open(set->ctx_dir, &desc, &t->model, &err) == QNNRT_OK) {
-            if (share) cli_shared(&t->model, &err);
+            cli_settle(&t->model, share, swap, set->resident_bytes, &err);
             break;
         }
         char *note = cli_leave_role(&err, set->roles, &set->role_count, set->backend, &at);

@@ -259,7 +259,7 @@ typedef struct settings {
     int             profile;           /* a qnnrt_profile_level                            */
     qnnrt_power_preset power;          /* QNNRT_POWER_CUSTOM: none                         */
     qnnrt_residency residency;
-    uint64_t        resident_bytes;    /* with QNNRT_RESIDENT_BUDGET                       */
+    uint64_t        resident_bytes;    /* 0: one context                                   */
     int             resident_given, share_spill_fill, progress;
     compile_settings compile;
     doctor_settings  doctor;

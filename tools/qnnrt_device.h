@@ -42,6 +42,12 @@
 
        qnnrt_update(model, 0, "decode", "lora_a", data, bytes, &err);
 
+   A model that does not fit into the memory of the device runs with a part of its contexts:
+
+       desc.residency = QNNRT_RESIDENT_CALLER;
+       if (qnnrt_open("model_dir", &desc, &model, &err) == QNNRT_OK)
+           qnnrt_model_swap(model, budget, &err);             0: one context at a time
+
    After the vendor codes 1007 and 1011 the DSP has restarted, and all that was loaded is lost:
 
        result = qnnrt_exec(run);
@@ -70,7 +76,7 @@
        The options of qnnrt.h work here too.
 
    ROOMS (search for the tag)
-       >>map >>heap >>memfd >>memory >>vote >>weight >>group >>recover >>flex
+       >>map >>heap >>memfd >>memory >>vote >>weight >>group >>swap >>recover >>flex
 */
 #ifndef QNNRT_DEVICE_H
 #define QNNRT_DEVICE_H
@@ -183,7 +189,7 @@ QNNRT_DEVICE_API const char *qnnrt_power_preset_name(qnnrt_power_preset preset);
 
    Returns  QNNRT_OK; QNNRT_E_NOT_FOUND (no such graph, or updateable tensor of it); QNNRT_E_ARG
             (an input or output, or no such context); QNNRT_E_MISMATCH (bytes: the text has both);
-            QNNRT_E_UNSUPPORTED (HTP; an update of an encoding; a residency of ONE or BUDGET, which
+            QNNRT_E_UNSUPPORTED (HTP; an update of an encoding; a model of qnnrt_model_swap(), which
             would lose it); QNNRT_E_STATE (opened with desc.inspect; the context could not be opened
             or is not loaded); QNNRT_E_BACKEND. After a failure the old data holds
    Threads  no run of the graph executes meanwhile */
@@ -192,6 +198,20 @@ QNNRT_DEVICE_API qnnrt_result qnnrt_update(qnnrt *model, size_t context, const c
                                            qnnrt_error *err);
 
 /* --------------------------------------------------------------------------------- residency -- */
+
+/* Let contexts of a model that was opened with QNNRT_RESIDENT_CALLER come and go: qnnrt_exec()
+   creates them when a step needs them, and frees others to make room. First it frees what the run
+   has not used since its last exec began, the least recently used first; then what it used last,
+   because it needs that last in the next exec. So a budget of all shards but one loads one
+   or two of them in each exec, not all.
+
+   bytes    most qnnrt_context_info.device_bytes of the contexts that exist at a time, of all
+            backends; 0: one context at a time. Another call changes it
+
+   Returns  QNNRT_OK; QNNRT_E_LIMIT (a context alone needs more); QNNRT_E_MISMATCH (its backends
+            have different locks); QNNRT_E_ARG; QNNRT_E_MEMORY
+   Threads  nothing may use the model during this call. Runs of several threads need hooks.lock */
+QNNRT_DEVICE_API qnnrt_result qnnrt_model_swap(qnnrt *model, uint64_t bytes, qnnrt_error *err);
 
 /* Create all contexts of a model that was opened with QNNRT_RESIDENT_CALLER, so that those of HTP
    which need spill-fill memory share one, if the library can: the vendor's REGISTER_MULTI_CONTEXTS.
@@ -688,11 +708,11 @@ static qnnrt_result qnnrt_device__update_check(const qnnrt *model, const qnnrt__
         return qnnrt__fail(err, QNNRT_E_MISMATCH, "%s, graph \"%.160s\": \"%.160s\" needs %llu"
                            " bytes, the data has %llu", file, graph->name, tensor->name,
                            (unsigned long long)tensor->bytes, (unsigned long long)bytes);
-    if (model->residency == QNNRT_RESIDENT_ONE || model->residency == QNNRT_RESIDENT_BUDGET)
+    if (model->take != NULL)
         return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s, graph \"%.160s\": cannot"
                                             " update \"%.160s\": its context comes and goes", file,
                                             graph->name, tensor->name),
-                           "Open the model with QNNRT_RESIDENT_ALL or QNNRT_RESIDENT_CALLER.");
+                           "Do not call qnnrt_model_swap() for the model.");
     if (b->info.id != QNNRT__ABI_BACKEND_HTP && b->calls->tensor_update != NULL) return QNNRT_OK;
     qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s, graph \"%.160s\": cannot update \"%.160s\": %s",
                 file, graph->name, tensor->name,
@@ -900,7 +920,7 @@ QNNRT_DEVICE_API qnnrt_result qnnrt_model_load_shared(qnnrt *model, qnnrt_error 
     qnnrt__err_clear(err);
     if (model == NULL)
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_model_load_shared: model is NULL");
-    if (model->residency != QNNRT_RESIDENT_CALLER || model->backend == NULL)
+    if (model->residency != QNNRT_RESIDENT_CALLER || model->backend == NULL || model->take != NULL)
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_model_load_shared: the model was not opened to"
                            " run with desc.residency QNNRT_RESIDENT_CALLER");
     if (qnnrt__group_of(model) == NULL) result = qnnrt__group_create(model, err);
@@ -914,6 +934,111 @@ QNNRT_DEVICE_API qnnrt_result qnnrt_model_load_shared(qnnrt *model, qnnrt_error 
     }
     if (result == QNNRT_OK) model->residency = QNNRT_RESIDENT_ALL;
     return qnnrt__hint_general(err, result);
+}
+
+/* =====================================================================================
+   SWAP                                                                             >>swap
+   Contexts that come and go: creates them when a step needs them, and frees others to make
+   room.
+   Needs: >>os >>mem >>err >>backend (its struct) >>context (its struct) >>model >>resident >>group
+   Knows nothing of: pipelines, steps, memory of tensors
+   ===================================================================================== */
+
+typedef struct qnnrt__swap {                /* of a model */
+    uint64_t  bytes;                        /* most of the contexts that exist; 0: one context */
+    uint64_t *used;                         /* [context] when a step took it last, ns */
+} qnnrt__swap;
+
+/* Choose the context to free next, or return the number of contexts. A pipeline takes its contexts
+   in the same order each time, so of those that were taken since its last exec began, the latest is
+   needed last; the others go first, the least recently used before the rest. */
+static size_t qnnrt__swap_victim(const qnnrt *model, const qnnrt__swap *swap, uint64_t since)
+{
+    size_t i, victim = model->context_count;
+    for (i = 0; i < model->context_count; ++i) {
+        const size_t best = victim < model->context_count ? victim : i;
+        const int recent = swap->used[i] > since, best_recent = swap->used[best] > since;
+        if (model->contexts[i].handle == NULL) continue;
+        if (best == i || recent < best_recent ||
+            (recent == best_recent && (swap->used[i] > swap->used[best]) == recent))
+            victim = i;
+    }
+    return victim;
+}
+
+/* Return 1 if a context can be created within the limit. */
+static int qnnrt__swap_fits(const qnnrt *model, const qnnrt__swap *swap, size_t at)
+{
+    const uint64_t there = model->info.device_bytes;
+    if (swap->bytes == 0) return there == 0;
+    return there <= swap->bytes && model->infos[at].device_bytes <= swap->bytes - there;
+}
+
+/* Create the context of a step, unless it exists, after making room for it. */
+static qnnrt_result qnnrt__swap_take(qnnrt *model, size_t at, uint64_t since, qnnrt_error *err)
+{
+    qnnrt__swap *swap = (qnnrt__swap *)model->taker;
+    qnnrt_result result = QNNRT_OK;
+    if (model->contexts[at].handle == NULL) {
+        while (!qnnrt__swap_fits(model, swap, at))
+            qnnrt__resident_free(model, qnnrt__swap_victim(model, swap, since));
+        result = qnnrt__group_again(model, at, err);
+    }
+    if (result == QNNRT_OK) swap->used[at] = qnnrt__os_clock_ns();
+    return result;
+}
+
+/* Check that each context fits alone, and that the backends have one lock, because one call uses
+   all of them. */
+static qnnrt_result qnnrt__swap_check(const qnnrt *model, uint64_t bytes, qnnrt_error *err)
+{
+    const qnnrt_hooks *first = &model->backend->hooks;
+    size_t i;
+    for (i = 0; i < model->context_count && bytes > 0; ++i)
+        if (model->infos[i].device_bytes > bytes)
+            return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_LIMIT, "%s alone needs %llu bytes on"
+                                                " the device, more than the budget (%llu)",
+                                                model->infos[i].file,
+                                                (unsigned long long)model->infos[i].device_bytes,
+                                                (unsigned long long)bytes),
+                               "Raise the budget, or split the model into more shards.");
+    for (i = 0; i < model->use_count; ++i) {
+        const qnnrt_backend *b = model->uses[i].backend;
+        if (b == NULL || b->hooks.lock == NULL ||
+            (b->hooks.lock == first->lock && b->hooks.unlock == first->unlock &&
+             b->hooks.lock_user == first->lock_user)) continue;
+        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_MISMATCH, "the backend of the role"
+                                            " \"%.200s\", %s, has another lock than the first one,"
+                                            " and one call uses all backends",
+                                            model->uses[i].role, b->path),
+                           "Open all backends of the model with the same lock hooks.");
+    }
+    return QNNRT_OK;
+}
+
+QNNRT_DEVICE_API qnnrt_result qnnrt_model_swap(qnnrt *model, uint64_t bytes, qnnrt_error *err)
+{
+    qnnrt__swap *swap;
+    qnnrt_result result;
+    qnnrt__err_clear(err);
+    if (model == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_model_swap: model is NULL");
+    if (model->residency != QNNRT_RESIDENT_CALLER || model->backend == NULL)
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_model_swap: the model was not opened to run"
+                           " with desc.residency QNNRT_RESIDENT_CALLER");
+    result = qnnrt__swap_check(model, bytes, err);
+    if (result != QNNRT_OK) return result;
+    swap = (qnnrt__swap *)model->taker;
+    if (swap == NULL) {
+        swap = (qnnrt__swap *)qnnrt__arena_alloc(&model->arena, 1, sizeof(*swap));
+        if (swap != NULL)
+            swap->used = (uint64_t *)qnnrt__arena_alloc(&model->arena, model->context_count,
+                                                        sizeof(*swap->used));
+        if (swap == NULL || swap->used == NULL) return qnnrt__fail_memory(err, "a model");
+        model->taker = swap;
+        model->take = qnnrt__swap_take;
+    }
+    swap->bytes = bytes;
+    return QNNRT_OK;
 }
 
 /* =====================================================================================
@@ -999,9 +1124,7 @@ static void qnnrt_device__recover_lose(qnnrt *model, const qnnrt_backend *b)
     while (i-- > 0) {
         qnnrt__context *context = &model->contexts[i];
         if (context->backend != b) continue;
-        if (context->handle != NULL && (model->residency == QNNRT_RESIDENT_ALL ||
-                                        model->residency == QNNRT_RESIDENT_CALLER))
-            context->lost = 1;
+        if (context->handle != NULL && model->take == NULL) context->lost = 1;
         qnnrt__resident_free(model, i);
     }
 }
@@ -1518,8 +1641,10 @@ QNNRT_DEVICE_API const uint32_t *qnnrt_get_dims(qnnrt_run *run, qnnrt_slot slot,
    LICENSE.
 
    HISTORY
-   0.5.0   Added, from qnnrt.h: power beyond one preset, qnnrt_update(), qnnrt_model_recover() as
-           qnnrt_model_recover().
+   0.5.0   Added, from qnnrt.h: power beyond one preset; qnnrt_update(); qnnrt_recover() as
+           qnnrt_model_recover(); dynamic dims and optional tensors; desc.share_spill_fill as
+           qnnrt_model_load_shared(); budgets of contexts as qnnrt_model_swap().
+           Added: qnnrt_run_flex(), for runs with dynamic dims that set none.
            Changed: it is a friend of qnnrt.h, implemented where qnnrt.h is.
    0.4.0   First version: heaps of the kernel and anonymous files, which were in qnnrt.h.
    --------------------------------------------------------------------------------------------- */

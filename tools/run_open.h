@@ -358,7 +358,8 @@ static qnnrt_manifest *try_sources(tool *t, const char *folder, const char *cons
     desc.model.read = set->read;
     desc.model.context_hooks = qnnrt_profile_hook(t->loading, NULL);
     desc.model.residency = set->residency;
-    desc.model.resident_bytes = set->resident_bytes;
+    const int swap = set->resident_given && !set->inspect &&
+                     set->residency == QNNRT_RESIDENT_CALLER;
     const int share = cli_share(set->share_spill_fill, &desc.model);
     desc.model.no_manifest = set->no_manifest;
     desc.model.progress = cli_progress;
@@ -366,7 +367,7 @@ static qnnrt_manifest *try_sources(tool *t, const char *folder, const char *cons
     const size_t hosts = t->host_count;
     const char *opened = folder != NULL ? folder : from.folder;
     if (open_host(t, opened, &desc)) qnnrt_manifest_open(opened, &desc, &model, err);
-    if (share) cli_shared(&model, err);
+    cli_settle(&model, share, swap, set->resident_bytes, err);
     free_sources(&from);
     while (model == NULL && t->host_count > hosts)
         qnnrt_cpu_fallback_close(t->hosts[--t->host_count]);

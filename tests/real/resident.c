@@ -6,7 +6,7 @@
    after a recovery, and when several threads load them. The x86-64 libraries refuse to share
    spill-fill memory: the contexts are then created without. */
 #include "real.h"
-#include "qnnrt_device.h"
+#include "../swap.h"
 #include "qnnrt_profile.h"
 #include <pthread.h>
 
@@ -79,7 +79,7 @@ static void finish(qnnrt *model, qnnrt_run **runs)
 
 TEST(every_residency)
 {
-    static const qnnrt_residency kinds[4] = { QNNRT_RESIDENT_ALL, QNNRT_RESIDENT_ONE, QNNRT_RESIDENT_BUDGET,
+    static const qnnrt_residency kinds[4] = { QNNRT_RESIDENT_ALL, SWAP_ONE, SWAP_BUDGET,
                                               QNNRT_RESIDENT_CALLER };
     int kind, round;
     if (real_no_device()) SKIP("the library runs nothing here");
@@ -92,8 +92,8 @@ TEST(every_residency)
         qnnrt *model;
         uint64_t one;
         describe(&desc, files, kinds[kind]);
-        if (kinds[kind] == QNNRT_RESIDENT_BUDGET) desc.resident_bytes = 130000;
-        REAL_OK(qnnrt_open(NULL, &desc, &model, &err), &err);
+        if (kinds[kind] == SWAP_BUDGET) swap_bytes = 130000;
+        REAL_OK(swap_open(NULL, &desc, &model, &err), &err);
         info = qnnrt_get_info(model);
         one = info->contexts[0].device_bytes;
         CHECK(one >= info->contexts[0].file_bytes && one * 2 < 130000 && one * 3 > 130000);
@@ -102,8 +102,8 @@ TEST(every_residency)
         for (round = 0; round < 3; ++round) TRY(execute(runs));
         printf("  peak %llu bytes, of %llu for each context\n", (unsigned long long)info->device_peak,
                (unsigned long long)one);
-        if (kinds[kind] == QNNRT_RESIDENT_ONE) CHECK_EQ(info->device_peak, one);
-        if (kinds[kind] == QNNRT_RESIDENT_BUDGET) CHECK_EQ(info->device_peak, 2 * one);
+        if (kinds[kind] == SWAP_ONE) CHECK_EQ(info->device_peak, one);
+        if (kinds[kind] == SWAP_BUDGET) CHECK_EQ(info->device_peak, 2 * one);
         if (kinds[kind] == QNNRT_RESIDENT_ALL || kinds[kind] == QNNRT_RESIDENT_CALLER)
             CHECK_EQ(info->device_peak, CONTEXTS * one);
         TRY(finish(model, runs));
@@ -112,7 +112,7 @@ TEST(every_residency)
 
 TEST(recovery)
 {
-    static const qnnrt_residency kinds[3] = { QNNRT_RESIDENT_ALL, QNNRT_RESIDENT_ONE, QNNRT_RESIDENT_CALLER };
+    static const qnnrt_residency kinds[3] = { QNNRT_RESIDENT_ALL, SWAP_ONE, QNNRT_RESIDENT_CALLER };
     int kind, round;
     if (real_no_device()) SKIP("the library runs nothing here");
     for (kind = 0; kind < 3; ++kind) {
@@ -124,7 +124,7 @@ TEST(recovery)
         qnnrt_desc desc;
         qnnrt *model;
         describe(&desc, files, kinds[kind]);
-        REAL_OK(qnnrt_open(NULL, &desc, &model, &err), &err);
+        REAL_OK(swap_open(NULL, &desc, &model, &err), &err);
         TRY(load_all(model, &desc));
         TRY(prepare(model, runs));
         memset(&power, 0, sizeof power);
@@ -180,7 +180,7 @@ TEST(threads_load)
         desc.backend_desc.hooks.unlock = unlock;
     }
     printf("  %s a lock\n", locked ? "with" : "without");
-    REAL_OK(qnnrt_open(NULL, &desc, &model, &err), &err);
+    REAL_OK(swap_open(NULL, &desc, &model, &err), &err);
     for (i = 0; i < CONTEXTS; ++i) {
         loaders[i].model = model;
         loaders[i].context = i;
@@ -249,11 +249,11 @@ TEST(spill_fill_is_not_shared_here)
         if (share) desc.residency = QNNRT_RESIDENT_CALLER;
         refusals = 0;
         if (real_library_release() < 2051) {         /* the files are of release 2.51 */
-            CHECK_EQ(qnnrt_open(NULL, &desc, &model, &err), QNNRT_E_VERSION);
+            CHECK_EQ(swap_open(NULL, &desc, &model, &err), QNNRT_E_VERSION);
             CHECK_EQ(refusals, 0);
             continue;
         }
-        REAL_OK(qnnrt_open(NULL, &desc, &model, &err), &err);
+        REAL_OK(swap_open(NULL, &desc, &model, &err), &err);
         if (share) REAL_OK(qnnrt_model_load_shared(model, &err), &err);
         CHECK_EQ(qnnrt_get_info(model)->contexts[0].graphs[0].spill_fill_bytes, 9);
         CHECK_EQ(refusals, share);

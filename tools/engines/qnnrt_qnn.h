@@ -741,8 +741,23 @@ static qnnrt_result qnnrt_qnn__folder_other(const qnnrt_qnn__model *m, const cha
     return result;
 }
 
-static qnnrt_result qnnrt_qnn__folder_options(qnnrt_qnn__model *m, qnnrt_desc *desc,
-                                              qnnrt_error *err)
+/* Let the contexts of a folder come and go. */
+static qnnrt_result qnnrt_qnn__folder_swap(const qnnrt_qnn__model *m, uint64_t bytes,
+                                           qnnrt_error *err)
+{
+    const qnnrt_manifest_info *info = qnnrt_manifest_get_info(m->opened);
+    const size_t count = info != NULL ? info->model_count : 1;
+    qnnrt *const *models = info != NULL ? info->models : &m->folder;
+    qnnrt_result result = QNNRT_OK;
+    size_t i;
+    for (i = 0; i < count && result == QNNRT_OK; ++i)
+        result = qnnrt_model_swap(models[i], bytes, err);
+    return result;
+}
+
+/* Read the options of a folder. *swap: its contexts come and go, within *bytes; 0: one. */
+static qnnrt_result qnnrt_qnn__folder_options(qnnrt_qnn__model *m, qnnrt_desc *desc, int *swap,
+                                              uint64_t *bytes, qnnrt_error *err)
 {
     static const char *const residencies[] = { "all", "one", "budget", NULL };
     static const char *const sources[] = { "all", "system", "json", NULL };
@@ -751,8 +766,13 @@ static qnnrt_result qnnrt_qnn__folder_options(qnnrt_qnn__model *m, qnnrt_desc *d
     if (result == QNNRT_OK) result = qnnrt_qnn__load_word(m, "metadata", sources, &source, err);
     if (result == QNNRT_OK)
         result = qnnrt_qnn__option_u64(m->load->options, m->load->option_count, "resident_bytes",
-                                       UINT64_MAX - 1, &desc->resident_bytes, err);
-    desc->residency = (qnnrt_residency)residency;
+                                       UINT64_MAX - 1, bytes, err);
+    if (result == QNNRT_OK && (residency == 2) != (*bytes != 0))
+        return qnnrt_error_set(err, QNNRT_E_ARG, "option \"resident_bytes\" is %llu; residency"
+                               " budget needs a number of bytes, and nothing else takes one",
+                               (unsigned long long)*bytes);
+    *swap = residency != 0;
+    if (*swap) desc->residency = QNNRT_RESIDENT_CALLER;
     desc->metadata = (qnnrt_metadata)source;
     return result;
 }
@@ -777,8 +797,9 @@ static qnnrt_result qnnrt_qnn__folder_open(qnnrt_qnn__model *m, const char *path
     qnnrt_cpu_fallback_desc host;
     qnnrt_manifest_open_desc desc;
     qnnrt_file file;
-    uint64_t bytes;
+    uint64_t bytes, budget = 0;
     qnnrt_result result;
+    int swap = 0;
     const int alone = qnnrt_file_read(path, NULL, 0, &bytes, NULL) == QNNRT_OK;
     memset(&desc, 0, sizeof(desc));
     memset(&file, 0, sizeof(file));
@@ -788,7 +809,7 @@ static qnnrt_result qnnrt_qnn__folder_open(qnnrt_qnn__model *m, const char *path
     desc.model.system_path = m->lib->system_path;
     host.hooks = m->arena.hooks;
     file.path = path;
-    result = qnnrt_qnn__folder_options(m, &desc.model, err);
+    result = qnnrt_qnn__folder_options(m, &desc.model, &swap, &budget, err);
     if (result == QNNRT_OK && !alone) result = qnnrt_cpu_fallback_open(path, &host, &m->host, err);
     if (result == QNNRT_OK && !alone) result = qnnrt_qnn__roles_read(m, path, &roles, err);
     if (result != QNNRT_OK) return result;
@@ -806,6 +827,8 @@ static qnnrt_result qnnrt_qnn__folder_open(qnnrt_qnn__model *m, const char *path
     if (result != QNNRT_OK)
         return qnnrt_qnn__folder_other(m, alone ? NULL : path, &desc.model, roles.count, result,
                                        err);
+    if (swap) result = qnnrt_qnn__folder_swap(m, budget, err);
+    if (result != QNNRT_OK) return result;
     result = alone ? qnnrt_pipeline_find(m->folder, name, &m->pipeline, err)
                    : qnnrt_manifest_find(m->opened, name, &m->pipeline, err);
     if (result == QNNRT_E_ARG || result == QNNRT_E_NOT_FOUND)

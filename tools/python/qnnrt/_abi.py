@@ -88,9 +88,7 @@ QNNRT_METADATA_ALL = 0
 QNNRT_METADATA_SYSTEM = 1
 QNNRT_METADATA_JSON = 2
 QNNRT_RESIDENT_ALL = 0
-QNNRT_RESIDENT_ONE = 1
-QNNRT_RESIDENT_BUDGET = 2
-QNNRT_RESIDENT_CALLER = 3
+QNNRT_RESIDENT_CALLER = 1
 QNNRT_ROLE_ANY = 0
 QNNRT_ROLE_INPUT = 1
 QNNRT_ROLE_OUTPUT = 2
@@ -710,7 +708,6 @@ qnnrt_desc._fields_ = [
     ('limits', qnnrt_limits),
     ('backend_desc', qnnrt_backend_desc),
     ('residency', c_int),
-    ('resident_bytes', c_uint64),
     ('progress', CFUNCTYPE(c_int, c_void_p, c_size_t, c_size_t, c_char_p)),
     ('progress_user', c_void_p),
     ('no_manifest', c_int),
@@ -1535,6 +1532,7 @@ FUNCTIONS = {
     'qnnrt_mem_kind_name': (c_char_p, [c_int]),
     'qnnrt_model_load_shared': (c_int, [c_void_p, POINTER(qnnrt_error)]),
     'qnnrt_model_recover': (c_int, [c_void_p, POINTER(qnnrt_error)]),
+    'qnnrt_model_swap': (c_int, [c_void_p, c_uint64, POINTER(qnnrt_error)]),
     'qnnrt_omit': (c_int, [c_void_p, POINTER(qnnrt_slot_info)]),
     'qnnrt_open': (c_int, [c_char_p, POINTER(qnnrt_desc), POINTER(c_void_p), POINTER(qnnrt_error)]),
     'qnnrt_pipeline_destroy': (c_int, [c_void_p]),

@@ -237,8 +237,11 @@ class Model(Object):
         desc.inspect, desc.read, desc.keep_going, desc.no_manifest = inspect, read, keep_going, no_manifest
         opening.check_hashes = check_hashes
         desc.metadata = choice(metadata, _METADATA, "metadata")
-        desc.residency = choice(residency, _RESIDENCY, "residency")
-        desc.resident_bytes = resident_bytes
+        swaps = choice(residency, _RESIDENCY, "residency")
+        if (residency == "budget") != (resident_bytes > 0):
+            raise ValueError('resident_bytes is %d; residency "budget" needs a number of bytes, and nothing else takes one' % resident_bytes)
+        if swaps and not inspect:
+            desc.residency = abi.QNNRT_RESIDENT_CALLER
         self._prepare_desc = abi.qnnrt_prepare_desc()
         self._prepare_desc.mem.guard = guard
         choice(memory, {word: i for i, word in enumerate(_MEMORY)}, "memory")
@@ -263,6 +266,12 @@ class Model(Object):
         if self._caught:
             self.close()
             self._caught.check()
+        if swaps and not inspect:
+            try:
+                call(lib.qnnrt_model_swap, made, resident_bytes if residency == "budget" else 0)
+            except Exception:
+                self.close()
+                raise
         info = self._info
         self._pipelines = [Pipeline(self, info.pipelines[i]) for i in range(info.pipeline_count)]
 
