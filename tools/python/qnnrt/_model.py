@@ -266,13 +266,13 @@ class Model(Object):
         if self._caught:
             self.close()
             self._caught.check()
-        if swaps and not inspect:
+        info = self._info
+        for i in range(info.model_count if swaps and not inspect else 0):
             try:
-                call(lib.qnnrt_model_swap, made, resident_bytes if residency == "budget" else 0)
+                call(lib.qnnrt_model_swap, info.models[i], resident_bytes)
             except Exception:
                 self.close()
                 raise
-        info = self._info
         self._pipelines = [Pipeline(self, info.pipelines[i]) for i in range(info.pipeline_count)]
 
     @property
