@@ -199,7 +199,7 @@ public final class JniTest {
     private static void wrongArguments() {
         refused("folder_is_null", QnnrtException.ARG, "folder", () -> new Qnnrt.Model(null, library));
         refused("folder_has_a_nul", QnnrtException.ARG, "U+0000", () -> new Qnnrt.Model("a\0b", library));
-        refused("folder_does_not_exist", -3, "\u00e9\ud83d\ude00",
+        refused("folder_does_not_exist", -7, "\u00e9\ud83d\ude00",
                 () -> new Qnnrt.Model("/no/\u00e9\ud83d\ude00", library));
         refused("backend_does_not_exist", -5, "/no/libQnnHtp.so", ".",
                 () -> new Qnnrt.Model(layer, "/no/libQnnHtp.so"));
