@@ -25,7 +25,8 @@
    BUILD OPTIONS, to define before the header is first included
        QNNRT_EXPLAIN_API  replaces the storage and export prefix of all functions (default:
                           QNNRT_API)
-       The options of qnnrt.h work here too. With QNNRT_NO_ERROR_TEXT only lines are known.
+       The options of qnnrt.h work here too: QNNRT_STATIC, QNNRT_API. With QNNRT_NO_ERROR_TEXT only
+       lines are known.
 
    MANUAL
 
