@@ -11,11 +11,13 @@
 #endif
 #define QNNRT_API extern __attribute__((visibility("default")))
 #define QNNRT_DEVICE_IMPLEMENTATION
+#define QNNRT_EXPLAIN_IMPLEMENTATION
 #define QNNRT_LLM_IMPLEMENTATION
 #define QNNRT_LLM_GRAPH_IMPLEMENTATION
 #define QNNRT_ENGINES_IMPLEMENTATION
 #include "engines/qnnrt_engines.h"
 #include "qnnrt_device.h"
+#include "qnnrt_explain.h"
 #include "qnnrt_llm.h"
 #include "qnnrt_builder.h"
 #include "qnnrt_llm_graph.h"
