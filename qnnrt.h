@@ -46,7 +46,6 @@
        step       a graph, a function of the caller (a host step) or a conversion
        pipeline   steps in order, wired: an output of one is an input of a later one. Steps are
                   counted from 0; a single graph is a pipeline of one step
-       role       the name of a backend in a folder's program: "npu", "cpu"
        slot       one place in memory that a pipeline reads or writes; found by name once, then used
                   by its handle
        edge       a slot that one step writes and later steps read. Both ends share one memory, so
@@ -81,7 +80,6 @@
            <anything>_<i>_of_<n>.bin       shards 1 .. n of one model
            *.bin                           every context binary, in natural order; other files are
                                            skipped with a line in the log
-       A folder whose qnnrt.json has a program names its files there, see "Programs (qnnrt.json)".
        Instead of a folder, desc.files names files or memory blocks. A file may begin with
        ExecuTorch's 256-byte header. With desc.keep_going a shard that fails is reported in its
        qnnrt_context_info, and the others load.
@@ -131,59 +129,11 @@
        different NPU generations (v68, v75) cannot be loaded at the same time: the one loaded first
        fails to execute (0x44c).
 
-   Backends by role
-       The contexts of one model may belong to several backends. Each file then has a role:
-           files[0].path = "first.bin";  files[0].role = "npu";
-           files[1].path = "second.bin"; files[1].role = "cpu";
-           desc.files = files;           desc.file_count = 2;
-           backends[0].role = "cpu";     backends[0].desc.path = "libs/libQnnRef.so";
-           desc.backends = backends;     desc.backend_count = 1;
-       Of the roles that desc.backends does not have, that of the first context has desc.backend or
-       desc.backend_desc. For others, and where no path is given, the name decides: "npu" is
-       libQnnHtp.so; "cpu" is libQnnCpu.so, or where that cannot be opened libQnnRef.so, with a line
-       in the log. Roles with other names need an entry. qnnrt_context_info.backend and .role say
-       where each context is. qnnrt_get_info(model)->backend is the backend of the first.
-       All backends are opened before a file is read, and closed again if one fails. With
-       desc.keep_going the contexts of a role that fails have the failure, and the others load.
-       All backends have the same alloc and free, and all a lock or none.
-       Each backend has a libQnnSystem.so, found as above; those whose library has that interface
-       too do not take desc.system_path (with desc.inspect, if desc.backends names them).
-
-   Programs (qnnrt.json)
-       A folder can say what its model is, in the part "program" of its qnnrt.json: which file runs
-       on which backend, the steps of pipelines with their edges and conversions, constants, names
-       for users, and buffers. This is a table look-up on the host, and then a graph on the NPU:
-           { "program": { "version": 1,
-               "backends": ["npu"],
-               "contexts":  [ { "file": "forward.bin", "backend": "npu" } ],
-               "constants": [ { "name": "table", "file": "table.raw", "dtype": "float16",
-                                "dims": [50257, 768] } ],
-               "pipelines": [ { "name": "forward",
-                   "steps": [ { "host": "look_up",
-                                "inputs":  [ { "name": "ids", "dtype": "int32", "dims": [1, 8] },
-                                             { "name": "t", "dtype": "float16",
-                                               "dims": [50257, 768] } ],
-                                "outputs": [ { "name": "rows", "dtype": "float16",
-                                               "dims": [1, 8, 768] } ] },
-                              { "context": 0, "graph": "forward" } ],
-                   "edges": [ { "from": [0, "rows"], "to": [1, "x"], "convert": "values" } ],
-                   "constants": [ { "step": 0, "input": "t", "constant": "table" } ],
-                   "names": { "tokens": { "step": 0, "input": "ids" } } } ] } }
-       qnnrt_open() reads it; host steps call the functions that it gets by name:
-           functions[0].name = "look_up"; functions[0].exec = look_up;
-           desc.host_functions = functions; desc.host_function_count = 1;
-           qnnrt_open("model_dir", &desc, &model, &err);
-           qnnrt_prepare(model, "forward", &run, &err);
-           qnnrt_bind(run, "tokens", ids, sizeof ids);
-       qnnrt_info.pipelines are then those of the program. A pipeline that cannot be made, a wrong
-       fingerprint, an unknown key or a path instead of a plain name is an error of qnnrt_open(),
-       and nothing stays open. With desc.check_hashes the SHA-256 is compared instead, where the
-       program has one: a fingerprint covers 64 pieces of a file, not all weights.
-       Files of constants stay mapped until qnnrt_close(), or in memory with desc.read; like
-       binaries, replace them by rename only. desc.no_manifest ignores a program.
-       tools/qnnrt_manifest.h describes the whole format and writes it. A folder without a program
-       gets one, which opens as the same pipelines, by
-           qnnrt-run inspect model_dir --manifest >program.json
+   Several backends
+       A model has one backend. A pipeline may have graphs of several models, each on its own: see
+       qnnrt_pipeline_make(). A folder can say which file runs on which backend, with host steps,
+       constants and names of its own, in the part "program" of its qnnrt.json:
+       tools/qnnrt_manifest.h opens and writes such folders; qnnrt_open() refuses them.
 
    Pipelines and wiring
        Graphs of several shards form one pipeline if their names are equal, or equal except for the
@@ -366,13 +316,13 @@
        time, power, memory, resident, text, weights, compose, restart).
 
    ROOMS (search for the tag)
-       >>config >>os >>size >>sha256 >>sort >>mem >>err >>log >>share >>codes >>dtype >>float
+       >>config >>os >>size >>sort >>mem >>err >>log >>share >>codes >>dtype >>float
        >>encoding >>value >>loop >>quant >>plan                                     the floor
        >>abi >>names >>library >>table >>compare >>convert >>htp >>power >>system
-       >>record >>parse >>read_json >>schema >>manifest
+       >>record >>parse >>read_json
        >>friends >>backend >>register >>context                                     the vendor's
-       >>model >>resident >>scan >>program >>wiring >>slot >>pipeline >>assemble >>metadata
-       >>folder >>roles >>desc >>open >>place >>area >>binding >>host >>run >>exec
+       >>model >>resident >>scan >>program >>wiring >>slot >>pipeline >>metadata
+       >>folder >>desc >>open >>place >>area >>binding >>host >>run >>exec
        >>services >>public                                                 ours
        >>vendor_codes >>vendor_names                                                the data
        (qnnrt_profile.h and qnnrt_builder.h have more)
@@ -498,24 +448,6 @@ QNNRT_API size_t qnnrt_utf8_length(const char *text, int *shown);
             QNNRT_E_ARG */
 QNNRT_API qnnrt_result qnnrt_file_read(const char *path, void *data, size_t room, uint64_t *bytes,
                                        qnnrt_error *err);
-
-/* SHA-256 that is being computed. */
-typedef struct qnnrt_sha256 {
-    uint32_t      state[8];
-    uint64_t      bytes;                 /* that were added */
-    unsigned char block[64];             /* the last bytes of them that fill no block */
-} qnnrt_sha256;
-
-/* Compute SHA-256 (FIPS 180-4): begin, then add any number of times, then end once. data may be
-   NULL if bytes is 0; sum must not be NULL.
-
-   out    receives the hash, may be NULL
-   text   receives it as 64 small hexadecimal digits, may be NULL
-
-   Cost   0.29 GB/s on one core of an x86-64 server */
-QNNRT_API void qnnrt_sha256_begin(qnnrt_sha256 *sum);
-QNNRT_API void qnnrt_sha256_add(qnnrt_sha256 *sum, const void *data, uint64_t bytes);
-QNNRT_API void qnnrt_sha256_end(qnnrt_sha256 *sum, unsigned char out[32], char text[65]);
 
 /* ------------------------------------------------------------------------------------- hooks -- */
 
@@ -690,8 +622,6 @@ typedef struct qnnrt_context_info {
     int                     resident;      /* 1: it exists on the backend now */
     uint32_t                creates;       /* how often it was created */
     qnnrt_backend          *backend;       /* that it belongs to; NULL after desc.inspect */
-    const char             *role;          /* of that backend, such as "npu"; "" if the model has
-                                              one backend without a role */
     uint64_t                shared_bytes;  /* of a built context: data of its shared tensors, see
                                               qnnrt_tensor_desc.shared */
     uint64_t                shared_copies; /* how much of it the library got again for further
@@ -834,15 +764,13 @@ typedef struct qnnrt_file {
                                 NULL */
     const char *json_data;   /* or the JSON text in memory, used only during qnnrt_open() */
     size_t      json_bytes;  /* of json_data */
-    const char *role;        /* of its backend, such as "npu", see "Backends by role"; all files
-                                have one, or none has (default NULL: the model's only backend) */
 } qnnrt_file;
 
 typedef enum qnnrt_metadata {
     QNNRT_METADATA_ALL = 0,   /* every source that exists; two must agree. If all files have JSON,
                                  libQnnSystem.so may be missing (with a line in the log) */
     QNNRT_METADATA_SYSTEM,    /* libQnnSystem.so only: JSON files are ignored, except the order of
-                                 shards in genie_config.json and the program in qnnrt.json */
+                                 shards in genie_config.json */
     QNNRT_METADATA_JSON       /* JSON only: libQnnSystem.so is not opened */
 } qnnrt_metadata;
 
@@ -856,23 +784,12 @@ typedef enum qnnrt_residency {
    have 32 bits, and users report failures (0x3ea) from 3.6 GB on. Newer chips may have more. */
 #define QNNRT_DOMAIN_BYTES ((uint64_t)3600 * 1000 * 1000)
 
-/* The backend for a role, such as "npu". */
-typedef struct qnnrt_backend_role {
-    const char        *role;
-    qnnrt_backend     *backend;      /* an open backend to share (default NULL: the model opens its
-                                        own with .desc) */
-    qnnrt_backend_desc desc;         /* (default: the library by the role's name, see "Backends
-                                        by role"). Hooks that are not set are those of
-                                        qnnrt_desc.backend, or of .backend_desc */
-} qnnrt_backend_role;
-
 /* What an optional header does while the backend creates contexts, see qnnrt_desc.context_hooks. */
 typedef struct qnnrt_context_hook qnnrt_context_hook;
 
 typedef struct qnnrt_desc {
     qnnrt_backend    *backend;       /* an open backend to share (default NULL: the model opens its
-                                        own with .backend_desc). With roles: of the first context,
-                                        see .backends */
+                                        own with .backend_desc) */
     const char       *system_path;   /* libQnnSystem.so (default NULL: the backend library itself if
                                         it has that interface, else the one beside it, else
                                         searched) */
@@ -894,23 +811,15 @@ typedef struct qnnrt_desc {
        frees everything and returns QNNRT_E_CANCELLED (default NULL: not called) */
     int             (*progress)(void *user, size_t done, size_t count, const char *file);
     void             *progress_user;
-    int               no_manifest;       /* 1: ignore the program in the folder's qnnrt.json
-                                            (default 0: it decides, see "Programs
-                                            (qnnrt.json)") */
-    const qnnrt_backend_role *backends;  /* [backend_count], for a model whose contexts have roles:
-                                            see "Backends by role" (default NULL: the role of the
-                                            first context has .backend or .backend_desc, others the
-                                            library by their name) */
-    size_t            backend_count;
-    const struct qnnrt_host_step *host_functions;    /* [host_function_count]: .name, .exec and
-                                            .user of the functions that host steps of the program
-                                            call by their name */
-    size_t            host_function_count;
-    int               check_hashes;      /* 1: read all bytes of each context before a library gets
-                                            them, also when it is loaded again, and compare them
-                                            with "sha256" of its program, for the cost of
-                                            qnnrt_sha256_add(). A file without one is a warning in
-                                            the log (default 0: the fingerprint is compared) */
+    int               no_manifest;       /* 1: open the files of a folder although its qnnrt.json
+                                            has a program, which needs qnnrt_manifest.h (default 0:
+                                            that is an error) */
+    /* Called with all bytes of a file before a library gets them, also when it is read again. file
+       is qnnrt_context_info.file. It returns QNNRT_OK, or fills err and returns its code (default
+       NULL: not called) */
+    qnnrt_result    (*check)(void *user, const char *file, const void *data, uint64_t bytes,
+                             qnnrt_error *err);
+    void             *check_user;
     qnnrt_context_hook *context_hooks;   /* from an optional header, such as qnnrt_profile_hook()
                                             of qnnrt_profile.h; it stays until the model is closed
                                             (default NULL: none) */
@@ -924,24 +833,18 @@ typedef struct qnnrt_desc {
    out      receives the model, NULL on failure
 
    Returns  QNNRT_OK
-            QNNRT_E_ARG          the arguments (folder and files, backend and its options,
-                                 a role in desc.backends that the model does not have)
+            QNNRT_E_ARG          the arguments (folder and files, backend and its options)
             QNNRT_E_NOT_FOUND    folder or file is missing; no *.bin in the folder; a file that
-                                 genie_config.json or qnnrt.json lists is missing; what a program
-                                 names is missing: a graph, a tensor, a function; or JSON is missing
-                                 and desc.metadata requires it
+                                 genie_config.json lists is missing; or JSON is missing and
+                                 desc.metadata requires it
             QNNRT_E_IO           folder or file cannot be read, or changed during the call
-            QNNRT_E_FORMAT       not a context binary, a damaged one, wrong JSON, a wrong program,
-                                 or missing shards
-            QNNRT_E_LIBRARY      a vendor library is missing, or the file is not one; no library
-                                 serves a role
-            QNNRT_E_VERSION      library too old, a binary newer than the library, or a program of
-                                 another version
-            QNNRT_E_MISMATCH     a binary for another backend, JSON that differs from it, backends
-                                 with different hooks, or tensors, constants or hashes of a program
-                                 that do not fit
-            QNNRT_E_UNSUPPORTED  weights shared between graphs, on x86-64; a 32-bit program;
-                                 QNNRT_METADATA_JSON in a program built with QNNRT_NO_JSON
+            QNNRT_E_FORMAT       not a context binary, a damaged one, wrong JSON, or missing shards
+            QNNRT_E_LIBRARY      a vendor library is missing, or the file is not one
+            QNNRT_E_VERSION      library too old, or a binary newer than the library
+            QNNRT_E_MISMATCH     a binary for another backend, or JSON that differs from it
+            QNNRT_E_UNSUPPORTED  weights shared between graphs, on x86-64; a 32-bit program; a
+                                 folder with a program, see qnnrt_manifest.h; QNNRT_METADATA_JSON in
+                                 a program built with QNNRT_NO_JSON
             QNNRT_E_BACKEND      a vendor call failed
             QNNRT_E_LIMIT        more than desc.limits allows
             QNNRT_E_CANCELLED    desc.progress returned 0
@@ -980,24 +883,15 @@ QNNRT_API qnnrt_result qnnrt_context_unload(qnnrt *model, size_t context, qnnrt_
 
 typedef struct qnnrt_pipeline qnnrt_pipeline;
 
-/* A constant of the program in the folder's qnnrt.json. */
-typedef struct qnnrt_constant_info {
-    const char              *file;
-    uint64_t                 offset;            /* of its first byte in the file */
-    const qnnrt_tensor_info *tensor;            /* its name, dtype and dims */
-    const void              *data;
-} qnnrt_constant_info;
-
 /* What a model consists of. All of it is valid until qnnrt_close(). */
 typedef struct qnnrt_info {
     const char                   *folder;       /* the folder given to qnnrt_open(), to find other
                                                    files in it, such as a tokenizer. "" for
                                                    desc.files and for a built model */
-    const char                   *system_path;  /* the libQnnSystem.so that read the metadata, of
-                                                   several that of the first context; "" if it comes
-                                                   from JSON */
-    qnnrt_backend                *backend;      /* the model's backend, of several the first; other
-                                                   models may share it. NULL after desc.inspect */
+    const char                   *system_path;  /* the libQnnSystem.so that read the metadata; "" if
+                                                   it comes from JSON */
+    qnnrt_backend                *backend;      /* the model's backend; other models may share it.
+                                                   NULL after desc.inspect */
     size_t                        context_count;
     const qnnrt_context_info     *contexts;     /* in shard order; a context with .failure has no
                                                    graphs */
@@ -1007,10 +901,6 @@ typedef struct qnnrt_info {
                                                    qnnrt_pipeline_info.failure cannot be prepared */
     uint64_t                      device_bytes;     /* sum of the contexts that exist now */
     uint64_t                      device_peak;      /* the most that it was */
-    int                           program;      /* 1: contexts, constants and pipelines are those
-                                                   of the program in the folder's qnnrt.json */
-    size_t                        constant_count;
-    const qnnrt_constant_info    *constants;
 } qnnrt_info;
 
 /* Return the facts about a model, NULL for NULL. */
@@ -2026,15 +1916,6 @@ static const char *qnnrt__os_file_read(const qnnrt__os_file *file, void *into, u
     return NULL;
 }
 
-#ifndef QNNRT_NO_JSON
-/* Close the descriptor of a file, and keep its mapping. */
-static void qnnrt__os_file_settle(qnnrt__os_file *file)
-{
-    if (file->fd >= 0) close(file->fd);
-    file->fd = -1;
-}
-#endif
-
 static void qnnrt__os_file_close(qnnrt__os_file *file)
 {
     if (file->map != NULL) munmap(file->map, (size_t)file->bytes);
@@ -2227,103 +2108,6 @@ static int qnnrt__size_align(uint64_t value, uint64_t align, uint64_t *out)
 static int qnnrt__size_within(uint64_t offset, uint64_t bytes, uint64_t room)
 {
     return offset <= room && bytes <= room - offset;
-}
-
-/* =====================================================================================
-   SHA-256                                                                       >>sha256
-   Needs: >>config     Knows nothing of: what is hashed
-   ===================================================================================== */
-
-static const uint32_t qnnrt__sha256_start[8] = {
-    0x6A09E667, 0xBB67AE85, 0x3C6EF372, 0xA54FF53A, 0x510E527F, 0x9B05688C, 0x1F83D9AB, 0x5BE0CD19
-};
-
-static const uint32_t qnnrt__sha256_adds[64] = {
-    0x428A2F98, 0x71374491, 0xB5C0FBCF, 0xE9B5DBA5, 0x3956C25B, 0x59F111F1, 0x923F82A4, 0xAB1C5ED5,
-    0xD807AA98, 0x12835B01, 0x243185BE, 0x550C7DC3, 0x72BE5D74, 0x80DEB1FE, 0x9BDC06A7, 0xC19BF174,
-    0xE49B69C1, 0xEFBE4786, 0x0FC19DC6, 0x240CA1CC, 0x2DE92C6F, 0x4A7484AA, 0x5CB0A9DC, 0x76F988DA,
-    0x983E5152, 0xA831C66D, 0xB00327C8, 0xBF597FC7, 0xC6E00BF3, 0xD5A79147, 0x06CA6351, 0x14292967,
-    0x27B70A85, 0x2E1B2138, 0x4D2C6DFC, 0x53380D13, 0x650A7354, 0x766A0ABB, 0x81C2C92E, 0x92722C85,
-    0xA2BFE8A1, 0xA81A664B, 0xC24B8B70, 0xC76C51A3, 0xD192E819, 0xD6990624, 0xF40E3585, 0x106AA070,
-    0x19A4C116, 0x1E376C08, 0x2748774C, 0x34B0BCB5, 0x391C0CB3, 0x4ED8AA4A, 0x5B9CCA4F, 0x682E6FF3,
-    0x748F82EE, 0x78A5636F, 0x84C87814, 0x8CC70208, 0x90BEFFFA, 0xA4506CEB, 0xBEF9A3F7, 0xC67178F2
-};
-
-/* Eight rounds are written out, so that the words change places without being moved. */
-static void qnnrt__sha256_blocks(uint32_t *state, const unsigned char *at, uint64_t count)
-{
-#define QNNRT__TURN(x, n) ((x) >> (n) | (x) << (32 - (n)))
-#define QNNRT__MIX(x, a, b, c) (QNNRT__TURN(x, a) ^ QNNRT__TURN(x, b) ^ QNNRT__TURN(x, c))
-#define QNNRT__ROUND(a, b, c, d, e, f, g, h, n) \
-    h += QNNRT__MIX(e, 6, 11, 25) + (g ^ (e & (f ^ g))) + qnnrt__sha256_adds[i + n] + w[i + n]; \
-    d += h; \
-    h += QNNRT__MIX(a, 2, 13, 22) + ((a & b) | (c & (a | b)))
-    for (; count > 0; --count, at += 64) {
-        uint32_t a = state[0], b = state[1], c = state[2], d = state[3];
-        uint32_t e = state[4], f = state[5], g = state[6], h = state[7], w[64], i;
-        for (i = 0; i < 16; ++i)
-            w[i] = (uint32_t)at[4 * i] << 24 | (uint32_t)at[4 * i + 1] << 16 |
-                   (uint32_t)at[4 * i + 2] << 8 | at[4 * i + 3];
-        for (; i < 64; ++i)
-            w[i] = w[i - 16] + w[i - 7] +
-                   (QNNRT__TURN(w[i - 15], 7) ^ QNNRT__TURN(w[i - 15], 18) ^ w[i - 15] >> 3) +
-                   (QNNRT__TURN(w[i - 2], 17) ^ QNNRT__TURN(w[i - 2], 19) ^ w[i - 2] >> 10);
-        for (i = 0; i < 64; i += 8) {
-            QNNRT__ROUND(a, b, c, d, e, f, g, h, 0);
-            QNNRT__ROUND(h, a, b, c, d, e, f, g, 1);
-            QNNRT__ROUND(g, h, a, b, c, d, e, f, 2);
-            QNNRT__ROUND(f, g, h, a, b, c, d, e, 3);
-            QNNRT__ROUND(e, f, g, h, a, b, c, d, 4);
-            QNNRT__ROUND(d, e, f, g, h, a, b, c, 5);
-            QNNRT__ROUND(c, d, e, f, g, h, a, b, 6);
-            QNNRT__ROUND(b, c, d, e, f, g, h, a, 7);
-        }
-        state[0] += a; state[1] += b; state[2] += c; state[3] += d;
-        state[4] += e; state[5] += f; state[6] += g; state[7] += h;
-    }
-#undef QNNRT__TURN
-#undef QNNRT__MIX
-#undef QNNRT__ROUND
-}
-
-QNNRT_API void qnnrt_sha256_begin(qnnrt_sha256 *sum)
-{
-    memset(sum, 0, sizeof(*sum));
-    memcpy(sum->state, qnnrt__sha256_start, sizeof(sum->state));
-}
-
-QNNRT_API void qnnrt_sha256_add(qnnrt_sha256 *sum, const void *data, uint64_t bytes)
-{
-    const unsigned char *at = (const unsigned char *)data;
-    const size_t used = (size_t)(sum->bytes % 64);
-    size_t part = bytes < 64 - used ? (size_t)bytes : 64 - used;
-    if (bytes == 0) return;
-    sum->bytes += bytes;
-    if (used > 0) {
-        memcpy(sum->block + used, at, part);
-        if (used + part < 64) return;
-        qnnrt__sha256_blocks(sum->state, sum->block, 1);
-        at += part;
-        bytes -= part;
-    }
-    qnnrt__sha256_blocks(sum->state, at, bytes / 64);
-    memcpy(sum->block, at + bytes / 64 * 64, (size_t)(bytes % 64));
-}
-
-QNNRT_API void qnnrt_sha256_end(qnnrt_sha256 *sum, unsigned char out[32], char text[65])
-{
-    static const unsigned char pad[64] = { 0x80 };
-    const uint64_t bits = sum->bytes * 8;
-    unsigned char size[8];
-    int i;
-    for (i = 0; i < 8; ++i) size[i] = (unsigned char)(bits >> (56 - 8 * i));
-    qnnrt_sha256_add(sum, pad, 1 + (119 - sum->bytes % 64) % 64);
-    qnnrt_sha256_add(sum, size, 8);
-    for (i = 0; i < 32; ++i) {
-        const unsigned char byte = (unsigned char)(sum->state[i / 4] >> (24 - i % 4 * 8));
-        if (out != NULL) out[i] = byte;
-        if (text != NULL) snprintf(text + 2 * i, 3, "%02x", (unsigned)byte);
-    }
 }
 
 /* =====================================================================================
@@ -3432,18 +3216,6 @@ static const char *qnnrt__dtype_name(qnnrt_dtype dtype)
     const qnnrt__dtype_info *info = qnnrt__dtype_find(dtype);
     return info != NULL ? info->name : "unknown";
 }
-
-#ifndef QNNRT_NO_JSON
-/* Find a type by its name, which is not terminated. Return NULL if no type has it. */
-static const qnnrt__dtype_info *qnnrt__dtype_named(const char *name, size_t length)
-{
-    const size_t count = sizeof(qnnrt__dtype_table) / sizeof(qnnrt__dtype_table[0]);
-    size_t i = 0;
-    while (i < count && (strlen(qnnrt__dtype_table[i].name) != length ||
-                         memcmp(qnnrt__dtype_table[i].name, name, length) != 0)) ++i;
-    return i < count ? &qnnrt__dtype_table[i] : NULL;
-}
-#endif
 
 static int qnnrt__dtype_kind_is_fixed(qnnrt__dtype_kind kind)
 {
@@ -7354,11 +7126,9 @@ static void *qnnrt__system_beside(const char *backend, const char *name, char at
     return qnnrt__os_library_open(at, &why);
 }
 
-/* When to use a backend's own system interface: never (it knows neither .dlc nor logs), first, only
-   if no libQnnSystem.so lies beside it (the backend is not loaded, and may be large), or before a
-   path that was given (for another backend of the model). */
-enum { QNNRT__SYSTEM_OWN_NEVER, QNNRT__SYSTEM_OWN_FIRST, QNNRT__SYSTEM_OWN_SECOND,
-       QNNRT__SYSTEM_OWN_ALWAYS };
+/* When to use a backend's own system interface: never (it knows neither .dlc nor logs), first, or
+   only if no libQnnSystem.so lies beside it (the backend is not loaded, and may be large). */
+enum { QNNRT__SYSTEM_OWN_NEVER, QNNRT__SYSTEM_OWN_FIRST, QNNRT__SYSTEM_OWN_SECOND };
 
 /* Open the system library: that of `path`, or without one the backend's own or libQnnSystem.so,
    which is found by the rule of the manual. beside is the path of the backend. */
@@ -7379,8 +7149,7 @@ static qnnrt_result qnnrt__system_open(const char *path, const char *beside, int
 #endif
     if (path == NULL && own == QNNRT__SYSTEM_OWN_SECOND)
         system->library = qnnrt__system_beside(beside, name, system->path);
-    if ((path == NULL || own == QNNRT__SYSTEM_OWN_ALWAYS) && own != QNNRT__SYSTEM_OWN_NEVER &&
-        system->library == NULL)
+    if (path == NULL && own != QNNRT__SYSTEM_OWN_NEVER && system->library == NULL)
         system->library = qnnrt__system_in_backend(beside, hooks, &empty);
     if (system->library == NULL)
         result = qnnrt__library_find(name, path == NULL ? beside : NULL, system->path,
@@ -8910,831 +8679,25 @@ static size_t qnnrt__read_bins(const char *text, size_t bytes, size_t json_bytes
     return 0;
 }
 
-/* =====================================================================================
-   SCHEMA                                                                         >>schema
-   What a program in a qnnrt.json may have: a struct for each kind of object, and the table of its
-   keys. tools/qnnrt_manifest.h describes the format and writes it.
-   Needs: >>record (its macros)     Knows nothing of: how a text is read, backends, graphs
-   ===================================================================================== */
-
-typedef struct qnnrt__schema_context {
-    const char *file;                   /* plain name */
-    const char *role;                   /* one of the roles */
-    const char *fingerprint, *sha256;   /* expected digits; NULL: none */
-} qnnrt__schema_context;
-
-typedef struct qnnrt__schema_constant {
-    qnnrt_tensor_info tensor;           /* name, dtype, dims */
-    const char       *file;             /* plain name */
-    uint64_t          offset;           /* of its first byte in the file */
-} qnnrt__schema_constant;
-
-typedef struct qnnrt__schema_step {
-    const char        *graph;           /* NULL: a host step */
-    size_t             context;         /* of the graph */
-    const char        *host;            /* name of the function, NULL: a graph */
-    qnnrt_tensor_info *inputs, *outputs;
-    size_t             input_count, output_count;
-} qnnrt__schema_step;
-
-typedef struct qnnrt__schema_value {    /* an input with a fixed value */
-    size_t      step;
-    const char *input;
-    const char *name;                   /* of the constant */
-    size_t      constant;               /* its index */
-} qnnrt__schema_value;
-
-typedef struct qnnrt__schema_buffer {
-    qnnrt_buffer_desc   desc;
-    qnnrt_keep_desc    *keeps;               /* .buffer is 0 */
-    size_t              keep_count;
-} qnnrt__schema_buffer;
-
-typedef struct qnnrt__schema_pipeline {
-    const char           *name;
-    int                   edges_only;
-    qnnrt__schema_step   *steps;
-    qnnrt_edge_desc      *edges;
-    qnnrt_apart_desc     *apart;
-    qnnrt__schema_value  *constants;
-    qnnrt_name_desc      *names;
-    qnnrt__schema_buffer *buffers;
-    qnnrt_range_desc     *ranges;
-    size_t step_count, edge_count, apart_count, constant_count, name_count, buffer_count;
-    size_t range_count;
-} qnnrt__schema_pipeline;
-
-typedef struct qnnrt__schema_program {
-    uint32_t                version;    /* 0: the text has no "program" */
-    const char            **roles;
-    qnnrt__schema_context  *contexts;
-    qnnrt__schema_constant *constants;
-    qnnrt__schema_pipeline *pipelines;
-    size_t                  role_count, context_count, constant_count, pipeline_count;
-} qnnrt__schema_program;
-
-enum { QNNRT__SCHEMA_VERSION = 1 };
-
-/* The values of "convert". */
-static const char *const qnnrt__schema_converts[] = { "", "values", "to_nhwc", "to_nchw" };
-
-/* ---- tables of keys ---- */
-
-typedef enum qnnrt__schema_type {       /* of a value, and the member that receives it */
-    QNNRT__SCHEMA_TEXT,                 /* const char *, not empty */
-    QNNRT__SCHEMA_FILE,                 /* const char *, a plain name */
-    QNNRT__SCHEMA_U64, QNNRT__SCHEMA_U32, QNNRT__SCHEMA_I32, QNNRT__SCHEMA_F32,
-    QNNRT__SCHEMA_INDEX,                /* size_t */
-    QNNRT__SCHEMA_BOOL,                 /* int */
-    QNNRT__SCHEMA_DIGITS,               /* const char *: `more` hexadecimal digits */
-    QNNRT__SCHEMA_CONVERT,              /* qnnrt_convert */
-    QNNRT__SCHEMA_DTYPE,                /* qnnrt_dtype */
-    QNNRT__SCHEMA_DIMS,                 /* qnnrt_tensor_info: rank and dims */
-    QNNRT__SCHEMA_PAIR,                 /* size_t and, at more, const char *: [step, "name"] */
-    QNNRT__SCHEMA_SIDE,                 /* const char * and, at more, int: "input" or "output" */
-    QNNRT__SCHEMA_LIST,                 /* a pointer to items and, at more, their number */
-    QNNRT__SCHEMA_MAP                   /* the same from {"name": item, ...} */
-} qnnrt__schema_type;
-
-struct qnnrt__schema_object;
-
-typedef struct qnnrt__schema_field {
-    qnnrt__schema_type type;
-    size_t             at, more;        /* offsets of members; DIGITS: more is their number */
-    const struct qnnrt__schema_object *items;      /* LIST, MAP: what they hold */
-} qnnrt__schema_field;
-
-/* A kind of object. Those with a name begin with it. */
-typedef struct qnnrt__schema_object {
-    const char                *part, *what;        /* in messages: "edge", "an edge" */
-    size_t                     bytes;              /* of the struct */
-    const qnnrt_json_text     *keys;               /* NULL: not an object, but one value, field 0 */
-    const qnnrt__schema_field *fields;             /* in the order of keys */
-    uint32_t                   needed;             /* bit k: keys[k] is required */
-    int                        named;              /* 1: has a name, and names must differ */
-} qnnrt__schema_object;
-
-#define QNNRT__FIELD(type, of, member) { QNNRT__SCHEMA_##type, offsetof(of, member), 0, NULL }
-#define QNNRT__TWO(type, of, member, second) \
-    { QNNRT__SCHEMA_##type, offsetof(of, member), offsetof(of, second), NULL }
-#define QNNRT__ITEMS(type, of, member, count, object) \
-    { QNNRT__SCHEMA_##type, offsetof(qnnrt__schema_##of, member), \
-      offsetof(qnnrt__schema_##of, count), &qnnrt__schema_##object }
-#define QNNRT__QUANT(type, member) \
-    { QNNRT__SCHEMA_##type, offsetof(qnnrt_tensor_info, quant) + offsetof(qnnrt_quant, member), 0, \
-      NULL }
-
-static const qnnrt_json_text qnnrt__schema_tensor_keys[] = {
-    QNNRT__KEY("name"), QNNRT__KEY("dtype"), QNNRT__KEY("dims"), QNNRT__KEY("scale"),
-    QNNRT__KEY("offset"), QNNRT__KEY("bits"), QNNRT__NO_KEY
-};
-enum { QNNRT__SCHEMA_TENSOR_SCALE = 3, QNNRT__SCHEMA_TENSOR_ENCODED = 0x18 };
-static const qnnrt__schema_field qnnrt__schema_tensor_fields[] = {
-    { QNNRT__SCHEMA_TEXT, offsetof(qnnrt_tensor_info, name), 0, NULL },
-    { QNNRT__SCHEMA_DTYPE, offsetof(qnnrt_tensor_info, dtype), 0, NULL },
-    { QNNRT__SCHEMA_DIMS, 0, 0, NULL },
-    QNNRT__QUANT(F32, scale), QNNRT__QUANT(I32, offset), QNNRT__QUANT(U32, bitwidth)
-};
-static const qnnrt__schema_object qnnrt__schema_input = {
-    "input", "a tensor", sizeof(qnnrt_tensor_info), qnnrt__schema_tensor_keys,
-    qnnrt__schema_tensor_fields, 0x07, 1
-};
-static const qnnrt__schema_object qnnrt__schema_output = {
-    "output", "a tensor", sizeof(qnnrt_tensor_info), qnnrt__schema_tensor_keys,
-    qnnrt__schema_tensor_fields, 0x07, 1
-};
-
-static const qnnrt_json_text qnnrt__schema_step_keys[] = {
-    QNNRT__KEY("context"), QNNRT__KEY("graph"), QNNRT__KEY("host"), QNNRT__KEY("inputs"),
-    QNNRT__KEY("outputs"), QNNRT__NO_KEY
-};
-enum { QNNRT__SCHEMA_STEP_GRAPH = 0x03, QNNRT__SCHEMA_STEP_HOST = 0x1C };
-static const qnnrt__schema_field qnnrt__schema_step_fields[] = {
-    QNNRT__FIELD(INDEX, qnnrt__schema_step, context), QNNRT__FIELD(TEXT, qnnrt__schema_step, graph),
-    QNNRT__FIELD(TEXT, qnnrt__schema_step, host),
-    QNNRT__ITEMS(LIST, step, inputs, input_count, input),
-    QNNRT__ITEMS(LIST, step, outputs, output_count, output)
-};
-static const qnnrt__schema_object qnnrt__schema_steps = {
-    "step", "a step", sizeof(qnnrt__schema_step), qnnrt__schema_step_keys,
-    qnnrt__schema_step_fields, 0, 0
-};
-
-static const qnnrt_json_text qnnrt__schema_edge_keys[] = {
-    QNNRT__KEY("from"), QNNRT__KEY("to"), QNNRT__KEY("convert"), QNNRT__KEY("exact"), QNNRT__NO_KEY
-};
-static const qnnrt__schema_field qnnrt__schema_edge_fields[] = {
-    QNNRT__TWO(PAIR, qnnrt_edge_desc, from_step, from),
-    QNNRT__TWO(PAIR, qnnrt_edge_desc, to_step, to),
-    QNNRT__FIELD(CONVERT, qnnrt_edge_desc, convert), QNNRT__FIELD(BOOL, qnnrt_edge_desc, exact)
-};
-static const qnnrt__schema_object qnnrt__schema_edges = {
-    "edge", "an edge", sizeof(qnnrt_edge_desc), qnnrt__schema_edge_keys,
-    qnnrt__schema_edge_fields, 0x03, 0
-};
-
-static const qnnrt__schema_field qnnrt__schema_apart_fields[] = {
-    { QNNRT__SCHEMA_PAIR, offsetof(qnnrt_apart_desc, step), offsetof(qnnrt_apart_desc, input),
-      NULL }
-};
-static const qnnrt__schema_object qnnrt__schema_apart = {
-    "apart", "apart", sizeof(qnnrt_apart_desc), NULL, qnnrt__schema_apart_fields, 0, 0
-};
-
-static const qnnrt_json_text qnnrt__schema_value_keys[] = {
-    QNNRT__KEY("step"), QNNRT__KEY("input"), QNNRT__KEY("constant"), QNNRT__NO_KEY
-};
-static const qnnrt__schema_field qnnrt__schema_value_fields[] = {
-    QNNRT__FIELD(INDEX, qnnrt__schema_value, step), QNNRT__FIELD(TEXT, qnnrt__schema_value, input),
-    QNNRT__FIELD(TEXT, qnnrt__schema_value, name)
-};
-static const qnnrt__schema_object qnnrt__schema_values = {
-    "constant", "a constant of a pipeline", sizeof(qnnrt__schema_value), qnnrt__schema_value_keys,
-    qnnrt__schema_value_fields, 0x07, 0
-};
-
-static const qnnrt_json_text qnnrt__schema_name_keys[] = {
-    QNNRT__KEY("step"), QNNRT__KEY("input"), QNNRT__KEY("output"), QNNRT__NO_KEY
-};
-static const qnnrt__schema_field qnnrt__schema_name_fields[] = {
-    QNNRT__FIELD(INDEX, qnnrt_name_desc, step), QNNRT__TWO(SIDE, qnnrt_name_desc, tensor, output),
-    QNNRT__TWO(SIDE, qnnrt_name_desc, tensor, output)
-};
-static const qnnrt__schema_object qnnrt__schema_names = {
-    "name", "a name", sizeof(qnnrt_name_desc), qnnrt__schema_name_keys,
-    qnnrt__schema_name_fields, 0x01, 1
-};
-
-static const qnnrt_json_text qnnrt__schema_keep_keys[] = {
-    QNNRT__KEY("step"), QNNRT__KEY("input"), QNNRT__KEY("output"), QNNRT__KEY("offset"),
-    QNNRT__NO_KEY
-};
-static const qnnrt__schema_field qnnrt__schema_keep_fields[] = {
-    QNNRT__FIELD(INDEX, qnnrt_keep_desc, step), QNNRT__TWO(SIDE, qnnrt_keep_desc, tensor, output),
-    QNNRT__TWO(SIDE, qnnrt_keep_desc, tensor, output), QNNRT__FIELD(U64, qnnrt_keep_desc, offset)
-};
-static const qnnrt__schema_object qnnrt__schema_keeps = {
-    "slot", "a slot", sizeof(qnnrt_keep_desc), qnnrt__schema_keep_keys,
-    qnnrt__schema_keep_fields, 0x09, 0
-};
-
-static const qnnrt_json_text qnnrt__schema_buffer_keys[] = {
-    QNNRT__KEY("name"), QNNRT__KEY("bytes"), QNNRT__KEY("align"), QNNRT__KEY("slots"), QNNRT__NO_KEY
-};
-static const qnnrt__schema_field qnnrt__schema_buffer_fields[] = {
-    QNNRT__FIELD(TEXT, qnnrt__schema_buffer, desc.name),
-    QNNRT__FIELD(U64, qnnrt__schema_buffer, desc.bytes),
-    QNNRT__FIELD(U32, qnnrt__schema_buffer, desc.align),
-    QNNRT__ITEMS(LIST, buffer, keeps, keep_count, keeps)
-};
-static const qnnrt__schema_object qnnrt__schema_buffers = {
-    "buffer", "a buffer", sizeof(qnnrt__schema_buffer), qnnrt__schema_buffer_keys,
-    qnnrt__schema_buffer_fields, 0x0B, 1
-};
-
-static const qnnrt_json_text qnnrt__schema_range_keys[] = {
-    QNNRT__KEY("step"), QNNRT__KEY("input"), QNNRT__KEY("low"), QNNRT__KEY("high"), QNNRT__NO_KEY
-};
-static const qnnrt__schema_field qnnrt__schema_range_fields[] = {
-    QNNRT__FIELD(INDEX, qnnrt_range_desc, step), QNNRT__FIELD(TEXT, qnnrt_range_desc, input),
-    QNNRT__FIELD(I32, qnnrt_range_desc, low), QNNRT__FIELD(I32, qnnrt_range_desc, high)
-};
-static const qnnrt__schema_object qnnrt__schema_ranges = {
-    "range", "a range", sizeof(qnnrt_range_desc), qnnrt__schema_range_keys,
-    qnnrt__schema_range_fields, 0x0F, 0
-};
-
-static const qnnrt_json_text qnnrt__schema_pipeline_keys[] = {
-    QNNRT__KEY("name"), QNNRT__KEY("steps"), QNNRT__KEY("edges"), QNNRT__KEY("edges_only"),
-    QNNRT__KEY("apart"), QNNRT__KEY("constants"), QNNRT__KEY("names"), QNNRT__KEY("buffers"),
-    QNNRT__KEY("ranges"), QNNRT__NO_KEY
-};
-static const qnnrt__schema_field qnnrt__schema_pipeline_fields[] = {
-    QNNRT__FIELD(TEXT, qnnrt__schema_pipeline, name),
-    QNNRT__ITEMS(LIST, pipeline, steps, step_count, steps),
-    QNNRT__ITEMS(LIST, pipeline, edges, edge_count, edges),
-    QNNRT__FIELD(BOOL, qnnrt__schema_pipeline, edges_only),
-    QNNRT__ITEMS(LIST, pipeline, apart, apart_count, apart),
-    QNNRT__ITEMS(LIST, pipeline, constants, constant_count, values),
-    QNNRT__ITEMS(MAP, pipeline, names, name_count, names),
-    QNNRT__ITEMS(LIST, pipeline, buffers, buffer_count, buffers),
-    QNNRT__ITEMS(LIST, pipeline, ranges, range_count, ranges)
-};
-static const qnnrt__schema_object qnnrt__schema_pipelines = {
-    "pipeline", "a pipeline", sizeof(qnnrt__schema_pipeline), qnnrt__schema_pipeline_keys,
-    qnnrt__schema_pipeline_fields, 0x03, 1
-};
-
-static const qnnrt__schema_field qnnrt__schema_role_fields[] = {
-    { QNNRT__SCHEMA_TEXT, 0, 0, NULL }
-};
-static const qnnrt__schema_object qnnrt__schema_roles = {
-    "backend", "a backend", sizeof(const char *), NULL, qnnrt__schema_role_fields, 0, 1
-};
-
-static const qnnrt_json_text qnnrt__schema_context_keys[] = {
-    QNNRT__KEY("file"), QNNRT__KEY("backend"), QNNRT__KEY("fingerprint"), QNNRT__KEY("sha256"),
-    QNNRT__KEY("hash"), QNNRT__NO_KEY          /* "hash" was the fingerprint's name */
-};
-static const qnnrt__schema_field qnnrt__schema_context_fields[] = {
-    QNNRT__FIELD(FILE, qnnrt__schema_context, file),
-    QNNRT__FIELD(TEXT, qnnrt__schema_context, role),
-    { QNNRT__SCHEMA_DIGITS, offsetof(qnnrt__schema_context, fingerprint), 16, NULL },
-    { QNNRT__SCHEMA_DIGITS, offsetof(qnnrt__schema_context, sha256), 64, NULL },
-    { QNNRT__SCHEMA_DIGITS, offsetof(qnnrt__schema_context, fingerprint), 16, NULL }
-};
-static const qnnrt__schema_object qnnrt__schema_contexts = {
-    "context", "a context", sizeof(qnnrt__schema_context), qnnrt__schema_context_keys,
-    qnnrt__schema_context_fields, 0x03, 1
-};
-
-static const qnnrt_json_text qnnrt__schema_constant_keys[] = {
-    QNNRT__KEY("name"), QNNRT__KEY("file"), QNNRT__KEY("offset"), QNNRT__KEY("dtype"),
-    QNNRT__KEY("dims"), QNNRT__NO_KEY
-};
-static const qnnrt__schema_field qnnrt__schema_constant_fields[] = {
-    QNNRT__FIELD(TEXT, qnnrt__schema_constant, tensor.name),
-    QNNRT__FIELD(FILE, qnnrt__schema_constant, file),
-    QNNRT__FIELD(U64, qnnrt__schema_constant, offset),
-    QNNRT__FIELD(DTYPE, qnnrt__schema_constant, tensor.dtype),
-    QNNRT__FIELD(DIMS, qnnrt__schema_constant, tensor)
-};
-static const qnnrt__schema_object qnnrt__schema_constants = {
-    "constant", "a constant", sizeof(qnnrt__schema_constant), qnnrt__schema_constant_keys,
-    qnnrt__schema_constant_fields, 0x1B, 1
-};
-
-static const qnnrt_json_text qnnrt__schema_program_keys[] = {
-    QNNRT__KEY("version"), QNNRT__KEY("backends"), QNNRT__KEY("contexts"), QNNRT__KEY("constants"),
-    QNNRT__KEY("pipelines"), QNNRT__NO_KEY
-};
-static const qnnrt__schema_field qnnrt__schema_program_fields[] = {
-    QNNRT__FIELD(U32, qnnrt__schema_program, version),
-    QNNRT__ITEMS(LIST, program, roles, role_count, roles),
-    QNNRT__ITEMS(LIST, program, contexts, context_count, contexts),
-    QNNRT__ITEMS(LIST, program, constants, constant_count, constants),
-    QNNRT__ITEMS(LIST, program, pipelines, pipeline_count, pipelines)
-};
-static const qnnrt__schema_object qnnrt__schema_whole = {
-    "program", "\"program\"", sizeof(qnnrt__schema_program), qnnrt__schema_program_keys,
-    qnnrt__schema_program_fields, 0x07, 0
-};
-
-/* =====================================================================================
-   MANIFEST                                                                     >>manifest
-   The program of a folder: reads the part "program" of its qnnrt.json by the tables of >>schema.
-   Unknown keys, wrong types, names that occur twice and paths are errors with their place.
-   Needs: >>os >>size >>mem >>err >>sort >>dtype >>encoding >>abi >>table >>record >>schema, and
-          qnnrt_json.h
-   Knows nothing of: files, backends, graphs, how pipelines are made
-   ===================================================================================== */
-
-enum { QNNRT__MANIFEST_DIMS = 32 };         /* a list with more dimensions is refused */
-
-typedef struct qnnrt__manifest_reader {
-    qnnrt__record_reader read;
-    char                 place[400];        /* where the reader is, for errors */
-} qnnrt__manifest_reader;
-
-/* ---- the place, for errors ---- */
-
-/* Add a part to the place. Return the length of the old place. */
-static size_t qnnrt__manifest_enter(qnnrt__manifest_reader *m, const char *part, size_t index)
+/* Look for a member of the outermost object. Return what is wrong with the text, or NULL. */
+static const char *qnnrt__read_member(const char *text, size_t bytes, size_t json_bytes,
+                                      const char *name, int *found, size_t *at)
 {
-    const size_t used = strlen(m->place);
-    snprintf(m->place + used, sizeof(m->place) - used, "%s%s %llu", used > 0 ? ": " : "", part,
-             (unsigned long long)index);
-    return used;
-}
-
-/* Go back to a place. Return 1 unless something failed. */
-static int qnnrt__manifest_leave(qnnrt__manifest_reader *m, size_t used)
-{
-    if (!qnnrt__record_go_on(&m->read)) return 0;
-    m->place[used] = '\0';
-    return 1;
-}
-
-static int qnnrt__manifest_no_memory(qnnrt__manifest_reader *m)
-{
-    return qnnrt__record_result(&m->read, qnnrt__fail_memory(m->read.table->err, "a manifest"));
-}
-
-/* Check that the keys whose bits are set in `needed` occurred. what: the object that has them. */
-static int qnnrt__manifest_needs(qnnrt__manifest_reader *m, const qnnrt_json_text *keys,
-                                 const char *what, uint64_t seen, uint32_t needed)
-{
-    const uint64_t missing = needed & ~seen;
-    int key = 0;
-    if (missing == 0) return 1;
-    while ((missing >> key & 1) == 0) ++key;
-    return qnnrt__record_fail(&m->read, QNNRT_E_FORMAT, "%s needs \"%s\"", what, keys[key].text);
-}
-
-/* ---- values ---- */
-
-/* Read a text that is not empty. */
-static int qnnrt__manifest_text(qnnrt__manifest_reader *m, const char *key, const char **out)
-{
-    if (!qnnrt__record_text(&m->read, key, out)) return 0;
-    return (*out)[0] != '\0' ||
-           qnnrt__record_fail(&m->read, QNNRT_E_FORMAT, "\"%s\" is empty; expected a name", key);
-}
-
-/* Read the name of a file in the folder. A path in a manifest is never followed. */
-static int qnnrt__manifest_file(qnnrt__manifest_reader *m, const char *key, const char **out)
-{
-    if (!qnnrt__record_text(&m->read, key, out)) return 0;
-    return qnnrt__os_plain_name(*out) ||
-           qnnrt__record_fail(&m->read, QNNRT_E_FORMAT, "\"%s\" is \"%.200s\"; expected the plain"
-                              " name of a file in the folder", key, *out);
-}
-
-static int qnnrt__manifest_bool(qnnrt__manifest_reader *m, const char *key, int *out)
-{
-    const qnnrt_json_type type = qnnrt_json_value(&m->read.r);
-    *out = type == QNNRT_JSON_TRUE;
-    return type == QNNRT_JSON_TRUE || type == QNNRT_JSON_FALSE ||
-           qnnrt__record_fail(&m->read, QNNRT_E_FORMAT, "\"%s\" is %s; expected true or false", key,
-                              qnnrt__record_type(type));
-}
-
-/* Fail because a text is not what was expected. */
-static int qnnrt__manifest_wrong(qnnrt__manifest_reader *m, const char *key, const char *expected)
-{
-    char shown[48];
-    return qnnrt__record_fail(&m->read, QNNRT_E_FORMAT, "\"%s\" is \"%s\"; expected %s", key,
-                              qnnrt__record_shown(&m->read, shown), expected);
-}
-
-/* Read a fingerprint or a hash as small digits. */
-static int qnnrt__manifest_digits(qnnrt__manifest_reader *m, const char *key, size_t count,
-                                  const char **out)
-{
-    const qnnrt_json_text *value = &m->read.r.value;
-    char *text = NULL;
-    size_t i;
-    if (!qnnrt__record_value(&m->read, key, QNNRT_JSON_STRING)) return 0;
-    if (*out != NULL)
-        return qnnrt__record_fail(&m->read, QNNRT_E_FORMAT, "a context has either \"fingerprint\""
-                                  " or \"hash\"");
-    text = (char *)qnnrt__arena_alloc(m->read.table->arena, count + 1, 1);
-    if (text == NULL) return qnnrt__manifest_no_memory(m);
-    for (i = 0; i < value->bytes && i < count; ++i) {
-        const char c = value->text[i];
-        if ((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f')) text[i] = c;
-        else if (c >= 'A' && c <= 'F') text[i] = (char)(c - 'A' + 'a');
-        else break;
-    }
-    *out = text;
-    return (i == count && value->bytes == count) ||
-           qnnrt__manifest_wrong(m, key, count == 16 ? "16 hexadecimal digits"
-                                                     : "64 hexadecimal digits");
-}
-
-static int qnnrt__manifest_convert(qnnrt__manifest_reader *m, const char *key, qnnrt_convert *out)
-{
-    int i;
-    if (!qnnrt__record_value(&m->read, key, QNNRT_JSON_STRING)) return 0;
-    for (i = (int)QNNRT_CONVERT_VALUES; i <= (int)QNNRT_CONVERT_TO_NCHW; ++i) {
-        *out = (qnnrt_convert)i;
-        if (qnnrt_json_is(&m->read.r.value, qnnrt__schema_converts[i])) return 1;
-    }
-    return qnnrt__manifest_wrong(m, key, "\"values\", \"to_nhwc\" or \"to_nchw\"");
-}
-
-static int qnnrt__manifest_dtype(qnnrt__manifest_reader *m, const char *key, qnnrt_dtype *out)
-{
-    const qnnrt__dtype_info *info;
-    if (!qnnrt__record_value(&m->read, key, QNNRT_JSON_STRING)) return 0;
-    info = qnnrt__dtype_named(m->read.r.value.text, m->read.r.value.bytes);
-    if (info == NULL || info->bits == 0)
-        return qnnrt__manifest_wrong(m, key, "a type with a size, such as \"float32\"");
-    *out = info->dtype;
-    return 1;
-}
-
-static int qnnrt__manifest_dims(qnnrt__manifest_reader *m, const char *key,
-                                qnnrt_tensor_info *tensor)
-{
-    uint32_t dims[QNNRT__MANIFEST_DIMS], *copy, most = m->read.table->limits->rank;
-    if (most > QNNRT__MANIFEST_DIMS) most = QNNRT__MANIFEST_DIMS;
-    if (!qnnrt__record_value(&m->read, key, QNNRT_JSON_ARRAY)) return 0;
-    while (qnnrt_json_more(&m->read.r)) {
-        if (tensor->rank == most)
-            return qnnrt__record_fail(&m->read, QNNRT_E_LIMIT, "\"%s\" has more than %u dimensions"
-                                      " (limits.rank)", key, (unsigned)most);
-        if (!qnnrt__record_u32(&m->read, key, &dims[tensor->rank])) return 0;
-        if (dims[tensor->rank++] == 0)
-            return qnnrt__record_fail(&m->read, QNNRT_E_FORMAT, "\"%s\" has a dimension of 0", key);
-    }
-    if (m->read.r.error != NULL) return 0;
-    copy = (uint32_t *)qnnrt__arena_alloc(m->read.table->arena, tensor->rank, sizeof(uint32_t));
-    if (copy == NULL) return qnnrt__manifest_no_memory(m);
-    memcpy(copy, dims, tensor->rank * sizeof(uint32_t));
-    tensor->dims = copy;
-    return 1;
-}
-
-/* Read [step, "name of a tensor"]. */
-static int qnnrt__manifest_pair(qnnrt__manifest_reader *m, const char *key, size_t *step,
-                                const char **name)
-{
-    uint32_t number = 0;
-    if (!qnnrt__record_value(&m->read, key, QNNRT_JSON_ARRAY)) return 0;
-    if (qnnrt_json_more(&m->read.r) && !qnnrt__record_u32(&m->read, key, &number)) return 0;
-    if (qnnrt_json_more(&m->read.r) && !qnnrt__manifest_text(m, key, name)) return 0;
-    *step = number;
-    if (*name != NULL && m->read.r.error == NULL && !qnnrt_json_more(&m->read.r))
-        return m->read.r.error == NULL;
-    return qnnrt__record_fail(&m->read, QNNRT_E_FORMAT, "\"%s\" must have two elements: the number"
-                              " of a step and the name of a tensor", key);
-}
-
-/* ---- names ---- */
-
-static const char *qnnrt__manifest_name(const void *item)
-{
-    const char *name;
-    memcpy(&name, item, sizeof(name));
-    return name;
-}
-
-static int qnnrt__manifest_order(const void *a, const void *b)
-{
-    return strcmp(qnnrt__manifest_name(a), qnnrt__manifest_name(b));
-}
-
-/* Return items in the order of their names, and refuse a name that occurs twice. Return NULL after
-   a failure. */
-static const void **qnnrt__manifest_sort(qnnrt__manifest_reader *m, const char *part,
-                                         const void *items, size_t count, size_t bytes)
-{
-    const void **sorted = (const void **)qnnrt__arena_alloc(m->read.table->arena, count,
-                                                            sizeof(*sorted));
-    size_t i;
-    if (sorted == NULL) {
-        qnnrt__manifest_no_memory(m);
-        return NULL;
-    }
-    for (i = 0; i < count; ++i) sorted[i] = (const unsigned char *)items + i * bytes;
-    qnnrt__sort(sorted, count, qnnrt__manifest_order);
-    for (i = 1; i < count; ++i)
-        if (qnnrt__manifest_order(sorted[i - 1], sorted[i]) == 0) {
-            qnnrt__record_fail(&m->read, QNNRT_E_FORMAT, "%s \"%.200s\" occurs twice", part,
-                               qnnrt__manifest_name(sorted[i]));
-            return NULL;
-        }
-    return sorted;
-}
-
-/* Find an item by its name. Return NULL if there is none. */
-static const void *qnnrt__manifest_find(const void *const *sorted, size_t count, const char *name)
-{
-    size_t low = 0, high = count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const int order = strcmp(qnnrt__manifest_name(sorted[middle]), name);
-        if (order == 0) return sorted[middle];
-        if (order < 0) low = middle + 1;
-        else high = middle;
-    }
-    return NULL;
-}
-
-/* ---- what the table of an object cannot say ---- */
-
-/* Compute the size of a tensor and check its encoding. */
-static int qnnrt__manifest_sizes(qnnrt__manifest_reader *m, qnnrt_tensor_info *tensor)
-{
-    const char *why;
-    if (qnnrt__dtype_bytes(tensor->dtype, tensor->dims, tensor->rank, &tensor->count,
-                           &tensor->bytes) != QNNRT_OK)
-        return qnnrt__record_fail(&m->read, QNNRT_E_LIMIT, "\"%.200s\": the product of its"
-                                  " dimensions exceeds the address space", tensor->name);
-    why = qnnrt__encoding_check(tensor);
-    return why == NULL || qnnrt__record_fail(&m->read, QNNRT_E_FORMAT, "\"%.200s\" (%s): %s",
-                                             tensor->name, qnnrt__dtype_name(tensor->dtype), why);
-}
-
-/* Complete an input or output of a host step. It has an encoding if it has "scale", "offset" or
-   "bits". */
-static int qnnrt__manifest_tensor(qnnrt__manifest_reader *m, qnnrt_tensor_info *tensor,
-                                  uint64_t seen)
-{
-    qnnrt_quant *quant = &tensor->quant;
-    quant->vendor_encoding = QNNRT__ABI_UNDEFINED;
-    if (seen >> QNNRT__SCHEMA_TENSOR_SCALE == 0) return qnnrt__manifest_sizes(m, tensor);
-    if (!qnnrt__manifest_needs(m, qnnrt__schema_tensor_keys, "an encoding", seen,
-                               QNNRT__SCHEMA_TENSOR_ENCODED)) return 0;
-    if (!qnnrt__dtype_is_fixed(tensor->dtype))
-        return qnnrt__record_fail(&m->read, QNNRT_E_FORMAT, "\"%.200s\" has an encoding, but %s is"
-                                  " not a quantized type", tensor->name,
-                                  qnnrt__dtype_name(tensor->dtype));
-    quant->encoding = QNNRT_ENCODING_PER_TENSOR;
-    quant->vendor_encoding =
-        quant->bitwidth != 0 ? QNNRT__ABI_BW_SCALE_OFFSET : QNNRT__ABI_SCALE_OFFSET;
-    return qnnrt__manifest_sizes(m, tensor);
-}
-
-static int qnnrt__manifest_step(qnnrt__manifest_reader *m, uint64_t seen)
-{
-    const int host = (seen & QNNRT__SCHEMA_STEP_HOST) != 0;
-    if (host && (seen & QNNRT__SCHEMA_STEP_GRAPH) != 0)
-        return qnnrt__record_fail(&m->read, QNNRT_E_FORMAT, "a step has either \"context\" and"
-                                  " \"graph\", or \"host\", \"inputs\" and \"outputs\"");
-    return qnnrt__manifest_needs(m, qnnrt__schema_step_keys, host ? "a host step" : "a step", seen,
-                                 host ? QNNRT__SCHEMA_STEP_HOST : QNNRT__SCHEMA_STEP_GRAPH);
-}
-
-static int qnnrt__manifest_constant(qnnrt__manifest_reader *m, qnnrt__schema_constant *constant)
-{
-    uint64_t end;
-    constant->tensor.quant.vendor_encoding = QNNRT__ABI_UNDEFINED;
-    return qnnrt__manifest_sizes(m, &constant->tensor) &&
-           (qnnrt__size_add(constant->offset, constant->tensor.bytes, &end) ||
-            qnnrt__record_fail(&m->read, QNNRT_E_LIMIT, "\"%.200s\" ends beyond any file: its"
-                               " \"offset\" is %llu", constant->tensor.name,
-                               (unsigned long long)constant->offset));
-}
-
-static int qnnrt__manifest_buffer(qnnrt__manifest_reader *m, const qnnrt_buffer_desc *desc)
-{
-    if (desc->bytes == 0)
-        return qnnrt__record_fail(&m->read, QNNRT_E_FORMAT, "\"bytes\" is 0; expected 1 or more");
-    return desc->align == 0 || qnnrt__size_power_of_two(desc->align) ||
-           qnnrt__record_fail(&m->read, QNNRT_E_FORMAT, "\"align\" is %u; expected a power of two",
-                              (unsigned)desc->align);
-}
-
-/* Check that an object has an "input" or an "output", its second and third key. */
-static int qnnrt__manifest_side(qnnrt__manifest_reader *m, const char *what, uint64_t seen)
-{
-    return (seen >> 1 & 3) == 1 || (seen >> 1 & 3) == 2 ||
-           qnnrt__record_fail(&m->read, QNNRT_E_FORMAT, "%s has either an \"input\" or an"
-                              " \"output\"", what);
-}
-
-/* Check an object whose members were read. */
-static int qnnrt__manifest_finish(qnnrt__manifest_reader *m, const qnnrt__schema_object *o,
-                                  void *item, uint64_t seen)
-{
-    if (!qnnrt__record_go_on(&m->read) ||
-        !qnnrt__manifest_needs(m, o->keys, o->what, seen, o->needed)) return 0;
-    if (o == &qnnrt__schema_input || o == &qnnrt__schema_output)
-        return qnnrt__manifest_tensor(m, (qnnrt_tensor_info *)item, seen);
-    if (o == &qnnrt__schema_steps) return qnnrt__manifest_step(m, seen);
-    if (o == &qnnrt__schema_constants)
-        return qnnrt__manifest_constant(m, (qnnrt__schema_constant *)item);
-    if (o == &qnnrt__schema_buffers)
-        return qnnrt__manifest_buffer(m, &((const qnnrt__schema_buffer *)item)->desc);
-    if (o == &qnnrt__schema_names || o == &qnnrt__schema_keeps)
-        return qnnrt__manifest_side(m, o->what, seen);
-    if (o == &qnnrt__schema_pipelines && ((qnnrt__schema_pipeline *)item)->step_count == 0)
-        return qnnrt__record_fail(&m->read, QNNRT_E_FORMAT, "\"steps\" is empty");
-    return 1;
-}
-
-/* ---- objects ---- */
-
-static int qnnrt__manifest_value(qnnrt__manifest_reader *m, const qnnrt__schema_field *field,
-                                 const char *key, void *item);
-
-/* Read an object. */
-static int qnnrt__manifest_object(qnnrt__manifest_reader *m, const qnnrt__schema_object *o,
-                                  void *item)
-{
-    qnnrt__record record;
-    int key;
-    if (o->keys == NULL) return qnnrt__manifest_value(m, o->fields, o->part, item);
-    if (!qnnrt__record_enter(&m->read, &record, o->keys, o->part)) return 0;
-    record.strict = o->what;
-    while ((key = qnnrt__record_member(&m->read, &record)) >= 0) {
-        if (!qnnrt__manifest_value(m, &o->fields[key], o->keys[key].text, item)) return 0;
-        if (key == 0 && o == &qnnrt__schema_pipelines)
-            snprintf(m->place, sizeof(m->place), "pipeline \"%.100s\"",
-                     qnnrt__manifest_name(item));
-    }
-    return qnnrt__manifest_finish(m, o, item, record.seen);
-}
-
-/* Read items of a list or, with map, the members of an object, whose keys are their names. Each
-   item counts against limits.tensors. */
-static int qnnrt__manifest_items(qnnrt__manifest_reader *m, const qnnrt__schema_object *o,
-                                 const char *key, int map, unsigned char **out, size_t *count)
-{
-    qnnrt__table *table = m->read.table;
-    unsigned char *items = NULL;
-    size_t room = 0;
-    if (!qnnrt__record_value(&m->read, key, map ? QNNRT_JSON_OBJECT : QNNRT_JSON_ARRAY)) return 0;
-    for (*count = 0; qnnrt_json_more(&m->read.r); ++*count) {
-        const size_t used = qnnrt__manifest_enter(m, o->part, *count);
-        const char *name = NULL;
-        if (*table->tensors_left == 0)
-            return qnnrt__record_fail(&m->read, QNNRT_E_LIMIT, "the program has more than %u"
-                                      " entries (limits.tensors)",
-                                      (unsigned)table->limits->tensors);
-        *table->tensors_left -= 1;
-        items = (unsigned char *)qnnrt__arena_grow(table->arena, items, *count, o->bytes,
-                                                   (uint64_t)*count + 1, &room);
-        if (items == NULL) return qnnrt__manifest_no_memory(m);
-        if (map) {
-            if (!qnnrt__record_copy(&m->read, key, &m->read.r.key, &name)) return 0;
-            if (name[0] == '\0')
-                return qnnrt__record_fail(&m->read, QNNRT_E_FORMAT, "a name in \"%s\" is empty",
-                                          key);
-            memcpy(items + *count * o->bytes, &name, sizeof(name));
-        }
-        if (!qnnrt__manifest_object(m, o, items + *count * o->bytes) ||
-            !qnnrt__manifest_leave(m, used)) return 0;
-    }
-    *out = items;
-    return qnnrt__record_go_on(&m->read) &&
-           (!o->named || qnnrt__manifest_sort(m, o->part, items, *count, o->bytes) != NULL);
-}
-
-/* Read the value of a member. It calls itself for the objects of a list, at most four deep. */
-static int qnnrt__manifest_value(qnnrt__manifest_reader *m, const qnnrt__schema_field *field,
-                                 const char *key, void *item)
-{
-    void *at = (unsigned char *)item + field->at, *more = (unsigned char *)item + field->more;
-    unsigned char *items = NULL;
-    uint32_t number;
-    int good;
-    switch (field->type) {
-    case QNNRT__SCHEMA_TEXT:    return qnnrt__manifest_text(m, key, (const char **)at);
-    case QNNRT__SCHEMA_FILE:    return qnnrt__manifest_file(m, key, (const char **)at);
-    case QNNRT__SCHEMA_U64:
-        return qnnrt__record_u64(&m->read, key, UINT64_MAX, (uint64_t *)at);
-    case QNNRT__SCHEMA_U32:     return qnnrt__record_u32(&m->read, key, (uint32_t *)at);
-    case QNNRT__SCHEMA_I32:     return qnnrt__record_i32(&m->read, key, (int32_t *)at);
-    case QNNRT__SCHEMA_F32:     return qnnrt__record_f32(&m->read, key, (float *)at);
-    case QNNRT__SCHEMA_INDEX:
-        good = qnnrt__record_u32(&m->read, key, &number);
-        *(size_t *)at = number;
-        return good;
-    case QNNRT__SCHEMA_BOOL:    return qnnrt__manifest_bool(m, key, (int *)at);
-    case QNNRT__SCHEMA_DIGITS:
-        return qnnrt__manifest_digits(m, key, field->more, (const char **)at);
-    case QNNRT__SCHEMA_CONVERT: return qnnrt__manifest_convert(m, key, (qnnrt_convert *)at);
-    case QNNRT__SCHEMA_DTYPE:   return qnnrt__manifest_dtype(m, key, (qnnrt_dtype *)at);
-    case QNNRT__SCHEMA_DIMS:    return qnnrt__manifest_dims(m, key, (qnnrt_tensor_info *)at);
-    case QNNRT__SCHEMA_PAIR:
-        return qnnrt__manifest_pair(m, key, (size_t *)at, (const char **)more);
-    case QNNRT__SCHEMA_SIDE:
-        *(int *)more = key[0] == 'o';
-        return qnnrt__manifest_text(m, key, (const char **)at);
-    default:
-        good = qnnrt__manifest_items(m, field->items, key, field->type == QNNRT__SCHEMA_MAP,
-                                     &items, (size_t *)more);
-        memcpy(at, &items, sizeof(items));
-        return good;
-    }
-}
-
-/* ---- the program ---- */
-
-/* Check what one part of a pipeline names in another part of the program. */
-static int qnnrt__manifest_refer(qnnrt__manifest_reader *m, const qnnrt__schema_program *out,
-                                 const void *const *constants, qnnrt__schema_pipeline *p)
-{
-    size_t i;
-    for (i = 0; i < p->step_count; ++i)
-        if (p->steps[i].graph != NULL && p->steps[i].context >= out->context_count)
-            return qnnrt__record_fail(&m->read, QNNRT_E_FORMAT, "pipeline \"%.200s\": step %u:"
-                                      " \"context\" is %llu, but the program has %u contexts",
-                                      p->name, (unsigned)i,
-                                      (unsigned long long)p->steps[i].context,
-                                      (unsigned)out->context_count);
-    for (i = 0; i < p->constant_count; ++i) {
-        const qnnrt__schema_constant *found = (const qnnrt__schema_constant *)qnnrt__manifest_find(
-            constants, out->constant_count, p->constants[i].name);
-        if (found == NULL)
-            return qnnrt__record_fail(&m->read, QNNRT_E_FORMAT, "pipeline \"%.200s\": constant %u:"
-                                      " the program has no constant \"%.200s\"", p->name,
-                                      (unsigned)i, p->constants[i].name);
-        p->constants[i].constant = (size_t)(found - out->constants);
-    }
-    return 1;
-}
-
-/* Check what parts of the program name in other parts, and count contexts. */
-static int qnnrt__manifest_resolve(qnnrt__manifest_reader *m, qnnrt__schema_program *out)
-{
-    const void **roles, **constants;
-    size_t i;
-    if (out->context_count == 0)
-        return qnnrt__record_fail(&m->read, QNNRT_E_FORMAT, "\"contexts\" is empty");
-    if (out->context_count > m->read.table->limits->files)
-        return qnnrt__record_fail(&m->read, QNNRT_E_LIMIT,
-                                  "%u contexts, more than limits.files (%u)",
-                                  (unsigned)out->context_count,
-                                  (unsigned)m->read.table->limits->files);
-    roles = qnnrt__manifest_sort(m, "backend", out->roles, out->role_count, sizeof(*out->roles));
-    if (roles == NULL) return 0;
-    for (i = 0; i < out->context_count; ++i)
-        if (qnnrt__manifest_find(roles, out->role_count, out->contexts[i].role) == NULL)
-            return qnnrt__record_fail(&m->read, QNNRT_E_FORMAT, "context %u: \"backends\" does not"
-                                      " list its backend \"%.200s\"", (unsigned)i,
-                                      out->contexts[i].role);
-    constants = qnnrt__manifest_sort(m, "constant", out->constants, out->constant_count,
-                                     sizeof(*out->constants));
-    if (constants == NULL) return 0;
-    for (i = 0; i < out->pipeline_count; ++i)
-        if (!qnnrt__manifest_refer(m, out, constants, &out->pipelines[i])) return 0;
-    return 1;
-}
-
-/* Check the version before anything else, because another version may have other keys. */
-static int qnnrt__manifest_version(qnnrt__manifest_reader *m)
-{
-    qnnrt_json_reader ahead = m->read.r;
-    uint64_t version = QNNRT__SCHEMA_VERSION;
-    if (qnnrt_json_value(&ahead) != QNNRT_JSON_OBJECT) return 1;
-    while (qnnrt_json_more(&ahead))
-        if (!qnnrt_json_is(&ahead.key, "version")) qnnrt_json_skip(&ahead);
-        else if (!qnnrt_json_value_u64(&ahead, &version)) return 1;
-        else break;
-    if (ahead.error != NULL || version == QNNRT__SCHEMA_VERSION) return 1;
-    m->read.r = ahead;
-    qnnrt__record_fail(&m->read, QNNRT_E_VERSION,
-                       "the program has version %llu; this library reads version %d",
-                       (unsigned long long)version, (int)QNNRT__SCHEMA_VERSION);
-    qnnrt__hint(m->read.table->err, QNNRT_E_VERSION,
-                "Use a release of qnnrt.h that reads this version, or write the program again.");
-    return 0;
-}
-
-/* Read a qnnrt.json. All of it is copied from the text; other parts than "program" are skipped. */
-static qnnrt_result qnnrt__manifest_read(qnnrt__table *table, const char *text, size_t bytes,
-                                         qnnrt__schema_program *out)
-{
-    qnnrt__manifest_reader m;
+    qnnrt_json_reader r;
     qnnrt_json_limits limits;
-    int there = 0;
-    memset(&m, 0, sizeof(m));
-    memset(out, 0, sizeof(*out));
-    m.read.table = table;
-    m.read.place = m.place;
-    limits.bytes = (size_t)table->limits->json_bytes;
+    limits.bytes = json_bytes;
     limits.depth = 64;
-    qnnrt_json_begin(&m.read.r, text, bytes, &limits);
-    if (qnnrt_json_value(&m.read.r) != QNNRT_JSON_OBJECT)
-        qnnrt__record_fail(&m.read, QNNRT_E_FORMAT, "it is %s; expected an object",
-                           qnnrt__record_type(m.read.r.type));
-    while (qnnrt__record_go_on(&m.read) && qnnrt_json_more(&m.read.r)) {
-        if (!qnnrt_json_is(&m.read.r.key, "program")) qnnrt_json_skip(&m.read.r);
-        else if (there++) qnnrt__record_fail(&m.read, QNNRT_E_FORMAT, "\"program\" occurs twice");
-        else if (qnnrt__manifest_version(&m) &&
-                 qnnrt__manifest_object(&m, &qnnrt__schema_whole, out))
-            qnnrt__manifest_resolve(&m, out);
+    *found = 0;
+    qnnrt_json_begin(&r, text, bytes, &limits);
+    qnnrt_json_value(&r);
+    while (qnnrt_json_more(&r)) {
+        *found |= r.key.text != NULL && qnnrt_json_is(&r.key, name);
+        qnnrt_json_skip(&r);
     }
-    if (m.read.result == QNNRT_OK && !qnnrt_json_end(&m.read.r))
-        qnnrt__table_fail(table, m.read.result = QNNRT_E_FORMAT, "byte %llu: %s",
-                          (unsigned long long)m.read.r.error_at, m.read.r.error);
-    return m.read.result != QNNRT_E_FORMAT ? m.read.result
-               : qnnrt__hint(table->err, QNNRT_E_FORMAT, "Repair it or write it again;"
-                             " tools/qnnrt_manifest.h describes the format.");
+    *at = 0;
+    if (qnnrt_json_end(&r)) return NULL;
+    *at = r.error_at;
+    return r.error;
 }
 #endif /* QNNRT_NO_JSON */
 
@@ -10354,7 +9317,7 @@ static qnnrt__registered qnnrt__register_take(qnnrt__register *all, qnnrt_backen
    One context binary: loads its bytes, checks it, creates it on the backend and frees it.
    Source of the ExecuTorch head: its public runtime sources (u32 0x5678ABCD, u64 signature,
    u64 size, padding to 256 bytes, little-endian).
-   Needs: >>os >>size >>sha256 >>mem >>err >>log >>abi >>htp >>backend (its struct) >>friends
+   Needs: >>os >>size >>mem >>err >>log >>abi >>htp >>backend (its struct) >>friends
           >>register
    Knows nothing of: folders, pipelines
    ===================================================================================== */
@@ -10372,7 +9335,9 @@ typedef struct qnnrt__context {
     const char          *path;          /* of its file, "" for the caller's bytes */
     const void          *block;         /* the caller's bytes, NULL: a file */
     uint64_t             block_bytes;
-    const char          *sha256;        /* that its file must have, also when it is read again */
+    qnnrt_result       (*check)(void *user, const char *file, const void *data, uint64_t bytes,
+                                qnnrt_error *err);      /* of desc, NULL: none */
+    void                *check_user;
     const qnnrt_graph_info **by_name;   /* [info->graph_count] graphs in the order of strcmp() */
     uint32_t             generation;    /* grows when it is created: who holds graphs of it fetches
                                            them again */
@@ -10560,22 +9525,6 @@ static uint64_t qnnrt__context_fingerprint(const unsigned char *data, uint64_t b
     return sum;
 }
 
-/* Compare all bytes that were loaded with the SHA-256 that is expected, if there is one. */
-static qnnrt_result qnnrt__context_compare(const qnnrt__context *context, qnnrt_error *err)
-{
-    qnnrt_sha256 sum;
-    char found[65];
-    if (context->sha256 == NULL) return QNNRT_OK;
-    qnnrt_sha256_begin(&sum);
-    qnnrt_sha256_add(&sum, context->binary, context->bytes);
-    qnnrt_sha256_end(&sum, NULL, found);
-    if (strcmp(found, context->sha256) == 0) return QNNRT_OK;
-    return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_MISMATCH, "%s has the SHA-256 %s, but"
-                                        " qnnrt.json expects %s", context->info->file, found,
-                                        context->sha256),
-                       "Take the file and qnnrt.json from one build.");
-}
-
 /* Map or read the bytes of a binary. path NULL: the data is the caller's. */
 static qnnrt_result qnnrt__context_load(qnnrt__context *context, const char *path,
                                         const qnnrt_file *block, int read_it,
@@ -10583,7 +9532,7 @@ static qnnrt_result qnnrt__context_load(qnnrt__context *context, const char *pat
                                         qnnrt_error *err)
 {
     const char *why = NULL;
-    qnnrt_result result;
+    qnnrt_result result = QNNRT_OK;
     context->file.fd = -1;
     if (block != NULL && block->data != NULL) {
         context->block = block->data;
@@ -10618,7 +9567,9 @@ static qnnrt_result qnnrt__context_load(qnnrt__context *context, const char *pat
         return QNNRT_E_FORMAT;
     }
     context->info->fingerprint = qnnrt__context_fingerprint(context->binary, context->bytes);
-    result = qnnrt__context_compare(context, err);
+    if (context->check != NULL)
+        result = context->check(context->check_user, context->info->file, context->binary,
+                                context->bytes, err);
     return result == QNNRT_OK ? qnnrt__context_skip_head(context, err) : result;
 }
 
@@ -10815,31 +9766,15 @@ static qnnrt_result qnnrt__context_free(qnnrt__context *context)
    Knows nothing of: where contexts come from, pipelines
    ===================================================================================== */
 
-/* How a model uses a backend. */
-typedef struct qnnrt__model_use {
-    qnnrt_backend           *backend;   /* NULL after desc.inspect */
-    const char              *role;      /* "" without roles */
-    int                      own;       /* 1: the model opened it, and closes it */
-    int                      lost;      /* a recovery creates it again */
-    qnnrt__backend_model     link;      /* in the list of the backend */
-} qnnrt__model_use;
-
-/* A file that stays in memory as long as the model. */
-typedef struct qnnrt__model_file {
-    const char    *name;
-    qnnrt__os_file file;
-    void          *owned;               /* its content, if it is read and not mapped */
-} qnnrt__model_file;
-
 struct qnnrt {
     qnnrt            *self;             /* how a const view of a model reaches what is counted in
                                            it */
     qnnrt_info        info;             /* the public view of what follows */
     qnnrt_hooks       hooks;
     qnnrt_limits      limits;
-    qnnrt__model_use *uses;             /* [use_count], in the order in which they were opened */
-    size_t            use_count;
-    qnnrt_backend    *backend;          /* the first of them, NULL after desc.inspect */
+    qnnrt_backend    *backend;          /* NULL after desc.inspect */
+    qnnrt__backend_model link;          /* in its list */
+    int               own;              /* 1: the model opened it, and closes it */
     uint32_t          users;            /* made pipelines, plans, runs */
     uint32_t          tensors_left, scales_left;      /* what limits leave, while opening */
     qnnrt__arena      arena;
@@ -10862,8 +9797,6 @@ struct qnnrt {
     qnnrt__model_hook *made;            /* of the builder that made it; NULL: it was opened */
     char              system_path[QNNRT__PATH_MAX];
     const char       *folder;           /* NULL: not from a folder */
-    qnnrt__model_file *files;           /* [file_count] of constants */
-    size_t            file_count;
 };
 
 #define QNNRT__MODEL_FILES 256u
@@ -10895,11 +9828,11 @@ static qnnrt *qnnrt__model_new(const qnnrt_hooks *hooks, const qnnrt_limits *lim
     return model;
 }
 
-/* Enter a use into the list of its backend and count it, or with -1 remove it. */
-static void qnnrt__model_enter(qnnrt__model_use *use, int by)
+/* Enter a model into the list of its backend and count it, or with -1 remove it. */
+static void qnnrt__model_enter(qnnrt *model, int by)
 {
-    qnnrt_backend *b = use->backend;
-    qnnrt__backend_model **at = &b->models, *link = &use->link;
+    qnnrt_backend *b = model->backend;
+    qnnrt__backend_model **at = &b->models, *link = &model->link;
     qnnrt__os_lock(&b->lists_lock);
     while (by < 0 && *at != link) at = &(*at)->next;
     if (by > 0) link->next = *at;
@@ -10908,56 +9841,25 @@ static void qnnrt__model_enter(qnnrt__model_use *use, int by)
     qnnrt__os_count(&b->users, by);
 }
 
-/* Make room for the uses of a model. */
-static qnnrt_result qnnrt__model_reserve(qnnrt *model, size_t count, qnnrt_error *err)
+/* Give a model its backend. own: the model closes it. */
+static void qnnrt__model_give(qnnrt *model, qnnrt_backend *b, int own)
 {
-    model->uses = (qnnrt__model_use *)qnnrt__arena_alloc(&model->arena, count,
-                                                         sizeof(*model->uses));
-    return model->uses != NULL ? QNNRT_OK : qnnrt__fail_memory(err, "a model");
+    model->backend = b;
+    model->own = own;
+    model->link.model = model;
+    qnnrt__model_enter(model, 1);
 }
 
-/* Add a use without a backend. There is room for it. */
-static qnnrt__model_use *qnnrt__model_add(qnnrt *model, const char *role)
+/* Put a context on the backend of the model. */
+static void qnnrt__model_place(const qnnrt *model, qnnrt__context *context)
 {
-    qnnrt__model_use *use = &model->uses[model->use_count++];
-    use->link.model = model;
-    use->role = role;
-    return use;
+    context->backend = context->info->backend = model->backend;
 }
 
-/* Give a use its backend. own: the model closes it. */
-static void qnnrt__model_give(qnnrt__model_use *use, qnnrt_backend *b, int own)
-{
-    qnnrt *model = use->link.model;
-    use->backend = b;
-    use->own = own;
-    if (model->backend == NULL) model->backend = b;
-    qnnrt__model_enter(use, 1);
-}
-
-/* Find the use of a role. */
-static size_t qnnrt__model_find(const qnnrt *model, const char *role)
-{
-    size_t i = 0;
-    while (i < model->use_count && strcmp(model->uses[i].role, role) != 0) ++i;
-    return i;
-}
-
-/* Put a context on a backend of the model. */
-static void qnnrt__model_place(qnnrt__context *context, qnnrt__model_use *use)
-{
-    context->backend = context->info->backend = use->backend;
-    context->info->role = use->role;
-}
-
-/* Count what else uses the backends that a model opened. */
+/* Count what else uses the backend that a model opened. */
 static uint32_t qnnrt__model_others(const qnnrt *model)
 {
-    uint32_t others = 0;
-    size_t i;
-    for (i = 0; i < model->use_count; ++i)
-        if (model->uses[i].own) others += qnnrt__os_load(&model->uses[i].backend->users) - 1;
-    return others;
+    return model->own ? qnnrt__os_load(&model->backend->users) - 1 : 0;
 }
 
 /* Free a context with its backend's lock, and its file. */
@@ -10984,17 +9886,9 @@ static qnnrt_result qnnrt__model_free(qnnrt *model)
     }
     freed = model->made != NULL ? model->made->freed(model->made, model) : QNNRT_OK;
     if (freed != QNNRT_OK) result = freed;
-    for (i = model->use_count; i-- > 0;) {
-        qnnrt__model_use *use = &model->uses[i];
-        if (use->backend != NULL) qnnrt__model_enter(use, -1);
-        freed = use->own ? qnnrt__backend_free(use->backend) : QNNRT_OK;
-        if (freed != QNNRT_OK) result = freed;
-    }
-    while (model->file_count > 0) {
-        qnnrt__model_file *file = &model->files[--model->file_count];
-        qnnrt__os_file_close(&file->file);
-        qnnrt__mem_free(&hooks, file->owned);
-    }
+    if (model->backend != NULL) qnnrt__model_enter(model, -1);
+    freed = model->own ? qnnrt__backend_free(model->backend) : QNNRT_OK;
+    if (freed != QNNRT_OK) result = freed;
     qnnrt__arena_free(&model->arena);
     qnnrt__mem_free(&hooks, model);
     return result;
@@ -13154,9 +12048,9 @@ static void qnnrt__pipeline_free(qnnrt_pipeline *p)
     qnnrt__arena_free(&arena);
 }
 
-/* Fill in a pipeline from a description. values: what its constants are, or NULL. */
+/* Fill in a pipeline from a description. */
 static qnnrt_result qnnrt__pipeline_fill(qnnrt_pipeline *p, const qnnrt_pipeline_desc *desc,
-                                         const qnnrt_tensor_info *const *values, qnnrt_error *err)
+                                         qnnrt_error *err)
 {
     qnnrt__program program;
     const char *name = desc->name;
@@ -13164,7 +12058,6 @@ static qnnrt_result qnnrt__pipeline_fill(qnnrt_pipeline *p, const qnnrt_pipeline
     memset(&program, 0, sizeof(program));
     program.arena = p->arena;
     program.model = p->model;
-    program.values = values;
     result = qnnrt__program_make(&program, desc, err);
     if (result != QNNRT_OK) return result;
     p->info.steps = p->steps = program.steps;
@@ -13194,22 +12087,6 @@ static qnnrt_result qnnrt__pipeline_check(const qnnrt_pipeline_desc *desc, const
     return QNNRT_OK;
 }
 
-#ifndef QNNRT_NO_JSON
-/* Make a pipeline that belongs to the only model of its steps. values: [constant_count] what the
-   constants are. */
-static qnnrt_result qnnrt__pipeline_add(qnnrt *model, const qnnrt_pipeline_desc *desc,
-                                        const qnnrt_tensor_info *const *values,
-                                        qnnrt_pipeline **out, qnnrt_error *err)
-{
-    const qnnrt *first = NULL;
-    qnnrt_result result = qnnrt__pipeline_check(desc, &first, err);
-    if (result != QNNRT_OK) return result;
-    *out = qnnrt__pipeline_new(&model->arena, model);
-    return *out != NULL ? qnnrt__pipeline_fill(*out, desc, values, err)
-                        : qnnrt__fail_memory(err, "a pipeline");
-}
-#endif
-
 /* Make a pipeline of a description whose pointers were checked. */
 static qnnrt_result qnnrt__pipeline_make(const qnnrt_pipeline_desc *desc, qnnrt_pipeline **out,
                                          qnnrt_error *err)
@@ -13223,7 +12100,7 @@ static qnnrt_result qnnrt__pipeline_make(const qnnrt_pipeline_desc *desc, qnnrt_
     arena.hooks = model->hooks;
     if (desc->step_count < 8) arena.chunk = 1024;      /* a program may have thousands of them */
     p = qnnrt__pipeline_new(&arena, model);
-    result = p != NULL ? qnnrt__pipeline_fill(p, desc, NULL, err)
+    result = p != NULL ? qnnrt__pipeline_fill(p, desc, err)
                        : qnnrt__fail_memory(err, "a pipeline");
     if (result != QNNRT_OK) {
         qnnrt__arena_free(&arena);
@@ -13454,10 +12331,9 @@ static qnnrt_result qnnrt__pipeline_join_rest(qnnrt__join *join)
     return QNNRT_OK;
 }
 
-/* Find the pipelines of a model whose tables are complete: those that are given, or, if given is
-   NULL, those that names join; and those of single graphs. */
-static qnnrt_result qnnrt__pipeline_discover(qnnrt *model, qnnrt_pipeline *const *given,
-                                             size_t given_count, qnnrt_error *err)
+/* Find the pipelines of a model whose tables are complete: those that names join, and those of
+   single graphs. */
+static qnnrt_result qnnrt__pipeline_discover(qnnrt *model, qnnrt_error *err)
 {
     qnnrt__join join;
     qnnrt_result result;
@@ -13467,13 +12343,9 @@ static qnnrt_result qnnrt__pipeline_discover(qnnrt *model, qnnrt_pipeline *const
     scratch.hooks = model->hooks;
     join.model = model;
     join.err = err;
-    join.count = given_count;
     result = qnnrt__pipeline_join_begin(&join, &scratch);
-    if (result == QNNRT_OK && given_count > 0)
-        memcpy(model->pipelines, given, given_count * sizeof(*given));
-    if (result == QNNRT_OK && given == NULL && model->context_count > 1)
-        result = qnnrt__pipeline_join_all(&join);
-    if (result == QNNRT_OK && given == NULL) result = qnnrt__pipeline_join_rest(&join);
+    if (result == QNNRT_OK && model->context_count > 1) result = qnnrt__pipeline_join_all(&join);
+    if (result == QNNRT_OK) result = qnnrt__pipeline_join_rest(&join);
     model->pipeline_count = join.count;
     if (result == QNNRT_OK) result = qnnrt__pipeline_singles(&join);
     qnnrt__arena_free(&scratch);
@@ -13541,309 +12413,6 @@ static qnnrt_result qnnrt__pipeline_find(const qnnrt *model, const char *name,
     *out = found;
     return QNNRT_OK;
 }
-
-#ifndef QNNRT_NO_JSON
-/* =====================================================================================
-   ASSEMBLE                                                                     >>assemble
-   Makes what the program of a folder describes: constants, in files that stay mapped, and
-   pipelines, which belong to the model.
-   Needs: >>os >>size >>mem >>err >>log >>compare >>schema >>model >>pipeline
-   Knows nothing of: the text of the program, memory plans, execution
-   ===================================================================================== */
-
-typedef struct qnnrt__assemble_work {
-    qnnrt                       *model;
-    const qnnrt__schema_program *described;
-    const qnnrt_desc            *desc;
-    qnnrt__arena                 scratch;
-} qnnrt__assemble_work;
-
-/* ---- constants ---- */
-
-/* Map or read a file of the folder, unless an earlier constant has it. */
-static qnnrt_result qnnrt__assemble_file(qnnrt__assemble_work *a, const char *name,
-                                         const qnnrt__model_file **out, qnnrt_error *err)
-{
-    qnnrt *model = a->model;
-    qnnrt__model_file *file;
-    char path[QNNRT__PATH_MAX];
-    const char *why;
-    size_t i;
-    for (i = 0; i < model->file_count; ++i)
-        if (strcmp(model->files[i].name, name) == 0) {
-            *out = &model->files[i];
-            return QNNRT_OK;
-        }
-    if (model->file_count == model->limits.files)
-        return qnnrt__fail(err, QNNRT_E_LIMIT, "the constants are in more than %u files"
-                           " (limits.files)", (unsigned)model->limits.files);
-    if (!qnnrt__os_path_join(path, model->folder, strlen(model->folder), name))
-        return qnnrt__fail(err, QNNRT_E_ARG, "the path of %.200s is longer than %d bytes", name,
-                           QNNRT__PATH_MAX);
-    file = &model->files[model->file_count];
-    why = qnnrt__os_file_open(path, &file->file);
-    if (why != NULL)
-        return qnnrt__fail_file(err, path, why, file->file.missing);
-    ++model->file_count;
-    file->name = name;
-    if (file->file.bytes > model->limits.file_bytes)
-        return qnnrt__fail(err, QNNRT_E_LIMIT, "%s has %llu bytes, more than limits.file_bytes",
-                           path, (unsigned long long)file->file.bytes);
-    if (file->file.bytes > 0 && a->desc->read) {
-        file->owned = qnnrt__mem_raw(&model->hooks, file->file.bytes);
-        if (file->owned == NULL) return qnnrt__fail_memory(err, "constants");
-        why = qnnrt__os_file_read(&file->file, file->owned, file->file.bytes);
-    } else if (file->file.bytes > 0) {
-        why = qnnrt__os_file_map(&file->file);
-    }
-    if (why != NULL) return qnnrt__fail(err, QNNRT_E_IO, "cannot read %s: %s", path, why);
-    qnnrt__os_file_settle(&file->file);
-    *out = file;
-    return QNNRT_OK;
-}
-
-/* Find the values of all constants. */
-static qnnrt_result qnnrt__assemble_constants(qnnrt__assemble_work *a, qnnrt_error *err)
-{
-    const size_t count = a->described->constant_count;
-    const size_t files = count < a->model->limits.files ? count : a->model->limits.files;
-    qnnrt_constant_info *infos = (qnnrt_constant_info *)qnnrt__arena_alloc(
-        &a->model->arena, count, sizeof(*infos));
-    qnnrt_result result;
-    size_t i;
-    a->model->files = (qnnrt__model_file *)qnnrt__arena_alloc(&a->model->arena, files,
-                                                              sizeof(*a->model->files));
-    if (a->model->files == NULL || infos == NULL) return qnnrt__fail_memory(err, "constants");
-    for (i = 0; i < count; ++i) {
-        const qnnrt__schema_constant *from = &a->described->constants[i];
-        const qnnrt__model_file *file;
-        char facts[256];
-        result = qnnrt__assemble_file(a, from->file, &file, err);
-        if (result != QNNRT_OK) return result;
-        if (!qnnrt__size_within(from->offset, from->tensor.bytes, file->file.bytes))
-            return qnnrt__fail(err, QNNRT_E_MISMATCH, "qnnrt.json: constant \"%.160s\" (%s) needs"
-                               " %llu bytes from %llu on, but %.160s has %llu",
-                               from->tensor.name,
-                               qnnrt__compare_text(&from->tensor, facts, sizeof(facts)),
-                               (unsigned long long)from->tensor.bytes,
-                               (unsigned long long)from->offset, from->file,
-                               (unsigned long long)file->file.bytes);
-        infos[i].file = from->file;
-        infos[i].offset = from->offset;
-        infos[i].tensor = &from->tensor;
-        infos[i].data = (const unsigned char *)(file->owned != NULL ? file->owned
-                                                                    : file->file.map) +
-                        from->offset;
-    }
-    a->model->info.program = 1;
-    a->model->info.constants = infos;
-    a->model->info.constant_count = count;
-    return QNNRT_OK;
-}
-
-/* ---- pipelines ---- */
-
-/* Stand for a function that is not given, in a model that cannot run. */
-static qnnrt_result qnnrt__assemble_absent(void *user, const qnnrt_graph_info *step,
-                                           const void *const *inputs, void *const *outputs,
-                                           qnnrt_error *err)
-{
-    (void)user; (void)inputs; (void)outputs;
-    return qnnrt__fail(err, QNNRT_E_STATE, "desc.host_functions has no \"%.200s\"", step->name);
-}
-
-/* Find the function of a host step. */
-static qnnrt_result qnnrt__assemble_function(const qnnrt__assemble_work *a, size_t at,
-                                             qnnrt_host_step *step, qnnrt_error *err)
-{
-    const qnnrt_host_step *functions = a->desc->host_functions;
-    const size_t count = functions != NULL ? a->desc->host_function_count : 0;
-    size_t i;
-    for (i = 0; i < count; ++i)
-        if (functions[i].name != NULL && functions[i].exec != NULL &&
-            strcmp(functions[i].name, step->name) == 0) {
-            step->exec = functions[i].exec;
-            step->user = functions[i].user;
-            return QNNRT_OK;
-        }
-    step->exec = qnnrt__assemble_absent;
-    if (a->desc->inspect) return QNNRT_OK;
-    qnnrt__fail(err, QNNRT_E_NOT_FOUND, "step %u: desc.host_functions has no \"%.160s\"\n  it has:",
-                (unsigned)at, step->name);
-    for (i = 0; i < count && i < 8; ++i)
-        if (functions[i].name != NULL) qnnrt__err_add(err, " \"%.80s\"", functions[i].name);
-    if (count == 0) qnnrt__err_add(err, " nothing");
-    if (count > 8) qnnrt__err_add(err, " and %u more", (unsigned)(count - 8));
-    return qnnrt__hint(err, QNNRT_E_NOT_FOUND,
-                       "Give the function of this name in desc.host_functions.");
-}
-
-/* Describe the steps of a pipeline. */
-static qnnrt_result qnnrt__assemble_steps(qnnrt__assemble_work *a,
-                                          const qnnrt__schema_pipeline *from,
-                                          qnnrt_pipeline_desc *to, qnnrt_error *err)
-{
-    qnnrt_step_desc *steps = (qnnrt_step_desc *)qnnrt__arena_alloc(&a->scratch, from->step_count,
-                                                                   sizeof(*steps));
-    qnnrt_host_step *hosts = (qnnrt_host_step *)qnnrt__arena_alloc(&a->scratch, from->step_count,
-                                                                   sizeof(*hosts));
-    qnnrt_result result = QNNRT_OK;
-    size_t i;
-    if (steps == NULL || hosts == NULL) return qnnrt__fail_memory(err, "a pipeline");
-    for (i = 0; i < from->step_count && result == QNNRT_OK; ++i) {
-        const qnnrt__schema_step *step = &from->steps[i];
-        steps[i].model = a->model;
-        steps[i].context = step->context;
-        steps[i].graph = step->graph;
-        if (step->host == NULL) continue;
-        steps[i].host = &hosts[i];
-        hosts[i].name = step->host;
-        hosts[i].inputs = step->inputs;
-        hosts[i].input_count = step->input_count;
-        hosts[i].outputs = step->outputs;
-        hosts[i].output_count = step->output_count;
-        result = qnnrt__assemble_function(a, i, &hosts[i], err);
-    }
-    to->steps = steps;
-    to->step_count = from->step_count;
-    return result;
-}
-
-/* Describe the constants and buffers of a pipeline. *out receives what the constants are. */
-static qnnrt_result qnnrt__assemble_memory(qnnrt__assemble_work *a,
-                                           const qnnrt__schema_pipeline *from,
-                                           qnnrt_pipeline_desc *to,
-                                           const qnnrt_tensor_info *const **out, qnnrt_error *err)
-{
-    const qnnrt_tensor_info **values = (const qnnrt_tensor_info **)qnnrt__arena_alloc(
-        &a->scratch, from->constant_count, sizeof(*values));
-    qnnrt_constant_desc *constants = (qnnrt_constant_desc *)qnnrt__arena_alloc(
-        &a->scratch, from->constant_count, sizeof(*constants));
-    qnnrt_buffer_desc *buffers = (qnnrt_buffer_desc *)qnnrt__arena_alloc(
-        &a->scratch, from->buffer_count, sizeof(*buffers));
-    qnnrt_keep_desc *keeps;
-    size_t i, k, at = 0;
-    for (i = 0; i < from->buffer_count; ++i) to->keep_count += from->buffers[i].keep_count;
-    keeps = (qnnrt_keep_desc *)qnnrt__arena_alloc(&a->scratch, to->keep_count, sizeof(*keeps));
-    if (values == NULL || constants == NULL || buffers == NULL || keeps == NULL)
-        return qnnrt__fail_memory(err, "a pipeline");
-    for (i = 0; i < from->constant_count; ++i) {
-        const qnnrt__schema_value *value = &from->constants[i];
-        constants[i].step = value->step;
-        constants[i].input = value->input;
-        constants[i].data = a->model->info.constants[value->constant].data;
-        values[i] = &a->described->constants[value->constant].tensor;
-        constants[i].bytes = (size_t)values[i]->bytes;
-    }
-    for (i = 0; i < from->buffer_count; ++i) {
-        buffers[i] = from->buffers[i].desc;
-        for (k = 0; k < from->buffers[i].keep_count; ++k) {
-            keeps[at] = from->buffers[i].keeps[k];
-            keeps[at++].buffer = i;
-        }
-    }
-    to->constants = constants;
-    to->constant_count = from->constant_count;
-    to->buffers = buffers;
-    to->buffer_count = from->buffer_count;
-    to->keeps = keeps;
-    *out = values;
-    return QNNRT_OK;
-}
-
-/* Make a pipeline of the model. */
-static qnnrt_result qnnrt__assemble_pipeline(qnnrt__assemble_work *a,
-                                             const qnnrt__schema_pipeline *from,
-                                             qnnrt_pipeline **out, qnnrt_error *err)
-{
-    const qnnrt_tensor_info *const *values = NULL;
-    qnnrt_pipeline_desc desc;
-    qnnrt_result result;
-    memset(&desc, 0, sizeof(desc));
-    desc.name = from->name;
-    desc.edges = from->edges;
-    desc.edge_count = from->edge_count;
-    desc.edges_only = from->edges_only;
-    desc.apart = from->apart;
-    desc.apart_count = from->apart_count;
-    desc.names = from->names;
-    desc.name_count = from->name_count;
-    desc.ranges = from->ranges;
-    desc.range_count = from->range_count;
-    result = qnnrt__assemble_steps(a, from, &desc, err);
-    if (result == QNNRT_OK) result = qnnrt__assemble_memory(a, from, &desc, &values, err);
-    return result == QNNRT_OK ? qnnrt__pipeline_add(a->model, &desc, values, out, err) : result;
-}
-
-/* Report that a pipeline could not be made: what would be a mistake of a caller is one of the
-   file. */
-static qnnrt_result qnnrt__assemble_fail(const qnnrt__schema_pipeline *from,
-                                         const qnnrt_error *failure, qnnrt_error *err)
-{
-    const qnnrt_result code = failure->code == QNNRT_E_ARG ? QNNRT_E_FORMAT : failure->code;
-    qnnrt__fail(err, code, "qnnrt.json: pipeline \"%.200s\": ", from->name);
-    qnnrt__err_text(err, failure->text, strlen(failure->text));
-    return failure->hint[0] != '\0' ? qnnrt__hint(err, code, "%s", failure->hint) : code;
-}
-
-/* Return 1 if a pipeline needs a context that did not load. */
-static int qnnrt__assemble_lacks(const qnnrt *model, const qnnrt__schema_pipeline *from)
-{
-    size_t i = 0;
-    while (i < from->step_count && (from->steps[i].graph == NULL ||
-                                    model->infos[from->steps[i].context].failure == NULL)) ++i;
-    return i < from->step_count;
-}
-
-/* Make all pipelines. One that needs a context that did not load, with desc.keep_going, is left
-   out. */
-static qnnrt_result qnnrt__assemble_all(qnnrt__assemble_work *a, qnnrt_pipeline **out,
-                                        size_t *count, qnnrt_error *err)
-{
-    qnnrt_error failure;
-    size_t i;
-    for (i = 0; i < a->described->pipeline_count; ++i) {
-        const qnnrt__schema_pipeline *from = &a->described->pipelines[i];
-        if (qnnrt__assemble_lacks(a->model, from)) {
-            qnnrt__log(&a->model->hooks, QNNRT_LOG_WARN, "assemble", 0,
-                       "pipeline \"%.200s\" is left out: a file of it did not load", from->name);
-            continue;
-        }
-        qnnrt__err_clear(&failure);
-        if (qnnrt__assemble_pipeline(a, from, &out[*count], &failure) != QNNRT_OK)
-            return qnnrt__assemble_fail(from, &failure, err);
-        ++*count;
-    }
-    return QNNRT_OK;
-}
-
-/* Make the constants and pipelines of a program. *out receives the pipelines, in its order; NULL:
-   it has none. */
-static qnnrt_result qnnrt__assemble(qnnrt *model, const qnnrt__schema_program *program,
-                                    const qnnrt_desc *desc, qnnrt_pipeline ***out, size_t *count,
-                                    qnnrt_error *err)
-{
-    qnnrt__assemble_work a;
-    qnnrt_result result;
-    *out = NULL;
-    *count = 0;
-    if (program->version == 0) return QNNRT_OK;
-    memset(&a, 0, sizeof(a));
-    a.model = model;
-    a.described = program;
-    a.desc = desc;
-    a.scratch.hooks = model->hooks;
-    result = qnnrt__assemble_constants(&a, err);
-    if (result == QNNRT_OK && program->pipeline_count > 0) {
-        *out = (qnnrt_pipeline **)qnnrt__arena_alloc(&model->arena, program->pipeline_count,
-                                                     sizeof(**out));
-        result = *out != NULL ? qnnrt__assemble_all(&a, *out, count, err)
-                              : qnnrt__fail_memory(err, "pipelines");
-    }
-    qnnrt__arena_free(&a.scratch);
-    return result;
-}
-#endif /* QNNRT_NO_JSON */
 
 /* =====================================================================================
    METADATA                                                                 >>metadata
@@ -14017,10 +12586,9 @@ static qnnrt_result qnnrt__metadata_read(qnnrt *model, qnnrt__context *context,
 #ifndef QNNRT_NO_JSON
 /* =====================================================================================
    FOLDER                                                                         >>folder
-   Reads what a folder says about itself: which binaries form the model, from qnnrt.json or
-   genie_config.json, and their fingerprints and hashes.
-   Needs: >>os >>mem >>err >>log >>table >>read_json >>schema >>manifest >>context
-          >>model >>scan >>metadata, and qnnrt_json.h
+   Reads what a folder says about itself: which binaries form the model, from genie_config.json,
+   and whether qnnrt.json has a program.
+   Needs: >>os >>mem >>err >>log >>read_json >>model >>scan >>metadata, and qnnrt_json.h
    Knows nothing of: backends, pipelines
    ===================================================================================== */
 
@@ -14088,377 +12656,40 @@ static qnnrt_result qnnrt__folder_order(qnnrt *model, qnnrt__scan *scan, const c
     return bins.result;
 }
 
-/* Read the program of a folder, if it has one: it says which binaries form the model, and in which
-   order. */
-static qnnrt_result qnnrt__folder_program(qnnrt *model, qnnrt__scan *scan, const char *folder,
-                                          char path[QNNRT__PATH_MAX],
-                                          qnnrt__schema_program *program, qnnrt_error *err)
+/* Refuse a folder whose qnnrt.json has a program: its files may be for several backends. */
+static qnnrt_result qnnrt__folder_refuse(const qnnrt *model, const char *folder,
+                                         char path[QNNRT__PATH_MAX], qnnrt_error *err)
 {
-    qnnrt__table table;
     void *text;
-    size_t bytes, i;
+    size_t bytes, at;
+    const char *why;
+    int found = 0;
     qnnrt_result result;
     if (!qnnrt__os_path_join(path, folder, strlen(folder), "qnnrt.json"))
         return qnnrt__fail(err, QNNRT_E_ARG, "the path of %.200s is longer than %d bytes", folder,
                            QNNRT__PATH_MAX);
     result = qnnrt__metadata_text(model, path, &text, &bytes, err);
     if (result != QNNRT_OK) return result;
-    table = qnnrt__model_table(model, path, err);
-    result = qnnrt__manifest_read(&table, (const char *)text, bytes, program);
+    why = qnnrt__read_member((const char *)text, bytes, (size_t)model->limits.json_bytes, "program",
+                             &found, &at);
     qnnrt__mem_free(&model->hooks, text);
-    scan->list = "qnnrt.json";
-    for (i = 0; i < program->context_count && result == QNNRT_OK; ++i)
-        result = qnnrt__scan_list(scan, folder, program->contexts[i].file, err);
-    return result;
-}
-
-/* Compare the fingerprint of a file with that of its program, if it has one. */
-static qnnrt_result qnnrt__folder_compare(const qnnrt__schema_context *expected,
-                                          const qnnrt__context *context, qnnrt_error *err)
-{
-    const qnnrt_context_info *info = context->info;
-    char found[17];
-    if (expected->fingerprint == NULL || context->sha256 != NULL || info->file_bytes == 0)
-        return QNNRT_OK;      /* all bytes were compared; or it is JSON without a binary */
-    snprintf(found, sizeof(found), "%016llx", (unsigned long long)info->fingerprint);
-    if (strcmp(expected->fingerprint, found) == 0) return QNNRT_OK;
-    return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_MISMATCH, "%s has the fingerprint %s, but"
-                                        " qnnrt.json expects %s", info->file, found,
-                                        expected->fingerprint),
-                       "Take the file and qnnrt.json from one build.");
+    if (why != NULL)
+        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_FORMAT, "%s: byte %llu: %s", path,
+                                            (unsigned long long)at, why),
+                           "Repair it or write it again; tools/qnnrt_manifest.h describes the"
+                           " format.");
+    if (!found) return QNNRT_OK;
+    return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s has a program, which"
+                                        " qnnrt_open() does not read", path),
+                       "Open the folder with qnnrt_manifest_open() of qnnrt_manifest.h, or set"
+                       " desc.no_manifest to take its files alone.");
 }
 #endif /* QNNRT_NO_JSON */
 
 /* =====================================================================================
-   ROLES                                                                         >>roles
-   Which backends a model uses: finds a library for each role, opens it, and the system library
-   that reads the binaries of that role.
-   Needs: >>os >>mem >>err >>log >>library >>system >>backend >>model
-   Knows nothing of: where roles come from, what files hold
-   ===================================================================================== */
-
-enum { QNNRT__ROLES_MOST = 16 };
-
-/* What opening a model needs for one of its uses. */
-typedef struct qnnrt__roles_part {
-    qnnrt_backend      *shared;         /* the caller's backend, or NULL */
-    qnnrt_backend_desc  desc;           /* how to open one */
-    const char         *names[2];       /* without desc.path: the libraries that serve the role */
-    qnnrt__system       system;
-    qnnrt_error         failure;        /* with desc.keep_going: why no file of it loads, or
-                                           QNNRT_OK */
-    char                path[QNNRT__PATH_MAX];    /* with desc.inspect: of the library, or "" */
-} qnnrt__roles_part;
-
-/* Find a role in desc.backends, or return NULL. */
-static const qnnrt_backend_role *qnnrt__roles_given(const qnnrt_desc *desc, const char *role)
-{
-    size_t i;
-    for (i = 0; i < desc->backend_count; ++i)
-        if (strcmp(desc->backends[i].role, role) == 0) return &desc->backends[i];
-    return NULL;
-}
-
-/* Check desc.backends, and the roles of desc.files. */
-static qnnrt_result qnnrt__roles_check(const qnnrt_desc *desc, qnnrt_error *err)
-{
-    size_t i;
-    if (desc->backends == NULL && desc->backend_count > 0)
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.backends is NULL, and"
-                           " desc.backend_count %llu", (unsigned long long)desc->backend_count);
-    for (i = 0; i < desc->backend_count; ++i) {
-        const qnnrt_backend_role *one = &desc->backends[i];
-        if (one->role == NULL || one->role[0] == '\0')
-            return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.backends[%u] has no role",
-                               (unsigned)i);
-        if (qnnrt__roles_given(desc, one->role) != one)
-            return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.backends has the role \"%.200s\""
-                               " twice", one->role);
-        if (one->backend != NULL && desc->inspect)
-            return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.inspect does not use a backend;"
-                               " leave desc.backends[%u].backend NULL", (unsigned)i);
-    }
-    for (i = 0; i < desc->file_count && desc->files != NULL; ++i)
-        if ((desc->files[i].role == NULL) != (desc->files[0].role == NULL) ||
-            (desc->files[i].role != NULL && desc->files[i].role[0] == '\0'))
-            return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.files[%u] has %s; all files have"
-                               " a role, or none has", (unsigned)i,
-                               desc->files[i].role == NULL ? "no role, and desc.files[0] has one"
-                               : desc->files[i].role[0] == '\0' ? "an empty role"
-                                                               : "a role, and desc.files[0] none");
-    return QNNRT_OK;
-}
-
-/* Replace hooks that are not set. */
-static void qnnrt__roles_merge(qnnrt_hooks *to, const qnnrt_hooks *from)
-{
-    if (to->alloc == NULL && to->free == NULL) {
-        to->alloc = from->alloc;
-        to->free = from->free;
-        to->alloc_user = from->alloc_user;
-    }
-    if (to->log == NULL) {
-        to->log = from->log;
-        to->log_user = from->log_user;
-    }
-    if (to->lock == NULL && to->unlock == NULL) {
-        to->lock = from->lock;
-        to->unlock = from->unlock;
-        to->lock_user = from->lock_user;
-    }
-}
-
-/* Choose the hooks of a model: those of its backend, else of desc.backend_desc and where they are
-   not set of the first backend that the caller opened. */
-static qnnrt_result qnnrt__roles_hooks(const qnnrt_desc *desc, qnnrt_hooks *hooks, qnnrt_error *err)
-{
-    qnnrt_hooks own = desc->backend != NULL ? desc->backend->hooks : desc->backend_desc.hooks;
-    size_t i;
-    for (i = 0; i < desc->backend_count && desc->backend == NULL; ++i)
-        if (desc->backends[i].backend != NULL)
-            qnnrt__roles_merge(&own, &desc->backends[i].backend->hooks);
-    return qnnrt__backend_hooks(&own, hooks, err);
-}
-
-/* Append the roles of a model to an error. */
-static void qnnrt__roles_list(const qnnrt *model, qnnrt_error *err)
-{
-    size_t i;
-    for (i = 0; i < model->use_count; ++i)
-        qnnrt__err_add(err, "%s\"%.60s\"", i > 0 ? ", " : "", model->uses[i].role);
-}
-
-/* Add a use for each role that occurs. roles NULL: there is one without a role. */
-static qnnrt_result qnnrt__roles_uses(qnnrt *model, const char *const *roles, size_t count,
-                                      qnnrt_error *err)
-{
-    const size_t most = roles == NULL ? 1 : QNNRT__ROLES_MOST;
-    qnnrt_result result = qnnrt__model_reserve(model, most, err);
-    size_t i;
-    if (result == QNNRT_OK && roles == NULL) qnnrt__model_add(model, "");
-    for (i = 0; i < count && roles != NULL && result == QNNRT_OK; ++i) {
-        const char *copy;
-        if (qnnrt__model_find(model, roles[i]) < model->use_count) continue;
-        if (model->use_count == most)
-            return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "the model has more than"
-                                                " %u backend roles", (unsigned)most),
-                               "Give all contexts of a backend the same role.");
-        copy = qnnrt__arena_text(&model->arena, roles[i], strlen(roles[i]));
-        if (copy == NULL) return qnnrt__fail_memory(err, "names");
-        qnnrt__model_add(model, copy);
-    }
-    return result;
-}
-
-/* Choose how to get the backend of a use, from the caller's options or by its role. */
-static qnnrt_result qnnrt__roles_settle(const qnnrt *model, size_t at, const qnnrt_desc *desc,
-                                        qnnrt__roles_part *part, qnnrt_error *err)
-{
-    const char *role = model->uses[at].role;
-    const qnnrt_backend_role *given = qnnrt__roles_given(desc, role);
-    if (given != NULL && at == 0 && desc->backend != NULL)
-        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.backend and"
-                           " desc.backends both have a backend for the role of the first context,"
-                           " \"%.200s\"", role), "Leave desc.backend NULL.");
-    if (given != NULL || at == 0) part->shared = given != NULL ? given->backend : desc->backend;
-    part->desc = given != NULL ? given->desc : desc->backend_desc;
-    if (given == NULL && at > 0) part->desc.path = NULL;
-    qnnrt__roles_merge(&part->desc.hooks, &model->hooks);
-    if (strcmp(role, "npu") == 0 || role[0] == '\0') part->names[0] = "libQnnHtp.so";
-    if (strcmp(role, "cpu") == 0) {
-        part->names[0] = "libQnnCpu.so";
-        part->names[1] = "libQnnRef.so";
-    }
-    return QNNRT_OK;
-}
-
-/* Put the role before an error. */
-static qnnrt_result qnnrt__roles_explain(const char *role, const qnnrt_error *why, qnnrt_error *err)
-{
-    if (err == NULL) return why->code;
-    if (role[0] == '\0') *err = *why;
-    if (role[0] == '\0') return why->code;
-    qnnrt__fail(err, why->code, "backend role \"%.200s\": ", role);
-    qnnrt__err_text(err, why->text, strlen(why->text));
-    err->vendor_code = why->vendor_code;
-    err->cause = why->cause;
-    return qnnrt__hint(err, why->code, "%s", why->hint);
-}
-
-/* Open the first library of those that serve a role by its name. aside receives errors. */
-static qnnrt_result qnnrt__roles_open_named(qnnrt__roles_part *part, const char *role,
-                                            qnnrt_backend **out, qnnrt_error *aside,
-                                            qnnrt_error *err)
-{
-    qnnrt_result result;
-    size_t i;
-    qnnrt__fail(err, QNNRT_E_LIBRARY, "no library serves the backend role \"%.200s\"", role);
-    if (part->names[0] == NULL)
-        qnnrt__err_add(err, ": only \"npu\" and \"cpu\" have one by their name");
-    for (i = 0; i < 2 && part->names[i] != NULL; ++i) {
-        part->desc.path = part->names[i];
-        result = qnnrt__backend_open(&part->desc, out, aside);
-        if (result == QNNRT_OK && i > 0)
-            qnnrt__log(&(*out)->hooks, QNNRT_LOG_WARN, "roles", 0, "%s serves the backend role"
-                       " \"%.200s\", because %s cannot be opened", (*out)->path, role,
-                       part->names[0]);
-        if (result == QNNRT_OK) {
-            qnnrt__err_clear(err);
-            return result;
-        }
-        if (result != QNNRT_E_LIBRARY) return qnnrt__roles_explain(role, aside, err);
-        qnnrt__err_add(err, "\n  ");
-        qnnrt__err_text(err, aside->text, strlen(aside->text));
-    }
-    return qnnrt__hint(err, QNNRT_E_LIBRARY, "Name the library of this role in desc.backends.");
-}
-
-/* Find the library that would serve a role by its name, without opening a backend. */
-static void qnnrt__roles_find(qnnrt__roles_part *part)
-{
-    void *library = NULL;
-    size_t i;
-    for (i = 0; i < 2 && part->names[1] != NULL && library == NULL; ++i)
-        if (qnnrt__library_find(part->names[i], NULL, part->path, &library, NULL) == QNNRT_OK)
-            qnnrt__library_path(qnnrt__os_library_symbol(library, "QnnInterface_getProviders"),
-                                part->names[i], part->path);
-    if (library == NULL) part->path[0] = '\0';
-    else qnnrt__os_library_close(library);
-}
-
-/* Get the backend of a use. aside receives errors. */
-static qnnrt_result qnnrt__roles_open_one(qnnrt__model_use *use, qnnrt__roles_part *part,
-                                          qnnrt_error *aside, qnnrt_error *err)
-{
-    qnnrt_backend *b = part->shared;
-    qnnrt_result result = QNNRT_OK;
-    if (b == NULL && part->desc.path == NULL && use->role[0] != '\0')
-        result = qnnrt__roles_open_named(part, use->role, &b, aside, err);
-    else if (b == NULL && qnnrt__backend_open(&part->desc, &b, aside) != QNNRT_OK)
-        result = qnnrt__roles_explain(use->role, aside, err);
-    if (result != QNNRT_OK) return result;
-    qnnrt__model_give(use, b, part->shared == NULL);
-    return QNNRT_OK;
-}
-
-/* Check that the backends of a model can serve it together: it has one allocator, and either every
-   backend has a lock or none. */
-static qnnrt_result qnnrt__roles_check_hooks(const qnnrt *model, qnnrt_error *err)
-{
-    const qnnrt_hooks *first = model->backend != NULL ? &model->backend->hooks : NULL;
-    size_t i;
-    for (i = 0; i < model->use_count; ++i) {
-        const qnnrt_backend *b = model->uses[i].backend;
-        const qnnrt_hooks *hooks = b != NULL ? &b->hooks : &model->hooks;
-        const char *why = NULL;
-        if (b == NULL) continue;
-        if (hooks->alloc != model->hooks.alloc || hooks->free != model->hooks.free ||
-            hooks->alloc_user != model->hooks.alloc_user)
-            why = "two allocators";
-        else if ((hooks->lock == NULL) != (first->lock == NULL))
-            why = "one backend has a lock, another has none";
-        if (why == NULL) continue;
-        qnnrt__fail(err, QNNRT_E_MISMATCH, "the backend of the role \"%.200s\", %s, has other hooks"
-                    " than the model: %s", model->uses[i].role, b->path, why);
-        return qnnrt__hint(err, QNNRT_E_MISMATCH, "Open all backends of a model with the same"
-                           " alloc, free and lock hooks, and set them in desc.backend_desc.hooks.");
-    }
-    return QNNRT_OK;
-}
-
-/* Check that the model has every role of desc.backends. */
-static qnnrt_result qnnrt__roles_check_known(const qnnrt *model, const qnnrt_desc *desc,
-                                             qnnrt_error *err)
-{
-    size_t i;
-    for (i = 0; i < desc->backend_count; ++i) {
-        if (qnnrt__model_find(model, desc->backends[i].role) < model->use_count) continue;
-        qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.backends has the role \"%.200s\", which the"
-                    " model does not have", desc->backends[i].role);
-        if (model->uses[0].role[0] == '\0')
-            return qnnrt__hint(err, QNNRT_E_ARG, "Set desc.backend or desc.backend_desc: contexts"
-                               " of this model have no roles.");
-        qnnrt__err_add(err, "; it has ");
-        qnnrt__roles_list(model, err);
-        return qnnrt__hint(err, QNNRT_E_ARG, "Give a backend for the roles of the model only.");
-    }
-    return QNNRT_OK;
-}
-
-/* Return 1 if desc.keep_going goes on after the failure of one of several roles. */
-static int qnnrt__roles_forgives(const qnnrt *model, const qnnrt_desc *desc, qnnrt_result result)
-{
-    return desc->keep_going && model->use_count > 1 && result != QNNRT_E_MEMORY &&
-           result != QNNRT_E_ARG;
-}
-
-/* Open the backends of a model, whose files have `roles`; NULL: they have none. After a failure the
-   model closes those that are open. With desc.keep_going, a role that fails while others do not is
-   kept in its part. *out receives a part for each use, which the caller frees. */
-static qnnrt_result qnnrt__roles_open(qnnrt *model, const char *const *roles, size_t count,
-                                      const qnnrt_desc *desc, qnnrt__roles_part **out,
-                                      qnnrt_error *aside, qnnrt_error *err)
-{
-    qnnrt__roles_part *parts;
-    qnnrt_result result = qnnrt__roles_uses(model, roles, count, err);
-    size_t i;
-    if (result == QNNRT_OK) result = qnnrt__roles_check_known(model, desc, err);
-    if (result != QNNRT_OK) return result;
-    parts = (qnnrt__roles_part *)qnnrt__mem_alloc(&model->hooks, model->use_count * sizeof(*parts));
-    *out = parts;
-    if (parts == NULL) return qnnrt__fail_memory(err, "a model");
-    for (i = 0; i < model->use_count && result == QNNRT_OK; ++i)
-        result = qnnrt__roles_settle(model, i, desc, &parts[i], err);
-    for (i = 0; i < model->use_count && result == QNNRT_OK; ++i) {
-        if (desc->inspect) {
-            if (parts[i].desc.path == NULL) qnnrt__roles_find(&parts[i]);
-            continue;
-        }
-        result = qnnrt__roles_open_one(&model->uses[i], &parts[i], aside, err);
-        if (result == QNNRT_OK || !qnnrt__roles_forgives(model, desc, result)) continue;
-        parts[i].failure = *err;
-        result = QNNRT_OK;
-    }
-    if (result == QNNRT_OK && !desc->inspect && model->backend == NULL) {
-        *err = parts[0].failure;
-        return err->code;
-    }
-    return result == QNNRT_OK ? qnnrt__roles_check_hooks(model, err) : result;
-}
-
-/* Open the library that reads the binaries of a use. Of several backends, one that has a system
-   interface itself does not take desc.system_path; with desc.inspect, only if the caller named it.
-   With roles, that interface goes before the libQnnSystem.so beside it with desc.inspect, too:
-   libraries of several makers may share a folder. */
-static qnnrt_result qnnrt__roles_system(const qnnrt *model, size_t at, const qnnrt_desc *desc,
-                                        qnnrt__roles_part *part, qnnrt_error *err)
-{
-    const qnnrt_backend *b = model->uses[at].backend;
-    const int found = part->path[0] != '\0';
-    int own = b != NULL || model->uses[at].role[0] != '\0' ? QNNRT__SYSTEM_OWN_FIRST
-                                                           : QNNRT__SYSTEM_OWN_SECOND;
-    const int named = b != NULL || part->desc.path != NULL;
-    if (desc->system_path != NULL && model->use_count > 1 && named) own = QNNRT__SYSTEM_OWN_ALWAYS;
-    return qnnrt__system_open(desc->system_path,
-                              b != NULL ? b->path : found ? part->path : part->desc.path, own,
-                              b != NULL ? &b->hooks : &model->hooks, &part->system, err);
-}
-
-/* Free the parts, NULL is fine, and close system libraries where the caller wants libraries to be
-   unloaded. */
-static void qnnrt__roles_end(const qnnrt *model, qnnrt__roles_part *parts)
-{
-    size_t i;
-    for (i = 0; i < model->use_count && parts != NULL; ++i)
-        if (parts[i].shared == NULL && parts[i].desc.unload)
-            qnnrt__system_close(&parts[i].system);
-    qnnrt__mem_free(&model->hooks, parts);
-}
-
-/* =====================================================================================
    DESC                                                                           >>desc
    Checks the options of qnnrt_open(), before anything is opened.
-   Needs: >>err >>model >>roles     Knows nothing of: files, libraries
+   Needs: >>err >>model     Knows nothing of: files, libraries
    ===================================================================================== */
 
 /* Check desc.files. */
@@ -14504,7 +12735,6 @@ static qnnrt_result qnnrt__desc_check(const char *ctx_dir, const qnnrt_desc *des
     if (ctx_dir != NULL && ctx_dir[0] == '\0')
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: the folder's name is empty");
     if (desc->files != NULL) result = qnnrt__desc_files(desc, err);
-    if (result == QNNRT_OK) result = qnnrt__roles_check(desc, err);
     if (result != QNNRT_OK) return result;
     if ((unsigned)desc->metadata > (unsigned)QNNRT_METADATA_JSON)
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.metadata is %d, which is not a"
@@ -14533,83 +12763,42 @@ static qnnrt_result qnnrt__desc_check(const char *ctx_dir, const qnnrt_desc *des
 /* =====================================================================================
    OPEN                                                                         >>open
    Opens a folder or a list of files: chooses files, loads each, and joins their graphs.
-   Needs: >>os >>mem >>err >>log >>abi >>htp >>schema >>backend >>context >>scan >>pipeline >>model
-          >>resident >>assemble >>metadata >>folder >>roles >>desc
+   Needs: >>os >>mem >>err >>log >>abi >>system >>htp >>backend >>context >>scan >>pipeline >>model
+          >>resident >>metadata >>folder >>desc
    Knows nothing of: memory plans, execution
    ===================================================================================== */
 
 /* Working memory of opening, which is too large for the stack of a small thread. */
 typedef struct qnnrt__open_work {
     qnnrt__scan            scan;
-    const char           **roles;         /* of each file, NULL: the model has one backend */
-    qnnrt__roles_part     *parts;         /* of each use of a backend */
+    qnnrt__system          system;
     qnnrt__metadata_source source;
     qnnrt_error            error, last;
-#ifndef QNNRT_NO_JSON
-    qnnrt__schema_program  described;     /* of the folder's qnnrt.json; version 0: none */
-#endif
 } qnnrt__open_work;
 
-/* Return which use of a backend file i belongs to. */
-static size_t qnnrt__open_use(const qnnrt *model, const qnnrt__open_work *work, size_t i)
-{
-    return work->roles != NULL ? qnnrt__model_find(model, work->roles[i]) : 0;
-}
-
-/* Compare the fingerprint of a file with that of its program. Say if its hash was not compared. */
-static qnnrt_result qnnrt__open_compare(const qnnrt *model, size_t at, const qnnrt__open_work *work,
-                                        int hashes, qnnrt_error *err)
-{
-    const qnnrt__context *context = &model->contexts[at];
-    qnnrt_result result = QNNRT_OK;
-#ifndef QNNRT_NO_JSON
-    if (work->described.version != 0)
-        result = qnnrt__folder_compare(&work->described.contexts[at], context, err);
-#endif
-    (void)work; (void)err;
-    if (hashes && context->sha256 == NULL)
-        qnnrt__log(&model->hooks, QNNRT_LOG_WARN, "model", 0, "%s is not compared with a SHA-256:"
-                   " no qnnrt.json has one for it", context->info->file);
-    return result;
-}
-
-/* Load the bytes and the metadata of one file, for use number `use`. */
-static qnnrt_result qnnrt__open_read(qnnrt *model, size_t at, size_t use,
-                                     const qnnrt__open_work *work, const qnnrt_desc *desc,
-                                     int *foreign, qnnrt_error *err)
+/* Load the bytes and the metadata of one file. */
+static qnnrt_result qnnrt__open_read(qnnrt *model, size_t at, const qnnrt__open_work *work,
+                                     const qnnrt_desc *desc, int *foreign, qnnrt_error *err)
 {
     const qnnrt__metadata_source *source = &work->source;
-    const qnnrt__roles_part *part = &work->parts[use];
     qnnrt__context *context = &model->contexts[at];
     qnnrt_context_info *info = &model->infos[at];
     uint64_t began = qnnrt__os_clock_ns();
     qnnrt_result result = QNNRT_OK;
     context->info = info;
     context->file.fd = -1;
-    qnnrt__model_place(context, &model->uses[use]);
+    qnnrt__model_place(model, context);
     info->build_id = "";
     *foreign = 0;
     context->path = qnnrt__arena_text(&model->arena, source->path, strlen(source->path));
     if (context->path == NULL) return qnnrt__fail_memory(err, "a path");
-    if (part->failure.code != QNNRT_OK) {
-        *err = part->failure;
-        return err->code;
-    }
-#ifndef QNNRT_NO_JSON
-    if (desc->check_hashes && work->described.version != 0)    /* then no file is left out: `at` */
-        context->sha256 = work->described.contexts[at].sha256;   /* counts all of them */
-#endif
+    context->check = desc->check;
+    context->check_user = desc->check_user;
     if (source->binary)
         result = qnnrt__context_load(context, source->path, source->block, desc->read,
                                      &model->limits, &model->hooks, err);
-    /* A library gets no byte that differs. Without hashes, what it says of a damaged file is more
-       than a fingerprint tells. */
-    if (result == QNNRT_OK && desc->check_hashes)
-        result = qnnrt__open_compare(model, at, work, 1, err);
     if (result == QNNRT_OK)
-        result = qnnrt__metadata_read(model, context, source, &part->system, desc->metadata, err);
-    if (result == QNNRT_OK && !desc->check_hashes)
-        result = qnnrt__open_compare(model, at, work, 0, err);
+        result = qnnrt__metadata_read(model, context, source, &work->system, desc->metadata, err);
     info->metadata_ns = qnnrt__os_clock_ns() - began;
     /* Something else than a context binary, as opposed to a damaged one: no file at all, or content
        that the vendor refused and that does not begin like one. Empty files and broken links are
@@ -14812,8 +13001,7 @@ static qnnrt_result qnnrt__open_load(qnnrt *model, const char *folder, const qnn
         if (result != QNNRT_OK) return result;
         model->infos[at].file = qnnrt__arena_text(&model->arena, name, strlen(name));
         if (model->infos[at].file == NULL) return qnnrt__fail_memory(err, "names");
-        result = qnnrt__open_read(model, at, qnnrt__open_use(model, work, i), work, desc, &foreign,
-                                  err);
+        result = qnnrt__open_read(model, at, work, desc, &foreign, err);
         if (result == QNNRT_OK) result = qnnrt__open_create(model, at, err);
         model->context_count = at + 1;
         if (result != QNNRT_OK && foreign && folder != NULL && scan->kind == QNNRT__SCAN_ANY) {
@@ -14848,9 +13036,8 @@ static qnnrt_result qnnrt__open_scan(qnnrt *model, qnnrt__open_work *work, const
         scan->texts = NULL;
     }
     if (result == QNNRT_OK && scan->manifest && !desc->no_manifest)
-        result = qnnrt__folder_program(model, scan, folder, work->source.path, &work->described,
-                                       err);
-    if (result == QNNRT_OK && work->described.version == 0 && scan->genie && scan->count > 0)
+        result = qnnrt__folder_refuse(model, folder, work->source.path, err);
+    if (result == QNNRT_OK && scan->genie && scan->count > 0)
         result = qnnrt__folder_order(model, scan, folder, work->source.path, err);
 #else
     scan->text_count = 0;      /* JSON files are ignored */
@@ -14875,19 +13062,19 @@ static qnnrt_result qnnrt__open_there(const char *path, qnnrt_error *err)
     return why == NULL ? QNNRT_OK : qnnrt__fail_file(err, path, why, missing);
 }
 
-/* Open the system library of use number `use` if metadata comes from it. It may be missing only if
-   no path was given and every context of the use has JSON. */
-static qnnrt_result qnnrt__open_system(qnnrt *model, size_t use, const qnnrt_desc *desc,
-                                       qnnrt__open_work *work, qnnrt_error *err)
+/* Open the system library if metadata comes from it. It may be missing only if no path was given
+   and every context has JSON. */
+static qnnrt_result qnnrt__open_system(qnnrt *model, const qnnrt_desc *desc, qnnrt__open_work *work,
+                                       qnnrt_error *err)
 {
     const qnnrt__scan *scan = &work->scan;
+    const qnnrt_backend *b = model->backend;
     size_t count = desc->files != NULL ? desc->file_count : scan->count, i;
     int binaries = 0, texts = 1;
     qnnrt_result result;
     if (desc->metadata == QNNRT_METADATA_JSON) return QNNRT_OK;
     for (i = 0; i < count; ++i) {
         const qnnrt_file *file = desc->files != NULL ? &desc->files[i] : NULL;
-        if (qnnrt__open_use(model, work, i) != use) continue;
         binaries |= file != NULL ? file->path != NULL || file->data != NULL : !scan->json_only;
         texts &= file != NULL ? file->json_path != NULL || file->json_data != NULL
                               : scan->files[i]->json != NULL;
@@ -14896,7 +13083,9 @@ static qnnrt_result qnnrt__open_system(qnnrt *model, size_t use, const qnnrt_des
     texts = 0;
 #endif
     if (!binaries) return QNNRT_OK;
-    result = qnnrt__roles_system(model, use, desc, &work->parts[use], &work->last);
+    result = qnnrt__system_open(desc->system_path, b != NULL ? b->path : desc->backend_desc.path,
+                                b != NULL ? QNNRT__SYSTEM_OWN_FIRST : QNNRT__SYSTEM_OWN_SECOND,
+                                b != NULL ? &b->hooks : &model->hooks, &work->system, &work->last);
     if (result == QNNRT_E_LIBRARY && texts && desc->system_path == NULL &&
         desc->metadata == QNNRT_METADATA_ALL) {
         qnnrt__log_error(&model->hooks, QNNRT_LOG_WARN, "model",
@@ -14908,47 +13097,27 @@ static qnnrt_result qnnrt__open_system(qnnrt *model, size_t use, const qnnrt_des
     for (i = 0; i < count && desc->files != NULL; ++i) {      /* a wrong name is likelier */
         const qnnrt_file *file = &desc->files[i];
         qnnrt_result there = QNNRT_OK;
-        if (qnnrt__open_use(model, work, i) != use) continue;
         if (file->data == NULL) there = qnnrt__open_there(file->path, err);
         if (there == QNNRT_OK && file->json_data == NULL && desc->metadata == QNNRT_METADATA_ALL)
             there = qnnrt__open_there(file->json_path, err);
         if (there != QNNRT_OK) return there;
     }
-    return qnnrt__roles_explain(model->uses[use].role, &work->last, err);
+    *err = work->last;
+    return err->code;
 }
 
-/* Return the role of file i, NULL if the model has one backend. */
-static const char *qnnrt__open_role(const qnnrt_desc *desc, const qnnrt__open_work *work, size_t i)
-{
-    if (desc->files != NULL) return desc->files[i].role;
-#ifndef QNNRT_NO_JSON
-    if (work->described.version != 0) return work->described.contexts[i].role;
-#endif
-    (void)work;
-    return NULL;
-}
-
-/* Open the backends of a model, and the libraries that read their binaries. */
+/* Open the backend of a model, and the library that reads its binaries. */
 static qnnrt_result qnnrt__open_libraries(qnnrt *model, const qnnrt_desc *desc,
                                           qnnrt__open_work *work, qnnrt_error *err)
 {
-    const size_t count = desc->files != NULL ? desc->file_count : work->scan.count;
-    qnnrt_result result;
-    size_t i;
-    if (qnnrt__open_role(desc, work, 0) != NULL) {
-        work->roles = (const char **)qnnrt__arena_alloc(&model->arena, count, sizeof(*work->roles));
-        if (work->roles == NULL) return qnnrt__fail_memory(err, "names");
-        for (i = 0; i < count; ++i) work->roles[i] = qnnrt__open_role(desc, work, i);
+    qnnrt_backend *b = desc->backend;
+    qnnrt_result result = QNNRT_OK;
+    if (!desc->inspect) {
+        if (b == NULL) result = qnnrt__backend_open(&desc->backend_desc, &b, err);
+        if (result != QNNRT_OK) return result;
+        qnnrt__model_give(model, b, desc->backend == NULL);
     }
-    result = qnnrt__roles_open(model, work->roles, count, desc, &work->parts, &work->last, err);
-    for (i = 0; i < model->use_count && result == QNNRT_OK; ++i) {
-        if (work->parts[i].failure.code != QNNRT_OK) continue;
-        result = qnnrt__open_system(model, i, desc, work, err);
-        if (result == QNNRT_OK || !qnnrt__roles_forgives(model, desc, result)) continue;
-        work->parts[i].failure = *err;
-        result = QNNRT_OK;
-    }
-    return result;
+    return qnnrt__open_system(model, desc, work, err);
 }
 
 /* Warn if all contexts together need more than one process has on the NPU. */
@@ -14966,8 +13135,6 @@ static void qnnrt__open_preflight(const qnnrt *model)
 static qnnrt_result qnnrt__open_model(qnnrt *model, const char *ctx_dir, const qnnrt_desc *desc,
                                       qnnrt__open_work *work, qnnrt_error *err)
 {
-    qnnrt_pipeline **given = NULL;
-    size_t given_count = 0;
     qnnrt_result result = QNNRT_OK;
     /* desc.keep_going keeps texts, whether the caller wants them or not. */
     if (err == NULL) err = &work->error;
@@ -14978,16 +13145,12 @@ static qnnrt_result qnnrt__open_model(qnnrt *model, const char *ctx_dir, const q
     }
     if (result == QNNRT_OK) result = qnnrt__open_libraries(model, desc, work, err);
     if (result == QNNRT_OK) {
-        memcpy(model->system_path, work->parts[0].system.path, sizeof(model->system_path));
+        memcpy(model->system_path, work->system.path, sizeof(model->system_path));
         result = qnnrt__open_load(model, ctx_dir, desc, work, err);
     }
     if (result == QNNRT_OK) qnnrt__open_preflight(model);
     if (result == QNNRT_OK) result = qnnrt__model_sort(model, err);
-#ifndef QNNRT_NO_JSON
-    if (result == QNNRT_OK)
-        result = qnnrt__assemble(model, &work->described, desc, &given, &given_count, err);
-#endif
-    return result == QNNRT_OK ? qnnrt__pipeline_discover(model, given, given_count, err) : result;
+    return result == QNNRT_OK ? qnnrt__pipeline_discover(model, err) : result;
 }
 
 /* Open a model; desc is complete and out is set to NULL. */
@@ -14999,7 +13162,9 @@ static qnnrt_result qnnrt__open(const char *ctx_dir, const qnnrt_desc *desc, qnn
     qnnrt *model;
     qnnrt_result result = qnnrt__desc_check(ctx_dir, desc, err);
     if (result == QNNRT_OK)
-        result = qnnrt__roles_hooks(desc, &hooks, err);
+        result = qnnrt__backend_hooks(desc->backend != NULL ? &desc->backend->hooks
+                                                            : &desc->backend_desc.hooks,
+                                      &hooks, err);
     if (result != QNNRT_OK) return result;
     model = qnnrt__model_new(&hooks, &desc->limits);
     if (model == NULL) return qnnrt__fail_memory(err, "a model");
@@ -15009,7 +13174,9 @@ static qnnrt_result qnnrt__open(const char *ctx_dir, const qnnrt_desc *desc, qnn
     work = (qnnrt__open_work *)qnnrt__mem_alloc(&hooks, sizeof(*work));
     result = work != NULL ? qnnrt__open_model(model, ctx_dir, desc, work, err)
                           : qnnrt__fail_memory(err, "a model");
-    if (work != NULL) qnnrt__roles_end(model, work->parts);
+    /* Where the caller wants libraries to be unloaded, this one is, too. */
+    if (work != NULL && desc->backend == NULL && desc->backend_desc.unload)
+        qnnrt__system_close(&work->system);
     qnnrt__mem_free(&hooks, work);
     if (result != QNNRT_OK) {
         qnnrt__model_free(model);
@@ -18104,6 +16271,14 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
            qnnrt_entry_desc.unbound -> .caller_io; QNNRT_BUFFER_CALLER ->
            qnnrt_place_desc.caller_io.
            API: qnnrt_bind_slot() -> qnnrt_bind_input() and qnnrt_bind_output().
+           API: folders whose qnnrt.json has a program, and models whose contexts have roles, are
+           opened by qnnrt_manifest_open() of tools/qnnrt_manifest.h; qnnrt_open() refuses them.
+           qnnrt_desc.backends, .host_functions and .check_hashes -> qnnrt_manifest_open_desc;
+           qnnrt_backend_role -> qnnrt_manifest_role; qnnrt_info.program and .constants,
+           qnnrt_context_info.role, qnnrt_constant_info -> qnnrt_manifest_info; qnnrt_file.role: a
+           program says it; qnnrt_sha256_begin(), _add() and _end() stand in that header.
+           Residency holds for each role alone. Added: qnnrt_desc.check, which sees all bytes of a
+           file before a library does, and qnnrt_file.name.
            Added: tools/qnnrt_convert.h, conversions as host steps: qnnrt_conversions_create() puts
            them into a description, qnnrt_convert_of() finds them in a pipeline.
            Added: qnnrt_host_step.derived, qnnrt_step_info.host.

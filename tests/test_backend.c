@@ -751,14 +751,12 @@ TEST(the_system_library_is_taken_from_beside_the_backend)
     CHECK_EQ(strcmp(qnnrt_get_info(model)->system_path, system_path), 0);
     CHECK_EQ(strcmp(qnnrt_backend_get_info(qnnrt_get_info(model)->backend)->path, backend_path), 0);
     CHECK(qnnrt_get_info(model)->contexts[0].backend == qnnrt_get_info(model)->backend);
-    CHECK_EQ(strlen(qnnrt_get_info(model)->contexts[0].role), 0);
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
     desc.inspect = 1;
     if (open_it(&desc, &model, &err) != QNNRT_OK) printf("%s\n", err.text);
     CHECK_EQ(err.code, QNNRT_OK);
     CHECK_EQ(strcmp(qnnrt_get_info(model)->system_path, system_path), 0);
     CHECK(qnnrt_get_info(model)->backend == NULL && qnnrt_get_info(model)->contexts[0].backend == NULL);
-    CHECK_EQ(strlen(qnnrt_get_info(model)->contexts[0].role), 0);
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
     CHECK_EQ(fake_live(&other), other.before);
     CHECK_EQ(fake_live(&system), system.before);

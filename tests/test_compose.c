@@ -171,7 +171,6 @@ TEST(a_built_model_runs_is_saved_and_opens)
     CHECK_STR(info->build_id, "v2.51.0.260929181845");
     CHECK_EQ(info->core_api.minor, 40);
     CHECK(info->backend == backend);
-    CHECK_EQ(strlen(info->role), 0);
     CHECK_EQ(info->graph_count, 1);
     CHECK_STR(info->graphs[0].name, "layer");
     CHECK_EQ(info->graphs[0].inputs[0].id, 1);

@@ -6,6 +6,7 @@
    allocation and no descriptor may be left. */
 #include "../qnnrt.h"
 #include "qnnrt_device.h"
+#include "qnnrt_manifest.h"
 #include "test.h"
 #include "opens.h"
 #include <fcntl.h>
@@ -2801,6 +2802,18 @@ static void *open_once(void *user)
     return NULL;
 }
 
+static void *open_program(void *user)
+{
+    opening *o = (opening *)user;
+    qnnrt_manifest_open_desc desc;
+    qnnrt_manifest *program = NULL;
+    memset(&desc, 0, sizeof(desc));
+    desc.model = o->desc;
+    o->result = qnnrt_manifest_open(o->folder, &desc, &program, &o->err);
+    qnnrt_manifest_close(program);
+    return NULL;
+}
+
 static void *do_nothing(void *user) { return user; }
 
 /* Count the bytes of stack that a thread has written: its stack is filled with a pattern before. */
@@ -2832,6 +2845,7 @@ TEST(opening_needs_little_stack)
         { "",                                                    "wrong JSON",         QNNRT_E_FORMAT },
         { "",                                                    "a wrong wiring",     QNNRT_OK },
         { "fail=systemContextGetBinaryInfo:0x753a",              "a damaged binary",   QNNRT_E_FORMAT },
+        { "",                                                    "a refused program",  QNNRT_E_UNSUPPORTED },
         { "",                                                    "a program",          QNNRT_OK },
         { "",                                                    "a wrong program",    QNNRT_E_FORMAT },
         { "",                                                    "a wrong pipeline",   QNNRT_E_MISMATCH },
@@ -2856,12 +2870,12 @@ TEST(opening_needs_little_stack)
         if (i == 3) WRITE(o.folder, "genie_config.json", "{\"dialog\":{\"ctx-bins\":[\"forward_0.bin\"]}}");
         if (i == 4) WRITE(o.folder, "forward_1_json.json", "{\"info\": [1, 2, {\"a\": }]}");
         if (i == 5) WRITE(o.folder, "forward_1.bin", HEAD "graph fwd\nin other 1 0232 2 1 4 -\nout y 2 0232 2 1 4 -\n");
-        if (i == 7) WRITE(o.folder, "qnnrt.json", PROGRAM_OF(""));
-        if (i == 8) WRITE(o.folder, "qnnrt.json", PROGRAM_OF(", \"edges\": [{\"from\": [0, \"h1\"], \"to\": [1, \"h1\", 3]}]"));
-        if (i == 9) WRITE(o.folder, "qnnrt.json", PROGRAM_OF(", \"edges\": [{\"from\": [0, \"h1\"], \"to\": [1, \"w\"]}]"));
-        if (i == 9) WRITE(o.folder, "forward_1.bin", HEAD "graph fwd\nin h1 1 0232 2 1 8 -\nin w 3 0232 2 1 5 -\nout z 2 0232 2 1 4 -\n");
+        if (i == 7 || i == 8) WRITE(o.folder, "qnnrt.json", PROGRAM_OF(""));
+        if (i == 9) WRITE(o.folder, "qnnrt.json", PROGRAM_OF(", \"edges\": [{\"from\": [0, \"h1\"], \"to\": [1, \"h1\", 3]}]"));
+        if (i == 10) WRITE(o.folder, "qnnrt.json", PROGRAM_OF(", \"edges\": [{\"from\": [0, \"h1\"], \"to\": [1, \"w\"]}]"));
+        if (i == 10) WRITE(o.folder, "forward_1.bin", HEAD "graph fwd\nin h1 1 0232 2 1 8 -\nin w 3 0232 2 1 5 -\nout z 2 0232 2 1 4 -\n");
         fake_begin(cases[i].knobs);
-        bytes = stack_of(open_once, &o) - thread;
+        bytes = stack_of(i > 7 ? open_program : open_once, &o) - thread;
         printf("  %s: %lu bytes of stack\n", cases[i].what, (unsigned long)bytes);
         CHECK_EQ(o.result, cases[i].result);
         CHECK(bytes <= STACK_MOST);

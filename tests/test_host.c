@@ -930,10 +930,10 @@ TEST(host_steps_run_in_a_folder)
 {
     qnnrt_ir *first = graph(FIRST), *last = graph(LAST);
     const char *given = test_getenv("QNNRT_HOST_FOLDER"), *dir = given != NULL ? given : test_tmpdir();
-    qnnrt_backend_role role;
-    qnnrt_desc desc;
+    qnnrt_manifest_role role;
+    qnnrt_manifest_open_desc desc;
     qnnrt_cpu_fallback *host;
-    qnnrt *model = NULL;
+    qnnrt_manifest *model = NULL;
     qnnrt_run *run = NULL;
     int32_t ids[4] = { 15, 0, 7, 7 }, best[4];
     float sums[32];
@@ -951,9 +951,9 @@ TEST(host_steps_run_in_a_folder)
     CHECK_EQ(qnnrt_cpu_fallback_open(dir, NULL, &host, &err), QNNRT_OK);
     desc.host_functions = qnnrt_cpu_fallback_functions(host, &desc.host_function_count);
     CHECK_EQ(desc.host_function_count, 2);
-    if (qnnrt_open(dir, &desc, &model, &err) != QNNRT_OK) printf("    %s\n", err.text);
+    if (qnnrt_manifest_open(dir, &desc, &model, &err) != QNNRT_OK) printf("    %s\n", err.text);
     CHECK(model != NULL);
-    CHECK_EQ(qnnrt_prepare(model, "forward", &run, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_manifest_prepare(model, "forward", NULL, &run, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_write_i32(run, qnnrt_run_slot(run, "ids"), 0, ids, 4), QNNRT_OK);
     CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
     CHECK_EQ(qnnrt_read_f32(run, qnnrt_run_slot(run, "sums"), 0, sums, 32), QNNRT_OK);
@@ -976,7 +976,7 @@ TEST(host_steps_run_in_a_folder)
     CHECK_STR(qnnrt_run_error(run)->text, "\"embed\"");
     CHECK_STR(qnnrt_run_error(run)->text, "index 16 is out of range: it may be 0 to 15");
     qnnrt_run_destroy(run);
-    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    CHECK_EQ(qnnrt_manifest_close(model), QNNRT_OK);
     qnnrt_cpu_fallback_close(host);
     qnnrt_ir_free(first);
     qnnrt_ir_free(last);

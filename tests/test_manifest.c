@@ -1,12 +1,16 @@
-/* test_manifest.c - programs: the part "program" of a folder's qnnrt.json
+/* test_manifest.c - qnnrt_manifest_open(): the part "program" of a folder's qnnrt.json
 
    Folders hold models of the fake library and a text; what opens, and which error has which names. */
 #include "../qnnrt.h"
 #include "qnnrt_device.h"
 #include "test.h"
+#include "../tools/qnnrt_manifest.h"
+#define OPENS_OPEN  qnnrt_manifest_open
+#define OPENS_CLOSE qnnrt_manifest_close
+#define OPENS_MODEL qnnrt_manifest
+#define OPENS_DESC  qnnrt_manifest_open_desc
 #include "opens.h"
 #include "meta.h"
-#include "../tools/qnnrt_manifest.h"
 #include <stddef.h>
 
 /* ---- folders ---------------------------------------------------------------------------------- */
@@ -42,11 +46,24 @@ static const char *two_files(void)
 
 static const char *folder;             /* of the test that runs */
 
+static qnnrt_manifest_open_desc new_open(void)
+{
+    qnnrt_manifest_open_desc desc;
+    memset(&desc, 0, sizeof(desc));
+    desc.model = new_desc();
+    return desc;
+}
+
+static uint64_t fingerprint_of(const qnnrt_manifest_info *info, size_t context)
+{
+    return qnnrt_get_info(info->contexts[context].model)->contexts[info->contexts[context].context].fingerprint;
+}
+
 /* Write the text and expect an error of it. */
 static void bad(int line, const char *text, qnnrt_result code, const char *needle, const char *other)
 {
-    qnnrt_desc desc = new_desc();
-    desc.inspect = 1;
+    qnnrt_manifest_open_desc desc = new_open();
+    desc.model.inspect = 1;
     put(folder, "qnnrt.json", text);
     fails(line, folder, &desc, code, "qnnrt.json", needle, other, (const char *)NULL);
     if (test_state.state == TEST_FAILED) printf("    text: %s\n", text);
@@ -56,70 +73,70 @@ static void bad(int line, const char *text, qnnrt_result code, const char *needl
 
 TEST(contexts_come_in_the_order_of_the_program)
 {
-    qnnrt_desc desc = new_desc();
-    const qnnrt_info *info;
+    qnnrt_manifest_open_desc desc = new_open();
+    const qnnrt_manifest_info *info;
     char path[2048];
-    qnnrt *model;
+    qnnrt_manifest *model;
     fake_begin("");
     folder = two_files();
     put(folder, "c.bin", "not a context binary, and not looked at");
     put(folder, "qnnrt.json", PROGRAM(""));
     OPENS(folder, &desc, &model);
-    info = qnnrt_get_info(model);
+    info = qnnrt_manifest_get_info(model);
     CHECK_EQ(info->context_count, 2);
     CHECK_STR(info->contexts[0].file, "b.bin");
     CHECK_STR(info->contexts[1].file, "a.bin");
     CHECK_STR(log_text, "c.bin is left out");
     CHECK_STR(log_text, "qnnrt.json");
-    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    CHECK_EQ(qnnrt_manifest_close(model), QNNRT_OK);
     TRY(nothing_left());
     snprintf(path, sizeof(path), "%s/c.bin", folder);
     CHECK_EQ(unlink(path), 0);
     /* Without "program", or when it is ignored, names decide. */
     put(folder, "qnnrt.json", "{\"llm\": {\"window\": 4}, \"other\": [1, {\"program\": 3}]}");
     OPENS(folder, &desc, &model);
-    CHECK_STR(qnnrt_get_info(model)->contexts[0].file, "a.bin");
-    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    CHECK_STR(qnnrt_manifest_get_info(model)->contexts[0].file, "a.bin");
+    CHECK_EQ(qnnrt_manifest_close(model), QNNRT_OK);
     put(folder, "qnnrt.json", "{\"program\"");
-    desc.no_manifest = 1;
+    desc.model.no_manifest = 1;
     OPENS(folder, &desc, &model);
-    CHECK_STR(qnnrt_get_info(model)->contexts[0].file, "a.bin");
-    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    CHECK_STR(qnnrt_manifest_get_info(model)->contexts[0].file, "a.bin");
+    CHECK_EQ(qnnrt_manifest_close(model), QNNRT_OK);
     TRY(nothing_left());
 }
 
 TEST(other_metadata_does_not_hide_a_program)
 {
-    qnnrt_desc desc = new_desc();
-    qnnrt *model;
+    qnnrt_manifest_open_desc desc = new_open();
+    qnnrt_manifest *model;
     fake_begin("");
     folder = two_files();
     put(folder, "qnnrt.json", PROGRAM(""));
     put(folder, "a_json.json", "{");
-    desc.metadata = QNNRT_METADATA_SYSTEM;
+    desc.model.metadata = QNNRT_METADATA_SYSTEM;
     OPENS(folder, &desc, &model);
-    CHECK_STR(qnnrt_get_info(model)->contexts[0].file, "b.bin");
-    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    CHECK_STR(qnnrt_manifest_get_info(model)->contexts[0].file, "b.bin");
+    CHECK_EQ(qnnrt_manifest_close(model), QNNRT_OK);
     /* genie_config.json is not read beside a program. */
     put(folder, "genie_config.json", "{\"ctx-bins\": [\"absent.bin\"]}");
     OPENS(folder, &desc, &model);
-    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    CHECK_EQ(qnnrt_manifest_close(model), QNNRT_OK);
     put(folder, "qnnrt.json", "{}");
     FAILS(folder, &desc, QNNRT_E_NOT_FOUND, "genie_config.json", "absent.bin");
 }
 
 TEST(a_fingerprint_is_compared_also_by_its_old_name)
 {
-    qnnrt_desc desc = new_desc();
-    qnnrt *model;
+    qnnrt_manifest_open_desc desc = new_open();
+    qnnrt_manifest *model;
     char text[1024], hash[32];
     uint64_t found;
     int i;
     fake_begin("");
     folder = two_files();
     OPENS(folder, &desc, &model);
-    found = qnnrt_get_info(model)->contexts[1].fingerprint;
-    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    found = fingerprint_of(qnnrt_manifest_get_info(model), 1);
+    CHECK_EQ(qnnrt_manifest_close(model), QNNRT_OK);
     for (i = 0; i < 6; ++i) {
         snprintf(hash, sizeof(hash), i == 1 ? "%016llX" : "%016llx", (unsigned long long)(i % 3 == 2 ? found ^ 1 : found));
         snprintf(text, sizeof(text), "{\"program\": {\"version\": 1, \"backends\": [\"npu\"], \"contexts\": [{\"file\": \"b.bin\","
@@ -128,13 +145,13 @@ TEST(a_fingerprint_is_compared_also_by_its_old_name)
         if (i % 3 == 2) {
             snprintf(text, sizeof(text), "fingerprint %016llx", (unsigned long long)found);
             FAILS(folder, &desc, QNNRT_E_MISMATCH, "b.bin", hash, text, "qnnrt.json");
-            desc.inspect = 1;
+            desc.model.inspect = 1;
             FAILS(folder, &desc, QNNRT_E_MISMATCH, "b.bin", hash, text, "qnnrt.json");
-            desc.inspect = 0;
+            desc.model.inspect = 0;
             continue;
         }
         OPENS(folder, &desc, &model);
-        CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+        CHECK_EQ(qnnrt_manifest_close(model), QNNRT_OK);
     }
 }
 
@@ -145,8 +162,8 @@ TEST(all_bytes_are_compared_on_request)
     static const char small[] = "{\"program\": {\"version\": 1, \"backends\": [\"npu\"], \"contexts\": [{\"file\": \"b.bin\","
                                 " \"backend\": \"npu\"}]}}";
     enum { LINES = 1000, AT = 40000, CHANGED = 100 };      /* between two pieces of the fingerprint */
-    qnnrt_desc desc = new_desc();
-    qnnrt *model;
+    qnnrt_manifest_open_desc desc = new_open();
+    qnnrt_manifest *model;
     char text[1024], other[1024], path[2048], *data, found[65];
     const size_t bytes = strlen(B) + LINES * strlen(PAD);
     qnnrt_sha256 hash;
@@ -164,18 +181,18 @@ TEST(all_bytes_are_compared_on_request)
         if (i == 1) *strstr(text, sum) = 'E';              /* a large digit is the same */
         put(folder, "qnnrt.json", text);
         desc.check_hashes = 1;
-        for (desc.read = 0; desc.read < 2; ++desc.read) {
+        for (desc.model.read = 0; desc.model.read < 2; ++desc.model.read) {
             OPENS(folder, &desc, &model);
-            CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+            CHECK_EQ(qnnrt_manifest_close(model), QNNRT_OK);
         }
     }
     /* Then a fingerprint says nothing more. */
     snprintf(other, sizeof(other), "{\"program\": {\"version\": 1, \"backends\": [\"npu\"], \"contexts\": [{\"file\": \"b.bin\","
                                    " \"backend\": \"npu\", \"fingerprint\": \"0123456789abcdef\", \"sha256\": \"%s\"}]}}", sum);
     put(folder, "qnnrt.json", other);
-    desc.read = 0;
+    desc.model.read = 0;
     OPENS(folder, &desc, &model);
-    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    CHECK_EQ(qnnrt_manifest_close(model), QNNRT_OK);
     desc.check_hashes = 0;
     FAILS(folder, &desc, QNNRT_E_MISMATCH, "b.bin has the fingerprint", "0123456789abcdef");
     desc.check_hashes = 1;
@@ -185,15 +202,15 @@ TEST(all_bytes_are_compared_on_request)
     qnnrt_sha256_begin(&hash);
     qnnrt_sha256_add(&hash, data, bytes);
     qnnrt_sha256_end(&hash, NULL, found);
-    for (desc.read = 0; desc.read < 2; ++desc.read) FAILS(folder, &desc, QNNRT_E_MISMATCH, "b.bin has the SHA-256", found, sum);
-    desc.keep_going = desc.inspect = 1;
+    for (desc.model.read = 0; desc.model.read < 2; ++desc.model.read) FAILS(folder, &desc, QNNRT_E_MISMATCH, "b.bin has the SHA-256", found, sum);
+    desc.model.keep_going = desc.model.inspect = 1;
     FAILS(folder, &desc, QNNRT_E_MISMATCH, "b.bin has the SHA-256", found, sum);
     /* Without the request, and without a hash, the file opens: the latter with a line in the log. */
-    desc = new_desc();
+    desc = new_open();
     log_used = 0;
     log_text[0] = '\0';
     OPENS(folder, &desc, &model);
-    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    CHECK_EQ(qnnrt_manifest_close(model), QNNRT_OK);
     CHECK(strstr(log_text, "SHA-256") == NULL);
     desc.check_hashes = 1;
     for (i = 0; i < 2; ++i) {
@@ -201,21 +218,22 @@ TEST(all_bytes_are_compared_on_request)
         log_used = 0;
         log_text[0] = '\0';
         OPENS(folder, &desc, &model);
-        CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+        CHECK_EQ(qnnrt_manifest_close(model), QNNRT_OK);
         CHECK_STR(log_text, "b.bin is not compared with a SHA-256");
     }
     free(data);
     TRY(nothing_left());
 }
 
+/* A context that made room for another one is read again: then nothing compares its bytes, so the two do not go together. */
 /* A context that made room for another one is read again: its file may have been replaced by one
    with the same fingerprint. */
 TEST(hashes_are_compared_whenever_a_file_is_read)
 {
     enum { LINES = 1000, AT = 40000, CHANGED = 100 };      /* between two pieces of the fingerprint */
     const size_t bytes = strlen(B) + LINES * strlen(PAD);
-    qnnrt_desc desc = new_desc();
-    qnnrt *model;
+    qnnrt_manifest_open_desc desc = new_open();
+    qnnrt_manifest *model;
     qnnrt_run *run;
     char text[2048], path[2048], *data = (char *)malloc(bytes), sum[65];
     qnnrt_sha256 hash;
@@ -225,7 +243,7 @@ TEST(hashes_are_compared_whenever_a_file_is_read)
     qnnrt_sha256_begin(&hash);
     qnnrt_sha256_add(&hash, data, bytes);
     qnnrt_sha256_end(&hash, NULL, sum);
-    desc.residency = QNNRT_RESIDENT_CALLER;
+    desc.model.residency = QNNRT_RESIDENT_CALLER;
     for (desc.check_hashes = 0; desc.check_hashes < 2; ++desc.check_hashes) {
         fake_begin("");
         folder = two_files();
@@ -236,8 +254,8 @@ TEST(hashes_are_compared_whenever_a_file_is_read)
                                      " \"pipelines\": [{\"name\": \"main\", " STEPS ", \"edges\": [" EDGE "]}]}}", sum);
         put(folder, "qnnrt.json", text);
         OPENS(folder, &desc, &model);
-        CHECK_EQ(qnnrt_model_swap(model, 0, &error), QNNRT_OK);
-        CHECK_EQ(qnnrt_prepare(model, "main", &run, &error), QNNRT_OK);
+        CHECK_EQ(qnnrt_model_swap(qnnrt_manifest_get_info(model)->models[0], 0, &error), QNNRT_OK);
+        CHECK_EQ(qnnrt_manifest_prepare(model, "main", NULL, &run, &error), QNNRT_OK);
         CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
         for (i = 0; i < CHANGED; ++i) data[AT + i] ^= 1;
         CHECK_EQ(unlink(path), 0);
@@ -251,7 +269,7 @@ TEST(hashes_are_compared_whenever_a_file_is_read)
             CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
         }
         qnnrt_run_destroy(run);
-        CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+        CHECK_EQ(qnnrt_manifest_close(model), QNNRT_OK);
         TRY(nothing_left());
     }
     free(data);
@@ -261,18 +279,18 @@ TEST(hashes_are_compared_whenever_a_file_is_read)
 
 TEST(pipelines_are_those_of_the_program_and_single_graphs)
 {
-    qnnrt_desc desc = new_desc();
+    qnnrt_manifest_open_desc desc = new_open();
     const qnnrt_pipeline_info *p;
     const qnnrt_pipeline *single;
-    const qnnrt_info *info;
-    qnnrt *model;
+    const qnnrt_manifest_info *info;
+    qnnrt_manifest *model;
     qnnrt_run *run = NULL;
     fake_begin("");
     folder = two_files();
     put(folder, "qnnrt.json", PIPELINES("{\"name\": \"main\", " STEPS ", \"edges\": [" EDGE "]},"
                                         "{\"name\": \"twice\", \"steps\": [{\"context\": 0, \"graph\": \"other\"}]}"));
     OPENS(folder, &desc, &model);
-    info = qnnrt_get_info(model);
+    info = qnnrt_manifest_get_info(model);
     CHECK_EQ(info->pipeline_count, 2);
     p = qnnrt_pipeline_get_info(info->pipelines[0]);
     CHECK_STR(p->name, "main");
@@ -283,25 +301,25 @@ TEST(pipelines_are_those_of_the_program_and_single_graphs)
     CHECK_STR(p->steps[1].graph->name, "second");
     CHECK_EQ(p->steps[1].context, 0);
     CHECK_STR(qnnrt_pipeline_get_info(info->pipelines[1])->name, "twice");
-    CHECK_EQ(qnnrt_pipeline_find(model, "0/second", &single, &error), QNNRT_OK);
-    CHECK_EQ(qnnrt_pipeline_find(model, "1/first", &single, &error), QNNRT_OK);
-    CHECK_EQ(qnnrt_prepare(model, "main", &run, &error), QNNRT_OK);
+    CHECK_EQ(qnnrt_manifest_find(model, "0/second", &single, &error), QNNRT_OK);
+    CHECK_EQ(qnnrt_manifest_find(model, "1/first", &single, &error), QNNRT_OK);
+    CHECK_EQ(qnnrt_manifest_prepare(model, "main", NULL, &run, &error), QNNRT_OK);
     CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
-    CHECK_EQ(qnnrt_pipeline_destroy((qnnrt_pipeline *)(uintptr_t)info->pipelines[0]), QNNRT_E_ARG);
-    CHECK_EQ(qnnrt_close(model), QNNRT_E_BUSY);
+    CHECK_EQ(qnnrt_pipeline_destroy((qnnrt_pipeline *)(uintptr_t)info->pipelines[0]), QNNRT_E_BUSY);
+    CHECK_EQ(qnnrt_manifest_close(model), QNNRT_E_BUSY);
     qnnrt_run_destroy(run);
-    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    CHECK_EQ(qnnrt_manifest_close(model), QNNRT_OK);
     TRY(nothing_left());
 }
 
 TEST(edges_only_and_apart)
 {
-    qnnrt_desc desc = new_desc();
+    qnnrt_manifest_open_desc desc = new_open();
     const qnnrt_pipeline_info *p;
-    qnnrt *model;
+    qnnrt_manifest *model;
     fake_begin("");
     folder = two_files();
-    desc.inspect = 1;
+    desc.model.inspect = 1;
     put(folder, "qnnrt.json", PIPELINES("{\"name\": \"a\", \"steps\": [{\"context\": 1, \"graph\": \"first\"}, {\"context\": 0, \"graph\": \"other\"}],"
                                         " \"edges\": [" EDGE "], \"edges_only\": true},"
                                         "{\"apart\": [[1, \"x\"]], \"edges_only\": false, \"edges\": [" EDGE "],"
@@ -309,14 +327,14 @@ TEST(edges_only_and_apart)
                                         "{\"steps\": [{\"context\": 1, \"graph\": \"first\"}, {\"context\": 0, \"graph\": \"other\"}],"
                                         " \"edges_only\": true, \"name\": \"c\"}"));
     OPENS(folder, &desc, &model);
-    p = qnnrt_pipeline_get_info(qnnrt_get_info(model)->pipelines[0]);
+    p = qnnrt_pipeline_get_info(qnnrt_manifest_get_info(model)->pipelines[0]);
     CHECK_EQ(p->slot_count, 3);
-    p = qnnrt_pipeline_get_info(qnnrt_get_info(model)->pipelines[1]);
+    p = qnnrt_pipeline_get_info(qnnrt_manifest_get_info(model)->pipelines[1]);
     CHECK_EQ(p->slot_count, 4);
-    p = qnnrt_pipeline_get_info(qnnrt_get_info(model)->pipelines[2]);
+    p = qnnrt_pipeline_get_info(qnnrt_manifest_get_info(model)->pipelines[2]);
     CHECK_EQ(p->edge_count, 0);                     /* steps that nothing joins run one after the other */
     CHECK_EQ(p->step_count, 2);
-    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    CHECK_EQ(qnnrt_manifest_close(model), QNNRT_OK);
     TRY(nothing_left());
 }
 
@@ -336,20 +354,20 @@ TEST(a_pipeline_that_cannot_be_made_is_an_error)
 
 TEST(what_needs_a_file_that_did_not_load_is_left_out)
 {
-    qnnrt_desc desc = new_desc();
-    qnnrt *model;
+    qnnrt_manifest_open_desc desc = new_open();
+    qnnrt_manifest *model;
     fake_begin("");
     folder = test_tmpdir();
     put(folder, "a.bin", A);
     put(folder, "b.bin", "damaged");
     put(folder, "qnnrt.json", PIPELINES("{\"name\": \"both\", " STEPS "}, {\"name\": \"one\", \"steps\": [{\"context\": 1, \"graph\": \"first\"}]}"));
     FAILS(folder, &desc, QNNRT_E_FORMAT, "b.bin");
-    desc.keep_going = 1;
+    desc.model.keep_going = 1;
     OPENS(folder, &desc, &model);
-    CHECK_EQ(qnnrt_get_info(model)->pipeline_count, 1);
-    CHECK_STR(qnnrt_pipeline_get_info(qnnrt_get_info(model)->pipelines[0])->name, "one");
+    CHECK_EQ(qnnrt_manifest_get_info(model)->pipeline_count, 1);
+    CHECK_STR(qnnrt_pipeline_get_info(qnnrt_manifest_get_info(model)->pipelines[0])->name, "one");
     CHECK_STR(log_text, "\"both\" is left out");
-    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    CHECK_EQ(qnnrt_manifest_close(model), QNNRT_OK);
     TRY(nothing_left());
 }
 
@@ -400,9 +418,9 @@ static const char *mixed_files(void)
     return at;
 }
 
-static qnnrt_desc mixed_desc(qnnrt_host_step *function, int *calls)
+static qnnrt_manifest_open_desc mixed_desc(qnnrt_host_step *function, int *calls)
 {
-    qnnrt_desc desc = new_desc();
+    qnnrt_manifest_open_desc desc = new_open();
     *calls = 0;
     memset(function, 0, sizeof(*function));
     function->name = "add";
@@ -417,49 +435,49 @@ TEST(a_program_of_every_kind_of_step_runs)
 {
     qnnrt_host_step function;
     int calls, i, read;
-    qnnrt_desc desc = mixed_desc(&function, &calls);
+    qnnrt_manifest_open_desc desc = mixed_desc(&function, &calls);
     char path[2048];
     fake_begin("");
     folder = mixed_files();
     put(folder, "qnnrt.json", WHOLE(TABLE(""), MIXED(VALUE NAMES STATE)));
     for (read = 0; read < 2; ++read) {
         const qnnrt_pipeline_info *p;
-        qnnrt *model;
+        qnnrt_manifest *model;
         qnnrt_run *run;
         qnnrt_slot slot;
         float sum[8], x[4] = { 0.5f, 1, 2, 3 };
         const float *y;
         const unsigned char *m, *z;
         size_t bytes;
-        desc.read = read;
+        desc.model.read = read;
         OPENS(folder, &desc, &model);
         /* Maps stay when the file goes. */
         snprintf(path, sizeof(path), "%s/table", folder);
         if (read) CHECK_EQ(unlink(path), 0);
-        p = qnnrt_pipeline_get_info(qnnrt_get_info(model)->pipelines[0]);
+        p = qnnrt_pipeline_get_info(qnnrt_manifest_get_info(model)->pipelines[0]);
         CHECK_EQ(p->step_count, 6);
         CHECK_EQ(p->steps[1].kind, QNNRT_STEP_HOST);
         CHECK_EQ(p->steps[2].kind, QNNRT_STEP_CONVERT);
         CHECK_EQ(p->steps[4].kind, QNNRT_STEP_CONVERT);
-        CHECK_EQ(qnnrt_slot_find(qnnrt_get_info(model)->pipelines[0], "t", QNNRT_ROLE_CONSTANT, &slot, &error), QNNRT_OK);
+        CHECK_EQ(qnnrt_slot_find(qnnrt_manifest_get_info(model)->pipelines[0], "t", QNNRT_ROLE_CONSTANT, &slot, &error), QNNRT_OK);
         memcpy(sum, slot->constant, sizeof(sum));
         for (i = 0; i < 8; ++i) CHECK(sum[i] == (float)(i + 1));
         /* A name goes before a tensor of that name, which keeps an address. */
         CHECK_EQ(p->name_count, 3);
         CHECK_STR(p->names[0].name, "image");
         CHECK_STR(p->names[0].slot->address, "image");
-        CHECK_EQ(qnnrt_slot_find(qnnrt_get_info(model)->pipelines[0], "u", QNNRT_ROLE_ANY, &slot, &error), QNNRT_OK);
+        CHECK_EQ(qnnrt_slot_find(qnnrt_manifest_get_info(model)->pipelines[0], "u", QNNRT_ROLE_ANY, &slot, &error), QNNRT_OK);
         CHECK_STR(slot->tensor->name, "z");
         CHECK_STR(slot->address, "u");
         for (i = 0; i < (int)p->slot_count; ++i) {
             qnnrt_slot found;
-            CHECK_EQ(qnnrt_slot_find(qnnrt_get_info(model)->pipelines[0], p->slots[i].address, p->slots[i].role, &found, &error), QNNRT_OK);
+            CHECK_EQ(qnnrt_slot_find(qnnrt_manifest_get_info(model)->pipelines[0], p->slots[i].address, p->slots[i].role, &found, &error), QNNRT_OK);
             CHECK(found == &p->slots[i]);
         }
         CHECK_EQ(p->buffer_count, 1);
         CHECK_STR(p->buffers[0].name, "state");
         CHECK_EQ(p->place_count, 2);
-        CHECK_EQ(qnnrt_prepare(model, NULL, &run, &error), QNNRT_OK);
+        CHECK_EQ(qnnrt_manifest_prepare(model, NULL, NULL, &run, &error), QNNRT_OK);
         CHECK_EQ(qnnrt_bind(run, "image", x, sizeof(x)), QNNRT_OK);
         m = (const unsigned char *)qnnrt_data(run, "m", &bytes);
         z = (const unsigned char *)qnnrt_data(run, "u", &bytes);
@@ -482,8 +500,8 @@ TEST(a_host_function_that_is_missing_is_named)
     qnnrt_host_step function;
     const qnnrt_pipeline_info *p;
     int calls;
-    qnnrt_desc desc = mixed_desc(&function, &calls);
-    qnnrt *model;
+    qnnrt_manifest_open_desc desc = mixed_desc(&function, &calls);
+    qnnrt_manifest *model;
     qnnrt_run *run = NULL;
     fake_begin("");
     folder = mixed_files();
@@ -492,12 +510,12 @@ TEST(a_host_function_that_is_missing_is_named)
     FAILS(folder, &desc, QNNRT_E_NOT_FOUND, "pipeline \"mixed\": step 1", "\"add\"", "\"other\"");
     desc.host_function_count = 0;
     FAILS(folder, &desc, QNNRT_E_NOT_FOUND, "\"add\"", "nothing");
-    desc.inspect = 1;
+    desc.model.inspect = 1;
     OPENS(folder, &desc, &model);
-    p = qnnrt_pipeline_get_info(qnnrt_get_info(model)->pipelines[0]);
+    p = qnnrt_pipeline_get_info(qnnrt_manifest_get_info(model)->pipelines[0]);
     CHECK_EQ(p->steps[1].kind, QNNRT_STEP_HOST);
     CHECK_STR(p->steps[1].graph->name, "add");
-    CHECK_EQ(qnnrt_prepare(model, NULL, &run, &error), QNNRT_E_STATE);
+    CHECK_EQ(qnnrt_manifest_prepare(model, NULL, NULL, &run, &error), QNNRT_E_STATE);
     CLOSE(model);
 }
 
@@ -505,11 +523,11 @@ TEST(constants_fit_their_files_and_inputs)
 {
     qnnrt_host_step function;
     int calls, pass;
-    qnnrt_desc desc = mixed_desc(&function, &calls);
+    qnnrt_manifest_open_desc desc = mixed_desc(&function, &calls);
     fake_begin("");
     folder = mixed_files();
     for (pass = 0; pass < 2; ++pass) {
-        desc.read = pass;
+        desc.model.read = pass;
         put(folder, "qnnrt.json", WHOLE(TABLE(", {\"name\": \"long\", \"file\": \"table\", \"offset\": 5, \"dtype\": \"float32\", \"dims\": [8]}"), MIXED(VALUE)));
         FAILS(folder, &desc, QNNRT_E_MISMATCH, "constant \"long\"", "32 bytes from 5", "36");
         put(folder, "qnnrt.json", WHOLE(TABLE(", {\"name\": \"c\", \"file\": \"absent\", \"dtype\": \"int8\", \"dims\": []}"), MIXED(VALUE)));
@@ -549,7 +567,7 @@ TEST(names_and_buffers_that_do_not_fit_are_refused)
         { WHOLE(TABLE(""), MIXED(VALUE ", \"buffers\": [{\"name\": \"b\", \"bytes\": 64, \"slots\": [{\"step\": 3, \"output\": \"z\", \"offset\": 18446744073709551615}]}]")), QNNRT_E_FORMAT, "\"z\"", "18446744073709551615" },
         { WHOLE(TABLE(""), MIXED(VALUE ", \"buffers\": [{\"name\": \"b\", \"bytes\": 64, \"slots\": [{\"step\": 3, \"input\": \"none\", \"offset\": 0}]}]")), QNNRT_E_NOT_FOUND, "\"none\"", NULL },
     };
-    qnnrt_desc desc = mixed_desc(&function, &calls);
+    qnnrt_manifest_open_desc desc = mixed_desc(&function, &calls);
     fake_begin("");
     folder = mixed_files();
     for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); ++i) {
@@ -558,7 +576,67 @@ TEST(names_and_buffers_that_do_not_fit_are_refused)
     }
 }
 
-/* The same lists, given to qnnrt_pipeline_make(). */
+TEST(a_buffer_that_a_step_would_spoil_is_refused_before_exec)
+{
+    qnnrt_manifest_open_desc desc = new_open();
+    qnnrt_run *run = NULL;
+    qnnrt_manifest *model;
+    fake_begin("");
+    folder = two_files();
+    /* The first step writes y over m, which the second one reads. */
+    put(folder, "qnnrt.json", PIPELINE(STEPS ", \"edges\": [" EDGE "], \"buffers\": [{\"name\": \"state\", \"bytes\": 64, \"slots\":"
+                                       " [{\"step\": 1, \"input\": \"m\", \"offset\": 0}, {\"step\": 0, \"output\": \"y\", \"offset\": 4}]}]"));
+    OPENS(folder, &desc, &model);
+    TEST_JUNK(error);
+    CHECK_EQ(qnnrt_manifest_prepare(model, NULL, NULL, &run, &error), QNNRT_E_ARG);
+    CHECK(run == NULL);
+    CHECK_STR(error.text, "\"m\"");
+    CHECK_STR(error.text, "\"y\"");
+    CHECK_STR(error.text, "state");
+    CLOSE(model);
+}
+
+/* Two graphs that read ids; the second also reads what the first computes. */
+#define LOOK "FAKEQNN 1\n" PAD "graph look\nin ids 1 0032 2 1 70 -\nin x 3 0232 1 4 -\nout n 2 0032 1 4 -\n" \
+             "graph more\nin ids 1 0032 2 1 70 -\nin n 3 0032 1 4 -\nout y 2 0232 1 4 -\n"
+#define LOOKS(rest) "{\"program\": {\"version\": 1, \"backends\": [\"npu\"], \"contexts\": [{\"file\": \"c.bin\", \"backend\": \"npu\"}]," \
+    " \"pipelines\": [{\"name\": \"looks\", \"steps\": [{\"context\": 0, \"graph\": \"look\"}, {\"context\": 0, \"graph\": \"more\"}]" rest "}]}}"
+#define RANGE(step, input, low, high) "{\"step\": " step ", \"input\": \"" input "\", \"low\": " low ", \"high\": " high "}"
+
+TEST(ranges_that_do_not_fit_are_refused)
+{
+    size_t i;
+    static const struct { const char *text; qnnrt_result code; const char *needle, *other; } wrong[] = {
+        { LOOKS(", \"ranges\": [" RANGE("0", "none", "0", "9") "]"), QNNRT_E_NOT_FOUND, "range 0: step 0", "\"none\"" },
+        { LOOKS(", \"ranges\": [" RANGE("0", "n", "0", "9") "]"), QNNRT_E_NOT_FOUND, "range 0: step 0", "\"n\"" },
+        { LOOKS(", \"ranges\": [" RANGE("2", "ids", "0", "9") "]"), QNNRT_E_FORMAT, "range 0", NULL },
+        { LOOKS(", \"ranges\": [" RANGE("0", "x", "0", "9") "]"), QNNRT_E_MISMATCH, "range 0: input \"x\" is float32", "int32" },
+        { LOOKS(", \"ranges\": [" RANGE("1", "n", "0", "9") "]"), QNNRT_E_FORMAT, "range 0: \"n\" of step 1 is an edge", NULL },
+        { LOOKS(", \"ranges\": [" RANGE("0", "ids", "0", "9") ", " RANGE("0", "ids", "9", "8") "]"), QNNRT_E_FORMAT, "range 1: input \"ids\"", "9 to 8" },
+        { LOOKS(", \"ranges\": [" RANGE("0", "ids", "0", "9") ", " RANGE("1", "ids", "10", "20") "]"), QNNRT_E_FORMAT, "range 1: input \"ids\"", "10 to 9" },
+    };
+    fake_begin("");
+    folder = test_tmpdir();
+    put(folder, "c.bin", LOOK);
+    for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); ++i) BAD(wrong[i].text, wrong[i].code, "pipeline \"looks\"", wrong[i].needle);
+    for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); ++i) BAD(wrong[i].text, wrong[i].code, wrong[i].needle, wrong[i].other);
+}
+
+/* Write int32 or float values from an element on, and expect an error that names one of them. */
+static void out_of_range(qnnrt_run *run, qnnrt_slot slot, uint64_t begin, const int32_t *ids, const float *floats, size_t count,
+                         const char *element)
+{
+    int32_t old[70], now[70];
+    CHECK_EQ(qnnrt_read_i32(run, slot, 0, old, 70), QNNRT_OK);
+    CHECK_EQ(ids != NULL ? qnnrt_write_i32(run, slot, begin, ids, count) : qnnrt_write_f32(run, slot, begin, floats, count), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_run_error(run)->code, QNNRT_E_ARG);
+    CHECK_STR(qnnrt_run_error(run)->text, "pipeline \"looks\": input \"tokens\"");
+    CHECK_STR(qnnrt_run_error(run)->text, element);
+    CHECK_STR(qnnrt_run_error(run)->text, "expected -2 to 9");
+    CHECK_EQ(qnnrt_read_i32(run, slot, 0, now, 70), QNNRT_OK);
+    CHECK(memcmp(old, now, sizeof(old)) == 0);
+}
+
 TEST(names_and_buffers_of_a_made_pipeline)
 {
     qnnrt_step_desc steps[2];
@@ -566,15 +644,17 @@ TEST(names_and_buffers_of_a_made_pipeline)
     qnnrt_buffer_desc buffer;
     qnnrt_keep_desc keep;
     qnnrt_pipeline_desc desc;
-    qnnrt_desc open = new_desc();
+    qnnrt_manifest_open_desc open = new_open();
     qnnrt_pipeline *p = NULL;
     const qnnrt_pipeline_info *info;
     qnnrt_slot slot;
+    qnnrt_manifest *program;
     qnnrt *model;
     fake_begin("");
     folder = two_files();
-    open.inspect = 1;
-    OPENS(folder, &open, &model);
+    open.model.inspect = 1;
+    OPENS(folder, &open, &program);
+    model = qnnrt_manifest_get_info(program)->models[0];
     memset(steps, 0, sizeof(steps));
     memset(names, 0, sizeof(names));
     memset(&buffer, 0, sizeof(buffer));
@@ -662,79 +742,18 @@ TEST(names_and_buffers_of_a_made_pipeline)
     desc.keeps = NULL;
     REFUSED(QNNRT_E_ARG, "keeps");
 #undef REFUSED
-    CLOSE(model);
-}
-
-TEST(a_buffer_that_a_step_would_spoil_is_refused_before_exec)
-{
-    qnnrt_desc desc = new_desc();
-    qnnrt_run *run = NULL;
-    qnnrt *model;
-    fake_begin("");
-    folder = two_files();
-    /* The first step writes y over m, which the second one reads. */
-    put(folder, "qnnrt.json", PIPELINE(STEPS ", \"edges\": [" EDGE "], \"buffers\": [{\"name\": \"state\", \"bytes\": 64, \"slots\":"
-                                       " [{\"step\": 1, \"input\": \"m\", \"offset\": 0}, {\"step\": 0, \"output\": \"y\", \"offset\": 4}]}]"));
-    OPENS(folder, &desc, &model);
-    TEST_JUNK(error);
-    CHECK_EQ(qnnrt_prepare(model, NULL, &run, &error), QNNRT_E_ARG);
-    CHECK(run == NULL);
-    CHECK_STR(error.text, "\"m\"");
-    CHECK_STR(error.text, "\"y\"");
-    CHECK_STR(error.text, "state");
-    CLOSE(model);
-}
-
-/* Two graphs that read ids; the second also reads what the first computes. */
-#define LOOK "FAKEQNN 1\n" PAD "graph look\nin ids 1 0032 2 1 70 -\nin x 3 0232 1 4 -\nout n 2 0032 1 4 -\n" \
-             "graph more\nin ids 1 0032 2 1 70 -\nin n 3 0032 1 4 -\nout y 2 0232 1 4 -\n"
-#define LOOKS(rest) "{\"program\": {\"version\": 1, \"backends\": [\"npu\"], \"contexts\": [{\"file\": \"c.bin\", \"backend\": \"npu\"}]," \
-    " \"pipelines\": [{\"name\": \"looks\", \"steps\": [{\"context\": 0, \"graph\": \"look\"}, {\"context\": 0, \"graph\": \"more\"}]" rest "}]}}"
-#define RANGE(step, input, low, high) "{\"step\": " step ", \"input\": \"" input "\", \"low\": " low ", \"high\": " high "}"
-
-TEST(ranges_that_do_not_fit_are_refused)
-{
-    size_t i;
-    static const struct { const char *text; qnnrt_result code; const char *needle, *other; } wrong[] = {
-        { LOOKS(", \"ranges\": [" RANGE("0", "none", "0", "9") "]"), QNNRT_E_NOT_FOUND, "range 0: step 0", "\"none\"" },
-        { LOOKS(", \"ranges\": [" RANGE("0", "n", "0", "9") "]"), QNNRT_E_NOT_FOUND, "range 0: step 0", "\"n\"" },
-        { LOOKS(", \"ranges\": [" RANGE("2", "ids", "0", "9") "]"), QNNRT_E_FORMAT, "range 0", NULL },
-        { LOOKS(", \"ranges\": [" RANGE("0", "x", "0", "9") "]"), QNNRT_E_MISMATCH, "range 0: input \"x\" is float32", "int32" },
-        { LOOKS(", \"ranges\": [" RANGE("1", "n", "0", "9") "]"), QNNRT_E_FORMAT, "range 0: \"n\" of step 1 is an edge", NULL },
-        { LOOKS(", \"ranges\": [" RANGE("0", "ids", "0", "9") ", " RANGE("0", "ids", "9", "8") "]"), QNNRT_E_FORMAT, "range 1: input \"ids\"", "9 to 8" },
-        { LOOKS(", \"ranges\": [" RANGE("0", "ids", "0", "9") ", " RANGE("1", "ids", "10", "20") "]"), QNNRT_E_FORMAT, "range 1: input \"ids\"", "10 to 9" },
-    };
-    fake_begin("");
-    folder = test_tmpdir();
-    put(folder, "c.bin", LOOK);
-    for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); ++i) BAD(wrong[i].text, wrong[i].code, "pipeline \"looks\"", wrong[i].needle);
-    for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); ++i) BAD(wrong[i].text, wrong[i].code, wrong[i].needle, wrong[i].other);
-}
-
-/* Write int32 or float values from an element on, and expect an error that names one of them. */
-static void out_of_range(qnnrt_run *run, qnnrt_slot slot, uint64_t begin, const int32_t *ids, const float *floats, size_t count,
-                         const char *element)
-{
-    int32_t old[70], now[70];
-    CHECK_EQ(qnnrt_read_i32(run, slot, 0, old, 70), QNNRT_OK);
-    CHECK_EQ(ids != NULL ? qnnrt_write_i32(run, slot, begin, ids, count) : qnnrt_write_f32(run, slot, begin, floats, count), QNNRT_E_ARG);
-    CHECK_EQ(qnnrt_run_error(run)->code, QNNRT_E_ARG);
-    CHECK_STR(qnnrt_run_error(run)->text, "pipeline \"looks\": input \"tokens\"");
-    CHECK_STR(qnnrt_run_error(run)->text, element);
-    CHECK_STR(qnnrt_run_error(run)->text, "expected -2 to 9");
-    CHECK_EQ(qnnrt_read_i32(run, slot, 0, now, 70), QNNRT_OK);
-    CHECK(memcmp(old, now, sizeof(old)) == 0);
+    CLOSE(program);
 }
 
 TEST(values_out_of_a_range_are_not_written)
 {
-    qnnrt_desc desc = new_desc();
+    qnnrt_manifest_open_desc desc = new_open();
     int32_t ids[70], found[70];
     float floats[70];
     const uint32_t nan_bits = 0x7FC00000u;
     const qnnrt_pipeline *single;
     qnnrt_slot slot;
-    qnnrt *model;
+    qnnrt_manifest *model;
     qnnrt_run *run;
     int i;
     fake_begin("");
@@ -743,7 +762,7 @@ TEST(values_out_of_a_range_are_not_written)
     put(folder, "qnnrt.json", LOOKS(", \"names\": {\"tokens\": {\"step\": 1, \"input\": \"ids\"}}, \"ranges\": ["
                                     RANGE("0", "ids", "-5", "9") ", " RANGE("1", "ids", "-2", "2147483647") "]"));
     OPENS(folder, &desc, &model);
-    CHECK_EQ(qnnrt_prepare(model, "looks", &run, &error), QNNRT_OK);
+    CHECK_EQ(qnnrt_manifest_prepare(model, "looks", NULL, &run, &error), QNNRT_OK);
     slot = qnnrt_run_slot(run, "tokens");
     CHECK(slot != QNNRT_NO_SLOT);
     CHECK(slot->has_range == 1 && slot->low == -2 && slot->high == 9);
@@ -774,7 +793,7 @@ TEST(values_out_of_a_range_are_not_written)
     /* Only the program's pipeline has the range, and memory of the caller is not read. */
     CHECK_EQ(qnnrt_bind(run, "tokens", ids, sizeof(ids)), QNNRT_OK);
     CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
-    CHECK_EQ(qnnrt_pipeline_find(model, "0/look", &single, &error), QNNRT_OK);
+    CHECK_EQ(qnnrt_manifest_find(model, "0/look", &single, &error), QNNRT_OK);
     for (i = 0; i < (int)qnnrt_pipeline_get_info(single)->slot_count; ++i) CHECK_EQ(qnnrt_pipeline_get_info(single)->slots[i].has_range, 0);
     qnnrt_run_destroy(run);
     CLOSE(model);
@@ -784,33 +803,33 @@ TEST(constants_follow_links_and_have_limits)
 {
     qnnrt_host_step function;
     int calls;
-    qnnrt_desc desc = mixed_desc(&function, &calls);
+    qnnrt_manifest_open_desc desc = mixed_desc(&function, &calls);
     char path[2048];
-    qnnrt *model;
+    qnnrt_manifest *model;
     fake_begin("");
     folder = mixed_files();
     snprintf(path, sizeof(path), "%s/linked", folder);
     CHECK_EQ(symlink("table", path), 0);
     put(folder, "qnnrt.json", WHOLE(TABLE(", {\"name\": \"c\", \"file\": \"linked\", \"dtype\": \"int8\", \"dims\": [36]},"
                                           " {\"name\": \"d\", \"file\": \"table\", \"dtype\": \"int8\", \"dims\": [1]}"), MIXED(VALUE)));
-    desc.limits.files = 2;
+    desc.model.limits.files = 2;
     OPENS(folder, &desc, &model);
-    CHECK_EQ(qnnrt_get_info(model)->constant_count, 3);
-    CHECK_STR(qnnrt_get_info(model)->constants[1].file, "linked");
-    CHECK_EQ(memcmp(qnnrt_get_info(model)->constants[1].data, qnnrt_get_info(model)->constants[2].data, 1), 0);
-    CHECK((const char *)qnnrt_get_info(model)->constants[0].data - (const char *)qnnrt_get_info(model)->constants[2].data == 4);
+    CHECK_EQ(qnnrt_manifest_get_info(model)->constant_count, 3);
+    CHECK_STR(qnnrt_manifest_get_info(model)->constants[1].file, "linked");
+    CHECK_EQ(memcmp(qnnrt_manifest_get_info(model)->constants[1].data, qnnrt_manifest_get_info(model)->constants[2].data, 1), 0);
+    CHECK((const char *)qnnrt_manifest_get_info(model)->constants[0].data - (const char *)qnnrt_manifest_get_info(model)->constants[2].data == 4);
     CLOSE(model);
     put(folder, "third", "x");
     put(folder, "qnnrt.json", WHOLE(TABLE(", {\"name\": \"c\", \"file\": \"linked\", \"dtype\": \"int8\", \"dims\": [36]},"
                                           " {\"name\": \"d\", \"file\": \"third\", \"dtype\": \"int8\", \"dims\": [1]}"), MIXED(VALUE)));
     FAILS(folder, &desc, QNNRT_E_LIMIT, "2 files", "limits.files");
-    desc.limits.files = 0;
+    desc.model.limits.files = 0;
     put(folder, "table", A B A);
-    desc.limits.file_bytes = sizeof(A B) - 1;
+    desc.model.limits.file_bytes = sizeof(A B) - 1;
     FAILS(folder, &desc, QNNRT_E_LIMIT, "table", "limits.file_bytes");
     snprintf(path, sizeof(path), "%s/table", folder);
     CHECK_EQ(unlink(path), 0);
-    desc.limits.file_bytes = 0;
+    desc.model.limits.file_bytes = 0;
     FAILS(folder, &desc, QNNRT_E_NOT_FOUND, "table");
 }
 
@@ -818,8 +837,8 @@ TEST(many_host_functions_are_listed)
 {
     qnnrt_host_step functions[12];
     int calls, i;
-    qnnrt_desc desc = mixed_desc(&functions[0], &calls);
-    qnnrt *model;
+    qnnrt_manifest_open_desc desc = mixed_desc(&functions[0], &calls);
+    qnnrt_manifest *model;
     fake_begin("");
     folder = mixed_files();
     put(folder, "qnnrt.json", WHOLE(TABLE(""), MIXED(VALUE)));
@@ -838,7 +857,7 @@ TEST(an_edge_converts_only_if_it_says_so)
 {
     qnnrt_host_step function;
     int calls;
-    qnnrt_desc desc = mixed_desc(&function, &calls);
+    qnnrt_manifest_open_desc desc = mixed_desc(&function, &calls);
     fake_begin("");
     folder = mixed_files();
     put(folder, "qnnrt.json", WHOLE("", "{\"name\": \"p\", \"steps\": [{\"context\": 0, \"graph\": \"first\"}, {\"context\": 0, \"graph\": \"half\"}], \"edges\": [{\"from\": [0, \"y\"], \"to\": [1, \"h\"]}]}"));
@@ -849,15 +868,15 @@ TEST(an_edge_converts_only_if_it_says_so)
     FAILS(folder, &desc, QNNRT_E_FORMAT, "pipeline \"p\": step 0", "no outputs");
 }
 
-/* The example in the manual at the top of qnnrt.h, with a model that it fits. */
+/* The example in the manual at the top of qnnrt_manifest.h, with a model that it fits. */
 TEST(the_example_of_the_manual_opens)
 {
     qnnrt_host_step function;
     int calls;
-    qnnrt_desc desc = mixed_desc(&function, &calls);
-    char *manual = (char *)test_read_file("qnnrt.h", NULL), *begin, *end, path[2048];
+    qnnrt_manifest_open_desc desc = mixed_desc(&function, &calls);
+    char *manual = (char *)test_read_file("tools/qnnrt_manifest.h", NULL), *begin, *end, path[2048];
     const qnnrt_pipeline_info *p;
-    qnnrt *model;
+    qnnrt_manifest *model;
     fake_begin("");
     folder = test_tmpdir();
     CHECK(manual != NULL);
@@ -874,7 +893,7 @@ TEST(the_example_of_the_manual_opens)
     CHECK_EQ(truncate(path, (off_t)50257 * 768 * 2), 0);      /* a hole */
     function.name = "look_up";
     OPENS(folder, &desc, &model);
-    p = qnnrt_pipeline_get_info(qnnrt_get_info(model)->pipelines[0]);
+    p = qnnrt_pipeline_get_info(qnnrt_manifest_get_info(model)->pipelines[0]);
     CHECK_EQ(p->step_count, 3);
     CHECK_STR(p->names[0].name, "tokens");
     CLOSE(model);
@@ -1019,15 +1038,15 @@ TEST(a_text_cut_at_every_byte_is_refused)
 {
     char text[2048];
     size_t length;
-    qnnrt_desc desc = new_desc();
-    qnnrt *model;
+    qnnrt_manifest_open_desc desc = new_open();
+    qnnrt_manifest *model;
     fake_begin("");
     folder = two_files();
     put(folder, "t.bin", "a table of some values");
     put(folder, "qnnrt.json", ALL);
-    desc.inspect = 1;
+    desc.model.inspect = 1;
     OPENS(folder, &desc, &model);
-    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    CHECK_EQ(qnnrt_manifest_close(model), QNNRT_OK);
     for (length = 0; length < strlen(ALL); ++length) {
         snprintf(text, sizeof(text), "%.*s", (int)length, ALL);
         BAD(text, QNNRT_E_FORMAT, "byte ", NULL);
@@ -1036,24 +1055,24 @@ TEST(a_text_cut_at_every_byte_is_refused)
 
 TEST(limits_of_a_program)
 {
-    qnnrt_desc desc = new_desc();
-    qnnrt *model;
+    qnnrt_manifest_open_desc desc = new_open();
+    qnnrt_manifest *model;
     fake_begin("");
     folder = two_files();
-    desc.inspect = 1;
+    desc.model.inspect = 1;
     put(folder, "qnnrt.json", PIPELINE(STEPS ", \"edges\": [" EDGE "]"));
-    desc.limits.files = 1;
+    desc.model.limits.files = 1;
     FAILS(folder, &desc, QNNRT_E_LIMIT, "2 contexts", "limits.files (1)");
-    desc.limits.files = 2;
+    desc.model.limits.files = 2;
     OPENS(folder, &desc, &model);
-    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
-    desc.limits.tensors = 6;           /* 1 backend, 2 contexts, 1 pipeline, 2 steps, 1 edge */
+    CHECK_EQ(qnnrt_manifest_close(model), QNNRT_OK);
+    desc.model.limits.tensors = 6;           /* 1 backend, 2 contexts, 1 pipeline, 2 steps, 1 edge */
     FAILS(folder, &desc, QNNRT_E_LIMIT, "qnnrt.json", "edge 0", "more than 6", "limits.tensors");
-    desc.limits.tensors = 0;
-    desc.limits.name_bytes = 5;
+    desc.model.limits.tensors = 0;
+    desc.model.limits.name_bytes = 5;
     FAILS(folder, &desc, QNNRT_E_LIMIT, "step 1", "\"graph\"", "5 bytes (limits.name_bytes)");
-    desc.limits.name_bytes = 0;
-    desc.limits.json_bytes = 20;
+    desc.model.limits.name_bytes = 0;
+    desc.model.limits.json_bytes = 20;
     FAILS(folder, &desc, QNNRT_E_LIMIT, "qnnrt.json", "limits.json_bytes (20)");
 }
 
@@ -1075,17 +1094,17 @@ static void give(void *user, void *data)
 TEST(a_pipeline_of_a_program_takes_no_more_memory_than_it_needs)
 {
     enum { COUNT = 3000 };
-    qnnrt_desc desc = new_desc();
+    qnnrt_manifest_open_desc desc = new_open();
     char *text = (char *)malloc(COUNT * 96 + 512);
     uint64_t without = 0;
-    qnnrt *model;
+    qnnrt_manifest *model;
     size_t used;
     int many, i;
     fake_begin("");
     folder = two_files();
-    desc.inspect = 1;
-    desc.backend_desc.hooks.alloc = take;
-    desc.backend_desc.hooks.free = give;
+    desc.model.inspect = 1;
+    desc.model.backend_desc.hooks.alloc = take;
+    desc.model.backend_desc.hooks.free = give;
     for (many = 0; many < 2; ++many) {
         used = (size_t)sprintf(text, "{\"program\": {\"version\": 1, " CONTEXTS ", \"pipelines\": [");
         for (i = 0; i < (many ? COUNT : 1); ++i)
@@ -1094,8 +1113,8 @@ TEST(a_pipeline_of_a_program_takes_no_more_memory_than_it_needs)
         put(folder, "qnnrt.json", text);
         taken = 0;
         OPENS(folder, &desc, &model);
-        CHECK_EQ(qnnrt_get_info(model)->pipeline_count, many ? COUNT : 1);
-        CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+        CHECK_EQ(qnnrt_manifest_get_info(model)->pipeline_count, many ? COUNT : 1);
+        CHECK_EQ(qnnrt_manifest_close(model), QNNRT_OK);
         if (!many) without = taken;
     }
     printf("  %llu bytes for each pipeline\n", (unsigned long long)(taken - without) / COUNT);
@@ -1107,9 +1126,9 @@ TEST(a_pipeline_of_a_program_takes_no_more_memory_than_it_needs)
 /* ---- the writer --------------------------------------------------------------------------------- */
 
 /* Write the program of a model that was opened. hashes: 1 writes fingerprints, and digits as SHA-256. */
-static void write_model(const qnnrt *model, int hashes, meta_text *out)
+static void write_model(const qnnrt_manifest *model, int hashes, meta_text *out)
 {
-    const qnnrt_info *info = qnnrt_get_info(model);
+    const qnnrt_manifest_info *info = qnnrt_manifest_get_info(model);
     qnnrt_manifest_context contexts[4];
     qnnrt_manifest_constant constants[8];
     qnnrt_manifest_desc desc;
@@ -1121,11 +1140,13 @@ static void write_model(const qnnrt *model, int hashes, meta_text *out)
     for (i = 0; i < info->context_count; ++i) {
         contexts[i].file = info->contexts[i].file;
         contexts[i].backend = info->contexts[i].role[0] != '\0' ? info->contexts[i].role : "npu";
-        contexts[i].fingerprint = hashes ? info->contexts[i].fingerprint : 0;
+        contexts[i].fingerprint = hashes ? fingerprint_of(info, i) : 0;
+        contexts[i].model = info->contexts[i].model;
+        contexts[i].context = info->contexts[i].context;
         contexts[i].sha256 = hashes ? "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f" : NULL;
     }
     for (i = 0; i < info->constant_count; ++i) {
-        const qnnrt_constant_info *from = &info->constants[i];
+        const qnnrt_manifest_constant_info *from = &info->constants[i];
         constants[i].name = from->tensor->name;
         constants[i].file = from->file;
         constants[i].offset = from->offset;
@@ -1162,7 +1183,9 @@ static void same_pipeline(const qnnrt_pipeline_info *a, const qnnrt_pipeline_inf
     CHECK(a->step_count == b->step_count && a->edge_count == b->edge_count && a->slot_count == b->slot_count);
     for (i = 0; i < a->step_count; ++i) {
         const qnnrt_step_info *x = &a->steps[i], *y = &b->steps[i];
-        CHECK(x->kind == y->kind && x->context == y->context && x->convert == y->convert && x->exact == y->exact);
+        CHECK(x->kind == y->kind && x->context == y->context);
+        const qnnrt_converter_info how_x = qnnrt_convert_get_info(qnnrt_convert_of(x)), how_y = qnnrt_convert_get_info(qnnrt_convert_of(y));
+        CHECK(how_x.how == how_y.how && how_x.exact == how_y.exact);
         CHECK(strcmp(x->graph->name, y->graph->name) == 0);
         CHECK(x->graph->input_count == y->graph->input_count && x->graph->output_count == y->graph->output_count);
         for (k = 0; k < x->graph->input_count; ++k) TRY(same_tensor(&x->graph->inputs[k], &y->graph->inputs[k]));
@@ -1188,9 +1211,9 @@ static void same_pipeline(const qnnrt_pipeline_info *a, const qnnrt_pipeline_inf
         CHECK(a->places[i].slot - a->slots == b->places[i].slot - b->slots && a->places[i].buffer == b->places[i].buffer && a->places[i].offset == b->places[i].offset);
 }
 
-static void same_model(const qnnrt *a, const qnnrt *b)
+static void same_model(const qnnrt_manifest *a, const qnnrt_manifest *b)
 {
-    const qnnrt_info *x = qnnrt_get_info(a), *y = qnnrt_get_info(b);
+    const qnnrt_manifest_info *x = qnnrt_manifest_get_info(a), *y = qnnrt_manifest_get_info(b);
     size_t i;
     CHECK_EQ(x->pipeline_count, y->pipeline_count);
     for (i = 0; i < x->pipeline_count; ++i)
@@ -1198,21 +1221,21 @@ static void same_model(const qnnrt *a, const qnnrt *b)
 }
 
 /* Open the folder, write its program, open that, and write it again: the same models and the same bytes. */
-static void round_trip(const qnnrt_desc *desc, int hashes)
+static void round_trip(const qnnrt_manifest_open_desc *desc, int hashes)
 {
     meta_text one, two;
-    qnnrt *a, *b;
+    qnnrt_manifest *a, *b;
     memset(&one, 0, sizeof(one));
     memset(&two, 0, sizeof(two));
     OPENS(folder, desc, &a);
     TRY(write_model(a, hashes, &one));
     put(folder, "qnnrt.json", one.data);
     OPENS(folder, desc, &b);
-    CHECK_EQ(qnnrt_get_info(b)->program, 1);
+    CHECK_EQ(qnnrt_manifest_get_info(b)->program, 1);
     TRY(same_model(a, b));
     TRY(write_model(b, hashes, &two));
     CHECK(strcmp(one.data, two.data) == 0);
-    CHECK_EQ(qnnrt_close(a), QNNRT_OK);
+    CHECK_EQ(qnnrt_manifest_close(a), QNNRT_OK);
     CLOSE(b);
     meta_free(&one);
     meta_free(&two);
@@ -1220,22 +1243,22 @@ static void round_trip(const qnnrt_desc *desc, int hashes)
 
 TEST(a_folder_without_a_program_is_written_as_one)
 {
-    qnnrt_desc desc = new_desc();
-    qnnrt *model;
+    qnnrt_manifest_open_desc desc = new_open();
+    qnnrt_manifest *model;
     fake_begin("");
     folder = test_tmpdir();
-    desc.inspect = 1;
+    desc.model.inspect = 1;
     /* Joined by names, with an input that both steps take, and a second pipeline. */
     put(folder, "forward_0.bin", "FAKEQNN 1\n" PAD "graph decode\nin x 1 0232 2 1 4 -\nin mask 3 0232 1 4 -\nout h 2 0416 2 1 8 s 0.25 -7\n"
                                  "graph prefill\nin x 1 0232 2 1 4 -\nout h 2 0408 1 8 b 4 0.1 -3\n");
     put(folder, "forward_1.bin", "FAKEQNN 1\n" PAD "graph decode\nin h 1 0416 2 1 8 s 0.25 -7\nin mask 3 0232 1 4 -\nout y 2 0232 2 1 3 -\n"
                                  "graph prefill\nin h 1 0408 1 8 b 4 0.1 -3\nout y 2 0232 2 1 3 -\n");
     OPENS(folder, &desc, &model);
-    CHECK_EQ(qnnrt_get_info(model)->program, 0);
-    CHECK_EQ(qnnrt_get_info(model)->pipeline_count, 2);
+    CHECK_EQ(qnnrt_manifest_get_info(model)->program, 0);
+    CHECK_EQ(qnnrt_manifest_get_info(model)->pipeline_count, 2);
     CLOSE(model);
     TRY(round_trip(&desc, 1));
-    desc.inspect = 0;
+    desc.model.inspect = 0;
     TRY(round_trip(&desc, 1));
 }
 
@@ -1243,7 +1266,7 @@ TEST(a_program_of_every_kind_is_written_as_it_was_read)
 {
     qnnrt_host_step function;
     int calls;
-    qnnrt_desc desc = mixed_desc(&function, &calls);
+    qnnrt_manifest_open_desc desc = mixed_desc(&function, &calls);
     fake_begin("");
     folder = mixed_files();
     put(folder, "qnnrt.json", WHOLE(TABLE(""), MIXED(VALUE NAMES STATE)));
@@ -1428,15 +1451,15 @@ TEST(random_programs_are_read_as_they_were_written)
     qnnrt_manifest_context contexts[2];
     qnnrt_manifest_constant constants[2];
     qnnrt_manifest_desc manifest;
-    qnnrt_backend_role cpu;
-    qnnrt_desc desc = new_desc();
+    qnnrt_manifest_role cpu;
+    qnnrt_manifest_open_desc desc = new_open();
     char path[2048];
     size_t i, round, conversions = 0, opened = 0, ranges = 0;
     fake_begin("");
     folder = two_files();
     snprintf(path, sizeof(path), "%s/table", folder);
     test_write_file(path, random_table, sizeof(random_table));
-    desc.inspect = 1;
+    desc.model.inspect = 1;
     memset(&cpu, 0, sizeof(cpu));
     cpu.role = "cpu";
     cpu.desc.path = TEST_FAKE_LIB;
@@ -1467,16 +1490,16 @@ TEST(random_programs_are_read_as_they_were_written)
     manifest.pipeline_count = 1;
     for (round = 0; round < 200; ++round) {
         meta_text text;
-        qnnrt *model = NULL;
+        qnnrt_manifest *model = NULL;
         memset(&text, 0, sizeof(text));
         random_state = round + 1;
         random_make(&r);
         CHECK_EQ(qnnrt_manifest_write(&manifest, meta_add, &text, &error), QNNRT_OK);
         put(folder, "qnnrt.json", text.data);
-        if (qnnrt_open(folder, &desc, &model, &error) != QNNRT_OK) printf("round %u: %s\n%s\n", (unsigned)round, error.text, text.data);
+        if (qnnrt_manifest_open(folder, &desc, &model, &error) != QNNRT_OK) printf("round %u: %s\n%s\n", (unsigned)round, error.text, text.data);
         CHECK(model != NULL);
         {
-            const qnnrt_pipeline_info *p = qnnrt_pipeline_get_info(qnnrt_get_info(model)->pipelines[0]);
+            const qnnrt_pipeline_info *p = qnnrt_pipeline_get_info(qnnrt_manifest_get_info(model)->pipelines[0]);
             for (i = 0; i < p->step_count; ++i) conversions += p->steps[i].kind == QNNRT_STEP_CONVERT;
             for (i = 0; i < p->slot_count; ++i) ranges += p->slots[i].has_range != 0;
             CHECK_EQ(p->name_count, r.desc.name_count);
@@ -1563,9 +1586,9 @@ TEST_MAIN("manifest")
     RUN(a_host_function_that_is_missing_is_named);
     RUN(constants_fit_their_files_and_inputs);
     RUN(names_and_buffers_that_do_not_fit_are_refused);
-    RUN(names_and_buffers_of_a_made_pipeline);
     RUN(a_buffer_that_a_step_would_spoil_is_refused_before_exec);
     RUN(ranges_that_do_not_fit_are_refused);
+    RUN(names_and_buffers_of_a_made_pipeline);
     RUN(values_out_of_a_range_are_not_written);
     RUN(constants_follow_links_and_have_limits);
     RUN(many_host_functions_are_listed);

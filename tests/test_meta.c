@@ -1427,16 +1427,34 @@ TEST(folder_of_json_alone_is_inspected)
     FAILS(folder, &desc, QNNRT_E_NOT_FOUND, "no *.bin");
     desc = new_desc();
     FAILS(folder, &desc, QNNRT_E_NOT_FOUND, "no *.bin", "JSON without a binary", "inspected");
-    /* A program names the binaries; what it says of their bytes is not compared. */
-    desc = json_desc();
-    write_in(folder, "qnnrt.json", "{\"program\": {\"version\": 1, \"backends\": [\"npu\"], \"contexts\": ["
-             "{\"file\": \"part_10.bin\", \"backend\": \"npu\", \"fingerprint\": \"0123456789abcdef\"},"
-             "{\"file\": \"part_2.bin\", \"backend\": \"npu\", \"sha256\":"
-             " \"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\"}]}}");
-    for (desc.check_hashes = 0; desc.check_hashes < 2; ++desc.check_hashes) {
-        OPENS(folder, &desc, &model);
-        FILES_ARE(model, "part_10_json.json<part_10_json.json>01 part_2_json.json<part_2_json.json>01 ");
-        CLOSE(model);
+}
+
+/* A program may name several backends: the core does not read it. */
+TEST(a_folder_with_a_program_is_refused)
+{
+    static const char *const texts[] = { "{\"program\": {\"version\": 1}}", "{\"llm\": {}, \"pro\\u0067ram\": 1}",
+                                         "{\"llm\": {\"program\": {}}, \"more\": [{\"program\": 1}]}", "[\"program\"]", "{\"program\": }" };
+    static const qnnrt_result results[] = { QNNRT_E_UNSUPPORTED, QNNRT_E_UNSUPPORTED, QNNRT_OK, QNNRT_OK, QNNRT_E_FORMAT };
+    const char *folder = test_tmpdir();
+    qnnrt_desc desc = new_desc();
+    qnnrt *model = NULL;
+    size_t i;
+    meta_begin();
+    fake_begin("");
+    write_in(folder, "forward_0.bin", ONE);
+    for (i = 0; i < sizeof(texts) / sizeof(texts[0]); ++i) {
+        write_in(folder, "qnnrt.json", texts[i]);
+        desc.no_manifest = 0;
+        CHECK_EQ(qnnrt_open(folder, &desc, &model, &error), results[i]);
+        if (results[i] == QNNRT_E_UNSUPPORTED) {
+            CHECK_STR(error.text, "qnnrt.json has a program");
+            CHECK_STR(error.hint, "qnnrt_manifest_open()");
+        }
+        if (results[i] == QNNRT_E_FORMAT) CHECK_STR(error.text, "qnnrt.json: byte 12:");
+        CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+        desc.no_manifest = 1;
+        CHECK_EQ(qnnrt_open(folder, &desc, &model, &error), QNNRT_OK);
+        CHECK_EQ(qnnrt_close(model), QNNRT_OK);
     }
 }
 
@@ -2344,6 +2362,7 @@ TEST_MAIN("meta")
     RUN(scan_names_the_text_without_its_binary);
     RUN(json_of_left_out_files_is_not_read);
     RUN(folder_of_json_alone_is_inspected);
+    RUN(a_folder_with_a_program_is_refused);
     RUN(genie_config_gives_the_order);
     RUN(genie_config_without_a_list_changes_nothing);
     RUN(genie_config_paths_are_refused);

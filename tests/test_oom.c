@@ -7,6 +7,7 @@
    freed. */
 #include "../qnnrt.h"
 #include "qnnrt_device.h"
+#include "qnnrt_manifest.h"
 #include "test.h"
 #include "meta.h"
 #include "heap.h"
@@ -557,21 +558,22 @@ static qnnrt_result copy(void *user, const qnnrt_graph_info *step, const void *c
 static qnnrt_result programmed(qnnrt_error *err)
 {
     qnnrt_host_step function;
-    qnnrt_desc desc;
-    qnnrt *model = NULL;
+    qnnrt_manifest_open_desc desc;
+    qnnrt_manifest *model = NULL;
     qnnrt_run *run = NULL;
     qnnrt_result result, closed;
-    options(&desc);
+    memset(&desc, 0, sizeof(desc));
+    options(&desc.model);
     memset(&function, 0, sizeof(function));
     function.name = "copy";
     function.exec = copy;
     desc.host_functions = &function;
     desc.host_function_count = 1;
-    result = qnnrt_open(with_program, &desc, &model, err);
-    if (result == QNNRT_OK) result = qnnrt_prepare_with(model, NULL, prepared(), &run, err);
+    result = qnnrt_manifest_open(with_program, &desc, &model, err);
+    if (result == QNNRT_OK) result = qnnrt_manifest_prepare(model, NULL, prepared(), &run, err);
     if (result == QNNRT_OK) result = from_run(qnnrt_exec(run), run, err);
     qnnrt_run_destroy(run);
-    closed = qnnrt_close(model);
+    closed = qnnrt_manifest_close(model);
     return result != QNNRT_OK ? result : closed;
 }
 

@@ -16,7 +16,8 @@
 #include "qnnrt.h"
 #include "qnnrt_builder.h"
 #include "qnnrt_convert.h"
-#include "swap.h"
+#include "qnnrt_device.h"
+#include "qnnrt_manifest.h"
 #include "qnnrt_profile.h"
 #include "ref.h"
 #include "bind.h"
@@ -1623,7 +1624,7 @@ static int write_program(const int *contexts, unsigned char *named, int *which)
 }
 
 /* Let one of the backends restart while it executes, recover, and execute again. */
-static void restart_one(qnnrt *model)
+static void restart_one(qnnrt_manifest *model)
 {
     size_t dies = 0;
     int b, at = (int)below((uint32_t)p.segment_count);
@@ -1639,7 +1640,7 @@ static void restart_one(qnnrt *model)
     CHECK_STR(qnnrt_run_error(w.run)->text, unique_quoted(p.segments[dies].name));
     CHECK(controls[b]("faults", NULL, 0) >= 0);
     CHECK_EQ(qnnrt_exec(w.run), QNNRT_E_BACKEND);
-    if (qnnrt_model_recover(model, &err) != QNNRT_OK) printf("%s\n", err.text);
+    if (qnnrt_manifest_recover(model, qnnrt_model_recover, &err) != QNNRT_OK) printf("%s\n", err.text);
     CHECK_EQ(err.code, QNNRT_OK);
     TRY(execute_once(1));
     ++stats_restarts;
@@ -1648,12 +1649,13 @@ static void restart_one(qnnrt *model)
 /* Save the program to a folder, open that, and run it. */
 static void run_folder(void)
 {
-    qnnrt_backend_role roles[BACKENDS];
+    qnnrt_manifest_role roles[BACKENDS];
     qnnrt_host_step functions[NODES];
     unsigned char named[NODES * INS + VALUES];
-    qnnrt_desc desc;
+    qnnrt_manifest_open_desc desc;
     qnnrt_prepare_desc how;
-    qnnrt *model;
+    qnnrt_manifest *model;
+    const int swap = chance(30);
     qnnrt_result result;
     char path[1200];
     int contexts[BACKENDS] = { 0 }, which[PLACES], b, i, count = 0, wrong;
@@ -1680,7 +1682,7 @@ static void run_folder(void)
     desc.backends = roles;
     desc.backend_count = (size_t)count;
     desc.host_functions = functions;
-    if (chance(30)) desc.residency = SWAP_ONE;
+    if (swap) desc.model.residency = QNNRT_RESIDENT_CALLER;
     memset(&how, 0, sizeof(how));
     if (chance(30)) qnnrt_device_memory("shared", &how.mem);
     for (i = 0; i < p.segment_count; ++i) {
@@ -1689,9 +1691,11 @@ static void run_folder(void)
         functions[desc.host_function_count].exec = host_exec;
         functions[desc.host_function_count++].user = &p.segments[i];
     }
-    if (swap_open(folder, &desc, &model, &err) != QNNRT_OK) printf("%s\n", err.text);
+    if (qnnrt_manifest_open(folder, &desc, &model, &err) != QNNRT_OK) printf("%s\n", err.text);
     CHECK(model != NULL);
-    CHECK_EQ(qnnrt_pipeline_find(model, "program", &w.pipeline, &err), QNNRT_OK);
+    for (b = 0; swap && b < (int)qnnrt_manifest_get_info(model)->model_count; ++b)
+        CHECK_EQ(qnnrt_model_swap(qnnrt_manifest_get_info(model)->models[b], 0, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_manifest_find(model, "program", &w.pipeline, &err), QNNRT_OK);
     for (i = 0; i < p.class_count; ++i) {
         p.classes[i].slot = QNNRT_NO_SLOT;
         p.classes[i].now = p.classes[i].data;
@@ -1705,7 +1709,7 @@ static void run_folder(void)
         CHECK(slot == slot_of(i));
     }
     memset(w.runs, 0, sizeof(w.runs));
-    result = qnnrt_prepare_with(model, "program", &how, &w.runs[0], &err);
+    result = qnnrt_manifest_prepare(model, "program", &how, &w.runs[0], &err);
     w.run_count = 1;
     w.reuse = w.per_tensor = w.own_count = 0;
     if (wrong) {
@@ -1719,7 +1723,7 @@ static void run_folder(void)
         if (chance(50)) TRY(restart_one(model));
         qnnrt_run_destroy(w.runs[0]);
     }
-    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    CHECK_EQ(qnnrt_manifest_close(model), QNNRT_OK);
     ++stats_folders;
 }
 

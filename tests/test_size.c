@@ -1,7 +1,10 @@
 /* test_size.c - rooms >>size >>sha256 >>mem >>err >>log through their private functions: limits that public
    calls do not reach */
 #define QNNRT_IMPLEMENTATION
+#define QNNRT_CONVERT_IMPLEMENTATION
+#define QNNRT_MANIFEST_IMPLEMENTATION
 #include "../qnnrt.h"
+#include "qnnrt_manifest.h"
 #include "test.h"
 
 TEST(size_add_and_mul_refuse_what_does_not_fit)

@@ -2847,7 +2847,7 @@ static qnnrt_result qnnrt__compose_context_make(qnnrt_builder *b, qnnrt *model, 
     b->graph = NULL;
     context->info = info;
     context->file.fd = -1;
-    qnnrt__model_place(context, model->uses);
+    qnnrt__model_place(model, context);
     info->build_id = qnnrt__arena_text(&model->arena, backend->build_id, strlen(backend->build_id));
     info->file = qnnrt__arena_text(&model->arena, from->desc.name, strlen(from->desc.name));
     if (info->build_id == NULL || info->file == NULL) return qnnrt__build_no_memory(b);
@@ -2913,11 +2913,11 @@ static qnnrt_result qnnrt__compose_model(qnnrt_builder *b, const qnnrt__system *
     size_t i;
     if (model == NULL) return qnnrt__build_no_memory(b);
     made = (qnnrt__build_made *)qnnrt__arena_alloc(&model->arena, 1, sizeof(*made));
-    if (made == NULL || qnnrt__model_reserve(model, 1, b->err) != QNNRT_OK) {
+    if (made == NULL) {
         qnnrt__model_free(model);
         return qnnrt__build_no_memory(b);
     }
-    qnnrt__model_give(qnnrt__model_add(model, ""), b->backend, 0);
+    qnnrt__model_give(model, b->backend, 0);
     made->hook.freed = qnnrt__device_freed;
     model->made = &made->hook;
     snprintf(model->system_path, sizeof(model->system_path), "%s",
@@ -2934,7 +2934,7 @@ static qnnrt_result qnnrt__compose_model(qnnrt_builder *b, const qnnrt__system *
     for (i = 0; i < count && result == QNNRT_OK; ++i)
         result = qnnrt__compose_context_make(b, model, i, system, room);
     qnnrt__hooks_unlock(&b->backend->hooks);
-    if (result == QNNRT_OK) result = qnnrt__pipeline_discover(model, NULL, 0, b->err);
+    if (result == QNNRT_OK) result = qnnrt__pipeline_discover(model, b->err);
     if (result != QNNRT_OK) {
         qnnrt__model_free(model);
         return result;

@@ -229,10 +229,9 @@ QNNRT_DEVICE_API qnnrt_result qnnrt_model_load_shared(qnnrt *model, qnnrt_error 
 
 /* Recover from a restart of the DSP (vendor codes 1007 and 1011; any call can return them). Device,
    backend and all contexts that existed are freed and created again, and op packages registered
-   again, for every model that shares this model's backend; errors of freeing are logged. Of several
-   backends of a model, those whose library has returned such a code are recovered; all of them if
-   none has. Runs, what is bound to them, buffers and KV caches stay as they are: execute again what
-   failed. Profiling is off and votes of qnnrt_power_set() are gone: set them again.
+   again, for every model that shares this model's backend; errors of freeing are logged. Runs, what
+   is bound to them, buffers and KV caches stay as they are: execute again what failed. Profiling is
+   off and votes of qnnrt_power_set() are gone: set them again.
 
    Returns  QNNRT_OK
             QNNRT_E_UNSUPPORTED  a model on the backend was built here: close it, or save it and
@@ -792,60 +791,51 @@ QNNRT_DEVICE_API qnnrt_result qnnrt_update(qnnrt *model, size_t context, const c
    Knows nothing of: pipelines, steps, memory of tensors
    ===================================================================================== */
 
-typedef struct qnnrt__group_part {          /* of a backend */
-    const qnnrt_backend  *backend;
+typedef struct qnnrt__group {
+    qnnrt_context_hook    hook;
+    qnnrt                *model;
     uint64_t              bytes;            /* 0: it does not share */
     size_t                leader;           /* the context that began the group, or has to */
     int                   refused;          /* the library did not create the last one */
     const void           *list[2];
     qnnrt__abi_config     config;
     qnnrt__abi_htp_config custom;
-} qnnrt__group_part;
-
-typedef struct qnnrt__group {
-    qnnrt_context_hook hook;
-    qnnrt             *model;
-    qnnrt__group_part *parts;               /* [part_count] each backend once */
-    size_t             part_count;
 } qnnrt__group;
 
-/* Return the part of a context that shares memory, or NULL. */
-static qnnrt__group_part *qnnrt__group_part_of(const qnnrt__group *group, size_t at)
+/* Return 1 if a context shares memory. */
+static int qnnrt__group_shares(const qnnrt__group *group, size_t at)
 {
-    size_t i = 0;
-    while (i < group->part_count && group->parts[i].backend != group->model->contexts[at].backend)
-        ++i;
-    return i < group->part_count && group->parts[i].bytes > 0 &&
-           qnnrt__htp_spill_fill(&group->model->infos[at]) > 0 ? &group->parts[i] : NULL;
+    return group != NULL && group->bytes > 0 &&
+           qnnrt__htp_spill_fill(&group->model->infos[at]) > 0;
 }
 
 static qnnrt_result qnnrt__group_before(qnnrt_context_hook *hook, qnnrt__creation *creation,
                                         qnnrt_error *err)
 {
-    const qnnrt__group *group = (const qnnrt__group *)hook;
-    qnnrt__group_part *part = qnnrt__group_part_of(group, creation->context);
+    qnnrt__group *group = (qnnrt__group *)hook;
     qnnrt__abi_handle first;
     (void)err;
-    if (part == NULL) return QNNRT_OK;
-    first = group->model->contexts[part->leader].handle;
-    if (first == NULL) part->leader = creation->context;
-    if (creation->context < part->leader) return QNNRT_OK;     /* which is freed before it */
-    memset(&part->custom, 0, sizeof(part->custom));
-    part->custom.option = QNNRT__ABI_HTP_MULTI_CONTEXTS;
-    memcpy(&part->custom.u.words[0], &first, sizeof(first));
-    memcpy(&part->custom.u.words[2], &part->bytes, sizeof(part->bytes));
-    part->config.u.custom = &part->custom;
-    part->list[0] = &part->config;
-    creation->configs = part->list;
+    if (!qnnrt__group_shares(group, creation->context)) return QNNRT_OK;
+    first = group->model->contexts[group->leader].handle;
+    if (first == NULL) group->leader = creation->context;
+    if (creation->context < group->leader) return QNNRT_OK;     /* which is freed before it */
+    memset(&group->custom, 0, sizeof(group->custom));
+    group->custom.option = QNNRT__ABI_HTP_MULTI_CONTEXTS;
+    memcpy(&group->custom.u.words[0], &first, sizeof(first));
+    memcpy(&group->custom.u.words[2], &group->bytes, sizeof(group->bytes));
+    group->config.u.custom = &group->custom;
+    group->list[0] = &group->config;
+    creation->configs = group->list;
     return QNNRT_OK;
 }
 
 static qnnrt_result qnnrt__group_after(qnnrt_context_hook *hook, const qnnrt__creation *creation,
                                        qnnrt_error *err)
 {
-    qnnrt__group_part *part = qnnrt__group_part_of((const qnnrt__group *)hook, creation->context);
+    qnnrt__group *group = (qnnrt__group *)hook;
     (void)err;
-    if (part != NULL && creation->configs == part->list) part->refused = !creation->created;
+    if (qnnrt__group_shares(group, creation->context) && creation->configs == group->list)
+        group->refused = !creation->created;
     return QNNRT_OK;
 }
 
@@ -862,50 +852,37 @@ static qnnrt__group *qnnrt__group_of(const qnnrt *model)
    Callers hold the lock. */
 static qnnrt_result qnnrt__group_again(qnnrt *model, size_t at, qnnrt_error *err)
 {
-    const qnnrt__group *group = qnnrt__group_of(model);
-    qnnrt__group_part *part = group != NULL ? qnnrt__group_part_of(group, at) : NULL;
+    qnnrt__group *group = qnnrt__group_of(model);
     qnnrt_backend *b = model->contexts[at].backend;
     const uint32_t restarts = qnnrt__os_load(&b->restarts);
     qnnrt_error own;
     qnnrt_result result;
     if (err == NULL) err = &own;
-    if (part != NULL) part->refused = 0;
+    if (group != NULL) group->refused = 0;
     result = qnnrt__resident_again(model, at, err);
-    if (result == QNNRT_OK || part == NULL || !part->refused ||
+    if (result == QNNRT_OK || !qnnrt__group_shares(group, at) || !group->refused ||
         qnnrt__os_load(&b->restarts) != restarts) return result;
     qnnrt__log(&b->hooks, QNNRT_LOG_INFO, "context", err->vendor_code, "%s does not share"
                " spill-fill memory (0x%x): each context has its own", b->path,
                (unsigned)(err->vendor_code & 0xFFFF));
-    part->bytes = 0;
+    group->bytes = 0;
     qnnrt__err_clear(err);
     return qnnrt__resident_again(model, at, err);
 }
 
-/* Make the hook of a model, which has the backends of its contexts. */
+/* Make the hook of a model. */
 static qnnrt_result qnnrt__group_create(qnnrt *model, qnnrt_error *err)
 {
     qnnrt__group *group = (qnnrt__group *)qnnrt__arena_alloc(&model->arena, 1, sizeof(*group));
-    size_t i, at;
-    if (group != NULL)
-        group->parts = (qnnrt__group_part *)qnnrt__arena_alloc(&model->arena, model->use_count,
-                                                               sizeof(*group->parts));
-    if (group == NULL || group->parts == NULL) return qnnrt__fail_memory(err, "a group");
+    size_t several = 0, at;
+    if (group == NULL) return qnnrt__fail_memory(err, "a group");
     group->model = model;
-    for (i = 0; i < model->use_count; ++i) {
-        qnnrt__group_part *part = &group->parts[group->part_count];
-        size_t several = 0, k = 0;
-        while (k < group->part_count && group->parts[k].backend != model->uses[i].backend) ++k;
-        if (k < group->part_count || model->uses[i].backend == NULL) continue;
-        part->backend = model->uses[i].backend;
-        ++group->part_count;
-        for (at = 0; at < model->context_count && qnnrt__open_is_htp(part->backend); ++at) {
-            const uint64_t need = model->contexts[at].backend == part->backend
-                                      ? qnnrt__htp_spill_fill(&model->infos[at]) : 0;
-            if (need > 0 && several++ == 0) part->leader = at;
-            if (need > part->bytes) part->bytes = need;
-        }
-        if (several < 2) part->bytes = 0;
+    for (at = 0; at < model->context_count && qnnrt__open_is_htp(model->backend); ++at) {
+        const uint64_t need = qnnrt__htp_spill_fill(&model->infos[at]);
+        if (need > 0 && several++ == 0) group->leader = at;
+        if (need > group->bytes) group->bytes = need;
     }
+    if (several < 2) group->bytes = 0;
     group->hook.before = qnnrt__group_before;
     group->hook.after = qnnrt__group_after;
     group->hook.next = model->context_hooks;
@@ -940,7 +917,7 @@ QNNRT_DEVICE_API qnnrt_result qnnrt_model_load_shared(qnnrt *model, qnnrt_error 
    SWAP                                                                             >>swap
    Contexts that come and go: creates them when a step needs them, and frees others to make
    room.
-   Needs: >>os >>mem >>err >>backend (its struct) >>context (its struct) >>model >>resident >>group
+   Needs: >>os >>mem >>err >>context (its struct) >>model >>resident >>group
    Knows nothing of: pipelines, steps, memory of tensors
    ===================================================================================== */
 
@@ -988,11 +965,9 @@ static qnnrt_result qnnrt__swap_take(qnnrt *model, size_t at, uint64_t since, qn
     return result;
 }
 
-/* Check that each context fits alone, and that the backends have one lock, because one call uses
-   all of them. */
+/* Check that each context fits alone. */
 static qnnrt_result qnnrt__swap_check(const qnnrt *model, uint64_t bytes, qnnrt_error *err)
 {
-    const qnnrt_hooks *first = &model->backend->hooks;
     size_t i;
     for (i = 0; i < model->context_count && bytes > 0; ++i)
         if (model->infos[i].device_bytes > bytes)
@@ -1002,17 +977,6 @@ static qnnrt_result qnnrt__swap_check(const qnnrt *model, uint64_t bytes, qnnrt_
                                                 (unsigned long long)model->infos[i].device_bytes,
                                                 (unsigned long long)bytes),
                                "Raise the budget, or split the model into more shards.");
-    for (i = 0; i < model->use_count; ++i) {
-        const qnnrt_backend *b = model->uses[i].backend;
-        if (b == NULL || b->hooks.lock == NULL ||
-            (b->hooks.lock == first->lock && b->hooks.unlock == first->unlock &&
-             b->hooks.lock_user == first->lock_user)) continue;
-        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_MISMATCH, "the backend of the role"
-                                            " \"%.200s\", %s, has another lock than the first one,"
-                                            " and one call uses all backends",
-                                            model->uses[i].role, b->path),
-                           "Open all backends of the model with the same lock hooks.");
-    }
     return QNNRT_OK;
 }
 
@@ -1154,50 +1118,17 @@ static qnnrt_result qnnrt_device__recover_renew(qnnrt_backend *b, qnnrt_error *e
     return result;
 }
 
-/* Return 1 if a backend is lost: it answered so, or another one of the model with its library. */
-static int qnnrt_device__recover_restarted(const qnnrt *model, const qnnrt_backend *b)
-{
-    size_t i;
-    for (i = 0; i < model->use_count; ++i) {
-        const qnnrt_backend *other = model->uses[i].backend;
-        if (other != NULL && (other->restarts > 0 || other->backend == NULL) &&
-            strcmp(other->path, b->path) == 0) return 1;
-    }
-    return 0;
-}
-
-/* Create again the lost backends of a model, or all if none of them answered that it is lost. */
-static qnnrt_result qnnrt_device__recover_all(qnnrt *model, qnnrt_error *err)
-{
-    qnnrt_result result = QNNRT_OK;
-    size_t i, k, lost = 0;
-    for (i = 0; i < model->use_count; ++i) {
-        qnnrt__model_use *use = &model->uses[i];
-        use->lost = use->backend != NULL && qnnrt_device__recover_restarted(model, use->backend);
-        lost += use->lost != 0;
-    }
-    for (i = 0; i < model->use_count; ++i) {
-        qnnrt__model_use *use = &model->uses[i];
-        if (lost == 0) use->lost = use->backend != NULL;
-        for (k = 0; k < i; ++k)           /* once, if two roles share a backend */
-            if (model->uses[k].backend == use->backend) use->lost = 0;
-    }
-    for (i = 0; i < model->use_count && result == QNNRT_OK; ++i)
-        if (model->uses[i].lost)
-            result = qnnrt_device__recover_check_all(model->uses[i].backend, err);
-    for (i = 0; i < model->use_count && result == QNNRT_OK; ++i)
-        if (model->uses[i].lost) result = qnnrt_device__recover_renew(model->uses[i].backend, err);
-    return result;
-}
-
 QNNRT_DEVICE_API qnnrt_result qnnrt_model_recover(qnnrt *model, qnnrt_error *err)
 {
+    qnnrt_result result;
     qnnrt__err_clear(err);
     if (model == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_model_recover: model is NULL");
     if (model->backend == NULL)
         return qnnrt__fail(err, QNNRT_E_STATE, "qnnrt_model_recover: the model was opened with"
                            " desc.inspect and has no backend");
-    return qnnrt__hint_general(err, qnnrt_device__recover_all(model, err));
+    result = qnnrt_device__recover_check_all(model->backend, err);
+    if (result == QNNRT_OK) result = qnnrt_device__recover_renew(model->backend, err);
+    return qnnrt__hint_general(err, result);
 }
 
 /* =====================================================================================

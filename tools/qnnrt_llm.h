@@ -2617,21 +2617,6 @@ static qnnrt_result qnnrt_llm__group_join(qnnrt_llm__items *work)
     return QNNRT_OK;
 }
 
-/* Return 1 if the author of a pipeline has wired it: it has steps or values that nobody else can
-   have given it, or it is one of several steps in the program of a manifest. */
-static int qnnrt_llm__group_wired(const qnnrt_llm *llm, const qnnrt_pipeline_info *info)
-{
-    const qnnrt_info *model = qnnrt_get_info(llm->models[0]);
-    size_t i;
-    if (info->step_count > 1 && info->failure == NULL && model->context_count > 0 &&
-        model->contexts[0].role[0] != '\0') return 1;
-    for (i = 0; i < info->step_count; ++i)
-        if (info->steps[i].kind != QNNRT_STEP_GRAPH) return 1;
-    for (i = 0; i < info->slot_count; ++i)
-        if (info->slots[i].role == QNNRT_ROLE_CONSTANT) return 1;
-    return 0;
-}
-
 /* Find a pipeline of desc.pipelines. */
 static qnnrt_result qnnrt_llm__group_named(qnnrt_llm__items *work, size_t index,
                                            const qnnrt_pipeline **out)
@@ -2694,7 +2679,7 @@ static qnnrt_result qnnrt_llm__group_steps(qnnrt_llm__items *work, qnnrt_llm__it
     graph->name = info->name;
     graph->steps = info->steps;
     graph->step_count = info->step_count;
-    graph->wired = work->desc->made_count > 0 || qnnrt_llm__group_wired(work->llm, info);
+    graph->wired = work->desc->made_count > 0;
     if (work->desc->embeddings && info->step_count > 0 &&
         info->steps[0].kind == QNNRT_STEP_HOST) {
         qnnrt_result result = qnnrt_llm__group_look_up(work, graph, info);
@@ -2718,8 +2703,7 @@ static qnnrt_result qnnrt_llm__group_pipelines(qnnrt_llm__items *work)
     const size_t given = desc->made_count > 0 ? desc->made_count : desc->pipeline_count;
     const size_t count = given > 0 ? given : all;
     qnnrt_result result = QNNRT_OK;
-    /* The program of a manifest says which graphs belong together; its contexts have roles. */
-    int joined = contexts == 1 || (contexts > 0 && model->contexts[0].role[0] != '\0');
+    int joined = contexts == 1;
     size_t i;
     work->graphs = (qnnrt_llm__items_graph *)qnnrt_llm__items_scratch(work, count,
                                                                       sizeof *work->graphs);
@@ -2731,7 +2715,7 @@ static qnnrt_result qnnrt_llm__group_pipelines(qnnrt_llm__items *work)
                                    model->contexts[i].failure->text);
     for (i = 0; i < all && given == 0; ++i) {
         const qnnrt_pipeline_info *info = qnnrt_pipeline_get_info(model->pipelines[i]);
-        joined |= info->step_count == contexts || qnnrt_llm__group_wired(work->llm, info);
+        joined |= info->step_count == contexts;
     }
     if (given == 0 && !joined && all > 0) return qnnrt_llm__group_join(work);
     for (i = 0; i < count && result == QNNRT_OK; ++i) {

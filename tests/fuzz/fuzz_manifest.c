@@ -1,10 +1,10 @@
-/* fuzz_manifest.c - hostile programs: the text of a qnnrt.json, through qnnrt_open() and qnnrt_manifest_open()
+/* fuzz_manifest.c - hostile programs: the text of a qnnrt.json, through qnnrt_manifest_open() and qnnrt_open()
 
    An input is the text, followed by CONTROL bytes that choose limits, failing allocations and calls. The
    folder has two binaries and a file of constants. Whatever happens, there must be no crash, no leak, no
    handle left in the fake, an error text without control characters; and after success the pipelines keep
    the promises of the header, those that can run run, and the program that is written from them opens as
-   the same pipelines: written again, it has the same bytes. Both calls accept the same texts. */
+   the same pipelines: written again, it has the same bytes. A text that qnnrt_open() accepts has no program. */
 #include "../../qnnrt.h"
 #define FUZZ_NAME "fuzz_manifest"
 #include "fuzz.h"
@@ -105,10 +105,10 @@ static void check_pipeline(const qnnrt_pipeline *p)
     }
 }
 
-/* Write the program of a model. */
-static void write_program(const qnnrt *model, meta_text *out)
+/* Write a program again. */
+static void write_program(const qnnrt_manifest *program, meta_text *out)
 {
-    const qnnrt_info *info = qnnrt_get_info(model);
+    const qnnrt_manifest_info *info = qnnrt_manifest_get_info(program);
     qnnrt_manifest_context *contexts = (qnnrt_manifest_context *)calloc(info->context_count, sizeof(*contexts));
     qnnrt_manifest_constant *constants = (qnnrt_manifest_constant *)calloc(info->constant_count + 1, sizeof(*constants));
     qnnrt_manifest_desc desc;
@@ -119,7 +119,9 @@ static void write_program(const qnnrt *model, meta_text *out)
     for (i = 0; i < info->context_count; ++i) {
         contexts[i].file = info->contexts[i].file;
         contexts[i].backend = info->contexts[i].role;
-        contexts[i].fingerprint = info->contexts[i].fingerprint;
+        contexts[i].fingerprint = info->contexts[i].info->fingerprint;
+        contexts[i].model = info->contexts[i].model;
+        contexts[i].context = info->contexts[i].context;
     }
     for (i = 0; i < info->constant_count; ++i) {
         constants[i].name = info->constants[i].tensor->name;
@@ -142,13 +144,13 @@ static void write_program(const qnnrt *model, meta_text *out)
 }
 
 /* Write the program, open that, and write it again. */
-static void play_again(const qnnrt *model, const qnnrt_desc *given)
+static void play_again(const qnnrt_manifest *program, const qnnrt_manifest_open_desc *given)
 {
-    const qnnrt_info *info = qnnrt_get_info(model);
-    qnnrt_desc desc = *given;
+    const qnnrt_manifest_info *info = qnnrt_manifest_get_info(program);
+    qnnrt_manifest_open_desc desc = *given;
     qnnrt_limits none;
     qnnrt_error err;
-    qnnrt *again = NULL;
+    qnnrt_manifest *again = NULL;
     meta_text one, two;
     uint64_t fail_at = alloc_fail_at;
     size_t i;
@@ -159,17 +161,17 @@ static void play_again(const qnnrt *model, const qnnrt_desc *given)
     memset(&two, 0, sizeof(two));
     memset(&none, 0, sizeof(none));
     alloc_fail_at = 0;
-    desc.limits = none;
-    desc.limits.rank = given->limits.rank;
-    desc.limits.arena_bytes = given->limits.arena_bytes;
-    write_program(model, &one);
+    desc.model.limits = none;
+    desc.model.limits.rank = given->model.limits.rank;
+    desc.model.limits.arena_bytes = given->model.limits.arena_bytes;
+    write_program(program, &one);
     put("qnnrt.json", one.data, one.used);
-    if (!GOOD(qnnrt_open(folder, &desc, &again, fresh(&err)), again, &err)) fprintf(stderr, "%s\n%s\n", err.text, one.data);
+    if (!GOOD(qnnrt_manifest_open(folder, &desc, &again, fresh(&err)), again, &err)) fprintf(stderr, "%s\n%s\n", err.text, one.data);
     MUST(again != NULL);
     write_program(again, &two);
     if (strcmp(one.data, two.data) != 0) fprintf(stderr, "%s\n%s\n", one.data, two.data);
     MUST(strcmp(one.data, two.data) == 0);
-    MUST(qnnrt_close(again) == QNNRT_OK);
+    MUST(qnnrt_manifest_close(again) == QNNRT_OK);
     meta_free(&one);
     meta_free(&two);
     alloc_fail_at = fail_at;
@@ -185,9 +187,9 @@ static qnnrt_result host(void *user, const qnnrt_graph_info *step, const void *c
     return QNNRT_OK;
 }
 
-static void play_model(qnnrt *model, int inspect)
+static void play_program(qnnrt_manifest *program, int inspect)
 {
-    const qnnrt_info *info = qnnrt_get_info(model);
+    const qnnrt_manifest_info *info = qnnrt_manifest_get_info(program);
     size_t i;
     for (i = 0; i < info->pipeline_count && i < 8; ++i) {
         const qnnrt_pipeline_info *p = qnnrt_pipeline_get_info(info->pipelines[i]);
@@ -196,8 +198,8 @@ static void play_model(qnnrt *model, int inspect)
         qnnrt_error err;
         if (p->failure != NULL) continue;
         check_pipeline(info->pipelines[i]);
-        (void)GOOD(qnnrt_pipeline_find(model, p->name, &found, fresh(&err)), found, &err);
-        if (GOOD(qnnrt_prepare(model, p->name, &run, fresh(&err)), run, &err)) {
+        (void)GOOD(qnnrt_manifest_find(program, p->name, &found, fresh(&err)), found, &err);
+        if (GOOD(qnnrt_manifest_prepare(program, p->name, NULL, &run, fresh(&err)), run, &err)) {
             MUST(!inspect);
             if (qnnrt_exec(run) != QNNRT_OK) text_clean(qnnrt_run_error(run)->text, 1);
         }
@@ -205,54 +207,15 @@ static void play_model(qnnrt *model, int inspect)
     }
 }
 
-/* Open the same folder by qnnrt_manifest_open(), and use it. known: what qnnrt_open() answered with all the memory
-   and the same limits; 1: it is not known. */
-static void play_program(const qnnrt_desc *given, qnnrt_result known)
-{
-    qnnrt_manifest_role roles[2];
-    qnnrt_manifest_open_desc desc;
-    qnnrt_manifest *program = NULL;
-    qnnrt_error err;
-    qnnrt_result result;
-    size_t i;
-    memset(roles, 0, sizeof(roles));
-    memset(&desc, 0, sizeof(desc));
-    roles[0].role = "npu";
-    roles[1].role = "cpu";
-    roles[0].desc.path = roles[1].desc.path = TEST_FAKE_LIB;
-    desc.model = *given;
-    desc.model.backends = NULL;
-    desc.model.host_functions = NULL;
-    desc.model.backend_count = desc.model.host_function_count = 0;
-    desc.backends = roles;
-    desc.backend_count = 2;
-    desc.host_functions = given->host_functions;
-    desc.host_function_count = 1;
-    result = qnnrt_manifest_open(folder, &desc, &program, fresh(&err));
-    (void)GOOD(result, program, &err);
-    if (known <= 0 && known != result && (known == QNNRT_OK || result == QNNRT_OK)) fprintf(stderr, "%d and %d: %s\n", known, result, err.text);
-    MUST(known > 0 || (known == QNNRT_OK) == (result == QNNRT_OK));
-    for (i = 0; result == QNNRT_OK && i < qnnrt_manifest_get_info(program)->pipeline_count && i < 8; ++i) {
-        const qnnrt_pipeline *p = qnnrt_manifest_get_info(program)->pipelines[i];
-        qnnrt_run *run = NULL;
-        if (qnnrt_pipeline_get_info(p)->failure != NULL) continue;
-        check_pipeline(p);
-        if (GOOD(qnnrt_pipeline_prepare(p, NULL, &run, fresh(&err)), run, &err) && qnnrt_exec(run) != QNNRT_OK)
-            text_clean(qnnrt_run_error(run)->text, 1);
-        qnnrt_run_destroy(run);
-    }
-    MUST(qnnrt_manifest_close(program) == QNNRT_OK);
-}
-
 static void play(const unsigned char *data, size_t size)
 {
     uint64_t stats[16];
-    qnnrt_result known = 1;
-    qnnrt_backend_role roles[2];
+    qnnrt_manifest_role roles[2];
     qnnrt_host_step function;
-    qnnrt_desc desc;
-    qnnrt_error err;
+    qnnrt_manifest_open_desc desc;
+    qnnrt_manifest *program = NULL;
     qnnrt *model = NULL;
+    qnnrt_error err;
     size_t text;
     if (size < CONTROL) return;
     memset(roles, 0, sizeof(roles));
@@ -271,31 +234,33 @@ static void play(const unsigned char *data, size_t size)
     desc.backend_count = 2;
     desc.host_functions = &function;
     desc.host_function_count = 1;
-    desc.inspect = control[0] & 1;
-    desc.keep_going = control[0] >> 1 & 1;
-    if (control[0] & 4) desc.backend_desc.hooks.log = hook_log;
-    desc.read = (int)chance(2);
-    desc.limits.rank = control[1] < 40 ? control[1] : 0;
-    desc.limits.name_bytes = control[2] < 30 ? control[2] : 0;
-    desc.limits.tensors = control[3] < 60 ? control[3] : 0;
-    desc.limits.files = control[4] < 4 ? control[4] : 0;
-    desc.limits.json_bytes = control[5] == 7 ? 300 : 0;
-    desc.limits.arena_bytes = (uint64_t)1 << 24;
-    desc.backend_desc.path = desc.system_path = TEST_FAKE_LIB;
-    desc.backend_desc.hooks.alloc = hook_alloc;
-    desc.backend_desc.hooks.free = hook_free;
+    desc.model.inspect = control[0] & 1;
+    desc.model.keep_going = control[0] >> 1 & 1;
+    if (control[0] & 4) desc.model.backend_desc.hooks.log = hook_log;
+    desc.model.read = (int)chance(2);
+    desc.model.limits.rank = control[1] < 40 ? control[1] : 0;
+    desc.model.limits.name_bytes = control[2] < 30 ? control[2] : 0;
+    desc.model.limits.tensors = control[3] < 60 ? control[3] : 0;
+    desc.model.limits.files = control[4] < 4 ? control[4] : 0;
+    desc.model.limits.json_bytes = control[5] == 7 ? 300 : 0;
+    desc.model.limits.arena_bytes = (uint64_t)1 << 24;
+    desc.model.backend_desc.path = desc.model.system_path = TEST_FAKE_LIB;
+    desc.model.backend_desc.hooks.alloc = hook_alloc;
+    desc.model.backend_desc.hooks.free = hook_free;
     alloc_count = alloc_sum = 0;
     alloc_fail_at = control[7] >= 128 ? (uint64_t)(control[7] & 63) : 0;
     alloc_fail_on = control[7] >> 6 & 1;
-    if (GOOD(qnnrt_open(folder, &desc, &model, fresh(&err)), model, &err)) {
-        play_model(model, desc.inspect);
-        if (size % 4 == 0) play_again(model, &desc);
+    if (GOOD(qnnrt_manifest_open(folder, &desc, &program, fresh(&err)), program, &err)) {
+        const int described = qnnrt_manifest_get_info(program)->program;
+        play_program(program, desc.model.inspect);
+        if (size % 4 == 0) play_again(program, &desc);
+        put("qnnrt.json", data, text);
+        if (GOOD(qnnrt_open(folder, &desc.model, &model, fresh(&err)), model, &err)) MUST(!described);
+        else MUST(!described || err.code == QNNRT_E_UNSUPPORTED || err.code == QNNRT_E_MEMORY);
     }
     else MUST(alloc_sum <= (uint64_t)60 * text + 400000);
-    if (alloc_fail_at == 0 && desc.limits.tensors == 0 && !desc.keep_going) known = model != NULL ? QNNRT_OK : err.code;
     MUST(qnnrt_close(model) == QNNRT_OK);
-    put("qnnrt.json", data, text);
-    play_program(&desc, known);
+    MUST(qnnrt_manifest_close(program) == QNNRT_OK);
     fake_stats(stats);
     MUST(stats[0] + stats[1] + stats[2] + stats[3] + stats[4] + stats[10] == 0 && stats[7] == 0);
     MUST(alloc_live == 0 && alloc_bytes == 0);

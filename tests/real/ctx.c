@@ -7,6 +7,7 @@
    file, a foreign library and a damaged file, and gives the reason. */
 #include "real.h"
 #include "qnnrt_device.h"
+#include "qnnrt_manifest.h"
 #include <dlfcn.h>
 
 /* ---- one folder ------------------------------------------------------------------------------- */
@@ -913,9 +914,9 @@ TEST(flipped_with_a_hash)
     unsigned char *whole = NULL;
     char bin[1024], path[1024], text[512];
     uint32_t seed = 2;
-    qnnrt_desc desc;
+    qnnrt_manifest_open_desc desc;
     qnnrt_error err;
-    qnnrt *model;
+    qnnrt_manifest *model;
     damage d;
     int i;
     TRY(damage_begin(&d, &files, &whole));
@@ -923,18 +924,19 @@ TEST(flipped_with_a_hash)
     snprintf(text, sizeof text, "{\"program\": {\"version\": 1, \"backends\": [\"npu\"], \"contexts\":"
              " [{\"file\": \"forward_0.bin\", \"backend\": \"npu\", \"sha256\": \"%s\"}]}}", hash);
     if (!test_write_file(real_join(path, d.folder, "qnnrt.json"), text, strlen(text))) return;
-    real_desc(&desc, path);
-    desc.inspect = desc.check_hashes = 1;
+    memset(&desc, 0, sizeof desc);
+    real_desc(&desc.model, path);
+    desc.model.inspect = desc.check_hashes = 1;
     for (i = 0; i <= 100; ++i) {
         const size_t at = next_random(&seed) % d.whole;
         if (i < 100) whole[at] ^= 0xFF;
         unlink(bin);
         if (!test_write_file(bin, whole, d.whole)) return;
         if (i < 100) whole[at] ^= 0xFF;
-        CHECK_EQ(qnnrt_open(d.folder, &desc, &model, &err), i < 100 ? QNNRT_E_MISMATCH : QNNRT_OK);
+        CHECK_EQ(qnnrt_manifest_open(d.folder, &desc, &model, &err), i < 100 ? QNNRT_E_MISMATCH : QNNRT_OK);
         if (i < 100) CHECK_STR(err.text, hash);
     }
-    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    CHECK_EQ(qnnrt_manifest_close(model), QNNRT_OK);
     free(whole);
     files_free(&files);
 }

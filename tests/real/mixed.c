@@ -15,7 +15,9 @@
 #include "real.h"
 #include "qnnrt_builder.h"
 #include "qnnrt_profile.h"
+#include "qnnrt_manifest.h"
 #include "../host_llm.h"
+#include "../programs.h"
 
 static qnnrt_error err;
 
@@ -750,15 +752,15 @@ static void write_program(const char *folder, int host)
 }
 
 /* Open the folder once, prepare once, and compute. */
-static void one_folder(const char *folder, qnnrt_desc *desc)
+static void one_folder(const char *folder, qnnrt_manifest_open_desc *desc)
 {
     float values[ROWS * IN], y[ROWS * OUT];
-    qnnrt *model;
+    qnnrt_manifest *model;
     qnnrt_run *run;
     size_t i;
-    REAL_OK(qnnrt_open(folder, desc, &model, &err), &err);
-    CHECK_EQ(qnnrt_get_info(model)->pipeline_count, 1);
-    REAL_OK(qnnrt_prepare(model, NULL, &run, &err), &err);
+    REAL_OK(qnnrt_manifest_open(folder, desc, &model, &err), &err);
+    CHECK_EQ(qnnrt_manifest_get_info(model)->pipeline_count, 1);
+    REAL_OK(qnnrt_manifest_prepare(model, NULL, NULL, &run, &err), &err);
     TRY(computes(run));
     for (i = 0; i < ROWS * IN; ++i) values[i] = (float)x[i];
     CHECK_EQ(qnnrt_write_f32(run, qnnrt_run_slot(run, "image"), 0, values, ROWS * IN), QNNRT_OK);
@@ -767,7 +769,7 @@ static void one_folder(const char *folder, qnnrt_desc *desc)
     CHECK(error_of(y) < 1e-3);
     TRY(is_profiled(run));
     qnnrt_run_destroy(run);
-    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    CHECK_EQ(qnnrt_manifest_close(model), QNNRT_OK);
 }
 
 /* The roles of the program are served by libraries that are open, or by names of libraries. */
@@ -775,8 +777,8 @@ static void folder_of(const char *cpu, int named)
 {
     char path[1024];
     libraries l;
-    qnnrt_desc desc;
-    qnnrt_backend_role roles[2];
+    qnnrt_manifest_open_desc desc;
+    qnnrt_manifest_role roles[2];
     memset(&desc, 0, sizeof desc);
     memset(roles, 0, sizeof roles);
     TRY(begin(&l, cpu));
@@ -809,7 +811,7 @@ TEST(a_folder_is_one_program_on_htp_and_this_cpu)
 {
     char path[1024];
     qnnrt_host_step function;
-    qnnrt_desc desc;
+    qnnrt_manifest_open_desc desc;
     libraries l;
     int calls = 0;
     memset(&desc, 0, sizeof desc);
@@ -819,7 +821,7 @@ TEST(a_folder_is_one_program_on_htp_and_this_cpu)
     function.name = "softmax";
     function.exec = host_softmax;
     function.user = &calls;
-    desc.backend = l.htp;
+    desc.model.backend = l.htp;
     desc.host_functions = &function;
     desc.host_function_count = 1;
     TRY(one_folder(l.folder, &desc));
@@ -983,11 +985,11 @@ static void three_sides(const char *cpu_path)
     const qnnrt_host_step look_up = { .name = "embedding", .exec = qnnrt_llm_embedding };
     char path[1024], folder[1024];
     qnnrt_backend *htp = open_library(htp_library(path)), *cpu = open_library(cpu_path);
-    qnnrt_backend_role roles[2];
+    qnnrt_manifest_role roles[2];
     qnnrt_llm_session *session;
     qnnrt_llm *llm;
-    qnnrt_desc desc;
-    qnnrt *model;
+    qnnrt_manifest_open_desc desc;
+    qnnrt_manifest *model;
     CHECK(htp != NULL && cpu != NULL);
     snprintf(folder, sizeof folder, "%.1000s%s", left != NULL ? left : test_tmpdir(), left != NULL ? "/llm" : "");
     real_join(path, test_arg(1), "llm/w8a16_four");
@@ -1006,13 +1008,13 @@ static void three_sides(const char *cpu_path)
     desc.backend_count = 2;
     desc.host_functions = &look_up;
     desc.host_function_count = 1;
-    REAL_OK(qnnrt_open(folder, &desc, &model, &err), &err);
-    REAL_OK(qnnrt_llm_open(model, NULL, &llm, &err), &err);
+    REAL_OK(qnnrt_manifest_open(folder, &desc, &model, &err), &err);
+    REAL_OK(programs_llm(model, NULL, &llm, &err), &err);
     REAL_OK(qnnrt_llm_session_create(&llm, 1, NULL, &session, &err), &err);
     TRY(writes(qnnrt_llm_cache_get(session, 0, 0), 0, 32));
     qnnrt_llm_session_destroy(session);
     CHECK_EQ(qnnrt_llm_close(llm), QNNRT_OK);
-    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    CHECK_EQ(qnnrt_manifest_close(model), QNNRT_OK);
     CHECK(balanced());
     CHECK_EQ(qnnrt_backend_close(htp), QNNRT_OK);
     CHECK_EQ(qnnrt_backend_close(cpu), QNNRT_OK);

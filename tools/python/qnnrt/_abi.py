@@ -176,10 +176,6 @@ class qnnrt_explanation(Structure):
     pass
 
 
-class qnnrt_sha256(Structure):
-    pass
-
-
 class qnnrt_hooks(Structure):
     pass
 
@@ -224,15 +220,7 @@ class qnnrt_file(Structure):
     pass
 
 
-class qnnrt_backend_role(Structure):
-    pass
-
-
 class qnnrt_desc(Structure):
-    pass
-
-
-class qnnrt_constant_info(Structure):
     pass
 
 
@@ -532,6 +520,10 @@ class qnnrt_manifest_desc(Structure):
     pass
 
 
+class qnnrt_sha256(Structure):
+    pass
+
+
 qnnrt_error._fields_ = [
     ('code', c_int),
     ('vendor_code', c_uint64),
@@ -546,11 +538,6 @@ qnnrt_explanation._fields_ = [
     ('meaning', c_char_p),
     ('causes', c_char_p * 4),
     ('fix', c_char_p),
-]
-qnnrt_sha256._fields_ = [
-    ('state', c_uint32 * 8),
-    ('bytes', c_uint64),
-    ('block', c_ubyte * 64),
 ]
 qnnrt_hooks._fields_ = [
     ('alloc', CFUNCTYPE(c_void_p, c_void_p, c_size_t)),
@@ -651,7 +638,6 @@ qnnrt_context_info._fields_ = [
     ('resident', c_int),
     ('creates', c_uint32),
     ('backend', c_void_p),
-    ('role', c_char_p),
     ('shared_bytes', c_uint64),
     ('shared_copies', c_uint64),
 ]
@@ -689,12 +675,6 @@ qnnrt_file._fields_ = [
     ('json_path', c_char_p),
     ('json_data', c_char_p),
     ('json_bytes', c_size_t),
-    ('role', c_char_p),
-]
-qnnrt_backend_role._fields_ = [
-    ('role', c_char_p),
-    ('backend', c_void_p),
-    ('desc', qnnrt_backend_desc),
 ]
 qnnrt_desc._fields_ = [
     ('backend', c_void_p),
@@ -711,18 +691,9 @@ qnnrt_desc._fields_ = [
     ('progress', CFUNCTYPE(c_int, c_void_p, c_size_t, c_size_t, c_char_p)),
     ('progress_user', c_void_p),
     ('no_manifest', c_int),
-    ('backends', POINTER(qnnrt_backend_role)),
-    ('backend_count', c_size_t),
-    ('host_functions', POINTER(qnnrt_host_step)),
-    ('host_function_count', c_size_t),
-    ('check_hashes', c_int),
+    ('check', CFUNCTYPE(c_int, c_void_p, c_char_p, c_void_p, c_uint64, POINTER(qnnrt_error))),
+    ('check_user', c_void_p),
     ('context_hooks', c_void_p),
-]
-qnnrt_constant_info._fields_ = [
-    ('file', c_char_p),
-    ('offset', c_uint64),
-    ('tensor', POINTER(qnnrt_tensor_info)),
-    ('data', c_void_p),
 ]
 qnnrt_info._fields_ = [
     ('folder', c_char_p),
@@ -734,9 +705,6 @@ qnnrt_info._fields_ = [
     ('pipelines', POINTER(c_void_p)),
     ('device_bytes', c_uint64),
     ('device_peak', c_uint64),
-    ('program', c_int),
-    ('constant_count', c_size_t),
-    ('constants', POINTER(qnnrt_constant_info)),
 ]
 qnnrt_slot_info._fields_ = [
     ('tensor', POINTER(qnnrt_tensor_info)),
@@ -1378,6 +1346,11 @@ qnnrt_manifest_desc._fields_ = [
     ('wired_count', c_size_t),
     ('more', CFUNCTYPE(None, c_void_p, POINTER(qnnrt_json_writer))),
     ('more_user', c_void_p),
+]
+qnnrt_sha256._fields_ = [
+    ('state', c_uint32 * 8),
+    ('bytes', c_uint64),
+    ('block', c_ubyte * 64),
 ]
 
 FUNCTIONS = {
