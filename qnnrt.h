@@ -43,7 +43,7 @@
        tensor     an input or output: name, id, dtype, dims (row-major), encoding, bytes
        encoding   how the stored integers of a quantized tensor, its codes, become real numbers:
                   real = (code + offset) * scale
-       step       a graph, a function of the caller (a host step) or a conversion
+       step       a graph or a function of the caller (a host step)
        pipeline   steps in order, wired: an output of one is an input of a later one. Steps are
                   counted from 0; a single graph is a pipeline of one step
        slot       one place in memory that a pipeline reads or writes; found by name once, then used
@@ -160,14 +160,11 @@
            steps[1].host  = &softmax;                           // a qnnrt_host_step
            steps[2].model = npu; steps[2].context = 1; steps[2].graph = "last";
            edges[0].from_step = 0; edges[0].from = "y"; edges[0].to_step = 1; edges[0].to = "x";
-           edges[0].convert = QNNRT_CONVERT_VALUES;             // float16 -> float32
            ...
            qnnrt_pipeline_make(&pipeline_desc, &pipeline, &err);
        Then plan and run it as any pipeline. An edge between equal tensors is one memory, whatever
-       the backends are. Where only dtype, encoding or layout differ, an edge can ask for a
-       conversion, which becomes a step: nothing is converted that was not asked for. Values beyond
-       the range of the destination are saturated and counted (qnnrt_run_conversions()), or fail the
-       exec (qnnrt_edge_desc.exact). float16 saturates at 65504, infinities too. Inputs that never
+       the backends are. Where only dtype, encoding or layout differ, a conversion between the two
+       makes them fit: a host step of tools/qnnrt_convert.h. Inputs that never
        change, such as a table of embeddings, can be constants of the pipeline: they are read where
        they lie.
        The backends of a pipeline have the same alloc and free, and all a lock or none. Each step
@@ -318,7 +315,7 @@
    ROOMS (search for the tag)
        >>config >>os >>size >>sort >>mem >>err >>log >>share >>codes >>dtype >>float
        >>encoding >>value >>loop >>quant >>plan                                     the floor
-       >>abi >>names >>library >>table >>compare >>convert >>htp >>power >>system
+       >>abi >>names >>library >>table >>compare >>htp >>power >>system
        >>record >>parse >>read_json
        >>friends >>backend >>register >>context                                     the vendor's
        >>model >>resident >>scan >>program >>wiring >>slot >>pipeline >>metadata
@@ -561,16 +558,6 @@ typedef struct qnnrt_tensor_info {
     int            optional;        /* may be left out, see qnnrt_omit() */
     int            updateable;      /* may be replaced after compilation, see qnnrt_update() */
 } qnnrt_tensor_info;
-
-/* What happens to a value on its way from one tensor to another of another dtype, encoding or
-   layout. Each element becomes the nearest value that the other tensor has, ties to even; what is
-   out of range becomes the end of the range (of float16: +-65504, for infinities too). */
-typedef enum qnnrt_convert {
-    QNNRT_CONVERT_NONE = 0,
-    QNNRT_CONVERT_VALUES,      /* the dimensions are equal */
-    QNNRT_CONVERT_TO_NHWC,     /* dimension 1 becomes the last one: [N, C, H, W] to [N, H, W, C] */
-    QNNRT_CONVERT_TO_NCHW      /* the last dimension becomes dimension 1 */
-} qnnrt_convert;
 
 typedef struct qnnrt_graph_info {
     const char              *name;
@@ -944,8 +931,7 @@ typedef struct qnnrt_edge_info {
 typedef enum qnnrt_step_kind {
     QNNRT_STEP_GRAPH = 0,                       /* a graph of a context */
     QNNRT_STEP_HOST,                            /* a function of the caller */
-    QNNRT_STEP_CONVERT                          /* a conversion: qnnrt_edge_desc.convert, or a host
-                                                   step that is .derived */
+    QNNRT_STEP_DERIVED                          /* a host step that is .derived */
 } qnnrt_step_kind;
 
 typedef struct qnnrt_step_info {
@@ -956,8 +942,6 @@ typedef struct qnnrt_step_info {
     qnnrt_backend          *backend;            /* that executes it. NULL: this CPU without a
                                                    backend, or the model was opened with
                                                    desc.inspect */
-    qnnrt_convert           convert;            /* of a conversion: what its edges asked for */
-    int                     exact;
     const struct qnnrt_host_step *host;         /* a copy of what the caller gave, or NULL */
 } qnnrt_step_info;
 
@@ -1005,7 +989,8 @@ QNNRT_API const char *qnnrt_role_name(qnnrt_role role);
        graph "decode" of forward_0.bin on HTP_QTI_AISW
        host "embedding"
        convert hidden: float16 -> float32, 131,072 bytes
-   The bytes are those that the conversion writes. What is not visible in a name becomes "?".
+   The last one is derived; the bytes are those that it writes. What is not visible in a name
+   becomes "?".
 
    text     receives the text, cut to room - 1 bytes; 512 bytes are enough for usual names
 
@@ -1069,11 +1054,6 @@ typedef struct qnnrt_edge_desc {                /* output `from` of a step feeds
     const char *from;
     size_t      to_step;
     const char *to;
-    qnnrt_convert convert;                      /* (default 0: none) */
-    int           exact;                        /* 1, with convert: an exec fails if a value does
-                                                   not fit the dtype or encoding of the input
-                                                   (default 0: it is saturated and counted, see
-                                                   qnnrt_run_conversions()) */
 } qnnrt_edge_desc;
 
 typedef struct qnnrt_apart_desc {               /* an input of a step */
@@ -1142,16 +1122,14 @@ typedef struct qnnrt_pipeline_desc {
 
 /* Wire graphs of one or several models, and functions of the caller, by hand: see "Several
    backends". At least one step is a graph. Given edges are checked like found ones: dims, dtype and
-   encoding must be equal, unless the edge has `convert`. Each conversion becomes a step before its
-   first reader, so the numbers of later steps grow; edges that convert an output in the same way
-   share one. The descriptor and its strings are copied; host steps keep their `user`.
+   encoding must be equal; tools/qnnrt_convert.h has steps that convert. The descriptor and its
+   strings are copied; host steps keep their `user`.
    Without edges_only, every step after the first needs an edge from the one before it; with
    edges_only, steps that no edge joins run one after the other.
    Returns  QNNRT_OK; QNNRT_E_ARG, QNNRT_E_NOT_FOUND (the text names the step, edge, input, constant
             or range); QNNRT_E_MISMATCH (two tensors or a constant do not fit, a range is for an
             input that is not int32, a step lacks edges, or the backends of two steps have other
-            hooks); QNNRT_E_UNSUPPORTED (there is no such
-            conversion); QNNRT_E_LIMIT; QNNRT_E_MEMORY
+            hooks); QNNRT_E_LIMIT; QNNRT_E_MEMORY
    Frees    qnnrt_pipeline_destroy(), before the models are closed */
 QNNRT_API qnnrt_result qnnrt_pipeline_make(const qnnrt_pipeline_desc *desc, qnnrt_pipeline **out,
                                            qnnrt_error *err);
@@ -1197,7 +1175,7 @@ typedef struct qnnrt_plan_desc {
     const qnnrt_place_desc  *places;            /* slots may share a buffer and overlap, but no
                                                    step of an entry may write over a value that
                                                    one of its later steps reads, or over one of its
-                                                   outputs, and no conversion over its own input */
+                                                   outputs, nor a derived one over its input */
     size_t                   place_count;
     uint32_t                 align;             /* alignment of every block, a power of two
                                                    (default 0: 64) */
@@ -1441,21 +1419,6 @@ QNNRT_API qnnrt_result qnnrt_exec(qnnrt_run *run);
    Cost     the call, and the checks of a run that is not simple; none without watch */
 QNNRT_API qnnrt_result qnnrt_run_watch(qnnrt_run *run, int (*watch)(void *user, uint32_t step),
                                        void *user);
-
-/* What a conversion of a run changed. */
-typedef struct qnnrt_conversion_info {
-    uint32_t step;
-    uint64_t lost;                              /* values of the last exec that did not fit: beyond
-                                                   the range of the destination, or NaN where it has
-                                                   none */
-    uint64_t lost_ever;                         /* of all execs */
-} qnnrt_conversion_info;
-
-/* List the conversions of a run. The list is valid until the run is destroyed; its numbers change
-   with each exec.
-   Returns  QNNRT_OK; QNNRT_E_ARG */
-QNNRT_API qnnrt_result qnnrt_run_conversions(qnnrt_run *run, const qnnrt_conversion_info **list,
-                                             size_t *count);
 
 /* Copy values into or out of a slot, converting between the tensor's dtype and float or int32.
 
@@ -3472,17 +3435,7 @@ static const char *qnnrt__encoding_warn(const qnnrt_tensor_info *tensor)
    ===================================================================================== */
 
 /* Each element stands for an exact value: a float, an integer, (code + offset) * scale, or 0 or 1
-   of bool8. A conversion stores the nearest value that the other type has, ties to even: the rules
-   of qnnrt_write_f32() and qnnrt_read_f32(), without a float between the two that would round on
-   its own. What does not fit is counted:
-
-     out of range   The end of the range is stored. A value that rounding brings to the end fits.
-                    float16 ends at +-65504 for infinities, too: on an NPU an infinity soon is a
-                    NaN. The other floats have infinities; a finite value never becomes one.
-     NaN            Floats keep it, and it fits. Integers store 0, codes that of real zero, bool8 1.
-     bool8          0 for 0, else 1; values from 0 to 1 fit.
-
-   Elements are little-endian, as the host is. Stored bytes may have any alignment. */
+   of bool8. Elements are little-endian, as the host is. Stored bytes may have any alignment. */
 
 /* How elements lie in memory, and the scale of those that are being converted. */
 typedef struct qnnrt__value_form {
@@ -3560,20 +3513,12 @@ typedef struct qnnrt__value {
     uint32_t special;       /* not 0: the bits of a float32 that is not finite, without its sign */
 } qnnrt__value;
 
-/* Find the bits of the fraction and the stored form of exponent 0. */
-static void qnnrt__value_format(qnnrt_dtype dtype, int *frac, int *bias)
-{
-    *frac = dtype == QNNRT_DTYPE_F16 ? 10 : dtype == QNNRT_DTYPE_BF16 ? 7
-          : dtype == QNNRT_DTYPE_F32 ? 23 : 52;
-    *bias = dtype == QNNRT_DTYPE_F16 ? 15 : dtype == QNNRT_DTYPE_F64 ? 1023 : 127;
-}
-
-/* Return the value of a float. */
+/* Return the value of a float32 or float64. */
 static qnnrt__value qnnrt__value_of_float(uint64_t raw, qnnrt_dtype dtype)
 {
     qnnrt__value value;
-    int frac, bias;
-    qnnrt__value_format(dtype, &frac, &bias);
+    const int frac = dtype == QNNRT_DTYPE_F64 ? 52 : 23;
+    const int bias = dtype == QNNRT_DTYPE_F64 ? 1023 : 127;
     const int field = (int)(raw >> frac) & (2 * bias + 1);
     value.negative = (raw >> frac) > (uint64_t)(2 * bias + 1);
     value.mant     = raw & (((uint64_t)1 << frac) - 1u);
@@ -3630,74 +3575,46 @@ static uint64_t qnnrt__value_divide(uint64_t mant, int exp, uint32_t by)
     return (twice >> 1) + ((twice & 1u) != 0 && (rest != 0 || (twice & 2u) != 0) ? 1u : 0u);
 }
 
-/* Return the integer or the code that stores a value; *lost grows by 1 if it does not fit. */
-static uint64_t qnnrt__value_code(const qnnrt__value *value, const qnnrt__value_form *form,
-                                  uint64_t *lost)
+/* Return the integer or the code that stores a value: what is out of range becomes an end of it, a
+   NaN 0 or the code of real zero. */
+static uint64_t qnnrt__value_code(const qnnrt__value *value, const qnnrt__value_form *form)
 {
-    uint64_t size = UINT64_MAX;
-    int over = value->special != 0;
+    uint64_t size = value->special > 0x7F800000u ? 0 : UINT64_MAX;
 
     if (form->fixed) {
         const int64_t most = (int64_t)1 << 40;
         int64_t code;
-        if (value->special > 0x7F800000u)
-            size = 0;
-        else if (!over)
+        if (value->special == 0)
             size = qnnrt__value_divide(value->mant, value->exp - form->exp, form->mant);
         code = size < (uint64_t)most ? (int64_t)size : most;
         code = (value->negative ? -code : code) - form->offset;
-        *lost += over || code < form->min || code > form->max;
         return (uint64_t)(code < form->min ? form->min : code > form->max ? form->max : code);
     }
     const uint64_t most = value->negative ? form->sign : form->mask ^ form->sign;
-    if (value->special > 0x7F800000u)
-        size = 0;
-    else if (!over && value->exp <= 0)
+    if (value->special == 0 && value->exp <= 0)
         size = value->exp < 0 ? qnnrt__float_shift_even(value->mant, (uint32_t)-value->exp)
                               : value->mant;
-    else if (!over && (value->mant == 0 ||
-                       qnnrt__float_top_bit(value->mant) + value->exp < 64))
+    else if (value->special == 0 && (value->mant == 0 ||
+                                     qnnrt__float_top_bit(value->mant) + value->exp < 64))
         size = value->mant << (value->mant == 0 ? 0 : value->exp);
-    else
-        over = 1;
-    *lost += over || size > most;
     size = size < most ? size : most;
     return value->negative ? 0u - size : size;
 }
 
-/* Return the bits of the float that stores a value; *lost grows by 1 if it does not fit. */
-static uint64_t qnnrt__value_float(const qnnrt__value *value, qnnrt_dtype dtype, uint64_t *lost)
+/* Return the bits of the element that stores the value of a float32: a float64, an integer, a code,
+   or bool8, which is 0 for 0, else 1. */
+static uint64_t qnnrt__value_element(const qnnrt__value *value, const qnnrt__value_form *form)
 {
-    int frac, bias;
-    qnnrt__value_format(dtype, &frac, &bias);
-    const uint64_t infinity = (uint64_t)(uint32_t)(2 * bias + 1) << frac;
-    uint64_t bits = infinity;
-
-    if (value->special > 0x7F800000u) {     /* the top of what the NaN holds */
-        const uint64_t load = value->special & 0x007FFFFFu;
-        bits |= frac > 23 ? load << (frac - 23) : load >> (23 - frac);
-    } else if (value->special == 0) {
-        bits = qnnrt__float_round(value->mant, value->exp, frac, bias);
-    }
-    if (bits == infinity && (value->special == 0 || dtype == QNNRT_DTYPE_F16)) {
-        bits -= 1;
-        *lost += 1;
-    }
-    return value->negative ? bits | (infinity + ((uint64_t)1 << frac)) : bits;
-}
-
-/* Return the bits of the element that stores a value; *lost grows by 1 if it does not fit. */
-static uint64_t qnnrt__value_element(const qnnrt__value *value, const qnnrt__value_form *form,
-                                     uint64_t *lost)
-{
-    if (form->kind == QNNRT__DTYPE_FLOAT)
-        return qnnrt__value_float(value, form->dtype, lost);
-    if (form->kind != QNNRT__DTYPE_BOOL)
-        return qnnrt__value_code(value, form, lost);
-    const int top = value->mant == 0 ? -1 : qnnrt__float_top_bit(value->mant) + value->exp;
-    *lost += value->special != 0 || (value->mant != 0 && value->negative) || top > 0 ||
-             (top == 0 && (value->mant & (value->mant - 1u)) != 0);
-    return value->special != 0 || value->mant != 0;
+    uint64_t bits = (uint64_t)0x7FF << 52;
+    if (form->kind == QNNRT__DTYPE_BOOL)
+        return value->special != 0 || value->mant != 0;
+    if (form->kind != QNNRT__DTYPE_FLOAT)
+        return qnnrt__value_code(value, form);
+    if (value->special != 0)
+        bits |= (uint64_t)(value->special & 0x007FFFFFu) << 29;     /* what a NaN holds */
+    else
+        bits = qnnrt__float_round(value->mant, value->exp, 52, 1023);
+    return bits | (uint64_t)value->negative << 63;
 }
 
 /* =====================================================================================
@@ -3719,58 +3636,29 @@ static uint64_t qnnrt__value_element(const qnnrt__value *value, const qnnrt__val
    2D with D = S * 2^(-e-1) (e < -1), where D > 2^24 only raises the numerator with it.
    x * (1 / scale) in double is off by less than 2^-52 * |t| <= 2^-28. Snapping that to a grid of
    2^-26 therefore makes every true tie an exact tie again and moves nothing across one; the
-   second addition then rounds to an integer, ties to even, in hardware. Integer types have the
-   scale 1: x itself lies on the grid wherever a tie is near, up to 2^32.
-
-   Why the unit is exact from codes to codes. x = (code + offset) * scale has 49 bits, so it is a
-   double, and the quotient t of two doubles is rounded once. By the same count t is at least
-   2^-50 * |t|, or 2^-25, away from a tie that it is not, and the rounding is below 2^-53 * |t|.
-
-   From codes to 16-bit floats, x is cut to 24 bits with the last one set if anything was cut off
-   (rounding to odd), so that the second rounding goes where one rounding of x would. */
+   second addition then rounds to an integer, ties to even, in hardware. */
 
 #define QNNRT__LOOP_SNAP    100663296.0             /* 1.5 * 2^26: leaves multiples of 2^-26   */
 #define QNNRT__LOOP_ROUND   6755399340392448.0      /* 1.5 * 2^52 - SNAP: leaves integers      */
-#define QNNRT__LOOP_MAGIC   6755399441055744.0      /* the sum of the two                      */
 #define QNNRT__LOOP_EXACT   ((int64_t)1 << 24)      /* the largest |code + offset| of the unit */
 
 /* ---- loops ---------------------------------------------------------------------------------- */
 
-/* What a loop does; its numbers are those of one scale. */
-typedef enum qnnrt__loop_kind {
-    QNNRT__LOOP_NONE,
-    /* to float */
-    QNNRT__LOOP_READ_F16, QNNRT__LOOP_READ_BF16, QNNRT__LOOP_READ_8, QNNRT__LOOP_READ_16,
-    QNNRT__LOOP_READ_I32,
-    /* from float; F16 and BF16 count what becomes an infinity */
-    QNNRT__LOOP_WRITE_F16, QNNRT__LOOP_WRITE_BF16, QNNRT__LOOP_WRITE_8, QNNRT__LOOP_WRITE_16,
-    QNNRT__LOOP_WRITE_32, QNNRT__LOOP_WRITE_I32,
-    /* from codes to floats, rounded to odd */
-    QNNRT__LOOP_ODD_8, QNNRT__LOOP_ODD_16,
-    /* from codes to codes */
-    QNNRT__LOOP_8_TO_8, QNNRT__LOOP_8_TO_16, QNNRT__LOOP_16_TO_8, QNNRT__LOOP_16_TO_16,
-    /* integers */
-    QNNRT__LOOP_I64_TO_I32, QNNRT__LOOP_I32_TO_I64
-} qnnrt__loop_kind;
-
+/* What a loop needs to know of one scale. */
 typedef struct qnnrt__loop {
-    qnnrt__loop_kind kind;
-    /* codes that are read: (code ^ sign) + offset, times scale; and the same of floats, for offsets
-       up to 2^22: the float with the bits (code ^ bits), minus base, times scale */
-    uint32_t sign, bits;
-    int32_t  offset;
+    /* codes that are read: the float with the bits (code ^ bits), minus base, times scale; for
+       offsets up to 2^22 */
+    uint32_t bits;
     float    base, scale;
     /* codes that are written */
-    double   unit, inverse;         /* their scale and 1 / scale                        */
+    double   inverse;               /* 1 / scale                                        */
     float    bottom, top;           /* 3 to 5 codes outside of the range                */
-    double   under, over;           /* the same range before the offset is taken away   */
     int32_t  zero, min, max;        /* their offset and range                           */
     int32_t  near;                  /* 8 bits: the bits of the distance from an integer
                                        up to which float arithmetic is exact; 0: never  */
 } qnnrt__loop;
 
-/* Loops are flat and free of branches so that compilers turn them into vector code. Each returns
-   how many values did not fit. */
+/* Loops are flat and free of branches so that compilers turn them into vector code. */
 
 /* Return a if `take` is 1, b if it is 0; gcc makes a branch of a conditional expression whose sides
    cost something, and then no vector code. */
@@ -3781,8 +3669,8 @@ QNNRT__INLINE uint32_t qnnrt__loop_pick(int take, uint32_t a, uint32_t b)
 
 /* Read half-precision values in steps that are exact in every mode of the unit: each multiplies a
    power of two by a small integer. */
-QNNRT__INLINE void qnnrt__loop_read_f16(const unsigned char *QNNRT__RESTRICT src,
-                                        unsigned char *QNNRT__RESTRICT dst, size_t n)
+QNNRT__LOOP static void qnnrt__loop_read_f16(const unsigned char *QNNRT__RESTRICT src,
+                                             unsigned char *QNNRT__RESTRICT dst, size_t n)
 {
     for (size_t i = 0; i < n; ++i) {
         uint16_t h;
@@ -3802,10 +3690,9 @@ QNNRT__INLINE void qnnrt__loop_read_f16(const unsigned char *QNNRT__RESTRICT src
     }
 }
 
-QNNRT__INLINE uint32_t qnnrt__loop_write_f16(const unsigned char *QNNRT__RESTRICT src,
-                                             unsigned char *QNNRT__RESTRICT dst, size_t n)
+QNNRT__LOOP static void qnnrt__loop_write_f16(const unsigned char *QNNRT__RESTRICT src,
+                                              unsigned char *QNNRT__RESTRICT dst, size_t n)
 {
-    uint32_t lost = 0;
     for (size_t i = 0; i < n; ++i) {
         uint32_t b, size, small, up, h;
         int32_t whole;
@@ -3826,13 +3713,11 @@ QNNRT__INLINE uint32_t qnnrt__loop_write_f16(const unsigned char *QNNRT__RESTRIC
         h = qnnrt__loop_pick(size > 0x7F800000u, 0x7E00u | ((size >> 13) & 0x03FFu), h);
         out = (uint16_t)(h | ((b >> 16) & 0x8000u));
         memcpy(dst + 2 * i, &out, sizeof(out));
-        lost += size - 0x477FF000u <= 0x7F800000u - 0x477FF000u;
     }
-    return lost;
 }
 
-QNNRT__INLINE void qnnrt__loop_read_bf16(const unsigned char *QNNRT__RESTRICT src,
-                                         unsigned char *QNNRT__RESTRICT dst, size_t n)
+QNNRT__LOOP static void qnnrt__loop_read_bf16(const unsigned char *QNNRT__RESTRICT src,
+                                              unsigned char *QNNRT__RESTRICT dst, size_t n)
 {
     for (size_t i = 0; i < n; ++i) {
         uint16_t h;
@@ -3844,10 +3729,9 @@ QNNRT__INLINE void qnnrt__loop_read_bf16(const unsigned char *QNNRT__RESTRICT sr
     }
 }
 
-QNNRT__INLINE uint32_t qnnrt__loop_write_bf16(const unsigned char *QNNRT__RESTRICT src,
-                                              unsigned char *QNNRT__RESTRICT dst, size_t n)
+QNNRT__LOOP static void qnnrt__loop_write_bf16(const unsigned char *QNNRT__RESTRICT src,
+                                               unsigned char *QNNRT__RESTRICT dst, size_t n)
 {
-    uint32_t lost = 0;
     for (size_t i = 0; i < n; ++i) {
         uint32_t b, size, r;
         uint16_t out;
@@ -3857,9 +3741,7 @@ QNNRT__INLINE uint32_t qnnrt__loop_write_bf16(const unsigned char *QNNRT__RESTRI
         r = qnnrt__loop_pick(size > 0x7F800000u, b | 0x00400000u, r);
         out = (uint16_t)(r >> 16);
         memcpy(dst + 2 * i, &out, sizeof(out));
-        lost += size - 0x7F7F8000u <= 0x7F7FFFFFu - 0x7F7F8000u;
     }
-    return lost;
 }
 
 /* Compilers do not find these instructions for half precision in the loops above. They give the
@@ -3877,25 +3759,20 @@ static void qnnrt__loop_load_f16(const unsigned char *src, unsigned char *dst, s
     qnnrt__loop_read_f16(src + 2 * i, dst + 4 * i, n - i);
 }
 
-static uint32_t qnnrt__loop_store_f16(const unsigned char *src, unsigned char *dst, size_t n)
+static void qnnrt__loop_store_f16(const unsigned char *src, unsigned char *dst, size_t n)
 {
-    const uint32x4_t sign = vdupq_n_u32(0x7FFFFFFFu), least = vdupq_n_u32(0x477FF000u);
-    uint32x4_t over = vdupq_n_u32(0);
     size_t i = 0;
     for (; i + 4 <= n; i += 4) {
         float32x4_t f;
         memcpy(&f, src + 4 * i, sizeof(f));
         const float16x4_t h = vcvt_f16_f32(f);
         memcpy(dst + 2 * i, &h, sizeof(h));
-        over = vorrq_u32(over, vcgeq_u32(vandq_u32(vreinterpretq_u32_f32(f), sign), least));
     }
-    /* Few arrays have values that become infinities, or NaNs: count in those. */
-    return vmaxvq_u32(over) != 0 ? qnnrt__loop_write_f16(src, dst, n)
-                                 : qnnrt__loop_write_f16(src + 4 * i, dst + 2 * i, n - i);
+    qnnrt__loop_write_f16(src + 4 * i, dst + 2 * i, n - i);
 }
-#define QNNRT__LOOP_HALVES 1
 #else
-#define QNNRT__LOOP_HALVES 0
+#define qnnrt__loop_load_f16  qnnrt__loop_read_f16
+#define qnnrt__loop_store_f16 qnnrt__loop_write_f16
 #endif
 
 /* Return the code of x that is nearest, 3 to 6 codes outside of the range for what is beyond it;
@@ -3914,9 +3791,9 @@ QNNRT__INLINE int32_t qnnrt__loop_code(float x, const qnnrt__loop *loop)
 /* Write 8-bit codes in float arithmetic, which is twice as fast. Return 0 if the result may differ
    from that of exact arithmetic: a value is out of range, or so close to the middle between two
    codes that two roundings of float, 2^-23 of it together, may have moved it across. */
-QNNRT__INLINE int qnnrt__loop_try_8(const qnnrt__loop *loop,
-                                    const unsigned char *QNNRT__RESTRICT src,
-                                    unsigned char *QNNRT__RESTRICT dst, size_t n)
+QNNRT__LOOP static int qnnrt__loop_try_8(const qnnrt__loop *loop,
+                                         const unsigned char *QNNRT__RESTRICT src,
+                                         unsigned char *QNNRT__RESTRICT dst, size_t n)
 {
     const float magic = 12582912.0f;            /* 1.5 * 2^23: leaves integers */
     const float inverse = (float)loop->inverse;
@@ -3951,171 +3828,44 @@ QNNRT__INLINE float qnnrt__loop_decode(uint32_t code, const qnnrt__loop *loop)
     return (x - loop->base) * loop->scale;
 }
 
-/* Return the code of the element with this code in another encoding. */
-QNNRT__INLINE int32_t qnnrt__loop_recode(uint32_t code, const qnnrt__loop *loop)
-{
-    double t = (double)((int32_t)(code ^ loop->sign) + loop->offset) * (double)loop->scale;
-    uint64_t r;
-    t /= loop->unit;
-    t = t < loop->over ? t : loop->over;
-    t = t > loop->under ? t : loop->under;
-    t += QNNRT__LOOP_MAGIC;
-    memcpy(&r, &t, sizeof(r));
-    return (int32_t)((uint32_t)r - (uint32_t)loop->zero);
-}
-
-/* Return the bits of a float with the real value of a code, rounded to odd. */
-QNNRT__INLINE float qnnrt__loop_odd(uint32_t code, const qnnrt__loop *loop)
-{
-    double x = (double)((int32_t)(code ^ loop->sign) + loop->offset) * (double)loop->scale;
-    uint64_t b;
-    memcpy(&b, &x, sizeof(b));
-    b = (b & ~(uint64_t)0x1FFFFFFF) | (((b & 0x1FFFFFFF) + 0x1FFFFFFF) & 0x20000000);
-    memcpy(&x, &b, sizeof(x));
-    return (float)x;
-}
-
-/* One loop: x of the type `from` becomes a `to` by `make`. */
-#define QNNRT__LOOP_EACH(from, to, make)                                                           \
-    for (size_t i = 0; i < n; ++i) {                                                               \
-        from x;                                                                                    \
-        memcpy(&x, src + i * sizeof(x), sizeof(x));                                                \
-        const to y = make;                                                                         \
-        memcpy(dst + i * sizeof(y), &y, sizeof(y));                                                \
-    }                                                                                              \
-    break
-
-/* The same for a code, which saturates and is counted. */
-#define QNNRT__LOOP_CODE(from, to, make)                                                           \
-    for (size_t i = 0; i < n; ++i) {                                                               \
-        from x;                                                                                    \
-        memcpy(&x, src + i * sizeof(x), sizeof(x));                                                \
-        const int32_t code = make, least = code < min ? min : code;                                \
-        const int32_t fits = least > max ? max : least;                                            \
-        const to y = (to)fits;                                                                     \
-        memcpy(dst + i * sizeof(y), &y, sizeof(y));                                                \
-        same += code == fits;       /* one instruction less than counting what differs */          \
-    }                                                                                              \
-    lost = (uint32_t)n - same;                                                                     \
-    break
-
-QNNRT__INLINE uint32_t qnnrt__loop_write_8(const qnnrt__loop *loop,
-                                           const unsigned char *QNNRT__RESTRICT src,
-                                           unsigned char *QNNRT__RESTRICT dst, size_t n)
-{
-    const int32_t min = loop->min, max = loop->max;
-    uint32_t lost = 0, same = 0;
-    do { QNNRT__LOOP_CODE(float, uint8_t, qnnrt__loop_code(x, loop)); } while (0);
-    return lost;
-}
-
-/* The logits of a language model are read by this loop. */
-QNNRT__LOOP_LONG static void qnnrt__loop_read_16(const qnnrt__loop *given,
-                                                 const unsigned char *QNNRT__RESTRICT src,
-                                                 unsigned char *QNNRT__RESTRICT dst, size_t n)
-{
-    const qnnrt__loop local = *given;
-    do { QNNRT__LOOP_EACH(uint16_t, float, qnnrt__loop_decode(x, &local)); } while (0);
-}
-
-QNNRT__LOOP static uint32_t qnnrt__loop_narrow(const unsigned char *QNNRT__RESTRICT src,
-                                               unsigned char *QNNRT__RESTRICT dst, size_t n)
-{
-    uint32_t lost = 0;
-    for (size_t i = 0; i < n; ++i) {
-        int64_t x;
-        memcpy(&x, src + 8 * i, sizeof(x));
-        const int64_t least = x < INT32_MIN ? INT32_MIN : x;
-        const int32_t y = (int32_t)(least > INT32_MAX ? INT32_MAX : least);
-        memcpy(dst + 4 * i, &y, sizeof(y));
-        lost += x != y;
+/* Read or write codes; what is written saturates. Return how many do not fit, NaNs among them. */
+#define QNNRT__LOOP_READ(name, kind, type)                                                         \
+    kind static void name(const qnnrt__loop *given, const unsigned char *QNNRT__RESTRICT src,      \
+                          unsigned char *QNNRT__RESTRICT dst, size_t n)                            \
+    {                                                                                              \
+        const qnnrt__loop loop = *given;                                                           \
+        for (size_t i = 0; i < n; ++i) {                                                           \
+            type x;                                                                                \
+            memcpy(&x, src + i * sizeof(x), sizeof(x));                                            \
+            const float y = qnnrt__loop_decode(x, &loop);                                          \
+            memcpy(dst + i * sizeof(y), &y, sizeof(y));                                            \
+        }                                                                                          \
     }
-    return lost;
-}
-
-QNNRT__LOOP static uint32_t qnnrt__loop_write_i32(const qnnrt__loop *given,
-                                                  const unsigned char *QNNRT__RESTRICT src,
-                                                  unsigned char *QNNRT__RESTRICT dst, size_t n)
-{
-    const qnnrt__loop local = *given;
-    const qnnrt__loop *loop = &local;
-    uint32_t lost = 0;
-    for (size_t i = 0; i < n; ++i) {
-        float x;
-        double t, r;
-        uint64_t b;
-        memcpy(&x, src + 4 * i, sizeof(x));
-        t = (double)x < loop->over + 1.0 ? (double)x : loop->over + 1.0;
-        t = t > loop->under - 1.0 ? t : loop->under - 1.0;
-        t = ((t + QNNRT__LOOP_SNAP) + QNNRT__LOOP_ROUND) - QNNRT__LOOP_MAGIC;
-        r = t < loop->over ? t : loop->over;
-        r = r > loop->under ? r : loop->under;
-        lost += r < t || r > t;
-        r += QNNRT__LOOP_MAGIC;
-        memcpy(&b, &r, sizeof(b));
-        const uint32_t y = (uint32_t)b;
-        memcpy(dst + 4 * i, &y, sizeof(y));
+#define QNNRT__LOOP_WRITE(name, type)                                                              \
+    QNNRT__LOOP static uint32_t name(const qnnrt__loop *given,                                     \
+                                     const unsigned char *QNNRT__RESTRICT src,                     \
+                                     unsigned char *QNNRT__RESTRICT dst, size_t n)                 \
+    {                                                                                              \
+        const qnnrt__loop loop = *given;                                                           \
+        uint32_t same = 0;                                                                         \
+        for (size_t i = 0; i < n; ++i) {                                                           \
+            float x;                                                                               \
+            memcpy(&x, src + i * sizeof(x), sizeof(x));                                            \
+            const int32_t code = qnnrt__loop_code(x, &loop);                                       \
+            const int32_t least = code < loop.min ? loop.min : code;                               \
+            const int32_t fits = least > loop.max ? loop.max : least;                              \
+            const type y = (type)fits;                                                             \
+            memcpy(dst + i * sizeof(y), &y, sizeof(y));                                            \
+            same += code == fits;   /* one instruction less than counting what differs */          \
+        }                                                                                          \
+        return (uint32_t)n - same;                                                                 \
     }
-    return lost;
-}
-
-QNNRT__LOOP static uint32_t qnnrt__loop_all(const qnnrt__loop *given,
-                                            const unsigned char *QNNRT__RESTRICT src,
-                                            unsigned char *QNNRT__RESTRICT dst, size_t n)
-{
-    const qnnrt__loop local = *given;
-    const qnnrt__loop *loop = &local;
-    const int32_t min = loop->min, max = loop->max;
-    uint32_t lost = 0, same = 0;
-    switch (loop->kind) {
-    case QNNRT__LOOP_READ_F16:   qnnrt__loop_read_f16(src, dst, n); break;
-    case QNNRT__LOOP_READ_BF16:  qnnrt__loop_read_bf16(src, dst, n); break;
-    case QNNRT__LOOP_WRITE_F16:  return qnnrt__loop_write_f16(src, dst, n);
-    case QNNRT__LOOP_WRITE_BF16: return qnnrt__loop_write_bf16(src, dst, n);
-    case QNNRT__LOOP_READ_8:    QNNRT__LOOP_EACH(uint8_t, float, qnnrt__loop_decode(x, loop));
-    case QNNRT__LOOP_READ_16:   qnnrt__loop_read_16(loop, src, dst, n); break;
-    case QNNRT__LOOP_READ_I32:  QNNRT__LOOP_EACH(int32_t, float, (float)x);
-    case QNNRT__LOOP_ODD_8:     QNNRT__LOOP_EACH(uint8_t, float, qnnrt__loop_odd(x, loop));
-    case QNNRT__LOOP_ODD_16:    QNNRT__LOOP_EACH(uint16_t, float, qnnrt__loop_odd(x, loop));
-    case QNNRT__LOOP_WRITE_8:
-        for (size_t done = 0, part; done < n; done += part, src += 4 * part, dst += part) {
-            part = n - done < 256 ? n - done : 256;
-            if (loop->near == 0 || !qnnrt__loop_try_8(loop, src, dst, part))
-                lost += qnnrt__loop_write_8(loop, src, dst, part);
-        }
-        break;
-    case QNNRT__LOOP_WRITE_16:  QNNRT__LOOP_CODE(float, uint16_t, qnnrt__loop_code(x, loop));
-    case QNNRT__LOOP_WRITE_32:  QNNRT__LOOP_CODE(float, uint32_t, qnnrt__loop_code(x, loop));
-    case QNNRT__LOOP_8_TO_8:    QNNRT__LOOP_CODE(uint8_t, uint8_t, qnnrt__loop_recode(x, loop));
-    case QNNRT__LOOP_8_TO_16:   QNNRT__LOOP_CODE(uint8_t, uint16_t, qnnrt__loop_recode(x, loop));
-    case QNNRT__LOOP_16_TO_8:   QNNRT__LOOP_CODE(uint16_t, uint8_t, qnnrt__loop_recode(x, loop));
-    case QNNRT__LOOP_16_TO_16:  QNNRT__LOOP_CODE(uint16_t, uint16_t, qnnrt__loop_recode(x, loop));
-    case QNNRT__LOOP_I32_TO_I64: QNNRT__LOOP_EACH(int32_t, int64_t, x);
-    case QNNRT__LOOP_I64_TO_I32: return qnnrt__loop_narrow(src, dst, n);
-    case QNNRT__LOOP_WRITE_I32: return qnnrt__loop_write_i32(loop, src, dst, n);
-    case QNNRT__LOOP_NONE: break;
-    }
-    return lost;
-}
-#undef QNNRT__LOOP_EACH
-#undef QNNRT__LOOP_CODE
-
-/* Run a loop. Return how many values did not fit; NaNs count as such for codes and integers, which
-   they leave at an end of the range. */
-static uint64_t qnnrt__loop_run(const qnnrt__loop *loop, int plain, const unsigned char *src,
-                                unsigned char *dst, size_t n)
-{
-#if QNNRT__LOOP_HALVES
-    if (plain && loop->kind == QNNRT__LOOP_READ_F16) {
-        qnnrt__loop_load_f16(src, dst, n);
-        return 0;
-    }
-    if (plain && loop->kind == QNNRT__LOOP_WRITE_F16)
-        return qnnrt__loop_store_f16(src, dst, n);
-#endif
-    (void)plain;
-    return qnnrt__loop_all(loop, src, dst, n);
-}
+QNNRT__LOOP_READ(qnnrt__loop_read_8, QNNRT__LOOP, uint8_t)
+QNNRT__LOOP_READ(qnnrt__loop_read_16, QNNRT__LOOP_LONG, uint16_t)    /* the logits of a model */
+QNNRT__LOOP_WRITE(qnnrt__loop_write_8, uint8_t)
+QNNRT__LOOP_WRITE(qnnrt__loop_write_16, uint16_t)
+#undef QNNRT__LOOP_READ
+#undef QNNRT__LOOP_WRITE
 
 /* ---- elements of one scale ------------------------------------------------------------------- */
 
@@ -4129,33 +3879,27 @@ static int qnnrt__loop_is_whole(const qnnrt__value_form *form)
 /* Enter what a loop reads, and what it writes. */
 static void qnnrt__loop_source(qnnrt__loop *loop, const qnnrt__value_form *form)
 {
-    loop->sign   = (uint32_t)form->sign;
-    loop->offset = (int32_t)((uint32_t)form->offset - loop->sign);
-    loop->scale  = form->scale;
-    loop->bits   = 0x4B000000u | loop->sign;
-    loop->base   = (float)(8388608 - (int64_t)loop->offset);
+    const uint32_t sign = (uint32_t)form->sign;
+    loop->scale = form->scale;
+    loop->bits  = 0x4B000000u | sign;
+    loop->base  = (float)(8388608 - (int64_t)form->offset + (int64_t)sign);
 }
 
 static void qnnrt__loop_target(qnnrt__loop *loop, const qnnrt__value_form *form)
 {
-    loop->unit    = (double)form->scale;
-    loop->inverse = 1.0 / (double)form->scale;
-    loop->under   = (double)(form->min + form->offset);
-    loop->over    = (double)(form->max + form->offset);
-    if (form->by_unit) {
-        /* A bound is off by one code at most when it becomes a float. */
-        loop->under -= 4.0;
-        loop->over  += 4.0;
-        loop->bottom = (float)(loop->under * loop->unit);
-        loop->top    = (float)(loop->over * loop->unit);
-        loop->zero   = form->offset;
-        loop->min    = (int32_t)form->min;
-        loop->max    = (int32_t)form->max;
-        /* |t| is 512 at most, which moves it by 2^-14. */
-        if (QNNRT__LOOP_UNIT_WRITES && form->bits == 8 && loop->under >= -512.0 &&
-            loop->over <= 512.0 && form->scale > 1.0e-30f && form->scale < 1.0e30f)
-            loop->near = 0x3EFFF000;            /* 0.5 - 2^-13 */
-    }
+    /* A bound is off by one code at most when it becomes a float. */
+    const double unit = (double)form->scale, under = (double)(form->min + form->offset) - 4.0;
+    const double over = (double)(form->max + form->offset) + 4.0;
+    loop->inverse = 1.0 / unit;
+    loop->bottom  = (float)(under * unit);
+    loop->top     = (float)(over * unit);
+    loop->zero    = form->offset;
+    loop->min     = (int32_t)form->min;
+    loop->max     = (int32_t)form->max;
+    /* |t| is 512 at most, which moves it by 2^-14. */
+    if (form->bits == 8 && under >= -512.0 && over <= 512.0 && form->scale > 1.0e-30f &&
+        form->scale < 1.0e30f)
+        loop->near = 0x3EFFF000;                /* 0.5 - 2^-13 */
 }
 
 /* Read n elements from `index` on as floats; those of float64 and too large codes become
@@ -4163,84 +3907,77 @@ static void qnnrt__loop_target(qnnrt__loop *loop, const qnnrt__value_form *form)
 static void qnnrt__loop_read(const unsigned char *src, const qnnrt__value_form *form, size_t index,
                              unsigned char *dst, size_t n)
 {
+    const unsigned char *from = src + index * (form->bits / 8u);
     qnnrt__loop loop;
-    memset(&loop, 0, sizeof(loop));
     if (form->dtype == QNNRT_DTYPE_F32) {
-        memcpy(dst, src + 4 * index, n * 4u);
-        return;
-    }
-    if (form->dtype == QNNRT_DTYPE_F16)
-        loop.kind = QNNRT__LOOP_READ_F16;
-    else if (form->dtype == QNNRT_DTYPE_BF16)
-        loop.kind = QNNRT__LOOP_READ_BF16;
-    else if (form->plain && qnnrt__loop_is_whole(form) && form->offset >= -QNNRT__LOOP_EXACT / 4 &&
-             form->offset <= QNNRT__LOOP_EXACT / 4)
-        loop.kind = form->bits == 8 ? QNNRT__LOOP_READ_8 : QNNRT__LOOP_READ_16;
-    else if (form->plain && form->dtype == QNNRT_DTYPE_I32)
-        loop.kind = QNNRT__LOOP_READ_I32;
-    if (loop.kind != QNNRT__LOOP_NONE) {
+        memcpy(dst, from, n * 4u);
+    } else if (form->dtype == QNNRT_DTYPE_F16) {
+        (form->plain ? qnnrt__loop_load_f16 : qnnrt__loop_read_f16)(from, dst, n);
+    } else if (form->dtype == QNNRT_DTYPE_BF16) {
+        qnnrt__loop_read_bf16(from, dst, n);
+    } else if (form->plain && qnnrt__loop_is_whole(form) &&
+               form->offset >= -QNNRT__LOOP_EXACT / 4 && form->offset <= QNNRT__LOOP_EXACT / 4) {
         qnnrt__loop_source(&loop, form);
-        qnnrt__loop_run(&loop, form->plain, src + index * (form->bits / 8u), dst, n);
-        return;
-    }
-    for (size_t i = 0; i < n; ++i) {
-        const qnnrt__value value = qnnrt__value_get(src, form, index + i);
-        uint32_t b = value.special | (uint32_t)value.negative << 31;
-        if (value.special == 0)
-            b = (uint32_t)qnnrt__float_round(value.mant, value.exp, 23, 127) |
-                (b & (value.mant != 0 || form->kind == QNNRT__DTYPE_FLOAT ? 0x80000000u : 0u));
-        memcpy(dst + 4 * i, &b, sizeof(b));
+        (form->bits == 8 ? qnnrt__loop_read_8 : qnnrt__loop_read_16)(&loop, from, dst, n);
+    } else if (form->plain && form->dtype == QNNRT_DTYPE_I32) {
+        for (size_t i = 0; i < n; ++i) {
+            int32_t x;
+            memcpy(&x, from + 4 * i, sizeof(x));
+            const float y = (float)x;
+            memcpy(dst + 4 * i, &y, sizeof(y));
+        }
+    } else {
+        for (size_t i = 0; i < n; ++i) {
+            const qnnrt__value value = qnnrt__value_get(src, form, index + i);
+            uint32_t b = value.special | (uint32_t)value.negative << 31;
+            if (value.special == 0)
+                b = (uint32_t)qnnrt__float_round(value.mant, value.exp, 23, 127) |
+                    (b & (value.mant != 0 || form->kind == QNNRT__DTYPE_FLOAT ? 0x80000000u : 0u));
+            memcpy(dst + 4 * i, &b, sizeof(b));
+        }
     }
 }
 
-/* Store n floats from `index` on. 16-bit floats overflow to infinity. Return how many did not fit,
-   by the rules of room >>value. */
-static uint64_t qnnrt__loop_write(unsigned char *dst, const qnnrt__value_form *form, size_t index,
-                                  const unsigned char *src, size_t n)
+/* Write codes by the unit. Return 0 if all fit, and none is a NaN. */
+static uint32_t qnnrt__loop_codes(const qnnrt__value_form *form, const unsigned char *src,
+                                  unsigned char *dst, size_t n)
 {
-    const int by_unit = QNNRT__LOOP_UNIT_WRITES && form->plain;
     qnnrt__loop loop;
-    qnnrt__value nan;
-    uint64_t lost = 0, none = 0;
-
+    uint32_t lost = 0;
     memset(&loop, 0, sizeof(loop));
-    if (form->dtype == QNNRT_DTYPE_F32) {
-        memcpy(dst + 4 * index, src, n * 4u);
-        return 0;
+    qnnrt__loop_target(&loop, form);
+    if (form->bits == 16) return qnnrt__loop_write_16(&loop, src, dst, n);
+    for (size_t done = 0, part; done < n; done += part, src += 4 * part, dst += part) {
+        part = n - done < 256 ? n - done : 256;
+        if (loop.near == 0 || !qnnrt__loop_try_8(&loop, src, dst, part))
+            lost |= qnnrt__loop_write_8(&loop, src, dst, part);
     }
-    if (form->dtype == QNNRT_DTYPE_F16)
-        loop.kind = QNNRT__LOOP_WRITE_F16;
-    else if (form->dtype == QNNRT_DTYPE_BF16)
-        loop.kind = QNNRT__LOOP_WRITE_BF16;
-    else if (by_unit && form->by_unit && form->bits >= 8)
-        loop.kind = form->bits == 8 ? QNNRT__LOOP_WRITE_8
-                  : form->bits == 16 ? QNNRT__LOOP_WRITE_16 : QNNRT__LOOP_WRITE_32;
-    else if (by_unit && !form->fixed && form->bits == 32)
-        loop.kind = QNNRT__LOOP_WRITE_I32;
-    if (loop.kind == QNNRT__LOOP_NONE) {
+    return lost;
+}
+
+/* Store n floats from `index` on. 16-bit floats overflow to infinity. */
+static void qnnrt__loop_write(unsigned char *dst, const qnnrt__value_form *form, size_t index,
+                              const unsigned char *src, size_t n)
+{
+    unsigned char *to = dst + index * (form->bits / 8u);
+    const int codes = QNNRT__LOOP_UNIT_WRITES && form->plain && form->by_unit &&
+                      (form->bits == 8 || form->bits == 16);
+    if (form->dtype == QNNRT_DTYPE_F32) {
+        memcpy(to, src, n * 4u);
+    } else if (form->dtype == QNNRT_DTYPE_F16) {
+        (form->plain ? qnnrt__loop_store_f16 : qnnrt__loop_write_f16)(src, to, n);
+    } else if (form->dtype == QNNRT_DTYPE_BF16) {
+        qnnrt__loop_write_bf16(src, to, n);
+    } else if (!codes || qnnrt__loop_codes(form, src, to, n) != 0) {
+        /* After loops, only NaNs are written again, which they leave at an end of the range. */
         for (size_t i = 0; i < n; ++i) {
             uint32_t b;
             memcpy(&b, src + 4 * i, sizeof(b));
+            if (codes && (b & 0x7FFFFFFFu) <= 0x7F800000u) continue;
             const qnnrt__value value = qnnrt__value_of_float(b, QNNRT_DTYPE_F32);
-            qnnrt__value_store(dst, form, index + i, qnnrt__value_element(&value, form, &lost));
+            qnnrt__value_store(dst, form, index + i, qnnrt__value_element(&value, form));
         }
-        return lost;
     }
-    if (form->kind != QNNRT__DTYPE_FLOAT)
-        qnnrt__loop_target(&loop, form);
-    dst += index * (form->bits / 8u);
-    lost = qnnrt__loop_run(&loop, form->plain, src, dst, n);
-    if (lost == 0 || form->kind == QNNRT__DTYPE_FLOAT)
-        return lost;
-    memset(&nan, 0, sizeof(nan));
-    const uint64_t zero = qnnrt__value_code(&nan, form, &none);
-    for (size_t i = 0; i < n; ++i) {
-        uint32_t b;
-        memcpy(&b, src + 4 * i, sizeof(b));
-        if ((b & 0x7FFFFFFFu) > 0x7F800000u)
-            qnnrt__value_store(dst, form, i, zero);
-    }
-    return lost;
 }
 
 /* =====================================================================================
@@ -4483,12 +4220,11 @@ static qnnrt_result qnnrt__quant_fill_zero(const qnnrt_tensor_info *tensor, void
 
     const size_t unit = form.bits / 8u;
     qnnrt__value none;
-    uint64_t lost = 0;
     memset(&none, 0, sizeof(none));
     to[bytes - 1u] = 0;
     for (size_t done = 0, n; done < total; done += n) {
         n = qnnrt__quant_run(tensor, &form, done, total - done);
-        const uint64_t zero = qnnrt__value_code(&none, &form, &lost);
+        const uint64_t zero = qnnrt__value_code(&none, &form);
         /* Packed runs are short enough to walk; others are set by copying what is set already. */
         if (unit == 0) {
             for (size_t i = 0; i < n; ++i)
@@ -6439,394 +6175,6 @@ static qnnrt_result qnnrt__compare(qnnrt__table *table, const qnnrt_context_info
     return result;
 }
 #endif
-
-/* =====================================================================================
-   CONVERT                                                                      >>convert
-   Converts all elements of a tensor to another dtype, encoding or layout, and counts those that
-   do not fit.
-   Needs: >>err >>dtype >>float >>encoding >>value >>loop >>quant >>compare
-   Knows nothing of: pipelines, backends
-   ===================================================================================== */
-
-/* The result is that of room >>value, however it is computed.
-
-   A change of layout moves the channels, NCHW (dimension 1) or NHWC (the last one); the rank is at
-   least 3. It goes through a tile on the stack. */
-
-enum {
-    QNNRT__CONVERT_CHUNK    = 512,      /* elements that are floats between two steps */
-    QNNRT__CONVERT_CHANNELS = 32,       /* of a tile ...                              */
-    QNNRT__CONVERT_POINTS   = 64        /* ... and how many elements of each          */
-};
-
-/* A conversion, resolved. Both tensors are described in the order in which values are converted,
-   NCHW for a change of layout, whatever the order of their memory is. */
-typedef struct qnnrt__convert {
-    qnnrt_tensor_info from, to;         /* dims, scales and offsets are the caller's         */
-    qnnrt__value_form from_form, to_form;
-    qnnrt_convert     how;              /* VALUES when the order in memory stays             */
-    size_t            batch, channels, points;
-    int               moves;            /* elements stay as they are                         */
-} qnnrt__convert;
-
-/* ---- many elements ----------------------------------------------------------------------- */
-
-static size_t qnnrt__convert_least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-/* One side of a conversion in progress: its form for the elements [begin, end), which share a
-   scale. */
-typedef struct qnnrt__convert_side {
-    const qnnrt_tensor_info *tensor;
-    qnnrt__value_form form;
-    size_t begin, end;
-} qnnrt__convert_side;
-
-/* The ways to convert elements that share a scale on either side. */
-typedef enum qnnrt__convert_way {
-    QNNRT__CONVERT_EACH,        /* one at a time                                        */
-    QNNRT__CONVERT_READ,        /* to float32                                           */
-    QNNRT__CONVERT_FLOATS,      /* each value of `from` is a float, which is written    */
-    QNNRT__CONVERT_LOOP         /* one loop, or one into floats that are written        */
-} qnnrt__convert_way;
-
-/* Two sides, and the way from one to the other for the scales of both. */
-typedef struct qnnrt__convert_walk {
-    qnnrt__convert_side from, to;
-    qnnrt__convert_way  way;
-    qnnrt__loop         loop;
-} qnnrt__convert_walk;
-
-/* Choose the way for the scales of both sides. */
-static void qnnrt__convert_choose(qnnrt__convert_walk *walk)
-{
-    const qnnrt__value_form *from = &walk->from.form, *to = &walk->to.form;
-    const int whole = qnnrt__loop_is_whole(from), half = to->dtype == QNNRT_DTYPE_F16 ||
-                                                         to->dtype == QNNRT_DTYPE_BF16;
-    qnnrt__loop *loop = &walk->loop;
-
-    memset(loop, 0, sizeof(*loop));
-    walk->way = QNNRT__CONVERT_EACH;
-    if (to->dtype == QNNRT_DTYPE_F32 &&
-        (from->kind == QNNRT__DTYPE_FLOAT || !from->fixed || whole)) {
-        if (from->dtype != QNNRT_DTYPE_F64) walk->way = QNNRT__CONVERT_READ;
-    } else if (from->kind == QNNRT__DTYPE_FLOAT ? from->dtype != QNNRT_DTYPE_F64
-                                                : !from->fixed && from->bits <= 16) {
-        walk->way = QNNRT__CONVERT_FLOATS;
-    } else if (from->dtype == QNNRT_DTYPE_I64 && to->dtype == QNNRT_DTYPE_I32) {
-        loop->kind = QNNRT__LOOP_I64_TO_I32;
-    } else if (from->dtype == QNNRT_DTYPE_I32 && to->dtype == QNNRT_DTYPE_I64) {
-        loop->kind = QNNRT__LOOP_I32_TO_I64;
-    } else if (whole && half && from->scale >= 1.17549435e-38f) {       /* no result is denormal */
-        loop->kind = from->bits == 8 ? QNNRT__LOOP_ODD_8 : QNNRT__LOOP_ODD_16;
-        qnnrt__loop_source(loop, from);
-    } else if (whole && to->by_unit && QNNRT__LOOP_UNIT_WRITES &&
-               (to->bits == 8 || to->bits == 16)) {
-        loop->kind = from->bits == 8 ? to->bits == 8 ? QNNRT__LOOP_8_TO_8 : QNNRT__LOOP_8_TO_16
-                                     : to->bits == 8 ? QNNRT__LOOP_16_TO_8 : QNNRT__LOOP_16_TO_16;
-        qnnrt__loop_source(loop, from);
-        qnnrt__loop_target(loop, to);
-    }
-    if (loop->kind != QNNRT__LOOP_NONE) walk->way = QNNRT__CONVERT_LOOP;
-}
-
-/* Make both sides ready for the element `index`. Return how many from there on, at most n, share
-   their scales. */
-static size_t qnnrt__convert_seek(qnnrt__convert_walk *walk, size_t index, size_t n)
-{
-    qnnrt__convert_side *sides[2] = { &walk->from, &walk->to };
-    int moved = 0;
-    for (int i = 0; i < 2; ++i) {
-        qnnrt__convert_side *side = sides[i];
-        if (index < side->begin || index >= side->end) {
-            side->begin = index;
-            side->end   = index + qnnrt__quant_run(side->tensor, &side->form, index,
-                                                   (size_t)side->form.total - index);
-            moved = 1;
-        }
-        n = qnnrt__convert_least(n, side->end - index);
-    }
-    if (moved) qnnrt__convert_choose(walk);
-    return n;
-}
-
-/* Store floats; 16-bit floats end at their largest finite value, float16 for infinities, too. */
-static uint64_t qnnrt__convert_write(unsigned char *dst, const qnnrt__value_form *form,
-                                     size_t index, const unsigned char *floats, size_t n)
-{
-    const int f16 = form->dtype == QNNRT_DTYPE_F16, half = f16 || form->dtype == QNNRT_DTYPE_BF16;
-    const uint32_t least = f16 ? 0x477FF000u : 0x7F7F8000u, most = f16 ? 0x7F800000u : 0x7F7FFFFFu;
-    const uint64_t lost = qnnrt__loop_write(dst, form, index, floats, n);
-
-    for (size_t i = 0; half && lost != 0 && i < n; ++i) {
-        uint32_t bits;
-        memcpy(&bits, floats + 4 * i, sizeof(bits));
-        if ((bits & 0x7FFFFFFFu) >= least && (bits & 0x7FFFFFFFu) <= most)
-            qnnrt__value_store(dst, form, index + i,
-                               (f16 ? 0x7BFFu : 0x7F7Fu) | (bits >> 31) << 15);
-    }
-    return lost;
-}
-
-/* Convert n elements that share their scales. Return how many do not fit. */
-static uint64_t qnnrt__convert_same(const qnnrt__convert_walk *walk, const unsigned char *src,
-                                    size_t src_index, unsigned char *dst, size_t dst_index,
-                                    size_t n)
-{
-    unsigned char room[QNNRT__CONVERT_CHUNK * 4];
-    const qnnrt__value_form *from = &walk->from.form, *to = &walk->to.form;
-    const int between = walk->way == QNNRT__CONVERT_FLOATS ||
-                        walk->loop.kind == QNNRT__LOOP_ODD_8 ||
-                        walk->loop.kind == QNNRT__LOOP_ODD_16;
-    uint64_t lost = 0;
-
-    if (walk->way == QNNRT__CONVERT_EACH) {
-        for (size_t i = 0; i < n; ++i) {
-            const qnnrt__value value = qnnrt__value_get(src, from, src_index + i);
-            qnnrt__value_store(dst, to, dst_index + i, qnnrt__value_element(&value, to, &lost));
-        }
-        return lost;
-    }
-    if (walk->way == QNNRT__CONVERT_READ) {
-        qnnrt__loop_read(src, from, src_index, dst + 4 * dst_index, n);
-        return 0;
-    }
-    for (size_t done = 0, part; done < n; done += part) {
-        const unsigned char *at = src + (src_index + done) * (from->bits / 8u), *floats = room;
-        part = qnnrt__convert_least(n - done, QNNRT__CONVERT_CHUNK);
-        if (!between) {
-            lost += qnnrt__loop_run(&walk->loop, from->plain, at,
-                                    dst + (dst_index + done) * (to->bits / 8u), part);
-            continue;
-        }
-        if (walk->way == QNNRT__CONVERT_LOOP)
-            qnnrt__loop_run(&walk->loop, from->plain, at, room, part);
-        else if (from->dtype == QNNRT_DTYPE_F32)
-            floats = at;
-        else
-            qnnrt__loop_read(src, from, src_index + done, room, part);
-        lost += qnnrt__convert_write(dst, to, dst_index + done, floats, part);
-    }
-    return lost;
-}
-
-/* Convert the elements [index, index + n), which begin at src_index of src and at dst_index of dst.
-   Return how many do not fit. */
-static uint64_t qnnrt__convert_part(const qnnrt__convert *convert, qnnrt__convert_walk *walk,
-                                    size_t index, const unsigned char *src, size_t src_index,
-                                    unsigned char *dst, size_t dst_index, size_t n)
-{
-    uint64_t lost = 0;
-    if (convert->moves) {
-        const size_t bytes = convert->from_form.bits / 8u;
-        memcpy(dst + dst_index * bytes, src + src_index * bytes, n * bytes);
-        return 0;
-    }
-    for (size_t part; n > 0; n -= part, index += part, src_index += part, dst_index += part) {
-        part = qnnrt__convert_seek(walk, index, n);
-        lost += qnnrt__convert_same(walk, src, src_index, dst, dst_index, part);
-    }
-    return lost;
-}
-
-/* ---- layouts ------------------------------------------------------------------------------ */
-
-/* Copy `rows` rows of n elements, src_step apart, to as many columns of rows that are dst_step
-   apart; all in elements of `bytes`. */
-static void qnnrt__convert_turn(const unsigned char *src, size_t src_step, unsigned char *dst,
-                                size_t dst_step, size_t rows, size_t n, size_t bytes)
-{
-#define QNNRT__CONVERT_TURN(size)                                                                  \
-    for (size_t i = 0; i < n; ++i)                                                                 \
-        for (size_t row = 0; row < rows; ++row)                                                    \
-            memcpy(dst + (i * dst_step + row) * (size), src + (row * src_step + i) * (size), size)
-    switch (bytes) {
-    case 1:  QNNRT__CONVERT_TURN(1); break;
-    case 2:  QNNRT__CONVERT_TURN(2); break;
-    case 4:  QNNRT__CONVERT_TURN(4); break;
-    default: QNNRT__CONVERT_TURN(8); break;
-    }
-#undef QNNRT__CONVERT_TURN
-}
-
-/* Convert the channels [c, c + channels) at the points [p, p + points) of a batch entry whose first
-   element is `base`. Values are converted along the points, where a channel has one scale. */
-static uint64_t qnnrt__convert_tile(const qnnrt__convert *convert, qnnrt__convert_walk *walk,
-                                    const unsigned char *src, unsigned char *dst, size_t base,
-                                    size_t c, size_t channels, size_t p, size_t points)
-{
-    unsigned char tile[QNNRT__CONVERT_CHANNELS * QNNRT__CONVERT_POINTS * 8];
-    const size_t from_bytes = convert->from_form.bits / 8u, to_bytes = convert->to_form.bits / 8u;
-    const size_t nhwc = base + p * convert->channels + c;
-    const int to_nhwc = convert->how == QNNRT_CONVERT_TO_NHWC;
-    uint64_t lost = 0;
-
-    if (!to_nhwc)
-        qnnrt__convert_turn(src + nhwc * from_bytes, convert->channels, tile,
-                            QNNRT__CONVERT_POINTS, points, channels, from_bytes);
-    for (size_t i = 0; i < channels; ++i) {
-        const size_t nchw = base + (c + i) * convert->points + p, at = i * QNNRT__CONVERT_POINTS;
-        lost += to_nhwc ? qnnrt__convert_part(convert, walk, nchw, src, nchw, tile, at, points)
-                        : qnnrt__convert_part(convert, walk, nchw, tile, at, dst, nchw, points);
-    }
-    if (to_nhwc)
-        qnnrt__convert_turn(tile, QNNRT__CONVERT_POINTS, dst + nhwc * to_bytes, convert->channels,
-                            channels, points, to_bytes);
-    return lost;
-}
-
-/* ---- entry points -------------------------------------------------------------------------- */
-
-/* Convert all elements. Return how many values did not fit.
-
-   from, to   as large as their tensors, any alignment; they must not overlap */
-static uint64_t qnnrt__convert_run(const qnnrt__convert *convert, const void *from, void *to)
-{
-    const unsigned char *src = (const unsigned char *)from;
-    unsigned char *dst = (unsigned char *)to;
-    const size_t channels = convert->channels, points = convert->points;
-    qnnrt__convert_walk walk;
-    uint64_t lost = 0;
-
-    memset(&walk, 0, sizeof(walk));
-    walk.from.tensor = &convert->from;
-    walk.to.tensor = &convert->to;
-    walk.from.form = convert->from_form;
-    walk.to.form = convert->to_form;
-    walk.from.form.plain = walk.to.form.plain = qnnrt__float_is_plain();
-    if (convert->how == QNNRT_CONVERT_VALUES)
-        return qnnrt__convert_part(convert, &walk, 0, src, 0, dst, 0,
-                                   (size_t)convert->from_form.total);
-    for (size_t n = 0; n < convert->batch; ++n)
-        for (size_t p = 0, p_n; p < points; p += p_n) {
-            p_n = qnnrt__convert_least(points - p, QNNRT__CONVERT_POINTS);
-            for (size_t c = 0, c_n; c < channels; c += c_n) {
-                c_n = qnnrt__convert_least(channels - c, QNNRT__CONVERT_CHANNELS);
-                lost += qnnrt__convert_tile(convert, &walk, src, dst, n * channels * points, c,
-                                            c_n, p, p_n);
-            }
-        }
-    return lost;
-}
-
-/* Return 1 if `nhwc` has the dimensions of `nchw` with dimension 1 as the last one. */
-static int qnnrt__convert_turned(const qnnrt_tensor_info *nchw, const qnnrt_tensor_info *nhwc)
-{
-    const uint32_t rank = nchw->rank;
-    if (rank != nhwc->rank || rank < 3 || nchw->dims[0] != nhwc->dims[0] ||
-        nchw->dims[1] != nhwc->dims[rank - 1])
-        return 0;
-    return memcmp(nchw->dims + 2, nhwc->dims + 1, (rank - 2) * sizeof(uint32_t)) == 0;
-}
-
-/* Fill an error with both tensors, each with its facts. */
-static qnnrt_result qnnrt__convert_fail(qnnrt_error *err, qnnrt_result code,
-                                        const qnnrt_tensor_info *from, const qnnrt_tensor_info *to,
-                                        const char *why, const char *hint)
-{
-    char one[512], other[512];
-    qnnrt__fail(err, code, "\"%.200s\" (%s) cannot be converted to \"%.200s\" (%s): %s",
-                from->name != NULL ? from->name : "", qnnrt__compare_text(from, one, sizeof(one)),
-                to->name != NULL ? to->name : "", qnnrt__compare_text(to, other, sizeof(other)),
-                why);
-    return hint == NULL ? code : qnnrt__hint(err, code, "%s", hint);
-}
-
-/* Return why a tensor takes no part in a conversion, or NULL. */
-static const char *qnnrt__convert_refuses(const qnnrt_tensor_info *tensor, int moves, int turns)
-{
-    const qnnrt__dtype_info *info = qnnrt__dtype_find(tensor->dtype);
-    if (tensor->vendor_format != 0)
-        return "the order of its elements is known to the vendor only";
-    if (tensor->dynamic_dims != NULL)
-        return "its dimensions may change";
-    if (info->bits == 0)
-        return "its type has no fixed size";
-    if (turns && info->bits < 8)
-        return "elements below 8 bits stay where they are";
-    if (qnnrt__dtype_kind_is_fixed(info->kind) && tensor->quant.encoding == QNNRT_ENCODING_OTHER)
-        return "its encoding is the vendor's own";
-    if (moves || qnnrt__quant_has_values(tensor) == QNNRT_OK)
-        return NULL;
-    return qnnrt__dtype_kind_is_fixed(info->kind) ? "its codes have no encoding"
-                                                  : "the format of its elements is not fixed";
-}
-
-/* Describe an NHWC tensor in the order NCHW of the other one. */
-static void qnnrt__convert_describe(qnnrt_tensor_info *nhwc, const qnnrt_tensor_info *nchw)
-{
-    const int32_t axis = nhwc->quant.axis, last = (int32_t)nhwc->rank - 1;
-    nhwc->dims = nchw->dims;
-    nhwc->quant.axis = axis == 0 ? 0 : axis == last ? 1 : axis + 1;
-}
-
-/* Resolve a conversion of `from` to `to`, so that qnnrt__convert_run() cannot fail.
-
-   from, to   two tensors with the same dimensions; with TO_NHWC, to->dims are those of `from` with
-              dimension 1 as the last one, with TO_NCHW the reverse. The names, dims, scales and
-              offsets must outlive the conversion
-
-   Returns  QNNRT_OK
-            QNNRT_E_ARG          a tensor is inconsistent; or there is nothing to convert: `how` is
-                                 NONE, or VALUES of two tensors with equal facts. That is a mistake:
-                                 an edge between them costs nothing, a conversion would be a copy
-            QNNRT_E_MISMATCH     the dimensions do not fit
-            QNNRT_E_UNSUPPORTED  a 4- or 8-bit float or a quantized type without an encoding whose
-                                 values are needed; strings, encodings of the vendor, dynamic
-                                 dimensions; another layout of elements below 8 bits */
-static qnnrt_result qnnrt__convert_make(const qnnrt_tensor_info *from, const qnnrt_tensor_info *to,
-                                        qnnrt_convert how, qnnrt__convert *out, qnnrt_error *err)
-{
-    const int nhwc = how == QNNRT_CONVERT_TO_NHWC, turns = nhwc || how == QNNRT_CONVERT_TO_NCHW;
-    const qnnrt_tensor_info *sides[2] = { from, to };
-    const char *why;
-
-    memset(out, 0, sizeof(*out));
-    for (int i = 0; i < 2; ++i) {
-        why = sides[i]->rank != 0 && sides[i]->dims == NULL ? "dimensions are missing"
-                                                            : qnnrt__encoding_check(sides[i]);
-        if (why != NULL)
-            return qnnrt__fail(err, QNNRT_E_ARG, "tensor \"%.200s\": %s",
-                               sides[i]->name != NULL ? sides[i]->name : "", why);
-    }
-    if (turns ? !qnnrt__convert_turned(nhwc ? from : to, nhwc ? to : from)
-              : from->rank != to->rank ||
-                    (from->rank > 0 &&
-                     memcmp(from->dims, to->dims, from->rank * sizeof(uint32_t)) != 0))
-        return qnnrt__convert_fail(err, QNNRT_E_MISMATCH, from, to,
-                                   !turns ? "the dimensions differ" : nhwc
-                                   ? "the dimensions are not those of NCHW and NHWC"
-                                   : "the dimensions are not those of NHWC and NCHW", NULL);
-    out->how  = how;
-    out->from = *from;
-    out->to   = *to;
-    if (turns)
-        qnnrt__convert_describe(nhwc ? &out->to : &out->from, nhwc ? from : to);
-    out->moves = from->dtype == to->dtype &&
-                 (!qnnrt__dtype_is_fixed(from->dtype) ||
-                  qnnrt__compare_quant(&out->from.quant, &out->to.quant));
-    if (!turns && (how != QNNRT_CONVERT_VALUES || out->moves))
-        return qnnrt__convert_fail(err, QNNRT_E_ARG, from, to, "there is nothing to convert",
-                                   "Wire the two by an edge that does not ask for a conversion.");
-    for (int i = 0; i < 2; ++i) {
-        why = qnnrt__convert_refuses(sides[i], out->moves, turns);
-        if (why != NULL)
-            return qnnrt__convert_fail(err, QNNRT_E_UNSUPPORTED, from, to, why, NULL);
-        if (qnnrt__quant_open(i == 0 ? &out->from : &out->to, 0, 0,
-                              i == 0 ? &out->from_form : &out->to_form) != QNNRT_OK)
-            return qnnrt__convert_fail(err, QNNRT_E_ARG, from, to,
-                                       "a dimension is 0, or they have too many elements", NULL);
-    }
-    out->batch = out->channels = out->points = 1;
-    if (turns) {
-        out->batch    = out->from.dims[0];
-        out->channels = out->from.dims[1];
-        out->points   = (size_t)out->from_form.total / out->batch / out->channels;
-    }
-    return QNNRT_OK;
-}
 
 /* =====================================================================================
    HTP                                                                              >>htp
@@ -10429,53 +9777,10 @@ static qnnrt_result qnnrt__scan_choose(qnnrt__scan *scan, const char *folder, in
 
 /* =====================================================================================
    PROGRAM                                                                    >>program
-   The steps of a pipeline's description: graphs, host steps, and the conversions that its edges
-   ask for, each described like a graph.
-   Needs: >>sort >>mem >>err >>dtype >>encoding >>convert >>table >>compare >>backend (its struct)
-          >>context >>model
+   The steps of a pipeline's description: graphs and host steps, each described like a graph.
+   Needs: >>mem >>err >>dtype >>encoding >>table >>backend (its struct) >>context >>model
    Knows nothing of: slots, memory, execution
    ===================================================================================== */
-
-typedef qnnrt_result (*qnnrt__program_exec)(void *user, const qnnrt_graph_info *step,
-                                            const void *const *inputs, void *const *outputs,
-                                            qnnrt_error *err);
-
-/* What a step does that is not a graph. */
-typedef struct qnnrt__program_work {
-    qnnrt__program_exec exec;           /* a host step's; NULL: a conversion */
-    void               *user;
-    qnnrt__convert      convert;
-    int                 exact;
-} qnnrt__program_work;
-
-/* A conversion while the steps are counted. */
-typedef struct qnnrt__program_conversion {
-    const qnnrt_edge_desc   *edge;      /* the first that asks for it */
-    const qnnrt_tensor_info *from, *to;
-    size_t                   before;    /* its first reader, a step of the description */
-    size_t                   next;      /* 1 + the next one before the same step; 0: the last */
-    size_t                   number;    /* of its step */
-    qnnrt__convert           convert;
-} qnnrt__program_conversion;
-
-enum { QNNRT__PROGRAM_CONVERSIONS = 16384 };
-
-/* The steps and edges of a pipeline with its conversions. */
-typedef struct qnnrt__program {
-    qnnrt__arena        *arena;         /* of the pipeline */
-    const qnnrt         *model;         /* of the first graph */
-    const qnnrt_tensor_info *const *values;      /* [constant_count] what the constants are; NULL:
-                                                    only their bytes are known */
-    qnnrt_step_info     *steps;         /* [step_count] */
-    qnnrt__program_work *works;         /* [step_count] */
-    size_t               step_count;
-    size_t              *numbers;       /* step of the description -> step */
-    qnnrt_edge_desc     *edges;         /* [edge_count] first those of the description, then from
-                                           each converted output to its conversion */
-    size_t               edge_count;
-    qnnrt__program_conversion *conversions;
-    size_t               conversion_count;
-} qnnrt__program;
 
 /* Write what a step is, for reports and messages. */
 static void qnnrt__program_text(const qnnrt_step_info *step, char *out, size_t room)
@@ -10485,7 +9790,7 @@ static void qnnrt__program_text(const qnnrt_step_info *step, char *out, size_t r
     size_t used, i;
     if (step->kind == QNNRT_STEP_HOST) {
         snprintf(out, room, "host \"%.160s\"", graph->name);
-    } else if (step->kind == QNNRT_STEP_CONVERT) {
+    } else if (step->kind == QNNRT_STEP_DERIVED) {
         snprintf(digits, sizeof(digits), "%llu", (unsigned long long)graph->outputs[0].bytes);
         snprintf(out, room, "%.170s: %s -> %s, ", graph->name,
                  qnnrt__dtype_name(graph->inputs[0].dtype),
@@ -10611,23 +9916,21 @@ static qnnrt_result qnnrt__program_tensors(qnnrt__table *table, const qnnrt_tens
 }
 
 /* Describe a host step like a graph. */
-static qnnrt_result qnnrt__program_host(qnnrt__program *program, const qnnrt_host_step *host,
-                                        size_t at, qnnrt__program_work *work,
+static qnnrt_result qnnrt__program_host(qnnrt__arena *arena, const qnnrt_limits *limits,
+                                        const qnnrt_host_step *host, size_t at,
                                         qnnrt_step_info *to, qnnrt_error *err)
 {
-    qnnrt_graph_info *graph =
-        (qnnrt_graph_info *)qnnrt__arena_alloc(program->arena, 1, sizeof(*graph));
-    uint32_t tensors = program->model->limits.tensors, scales = QNNRT__TABLE_SCALES;
-    qnnrt_host_step *copy =
-        (qnnrt_host_step *)qnnrt__arena_alloc(program->arena, 1, sizeof(*copy));
+    qnnrt_graph_info *graph = (qnnrt_graph_info *)qnnrt__arena_alloc(arena, 1, sizeof(*graph));
+    qnnrt_host_step *copy = (qnnrt_host_step *)qnnrt__arena_alloc(arena, 1, sizeof(*copy));
+    uint32_t tensors = limits->tensors, scales = QNNRT__TABLE_SCALES;
     qnnrt__table table;
     char where[32];
     qnnrt_result result;
     if (graph == NULL || copy == NULL) return qnnrt__fail_memory(err, "a host step");
     memset(&table, 0, sizeof(table));
     snprintf(where, sizeof(where), "step %u", (unsigned)at);
-    table.arena = program->arena;
-    table.limits = &program->model->limits;
+    table.arena = arena;
+    table.limits = limits;
     table.file = where;
     table.tensors_left = &tensors;
     table.scales_left = &scales;
@@ -10654,334 +9957,24 @@ static qnnrt_result qnnrt__program_host(qnnrt__program *program, const qnnrt_hos
     copy->name = graph->name;
     copy->inputs = graph->inputs;
     copy->outputs = graph->outputs;
-    to->kind = host->derived ? QNNRT_STEP_CONVERT : QNNRT_STEP_HOST;
+    to->kind = host->derived ? QNNRT_STEP_DERIVED : QNNRT_STEP_HOST;
     to->graph = graph;
     to->host = copy;
-    work->exec = host->exec;
-    work->user = host->user;
     return result;
 }
 
-/* ---- conversions ---- */
-
-/* A tensor of a step of the description. */
-typedef struct qnnrt__program_name {
-    const qnnrt_tensor_info *tensor;
-    size_t step;
-    int    output;
-} qnnrt__program_name;
-
-/* An edge of the description. */
-typedef struct qnnrt__program_edge {
-    const qnnrt_edge_desc   *edge;
-    const qnnrt_tensor_info *from, *to;
-} qnnrt__program_edge;
-
-/* Memory for finding the ends of edges. */
-typedef struct qnnrt__program_search {
-    qnnrt__program_name *names;
-    const void         **by_name;       /* [count] names, sorted */
-    size_t               count;
-    qnnrt__program_edge *edges;         /* [edge_count] of the description */
-    const void         **sorted;        /* [edge_count] those that ask for conversions, sorted */
-} qnnrt__program_search;
-
-static int qnnrt__program_name_order(const void *a, const void *b)
-{
-    const qnnrt__program_name *x = (const qnnrt__program_name *)a;
-    const qnnrt__program_name *y = (const qnnrt__program_name *)b;
-    QNNRT__STEP();
-    if (x->step != y->step) return x->step < y->step ? -1 : 1;
-    return x->output != y->output ? x->output - y->output
-                                  : strcmp(x->tensor->name, y->tensor->name);
-}
-
-/* Order edges so that those that share a conversion follow each other. */
-static int qnnrt__program_edge_order(const void *a, const void *b)
-{
-    const qnnrt__program_edge *x = (const qnnrt__program_edge *)a;
-    const qnnrt__program_edge *y = (const qnnrt__program_edge *)b;
-    int order = qnnrt__compare_u64((uintptr_t)x->from, (uintptr_t)y->from);
-    if (order == 0) order = (int)x->edge->convert - (int)y->edge->convert;
-    if (order == 0) order = (x->edge->exact != 0) - (y->edge->exact != 0);
-    if (order == 0 && x->to != y->to) order = qnnrt__compare_order(x->to, y->to);
-    return order;
-}
-
-static int qnnrt__program_edge_before(const void *a, const void *b)
-{
-    const int order = qnnrt__program_edge_order(a, b);
-    return order != 0 ? order : a < b ? -1 : a > b;
-}
-
-/* Sort the tensors of all steps by step and name. Return 0 when out of memory. */
-static int qnnrt__program_index(const qnnrt_step_info *steps, size_t count,
-                                const qnnrt_hooks *hooks, qnnrt__program_search *search)
-{
-    size_t s, i, at = 0;
-    for (s = 0; s < count; ++s)
-        search->count += steps[s].graph->input_count + steps[s].graph->output_count;
-    search->names = (qnnrt__program_name *)qnnrt__mem_alloc(
-        hooks, (uint64_t)search->count * sizeof(*search->names));
-    search->by_name = (const void **)qnnrt__mem_alloc(
-        hooks, (uint64_t)search->count * sizeof(*search->by_name));
-    if (search->names == NULL || search->by_name == NULL) return 0;
-    for (s = 0; s < count; ++s) {
-        const qnnrt_graph_info *graph = steps[s].graph;
-        for (i = 0; i < graph->input_count + graph->output_count; ++i, ++at) {
-            qnnrt__program_name *name = &search->names[at];
-            name->output = i >= graph->input_count;
-            name->tensor = name->output ? &graph->outputs[i - graph->input_count]
-                                        : &graph->inputs[i];
-            name->step = s;
-            search->by_name[at] = name;
-        }
-    }
-    qnnrt__sort(search->by_name, search->count, qnnrt__program_name_order);
-    return 1;
-}
-
-/* Find a tensor of a step. Return NULL if there is none. */
-static const qnnrt_tensor_info *qnnrt__program_named(const qnnrt__program_search *search,
-                                                     size_t step, int output, const char *name)
-{
-    qnnrt_tensor_info tensor;
-    qnnrt__program_name key;
-    const void *found;
-    tensor.name = name;
-    key.tensor = &tensor;
-    key.step = step;
-    key.output = output;
-    found = qnnrt__sort_find(search->by_name, search->count, &key, qnnrt__program_name_order);
-    return found != NULL ? ((const qnnrt__program_name *)found)->tensor : NULL;
-}
-
-/* Find the two tensors of an edge in the steps of the description. */
-static qnnrt_result qnnrt__program_ends(const qnnrt__program_search *search,
-                                        const qnnrt_step_info *steps, size_t count,
-                                        const qnnrt_edge_desc *edge, size_t at,
-                                        qnnrt__program_edge *out, qnnrt_error *err)
-{
-    char where[512];
-    size_t wrong;
-    if (edge->from == NULL || edge->to == NULL || edge->to_step >= count ||
-        edge->from_step >= edge->to_step)
-        return qnnrt__fail(err, QNNRT_E_ARG, "edge %u: expected two names, and a step before the"
-                           " other; it leads from step %llu to step %llu of %u", (unsigned)at,
-                           (unsigned long long)edge->from_step, (unsigned long long)edge->to_step,
-                           (unsigned)count);
-    if (edge->exact && edge->convert == QNNRT_CONVERT_NONE)
-        return qnnrt__fail(err, QNNRT_E_ARG, "edge %u: exact is set, but nothing is converted;"
-                           " expected convert, too", (unsigned)at);
-    if ((unsigned)edge->convert > (unsigned)QNNRT_CONVERT_TO_NCHW)
-        return qnnrt__fail(err, QNNRT_E_ARG, "edge %u: convert is %d, which is not a"
-                           " qnnrt_convert", (unsigned)at, (int)edge->convert);
-    out->edge = edge;
-    out->from = qnnrt__program_named(search, edge->from_step, 1, edge->from);
-    out->to = qnnrt__program_named(search, edge->to_step, 0, edge->to);
-    if (out->from != NULL && out->to != NULL) return QNNRT_OK;
-    wrong = out->from == NULL ? edge->from_step : edge->to_step;
-    return qnnrt__fail(err, QNNRT_E_NOT_FOUND, "edge %u: %s has no %s \"%.200s\"", (unsigned)at,
-                       qnnrt__program_where(&steps[wrong], wrong, where, sizeof(where)),
-                       out->from == NULL ? "output" : "input",
-                       out->from == NULL ? edge->from : edge->to);
-}
-
-/* Make the conversion of an edge. */
-static qnnrt_result qnnrt__program_convert(qnnrt__program *program, const qnnrt__program_edge *edge,
-                                           size_t at, qnnrt_error *err)
-{
-    qnnrt__program_conversion *c = &program->conversions[program->conversion_count];
-    qnnrt_error why;
-    qnnrt_result result;
-    if (program->conversion_count == QNNRT__PROGRAM_CONVERSIONS)
-        return qnnrt__fail(err, QNNRT_E_LIMIT, "edge %u: a pipeline of more than %d conversions",
-                           (unsigned)at, (int)QNNRT__PROGRAM_CONVERSIONS);
-    c->edge = edge->edge;
-    c->from = edge->from;
-    c->to = edge->to;
-    c->before = edge->edge->to_step;
-    result = qnnrt__convert_make(c->from, c->to, c->edge->convert, &c->convert, &why);
-    if (result != QNNRT_OK) {
-        qnnrt__fail(err, result, "edge %u: ", (unsigned)at);
-        qnnrt__err_text(err, why.text, strlen(why.text));
-        return qnnrt__hint(err, result, "%s", why.hint);
-    }
-    ++program->conversion_count;
-    return QNNRT_OK;
-}
-
-/* Make the conversions of all edges: one for each output, destination and exactness. of: receives
-   for each edge its conversion + 1, or 0. */
-static qnnrt_result qnnrt__program_conversions(qnnrt__program *program,
-                                               const qnnrt__program_search *search,
-                                               size_t edge_count, size_t *of, qnnrt_error *err)
-{
-    const void **sorted = search->sorted;
-    size_t i, first = 0, count = 0;
-    qnnrt_result result;
-    for (i = 0; i < edge_count; ++i)
-        if (search->edges[i].edge->convert != QNNRT_CONVERT_NONE)
-            sorted[count++] = &search->edges[i];
-    program->conversions = (qnnrt__program_conversion *)qnnrt__arena_alloc(
-        program->arena, count, sizeof(*program->conversions));
-    if (program->conversions == NULL) return qnnrt__fail_memory(err, "a pipeline");
-    qnnrt__sort(sorted, count, qnnrt__program_edge_before);
-    for (i = 0; i < count; ++i) {      /* first the edge, counted from 1, whose conversion it has */
-        if (qnnrt__program_edge_order(sorted[first], sorted[i]) != 0) first = i;
-        of[(const qnnrt__program_edge *)sorted[i] - search->edges] =
-            (size_t)((const qnnrt__program_edge *)sorted[first] - search->edges) + 1;
-    }
-    for (i = 0; i < edge_count; ++i) {
-        qnnrt__program_conversion *c;
-        if (of[i] == 0) continue;
-        if (of[i] == i + 1) {
-            result = qnnrt__program_convert(program, &search->edges[i], i, err);
-            if (result != QNNRT_OK) return result;
-            of[i] = program->conversion_count;
-            continue;
-        }
-        of[i] = of[of[i] - 1];
-        c = &program->conversions[of[i] - 1];
-        if (search->edges[i].edge->to_step < c->before) c->before = search->edges[i].edge->to_step;
-    }
-    return QNNRT_OK;
-}
-
-/* Find the ends of all edges, and make their conversions. of: as above. */
-static qnnrt_result qnnrt__program_edges(qnnrt__program *program, const qnnrt_pipeline_desc *desc,
-                                         const qnnrt_step_info *steps, size_t *of,
-                                         qnnrt_error *err)
-{
-    const qnnrt_hooks *hooks = &program->arena->hooks;
-    qnnrt__program_search search;
-    qnnrt_result result = QNNRT_OK;
-    size_t i;
-    memset(&search, 0, sizeof(search));
-    search.edges = (qnnrt__program_edge *)qnnrt__mem_alloc(
-        hooks, (uint64_t)desc->edge_count * sizeof(*search.edges));
-    search.sorted = (const void **)qnnrt__mem_alloc(
-        hooks, (uint64_t)desc->edge_count * sizeof(*search.sorted));
-    if (search.edges == NULL || search.sorted == NULL ||
-        !qnnrt__program_index(steps, desc->step_count, hooks, &search))
-        result = qnnrt__fail_memory(err, "a pipeline");
-    for (i = 0; i < desc->edge_count && result == QNNRT_OK; ++i)
-        result = qnnrt__program_ends(&search, steps, desc->step_count, &desc->edges[i], i,
-                                     &search.edges[i], err);
-    if (result == QNNRT_OK)
-        result = qnnrt__program_conversions(program, &search, desc->edge_count, of, err);
-    qnnrt__mem_free(hooks, (void *)search.sorted);
-    qnnrt__mem_free(hooks, search.edges);
-    qnnrt__mem_free(hooks, (void *)search.by_name);
-    qnnrt__mem_free(hooks, search.names);
-    return result;
-}
-
-/* Describe a conversion like a graph. */
-static qnnrt_result qnnrt__program_describe(qnnrt__program *program,
-                                            const qnnrt__program_conversion *c, qnnrt_error *err)
-{
-    qnnrt_step_info *step = &program->steps[c->number];
-    qnnrt__program_work *work = &program->works[c->number];
-    const size_t room = strlen(c->from->name) + sizeof("convert ");
-    qnnrt_graph_info *graph =
-        (qnnrt_graph_info *)qnnrt__arena_alloc(program->arena, 1, sizeof(*graph));
-    qnnrt_tensor_info *ends =
-        (qnnrt_tensor_info *)qnnrt__arena_alloc(program->arena, 2, sizeof(*ends));
-    char *name = (char *)qnnrt__arena_alloc(program->arena, room, 1);
-    if (graph == NULL || ends == NULL || name == NULL)
-        return qnnrt__fail_memory(err, "a conversion");
-    snprintf(name, room, "convert %s", c->from->name);
-    ends[0] = *c->from;
-    ends[1] = *c->to;
-    ends[0].optional = ends[1].optional = 0;
-    graph->name = name;
-    graph->inputs = &ends[0];
-    graph->outputs = &ends[1];
-    graph->input_count = graph->output_count = 1;
-    step->kind = QNNRT_STEP_CONVERT;
-    step->graph = graph;
-    step->convert = c->edge->convert;
-    step->exact = c->edge->exact;
-    work->convert = c->convert;
-    work->exact = c->edge->exact;
-    return QNNRT_OK;
-}
-
-/* Number the steps, each conversion before its first reader, and let the edges lead through the
-   conversions. steps, works: of the description. of: [edge_count] edge -> conversion + 1, or 0. */
-static qnnrt_result qnnrt__program_expand(qnnrt__program *program, const qnnrt_pipeline_desc *desc,
-                                          const qnnrt_step_info *steps,
-                                          const qnnrt__program_work *works, const size_t *of,
-                                          qnnrt_error *err)
-{
-    qnnrt_result result = QNNRT_OK;
-    size_t *first = program->numbers, s, c, e, at = 0;
-    for (c = program->conversion_count; c-- > 0;) {      /* first[] begins with zeros */
-        program->conversions[c].next = first[program->conversions[c].before];
-        first[program->conversions[c].before] = c + 1;
-    }
-    for (s = 0; s < desc->step_count; ++s) {
-        for (c = first[s]; c != 0; c = program->conversions[c - 1].next)
-            program->conversions[c - 1].number = at++;
-        program->numbers[s] = at;
-        program->steps[at] = steps[s];
-        program->works[at++] = works[s];
-    }
-    for (e = 0; e < desc->edge_count; ++e) {
-        const qnnrt__program_conversion *through =
-            of[e] != 0 ? &program->conversions[of[e] - 1] : NULL;
-        program->edges[e] = desc->edges[e];
-        program->edges[e].to_step = program->numbers[desc->edges[e].to_step];
-        program->edges[e].from_step = through != NULL ? through->number
-                                                      : program->numbers[desc->edges[e].from_step];
-        if (through != NULL) program->edges[e].from = through->to->name;
-    }
-    for (c = 0; c < program->conversion_count && result == QNNRT_OK; ++c) {
-        const qnnrt__program_conversion *from = &program->conversions[c];
-        program->edges[e] = *from->edge;
-        program->edges[e].from_step = program->numbers[from->edge->from_step];
-        program->edges[e].to_step = from->number;
-        program->edges[e++].to = from->from->name;
-        result = qnnrt__program_describe(program, from, err);
-    }
-    program->edge_count = e;
-    return result;
-}
-
-/* Fill in all steps and edges of a description. */
-static qnnrt_result qnnrt__program_make(qnnrt__program *program, const qnnrt_pipeline_desc *desc,
+/* Fill in all steps of a description. */
+static qnnrt_result qnnrt__program_make(qnnrt__arena *arena, const qnnrt_limits *limits,
+                                        const qnnrt_pipeline_desc *desc, qnnrt_step_info *steps,
                                         qnnrt_error *err)
 {
-    qnnrt__arena *arena = program->arena;
-    qnnrt_step_info *steps =
-        (qnnrt_step_info *)qnnrt__arena_alloc(arena, desc->step_count, sizeof(*steps));
-    qnnrt__program_work *works =
-        (qnnrt__program_work *)qnnrt__arena_alloc(arena, desc->step_count, sizeof(*works));
-    size_t *of = (size_t *)qnnrt__arena_alloc(arena, desc->edge_count, sizeof(*of));
     qnnrt_result result = QNNRT_OK;
     size_t i;
-    program->numbers =
-        (size_t *)qnnrt__arena_alloc(arena, desc->step_count, sizeof(*program->numbers));
-    if (steps == NULL || works == NULL || of == NULL || program->numbers == NULL)
-        return qnnrt__fail_memory(err, "a pipeline");
     for (i = 0; i < desc->step_count && result == QNNRT_OK; ++i)
         result = desc->steps[i].host != NULL
-                     ? qnnrt__program_host(program, desc->steps[i].host, i, &works[i], &steps[i],
-                                           err)
+                     ? qnnrt__program_host(arena, limits, desc->steps[i].host, i, &steps[i], err)
                      : qnnrt__program_find(&steps[i], &desc->steps[i], i, err);
-    if (result == QNNRT_OK) result = qnnrt__program_edges(program, desc, steps, of, err);
-    if (result != QNNRT_OK) return result;
-    program->step_count = desc->step_count + program->conversion_count;
-    program->steps = (qnnrt_step_info *)qnnrt__arena_alloc(arena, program->step_count,
-                                                           sizeof(*program->steps));
-    program->works = (qnnrt__program_work *)qnnrt__arena_alloc(arena, program->step_count,
-                                                               sizeof(*program->works));
-    program->edges = (qnnrt_edge_desc *)qnnrt__arena_alloc(
-        arena, (uint64_t)desc->edge_count + program->conversion_count, sizeof(*program->edges));
-    if (program->steps == NULL || program->works == NULL || program->edges == NULL)
-        return qnnrt__fail_memory(err, "a pipeline");
-    return qnnrt__program_expand(program, desc, steps, works, of, err);
+    return result;
 }
 
 /* Check that two backends can serve one pipeline: it has one allocator, and either every backend
@@ -11016,7 +10009,7 @@ static qnnrt_result qnnrt__program_hooks(const qnnrt_step_info *steps, size_t co
    WIRING                                                                     >>wiring
    Decides which output feeds which input. Every match has a reason, and tensors that do not fit are
    refused by name: equal bytes with another scale give plausible but wrong output.
-   Needs: >>mem >>err >>sort >>convert >>compare >>program
+   Needs: >>mem >>err >>sort >>compare >>program
    Knows nothing of: slots, memory, execution
    ===================================================================================== */
 
@@ -11044,7 +10037,6 @@ struct qnnrt_pipeline {
     qnnrt__arena          own_arena;
     int                   made;         /* 1: qnnrt_pipeline_make() made it; the caller owns it */
     const qnnrt          *model;        /* of its first graph: whose hooks and limits it has */
-    const qnnrt__program_work *works;   /* [step_count] of a made pipeline, else NULL */
     uint32_t              users;        /* number of runs and plans */
     qnnrt_pipeline_info   info;
     qnnrt_step_info      *steps;
@@ -11072,15 +10064,6 @@ static const char *qnnrt__wiring_where(const qnnrt_pipeline *p, uint32_t step, c
                                          size_t room)
 {
     return qnnrt__program_where(&p->steps[step], step, out, room);
-}
-
-/* Return the number of conversions. */
-static size_t qnnrt__wiring_conversions(const qnnrt_pipeline *p)
-{
-    size_t step, count = 0;
-    for (step = 0; step < p->info.step_count; ++step)
-        count += p->steps[step].kind == QNNRT_STEP_CONVERT;
-    return count;
 }
 
 /* Return a number that the backends of a pipeline do not exceed: how often it changes. */
@@ -11115,21 +10098,13 @@ static const char *qnnrt__wiring_say(const qnnrt_pipeline *p, const qnnrt__end *
     return out;
 }
 
-/* In a made pipeline, hint at the conversion that would make two ends fit. Return result. */
-static qnnrt_result qnnrt__wiring_convertible(const qnnrt_pipeline *p, const qnnrt__end *from,
-                                              const qnnrt__end *to, qnnrt_error *err,
-                                              qnnrt_result result)
+/* In a made pipeline, hint at what would make two ends fit. Return result. */
+static qnnrt_result qnnrt__wiring_hint(const qnnrt_pipeline *p, qnnrt_error *err,
+                                       qnnrt_result result)
 {
-    static const char *const names[] = { "VALUES", "TO_NHWC", "TO_NCHW" };
-    qnnrt__convert convert;
-    size_t i;
-    for (i = 0; p->works != NULL && i < sizeof(names) / sizeof(names[0]); ++i)
-        if (qnnrt__convert_make(from->tensor, to->tensor,
-                                (qnnrt_convert)(QNNRT_CONVERT_VALUES + i), &convert,
-                                NULL) == QNNRT_OK)
-            return qnnrt__hint(err, result, "If both mean the same values, give an edge between"
-                               " them with convert = QNNRT_CONVERT_%s.", names[i]);
-    return result;
+    return !p->made ? result
+                    : qnnrt__hint(err, result, "If both mean the same values, convert one to the"
+                                  " other between them, see tools/qnnrt_convert.h.");
 }
 
 static void qnnrt__wiring_connect(qnnrt__end *from, qnnrt__end *to, const char *reason)
@@ -11234,13 +10209,13 @@ static qnnrt_result qnnrt__wiring_by_name(qnnrt_pipeline *p, qnnrt_error *err)
         char a[1024], b[1024], c[160];
         if (qnnrt__wiring_begins(p, at)) producer = NULL;
         if (end->output) {
-            if (p->steps[end->step].kind != QNNRT_STEP_CONVERT) producer = end;
+            if (p->steps[end->step].kind != QNNRT_STEP_DERIVED) producer = end;
             continue;
         }
         /* An input with a source has a given edge. */
         if (producer == NULL || end->source != NULL || end->constant != NULL) continue;
         if (!qnnrt__compare_facts(producer->tensor, end->tensor))
-            return qnnrt__wiring_convertible(p, producer, end, err, qnnrt__fail(
+            return qnnrt__wiring_hint(p, err, qnnrt__fail(
                 err, QNNRT_E_MISMATCH, "%s and %s have the same name, but do not fit%s",
                 qnnrt__wiring_say(p, producer, a, sizeof(a)),
                 qnnrt__wiring_say(p, end, b, sizeof(b)),
@@ -11287,23 +10262,23 @@ static qnnrt_result qnnrt__wiring_share(qnnrt_pipeline *p, qnnrt_error *err)
     return QNNRT_OK;
 }
 
-/* Return the step before a step that is not a conversion. */
+/* Return the step before a step that is not derived. */
 static uint32_t qnnrt__wiring_before(const qnnrt_pipeline *p, uint32_t step)
 {
-    while (step > 0 && p->steps[step - 1].kind == QNNRT_STEP_CONVERT) --step;
+    while (step > 0 && p->steps[step - 1].kind == QNNRT_STEP_DERIVED) --step;
     return step > 0 ? step - 1 : 0;
 }
 
-/* Return 1 if an edge leads from the step before it to a step, directly or through a conversion. */
+/* Return 1 if an edge leads from the step before it to a step, also through a derived one. */
 static int qnnrt__wiring_joined(const qnnrt_pipeline *p, uint32_t step)
 {
     const uint32_t before = qnnrt__wiring_before(p, step);
     size_t i;
-    if (p->steps[step].kind == QNNRT_STEP_CONVERT) return 1;
+    if (p->steps[step].kind == QNNRT_STEP_DERIVED) return 1;
     for (i = 0; i < p->steps[step].graph->input_count; ++i) {
         const qnnrt__end *source = p->inputs[step][i].source;
         if (source == NULL || !source->output) continue;
-        if (p->steps[source->step].kind == QNNRT_STEP_CONVERT)
+        if (p->steps[source->step].kind == QNNRT_STEP_DERIVED)
             source = p->inputs[source->step][0].source;
         if (source != NULL && source->step == before) return 1;
     }
@@ -11387,44 +10362,65 @@ static qnnrt_result qnnrt__wiring_by_shape(qnnrt_pipeline *p, uint32_t step, uin
     return QNNRT_OK;
 }
 
-/* Connect the edges that the caller gave; qnnrt__program_make() has found their ends. count: of
-   those that the caller knows. */
-static qnnrt_result qnnrt__wiring_given(qnnrt_pipeline *p, const qnnrt_edge_desc *edges,
-                                          size_t edge_count, size_t count, qnnrt_error *err)
+/* Find the two ends of an edge. */
+static qnnrt_result qnnrt__wiring_edge(const qnnrt_pipeline *p, const qnnrt_edge_desc *edge,
+                                       size_t at, qnnrt__end **from, qnnrt__end **to,
+                                       qnnrt_error *err)
+{
+    char where[512];
+    size_t wrong;
+    if (edge->from == NULL || edge->to == NULL || edge->to_step >= p->info.step_count ||
+        edge->from_step >= edge->to_step)
+        return qnnrt__fail(err, QNNRT_E_ARG, "edge %u: expected two names, and a step before the"
+                           " other; it leads from step %llu to step %llu of %u", (unsigned)at,
+                           (unsigned long long)edge->from_step, (unsigned long long)edge->to_step,
+                           (unsigned)p->info.step_count);
+    *from = qnnrt__wiring_find(p, edge->from_step, 1, edge->from);
+    *to = qnnrt__wiring_find(p, edge->to_step, 0, edge->to);
+    if (*from != NULL && *to != NULL) return QNNRT_OK;
+    wrong = *from == NULL ? edge->from_step : edge->to_step;
+    return qnnrt__fail(err, QNNRT_E_NOT_FOUND, "edge %u: %s has no %s \"%.200s\"", (unsigned)at,
+                       qnnrt__wiring_where(p, (uint32_t)wrong, where, sizeof(where)),
+                       *from == NULL ? "output" : "input",
+                       *from == NULL ? edge->from : edge->to);
+}
+
+/* Connect the edges that the caller gave. */
+static qnnrt_result qnnrt__wiring_given(qnnrt_pipeline *p, const qnnrt_pipeline_desc *desc,
+                                        qnnrt_error *err)
 {
     size_t e;
-    for (e = 0; e < edge_count; ++e) {
-        const qnnrt_edge_desc *edge = &edges[e];
-        qnnrt__end *from = qnnrt__wiring_find(p, edge->from_step, 1, edge->from);
-        qnnrt__end *to = qnnrt__wiring_find(p, edge->to_step, 0, edge->to);
+    for (e = 0; e < desc->edge_count; ++e) {
+        const qnnrt_edge_desc *edge = &desc->edges[e];
+        qnnrt__end *from = NULL, *to = NULL;
         char a[1024], b[1024], c[160];
-        if (from == NULL || to == NULL) return QNNRT_E_NOT_FOUND;      /* never, see above */
+        const qnnrt_result result = qnnrt__wiring_edge(p, edge, e, &from, &to, err);
+        if (result != QNNRT_OK) return result;
         if (to->source != NULL)
             return qnnrt__fail(err, QNNRT_E_ARG, "edge %u: input \"%.200s\" already has an edge",
                                (unsigned)e, edge->to);
         if (!qnnrt__compare_facts(from->tensor, to->tensor))
-            return qnnrt__wiring_convertible(p, from, to, err, qnnrt__fail(
+            return qnnrt__wiring_hint(p, err, qnnrt__fail(
                 err, QNNRT_E_MISMATCH, "edge %u: %s and %s do not fit%s", (unsigned)e,
                 qnnrt__wiring_say(p, from, a, sizeof(a)),
                 qnnrt__wiring_say(p, to, b, sizeof(b)),
                 qnnrt__compare_first(&from->tensor->quant, &to->tensor->quant, c, sizeof(c))));
-        qnnrt__wiring_connect(from, to, p->steps[edge->from_step].kind == QNNRT_STEP_CONVERT ||
-                                        p->steps[edge->to_step].kind == QNNRT_STEP_CONVERT ||
-                                        e >= count ? "given, converted" : "given");
+        qnnrt__wiring_connect(from, to, p->steps[edge->from_step].kind == QNNRT_STEP_DERIVED ||
+                                        p->steps[edge->to_step].kind == QNNRT_STEP_DERIVED
+                                            ? "given, converted" : "given");
     }
     return QNNRT_OK;
 }
 
 /* Find an input of a step of the description, for `what` ("apart"), entry `at`. */
-static qnnrt_result qnnrt__wiring_input(const qnnrt_pipeline *p, const qnnrt__program *program,
-                                        const char *what, size_t at, size_t step, size_t steps,
-                                        const char *input, qnnrt__end **out, qnnrt_error *err)
+static qnnrt_result qnnrt__wiring_input(const qnnrt_pipeline *p, const char *what, size_t at,
+                                        size_t step, const char *input, qnnrt__end **out,
+                                        qnnrt_error *err)
 {
     char where[512];
-    if (input == NULL || step >= steps)
+    if (input == NULL || step >= p->info.step_count)
         return qnnrt__fail(err, QNNRT_E_ARG, "%s %u: expected a step and a name", what,
                            (unsigned)at);
-    step = program->numbers[step];
     *out = qnnrt__wiring_find(p, step, 0, input);
     if (*out != NULL) return QNNRT_OK;
     return qnnrt__fail(err, QNNRT_E_NOT_FOUND, "%s %u: %s has no input \"%.200s\"", what,
@@ -11434,53 +10430,35 @@ static qnnrt_result qnnrt__wiring_input(const qnnrt_pipeline *p, const qnnrt__pr
 
 /* Mark the inputs that become slots of their own. */
 static qnnrt_result qnnrt__wiring_apart(qnnrt_pipeline *p, const qnnrt_pipeline_desc *desc,
-                                        const qnnrt__program *program, qnnrt_error *err)
+                                        qnnrt_error *err)
 {
     size_t i;
     for (i = 0; i < desc->apart_count; ++i) {
         qnnrt__end *end = NULL;
-        qnnrt_result result = qnnrt__wiring_input(p, program, "apart", i, desc->apart[i].step,
-                                                  desc->step_count, desc->apart[i].input, &end,
-                                                  err);
+        qnnrt_result result = qnnrt__wiring_input(p, "apart", i, desc->apart[i].step,
+                                                  desc->apart[i].input, &end, err);
         if (result != QNNRT_OK) return result;
         end->apart = 1;
     }
     return QNNRT_OK;
 }
 
-/* Check that a constant has the dtype and dims of its input. */
-static qnnrt_result qnnrt__wiring_fits(const qnnrt_tensor_info *from, const qnnrt_tensor_info *to,
-                                       size_t at, size_t step, qnnrt_error *err)
-{
-    char facts[2][256];
-    if (from->dtype == to->dtype && from->rank == to->rank &&
-        (from->rank == 0 || memcmp(from->dims, to->dims, from->rank * sizeof(uint32_t)) == 0))
-        return QNNRT_OK;
-    return qnnrt__fail(err, QNNRT_E_MISMATCH, "constant %u: \"%.160s\" is %s, but input \"%.160s\""
-                       " of step %u is %s", (unsigned)at, from->name,
-                       qnnrt__compare_text(from, facts[0], sizeof(facts[0])), to->name,
-                       (unsigned)step, qnnrt__compare_text(to, facts[1], sizeof(facts[1])));
-}
-
 /* Give the inputs that are constants their values. */
 static qnnrt_result qnnrt__wiring_constants(qnnrt_pipeline *p, const qnnrt_pipeline_desc *desc,
-                                            const qnnrt__program *program, qnnrt_error *err)
+                                            qnnrt_error *err)
 {
     size_t i;
     for (i = 0; i < desc->constant_count; ++i) {
         const qnnrt_constant_desc *constant = &desc->constants[i];
         qnnrt__end *end = NULL;
         char facts[256];
-        qnnrt_result result = qnnrt__wiring_input(p, program, "constant", i, constant->step,
-                                                  desc->step_count, constant->input, &end, err);
+        qnnrt_result result = qnnrt__wiring_input(p, "constant", i, constant->step,
+                                                  constant->input, &end, err);
         if (result != QNNRT_OK) return result;
         if (end->source != NULL || end->constant != NULL)
             return qnnrt__fail(err, QNNRT_E_ARG, "constant %u: input \"%.200s\" already has %s",
                                (unsigned)i, constant->input,
                                end->source != NULL ? "an edge" : "a constant");
-        if (program->values != NULL)
-            result = qnnrt__wiring_fits(program->values[i], end->tensor, i, constant->step, err);
-        if (result != QNNRT_OK) return result;
         if (constant->data == NULL)
             return qnnrt__fail(err, QNNRT_E_ARG, "constant %u: \"%.200s\" has no data",
                                (unsigned)i, constant->input);
@@ -11605,12 +10583,12 @@ static int qnnrt__slot_qualified(const char *text, uint64_t *step, const char **
     return 1;
 }
 
-/* Return 1 if a conversion writes the slot of an end. */
-static int qnnrt__slot_converted(const qnnrt_pipeline *p, const qnnrt__end *end)
+/* Return 1 if a derived step writes the slot of an end. */
+static int qnnrt__slot_derived(const qnnrt_pipeline *p, const qnnrt__end *end)
 {
     const qnnrt_slot_info *slot = &p->slots[end->slot];
     return (slot->role == QNNRT_ROLE_EDGE || slot->role == QNNRT_ROLE_OUTPUT) &&
-           p->steps[slot->first].kind == QNNRT_STEP_CONVERT;
+           p->steps[slot->first].kind == QNNRT_STEP_DERIVED;
 }
 
 static int qnnrt__slot_name_order(const void *a, const void *b)
@@ -11629,8 +10607,8 @@ static const qnnrt_name_info *qnnrt__slot_called(const qnnrt_pipeline *p, const 
 }
 
 /* Give each slot the shortest text that finds it together with its role: what users call it, else
-   its name if no other slot has it, else "<step>/<name>". What conversions write does not take the
-   name from a tensor that a graph or a host step has. */
+   its name if no other slot has it, else "<step>/<name>". What derived steps write does not take
+   the name from a tensor that a graph or a host step has. */
 static qnnrt_result qnnrt__slot_address(qnnrt_pipeline *p, qnnrt_error *err)
 {
     size_t begin, end, at;
@@ -11647,7 +10625,7 @@ static qnnrt_result qnnrt__slot_address(qnnrt_pipeline *p, qnnrt_error *err)
              ++end) {
             const qnnrt__end *it = p->by_name[end];
             int seen = it->source != NULL && strcmp(it->source->tensor->name, name) == 0;
-            slots[p->slots[it->slot].role] += !seen && !qnnrt__slot_converted(p, it);
+            slots[p->slots[it->slot].role] += !seen && !qnnrt__slot_derived(p, it);
         }
         for (at = begin; at < end; ++at) {
             const qnnrt__end *it = p->by_name[at];
@@ -11656,7 +10634,7 @@ static qnnrt_result qnnrt__slot_address(qnnrt_pipeline *p, qnnrt_error *err)
             char *text;
             if (it->source != NULL || info->address != NULL) continue;
             info->address = it->tensor->name;
-            if (slots[info->role] == 1 && !like_address && !qnnrt__slot_converted(p, it) &&
+            if (slots[info->role] == 1 && !like_address && !qnnrt__slot_derived(p, it) &&
                 called == NULL) continue;
             text = (char *)qnnrt__arena_alloc(p->arena, room, 1);
             if (text == NULL) return qnnrt__fail_memory(err, "a pipeline");
@@ -11673,7 +10651,7 @@ typedef enum qnnrt__slot_found {
 
 /* Find the slot of the ends [begin, end) of by_name that have a role and a step (-1: any step).
    Prefer a slot that begins at the step to one that only passes through; without a step, prefer
-   one that no conversion writes. */
+   one that no derived step writes. */
 static qnnrt__slot_found qnnrt__slot_means(const qnnrt_pipeline *p, size_t begin, size_t end,
                                            qnnrt_role role, int64_t step, qnnrt_slot *slot)
 {
@@ -11684,7 +10662,7 @@ static qnnrt__slot_found qnnrt__slot_means(const qnnrt_pipeline *p, size_t begin
         for (at = begin; at < end; ++at) {
             const qnnrt__end *it = p->by_name[at];
             if (step >= 0 && it->step != (uint32_t)step) continue;
-            if (pass == 0 && (step >= 0 ? it->source != NULL : qnnrt__slot_converted(p, it)))
+            if (pass == 0 && (step >= 0 ? it->source != NULL : qnnrt__slot_derived(p, it)))
                 continue;
             if (role != QNNRT_ROLE_ANY && p->slots[it->slot].role != role) continue;
             if (found == QNNRT__SLOT_ONE && *slot != &p->slots[it->slot])
@@ -11722,17 +10700,16 @@ static size_t qnnrt__slot_index(const qnnrt_pipeline *p, qnnrt_slot slot)
     return at < p->info.slot_count ? at : p->info.slot_count;
 }
 
-/* Find the slot of a tensor of a step of the description. kind, at: what names it, for messages. */
-static qnnrt_result qnnrt__slot_end(const qnnrt_pipeline *p, const size_t *numbers, size_t steps,
-                                    const char *kind, size_t at, size_t step, const char *tensor,
-                                    int output, qnnrt_slot *out, qnnrt_error *err)
+/* Find the slot of a tensor of a step. kind, at: what names it, for messages. */
+static qnnrt_result qnnrt__slot_end(const qnnrt_pipeline *p, const char *kind, size_t at,
+                                    size_t step, const char *tensor, int output, qnnrt_slot *out,
+                                    qnnrt_error *err)
 {
     const qnnrt__end *found;
     char where[512];
-    if (tensor == NULL || step >= steps)
+    if (tensor == NULL || step >= p->info.step_count)
         return qnnrt__fail(err, QNNRT_E_ARG, "%s %u: expected a step and the name of a tensor",
                            kind, (unsigned)at);
-    step = numbers[step];
     found = qnnrt__wiring_find(p, step, output != 0, tensor);
     if (found == NULL)
         return qnnrt__fail(err, QNNRT_E_NOT_FOUND, "%s %u: %s has no %s \"%.200s\"", kind,
@@ -11745,7 +10722,7 @@ static qnnrt_result qnnrt__slot_end(const qnnrt_pipeline *p, const size_t *numbe
 
 /* Copy the names that users have for slots, sorted. */
 static qnnrt_result qnnrt__slot_names(qnnrt_pipeline *p, const qnnrt_pipeline_desc *desc,
-                                      const size_t *numbers, qnnrt_error *err)
+                                      qnnrt_error *err)
 {
     const size_t count = desc->name_count;
     qnnrt_name_info *names, *sorted;
@@ -11764,8 +10741,8 @@ static qnnrt_result qnnrt__slot_names(qnnrt_pipeline *p, const qnnrt_pipeline_de
             return qnnrt__fail(err, QNNRT_E_ARG, "name %u is \"%.200s\"; expected one that is not"
                                " empty and not like \"<step>/<tensor>\"", (unsigned)i,
                                from->name != NULL ? from->name : "");
-        result = qnnrt__slot_end(p, numbers, desc->step_count, "name", i, from->step, from->tensor,
-                                 from->output, &names[i].slot, err);
+        result = qnnrt__slot_end(p, "name", i, from->step, from->tensor, from->output,
+                                 &names[i].slot, err);
         if (result != QNNRT_OK) return result;
         names[i].name = qnnrt__arena_text(p->arena, from->name, strlen(from->name));
         if (names[i].name == NULL) return qnnrt__fail_memory(err, "a pipeline");
@@ -11786,7 +10763,7 @@ static qnnrt_result qnnrt__slot_names(qnnrt_pipeline *p, const qnnrt_pipeline_de
 
 /* Copy the buffers of a description and the places in them. */
 static qnnrt_result qnnrt__slot_buffers(qnnrt_pipeline *p, const qnnrt_pipeline_desc *desc,
-                                        const size_t *numbers, qnnrt_error *err)
+                                        qnnrt_error *err)
 {
     qnnrt_buffer_desc *buffers = (qnnrt_buffer_desc *)qnnrt__arena_alloc(
         p->arena, desc->buffer_count, sizeof(*buffers));
@@ -11805,8 +10782,8 @@ static qnnrt_result qnnrt__slot_buffers(qnnrt_pipeline *p, const qnnrt_pipeline_
     for (i = 0; i < desc->keep_count; ++i) {
         const qnnrt_keep_desc *keep = &desc->keeps[i];
         const qnnrt_buffer_desc *buffer;
-        result = qnnrt__slot_end(p, numbers, desc->step_count, "keep", i, keep->step, keep->tensor,
-                                 keep->output, &places[i].slot, err);
+        result = qnnrt__slot_end(p, "keep", i, keep->step, keep->tensor, keep->output,
+                                 &places[i].slot, err);
         if (result != QNNRT_OK) return result;
         if (keep->buffer >= desc->buffer_count)
             return qnnrt__fail(err, QNNRT_E_ARG, "keep %u: there is no buffer %u", (unsigned)i,
@@ -11831,15 +10808,15 @@ static qnnrt_result qnnrt__slot_buffers(qnnrt_pipeline *p, const qnnrt_pipeline_
 
 /* Give the inputs of a description their ranges. */
 static qnnrt_result qnnrt__slot_ranges(qnnrt_pipeline *p, const qnnrt_pipeline_desc *desc,
-                                       const size_t *numbers, qnnrt_error *err)
+                                       qnnrt_error *err)
 {
     size_t i;
     for (i = 0; i < desc->range_count; ++i) {
         const qnnrt_range_desc *range = &desc->ranges[i];
         qnnrt_slot_info *slot;
         qnnrt_slot found;
-        const qnnrt_result result = qnnrt__slot_end(p, numbers, desc->step_count, "range", i,
-                                                    range->step, range->input, 0, &found, err);
+        const qnnrt_result result = qnnrt__slot_end(p, "range", i, range->step, range->input, 0,
+                                                    &found, err);
         if (result != QNNRT_OK) return result;
         slot = &p->slots[qnnrt__slot_index(p, found)];
         if (slot->role != QNNRT_ROLE_INPUT)
@@ -11980,19 +10957,18 @@ static qnnrt_result qnnrt__slot_find(const qnnrt_pipeline *p, const char *name, 
    Knows nothing of: memory, execution
    ===================================================================================== */
 
-/* Wire a pipeline whose steps are set. desc and program may be NULL: then only rules make edges. */
+/* Wire a pipeline whose steps are set. desc may be NULL: then only rules make edges. */
 static qnnrt_result qnnrt__pipeline_wire(qnnrt_pipeline *p, const qnnrt_pipeline_desc *desc,
-                                         const qnnrt__program *program, qnnrt_error *err)
+                                         qnnrt_error *err)
 {
     int rules = desc == NULL || !desc->edges_only;
     uint64_t looks = 0;
     uint32_t step;
     qnnrt_result result = qnnrt__program_hooks(p->steps, p->info.step_count, err);
     if (result == QNNRT_OK) result = qnnrt__wiring_ends(p, err);
-    if (result == QNNRT_OK && desc != NULL)
-        result = qnnrt__wiring_given(p, program->edges, program->edge_count, desc->edge_count, err);
-    if (result == QNNRT_OK && desc != NULL) result = qnnrt__wiring_apart(p, desc, program, err);
-    if (result == QNNRT_OK && desc != NULL) result = qnnrt__wiring_constants(p, desc, program, err);
+    if (result == QNNRT_OK && desc != NULL) result = qnnrt__wiring_given(p, desc, err);
+    if (result == QNNRT_OK && desc != NULL) result = qnnrt__wiring_apart(p, desc, err);
+    if (result == QNNRT_OK && desc != NULL) result = qnnrt__wiring_constants(p, desc, err);
     if (result == QNNRT_OK && rules) result = qnnrt__wiring_by_name(p, err);
     for (step = 1; step < p->info.step_count && rules && result == QNNRT_OK; ++step)
         if (!qnnrt__wiring_joined(p, step)) result = qnnrt__wiring_by_shape(p, step, &looks, err);
@@ -12001,12 +10977,9 @@ static qnnrt_result qnnrt__pipeline_wire(qnnrt_pipeline *p, const qnnrt_pipeline
     qnnrt__slot_flatten(p);
     if (result == QNNRT_OK) result = qnnrt__slot_number(p, err);
     if (result == QNNRT_OK) result = qnnrt__slot_sides(p, err);
-    if (result == QNNRT_OK && desc != NULL)
-        result = qnnrt__slot_names(p, desc, program->numbers, err);
-    if (result == QNNRT_OK && desc != NULL)
-        result = qnnrt__slot_buffers(p, desc, program->numbers, err);
-    if (result == QNNRT_OK && desc != NULL)
-        result = qnnrt__slot_ranges(p, desc, program->numbers, err);
+    if (result == QNNRT_OK && desc != NULL) result = qnnrt__slot_names(p, desc, err);
+    if (result == QNNRT_OK && desc != NULL) result = qnnrt__slot_buffers(p, desc, err);
+    if (result == QNNRT_OK && desc != NULL) result = qnnrt__slot_ranges(p, desc, err);
     if (result != QNNRT_OK) return result;
     return qnnrt__slot_address(p, err);
 }
@@ -12052,20 +11025,18 @@ static void qnnrt__pipeline_free(qnnrt_pipeline *p)
 static qnnrt_result qnnrt__pipeline_fill(qnnrt_pipeline *p, const qnnrt_pipeline_desc *desc,
                                          qnnrt_error *err)
 {
-    qnnrt__program program;
     const char *name = desc->name;
     qnnrt_result result;
-    memset(&program, 0, sizeof(program));
-    program.arena = p->arena;
-    program.model = p->model;
-    result = qnnrt__program_make(&program, desc, err);
+    p->steps = (qnnrt_step_info *)qnnrt__arena_alloc(p->arena, desc->step_count,
+                                                     sizeof(*p->steps));
+    if (p->steps == NULL) return qnnrt__fail_memory(err, "a pipeline");
+    p->info.steps = p->steps;
+    p->info.step_count = desc->step_count;
+    result = qnnrt__program_make(p->arena, &p->model->limits, desc, p->steps, err);
     if (result != QNNRT_OK) return result;
-    p->info.steps = p->steps = program.steps;
-    p->info.step_count = program.step_count;
-    p->works = program.works;
     if (name == NULL) name = qnnrt__wiring_first(p)->graph->name;
     p->info.name = qnnrt__arena_text(p->arena, name, strlen(name));
-    return p->info.name != NULL ? qnnrt__pipeline_wire(p, desc, &program, err)
+    return p->info.name != NULL ? qnnrt__pipeline_wire(p, desc, err)
                                 : qnnrt__fail_memory(err, "a pipeline");
 }
 
@@ -12100,13 +11071,13 @@ static qnnrt_result qnnrt__pipeline_make(const qnnrt_pipeline_desc *desc, qnnrt_
     arena.hooks = model->hooks;
     if (desc->step_count < 8) arena.chunk = 1024;      /* a program may have thousands of them */
     p = qnnrt__pipeline_new(&arena, model);
+    if (p != NULL) p->made = 1;
     result = p != NULL ? qnnrt__pipeline_fill(p, desc, err)
                        : qnnrt__fail_memory(err, "a pipeline");
     if (result != QNNRT_OK) {
         qnnrt__arena_free(&arena);
         return result;
     }
-    p->made = 1;
     p->own_arena = arena;
     p->arena = &p->own_arena;
     qnnrt__pipeline_hold_models(p, 1);
@@ -12203,7 +11174,7 @@ static qnnrt_result qnnrt__pipeline_join(qnnrt__join *join)
                                  "%s did not load; the graphs of the other files are found as"
                                  " \"<context>/<graph>\"",
                                  model->infos[k].file);
-    if (result == QNNRT_OK) result = qnnrt__pipeline_wire(p, NULL, NULL, &failure);
+    if (result == QNNRT_OK) result = qnnrt__pipeline_wire(p, NULL, &failure);
     if (result == QNNRT_E_MEMORY) return qnnrt__fail_memory(join->err, "pipelines");
     if (result != QNNRT_OK) {
         qnnrt_error *kept = (qnnrt_error *)qnnrt__arena_alloc(&model->arena, 1, sizeof(*kept));
@@ -12254,7 +11225,7 @@ static qnnrt_result qnnrt__pipeline_single(qnnrt *model, size_t context, size_t 
     if (address == NULL) return qnnrt__fail_memory(err, "pipelines");
     snprintf(address, room, "%u/%s", (unsigned)context, p->steps[0].graph->name);
     p->info.name = address;
-    return qnnrt__pipeline_wire(p, NULL, NULL, err);
+    return qnnrt__pipeline_wire(p, NULL, err);
 }
 
 /* Make the pipelines of single graphs. */
@@ -13314,19 +12285,20 @@ typedef struct qnnrt__place_span {
                                           greater */
 } qnnrt__place_span;
 
-/* Describe a place of a pipeline. A step reads its inputs before it writes, except conversions. */
+/* Describe a place of a pipeline. A step reads its inputs before it writes, except derived
+   ones. */
 static void qnnrt__place_span_of(const qnnrt_place_desc *place, const qnnrt_pipeline *p,
                                  qnnrt__place_span *span)
 {
     const qnnrt_slot slot = place->slot;
     const int written = slot->role == QNNRT_ROLE_EDGE || slot->role == QNNRT_ROLE_OUTPUT;
-    const int converted = p->steps[slot->first].kind == QNNRT_STEP_CONVERT;
+    const int derived = p->steps[slot->first].kind == QNNRT_STEP_DERIVED;
     span->place = place;
     span->from = place->offset;
     span->to = place->offset + slot->tensor->bytes;
     span->written = written ? slot->first + 1 : 0;
     span->until = slot->role == QNNRT_ROLE_OUTPUT ? UINT32_MAX : slot->last + 1;
-    span->over = !written ? UINT32_MAX : converted ? slot->first : slot->first + 1;
+    span->over = !written ? UINT32_MAX : derived ? slot->first : slot->first + 1;
 }
 
 /* Order spans by entry, buffer, the step that writes them, and place. */
@@ -14142,19 +13114,18 @@ static int qnnrt__binding_in_buffer(qnnrt__binding *binding, const qnnrt_mem *me
 
 /* =====================================================================================
    HOST                                                                            >>host
-   Executes steps that are not graphs, through a function like the vendor's: functions of the
-   caller, and conversions. So a run calls every step in the same way.
-   Needs: >>mem >>err >>convert >>abi >>program >>wiring
+   Executes functions of the caller through one like the vendor's, so that a run calls every step in
+   the same way.
+   Needs: >>mem >>err >>abi >>wiring
    Knows nothing of: memory plans, runs
    ===================================================================================== */
 
 /* A step of a run that is not a graph; its vendor "graph" is the address of this. */
 typedef struct qnnrt__host {
-    const qnnrt__program_work *work;
+    const qnnrt_host_step  *work;
     const qnnrt_graph_info *step;
     const void            **inputs;     /* [input_count] filled before each call */
     void                  **outputs;    /* [output_count] */
-    qnnrt_conversion_info  *info;       /* of a conversion */
     qnnrt_result            result;     /* of the last call */
     qnnrt_error            *err;        /* of the run's host steps; empty before each call */
 } qnnrt__host;
@@ -14179,30 +13150,15 @@ static qnnrt__abi_code qnnrt__host_call(qnnrt__abi_handle graph, const qnnrt__ab
     return host->result != QNNRT_OK;
 }
 
-/* Convert. Return 1 if a value does not fit and the edge is exact. */
-static qnnrt__abi_code qnnrt__host_convert(qnnrt__abi_handle graph,
-                                           const qnnrt__abi_tensor *inputs, uint32_t input_count,
-                                           qnnrt__abi_tensor *outputs, uint32_t output_count,
-                                           qnnrt__abi_handle profile, qnnrt__abi_handle signal)
-{
-    qnnrt__host *host = (qnnrt__host *)graph;
-    (void)input_count; (void)output_count; (void)profile; (void)signal;
-    host->info->lost = qnnrt__convert_run(&host->work->convert, inputs[0].body.buffer.data,
-                                          (void *)(uintptr_t)outputs[0].body.buffer.data);
-    host->info->lost_ever += host->info->lost;
-    return host->info->lost > 0 && host->work->exact;
-}
-
-/* Make what a run needs to execute a step that is not a graph. info: of a conversion. err: receives
-   the texts of host steps. Return NULL when out of memory. */
+/* Make what a run needs to execute a step that is not a graph. err: receives the texts of host
+   steps. Return NULL when out of memory. */
 static qnnrt__host *qnnrt__host_create(qnnrt__arena *arena, const qnnrt_pipeline *p, size_t step,
-                                       qnnrt_conversion_info *info, qnnrt_error *err)
+                                       qnnrt_error *err)
 {
     qnnrt__host *host = (qnnrt__host *)qnnrt__arena_alloc(arena, 1, sizeof(*host));
     if (host == NULL) return NULL;
-    host->work = &p->works[step];
+    host->work = p->steps[step].host;
     host->step = p->steps[step].graph;
-    host->info = info;
     host->err = err;
     host->inputs = (const void **)qnnrt__arena_alloc(arena, host->step->input_count,
                                                      sizeof(*host->inputs));
@@ -14215,14 +13171,6 @@ static qnnrt__host *qnnrt__host_create(qnnrt__arena *arena, const qnnrt_pipeline
 static qnnrt_result qnnrt__host_explain(qnnrt__host *host, qnnrt_error *err)
 {
     qnnrt_result result = host->result;
-    if (host->work->exec == NULL) {
-        qnnrt__err_add(err, ": %llu of %llu values do not fit the dtype or encoding of its output",
-                       (unsigned long long)host->info->lost,
-                       (unsigned long long)host->step->outputs[0].count);
-        err->code = QNNRT_E_MISMATCH;
-        return qnnrt__hint(err, QNNRT_E_MISMATCH, "Clear `exact` of the edge to saturate them, or"
-                           " choose an encoding that holds them.");
-    }
     /* A function of the caller may return any number. */
     if ((int)result > 0 || (int)result < (int)QNNRT_E_CANCELLED) result = QNNRT_E_BACKEND;
     if (host->err->text[0] == '\0')
@@ -14283,8 +13231,6 @@ struct qnnrt_run {
     qnnrt__run_part **of;               /* [step] its part; NULL: not a graph */
     int              mixed;             /* steps take turns with locks and log slots: of several
                                            backends, or of a backend with a lock and the host */
-    qnnrt_conversion_info *conversions; /* [conversion_count] */
-    size_t           conversion_count;
     qnnrt_mem       *mem;
     qnnrt__arena     arena;
     qnnrt_plan      *own_plan;          /* made by qnnrt_prepare */
@@ -14444,12 +13390,9 @@ static void qnnrt__run_fill_graph(qnnrt_run *run, size_t step)
 static qnnrt_result qnnrt__run_fill_host(qnnrt_run *run, size_t step, qnnrt_error *host_error,
                                          qnnrt_error *err)
 {
-    const int converts = run->pipeline->steps[step].host == NULL;
-    qnnrt_conversion_info *info = converts ? &run->conversions[run->conversion_count++] : NULL;
-    qnnrt__host *host = qnnrt__host_create(&run->arena, run->pipeline, step, info, host_error);
+    qnnrt__host *host = qnnrt__host_create(&run->arena, run->pipeline, step, host_error);
     if (host == NULL) return qnnrt__fail_memory(err, "a run");
-    if (info != NULL) info->step = (uint32_t)step;
-    run->steps[step].execute = converts ? qnnrt__host_convert : qnnrt__host_call;
+    run->steps[step].execute = qnnrt__host_call;
     run->steps[step].graph = (qnnrt__abi_handle)host;
     return QNNRT_OK;
 }
@@ -14526,8 +13469,6 @@ static qnnrt_result qnnrt__run_alloc(qnnrt_run *run, const qnnrt_pipeline *p)
     run->parts = (qnnrt__run_part *)qnnrt__arena_alloc(arena, qnnrt__wiring_backends(p),
                                                        sizeof(*run->parts));
     run->of = (qnnrt__run_part **)qnnrt__arena_alloc(arena, steps, sizeof(*run->of));
-    run->conversions = (qnnrt_conversion_info *)qnnrt__arena_alloc(
-        arena, qnnrt__wiring_conversions(p), sizeof(*run->conversions));
     run->fresh = (uint32_t *)qnnrt__arena_alloc(arena, slots, sizeof(*run->fresh));
     return arena->failed;
 }
@@ -15700,20 +14641,6 @@ QNNRT_API qnnrt_result qnnrt_exec(qnnrt_run *run)
     return QNNRT__UNLIKELY(run->careful) ? qnnrt__exec_careful(run) : qnnrt__exec_steps(run);
 }
 
-QNNRT_API qnnrt_result qnnrt_run_conversions(qnnrt_run *run, const qnnrt_conversion_info **list,
-                                             size_t *count)
-{
-    if (list != NULL) *list = NULL;
-    if (count != NULL) *count = 0;
-    if (run == NULL) return QNNRT_E_ARG;
-    if (list == NULL || count == NULL)
-        return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_ARG,
-                           "qnnrt_run_conversions: list or count is NULL");
-    *list = run->conversions;
-    *count = run->conversion_count;
-    return QNNRT_OK;
-}
-
 /* QNNRT__X(write_f32, 1, const float, "float") defines qnnrt_write_f32(); likewise the other three.
    */
 #define QNNRT__X(verb, writes, type, as) \
@@ -16279,8 +15206,11 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
            program says it; qnnrt_sha256_begin(), _add() and _end() stand in that header.
            Residency holds for each role alone. Added: qnnrt_desc.check, which sees all bytes of a
            file before a library does, and qnnrt_file.name.
-           Added: tools/qnnrt_convert.h, conversions as host steps: qnnrt_conversions_create() puts
-           them into a description, qnnrt_convert_of() finds them in a pipeline.
+           API: conversions are host steps of tools/qnnrt_convert.h: qnnrt_edge_desc.convert and
+           .exact -> qnnrt_conversions_create(), which puts them into a description; qnnrt_convert
+           is declared there. QNNRT_STEP_CONVERT -> QNNRT_STEP_DERIVED; qnnrt_step_info.convert,
+           .exact, qnnrt_run_conversions() and qnnrt_conversion_info -> qnnrt_convert_of() and
+           qnnrt_convert_get_info().
            Added: qnnrt_host_step.derived, qnnrt_step_info.host.
            Added: QNNRT_CHECK_VERSION().
            Added: calls for headers that stand on this one: qnnrt_error_set(), _hint(), _add(),

@@ -457,8 +457,8 @@ TEST(a_program_of_every_kind_of_step_runs)
         p = qnnrt_pipeline_get_info(qnnrt_manifest_get_info(model)->pipelines[0]);
         CHECK_EQ(p->step_count, 6);
         CHECK_EQ(p->steps[1].kind, QNNRT_STEP_HOST);
-        CHECK_EQ(p->steps[2].kind, QNNRT_STEP_CONVERT);
-        CHECK_EQ(p->steps[4].kind, QNNRT_STEP_CONVERT);
+        CHECK_EQ(p->steps[2].kind, QNNRT_STEP_DERIVED);
+        CHECK_EQ(p->steps[4].kind, QNNRT_STEP_DERIVED);
         CHECK_EQ(qnnrt_slot_find(qnnrt_manifest_get_info(model)->pipelines[0], "t", QNNRT_ROLE_CONSTANT, &slot, &error), QNNRT_OK);
         memcpy(sum, slot->constant, sizeof(sum));
         for (i = 0; i < 8; ++i) CHECK(sum[i] == (float)(i + 1));
@@ -1500,7 +1500,7 @@ TEST(random_programs_are_read_as_they_were_written)
         CHECK(model != NULL);
         {
             const qnnrt_pipeline_info *p = qnnrt_pipeline_get_info(qnnrt_manifest_get_info(model)->pipelines[0]);
-            for (i = 0; i < p->step_count; ++i) conversions += p->steps[i].kind == QNNRT_STEP_CONVERT;
+            for (i = 0; i < p->step_count; ++i) conversions += p->steps[i].kind == QNNRT_STEP_DERIVED;
             for (i = 0; i < p->slot_count; ++i) ranges += p->slots[i].has_range != 0;
             CHECK_EQ(p->name_count, r.desc.name_count);
             ++opened;

@@ -968,7 +968,7 @@ static void check_wrong(qnnrt_result result)
     if (p.wrong == WRONG_FORGOTTEN) {
         CHECK_STR(err.text, unique_quoted(p.culprit->from));
         CHECK_STR(err.text, unique_quoted(p.culprit->to));
-        CHECK_STR(err.hint, "convert = QNNRT_CONVERT_");
+        CHECK_STR(err.hint, "qnnrt_convert.h");
     }
     if (p.wrong == WRONG_NEEDLESS) CHECK_STR(err.text, unique_quoted(p.culprit->to));
     if (p.wrong == WRONG_NAME) CHECK_STR(err.text, "\"nobody\"");
@@ -986,7 +986,7 @@ static void check_info(void)
     CHECK_EQ(info->step_count, (size_t)(p.segment_count + p.conversion_count));
     /* The steps keep their order, and each conversion comes before its first reader. */
     for (s = 0; s < info->step_count; ++s) {
-        if (info->steps[s].kind == QNNRT_STEP_CONVERT) { ++conversions; continue; }
+        if (info->steps[s].kind == QNNRT_STEP_DERIVED) { ++conversions; continue; }
         CHECK_EQ(strcmp(info->steps[s].graph->name, p.segments[at].name), 0);
         CHECK_EQ(info->steps[s].kind, p.segments[at].place == HOST ? QNNRT_STEP_HOST : QNNRT_STEP_GRAPH);
         CHECK(info->steps[s].backend == (p.segments[at].place == HOST ? NULL : backends[p.segments[at].place]));
@@ -996,9 +996,9 @@ static void check_info(void)
     CHECK_EQ(info->edge_count, (size_t)p.edge_count + conversions);
     for (i = 0; i < info->edge_count; ++i) {
         const qnnrt_edge_info *edge = &info->edges[i];
-        const int from = info->steps[edge->from_step].kind == QNNRT_STEP_CONVERT;
+        const int from = info->steps[edge->from_step].kind == QNNRT_STEP_DERIVED;
         CHECK(edge->from_step < edge->to_step);
-        CHECK(!from || info->steps[edge->to_step].kind != QNNRT_STEP_CONVERT);
+        CHECK(!from || info->steps[edge->to_step].kind != QNNRT_STEP_DERIVED);
         CHECK_EQ(edge->slot->role, QNNRT_ROLE_EDGE);
     }
     /* One conversion for each value, destination and exactness: which one is told by its edges. */
@@ -1012,7 +1012,7 @@ static void check_info(void)
                                             strcmp(info->edges[e].to->name, it->name) != 0)) ++e;
             CHECK(e < info->edge_count);
             s = info->edges[e].from_step;
-            CHECK_EQ(info->steps[s].kind, QNNRT_STEP_CONVERT);
+            CHECK_EQ(info->steps[s].kind, QNNRT_STEP_DERIVED);
             CHECK(seen[c] == 0 || seen[c] == s + 1);
             seen[c] = s + 1;
             CHECK(s < p.segments[p.conversions[c].first_reader].step);
@@ -1053,7 +1053,7 @@ static void check_info(void)
 /* Return 1 if the step that writes b destroys a, which is still needed. */
 static int destroys(qnnrt_slot b, qnnrt_slot a)
 {
-    const int converts = qnnrt_pipeline_get_info(w.pipeline)->steps[b->first].kind == QNNRT_STEP_CONVERT;
+    const int converts = qnnrt_pipeline_get_info(w.pipeline)->steps[b->first].kind == QNNRT_STEP_DERIVED;
     if (b->role == QNNRT_ROLE_INPUT) return 0;
     if (a->role != QNNRT_ROLE_INPUT && a->first > b->first) return 0;
     if (a->role != QNNRT_ROLE_INPUT && (a->first == b->first || a->role == QNNRT_ROLE_OUTPUT)) return 1;
@@ -1296,9 +1296,7 @@ static int registered(void)
 static void execute_once(int number)
 {
     unsigned long long copies;
-    const qnnrt_conversion_info *list;
     qnnrt_result result;
-    size_t count, i;
     size_t failure;
     int b, c, at, calls[NODES];
     w.run = w.runs[number % w.run_count];
@@ -1314,7 +1312,7 @@ static void execute_once(int number)
     copies = copies_of();
     result = qnnrt_exec(w.run);
     if (failure < qnnrt_pipeline_get_info(w.pipeline)->step_count) {
-        const int converts = qnnrt_pipeline_get_info(w.pipeline)->steps[failure].kind == QNNRT_STEP_CONVERT;
+        const int converts = qnnrt_pipeline_get_info(w.pipeline)->steps[failure].kind == QNNRT_STEP_DERIVED;
         char text[32];
         CHECK_EQ(result, converts ? QNNRT_E_MISMATCH : QNNRT_E_IO);
         snprintf(text, sizeof(text), "step %u", (unsigned)failure);
@@ -1332,13 +1330,11 @@ static void execute_once(int number)
     }
     for (at = 0; at < p.segment_count; ++at) CHECK_EQ(p.segments[at].calls - calls[at], p.segments[at].place == HOST);
     if (w.placed == 0 && w.own_count == 0) CHECK_EQ(copies_of(), copies);
-    CHECK_EQ(qnnrt_run_conversions(w.run, &list, &count), QNNRT_OK);
     for (c = 0; c < p.conversion_count; ++c) {
         const qnnrt_step_info *step = &qnnrt_pipeline_get_info(w.pipeline)->steps[p.conversions[c].step];
-        uint64_t lost = qnnrt_convert_get_info(qnnrt_convert_of(step)).lost;
-        for (i = 0; i < count; ++i) if (list[i].step == p.conversions[c].step) lost = list[i].lost;
+        CHECK(converted_is(step));
         if (p.strange) continue;
-        CHECK_EQ(lost, (uint64_t)p.conversions[c].lost);
+        CHECK_EQ(qnnrt_convert_get_info(qnnrt_convert_of(step)).lost, (uint64_t)p.conversions[c].lost);
         stats_lost += p.conversions[c].lost > 0;
     }
     if (p.strange) { ++stats_strange; return; }
@@ -1795,7 +1791,7 @@ TEST(a_program_gives_the_bytes_of_the_evaluator_or_a_named_error_before_exec)
     printf("  %d programs are in a folder, too; %d of them have places that destroy a value, %d restarted\n",
            stats_folders, stats_refused, stats_restarts);
     printf("  %d graphs (%d of several nodes), %d host steps, %d conversions, %d of them lost values\n",
-           kinds[QNNRT_STEP_GRAPH], fused, kinds[QNNRT_STEP_HOST], kinds[QNNRT_STEP_CONVERT], stats_lost);
+           kinds[QNNRT_STEP_GRAPH], fused, kinds[QNNRT_STEP_HOST], kinds[QNNRT_STEP_DERIVED], stats_lost);
     for (i = 0; i < WRONGS; ++i) printf("  %5d %s\n", outcomes[i], wrongs[i].text);
     for (i = 0; i < BACKENDS; ++i) {
         char ledger[4096];

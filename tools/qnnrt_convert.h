@@ -63,6 +63,16 @@
 extern "C" {
 #endif
 
+/* What happens to a value on its way from one tensor to another of another dtype, encoding or
+   layout. Each element becomes the nearest value that the other tensor has, ties to even; what is
+   out of range becomes the end of the range (of float16: +-65504, for infinities too). */
+typedef enum qnnrt_convert {
+    QNNRT_CONVERT_NONE = 0,
+    QNNRT_CONVERT_VALUES,      /* the dimensions are equal */
+    QNNRT_CONVERT_TO_NHWC,     /* dimension 1 becomes the last one: [N, C, H, W] to [N, H, W, C] */
+    QNNRT_CONVERT_TO_NCHW      /* the last dimension becomes dimension 1 */
+} qnnrt_convert;
+
 typedef struct qnnrt_converter qnnrt_converter;
 
 typedef struct qnnrt_convert_desc {

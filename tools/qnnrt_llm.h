@@ -2646,7 +2646,7 @@ static qnnrt_result qnnrt_llm__group_look_up(qnnrt_llm__items *work, qnnrt_llm__
     const qnnrt_graph_info *step = info->steps[0].graph;
     qnnrt_slot table = QNNRT_NO_SLOT;
     size_t i, first = 1;
-    while (first < info->step_count && info->steps[first].kind == QNNRT_STEP_CONVERT) ++first;
+    while (first < info->step_count && info->steps[first].kind == QNNRT_STEP_DERIVED) ++first;
     for (i = 0; i < step->input_count && table == QNNRT_NO_SLOT; ++i) {
         if (!qnnrt_llm__items_address(work, 0, step->inputs[i].name))
             return qnnrt_llm__items_memory(work);

@@ -1053,7 +1053,7 @@ static void qnnrt_manifest__put_described(qnnrt_manifest__writer *w, const qnnrt
 static size_t qnnrt_manifest__put_step(const qnnrt_pipeline_info *p, size_t step)
 {
     size_t i, number = 0;
-    for (i = 0; i < step; ++i) number += p->steps[i].kind != QNNRT_STEP_CONVERT;
+    for (i = 0; i < step; ++i) number += p->steps[i].kind != QNNRT_STEP_DERIVED;
     return number;
 }
 
@@ -1065,7 +1065,7 @@ static qnnrt_name_desc qnnrt_manifest__put_begin(const qnnrt_pipeline_info *p, q
     memset(&end, 0, sizeof end);
     end.tensor = slot->tensor->name;
     end.output = slot->role == QNNRT_ROLE_OUTPUT || slot->role == QNNRT_ROLE_EDGE;
-    if (p->steps[step].kind == QNNRT_STEP_CONVERT) {
+    if (p->steps[step].kind == QNNRT_STEP_DERIVED) {
         while (i + 1 < p->edge_count && p->edges[i].slot != slot) ++i;
         step = p->edges[i].to_step;
         end.tensor = p->edges[i].to->name;
@@ -1083,15 +1083,11 @@ static void qnnrt_manifest__put_wired_edge(qnnrt_manifest__writer *w, const qnnr
     qnnrt_edge_desc edge;
     size_t i = 0;
     memset(&edge, 0, sizeof edge);
-    if (p->steps[from->to_step].kind == QNNRT_STEP_CONVERT) return;
+    if (p->steps[from->to_step].kind == QNNRT_STEP_DERIVED) return;
     edge.to_step = qnnrt_manifest__put_step(p, from->to_step);
     edge.to = from->to->name;
-    if (p->steps[from->from_step].kind == QNNRT_STEP_CONVERT) {
+    if (p->steps[from->from_step].kind == QNNRT_STEP_DERIVED) {
         converts = qnnrt_convert_get_info(qnnrt_convert_of(&p->steps[from->from_step]));
-        if (converts.how == QNNRT_CONVERT_NONE) {       /* of qnnrt_edge_desc.convert */
-            converts.how = p->steps[from->from_step].convert;
-            converts.exact = p->steps[from->from_step].exact;
-        }
         while (i + 1 < p->edge_count && p->edges[i].to_step != from->from_step) ++i;
         from = &p->edges[i];
     }

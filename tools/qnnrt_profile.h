@@ -653,7 +653,7 @@ static qnnrt__profile *qnnrt__profile_new(const qnnrt_run *run)
     for (i = 0; i < profile->step_count; ++i) {
         profile->steps[i].graph = p->steps[i].graph->name;
         profile->steps[i].backend = p->steps[i].backend;
-        profile->steps[i].converts = p->steps[i].kind == QNNRT_STEP_CONVERT;
+        profile->steps[i].converts = p->steps[i].kind == QNNRT_STEP_DERIVED;
     }
     return profile;
 }

@@ -117,7 +117,7 @@ static void draw_axes(page *p, const job *j, double column, const window *w)
             page_add(p, "<path class=\"grid\" d=\"M%.1f %.1fV%.1f\"/>\n", x, top, bottom);
         if (s % every != 0) continue;
         const qnnrt_step_info *step = &j->info->steps[s];
-        char *file = step->kind == QNNRT_STEP_CONVERT ? cli_text("convert") : step_file(step);
+        char *file = step->kind == QNNRT_STEP_DERIVED ? cli_text("convert") : step_file(step);
         char *number = cli_text("%lu", (unsigned long)s), *both = cli_text("%s  %s", number, file);
         const int fits = (double)columns_in(both) * 6.8 + 8 < column;
         svg_text(p, x + column / 2, bottom + 17, "meta mid", fits ? 100 : 6, fits ? both : number);

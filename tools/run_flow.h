@@ -330,7 +330,7 @@ static void draw_other(page *p, const qnnrt_step_info *s, const flow_stage *m, d
 
 static double bar_height(const qnnrt_pipeline_info *info, const flow_stage *m)
 {
-    return info->steps[m->first].kind == QNNRT_STEP_CONVERT ? BAR_HEIGHT - 12 : BAR_HEIGHT;
+    return info->steps[m->first].kind == QNNRT_STEP_DERIVED ? BAR_HEIGHT - 12 : BAR_HEIGHT;
 }
 
 static void draw_bar(page *p, const qnnrt_pipeline_info *info, const flow_stage *m,
@@ -678,7 +678,7 @@ static void dot_stage(page *p, const qnnrt_pipeline_info *info, const flow_stage
     char *text = stage_facts(info, m), *graph = stage_name(info, m), *place = step_place(step);
     const int is_graph = step->kind == QNNRT_STEP_GRAPH;
     page_add(p, "    %s [fillcolor=\"%s\", %s, label=\"", node,
-             step->kind == QNNRT_STEP_HOST ? "#f4efdc" : step->kind == QNNRT_STEP_CONVERT
+             step->kind == QNNRT_STEP_HOST ? "#f4efdc" : step->kind == QNNRT_STEP_DERIVED
              ? "#fbe2ec" : colour != NULL ? colour : "#24344d",
              is_graph ? "fontcolor=white" : step->kind == QNNRT_STEP_HOST ? "peripheries=2"
              : "shape=hexagon, style=filled");

@@ -301,7 +301,7 @@ static void replay_step(comparison *c, const captured *from, const captured_pipe
     if (strcmp(text, was) != 0) say(c->t, "  captured  %s\n", was);
     free(text);
     free(was);
-    if (step->kind == QNNRT_STEP_CONVERT) {
+    if (step->kind == QNNRT_STEP_DERIVED) {
         say(c->t, "  not replayed: conversions are qnnrt's own\n");
     } else if (step->kind == QNNRT_STEP_HOST) {
         replay_host_step(c, from, pipeline, at);

@@ -266,23 +266,16 @@ static void say_memory(const tool *t, job *j, qnnrt_run *run, const qnnrt_mem_in
 }
 
 /* Warn of conversions that lost values, and keep their counts for --json. */
-static void take_conversions(const tool *t, job *j, qnnrt_run *run)
+static void take_conversions(const tool *t, job *j)
 {
-    const qnnrt_conversion_info *own = NULL;
-    size_t count = 0, own_count = 0;
-    qnnrt_run_conversions(run, &own, &own_count);
     lost_values *list = cli_alloc(j->info->step_count, sizeof(*list));
+    size_t count = 0;
     for (size_t i = 0; i < j->info->step_count; ++i) {
-        if (j->info->steps[i].kind != QNNRT_STEP_CONVERT) continue;
-        qnnrt_converter_info info = qnnrt_convert_get_info(qnnrt_convert_of(&j->info->steps[i]));
-        for (size_t k = 0; k < own_count; ++k) {
-            if (own[k].step != i) continue;
-            info.lost = own[k].lost;
-            info.lost_ever = own[k].lost_ever;
-        }
+        const qnnrt_converter *converter = qnnrt_convert_of(&j->info->steps[i]);
+        if (converter == NULL) continue;
         list[count].step = i;
-        list[count].lost = info.lost;
-        list[count++].lost_ever = info.lost_ever;
+        list[count].lost = qnnrt_convert_get_info(converter).lost;
+        list[count++].lost_ever = qnnrt_convert_get_info(converter).lost_ever;
     }
     j->conversions = list;
     j->conversion_count = count;
@@ -430,7 +423,7 @@ static void run_job(tool *t, job *j)
     say_result(t, j);
     say_digests(t, j);
     if (j->exec_count > 0) say_changes(t, j, run);
-    if (j->exec_count > 0) take_conversions(t, j, run);
+    if (j->exec_count > 0) take_conversions(t, j);
     if (set->memory != MEMORY_HEAP) say_memory(t, j, run, qnnrt_mem_get_info(mem));
     if (set->profile != QNNRT_PROFILE_OFF && j->exec_count > 0 && !t->sampling &&
         !set->run.watch)

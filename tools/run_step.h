@@ -114,7 +114,7 @@ static char *step_text(const qnnrt_step_info *step, const char *arrow)
 {
     char text[1024], *shown = cli_shown(qnnrt_step_text(step, text, sizeof(text))), *at = NULL;
     for (char *next = shown; (next = strstr(next, " -> ")) != NULL; ++next) at = next;
-    if (step->kind != QNNRT_STEP_CONVERT || at == NULL) return shown;
+    if (step->kind != QNNRT_STEP_DERIVED || at == NULL) return shown;
     char *made = cli_text("%.*s %s %s", (int)(at - shown), shown, arrow, at + 4);
     free(shown);
     return made;

@@ -234,7 +234,7 @@ static const char *place_style(const qnnrt_step_info *step, size_t backend)
 {
     static const char *const colours[PLACE_COLOURS] = {"place0", "place1", "place2", "place3"};
     return step->kind == QNNRT_STEP_HOST ? "host"
-        : step->kind == QNNRT_STEP_CONVERT ? "convert" : colours[backend % PLACE_COLOURS];
+        : step->kind == QNNRT_STEP_DERIVED ? "convert" : colours[backend % PLACE_COLOURS];
 }
 
 /* Draw the legend of a mixed pipeline: its backends, and its other kinds of steps. */
@@ -245,7 +245,7 @@ static void draw_places(page *p, const qnnrt_pipeline_info *info, double x, doub
     for (size_t i = 0; i < info->step_count; ++i) {
         const qnnrt_step_info *step = &info->steps[i];
         host |= step->kind == QNNRT_STEP_HOST;
-        convert |= step->kind == QNNRT_STEP_CONVERT;
+        convert |= step->kind == QNNRT_STEP_DERIVED;
         if (step->kind != QNNRT_STEP_GRAPH || numbers[i] != next || next >= PLACE_COLOURS) continue;
         char *place = step_place(step);
         x = draw_key(p, x, y, place_style(step, next++), place);

@@ -8,7 +8,9 @@
    than it. Times are printed and never judged. XNNPACK computes x * (1 / scale) in float, which is wrong near the middle
    between two codes, and does not count what it saturates. */
 #define QNNRT_IMPLEMENTATION
+#define QNNRT_CONVERT_IMPLEMENTATION
 #include "qnnrt.h"
+#include "qnnrt_convert.h"
 #include "bench.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -189,7 +191,8 @@ static void measure(const row *r, size_t n, int calls, int rounds)
     unsigned char *from = (unsigned char *)malloc(from_bytes + both), *to = (unsigned char *)malloc(to_bytes + both);
     uint32_t dims = (uint32_t)n;
     qnnrt_tensor_info a, b;
-    qnnrt__convert convert;
+    qnnrt_convert_desc desc;
+    qnnrt_converter *convert;
     qnnrt_error err;
     uint64_t lost = 0;
     int round, way, c, has_peer = 0;
@@ -203,7 +206,9 @@ static void measure(const row *r, size_t n, int calls, int rounds)
     memset(from, 0, from_bytes + both);
     memset(to, 0, to_bytes + both);
     fill(r, from, n);
-    if (qnnrt__convert_make(&a, &b, QNNRT_CONVERT_VALUES, &convert, &err) != QNNRT_OK) stop(err.text);
+    memset(&desc, 0, sizeof desc);
+    desc.how = QNNRT_CONVERT_VALUES;
+    if (qnnrt_convert_create(&a, &b, &desc, &convert, &err) != QNNRT_OK) stop(err.text);
 #ifdef BENCH_XNNPACK
     op = make_peer(r, from, to, n);
     has_peer = op != NULL;
@@ -213,7 +218,7 @@ static void measure(const row *r, size_t n, int calls, int rounds)
             const int turn = (way + round + 2) % WAYS;
             const double begin = now_ns();
             for (c = 0; c < calls; ++c) {
-                if (turn == OURS) lost += qnnrt__convert_run(&convert, from, to);
+                if (turn == OURS && qnnrt_convert_data(convert, from, to, &err) != QNNRT_OK) stop(err.text);
                 if (turn == BARE && has_bare(r)) bare(r, from, to, n);
                 if (turn == COPY) memcpy(to, from, both);
 #ifdef BENCH_XNNPACK
@@ -222,6 +227,8 @@ static void measure(const row *r, size_t n, int calls, int rounds)
             }
             if (round >= 0) ns[turn][round] = (now_ns() - begin) / calls;
         }
+    lost = qnnrt_convert_get_info(convert).lost_ever;
+    qnnrt_convert_free(convert);
     for (way = 0; way < WAYS; ++way) qsort(ns[way], (size_t)rounds, sizeof ns[way][0], by_value);
     printf("%-22s %8.3f %8.3f", r->name, ns[OURS][0] / (double)n, ns[OURS][rounds / 2] / (double)n);
     for (way = PEER; way < WAYS; ++way) {

@@ -857,7 +857,7 @@ static qnnrt_result qnnrt_qnn__folder_steps(qnnrt_qnn__model *m, qnnrt_error *er
         const qnnrt_step_info *step = &p->steps[i];
         const char *where = qnnrt_qnn__folder_where(m, step);
         if (strcmp(where, qnnrt_qnn__names[m->device]) == 0) { own += 1; continue; }
-        if (step->kind == QNNRT_STEP_CONVERT) continue;
+        if (step->kind == QNNRT_STEP_DERIVED) continue;
         if (step->kind == QNNRT_STEP_HOST && m->device == QNNRT_QNN__CPU) continue;
         qnnrt_qnn__line_add(&line, "%s\"%.100s\" on %s", others > 0 ? ", " : "",
                             step->graph->name, where);

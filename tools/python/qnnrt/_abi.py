@@ -62,10 +62,6 @@ QNNRT_ENCODING_NONE = 0
 QNNRT_ENCODING_PER_TENSOR = 1
 QNNRT_ENCODING_PER_AXIS = 2
 QNNRT_ENCODING_OTHER = 3
-QNNRT_CONVERT_NONE = 0
-QNNRT_CONVERT_VALUES = 1
-QNNRT_CONVERT_TO_NHWC = 2
-QNNRT_CONVERT_TO_NCHW = 3
 QNNRT_VENDOR_DTYPE = 0
 QNNRT_VENDOR_TENSOR_TYPE = 1
 QNNRT_VENDOR_FORMAT = 2
@@ -96,7 +92,7 @@ QNNRT_ROLE_EDGE = 3
 QNNRT_ROLE_CONSTANT = 4
 QNNRT_STEP_GRAPH = 0
 QNNRT_STEP_HOST = 1
-QNNRT_STEP_CONVERT = 2
+QNNRT_STEP_DERIVED = 2
 QNNRT_PROFILE_OFF = 0
 QNNRT_PROFILE_BASIC = 1
 QNNRT_PROFILE_DETAILED = 2
@@ -165,6 +161,10 @@ QNNRT_JSON_ARRAY = 6
 QNNRT_JSON_OBJECT = 7
 QNNRT_JSON_DEPTH = 1024
 QNNRT_JSON_BUFFER = 4096
+QNNRT_CONVERT_NONE = 0
+QNNRT_CONVERT_VALUES = 1
+QNNRT_CONVERT_TO_NHWC = 2
+QNNRT_CONVERT_TO_NCHW = 3
 QNNRT_ENGINES = 8
 
 
@@ -325,10 +325,6 @@ class qnnrt_prepare_desc(Structure):
 
 
 class qnnrt_transfer_info(Structure):
-    pass
-
-
-class qnnrt_conversion_info(Structure):
     pass
 
 
@@ -731,8 +727,6 @@ qnnrt_step_info._fields_ = [
     ('graph', POINTER(qnnrt_graph_info)),
     ('kind', c_int),
     ('backend', c_void_p),
-    ('convert', c_int),
-    ('exact', c_int),
     ('host', POINTER(qnnrt_host_step)),
 ]
 qnnrt_name_info._fields_ = [
@@ -788,8 +782,6 @@ qnnrt_edge_desc._fields_ = [
     ('from', c_char_p),
     ('to_step', c_size_t),
     ('to', c_char_p),
-    ('convert', c_int),
-    ('exact', c_int),
 ]
 qnnrt_apart_desc._fields_ = [
     ('step', c_size_t),
@@ -909,11 +901,6 @@ qnnrt_transfer_info._fields_ = [
     ('step', c_uint32),
     ('registered', c_int),
     ('reason', c_char_p),
-]
-qnnrt_conversion_info._fields_ = [
-    ('step', c_uint32),
-    ('lost', c_uint64),
-    ('lost_ever', c_uint64),
 ]
 qnnrt_profile_event._fields_ = [
     ('name', c_char_p),
@@ -1535,7 +1522,6 @@ FUNCTIONS = {
     'qnnrt_result_name': (c_char_p, [c_int]),
     'qnnrt_result_text': (c_char_p, [c_int]),
     'qnnrt_role_name': (c_char_p, [c_int]),
-    'qnnrt_run_conversions': (c_int, [c_void_p, POINTER(POINTER(qnnrt_conversion_info)), POINTER(c_size_t)]),
     'qnnrt_run_create': (c_int, [c_void_p, c_size_t, POINTER(c_void_p), POINTER(qnnrt_error)]),
     'qnnrt_run_destroy': (None, [c_void_p]),
     'qnnrt_run_error': (POINTER(qnnrt_error), [c_void_p]),

@@ -18,7 +18,7 @@ _RESIDENCY = {"all": 0, "one": 1, "budget": 2}
 _MEMORY = ("heap", "shared", "rpcmem", "dmabuf", "memfd")
 _METADATA = {"all": 0, "system": 1, "json": 2}
 _ROLES = {abi.QNNRT_ROLE_INPUT: "input", abi.QNNRT_ROLE_OUTPUT: "output", abi.QNNRT_ROLE_EDGE: "edge", abi.QNNRT_ROLE_CONSTANT: "constant"}
-_STEPS = {abi.QNNRT_STEP_GRAPH: "graph", abi.QNNRT_STEP_HOST: "host", abi.QNNRT_STEP_CONVERT: "convert"}
+_STEPS = {abi.QNNRT_STEP_GRAPH: "graph", abi.QNNRT_STEP_HOST: "host", abi.QNNRT_STEP_DERIVED: "convert"}
 
 
 def choice(value: str, choices: Mapping[str, int], what: str) -> int:
