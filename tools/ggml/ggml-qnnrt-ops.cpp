@@ -795,8 +795,10 @@ static qg_value op_argmax(qg_graph &g, node n, const char *type)
     qg_value a = g.get(n, 0);                    /* as it is: float16 has more equal values */
     if (g.on("Htp") && a.dims[3] > 2048)         /* measured: wrong for 5438 */
         throw refused{ "Argmax of more than 2048 columns is wrong on HTP" };
+    /* Without keep_dims, libQnnCpu.so (2.47) reads memory that it never wrote. */
     return g.op(type, { a }, { a.dims[0], a.dims[1], a.dims[2] },
-                { whole_number("axis", 3) }, QNNRT_DTYPE_I32);
+                { whole_number("axis", 3), number("keep_dims", QNNRT_DTYPE_BOOL8, 0) },
+                QNNRT_DTYPE_I32);
 }
 
 /* 1 / sqrt(mean(x * x) + epsilon) */
