@@ -1,4 +1,4 @@
-/* qnnrt.h - v0.4.0 - open a folder of Qualcomm QNN context binaries and run it; C99, no SDK
+/* qnnrt.h - v0.5.0 - open a folder of Qualcomm QNN context binaries and run it; C99, no SDK
 
    In one C or C++ file:                        Everywhere else:
        #define QNNRT_IMPLEMENTATION                 #include "qnnrt.h"
@@ -59,6 +59,19 @@
        mem        memory that follows a plan
        run        an entry of a plan made executable: arrays filled, ready to bind and exec
 
+   LAYERS: headers of tools/, which an app includes after this one when it needs them
+       qnnrt_json.h <-- qnnrt.h <-+- qnnrt_device.h    * votes for clocks, dims, updates, swapping
+                                  |                      of contexts, recovery, shared memory
+                                  +- qnnrt_profile.h   * what the library measured
+                                  +- qnnrt_builder.h   * graphs built in C
+                                  +- qnnrt_explain.h     what lines of logs mean
+                                  +- qnnrt_convert.h     conversions, as host steps
+                                  |    ^-- qnnrt_manifest.h   folders that say what they are
+                                  +- qnnrt_llm.h         language models
+                                  +- qnnrt_session.h     any engine that can run a model
+       They stand on the functions below. Those with * see more: their implementation is compiled in
+       the same file as this one's, after it. This header knows none of them.
+
    BUILD OPTIONS, defined before the header is first included
        QNNRT_STATIC           makes every function static (default: external). In a shared object
                               define this, or QNNRT_API with hidden visibility; otherwise two copies
@@ -66,7 +79,7 @@
        QNNRT_API              replaces the storage and export prefix of all functions
                               Both also apply to qnnrt_json.h, unless it was included before
        QNNRT_LOG_SLOTS        number of backends that can log at the same time, 1 to 16 (default 8)
-       QNNRT_NO_ERROR_TEXT    drops the explanations of vendor codes and log lines (59 KB)
+       QNNRT_NO_ERROR_TEXT    drops the explanations of vendor codes (35 KB)
        QNNRT_NO_JSON          reads metadata from libQnnSystem.so only; qnnrt_json.h is not needed.
                               JSON that desc.files names is then refused
 
@@ -335,7 +348,7 @@
 #include <stdint.h>
 
 #define QNNRT_VERSION_MAJOR 0
-#define QNNRT_VERSION_MINOR 4
+#define QNNRT_VERSION_MINOR 5
 #define QNNRT_VERSION_PATCH 0
 
 #ifndef QNNRT_API
@@ -423,7 +436,7 @@ typedef struct qnnrt_explanation {
 QNNRT_API const qnnrt_explanation *qnnrt_explain_code(uint64_t vendor_code);
 QNNRT_API const qnnrt_explanation *qnnrt_explanation_get(size_t index);
 
-/* Return the version of the implementation that is linked, "0.4.0". */
+/* Return the version of the implementation that is linked, "0.5.0". */
 QNNRT_API const char *qnnrt_version(void);
 
 /* Return the number of bytes of the UTF-8 character at text, a string; 0 if it is not valid.

@@ -1,4 +1,4 @@
-/* qnnrt_json.h - v0.4.0 - read and write JSON in C99, strictly, without allocating memory
+/* qnnrt_json.h - v0.5.0 - read and write JSON in C99, strictly, without allocating memory
 
    In one C or C++ file:                        Everywhere else:
        #define QNNRT_JSON_IMPLEMENTATION            #include "qnnrt_json.h"

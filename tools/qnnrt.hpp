@@ -1,4 +1,4 @@
-/* qnnrt.hpp - v0.4.0 - qnnrt.h, programs, qnnrt_llm.h and sessions for C++17: owners, spans, exceptions
+/* qnnrt.hpp - v0.5.0 - qnnrt.h, programs, qnnrt_llm.h and sessions for C++17: owners, spans, exceptions
 
        #include "qnnrt.hpp"                  // link libqnnrt.so; or in one file, define before it
                                              // QNNRT_IMPLEMENTATION,

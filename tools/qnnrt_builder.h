@@ -1,4 +1,4 @@
-/* qnnrt_builder.h - v0.4.0 - build graphs in C, on any backend, and save them
+/* qnnrt_builder.h - v0.5.0 - build graphs in C, on any backend, and save them
 
    In one C or C++ file:                        Everywhere else:
        #define QNNRT_IMPLEMENTATION                 #include "qnnrt.h"
@@ -52,7 +52,7 @@
 
 #include "qnnrt.h"
 
-#if QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR != 4
+#if QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR != 5
 #error "qnnrt_builder.h and qnnrt.h are of different versions: take both from one release"
 #endif
 

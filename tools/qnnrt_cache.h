@@ -1,4 +1,4 @@
-/* qnnrt_cache.h - v0.4.0 - a folder of compiled models, each found by a hash of what it was made of
+/* qnnrt_cache.h - v0.5.0 - a folder of compiled models, each found by a hash of what it was made of
 
    In one C or C++ file:                        Everywhere else:
        #define QNNRT_IMPLEMENTATION                 #include "qnnrt_cache.h"
@@ -69,8 +69,8 @@
 
 #include "qnnrt.h"
 
-#if QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR < 4
-#error "this qnnrt_cache.h needs qnnrt.h 0.4 or newer, below 1.0"
+#if QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR < 5
+#error "this qnnrt_cache.h needs qnnrt.h 0.5 or newer, below 1.0"
 #endif
 
 #ifndef QNNRT_CACHE_API

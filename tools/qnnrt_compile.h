@@ -1,4 +1,4 @@
-/* qnnrt_compile.h - v0.4.0 - compile graphs in ATen operators for several backends
+/* qnnrt_compile.h - v0.5.0 - compile graphs in ATen operators for several backends
 
    In one C or C++ file:                        Everywhere else:
        #define QNNRT_IMPLEMENTATION                 #include "qnnrt_compile.h"

@@ -1,4 +1,4 @@
-/* qnnrt_convert.h - v0.4.0 - tensors of another type, encoding or layout, as host steps
+/* qnnrt_convert.h - v0.5.0 - tensors of another type, encoding or layout, as host steps
 
    In one C or C++ file, after qnnrt.h:         Everywhere else:
        #define QNNRT_CONVERT_IMPLEMENTATION         #include "qnnrt.h"
@@ -51,8 +51,8 @@
 
 #include "qnnrt.h"
 
-#if QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR != 4
-#error "this qnnrt_convert.h belongs to qnnrt.h 0.4"
+#if QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR != 5
+#error "this qnnrt_convert.h belongs to qnnrt.h 0.5"
 #endif
 
 #ifndef QNNRT_CONVERT_API
@@ -1839,5 +1839,5 @@ QNNRT_CONVERT_API void qnnrt_conversions_free(qnnrt_conversions *conversions)
    LICENSE.
 
    HISTORY
-   0.4.0   First version: what edges of qnnrt.h 0.4 did, as steps that the caller sees.
+   0.5.0   First version: what edges of qnnrt.h 0.4 did, as steps that the caller sees.
    --------------------------------------------------------------------------------------------- */

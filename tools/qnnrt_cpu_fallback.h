@@ -1,4 +1,4 @@
-/* qnnrt_cpu_fallback.h - v0.4.0 - host steps of a folder: what no backend computes, on this CPU
+/* qnnrt_cpu_fallback.h - v0.5.0 - host steps of a folder: what no backend computes, on this CPU
 
    In one C or C++ file:                        Everywhere else:
        #define QNNRT_IMPLEMENTATION                 #include "qnnrt_cpu_fallback.h"

@@ -1,4 +1,4 @@
-/* qnnrt_device.h - v0.4.0 - what an app on a device may want beyond qnnrt.h
+/* qnnrt_device.h - v0.5.0 - what an app on a device may want beyond qnnrt.h
 
    In one C or C++ file:                        Everywhere else:
        #define QNNRT_IMPLEMENTATION                 #include "qnnrt.h"
@@ -83,7 +83,7 @@
 
 #include "qnnrt.h"
 
-#if QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR != 4
+#if QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR != 5
 #error "qnnrt_device.h and qnnrt.h are of different versions: take both from one release"
 #endif
 
@@ -1577,5 +1577,5 @@ QNNRT_DEVICE_API const uint32_t *qnnrt_get_dims(qnnrt_run *run, qnnrt_slot slot,
            qnnrt_model_load_shared(); budgets of contexts as qnnrt_model_swap().
            Added: qnnrt_run_flex(), for runs with dynamic dims that set none.
            Changed: it is a friend of qnnrt.h, implemented where qnnrt.h is.
-   0.4.0   First version: heaps of the kernel and anonymous files, which were in qnnrt.h.
+   0.5.0   First version: heaps of the kernel and anonymous files, which were in qnnrt.h.
    --------------------------------------------------------------------------------------------- */

@@ -1,4 +1,4 @@
-/* qnnrt_explain.h - v0.4.0 - what lines mean that Qualcomm's libraries log, and pasted codes
+/* qnnrt_explain.h - v0.5.0 - what lines mean that Qualcomm's libraries log, and pasted codes
 
    In one C or C++ file:                        Everywhere else:
        #define QNNRT_IMPLEMENTATION                 #include "qnnrt.h"
@@ -43,8 +43,8 @@
 
 #include "qnnrt.h"
 
-#if QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR < 4
-#error "this qnnrt_explain.h needs qnnrt.h 0.4 or newer, below 1.0"
+#if QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR < 5
+#error "this qnnrt_explain.h needs qnnrt.h 0.5 or newer, below 1.0"
 #endif
 
 #ifndef QNNRT_EXPLAIN_API
@@ -713,5 +713,5 @@ static const qnnrt_explain__data *qnnrt_explain__get_data(void)
    LICENSE.
 
    HISTORY
-   0.4.0   First version: qnnrt_explain() was in qnnrt.h.
+   0.5.0   First version: qnnrt_explain() was in qnnrt.h.
    --------------------------------------------------------------------------------------------- */

@@ -1,4 +1,4 @@
-/* qnnrt_ir.h - v0.4.0 - graphs in ATen operators, as torch.export gives them: read, check, compute
+/* qnnrt_ir.h - v0.5.0 - graphs in ATen operators, as torch.export gives them: read, check, compute
 
    In one C or C++ file:                        Everywhere else:
        #define QNNRT_IMPLEMENTATION                 #include "qnnrt_ir.h"
@@ -95,8 +95,8 @@
 
 #include "qnnrt.h"
 
-#if QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR < 4
-#error "this qnnrt_ir.h needs qnnrt.h 0.4 or newer, below 1.0"
+#if QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR < 5
+#error "this qnnrt_ir.h needs qnnrt.h 0.5 or newer, below 1.0"
 #endif
 
 #ifndef QNNRT_IR_API

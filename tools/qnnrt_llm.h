@@ -1,4 +1,4 @@
-/* qnnrt_llm.h - v0.4.0 - language models on qnnrt.h: roles, KV cache, masks, decoding, sampling
+/* qnnrt_llm.h - v0.5.0 - language models on qnnrt.h: roles, KV cache, masks, decoding, sampling
 
    In one C or C++ file:                        Everywhere else:
        #define QNNRT_IMPLEMENTATION                 #include "qnnrt_llm.h"
@@ -299,11 +299,11 @@
 #include "qnnrt.h"
 
 #define QNNRT_LLM_VERSION_MAJOR 0
-#define QNNRT_LLM_VERSION_MINOR 4
+#define QNNRT_LLM_VERSION_MINOR 5
 #define QNNRT_LLM_VERSION_PATCH 0
 
-#if QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR < 4
-#error "this qnnrt_llm.h needs qnnrt.h 0.4 or newer, below 1.0"
+#if QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR < 5
+#error "this qnnrt_llm.h needs qnnrt.h 0.5 or newer, below 1.0"
 #endif
 
 #ifndef QNNRT_LLM_API
@@ -9418,6 +9418,8 @@ QNNRT_LLM_API void qnnrt_llm_sampler_reset(qnnrt_llm_sampler *sampler)
 
    HISTORY
    0.5.0   API: adapters need qnnrt_llm_desc.update, qnnrt_update of qnnrt_device.h.
+           Added: qnnrt_llm_desc.models, pipelines with graphs of several models, such as those of
+           qnnrt_manifest_open(); a step of a second model was refused.
    0.4.0   Added: embeddings on the host, qnnrt_llm_embedding(). Save and restore one sequence:
            qnnrt_llm_sequence_state_save(). Progress, and an end of a decode between shards:
            qnnrt_llm_session_desc.progress. Graphs chosen by measured cost: .by_cost.

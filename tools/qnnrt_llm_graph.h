@@ -95,8 +95,8 @@
 #include "qnnrt_ir.h"
 #include "qnnrt_weights.h"
 
-#if QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR < 4
-#error "this qnnrt_llm_graph.h needs qnnrt.h 0.4 or newer, below 1.0"
+#if QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR < 5
+#error "this qnnrt_llm_graph.h needs qnnrt.h 0.5 or newer, below 1.0"
 #endif
 
 #ifndef QNNRT_LLM_GRAPH_API

@@ -1,4 +1,4 @@
-/* qnnrt_lower.h - v0.4.0 - graphs in ATen operators as graphs of QNN operators, to build and save
+/* qnnrt_lower.h - v0.5.0 - graphs in ATen operators as graphs of QNN operators, to build and save
 
    In one C or C++ file:                        Everywhere else:
        #define QNNRT_IMPLEMENTATION                 #include "qnnrt_lower.h"
@@ -156,8 +156,8 @@
 #include "qnnrt_weights.h"
 #include "qnnrt_ir.h"
 
-#if QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR < 4
-#error "this qnnrt_lower.h needs qnnrt.h 0.4 or newer, below 1.0"
+#if QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR < 5
+#error "this qnnrt_lower.h needs qnnrt.h 0.5 or newer, below 1.0"
 #endif
 
 #ifndef QNNRT_LOWER_API

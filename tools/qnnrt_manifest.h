@@ -1,4 +1,4 @@
-/* qnnrt_manifest.h - part of qnnrt v0.4.0 - the program of a folder, a part of its qnnrt.json
+/* qnnrt_manifest.h - part of qnnrt v0.5.0 - the program of a folder, a part of its qnnrt.json
 
    In one C or C++ file:                        Everywhere else:
        #define QNNRT_IMPLEMENTATION                 #include "qnnrt.h"
@@ -139,7 +139,7 @@
 #include "qnnrt_json.h"
 #include "qnnrt_convert.h"
 
-#if QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR != 4
+#if QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR != 5
 #error "qnnrt_manifest.h and qnnrt.h must have the same version"
 #endif
 

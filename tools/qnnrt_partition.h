@@ -1,4 +1,4 @@
-/* qnnrt_partition.h - v0.4.0 - which backend computes which node of a graph, and what moves between
+/* qnnrt_partition.h - v0.5.0 - which backend computes which node of a graph, and what moves between
 
    In one C or C++ file:                        Everywhere else:
        #define QNNRT_PARTITION_IMPLEMENTATION       #include "qnnrt_partition.h"
@@ -86,8 +86,8 @@
 
 #include "qnnrt.h"
 
-#if QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR < 4
-#error "this qnnrt_partition.h needs qnnrt.h 0.4 or newer, below 1.0"
+#if QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR < 5
+#error "this qnnrt_partition.h needs qnnrt.h 0.5 or newer, below 1.0"
 #endif
 
 #ifndef QNNRT_PARTITION_API

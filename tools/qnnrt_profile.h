@@ -1,4 +1,4 @@
-/* qnnrt_profile.h - v0.4.0 - what a backend library measured, as tables and as the vendor's log
+/* qnnrt_profile.h - v0.5.0 - what a backend library measured, as tables and as the vendor's log
 
    In one C or C++ file:                        Everywhere else:
        #define QNNRT_IMPLEMENTATION                 #include "qnnrt.h"
@@ -45,7 +45,7 @@
 
 #include "qnnrt.h"
 
-#if QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR != 4
+#if QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR != 5
 #error "qnnrt_profile.h and qnnrt.h are of different versions: take both from one release"
 #endif
 

@@ -1,4 +1,4 @@
-/* qnnrt_quirks.h - part of qnnrt v0.4.0 - operators that Qualcomm's libraries compute wrong
+/* qnnrt_quirks.h - part of qnnrt v0.5.0 - operators that Qualcomm's libraries compute wrong
 
    A library's own answer, qnnrt_builder_supports(),
    is not enough to build a model that is right: some
@@ -26,7 +26,7 @@
 
 #include "qnnrt_builder.h"
 
-#if QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR != 4
+#if QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR != 5
 #error "qnnrt_quirks.h and qnnrt.h must have the same version"
 #endif
 

@@ -1,4 +1,4 @@
-/* qnnrt_session.h - v0.4.0 - run a model with any engine that can: ours, ONNX Runtime, OpenVINO
+/* qnnrt_session.h - v0.5.0 - run a model with any engine that can: ours, ONNX Runtime, OpenVINO
 
    In one C or C++ file:                        Everywhere else:
        #define QNNRT_IMPLEMENTATION                 #include "qnnrt_session.h"
@@ -96,8 +96,8 @@
 #include "qnnrt.h"
 #include "qnnrt_cache.h"
 
-#if QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR < 4
-#error "this qnnrt_session.h needs qnnrt.h 0.4 or newer, below 1.0"
+#if QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR < 5
+#error "this qnnrt_session.h needs qnnrt.h 0.5 or newer, below 1.0"
 #endif
 
 #ifndef QNNRT_SESSION_API

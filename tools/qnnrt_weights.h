@@ -124,8 +124,8 @@
 #define QNNRT_WEIGHTS_VERSION_MINOR 2
 #define QNNRT_WEIGHTS_VERSION_PATCH 0
 
-#if QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR < 4
-#error "this qnnrt_weights.h needs qnnrt.h 0.4 or newer, below 1.0"
+#if QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR < 5
+#error "this qnnrt_weights.h needs qnnrt.h 0.5 or newer, below 1.0"
 #endif
 
 #ifndef QNNRT_WEIGHTS_API

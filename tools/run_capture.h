@@ -2,7 +2,7 @@
 
    A capture is a folder: capture.json, and a file of raw bytes for each tensor of each pipeline.
 
-       { "format": "qnnrt-run.capture", "version": 1, "qnnrt": "0.4.0",
+       { "format": "qnnrt-run.capture", "version": 1, "qnnrt": "0.5.0",
          "backends": [ { "role": "", "id": 6, "name": "HTP", "provider": "...", "build": "..." } ],
          "files": [ { "file": "forward_0.bin", "bytes": 4096, "sha256": "64 digits" } ],
          "pipelines": [ {

@@ -1,4 +1,4 @@
-/* qnnrt_engines.h - v0.4.0 - the engines of this project, as a list for sessions
+/* qnnrt_engines.h - v0.5.0 - the engines of this project, as a list for sessions
 
    In one C or C++ file:                        Everywhere else:
        #define QNNRT_ENGINES_IMPLEMENTATION         #include "qnnrt_engines.h"

@@ -1,4 +1,4 @@
-/* qnnrt_onnxruntime.h - v0.4.0 - ONNX Runtime as an engine of qnnrt_session.h, without its headers
+/* qnnrt_onnxruntime.h - v0.5.0 - ONNX Runtime as an engine of qnnrt_session.h, without its headers
 
    In one C or C++ file:                        Everywhere else:
        #define QNNRT_IMPLEMENTATION                 #include "qnnrt_onnxruntime.h"

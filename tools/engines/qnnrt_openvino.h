@@ -1,4 +1,4 @@
-/* qnnrt_openvino.h - v0.4.0 - OpenVINO as an engine of qnnrt_session.h, without OpenVINO's headers
+/* qnnrt_openvino.h - v0.5.0 - OpenVINO as an engine of qnnrt_session.h, without OpenVINO's headers
 
    In one C or C++ file:                        Everywhere else:
        #define QNNRT_IMPLEMENTATION                 #include "qnnrt_openvino.h"
@@ -79,8 +79,8 @@
 
 #include "qnnrt_session.h"
 
-#if QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR < 4
-#error "this qnnrt_openvino.h needs qnnrt.h 0.4 or newer, below 1.0"
+#if QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR < 5
+#error "this qnnrt_openvino.h needs qnnrt.h 0.5 or newer, below 1.0"
 #endif
 
 #ifndef QNNRT_OPENVINO_API

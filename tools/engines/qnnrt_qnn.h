@@ -1,4 +1,4 @@
-/* qnnrt_qnn.h - v0.4.0 - an engine for sessions: QNN, through qnnrt.h and the compiler above it
+/* qnnrt_qnn.h - v0.5.0 - an engine for sessions: QNN, through qnnrt.h and the compiler above it
 
    In one C or C++ file, with the implementations of all that it includes; qnnrt_engines.h has the
    list and does it in one line:                Everywhere else:

@@ -1,4 +1,4 @@
-/* ggml-qnnrt-ops.h - part of qnnrt v0.4.0 - ggml's operators in words of QNN
+/* ggml-qnnrt-ops.h - part of qnnrt v0.5.0 - ggml's operators in words of QNN
 
    ggml-qnnrt.cpp cuts a ggml graph into segments. It describes each segment with a qg_graph: node
    by node, in the order of the ggml graph; finish() writes it into a qnnrt_builder. What the graph

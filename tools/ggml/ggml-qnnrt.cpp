@@ -1,4 +1,4 @@
-/* ggml-qnnrt.cpp - part of qnnrt v0.4.0 - a loadable ggml backend on Qualcomm's QNN libraries
+/* ggml-qnnrt.cpp - part of qnnrt v0.5.0 - a loadable ggml backend on Qualcomm's QNN libraries
 
    An unchanged program of ggml loads it:
        export GGML_BACKEND_PATH=$PWD/libggml-qnnrt.so GGML_QNNRT_LIB=/path/libQnnHtp.so

@@ -3,7 +3,7 @@
 # ruff: noqa
 from ctypes import *
 
-VERSION = (0, 4, 0)
+VERSION = (0, 5, 0)
 
 QNNRT_OK = 0
 QNNRT_E_ARG = -1

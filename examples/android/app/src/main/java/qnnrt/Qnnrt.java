@@ -52,7 +52,7 @@ public final class Qnnrt {
 
     private Qnnrt() { }
 
-    /** Return the version of qnnrt.h, "0.4.0". */
+    /** Return the version of qnnrt.h, "0.5.0". */
     public static String version() {
         return text(nativeVersion());
     }
