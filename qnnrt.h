@@ -3784,8 +3784,15 @@ static void qnnrt__loop_store_f16(const unsigned char *src, unsigned char *dst, 
     qnnrt__loop_write_f16(src + 4 * i, dst + 2 * i, n - i);
 }
 #else
-#define qnnrt__loop_load_f16  qnnrt__loop_read_f16
-#define qnnrt__loop_store_f16 qnnrt__loop_write_f16
+static void qnnrt__loop_load_f16(const unsigned char *src, unsigned char *dst, size_t n)
+{
+    qnnrt__loop_read_f16(src, dst, n);
+}
+
+static void qnnrt__loop_store_f16(const unsigned char *src, unsigned char *dst, size_t n)
+{
+    qnnrt__loop_write_f16(src, dst, n);
+}
 #endif
 
 /* Return the code of x that is nearest, 3 to 6 codes outside of the range for what is beyond it;

@@ -1571,6 +1571,43 @@ TEST(what_a_manifest_cannot_have_is_not_written)
     meta_free(&text);
 }
 
+/* Add bytes in pieces of `step`. */
+static void hash_of(const void *data, size_t bytes, size_t step, unsigned char out[32], char text[65])
+{
+    qnnrt_sha256 sum;
+    size_t at;
+    qnnrt_sha256_begin(&sum);
+    for (at = 0; at < bytes; at += step) qnnrt_sha256_add(&sum, (const char *)data + at, bytes - at < step ? bytes - at : step);
+    qnnrt_sha256_add(&sum, NULL, 0);
+    qnnrt_sha256_end(&sum, out, text);
+}
+
+/* From hashlib.sha256() of Python. The last one is the hash of the hashes of all beginnings. */
+TEST(sha256_is_that_of_python)
+{
+    static const size_t steps[] = { 1, 7, 63, 64, 65, 128, 1000 };
+    unsigned char data[1000], out[32];
+    char text[65];
+    qnnrt_sha256 all;
+    size_t i;
+    hash_of("", 0, 1, NULL, text);
+    CHECK_STR(text, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+    hash_of("abc", 3, 3, NULL, text);
+    CHECK_STR(text, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    for (i = 0; i < sizeof(data); ++i) data[i] = (unsigned char)(i % 251);
+    for (i = 0; i < sizeof(steps) / sizeof(steps[0]); ++i) {
+        hash_of(data, sizeof(data), steps[i], out, text);
+        CHECK_STR(text, "4e4c294b331f7a2099a379bec34b9f9fc03dc46ab465d998f4d683da53487e6d");
+    }
+    qnnrt_sha256_begin(&all);
+    for (i = 0; i < 300; ++i) {
+        hash_of(data, i, 48, out, NULL);
+        qnnrt_sha256_add(&all, out, sizeof(out));
+    }
+    qnnrt_sha256_end(&all, NULL, text);
+    CHECK_STR(text, "fa70b867db0a30acb7218d62945db0df52eb393808b30675ea9aac6b058a9a9d");
+}
+
 TEST_MAIN("manifest")
 {
     RUN(contexts_come_in_the_order_of_the_program);
@@ -1603,4 +1640,5 @@ TEST_MAIN("manifest")
     RUN(a_program_of_every_kind_is_written_as_it_was_read);
     RUN(random_programs_are_read_as_they_were_written);
     RUN(what_a_manifest_cannot_have_is_not_written);
+    RUN(sha256_is_that_of_python);
 }

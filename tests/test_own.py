@@ -14,7 +14,7 @@ OWN = {
     "plan": ("QNNRT", "room >>plan: the packers one by one, compared with slow ones"),
     "place": ("QNNRT QNNRT_CONVERT", "counts the steps of plans of many entries"),
     "quant": ("QNNRT", "rooms >>dtype and >>quant: conversions of single values, compared with exact ones"),
-    "convert": ("QNNRT", "rooms >>value and >>loop: whole tensors, compared with exact ones"),
+    "convert": ("QNNRT QNNRT_CONVERT", "rooms >>value and >>loop: whole tensors, compared with exact ones"),
     "json": ("QNNRT_JSON", "decimal conversion: its steps, compared with exact ones"),
     "backend": ("QNNRT QNNRT_PROFILE", "the callback of a log slot, a device table and an execute of the test's own, the flag of a careful run"),
     "codes": ("QNNRT QNNRT_EXPLAIN", "log slots without a library, and lines from threads into one"),

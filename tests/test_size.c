@@ -1,10 +1,7 @@
-/* test_size.c - rooms >>size >>sha256 >>mem >>err >>log through their private functions: limits that public
+/* test_size.c - rooms >>size >>mem >>err >>log through their private functions: limits that public
    calls do not reach */
 #define QNNRT_IMPLEMENTATION
-#define QNNRT_CONVERT_IMPLEMENTATION
-#define QNNRT_MANIFEST_IMPLEMENTATION
 #include "../qnnrt.h"
-#include "qnnrt_manifest.h"
 #include "test.h"
 
 TEST(size_add_and_mul_refuse_what_does_not_fit)
@@ -28,43 +25,6 @@ TEST(size_align_rounds_up_and_refuses_overflow)
     CHECK(qnnrt__size_align(5, 1, &out) && out == 5);
     CHECK(qnnrt__size_align(UINT64_MAX - 15, 16, &out) && out == UINT64_MAX - 15);
     CHECK(!qnnrt__size_align(UINT64_MAX - 14, 16, &out) && out == 0);
-}
-
-/* Add bytes in pieces of `step`. */
-static void hash_of(const void *data, size_t bytes, size_t step, unsigned char out[32], char text[65])
-{
-    qnnrt_sha256 sum;
-    size_t at;
-    qnnrt_sha256_begin(&sum);
-    for (at = 0; at < bytes; at += step) qnnrt_sha256_add(&sum, (const char *)data + at, bytes - at < step ? bytes - at : step);
-    qnnrt_sha256_add(&sum, NULL, 0);
-    qnnrt_sha256_end(&sum, out, text);
-}
-
-/* From hashlib.sha256() of Python. The last one is the hash of the hashes of all beginnings. */
-TEST(sha256_is_that_of_python)
-{
-    static const size_t steps[] = { 1, 7, 63, 64, 65, 128, 1000 };
-    unsigned char data[1000], out[32];
-    char text[65];
-    qnnrt_sha256 all;
-    size_t i;
-    hash_of("", 0, 1, NULL, text);
-    CHECK_STR(text, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
-    hash_of("abc", 3, 3, NULL, text);
-    CHECK_STR(text, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-    for (i = 0; i < sizeof(data); ++i) data[i] = (unsigned char)(i % 251);
-    for (i = 0; i < sizeof(steps) / sizeof(steps[0]); ++i) {
-        hash_of(data, sizeof(data), steps[i], out, text);
-        CHECK_STR(text, "4e4c294b331f7a2099a379bec34b9f9fc03dc46ab465d998f4d683da53487e6d");
-    }
-    qnnrt_sha256_begin(&all);
-    for (i = 0; i < 300; ++i) {
-        hash_of(data, i, 48, out, NULL);
-        qnnrt_sha256_add(&all, out, sizeof(out));
-    }
-    qnnrt_sha256_end(&all, NULL, text);
-    CHECK_STR(text, "fa70b867db0a30acb7218d62945db0df52eb393808b30675ea9aac6b058a9a9d");
 }
 
 TEST(size_tells_powers_of_two_and_ranges)
@@ -309,7 +269,6 @@ TEST_MAIN("size")
     RUN(size_add_and_mul_refuse_what_does_not_fit);
     RUN(size_align_rounds_up_and_refuses_overflow);
     RUN(size_tells_powers_of_two_and_ranges);
-    RUN(sha256_is_that_of_python);
     RUN(sort_orders_every_count);
     RUN(arenas_refuse_sizes_that_do_not_fit);
     RUN(arenas_give_back_what_is_newest_and_no_more);
