@@ -142,12 +142,6 @@
        different NPU generations (v68, v75) cannot be loaded at the same time: the one loaded first
        fails to execute (0x44c).
 
-   Several backends
-       A model has one backend. A pipeline may have graphs of several models, each on its own: see
-       qnnrt_pipeline_make(). A folder can say which file runs on which backend, with host steps,
-       constants and names of its own, in the part "program" of its qnnrt.json:
-       tools/qnnrt_manifest.h opens and writes such folders; qnnrt_open() refuses them.
-
    Pipelines and wiring
        Graphs of several shards form one pipeline if their names are equal, or equal except for the
        shard number, or if every context has exactly one graph (then: file order). A pipeline has
@@ -167,8 +161,8 @@
        one with its step: "2/output_0".
 
    Several backends
-       What an NPU cannot do, another backend or this CPU can. A pipeline may consist of graphs of
-       several models on several backends, and of functions of yours, called host steps:
+       What an NPU cannot do, another backend or this CPU can. A model has one backend; a pipeline
+       may consist of graphs of several models, and of functions of yours, called host steps:
            steps[0].model = npu; steps[0].graph = "first";
            steps[1].host  = &softmax;                           // a qnnrt_host_step
            steps[2].model = npu; steps[2].context = 1; steps[2].graph = "last";
@@ -177,12 +171,14 @@
            qnnrt_pipeline_make(&pipeline_desc, &pipeline, &err);
        Then plan and run it as any pipeline. An edge between equal tensors is one memory, whatever
        the backends are. Where only dtype, encoding or layout differ, a conversion between the two
-       makes them fit: a host step of tools/qnnrt_convert.h. Inputs that never
-       change, such as a table of embeddings, can be constants of the pipeline: they are read where
-       they lie.
+       makes them fit: a host step of tools/qnnrt_convert.h. Inputs that never change, such as a
+       table of embeddings, can be constants of the pipeline: they are read where they lie.
        The backends of a pipeline have the same alloc and free, and all a lock or none. Each step
        takes the lock of its own backend; host steps take none. qnnrt_step_text() says what a step
        is and where it runs.
+       A folder can say all of this, and which file is for which backend, in the part "program" of
+       its qnnrt.json. tools/qnnrt_manifest.h opens and writes such folders; qnnrt_open() refuses
+       them.
 
    Values
        qnnrt_data() gives the stored bytes in place. Codes order like the numbers, so an argmax

@@ -13,6 +13,9 @@ import sys
 import tempfile
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(TOP, "tests"))
+import headers  # noqa: E402
+
 CC = os.environ.get("CC", "cc")
 passed = failed = 0
 
@@ -157,6 +160,31 @@ def vendored(name, files, defines):
         print("readme: copied: %s: does not compile:\n%s" % (name, run.stderr[:2000]))
 
 
+def implemented(row):
+    """Link a program that implements a header as its first screen says, and nothing else, if it stands on others."""
+    global passed, failed
+    head = open(os.path.join(TOP, row.path)).read().partition("*/")[0]
+    screen = re.search(r"   In one C or C\+\+ file.*?\n((?:       .*\n)+)", head)
+    if screen is None or not set(row.needs) - {"qnnrt", "qnnrt_json"}:
+        return 0
+    lines = re.findall(r"^       (#define \w+|#include \S+)", screen.group(1), re.M)
+    text = "".join("%s\n" % line for line in lines if "#define QNNRT_IMPLEMENTATION" != line)
+    with tempfile.TemporaryDirectory() as folder:
+        with open(os.path.join(folder, "impl.c"), "w") as out:
+            out.write("#define QNNRT_IMPLEMENTATION\n#include \"qnnrt.h\"\n%sint main(void) { return 0; }\n" % text)
+        run = subprocess.run(CC.split() + ["-std=c99", "-I", TOP, "-I", os.path.join(TOP, "tools"), "-I", os.path.join(TOP, "tools/engines"),
+                                           "impl.c", "-o", "impl", "-ldl", "-lm"], cwd=folder, capture_output=True, text=True)
+    if run.returncode == 0:
+        passed += 1
+    else:
+        failed += 1
+        print("readme: %s, implemented as its first screen says: %s" % (row.path, run.stderr[:2000]))
+    return 1
+
+
+if sum(implemented(row) for row in headers.ROWS) < 6:
+    failed += 1
+    print("readme: fewer than 6 headers say how they are implemented")
 vendored("qnnrt.h alone", ["qnnrt.h"], ["QNNRT_NO_JSON"])
 vendored("qnnrt.h with qnnrt_json.h", ["qnnrt.h", "qnnrt_json.h"], [])
 vendored("with qnnrt_builder.h", ["qnnrt.h", "qnnrt_json.h", "tools/qnnrt_builder.h"], ["QNNRT_BUILDER_IMPLEMENTATION"])

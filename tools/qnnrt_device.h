@@ -5,9 +5,9 @@
        #define QNNRT_DEVICE_IMPLEMENTATION          #include "qnnrt_device.h"
        #include "qnnrt.h"
        #include "qnnrt_device.h"
-   It is a friend of qnnrt.h: where it is implemented, so is qnnrt.h, before it. qnnrt_json.h lies
-   beside qnnrt.h. Link with -ldl. Where QNN is not FastRPC's, or libcdsprpc.so
-   cannot be loaded, tensors lie in a heap of the kernel:
+   It is a friend of qnnrt.h: both implementations stand in one file, this one after that of
+   qnnrt.h. Where memory is not FastRPC's, because libcdsprpc.so cannot be loaded, tensors lie in a
+   heap of the kernel:
 
        qnnrt_prepare_desc desc = {0};
        desc.mem.kind = QNNRT_MEM_PROVIDER;

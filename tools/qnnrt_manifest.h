@@ -2,7 +2,8 @@
 
    In one C or C++ file:                        Everywhere else:
        #define QNNRT_IMPLEMENTATION                 #include "qnnrt.h"
-       #define QNNRT_MANIFEST_IMPLEMENTATION        #include "qnnrt_manifest.h"
+       #define QNNRT_CONVERT_IMPLEMENTATION         #include "qnnrt_manifest.h"
+       #define QNNRT_MANIFEST_IMPLEMENTATION
        #include "qnnrt.h"
        #include "qnnrt_manifest.h"
 
