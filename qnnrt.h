@@ -10830,7 +10830,7 @@ static qnnrt_result qnnrt__slot_ranges(qnnrt_pipeline *p, const qnnrt_pipeline_d
     for (i = 0; i < desc->range_count; ++i) {
         const qnnrt_range_desc *range = &desc->ranges[i];
         qnnrt_slot_info *slot;
-        qnnrt_slot found;
+        qnnrt_slot found = QNNRT_NO_SLOT;
         const qnnrt_result result = qnnrt__slot_end(p, "range", i, range->step, range->input, 0,
                                                     &found, err);
         if (result != QNNRT_OK) return result;
