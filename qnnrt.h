@@ -565,7 +565,7 @@ typedef struct qnnrt_tensor_info {
     const uint8_t *dynamic_dims;    /* [rank] not 0: dims[i] is the most, see qnnrt_set_dims();
                                        NULL: no dimension may change */
     int            optional;        /* may be left out, see qnnrt_omit() */
-    int            updateable;      /* may be replaced after compilation, see qnnrt_update() */
+    int            updateable;      /* may be replaced after compilation, with qnnrt_device.h */
 } qnnrt_tensor_info;
 
 typedef struct qnnrt_graph_info {

@@ -1514,18 +1514,27 @@ QNNRT_DEVICE_API qnnrt_result qnnrt_run_flex(qnnrt_run *run)
     return run != NULL ? qnnrt__flex_of(run, &flex) : QNNRT_E_ARG;
 }
 
-QNNRT_DEVICE_API qnnrt_result qnnrt_omit(qnnrt_run *run, qnnrt_slot slot)
+/* Find a slot of a run, and what may change of it: NULL, nothing in the run may. */
+static qnnrt_result qnnrt__flex_find(qnnrt_run *run, qnnrt_slot slot, qnnrt__binding **found,
+                                     qnnrt__flex_slot **of)
 {
-    qnnrt__binding *found;
     qnnrt__flex *flex;
     qnnrt_result result;
     if (run == NULL) return QNNRT_E_ARG;
-    found = qnnrt__run_find(run, slot);
-    if (found == NULL) return qnnrt__run_fail_slot(run, slot);
+    *found = qnnrt__run_find(run, slot);
+    if (*found == NULL) return qnnrt__run_fail_slot(run, slot);
     result = qnnrt__flex_of(run, &flex);
+    if (result == QNNRT_OK) *of = flex != NULL ? &flex->slots[*found - run->slots] : NULL;
+    return result;
+}
+
+QNNRT_DEVICE_API qnnrt_result qnnrt_omit(qnnrt_run *run, qnnrt_slot slot)
+{
+    qnnrt__binding *found = NULL;
+    qnnrt__flex_slot *of = NULL;
+    qnnrt_result result = qnnrt__flex_find(run, slot, &found, &of);
     if (result == QNNRT_OK)
-        result = qnnrt__flex_may_omit(flex != NULL ? &flex->slots[found - run->slots] : NULL,
-                                      run->pipeline, slot, qnnrt__run_err(run));
+        result = qnnrt__flex_may_omit(of, run->pipeline, slot, qnnrt__run_err(run));
     if (result == QNNRT_OK) qnnrt__run_omit(run, found, 1);
     return result;
 }
@@ -1533,16 +1542,10 @@ QNNRT_DEVICE_API qnnrt_result qnnrt_omit(qnnrt_run *run, qnnrt_slot slot)
 QNNRT_DEVICE_API qnnrt_result qnnrt_set_dims(qnnrt_run *run, qnnrt_slot slot, const uint32_t *dims,
                                              uint32_t rank)
 {
-    const qnnrt__binding *found;
-    qnnrt__flex_slot *of;
-    qnnrt__flex *flex;
-    qnnrt_result result;
-    if (run == NULL) return QNNRT_E_ARG;
-    found = qnnrt__run_find(run, slot);
-    if (found == NULL) return qnnrt__run_fail_slot(run, slot);
-    result = qnnrt__flex_of(run, &flex);
+    qnnrt__binding *found = NULL;
+    qnnrt__flex_slot *of = NULL;
+    const qnnrt_result result = qnnrt__flex_find(run, slot, &found, &of);
     if (result != QNNRT_OK) return result;
-    of = flex != NULL ? &flex->slots[found - run->slots] : NULL;
     return qnnrt__flex_set(of != NULL && of->dims != NULL ? of : NULL, run->pipeline, slot, dims,
                            rank, qnnrt__run_err(run));
 }
@@ -1576,6 +1579,5 @@ QNNRT_DEVICE_API const uint32_t *qnnrt_get_dims(qnnrt_run *run, qnnrt_slot slot,
            qnnrt_model_recover(); dynamic dims and optional tensors; desc.share_spill_fill as
            qnnrt_model_load_shared(); budgets of contexts as qnnrt_model_swap().
            Added: qnnrt_run_flex(), for runs with dynamic dims that set none.
-           Changed: it is a friend of qnnrt.h, implemented where qnnrt.h is.
-   0.5.0   First version: heaps of the kernel and anonymous files, which were in qnnrt.h.
+           First version; heaps of the kernel and anonymous files were in qnnrt.h, too.
    --------------------------------------------------------------------------------------------- */

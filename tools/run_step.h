@@ -49,9 +49,9 @@ static qnnrt_manifest_context_info step_context(const qnnrt_step_info *step)
 /* Return the number of the context of a graph, in its program. */
 static size_t step_number(const qnnrt_step_info *step)
 {
+    const qnnrt_manifest_context_info *at = step_described(step);
     for (size_t i = 0; i < 2; ++i) {
         const qnnrt_manifest_info *info = qnnrt_manifest_get_info(step_programs[i]);
-        const qnnrt_manifest_context_info *at = step_described(step);
         if (info != NULL && at >= info->contexts && at < info->contexts + info->context_count)
             return (size_t)(at - info->contexts);
     }
