@@ -62,15 +62,17 @@
    LAYERS: headers of tools/, which an app includes after this one when it needs them
        qnnrt_json.h <-- qnnrt.h <-+- qnnrt_device.h    * votes for clocks, dims, updates, swapping
                                   |                      of contexts, recovery, shared memory
-                                  +- qnnrt_profile.h   * what the library measured
-                                  +- qnnrt_builder.h   * graphs built in C
+                                  +- qnnrt_profile.h   * what the library measured, as
+                                  |                      tables and for the vendor's viewer
+                                  +- qnnrt_builder.h   * graphs built in C, or from .dlc
                                   +- qnnrt_explain.h     what lines of logs mean
                                   +- qnnrt_convert.h     conversions, as host steps
                                   |    ^-- qnnrt_manifest.h   folders that say what they are
                                   +- qnnrt_llm.h         language models
                                   +- qnnrt_session.h     any engine that can run a model
        They stand on the functions below. Those with * see more: their implementation is compiled in
-       the same file as this one's, after it. This header knows none of them.
+       the same file as this one's, after it. This header knows none of them. Without
+       qnnrt_device.h, runs with dynamic dims cannot execute, and optional tensors always take part.
 
    BUILD OPTIONS, defined before the header is first included
        QNNRT_STATIC           makes every function static (default: external). In a shared object
@@ -108,10 +110,6 @@
        because metadata of another build fails late and without a reason. desc.metadata chooses one
        source. Other *.json files in the folder are ignored. A tensor whose type is "UNKNOWN" in the
        text (old utilities) counts as APP_WRITE among inputs and as APP_READ among outputs.
-
-   Building graphs
-       qnnrt_builder.h, which is included after this file, builds graphs in C or takes them from
-       .dlc containers, on any backend. They become a model to run and to save.
 
    Looking inside
        desc.inspect reads without a backend. This prints the tensors of the first pipeline:
@@ -243,11 +241,6 @@
        kernel's linux/dma-buf.h holds: bracket the CPU's access with DMA_BUF_IOCTL_SYNC. Nobody may
        write to an input during an exec.
 
-   Dims, optional inputs, updates
-       Graphs can be compiled with dims that change up to a bound, inputs that may be left out, and
-       weights that may be replaced. tools/qnnrt_device.h has the calls for these. Without it, runs
-       with dynamic dims cannot execute, and optional tensors always take part.
-
    Residency
        By default all contexts exist on the backend until qnnrt_close(). With
            desc.residency = QNNRT_RESIDENT_CALLER;
@@ -263,10 +256,6 @@
        Every call can return the vendor codes 1007 and 1011: the DSP restarted, and all that was
        loaded is lost. Calls then fail with QNNRT_E_BACKEND until everything on the backend was
        closed and opened again, or qnnrt_model_recover() of tools/qnnrt_device.h did that.
-
-   Profiling
-       qnnrt_profile.h, which is included after this file, gives the library's own measurements of
-       execs and of loading as tables, and as the file that the vendor's viewer reads.
 
    Power
        On a device, an NPU without votes runs at low clocks:
@@ -15199,153 +15188,51 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
    LICENSE.
 
    HISTORY
-   0.5.0   API: headers of tools/ have the names of what they do, and their functions, types and
-           macros begin accordingly: qnnrt_compose.h -> qnnrt_builder.h (QNNRT_COMPOSE ->
-           QNNRT_BUILDER), qnnrt_program.h -> qnnrt_compile.h, qnnrt_host.h ->
-           qnnrt_cpu_fallback.h, qnnrt_known.h -> qnnrt_quirks.h (qnnrt_known_... ->
-           qnnrt_quirk_...), qnnrt_decoder.h -> qnnrt_llm_graph.h (qnnrt_decoder_graph() ->
-           qnnrt_llm_graph_create()).
-           API: qnnrt_run_memory() -> qnnrt_run_transfers(), qnnrt_memory_info ->
-           qnnrt_transfer_info; qnnrt_load() -> qnnrt_context_load(), qnnrt_unload() ->
-           qnnrt_context_unload().
-           API: choices about the memory of a run are no longer made for a whole model: align,
-           guard, mem_kind, no_zero and per_tensor of qnnrt_desc -> qnnrt_prepare_desc and its
-           .mem, for qnnrt_prepare_with(); qnnrt_prepare_unbound() -> .caller_io of it;
-           qnnrt_entry_desc.unbound -> .caller_io; QNNRT_BUFFER_CALLER ->
-           qnnrt_place_desc.caller_io.
-           API: qnnrt_bind_slot() -> qnnrt_bind_input() and qnnrt_bind_output().
-           API: folders whose qnnrt.json has a program, and models whose contexts have roles, are
-           opened by qnnrt_manifest_open() of tools/qnnrt_manifest.h; qnnrt_open() refuses them.
-           qnnrt_desc.backends, .host_functions and .check_hashes -> qnnrt_manifest_open_desc;
-           qnnrt_backend_role -> qnnrt_manifest_role; qnnrt_info.program and .constants,
-           qnnrt_context_info.role, qnnrt_constant_info -> qnnrt_manifest_info; qnnrt_file.role: a
-           program says it; qnnrt_sha256_begin(), _add() and _end() stand in that header.
-           Residency holds for each role alone. Added: qnnrt_desc.check, which sees all bytes of a
-           file before a library does, and qnnrt_file.name.
-           API: conversions are host steps of tools/qnnrt_convert.h: qnnrt_edge_desc.convert and
-           .exact -> qnnrt_conversions_create(), which puts them into a description; qnnrt_convert
-           is declared there. QNNRT_STEP_CONVERT -> QNNRT_STEP_DERIVED; qnnrt_step_info.convert,
-           .exact, qnnrt_run_conversions() and qnnrt_conversion_info -> qnnrt_convert_of() and
-           qnnrt_convert_get_info().
-           Added: qnnrt_host_step.derived, qnnrt_step_info.host.
-           Added: QNNRT_CHECK_VERSION().
-           Added: calls for headers that stand on this one: qnnrt_error_set(), _hint(), _add(),
-           _about() and _clear(), qnnrt_text_clean(), qnnrt_hooks_alloc() and _free(),
-           qnnrt_arena_get(), _text(), _more() and _free(), qnnrt_sort(), qnnrt_file_open().
-           Changed: a newline in a name or text that an error inserts becomes a blank, not "?".
-           Changed: the library's last log lines are kept in the backend; 128 bytes are static.
-           Fixed: control characters, and newlines, in errors of ir, lower, compile, cpu_fallback,
-           session and the engines.
-           Changed: a plan takes at most 65,536 places.
-           Changed: qnnrt_power_set() after a recovery that failed is QNNRT_E_STATE.
-           Fixed: qnnrt_pipeline_make() with a count of ranges and no list; qnnrt_encode_f32() wrote
-           a byte before it refused; qnnrt_data() of a slot that is not bound set no text; a warning
-           of two NPU generations after the first model was closed; newlines of logged errors.
-           Changed: loops over values on x86-64 are C for its base instructions, without a copy for
-           AVX2; programs link without libgcc.
-           API: qnnrt_host_function -> qnnrt_host_step, of which desc.host_functions and
-           qnnrt_cpu_fallback_functions() use .name, .exec and .user.
-           Added: qnnrt_manifest_open() of tools/qnnrt_manifest.h, which opens the program of a
-           folder on public names: a backend and a model for each role; its header now has an
-           implementation (QNNRT_MANIFEST_IMPLEMENTATION). qnnrt_pipeline_prepare().
-           API: QNNRT_MEM_DMABUF and qnnrt_mem_desc.heap -> qnnrt_mem_desc.provider with
-           qnnrt_device_heap() of tools/qnnrt_device.h, QNNRT_MEM_MEMFD -> with
-           qnnrt_device_memfd(); what QNNRT_MEM_SHARED took besides FastRPC's ->
-           qnnrt_device_shared().
-           API: QNNRT_RESIDENT_ONE, QNNRT_RESIDENT_BUDGET and desc.resident_bytes ->
-           QNNRT_RESIDENT_CALLER and qnnrt_model_swap() of tools/qnnrt_device.h.
-           API: desc.share_spill_fill -> QNNRT_RESIDENT_CALLER and qnnrt_model_load_shared() of
-           tools/qnnrt_device.h.
-           API: qnnrt_power_set(), qnnrt_power_preset_name() and what they use, but for the
-           presets, qnnrt_update(), qnnrt_recover(), as qnnrt_model_recover(), qnnrt_set_dims(),
-           qnnrt_get_dims() and qnnrt_omit() -> tools/qnnrt_device.h, where qnnrt_run_flex() is for
-           runs with dynamic dims that set none.
-           Added: qnnrt_backend_desc.power, a preset from opening to closing; recoveries renew it.
-           Added: qnnrt_mem_provider, qnnrt_mem_info.name, qnnrt_llm_session_info.mem_name.
-           API: qnnrt_run_profile(), qnnrt_run_events(), qnnrt_run_profile_log() and their types ->
-           tools/qnnrt_profile.h (QNNRT_PROFILE_IMPLEMENTATION; QNNRT_PROFILE_LOG and
-           qnnrt_profile_log.h are gone); .profile_level of qnnrt_desc and qnnrt_builder_desc ->
-           .context_hooks with qnnrt_profile_create() and qnnrt_profile_hook(), with any residency;
-           .events and .event_count of qnnrt_info -> qnnrt_profile_events().
-           Changed: a file or folder that does not exist is QNNRT_E_NOT_FOUND in each call.
-           API: qnnrt_explain() is in tools/qnnrt_explain.h, and so is what is known about lines of
-           logs: qnnrt_explanation_get() has the entries of codes, qnnrt_explain_get() all. The
-           likely cause is no longer in qnnrt_error.text but in .cause, to be printed after it;
-           qnnrt_explain_error() makes it that of the line that was logged, as the tools and the
-           Python package do.
-   0.4.0   Added: pipelines over several backends, in "Several backends": host steps
-           (qnnrt_step_desc.host), conversions (qnnrt_edge_desc.convert and .exact,
-           qnnrt_run_conversions()), constants (qnnrt_pipeline_desc.constants,
-           QNNRT_ROLE_CONSTANT), qnnrt_step_info.kind and .backend, qnnrt_step_text().
-           Added: models whose contexts are on several backends, in "Backends by role":
-           desc.backends, qnnrt_file.role, qnnrt_context_info.backend and .role.
-           Added: programs in the folder's qnnrt.json, in "Programs (qnnrt.json)":
-           desc.host_functions, desc.no_manifest, qnnrt_info.program and .constants, and
-           tools/qnnrt_manifest.h, which writes them.
-           Added: desc.check_hashes, which compares all bytes of contexts with "sha256" of the
-           program; qnnrt_sha256_begin(), _add() and _end().
-           Added: names for users, and buffers, of a pipeline: qnnrt_pipeline_desc.names,
-           .buffers and .keeps, and the same in qnnrt_pipeline_info.
-           Added: memory that is left unfilled (no_zero of qnnrt_desc and qnnrt_mem_desc), and
-           plans in which no two tensors share memory (per_tensor of qnnrt_desc and
-           qnnrt_plan_desc).
-           Added: qnnrt_run_watch(), which can end an exec between its steps.
-           Added: ranges of int32 inputs, which writes of values check: "ranges" of programs,
-           qnnrt_pipeline_desc.ranges, qnnrt_slot_info.has_range, .low and .high.
-           Added: graphs that join a built model, and tensors that they share:
-           qnnrt_builder_extend(), qnnrt_tensor_desc.shared, qnnrt_context_info.shared_bytes and
-           .shared_copies; qnnrt_builder_key(), qnnrt_builder_reset(), QNNRT_BORROW_MODEL, names
-           of tensors that are made; qnnrt_prepare_unbound(), qnnrt_entry_desc.unbound,
-           qnnrt_pipeline_input() and _output().
-           Changed: qnnrt_exec() refuses bound memory in which an output overlaps an input or
-           another output.
-           Changed: weights in blocks take codes of 4 bits only; scales of the form PLAIN may be
-           negative and 0.
-           Changed: qnnrt_recover() registers op packages again; it was refused before.
-           Changed: if the folder's qnnrt.json is not right JSON, qnnrt_open() fails.
-           Changed: qnnrt_step_info.model is NULL for steps that are not graphs.
-           Changed: a plan whose places let a step write over a value that a later step reads is
-           refused.
-   0.3.0   Added: memory that the device uses in place, in "Shared memory": qnnrt_mem_desc.kind,
-           desc.mem_kind, qnnrt_run_memory(), qnnrt_mem_kind_name();
-           qnnrt_llm_session_desc.mem_kind.
-           Added: dims set per call, optional tensors left out, and new data for updateable
-           tensors, where the backend has them: qnnrt_set_dims(), qnnrt_get_dims(), qnnrt_omit(),
-           qnnrt_update(); the builder declares all three. qnnrt_tensor_text() writes "<=" before
-           a dynamic dimension, and edges need equal dynamic dims.
-           Added: models whose contexts come and go: desc.residency, desc.resident_bytes,
-           qnnrt_load(), qnnrt_unload(); sizes and counts in qnnrt_context_info and qnnrt_info;
-           QNNRT_DOMAIN_BYTES, and a warning if the contexts of an HTP model need more.
-           Added: qnnrt_recover() after a restart of the DSP.
-           Added: desc.progress, which can end qnnrt_open() with QNNRT_E_CANCELLED.
-           Added: desc.share_spill_fill, one spill-fill memory for all contexts of an HTP model.
-   0.2.0   Added: graphs are built in C, from .dlc containers too, and saved (QNNRT_COMPOSE with
-           tools/qnnrt_compose.h);
-           qnnrt_backend_register_ops(); qnnrt_run_profile() and desc.profile_level;
-           qnnrt_power_set(); qnnrt_error.hint; qnnrt_quant_equal(), qnnrt_tensor_text(),
-           qnnrt_utf8_length(), qnnrt_file_read().
-           Changed: a slot of another pipeline is refused with QNNRT_E_ARG.
-           API: qnnrt_get_info(model) replaces qnnrt_contexts(), qnnrt_events(),
-           qnnrt_get_backend(), qnnrt_get_folder(), qnnrt_get_system_path(),
-           qnnrt_pipeline_count() and qnnrt_pipeline_get().
-           API: desc.backend_desc.path, .log_level, .soc_model, .unload and .hooks replace
-           desc.backend_path, .log_level, .soc_model, .unload and .hooks. With desc.backend they
-           are not used; they had to be zero.
-           API: qnnrt_write_f32(), qnnrt_read_f32(), qnnrt_write_i32() and qnnrt_read_i32() take a
-           slot and a first element, as their companions with _slot did, which are gone. For a name
-           give qnnrt_run_slot(run, name) and 0.
-           API: qnnrt_slot points to the description of the slot: slot->tensor instead of
-           info->slots[slot].tensor, &info->slots[i] instead of i. QNNRT_NO_SLOT is a null pointer.
-           Blocks of buffers in a plan have no slot; block i is buffer i.
-           API: qnnrt_mem_get_info(mem)->buffers[i] replaces qnnrt_mem_buffer().
-           API: qnnrt_run_destroy() and qnnrt_mem_clear() return nothing.
-           API: the fix is in qnnrt_error.hint and no longer at the end of qnnrt_error.text.
-           API: the failure of a pipeline is a qnnrt_error, like the failure of a context:
-           info->failure->text instead of info->failure.
-           API: qnnrt_run_profile_log() needs QNNRT_PROFILE_LOG and tools/qnnrt_profile_log.h.
-           `make api` lists the functions of 0.1 and what became of each.
-           Fixed: the time of qnnrt_plan_create() grew with the square of the entries.
-           Fixed: a line from a thread of the vendor could reach hooks.log after its backend was
-           closed.
+   0.5.0   What an app on a phone does not call has moved to headers of tools/. Old -> new:
+     conversions: qnnrt_edge_desc.convert, .exact      qnnrt_conversions_create()      convert.h
+     QNNRT_STEP_CONVERT, qnnrt_step_info.convert       QNNRT_STEP_DERIVED, qnnrt_convert_of()
+     qnnrt_run_conversions()                           qnnrt_convert_get_info()        convert.h
+     desc.backends, .host_functions, .check_hashes     qnnrt_manifest_open_desc        manifest.h
+     qnnrt_open() of a program or of roles             qnnrt_manifest_open()           manifest.h
+     qnnrt_info.program, .constants                    qnnrt_manifest_info             manifest.h
+     qnnrt_backend_role, qnnrt_file.role               qnnrt_manifest_role             manifest.h
+     qnnrt_host_function                               qnnrt_host_step
+     QNNRT_RESIDENT_ONE, _BUDGET, desc.resident_bytes  qnnrt_model_swap()              device.h
+     desc.share_spill_fill                             qnnrt_model_load_shared()       device.h
+     qnnrt_recover()                                   qnnrt_model_recover()           device.h
+     qnnrt_power_set(), qnnrt_update(), qnnrt_omit(),  the same                        device.h
+         qnnrt_set_dims(), qnnrt_get_dims()
+     QNNRT_MEM_DMABUF, QNNRT_MEM_MEMFD                 qnnrt_device_heap(), _memfd()   device.h
+     desc.profile_level                                desc.context_hooks              profile.h
+     qnnrt_run_profile(), _events(), _profile_log()    the same                        profile.h
+     qnnrt_info.events                                 qnnrt_profile_events()          profile.h
+     qnnrt_explain()                                   the same                        explain.h
+     the cause in qnnrt_error.text                     qnnrt_error.cause
+     qnnrt_compose.h, QNNRT_COMPOSE                    qnnrt_builder.h, QNNRT_BUILDER
+     qnnrt_program.h, qnnrt_host.h                     qnnrt_compile.h, qnnrt_cpu_fallback.h
+     qnnrt_known.h, qnnrt_decoder.h                    qnnrt_quirks.h, qnnrt_llm_graph.h
+     desc.align, .guard, .mem_kind, .no_zero           qnnrt_prepare_with()
+     qnnrt_prepare_unbound(), .unbound                 .caller_io
+     QNNRT_BUFFER_CALLER                               qnnrt_place_desc.caller_io
+     qnnrt_bind_slot()                                 qnnrt_bind_input(), qnnrt_bind_output()
+     qnnrt_run_memory(), qnnrt_memory_info             qnnrt_run_transfers(), qnnrt_transfer_info
+     qnnrt_load(), qnnrt_unload()                      qnnrt_context_load(), _unload()
+           Added: QNNRT_CHECK_VERSION(), qnnrt_pipeline_prepare(), desc.check, qnnrt_file.name,
+           qnnrt_backend_desc.power, qnnrt_mem_provider, qnnrt_host_step.derived, and the calls for
+           code that stands on qnnrt.h.
+           Changed: a missing file or folder is QNNRT_E_NOT_FOUND in each call. A plan takes at
+           most 65,536 places. A newline that an error inserts becomes a blank. Programs link
+           without libgcc. qnnrt_power_set() after a recovery that failed is QNNRT_E_STATE.
+           Fixed: qnnrt_pipeline_make() with a count of ranges and no list; qnnrt_encode_f32()
+           wrote before it refused; qnnrt_data() of a slot that is not bound set no text; a warning
+           of two NPU generations after the first model was closed; newlines in logged errors;
+           control characters in errors of headers above.
+   0.4.0   Added: pipelines over several backends, with host steps, constants, names, buffers and
+           ranges; qnnrt_run_watch(); memory that is not filled; plans without sharing; graphs that
+           join a built model. Changed: an exec refuses bound memory in which outputs overlap.
+   0.3.0   Added: shared memory, dynamic dims, optional and updateable tensors, residency, recovery,
+           progress, shared spill-fill memory.
+   0.2.0   Added: graphs built in C, op packages, profiling, power, hints of errors. Changed: slots
+           are addresses; qnnrt_get_info() replaces seven calls.
    0.1.0   First version: open, wire, plan, bind and execute folders of context binaries.
    ---------------------------------------------------------------------------------------------- */
