@@ -183,7 +183,7 @@
        needs no conversion. qnnrt_write_f32() and qnnrt_read_f32() convert by type and encoding,
        exactly; qnnrt_write_i32() and qnnrt_read_i32() do so for int32. All take a slot and the
        first element; look a name up once, before a loop:
-           qnnrt_slot logits = qnnrt_run_slot(run, "logits");
+           const qnnrt_slot *logits = qnnrt_run_slot(run, "logits");
            qnnrt_read_f32(run, logits, (uint64_t)row * vocabulary, values, vocabulary);
        An index that a graph looks up in a table must be one of its rows: for another one HTP fails
        (0x44c), and the CPU library fails (0x1770) or, with -1, computes with a wrong row. So a
@@ -902,7 +902,9 @@ typedef enum qnnrt_role {
                                                    pipeline */
 } qnnrt_role;
 
-typedef struct qnnrt_slot_info {
+/* One of qnnrt_pipeline_info.slots; its address is its handle. A call that is given a slot of
+   another pipeline returns QNNRT_E_ARG. */
+typedef struct qnnrt_slot {
     const qnnrt_tensor_info *tensor;            /* as step .first describes it */
     qnnrt_role               role;
     uint32_t                 first, last;       /* steps between which the value is needed */
@@ -912,17 +914,12 @@ typedef struct qnnrt_slot_info {
     int                      has_range;         /* 1: an int32 input that takes values from low to
                                                    high, see qnnrt_range_desc */
     int32_t                  low, high;         /* 0 without has_range */
-} qnnrt_slot_info;
-
-/* A slot is the address of its description in qnnrt_pipeline_info.slots, so its facts are at hand:
-   slot->tensor->count. A call that is given a slot of another pipeline returns QNNRT_E_ARG. */
-typedef const qnnrt_slot_info *qnnrt_slot;
-#define QNNRT_NO_SLOT ((qnnrt_slot)0)
+} qnnrt_slot;
 
 typedef struct qnnrt_edge_info {
     uint32_t                 from_step, to_step;
     const qnnrt_tensor_info *from, *to;
-    qnnrt_slot               slot;
+    const qnnrt_slot        *slot;
     const char              *reason;            /* "equal names", "given", ... */
 } qnnrt_edge_info;
 
@@ -945,7 +942,7 @@ typedef struct qnnrt_step_info {
 
 typedef struct qnnrt_name_info {                /* a name that users have for a slot */
     const char *name;
-    qnnrt_slot  slot;
+    const qnnrt_slot *slot;
 } qnnrt_name_info;
 
 typedef struct qnnrt_buffer_desc {              /* keeps its content as long as the mem lives */
@@ -959,7 +956,7 @@ typedef struct qnnrt_buffer_desc {              /* keeps its content as long as 
 typedef struct qnnrt_place_desc {               /* where a slot of an entry lives, instead of
                                                    scratch */
     size_t     entry;
-    qnnrt_slot slot;
+    const qnnrt_slot *slot;
     size_t     buffer;                          /* index into buffers */
     uint64_t   offset;                          /* within the buffer */
     int        caller_io;                       /* 1: no memory is planned; bind the slot before
@@ -971,7 +968,7 @@ typedef struct qnnrt_pipeline_info {
                                                    a single graph */
     size_t                 step_count, slot_count, edge_count;
     const qnnrt_step_info *steps;
-    const qnnrt_slot_info *slots;               /* in the order in which the steps list them */
+    const qnnrt_slot *slots;                    /* in the order in which the steps list them */
     const qnnrt_edge_info *edges;
     const qnnrt_error     *failure;             /* why it could not be wired, or NULL */
     size_t                 name_count, buffer_count, place_count;
@@ -1010,11 +1007,11 @@ QNNRT_API const qnnrt_pipeline_info *qnnrt_pipeline_get_info(const qnnrt_pipelin
 QNNRT_API qnnrt_result qnnrt_pipeline_find(const qnnrt *model, const char *name,
                                            const qnnrt_pipeline **out, qnnrt_error *err);
 
-/* Return the slot of input or output i, without a look-up, or QNNRT_NO_SLOT after the last. They
-   are counted in the order of qnnrt_pipeline_info.slots: of a single graph, the order in which the
-   graph lists them; of a built one, the order in which they were added. */
-QNNRT_API qnnrt_slot qnnrt_pipeline_input(const qnnrt_pipeline *pipeline, size_t i);
-QNNRT_API qnnrt_slot qnnrt_pipeline_output(const qnnrt_pipeline *pipeline, size_t i);
+/* Return the slot of input or output i, without a look-up, or NULL after the last. They are counted
+   in the order of qnnrt_pipeline_info.slots: of a single graph, the order in which the graph lists
+   them; of a built one, the order in which they were added. */
+QNNRT_API const qnnrt_slot *qnnrt_pipeline_input(const qnnrt_pipeline *pipeline, size_t i);
+QNNRT_API const qnnrt_slot *qnnrt_pipeline_output(const qnnrt_pipeline *pipeline, size_t i);
 
 /* A step that is a function of the caller: a look-up in a table, an operator that no backend has,
    pre- or post-processing, another engine. It is planned, wired, checked and reported like a graph.
@@ -1144,7 +1141,7 @@ QNNRT_API qnnrt_result qnnrt_pipeline_destroy(qnnrt_pipeline *pipeline);
             text lists the names that exist); QNNRT_E_ARG if several slots have the name, or with
             NULL the role (the text lists their addresses) */
 QNNRT_API qnnrt_result qnnrt_slot_find(const qnnrt_pipeline *pipeline, const char *name,
-                                       qnnrt_role role, qnnrt_slot *out, qnnrt_error *err);
+                                       qnnrt_role role, const qnnrt_slot **out, qnnrt_error *err);
 
 /* -------------------------------------------------------------------------------------- plan -- */
 
@@ -1188,7 +1185,7 @@ typedef struct qnnrt_plan_block {               /* one rectangle of the plan */
     uint64_t   offset, bytes;
     size_t     entry;                           /* QNNRT_NO_ENTRY: a buffer, blocks[i] is buffer
                                                    i */
-    qnnrt_slot slot;                            /* QNNRT_NO_SLOT: a buffer */
+    const qnnrt_slot *slot;                     /* NULL: a buffer */
     uint32_t   first, last;                     /* steps in which it is alive, counted through its
                                                    group */
     int        kept;                            /* 1: keeps its content between calls */
@@ -1328,10 +1325,10 @@ QNNRT_API void qnnrt_run_destroy(qnnrt_run *run);
 QNNRT_API const qnnrt_pipeline *qnnrt_run_pipeline(const qnnrt_run *run);
 
 /* Return the slot of a tensor by its name, as qnnrt_slot_find() does with QNNRT_ROLE_ANY (NULL: the
-   only input), or QNNRT_NO_SLOT. A call that is then given QNNRT_NO_SLOT fails with the code and
-   the text of this look-up, so only one of the two needs a check:
+   only input), or NULL. A call that is then given this NULL fails with the code and the text of the
+   look-up, so only one of the two needs a check:
        if (qnnrt_write_f32(run, qnnrt_run_slot(run, "x"), 0, x, 4) != QNNRT_OK) ... */
-QNNRT_API qnnrt_slot qnnrt_run_slot(qnnrt_run *run, const char *name);
+QNNRT_API const qnnrt_slot *qnnrt_run_slot(qnnrt_run *run, const char *name);
 
 /* Return the error of the last call on this run that failed; never NULL. */
 QNNRT_API const qnnrt_error *qnnrt_run_error(const qnnrt_run *run);
@@ -1354,9 +1351,10 @@ QNNRT_API const qnnrt_error *qnnrt_run_error(const qnnrt_run *run);
             the other direction); QNNRT_E_MISMATCH (the text has both sizes)
    Cost     by name: a look-up. By slot: a few stores, cheap enough before every call */
 QNNRT_API qnnrt_result qnnrt_bind(qnnrt_run *run, const char *name, void *data, size_t bytes);
-QNNRT_API qnnrt_result qnnrt_bind_input(qnnrt_run *run, qnnrt_slot slot, const void *data,
+QNNRT_API qnnrt_result qnnrt_bind_input(qnnrt_run *run, const qnnrt_slot *slot, const void *data,
                                         size_t bytes);
-QNNRT_API qnnrt_result qnnrt_bind_output(qnnrt_run *run, qnnrt_slot slot, void *data, size_t bytes);
+QNNRT_API qnnrt_result qnnrt_bind_output(qnnrt_run *run, const qnnrt_slot *slot, void *data,
+                                         size_t bytes);
 
 /* Bind a tensor to a place in a buffer, at `offset` of its mem (see qnnrt_buffer_info): for moving
    caches, double buffers and sequences. The mem need not be the run's own, and must outlive the
@@ -1368,7 +1366,7 @@ QNNRT_API qnnrt_result qnnrt_bind_output(qnnrt_run *run, qnnrt_slot slot, void *
             within one buffer
    Cost     a few stores; in shared memory also a search among the offsets of the slot, and vendor
             calls at a new offset */
-QNNRT_API qnnrt_result qnnrt_bind_at(qnnrt_run *run, qnnrt_slot slot, const qnnrt_mem *mem,
+QNNRT_API qnnrt_result qnnrt_bind_at(qnnrt_run *run, const qnnrt_slot *slot, const qnnrt_mem *mem,
                                      uint64_t offset);
 
 /* Return the address of a tensor's memory; bytes (may be NULL) receives its size. A name of NULL is
@@ -1377,11 +1375,11 @@ QNNRT_API qnnrt_result qnnrt_bind_at(qnnrt_run *run, qnnrt_slot slot, const qnnr
    edge is used again during the exec: to look at an edge, bind it to memory of your own, or set
    per_tensor. */
 QNNRT_API void *qnnrt_data(qnnrt_run *run, const char *name, size_t *bytes);
-QNNRT_API void *qnnrt_data_slot(qnnrt_run *run, qnnrt_slot slot, size_t *bytes);
+QNNRT_API void *qnnrt_data_slot(qnnrt_run *run, const qnnrt_slot *slot, size_t *bytes);
 
 /* How a tensor of a step reaches the device. */
 typedef struct qnnrt_transfer_info {
-    qnnrt_slot  slot;
+    const qnnrt_slot *slot;
     uint32_t    step;
     int         registered;                     /* 1: the device uses its memory in place */
     const char *reason;                         /* why it is not registered, or "" */
@@ -1430,17 +1428,17 @@ QNNRT_API qnnrt_result qnnrt_run_watch(qnnrt_run *run, int (*watch)(void *user, 
    int32    integer types: the value, saturated. Quantized types: the code itself. Float types are
             refused
 
-   An input with qnnrt_slot_info.has_range takes no value out of its range, as it would be stored.
+   An input with qnnrt_slot.has_range takes no value out of its range, as it would be stored.
    Returns  QNNRT_OK; QNNRT_E_NOT_FOUND; QNNRT_E_MISMATCH (begin or count); QNNRT_E_UNSUPPORTED (no
             conversion); QNNRT_E_STATE (not bound yet); QNNRT_E_ARG (also a value out of the range:
             the text has the element, and nothing was written) */
-QNNRT_API qnnrt_result qnnrt_write_f32(qnnrt_run *run, qnnrt_slot slot, uint64_t begin,
+QNNRT_API qnnrt_result qnnrt_write_f32(qnnrt_run *run, const qnnrt_slot *slot, uint64_t begin,
                                        const float *values, size_t count);
-QNNRT_API qnnrt_result qnnrt_read_f32(qnnrt_run *run, qnnrt_slot slot, uint64_t begin,
+QNNRT_API qnnrt_result qnnrt_read_f32(qnnrt_run *run, const qnnrt_slot *slot, uint64_t begin,
                                       float *values, size_t count);
-QNNRT_API qnnrt_result qnnrt_write_i32(qnnrt_run *run, qnnrt_slot slot, uint64_t begin,
+QNNRT_API qnnrt_result qnnrt_write_i32(qnnrt_run *run, const qnnrt_slot *slot, uint64_t begin,
                                        const int32_t *values, size_t count);
-QNNRT_API qnnrt_result qnnrt_read_i32(qnnrt_run *run, qnnrt_slot slot, uint64_t begin,
+QNNRT_API qnnrt_result qnnrt_read_i32(qnnrt_run *run, const qnnrt_slot *slot, uint64_t begin,
                                       int32_t *values, size_t count);
 
 /* Convert float values to and from the stored form of a tensor in the caller's memory, such as the
@@ -1556,7 +1554,7 @@ QNNRT_API qnnrt_result qnnrt_check_version(uint32_t version, size_t structs);
     (sizeof(qnnrt_error) + 3 * sizeof(qnnrt_desc) + 5 * sizeof(qnnrt_file) + \
      7 * sizeof(qnnrt_info) + 11 * sizeof(qnnrt_context_info) + 13 * sizeof(qnnrt_graph_info) + \
      17 * sizeof(qnnrt_tensor_info) + 19 * sizeof(qnnrt_backend_info) + \
-     23 * sizeof(qnnrt_pipeline_info) + 29 * sizeof(qnnrt_slot_info) + \
+     23 * sizeof(qnnrt_pipeline_info) + 29 * sizeof(qnnrt_slot) + \
      31 * sizeof(qnnrt_step_info) + 37 * sizeof(qnnrt_pipeline_desc) + \
      41 * sizeof(qnnrt_host_step) + 43 * sizeof(qnnrt_plan_desc) + 47 * sizeof(qnnrt_entry_desc) + \
      53 * sizeof(qnnrt_place_desc) + 59 * sizeof(qnnrt_plan_block) + \
@@ -10045,8 +10043,8 @@ struct qnnrt_pipeline {
     uint32_t              users;        /* number of runs and plans */
     qnnrt_pipeline_info   info;
     qnnrt_step_info      *steps;
-    qnnrt_slot_info      *slots;
-    qnnrt_slot           *sides;        /* [side_counts[0]] inputs, then [side_counts[1]] outputs */
+    qnnrt_slot           *slots;
+    const qnnrt_slot    **sides;        /* [side_counts[0]] inputs, then [side_counts[1]] outputs */
     size_t                side_counts[2];
     qnnrt__end          **inputs;       /* [step] -> [input]: slots of the steps' tensors */
     qnnrt__end          **outputs;
@@ -10497,7 +10495,7 @@ static qnnrt__end *qnnrt__slot_tensor(const qnnrt_pipeline *p, size_t step, size
 /* Begin a slot with an end that has no source. */
 static void qnnrt__slot_begin(qnnrt_pipeline *p, qnnrt__end *end)
 {
-    qnnrt_slot_info *slot = &p->slots[p->info.slot_count];
+    qnnrt_slot *slot = &p->slots[p->info.slot_count];
     end->slot = p->info.slot_count++;
     slot->tensor = end->tensor;
     slot->constant = end->constant;
@@ -10538,7 +10536,7 @@ static qnnrt_result qnnrt__slot_number(qnnrt_pipeline *p, qnnrt_error *err)
     }
     if (slots > INT32_MAX)
         return qnnrt__fail(err, QNNRT_E_LIMIT, "the pipeline has more than 2^31 tensors");
-    p->slots = (qnnrt_slot_info *)qnnrt__arena_alloc(p->arena, slots, sizeof(*p->slots));
+    p->slots = (qnnrt_slot *)qnnrt__arena_alloc(p->arena, slots, sizeof(*p->slots));
     edges = (qnnrt_edge_info *)qnnrt__arena_alloc(p->arena, edge_count, sizeof(*edges));
     if (p->slots == NULL || edges == NULL) return qnnrt__fail_memory(err, "a pipeline");
     p->info.slots = p->slots;
@@ -10556,7 +10554,8 @@ static qnnrt_result qnnrt__slot_sides(qnnrt_pipeline *p, qnnrt_error *err)
 {
     size_t s, at = 0;
     int side;
-    p->sides = (qnnrt_slot *)qnnrt__arena_alloc(p->arena, p->info.slot_count, sizeof(*p->sides));
+    p->sides = (const qnnrt_slot **)qnnrt__arena_alloc(p->arena, p->info.slot_count,
+                                                       sizeof(*p->sides));
     if (p->sides == NULL) return qnnrt__fail_memory(err, "a pipeline");
     for (side = 0; side < 2; ++side)
         for (s = 0; s < p->info.slot_count; ++s) {
@@ -10591,7 +10590,7 @@ static int qnnrt__slot_qualified(const char *text, uint64_t *step, const char **
 /* Return 1 if a derived step writes the slot of an end. */
 static int qnnrt__slot_derived(const qnnrt_pipeline *p, const qnnrt__end *end)
 {
-    const qnnrt_slot_info *slot = &p->slots[end->slot];
+    const qnnrt_slot *slot = &p->slots[end->slot];
     return (slot->role == QNNRT_ROLE_EDGE || slot->role == QNNRT_ROLE_OUTPUT) &&
            p->steps[slot->first].kind == QNNRT_STEP_DERIVED;
 }
@@ -10634,7 +10633,7 @@ static qnnrt_result qnnrt__slot_address(qnnrt_pipeline *p, qnnrt_error *err)
         }
         for (at = begin; at < end; ++at) {
             const qnnrt__end *it = p->by_name[at];
-            qnnrt_slot_info *info = &p->slots[it->slot];
+            qnnrt_slot *info = &p->slots[it->slot];
             size_t room = strlen(name) + 16;
             char *text;
             if (it->source != NULL || info->address != NULL) continue;
@@ -10658,7 +10657,7 @@ typedef enum qnnrt__slot_found {
    Prefer a slot that begins at the step to one that only passes through; without a step, prefer
    one that no derived step writes. */
 static qnnrt__slot_found qnnrt__slot_means(const qnnrt_pipeline *p, size_t begin, size_t end,
-                                           qnnrt_role role, int64_t step, qnnrt_slot *slot)
+                                           qnnrt_role role, int64_t step, const qnnrt_slot **slot)
 {
     qnnrt__slot_found found = QNNRT__SLOT_NONE;
     int pass;
@@ -10678,15 +10677,15 @@ static qnnrt__slot_found qnnrt__slot_means(const qnnrt_pipeline *p, size_t begin
     return found;
 }
 
-QNNRT_API qnnrt_slot qnnrt_pipeline_input(const qnnrt_pipeline *pipeline, size_t i)
+QNNRT_API const qnnrt_slot *qnnrt_pipeline_input(const qnnrt_pipeline *pipeline, size_t i)
 {
-    return pipeline != NULL && i < pipeline->side_counts[0] ? pipeline->sides[i] : QNNRT_NO_SLOT;
+    return pipeline != NULL && i < pipeline->side_counts[0] ? pipeline->sides[i] : NULL;
 }
 
-QNNRT_API qnnrt_slot qnnrt_pipeline_output(const qnnrt_pipeline *pipeline, size_t i)
+QNNRT_API const qnnrt_slot *qnnrt_pipeline_output(const qnnrt_pipeline *pipeline, size_t i)
 {
     return pipeline != NULL && i < pipeline->side_counts[1]
-               ? pipeline->sides[pipeline->side_counts[0] + i] : QNNRT_NO_SLOT;
+               ? pipeline->sides[pipeline->side_counts[0] + i] : NULL;
 }
 
 QNNRT_API const char *qnnrt_role_name(qnnrt_role role)
@@ -10699,7 +10698,7 @@ QNNRT_API const char *qnnrt_role_name(qnnrt_role role)
 }
 
 /* Return the index of a slot, or slot_count when it is not one of this pipeline. */
-static size_t qnnrt__slot_index(const qnnrt_pipeline *p, qnnrt_slot slot)
+static size_t qnnrt__slot_index(const qnnrt_pipeline *p, const qnnrt_slot *slot)
 {
     const size_t at = (size_t)((uintptr_t)slot - (uintptr_t)p->slots) / sizeof(*slot);
     return at < p->info.slot_count ? at : p->info.slot_count;
@@ -10707,8 +10706,8 @@ static size_t qnnrt__slot_index(const qnnrt_pipeline *p, qnnrt_slot slot)
 
 /* Find the slot of a tensor of a step. kind, at: what names it, for messages. */
 static qnnrt_result qnnrt__slot_end(const qnnrt_pipeline *p, const char *kind, size_t at,
-                                    size_t step, const char *tensor, int output, qnnrt_slot *out,
-                                    qnnrt_error *err)
+                                    size_t step, const char *tensor, int output,
+                                    const qnnrt_slot **out, qnnrt_error *err)
 {
     const qnnrt__end *found;
     char where[512];
@@ -10818,8 +10817,8 @@ static qnnrt_result qnnrt__slot_ranges(qnnrt_pipeline *p, const qnnrt_pipeline_d
     size_t i;
     for (i = 0; i < desc->range_count; ++i) {
         const qnnrt_range_desc *range = &desc->ranges[i];
-        qnnrt_slot_info *slot;
-        qnnrt_slot found = QNNRT_NO_SLOT;
+        qnnrt_slot *slot;
+        const qnnrt_slot *found = NULL;
         const qnnrt_result result = qnnrt__slot_end(p, "range", i, range->step, range->input, 0,
                                                     &found, err);
         if (result != QNNRT_OK) return result;
@@ -10846,7 +10845,7 @@ static qnnrt_result qnnrt__slot_ranges(qnnrt_pipeline *p, const qnnrt_pipeline_d
 }
 
 /* Find the pipeline of the same models that a slot belongs to, or NULL. */
-static const qnnrt_pipeline *qnnrt__slot_owner(const qnnrt_pipeline *p, qnnrt_slot slot)
+static const qnnrt_pipeline *qnnrt__slot_owner(const qnnrt_pipeline *p, const qnnrt_slot *slot)
 {
     size_t step, i;
     for (step = 0; step < p->info.step_count; ++step) {
@@ -10860,7 +10859,7 @@ static const qnnrt_pipeline *qnnrt__slot_owner(const qnnrt_pipeline *p, qnnrt_sl
 
 /* Refuse a slot that does not belong to a pipeline. `where` begins the error text
    ("place 3: "). */
-static qnnrt_result qnnrt__slot_foreign(const qnnrt_pipeline *p, qnnrt_slot slot,
+static qnnrt_result qnnrt__slot_foreign(const qnnrt_pipeline *p, const qnnrt_slot *slot,
                                         const char *where, qnnrt_error *err)
 {
     const qnnrt_pipeline *owner = qnnrt__slot_owner(p, slot);
@@ -10874,18 +10873,18 @@ static qnnrt_result qnnrt__slot_foreign(const qnnrt_pipeline *p, qnnrt_slot slot
 }
 
 /* Find the only slot of a role. */
-static qnnrt_result qnnrt__slot_only(const qnnrt_pipeline *p, qnnrt_role role, qnnrt_slot *out,
-                                     qnnrt_error *err)
+static qnnrt_result qnnrt__slot_only(const qnnrt_pipeline *p, qnnrt_role role,
+                                     const qnnrt_slot **out, qnnrt_error *err)
 {
     const char *word = qnnrt_role_name(role);
     size_t i, count = 0;
-    *out = QNNRT_NO_SLOT;
+    *out = NULL;
     for (i = 0; i < p->info.slot_count; ++i) {
         if (p->info.slots[i].role != role) continue;
         if (count++ == 0) *out = &p->info.slots[i];
     }
     if (count == 1) return QNNRT_OK;
-    *out = QNNRT_NO_SLOT;
+    *out = NULL;
     if (count == 0)
         return qnnrt__fail(err, QNNRT_E_NOT_FOUND, "pipeline \"%.200s\" has no %s", p->info.name,
                            word);
@@ -10901,12 +10900,12 @@ static qnnrt_result qnnrt__slot_only(const qnnrt_pipeline *p, qnnrt_role role, q
 }
 
 static qnnrt_result qnnrt__slot_find(const qnnrt_pipeline *p, const char *name, qnnrt_role role,
-                                         qnnrt_slot *out, qnnrt_error *err)
+                                         const qnnrt_slot **out, qnnrt_error *err)
 {
     size_t begin, end, begin2, end2, i, shown = 0;
     const char *rest;
     uint64_t step;
-    qnnrt_slot slot2 = QNNRT_NO_SLOT;
+    const qnnrt_slot *slot2 = NULL;
     qnnrt__slot_found found = QNNRT__SLOT_NONE, found2;
     const qnnrt_name_info *called = qnnrt__slot_called(p, name);
     if (called != NULL && (role == QNNRT_ROLE_ANY || called->slot->role == role)) {
@@ -10928,7 +10927,7 @@ static qnnrt_result qnnrt__slot_find(const qnnrt_pipeline *p, const char *name, 
         }
     }
     if (found == QNNRT__SLOT_ONE) return QNNRT_OK;
-    *out = QNNRT_NO_SLOT;
+    *out = NULL;
     if (found == QNNRT__SLOT_SEVERAL) {
         qnnrt__fail(err, QNNRT_E_ARG,
                     "pipeline \"%.160s\": \"%.200s\" names several tensors:", p->info.name, name);
@@ -12295,7 +12294,7 @@ typedef struct qnnrt__place_span {
 static void qnnrt__place_span_of(const qnnrt_place_desc *place, const qnnrt_pipeline *p,
                                  qnnrt__place_span *span)
 {
-    const qnnrt_slot slot = place->slot;
+    const qnnrt_slot *slot = place->slot;
     const int written = slot->role == QNNRT_ROLE_EDGE || slot->role == QNNRT_ROLE_OUTPUT;
     const int derived = p->steps[slot->first].kind == QNNRT_STEP_DERIVED;
     span->place = place;
@@ -12423,7 +12422,7 @@ static void qnnrt__place_blocks(qnnrt_plan *plan, const qnnrt_plan_desc *desc)
     for (i = 0; i < plan->buffer_count; ++i) {
         plan->blocks[i].bytes = desc->buffers[i].bytes;
         plan->blocks[i].entry = QNNRT_NO_ENTRY;
-        plan->blocks[i].slot = QNNRT_NO_SLOT;
+        plan->blocks[i].slot = NULL;
         plan->blocks[i].kept = 1;
         plan->aligns[i] =
             desc->buffers[i].align != 0 ? desc->buffers[i].align : (uint32_t)plan->info.align;
@@ -12433,7 +12432,7 @@ static void qnnrt__place_blocks(qnnrt_plan *plan, const qnnrt_plan_desc *desc)
         const qnnrt_pipeline_info *info = &entry->pipeline->info;
         uint32_t last = (uint32_t)info->step_count - 1;
         for (s = 0; s < info->slot_count; ++s) {
-            const qnnrt_slot_info *slot = &info->slots[s];
+            const qnnrt_slot *slot = &info->slots[s];
             qnnrt_plan_block *b;
             if (slot->constant != NULL) entry->spots[s].kind = QNNRT__SPOT_CONSTANT;
             if (desc->entries[e].caller_io && entry->spots[s].kind == QNNRT__SPOT_NONE &&
@@ -13241,14 +13240,14 @@ struct qnnrt_run {
     qnnrt_plan      *own_plan;          /* made by qnnrt_prepare */
     qnnrt_mem       *own_mem;
     qnnrt__run_hook *hooks;             /* of optional headers, newest first */
-    const qnnrt_slot_info *rigid;       /* its dims may change, and no hook knows them; or NULL */
+    const qnnrt_slot *rigid;            /* its dims may change, and no hook knows them; or NULL */
     qnnrt_transfer_info *memory;        /* of qnnrt_run_transfers, with its texts */
     char            *memory_texts;
     uint32_t        *generations;       /* [step] of the context that its graph is from */
     int              moves;             /* contexts of its models come and go */
     uint64_t         began[2];          /* then: when the last exec but one began, and the last */
     int              stale;             /* its graphs are gone: exec fetches them again */
-    int              unfound;           /* the error is that of a look-up, for QNNRT_NO_SLOT */
+    int              unfound;           /* the error is that of a look-up, for a slot of NULL */
     int            (*watch)(void *user, uint32_t step);   /* NULL: none */
     void            *watch_user;
     qnnrt_error      error;
@@ -13641,18 +13640,18 @@ static qnnrt_result qnnrt__run_transfers(qnnrt_run *run, const qnnrt_transfer_in
 }
 
 /* Refuse a slot. If a look-up did not find it, keep the error text of that look-up. */
-static qnnrt_result qnnrt__run_fail_slot(qnnrt_run *run, qnnrt_slot slot)
+static qnnrt_result qnnrt__run_fail_slot(qnnrt_run *run, const qnnrt_slot *slot)
 {
     const qnnrt_pipeline *p = run->pipeline;
-    if (slot == QNNRT_NO_SLOT && run->unfound) return run->error.code;
-    if (slot == QNNRT_NO_SLOT)
+    if (slot == NULL && run->unfound) return run->error.code;
+    if (slot == NULL)
         return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_NOT_FOUND,
-                           "pipeline \"%.200s\": no slot is given (QNNRT_NO_SLOT)", p->info.name);
+                           "pipeline \"%.200s\": no slot is given", p->info.name);
     return qnnrt__slot_foreign(p, slot, "", qnnrt__run_err(run));
 }
 
 /* Return what a run keeps about a slot, or NULL. */
-static qnnrt__binding *qnnrt__run_find(const qnnrt_run *run, qnnrt_slot slot)
+static qnnrt__binding *qnnrt__run_find(const qnnrt_run *run, const qnnrt_slot *slot)
 {
     const size_t at = qnnrt__slot_index(run->pipeline, slot);
     return QNNRT__UNLIKELY(at >= run->pipeline->info.slot_count) ? NULL : &run->slots[at];
@@ -13667,8 +13666,8 @@ static void qnnrt__run_omit(qnnrt_run *run, qnnrt__binding *slot, int omitted)
     qnnrt__run_settle(run);
 }
 
-static qnnrt_result qnnrt__run_bind(qnnrt_run *run, qnnrt_slot which, qnnrt_role role, void *data,
-                                    uint64_t bytes)
+static qnnrt_result qnnrt__run_bind(qnnrt_run *run, const qnnrt_slot *which, qnnrt_role role,
+                                    void *data, uint64_t bytes)
 {
     qnnrt__binding *slot = qnnrt__run_find(run, which);
     const void *before;
@@ -13702,7 +13701,7 @@ static qnnrt_result qnnrt__run_bind(qnnrt_run *run, qnnrt_slot which, qnnrt_role
     return QNNRT_OK;
 }
 
-static qnnrt_result qnnrt__run_unbound(qnnrt_run *run, qnnrt_slot slot)
+static qnnrt_result qnnrt__run_unbound(qnnrt_run *run, const qnnrt_slot *slot)
 {
     return qnnrt__hint(&run->error, qnnrt__fail(qnnrt__run_err(run), QNNRT_E_STATE,
                        "pipeline \"%.200s\": \"%.200s\" is not bound", run->pipeline->info.name,
@@ -13711,7 +13710,7 @@ static qnnrt_result qnnrt__run_unbound(qnnrt_run *run, qnnrt_slot slot)
 
 /* Find the memory of a bound slot for a conversion, and check the range of elements. *now receives
    the slot's tensor with its dims of now. */
-static qnnrt_result qnnrt__run_range(qnnrt_run *run, qnnrt_slot slot, uint64_t begin,
+static qnnrt_result qnnrt__run_range(qnnrt_run *run, const qnnrt_slot *slot, uint64_t begin,
                                      uint64_t count, int writes, void **data,
                                      const qnnrt_tensor_info **now)
 {
@@ -13735,7 +13734,7 @@ static qnnrt_result qnnrt__run_range(qnnrt_run *run, qnnrt_slot slot, uint64_t b
 }
 
 /* Check that an input with a range takes values, int32 or float, from element `begin` on. */
-static qnnrt_result qnnrt__run_takes(qnnrt_run *run, qnnrt_slot slot, uint64_t begin,
+static qnnrt_result qnnrt__run_takes(qnnrt_run *run, const qnnrt_slot *slot, uint64_t begin,
                                      const void *values, int floats, size_t count)
 {
     enum { PART = 64 };
@@ -13826,7 +13825,7 @@ static qnnrt_result qnnrt__exec_rigid(qnnrt_run *run)
 
 /* Return 1 if two slots must not lie in the same memory: one is written while the value of the
    other is still needed. */
-static int qnnrt__exec_collide(const qnnrt_slot_info *a, const qnnrt_slot_info *b)
+static int qnnrt__exec_collide(const qnnrt_slot *a, const qnnrt_slot *b)
 {
     const int written_a = a->role == QNNRT_ROLE_OUTPUT || a->role == QNNRT_ROLE_EDGE;
     const int written_b = b->role == QNNRT_ROLE_OUTPUT || b->role == QNNRT_ROLE_EDGE;
@@ -14404,10 +14403,10 @@ QNNRT_API qnnrt_result qnnrt_pipeline_destroy(qnnrt_pipeline *pipeline)
 }
 
 QNNRT_API qnnrt_result qnnrt_slot_find(const qnnrt_pipeline *pipeline, const char *name,
-                                       qnnrt_role role, qnnrt_slot *out, qnnrt_error *err)
+                                       qnnrt_role role, const qnnrt_slot **out, qnnrt_error *err)
 {
     qnnrt__err_clear(err);
-    if (out != NULL) *out = QNNRT_NO_SLOT;
+    if (out != NULL) *out = NULL;
     if (pipeline == NULL || out == NULL || (int)role < QNNRT_ROLE_ANY ||
         (int)role > QNNRT_ROLE_CONSTANT)
         return qnnrt__fail(err, QNNRT_E_ARG,
@@ -14543,13 +14542,13 @@ QNNRT_API const qnnrt_error *qnnrt_run_error(const qnnrt_run *run)
     return run != NULL ? &run->error : &qnnrt__run_none;
 }
 
-QNNRT_API qnnrt_slot qnnrt_run_slot(qnnrt_run *run, const char *name)
+QNNRT_API const qnnrt_slot *qnnrt_run_slot(qnnrt_run *run, const char *name)
 {
-    qnnrt_slot slot = QNNRT_NO_SLOT;
+    const qnnrt_slot *slot = NULL;
     if (run == NULL) return slot;
     if (name == NULL) qnnrt__slot_only(run->pipeline, QNNRT_ROLE_INPUT, &slot, &run->error);
     else qnnrt__slot_find(run->pipeline, name, QNNRT_ROLE_ANY, &slot, &run->error);
-    run->unfound = slot == QNNRT_NO_SLOT;
+    run->unfound = slot == NULL;
     return slot;
 }
 
@@ -14559,20 +14558,21 @@ QNNRT_API qnnrt_result qnnrt_bind(qnnrt_run *run, const char *name, void *data, 
     return qnnrt__run_bind(run, qnnrt_run_slot(run, name), QNNRT_ROLE_ANY, data, bytes);
 }
 
-QNNRT_API qnnrt_result qnnrt_bind_input(qnnrt_run *run, qnnrt_slot slot, const void *data,
+QNNRT_API qnnrt_result qnnrt_bind_input(qnnrt_run *run, const qnnrt_slot *slot, const void *data,
                                         size_t bytes)
 {
     if (run == NULL) return QNNRT_E_ARG;
     return qnnrt__run_bind(run, slot, QNNRT_ROLE_INPUT, (void *)(uintptr_t)data, bytes);
 }
 
-QNNRT_API qnnrt_result qnnrt_bind_output(qnnrt_run *run, qnnrt_slot slot, void *data, size_t bytes)
+QNNRT_API qnnrt_result qnnrt_bind_output(qnnrt_run *run, const qnnrt_slot *slot, void *data,
+                                         size_t bytes)
 {
     if (run == NULL) return QNNRT_E_ARG;
     return qnnrt__run_bind(run, slot, QNNRT_ROLE_OUTPUT, data, bytes);
 }
 
-QNNRT_API qnnrt_result qnnrt_bind_at(qnnrt_run *run, qnnrt_slot slot, const qnnrt_mem *mem,
+QNNRT_API qnnrt_result qnnrt_bind_at(qnnrt_run *run, const qnnrt_slot *slot, const qnnrt_mem *mem,
                                      uint64_t offset)
 {
     qnnrt__binding *found;
@@ -14614,7 +14614,7 @@ QNNRT_API qnnrt_result qnnrt_run_transfers(qnnrt_run *run, const qnnrt_transfer_
     return qnnrt__run_transfers(run, list, count);
 }
 
-QNNRT_API void *qnnrt_data_slot(qnnrt_run *run, qnnrt_slot slot, size_t *bytes)
+QNNRT_API void *qnnrt_data_slot(qnnrt_run *run, const qnnrt_slot *slot, size_t *bytes)
 {
     const qnnrt__binding *found;
     if (bytes != NULL) *bytes = 0;
@@ -14631,11 +14631,11 @@ QNNRT_API void *qnnrt_data_slot(qnnrt_run *run, qnnrt_slot slot, size_t *bytes)
 
 QNNRT_API void *qnnrt_data(qnnrt_run *run, const char *name, size_t *bytes)
 {
-    qnnrt_slot slot = QNNRT_NO_SLOT;
+    const qnnrt_slot *slot = NULL;
     if (run == NULL || name != NULL)
         return qnnrt_data_slot(run, qnnrt_run_slot(run, name), bytes);
     qnnrt__slot_only(run->pipeline, QNNRT_ROLE_OUTPUT, &slot, &run->error);
-    run->unfound = slot == QNNRT_NO_SLOT;
+    run->unfound = slot == NULL;
     return qnnrt_data_slot(run, slot, bytes);
 }
 
@@ -14649,7 +14649,7 @@ QNNRT_API qnnrt_result qnnrt_exec(qnnrt_run *run)
 /* QNNRT__X(write_f32, 1, const float, "float") defines qnnrt_write_f32(); likewise the other three.
    */
 #define QNNRT__X(verb, writes, type, as) \
-    QNNRT_API qnnrt_result qnnrt_##verb(qnnrt_run *run, qnnrt_slot slot, uint64_t begin, \
+    QNNRT_API qnnrt_result qnnrt_##verb(qnnrt_run *run, const qnnrt_slot *slot, uint64_t begin, \
                                         type *values, size_t count) \
     { \
         void *data = NULL; \
@@ -15217,6 +15217,7 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
      qnnrt_bind_slot()                                 qnnrt_bind_input(), qnnrt_bind_output()
      qnnrt_run_memory(), qnnrt_memory_info             qnnrt_run_transfers(), qnnrt_transfer_info
      qnnrt_load(), qnnrt_unload()                      qnnrt_context_load(), _unload()
+     qnnrt_slot, qnnrt_slot_info, QNNRT_NO_SLOT        const qnnrt_slot *, qnnrt_slot, NULL
            Added: QNNRT_CHECK_VERSION(), qnnrt_pipeline_prepare(), desc.check, qnnrt_file.name,
            qnnrt_backend_desc.power, qnnrt_mem_provider, qnnrt_host_step.derived, and the calls for
            code that stands on qnnrt.h.

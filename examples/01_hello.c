@@ -30,7 +30,7 @@ static void print_outputs(qnnrt_run *run)
 {
     const qnnrt_pipeline_info *info = qnnrt_pipeline_get_info(qnnrt_run_pipeline(run));
     for (size_t i = 0; i < info->slot_count; ++i) {
-        const qnnrt_slot slot = &info->slots[i];
+        const qnnrt_slot *slot = &info->slots[i];
         float first;
         if (slot->role != QNNRT_ROLE_OUTPUT)
             continue;

@@ -21,8 +21,8 @@ enum { LAYERS = 4, PROPOSED = 4, GENERATE = 64, SEQUENCES = 2 };
 /* One graph as a run, with the slots that each step uses, found once. */
 typedef struct graph {
     qnnrt_run *run;
-    qnnrt_slot tokens, mask, cosine, sine, logits;
-    qnnrt_slot key_in[LAYERS], value_in[LAYERS], key_out[LAYERS], value_out[LAYERS];
+    const qnnrt_slot *tokens, *mask, *cosine, *sine, *logits;
+    const qnnrt_slot *key_in[LAYERS], *value_in[LAYERS], *key_out[LAYERS], *value_out[LAYERS];
     uint32_t   ar;                  /* tokens per call */
     uint32_t   cells;               /* of the cache that it reads: context length - ar */
     uint32_t   vocabulary;
@@ -62,10 +62,11 @@ static void must(const graph *g, qnnrt_result result)
         fail(qnnrt_run_error(g->run));
 }
 
-static qnnrt_slot find(const qnnrt_pipeline *p, qnnrt_role role, const char *format, int layer)
+static const qnnrt_slot *find(const qnnrt_pipeline *p, qnnrt_role role, const char *format,
+                              int layer)
 {
     qnnrt_error err;
-    qnnrt_slot slot;
+    const qnnrt_slot *slot;
     char name[64];
     snprintf(name, sizeof name, format, layer);
     if (qnnrt_slot_find(p, name, role, &slot, &err) != QNNRT_OK)

@@ -27,9 +27,9 @@ enum { MOST_LAYERS = 64, MOST_TOKENS = 4096, MOST_HALF = 128, MOST_WORDS = 1024 
 /* One of the two pipelines, with the slots that each call uses, found once. */
 typedef struct graph {
     qnnrt_run *run;
-    qnnrt_slot tokens, mask, cosine, sine, logits;
-    qnnrt_slot key_in[MOST_LAYERS], value_in[MOST_LAYERS];
-    qnnrt_slot key_out[MOST_LAYERS], value_out[MOST_LAYERS];
+    const qnnrt_slot *tokens, *mask, *cosine, *sine, *logits;
+    const qnnrt_slot *key_in[MOST_LAYERS], *value_in[MOST_LAYERS];
+    const qnnrt_slot *key_out[MOST_LAYERS], *value_out[MOST_LAYERS];
     int        layers;
     uint32_t   ar;                              /* tokens per call */
     uint32_t   cells;                           /* of the cache that it reads: context - ar */
@@ -66,10 +66,10 @@ static double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-static qnnrt_slot find(const qnnrt_pipeline *p, qnnrt_role role, const char *name)
+static const qnnrt_slot *find(const qnnrt_pipeline *p, qnnrt_role role, const char *name)
 {
     qnnrt_error err;
-    qnnrt_slot slot;
+    const qnnrt_slot *slot;
     if (qnnrt_slot_find(p, name, role, &slot, &err) != QNNRT_OK)
         fail(&err);
     return slot;

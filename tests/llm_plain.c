@@ -27,7 +27,7 @@ typedef enum part { IDS, POSITIONS, MASK, COSINE, SINE, HIDDEN, KEYS, VALUES, LO
 typedef struct tensor {
     part                     is;
     uint32_t                 first, count;
-    qnnrt_slot               slot;
+    const qnnrt_slot *slot;
     const qnnrt_tensor_info *info;
 } tensor;
 

@@ -89,7 +89,7 @@ static const qnnrt_ir_value *lower_expected(const qnnrt_ir *ir, const qnnrt_ir_v
     return NULL;
 }
 
-static const qnnrt_slot_info *lower_slot(qnnrt_run *run, const char *name)
+static const qnnrt_slot *lower_slot(qnnrt_run *run, const char *name)
 {
     const qnnrt_pipeline_info *info = qnnrt_pipeline_get_info(qnnrt_run_pipeline(run));
     size_t i;
@@ -161,7 +161,7 @@ static void lower_run_case(qnnrt_backend *backend, qnnrt_ir *ir, size_t number, 
     if (result == QNNRT_OK) result = qnnrt_prepare(model, NULL, &run, &err);
     if (result == QNNRT_OK) {
         for (i = 0; i < count; ++i) {
-            const qnnrt_slot_info *slot = lower_slot(run, inputs[i]->name);
+            const qnnrt_slot *slot = lower_slot(run, inputs[i]->name);
             qnnrt_weight weight;
             if (slot == NULL) continue;
             lower_weight(&weight, inputs[i]->dtype, inputs[i]->count, inputs[i]->data);
@@ -175,7 +175,7 @@ static void lower_run_case(qnnrt_backend *backend, qnnrt_ir *ir, size_t number, 
         }
         for (i = 0; i < node->output_count && result == QNNRT_OK; ++i) {
             const qnnrt_ir_value *expected = lower_expected(ir, node->outputs[i]);
-            const qnnrt_slot_info *slot = lower_slot(run, node->outputs[i]->name);
+            const qnnrt_slot *slot = lower_slot(run, node->outputs[i]->name);
             if (expected == NULL || slot == NULL || slot->tensor->count != expected->count) {
                 if (node->outputs[i]->count == 0) continue;
                 snprintf(err.text, sizeof err.text, "output %s is missing", node->outputs[i]->name);

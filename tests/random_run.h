@@ -62,8 +62,8 @@ static inline double random_run_differs(const random_run *r, qnnrt_run *run)
     double worst = 0;
     size_t i, k;
     for (i = 0; i < ir->input_count && result == QNNRT_OK; ++i) {
-        const qnnrt_slot slot = qnnrt_run_slot(run, ir->inputs[i]->name);
-        if (slot == QNNRT_NO_SLOT) continue;                    /* nothing reads it */
+        const qnnrt_slot *slot = qnnrt_run_slot(run, ir->inputs[i]->name);
+        if (slot == NULL) continue;                             /* nothing reads it */
         result = qnnrt_write_f32(run, slot, 0, r->inputs[i], (size_t)ir->inputs[i]->count);
     }
     if (result == QNNRT_OK) result = qnnrt_exec(run);

@@ -136,9 +136,9 @@ TEST(a_run_without_memory_of_its_own_takes_that_of_the_caller)
         CHECK_STR(qnnrt_pipeline_input(pipeline, 1)->tensor->name, named ? "y" : "t2");
         CHECK_STR(qnnrt_pipeline_output(pipeline, 0)->tensor->name, named ? "q" : "t1");
         CHECK_STR(qnnrt_pipeline_output(pipeline, 1)->tensor->name, named ? "p" : "t3");
-        CHECK(qnnrt_pipeline_input(pipeline, 2) == QNNRT_NO_SLOT);
-        CHECK(qnnrt_pipeline_output(pipeline, SIZE_MAX) == QNNRT_NO_SLOT);
-        CHECK(qnnrt_pipeline_input(NULL, 0) == QNNRT_NO_SLOT && qnnrt_pipeline_output(NULL, 0) == QNNRT_NO_SLOT);
+        CHECK(qnnrt_pipeline_input(pipeline, 2) == NULL);
+        CHECK(qnnrt_pipeline_output(pipeline, SIZE_MAX) == NULL);
+        CHECK(qnnrt_pipeline_input(NULL, 0) == NULL && qnnrt_pipeline_output(NULL, 0) == NULL);
         CHECK_EQ(qnnrt_bind_input(run, qnnrt_pipeline_input(pipeline, 0), x, sizeof(x)), QNNRT_OK);
         CHECK_EQ(qnnrt_bind_input(run, qnnrt_pipeline_input(pipeline, 1), y, sizeof(y)), QNNRT_OK);
         CHECK_EQ(qnnrt_bind_output(run, qnnrt_pipeline_output(pipeline, 0), q, sizeof(q)), QNNRT_OK);
@@ -902,7 +902,7 @@ TEST(codes_of_blocks_have_four_bits)
 static qnnrt_result exec_at(qnnrt_run *run, unsigned char *block, const int at[4])
 {
     const qnnrt_pipeline *p = qnnrt_run_pipeline(run);
-    const qnnrt_slot slots[4] = { qnnrt_pipeline_input(p, 0), qnnrt_pipeline_input(p, 1), qnnrt_pipeline_output(p, 0),
+    const qnnrt_slot *slots[4] = { qnnrt_pipeline_input(p, 0), qnnrt_pipeline_input(p, 1), qnnrt_pipeline_output(p, 0),
                                   qnnrt_pipeline_output(p, 1) };
     int i;
     for (i = 0; i < 4; ++i)
@@ -992,8 +992,8 @@ TEST(a_later_step_may_write_over_what_was_read)
     }
     CHECK_EQ(qnnrt_builder_finish(b, &model, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_prepare_with(model, "g", &caller_io, &run, &err), QNNRT_OK);
-    CHECK(qnnrt_pipeline_input(qnnrt_run_pipeline(run), 1) == QNNRT_NO_SLOT);
-    CHECK(qnnrt_pipeline_output(qnnrt_run_pipeline(run), 1) == QNNRT_NO_SLOT);
+    CHECK(qnnrt_pipeline_input(qnnrt_run_pipeline(run), 1) == NULL);
+    CHECK(qnnrt_pipeline_output(qnnrt_run_pipeline(run), 1) == NULL);
     CHECK_EQ(qnnrt_bind(run, "x", data, 16), QNNRT_OK);
     CHECK_EQ(qnnrt_bind(run, "y", data, 16), QNNRT_OK);
     CHECK_EQ(qnnrt_exec(run), QNNRT_OK);

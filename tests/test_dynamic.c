@@ -169,7 +169,7 @@ static qnnrt_result set_rows(qnnrt_run *run, const char *name, uint32_t rows, ui
 /* Execute n rows, and compare all of y. */
 static void run_rows(qnnrt_run *run, uint32_t n, int with_bias, float scale)
 {
-    const qnnrt_slot x = qnnrt_run_slot(run, "x"), y = qnnrt_run_slot(run, "y");
+    const qnnrt_slot *x = qnnrt_run_slot(run, "x"), *y = qnnrt_run_slot(run, "y");
     const uint32_t *dims;
     uint32_t rank, i;
     size_t bytes;
@@ -333,7 +333,7 @@ TEST(dims_that_do_not_fit_are_refused_by_name)
         { 2, { 4, 9, 0 }, "[4,9]" }, { 1, { 4, 0, 0 }, "[4]" }, { 3, { 4, 8, 1 }, "[4,8,1]" },
         { 0, { 0, 0, 0 }, "[]" }, { 2, { 0xFFFFFFFFu, 0xFFFFFFFFu, 0 }, "[4294967295,4294967295]" }
     };
-    qnnrt_slot x, b;
+    const qnnrt_slot *x, *b;
     qnnrt_run *run, *other;
     qnnrt *model;
     uint32_t dims[2] = { 4, 1 };
@@ -361,7 +361,7 @@ TEST(dims_that_do_not_fit_are_refused_by_name)
     CHECK_STR(qnnrt_run_error(run)->text, "\"b\" is float32[4], but the dims to set are [1]");
     CHECK_EQ(qnnrt_set_dims(run, b, NULL, 0), QNNRT_OK);
     CHECK_EQ(qnnrt_get_dims(run, b, NULL)[0], 4);
-    CHECK_EQ(qnnrt_set_dims(run, QNNRT_NO_SLOT, dims, 1), QNNRT_E_NOT_FOUND);
+    CHECK_EQ(qnnrt_set_dims(run, NULL, dims, 1), QNNRT_E_NOT_FOUND);
     CHECK_EQ(qnnrt_set_dims(run, qnnrt_run_slot(run, "none"), dims, 1), QNNRT_E_NOT_FOUND);
     CHECK_STR(qnnrt_run_error(run)->text, "\"none\"");
     CHECK_EQ(qnnrt_set_dims(NULL, x, dims, 1), QNNRT_E_ARG);
@@ -538,7 +538,7 @@ TEST(dims_are_found_through_operators_of_all_kinds)
 
 TEST(optional_inputs_are_left_out_and_taken_in_again)
 {
-    qnnrt_slot b;
+    const qnnrt_slot *b;
     qnnrt_run *run;
     qnnrt *model;
     int how;
@@ -631,7 +631,7 @@ TEST(what_is_left_out_needs_no_memory)
     qnnrt_plan *plan;
     qnnrt_mem *mem;
     qnnrt_run *run;
-    qnnrt_slot b;
+    const qnnrt_slot *b;
     qnnrt *model;
     int i;
     memset(&entry, 0, sizeof(entry));

@@ -1344,7 +1344,7 @@ static qnnrt_result hooked(qnnrt *model, qnnrt_llm_kv kv, qnnrt_llm **llm, qnnrt
 /* Read logits of an earlier chunk as if each number of a row had a scale, and as if each token had one. */
 static void late_with_scales(qnnrt_llm_cache *cache, size_t row)
 {
-    const qnnrt_slot slot = cache->session->stepped_run->graph->logits;
+    const qnnrt_slot *slot = cache->session->stepped_run->graph->logits;
     float scales[COUNTER_VOCABULARY], values[COUNTER_VOCABULARY];
     int32_t codes[COUNTER_VOCABULARY];
     qnnrt_tensor_info *info, real;

@@ -359,8 +359,8 @@ static void slots_as_meant(const spec *s)
             CHECK_EQ(kv->element, s->cache == F32 ? 4 : s->cache == F16 ? 2 : 1);
             CHECK_EQ(ends->out_cells, whole ? graph->context : graph->ar);
             CHECK_EQ(ends->out_first, whole ? graph->context - graph->ar : 0);
-            CHECK((ends->in == QNNRT_NO_SLOT) == (graph->cells == 0));
-            if (ends->in != QNNRT_NO_SLOT) {
+            CHECK((ends->in == NULL) == (graph->cells == 0));
+            if (ends->in != NULL) {
                 CHECK_EQ(ends->in->role, QNNRT_ROLE_INPUT);
                 CHECK_EQ(ends->in->tensor->count, (uint64_t)kv->outer * kv->inner * graph->cells);
                 CHECK(!used[ends->in - info->slots]++);
@@ -371,7 +371,7 @@ static void slots_as_meant(const spec *s)
             if (k > 0) CHECK(kv->layer > kv[-1].layer || (kv->layer == kv[-1].layer && (kv->role > kv[-1].role ||
                              (kv->role == kv[-1].role && kv->head == kv[-1].head + 1))));
         }
-        CHECK(graph->logits != QNNRT_NO_SLOT && graph->logits->tensor->dims[2] == s->vocabulary);
+        CHECK(graph->logits != NULL && graph->logits->tensor->dims[2] == s->vocabulary);
         CHECK_EQ(graph->inputs[QNNRT_LLM_ROLE_TOKENS].count, 1);
         CHECK(graph->inputs[QNNRT_LLM_ROLE_MASK].count >= 1);
         CHECK_EQ(graph->inputs[QNNRT_LLM_ROLE_HIDDEN].count, 0);
@@ -1120,7 +1120,7 @@ TEST(a_shard_is_missing)
     CHECK_EQ(open_roles(), QNNRT_OK);
     TRY(all_as_meant());
     CHECK_EQ(qnnrt_llm_get_info(m.llm)->vocabulary, 0);
-    CHECK(m.llm->graphs[0].logits == QNNRT_NO_SLOT);
+    CHECK(m.llm->graphs[0].logits == NULL);
     begin(&s);
     move_shards(0, 1, 3);
     m.shards = 3;
@@ -1834,8 +1834,8 @@ static void holds(void)
         for (k = 0; k < llm->kv_count; ++k) {
             uint64_t piece = (uint64_t)llm->kv[k].outer * llm->kv[k].inner;
             const qnnrt_llm__ends *ends = &graph->kv[k];
-            CHECK((ends->in == QNNRT_NO_SLOT) == (graph->cells == 0));
-            if (ends->in != QNNRT_NO_SLOT) CHECK(!used[ends->in - info->slots]++ && ends->in->tensor->count == piece * graph->cells);
+            CHECK((ends->in == NULL) == (graph->cells == 0));
+            if (ends->in != NULL) CHECK(!used[ends->in - info->slots]++ && ends->in->tensor->count == piece * graph->cells);
             CHECK(ends->out_cells == graph->ar || ends->out_cells == graph->context);
             CHECK(!used[ends->out - info->slots]++ && ends->out->tensor->count == piece * ends->out_cells);
             CHECK(ends->out->tensor->bytes == piece * ends->out_cells * llm->kv[k].element);

@@ -175,7 +175,7 @@ static double lowered(qnnrt_backend *backend, const qnnrt_ir *ir, void *const *i
     info = lower != NULL ? qnnrt_lower_get_info(lower)->graphs : NULL;
     for (i = 0; i < ir->input_count && result == QNNRT_OK; ++i) {
         const qnnrt_ir_value *value = ir->inputs[i];
-        const qnnrt_slot_info *slot = info->inputs[i] != 0 ? qnnrt_run_slot(run, value->name) : NULL;
+        const qnnrt_slot *slot = info->inputs[i] != 0 ? qnnrt_run_slot(run, value->name) : NULL;
         void *data;
         if (slot == NULL) continue;                             /* nothing reads it */
         data = qnnrt_data_slot(run, slot, NULL);
@@ -188,7 +188,7 @@ static double lowered(qnnrt_backend *backend, const qnnrt_ir *ir, void *const *i
     }
     if (result == QNNRT_OK && (result = qnnrt_exec(run)) != QNNRT_OK) err = *qnnrt_run_error(run);
     for (i = 0; i < ir->output_count && result == QNNRT_OK; ++i) {
-        const qnnrt_slot_info *slot = qnnrt_run_slot(run, info->tensors[info->outputs[i]].name);
+        const qnnrt_slot *slot = qnnrt_run_slot(run, info->tensors[info->outputs[i]].name);
         const void *data = slot != NULL ? qnnrt_data_slot(run, slot, NULL) : NULL;
         double most = 1e-3;
         if (data == NULL) { worst = HUGE_VAL; break; }

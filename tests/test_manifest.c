@@ -444,7 +444,7 @@ TEST(a_program_of_every_kind_of_step_runs)
         const qnnrt_pipeline_info *p;
         qnnrt_manifest *model;
         qnnrt_run *run;
-        qnnrt_slot slot;
+        const qnnrt_slot *slot;
         float sum[8], x[4] = { 0.5f, 1, 2, 3 };
         const float *y;
         const unsigned char *m, *z;
@@ -470,7 +470,7 @@ TEST(a_program_of_every_kind_of_step_runs)
         CHECK_STR(slot->tensor->name, "z");
         CHECK_STR(slot->address, "u");
         for (i = 0; i < (int)p->slot_count; ++i) {
-            qnnrt_slot found;
+            const qnnrt_slot *found;
             CHECK_EQ(qnnrt_slot_find(qnnrt_manifest_get_info(model)->pipelines[0], p->slots[i].address, p->slots[i].role, &found, &error), QNNRT_OK);
             CHECK(found == &p->slots[i]);
         }
@@ -623,7 +623,7 @@ TEST(ranges_that_do_not_fit_are_refused)
 }
 
 /* Write int32 or float values from an element on, and expect an error that names one of them. */
-static void out_of_range(qnnrt_run *run, qnnrt_slot slot, uint64_t begin, const int32_t *ids, const float *floats, size_t count,
+static void out_of_range(qnnrt_run *run, const qnnrt_slot *slot, uint64_t begin, const int32_t *ids, const float *floats, size_t count,
                          const char *element)
 {
     int32_t old[70], now[70];
@@ -647,7 +647,7 @@ TEST(names_and_buffers_of_a_made_pipeline)
     qnnrt_manifest_open_desc open = new_open();
     qnnrt_pipeline *p = NULL;
     const qnnrt_pipeline_info *info;
-    qnnrt_slot slot;
+    const qnnrt_slot *slot;
     qnnrt_manifest *program;
     qnnrt *model;
     fake_begin("");
@@ -752,7 +752,7 @@ TEST(values_out_of_a_range_are_not_written)
     float floats[70];
     const uint32_t nan_bits = 0x7FC00000u;
     const qnnrt_pipeline *single;
-    qnnrt_slot slot;
+    const qnnrt_slot *slot;
     qnnrt_manifest *model;
     qnnrt_run *run;
     int i;
@@ -764,7 +764,7 @@ TEST(values_out_of_a_range_are_not_written)
     OPENS(folder, &desc, &model);
     CHECK_EQ(qnnrt_manifest_prepare(model, "looks", NULL, &run, &error), QNNRT_OK);
     slot = qnnrt_run_slot(run, "tokens");
-    CHECK(slot != QNNRT_NO_SLOT);
+    CHECK(slot != NULL);
     CHECK(slot->has_range == 1 && slot->low == -2 && slot->high == 9);
     slot = qnnrt_run_slot(run, "x");
     CHECK(slot->has_range == 0 && slot->low == 0 && slot->high == 0);
@@ -1197,7 +1197,7 @@ static void same_pipeline(const qnnrt_pipeline_info *a, const qnnrt_pipeline_inf
         CHECK(strcmp(x->from->name, y->from->name) == 0 && strcmp(x->to->name, y->to->name) == 0);
     }
     for (i = 0; i < a->slot_count; ++i) {
-        const qnnrt_slot_info *x = &a->slots[i], *y = &b->slots[i];
+        const qnnrt_slot *x = &a->slots[i], *y = &b->slots[i];
         CHECK(x->role == y->role && x->first == y->first && x->last == y->last && strcmp(x->address, y->address) == 0);
         CHECK((x->constant == NULL) == (y->constant == NULL));
         CHECK(x->has_range == y->has_range && x->low == y->low && x->high == y->high);

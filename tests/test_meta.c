@@ -1181,7 +1181,7 @@ TEST(names_are_data)
     meta_begin();
     for (i = 0; i < sizeof(names) / sizeof(names[0]); ++i) {
         qnnrt *model = NULL;
-        qnnrt_slot slot;
+        const qnnrt_slot *slot;
         qnnrt_error err;
         char *doc = edit(edit(J(DOC), "'name':'x'", join3("'name':'", names[i], "'")), "'graphName':'fwd'", join3("'graphName':'", names[i], "'"));
         JSON_OPENS(doc, &model);

@@ -509,7 +509,7 @@ TEST(conversions_are_steps)
     CHECK(qnnrt_run_slot(p.run, "1/y") == info->edges[1].slot);
     CHECK_STR(info->edges[1].slot->address, "1/y");
     for (i = 0; i < info->slot_count; ++i) {
-        qnnrt_slot slot;
+        const qnnrt_slot *slot;
         CHECK_EQ(qnnrt_slot_find(p.pipeline, info->slots[i].address, info->slots[i].role, &slot, &err), QNNRT_OK);
         CHECK(slot == &info->slots[i]);
     }
@@ -646,7 +646,7 @@ TEST(a_constant_is_read_where_it_lies)
     program p;
     const qnnrt_plan_info *plan;
     float y[COUNT], other[COUNT] = { 9, 9, 9, 9, 9, 9, 9, 9 };
-    qnnrt_slot slot;
+    const qnnrt_slot *slot;
     size_t i;
     CHECK(open_both());
     program_begin(&p);

@@ -182,7 +182,7 @@ static qnnrt_result made_pipeline(qnnrt_error *err)
     qnnrt_plan *plan = NULL;
     qnnrt_mem *mem = NULL;
     qnnrt_run *run = NULL;
-    qnnrt_slot slot;
+    const qnnrt_slot *slot;
     size_t i;
     qnnrt_result result, closed;
     options(&desc);

@@ -144,17 +144,17 @@ static uint32_t next_random(uint32_t *state)
     return *state >> 8;
 }
 
-static qnnrt_slot slot_named(const qnnrt_pipeline *pipeline, const char *name)
+static const qnnrt_slot *slot_named(const qnnrt_pipeline *pipeline, const char *name)
 {
     qnnrt_error err;
-    qnnrt_slot slot;
+    const qnnrt_slot *slot;
     if (qnnrt_slot_find(pipeline, name, QNNRT_ROLE_ANY, &slot, &err) != QNNRT_OK) printf("%s\n", err.text);
     return slot;
 }
 
 /* Return 1 if step b->first writes b while a, which was written before or by the same step, is still
    needed. */
-static int destroys(qnnrt_slot b, qnnrt_slot a)
+static int destroys(const qnnrt_slot *b, const qnnrt_slot *a)
 {
     if (b->role == QNNRT_ROLE_INPUT) return 0;
     if (a->role == QNNRT_ROLE_INPUT) return a->last > b->first;
@@ -205,7 +205,7 @@ TEST(a_step_may_write_over_what_no_later_step_reads)
             qnnrt_place_desc places[2];
             qnnrt_plan_desc desc;
             qnnrt_error err;
-            qnnrt_slot first, second;
+            const qnnrt_slot *first, *second;
             qnnrt_plan *plan;
             char text[64];
             memset(entries, 0, sizeof(entries));
@@ -328,7 +328,7 @@ TEST(overlaps_are_refused_exactly_when_a_value_is_destroyed)
     enum { ROUNDS = 20000, SLOTS = 10, PLACES = 2 * SLOTS };
     qnnrt *model = model_of_three();
     const qnnrt_pipeline *pipeline;
-    const qnnrt_slot_info *slots;
+    const qnnrt_slot *slots;
     uint32_t state = 1;
     int round, refused = 0;
     CHECK(model != NULL);

@@ -239,7 +239,7 @@ typedef struct value {
     int inside;                     /* readers in its own segment */
     int shown;                      /* 1: an output of its segment */
     char name[64];
-    qnnrt_slot slot;
+    const qnnrt_slot *slot;
 } value;
 
 typedef struct in {                 /* an input of a segment */
@@ -263,7 +263,7 @@ typedef struct class_ {             /* an input of the program as the caller see
     char name[64];
     facts f;
     int alone, constant;
-    qnnrt_slot slot;
+    const qnnrt_slot *slot;
     unsigned char data[MOST];       /* what it has at the next exec; a constant: what it has always */
     unsigned char replaced[MOST];   /* what a constant has while it is bound */
     const unsigned char *now;       /* one of these two */
@@ -669,7 +669,7 @@ static struct {
     int                 run_count;
     int                 reuse, guard, per_tensor, placed;
     unsigned char       own[OWN][OWN_ROOM];
-    qnnrt_slot          own_slots[OWN];
+    const qnnrt_slot *own_slots[OWN];
     int                 own_count;
 } w;
 
@@ -1024,17 +1024,17 @@ static void check_info(void)
     for (at = 0; at < p.segment_count; ++at)
         for (i = 0; i < (size_t)p.segments[at].in_count; ++i) {
             const in *it = &p.segments[at].ins[i];
-            qnnrt_slot slot;
+            const qnnrt_slot *slot;
             if (it->value != ANYWHERE) continue;
             CHECK_EQ(qnnrt_slot_find(w.pipeline, unique_address(p.segments[at].step, it->name),
                                      it->constant ? QNNRT_ROLE_CONSTANT : QNNRT_ROLE_INPUT, &slot, &err), QNNRT_OK);
-            CHECK(p.classes[it->class_of].slot == QNNRT_NO_SLOT || p.classes[it->class_of].slot == slot);
+            CHECK(p.classes[it->class_of].slot == NULL || p.classes[it->class_of].slot == slot);
             p.classes[it->class_of].slot = slot;
         }
     for (at = 0; at < p.class_count; ++at)
         for (c = 0; c < at; ++c) CHECK(p.classes[at].slot != p.classes[c].slot);
     for (i = 0; i < info->slot_count; ++i) {
-        qnnrt_slot slot;
+        const qnnrt_slot *slot;
         CHECK_EQ(qnnrt_slot_find(w.pipeline, info->slots[i].address, info->slots[i].role, &slot, &err), QNNRT_OK);
         CHECK(slot == &info->slots[i]);
         CHECK((slot->constant != NULL) == (slot->role == QNNRT_ROLE_CONSTANT));
@@ -1051,7 +1051,7 @@ static void check_info(void)
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 /* Return 1 if the step that writes b destroys a, which is still needed. */
-static int destroys(qnnrt_slot b, qnnrt_slot a)
+static int destroys(const qnnrt_slot *b, const qnnrt_slot *a)
 {
     const int converts = qnnrt_pipeline_get_info(w.pipeline)->steps[b->first].kind == QNNRT_STEP_DERIVED;
     if (b->role == QNNRT_ROLE_INPUT) return 0;
@@ -1083,7 +1083,7 @@ static int place_slots(qnnrt_plan_desc *desc, qnnrt_buffer_desc *buffers)
     desc->buffer_count = 2;
     desc->places = places;
     for (i = 0; i < info->slot_count * desc->entry_count && desc->place_count < PLACES; ++i) {
-        const qnnrt_slot slot = &info->slots[i % info->slot_count];
+        const qnnrt_slot *slot = &info->slots[i % info->slot_count];
         qnnrt_place_desc *place = &places[desc->place_count];
         if (slot->constant != NULL || !chance(density)) continue;
         place->entry = i / info->slot_count;
@@ -1104,14 +1104,14 @@ static int place_slots(qnnrt_plan_desc *desc, qnnrt_buffer_desc *buffers)
     return 0;
 }
 
-static int is_placed(qnnrt_slot slot)
+static int is_placed(const qnnrt_slot *slot)
 {
     size_t i;
     for (i = 0; i < (size_t)w.placed; ++i) if (places[i].slot == slot) return 1;
     return 0;
 }
 
-static unsigned char *data_of(qnnrt_slot slot)
+static unsigned char *data_of(const qnnrt_slot *slot)
 {
     size_t bytes;
     return (unsigned char *)qnnrt_data_slot(w.run, slot, &bytes);
@@ -1146,8 +1146,8 @@ static void make_run(void)
     }
     CHECK_EQ(result, QNNRT_OK);
     for (i = 0; (size_t)i < qnnrt_plan_get_info(w.plan)->block_count; ++i) {
-        const qnnrt_slot slot = qnnrt_plan_get_info(w.plan)->blocks[i].slot;
-        CHECK(slot == QNNRT_NO_SLOT || slot->constant == NULL);
+        const qnnrt_slot *slot = qnnrt_plan_get_info(w.plan)->blocks[i].slot;
+        CHECK(slot == NULL || slot->constant == NULL);
     }
     CHECK_EQ(qnnrt_mem_create(w.plan, &mem, &w.mem, &err), QNNRT_OK);
     for (i = 0; i < w.run_count; ++i) {
@@ -1205,7 +1205,7 @@ static void bind_some(int number)
     }
 }
 
-static int is_own(qnnrt_slot slot)
+static int is_own(const qnnrt_slot *slot)
 {
     int k;
     for (k = 0; k < w.own_count; ++k) if (w.own_slots[k] == slot) return 1;
@@ -1512,7 +1512,7 @@ static void write_place(FILE *f, int what)
             }
 }
 
-static qnnrt_slot slot_of(int what)
+static const qnnrt_slot *slot_of(int what)
 {
     return what < p.class_count ? p.classes[what].slot : p.values[what - p.class_count].slot;
 }
@@ -1527,7 +1527,7 @@ static int write_names_and_buffers(FILE *f, unsigned char *named, int *which)
     fseek(f, -1, SEEK_CUR);
     fprintf(f, "{");
     for (what = count = 0; what < p.class_count + p.value_count; ++what) {
-        named[what] = (unsigned char)(slot_of(what) != QNNRT_NO_SLOT && chance(20));
+        named[what] = (unsigned char)(slot_of(what) != NULL && chance(20));
         if (!named[what]) continue;
         item(f, &count);
         fprintf(f, "\"user%d\": {", what);
@@ -1540,8 +1540,8 @@ static int write_names_and_buffers(FILE *f, unsigned char *named, int *which)
     for (b = 0; b < 2; ++b) {
         fprintf(f, "%s{\"name\": \"buffer%d\", \"bytes\": 300, \"slots\": [", b > 0 ? ", " : "", b);
         for (what = count = 0; what < p.class_count + p.value_count; ++what) {
-            const qnnrt_slot slot = slot_of(what);
-            if (slot == QNNRT_NO_SLOT || slot->constant != NULL || is_placed(slot) || !chance(20)) continue;
+            const qnnrt_slot *slot = slot_of(what);
+            if (slot == NULL || slot->constant != NULL || is_placed(slot) || !chance(20)) continue;
             places[w.placed].slot = slot;
             places[w.placed].buffer = (size_t)b;
             places[w.placed].offset = below(300 - (uint32_t)slot->tensor->bytes + 1) / 4 * 4;
@@ -1693,13 +1693,13 @@ static void run_folder(void)
         CHECK_EQ(qnnrt_model_swap(qnnrt_manifest_get_info(model)->models[b], 0, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_manifest_find(model, "program", &w.pipeline, &err), QNNRT_OK);
     for (i = 0; i < p.class_count; ++i) {
-        p.classes[i].slot = QNNRT_NO_SLOT;
+        p.classes[i].slot = NULL;
         p.classes[i].now = p.classes[i].data;
     }
     TRY(check_info());
     for (i = 0; i < w.placed; ++i) places[i].slot = slot_of(which[i]);
     for (i = 0; i < p.class_count + p.value_count; ++i) {
-        qnnrt_slot slot;
+        const qnnrt_slot *slot;
         if (!named[i]) continue;
         CHECK_EQ(qnnrt_slot_find(w.pipeline, unique("user%d", i, 0), QNNRT_ROLE_ANY, &slot, &err), QNNRT_OK);
         CHECK(slot == slot_of(i));

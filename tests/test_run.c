@@ -135,9 +135,9 @@ static const qnnrt_pipeline *pipeline_of(qnnrt *model, const char *name)
     return p;
 }
 
-static qnnrt_slot slot_of(const qnnrt_pipeline *p, const char *name)
+static const qnnrt_slot *slot_of(const qnnrt_pipeline *p, const char *name)
 {
-    qnnrt_slot slot = QNNRT_NO_SLOT;
+    const qnnrt_slot *slot = NULL;
     qnnrt_slot_find(p, name, QNNRT_ROLE_ANY, &slot, NULL);
     return slot;
 }
@@ -365,7 +365,7 @@ static const char *plan_wrong(const qnnrt_plan_info *info, const uint32_t *group
 static const char *lifetime_wrong(const qnnrt_plan_block *b, const qnnrt_entry_desc *entries)
 {
     const qnnrt_pipeline_info *info;
-    const qnnrt_slot_info *slot;
+    const qnnrt_slot *slot;
     uint32_t begin = 0;
     size_t e;
     if (b->entry == SIZE_MAX) return NULL;
@@ -752,7 +752,7 @@ TEST(wrong_plans_say_what_is_wrong)
     place.entry = 1;
     REFUSED(QNNRT_E_ARG, "place 0");
     place.entry = 0;
-    place.slot = QNNRT_NO_SLOT;
+    place.slot = NULL;
     REFUSED(QNNRT_E_ARG, "place 0");
     place.slot = qnnrt_pipeline_get_info(p)->slots + qnnrt_pipeline_get_info(p)->slot_count;
     REFUSED(QNNRT_E_ARG, "place 0");
@@ -971,7 +971,7 @@ TEST(a_cache_moves_by_its_pointer_and_two_sequences_take_turns)
     qnnrt_plan *plan;
     qnnrt_mem *mem;
     qnnrt_run *run;
-    qnnrt_slot in, out, tokens;
+    const qnnrt_slot *in, *out, *tokens;
     unsigned char naive[2][WINDOW];
     uint64_t offsets[2], at[2] = { 0, 0 };
     qnnrt *model;
@@ -1024,7 +1024,7 @@ TEST(a_cache_moves_by_its_pointer_and_two_sequences_take_turns)
         CHECK(qnnrt_data_slot(run, in, NULL) == (unsigned char *)qnnrt_mem_get_info(mem)->buffers[0].data + bytes - WINDOW);
         CHECK(before != qnnrt_data_slot(run, in, NULL));
         before = qnnrt_data_slot(run, in, NULL);
-        CHECK_EQ(qnnrt_bind_at(run, QNNRT_NO_SLOT, mem, begin), QNNRT_E_NOT_FOUND);
+        CHECK_EQ(qnnrt_bind_at(run, NULL, mem, begin), QNNRT_E_NOT_FOUND);
         CHECK_EQ(qnnrt_bind_at(run, qnnrt_pipeline_get_info(qnnrt_run_pipeline(run))->slots - 1, mem, begin), QNNRT_E_ARG);
         CHECK_EQ(qnnrt_bind_at(run, in, mem, begin + bytes - WINDOW + 1), QNNRT_E_ARG);
         CHECK_STR(qnnrt_run_error(run)->text, "128 bytes");
@@ -1055,7 +1055,7 @@ TEST(binding_checks_sizes_and_returns_to_own_memory)
     qnnrt_step_desc step;
     qnnrt_pipeline_desc made_desc;
     qnnrt_pipeline *made;
-    qnnrt_slot slots[5];
+    const qnnrt_slot *slots[5];
     memset(&step, 0, sizeof(step));
     fake_begin("");
     model = open_llm();
@@ -1107,7 +1107,7 @@ TEST(binding_checks_sizes_and_returns_to_own_memory)
     made_desc.steps = &step;
     made_desc.step_count = 1;
     CHECK_EQ(qnnrt_pipeline_make(&made_desc, &made, NULL), QNNRT_OK);
-    slots[0] = QNNRT_NO_SLOT;
+    slots[0] = NULL;
     slots[1] = slot_of(pipeline_of(model, "prefill"), "k0_in");
     slots[2] = slot_of(pipeline_of(model, "0/decode"), "k0_in");
     slots[3] = slot_of(made, "k0_in");
@@ -1169,11 +1169,11 @@ TEST(null_is_the_only_input_and_the_only_output)
     const qnnrt_pipeline *p = pipeline_of(model, "lone");
     float own[2] = { 3, 4 };
     qnnrt_run *run = NULL;
-    qnnrt_slot slot;
+    const qnnrt_slot *slot;
     qnnrt_error err;
     size_t bytes = 0;
     CHECK_EQ(qnnrt_prepare(model, "lone", &run, &err), QNNRT_OK);
-    CHECK(qnnrt_run_slot(run, NULL) != QNNRT_NO_SLOT);
+    CHECK(qnnrt_run_slot(run, NULL) != NULL);
     CHECK(qnnrt_run_slot(run, NULL) == qnnrt_run_slot(run, "x"));
     CHECK_EQ(qnnrt_write_f32(run, qnnrt_run_slot(run, NULL), 0, values, 2), QNNRT_OK);
     CHECK(memcmp(qnnrt_data(run, "x", NULL), values, sizeof(values)) == 0);
@@ -1188,7 +1188,7 @@ TEST(null_is_the_only_input_and_the_only_output)
     CHECK_EQ(qnnrt_slot_find(p, NULL, QNNRT_ROLE_OUTPUT, &slot, &err), QNNRT_OK);
     CHECK(slot == slot_of(p, "y"));
     CHECK_EQ(qnnrt_slot_find(p, NULL, QNNRT_ROLE_EDGE, &slot, &err), QNNRT_E_NOT_FOUND);
-    CHECK(slot == QNNRT_NO_SLOT);
+    CHECK(slot == NULL);
     CHECK_STR(err.text, "pipeline \"lone\" has no edge");
     qnnrt_run_destroy(run);
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
@@ -1204,7 +1204,7 @@ TEST(null_is_the_only_input_and_the_only_output)
     CHECK_EQ(bytes, 0);
     CHECK_STR(qnnrt_run_error(run)->text, "2 outputs, so one must be named: \"y\" \"z\"");
     CHECK_EQ(qnnrt_slot_find(p, NULL, QNNRT_ROLE_INPUT, &slot, &err), QNNRT_E_ARG);
-    CHECK(slot == QNNRT_NO_SLOT);
+    CHECK(slot == NULL);
     qnnrt_run_destroy(run);
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
 }
@@ -1500,7 +1500,7 @@ TEST(typed_access_on_every_dtype)
         const char *texts[1];
         qnnrt *model;
         qnnrt_run *run;
-        qnnrt_slot in;
+        const qnnrt_slot *in;
         float values[4], one;
         int32_t codes[4], before[4], code;
         unsigned char kept[64];
@@ -2019,7 +2019,7 @@ TEST(exec_and_bind_allocate_nothing_and_call_once_per_step)
             int64_t allocations;
             uint64_t stats[16];
             unsigned char block[512];
-            qnnrt_slot slot;
+            const qnnrt_slot *slot;
             fake_begin("");
             memset(&desc, 0, sizeof(desc));
             hook_begin(&desc.backend_desc.hooks, lock);
@@ -2234,17 +2234,17 @@ TEST(a_slot_that_was_not_found_keeps_the_text_of_its_look_up)
     static const char *const graph = "FAKEQNN 1\ngraph one_of_some_length\nin x 1 0232 2 1 4 -\nout x 2 0232 2 1 4 -\n";
     qnnrt *model = opened(&graph, 1, NULL);
     qnnrt_run *run;
-    qnnrt_slot slot;
+    const qnnrt_slot *slot;
     float values[4] = { 0, 0, 0, 0 };
     int32_t codes[4] = { 0, 0, 0, 0 };
     size_t bytes = 7;
     CHECK(model != NULL);
     CHECK_EQ(qnnrt_prepare(model, NULL, &run, NULL), QNNRT_OK);
-    CHECK_EQ(qnnrt_write_f32(run, QNNRT_NO_SLOT, 0, values, 4), QNNRT_E_NOT_FOUND);
+    CHECK_EQ(qnnrt_write_f32(run, NULL, 0, values, 4), QNNRT_E_NOT_FOUND);
     CHECK_STR(qnnrt_run_error(run)->text, "\"one_of_some_length\"");
 
     slot = qnnrt_run_slot(run, "first");
-    CHECK(slot == QNNRT_NO_SLOT);
+    CHECK(slot == NULL);
     CHECK_EQ(qnnrt_run_error(run)->code, QNNRT_E_NOT_FOUND);
     CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
     CHECK_EQ(qnnrt_write_f32(run, slot, 0, values, 4), QNNRT_E_NOT_FOUND);
@@ -2264,7 +2264,7 @@ TEST(a_slot_that_was_not_found_keeps_the_text_of_its_look_up)
     CHECK_EQ(qnnrt_run_profile(run, (qnnrt_profile_level)99), QNNRT_E_ARG);
     CHECK_EQ(qnnrt_write_i32(run, slot, 0, codes, 4), QNNRT_E_NOT_FOUND);
     CHECK(strstr(qnnrt_run_error(run)->text, "\"second\"") == NULL);
-    CHECK(qnnrt_run_slot(NULL, "x") == QNNRT_NO_SLOT);
+    CHECK(qnnrt_run_slot(NULL, "x") == NULL);
     qnnrt_run_destroy(run);
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
     LEDGER_EMPTY();
@@ -2403,7 +2403,7 @@ TEST(null_is_an_error_or_a_documented_nothing)
     qnnrt_mem *mem, *mem2;
     qnnrt_entry_desc entry;
     qnnrt_plan_desc desc;
-    qnnrt_slot slot;
+    const qnnrt_slot *slot;
     qnnrt_error err;
     const qnnrt_pipeline *p;
     const qnnrt_tensor_info *tensor;
@@ -2437,7 +2437,7 @@ TEST(null_is_an_error_or_a_documented_nothing)
     CHECK(qnnrt_get_info(model)->contexts != NULL);
     CHECK(qnnrt_pipeline_get_info(NULL) == NULL);
     CHECK_EQ(qnnrt_slot_find(NULL, "cos", QNNRT_ROLE_ANY, &slot, &err), QNNRT_E_ARG);
-    CHECK(slot == QNNRT_NO_SLOT);
+    CHECK(slot == NULL);
     CHECK(err.text[0] != '\0');
     CHECK_EQ(qnnrt_slot_find(p, NULL, QNNRT_ROLE_ANY, &slot, NULL), QNNRT_E_ARG);
     CHECK_EQ(qnnrt_slot_find(p, "cos", QNNRT_ROLE_ANY, NULL, &err), QNNRT_E_ARG);

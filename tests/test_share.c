@@ -306,7 +306,7 @@ TEST(moving_tensors_register_sixteen_offsets)
     qnnrt_mem *mem, *plain;
     qnnrt_mem_desc desc;
     qnnrt_run *run;
-    qnnrt_slot x, y;
+    const qnnrt_slot *x, *y;
     qnnrt_error err;
     uint64_t in, out;
     size_t count;
@@ -444,7 +444,7 @@ TEST(spots_in_destroyed_memory_are_used_again)
     qnnrt_mem *own, *mems[MEMS];
     qnnrt_mem_desc desc;
     qnnrt_run *run;
-    qnnrt_slot x;
+    const qnnrt_slot *x;
     qnnrt_error err;
     size_t count;
     int i, round;
@@ -492,7 +492,7 @@ TEST(memory_of_another_backend_is_plain)
     qnnrt_mem *mems[2];
     qnnrt_mem_desc desc;
     qnnrt_run *run;
-    qnnrt_slot x;
+    const qnnrt_slot *x;
     qnnrt_error err;
     size_t count;
     int i;

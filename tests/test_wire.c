@@ -147,9 +147,9 @@ static const qnnrt_edge_info *edge_of(const qnnrt_pipeline_info *info, uint32_t 
     return NULL;
 }
 
-static qnnrt_slot slot_of(const qnnrt_pipeline *pipeline, const char *name, qnnrt_role role)
+static const qnnrt_slot *slot_of(const qnnrt_pipeline *pipeline, const char *name, qnnrt_role role)
 {
-    qnnrt_slot slot = (qnnrt_slot)pipeline;
+    const qnnrt_slot *slot = (const qnnrt_slot *)pipeline;
     qnnrt_slot_find(pipeline, name, role, &slot, NULL);
     return slot;
 }
@@ -162,7 +162,7 @@ static int addresses_work(const qnnrt_pipeline *pipeline)
     for (i = 0; i < info->slot_count; ++i)
         if (slot_of(pipeline, info->slots[i].address, info->slots[i].role) != &info->slots[i]) {
             printf("slot %u, address \"%s\", is found as %s\n", (unsigned)i, info->slots[i].address,
-                   slot_of(pipeline, info->slots[i].address, info->slots[i].role) != QNNRT_NO_SLOT ? "another" : "none");
+                   slot_of(pipeline, info->slots[i].address, info->slots[i].role) != NULL ? "another" : "none");
             return 0;
         }
     return 1;
@@ -402,18 +402,18 @@ TEST(a_language_model_over_four_shards)
     for (g = 0; g < 2; ++g) {
         const qnnrt_pipeline *p = find(&m, graphs[g]);
         const qnnrt_pipeline_info *info = qnnrt_pipeline_get_info(p);
-        qnnrt_slot slot;
+        const qnnrt_slot *slot;
         CHECK(p != NULL);
         CHECK_EQ(info->edge_count, 9);
         CHECK_EQ(info->slot_count, 1 + 1 + 8 + 2 + 3 + 1);
         slot = slot_of(p, "mask", QNNRT_ROLE_ANY);
-        CHECK(slot != QNNRT_NO_SLOT);
+        CHECK(slot != NULL);
         CHECK_EQ(slot->role, QNNRT_ROLE_INPUT);
         CHECK_EQ(slot->first, 0);
         CHECK_EQ(slot->last, 3);
         CHECK(slot_of(p, "2/mask", QNNRT_ROLE_ANY) == slot);
         slot = slot_of(p, "cos", QNNRT_ROLE_EDGE);
-        CHECK(slot != QNNRT_NO_SLOT);
+        CHECK(slot != NULL);
         CHECK_EQ(slot->last, 3);
         for (s = 1; s < 4; ++s) {
             CHECK(edge_of(info, 0, "cos", (uint32_t)s, "cos") != NULL);
@@ -421,7 +421,7 @@ TEST(a_language_model_over_four_shards)
             CHECK(edge_of(info, 0, "sin", (uint32_t)s, "sin") != NULL);
             CHECK(edge_of(info, (uint32_t)s - 1, "hidden", (uint32_t)s, "hidden") != NULL);
         }
-        CHECK(slot_of(p, "hidden", QNNRT_ROLE_ANY) == QNNRT_NO_SLOT);
+        CHECK(slot_of(p, "hidden", QNNRT_ROLE_ANY) == NULL);
         CHECK(slot_of(p, "k_2_in", QNNRT_ROLE_INPUT) == slot_of(p, "k_2_in", QNNRT_ROLE_ANY));
         CHECK_EQ(slot_of(p, "logits", QNNRT_ROLE_OUTPUT)->first, 3);
         CHECK(runs(&m, graphs[g]));
@@ -480,7 +480,7 @@ TEST(equal_names_with_other_facts_are_refused_by_name)
             qnnrt_plan_desc plan_desc;
             qnnrt_entry_desc entry;
             qnnrt_plan *plan;
-            qnnrt_slot slot;
+            const qnnrt_slot *slot;
             memset(&plan_desc, 0, sizeof(plan_desc));
             memset(&entry, 0, sizeof(entry));
             entry.pipeline = p;
@@ -671,7 +671,7 @@ TEST(an_input_of_one_name_and_other_facts_is_two_slots)
 {
     model_text m;
     const qnnrt_pipeline *p;
-    qnnrt_slot a, b;
+    const qnnrt_slot *a, *b;
     begin(&m);
     shard_graph(&m, "fwd"); in(&m, "x", KV); out(&m, "h", HIDDEN);
     shard_graph(&m, "fwd"); in(&m, "h", HIDDEN); in(&m, "x", KV); out(&m, "h1", HIDDEN);
@@ -688,7 +688,7 @@ TEST(an_input_of_one_name_and_other_facts_is_two_slots)
     TEST_JUNK(m.err);
     a = b;
     CHECK_EQ(qnnrt_slot_find(p, "x", QNNRT_ROLE_ANY, &a, &m.err), QNNRT_E_ARG);
-    CHECK(a == QNNRT_NO_SLOT);
+    CHECK(a == NULL);
     CHECK_STR(m.err.text, "\"0/x\"");
     CHECK_STR(m.err.text, "\"2/x\"");
     CHECK_EQ(qnnrt_slot_find(p, "3/x", QNNRT_ROLE_ANY, &a, &m.err), QNNRT_E_NOT_FOUND);
@@ -706,7 +706,7 @@ TEST(input_and_output_of_one_name_are_told_apart_by_role)
 {
     model_text m;
     const qnnrt_pipeline *p;
-    qnnrt_slot a, b;
+    const qnnrt_slot *a, *b;
     begin(&m);
     shard_graph(&m, "step"); in(&m, "kv", KV); out(&m, "kv", KV);
     LOAD(&m);
@@ -715,11 +715,11 @@ TEST(input_and_output_of_one_name_are_told_apart_by_role)
     CHECK_EQ(qnnrt_pipeline_get_info(p)->slot_count, 2);
     a = slot_of(p, "kv", QNNRT_ROLE_INPUT);
     b = slot_of(p, "kv", QNNRT_ROLE_OUTPUT);
-    CHECK(a != QNNRT_NO_SLOT && b != QNNRT_NO_SLOT && a != b);
+    CHECK(a != NULL && b != NULL && a != b);
     CHECK(slot_of(p, "0/kv", QNNRT_ROLE_INPUT) == a);
     CHECK(slot_of(p, "0/kv", QNNRT_ROLE_OUTPUT) == b);
-    CHECK(slot_of(p, "kv", QNNRT_ROLE_ANY) == QNNRT_NO_SLOT);
-    CHECK(slot_of(p, "kv", QNNRT_ROLE_EDGE) == QNNRT_NO_SLOT);
+    CHECK(slot_of(p, "kv", QNNRT_ROLE_ANY) == NULL);
+    CHECK(slot_of(p, "kv", QNNRT_ROLE_EDGE) == NULL);
     CHECK(addresses_work(p));
     DONE(&m);
 
@@ -772,9 +772,9 @@ TEST(a_name_may_look_like_an_address)
     LOAD(&m);
     p = find(&m, NULL);
     CHECK(p != NULL);
-    CHECK(slot_of(p, "1/x", QNNRT_ROLE_ANY) != QNNRT_NO_SLOT);
+    CHECK(slot_of(p, "1/x", QNNRT_ROLE_ANY) != NULL);
     CHECK(slot_of(p, "0/1/x", QNNRT_ROLE_ANY) == slot_of(p, "1/x", QNNRT_ROLE_INPUT));
-    CHECK(slot_of(p, "7/q", QNNRT_ROLE_ANY) != QNNRT_NO_SLOT);
+    CHECK(slot_of(p, "7/q", QNNRT_ROLE_ANY) != NULL);
     CHECK(addresses_work(p));
     DONE(&m);
 
@@ -789,7 +789,7 @@ TEST(a_name_may_look_like_an_address)
     CHECK(slot_of(p, "0/x", QNNRT_ROLE_ANY) > qnnrt_pipeline_get_info(p)->slots);
     {
         const qnnrt_pipeline_info *info = qnnrt_pipeline_get_info(p);
-        qnnrt_slot slot = slot_of(p, "1/x", QNNRT_ROLE_ANY);
+        const qnnrt_slot *slot = slot_of(p, "1/x", QNNRT_ROLE_ANY);
         CHECK(slot > info->slots && slot != slot_of(p, "0/x", QNNRT_ROLE_ANY));
         CHECK(strcmp(slot->tensor->name, "x") == 0);
         CHECK_EQ(slot->first, 1);
@@ -798,7 +798,7 @@ TEST(a_name_may_look_like_an_address)
         CHECK(strcmp(slot->address, "1/x") == 0);
         CHECK(strcmp(info->slots[0].address, "0/1/x") == 0 && strcmp(info->slots[0].tensor->name, "1/x") == 0);
         CHECK_EQ(qnnrt_slot_find(p, "x", QNNRT_ROLE_ANY, &slot, &m.err), QNNRT_E_ARG);
-        CHECK(slot == QNNRT_NO_SLOT);
+        CHECK(slot == NULL);
         CHECK_STR(m.err.text, "\"0/x\"");
         CHECK_STR(m.err.text, "\"1/x\"");
     }
@@ -812,7 +812,7 @@ TEST(a_name_may_look_like_an_address)
     LOAD(&m);
     p = find(&m, NULL);
     CHECK(p != NULL);
-    CHECK(slot_of(p, "1/x", QNNRT_ROLE_ANY) != QNNRT_NO_SLOT && slot_of(p, "1/x", QNNRT_ROLE_OUTPUT) != QNNRT_NO_SLOT);
+    CHECK(slot_of(p, "1/x", QNNRT_ROLE_ANY) != NULL && slot_of(p, "1/x", QNNRT_ROLE_OUTPUT) != NULL);
     CHECK(slot_of(p, "1/x", QNNRT_ROLE_ANY) == slot_of(p, "1/x", QNNRT_ROLE_INPUT));
     CHECK(slot_of(p, "x", QNNRT_ROLE_ANY) == slot_of(p, "1/x", QNNRT_ROLE_INPUT));
     CHECK(slot_of(p, "0/1/x", QNNRT_ROLE_ANY) == slot_of(p, "1/x", QNNRT_ROLE_OUTPUT));
@@ -826,9 +826,9 @@ TEST(a_name_may_look_like_an_address)
     p = find(&m, NULL);
     CHECK(p != NULL);
     {
-        qnnrt_slot slot = 0;
+        const qnnrt_slot *slot = 0;
         CHECK_EQ(qnnrt_slot_find(p, "1/x", QNNRT_ROLE_ANY, &slot, &m.err), QNNRT_E_ARG);
-        CHECK(slot == QNNRT_NO_SLOT);
+        CHECK(slot == NULL);
         CHECK_STR(m.err.text, "several");
     }
     CHECK(slot_of(p, "1/x", QNNRT_ROLE_INPUT) > qnnrt_pipeline_get_info(p)->slots && slot_of(p, "1/x", QNNRT_ROLE_OUTPUT) > qnnrt_pipeline_get_info(p)->slots);
@@ -1538,7 +1538,7 @@ TEST(five_thousand_tensors_are_wired)
     for (i = 0; i < 5000; ++i) {
         char name[32];
         snprintf(name, sizeof(name), "t2_%d", i);
-        CHECK(slot_of(find(&m, NULL), name, QNNRT_ROLE_EDGE) != QNNRT_NO_SLOT);
+        CHECK(slot_of(find(&m, NULL), name, QNNRT_ROLE_EDGE) != NULL);
     }
     printf("note: 5,000 slots found in %.3f s\n", seconds() - began);
     DONE(&m);

@@ -274,7 +274,7 @@ typedef struct settings {
 
 typedef struct output_file {
     uint32_t    inference;
-    qnnrt_slot  slot;
+    const qnnrt_slot *slot;
     number_form form;
     uint64_t    bytes;
     char       *path;

@@ -244,10 +244,10 @@ public:
     {
         return *qnnrt_pipeline_get_info(qnnrt_run_pipeline(object_));
     }
-    span<const qnnrt_slot_info> slots() const { return { info().slots, info().slot_count }; }
-    qnnrt_slot slot(const char *name)
+    span<const qnnrt_slot> slots() const { return { info().slots, info().slot_count }; }
+    const qnnrt_slot *slot(const char *name)
     {
-        const qnnrt_slot found = qnnrt_run_slot(object_, name);
+        const qnnrt_slot *found = qnnrt_run_slot(object_, name);
         if (found == nullptr)
             throw error(*qnnrt_run_error(object_));
         return found;
@@ -257,7 +257,7 @@ public:
        an input only: QNNRT_E_ARG. */
     template <class T> void bind(const char *name, span<T> data)
     {
-        const qnnrt_slot to = slot(name);
+        const qnnrt_slot *to = slot(name);
         if (to->role == QNNRT_ROLE_INPUT)
             check_run(qnnrt_bind_input(object_, to, data.data(), data.size_bytes()));
         else if constexpr (std::is_const<T>::value)
@@ -271,7 +271,7 @@ public:
     /* The stored elements where they lie. T has the size of an element: else QNNRT_E_MISMATCH. */
     template <class T> span<T> data(const char *name)
     {
-        const qnnrt_slot from = slot(name);
+        const qnnrt_slot *from = slot(name);
         std::size_t bytes = 0;
         if (from->tensor->count * sizeof(T) != from->tensor->bytes)
             check(QNNRT_E_MISMATCH);

@@ -260,7 +260,7 @@ QNNRT_DEVICE_API qnnrt_result qnnrt_run_flex(qnnrt_run *run);
    with NULL, in the run's own memory.
    Returns  QNNRT_OK; QNNRT_E_NOT_FOUND (no such slot); QNNRT_E_ARG (a required tensor)
    Cost     until it is taken in again, the tensors of its steps are copied before each exec */
-QNNRT_DEVICE_API qnnrt_result qnnrt_omit(qnnrt_run *run, qnnrt_slot slot);
+QNNRT_DEVICE_API qnnrt_result qnnrt_omit(qnnrt_run *run, const qnnrt_slot *slot);
 
 /* Set the dims of a dynamic tensor for every exec from now on. Its elements are packed by these
    dims, at the beginning of its memory; qnnrt_data() returns their bytes.
@@ -274,13 +274,14 @@ QNNRT_DEVICE_API qnnrt_result qnnrt_omit(qnnrt_run *run, qnnrt_slot slot);
    Returns  QNNRT_OK; QNNRT_E_MISMATCH (the text has both); QNNRT_E_NOT_FOUND (no such slot)
    Cost     on the CPU library a run whose first exec has smaller dims executes each graph twice,
             first with the bound: otherwise later ones write beyond the library's memory */
-QNNRT_DEVICE_API qnnrt_result qnnrt_set_dims(qnnrt_run *run, qnnrt_slot slot, const uint32_t *dims,
-                                             uint32_t rank);
+QNNRT_DEVICE_API qnnrt_result qnnrt_set_dims(qnnrt_run *run, const qnnrt_slot *slot,
+                                             const uint32_t *dims, uint32_t rank);
 
 /* Return the dims of a tensor now: of an input those that were set; of an output or edge those that
    the last exec wrote. rank (may be NULL) receives their number. Valid until the run is destroyed;
    the values change with qnnrt_set_dims() and qnnrt_exec(). NULL: no such slot. */
-QNNRT_DEVICE_API const uint32_t *qnnrt_get_dims(qnnrt_run *run, qnnrt_slot slot, uint32_t *rank);
+QNNRT_DEVICE_API const uint32_t *qnnrt_get_dims(qnnrt_run *run, const qnnrt_slot *slot,
+                                                uint32_t *rank);
 
 #ifdef __cplusplus
 }
@@ -1244,7 +1245,7 @@ static int qnnrt__flex_fits(const qnnrt_tensor_info *tensor, const uint32_t *dim
 
 /* Set the dims of a slot, or with NULL its bound. slot: NULL if it is fixed. */
 static qnnrt_result qnnrt__flex_set(qnnrt__flex_slot *slot, const qnnrt_pipeline *p,
-                                    const qnnrt_slot_info *info, const uint32_t *dims,
+                                    const qnnrt_slot *info, const uint32_t *dims,
                                     uint32_t rank, qnnrt_error *err)
 {
     const qnnrt_tensor_info *tensor = info->tensor;
@@ -1270,7 +1271,7 @@ static qnnrt_result qnnrt__flex_set(qnnrt__flex_slot *slot, const qnnrt_pipeline
 
 /* Check that a slot can be left out. slot: NULL if nothing can. */
 static qnnrt_result qnnrt__flex_may_omit(const qnnrt__flex_slot *slot, const qnnrt_pipeline *p,
-                                         const qnnrt_slot_info *info, qnnrt_error *err)
+                                         const qnnrt_slot *info, qnnrt_error *err)
 {
     if (slot != NULL && !slot->required) return QNNRT_OK;
     qnnrt__fail(err, QNNRT_E_ARG, "pipeline \"%.200s\": %s \"%.200s\" is required%s", p->info.name,
@@ -1287,12 +1288,12 @@ static qnnrt_result qnnrt__flex_cpu(const qnnrt__flex *flex, uint32_t step, qnnr
 {
     const qnnrt_pipeline *p = flex->pipeline;
     const qnnrt__step *all = &flex->steps[step].all;
-    const qnnrt_slot_info *below = NULL;
+    const qnnrt_slot *below = NULL;
     char where[512];
     uint32_t i;
     for (i = 0; i < all->input_count; ++i) {
         const size_t s = p->inputs[step][i].slot;
-        const qnnrt_slot_info *info = &p->info.slots[s];
+        const qnnrt_slot *info = &p->info.slots[s];
         if (flex->slots[s].dims != NULL && !flex->run->slots[s].omitted &&
             flex->slots[s].now.count < info->tensor->count) below = info;
     }
@@ -1515,7 +1516,7 @@ QNNRT_DEVICE_API qnnrt_result qnnrt_run_flex(qnnrt_run *run)
 }
 
 /* Find a slot of a run, and what may change of it: NULL, nothing in the run may. */
-static qnnrt_result qnnrt__flex_find(qnnrt_run *run, qnnrt_slot slot, qnnrt__binding **found,
+static qnnrt_result qnnrt__flex_find(qnnrt_run *run, const qnnrt_slot *slot, qnnrt__binding **found,
                                      qnnrt__flex_slot **of)
 {
     qnnrt__flex *flex;
@@ -1528,7 +1529,7 @@ static qnnrt_result qnnrt__flex_find(qnnrt_run *run, qnnrt_slot slot, qnnrt__bin
     return result;
 }
 
-QNNRT_DEVICE_API qnnrt_result qnnrt_omit(qnnrt_run *run, qnnrt_slot slot)
+QNNRT_DEVICE_API qnnrt_result qnnrt_omit(qnnrt_run *run, const qnnrt_slot *slot)
 {
     qnnrt__binding *found = NULL;
     qnnrt__flex_slot *of = NULL;
@@ -1539,8 +1540,8 @@ QNNRT_DEVICE_API qnnrt_result qnnrt_omit(qnnrt_run *run, qnnrt_slot slot)
     return result;
 }
 
-QNNRT_DEVICE_API qnnrt_result qnnrt_set_dims(qnnrt_run *run, qnnrt_slot slot, const uint32_t *dims,
-                                             uint32_t rank)
+QNNRT_DEVICE_API qnnrt_result qnnrt_set_dims(qnnrt_run *run, const qnnrt_slot *slot,
+                                             const uint32_t *dims, uint32_t rank)
 {
     qnnrt__binding *found = NULL;
     qnnrt__flex_slot *of = NULL;
@@ -1550,7 +1551,8 @@ QNNRT_DEVICE_API qnnrt_result qnnrt_set_dims(qnnrt_run *run, qnnrt_slot slot, co
                            rank, qnnrt__run_err(run));
 }
 
-QNNRT_DEVICE_API const uint32_t *qnnrt_get_dims(qnnrt_run *run, qnnrt_slot slot, uint32_t *rank)
+QNNRT_DEVICE_API const uint32_t *qnnrt_get_dims(qnnrt_run *run, const qnnrt_slot *slot,
+                                                uint32_t *rank)
 {
     const qnnrt__binding *found;
     if (rank != NULL) *rank = 0;

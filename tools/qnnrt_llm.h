@@ -1036,16 +1036,16 @@ typedef struct qnnrt_llm__kv {
 
 /* The two ends of it in a graph. */
 typedef struct qnnrt_llm__ends {
-    qnnrt_slot in;                      /* [outer][graph.cells][inner]; NO_SLOT: ar == context, so
+    const qnnrt_slot *in;               /* [outer][graph.cells][inner]; NULL: ar == context, so
                                            the graph reads no cache */
-    qnnrt_slot out;                     /* [outer][out_cells][inner] */
+    const qnnrt_slot *out;              /* [outer][out_cells][inner] */
     uint32_t   out_cells;               /* ar, or context if the output is the whole cache */
     uint32_t   out_first;               /* cell of `out` with the first new token: 0 or
                                            out_cells - ar */
 } qnnrt_llm__ends;
 
 typedef struct qnnrt_llm__slots {       /* several if shards name one input differently */
-    qnnrt_slot *slots;
+    const qnnrt_slot **slots;
     size_t      count;
 } qnnrt_llm__slots;
 
@@ -1057,8 +1057,8 @@ typedef struct qnnrt_llm__graph {
     uint32_t              ar, context, cells;   /* cells = context - ar */
     qnnrt_llm__slots      inputs[QNNRT_LLM_ROLE_COUNT];   /* TOKENS, POSITIONS, ROPE_COS, ROPE_SIN,
                                                              MASK, WINDOW_MASK: the host fills */
-    qnnrt_slot            logits;       /* NO_SLOT: none */
-    qnnrt_slot            hidden;       /* the last hidden state; NO_SLOT: none */
+    const qnnrt_slot *logits;           /* NULL: none */
+    const qnnrt_slot *hidden;           /* the last hidden state; NULL: none */
     qnnrt_llm__ends      *kv;           /* [llm.kv_count] */
 } qnnrt_llm__graph;
 
@@ -2314,7 +2314,7 @@ static qnnrt_result qnnrt_llm__items_wired(qnnrt_llm__items *work, qnnrt_llm__it
     size_t e, i;
     for (i = 0; i < graph->count; ++i) {
         qnnrt_llm_tensor_info *t = &graph->tensors[i];
-        qnnrt_slot slot;
+        const qnnrt_slot *slot;
         if (t->output) continue;
         if (!qnnrt_llm__items_address(work, t->step, t->tensor->name))
             return qnnrt_llm__items_memory(work);
@@ -2644,18 +2644,18 @@ static qnnrt_result qnnrt_llm__group_look_up(qnnrt_llm__items *work, qnnrt_llm__
                                              const qnnrt_pipeline_info *info)
 {
     const qnnrt_graph_info *step = info->steps[0].graph;
-    qnnrt_slot table = QNNRT_NO_SLOT;
+    const qnnrt_slot *table = NULL;
     size_t i, first = 1;
     while (first < info->step_count && info->steps[first].kind == QNNRT_STEP_DERIVED) ++first;
-    for (i = 0; i < step->input_count && table == QNNRT_NO_SLOT; ++i) {
+    for (i = 0; i < step->input_count && table == NULL; ++i) {
         if (!qnnrt_llm__items_address(work, 0, step->inputs[i].name))
             return qnnrt_llm__items_memory(work);
         if (qnnrt_slot_find(graph->pipeline, work->address, QNNRT_ROLE_CONSTANT, &table, NULL) !=
-            QNNRT_OK) table = QNNRT_NO_SLOT;
+            QNNRT_OK) table = NULL;
     }
     for (i = first; i < info->step_count; ++i)
-        if (info->steps[i].kind != QNNRT_STEP_GRAPH) table = QNNRT_NO_SLOT;
-    if (table == QNNRT_NO_SLOT || step->input_count != 2 || step->output_count != 1 ||
+        if (info->steps[i].kind != QNNRT_STEP_GRAPH) table = NULL;
+    if (table == NULL || step->input_count != 2 || step->output_count != 1 ||
         first == info->step_count)
         return qnnrt_llm__items_fail(work, graph, QNNRT_E_UNSUPPORTED, "cannot take embeddings:"
                                      " expected a look-up of rows in a constant table, then graphs"
@@ -4000,7 +4000,7 @@ static qnnrt_result qnnrt_llm__wires_wire(qnnrt_llm__items *work, qnnrt_llm__ite
 
 /* Find the slot of a tensor. */
 static qnnrt_result qnnrt_llm__wires_slot(qnnrt_llm__items *work, const qnnrt_pipeline *pipeline,
-                                          const qnnrt_llm_tensor_info *t, qnnrt_slot *out)
+                                          const qnnrt_llm_tensor_info *t, const qnnrt_slot **out)
 {
     if (!qnnrt_llm__items_address(work, t->step, t->tensor->name))
         return qnnrt_llm__items_memory(work);
@@ -4044,7 +4044,7 @@ static qnnrt_result qnnrt_llm__wires_slots(qnnrt_llm__items *work, qnnrt_llm__it
     size_t i, k;
     qnnrt_result result = qnnrt_llm__wires_fed(work, graph, &fed);
     if (result != QNNRT_OK) return result;
-    to->logits = to->hidden = QNNRT_NO_SLOT;
+    to->logits = to->hidden = NULL;
     to->kv = (qnnrt_llm__ends *)qnnrt_llm__keep(&llm->hooks, &llm->blocks, llm->kv_count,
                                                 sizeof *to->kv);
     for (i = 0; i < QNNRT_LLM_ROLE_COUNT; ++i) {
@@ -4054,7 +4054,7 @@ static qnnrt_result qnnrt_llm__wires_slots(qnnrt_llm__items *work, qnnrt_llm__it
             most += (size_t)graph->tensors[k].role == i && !graph->tensors[k].output;
         }
         if (qnnrt_llm__layered((qnnrt_llm_role)i)) most = 0;
-        to->inputs[i].slots = (qnnrt_slot *)qnnrt_llm__keep(&llm->hooks, &llm->blocks, most,
+        to->inputs[i].slots = (const qnnrt_slot **)qnnrt_llm__keep(&llm->hooks, &llm->blocks, most,
                                                             sizeof *to->inputs[i].slots);
         if (to->inputs[i].slots == NULL) return qnnrt_llm__items_memory(work);
     }
@@ -4062,7 +4062,7 @@ static qnnrt_result qnnrt_llm__wires_slots(qnnrt_llm__items *work, qnnrt_llm__it
     for (i = 0; i < graph->count; ++i) {
         const qnnrt_llm_tensor_info *t = &graph->tensors[i];
         qnnrt_llm__slots *list = &to->inputs[t->role];
-        qnnrt_slot slot;
+        const qnnrt_slot *slot;
         if (t->output ? t->role != QNNRT_LLM_ROLE_LOGITS && t->role != QNNRT_LLM_ROLE_LAST_HIDDEN
                       : !qnnrt_llm__wires_from_caller(graph, t, fed)) continue;
         result = qnnrt_llm__wires_slot(work, graph->pipeline, t, &slot);
@@ -4093,7 +4093,7 @@ static qnnrt_result qnnrt_llm__wires_slots(qnnrt_llm__items *work, qnnrt_llm__it
         const qnnrt_llm__items_pair *pair = &graph->pairs[k];
         qnnrt_llm__ends *ends = &to->kv[k];
         const qnnrt_llm__kv *kv = &llm->kv[k];
-        ends->in = QNNRT_NO_SLOT;
+        ends->in = NULL;
         if (pair->in != NULL) {
             result = qnnrt_llm__wires_slot(work, graph->pipeline, pair->in, &ends->in);
             if (result != QNNRT_OK) return result;
@@ -6076,7 +6076,7 @@ typedef struct qnnrt_llm__feed {        /* a tensor that takes rows of a table *
 } qnnrt_llm__feed;
 
 typedef struct qnnrt_llm__vectors {     /* an input of embeddings */
-    qnnrt_slot                slot;
+    const qnnrt_slot *slot;
     unsigned char            *to;
     size_t                    bytes;    /* of a row */
     qnnrt_llm__embedding_ends look_up;  /* .table NULL: no token has a row */
@@ -6084,7 +6084,7 @@ typedef struct qnnrt_llm__vectors {     /* an input of embeddings */
 
 typedef struct qnnrt_llm__number {      /* an input with a number for each token */
     int32_t       *to;                  /* NULL: of another type, written through the slot */
-    qnnrt_slot     slot;
+    const qnnrt_slot *slot;
     qnnrt_llm_role role;                /* TOKENS, POSITIONS, PADDING, TOKEN_TYPES */
 } qnnrt_llm__number;
 
@@ -6190,9 +6190,9 @@ static qnnrt_result qnnrt_llm__plan_check(const qnnrt_llm *llm, qnnrt_error *err
         const char *lacks =
             in[QNNRT_LLM_ROLE_TOKENS].count + in[QNNRT_LLM_ROLE_HIDDEN].count == 0
                 ? "an input for tokens" :
-            graph->logits == QNNRT_NO_SLOT &&
+            graph->logits == NULL &&
                 (llm->info.logits != NULL || llm->info.hidden == NULL) ? "an output with logits" :
-            graph->hidden == QNNRT_NO_SLOT && llm->info.hidden != NULL
+            graph->hidden == NULL && llm->info.hidden != NULL
                 ? "an output with the last hidden state" :
             in[QNNRT_LLM_ROLE_MASK].count + in[QNNRT_LLM_ROLE_WINDOW_MASK].count +
                         in[QNNRT_LLM_ROLE_PADDING].count == 0
@@ -6252,7 +6252,7 @@ typedef struct qnnrt_llm__wants {       /* descriptors of the plan */
 } qnnrt_llm__wants;
 
 /* Add a place to the plan. */
-static void qnnrt_llm__plan_place(qnnrt_llm__wants *wants, size_t entry, qnnrt_slot slot,
+static void qnnrt_llm__plan_place(qnnrt_llm__wants *wants, size_t entry, const qnnrt_slot *slot,
                                   int caller_io, size_t buffer, uint64_t offset)
 {
     if (wants->places != NULL) {
@@ -6293,7 +6293,7 @@ static void qnnrt_llm__plan_want(const qnnrt_llm_session *session, qnnrt_llm__pa
         for (k = 0; k < llm->kv_count; ++k) {
             const qnnrt_llm__ends *ends = &graph->kv[k];
             const qnnrt_llm__kv *kv = &llm->kv[k];
-            if (ends->in != QNNRT_NO_SLOT)
+            if (ends->in != NULL)
                 qnnrt_llm__plan_place(wants, entry, ends->in, 1, 0, 0);
             if (session->desc.kv == QNNRT_LLM_SHIFT_POINTER &&
                 qnnrt_llm__plan_in_place(kv, graph, ends))
@@ -6628,7 +6628,7 @@ static qnnrt_result qnnrt_llm__session_run(qnnrt_llm_session *session, qnnrt_llm
             if (k == run->mask_count) ++run->mask_count;
         }
     }
-    if (graph->logits != QNNRT_NO_SLOT) {
+    if (graph->logits != NULL) {
         run->logits = (const unsigned char *)qnnrt_data_slot(run->run, graph->logits, NULL);
         run->logits_bytes = (size_t)(graph->logits->tensor->bytes / graph->ar);
     }
@@ -6943,7 +6943,7 @@ static qnnrt_result qnnrt_llm__late_save(qnnrt_llm_cache *cache, size_t first, u
     for (; session->kept_count < session->kept_most; ++session->kept_count) {
         const size_t row = session->kept_rows[session->kept_count] - first;
         if (row >= count) break;
-        if (run->graph->hidden != QNNRT_NO_SLOT) {
+        if (run->graph->hidden != NULL) {
             qnnrt_result result = qnnrt_read_f32(
                 run->run, run->graph->hidden, (uint64_t)row * width,
                 qnnrt_llm__late_hidden(cache, session->kept_count), width);
@@ -7156,7 +7156,7 @@ static qnnrt_result qnnrt_llm__step_bind(qnnrt_llm_cache *cache, qnnrt_llm__run 
     for (k = 0; k < store->kv_count && result == QNNRT_OK; ++k) {
         const qnnrt_llm__kv *kv = &store->kv[k];
         const uint64_t begin = cache->offset + store->ranges[k];
-        if (graph->kv[k].in != QNNRT_NO_SLOT)
+        if (graph->kv[k].in != NULL)
             result = qnnrt_bind_at(run->run, graph->kv[k].in, cache->session->mem,
                                    begin + moved * kv->inner * kv->element);
         if (result == QNNRT_OK && run->fresh[k].from == NULL)
@@ -8976,7 +8976,7 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_hidden(qnnrt_llm_cache *cache, size_t row, 
     if (values == NULL) return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "values is NULL");
     run = cache->session->stepped_run;
     width = cache->part->llm->info.width;
-    if (run->graph->hidden == QNNRT_NO_SLOT)
+    if (run->graph->hidden == NULL)
         return qnnrt_llm__public_none(cache, "the last hidden state");
     if (kept) {
         memcpy(values, qnnrt_llm__late_hidden(cache, (size_t)at), width * sizeof(float));

@@ -1059,7 +1059,8 @@ static size_t qnnrt_manifest__put_step(const qnnrt_pipeline_info *p, size_t step
 }
 
 /* Describe where a slot begins, or for what a conversion writes, one of its readers. */
-static qnnrt_name_desc qnnrt_manifest__put_begin(const qnnrt_pipeline_info *p, qnnrt_slot slot)
+static qnnrt_name_desc qnnrt_manifest__put_begin(const qnnrt_pipeline_info *p,
+                                                const qnnrt_slot *slot)
 {
     qnnrt_name_desc end;
     size_t step = slot->first, i = 0;
@@ -1098,7 +1099,7 @@ static void qnnrt_manifest__put_wired_edge(qnnrt_manifest__writer *w, const qnnr
 }
 
 /* Return 1 if an input was kept apart: other inputs of its name are slots of their own. */
-static int qnnrt_manifest__put_is_apart(const qnnrt_pipeline_info *p, qnnrt_slot slot)
+static int qnnrt_manifest__put_is_apart(const qnnrt_pipeline_info *p, const qnnrt_slot *slot)
 {
     size_t i;
     if (slot->role != QNNRT_ROLE_INPUT || slot->first != slot->last) return 0;
@@ -1168,7 +1169,7 @@ static void qnnrt_manifest__put_wired_ranges(qnnrt_manifest__writer *w,
 {
     size_t i, count = 0;
     for (i = 0; i < p->slot_count; ++i) {
-        const qnnrt_slot_info *slot = &p->slots[i];
+        const qnnrt_slot *slot = &p->slots[i];
         if (!slot->has_range) continue;
         if (count++ == 0) qnnrt_manifest__put_list(w, "ranges", 0);
         qnnrt_manifest__put_range(w, qnnrt_manifest__put_step(p, slot->first), slot->tensor->name,

@@ -293,9 +293,9 @@ static int calibrate_exec(calibration *c, size_t number)
     for (size_t i = 0; i < ir->input_count; ++i) {
         const qnnrt_ir_value *value = ir->inputs[i];
         const char *name = info->tensors[info->inputs[i]].name;
-        const qnnrt_slot slot = info->inputs[i] > 0 ? qnnrt_run_slot(c->run, name) : QNNRT_NO_SLOT;
+        const qnnrt_slot *slot = info->inputs[i] > 0 ? qnnrt_run_slot(c->run, name) : NULL;
         const int half = c->half && value_is_float(value->dtype);
-        if (slot == QNNRT_NO_SLOT) continue;
+        if (slot == NULL) continue;
         if (half)                                /* as constants are */
             for (uint64_t k = 0; k < value->count; ++k) {
                 if (inputs[i][k] > 65504) inputs[i][k] = 65504;
@@ -325,8 +325,8 @@ static int calibrate_look(calibration *c, size_t number)
         const qnnrt_lower_tensor *tensor = &info->tensors[i];
         if (!tensor->used || !value_is_float(tensor->dtype) ||
             (tensor->kind != QNNRT_TENSOR_INPUT && tensor->kind != QNNRT_TENSOR_OUTPUT)) continue;
-        const qnnrt_slot slot = qnnrt_run_slot(c->run, tensor->name);
-        if (slot == QNNRT_NO_SLOT) continue;
+        const qnnrt_slot *slot = qnnrt_run_slot(c->run, tensor->name);
+        if (slot == NULL) continue;
         double *values = cli_alloc((size_t)tensor->count, sizeof(*values));
         qnnrt_lower_encoding *range = &c->ranges[i];
         uint64_t wrong = 0;

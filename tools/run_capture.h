@@ -32,19 +32,19 @@
 
 /* Return the slot of a tensor of a step. The ends of an edge are found by the edges, because a step
    may have an input and an output of one name. */
-static qnnrt_slot port_slot(const job *j, size_t step, const char *name, int output)
+static const qnnrt_slot *port_slot(const job *j, size_t step, const char *name, int output)
 {
     const qnnrt_pipeline_info *info = j->info;
     const qnnrt_role roles[] = {output ? QNNRT_ROLE_OUTPUT : QNNRT_ROLE_INPUT,
                                 QNNRT_ROLE_CONSTANT};
-    qnnrt_slot found = QNNRT_NO_SLOT;
+    const qnnrt_slot *found = NULL;
     for (size_t i = 0; i < info->edge_count; ++i) {
         const qnnrt_edge_info *edge = &info->edges[i];
         if ((output ? edge->from_step : edge->to_step) == step &&
             strcmp((output ? edge->from : edge->to)->name, name) == 0) return edge->slot;
     }
     char *address = cli_text("%lu/%s", (unsigned long)step, name);
-    for (size_t i = 0; i < (output ? 1u : 2u) && found == QNNRT_NO_SLOT; ++i)
+    for (size_t i = 0; i < (output ? 1u : 2u) && found == NULL; ++i)
         qnnrt_slot_find(j->pipeline, address, roles[i], &found, NULL);
     free(address);
     return found;
@@ -72,7 +72,7 @@ static uint32_t failed_step(const job *j, const qnnrt_error *err)
 }
 
 /* True if a tensor is left out by --omit. */
-static int is_omitted(const tool *t, const job *j, qnnrt_slot slot)
+static int is_omitted(const tool *t, const job *j, const qnnrt_slot *slot)
 {
     for (size_t i = 0; i < t->set.omits.count; ++i)
         if (change_slot(j, t->set.omits.items[i]) == slot) return 1;
@@ -80,7 +80,7 @@ static int is_omitted(const tool *t, const job *j, qnnrt_slot slot)
 }
 
 /* True if a graph reads a constant: only graphs are replayed. */
-static int read_by_graph(const job *j, qnnrt_slot slot)
+static int read_by_graph(const job *j, const qnnrt_slot *slot)
 {
     for (size_t s = slot->first; s <= slot->last && s < j->info->step_count; ++s) {
         const qnnrt_graph_info *graph = j->info->steps[s].graph;
@@ -129,7 +129,7 @@ static void capture_quant(json *j, const qnnrt_quant *quant)
 
 /* Write a tensor to its file, and its object. data is NULL for what was not computed. Return 0
    after a message. */
-static int capture_tensor(capture *c, json *j, job *from, qnnrt_slot slot, size_t pipeline,
+static int capture_tensor(capture *c, json *j, job *from, const qnnrt_slot *slot, size_t pipeline,
                           const qnnrt_tensor_info *now, const void *data, size_t bytes)
 {
     char hash[HASH_TEXT], *file = NULL;
@@ -170,8 +170,8 @@ static void capture_ports(const capture *c, json *j, const job *from, size_t ste
     json_open(j, output ? "outputs" : "inputs", '[', 0);
     for (size_t i = 0; i < count; ++i) {
         const qnnrt_tensor_info *tensor = output ? &graph->outputs[i] : &graph->inputs[i];
-        const qnnrt_slot slot = port_slot(from, step, tensor->name, output);
-        if (slot == QNNRT_NO_SLOT || is_omitted(c->t, from, slot)) continue;
+        const qnnrt_slot *slot = port_slot(from, step, tensor->name, output);
+        if (slot == NULL || is_omitted(c->t, from, slot)) continue;
         json_open(j, NULL, '{', 1);
         json_string(j, "name", tensor->name);
         json_count(j, "tensor", (size_t)(slot - from->info->slots));
@@ -207,7 +207,7 @@ static int capture_tensors(capture *c, json *j, job *from, qnnrt_run *run, size_
     int good = 1;
     json_open(j, "tensors", '[', 0);
     for (size_t i = 0; i < from->info->slot_count; ++i) {
-        const qnnrt_slot slot = &from->info->slots[i];
+        const qnnrt_slot *slot = &from->info->slots[i];
         const int written = slot->role == QNNRT_ROLE_EDGE || slot->role == QNNRT_ROLE_OUTPUT;
         const int there = !is_omitted(c->t, from, slot) && (!written || slot->first < failed);
         const qnnrt_tensor_info now = tensor_now(run, slot);

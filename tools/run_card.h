@@ -122,7 +122,7 @@ static void card_tensors(page *p, const job *j)
              cli_plural(j->info->slot_count));
     html_table(p, heads);
     for (size_t i = 0; i < j->info->slot_count; ++i) {
-        const qnnrt_slot_info *slot = &j->info->slots[i];
+        const qnnrt_slot *slot = &j->info->slots[i];
         const qnnrt_tensor_info *tensor = slot->tensor;
         const unsigned long first = slot->first, last = slot->last;
         page_text(p, "<tr>");

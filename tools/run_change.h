@@ -40,7 +40,7 @@ static int check_dims(settings *set)
 /* Check that a pipeline has the tensor of an option. */
 static void place_change(tool *t, const char *option, const char *name)
 {
-    qnnrt_slot slot;
+    const qnnrt_slot *slot;
     qnnrt_error err;
     cli_near near = {name, strlen(name), NULL, 0};
     memset(&err, 0, sizeof(err));
@@ -62,9 +62,9 @@ static void place_changes(tool *t)
     for (size_t i = 0; i < t->set.omits.count; ++i) place_change(t, "omit", t->set.omits.items[i]);
 }
 
-static qnnrt_slot change_slot(const job *j, const char *name)
+static const qnnrt_slot *change_slot(const job *j, const char *name)
 {
-    qnnrt_slot slot = QNNRT_NO_SLOT;
+    const qnnrt_slot *slot = NULL;
     qnnrt_slot_find(j->pipeline, name, QNNRT_ROLE_ANY, &slot, NULL);
     return slot;
 }
@@ -75,19 +75,19 @@ static int change_run(tool *t, job *j, qnnrt_run *run)
     qnnrt_result result = QNNRT_OK;
     for (size_t i = 0; i < t->set.dims_count && result == QNNRT_OK; ++i) {
         const dims_option *dims = &t->set.dims[i];
-        const qnnrt_slot slot = change_slot(j, dims->name);
-        if (slot != QNNRT_NO_SLOT) result = qnnrt_set_dims(run, slot, dims->dims, dims->rank);
+        const qnnrt_slot *slot = change_slot(j, dims->name);
+        if (slot != NULL) result = qnnrt_set_dims(run, slot, dims->dims, dims->rank);
     }
     for (size_t i = 0; i < t->set.omits.count && result == QNNRT_OK; ++i) {
-        const qnnrt_slot slot = change_slot(j, t->set.omits.items[i]);
-        if (slot != QNNRT_NO_SLOT) result = qnnrt_omit(run, slot);
+        const qnnrt_slot *slot = change_slot(j, t->set.omits.items[i]);
+        if (slot != NULL) result = qnnrt_omit(run, slot);
     }
     if (result != QNNRT_OK) fail_run(t, j, run);
     return result == QNNRT_OK;
 }
 
 /* Return the number of elements that a slot has now. */
-static size_t count_now(qnnrt_run *run, qnnrt_slot slot)
+static size_t count_now(qnnrt_run *run, const qnnrt_slot *slot)
 {
     uint32_t rank = 0;
     const uint32_t *dims = qnnrt_get_dims(run, slot, &rank);

@@ -34,10 +34,10 @@ static void compare_slots(comparison *c, const paired *one, qnnrt_run *const run
     const qnnrt_pipeline_info *info = one->jobs[0]->info;
     for (uint32_t step = 0; step < info->step_count; ++step)
         for (size_t i = 0; i < info->slot_count; ++i) {
-            const qnnrt_slot from = &info->slots[i], to = one->slots[i];
+            const qnnrt_slot *from = &info->slots[i], *to = one->slots[i];
             if (from->first != step ||
                 (from->role != QNNRT_ROLE_OUTPUT && from->role != QNNRT_ROLE_EDGE)) continue;
-            if (to == QNNRT_NO_SLOT) {
+            if (to == NULL) {
                 if (from->role == QNNRT_ROLE_OUTPUT)
                     compare_problem(c, info->name, step, from->address, "only on side A");
                 continue;

@@ -56,7 +56,7 @@ static void digest_of(digest *d, const double *values, size_t count)
 
 /* Read the values of an output as they are now. Return NULL for a type without numbers. The caller
    frees them. */
-static double *digest_values(qnnrt_run *run, const qnnrt_slot_info *slot, size_t *count)
+static double *digest_values(qnnrt_run *run, const qnnrt_slot *slot, size_t *count)
 {
     const qnnrt_tensor_info tensor = tensor_now(run, slot);
     const qnnrt_dtype stored = value_stored(tensor.dtype);

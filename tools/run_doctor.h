@@ -370,7 +370,7 @@ static uint64_t count_odd(qnnrt_run *run, const qnnrt_pipeline_info *info)
 {
     uint64_t odd = 0;
     for (size_t i = 0; i < info->slot_count; ++i) {
-        const qnnrt_slot slot = &info->slots[i];
+        const qnnrt_slot *slot = &info->slots[i];
         float *values = NULL;
         if (slot->role != QNNRT_ROLE_OUTPUT) continue;
         values = cli_alloc(slot->tensor->count, sizeof(*values));

@@ -86,7 +86,7 @@ static void place_input(tool *t, const input_option *input)
     char *reasons = cli_text("%s", "");
     for (size_t i = 0; i < t->job_count; ++i) {
         job *j = &t->jobs[i];
-        qnnrt_slot slot = QNNRT_NO_SLOT;
+        const qnnrt_slot *slot = NULL;
         qnnrt_error err;
         if (graph != NULL && !is_job_name(j, graph)) continue;
         ++asked;
@@ -124,7 +124,7 @@ static void place_input(tool *t, const input_option *input)
 }
 
 /* Return the facts of a tensor with the dims that it has now. */
-static qnnrt_tensor_info tensor_now(qnnrt_run *run, qnnrt_slot slot)
+static qnnrt_tensor_info tensor_now(qnnrt_run *run, const qnnrt_slot *slot)
 {
     qnnrt_tensor_info now = *slot->tensor;
     size_t bytes = 0;
@@ -137,7 +137,7 @@ static qnnrt_tensor_info tensor_now(qnnrt_run *run, qnnrt_slot slot)
 }
 
 /* Put values into an input: float32, or the bytes of the tensor. Return 0 after a message. */
-static int put_input(tool *t, job *j, qnnrt_run *run, qnnrt_slot slot, const char *from,
+static int put_input(tool *t, job *j, qnnrt_run *run, const qnnrt_slot *slot, const char *from,
                      const qnnrt_tensor_info *tensor, const void *values, int real)
 {
     const size_t count = (size_t)tensor->count;
@@ -177,7 +177,7 @@ static void select_tensors(tool *t, job *j, const char *option, char *names, qnn
                            unsigned char *marks)
 {
     for (char *name = strtok(names, ","); name != NULL; name = strtok(NULL, ",")) {
-        qnnrt_slot slot = QNNRT_NO_SLOT;
+        const qnnrt_slot *slot = NULL;
         qnnrt_error err;
         if (j->info->failure != NULL) return;
         if (qnnrt_slot_find(j->pipeline, name, role, &slot, &err) == QNNRT_OK)
@@ -481,7 +481,7 @@ static int join_lines(const tool *t, const job *j, size_t slot, size_t line, uin
 }
 
 /* Read the values of an input from its file, or make them of a seed. Return 0 with an error. */
-static int read_input(const tool *t, const job *j, const char *path, qnnrt_slot slot,
+static int read_input(const tool *t, const job *j, const char *path, const qnnrt_slot *slot,
                       const qnnrt_tensor_info *tensor, feed_at *at, void *values, int *real,
                       qnnrt_error *err)
 {
@@ -521,7 +521,7 @@ static int read_input(const tool *t, const job *j, const char *path, qnnrt_slot 
 }
 
 /* Load one input. Return 0 after a message. */
-static int load_input(tool *t, job *j, qnnrt_run *run, qnnrt_slot slot, const char *path,
+static int load_input(tool *t, job *j, qnnrt_run *run, const qnnrt_slot *slot, const char *path,
                       feed_at *at)
 {
     const qnnrt_tensor_info tensor = tensor_now(run, slot);

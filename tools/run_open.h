@@ -672,7 +672,7 @@ static void add_pipelines(tool *t)
 static void near_slots(cli_near *near, const job *j, qnnrt_role role)
 {
     for (size_t i = 0; i < j->info->slot_count; ++i) {
-        const qnnrt_slot slot = &j->info->slots[i];
+        const qnnrt_slot *slot = &j->info->slots[i];
         if (role != QNNRT_ROLE_ANY && slot->role != role) continue;
         if (j->names[i] != NULL) cli_near_try(near, j->names[i]);
         cli_near_try(near, slot->tensor->name);

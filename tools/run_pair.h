@@ -10,7 +10,7 @@
 
 typedef struct paired {                /* a pipeline of both sides, or of one              */
     job        *jobs[2];               /* NULL: the side has none that belongs to it       */
-    qnnrt_slot *slots;                 /* [slot_count of A] the slot of B, QNNRT_NO_SLOT: none */
+    const qnnrt_slot **slots;          /* [slot_count of A] the slot of B, NULL: none */
 } paired;
 
 typedef struct pairing {
@@ -98,17 +98,17 @@ static void pair_sides(pairing *p, tool *t)
 
 /* Return the slot of B with the name of a slot of A: that of the program, the address, or the name
    of the tensor. */
-static qnnrt_slot pair_slot(const job *a, size_t slot, const job *b)
+static const qnnrt_slot *pair_slot(const job *a, size_t slot, const job *b)
 {
-    const qnnrt_slot_info *info = &a->info->slots[slot];
+    const qnnrt_slot *info = &a->info->slots[slot];
     const char *const names[] = {a->names[slot], info->address, info->tensor->name};
-    qnnrt_slot found = QNNRT_NO_SLOT;
-    for (size_t i = 0; i < 3 && found == QNNRT_NO_SLOT; ++i)
+    const qnnrt_slot *found = NULL;
+    for (size_t i = 0; i < 3 && found == NULL; ++i)
         if (names[i] != NULL) qnnrt_slot_find(b->pipeline, names[i], info->role, &found, NULL);
     return found;
 }
 
-static int pair_taken(const paired *p, qnnrt_slot slot)
+static int pair_taken(const paired *p, const qnnrt_slot *slot)
 {
     for (size_t i = 0; i < p->jobs[0]->info->slot_count; ++i)
         if (p->slots[i] == slot) return 1;
@@ -121,7 +121,7 @@ static void pair_lone_slots(paired *p, qnnrt_role role)
     const qnnrt_pipeline_info *a = p->jobs[0]->info, *b = p->jobs[1]->info;
     size_t left[2] = {0, 0}, last[2] = {0, 0};
     for (size_t i = 0; i < a->slot_count; ++i) {
-        if (a->slots[i].role != role || p->slots[i] != QNNRT_NO_SLOT) continue;
+        if (a->slots[i].role != role || p->slots[i] != NULL) continue;
         last[0] = i;
         ++left[0];
     }
@@ -139,8 +139,8 @@ static void pair_slots(paired *p)
     if (a == NULL || b == NULL) return;
     p->slots = cli_alloc(a->info->slot_count, sizeof(*p->slots));
     for (size_t i = 0; i < a->info->slot_count; ++i) {
-        const qnnrt_slot slot = pair_slot(a, i, b);
-        if (slot != QNNRT_NO_SLOT && !pair_taken(p, slot)) p->slots[i] = slot;
+        const qnnrt_slot *slot = pair_slot(a, i, b);
+        if (slot != NULL && !pair_taken(p, slot)) p->slots[i] = slot;
     }
     pair_lone_slots(p, QNNRT_ROLE_INPUT);
     pair_lone_slots(p, QNNRT_ROLE_OUTPUT);
@@ -217,8 +217,8 @@ static void pair_close(pairing *p)
 
 /* Give an input of B the values that it has on A: the same bytes where the tensors are of one type,
    else the same numbers. Return 0 after a message. */
-static int pair_copy(pairing *p, const paired *one, qnnrt_run *const runs[2], qnnrt_slot from,
-                     qnnrt_slot to)
+static int pair_copy(pairing *p, const paired *one, qnnrt_run *const runs[2],
+                     const qnnrt_slot *from, const qnnrt_slot *to)
 {
     const qnnrt_tensor_info *a = from->tensor, *b = to->tensor;
     const size_t count = count_now(runs[0], from);
@@ -262,7 +262,7 @@ static int pair_inputs(pairing *p, const paired *one, qnnrt_run *const runs[2])
     const qnnrt_pipeline_info *a = one->jobs[0]->info, *b = one->jobs[1]->info;
     if (!load_inputs(p->sides[0], one->jobs[0], runs[0])) return 0;
     for (size_t i = 0; i < a->slot_count; ++i)
-        if (a->slots[i].role == QNNRT_ROLE_INPUT && one->slots[i] != QNNRT_NO_SLOT &&
+        if (a->slots[i].role == QNNRT_ROLE_INPUT && one->slots[i] != NULL &&
             !pair_copy(p, one, runs, &a->slots[i], one->slots[i])) return 0;
     for (size_t i = 0; i < b->slot_count; ++i) {
         if (b->slots[i].role != QNNRT_ROLE_INPUT || pair_taken(one, &b->slots[i])) continue;

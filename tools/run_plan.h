@@ -178,7 +178,7 @@ static void say_slots(const tool *t, const job *j)
     const size_t count = j->info->slot_count;
     char *(*cells)[COLUMNS] = cli_alloc(count, sizeof(*cells));
     for (size_t i = 0; i < count; ++i) {
-        const qnnrt_slot_info *slot = &j->info->slots[i];
+        const qnnrt_slot *slot = &j->info->slots[i];
         const qnnrt_tensor_info *tensor = slot->tensor;
         cells[i][0] = cli_shown(slot->address);
         cells[i][1] = cli_text("%s", qnnrt_role_name(slot->role));
@@ -234,7 +234,7 @@ static void say_job(const tool *t, const job *j)
     if (t->set.command == COMMAND_RUN) say_slots(t, j);
     for (size_t i = 0; i < info->slot_count; ++i) {
         if (j->names[i] == NULL) continue;
-        const qnnrt_slot_info *slot = &info->slots[i];
+        const qnnrt_slot *slot = &info->slots[i];
         char *name = cli_shown(j->names[i]), *tensor = cli_shown(slot->tensor->name);
         say(t, "  \"%s\" is %s \"%s\" of step %lu\n", name, qnnrt_role_name(slot->role), tensor,
             (unsigned long)slot->first);

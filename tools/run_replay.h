@@ -39,10 +39,11 @@ static const qnnrt_pipeline *replay_graph(const tool *t, const captured_pipeline
 }
 
 /* Return the slot of a captured tensor, by its name, or because both are alone. */
-static qnnrt_slot replay_slot(const job *j, const captured_step *step, size_t port, int output)
+static const qnnrt_slot *replay_slot(const job *j, const captured_step *step, size_t port,
+                                     int output)
 {
     const qnnrt_role role = output ? QNNRT_ROLE_OUTPUT : QNNRT_ROLE_INPUT;
-    qnnrt_slot found = QNNRT_NO_SLOT, lone = QNNRT_NO_SLOT;
+    const qnnrt_slot *found = NULL, *lone = NULL;
     size_t count = 0;
     qnnrt_slot_find(j->pipeline, step->ports[output][port].name, role, &found, NULL);
     for (size_t i = 0; i < j->info->slot_count; ++i) {
@@ -50,7 +51,7 @@ static qnnrt_slot replay_slot(const job *j, const captured_step *step, size_t po
         lone = &j->info->slots[i];
         ++count;
     }
-    return found != QNNRT_NO_SLOT || count != 1 || step->counts[output] != 1 ? found : lone;
+    return found != NULL || count != 1 || step->counts[output] != 1 ? found : lone;
 }
 
 /* Put captured values into the memory of a tensor: the same bytes where the types are equal, else
@@ -135,19 +136,19 @@ static int replay_inputs(comparison *c, const captured *from, const captured_pip
     int good = 1;
     for (size_t i = 0; i < step->counts[0] && good; ++i) {
         const captured_tensor *tensor = &pipeline->tensors[step->ports[0][i].tensor];
-        const qnnrt_slot slot = replay_slot(j, step, i, 0);
+        const qnnrt_slot *slot = replay_slot(j, step, i, 0);
         qnnrt_tensor_info now;
-        if (slot != QNNRT_NO_SLOT) {
+        if (slot != NULL) {
             if (slot->tensor->dynamic_dims != NULL)
                 qnnrt_set_dims(run, slot, tensor->dims, tensor->info.rank);
             now = tensor_now(run, slot);
             filled[slot - j->info->slots] = 1;
         }
-        good = replay_input(c, from, pipeline, at, i, slot != QNNRT_NO_SLOT ? &now : NULL,
-                            slot != QNNRT_NO_SLOT ? qnnrt_data_slot(run, slot, NULL) : NULL);
+        good = replay_input(c, from, pipeline, at, i, slot != NULL ? &now : NULL,
+                            slot != NULL ? qnnrt_data_slot(run, slot, NULL) : NULL);
     }
     for (size_t i = 0; i < j->info->slot_count && good; ++i) {
-        const qnnrt_slot slot = &j->info->slots[i];
+        const qnnrt_slot *slot = &j->info->slots[i];
         if (slot->role != QNNRT_ROLE_INPUT || filled[i]) continue;
         if (slot->tensor->optional && qnnrt_omit(run, slot) == QNNRT_OK) continue;
         compare_problem(c, pipeline->name, at, slot->tensor->name, "the capture lacks this input");
@@ -177,10 +178,10 @@ static void replay_graph_step(comparison *c, const captured *from,
         } else {
             if (expected) say(t, "  succeeded here; when it was captured it failed\n");
             for (size_t i = 0; i < step->counts[1]; ++i) {
-                const qnnrt_slot slot = replay_slot(j, step, i, 1);
+                const qnnrt_slot *slot = replay_slot(j, step, i, 1);
                 qnnrt_tensor_info now;
-                if (slot != QNNRT_NO_SLOT) now = tensor_now(run, slot);
-                replay_output(c, from, pipeline, at, i, &now, slot != QNNRT_NO_SLOT
+                if (slot != NULL) now = tensor_now(run, slot);
+                replay_output(c, from, pipeline, at, i, &now, slot != NULL
                               ? qnnrt_data_slot(run, slot, NULL) : NULL);
             }
         }
@@ -244,12 +245,12 @@ static void replay_host_step(comparison *c, const captured *from,
     int good = 1;
     qnnrt_error err = {QNNRT_OK, 0, "", "", NULL};
     for (size_t i = 0; i < graph->input_count && good; ++i) {
-        qnnrt_slot slot = QNNRT_NO_SLOT;
+        const qnnrt_slot *slot = NULL;
         const size_t port = replay_port(step, 0, graph->inputs[i].name);
         char *address = cli_text("%lu/%s", (unsigned long)place, graph->inputs[i].name);
         qnnrt_slot_find(owner, address, QNNRT_ROLE_CONSTANT, &slot, NULL);
         free(address);
-        if (slot != QNNRT_NO_SLOT) {
+        if (slot != NULL) {
             ins[i] = (void *)(uintptr_t)slot->constant;
             continue;
         }

@@ -180,7 +180,7 @@ static void report_slots(json *j, const job *from)
 {
     json_open(j, "slots", '[', 0);
     for (size_t i = 0; i < from->info->slot_count; ++i) {
-        const qnnrt_slot_info *slot = &from->info->slots[i];
+        const qnnrt_slot *slot = &from->info->slots[i];
         const qnnrt_tensor_info *tensor = slot->tensor;
         json_open(j, NULL, '{', 0);
         json_count(j, "slot", i);

@@ -173,7 +173,7 @@ typedef struct result {                /* the tensor of an item                 
 
 /* Return the output that a file is named after: TENSOR.raw or TENSOR_native.raw in a folder of the
    pipeline's name, or anywhere if the model has one pipeline. NULL: none. */
-static qnnrt_slot result_slot(const tool *t, const char *key)
+static const qnnrt_slot *result_slot(const tool *t, const char *key)
 {
     const char *slash = strrchr(key, '/'), *stem = slash != NULL ? slash + 1 : key;
     for (size_t i = 0; i < t->job_count; ++i) {
@@ -189,7 +189,7 @@ static qnnrt_slot result_slot(const tool *t, const char *key)
                     strncmp(name, stem, strlen(stem)) == 0) return &j->info->slots[s];
             }
     }
-    return QNNRT_NO_SLOT;
+    return NULL;
 }
 
 /* Return the type of --dtype for an item, UNDEFINED without one. */
@@ -229,9 +229,9 @@ static int check_dtypes(const settings *set)
 static void result_type(const tool *t, const char *key, result *r)
 {
     const uint64_t bytes = r->file.bytes;
-    const qnnrt_slot slot = t->model != NULL ? result_slot(t, key) : QNNRT_NO_SLOT;
+    const qnnrt_slot *slot = t->model != NULL ? result_slot(t, key) : NULL;
     const qnnrt_dtype dtype = result_dtype(t, key);
-    if (slot != QNNRT_NO_SLOT &&
+    if (slot != NULL &&
         (bytes == slot->tensor->bytes || bytes == slot->tensor->count * sizeof(float))) {
         r->info = *slot->tensor;
         if (dtype == QNNRT_DTYPE_UNDEFINED && bytes == slot->tensor->bytes) return;
@@ -293,8 +293,8 @@ static int read_result(tool *t, kept_weights *kept, const value_item *from, resu
     r->info.dims = r->dims;
     r->info.count = r->file.count;
     for (uint32_t d = 0; d < r->file.rank; ++d) r->dims[d] = (uint32_t)r->file.dims[d];
-    const qnnrt_slot slot = t->model != NULL ? result_slot(t, from->key) : QNNRT_NO_SLOT;
-    if (slot != QNNRT_NO_SLOT && slot->tensor->count == r->info.count &&
+    const qnnrt_slot *slot = t->model != NULL ? result_slot(t, from->key) : NULL;
+    if (slot != NULL && slot->tensor->count == r->info.count &&
         slot->tensor->dtype != r->info.dtype &&
         value_stored(slot->tensor->dtype) == r->info.dtype) {
         r->info = *slot->tensor;                 /* codes, in a file that has integers alone */

@@ -48,8 +48,8 @@ static void name_files(tool *t)
     free(native);
 }
 
-static void note_file(job *j, uint32_t inference, qnnrt_slot slot, number_form form, uint64_t bytes,
-                      char *path)
+static void note_file(job *j, uint32_t inference, const qnnrt_slot *slot, number_form form,
+                      uint64_t bytes, char *path)
 {
     j->written = cli_grow(j->written, j->written_count, &j->written_room, sizeof(*j->written));
     const output_file file = {inference, slot, form, bytes, path};
@@ -70,7 +70,7 @@ typedef struct output_value {          /* an output that is written             
 
 /* Read an output as float32 values, of all parts of --batch_multiplier. Return 0 after a
    message. */
-static int decode_output(tool *t, job *j, qnnrt_run *run, qnnrt_slot slot,
+static int decode_output(tool *t, job *j, qnnrt_run *run, const qnnrt_slot *slot,
                          const qnnrt_tensor_info *tensor, uint32_t batch, float *values)
 {
     const char *gathered = j->gathered[slot - j->info->slots];
@@ -92,7 +92,7 @@ static int decode_output(tool *t, job *j, qnnrt_run *run, qnnrt_slot slot,
 }
 
 /* Describe an output: its bytes, or float32 values. Return 0 after a message. */
-static int take_output(tool *t, job *j, qnnrt_run *run, qnnrt_slot slot, number_form form,
+static int take_output(tool *t, job *j, qnnrt_run *run, const qnnrt_slot *slot, number_form form,
                        const result_at *at, output_value *value)
 {
     const qnnrt_tensor_info tensor = tensor_now(run, slot);
@@ -135,7 +135,7 @@ static int write_form(tool *t, job *j, qnnrt_run *run, const result_at *at, numb
     const size_t slots = j->info->slot_count;
     output_value *list = cli_alloc(slots, sizeof(*list));
     value_out *outs = cli_alloc(slots, sizeof(*outs));
-    qnnrt_slot *from = cli_alloc(slots, sizeof(*from));
+    const qnnrt_slot **from = cli_alloc(slots, sizeof(*from));
     char *path = cli_text("%s/outputs%s.safetensors", folder,
                           names == j->native_files ? "_native" : "");
     size_t count = 0;

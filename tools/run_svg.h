@@ -459,7 +459,7 @@ static void note_tensors(const qnnrt_pipeline_info *info, size_t step, char **in
 {
     const qnnrt_graph_info *g = info->steps[step].graph;
     for (size_t i = 0; i < info->slot_count; ++i) {
-        const qnnrt_slot_info *slot = &info->slots[i];
+        const qnnrt_slot *slot = &info->slots[i];
         if (slot->role != QNNRT_ROLE_CONSTANT || step < slot->first || step > slot->last) continue;
         for (size_t k = 0; k < g->input_count; ++k)
             if (in[k] == NULL && strcmp(g->inputs[k].name, slot->tensor->name) == 0)

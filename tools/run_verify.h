@@ -154,8 +154,8 @@ static qnnrt_result verify_load(void *user, const qnnrt_ir_value *value, void *d
 /* Return the place of a tensor of the compiled graph and its facts, or NULL. */
 static void *verify_tensor(const verify *v, const char *name, const qnnrt_tensor_info **facts)
 {
-    qnnrt_slot slot = name != NULL ? qnnrt_run_slot(v->run, name) : QNNRT_NO_SLOT;
-    if (slot == QNNRT_NO_SLOT) return NULL;
+    const qnnrt_slot *slot = name != NULL ? qnnrt_run_slot(v->run, name) : NULL;
+    if (slot == NULL) return NULL;
     *facts = slot->tensor;
     return qnnrt_data(v->run, name, NULL);
 }
@@ -404,12 +404,12 @@ static qnnrt_result verify_watch(void *user, const qnnrt_ir_node *node, size_t o
 {
     verify *v = user;
     const qnnrt_ir_value *value = node->outputs[output];
-    qnnrt_slot slot = qnnrt_run_slot(v->run, value->name);
+    const qnnrt_slot *slot = qnnrt_run_slot(v->run, value->name);
     qnnrt_ir_run_desc wide = {0};
     verify_sum sum = {0};
     (void)err;
     wide.wide = 1;
-    if (slot == QNNRT_NO_SLOT || slot->tensor->count != value->count || value->count == 0)
+    if (slot == NULL || slot->tensor->count != value->count || value->count == 0)
         return QNNRT_OK;
     double *a = cli_alloc((size_t)value->count, sizeof(*a));
     double *b = cli_alloc((size_t)value->count, sizeof(*b));

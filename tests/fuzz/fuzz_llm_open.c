@@ -15,7 +15,7 @@ enum { CONTROL = 8, DOCUMENTS = 6, SEPARATOR = 0x1E };
 
 #include "fuzz_model.h"
 
-static const qnnrt_tensor_info *tensor_of(const qnnrt_llm__graph *graph, qnnrt_slot slot)
+static const qnnrt_tensor_info *tensor_of(const qnnrt_llm__graph *graph, const qnnrt_slot *slot)
 {
     const qnnrt_pipeline_info *info = qnnrt_pipeline_get_info(graph->pipeline);
     MUST(slot >= info->slots && slot < info->slots + info->slot_count && slot->tensor != NULL);
@@ -59,7 +59,7 @@ static void check_model(const qnnrt_llm *llm)
         MUST(graph->ar > 0 && graph->context >= graph->ar && graph->cells == graph->context - graph->ar);
         MUST(g == 0 || graph->ar > graph[-1].ar || (graph->ar == graph[-1].ar && graph->context > graph[-1].context));
         check_inputs(llm, graph);
-        if (graph->logits != QNNRT_NO_SLOT) {
+        if (graph->logits != NULL) {
             const qnnrt_tensor_info *t = tensor_of(graph, graph->logits);
             MUST(t->count == (uint64_t)graph->ar * info->vocabulary);
             MUST(t->bytes == (uint64_t)graph->ar * info->logits_bytes);
@@ -68,8 +68,8 @@ static void check_model(const qnnrt_llm *llm)
             const qnnrt_llm__kv *kv = &llm->kv[k];
             const qnnrt_llm__ends *ends = &graph->kv[k];
             const uint64_t cell = (uint64_t)kv->outer * kv->inner * kv->element;
-            MUST((ends->in == QNNRT_NO_SLOT) == (graph->cells == 0));
-            if (ends->in != QNNRT_NO_SLOT) MUST(tensor_of(graph, ends->in)->bytes == cell * graph->cells);
+            MUST((ends->in == NULL) == (graph->cells == 0));
+            if (ends->in != NULL) MUST(tensor_of(graph, ends->in)->bytes == cell * graph->cells);
             MUST(ends->out_cells == graph->ar || ends->out_cells == graph->context);
             MUST(ends->out_first + graph->ar == ends->out_cells);
             MUST(tensor_of(graph, ends->out)->bytes == cell * ends->out_cells);

@@ -97,10 +97,10 @@ static void check_pipeline(const qnnrt_pipeline *p)
         MUST(e->slot >= info->slots && e->slot < info->slots + info->slot_count);
     }
     for (i = 0; i < info->slot_count && i < 50; ++i) {
-        const qnnrt_slot_info *s = &info->slots[i];
-        qnnrt_slot found = QNNRT_NO_SLOT;
+        const qnnrt_slot *s = &info->slots[i];
+        const qnnrt_slot *found = NULL;
         MUST(s->tensor != NULL && s->first <= s->last && s->last < info->step_count && s->address != NULL);
-        (void)GOOD(qnnrt_slot_find(p, s->address, s->role, &found, fresh(&err)), found != QNNRT_NO_SLOT ? s : NULL, &err);
+        (void)GOOD(qnnrt_slot_find(p, s->address, s->role, &found, fresh(&err)), found != NULL ? s : NULL, &err);
         MUST(found == s);
     }
 }

@@ -143,10 +143,10 @@ static void check_pipeline(const qnnrt_pipeline *p)
         MUST(e->slot->first == e->from_step && e->slot->last >= e->to_step);
     }
     for (i = 0; i < info->slot_count && i < 200; ++i) {
-        const qnnrt_slot_info *s = &info->slots[i];
-        qnnrt_slot found = (qnnrt_slot)p;
+        const qnnrt_slot *s = &info->slots[i];
+        const qnnrt_slot *found = (const qnnrt_slot *)p;
         MUST(s->tensor != NULL && s->first <= s->last && s->last < info->step_count && s->address != NULL);
-        (void)GOOD(qnnrt_slot_find(p, s->address, s->role, &found, fresh(&err)), found != QNNRT_NO_SLOT ? s : NULL, &err);
+        (void)GOOD(qnnrt_slot_find(p, s->address, s->role, &found, fresh(&err)), found != NULL ? s : NULL, &err);
         MUST(found == s);
     }
 }
@@ -205,7 +205,7 @@ static uint64_t sum_of(const void *data, size_t bytes)
 }
 
 /* Write and read values of one slot, also ranges that do not exist. */
-static void play_values(qnnrt_run *run, qnnrt_slot slot, const qnnrt_tensor_info *t)
+static void play_values(qnnrt_run *run, const qnnrt_slot *slot, const qnnrt_tensor_info *t)
 {
     float floats[VALUES];
     int32_t ints[VALUES];
@@ -439,7 +439,7 @@ static void play_model(qnnrt *model)
     }
     for (i = 0; i < count; ++i) {
         const qnnrt_pipeline *p = qnnrt_get_info(model)->pipelines[i], *found = NULL;
-        qnnrt_slot slot = 0;
+        const qnnrt_slot *slot = 0;
         size_t k;
         MUST(p != NULL);
         check_pipeline(p);
@@ -447,7 +447,7 @@ static void play_model(qnnrt *model)
         for (k = 0; k < 6; ++k) {
             qnnrt_role role = (qnnrt_role)chance(5);
             int ok = GOOD(qnnrt_slot_find(p, some_name(qnnrt_pipeline_get_info(p), name, sizeof(name)), role, &slot, fresh(&err)),
-                          slot != QNNRT_NO_SLOT ? name : NULL, &err);
+                          slot != NULL ? name : NULL, &err);
             if (ok) MUST((size_t)(slot - qnnrt_pipeline_get_info(p)->slots) < qnnrt_pipeline_get_info(p)->slot_count);
             slot = 0;
         }

@@ -39,10 +39,10 @@ static void check_pipeline(const qnnrt_pipeline *p)
         MUST(e->slot->first == e->from_step && e->slot->last >= e->to_step);
     }
     for (i = 0; i < info->slot_count && i < 100; ++i) {
-        const qnnrt_slot_info *s = &info->slots[i];
-        qnnrt_slot found = (qnnrt_slot)p;
+        const qnnrt_slot *s = &info->slots[i];
+        const qnnrt_slot *found = (const qnnrt_slot *)p;
         MUST(s->tensor != NULL && s->first <= s->last && s->last < info->step_count && s->address != NULL);
-        (void)GOOD(qnnrt_slot_find(p, s->address, s->role, &found, fresh(&err)), found != QNNRT_NO_SLOT ? s : NULL, &err);
+        (void)GOOD(qnnrt_slot_find(p, s->address, s->role, &found, fresh(&err)), found != NULL ? s : NULL, &err);
         MUST(found == s);
     }
 }

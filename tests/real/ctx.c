@@ -72,7 +72,7 @@ static void check_files(qnnrt_run *run, const case_files *files)
     CHECK_EQ(slots, files->count);
     for (t = 0; t < files->count; ++t) {
         qnnrt_error err;
-        qnnrt_slot slot;
+        const qnnrt_slot *slot;
         const tensor_file *file = &files->tensors[t];
         REAL_OK(qnnrt_slot_find(qnnrt_run_pipeline(run), file->name,
                                 file->output ? QNNRT_ROLE_OUTPUT : QNNRT_ROLE_INPUT, &slot, &err), &err);

@@ -317,7 +317,7 @@ static void run_files(qnnrt_run *run, const char *folder)
     for (side = 0; side < 2; ++side) {
         if (side == 1) REAL_OK(qnnrt_exec(run), qnnrt_run_error(run));
         for (s = 0; s < info->slot_count; ++s) {
-            const qnnrt_slot_info *slot = &info->slots[s];
+            const qnnrt_slot *slot = &info->slots[s];
             size_t bytes, size, i, differing = 0;
             unsigned char *data, *file;
             if (slot->role != (side == 0 ? QNNRT_ROLE_INPUT : QNNRT_ROLE_OUTPUT)) continue;

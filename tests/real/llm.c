@@ -127,7 +127,7 @@ static void compare(qnnrt *one, qnnrt *four, const char *prefix)
     for (i = 0; i < info[0]->slot_count; ++i) {
         const qnnrt_tensor_info *tensor = info[0]->slots[i].tensor;
         const void *a, *b;
-        qnnrt_slot other;
+        const qnnrt_slot *other;
         uint64_t v, row, wide;
         int is_logits = strcmp(tensor->name, "logits") == 0;
         if (info[0]->slots[i].role == QNNRT_ROLE_EDGE) continue;

@@ -501,7 +501,7 @@ static void has_steps(const running *r, const libraries *l, qnnrt_step_kind midd
     static const char *const texts[] = { "graph \"first\"", "float16 -> float32, 1,024 bytes", "\"middle\"",
                                          "float32 -> float16, 512 bytes", "graph \"last\"" };
     char text[512];
-    qnnrt_slot from, to;
+    const qnnrt_slot *from, *to;
     size_t i;
     CHECK_EQ(info->step_count, 5);
     for (i = 0; i < 5; ++i) {

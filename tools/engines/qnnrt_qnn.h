@@ -522,7 +522,7 @@ static qnnrt_result qnnrt_qnn__open(const qnnrt_engine_open *open, void **librar
 
 /* What a loaded model consists of. */
 typedef struct qnnrt_qnn__tensor {
-    qnnrt_slot slot;
+    const qnnrt_slot *slot;
     int        as_float;                 /* codes outside are float32 */
     int        moves;                    /* has dimensions that may change */
     int        fixed;                    /* the caller fixed them, in its facts */
@@ -1456,7 +1456,7 @@ static qnnrt_dtype qnnrt_qnn__facts_codes(qnnrt_dtype dtype)
 }
 
 /* Return the name of a slot: the user's, else the tensor's. */
-static const char *qnnrt_qnn__facts_name(const qnnrt_pipeline_info *p, qnnrt_slot slot)
+static const char *qnnrt_qnn__facts_name(const qnnrt_pipeline_info *p, const qnnrt_slot *slot)
 {
     size_t i;
     for (i = 0; i < p->name_count; ++i) if (p->names[i].slot == slot) return p->names[i].name;
@@ -1480,7 +1480,7 @@ static size_t qnnrt_qnn__facts_place(const qnnrt_qnn__model *m, const char *name
 }
 
 /* Return true if a slot lives in a buffer, and keeps its content between runs. */
-static int qnnrt_qnn__facts_kept(const qnnrt_pipeline_info *p, qnnrt_slot slot)
+static int qnnrt_qnn__facts_kept(const qnnrt_pipeline_info *p, const qnnrt_slot *slot)
 {
     size_t i;
     for (i = 0; i < p->place_count; ++i)
@@ -1490,7 +1490,7 @@ static int qnnrt_qnn__facts_kept(const qnnrt_pipeline_info *p, qnnrt_slot slot)
 
 /* Describe one slot. */
 static void qnnrt_qnn__facts_one(const qnnrt_qnn__model *m, const qnnrt_pipeline_info *p,
-                                 qnnrt_slot slot, int native, qnnrt_qnn__tensor *tensor,
+                                 const qnnrt_slot *slot, int native, qnnrt_qnn__tensor *tensor,
                                  qnnrt_session_tensor *fact)
 {
     const qnnrt_tensor_info *info = slot->tensor;
@@ -1530,7 +1530,7 @@ static qnnrt_result qnnrt_qnn__facts_list(qnnrt_qnn__model *m, qnnrt_role role,
     if (*tensors == NULL || *facts == NULL || places == NULL) return QNNRT_E_MEMORY;
     *count = 0;
     for (i = 0; i < p->slot_count; ++i) {
-        const qnnrt_slot slot = &p->slots[i];
+        const qnnrt_slot *slot = &p->slots[i];
         size_t place;
         if (slot->role != role) continue;
         if (slot->tensor->rank > QNNRT_SESSION_RANK)
@@ -1855,7 +1855,7 @@ static qnnrt_result qnnrt_qnn__set(void *binding, int output, size_t index,
 static qnnrt_result qnnrt_qnn__binding_range(const qnnrt_qnn__binding *b, size_t index,
                                              qnnrt_error *err)
 {
-    const qnnrt_slot slot = b->m->inputs[index].slot;
+    const qnnrt_slot *slot = b->m->inputs[index].slot;
     const qnnrt_qnn__port *port = &b->inputs[index];
     uint64_t i;
     for (i = 0; i < port->count; ++i) {
@@ -1876,7 +1876,7 @@ static qnnrt_result qnnrt_qnn__binding_before(qnnrt_qnn__binding *b, qnnrt_error
     size_t i;
     for (i = 0; i < b->m->input_count; ++i) {
         const qnnrt_qnn__port *port = &b->inputs[i];
-        const qnnrt_slot slot = b->m->inputs[i].slot;
+        const qnnrt_slot *slot = b->m->inputs[i].slot;
         qnnrt_result result = QNNRT_OK;
         if (port->data == NULL) continue;
         if (port->check) result = qnnrt_qnn__binding_range(b, i, err);
@@ -1892,7 +1892,7 @@ static qnnrt_result qnnrt_qnn__binding_before(qnnrt_qnn__binding *b, qnnrt_error
 }
 
 /* Return how many elements the last run wrote. */
-static uint64_t qnnrt_qnn__binding_count(const qnnrt_qnn__binding *b, qnnrt_slot slot)
+static uint64_t qnnrt_qnn__binding_count(const qnnrt_qnn__binding *b, const qnnrt_slot *slot)
 {
     uint32_t rank = 0, i;
     const uint32_t *dims = qnnrt_get_dims(b->run, slot, &rank);
@@ -1907,7 +1907,7 @@ static qnnrt_result qnnrt_qnn__binding_after(qnnrt_qnn__binding *b, qnnrt_error 
     size_t i;
     for (i = 0; i < b->m->output_count; ++i) {
         qnnrt_qnn__port *port = &b->outputs[i];
-        const qnnrt_slot slot = b->m->outputs[i].slot;
+        const qnnrt_slot *slot = b->m->outputs[i].slot;
         const uint64_t count = qnnrt_qnn__binding_count(b, slot);
         size_t bytes = (size_t)count * sizeof(float);
         qnnrt_result result = QNNRT_OK;
@@ -1955,7 +1955,7 @@ static qnnrt_result qnnrt_qnn__get_output(void *binding, size_t output, qnnrt_va
 {
     qnnrt_qnn__binding *b = (qnnrt_qnn__binding *)binding;
     const qnnrt_qnn__port *port = &b->outputs[output];
-    const qnnrt_slot slot = b->m->outputs[output].slot;
+    const qnnrt_slot *slot = b->m->outputs[output].slot;
     uint32_t rank = 0, i;
     const uint32_t *dims = qnnrt_get_dims(b->run, slot, &rank);
     if (dims == NULL && slot->tensor->rank > 0)

@@ -248,9 +248,9 @@ struct compiled {
     qnnrt_plan *plan = nullptr;
     qnnrt_mem  *mem = nullptr;
     std::vector<qg_input>   inputs;
-    std::vector<qnnrt_slot> input_slots;
+    std::vector<const qnnrt_slot *> input_slots;
     std::vector<qg_output>  outputs;
-    std::vector<qnnrt_slot> output_slots;
+    std::vector<const qnnrt_slot *> output_slots;
     std::vector<size_t>     by_node;             /* outputs in the order of their nodes */
     std::vector<std::pair<int, uint32_t>> ops;   /* ggml operators, and how many of each */
     std::vector<uint64_t>   serials;             /* of the buffers whose weights are in it */
@@ -879,13 +879,13 @@ bool plan_slots(compiled *c, qnnrt_error *err)
         c->input_slots.push_back(qnnrt_pipeline_input(pipeline, i));
     for (size_t i = 0; i < c->outputs.size(); ++i)
         c->output_slots.push_back(qnnrt_pipeline_output(pipeline, i));
-    bool same = qnnrt_pipeline_input(pipeline, c->inputs.size()) == QNNRT_NO_SLOT &&
-                qnnrt_pipeline_output(pipeline, c->outputs.size()) == QNNRT_NO_SLOT;
+    bool same = qnnrt_pipeline_input(pipeline, c->inputs.size()) == NULL &&
+                qnnrt_pipeline_output(pipeline, c->outputs.size()) == NULL;
     for (size_t i = 0; i < c->inputs.size() && same; ++i)
-        same = c->input_slots[i] != QNNRT_NO_SLOT &&
+        same = c->input_slots[i] != NULL &&
                c->input_slots[i]->tensor->bytes == c->inputs[i].bytes;
     for (size_t i = 0; i < c->outputs.size() && same; ++i)
-        same = c->output_slots[i] != QNNRT_NO_SLOT &&
+        same = c->output_slots[i] != NULL &&
                c->output_slots[i]->tensor->bytes == c->outputs[i].bytes;
     if (!same) {
         snprintf(err->text, sizeof(err->text), "the library lists other inputs or outputs than the"

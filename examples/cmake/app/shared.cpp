@@ -15,7 +15,7 @@ int main(int argc, char **argv)
         qnnrt_cpp::model model(argv[1], desc);
         qnnrt_cpp::run run = model.prepare();
         run.exec();
-        for (const qnnrt_slot_info &slot : run.slots()) {
+        for (const qnnrt_slot &slot : run.slots()) {
             if (slot.role == QNNRT_ROLE_OUTPUT)
                 std::printf("%s: %g ...\n", slot.address,
                             static_cast<double>(run.read<float, 1>(slot.address)[0]));

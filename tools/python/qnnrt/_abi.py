@@ -228,7 +228,7 @@ class qnnrt_info(Structure):
     pass
 
 
-class qnnrt_slot_info(Structure):
+class qnnrt_slot(Structure):
     pass
 
 
@@ -702,7 +702,7 @@ qnnrt_info._fields_ = [
     ('device_bytes', c_uint64),
     ('device_peak', c_uint64),
 ]
-qnnrt_slot_info._fields_ = [
+qnnrt_slot._fields_ = [
     ('tensor', POINTER(qnnrt_tensor_info)),
     ('role', c_int),
     ('first', c_uint32),
@@ -718,7 +718,7 @@ qnnrt_edge_info._fields_ = [
     ('to_step', c_uint32),
     ('from', POINTER(qnnrt_tensor_info)),
     ('to', POINTER(qnnrt_tensor_info)),
-    ('slot', POINTER(qnnrt_slot_info)),
+    ('slot', POINTER(qnnrt_slot)),
     ('reason', c_char_p),
 ]
 qnnrt_step_info._fields_ = [
@@ -731,7 +731,7 @@ qnnrt_step_info._fields_ = [
 ]
 qnnrt_name_info._fields_ = [
     ('name', c_char_p),
-    ('slot', POINTER(qnnrt_slot_info)),
+    ('slot', POINTER(qnnrt_slot)),
 ]
 qnnrt_buffer_desc._fields_ = [
     ('name', c_char_p),
@@ -740,7 +740,7 @@ qnnrt_buffer_desc._fields_ = [
 ]
 qnnrt_place_desc._fields_ = [
     ('entry', c_size_t),
-    ('slot', POINTER(qnnrt_slot_info)),
+    ('slot', POINTER(qnnrt_slot)),
     ('buffer', c_size_t),
     ('offset', c_uint64),
     ('caller_io', c_int),
@@ -751,7 +751,7 @@ qnnrt_pipeline_info._fields_ = [
     ('slot_count', c_size_t),
     ('edge_count', c_size_t),
     ('steps', POINTER(qnnrt_step_info)),
-    ('slots', POINTER(qnnrt_slot_info)),
+    ('slots', POINTER(qnnrt_slot)),
     ('edges', POINTER(qnnrt_edge_info)),
     ('failure', POINTER(qnnrt_error)),
     ('name_count', c_size_t),
@@ -852,7 +852,7 @@ qnnrt_plan_block._fields_ = [
     ('offset', c_uint64),
     ('bytes', c_uint64),
     ('entry', c_size_t),
-    ('slot', POINTER(qnnrt_slot_info)),
+    ('slot', POINTER(qnnrt_slot)),
     ('first', c_uint32),
     ('last', c_uint32),
     ('kept', c_int),
@@ -897,7 +897,7 @@ qnnrt_prepare_desc._fields_ = [
     ('mem', qnnrt_mem_desc),
 ]
 qnnrt_transfer_info._fields_ = [
-    ('slot', POINTER(qnnrt_slot_info)),
+    ('slot', POINTER(qnnrt_slot)),
     ('step', c_uint32),
     ('registered', c_int),
     ('reason', c_char_p),
@@ -1346,9 +1346,9 @@ FUNCTIONS = {
     'qnnrt_backend_open': (c_int, [POINTER(qnnrt_backend_desc), POINTER(c_void_p), POINTER(qnnrt_error)]),
     'qnnrt_backend_register_ops': (c_int, [c_void_p, c_char_p, c_char_p, c_char_p, POINTER(qnnrt_error)]),
     'qnnrt_bind': (c_int, [c_void_p, c_char_p, c_void_p, c_size_t]),
-    'qnnrt_bind_at': (c_int, [c_void_p, POINTER(qnnrt_slot_info), c_void_p, c_uint64]),
-    'qnnrt_bind_input': (c_int, [c_void_p, POINTER(qnnrt_slot_info), c_void_p, c_size_t]),
-    'qnnrt_bind_output': (c_int, [c_void_p, POINTER(qnnrt_slot_info), c_void_p, c_size_t]),
+    'qnnrt_bind_at': (c_int, [c_void_p, POINTER(qnnrt_slot), c_void_p, c_uint64]),
+    'qnnrt_bind_input': (c_int, [c_void_p, POINTER(qnnrt_slot), c_void_p, c_size_t]),
+    'qnnrt_bind_output': (c_int, [c_void_p, POINTER(qnnrt_slot), c_void_p, c_size_t]),
     'qnnrt_binding_create': (c_int, [c_void_p, POINTER(c_void_p), POINTER(qnnrt_error)]),
     'qnnrt_binding_destroy': (c_int, [c_void_p]),
     'qnnrt_binding_get': (c_int, [c_void_p, c_char_p, POINTER(qnnrt_value)]),
@@ -1378,7 +1378,7 @@ FUNCTIONS = {
     'qnnrt_convert_of': (c_void_p, [POINTER(qnnrt_step_info)]),
     'qnnrt_convert_step': (POINTER(qnnrt_host_step), [c_void_p]),
     'qnnrt_data': (c_void_p, [c_void_p, c_char_p, POINTER(c_size_t)]),
-    'qnnrt_data_slot': (c_void_p, [c_void_p, POINTER(qnnrt_slot_info), POINTER(c_size_t)]),
+    'qnnrt_data_slot': (c_void_p, [c_void_p, POINTER(qnnrt_slot), POINTER(c_size_t)]),
     'qnnrt_decode_f32': (c_int, [POINTER(qnnrt_tensor_info), c_void_p, POINTER(c_float)]),
     'qnnrt_device_heap': (qnnrt_mem_provider, [c_char_p]),
     'qnnrt_device_memfd': (qnnrt_mem_provider, []),
@@ -1398,7 +1398,7 @@ FUNCTIONS = {
     'qnnrt_explain_get': (POINTER(qnnrt_explanation), [c_size_t]),
     'qnnrt_explanation_get': (POINTER(qnnrt_explanation), [c_size_t]),
     'qnnrt_file_read': (c_int, [c_char_p, c_void_p, c_size_t, POINTER(c_uint64), POINTER(qnnrt_error)]),
-    'qnnrt_get_dims': (POINTER(c_uint32), [c_void_p, POINTER(qnnrt_slot_info), POINTER(c_uint32)]),
+    'qnnrt_get_dims': (POINTER(c_uint32), [c_void_p, POINTER(qnnrt_slot), POINTER(c_uint32)]),
     'qnnrt_get_info': (POINTER(qnnrt_info), [c_void_p]),
     'qnnrt_json_begin': (None, [POINTER(qnnrt_json_reader), c_char_p, c_size_t, POINTER(qnnrt_json_limits)]),
     'qnnrt_json_copy': (c_size_t, [POINTER(qnnrt_json_text), c_char_p]),
@@ -1493,14 +1493,14 @@ FUNCTIONS = {
     'qnnrt_model_load_shared': (c_int, [c_void_p, POINTER(qnnrt_error)]),
     'qnnrt_model_recover': (c_int, [c_void_p, POINTER(qnnrt_error)]),
     'qnnrt_model_swap': (c_int, [c_void_p, c_uint64, POINTER(qnnrt_error)]),
-    'qnnrt_omit': (c_int, [c_void_p, POINTER(qnnrt_slot_info)]),
+    'qnnrt_omit': (c_int, [c_void_p, POINTER(qnnrt_slot)]),
     'qnnrt_open': (c_int, [c_char_p, POINTER(qnnrt_desc), POINTER(c_void_p), POINTER(qnnrt_error)]),
     'qnnrt_pipeline_destroy': (c_int, [c_void_p]),
     'qnnrt_pipeline_find': (c_int, [c_void_p, c_char_p, POINTER(c_void_p), POINTER(qnnrt_error)]),
     'qnnrt_pipeline_get_info': (POINTER(qnnrt_pipeline_info), [c_void_p]),
-    'qnnrt_pipeline_input': (POINTER(qnnrt_slot_info), [c_void_p, c_size_t]),
+    'qnnrt_pipeline_input': (POINTER(qnnrt_slot), [c_void_p, c_size_t]),
     'qnnrt_pipeline_make': (c_int, [POINTER(qnnrt_pipeline_desc), POINTER(c_void_p), POINTER(qnnrt_error)]),
-    'qnnrt_pipeline_output': (POINTER(qnnrt_slot_info), [c_void_p, c_size_t]),
+    'qnnrt_pipeline_output': (POINTER(qnnrt_slot), [c_void_p, c_size_t]),
     'qnnrt_pipeline_prepare': (c_int, [c_void_p, POINTER(qnnrt_prepare_desc), POINTER(c_void_p), POINTER(qnnrt_error)]),
     'qnnrt_plan_create': (c_int, [POINTER(qnnrt_plan_desc), POINTER(c_void_p), POINTER(qnnrt_error)]),
     'qnnrt_plan_destroy': (c_int, [c_void_p]),
@@ -1517,8 +1517,8 @@ FUNCTIONS = {
     'qnnrt_profile_events': (None, [c_void_p, POINTER(POINTER(qnnrt_profile_event)), POINTER(c_size_t)]),
     'qnnrt_profile_hook': (c_void_p, [c_void_p, c_void_p]),
     'qnnrt_quant_equal': (c_int, [POINTER(qnnrt_quant), POINTER(qnnrt_quant)]),
-    'qnnrt_read_f32': (c_int, [c_void_p, POINTER(qnnrt_slot_info), c_uint64, POINTER(c_float), c_size_t]),
-    'qnnrt_read_i32': (c_int, [c_void_p, POINTER(qnnrt_slot_info), c_uint64, POINTER(c_int32), c_size_t]),
+    'qnnrt_read_f32': (c_int, [c_void_p, POINTER(qnnrt_slot), c_uint64, POINTER(c_float), c_size_t]),
+    'qnnrt_read_i32': (c_int, [c_void_p, POINTER(qnnrt_slot), c_uint64, POINTER(c_int32), c_size_t]),
     'qnnrt_result_name': (c_char_p, [c_int]),
     'qnnrt_result_text': (c_char_p, [c_int]),
     'qnnrt_role_name': (c_char_p, [c_int]),
@@ -1530,7 +1530,7 @@ FUNCTIONS = {
     'qnnrt_run_pipeline': (c_void_p, [c_void_p]),
     'qnnrt_run_profile': (c_int, [c_void_p, c_int]),
     'qnnrt_run_profile_log': (c_int, [c_void_p, c_char_p]),
-    'qnnrt_run_slot': (POINTER(qnnrt_slot_info), [c_void_p, c_char_p]),
+    'qnnrt_run_slot': (POINTER(qnnrt_slot), [c_void_p, c_char_p]),
     'qnnrt_run_transfers': (c_int, [c_void_p, POINTER(POINTER(qnnrt_transfer_info)), POINTER(c_size_t)]),
     'qnnrt_run_watch': (c_int, [c_void_p, CFUNCTYPE(c_int, c_void_p, c_uint32), c_void_p]),
     'qnnrt_session_bytes': (c_int, [c_int, c_uint32, POINTER(c_int64), POINTER(c_size_t)]),
@@ -1540,11 +1540,11 @@ FUNCTIONS = {
     'qnnrt_session_error': (POINTER(qnnrt_error), [c_void_p]),
     'qnnrt_session_get_info': (POINTER(qnnrt_session_info), [c_void_p]),
     'qnnrt_session_run': (c_int, [c_void_p, POINTER(qnnrt_value), c_size_t, POINTER(qnnrt_value), c_size_t]),
-    'qnnrt_set_dims': (c_int, [c_void_p, POINTER(qnnrt_slot_info), POINTER(c_uint32), c_uint32]),
+    'qnnrt_set_dims': (c_int, [c_void_p, POINTER(qnnrt_slot), POINTER(c_uint32), c_uint32]),
     'qnnrt_sha256_add': (None, [POINTER(qnnrt_sha256), c_void_p, c_uint64]),
     'qnnrt_sha256_begin': (None, [POINTER(qnnrt_sha256)]),
     'qnnrt_sha256_end': (None, [POINTER(qnnrt_sha256), POINTER(c_ubyte), c_char_p]),
-    'qnnrt_slot_find': (c_int, [c_void_p, c_char_p, c_int, POINTER(POINTER(qnnrt_slot_info)), POINTER(qnnrt_error)]),
+    'qnnrt_slot_find': (c_int, [c_void_p, c_char_p, c_int, POINTER(POINTER(qnnrt_slot)), POINTER(qnnrt_error)]),
     'qnnrt_step_text': (c_char_p, [POINTER(qnnrt_step_info), c_char_p, c_size_t]),
     'qnnrt_tensor_text': (c_char_p, [POINTER(qnnrt_tensor_info), c_char_p, c_size_t]),
     'qnnrt_update': (c_int, [c_void_p, c_size_t, c_char_p, c_char_p, c_void_p, c_size_t, POINTER(qnnrt_error)]),
@@ -1552,6 +1552,6 @@ FUNCTIONS = {
     'qnnrt_vendor_code_name': (c_char_p, [c_uint64]),
     'qnnrt_vendor_name': (c_char_p, [c_int, c_uint32]),
     'qnnrt_version': (c_char_p, []),
-    'qnnrt_write_f32': (c_int, [c_void_p, POINTER(qnnrt_slot_info), c_uint64, POINTER(c_float), c_size_t]),
-    'qnnrt_write_i32': (c_int, [c_void_p, POINTER(qnnrt_slot_info), c_uint64, POINTER(c_int32), c_size_t]),
+    'qnnrt_write_f32': (c_int, [c_void_p, POINTER(qnnrt_slot), c_uint64, POINTER(c_float), c_size_t]),
+    'qnnrt_write_i32': (c_int, [c_void_p, POINTER(qnnrt_slot), c_uint64, POINTER(c_int32), c_size_t]),
 }

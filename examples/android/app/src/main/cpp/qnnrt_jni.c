@@ -259,7 +259,7 @@ JNI(jbyteArray, nativeTensor)(JNIEnv *env, jclass self, jlong run, jint index, j
     (void)self;
     if ((size_t)index >= pipeline->slot_count)
         return NULL;
-    const qnnrt_slot slot = &pipeline->slots[index];
+    const qnnrt_slot *slot = &pipeline->slots[index];
     const qnnrt_tensor_info *tensor = slot->tensor;
     const char *role = qnnrt_role_name(slot->role);
     numbers[0] = to_handle(slot);
@@ -294,9 +294,9 @@ JNI(jlong, nativeSlot)(JNIEnv *env, jclass self, jlong handle, jbyteArray name)
     (void)self;
     if (!take_text(env, name, &text))
         return 0;
-    const qnnrt_slot slot = qnnrt_run_slot(run, text);
+    const qnnrt_slot *slot = qnnrt_run_slot(run, text);
     free(text);
-    if (slot == QNNRT_NO_SLOT)
+    if (slot == NULL)
         throw_error(env, qnnrt_run_error(run));
     return to_handle(slot);
 }
@@ -306,7 +306,7 @@ JNI(void, nativeBind)(JNIEnv *env, jclass self, jlong handle, jlong slot_handle,
                       jboolean fill)
 {
     qnnrt_run *run = (qnnrt_run *)to_object(handle);
-    const qnnrt_slot slot = (qnnrt_slot)to_object(slot_handle);
+    const qnnrt_slot *slot = (const qnnrt_slot *)to_object(slot_handle);
     void *address = (*env)->GetDirectBufferAddress(env, memory);
     const jlong bytes = (*env)->GetDirectBufferCapacity(env, memory);
     (void)self;
@@ -327,7 +327,8 @@ JNI(void, nativeBind)(JNIEnv *env, jclass self, jlong handle, jlong slot_handle,
 
 /* Convert between an array of Java and a tensor, without a copy in between: nothing in here waits or
    calls Java. */
-static void convert(JNIEnv *env, qnnrt_run *run, qnnrt_slot slot, jfloatArray array, int write)
+static void convert(JNIEnv *env, qnnrt_run *run, const qnnrt_slot *slot, jfloatArray array,
+                    int write)
 {
     const size_t count = (size_t)(*env)->GetArrayLength(env, array);
     float *values = (float *)(*env)->GetPrimitiveArrayCritical(env, array, NULL);
@@ -345,7 +346,7 @@ JNI(void, nativeWrite)(JNIEnv *env, jclass self, jobject keep, jlong run, jlong 
 {
     (void)self;
     (void)keep;
-    convert(env, (qnnrt_run *)to_object(run), (qnnrt_slot)to_object(slot), values, 1);
+    convert(env, (qnnrt_run *)to_object(run), (const qnnrt_slot *)to_object(slot), values, 1);
 }
 
 JNI(void, nativeRead)(JNIEnv *env, jclass self, jobject keep, jlong run, jlong slot,
@@ -353,7 +354,7 @@ JNI(void, nativeRead)(JNIEnv *env, jclass self, jobject keep, jlong run, jlong s
 {
     (void)self;
     (void)keep;
-    convert(env, (qnnrt_run *)to_object(run), (qnnrt_slot)to_object(slot), values, 0);
+    convert(env, (qnnrt_run *)to_object(run), (const qnnrt_slot *)to_object(slot), values, 0);
 }
 
 JNI(void, nativeExec)(JNIEnv *env, jclass self, jobject keep, jlong handle)
