@@ -912,7 +912,7 @@ typedef struct qnnrt_slot {
                                                    "logits", "2/hidden" */
     const void              *constant;          /* the value of a constant; NULL: not a constant */
     int                      has_range;         /* 1: an int32 input that takes values from low to
-                                                   high, see qnnrt_range_desc */
+                                                   high, see qnnrt_use_desc */
     int32_t                  low, high;         /* 0 without has_range */
 } qnnrt_slot;
 
@@ -1051,42 +1051,29 @@ typedef struct qnnrt_edge_desc {                /* output `from` of a step feeds
     const char *to;
 } qnnrt_edge_desc;
 
-typedef struct qnnrt_apart_desc {               /* an input of a step */
-    size_t      step;
-    const char *input;
-} qnnrt_apart_desc;
-
-typedef struct qnnrt_constant_desc {            /* an input of a step that always has this value */
-    size_t      step;
-    const char *input;
-    const void *data;                           /* borrowed until the pipeline is destroyed, and
-                                                   only read */
-    size_t      bytes;                          /* at least qnnrt_tensor_info.bytes */
-} qnnrt_constant_desc;
-
-typedef struct qnnrt_range_desc {               /* the values that an int32 input takes, such as the
-                                                   ids of tokens. Several ranges of one slot: it
-                                                   takes the values that are in all of them */
-    size_t      step;
-    const char *input;                          /* a slot of QNNRT_ROLE_INPUT */
-    int32_t     low, high;                      /* the first and the last value */
-} qnnrt_range_desc;
-
-typedef struct qnnrt_name_desc {                /* what users call a tensor: finds its slot before
-                                                   the names of tensors do */
-    const char *name;                           /* not "<step>/..." */
+typedef struct qnnrt_use_desc {                 /* what is known about a tensor of a step: one or
+                                                   more of the following */
     size_t      step;
     const char *tensor;
-    int         output;                         /* 1: an output of the step; 0: an input */
-} qnnrt_name_desc;
-
-typedef struct qnnrt_keep_desc {                /* a tensor that lives in a buffer */
+    int         output;                         /* 1: an output of the step (default 0: an input) */
+    const char *name;                           /* what users call its slot: finds it before the
+                                                   names of tensors do. Not "<step>/..." */
+    int         in_buffer;                      /* 1: it lives in a buffer */
     size_t      buffer;                         /* index into buffers */
     uint64_t    offset;                         /* within the buffer */
-    size_t      step;
-    const char *tensor;
-    int         output;                         /* 1: an output of the step; 0: an input */
-} qnnrt_keep_desc;
+    int         apart;                          /* 1: an input that is a slot of its own, even if
+                                                   other steps have inputs of the same name: the
+                                                   caches of shards that all count from 0 */
+    const void *constant;                       /* the value that an input always has; borrowed
+                                                   until the pipeline is destroyed, only read */
+    size_t      constant_bytes;                 /* at least qnnrt_tensor_info.bytes */
+    int         has_range;                      /* 1: an int32 input, a slot of QNNRT_ROLE_INPUT,
+                                                   takes values from low to high, such as ids of
+                                                   tokens: qnnrt_write_i32() and qnnrt_write_f32()
+                                                   check. Several ranges of a slot: the values that
+                                                   are in all of them */
+    int32_t     low, high;
+} qnnrt_use_desc;
 
 typedef struct qnnrt_pipeline_desc {
     const char            *name;                /* (default NULL: the first graph's) */
@@ -1097,22 +1084,11 @@ typedef struct qnnrt_pipeline_desc {
     size_t                 edge_count;
     int                    edges_only;          /* 1: only the given edges (default 0: the rules
                                                    wire the other inputs) */
-    const qnnrt_apart_desc *apart;              /* inputs that are slots of their own, even if other
-                                                   steps have inputs of the same name: the caches of
-                                                   shards that all count from 0 */
-    size_t                 apart_count;
-    const qnnrt_constant_desc *constants;
-    size_t                 constant_count;
-    const qnnrt_name_desc *names;
-    size_t                 name_count;
+    const qnnrt_use_desc  *uses;                /* any number for each tensor */
+    size_t                 use_count;
     const qnnrt_buffer_desc *buffers;           /* that qnnrt_prepare() plans, see
                                                    qnnrt_pipeline_info */
     size_t                 buffer_count;
-    const qnnrt_keep_desc *keeps;               /* the places of tensors in them */
-    size_t                 keep_count;
-    const qnnrt_range_desc *ranges;             /* that qnnrt_write_i32() and qnnrt_write_f32()
-                                                   check */
-    size_t                 range_count;
 } qnnrt_pipeline_desc;
 
 /* Wire graphs of one or several models, and functions of the caller, by hand: see "Several
@@ -1121,8 +1097,8 @@ typedef struct qnnrt_pipeline_desc {
    strings are copied; host steps keep their `user`.
    Without edges_only, every step after the first needs an edge from the one before it; with
    edges_only, steps that no edge joins run one after the other.
-   Returns  QNNRT_OK; QNNRT_E_ARG, QNNRT_E_NOT_FOUND (the text names the step, edge, input, constant
-            or range); QNNRT_E_MISMATCH (two tensors or a constant do not fit, a range is for an
+   Returns  QNNRT_OK; QNNRT_E_ARG, QNNRT_E_NOT_FOUND (the text names the step, edge or use);
+            QNNRT_E_MISMATCH (two tensors or a constant do not fit, a range is for an
             input that is not int32, a step lacks edges, or the backends of two steps have other
             hooks); QNNRT_E_LIMIT; QNNRT_E_MEMORY
    Frees    qnnrt_pipeline_destroy(), before the models are closed */
@@ -1558,7 +1534,8 @@ QNNRT_API qnnrt_result qnnrt_check_version(uint32_t version, size_t structs);
      31 * sizeof(qnnrt_step_info) + 37 * sizeof(qnnrt_pipeline_desc) + \
      41 * sizeof(qnnrt_host_step) + 43 * sizeof(qnnrt_plan_desc) + 47 * sizeof(qnnrt_entry_desc) + \
      53 * sizeof(qnnrt_place_desc) + 59 * sizeof(qnnrt_plan_block) + \
-     61 * sizeof(qnnrt_prepare_desc) + 67 * sizeof(qnnrt_mem_info) + 71 * sizeof(qnnrt_buffer_info))
+     61 * sizeof(qnnrt_prepare_desc) + 67 * sizeof(qnnrt_mem_info) + \
+     71 * sizeof(qnnrt_buffer_info) + 73 * sizeof(qnnrt_use_desc))
 
 #ifdef __cplusplus
 }
@@ -2496,6 +2473,22 @@ static qnnrt_result qnnrt__hint_general(qnnrt_error *err, qnnrt_result result)
                      : result == QNNRT_E_MEMORY
                          ? "Close what is not needed, or run the model in shards." : NULL;
     return hint == NULL ? result : qnnrt__hint(err, result, "%s", hint);
+}
+
+QNNRT_API qnnrt_result qnnrt_error_about(qnnrt_error *err, qnnrt_result code, const char *format,
+                                         ...)
+{
+    char text[sizeof(err->text)];
+    va_list args;
+    if (err == NULL) return code;
+    memcpy(text, err->text, sizeof(text));
+    err->code = code;
+    err->text[0] = '\0';
+    va_start(args, format);
+    qnnrt__err_vadd(err, format, args);
+    va_end(args);
+    qnnrt__err_text(err, text, strlen(text));
+    return code;
 }
 
 /* =====================================================================================
@@ -10415,63 +10408,65 @@ static qnnrt_result qnnrt__wiring_given(qnnrt_pipeline *p, const qnnrt_pipeline_
     return QNNRT_OK;
 }
 
-/* Find an input of a step of the description, for `what` ("apart"), entry `at`. */
-static qnnrt_result qnnrt__wiring_input(const qnnrt_pipeline *p, const char *what, size_t at,
-                                        size_t step, const char *input, qnnrt__end **out,
-                                        qnnrt_error *err)
+/* Find the tensor of a use. */
+static qnnrt_result qnnrt__wiring_use(const qnnrt_pipeline *p, const qnnrt_use_desc *use,
+                                      qnnrt__end **out, qnnrt_error *err)
 {
-    char where[512];
-    if (input == NULL || step >= p->info.step_count)
-        return qnnrt__fail(err, QNNRT_E_ARG, "%s %u: expected a step and a name", what,
-                           (unsigned)at);
-    *out = qnnrt__wiring_find(p, step, 0, input);
-    if (*out != NULL) return QNNRT_OK;
-    return qnnrt__fail(err, QNNRT_E_NOT_FOUND, "%s %u: %s has no input \"%.200s\"", what,
-                       (unsigned)at,
-                       qnnrt__wiring_where(p, (uint32_t)step, where, sizeof(where)), input);
+    if (use->tensor == NULL || use->step >= p->info.step_count)
+        return qnnrt__fail(err, QNNRT_E_ARG, use->tensor == NULL ? "it has no tensor"
+                                                                 : "there is no such step");
+    *out = qnnrt__wiring_find(p, use->step, use->output != 0, use->tensor);
+    return *out != NULL ? QNNRT_OK
+                        : qnnrt__fail(err, QNNRT_E_NOT_FOUND, "there is no such tensor");
 }
 
-/* Mark the inputs that become slots of their own. */
-static qnnrt_result qnnrt__wiring_apart(qnnrt_pipeline *p, const qnnrt_pipeline_desc *desc,
-                                        qnnrt_error *err)
+/* Apply what a use says about an input: its constant, or that it shares no slot. */
+static qnnrt_result qnnrt__wiring_use_input(const qnnrt_use_desc *use, qnnrt__end *end,
+                                            qnnrt_error *err)
 {
-    size_t i;
-    for (i = 0; i < desc->apart_count; ++i) {
-        qnnrt__end *end = NULL;
-        qnnrt_result result = qnnrt__wiring_input(p, "apart", i, desc->apart[i].step,
-                                                  desc->apart[i].input, &end, err);
-        if (result != QNNRT_OK) return result;
-        end->apart = 1;
-    }
+    const int of_input = use->apart || use->constant != NULL || use->has_range;
+    char facts[256];
+    if (use->output && of_input)
+        return qnnrt__fail(err, QNNRT_E_ARG, "only inputs are apart, or have a constant or range");
+    if (!of_input && !use->in_buffer && use->name == NULL)
+        return qnnrt__fail(err, QNNRT_E_ARG, "no name, buffer, constant or range, and not apart");
+    end->apart |= use->apart != 0;
+    if (use->constant == NULL) return QNNRT_OK;
+    if (end->source != NULL || end->constant != NULL)
+        return qnnrt__fail(err, QNNRT_E_ARG, "it already has %s",
+                           end->source != NULL ? "an edge" : "a constant");
+    if (use->constant_bytes < end->tensor->bytes)
+        return qnnrt__fail(err, QNNRT_E_MISMATCH, "%s needs %llu bytes, the constant has %llu",
+                           qnnrt__compare_text(end->tensor, facts, sizeof(facts)),
+                           (unsigned long long)end->tensor->bytes,
+                           (unsigned long long)use->constant_bytes);
+    end->constant = use->constant;
     return QNNRT_OK;
 }
 
-/* Give the inputs that are constants their values. */
-static qnnrt_result qnnrt__wiring_constants(qnnrt_pipeline *p, const qnnrt_pipeline_desc *desc,
-                                            qnnrt_error *err)
+/* Say which use failed. Return result. */
+static qnnrt_result qnnrt__wiring_use_about(const qnnrt_pipeline *p, const qnnrt_use_desc *use,
+                                            size_t at, qnnrt_result result, qnnrt_error *err)
+{
+    char where[512];
+    if (use->step < p->info.step_count)
+        qnnrt__wiring_where(p, (uint32_t)use->step, where, sizeof(where));
+    else snprintf(where, sizeof(where), "step %llu", (unsigned long long)use->step);
+    return qnnrt_error_about(err, result, "use %u, %s \"%.200s\" of %s: ", (unsigned)at,
+                             use->output ? "output" : "input",
+                             use->tensor != NULL ? use->tensor : "", where);
+}
+
+/* Apply what uses say about inputs. */
+static qnnrt_result qnnrt__wiring_uses(const qnnrt_pipeline *p, const qnnrt_pipeline_desc *desc,
+                                       qnnrt_error *err)
 {
     size_t i;
-    for (i = 0; i < desc->constant_count; ++i) {
-        const qnnrt_constant_desc *constant = &desc->constants[i];
+    for (i = 0; i < desc->use_count; ++i) {
         qnnrt__end *end = NULL;
-        char facts[256];
-        qnnrt_result result = qnnrt__wiring_input(p, "constant", i, constant->step,
-                                                  constant->input, &end, err);
-        if (result != QNNRT_OK) return result;
-        if (end->source != NULL || end->constant != NULL)
-            return qnnrt__fail(err, QNNRT_E_ARG, "constant %u: input \"%.200s\" already has %s",
-                               (unsigned)i, constant->input,
-                               end->source != NULL ? "an edge" : "a constant");
-        if (constant->data == NULL)
-            return qnnrt__fail(err, QNNRT_E_ARG, "constant %u: \"%.200s\" has no data",
-                               (unsigned)i, constant->input);
-        if (constant->bytes < end->tensor->bytes)
-            return qnnrt__fail(err, QNNRT_E_MISMATCH, "constant %u: input \"%.200s\" (%s) needs"
-                               " %llu bytes, the data has %llu", (unsigned)i, constant->input,
-                               qnnrt__compare_text(end->tensor, facts, sizeof(facts)),
-                               (unsigned long long)end->tensor->bytes,
-                               (unsigned long long)constant->bytes);
-        end->constant = constant->data;
+        qnnrt_result result = qnnrt__wiring_use(p, &desc->uses[i], &end, err);
+        if (result == QNNRT_OK) result = qnnrt__wiring_use_input(&desc->uses[i], end, err);
+        if (result != QNNRT_OK) return qnnrt__wiring_use_about(p, &desc->uses[i], i, result, err);
     }
     return QNNRT_OK;
 }
@@ -10704,54 +10699,17 @@ static size_t qnnrt__slot_index(const qnnrt_pipeline *p, const qnnrt_slot *slot)
     return at < p->info.slot_count ? at : p->info.slot_count;
 }
 
-/* Find the slot of a tensor of a step. kind, at: what names it, for messages. */
-static qnnrt_result qnnrt__slot_end(const qnnrt_pipeline *p, const char *kind, size_t at,
-                                    size_t step, const char *tensor, int output,
-                                    const qnnrt_slot **out, qnnrt_error *err)
-{
-    const qnnrt__end *found;
-    char where[512];
-    if (tensor == NULL || step >= p->info.step_count)
-        return qnnrt__fail(err, QNNRT_E_ARG, "%s %u: expected a step and the name of a tensor",
-                           kind, (unsigned)at);
-    found = qnnrt__wiring_find(p, step, output != 0, tensor);
-    if (found == NULL)
-        return qnnrt__fail(err, QNNRT_E_NOT_FOUND, "%s %u: %s has no %s \"%.200s\"", kind,
-                           (unsigned)at,
-                           qnnrt__wiring_where(p, (uint32_t)step, where, sizeof(where)),
-                           output ? "output" : "input", tensor);
-    *out = &p->slots[found->slot];
-    return QNNRT_OK;
-}
-
-/* Copy the names that users have for slots, sorted. */
-static qnnrt_result qnnrt__slot_names(qnnrt_pipeline *p, const qnnrt_pipeline_desc *desc,
+/* Sort the names that users have for slots. names: [name_count] in any order. */
+static qnnrt_result qnnrt__slot_names(qnnrt_pipeline *p, const qnnrt_name_info *names,
                                       qnnrt_error *err)
 {
-    const size_t count = desc->name_count;
-    qnnrt_name_info *names, *sorted;
-    const void **order;
-    qnnrt_result result;
-    const char *rest;
-    uint64_t step;
+    const size_t count = p->info.name_count;
+    qnnrt_name_info *sorted =
+        (qnnrt_name_info *)qnnrt__arena_alloc(p->arena, count, sizeof(*sorted));
+    const void **order = (const void **)qnnrt__arena_alloc(p->arena, count, sizeof(*order));
     size_t i;
-    names = (qnnrt_name_info *)qnnrt__arena_alloc(p->arena, count, 2 * sizeof(*names));
-    order = (const void **)qnnrt__arena_alloc(p->arena, count, sizeof(*order));
-    if (names == NULL || order == NULL) return qnnrt__fail_memory(err, "a pipeline");
-    for (i = 0, sorted = names + count; i < count; ++i) {
-        const qnnrt_name_desc *from = &desc->names[i];
-        if (from->name == NULL || from->name[0] == '\0' ||
-            qnnrt__slot_qualified(from->name, &step, &rest))
-            return qnnrt__fail(err, QNNRT_E_ARG, "name %u is \"%.200s\"; expected one that is not"
-                               " empty and not like \"<step>/<tensor>\"", (unsigned)i,
-                               from->name != NULL ? from->name : "");
-        result = qnnrt__slot_end(p, "name", i, from->step, from->tensor, from->output,
-                                 &names[i].slot, err);
-        if (result != QNNRT_OK) return result;
-        names[i].name = qnnrt__arena_text(p->arena, from->name, strlen(from->name));
-        if (names[i].name == NULL) return qnnrt__fail_memory(err, "a pipeline");
-        order[i] = &names[i];
-    }
+    if (sorted == NULL || order == NULL) return qnnrt__fail_memory(err, "a pipeline");
+    for (i = 0; i < count; ++i) order[i] = &names[i];
     qnnrt__sort(order, count, qnnrt__slot_name_order);
     for (i = 0; i < count; ++i) {
         sorted[i] = *(const qnnrt_name_info *)order[i];
@@ -10761,21 +10719,78 @@ static qnnrt_result qnnrt__slot_names(qnnrt_pipeline *p, const qnnrt_pipeline_de
         p->slots[qnnrt__slot_index(p, sorted[i].slot)].address = sorted[i].name;
     }
     p->info.names = sorted;
-    p->info.name_count = count;
     return QNNRT_OK;
 }
 
-/* Copy the buffers of a description and the places in them. */
+/* Put a slot into the buffer that a use names. */
+static qnnrt_result qnnrt__slot_use_buffer(const qnnrt_pipeline *p, const qnnrt_use_desc *use,
+                                           qnnrt_place_desc *to, qnnrt_error *err)
+{
+    const uint64_t bytes = to->slot->tensor->bytes;
+    const qnnrt_buffer_desc *buffer;
+    if (use->buffer >= p->info.buffer_count)
+        return qnnrt__fail(err, QNNRT_E_ARG, "there is no buffer %u", (unsigned)use->buffer);
+    buffer = &p->info.buffers[use->buffer];
+    if (!qnnrt__size_within(use->offset, bytes, buffer->bytes))
+        return qnnrt__fail(err, QNNRT_E_ARG, "it needs %llu bytes from %llu on, but buffer %u"
+                           " (\"%.160s\") has %llu", (unsigned long long)bytes,
+                           (unsigned long long)use->offset, (unsigned)use->buffer,
+                           buffer->name != NULL ? buffer->name : "",
+                           (unsigned long long)buffer->bytes);
+    to->buffer = use->buffer;
+    to->offset = use->offset;
+    return QNNRT_OK;
+}
+
+/* Give a slot the range of a use. */
+static qnnrt_result qnnrt__slot_use_range(const qnnrt_use_desc *use, qnnrt_slot *slot,
+                                          qnnrt_error *err)
+{
+    if (slot->role != QNNRT_ROLE_INPUT || slot->tensor->dtype != QNNRT_DTYPE_I32)
+        return qnnrt__fail(err, slot->role != QNNRT_ROLE_INPUT ? QNNRT_E_ARG : QNNRT_E_MISMATCH,
+                           "it is %s %s of %s; a range expects an input of int32 that the caller"
+                           " writes", slot->role == QNNRT_ROLE_CONSTANT ? "a" : "an",
+                           qnnrt_role_name(slot->role), qnnrt__dtype_name(slot->tensor->dtype));
+    if (!slot->has_range || use->low > slot->low) slot->low = use->low;
+    if (!slot->has_range || use->high < slot->high) slot->high = use->high;
+    slot->has_range = 1;
+    if (slot->low <= slot->high) return QNNRT_OK;
+    return qnnrt__fail(err, QNNRT_E_ARG, "it takes no value: its range is %d to %d",
+                       (int)slot->low, (int)slot->high);
+}
+
+/* Apply what a use says about a slot: add a name or a place to the lists, set its range. */
+static qnnrt_result qnnrt__slot_use(qnnrt_pipeline *p, const qnnrt_use_desc *use,
+                                    qnnrt_slot *slot, qnnrt_name_info *names,
+                                    qnnrt_place_desc *places, qnnrt_error *err)
+{
+    qnnrt_result result = QNNRT_OK;
+    const char *rest;
+    uint64_t step;
+    if (use->name != NULL) {
+        qnnrt_name_info *to = &names[p->info.name_count++];
+        if (use->name[0] == '\0' || qnnrt__slot_qualified(use->name, &step, &rest))
+            return qnnrt__fail(err, QNNRT_E_ARG, "its name is \"%.200s\"; expected one that is not"
+                               " empty and not like \"<step>/<tensor>\"", use->name);
+        to->slot = slot;
+        to->name = qnnrt__arena_text(p->arena, use->name, strlen(use->name));
+        if (to->name == NULL) return qnnrt__fail_memory(err, "a pipeline");
+    }
+    if (use->in_buffer) {
+        places[p->info.place_count].slot = slot;
+        result = qnnrt__slot_use_buffer(p, use, &places[p->info.place_count++], err);
+    }
+    return result == QNNRT_OK && use->has_range ? qnnrt__slot_use_range(use, slot, err) : result;
+}
+
+/* Copy the buffers of a description. */
 static qnnrt_result qnnrt__slot_buffers(qnnrt_pipeline *p, const qnnrt_pipeline_desc *desc,
                                         qnnrt_error *err)
 {
     qnnrt_buffer_desc *buffers = (qnnrt_buffer_desc *)qnnrt__arena_alloc(
         p->arena, desc->buffer_count, sizeof(*buffers));
-    qnnrt_place_desc *places = (qnnrt_place_desc *)qnnrt__arena_alloc(p->arena, desc->keep_count,
-                                                                      sizeof(*places));
-    qnnrt_result result;
     size_t i;
-    if (buffers == NULL || places == NULL) return qnnrt__fail_memory(err, "a pipeline");
+    if (buffers == NULL) return qnnrt__fail_memory(err, "a pipeline");
     for (i = 0; i < desc->buffer_count; ++i) {
         const char *name = desc->buffers[i].name;
         buffers[i] = desc->buffers[i];
@@ -10783,65 +10798,36 @@ static qnnrt_result qnnrt__slot_buffers(qnnrt_pipeline *p, const qnnrt_pipeline_
         buffers[i].name = qnnrt__arena_text(p->arena, name, strlen(name));
         if (buffers[i].name == NULL) return qnnrt__fail_memory(err, "a pipeline");
     }
-    for (i = 0; i < desc->keep_count; ++i) {
-        const qnnrt_keep_desc *keep = &desc->keeps[i];
-        const qnnrt_buffer_desc *buffer;
-        result = qnnrt__slot_end(p, "keep", i, keep->step, keep->tensor, keep->output,
-                                 &places[i].slot, err);
-        if (result != QNNRT_OK) return result;
-        if (keep->buffer >= desc->buffer_count)
-            return qnnrt__fail(err, QNNRT_E_ARG, "keep %u: there is no buffer %u", (unsigned)i,
-                               (unsigned)keep->buffer);
-        buffer = &buffers[keep->buffer];
-        if (!qnnrt__size_within(keep->offset, places[i].slot->tensor->bytes, buffer->bytes))
-            return qnnrt__fail(err, QNNRT_E_ARG, "keep %u: \"%.160s\" needs %llu bytes from %llu"
-                               " on, but buffer %u (\"%.160s\") has %llu", (unsigned)i,
-                               keep->tensor, (unsigned long long)places[i].slot->tensor->bytes,
-                               (unsigned long long)keep->offset, (unsigned)keep->buffer,
-                               buffer->name != NULL ? buffer->name : "",
-                               (unsigned long long)buffer->bytes);
-        places[i].buffer = keep->buffer;
-        places[i].offset = keep->offset;
-    }
     p->info.buffers = buffers;
     p->info.buffer_count = desc->buffer_count;
-    p->info.places = places;
-    p->info.place_count = desc->keep_count;
     return QNNRT_OK;
 }
 
-/* Give the inputs of a description their ranges. */
-static qnnrt_result qnnrt__slot_ranges(qnnrt_pipeline *p, const qnnrt_pipeline_desc *desc,
-                                       qnnrt_error *err)
+/* Apply what uses say about slots. */
+static qnnrt_result qnnrt__slot_uses(qnnrt_pipeline *p, const qnnrt_pipeline_desc *desc,
+                                     qnnrt_error *err)
 {
-    size_t i;
-    for (i = 0; i < desc->range_count; ++i) {
-        const qnnrt_range_desc *range = &desc->ranges[i];
-        qnnrt_slot *slot;
-        const qnnrt_slot *found = NULL;
-        const qnnrt_result result = qnnrt__slot_end(p, "range", i, range->step, range->input, 0,
-                                                    &found, err);
-        if (result != QNNRT_OK) return result;
-        slot = &p->slots[qnnrt__slot_index(p, found)];
-        if (slot->role != QNNRT_ROLE_INPUT)
-            return qnnrt__fail(err, QNNRT_E_ARG, "range %u: \"%.200s\" of step %u is %s %s;"
-                               " expected an input that the caller writes", (unsigned)i,
-                               range->input, (unsigned)range->step,
-                               slot->role == QNNRT_ROLE_EDGE ? "an" : "a",
-                               qnnrt_role_name(slot->role));
-        if (slot->tensor->dtype != QNNRT_DTYPE_I32)
-            return qnnrt__fail(err, QNNRT_E_MISMATCH, "range %u: input \"%.200s\" is %s; expected"
-                               " int32", (unsigned)i, range->input,
-                               qnnrt__dtype_name(slot->tensor->dtype));
-        if (!slot->has_range || range->low > slot->low) slot->low = range->low;
-        if (!slot->has_range || range->high < slot->high) slot->high = range->high;
-        slot->has_range = 1;
-        if (slot->low > slot->high)
-            return qnnrt__fail(err, QNNRT_E_ARG, "range %u: input \"%.200s\" takes no value: its"
-                               " range is %d to %d", (unsigned)i, range->input, (int)slot->low,
-                               (int)slot->high);
+    size_t i, name_count = 0, place_count = 0;
+    qnnrt_name_info *names;
+    qnnrt_place_desc *places;
+    qnnrt_result result = qnnrt__slot_buffers(p, desc, err);
+    if (result != QNNRT_OK) return result;
+    for (i = 0; i < desc->use_count; ++i) {
+        name_count += desc->uses[i].name != NULL;
+        place_count += desc->uses[i].in_buffer != 0;
     }
-    return QNNRT_OK;
+    names = (qnnrt_name_info *)qnnrt__arena_alloc(p->arena, name_count, sizeof(*names));
+    places = (qnnrt_place_desc *)qnnrt__arena_alloc(p->arena, place_count, sizeof(*places));
+    if (names == NULL || places == NULL) return qnnrt__fail_memory(err, "a pipeline");
+    p->info.places = places;
+    for (i = 0; i < desc->use_count; ++i) {
+        qnnrt__end *end = NULL;
+        result = qnnrt__wiring_use(p, &desc->uses[i], &end, err);
+        if (result == QNNRT_OK)
+            result = qnnrt__slot_use(p, &desc->uses[i], &p->slots[end->slot], names, places, err);
+        if (result != QNNRT_OK) return qnnrt__wiring_use_about(p, &desc->uses[i], i, result, err);
+    }
+    return qnnrt__slot_names(p, names, err);
 }
 
 /* Find the pipeline of the same models that a slot belongs to, or NULL. */
@@ -10971,8 +10957,7 @@ static qnnrt_result qnnrt__pipeline_wire(qnnrt_pipeline *p, const qnnrt_pipeline
     qnnrt_result result = qnnrt__program_hooks(p->steps, p->info.step_count, err);
     if (result == QNNRT_OK) result = qnnrt__wiring_ends(p, err);
     if (result == QNNRT_OK && desc != NULL) result = qnnrt__wiring_given(p, desc, err);
-    if (result == QNNRT_OK && desc != NULL) result = qnnrt__wiring_apart(p, desc, err);
-    if (result == QNNRT_OK && desc != NULL) result = qnnrt__wiring_constants(p, desc, err);
+    if (result == QNNRT_OK && desc != NULL) result = qnnrt__wiring_uses(p, desc, err);
     if (result == QNNRT_OK && rules) result = qnnrt__wiring_by_name(p, err);
     for (step = 1; step < p->info.step_count && rules && result == QNNRT_OK; ++step)
         if (!qnnrt__wiring_joined(p, step)) result = qnnrt__wiring_by_shape(p, step, &looks, err);
@@ -10981,9 +10966,7 @@ static qnnrt_result qnnrt__pipeline_wire(qnnrt_pipeline *p, const qnnrt_pipeline
     qnnrt__slot_flatten(p);
     if (result == QNNRT_OK) result = qnnrt__slot_number(p, err);
     if (result == QNNRT_OK) result = qnnrt__slot_sides(p, err);
-    if (result == QNNRT_OK && desc != NULL) result = qnnrt__slot_names(p, desc, err);
-    if (result == QNNRT_OK && desc != NULL) result = qnnrt__slot_buffers(p, desc, err);
-    if (result == QNNRT_OK && desc != NULL) result = qnnrt__slot_ranges(p, desc, err);
+    if (result == QNNRT_OK && desc != NULL) result = qnnrt__slot_uses(p, desc, err);
     if (result != QNNRT_OK) return result;
     return qnnrt__slot_address(p, err);
 }
@@ -14106,22 +14089,6 @@ QNNRT_API void qnnrt_error_add(qnnrt_error *err, const char *format, ...)
     va_end(args);
 }
 
-QNNRT_API qnnrt_result qnnrt_error_about(qnnrt_error *err, qnnrt_result code, const char *format,
-                                         ...)
-{
-    char text[sizeof(err->text)];
-    va_list args;
-    if (err == NULL) return code;
-    memcpy(text, err->text, sizeof(text));
-    err->code = code;
-    err->text[0] = '\0';
-    va_start(args, format);
-    qnnrt__err_vadd(err, format, args);
-    va_end(args);
-    qnnrt__err_text(err, text, strlen(text));
-    return code;
-}
-
 QNNRT_API qnnrt_result qnnrt_error_clear(qnnrt_error *err)
 {
     qnnrt__err_clear(err);
@@ -14379,15 +14346,11 @@ QNNRT_API qnnrt_result qnnrt_pipeline_make(const qnnrt_pipeline_desc *desc, qnnr
     if (out != NULL) *out = NULL;
     if (desc == NULL || out == NULL || desc->steps == NULL || desc->step_count == 0 ||
         (desc->edges == NULL && desc->edge_count > 0) ||
-        (desc->apart == NULL && desc->apart_count > 0) ||
-        (desc->constants == NULL && desc->constant_count > 0) ||
-        (desc->names == NULL && desc->name_count > 0) ||
-        (desc->buffers == NULL && desc->buffer_count > 0) ||
-        (desc->keeps == NULL && desc->keep_count > 0) ||
-        (desc->ranges == NULL && desc->range_count > 0))
+        (desc->uses == NULL && desc->use_count > 0) ||
+        (desc->buffers == NULL && desc->buffer_count > 0))
         return qnnrt__fail(err, QNNRT_E_ARG,
-                           "qnnrt_pipeline_make: desc, its steps, or out is NULL, or edges, apart,"
-                           " constants, names, buffers, keeps or ranges are NULL with a count");
+                           "qnnrt_pipeline_make: desc, its steps, or out is NULL, or edges, uses or"
+                           " buffers are NULL with a count");
     return qnnrt__pipeline_make(desc, out, err);
 }
 
@@ -15218,13 +15181,15 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
      qnnrt_run_memory(), qnnrt_memory_info             qnnrt_run_transfers(), qnnrt_transfer_info
      qnnrt_load(), qnnrt_unload()                      qnnrt_context_load(), _unload()
      qnnrt_slot, qnnrt_slot_info, QNNRT_NO_SLOT        const qnnrt_slot *, qnnrt_slot, NULL
+     apart, constants, names, keeps, ranges of         qnnrt_pipeline_desc.uses, one
+         qnnrt_pipeline_desc, and their structs        qnnrt_use_desc for all
            Added: QNNRT_CHECK_VERSION(), qnnrt_pipeline_prepare(), desc.check, qnnrt_file.name,
            qnnrt_backend_desc.power, qnnrt_mem_provider, qnnrt_host_step.derived, and the calls for
            code that stands on qnnrt.h.
            Changed: a missing file or folder is QNNRT_E_NOT_FOUND in each call. A plan takes at
            most 65,536 places. A newline that an error inserts becomes a blank. Programs link
            without libgcc. qnnrt_power_set() after a recovery that failed is QNNRT_E_STATE.
-           Fixed: qnnrt_pipeline_make() with a count of ranges and no list; qnnrt_encode_f32()
+           Fixed: qnnrt_pipeline_make() with a count and no list; qnnrt_encode_f32()
            wrote before it refused; qnnrt_data() of a slot that is not bound set no text; a warning
            of two NPU generations after the first model was closed; newlines in logged errors;
            control characters in errors of headers above.

@@ -56,7 +56,7 @@ static inline void host_llm_pipeline(host_llm *h, host_llm_kind kind, int g)
     qnnrt_step_desc steps[HOST_LLM_SHARDS];
     qnnrt_conversion wish;
     qnnrt_edge_desc edge;
-    qnnrt_constant_desc constant;
+    qnnrt_use_desc constant;
     qnnrt_pipeline_desc desc;
     qnnrt_error err;
     const qnnrt_step_info *kept = &graphs->steps[h->replaced];
@@ -99,18 +99,18 @@ static inline void host_llm_pipeline(host_llm *h, host_llm_kind kind, int g)
     edge.to_step = 1;
     memset(&wish, 0, sizeof wish);
     wish.how = kind == HOST_LLM_CODES ? QNNRT_CONVERT_NONE : QNNRT_CONVERT_VALUES;
-    constant.input = "table";
-    constant.data = h->half;
-    constant.bytes = (size_t)is->vocabulary * is->width * (kind == HOST_LLM_HALF ? 2 : 4);
+    constant.tensor = "table";
+    constant.constant = h->half;
+    constant.constant_bytes = (size_t)is->vocabulary * is->width * (kind == HOST_LLM_HALF ? 2 : 4);
     if (kind != HOST_LLM_HALF)
-        constant.data = weights_of(&h->maker, "model.embed_tokens.weight", shape2(is->vocabulary, is->width));
+        constant.constant = weights_of(&h->maker, "model.embed_tokens.weight", shape2(is->vocabulary, is->width));
     desc.name = graphs->name;
     desc.steps = steps;
     desc.step_count = count + 1;
     desc.edges = &edge;
     desc.edge_count = 1;
-    desc.constants = &constant;
-    desc.constant_count = 1;
+    desc.uses = &constant;
+    desc.use_count = 1;
     if (converted_make(&desc, &wish, NULL, &h->conversions[g], &h->made[g], &err) != QNNRT_OK) stop(err.text);
 }
 

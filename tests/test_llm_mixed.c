@@ -286,7 +286,7 @@ TEST(caches_of_one_name_must_be_apart)
     static char names[16][64];
     qnnrt_backend *backend = reference();
     qnnrt_llm_role_desc roles[16];
-    qnnrt_apart_desc apart[8];
+    qnnrt_use_desc apart[8];
     qnnrt_step_desc steps[2];
     qnnrt_conversion wish;
     qnnrt_edge_desc edge;
@@ -327,10 +327,11 @@ TEST(caches_of_one_name_must_be_apart)
                                        : turn == 0 ? QNNRT_LLM_ROLE_VALUE_IN : QNNRT_LLM_ROLE_VALUE_OUT;
                 roles[n].layer = (uint32_t)l + 2;
                 if (turn == 0) {
-                    apart[a].step = 0;
-                    apart[a++].input = names[n] + 2;
-                    apart[a].step = 1;
-                    apart[a++].input = names[n] + 2;
+                    memset(&apart[a], 0, 2 * sizeof apart[a]);
+                    apart[a].apart = apart[a + 1].apart = 1;
+                    apart[a].tensor = apart[a + 1].tensor = names[n] + 2;
+                    apart[a + 1].step = 1;
+                    a += 2;
                 }
             }
     steps[0].model = steps[1].model = h.model;
@@ -347,7 +348,7 @@ TEST(caches_of_one_name_must_be_apart)
     desc.edges = &edge;
     desc.edge_count = 1;
     desc.edges_only = 1;
-    desc.apart = apart;
+    desc.uses = apart;
     llm_desc.made = (const qnnrt_pipeline *const *)&pipeline;
     llm_desc.made_count = 1;
     llm_desc.roles = roles;
@@ -360,7 +361,7 @@ TEST(caches_of_one_name_must_be_apart)
     CHECK_STR(err.hint, "apart");
     CHECK_EQ(qnnrt_pipeline_destroy(pipeline), QNNRT_OK);
     qnnrt_conversions_free(h.conversions[0]);
-    desc.apart_count = a;
+    desc.use_count = a;
     CHECK_EQ(converted_make(&desc, &wish, NULL, &h.conversions[0], &pipeline, &err), QNNRT_OK);
     if (qnnrt_llm_open(h.model, &llm_desc, &h.llm, &err) != QNNRT_OK) printf("%s\n", err.text);
     CHECK(h.llm != NULL);

@@ -349,7 +349,7 @@ TEST(a_pipeline_that_cannot_be_made_is_an_error)
     BAD(PIPELINE(STEPS ", \"edges\": [{\"from\": [1, \"z\"], \"to\": [0, \"x\"]}]"), QNNRT_E_FORMAT, "pipeline \"main\": edge 0", NULL);
     BAD(PIPELINE(STEPS ", \"edges\": [{\"from\": [0, \"y\"], \"to\": [9, \"u\"]}]"), QNNRT_E_FORMAT, "pipeline \"main\": edge 0", NULL);
     BAD(PIPELINE(STEPS ", \"edges\": [" EDGE ", " EDGE "]"), QNNRT_E_FORMAT, "pipeline \"main\": edge 1", "\"u\"");
-    BAD(PIPELINE(STEPS ", \"apart\": [[1, \"none\"]]"), QNNRT_E_NOT_FOUND, "pipeline \"main\": apart 0", "\"none\"");
+    BAD(PIPELINE(STEPS ", \"apart\": [[1, \"none\"]]"), QNNRT_E_NOT_FOUND, "pipeline \"main\": use 0", "input \"none\" of step 1");
 }
 
 TEST(what_needs_a_file_that_did_not_load_is_left_out)
@@ -541,9 +541,9 @@ TEST(constants_fit_their_files_and_inputs)
         FAILS(folder, &desc, QNNRT_E_MISMATCH, "int32[1,8]", "float32[1,8]");
     }
     put(folder, "qnnrt.json", WHOLE(TABLE(""), MIXED(", \"constants\": [{\"step\": 1, \"input\": \"none\", \"constant\": \"table\"}]")));
-    FAILS(folder, &desc, QNNRT_E_NOT_FOUND, "constant 0", "\"none\"");
+    FAILS(folder, &desc, QNNRT_E_NOT_FOUND, "use 0, input \"none\" of step 1", "such tensor");
     put(folder, "qnnrt.json", WHOLE(TABLE(""), MIXED(", \"constants\": [{\"step\": 7, \"input\": \"t\", \"constant\": \"table\"}]")));
-    FAILS(folder, &desc, QNNRT_E_FORMAT, "constant 0");
+    FAILS(folder, &desc, QNNRT_E_FORMAT, "use 0, input \"t\" of step", "no such step");
     put(folder, "qnnrt.json", WHOLE(TABLE(", {\"name\": \"c\", \"file\": \"sub\", \"dtype\": \"int8\", \"dims\": []}"), MIXED(VALUE)));
     {
         char path[2048];
@@ -559,11 +559,11 @@ TEST(names_and_buffers_that_do_not_fit_are_refused)
     int calls;
     size_t i;
     static const struct { const char *text; qnnrt_result code; const char *needle, *other; } wrong[] = {
-        { WHOLE(TABLE(""), MIXED(VALUE ", \"names\": {\"1/x\": {\"step\": 0, \"input\": \"x\"}}")), QNNRT_E_FORMAT, "name 0", "\"1/x\"" },
-        { WHOLE(TABLE(""), MIXED(VALUE ", \"names\": {\"a\": {\"step\": 0, \"input\": \"none\"}}")), QNNRT_E_NOT_FOUND, "name 0: step 0", "input \"none\"" },
-        { WHOLE(TABLE(""), MIXED(VALUE ", \"names\": {\"a\": {\"step\": 3, \"output\": \"u\"}}")), QNNRT_E_NOT_FOUND, "name 0", "output \"u\"" },
-        { WHOLE(TABLE(""), MIXED(VALUE ", \"names\": {\"a\": {\"step\": 4, \"output\": \"u\"}}")), QNNRT_E_FORMAT, "name 0", NULL },
-        { WHOLE(TABLE(""), MIXED(VALUE ", \"buffers\": [{\"name\": \"b\", \"bytes\": 11, \"slots\": [{\"step\": 3, \"output\": \"z\", \"offset\": 0}]}]")), QNNRT_E_FORMAT, "\"z\" needs 12 bytes", "11" },
+        { WHOLE(TABLE(""), MIXED(VALUE ", \"names\": {\"1/x\": {\"step\": 0, \"input\": \"x\"}}")), QNNRT_E_FORMAT, "input \"x\" of step 0", "\"1/x\"" },
+        { WHOLE(TABLE(""), MIXED(VALUE ", \"names\": {\"a\": {\"step\": 0, \"input\": \"none\"}}")), QNNRT_E_NOT_FOUND, "such tensor", "input \"none\" of step 0 (" },
+        { WHOLE(TABLE(""), MIXED(VALUE ", \"names\": {\"a\": {\"step\": 3, \"output\": \"u\"}}")), QNNRT_E_NOT_FOUND, "such tensor", "output \"u\"" },
+        { WHOLE(TABLE(""), MIXED(VALUE ", \"names\": {\"a\": {\"step\": 4, \"output\": \"u\"}}")), QNNRT_E_FORMAT, "output \"u\" of step", "no such step" },
+        { WHOLE(TABLE(""), MIXED(VALUE ", \"buffers\": [{\"name\": \"b\", \"bytes\": 11, \"slots\": [{\"step\": 3, \"output\": \"z\", \"offset\": 0}]}]")), QNNRT_E_FORMAT, "it needs 12 bytes", "11" },
         { WHOLE(TABLE(""), MIXED(VALUE ", \"buffers\": [{\"name\": \"b\", \"bytes\": 64, \"slots\": [{\"step\": 3, \"output\": \"z\", \"offset\": 18446744073709551615}]}]")), QNNRT_E_FORMAT, "\"z\"", "18446744073709551615" },
         { WHOLE(TABLE(""), MIXED(VALUE ", \"buffers\": [{\"name\": \"b\", \"bytes\": 64, \"slots\": [{\"step\": 3, \"input\": \"none\", \"offset\": 0}]}]")), QNNRT_E_NOT_FOUND, "\"none\"", NULL },
     };
@@ -607,13 +607,13 @@ TEST(ranges_that_do_not_fit_are_refused)
 {
     size_t i;
     static const struct { const char *text; qnnrt_result code; const char *needle, *other; } wrong[] = {
-        { LOOKS(", \"ranges\": [" RANGE("0", "none", "0", "9") "]"), QNNRT_E_NOT_FOUND, "range 0: step 0", "\"none\"" },
-        { LOOKS(", \"ranges\": [" RANGE("0", "n", "0", "9") "]"), QNNRT_E_NOT_FOUND, "range 0: step 0", "\"n\"" },
-        { LOOKS(", \"ranges\": [" RANGE("2", "ids", "0", "9") "]"), QNNRT_E_FORMAT, "range 0", NULL },
-        { LOOKS(", \"ranges\": [" RANGE("0", "x", "0", "9") "]"), QNNRT_E_MISMATCH, "range 0: input \"x\" is float32", "int32" },
-        { LOOKS(", \"ranges\": [" RANGE("1", "n", "0", "9") "]"), QNNRT_E_FORMAT, "range 0: \"n\" of step 1 is an edge", NULL },
-        { LOOKS(", \"ranges\": [" RANGE("0", "ids", "0", "9") ", " RANGE("0", "ids", "9", "8") "]"), QNNRT_E_FORMAT, "range 1: input \"ids\"", "9 to 8" },
-        { LOOKS(", \"ranges\": [" RANGE("0", "ids", "0", "9") ", " RANGE("1", "ids", "10", "20") "]"), QNNRT_E_FORMAT, "range 1: input \"ids\"", "10 to 9" },
+        { LOOKS(", \"ranges\": [" RANGE("0", "none", "0", "9") "]"), QNNRT_E_NOT_FOUND, "use 0, input", "\"none\"" },
+        { LOOKS(", \"ranges\": [" RANGE("0", "n", "0", "9") "]"), QNNRT_E_NOT_FOUND, "use 0, input", "\"n\"" },
+        { LOOKS(", \"ranges\": [" RANGE("2", "ids", "0", "9") "]"), QNNRT_E_FORMAT, "use 0, input \"ids\" of step 2", NULL },
+        { LOOKS(", \"ranges\": [" RANGE("0", "x", "0", "9") "]"), QNNRT_E_MISMATCH, "it is an input of float32", "int32" },
+        { LOOKS(", \"ranges\": [" RANGE("1", "n", "0", "9") "]"), QNNRT_E_FORMAT, "input \"n\" of step 1 (c.bin, graph \"more\"): it is an edge", NULL },
+        { LOOKS(", \"ranges\": [" RANGE("0", "ids", "0", "9") ", " RANGE("0", "ids", "9", "8") "]"), QNNRT_E_FORMAT, "use 1, input \"ids\" of step 0", "9 to 8" },
+        { LOOKS(", \"ranges\": [" RANGE("0", "ids", "0", "9") ", " RANGE("1", "ids", "10", "20") "]"), QNNRT_E_FORMAT, "use 1, input \"ids\" of step 1", "10 to 9" },
     };
     fake_begin("");
     folder = test_tmpdir();
@@ -640,9 +640,8 @@ static void out_of_range(qnnrt_run *run, const qnnrt_slot *slot, uint64_t begin,
 TEST(names_and_buffers_of_a_made_pipeline)
 {
     qnnrt_step_desc steps[2];
-    qnnrt_name_desc names[3];
+    qnnrt_use_desc uses[4], *const names = uses, *const keep = &uses[3];
     qnnrt_buffer_desc buffer;
-    qnnrt_keep_desc keep;
     qnnrt_pipeline_desc desc;
     qnnrt_manifest_open_desc open = new_open();
     qnnrt_pipeline *p = NULL;
@@ -656,9 +655,8 @@ TEST(names_and_buffers_of_a_made_pipeline)
     OPENS(folder, &open, &program);
     model = qnnrt_manifest_get_info(program)->models[0];
     memset(steps, 0, sizeof(steps));
-    memset(names, 0, sizeof(names));
+    memset(uses, 0, sizeof(uses));
     memset(&buffer, 0, sizeof(buffer));
-    memset(&keep, 0, sizeof(keep));
     memset(&desc, 0, sizeof(desc));
     steps[0].model = steps[1].model = model;
     steps[0].graph = "first";
@@ -674,17 +672,16 @@ TEST(names_and_buffers_of_a_made_pipeline)
     names[2].step = 1;
     names[2].tensor = "u";
     buffer.bytes = 16;
-    keep.step = 1;
-    keep.tensor = "m";
-    keep.offset = 8;
+    keep->step = 1;
+    keep->tensor = "m";
+    keep->in_buffer = 1;
+    keep->offset = 8;
     desc.steps = steps;
     desc.step_count = 2;
-    desc.names = names;
-    desc.name_count = 3;
+    desc.uses = uses;
+    desc.use_count = 4;
     desc.buffers = &buffer;
     desc.buffer_count = 1;
-    desc.keeps = &keep;
-    desc.keep_count = 1;
     CHECK_EQ(qnnrt_pipeline_make(&desc, &p, &error), QNNRT_OK);
     info = qnnrt_pipeline_get_info(p);
     CHECK_EQ(info->name_count, 3);
@@ -712,35 +709,33 @@ TEST(names_and_buffers_of_a_made_pipeline)
     names[1].name = "b";
     REFUSED(QNNRT_E_ARG, "\"b\"");
     names[1].name = NULL;
-    REFUSED(QNNRT_E_ARG, "name 1");
+    REFUSED(QNNRT_E_ARG, "use 1");
     names[1].name = "";
-    REFUSED(QNNRT_E_ARG, "name 1");
+    REFUSED(QNNRT_E_ARG, "use 1");
     names[1].name = "a";
     names[1].tensor = NULL;
-    REFUSED(QNNRT_E_ARG, "name 1");
+    REFUSED(QNNRT_E_ARG, "use 1");
     names[1].tensor = "z";
     names[1].step = 2;
-    REFUSED(QNNRT_E_ARG, "name 1");
+    REFUSED(QNNRT_E_ARG, "use 1");
     names[1].step = 1;
     names[1].output = 0;
     REFUSED(QNNRT_E_NOT_FOUND, "input \"z\"");
     names[1].output = 1;
-    keep.buffer = 1;
-    REFUSED(QNNRT_E_ARG, "keep 0");
-    keep.buffer = 0;
-    keep.offset = 9;
+    keep->buffer = 1;
+    REFUSED(QNNRT_E_ARG, "use 3");
+    keep->buffer = 0;
+    keep->offset = 9;
     REFUSED(QNNRT_E_ARG, "8 bytes from 9");
-    keep.offset = UINT64_MAX;
-    REFUSED(QNNRT_E_ARG, "keep 0");
-    keep.offset = 8;
-    desc.names = NULL;
-    REFUSED(QNNRT_E_ARG, "names");
-    desc.names = names;
+    keep->offset = UINT64_MAX;
+    REFUSED(QNNRT_E_ARG, "use 3");
+    keep->offset = 8;
+    desc.uses = NULL;
+    REFUSED(QNNRT_E_ARG, "uses");
+    desc.uses = uses;
     desc.buffers = NULL;
     REFUSED(QNNRT_E_ARG, "buffers");
     desc.buffers = &buffer;
-    desc.keeps = NULL;
-    REFUSED(QNNRT_E_ARG, "keeps");
 #undef REFUSED
     CLOSE(program);
 }
@@ -1299,11 +1294,8 @@ typedef struct random_program {
     char                text[R_STEPS][2 * R_TENSORS][16], names[4][24];
     qnnrt_edge_desc     edges[R_EDGES];
     qnnrt_conversion    wishes[R_EDGES];
-    qnnrt_constant_desc constants[R_EDGES];
-    qnnrt_apart_desc    apart[R_EDGES];
-    qnnrt_name_desc     called[4];
-    qnnrt_keep_desc     keeps[R_EDGES];
-    qnnrt_range_desc    ranges[R_EDGES];
+    qnnrt_use_desc      uses[2 * R_EDGES + 4];
+    size_t              name_count, keep_count;
     qnnrt_buffer_desc   buffer;
     qnnrt_pipeline_desc desc;
 } random_program;
@@ -1364,30 +1356,32 @@ static void random_edge(random_program *r, size_t step, qnnrt_tensor_info *input
 static void random_use(random_program *r, size_t step, const qnnrt_tensor_info *input)
 {
     static const uint32_t table_dims[2] = { 1, 8 };
-    const size_t use = pick(4);
+    const size_t kind = pick(4);
+    qnnrt_use_desc *use;
     if (input->dtype == QNNRT_DTYPE_I32 && pick(2)) {
-        qnnrt_range_desc *range = &r->ranges[r->desc.range_count++];
+        qnnrt_use_desc *range = &r->uses[r->desc.use_count++];
         range->step = step;
-        range->input = input->name;
+        range->tensor = input->name;
+        range->has_range = 1;
         range->low = pick(4) == 0 ? INT32_MIN : (int32_t)pick(100) - 100;
         range->high = pick(4) == 0 ? INT32_MAX : (int32_t)pick(100);
     }
-    if (use == 0 && input->dtype == QNNRT_DTYPE_F32 && input->rank == 2) {
-        qnnrt_constant_desc *constant = &r->constants[r->desc.constant_count++];
-        constant->step = step;
-        constant->input = input->name;
-        constant->data = random_table + pick(2);
-        constant->bytes = 32;
+    use = &r->uses[r->desc.use_count];
+    use->step = step;
+    use->tensor = input->name;
+    if (kind == 0 && input->dtype == QNNRT_DTYPE_F32 && input->rank == 2) {
+        use->constant = random_table + pick(2);
+        use->constant_bytes = 32;
+        r->desc.use_count += 1;
         r->inputs[step][input - r->inputs[step]].dims = table_dims;
-    } else if (use == 1) {
-        r->apart[r->desc.apart_count].step = step;
-        r->apart[r->desc.apart_count++].input = input->name;
-    } else if (use == 2 && r->desc.keep_count == 0) {
-        qnnrt_keep_desc *keep = &r->keeps[r->desc.keep_count++];
-        memset(keep, 0, sizeof(*keep));
-        keep->step = step;
-        keep->tensor = input->name;
-        keep->offset = 8 * pick(4);
+    } else if (kind == 1) {
+        use->apart = 1;
+        r->desc.use_count += 1;
+    } else if (kind == 2 && r->keep_count == 0) {
+        use->in_buffer = 1;
+        use->offset = 8 * pick(4);
+        r->desc.use_count += 1;
+        r->keep_count = 1;
     }
 }
 
@@ -1401,11 +1395,7 @@ static void random_make(random_program *r)
     r->desc.step_count = steps;
     r->desc.edges = r->edges;
     r->desc.edges_only = 1;
-    r->desc.constants = r->constants;
-    r->desc.apart = r->apart;
-    r->desc.names = r->called;
-    r->desc.keeps = r->keeps;
-    r->desc.ranges = r->ranges;
+    r->desc.uses = r->uses;
     r->steps[0].graph = "first";
     for (s = 1; s < steps; ++s) {
         qnnrt_host_step *host = &r->hosts[s];
@@ -1426,7 +1416,8 @@ static void random_make(random_program *r)
         }
     }
     for (i = 0; i < pick(4); ++i) {
-        qnnrt_name_desc *name = &r->called[r->desc.name_count++];
+        qnnrt_use_desc *name = &r->uses[r->desc.use_count++];
+        r->name_count += 1;
         snprintf(r->names[i], sizeof(r->names[i]), "user %u\n%s", (unsigned)i, pick(2) ? "in0" : "\xE2\x82\xAC");
         name->name = r->names[i];
         name->step = pick(steps);
@@ -1434,7 +1425,7 @@ static void random_make(random_program *r)
         name->tensor = name->step == 0 ? name->output ? "y" : "x"
                        : name->output ? r->outputs[name->step][0].name : r->inputs[name->step][0].name;
     }
-    if (r->desc.keep_count > 0) {
+    if (r->keep_count > 0) {
         r->buffer.name = "state";
         r->buffer.bytes = 256;
         r->buffer.align = pick(2) ? 128 : 0;
@@ -1502,7 +1493,7 @@ TEST(random_programs_are_read_as_they_were_written)
             const qnnrt_pipeline_info *p = qnnrt_pipeline_get_info(qnnrt_manifest_get_info(model)->pipelines[0]);
             for (i = 0; i < p->step_count; ++i) conversions += p->steps[i].kind == QNNRT_STEP_DERIVED;
             for (i = 0; i < p->slot_count; ++i) ranges += p->slots[i].has_range != 0;
-            CHECK_EQ(p->name_count, r.desc.name_count);
+            CHECK_EQ(p->name_count, r.name_count);
             ++opened;
         }
         CLOSE(model);
@@ -1554,10 +1545,10 @@ TEST(what_a_manifest_cannot_have_is_not_written)
         r.desc.name = i == 5 ? NULL : "p";
         r.desc.steps = r.steps;
         r.desc.step_count = 2;
-        r.constants[0].input = "x";
-        r.constants[0].data = scales;
-        r.desc.constants = r.constants;
-        r.desc.constant_count = i == 4;
+        r.uses[0].tensor = "x";
+        r.uses[0].constant = scales;
+        r.desc.uses = r.uses;
+        r.desc.use_count = i == 4;
         manifest.contexts = &context;
         manifest.context_count = i != 6;
         manifest.pipelines = &r.desc;

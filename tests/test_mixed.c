@@ -154,7 +154,7 @@ typedef struct program {
     qnnrt_step_desc     steps[6];
     qnnrt_edge_desc     edges[8];
     qnnrt_conversion    wishes[8];
-    qnnrt_constant_desc constants[2];
+    qnnrt_use_desc      uses[2];
     qnnrt_host_step     host;
     qnnrt_tensor_info   in, out;
     qnnrt_hooks         hooks;
@@ -171,7 +171,7 @@ static void program_begin(program *p)
     p->desc.name = "program";
     p->desc.steps = p->steps;
     p->desc.edges = p->edges;
-    p->desc.constants = p->constants;
+    p->desc.uses = p->uses;
     p->in = tensor("y", QNNRT_DTYPE_F32);
     p->out = tensor("z", QNNRT_DTYPE_F32);
     p->host.name = "plus_one";
@@ -651,10 +651,10 @@ TEST(a_constant_is_read_where_it_lies)
     CHECK(open_both());
     program_begin(&p);
     graph_step(&p, 0, "square");
-    p.constants[0].input = "x";
-    p.constants[0].data = value;
-    p.constants[0].bytes = sizeof(value);
-    p.desc.constant_count = 1;
+    p.uses[0].tensor = "x";
+    p.uses[0].constant = value;
+    p.uses[0].constant_bytes = sizeof(value);
+    p.desc.use_count = 1;
     CHECK_EQ(program_prepare(&p, 0), QNNRT_OK);
     slot = qnnrt_run_slot(p.run, "x");
     CHECK_EQ(slot->role, QNNRT_ROLE_CONSTANT);
@@ -695,23 +695,23 @@ TEST(a_wrong_constant_is_refused)
     qnnrt_plan *made = NULL;
     CHECK(open_both());
 #define WITH(change, code, words) \
-    do { three(&p); p.desc.constant_count = 1; p.constants[0].input = "x"; \
-         p.constants[0].data = value; p.constants[0].bytes = sizeof(value); change; \
+    do { three(&p); p.desc.use_count = 1; p.uses[0].tensor = "x"; \
+         p.uses[0].constant = value; p.uses[0].constant_bytes = sizeof(value); change; \
          CHECK_EQ(program_make(&p), code); SAYS(words); } while (0)
-    WITH(p.constants[0].bytes = 31, QNNRT_E_MISMATCH, "needs 32 bytes, the data has 31");
-    WITH(p.constants[0].data = NULL, QNNRT_E_ARG, "no data");
-    WITH(p.constants[0].input = NULL, QNNRT_E_ARG, "constant 0");
-    WITH(p.constants[0].step = 3, QNNRT_E_ARG, "constant 0");
-    WITH(p.constants[0].input = "z", QNNRT_E_NOT_FOUND, "\"z\"");
-    WITH(p.constants[0].step = 2, QNNRT_E_ARG, "already has an edge");
-    WITH(p.constants[1] = p.constants[0]; p.desc.constant_count = 2, QNNRT_E_ARG,
+    WITH(p.uses[0].constant_bytes = 31, QNNRT_E_MISMATCH, "needs 32 bytes, the constant has 31");
+    WITH(p.uses[0].constant = NULL, QNNRT_E_ARG, "constant");
+    WITH(p.uses[0].tensor = NULL, QNNRT_E_ARG, "use 0");
+    WITH(p.uses[0].step = 3, QNNRT_E_ARG, "use 0");
+    WITH(p.uses[0].tensor = "z", QNNRT_E_NOT_FOUND, "\"z\"");
+    WITH(p.uses[0].step = 2, QNNRT_E_ARG, "already has an edge");
+    WITH(p.uses[1] = p.uses[0]; p.desc.use_count = 2, QNNRT_E_ARG,
          "already has a constant");
-    WITH(p.desc.constants = NULL, QNNRT_E_ARG, "constants");
+    WITH(p.desc.uses = NULL, QNNRT_E_ARG, "uses");
     three(&p);
-    p.desc.constant_count = 1;
-    p.constants[0].input = "x";
-    p.constants[0].data = value;
-    p.constants[0].bytes = sizeof(value);
+    p.desc.use_count = 1;
+    p.uses[0].tensor = "x";
+    p.uses[0].constant = value;
+    p.uses[0].constant_bytes = sizeof(value);
     CHECK_EQ(program_make(&p), QNNRT_OK);
     memset(&place, 0, sizeof(place));
     memset(&buffer, 0, sizeof(buffer));
@@ -1086,10 +1086,10 @@ TEST(every_allocation_of_a_mixed_pipeline_may_fail)
         memset(&plan, 0, sizeof(plan));
         halves(&p);
         p.hooks = hooks;
-        p.desc.constant_count = 1;
-        p.constants[0].input = "x";
-        p.constants[0].data = value;
-        p.constants[0].bytes = sizeof(value);
+        p.desc.use_count = 1;
+        p.uses[0].tensor = "x";
+        p.uses[0].constant = value;
+        p.uses[0].constant_bytes = sizeof(value);
         allocations_left = n;
         result = program_make(&p);
         entry.pipeline = p.pipeline;

@@ -458,10 +458,7 @@ typedef struct parts {
     qnnrt_step_desc    *steps;
     qnnrt_edge_desc    *edges;
     qnnrt_conversion   *wishes;
-    qnnrt_apart_desc   *apart;
-    qnnrt_constant_desc *constants;
-    qnnrt_name_desc    *names;
-    qnnrt_keep_desc    *keeps;
+    qnnrt_use_desc     *uses;
 } parts;
 
 static void parts_of(const qnnrt *model, int kind, size_t count, parts *m, qnnrt_pipeline_desc *desc)
@@ -480,10 +477,7 @@ static void parts_of(const qnnrt *model, int kind, size_t count, parts *m, qnnrt
     m->steps = (qnnrt_step_desc *)calloc(count + 1, sizeof(*m->steps));
     m->edges = (qnnrt_edge_desc *)calloc(count, sizeof(*m->edges));
     m->wishes = (qnnrt_conversion *)calloc(count, sizeof(*m->wishes));
-    m->apart = (qnnrt_apart_desc *)calloc(count, sizeof(*m->apart));
-    m->constants = (qnnrt_constant_desc *)calloc(count, sizeof(*m->constants));
-    m->names = (qnnrt_name_desc *)calloc(count, sizeof(*m->names));
-    m->keeps = (qnnrt_keep_desc *)calloc(count, sizeof(*m->keeps));
+    m->uses = (qnnrt_use_desc *)calloc(count, sizeof(*m->uses));
     out.name = "end";
     out.dtype = QNNRT_DTYPE_F32;
     out.rank = 1;
@@ -511,12 +505,14 @@ static void parts_of(const qnnrt *model, int kind, size_t count, parts *m, qnnrt
         m->edges[i].to_step = 1;
         m->edges[i].to = m->texts[i];
         m->wishes[i].how = kind == CONVERSIONS ? QNNRT_CONVERT_VALUES : QNNRT_CONVERT_NONE;
-        m->apart[i].step = m->constants[i].step = m->names[i].step = m->keeps[i].step = 1;
-        m->apart[i].input = m->constants[i].input = m->names[i].tensor = m->keeps[i].tensor = m->texts[i];
-        m->constants[i].data = zeros;
-        m->constants[i].bytes = sizeof(zeros);
-        m->names[i].name = m->texts[count - 1 - i];
-        m->keeps[i].offset = 16 * i;
+        m->uses[i].step = 1;
+        m->uses[i].tensor = m->texts[i];
+        m->uses[i].apart = kind == APART;
+        m->uses[i].constant = kind == CONSTANTS ? zeros : NULL;
+        m->uses[i].constant_bytes = sizeof(zeros);
+        m->uses[i].name = kind == NAMES ? m->texts[count - 1 - i] : NULL;
+        m->uses[i].in_buffer = kind == KEEPS;
+        m->uses[i].offset = 16 * i;
         m->steps[i + 1].host = &m->hosts[i];
         if (kind == SHARED) {           /* a chain of steps; each has an input "t" */
             t[1] = out;
@@ -543,22 +539,17 @@ static void parts_of(const qnnrt *model, int kind, size_t count, parts *m, qnnrt
     }
     desc->edges = m->edges;
     desc->edge_count = kind == EDGES || kind == CONVERSIONS ? count : kind == GRAPHS ? count - 1 : 1;
-    desc->apart = m->apart;
-    desc->apart_count = kind == APART ? count : 0;
-    desc->constants = m->constants + 1;
-    desc->constant_count = kind == CONSTANTS ? count - 1 : 0;
-    desc->names = m->names;
-    desc->name_count = kind == NAMES ? count : 0;
+    desc->uses = m->uses + (kind == CONSTANTS);
+    desc->use_count = kind == CONSTANTS ? count - 1
+                      : kind == APART || kind == NAMES || kind == KEEPS ? count : 0;
     desc->buffers = &buffer;
     desc->buffer_count = kind == KEEPS;
-    desc->keeps = m->keeps;
-    desc->keep_count = kind == KEEPS ? count : 0;
 }
 
 static void parts_free(parts *m)
 {
     free(m->texts); free(m->tensors); free(m->dims); free(m->hosts); free(m->steps);
-    free(m->edges); free(m->wishes); free(m->apart); free(m->constants); free(m->names); free(m->keeps);
+    free(m->edges); free(m->wishes); free(m->uses);
 }
 
 TEST(making_a_pipeline_takes_its_time_in_proportion_to_its_parts)

@@ -295,10 +295,10 @@ static size_t outputs_of(qnnrt_compile *p)
         const qnnrt_ir_node *node = g->ir->outputs[i]->node;
         found += node != NULL;
     }
-    for (i = 0; i < pipeline->name_count; ++i)
-        for (k = 0; k < i; ++k)
-            if (strcmp(pipeline->names[i].name, pipeline->names[k].name) == 0) {
-                printf("    the name \"%s\" occurs twice\n", pipeline->names[i].name);
+    for (i = 0; i < pipeline->use_count; ++i)
+        for (k = 0; k < i && pipeline->uses[i].name != NULL; ++k)
+            if (pipeline->uses[k].name != NULL && strcmp(pipeline->uses[i].name, pipeline->uses[k].name) == 0) {
+                printf("    the name \"%s\" occurs twice\n", pipeline->uses[i].name);
                 return 0;
             }
     return found;

@@ -654,8 +654,7 @@ static struct {
     qnnrt_step_desc     steps[NODES];
     qnnrt_edge_desc     edges[NODES * INS];
     qnnrt_conversion    wishes[NODES * INS];
-    qnnrt_apart_desc    apart[NODES * INS];
-    qnnrt_constant_desc constants[NODES * INS];
+    qnnrt_use_desc      uses[NODES * INS];
     qnnrt_host_step     hosts[NODES];
     qnnrt_tensor_info   tensors[NODES][INS + OUTS];
     uint32_t            dims[NODES][INS + OUTS][4];
@@ -861,15 +860,13 @@ static void describe_input(int at, const in *it)
     const value *from;
     int c;
     if (it->value == ANYWHERE) {
-        if (it->apart) {
-            w.apart[w.desc.apart_count].step = (size_t)at;
-            w.apart[w.desc.apart_count++].input = it->name;
-        }
-        if (it->constant) {
-            w.constants[w.desc.constant_count].step = (size_t)at;
-            w.constants[w.desc.constant_count].input = it->name;
-            w.constants[w.desc.constant_count].data = p.classes[it->class_of].data;
-            w.constants[w.desc.constant_count++].bytes = bytes_of(it->f);
+        if (it->apart || it->constant) {
+            qnnrt_use_desc *said = &w.uses[w.desc.use_count++];
+            said->step = (size_t)at;
+            said->tensor = it->name;
+            said->apart = it->apart;
+            said->constant = it->constant ? p.classes[it->class_of].data : NULL;
+            said->constant_bytes = it->constant ? bytes_of(it->f) : 0;
         }
         return;
     }
@@ -940,8 +937,7 @@ static void describe(void)
     w.desc.name = "program";
     w.desc.steps = w.steps;
     w.desc.edges = w.edges;
-    w.desc.apart = w.apart;
-    w.desc.constants = w.constants;
+    w.desc.uses = w.uses;
     w.desc.edges_only = !p.named;
     w.desc.step_count = (size_t)p.segment_count;
     p.conversion_count = 0;
@@ -1601,16 +1597,18 @@ static int write_program(const int *contexts, unsigned char *named, int *which)
     }
     fprintf(f, "], \"edges_only\": %s", w.desc.edges_only ? "true" : "false");
     list(f, ", ", "apart");
-    for (i = 0, count = 0; i < w.desc.apart_count; ++i) {
+    for (i = 0, count = 0; i < w.desc.use_count; ++i) {
+        if (!w.uses[i].apart) continue;
         item(f, &count);
-        fprintf(f, "[%u, \"%s\"]", (unsigned)w.apart[i].step, w.apart[i].input);
+        fprintf(f, "[%u, \"%s\"]", (unsigned)w.uses[i].step, w.uses[i].tensor);
     }
     list(f, "], ", "constants");
-    for (i = 0, count = 0; i < w.desc.constant_count; ++i) {
-        for (c = 0; w.constants[i].data != p.classes[c].data;) ++c;
+    for (i = 0, count = 0; i < w.desc.use_count; ++i) {
+        if (w.uses[i].constant == NULL) continue;
+        for (c = 0; w.uses[i].constant != p.classes[c].data;) ++c;
         item(f, &count);
-        fprintf(f, "{\"step\": %u, \"input\": \"%s\", \"constant\": \"c%d\"}", (unsigned)w.constants[i].step,
-                w.constants[i].input, c);
+        fprintf(f, "{\"step\": %u, \"input\": \"%s\", \"constant\": \"c%d\"}", (unsigned)w.uses[i].step,
+                w.uses[i].tensor, c);
     }
     fprintf(f, "]");
     wrong = write_names_and_buffers(f, named, which);

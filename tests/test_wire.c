@@ -1091,7 +1091,7 @@ TEST(inputs_that_are_kept_apart_are_slots_of_their_own)
     static const char *const graphs[4] = { "a", "b", "c", "d" };
     model_text m;
     qnnrt_step_desc steps[4];
-    qnnrt_apart_desc apart[3];
+    qnnrt_use_desc apart[3];
     qnnrt_pipeline_desc desc;
     qnnrt_pipeline *p;
     size_t i, k;
@@ -1110,29 +1110,30 @@ TEST(inputs_that_are_kept_apart_are_slots_of_their_own)
     CHECK_EQ(qnnrt_pipeline_destroy(p), QNNRT_OK);
     /* a count without a list is refused */
     {
-        size_t *const counts[] = { &desc.edge_count, &desc.apart_count, &desc.constant_count, &desc.name_count,
-                                   &desc.buffer_count, &desc.keep_count, &desc.range_count };
+        size_t *const counts[] = { &desc.edge_count, &desc.use_count, &desc.buffer_count };
         for (i = 0; i < sizeof(counts) / sizeof(counts[0]); ++i) {
             *counts[i] = 1;
             CHECK_EQ(qnnrt_pipeline_make(&desc, &p, &m.err), QNNRT_E_ARG);
             CHECK(p == NULL);
-            CHECK_STR(m.err.text, "ranges");
+            CHECK_STR(m.err.text, "uses");
             *counts[i] = 0;
         }
     }
-    desc.apart = apart;
-    for (desc.apart_count = 1; desc.apart_count <= 3; ++desc.apart_count) {
+    memset(apart, 0, sizeof(apart));
+    desc.uses = apart;
+    for (desc.use_count = 1; desc.use_count <= 3; ++desc.use_count) {
         /* The step in the middle comes first: the others still share a slot. */
-        for (i = 0; i < desc.apart_count; ++i) {
+        for (i = 0; i < desc.use_count; ++i) {
             apart[i].step = (i + 1) % 3;
-            apart[i].input = "k";
+            apart[i].tensor = "k";
+            apart[i].apart = 1;
         }
         CHECK_EQ(qnnrt_pipeline_make(&desc, &p, &m.err), QNNRT_OK);
         for (i = 0; i < 4; ++i)
             for (k = 0; k < i; ++k) {
-                static const size_t order[4] = { 3, 1, 2, 4 };  /* the apart_count from which a step is apart */
+                static const size_t order[4] = { 3, 1, 2, 4 };  /* the use_count from which a step is apart */
                 char a[8], b[8];
-                int one = order[i] > desc.apart_count && order[k] > desc.apart_count;
+                int one = order[i] > desc.use_count && order[k] > desc.use_count;
                 snprintf(a, sizeof(a), "%u/k", (unsigned)i);
                 snprintf(b, sizeof(b), "%u/k", (unsigned)k);
                 CHECK_EQ(slot_of(p, a, QNNRT_ROLE_INPUT) == slot_of(p, b, QNNRT_ROLE_INPUT), one);
@@ -1143,13 +1144,13 @@ TEST(inputs_that_are_kept_apart_are_slots_of_their_own)
     }
     {
         static const struct { size_t step; const char *input; qnnrt_result result; const char *needle; } wrong[] = {
-            { 4, "k", QNNRT_E_ARG, "apart 1" }, { (size_t)-1, "k", QNNRT_E_ARG, "apart 1" }, { 1, NULL, QNNRT_E_ARG, "apart 1" },
+            { 4, "k", QNNRT_E_ARG, "use 1" }, { (size_t)-1, "k", QNNRT_E_ARG, "use 1" }, { 1, NULL, QNNRT_E_ARG, "use 1" },
             { 1, "nope", QNNRT_E_NOT_FOUND, "\"nope\"" }, { 2, "h2", QNNRT_E_NOT_FOUND, "\"h2\"" }, { 0, "h1", QNNRT_E_NOT_FOUND, "s0.bin" }
         };
-        desc.apart_count = 2;
+        desc.use_count = 2;
         for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); ++i) {
             apart[1].step = wrong[i].step;
-            apart[1].input = wrong[i].input;
+            apart[1].tensor = wrong[i].input;
             p = (qnnrt_pipeline *)&m;
             TEST_JUNK(m.err);
             CHECK_EQ(qnnrt_pipeline_make(&desc, &p, &m.err), wrong[i].result);
@@ -1157,7 +1158,15 @@ TEST(inputs_that_are_kept_apart_are_slots_of_their_own)
             CHECK_STR(m.err.text, wrong[i].needle);
         }
     }
-    desc.apart = NULL;
+    apart[1] = apart[0];
+    apart[1].apart = 0;                     /* it says nothing */
+    CHECK_EQ(qnnrt_pipeline_make(&desc, &p, &m.err), QNNRT_E_ARG);
+    CHECK_STR(m.err.text, "use 1, input \"k\" of step 1 (s1.bin, graph \"b\"): no name");
+    apart[1].apart = apart[1].output = 1;
+    apart[1].tensor = "h1";
+    CHECK_EQ(qnnrt_pipeline_make(&desc, &p, &m.err), QNNRT_E_ARG);
+    CHECK_STR(m.err.text, "use 1, output \"h1\" of step 1 (s1.bin, graph \"b\"): only inputs");
+    desc.uses = NULL;
     CHECK_EQ(qnnrt_pipeline_make(&desc, &p, &m.err), QNNRT_E_ARG);
     DONE(&m);
 }

@@ -1636,9 +1636,7 @@ static int qnnrt_compile__source(const qnnrt_compile__graph *graph, const qnnrt_
 typedef struct qnnrt_compile__wires {
     qnnrt_edge_desc     *edges;
     qnnrt_conversion    *conversions;
-    qnnrt_constant_desc *constants;
-    qnnrt_range_desc    *ranges;
-    qnnrt_name_desc     *names;
+    qnnrt_use_desc      *uses;
 } qnnrt_compile__wires;
 
 /* Wire input `index` of a part. */
@@ -1663,9 +1661,10 @@ static void qnnrt_compile__wire_input(qnnrt_compile *p, qnnrt_compile__graph *gr
             qnnrt_compile__border(p, part, value, 0, index))
             converts->how = QNNRT_CONVERT_VALUES;
     } else if (lowered != NULL && lowered->tensors[lowered->inputs[index]].has_range) {
-        qnnrt_range_desc *wire = &wires->ranges[desc->range_count++];
+        qnnrt_use_desc *wire = &wires->uses[desc->use_count++];
         wire->step = part->number;
-        wire->input = value->name;
+        wire->tensor = value->name;
+        wire->has_range = 1;
         wire->low = lowered->tensors[lowered->inputs[index]].low;
         wire->high = lowered->tensors[lowered->inputs[index]].high;
     }
@@ -1688,18 +1687,18 @@ static const qnnrt_host_step *qnnrt_compile__wire_host(qnnrt_compile *p,
     step->outputs = qnnrt_compile__infos(p, outputs, step->output_count);
     for (i = 0; i < step->input_count && !p->no_memory; ++i) {
         const qnnrt_compile_constant *constant;
-        qnnrt_constant_desc *wire;
+        qnnrt_use_desc *wire;
         if (inputs[i].value->origin != QNNRT_IR_WEIGHT) continue;
         for (k = 0; k < part->weight_count &&
                     strcmp(part->weights[k]->name, inputs[i].value->name) != 0; ++k) {}
         if (k == part->weight_count) continue;
         constant = qnnrt_compile__constant(p, part->weights[k], &inputs[i]);
         if (constant == NULL) break;
-        wire = &wires->constants[graph->pipeline.constant_count++];
+        wire = &wires->uses[graph->pipeline.use_count++];
         wire->step = part->number;
-        wire->input = inputs[i].value->name;
-        wire->data = constant->data;
-        wire->bytes = (size_t)constant->bytes;
+        wire->tensor = inputs[i].value->name;
+        wire->constant = constant->data;
+        wire->constant_bytes = (size_t)constant->bytes;
     }
     return step;
 }
@@ -1711,12 +1710,12 @@ static void qnnrt_compile__wire_outputs(qnnrt_compile *p, qnnrt_compile__graph *
 {
     size_t i, from, output;
     for (i = 0; i < part->outer_count; ++i) {
-        qnnrt_name_desc *name = &wires->names[graph->pipeline.name_count];
+        qnnrt_use_desc *name = &wires->uses[graph->pipeline.use_count];
         if (!qnnrt_compile__source(graph, part->outputs[i], &from, &output)) continue;
         name->name = name->tensor = qnnrt_compile__output_name(p, part, i);
         name->step = part->number;
         name->output = 1;
-        graph->pipeline.name_count += 1;
+        graph->pipeline.use_count += 1;
     }
 }
 
@@ -1734,18 +1733,13 @@ static void qnnrt_compile__wire(qnnrt_compile *p, qnnrt_compile__graph *graph)
     wires.edges = (qnnrt_edge_desc *)qnnrt_compile__get(p, inputs, sizeof(*wires.edges));
     wires.conversions = (qnnrt_conversion *)qnnrt_compile__get(p, inputs,
                                                                sizeof(*wires.conversions));
-    wires.constants = (qnnrt_constant_desc *)qnnrt_compile__get(p, inputs,
-                                                                sizeof(*wires.constants));
-    wires.ranges = (qnnrt_range_desc *)qnnrt_compile__get(p, inputs, sizeof(*wires.ranges));
-    wires.names = (qnnrt_name_desc *)qnnrt_compile__get(p, graph->ir->output_count,
-                                                        sizeof(*wires.names));
+    wires.uses = (qnnrt_use_desc *)qnnrt_compile__get(p, 2 * inputs + graph->ir->output_count,
+                                                      sizeof(*wires.uses));
     if (p->no_memory) return;
     desc->name = graph->info.name;
     desc->steps = steps;
     desc->edges = wires.edges;
-    desc->constants = wires.constants;
-    desc->ranges = wires.ranges;
-    desc->names = wires.names;
+    desc->uses = wires.uses;
     desc->edges_only = 1;
     for (i = 0; i < graph->info.step_count; ++i) {
         qnnrt_compile__part *part = &graph->parts[i];

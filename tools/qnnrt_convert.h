@@ -1651,23 +1651,17 @@ static void qnnrt_convert__insert_edges(const qnnrt_conversions *c,
     }
 }
 
-/* Copy the lists of a description that name steps. Return 0 when out of memory. */
-static int qnnrt_convert__insert_lists(qnnrt_conversions *c, const qnnrt_pipeline_desc *given)
+/* Copy what a description says about tensors. Return 0 when out of memory. */
+static int qnnrt_convert__insert_uses(qnnrt_conversions *c, const qnnrt_pipeline_desc *given)
 {
-#define QNNRT_CONVERT__LIST(type, list, n)                                                         \
-    type *list = (type *)qnnrt_arena_get(&c->arena, given->n, sizeof(type));                       \
-    if (list == NULL) return 0;                                                                    \
-    for (size_t i = 0; i < given->n; ++i) {                                                        \
-        list[i] = given->list[i];                                                                  \
-        list[i].step = qnnrt_convert__insert_number(c, list[i].step);                              \
-    }                                                                                              \
-    c->desc.list = list
-    QNNRT_CONVERT__LIST(qnnrt_apart_desc, apart, apart_count);
-    QNNRT_CONVERT__LIST(qnnrt_constant_desc, constants, constant_count);
-    QNNRT_CONVERT__LIST(qnnrt_name_desc, names, name_count);
-    QNNRT_CONVERT__LIST(qnnrt_keep_desc, keeps, keep_count);
-    QNNRT_CONVERT__LIST(qnnrt_range_desc, ranges, range_count);
-#undef QNNRT_CONVERT__LIST
+    qnnrt_use_desc *uses =
+        (qnnrt_use_desc *)qnnrt_arena_get(&c->arena, given->use_count, sizeof(*uses));
+    if (uses == NULL) return 0;
+    for (size_t i = 0; i < given->use_count; ++i) {
+        uses[i] = given->uses[i];
+        uses[i].step = qnnrt_convert__insert_number(c, uses[i].step);
+    }
+    c->desc.uses = uses;
     return 1;
 }
 
@@ -1712,7 +1706,7 @@ static qnnrt_result qnnrt_convert__insert(qnnrt_conversions *c, const qnnrt_pipe
     c->desc.edges = all;
     c->desc.step_count += c->count;
     c->desc.edge_count += c->count;
-    return qnnrt_convert__insert_lists(c, given) ? QNNRT_OK : qnnrt_convert__insert_memory(err);
+    return qnnrt_convert__insert_uses(c, given) ? QNNRT_OK : qnnrt_convert__insert_memory(err);
 }
 
 /* =====================================================================================
@@ -1784,8 +1778,10 @@ QNNRT_CONVERT_API qnnrt_result qnnrt_conversions_create(const qnnrt_pipeline_des
     qnnrt_error_clear(err);
     if (out != NULL) *out = NULL;
     if (out == NULL || desc == NULL || (desc->steps == NULL && desc->step_count > 0) ||
-        (desc->edges == NULL && desc->edge_count > 0))
-        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_conversions_create: an argument is NULL");
+        (desc->edges == NULL && desc->edge_count > 0) ||
+        (desc->uses == NULL && desc->use_count > 0))
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_conversions_create: an argument is NULL,"
+                               " or steps, edges or uses are NULL with a count");
     c = (qnnrt_conversions *)qnnrt_hooks_alloc(hooks, 1, sizeof(*c));
     if (c == NULL) return qnnrt_convert__insert_memory(err);
     memset(&scratch, 0, sizeof(scratch));

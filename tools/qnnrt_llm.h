@@ -3931,11 +3931,11 @@ static int qnnrt_llm__wires_name_order(const void *a, const void *b)
    of shards that each count layers from 0. */
 static qnnrt_result qnnrt_llm__wires_apart(qnnrt_llm__items *work,
                                            const qnnrt_llm__items_graph *graph,
-                                           qnnrt_apart_desc **out, size_t *count)
+                                           qnnrt_use_desc **out, size_t *count)
 {
     const void **list = (const void **)qnnrt_llm__items_scratch(work, graph->count, sizeof *list);
     size_t i, begin, n = 0;
-    *out = (qnnrt_apart_desc *)qnnrt_llm__items_scratch(work, graph->count, sizeof **out);
+    *out = (qnnrt_use_desc *)qnnrt_llm__items_scratch(work, graph->count, sizeof **out);
     *count = 0;
     if (list == NULL || *out == NULL) return qnnrt_llm__items_memory(work);
     for (i = 0; i < graph->count; ++i)
@@ -3952,7 +3952,8 @@ static qnnrt_result qnnrt_llm__wires_apart(qnnrt_llm__items *work,
         for (; differ && begin < i; ++begin) {
             const qnnrt_llm_tensor_info *t = (const qnnrt_llm_tensor_info *)list[begin];
             (*out)[*count].step = t->step;
-            (*out)[(*count)++].input = t->tensor->name;
+            (*out)[*count].tensor = t->tensor->name;
+            (*out)[(*count)++].apart = 1;
         }
     }
     return QNNRT_OK;
@@ -3967,7 +3968,7 @@ static qnnrt_result qnnrt_llm__wires_wire(qnnrt_llm__items *work, qnnrt_llm__ite
         work, (uint64_t)graph->step_count * 3, sizeof *edges);
     qnnrt_step_desc *steps =
         (qnnrt_step_desc *)qnnrt_llm__items_scratch(work, graph->step_count, sizeof *steps);
-    qnnrt_apart_desc *apart;
+    qnnrt_use_desc *apart;
     qnnrt_result result;
     size_t count, apart_count, s;
     if (graph->wired) return QNNRT_OK;
@@ -3989,8 +3990,8 @@ static qnnrt_result qnnrt_llm__wires_wire(qnnrt_llm__items *work, qnnrt_llm__ite
     desc.edges = edges;
     desc.edge_count = count;
     desc.edges_only = 1;
-    desc.apart = apart;
-    desc.apart_count = apart_count;
+    desc.uses = apart;
+    desc.use_count = apart_count;
     result = qnnrt_pipeline_make(&desc, &graph->made, work->err);
     if (result == QNNRT_OK) graph->pipeline = graph->made;
     return result;
@@ -4086,7 +4087,7 @@ static qnnrt_result qnnrt_llm__wires_slots(qnnrt_llm__items *work, qnnrt_llm__it
                                                           qnnrt_llm__items_what(work, t->role,
                                                                                 t->layer, t->head)),
                                     "Keep these inputs apart: \"apart\" in qnnrt.json, or "
-                                    "qnnrt_pipeline_desc.apart.");
+                                    "qnnrt_use_desc.apart.");
         seen[(size_t)(slot - info->slots)] = t;
     }
     for (k = 0; k < llm->kv_count; ++k) {

@@ -101,7 +101,7 @@
                  "steps": [...],           required: graphs and host steps; at least one is a graph
                  "edges": [...],
                  "edges_only": true,       as qnnrt_pipeline_desc.edges_only
-                 "apart": [[1, "mask"], ...],   inputs of steps, as qnnrt_pipeline_desc.apart
+                 "apart": [[1, "mask"], ...],   inputs of steps, as qnnrt_use_desc.apart
                  "constants": [ { "step": 1, "input": "table", "constant": "table" }, ... ],
                                            all required; dtype and dims are those of the input
                  "names": { "image": { "step": 0, "input": "x" },
@@ -110,7 +110,7 @@
                  "buffers": [...],
                  "ranges": [ { "step": 0, "input": "ids", "low": 0, "high": 151935 }, ... ] }
                                            all required; the first and the last value that an int32
-                                           input takes, see qnnrt_range_desc
+                                           input takes, see qnnrt_use_desc
    step        { "context": 0, "graph": "first" }        both required, or
                { "host": "embedding",      all required: a function of desc.host_functions
                  "inputs": [tensor, ...], "outputs": [tensor, ...] }
@@ -514,10 +514,15 @@ typedef struct qnnrt_manifest__value {  /* an input with a fixed value */
     size_t      constant;               /* its index */
 } qnnrt_manifest__value;
 
+typedef struct qnnrt_manifest__name {
+    const char    *name;
+    qnnrt_use_desc use;                 /* .name is NULL */
+} qnnrt_manifest__name;
+
 typedef struct qnnrt_manifest__buffer {
-    qnnrt_buffer_desc      desc;
-    const qnnrt_keep_desc *keeps;       /* .buffer is 0 */
-    size_t                 keep_count;
+    qnnrt_buffer_desc     desc;
+    const qnnrt_use_desc *keeps;        /* .buffer is 0 */
+    size_t                keep_count;
 } qnnrt_manifest__buffer;
 
 typedef struct qnnrt_manifest__pipeline {
@@ -526,7 +531,9 @@ typedef struct qnnrt_manifest__pipeline {
     const qnnrt_manifest__edge   *edges;
     const qnnrt_manifest__value  *values;
     const qnnrt_manifest__buffer *buffers;
-    size_t                        value_count;
+    const qnnrt_manifest__name   *names;
+    const qnnrt_use_desc         *apart, *ranges;
+    size_t                        value_count, name_count, apart_count, range_count;
 } qnnrt_manifest__pipeline;
 
 typedef struct qnnrt_manifest__program {
@@ -639,11 +646,11 @@ static const qnnrt_manifest__object qnnrt_manifest__edges = {
 };
 
 static const qnnrt_manifest__field qnnrt_manifest__apart_rows[] = {
-    { NULL, QNNRT_MANIFEST__PAIR, 1, offsetof(qnnrt_apart_desc, step),
-      offsetof(qnnrt_apart_desc, input), NULL }
+    { NULL, QNNRT_MANIFEST__PAIR, 1, offsetof(qnnrt_use_desc, step),
+      offsetof(qnnrt_use_desc, tensor), NULL }
 };
 static const qnnrt_manifest__object qnnrt_manifest__apart = {
-    "apart", "apart", sizeof(qnnrt_apart_desc), qnnrt_manifest__apart_rows, 0,
+    "apart", "apart", sizeof(qnnrt_use_desc), qnnrt_manifest__apart_rows, 0,
     QNNRT_MANIFEST__PLAIN
 };
 
@@ -658,23 +665,24 @@ static const qnnrt_manifest__object qnnrt_manifest__values = {
 };
 
 static const qnnrt_manifest__field qnnrt_manifest__name_rows[] = {
-    QNNRT_MANIFEST__ROW("step", INDEX, 1, qnnrt_name_desc, step),
-    QNNRT_MANIFEST__TWO("input", SIDE, 0, qnnrt_name_desc, tensor, output),
-    QNNRT_MANIFEST__TWO("output", SIDE, 0, qnnrt_name_desc, tensor, output), QNNRT_MANIFEST__END
+    QNNRT_MANIFEST__ROW("step", INDEX, 1, qnnrt_manifest__name, use.step),
+    QNNRT_MANIFEST__TWO("input", SIDE, 0, qnnrt_manifest__name, use.tensor, use.output),
+    QNNRT_MANIFEST__TWO("output", SIDE, 0, qnnrt_manifest__name, use.tensor, use.output),
+    QNNRT_MANIFEST__END
 };
 static const qnnrt_manifest__object qnnrt_manifest__names = {
-    "name", "a name", sizeof(qnnrt_name_desc), qnnrt_manifest__name_rows, 1,
+    "name", "a name", sizeof(qnnrt_manifest__name), qnnrt_manifest__name_rows, 1,
     QNNRT_MANIFEST__EITHER
 };
 
 static const qnnrt_manifest__field qnnrt_manifest__keep_rows[] = {
-    QNNRT_MANIFEST__ROW("step", INDEX, 1, qnnrt_keep_desc, step),
-    QNNRT_MANIFEST__TWO("input", SIDE, 0, qnnrt_keep_desc, tensor, output),
-    QNNRT_MANIFEST__TWO("output", SIDE, 0, qnnrt_keep_desc, tensor, output),
-    QNNRT_MANIFEST__ROW("offset", U64, 1, qnnrt_keep_desc, offset), QNNRT_MANIFEST__END
+    QNNRT_MANIFEST__ROW("step", INDEX, 1, qnnrt_use_desc, step),
+    QNNRT_MANIFEST__TWO("input", SIDE, 0, qnnrt_use_desc, tensor, output),
+    QNNRT_MANIFEST__TWO("output", SIDE, 0, qnnrt_use_desc, tensor, output),
+    QNNRT_MANIFEST__ROW("offset", U64, 1, qnnrt_use_desc, offset), QNNRT_MANIFEST__END
 };
 static const qnnrt_manifest__object qnnrt_manifest__keeps = {
-    "slot", "a slot", sizeof(qnnrt_keep_desc), qnnrt_manifest__keep_rows, 0, QNNRT_MANIFEST__EITHER
+    "slot", "a slot", sizeof(qnnrt_use_desc), qnnrt_manifest__keep_rows, 0, QNNRT_MANIFEST__EITHER
 };
 
 static const qnnrt_manifest__field qnnrt_manifest__buffer_rows[] = {
@@ -690,13 +698,13 @@ static const qnnrt_manifest__object qnnrt_manifest__buffers = {
 };
 
 static const qnnrt_manifest__field qnnrt_manifest__range_rows[] = {
-    QNNRT_MANIFEST__ROW("step", INDEX, 1, qnnrt_range_desc, step),
-    QNNRT_MANIFEST__ROW("input", TEXT, 1, qnnrt_range_desc, input),
-    QNNRT_MANIFEST__ROW("low", I32, 1, qnnrt_range_desc, low),
-    QNNRT_MANIFEST__ROW("high", I32, 1, qnnrt_range_desc, high), QNNRT_MANIFEST__END
+    QNNRT_MANIFEST__ROW("step", INDEX, 1, qnnrt_use_desc, step),
+    QNNRT_MANIFEST__ROW("input", TEXT, 1, qnnrt_use_desc, tensor),
+    QNNRT_MANIFEST__ROW("low", I32, 1, qnnrt_use_desc, low),
+    QNNRT_MANIFEST__ROW("high", I32, 1, qnnrt_use_desc, high), QNNRT_MANIFEST__END
 };
 static const qnnrt_manifest__object qnnrt_manifest__ranges = {
-    "range", "a range", sizeof(qnnrt_range_desc), qnnrt_manifest__range_rows, 0,
+    "range", "a range", sizeof(qnnrt_use_desc), qnnrt_manifest__range_rows, 0,
     QNNRT_MANIFEST__PLAIN
 };
 
@@ -707,16 +715,13 @@ static const qnnrt_manifest__field qnnrt_manifest__pipeline_rows[] = {
     QNNRT_MANIFEST__ITEMS("edges", LIST, 0, qnnrt_manifest__pipeline, edges, desc.edge_count,
                           edges),
     QNNRT_MANIFEST__ROW("edges_only", BOOL, 0, qnnrt_manifest__pipeline, desc.edges_only),
-    QNNRT_MANIFEST__ITEMS("apart", LIST, 0, qnnrt_manifest__pipeline, desc.apart, desc.apart_count,
-                          apart),
+    QNNRT_MANIFEST__ITEMS("apart", LIST, 0, qnnrt_manifest__pipeline, apart, apart_count, apart),
     QNNRT_MANIFEST__ITEMS("constants", LIST, 0, qnnrt_manifest__pipeline, values, value_count,
                           values),
-    QNNRT_MANIFEST__ITEMS("names", MAP, 0, qnnrt_manifest__pipeline, desc.names, desc.name_count,
-                          names),
+    QNNRT_MANIFEST__ITEMS("names", MAP, 0, qnnrt_manifest__pipeline, names, name_count, names),
     QNNRT_MANIFEST__ITEMS("buffers", LIST, 0, qnnrt_manifest__pipeline, buffers, desc.buffer_count,
                           buffers),
-    QNNRT_MANIFEST__ITEMS("ranges", LIST, 0, qnnrt_manifest__pipeline, desc.ranges,
-                          desc.range_count, ranges),
+    QNNRT_MANIFEST__ITEMS("ranges", LIST, 0, qnnrt_manifest__pipeline, ranges, range_count, ranges),
     QNNRT_MANIFEST__END
 };
 static const qnnrt_manifest__object qnnrt_manifest__pipelines = {
@@ -936,11 +941,11 @@ static void qnnrt_manifest__put_value(qnnrt_manifest__writer *w, size_t step, co
     qnnrt_json_write_close(&w->json);
 }
 
-static void qnnrt_manifest__put_name(qnnrt_manifest__writer *w, const qnnrt_name_desc *name)
+static void qnnrt_manifest__put_name(qnnrt_manifest__writer *w, const qnnrt_use_desc *name)
 {
-    if (name->name == NULL || name->name[0] == '\0')
+    if (name->name[0] == '\0')
         qnnrt_manifest__put_fail(w, QNNRT_E_ARG, name->tensor, "has an empty name");
-    qnnrt_json_write_key(&w->json, name->name != NULL ? name->name : "");
+    qnnrt_json_write_key(&w->json, name->name);
     qnnrt_json_write_object(&w->json, 1);
     qnnrt_manifest__put_side(w, name->step, name->tensor, name->output);
     qnnrt_json_write_close(&w->json);
@@ -956,7 +961,7 @@ static void qnnrt_manifest__put_buffer(qnnrt_manifest__writer *w, const qnnrt_bu
     qnnrt_manifest__put_list(w, "slots", 0);
 }
 
-static void qnnrt_manifest__put_keep(qnnrt_manifest__writer *w, const qnnrt_keep_desc *keep)
+static void qnnrt_manifest__put_keep(qnnrt_manifest__writer *w, const qnnrt_use_desc *keep)
 {
     qnnrt_json_write_object(&w->json, 1);
     qnnrt_manifest__put_side(w, keep->step, keep->tensor, keep->output);
@@ -984,6 +989,40 @@ static void qnnrt_manifest__put_only(qnnrt_manifest__writer *w)
 
 /* ---- descriptions ---- */
 
+/* Write the lists of what a description says about inputs and names. */
+static void qnnrt_manifest__put_uses(qnnrt_manifest__writer *w, const qnnrt_use_desc *uses,
+                                     size_t use_count)
+{
+    size_t i, count;
+    for (i = 0, count = 0; i < use_count; ++i) {
+        if (!uses[i].apart) continue;
+        if (count++ == 0) qnnrt_manifest__put_list(w, "apart", 0);
+        qnnrt_manifest__put_end(w, NULL, uses[i].step, uses[i].tensor);
+    }
+    if (count > 0) qnnrt_json_write_close(&w->json);
+    for (i = 0, count = 0; i < use_count; ++i) {
+        if (uses[i].constant == NULL) continue;
+        if (count++ == 0) qnnrt_manifest__put_list(w, "constants", 0);
+        qnnrt_manifest__put_value(w, uses[i].step, uses[i].tensor, uses[i].constant);
+    }
+    if (count > 0) qnnrt_json_write_close(&w->json);
+    for (i = 0, count = 0; i < use_count; ++i) {
+        if (uses[i].name == NULL) continue;
+        if (count++ == 0) {
+            qnnrt_json_write_key(&w->json, "names");
+            qnnrt_json_write_object(&w->json, 0);
+        }
+        qnnrt_manifest__put_name(w, &uses[i]);
+    }
+    if (count > 0) qnnrt_json_write_close(&w->json);
+    for (i = 0, count = 0; i < use_count; ++i) {
+        if (!uses[i].has_range) continue;
+        if (count++ == 0) qnnrt_manifest__put_list(w, "ranges", 0);
+        qnnrt_manifest__put_range(w, uses[i].step, uses[i].tensor, uses[i].low, uses[i].high);
+    }
+    if (count > 0) qnnrt_json_write_close(&w->json);
+}
+
 static void qnnrt_manifest__put_described(qnnrt_manifest__writer *w, const qnnrt_pipeline_desc *p,
                                           const qnnrt_conversion *wishes)
 {
@@ -1008,41 +1047,17 @@ static void qnnrt_manifest__put_described(qnnrt_manifest__writer *w, const qnnrt
         qnnrt_json_write_close(&w->json);
     }
     if (p->edges_only) qnnrt_manifest__put_only(w);
-    if (p->apart_count > 0) {
-        qnnrt_manifest__put_list(w, "apart", 0);
-        for (i = 0; i < p->apart_count; ++i)
-            qnnrt_manifest__put_end(w, NULL, p->apart[i].step, p->apart[i].input);
-        qnnrt_json_write_close(&w->json);
-    }
-    if (p->constant_count > 0) {
-        qnnrt_manifest__put_list(w, "constants", 0);
-        for (i = 0; i < p->constant_count; ++i)
-            qnnrt_manifest__put_value(w, p->constants[i].step, p->constants[i].input,
-                                  p->constants[i].data);
-        qnnrt_json_write_close(&w->json);
-    }
-    if (p->name_count > 0) {
-        qnnrt_json_write_key(&w->json, "names");
-        qnnrt_json_write_object(&w->json, 0);
-        for (i = 0; i < p->name_count; ++i) qnnrt_manifest__put_name(w, &p->names[i]);
-        qnnrt_json_write_close(&w->json);
-    }
+    qnnrt_manifest__put_uses(w, p->uses, p->use_count);
     if (p->buffer_count > 0) {
         qnnrt_manifest__put_list(w, "buffers", 0);
         for (i = 0; i < p->buffer_count; ++i) {
             qnnrt_manifest__put_buffer(w, &p->buffers[i]);
-            for (k = 0; k < p->keep_count; ++k)
-                if (p->keeps[k].buffer == i) qnnrt_manifest__put_keep(w, &p->keeps[k]);
+            for (k = 0; k < p->use_count; ++k)
+                if (p->uses[k].in_buffer && p->uses[k].buffer == i)
+                    qnnrt_manifest__put_keep(w, &p->uses[k]);
             qnnrt_json_write_close(&w->json);
             qnnrt_json_write_close(&w->json);
         }
-        qnnrt_json_write_close(&w->json);
-    }
-    if (p->range_count > 0) {
-        qnnrt_manifest__put_list(w, "ranges", 0);
-        for (i = 0; i < p->range_count; ++i)
-            qnnrt_manifest__put_range(w, p->ranges[i].step, p->ranges[i].input, p->ranges[i].low,
-                                  p->ranges[i].high);
         qnnrt_json_write_close(&w->json);
     }
     qnnrt_json_write_close(&w->json);
@@ -1059,10 +1074,10 @@ static size_t qnnrt_manifest__put_step(const qnnrt_pipeline_info *p, size_t step
 }
 
 /* Describe where a slot begins, or for what a conversion writes, one of its readers. */
-static qnnrt_name_desc qnnrt_manifest__put_begin(const qnnrt_pipeline_info *p,
+static qnnrt_use_desc qnnrt_manifest__put_begin(const qnnrt_pipeline_info *p,
                                                 const qnnrt_slot *slot)
 {
-    qnnrt_name_desc end;
+    qnnrt_use_desc end;
     size_t step = slot->first, i = 0;
     memset(&end, 0, sizeof end);
     end.tensor = slot->tensor->name;
@@ -1131,7 +1146,7 @@ static void qnnrt_manifest__put_wired_slots(qnnrt_manifest__writer *w, const qnn
         qnnrt_json_write_key(&w->json, "names");
         qnnrt_json_write_object(&w->json, 0);
         for (i = 0; i < p->name_count; ++i) {
-            qnnrt_name_desc name = qnnrt_manifest__put_begin(p, p->names[i].slot);
+            qnnrt_use_desc name = qnnrt_manifest__put_begin(p, p->names[i].slot);
             name.name = p->names[i].name;
             qnnrt_manifest__put_name(w, &name);
         }
@@ -1148,14 +1163,9 @@ static void qnnrt_manifest__put_wired_buffers(qnnrt_manifest__writer *w,
     for (i = 0; i < p->buffer_count; ++i) {
         qnnrt_manifest__put_buffer(w, &p->buffers[i]);
         for (k = 0; k < p->place_count; ++k) {
-            const qnnrt_name_desc end = qnnrt_manifest__put_begin(p, p->places[k].slot);
-            qnnrt_keep_desc keep;
+            qnnrt_use_desc keep = qnnrt_manifest__put_begin(p, p->places[k].slot);
             if (p->places[k].buffer != i) continue;
-            keep.buffer = i;
             keep.offset = p->places[k].offset;
-            keep.step = end.step;
-            keep.tensor = end.tensor;
-            keep.output = end.output;
             qnnrt_manifest__put_keep(w, &keep);
         }
         qnnrt_json_write_close(&w->json);
@@ -2814,43 +2824,62 @@ static qnnrt_result qnnrt_manifest__fits(qnnrt_manifest__work *w, size_t at,
                            (unsigned long)step, qnnrt_tensor_text(to, facts[1], sizeof facts[1]));
 }
 
-/* Describe the constants and buffers of a pipeline whose steps are described. */
+/* Describe what a program says about the tensors of a pipeline. Return the number of uses. */
+static size_t qnnrt_manifest__describe_uses(const qnnrt_manifest__pipeline *from,
+                                            qnnrt_use_desc *uses)
+{
+    size_t i, k, at = 0;
+    for (i = 0; i < from->apart_count; ++i) {
+        uses[at] = from->apart[i];
+        uses[at++].apart = 1;
+    }
+    for (i = 0; i < from->name_count; ++i) {
+        uses[at] = from->names[i].use;
+        uses[at++].name = from->names[i].name;
+    }
+    for (i = 0; i < from->desc.buffer_count; ++i)
+        for (k = 0; k < from->buffers[i].keep_count; ++k) {
+            uses[at] = from->buffers[i].keeps[k];
+            uses[at].buffer = i;
+            uses[at++].in_buffer = 1;
+        }
+    for (i = 0; i < from->range_count; ++i) {
+        uses[at] = from->ranges[i];
+        uses[at++].has_range = 1;
+    }
+    return at;
+}
+
+/* Describe the constants, buffers, names and ranges of a pipeline whose steps are described. */
 static qnnrt_result qnnrt_manifest__describe_memory(qnnrt_manifest__work *w,
                                                     const qnnrt_manifest__pipeline *from,
                                                     qnnrt_pipeline_desc *to)
 {
     qnnrt_arena *arena = &w->scratch;
-    qnnrt_constant_desc *constants = (qnnrt_constant_desc *)qnnrt_arena_get(
-        arena, from->value_count, sizeof *constants);
     qnnrt_buffer_desc *buffers = (qnnrt_buffer_desc *)qnnrt_arena_get(
         arena, from->desc.buffer_count, sizeof *buffers);
-    qnnrt_keep_desc *keeps;
+    uint64_t room = (uint64_t)from->value_count + from->name_count + from->apart_count +
+                    from->range_count;
+    qnnrt_use_desc *uses;
     qnnrt_result result = QNNRT_OK;
-    size_t i, k, at = 0;
-    for (i = 0; i < from->desc.buffer_count; ++i) to->keep_count += from->buffers[i].keep_count;
-    keeps = (qnnrt_keep_desc *)qnnrt_arena_get(arena, to->keep_count, sizeof *keeps);
-    if (constants == NULL || buffers == NULL || keeps == NULL) return qnnrt_manifest__no_memory(w);
+    size_t i;
+    for (i = 0; i < from->desc.buffer_count; ++i) room += from->buffers[i].keep_count;
+    uses = (qnnrt_use_desc *)qnnrt_arena_get(arena, room, sizeof *uses);
+    if (buffers == NULL || uses == NULL) return qnnrt_manifest__no_memory(w);
+    for (i = 0; i < from->desc.buffer_count; ++i) buffers[i] = from->buffers[i].desc;
+    to->buffers = buffers;
+    to->uses = uses;
     for (i = 0; i < from->value_count && result == QNNRT_OK; ++i) {
         const qnnrt_manifest__value *value = &from->values[i];
         const qnnrt_manifest_constant_info *constant = &w->to->info.constants[value->constant];
-        constants[i].step = value->step;
-        constants[i].input = value->input;
-        constants[i].data = constant->data;
-        constants[i].bytes = (size_t)constant->tensor->bytes;
+        uses[i].step = value->step;
+        uses[i].tensor = value->input;
+        uses[i].constant = constant->data;
+        uses[i].constant_bytes = (size_t)constant->tensor->bytes;
         result = qnnrt_manifest__fits(w, i, constant->tensor, value->step,
                                       qnnrt_manifest__input_of(to, value->step, value->input));
     }
-    for (i = 0; i < from->desc.buffer_count; ++i) {
-        buffers[i] = from->buffers[i].desc;
-        for (k = 0; k < from->buffers[i].keep_count; ++k) {
-            keeps[at] = from->buffers[i].keeps[k];
-            keeps[at++].buffer = i;
-        }
-    }
-    to->constants = constants;
-    to->constant_count = from->value_count;
-    to->buffers = buffers;
-    to->keeps = keeps;
+    to->use_count = from->value_count + qnnrt_manifest__describe_uses(from, uses + i);
     return result;
 }
 

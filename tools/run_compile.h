@@ -157,12 +157,12 @@ static int compile_replaces(tool *t, int llm)
    its inputs, as many times as parts read them. */
 static qnnrt_pipeline_desc compile_pipeline(const qnnrt_info *model,
                                             const qnnrt_lower_graph_info *graph,
-                                            qnnrt_step_desc *steps, qnnrt_range_desc *ranges)
+                                            qnnrt_step_desc *steps, qnnrt_use_desc *ranges)
 {
     qnnrt_pipeline_desc desc = {0};
     desc.name = graph->name;
     desc.steps = steps;
-    desc.ranges = ranges;
+    desc.uses = ranges;
     for (size_t c = 0; c < model->context_count; ++c) {
         const qnnrt_graph_info *part = model->contexts[c].graphs;
         const qnnrt_graph_info *end = part + model->contexts[c].graph_count;
@@ -172,10 +172,11 @@ static qnnrt_pipeline_desc compile_pipeline(const qnnrt_info *model,
             const qnnrt_lower_tensor *tensor = &graph->tensors[graph->inputs[i]];
             for (size_t k = 0; k < part->input_count && tensor->has_range; ++k) {
                 if (strcmp(part->inputs[k].name, tensor->name) != 0) continue;
-                ranges[desc.range_count].step = desc.step_count;
-                ranges[desc.range_count].input = tensor->name;
-                ranges[desc.range_count].low = tensor->low;
-                ranges[desc.range_count++].high = tensor->high;
+                ranges[desc.use_count].step = desc.step_count;
+                ranges[desc.use_count].tensor = tensor->name;
+                ranges[desc.use_count].has_range = 1;
+                ranges[desc.use_count].low = tensor->low;
+                ranges[desc.use_count++].high = tensor->high;
             }
         }
         steps[desc.step_count].context = c;
@@ -214,7 +215,7 @@ static int compile_program(const aten *a, qnnrt *model, char *const *paths)
     qnnrt_step_desc *steps = cli_alloc(graphs * parts, sizeof(*steps));
     size_t inputs = 0, used = 0;
     for (size_t i = 0; i < graphs; ++i) inputs += lowered->graphs[i].ir->input_count;
-    qnnrt_range_desc *ranges = cli_alloc(inputs * parts, sizeof(*ranges));
+    qnnrt_use_desc *ranges = cli_alloc(inputs * parts, sizeof(*ranges));
     char **hashes = cli_alloc(parts, sizeof(*hashes));
     qnnrt_manifest_desc desc = {0};
     int good = 1;
@@ -228,7 +229,7 @@ static int compile_program(const aten *a, qnnrt *model, char *const *paths)
     for (size_t i = 0; i < graphs; ++i) {
         pipelines[i] = compile_pipeline(info, &lowered->graphs[i], steps + i * parts,
                                         ranges + used);
-        used += pipelines[i].range_count;
+        used += pipelines[i].use_count;
     }
     desc.contexts = contexts;
     desc.context_count = parts;

@@ -297,11 +297,10 @@ static int decoder_read(aten *a)
 typedef struct decoder_pipeline {
     char               *name;
     qnnrt_step_desc    *steps;
-    qnnrt_range_desc    range;
     qnnrt_host_step     look_up;
     qnnrt_tensor_info   inputs[2], rows;         /* ids and the table                   */
     uint32_t            id_dims[2], table_dims[2], row_dims[3];
-    qnnrt_constant_desc constant;
+    qnnrt_use_desc      uses[2];                 /* the table, the range of ids         */
 } decoder_pipeline;
 
 /* Describe the look-up of rows before the first graph. */
@@ -330,11 +329,9 @@ static void decoder_look_up(const decoder *d, const qnnrt_lower_graph_info *grap
     p->look_up.input_count = 2;
     p->look_up.outputs = &p->rows;
     p->look_up.output_count = 1;
-    p->constant.step = 0;
-    p->constant.input = "table";
-    p->constant.data = d->table->data;
-    out->constants = &p->constant;
-    out->constant_count = 1;
+    p->uses[0].tensor = "table";
+    p->uses[0].constant = d->table->data;
+    out->use_count = 1;
     p->steps[out->step_count++].host = &p->look_up;
 }
 
@@ -348,18 +345,20 @@ static void decoder_pipeline_of(const aten *a, size_t which, decoder_pipeline *p
     p->steps = cli_alloc(d->shards + 1, sizeof(*p->steps));
     out->name = p->name;
     out->steps = p->steps;
+    out->uses = p->uses;
     if (d->table != NULL) decoder_look_up(d, &lowered->graphs[which], which, p, out);
     for (uint32_t shard = 0; shard < d->shards; ++shard) {
         const qnnrt_lower_graph_info *graph = &lowered->graphs[which + shard * d->shape_count];
         for (size_t i = 0; i < graph->ir->input_count; ++i) {
             const qnnrt_lower_tensor *tensor = &graph->tensors[graph->inputs[i]];
             if (!tensor->has_range) continue;    /* input_ids alone */
-            p->range.step = out->step_count;
-            p->range.input = tensor->name;
-            p->range.low = tensor->low;
-            p->range.high = tensor->high;
-            out->ranges = &p->range;
-            out->range_count = 1;
+            qnnrt_use_desc *range = &p->uses[d->table != NULL];
+            out->use_count = 1 + (d->table != NULL);
+            range->step = out->step_count;
+            range->tensor = tensor->name;
+            range->has_range = 1;
+            range->low = tensor->low;
+            range->high = tensor->high;
         }
         p->steps[out->step_count].context = shard;
         p->steps[out->step_count++].graph = graph->name;

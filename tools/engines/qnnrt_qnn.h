@@ -1240,12 +1240,11 @@ static qnnrt_result qnnrt_qnn__made_constants(qnnrt_qnn__model *m, qnnrt_pipelin
                                               qnnrt_error *err)
 {
     const qnnrt_compile_info *info = qnnrt_compile_get_info(m->program);
-    qnnrt_constant_desc *list;
+    qnnrt_use_desc *list;
     void **data;
     qnnrt_result result = QNNRT_OK;
     size_t i, k;
-    list = (qnnrt_constant_desc *)qnnrt_qnn__take(&m->arena, desc->constant_count, sizeof(*list),
-                                                  err);
+    list = (qnnrt_use_desc *)qnnrt_qnn__take(&m->arena, desc->use_count, sizeof(*list), err);
     data = (void **)qnnrt_qnn__take(&m->arena, info->constant_count, sizeof(*data), err);
     if (list == NULL || data == NULL) return QNNRT_E_MEMORY;
     for (k = 0; k < info->constant_count && result == QNNRT_OK; ++k) {
@@ -1253,19 +1252,20 @@ static qnnrt_result qnnrt_qnn__made_constants(qnnrt_qnn__model *m, qnnrt_pipelin
         if (data[k] == NULL) return QNNRT_E_MEMORY;
         result = qnnrt_compile_load(m->program, k, data[k], err);
     }
-    for (i = 0; i < desc->constant_count && result == QNNRT_OK; ++i) {
-        list[i] = desc->constants[i];
+    for (i = 0; i < desc->use_count && result == QNNRT_OK; ++i) {
+        list[i] = desc->uses[i];
+        if (list[i].constant == NULL) continue;
         for (k = 0; k < info->constant_count; ++k)
-            if (info->constants[k].data == list[i].data &&
+            if (info->constants[k].data == list[i].constant &&
                 info->constants[k].dtype == qnnrt_qnn__made_dtype(desc->steps[list[i].step].host,
-                                                                  list[i].input)) break;
+                                                                  list[i].tensor)) break;
         if (k == info->constant_count)
             return qnnrt_error_set(err, QNNRT_E_NOT_FOUND, "input \"%.200s\" of step %lu has no "
-                                   "constant", list[i].input, (unsigned long)list[i].step);
-        list[i].data = data[k];
-        list[i].bytes = (size_t)info->constants[k].bytes;
+                                   "constant", list[i].tensor, (unsigned long)list[i].step);
+        list[i].constant = data[k];
+        list[i].constant_bytes = (size_t)info->constants[k].bytes;
     }
-    desc->constants = list;
+    desc->uses = list;
     return result;
 }
 

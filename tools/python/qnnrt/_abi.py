@@ -268,23 +268,7 @@ class qnnrt_edge_desc(Structure):
     pass
 
 
-class qnnrt_apart_desc(Structure):
-    pass
-
-
-class qnnrt_constant_desc(Structure):
-    pass
-
-
-class qnnrt_range_desc(Structure):
-    pass
-
-
-class qnnrt_name_desc(Structure):
-    pass
-
-
-class qnnrt_keep_desc(Structure):
+class qnnrt_use_desc(Structure):
     pass
 
 
@@ -783,34 +767,20 @@ qnnrt_edge_desc._fields_ = [
     ('to_step', c_size_t),
     ('to', c_char_p),
 ]
-qnnrt_apart_desc._fields_ = [
-    ('step', c_size_t),
-    ('input', c_char_p),
-]
-qnnrt_constant_desc._fields_ = [
-    ('step', c_size_t),
-    ('input', c_char_p),
-    ('data', c_void_p),
-    ('bytes', c_size_t),
-]
-qnnrt_range_desc._fields_ = [
-    ('step', c_size_t),
-    ('input', c_char_p),
-    ('low', c_int32),
-    ('high', c_int32),
-]
-qnnrt_name_desc._fields_ = [
-    ('name', c_char_p),
+qnnrt_use_desc._fields_ = [
     ('step', c_size_t),
     ('tensor', c_char_p),
     ('output', c_int),
-]
-qnnrt_keep_desc._fields_ = [
+    ('name', c_char_p),
+    ('in_buffer', c_int),
     ('buffer', c_size_t),
     ('offset', c_uint64),
-    ('step', c_size_t),
-    ('tensor', c_char_p),
-    ('output', c_int),
+    ('apart', c_int),
+    ('constant', c_void_p),
+    ('constant_bytes', c_size_t),
+    ('has_range', c_int),
+    ('low', c_int32),
+    ('high', c_int32),
 ]
 qnnrt_pipeline_desc._fields_ = [
     ('name', c_char_p),
@@ -819,18 +789,10 @@ qnnrt_pipeline_desc._fields_ = [
     ('edges', POINTER(qnnrt_edge_desc)),
     ('edge_count', c_size_t),
     ('edges_only', c_int),
-    ('apart', POINTER(qnnrt_apart_desc)),
-    ('apart_count', c_size_t),
-    ('constants', POINTER(qnnrt_constant_desc)),
-    ('constant_count', c_size_t),
-    ('names', POINTER(qnnrt_name_desc)),
-    ('name_count', c_size_t),
+    ('uses', POINTER(qnnrt_use_desc)),
+    ('use_count', c_size_t),
     ('buffers', POINTER(qnnrt_buffer_desc)),
     ('buffer_count', c_size_t),
-    ('keeps', POINTER(qnnrt_keep_desc)),
-    ('keep_count', c_size_t),
-    ('ranges', POINTER(qnnrt_range_desc)),
-    ('range_count', c_size_t),
 ]
 qnnrt_entry_desc._fields_ = [
     ('pipeline', c_void_p),
