@@ -538,7 +538,7 @@ api:
 	@$(PYTHON) tests/test_api.py
 
 .PHONY: vendor
-## vendor: write the vendor's codes and names into qnnrt.h, log lines into qnnrt_explain.h, from tools/vendor/vendor.txt
+## vendor: write the vendor's codes and names into qnnrt.h, codes and log lines into qnnrt_explain.h, from tools/vendor/vendor.txt
 vendor:
 	@$(PYTHON) tools/vendor/make_vendor.py
 

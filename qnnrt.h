@@ -81,7 +81,7 @@
        QNNRT_API              replaces the storage and export prefix of all functions
                               Both also apply to qnnrt_json.h, unless it was included before
        QNNRT_LOG_SLOTS        number of backends that can log at the same time, 1 to 16 (default 8)
-       QNNRT_NO_ERROR_TEXT    drops the explanations of vendor codes (35 KB)
+       QNNRT_NO_ERROR_TEXT    drops symbols and causes of vendor codes (13 KB)
        QNNRT_NO_JSON          reads metadata from libQnnSystem.so only; qnnrt_json.h is not needed.
                               JSON that desc.files names is then refused
 
@@ -399,27 +399,9 @@ QNNRT_API const char *qnnrt_result_name(qnnrt_result result);
 QNNRT_API const char *qnnrt_result_text(qnnrt_result result);
 
 /* Return "QNN_CONTEXT_ERROR_INVALID_ARGUMENT" for a vendor code (the low 16 bits count),
-   "QNN_SUCCESS" for 0, or NULL if it is unknown or QNNRT_NO_ERROR_TEXT is defined. */
+   "QNN_SUCCESS" for 0, or NULL if it is unknown or QNNRT_NO_ERROR_TEXT is defined. What it means:
+   qnnrt_explain_code() of tools/qnnrt_explain.h. */
 QNNRT_API const char *qnnrt_vendor_code_name(uint64_t vendor_code);
-
-/* What is known about a code that the vendor's libraries return, or about a line that they log. All
-   of it is constant. */
-typedef struct qnnrt_explanation {
-    uint32_t    code;        /* its low 16 bits; all 32 for FastRPC, such as 0x80000406. Of a line:
-                                the code that comes with it, or 0 */
-    const char *symbol;      /* "QNN_CONTEXT_ERROR_INVALID_ARGUMENT", or "" */
-    const char *text;        /* the pieces of a line that are recognized, joined by " ... "; NULL:
-                                this is the entry of a code */
-    const char *meaning;     /* one sentence */
-    const char *causes[4];   /* at most three, the most likely first, then NULL */
-    const char *fix;         /* what to do: one imperative sentence */
-} qnnrt_explanation;
-
-/* Return what is known about a vendor code; NULL if nothing is known or QNNRT_NO_ERROR_TEXT is
-   defined. qnnrt_explanation_get() returns all entries, codes ascending, then NULL. Lines of a log,
-   and codes in pasted text: qnnrt_explain() of tools/qnnrt_explain.h. */
-QNNRT_API const qnnrt_explanation *qnnrt_explain_code(uint64_t vendor_code);
-QNNRT_API const qnnrt_explanation *qnnrt_explanation_get(size_t index);
 
 /* Return the version of the implementation that is linked, "0.5.0". */
 QNNRT_API const char *qnnrt_version(void);
@@ -2989,101 +2971,46 @@ static qnnrt_result qnnrt__share_open(qnnrt__share *share, const qnnrt_mem_desc 
 
 /* =====================================================================================
    VENDOR CODES                                                                   >>codes
-   Explains answers of the vendor: symbol, meaning, causes, what to do. A code says little
-   (0x1388 has five causes); tools/qnnrt_explain.h knows the lines that tell which applies.
+   Explains answers of the vendor: symbol, likely cause and what to do. A code says little (0x1388
+   has five causes); tools/qnnrt_explain.h knows all of them, and the lines that tell which applies.
    The entries come from tools/vendor/vendor.txt, see >>vendor_codes.
    Needs: >>err >>log     Knows nothing of: callers
    ===================================================================================== */
 
-#ifndef QNNRT_NO_ERROR_TEXT
-/* A code that has another meaning after one particular call of the vendor's. */
-typedef struct qnnrt__codes_call { const char *call; qnnrt_explanation means; } qnnrt__codes_call;
+typedef struct qnnrt__codes_entry {
+    uint32_t    code;       /* its low 16 bits; all 32 for FastRPC */
+    const char *symbol;     /* NULL: none */
+    const char *cause;      /* NULL: open, prepare and exec do not meet the code */
+    const char *fix;
+} qnnrt__codes_entry;
 
-typedef struct qnnrt__codes_data {
-    const qnnrt_explanation *codes;  size_t code_count;         /* ascending */
-    const qnnrt__codes_call *calls;  size_t call_count;
-} qnnrt__codes_data;
-
-/* Return the data at the end of this file. */
-static const qnnrt__codes_data *qnnrt__codes_get_data(void);
-
-/* Return the entry of exactly this number, or NULL. */
-static const qnnrt_explanation *qnnrt__codes_entry(uint32_t code)
-{
-    const qnnrt__codes_data *data = qnnrt__codes_get_data();
-    size_t i = 0;
-    while (i < data->code_count && data->codes[i].code != code) ++i;
-    return i < data->code_count ? &data->codes[i] : NULL;
-}
-
-#endif
-
-/* Find the entry of a code, by all 32 bits for codes of FastRPC and by the low 16 bits for others.
-   Success has no bit set. */
-QNNRT_API const qnnrt_explanation *qnnrt_explain_code(uint64_t vendor_code)
-{
-#ifndef QNNRT_NO_ERROR_TEXT
-    const uint32_t full = (uint32_t)(vendor_code & 0xFFFFFFFFu), low = full & 0xFFFFu;
-    const qnnrt_explanation *found = full > low ? qnnrt__codes_entry(full) : NULL;
-    if (found == NULL && (low != 0 || vendor_code == 0)) found = qnnrt__codes_entry(low);
-    return found;
-#else
-    (void)vendor_code;
-    return NULL;
-#endif
-}
-
-QNNRT_API const qnnrt_explanation *qnnrt_explanation_get(size_t index)
-{
-#ifndef QNNRT_NO_ERROR_TEXT
-    const qnnrt__codes_data *data = qnnrt__codes_get_data();
-    return index < data->code_count ? &data->codes[index] : NULL;
-#else
-    (void)index;
-    return NULL;
-#endif
-}
+/* Return the entry of a code, or NULL. The low 16 bits count, for codes of FastRPC all 32. Success
+   has no bit set. */
+static const qnnrt__codes_entry *qnnrt__codes_find(uint64_t vendor_code);
 
 QNNRT_API const char *qnnrt_vendor_code_name(uint64_t vendor_code)
 {
-    const qnnrt_explanation *found = qnnrt_explain_code(vendor_code);
-    return found != NULL && found->symbol[0] != '\0' ? found->symbol : NULL;
-}
-
-/* Return the entry of the code that a call returned, or NULL. A code is no success if only its low
-   half is 0. */
-static const qnnrt_explanation *qnnrt__codes_of_call(const char *call, uint64_t vendor_code)
-{
-    const qnnrt_explanation *code = qnnrt_explain_code(vendor_code);
-#ifndef QNNRT_NO_ERROR_TEXT
-    const qnnrt__codes_data *data = qnnrt__codes_get_data();
-    size_t i;
-    for (i = 0; i < data->call_count && code != NULL; ++i)
-        if (code->code == data->calls[i].means.code && strcmp(call, data->calls[i].call) == 0)
-            return &data->calls[i].means;
-#endif
-    (void)call;
-    return code != NULL && code->code == 0 && vendor_code != 0 ? NULL : code;
+    const qnnrt__codes_entry *found = qnnrt__codes_find(vendor_code);
+    return found != NULL ? found->symbol : NULL;
 }
 
 /* Complete an error whose text says what was attempted: append what the call returned and the
-   library's own lines, and set the likely cause and the hint. vendor_code 0: the call returned no
-   handle. */
+   library's own lines, and set likely cause and hint, unless it has them. vendor_code 0: the call
+   returned no handle. */
 static qnnrt_result qnnrt__codes_explain(qnnrt_error *err, const char *call, uint64_t vendor_code,
                                          int log_slot, uint32_t mark)
 {
-    const qnnrt_explanation *code = qnnrt__codes_of_call(call, vendor_code);
+    const qnnrt__codes_entry *code = qnnrt__codes_find(vendor_code);
     if (err == NULL) return QNNRT_E_BACKEND;
     err->vendor_code = vendor_code;
     qnnrt__err_add(err, ": %s%s answered 0x%x (%s)", call,
                    vendor_code == 0 && strchr(call, '(') == NULL ? " (without a handle)" : "",
                    (unsigned)(vendor_code & 0xFFFF),
-                   code != NULL && code->symbol[0] != '\0' ? code->symbol : "no symbol known");
+                   code != NULL && code->symbol != NULL ? code->symbol : "no symbol known");
     if (vendor_code > 0xFFFF)
         qnnrt__err_add(err, ", in full 0x%llx", (unsigned long long)vendor_code);
-    if (code != NULL && code->code != 0) {
-        err->cause = code->causes[0];
-        if (err->cause == NULL) qnnrt__err_add(err, "\n  meaning: %s", code->meaning);
+    if (code != NULL && code->cause != NULL) {
+        if (err->cause == NULL) err->cause = code->cause;
         qnnrt__hint(err, QNNRT_E_BACKEND, "%s", code->fix);
     }
     qnnrt__log_report(log_slot, mark, err);
@@ -4714,7 +4641,7 @@ enum {
     QNNRT__ABI_CORE_MAJOR = 2, QNNRT__ABI_CORE_MINOR_MIN = 23, QNNRT__ABI_CORE_MINOR_KNOWN = 40,
     QNNRT__ABI_SYSTEM_MAJOR = 1, QNNRT__ABI_SYSTEM_MINOR_MIN = 2,
     QNNRT__ABI_SYSTEM_MINOR_WHOLE = 5, QNNRT__ABI_SYSTEM_MINOR_BROKEN = 8,
-    QNNRT__ABI_NOT_SUPPORTED = 1000,
+    QNNRT__ABI_NOT_SUPPORTED = 1000, QNNRT__ABI_MEM_ALLOC = 1002,
     QNNRT__ABI_RESTARTED = 1007, QNNRT__ABI_RESTARTED_FATAL = 1011,     /* of the DSP            */
     QNNRT__ABI_HTP_MULTI_CONTEXTS = 2,            /* vendor: QnnHtpContext_ConfigOption_t         */
     QNNRT__ABI_BACKEND_SAVER = 2, QNNRT__ABI_BACKEND_CPU = 3, QNNRT__ABI_BACKEND_HTP = 6,
@@ -14665,417 +14592,218 @@ QNNRT_API qnnrt_result qnnrt_decode_f32(const qnnrt_tensor_info *tensor, const v
 
 /* =====================================================================================
    VENDOR CODES                                                           >>vendor_codes
-   Symbols, meanings, causes and hints of the vendor's codes.
+   Symbols, causes and hints of the vendor's codes.
    Needs: >>codes     Knows nothing of: callers
    ===================================================================================== */
 
 #ifndef QNNRT_NO_ERROR_TEXT
 /* Texts of several entries. */
-static const char qnnrt__vendor_freed[] = "it was freed earlier, or it was never created";
-static const char qnnrt__vendor_log[] = "Read the first line that the library logged: it gives the"
-      " reason.";
-static const char qnnrt__vendor_metadata[] = "Take names, ids, dims and types from the metadata of"
-      " the binary itself.";
-static const char qnnrt__vendor_nullpointer[] = "a null pointer was passed";
-static const char qnnrt__vendor_options[] = "Leave out the options one by one, and read the first"
-      " line that the library logged.";
 static const char qnnrt__vendor_recover[] = "Call qnnrt_model_recover() of qnnrt_device.h, or close"
       " everything on this backend and open it again.";
 static const char qnnrt__vendor_reopen[] = "Close everything on this backend and open it again.";
 static const char qnnrt__vendor_skel[] = "Put libQnnHtpV<arch>Skel.so into a folder of"
       " ADSP_LIBRARY_PATH (separate folders by ';', not by ':').";
-static const char qnnrt__vendor_the_dsp[] = "The DSP does not allow this process an unsigned"
-      " process domain.";
 static const char qnnrt__vendor_unsignedpd[] = "the system does not allow it (SELinux), or the chip"
       " is a mid-range one that does not offer it";
 static const char qnnrt__vendor_use_a[] = "Use a signed process domain, or ask the vendor for"
       " permission.";
 
-static const qnnrt_explanation qnnrt__vendor_codes[] = {
-    { 0, "QNN_SUCCESS", NULL, "The call succeeded.", { NULL }, "Go on: nothing is wrong." },
-    { 1000, "QNN_COMMON_ERROR_NOT_SUPPORTED", NULL, "The library does not offer this call, option"
-      " or feature here.", { "the x86-64 emulator lacks it: weight-shared contexts, registered"
-      " memory, signals", "this backend or release does not know the option, even if its properties"
-      " list it" }, "Go on without it, or use a binary that does not need it; the first line that"
-      " was logged names what is missing." },
-    { 1002, "QNN_COMMON_ERROR_MEM_ALLOC", NULL, "An allocation failed, usually in the NPU's process"
-      " domain and not in the phone's memory.", { "the NPU's process domain is full: one context"
-      " needs more than about 3.6 GB, or there are too many", "on x86-64, a float graph is"
-      " finalized without a chip to compile for", "the process itself is out of memory" },
-      "Split the model into shards, load fewer of them, or free contexts first; on x86-64 set"
-      " soc_model (57)." },
-    { 1003, "QNN_COMMON_ERROR_SYSTEM", NULL, "A service of the operating system failed.",
-      { NULL }, qnnrt__vendor_log },
-    { 1004, "QNN_COMMON_ERROR_INVALID_ARGUMENT", NULL, "An argument is wrong.",
-      { qnnrt__vendor_nullpointer, "the library does not know this version of a struct" },
-      "Check pointers, and compare struct versions with the library's interface version." },
-    { 1005, "QNN_COMMON_ERROR_OPERATION_NOT_PERMITTED", NULL, "The call is not allowed in this"
-      " state.", { "the binary was requested of a context that was itself loaded from a binary" },
-      "Keep the file that the context was loaded from, or check the order of the calls." },
-    { 1006, "QNN_COMMON_ERROR_PLATFORM_NOT_SUPPORTED", NULL, "The library does not run on this"
-      " machine.", { "the machine has no chip or driver that the library can use",
-      "the GPU library found no OpenCL driver" }, "Use the backend and the libraries of this"
-      " platform." },
-    { 1007, "QNN_COMMON_ERROR_SYSTEM_COMMUNICATION", NULL, "The connection to the DSP broke; it can"
-      " be opened again.", { "the DSP restarted, and all handles became invalid" },
-      qnnrt__vendor_recover },
-    { 1008, "QNN_COMMON_ERROR_INCOMPATIBLE_BINARIES", NULL, "The libraries that were loaded do not"
-      " belong together.", { "stub and skel are of different releases; often the older one is in"
-      " the phone's system image", "the skel was not found" }, "Ship backend, stub and skel of one"
+static const qnnrt__codes_entry qnnrt__vendor_codes[] = {
+    { 0, "QNN_SUCCESS", NULL, NULL },
+    { 1000, "QNN_COMMON_ERROR_NOT_SUPPORTED", "the x86-64 emulator lacks it: weight-shared"
+      " contexts, registered memory, signals", "Go on without it, or use a binary that does not"
+      " need it; the first line that was logged names what is missing." },
+    { 1002, "QNN_COMMON_ERROR_MEM_ALLOC", "the NPU's process domain is full: one context needs more"
+      " than about 3.6 GB, or there are too many", "Split the model into shards, load fewer of"
+      " them, or free contexts first; on x86-64 set soc_model (57)." },
+    { 1003, "QNN_COMMON_ERROR_SYSTEM", NULL, NULL },
+    { 1004, "QNN_COMMON_ERROR_INVALID_ARGUMENT", "a null pointer was passed", "Check pointers, and"
+      " compare struct versions with the library's interface version." },
+    { 1005, "QNN_COMMON_ERROR_OPERATION_NOT_PERMITTED", NULL, NULL },
+    { 1006, "QNN_COMMON_ERROR_PLATFORM_NOT_SUPPORTED", "the machine has no chip or driver that the"
+      " library can use", "Use the backend and the libraries of this platform." },
+    { 1007, "QNN_COMMON_ERROR_SYSTEM_COMMUNICATION", "the DSP restarted, and all handles became"
+      " invalid", qnnrt__vendor_recover },
+    { 1008, "QNN_COMMON_ERROR_INCOMPATIBLE_BINARIES", "stub and skel are of different releases;"
+      " often the older one is in the phone's system image", "Ship backend, stub and skel of one"
       " release, and put their folder first in ADSP_LIBRARY_PATH." },
-    { 1009, "QNN_COMMON_ERROR_LOADING_BINARIES", NULL, "A library that the backend needs was not"
-      " loaded.", { "the skel for this NPU is missing, or its folder is not on the DSP's search"
-      " path", "the folders of ADSP_LIBRARY_PATH are separated by ':'" }, qnnrt__vendor_skel },
-    { 1010, "QNN_COMMON_ERROR_RESOURCE_UNAVAILABLE", NULL, "A resource of the device is in use.",
-      { "other contexts hold it, perhaps in another process" }, "Free the contexts that are not"
-      " needed and try again." },
-    { 1011, "QNN_COMMON_ERROR_SYSTEM_COMMUNICATION_FATAL", NULL, "The connection to the DSP broke,"
-      " and everything that used it is lost.", { "the DSP restarted, and all handles became"
-      " invalid" }, qnnrt__vendor_recover },
-    { 1100, "QNN_COMMON_ERROR_GENERAL", NULL, "The call failed inside the library.",
-      { "an earlier call failed, such as backendCreate before deviceCreate", "contexts for two NPU"
-      " generations (v68, v75) are loaded in this process, and the x86-64 emulator runs only those"
-      " loaded last" }, "Read the first line that was logged; on x86-64 close one model before you"
+    { 1009, "QNN_COMMON_ERROR_LOADING_BINARIES", "the skel for this NPU is missing, or its folder"
+      " is not on the DSP's search path", qnnrt__vendor_skel },
+    { 1010, "QNN_COMMON_ERROR_RESOURCE_UNAVAILABLE", "other contexts hold it, perhaps in another"
+      " process", "Free the contexts that are not needed and try again." },
+    { 1011, "QNN_COMMON_ERROR_SYSTEM_COMMUNICATION_FATAL", "the DSP restarted, and all handles"
+      " became invalid", qnnrt__vendor_recover },
+    { 1100, "QNN_COMMON_ERROR_GENERAL", "an earlier call failed, such as backendCreate before"
+      " deviceCreate", "Read the first line that was logged; on x86-64 close one model before you"
       " open another." },
-    { 2000, "QNN_PROPERTY_ERROR_UNKNOWN_KEY", NULL, "The library does not know this property.",
-      { "the key is newer than the library, or it names a group" }, "Assume that the feature does"
-      " not exist." },
-    { 3000, "QNN_OP_PACKAGE_ERROR_LIBRARY_ALREADY_INITIALIZED", NULL, "The op package was"
-      " initialized before.", { "it is registered twice" }, "Register it once per process." },
-    { 3001, "QNN_OP_PACKAGE_ERROR_LIBRARY_NOT_INITIALIZED", NULL, "The op package was called before"
-      " it was initialized.", { NULL }, qnnrt__vendor_log },
-    { 3002, "QNN_OP_PACKAGE_ERROR_INVALID_HANDLE", NULL, "The op package does not know this"
-      " handle.", { NULL }, qnnrt__vendor_log },
-    { 3100, "QNN_OP_PACKAGE_ERROR_INVALID_INFRASTRUCTURE", NULL, "The op package cannot use the"
-      " infrastructure that the backend gave it.", { "it was built for another backend or release;"
-      " the CPU backend passes a null pointer" }, "Build the package for this backend and"
-      " release." },
-    { 3101, "QNN_OP_PACKAGE_ERROR_INVALID_INFO", NULL, "The op package describes itself with an"
-      " invalid info structure.", { NULL }, "Check the package's info structure, and read the first"
-      " line that the library logged." },
-    { 3110, "QNN_OP_PACKAGE_ERROR_VALIDATION_FAILURE", NULL, "The operation is not valid with these"
-      " parameters and element types.", { "the backend or the chip does not offer it with these"
-      " types", "the DSP part was not loaded; the first line that was logged says so" },
-      "Use types that the operation has on this chip, and validate it before you add it." },
-    { 3200, "QNN_OP_PACKAGE_ERROR_INVALID_ARGUMENT", NULL, "A function of the op package got a"
-      " wrong argument.", { NULL }, qnnrt__vendor_log },
-    { 4000, "QNN_BACKEND_ERROR_CANNOT_INITIALIZE", NULL, "The backend cannot start.",
-      { "there is no NPU: the machine has no Snapdragon, or one that the library does not know",
-      "the app cannot see libcdsprpc.so (Android)", "this process may not open the device node" },
-      "Run it on the device; on Android declare <uses-native-library"
-      " android:name=\"libcdsprpc.so\"/> in the manifest." },
-    { 4002, "QNN_BACKEND_ERROR_TERMINATE_FAILED", NULL, "The backend could not free what it held.",
-      { NULL }, qnnrt__vendor_log },
-    { 4003, "QNN_BACKEND_ERROR_NOT_SUPPORTED", NULL, "The backend does not offer this.",
-      { NULL }, "Go on without it, or read the first line that the library logged." },
-    { 4004, "QNN_BACKEND_ERROR_INVALID_ARGUMENT", NULL, "An argument for the backend is wrong.",
-      { "a log handle was freed, or it comes from another library", qnnrt__vendor_nullpointer },
-      "Pass handles that this library made, and keep them until the backend is freed." },
-    { 4005, "QNN_BACKEND_ERROR_OP_PACKAGE_NOT_FOUND", NULL, "The op package cannot be opened.",
-      { "the path is wrong, or the package needs a library that is missing", "the HTP needs the"
-      " symbol op_pkg_init, and the package does not export it" }, "Check its path, and check that"
-      " it was built for this backend." },
-    { 4006, "QNN_BACKEND_ERROR_OP_PACKAGE_IF_PROVIDER_NOT_FOUND", NULL, "The op package does not"
-      " export the function that was given as its entry.", { "the name is misspelled, or the symbol"
-      " is hidden" }, "List the symbols of the package (nm -D) and pass the right name." },
-    { 4007, "QNN_BACKEND_ERROR_OP_PACKAGE_REGISTRATION_FAILED", NULL, "The op package could not be"
-      " registered.", { "it is registered already", "its initialization failed" },
+    { 2000, "QNN_PROPERTY_ERROR_UNKNOWN_KEY", NULL, NULL },
+    { 3000, "QNN_OP_PACKAGE_ERROR_LIBRARY_ALREADY_INITIALIZED", NULL, NULL },
+    { 3001, "QNN_OP_PACKAGE_ERROR_LIBRARY_NOT_INITIALIZED", NULL, NULL },
+    { 3002, "QNN_OP_PACKAGE_ERROR_INVALID_HANDLE", NULL, NULL },
+    { 3100, "QNN_OP_PACKAGE_ERROR_INVALID_INFRASTRUCTURE", NULL, NULL },
+    { 3101, "QNN_OP_PACKAGE_ERROR_INVALID_INFO", NULL, NULL },
+    { 3110, "QNN_OP_PACKAGE_ERROR_VALIDATION_FAILURE", "the backend or the chip does not offer it"
+      " with these types", "Use types that the operation has on this chip, and validate it before"
+      " you add it." },
+    { 3200, "QNN_OP_PACKAGE_ERROR_INVALID_ARGUMENT", NULL, NULL },
+    { 4000, "QNN_BACKEND_ERROR_CANNOT_INITIALIZE", "there is no NPU: the machine has no Snapdragon,"
+      " or one that the library does not know", "Run it on the device; on Android declare"
+      " <uses-native-library android:name=\"libcdsprpc.so\"/> in the manifest." },
+    { 4002, "QNN_BACKEND_ERROR_TERMINATE_FAILED", NULL, NULL },
+    { 4003, "QNN_BACKEND_ERROR_NOT_SUPPORTED", NULL, NULL },
+    { 4004, "QNN_BACKEND_ERROR_INVALID_ARGUMENT", NULL, NULL },
+    { 4005, "QNN_BACKEND_ERROR_OP_PACKAGE_NOT_FOUND", "the path is wrong, or the package needs a"
+      " library that is missing", "Check its path, and check that it was built for this backend." },
+    { 4006, "QNN_BACKEND_ERROR_OP_PACKAGE_IF_PROVIDER_NOT_FOUND", "the name is misspelled, or the"
+      " symbol is hidden", "List the symbols of the package (nm -D) and pass the right name." },
+    { 4007, "QNN_BACKEND_ERROR_OP_PACKAGE_REGISTRATION_FAILED", "it is registered already",
       "Register it once, or read the first line that the library logged." },
-    { 4008, "QNN_BACKEND_ERROR_OP_PACKAGE_UNSUPPORTED_VERSION", NULL, "The backend does not support"
-      " the interface version of the op package.", { "it was built with headers of another"
-      " release" }, "Build it with the headers of the library's release." },
-    { 4009, "QNN_BACKEND_ERROR_OP_PACKAGE_DUPLICATE", NULL, "An operation with this package and"
-      " name is registered already.", { "two packages have the same name" }, "Register one of them,"
-      " or rename it." },
-    { 4010, "QNN_BACKEND_ERROR_INCONSISTENT_CONFIG", NULL, "Options of the backend contradict each"
-      " other or earlier ones.", { NULL }, qnnrt__vendor_options },
-    { 4011, "QNN_BACKEND_ERROR_INVALID_HANDLE", NULL, "There is no such backend.",
-      { qnnrt__vendor_freed }, "Free it once, after everything else." },
-    { 4012, "QNN_BACKEND_ERROR_INVALID_CONFIG", NULL, "An option of the backend is not valid.",
-      { NULL }, qnnrt__vendor_options },
-    { 4013, "QNN_BACKEND_ERROR_OP_PACKAGE_LOAD_FROM_BUFFER_FAILED", NULL, "An op package that was"
-      " passed as bytes cannot be opened.", { "the bytes are not a complete library, or it is for"
-      " another architecture" }, "Pass a complete library that was built for this machine." },
-    { 4950, "QNN_SAVER_ERROR_DUMMY_RETVALUE", NULL, "libQnnSaver.so only records calls, and it has"
-      " no real answer to this one.", { "the program asked the recorder for a size, a binary or"
-      " facts about the device" }, "Use a real backend to get results." },
-    { 4951, "QNN_SAVER_ERROR_ALREADY_INSTANTIATED", NULL, "libQnnSaver.so is recording already.",
-      { "it was configured after its first use, or twice" }, "Configure it once, before"
-      " backendCreate." },
-    { 5000, "QNN_CONTEXT_ERROR_INVALID_ARGUMENT", NULL, "The library refused the context.",
-      { "made by a newer release than the library, for another chip, or cut short",
-      "a null pointer or a size of 0 was passed" }, "Build it with the library's release or ship"
-      " newer libraries, or copy the file again." },
-    { 5001, "QNN_CONTEXT_ERROR_CTX_DOES_NOT_EXIST", NULL, "There is no such context in this"
-      " backend.", { qnnrt__vendor_freed }, qnnrt__vendor_reopen },
-    { 5002, "QNN_CONTEXT_ERROR_INVALID_HANDLE", NULL, "The handle does not belong to a living"
-      " context or backend.", { "it was freed, or its backend was", "the call that should have"
-      " created it failed" }, "Check the result of the call that made it, and free each handle"
-      " once, in reverse order." },
-    { 5003, "QNN_CONTEXT_ERROR_NOT_FINALIZED", NULL, "The context has a graph that is not"
-      " finalized.", { "the binary was requested too early" }, "Finalize every graph first." },
-    { 5004, "QNN_CONTEXT_ERROR_BINARY_VERSION", NULL, "The library does not read binaries of this"
-      " version.", { "made by a newer release than the library, or by a very old one" },
-      "Build it with the library's release, or ship newer libraries." },
-    { 5005, "QNN_CONTEXT_ERROR_CREATE_FROM_BINARY", NULL, "The library cannot create a context from"
-      " this binary here.", { "it was compiled for another backend or chip", "it needs more VTCM"
-      " than the chip has: 8 MB on a chip with 4 MB", "it is damaged or cut short (the CPU backend"
-      " gives this code for that)" }, "Compile it for this chip and backend, with a vtcm_mb that"
-      " the chip has." },
-    { 5006, "QNN_CONTEXT_ERROR_GET_BINARY_SIZE_FAILED", NULL, "The library could not compute the"
-      " size of the context's binary.", { NULL }, qnnrt__vendor_log },
-    { 5007, "QNN_CONTEXT_ERROR_GET_BINARY_FAILED", NULL, "The library could not write the context's"
-      " binary.", { "the memory passed for it is too small", "the context does not hold what was"
-      " requested" }, "Ask for the size right before, and pass that much memory." },
-    { 5008, "QNN_CONTEXT_ERROR_BINARY_CONFIGURATION", NULL, "The options inside the binary are not"
-      " valid here.", { "it was compiled with options that this chip or release lacks" },
-      "Compile it for this chip with the library's release." },
-    { 5009, "QNN_CONTEXT_ERROR_SET_PROFILE", NULL, "The library could not attach the profile to the"
-      " context.", { NULL }, qnnrt__vendor_log },
-    { 5010, "QNN_CONTEXT_ERROR_INVALID_CONFIG", NULL, "An option of the context is not valid here.",
-      { "this library or platform refuses the option, as x86-64 refuses shared buffers",
-      "a value is out of range, such as a priority that does not exist" }, "Try again without the"
-      " option, or read the first line that the library logged." },
-    { 5011, "QNN_CONTEXT_ERROR_BINARY_SUBOPTIMAL", NULL, "The binary would run, but slower than"
-      " this chip can.", { "it was compiled for another chip or by an older release, and strict"
-      " checking is on" }, "Compile it for this chip, or allow binaries that are not optimal." },
-    { 5012, "QNN_CONTEXT_ERROR_ABORTED", NULL, "The program itself stopped this call through a"
-      " signal.", { "the program called signalTrigger" }, "Call again: nothing is broken." },
-    { 5013, "QNN_CONTEXT_ERROR_TIMED_OUT", NULL, "The call did not finish within the time of its"
-      " signal.", { "the time-out is too short for a context of this size" }, "Raise the"
-      " time-out." },
-    { 5014, "QNN_CONTEXT_ERROR_INCREMENT_INVALID_BUFFER", NULL, "The memory that was released is"
-      " not a piece of a binary that the library gave out.", { "it was released twice, or the"
-      " library never gave it out" }, "Release exactly what the library gave out, and release it"
-      " once." },
-    { 6000, "QNN_GRAPH_ERROR_INVALID_ARGUMENT", NULL, "An argument for the graph is wrong.",
-      { "the list of inputs or of outputs is empty", "a profile or a context does not exist",
-      "a parameter of an operation is missing" }, "Check the arguments, and take names, ids, dims"
-      " and types from the metadata of the binary itself." },
-    { 6001, "QNN_GRAPH_ERROR_INVALID_HANDLE", NULL, "There is no such graph.",
-      { "the context of this graph was freed, or was lost with its backend or the DSP",
-      "graphRetrieve failed earlier" }, qnnrt__vendor_reopen },
-    { 6002, "QNN_GRAPH_ERROR_GRAPH_DOES_NOT_EXIST", NULL, "The context has no graph of this name.",
-      { "the name is misspelled, or it is from another build" }, qnnrt__vendor_metadata },
-    { 6003, "QNN_GRAPH_ERROR_INVALID_NAME", NULL, "The name is empty, unknown, or in use.",
-      { "in graphRetrieve: the context has no graph of this name", "in graphCreate: the context has"
-      " a graph of this name already" }, "Take the names from the metadata (qnnrt-run inspect), and"
-      " give new graphs new names." },
-    { 6004, "QNN_GRAPH_ERROR_INVALID_TENSOR", NULL, "A tensor that was passed does not fit the"
-      " graph.", { "the tensors differ from those the graph was built with, in ids, number or dims",
-      "a tensor has no memory, or 0 bytes of it" }, "Bind every tensor, with names, ids, dims and"
-      " types from the metadata of the binary itself." },
-    { 6005, "QNN_GRAPH_ERROR_INVALID_OP_CONFIG", NULL, "The description of a node does not fit its"
-      " operation.", { "the operation does not have these inputs, parameters or element types on"
-      " this chip" }, "Compare it with the operation's definition, and validate it before you add"
-      " it." },
-    { 6006, "QNN_GRAPH_ERROR_SET_PROFILE", NULL, "The library could not attach the profile to the"
-      " graph.", { NULL }, qnnrt__vendor_log },
-    { 6007, "QNN_GRAPH_ERROR_UNCONNECTED_NODE", NULL, "A node was added before the nodes that it"
-      " depends on.", { "the nodes are in the wrong order" }, "Add the nodes in the order of the"
-      " data." },
-    { 6020, "QNN_GRAPH_ERROR_CREATE_FAILED", NULL, "The library could not create the graph with"
-      " these options.", { NULL }, qnnrt__vendor_options },
-    { 6021, "QNN_GRAPH_ERROR_OPTIMIZATION_FAILED", NULL, "The compiler could not optimize the"
-      " graph.", { NULL }, "Lower the optimization level, or read the first line that the library"
-      " logged." },
-    { 6022, "QNN_GRAPH_ERROR_FINALIZE_FAILED", NULL, "The library could not compile the graph.",
-      { "it has no nodes", "an operation has no kernel on the chip" }, "Check the results of adding"
-      " nodes, and set the chip (soc_model)." },
-    { 6023, "QNN_GRAPH_ERROR_GRAPH_NOT_FINALIZED", NULL, "The graph was executed before it was"
-      " finalized.", { "finalize was not called, or it failed" }, "Finalize it first and check the"
-      " result." },
-    { 6024, "QNN_GRAPH_ERROR_GRAPH_FINALIZED", NULL, "The graph is finalized and can no longer be"
-      " changed.", { "a tensor, node or option was added too late, or to a graph of a binary" },
-      "Add everything before finalize." },
-    { 6025, "QNN_GRAPH_ERROR_EXECUTION_ASYNC_FIFO_FULL", NULL, "Too many asynchronous executes are"
-      " waiting.", { "they are queued faster than the NPU finishes them" }, "Wait for one, or"
-      " create the context with a deeper queue." },
-    { 6030, "QNN_GRAPH_ERROR_SIGNAL_IN_USE", NULL, "Another call uses the signal.",
-      { "one signal is passed to two calls at a time" }, "Use one signal per call." },
-    { 6031, "QNN_GRAPH_ERROR_ABORTED", NULL, "The execute was stopped before it finished.",
-      { "the program triggered its signal", "a graph of higher priority took its memory (VTCM)" },
-      "Execute again." },
-    { 6032, "QNN_GRAPH_ERROR_PROFILE_IN_USE", NULL, "The profile belongs to another graph.",
-      { "one profile is bound to two graphs" }, "Use one profile per graph." },
-    { 6033, "QNN_GRAPH_ERROR_TIMED_OUT", NULL, "The graph did not finish within its time-out.",
-      { "the NPU is busy, or runs at a low clock", "the time-out is shorter than one run" },
+    { 4008, "QNN_BACKEND_ERROR_OP_PACKAGE_UNSUPPORTED_VERSION", NULL, NULL },
+    { 4009, "QNN_BACKEND_ERROR_OP_PACKAGE_DUPLICATE", NULL, NULL },
+    { 4010, "QNN_BACKEND_ERROR_INCONSISTENT_CONFIG", NULL, NULL },
+    { 4011, "QNN_BACKEND_ERROR_INVALID_HANDLE", NULL, NULL },
+    { 4012, "QNN_BACKEND_ERROR_INVALID_CONFIG", NULL, NULL },
+    { 4013, "QNN_BACKEND_ERROR_OP_PACKAGE_LOAD_FROM_BUFFER_FAILED", NULL, NULL },
+    { 4950, "QNN_SAVER_ERROR_DUMMY_RETVALUE", NULL, NULL },
+    { 4951, "QNN_SAVER_ERROR_ALREADY_INSTANTIATED", NULL, NULL },
+    { 5000, "QNN_CONTEXT_ERROR_INVALID_ARGUMENT", "made by a newer release than the library, for"
+      " another chip, or cut short", "Build it with the library's release or ship newer libraries,"
+      " or copy the file again." },
+    { 5001, "QNN_CONTEXT_ERROR_CTX_DOES_NOT_EXIST", "it was freed earlier, or it was never created",
+      qnnrt__vendor_reopen },
+    { 5002, "QNN_CONTEXT_ERROR_INVALID_HANDLE", "it was freed, or its backend was",
+      "Check the result of the call that made it, and free each handle once, in reverse order." },
+    { 5003, "QNN_CONTEXT_ERROR_NOT_FINALIZED", NULL, NULL },
+    { 5004, "QNN_CONTEXT_ERROR_BINARY_VERSION", "made by a newer release than the library, or by a"
+      " very old one", "Build it with the library's release, or ship newer libraries." },
+    { 5005, "QNN_CONTEXT_ERROR_CREATE_FROM_BINARY", "it was compiled for another backend or chip",
+      "Compile it for this chip and backend, with a vtcm_mb that the chip has." },
+    { 5006, "QNN_CONTEXT_ERROR_GET_BINARY_SIZE_FAILED", NULL, NULL },
+    { 5007, "QNN_CONTEXT_ERROR_GET_BINARY_FAILED", NULL, NULL },
+    { 5008, "QNN_CONTEXT_ERROR_BINARY_CONFIGURATION", "it was compiled with options that this chip"
+      " or release lacks", "Compile it for this chip with the library's release." },
+    { 5009, "QNN_CONTEXT_ERROR_SET_PROFILE", NULL, NULL },
+    { 5010, "QNN_CONTEXT_ERROR_INVALID_CONFIG", "this library or platform refuses the option, as"
+      " x86-64 refuses shared buffers", "Try again without the option, or read the first line that"
+      " the library logged." },
+    { 5011, "QNN_CONTEXT_ERROR_BINARY_SUBOPTIMAL", NULL, NULL },
+    { 5012, "QNN_CONTEXT_ERROR_ABORTED", NULL, NULL },
+    { 5013, "QNN_CONTEXT_ERROR_TIMED_OUT", NULL, NULL },
+    { 5014, "QNN_CONTEXT_ERROR_INCREMENT_INVALID_BUFFER", NULL, NULL },
+    { 6000, "QNN_GRAPH_ERROR_INVALID_ARGUMENT", "the list of inputs or of outputs is empty",
+      "Check the arguments, and take names, ids, dims and types from the metadata of the binary"
+      " itself." },
+    { 6001, "QNN_GRAPH_ERROR_INVALID_HANDLE", "the context of this graph was freed, or was lost"
+      " with its backend or the DSP", qnnrt__vendor_reopen },
+    { 6002, "QNN_GRAPH_ERROR_GRAPH_DOES_NOT_EXIST", NULL, NULL },
+    { 6003, "QNN_GRAPH_ERROR_INVALID_NAME", "in graphRetrieve: the context has no graph of this"
+      " name", "Take the names from the metadata (qnnrt-run inspect), and give new graphs new"
+      " names." },
+    { 6004, "QNN_GRAPH_ERROR_INVALID_TENSOR", "the tensors differ from those the graph was built"
+      " with, in ids, number or dims", "Bind every tensor, with names, ids, dims and types from the"
+      " metadata of the binary itself." },
+    { 6005, "QNN_GRAPH_ERROR_INVALID_OP_CONFIG", NULL, NULL },
+    { 6006, "QNN_GRAPH_ERROR_SET_PROFILE", NULL, NULL },
+    { 6007, "QNN_GRAPH_ERROR_UNCONNECTED_NODE", NULL, NULL },
+    { 6020, "QNN_GRAPH_ERROR_CREATE_FAILED", NULL, NULL },
+    { 6021, "QNN_GRAPH_ERROR_OPTIMIZATION_FAILED", NULL, NULL },
+    { 6022, "QNN_GRAPH_ERROR_FINALIZE_FAILED", NULL, NULL },
+    { 6023, "QNN_GRAPH_ERROR_GRAPH_NOT_FINALIZED", NULL, NULL },
+    { 6024, "QNN_GRAPH_ERROR_GRAPH_FINALIZED", NULL, NULL },
+    { 6025, "QNN_GRAPH_ERROR_EXECUTION_ASYNC_FIFO_FULL", NULL, NULL },
+    { 6030, "QNN_GRAPH_ERROR_SIGNAL_IN_USE", NULL, NULL },
+    { 6031, "QNN_GRAPH_ERROR_ABORTED", NULL, NULL },
+    { 6032, "QNN_GRAPH_ERROR_PROFILE_IN_USE", NULL, NULL },
+    { 6033, "QNN_GRAPH_ERROR_TIMED_OUT", "the NPU is busy, or runs at a low clock",
       "Raise the time-out, the priority or the power settings." },
-    { 6034, "QNN_GRAPH_ERROR_SUBGRAPH", NULL, "The call is for graphs, and this one is a subgraph.",
-      { "the program executed or retrieved a subgraph by itself" }, "Use the graph that it belongs"
-      " to." },
-    { 6035, "QNN_GRAPH_ERROR_DISABLED", NULL, "The graph was left out when its context was loaded.",
-      { "the option that enables graphs does not name it" }, "Name it when you load the context, or"
-      " leave the option out." },
-    { 6036, "QNN_GRAPH_ERROR_DYNAMIC_TENSOR_SHAPE", NULL, "A dynamic dimension has no valid value,"
-      " or the graph has no dynamic dimension.", { "the dims that were passed are not those the"
-      " graph was built for" }, "Change only those dims that the metadata marks as dynamic." },
-    { 6037, "QNN_GRAPH_ERROR_TENSOR_SPARSITY", NULL, "The description of a sparse tensor does not"
-      " fit the graph.", { NULL }, qnnrt__vendor_log },
-    { 6038, "QNN_GRAPH_ERROR_EARLY_TERMINATION", NULL, "An operation stopped the execute early, and"
-      " the outputs are incomplete.", { "the graph has an operation that may stop it, and it did" },
-      "Treat the outputs as not computed." },
-    { 6039, "QNN_GRAPH_ERROR_INVALID_CONTEXT", NULL, "The context of this graph no longer exists.",
-      { "it was freed, or was lost when the DSP restarted" }, qnnrt__vendor_reopen },
-    { 6040, "QNN_GRAPH_ERROR_CYCLE_DETECTED", NULL, "The nodes of the graph form a cycle.",
-      { "an output feeds a node that it depends on" }, "Check the tensors that join the nodes." },
-    { 6999, "QNN_GRAPH_MAX_ERROR", NULL, "The highest number for graphs; it was seen when an"
-      " execute failed for a reason without a code.", { "the DSP crashed or timed out during the"
-      " execute" }, qnnrt__vendor_reopen },
-    { 7001, "QNN_TENSOR_ERROR_INVALID_HANDLE", NULL, "The tensor does not exist, or its graph or"
-      " context does not.", { "a null pointer, or a graph that was freed, was passed" },
-      "Check the results of the calls before." },
-    { 7002, "QNN_TENSOR_ERROR_DOES_NOT_EXIST", NULL, "The graph or context has no such tensor.",
-      { "the id or name is from another graph" }, qnnrt__vendor_metadata },
-    { 7003, "QNN_TENSOR_ERROR_ALREADY_EXISTS", NULL, "The graph has a tensor of this name already.",
-      { "the program creates it once for each node that uses it" }, "Create it once." },
-    { 7004, "QNN_TENSOR_ERROR_INVALID_TENSOR_PARAM", NULL, "A field of the tensor is not valid.",
-      { "the library does not accept the element type, such as a 4-bit one", "a tensor that is not"
-      " static has data" }, "Pass 4-bit weights one per byte, and create inputs and outputs without"
-      " memory." },
-    { 7005, "QNN_TENSOR_ERROR_UNSUPPORTED_TENSOR_PARAM", NULL, "A field of the tensor is valid, but"
-      " this backend does not support it.", { "this backend lacks the element type or the"
-      " encoding" }, "Use a type that it supports, or another backend." },
-    { 7006, "QNN_TENSOR_ERROR_NAME_HASH_COLLISION", NULL, "The library cannot tell the names of two"
-      " tensors apart.", { "the hashes of the two names are equal" }, "Rename one of them." },
-    { 7007, "QNN_TENSOR_ERROR_INCOMPATIBLE_TENSOR_UPDATE", NULL, "This tensor cannot replace the"
-      " other one.", { "it was not compiled as updateable", "dims, type or encoding differ" },
-      "Compile it as updateable, and keep its dims, type and encoding." },
-    { 8000, "QNN_MEM_ERROR_INVALID_ARGUMENT", NULL, "An argument for registering memory is wrong.",
-      { "a null pointer, an invalid file descriptor, or no descriptor at all was passed" },
-      "Check the descriptor, the shape and the context." },
-    { 8001, "QNN_MEM_ERROR_INVALID_HANDLE", NULL, "There is no such registered memory.",
-      { "it was released, or its context was freed" }, "Register it again in this context." },
-    { 8002, "QNN_MEM_ERROR_ALREADY_REGISTERED", NULL, "This memory is registered already.",
-      { "two graphs, such as prefill and decode, share a buffer and each registers it" },
-      "Register it once and share the handle." },
-    { 8003, "QNN_MEM_ERROR_MAPPING", NULL, "The library could not map the memory for the device.",
-      { "it does not come from the device's allocator (rpcmem, dma-buf)", "the address space of the"
-      " NPU's process domain is full" }, "Allocate it with rpcmem, or register less of it." },
-    { 8004, "QNN_MEM_ERROR_INVALID_SHAPE", NULL, "The shape or the alignment of the memory does not"
-      " fit the backend.", { "the offset or the size is not aligned as the backend needs it" },
-      "Align it to pages, or at least to 64 bytes." },
-    { 8005, "QNN_MEM_ERROR_UNSUPPORTED_MEMTYPE", NULL, "The backend does not accept memory of this"
-      " kind.", { "this platform lacks DMA-BUF, ION or custom memory" }, "Use another kind, or"
-      " plain memory." },
-    { 9000, "QNN_SIGNAL_ERROR_SIGNAL_IN_USE", NULL, "Another call uses the signal, or it does not"
-      " exist.", { "one signal is passed to two calls at a time", "the handle does not belong to a"
-      " signal" }, "Use one signal per call, and free it after the call." },
-    { 9001, "QNN_SIGNAL_ERROR_SIGNAL_IDLE", NULL, "No call uses the signal.",
-      { "it was triggered before the call began, or after it ended" }, "Ignore it: there was"
-      " nothing to stop." },
-    { 9002, "QNN_SIGNAL_ERROR_INVALID_ARGUMENT", NULL, "An option of the signal is not valid.",
-      { NULL }, qnnrt__vendor_log },
-    { 9003, "QNN_SIGNAL_ERROR_INVALID_HANDLE", NULL, "There is no such signal.",
-      { "it was freed, or it belongs to another backend" }, "Create it on this backend." },
-    { 9004, "QNN_SIGNAL_ERROR_TIMEOUT", NULL, "The time-out of the signal passed.",
-      { "the call takes longer" }, "Raise the time-out." },
-    { 9005, "QNN_SIGNAL_ERROR_INCOMPATIBLE_SIGNAL_TYPE", NULL, "The call does not accept a signal"
-      " of this kind.", { "a time-out signal was passed instead of an abort signal, or the"
-      " reverse" }, "Pass the other kind." },
-    { 10000, "QNN_ERROR_INVALID_ARGUMENT", NULL, "An argument of a call for error texts is wrong.",
-      { qnnrt__vendor_nullpointer }, "Pass a pointer that receives the text." },
-    { 10001, "QNN_ERROR_INVALID_ERROR_HANDLE", NULL, "The library does not know an error of this"
-      " number.", { "the number is of a newer release, or it is not a QNN error" },
-      "Look it up by the line that was logged." },
-    { 11002, "QNN_LOG_ERROR_INITIALIZATION", NULL, "The log could not start.",
-      { NULL }, "Go on without a log handle." },
-    { 11003, "QNN_LOG_ERROR_INVALID_ARGUMENT", NULL, "An argument for the log is wrong.",
-      { "the level does not exist" }, "Pass a level from 1 (error) to 5 (debug)." },
-    { 11004, "QNN_LOG_ERROR_INVALID_HANDLE", NULL, "There is no such log.", { "it was freed, or it"
-      " comes from another library" }, "Free it once, after the backend." },
-    { 12000, "QNN_PROFILE_ERROR_INVALID_HANDLE", NULL, "There is no such profile.",
-      { qnnrt__vendor_freed }, "Free it once." },
-    { 12001, "QNN_PROFILE_ERROR_HANDLE_IN_USE", NULL, "The profile is in use.",
-      { "a graph or a call still uses it" }, "Free the graph or the context first." },
-    { 12002, "QNN_PROFILE_ERROR_INCOMPATIBLE_EVENT", NULL, "The event has no data of this form.",
-      { "the CPU backend has extended events only" }, "Ask for the plain form first, then for the"
-      " extended one." },
-    { 13000, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_INVALID_HANDLE_PTR", NULL, "A null pointer was"
-      " passed for the handle of a power setting.", { qnnrt__vendor_nullpointer },
-      "Pass a pointer that receives the handle." },
-    { 13001, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_INVALID_INPUT", NULL, "An argument for power"
-      " settings is wrong.", { "the device or the core does not exist", "the id was never created,"
-      " or it was destroyed" }, "Use device 0, core 0, and the id from createPowerConfigId." },
-    { 13002, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_UNSUPPORTED_CONFIG", NULL, "This chip or release"
-      " does not know this power setting.", { NULL }, "Leave it out." },
-    { 13003, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_TRANSPORT", NULL, "A power setting did not reach"
-      " the DSP.", { "the DSP restarted, or it was never reached" }, qnnrt__vendor_reopen },
-    { 13004, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_UNSUPPORTED", NULL, "This platform does not offer"
-      " power settings.", { NULL }, "Go on without them." },
-    { 13005, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_MEM_ALLOC", NULL, "The allocation of a power"
-      " setting failed.", { "too many settings were created and not destroyed" },
-      "Create one setting and keep it." },
-    { 13006, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_FAILED", NULL, "A power setting failed on the DSP.",
-      { NULL }, qnnrt__vendor_log },
-    { 14000, "QNN_DEVICE_ERROR_INVALID_HANDLE", NULL, "There is no such device.",
-      { qnnrt__vendor_freed }, "Free it once, before the backend." },
-    { 14001, "QNN_DEVICE_ERROR_INVALID_CONFIG", NULL, "The library could not create the device: an"
-      " option is wrong or, far more often, it cannot reach the DSP.", { "no transport to the DSP:"
-      " the stub or the skel is missing or not on the search path, or this process cannot open the"
-      " driver", "the system does not allow an unsigned process domain", "the library does not know"
-      " this soc_model" }, "Check that libQnnHtpV<arch>Stub.so is beside the backend and the Skel"
-      " in ADSP_LIBRARY_PATH (separate folders by ';')." },
-    { 14002, "QNN_DEVICE_ERROR_HARDWARE_UNAVAILABLE", NULL, "The device cannot be used.",
-      { "the library does not support this chip", "it is switched off, is restarting, or another"
-      " process holds it" }, "Use libraries of this platform, in a release that lists the chip, or"
-      " try again later." },
-    { 14003, "QNN_DEVICE_ERROR_ASSOCIATED_TO_CONTEXT", NULL, "Contexts still use the device.",
-      { "the device was freed before its contexts" }, "Free the contexts first, then the device,"
-      " then the backend." },
-    { 14004, "QNN_DEVICE_ERROR_ACCESS_DENIED", NULL, "This process may not use the device.",
-      { "the system's policy (SELinux, permissions) denies it" }, "Ask the vendor for permission,"
-      " or run as an app that has it." },
-    { 15000, "QNN_GLOBAL_CONFIG_ERROR_INVALID_CONFIG", NULL, "A setting for the whole library is"
-      " not valid.", { NULL }, "Leave it out, or read the first line that the library logged." },
-    { 30000, "QNN_SYSTEM_COMMON_ERROR_INVALID_HANDLE", NULL, "There is no such object of"
-      " libQnnSystem.so.", { qnnrt__vendor_freed }, "Check the results of the calls before." },
-    { 30001, "QNN_SYSTEM_COMMON_ERROR_INVALID_ARGUMENT", NULL, "libQnnSystem.so refused its"
-      " arguments.", { "the file is empty", "the file is something else: zeros, JSON, a library" },
-      "Check that the file is a context binary and was read completely." },
-    { 30002, "QNN_SYSTEM_CONTEXT_ERROR_OPERATION_FAILED", NULL, "libQnnSystem.so failed, or the"
-      " binary is not for this chip.", { "the binary is for another chip", "the binary needs more"
-      " VTCM than the chip has", "when the size of a tensor was requested: the tensor is not"
-      " valid" }, "Compile it for this chip, or read the first line that the library logged." },
-    { 30010, "QNN_SYSTEM_CONTEXT_ERROR_MALFORMED_BINARY", NULL, "The file is not a complete context"
-      " binary that this release reads.", { "damaged or cut short, or made by a release that the"
-      " library cannot read", "unrelated: this code was also seen for other reasons" },
-      "Copy the file again and compare its size, or use a newer libQnnSystem.so." },
-    { 31000, "QNN_SYSTEM_PROFILE_ERROR_MEM_ALLOC", NULL, "An allocation for writing profile events"
-      " failed.", { "the process is out of memory" }, "Write fewer events at a time." },
-    { 0x80000406u, "", NULL, "The DSP did not find the library that it should open.",
-      { "the skel's folder is not in ADSP_LIBRARY_PATH, or its folders are separated by ':'",
-      "the skel for this NPU generation was not shipped" }, qnnrt__vendor_skel },
-    { 0x8000040Du, "", NULL, "The DSP did not open the skel library.", { "the skel is not on the"
-      " DSP's search path, or it is not of the backend's release" }, qnnrt__vendor_skel },
-    { 0x80000414u, "", NULL, qnnrt__vendor_the_dsp, { qnnrt__vendor_unsignedpd },
-      qnnrt__vendor_use_a },
-    { 0x80000580u, "", NULL, qnnrt__vendor_the_dsp, { qnnrt__vendor_unsignedpd },
-      qnnrt__vendor_use_a },
-    { 0x80000600u, "", NULL, "The DSP did not open the skel library.", { "the skel's folder is not"
-      " in ADSP_LIBRARY_PATH" }, qnnrt__vendor_skel },
+    { 6034, "QNN_GRAPH_ERROR_SUBGRAPH", NULL, NULL },
+    { 6035, "QNN_GRAPH_ERROR_DISABLED", NULL, NULL },
+    { 6036, "QNN_GRAPH_ERROR_DYNAMIC_TENSOR_SHAPE", NULL, NULL },
+    { 6037, "QNN_GRAPH_ERROR_TENSOR_SPARSITY", NULL, NULL },
+    { 6038, "QNN_GRAPH_ERROR_EARLY_TERMINATION", NULL, NULL },
+    { 6039, "QNN_GRAPH_ERROR_INVALID_CONTEXT", NULL, NULL },
+    { 6040, "QNN_GRAPH_ERROR_CYCLE_DETECTED", NULL, NULL },
+    { 6999, "QNN_GRAPH_MAX_ERROR", "the DSP crashed or timed out during the execute",
+      qnnrt__vendor_reopen },
+    { 7001, "QNN_TENSOR_ERROR_INVALID_HANDLE", NULL, NULL },
+    { 7002, "QNN_TENSOR_ERROR_DOES_NOT_EXIST", NULL, NULL },
+    { 7003, "QNN_TENSOR_ERROR_ALREADY_EXISTS", NULL, NULL },
+    { 7004, "QNN_TENSOR_ERROR_INVALID_TENSOR_PARAM", NULL, NULL },
+    { 7005, "QNN_TENSOR_ERROR_UNSUPPORTED_TENSOR_PARAM", NULL, NULL },
+    { 7006, "QNN_TENSOR_ERROR_NAME_HASH_COLLISION", NULL, NULL },
+    { 7007, "QNN_TENSOR_ERROR_INCOMPATIBLE_TENSOR_UPDATE", NULL, NULL },
+    { 8000, "QNN_MEM_ERROR_INVALID_ARGUMENT", NULL, NULL },
+    { 8001, "QNN_MEM_ERROR_INVALID_HANDLE", NULL, NULL },
+    { 8002, "QNN_MEM_ERROR_ALREADY_REGISTERED", NULL, NULL },
+    { 8003, "QNN_MEM_ERROR_MAPPING", NULL, NULL },
+    { 8004, "QNN_MEM_ERROR_INVALID_SHAPE", NULL, NULL },
+    { 8005, "QNN_MEM_ERROR_UNSUPPORTED_MEMTYPE", NULL, NULL },
+    { 9000, "QNN_SIGNAL_ERROR_SIGNAL_IN_USE", NULL, NULL },
+    { 9001, "QNN_SIGNAL_ERROR_SIGNAL_IDLE", NULL, NULL },
+    { 9002, "QNN_SIGNAL_ERROR_INVALID_ARGUMENT", NULL, NULL },
+    { 9003, "QNN_SIGNAL_ERROR_INVALID_HANDLE", NULL, NULL },
+    { 9004, "QNN_SIGNAL_ERROR_TIMEOUT", NULL, NULL },
+    { 9005, "QNN_SIGNAL_ERROR_INCOMPATIBLE_SIGNAL_TYPE", NULL, NULL },
+    { 10000, "QNN_ERROR_INVALID_ARGUMENT", NULL, NULL },
+    { 10001, "QNN_ERROR_INVALID_ERROR_HANDLE", NULL, NULL },
+    { 11002, "QNN_LOG_ERROR_INITIALIZATION", NULL, NULL },
+    { 11003, "QNN_LOG_ERROR_INVALID_ARGUMENT", NULL, NULL },
+    { 11004, "QNN_LOG_ERROR_INVALID_HANDLE", NULL, NULL },
+    { 12000, "QNN_PROFILE_ERROR_INVALID_HANDLE", NULL, NULL },
+    { 12001, "QNN_PROFILE_ERROR_HANDLE_IN_USE", NULL, NULL },
+    { 12002, "QNN_PROFILE_ERROR_INCOMPATIBLE_EVENT", NULL, NULL },
+    { 13000, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_INVALID_HANDLE_PTR", NULL, NULL },
+    { 13001, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_INVALID_INPUT", NULL, NULL },
+    { 13002, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_UNSUPPORTED_CONFIG", NULL, NULL },
+    { 13003, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_TRANSPORT", NULL, NULL },
+    { 13004, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_UNSUPPORTED", NULL, NULL },
+    { 13005, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_MEM_ALLOC", NULL, NULL },
+    { 13006, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_FAILED", NULL, NULL },
+    { 14000, "QNN_DEVICE_ERROR_INVALID_HANDLE", NULL, NULL },
+    { 14001, "QNN_DEVICE_ERROR_INVALID_CONFIG", "no transport to the DSP: the stub or the skel is"
+      " missing or not on the search path, or this process cannot open the driver",
+      "Check that libQnnHtpV<arch>Stub.so is beside the backend and the Skel in ADSP_LIBRARY_PATH"
+      " (separate folders by ';')." },
+    { 14002, "QNN_DEVICE_ERROR_HARDWARE_UNAVAILABLE", "the library does not support this chip",
+      "Use libraries of this platform, in a release that lists the chip, or try again later." },
+    { 14003, "QNN_DEVICE_ERROR_ASSOCIATED_TO_CONTEXT", NULL, NULL },
+    { 14004, "QNN_DEVICE_ERROR_ACCESS_DENIED", "the system's policy (SELinux, permissions) denies"
+      " it", "Ask the vendor for permission, or run as an app that has it." },
+    { 15000, "QNN_GLOBAL_CONFIG_ERROR_INVALID_CONFIG", NULL, NULL },
+    { 30000, "QNN_SYSTEM_COMMON_ERROR_INVALID_HANDLE", NULL, NULL },
+    { 30001, "QNN_SYSTEM_COMMON_ERROR_INVALID_ARGUMENT", "the file is empty", "Check that the file"
+      " is a context binary and was read completely." },
+    { 30002, "QNN_SYSTEM_CONTEXT_ERROR_OPERATION_FAILED", "the binary is for another chip",
+      "Compile it for this chip, or read the first line that the library logged." },
+    { 30010, "QNN_SYSTEM_CONTEXT_ERROR_MALFORMED_BINARY", "damaged or cut short, or made by a"
+      " release that the library cannot read", "Copy the file again and compare its size, or use a"
+      " newer libQnnSystem.so." },
+    { 31000, "QNN_SYSTEM_PROFILE_ERROR_MEM_ALLOC", NULL, NULL },
+    { 0x80000406u, NULL, "the skel's folder is not in ADSP_LIBRARY_PATH, or its folders are"
+      " separated by ':'", qnnrt__vendor_skel },
+    { 0x8000040Du, NULL, "the skel is not on the DSP's search path, or it is not of the backend's"
+      " release", qnnrt__vendor_skel },
+    { 0x80000414u, NULL, qnnrt__vendor_unsignedpd, qnnrt__vendor_use_a },
+    { 0x80000580u, NULL, qnnrt__vendor_unsignedpd, qnnrt__vendor_use_a },
+    { 0x80000600u, NULL, "the skel's folder is not in ADSP_LIBRARY_PATH", qnnrt__vendor_skel },
 };
-
-static const qnnrt__codes_call qnnrt__vendor_calls[] = {
-    { "graphFinalize", { 1002, "QNN_COMMON_ERROR_MEM_ALLOC", NULL, "An operation has no kernel.",
-      { "the HTP has no kernel for an operation with this type or rank, though validation passed;"
-      " without a chip it has few for float32" }, "On x86-64 set soc_model 57 for float32 graphs;"
-      " otherwise use float16 tensors inside with Cast at the edges, rank 4 or less, or another"
-      " operation." } },
-    { "systemDlcCreateFromFile", { 1002, "QNN_COMMON_ERROR_MEM_ALLOC", NULL, "The file cannot be"
-      " read.", { "the file is damaged or cut short, or it is a zip archive of something else" },
-      "Copy it again from where it was made and compare sizes or hashes, or convert it again." } },
-};
-
-static const qnnrt__codes_data *qnnrt__codes_get_data(void)
-{
-    static const qnnrt__codes_data data = {
-        qnnrt__vendor_codes, sizeof(qnnrt__vendor_codes) / sizeof(qnnrt__vendor_codes[0]),
-        qnnrt__vendor_calls, sizeof(qnnrt__vendor_calls) / sizeof(qnnrt__vendor_calls[0])
-    };
-    return &data;
-}
 #endif
+
+static const qnnrt__codes_entry *qnnrt__codes_find(uint64_t vendor_code)
+{
+    const qnnrt__codes_entry *found = NULL;
+#ifndef QNNRT_NO_ERROR_TEXT
+    const uint32_t full = (uint32_t)(vendor_code & 0xFFFFFFFFu), low = full & 0xFFFFu;
+    size_t i;
+    for (i = 0; i < sizeof(qnnrt__vendor_codes) / sizeof(qnnrt__vendor_codes[0]); ++i) {
+        const uint32_t code = qnnrt__vendor_codes[i].code;
+        if (code == (code > 0xFFFF ? full : low) && (code != 0 || vendor_code == 0))
+            found = &qnnrt__vendor_codes[i];
+    }
+#endif
+    (void)vendor_code;
+    return found;
+}
 
 /* =====================================================================================
    VENDOR NAMES                                                           >>vendor_names
@@ -15169,7 +14897,8 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
      desc.profile_level                                desc.context_hooks              profile.h
      qnnrt_run_profile(), _events(), _profile_log()    the same                        profile.h
      qnnrt_info.events                                 qnnrt_profile_events()          profile.h
-     qnnrt_explain()                                   the same                        explain.h
+     qnnrt_explain(), qnnrt_explain_code()             the same                        explain.h
+     qnnrt_explanation_get()                           qnnrt_explain_get()             explain.h
      the cause in qnnrt_error.text                     qnnrt_error.cause
      qnnrt_compose.h, QNNRT_COMPOSE                    qnnrt_builder.h, QNNRT_BUILDER
      qnnrt_program.h, qnnrt_host.h                     qnnrt_compile.h, qnnrt_cpu_fallback.h

@@ -6,6 +6,7 @@
 #include "qnnrt.h"
 #include "qnnrt_builder.h"
 #include "qnnrt_profile.h"
+#include "qnnrt_explain.h"
 #include "ref.h"
 #include "life.h"
 #include "backend.h"
@@ -539,7 +540,7 @@ static size_t codes_of(const row *r, uint64_t codes[64])
 {
     const qnnrt_explanation *e;
     size_t count = 0, i;
-    for (i = 0; (e = qnnrt_explanation_get(i)) != NULL && count < 60; ++i)
+    for (i = 0; (e = qnnrt_explain_get(i)) != NULL && count < 60; ++i)
         if (e->text == NULL && (e->code / 1000 == 1 || e->code / 1000 == r->group))
             codes[count++] = e->code;
     codes[count++] = 54321;

@@ -16,7 +16,7 @@ import rooms
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # Lines of a room; rooms that are tables alone may have more.
 MOST = 600
-DATA = {"vendor_codes", "vendor_names", "lines"}
+DATA = {"vendor_codes", "vendor_names", "known_codes", "known_lines"}
 FLOOR = {"config"}
 # Characters of a line.
 WIDEST = 100

@@ -48,7 +48,7 @@ MISTAKES = [
     ("a number with digits of another script", "dtype | \u0661 | NAME\n"),
     ("a number of 33 bits", CODE.replace("| 0", "| 0x100000000")),
     ("a name with quotes", 'dtype | 1 | A" }, { 2, "B\n'),
-    ("a function with quotes", CODE + 'call | f" | 0 | It worked. | Go on.\n'),
+    ("a code of the core without a cause", CODE + "code | 5 | QNN_A | It worked. | Go on.\n"),
     ("a word that fits on no line", CODE.replace("worked", "w" * 100)),
     ("quotes that fit on no line", CODE.replace("worked", '"' * 60)),
     ("a text that is no identifier", "text | a-b | A text.\n"),
@@ -65,17 +65,16 @@ for what, text in MISTAKES:
         check(True, "")
 
 names = "".join("%s | 1 | NAME\n" % kind for kind in make_vendor.NAMES)
-table = table_of(CODE + 'code | 5 | QNN_A QNN_B QNN_C | A "quoted" word. | Go on.\n' + names)
+table = table_of(CODE + 'rare | 5 | QNN_A QNN_B QNN_C | A "quoted" word. | Go on.\n' + names)
 made = make_vendor.generate(table)
 check('"QNN_B QNN_C"' in make_vendor.generate_lines(table), "the other symbols of a code are one list")
-check('\\"quoted\\"' in made, "quotes are escaped")
+check('\\"quoted\\"' in make_vendor.generate_lines(table), "quotes are escaped")
 
 # What a compiler could read otherwise, and what once never ended: two texts of the same words, long names in a row.
-twins = "".join("code | %d | - | %s | %s\n" % (number, "Oh no." if number % 2 else "Oh, no.", "Go on.") for number in range(9, 40))
-hard = make_vendor.generate(table_of(
+twins = "".join("rare | %d | - | %s | %s\n" % (number, "Oh no." if number % 2 else "Oh, no.", "Go on.") for number in range(9, 40))
+hard = make_vendor.generate_lines(table_of(
     CODE.replace("It worked.", 'What ??/ did */ it /* return \\ "?".') +
-    "code | 5 | QNN_%s | It worked. | Go on.\n" % ("S" * 50) + twins +
-    "call | %s | 5 | It worked. | Go on.\n" % ("f" * 60) + names))
+    "code | 5 | QNN_%s | It worked. | Go on. | a cause\n" % ("S" * 50) + twins + names))
 check('"What \\?\\?/ did */ it /* return \\\\ \\"\\?\\"."' in hard, "a trigraph is not escaped")
 arrays = re.findall(r"char (\w+)\[\]", hard)
 check(len(arrays) == 3 and len(set(arrays)) == 3, "the names of the arrays: %s" % arrays)

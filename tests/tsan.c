@@ -19,6 +19,7 @@
 #include "qnnrt_builder.h"
 #include "qnnrt_device.h"
 #include "qnnrt_profile.h"
+#include "qnnrt_explain.h"
 #include "ref.h"
 #include "life.h"
 #include "llm_counter.h"

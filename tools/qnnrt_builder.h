@@ -747,6 +747,12 @@ static qnnrt_result qnnrt__container_compose(qnnrt__container *c, const qnnrt__s
     if (code != 0 || c->dlc == NULL) {
         c->dlc = NULL;
         qnnrt__fail(err, QNNRT_E_FORMAT, "%s: %s cannot read this container", path, system->path);
+        if (code == QNNRT__ABI_MEM_ALLOC && err != NULL)
+            err->cause = "the file is damaged or cut short, or it is a zip archive of something"
+                         " else";
+        if (code == QNNRT__ABI_MEM_ALLOC)
+            qnnrt__hint(err, QNNRT_E_FORMAT, "Copy it again from where it was made and compare"
+                        " sizes or hashes, or convert it again.");
         qnnrt__codes_explain(err, "systemDlcCreateFromFile", code, -1, 0);
         return QNNRT_E_FORMAT;
     }
@@ -2644,6 +2650,13 @@ static qnnrt_result qnnrt__compose_refused(qnnrt_builder *b, const char *name, q
         b->op = &blamed->op;
         qnnrt__err_add(b->err, ", because of %s", qnnrt__validate_what(b->op, what));
     }
+    if (code == QNNRT__ABI_MEM_ALLOC && b->err != NULL)
+        b->err->cause = "the HTP has no kernel for an operation with this type or rank, though"
+                        " validation passed; without a chip it has few for float32";
+    if (code == QNNRT__ABI_MEM_ALLOC)
+        qnnrt__hint(b->err, QNNRT_E_BACKEND, "On x86-64 set soc_model 57 for float32 graphs;"
+                    " otherwise use float16 tensors inside with Cast at the edges, rank 4 or less,"
+                    " or another operation.");
     return qnnrt__build_explain(b, "graphFinalize", code);
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write the last parts of qnnrt.h (the vendor's codes and names) and of qnnrt_explain.h (log lines), from vendor.txt.
+"""Write the last parts of qnnrt.h (the vendor's codes and names) and of qnnrt_explain.h (codes, log lines), from vendor.txt.
 
     make_vendor.py            write them (make vendor)
     make_vendor.py --check    only compare; status 1 when a header has something else
@@ -15,7 +15,7 @@ TOP = os.path.dirname(os.path.dirname(FOLDER))
 BEGIN = "/* ---- vendor data: `make vendor` writes all from here to its end, see tools/vendor ---- */\n"
 END = "/* ---- end of vendor data ---- */\n"
 NAMES = ["dtype", "type", "format", "encoding", "definition"]
-TABLES = ["codes", "aliases", "lines", "calls"] + [kind + "s" for kind in NAMES]
+TABLES = ["codes", "aliases", "lines"] + [kind + "s" for kind in NAMES]
 WIDTH = 100
 
 BANNER = """
@@ -82,7 +82,7 @@ class Table:
         self.texts = {}                                    # name: text
         self.codes = []                                    # (number, symbols, meaning, hint, causes)
         self.lines = []                                    # (number, pieces, meaning, hint, causes)
-        self.calls = []                                    # (function, number, meaning, hint, causes)
+        self.rare = set()                                  # numbers of which qnnrt.h has the symbol only
         self.names = dict((kind, []) for kind in NAMES)    # (number as written, name)
         for at, line in enumerate(open(path, encoding="ascii", errors="surrogateescape"), 1):
             line = line.rstrip("\n")
@@ -97,9 +97,9 @@ class Table:
             if symbols.count(symbol) > 1:
                 raise Mistake("%s: the symbol %s occurs twice" % (path, symbol))
         self.symbol = dict((code[0], code[1][0] if code[1] else "") for code in self.codes)
-        for number in [entry[0] for entry in self.lines] + [entry[1] for entry in self.calls]:
+        for number in [entry[0] for entry in self.lines]:
             if number not in self.symbol:
-                raise Mistake("%s: a line or call has the code %d, which has no entry" % (path, number))
+                raise Mistake("%s: a line has the code %d, which has no entry" % (path, number))
 
     def expand(self, field):
         if not re.fullmatch(r"\$[a-z]+", field):
@@ -117,8 +117,12 @@ class Table:
         elif kind in self.names:
             check_number(fields[1])
             self.names[kind].append((fields[1], check_name(fields[2], "[A-Za-z0-9_]+", "a name")))
-        elif kind == "code":
+        elif kind in ("code", "rare"):
             number = check_number(fields[1])
+            if kind == "rare":
+                self.rare.add(number)
+            elif number != 0 and len(fields) < 6:
+                raise Mistake("a code of qnnrt.h has a cause")
             if self.codes and number <= self.codes[-1][0]:
                 raise Mistake("codes ascend")
             symbols = [] if fields[2] == "-" else fields[2].split()
@@ -129,10 +133,6 @@ class Table:
         elif kind == "line":
             self.lines.append((check_number(fields[1]), check_text(fields[2], 80, "a line"), sentence(fields[3], 160, "a meaning"),
                                sentence(fields[4], 200, "a hint"), causes(fields[5:])))
-        elif kind == "call":
-            self.calls.append((check_name(fields[1], "[A-Za-z0-9_]+", "a function"), check_number(fields[2]),
-                               sentence(fields[3], 160, "a meaning"), sentence(fields[4], 200, "a hint"),
-                               causes(fields[5:])))
         else:
             raise Mistake("%a is not a kind of entry" % kind)
 
@@ -168,7 +168,9 @@ class Writer:
             self.out[-1] += ("" if self.out[-1].endswith(" ") else " ") + text
 
     def string(self, before, text, behind):
-        """A literal with what surrounds it, cut between words where a line ends."""
+        """A literal with what surrounds it, cut between words where a line ends; None is NULL."""
+        if text is None:
+            return self.put(before + "NULL" + behind)
         escaped = escape(text)
         if text in self.shared:
             return self.put(before + self.prefix + self.shared[text] + behind)
@@ -187,15 +189,15 @@ class Writer:
             escaped, before = escaped[cut:], ""
             self.out.append("      ")
 
-    def explanation(self, number, symbol, text, meaning, hint, why, begin="{", end=" },"):
+    def explanation(self, number, symbol, text, meaning, hint, why):
         self.out.append("    ")
-        self.string("%s %s, " % (begin, number), symbol, ",")
+        self.string("{ %s, " % number, symbol, ",")
         if text:
             self.string("", text, ",")
         self.string("" if text else "NULL, ", meaning, ",")
         for at, cause in enumerate(why):
             self.string("{ " if at == 0 else "", cause, "," if at + 1 < len(why) else " },")
-        self.string("" if why else "{ NULL }, ", hint, end)
+        self.string("" if why else "{ NULL }, ", hint, " },")
 
     def name_table(self, kind, names):
         self.line()
@@ -234,38 +236,45 @@ def joined(w):
     return "\n".join(line.rstrip() for line in w.out) + "\n"
 
 
+def codes_of_core(table):
+    """The entries of qnnrt.h: number, symbol, cause and hint, or None for what it does not have."""
+    for number, symbols, meaning, hint, why in table.codes:
+        known = number != 0 and number not in table.rare
+        yield number, symbols[0] if symbols else None, why[0] if known else None, hint if known else None
+
+
 def generate(table):
     """The data of qnnrt.h."""
-    used = []
-    for number, symbols, meaning, hint, why in table.codes:
-        used += symbols[:1] + [meaning, hint] + why
-    for call, number, meaning, hint, why in table.calls:
-        used += [table.symbol[number], meaning, hint] + why
-    w = Writer(table, used)
-    w.line(banner("VENDOR CODES", "vendor_codes", "Symbols, meanings, causes and hints of the vendor's codes.", ">>codes"))
+    w = Writer(table, [text for entry in codes_of_core(table) for text in entry[1:] if text])
+    w.line(banner("VENDOR CODES", "vendor_codes", "Symbols, causes and hints of the vendor's codes.", ">>codes"))
     w.line()
     w.line("#ifndef QNNRT_NO_ERROR_TEXT")
     w.line("/* Texts of several entries. */")
     shared(w)
-    w.line("static const qnnrt_explanation qnnrt__vendor_codes[] = {")
-    for number, symbols, meaning, hint, why in table.codes:
-        w.explanation(number_text(number), symbols[0] if symbols else "", None, meaning, hint, why)
+    w.line("static const qnnrt__codes_entry qnnrt__vendor_codes[] = {")
+    for number, symbol, cause, hint in codes_of_core(table):
+        w.out.append("    ")
+        w.string("{ %s, " % number_text(number), symbol, ",")
+        w.string("", cause, ",")
+        w.string("", hint, " },")
     w.line("};")
-    w.line()
-    w.line("static const qnnrt__codes_call qnnrt__vendor_calls[] = {")
-    for call, number, meaning, hint, why in table.calls:
-        w.explanation(number_text(number), table.symbol[number], None, meaning, hint, why, '{ "%s", {' % call, " } },")
-    w.line("};")
-    w.line()
-    w.line("static const qnnrt__codes_data *qnnrt__codes_get_data(void)")
-    w.line("{")
-    w.line("    static const qnnrt__codes_data data = {")
-    w.line("        qnnrt__vendor_codes, sizeof(qnnrt__vendor_codes) / sizeof(qnnrt__vendor_codes[0]),")
-    w.line("        qnnrt__vendor_calls, sizeof(qnnrt__vendor_calls) / sizeof(qnnrt__vendor_calls[0])")
-    w.line("    };")
-    w.line("    return &data;")
-    w.line("}")
     w.line("#endif")
+    w.line()
+    w.line("static const qnnrt__codes_entry *qnnrt__codes_find(uint64_t vendor_code)")
+    w.line("{")
+    w.line("    const qnnrt__codes_entry *found = NULL;")
+    w.line("#ifndef QNNRT_NO_ERROR_TEXT")
+    w.line("    const uint32_t full = (uint32_t)(vendor_code & 0xFFFFFFFFu), low = full & 0xFFFFu;")
+    w.line("    size_t i;")
+    w.line("    for (i = 0; i < sizeof(qnnrt__vendor_codes) / sizeof(qnnrt__vendor_codes[0]); ++i) {")
+    w.line("        const uint32_t code = qnnrt__vendor_codes[i].code;")
+    w.line("        if (code == (code > 0xFFFF ? full : low) && (code != 0 || vendor_code == 0))")
+    w.line("            found = &qnnrt__vendor_codes[i];")
+    w.line("    }")
+    w.line("#endif")
+    w.line("    (void)vendor_code;")
+    w.line("    return found;")
+    w.line("}")
     w.line()
     w.line(banner("VENDOR NAMES", "vendor_names", "The vendor's enumerators as text.", ">>names"))
     for kind in NAMES:
@@ -285,21 +294,30 @@ def generate(table):
 def generate_lines(table):
     """The data of qnnrt_explain.h."""
     used = []
+    for number, symbols, meaning, hint, why in table.codes:
+        used += symbols[:1] + [meaning, hint] + why
     for number, pieces, meaning, hint, why in table.lines:
         used += [table.symbol[number], pieces, meaning, hint] + why
     w = Writer(table, used, "qnnrt_explain__text_")
-    w.line(banner("KNOWN LINES", "lines", "Lines that the vendor's libraries log, and other symbols of codes.", ">>config"))
+    w.line(banner("KNOWN CODES", "known_codes", "Codes that the vendor's libraries return, and other symbols of them.", ">>config"))
     w.line()
     w.line("/* Texts of several entries. */")
     shared(w)
-    w.line("static const qnnrt_explain__alias qnnrt_explain__lines_aliases[] = {")
+    w.line("static const qnnrt_explain__alias qnnrt_explain__known_aliases[] = {")
     for number, symbols, meaning, hint, why in table.codes:
         if len(symbols) > 1:
             w.out.append("    ")
             w.string("{ %s, " % number_text(number), " ".join(symbols[1:]), " },")
     w.line("};")
     w.line()
-    w.line("static const qnnrt_explanation qnnrt_explain__lines_known[] = {")
+    w.line("static const qnnrt_explanation qnnrt_explain__known_codes[] = {")
+    for number, symbols, meaning, hint, why in table.codes:
+        w.explanation(number_text(number), symbols[0] if symbols else "", None, meaning, hint, why)
+    w.line("};")
+    w.line()
+    w.line(banner("KNOWN LINES", "known_lines", "Lines that the vendor's libraries log.", ">>config >>known_codes (texts)"))
+    w.line()
+    w.line("static const qnnrt_explanation qnnrt_explain__known_lines[] = {")
     for number, pieces, meaning, hint, why in table.lines:
         w.explanation(number_text(number), table.symbol[number] if number else "", pieces, meaning, hint, why)
     w.line("};")
@@ -307,9 +325,9 @@ def generate_lines(table):
     w.line("static const qnnrt_explain__data *qnnrt_explain__get_data(void)")
     w.line("{")
     w.line("    static const qnnrt_explain__data data = {")
-    for name in "known", "aliases":
-        w.line("        qnnrt_explain__lines_%s," % name)
-        w.line("        sizeof(qnnrt_explain__lines_%s) / sizeof(qnnrt_explain__lines_%s[0])%s" % (name, name, "," if name == "known" else ""))
+    for name in "codes", "lines", "aliases":
+        w.line("        qnnrt_explain__known_%s," % name)
+        w.line("        sizeof(qnnrt_explain__known_%s) / sizeof(qnnrt_explain__known_%s[0])%s" % (name, name, "," if name != "aliases" else ""))
     w.line("    };")
     w.line("    return &data;")
     w.line("}")

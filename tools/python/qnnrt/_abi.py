@@ -172,10 +172,6 @@ class qnnrt_error(Structure):
     pass
 
 
-class qnnrt_explanation(Structure):
-    pass
-
-
 class qnnrt_hooks(Structure):
     pass
 
@@ -376,6 +372,10 @@ class qnnrt_llm_adapter_desc(Structure):
     pass
 
 
+class qnnrt_explanation(Structure):
+    pass
+
+
 class qnnrt_power_corners(Structure):
     pass
 
@@ -510,14 +510,6 @@ qnnrt_error._fields_ = [
     ('text', c_char * 2048),
     ('hint', c_char * 512),
     ('cause', c_char_p),
-]
-qnnrt_explanation._fields_ = [
-    ('code', c_uint32),
-    ('symbol', c_char_p),
-    ('text', c_char_p),
-    ('meaning', c_char_p),
-    ('causes', c_char_p * 4),
-    ('fix', c_char_p),
 ]
 qnnrt_hooks._fields_ = [
     ('alloc', CFUNCTYPE(c_void_p, c_void_p, c_size_t)),
@@ -1041,6 +1033,14 @@ qnnrt_llm_adapter_desc._fields_ = [
     ('part_count', c_size_t),
     ('scale', c_double),
 ]
+qnnrt_explanation._fields_ = [
+    ('code', c_uint32),
+    ('symbol', c_char_p),
+    ('text', c_char_p),
+    ('meaning', c_char_p),
+    ('causes', c_char_p * 4),
+    ('fix', c_char_p),
+]
 qnnrt_power_corners._fields_ = [
     ('min', c_uint32),
     ('target', c_uint32),
@@ -1358,7 +1358,6 @@ FUNCTIONS = {
     'qnnrt_explain_code': (POINTER(qnnrt_explanation), [c_uint64]),
     'qnnrt_explain_error': (None, [POINTER(qnnrt_error)]),
     'qnnrt_explain_get': (POINTER(qnnrt_explanation), [c_size_t]),
-    'qnnrt_explanation_get': (POINTER(qnnrt_explanation), [c_size_t]),
     'qnnrt_file_read': (c_int, [c_char_p, c_void_p, c_size_t, POINTER(c_uint64), POINTER(qnnrt_error)]),
     'qnnrt_get_dims': (POINTER(c_uint32), [c_void_p, POINTER(qnnrt_slot), POINTER(c_uint32)]),
     'qnnrt_get_info': (POINTER(qnnrt_info), [c_void_p]),
