@@ -81,7 +81,7 @@
        QNNRT_API              replaces the storage and export prefix of all functions
                               Both also apply to qnnrt_json.h, unless it was included before
        QNNRT_LOG_SLOTS        number of backends that can log at the same time, 1 to 16 (default 8)
-       QNNRT_NO_ERROR_TEXT    drops symbols and causes of vendor codes (13 KB)
+       QNNRT_NO_ERROR_TEXT    drops hints, and symbols and causes of vendor codes (18 KB)
        QNNRT_NO_JSON          reads metadata from libQnnSystem.so only; qnnrt_json.h is not needed.
                               JSON that desc.files names is then refused
 
@@ -2425,6 +2425,7 @@ static qnnrt_result qnnrt__fail_file(qnnrt_error *err, const char *path, const c
                           "Copy the file again.");
 
    The first hint stays, because it comes from the function that knows most. */
+#ifndef QNNRT_NO_ERROR_TEXT
 static qnnrt_result qnnrt__hint(qnnrt_error *err, qnnrt_result code, const char *format, ...)
     QNNRT__PRINTF(3, 4);
 static qnnrt_result qnnrt__hint(qnnrt_error *err, qnnrt_result code, const char *format, ...)
@@ -2435,6 +2436,14 @@ static qnnrt_result qnnrt__hint(qnnrt_error *err, qnnrt_result code, const char 
     va_end(args);
     return code;
 }
+#else
+#define qnnrt__hint(err, code, ...) qnnrt__hint_none(err, code)
+static qnnrt_result qnnrt__hint_none(qnnrt_error *err, qnnrt_result code)
+{
+    (void)err;
+    return code;
+}
+#endif
 
 #define QNNRT__HINT_COMPILE \
     "Compile it with qnnrt-run compile FILE --output_dir DIR, and give DIR."
