@@ -8003,8 +8003,6 @@ typedef struct qnnrt__model_hook {
 /* A hook of a run. Its exec then takes the slow path, and calls the hook: */
 typedef struct qnnrt__run_hook {
     struct qnnrt__run_hook *next;
-    /* before all steps */
-    void (*begin)(struct qnnrt__run_hook *hook);
     /* before a step, whose execute gets the profile; a failure, with the run's error, ends exec */
     qnnrt_result (*before)(struct qnnrt__run_hook *hook, size_t step, qnnrt__abi_handle *profile);
     /* after a step that did not fail; a failure as above */
@@ -13881,7 +13879,7 @@ static qnnrt_result qnnrt__exec_each(qnnrt_run *run)
     return QNNRT_OK;
 }
 
-/* Execute all steps with what is on, and call the hooks of the run before and after them. */
+/* Execute all steps with what is on, and call the hooks of the run after them. */
 static qnnrt_result qnnrt__exec_slowly(qnnrt_run *run)
 {
     qnnrt__run_hook *hook;
@@ -13891,8 +13889,6 @@ static qnnrt_result qnnrt__exec_slowly(qnnrt_run *run)
         run->began[0] = run->began[1] != 0 ? run->began[1] : now;
         run->began[1] = now;
     }
-    for (hook = run->hooks; hook != NULL; hook = hook->next)
-        if (hook->begin != NULL) hook->begin(hook);
     result = qnnrt__exec_each(run);
     for (hook = run->hooks; hook != NULL; hook = hook->next)
         if (hook->end != NULL) hook->end(hook, result);

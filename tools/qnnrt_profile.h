@@ -198,8 +198,6 @@ typedef struct qnnrt__abi_event_node {            /* vendor: QnnSystemProfile_Pr
     union { qnnrt__abi_event plain; qnnrt__abi_event_extended extended; } u;   /* 8 */
     struct qnnrt__abi_event_node *children;       /* 64                                           */
     uint32_t count;                               /* 72                                           */
-    uint32_t code;                                /* 76  ours, where the vendor has padding: why
-                                                         the event has no data                    */
 } qnnrt__abi_event_node;
 
 struct qnnrt__abi_profile_data {                  /* vendor: QnnSystemProfile_ProfileData_t       */
@@ -254,16 +252,14 @@ QNNRT__IS(target_config, 32);      QNNRT__AT(target_config, program, 8);
 enum { QNNRT__PROFILE_DEEPEST = 8, QNNRT__PROFILE_MOST = 1048576, QNNRT__PROFILE_NAME = 1024 };
 
 typedef struct qnnrt__profile_list {           /* a table that grows */
-    qnnrt__arena        *arena;
+    qnnrt__arena         arena;                /* of all that it points to */
     qnnrt_profile_event *events;
     size_t               count, room;
+    size_t               step;                 /* of the events that are read now */
+    const qnnrt_backend *backend;              /* that has them */
+    uint32_t             left;                 /* that it may still declare */
+    qnnrt_error         *err;
 } qnnrt__profile_list;
-
-static const char *qnnrt__profile_level_name(qnnrt_profile_level level)
-{
-    static const char *const names[] = { "off", "basic", "detailed", "optrace" };
-    return names[level];
-}
 
 static qnnrt_result qnnrt__profile_check(qnnrt_profile_level level, const char *call,
                                          qnnrt_error *err)
@@ -285,25 +281,27 @@ static void qnnrt__profile_close(qnnrt_backend *b, qnnrt__abi_handle handle)
 static qnnrt_result qnnrt__profile_open(qnnrt_backend *b, qnnrt_profile_level level,
                                         qnnrt__abi_handle *out, qnnrt_error *err)
 {
+    static const char *const names[] = { "off", "basic", "detailed", "optrace" };
     const qnnrt__abi_calls *calls = b->calls;
-    const char *call = "profileCreate", *name = qnnrt__profile_level_name(level);
+    const int trace = level == QNNRT_PROFILE_OPTRACE;
+    const char *call = "profileCreate";
     qnnrt__abi_profile_config config;
     const qnnrt__abi_profile_config *configs[2] = { NULL, NULL };
-    uint32_t mark = qnnrt__log_mark(b->log_slot);
+    const uint32_t mark = qnnrt__log_mark(b->log_slot);
     qnnrt__abi_code code;
     *out = NULL;
     if (b->backend == NULL) return qnnrt__backend_lost(b, err);
     if (calls->profile_create == NULL || calls->profile_free == NULL ||
         calls->profile_get_events == NULL ||
         (calls->profile_get_event == NULL && calls->profile_get_extended_event == NULL) ||
-        (level == QNNRT_PROFILE_OPTRACE && calls->profile_set_config == NULL))
+        (trace && calls->profile_set_config == NULL))
         return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s has no functions for %s profiles", b->path,
-                           name);
+                           names[level]);
     code = calls->profile_create(b->backend, level == QNNRT_PROFILE_BASIC
                                                  ? QNNRT__ABI_PROFILE_BASIC
                                                  : QNNRT__ABI_PROFILE_DETAILED, out);
     if (code != 0) *out = NULL;
-    if (code == 0 && *out != NULL && level == QNNRT_PROFILE_OPTRACE) {
+    if (*out != NULL && trace) {
         memset(&config, 0, sizeof(config));
         config.option = QNNRT__ABI_PROFILE_OPTRACE;
         config.u.optrace = 1;
@@ -316,85 +314,14 @@ static qnnrt_result qnnrt__profile_open(qnnrt_backend *b, qnnrt_profile_level le
     *out = NULL;
     if ((code & 0xFFFF) == QNNRT__ABI_NOT_SUPPORTED) {
         qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s has no %s profiles: %s answered 0x%x", b->path,
-                    name, call, (unsigned)(code & 0xFFFF));
+                    names[level], call, (unsigned)(code & 0xFFFF));
         if (err != NULL) err->vendor_code = code;
-        return qnnrt__hint(err, QNNRT_E_UNSUPPORTED, level == QNNRT_PROFILE_OPTRACE
-                               ? "Use the level detailed; only HTP has traces."
-                               : "Profile on another backend.");
+        return qnnrt__hint(err, QNNRT_E_UNSUPPORTED,
+                           trace ? "Use the level detailed; only HTP has traces."
+                                 : "Profile on another backend.");
     }
-    qnnrt__fail(err, QNNRT_E_BACKEND, "%s: cannot create a %s profile", b->path, name);
+    qnnrt__fail(err, QNNRT_E_BACKEND, "%s: cannot create a %s profile", b->path, names[level]);
     return qnnrt__backend_explain(b, err, call, code, mark);
-}
-
-/* Read one event. If the plain form fails, try the extended form, the only one of the CPU backend.
-   If that fails too, keep the code. */
-static void qnnrt__profile_event(const qnnrt__abi_calls *calls, uint64_t id,
-                                 qnnrt__abi_event_node *to)
-{
-    qnnrt__abi_code code = QNNRT__ABI_NOT_SUPPORTED;
-    if (calls->profile_get_event != NULL) code = calls->profile_get_event(id, &to->u.plain);
-    if (code == 0) {
-        if (to->u.plain.name == NULL) to->u.plain.name = "";
-        return;
-    }
-    memset(&to->u, 0, sizeof(to->u));
-    if (calls->profile_get_extended_event != NULL)
-        code = calls->profile_get_extended_event(id, &to->u.extended);
-    if (code == 0 && to->u.extended.version == 1) {
-        to->kind = QNNRT__ABI_EVENT_EXTENDED;
-        if (to->u.extended.v1.name == NULL) to->u.extended.v1.name = "";
-        return;
-    }
-    memset(&to->u, 0, sizeof(to->u));
-    to->u.plain.name = "";
-    to->code = code != 0 ? (uint32_t)(code & 0xFFFF) : (uint32_t)QNNRT__ABI_NOT_SUPPORTED;
-}
-
-/* Read the events of one level and all below. */
-static qnnrt_result qnnrt__profile_nodes(const qnnrt__abi_calls *calls, qnnrt__arena *arena,
-                                         const uint64_t *ids, uint32_t count, int depth,
-                                         uint32_t *left, qnnrt__abi_event_node **out,
-                                         qnnrt_error *err)
-{
-    qnnrt__abi_event_node *nodes;
-    uint64_t *kept;
-    uint32_t i;
-    if (count > *left)
-        return qnnrt__fail(err, QNNRT_E_LIMIT, "the profile has more than %d events",
-                           (int)QNNRT__PROFILE_MOST);
-    if (depth == QNNRT__PROFILE_DEEPEST)
-        return qnnrt__fail(err, QNNRT_E_LIMIT,
-                           "the profile's events are nested deeper than %d levels",
-                           (int)QNNRT__PROFILE_DEEPEST);
-    if (ids == NULL)
-        return qnnrt__fail(err, QNNRT_E_BACKEND,
-                           "the profile declares %u events, but the list is missing",
-                           (unsigned)count);
-    *left -= count;
-    *out = nodes = (qnnrt__abi_event_node *)qnnrt__arena_alloc(arena, count, sizeof(*nodes));
-    /* The next call may reuse the library's list. */
-    kept = (uint64_t *)qnnrt__arena_alloc(arena, count, sizeof(*kept));
-    if (nodes == NULL || kept == NULL) return qnnrt__fail_memory(err, "events");
-    memcpy(kept, ids, count * sizeof(*kept));
-    for (i = 0; i < count; ++i) {
-        const uint64_t *below = NULL;
-        uint32_t below_count = 0;
-        qnnrt__abi_code code = 0;
-        qnnrt_result result;
-        qnnrt__profile_event(calls, kept[i], &nodes[i]);
-        if (calls->profile_get_sub_events != NULL)
-            code = calls->profile_get_sub_events(kept[i], &below, &below_count);
-        if (code != 0 && (code & 0xFFFF) != QNNRT__ABI_NOT_SUPPORTED) {
-            qnnrt__fail(err, QNNRT_E_BACKEND, "could not read the profile's events");
-            return qnnrt__codes_explain(err, "profileGetSubEvents", code, -1, 0);
-        }
-        if (code != 0 || below_count == 0) continue;
-        result = qnnrt__profile_nodes(calls, arena, below, below_count, depth + 1, left,
-                                      &nodes[i].children, err);
-        if (result != QNNRT_OK) return result;
-        nodes[i].count = below_count;
-    }
-    return QNNRT_OK;
 }
 
 static const char *qnnrt__profile_unit(uint32_t unit)
@@ -419,6 +346,41 @@ static double qnnrt__profile_value(const qnnrt__abi_event_extended *from)
     case QNNRT_DTYPE_I8: return (double)from->v1.value.scalar.u.i8;
     default: return 0;                         /* an object for the vendor's tools */
     }
+}
+
+/* Read one event in the vendor's form, and as a row of the table. If the plain form fails, try the
+   extended form, the only one of the CPU backend. If that fails too, keep the code. */
+static void qnnrt__profile_event(const qnnrt__abi_calls *calls, uint64_t id,
+                                 qnnrt__abi_event_node *from, qnnrt_profile_event *to)
+{
+    qnnrt__abi_event *plain = &from->u.plain;
+    qnnrt__abi_event_extended *extended = &from->u.extended;
+    qnnrt__abi_code code = QNNRT__ABI_NOT_SUPPORTED;
+    if (calls->profile_get_event != NULL) code = calls->profile_get_event(id, plain);
+    if (code == 0) {
+        if (plain->name == NULL) plain->name = "";
+        to->name = plain->name;
+        to->type = plain->type;
+        to->unit = plain->unit;
+        to->value = (double)plain->value;
+        return;
+    }
+    memset(&from->u, 0, sizeof(from->u));
+    if (calls->profile_get_extended_event != NULL)
+        code = calls->profile_get_extended_event(id, extended);
+    if (code == 0 && extended->version == 1) {
+        from->kind = QNNRT__ABI_EVENT_EXTENDED;
+        if (extended->v1.name == NULL) extended->v1.name = "";
+        to->name = extended->v1.name;
+        to->type = extended->v1.type;
+        to->unit = extended->v1.unit;
+        to->time = extended->v1.time;
+        to->value = qnnrt__profile_value(extended);
+        return;
+    }
+    memset(&from->u, 0, sizeof(from->u));
+    plain->name = to->name = "";
+    to->vendor_code = code != 0 ? (uint32_t)(code & 0xFFFF) : (uint32_t)QNNRT__ABI_NOT_SUPPORTED;
 }
 
 /* Return the length of the node's name at the beginning of an event's name. After it come
@@ -450,71 +412,114 @@ static const char *qnnrt__profile_node(const char *name, uint32_t backend_id, qn
     return qnnrt__arena_text(arena, name, length);
 }
 
-/* Append a level and all below it to the table. `node` belongs to the event above. */
-static int qnnrt__profile_append(qnnrt__profile_list *list, const qnnrt__abi_event_node *from,
-                                 uint32_t count, uint32_t depth, const char *node, size_t step,
-                                 uint32_t backend_id)
+/* Append a row. Return NULL when out of memory. */
+static qnnrt_profile_event *qnnrt__profile_row(qnnrt__profile_list *list)
 {
-    uint32_t i;
-    for (i = 0; i < count; ++i) {
-        qnnrt_profile_event *to = &list->events[list->count++];
-        int extended = from[i].kind == QNNRT__ABI_EVENT_EXTENDED;
-        const char *name = extended ? from[i].u.extended.v1.name : from[i].u.plain.name;
-        size_t length = 0;
-        while (length < QNNRT__PROFILE_NAME && name[length] != '\0') ++length;
-        to->type = extended ? from[i].u.extended.v1.type : from[i].u.plain.type;
-        to->unit = extended ? from[i].u.extended.v1.unit : from[i].u.plain.unit;
-        to->value = extended ? qnnrt__profile_value(&from[i].u.extended)
-                             : (double)from[i].u.plain.value;
-        to->time = extended ? from[i].u.extended.v1.time : 0;
-        to->unit_name = qnnrt__profile_unit(to->unit);
-        to->depth = depth;
-        to->vendor_code = from[i].code;
-        to->step = step;
-        to->node = node;
-        to->name = qnnrt__arena_text(list->arena, name, length);
-        if (to->name != NULL && to->type == QNNRT__ABI_EVENT_NODE && from[i].code == 0)
-            to->node = qnnrt__profile_node(to->name, backend_id, list->arena);
-        if (to->name == NULL || to->node == NULL ||
-            !qnnrt__profile_append(list, from[i].children, from[i].count, depth + 1, to->node, step,
-                                   backend_id)) return 0;
-    }
-    return 1;
+    qnnrt_profile_event *row = (qnnrt_profile_event *)qnnrt__arena_grow(
+        &list->arena, list->events, list->count, sizeof(*row), (uint64_t)list->count + 1,
+        &list->room);
+    if (row == NULL) return NULL;
+    list->events = row;
+    row += list->count++;
+    memset(row, 0, sizeof(*row));
+    row->step = list->step;
+    row->node = "";
+    return row;
 }
 
-/* Append the events of a handle to the list. *nodes receives them in the vendor's form, whose names
-   belong to the handle. */
-static qnnrt_result qnnrt__profile_read(qnnrt_backend *b, qnnrt__abi_handle handle, size_t step,
-                                        qnnrt__profile_list *list, qnnrt__abi_event_node **nodes,
-                                        uint32_t *count, qnnrt_error *err)
+/* Read an event into the vendor's form and into a row. node: of the event above; receives its
+   own. Return 0 when out of memory. */
+static int qnnrt__profile_take(qnnrt__profile_list *list, uint64_t id, uint32_t depth,
+                               qnnrt__abi_event_node *from, const char **node)
 {
+    qnnrt_profile_event *row = qnnrt__profile_row(list);
+    size_t length = 0;
+    if (row == NULL) return 0;
+    qnnrt__profile_event(list->backend->calls, id, from, row);
+    while (length < QNNRT__PROFILE_NAME && row->name[length] != '\0') ++length;
+    row->name = qnnrt__arena_text(&list->arena, row->name, length);
+    row->unit_name = qnnrt__profile_unit(row->unit);
+    row->depth = depth;
+    if (row->name != NULL && row->type == QNNRT__ABI_EVENT_NODE && row->vendor_code == 0)
+        *node = qnnrt__profile_node(row->name, list->backend->info.id, &list->arena);
+    row->node = *node;
+    return row->name != NULL && row->node != NULL;
+}
+
+/* Read the events of one level and all below, which belong to a node. *out receives them in the
+   vendor's form, whose names belong to the handle. */
+static qnnrt_result qnnrt__profile_level(qnnrt__profile_list *list, const uint64_t *ids,
+                                         uint32_t count, uint32_t depth, const char *node,
+                                         qnnrt__abi_event_node **out)
+{
+    const qnnrt__abi_calls *calls = list->backend->calls;
+    qnnrt_result result = QNNRT_OK;
+    uint64_t *kept;
+    uint32_t i;
+    if (count > list->left)
+        return qnnrt__fail(list->err, QNNRT_E_LIMIT, "the profile has more than %d events",
+                           (int)QNNRT__PROFILE_MOST);
+    if (depth == QNNRT__PROFILE_DEEPEST)
+        return qnnrt__fail(list->err, QNNRT_E_LIMIT,
+                           "the profile's events are nested deeper than %d levels",
+                           (int)QNNRT__PROFILE_DEEPEST);
+    if (ids == NULL)
+        return qnnrt__fail(list->err, QNNRT_E_BACKEND,
+                           "the profile declares %u events, but the list is missing",
+                           (unsigned)count);
+    list->left -= count;
+    *out = (qnnrt__abi_event_node *)qnnrt__arena_alloc(&list->arena, count, sizeof(**out));
+    /* The next call may reuse the library's list. */
+    kept = (uint64_t *)qnnrt__arena_alloc(&list->arena, count, sizeof(*kept));
+    if (*out == NULL || kept == NULL) return qnnrt__fail_memory(list->err, "events");
+    memcpy(kept, ids, count * sizeof(*kept));
+    for (i = 0; i < count && result == QNNRT_OK; ++i) {
+        const char *own = node;
+        const uint64_t *below = NULL;
+        uint32_t below_count = 0;
+        qnnrt__abi_code code = 0;
+        if (!qnnrt__profile_take(list, kept[i], depth, &(*out)[i], &own))
+            return qnnrt__fail_memory(list->err, "events");
+        if (calls->profile_get_sub_events != NULL)
+            code = calls->profile_get_sub_events(kept[i], &below, &below_count);
+        if (code != 0 && (code & 0xFFFF) != QNNRT__ABI_NOT_SUPPORTED) {
+            qnnrt__fail(list->err, QNNRT_E_BACKEND, "could not read the profile's events");
+            return qnnrt__codes_explain(list->err, "profileGetSubEvents", code, -1, 0);
+        }
+        if (code != 0 || below_count == 0) continue;
+        result = qnnrt__profile_level(list, below, below_count, depth + 1, own,
+                                      &(*out)[i].children);
+        (*out)[i].count = below_count;
+    }
+    return result;
+}
+
+/* Append the events of a handle to the list, as those of a step. *nodes and *count receive them in
+   the vendor's form. */
+static qnnrt_result qnnrt__profile_read(qnnrt__profile_list *list, qnnrt_backend *b,
+                                        qnnrt__abi_handle handle, size_t step,
+                                        qnnrt__abi_event_node **nodes, uint32_t *count,
+                                        qnnrt_error *err)
+{
+    const size_t before = list->count;
     const uint64_t *ids = NULL;
-    uint32_t most = (uint32_t)(QNNRT__PROFILE_MOST - list->count), left = most;
+    qnnrt_result result = QNNRT_OK;
     qnnrt__abi_code code;
-    qnnrt_profile_event *events;
-    qnnrt_result result;
     *nodes = NULL;
     *count = 0;
     code = b->calls->profile_get_events(handle, &ids, count);
+    list->backend = b;
+    list->step = step;
+    list->left = (uint32_t)(QNNRT__PROFILE_MOST - before);
+    list->err = err;
     if (code != 0) {
-        *count = 0;
         qnnrt__fail(err, QNNRT_E_BACKEND, "%s: could not read the profile's events", b->path);
-        return qnnrt__codes_explain(err, "profileGetEvents", code, -1, 0);
+        result = qnnrt__codes_explain(err, "profileGetEvents", code, -1, 0);
+    } else if (*count > 0) {
+        result = qnnrt__profile_level(list, ids, *count, 0, "", nodes);
     }
-    if (*count == 0) return QNNRT_OK;
-    result = qnnrt__profile_nodes(b->calls, list->arena, ids, *count, 0, &left, nodes, err);
-    if (result != QNNRT_OK) {
-        *count = 0;
-        return result;
-    }
-    events = (qnnrt_profile_event *)qnnrt__arena_grow(list->arena, list->events, list->count,
-                                                      sizeof(*events),
-                                                      (uint64_t)list->count + (most - left),
-                                                      &list->room);
-    if (events == NULL) return qnnrt__fail_memory(err, "events");
-    list->events = events;
-    return qnnrt__profile_append(list, *nodes, *count, 0, "", step, b->info.id)
-               ? QNNRT_OK : qnnrt__fail_memory(err, "events");
+    if (result != QNNRT_OK) list->count = before;
+    return result;
 }
 
 /* =====================================================================================
@@ -528,9 +533,6 @@ static qnnrt_result qnnrt__profile_read(qnnrt_backend *b, qnnrt__abi_handle hand
 
 typedef struct qnnrt__profile_step {
     qnnrt__abi_handle      handle;             /* NULL: it has no backend */
-    qnnrt_backend         *backend;            /* NULL: a host step or a conversion */
-    int                    converts;           /* 1: a conversion */
-    const char            *graph;
     uint64_t               begin_ns, end_ns;   /* of the last execute */
     qnnrt__abi_event_node *events;             /* of the last execute, once they were read */
     uint32_t               count;
@@ -544,13 +546,12 @@ typedef enum qnnrt__profile_state {
 } qnnrt__profile_state;
 
 typedef struct qnnrt__profile {                /* of a run */
-    qnnrt__run_hook      hook;                 /* first */
-    qnnrt_backend       *backend;              /* of its first graph: whose tools read a log */
-    qnnrt__profile_state state;
-    qnnrt__profile_step *steps;
-    size_t               step_count;
-    qnnrt__arena         arena;                /* of the table */
-    qnnrt__profile_list  list;
+    qnnrt__run_hook       hook;                /* first */
+    const qnnrt_pipeline *pipeline;
+    qnnrt_backend        *backend;             /* of its first graph: whose tools read a log */
+    qnnrt__profile_state  state;
+    qnnrt__profile_list   list;
+    qnnrt__profile_step   steps[1];            /* [step_count] */
 } qnnrt__profile;
 
 /* Hold the lock of a backend instead of that of *held; either may be NULL. */
@@ -562,30 +563,7 @@ static void qnnrt__profile_hold(qnnrt_backend **held, qnnrt_backend *b)
     *held = b;
 }
 
-/* Free a profile that is no hook of a run, or no longer. */
-static void qnnrt__profile_stop(qnnrt__profile *profile)
-{
-    qnnrt_backend *held = NULL;
-    qnnrt_hooks hooks = profile->arena.hooks;
-    size_t i;
-    for (i = 0; i < profile->step_count; ++i) {
-        qnnrt__profile_step *step = &profile->steps[i];
-        if (step->handle == NULL) continue;
-        qnnrt__profile_hold(&held, step->backend);
-        qnnrt__profile_close(step->backend, step->handle);
-    }
-    qnnrt__profile_hold(&held, NULL);
-    qnnrt__arena_free(&profile->arena);
-    qnnrt__mem_free(&hooks, profile->steps);
-    qnnrt__mem_free(&hooks, profile);
-}
-
 /* ---- the hook of a run ---- */
-
-static void qnnrt__profile_begin(qnnrt__run_hook *hook)
-{
-    ((qnnrt__profile *)hook)->state = QNNRT__PROFILE_FAILED;
-}
 
 static qnnrt_result qnnrt__profile_before(qnnrt__run_hook *hook, size_t at,
                                           qnnrt__abi_handle *handle)
@@ -604,19 +582,33 @@ static qnnrt_result qnnrt__profile_after(qnnrt__run_hook *hook, size_t at)
 
 static void qnnrt__profile_end(qnnrt__run_hook *hook, qnnrt_result result)
 {
-    if (result == QNNRT_OK) ((qnnrt__profile *)hook)->state = QNNRT__PROFILE_DONE;
+    ((qnnrt__profile *)hook)->state = result == QNNRT_OK ? QNNRT__PROFILE_DONE
+                                                         : QNNRT__PROFILE_FAILED;
+}
+
+/* Free a profile, which is no longer a hook of the run. */
+static void qnnrt__profile_destroyed(qnnrt__run_hook *hook)
+{
+    qnnrt__profile *profile = (qnnrt__profile *)hook;
+    const qnnrt_pipeline *p = profile->pipeline;
+    const qnnrt_hooks hooks = profile->list.arena.hooks;
+    qnnrt_backend *held = NULL;
+    size_t i;
+    for (i = 0; i < p->info.step_count; ++i) {
+        if (profile->steps[i].handle == NULL) continue;
+        qnnrt__profile_hold(&held, p->steps[i].backend);
+        qnnrt__profile_close(held, profile->steps[i].handle);
+    }
+    qnnrt__profile_hold(&held, NULL);
+    qnnrt__arena_free(&profile->list.arena);
+    qnnrt__mem_free(&hooks, profile);
 }
 
 /* The handles die with the backend. */
 static void qnnrt__profile_lost(qnnrt__run_hook *hook, qnnrt_run *run)
 {
     qnnrt__exec_unhook(run, hook);
-    qnnrt__profile_stop((qnnrt__profile *)hook);
-}
-
-static void qnnrt__profile_destroyed(qnnrt__run_hook *hook)
-{
-    qnnrt__profile_stop((qnnrt__profile *)hook);
+    qnnrt__profile_destroyed(hook);
 }
 
 /* Return the profile of a run, NULL: it has none. */
@@ -627,51 +619,32 @@ static qnnrt__profile *qnnrt__profile_of(const qnnrt_run *run)
     return (qnnrt__profile *)hook;
 }
 
-/* Make a profile for the steps of a run. Return NULL when out of memory. */
-static qnnrt__profile *qnnrt__profile_new(const qnnrt_run *run)
+/* Make the profile of a run, with a handle for each step. */
+static qnnrt_result qnnrt__profile_start(qnnrt_run *run, qnnrt_profile_level level)
 {
     const qnnrt_pipeline *p = run->pipeline;
-    qnnrt_backend *b = run->parts[0].backend;
-    qnnrt__profile *profile = (qnnrt__profile *)qnnrt__mem_alloc(&b->hooks, sizeof(*profile));
+    qnnrt_backend *b = run->parts[0].backend, *held = NULL;
+    qnnrt__profile *profile = (qnnrt__profile *)qnnrt__mem_alloc(
+        &b->hooks, sizeof(*profile) + (uint64_t)p->info.step_count * sizeof(profile->steps[0]));
+    qnnrt_result result = QNNRT_OK;
     size_t i;
-    if (profile == NULL) return NULL;
-    profile->hook.begin = qnnrt__profile_begin;
+    if (profile == NULL) return qnnrt__fail_memory(qnnrt__run_err(run), "a profile");
     profile->hook.before = qnnrt__profile_before;
     profile->hook.after = qnnrt__profile_after;
     profile->hook.end = qnnrt__profile_end;
     profile->hook.lost = qnnrt__profile_lost;
     profile->hook.destroyed = qnnrt__profile_destroyed;
+    profile->pipeline = p;
     profile->backend = b;
-    profile->arena.hooks = b->hooks;
-    profile->steps = (qnnrt__profile_step *)qnnrt__mem_alloc(
-        &b->hooks, (uint64_t)p->info.step_count * sizeof(*profile->steps));
-    if (profile->steps == NULL) {
-        qnnrt__mem_free(&b->hooks, profile);
-        return NULL;
-    }
-    profile->step_count = p->info.step_count;
-    for (i = 0; i < profile->step_count; ++i) {
-        profile->steps[i].graph = p->steps[i].graph->name;
-        profile->steps[i].backend = p->steps[i].backend;
-        profile->steps[i].converts = p->steps[i].kind == QNNRT_STEP_DERIVED;
-    }
-    return profile;
-}
-
-/* Create the handles of the steps. */
-static qnnrt_result qnnrt__profile_start(qnnrt__profile *profile, qnnrt_profile_level level,
-                                         qnnrt_error *err)
-{
-    qnnrt_result result = QNNRT_OK;
-    qnnrt_backend *held = NULL;
-    size_t i;
-    for (i = 0; i < profile->step_count && result == QNNRT_OK; ++i) {
-        qnnrt__profile_step *step = &profile->steps[i];
-        if (step->backend == NULL) continue;
-        qnnrt__profile_hold(&held, step->backend);
-        result = qnnrt__profile_open(step->backend, level, &step->handle, err);
+    profile->list.arena.hooks = b->hooks;
+    qnnrt__exec_hook(run, &profile->hook);
+    for (i = 0; i < p->info.step_count && result == QNNRT_OK; ++i) {
+        if (p->steps[i].backend == NULL) continue;
+        qnnrt__profile_hold(&held, p->steps[i].backend);
+        result = qnnrt__profile_open(held, level, &profile->steps[i].handle, qnnrt__run_err(run));
     }
     qnnrt__profile_hold(&held, NULL);
+    if (result != QNNRT_OK) qnnrt__profile_lost(&profile->hook, run);
     return result;
 }
 
@@ -679,53 +652,46 @@ static qnnrt_result qnnrt__profile_start(qnnrt__profile *profile, qnnrt_profile_
 static qnnrt_result qnnrt__profile_own(qnnrt__profile *profile, size_t at, qnnrt_error *err)
 {
     const qnnrt__profile_step *step = &profile->steps[at];
-    qnnrt__profile_list *list = &profile->list;
-    qnnrt_profile_event *to = (qnnrt_profile_event *)qnnrt__arena_grow(
-        list->arena, list->events, list->count, sizeof(*to), (uint64_t)list->count + 1,
-        &list->room);
-    if (to == NULL) return qnnrt__fail_memory(err, "events");
-    list->events = to;
-    to += list->count++;
-    memset(to, 0, sizeof(*to));
-    to->name = step->converts ? "convert time" : "host time";
-    to->node = "";
-    to->unit = 1;
-    to->unit_name = qnnrt__profile_unit(to->unit);
-    to->value = (double)(step->end_ns - step->begin_ns) / 1000;
-    to->step = at;
+    qnnrt_profile_event *row = qnnrt__profile_row(&profile->list);
+    if (row == NULL) return qnnrt__fail_memory(err, "events");
+    row->name = profile->pipeline->steps[at].kind == QNNRT_STEP_DERIVED ? "convert time"
+                                                                         : "host time";
+    row->unit = 1;
+    row->unit_name = qnnrt__profile_unit(row->unit);
+    row->value = (double)(step->end_ns - step->begin_ns) / 1000;
+    row->step = at;
     return QNNRT_OK;
 }
 
 /* Read the events of the last exec into the table, unless it has them already. */
 static qnnrt_result qnnrt__profile_events(qnnrt__profile *profile, qnnrt_error *err)
 {
+    const qnnrt_pipeline *p;
     qnnrt_result result = QNNRT_OK;
     qnnrt_backend *held = NULL;
     size_t i;
-    if (profile == NULL || profile->state == QNNRT__PROFILE_FRESH ||
-        profile->state == QNNRT__PROFILE_FAILED) {
-        qnnrt__fail(err, QNNRT_E_STATE,
-                    profile == NULL ? "there are no events: profiling is off"
-                    : profile->state == QNNRT__PROFILE_FRESH
-                        ? "there are no events yet" : "there are no events: the last exec failed");
-        if (profile == NULL)
-            qnnrt__hint(err, QNNRT_E_STATE, "Call qnnrt_run_profile() before qnnrt_exec().");
-        else if (profile->state == QNNRT__PROFILE_FRESH)
-            qnnrt__hint(err, QNNRT_E_STATE, "Call qnnrt_exec() first.");
-        return QNNRT_E_STATE;
-    }
+    if (profile == NULL)
+        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "there are no events: profiling is"
+                                            " off"), "Call qnnrt_run_profile() before"
+                                                     " qnnrt_exec().");
+    if (profile->state == QNNRT__PROFILE_FRESH)
+        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "there are no events yet"),
+                           "Call qnnrt_exec() first.");
+    if (profile->state == QNNRT__PROFILE_FAILED)
+        return qnnrt__fail(err, QNNRT_E_STATE, "there are no events: the last exec failed");
     if (profile->state == QNNRT__PROFILE_READ) return QNNRT_OK;
-    qnnrt__arena_free(&profile->arena);
-    memset(&profile->list, 0, sizeof(profile->list));
-    profile->list.arena = &profile->arena;
-    for (i = 0; i < profile->step_count && result == QNNRT_OK; ++i) {
+    p = profile->pipeline;
+    qnnrt__arena_free(&profile->list.arena);
+    profile->list.events = NULL;
+    profile->list.count = profile->list.room = 0;
+    for (i = 0; i < p->info.step_count && result == QNNRT_OK; ++i) {
         qnnrt__profile_step *step = &profile->steps[i];
-        if (step->backend == NULL) {
+        if (p->steps[i].backend == NULL) {
             result = qnnrt__profile_own(profile, i, err);
             continue;
         }
-        qnnrt__profile_hold(&held, step->backend);
-        result = qnnrt__profile_read(step->backend, step->handle, i, &profile->list, &step->events,
+        qnnrt__profile_hold(&held, p->steps[i].backend);
+        result = qnnrt__profile_read(&profile->list, held, step->handle, i, &step->events,
                                      &step->count, err);
     }
     qnnrt__profile_hold(&held, NULL);
@@ -742,13 +708,7 @@ QNNRT_PROFILE_API qnnrt_result qnnrt_run_profile(qnnrt_run *run, qnnrt_profile_l
     if (result != QNNRT_OK) return result;
     profile = qnnrt__profile_of(run);
     if (profile != NULL) qnnrt__profile_lost(&profile->hook, run);
-    if (level == QNNRT_PROFILE_OFF) return QNNRT_OK;
-    profile = qnnrt__profile_new(run);
-    if (profile == NULL) return qnnrt__fail_memory(qnnrt__run_err(run), "a profile");
-    result = qnnrt__profile_start(profile, level, qnnrt__run_err(run));
-    if (result == QNNRT_OK) qnnrt__exec_hook(run, &profile->hook);
-    else qnnrt__profile_stop(profile);
-    return result;
+    return level != QNNRT_PROFILE_OFF ? qnnrt__profile_start(run, level) : QNNRT_OK;
 }
 
 QNNRT_PROFILE_API qnnrt_result qnnrt_run_events(qnnrt_run *run, const qnnrt_profile_event **events,
@@ -781,7 +741,6 @@ struct qnnrt_profile {
     qnnrt_context_hook  hook;                  /* first */
     qnnrt_profile_level level;
     qnnrt__abi_handle   handle;                /* of the creation that is under way */
-    qnnrt__arena        arena;                 /* of the table */
     qnnrt__profile_list list;
 };
 
@@ -804,8 +763,8 @@ static qnnrt_result qnnrt__loading_after(qnnrt_context_hook *hook, const qnnrt__
     uint32_t count;
     qnnrt_result result = QNNRT_OK;
     if (creation->created && profile->handle != NULL)
-        result = qnnrt__profile_read(creation->backend, profile->handle, creation->context,
-                                     &profile->list, &nodes, &count, err);
+        result = qnnrt__profile_read(&profile->list, creation->backend, profile->handle,
+                                     creation->context, &nodes, &count, err);
     qnnrt__profile_close(creation->backend, profile->handle);
     profile->handle = NULL;
     return result;
@@ -815,14 +774,13 @@ QNNRT_PROFILE_API qnnrt_result qnnrt_profile_create(qnnrt_profile_level level,
                                                     const qnnrt_hooks *hooks, qnnrt_profile **out,
                                                     qnnrt_error *err)
 {
-    qnnrt_hooks own;
+    qnnrt_hooks own = qnnrt__hooks_none;
     qnnrt_profile *profile;
     qnnrt_result result;
     qnnrt__err_clear(err);
     if (out == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_profile_create: out is NULL");
     *out = NULL;
     result = qnnrt__profile_check(level, "qnnrt_profile_create", err);
-    memset(&own, 0, sizeof(own));
     if (result == QNNRT_OK && hooks != NULL) result = qnnrt__backend_hooks(hooks, &own, err);
     if (result != QNNRT_OK) return result;
     profile = (qnnrt_profile *)qnnrt__mem_alloc(&own, sizeof(*profile));
@@ -830,8 +788,7 @@ QNNRT_PROFILE_API qnnrt_result qnnrt_profile_create(qnnrt_profile_level level,
     profile->hook.before = qnnrt__loading_before;
     profile->hook.after = qnnrt__loading_after;
     profile->level = level;
-    profile->arena.hooks = own;
-    profile->list.arena = &profile->arena;
+    profile->list.arena.hooks = own;
     *out = profile;
     return QNNRT_OK;
 }
@@ -855,8 +812,8 @@ QNNRT_PROFILE_API void qnnrt_profile_destroy(qnnrt_profile *profile)
 {
     qnnrt_hooks hooks;
     if (profile == NULL) return;
-    hooks = profile->arena.hooks;
-    qnnrt__arena_free(&profile->arena);
+    hooks = profile->list.arena.hooks;
+    qnnrt__arena_free(&profile->list.arena);
     qnnrt__mem_free(&hooks, profile);
 }
 
@@ -868,61 +825,68 @@ QNNRT_PROFILE_API void qnnrt_profile_destroy(qnnrt_profile *profile)
    Knows nothing of: how events were read
    ===================================================================================== */
 
-/* Write the events of every step. Callers have read them and hold the lock. */
+/* Write the events of every step to a target of the library. *call receives the call that
+   answered. */
+static qnnrt__abi_code qnnrt__export_steps(const qnnrt__profile *profile,
+                                           const qnnrt__abi_system_calls *calls,
+                                           const qnnrt__abi_target *target, const char **call)
+{
+    qnnrt__abi_target_config config;
+    qnnrt__abi_handle handle = NULL;
+    qnnrt__abi_code code, freed;
+    size_t i;
+    memset(&config, 0, sizeof(config));
+    config.type = QNNRT__ABI_TARGET_HEADER;
+    config.program = "qnnrt";
+    config.version = qnnrt_version();
+    config.backend = profile->backend->build_id;
+    *call = "systemProfileCreateSerializationTarget";
+    code = calls->profile_create_target(*target, &config, 1, &handle);
+    if (handle == NULL) return code != 0 ? code : (qnnrt__abi_code)QNNRT__ABI_NOT_SUPPORTED;
+    for (i = 0; i < profile->pipeline->info.step_count && code == 0; ++i) {
+        const qnnrt__profile_step *step = &profile->steps[i];
+        const qnnrt__abi_profile_data *list[1];
+        qnnrt__abi_profile_data data;
+        if (step->handle == NULL) continue;        /* the vendor's viewer knows graphs only */
+        memset(&data, 0, sizeof(data));
+        data.version = 1;
+        data.begin_us = step->begin_ns / 1000;
+        data.end_us = step->end_ns / 1000;
+        data.method = QNNRT__ABI_METHOD_EXECUTE;
+        data.graph = profile->pipeline->steps[i].graph->name;
+        data.events = step->events;
+        data.count = step->count;
+        list[0] = &data;
+        *call = "systemProfileSerializeEventData";
+        code = calls->profile_write(handle, list, 1);
+    }
+    freed = calls->profile_free_target(handle);
+    if (code == 0) *call = "systemProfileFreeSerializationTarget";
+    return code != 0 ? code : freed;
+}
+
+/* Write a log of events that were read. Callers hold the lock. */
 static qnnrt_result qnnrt__export_write(const qnnrt__profile *profile,
                                         const qnnrt__abi_system_calls *calls, const char *path,
                                         qnnrt_error *err)
 {
-    const char *slash = strrchr(path, '/'), *call = "systemProfileCreateSerializationTarget";
-    const char *why;
+    const char *slash = strrchr(path, '/'), *call, *why;
     const size_t length = slash == NULL || slash == path ? 1 : (size_t)(slash - path);
     char folder[QNNRT__PATH_MAX];
     qnnrt__abi_target target;
-    qnnrt__abi_target_config config;
-    qnnrt__abi_profile_data data;
-    const qnnrt__abi_profile_data *list[1];
-    qnnrt__abi_handle handle = NULL;
-    qnnrt__abi_code code, freed;
+    qnnrt__abi_code code;
     uint64_t before, after;
-    size_t i;
     int missing;
     if (length >= sizeof(folder) || path[strlen(path) - 1] == '/')
         return qnnrt__fail(err, QNNRT_E_ARG, "%.200s is not the path of a file, or is too long",
                            path);
     memcpy(folder, slash == NULL ? "." : path, length);
     folder[length] = '\0';
-    memset(&target, 0, sizeof(target));
-    memset(&config, 0, sizeof(config));
     target.type = QNNRT__ABI_TARGET_FILE;
     target.name = slash != NULL ? slash + 1 : path;
     target.folder = folder;
-    config.type = QNNRT__ABI_TARGET_HEADER;
-    config.program = "qnnrt";
-    config.version = qnnrt_version();
-    config.backend = profile->backend->build_id;
     qnnrt__os_file_head(path, NULL, 0, &before, &missing);
-    code = calls->profile_create_target(target, &config, 1, &handle);
-    for (i = 0; i < profile->step_count && code == 0 && handle != NULL; ++i) {
-        const qnnrt__profile_step *step = &profile->steps[i];
-        if (step->backend == NULL) continue;       /* the vendor's viewer knows graphs only */
-        memset(&data, 0, sizeof(data));
-        data.version = 1;
-        data.begin_us = step->begin_ns / 1000;
-        data.end_us = step->end_ns / 1000;
-        data.method = QNNRT__ABI_METHOD_EXECUTE;
-        data.graph = step->graph;
-        data.events = step->events;
-        data.count = step->count;
-        list[0] = &data;
-        call = "systemProfileSerializeEventData";
-        code = calls->profile_write(handle, list, 1);
-    }
-    if (code == 0 && handle == NULL) code = QNNRT__ABI_NOT_SUPPORTED;
-    freed = handle != NULL ? calls->profile_free_target(handle) : 0;
-    if (code == 0 && freed != 0) {
-        call = "systemProfileFreeSerializationTarget";
-        code = freed;
-    }
+    code = qnnrt__export_steps(profile, calls, &target, &call);
     if (code != 0) {
         qnnrt__fail(err, QNNRT_E_BACKEND, "cannot write the profile log %.400s", path);
         return qnnrt__codes_explain(err, call, code, -1, 0);
@@ -936,44 +900,41 @@ static qnnrt_result qnnrt__export_write(const qnnrt__profile *profile,
                        " process may write to.");
 }
 
-/* Read the events, open a libQnnSystem.so by the usual rules, and write them. */
-static qnnrt_result qnnrt__export(qnnrt__profile *profile, const char *system_path,
-                                  const char *path, qnnrt_error *err)
+QNNRT_PROFILE_API qnnrt_result qnnrt_run_profile_log(qnnrt_run *run, const char *path)
 {
-    qnnrt__system system;
+    qnnrt__profile *profile;
     const qnnrt__abi_system_calls *calls;
-    qnnrt_result result = qnnrt__profile_events(profile, err);
-    if (result == QNNRT_OK)
-        result = qnnrt__system_open(system_path, profile->backend->path, QNNRT__SYSTEM_OWN_NEVER,
-                                    &profile->backend->hooks, &system, err);
+    const char *system_path;
+    qnnrt__system system;
+    qnnrt_backend *b;
+    qnnrt_result result;
+    if (run == NULL) return QNNRT_E_ARG;
+    if (path == NULL || path[0] == '\0')
+        return qnnrt__fail(&run->error, QNNRT_E_ARG,
+                           "qnnrt_run_profile_log: path is NULL or empty");
+    profile = qnnrt__profile_of(run);
+    result = qnnrt__profile_events(profile, &run->error);
+    if (result != QNNRT_OK) return result;
+    b = profile->backend;
+    system_path = run->pipeline->model->system_path;
+    result = qnnrt__system_open(system_path[0] != '\0' ? system_path : NULL, b->path,
+                                QNNRT__SYSTEM_OWN_NEVER, &b->hooks, &system, &run->error);
     if (result != QNNRT_OK) return result;
     calls = &system.provider->calls;
     if (!qnnrt__system_is_whole(&system) || calls->profile_create_target == NULL ||
         calls->profile_write == NULL || calls->profile_free_target == NULL)
-        result = qnnrt__fail(err, QNNRT_E_VERSION,
+        result = qnnrt__fail(&run->error, QNNRT_E_VERSION,
                              "%s has system interface %u.%u, which cannot write profile logs;"
                              " that of release 2.40 or newer can, but 2.44 cannot", system.path,
                              (unsigned)system.provider->version.major,
                              (unsigned)system.provider->version.minor);
     else {
-        qnnrt__hooks_lock(&profile->backend->hooks);
-        result = qnnrt__export_write(profile, calls, path, err);
-        qnnrt__hooks_unlock(&profile->backend->hooks);
+        qnnrt__hooks_lock(&b->hooks);
+        result = qnnrt__export_write(profile, calls, path, &run->error);
+        qnnrt__hooks_unlock(&b->hooks);
     }
-    if (profile->backend->unload) qnnrt__system_close(&system);
+    if (b->unload) qnnrt__system_close(&system);
     return result;
-}
-
-QNNRT_PROFILE_API qnnrt_result qnnrt_run_profile_log(qnnrt_run *run, const char *path)
-{
-    const char *system_path;
-    if (run == NULL) return QNNRT_E_ARG;
-    if (path == NULL || path[0] == '\0')
-        return qnnrt__fail(&run->error, QNNRT_E_ARG,
-                           "qnnrt_run_profile_log: path is NULL or empty");
-    system_path = run->pipeline->model->system_path;
-    return qnnrt__export(qnnrt__profile_of(run), system_path[0] != '\0' ? system_path : NULL, path,
-                         &run->error);
 }
 
 #ifdef __cplusplus
