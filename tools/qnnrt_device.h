@@ -76,7 +76,7 @@
        The options of qnnrt.h work here too.
 
    ROOMS (search for the tag)
-       >>map >>heap >>memfd >>memory >>vote >>weight >>group >>swap >>recover >>flex
+       >>memory >>vote >>weight >>group >>swap >>recover >>flex
 */
 #ifndef QNNRT_DEVICE_H
 #define QNNRT_DEVICE_H
@@ -296,7 +296,6 @@ QNNRT_DEVICE_API const uint32_t *qnnrt_get_dims(qnnrt_run *run, const qnnrt_slot
 #error "qnnrt_device.h is implemented where qnnrt.h is: define QNNRT_IMPLEMENTATION, too"
 #endif
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -310,182 +309,126 @@ extern "C" {
 #endif
 
 /* =====================================================================================
-   MAP                                                                              >>map
-   The address of what a file descriptor stands for.
-   Needs: >>err     Knows nothing of: where the descriptor comes from
+   MEMORY                                                                        >>memory
+   Providers of memory with a file descriptor: heaps of the kernel, and anonymous files.
+   Source: the kernel's linux/dma-heap.h, and its numbers of memfd_create.
+   Needs: >>os >>err >>abi >>backend (its struct)     Knows nothing of: who uses the memory
    ===================================================================================== */
 
-/* Map all of a descriptor; where that fails, close it. */
-static qnnrt_result qnnrt_device__map(int fd, size_t bytes, void **data, qnnrt_error *err)
+/* Map all of a descriptor. why: it could not be made, NULL: it could. After a failure it is
+   closed. */
+static qnnrt_result qnnrt_device__memory_map(const char *from, int fd, const char *why,
+                                             size_t bytes, void **data, qnnrt_error *err)
 {
-    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    const char *why = at == MAP_FAILED ? strerror(errno) : NULL;
-    *data = at;
-    if (why == NULL) return QNNRT_OK;
-    *data = NULL;
-    close(fd);
-    return qnnrt__fail(err, QNNRT_E_MEMORY, "cannot map %llu bytes of file descriptor %d: %s",
-                       (unsigned long long)bytes, fd, why);
+    void *at = why == NULL ? mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : NULL;
+    const qnnrt_result result = why != NULL ? QNNRT_E_UNSUPPORTED
+                                : at == MAP_FAILED ? QNNRT_E_MEMORY : QNNRT_OK;
+    *data = result == QNNRT_OK ? at : NULL;
+    if (result == QNNRT_OK) return QNNRT_OK;
+    qnnrt__fail(err, result, "cannot %s %llu bytes from %s: %s",
+                why != NULL ? "allocate" : "map", (unsigned long long)bytes, from,
+                why != NULL ? why : strerror(errno));
+    if (fd >= 0) close(fd);
+    return result;
 }
 
 /* The free of all providers. */
-static void qnnrt_device__map_free(void *user, void *data, size_t bytes, int fd)
+static void qnnrt_device__memory_free(void *user, void *data, size_t bytes, int fd)
 {
     (void)user;
     munmap(data, bytes);
-    if (fd >= 0) close(fd);
+    close(fd);
 }
 
-/* =====================================================================================
-   HEAP                                                                            >>heap
-   Memory of a heap of the kernel.
-   Source: the kernel's linux/dma-heap.h.
-   Needs: >>err >>map     Knows nothing of: other kinds of memory
-   ===================================================================================== */
+/* Return a provider. */
+static qnnrt_mem_provider qnnrt_device__memory_of(
+    const char *name, const char *user,
+    qnnrt_result (*alloc)(void *, const qnnrt_backend *, size_t, void **, int *, qnnrt_error *))
+{
+    qnnrt_mem_provider provider;
+    provider.name = name;
+    provider.alloc = alloc;
+    provider.free = qnnrt_device__memory_free;
+    provider.user = (void *)(uintptr_t)user;
+    provider.next = NULL;
+    return provider;
+}
 
-enum { QNNRT_DEVICE__CLOEXEC = 02000000 };       /* O_CLOEXEC of Linux, hidden by -std=c99 */
-
-/* Allocate from the heap at a path. Return the descriptor, or -1 with the system's text in *why. */
-static int qnnrt_device__heap_take(const char *path, size_t bytes, const char **why)
+/* Allocate from a heap of the kernel. user: its name, or NULL. */
+static qnnrt_result qnnrt_device__memory_heap(void *user, const qnnrt_backend *backend,
+                                              size_t bytes, void **data, int *fd, qnnrt_error *err)
 {
     struct { uint64_t bytes; uint32_t fd, fd_flags; uint64_t heap_flags; } wanted;
-    int heap, result;
-    *why = NULL;
-    do heap = open(path, O_RDONLY | QNNRT_DEVICE__CLOEXEC);
+    const char *name = user != NULL ? (const char *)user : "system", *why = NULL;
+    char path[512];
+    int heap;
+    (void)backend;
+    *fd = -1;
+    if (name[0] == '\0' || name[0] == '.' || strchr(name, '/') != NULL ||
+        (size_t)snprintf(path, sizeof(path), "/dev/dma_heap/%s", name) >= sizeof(path))
+        return qnnrt__fail(err, QNNRT_E_ARG, "heap \"%.100s\" is not a name in /dev/dma_heap",
+                           name);
+    do heap = open(path, O_RDONLY | QNNRT__O_CLOEXEC);
     while (heap < 0 && errno == EINTR);
-    if (heap < 0) {
-        *why = strerror(errno);
-        return -1;
-    }
     memset(&wanted, 0, sizeof(wanted));
     wanted.bytes = bytes;
-    wanted.fd_flags = (uint32_t)(O_RDWR | QNNRT_DEVICE__CLOEXEC);
-    result = ioctl(heap, 0xC0184800u /* DMA_HEAP_IOCTL_ALLOC */, (void *)&wanted);
-    if (result != 0) *why = strerror(errno);
-    close(heap);
-    return result == 0 ? (int)wanted.fd : -1;
-}
-
-static qnnrt_result qnnrt_device__heap_alloc(void *user, const qnnrt_backend *backend, size_t bytes,
-                                             void **data, int *fd, qnnrt_error *err)
-{
-    static const char folder[] = "/dev/dma_heap/";
-    const char *heap = user != NULL ? (const char *)user : "system", *why;
-    char path[512];
-    const size_t length = strlen(heap);
-    (void)backend;
-    if (heap[0] == '\0' || heap[0] == '.' || strchr(heap, '/') != NULL ||
-        length >= sizeof(path) - sizeof(folder))
-        return qnnrt__fail(err, QNNRT_E_ARG, "heap \"%.100s\" is not a name in /dev/dma_heap",
-                           heap);
-    memcpy(path, folder, sizeof(folder) - 1);
-    memcpy(path + sizeof(folder) - 1, heap, length + 1);
-    *fd = qnnrt_device__heap_take(path, bytes, &why);
-    if (*fd < 0)
-        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "cannot allocate %llu bytes from %s: %s",
-                           (unsigned long long)bytes, path, why);
-    return qnnrt_device__map(*fd, bytes, data, err);
+    wanted.fd_flags = (uint32_t)(O_RDWR | QNNRT__O_CLOEXEC);
+    if (heap < 0 || ioctl(heap, 0xC0184800u /* DMA_HEAP_IOCTL_ALLOC */, (void *)&wanted) != 0)
+        why = strerror(errno);
+    else *fd = (int)wanted.fd;
+    if (heap >= 0) close(heap);
+    return qnnrt_device__memory_map(path, *fd, why, bytes, data, err);
 }
 
 QNNRT_DEVICE_API qnnrt_mem_provider qnnrt_device_heap(const char *heap)
 {
-    qnnrt_mem_provider provider;
-    provider.name = "dmabuf";
-    provider.alloc = qnnrt_device__heap_alloc;
-    provider.free = qnnrt_device__map_free;
-    memcpy((void *)&provider.user, (const void *)&heap, sizeof(heap));     /* without its const */
-    provider.next = NULL;
-    return provider;
+    return qnnrt_device__memory_of("dmabuf", heap, qnnrt_device__memory_heap);
 }
 
-/* =====================================================================================
-   ANONYMOUS FILES                                                                >>memfd
-   Functions that old systems lack, or -std=c99 hides, are looked up by name.
-   Needs: >>err >>map     Knows nothing of: other kinds of memory
-   ===================================================================================== */
-
-/* Copy the address of a function of the running program to `to`. Return 0 if it is missing. */
-static int qnnrt_device__memfd_find(const char *symbol, void *to)
+/* Make an anonymous file. Functions that -std=c99 hides are looked up by name. The kernel has the
+   call since Linux 3.17, Android's libc the function since API 30 only.
+   user     NULL: for libQnnRef.so only, because NPUs take no such file */
+static qnnrt_result qnnrt_device__memory_memfd(void *user, const qnnrt_backend *backend,
+                                               size_t bytes, void **data, int *fd,
+                                               qnnrt_error *err)
 {
-    void *self = dlopen(NULL, RTLD_NOW), *found = self != NULL ? dlsym(self, symbol) : NULL;
-    if (self != NULL) dlclose(self);
-    memcpy(to, (const void *)&found, sizeof(found));
-    return found != NULL;
-}
-
-/* Make an anonymous file. Android has memfd_create() since API 30, and the kernel's call since
-   Linux 3.17. Return the descriptor, or -1 with errno. */
-static int qnnrt_device__memfd_make(void)
-{
-    enum { CLOSE_ON_EXEC = 1 };
-    int (*make)(const char *, unsigned) = NULL;
-    if (qnnrt_device__memfd_find("memfd_create", (void *)&make))
-        return make("qnnrt", CLOSE_ON_EXEC);
-#if defined(__x86_64__) || defined(__aarch64__)
-    {
-#ifdef __aarch64__
-        const long number = 279;
+    enum { CLOSE_ON_EXEC = 1,
+#if defined(__aarch64__)
+           NUMBER = 279
+#elif defined(__x86_64__)
+           NUMBER = 319
 #else
-        const long number = 319;
+           NUMBER = 356                              /* i386 */
 #endif
-        long (*call)(long, ...) = NULL;
-        if (qnnrt_device__memfd_find("syscall", (void *)&call))
-            return (int)call(number, "qnnrt", (unsigned)CLOSE_ON_EXEC);
-    }
-#endif
-    errno = ENOSYS;
-    return -1;
-}
-
-static qnnrt_result qnnrt_device__memfd_alloc(void *user, const qnnrt_backend *backend,
-                                              size_t bytes, void **data, int *fd, qnnrt_error *err)
-{
+    };
+    void *found[2];
+    long (*call)(long, ...) = NULL;
     int (*resize)(int, off_t) = NULL;
     const char *why = NULL;
-    (void)user;
-    (void)backend;
-    *fd = qnnrt_device__memfd_make();
-    if (*fd < 0) why = strerror(errno);
-    else if (!qnnrt_device__memfd_find("ftruncate", (void *)&resize)) why = strerror(ENOSYS);
-    else if (resize(*fd, (off_t)bytes) != 0) why = strerror(errno);
-    if (why == NULL) return qnnrt_device__map(*fd, bytes, data, err);
-    if (*fd >= 0) close(*fd);
-    return qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
-                       "cannot make an anonymous file of %llu bytes: %s",
-                       (unsigned long long)bytes, why);
+    *fd = -1;
+    if (user == NULL &&
+        (backend == NULL || backend->info.id != (uint32_t)QNNRT__ABI_BACKEND_REF))
+        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "anonymous files are for libQnnRef.so");
+    found[0] = qnnrt__os_find("syscall");
+    found[1] = qnnrt__os_find("ftruncate");
+    memcpy((void *)&call, (const void *)&found[0], sizeof(call));
+    memcpy((void *)&resize, (const void *)&found[1], sizeof(resize));
+    errno = ENOSYS;
+    if (call != NULL && resize != NULL)
+        *fd = (int)call((long)NUMBER, "qnnrt", (unsigned)CLOSE_ON_EXEC);
+    if (*fd < 0 || resize(*fd, (off_t)bytes) != 0) why = strerror(errno);
+    return qnnrt_device__memory_map("an anonymous file", *fd, why, bytes, data, err);
 }
 
 QNNRT_DEVICE_API qnnrt_mem_provider qnnrt_device_memfd(void)
 {
-    qnnrt_mem_provider provider;
-    provider.name = "memfd";
-    provider.alloc = qnnrt_device__memfd_alloc;
-    provider.free = qnnrt_device__map_free;
-    provider.user = NULL;
-    provider.next = NULL;
-    return provider;
-}
-
-/* =====================================================================================
-   MEMORY                                                                        >>memory
-   Which kind of memory to take.
-   Needs: >>err >>abi >>backend (its struct) >>map >>heap >>memfd
-   Knows nothing of: how memory is made
-   ===================================================================================== */
-
-/* libQnnRef.so takes any descriptor. */
-static qnnrt_result qnnrt_device__memory_ref(void *user, const qnnrt_backend *backend, size_t bytes,
-                                             void **data, int *fd, qnnrt_error *err)
-{
-    if (backend == NULL || backend->info.id != (uint32_t)QNNRT__ABI_BACKEND_REF)
-        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "anonymous files are for libQnnRef.so");
-    return qnnrt_device__memfd_alloc(user, backend, bytes, data, fd, err);
+    return qnnrt_device__memory_of("memfd", "any", qnnrt_device__memory_memfd);
 }
 
 QNNRT_DEVICE_API qnnrt_mem_provider qnnrt_device_shared(void)
 {
     static const qnnrt_mem_provider ref = {
-        "memfd", qnnrt_device__memory_ref, qnnrt_device__map_free, NULL, NULL
+        "memfd", qnnrt_device__memory_memfd, qnnrt_device__memory_free, NULL, NULL
     };
     qnnrt_mem_provider provider = qnnrt_device_heap(NULL);
     provider.next = &ref;
@@ -494,17 +437,19 @@ QNNRT_DEVICE_API qnnrt_mem_provider qnnrt_device_shared(void)
 
 QNNRT_DEVICE_API int qnnrt_device_memory(const char *word, qnnrt_mem_desc *desc)
 {
-    const int shared = strcmp(word, "shared") == 0, dmabuf = strcmp(word, "dmabuf") == 0;
-    const int memfd = strcmp(word, "memfd") == 0, rpcmem = strcmp(word, "rpcmem") == 0;
-    if (!shared && !dmabuf && !memfd && !rpcmem && strcmp(word, "heap") != 0) return 0;
+    enum { HEAP, SHARED, RPCMEM, DMABUF, MEMFD, WORDS };
+    static const struct { const char *word; qnnrt_mem_kind kind; } words[WORDS] = {
+        { "heap", QNNRT_MEM_HEAP }, { "shared", QNNRT_MEM_SHARED }, { "rpcmem", QNNRT_MEM_RPCMEM },
+        { "dmabuf", QNNRT_MEM_PROVIDER }, { "memfd", QNNRT_MEM_PROVIDER }
+    };
+    int i = 0;
+    while (i < WORDS && strcmp(word, words[i].word) != 0) ++i;
+    if (i == WORDS) return 0;
+    desc->kind = words[i].kind;
     memset(&desc->provider, 0, sizeof(desc->provider));
-    if (shared) desc->provider = qnnrt_device_shared();
-    if (dmabuf) desc->provider = qnnrt_device_heap(NULL);
-    if (memfd) desc->provider = qnnrt_device_memfd();
-    desc->kind = shared ? QNNRT_MEM_SHARED
-                 : rpcmem ? QNNRT_MEM_RPCMEM
-                 : dmabuf || memfd ? QNNRT_MEM_PROVIDER
-                                   : QNNRT_MEM_HEAP;
+    if (i == SHARED) desc->provider = qnnrt_device_shared();
+    if (i == DMABUF) desc->provider = qnnrt_device_heap(NULL);
+    if (i == MEMFD) desc->provider = qnnrt_device_memfd();
     return 1;
 }
 
@@ -514,44 +459,6 @@ QNNRT_DEVICE_API int qnnrt_device_memory(const char *word, qnnrt_mem_desc *desc)
    Needs: >>mem (hooks) >>err >>log >>codes >>abi >>power >>backend
    Knows nothing of: memory of tensors, runs
    ===================================================================================== */
-
-static qnnrt_result qnnrt_device__vote_corners(const char *what, const qnnrt_power_corners *c,
-                                               qnnrt_error *err)
-{
-    if (c->min == 0 && c->target == 0 && c->max == 0) return QNNRT_OK;
-    if (c->min >= QNNRT__ABI_CORNER_MIN && c->min <= c->target && c->target <= c->max &&
-        c->max <= QNNRT__ABI_CORNER_MAX) return QNNRT_OK;
-    return qnnrt__fail(err, QNNRT_E_ARG,
-                       "qnnrt_power_set: the corners of the %s are 0x%x, 0x%x, 0x%x; give all"
-                       " three, ascending, from 0x%x to 0x%x", what, (unsigned)c->min,
-                       (unsigned)c->target, (unsigned)c->max, (unsigned)QNNRT__ABI_CORNER_MIN,
-                       (unsigned)QNNRT__ABI_CORNER_MAX);
-}
-
-static qnnrt_result qnnrt_device__vote_check(const qnnrt_power_desc *desc, qnnrt_error *err)
-{
-    qnnrt_result result;
-    if ((unsigned)desc->preset > (unsigned)QNNRT_POWER_LOW_POWER_SAVER)
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_power_set: preset %d, expected 0 to %d",
-                           (int)desc->preset, (int)QNNRT_POWER_LOW_POWER_SAVER);
-    if (desc->dcvs < -1 || desc->dcvs > 1)
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_power_set: dcvs is %d, expected 1, -1 or 0",
-                           desc->dcvs);
-    if (desc->rpc_polling_us > QNNRT__ABI_POWER_POLLING_MOST &&
-        desc->rpc_polling_us != QNNRT_POWER_ZERO)
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_power_set: rpc_polling_us is %u; at most %d, or"
-                           " QNNRT_POWER_ZERO", (unsigned)desc->rpc_polling_us,
-                           (int)QNNRT__ABI_POWER_POLLING_MOST);
-    result = qnnrt_device__vote_corners("bus", &desc->bus, err);
-    if (result == QNNRT_OK) result = qnnrt_device__vote_corners("core", &desc->core, err);
-    if (result == QNNRT_OK && desc->preset == QNNRT_POWER_CUSTOM && desc->dcvs == 0 &&
-        desc->sleep_latency_us == 0 && desc->bus.max == 0 && desc->core.max == 0 &&
-        desc->rpc_latency_us == 0 && desc->rpc_polling_us == 0)
-        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_ARG,
-                                            "qnnrt_power_set: the desc asks for nothing"),
-                           "Set a preset or a number, or pass NULL to take the vote back.");
-    return result;
-}
 
 static uint32_t qnnrt_device__vote_number(uint32_t value)
 {
@@ -594,7 +501,44 @@ static int qnnrt_device__vote_config(const qnnrt__power *p, const qnnrt_power_de
     return dcvs->set_dcvs || dcvs->set_sleep_latency || dcvs->set_bus || dcvs->set_core;
 }
 
-/* Vote for each setting. Callers hold the lock. */
+static qnnrt_result qnnrt_device__vote_check(const qnnrt__power *p, const qnnrt_power_desc *desc,
+                                             qnnrt_error *err)
+{
+    const qnnrt_power_corners *const corners[2] = { &desc->bus, &desc->core };
+    qnnrt__abi_power_config config;
+    int i, asked = 0;
+    if ((unsigned)desc->preset > (unsigned)QNNRT_POWER_LOW_POWER_SAVER)
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_power_set: preset %d, expected 0 to %d",
+                           (int)desc->preset, (int)QNNRT_POWER_LOW_POWER_SAVER);
+    if (desc->dcvs < -1 || desc->dcvs > 1)
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_power_set: dcvs is %d, expected 1, -1 or 0",
+                           desc->dcvs);
+    if (desc->rpc_polling_us > QNNRT__ABI_POWER_POLLING_MOST &&
+        desc->rpc_polling_us != QNNRT_POWER_ZERO)
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_power_set: rpc_polling_us is %u; at most %d, or"
+                           " QNNRT_POWER_ZERO", (unsigned)desc->rpc_polling_us,
+                           (int)QNNRT__ABI_POWER_POLLING_MOST);
+    for (i = 0; i < 2; ++i) {
+        const qnnrt_power_corners *c = corners[i];
+        if ((c->min == 0 && c->target == 0 && c->max == 0) ||
+            (c->min >= QNNRT__ABI_CORNER_MIN && c->min <= c->target && c->target <= c->max &&
+             c->max <= QNNRT__ABI_CORNER_MAX)) continue;
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_power_set: the corners of the %s are 0x%x,"
+                           " 0x%x, 0x%x; give all three, ascending, from 0x%x to 0x%x",
+                           i == 0 ? "bus" : "core", (unsigned)c->min, (unsigned)c->target,
+                           (unsigned)c->max, (unsigned)QNNRT__ABI_CORNER_MIN,
+                           (unsigned)QNNRT__ABI_CORNER_MAX);
+    }
+    for (i = 0; i < QNNRT_POWER_SETTINGS; ++i)
+        asked |= qnnrt_device__vote_config(p, desc, i, &config);
+    if (asked) return QNNRT_OK;
+    return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_ARG,
+                                        "qnnrt_power_set: the desc asks for nothing"),
+                       "Set a preset or a number, or pass NULL to take the vote back.");
+}
+
+/* Vote for each setting; strict: a setting that is not applied is a failure. Callers hold the
+   lock. */
 static qnnrt_result qnnrt_device__vote_set(qnnrt_backend *b, const qnnrt_power_desc *desc,
                                            qnnrt_power_report *report, int strict, qnnrt_error *err)
 {
@@ -602,7 +546,7 @@ static qnnrt_result qnnrt_device__vote_set(qnnrt_backend *b, const qnnrt_power_d
     const uint32_t mark = qnnrt__log_mark(b->log_slot);
     const char *call;
     const qnnrt__abi_code made = qnnrt__power_begin(p, b->provider, &call);
-    qnnrt_result result = QNNRT_OK;
+    const qnnrt_power_setting *failed = NULL;
     int i;
     for (i = 0; i < QNNRT_POWER_SETTINGS; ++i) {
         qnnrt_power_setting *setting = &report->settings[i];
@@ -614,18 +558,15 @@ static qnnrt_result qnnrt_device__vote_set(qnnrt_backend *b, const qnnrt_power_d
         setting->answer = setting->vendor_code != 0  ? QNNRT_POWER_REFUSED
                           : p->infrastructure != NULL ? QNNRT_POWER_APPLIED
                                                       : QNNRT_POWER_NOT_AVAILABLE;
-        if (setting->answer == QNNRT_POWER_APPLIED || !strict || result != QNNRT_OK) continue;
-        if (setting->answer == QNNRT_POWER_NOT_AVAILABLE) {
-            qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
-                        "cannot set %s: this backend has no power settings", setting->name);
-            result = qnnrt__hint(err, QNNRT_E_UNSUPPORTED,
-                                 "Pass a report; then the call does not fail for this reason.");
-            continue;
-        }
-        qnnrt__fail(err, QNNRT_E_BACKEND, "%s was refused", setting->name);
-        result = qnnrt__codes_explain(err, call, setting->vendor_code, b->log_slot, mark);
+        if (setting->answer != QNNRT_POWER_APPLIED && failed == NULL) failed = setting;
     }
-    return result;
+    if (!strict || failed == NULL) return QNNRT_OK;
+    if (failed->answer == QNNRT_POWER_NOT_AVAILABLE)
+        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "cannot set %s: this backend"
+                                            " has no power settings", failed->name),
+                           "Pass a report; then the call does not fail for this reason.");
+    qnnrt__fail(err, QNNRT_E_BACKEND, "%s was refused", failed->name);
+    return qnnrt__codes_explain(err, call, failed->vendor_code, b->log_slot, mark);
 }
 
 QNNRT_DEVICE_API qnnrt_result qnnrt_power_set(qnnrt_backend *backend, const qnnrt_power_desc *desc,
@@ -638,7 +579,7 @@ QNNRT_DEVICE_API qnnrt_result qnnrt_power_set(qnnrt_backend *backend, const qnnr
     qnnrt__err_clear(err);
     if (report != NULL) memset(report, 0, sizeof(*report));
     if (backend == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_power_set: backend is NULL");
-    if (desc != NULL) result = qnnrt_device__vote_check(desc, err);
+    if (desc != NULL) result = qnnrt_device__vote_check(&backend->power, desc, err);
     if (result != QNNRT_OK) return result;
     if (backend->backend == NULL) return qnnrt__backend_lost(backend, err);
     qnnrt__hooks_lock(&backend->hooks);
@@ -690,37 +631,27 @@ static qnnrt_result qnnrt_device__update_none(const qnnrt_graph_info *graph, con
 
 /* Check that the tensor can take this data here. */
 static qnnrt_result qnnrt_device__update_check(const qnnrt *model, const qnnrt__context *context,
-                                               const qnnrt_graph_info *graph,
-                                               const qnnrt_tensor_info *tensor, uint64_t bytes,
-                                               qnnrt_error *err)
+                                               const char *graph, const qnnrt_tensor_info *tensor,
+                                               uint64_t bytes, qnnrt_error *err)
 {
     const qnnrt_backend *b = context->backend;
-    const char *file = context->info->file;
+    const char *file = context->info->file, *why = NULL;
     if (tensor->vendor_type != QNNRT__ABI_UPDATEABLE_STATIC)
-        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s, graph \"%.160s\": \"%.160s\" has no data"
-                           " of its own: only its encoding is updateable, which this version does"
-                           " not support", file, graph->name, tensor->name);
-    if (tensor->bytes == 0 || tensor->bytes > UINT32_MAX)
-        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s, graph \"%.160s\": \"%.160s\" has a dtype"
-                           " or size that this version cannot hold in memory", file, graph->name,
-                           tensor->name);
-    if (tensor->bytes != bytes)
+        why = " has no data of its own: only its encoding is updateable";
+    else if (tensor->bytes == 0 || tensor->bytes > UINT32_MAX)
+        why = " has a dtype or size that this version cannot hold in memory";
+    else if (tensor->bytes != bytes)
         return qnnrt__fail(err, QNNRT_E_MISMATCH, "%s, graph \"%.160s\": \"%.160s\" needs %llu"
-                           " bytes, the data has %llu", file, graph->name, tensor->name,
+                           " bytes, the data has %llu", file, graph, tensor->name,
                            (unsigned long long)tensor->bytes, (unsigned long long)bytes);
-    if (model->take != NULL)
-        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s, graph \"%.160s\": cannot"
-                                            " update \"%.160s\": its context comes and goes", file,
-                                            graph->name, tensor->name),
-                           "Do not call qnnrt_model_swap() for the model.");
-    if (b->info.id != QNNRT__ABI_BACKEND_HTP && b->calls->tensor_update != NULL) return QNNRT_OK;
-    qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s, graph \"%.160s\": cannot update \"%.160s\": %s",
-                file, graph->name, tensor->name,
-                b->info.id == QNNRT__ABI_BACKEND_HTP
-                    ? "HTP accepts new data for a tensor and does not use it (on x86-64; unproven"
-                      " on a device)"
-                    : "the backend has no updates");
-    return qnnrt__hint(err, QNNRT_E_UNSUPPORTED,
+    else if (model->take != NULL) why = ": its context comes and goes, see qnnrt_model_swap()";
+    else if (b->info.id == QNNRT__ABI_BACKEND_HTP)
+        why = ": HTP accepts new data for a tensor and does not use it (on x86-64; unproven on a"
+              " device)";
+    else if (b->calls->tensor_update == NULL) why = ": the backend has no updates";
+    if (why == NULL) return QNNRT_OK;
+    return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s, graph \"%.160s\": cannot"
+                                        " update \"%.160s\"%s", file, graph, tensor->name, why),
                        "Compile a context binary for each set of weights.");
 }
 
@@ -730,7 +661,7 @@ static qnnrt_result qnnrt_device__update(qnnrt *model, size_t at, const char *na
                                          qnnrt_error *err)
 {
     const qnnrt__context *context = &model->contexts[at];
-    const qnnrt_context_info *info = context->info;
+    const char *file = context->info->file;
     qnnrt_backend *b = context->backend;
     const qnnrt_tensor_info *tensor;
     const qnnrt__abi_tensor *list[1];
@@ -739,25 +670,25 @@ static qnnrt_result qnnrt_device__update(qnnrt *model, size_t at, const char *na
     qnnrt_result result;
     const qnnrt_graph_info *graph = qnnrt__model_graph(model, at, name);
     if (graph == NULL)
-        return qnnrt__fail(err, QNNRT_E_NOT_FOUND, "%s has no graph \"%.160s\"", info->file, name);
+        return qnnrt__fail(err, QNNRT_E_NOT_FOUND, "%s has no graph \"%.160s\"", file, name);
     tensor = qnnrt__table_find(graph, QNNRT__TABLE_UPDATEABLES, tensor_name);
-    if (tensor == NULL) return qnnrt_device__update_none(graph, info->file, tensor_name, err);
-    result = qnnrt_device__update_check(model, context, graph, tensor, bytes, err);
+    if (tensor == NULL) return qnnrt_device__update_none(graph, file, tensor_name, err);
+    result = qnnrt_device__update_check(model, context, name, tensor, bytes, err);
     if (result != QNNRT_OK) return result;
+    if (context->handle == NULL)
+        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "%s is not loaded", file),
+                           "Call qnnrt_context_load() first, or qnnrt_model_recover() after a"
+                           " restart of the DSP.");
     memset(&change, 0, sizeof(change));
     qnnrt__run_tensor(tensor, &change);
     change.body.buffer.data = data;
     list[0] = &change;
-    if (context->handle == NULL)
-        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "%s is not loaded", info->file),
-                           "Call qnnrt_context_load() first, or qnnrt_model_recover() after a"
-                           " restart of the DSP.");
     qnnrt__hooks_lock(&b->hooks);
     b->mark = qnnrt__log_mark(b->log_slot);
-    code = b->calls->tensor_update(context->graphs[graph - info->graphs], list, 1);
+    code = b->calls->tensor_update(context->graphs[graph - context->info->graphs], list, 1);
     if (code != 0) {
         qnnrt__fail(err, QNNRT_E_BACKEND, "%s, graph \"%.160s\": the update of \"%.160s\" was"
-                    " refused", info->file, name, tensor->name);
+                    " refused", file, name, tensor->name);
         result = qnnrt__backend_explain(b, err, "tensorUpdateGraphTensors", code, b->mark);
     }
     qnnrt__hooks_unlock(&b->hooks);
@@ -803,20 +734,14 @@ typedef struct qnnrt__group {
     qnnrt__abi_htp_config custom;
 } qnnrt__group;
 
-/* Return 1 if a context shares memory. */
-static int qnnrt__group_shares(const qnnrt__group *group, size_t at)
-{
-    return group != NULL && group->bytes > 0 &&
-           qnnrt__htp_spill_fill(&group->model->infos[at]) > 0;
-}
-
 static qnnrt_result qnnrt__group_before(qnnrt_context_hook *hook, qnnrt__creation *creation,
                                         qnnrt_error *err)
 {
     qnnrt__group *group = (qnnrt__group *)hook;
     qnnrt__abi_handle first;
     (void)err;
-    if (!qnnrt__group_shares(group, creation->context)) return QNNRT_OK;
+    if (group->bytes == 0 || qnnrt__htp_spill_fill(&group->model->infos[creation->context]) == 0)
+        return QNNRT_OK;
     first = group->model->contexts[group->leader].handle;
     if (first == NULL) group->leader = creation->context;
     if (creation->context < group->leader) return QNNRT_OK;     /* which is freed before it */
@@ -835,8 +760,7 @@ static qnnrt_result qnnrt__group_after(qnnrt_context_hook *hook, const qnnrt__cr
 {
     qnnrt__group *group = (qnnrt__group *)hook;
     (void)err;
-    if (qnnrt__group_shares(group, creation->context) && creation->configs == group->list)
-        group->refused = !creation->created;
+    group->refused = creation->configs == group->list && !creation->created;
     return QNNRT_OK;
 }
 
@@ -861,7 +785,7 @@ static qnnrt_result qnnrt__group_again(qnnrt *model, size_t at, qnnrt_error *err
     if (err == NULL) err = &own;
     if (group != NULL) group->refused = 0;
     result = qnnrt__resident_again(model, at, err);
-    if (result == QNNRT_OK || !qnnrt__group_shares(group, at) || !group->refused ||
+    if (result == QNNRT_OK || group == NULL || !group->refused ||
         qnnrt__os_load(&b->restarts) != restarts) return result;
     qnnrt__log(&b->hooks, QNNRT_LOG_INFO, "context", err->vendor_code, "%s does not share"
                " spill-fill memory (0x%x): each context has its own", b->path,
@@ -891,16 +815,23 @@ static qnnrt_result qnnrt__group_create(qnnrt *model, qnnrt_error *err)
     return QNNRT_OK;
 }
 
+/* Check that the caller loads the contexts of a model; taken: or qnnrt_model_swap() does. */
+static qnnrt_result qnnrt__group_caller(const qnnrt *model, int taken, const char *call,
+                                        qnnrt_error *err)
+{
+    qnnrt__err_clear(err);
+    if (model == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "%s: model is NULL", call);
+    if (model->residency == QNNRT_RESIDENT_CALLER && model->backend != NULL &&
+        (taken || model->take == NULL)) return QNNRT_OK;
+    return qnnrt__fail(err, QNNRT_E_ARG, "%s: the model was not opened to run with desc.residency"
+                       " QNNRT_RESIDENT_CALLER", call);
+}
+
 QNNRT_DEVICE_API qnnrt_result qnnrt_model_load_shared(qnnrt *model, qnnrt_error *err)
 {
-    qnnrt_result result = QNNRT_OK;
+    qnnrt_result result = qnnrt__group_caller(model, 0, "qnnrt_model_load_shared", err);
     size_t at;
-    qnnrt__err_clear(err);
-    if (model == NULL)
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_model_load_shared: model is NULL");
-    if (model->residency != QNNRT_RESIDENT_CALLER || model->backend == NULL || model->take != NULL)
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_model_load_shared: the model was not opened to"
-                           " run with desc.residency QNNRT_RESIDENT_CALLER");
+    if (result != QNNRT_OK) return result;
     if (qnnrt__group_of(model) == NULL) result = qnnrt__group_create(model, err);
     for (at = 0; at < model->context_count && result == QNNRT_OK; ++at) {
         const qnnrt__context *context = &model->contexts[at];
@@ -923,8 +854,8 @@ QNNRT_DEVICE_API qnnrt_result qnnrt_model_load_shared(qnnrt *model, qnnrt_error 
    ===================================================================================== */
 
 typedef struct qnnrt__swap {                /* of a model */
-    uint64_t  bytes;                        /* most of the contexts that exist; 0: one context */
-    uint64_t *used;                         /* [context] when a step took it last, ns */
+    uint64_t bytes;                         /* most of the contexts that exist; 0: one context */
+    uint64_t used[1];                       /* [context] when a step took it last, ns */
 } qnnrt__swap;
 
 /* Choose the context to free next, or return the number of contexts. A pipeline takes its contexts
@@ -966,10 +897,12 @@ static qnnrt_result qnnrt__swap_take(qnnrt *model, size_t at, uint64_t since, qn
     return result;
 }
 
-/* Check that each context fits alone. */
-static qnnrt_result qnnrt__swap_check(const qnnrt *model, uint64_t bytes, qnnrt_error *err)
+QNNRT_DEVICE_API qnnrt_result qnnrt_model_swap(qnnrt *model, uint64_t bytes, qnnrt_error *err)
 {
+    const qnnrt_result result = qnnrt__group_caller(model, 1, "qnnrt_model_swap", err);
+    qnnrt__swap *swap;
     size_t i;
+    if (result != QNNRT_OK) return result;
     for (i = 0; i < model->context_count && bytes > 0; ++i)
         if (model->infos[i].device_bytes > bytes)
             return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_LIMIT, "%s alone needs %llu bytes on"
@@ -978,30 +911,13 @@ static qnnrt_result qnnrt__swap_check(const qnnrt *model, uint64_t bytes, qnnrt_
                                                 (unsigned long long)model->infos[i].device_bytes,
                                                 (unsigned long long)bytes),
                                "Raise the budget, or split the model into more shards.");
-    return QNNRT_OK;
-}
-
-QNNRT_DEVICE_API qnnrt_result qnnrt_model_swap(qnnrt *model, uint64_t bytes, qnnrt_error *err)
-{
-    qnnrt__swap *swap;
-    qnnrt_result result;
-    qnnrt__err_clear(err);
-    if (model == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_model_swap: model is NULL");
-    if (model->residency != QNNRT_RESIDENT_CALLER || model->backend == NULL)
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_model_swap: the model was not opened to run"
-                           " with desc.residency QNNRT_RESIDENT_CALLER");
-    result = qnnrt__swap_check(model, bytes, err);
-    if (result != QNNRT_OK) return result;
     swap = (qnnrt__swap *)model->taker;
-    if (swap == NULL) {
-        swap = (qnnrt__swap *)qnnrt__arena_alloc(&model->arena, 1, sizeof(*swap));
-        if (swap != NULL)
-            swap->used = (uint64_t *)qnnrt__arena_alloc(&model->arena, model->context_count,
-                                                        sizeof(*swap->used));
-        if (swap == NULL || swap->used == NULL) return qnnrt__fail_memory(err, "a model");
-        model->taker = swap;
-        model->take = qnnrt__swap_take;
-    }
+    if (swap == NULL)
+        swap = (qnnrt__swap *)qnnrt__arena_alloc(
+            &model->arena, 1, sizeof(*swap) + model->context_count * sizeof(swap->used[0]));
+    if (swap == NULL) return qnnrt__fail_memory(err, "a model");
+    model->taker = swap;
+    model->take = qnnrt__swap_take;
     swap->bytes = bytes;
     return QNNRT_OK;
 }
@@ -1031,73 +947,63 @@ static qnnrt_result qnnrt_device__recover_backend(qnnrt_backend *b, qnnrt_error 
     return result;
 }
 
-/* Check that all contexts of a model on a backend can be created again. */
-static qnnrt_result qnnrt_device__recover_check(qnnrt *model, const qnnrt_backend *b,
-                                                qnnrt_error *err)
+/* Check that a context can be created again. */
+static qnnrt_result qnnrt_device__recover_check(qnnrt *model, size_t at, qnnrt_error *err)
 {
-    qnnrt_result result = QNNRT_OK;
-    size_t i;
+    qnnrt__context *context = &model->contexts[at];
+    qnnrt_result result;
     if (model->made != NULL)
         return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "a model on this backend was"
-                           " built here (\"%.200s\"): it has no file to load again",
-                           model->infos[0].file),
+                                            " built here (\"%.200s\"): it has no file to load"
+                                            " again", context->info->file),
                            "Close it, or save it and open the file.");
-    for (i = 0; i < model->context_count && result == QNNRT_OK; ++i) {
-        if (model->infos[i].failure != NULL || model->contexts[i].backend != b) continue;
-        if (model->contexts[i].block != NULL && model->residency == QNNRT_RESIDENT_ALL)
-            return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "%s was loaded from memory that"
-                               " was the model's during qnnrt_open() only", model->infos[i].file),
-                               "Close the model and open it again, or keep the memory and set"
-                               " desc.residency.");
-        result = qnnrt__resident_read(model, i, err);
-        qnnrt__context_release_file(&model->contexts[i], &model->hooks);
-    }
+    if (context->info->failure != NULL) return QNNRT_OK;
+    if (context->block != NULL && model->residency == QNNRT_RESIDENT_ALL)
+        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "%s was loaded from memory that"
+                                            " was the model's during qnnrt_open() only",
+                                            context->info->file),
+                           "Close the model and open it again, or keep the memory and set"
+                           " desc.residency.");
+    result = qnnrt__resident_read(model, at, err);
+    qnnrt__context_release_file(context, &model->hooks);
     return result;
 }
 
-/* Check that a backend and all that was made on it can be created again. */
-static qnnrt_result qnnrt_device__recover_check_all(qnnrt_backend *b, qnnrt_error *err)
+/* Free a context, whatever the vendor answers. Those that come and go are created by the steps that
+   need them, the others by qnnrt_device__recover_again(). */
+static qnnrt_result qnnrt_device__recover_lose(qnnrt *model, size_t at, qnnrt_error *err)
+{
+    (void)err;
+    if (model->contexts[at].handle != NULL && model->take == NULL) model->contexts[at].lost = 1;
+    qnnrt__resident_free(model, at);
+    return QNNRT_OK;
+}
+
+static qnnrt_result qnnrt_device__recover_again(qnnrt *model, size_t at, qnnrt_error *err)
+{
+    return model->contexts[at].lost ? qnnrt__group_again(model, at, err) : QNNRT_OK;
+}
+
+/* Do this to each context of a backend until it fails, or with `back` the last context of a model
+   first. */
+static qnnrt_result qnnrt_device__recover_each(qnnrt_backend *b, int back,
+                                               qnnrt_result (*act)(qnnrt *, size_t, qnnrt_error *),
+                                               qnnrt_error *err)
 {
     qnnrt_result result = QNNRT_OK;
-    uint32_t models = 0;
     qnnrt__backend_model *of;
-    for (of = b->models; of != NULL && result == QNNRT_OK; of = of->next, ++models)
-        result = qnnrt_device__recover_check(of->model, b, err);
-    if (result != QNNRT_OK || qnnrt__os_load(&b->users) == models) return result;
-    return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_BUSY, "%u builders use %s",
-                                        (unsigned)(b->users - models), b->path),
-                       "Finish or destroy them first.");
-}
-
-/* Create again the contexts of a model on a backend that were lost. */
-static qnnrt_result qnnrt_device__recover_restore(qnnrt *model, const qnnrt_backend *b,
-                                                  qnnrt_error *err)
-{
-    qnnrt_result result = QNNRT_OK;
     size_t i;
-    for (i = 0; i < model->context_count && result == QNNRT_OK; ++i)
-        if (model->contexts[i].lost && model->contexts[i].backend == b)
-            result = qnnrt__group_again(model, i, err);
+    for (of = b->models; of != NULL; of = of->next)
+        for (i = 0; i < of->model->context_count && result == QNNRT_OK; ++i) {
+            const size_t at = back ? of->model->context_count - 1 - i : i;
+            if (of->model->contexts[at].backend == b) result = act(of->model, at, err);
+        }
     return result;
-}
-
-/* Free the contexts of a model on a backend, whatever the vendor answers. Those that come and go
-   are created by the steps that need them, the others by qnnrt_device__recover_restore(). */
-static void qnnrt_device__recover_lose(qnnrt *model, const qnnrt_backend *b)
-{
-    size_t i = model->context_count;
-    while (i-- > 0) {
-        qnnrt__context *context = &model->contexts[i];
-        if (context->backend != b) continue;
-        if (context->handle != NULL && model->take == NULL) context->lost = 1;
-        qnnrt__resident_free(model, i);
-    }
 }
 
 /* Create again what the DSP lost of a backend. Nothing else uses it meanwhile. */
-static qnnrt_result qnnrt_device__recover_renew(qnnrt_backend *b, qnnrt_error *err)
+static qnnrt_result qnnrt_device__recover(qnnrt_backend *b, qnnrt_error *err)
 {
-    qnnrt__backend_model *of;
     qnnrt__backend_run *run;
     qnnrt_result result;
     /* Without the lock of the list, because an alert calls the library and hooks. The list stays as
@@ -1107,10 +1013,10 @@ static qnnrt_result qnnrt_device__recover_renew(qnnrt_backend *b, qnnrt_error *e
     qnnrt__os_unlock(&b->lists_lock);
     for (; run != NULL; run = run->next) run->alert(run->run);
     qnnrt__hooks_lock(&b->hooks);
-    for (of = b->models; of != NULL; of = of->next) qnnrt_device__recover_lose(of->model, b);
+    qnnrt_device__recover_each(b, 1, qnnrt_device__recover_lose, err);
     result = qnnrt_device__recover_backend(b, err);
-    for (of = b->models; of != NULL && result == QNNRT_OK; of = of->next)
-        result = qnnrt_device__recover_restore(of->model, b, err);
+    if (result == QNNRT_OK)
+        result = qnnrt_device__recover_each(b, 0, qnnrt_device__recover_again, err);
     if (result == QNNRT_OK) b->restarts = 0;
     qnnrt__hooks_unlock(&b->hooks);
     qnnrt__log(&b->hooks, result == QNNRT_OK ? QNNRT_LOG_WARN : QNNRT_LOG_ERROR, "resident", 0,
@@ -1121,14 +1027,24 @@ static qnnrt_result qnnrt_device__recover_renew(qnnrt_backend *b, qnnrt_error *e
 
 QNNRT_DEVICE_API qnnrt_result qnnrt_model_recover(qnnrt *model, qnnrt_error *err)
 {
+    const qnnrt__backend_model *of;
+    uint32_t builders;
     qnnrt_result result;
+    qnnrt_backend *b;
     qnnrt__err_clear(err);
     if (model == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_model_recover: model is NULL");
-    if (model->backend == NULL)
+    b = model->backend;
+    if (b == NULL)
         return qnnrt__fail(err, QNNRT_E_STATE, "qnnrt_model_recover: the model was opened with"
                            " desc.inspect and has no backend");
-    result = qnnrt_device__recover_check_all(model->backend, err);
-    if (result == QNNRT_OK) result = qnnrt_device__recover_renew(model->backend, err);
+    builders = qnnrt__os_load(&b->users);
+    for (of = b->models; of != NULL; of = of->next) --builders;
+    result = qnnrt_device__recover_each(b, 0, qnnrt_device__recover_check, err);
+    if (result == QNNRT_OK && builders > 0)
+        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_BUSY, "%u builders use %s",
+                                            (unsigned)builders, b->path),
+                           "Finish or destroy them first.");
+    if (result == QNNRT_OK) result = qnnrt_device__recover(b, err);
     return qnnrt__hint_general(err, result);
 }
 
