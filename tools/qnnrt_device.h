@@ -1069,11 +1069,10 @@ typedef struct qnnrt__flex_slot {
 
 typedef struct qnnrt__flex_step {
     qnnrt__step        all;             /* with all tensors */
-    qnnrt__abi_tensor *inputs, *outputs;    /* arrays for the tensors that take part; NULL: all of
-                                               them always do */
+    qnnrt__abi_tensor *rooms[2];        /* [output] for those that take part; NULL: all always do */
     uint32_t           generation;      /* of its graph when it was executed */
     int                warm;            /* 1: it was executed, first of all with the bound */
-    int                cpu;             /* 1: on libQnnCpu.so, see qnnrt__flex_cpu(), _cold() */
+    int                cpu;             /* 1: on libQnnCpu.so, see qnnrt__flex_cpu() */
 } qnnrt__flex_step;
 
 typedef struct qnnrt__flex {
@@ -1085,56 +1084,11 @@ typedef struct qnnrt__flex {
     const qnnrt__flex_step *executes;   /* or failed; NULL: none */
 } qnnrt__flex;
 
-/* Return 1 if the dims or the presence of a tensor can change. */
-static int qnnrt__flex_is(const qnnrt_tensor_info *tensor)
-{
-    return tensor->dynamic_dims != NULL || tensor->optional;
-}
-
 /* Count the elements and bytes of dims within the bound, which cannot overflow. */
 static void qnnrt__flex_count(qnnrt__flex_slot *slot)
 {
     qnnrt__dtype_bytes(slot->now.dtype, slot->dims, slot->now.rank, &slot->now.count,
                        &slot->now.bytes);
-}
-
-/* Give a dynamic slot dims of its own. Return 0: out of memory. */
-static int qnnrt__flex_dynamic(qnnrt_run *run, qnnrt__binding *binding, qnnrt__flex_slot *slot)
-{
-    const qnnrt_tensor_info *tensor = binding->now;
-    slot->dims = (uint32_t *)qnnrt__arena_alloc(&run->arena, (uint64_t)tensor->rank * 3,
-                                                sizeof(uint32_t));
-    if (slot->dims == NULL) return 0;
-    slot->asked = slot->dims + tensor->rank;
-    slot->bound = slot->asked + tensor->rank;
-    memcpy(slot->dims, tensor->dims, tensor->rank * sizeof(uint32_t));
-    memcpy(slot->asked, tensor->dims, tensor->rank * sizeof(uint32_t));
-    slot->now = *tensor;
-    slot->now.dims = slot->dims;
-    return 1;
-}
-
-/* Make room for the tensors of steps that may be left out, and find the slots that may not. Return
-   0: out of memory. */
-static int qnnrt__flex_rooms(qnnrt__flex *flex)
-{
-    const qnnrt_pipeline *p = flex->pipeline;
-    size_t i;
-    for (i = 0; i < p->info.slot_count; ++i)
-        flex->slots[i].required = p->info.slots[i].role == QNNRT_ROLE_EDGE;
-    for (i = 0; i < p->end_count; ++i) {
-        const qnnrt__end *end = p->by_name[i];
-        const qnnrt_graph_info *graph = p->steps[end->step].graph;
-        qnnrt__flex_step *step = &flex->steps[end->step];
-        qnnrt__abi_tensor **room = end->output ? &step->outputs : &step->inputs;
-        flex->slots[end->slot].required |= !end->tensor->optional;
-        if (!end->tensor->optional || *room != NULL) continue;
-        *room = (qnnrt__abi_tensor *)qnnrt__arena_alloc(
-            &flex->run->arena, end->output ? graph->output_count : graph->input_count,
-            sizeof(**room));
-        if (*room == NULL) return 0;
-    }
-    return 1;
 }
 
 /* Write dims as "[1,5,8]". */
@@ -1159,123 +1113,64 @@ static int qnnrt__flex_fits(const qnnrt_tensor_info *tensor, const uint32_t *dim
     return 1;
 }
 
-/* Set the dims of a slot, or with NULL its bound. slot: NULL if it is fixed. */
-static qnnrt_result qnnrt__flex_set(qnnrt__flex_slot *slot, const qnnrt_pipeline *p,
-                                    const qnnrt_slot *info, const uint32_t *dims,
-                                    uint32_t rank, qnnrt_error *err)
-{
-    const qnnrt_tensor_info *tensor = info->tensor;
-    char given[400], facts[400];
-    if (dims == NULL) rank = tensor->rank;
-    if (rank != tensor->rank || (dims != NULL && !qnnrt__flex_fits(tensor, dims))) {
-        qnnrt__fail(err, QNNRT_E_MISMATCH,
-                    "pipeline \"%.200s\": \"%.200s\" is %s, but the dims to set are %s",
-                    p->info.name, info->address,
-                    qnnrt__compare_text(tensor, facts, sizeof(facts)),
-                    dims != NULL ? qnnrt__flex_text(dims, rank, given, sizeof(given)) : "NULL");
-        return qnnrt__hint(err, QNNRT_E_MISMATCH,
-                           slot != NULL ? "Change only the dims after \"<=\", to at least 1."
-                                        : "Compile the graph with dynamic dims to change them.");
-    }
-    if (slot == NULL) return QNNRT_OK;
-    memcpy(slot->asked, dims != NULL ? dims : tensor->dims, rank * sizeof(uint32_t));
-    memcpy(slot->dims, slot->asked, rank * sizeof(uint32_t));
-    qnnrt__flex_count(slot);
-    slot->set = dims != NULL;
-    return QNNRT_OK;
-}
-
-/* Check that a slot can be left out. slot: NULL if nothing can. */
-static qnnrt_result qnnrt__flex_may_omit(const qnnrt__flex_slot *slot, const qnnrt_pipeline *p,
-                                         const qnnrt_slot *info, qnnrt_error *err)
-{
-    if (slot != NULL && !slot->required) return QNNRT_OK;
-    qnnrt__fail(err, QNNRT_E_ARG, "pipeline \"%.200s\": %s \"%.200s\" is required%s", p->info.name,
-                qnnrt_role_name(info->role), info->address,
-                info->tensor->optional ? " by another step" : "");
-    return qnnrt__hint(err, QNNRT_E_ARG,
-                       "Omit only inputs and outputs with qnnrt_tensor_info.optional.");
-}
-
 /* libQnnCpu.so (2.47) takes the dims of outputs from the call. ElementWiseAdd writes beyond its
    memory when the inputs are smaller than these. So every dynamic output needs its dims as soon as
-   a dynamic input is smaller than its bound. */
-static qnnrt_result qnnrt__flex_cpu(const qnnrt__flex *flex, uint32_t step, qnnrt_error *err)
+   a dynamic input is smaller than its bound. *below receives such an input, NULL: none. */
+static qnnrt_result qnnrt__flex_cpu(const qnnrt__flex *flex, uint32_t step,
+                                    const qnnrt_slot **below)
 {
     const qnnrt_pipeline *p = flex->pipeline;
-    const qnnrt__step *all = &flex->steps[step].all;
-    const qnnrt_slot *below = NULL;
+    const qnnrt_graph_info *graph = p->steps[step].graph;
+    qnnrt_error *err = qnnrt__run_err(flex->run);
     char where[512];
-    uint32_t i;
-    for (i = 0; i < all->input_count; ++i) {
+    size_t i;
+    for (i = 0; i < graph->input_count; ++i) {
         const size_t s = p->inputs[step][i].slot;
-        const qnnrt_slot *info = &p->info.slots[s];
         if (flex->slots[s].dims != NULL && !flex->run->slots[s].omitted &&
-            flex->slots[s].now.count < info->tensor->count) below = info;
+            flex->slots[s].now.count < p->info.slots[s].tensor->count) *below = &p->info.slots[s];
     }
-    for (i = 0; below != NULL && i < all->output_count; ++i) {
+    for (i = 0; *below != NULL && i < graph->output_count; ++i) {
         const size_t s = p->outputs[step][i].slot;
         if (flex->slots[s].dims == NULL || flex->slots[s].set || flex->run->slots[s].omitted)
             continue;
-        qnnrt__fail(err, QNNRT_E_STATE,
-                    "pipeline \"%.200s\": %s: input \"%.160s\" has fewer elements than its bound,"
-                    " and the dims of output \"%.160s\" are not set; the CPU library does not find"
-                    " them", p->info.name, qnnrt__wiring_where(p, step, where, sizeof(where)),
-                    below->address, p->outputs[step][i].tensor->name);
-        return qnnrt__hint(err, QNNRT_E_STATE,
+        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE,
+                           "pipeline \"%.200s\": %s: input \"%.160s\" has fewer elements than its"
+                           " bound, and the dims of output \"%.160s\" are not set; the CPU library"
+                           " does not find them", p->info.name,
+                           qnnrt__wiring_where(p, step, where, sizeof(where)), (*below)->address,
+                           p->outputs[step][i].tensor->name),
                            "Call qnnrt_set_dims() with the dims that this output will have.");
     }
     return QNNRT_OK;
 }
 
-/* Return 1 if optional tensors take part in a step on libQnnCpu.so (2.47), which refuses each
-   (0x1774). */
-static int qnnrt__flex_takes_optional(const qnnrt__flex *flex, const qnnrt__flex_step *step)
+/* Give one side of a step the dims that are set, or with `full` the bound, and those of its tensors
+   that take part. */
+static void qnnrt__flex_aim(const qnnrt__flex *flex, size_t step, int output, int full)
 {
-    size_t i;
-    for (i = 0; step->cpu && i < flex->pipeline->info.slot_count; ++i)
-        if (!flex->slots[i].required && !flex->run->slots[i].omitted) return 1;
-    return 0;
-}
-
-/* Give one side of a step its dims, or with `full` the bound. all, count: its tensors; room: for
-   those that take part, NULL: all of them always do; *tensors, *taken: receive those that do. */
-static void qnnrt__flex_aim(const qnnrt__flex *flex, const qnnrt__end *ends, int full,
-                            qnnrt__abi_tensor *all, uint32_t count, qnnrt__abi_tensor *room,
-                            qnnrt__abi_tensor **tensors, uint32_t *taken)
-{
-    uint32_t i;
+    const qnnrt__end *ends = (output ? flex->pipeline->outputs : flex->pipeline->inputs)[step];
+    const qnnrt__flex_step *of = &flex->steps[step];
+    const uint32_t count = output ? of->all.output_count : of->all.input_count;
+    qnnrt__abi_tensor *all = output ? of->all.outputs : of->all.inputs, *room = of->rooms[output];
+    qnnrt__step *to = &flex->run->steps[step];
+    uint32_t i, taken = 0;
     for (i = 0; i < count; ++i) {
         const qnnrt__flex_slot *slot = &flex->slots[ends[i].slot];
         const qnnrt_tensor_info *tensor = ends[i].tensor;
-        if (slot->dims == NULL) continue;
-        if (full) memcpy(slot->bound, tensor->dims, tensor->rank * sizeof(uint32_t));
-        all[i].body.dims = full ? slot->bound : slot->dims;
-        all[i].body.buffer.bytes = (uint32_t)(full ? tensor->bytes : slot->now.bytes);
+        if (slot->dims != NULL) {
+            if (full) memcpy(slot->bound, tensor->dims, tensor->rank * sizeof(uint32_t));
+            all[i].body.dims = full ? slot->bound : slot->dims;
+            all[i].body.buffer.bytes = (uint32_t)(full ? tensor->bytes : slot->now.bytes);
+        }
+        if (room != NULL && !flex->run->slots[ends[i].slot].omitted) room[taken++] = all[i];
     }
-    *tensors = room != NULL ? room : all;
-    *taken = room != NULL ? 0 : count;
-    for (i = 0; i < count && room != NULL; ++i)
-        if (!flex->run->slots[ends[i].slot].omitted) room[(*taken)++] = all[i];
-}
-
-/* Return 1 if a step has to be executed with the bound first: libQnnCpu.so (2.47) allocates memory
-   for the dims of the first execute of a graph, and writes beyond it when a later one has more. */
-static int qnnrt__flex_cold(const qnnrt__flex *flex, uint32_t step)
-{
-    const qnnrt_pipeline *p = flex->pipeline;
-    const size_t count = p->steps[step].graph->input_count;
-    size_t i;
-    if (!flex->steps[step].cpu || flex->steps[step].warm) return 0;
-    for (i = 0; i < count; ++i) {
-        const qnnrt__flex_slot *slot = &flex->slots[p->inputs[step][i].slot];
-        if (slot->dims != NULL && slot->now.count < p->inputs[step][i].tensor->count) return 1;
-    }
-    return 0;
+    if (room == NULL) return;
+    *(output ? &to->outputs : &to->inputs) = room;
+    *(output ? &to->output_count : &to->input_count) = taken;
 }
 
 /* Give the outputs of a step the dims that it may write, before it writes and after a failure. */
-static void qnnrt__flex_reset(const qnnrt__flex *flex, uint32_t step)
+static void qnnrt__flex_reset(const qnnrt__flex *flex, size_t step)
 {
     const qnnrt__end *ends = flex->pipeline->outputs[step];
     const size_t count = flex->pipeline->steps[step].graph->output_count;
@@ -1283,44 +1178,46 @@ static void qnnrt__flex_reset(const qnnrt__flex *flex, uint32_t step)
     for (i = 0; i < count; ++i) {
         qnnrt__flex_slot *slot = &flex->slots[ends[i].slot];
         if (slot->dims == NULL) continue;
-        memcpy(slot->dims, slot->asked, ends[i].tensor->rank * sizeof(uint32_t));
+        memcpy(slot->dims, slot->asked, slot->now.rank * sizeof(uint32_t));
         qnnrt__flex_count(slot);
     }
 }
 
 /* Prepare a step for an execute; full: as in qnnrt__flex_aim(). */
-static void qnnrt__flex_begin(const qnnrt__flex *flex, uint32_t step, int full)
+static void qnnrt__flex_begin(const qnnrt__flex *flex, size_t step, int full)
 {
-    const qnnrt_pipeline *p = flex->pipeline;
-    const qnnrt__flex_step *of = &flex->steps[step];
-    qnnrt__step *to = &flex->run->steps[step];
     qnnrt__flex_reset(flex, step);
-    qnnrt__flex_aim(flex, p->inputs[step], full, of->all.inputs, of->all.input_count, of->inputs,
-                    &to->inputs, &to->input_count);
-    qnnrt__flex_aim(flex, p->outputs[step], full, of->all.outputs, of->all.output_count,
-                    of->outputs, &to->outputs, &to->output_count);
+    qnnrt__flex_aim(flex, step, 0, full);
+    qnnrt__flex_aim(flex, step, 1, full);
 }
 
-/* Before a step: give it its dims, after an execute with the bound if qnnrt__flex_cold(). */
+/* Before a step: give it its dims. libQnnCpu.so (2.47) allocates memory for the dims of the first
+   execute of a graph, and writes beyond it when a later one has more: so the first execute has the
+   bound. */
 static qnnrt_result qnnrt__flex_before(qnnrt__run_hook *hook, size_t step,
                                        qnnrt__abi_handle *profile)
 {
     qnnrt__flex *flex = (qnnrt__flex *)hook;
     qnnrt__flex_step *of = &flex->steps[step];
     const qnnrt__step *to = &flex->run->steps[step];
+    const qnnrt_slot *below = NULL;
     (void)profile;
     if (of->generation != flex->run->generations[step]) of->warm = 0;
     of->generation = flex->run->generations[step];
     flex->executes = of;
-    if (qnnrt__flex_cold(flex, (uint32_t)step)) {
+    if (of->cpu) {
+        const qnnrt_result result = qnnrt__flex_cpu(flex, (uint32_t)step, &below);
+        if (result != QNNRT_OK) return result;
+    }
+    if (below != NULL && !of->warm) {
         qnnrt__abi_code code;
-        qnnrt__flex_begin(flex, (uint32_t)step, 1);
+        qnnrt__flex_begin(flex, step, 1);
         code = to->execute(to->graph, to->inputs, to->input_count, to->outputs, to->output_count,
                            NULL, NULL);
         if (code != 0) return qnnrt__exec_failed(flex->run, to, code);
     }
-    qnnrt__flex_begin(flex, (uint32_t)step, 0);
-    return of->cpu ? qnnrt__flex_cpu(flex, (uint32_t)step, qnnrt__run_err(flex->run)) : QNNRT_OK;
+    qnnrt__flex_begin(flex, step, 0);
+    return QNNRT_OK;
 }
 
 /* Take the dims that a step wrote. They are checked, because later steps read that much memory. */
@@ -1341,27 +1238,32 @@ static qnnrt_result qnnrt__flex_after(qnnrt__run_hook *hook, size_t step)
             qnnrt__flex_count(slot);
             if (slot->now.bytes <= room) continue;
         }
-        qnnrt__fail(qnnrt__run_err(flex->run), QNNRT_E_BACKEND,
-                    "pipeline \"%.200s\": %s: the library says that it wrote %s to output"
-                    " \"%.160s\", which is %s in memory of %llu bytes", p->info.name,
-                    qnnrt__wiring_where(p, (uint32_t)step, where, sizeof(where)),
-                    qnnrt__flex_text(slot->dims, end->tensor->rank, given, sizeof(given)),
-                    end->tensor->name, qnnrt__compare_text(end->tensor, facts, sizeof(facts)),
-                    (unsigned long long)room);
-        return QNNRT_E_BACKEND;
+        return qnnrt__fail(qnnrt__run_err(flex->run), QNNRT_E_BACKEND,
+                           "pipeline \"%.200s\": %s: the library says that it wrote %s to output"
+                           " \"%.160s\", which is %s in memory of %llu bytes", p->info.name,
+                           qnnrt__wiring_where(p, (uint32_t)step, where, sizeof(where)),
+                           qnnrt__flex_text(slot->dims, slot->now.rank, given, sizeof(given)),
+                           end->tensor->name,
+                           qnnrt__compare_text(end->tensor, facts, sizeof(facts)),
+                           (unsigned long long)room);
     }
     flex->executes = NULL;
     return QNNRT_OK;
 }
 
-/* After a step that failed its outputs have the dims that they may have. */
+/* After a step that failed its outputs have the dims that they may have. libQnnCpu.so (2.47)
+   refuses each optional tensor (0x1774). */
 static void qnnrt__flex_end(qnnrt__run_hook *hook, qnnrt_result result)
 {
     qnnrt__flex *flex = (qnnrt__flex *)hook;
     qnnrt_error *err = &flex->run->error;
+    int optional = 0;
+    size_t i;
     if (flex->executes == NULL) return;
-    qnnrt__flex_reset(flex, (uint32_t)(flex->executes - flex->steps));
-    if (result == QNNRT_E_BACKEND && qnnrt__flex_takes_optional(flex, flex->executes)) {
+    qnnrt__flex_reset(flex, (size_t)(flex->executes - flex->steps));
+    for (i = 0; flex->executes->cpu && i < flex->pipeline->info.slot_count; ++i)
+        optional |= !flex->slots[i].required && !flex->run->slots[i].omitted;
+    if (result == QNNRT_E_BACKEND && optional) {
         err->hint[0] = '\0';
         qnnrt__hint(err, result,
                     "Call qnnrt_omit() for the optional tensors: the CPU library takes none.");
@@ -1369,32 +1271,56 @@ static void qnnrt__flex_end(qnnrt__run_hook *hook, qnnrt_result result)
     flex->executes = NULL;
 }
 
+/* Give a dynamic slot dims of its own. Return 0: out of memory. */
+static int qnnrt__flex_dynamic(qnnrt_run *run, qnnrt__binding *binding, qnnrt__flex_slot *slot)
+{
+    const uint32_t rank = binding->now->rank;
+    uint32_t k;
+    slot->now = *binding->now;
+    slot->dims = (uint32_t *)qnnrt__arena_alloc(&run->arena, (uint64_t)rank * 3, sizeof(uint32_t));
+    if (slot->dims == NULL) return 0;
+    slot->asked = slot->dims + rank;
+    slot->bound = slot->asked + rank;
+    memcpy(slot->dims, slot->now.dims, rank * sizeof(uint32_t));
+    memcpy(slot->asked, slot->now.dims, rank * sizeof(uint32_t));
+    slot->now.dims = slot->dims;
+    for (k = 0; k < binding->end_count; ++k)
+        binding->ends[k].tensor->body.dynamic_dims = slot->now.dynamic_dims;
+    binding->now = &slot->now;
+    return 1;
+}
+
 /* Fill in what a run needs. Return 0: out of memory. */
 static int qnnrt__flex_fill(qnnrt__flex *flex)
 {
     qnnrt_run *run = flex->run;
     const qnnrt_pipeline *p = run->pipeline;
-    uint32_t i, k;
+    size_t i;
     flex->slots = (qnnrt__flex_slot *)qnnrt__arena_alloc(&run->arena, p->info.slot_count,
                                                          sizeof(*flex->slots));
     flex->steps = (qnnrt__flex_step *)qnnrt__arena_alloc(&run->arena, p->info.step_count,
                                                          sizeof(*flex->steps));
-    if (flex->slots == NULL || flex->steps == NULL || !qnnrt__flex_rooms(flex)) return 0;
+    if (flex->slots == NULL || flex->steps == NULL) return 0;
     for (i = 0; i < p->info.step_count; ++i) {
         flex->steps[i].all = run->steps[i];
         flex->steps[i].cpu = p->steps[i].backend != NULL &&
                              p->steps[i].backend->info.id == QNNRT__ABI_BACKEND_CPU;
     }
     for (i = 0; i < p->info.slot_count; ++i)
+        flex->slots[i].required = p->info.slots[i].role == QNNRT_ROLE_EDGE;
+    for (i = 0; i < p->end_count; ++i) {
+        const qnnrt__end *end = p->by_name[i];
+        const qnnrt_graph_info *graph = p->steps[end->step].graph;
+        qnnrt__abi_tensor **room = &flex->steps[end->step].rooms[end->output != 0];
+        flex->slots[end->slot].required |= !end->tensor->optional;
+        if (!end->tensor->optional || *room != NULL) continue;
+        *room = (qnnrt__abi_tensor *)qnnrt__arena_alloc(
+            &run->arena, end->output ? graph->output_count : graph->input_count, sizeof(**room));
+        if (*room == NULL) return 0;
+    }
+    for (i = 0; i < p->info.slot_count; ++i)
         if (run->slots[i].now->dynamic_dims != NULL &&
             !qnnrt__flex_dynamic(run, &run->slots[i], &flex->slots[i])) return 0;
-    for (i = 0; i < p->info.slot_count; ++i) {
-        qnnrt__binding *binding = &run->slots[i];
-        if (flex->slots[i].dims == NULL) continue;
-        for (k = 0; k < binding->end_count; ++k)
-            binding->ends[k].tensor->body.dynamic_dims = binding->now->dynamic_dims;
-        binding->now = &flex->slots[i].now;
-    }
     return 1;
 }
 
@@ -1407,17 +1333,17 @@ static qnnrt_result qnnrt__flex_of(qnnrt_run *run, qnnrt__flex **out)
     size_t i = 0;
     while (hook != NULL && hook->before != qnnrt__flex_before) hook = hook->next;
     *out = (qnnrt__flex *)hook;
-    while (i < p->end_count && !qnnrt__flex_is(p->by_name[i]->tensor)) ++i;
+    while (i < p->end_count && p->by_name[i]->tensor->dynamic_dims == NULL &&
+           !p->by_name[i]->tensor->optional) ++i;
     if (hook != NULL || i == p->end_count) return QNNRT_OK;
     flex = (qnnrt__flex *)qnnrt__arena_alloc(&run->arena, 1, sizeof(*flex));
-    if (flex != NULL) {
-        flex->run = run;
-        flex->pipeline = p;
-        flex->hook.before = qnnrt__flex_before;
-        flex->hook.after = qnnrt__flex_after;
-        flex->hook.end = qnnrt__flex_end;
-    }
-    if (flex == NULL || !qnnrt__flex_fill(flex))
+    if (flex == NULL) return qnnrt__fail_memory(qnnrt__run_err(run), "dims that change");
+    flex->run = run;
+    flex->pipeline = p;
+    flex->hook.before = qnnrt__flex_before;
+    flex->hook.after = qnnrt__flex_after;
+    flex->hook.end = qnnrt__flex_end;
+    if (!qnnrt__flex_fill(flex))
         return qnnrt__fail_memory(qnnrt__run_err(run), "dims that change");
     run->rigid = NULL;
     qnnrt__exec_hook(run, &flex->hook);
@@ -1432,8 +1358,8 @@ QNNRT_DEVICE_API qnnrt_result qnnrt_run_flex(qnnrt_run *run)
 }
 
 /* Find a slot of a run, and what may change of it: NULL, nothing in the run may. */
-static qnnrt_result qnnrt__flex_find(qnnrt_run *run, const qnnrt_slot *slot, qnnrt__binding **found,
-                                     qnnrt__flex_slot **of)
+static qnnrt_result qnnrt__flex_find(qnnrt_run *run, const qnnrt_slot *slot,
+                                     qnnrt__binding **found, qnnrt__flex_slot **of)
 {
     qnnrt__flex *flex;
     qnnrt_result result;
@@ -1449,22 +1375,43 @@ QNNRT_DEVICE_API qnnrt_result qnnrt_omit(qnnrt_run *run, const qnnrt_slot *slot)
 {
     qnnrt__binding *found = NULL;
     qnnrt__flex_slot *of = NULL;
-    qnnrt_result result = qnnrt__flex_find(run, slot, &found, &of);
-    if (result == QNNRT_OK)
-        result = qnnrt__flex_may_omit(of, run->pipeline, slot, qnnrt__run_err(run));
-    if (result == QNNRT_OK) qnnrt__run_omit(run, found, 1);
-    return result;
+    const qnnrt_result result = qnnrt__flex_find(run, slot, &found, &of);
+    if (result != QNNRT_OK) return result;
+    if (of == NULL || of->required)
+        return qnnrt__hint(&run->error, qnnrt__fail(qnnrt__run_err(run), QNNRT_E_ARG,
+                           "pipeline \"%.200s\": %s \"%.200s\" is required%s",
+                           run->pipeline->info.name, qnnrt_role_name(slot->role), slot->address,
+                           slot->tensor->optional ? " by another step" : ""),
+                           "Omit only inputs and outputs with qnnrt_tensor_info.optional.");
+    qnnrt__run_omit(run, found, 1);
+    return QNNRT_OK;
 }
 
 QNNRT_DEVICE_API qnnrt_result qnnrt_set_dims(qnnrt_run *run, const qnnrt_slot *slot,
                                              const uint32_t *dims, uint32_t rank)
 {
+    const qnnrt_tensor_info *tensor;
     qnnrt__binding *found = NULL;
     qnnrt__flex_slot *of = NULL;
     const qnnrt_result result = qnnrt__flex_find(run, slot, &found, &of);
+    char given[400], facts[400];
     if (result != QNNRT_OK) return result;
-    return qnnrt__flex_set(of != NULL && of->dims != NULL ? of : NULL, run->pipeline, slot, dims,
-                           rank, qnnrt__run_err(run));
+    tensor = slot->tensor;
+    if (of != NULL && of->dims == NULL) of = NULL;          /* its dims are fixed */
+    if (dims != NULL && (rank != tensor->rank || !qnnrt__flex_fits(tensor, dims)))
+        return qnnrt__hint(&run->error, qnnrt__fail(qnnrt__run_err(run), QNNRT_E_MISMATCH,
+                           "pipeline \"%.200s\": \"%.200s\" is %s, but the dims to set are %s",
+                           run->pipeline->info.name, slot->address,
+                           qnnrt__compare_text(tensor, facts, sizeof(facts)),
+                           qnnrt__flex_text(dims, rank, given, sizeof(given))),
+                           of != NULL ? "Change only the dims after \"<=\", to at least 1."
+                                      : "Compile the graph with dynamic dims to change them.");
+    if (of == NULL) return QNNRT_OK;
+    memcpy(of->asked, dims != NULL ? dims : tensor->dims, tensor->rank * sizeof(uint32_t));
+    memcpy(of->dims, of->asked, tensor->rank * sizeof(uint32_t));
+    qnnrt__flex_count(of);
+    of->set = dims != NULL;
+    return QNNRT_OK;
 }
 
 QNNRT_DEVICE_API const uint32_t *qnnrt_get_dims(qnnrt_run *run, const qnnrt_slot *slot,
