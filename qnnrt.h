@@ -1590,10 +1590,6 @@ QNNRT_API qnnrt_result qnnrt_check_version(uint32_t version, size_t structs);
 #define QNNRT__INLINE static inline
 #endif
 
-#if defined(__aarch64__) && defined(__ARM_NEON)
-#include <arm_neon.h>
-#endif
-
 /* 1 if loops may write codes by the floating-point unit. Wider temporaries (x87) or re-ordered sums
    would round twice or not at all. */
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || \
@@ -3086,16 +3082,12 @@ static const qnnrt__dtype_info qnnrt__dtype_table[] = {
     { QNNRT_DTYPE_UNDEFINED, QNNRT__DTYPE_OPAQUE,  0, "undefined" }
 };
 
-/* Find a type in the table, which is sorted. Return NULL when the table does not have it. */
+/* Find a type in the table. Return NULL when the table does not have it. */
 static const qnnrt__dtype_info *qnnrt__dtype_find(qnnrt_dtype dtype)
 {
-    size_t first = 0, count = sizeof(qnnrt__dtype_table) / sizeof(qnnrt__dtype_table[0]);
-    while (count > 1) {
-        const size_t half = count / 2;
-        if (qnnrt__dtype_table[first + half].dtype <= dtype) first += half;
-        count -= half;
-    }
-    return qnnrt__dtype_table[first].dtype == dtype ? &qnnrt__dtype_table[first] : NULL;
+    for (size_t i = 0; i < sizeof(qnnrt__dtype_table) / sizeof(qnnrt__dtype_table[0]); ++i)
+        if (qnnrt__dtype_table[i].dtype == dtype) return &qnnrt__dtype_table[i];
+    return NULL;
 }
 
 /* Return the name of a type, "unknown" for one that is not in the table. */
@@ -3132,6 +3124,7 @@ static qnnrt_result qnnrt__dtype_bytes(qnnrt_dtype dtype, const uint32_t *dims, 
 {
     const qnnrt__dtype_info *info = qnnrt__dtype_find(dtype);
     uint64_t n = 1, size = 0;
+    int fits = 1;
 
     *count = 0;
     *bytes = 0;
@@ -3139,21 +3132,14 @@ static qnnrt_result qnnrt__dtype_bytes(qnnrt_dtype dtype, const uint32_t *dims, 
         return QNNRT_E_UNSUPPORTED;
     if (dims == NULL && rank != 0)
         return QNNRT_E_ARG;
-    for (uint32_t i = 0; i < rank; ++i)
+    for (uint32_t i = 0; i < rank; ++i) {
         if (dims[i] == 0)
             return QNNRT_E_ARG;
-    for (uint32_t i = 0; i < rank; ++i)
-        if (!qnnrt__size_mul(n, dims[i], &n))
-            return QNNRT_E_LIMIT;
-
-    if (info->bits < 8) {
-        const uint64_t per_byte = 8u / info->bits;
-        size = n / per_byte + (n % per_byte != 0 ? 1u : 0u);
-    } else if (!qnnrt__size_mul(n, info->bits / 8u, &size)) {
-        return QNNRT_E_LIMIT;
+        fits = fits && qnnrt__size_mul(n, dims[i], &n);
     }
     /* The count must fit size_t too: of packed elements it is larger than the bytes. */
-    if (size > SIZE_MAX / 2u || n > SIZE_MAX)
+    if (!fits || n > SIZE_MAX || !qnnrt__size_mul(n / 8, info->bits, &size) ||
+        !qnnrt__size_add(size, (n % 8 * info->bits + 7) / 8, &size) || size > SIZE_MAX / 2u)
         return QNNRT_E_LIMIT;
     *count = n;
     *bytes = size;
@@ -3188,19 +3174,12 @@ static uint64_t qnnrt__float_shift_even(uint64_t mant, uint32_t shift)
 /* Return the position of the highest set bit; mant is not 0. */
 static int qnnrt__float_top_bit(uint64_t mant)
 {
-    int top = 0;
-    for (int step = 32; step > 0; step /= 2) {
-        if ((mant >> step) != 0) {
-            mant >>= step;
-            top += step;
-        }
-    }
-    return top;
+    return 63 - __builtin_clzll(mant);
 }
 
 /* Return the bits of the float nearest to mant * 2^exp in a format of `frac` bits of fraction whose
    exponent 0 is stored as `bias`; from the middle above the largest float on, infinity. */
-static inline uint64_t qnnrt__float_round(uint64_t mant, int exp, int frac, int bias)
+static uint64_t qnnrt__float_round(uint64_t mant, int exp, int frac, int bias)
 {
     uint64_t q;
 
@@ -3218,26 +3197,6 @@ static inline uint64_t qnnrt__float_round(uint64_t mant, int exp, int frac, int 
     if (top >= 1 - bias)
         q += (uint64_t)(uint32_t)(top + bias - 1) << frac;
     return q;
-}
-
-/* Split a positive float, leading bit at 23: |x| = mant * 2^exp; mant is 0 for zero, exp is 105 for
-   infinity and NaN. */
-static uint32_t qnnrt__float_split(uint32_t bits, int *exp)
-{
-    const uint32_t field = (bits >> 23) & 0xFFu;
-    uint32_t mant = bits & 0x007FFFFFu;
-
-    if (field != 0) {
-        *exp = (int)field - 150;
-        return mant | 0x00800000u;
-    }
-    *exp = -149;
-    if (mant != 0) {
-        const int lift = 23 - qnnrt__float_top_bit(mant);
-        mant <<= lift;
-        *exp -= lift;
-    }
-    return mant;
 }
 
 /* Return 1 when the floating-point unit rounds to nearest even and keeps denormals. It
@@ -3312,16 +3271,11 @@ static const char *qnnrt__encoding_check(const qnnrt_tensor_info *tensor)
 }
 
 /* Find the range of codes of `used` bits; that of uint64 is cut to INT64_MAX. */
-static void qnnrt__encoding_range(const qnnrt__dtype_info *info, uint32_t used,
-                                  int64_t *min, int64_t *max)
+static void qnnrt__encoding_range(qnnrt__dtype_kind kind, uint32_t used, int64_t *min, int64_t *max)
 {
-    const int is_signed = info->kind == QNNRT__DTYPE_INT || info->kind == QNNRT__DTYPE_SFIXED;
-    *min = 0;
-    *max = INT64_MAX;
-    if (used < 64)
-        *max = ((int64_t)1 << (used - (is_signed ? 1u : 0u))) - 1;
-    if (is_signed)
-        *min = -*max - 1;
+    const int is_signed = kind == QNNRT__DTYPE_INT || kind == QNNRT__DTYPE_SFIXED;
+    *max = used < 64 ? ((int64_t)1 << (used - (is_signed ? 1u : 0u))) - 1 : INT64_MAX;
+    *min = is_signed ? -*max - 1 : 0;
 }
 
 /* Return what is legal and still deserves a line in the log, or NULL. The encoding has passed
@@ -3343,7 +3297,8 @@ static const char *qnnrt__encoding_warn(const qnnrt_tensor_info *tensor)
 
     int64_t min, max;
     const uint32_t count = !per_axis ? 1 : quant->offsets != NULL ? quant->count : 0;
-    qnnrt__encoding_range(info, quant->bitwidth != 0 ? quant->bitwidth : info->bits, &min, &max);
+    qnnrt__encoding_range(info->kind, quant->bitwidth != 0 ? quant->bitwidth : info->bits, &min,
+                          &max);
     for (uint32_t i = 0; i < count; ++i) {
         const int64_t zero = -(int64_t)(per_axis ? quant->offsets[i] : quant->offset);
         if (zero < min || zero > max)
@@ -3356,78 +3311,81 @@ static const char *qnnrt__encoding_warn(const qnnrt_tensor_info *tensor)
    VALUES                                                                         >>value
    One element of any type: where it lies, which exact value it stands for, and the element of any
    other type that stores that value.
-   Needs: >>dtype >>float     Knows nothing of: shapes
+   Needs: >>dtype >>float >>encoding     Knows nothing of: shapes
    ===================================================================================== */
 
 /* Each element stands for an exact value: a float, an integer, (code + offset) * scale, or 0 or 1
-   of bool8. Elements are little-endian, as the host is. Stored bytes may have any alignment. */
+   of bool8. Another type stores the nearest value that it has, ties to even. What does not fit is
+   counted:
+
+     out of range   The end of the range is stored. A value that rounding brings to the end fits.
+                    Floats have infinities, unless they shall be finite.
+     NaN            Floats keep it, and it fits. Integers store 0, codes that of real zero, bool8 1.
+     bool8          0 for 0, else 1; values from 0 to 1 fit.
+
+   Elements are little-endian, as the host is. Stored bytes may have any alignment. */
 
 /* How elements lie in memory, and the scale of those that are being converted. */
-typedef struct qnnrt__value_form {
+typedef struct qnnrt__form {
+    const qnnrt_tensor_info *tensor;    /* NULL: a list of values */
     qnnrt_dtype dtype;
     qnnrt__dtype_kind kind;
     uint32_t bits;      /* size of an element                                                 */
-    int      fixed;     /* the type carries codes, not values                                 */
     uint64_t mask;      /* the used bits                                                      */
     uint64_t sign;      /* the top used bit, 0 when unsigned                                  */
     int64_t  min, max;  /* range of a code; max of uint64 is cut to INT64_MAX                 */
     uint64_t total;     /* elements in the tensor                                             */
-    uint64_t bytes;     /* bytes of the tensor                                                */
     int      plain;     /* the unit rounds to nearest and keeps denormals                     */
-    /* set by qnnrt__quant_run() */
+    int      finite;    /* a finite value does not become an infinity; in float16 nothing does */
+    /* set by qnnrt__quant_scale() */
     float    scale;     /* 1 for integer types, whose offset is 0                             */
     int32_t  offset;
-    uint32_t mant;      /* scale = mant * 2^exp                                               */
+    uint64_t mant;      /* scale = mant * 2^exp                                               */
     int      exp;
     int      by_unit;   /* the unit is exact, see room >>loop                                 */
-} qnnrt__value_form;
+} qnnrt__form;
+
+/* Describe elements of a type of which `used` bits count. */
+static void qnnrt__value_form(qnnrt__form *form, const qnnrt__dtype_info *info, uint32_t used)
+{
+    memset(form, 0, sizeof(*form));
+    form->dtype = info->dtype;
+    form->kind  = info->kind;
+    form->bits  = info->bits;
+    form->mask  = UINT64_MAX >> (64u - used);
+    qnnrt__encoding_range(info->kind, used, &form->min, &form->max);
+    if (form->min < 0) form->sign = (uint64_t)1 << (used - 1u);
+    form->plain = qnnrt__float_is_plain();
+}
 
 /* Return an element as two's complement in 64 bits. Storage wider than the used bits is read by its
    low bits, so that sign-extended and zero-padded codes mean the same. */
-static uint64_t qnnrt__value_load(const unsigned char *src, const qnnrt__value_form *form,
-                                  size_t index)
+static uint64_t qnnrt__value_load(const unsigned char *src, const qnnrt__form *form, size_t index)
 {
-    uint64_t raw;
-    if (form->bits == 8) {
-        raw = src[index];
-    } else if (form->bits == 16) {
-        uint16_t v;
-        memcpy(&v, src + 2 * index, sizeof(v));
-        raw = v;
-    } else if (form->bits == 32) {
-        uint32_t v;
-        memcpy(&v, src + 4 * index, sizeof(v));
-        raw = v;
-    } else if (form->bits == 64) {
-        memcpy(&raw, src + 8 * index, sizeof(raw));
-    } else if (form->bits == 4) {
-        raw = (uint64_t)src[index >> 1] >> (4 * (index & 1u));
-    } else {
-        raw = (uint64_t)src[index >> 2] >> (2 * (index & 3u));
+    uint64_t raw = 0;
+    switch (form->bits) {
+    case 64: memcpy(&raw, src + 8 * index, 8); break;
+    case 32: memcpy(&raw, src + 4 * index, 4); break;
+    case 16: memcpy(&raw, src + 2 * index, 2); break;
+    case 8:  raw = src[index]; break;
+    default: raw = (uint64_t)src[index * form->bits / 8u] >> (index * form->bits % 8u);
     }
     return ((raw & form->mask) ^ form->sign) - form->sign;
 }
 
 /* Store the low bits of an element; its neighbours in the byte keep their value. */
-static void qnnrt__value_store(unsigned char *dst, const qnnrt__value_form *form, size_t index,
+static void qnnrt__value_store(unsigned char *dst, const qnnrt__form *form, size_t index,
                                uint64_t raw)
 {
-    if (form->bits == 8) {
-        dst[index] = (unsigned char)raw;
-    } else if (form->bits == 16) {
-        const uint16_t v = (uint16_t)raw;
-        memcpy(dst + 2 * index, &v, sizeof(v));
-    } else if (form->bits == 32) {
-        const uint32_t v = (uint32_t)raw;
-        memcpy(dst + 4 * index, &v, sizeof(v));
-    } else if (form->bits == 64) {
-        memcpy(dst + 8 * index, &raw, sizeof(raw));
-    } else {
-        const unsigned per_byte = 8u / form->bits;
-        const unsigned shift = (unsigned)(index % per_byte) * form->bits;
-        const unsigned field = ((1u << form->bits) - 1u) << shift;
-        unsigned char *byte = dst + index / per_byte;
-        *byte = (unsigned char)((*byte & ~field) | (((unsigned)raw << shift) & field));
+    const unsigned shift = (unsigned)(index * form->bits % 8u);
+    const unsigned field = ((1u << form->bits % 8u) - 1u) << shift;
+    unsigned char *byte = dst + index * form->bits / 8u;
+    switch (form->bits) {
+    case 64: memcpy(byte, &raw, 8); break;
+    case 32: memcpy(byte, &raw, 4); break;
+    case 16: memcpy(byte, &raw, 2); break;
+    case 8:  *byte = (unsigned char)raw; break;
+    default: *byte = (unsigned char)((*byte & ~field) | (((unsigned)raw << shift) & field));
     }
 }
 
@@ -3438,12 +3396,20 @@ typedef struct qnnrt__value {
     uint32_t special;       /* not 0: the bits of a float32 that is not finite, without its sign */
 } qnnrt__value;
 
-/* Return the value of a float32 or float64. */
+/* Find the bits of the fraction and the stored form of exponent 0. */
+static void qnnrt__value_format(qnnrt_dtype dtype, int *frac, int *bias)
+{
+    *frac = dtype == QNNRT_DTYPE_F16 ? 10 : dtype == QNNRT_DTYPE_BF16 ? 7
+          : dtype == QNNRT_DTYPE_F32 ? 23 : 52;
+    *bias = dtype == QNNRT_DTYPE_F16 ? 15 : dtype == QNNRT_DTYPE_F64 ? 1023 : 127;
+}
+
+/* Return the value of a float. */
 static qnnrt__value qnnrt__value_of_float(uint64_t raw, qnnrt_dtype dtype)
 {
     qnnrt__value value;
-    const int frac = dtype == QNNRT_DTYPE_F64 ? 52 : 23;
-    const int bias = dtype == QNNRT_DTYPE_F64 ? 1023 : 127;
+    int frac, bias;
+    qnnrt__value_format(dtype, &frac, &bias);
     const int field = (int)(raw >> frac) & (2 * bias + 1);
     value.negative = (raw >> frac) > (uint64_t)(2 * bias + 1);
     value.mant     = raw & (((uint64_t)1 << frac) - 1u);
@@ -3459,7 +3425,7 @@ static qnnrt__value qnnrt__value_of_float(uint64_t raw, qnnrt_dtype dtype)
 }
 
 /* Return the value of an element. */
-static qnnrt__value qnnrt__value_get(const unsigned char *src, const qnnrt__value_form *form,
+static qnnrt__value qnnrt__value_get(const unsigned char *src, const qnnrt__form *form,
                                      size_t index)
 {
     const uint64_t raw = qnnrt__value_load(src, form, index);
@@ -3470,7 +3436,7 @@ static qnnrt__value qnnrt__value_get(const unsigned char *src, const qnnrt__valu
     const uint64_t steps = form->kind == QNNRT__DTYPE_BOOL ? raw != 0
                                                            : raw + (uint64_t)(int64_t)form->offset;
     value.special  = 0;
-    value.negative = (steps >> 63) != 0 && (form->fixed || form->sign != 0);
+    value.negative = (steps >> 63) != 0 && form->dtype != QNNRT_DTYPE_U64;
     /* Codes have 34 bits at most after the offset is added; wider elements have the scale 1. */
     value.mant     = (value.negative ? 0u - steps : steps) * form->mant;
     value.exp      = form->exp;
@@ -3478,7 +3444,7 @@ static qnnrt__value qnnrt__value_get(const unsigned char *src, const qnnrt__valu
 }
 
 /* Return round_half_even(mant * 2^exp / by), 2^62 for more than that; by has 24 bits at most. */
-static uint64_t qnnrt__value_divide(uint64_t mant, int exp, uint32_t by)
+static uint64_t qnnrt__value_divide(uint64_t mant, int exp, uint64_t by)
 {
     uint64_t twice = mant / by, rest = mant % by;
 
@@ -3500,60 +3466,86 @@ static uint64_t qnnrt__value_divide(uint64_t mant, int exp, uint32_t by)
     return (twice >> 1) + ((twice & 1u) != 0 && (rest != 0 || (twice & 2u) != 0) ? 1u : 0u);
 }
 
-/* Return the integer or the code that stores a value: what is out of range becomes an end of it, a
-   NaN 0 or the code of real zero. */
-static uint64_t qnnrt__value_code(const qnnrt__value *value, const qnnrt__value_form *form)
+/* Return the integer or the code that stores a value; *lost grows by 1 if it does not fit. */
+static uint64_t qnnrt__value_code(const qnnrt__value *value, const qnnrt__form *form,
+                                  uint64_t *lost)
 {
     uint64_t size = value->special > 0x7F800000u ? 0 : UINT64_MAX;
+    int over = value->special != 0;
 
-    if (form->fixed) {
+    if (qnnrt__dtype_kind_is_fixed(form->kind)) {
         const int64_t most = (int64_t)1 << 40;
         int64_t code;
-        if (value->special == 0)
+        if (!over)
             size = qnnrt__value_divide(value->mant, value->exp - form->exp, form->mant);
         code = size < (uint64_t)most ? (int64_t)size : most;
         code = (value->negative ? -code : code) - form->offset;
+        *lost += over || code < form->min || code > form->max;
         return (uint64_t)(code < form->min ? form->min : code > form->max ? form->max : code);
     }
     const uint64_t most = value->negative ? form->sign : form->mask ^ form->sign;
-    if (value->special == 0 && value->exp <= 0)
+    if (!over && value->exp <= 0)
         size = value->exp < 0 ? qnnrt__float_shift_even(value->mant, (uint32_t)-value->exp)
                               : value->mant;
-    else if (value->special == 0 && (value->mant == 0 ||
-                                     qnnrt__float_top_bit(value->mant) + value->exp < 64))
+    else if (!over && (value->mant == 0 ||
+                       qnnrt__float_top_bit(value->mant) + value->exp < 64))
         size = value->mant << (value->mant == 0 ? 0 : value->exp);
+    else
+        over = 1;
+    *lost += over || size > most;
     size = size < most ? size : most;
     return value->negative ? 0u - size : size;
 }
 
-/* Return the bits of the element that stores the value of a float32: a float64, an integer, a code,
-   or bool8, which is 0 for 0, else 1. */
-static uint64_t qnnrt__value_element(const qnnrt__value *value, const qnnrt__value_form *form)
+/* Return the bits of the float that stores a value; *lost grows by 1 if it does not fit. */
+static uint64_t qnnrt__value_float(const qnnrt__value *value, const qnnrt__form *form,
+                                   uint64_t *lost)
 {
-    uint64_t bits = (uint64_t)0x7FF << 52;
-    if (form->kind == QNNRT__DTYPE_BOOL)
-        return value->special != 0 || value->mant != 0;
-    if (form->kind != QNNRT__DTYPE_FLOAT)
-        return qnnrt__value_code(value, form);
-    if (value->special != 0)
-        bits |= (uint64_t)(value->special & 0x007FFFFFu) << 29;     /* what a NaN holds */
-    else
-        bits = qnnrt__float_round(value->mant, value->exp, 52, 1023);
-    return bits | (uint64_t)value->negative << 63;
+    int frac, bias;
+    qnnrt__value_format(form->dtype, &frac, &bias);
+    const uint64_t infinity = (uint64_t)(uint32_t)(2 * bias + 1) << frac;
+    uint64_t bits = infinity;
+
+    if (value->special > 0x7F800000u) {     /* the top of what the NaN holds */
+        const uint64_t load = value->special & 0x007FFFFFu;
+        bits |= frac > 23 ? load << (frac - 23) : load >> (23 - frac);
+    } else if (value->special == 0) {
+        bits = qnnrt__float_round(value->mant, value->exp, frac, bias);
+    }
+    if (form->finite && bits == infinity &&
+        (value->special == 0 || form->dtype == QNNRT_DTYPE_F16)) {
+        bits -= 1;
+        *lost += 1;
+    }
+    return value->negative ? bits | (infinity + ((uint64_t)1 << frac)) : bits;
+}
+
+/* Return the bits of the element that stores a value; *lost grows by 1 if it does not fit. */
+static uint64_t qnnrt__value_element(const qnnrt__value *value, const qnnrt__form *form,
+                                     uint64_t *lost)
+{
+    if (form->kind == QNNRT__DTYPE_FLOAT)
+        return qnnrt__value_float(value, form, lost);
+    if (form->kind != QNNRT__DTYPE_BOOL)
+        return qnnrt__value_code(value, form, lost);
+    const int top = value->mant == 0 ? -1 : qnnrt__float_top_bit(value->mant) + value->exp;
+    *lost += value->special != 0 || (value->mant != 0 && value->negative) || top > 0 ||
+             (top == 0 && (value->mant & (value->mant - 1u)) != 0);
+    return value->special != 0 || value->mant != 0;
 }
 
 /* =====================================================================================
    LOOPS                                                                           >>loop
    Many elements of one scale at a time, in vector code where that gives the result of >>value.
-   Needs: >>config >>dtype >>float >>value     Knows nothing of: shapes
+   Needs: >>config >>dtype >>value     Knows nothing of: shapes
    ===================================================================================== */
 
-/* The result is the same in every rounding mode, with flush-to-zero and with -ffast-math. Elements
-   are converted on integers, which is always exact, or by the floating-point unit, which is faster.
-   The unit is used for codes only after qnnrt__float_is_plain() has seen that it rounds to nearest
-   and keeps denormals, while |code + offset| <= 2^24, which holds for tensors of 8 and 16 bits with
-   usual offsets, and for scales in which every bound below is a float. Both ways may raise the
-   sticky flags (inexact, underflow).
+/* The result is the same in every rounding mode, with flush-to-zero and with -ffast-math. 16-bit
+   floats are converted on integers, which is always exact. Codes of 8 and 16 bits are converted by
+   the floating-point unit if qnnrt__float_is_plain() has seen that it rounds to nearest and keeps
+   denormals, |offset| <= 2^22, so that |code + offset| < 2^23, and no bound below overflows a
+   float. All else is converted one element at a time. The sticky flags (inexact, underflow) may be
+   raised.
 
    Why writing by the unit is exact. Let t = x / scale, from 24-bit mantissas X and S. If t is not
    halfway between two integers it is at least 2^-25 away from any such point: with
@@ -3565,25 +3557,10 @@ static uint64_t qnnrt__value_element(const qnnrt__value *value, const qnnrt__val
 
 #define QNNRT__LOOP_SNAP    100663296.0             /* 1.5 * 2^26: leaves multiples of 2^-26   */
 #define QNNRT__LOOP_ROUND   6755399340392448.0      /* 1.5 * 2^52 - SNAP: leaves integers      */
-#define QNNRT__LOOP_EXACT   ((int64_t)1 << 24)      /* the largest |code + offset| of the unit */
+#define QNNRT__LOOP_OFFSET  ((int32_t)1 << 22)      /* the largest |offset| of the unit        */
 
-/* ---- loops ---------------------------------------------------------------------------------- */
-
-/* What a loop needs to know of one scale. */
-typedef struct qnnrt__loop {
-    /* codes that are read: the float with the bits (code ^ bits), minus base, times scale; for
-       offsets up to 2^22 */
-    uint32_t bits;
-    float    base, scale;
-    /* codes that are written */
-    double   inverse;               /* 1 / scale                                        */
-    float    bottom, top;           /* 3 to 5 codes outside of the range                */
-    int32_t  zero, min, max;        /* their offset and range                           */
-    int32_t  near;                  /* 8 bits: the bits of the distance from an integer
-                                       up to which float arithmetic is exact; 0: never  */
-} qnnrt__loop;
-
-/* Loops are flat and free of branches so that compilers turn them into vector code. */
+/* Loops are flat and free of branches so that compilers turn them into vector code. Those that
+   write return how many values did not fit. */
 
 /* Return a if `take` is 1, b if it is 0; gcc makes a branch of a conditional expression whose sides
    cost something, and then no vector code. */
@@ -3615,9 +3592,12 @@ QNNRT__LOOP static void qnnrt__loop_read_f16(const unsigned char *QNNRT__RESTRIC
     }
 }
 
-QNNRT__LOOP static void qnnrt__loop_write_f16(const unsigned char *QNNRT__RESTRICT src,
-                                              unsigned char *QNNRT__RESTRICT dst, size_t n)
+QNNRT__LOOP static uint32_t qnnrt__loop_write_f16(const unsigned char *QNNRT__RESTRICT src,
+                                                  unsigned char *QNNRT__RESTRICT dst, size_t n,
+                                                  int finite)
 {
+    const uint32_t end = 0x7C00u - (uint32_t)finite;
+    uint32_t lost = 0;
     for (size_t i = 0; i < n; ++i) {
         uint32_t b, size, small, up, h;
         int32_t whole;
@@ -3634,11 +3614,13 @@ QNNRT__LOOP static void qnnrt__loop_write_f16(const unsigned char *QNNRT__RESTRI
         up = (uint32_t)(rest > 0.5f) | ((uint32_t)(rest == 0.5f) & (uint32_t)whole);
         h = (size - 0x38000000u + 0x0FFFu + ((size >> 13) & 1u)) >> 13;
         h = qnnrt__loop_pick(size < 0x38800000u, (uint32_t)whole + (up & 1u), h);
-        h = qnnrt__loop_pick(size >= 0x477FF000u, 0x7C00u, h);
+        h = qnnrt__loop_pick(size >= 0x477FF000u, end, h);
         h = qnnrt__loop_pick(size > 0x7F800000u, 0x7E00u | ((size >> 13) & 0x03FFu), h);
+        lost += size - 0x477FF000u <= 0x7F800000u - 0x477FF000u;
         out = (uint16_t)(h | ((b >> 16) & 0x8000u));
         memcpy(dst + 2 * i, &out, sizeof(out));
     }
+    return lost;
 }
 
 QNNRT__LOOP static void qnnrt__loop_read_bf16(const unsigned char *QNNRT__RESTRICT src,
@@ -3654,9 +3636,11 @@ QNNRT__LOOP static void qnnrt__loop_read_bf16(const unsigned char *QNNRT__RESTRI
     }
 }
 
-QNNRT__LOOP static void qnnrt__loop_write_bf16(const unsigned char *QNNRT__RESTRICT src,
-                                               unsigned char *QNNRT__RESTRICT dst, size_t n)
+QNNRT__LOOP static uint32_t qnnrt__loop_write_bf16(const unsigned char *QNNRT__RESTRICT src,
+                                                   unsigned char *QNNRT__RESTRICT dst, size_t n,
+                                                   int finite)
 {
+    uint32_t lost = 0;
     for (size_t i = 0; i < n; ++i) {
         uint32_t b, size, r;
         uint16_t out;
@@ -3664,252 +3648,124 @@ QNNRT__LOOP static void qnnrt__loop_write_bf16(const unsigned char *QNNRT__RESTR
         size = b & 0x7FFFFFFFu;
         r = b + 0x7FFFu + ((b >> 16) & 1u);
         r = qnnrt__loop_pick(size > 0x7F800000u, b | 0x00400000u, r);
-        out = (uint16_t)(r >> 16);
+        const uint32_t over = size - 0x7F7F8000u < 0x00008000u;     /* a finite one, to infinity */
+        lost += over;
+        out = (uint16_t)((r >> 16) - (over & (uint32_t)finite));
         memcpy(dst + 2 * i, &out, sizeof(out));
     }
+    return lost;
 }
 
-/* Compilers do not find these instructions for half precision in the loops above. They give the
-   same bits in the plain mode. */
-#if defined(__aarch64__) && defined(__ARM_NEON)
-static void qnnrt__loop_load_f16(const unsigned char *src, unsigned char *dst, size_t n)
-{
-    size_t i = 0;
-    for (; i + 4 <= n; i += 4) {
-        float16x4_t h;
-        memcpy(&h, src + 2 * i, sizeof(h));
-        const float32x4_t f = vcvt_f32_f16(h);
-        memcpy(dst + 4 * i, &f, sizeof(f));
-    }
-    qnnrt__loop_read_f16(src + 2 * i, dst + 4 * i, n - i);
-}
-
-static void qnnrt__loop_store_f16(const unsigned char *src, unsigned char *dst, size_t n)
-{
-    size_t i = 0;
-    for (; i + 4 <= n; i += 4) {
-        float32x4_t f;
-        memcpy(&f, src + 4 * i, sizeof(f));
-        const float16x4_t h = vcvt_f16_f32(f);
-        memcpy(dst + 2 * i, &h, sizeof(h));
-    }
-    qnnrt__loop_write_f16(src + 4 * i, dst + 2 * i, n - i);
-}
-#else
-static void qnnrt__loop_load_f16(const unsigned char *src, unsigned char *dst, size_t n)
-{
-    qnnrt__loop_read_f16(src, dst, n);
-}
-
-static void qnnrt__loop_store_f16(const unsigned char *src, unsigned char *dst, size_t n)
-{
-    qnnrt__loop_write_f16(src, dst, n);
-}
-#endif
-
-/* Return the code of x that is nearest, 3 to 6 codes outside of the range for what is beyond it;
-   for NaN, above it. */
-QNNRT__INLINE int32_t qnnrt__loop_code(float x, const qnnrt__loop *loop)
-{
-    double t;
-    uint64_t r;
-    x = x < loop->top ? x : loop->top;
-    x = x > loop->bottom ? x : loop->bottom;
-    t = ((double)x * loop->inverse + QNNRT__LOOP_SNAP) + QNNRT__LOOP_ROUND;
-    memcpy(&r, &t, sizeof(r));
-    return (int32_t)((uint32_t)r - (uint32_t)loop->zero);
-}
-
-/* Write 8-bit codes in float arithmetic, which is twice as fast. Return 0 if the result may differ
-   from that of exact arithmetic: a value is out of range, or so close to the middle between two
-   codes that two roundings of float, 2^-23 of it together, may have moved it across. */
-QNNRT__LOOP static int qnnrt__loop_try_8(const qnnrt__loop *loop,
-                                         const unsigned char *QNNRT__RESTRICT src,
-                                         unsigned char *QNNRT__RESTRICT dst, size_t n)
-{
-    const float magic = 12582912.0f;            /* 1.5 * 2^23: leaves integers */
-    const float inverse = (float)loop->inverse;
-    const int32_t zero = 0x4B400000 + loop->zero;
-    int32_t far = 0, least = INT32_MAX, most = INT32_MIN;
-    for (size_t i = 0; i < n; ++i) {
-        float x, t, r;
-        int32_t code, rest;
-        memcpy(&x, src + 4 * i, sizeof(x));
-        t = x * inverse;
-        r = t + magic;
-        memcpy(&code, &r, sizeof(code));
-        t -= r - magic;                         /* exact; NaN for NaN and infinity */
-        memcpy(&rest, &t, sizeof(rest));
-        rest &= 0x7FFFFFFF;
-        code  = (int32_t)((uint32_t)code - (uint32_t)zero);
-        far   = rest > far ? rest : far;
-        least = code < least ? code : least;
-        most  = code > most ? code : most;
-        dst[i] = (unsigned char)code;
-    }
-    return far < loop->near && least >= loop->min && most <= loop->max;
-}
-
-/* Return the real value of a code. With the top bit flipped a signed code is unsigned, and larger
-   by that bit; it is the fraction of a float from 2^23 on. The difference is exact, and not -0. */
-QNNRT__INLINE float qnnrt__loop_decode(uint32_t code, const qnnrt__loop *loop)
-{
-    float x;
-    code ^= loop->bits;
-    memcpy(&x, &code, sizeof(x));
-    return (x - loop->base) * loop->scale;
-}
-
-/* Read or write codes; what is written saturates. Return how many do not fit, NaNs among them. */
+/* Read codes. With the top bit flipped a signed code is unsigned, and larger by that bit; it is the
+   fraction of a float from 2^23 on. The difference is exact, and not -0. */
 #define QNNRT__LOOP_READ(name, kind, type)                                                         \
-    kind static void name(const qnnrt__loop *given, const unsigned char *QNNRT__RESTRICT src,      \
+    kind static void name(const qnnrt__form *form, const unsigned char *QNNRT__RESTRICT src,       \
                           unsigned char *QNNRT__RESTRICT dst, size_t n)                            \
     {                                                                                              \
-        const qnnrt__loop loop = *given;                                                           \
+        const uint32_t bits = 0x4B000000u | (uint32_t)form->sign;                                  \
+        const float base = (float)(8388608 - form->offset + (int32_t)form->sign);                  \
+        const float scale = form->scale;                                                           \
         for (size_t i = 0; i < n; ++i) {                                                           \
-            type x;                                                                                \
-            memcpy(&x, src + i * sizeof(x), sizeof(x));                                            \
-            const float y = qnnrt__loop_decode(x, &loop);                                          \
-            memcpy(dst + i * sizeof(y), &y, sizeof(y));                                            \
+            type code;                                                                             \
+            memcpy(&code, src + i * sizeof(code), sizeof(code));                                   \
+            const uint32_t b = code ^ bits;                                                        \
+            float x;                                                                               \
+            memcpy(&x, &b, sizeof(x));                                                             \
+            x = (x - base) * scale;                                                                \
+            memcpy(dst + i * sizeof(x), &x, sizeof(x));                                            \
         }                                                                                          \
     }
+QNNRT__LOOP_READ(qnnrt__loop_read_8, QNNRT__LOOP, uint8_t)
+QNNRT__LOOP_READ(qnnrt__loop_read_16, QNNRT__LOOP_LONG, uint16_t)    /* the logits of a model */
+#undef QNNRT__LOOP_READ
+
+/* Write codes. A bound is 4 codes outside of the range, and off by one code at most when it becomes
+   a float. A NaN is above the range. */
 #define QNNRT__LOOP_WRITE(name, type)                                                              \
-    QNNRT__LOOP static uint32_t name(const qnnrt__loop *given,                                     \
+    QNNRT__LOOP static uint32_t name(const qnnrt__form *form,                                      \
                                      const unsigned char *QNNRT__RESTRICT src,                     \
                                      unsigned char *QNNRT__RESTRICT dst, size_t n)                 \
     {                                                                                              \
-        const qnnrt__loop loop = *given;                                                           \
+        const int32_t zero = form->offset, min = (int32_t)form->min, max = (int32_t)form->max;     \
+        const double inverse = 1.0 / (double)form->scale;                                          \
+        const float bottom = (float)((double)(min + zero - 4) * (double)form->scale);              \
+        const float top = (float)((double)(max + zero + 4) * (double)form->scale);                 \
         uint32_t same = 0;                                                                         \
         for (size_t i = 0; i < n; ++i) {                                                           \
             float x;                                                                               \
+            uint64_t r;                                                                            \
             memcpy(&x, src + i * sizeof(x), sizeof(x));                                            \
-            const int32_t code = qnnrt__loop_code(x, &loop);                                       \
-            const int32_t least = code < loop.min ? loop.min : code;                               \
-            const int32_t fits = least > loop.max ? loop.max : least;                              \
+            x = x < top ? x : top;                                                                 \
+            x = x > bottom ? x : bottom;                                                           \
+            const double t = ((double)x * inverse + QNNRT__LOOP_SNAP) + QNNRT__LOOP_ROUND;         \
+            memcpy(&r, &t, sizeof(r));                                                             \
+            const int32_t code = (int32_t)((uint32_t)r - (uint32_t)zero);                          \
+            const int32_t least = code < min ? min : code;                                         \
+            const int32_t fits = least > max ? max : least;                                        \
             const type y = (type)fits;                                                             \
             memcpy(dst + i * sizeof(y), &y, sizeof(y));                                            \
             same += code == fits;   /* one instruction less than counting what differs */          \
         }                                                                                          \
         return (uint32_t)n - same;                                                                 \
     }
-QNNRT__LOOP_READ(qnnrt__loop_read_8, QNNRT__LOOP, uint8_t)
-QNNRT__LOOP_READ(qnnrt__loop_read_16, QNNRT__LOOP_LONG, uint16_t)    /* the logits of a model */
 QNNRT__LOOP_WRITE(qnnrt__loop_write_8, uint8_t)
 QNNRT__LOOP_WRITE(qnnrt__loop_write_16, uint16_t)
-#undef QNNRT__LOOP_READ
 #undef QNNRT__LOOP_WRITE
 
-/* ---- elements of one scale ------------------------------------------------------------------- */
-
-/* Return 1 if codes fill their storage, so that a loop can read them. */
-static int qnnrt__loop_is_whole(const qnnrt__value_form *form)
+/* Convert one element at a time, from the element i of src to the element k of dst on. */
+static uint64_t qnnrt__loop_each(const qnnrt__form *from, const unsigned char *src, size_t i,
+                                 const qnnrt__form *to, unsigned char *dst, size_t k, size_t n)
 {
-    return form->by_unit && form->mask == UINT64_MAX >> (64u - form->bits) &&
-           (form->bits == 8 || form->bits == 16);
-}
-
-/* Enter what a loop reads, and what it writes. */
-static void qnnrt__loop_source(qnnrt__loop *loop, const qnnrt__value_form *form)
-{
-    const uint32_t sign = (uint32_t)form->sign;
-    loop->scale = form->scale;
-    loop->bits  = 0x4B000000u | sign;
-    loop->base  = (float)(8388608 - (int64_t)form->offset + (int64_t)sign);
-}
-
-static void qnnrt__loop_target(qnnrt__loop *loop, const qnnrt__value_form *form)
-{
-    /* A bound is off by one code at most when it becomes a float. */
-    const double unit = (double)form->scale, under = (double)(form->min + form->offset) - 4.0;
-    const double over = (double)(form->max + form->offset) + 4.0;
-    loop->inverse = 1.0 / unit;
-    loop->bottom  = (float)(under * unit);
-    loop->top     = (float)(over * unit);
-    loop->zero    = form->offset;
-    loop->min     = (int32_t)form->min;
-    loop->max     = (int32_t)form->max;
-    /* |t| is 512 at most, which moves it by 2^-14. */
-    if (form->bits == 8 && under >= -512.0 && over <= 512.0 && form->scale > 1.0e-30f &&
-        form->scale < 1.0e30f)
-        loop->near = 0x3EFFF000;                /* 0.5 - 2^-13 */
-}
-
-/* Read n elements from `index` on as floats; those of float64 and too large codes become
-   infinities. */
-static void qnnrt__loop_read(const unsigned char *src, const qnnrt__value_form *form, size_t index,
-                             unsigned char *dst, size_t n)
-{
-    const unsigned char *from = src + index * (form->bits / 8u);
-    qnnrt__loop loop;
-    if (form->dtype == QNNRT_DTYPE_F32) {
-        memcpy(dst, from, n * 4u);
-    } else if (form->dtype == QNNRT_DTYPE_F16) {
-        (form->plain ? qnnrt__loop_load_f16 : qnnrt__loop_read_f16)(from, dst, n);
-    } else if (form->dtype == QNNRT_DTYPE_BF16) {
-        qnnrt__loop_read_bf16(from, dst, n);
-    } else if (form->plain && qnnrt__loop_is_whole(form) &&
-               form->offset >= -QNNRT__LOOP_EXACT / 4 && form->offset <= QNNRT__LOOP_EXACT / 4) {
-        qnnrt__loop_source(&loop, form);
-        (form->bits == 8 ? qnnrt__loop_read_8 : qnnrt__loop_read_16)(&loop, from, dst, n);
-    } else if (form->plain && form->dtype == QNNRT_DTYPE_I32) {
-        for (size_t i = 0; i < n; ++i) {
-            int32_t x;
-            memcpy(&x, from + 4 * i, sizeof(x));
-            const float y = (float)x;
-            memcpy(dst + 4 * i, &y, sizeof(y));
-        }
-    } else {
-        for (size_t i = 0; i < n; ++i) {
-            const qnnrt__value value = qnnrt__value_get(src, form, index + i);
-            uint32_t b = value.special | (uint32_t)value.negative << 31;
-            if (value.special == 0)
-                b = (uint32_t)qnnrt__float_round(value.mant, value.exp, 23, 127) |
-                    (b & (value.mant != 0 || form->kind == QNNRT__DTYPE_FLOAT ? 0x80000000u : 0u));
-            memcpy(dst + 4 * i, &b, sizeof(b));
-        }
-    }
-}
-
-/* Write codes by the unit. Return 0 if all fit, and none is a NaN. */
-static uint32_t qnnrt__loop_codes(const qnnrt__value_form *form, const unsigned char *src,
-                                  unsigned char *dst, size_t n)
-{
-    qnnrt__loop loop;
-    uint32_t lost = 0;
-    memset(&loop, 0, sizeof(loop));
-    qnnrt__loop_target(&loop, form);
-    if (form->bits == 16) return qnnrt__loop_write_16(&loop, src, dst, n);
-    for (size_t done = 0, part; done < n; done += part, src += 4 * part, dst += part) {
-        part = n - done < 256 ? n - done : 256;
-        if (loop.near == 0 || !qnnrt__loop_try_8(&loop, src, dst, part))
-            lost |= qnnrt__loop_write_8(&loop, src, dst, part);
+    uint64_t lost = 0;
+    for (; n > 0; --n, ++i, ++k) {
+        const qnnrt__value value = qnnrt__value_get(src, from, i);
+        qnnrt__value_store(dst, to, k, qnnrt__value_element(&value, to, &lost));
     }
     return lost;
 }
 
-/* Store n floats from `index` on. 16-bit floats overflow to infinity. */
-static void qnnrt__loop_write(unsigned char *dst, const qnnrt__value_form *form, size_t index,
-                              const unsigned char *src, size_t n)
+/* Write codes by the unit, and NaNs again, which that leaves at an end of the range. */
+static uint64_t qnnrt__loop_codes(const qnnrt__form *from, const unsigned char *src,
+                                  const qnnrt__form *to, unsigned char *dst, size_t n)
 {
-    unsigned char *to = dst + index * (form->bits / 8u);
-    const int codes = QNNRT__LOOP_UNIT_WRITES && form->plain && form->by_unit &&
-                      (form->bits == 8 || form->bits == 16);
-    if (form->dtype == QNNRT_DTYPE_F32) {
-        memcpy(to, src, n * 4u);
-    } else if (form->dtype == QNNRT_DTYPE_F16) {
-        (form->plain ? qnnrt__loop_store_f16 : qnnrt__loop_write_f16)(src, to, n);
-    } else if (form->dtype == QNNRT_DTYPE_BF16) {
-        qnnrt__loop_write_bf16(src, to, n);
-    } else if (!codes || qnnrt__loop_codes(form, src, to, n) != 0) {
-        /* After loops, only NaNs are written again, which they leave at an end of the range. */
-        for (size_t i = 0; i < n; ++i) {
-            uint32_t b;
-            memcpy(&b, src + 4 * i, sizeof(b));
-            if (codes && (b & 0x7FFFFFFFu) <= 0x7F800000u) continue;
-            const qnnrt__value value = qnnrt__value_of_float(b, QNNRT_DTYPE_F32);
-            qnnrt__value_store(dst, form, index + i, qnnrt__value_element(&value, form));
-        }
+    const uint32_t lost = to->bits == 8 ? qnnrt__loop_write_8(to, src, dst, n)
+                                        : qnnrt__loop_write_16(to, src, dst, n);
+    for (size_t i = 0; lost != 0 && i < n; ++i) {
+        uint32_t b;
+        memcpy(&b, src + 4 * i, sizeof(b));
+        if ((b & 0x7FFFFFFFu) > 0x7F800000u) qnnrt__loop_each(from, src, i, to, dst, i, 1);
     }
+    return lost;
+}
+
+/* Convert n elements of one scale on either side. Return how many do not fit. */
+static uint64_t qnnrt__loop_run(const qnnrt__form *from, const unsigned char *src, size_t i,
+                                const qnnrt__form *to, unsigned char *dst, size_t k, size_t n)
+{
+    const int reads = to->dtype == QNNRT_DTYPE_F32, writes = from->dtype == QNNRT_DTYPE_F32;
+    const unsigned char *at = src + i * (from->bits / 8u);
+    unsigned char *out = dst + k * (to->bits / 8u);
+
+    if (from->kind == to->kind && from->mask == UINT32_MAX && to->mask == UINT32_MAX &&
+        !qnnrt__dtype_kind_is_fixed(from->kind))
+        memcpy(out, at, n * 4u);
+    else if (reads && from->dtype == QNNRT_DTYPE_F16)
+        qnnrt__loop_read_f16(at, out, n);
+    else if (reads && from->dtype == QNNRT_DTYPE_BF16)
+        qnnrt__loop_read_bf16(at, out, n);
+    else if (reads && from->by_unit && from->bits == 8 && from->mask == 0xFFu)
+        qnnrt__loop_read_8(from, at, out, n);
+    else if (reads && from->by_unit && from->mask == 0xFFFFu)
+        qnnrt__loop_read_16(from, at, out, n);
+    else if (writes && to->dtype == QNNRT_DTYPE_F16)
+        return qnnrt__loop_write_f16(at, out, n, to->finite);
+    else if (writes && to->dtype == QNNRT_DTYPE_BF16)
+        return qnnrt__loop_write_bf16(at, out, n, to->finite);
+    else if (QNNRT__LOOP_UNIT_WRITES && writes && to->by_unit)
+        return qnnrt__loop_codes(from, at, to, out, n);
+    else
+        return qnnrt__loop_each(from, src, i, to, dst, k, n);
+    return 0;
 }
 
 /* =====================================================================================
@@ -3918,253 +3774,187 @@ static void qnnrt__loop_write(unsigned char *dst, const qnnrt__value_form *form,
    Needs: >>dtype >>float >>encoding >>value >>loop     Knows nothing of: backends, files
    ===================================================================================== */
 
-/* ---- shapes ------------------------------------------------------------------------------- */
-
-/* Find how a tensor's elements lie in memory and check that [begin, begin + count) is inside. */
-static qnnrt_result qnnrt__quant_open(const qnnrt_tensor_info *tensor, uint64_t begin,
-                                      uint64_t count, qnnrt__value_form *form)
+/* Describe the elements of a tensor. codes: they are integers, the codes of a fixed-point type.
+   Else that needs an encoding that this room converts. On failure *why is one phrase. */
+static qnnrt_result qnnrt__quant_open(const qnnrt_tensor_info *tensor, int codes,
+                                      qnnrt__form *form, const char **why)
 {
     const qnnrt__dtype_info *info = qnnrt__dtype_find(tensor->dtype);
-    uint32_t used;
-
-    memset(form, 0, sizeof(*form));
+    const qnnrt_quant *quant = &tensor->quant;
+    uint64_t total, bytes;
     const qnnrt_result result = qnnrt__dtype_bytes(tensor->dtype, tensor->dims, tensor->rank,
-                                                   &form->total, &form->bytes);
-    if (result != QNNRT_OK)
-        return result;
-    if (begin > form->total || count > form->total - begin)
-        return QNNRT_E_ARG;
-
-    form->dtype = info->dtype;
-    form->kind  = info->kind;
-    form->bits  = info->bits;
-    form->fixed = qnnrt__dtype_kind_is_fixed(info->kind);
-    used = form->fixed && tensor->quant.bitwidth != 0 ? tensor->quant.bitwidth : info->bits;
-    if (used > info->bits)
-        return QNNRT_E_ARG;
-    form->mask  = UINT64_MAX >> (64u - used);
-    if (info->kind == QNNRT__DTYPE_INT || info->kind == QNNRT__DTYPE_SFIXED)
-        form->sign = (uint64_t)1 << (used - 1u);
-    qnnrt__encoding_range(info, used, &form->min, &form->max);
+                                                   &total, &bytes);
+    *why = result == QNNRT_E_UNSUPPORTED ? "its type has no fixed size"
+         : result == QNNRT_E_LIMIT       ? "it has too many elements"
+                                         : "a dimension is missing or 0";
+    if (result != QNNRT_OK) return result;
+    const int fixed = qnnrt__dtype_kind_is_fixed(info->kind);
+    const uint32_t used = fixed && quant->bitwidth != 0 ? quant->bitwidth : info->bits;
+    *why = "the format of its elements is not fixed";
+    if (codes ? info->kind == QNNRT__DTYPE_FLOAT
+              : tensor->dtype == QNNRT_DTYPE_F4 || tensor->dtype == QNNRT_DTYPE_F8)
+        return QNNRT_E_UNSUPPORTED;
+    *why = "its codes have no encoding that is converted";
+    if (!codes && fixed && quant->encoding != QNNRT_ENCODING_PER_TENSOR &&
+        quant->encoding != QNNRT_ENCODING_PER_AXIS)
+        return QNNRT_E_UNSUPPORTED;
+    *why = codes ? NULL : qnnrt__encoding_check(tensor);
+    if (used > info->bits) *why = "bitwidth exceeds the bits of the type";
+    if (*why != NULL) return QNNRT_E_ARG;
+    qnnrt__value_form(form, info, used);
+    if (codes && fixed) form->kind = form->min < 0 ? QNNRT__DTYPE_INT : QNNRT__DTYPE_UINT;
+    form->tensor = tensor;
+    form->total = total;
     return QNNRT_OK;
 }
 
-/* Return QNNRT_OK when elements can be read and written as floats: a fixed-point type needs an
-   encoding that this room converts. */
-static qnnrt_result qnnrt__quant_has_values(const qnnrt_tensor_info *tensor)
-{
-    const qnnrt_encoding encoding = tensor->quant.encoding;
-    if (tensor->dtype == QNNRT_DTYPE_F4 || tensor->dtype == QNNRT_DTYPE_F8)
-        return QNNRT_E_UNSUPPORTED;
-    if (!qnnrt__dtype_is_fixed(tensor->dtype))
-        return QNNRT_OK;
-    if (encoding != QNNRT_ENCODING_PER_TENSOR && encoding != QNNRT_ENCODING_PER_AXIS)
-        return QNNRT_E_UNSUPPORTED;
-    return qnnrt__encoding_check(tensor) == NULL ? QNNRT_OK : QNNRT_E_ARG;
-}
-
 /* Return how many of the elements from index on, at most left, share a scale, and set it. */
-static size_t qnnrt__quant_run(const qnnrt_tensor_info *tensor, qnnrt__value_form *form,
-                               size_t index, size_t left)
+static size_t qnnrt__quant_scale(qnnrt__form *form, size_t index, size_t left)
 {
-    const qnnrt_quant *quant = &tensor->quant;
+    const qnnrt_tensor_info *tensor = form->tensor;
     form->scale = 1.0f;
     form->mant  = 1;
-    if (form->fixed && quant->encoding == QNNRT_ENCODING_PER_AXIS) {
-        uint64_t inner = 1;
-        for (uint32_t i = (uint32_t)quant->axis + 1u; i < tensor->rank; ++i)
-            inner *= tensor->dims[i];           /* a part of form->total, which was checked */
-        const uint32_t at = (uint32_t)((index / inner) % tensor->dims[quant->axis]);
-        const uint64_t rest = inner - index % inner;
-        left = rest < left ? (size_t)rest : left;
-        form->scale  = quant->scales[at];
-        form->offset = quant->offsets != NULL ? quant->offsets[at] : 0;
-    } else if (form->fixed) {
+    if (qnnrt__dtype_kind_is_fixed(form->kind)) {
+        const qnnrt_quant *quant = &tensor->quant;
+        qnnrt__value scale;
         form->scale  = quant->scale;
         form->offset = quant->offset;
+        if (quant->encoding == QNNRT_ENCODING_PER_AXIS) {
+            uint64_t inner = 1;
+            for (uint32_t i = (uint32_t)quant->axis + 1u; i < tensor->rank; ++i)
+                inner *= tensor->dims[i];           /* a part of form->total, which was checked */
+            const uint32_t at = (uint32_t)((index / inner) % tensor->dims[quant->axis]);
+            const uint64_t rest = inner - index % inner;
+            left = rest < left ? (size_t)rest : left;
+            form->scale  = quant->scales[at];
+            form->offset = quant->offsets != NULL ? quant->offsets[at] : 0;
+        }
+        scale = qnnrt__value_of_float(qnnrt__float_bits(form->scale), QNNRT_DTYPE_F32);
+        form->mant = scale.mant;
+        form->exp  = scale.exp;
     }
-    if (form->fixed)
-        form->mant = qnnrt__float_split(qnnrt__float_bits(form->scale), &form->exp);
-    /* An integer up to 2^24 times 1 is exact in any mode, so only real scales need a plain unit. */
-    form->by_unit = (form->plain || !form->fixed) && form->kind != QNNRT__DTYPE_BOOL &&
-                    form->kind != QNNRT__DTYPE_FLOAT &&
-                    form->min + form->offset >= -QNNRT__LOOP_EXACT &&
-                    form->max + form->offset <= QNNRT__LOOP_EXACT &&
+    form->by_unit = form->plain && (form->bits == 8 || form->bits == 16) &&
+                    form->kind != QNNRT__DTYPE_FLOAT && form->kind != QNNRT__DTYPE_BOOL &&
+                    form->offset >= -QNNRT__LOOP_OFFSET && form->offset <= QNNRT__LOOP_OFFSET &&
                     form->scale < 1.2676506e30f;        /* 2^100 */
     return left;
 }
 
+/* Convert the elements [begin, begin + count); src and dst are the bytes that have the first one.
+   Return how many do not fit. */
+static uint64_t qnnrt__quant_convert(qnnrt__form *from, const void *src, qnnrt__form *to, void *dst,
+                                     size_t begin, size_t count)
+{
+    const size_t i = from->bits < 8 ? begin % (8u / from->bits) : 0;
+    const size_t k = to->bits < 8 ? begin % (8u / to->bits) : 0;
+    uint64_t lost = 0;
+    for (size_t done = 0, n; done < count; done += n) {
+        n = qnnrt__quant_scale(from, begin + done, count - done);
+        n = qnnrt__quant_scale(to, begin + done, n);
+        lost += qnnrt__loop_run(from, (const unsigned char *)src, i + done, to,
+                                (unsigned char *)dst, k + done, n);
+    }
+    return lost;
+}
+
+/* Describe a tensor, a list of values of the type `as`, float32 or int32, and find the byte in
+   which the element `begin` lies. */
+static qnnrt_result qnnrt__quant_range(const qnnrt_tensor_info *tensor, qnnrt_dtype as,
+                                       size_t begin, size_t count, qnnrt__form *form,
+                                       qnnrt__form *list, size_t *at)
+{
+    const char *why;
+    const qnnrt_result result = qnnrt__quant_open(tensor, as == QNNRT_DTYPE_I32, form, &why);
+    if (result != QNNRT_OK) return result;
+    if (begin > form->total || count > form->total - begin) return QNNRT_E_ARG;
+    qnnrt__value_form(list, qnnrt__dtype_find(as), 32);
+    *at = begin / 8u * form->bits + begin % 8u * form->bits / 8u;
+    return QNNRT_OK;
+}
+
 /* ---- entry points -------------------------------------------------------------------------- */
 
-/* Convert count stored elements, from index begin on in row-major order, to float.
+/* Convert count stored elements, from index begin on in row-major order, to float32 or int32.
 
    src      the tensor's first byte, any alignment
-   dst      receives count floats; must not overlap src
+   dst      receives count values; must not overlap src
 
-   Every type gives the float nearest to the exact value, ties to even. bool8 gives 0 or 1.
-   NaN stays NaN and becomes quiet, except from float32, which is copied.
+   float32  Every type gives the float nearest to the exact value, ties to even. bool8 gives 0 or 1.
+            NaN stays NaN and becomes quiet, except from float32, which is copied.
+   int32    Integers, and the codes of fixed-point types, clamped. Only .bitwidth of the encoding
+            matters.
    Returns  QNNRT_OK
             QNNRT_E_ARG          begin + count is outside the shape, or the encoding is
                                  inconsistent (qnnrt__encoding_check() says why)
             QNNRT_E_UNSUPPORTED  unknown type, string, float4, float8, or a fixed-point type
-                                 whose encoding is absent or of another kind
+                                 whose encoding is absent or of another kind; int32 of a float type
             QNNRT_E_LIMIT        the shape is larger than the address space */
-static qnnrt_result qnnrt__quant_read_f32(const qnnrt_tensor_info *tensor, const void *src,
-                                          size_t begin, float *dst, size_t count)
+static qnnrt_result qnnrt__quant_read(const qnnrt_tensor_info *tensor, const void *src,
+                                      size_t begin, qnnrt_dtype as, void *dst, size_t count)
 {
-    const unsigned char *from = (const unsigned char *)src;
-    unsigned char *to = (unsigned char *)dst;
-    qnnrt__value_form form;
-    qnnrt_result result = qnnrt__quant_open(tensor, begin, count, &form);
-    if (result == QNNRT_OK)
-        result = qnnrt__quant_has_values(tensor);
-    if (result != QNNRT_OK || count == 0)
-        return result;
-    if (src == NULL || dst == NULL)
-        return QNNRT_E_ARG;
-
-    form.plain = qnnrt__float_is_plain();
-    for (size_t done = 0, n; done < count; done += n) {
-        n = qnnrt__quant_run(tensor, &form, begin + done, count - done);
-        qnnrt__loop_read(from, &form, begin + done, to + 4u * done, n);
-    }
+    qnnrt__form form, list;
+    size_t at;
+    const qnnrt_result result = qnnrt__quant_range(tensor, as, begin, count, &form, &list, &at);
+    if (result != QNNRT_OK || count == 0) return result;
+    if (src == NULL || dst == NULL) return QNNRT_E_ARG;
+    qnnrt__quant_convert(&form, (const unsigned char *)src + at, &list, dst, begin, count);
     return QNNRT_OK;
 }
 
-/* Convert count floats and store them from index begin on; the reverse of qnnrt__quant_read_f32().
+/* Convert count values of float32 or int32 and store them from index begin on; the reverse of
+   qnnrt__quant_read().
 
-   Fixed types store round_half_even(x / scale) - offset, computed exactly and clamped to the
-   codes of the type, or of the bitwidth; a narrow code fills its storage sign-extended. NaN
-   stores the code of real zero, infinities the ends. Integers are rounded half to even and
-   clamped, NaN gives 0. bool8 stores x != 0, so NaN gives 1. Half and bfloat16 round to nearest
-   even, overflow to infinity, and keep NaN as a quiet NaN. Packed neighbours keep their value.
-   Returns  as qnnrt__quant_read_f32() */
-static qnnrt_result qnnrt__quant_write_f32(const qnnrt_tensor_info *tensor, void *dst, size_t begin,
-                                           const float *src, size_t count)
+   float32  Fixed types store round_half_even(x / scale) - offset, computed exactly and clamped to
+            the codes of the type, or of the bitwidth; a narrow code fills its storage
+            sign-extended. NaN stores the code of real zero, infinities the ends. Integers are
+            rounded half to even and clamped, NaN gives 0. bool8 stores x != 0, so NaN gives 1. Half
+            and bfloat16 round to nearest even, overflow to infinity, and keep NaN as a quiet NaN.
+   int32    Integers and codes are clamped to the type or the bitwidth; bool8 stores v != 0.
+   Packed neighbours keep their value.
+   Returns  as qnnrt__quant_read() */
+static qnnrt_result qnnrt__quant_write(const qnnrt_tensor_info *tensor, void *dst, size_t begin,
+                                       qnnrt_dtype as, const void *src, size_t count)
 {
-    const unsigned char *from = (const unsigned char *)src;
-    unsigned char *to = (unsigned char *)dst;
-    qnnrt__value_form form;
-    qnnrt_result result = qnnrt__quant_open(tensor, begin, count, &form);
-    if (result == QNNRT_OK)
-        result = qnnrt__quant_has_values(tensor);
-    if (result != QNNRT_OK || count == 0)
-        return result;
-    if (src == NULL || dst == NULL)
-        return QNNRT_E_ARG;
-
-    form.plain = qnnrt__float_is_plain();
-    for (size_t done = 0, n; done < count; done += n) {
-        n = qnnrt__quant_run(tensor, &form, begin + done, count - done);
-        qnnrt__loop_write(to, &form, begin + done, from + 4u * done, n);
-    }
-    return QNNRT_OK;
-}
-
-/* Copy count stored integers, or the raw codes of a fixed-point type, clamped to int32. Only
-   .bitwidth of the encoding matters.
-   Returns  as qnnrt__quant_read_f32(); QNNRT_E_UNSUPPORTED for every float type */
-static qnnrt_result qnnrt__quant_read_i32(const qnnrt_tensor_info *tensor, const void *src,
-                                          size_t begin, int32_t *dst, size_t count)
-{
-    const unsigned char *from = (const unsigned char *)src;
-    unsigned char *to = (unsigned char *)dst;
-    qnnrt__value_form form;
-    const qnnrt_result result = qnnrt__quant_open(tensor, begin, count, &form);
-    if (result == QNNRT_OK && form.kind == QNNRT__DTYPE_FLOAT)
-        return QNNRT_E_UNSUPPORTED;
-    if (result != QNNRT_OK || count == 0)
-        return result;
-    if (src == NULL || dst == NULL)
-        return QNNRT_E_ARG;
-
-    if (form.min == INT32_MIN) {
-        memcpy(to, from + begin * 4u, count * 4u);
-        return QNNRT_OK;
-    }
-    for (size_t i = 0; i < count; ++i) {
-        const uint64_t raw = qnnrt__value_load(from, &form, begin + i);
-        const int negative = form.sign != 0 && (raw >> 63) != 0;
-        int32_t v;
-        if (form.kind == QNNRT__DTYPE_BOOL)
-            v = raw != 0;
-        else if (negative)
-            v = (int64_t)raw < INT32_MIN ? INT32_MIN : (int32_t)(int64_t)raw;
-        else
-            v = raw > (uint64_t)INT32_MAX ? INT32_MAX : (int32_t)raw;
-        memcpy(to + 4u * i, &v, sizeof(v));
-    }
-    return QNNRT_OK;
-}
-
-/* Store count integers, or raw codes of a fixed-point type, clamped to the type or bitwidth;
-   bool8 stores v != 0. The reverse of qnnrt__quant_read_i32(). */
-static qnnrt_result qnnrt__quant_write_i32(const qnnrt_tensor_info *tensor, void *dst, size_t begin,
-                                           const int32_t *src, size_t count)
-{
-    const unsigned char *from = (const unsigned char *)src;
-    unsigned char *to = (unsigned char *)dst;
-    qnnrt__value_form form;
-    const qnnrt_result result = qnnrt__quant_open(tensor, begin, count, &form);
-    if (result == QNNRT_OK && form.kind == QNNRT__DTYPE_FLOAT)
-        return QNNRT_E_UNSUPPORTED;
-    if (result != QNNRT_OK || count == 0)
-        return result;
-    if (src == NULL || dst == NULL)
-        return QNNRT_E_ARG;
-
-    if (form.min == INT32_MIN) {
-        memcpy(to + begin * 4u, from, count * 4u);
-        return QNNRT_OK;
-    }
-    for (size_t i = 0; i < count; ++i) {
-        int32_t v;
-        memcpy(&v, from + 4u * i, sizeof(v));
-        int64_t code = v < form.min ? form.min : v > form.max ? form.max : v;
-        if (form.kind == QNNRT__DTYPE_BOOL)
-            code = v != 0;
-        qnnrt__value_store(to, &form, begin + i, (uint64_t)code);
-    }
+    qnnrt__form form, list;
+    size_t at;
+    const qnnrt_result result = qnnrt__quant_range(tensor, as, begin, count, &form, &list, &at);
+    if (result != QNNRT_OK || count == 0) return result;
+    if (src == NULL || dst == NULL) return QNNRT_E_ARG;
+    qnnrt__quant_convert(&list, src, &form, (unsigned char *)dst + at, begin, count);
     return QNNRT_OK;
 }
 
 /* Fill a whole tensor with real zero: the clamped -offset for fixed types, along the axis too,
    and zero bytes for everything else, fixed types without encoding included. Unused bits of a
    packed last byte become 0.
-   Returns  as qnnrt__quant_read_f32(), except that float4 and float8 work */
+   Returns  as qnnrt__quant_read(), except that float4 and float8 work */
 static qnnrt_result qnnrt__quant_fill_zero(const qnnrt_tensor_info *tensor, void *dst)
 {
     unsigned char *to = (unsigned char *)dst;
-    qnnrt__value_form form;
-    qnnrt_result result = qnnrt__quant_open(tensor, 0, 0, &form);
-    if (result != QNNRT_OK)
-        return result;
-    if (dst == NULL)
-        return QNNRT_E_ARG;
-    const size_t total = (size_t)form.total, bytes = (size_t)form.bytes;
-    if (!form.fixed || tensor->quant.encoding == QNNRT_ENCODING_NONE) {
-        memset(to, 0, bytes);
+    const char *why;
+    qnnrt__form form;
+    qnnrt__value none;
+    uint64_t count, bytes, lost = 0;
+    qnnrt_result result = qnnrt__dtype_bytes(tensor->dtype, tensor->dims, tensor->rank, &count,
+                                             &bytes);
+    if (result != QNNRT_OK) return result;
+    if (dst == NULL) return QNNRT_E_ARG;
+    if (!qnnrt__dtype_is_fixed(tensor->dtype) || tensor->quant.encoding == QNNRT_ENCODING_NONE) {
+        memset(to, 0, (size_t)bytes);
         return QNNRT_OK;
     }
-    result = qnnrt__quant_has_values(tensor);
-    if (result != QNNRT_OK)
-        return result;
-
+    result = qnnrt__quant_open(tensor, 0, &form, &why);
+    if (result != QNNRT_OK) return result;
     const size_t unit = form.bits / 8u;
-    qnnrt__value none;
     memset(&none, 0, sizeof(none));
     to[bytes - 1u] = 0;
-    for (size_t done = 0, n; done < total; done += n) {
-        n = qnnrt__quant_run(tensor, &form, done, total - done);
-        const uint64_t zero = qnnrt__value_code(&none, &form);
+    for (size_t done = 0, n; done < count; done += n) {
+        n = qnnrt__quant_scale(&form, done, (size_t)count - done);
+        const uint64_t zero = qnnrt__value_code(&none, &form, &lost);
         /* Packed runs are short enough to walk; others are set by copying what is set already. */
-        if (unit == 0) {
-            for (size_t i = 0; i < n; ++i)
-                qnnrt__value_store(to, &form, done + i, zero);
-            continue;
-        }
-        qnnrt__value_store(to, &form, done, zero);
-        for (size_t set = 1, more; set < n; set += more) {
+        for (size_t i = 0; i < (unit == 0 ? n : 1); ++i)
+            qnnrt__value_store(to, &form, done + i, zero);
+        for (size_t set = 1, more; unit != 0 && set < n; set += more) {
             more = set < n - set ? set : n - set;
             memcpy(to + (done + set) * unit, to + done * unit, more * unit);
         }
@@ -13110,9 +12900,9 @@ static qnnrt_result qnnrt__host_explain(qnnrt__host *host, qnnrt_error *err)
    RUN                                                                              >>run
    Arrays of vendor tensors, filled once; bind changes pointers in them, exec hands them to
    the vendor. Everything that can fail or cost happened before.
-   Needs: >>os >>size >>mem >>err >>log >>codes >>quant >>abi >>compare >>backend (its struct)
-          >>friends >>register >>context >>model >>wiring >>slot >>pipeline >>place >>area >>binding
-          >>host
+   Needs: >>os >>size >>mem >>err >>log >>codes >>dtype >>quant >>abi >>compare
+          >>backend (its struct) >>friends >>register >>context >>model >>wiring >>slot >>pipeline
+          >>place >>area >>binding >>host
    Knows nothing of: folders, metadata sources
    ===================================================================================== */
 
@@ -13652,7 +13442,7 @@ static qnnrt_result qnnrt__run_range(qnnrt_run *run, const qnnrt_slot *slot, uin
 
 /* Check that an input with a range takes values, int32 or float, from element `begin` on. */
 static qnnrt_result qnnrt__run_takes(qnnrt_run *run, const qnnrt_slot *slot, uint64_t begin,
-                                     const void *values, int floats, size_t count)
+                                     qnnrt_dtype as, const void *values, size_t count)
 {
     enum { PART = 64 };
     static const uint32_t dims[1] = { PART };
@@ -13664,8 +13454,7 @@ static qnnrt_result qnnrt__run_takes(qnnrt_run *run, const qnnrt_slot *slot, uin
     for (done = 0; done < count; done += part) {
         const unsigned char *from = (const unsigned char *)values + 4u * done;
         part = count - done < PART ? count - done : (size_t)PART;
-        if (floats) qnnrt__quant_write_f32(&tensor, stored, 0, (const float *)values + done, part);
-        else memcpy(stored, from, part * sizeof(*stored));
+        qnnrt__quant_write(&tensor, stored, 0, as, from, part);
         for (i = 0; i < part; ++i)
             if (stored[i] < slot->low || stored[i] > slot->high)
                 return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_ARG,
@@ -13677,13 +13466,13 @@ static qnnrt_result qnnrt__run_takes(qnnrt_run *run, const qnnrt_slot *slot, uin
     return QNNRT_OK;
 }
 
-static qnnrt_result qnnrt__run_no_conversion(const qnnrt_tensor_info *tensor, const char *what,
-                                             qnnrt_error *err)
+static qnnrt_result qnnrt__run_no_conversion(qnnrt_run *run, const qnnrt_tensor_info *tensor,
+                                             qnnrt_dtype as)
 {
     char facts[256];
-    return qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
-                       "\"%.200s\" (%s) cannot be converted to or from %s",
-                       tensor->name, qnnrt__compare_text(tensor, facts, sizeof(facts)), what);
+    return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_UNSUPPORTED,
+                       "\"%.200s\" (%s) cannot be converted to or from %s", tensor->name,
+                       qnnrt__compare_text(tensor, facts, sizeof(facts)), qnnrt__dtype_name(as));
 }
 
 /* =====================================================================================
@@ -14541,11 +14330,11 @@ QNNRT_API qnnrt_result qnnrt_exec(qnnrt_run *run)
     return QNNRT__UNLIKELY(run->careful) ? qnnrt__exec_careful(run) : qnnrt__exec_steps(run);
 }
 
-/* QNNRT__X(write_f32, 1, const float, "float") defines qnnrt_write_f32(); likewise the other three.
-   */
-#define QNNRT__X(verb, writes, type, as) \
-    QNNRT_API qnnrt_result qnnrt_##verb(qnnrt_run *run, const qnnrt_slot *slot, uint64_t begin, \
-                                        type *values, size_t count) \
+/* QNNRT__X(write, f32, 1, const float, QNNRT_DTYPE_F32) defines qnnrt_write_f32(); likewise the
+   other three. */
+#define QNNRT__X(verb, name, writes, type, as) \
+    QNNRT_API qnnrt_result qnnrt_##verb##_##name(qnnrt_run *run, const qnnrt_slot *slot, \
+                                                 uint64_t begin, type *values, size_t count) \
     { \
         void *data = NULL; \
         const qnnrt_tensor_info *now = NULL; \
@@ -14556,16 +14345,15 @@ QNNRT_API qnnrt_result qnnrt_exec(qnnrt_run *run)
         if (values == NULL && count > 0) \
             return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_ARG, "values is NULL"); \
         if (writes && slot->has_range) \
-            result = qnnrt__run_takes(run, slot, begin, values, as[0] == 'f', count); \
+            result = qnnrt__run_takes(run, slot, begin, as, values, count); \
         if (result != QNNRT_OK) return result; \
-        result = qnnrt__quant_##verb(now, data, (size_t)begin, values, count); \
-        return result == QNNRT_OK \
-                   ? result : qnnrt__run_no_conversion(now, as, qnnrt__run_err(run)); \
+        result = qnnrt__quant_##verb(now, data, (size_t)begin, as, values, count); \
+        return result == QNNRT_OK ? result : qnnrt__run_no_conversion(run, now, as); \
     }
-QNNRT__X(write_f32, 1, const float, "float")
-QNNRT__X(read_f32, 0, float, "float")
-QNNRT__X(write_i32, 1, const int32_t, "int32")
-QNNRT__X(read_i32, 0, int32_t, "int32")
+QNNRT__X(write, f32, 1, const float, QNNRT_DTYPE_F32)
+QNNRT__X(read, f32, 0, float, QNNRT_DTYPE_F32)
+QNNRT__X(write, i32, 1, const int32_t, QNNRT_DTYPE_I32)
+QNNRT__X(read, i32, 0, int32_t, QNNRT_DTYPE_I32)
 #undef QNNRT__X
 
 QNNRT_API qnnrt_result qnnrt_encode_f32(const qnnrt_tensor_info *tensor, const float *values,
@@ -14574,18 +14362,18 @@ QNNRT_API qnnrt_result qnnrt_encode_f32(const qnnrt_tensor_info *tensor, const f
     qnnrt_result result;
     if (tensor == NULL || values == NULL || data == NULL) return QNNRT_E_ARG;
     /* Ask with no values, because what is refused must not be written. */
-    result = qnnrt__quant_write_f32(tensor, data, 0, values, 0);
+    result = qnnrt__quant_write(tensor, data, 0, QNNRT_DTYPE_F32, values, 0);
     if (result != QNNRT_OK) return result;
     /* Clear the spare bits of a packed type. */
     if (tensor->bytes > 0) ((unsigned char *)data)[tensor->bytes - 1] = 0;
-    return qnnrt__quant_write_f32(tensor, data, 0, values, (size_t)tensor->count);
+    return qnnrt__quant_write(tensor, data, 0, QNNRT_DTYPE_F32, values, (size_t)tensor->count);
 }
 
 QNNRT_API qnnrt_result qnnrt_decode_f32(const qnnrt_tensor_info *tensor, const void *data,
                                         float *values)
 {
     if (tensor == NULL || values == NULL || data == NULL) return QNNRT_E_ARG;
-    return qnnrt__quant_read_f32(tensor, data, 0, values, (size_t)tensor->count);
+    return qnnrt__quant_read(tensor, data, 0, QNNRT_DTYPE_F32, values, (size_t)tensor->count);
 }
 
 #ifdef __cplusplus
