@@ -225,9 +225,9 @@
            qnnrt_run_transfers(run, &list, &count);   // list[i].registered, else list[i].reason
        QNNRT_MEM_SHARED takes FastRPC's allocator in libcdsprpc.so, then your qnnrt_mem_provider if
        there is one, else plain memory, with the reason in qnnrt_mem_info. QNNRT_MEM_RPCMEM or
-       QNNRT_MEM_PROVIDER makes its absence an error. QNNRT_MEM_FD takes a descriptor of yours, such
-       as a camera's buffer, from an offset on. tools/qnnrt_device.h has providers for the kernel's
-       heaps and for anonymous files, which libQnnRef.so takes.
+       QNNRT_MEM_PROVIDER makes its absence an error. tools/qnnrt_device.h has providers for the
+       kernel's heaps, for a descriptor of yours, such as a camera's buffer, and for anonymous
+       files, which libQnnRef.so takes.
        A run registers its tensors when it is created, and the registrations are kept until the mem
        is destroyed or the context is freed: each (context, offset, type, shape) once, however many
        runs use it. A tensor is not registered, and reaches the device as without this, if it is
@@ -696,23 +696,30 @@ typedef enum qnnrt_mem_kind {
     QNNRT_MEM_SHARED,        /* the first of RPCMEM and (if there is one) PROVIDER that works here;
                                 else HEAP, and qnnrt_mem_info.reason says why */
     QNNRT_MEM_RPCMEM,        /* FastRPC's allocator: rpcmem_alloc2, or rpcmem_alloc up to 2 GiB */
-    QNNRT_MEM_PROVIDER,      /* the caller's qnnrt_mem_provider */
-    QNNRT_MEM_FD             /* the caller's file descriptor */
+    QNNRT_MEM_PROVIDER       /* the caller's qnnrt_mem_provider */
 } qnnrt_mem_kind;
 
-/* Return "heap", "shared", "rpcmem", "provider", "fd"; "unknown" for any other number. */
+/* Return "heap", "shared", "rpcmem", "provider"; "unknown" for any other number. */
 QNNRT_API const char *qnnrt_mem_kind_name(qnnrt_mem_kind kind);
+
+/* Memory that a file descriptor stands for. */
+typedef struct qnnrt_mem_block {
+    size_t   bytes, align;   /* that are asked for: align is that of the plan */
+    void    *data;           /* mapped for reading and writing, at the begin of a page or aligned */
+    int      fd;
+    uint64_t fd_offset;      /* of data (default 0) */
+    uint64_t fd_bytes;       /* of all that fd stands for (default 0: fd_offset + bytes) */
+    void    *own;            /* the provider's */
+} qnnrt_mem_block;
 
 /* Where memory with a file descriptor comes from. */
 typedef struct qnnrt_mem_provider {
     const char   *name;      /* in messages and qnnrt_mem_info (default NULL: "provider") */
-    /* Give at least `bytes` at the begin of a page, mapped for reading and writing, and the
-       descriptor whose offset 0 is at *data. backend: the one that is to use it, or NULL. On
-       failure it fills err, whose code is its result, and *data and *fd are not used */
-    qnnrt_result (*alloc)(void *user, const qnnrt_backend *backend, size_t bytes, void **data,
-                          int *fd, qnnrt_error *err);
-    void        (*free)(void *user, void *data, size_t bytes, int fd);   /* what alloc gave; called
-                                with hooks.lock held */
+    /* Give memory: set data and fd at least. backend: the one that is to use it, or NULL. On
+       failure it fills err, whose code is its result, and keeps nothing */
+    qnnrt_result (*alloc)(void *user, const qnnrt_backend *backend, qnnrt_mem_block *block,
+                          qnnrt_error *err);
+    void        (*free)(void *user, const qnnrt_mem_block *block);    /* what alloc gave */
     void         *user;      /* valid until the memory is freed */
     const struct qnnrt_mem_provider *next;   /* what QNNRT_MEM_SHARED tries where this one fails
                                 (default NULL: plain memory) */
@@ -1184,9 +1191,6 @@ typedef struct qnnrt_mem_desc {
     int    guard;      /* 1: every block has its own pages, which it shares with no other block,
                           and a guard page after them */
     qnnrt_mem_kind kind;     /* what the memory is made of (default 0: plain memory) */
-    int         fd;          /* QNNRT_MEM_FD: its memory, borrowed and open until the mem is
-                                destroyed. .data may be where the caller mapped .fd_offset */
-    uint64_t    fd_offset;   /* QNNRT_MEM_FD: where the mem begins, aligned as the plan */
     const char *rpcmem_path; /* QNNRT_MEM_RPCMEM (default NULL: "libcdsprpc.so", by the system's
                                 search) */
     qnnrt_mem_provider provider;         /* QNNRT_MEM_PROVIDER: where it comes from; also tried by
@@ -1896,28 +1900,6 @@ static int qnnrt__os_pages_forbid(void *at, size_t bytes)
 }
 
 static void qnnrt__os_pages_free(void *at, size_t bytes) { munmap(at, bytes); }
-
-/* Map memory of a file descriptor for reading and writing. offset: a multiple of the page size. On
-   failure return NULL, with the system's text in *why. */
-static void *qnnrt__os_share_map(int fd, uint64_t offset, size_t bytes, const char **why)
-{
-    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
-    *why = at == MAP_FAILED ? strerror(errno) : NULL;
-    return at == MAP_FAILED ? NULL : at;
-}
-
-/* Find the size of what a file descriptor stands for; 0: unknown. fstat() knows files, and only
-   lseek() knows buffers of a heap, which have no position. Return NULL, or what failed. */
-static const char *qnnrt__os_share_bytes(int fd, uint64_t *bytes)
-{
-    struct stat facts;
-    off_t end;
-    *bytes = 0;
-    if (fstat(fd, &facts) != 0) return strerror(errno);
-    if (facts.st_size > 0) *bytes = (uint64_t)facts.st_size;
-    else if ((end = lseek(fd, 0, SEEK_END)) > 0) *bytes = (uint64_t)end;
-    return NULL;
-}
 
 /* Open a library. RTLD_NOW reports a missing symbol now and not in the middle of a run; RTLD_LOCAL
    lets two releases live in one process. On failure return NULL, with the loader's text in *why,
@@ -2743,12 +2725,12 @@ static void qnnrt__log_report(int index, uint32_t mark, qnnrt_error *err)
    Memory that a device can use in place, because a file descriptor stands for it.
    Source: inc/rpcmem.h of github.com/qualcomm/fastrpc: heap 25 (system), flag 1 (cached), no
    rpcmem_init() for users of libcdsprpc.so.
-   Needs: >>os >>size >>err     Knows nothing of: plans, backends
+   Needs: >>os >>size >>err     Knows nothing of: plans, backends, other providers
    ===================================================================================== */
 
 QNNRT_API const char *qnnrt_mem_kind_name(qnnrt_mem_kind kind)
 {
-    static const char *const names[] = { "heap", "shared", "rpcmem", "provider", "fd" };
+    static const char *const names[] = { "heap", "shared", "rpcmem", "provider" };
     return (unsigned)kind < sizeof(names) / sizeof(names[0]) ? names[kind] : "unknown";
 }
 
@@ -2760,17 +2742,10 @@ typedef struct qnnrt__share_user {
 
 typedef struct qnnrt__share {
     qnnrt_mem_kind     kind;
-    int                fd;
-    unsigned char     *data;
-    uint64_t           fd_offset;       /* of data */
-    uint64_t           fd_bytes;        /* of all that fd stands for */
-    void              *map;             /* pages of ours, or NULL */
-    size_t             map_bytes;
-    void              *rpcmem;          /* what rpcmem_alloc gave, or NULL */
-    void             (*rpcmem_free)(void *);
     qnnrt_mem_provider provider;
-    void              *provided;        /* what its alloc gave, or NULL */
-    size_t             provided_bytes;
+    qnnrt_mem_block    block;           /* as the provider gave it */
+    unsigned char     *data;            /* in the block, aligned */
+    uint64_t           fd_offset;       /* of data */
     qnnrt__share_user *users;
 } qnnrt__share;
 
@@ -2793,30 +2768,8 @@ static void qnnrt__share_leave(qnnrt__share *share, qnnrt__share_user *user)
 static void qnnrt__share_close(qnnrt__share *share)
 {
     while (share->users != NULL) share->users->leave(share->users);
-    if (share->map != NULL) qnnrt__os_pages_free(share->map, share->map_bytes);
-    if (share->rpcmem != NULL) share->rpcmem_free(share->rpcmem);
-    if (share->provided != NULL)
-        share->provider.free(share->provider.user, share->provided, share->provided_bytes,
-                             share->fd);
-    memset(share, 0, sizeof(*share));
-    share->fd = -1;
-}
-
-/* Map `bytes` of the descriptor, from fd_offset on. */
-static qnnrt_result qnnrt__share_map(qnnrt__share *share, uint64_t bytes, qnnrt_error *err)
-{
-    const uint64_t lead = share->fd_offset & (qnnrt__os_page_bytes() - 1);
-    const char *why = "it is larger than the address space";
-    if (bytes <= SIZE_MAX / 2 - lead) {
-        share->map_bytes = (size_t)(bytes + lead);
-        share->map = qnnrt__os_share_map(share->fd, share->fd_offset - lead, share->map_bytes,
-                                         &why);
-    }
-    if (share->map == NULL)
-        return qnnrt__fail(err, QNNRT_E_MEMORY, "cannot map %llu bytes of file descriptor %d: %s",
-                           (unsigned long long)bytes, share->fd, why);
-    share->data = (unsigned char *)share->map + (size_t)lead;
-    return QNNRT_OK;
+    if (share->block.data != NULL) share->provider.free(share->provider.user, &share->block);
+    share->block.data = NULL;
 }
 
 /* Find a function of libcdsprpc.so, and copy its address to `to`. Return 0 if it is missing. */
@@ -2827,16 +2780,28 @@ static int qnnrt__share_symbol(void *library, const char *name, void *to)
     return found != NULL;
 }
 
-/* Allocate with FastRPC. The library stays loaded: that of the backend uses it, too. */
-static qnnrt_result qnnrt__share_rpcmem(qnnrt__share *share, const char *path, uint64_t bytes,
-                                        qnnrt_error *err)
+/* Free what follows gave. */
+static void qnnrt__share_rpcmem_free(void *user, const qnnrt_mem_block *block)
+{
+    void (*give_back)(void *) = NULL;
+    (void)user;
+    if (qnnrt__share_symbol(block->own, "rpcmem_free", (void *)&give_back)) give_back(block->data);
+}
+
+/* Allocate with FastRPC, from the library at the path `user`. It stays loaded: that of the backend
+   uses it, too. */
+static qnnrt_result qnnrt__share_rpcmem(void *user, const qnnrt_backend *backend,
+                                        qnnrt_mem_block *block, qnnrt_error *err)
 {
     enum { HEAP_SYSTEM = 25, FLAG_CACHED = 1 };
+    const char *path = user != NULL ? (const char *)user : "libcdsprpc.so", *why, *lacks = NULL;
     void *(*alloc)(int, uint32_t, int) = NULL, *(*alloc2)(int, uint32_t, size_t) = NULL;
+    void (*give_back)(void *) = NULL;
     int (*to_fd)(void *) = NULL;
-    const char *why, *lacks = NULL;
+    const unsigned long long bytes = block->bytes;
     void *library;
     qnnrt_result result;
+    (void)backend;
     if (strchr(path, '/') == NULL && qnnrt__os_search_is_unsafe())
         return qnnrt__fail(err, QNNRT_E_LIBRARY, "%s is not searched, because LD_LIBRARY_PATH names"
                            " the current folder", path);
@@ -2846,132 +2811,83 @@ static qnnrt_result qnnrt__share_rpcmem(qnnrt__share *share, const char *path, u
     qnnrt__share_symbol(library, "rpcmem_alloc2", (void *)&alloc2);
     if (!qnnrt__share_symbol(library, "rpcmem_alloc", (void *)&alloc) && alloc2 == NULL)
         lacks = "rpcmem_alloc";
-    if (!qnnrt__share_symbol(library, "rpcmem_free", (void *)&share->rpcmem_free))
-        lacks = "rpcmem_free";
+    if (!qnnrt__share_symbol(library, "rpcmem_free", (void *)&give_back)) lacks = "rpcmem_free";
     if (!qnnrt__share_symbol(library, "rpcmem_to_fd", (void *)&to_fd)) lacks = "rpcmem_to_fd";
     if (lacks != NULL)
         result = qnnrt__fail(err, QNNRT_E_LIBRARY, "%s has no function %s", path, lacks);
     else if (alloc2 == NULL && bytes > INT32_MAX)
         result = qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s has no rpcmem_alloc2, and rpcmem_alloc"
-                             " takes at most 2147483647 bytes; %llu are needed", path,
-                             (unsigned long long)bytes);
+                             " takes at most 2147483647 bytes; %llu are needed", path, bytes);
     else {
-        share->rpcmem = alloc2 != NULL ? alloc2(HEAP_SYSTEM, FLAG_CACHED, (size_t)bytes)
-                                       : alloc(HEAP_SYSTEM, FLAG_CACHED, (int)bytes);
-        if (share->rpcmem != NULL) {
-            share->fd = to_fd(share->rpcmem);
-            share->data = (unsigned char *)share->rpcmem;
-            if (share->fd >= 0) return QNNRT_OK;
-            return qnnrt__fail(err, QNNRT_E_BACKEND,
-                               "rpcmem_to_fd of %s answered %d for %llu bytes", path, share->fd,
-                               (unsigned long long)bytes);
-        }
-        result = qnnrt__fail(err, QNNRT_E_MEMORY, "%s of %s gave no memory for %llu bytes",
-                             alloc2 != NULL ? "rpcmem_alloc2" : "rpcmem_alloc", path,
-                             (unsigned long long)bytes);
+        block->own = library;
+        block->data = alloc2 != NULL ? alloc2(HEAP_SYSTEM, FLAG_CACHED, block->bytes)
+                                     : alloc(HEAP_SYSTEM, FLAG_CACHED, (int)bytes);
+        if (block->data != NULL) block->fd = to_fd(block->data);
+        if (block->fd >= 0) return QNNRT_OK;
+        result = block->data != NULL
+            ? qnnrt__fail(err, QNNRT_E_BACKEND, "rpcmem_to_fd of %s gave %d for %llu bytes", path,
+                          block->fd, bytes)
+            : qnnrt__fail(err, QNNRT_E_MEMORY, "%s of %s gave no memory for %llu bytes",
+                          alloc2 != NULL ? "rpcmem_alloc2" : "rpcmem_alloc", path, bytes);
+        if (block->data != NULL) give_back(block->data);
     }
     qnnrt__os_library_close(library);
     return result;
 }
 
-/* Return what messages call memory of a kind. */
-static const char *qnnrt__share_name(qnnrt_mem_kind kind, const qnnrt_mem_provider *provider)
+/* Return the provider of FastRPC's memory. path: of its library, NULL: the system's. */
+static qnnrt_mem_provider qnnrt__share_rpcmem_provider(const char *path)
 {
-    return kind == QNNRT_MEM_PROVIDER && provider->name != NULL ? provider->name
-                                                                : qnnrt_mem_kind_name(kind);
+    const qnnrt_mem_provider provider = { "rpcmem", qnnrt__share_rpcmem, qnnrt__share_rpcmem_free,
+                                          (void *)(uintptr_t)path, NULL };
+    return provider;
 }
 
-/* Allocate with the caller's provider. */
-static qnnrt_result qnnrt__share_provider(qnnrt__share *share, const qnnrt_mem_provider *provider,
-                                          const qnnrt_backend *backend, uint64_t bytes,
-                                          qnnrt_error *err)
+/* Make memory of a provider, with room for `bytes` at an aligned address. */
+static qnnrt_result qnnrt__share_open(qnnrt__share *share, const qnnrt_mem_provider *provider,
+                                      const qnnrt_backend *backend, uint64_t bytes, uint64_t align,
+                                      qnnrt_error *err)
 {
-    const char *name = qnnrt__share_name(QNNRT_MEM_PROVIDER, provider);
-    void *data = NULL;
-    int fd = -1;
+    const char *name = provider->name != NULL ? provider->name : "provider";
+    qnnrt_mem_block *block = &share->block;
+    /* Memory of a provider begins at a page. */
+    const uint64_t slack = align > qnnrt__os_page_bytes() ? align : 0;
+    uint64_t need, lead, end;
     qnnrt_result result;
+    memset(share, 0, sizeof(*share));
+    share->provider = *provider;
+    share->provider.name = name;
     if (provider->alloc == NULL || provider->free == NULL)
         return qnnrt__fail(err, QNNRT_E_ARG, "memory of kind \"provider\" needs provider.alloc and"
                            " provider.free");
-    result = provider->alloc(provider->user, backend, (size_t)bytes, &data, &fd, err);
-    if (result != QNNRT_OK) return result;
-    if (data == NULL)
-        return qnnrt__fail(err, QNNRT_E_MEMORY, "provider \"%.100s\" gave no memory for %llu bytes",
-                           name, (unsigned long long)bytes);
-    share->provider = *provider;
-    share->provided = data;
-    share->provided_bytes = (size_t)bytes;
-    share->data = (unsigned char *)data;
-    share->fd = fd;
-    if (fd >= 0) return QNNRT_OK;
-    return qnnrt__fail(err, QNNRT_E_BACKEND, "provider \"%.100s\" gave file descriptor %d for %llu"
-                       " bytes", name, fd, (unsigned long long)bytes);
-}
-
-/* Use the caller's descriptor. */
-static qnnrt_result qnnrt__share_fd(qnnrt__share *share, const qnnrt_mem_desc *desc, uint64_t bytes,
-                                    uint64_t align, qnnrt_error *err)
-{
-    uint64_t known, end;
-    const char *why;
-    share->fd = desc->fd;
-    share->fd_offset = desc->fd_offset;
-    why = desc->fd < 0 ? "expected an open one" : qnnrt__os_share_bytes(desc->fd, &known);
-    if (why != NULL)
-        return qnnrt__fail(err, QNNRT_E_ARG, "file descriptor %d: %s", desc->fd, why);
-    if (!qnnrt__size_add(desc->fd_offset, bytes, &end) || (known > 0 && end > known) ||
-        ((desc->fd_offset | (uintptr_t)desc->data) & (align - 1)) != 0)
-        return qnnrt__fail(err, QNNRT_E_ARG,
-                           "the plan needs %llu bytes aligned to %llu, from offset %llu of file"
-                           " descriptor %d on, which has %llu bytes; data is at an address aligned"
-                           " to %llu", (unsigned long long)bytes, (unsigned long long)align,
-                           (unsigned long long)desc->fd_offset, desc->fd, (unsigned long long)known,
-                           (unsigned long long)((uintptr_t)desc->data &
-                                                (~(uintptr_t)desc->data + 1)));
-    share->fd_bytes = known > 0 ? known : end;
-    share->data = (unsigned char *)desc->data;
-    return desc->data != NULL ? QNNRT_OK : qnnrt__share_map(share, bytes, err);
-}
-
-/* Make memory of one kind, with room for `bytes` at an aligned address. */
-static qnnrt_result qnnrt__share_open(qnnrt__share *share, const qnnrt_mem_desc *desc,
-                                      qnnrt_mem_kind kind, const qnnrt_backend *backend,
-                                      uint64_t bytes, uint64_t align, qnnrt_error *err)
-{
-    const uint64_t slack = align > qnnrt__os_page_bytes() ? align : 0;
-    uint64_t need, lead;
-    qnnrt_result result;
-    memset(share, 0, sizeof(*share));
-    share->kind = kind;
-    share->fd = -1;
     if (!qnnrt__size_add(bytes == 0 ? 1 : bytes, slack, &need) || need > SIZE_MAX / 2)
         return qnnrt__fail(err, QNNRT_E_LIMIT, "memory does not fit into the address space");
-    switch (kind) {
-    case QNNRT_MEM_RPCMEM:
-        result = qnnrt__share_rpcmem(
-            share, desc->rpcmem_path != NULL ? desc->rpcmem_path : "libcdsprpc.so", need, err);
-        break;
-    case QNNRT_MEM_PROVIDER:
-        result = qnnrt__share_provider(share, &desc->provider, backend, need, err);
-        break;
-    case QNNRT_MEM_FD:
-        result = qnnrt__share_fd(share, desc, bytes, align, err);
-        break;
-    default:
-        return qnnrt__fail(err, QNNRT_E_ARG, "%d is not a kind of memory", (int)kind);
+    block->bytes = (size_t)need;
+    block->align = (size_t)align;
+    block->fd = -1;
+    result = provider->alloc(provider->user, backend, block, err);
+    if (result != QNNRT_OK) {
+        block->data = NULL;
+        return result;
     }
-    lead = (~(uint64_t)(uintptr_t)share->data + 1) & (align - 1);
-    if (result == QNNRT_OK && lead > (kind != QNNRT_MEM_FD ? slack : 0))
-        result = qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
-                             "the memory is at an address that is not aligned to %llu",
-                             (unsigned long long)align);
-    if (result == QNNRT_OK && kind != QNNRT_MEM_FD) {
-        share->fd_bytes = need;
-        share->fd_offset = lead;
-        share->data += (size_t)lead;
+    if (block->data == NULL)
+        return qnnrt__fail(err, QNNRT_E_MEMORY, "\"%.100s\" gave no memory for %llu bytes", name,
+                           (unsigned long long)need);
+    lead = (~(uint64_t)(uintptr_t)block->data + 1) & (align - 1);
+    share->data = (unsigned char *)block->data + (size_t)lead;
+    if (block->fd < 0)
+        result = qnnrt__fail(err, QNNRT_E_BACKEND, "\"%.100s\" gave file descriptor %d for %llu"
+                             " bytes", name, block->fd, (unsigned long long)need);
+    else if (lead > slack || !qnnrt__size_add(block->fd_offset, need, &end))
+        result = qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "the memory of \"%.100s\" is at an address"
+                             " that is not aligned to %llu", name, (unsigned long long)align);
+    if (result != QNNRT_OK) {
+        qnnrt__share_close(share);
+        return result;
     }
-    if (result != QNNRT_OK) qnnrt__share_close(share);
-    return result;
+    share->fd_offset = block->fd_offset + lead;
+    if (block->fd_bytes == 0) block->fd_bytes = end;
+    return QNNRT_OK;
 }
 
 /* =====================================================================================
@@ -8318,8 +8234,8 @@ static qnnrt__abi_code qnnrt__register_ask(const qnnrt_backend *b, qnnrt__abi_ha
     memset(&place, 0, sizeof(place));
     memset(&memory, 0, sizeof(memory));
     place.type = QNNRT__ABI_MEM_HTP_SHARED;
-    place.bytes = share->fd_bytes;
-    place.fd = share->fd;
+    place.bytes = share->block.fd_bytes;
+    place.fd = share->block.fd;
     place.offset = share->fd_offset + offset;
     memory.rank = tensor->rank;
     memory.dims = tensor->dims;
@@ -12431,16 +12347,21 @@ static qnnrt_result qnnrt__area_block(qnnrt_mem *mem, const qnnrt_mem_desc *desc
 static qnnrt_result qnnrt__area_kind(qnnrt_mem *mem, const qnnrt_mem_desc *desc,
                                      qnnrt_mem_kind kind, qnnrt_error *err)
 {
+    const qnnrt_mem_provider rpcmem = qnnrt__share_rpcmem_provider(desc->rpcmem_path);
+    const qnnrt_mem_provider *provider = kind == QNNRT_MEM_RPCMEM ? &rpcmem : &desc->provider;
     const qnnrt_plan *plan = mem->plan;
     qnnrt_result result;
     if (desc->guard)
         return qnnrt__fail(err, QNNRT_E_ARG, "memory with guard pages cannot be shared");
-    if (desc->data != NULL && kind != QNNRT_MEM_FD)
+    if (desc->data != NULL)
         return qnnrt__fail(err, QNNRT_E_ARG, "the caller's block cannot become memory of kind"
-                           " \"%.100s\"; leave data NULL",
-                           qnnrt__share_name(kind, &desc->provider));
-    result = qnnrt__share_open(&mem->shared, desc, kind, mem->backend, plan->info.peak,
+                           " \"%.100s\"; leave data NULL", provider->name != NULL
+                           ? provider->name : qnnrt_mem_kind_name(kind));
+    if (kind != QNNRT_MEM_RPCMEM && kind != QNNRT_MEM_PROVIDER)
+        return qnnrt__fail(err, QNNRT_E_ARG, "%d is not a kind of memory", (int)kind);
+    result = qnnrt__share_open(&mem->shared, provider, mem->backend, plan->info.peak,
                                plan->info.align, err);
+    mem->shared.kind = kind;
     if (result == QNNRT_E_LIBRARY || result == QNNRT_E_UNSUPPORTED || result == QNNRT_E_BACKEND)
         return qnnrt__hint(err, result, "Use QNNRT_MEM_SHARED, which takes plain memory if no kind"
                            " works; on a phone declare libcdsprpc.so with uses-native-library.");
@@ -12578,8 +12499,8 @@ static void qnnrt__area_publish(qnnrt_mem *mem)
     mem->info.buffers = mem->buffers;
     mem->info.buffer_count = mem->plan->buffer_count;
     mem->info.kind = mem->share != NULL ? mem->share->kind : QNNRT_MEM_HEAP;
-    mem->info.name = qnnrt__share_name(mem->info.kind, &mem->shared.provider);
-    mem->info.fd = mem->share != NULL ? mem->share->fd : -1;
+    mem->info.name = mem->share != NULL ? mem->share->provider.name : "heap";
+    mem->info.fd = mem->share != NULL ? mem->share->block.fd : -1;
     mem->info.fd_offset = mem->share != NULL ? mem->share->fd_offset : 0;
     mem->info.reason = mem->reason != NULL ? mem->reason->text : "";
 }
@@ -14686,7 +14607,8 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
      qnnrt_recover()                                   qnnrt_model_recover()           device.h
      qnnrt_power_set(), qnnrt_update(), qnnrt_omit(),  the same                        device.h
          qnnrt_set_dims(), qnnrt_get_dims()
-     QNNRT_MEM_DMABUF, QNNRT_MEM_MEMFD                 qnnrt_device_heap(), _memfd()   device.h
+     QNNRT_MEM_DMABUF, QNNRT_MEM_MEMFD, QNNRT_MEM_FD   qnnrt_device_heap(), _memfd(),  device.h
+                                                       qnnrt_device_fd()
      desc.profile_level                                desc.context_hooks              profile.h
      qnnrt_run_profile(), _events(), _profile_log()    the same                        profile.h
      qnnrt_info.events                                 qnnrt_profile_events()          profile.h

@@ -36,9 +36,12 @@ TEST(anonymous_files_hold_what_is_written)
     const qnnrt_mem_provider provider = qnnrt_device_memfd();
     struct stat facts;
     unsigned char back = 0;
-    void *data = NULL;
-    int fd = -1, copy;
-    CHECK_EQ(provider.alloc(provider.user, NULL, bytes, &data, &fd, &error), QNNRT_OK);
+    qnnrt_mem_block block = { ((size_t)1 << 20) + 5, 64, NULL, -1, 0, 0, NULL };
+    void *data;
+    int fd;
+    CHECK_EQ(provider.alloc(provider.user, NULL, &block, &error), QNNRT_OK);
+    data = block.data;
+    fd = block.fd;
     CHECK(data != NULL && fd >= 0);
     CHECK_EQ((uintptr_t)data % (uintptr_t)sysconf(_SC_PAGESIZE), 0);
     CHECK_EQ(fstat(fd, &facts), 0);
@@ -47,9 +50,8 @@ TEST(anonymous_files_hold_what_is_written)
     CHECK_EQ(lseek(fd, (off_t)bytes - 1, SEEK_SET), (off_t)bytes - 1);
     CHECK_EQ(read(fd, &back, 1), 1);
     CHECK_EQ(back, 0x5A);
-    copy = fd;
-    provider.free(provider.user, data, bytes, fd);
-    CHECK_EQ(fstat(copy, &facts), -1);                               /* closed */
+    provider.free(provider.user, &block);
+    CHECK_EQ(fstat(fd, &facts), -1);                               /* closed */
     CHECK_EQ(errno, EBADF);
 }
 
@@ -58,13 +60,12 @@ TEST(names_of_heaps_are_plain)
     static const char *const names[] = { "", ".", "..", ".hidden", "a/b", "../null", "/dev/null" };
     char name[2000];
     qnnrt_mem_provider provider;
-    void *data = NULL;
-    int fd = -1;
+    qnnrt_mem_block block = { 4096, 64, NULL, -1, 0, 0, NULL };
     size_t i;
     for (i = 0; i < sizeof names / sizeof names[0]; ++i) {
         provider = qnnrt_device_heap(names[i]);
         TEST_JUNK(error);
-        CHECK_EQ(provider.alloc(provider.user, NULL, 4096, &data, &fd, &error), QNNRT_E_ARG);
+        CHECK_EQ(provider.alloc(provider.user, NULL, &block, &error), QNNRT_E_ARG);
         CHECK_EQ(error.code, QNNRT_E_ARG);
         CHECK_STR(error.text, "/dev/dma_heap");
     }
@@ -72,10 +73,10 @@ TEST(names_of_heaps_are_plain)
     for (i = 0; i < 2; ++i) {                                        /* beyond a path, and the longest */
         name[i == 0 ? sizeof name - 1 : 400] = '\0';
         provider = qnnrt_device_heap(name);
-        CHECK_EQ(provider.alloc(provider.user, NULL, 4096, &data, &fd, &error),
+        CHECK_EQ(provider.alloc(provider.user, NULL, &block, &error),
                  i == 0 ? QNNRT_E_ARG : QNNRT_E_UNSUPPORTED);
     }
-    CHECK(data == NULL);
+    CHECK(block.data == NULL);
 }
 
 TEST_MAIN("device")

@@ -751,7 +751,7 @@ TEST(garbage_in_descs)
     desc.kv = (qnnrt_llm_kv)-1;
     CHECK_EQ(qnnrt_llm_session_create(&s.llm, 1, &desc, &session, &said), QNNRT_E_ARG);
     desc.kv = QNNRT_LLM_SMART_MASK;
-    desc.mem_kind = QNNRT_MEM_FD;
+    desc.mem_kind = (qnnrt_mem_kind)(QNNRT_MEM_PROVIDER + 1);
     CHECK_EQ(qnnrt_llm_session_create(&s.llm, 1, &desc, &session, &said), QNNRT_E_ARG);
     CHECK_STR(said.text, "mem_kind");
     desc.mem_kind = QNNRT_MEM_HEAP;

@@ -839,31 +839,36 @@ typedef struct liar {
     void              *data;
     size_t             bytes;
     int                fd;
+    qnnrt_mem_block    block;
 } liar;
 
-static qnnrt_result liar_alloc(void *user, const qnnrt_backend *backend, size_t bytes, void **data, int *fd,
-                               qnnrt_error *error)
+static qnnrt_result liar_alloc(void *user, const qnnrt_backend *backend, qnnrt_mem_block *block, qnnrt_error *error)
 {
     liar *l = (liar *)user;
     ++l->allocs;
     l->asked = backend;
     l->data = NULL;
     if (l->fails) return qnnrt_error_set(error, QNNRT_E_IO, "no camera");
-    if (l->no_data) { *fd = 7; return QNNRT_OK; }
-    l->bytes = bytes;
-    if (l->real.alloc(l->real.user, backend, bytes + 1, &l->data, &l->fd, error) != QNNRT_OK) return error->code;
-    *data = l->odd ? (char *)l->data + 1 : (char *)l->data;
-    *fd = l->no_fd ? -1 : l->fd;
+    if (l->no_data) { block->fd = 7; return QNNRT_OK; }
+    l->bytes = block->bytes;
+    l->block = *block;
+    ++l->block.bytes;
+    if (l->real.alloc(l->real.user, backend, &l->block, error) != QNNRT_OK) return error->code;
+    l->data = l->block.data;
+    l->fd = l->block.fd;
+    block->data = l->odd ? (char *)l->data + 1 : (char *)l->data;
+    block->fd = l->no_fd ? -1 : l->fd;
     return QNNRT_OK;
 }
 
-static void liar_free(void *user, void *data, size_t bytes, int fd)
+static void liar_free(void *user, const qnnrt_mem_block *block)
 {
     liar *l = (liar *)user;
     ++l->frees;
-    if (data != (l->odd ? (char *)l->data + 1 : (char *)l->data) || bytes != l->bytes || fd != (l->no_fd ? -1 : l->fd))
+    if (block->data != (l->odd ? (char *)l->data + 1 : (char *)l->data) || block->bytes != l->bytes ||
+        block->fd != (l->no_fd ? -1 : l->fd))
         l->frees = -99;
-    l->real.free(l->real.user, l->data, bytes + 1, l->fd);
+    l->real.free(l->real.user, &l->block);
 }
 
 TEST(a_callers_provider_is_checked_and_gets_its_memory_back)
@@ -952,6 +957,7 @@ TEST(a_callers_descriptor_begins_at_an_offset)
     qnnrt_plan *plan;
     qnnrt_mem *mem;
     qnnrt_mem_desc desc;
+    qnnrt_device_source source = { 0, 0, NULL };
     qnnrt_run *run;
     qnnrt_error err;
     uint64_t peak, offset;
@@ -973,10 +979,11 @@ TEST(a_callers_descriptor_begins_at_an_offset)
     memset(map, 0x77, (size_t)(offset + peak));
     for (mine = 0; mine < 2; ++mine) {
         memset(&desc, 0, sizeof desc);
-        desc.kind = QNNRT_MEM_FD;
-        desc.fd = fd;
-        desc.fd_offset = offset;
-        if (mine) desc.data = (unsigned char *)map + offset;
+        desc.kind = QNNRT_MEM_PROVIDER;
+        desc.provider = qnnrt_device_fd(&source);
+        source.fd = fd;
+        source.offset = offset;
+        source.data = mine ? (unsigned char *)map + offset : NULL;
         if (qnnrt_mem_create(plan, &desc, &mem, &err) != QNNRT_OK) printf("%s\n", err.text);
         CHECK_EQ(err.code, QNNRT_OK);
         CHECK_EQ(qnnrt_mem_get_info(mem)->fd, fd);
@@ -992,25 +999,25 @@ TEST(a_callers_descriptor_begins_at_an_offset)
         CHECK_EQ(qnnrt_mem_destroy(mem), QNNRT_OK);
         CHECK_EQ(alive(), 0);
     }
-    desc.data = NULL;
-    desc.fd_offset = offset + 64;                                /* too small by 64 bytes */
+    source.data = NULL;
+    source.offset = offset + 64;                                /* too small by 64 bytes */
     CHECK_EQ(qnnrt_mem_create(plan, &desc, &mem, &err), QNNRT_E_ARG);
     CHECK_STR(err.text, "bytes");
-    desc.fd_offset = offset + 1;
+    source.offset = offset + 1;
     CHECK_EQ(qnnrt_mem_create(plan, &desc, &mem, &err), QNNRT_E_ARG);
-    desc.fd_offset = UINT64_MAX - 63;
+    source.offset = UINT64_MAX - 63;
     CHECK_EQ(qnnrt_mem_create(plan, &desc, &mem, &err), QNNRT_E_ARG);
-    desc.fd_offset = 0;
-    desc.fd = -1;
+    source.offset = 0;
+    source.fd = -1;
     CHECK_EQ(qnnrt_mem_create(plan, &desc, &mem, &err), QNNRT_E_ARG);
     munmap(map, (size_t)(offset + peak));
     close(fd);
-    desc.fd = fd;                                                /* closed */
+    source.fd = fd;                                              /* closed */
     CHECK_EQ(qnnrt_mem_create(plan, &desc, &mem, &err), QNNRT_E_ARG);
-    desc.fd = open(path, O_RDONLY);
+    source.fd = open(path, O_RDONLY);
     CHECK_EQ(qnnrt_mem_create(plan, &desc, &mem, &err), QNNRT_E_MEMORY);      /* not writable */
     CHECK_STR(err.text, strerror(EACCES));
-    close(desc.fd);
+    close(source.fd);
     remove(path);
     CHECK_EQ(qnnrt_plan_destroy(plan), QNNRT_OK);
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
@@ -1024,6 +1031,7 @@ TEST(shared_memory_is_left_unfilled_where_that_is_asked_for)
     qnnrt_plan *plan;
     qnnrt_mem *mem;
     qnnrt_mem_desc desc;
+    qnnrt_device_source source = { 0, 0, NULL };
     qnnrt_run *run;
     qnnrt_error err;
     uint64_t peak, i, kept;
@@ -1044,8 +1052,9 @@ TEST(shared_memory_is_left_unfilled_where_that_is_asked_for)
     for (no_zero = 0; no_zero < 2; ++no_zero) {
         memset(map, 0x77, (size_t)peak);
         memset(&desc, 0, sizeof desc);
-        desc.kind = QNNRT_MEM_FD;
-        desc.fd = fd;
+        desc.kind = QNNRT_MEM_PROVIDER;
+        desc.provider = qnnrt_device_fd(&source);
+        source.fd = fd;
         desc.no_zero = no_zero;
         CHECK_EQ(qnnrt_mem_create(plan, &desc, &mem, &err), QNNRT_OK);
         for (i = kept = 0; i < peak; ++i) kept += map[i] == 0x77;
@@ -1152,7 +1161,7 @@ TEST(wrong_arguments_are_refused)
     CHECK_STR(qnnrt_run_error(run)->text, "qnnrt_run_transfers");
     qnnrt_run_destroy(run);
     CHECK_EQ(strcmp(qnnrt_mem_kind_name(QNNRT_MEM_HEAP), "heap"), 0);
-    CHECK_EQ(strcmp(qnnrt_mem_kind_name(QNNRT_MEM_FD), "fd"), 0);
+    CHECK_EQ(strcmp(qnnrt_mem_kind_name(QNNRT_MEM_PROVIDER), "provider"), 0);
     CHECK_EQ(strcmp(qnnrt_mem_kind_name((qnnrt_mem_kind)-1), "unknown"), 0);
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
     NOTHING_LEFT();

@@ -108,6 +108,19 @@ QNNRT_DEVICE_API qnnrt_mem_provider qnnrt_device_heap(const char *heap);
    QNNRT_E_UNSUPPORTED (the system has none, or no room), QNNRT_E_MEMORY (it cannot be mapped). */
 QNNRT_DEVICE_API qnnrt_mem_provider qnnrt_device_memfd(void);
 
+/* A descriptor of the caller, such as a camera's buffer. */
+typedef struct qnnrt_device_source {
+    int      fd;             /* open until the memory is freed */
+    uint64_t offset;         /* where the memory begins, aligned as the plan */
+    void    *data;           /* where the caller mapped it (default NULL: it is mapped) */
+} qnnrt_device_source;
+
+/* Return the provider for one block of a descriptor of the caller.
+   source   valid as long as the memory
+   A qnnrt_mem_create() with it returns QNNRT_E_ARG (not an open descriptor, fewer bytes than the
+   plan needs, not aligned), QNNRT_E_MEMORY (it cannot be mapped). */
+QNNRT_DEVICE_API qnnrt_mem_provider qnnrt_device_fd(const qnnrt_device_source *source);
+
 /* Return the providers for what QNNRT_MEM_SHARED may take after FastRPC's allocator: the heap
    "system", then, for libQnnRef.so only, an anonymous file. */
 QNNRT_DEVICE_API qnnrt_mem_provider qnnrt_device_shared(void);
@@ -301,6 +314,7 @@ QNNRT_DEVICE_API const uint32_t *qnnrt_get_dims(qnnrt_run *run, const qnnrt_slot
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -310,60 +324,64 @@ extern "C" {
 
 /* =====================================================================================
    MEMORY                                                                        >>memory
-   Providers of memory with a file descriptor: heaps of the kernel, and anonymous files.
+   Providers of memory with a file descriptor: heaps of the kernel, anonymous files, and
+   descriptors of the caller.
    Source: the kernel's linux/dma-heap.h, and its numbers of memfd_create.
-   Needs: >>os >>err >>abi >>backend (its struct)     Knows nothing of: who uses the memory
+   Needs: >>os >>size >>err >>abi >>backend (its struct)     Knows nothing of: who uses the memory
    ===================================================================================== */
 
-/* Map all of a descriptor. why: it could not be made, NULL: it could. After a failure it is
-   closed. */
-static qnnrt_result qnnrt_device__memory_map(const char *from, int fd, const char *why,
-                                             size_t bytes, void **data, qnnrt_error *err)
+/* Map a block of its descriptor. why: it could not be made, NULL: it could. block->own: the begin
+   of the map. */
+static qnnrt_result qnnrt_device__memory_map(const char *from, const char *why,
+                                             qnnrt_mem_block *block, qnnrt_error *err)
 {
-    void *at = why == NULL ? mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : NULL;
-    const qnnrt_result result = why != NULL ? QNNRT_E_UNSUPPORTED
-                                : at == MAP_FAILED ? QNNRT_E_MEMORY : QNNRT_OK;
-    *data = result == QNNRT_OK ? at : NULL;
-    if (result == QNNRT_OK) return QNNRT_OK;
-    qnnrt__fail(err, result, "cannot %s %llu bytes from %s: %s",
-                why != NULL ? "allocate" : "map", (unsigned long long)bytes, from,
-                why != NULL ? why : strerror(errno));
-    if (fd >= 0) close(fd);
+    const size_t lead = (size_t)(block->fd_offset & (qnnrt__os_page_bytes() - 1));
+    void *at = MAP_FAILED;
+    if (why == NULL)
+        at = mmap(NULL, block->bytes + lead, PROT_READ | PROT_WRITE, MAP_SHARED, block->fd,
+                  (off_t)(block->fd_offset - lead));
+    if (at == MAP_FAILED)
+        return qnnrt__fail(err, why != NULL ? QNNRT_E_UNSUPPORTED : QNNRT_E_MEMORY,
+                           "cannot %s %llu bytes from %s: %s", why != NULL ? "allocate" : "map",
+                           (unsigned long long)block->bytes, from,
+                           why != NULL ? why : strerror(errno));
+    block->own = at;
+    block->data = (unsigned char *)at + lead;
+    return QNNRT_OK;
+}
+
+/* The same for a descriptor of ours, which is closed after a failure. */
+static qnnrt_result qnnrt_device__memory_own(const char *from, const char *why,
+                                             qnnrt_mem_block *block, qnnrt_error *err)
+{
+    const qnnrt_result result = qnnrt_device__memory_map(from, why, block, err);
+    if (result != QNNRT_OK && block->fd >= 0) close(block->fd);
     return result;
 }
 
-/* The free of all providers. */
-static void qnnrt_device__memory_free(void *user, void *data, size_t bytes, int fd)
+static void qnnrt_device__memory_unmap(void *user, const qnnrt_mem_block *block)
 {
+    const unsigned char *end = (const unsigned char *)block->data + block->bytes;
     (void)user;
-    munmap(data, bytes);
-    close(fd);
+    if (block->own != NULL)
+        munmap(block->own, (size_t)(end - (const unsigned char *)block->own));
 }
 
-/* Return a provider. */
-static qnnrt_mem_provider qnnrt_device__memory_of(
-    const char *name, const char *user,
-    qnnrt_result (*alloc)(void *, const qnnrt_backend *, size_t, void **, int *, qnnrt_error *))
+static void qnnrt_device__memory_free(void *user, const qnnrt_mem_block *block)
 {
-    qnnrt_mem_provider provider;
-    provider.name = name;
-    provider.alloc = alloc;
-    provider.free = qnnrt_device__memory_free;
-    provider.user = (void *)(uintptr_t)user;
-    provider.next = NULL;
-    return provider;
+    qnnrt_device__memory_unmap(user, block);
+    close(block->fd);
 }
 
 /* Allocate from a heap of the kernel. user: its name, or NULL. */
 static qnnrt_result qnnrt_device__memory_heap(void *user, const qnnrt_backend *backend,
-                                              size_t bytes, void **data, int *fd, qnnrt_error *err)
+                                              qnnrt_mem_block *block, qnnrt_error *err)
 {
     struct { uint64_t bytes; uint32_t fd, fd_flags; uint64_t heap_flags; } wanted;
     const char *name = user != NULL ? (const char *)user : "system", *why = NULL;
     char path[512];
     int heap;
     (void)backend;
-    *fd = -1;
     if (name[0] == '\0' || name[0] == '.' || strchr(name, '/') != NULL ||
         (size_t)snprintf(path, sizeof(path), "/dev/dma_heap/%s", name) >= sizeof(path))
         return qnnrt__fail(err, QNNRT_E_ARG, "heap \"%.100s\" is not a name in /dev/dma_heap",
@@ -371,26 +389,28 @@ static qnnrt_result qnnrt_device__memory_heap(void *user, const qnnrt_backend *b
     do heap = open(path, O_RDONLY | QNNRT__O_CLOEXEC);
     while (heap < 0 && errno == EINTR);
     memset(&wanted, 0, sizeof(wanted));
-    wanted.bytes = bytes;
+    wanted.bytes = block->bytes;
     wanted.fd_flags = (uint32_t)(O_RDWR | QNNRT__O_CLOEXEC);
     if (heap < 0 || ioctl(heap, 0xC0184800u /* DMA_HEAP_IOCTL_ALLOC */, (void *)&wanted) != 0)
         why = strerror(errno);
-    else *fd = (int)wanted.fd;
+    else block->fd = (int)wanted.fd;
     if (heap >= 0) close(heap);
-    return qnnrt_device__memory_map(path, *fd, why, bytes, data, err);
+    return qnnrt_device__memory_own(path, why, block, err);
 }
 
 QNNRT_DEVICE_API qnnrt_mem_provider qnnrt_device_heap(const char *heap)
 {
-    return qnnrt_device__memory_of("dmabuf", heap, qnnrt_device__memory_heap);
+    const qnnrt_mem_provider provider = { "dmabuf", qnnrt_device__memory_heap,
+                                          qnnrt_device__memory_free, (void *)(uintptr_t)heap,
+                                          NULL };
+    return provider;
 }
 
 /* Make an anonymous file. Functions that -std=c99 hides are looked up by name. The kernel has the
    call since Linux 3.17, Android's libc the function since API 30 only.
    user     NULL: for libQnnRef.so only, because NPUs take no such file */
 static qnnrt_result qnnrt_device__memory_memfd(void *user, const qnnrt_backend *backend,
-                                               size_t bytes, void **data, int *fd,
-                                               qnnrt_error *err)
+                                               qnnrt_mem_block *block, qnnrt_error *err)
 {
     enum { CLOSE_ON_EXEC = 1,
 #if defined(__aarch64__)
@@ -405,7 +425,6 @@ static qnnrt_result qnnrt_device__memory_memfd(void *user, const qnnrt_backend *
     long (*call)(long, ...) = NULL;
     int (*resize)(int, off_t) = NULL;
     const char *why = NULL;
-    *fd = -1;
     if (user == NULL &&
         (backend == NULL || backend->info.id != (uint32_t)QNNRT__ABI_BACKEND_REF))
         return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "anonymous files are for libQnnRef.so");
@@ -415,14 +434,57 @@ static qnnrt_result qnnrt_device__memory_memfd(void *user, const qnnrt_backend *
     memcpy((void *)&resize, (const void *)&found[1], sizeof(resize));
     errno = ENOSYS;
     if (call != NULL && resize != NULL)
-        *fd = (int)call((long)NUMBER, "qnnrt", (unsigned)CLOSE_ON_EXEC);
-    if (*fd < 0 || resize(*fd, (off_t)bytes) != 0) why = strerror(errno);
-    return qnnrt_device__memory_map("an anonymous file", *fd, why, bytes, data, err);
+        block->fd = (int)call((long)NUMBER, "qnnrt", (unsigned)CLOSE_ON_EXEC);
+    if (block->fd < 0 || resize(block->fd, (off_t)block->bytes) != 0) why = strerror(errno);
+    return qnnrt_device__memory_own("an anonymous file", why, block, err);
 }
 
 QNNRT_DEVICE_API qnnrt_mem_provider qnnrt_device_memfd(void)
 {
-    return qnnrt_device__memory_of("memfd", "any", qnnrt_device__memory_memfd);
+    const qnnrt_mem_provider provider = { "memfd", qnnrt_device__memory_memfd,
+                                          qnnrt_device__memory_free, (void *)(uintptr_t)"any",
+                                          NULL };
+    return provider;
+}
+
+/* Take a block of the caller's descriptor. fstat() knows the size of files, and only lseek() that
+   of buffers of a heap, which have no position. */
+static qnnrt_result qnnrt_device__memory_source(void *user, const qnnrt_backend *backend,
+                                                qnnrt_mem_block *block, qnnrt_error *err)
+{
+    const qnnrt_device_source *source = (const qnnrt_device_source *)user;
+    const uint64_t place = source->offset | (uintptr_t)source->data;
+    struct stat facts;
+    uint64_t end;
+    off_t known;
+    char from[40];
+    (void)backend;
+    if (fstat(source->fd, &facts) != 0)
+        return qnnrt__fail(err, QNNRT_E_ARG, "file descriptor %d: %s", source->fd, strerror(errno));
+    known = facts.st_size > 0 ? facts.st_size : lseek(source->fd, 0, SEEK_END);
+    if (!qnnrt__size_add(source->offset, block->bytes, &end) ||
+        (known > 0 && end > (uint64_t)known) || (place & (block->align - 1)) != 0)
+        return qnnrt__fail(err, QNNRT_E_ARG,
+                           "the plan needs %llu bytes aligned to %llu, from offset %llu of file"
+                           " descriptor %d on, which has %lld bytes; offset and address are aligned"
+                           " to %llu", (unsigned long long)block->bytes,
+                           (unsigned long long)block->align, (unsigned long long)source->offset,
+                           source->fd, (long long)known,
+                           (unsigned long long)(place & (~place + 1)));
+    block->fd = source->fd;
+    block->fd_offset = source->offset;
+    block->fd_bytes = known > 0 ? (uint64_t)known : 0;
+    block->data = source->data;
+    snprintf(from, sizeof(from), "file descriptor %d", source->fd);
+    return block->data != NULL ? QNNRT_OK : qnnrt_device__memory_map(from, NULL, block, err);
+}
+
+QNNRT_DEVICE_API qnnrt_mem_provider qnnrt_device_fd(const qnnrt_device_source *source)
+{
+    const qnnrt_mem_provider provider = { "fd", qnnrt_device__memory_source,
+                                          qnnrt_device__memory_unmap, (void *)(uintptr_t)source,
+                                          NULL };
+    return provider;
 }
 
 QNNRT_DEVICE_API qnnrt_mem_provider qnnrt_device_shared(void)

@@ -552,7 +552,7 @@ typedef struct qnnrt_llm_session_desc {
     uint64_t    (*clock_ns)(void *user);   /* monotonic clock for .exec_ns and .host_ns below
                                               (default NULL: none) */
     void         *clock_user;
-    qnnrt_mem_kind mem_kind;       /* what its memory is made of, not QNNRT_MEM_FD (default 0: plain
+    qnnrt_mem_kind mem_kind;       /* what its memory is made of (default 0: plain
                                       memory); see "Shared memory" of qnnrt.h */
     int         (*progress)(void *user, const qnnrt_llm_progress *at);   /* called before each step
                                       of each chunk. If it does not return 0, the decode or eval
@@ -8727,7 +8727,7 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_session_create(qnnrt_llm *const *models, si
                                    (unsigned long)i);
     if (desc != NULL && (desc->caches > 65536 || desc->positions > 0x40000000u ||
                          (unsigned)desc->kv > QNNRT_LLM_SHIFT_POINTER ||
-                         (unsigned)desc->mem_kind >= QNNRT_MEM_FD))
+                         (unsigned)desc->mem_kind > QNNRT_MEM_PROVIDER))
         return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_llm_session_create: desc has caches over "
                                "65,536, positions over 2^30, or an unknown kv or mem_kind");
     session = (qnnrt_llm_session *)qnnrt_hooks_alloc(&models[0]->hooks, 1, sizeof *session);

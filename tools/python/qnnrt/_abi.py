@@ -79,7 +79,6 @@ QNNRT_MEM_HEAP = 0
 QNNRT_MEM_SHARED = 1
 QNNRT_MEM_RPCMEM = 2
 QNNRT_MEM_PROVIDER = 3
-QNNRT_MEM_FD = 4
 QNNRT_METADATA_ALL = 0
 QNNRT_METADATA_SYSTEM = 1
 QNNRT_METADATA_JSON = 2
@@ -205,6 +204,10 @@ class qnnrt_backend_desc(Structure):
 
 
 class qnnrt_backend_info(Structure):
+    pass
+
+
+class qnnrt_mem_block(Structure):
     pass
 
 
@@ -373,6 +376,10 @@ class qnnrt_llm_adapter_desc(Structure):
 
 
 class qnnrt_explanation(Structure):
+    pass
+
+
+class qnnrt_device_source(Structure):
     pass
 
 
@@ -632,10 +639,19 @@ qnnrt_backend_info._fields_ = [
     ('has_device', c_int),
     ('open_ns', c_uint64),
 ]
+qnnrt_mem_block._fields_ = [
+    ('bytes', c_size_t),
+    ('align', c_size_t),
+    ('data', c_void_p),
+    ('fd', c_int),
+    ('fd_offset', c_uint64),
+    ('fd_bytes', c_uint64),
+    ('own', c_void_p),
+]
 qnnrt_mem_provider._fields_ = [
     ('name', c_char_p),
-    ('alloc', CFUNCTYPE(c_int, c_void_p, c_void_p, c_size_t, POINTER(c_void_p), POINTER(c_int), POINTER(qnnrt_error))),
-    ('free', CFUNCTYPE(None, c_void_p, c_void_p, c_size_t, c_int)),
+    ('alloc', CFUNCTYPE(c_int, c_void_p, c_void_p, POINTER(qnnrt_mem_block), POINTER(qnnrt_error))),
+    ('free', CFUNCTYPE(None, c_void_p, POINTER(qnnrt_mem_block))),
     ('user', c_void_p),
     ('next', POINTER(qnnrt_mem_provider)),
 ]
@@ -824,8 +840,6 @@ qnnrt_mem_desc._fields_ = [
     ('bytes', c_size_t),
     ('guard', c_int),
     ('kind', c_int),
-    ('fd', c_int),
-    ('fd_offset', c_uint64),
     ('rpcmem_path', c_char_p),
     ('provider', qnnrt_mem_provider),
     ('no_zero', c_int),
@@ -1040,6 +1054,11 @@ qnnrt_explanation._fields_ = [
     ('meaning', c_char_p),
     ('causes', c_char_p * 4),
     ('fix', c_char_p),
+]
+qnnrt_device_source._fields_ = [
+    ('fd', c_int),
+    ('offset', c_uint64),
+    ('data', c_void_p),
 ]
 qnnrt_power_corners._fields_ = [
     ('min', c_uint32),
@@ -1342,6 +1361,7 @@ FUNCTIONS = {
     'qnnrt_data': (c_void_p, [c_void_p, c_char_p, POINTER(c_size_t)]),
     'qnnrt_data_slot': (c_void_p, [c_void_p, POINTER(qnnrt_slot), POINTER(c_size_t)]),
     'qnnrt_decode_f32': (c_int, [POINTER(qnnrt_tensor_info), c_void_p, POINTER(c_float)]),
+    'qnnrt_device_fd': (qnnrt_mem_provider, [POINTER(qnnrt_device_source)]),
     'qnnrt_device_heap': (qnnrt_mem_provider, [c_char_p]),
     'qnnrt_device_memfd': (qnnrt_mem_provider, []),
     'qnnrt_device_memory': (c_int, [c_char_p, POINTER(qnnrt_mem_desc)]),
