@@ -1354,29 +1354,23 @@ typedef struct qnnrt_transfer_info {
 QNNRT_API qnnrt_result qnnrt_run_transfers(qnnrt_run *run, const qnnrt_transfer_info **list,
                                            size_t *count);
 
-/* Execute every step of the pipeline, in order, and return when the last one has finished.
+/* Execute every step of the pipeline, in order, and return when the last one has finished; or only
+   `count` steps, from step `first` on. Edges keep their values between steps, as long as no other
+   run of the group executes: so a caller can stop between two steps, or do something there.
    Returns  QNNRT_OK; QNNRT_E_STATE (a required bind is missing, a context is not loaded, or the CPU
             library needs dims that are not set); what a host step returned; QNNRT_E_MISMATCH (a
             value does not fit a conversion that is exact); QNNRT_E_BUSY (another run of the group
-            is executing); QNNRT_E_CANCELLED (see qnnrt_run_watch()); QNNRT_E_BACKEND (the text
-            names step, graph and vendor code; after 1007 and 1011 see qnnrt_model_recover());
-            QNNRT_E_ARG (bound memory overlaps, see qnnrt_bind(): the text names both tensors, and
-            nothing was executed). With qnnrt_model_swap() also QNNRT_E_IO (a file was replaced, or
-            cannot be read), QNNRT_E_NOT_FOUND and QNNRT_E_MEMORY. After a failure outputs are
-            undefined
+            is executing); QNNRT_E_BACKEND (the text names step, graph and vendor code; after 1007
+            and 1011 see qnnrt_model_recover()); QNNRT_E_ARG (there are no such steps; or bound
+            memory overlaps, see qnnrt_bind(): the text names both tensors; nothing was executed).
+            With qnnrt_model_swap() also QNNRT_E_IO (a file was replaced, or cannot be read),
+            QNNRT_E_NOT_FOUND and QNNRT_E_MEMORY. After a failure outputs are undefined
    Threads  one thread per run; per backend as in "Threads" above
    Cost     calls the vendor once per step; allocates, copies and looks up nothing, except for
             contexts that it loads. After binds at other addresses each is compared with the tensors
             of the run, about 1 ns each */
 QNNRT_API qnnrt_result qnnrt_exec(qnnrt_run *run);
-
-/* Call watch() before each step of every exec from now on, with the index of the step. If it does
-   not return 0, the exec ends before this step with QNNRT_E_CANCELLED; the run can then execute
-   again. watch() must not use the run, nor its backend, whose lock may be held. NULL: none again.
-   Returns  QNNRT_OK; QNNRT_E_ARG
-   Cost     the call, and the checks of a run that is not simple; none without watch */
-QNNRT_API qnnrt_result qnnrt_run_watch(qnnrt_run *run, int (*watch)(void *user, uint32_t step),
-                                       void *user);
+QNNRT_API qnnrt_result qnnrt_exec_steps(qnnrt_run *run, size_t first, size_t count);
 
 /* Copy values into or out of a slot, converting between the tensor's dtype and float or int32.
 
@@ -12748,7 +12742,7 @@ static int qnnrt__binding_in_buffer(qnnrt__binding *binding, const qnnrt_mem *me
    HOST                                                                            >>host
    Executes functions of the caller through one like the vendor's, so that a run calls every step in
    the same way.
-   Needs: >>mem >>err >>abi >>wiring
+   Needs: >>mem >>err >>abi
    Knows nothing of: memory plans, runs
    ===================================================================================== */
 
@@ -12774,9 +12768,7 @@ static qnnrt__abi_code qnnrt__host_call(qnnrt__abi_handle graph, const qnnrt__ab
     for (i = 0; i < input_count; ++i) host->inputs[i] = inputs[i].body.buffer.data;
     for (i = 0; i < output_count; ++i)
         host->outputs[i] = (void *)(uintptr_t)outputs[i].body.buffer.data;
-    host->err->text[0] = host->err->hint[0] = '\0';
-    host->err->vendor_code = 0;
-    host->err->cause = NULL;
+    qnnrt__err_clear(host->err);
     host->result = host->work->exec(host->work->user, host->step, host->inputs, host->outputs,
                                     host->err);
     return host->result != QNNRT_OK;
@@ -12784,13 +12776,13 @@ static qnnrt__abi_code qnnrt__host_call(qnnrt__abi_handle graph, const qnnrt__ab
 
 /* Make what a run needs to execute a step that is not a graph. err: receives the texts of host
    steps. Return NULL when out of memory. */
-static qnnrt__host *qnnrt__host_create(qnnrt__arena *arena, const qnnrt_pipeline *p, size_t step,
+static qnnrt__host *qnnrt__host_create(qnnrt__arena *arena, const qnnrt_step_info *info,
                                        qnnrt_error *err)
 {
     qnnrt__host *host = (qnnrt__host *)qnnrt__arena_alloc(arena, 1, sizeof(*host));
     if (host == NULL) return NULL;
-    host->work = p->steps[step].host;
-    host->step = p->steps[step].graph;
+    host->work = info->host;
+    host->step = info->graph;
     host->err = err;
     host->inputs = (const void **)qnnrt__arena_alloc(arena, host->step->input_count,
                                                      sizeof(*host->inputs));
@@ -12802,26 +12794,25 @@ static qnnrt__host *qnnrt__host_create(qnnrt__arena *arena, const qnnrt_pipeline
 /* Say why a step failed; err has the beginning of the text. Return the result. */
 static qnnrt_result qnnrt__host_explain(qnnrt__host *host, qnnrt_error *err)
 {
-    qnnrt_result result = host->result;
-    /* A function of the caller may return any number. */
-    if ((int)result > 0 || (int)result < (int)QNNRT_E_CANCELLED) result = QNNRT_E_BACKEND;
-    if (host->err->text[0] == '\0')
+    qnnrt_error *from = host->err;
+    /* A function of the caller may return any number, and may have filled the texts. */
+    const int known = (int)host->result < 0 && (int)host->result >= (int)QNNRT_E_CANCELLED;
+    from->text[sizeof(from->text) - 1] = from->hint[sizeof(from->hint) - 1] = '\0';
+    err->code = known ? host->result : QNNRT_E_BACKEND;
+    err->vendor_code = from->vendor_code;
+    if (from->text[0] == '\0')
         qnnrt__err_add(err, ": its function returned %d without a text", (int)host->result);
     else qnnrt__err_add(err, ": ");
-    host->err->text[sizeof(host->err->text) - 1] = '\0';
-    host->err->hint[sizeof(host->err->hint) - 1] = '\0';
-    qnnrt__err_text(err, host->err->text, strlen(host->err->text));
-    err->code = result;
-    err->vendor_code = host->err->vendor_code;
-    if (host->err->hint[0] != '\0') qnnrt__hint(err, result, "%s", host->err->hint);
-    return result;
+    qnnrt__err_text(err, from->text, strlen(from->text));
+    if (from->hint[0] != '\0') qnnrt__hint(err, err->code, "%s", from->hint);
+    return err->code;
 }
 
 /* =====================================================================================
    RUN                                                                              >>run
    Arrays of vendor tensors, filled once; bind changes pointers in them, exec hands them to
    the vendor. Everything that can fail or cost happened before.
-   Needs: >>os >>size >>mem >>err >>log >>codes >>dtype >>quant >>abi >>compare
+   Needs: >>os >>size >>mem >>err >>log >>codes >>dtype >>quant >>abi
           >>backend (its struct) >>friends >>register >>context >>model >>wiring >>slot >>pipeline
           >>place >>area >>binding >>host
    Knows nothing of: folders, metadata sources
@@ -12847,8 +12838,7 @@ typedef struct qnnrt__run_part {
 struct qnnrt_run {
     qnnrt__step     *steps, *steps_end;
     int              careful;           /* exec has more to do than call: binds missing or new,
-                                           locks, a busy flag, hooks, dims, contexts that go, a
-                                           watch */
+                                           locks, a busy flag, hooks, dims, contexts that go */
     qnnrt__log_count *log_count;        /* of the first part */
     uint32_t         mark;              /* first log line of the exec that is running */
     uint32_t         missing;           /* number of slots that must be bound and are not yet */
@@ -12869,17 +12859,38 @@ struct qnnrt_run {
     qnnrt_mem       *own_mem;
     qnnrt__run_hook *hooks;             /* of optional headers, newest first */
     const qnnrt_slot *rigid;            /* its dims may change, and no hook knows them; or NULL */
-    qnnrt_transfer_info *memory;        /* of qnnrt_run_transfers, with its texts */
-    char            *memory_texts;
+    qnnrt_transfer_info *transfers;     /* of qnnrt_run_transfers(), and then its texts */
     uint32_t        *generations;       /* [step] of the context that its graph is from */
     int              moves;             /* contexts of its models come and go */
     uint64_t         began[2];          /* then: when the last exec but one began, and the last */
     int              stale;             /* its graphs are gone: exec fetches them again */
     int              unfound;           /* the error is that of a look-up, for a slot of NULL */
-    int            (*watch)(void *user, uint32_t step);   /* NULL: none */
-    void            *watch_user;
+    qnnrt_error     *host_error;        /* for host steps; NULL: there are none */
     qnnrt_error      error;
 };
+
+/* Return the error that receives the text of a failure. */
+static qnnrt_error *qnnrt__run_err(qnnrt_run *run)
+{
+    run->unfound = 0;
+    return &run->error;
+}
+
+/* Fail a call on a run. The text begins with its pipeline, and a slot if it is not NULL. */
+static qnnrt_result qnnrt__run_fail(qnnrt_run *run, qnnrt_result code, const qnnrt_slot *slot,
+                                    const char *format, ...) QNNRT__PRINTF(4, 5);
+static qnnrt_result qnnrt__run_fail(qnnrt_run *run, qnnrt_result code, const qnnrt_slot *slot,
+                                    const char *format, ...)
+{
+    va_list args;
+    qnnrt__fail(qnnrt__run_err(run), code, "pipeline \"%.200s\": ", run->pipeline->info.name);
+    if (slot != NULL)
+        qnnrt__err_add(&run->error, "%s \"%.200s\" ", qnnrt_role_name(slot->role), slot->address);
+    va_start(args, format);
+    qnnrt__err_vadd(&run->error, format, args);
+    va_end(args);
+    return code;
+}
 
 /* Fill in the vendor's view of a tensor. The vendor matches by id; the rest is as in the metadata.
    */
@@ -12912,24 +12923,12 @@ static void qnnrt__run_tensor(const qnnrt_tensor_info *from, qnnrt__abi_tensor *
     }
 }
 
-/* Check that a step can be executed. */
-static qnnrt_result qnnrt__run_check(const qnnrt_run *run, uint32_t step, qnnrt_error *err)
-{
-    const qnnrt_step_info *info = &run->pipeline->steps[step];
-    if (info->kind != QNNRT_STEP_GRAPH || info->backend != NULL) return QNNRT_OK;
-    return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "%s was opened with desc.inspect,"
-                                        " for reading only",
-                                        info->model->infos[info->context].file),
-                       "Open it without desc.inspect.");
-}
-
 /* Set whether exec has more to do than to call. */
 static void qnnrt__run_settle(qnnrt_run *run)
 {
     run->careful = run->missing > 0 || run->fresh_count > 0 || run->busy != NULL ||
                    run->parts[0].backend->hooks.lock != NULL || run->mixed ||
-                   run->hooks != NULL || run->moves || run->stale || run->rigid != NULL ||
-                   run->watch != NULL;
+                   run->hooks != NULL || run->moves || run->stale || run->rigid != NULL;
 }
 
 /* Point a slot at its memory; NULL: it has none yet. */
@@ -12966,33 +12965,6 @@ static void qnnrt__run_home(qnnrt_run *run, qnnrt__binding *slot)
     else qnnrt__run_point(run, slot, NULL, "it is not bound");
 }
 
-/* Gather the tensors of each slot: count them, then store them. */
-static qnnrt_result qnnrt__run_gather(qnnrt_run *run, qnnrt_error *err)
-{
-    const qnnrt_pipeline *p = run->pipeline;
-    size_t at, s;
-    for (at = 0; at < p->end_count; ++at) run->slots[p->by_name[at]->slot].end_count += 1;
-    for (s = 0; s < p->info.slot_count; ++s) {
-        qnnrt__binding *slot = &run->slots[s];
-        slot->ends = (qnnrt__binding_end *)qnnrt__arena_alloc(&run->arena, slot->end_count,
-                                                              sizeof(*slot->ends));
-        if (slot->ends == NULL) return qnnrt__fail_memory(err, "a run");
-        slot->end_count = 0;
-    }
-    for (at = 0; at < p->end_count; ++at) {
-        const qnnrt__end *end = p->by_name[at];
-        const qnnrt__step *step = &run->steps[end->step];
-        const qnnrt_step_info *info = &p->steps[end->step];
-        qnnrt__binding *slot = &run->slots[end->slot];
-        qnnrt__binding_end *to = &slot->ends[slot->end_count++];
-        to->tensor = &(end->output ? step->outputs : step->inputs)[end->index];
-        to->info = &(end->output ? info->graph->outputs : info->graph->inputs)[end->index];
-        to->context = info->kind == QNNRT_STEP_GRAPH ? &info->model->contexts[info->context] : NULL;
-        to->step = end->step;
-    }
-    return QNNRT_OK;
-}
-
 /* Return the part of a backend, which is made if it is new. There is room for all. */
 static qnnrt__run_part *qnnrt__run_part_of(qnnrt_run *run, qnnrt_backend *b)
 {
@@ -13005,62 +12977,104 @@ static qnnrt__run_part *qnnrt__run_part_of(qnnrt_run *run, qnnrt_backend *b)
     return part;
 }
 
-/* Let a step execute a graph of a context. */
-static void qnnrt__run_fill_graph(qnnrt_run *run, size_t step)
+/* Let a step execute its graph or its function. */
+static qnnrt_result qnnrt__run_aim(qnnrt_run *run, size_t at, qnnrt_error *err)
 {
-    const qnnrt_step_info *info = &run->pipeline->steps[step];
-    const qnnrt__context *context = &info->model->contexts[info->context];
-    run->of[step] = qnnrt__run_part_of(run, info->backend);
-    run->steps[step].execute = info->backend->calls->graph_execute;
-    run->steps[step].graph = qnnrt__model_handle(info->model, info->context, info->graph);
-    run->generations[step] = context->generation;
+    const qnnrt_step_info *info = &run->pipeline->steps[at];
+    qnnrt__step *step = &run->steps[at];
+    const qnnrt__context *context;
+    if (info->host != NULL) {
+        qnnrt__host *host = qnnrt__host_create(&run->arena, info, run->host_error);
+        step->execute = qnnrt__host_call;
+        step->graph = (qnnrt__abi_handle)host;
+        return host != NULL ? QNNRT_OK : qnnrt__fail_memory(err, "a run");
+    }
+    context = &info->model->contexts[info->context];
+    if (info->backend == NULL)
+        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "%s was opened with desc.inspect,"
+                                            " for reading only", context->info->file),
+                           "Open it without desc.inspect.");
+    run->of[at] = qnnrt__run_part_of(run, info->backend);
+    step->execute = info->backend->calls->graph_execute;
+    step->graph = qnnrt__model_handle(info->model, info->context, info->graph);
+    run->generations[at] = context->generation;
     run->moves |= info->model->residency != QNNRT_RESIDENT_ALL;
     run->stale |= context->handle == NULL;
-}
-
-/* Let a step execute what is not a graph. */
-static qnnrt_result qnnrt__run_fill_host(qnnrt_run *run, size_t step, qnnrt_error *host_error,
-                                         qnnrt_error *err)
-{
-    qnnrt__host *host = qnnrt__host_create(&run->arena, run->pipeline, step, host_error);
-    if (host == NULL) return qnnrt__fail_memory(err, "a run");
-    run->steps[step].execute = qnnrt__host_call;
-    run->steps[step].graph = (qnnrt__abi_handle)host;
     return QNNRT_OK;
 }
 
+/* Fill the steps. tensors: memory for those of all steps, one after the other. */
+static qnnrt_result qnnrt__run_steps(qnnrt_run *run, qnnrt__abi_tensor *tensors, qnnrt_error *err)
+{
+    size_t at, i;
+    for (at = 0; at < run->pipeline->info.step_count; ++at) {
+        const qnnrt_graph_info *graph = run->pipeline->steps[at].graph;
+        qnnrt__step *step = &run->steps[at];
+        const qnnrt_result result = qnnrt__run_aim(run, at, err);
+        if (result != QNNRT_OK) return result;
+        step->input_count = (uint32_t)graph->input_count;
+        step->output_count = (uint32_t)graph->output_count;
+        step->inputs = tensors;
+        for (i = 0; i < graph->input_count; ++i) qnnrt__run_tensor(&graph->inputs[i], tensors++);
+        step->outputs = tensors;
+        for (i = 0; i < graph->output_count; ++i) qnnrt__run_tensor(&graph->outputs[i], tensors++);
+    }
+    run->steps_end = run->steps + run->pipeline->info.step_count;
+    run->log_count = run->parts[0].log_count;
+    run->mixed = run->part_count > 1 ||
+                 (run->host_error != NULL && run->parts[0].backend->hooks.lock != NULL);
+    return QNNRT_OK;
+}
+
+/* Gather the tensors of each slot. ends: memory for those of all slots, one after the other. */
+static void qnnrt__run_gather(qnnrt_run *run, qnnrt__binding_end *ends)
+{
+    const qnnrt_pipeline *p = run->pipeline;
+    size_t at, s;
+    for (at = 0; at < p->end_count; ++at) run->slots[p->by_name[at]->slot].end_count += 1;
+    for (s = 0; s < p->info.slot_count; ++s) {
+        run->slots[s].ends = ends;
+        ends += run->slots[s].end_count;
+        run->slots[s].end_count = 0;
+    }
+    for (at = 0; at < p->end_count; ++at) {
+        const qnnrt__end *end = p->by_name[at];
+        const qnnrt__step *step = &run->steps[end->step];
+        const qnnrt_step_info *info = &p->steps[end->step];
+        qnnrt__binding *slot = &run->slots[end->slot];
+        qnnrt__binding_end *to = &slot->ends[slot->end_count++];
+        to->tensor = &(end->output ? step->outputs : step->inputs)[end->index];
+        to->info = &(end->output ? info->graph->outputs : info->graph->inputs)[end->index];
+        to->context = info->host == NULL ? &info->model->contexts[info->context] : NULL;
+        to->step = end->step;
+    }
+}
+
+/* Allocate and fill the arrays of a run. */
 static qnnrt_result qnnrt__run_fill(qnnrt_run *run, qnnrt_error *err)
 {
     const qnnrt_pipeline *p = run->pipeline;
-    qnnrt_error *host_error = NULL;
-    size_t step, i, calls = 0;
-    for (step = 0; step < p->info.step_count; ++step) {
-        const qnnrt_step_info *info = &p->steps[step];
-        qnnrt__step *to = &run->steps[step];
-        qnnrt_result result = qnnrt__run_check(run, (uint32_t)step, err);
-        if (result != QNNRT_OK) return result;
-        if (info->host != NULL && ++calls == 1) {
-            host_error = (qnnrt_error *)qnnrt__arena_alloc(&run->arena, 1, sizeof(*host_error));
-            if (host_error == NULL) return qnnrt__fail_memory(err, "a run");
-        }
-        if (info->kind == QNNRT_STEP_GRAPH) qnnrt__run_fill_graph(run, step);
-        else result = qnnrt__run_fill_host(run, step, host_error, err);
-        if (result != QNNRT_OK) return result;
-        to->input_count = (uint32_t)info->graph->input_count;
-        to->output_count = (uint32_t)info->graph->output_count;
-        to->inputs = (qnnrt__abi_tensor *)qnnrt__arena_alloc(&run->arena, to->input_count,
-                                                             sizeof(*to->inputs));
-        to->outputs = (qnnrt__abi_tensor *)qnnrt__arena_alloc(&run->arena, to->output_count,
-                                                              sizeof(*to->outputs));
-        if (to->inputs == NULL || to->outputs == NULL) return qnnrt__fail_memory(err, "a run");
-        for (i = 0; i < to->input_count; ++i)
-            qnnrt__run_tensor(&info->graph->inputs[i], &to->inputs[i]);
-        for (i = 0; i < to->output_count; ++i)
-            qnnrt__run_tensor(&info->graph->outputs[i], &to->outputs[i]);
-    }
-    run->mixed = run->part_count > 1 ||
-                 (calls > 0 && run->parts[0].backend->hooks.lock != NULL);
-    return qnnrt__run_gather(run, err);
+    const size_t steps = p->info.step_count, slots = p->info.slot_count;
+    qnnrt__arena *arena = &run->arena;
+    qnnrt__abi_tensor *tensors;
+    qnnrt__binding_end *ends;
+    qnnrt_result result;
+    size_t at = 0;
+    run->steps = (qnnrt__step *)qnnrt__arena_alloc(arena, steps, sizeof(*run->steps));
+    run->slots = (qnnrt__binding *)qnnrt__arena_alloc(arena, slots, sizeof(*run->slots));
+    run->generations = (uint32_t *)qnnrt__arena_alloc(arena, steps, sizeof(*run->generations));
+    run->parts = (qnnrt__run_part *)qnnrt__arena_alloc(arena, qnnrt__wiring_backends(p),
+                                                       sizeof(*run->parts));
+    run->of = (qnnrt__run_part **)qnnrt__arena_alloc(arena, steps, sizeof(*run->of));
+    run->fresh = (uint32_t *)qnnrt__arena_alloc(arena, slots, sizeof(*run->fresh));
+    tensors = (qnnrt__abi_tensor *)qnnrt__arena_alloc(arena, p->end_count, sizeof(*tensors));
+    ends = (qnnrt__binding_end *)qnnrt__arena_alloc(arena, p->end_count, sizeof(*ends));
+    while (at < steps && p->steps[at].host == NULL) ++at;
+    if (at < steps) run->host_error = (qnnrt_error *)qnnrt__arena_alloc(arena, 1, sizeof(*err));
+    if (arena->failed != QNNRT_OK) return qnnrt__fail_memory(err, "a run");
+    result = qnnrt__run_steps(run, tensors, err);
+    if (result == QNNRT_OK) qnnrt__run_gather(run, ends);
+    return result;
 }
 
 static void qnnrt__run_free(qnnrt_run *run)
@@ -13090,21 +13104,6 @@ static void qnnrt__run_alert(qnnrt_run *run)
     run->stale = run->careful = 1;
 }
 
-/* Allocate the arrays of a run. */
-static qnnrt_result qnnrt__run_alloc(qnnrt_run *run, const qnnrt_pipeline *p)
-{
-    const size_t steps = p->info.step_count, slots = p->info.slot_count;
-    qnnrt__arena *arena = &run->arena;
-    run->steps = (qnnrt__step *)qnnrt__arena_alloc(arena, steps, sizeof(*run->steps));
-    run->slots = (qnnrt__binding *)qnnrt__arena_alloc(arena, slots, sizeof(*run->slots));
-    run->generations = (uint32_t *)qnnrt__arena_alloc(arena, steps, sizeof(*run->generations));
-    run->parts = (qnnrt__run_part *)qnnrt__arena_alloc(arena, qnnrt__wiring_backends(p),
-                                                       sizeof(*run->parts));
-    run->of = (qnnrt__run_part **)qnnrt__arena_alloc(arena, steps, sizeof(*run->of));
-    run->fresh = (uint32_t *)qnnrt__arena_alloc(arena, slots, sizeof(*run->fresh));
-    return arena->failed;
-}
-
 /* Make a run. alone: nothing else executes over this mem, so that exec does not need a busy flag.
    */
 static qnnrt_result qnnrt__run_create(qnnrt_mem *mem, size_t entry, int alone, qnnrt_run **out,
@@ -13120,15 +13119,11 @@ static qnnrt_result qnnrt__run_create(qnnrt_mem *mem, size_t entry, int alone, q
     run->pipeline = p;
     run->mem = mem;
     run->busy = alone ? NULL : &mem->busy[from->group];
-    result = qnnrt__run_alloc(run, p);
-    if (result != QNNRT_OK) qnnrt__fail_memory(err, "a run");
-    else result = qnnrt__run_fill(run, err);
+    result = qnnrt__run_fill(run, err);
     if (result != QNNRT_OK) {
         qnnrt__run_free(run);
         return result;
     }
-    run->log_count = run->parts[0].log_count;
-    run->steps_end = run->steps + p->info.step_count;
     run->missing = (uint32_t)p->info.slot_count;
     for (s = 0; s < p->info.slot_count; ++s) {
         qnnrt__binding *slot = &run->slots[s];
@@ -13165,59 +13160,51 @@ static void qnnrt__run_drop(qnnrt_run *run)
     if (plan != NULL) qnnrt__place_drop_plan(plan);
 }
 
-/* Plan a pipeline alone, make its memory and its run. desc may be NULL. */
+/* Plan a pipeline alone, make its memory and its run. */
 static qnnrt_result qnnrt__run_prepare(const qnnrt_pipeline *pipeline,
                                        const qnnrt_prepare_desc *desc, qnnrt_run **out,
                                        qnnrt_error *err)
 {
-    const qnnrt_step_info *first = qnnrt__wiring_first(pipeline);
-    qnnrt_prepare_desc defaults;
     qnnrt_entry_desc entry;
     qnnrt_plan_desc plan_desc;
     qnnrt_plan *plan = NULL;
     qnnrt_mem *mem = NULL;
-    qnnrt_result result = QNNRT_OK;
+    qnnrt_result result;
     if (pipeline->info.failure != NULL) return qnnrt__pipeline_unwired(pipeline, err);
-    memset(&defaults, 0, sizeof(defaults));
-    if (desc == NULL) desc = &defaults;
     memset(&entry, 0, sizeof(entry));
     memset(&plan_desc, 0, sizeof(plan_desc));
     entry.pipeline = pipeline;
     entry.caller_io = desc->caller_io;
     plan_desc.entries = &entry;
     plan_desc.entry_count = 1;
+    plan_desc.buffers = pipeline->info.buffers;
+    plan_desc.buffer_count = pipeline->info.buffer_count;
+    plan_desc.places = pipeline->info.places;
+    plan_desc.place_count = pipeline->info.place_count;
     plan_desc.align = desc->align;
     plan_desc.per_tensor = desc->per_tensor;
-    if (first->model->backend == NULL)
-        result =
-            qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE,
-                                         "%s was opened with desc.inspect and cannot run",
-                                         first->model->infos[first->context].file),
-                        "Open it without desc.inspect.");
-    if (result == QNNRT_OK) {
-        plan_desc.buffers = entry.pipeline->info.buffers;
-        plan_desc.buffer_count = entry.pipeline->info.buffer_count;
-        plan_desc.places = entry.pipeline->info.places;
-        plan_desc.place_count = entry.pipeline->info.place_count;
-        result = qnnrt__place_plan(&plan_desc, &plan, err);
-    }
+    result = qnnrt__place_plan(&plan_desc, &plan, err);
     if (result == QNNRT_OK) result = qnnrt__area_create(plan, &desc->mem, &mem, err);
     if (result == QNNRT_OK) result = qnnrt__run_create(mem, 0, 1, out, err);
     if (result != QNNRT_OK) {
         if (mem != NULL) qnnrt__area_drop(mem);
         if (plan != NULL) qnnrt__place_drop_plan(plan);
-        return qnnrt__hint_general(err, result);
+        return result;
     }
     (*out)->own_mem = mem;
     (*out)->own_plan = plan;
     return QNNRT_OK;
 }
 
-/* Return the error that receives the text of a failure. */
-static qnnrt_error *qnnrt__run_err(qnnrt_run *run)
+/* Return why a tensor of a slot is not registered, "" if it is; NULL: the vendor refused it. */
+static const char *qnnrt__run_reason(const qnnrt__binding *slot, const qnnrt__binding_end *end,
+                                     const qnnrt__registered *got)
 {
-    run->unfound = 0;
-    return &run->error;
+    const char *never = qnnrt__binding_why(end, got != NULL ? slot->spot->backend : NULL);
+    if (got == NULL) return end->context != NULL ? slot->why : never;
+    if (never != NULL) return never;
+    if (end->context->handle == NULL) return "its context is not loaded";
+    return got->handle != NULL ? "" : got->why;
 }
 
 /* List how each tensor of the steps reaches the device. */
@@ -13226,56 +13213,50 @@ static qnnrt_result qnnrt__run_transfers(qnnrt_run *run, const qnnrt_transfer_in
 {
     enum { TEXT = 128 };
     const qnnrt_pipeline *p = run->pipeline;
-    qnnrt_transfer_info *to = run->memory;
+    qnnrt_transfer_info *to = run->transfers;
+    char *text;
     size_t s, i;
     if (to == NULL) to = (qnnrt_transfer_info *)qnnrt__arena_alloc(&run->arena, p->end_count,
-                                                                   sizeof(*to));
+                                                                   sizeof(*to) + TEXT);
     if (to == NULL) return qnnrt__fail_memory(qnnrt__run_err(run), "the list of tensors");
-    run->memory = to;
-    if (run->memory_texts == NULL)
-        run->memory_texts = (char *)qnnrt__arena_alloc(&run->arena, p->end_count, TEXT);
-    if (run->memory_texts == NULL)
-        return qnnrt__fail_memory(qnnrt__run_err(run), "the list of tensors");
+    run->transfers = to;
+    text = (char *)(to + p->end_count);
     for (s = 0; s < p->info.slot_count; ++s)
-        for (i = 0; i < run->slots[s].end_count; ++i, ++to) {
+        for (i = 0; i < run->slots[s].end_count; ++i, ++to, text += TEXT) {
             const qnnrt__binding *slot = &run->slots[s];
             const qnnrt__registered *got = slot->spot != NULL ? &slot->spot->ends[i] : NULL;
-            const char *never = slot->spot != NULL || slot->ends[i].context == NULL
-                                    ? qnnrt__binding_why(&slot->ends[i],
-                                                         got != NULL ? slot->spot->backend : NULL)
-                                    : NULL;
-            const int loaded = slot->ends[i].context != NULL &&
-                               slot->ends[i].context->handle != NULL;
-            char *text = run->memory_texts + (size_t)(to - run->memory) * TEXT;
             const char *name;
             to->slot = &p->info.slots[s];
             to->step = slot->ends[i].step;
-            to->registered = loaded && got != NULL && got->handle != NULL;
-            to->reason = to->registered  ? ""
-                         : never != NULL ? never
-                         : got == NULL   ? slot->why
-                         : loaded        ? got->why
-                                         : "its context is not loaded";
+            to->reason = qnnrt__run_reason(slot, &slot->ends[i], got);
+            to->registered = to->reason != NULL && to->reason[0] == '\0';
             if (to->reason != NULL) continue;
             name = qnnrt_vendor_code_name(got->code);
             snprintf(text, TEXT, "memRegister answered 0x%x%s%s", (unsigned)(got->code & 0xFFFF),
                      name != NULL ? " " : "", name != NULL ? name : "");
             to->reason = text;
         }
-    *list = run->memory;
+    *list = run->transfers;
     *count = p->end_count;
     return QNNRT_OK;
+}
+
+/* Find a slot by name; NULL: the only one of a role. */
+static const qnnrt_slot *qnnrt__run_look_up(qnnrt_run *run, const char *name, qnnrt_role only)
+{
+    const qnnrt_slot *slot = NULL;
+    if (name == NULL) qnnrt__slot_only(run->pipeline, only, &slot, &run->error);
+    else qnnrt__slot_find(run->pipeline, name, QNNRT_ROLE_ANY, &slot, &run->error);
+    run->unfound = slot == NULL;
+    return slot;
 }
 
 /* Refuse a slot. If a look-up did not find it, keep the error text of that look-up. */
 static qnnrt_result qnnrt__run_fail_slot(qnnrt_run *run, const qnnrt_slot *slot)
 {
-    const qnnrt_pipeline *p = run->pipeline;
     if (slot == NULL && run->unfound) return run->error.code;
-    if (slot == NULL)
-        return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_NOT_FOUND,
-                           "pipeline \"%.200s\": no slot is given", p->info.name);
-    return qnnrt__slot_foreign(p, slot, "", qnnrt__run_err(run));
+    if (slot == NULL) return qnnrt__run_fail(run, QNNRT_E_NOT_FOUND, NULL, "no slot is given");
+    return qnnrt__slot_foreign(run->pipeline, slot, "", qnnrt__run_err(run));
 }
 
 /* Return what a run keeps about a slot, or NULL. */
@@ -13302,21 +13283,17 @@ static qnnrt_result qnnrt__run_bind(qnnrt_run *run, const qnnrt_slot *which, qnn
     if (QNNRT__UNLIKELY(slot == NULL)) return qnnrt__run_fail_slot(run, which);
     if (QNNRT__UNLIKELY(role != QNNRT_ROLE_ANY &&
                         (role == QNNRT_ROLE_INPUT) != (which->role == QNNRT_ROLE_INPUT)))
-        return qnnrt__hint(&run->error, qnnrt__fail(
-            qnnrt__run_err(run), QNNRT_E_ARG, "pipeline \"%.200s\": \"%.200s\" is of the role %s",
-            run->pipeline->info.name, which->address, qnnrt_role_name(which->role)),
+        return qnnrt__hint(
+            &run->error, qnnrt__run_fail(run, QNNRT_E_ARG, which, "is of another role"),
             role == QNNRT_ROLE_INPUT ? "Bind it with qnnrt_bind_output()."
                                      : "Bind it with qnnrt_bind_input().");
     if (QNNRT__UNLIKELY(data == NULL && bytes > 0))
-        return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_ARG,
-                           "pipeline \"%.200s\": \"%.200s\": data is NULL, but bytes is %llu; NULL"
-                           " and 0 go back to the run's memory", run->pipeline->info.name,
-                           which->address, (unsigned long long)bytes);
+        return qnnrt__run_fail(run, QNNRT_E_ARG, which, "is given NULL, but with %llu bytes; NULL"
+                               " and 0 go back to the run's memory", (unsigned long long)bytes);
     if (QNNRT__UNLIKELY(data != NULL && bytes < slot->bytes))
-        return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_MISMATCH,
-                           "pipeline \"%.200s\": \"%.200s\" needs %llu bytes, the block has %llu",
-                           run->pipeline->info.name, which->address,
-                           (unsigned long long)slot->bytes, (unsigned long long)bytes);
+        return qnnrt__run_fail(run, QNNRT_E_MISMATCH, which,
+                               "needs %llu bytes, the block has %llu",
+                               (unsigned long long)slot->bytes, (unsigned long long)bytes);
     qnnrt__run_omit(run, slot, 0);
     before = slot->data;
     if (data == NULL) qnnrt__run_home(run, slot);
@@ -13331,9 +13308,9 @@ static qnnrt_result qnnrt__run_bind(qnnrt_run *run, const qnnrt_slot *which, qnn
 
 static qnnrt_result qnnrt__run_unbound(qnnrt_run *run, const qnnrt_slot *slot)
 {
-    return qnnrt__hint(&run->error, qnnrt__fail(qnnrt__run_err(run), QNNRT_E_STATE,
-                       "pipeline \"%.200s\": \"%.200s\" is not bound", run->pipeline->info.name,
-                       slot->address), "Call qnnrt_bind() first.");
+    return qnnrt__hint(&run->error, qnnrt__run_fail(run, QNNRT_E_STATE, slot, "is not bound and"
+                                                    " has no memory in the plan"),
+                       "Call qnnrt_bind() before qnnrt_exec().");
 }
 
 /* Find the memory of a bound slot for a conversion, and check the range of elements. *now receives
@@ -13348,16 +13325,14 @@ static qnnrt_result qnnrt__run_range(qnnrt_run *run, const qnnrt_slot *slot, uin
     *now = found->now;
     if (found->data == NULL) return qnnrt__run_unbound(run, slot);
     if (writes && found->data == found->constant)
-        return qnnrt__hint(&run->error, qnnrt__fail(qnnrt__run_err(run), QNNRT_E_STATE,
-                           "pipeline \"%.200s\": \"%.200s\" is a constant and cannot be written",
-                           run->pipeline->info.name, slot->address),
+        return qnnrt__hint(&run->error,
+                           qnnrt__run_fail(run, QNNRT_E_STATE, slot, "cannot be written"),
                            "Bind memory of your own to it first.");
     if (!qnnrt__size_within(begin, count, (*now)->count))
-        return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_MISMATCH,
-                           "pipeline \"%.200s\": \"%.200s\" has %llu elements; %llu elements from"
-                           " element %llu on do not lie within it", run->pipeline->info.name,
-                           slot->address, (unsigned long long)(*now)->count,
-                           (unsigned long long)count, (unsigned long long)begin);
+        return qnnrt__run_fail(run, QNNRT_E_MISMATCH, slot,
+                               "has %llu elements; %llu elements from element %llu on do not lie"
+                               " within it", (unsigned long long)(*now)->count,
+                               (unsigned long long)count, (unsigned long long)begin);
     return QNNRT_OK;
 }
 
@@ -13378,22 +13353,12 @@ static qnnrt_result qnnrt__run_takes(qnnrt_run *run, const qnnrt_slot *slot, uin
         qnnrt__quant_write(&tensor, stored, 0, as, from, part);
         for (i = 0; i < part; ++i)
             if (stored[i] < slot->low || stored[i] > slot->high)
-                return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_ARG,
-                                   "pipeline \"%.200s\": input \"%.200s\": element %llu is %d;"
-                                   " expected %d to %d", run->pipeline->info.name, slot->address,
-                                   (unsigned long long)(begin + done + i), (int)stored[i],
-                                   (int)slot->low, (int)slot->high);
+                return qnnrt__run_fail(run, QNNRT_E_ARG, slot,
+                                       "element %llu is %d; expected %d to %d",
+                                       (unsigned long long)(begin + done + i), (int)stored[i],
+                                       (int)slot->low, (int)slot->high);
     }
     return QNNRT_OK;
-}
-
-static qnnrt_result qnnrt__run_no_conversion(qnnrt_run *run, const qnnrt_tensor_info *tensor,
-                                             qnnrt_dtype as)
-{
-    char facts[256];
-    return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_UNSUPPORTED,
-                       "\"%.200s\" (%s) cannot be converted to or from %s", tensor->name,
-                       qnnrt__compare_text(tensor, facts, sizeof(facts)), qnnrt__dtype_name(as));
 }
 
 /* =====================================================================================
@@ -13431,22 +13396,16 @@ static qnnrt_result qnnrt__exec_unbound(qnnrt_run *run)
 {
     size_t s = 0;
     while (run->slots[s].data != NULL || run->slots[s].omitted) ++s;
-    qnnrt__fail(qnnrt__run_err(run), QNNRT_E_STATE,
-                "pipeline \"%.200s\": %s \"%.200s\" has no memory in the plan and is not bound",
-                run->pipeline->info.name, qnnrt_role_name(run->pipeline->info.slots[s].role),
-                run->pipeline->info.slots[s].address);
-    return qnnrt__hint(&run->error, QNNRT_E_STATE, "Call qnnrt_bind() before qnnrt_exec().");
+    return qnnrt__run_unbound(run, &run->pipeline->info.slots[s]);
 }
 
 /* Fail, because nothing sets dims. */
 static qnnrt_result qnnrt__exec_rigid(qnnrt_run *run)
 {
     char facts[400];
-    return qnnrt__hint(&run->error, qnnrt__fail(qnnrt__run_err(run), QNNRT_E_STATE,
-                       "pipeline \"%.200s\": %s \"%.200s\" is %s, and its dims may change",
-                       run->pipeline->info.name, qnnrt_role_name(run->rigid->role),
-                       run->rigid->address,
-                       qnnrt__compare_text(run->rigid->tensor, facts, sizeof(facts))),
+    return qnnrt__hint(&run->error, qnnrt__run_fail(
+                           run, QNNRT_E_STATE, run->rigid, "is %s, and its dims may change",
+                           qnnrt__compare_text(run->rigid->tensor, facts, sizeof(facts))),
                        "Call qnnrt_run_flex() or qnnrt_set_dims() of qnnrt_device.h first.");
 }
 
@@ -13462,6 +13421,23 @@ static int qnnrt__exec_collide(const qnnrt_slot *a, const qnnrt_slot *b)
            (written_b ? b->first : 0) <= until_a;
 }
 
+/* Fail, because two slots have memory in common. */
+static qnnrt_result qnnrt__exec_common(qnnrt_run *run, size_t a, size_t b)
+{
+    const size_t first = a < b ? a : b, second = a < b ? b : a;
+    const qnnrt__binding *x = &run->slots[first], *y = &run->slots[second];
+    const uintptr_t x_end = (uintptr_t)x->data + (uintptr_t)x->bytes;
+    const uintptr_t y_end = (uintptr_t)y->data + (uintptr_t)y->bytes;
+    const qnnrt_slot *slots = run->pipeline->info.slots;
+    qnnrt__run_fail(run, QNNRT_E_ARG, &slots[first], "(%llu bytes) and %s \"%.160s\" (%llu bytes)"
+                    " have %llu bytes of memory in common", (unsigned long long)x->bytes,
+                    qnnrt_role_name(slots[second].role), slots[second].address,
+                    (unsigned long long)y->bytes,
+                    (unsigned long long)((x_end < y_end ? x_end : y_end) -
+                                         (uintptr_t)(x->data > y->data ? x->data : y->data)));
+    return qnnrt__hint(&run->error, QNNRT_E_ARG, "Bind one of them to other memory.");
+}
+
 /* Compare the memory of the slots that were bound elsewhere with that of all. */
 static qnnrt_result qnnrt__exec_overlap(qnnrt_run *run)
 {
@@ -13472,34 +13448,15 @@ static qnnrt_result qnnrt__exec_overlap(qnnrt_run *run)
         const size_t at = run->fresh[i];
         const qnnrt__binding *slot = &run->slots[at];
         const uintptr_t begin = (uintptr_t)slot->data;
-        if (slot->data == NULL) continue;
+        if (slot->data == NULL || slot->omitted) continue;
         for (s = 0; s < info->slot_count; ++s) {
             const qnnrt__binding *other = &run->slots[s];
             const uintptr_t other_begin = (uintptr_t)other->data;
-            uintptr_t low, high;
-            size_t first, second;
             if (begin >= other_begin + (uintptr_t)other->bytes ||
                 other_begin >= begin + (uintptr_t)slot->bytes || s == at || other->data == NULL ||
-                !qnnrt__exec_collide(&info->slots[at], &info->slots[s]))
+                other->omitted || !qnnrt__exec_collide(&info->slots[at], &info->slots[s]))
                 continue;
-            if (other->omitted || slot->omitted) continue;
-            first = at < s ? at : s;
-            second = at < s ? s : at;
-            low = begin > other_begin ? begin : other_begin;
-            high = begin + (uintptr_t)slot->bytes;
-            if (other_begin + (uintptr_t)other->bytes < high)
-                high = other_begin + (uintptr_t)other->bytes;
-            return qnnrt__hint(&run->error, qnnrt__fail(qnnrt__run_err(run), QNNRT_E_ARG,
-                               "pipeline \"%.160s\": %s \"%.160s\" (%llu bytes) and %s \"%.160s\""
-                               " (%llu bytes) have %llu bytes of memory in common", info->name,
-                               qnnrt_role_name(info->slots[first].role),
-                               info->slots[first].address,
-                               (unsigned long long)run->slots[first].bytes,
-                               qnnrt_role_name(info->slots[second].role),
-                               info->slots[second].address,
-                               (unsigned long long)run->slots[second].bytes,
-                               (unsigned long long)(high - low)),
-                               "Bind one of them to other memory.");
+            return qnnrt__exec_common(run, at, s);
         }
     }
     while (run->fresh_count > 0) run->slots[run->fresh[--run->fresh_count]].fresh = 0;
@@ -13513,39 +13470,31 @@ static qnnrt_result qnnrt__exec_failed(qnnrt_run *run, const qnnrt__step *step,
     const size_t at = (size_t)(step - run->steps);
     const qnnrt__run_part *part = run->of[at];
     char where[512];
-    qnnrt__fail(
-        qnnrt__run_err(run), QNNRT_E_BACKEND, "pipeline \"%.200s\": %s failed",
-        run->pipeline->info.name,
-        qnnrt__wiring_where(run->pipeline, (uint32_t)at, where, sizeof(where)));
+    qnnrt__run_fail(run, QNNRT_E_BACKEND, NULL, "%s failed",
+                    qnnrt__wiring_where(run->pipeline, (uint32_t)at, where, sizeof(where)));
     if (part == NULL) return qnnrt__host_explain((qnnrt__host *)step->graph, &run->error);
     if (run->part_count > 1) qnnrt__err_add(&run->error, " on %.200s", part->backend->path);
     return qnnrt__backend_explain(part->backend, &run->error, "graphExecute", code,
                                   run->mixed ? part->mark : run->mark);
 }
 
-static qnnrt_result qnnrt__exec_steps(qnnrt_run *run)
+/* Execute a step with what is on: the hooks of the run, its context, and if steps are mixed, the
+   lock and the log of its backend. */
+static qnnrt_result qnnrt__exec_turn(qnnrt_run *run, const qnnrt__step *step)
 {
-    const qnnrt__step *step = run->steps, *end = run->steps_end;
-    do {
-        qnnrt__abi_code code = step->execute(step->graph, step->inputs, step->input_count,
-                                             step->outputs, step->output_count, NULL, NULL);
-        if (QNNRT__UNLIKELY(code != 0)) return qnnrt__exec_failed(run, step, code);
-    } while (++step < end);
-    return QNNRT_OK;
-}
-
-/* Execute one step, with the hooks of the run; take: with its context. */
-static qnnrt_result qnnrt__exec_turn(qnnrt_run *run, size_t at, int take)
-{
+    const size_t at = (size_t)(step - run->steps);
+    qnnrt__run_part *part = run->of[at];
+    const qnnrt_hooks *lock = run->mixed && part != NULL ? &part->backend->hooks : NULL;
     qnnrt__run_hook *hook;
     qnnrt__abi_handle profile = NULL;
     qnnrt_result result = QNNRT_OK;
-    if (take) result = qnnrt__exec_have(run, at, qnnrt__run_err(run));
-    if (result != QNNRT_OK) return result;
+    if (part != NULL) part->mark = qnnrt__log_begin(part->log_count);
+    if (lock != NULL) qnnrt__hooks_lock(lock);
+    if (part != NULL && (run->moves || run->stale))
+        result = qnnrt__exec_have(run, at, qnnrt__run_err(run));
     for (hook = run->hooks; hook != NULL && result == QNNRT_OK; hook = hook->next)
         if (hook->before != NULL) result = hook->before(hook, at, &profile);
     if (result == QNNRT_OK) {
-        const qnnrt__step *step = &run->steps[at];
         const qnnrt__abi_code code = step->execute(step->graph, step->inputs, step->input_count,
                                                    step->outputs, step->output_count, profile,
                                                    NULL);
@@ -13553,59 +13502,51 @@ static qnnrt_result qnnrt__exec_turn(qnnrt_run *run, size_t at, int take)
     }
     for (hook = run->hooks; hook != NULL && result == QNNRT_OK; hook = hook->next)
         if (hook->after != NULL) result = hook->after(hook, at);
+    if (lock != NULL) qnnrt__hooks_unlock(lock);
     return result;
 }
 
-/* Fail because watch() ended the exec before a step. */
-static qnnrt_result qnnrt__exec_ended(qnnrt_run *run, size_t at)
+/* Execute the steps before `end` in turn. Hooks end after the last step of the pipeline, or the one
+   that failed. */
+static qnnrt_result qnnrt__exec_turns(qnnrt_run *run, const qnnrt__step *step,
+                                      const qnnrt__step *end)
 {
-    char where[512];
-    return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_CANCELLED,
-                       "pipeline \"%.200s\": the caller ended it before %s",
-                       run->pipeline->info.name,
-                       qnnrt__wiring_where(run->pipeline, (uint32_t)at, where, sizeof(where)));
-}
-
-/* Execute all steps, each with its context, and if they are mixed, with the lock and the log of its
-   backend. */
-static qnnrt_result qnnrt__exec_each(qnnrt_run *run)
-{
-    const int take = run->moves || run->stale;
-    size_t at;
-    for (at = 0; at < run->pipeline->info.step_count; ++at) {
-        qnnrt__run_part *part = run->of[at];
-        const int turn = run->mixed && part != NULL;
-        qnnrt_result result;
-        if (run->watch != NULL && run->watch(run->watch_user, (uint32_t)at) != 0)
-            return qnnrt__exec_ended(run, at);
-        if (turn) {
-            part->mark = qnnrt__log_begin(part->log_count);
-            qnnrt__hooks_lock(&part->backend->hooks);
-        }
-        result = qnnrt__exec_turn(run, at, take && part != NULL);
-        if (turn) qnnrt__hooks_unlock(&part->backend->hooks);
-        if (QNNRT__UNLIKELY(result != QNNRT_OK)) return result;
-    }
-    return QNNRT_OK;
-}
-
-/* Execute all steps with what is on, and call the hooks of the run after them. */
-static qnnrt_result qnnrt__exec_slowly(qnnrt_run *run)
-{
+    const int first = step == run->steps, last = end == run->steps_end;
     qnnrt__run_hook *hook;
-    qnnrt_result result;
-    if (run->moves) {
+    qnnrt_result result = QNNRT_OK;
+    if (run->moves && first) {
         const uint64_t now = qnnrt__os_clock_ns();
         run->began[0] = run->began[1] != 0 ? run->began[1] : now;
         run->began[1] = now;
     }
-    result = qnnrt__exec_each(run);
-    for (hook = run->hooks; hook != NULL; hook = hook->next)
+    for (; step < end && result == QNNRT_OK; ++step) result = qnnrt__exec_turn(run, step);
+    for (hook = run->hooks; (last || result != QNNRT_OK) && hook != NULL; hook = hook->next)
         if (hook->end != NULL) hook->end(hook, result);
-    if (result != QNNRT_OK) return result;
-    run->stale = 0;
+    if (result == QNNRT_OK && first && last) run->stale = 0;
     qnnrt__run_settle(run);
-    return QNNRT_OK;
+    return result;
+}
+
+/* Execute the steps before `end` with checks. It is not inlined, because qnnrt_exec() would then
+   save more registers. */
+static QNNRT__NOT_INLINE qnnrt_result qnnrt__exec_careful(qnnrt_run *run, const qnnrt__step *step,
+                                                          const qnnrt__step *end)
+{
+    const qnnrt_hooks *hooks = &run->parts[0].backend->hooks;
+    qnnrt_result result = QNNRT_OK;
+    if (run->missing > 0) return qnnrt__exec_unbound(run);
+    if (run->rigid != NULL) return qnnrt__exec_rigid(run);
+    if (run->fresh_count > 0) result = qnnrt__exec_overlap(run);
+    if (result != QNNRT_OK) return result;
+    if (run->busy != NULL && !qnnrt__os_try_lock(run->busy))
+        return qnnrt__hint(&run->error, qnnrt__run_fail(run, QNNRT_E_BUSY, NULL, "another run of"
+                           " its group is executing; they share memory"),
+                           "Wait until it returns, or plan entries in different groups.");
+    if (!run->mixed) qnnrt__hooks_lock(hooks);
+    result = qnnrt__exec_turns(run, step, end);
+    if (!run->mixed) qnnrt__hooks_unlock(hooks);
+    if (run->busy != NULL) qnnrt__os_unlock(run->busy);
+    return result;
 }
 
 /* Add a hook to a run. */
@@ -13623,34 +13564,6 @@ static QNNRT__FOR_FRIENDS void qnnrt__exec_unhook(qnnrt_run *run, const qnnrt__r
     while (*at != hook) at = &(*at)->next;
     *at = hook->next;
     qnnrt__run_settle(run);
-}
-
-/* Execute with checks. It is not inlined, because qnnrt_exec() would then save more registers. */
-static QNNRT__NOT_INLINE qnnrt_result qnnrt__exec_careful(qnnrt_run *run)
-{
-    const int locks = run->parts[0].backend->hooks.lock != NULL;    /* so have the other parts */
-    qnnrt_result result;
-    size_t i;
-    if (run->missing > 0) return qnnrt__exec_unbound(run);
-    if (run->rigid != NULL) return qnnrt__exec_rigid(run);
-    if (run->fresh_count > 0) {
-        result = qnnrt__exec_overlap(run);
-        if (result != QNNRT_OK) return result;
-    }
-    if (run->busy != NULL && !qnnrt__os_try_lock(run->busy))
-        return qnnrt__hint(&run->error, qnnrt__fail(qnnrt__run_err(run), QNNRT_E_BUSY,
-                           "pipeline \"%.200s\": another run of its group is executing; they share"
-                           " memory", run->pipeline->info.name),
-                           "Wait until it returns, or plan entries in different groups.");
-    if (!run->mixed) qnnrt__hooks_lock(&run->parts[0].backend->hooks);
-    for (i = 0; run->mixed && !locks && i < run->part_count; ++i)
-        run->parts[i].mark = qnnrt__log_begin(run->parts[i].log_count);
-    result = (run->mixed && locks) || run->hooks != NULL || run->moves || run->stale ||
-                     run->watch != NULL
-                 ? qnnrt__exec_slowly(run) : qnnrt__exec_steps(run);
-    if (!run->mixed) qnnrt__hooks_unlock(&run->parts[0].backend->hooks);
-    if (run->busy != NULL) qnnrt__os_unlock(run->busy);
-    return result;
 }
 
 /* =====================================================================================
@@ -14103,6 +14016,20 @@ QNNRT_API qnnrt_result qnnrt_run_create(qnnrt_mem *mem, size_t entry, qnnrt_run 
 
 QNNRT_API void qnnrt_run_destroy(qnnrt_run *run) { if (run != NULL) qnnrt__run_drop(run); }
 
+QNNRT_API qnnrt_result qnnrt_pipeline_prepare(const qnnrt_pipeline *pipeline,
+                                              const qnnrt_prepare_desc *desc, qnnrt_run **out,
+                                              qnnrt_error *err)
+{
+    qnnrt_prepare_desc defaults;
+    memset(&defaults, 0, sizeof(defaults));
+    qnnrt__err_clear(err);
+    if (out != NULL) *out = NULL;
+    if (pipeline == NULL || out == NULL)
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_pipeline_prepare: pipeline or out is NULL");
+    if (desc == NULL) desc = &defaults;
+    return qnnrt__hint_general(err, qnnrt__run_prepare(pipeline, desc, out, err));
+}
+
 QNNRT_API qnnrt_result qnnrt_prepare_with(qnnrt *model, const char *name,
                                           const qnnrt_prepare_desc *desc, qnnrt_run **out,
                                           qnnrt_error *err)
@@ -14114,19 +14041,8 @@ QNNRT_API qnnrt_result qnnrt_prepare_with(qnnrt *model, const char *name,
     if (model == NULL || out == NULL)
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_prepare: model or out is NULL");
     result = qnnrt__pipeline_find(model, name, &pipeline, err);
-    return result == QNNRT_OK ? qnnrt__run_prepare(pipeline, desc, out, err)
+    return result == QNNRT_OK ? qnnrt_pipeline_prepare(pipeline, desc, out, err)
                               : qnnrt__hint_general(err, result);
-}
-
-QNNRT_API qnnrt_result qnnrt_pipeline_prepare(const qnnrt_pipeline *pipeline,
-                                              const qnnrt_prepare_desc *desc, qnnrt_run **out,
-                                              qnnrt_error *err)
-{
-    qnnrt__err_clear(err);
-    if (out != NULL) *out = NULL;
-    if (pipeline == NULL || out == NULL)
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_pipeline_prepare: pipeline or out is NULL");
-    return qnnrt__run_prepare(pipeline, desc, out, err);
 }
 
 QNNRT_API qnnrt_result qnnrt_prepare(qnnrt *model, const char *name, qnnrt_run **out,
@@ -14149,12 +14065,7 @@ QNNRT_API const qnnrt_error *qnnrt_run_error(const qnnrt_run *run)
 
 QNNRT_API const qnnrt_slot *qnnrt_run_slot(qnnrt_run *run, const char *name)
 {
-    const qnnrt_slot *slot = NULL;
-    if (run == NULL) return slot;
-    if (name == NULL) qnnrt__slot_only(run->pipeline, QNNRT_ROLE_INPUT, &slot, &run->error);
-    else qnnrt__slot_find(run->pipeline, name, QNNRT_ROLE_ANY, &slot, &run->error);
-    run->unfound = slot == NULL;
-    return slot;
+    return run != NULL ? qnnrt__run_look_up(run, name, QNNRT_ROLE_INPUT) : NULL;
 }
 
 QNNRT_API qnnrt_result qnnrt_bind(qnnrt_run *run, const char *name, void *data, size_t bytes)
@@ -14183,27 +14094,15 @@ QNNRT_API qnnrt_result qnnrt_bind_at(qnnrt_run *run, const qnnrt_slot *slot, con
     qnnrt__binding *found;
     if (run == NULL) return QNNRT_E_ARG;
     if (mem == NULL)
-        return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_ARG, "qnnrt_bind_at: mem is NULL");
+        return qnnrt__run_fail(run, QNNRT_E_ARG, NULL, "qnnrt_bind_at: mem is NULL");
     found = qnnrt__run_find(run, slot);
     if (found == NULL) return qnnrt__run_fail_slot(run, slot);
     if (!qnnrt__binding_in_buffer(found, mem, offset))
-        return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_ARG,
-                           "pipeline \"%.200s\": \"%.200s\" of %llu bytes at offset %llu does not"
-                           " lie within a buffer of the mem", run->pipeline->info.name,
-                           slot->address, (unsigned long long)found->bytes,
-                           (unsigned long long)offset);
+        return qnnrt__run_fail(run, QNNRT_E_ARG, slot, "of %llu bytes at offset %llu does not lie"
+                               " within a buffer of the mem", (unsigned long long)found->bytes,
+                               (unsigned long long)offset);
     qnnrt__run_omit(run, found, 0);
     qnnrt__run_point_at(run, found, mem, offset);
-    return QNNRT_OK;
-}
-
-QNNRT_API qnnrt_result qnnrt_run_watch(qnnrt_run *run, int (*watch)(void *user, uint32_t step),
-                                       void *user)
-{
-    if (run == NULL) return QNNRT_E_ARG;
-    run->watch = watch;
-    run->watch_user = user;
-    qnnrt__run_settle(run);
     return QNNRT_OK;
 }
 
@@ -14214,41 +14113,62 @@ QNNRT_API qnnrt_result qnnrt_run_transfers(qnnrt_run *run, const qnnrt_transfer_
     if (count != NULL) *count = 0;
     if (run == NULL) return QNNRT_E_ARG;
     if (list == NULL || count == NULL)
-        return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_ARG,
-                           "qnnrt_run_transfers: list or count is NULL");
+        return qnnrt__run_fail(run, QNNRT_E_ARG, NULL, "qnnrt_run_transfers: list or count is"
+                               " NULL");
     return qnnrt__run_transfers(run, list, count);
 }
 
 QNNRT_API void *qnnrt_data_slot(qnnrt_run *run, const qnnrt_slot *slot, size_t *bytes)
 {
-    const qnnrt__binding *found;
-    if (bytes != NULL) *bytes = 0;
-    if (run == NULL) return NULL;
-    found = qnnrt__run_find(run, slot);
-    if (found == NULL) {
-        qnnrt__run_fail_slot(run, slot);
-        return NULL;
-    }
-    if (found->data == NULL) qnnrt__run_unbound(run, slot);
-    if (bytes != NULL) *bytes = (size_t)found->now->bytes;
-    return found->data;
+    const qnnrt__binding *found = run != NULL ? qnnrt__run_find(run, slot) : NULL;
+    if (bytes != NULL) *bytes = found != NULL ? (size_t)found->now->bytes : 0;
+    if (found != NULL && found->data == NULL) qnnrt__run_unbound(run, slot);
+    if (found == NULL && run != NULL) qnnrt__run_fail_slot(run, slot);
+    return found != NULL ? found->data : NULL;
 }
 
 QNNRT_API void *qnnrt_data(qnnrt_run *run, const char *name, size_t *bytes)
 {
-    const qnnrt_slot *slot = NULL;
-    if (run == NULL || name != NULL)
-        return qnnrt_data_slot(run, qnnrt_run_slot(run, name), bytes);
-    qnnrt__slot_only(run->pipeline, QNNRT_ROLE_OUTPUT, &slot, &run->error);
-    run->unfound = slot == NULL;
+    const qnnrt_slot *slot = run != NULL ? qnnrt__run_look_up(run, name, QNNRT_ROLE_OUTPUT) : NULL;
     return qnnrt_data_slot(run, slot, bytes);
 }
 
 QNNRT_API qnnrt_result qnnrt_exec(qnnrt_run *run)
 {
+    const qnnrt__step *step;
     if (QNNRT__UNLIKELY(run == NULL)) return QNNRT_E_ARG;
     run->mark = qnnrt__log_begin(run->log_count);    /* a failure shows the lines after it */
-    return QNNRT__UNLIKELY(run->careful) ? qnnrt__exec_careful(run) : qnnrt__exec_steps(run);
+    if (QNNRT__UNLIKELY(run->careful))
+        return qnnrt__exec_careful(run, run->steps, run->steps_end);
+    step = run->steps;
+    do {
+        const qnnrt__abi_code code = step->execute(step->graph, step->inputs, step->input_count,
+                                                   step->outputs, step->output_count, NULL, NULL);
+        if (QNNRT__UNLIKELY(code != 0)) return qnnrt__exec_failed(run, step, code);
+    } while (++step < run->steps_end);
+    return QNNRT_OK;
+}
+
+QNNRT_API qnnrt_result qnnrt_exec_steps(qnnrt_run *run, size_t first, size_t count)
+{
+    const size_t steps = run != NULL ? run->pipeline->info.step_count : 0;
+    if (run == NULL) return QNNRT_E_ARG;
+    if (count == 0 || first >= steps || count > steps - first)
+        return qnnrt__run_fail(run, QNNRT_E_ARG, NULL, "%llu steps from step %llu on, but it has"
+                               " %llu", (unsigned long long)count, (unsigned long long)first,
+                               (unsigned long long)steps);
+    run->mark = qnnrt__log_begin(run->log_count);
+    return qnnrt__exec_careful(run, run->steps + first, run->steps + first + count);
+}
+
+static qnnrt_result qnnrt__public_converted(qnnrt_run *run, const qnnrt_slot *slot,
+                                            qnnrt_result result, qnnrt_dtype as)
+{
+    char facts[256];
+    if (result == QNNRT_OK) return result;
+    return qnnrt__run_fail(run, QNNRT_E_UNSUPPORTED, slot, "(%s) cannot be converted to or from %s",
+                           qnnrt__compare_text(slot->tensor, facts, sizeof(facts)),
+                           qnnrt__dtype_name(as));
 }
 
 /* QNNRT__X(write, f32, 1, const float, QNNRT_DTYPE_F32) defines qnnrt_write_f32(); likewise the
@@ -14264,12 +14184,12 @@ QNNRT_API qnnrt_result qnnrt_exec(qnnrt_run *run)
         result = qnnrt__run_range(run, slot, begin, count, writes, &data, &now); \
         if (result != QNNRT_OK) return result; \
         if (values == NULL && count > 0) \
-            return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_ARG, "values is NULL"); \
+            return qnnrt__run_fail(run, QNNRT_E_ARG, slot, "is given no values: NULL"); \
         if (writes && slot->has_range) \
             result = qnnrt__run_takes(run, slot, begin, as, values, count); \
         if (result != QNNRT_OK) return result; \
         result = qnnrt__quant_##verb(now, data, (size_t)begin, as, values, count); \
-        return result == QNNRT_OK ? result : qnnrt__run_no_conversion(run, now, as); \
+        return qnnrt__public_converted(run, slot, result, as); \
     }
 QNNRT__X(write, f32, 1, const float, QNNRT_DTYPE_F32)
 QNNRT__X(read, f32, 0, float, QNNRT_DTYPE_F32)
@@ -14624,12 +14544,13 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
      qnnrt_bind_slot()                                 qnnrt_bind_input(), qnnrt_bind_output()
      qnnrt_run_memory(), qnnrt_memory_info             qnnrt_run_transfers(), qnnrt_transfer_info
      qnnrt_load(), qnnrt_unload()                      qnnrt_context_load(), _unload()
+     qnnrt_run_watch()                                 qnnrt_exec_steps()
      qnnrt_slot, qnnrt_slot_info, QNNRT_NO_SLOT        const qnnrt_slot *, qnnrt_slot, NULL
      apart, constants, names, keeps, ranges of         qnnrt_pipeline_desc.uses, one
          qnnrt_pipeline_desc, and their structs        qnnrt_use_desc for all
-           Added: QNNRT_CHECK_VERSION(), qnnrt_pipeline_prepare(), desc.check, qnnrt_file.name,
-           qnnrt_backend_desc.power, qnnrt_mem_provider, qnnrt_host_step.derived, and the calls for
-           code that stands on qnnrt.h.
+           Added: QNNRT_CHECK_VERSION(), qnnrt_exec_steps(), qnnrt_pipeline_prepare(), desc.check,
+           qnnrt_file.name, qnnrt_backend_desc.power, qnnrt_mem_provider, qnnrt_host_step.derived,
+           and the calls for code that stands on qnnrt.h.
            Changed: a missing file or folder is QNNRT_E_NOT_FOUND in each call. A plan takes at
            most 65,536 places. A newline that an error inserts becomes a blank. Programs link
            without libgcc. qnnrt_power_set() after a recovery that failed is QNNRT_E_STATE.

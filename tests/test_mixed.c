@@ -666,7 +666,7 @@ TEST(a_constant_is_read_where_it_lies)
     CHECK_EQ(qnnrt_read_f32(p.run, qnnrt_run_slot(p.run, "y"), 0, y, COUNT), QNNRT_OK);
     CHECK(y[7] == 64);
     CHECK_EQ(qnnrt_write_f32(p.run, slot, 0, other, 1), QNNRT_E_STATE);
-    CHECK_STR(qnnrt_run_error(p.run)->text, "\"x\" is a constant");
+    CHECK_STR(qnnrt_run_error(p.run)->text, "constant \"x\" cannot be written");
     CHECK_EQ(qnnrt_read_f32(p.run, slot, 0, y, COUNT), QNNRT_OK);
     CHECK(y[7] == 8);
     CHECK_EQ(bind_slot(p.run, slot, other, sizeof(other)), QNNRT_OK);
@@ -839,27 +839,16 @@ TEST(steps_of_all_kinds_are_profiled)
     close_both();
 }
 
-typedef struct watched { int calls, ends; uint32_t next; } watched;
-
-/* Count the calls, which must be in the order of steps, and end the exec at one of them. */
-static int watch(void *user, uint32_t step)
-{
-    watched *w = (watched *)user;
-    if (step != w->next++) return 1;
-    return w->calls++ == w->ends ? 7 : 0;
-}
-
-/* Two backends take turns, and one backend alone: the same run is ended before each step, runs
-   again, and then gives the same values. */
-TEST(a_watch_is_called_before_each_step_and_can_end_the_exec)
+/* Two backends take turns, and one backend alone: the same run executes its steps in two parts, is left
+   after the first part, and then gives the same values. */
+TEST(steps_execute_in_parts_and_can_end_after_one)
 {
     int which, n;
     CHECK(open_both());
     for (which = 0; which < 2; ++which) {
         float expected[COUNT], y[COUNT];
-        watched w;
         program p;
-        int steps = 5;
+        int steps = 5, s;
         if (which == 0) halves(&p);
         else {
             steps = 2;
@@ -870,28 +859,27 @@ TEST(a_watch_is_called_before_each_step_and_can_end_the_exec)
         }
         CHECK_EQ(program_prepare(&p, 0), QNNRT_OK);
         CHECK_EQ(run_values(&p, input, expected), QNNRT_OK);
-        CHECK_EQ(qnnrt_run_watch(p.run, watch, &w), QNNRT_OK);
-        for (n = 0; n < steps; ++n) {
-            char where[32];
-            memset(&w, 0, sizeof(w));
-            w.ends = n;
-            CHECK_EQ(run_values(&p, input, y), QNNRT_E_CANCELLED);
-            CHECK_EQ(w.calls, n + 1);
-            snprintf(where, sizeof(where), "ended it before step %d", n);
-            SAYS(where);
-            CHECK_EQ(err.vendor_code, 0);
-            memset(&w, 0, sizeof(w));
-            w.ends = -1;
+        for (n = 1; n < steps; ++n) {
+            char last[32];
+            snprintf(last, sizeof(last), "%d/y", steps - 1);
+            CHECK_EQ(qnnrt_write_f32(p.run, qnnrt_run_slot(p.run, "0/x"), 0, input, COUNT), QNNRT_OK);
+            memset(qnnrt_data(p.run, last, NULL), 0, 4);
+            CHECK_EQ(qnnrt_exec_steps(p.run, 0, (size_t)n), QNNRT_OK);
+            CHECK_EQ(qnnrt_exec_steps(p.run, (size_t)n, (size_t)(steps - n)), QNNRT_OK);
+            CHECK_EQ(qnnrt_read_f32(p.run, qnnrt_run_slot(p.run, last), 0, y, COUNT), QNNRT_OK);
+            CHECK(memcmp(y, expected, sizeof(y)) == 0);
+            CHECK_EQ(qnnrt_exec_steps(p.run, 0, (size_t)n), QNNRT_OK);        /* and no further */
             CHECK_EQ(run_values(&p, input, y), QNNRT_OK);
-            CHECK_EQ(w.calls, steps);
             CHECK(memcmp(y, expected, sizeof(y)) == 0);
         }
-        CHECK_EQ(qnnrt_run_watch(p.run, NULL, NULL), QNNRT_OK);
-        CHECK_EQ(run_values(&p, input, y), QNNRT_OK);
-        CHECK_EQ(w.calls, steps);
+        for (s = 0; s < steps; ++s) CHECK_EQ(qnnrt_exec_steps(p.run, (size_t)s, 1), QNNRT_OK);
+        CHECK_EQ(qnnrt_exec_steps(p.run, 0, 0), QNNRT_E_ARG);
+        CHECK_EQ(qnnrt_exec_steps(p.run, 1, SIZE_MAX), QNNRT_E_ARG);
+        CHECK_EQ(qnnrt_exec_steps(p.run, (size_t)steps, 1), QNNRT_E_ARG);
+        CHECK_STR(qnnrt_run_error(p.run)->text, which == 0 ? "1 steps from step 5 on, but it has 5" : "it has 2");
         program_end(&p);
     }
-    CHECK_EQ(qnnrt_run_watch(NULL, watch, NULL), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_exec_steps(NULL, 0, 1), QNNRT_E_ARG);
     close_both();
 }
 
@@ -1223,7 +1211,7 @@ TEST_MAIN("mixed")
     RUN(backends_of_one_pipeline_have_one_allocator_and_all_locks_or_none);
     RUN(each_step_takes_the_lock_of_its_backend);
     RUN(steps_of_all_kinds_are_profiled);
-    RUN(a_watch_is_called_before_each_step_and_can_end_the_exec);
+    RUN(steps_execute_in_parts_and_can_end_after_one);
     RUN(a_failing_step_names_its_backend_and_shows_its_log);
     RUN(shared_memory_is_registered_for_the_steps_of_its_backend);
     RUN(contexts_of_a_mixed_pipeline_come_and_go);

@@ -2486,7 +2486,7 @@ TEST(null_is_an_error_or_a_documented_nothing)
     CHECK_EQ(qnnrt_bind_output(NULL, slot, data, 64), QNNRT_E_ARG);
     /* a slot of the other direction */
     CHECK_EQ(qnnrt_bind_output(run, slot_of(qnnrt_run_pipeline(run), "k0_in"), data, 64), QNNRT_E_ARG);
-    CHECK_STR(qnnrt_run_error(run)->text, "\"k0_in\" is of the role input");
+    CHECK_STR(qnnrt_run_error(run)->text, "input \"k0_in\" is of another role");
     CHECK_STR(qnnrt_run_error(run)->hint, "qnnrt_bind_input()");
     CHECK_EQ(qnnrt_bind_input(run, slot_of(qnnrt_run_pipeline(run), "logits"), data, 64), QNNRT_E_ARG);
     CHECK_STR(qnnrt_run_error(run)->hint, "qnnrt_bind_output()");

@@ -556,8 +556,8 @@ typedef struct qnnrt_llm_session_desc {
                                       memory); see "Shared memory" of qnnrt.h */
     int         (*progress)(void *user, const qnnrt_llm_progress *at);   /* called before each step
                                       of each chunk. If it does not return 0, the decode or eval
-                                      ends with QNNRT_E_CANCELLED. It must not use the session, nor
-                                      its backend (default NULL: not called) */
+                                      ends with QNNRT_E_CANCELLED. It must not use the session
+                                      (default NULL: not called) */
     void         *progress_user;
     int           by_cost;         /* 1: run the graphs that cost the least time, see
                                       qnnrt_llm_cost_get(). A batch that one graph could take may
@@ -6559,14 +6559,6 @@ static qnnrt_result qnnrt_llm__session_numbers(const qnnrt_llm_session *session,
     return QNNRT_OK;
 }
 
-/* Tell the caller that a step of the pipeline comes. Return not 0 if he wants it to end. */
-static int qnnrt_llm__session_watch(void *user, uint32_t step)
-{
-    qnnrt_llm_session *session = (qnnrt_llm_session *)user;
-    session->at.step = step;
-    return session->desc.progress(session->desc.progress_user, &session->at);
-}
-
 /* Make a graph ready to run. */
 static qnnrt_result qnnrt_llm__session_run(qnnrt_llm_session *session, qnnrt_llm__part *part,
                                            size_t index, qnnrt_error *err)
@@ -6588,8 +6580,6 @@ static qnnrt_result qnnrt_llm__session_run(qnnrt_llm_session *session, qnnrt_llm
     for (i = 0; i < pipeline->step_count; ++i)
         run->executes += pipeline->steps[i].kind == QNNRT_STEP_GRAPH;
     result = qnnrt_run_create(session->mem, part->first_entry + index, &run->run, err);
-    if (result == QNNRT_OK && session->desc.progress != NULL)
-        result = qnnrt_run_watch(run->run, qnnrt_llm__session_watch, session);
     if (result == QNNRT_OK) result = qnnrt_llm__session_numbers(session, llm, run, err);
     if (result == QNNRT_OK) result = qnnrt_llm__session_vectors(session, llm, run, err);
     if (result != QNNRT_OK) return result;
@@ -7264,6 +7254,26 @@ static qnnrt_result qnnrt_llm__step_fill(qnnrt_llm_cache *cache, qnnrt_llm__run 
     return QNNRT_OK;
 }
 
+/* Execute the pipeline of a run. With desc.progress the caller hears of each of its steps, and can
+   end it before one. */
+static qnnrt_result qnnrt_llm__step_exec(qnnrt_llm_cache *cache, const qnnrt_llm__run *run)
+{
+    qnnrt_llm_session *session = cache->session;
+    qnnrt_result result = QNNRT_OK;
+    uint32_t step;
+    if (session->desc.progress == NULL) result = qnnrt_exec(run->run);
+    for (step = 0; session->desc.progress != NULL && step < run->steps && result == QNNRT_OK;
+         ++step) {
+        session->at.step = step;
+        if (session->desc.progress(session->desc.progress_user, &session->at) != 0)
+            return qnnrt_error_set(&cache->error, QNNRT_E_CANCELLED, "the caller ended it before"
+                                   " step %u of %u", (unsigned)step, (unsigned)run->steps);
+        result = qnnrt_exec_steps(run->run, step, 1);
+    }
+    if (result != QNNRT_OK) cache->error = *qnnrt_run_error(run->run);
+    return result;
+}
+
 /* Fill the inputs for `count` rows and execute. */
 QNNRT_LLM__HOT
 static qnnrt_result qnnrt_llm__step_run(qnnrt_llm_cache *cache, qnnrt_llm__run *run,
@@ -7284,17 +7294,14 @@ static qnnrt_result qnnrt_llm__step_run(qnnrt_llm_cache *cache, qnnrt_llm__run *
     session->at.steps = run->steps;
     session->at.ar = run->graph->ar;
     if (clock != NULL) begin = clock(session->desc.clock_user);
-    result = qnnrt_exec(run->run);
+    result = qnnrt_llm__step_exec(cache, run);
     if (clock != NULL) {
         const uint64_t ns = clock(session->desc.clock_user) - begin;
         session->info.exec_ns += ns;
         if (result == QNNRT_OK && !run->cost_set && (run->cost == 0 || ns < run->cost))
             run->cost = ns > 0 ? ns : 1;
     }
-    if (result != QNNRT_OK) {
-        cache->error = *qnnrt_run_error(run->run);
-        return result;
-    }
+    if (result != QNNRT_OK) return result;
     ++session->info.steps;
     ++run->times;
     session->info.executes += run->executes;
