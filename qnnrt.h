@@ -12812,8 +12812,8 @@ static qnnrt_result qnnrt__host_explain(qnnrt__host *host, qnnrt_error *err)
    RUN                                                                              >>run
    Arrays of vendor tensors, filled once; bind changes pointers in them, exec hands them to
    the vendor. Everything that can fail or cost happened before.
-   Needs: >>os >>size >>mem >>err >>log >>codes >>dtype >>quant >>abi
-          >>backend (its struct) >>friends >>register >>context >>model >>wiring >>slot >>pipeline
+   Needs: >>os >>size >>mem >>err >>log >>codes >>quant >>abi >>backend (its struct)
+          >>friends >>register >>context >>model >>wiring >>slot >>pipeline
           >>place >>area >>binding >>host
    Knows nothing of: folders, metadata sources
    ===================================================================================== */
