@@ -870,7 +870,7 @@ typedef struct qnnrt_info {
     const qnnrt_context_info     *contexts;     /* in shard order; a context with .failure has no
                                                    graphs */
     size_t                        pipeline_count;
-    const qnnrt_pipeline *const  *pipelines;    /* one per joined group of graphs, then every single
+    const qnnrt_pipeline *const  *pipelines;    /* of graphs that belong together, and of each other
                                                    graph. A pipeline with
                                                    qnnrt_pipeline_info.failure cannot be prepared */
     uint64_t                      device_bytes;     /* sum of the contexts that exist now */
@@ -954,7 +954,7 @@ typedef struct qnnrt_place_desc {               /* where a slot of an entry live
 
 typedef struct qnnrt_pipeline_info {
     const char            *name;                /* for qnnrt_pipeline_find(); "<context>/<graph>" of
-                                                   a single graph */
+                                                   a graph whose pipeline has more of them */
     size_t                 step_count, slot_count, edge_count;
     const qnnrt_step_info *steps;
     const qnnrt_slot *slots;                    /* in the order in which the steps list them */
@@ -8759,8 +8759,8 @@ struct qnnrt {
     qnnrt__context   *contexts;
     qnnrt_context_info *infos;          /* [context_count], the public view */
     size_t            context_count;
-    qnnrt_pipeline  **pipelines;        /* [pipeline_count] joined, then [single_count] single
-                                           graphs */
+    qnnrt_pipeline  **pipelines;        /* [pipeline_count], then [single_count] of the single
+                                           graphs of those that have several, or are not wired */
     size_t            pipeline_count, single_count;
     size_t            pipeline_room;    /* of pipelines; 0: exactly those */
     qnnrt_context_hook *context_hooks;   /* of desc */
@@ -9408,7 +9408,7 @@ static qnnrt_result qnnrt__scan_choose(qnnrt__scan *scan, const char *folder, in
 /* =====================================================================================
    PROGRAM                                                                    >>program
    The steps of a pipeline's description: graphs and host steps, each described like a graph.
-   Needs: >>mem >>err >>dtype >>encoding >>table >>backend (its struct) >>context >>model
+   Needs: >>mem >>err >>dtype >>encoding >>table >>backend (its struct) >>model
    Knows nothing of: slots, memory, execution
    ===================================================================================== */
 
@@ -9439,52 +9439,29 @@ static void qnnrt__program_text(const qnnrt_step_info *step, char *out, size_t r
     }
 }
 
-/* Write where a step is: 'step 1 (forward_1.bin, graph "decode")', 'step 2 (host "embedding")'. */
-static const char *qnnrt__program_where(const qnnrt_step_info *step, size_t number, char *out,
-                                        size_t room)
-{
-    char what[400];
-    if (step->kind == QNNRT_STEP_GRAPH)
-        snprintf(what, sizeof(what), "%.120s, graph \"%.160s\"",
-                 step->model->infos[step->context].file, step->graph->name);
-    else qnnrt__program_text(step, what, sizeof(what));
-    snprintf(out, room, "step %u (%s)", (unsigned)number, what);
-    return out;
-}
-
 /* Set a step to a graph of a context. */
-static void qnnrt__program_graph(qnnrt_step_info *step, const qnnrt *model, size_t context,
-                                 const qnnrt_graph_info *graph)
+static qnnrt_result qnnrt__program_graph(qnnrt_step_info *to, const qnnrt_step_desc *step,
+                                         size_t at, qnnrt_error *err)
 {
-    step->kind = QNNRT_STEP_GRAPH;
-    step->model = model;
-    step->context = context;
-    step->graph = graph;
-    step->backend = model->contexts[context].backend;
-}
-
-/* Find the graph of a step. */
-static qnnrt_result qnnrt__program_find(qnnrt_step_info *to, const qnnrt_step_desc *step,
-                                        size_t at, qnnrt_error *err)
-{
+    const qnnrt *model = step->model;
     const qnnrt_context_info *context;
-    const qnnrt_graph_info *graph;
-    if (step->model == NULL || step->graph == NULL || step->context >= step->model->context_count)
+    if (model == NULL || step->graph == NULL || step->context >= model->context_count)
         return qnnrt__fail(err, QNNRT_E_ARG, "step %u: expected a model, one of its contexts and"
                            " the name of a graph, or a host step", (unsigned)at);
-    context = &step->model->infos[step->context];
-    graph = qnnrt__model_graph(step->model, step->context, step->graph);
-    if (graph == NULL) {
-        qnnrt__fail(err, QNNRT_E_NOT_FOUND, "step %u: %s has no graph \"%.200s\"", (unsigned)at,
-                    context->file, step->graph);
-        if (context->failure != NULL) {
-            qnnrt__err_add(err, "\n  it did not load: ");
-            qnnrt__err_text(err, context->failure->text, strlen(context->failure->text));
-        }
-        return QNNRT_E_NOT_FOUND;
+    context = &model->infos[step->context];
+    to->kind = QNNRT_STEP_GRAPH;
+    to->model = model;
+    to->context = step->context;
+    to->backend = context->backend;
+    to->graph = qnnrt__model_graph(model, step->context, step->graph);
+    if (to->graph != NULL) return QNNRT_OK;
+    qnnrt__fail(err, QNNRT_E_NOT_FOUND, "step %u: %s has no graph \"%.200s\"", (unsigned)at,
+                context->file, step->graph);
+    if (context->failure != NULL) {
+        qnnrt__err_add(err, "\n  it did not load: ");
+        qnnrt__err_text(err, context->failure->text, strlen(context->failure->text));
     }
-    qnnrt__program_graph(to, step->model, step->context, graph);
-    return QNNRT_OK;
+    return QNNRT_E_NOT_FOUND;
 }
 
 /* ---- host steps ---- */
@@ -9593,7 +9570,7 @@ static qnnrt_result qnnrt__program_host(qnnrt__arena *arena, const qnnrt_limits 
     return result;
 }
 
-/* Fill in all steps of a description. */
+/* Fill in the steps of a description. */
 static qnnrt_result qnnrt__program_make(qnnrt__arena *arena, const qnnrt_limits *limits,
                                         const qnnrt_pipeline_desc *desc, qnnrt_step_info *steps,
                                         qnnrt_error *err)
@@ -9603,43 +9580,15 @@ static qnnrt_result qnnrt__program_make(qnnrt__arena *arena, const qnnrt_limits 
     for (i = 0; i < desc->step_count && result == QNNRT_OK; ++i)
         result = desc->steps[i].host != NULL
                      ? qnnrt__program_host(arena, limits, desc->steps[i].host, i, &steps[i], err)
-                     : qnnrt__program_find(&steps[i], &desc->steps[i], i, err);
+                     : qnnrt__program_graph(&steps[i], &desc->steps[i], i, err);
     return result;
-}
-
-/* Check that two backends can serve one pipeline: it has one allocator, and either every backend
-   has a lock or none. */
-static qnnrt_result qnnrt__program_hooks(const qnnrt_step_info *steps, size_t count,
-                                         qnnrt_error *err)
-{
-    const qnnrt_hooks *first = NULL;
-    size_t i, at = 0;
-    for (i = 0; i < count; ++i) {
-        const qnnrt_hooks *hooks = steps[i].backend != NULL ? &steps[i].backend->hooks : NULL;
-        char a[512], b[512];
-        int allocators, locks;
-        if (hooks == NULL) continue;
-        if (first == NULL) { first = hooks; at = i; continue; }
-        allocators = hooks->alloc == first->alloc && hooks->free == first->free &&
-                     hooks->alloc_user == first->alloc_user;
-        locks = (hooks->lock == NULL) == (first->lock == NULL);
-        if (allocators && locks) continue;
-        qnnrt__fail(err, QNNRT_E_MISMATCH, "the backends of %s and %s have different hooks: %s",
-                    qnnrt__program_where(&steps[at], at, a, sizeof(a)),
-                    qnnrt__program_where(&steps[i], i, b, sizeof(b)),
-                    allocators ? "one has a lock, the other has none" : "two allocators");
-        return qnnrt__hint(err, QNNRT_E_MISMATCH,
-                           "Open both backends with the same alloc and free, and both with a lock"
-                           " or both without.");
-    }
-    return QNNRT_OK;
 }
 
 /* =====================================================================================
    WIRING                                                                     >>wiring
    Decides which output feeds which input. Every match has a reason, and tensors that do not fit are
    refused by name: equal bytes with another scale give plausible but wrong output.
-   Needs: >>mem >>err >>sort >>compare >>program
+   Needs: >>mem >>err >>sort >>compare >>backend (its struct) >>model >>program
    Knows nothing of: slots, memory, execution
    ===================================================================================== */
 
@@ -9673,9 +9622,10 @@ struct qnnrt_pipeline {
     qnnrt_slot           *slots;
     const qnnrt_slot    **sides;        /* [side_counts[0]] inputs, then [side_counts[1]] outputs */
     size_t                side_counts[2];
-    qnnrt__end          **inputs;       /* [step] -> [input]: slots of the steps' tensors */
+    qnnrt__end           *ends;         /* [end_count] of each step inputs, then outputs */
+    qnnrt__end          **inputs;       /* [step] -> [input]: its part of ends */
     qnnrt__end          **outputs;
-    const qnnrt__end    **by_name;      /* [end_count] sorted by name, then step; inputs first */
+    qnnrt__end          **by_name;      /* [end_count] sorted by name, then step; inputs first */
     size_t                end_count;
 };
 
@@ -9689,11 +9639,18 @@ static int qnnrt__wiring_order(const void *a, const void *b)
     return x->output - y->output;
 }
 
-/* Write where a step is, see qnnrt__program_where(). */
+/* Write where a step is: 'step 1 (forward_1.bin, graph "decode")', 'step 2 (host "embedding")'. */
 static const char *qnnrt__wiring_where(const qnnrt_pipeline *p, uint32_t step, char *out,
-                                         size_t room)
+                                       size_t room)
 {
-    return qnnrt__program_where(&p->steps[step], step, out, room);
+    const qnnrt_step_info *is = &p->steps[step];
+    char what[400];
+    if (is->kind == QNNRT_STEP_GRAPH)
+        snprintf(what, sizeof(what), "%.120s, graph \"%.160s\"",
+                 is->model->infos[is->context].file, is->graph->name);
+    else qnnrt__program_text(is, what, sizeof(what));
+    snprintf(out, room, "step %u (%s)", (unsigned)step, what);
+    return out;
 }
 
 /* Return a number that the backends of a pipeline do not exceed: how often it changes. */
@@ -9717,64 +9674,60 @@ static const qnnrt_step_info *qnnrt__wiring_first(const qnnrt_pipeline *p)
     return step;
 }
 
-/* Write what an end is: 'output "hidden" of step 0 (...), float32[1,32,128]'. */
-static const char *qnnrt__wiring_say(const qnnrt_pipeline *p, const qnnrt__end *end, char *out,
-                                       size_t room)
+/* Check that the backends can serve one pipeline: it has one allocator, and either every backend
+   has a lock or none. */
+static qnnrt_result qnnrt__wiring_hooks(const qnnrt_pipeline *p, qnnrt_error *err)
 {
-    char where[512], facts[256];
-    snprintf(out, room, "%s \"%.160s\" of %s, %s", end->output ? "output" : "input",
-             end->tensor->name, qnnrt__wiring_where(p, end->step, where, sizeof(where)),
-             qnnrt__compare_text(end->tensor, facts, sizeof(facts)));
-    return out;
-}
-
-/* In a made pipeline, hint at what would make two ends fit. Return result. */
-static qnnrt_result qnnrt__wiring_hint(const qnnrt_pipeline *p, qnnrt_error *err,
-                                       qnnrt_result result)
-{
-    return !p->made ? result
-                    : qnnrt__hint(err, result, "If both mean the same values, convert one to the"
-                                  " other between them, see tools/qnnrt_convert.h.");
-}
-
-static void qnnrt__wiring_connect(qnnrt__end *from, qnnrt__end *to, const char *reason)
-{
-    to->source = from;
-    to->reason = reason;
-    from->readers += 1;
+    const qnnrt_hooks *first = NULL;
+    uint32_t i, at = 0;
+    for (i = 0; i < p->info.step_count; ++i) {
+        const qnnrt_hooks *hooks = p->steps[i].backend != NULL ? &p->steps[i].backend->hooks : NULL;
+        char a[512], b[512];
+        int allocators, locks;
+        if (hooks == NULL) continue;
+        if (first == NULL) { first = hooks; at = i; }
+        allocators = hooks->alloc == first->alloc && hooks->free == first->free &&
+                     hooks->alloc_user == first->alloc_user;
+        locks = (hooks->lock == NULL) == (first->lock == NULL);
+        if (allocators && locks) continue;
+        qnnrt__fail(err, QNNRT_E_MISMATCH, "the backends of %s and %s have different hooks: %s",
+                    qnnrt__wiring_where(p, at, a, sizeof(a)),
+                    qnnrt__wiring_where(p, i, b, sizeof(b)),
+                    allocators ? "one has a lock, the other has none" : "two allocators");
+        return qnnrt__hint(err, QNNRT_E_MISMATCH,
+                           "Open both backends with the same alloc and free, and both with a lock"
+                           " or both without.");
+    }
+    return QNNRT_OK;
 }
 
 /* Make one end for every tensor of every step, and sort them by name. */
 static qnnrt_result qnnrt__wiring_ends(qnnrt_pipeline *p, qnnrt_error *err)
 {
+    const size_t steps = p->info.step_count;
+    uint64_t count = 0;
     size_t step, i, at = 0;
-    size_t steps = p->info.step_count;
-    p->end_count = 0;
     for (step = 0; step < steps; ++step)
-        p->end_count += p->steps[step].graph->input_count + p->steps[step].graph->output_count;
-    p->inputs = (qnnrt__end **)qnnrt__arena_alloc(p->arena, steps, sizeof(*p->inputs));
-    p->outputs = (qnnrt__end **)qnnrt__arena_alloc(p->arena, steps, sizeof(*p->outputs));
-    p->by_name =
-        (const qnnrt__end **)qnnrt__arena_alloc(p->arena, p->end_count, sizeof(*p->by_name));
-    if (p->inputs == NULL || p->outputs == NULL || p->by_name == NULL)
+        count += (uint64_t)p->steps[step].graph->input_count + p->steps[step].graph->output_count;
+    if (count > INT32_MAX)
+        return qnnrt__fail(err, QNNRT_E_LIMIT, "the pipeline has more than 2^31 tensors");
+    p->inputs = (qnnrt__end **)qnnrt__arena_alloc(p->arena, steps, 2 * sizeof(*p->inputs));
+    p->ends = (qnnrt__end *)qnnrt__arena_alloc(p->arena, count, sizeof(*p->ends));
+    p->by_name = (qnnrt__end **)qnnrt__arena_alloc(p->arena, count, sizeof(*p->by_name));
+    if (p->inputs == NULL || p->ends == NULL || p->by_name == NULL)
         return qnnrt__fail_memory(err, "a pipeline");
+    p->outputs = p->inputs + steps;
+    p->end_count = (size_t)count;
     for (step = 0; step < steps; ++step) {
         const qnnrt_graph_info *graph = p->steps[step].graph;
-        p->inputs[step] =
-            (qnnrt__end *)qnnrt__arena_alloc(p->arena, graph->input_count, sizeof(qnnrt__end));
-        p->outputs[step] =
-            (qnnrt__end *)qnnrt__arena_alloc(p->arena, graph->output_count, sizeof(qnnrt__end));
-        if (p->inputs[step] == NULL || p->outputs[step] == NULL)
-            return qnnrt__fail_memory(err, "a pipeline");
-        for (i = 0; i < graph->input_count + graph->output_count; ++i) {
-            int output = i >= graph->input_count;
-            size_t index = output ? i - graph->input_count : i;
-            qnnrt__end *end = output ? &p->outputs[step][index] : &p->inputs[step][index];
-            end->tensor = output ? &graph->outputs[index] : &graph->inputs[index];
+        p->inputs[step] = &p->ends[at];
+        p->outputs[step] = &p->ends[at + graph->input_count];
+        for (i = 0; i < graph->input_count + graph->output_count; ++i, ++at) {
+            qnnrt__end *end = p->by_name[at] = &p->ends[at];
+            end->output = i >= graph->input_count;
             end->step = (uint32_t)step;
-            end->index = (uint32_t)index;
-            end->output = output;
-            p->by_name[at++] = end;
+            end->index = (uint32_t)(end->output ? i - graph->input_count : i);
+            end->tensor = &(end->output ? graph->outputs : graph->inputs)[end->index];
         }
     }
     qnnrt__sort((const void **)p->by_name, p->end_count, qnnrt__wiring_order);
@@ -9795,13 +9748,10 @@ static size_t qnnrt__wiring_bound(const qnnrt_pipeline *p, size_t step, int outp
                              qnnrt__wiring_order);
 }
 
-/* Find the ends with a name: [*begin, *end) of by_name. Return 0 if no end has it. */
-static int qnnrt__wiring_named(const qnnrt_pipeline *p, const char *name, size_t *begin,
-                               size_t *end)
+/* Return 1 if by_name has an end with this name at `at`. */
+static int qnnrt__wiring_is(const qnnrt_pipeline *p, size_t at, const char *name)
 {
-    *begin = *end = qnnrt__wiring_bound(p, 0, 0, name);
-    while (*end < p->end_count && strcmp(p->by_name[*end]->tensor->name, name) == 0) ++*end;
-    return *end > *begin;
+    return at < p->end_count && strcmp(p->by_name[at]->tensor->name, name) == 0;
 }
 
 /* Find a tensor of a step by its name. Return NULL if there is none. */
@@ -9809,85 +9759,92 @@ static qnnrt__end *qnnrt__wiring_find(const qnnrt_pipeline *p, size_t step, int 
                                       const char *name)
 {
     const size_t at = qnnrt__wiring_bound(p, step, output, name);
-    const qnnrt__end *end = at < p->end_count ? p->by_name[at] : NULL;
-    if (end == NULL || end->step != step || end->output != output ||
-        strcmp(end->tensor->name, name) != 0) return NULL;
-    return output ? &p->outputs[step][end->index] : &p->inputs[step][end->index];
+    return qnnrt__wiring_is(p, at, name) && p->by_name[at]->step == step &&
+                   p->by_name[at]->output == output ? p->by_name[at] : NULL;
 }
 
-/* Return an end of by_name to change it. */
-static qnnrt__end *qnnrt__wiring_end(const qnnrt_pipeline *p, size_t at)
+/* Write what an end is: 'output "hidden" of step 0 (...), float32[1,32,128]'. */
+static const char *qnnrt__wiring_say(const qnnrt_pipeline *p, const qnnrt__end *end, char *out,
+                                     size_t room)
 {
-    const qnnrt__end *end = p->by_name[at];
-    return end->output ? &p->outputs[end->step][end->index] : &p->inputs[end->step][end->index];
+    char where[512], facts[256];
+    snprintf(out, room, "%s \"%.160s\" of %s, %s", end->output ? "output" : "input",
+             end->tensor->name, qnnrt__wiring_where(p, end->step, where, sizeof(where)),
+             qnnrt__compare_text(end->tensor, facts, sizeof(facts)));
+    return out;
 }
 
-/* Return 1 if a name begins at this place of by_name. */
-static int qnnrt__wiring_begins(const qnnrt_pipeline *p, size_t at)
+static void qnnrt__wiring_connect(qnnrt__end *from, qnnrt__end *to, const char *reason)
 {
-    return at == 0 || strcmp(p->by_name[at - 1]->tensor->name, p->by_name[at]->tensor->name) != 0;
+    to->source = from;
+    to->reason = reason;
+    from->readers += 1;
+}
+
+/* Connect an output with an input that must fit it. */
+static qnnrt_result qnnrt__wiring_match(const qnnrt_pipeline *p, qnnrt__end *from, qnnrt__end *to,
+                                        const char *reason, qnnrt_error *err)
+{
+    char a[1024], b[1024], c[160];
+    if (qnnrt__compare_facts(from->tensor, to->tensor)) {
+        qnnrt__wiring_connect(from, to, reason);
+        return QNNRT_OK;
+    }
+    qnnrt__fail(err, QNNRT_E_MISMATCH, "%s and %s (%s) do not fit%s",
+                qnnrt__wiring_say(p, from, a, sizeof(a)), qnnrt__wiring_say(p, to, b, sizeof(b)),
+                reason, qnnrt__compare_first(&from->tensor->quant, &to->tensor->quant, c,
+                                             sizeof(c)));
+    return p->made ? qnnrt__hint(err, QNNRT_E_MISMATCH, "If both mean the same values, convert one"
+                                 " to the other between them, see tools/qnnrt_convert.h.")
+                   : QNNRT_E_MISMATCH;
 }
 
 /* Apply rule 1: connect each input with the nearest earlier output of its name. Ends with the same
    name are sorted by step, so the last output seen is the nearest. */
-static qnnrt_result qnnrt__wiring_by_name(qnnrt_pipeline *p, qnnrt_error *err)
+static qnnrt_result qnnrt__wiring_by_name(const qnnrt_pipeline *p, qnnrt_error *err)
 {
-    size_t at;
     qnnrt__end *producer = NULL;
-    for (at = 0; at < p->end_count; ++at) {
-        qnnrt__end *end = qnnrt__wiring_end(p, at);
-        char a[1024], b[1024], c[160];
-        if (qnnrt__wiring_begins(p, at)) producer = NULL;
+    qnnrt_result result = QNNRT_OK;
+    size_t at;
+    for (at = 0; at < p->end_count && result == QNNRT_OK; ++at) {
+        qnnrt__end *end = p->by_name[at];
+        if (at == 0 || !qnnrt__wiring_is(p, at - 1, end->tensor->name)) producer = NULL;
         if (end->output) {
             if (p->steps[end->step].kind != QNNRT_STEP_DERIVED) producer = end;
-            continue;
+        } else if (producer != NULL && end->source == NULL && end->constant == NULL) {
+            result = qnnrt__wiring_match(p, producer, end, "equal names", err);
         }
-        /* An input with a source has a given edge. */
-        if (producer == NULL || end->source != NULL || end->constant != NULL) continue;
-        if (!qnnrt__compare_facts(producer->tensor, end->tensor))
-            return qnnrt__wiring_hint(p, err, qnnrt__fail(
-                err, QNNRT_E_MISMATCH, "%s and %s have the same name, but do not fit%s",
-                qnnrt__wiring_say(p, producer, a, sizeof(a)),
-                qnnrt__wiring_say(p, end, b, sizeof(b)),
-                qnnrt__compare_first(&producer->tensor->quant, &end->tensor->quant, c,
-                                     sizeof(c))));
-        qnnrt__wiring_connect(producer, end, "equal names");
     }
-    return QNNRT_OK;
+    return result;
 }
 
 static int qnnrt__wiring_share_order(const void *a, const void *b)
 {
     const qnnrt__end *x = (const qnnrt__end *)a, *y = (const qnnrt__end *)b;
-    const int order = qnnrt__compare_order(x->tensor, y->tensor);
+    int order = strcmp(x->tensor->name, y->tensor->name);
+    if (order == 0) order = qnnrt__compare_order(x->tensor, y->tensor);
     return order != 0 ? order : x->step < y->step ? -1 : x->step > y->step;
 }
 
 /* Join inputs to one value if they have the same name and equal facts and no edge feeds them: each
    with the nearest earlier one. */
-static qnnrt_result qnnrt__wiring_share(qnnrt_pipeline *p, qnnrt_error *err)
+static qnnrt_result qnnrt__wiring_share(const qnnrt_pipeline *p, qnnrt_error *err)
 {
     const qnnrt_hooks *hooks = &p->arena->hooks;
-    const void **inputs =
-        (const void **)qnnrt__mem_alloc(hooks, (uint64_t)p->end_count * sizeof(*inputs));
-    size_t at = 0, i, count;
+    qnnrt__end **inputs =
+        (qnnrt__end **)qnnrt__mem_alloc(hooks, (uint64_t)p->end_count * sizeof(*inputs));
+    size_t i, count = 0;
     if (inputs == NULL) return qnnrt__fail_memory(err, "a pipeline");
-    while (at < p->end_count) {
-        count = 0;
-        do {
-            const qnnrt__end *end = p->by_name[at];
-            if (!end->output && !end->apart && end->source == NULL && end->constant == NULL)
-                inputs[count++] = end;
-        } while (++at < p->end_count && !qnnrt__wiring_begins(p, at));
-        qnnrt__sort(inputs, count, qnnrt__wiring_share_order);
-        for (i = 1; i < count; ++i) {
-            const qnnrt__end *earlier = (const qnnrt__end *)inputs[i - 1];
-            const qnnrt__end *end = (const qnnrt__end *)inputs[i];
-            if (!qnnrt__compare_facts(earlier->tensor, end->tensor)) continue;
-            qnnrt__wiring_connect(&p->inputs[earlier->step][earlier->index],
-                                  &p->inputs[end->step][end->index], NULL);
-        }
+    for (i = 0; i < p->end_count; ++i) {
+        qnnrt__end *end = &p->ends[i];
+        if (!end->output && !end->apart && end->source == NULL && end->constant == NULL)
+            inputs[count++] = end;
     }
+    qnnrt__sort((const void **)inputs, count, qnnrt__wiring_share_order);
+    for (i = 1; i < count; ++i)
+        if (strcmp(inputs[i - 1]->tensor->name, inputs[i]->tensor->name) == 0 &&
+            qnnrt__compare_facts(inputs[i - 1]->tensor, inputs[i]->tensor))
+            qnnrt__wiring_connect(inputs[i - 1], inputs[i], NULL);
     qnnrt__mem_free(hooks, (void *)inputs);
     return QNNRT_OK;
 }
@@ -9917,7 +9874,7 @@ static int qnnrt__wiring_joined(const qnnrt_pipeline *p, uint32_t step)
 
 /* Fail because nothing joins two steps, and list up to three candidates of each. */
 static qnnrt_result qnnrt__wiring_unjoined(const qnnrt_pipeline *p, uint32_t step, uint64_t pairs,
-                                             qnnrt_error *err)
+                                           qnnrt_error *err)
 {
     char a[1024], where[512];
     const uint32_t before = qnnrt__wiring_before(p, step);
@@ -9930,17 +9887,18 @@ static qnnrt_result qnnrt__wiring_unjoined(const qnnrt_pipeline *p, uint32_t ste
                    : "%llu pairs of unmatched tensors fit, and nothing tells which belong together",
         (unsigned long long)pairs);
     for (side = 0; side < 2; ++side) {
-        const qnnrt_graph_info *graph = p->steps[side == 0 ? before : step].graph;
-        size_t count = side == 0 ? graph->output_count : graph->input_count, i, found = 0;
-        for (i = 0; i < count; ++i) {
-            const qnnrt__end *end = side == 0 ? &p->outputs[before][i] : &p->inputs[step][i];
+        const qnnrt__end *end = side == 0 ? p->outputs[before] : p->inputs[step];
+        const qnnrt__end *last = end + (side == 0 ? p->steps[before].graph->output_count
+                                                  : p->steps[step].graph->input_count);
+        unsigned found = 0;
+        for (; end < last; ++end) {
             if (end->source != NULL || end->readers > 0) continue;
-            if (++found > 3) continue;
-            qnnrt__err_add(err, "\n  %s", qnnrt__wiring_say(p, end, a, sizeof(a)));
+            if (++found <= 3)
+                qnnrt__err_add(err, "\n  %s", qnnrt__wiring_say(p, end, a, sizeof(a)));
         }
         if (found == 0)
             qnnrt__err_add(err, "\n  (no unmatched %s)", side == 0 ? "output" : "input");
-        if (found > 3) qnnrt__err_add(err, "\n  ... and %u more", (unsigned)(found - 3));
+        if (found > 3) qnnrt__err_add(err, "\n  ... and %u more", found - 3);
     }
     return qnnrt__hint(err, QNNRT_E_MISMATCH,
                        "Give the edges to qnnrt_pipeline_make(), or call the graphs one by one.");
@@ -9950,10 +9908,10 @@ static qnnrt_result qnnrt__wiring_unjoined(const qnnrt_pipeline *p, uint32_t ste
    or positions. Then this step does, too. */
 static int qnnrt__wiring_callers(const qnnrt_pipeline *p, const qnnrt__end *input, uint64_t *looks)
 {
-    size_t at, end;
-    if (!qnnrt__wiring_named(p, input->tensor->name, &at, &end)) return 0;
-    for (; at < end && p->by_name[at]->step < input->step && *looks <= QNNRT__WIRING_LOOKS;
-         ++at, ++*looks)
+    const char *name = input->tensor->name;
+    size_t at = qnnrt__wiring_bound(p, 0, 0, name);
+    for (; qnnrt__wiring_is(p, at, name) && p->by_name[at]->step < input->step &&
+           *looks <= QNNRT__WIRING_LOOKS; ++at, ++*looks)
         if (!p->by_name[at]->output && p->by_name[at]->source == NULL &&
             qnnrt__compare_facts(p->by_name[at]->tensor, input->tensor)) return 1;
     return 0;
@@ -9961,7 +9919,7 @@ static int qnnrt__wiring_callers(const qnnrt_pipeline *p, const qnnrt__end *inpu
 
 /* Apply rule 2 to two neighbours that no edge joins: connect the only pair that fits. looks: what
    that took so far, in all steps. */
-static qnnrt_result qnnrt__wiring_by_shape(qnnrt_pipeline *p, uint32_t step, uint64_t *looks,
+static qnnrt_result qnnrt__wiring_by_shape(const qnnrt_pipeline *p, uint32_t step, uint64_t *looks,
                                            qnnrt_error *err)
 {
     const uint32_t at = qnnrt__wiring_before(p, step);
@@ -9992,54 +9950,31 @@ static qnnrt_result qnnrt__wiring_by_shape(qnnrt_pipeline *p, uint32_t step, uin
     return QNNRT_OK;
 }
 
-/* Find the two ends of an edge. */
+/* Connect an edge that the caller gave. */
 static qnnrt_result qnnrt__wiring_edge(const qnnrt_pipeline *p, const qnnrt_edge_desc *edge,
-                                       size_t at, qnnrt__end **from, qnnrt__end **to,
                                        qnnrt_error *err)
 {
     char where[512];
-    size_t wrong;
+    qnnrt__end *from, *to;
     if (edge->from == NULL || edge->to == NULL || edge->to_step >= p->info.step_count ||
         edge->from_step >= edge->to_step)
-        return qnnrt__fail(err, QNNRT_E_ARG, "edge %u: expected two names, and a step before the"
-                           " other; it leads from step %llu to step %llu of %u", (unsigned)at,
+        return qnnrt__fail(err, QNNRT_E_ARG, "expected two names, and a step before the other; it"
+                           " leads from step %llu to step %llu of %u",
                            (unsigned long long)edge->from_step, (unsigned long long)edge->to_step,
                            (unsigned)p->info.step_count);
-    *from = qnnrt__wiring_find(p, edge->from_step, 1, edge->from);
-    *to = qnnrt__wiring_find(p, edge->to_step, 0, edge->to);
-    if (*from != NULL && *to != NULL) return QNNRT_OK;
-    wrong = *from == NULL ? edge->from_step : edge->to_step;
-    return qnnrt__fail(err, QNNRT_E_NOT_FOUND, "edge %u: %s has no %s \"%.200s\"", (unsigned)at,
-                       qnnrt__wiring_where(p, (uint32_t)wrong, where, sizeof(where)),
-                       *from == NULL ? "output" : "input",
-                       *from == NULL ? edge->from : edge->to);
-}
-
-/* Connect the edges that the caller gave. */
-static qnnrt_result qnnrt__wiring_given(qnnrt_pipeline *p, const qnnrt_pipeline_desc *desc,
-                                        qnnrt_error *err)
-{
-    size_t e;
-    for (e = 0; e < desc->edge_count; ++e) {
-        const qnnrt_edge_desc *edge = &desc->edges[e];
-        qnnrt__end *from = NULL, *to = NULL;
-        char a[1024], b[1024], c[160];
-        const qnnrt_result result = qnnrt__wiring_edge(p, edge, e, &from, &to, err);
-        if (result != QNNRT_OK) return result;
-        if (to->source != NULL)
-            return qnnrt__fail(err, QNNRT_E_ARG, "edge %u: input \"%.200s\" already has an edge",
-                               (unsigned)e, edge->to);
-        if (!qnnrt__compare_facts(from->tensor, to->tensor))
-            return qnnrt__wiring_hint(p, err, qnnrt__fail(
-                err, QNNRT_E_MISMATCH, "edge %u: %s and %s do not fit%s", (unsigned)e,
-                qnnrt__wiring_say(p, from, a, sizeof(a)),
-                qnnrt__wiring_say(p, to, b, sizeof(b)),
-                qnnrt__compare_first(&from->tensor->quant, &to->tensor->quant, c, sizeof(c))));
-        qnnrt__wiring_connect(from, to, p->steps[edge->from_step].kind == QNNRT_STEP_DERIVED ||
-                                        p->steps[edge->to_step].kind == QNNRT_STEP_DERIVED
-                                            ? "given, converted" : "given");
-    }
-    return QNNRT_OK;
+    from = qnnrt__wiring_find(p, edge->from_step, 1, edge->from);
+    to = qnnrt__wiring_find(p, edge->to_step, 0, edge->to);
+    if (from == NULL || to == NULL)
+        return qnnrt__fail(err, QNNRT_E_NOT_FOUND, "%s has no %s \"%.200s\"",
+                           qnnrt__wiring_where(p, (uint32_t)(from == NULL ? edge->from_step
+                                                                          : edge->to_step),
+                                               where, sizeof(where)),
+                           from == NULL ? "output" : "input", from == NULL ? edge->from : edge->to);
+    if (to->source != NULL)
+        return qnnrt__fail(err, QNNRT_E_ARG, "input \"%.200s\" already has an edge", edge->to);
+    return qnnrt__wiring_match(p, from, to, p->steps[from->step].kind == QNNRT_STEP_DERIVED ||
+                                            p->steps[to->step].kind == QNNRT_STEP_DERIVED
+                                                ? "given, converted" : "given", err);
 }
 
 /* Find the tensor of a use. */
@@ -10112,116 +10047,104 @@ static qnnrt_result qnnrt__wiring_uses(const qnnrt_pipeline *p, const qnnrt_pipe
    Knows nothing of: memory, execution
    ===================================================================================== */
 
-/* Return tensor i of a step, inputs first, and NULL after the last. */
-static qnnrt__end *qnnrt__slot_tensor(const qnnrt_pipeline *p, size_t step, size_t i)
+QNNRT_API const char *qnnrt_role_name(qnnrt_role role)
 {
-    const qnnrt_graph_info *graph = p->steps[step].graph;
-    if (i < graph->input_count) return &p->inputs[step][i];
-    i -= graph->input_count;
-    return i < graph->output_count ? &p->outputs[step][i] : NULL;
+    return role == QNNRT_ROLE_INPUT      ? "input"
+           : role == QNNRT_ROLE_OUTPUT   ? "output"
+           : role == QNNRT_ROLE_EDGE     ? "edge"
+           : role == QNNRT_ROLE_CONSTANT ? "constant"
+                                         : "tensor";
 }
 
-/* Begin a slot with an end that has no source. */
-static void qnnrt__slot_begin(qnnrt_pipeline *p, qnnrt__end *end)
+/* Add an end to the slot of its source, or begin a slot with it. The slot of an edge is listed. */
+static void qnnrt__slot_of_end(qnnrt_pipeline *p, qnnrt__end *end, qnnrt_edge_info *edges)
 {
-    qnnrt_slot *slot = &p->slots[p->info.slot_count];
-    end->slot = p->info.slot_count++;
-    slot->tensor = end->tensor;
-    slot->constant = end->constant;
-    slot->role = end->constant != NULL ? QNNRT_ROLE_CONSTANT
-                 : !end->output        ? QNNRT_ROLE_INPUT
-                 : end->readers > 0    ? QNNRT_ROLE_EDGE
-                                       : QNNRT_ROLE_OUTPUT;
-    slot->first = slot->last = end->step;
+    qnnrt__end *source = end->source;
+    qnnrt_slot *slot;
+    if (source != NULL && source->source != NULL) end->source = source = source->source;
+    end->slot = source != NULL ? source->slot : p->info.slot_count++;
+    slot = &p->slots[end->slot];
+    slot->last = end->step;
+    if (source == NULL) {
+        slot->tensor = end->tensor;
+        slot->constant = end->constant;
+        slot->role = end->constant != NULL ? QNNRT_ROLE_CONSTANT
+                     : !end->output        ? QNNRT_ROLE_INPUT
+                     : end->readers > 0    ? QNNRT_ROLE_EDGE
+                                           : QNNRT_ROLE_OUTPUT;
+        slot->first = end->step;
+    } else if (source->output) {
+        qnnrt_edge_info *edge = &edges[p->info.edge_count++];
+        edge->from_step = source->step;
+        edge->to_step = end->step;
+        edge->from = source->tensor;
+        edge->to = end->tensor;
+        edge->slot = slot;
+        edge->reason = end->reason;
+    }
 }
 
-/* Add an end that has a source to the slot of that source. If the source is an output, list the
-   edge. */
-static void qnnrt__slot_join(qnnrt_pipeline *p, qnnrt__end *end, qnnrt_edge_info *edges)
-{
-    qnnrt_edge_info *edge;
-    end->slot = end->source->slot;
-    p->slots[end->slot].last = end->step;
-    if (!end->source->output) return;
-    edge = &edges[p->info.edge_count++];
-    edge->from_step = end->source->step;
-    edge->to_step = end->step;
-    edge->from = end->source->tensor;
-    edge->to = end->tensor;
-    edge->slot = &p->slots[end->slot];
-    edge->reason = end->reason;
-}
-
-/* Number the slots in the order in which steps list their tensors, and describe them. */
+/* Number the slots in the order in which steps list their tensors, and describe them. A source
+   stands before the ends that have it. */
 static qnnrt_result qnnrt__slot_number(qnnrt_pipeline *p, qnnrt_error *err)
 {
-    size_t slots = 0, edge_count = 0, at, step, i;
+    size_t slots = 0, i, at = 0;
     qnnrt_edge_info *edges;
-    qnnrt__end *end;
-    for (at = 0; at < p->end_count; ++at) {
-        const qnnrt__end *source = p->by_name[at]->source;
-        slots += source == NULL;
-        edge_count += source != NULL && source->output;
-    }
-    if (slots > INT32_MAX)
-        return qnnrt__fail(err, QNNRT_E_LIMIT, "the pipeline has more than 2^31 tensors");
+    int side;
+    for (i = 0; i < p->end_count; ++i) slots += p->ends[i].source == NULL;
     p->slots = (qnnrt_slot *)qnnrt__arena_alloc(p->arena, slots, sizeof(*p->slots));
-    edges = (qnnrt_edge_info *)qnnrt__arena_alloc(p->arena, edge_count, sizeof(*edges));
-    if (p->slots == NULL || edges == NULL) return qnnrt__fail_memory(err, "a pipeline");
+    p->sides = (const qnnrt_slot **)qnnrt__arena_alloc(p->arena, slots, sizeof(*p->sides));
+    edges = (qnnrt_edge_info *)qnnrt__arena_alloc(p->arena, p->end_count - slots, sizeof(*edges));
+    if (p->slots == NULL || p->sides == NULL || edges == NULL)
+        return qnnrt__fail_memory(err, "a pipeline");
     p->info.slots = p->slots;
     p->info.edges = edges;
-    for (step = 0; step < p->info.step_count; ++step)
-        for (i = 0; (end = qnnrt__slot_tensor(p, step, i)) != NULL; ++i) {
-            if (end->source == NULL) qnnrt__slot_begin(p, end);
-            else qnnrt__slot_join(p, end, edges);
-        }
-    return QNNRT_OK;
-}
-
-/* List the slots that are inputs, then those that are outputs. */
-static qnnrt_result qnnrt__slot_sides(qnnrt_pipeline *p, qnnrt_error *err)
-{
-    size_t s, at = 0;
-    int side;
-    p->sides = (const qnnrt_slot **)qnnrt__arena_alloc(p->arena, p->info.slot_count,
-                                                       sizeof(*p->sides));
-    if (p->sides == NULL) return qnnrt__fail_memory(err, "a pipeline");
+    for (i = 0; i < p->end_count; ++i) qnnrt__slot_of_end(p, &p->ends[i], edges);
     for (side = 0; side < 2; ++side)
-        for (s = 0; s < p->info.slot_count; ++s) {
-            if (p->slots[s].role != (side == 0 ? QNNRT_ROLE_INPUT : QNNRT_ROLE_OUTPUT)) continue;
-            p->sides[at++] = &p->slots[s];
+        for (i = 0; i < slots; ++i) {
+            if (p->slots[i].role != (side == 0 ? QNNRT_ROLE_INPUT : QNNRT_ROLE_OUTPUT)) continue;
+            p->sides[at++] = &p->slots[i];
             p->side_counts[side] += 1;
         }
     return QNNRT_OK;
 }
 
-/* Replace each source by the source of that source, up to the root that begins a slot. */
-static void qnnrt__slot_flatten(qnnrt_pipeline *p)
+QNNRT_API const qnnrt_slot *qnnrt_pipeline_input(const qnnrt_pipeline *pipeline, size_t i)
 {
-    size_t step, i;
-    for (step = 0; step < p->info.step_count; ++step)
-        for (i = 0; i < p->steps[step].graph->input_count; ++i) {
-            qnnrt__end *end = &p->inputs[step][i];
-            while (end->source != NULL && end->source->source != NULL)
-                end->source = end->source->source;
-        }
+    return pipeline != NULL && i < pipeline->side_counts[0] ? pipeline->sides[i] : NULL;
 }
 
-/* Read "<step>/<name>" into the step and the name. Return 0 if text does not have that form. */
-static int qnnrt__slot_qualified(const char *text, uint64_t *step, const char **name)
+QNNRT_API const qnnrt_slot *qnnrt_pipeline_output(const qnnrt_pipeline *pipeline, size_t i)
+{
+    return pipeline != NULL && i < pipeline->side_counts[1]
+               ? pipeline->sides[pipeline->side_counts[0] + i] : NULL;
+}
+
+/* Return the index of a slot, or slot_count when it is not one of this pipeline. */
+static size_t qnnrt__slot_index(const qnnrt_pipeline *p, const qnnrt_slot *slot)
+{
+    const size_t at = (size_t)((uintptr_t)slot - (uintptr_t)p->slots) / sizeof(*slot);
+    return at < p->info.slot_count ? at : p->info.slot_count;
+}
+
+/* ---- names ---- */
+
+/* Read "<number>/<name>". Return 0 if text does not have that form. */
+static int qnnrt__slot_qualified(const char *text, uint64_t *number, const char **name)
 {
     *name = text;
-    if (!qnnrt__scan_number(name, step) || **name != '/') return 0;
+    if (!qnnrt__scan_number(name, number) || **name != '/') return 0;
     ++*name;
     return 1;
 }
 
-/* Return 1 if a derived step writes the slot of an end. */
-static int qnnrt__slot_derived(const qnnrt_pipeline *p, const qnnrt__end *end)
+/* Make the text "<number>/<name>". */
+static const char *qnnrt__slot_qualify(qnnrt__arena *arena, size_t number, const char *name)
 {
-    const qnnrt_slot *slot = &p->slots[end->slot];
-    return (slot->role == QNNRT_ROLE_EDGE || slot->role == QNNRT_ROLE_OUTPUT) &&
-           p->steps[slot->first].kind == QNNRT_STEP_DERIVED;
+    const size_t room = strlen(name) + 24;
+    char *text = (char *)qnnrt__arena_alloc(arena, room, 1);
+    if (text != NULL) snprintf(text, room, "%llu/%s", (unsigned long long)number, name);
+    return text;
 }
 
 static int qnnrt__slot_name_order(const void *a, const void *b)
@@ -10239,99 +10162,67 @@ static const qnnrt_name_info *qnnrt__slot_called(const qnnrt_pipeline *p, const 
                                             sizeof(*p->info.names), qnnrt__slot_name_order);
 }
 
-/* Give each slot the shortest text that finds it together with its role: what users call it, else
-   its name if no other slot has it, else "<step>/<name>". What derived steps write does not take
-   the name from a tensor that a graph or a host step has. */
-static qnnrt_result qnnrt__slot_address(qnnrt_pipeline *p, qnnrt_error *err)
+/* Return 1 if a derived step writes the slot of an end. */
+static int qnnrt__slot_derived(const qnnrt_pipeline *p, const qnnrt__end *end)
 {
-    size_t begin, end, at;
-    uint64_t step;
-    const char *rest;
-    for (begin = 0; begin < p->end_count; begin = end) {
-        const char *name = p->by_name[begin]->tensor->name;
-        size_t slots[QNNRT_ROLE_CONSTANT + 1] = { 0, 0, 0, 0, 0 };
-        const qnnrt_name_info *called = qnnrt__slot_called(p, name);
-        int like_address = qnnrt__slot_qualified(name, &step, &rest);
-        /* Count the slots of each role that have this name. An edge can end here with a name other
-           than the one at its beginning. */
-        for (end = begin; end < p->end_count && strcmp(p->by_name[end]->tensor->name, name) == 0;
-             ++end) {
-            const qnnrt__end *it = p->by_name[end];
-            int seen = it->source != NULL && strcmp(it->source->tensor->name, name) == 0;
-            slots[p->slots[it->slot].role] += !seen && !qnnrt__slot_derived(p, it);
-        }
-        for (at = begin; at < end; ++at) {
-            const qnnrt__end *it = p->by_name[at];
-            qnnrt_slot *info = &p->slots[it->slot];
-            size_t room = strlen(name) + 16;
-            char *text;
-            if (it->source != NULL || info->address != NULL) continue;
-            info->address = it->tensor->name;
-            if (slots[info->role] == 1 && !like_address && !qnnrt__slot_derived(p, it) &&
-                called == NULL) continue;
-            text = (char *)qnnrt__arena_alloc(p->arena, room, 1);
-            if (text == NULL) return qnnrt__fail_memory(err, "a pipeline");
-            snprintf(text, room, "%u/%s", (unsigned)it->step, name);
-            info->address = text;
-        }
-    }
-    return QNNRT_OK;
+    const qnnrt_slot *slot = &p->slots[end->slot];
+    return (slot->role == QNNRT_ROLE_EDGE || slot->role == QNNRT_ROLE_OUTPUT) &&
+           p->steps[slot->first].kind == QNNRT_STEP_DERIVED;
 }
 
 typedef enum qnnrt__slot_found {
     QNNRT__SLOT_NONE, QNNRT__SLOT_ONE, QNNRT__SLOT_SEVERAL
 } qnnrt__slot_found;
 
-/* Find the slot of the ends [begin, end) of by_name that have a role and a step (-1: any step).
-   Prefer a slot that begins at the step to one that only passes through; without a step, prefer
-   one that no derived step writes. */
-static qnnrt__slot_found qnnrt__slot_means(const qnnrt_pipeline *p, size_t begin, size_t end,
+/* Find the slot of a tensor by its name, role and step (-1: any step). Prefer a slot that begins at
+   the step to one that only passes through; without a step, prefer one that no derived step
+   writes. */
+static qnnrt__slot_found qnnrt__slot_means(const qnnrt_pipeline *p, const char *name,
                                            qnnrt_role role, int64_t step, const qnnrt_slot **slot)
 {
+    const size_t begin = qnnrt__wiring_bound(p, step >= 0 ? (size_t)step : 0, 0, name);
     qnnrt__slot_found found = QNNRT__SLOT_NONE;
-    int pass;
     size_t at;
+    int pass;
     for (pass = 0; pass < 2 && found == QNNRT__SLOT_NONE; ++pass)
-        for (at = begin; at < end; ++at) {
+        for (at = begin; qnnrt__wiring_is(p, at, name); ++at) {
             const qnnrt__end *it = p->by_name[at];
-            if (step >= 0 && it->step != (uint32_t)step) continue;
+            const qnnrt_slot *is = &p->slots[it->slot];
+            if (step >= 0 && it->step != (uint32_t)step) break;
             if (pass == 0 && (step >= 0 ? it->source != NULL : qnnrt__slot_derived(p, it)))
                 continue;
-            if (role != QNNRT_ROLE_ANY && p->slots[it->slot].role != role) continue;
-            if (found == QNNRT__SLOT_ONE && *slot != &p->slots[it->slot])
-                return QNNRT__SLOT_SEVERAL;
-            *slot = &p->slots[it->slot];
+            if (role != QNNRT_ROLE_ANY && is->role != role) continue;
+            if (found == QNNRT__SLOT_ONE && *slot != is) return QNNRT__SLOT_SEVERAL;
+            *slot = is;
             found = QNNRT__SLOT_ONE;
         }
     return found;
 }
 
-QNNRT_API const qnnrt_slot *qnnrt_pipeline_input(const qnnrt_pipeline *pipeline, size_t i)
+/* Give each slot the shortest text that finds it together with its role: what users call it, else
+   its name if no other slot has it, else "<step>/<name>". What derived steps write does not take
+   the name from a tensor that a graph or a host step has. */
+static qnnrt_result qnnrt__slot_address(qnnrt_pipeline *p, qnnrt_error *err)
 {
-    return pipeline != NULL && i < pipeline->side_counts[0] ? pipeline->sides[i] : NULL;
+    size_t i;
+    for (i = 0; i < p->end_count; ++i) {
+        const qnnrt__end *end = &p->ends[i];
+        const char *name = end->tensor->name, *rest;
+        const qnnrt_slot *found;
+        qnnrt_slot *slot = &p->slots[end->slot];
+        uint64_t step;
+        if (slot->address != NULL) continue;
+        slot->address =
+            qnnrt__slot_derived(p, end) || qnnrt__slot_called(p, name) != NULL ||
+                    qnnrt__slot_qualified(name, &step, &rest) ||
+                    qnnrt__slot_means(p, name, slot->role, -1, &found) != QNNRT__SLOT_ONE
+                ? qnnrt__slot_qualify(p->arena, end->step, name) : name;
+        if (slot->address == NULL) return qnnrt__fail_memory(err, "a pipeline");
+    }
+    return QNNRT_OK;
 }
 
-QNNRT_API const qnnrt_slot *qnnrt_pipeline_output(const qnnrt_pipeline *pipeline, size_t i)
-{
-    return pipeline != NULL && i < pipeline->side_counts[1]
-               ? pipeline->sides[pipeline->side_counts[0] + i] : NULL;
-}
-
-QNNRT_API const char *qnnrt_role_name(qnnrt_role role)
-{
-    return role == QNNRT_ROLE_INPUT      ? "input"
-           : role == QNNRT_ROLE_OUTPUT   ? "output"
-           : role == QNNRT_ROLE_EDGE     ? "edge"
-           : role == QNNRT_ROLE_CONSTANT ? "constant"
-                                         : "tensor";
-}
-
-/* Return the index of a slot, or slot_count when it is not one of this pipeline. */
-static size_t qnnrt__slot_index(const qnnrt_pipeline *p, const qnnrt_slot *slot)
-{
-    const size_t at = (size_t)((uintptr_t)slot - (uintptr_t)p->slots) / sizeof(*slot);
-    return at < p->info.slot_count ? at : p->info.slot_count;
-}
+/* ---- uses ---- */
 
 /* Sort the names that users have for slots. names: [name_count] in any order. */
 static qnnrt_result qnnrt__slot_names(qnnrt_pipeline *p, const qnnrt_name_info *names,
@@ -10464,6 +10355,8 @@ static qnnrt_result qnnrt__slot_uses(qnnrt_pipeline *p, const qnnrt_pipeline_des
     return qnnrt__slot_names(p, names, err);
 }
 
+/* ---- look-up ---- */
+
 /* Find the pipeline of the same models that a slot belongs to, or NULL. */
 static const qnnrt_pipeline *qnnrt__slot_owner(const qnnrt_pipeline *p, const qnnrt_slot *slot)
 {
@@ -10477,8 +10370,7 @@ static const qnnrt_pipeline *qnnrt__slot_owner(const qnnrt_pipeline *p, const qn
     return NULL;
 }
 
-/* Refuse a slot that does not belong to a pipeline. `where` begins the error text
-   ("place 3: "). */
+/* Refuse a slot that does not belong to a pipeline. `where` begins the error text ("place 3: "). */
 static qnnrt_result qnnrt__slot_foreign(const qnnrt_pipeline *p, const qnnrt_slot *slot,
                                         const char *where, qnnrt_error *err)
 {
@@ -10492,16 +10384,29 @@ static qnnrt_result qnnrt__slot_foreign(const qnnrt_pipeline *p, const qnnrt_slo
                        "Find the slot with qnnrt_slot_find() in the pipeline that it is used for.");
 }
 
+/* Append the addresses of the slots of a role. */
+static void qnnrt__slot_list(const qnnrt_pipeline *p, qnnrt_role role, qnnrt_error *err)
+{
+    size_t i;
+    unsigned count = 0;
+    for (i = 0; i < p->info.slot_count; ++i) {
+        if (role != QNNRT_ROLE_ANY && p->slots[i].role != role) continue;
+        if (++count <= 10) qnnrt__err_add(err, " \"%.80s\"", p->slots[i].address);
+    }
+    if (count > 10) qnnrt__err_add(err, " and %u more", count - 10);
+}
+
 /* Find the only slot of a role. */
 static qnnrt_result qnnrt__slot_only(const qnnrt_pipeline *p, qnnrt_role role,
                                      const qnnrt_slot **out, qnnrt_error *err)
 {
     const char *word = qnnrt_role_name(role);
-    size_t i, count = 0;
-    *out = NULL;
+    unsigned count = 0;
+    size_t i;
     for (i = 0; i < p->info.slot_count; ++i) {
-        if (p->info.slots[i].role != role) continue;
-        if (count++ == 0) *out = &p->info.slots[i];
+        if (p->slots[i].role != role) continue;
+        *out = &p->slots[i];
+        ++count;
     }
     if (count == 1) return QNNRT_OK;
     *out = NULL;
@@ -10509,68 +10414,54 @@ static qnnrt_result qnnrt__slot_only(const qnnrt_pipeline *p, qnnrt_role role,
         return qnnrt__fail(err, QNNRT_E_NOT_FOUND, "pipeline \"%.200s\" has no %s", p->info.name,
                            word);
     qnnrt__fail(err, QNNRT_E_ARG, "pipeline \"%.160s\" has %u %ss, so one must be named:",
-                p->info.name, (unsigned)count, word);
-    count = 0;
-    for (i = 0; i < p->info.slot_count; ++i) {
-        if (p->info.slots[i].role != role) continue;
-        if (++count <= 10) qnnrt__err_add(err, " \"%.80s\"", p->info.slots[i].address);
-    }
-    if (count > 10) qnnrt__err_add(err, " and %u more", (unsigned)(count - 10));
+                p->info.name, count, word);
+    qnnrt__slot_list(p, role, err);
     return qnnrt__hint(err, QNNRT_E_ARG, "Name the %s.", word);
 }
 
-static qnnrt_result qnnrt__slot_find(const qnnrt_pipeline *p, const char *name, qnnrt_role role,
-                                         const qnnrt_slot **out, qnnrt_error *err)
+/* Fail because several slots have a name, and list them. */
+static qnnrt_result qnnrt__slot_several(const qnnrt_pipeline *p, const char *name, const char *rest,
+                                        qnnrt_role role, qnnrt_error *err)
 {
-    size_t begin, end, begin2, end2, i, shown = 0;
+    size_t at = qnnrt__wiring_bound(p, 0, 0, rest), shown = 0;
+    qnnrt__fail(err, QNNRT_E_ARG, "pipeline \"%.160s\": \"%.200s\" names several tensors:",
+                p->info.name, name);
+    for (; qnnrt__wiring_is(p, at, rest) && shown < 6; ++at) {
+        const qnnrt_slot *slot = &p->slots[p->by_name[at]->slot];
+        if (p->by_name[at]->source != NULL || (role != QNNRT_ROLE_ANY && slot->role != role))
+            continue;
+        qnnrt__err_add(err, "\n  %s \"%.200s\"", qnnrt_role_name(slot->role), slot->address);
+        ++shown;
+    }
+    return qnnrt__hint(err, QNNRT_E_ARG, "Give its step, as in \"1/name\", or its role"
+                       " (qnnrt_slot_find).");
+}
+
+/* Find a slot by a name. A tensor may be named like an address: the address goes first, so that
+   every address finds its slot. */
+static qnnrt_result qnnrt__slot_find(const qnnrt_pipeline *p, const char *name, qnnrt_role role,
+                                     const qnnrt_slot **out, qnnrt_error *err)
+{
+    const qnnrt_name_info *called = qnnrt__slot_called(p, name);
+    qnnrt__slot_found found = QNNRT__SLOT_NONE;
     const char *rest;
     uint64_t step;
-    const qnnrt_slot *slot2 = NULL;
-    qnnrt__slot_found found = QNNRT__SLOT_NONE, found2;
-    const qnnrt_name_info *called = qnnrt__slot_called(p, name);
     if (called != NULL && (role == QNNRT_ROLE_ANY || called->slot->role == role)) {
         *out = called->slot;
         return QNNRT_OK;
     }
-    if (qnnrt__wiring_named(p, name, &begin, &end))
-        found = qnnrt__slot_means(p, begin, end, role, -1, out);
-    /* A tensor may be named like an address. The address goes first, so that every address finds
-       its slot; the tensor has an address of its own. */
-    if (qnnrt__slot_qualified(name, &step, &rest) &&
-        qnnrt__wiring_named(p, rest, &begin2, &end2)) {
-        found2 = qnnrt__slot_means(p, begin2, end2, role, (int64_t)step, &slot2);
-        if (found2 != QNNRT__SLOT_NONE) {
-            found = found2;
-            begin = begin2;
-            end = end2;
-            *out = slot2;
-        }
+    if (qnnrt__slot_qualified(name, &step, &rest))
+        found = qnnrt__slot_means(p, rest, role, (int64_t)step, out);
+    if (found == QNNRT__SLOT_NONE) {
+        rest = name;
+        found = qnnrt__slot_means(p, name, role, -1, out);
     }
     if (found == QNNRT__SLOT_ONE) return QNNRT_OK;
     *out = NULL;
-    if (found == QNNRT__SLOT_SEVERAL) {
-        qnnrt__fail(err, QNNRT_E_ARG,
-                    "pipeline \"%.160s\": \"%.200s\" names several tensors:", p->info.name, name);
-        for (i = begin; i < end && shown < 6; ++i) {
-            const qnnrt__end *it = p->by_name[i];
-            if (it->source != NULL ||
-                (role != QNNRT_ROLE_ANY && p->info.slots[it->slot].role != role))
-                continue;
-            qnnrt__err_add(err, "\n  %s \"%.200s\"", qnnrt_role_name(p->info.slots[it->slot].role),
-                           p->info.slots[it->slot].address);
-            ++shown;
-        }
-        return qnnrt__hint(err, QNNRT_E_ARG, "Give its step, as in \"1/name\", or its role"
-                           " (qnnrt_slot_find).");
-    }
-    qnnrt__fail(err, QNNRT_E_NOT_FOUND,
-                "pipeline \"%.160s\" has no %s \"%.200s\"\n  it has:", p->info.name,
-                qnnrt_role_name(role), name);
-    for (i = 0; i < p->info.slot_count; ++i) {
-        if (role != QNNRT_ROLE_ANY && p->info.slots[i].role != role) continue;
-        if (++shown <= 10) qnnrt__err_add(err, " \"%.80s\"", p->info.slots[i].address);
-    }
-    if (shown > 10) qnnrt__err_add(err, " and %u more", (unsigned)(shown - 10));
+    if (found == QNNRT__SLOT_SEVERAL) return qnnrt__slot_several(p, name, rest, role, err);
+    qnnrt__fail(err, QNNRT_E_NOT_FOUND, "pipeline \"%.160s\" has no %s \"%.200s\"\n  it has:",
+                p->info.name, qnnrt_role_name(role), name);
+    qnnrt__slot_list(p, role, err);
     return QNNRT_E_NOT_FOUND;
 }
 
@@ -10581,50 +10472,55 @@ static qnnrt_result qnnrt__slot_find(const qnnrt_pipeline *p, const char *name, 
    Knows nothing of: memory, execution
    ===================================================================================== */
 
-/* Wire a pipeline whose steps are set. desc may be NULL: then only rules make edges. */
+/* Wire a pipeline whose steps are set. */
 static qnnrt_result qnnrt__pipeline_wire(qnnrt_pipeline *p, const qnnrt_pipeline_desc *desc,
                                          qnnrt_error *err)
 {
-    int rules = desc == NULL || !desc->edges_only;
+    const int rules = !desc->edges_only;
     uint64_t looks = 0;
     uint32_t step;
-    qnnrt_result result = qnnrt__program_hooks(p->steps, p->info.step_count, err);
+    size_t i;
+    qnnrt_result result = qnnrt__wiring_hooks(p, err);
     if (result == QNNRT_OK) result = qnnrt__wiring_ends(p, err);
-    if (result == QNNRT_OK && desc != NULL) result = qnnrt__wiring_given(p, desc, err);
-    if (result == QNNRT_OK && desc != NULL) result = qnnrt__wiring_uses(p, desc, err);
+    for (i = 0; i < desc->edge_count && result == QNNRT_OK; ++i) {
+        result = qnnrt__wiring_edge(p, &desc->edges[i], err);
+        if (result != QNNRT_OK) qnnrt_error_about(err, result, "edge %u: ", (unsigned)i);
+    }
+    if (result == QNNRT_OK) result = qnnrt__wiring_uses(p, desc, err);
     if (result == QNNRT_OK && rules) result = qnnrt__wiring_by_name(p, err);
     for (step = 1; step < p->info.step_count && rules && result == QNNRT_OK; ++step)
         if (!qnnrt__wiring_joined(p, step)) result = qnnrt__wiring_by_shape(p, step, &looks, err);
-    if (result != QNNRT_OK) return result;
-    result = qnnrt__wiring_share(p, err);
-    qnnrt__slot_flatten(p);
+    if (result == QNNRT_OK) result = qnnrt__wiring_share(p, err);
     if (result == QNNRT_OK) result = qnnrt__slot_number(p, err);
-    if (result == QNNRT_OK) result = qnnrt__slot_sides(p, err);
-    if (result == QNNRT_OK && desc != NULL) result = qnnrt__slot_uses(p, desc, err);
-    if (result != QNNRT_OK) return result;
-    return qnnrt__slot_address(p, err);
+    if (result == QNNRT_OK) result = qnnrt__slot_uses(p, desc, err);
+    return result == QNNRT_OK ? qnnrt__slot_address(p, err) : result;
 }
 
-/* Make an empty pipeline; its arena's hooks are those of the model. */
-static qnnrt_pipeline *qnnrt__pipeline_new(qnnrt__arena *arena, const qnnrt *model)
+/* Make a pipeline of a description whose pointers were checked, for the caller or for a model. *out
+   is NULL or, if it could not be wired, incomplete. model: of its first graph. */
+static qnnrt_result qnnrt__pipeline_build(qnnrt__arena *arena, const qnnrt *model,
+                                          const qnnrt_pipeline_desc *desc, int made,
+                                          qnnrt_pipeline **out, qnnrt_error *err)
 {
     qnnrt_pipeline *p = (qnnrt_pipeline *)qnnrt__arena_alloc(arena, 1, sizeof(*p));
-    if (p == NULL) return NULL;
+    qnnrt_step_info *steps =
+        (qnnrt_step_info *)qnnrt__arena_alloc(arena, desc->step_count, sizeof(*steps));
+    qnnrt_result result;
+    *out = NULL;
+    if (p == NULL || steps == NULL) return qnnrt__fail_memory(err, "a pipeline");
     p->self = p;
     p->arena = arena;
+    p->made = made;
     p->model = model;
-    return p;
-}
-
-/* Make a pipeline of graphs, to be filled in. */
-static qnnrt_pipeline *qnnrt__pipeline_of(qnnrt__arena *arena, const qnnrt *model, size_t steps)
-{
-    qnnrt_pipeline *p = qnnrt__pipeline_new(arena, model);
-    if (p == NULL) return NULL;
-    p->steps = (qnnrt_step_info *)qnnrt__arena_alloc(arena, steps, sizeof(*p->steps));
-    p->info.steps = p->steps;
-    p->info.step_count = steps;
-    return p->steps != NULL ? p : NULL;
+    p->info.steps = p->steps = steps;
+    p->info.step_count = desc->step_count;
+    result = qnnrt__program_make(arena, &model->limits, desc, steps, err);
+    if (result != QNNRT_OK) return result;
+    p->info.name = desc->name == NULL ? qnnrt__wiring_first(p)->graph->name
+                                      : qnnrt__arena_text(arena, desc->name, strlen(desc->name));
+    if (p->info.name == NULL) return qnnrt__fail_memory(err, "a pipeline");
+    *out = p;
+    return qnnrt__pipeline_wire(p, desc, err);
 }
 
 /* Count a user of the models of a pipeline, or with -1 one less. */
@@ -10642,59 +10538,26 @@ static void qnnrt__pipeline_free(qnnrt_pipeline *p)
     qnnrt__arena_free(&arena);
 }
 
-/* Fill in a pipeline from a description. */
-static qnnrt_result qnnrt__pipeline_fill(qnnrt_pipeline *p, const qnnrt_pipeline_desc *desc,
-                                         qnnrt_error *err)
-{
-    const char *name = desc->name;
-    qnnrt_result result;
-    p->steps = (qnnrt_step_info *)qnnrt__arena_alloc(p->arena, desc->step_count,
-                                                     sizeof(*p->steps));
-    if (p->steps == NULL) return qnnrt__fail_memory(err, "a pipeline");
-    p->info.steps = p->steps;
-    p->info.step_count = desc->step_count;
-    result = qnnrt__program_make(p->arena, &p->model->limits, desc, p->steps, err);
-    if (result != QNNRT_OK) return result;
-    if (name == NULL) name = qnnrt__wiring_first(p)->graph->name;
-    p->info.name = qnnrt__arena_text(p->arena, name, strlen(name));
-    return p->info.name != NULL ? qnnrt__pipeline_wire(p, desc, err)
-                                : qnnrt__fail_memory(err, "a pipeline");
-}
-
-/* Check the numbers of a description whose pointers were checked, and find the model of its first
-   graph. */
-static qnnrt_result qnnrt__pipeline_check(const qnnrt_pipeline_desc *desc, const qnnrt **model,
-                                          qnnrt_error *err)
-{
-    size_t graph = 0;
-    if (desc->step_count > 65535 || desc->edge_count > 10000000)
-        return qnnrt__fail(err, QNNRT_E_LIMIT,
-                           "a pipeline of more than 65,535 steps or 10,000,000 edges");
-    while (graph < desc->step_count &&
-           (desc->steps[graph].host != NULL || desc->steps[graph].model == NULL)) ++graph;
-    if (graph == desc->step_count)
-        return qnnrt__fail(err, QNNRT_E_ARG, "a pipeline needs at least one step that is a graph,"
-                           " with its model");
-    *model = desc->steps[graph].model;
-    return QNNRT_OK;
-}
-
-/* Make a pipeline of a description whose pointers were checked. */
+/* Make a pipeline for the caller. */
 static qnnrt_result qnnrt__pipeline_make(const qnnrt_pipeline_desc *desc, qnnrt_pipeline **out,
                                          qnnrt_error *err)
 {
     qnnrt__arena arena;
-    const qnnrt *model = NULL;
     qnnrt_pipeline *p;
-    qnnrt_result result = qnnrt__pipeline_check(desc, &model, err);
-    if (result != QNNRT_OK) return result;
+    qnnrt_result result;
+    size_t first = 0;
+    if (desc->step_count > 65535 || desc->edge_count > 10000000)
+        return qnnrt__fail(err, QNNRT_E_LIMIT,
+                           "a pipeline of more than 65,535 steps or 10,000,000 edges");
+    while (first < desc->step_count &&
+           (desc->steps[first].host != NULL || desc->steps[first].model == NULL)) ++first;
+    if (first == desc->step_count)
+        return qnnrt__fail(err, QNNRT_E_ARG, "a pipeline needs at least one step that is a graph,"
+                           " with its model");
     memset(&arena, 0, sizeof(arena));
-    arena.hooks = model->hooks;
+    arena.hooks = desc->steps[first].model->hooks;
     if (desc->step_count < 8) arena.chunk = 1024;      /* a program may have thousands of them */
-    p = qnnrt__pipeline_new(&arena, model);
-    if (p != NULL) p->made = 1;
-    result = p != NULL ? qnnrt__pipeline_fill(p, desc, err)
-                       : qnnrt__fail_memory(err, "a pipeline");
+    result = qnnrt__pipeline_build(&arena, desc->steps[first].model, desc, 1, &p, err);
     if (result != QNNRT_OK) {
         qnnrt__arena_free(&arena);
         return result;
@@ -10706,221 +10569,204 @@ static qnnrt_result qnnrt__pipeline_make(const qnnrt_pipeline_desc *desc, qnnrt_
     return QNNRT_OK;
 }
 
-/* Find a graph of a context by name. Return its index, or -1. */
-static ptrdiff_t qnnrt__pipeline_graph(const qnnrt *model, size_t context, const char *name)
-{
-    const qnnrt_graph_info *graph = qnnrt__model_graph(model, context, name);
-    return graph != NULL ? graph - model->infos[context].graphs : -1;
-}
+/* ---- pipelines that names join ---- */
 
 /* State of the search for graphs that form one pipeline. */
 typedef struct qnnrt__join {
-    qnnrt                    *model;
-    unsigned char           **used;        /* [context] -> [graph] */
-    ptrdiff_t                *members;     /* [context] graph index or -1 */
-    size_t                    count;       /* pipelines so far */
-    qnnrt_error              *err;
+    qnnrt            *model;
+    unsigned char   **used;         /* [context] -> [graph] */
+    qnnrt_step_desc  *steps;        /* of the pipeline that is sought; room for one of a context */
+    unsigned char   **marks;        /* of the graph of each step, in used */
+    size_t            step_count;
+    size_t            count;        /* pipelines so far */
+    qnnrt_error      *err;
 } qnnrt__join;
 
 enum { QNNRT__PIPELINE_NUMBERS = 16 };      /* tried per name; a name can have hundreds */
 
+/* Add a graph to the steps. Return 0 if the context has none of this name that is not used. */
+static int qnnrt__pipeline_take(qnnrt__join *join, size_t context, const char *name)
+{
+    const qnnrt_graph_info *graph = qnnrt__model_graph(join->model, context, name);
+    qnnrt_step_desc *step = &join->steps[join->step_count];
+    unsigned char *mark;
+    if (graph == NULL) return 0;
+    mark = &join->used[context][graph - join->model->infos[context].graphs];
+    if (*mark) return 0;
+    step->model = join->model;
+    step->context = context;
+    step->graph = graph->name;
+    join->marks[join->step_count++] = mark;
+    return 1;
+}
+
 /* Find graphs whose names are equal except for the number of the shard. Each number in the name of
    the first graph that can be the first shard's is tried. */
-static int qnnrt__pipeline_by_number(qnnrt__join *join, size_t context, const char *name)
+static int qnnrt__pipeline_by_number(qnnrt__join *join, const char *name)
 {
-    size_t contexts = join->model->context_count, at = 0, k, room = strlen(name) + 24;
-    char *expect;
+    size_t contexts = join->model->context_count, at = 0, digits, k, room = strlen(name) + 24;
+    char *expect = (char *)qnnrt__mem_alloc(&join->model->hooks, room);
     int found = 0, tried = 0;
-    if (context != 0) return 0;
-    expect = (char *)qnnrt__mem_alloc(&join->model->hooks, room);
     if (expect == NULL) return -1;
-    while (name[at] != '\0' && !found && tried < QNNRT__PIPELINE_NUMBERS) {
+    for (; name[at] != '\0' && !found && tried < QNNRT__PIPELINE_NUMBERS; at += digits) {
         const char *from = name + at;
         uint64_t value;
-        size_t digits;
-        if (*from < '0' || *from > '9') { ++at; continue; }
-        if (!qnnrt__scan_number(&from, &value)) {
-            while (name[at] >= '0' && name[at] <= '9') ++at;
-            continue;
-        }
-        digits = (size_t)(from - (name + at));
-        found = value <= 1;
+        digits = strspn(from, "0123456789");
+        found = qnnrt__scan_number(&from, &value) && value <= 1;
         tried += found;
+        join->step_count = 0;
         for (k = 0; k < contexts && found; ++k) {
             snprintf(expect, room, "%.*s%0*llu%s", (int)at, name, (int)digits,
                      (unsigned long long)(value + k), name + at + digits);
-            join->members[k] = qnnrt__pipeline_graph(join->model, k, expect);
-            if (join->members[k] < 0 || join->used[k][join->members[k]]) found = 0;
+            found = qnnrt__pipeline_take(join, k, expect);
         }
-        at += digits;
+        if (digits == 0) digits = 1;
     }
     qnnrt__mem_free(&join->model->hooks, expect);
     return found;
 }
 
-/* Make a pipeline of join->members. If its wiring fails, the pipeline keeps the reason. */
-static qnnrt_result qnnrt__pipeline_join(qnnrt__join *join)
+/* Keep why a pipeline of a model could not be wired. */
+static qnnrt_result qnnrt__pipeline_keep(qnnrt *model, qnnrt_pipeline *p,
+                                         const qnnrt_error *failure, qnnrt_error *err)
 {
-    qnnrt *model = join->model;
+    qnnrt_error *kept = (qnnrt_error *)qnnrt__arena_alloc(&model->arena, 1, sizeof(*kept));
+    if (kept == NULL) return qnnrt__fail_memory(err, "pipelines");
+    *kept = *failure;
+    p->info.failure = kept;
+    p->info.slot_count = p->info.edge_count = 0;
+    qnnrt__log(&model->hooks, QNNRT_LOG_WARN, "pipeline", 0, "\"%s\" is not wired:", p->info.name);
+    qnnrt__log_error(&model->hooks, QNNRT_LOG_WARN, "pipeline", "", failure);
+    return QNNRT_OK;
+}
+
+/* Make a pipeline of graphs of a model, one of a context each. If it cannot be wired, it keeps the
+   reason. name: NULL: the first graph's, without the number of its shard. */
+static qnnrt_result qnnrt__pipeline_of(qnnrt *model, const qnnrt_step_desc *steps, size_t count,
+                                       const char *name, qnnrt_pipeline **out, qnnrt_error *err)
+{
+    qnnrt_pipeline_desc desc;
     qnnrt_error failure;
     qnnrt_result result;
-    size_t k, steps = 0, begin;
+    size_t k, begin;
     uint64_t index, total;
-    const char *name;
-    qnnrt_pipeline *p;
-    for (k = 0; k < model->context_count; ++k) steps += join->members[k] >= 0;
-    p = qnnrt__pipeline_of(&model->arena, model, steps);
-    if (p == NULL) return qnnrt__fail_memory(join->err, "pipelines");
-    for (k = 0, steps = 0; k < model->context_count; ++k) {
-        if (join->members[k] < 0) continue;
-        qnnrt__program_graph(&p->steps[steps], model, k,
-                             &model->infos[k].graphs[join->members[k]]);
-        join->used[k][join->members[k]] = 1;
-        ++steps;
-    }
-    name = p->steps[0].graph->name;
-    p->info.name = name;
-    if (qnnrt__scan_suffix(name, strlen(name), &begin, &index, &total) && begin > 0 && index == 1 &&
-        total == steps) {
-        p->info.name = qnnrt__arena_text(&model->arena, name, begin);
-        if (p->info.name == NULL) return qnnrt__fail_memory(join->err, "pipelines");
-    }
+    const char *graph = steps[0].graph;
+    memset(&desc, 0, sizeof(desc));
     qnnrt__err_clear(&failure);
-    result = QNNRT_OK;
+    desc.steps = steps;
+    desc.step_count = count;
+    desc.name = name;
+    if (name == NULL && qnnrt__scan_suffix(graph, strlen(graph), &begin, &index, &total) &&
+        begin > 0 && index == 1 && total == count) {
+        desc.name = qnnrt__arena_text(&model->arena, graph, begin);
+        if (desc.name == NULL) return qnnrt__fail_memory(err, "pipelines");
+    }
+    result = qnnrt__pipeline_build(&model->arena, model, &desc, 0, out, &failure);
     /* If a shard is missing, it is unknown which graphs belong together, and a part of a model
        must not look like the whole model. */
-    for (k = 0; k < model->context_count && result == QNNRT_OK; ++k)
+    for (k = 0; k < model->context_count && result == QNNRT_OK && name == NULL; ++k)
         if (model->infos[k].failure != NULL)
             result = qnnrt__fail(&failure, QNNRT_E_STATE,
                                  "%s did not load; the graphs of the other files are found as"
-                                 " \"<context>/<graph>\"",
-                                 model->infos[k].file);
-    if (result == QNNRT_OK) result = qnnrt__pipeline_wire(p, NULL, &failure);
-    if (result == QNNRT_E_MEMORY) return qnnrt__fail_memory(join->err, "pipelines");
-    if (result != QNNRT_OK) {
-        qnnrt_error *kept = (qnnrt_error *)qnnrt__arena_alloc(&model->arena, 1, sizeof(*kept));
-        if (kept == NULL) return qnnrt__fail_memory(join->err, "pipelines");
-        *kept = failure;
-        p->info.failure = kept;
-        qnnrt__log(&model->hooks, QNNRT_LOG_WARN, "pipeline", 0, "\"%s\" is not wired:",
-                   p->info.name);
-        qnnrt__log_error(&model->hooks, QNNRT_LOG_WARN, "pipeline", "", &failure);
-    }
-    model->pipelines[join->count++] = p;
-    return QNNRT_OK;
+                                 " \"<context>/<graph>\"", model->infos[k].file);
+    return result == QNNRT_OK       ? QNNRT_OK
+           : result == QNNRT_E_MEMORY ? qnnrt__fail_memory(err, "pipelines")
+                                      : qnnrt__pipeline_keep(model, *out, &failure, err);
 }
 
-/* Join graphs of several contexts that have the same name, or whose names differ only in the shard
-   number. */
-static qnnrt_result qnnrt__pipeline_join_names(qnnrt__join *join, size_t context, size_t graph)
-{
-    qnnrt *model = join->model;
-    const char *name = model->infos[context].graphs[graph].name;
-    size_t k, members = 0;
-    int by_number = 0;
-    for (k = 0; k < model->context_count; ++k) {
-        join->members[k] = qnnrt__pipeline_graph(model, k, name);
-        if (join->members[k] >= 0 && join->used[k][join->members[k]]) join->members[k] = -1;
-        members += join->members[k] >= 0;
-    }
-    if (members < 2) {
-        by_number = qnnrt__pipeline_by_number(join, context, name);
-        if (by_number < 0) return qnnrt__fail_memory(join->err, "pipelines");
-        if (!by_number) return QNNRT_OK;
-    }
-    return qnnrt__pipeline_join(join);
-}
-
-/* Make a pipeline of one graph, with the name "<context>/<graph>". */
-static qnnrt_result qnnrt__pipeline_single(qnnrt *model, size_t context, size_t graph,
+/* Make the pipeline of one graph of a model. name: as qnnrt__pipeline_of() */
+static qnnrt_result qnnrt__pipeline_single(qnnrt *model, size_t context,
+                                           const qnnrt_graph_info *graph, const char *name,
                                            qnnrt_pipeline **out, qnnrt_error *err)
 {
-    qnnrt_pipeline *p = qnnrt__pipeline_of(&model->arena, model, 1);
-    char *address;
-    size_t room;
-    *out = p;
-    if (p == NULL) return qnnrt__fail_memory(err, "pipelines");
-    qnnrt__program_graph(&p->steps[0], model, context, &model->infos[context].graphs[graph]);
-    room = strlen(p->steps[0].graph->name) + 24;
-    address = (char *)qnnrt__arena_alloc(&model->arena, room, 1);
-    if (address == NULL) return qnnrt__fail_memory(err, "pipelines");
-    snprintf(address, room, "%u/%s", (unsigned)context, p->steps[0].graph->name);
-    p->info.name = address;
-    return qnnrt__pipeline_wire(p, NULL, err);
+    qnnrt_step_desc step;
+    memset(&step, 0, sizeof(step));
+    step.model = model;
+    step.context = context;
+    step.graph = graph->name;
+    return qnnrt__pipeline_of(model, &step, 1, name, out, err);
 }
 
-/* Make the pipelines of single graphs. */
-static qnnrt_result qnnrt__pipeline_singles(qnnrt__join *join)
+typedef enum qnnrt__pipeline_rule {
+    QNNRT__PIPELINE_BY_NAME,    /* graphs of equal names, or whose names differ in the shard's
+                                   number */
+    QNNRT__PIPELINE_IN_ORDER,   /* the only graph of each context, in the order of the files */
+    QNNRT__PIPELINE_ALONE       /* each graph that is left */
+} qnnrt__pipeline_rule;
+
+/* Make the pipelines of a rule. */
+static qnnrt_result qnnrt__pipeline_join(qnnrt__join *join, qnnrt__pipeline_rule rule)
 {
     qnnrt *model = join->model;
-    size_t k, g, at = model->pipeline_count;
+    size_t k, g, c;
     for (k = 0; k < model->context_count; ++k)
         for (g = 0; g < model->infos[k].graph_count; ++g) {
-            const qnnrt_result result =
-                qnnrt__pipeline_single(model, k, g, &model->pipelines[at], join->err);
+            const char *name = model->infos[k].graphs[g].name;
+            qnnrt_result result;
+            int found = 1;
+            if (join->used[k][g]) continue;
+            join->step_count = 0;
+            for (c = 0; c < model->context_count; ++c) {
+                if (rule == QNNRT__PIPELINE_ALONE && c != k) continue;
+                qnnrt__pipeline_take(join, c, rule == QNNRT__PIPELINE_IN_ORDER
+                                                  ? model->infos[c].graphs[0].name : name);
+            }
+            if (rule == QNNRT__PIPELINE_BY_NAME && join->step_count < 2)
+                found = k == 0 ? qnnrt__pipeline_by_number(join, name) : 0;
+            if (found < 0) return qnnrt__fail_memory(join->err, "pipelines");
+            if (!found) continue;
+            for (c = 0; c < join->step_count; ++c) *join->marks[c] = 1;
+            result = qnnrt__pipeline_of(model, join->steps, join->step_count, NULL,
+                                        &model->pipelines[join->count++], join->err);
             if (result != QNNRT_OK) return result;
-            ++at;
         }
-    model->single_count = at - model->pipeline_count;
     return QNNRT_OK;
 }
 
-/* Prepare a search, with no graph taken. */
-static qnnrt_result qnnrt__pipeline_join_begin(qnnrt__join *join, qnnrt__arena *scratch)
+/* Make room for a search, with no graph taken, and for its pipelines. */
+static qnnrt_result qnnrt__pipeline_begin(qnnrt__join *join, qnnrt__arena *scratch)
 {
     qnnrt *model = join->model;
-    size_t contexts = model->context_count, graphs = 0, k;
+    const size_t contexts = model->context_count;
+    size_t graphs = 0, k;
     join->used = (unsigned char **)qnnrt__arena_alloc(scratch, contexts, sizeof(*join->used));
-    join->members = (ptrdiff_t *)qnnrt__arena_alloc(scratch, contexts, sizeof(*join->members));
-    if (join->used == NULL || join->members == NULL)
-        return qnnrt__fail_memory(join->err, "pipelines");
+    join->marks = (unsigned char **)qnnrt__arena_alloc(scratch, contexts, sizeof(*join->marks));
+    join->steps = (qnnrt_step_desc *)qnnrt__arena_alloc(scratch, contexts, sizeof(*join->steps));
+    if (scratch->failed != QNNRT_OK) return qnnrt__fail_memory(join->err, "pipelines");
     for (k = 0; k < contexts; ++k) {
-        size_t count = model->infos[k].graph_count;
-        graphs += count;
-        join->used[k] = (unsigned char *)qnnrt__arena_alloc(scratch, count, 1);
-        if (join->used[k] == NULL) return qnnrt__fail_memory(join->err, "pipelines");
+        graphs += model->infos[k].graph_count;
+        join->used[k] =
+            (unsigned char *)qnnrt__arena_alloc(scratch, model->infos[k].graph_count, 1);
     }
     if ((uint64_t)graphs * contexts > QNNRT__WIRING_LOOKS)
         return qnnrt__fail(join->err, QNNRT_E_LIMIT,
                            "%u graphs in %u contexts: too many to look for pipelines",
                            (unsigned)graphs, (unsigned)contexts);
     model->pipelines = (qnnrt_pipeline **)qnnrt__arena_alloc(
-        &model->arena, (uint64_t)graphs * 2 + join->count, sizeof(*model->pipelines));
-    return model->pipelines != NULL ? QNNRT_OK : qnnrt__fail_memory(join->err, "pipelines");
+        &model->arena, (uint64_t)graphs * 2, sizeof(*model->pipelines));
+    return model->pipelines != NULL && scratch->failed == QNNRT_OK
+               ? QNNRT_OK : qnnrt__fail_memory(join->err, "pipelines");
 }
 
-/* Make pipelines of graphs whose names join them. */
-static qnnrt_result qnnrt__pipeline_join_all(qnnrt__join *join)
+/* Make pipelines of single graphs, of all that only pipelines of several graphs have, or one that
+   is not wired. */
+static qnnrt_result qnnrt__pipeline_singles(qnnrt *model, qnnrt__arena *scratch, qnnrt_error *err)
 {
-    const qnnrt *model = join->model;
-    size_t k, g;
-    for (k = 0; k < model->context_count; ++k)
-        for (g = 0; g < model->infos[k].graph_count; ++g) {
-            qnnrt_result result = QNNRT_OK;
-            if (!join->used[k][g]) result = qnnrt__pipeline_join_names(join, k, g);
-            if (result != QNNRT_OK) return result;
+    qnnrt_result result = QNNRT_OK;
+    size_t i, s;
+    for (i = 0; i < model->pipeline_count; ++i) {
+        const qnnrt_pipeline *p = model->pipelines[i];
+        if (p->info.step_count == 1 && p->info.failure == NULL) continue;
+        for (s = 0; s < p->info.step_count && result == QNNRT_OK; ++s) {
+            const qnnrt_step_info *step = &p->steps[s];
+            const char *name = qnnrt__slot_qualify(scratch, step->context, step->graph->name);
+            if (name == NULL) return qnnrt__fail_memory(err, "pipelines");
+            result = qnnrt__pipeline_single(
+                model, step->context, step->graph, name,
+                &model->pipelines[model->pipeline_count + model->single_count++], err);
         }
-    return QNNRT_OK;
-}
-
-/* Make pipelines of the graphs that are left: of all of them, in the order of the files, if names
-   join nothing and every context has one graph; else of each graph alone. */
-static qnnrt_result qnnrt__pipeline_join_rest(qnnrt__join *join)
-{
-    const qnnrt *model = join->model;
-    size_t k, g, c;
-    int in_order = join->count == 0;
-    for (k = 0; k < model->context_count; ++k) in_order &= model->infos[k].graph_count == 1;
-    for (k = 0; k < model->context_count; ++k)
-        for (g = 0; g < model->infos[k].graph_count; ++g) {
-            qnnrt_result result;
-            if (join->used[k][g]) continue;
-            for (c = 0; c < model->context_count; ++c) join->members[c] = in_order ? 0 : -1;
-            join->members[k] = (ptrdiff_t)g;
-            result = qnnrt__pipeline_join(join);
-            if (result != QNNRT_OK) return result;
-        }
-    return QNNRT_OK;
+    }
+    return result;
 }
 
 /* Find the pipelines of a model whose tables are complete: those that names join, and those of
@@ -10930,16 +10776,21 @@ static qnnrt_result qnnrt__pipeline_discover(qnnrt *model, qnnrt_error *err)
     qnnrt__join join;
     qnnrt_result result;
     qnnrt__arena scratch;
+    size_t k = 0;
     memset(&join, 0, sizeof(join));
     memset(&scratch, 0, sizeof(scratch));
     scratch.hooks = model->hooks;
     join.model = model;
     join.err = err;
-    result = qnnrt__pipeline_join_begin(&join, &scratch);
-    if (result == QNNRT_OK && model->context_count > 1) result = qnnrt__pipeline_join_all(&join);
-    if (result == QNNRT_OK) result = qnnrt__pipeline_join_rest(&join);
+    result = qnnrt__pipeline_begin(&join, &scratch);
+    if (result == QNNRT_OK && model->context_count > 1)
+        result = qnnrt__pipeline_join(&join, QNNRT__PIPELINE_BY_NAME);
+    while (join.count == 0 && k < model->context_count && model->infos[k].graph_count == 1) ++k;
+    if (result == QNNRT_OK)
+        result = qnnrt__pipeline_join(&join, k == model->context_count ? QNNRT__PIPELINE_IN_ORDER
+                                                                       : QNNRT__PIPELINE_ALONE);
     model->pipeline_count = join.count;
-    if (result == QNNRT_OK) result = qnnrt__pipeline_singles(&join);
+    if (result == QNNRT_OK) result = qnnrt__pipeline_singles(model, &scratch, err);
     qnnrt__arena_free(&scratch);
     return result;
 }
@@ -10966,44 +10817,60 @@ static qnnrt_result qnnrt__pipeline_unwired(const qnnrt_pipeline *p, qnnrt_error
                        " qnnrt_pipeline_make().");
 }
 
+/* Return 1 if a pipeline has a graph of this name. */
+static int qnnrt__pipeline_has(const qnnrt_pipeline *p, const char *graph)
+{
+    size_t step = 0;
+    while (step < p->info.step_count && strcmp(p->steps[step].graph->name, graph) != 0) ++step;
+    return step < p->info.step_count;
+}
+
+/* Find the pipeline of a single graph by "<context>/<graph>". Return NULL if there is none. */
+static const qnnrt_pipeline *qnnrt__pipeline_at(const qnnrt *model, const char *name)
+{
+    uint64_t context;
+    const char *graph;
+    size_t i;
+    if (!qnnrt__slot_qualified(name, &context, &graph)) return NULL;
+    for (i = 0; i < model->pipeline_count + model->single_count; ++i) {
+        const qnnrt_pipeline *p = model->pipelines[i];
+        if (p->info.step_count == 1 && p->info.failure == NULL && p->steps[0].context == context &&
+            qnnrt__pipeline_has(p, graph)) return p;
+    }
+    return NULL;
+}
+
 static qnnrt_result qnnrt__pipeline_find(const qnnrt *model, const char *name,
                                          const qnnrt_pipeline **out, qnnrt_error *err)
 {
     const qnnrt_pipeline *found = NULL;
-    size_t i, step, matches = 0;
+    size_t i, matches = 0;
     int by_graph;
+    qnnrt_result result;
     if (name == NULL && model->pipeline_count == 1) name = model->pipelines[0]->info.name;
-    if (name == NULL) {
-        qnnrt__fail(err, QNNRT_E_NOT_FOUND, "the model has %u pipelines, but no name is given",
-                    (unsigned)model->pipeline_count);
-        qnnrt__pipeline_list(model, err);
-        return qnnrt__hint(err, QNNRT_E_NOT_FOUND, "Give the name of one of them.");
-    }
-    for (by_graph = 0; by_graph < 2 && matches == 0; ++by_graph)
+    for (by_graph = 0; by_graph < 2 && matches == 0 && name != NULL; ++by_graph)
         for (i = 0; i < model->pipeline_count; ++i) {
             const qnnrt_pipeline *p = model->pipelines[i];
-            int named = !by_graph && strcmp(p->info.name, name) == 0;
-            for (step = 0; by_graph && step < p->info.step_count; ++step)
-                named |= strcmp(p->steps[step].graph->name, name) == 0;
-            if (!named) continue;
+            if (by_graph ? !qnnrt__pipeline_has(p, name) : strcmp(p->info.name, name) != 0)
+                continue;
             found = p;
             ++matches;
         }
-    for (i = 0; i < model->single_count && found == NULL; ++i)
-        if (strcmp(model->pipelines[model->pipeline_count + i]->info.name, name) == 0)
-            found = model->pipelines[model->pipeline_count + i];
-    if (found == NULL || matches > 1) {
-        qnnrt_result result = matches > 1 ? QNNRT_E_ARG : QNNRT_E_NOT_FOUND;
-        qnnrt__fail(err, result,
-                    matches > 1 ? "\"%.200s\" names several pipelines"
-                                : "no pipeline or graph \"%.200s\"",
-                    name);
-        qnnrt__pipeline_list(model, err);
-        return result;
+    if (found == NULL && name != NULL) found = qnnrt__pipeline_at(model, name);
+    if (found != NULL && matches < 2) {
+        if (found->info.failure != NULL) return qnnrt__pipeline_unwired(found, err);
+        *out = found;
+        return QNNRT_OK;
     }
-    if (found->info.failure != NULL) return qnnrt__pipeline_unwired(found, err);
-    *out = found;
-    return QNNRT_OK;
+    result = matches > 1 ? QNNRT_E_ARG : QNNRT_E_NOT_FOUND;
+    if (name == NULL)
+        qnnrt__fail(err, result, "the model has %u pipelines, but no name is given",
+                    (unsigned)model->pipeline_count);
+    else
+        qnnrt__fail(err, result, matches > 1 ? "\"%.200s\" names several pipelines"
+                                             : "no pipeline or graph \"%.200s\"", name);
+    qnnrt__pipeline_list(model, err);
+    return qnnrt__hint(err, result, "Give the name of one of them.");
 }
 
 /* =====================================================================================

@@ -1171,6 +1171,32 @@ TEST(inputs_that_are_kept_apart_are_slots_of_their_own)
     DONE(&m);
 }
 
+/* "layer" and "0/layer" are the same slots; a graph of several steps has a pipeline of its own, too. */
+TEST(a_graph_alone_is_wired_once)
+{
+    model_text m;
+    const qnnrt_pipeline *by_name, *by_address;
+    begin(&m);
+    shard_graph(&m, "layer"); in(&m, "x", HIDDEN); out(&m, "y", HIDDEN);
+    LOAD(&m);
+    CHECK_EQ(qnnrt_get_info(m.model)->pipeline_count, 1);
+    CHECK_EQ(qnnrt_pipeline_find(m.model, "layer", &by_name, &m.err), QNNRT_OK);
+    CHECK_EQ(qnnrt_pipeline_find(m.model, "0/layer", &by_address, &m.err), QNNRT_OK);
+    CHECK(by_name == by_address);
+    CHECK_EQ(qnnrt_pipeline_find(m.model, "1/layer", &by_address, &m.err), QNNRT_E_NOT_FOUND);
+    DONE(&m);
+    begin(&m);
+    shard_graph(&m, "layer"); in(&m, "x", HIDDEN); out(&m, "h", HIDDEN);
+    shard_graph(&m, "layer"); in(&m, "h", HIDDEN); out(&m, "y", HIDDEN);
+    LOAD(&m);
+    CHECK_EQ(qnnrt_pipeline_find(m.model, "layer", &by_name, &m.err), QNNRT_OK);
+    CHECK_EQ(qnnrt_pipeline_get_info(by_name)->step_count, 2);
+    CHECK_EQ(qnnrt_pipeline_find(m.model, "1/layer", &by_address, &m.err), QNNRT_OK);
+    CHECK_EQ(qnnrt_pipeline_get_info(by_address)->step_count, 1);
+    CHECK_STR(qnnrt_pipeline_get_info(by_address)->name, "1/layer");
+    DONE(&m);
+}
+
 TEST(two_models_of_one_backend_make_one_pipeline)
 {
     model_text a, b;
@@ -1615,6 +1641,7 @@ TEST_MAIN("wire")
     RUN(a_name_that_means_two_pipelines_is_refused);
     RUN(make_takes_explicit_edges_and_checks_them);
     RUN(inputs_that_are_kept_apart_are_slots_of_their_own);
+    RUN(a_graph_alone_is_wired_once);
     RUN(two_models_of_one_backend_make_one_pipeline);
     RUN(models_of_two_backends_share_a_pipeline);
     RUN(random_models_are_wired_as_the_manual_says);

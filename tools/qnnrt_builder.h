@@ -2978,48 +2978,26 @@ static qnnrt_result qnnrt__compose_ask(qnnrt_builder *b, const qnnrt__build_cont
     return result;
 }
 
-/* Make pipelines of the graphs of a context from number `first` on: one that is listed with those
-   of joined graphs, and one with those of single graphs. */
+/* Make pipelines of the graphs of a context from number `first` on, before those of single
+   graphs. */
 static qnnrt_result qnnrt__compose_pipelines(qnnrt_builder *b, qnnrt *model, size_t at,
                                              size_t first)
 {
     const size_t joined = model->pipeline_count, singles = model->single_count;
     const size_t more = model->infos[at].graph_count - first;
-    unsigned char **used = (unsigned char **)qnnrt__build_alloc(b, model->context_count,
-                                                                sizeof(*used));
-    ptrdiff_t *members = (ptrdiff_t *)qnnrt__build_alloc(b, model->context_count,
-                                                         sizeof(*members));
     qnnrt_pipeline **list = (qnnrt_pipeline **)qnnrt__arena_grow(
         &model->arena, model->pipelines, joined + singles, sizeof(*list),
-        (uint64_t)joined + singles + 2 * more, &model->pipeline_room);
-    qnnrt__join join;
+        (uint64_t)joined + singles + more, &model->pipeline_room);
     qnnrt_result result = QNNRT_OK;
     size_t i;
-    memset(&join, 0, sizeof(join));
-    if (used == NULL || members == NULL || list == NULL) return qnnrt__build_no_memory(b);
-    used[at] = (unsigned char *)qnnrt__build_alloc(b, model->infos[at].graph_count, 1);
-    if (used[at] == NULL) return qnnrt__build_no_memory(b);
+    if (list == NULL) return qnnrt__build_no_memory(b);
     model->pipelines = list;
     memmove(list + joined + more, list + joined, singles * sizeof(*list));
-    join.model = model;
-    join.used = used;
-    join.members = members;
-    join.count = joined;
-    join.err = b->err;
-    for (i = 0; i < model->context_count; ++i) members[i] = -1;
-    for (i = 0; i < more && result == QNNRT_OK; ++i) {
-        members[at] = (ptrdiff_t)(first + i);
-        result = qnnrt__pipeline_join(&join);
-    }
     for (i = 0; i < more && result == QNNRT_OK; ++i)
-        result = qnnrt__pipeline_single(model, at, first + i, &list[joined + more + singles + i],
-                                        b->err);
-    if (result == QNNRT_OK) {
-        model->pipeline_count += more;
-        model->single_count += more;
-    } else {
-        memmove(list + joined, list + joined + more, singles * sizeof(*list));
-    }
+        result = qnnrt__pipeline_single(model, at, &model->infos[at].graphs[first + i], NULL,
+                                        &list[joined + i], b->err);
+    if (result == QNNRT_OK) model->pipeline_count += more;
+    else memmove(list + joined, list + joined + more, singles * sizeof(*list));
     return result;
 }
 
