@@ -1631,8 +1631,7 @@ QNNRT_API qnnrt_result qnnrt_check_version(uint32_t version, size_t structs);
    OPERATING SYSTEM                                                                  >>os
    Files, folders, pages, libraries, a clock and a spin lock. It is the only room with system
    headers, so a port to another system changes one room. Nothing here is newer than Android
-   API 21. With -std=c99, <stdio.h> hides much of POSIX, so functions that may be hidden
-   (readlink, dladdr) are looked up in the running program by name.
+   API 21. Functions that -std=c99 hides are declared under names of our own.
    Needs: >>config     Knows nothing of: errors, allocators, QNN
    ===================================================================================== */
 
@@ -1660,21 +1659,14 @@ extern "C" {
 
 enum { QNNRT__PATH_MAX = 4096 };
 
-/* Find a function of the running program or its libraries by name. Return NULL if there is none.
-   ISO C cannot cast the object pointer that dlsym gives to a function, so callers copy it with
-   memcpy. */
-static void *qnnrt__os_find(const char *symbol)
-{
-    void *self = dlopen(NULL, RTLD_NOW);
-    void *found = self != NULL ? dlsym(self, symbol) : NULL;
-    if (self != NULL) dlclose(self);
-    return found;
-}
-
-/* The plain symbol, under a name of our own: with -std=c99 <time.h> does not declare it, and with
-   others its type would be another one. */
+/* struct timespec, and Dl_info */
 typedef struct qnnrt__os_time { long sec, nsec; } qnnrt__os_time;
+typedef struct qnnrt__os_symbol {
+    const char *file; void *base; const char *name; void *address;
+} qnnrt__os_symbol;
 extern int qnnrt__os_clock_gettime(int clock, qnnrt__os_time *now) __asm__("clock_gettime");
+extern int qnnrt__os_dladdr(const void *address, qnnrt__os_symbol *symbol) __asm__("dladdr");
+extern ptrdiff_t qnnrt__os_readlink(const char *path, char *to, size_t room) __asm__("readlink");
 
 /* Return the nanoseconds of a monotonic clock, or 0 if there is none. */
 static uint64_t qnnrt__os_clock_ns(void)
@@ -1682,13 +1674,6 @@ static uint64_t qnnrt__os_clock_ns(void)
     qnnrt__os_time now = { 0, 0 };
     if (qnnrt__os_clock_gettime(1 /* CLOCK_MONOTONIC */, &now) != 0) return 0;
     return (uint64_t)now.sec * 1000000000u + (uint64_t)now.nsec;
-}
-
-/* Return the length of the folder part of a path, with its last slash; 0 when it has none. */
-static size_t qnnrt__os_dir_length(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash == NULL ? 0 : (size_t)(slash - path) + 1;
 }
 
 #ifndef QNNRT_NO_JSON
@@ -1718,24 +1703,15 @@ static int qnnrt__os_path_join(char out[QNNRT__PATH_MAX], const char *dir, size_
 /* Find the path of the library or program that contains an address. Return 0 when it is unknown. */
 static int qnnrt__os_path_of(const void *address, char out[QNNRT__PATH_MAX])
 {
-    /* Dl_info */
-    struct { const char *file; void *base; const char *symbol; void *symbol_address; } info;
-    int (*find)(const void *, void *) = NULL;
-    void *found = qnnrt__os_find("dladdr");
-    memcpy((void *)&find, (const void *)&found, sizeof(find));
-    memset(&info, 0, sizeof(info));
-    if (find == NULL || find(address, (void *)&info) == 0 || info.file == NULL) return 0;
-    return qnnrt__os_path_join(out, "", 0, info.file);
+    qnnrt__os_symbol found;
+    if (qnnrt__os_dladdr(address, &found) == 0 || found.file == NULL) return 0;
+    return qnnrt__os_path_join(out, "", 0, found.file);
 }
 
 /* Find the path of the running program. Return 0 when it is unknown. */
 static int qnnrt__os_path_of_program(char out[QNNRT__PATH_MAX])
 {
-    ptrdiff_t (*read_link)(const char *, char *, size_t) = NULL;
-    void *found = qnnrt__os_find("readlink");
-    ptrdiff_t length = -1;
-    memcpy((void *)&read_link, (const void *)&found, sizeof(read_link));
-    if (read_link != NULL) length = read_link("/proc/self/exe", out, QNNRT__PATH_MAX - 1);
+    const ptrdiff_t length = qnnrt__os_readlink("/proc/self/exe", out, QNNRT__PATH_MAX - 1);
     if (length <= 0) return 0;
     out[length] = '\0';
     return 1;
@@ -1744,10 +1720,8 @@ static int qnnrt__os_path_of_program(char out[QNNRT__PATH_MAX])
 /* Find the path of the library or program that contains this code. */
 static int qnnrt__os_path_of_self(char out[QNNRT__PATH_MAX])
 {
-    int (*self)(char *) = qnnrt__os_path_of_program;
-    const void *address = NULL;
-    memcpy((void *)&address, (const void *)&self, sizeof(address));
-    return qnnrt__os_path_of(address, out);
+    static const char here = 0;
+    return qnnrt__os_path_of(&here, out);
 }
 
 /* A file that is open for reading. */
@@ -2397,9 +2371,9 @@ static qnnrt_result qnnrt__fail_file(qnnrt_error *err, const char *path, const c
                           "Copy the file again.");
 
    The first hint stays, because it comes from the function that knows most. */
-#ifndef QNNRT_NO_ERROR_TEXT
 static qnnrt_result qnnrt__hint(qnnrt_error *err, qnnrt_result code, const char *format, ...)
     QNNRT__PRINTF(3, 4);
+#ifndef QNNRT_NO_ERROR_TEXT
 static qnnrt_result qnnrt__hint(qnnrt_error *err, qnnrt_result code, const char *format, ...)
 {
     va_list args;
@@ -2408,11 +2382,11 @@ static qnnrt_result qnnrt__hint(qnnrt_error *err, qnnrt_result code, const char 
     va_end(args);
     return code;
 }
-#else
-#define qnnrt__hint(err, code, ...) qnnrt__hint_none(err, code)
-static qnnrt_result qnnrt__hint_none(qnnrt_error *err, qnnrt_result code)
+#else       /* calls are inlined, and the texts vanish */
+static qnnrt_result qnnrt__hint(qnnrt_error *err, qnnrt_result code, const char *format, ...)
 {
     (void)err;
+    (void)format;
     return code;
 }
 #endif
@@ -2644,13 +2618,6 @@ static uint32_t qnnrt__log_begin(qnnrt__log_count *count)
     uint32_t lines = qnnrt__os_load(&count->lines);
     qnnrt__os_store(&count->begin, lines);
     return lines;
-}
-
-/* Return the counts of a slot, so that a call may begin without a look-up. For index -1 return
-   `none`. */
-static qnnrt__log_count *qnnrt__log_counts(int index, qnnrt__log_count *none)
-{
-    return index < 0 ? none : &qnnrt__log_slots[index].book->count;
 }
 
 static uint32_t qnnrt__log_mark(int index)
@@ -4862,8 +4829,8 @@ static void qnnrt__library_explain(const char *path, char program[QNNRT__PATH_MA
    without a folder. */
 static int qnnrt__library_in(char out[QNNRT__PATH_MAX], const char *path, const char *name)
 {
-    const size_t length = qnnrt__os_dir_length(path);
-    return length > 0 && qnnrt__os_path_join(out, path, length, name);
+    const char *slash = strrchr(path, '/');
+    return slash != NULL && qnnrt__os_path_join(out, path, (size_t)(slash - path) + 1, name);
 }
 
 /* The places where a library without a path is searched, in this order. */
@@ -6101,8 +6068,7 @@ static void *qnnrt__system_in_backend(const char *backend, const qnnrt_hooks *ho
 static void *qnnrt__system_beside(const char *backend, const char *name, char at[QNNRT__PATH_MAX])
 {
     const char *why;
-    if (backend == NULL || strchr(backend, '/') == NULL ||
-        !qnnrt__os_path_join(at, backend, qnnrt__os_dir_length(backend), name)) return NULL;
+    if (backend == NULL || !qnnrt__library_in(at, backend, name)) return NULL;
     return qnnrt__os_library_open(at, &why);
 }
 
@@ -12696,8 +12662,7 @@ typedef struct qnnrt__step {
 /* A backend of a run, as one of its steps needs it. */
 typedef struct qnnrt__run_part {
     qnnrt_backend    *backend;
-    qnnrt__log_count *log_count;        /* of its log slot, or no_log */
-    qnnrt__log_count  no_log;
+    qnnrt__log_count *log_count;        /* of its log */
     uint32_t          mark;             /* first log line of the step that executes */
     qnnrt__backend_run link;
 } qnnrt__run_part;
@@ -12840,7 +12805,7 @@ static qnnrt__run_part *qnnrt__run_part_of(qnnrt_run *run, qnnrt_backend *b)
     if (part < run->parts + run->part_count) return part;
     run->part_count += 1;
     part->backend = b;
-    part->log_count = qnnrt__log_counts(b->log_slot, &part->no_log);
+    part->log_count = &b->log_book.count;
     return part;
 }
 

@@ -13,15 +13,15 @@
 
 #define NEXT ((void *)-1L)                /* RTLD_NEXT, which POSIX does not define */
 
-/* AddressSanitizer calls dlsym() itself, before any code of this program may run. */
+/* AddressSanitizer calls these itself, before any code of this program may run. */
 #if defined(__SANITIZE_ADDRESS__)
-#define OWN_DLSYM 0
+#define OWN_CALLS 0
 #elif !defined(__has_feature)
-#define OWN_DLSYM 1
+#define OWN_CALLS 1
 #elif __has_feature(address_sanitizer)
-#define OWN_DLSYM 0
+#define OWN_CALLS 0
 #else
-#define OWN_DLSYM 1
+#define OWN_CALLS 1
 #endif
 
 static struct {
@@ -38,7 +38,7 @@ static struct {
     int         heap_errno;
     uint64_t    heap_bytes;         /* of the last allocation */
     int         no_clock;           /* clock_gettime() fails */
-    const char *symbol;             /* dlsym() returns `instead` for this name */
+    const char *symbol;             /* this function fails; dladdr() is `instead` */
     void       *instead;
 } lies;
 
@@ -62,7 +62,7 @@ extern int fstat(int fd, struct stat *facts)
     return result;
 }
 
-#if OWN_DLSYM
+#if OWN_CALLS
 /* Under a name of its own, because <time.h> may declare it with other types. */
 extern int own_clock(int clock, void *now) __asm__("clock_gettime");
 int own_clock(int clock, void *now)
@@ -70,6 +70,35 @@ int own_clock(int clock, void *now)
     static int (*real)(int, void *);
     if (real == NULL) real_one("clock_gettime", (void *)&real);
     return lies.no_clock ? -1 : real(clock, now);
+}
+
+extern int own_dladdr(const void *address, void *facts) __asm__("dladdr");
+int own_dladdr(const void *address, void *facts)
+{
+    static int (*real)(const void *, void *);
+    int (*instead)(const void *, void *) = NULL;
+    if (real == NULL) real_one("dladdr", (void *)&real);
+    if (lies.symbol == NULL || strcmp(lies.symbol, "dladdr") != 0) return real(address, facts);
+    memcpy((void *)&instead, (const void *)&lies.instead, sizeof(instead));
+    return instead(address, facts);
+}
+
+extern ptrdiff_t own_readlink(const char *path, char *out, size_t bytes) __asm__("readlink");
+ptrdiff_t own_readlink(const char *path, char *out, size_t bytes)
+{
+    static ptrdiff_t (*real)(const char *, char *, size_t);
+    if (real == NULL) real_one("readlink", (void *)&real);
+    return lies.symbol != NULL && strcmp(lies.symbol, "readlink") == 0 ? -1 : real(path, out, bytes);
+}
+
+extern int own_ftruncate(int fd, off_t bytes) __asm__("ftruncate");
+int own_ftruncate(int fd, off_t bytes)
+{
+    static int (*real)(int, off_t);
+    if (real == NULL) real_one("ftruncate", (void *)&real);
+    if (lies.symbol == NULL || strcmp(lies.symbol, "ftruncate") != 0) return real(fd, bytes);
+    errno = ENOSYS;
+    return -1;
 }
 #endif
 
@@ -133,24 +162,6 @@ extern int ioctl(int fd, unsigned long request, ...)
     data->fd = (uint32_t)fd;
     return 0;
 }
-
-#if OWN_DLSYM
-extern void *dlvsym(void *library, const char *name, const char *version);
-
-extern void *dlsym(void *library, const char *name)
-{
-    static const char *const versions[] = { "GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.17", "GLIBC_2.0" };
-    static void *(*real)(void *, const char *);
-    size_t i;
-    for (i = 0; real == NULL && i < sizeof(versions) / sizeof(versions[0]); ++i) {
-        void *found = dlvsym(NEXT, "dlsym", versions[i]);
-        memcpy((void *)&real, (const void *)&found, sizeof(real));
-    }
-    if (real == NULL) abort();
-    if (lies.symbol != NULL && strcmp(lies.symbol, name) == 0) return lies.instead;
-    return real(library, name);
-}
-#endif
 
 #define ONE "FAKEQNN 1\ngraph fwd\nin x 1 0408 2 1 4 s 0.5 -3\nout y 2 0408 2 1 4 s 0.5 -3\n"
 
@@ -344,7 +355,7 @@ TEST(a_name_too_long_for_a_path_is_nowhere)
     TRY(is_nowhere(name));
 }
 
-#if OWN_DLSYM
+#if OWN_CALLS
 typedef struct dl_facts { const char *file; void *base; const char *symbol; void *address; } dl_facts;
 
 static int dladdr_fails(const void *address, void *facts) { (void)address; (void)facts; return 0; }
@@ -360,14 +371,6 @@ static int dladdr_knows_a_name(const void *address, void *facts)
     ((dl_facts *)facts)->file = "a_program";
     return 1;
 }
-static ptrdiff_t readlink_fails(const char *path, char *out, size_t bytes)
-{
-    (void)path;
-    (void)out;
-    (void)bytes;
-    return -1;
-}
-
 static void lie_about(const char *symbol, int (*instead)(const void *, void *))
 {
     truth();
@@ -377,9 +380,6 @@ static void lie_about(const char *symbol, int (*instead)(const void *, void *))
 
 TEST(places_that_the_system_does_not_tell_are_not_searched)
 {
-    ptrdiff_t (*link)(const char *, char *, size_t) = readlink_fails;
-    lie_about("dladdr", NULL);
-    TRY(is_nowhere("libqnnrt-test-absent.so"));
     lie_about("dladdr", dladdr_fails);
     TRY(is_nowhere("libqnnrt-test-absent.so"));
     lie_about("dladdr", dladdr_knows_no_file);
@@ -389,12 +389,10 @@ TEST(places_that_the_system_does_not_tell_are_not_searched)
     CHECK(strstr(error.text, "a_program") == NULL);
     lie_about("readlink", NULL);
     TRY(is_nowhere("libqnnrt-test-absent.so"));
-    memcpy((void *)&lies.instead, (const void *)&link, sizeof(lies.instead));
-    TRY(is_nowhere("libqnnrt-test-absent.so"));
     truth();
 }
 
-/* Old systems have the kernel's call, but not the function; others have neither. */
+/* Old systems have the kernel's call, but not the function. */
 TEST(anonymous_files_need_no_memfd_create)
 {
     char path[4096];
@@ -448,7 +446,7 @@ TEST_MAIN("os_lies")
     RUN(readdir_that_fails_is_an_io_error);
     RUN(a_heap_of_the_kernel_gives_memory);
     RUN(shared_memory_passes_over_kinds_that_fail);
-#if OWN_DLSYM
+#if OWN_CALLS
     RUN(places_that_the_system_does_not_tell_are_not_searched);
     RUN(anonymous_files_need_no_memfd_create);
     RUN(without_a_clock_times_are_zero);

@@ -943,6 +943,8 @@ static qnnrt_result qnnrt__save(qnnrt *model, size_t at, void *data, uint64_t ca
     return result;
 }
 
+extern int qnnrt__save_fsync(int fd) __asm__("fsync");      /* hidden by -std=c99 */
+
 /* Write a temporary file beside `path` and rename it, so that a reader sees either the old file or
    the whole new one. The rename replaces a link at `path`, too. Return NULL, or the reason for the
    failure. */
@@ -950,13 +952,10 @@ static const char *qnnrt__save_file(const char *path, const void *data, uint64_t
 {
     char aside[QNNRT__PATH_MAX], suffix[48];
     const size_t length = strlen(path);
-    int (*sync)(int) = NULL;
-    void *found = qnnrt__os_find("fsync");
     uint64_t done = 0;
     const char *why = NULL;
     unsigned try_number = 0;
     int fd;
-    memcpy((void *)&sync, (const void *)&found, sizeof(sync));
     do {
         snprintf(suffix, sizeof(suffix), ".%ld-%u.part", (long)getpid(), try_number++);
         if (length + strlen(suffix) >= sizeof(aside)) return strerror(ENAMETOOLONG);
@@ -973,7 +972,7 @@ static const char *qnnrt__save_file(const char *path, const void *data, uint64_t
         else if (put == 0 || errno != EINTR) why = put == 0 ? "cannot write more"
                                                             : strerror(errno);
     }
-    if (why == NULL && sync != NULL && sync(fd) != 0 && errno != EINVAL) why = strerror(errno);
+    if (why == NULL && qnnrt__save_fsync(fd) != 0 && errno != EINVAL) why = strerror(errno);
     if (close(fd) != 0 && why == NULL && errno != EINTR) why = strerror(errno);
     if (why == NULL && rename(aside, path) != 0) why = strerror(errno);
     if (why != NULL) remove(aside);

@@ -406,8 +406,12 @@ QNNRT_DEVICE_API qnnrt_mem_provider qnnrt_device_heap(const char *heap)
     return provider;
 }
 
-/* Make an anonymous file. Functions that -std=c99 hides are looked up by name. The kernel has the
-   call since Linux 3.17, Android's libc the function since API 30 only.
+/* Functions that -std=c99 hides. */
+extern long qnnrt_device__syscall(long number, ...) __asm__("syscall");
+extern int qnnrt_device__ftruncate(int fd, off_t bytes) __asm__("ftruncate");
+
+/* Make an anonymous file. The kernel has the call since Linux 3.17, Android's libc the function
+   since API 30 only.
    user     NULL: for libQnnRef.so only, because NPUs take no such file */
 static qnnrt_result qnnrt_device__memory_memfd(void *user, const qnnrt_backend *backend,
                                                qnnrt_mem_block *block, qnnrt_error *err)
@@ -421,21 +425,13 @@ static qnnrt_result qnnrt_device__memory_memfd(void *user, const qnnrt_backend *
            NUMBER = 356                              /* i386 */
 #endif
     };
-    void *found[2];
-    long (*call)(long, ...) = NULL;
-    int (*resize)(int, off_t) = NULL;
     const char *why = NULL;
     if (user == NULL &&
         (backend == NULL || backend->info.id != (uint32_t)QNNRT__ABI_BACKEND_REF))
         return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "anonymous files are for libQnnRef.so");
-    found[0] = qnnrt__os_find("syscall");
-    found[1] = qnnrt__os_find("ftruncate");
-    memcpy((void *)&call, (const void *)&found[0], sizeof(call));
-    memcpy((void *)&resize, (const void *)&found[1], sizeof(resize));
-    errno = ENOSYS;
-    if (call != NULL && resize != NULL)
-        block->fd = (int)call((long)NUMBER, "qnnrt", (unsigned)CLOSE_ON_EXEC);
-    if (block->fd < 0 || resize(block->fd, (off_t)block->bytes) != 0) why = strerror(errno);
+    block->fd = (int)qnnrt_device__syscall((long)NUMBER, "qnnrt", (unsigned)CLOSE_ON_EXEC);
+    if (block->fd < 0 || qnnrt_device__ftruncate(block->fd, (off_t)block->bytes) != 0)
+        why = strerror(errno);
     return qnnrt_device__memory_own("an anonymous file", why, block, err);
 }
 
