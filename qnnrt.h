@@ -1484,6 +1484,22 @@ QNNRT_API void qnnrt_arena_free(qnnrt_arena *arena);
 QNNRT_API void qnnrt_sort(const void **items, size_t count,
                           int (*compare)(const void *a, const void *b));
 
+/* Convert elements of a tensor to those of another one: each becomes the nearest value that `to`
+   has, ties to even. As qnnrt_read_f32() and qnnrt_write_f32(), but between any two types, and no
+   value becomes an infinity: beyond the range its end is stored, of float16 for infinities, too.
+   Fast from and to float32.
+
+   begin       the first element of both, in row-major order; the scales are those of the elements
+   src, dst    the bytes in which that element lies, any alignment; they must not overlap
+   count       0: check the tensors only
+   lost        receives how many values did not fit: they were out of range, or a NaN where `to` has
+               none
+
+   Returns     QNNRT_OK; QNNRT_E_ARG, QNNRT_E_UNSUPPORTED, QNNRT_E_LIMIT (see the text) */
+QNNRT_API qnnrt_result qnnrt_values_convert(const qnnrt_tensor_info *from, const void *src,
+                                            const qnnrt_tensor_info *to, void *dst, uint64_t begin,
+                                            size_t count, uint64_t *lost, qnnrt_error *err);
+
 /* Open a regular file to read. The call never waits: anything else is refused and not opened.
 
    fd       receives the descriptor, which the caller closes; -1 on failure
@@ -3232,7 +3248,6 @@ static void qnnrt__value_form(qnnrt__form *form, const qnnrt__dtype_info *info, 
     form->mask  = UINT64_MAX >> (64u - used);
     qnnrt__encoding_range(info->kind, used, &form->min, &form->max);
     if (form->min < 0) form->sign = (uint64_t)1 << (used - 1u);
-    form->plain = qnnrt__float_is_plain();
 }
 
 /* Return an element as two's complement in 64 bits. Storage wider than the used bits is read by its
@@ -3725,6 +3740,7 @@ static uint64_t qnnrt__quant_convert(qnnrt__form *from, const void *src, qnnrt__
     const size_t i = from->bits < 8 ? begin % (8u / from->bits) : 0;
     const size_t k = to->bits < 8 ? begin % (8u / to->bits) : 0;
     uint64_t lost = 0;
+    from->plain = to->plain = qnnrt__float_is_plain();
     for (size_t done = 0, n; done < count; done += n) {
         n = qnnrt__quant_scale(from, begin + done, count - done);
         n = qnnrt__quant_scale(to, begin + done, n);
@@ -13401,7 +13417,7 @@ static QNNRT__FOR_FRIENDS void qnnrt__exec_unhook(qnnrt_run *run, const qnnrt__r
 /* =====================================================================================
    SERVICES                                                                    >>services
    What headers above this one share with it, see "for code that stands on qnnrt.h".
-   Needs: >>os >>size >>sort >>mem >>err     Knows nothing of: who calls
+   Needs: >>os >>size >>sort >>mem >>err >>value >>quant     Knows nothing of: who calls
    ===================================================================================== */
 
 QNNRT_API size_t qnnrt_utf8_length(const char *text, int *shown)
@@ -13527,6 +13543,28 @@ QNNRT_API void qnnrt_sort(const void **items, size_t count,
                           int (*compare)(const void *a, const void *b))
 {
     qnnrt__sort(items, count, compare);
+}
+
+QNNRT_API qnnrt_result qnnrt_values_convert(const qnnrt_tensor_info *from, const void *src,
+                                            const qnnrt_tensor_info *to, void *dst, uint64_t begin,
+                                            size_t count, uint64_t *lost, qnnrt_error *err)
+{
+    qnnrt__form one, other;
+    const char *why;
+    const qnnrt_tensor_info *wrong = from;
+    qnnrt_result result = qnnrt__quant_open(from, 0, &one, &why);
+    *lost = 0;
+    if (result == QNNRT_OK) result = qnnrt__quant_open(wrong = to, 0, &other, &why);
+    if (result != QNNRT_OK)
+        return qnnrt__fail(err, result, "tensor \"%.200s\": %s",
+                           wrong->name != NULL ? wrong->name : "", why);
+    if (!qnnrt__size_within(begin, count, one.total) ||
+        !qnnrt__size_within(begin, count, other.total))
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_values_convert: the elements do not lie within"
+                           " both tensors");
+    other.finite = 1;
+    *lost = qnnrt__quant_convert(&one, src, &other, dst, (size_t)begin, count);
+    return QNNRT_OK;
 }
 
 /* =====================================================================================

@@ -230,22 +230,22 @@ TEST(convert_8_bits_agree_with_exact_values_near_ties)
         const uint32_t bits = 0x3A000000u + rng() % 0x08000000u;
         float scale, values[N];
         unsigned char codes[N];
-        qnnrt_convert__form form;
+        qnnrt__form form;
+        const char *why;
         uint64_t lost = 0;
         memcpy(&scale, &bits, 4);
         make_side(&to, "x", QNNRT_DTYPE_U8Q, 1, &count);
         make_side(&floats, "f", QNNRT_DTYPE_F32, 1, &count);
         set_scale(&to, scale, -(int32_t)(rng() % 256));
-        memset(&form, 0, sizeof form);
-        CHECK(qnnrt_convert__scale_open(&to.info, &form));
-        CHECK_EQ(qnnrt_convert__scale_seek(&to.info, &form, 0), N);
+        CHECK_EQ(qnnrt__quant_open(&to.info, 0, &form, &why), QNNRT_OK);
+        CHECK_EQ(qnnrt__quant_scale(&form, 0, N), N);
         for (i = 0; i < N; ++i) {
             const double step = 1.0 / (double)(1u << (rng() % 24)), code = (double)(rng() % 255) + form.offset;
             uint32_t x;
             values[i] = (float)((code + 0.5 + (rng() % 2 ? step : -step) / 2) * (double)scale);
             memcpy(&x, &values[i], 4);
-            const qnnrt_convert__value value = qnnrt_convert__value_of_float(x, QNNRT_DTYPE_F32);
-            codes[i] = (unsigned char)qnnrt_convert__value_element(&value, &form, &lost);
+            const qnnrt__value value = qnnrt__value_of_float(x, QNNRT_DTYPE_F32);
+            codes[i] = (unsigned char)qnnrt__value_element(&value, &form, &lost);
         }
         memcpy(source_room + 1, values, sizeof values);
         CHECK_EQ(convert_by_step(&floats, &to, QNNRT_CONVERT_VALUES, codes, sizeof codes, 3, &err), lost);
@@ -270,13 +270,13 @@ TEST(convert_16_bits_agree_with_exact_values_at_ties)
         float values[N];
         uint16_t codes[N], code;
         uint64_t lost, wanted_lost = 0;
-        qnnrt_convert__form form;
+        qnnrt__form form;
+        const char *why;
         make_side(&to, "x", is_signed ? QNNRT_DTYPE_S16Q : QNNRT_DTYPE_U16Q, 1, &count);
         set_scale(&to, scale, is_signed ? 0 : -(int32_t)(rng() % 65536));
         if (block % 4 == 3) to.info.quant.bitwidth = 12;
-        memset(&form, 0, sizeof form);
-        CHECK(qnnrt_convert__scale_open(&to.info, &form));
-        CHECK_EQ(qnnrt_convert__scale_seek(&to.info, &form, 0), N);
+        CHECK_EQ(qnnrt__quant_open(&to.info, 0, &form, &why), QNNRT_OK);
+        CHECK_EQ(qnnrt__quant_scale(&form, 0, N), N);
         for (i = 0; i < N; ++i) {
             const double at = (double)(form.min + form.offset) - 3 + (double)(rng() % (uint32_t)(form.max - form.min + 6));
             const double off = rng() % 2 ? 0 : (rng() % 2 ? 1.0 : -1.0) / (double)(1u << (rng() % 24));
@@ -291,8 +291,8 @@ TEST(convert_16_bits_agree_with_exact_values_at_ties)
         for (i = 0; i < N; ++i) {
             uint32_t x;
             memcpy(&x, &values[i], 4);
-            const qnnrt_convert__value value = qnnrt_convert__value_of_float(x, QNNRT_DTYPE_F32);
-            code = (uint16_t)qnnrt_convert__value_element(&value, &form, &wanted_lost);
+            const qnnrt__value value = qnnrt__value_of_float(x, QNNRT_DTYPE_F32);
+            code = (uint16_t)qnnrt__value_element(&value, &form, &wanted_lost);
             CHECK_EQ(codes[i], code);
         }
         CHECK_EQ(lost, wanted_lost);
