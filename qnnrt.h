@@ -314,7 +314,7 @@
        >>config >>os >>size >>sort >>mem >>err >>log >>share >>codes >>dtype >>float
        >>encoding >>value >>loop >>quant >>plan                                     the floor
        >>abi >>names >>library >>table >>compare >>htp >>power >>system
-       >>record >>parse >>read_json
+       >>record >>read_json
        >>friends >>backend >>register >>context                                     the vendor's
        >>model >>resident >>scan >>program >>wiring >>slot >>pipeline >>metadata
        >>folder >>desc >>open >>place >>area >>binding >>host >>run >>exec
@@ -2148,6 +2148,15 @@ static void *qnnrt__arena_alloc(qnnrt__arena *arena, uint64_t count, uint64_t by
     return (unsigned char *)chunk + QNNRT__ARENA_HEAD + (size_t)(chunk->used - need);
 }
 
+/* Return a copy of `length` bytes with a NUL after them, or NULL. */
+static char *qnnrt__arena_text(qnnrt__arena *arena, const char *text, size_t length)
+{
+    char *copy = (char *)qnnrt__arena_alloc(arena, (uint64_t)length + 1, 1);
+    if (copy != NULL) memcpy(copy, text, length);
+    return copy;
+}
+
+#ifndef QNNRT_NO_JSON
 /* Return an array of at least `need` items: items itself while *room suffices, else a copy with at
    least twice the room. Return NULL when out of memory. The old array stays in the arena. */
 static void *qnnrt__arena_grow(qnnrt__arena *arena, void *items, size_t count, size_t bytes,
@@ -2163,15 +2172,6 @@ static void *qnnrt__arena_grow(qnnrt__arena *arena, void *items, size_t count, s
     return grown;
 }
 
-/* Return a copy of `length` bytes with a NUL after them, or NULL. */
-static char *qnnrt__arena_text(qnnrt__arena *arena, const char *text, size_t length)
-{
-    char *copy = (char *)qnnrt__arena_alloc(arena, (uint64_t)length + 1, 1);
-    if (copy != NULL) memcpy(copy, text, length);
-    return copy;
-}
-
-#ifndef QNNRT_NO_JSON
 /* Make room for `bytes` in one chunk, so that objects of a known total take one allocation. Return
    0 when out of memory. */
 static int qnnrt__arena_reserve(qnnrt__arena *arena, uint64_t bytes)
@@ -4992,7 +4992,7 @@ typedef struct qnnrt__table {
     const char          *graph;         /* for messages: the graph being filled, or NULL */
     uint32_t            *tensors_left;  /* of limits.tensors, for the whole model */
     uint32_t            *scales_left;   /* of QNNRT__TABLE_SCALES, for the whole model */
-    int                  names_kept;    /* 1: names are in the arena already */
+    int                  kept;          /* 1: names and arrays are in the arena already */
     qnnrt_error         *err;
 } qnnrt__table;
 
@@ -5001,30 +5001,26 @@ typedef enum qnnrt__table_kind {
     QNNRT__TABLE_INPUTS, QNNRT__TABLE_OUTPUTS, QNNRT__TABLE_UPDATEABLES, QNNRT__TABLE_KINDS
 } qnnrt__table_kind;
 
-/* A list while it is filled. */
-typedef struct qnnrt__table_list {
-    qnnrt__table_kind  kind;
-    qnnrt_tensor_info *tensors;
-    size_t             count, room;
-} qnnrt__table_list;
+static const struct { const char *noun; size_t tensors, count; } qnnrt__table_lists[] = {
+    { "input", offsetof(qnnrt_graph_info, inputs), offsetof(qnnrt_graph_info, input_count) },
+    { "output", offsetof(qnnrt_graph_info, outputs), offsetof(qnnrt_graph_info, output_count) },
+    { "updateable tensor", offsetof(qnnrt_graph_info, updateables),
+      offsetof(qnnrt_graph_info, updateable_count) }
+};
 
 /* Return what one tensor of a list is called in messages. */
 static const char *qnnrt__table_noun(qnnrt__table_kind kind)
 {
-    static const char *const nouns[] = { "input", "output", "updateable tensor" };
-    return nouns[kind];
+    return qnnrt__table_lists[kind].noun;
 }
 
 /* Return a list of a graph. */
 static const qnnrt_tensor_info *qnnrt__table_get(const qnnrt_graph_info *graph,
                                                  qnnrt__table_kind kind, size_t *count)
 {
-    if (kind == QNNRT__TABLE_UPDATEABLES) {
-        *count = graph->updateable_count;
-        return graph->updateables;
-    }
-    *count = kind == QNNRT__TABLE_INPUTS ? graph->input_count : graph->output_count;
-    return kind == QNNRT__TABLE_INPUTS ? graph->inputs : graph->outputs;
+    const char *base = (const char *)graph;
+    *count = *(const size_t *)(base + qnnrt__table_lists[kind].count);
+    return *(const qnnrt_tensor_info *const *)(base + qnnrt__table_lists[kind].tensors);
 }
 
 /* Find a tensor by its name. Return NULL if the graph does not have it in this list. */
@@ -5033,31 +5029,9 @@ static QNNRT__FOR_FRIENDS const qnnrt_tensor_info *qnnrt__table_find(
 {
     size_t count, i;
     const qnnrt_tensor_info *tensors = qnnrt__table_get(graph, kind, &count);
-    for (i = 0; i < count; ++i) {
-        QNNRT__STEP();
+    for (i = 0; i < count; ++i)
         if (strcmp(tensors[i].name, name) == 0) return &tensors[i];
-    }
     return NULL;
-}
-
-static void qnnrt__table_set(qnnrt_graph_info *graph, const qnnrt__table_list *list)
-{
-    if (list->kind == QNNRT__TABLE_INPUTS) {
-        graph->inputs = list->tensors;
-        graph->input_count = list->count;
-    } else if (list->kind == QNNRT__TABLE_OUTPUTS) {
-        graph->outputs = list->tensors;
-        graph->output_count = list->count;
-    } else {
-        graph->updateables = list->tensors;
-        graph->updateable_count = list->count;
-    }
-}
-
-static void qnnrt__table_where(qnnrt__table *table)
-{
-    qnnrt__err_add(table->err, "%s: ", table->file);
-    if (table->graph != NULL) qnnrt__err_add(table->err, "graph \"%.200s\": ", table->graph);
 }
 
 /* Fill an error whose text begins with the file and the graph. */
@@ -5067,42 +5041,41 @@ static qnnrt_result qnnrt__table_fail(qnnrt__table *table, qnnrt_result code, co
                                       ...)
 {
     va_list args;
-    if (table->err == NULL) return code;
-    qnnrt__err_clear(table->err);
-    table->err->code = code;
-    qnnrt__table_where(table);
+    qnnrt__fail(table->err, code, "%s: ", table->file);
+    if (table->graph != NULL) qnnrt__err_add(table->err, "graph \"%.200s\": ", table->graph);
     va_start(args, format);
     qnnrt__err_vadd(table->err, format, args);
     va_end(args);
     return code;
 }
 
-/* Write "a graph", or "input 3" with an index. */
-static const char *qnnrt__table_what(const char *kind, const size_t *index, char out[32])
-{
-    snprintf(out, 32, index != NULL ? "%s %u" : "%s", kind, index != NULL ? (unsigned)*index : 0u);
-    return out;
-}
-
-/* Copy a name. NULL, empty and too long names are refused. kind, index: what has the name, see
-   above. */
+/* Copy a name. NULL, empty and too long names are refused; one in the arena is short enough. kind,
+   index: what has the name. */
 static qnnrt_result qnnrt__table_name(qnnrt__table *table, const char *name, const char *kind,
-                                      const size_t *index, const char **out)
+                                      size_t index, const char **out)
 {
-    char what[32];
+    const size_t most = table->limits->name_bytes;
     size_t length = 0;
     *out = NULL;
     if (name == NULL || name[0] == '\0')
-        return qnnrt__table_fail(table, QNNRT_E_FORMAT, "%s has no name",
-                                 qnnrt__table_what(kind, index, what));
-    while (length <= table->limits->name_bytes && name[length] != '\0') ++length;
-    if (length > table->limits->name_bytes)
-        return qnnrt__table_fail(table, QNNRT_E_LIMIT,
-                                 "%s has a name longer than %u bytes (limits.name_bytes)",
-                                 qnnrt__table_what(kind, index, what),
-                                 (unsigned)table->limits->name_bytes);
-    *out = table->names_kept ? name : qnnrt__arena_text(table->arena, name, length);
+        return qnnrt__table_fail(table, QNNRT_E_FORMAT, "%s %u has no name", kind, (unsigned)index);
+    while (!table->kept && length <= most && name[length] != '\0') ++length;
+    if (length > most)
+        return qnnrt__table_fail(table, QNNRT_E_LIMIT, "%s %u has a name longer than %u bytes"
+                                 " (limits.name_bytes)", kind, (unsigned)index, (unsigned)most);
+    *out = table->kept ? name : qnnrt__arena_text(table->arena, name, length);
     return *out != NULL ? QNNRT_OK : qnnrt__fail_memory(table->err, "names");
+}
+
+/* Return an array in the table's memory: `data` itself or a copy. NULL: out of memory. */
+static const void *qnnrt__table_keep(qnnrt__table *table, const void *data, size_t count,
+                                     size_t bytes)
+{
+    void *copy;
+    if (table->kept && data != NULL) return data;
+    copy = qnnrt__arena_alloc(table->arena, count, bytes);
+    if (copy != NULL && count > 0) memcpy(copy, data, count * bytes);
+    return copy;
 }
 
 /* Split an array of (scale, offset) pairs into two arrays: conversion loops read one at a time. */
@@ -5122,22 +5095,16 @@ static int qnnrt__table_pairs(qnnrt__table *table, const qnnrt__abi_scale_offset
     return 1;
 }
 
-/* Copy the scales and the offsets, which may be NULL, of an axis. */
-static int qnnrt__table_copy_axis(qnnrt__table *table, const float *from_scales,
-                                  const int32_t *from_offsets, qnnrt_quant *quant)
+/* Keep the scales and the offsets, which may be NULL, of an axis. */
+static int qnnrt__table_copy_axis(qnnrt__table *table, const float *scales, const int32_t *offsets,
+                                  qnnrt_quant *quant)
 {
-    float *scales = (float *)qnnrt__arena_alloc(table->arena, quant->count, sizeof(float));
-    if (scales == NULL) return 0;
-    memcpy(scales, from_scales, (size_t)quant->count * sizeof(float));
-    quant->scales = scales;
-    if (from_offsets != NULL) {
-        int32_t *offsets =
-            (int32_t *)qnnrt__arena_alloc(table->arena, quant->count, sizeof(int32_t));
-        if (offsets == NULL) return 0;
-        memcpy(offsets, from_offsets, (size_t)quant->count * sizeof(int32_t));
-        quant->offsets = offsets;
-    }
-    return 1;
+    quant->scales = (const float *)qnnrt__table_keep(table, scales, quant->count, sizeof(float));
+    quant->offsets = NULL;
+    if (offsets != NULL)
+        quant->offsets = (const int32_t *)qnnrt__table_keep(table, offsets, quant->count,
+                                                            sizeof(int32_t));
+    return quant->scales != NULL && (quant->offsets != NULL || offsets == NULL);
 }
 
 /* Copy an encoding per axis. Its count is compared with the dimension before that many scales are
@@ -5146,8 +5113,7 @@ static qnnrt_result qnnrt__table_quant_axis(qnnrt__table *table, const qnnrt__ab
                                             qnnrt_tensor_info *tensor)
 {
     const int bw = from->encoding == QNNRT__ABI_BW_AXIS_SCALE_OFFSET;
-    const void *values =
-        bw ? (const void *)from->u.bw_axis.scales : (const void *)from->u.axis.pairs;
+    const int some = bw ? from->u.bw_axis.scales != NULL : from->u.axis.pairs != NULL;
     qnnrt_quant *quant = &tensor->quant;
     int copied;
     quant->encoding = QNNRT_ENCODING_PER_AXIS;
@@ -5159,12 +5125,11 @@ static qnnrt_result qnnrt__table_quant_axis(qnnrt__table *table, const qnnrt__ab
                                  "tensor \"%.200s\": encoding over axis %d, but it has %u"
                                  " dimensions", tensor->name, (int)quant->axis,
                                  (unsigned)tensor->rank);
-    if (quant->count != tensor->dims[quant->axis] || values == NULL)
+    if (quant->count != tensor->dims[quant->axis] || !some)
         return qnnrt__table_fail(table, QNNRT_E_FORMAT,
                                  "tensor \"%.200s\": encoding has %u scales for axis %d of"
-                                 " %u elements", tensor->name,
-                                 values == NULL ? 0u : (unsigned)quant->count, (int)quant->axis,
-                                 (unsigned)tensor->dims[quant->axis]);
+                                 " %u elements", tensor->name, some ? (unsigned)quant->count : 0u,
+                                 (int)quant->axis, (unsigned)tensor->dims[quant->axis]);
     /* Many tensors may share one long list in the file, but each gets its own copy. */
     if (quant->count > *table->scales_left)
         return qnnrt__table_fail(table, QNNRT_E_LIMIT, "more than %u scales in all encodings",
@@ -5182,24 +5147,29 @@ static qnnrt_result qnnrt__table_quant(qnnrt__table *table, const qnnrt__abi_qua
 {
     qnnrt_quant *quant = &tensor->quant;
     qnnrt_result result = QNNRT_OK;
-    const int none = from->definition != QNNRT__ABI_DEFINED ||
-                     from->encoding == QNNRT__ABI_UNDEFINED;
     const char *why;
     memset(quant, 0, sizeof(*quant));
-    quant->vendor_encoding = none ? QNNRT__ABI_UNDEFINED : from->encoding;
-    if (!none && from->encoding == QNNRT__ABI_SCALE_OFFSET) {
+    quant->vendor_encoding = from->definition == QNNRT__ABI_DEFINED ? from->encoding
+                                                                    : QNNRT__ABI_UNDEFINED;
+    switch (quant->vendor_encoding) {
+    case QNNRT__ABI_UNDEFINED:
+        break;
+    case QNNRT__ABI_SCALE_OFFSET:
         quant->encoding = QNNRT_ENCODING_PER_TENSOR;
         quant->scale = from->u.scale_offset.scale;
         quant->offset = from->u.scale_offset.offset;
-    } else if (!none && from->encoding == QNNRT__ABI_BW_SCALE_OFFSET) {
+        break;
+    case QNNRT__ABI_BW_SCALE_OFFSET:
         quant->encoding = QNNRT_ENCODING_PER_TENSOR;
         quant->bitwidth = from->u.bw.bitwidth;
         quant->scale = from->u.bw.scale;
         quant->offset = from->u.bw.offset;
-    } else if (!none && (from->encoding == QNNRT__ABI_AXIS_SCALE_OFFSET ||
-                         from->encoding == QNNRT__ABI_BW_AXIS_SCALE_OFFSET)) {
+        break;
+    case QNNRT__ABI_AXIS_SCALE_OFFSET:
+    case QNNRT__ABI_BW_AXIS_SCALE_OFFSET:
         result = qnnrt__table_quant_axis(table, from, tensor);
-    } else if (!none) {
+        break;
+    default:
         quant->encoding = QNNRT_ENCODING_OTHER;
     }
     if (result != QNNRT_OK || tensor->bytes == 0) return result;
@@ -5215,37 +5185,31 @@ static qnnrt_result qnnrt__table_quant(qnnrt__table *table, const qnnrt__abi_qua
     return QNNRT_OK;
 }
 
-/* Copy the dimensions and compute count and bytes. */
+/* Copy the dimensions and compute count and bytes. A type without a size has count and bytes 0,
+   which qnnrt__table_usable() reports. */
 static qnnrt_result qnnrt__table_dims(qnnrt__table *table, const uint32_t *dims,
                                       qnnrt_tensor_info *tensor)
 {
-    uint32_t *copy, i;
-    qnnrt_result result;
-    if (tensor->rank > table->limits->rank)
-        return qnnrt__table_fail(
-            table, QNNRT_E_LIMIT, "tensor \"%.200s\" has rank %u, more than %u (limits.rank)",
-            tensor->name, (unsigned)tensor->rank, (unsigned)table->limits->rank);
-    if (tensor->rank > 0 && dims == NULL)
+    const uint32_t rank = tensor->rank;
+    uint32_t i;
+    if (rank > table->limits->rank)
+        return qnnrt__table_fail(table, QNNRT_E_LIMIT, "tensor \"%.200s\" has rank %u, more than %u"
+                                 " (limits.rank)", tensor->name, (unsigned)rank,
+                                 (unsigned)table->limits->rank);
+    if (rank > 0 && dims == NULL)
         return qnnrt__table_fail(table, QNNRT_E_FORMAT,
                                  "tensor \"%.200s\" has rank %u but no dimensions", tensor->name,
-                                 (unsigned)tensor->rank);
-    copy = (uint32_t *)qnnrt__arena_alloc(table->arena, tensor->rank, sizeof(uint32_t));
-    if (copy == NULL) return qnnrt__fail_memory(table->err, "dimensions");
-    if (tensor->rank > 0) memcpy(copy, dims, tensor->rank * sizeof(uint32_t));
-    tensor->dims = copy;
-    result = qnnrt__dtype_bytes(tensor->dtype, tensor->dims, tensor->rank, &tensor->count,
-                                &tensor->bytes);
-    for (i = 0; i < tensor->rank; ++i)
-        if (tensor->dims[i] == 0) result = QNNRT_E_ARG;      /* an error for every type */
-    if (result == QNNRT_E_ARG)
-        return qnnrt__table_fail(table, QNNRT_E_FORMAT, "tensor \"%.200s\" has a dimension of 0",
-                                 tensor->name);
-    if (result == QNNRT_E_LIMIT)
-        return qnnrt__table_fail(table, QNNRT_E_LIMIT,
-                                 "tensor \"%.200s\": the product of its dimensions exceeds the"
-                                 " address space",
-                                 tensor->name);
-    /* A type without a size has count and bytes 0, which qnnrt__table_unsupported() reports. */
+                                 (unsigned)rank);
+    for (i = 0; i < rank; ++i)
+        if (dims[i] == 0)
+            return qnnrt__table_fail(table, QNNRT_E_FORMAT, "tensor \"%.200s\" has a dimension of 0",
+                                     tensor->name);
+    tensor->dims = (const uint32_t *)qnnrt__table_keep(table, dims, rank, sizeof(uint32_t));
+    if (tensor->dims == NULL) return qnnrt__fail_memory(table->err, "dimensions");
+    if (qnnrt__dtype_bytes(tensor->dtype, dims, rank, &tensor->count, &tensor->bytes) ==
+        QNNRT_E_LIMIT)
+        return qnnrt__table_fail(table, QNNRT_E_LIMIT, "tensor \"%.200s\": the product of its"
+                                 " dimensions exceeds the address space", tensor->name);
     return QNNRT_OK;
 }
 
@@ -5254,125 +5218,128 @@ static qnnrt_result qnnrt__table_tensor(qnnrt__table *table, const qnnrt__abi_te
                                         qnnrt__table_kind kind, size_t index,
                                         qnnrt_tensor_info *tensor)
 {
-    const char *noun = qnnrt__table_noun(kind);
-    char what[32];
+    const qnnrt__abi_tensor_body *body = &from->body;
+    const uint8_t *dynamic = from->version == 2 ? body->dynamic_dims : NULL;
     qnnrt_result result;
+    uint32_t i;
     if (from->version != 1 && from->version != 2)
         return qnnrt__table_fail(table, QNNRT_E_FORMAT,
-                                 "%s is a tensor of version %u, expected 1 or 2",
-                                 qnnrt__table_what(noun, &index, what), (unsigned)from->version);
-    result = qnnrt__table_name(table, from->body.name, noun, &index, &tensor->name);
+                                 "%s %u is a tensor of version %u, expected 1 or 2",
+                                 qnnrt__table_noun(kind), (unsigned)index, (unsigned)from->version);
+    result = qnnrt__table_name(table, body->name, qnnrt__table_noun(kind), index, &tensor->name);
     if (result != QNNRT_OK) return result;
-    tensor->id = from->body.id;
-    tensor->dtype = from->body.dtype < QNNRT_DTYPE_UNDEFINED ? (qnnrt_dtype)from->body.dtype
-                                                             : QNNRT_DTYPE_UNDEFINED;
-    tensor->rank = from->body.rank;
-    tensor->vendor_type = from->body.type;
-    tensor->vendor_format = from->body.format;
+    tensor->id = body->id;
+    tensor->dtype = body->dtype < QNNRT_DTYPE_UNDEFINED ? (qnnrt_dtype)body->dtype
+                                                        : QNNRT_DTYPE_UNDEFINED;
+    tensor->rank = body->rank;
+    tensor->vendor_type = body->type;
+    tensor->vendor_format = body->format;
     tensor->vendor_version = from->version;
-    tensor->optional = from->body.type >= QNNRT__ABI_OPTIONAL_APP_WRITE &&
-                       from->body.type <= QNNRT__ABI_OPTIONAL_APP_READWRITE;
-    tensor->updateable = from->body.type >= QNNRT__ABI_UPDATEABLE_STATIC &&
-                         from->body.type <= QNNRT__ABI_UPDATEABLE_APP_READWRITE;
-    result = qnnrt__table_dims(table, from->body.dims, tensor);
-    if (result == QNNRT_OK) result = qnnrt__table_quant(table, &from->body.quantize, tensor);
-    if (result == QNNRT_OK && from->version == 2 && from->body.dynamic_dims != NULL) {
-        uint8_t *flags = (uint8_t *)qnnrt__arena_alloc(table->arena, tensor->rank, 1);
-        uint32_t i, any = 0;
-        if (flags == NULL) return qnnrt__fail_memory(table->err, "dimensions");
-        for (i = 0; i < tensor->rank; ++i) any |= flags[i] = from->body.dynamic_dims[i] != 0;
-        if (any) tensor->dynamic_dims = flags;
-    }
-    return result;
+    tensor->optional = body->type >= QNNRT__ABI_OPTIONAL_APP_WRITE &&
+                       body->type <= QNNRT__ABI_OPTIONAL_APP_READWRITE;
+    tensor->updateable = body->type >= QNNRT__ABI_UPDATEABLE_STATIC &&
+                         body->type <= QNNRT__ABI_UPDATEABLE_APP_READWRITE;
+    result = qnnrt__table_dims(table, body->dims, tensor);
+    if (result == QNNRT_OK) result = qnnrt__table_quant(table, &body->quantize, tensor);
+    for (i = 0; dynamic != NULL && i < body->rank && dynamic[i] == 0;) ++i;
+    if (result != QNNRT_OK || dynamic == NULL || i == body->rank) return result;
+    tensor->dynamic_dims = (const uint8_t *)qnnrt__table_keep(table, dynamic, body->rank, 1);
+    return tensor->dynamic_dims != NULL ? QNNRT_OK : qnnrt__fail_memory(table->err, "dimensions");
 }
 
+/* ---- lists ---- */
+
+/* Compare the names of two tensors or graphs, which begin with them. */
 static int qnnrt__table_name_order(const void *a, const void *b)
 {
-    return strcmp((const char *)a, (const char *)b);
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static int qnnrt__table_id_order(const void *a, const void *b)
+{
+    const uint32_t x = ((const qnnrt_tensor_info *)a)->id, y = ((const qnnrt_tensor_info *)b)->id;
+    return x < y ? -1 : x > y;
 }
 
 /* Return a hash of a name. */
 static uint64_t qnnrt__table_hash(const char *name)
 {
-    size_t left = strlen(name);
-    uint64_t hash = left;
-    for (; left >= 8; left -= 8, name += 8) {
-        uint64_t word;
-        memcpy(&word, name, 8);
-        hash = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
-        hash ^= hash >> 32;
-    }
-    while (left > 0) hash = (hash ^ (unsigned char)name[--left]) * UINT64_C(0x100000001B3);
+    uint64_t hash = UINT64_C(0xCBF29CE484222325);
+    for (; *name != '\0'; ++name) hash = (hash ^ (unsigned char)*name) * UINT64_C(0x100000001B3);
     return hash ^ hash >> 32;
 }
 
-/* Return 1 if all names differ, as far as a few steps can tell; 0: sort them to know. */
-static int qnnrt__table_differ_all(const void *const *names, size_t count)
+/* Return 1 if the names of all items differ, as far as a few steps can tell; 0: sort to know. */
+static int qnnrt__table_differ(const char *items, size_t count, size_t bytes)
 {
-    unsigned char slots[512];      /* 1 + the index of the name */
+    unsigned char slots[512];      /* 1 + the index of the item */
     const size_t room = sizeof(slots), most_steps = sizeof(slots);
     size_t i, at, steps = 0;
     if (count > room / 4) return 0;
     memset(slots, 0, sizeof(slots));
     for (i = 0; i < count; ++i) {
-        at = (size_t)(qnnrt__table_hash((const char *)names[i]) % room);
+        const char *item = items + i * bytes;
+        at = (size_t)(qnnrt__table_hash(*(const char *const *)item) % room);
         for (; slots[at] != 0; at = (at + 1) % room)
             if (++steps > most_steps ||
-                qnnrt__table_name_order(names[slots[at] - 1], names[i]) == 0) return 0;
+                qnnrt__table_name_order(items + (slots[at] - 1u) * bytes, item) == 0) return 0;
         slots[at] = (unsigned char)(i + 1);
     }
     return 1;
 }
 
-/* Return a name that occurs twice, or NULL. names may be reordered. */
-static const char *qnnrt__table_twice(const void **names, size_t count)
+/* Find two items of an array that are equal; twice[0] is NULL if there are none. Return 0 when out
+   of memory. */
+static int qnnrt__table_twice(qnnrt__table *table, const void *items, size_t count, size_t bytes,
+                              qnnrt__sort_compare order, const void *twice[2])
 {
+    qnnrt__arena_chunk *chunk = table->arena->chunks;
+    const uint64_t used = chunk != NULL ? chunk->used : 0;
+    const void **sorted =
+        (const void **)qnnrt__arena_alloc(table->arena, count, sizeof(*sorted));
     size_t i;
-    if (qnnrt__table_differ_all(names, count)) return NULL;
-    qnnrt__sort(names, count, qnnrt__table_name_order);
-    for (i = 1; i < count; ++i)
-        if (qnnrt__table_name_order(names[i - 1], names[i]) == 0) return (const char *)names[i];
-    return NULL;
-}
-
-static int qnnrt__table_id_order(const void *a, const void *b)
-{
-    uint32_t x = ((const qnnrt_tensor_info *)a)->id, y = ((const qnnrt_tensor_info *)b)->id;
-    if (x != y) return x < y ? -1 : 1;
-    /* Both are in one array, which has the order of the file. */
-    return (uintptr_t)a < (uintptr_t)b ? -1 : (uintptr_t)a > (uintptr_t)b;
-}
-
-/* Check that no two tensors of a list have the same id: the vendor matches by it. order has room
-   for one pointer per tensor. */
-static qnnrt_result qnnrt__table_ids(qnnrt__table *table, const qnnrt__table_list *list,
-                                     const void **order)
-{
-    size_t i = 1;
-    while (i < list->count && list->tensors[i - 1].id < list->tensors[i].id) ++i;
-    if (i >= list->count) return QNNRT_OK;      /* ascending, as in most files */
-    for (i = 0; i < list->count; ++i) order[i] = &list->tensors[i];
-    qnnrt__sort(order, list->count, qnnrt__table_id_order);
-    for (i = 1; i < list->count; ++i) {
-        const qnnrt_tensor_info *one = (const qnnrt_tensor_info *)order[i - 1];
-        const qnnrt_tensor_info *other = (const qnnrt_tensor_info *)order[i];
-        if (one->id == other->id)
-            return qnnrt__table_fail(table, QNNRT_E_FORMAT,
-                                     "%ss \"%.200s\" and \"%.200s\" have the same id, %u",
-                                     qnnrt__table_noun(list->kind), one->name, other->name,
-                                     (unsigned)one->id);
+    twice[0] = NULL;
+    if (sorted == NULL) return 0;
+    for (i = 0; i < count; ++i) sorted[i] = (const char *)items + i * bytes;
+    qnnrt__sort(sorted, count, order);
+    for (i = 1; i < count && twice[0] == NULL; ++i) {
+        if (order(sorted[i - 1], sorted[i]) != 0) continue;
+        twice[0] = sorted[i - 1];
+        twice[1] = sorted[i];
     }
-    return QNNRT_OK;
+    qnnrt__arena_back(table->arena, chunk, used);
+    return 1;
 }
 
-/* Make room for `need` tensors in a list. Its tensors move: no pointer to them exists yet. */
-static qnnrt_result qnnrt__table_room(qnnrt__table *table, qnnrt__table_list *list, uint64_t need)
+/* Check that the names of tensors or graphs differ. noun: of one. */
+static qnnrt_result qnnrt__table_names(qnnrt__table *table, const void *items, size_t count,
+                                       size_t bytes, const char *noun)
 {
-    qnnrt_tensor_info *tensors = (qnnrt_tensor_info *)qnnrt__arena_grow(
-        table->arena, list->tensors, list->count, sizeof(*tensors), need, &list->room);
-    if (tensors == NULL && need > 0) return qnnrt__fail_memory(table->err, "tensors");
-    list->tensors = tensors;
-    return QNNRT_OK;
+    const void *twice[2];
+    if (qnnrt__table_differ((const char *)items, count, bytes)) return QNNRT_OK;
+    if (!qnnrt__table_twice(table, items, count, bytes, qnnrt__table_name_order, twice))
+        return qnnrt__fail_memory(table->err, "tensors");
+    if (twice[0] == NULL) return QNNRT_OK;
+    return qnnrt__table_fail(table, QNNRT_E_FORMAT, "two %ss are named \"%.200s\"", noun,
+                             *(const char *const *)twice[0]);
+}
+
+/* Check that no two tensors of a list have the same id: the vendor matches by it. */
+static qnnrt_result qnnrt__table_ids(qnnrt__table *table, const qnnrt_tensor_info *tensors,
+                                     size_t count, const char *noun)
+{
+    const void *twice[2];
+    size_t i = 1;
+    while (i < count && tensors[i - 1].id < tensors[i].id) ++i;
+    if (i >= count) return QNNRT_OK;      /* ascending, as in most files */
+    if (!qnnrt__table_twice(table, tensors, count, sizeof(*tensors), qnnrt__table_id_order, twice))
+        return qnnrt__fail_memory(table->err, "tensors");
+    if (twice[0] == NULL) return QNNRT_OK;
+    return qnnrt__table_fail(table, QNNRT_E_FORMAT,
+                             "%ss \"%.200s\" and \"%.200s\" have the same id, %u", noun,
+                             ((const qnnrt_tensor_info *)twice[0])->name,
+                             ((const qnnrt_tensor_info *)twice[1])->name,
+                             (unsigned)((const qnnrt_tensor_info *)twice[0])->id);
 }
 
 /* Count graphs and tensors against limits.tensors. */
@@ -5386,38 +5353,17 @@ static qnnrt_result qnnrt__table_take(qnnrt__table *table, uint32_t count)
     return QNNRT_OK;
 }
 
-/* Append a tensor, which was counted against the limit before. */
-static qnnrt_result qnnrt__table_add(qnnrt__table *table, qnnrt__table_list *list,
-                                     const qnnrt__abi_tensor *from)
-{
-    qnnrt_result result = qnnrt__table_room(table, list, list->room == 0 ? 4 : list->count + 1);
-    if (result == QNNRT_OK)
-        result = qnnrt__table_tensor(table, from, list->kind, list->count,
-                                     &list->tensors[list->count]);
-    if (result == QNNRT_OK) list->count += 1;
-    return result;
-}
-
-/* Finish a list: check that names and ids differ, and give it to the graph. */
-static qnnrt_result qnnrt__table_close(qnnrt__table *table, const qnnrt__table_list *list,
+/* Give a list of tensors, whose names and ids must differ, to a graph. */
+static qnnrt_result qnnrt__table_close(qnnrt__table *table, qnnrt__table_kind kind,
+                                       const qnnrt_tensor_info *tensors, size_t count,
                                        qnnrt_graph_info *graph)
 {
-    qnnrt__arena_chunk *chunk = table->arena->chunks;
-    uint64_t used = chunk != NULL ? chunk->used : 0;
-    const void **order =
-        (const void **)qnnrt__arena_alloc(table->arena, list->count, sizeof(*order));
-    qnnrt_result result = QNNRT_OK;
-    const char *twice;
-    size_t i;
-    if (order == NULL) return qnnrt__fail_memory(table->err, "tensors");
-    for (i = 0; i < list->count; ++i) order[i] = list->tensors[i].name;
-    twice = qnnrt__table_twice(order, list->count);
-    if (twice != NULL)
-        result = qnnrt__table_fail(table, QNNRT_E_FORMAT, "two %ss are named \"%.200s\"",
-                                   qnnrt__table_noun(list->kind), twice);
-    if (result == QNNRT_OK) result = qnnrt__table_ids(table, list, order);
-    qnnrt__arena_back(table->arena, chunk, used);
-    qnnrt__table_set(graph, list);
+    const char *noun = qnnrt__table_noun(kind);
+    char *base = (char *)graph;
+    qnnrt_result result = qnnrt__table_names(table, tensors, count, sizeof(*tensors), noun);
+    if (result == QNNRT_OK) result = qnnrt__table_ids(table, tensors, count, noun);
+    *(const qnnrt_tensor_info **)(base + qnnrt__table_lists[kind].tensors) = tensors;
+    *(size_t *)(base + qnnrt__table_lists[kind].count) = count;
     return result;
 }
 
@@ -5426,37 +5372,19 @@ static qnnrt_result qnnrt__table_tensors(qnnrt__table *table, const qnnrt__abi_t
                                          uint32_t count, qnnrt__table_kind kind,
                                          qnnrt_graph_info *graph)
 {
-    qnnrt__table_list list;
-    qnnrt_result result;
+    qnnrt_tensor_info *tensors;
+    qnnrt_result result = qnnrt__table_take(table, count);
     uint32_t i;
-    memset(&list, 0, sizeof(list));
-    list.kind = kind;
-    result = qnnrt__table_take(table, count);
     if (result == QNNRT_OK && count > 0 && from == NULL)
         result = qnnrt__table_fail(table, QNNRT_E_FORMAT,
                                    "%u %ss declared, but the list is missing", (unsigned)count,
                                    qnnrt__table_noun(kind));
-    if (result == QNNRT_OK) result = qnnrt__table_room(table, &list, count);
+    if (result != QNNRT_OK) return result;
+    tensors = (qnnrt_tensor_info *)qnnrt__arena_alloc(table->arena, count, sizeof(*tensors));
+    if (tensors == NULL) return qnnrt__fail_memory(table->err, "tensors");
     for (i = 0; i < count && result == QNNRT_OK; ++i)
-        result = qnnrt__table_add(table, &list, &from[i]);
-    return result == QNNRT_OK ? qnnrt__table_close(table, &list, graph) : result;
-}
-
-/* Check that the names of graphs differ. */
-static qnnrt_result qnnrt__table_graph_names(qnnrt__table *table, const qnnrt_graph_info *graphs,
-                                             size_t count)
-{
-    qnnrt__arena_chunk *chunk = table->arena->chunks;
-    uint64_t used = chunk != NULL ? chunk->used : 0;
-    const void **names = (const void **)qnnrt__arena_alloc(table->arena, count, sizeof(*names));
-    const char *twice;
-    size_t i;
-    if (names == NULL) return qnnrt__fail_memory(table->err, "graphs");
-    for (i = 0; i < count; ++i) names[i] = graphs[i].name;
-    twice = qnnrt__table_twice(names, count);
-    qnnrt__arena_back(table->arena, chunk, used);
-    if (twice == NULL) return QNNRT_OK;
-    return qnnrt__table_fail(table, QNNRT_E_FORMAT, "two graphs are named \"%.200s\"", twice);
+        result = qnnrt__table_tensor(table, &from[i], kind, i, &tensors[i]);
+    return result == QNNRT_OK ? qnnrt__table_close(table, kind, tensors, count, graph) : result;
 }
 
 /* Append to a text by a format; what does not fit is cut. */
@@ -5471,44 +5399,39 @@ static void qnnrt__table_append(char *out, size_t room, const char *format, ...)
     va_end(args);
 }
 
-/* Return why this version cannot run a graph whose metadata is valid, or NULL. htp: its backend is
-   HTP, which takes neither dynamic dimensions nor optional tensors. */
-static const char *qnnrt__table_unsupported(qnnrt__arena *arena, const qnnrt_graph_info *graph,
-                                            int htp, int *no_memory)
+/* Return why this version cannot run a graph with this tensor, or NULL. htp: its backend is HTP. */
+static const char *qnnrt__table_unsupported(const qnnrt_tensor_info *tensor, int htp)
 {
-    size_t i, count;
+    return tensor->bytes == 0 ? "has a dtype that this version cannot hold in memory"
+         : htp && tensor->dynamic_dims != NULL
+             ? "has dynamic dimensions, which HTP does not support"
+         : htp && tensor->optional ? "is optional, which HTP does not support"
+         : tensor->vendor_format != 0 ? "has a data format other than plain row-major"
+         : tensor->bytes > UINT32_MAX
+             ? "has 4 GiB or more, which the vendor's size field cannot hold" : NULL;
+}
+
+/* Note in a graph whose metadata is valid why this version cannot run it, if it cannot. */
+static qnnrt_result qnnrt__table_usable(qnnrt__table *table, qnnrt_graph_info *graph, int htp)
+{
     int kind;
-    *no_memory = 0;
+    size_t i, count;
     for (kind = QNNRT__TABLE_INPUTS; kind <= QNNRT__TABLE_OUTPUTS; ++kind) {
         const qnnrt_tensor_info *tensors = qnnrt__table_get(graph, (qnnrt__table_kind)kind, &count);
         for (i = 0; i < count; ++i) {
-            const char *why = NULL;
+            const char *why = qnnrt__table_unsupported(&tensors[i], htp);
             char text[512];
-            const char *kept;
-            if (tensors[i].bytes == 0) why = "has a dtype that this version cannot hold in memory";
-            else if (htp && tensors[i].dynamic_dims != NULL)
-                why = "has dynamic dimensions, which HTP does not support";
-            else if (htp && tensors[i].optional) why = "is optional, which HTP does not support";
-            else if (tensors[i].vendor_format != 0)
-                why = "has a data format other than plain row-major";
-            else if (tensors[i].bytes > UINT32_MAX)
-                why = "has 4 GiB or more, which the vendor's size field cannot hold";
             if (why == NULL) continue;
-            snprintf(text, sizeof(text), "%s \"%.200s\" %s",
-                     qnnrt__table_noun((qnnrt__table_kind)kind), tensors[i].name, why);
-            if (tensors[i].bytes == 0)
-                qnnrt__table_append(text, sizeof(text), " (%s, 0x%04x)",
-                                    qnnrt__dtype_name(tensors[i].dtype),
-                                    (unsigned)tensors[i].dtype);
+            snprintf(text, sizeof(text), "%s \"%.200s\" %s (%s, 0x%04x)",
+                     qnnrt__table_noun((qnnrt__table_kind)kind), tensors[i].name, why,
+                     qnnrt__dtype_name(tensors[i].dtype), (unsigned)tensors[i].dtype);
             qnnrt__err_clean(text);
-            kept = qnnrt__arena_text(arena, text, strlen(text));
-            *no_memory = kept == NULL;
-            return kept;
+            graph->unsupported = qnnrt__arena_text(table->arena, text, strlen(text));
+            return graph->unsupported != NULL ? QNNRT_OK : qnnrt__fail_memory(table->err, "tables");
         }
+        if (count == 0) graph->unsupported = "it has no inputs or no outputs";
     }
-    if (graph->input_count == 0 || graph->output_count == 0)
-        return "it has no inputs or no outputs";
-    return NULL;
+    return QNNRT_OK;
 }
 
 /* =====================================================================================
@@ -5518,6 +5441,12 @@ static const char *qnnrt__table_unsupported(qnnrt__arena *arena, const qnnrt_gra
    ===================================================================================== */
 
 static int qnnrt__compare_u64(uint64_t a, uint64_t b) { return a < b ? -1 : a > b; }
+
+/* Return an offset of an encoding per axis. */
+static int qnnrt__compare_offset(const qnnrt_quant *quant, uint32_t i)
+{
+    return quant->offsets != NULL ? quant->offsets[i] : 0;
+}
 
 /* Return 0 if two encodings are equal, bit for bit, else -1 or 1: any order that always is the
    same. */
@@ -5537,35 +5466,30 @@ static int qnnrt__compare_quant_order(const qnnrt_quant *a, const qnnrt_quant *b
     if (order == 0) order = qnnrt__compare_u64(a->count, b->count);
     if (order == 0) order = memcmp(a->scales, b->scales, (size_t)a->count * sizeof(float));
     for (i = 0; i < a->count && order == 0 && a->offsets != b->offsets; ++i)
-        order = qnnrt__compare_u64(a->offsets != NULL ? (uint32_t)a->offsets[i] : 0,
-                                   b->offsets != NULL ? (uint32_t)b->offsets[i] : 0);
+        order = qnnrt__compare_u64((uint32_t)qnnrt__compare_offset(a, i),
+                                   (uint32_t)qnnrt__compare_offset(b, i));
     return order;
 }
 
-/* Return 1 if two encodings are equal, bit for bit. */
-static int qnnrt__compare_quant(const qnnrt_quant *a, const qnnrt_quant *b)
+/* Compare the shapes of two tensors in memory: dtype, format, dimensions and which are dynamic. */
+static int qnnrt__compare_shape_order(const qnnrt_tensor_info *a, const qnnrt_tensor_info *b)
 {
-    return qnnrt__compare_quant_order(a, b) == 0;
-}
-
-/* Compare the dynamic dimensions of two tensors of the same rank. Return 0 if they are equal. */
-static int qnnrt__compare_dynamic(const qnnrt_tensor_info *a, const qnnrt_tensor_info *b)
-{
+    int order = qnnrt__compare_u64((uint64_t)a->dtype, (uint64_t)b->dtype);
+    if (order == 0) order = qnnrt__compare_u64(a->rank, b->rank);
+    if (order == 0) order = qnnrt__compare_u64(a->vendor_format, b->vendor_format);
+    if (order == 0 && a->rank > 0) order = memcmp(a->dims, b->dims, a->rank * sizeof(uint32_t));
+    if (order != 0) return order;
     if (a->dynamic_dims == NULL || b->dynamic_dims == NULL)
         return (a->dynamic_dims != NULL) - (b->dynamic_dims != NULL);
     return memcmp(a->dynamic_dims, b->dynamic_dims, a->rank);
 }
 
-/* Return 0 if two tensors can share memory: same dimensions, dtype, format and encoding. Else
-   return a number below or above 0: any order that always is the same. */
+/* Return 0 if two tensors can share memory: same shape and encoding. Else return a number below or
+   above 0: any order that always is the same. */
 static int qnnrt__compare_order(const qnnrt_tensor_info *a, const qnnrt_tensor_info *b)
 {
-    int order = qnnrt__compare_u64((uint64_t)a->dtype, (uint64_t)b->dtype);
+    const int order = qnnrt__compare_shape_order(a, b);
     QNNRT__STEP();
-    if (order == 0) order = qnnrt__compare_u64(a->rank, b->rank);
-    if (order == 0) order = qnnrt__compare_u64(a->vendor_format, b->vendor_format);
-    if (order == 0 && a->rank > 0) order = memcmp(a->dims, b->dims, a->rank * sizeof(uint32_t));
-    if (order == 0) order = qnnrt__compare_dynamic(a, b);
     return order != 0 ? order : qnnrt__compare_quant_order(&a->quant, &b->quant);
 }
 
@@ -5585,13 +5509,12 @@ static const char *qnnrt__compare_first(const qnnrt_quant *a, const qnnrt_quant 
         a->count != b->count)
         return out;
     while (i < a->count && memcmp(&a->scales[i], &b->scales[i], sizeof(float)) == 0 &&
-           (a->offsets != NULL ? a->offsets[i] : 0) == (b->offsets != NULL ? b->offsets[i] : 0))
-        ++i;
+           qnnrt__compare_offset(a, i) == qnnrt__compare_offset(b, i)) ++i;
     if (i < a->count)
         snprintf(out, room,
                  "; first at index %u of the axis: %.9g offset %d against %.9g offset %d",
-                 (unsigned)i, (double)a->scales[i], a->offsets != NULL ? (int)a->offsets[i] : 0,
-                 (double)b->scales[i], b->offsets != NULL ? (int)b->offsets[i] : 0);
+                 (unsigned)i, (double)a->scales[i], qnnrt__compare_offset(a, i),
+                 (double)b->scales[i], qnnrt__compare_offset(b, i));
     return out;
 }
 
@@ -5613,9 +5536,9 @@ static const char *qnnrt__compare_text(const qnnrt_tensor_info *tensor, char *ou
     if (quant->encoding == QNNRT_ENCODING_PER_AXIS && quant->count > 0)
         qnnrt__table_append(out, room, " %u scales over axis %d, %.9g offset %d to %.9g offset %d",
                             (unsigned)quant->count, (int)quant->axis, (double)quant->scales[0],
-                            quant->offsets != NULL ? (int)quant->offsets[0] : 0,
+                            qnnrt__compare_offset(quant, 0),
                             (double)quant->scales[quant->count - 1],
-                            quant->offsets != NULL ? (int)quant->offsets[quant->count - 1] : 0);
+                            qnnrt__compare_offset(quant, quant->count - 1));
     if (quant->encoding == QNNRT_ENCODING_OTHER)
         qnnrt__table_append(out, room, " encoding %u", (unsigned)quant->vendor_encoding);
     if (quant->bitwidth != 0)
@@ -5626,130 +5549,91 @@ static const char *qnnrt__compare_text(const qnnrt_tensor_info *tensor, char *ou
 }
 
 #ifndef QNNRT_NO_JSON
-/* The names that messages use for the two sources of a context. */
-typedef struct qnnrt__compare_sides { const char *one, *other; } qnnrt__compare_sides;
+/* The two sources of a context while they are compared, and what messages call them. */
+typedef struct qnnrt__compare_sides {
+    qnnrt__table *table;
+    const char   *one, *other;
+} qnnrt__compare_sides;
 
-/* Report a fact that differs. name: of a tensor, or "". */
-static qnnrt_result qnnrt__compare_differs(qnnrt__table *table, const char *what, const char *name,
-                                           const qnnrt__compare_sides *sides, const char *in_one,
-                                           const char *in_other)
+/* Report a fact that differs. */
+static qnnrt_result qnnrt__compare_differs(const qnnrt__compare_sides *sides, const char *what,
+                                           const char *in_one, const char *in_other)
 {
-    qnnrt__table_fail(table, QNNRT_E_MISMATCH, "%s%s%.200s%s is %.300s in %s and %.300s in %s",
-                      what, name[0] != '\0' ? " \"" : "", name, name[0] != '\0' ? "\"" : "", in_one,
-                      sides->one, in_other, sides->other);
-    qnnrt__err_add(table->err,
-                   "\n  likely cause: one of the two is from another build of the model");
-    return qnnrt__hint(table->err, QNNRT_E_MISMATCH,
-                       "Make the JSON again from this binary (qnnrt-run inspect --json_file), or"
-                       " remove it.");
+    qnnrt_error *err = sides->table->err;
+    qnnrt__table_fail(sides->table, QNNRT_E_MISMATCH, "%s is %.500s in %s and %.500s in %s", what,
+                      in_one, sides->one, in_other, sides->other);
+    qnnrt__err_add(err, "\n  likely cause: one of the two is from another build of the model");
+    return qnnrt__hint(err, QNNRT_E_MISMATCH, "Make the JSON again from this binary (qnnrt-run"
+                       " inspect --json_file), or remove it.");
 }
 
-/* Report two numbers that differ. more: what only the source with the larger one has, or NULL. */
-static qnnrt_result qnnrt__compare_count(qnnrt__table *table, const char *what,
-                                         const qnnrt__compare_sides *sides, uint64_t one,
-                                         uint64_t other, const char *more)
+/* Compare the names in two lists of tensors or graphs, which begin with them, up to the first that
+   differs or is in one list only. */
+static qnnrt_result qnnrt__compare_names(const qnnrt__compare_sides *sides, const char *noun,
+                                         const void *a, size_t a_count, const void *b,
+                                         size_t b_count, size_t bytes)
 {
-    char a[300], b[300];
-    snprintf(a, sizeof(a), "%llu", (unsigned long long)one);
-    snprintf(b, sizeof(b), "%llu", (unsigned long long)other);
-    if (more != NULL)
-        qnnrt__table_append(one > other ? a : b, sizeof(a), " (with \"%.200s\")", more);
-    return qnnrt__compare_differs(table, what, "", sides, a, b);
+    char what[48], one[260] = "missing", other[260] = "missing";
+    size_t i;
+    for (i = 0; i < a_count || i < b_count; ++i) {
+        const char *in_a = i < a_count ? *(const char *const *)((const char *)a + i * bytes) : "";
+        const char *in_b = i < b_count ? *(const char *const *)((const char *)b + i * bytes) : "";
+        if (strcmp(in_a, in_b) == 0) continue;
+        snprintf(what, sizeof(what), "%s %u", noun, (unsigned)i);
+        if (i < a_count) snprintf(one, sizeof(one), "\"%.250s\"", in_a);
+        if (i < b_count) snprintf(other, sizeof(other), "\"%.250s\"", in_b);
+        return qnnrt__compare_differs(sides, what, one, other);
+    }
+    return QNNRT_OK;
 }
 
-/* Write "of type APP_WRITE". */
-static void qnnrt__compare_type(const qnnrt_tensor_info *tensor, char *out, size_t room)
+/* Write all that is compared of a tensor. */
+static void qnnrt__compare_whole(const qnnrt_tensor_info *tensor, char *out, size_t room)
 {
-    const char *name = qnnrt__names_of(QNNRT_VENDOR_TENSOR_TYPE, tensor->vendor_type);
-    if (name != NULL) snprintf(out, room, "of type %s", name);
-    else snprintf(out, room, "of type %u", (unsigned)tensor->vendor_type);
+    const char *type = qnnrt__names_of(QNNRT_VENDOR_TENSOR_TYPE, tensor->vendor_type);
+    char text[400];
+    snprintf(out, room, "id %u, type 0x%x%s%s, %s", (unsigned)tensor->id,
+             (unsigned)tensor->vendor_type, type != NULL ? " " : "", type != NULL ? type : "",
+             qnnrt__compare_text(tensor, text, sizeof(text)));
 }
 
 /* Compare one tensor of both sources; the names are equal. */
-static qnnrt_result qnnrt__compare_tensor(qnnrt__table *table, const char *kind,
-                                          const qnnrt_tensor_info *a,
-                                          const qnnrt_tensor_info *b,
-                                          const qnnrt__compare_sides *sides)
+static qnnrt_result qnnrt__compare_tensor(const qnnrt__compare_sides *sides, const char *noun,
+                                          const qnnrt_tensor_info *a, const qnnrt_tensor_info *b)
 {
-    char one[600], other[600], more[160];
-    int unknown = a->quant.encoding == QNNRT_ENCODING_OTHER &&
-                  b->quant.encoding == QNNRT_ENCODING_OTHER &&
-                  b->quant.vendor_encoding == QNNRT__ABI_UNKNOWN;      /* the text says no more */
-    one[0] = other[0] = '\0';
-    if (a->id != b->id) {
-        snprintf(one, sizeof(one), "id %u", (unsigned)a->id);
-        snprintf(other, sizeof(other), "id %u", (unsigned)b->id);
-    } else if (a->dtype != b->dtype || a->rank != b->rank || a->vendor_format != b->vendor_format ||
-               (a->rank > 0 && memcmp(a->dims, b->dims, a->rank * sizeof(uint32_t)) != 0) ||
-               (!unknown && !qnnrt__compare_quant(&a->quant, &b->quant))) {
-        qnnrt__compare_text(a, one, sizeof(one));
-        qnnrt__compare_text(b, other, sizeof(other));
-        qnnrt__table_append(other, sizeof(other), "%s",
-                            qnnrt__compare_first(&a->quant, &b->quant, more, sizeof(more)));
-    } else if (a->vendor_type != b->vendor_type) {
-        qnnrt__compare_type(a, one, sizeof(one));
-        qnnrt__compare_type(b, other, sizeof(other));
-    } else if (qnnrt__compare_dynamic(a, b) != 0) {
-        snprintf(one, sizeof(one), "%s",
-                 a->dynamic_dims != NULL ? "dynamic" : "of fixed dimensions");
-        snprintf(other, sizeof(other), "%s",
-                 b->dynamic_dims == NULL ? "of fixed dimensions"
-                                         : a->dynamic_dims != NULL ? "dynamic in other dimensions"
-                                                                   : "dynamic");
-    } else {
-        return QNNRT_OK;
-    }
-    return qnnrt__compare_differs(table, kind, a->name, sides, one, other);
-}
-
-/* Return 1 if the graph has a tensor of this name in the other direction. */
-static int qnnrt__compare_turned(qnnrt__table_kind kind, const char *name,
-                                 const qnnrt_graph_info *graph)
-{
-    const qnnrt__table_kind other =
-        kind == QNNRT__TABLE_INPUTS ? QNNRT__TABLE_OUTPUTS : QNNRT__TABLE_INPUTS;
-    return kind != QNNRT__TABLE_UPDATEABLES && qnnrt__table_find(graph, other, name) != NULL;
+    char what[300], one[600], other[600], first[160];
+    const int unknown = a->quant.encoding == QNNRT_ENCODING_OTHER &&
+                        b->quant.encoding == QNNRT_ENCODING_OTHER &&
+                        b->quant.vendor_encoding == QNNRT__ABI_UNKNOWN;  /* the text says no more */
+    if (a->id == b->id && a->vendor_type == b->vendor_type &&
+        qnnrt__compare_shape_order(a, b) == 0 &&
+        (unknown || qnnrt__compare_quant_order(&a->quant, &b->quant) == 0)) return QNNRT_OK;
+    snprintf(what, sizeof(what), "%s \"%.200s\"", noun, a->name);
+    qnnrt__compare_whole(a, one, sizeof(one));
+    qnnrt__compare_whole(b, other, sizeof(other));
+    qnnrt__table_append(other, sizeof(other), "%s",
+                        qnnrt__compare_first(&a->quant, &b->quant, first, sizeof(first)));
+    return qnnrt__compare_differs(sides, what, one, other);
 }
 
 /* Compare one list of two graphs. */
-static qnnrt_result qnnrt__compare_list(qnnrt__table *table, qnnrt__table_kind kind,
-                                        const qnnrt_graph_info *of_a, const qnnrt_graph_info *of_b,
-                                        const qnnrt__compare_sides *sides)
+static qnnrt_result qnnrt__compare_list(const qnnrt__compare_sides *sides, qnnrt__table_kind kind,
+                                        const qnnrt_graph_info *one, const qnnrt_graph_info *other)
 {
-    const char *here = kind == QNNRT__TABLE_INPUTS ? "an input" : "an output";
-    const char *there = kind == QNNRT__TABLE_INPUTS ? "an output" : "an input";
     const char *noun = qnnrt__table_noun(kind);
-    char what[64], one[260], other[260];
-    qnnrt_result result = QNNRT_OK;
     size_t a_count, b_count, i;
-    const qnnrt_tensor_info *a = qnnrt__table_get(of_a, kind, &a_count);
-    const qnnrt_tensor_info *b = qnnrt__table_get(of_b, kind, &b_count);
-    const size_t both = a_count < b_count ? a_count : b_count;
-    for (i = 0; i < both && strcmp(a[i].name, b[i].name) == 0; ++i) {
-        result = qnnrt__compare_tensor(table, noun, &a[i], &b[i], sides);
-        if (result != QNNRT_OK) return result;
-    }
-    if (i < a_count && qnnrt__compare_turned(kind, a[i].name, of_b))
-        return qnnrt__compare_differs(table, "tensor", a[i].name, sides, here, there);
-    if (i < b_count && qnnrt__compare_turned(kind, b[i].name, of_a))
-        return qnnrt__compare_differs(table, "tensor", b[i].name, sides, there, here);
-    if (i < both) {
-        snprintf(what, sizeof(what), "%s %u", noun, (unsigned)i);
-        snprintf(one, sizeof(one), "\"%.250s\"", a[i].name);
-        snprintf(other, sizeof(other), "\"%.250s\"", b[i].name);
-        return qnnrt__compare_differs(table, what, "", sides, one, other);
-    }
-    if (a_count == b_count) return QNNRT_OK;
-    snprintf(what, sizeof(what), "the number of %ss", noun);
-    return qnnrt__compare_count(table, what, sides, a_count, b_count,
-                                a_count > b_count ? a[both].name : b[both].name);
+    const qnnrt_tensor_info *a = qnnrt__table_get(one, kind, &a_count);
+    const qnnrt_tensor_info *b = qnnrt__table_get(other, kind, &b_count);
+    qnnrt_result result = qnnrt__compare_names(sides, noun, a, a_count, b, b_count, sizeof(*a));
+    for (i = 0; i < a_count && result == QNNRT_OK; ++i)
+        result = qnnrt__compare_tensor(sides, noun, &a[i], &b[i]);
+    return result;
 }
 
 /* Compare two sources of one context. Not compared are sizes within blobs, whose units differ
    between releases of the tools, and struct versions. */
 static qnnrt_result qnnrt__compare(qnnrt__table *table, const qnnrt_context_info *a,
-                                   const qnnrt_context_info *b,
-                                   const qnnrt__compare_sides *sides)
+                                   const qnnrt_context_info *b, const char *one, const char *other)
 {
     const struct { const char *what; uint64_t a, b; } facts[] = {
         { "the backend id", a->backend_id, b->backend_id },
@@ -5757,34 +5641,31 @@ static qnnrt_result qnnrt__compare(qnnrt__table *table, const qnnrt_context_info
         { "the SoC model", a->soc_model, b->soc_model },
         { "the NPU generation", a->dsp_arch, b->dsp_arch }
     };
-    qnnrt_result result = QNNRT_OK;
-    size_t i, both = a->graph_count < b->graph_count ? a->graph_count : b->graph_count;
+    qnnrt__compare_sides sides;
+    char in_a[24], in_b[24];
+    qnnrt_result result;
+    size_t i;
     int kind;
     table->graph = NULL;
+    sides.table = table;
+    sides.one = one;
+    sides.other = other;
     /* 0 and "" mean that a source does not state the fact. */
     if (a->build_id[0] != '\0' && b->build_id[0] != '\0' && strcmp(a->build_id, b->build_id) != 0)
-        return qnnrt__compare_differs(table, "the build id", "", sides, a->build_id, b->build_id);
-    for (i = 0; i < sizeof(facts) / sizeof(facts[0]); ++i)
-        if (facts[i].a != 0 && facts[i].b != 0 && facts[i].a != facts[i].b)
-            return qnnrt__compare_count(table, facts[i].what, sides, facts[i].a, facts[i].b, NULL);
-    for (i = 0; i < both; ++i)
-        if (strcmp(a->graphs[i].name, b->graphs[i].name) != 0) {
-            char what[32], name[260], second[260];
-            snprintf(what, sizeof(what), "graph %u", (unsigned)i);
-            snprintf(name, sizeof(name), "\"%.250s\"", a->graphs[i].name);
-            snprintf(second, sizeof(second), "\"%.250s\"", b->graphs[i].name);
-            return qnnrt__compare_differs(table, what, "", sides, name, second);
-        }
-    if (a->graph_count != b->graph_count)
-        return qnnrt__compare_count(table, "the number of graphs", sides, a->graph_count,
-                                    b->graph_count,
-                                    a->graph_count > both ? a->graphs[both].name
-                                                          : b->graphs[both].name);
-    for (i = 0; i < both && result == QNNRT_OK; ++i) {
+        return qnnrt__compare_differs(&sides, "the build id", a->build_id, b->build_id);
+    for (i = 0; i < sizeof(facts) / sizeof(facts[0]); ++i) {
+        if (facts[i].a == 0 || facts[i].b == 0 || facts[i].a == facts[i].b) continue;
+        snprintf(in_a, sizeof(in_a), "%llu", (unsigned long long)facts[i].a);
+        snprintf(in_b, sizeof(in_b), "%llu", (unsigned long long)facts[i].b);
+        return qnnrt__compare_differs(&sides, facts[i].what, in_a, in_b);
+    }
+    result = qnnrt__compare_names(&sides, "graph", a->graphs, a->graph_count, b->graphs,
+                                  b->graph_count, sizeof(*a->graphs));
+    for (i = 0; i < a->graph_count && result == QNNRT_OK; ++i) {
         table->graph = a->graphs[i].name;
         for (kind = 0; kind < QNNRT__TABLE_KINDS && result == QNNRT_OK; ++kind)
-            result = qnnrt__compare_list(table, (qnnrt__table_kind)kind, &a->graphs[i],
-                                         &b->graphs[i], sides);
+            result = qnnrt__compare_list(&sides, (qnnrt__table_kind)kind, &a->graphs[i],
+                                         &b->graphs[i]);
     }
     table->graph = NULL;
     return result;
@@ -6052,56 +5933,32 @@ static qnnrt_result qnnrt__system_choose(qnnrt__system *system, const qnnrt_hook
     return QNNRT_OK;
 }
 
-/* Open the backend's library a second time if it also has a system interface, as libQnnRef.so has,
-   so that each of the two can be closed alone. Return NULL if it has no such interface. *empty
-   receives 1 if the interface has no providers. */
-static void *qnnrt__system_in_backend(const char *backend, const qnnrt_hooks *hooks, int *empty)
+/* Open a library if it has a system interface. */
+static void *qnnrt__system_try(const char *path)
 {
-    qnnrt__abi_get_providers get;
-    const qnnrt__abi_provider_head **list = NULL;
-    uint32_t count = 0;
-    qnnrt__abi_code code = 0;
     const char *why;
-    void *library, *symbol;
-    if (backend == NULL || strchr(backend, '/') == NULL) return NULL;
-    library = qnnrt__os_library_open(backend, &why);
-    if (library == NULL) return NULL;
-    symbol = qnnrt__os_library_symbol(library, QNNRT__SYSTEM_SYMBOL);
-    if (symbol != NULL) {
-        memcpy((void *)&get, (const void *)&symbol, sizeof(get));
-        qnnrt__hooks_lock(hooks);
-        code = get(&list, &count);
-        qnnrt__hooks_unlock(hooks);
-        /* An error code is reported when the library is used. */
-        if (code != 0 || (list != NULL && count != 0)) return library;
-        *empty = 1;
-    }
+    void *library = qnnrt__os_library_open(path, &why);
+    if (library == NULL || qnnrt__os_library_symbol(library, QNNRT__SYSTEM_SYMBOL) != NULL)
+        return library;
     qnnrt__os_library_close(library);
     return NULL;
 }
 
-/* Open libQnnSystem.so in the folder of the backend. */
-static void *qnnrt__system_beside(const char *backend, const char *name, char at[QNNRT__PATH_MAX])
-{
-    const char *why;
-    if (backend == NULL || !qnnrt__library_in(at, backend, name)) return NULL;
-    return qnnrt__os_library_open(at, &why);
-}
-
-/* When to use a backend's own system interface: never (it knows neither .dlc nor logs), first, or
-   only if no libQnnSystem.so lies beside it (the backend is not loaded, and may be large). */
+/* When to use a backend's own system interface, such as that of libQnnRef.so: never (it knows
+   neither .dlc nor logs), first, or only if no libQnnSystem.so lies beside it (the backend is not
+   loaded, and may be large). */
 enum { QNNRT__SYSTEM_OWN_NEVER, QNNRT__SYSTEM_OWN_FIRST, QNNRT__SYSTEM_OWN_SECOND };
 
 /* Open the system library: that of `path`, or without one the backend's own or libQnnSystem.so,
-   which is found by the rule of the manual. beside is the path of the backend. */
+   which is found by the rule of the manual. beside is the path of the backend, whose library is
+   opened a second time, so that each of the two can be closed alone. */
 static qnnrt_result qnnrt__system_open(const char *path, const char *beside, int own,
                                        const qnnrt_hooks *hooks, qnnrt__system *system,
                                        qnnrt_error *err)
 {
     const char *name = path != NULL ? path : "libQnnSystem.so";
+    const int folder = path == NULL && beside != NULL && strchr(beside, '/') != NULL;
     qnnrt_result result = QNNRT_OK;
-    void *symbol;
-    int empty = 0;
     memset(system, 0, sizeof(*system));
     if (name[0] == '\0')
         return qnnrt__fail(err, QNNRT_E_ARG, "the path of the system library is empty");
@@ -6109,26 +5966,27 @@ static qnnrt_result qnnrt__system_open(const char *path, const char *beside, int
     return qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
                        "QNN libraries need a 64-bit little-endian program");
 #endif
-    if (path == NULL && own == QNNRT__SYSTEM_OWN_SECOND)
-        system->library = qnnrt__system_beside(beside, name, system->path);
-    if (path == NULL && own != QNNRT__SYSTEM_OWN_NEVER && system->library == NULL)
-        system->library = qnnrt__system_in_backend(beside, hooks, &empty);
+    if (folder && own == QNNRT__SYSTEM_OWN_SECOND &&
+        qnnrt__library_in(system->path, beside, name))
+        system->library = qnnrt__system_try(system->path);
+    if (folder && own != QNNRT__SYSTEM_OWN_NEVER && system->library == NULL)
+        system->library = qnnrt__system_try(beside);
     if (system->library == NULL)
         result = qnnrt__library_find(name, path == NULL ? beside : NULL, system->path,
                                      &system->library, err);
-    if (result != QNNRT_OK && empty)
-        qnnrt__err_add(err, "\n  (%s has its own system interface, but it offers no provider)",
-                       beside);
     if (result != QNNRT_OK) {
         system->path[0] = '\0';      /* the last one that was tried */
         return result;
     }
-    symbol = qnnrt__os_library_symbol(system->library, QNNRT__SYSTEM_SYMBOL);
-    qnnrt__library_path(symbol, name, system->path);
+    qnnrt__library_path(qnnrt__os_library_symbol(system->library, QNNRT__SYSTEM_SYMBOL), name,
+                        system->path);
     qnnrt__hooks_lock(hooks);
     result = qnnrt__system_choose(system, hooks, err);
     qnnrt__hooks_unlock(hooks);
-    if (result != QNNRT_OK) qnnrt__system_close(system);
+    if (result != QNNRT_OK) {
+        qnnrt__system_close(system);
+        system->path[0] = '\0';
+    }
     return result;
 }
 
@@ -6136,15 +5994,12 @@ static qnnrt_result qnnrt__system_open(const char *path, const char *beside, int
 static qnnrt_result qnnrt__system_graph(qnnrt__table *table, const qnnrt__abi_graph_info *from,
                                         size_t index, int htp, qnnrt_graph_info *graph)
 {
-    char what[32];
     qnnrt_result result;
-    int no_memory;
-    snprintf(what, sizeof(what), "graph %u", (unsigned)index);
     if (from->version < 1 || from->version > 3)
         return qnnrt__table_fail(table, QNNRT_E_FORMAT,
-                                 "%s: information of version %u, expected 1 to 3", what,
-                                 (unsigned)from->version);
-    result = qnnrt__table_name(table, from->name, what, NULL, &graph->name);
+                                 "graph %u: information of version %u, expected 1 to 3",
+                                 (unsigned)index, (unsigned)from->version);
+    result = qnnrt__table_name(table, from->name, "graph", index, &graph->name);
     if (result != QNNRT_OK) return result;
     table->graph = graph->name;
     result = qnnrt__table_tensors(table, from->inputs, from->input_count, QNNRT__TABLE_INPUTS,
@@ -6155,52 +6010,41 @@ static qnnrt_result qnnrt__system_graph(qnnrt__table *table, const qnnrt__abi_gr
     if (result == QNNRT_OK && from->version >= 2)
         result = qnnrt__table_tensors(table, from->updateables, from->updateable_count,
                                       QNNRT__TABLE_UPDATEABLES, graph);
+    if (result == QNNRT_OK) result = qnnrt__table_usable(table, graph, htp);
     if (result != QNNRT_OK) return result;
     if (from->version >= 3 && htp) qnnrt__htp_graph(from->blob, from->blob_bytes, graph);
-    graph->unsupported = qnnrt__table_unsupported(table->arena, graph, htp, &no_memory);
     table->graph = NULL;
-    return no_memory ? qnnrt__fail_memory(table->err, "tables") : QNNRT_OK;
+    return QNNRT_OK;
 }
 
 /* Copy the facts of the context, then its graphs. */
 static qnnrt_result qnnrt__system_copy(qnnrt__table *table, const qnnrt__abi_info *info,
                                        qnnrt_context_info *context)
 {
-    const qnnrt__abi_graph_info *graphs;
+    const qnnrt__abi_info_v1 *v1 = &info->u.v1;      /* and version 2 */
+    const qnnrt__abi_info_v3 *v3 = &info->u.v3;
+    const int three = info->version == 3;
+    const uint32_t count = three ? v3->graph_count : v1->graph_count;
+    const qnnrt__abi_graph_info *graphs = three ? v3->graphs : v1->graphs;
+    /* The first fields have the same offsets in all three structs. */
+    const int htp = v1->backend_id == QNNRT__ABI_BACKEND_HTP;
+    const char *build = v1->build_id != NULL ? v1->build_id : "";
     qnnrt_graph_info *copies;
-    const char *build;
-    uint32_t count, i;
-    qnnrt_result result = QNNRT_OK;
-    if (info->version == 3) {
-        const qnnrt__abi_info_v3 *v3 = &info->u.v3;
-        build = v3->build_id;
-        context->blob_version = qnnrt__abi_public_version(v3->blob_version);
-        context->blob_bytes = v3->blob_bytes;
-        context->context_tensor_count = v3->context_tensor_count;
-        context->soc_model = v3->soc_model;
-        if (v3->backend_id == QNNRT__ABI_BACKEND_HTP)
-            context->dsp_arch = qnnrt__htp_arch(v3->metadata, v3->metadata_bytes);
-        graphs = v3->graphs;
-        count = v3->graph_count;
-    } else if (info->version == 1 || info->version == 2) {
-        const qnnrt__abi_info_v1 *v1 = &info->u.v1;
-        build = v1->build_id;
-        context->blob_version = qnnrt__abi_public_version(v1->blob_version);
-        context->blob_bytes = v1->blob_bytes;
-        context->context_tensor_count = v1->context_tensor_count;
-        graphs = v1->graphs;
-        count = v1->graph_count;
-    } else {
+    qnnrt_result result;
+    uint32_t i;
+    if (info->version < 1 || info->version > 3)
         return qnnrt__table_fail(table, QNNRT_E_FORMAT,
                                  "binary information of version %u, expected 1 to 3",
                                  (unsigned)info->version);
-    }
-    /* The backend id and the two version numbers have the same offsets in all three structs. */
-    context->backend_id = info->u.v1.backend_id;
-    context->core_api = qnnrt__abi_public_version(info->u.v1.core);
-    context->backend_api = qnnrt__abi_public_version(info->u.v1.backend);
-    context->build_id = qnnrt__arena_text(table->arena, build != NULL ? build : "",
-                                          build != NULL ? strlen(build) : 0);
+    context->backend_id = v1->backend_id;
+    context->core_api = qnnrt__abi_public_version(v1->core);
+    context->backend_api = qnnrt__abi_public_version(v1->backend);
+    context->blob_version = qnnrt__abi_public_version(three ? v3->blob_version : v1->blob_version);
+    context->blob_bytes = three ? v3->blob_bytes : v1->blob_bytes;
+    context->context_tensor_count = three ? v3->context_tensor_count : v1->context_tensor_count;
+    if (three) context->soc_model = v3->soc_model;
+    if (three && htp) context->dsp_arch = qnnrt__htp_arch(v3->metadata, v3->metadata_bytes);
+    context->build_id = qnnrt__arena_text(table->arena, build, strlen(build));
     if (count == 0) return qnnrt__table_fail(table, QNNRT_E_FORMAT, "it has no graphs");
     result = qnnrt__table_take(table, count);
     if (result != QNNRT_OK) return result;
@@ -6211,10 +6055,9 @@ static qnnrt_result qnnrt__system_copy(qnnrt__table *table, const qnnrt__abi_inf
     if (copies == NULL || context->build_id == NULL)
         return qnnrt__fail_memory(table->err, "graphs");
     for (i = 0; i < count && result == QNNRT_OK; ++i)
-        result = qnnrt__system_graph(table, &graphs[i], i,
-                                     context->backend_id == QNNRT__ABI_BACKEND_HTP, &copies[i]);
-    if (result != QNNRT_OK) return result;
-    result = qnnrt__table_graph_names(table, copies, count);
+        result = qnnrt__system_graph(table, &graphs[i], i, htp, &copies[i]);
+    if (result == QNNRT_OK)
+        result = qnnrt__table_names(table, copies, count, sizeof(*copies), "graph");
     if (result != QNNRT_OK) return result;
     context->graphs = copies;
     context->graph_count = count;
@@ -6272,71 +6115,71 @@ static qnnrt_result qnnrt__system_read(const qnnrt__system *system, qnnrt__table
 #ifndef QNNRT_NO_JSON
 /* =====================================================================================
    RECORDS                                                                        >>record
-   Reads members and values of a JSON text, checks their types, and names the place in
-   errors. A record is {"version", "info": {...}} or flat: an object "info" counts as part
-   of the record around it. Keys have any order; unknown keys are skipped, and a key that
-   occurs twice is refused.
+   Reads objects of a JSON text by tables: a row for each key says how its value is read and
+   which member of a struct receives it. A record is {"version", "info": {...}} or flat: an
+   object "info" counts as part of the record around it. Keys have any order; unknown keys are
+   skipped, and a key that occurs twice is refused.
    Needs: >>mem >>err >>abi >>names >>table, and qnnrt_json.h
    Knows nothing of: what the members mean
    ===================================================================================== */
 
-/* An entry of a list of keys: QNNRT__KEY("id") is { "id", 2, 0 }. */
-#define QNNRT__KEY(key) QNNRT_JSON_TEXT(key)
-#define QNNRT__NO_KEY   { NULL, 0, 0 }
+/* What is being read, for messages. */
+typedef struct qnnrt__record_place {
+    const char *kind;                 /* "graph", "input", or NULL */
+    size_t      index;                /* its number */
+    const char *name;                 /* its name, once that is read */
+} qnnrt__record_place;
 
 typedef struct qnnrt__record_reader {
-    qnnrt_json_reader r;
-    qnnrt__table     *table;
-    qnnrt_result      result;         /* the first failure */
-    const char       *place;          /* text before all of this in messages, or NULL */
-    const char       *kind;           /* what is being read: "graph", "input", or NULL */
-    size_t            index;          /* its number */
-    const char       *name;           /* its name, once that is read */
-    uint32_t          depth;          /* of brackets around its members */
-    uint32_t          hints;          /* records that may still be reserved by declared counts */
-    qnnrt_json_text   enum_text[QNNRT__NAMES_LISTS];   /* the last enumerator of each list; */
-    uint32_t          enum_value[QNNRT__NAMES_LISTS];  /* the next one is often the same */
+    qnnrt_json_reader   r;
+    qnnrt__table       *table;
+    qnnrt_result        result;       /* the first failure */
+    qnnrt__record_place place;
+    int                 element;      /* 1: the next value is an element of a list, for messages */
+    uint64_t            seen;         /* a bit for each row whose key the last object had */
+    uint64_t            spare;        /* bytes that declared counts may still reserve */
+    qnnrt_json_text     enum_text[QNNRT__NAMES_LISTS];    /* the last enumerator of each list; */
+    uint32_t            enum_value[QNNRT__NAMES_LISTS];   /* the next one is often the same */
 } qnnrt__record_reader;
 
-/* A record: its members, and those of an object "info" in it. */
-typedef struct qnnrt__record {
-    const qnnrt_json_text *keys;      /* in the order of files, which is fastest; ends with NULL */
-    uint64_t               seen;
-    uint32_t               next;      /* the key that probably follows: files keep one order */
-    int                    within;    /* 1: in "info" */
-    int                    had_info;
-    const char            *strict;    /* what it is, if all keys must be known and "info" is none;
-                                         or NULL */
-} qnnrt__record;
+/* A list while it is read. */
+typedef struct qnnrt__record_list {
+    void  *items;
+    size_t count, room;
+} qnnrt__record_list;
 
-/* Add the kind and name of what is being read to an error. The name may follow the member that is
-   wrong, so it is searched for. */
-static void qnnrt__record_place(qnnrt__record_reader *read)
-{
-    qnnrt_json_reader ahead = read->r;
-    char what[300];
-    what[0] = '\0';
-    if (read->place != NULL && read->place[0] != '\0')
-        qnnrt__err_add(read->table->err, "%s: ", read->place);
-    if (read->kind == NULL) return;
-    if (read->name != NULL && read->name == read->table->graph) return;      /* already added */
-    if (read->name == NULL && read->depth > 0 && ahead.depth >= read->depth &&
-        ahead.error == NULL) {
-        const char *key = strcmp(read->kind, "graph") == 0 ? "graphName" : "name";
-        while (ahead.depth > read->depth && ahead.error == NULL) qnnrt_json_leave(&ahead);
-        while (qnnrt_json_more(&ahead))
-            if (qnnrt_json_is(&ahead.key, key) && qnnrt_json_value(&ahead) == QNNRT_JSON_STRING) {
-                if (ahead.value.bytes < sizeof(what)) qnnrt_json_copy(&ahead.value, what);
-                break;
-            } else if (ahead.type == QNNRT_JSON_NONE || !qnnrt_json_skip(&ahead)) {
-                break;
-            }
-    }
-    qnnrt__err_add(read->table->err, "%s ", read->kind);
-    if (read->name != NULL) qnnrt__err_add(read->table->err, "\"%.200s\": ", read->name);
-    else if (what[0] != '\0') qnnrt__err_add(read->table->err, "\"%.200s\": ", what);
-    else qnnrt__err_add(read->table->err, "%u: ", (unsigned)read->index);
-}
+enum {
+    QNNRT__RECORD_NEEDED  = 1,        /* the key must be there */
+    QNNRT__RECORD_COUNTED = 2,        /* a list; the row before it is a uint32_t, its count */
+    QNNRT__RECORD_NULL    = 4,        /* a list; null counts as an empty one */
+    QNNRT__RECORD_UNKNOWN = 8         /* an enumerator; a name that is not known gives
+                                         QNNRT__ABI_UNKNOWN */
+};
+
+typedef struct qnnrt__record_row qnnrt__record_row;
+
+/* Read the next value, that of a row, into the member at `to`. Return 0 after a failure. */
+typedef int (*qnnrt__record_read)(qnnrt__record_reader *read, const qnnrt__record_row *row,
+                                  void *to);
+
+struct qnnrt__record_row {
+    qnnrt_json_text          key;     /* rows are in the order of files, which is fastest */
+    qnnrt__record_read       value;
+    size_t                   at;      /* the member */
+    unsigned                 flags, more;      /* more: list of an enumerator; bytes of an item */
+    const qnnrt__record_row *rows;    /* of an object, or of the objects in a list */
+    qnnrt__record_read       item;    /* of a list */
+};
+
+#define QNNRT__ROW(key, read, of, member, flags, more) \
+    { QNNRT_JSON_TEXT(key), qnnrt__##read, offsetof(of, member), flags, more, NULL, NULL }
+#define QNNRT__ROW_OBJECT(key, rows, of, member, flags) \
+    { QNNRT_JSON_TEXT(key), qnnrt__record_object, offsetof(of, member), flags, 0, rows, NULL }
+#define QNNRT__ROW_LIST(key, item, type, rows, of, member, flags) \
+    { QNNRT_JSON_TEXT(key), qnnrt__record_list_of, offsetof(of, member), flags, sizeof(type), \
+      rows, qnnrt__##item }
+#define QNNRT__ROW_SKIP(key) { QNNRT_JSON_TEXT(key), qnnrt__record_skip, 0, 0, 0, NULL, NULL }
+#define QNNRT__ROW_END { { NULL, 0, 0 }, NULL, 0, 0, 0, NULL, NULL }
 
 static int qnnrt__record_go_on(const qnnrt__record_reader *read)
 {
@@ -6350,17 +6193,20 @@ static int qnnrt__record_fail(qnnrt__record_reader *read, qnnrt_result code, con
 static int qnnrt__record_fail(qnnrt__record_reader *read, qnnrt_result code, const char *format,
                               ...)
 {
+    qnnrt_error *err = read->table->err;
+    const qnnrt__record_place *place = &read->place;
     va_list args;
     if (!qnnrt__record_go_on(read)) return 0;
     read->result = code;
-    if (read->table->err == NULL) return 0;
     qnnrt__table_fail(read->table, code, "%s", "");
-    qnnrt__record_place(read);
+    if (place->kind != NULL && place->name == NULL)
+        qnnrt__err_add(err, "%s %u: ", place->kind, (unsigned)place->index);
+    else if (place->kind != NULL && place->name != read->table->graph)
+        qnnrt__err_add(err, "%s \"%.200s\": ", place->kind, place->name);
     va_start(args, format);
-    qnnrt__err_vadd(read->table->err, format, args);
+    qnnrt__err_vadd(err, format, args);
     va_end(args);
-    qnnrt__err_add(read->table->err, " (byte %llu)",
-                   (unsigned long long)(size_t)(read->r.at - read->r.begin));
+    qnnrt__err_add(err, " (byte %llu)", (unsigned long long)(size_t)(read->r.at - read->r.begin));
     return 0;
 }
 
@@ -6371,1163 +6217,650 @@ static int qnnrt__record_result(qnnrt__record_reader *read, qnnrt_result result)
     return result == QNNRT_OK;
 }
 
-/* Return "a number" and the like, for messages. */
-static const char *qnnrt__record_type(qnnrt_json_type type)
+static int qnnrt__record_no_memory(qnnrt__record_reader *read)
 {
-    static const char *const names[] = { "nothing", "null", "false", "true", "a number", "text",
-                                         "a list", "an object" };
-    return names[(unsigned)type < 8 ? (unsigned)type : 0];
+    return qnnrt__record_result(read, qnnrt__fail_memory(read->table->err, "metadata"));
 }
 
-/* Read the next value, which must have this type. */
-static int qnnrt__record_value(qnnrt__record_reader *read, const char *key, qnnrt_json_type type)
+/* Fail because the value that was just read is not what is expected. */
+static int qnnrt__record_wrong(qnnrt__record_reader *read, const qnnrt__record_row *row,
+                               const char *expected)
 {
-    qnnrt_json_type found = qnnrt_json_value(&read->r);
-    if (found == type) return 1;
-    return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is %s; expected %s", key,
-                              qnnrt__record_type(found), qnnrt__record_type(type));
+    static const char *const types[] = { "nothing", "null", "false", "true", "", "text", "a list",
+                                         "an object" };
+    const int number = read->r.type == QNNRT_JSON_NUMBER;
+    const char *text = number ? read->r.value.text : types[read->r.type];
+    const size_t bytes = number ? read->r.value.bytes : strlen(text);
+    return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" %s %.*s%s; expected %s", row->key.text,
+                              read->element ? "contains" : "is", (int)(bytes < 40 ? bytes : 40),
+                              text, bytes > 40 ? "..." : "", expected);
 }
 
-/* Begin a record after its opening bracket. */
-static void qnnrt__record_begin(qnnrt__record *record, const qnnrt_json_text *keys)
+/* ---- values ---- */
+
+static int qnnrt__record_u64(qnnrt__record_reader *read, const qnnrt__record_row *row, void *to)
 {
-    memset(record, 0, sizeof(*record));
-    record->keys = keys;
+    return qnnrt_json_value_u64(&read->r, (uint64_t *)to) ||
+           (qnnrt_json_value(&read->r) == QNNRT_JSON_NUMBER &&
+            qnnrt_json_u64(&read->r.value, (uint64_t *)to)) ||
+           qnnrt__record_wrong(read, row, "a whole number from 0 to 18446744073709551615");
 }
 
-static int qnnrt__record_enter(qnnrt__record_reader *read, qnnrt__record *record,
-                               const qnnrt_json_text *keys, const char *what)
-{
-    qnnrt__record_begin(record, keys);
-    return qnnrt__record_value(read, what, QNNRT_JSON_OBJECT);
-}
-
-/* Return 1 if the record has the key. */
-static int qnnrt__record_has(const qnnrt__record *record, int key)
-{
-    return (record->seen >> key & 1) != 0;
-}
-
-/* Return the index of a key in a list, or -1. */
-static int qnnrt__record_find(const qnnrt_json_text *keys, const qnnrt_json_text *key)
-{
-    char plain[256];
-    const char *text = key->text;
-    size_t bytes = key->bytes;
-    int i;
-    if (key->escaped) {      /* an escape has at most six bytes, so any known key fits */
-        if (bytes >= sizeof(plain)) return -1;
-        bytes = qnnrt_json_copy(key, plain);
-        text = plain;
-    }
-    for (i = 0; keys[i].text != NULL; ++i)
-        if (bytes == keys[i].bytes && memcmp(text, keys[i].text, bytes) == 0) return i;
-    return -1;
-}
-
-/* Write the value that was just read as it stands in the text. */
-static const char *qnnrt__record_shown(const qnnrt__record_reader *read, char out[48])
-{
-    size_t length = read->r.value.bytes < 40 ? read->r.value.bytes : 40;
-    memcpy(out, read->r.value.text, length);
-    memcpy(out + length, length < read->r.value.bytes ? "..." : "",
-           length < read->r.value.bytes ? 4 : 1);
-    return out;
-}
-
-/* Fail because of a key that a strict record does not have. */
-static void qnnrt__record_unknown(qnnrt__record_reader *read, const qnnrt__record *record)
-{
-    char key[48], known[256] = "";
-    const qnnrt_json_text *k;
-    read->r.value = read->r.key;
-    qnnrt__record_fail(read, QNNRT_E_FORMAT, "%s has an unknown key \"%s\"", record->strict,
-                       qnnrt__record_shown(read, key));
-    for (k = record->keys; k->text != NULL; ++k) {
-        const char *between = k == record->keys ? "" : k[1].text != NULL ? ", " : " and ";
-        qnnrt__err_append(known, sizeof(known), between, strlen(between));
-        qnnrt__err_append(known, sizeof(known), k->text, k->bytes);
-    }
-    qnnrt__hint(read->table->err, QNNRT_E_FORMAT, "Use the keys %s.", known);
-}
-
-/* Find the next member with a known key. Return the key's index, or -1 at the end and after a
-   failure. */
-static int qnnrt__record_member(qnnrt__record_reader *read, qnnrt__record *record)
-{
-    while (qnnrt__record_go_on(read)) {
-        const qnnrt_json_text *expected = &record->keys[record->next];
-        int more = qnnrt_json_more_as(&read->r, expected), key;
-        if (more == 0) {
-            if (!record->within || read->r.error != NULL) return -1;
-            record->within = 0;
-            continue;
-        }
-        if (more == 1 && !record->within && record->strict == NULL &&
-            qnnrt_json_is(&read->r.key, "info")) {
-            if (record->had_info)
-                qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"info\" occurs twice");
-            else if (qnnrt__record_value(read, "info", QNNRT_JSON_OBJECT))
-                record->within = record->had_info = 1;
-            continue;
-        }
-        key = more == 2 ? (int)record->next : qnnrt__record_find(record->keys, &read->r.key);
-        if (key < 0 && record->strict != NULL) {
-            qnnrt__record_unknown(read, record);
-            return -1;
-        }
-        if (key < 0) {
-            qnnrt_json_skip(&read->r);
-            continue;
-        }
-        if (qnnrt__record_has(record, key)) {
-            qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" occurs twice",
-                               record->keys[key].text);
-            return -1;
-        }
-        record->seen |= UINT64_C(1) << key;
-        record->next = (uint32_t)key + 1;
-        return key;
-    }
-    return -1;
-}
-
-static int qnnrt__record_u64(qnnrt__record_reader *read, const char *key, uint64_t most,
-                             uint64_t *out)
-{
-    char shown[48];
-    int whole = qnnrt_json_value_u64(&read->r, out);
-    if (!whole) {
-        if (!qnnrt__record_value(read, key, QNNRT_JSON_NUMBER)) return 0;
-        whole = qnnrt_json_u64(&read->r.value, out);
-    }
-    if (whole && *out <= most) return 1;
-    return qnnrt__record_fail(read, QNNRT_E_FORMAT,
-                              "\"%s\" is %s; expected a whole number from 0 to %llu", key,
-                              qnnrt__record_shown(read, shown), (unsigned long long)most);
-}
-
-static int qnnrt__record_u32(qnnrt__record_reader *read, const char *key, uint32_t *out)
+static int qnnrt__record_u32(qnnrt__record_reader *read, const qnnrt__record_row *row, void *to)
 {
     uint64_t value;
-    int good = qnnrt__record_u64(read, key, UINT32_MAX, &value);
-    *out = (uint32_t)value;
-    return good;
-}
-
-/* Convert the number that was just read to a whole number of 32 bits with a sign. */
-static int qnnrt__record_as_i32(qnnrt__record_reader *read, const char *key, int32_t *out)
-{
-    char shown[48];
-    int64_t value;
-    *out = 0;
-    if (qnnrt_json_i64(&read->r.value, &value) && value >= INT32_MIN && value <= INT32_MAX) {
-        *out = (int32_t)value;
-        return 1;
-    }
-    return qnnrt__record_fail(read, QNNRT_E_FORMAT,
-                              "\"%s\" is %s; expected a whole number of 32 bits", key,
-                              qnnrt__record_shown(read, shown));
-}
-
-static int qnnrt__record_i32(qnnrt__record_reader *read, const char *key, int32_t *out)
-{
-    *out = 0;
-    return qnnrt__record_value(read, key, QNNRT_JSON_NUMBER) &&
-           qnnrt__record_as_i32(read, key, out);
-}
-
-/* Convert the number that was just read to a float. >>table checks whether it can be a scale. */
-static int qnnrt__record_as_f32(qnnrt__record_reader *read, const char *key, float *out)
-{
-    char shown[48];
-    if (qnnrt_json_f32(&read->r.value, out)) return 1;
-    return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is %s; a float32 cannot hold it", key,
-                              qnnrt__record_shown(read, shown));
-}
-
-static int qnnrt__record_f32(qnnrt__record_reader *read, const char *key, float *out)
-{
-    *out = 0;
-    return qnnrt__record_value(read, key, QNNRT_JSON_NUMBER) &&
-           qnnrt__record_as_f32(read, key, out);
-}
-
-/* Copy a text to the table's memory. */
-static int qnnrt__record_copy(qnnrt__record_reader *read, const char *key,
-                              const qnnrt_json_text *text, const char **out)
-{
-    uint64_t most = (uint64_t)read->table->limits->name_bytes;
-    size_t bytes;
-    char *copy;
-    *out = NULL;
-    /* An escape takes at most six bytes for one byte of text. */
-    if (text->bytes > (text->escaped ? most * 6 : most))
-        return qnnrt__record_fail(read, QNNRT_E_LIMIT,
-                                  "\"%s\" is longer than %u bytes (limits.name_bytes)", key,
-                                  (unsigned)most);
-    copy = (char *)qnnrt__arena_alloc(read->table->arena, (uint64_t)text->bytes + 1, 1);
-    if (copy == NULL)
-        return qnnrt__record_result(read, qnnrt__fail_memory(read->table->err, "names"));
-    bytes = qnnrt_json_copy(text, copy);
-    if (bytes > most)
-        return qnnrt__record_fail(read, QNNRT_E_LIMIT,
-                                  "\"%s\" is longer than %u bytes (limits.name_bytes)", key,
-                                  (unsigned)most);
-    if (strlen(copy) != bytes)
-        return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" contains \\u0000; a name cannot",
-                                  key);
-    *out = copy;
+    const int whole = qnnrt_json_value_u64(&read->r, &value);
+    if (!whole) qnnrt_json_value(&read->r);      /* for the message */
+    if (!whole || value > UINT32_MAX)
+        return qnnrt__record_wrong(read, row, "a whole number from 0 to 4294967295");
+    *(uint32_t *)to = (uint32_t)value;
     return 1;
 }
 
-/* Read a text into the table's memory. */
-static int qnnrt__record_text(qnnrt__record_reader *read, const char *key, const char **out)
+static int qnnrt__record_i32(qnnrt__record_reader *read, const qnnrt__record_row *row, void *to)
 {
-    *out = NULL;
-    return qnnrt__record_value(read, key, QNNRT_JSON_STRING) &&
-           qnnrt__record_copy(read, key, &read->r.value, out);
+    int64_t value;
+    if (qnnrt_json_value(&read->r) != QNNRT_JSON_NUMBER ||
+        !qnnrt_json_i64(&read->r.value, &value) || value < INT32_MIN || value > INT32_MAX)
+        return qnnrt__record_wrong(read, row, "a whole number of 32 bits");
+    *(int32_t *)to = (int32_t)value;
+    return 1;
 }
 
-/* Read an enumerator by name or number. A name that is not in the list gives `unknown`; if that is
-   QNNRT__ABI_UNDEFINED, it is refused. */
-static int qnnrt__record_enum(qnnrt__record_reader *read, const char *key, int which,
-                              uint32_t unknown, uint32_t *out)
+/* Read a float; >>table checks whether it can be a scale. */
+static int qnnrt__record_f32(qnnrt__record_reader *read, const qnnrt__record_row *row, void *to)
 {
-    qnnrt_json_type type;
-    uint64_t value = 0;
-    char shown[48];
-    *out = read->enum_value[which];
-    if (qnnrt_json_value_is(&read->r, &read->enum_text[which])) return 1;
-    *out = unknown;
-    type = qnnrt_json_value(&read->r);
-    if (type == QNNRT_JSON_STRING) {
-        if (!read->r.value.escaped &&
-            qnnrt__names_find(which, read->r.value.text, read->r.value.bytes, out)) {
-            read->enum_text[which] = read->r.value;
-            read->enum_value[which] = *out;
-            return 1;
-        }
-        *out = unknown;
-        if (unknown != QNNRT__ABI_UNDEFINED) return 1;
-        return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is \"%s\", which is not known", key,
-                                  qnnrt__record_shown(read, shown));
+    return (qnnrt_json_value(&read->r) == QNNRT_JSON_NUMBER &&
+            qnnrt_json_f32(&read->r.value, (float *)to)) ||
+           qnnrt__record_wrong(read, row, "a number that a float32 can hold");
+}
+
+/* Read a text, a name, into the table's memory. */
+static int qnnrt__record_text(qnnrt__record_reader *read, const qnnrt__record_row *row, void *to)
+{
+    const qnnrt_json_text *text = &read->r.value;
+    const size_t most = read->table->limits->name_bytes;
+    size_t bytes = SIZE_MAX;
+    char *copy = NULL;
+    if (qnnrt_json_value(&read->r) != QNNRT_JSON_STRING)
+        return qnnrt__record_wrong(read, row, "text");
+    /* An escape takes at most six bytes for one byte of text. */
+    if ((text->escaped ? text->bytes / 6 : text->bytes) <= most) {
+        copy = (char *)qnnrt__arena_alloc(read->table->arena, (uint64_t)text->bytes + 1, 1);
+        if (copy == NULL) return qnnrt__record_no_memory(read);
+        bytes = qnnrt_json_copy(text, copy);
     }
-    if (type == QNNRT_JSON_NUMBER && qnnrt_json_u64(&read->r.value, &value) &&
-        value <= UINT32_MAX) {
-        *out = (uint32_t)value;
+    if (bytes > most)
+        return qnnrt__record_fail(read, QNNRT_E_LIMIT, "\"%s\" is longer than %u bytes"
+                                  " (limits.name_bytes)", row->key.text, (unsigned)most);
+    if (strlen(copy) != bytes)
+        return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" contains \\u0000; a name cannot",
+                                  row->key.text);
+    *(const char **)to = copy;
+    return 1;
+}
+
+/* Read the name of an enumerator. */
+static int qnnrt__record_enum(qnnrt__record_reader *read, const qnnrt__record_row *row, void *to)
+{
+    const qnnrt_json_text *text = &read->r.value;
+    uint32_t *value = (uint32_t *)to;
+    *value = read->enum_value[row->more];
+    if (qnnrt_json_value_is(&read->r, &read->enum_text[row->more])) return 1;
+    if (qnnrt_json_value(&read->r) != QNNRT_JSON_STRING)
+        return qnnrt__record_wrong(read, row, "the name of an enumerator");
+    if (!text->escaped && qnnrt__names_find((int)row->more, text->text, text->bytes, value)) {
+        read->enum_text[row->more] = *text;
+        read->enum_value[row->more] = *value;
         return 1;
     }
-    return qnnrt__record_fail(read, QNNRT_E_FORMAT,
-                              "\"%s\" is %s; expected the name or number of an enumerator", key,
-                              type == QNNRT_JSON_NUMBER ? qnnrt__record_shown(read, shown)
-                                                      : qnnrt__record_type(type));
+    *value = QNNRT__ABI_UNKNOWN;
+    if ((row->flags & QNNRT__RECORD_UNKNOWN) != 0) return 1;
+    return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is \"%.*s%s\", which is not known",
+                              row->key.text, (int)(text->bytes < 40 ? text->bytes : 40),
+                              text->text, text->bytes > 40 ? "..." : "");
 }
 
 /* Read a version, "2.34.0"; what follows the third number is ignored. */
-static int qnnrt__record_version(qnnrt__record_reader *read, const char *key,
-                                 qnnrt_version_info *out)
+static int qnnrt__record_version(qnnrt__record_reader *read, const qnnrt__record_row *row, void *to)
 {
     uint32_t parts[3] = { 0, 0, 0 };
+    qnnrt_version_info *version = (qnnrt_version_info *)to;
     const char *at;
     size_t i;
-    if (!qnnrt__record_value(read, key, QNNRT_JSON_STRING)) return 0;
+    if (qnnrt_json_value(&read->r) != QNNRT_JSON_STRING)
+        return qnnrt__record_wrong(read, row, "text");
     at = read->r.value.text;             /* a quote follows it */
     for (i = 0; i < 3; ++i) {
         for (; *at >= '0' && *at <= '9' && parts[i] < 100000000; ++at)
             parts[i] = parts[i] * 10 + (uint32_t)(*at - '0');
         if (*at++ != '.') break;
     }
-    out->major = parts[0]; out->minor = parts[1]; out->patch = parts[2];
+    version->major = parts[0]; version->minor = parts[1]; version->patch = parts[2];
     return 1;
 }
 
-/* =====================================================================================
-   TENSORS OF JSON                                                                 >>parse
-   Reads one tensor, with its encoding, from the JSON metadata that
-   qnn-context-binary-utility writes, and appends it to a list of the table.
-   Source: genuine files of two releases, and the keys and schemas that the tools contain.
-   Needs: >>mem >>err >>log >>names >>abi >>table >>record, and qnnrt_json.h
-   Knows nothing of: graphs, files, other sources of metadata
-   ===================================================================================== */
-
-enum { QNNRT__PARSE_MOST_DIMS = 32 };       /* a list with more dimensions is refused */
-
-/* Besides the forms that the vendor's utilities write, these forms of other programs are read:
-   - "currentDimensions", "bytesPerElement", enumerators as numbers, and lists "scales" and
-     "offsets" of an axis: a public runner's metadata (KwanyoungCho/QNN_backend_implementation). The
-     names are those of the CPU backend's op packages and of the C structs.
-   - "scaleOffsetEncoding" and its kin: the names of the C struct, which two public readers accept.
-   - "data_type" and "quantization", and "inputs" and "outputs" of a graph: the names of converters.
-   - "scale" and "offset" without an object around them, and "nbytes": written by hand.
-   The keys stand last in the lists below. */
-
-/* ---- encodings ---- */
-
-enum { QNNRT__PARSE_Q_DEFINITION, QNNRT__PARSE_Q_ENCODING, QNNRT__PARSE_Q_SCALE_OFFSET,
-       QNNRT__PARSE_Q_AXIS, QNNRT__PARSE_Q_BW, QNNRT__PARSE_Q_BW_AXIS,
-       QNNRT__PARSE_Q_SCALE_OFFSET_2, QNNRT__PARSE_Q_AXIS_2, QNNRT__PARSE_Q_BW_2,
-       QNNRT__PARSE_Q_BW_AXIS_2, QNNRT__PARSE_Q_SCALE, QNNRT__PARSE_Q_OFFSET };
-static const qnnrt_json_text qnnrt__parse_quant_keys[] = {
-    QNNRT__KEY("definition"), QNNRT__KEY("quantizationEncoding"), QNNRT__KEY("scaleOffset"),
-    QNNRT__KEY("axisScaleOffset"), QNNRT__KEY("bwScaleOffset"), QNNRT__KEY("bwAxisScaleOffset"),
-    QNNRT__KEY("scaleOffsetEncoding"), QNNRT__KEY("axisScaleOffsetEncoding"),
-    QNNRT__KEY("bwScaleOffsetEncoding"), QNNRT__KEY("bwAxisScaleOffsetEncoding"),
-    QNNRT__KEY("scale"), QNNRT__KEY("offset"), QNNRT__NO_KEY
-};
-
-/* The members of encoding objects of any kind. */
-enum { QNNRT__PARSE_E_BITWIDTH, QNNRT__PARSE_E_AXIS, QNNRT__PARSE_E_NUM_PAIRS, QNNRT__PARSE_E_NUM,
-       QNNRT__PARSE_E_PAIRS, QNNRT__PARSE_E_SCALES, QNNRT__PARSE_E_OFFSETS, QNNRT__PARSE_E_SCALE,
-       QNNRT__PARSE_E_OFFSET };
-static const qnnrt_json_text qnnrt__parse_encoding_keys[] = {
-    QNNRT__KEY("bitwidth"), QNNRT__KEY("axis"), QNNRT__KEY("numScaleOffsets"),
-    QNNRT__KEY("numElements"), QNNRT__KEY("scaleOffsets"), QNNRT__KEY("scales"),
-    QNNRT__KEY("offsets"), QNNRT__KEY("scale"), QNNRT__KEY("offset"), QNNRT__NO_KEY
-};
-static const qnnrt_json_text qnnrt__parse_pair_keys[] = {
-    QNNRT__KEY("scale"), QNNRT__KEY("offset"), QNNRT__NO_KEY
-};
-
-/* Scales and offsets of an axis while they are read; there may be fewer offsets. */
-typedef struct qnnrt__parse_axis {
-    float    *scales;
-    int32_t  *offsets;
-    size_t    scale_count, offset_count, scale_room, offset_room;
-    int       no_offsets;              /* "offsets": null */
-} qnnrt__parse_axis;
-
-static int qnnrt__parse_no_memory(qnnrt__record_reader *read)
+static int qnnrt__record_skip(qnnrt__record_reader *read, const qnnrt__record_row *row, void *to)
 {
-    return qnnrt__record_result(read, qnnrt__fail_memory(read->table->err, "encodings"));
+    (void)row; (void)to;
+    return qnnrt_json_skip(&read->r);
 }
 
-/* Append the number that was just read. */
-static int qnnrt__parse_push(qnnrt__record_reader *read, qnnrt__parse_axis *axis, int is_scale)
+/* ---- objects and lists ---- */
+
+/* The row of "info", for messages. */
+static const qnnrt__record_row qnnrt__record_info = QNNRT__ROW_SKIP("info");
+
+/* Return the index of a key in a table, or -1. */
+static int qnnrt__record_find(const qnnrt__record_row *rows, const qnnrt_json_text *key)
 {
-    qnnrt__arena *arena = read->table->arena;
-    float *scales;
-    int32_t *offsets;
-    if ((is_scale ? axis->scale_count : axis->offset_count) >= QNNRT__TABLE_SCALES)
-        return qnnrt__record_fail(read, QNNRT_E_LIMIT, "an encoding with more than %u numbers",
-                                  (unsigned)QNNRT__TABLE_SCALES);
-    if (is_scale) {
-        scales = (float *)qnnrt__arena_grow(arena, axis->scales, axis->scale_count, sizeof(*scales),
-                                            axis->scale_count == 0 ? 16 : axis->scale_count + 1,
-                                            &axis->scale_room);
-        if (scales == NULL) return qnnrt__parse_no_memory(read);
-        axis->scales = scales;
-        return qnnrt__record_as_f32(read, "scale", &scales[axis->scale_count++]);
-    }
-    offsets = (int32_t *)qnnrt__arena_grow(arena, axis->offsets, axis->offset_count,
-                                           sizeof(*offsets),
-                                           axis->offset_count == 0 ? 16 : axis->offset_count + 1,
-                                           &axis->offset_room);
-    if (offsets == NULL) return qnnrt__parse_no_memory(read);
-    axis->offsets = offsets;
-    return qnnrt__record_as_i32(read, "offset", &offsets[axis->offset_count++]);
+    int i;
+    for (i = 0; rows[i].value != NULL; ++i)
+        if (qnnrt_json_is(key, rows[i].key.text)) return i;
+    return -1;
 }
 
-/* Read pairs from a text: "0.5, -3", or all in one, "0.5, -3, 0.25, 0". */
-static int qnnrt__parse_pair_text(qnnrt__record_reader *read, qnnrt__parse_axis *axis)
+/* Check an object that was read: what is needed is there, and lists have their stated counts. */
+static int qnnrt__record_check(qnnrt__record_reader *read, const qnnrt__record_row *rows,
+                               const char *to)
 {
-    const qnnrt_json_text whole = read->r.value;
-    const char *at = whole.text, *end = at + whole.bytes;
-    int is_scale = 1, good = 1;
-    while (at < end && good) {
-        while (at < end && *at == ' ') ++at;
-        read->r.value.text = at;
-        while (at < end && *at != ',' && *at != ' ') ++at;
-        read->r.value.bytes = (size_t)(at - read->r.value.text);
-        read->r.value.escaped = 0;
-        while (at < end && *at == ' ') ++at;
-        if (at < end && *at++ != ',')
-            return qnnrt__record_fail(
-                read, QNNRT_E_FORMAT,
-                "\"scaleOffsets\": a text must have the form \"scale, offset\"");
-        good = qnnrt__parse_push(read, axis, is_scale);
-        is_scale = !is_scale;
+    const uint64_t seen = read->seen;
+    size_t i;
+    for (i = 0; rows[i].value != NULL; ++i) {
+        const qnnrt__record_list *list = (const qnnrt__record_list *)(to + rows[i].at);
+        const uint32_t *stated;
+        if ((seen >> i & 1) == 0 && (rows[i].flags & QNNRT__RECORD_NEEDED) != 0)
+            return qnnrt__record_fail(read, QNNRT_E_FORMAT, "it has no \"%s\"", rows[i].key.text);
+        if ((rows[i].flags & QNNRT__RECORD_COUNTED) == 0 || (seen >> (i - 1) & 3) != 3) continue;
+        stated = (const uint32_t *)(to + rows[i - 1].at);
+        if (*stated != list->count)
+            return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is %u, but the list has %llu",
+                                      rows[i - 1].key.text, (unsigned)*stated,
+                                      (unsigned long long)list->count);
     }
-    read->r.value = whole;
-    if (good && (!is_scale || whole.bytes == 0 || end[-1] == ','))
-        return qnnrt__record_fail(read, QNNRT_E_FORMAT,
-                                  "\"scaleOffsets\": a text lacks a scale or an offset");
-    return good;
-}
-
-/* Read one element of "scaleOffsets": an object, a text, or a list of two numbers. */
-static int qnnrt__parse_pair(qnnrt__record_reader *read, qnnrt__parse_axis *axis)
-{
-    qnnrt_json_type type = qnnrt_json_value(&read->r);
-    qnnrt__record record;
-    size_t scales = axis->scale_count, offsets = axis->offset_count;
-    int key, number = 0;
-    if (type == QNNRT_JSON_STRING) return qnnrt__parse_pair_text(read, axis);
-    if (type == QNNRT_JSON_OBJECT) {
-        qnnrt__record_begin(&record, qnnrt__parse_pair_keys);
-        while ((key = qnnrt__record_member(read, &record)) >= 0)
-            if (!qnnrt__record_value(read, qnnrt__parse_pair_keys[key].text, QNNRT_JSON_NUMBER) ||
-                !qnnrt__parse_push(read, axis, key == 0)) return 0;
-    } else if (type == QNNRT_JSON_ARRAY) {
-        for (; qnnrt_json_more(&read->r); ++number)
-            if (!qnnrt__record_value(read, "scaleOffsets", QNNRT_JSON_NUMBER) ||
-                !qnnrt__parse_push(read, axis, number == 0)) return 0;
-    } else {
-        return qnnrt__record_fail(
-            read, QNNRT_E_FORMAT,
-            "\"scaleOffsets\" contains %s; expected objects, texts \"scale, offset\" or pairs",
-            qnnrt__record_type(type));
-    }
-    if (axis->scale_count != scales + 1 || axis->offset_count != offsets + 1)
-        return qnnrt__record_fail(read, QNNRT_E_FORMAT,
-                                  "\"scaleOffsets\": element %u lacks its scale or its offset",
-                                  (unsigned)scales);
     return 1;
 }
 
-/* Read a list of numbers or pairs; offsets may be null. */
-static int qnnrt__parse_numbers(qnnrt__record_reader *read, const char *key,
-                                qnnrt__parse_axis *axis, int what)
+/* Read an object by a table into the struct at `to`. */
+static int qnnrt__record_fill(qnnrt__record_reader *read, const qnnrt__record_row *row,
+                              const qnnrt__record_row *rows, void *to)
 {
-    qnnrt_json_type type = qnnrt_json_value(&read->r);
-    if (what == QNNRT__PARSE_E_OFFSETS && type == QNNRT_JSON_NULL) return axis->no_offsets = 1;
-    if (what == QNNRT__PARSE_E_PAIRS && type == QNNRT_JSON_STRING)
-        return qnnrt__parse_pair_text(read, axis);
-    if (type != QNNRT_JSON_ARRAY)
-        return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is %s; expected a list", key,
-                                  qnnrt__record_type(type));
-    while (qnnrt_json_more(&read->r)) {
-        if (what == QNNRT__PARSE_E_PAIRS) {
-            if (!qnnrt__parse_pair(read, axis)) return 0;
-        } else if (!qnnrt__record_value(read, key, QNNRT_JSON_NUMBER) ||
-                   !qnnrt__parse_push(read, axis, what == QNNRT__PARSE_E_SCALES)) {
-            return 0;
+    uint64_t seen = 0;
+    size_t next = 0;      /* the row that probably follows: files keep one order */
+    int within = 0, had_info = 0, more, at;
+    if (qnnrt_json_value(&read->r) != QNNRT_JSON_OBJECT)
+        return qnnrt__record_wrong(read, row, "an object");
+    read->element = 0;
+    while (qnnrt__record_go_on(read)) {
+        more = qnnrt_json_more_as(&read->r, &rows[next].key);
+        if (more == 0 && !within) break;
+        if (more == 0) {
+            within = 0;
+            continue;
         }
-    }
-    return read->r.error == NULL;
-}
-
-/* The members of an encoding object of any kind. */
-typedef struct qnnrt__parse_members {
-    qnnrt__parse_axis axis;
-    uint32_t          declared, bitwidth;
-    int32_t           over, offset;      /* the axis; the offset of all elements */
-    float             scale;
-} qnnrt__parse_members;
-
-enum {
-    QNNRT__PARSE_IS_BITWIDTH = 1u << QNNRT__PARSE_E_BITWIDTH,
-    QNNRT__PARSE_IS_AXIS     = 1u << QNNRT__PARSE_E_AXIS,
-    QNNRT__PARSE_IS_PAIR     = 1u << QNNRT__PARSE_E_SCALE | 1u << QNNRT__PARSE_E_OFFSET,
-    QNNRT__PARSE_IS_COUNT    = 1u << QNNRT__PARSE_E_NUM_PAIRS | 1u << QNNRT__PARSE_E_NUM
-};
-
-/* Read one member of an encoding object. */
-static int qnnrt__parse_encoding_member(qnnrt__record_reader *read, int key,
-                                        qnnrt__parse_members *m)
-{
-    const char *name = qnnrt__parse_encoding_keys[key].text;
-    switch (key) {
-    case QNNRT__PARSE_E_BITWIDTH:  return qnnrt__record_u32(read, name, &m->bitwidth);
-    case QNNRT__PARSE_E_AXIS:      return qnnrt__record_i32(read, name, &m->over);
-    case QNNRT__PARSE_E_NUM_PAIRS:
-    case QNNRT__PARSE_E_NUM:       return qnnrt__record_u32(read, name, &m->declared);
-    case QNNRT__PARSE_E_SCALE:     return qnnrt__record_f32(read, name, &m->scale);
-    case QNNRT__PARSE_E_OFFSET:    return qnnrt__record_i32(read, name, &m->offset);
-    default:                       return qnnrt__parse_numbers(read, name, &m->axis, key);
-    }
-}
-
-/* Make the vendor's struct of an encoding per axis. It has pairs for one kind and two lists for the
-   other; files mix them. */
-static int qnnrt__parse_encoding_axis(qnnrt__record_reader *read, const qnnrt__record *record,
-                                      const qnnrt__parse_members *m, const char *what,
-                                      qnnrt__abi_quantize *out)
-{
-    const qnnrt__parse_axis *axis = &m->axis;
-    if (axis->scale_count == 0 ||
-        (axis->offset_count != axis->scale_count && axis->offset_count != 0) ||
-        (qnnrt__record_has(record, QNNRT__PARSE_E_OFFSETS) && axis->offset_count == 0 &&
-         !axis->no_offsets))
-        return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" has %u scales and %u offsets", what,
-                                  (unsigned)axis->scale_count, (unsigned)axis->offset_count);
-    if ((record->seen & QNNRT__PARSE_IS_COUNT) != 0 && m->declared != axis->scale_count)
-        return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" declares %u scales but has %u",
-                                  what, (unsigned)m->declared, (unsigned)axis->scale_count);
-    if (out->encoding == QNNRT__ABI_BW_AXIS_SCALE_OFFSET) {
-        out->u.bw_axis.bitwidth = m->bitwidth;
-        out->u.bw_axis.axis = m->over;
-        out->u.bw_axis.count = (uint32_t)axis->scale_count;
-        out->u.bw_axis.scales = axis->scales;
-        out->u.bw_axis.offsets = axis->offset_count > 0 ? axis->offsets : NULL;
-    } else {
-        qnnrt__abi_scale_offset *pairs = (qnnrt__abi_scale_offset *)qnnrt__arena_alloc(
-            read->table->arena, axis->scale_count, sizeof(*pairs));
-        size_t i;
-        if (pairs == NULL) return qnnrt__parse_no_memory(read);
-        for (i = 0; i < axis->scale_count; ++i) {
-            pairs[i].scale = axis->scales[i];
-            pairs[i].offset = axis->offset_count > 0 ? axis->offsets[i] : 0;
+        if (more == 1 && !within && qnnrt_json_is(&read->r.key, "info")) {
+            if (had_info) return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"info\" occurs twice");
+            if (qnnrt_json_value(&read->r) != QNNRT_JSON_OBJECT)
+                return qnnrt__record_wrong(read, &qnnrt__record_info, "an object");
+            within = had_info = 1;
+            continue;
         }
-        out->u.axis.axis = m->over;
-        out->u.axis.count = (uint32_t)axis->scale_count;
-        out->u.axis.pairs = pairs;
+        at = more == 2 ? (int)next : qnnrt__record_find(rows, &read->r.key);
+        if (at < 0) {
+            qnnrt_json_skip(&read->r);
+            continue;
+        }
+        if ((seen >> at & 1) != 0)
+            return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" occurs twice",
+                                      rows[at].key.text);
+        seen |= UINT64_C(1) << at;
+        next = (size_t)at + 1;
+        if (!rows[at].value(read, &rows[at], (char *)to + rows[at].at)) return 0;
     }
-    return 1;
+    read->seen = seen;
+    return qnnrt__record_go_on(read) && qnnrt__record_check(read, rows, (const char *)to);
 }
 
-/* Read an encoding object of any kind into the vendor's struct. */
-static int qnnrt__parse_encoding(qnnrt__record_reader *read, uint32_t encoding, const char *what,
-                                 qnnrt__abi_quantize *out)
+/* Read an object by the table of its row. */
+static int qnnrt__record_object(qnnrt__record_reader *read, const qnnrt__record_row *row, void *to)
 {
-    const int bw = encoding == QNNRT__ABI_BW_SCALE_OFFSET ||
-                   encoding == QNNRT__ABI_BW_AXIS_SCALE_OFFSET;
-    const int whole = encoding == QNNRT__ABI_SCALE_OFFSET || encoding == QNNRT__ABI_BW_SCALE_OFFSET;
-    const uint64_t needed = (uint64_t)(whole ? QNNRT__PARSE_IS_PAIR : QNNRT__PARSE_IS_AXIS) |
-                            (uint64_t)(bw ? QNNRT__PARSE_IS_BITWIDTH : 0);
-    qnnrt__record record;
-    qnnrt__parse_members m;
-    int key;
-    memset(&m, 0, sizeof(m));
-    if (!qnnrt__record_enter(read, &record, qnnrt__parse_encoding_keys, what)) return 0;
-    while ((key = qnnrt__record_member(read, &record)) >= 0)
-        if (!qnnrt__parse_encoding_member(read, key, &m)) return 0;
-    if ((record.seen & needed) != needed)
-        return qnnrt__record_fail(
-            read, QNNRT_E_FORMAT, "\"%s\" lacks %s", what,
-            bw && (record.seen & QNNRT__PARSE_IS_BITWIDTH) == 0 ? "bitwidth"
-            : whole ? "scale or offset" : "axis");
-    out->encoding = encoding;
-    if (!whole) return qnnrt__parse_encoding_axis(read, &record, &m, what, out);
-    if (bw) {
-        out->u.bw.bitwidth = m.bitwidth;
-        out->u.bw.scale = m.scale;
-        out->u.bw.offset = m.offset;
-    } else {
-        out->u.scale_offset.scale = m.scale;
-        out->u.scale_offset.offset = m.offset;
-    }
-    return 1;
+    return qnnrt__record_fill(read, row, row->rows, to);
 }
 
-/* Read "quantizeParams". The encoding object may precede the name of the encoding, so its key tells
-   its kind; the two must agree. */
-static int qnnrt__parse_quant(qnnrt__record_reader *read, const char *what,
-                              qnnrt__abi_quantize *out)
+/* Read a list; `item` reads each of its elements, which have row->more bytes. */
+static int qnnrt__record_items(qnnrt__record_reader *read, const qnnrt__record_row *row,
+                               qnnrt__record_list *list, qnnrt__record_read item)
 {
-    qnnrt__record record;
-    uint32_t definition = QNNRT__ABI_DEFINED, encoding = QNNRT__ABI_UNDEFINED, found;
-    const uint64_t plain = UINT64_C(1) << QNNRT__PARSE_Q_SCALE |
-                           UINT64_C(1) << QNNRT__PARSE_Q_OFFSET;
-    float scale = 0;
-    int32_t offset = 0;
-    int key, good;
-    memset(out, 0, sizeof(*out));
-    out->encoding = QNNRT__ABI_UNDEFINED;
-    if (!qnnrt__record_enter(read, &record, qnnrt__parse_quant_keys, what)) return 0;
-    while ((key = qnnrt__record_member(read, &record)) >= 0) {
-        const char *name = qnnrt__parse_quant_keys[key].text;
-        if (key == QNNRT__PARSE_Q_DEFINITION)
-            good = qnnrt__record_enum(read, name, QNNRT__NAMES_DEFINITION, QNNRT__ABI_UNDEFINED,
-                                      &definition);
-        else if (key == QNNRT__PARSE_Q_ENCODING)
-            good = qnnrt__record_enum(read, name, QNNRT_VENDOR_ENCODING, QNNRT__ABI_UNKNOWN,
-                                      &encoding);
-        else if (key == QNNRT__PARSE_Q_SCALE) good = qnnrt__record_f32(read, name, &scale);
-        else if (key == QNNRT__PARSE_Q_OFFSET) good = qnnrt__record_i32(read, name, &offset);
-        else if (out->encoding != QNNRT__ABI_UNDEFINED)
-            good = qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" has two encodings", what);
-        else      /* two names for each kind, in the order of the vendor's numbers */
-            good = qnnrt__parse_encoding(read, (uint32_t)((key - QNNRT__PARSE_Q_SCALE_OFFSET) % 4),
-                                         name, out);
-        if (!good) return 0;
+    const qnnrt_json_type type = qnnrt_json_value(&read->r);
+    uint64_t first = 2;
+    if (type == QNNRT_JSON_NULL && (row->flags & QNNRT__RECORD_NULL) != 0) return 1;
+    if (type != QNNRT_JSON_ARRAY) return qnnrt__record_wrong(read, row, "a list");
+    if ((row->flags & QNNRT__RECORD_COUNTED) != 0) {
+        /* All counts together reserve no more than the text could hold. */
+        const uint64_t most = read->spare / row->more;
+        first = *(const uint32_t *)((const char *)list - row->at + row[-1].at);
+        if (first > most) first = most;
+        read->spare -= first * row->more;
+        if (first == 0) first = 2;
     }
-    found = out->encoding;
-    if ((record.seen & plain) != 0 && found != QNNRT__ABI_UNDEFINED)
-        return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" has two encodings", what);
-    if ((record.seen & plain) != 0) {      /* without an object around them */
-        if ((record.seen & plain) != plain)
-            return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" lacks scale or offset", what);
-        found = QNNRT__ABI_SCALE_OFFSET;
-        out->u.scale_offset.scale = scale;
-        out->u.scale_offset.offset = offset;
-    }
-    if (definition != QNNRT__ABI_DEFINED) {
-        out->encoding = QNNRT__ABI_UNDEFINED;
-        return 1;
-    }
-    if (!qnnrt__record_has(&record, QNNRT__PARSE_Q_ENCODING)) encoding = found;
-    if (encoding != found &&
-        (found != QNNRT__ABI_UNDEFINED || encoding <= QNNRT__ABI_BW_AXIS_SCALE_OFFSET))
-        return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" names %s but contains %s", what,
-                                  encoding == QNNRT__ABI_UNDEFINED ? "no encoding"
-                                  : qnnrt__names_of(QNNRT_VENDOR_ENCODING, encoding) != NULL
-                                    ? qnnrt__names_of(QNNRT_VENDOR_ENCODING, encoding)
-                                    : "an unknown encoding",
-                                  found == QNNRT__ABI_UNDEFINED
-                                    ? "none"
-                                    : qnnrt__names_of(QNNRT_VENDOR_ENCODING, found));
-    out->definition = encoding != QNNRT__ABI_UNDEFINED ? QNNRT__ABI_DEFINED : 0;
-    out->encoding = encoding;
-    return 1;
-}
-
-/* ---- tensors ---- */
-
-enum { QNNRT__PARSE_VERSION, QNNRT__PARSE_ID, QNNRT__PARSE_NAME, QNNRT__PARSE_TYPE,
-       QNNRT__PARSE_FORMAT, QNNRT__PARSE_DTYPE, QNNRT__PARSE_RANK, QNNRT__PARSE_DIMS,
-       QNNRT__PARSE_MEM, QNNRT__PARSE_QUANT, QNNRT__PARSE_DYNAMIC, QNNRT__PARSE_DTYPE_2,
-       QNNRT__PARSE_CURRENT, QNNRT__PARSE_QUANT_2, QNNRT__PARSE_ELEMENT, QNNRT__PARSE_BYTES };
-static const qnnrt_json_text qnnrt__parse_keys[] = {
-    QNNRT__KEY("version"), QNNRT__KEY("id"), QNNRT__KEY("name"), QNNRT__KEY("type"),
-    QNNRT__KEY("dataFormat"), QNNRT__KEY("dataType"), QNNRT__KEY("rank"), QNNRT__KEY("dimensions"),
-    QNNRT__KEY("memType"), QNNRT__KEY("quantizeParams"), QNNRT__KEY("isDynamicDimensions"),
-    QNNRT__KEY("data_type"), QNNRT__KEY("currentDimensions"), QNNRT__KEY("quantization"),
-    QNNRT__KEY("bytesPerElement"), QNNRT__KEY("nbytes"), QNNRT__NO_KEY
-};
-
-typedef struct qnnrt__parse_dims {
-    uint32_t count, dims[QNNRT__PARSE_MOST_DIMS];
-} qnnrt__parse_dims;
-
-static int qnnrt__parse_dimensions(qnnrt__record_reader *read, const char *key,
-                                   qnnrt__parse_dims *out)
-{
-    char shown[48];
-    out->count = 0;
-    if (!qnnrt__record_value(read, key, QNNRT_JSON_ARRAY)) return 0;
     while (qnnrt_json_more(&read->r)) {
-        uint64_t value = 0;
-        int whole = qnnrt_json_value_u64(&read->r, &value);
-        qnnrt_json_type type = whole ? QNNRT_JSON_NUMBER : qnnrt_json_value(&read->r);
-        if (!whole && type == QNNRT_JSON_NUMBER) whole = qnnrt_json_u64(&read->r.value, &value);
-        if (!whole || value == 0 || value > UINT32_MAX)
-            return qnnrt__record_fail(read, QNNRT_E_FORMAT,
-                                      "dimension %u in \"%s\" is %s; expected a whole number from"
-                                      " 1 to %u", (unsigned)out->count, key,
-                                      type == QNNRT_JSON_NUMBER ? qnnrt__record_shown(read, shown)
-                                                              : qnnrt__record_type(type),
-                                      (unsigned)UINT32_MAX);
-        if (out->count >= QNNRT__PARSE_MOST_DIMS || out->count >= read->table->limits->rank)
-            return qnnrt__record_fail(read, QNNRT_E_LIMIT,
-                                      "\"%s\" has more than %u dimensions (limits.rank)", key,
-                                      (unsigned)out->count);
-        out->dims[out->count++] = (uint32_t)value;
+        if (list->count >= QNNRT__TABLE_SCALES)
+            return qnnrt__record_fail(read, QNNRT_E_LIMIT, "\"%s\" has more than %u elements",
+                                      row->key.text, (unsigned)QNNRT__TABLE_SCALES);
+        list->items = qnnrt__arena_grow(read->table->arena, list->items, list->count, row->more,
+                                        list->count == 0 ? first : (uint64_t)list->count + 1,
+                                        &list->room);
+        if (list->items == NULL) return qnnrt__record_no_memory(read);
+        read->element = 1;
+        if (!item(read, row, (char *)list->items + list->count * row->more)) return 0;
+        list->count += 1;
     }
+    read->element = 0;
     return read->r.error == NULL;
 }
 
-/* Read one flag for each dimension: [false, true] or [0, 1]. */
-static int qnnrt__parse_flags(qnnrt__record_reader *read, const char *key,
-                              uint8_t flags[QNNRT__PARSE_MOST_DIMS], uint32_t *count)
+static int qnnrt__record_list_of(qnnrt__record_reader *read, const qnnrt__record_row *row, void *to)
 {
-    *count = 0;
-    if (qnnrt_json_value(&read->r) == QNNRT_JSON_NULL) return 1;
-    if (read->r.type != QNNRT_JSON_ARRAY)
-        return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is not a list", key);
-    while (qnnrt_json_more(&read->r)) {
-        uint64_t value = 2;
-        qnnrt_json_type type = qnnrt_json_value(&read->r);
-        if (type == QNNRT_JSON_TRUE || type == QNNRT_JSON_FALSE) value = type == QNNRT_JSON_TRUE;
-        else if (type == QNNRT_JSON_NUMBER && !qnnrt_json_u64(&read->r.value, &value)) value = 2;
-        if (value > 1 || *count >= QNNRT__PARSE_MOST_DIMS)
-            return qnnrt__record_fail(read, QNNRT_E_FORMAT,
-                                      "\"%s\" must have one true or false for each dimension", key);
-        flags[(*count)++] = (uint8_t)value;
-    }
-    return read->r.error == NULL;
-}
-
-/* The content of a tensor's record. It is checked after the whole record was read. */
-typedef struct qnnrt__parse_facts {
-    qnnrt__abi_tensor abi;
-    qnnrt__parse_dims  dims, current;
-    uint8_t           dynamic[QNNRT__PARSE_MOST_DIMS];
-    uint32_t          rank, dynamic_count, dtype_2;
-    uint64_t          element_bytes, bytes;
-} qnnrt__parse_facts;
-
-static int qnnrt__parse_version(qnnrt__record_reader *read, uint32_t *out)
-{
-    size_t bytes;
-    if (!qnnrt__record_value(read, "version", QNNRT_JSON_STRING)) return 0;
-    bytes = read->r.value.bytes;
-    *out = bytes > 0 && read->r.value.text[bytes - 1] == '2' ? 2 : 1;
-    return 1;
-}
-
-static int qnnrt__parse_member(qnnrt__record_reader *read, int key, qnnrt__parse_facts *t)
-{
-    static const qnnrt_json_text no_type = QNNRT__KEY("UNKNOWN");
-    qnnrt__abi_tensor_body *body = &t->abi.body;
-    const char *name = qnnrt__parse_keys[key].text;
-    switch (key) {
-    case QNNRT__PARSE_ID:      return qnnrt__record_u32(read, name, &body->id);
-    case QNNRT__PARSE_NAME:
-        if (!qnnrt__record_text(read, name, &body->name)) return 0;
-        read->name = body->name;
-        return 1;
-    case QNNRT__PARSE_TYPE:
-        /* Utilities write this for a type that is newer than they are; the list's type is kept. */
-        if (qnnrt_json_value_is(&read->r, &no_type)) return 1;
-        return qnnrt__record_enum(read, name, QNNRT_VENDOR_TENSOR_TYPE, QNNRT__ABI_UNDEFINED,
-                                  &body->type);
-    case QNNRT__PARSE_FORMAT:
-        return qnnrt__record_enum(read, name, QNNRT_VENDOR_FORMAT, QNNRT__ABI_UNKNOWN,
-                                  &body->format);
-    case QNNRT__PARSE_DTYPE:
-        return qnnrt__record_enum(read, name, QNNRT_VENDOR_DTYPE, QNNRT__ABI_UNDEFINED,
-                                  &body->dtype);
-    case QNNRT__PARSE_DTYPE_2:
-        return qnnrt__record_enum(read, name, QNNRT_VENDOR_DTYPE, QNNRT__ABI_UNDEFINED,
-                                  &t->dtype_2);
-    case QNNRT__PARSE_RANK:    return qnnrt__record_u32(read, name, &t->rank);
-    case QNNRT__PARSE_DIMS:    return qnnrt__parse_dimensions(read, name, &t->dims);
-    case QNNRT__PARSE_CURRENT: return qnnrt__parse_dimensions(read, name, &t->current);
-    case QNNRT__PARSE_QUANT:
-    case QNNRT__PARSE_QUANT_2: return qnnrt__parse_quant(read, name, &body->quantize);
-    case QNNRT__PARSE_DYNAMIC: return qnnrt__parse_flags(read, name, t->dynamic, &t->dynamic_count);
-    case QNNRT__PARSE_VERSION: return qnnrt__parse_version(read, &t->abi.version);
-    case QNNRT__PARSE_ELEMENT: return qnnrt__record_u64(read, name, UINT64_MAX, &t->element_bytes);
-    case QNNRT__PARSE_BYTES:   return qnnrt__record_u64(read, name, UINT64_MAX, &t->bytes);
-    default:                    return qnnrt_json_skip(&read->r);
-    }
-}
-
-/* Warn when a stated size differs from the computed one. The computed one is used. */
-static void qnnrt__parse_warn_bytes(const qnnrt__record_reader *read, const char *key,
-                                    uint64_t stated, uint64_t computed,
-                                    const qnnrt_tensor_info *tensor)
-{
-    if (stated == computed) return;
-    qnnrt__log(
-        &read->table->arena->hooks, QNNRT_LOG_WARN, "read_json", 0,
-        "%s: tensor \"%.200s\": \"%s\" is %llu; using %llu, from dtype and dimensions",
-        read->table->file, tensor->name, key, (unsigned long long)stated,
-        (unsigned long long)computed);
-}
-
-static int qnnrt__parse_check(qnnrt__record_reader *read, const qnnrt__record *record,
-                              qnnrt__parse_facts *t, qnnrt__table_kind kind)
-{
-    qnnrt__abi_tensor_body *body = &t->abi.body;
-    const qnnrt__parse_dims *dims = &t->dims;
-    if (!qnnrt__record_has(record, QNNRT__PARSE_NAME))
-        return qnnrt__record_fail(read, QNNRT_E_FORMAT, "it has no \"name\"");
-    if (!qnnrt__record_has(record, QNNRT__PARSE_ID))
-        return qnnrt__record_fail(read, QNNRT_E_FORMAT,
-                                  "it has no \"id\", by which the library matches tensors");
-    if (!qnnrt__record_has(record, QNNRT__PARSE_DTYPE)) {
-        if (!qnnrt__record_has(record, QNNRT__PARSE_DTYPE_2))
-            return qnnrt__record_fail(read, QNNRT_E_FORMAT, "it has no \"dataType\"");
-        body->dtype = t->dtype_2;
-    } else if (qnnrt__record_has(record, QNNRT__PARSE_DTYPE_2) && body->dtype != t->dtype_2) {
-        return qnnrt__record_fail(read, QNNRT_E_FORMAT,
-                                  "\"dataType\" is 0x%04x, but \"data_type\" is 0x%04x",
-                                  (unsigned)body->dtype, (unsigned)t->dtype_2);
-    }
-    if (qnnrt__record_has(record, QNNRT__PARSE_QUANT) &&
-        qnnrt__record_has(record, QNNRT__PARSE_QUANT_2))
-        return qnnrt__record_fail(read, QNNRT_E_FORMAT,
-                                  "it has both \"quantizeParams\" and \"quantization\"");
-    if (qnnrt__record_has(record, QNNRT__PARSE_CURRENT)) {
-        if (qnnrt__record_has(record, QNNRT__PARSE_DIMS) && t->dims.count != t->current.count)
-            return qnnrt__record_fail(read, QNNRT_E_FORMAT,
-                                      "\"dimensions\" has %u numbers, \"currentDimensions\" %u",
-                                      (unsigned)t->dims.count, (unsigned)t->current.count);
-        dims = &t->current;
-    } else if (!qnnrt__record_has(record, QNNRT__PARSE_DIMS)) {
-        return qnnrt__record_fail(read, QNNRT_E_FORMAT, "it has no \"dimensions\"");
-    }
-    if (qnnrt__record_has(record, QNNRT__PARSE_RANK) && t->rank != dims->count)
-        return qnnrt__record_fail(read, QNNRT_E_FORMAT,
-                                  "\"rank\" is %u, but it has %u dimensions", (unsigned)t->rank,
-                                  (unsigned)dims->count);
-    if (t->dynamic_count != 0 && t->dynamic_count != dims->count)
-        return qnnrt__record_fail(read, QNNRT_E_FORMAT,
-                                  "\"isDynamicDimensions\" has %u elements for %u dimensions",
-                                  (unsigned)t->dynamic_count, (unsigned)dims->count);
-    if ((kind == QNNRT__TABLE_INPUTS && body->type == QNNRT__ABI_APP_READ) ||
-        (kind == QNNRT__TABLE_OUTPUTS && body->type == QNNRT__ABI_APP_WRITE))
-        return qnnrt__record_fail(read, QNNRT_E_FORMAT,
-                                  "it is in the list of %ss, but its type is %s",
-                                  qnnrt__table_noun(kind),
-                                  kind == QNNRT__TABLE_INPUTS
-                                    ? "QNN_TENSOR_TYPE_APP_READ, the type of outputs"
-                                    : "QNN_TENSOR_TYPE_APP_WRITE, the type of inputs");
-    body->rank = dims->count;
-    body->dims = dims->dims;
-    if (t->dynamic_count != 0) {
-        body->dynamic_dims = t->dynamic;
-        t->abi.version = 2;
-    }
-    return 1;
-}
-
-/* Read one tensor. */
-static int qnnrt__parse_record(qnnrt__record_reader *read, qnnrt__table_list *list)
-{
-    qnnrt__record record;
-    qnnrt__parse_facts t;
-    static const uint32_t types[QNNRT__TABLE_KINDS] = { QNNRT__ABI_APP_WRITE, QNNRT__ABI_APP_READ,
-                                                        QNNRT__ABI_UPDATEABLE_STATIC };
-    const qnnrt_tensor_info *made;
-    int key;
-    memset(&t.abi, 0, sizeof(t.abi));
-    t.dims.count = t.current.count = t.rank = t.dynamic_count = t.dtype_2 = 0;
-    t.element_bytes = t.bytes = 0;
-    t.abi.version = 1;
-    t.abi.body.type = types[list->kind];
-    read->kind = qnnrt__table_noun(list->kind);
-    read->index = list->count;
-    read->name = NULL;
-    if (!qnnrt__record_enter(read, &record, qnnrt__parse_keys, read->kind)) return 0;
-    read->depth = read->r.depth;
-    while ((key = qnnrt__record_member(read, &record)) >= 0) {
-        read->depth = read->r.depth;      /* one deeper in "info" */
-        if (!qnnrt__parse_member(read, key, &t)) return 0;
-    }
-    read->depth = 0;
-    if (!qnnrt__record_go_on(read)) return 0;
-    if (!qnnrt__parse_check(read, &record, &t, list->kind)) return 0;
-    if (!qnnrt__record_result(read, qnnrt__table_take(read->table, 1))) return 0;
-    if (!qnnrt__record_result(read, qnnrt__table_add(read->table, list, &t.abi))) return 0;
-    made = &list->tensors[list->count - 1];
-    if (qnnrt__record_has(&record, QNNRT__PARSE_ELEMENT) && made->count > 0 &&
-        made->bytes >= made->count)
-        qnnrt__parse_warn_bytes(read, "bytesPerElement", t.element_bytes, made->bytes / made->count,
-                                made);
-    if (qnnrt__record_has(&record, QNNRT__PARSE_BYTES))
-        qnnrt__parse_warn_bytes(read, "nbytes", t.bytes, made->bytes, made);
-    return 1;
-}
-
-/* Return for how many of `declared` records to make room at once. In all lists together a count
-   from a file reserves no more than the text could hold. */
-static uint32_t qnnrt__parse_hint(qnnrt__record_reader *read, uint32_t declared)
-{
-    uint32_t room = declared < read->hints ? declared : read->hints;
-    read->hints -= room;
-    return room;
-}
-
-/* Read a list of tensors. declared: the count that the text gives before the list, or 0. */
-static int qnnrt__parse_list(qnnrt__record_reader *read, const char *key, uint32_t declared,
-                             qnnrt__table_list *list)
-{
-    if (!qnnrt__record_value(read, key, QNNRT_JSON_ARRAY)) return 0;
-    if (!qnnrt__record_result(read, qnnrt__table_room(read->table, list,
-                                                      qnnrt__parse_hint(read, declared))))
-        return 0;
-    while (qnnrt_json_more(&read->r))
-        if (!qnnrt__parse_record(read, list)) return 0;
-    return read->r.error == NULL;
+    return qnnrt__record_items(read, row, (qnnrt__record_list *)to, row->item);
 }
 
 /* =====================================================================================
    READ JSON                                                                   >>read_json
    Metadata of a context binary from the text that qnn-context-binary-utility writes, into
    the table: one pass, nothing in between.
-   Source: as in >>parse.
-   Needs: >>mem >>err >>abi >>table >>record >>parse, and qnnrt_json.h
+   Source: genuine files of two releases, and the keys and schemas that the tools contain.
+   Needs: >>mem >>err >>abi >>names >>table >>record, and qnnrt_json.h
    Knows nothing of: files, libraries, other sources of metadata
    ===================================================================================== */
 
+/* ---- encodings ---- */
+
+/* "quantizeParams" while it is read. */
+typedef struct qnnrt__read_quant {
+    qnnrt__abi_quantize abi;
+    qnnrt__record_list  pairs, scales, offsets;      /* of an axis */
+} qnnrt__read_quant;
+
+static const qnnrt__record_row qnnrt__read_scale_offset[] = {
+    QNNRT__ROW("scale", record_f32, qnnrt__abi_scale_offset, scale, QNNRT__RECORD_NEEDED, 0),
+    QNNRT__ROW("offset", record_i32, qnnrt__abi_scale_offset, offset, QNNRT__RECORD_NEEDED, 0),
+    QNNRT__ROW_END
+};
+static const qnnrt__record_row qnnrt__read_axis[] = {
+    QNNRT__ROW("axis", record_i32, qnnrt__read_quant, abi.u.axis.axis, QNNRT__RECORD_NEEDED, 0),
+    QNNRT__ROW("numScaleOffsets", record_u32, qnnrt__read_quant, abi.u.axis.count, 0, 0),
+    QNNRT__ROW_LIST("scaleOffsets", record_object, qnnrt__abi_scale_offset,
+                    qnnrt__read_scale_offset, qnnrt__read_quant, pairs,
+                    QNNRT__RECORD_NEEDED | QNNRT__RECORD_COUNTED),
+    QNNRT__ROW_END
+};
+static const qnnrt__record_row qnnrt__read_bw[] = {
+    QNNRT__ROW("bitwidth", record_u32, qnnrt__read_quant, abi.u.bw.bitwidth,
+               QNNRT__RECORD_NEEDED, 0),
+    QNNRT__ROW("scale", record_f32, qnnrt__read_quant, abi.u.bw.scale, QNNRT__RECORD_NEEDED, 0),
+    QNNRT__ROW("offset", record_i32, qnnrt__read_quant, abi.u.bw.offset, QNNRT__RECORD_NEEDED, 0),
+    QNNRT__ROW_END
+};
+static const qnnrt__record_row qnnrt__read_bw_axis[] = {
+    QNNRT__ROW("bitwidth", record_u32, qnnrt__read_quant, abi.u.bw_axis.bitwidth,
+               QNNRT__RECORD_NEEDED, 0),
+    QNNRT__ROW("axis", record_i32, qnnrt__read_quant, abi.u.bw_axis.axis, QNNRT__RECORD_NEEDED, 0),
+    QNNRT__ROW("numElements", record_u32, qnnrt__read_quant, abi.u.bw_axis.count, 0, 0),
+    QNNRT__ROW_LIST("scales", record_f32, float, NULL, qnnrt__read_quant, scales,
+                    QNNRT__RECORD_NEEDED | QNNRT__RECORD_COUNTED),
+    QNNRT__ROW_LIST("offsets", record_i32, int32_t, NULL, qnnrt__read_quant, offsets,
+                    QNNRT__RECORD_NULL),
+    QNNRT__ROW_END
+};
+
+enum { QNNRT__READ_OBJECTS = 2 };      /* the row of the first encoding's object */
+static const qnnrt__record_row qnnrt__read_quant_rows[] = {
+    QNNRT__ROW("definition", record_enum, qnnrt__read_quant, abi.definition, QNNRT__RECORD_NEEDED,
+               QNNRT__NAMES_DEFINITION),
+    QNNRT__ROW("quantizationEncoding", record_enum, qnnrt__read_quant, abi.encoding,
+               QNNRT__RECORD_NEEDED | QNNRT__RECORD_UNKNOWN, QNNRT_VENDOR_ENCODING),
+    /* in the order of the vendor's numbers */
+    QNNRT__ROW_OBJECT("scaleOffset", qnnrt__read_scale_offset, qnnrt__read_quant,
+                      abi.u.scale_offset, 0),
+    QNNRT__ROW_OBJECT("axisScaleOffset", qnnrt__read_axis, qnnrt__read_quant, abi, 0),
+    QNNRT__ROW_OBJECT("bwScaleOffset", qnnrt__read_bw, qnnrt__read_quant, abi, 0),
+    QNNRT__ROW_OBJECT("bwAxisScaleOffset", qnnrt__read_bw_axis, qnnrt__read_quant, abi, 0),
+    QNNRT__ROW_END
+};
+
+/* Return the name of an encoding, for messages. */
+static const char *qnnrt__read_encoding_name(uint32_t encoding)
+{
+    const char *name = qnnrt__names_of(QNNRT_VENDOR_ENCODING, encoding);
+    return encoding == QNNRT__ABI_UNDEFINED ? "none" : name != NULL ? name : "an unknown one";
+}
+
+/* Read "quantizeParams" into the vendor's struct. The encoding's object may precede its name; the
+   two must agree. */
+static int qnnrt__read_quantize(qnnrt__record_reader *read, const qnnrt__record_row *row, void *to)
+{
+    qnnrt__abi_quantize *out = (qnnrt__abi_quantize *)to;
+    qnnrt__read_quant q;
+    uint32_t found = QNNRT__ABI_UNDEFINED, i;
+    memset(&q, 0, sizeof(q));
+    if (!qnnrt__record_fill(read, row, qnnrt__read_quant_rows, &q)) return 0;
+    for (i = QNNRT__ABI_SCALE_OFFSET; i <= QNNRT__ABI_BW_AXIS_SCALE_OFFSET; ++i) {
+        if ((read->seen >> (QNNRT__READ_OBJECTS + i) & 1) == 0) continue;
+        if (found != QNNRT__ABI_UNDEFINED)
+            return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" has two encodings",
+                                      row->key.text);
+        found = i;
+    }
+    if (q.abi.definition != QNNRT__ABI_DEFINED) return 1;
+    if (q.abi.encoding != found && (found != QNNRT__ABI_UNDEFINED ||
+                                    q.abi.encoding <= QNNRT__ABI_BW_AXIS_SCALE_OFFSET))
+        return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" names %s but contains %s",
+                                  row->key.text, qnnrt__read_encoding_name(q.abi.encoding),
+                                  qnnrt__read_encoding_name(found));
+    if (q.offsets.count != q.scales.count && q.offsets.count != 0)
+        return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" has %llu scales and %llu offsets",
+                                  row->key.text, (unsigned long long)q.scales.count,
+                                  (unsigned long long)q.offsets.count);
+    if (found == QNNRT__ABI_AXIS_SCALE_OFFSET) {
+        q.abi.u.axis.count = (uint32_t)q.pairs.count;
+        q.abi.u.axis.pairs = (const qnnrt__abi_scale_offset *)q.pairs.items;
+    } else if (found == QNNRT__ABI_BW_AXIS_SCALE_OFFSET) {
+        q.abi.u.bw_axis.count = (uint32_t)q.scales.count;
+        q.abi.u.bw_axis.scales = (const float *)q.scales.items;
+        q.abi.u.bw_axis.offsets = (const int32_t *)q.offsets.items;
+    }
+    *out = q.abi;
+    return 1;
+}
+
+/* ---- tensors ---- */
+
+typedef struct qnnrt__read_graph {
+    qnnrt_graph_info   info;
+    uint32_t           stated[QNNRT__TABLE_KINDS];
+    qnnrt__record_list lists[QNNRT__TABLE_KINDS];      /* of qnnrt_tensor_info */
+} qnnrt__read_graph;
+
+/* Return the list that a row of a graph is for. */
+static qnnrt__table_kind qnnrt__read_kind_of(const qnnrt__record_row *row)
+{
+    return (qnnrt__table_kind)((row->at - offsetof(qnnrt__read_graph, lists)) /
+                               sizeof(qnnrt__record_list));
+}
+
+typedef struct qnnrt__read_tensor {
+    qnnrt__abi_tensor  abi;
+    qnnrt__record_list dims, dynamic;
+} qnnrt__read_tensor;
+
+/* Read the name of a tensor, which messages then use. */
+static int qnnrt__read_name(qnnrt__record_reader *read, const qnnrt__record_row *row, void *to)
+{
+    if (!qnnrt__record_text(read, row, to)) return 0;
+    read->place.name = *(const char **)to;
+    return 1;
+}
+
+/* Read the version of a tensor, "QNN_TENSOR_VERSION_2". */
+static int qnnrt__read_version(qnnrt__record_reader *read, const qnnrt__record_row *row, void *to)
+{
+    const qnnrt_json_text *text = &read->r.value;
+    if (qnnrt_json_value(&read->r) != QNNRT_JSON_STRING)
+        return qnnrt__record_wrong(read, row, "text");
+    *(uint32_t *)to = text->bytes > 0 && text->text[text->bytes - 1] == '2' ? 2 : 1;
+    return 1;
+}
+
+/* Read the type of a tensor. Utilities write "UNKNOWN" for one that is newer than they are; that of
+   the list stays. */
+static int qnnrt__read_type(qnnrt__record_reader *read, const qnnrt__record_row *row, void *to)
+{
+    static const qnnrt_json_text unknown = QNNRT_JSON_TEXT("UNKNOWN");
+    return qnnrt_json_value_is(&read->r, &unknown) || qnnrt__record_enum(read, row, to);
+}
+
+/* Read a flag: true, false, 1 or 0. */
+static int qnnrt__read_flag(qnnrt__record_reader *read, const qnnrt__record_row *row, void *to)
+{
+    const qnnrt_json_type type = qnnrt_json_value(&read->r);
+    uint64_t flag = type == QNNRT_JSON_TRUE;
+    if ((type != QNNRT_JSON_TRUE && type != QNNRT_JSON_FALSE && type != QNNRT_JSON_NUMBER) ||
+        (type == QNNRT_JSON_NUMBER && (!qnnrt_json_u64(&read->r.value, &flag) || flag > 1)))
+        return qnnrt__record_wrong(read, row, "true or false for each dimension");
+    *(uint8_t *)to = (uint8_t)flag;
+    return 1;
+}
+
+static const qnnrt__record_row qnnrt__read_tensor_rows[] = {
+    QNNRT__ROW("version", read_version, qnnrt__read_tensor, abi.version, 0, 0),
+    QNNRT__ROW("id", record_u32, qnnrt__read_tensor, abi.body.id, QNNRT__RECORD_NEEDED, 0),
+    QNNRT__ROW("name", read_name, qnnrt__read_tensor, abi.body.name, QNNRT__RECORD_NEEDED, 0),
+    QNNRT__ROW("type", read_type, qnnrt__read_tensor, abi.body.type, 0, QNNRT_VENDOR_TENSOR_TYPE),
+    QNNRT__ROW("dataFormat", record_enum, qnnrt__read_tensor, abi.body.format,
+               QNNRT__RECORD_UNKNOWN, QNNRT_VENDOR_FORMAT),
+    QNNRT__ROW("dataType", record_enum, qnnrt__read_tensor, abi.body.dtype,
+               QNNRT__RECORD_NEEDED, QNNRT_VENDOR_DTYPE),
+    QNNRT__ROW("rank", record_u32, qnnrt__read_tensor, abi.body.rank, 0, 0),
+    QNNRT__ROW_LIST("dimensions", record_u32, uint32_t, NULL, qnnrt__read_tensor, dims,
+                    QNNRT__RECORD_NEEDED | QNNRT__RECORD_COUNTED),
+    QNNRT__ROW_SKIP("memType"),
+    QNNRT__ROW("quantizeParams", read_quantize, qnnrt__read_tensor, abi.body.quantize, 0, 0),
+    QNNRT__ROW_LIST("isDynamicDimensions", read_flag, uint8_t, NULL, qnnrt__read_tensor,
+                    dynamic, QNNRT__RECORD_NULL),
+    QNNRT__ROW_END
+};
+
+/* Read one tensor of the list that is read into the table. */
+static int qnnrt__read_one(qnnrt__record_reader *read, const qnnrt__record_row *row, void *to)
+{
+    static const uint32_t types[QNNRT__TABLE_KINDS] = { QNNRT__ABI_APP_WRITE, QNNRT__ABI_APP_READ,
+                                                        QNNRT__ABI_UPDATEABLE_STATIC };
+    const qnnrt__table_kind kind = qnnrt__read_kind_of(row);
+    qnnrt__read_tensor t;
+    qnnrt__abi_tensor_body *body = &t.abi.body;
+    memset(&t, 0, sizeof(t));
+    t.abi.version = 1;
+    body->type = types[kind];
+    if (!qnnrt__record_fill(read, row, qnnrt__read_tensor_rows, &t)) return 0;
+    if (t.dynamic.count != 0 && t.dynamic.count != t.dims.count)
+        return qnnrt__record_fail(read, QNNRT_E_FORMAT,
+                                  "\"isDynamicDimensions\" has %llu elements for %llu dimensions",
+                                  (unsigned long long)t.dynamic.count,
+                                  (unsigned long long)t.dims.count);
+    if (kind != QNNRT__TABLE_UPDATEABLES && body->type == types[1 - kind])
+        return qnnrt__record_fail(read, QNNRT_E_FORMAT,
+                                  "it is in the list of %ss, but its type is QNN_TENSOR_TYPE_%s",
+                                  read->place.kind,
+                                  qnnrt__names_of(QNNRT_VENDOR_TENSOR_TYPE, body->type));
+    body->rank = (uint32_t)t.dims.count;
+    body->dims = (const uint32_t *)t.dims.items;
+    if (t.dynamic.count != 0) t.abi.version = 2;
+    body->dynamic_dims = (const uint8_t *)t.dynamic.items;
+    if (!qnnrt__record_result(read, qnnrt__table_take(read->table, 1)) ||
+        !qnnrt__record_result(read, qnnrt__table_tensor(read->table, &t.abi, kind,
+                                                        read->place.index,
+                                                        (qnnrt_tensor_info *)to)))
+        return 0;
+    read->place.name = NULL;
+    read->place.index += 1;
+    return 1;
+}
+
 /* ---- graphs ---- */
 
-enum { QNNRT__READ_G_NAME, QNNRT__READ_G_NUM_IN, QNNRT__READ_G_IN, QNNRT__READ_G_NUM_OUT,
-       QNNRT__READ_G_OUT, QNNRT__READ_G_NUM_UP, QNNRT__READ_G_UP, QNNRT__READ_G_BLOB,
-       QNNRT__READ_G_BLOB_2, QNNRT__READ_G_IN_2, QNNRT__READ_G_OUT_2 };
-static const qnnrt_json_text qnnrt__read_graph_keys[] = {
-    QNNRT__KEY("graphName"), QNNRT__KEY("numGraphInputs"), QNNRT__KEY("graphInputs"),
-    QNNRT__KEY("numGraphOutputs"), QNNRT__KEY("graphOutputs"), QNNRT__KEY("numUpdateableTensors"),
-    QNNRT__KEY("updateableTensors"), QNNRT__KEY("graphBlobInfo"), QNNRT__KEY("graphBlobInfoV2"),
-    QNNRT__KEY("inputs"), QNNRT__KEY("outputs"), QNNRT__NO_KEY
-};
-
-/* Return the list that a key of a graph belongs to. */
-static qnnrt__table_kind qnnrt__read_graph_kind(int key)
+static int qnnrt__read_graph_name(qnnrt__record_reader *read, const qnnrt__record_row *row,
+                                  void *to)
 {
-    switch (key) {
-    case QNNRT__READ_G_NUM_IN: case QNNRT__READ_G_IN: case QNNRT__READ_G_IN_2:
-        return QNNRT__TABLE_INPUTS;
-    case QNNRT__READ_G_NUM_OUT: case QNNRT__READ_G_OUT: case QNNRT__READ_G_OUT_2:
-        return QNNRT__TABLE_OUTPUTS;
-    default:
-        return QNNRT__TABLE_UPDATEABLES;
-    }
-}
-
-/* The key of each list's count. */
-static const int qnnrt__read_graph_counts[QNNRT__TABLE_KINDS] = {
-    QNNRT__READ_G_NUM_IN, QNNRT__READ_G_NUM_OUT, QNNRT__READ_G_NUM_UP
-};
-
-/* Read the whole numbers of a record that have a known key. null counts as an empty record. */
-static int qnnrt__read_facts(qnnrt__record_reader *read, const char *what,
-                             const qnnrt_json_text *keys, uint64_t *const *values)
-{
-    qnnrt__record record;
-    int key;
-    qnnrt__record_begin(&record, keys);
-    if (qnnrt_json_value(&read->r) == QNNRT_JSON_NULL) return 1;
-    if (read->r.type != QNNRT_JSON_OBJECT)
-        return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is %s; expected an object", what,
-                                  qnnrt__record_type(read->r.type));
-    while ((key = qnnrt__record_member(read, &record)) >= 0)
-        if (!qnnrt__record_u64(read, keys[key].text, UINT64_MAX, values[key])) return 0;
-    return qnnrt__record_go_on(read);
-}
-
-static int qnnrt__read_blob(qnnrt__record_reader *read, const char *what, qnnrt_graph_info *graph)
-{
-    static const qnnrt_json_text keys[] = {
-        QNNRT__KEY("spillFillBufferSize"), QNNRT__KEY("optimizationLevel"), QNNRT__KEY("vtcmSize"),
-        QNNRT__KEY("htpDlbc"), QNNRT__KEY("numHvxThreads"), QNNRT__KEY("nativeKChannelSize"),
-        QNNRT__KEY("nativeVChannelSize"), QNNRT__KEY("isSafeShareIO"), QNNRT__KEY("ioTensorSize"),
-        QNNRT__KEY("opDataSize"), QNNRT__KEY("constSize"), QNNRT__KEY("ddrTensorSize"),
-        QNNRT__KEY("sharedWeightsSize"), QNNRT__NO_KEY
-    };
-    uint64_t level = graph->optimization_level, vtcm = 0, dlbc = graph->dlbc,
-             hvx = graph->hvx_threads, safe = graph->safe_share_io;
-    uint64_t *values[13];
-    values[0] = &graph->spill_fill_bytes; values[1] = &level; values[2] = &vtcm; values[3] = &dlbc;
-    values[4] = &hvx; values[5] = &graph->native_k_bytes; values[6] = &graph->native_v_bytes;
-    values[7] = &safe; values[8] = &graph->io_bytes; values[9] = &graph->op_data_bytes;
-    values[10] = &graph->const_bytes; values[11] = &graph->ddr_bytes;
-    values[12] = &graph->shared_weights_bytes;
-    if (!qnnrt__read_facts(read, what, keys, values)) return 0;
-    graph->optimization_level = (uint32_t)level;
-    graph->dlbc = (uint32_t)dlbc;
-    graph->hvx_threads = (uint32_t)hvx;
-    graph->safe_share_io = (uint32_t)safe;
-    /* The tool prints MiB; a number of 65,536 or more is in bytes, as in the binary. */
-    if (vtcm != 0) graph->vtcm_bytes = vtcm < 65536 ? vtcm << 20 : vtcm;
+    const char **name = (const char **)to;
+    if (!qnnrt__record_text(read, row, to) ||
+        !qnnrt__record_result(read, qnnrt__table_name(read->table, *name, "graph",
+                                                      read->place.index, name)))
+        return 0;
+    read->place.name = read->table->graph = *name;
     return 1;
 }
 
-/* Compare a stated count with the list. */
-static int qnnrt__read_count(qnnrt__record_reader *read, const qnnrt__record *record, int key,
-                             uint32_t stated, uint64_t there)
+/* Read one of the lists of tensors. */
+static int qnnrt__read_tensors(qnnrt__record_reader *read, const qnnrt__record_row *row, void *to)
 {
-    if (!qnnrt__record_has(record, key) || stated == there) return 1;
-    return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is %u, but the list has %llu",
-                              record->keys[key].text, (unsigned)stated, (unsigned long long)there);
+    const qnnrt__record_place place = read->place;
+    int good;
+    read->place.kind = qnnrt__table_noun(qnnrt__read_kind_of(row));
+    read->place.index = 0;
+    read->place.name = NULL;
+    good = qnnrt__record_items(read, row, (qnnrt__record_list *)to, qnnrt__read_one);
+    read->place = place;
+    return good;
 }
 
-static int qnnrt__read_graph(qnnrt__record_reader *read, size_t index, qnnrt_graph_info *graph)
+/* Read a size of VTCM. The tool prints MiB; a number of 65,536 or more is in bytes, as in the
+   binary. */
+static int qnnrt__read_vtcm(qnnrt__record_reader *read, const qnnrt__record_row *row, void *to)
 {
-    qnnrt__record record;
-    qnnrt__table_list lists[QNNRT__TABLE_KINDS];
-    qnnrt__table *table = read->table;
-    uint32_t stated[QNNRT__TABLE_KINDS] = { 0, 0, 0 };
-    uint32_t depth;
-    const char *name = NULL;
-    int key, good = 1, inputs, outputs, kind;
-    memset(lists, 0, sizeof(lists));
-    for (kind = 0; kind < QNNRT__TABLE_KINDS; ++kind) lists[kind].kind = (qnnrt__table_kind)kind;
-    read->kind = "graph";
-    read->index = index;
-    read->name = NULL;
-    if (!qnnrt__record_result(read, qnnrt__table_take(table, 1))) return 0;
-    if (!qnnrt__record_enter(read, &record, qnnrt__read_graph_keys, "graphs")) return 0;
-    read->depth = depth = read->r.depth;
-    while (good && (key = qnnrt__record_member(read, &record)) >= 0) {
-        const char *text = qnnrt__read_graph_keys[key].text;
-        read->depth = read->r.depth;
-        if (key == QNNRT__READ_G_NAME) {
-            good = qnnrt__record_text(read, text, &name) &&
-                   qnnrt__record_result(
-                       read, qnnrt__table_name(table, name, "a graph", NULL, &graph->name));
-            read->name = table->graph = graph->name;
-        } else if (key == QNNRT__READ_G_BLOB || key == QNNRT__READ_G_BLOB_2) {
-            good = qnnrt__read_blob(read, text, graph);
-        } else if (key == qnnrt__read_graph_counts[kind = (int)qnnrt__read_graph_kind(key)]) {
-            good = qnnrt__record_u32(read, text, &stated[kind]);
-        } else {
-            good = qnnrt__parse_list(read, text, stated[kind], &lists[kind]);
-            read->kind = "graph";
-            read->index = index;
-            read->name = graph->name;
-        }
-    }
-    read->depth = 0;
-    if (!good || !qnnrt__record_go_on(read)) return 0;
-    if (graph->name == NULL)
-        return qnnrt__record_fail(read, QNNRT_E_FORMAT, "it has no \"graphName\"");
-    inputs = qnnrt__record_has(&record, QNNRT__READ_G_IN) +
-             qnnrt__record_has(&record, QNNRT__READ_G_IN_2);
-    outputs = qnnrt__record_has(&record, QNNRT__READ_G_OUT) +
-              qnnrt__record_has(&record, QNNRT__READ_G_OUT_2);
-    if (inputs > 1 || outputs > 1)
-        return qnnrt__record_fail(read, QNNRT_E_FORMAT,
-                                  "it has two lists of inputs or of outputs");
-    if (inputs == 0 || outputs == 0)
-        return qnnrt__record_fail(read, QNNRT_E_FORMAT,
-                                  "it has no \"graphInputs\" or no \"graphOutputs\"");
+    uint64_t *bytes = (uint64_t *)to;
+    if (!qnnrt__record_u64(read, row, to)) return 0;
+    if (*bytes < 65536) *bytes <<= 20;
+    return 1;
+}
+
+#define QNNRT__READ_BLOB(key, read, member) QNNRT__ROW(key, read, qnnrt_graph_info, member, 0, 0)
+static const qnnrt__record_row qnnrt__read_blob[] = {
+    QNNRT__READ_BLOB("spillFillBufferSize", record_u64, spill_fill_bytes),
+    QNNRT__READ_BLOB("optimizationLevel", record_u32, optimization_level),
+    QNNRT__READ_BLOB("vtcmSize", read_vtcm, vtcm_bytes),
+    QNNRT__READ_BLOB("htpDlbc", record_u32, dlbc),
+    QNNRT__READ_BLOB("numHvxThreads", record_u32, hvx_threads),
+    QNNRT__READ_BLOB("nativeKChannelSize", record_u64, native_k_bytes),
+    QNNRT__READ_BLOB("nativeVChannelSize", record_u64, native_v_bytes),
+    QNNRT__READ_BLOB("isSafeShareIO", record_u32, safe_share_io),
+    QNNRT__READ_BLOB("ioTensorSize", record_u64, io_bytes),
+    QNNRT__READ_BLOB("opDataSize", record_u64, op_data_bytes),
+    QNNRT__READ_BLOB("constSize", record_u64, const_bytes),
+    QNNRT__READ_BLOB("ddrTensorSize", record_u64, ddr_bytes),
+    QNNRT__READ_BLOB("sharedWeightsSize", record_u64, shared_weights_bytes),
+    QNNRT__ROW_END
+};
+
+#define QNNRT__READ_LIST(count_key, key, kind, flags) \
+    QNNRT__ROW(count_key, record_u32, qnnrt__read_graph, stated[kind], 0, 0), \
+    QNNRT__ROW(key, read_tensors, qnnrt__read_graph, lists[kind], \
+               (flags) | QNNRT__RECORD_COUNTED, sizeof(qnnrt_tensor_info))
+static const qnnrt__record_row qnnrt__read_graph_rows[] = {
+    QNNRT__ROW("graphName", read_graph_name, qnnrt__read_graph, info.name, QNNRT__RECORD_NEEDED, 0),
+    QNNRT__READ_LIST("numGraphInputs", "graphInputs", QNNRT__TABLE_INPUTS, QNNRT__RECORD_NEEDED),
+    QNNRT__READ_LIST("numGraphOutputs", "graphOutputs", QNNRT__TABLE_OUTPUTS,
+                     QNNRT__RECORD_NEEDED),
+    QNNRT__READ_LIST("numUpdateableTensors", "updateableTensors", QNNRT__TABLE_UPDATEABLES, 0),
+    QNNRT__ROW_OBJECT("graphBlobInfo", qnnrt__read_blob, qnnrt__read_graph, info, 0),
+    QNNRT__ROW_OBJECT("graphBlobInfoV2", qnnrt__read_blob, qnnrt__read_graph, info, 0),
+    QNNRT__ROW_END
+};
+
+static int qnnrt__read_graph_item(qnnrt__record_reader *read, const qnnrt__record_row *row,
+                                  void *to)
+{
+    qnnrt__read_graph graph;
+    int kind;
+    memset(&graph, 0, sizeof(graph));
+    read->place.kind = "graph";
+    read->place.name = NULL;
+    if (!qnnrt__record_result(read, qnnrt__table_take(read->table, 1))) return 0;
+    if (!qnnrt__record_fill(read, row, qnnrt__read_graph_rows, &graph)) return 0;
     for (kind = 0; kind < QNNRT__TABLE_KINDS; ++kind)
-        if (!qnnrt__read_count(read, &record, qnnrt__read_graph_counts[kind], stated[kind],
-                               lists[kind].count) ||
-            !qnnrt__record_result(read, qnnrt__table_close(table, &lists[kind], graph))) return 0;
-    table->graph = NULL;
+        if (!qnnrt__record_result(read, qnnrt__table_close(read->table, (qnnrt__table_kind)kind,
+                                                           (qnnrt_tensor_info *)
+                                                               graph.lists[kind].items,
+                                                           graph.lists[kind].count, &graph.info)))
+            return 0;
+    *(qnnrt_graph_info *)to = graph.info;
+    read->table->graph = read->place.kind = NULL;
+    read->place.index += 1;
     return 1;
-}
-
-/* Read the list of graphs; graphs move while it grows. */
-static int qnnrt__read_graphs(qnnrt__record_reader *read, uint32_t declared,
-                              qnnrt_context_info *context, qnnrt_graph_info **out)
-{
-    qnnrt_graph_info *graphs = NULL;
-    size_t count = 0, room = 0, first = qnnrt__parse_hint(read, declared);
-    if (first == 0) first = 2;
-    if (!qnnrt__record_value(read, "graphs", QNNRT_JSON_ARRAY)) return 0;
-    while (qnnrt_json_more(&read->r)) {
-        graphs = (qnnrt_graph_info *)qnnrt__arena_grow(
-            read->table->arena, graphs, count, sizeof(*graphs),
-            count == 0 ? first : (uint64_t)count + 1, &room);
-        if (graphs == NULL)
-            return qnnrt__record_result(read, qnnrt__fail_memory(read->table->err, "graphs"));
-        if (!qnnrt__read_graph(read, count, &graphs[count])) return 0;
-        ++count;
-    }
-    read->kind = NULL;
-    if (read->r.error != NULL) return 0;
-    if (count == 0) return qnnrt__record_fail(read, QNNRT_E_FORMAT, "it has no graphs");
-    context->graphs = *out = graphs;
-    context->graph_count = count;
-    return qnnrt__record_result(read, qnnrt__table_graph_names(read->table, graphs, count));
 }
 
 /* ---- the document ---- */
 
-enum { QNNRT__READ_C_HEADER, QNNRT__READ_C_BACKEND, QNNRT__READ_C_BUILD, QNNRT__READ_C_CORE,
-       QNNRT__READ_C_BACKEND_API, QNNRT__READ_C_SOC_VERSION, QNNRT__READ_C_BLOB_VERSION,
-       QNNRT__READ_C_BLOB_BYTES, QNNRT__READ_C_NUM_TENSORS, QNNRT__READ_C_TENSORS,
-       QNNRT__READ_C_NUM_GRAPHS, QNNRT__READ_C_GRAPHS, QNNRT__READ_C_METADATA, QNNRT__READ_C_SOC };
-static const qnnrt_json_text qnnrt__read_context_keys[] = {
-    QNNRT__KEY("header"), QNNRT__KEY("backendId"), QNNRT__KEY("buildId"),
-    QNNRT__KEY("coreApiVersion"), QNNRT__KEY("backendApiVersion"), QNNRT__KEY("socVersion"),
-    QNNRT__KEY("contextBlobVersion"), QNNRT__KEY("contextBlobSize"),
-    QNNRT__KEY("numContextTensors"), QNNRT__KEY("contextTensors"), QNNRT__KEY("numGraphs"),
-    QNNRT__KEY("graphs"), QNNRT__KEY("contextMetadata"), QNNRT__KEY("socModel"), QNNRT__NO_KEY
+typedef struct qnnrt__read_context {
+    qnnrt_context_info info;
+    uint32_t           graph_count;
+    qnnrt__record_list tensors, graphs;
+} qnnrt__read_context;
+
+/* Check the header's kind of document. */
+static int qnnrt__read_artifact(qnnrt__record_reader *read, const qnnrt__record_row *row, void *to)
+{
+    const qnnrt_json_text *text = &read->r.value;
+    (void)to;
+    if (qnnrt_json_value(&read->r) != QNNRT_JSON_STRING)
+        return qnnrt__record_wrong(read, row, "text");
+    if (qnnrt_json_is(text, "CONTEXT_BINARY_INFO") ||
+        qnnrt_json_is(text, "CONTEXT_BINARY_INFO_UNIFIED")) return 1;
+    return qnnrt__record_fail(read, QNNRT_E_FORMAT,
+                              "its header has \"%.*s\"; expected CONTEXT_BINARY_INFO",
+                              (int)(text->bytes < 40 ? text->bytes : 40), text->text);
+}
+
+static const qnnrt__record_row qnnrt__read_header[] = {
+    QNNRT__ROW("artifact_type", read_artifact, qnnrt__read_context, info, 0, 0),
+    QNNRT__ROW_END
+};
+static const qnnrt__record_row qnnrt__read_metadata[] = {
+    QNNRT__ROW("dspArch", record_u32, qnnrt_context_info, dsp_arch, 0, 0), QNNRT__ROW_END
 };
 
-/* Check the header: {"artifact_type": "CONTEXT_BINARY_INFO", ...}. */
-static int qnnrt__read_header(qnnrt__record_reader *read)
-{
-    static const qnnrt_json_text keys[] = { QNNRT__KEY("artifact_type"), QNNRT__NO_KEY };
-    qnnrt__record record;
-    char shown[48];
-    if (!qnnrt__record_enter(read, &record, keys, "header")) return 0;
-    while (qnnrt__record_member(read, &record) >= 0) {
-        if (!qnnrt__record_value(read, "artifact_type", QNNRT_JSON_STRING)) return 0;
-        if (!qnnrt_json_is(&read->r.value, "CONTEXT_BINARY_INFO") &&
-            !qnnrt_json_is(&read->r.value, "CONTEXT_BINARY_INFO_UNIFIED"))
-            return qnnrt__record_fail(read, QNNRT_E_FORMAT,
-                                      "its header has \"%s\"; expected CONTEXT_BINARY_INFO",
-                                      qnnrt__record_shown(read, shown));
-    }
-    return qnnrt__record_go_on(read);
-}
-
-/* Count the elements of a list. */
-static int qnnrt__read_length(qnnrt__record_reader *read, const char *key, uint64_t *length)
-{
-    *length = 0;
-    if (!qnnrt__record_value(read, key, QNNRT_JSON_ARRAY)) return 0;
-    while (qnnrt_json_more(&read->r) && qnnrt_json_skip(&read->r)) *length += 1;
-    return read->r.error == NULL;
-}
-
-static int qnnrt__read_context_member(qnnrt__record_reader *read, int key, uint32_t *num_graphs,
-                                      uint64_t *tensors, qnnrt_context_info *context,
-                                      qnnrt_graph_info **graphs)
-{
-    static const qnnrt_json_text metadata[] = { QNNRT__KEY("dspArch"), QNNRT__NO_KEY };
-    const char *name = qnnrt__read_context_keys[key].text;
-    uint64_t arch = 0;
-    uint64_t *values[1];
-    values[0] = &arch;
-    switch (key) {
-    case QNNRT__READ_C_HEADER:       return qnnrt__read_header(read);
-    case QNNRT__READ_C_BACKEND:      return qnnrt__record_u32(read, name, &context->backend_id);
-    case QNNRT__READ_C_BUILD:        return qnnrt__record_text(read, name, &context->build_id);
-    case QNNRT__READ_C_CORE:         return qnnrt__record_version(read, name, &context->core_api);
-    case QNNRT__READ_C_BACKEND_API: return qnnrt__record_version(read, name, &context->backend_api);
-    case QNNRT__READ_C_BLOB_VERSION:
-        return qnnrt__record_version(read, name, &context->blob_version);
-    case QNNRT__READ_C_BLOB_BYTES:
-        return qnnrt__record_u64(read, name, UINT64_MAX, &context->blob_bytes);
-    case QNNRT__READ_C_NUM_TENSORS:
-        return qnnrt__record_u32(read, name, &context->context_tensor_count);
-    case QNNRT__READ_C_TENSORS:      return qnnrt__read_length(read, name, tensors);
-    case QNNRT__READ_C_NUM_GRAPHS:   return qnnrt__record_u32(read, name, num_graphs);
-    case QNNRT__READ_C_GRAPHS:       return qnnrt__read_graphs(read, *num_graphs, context, graphs);
-    case QNNRT__READ_C_SOC:          return qnnrt__record_u32(read, name, &context->soc_model);
-    case QNNRT__READ_C_METADATA:
-        if (!qnnrt__read_facts(read, name, metadata, values)) return 0;
-        context->dsp_arch = arch <= UINT32_MAX ? (uint32_t)arch : 0;
-        return 1;
-    default: return qnnrt_json_skip(&read->r);
-    }
-}
+#define QNNRT__READ_FACT(key, read, member) \
+    QNNRT__ROW(key, read, qnnrt__read_context, info.member, 0, 0)
+static const qnnrt__record_row qnnrt__read_context_rows[] = {
+    QNNRT__ROW_OBJECT("header", qnnrt__read_header, qnnrt__read_context, info, 0),
+    QNNRT__READ_FACT("backendId", record_u32, backend_id),
+    QNNRT__READ_FACT("buildId", record_text, build_id),
+    QNNRT__READ_FACT("coreApiVersion", record_version, core_api),
+    QNNRT__READ_FACT("backendApiVersion", record_version, backend_api),
+    QNNRT__ROW_SKIP("socVersion"),
+    QNNRT__READ_FACT("contextBlobVersion", record_version, blob_version),
+    QNNRT__READ_FACT("contextBlobSize", record_u64, blob_bytes),
+    QNNRT__READ_FACT("numContextTensors", record_u32, context_tensor_count),
+    QNNRT__ROW_LIST("contextTensors", record_skip, char, NULL, qnnrt__read_context, tensors,
+                    QNNRT__RECORD_COUNTED),
+    QNNRT__ROW("numGraphs", record_u32, qnnrt__read_context, graph_count, 0, 0),
+    QNNRT__ROW_LIST("graphs", read_graph_item, qnnrt_graph_info, NULL, qnnrt__read_context,
+                    graphs, QNNRT__RECORD_NEEDED | QNNRT__RECORD_COUNTED),
+    QNNRT__ROW_OBJECT("contextMetadata", qnnrt__read_metadata, qnnrt__read_context, info, 0),
+    QNNRT__READ_FACT("socModel", record_u32, soc_model),
+    QNNRT__ROW_END
+};
 
 /* Return what a JSON file is that is not metadata, by keys that only its kind has, or NULL. */
 static const char *qnnrt__read_kind(const char *text, size_t bytes, const qnnrt_json_limits *limits)
 {
-    static const qnnrt_json_text keys[] = {
-        QNNRT__KEY("model.cpp"), QNNRT__KEY("converter_command"), QNNRT__KEY("backend_extensions"),
-        QNNRT__KEY("context_configs"), QNNRT__KEY("graph_configs"), QNNRT__KEY("devices"),
-        QNNRT__KEY("graph_names"), QNNRT__KEY("vtcm_mb"), QNNRT__KEY("dialog"),
-        QNNRT__KEY("embedding"), QNNRT__KEY("text-generator"), QNNRT__KEY("text-encoder"),
-        QNNRT__KEY("image-encoder"), QNNRT__KEY("activation_encodings"),
-        QNNRT__KEY("param_encodings"), QNNRT__KEY("encodings"), QNNRT__KEY("architectures"),
-        QNNRT__KEY("n_layers"), QNNRT__KEY("traceEvents"), QNNRT__KEY("plan"),
-        QNNRT__KEY("graph_inputs"), QNNRT__NO_KEY
-    };
-    static const char *const kinds[] = {
-        "a converter's *_net.json: it describes the model before it was compiled",
-        "a converter's *_net.json: it describes the model before it was compiled",
-        "a configuration for qnn-net-run (backend extensions)",
-        "a configuration for qnn-net-run",
-        "a configuration for qnn-net-run",
-        "a configuration of the HTP backend",
-        "a configuration of the HTP backend",
-        "a configuration of the HTP backend",
-        "a configuration of Genie",
-        "a configuration of Genie",
-        "a configuration of Genie",
-        "a configuration of Genie",
-        "a configuration of Genie",
-        "a file of quantization encodings (AIMET)",
-        "a file of quantization encodings (AIMET)",
-        "a file of quantization encodings (AIMET)",
-        "a model's config.json",
-        "a model's params.json",
-        "a profile",
-        "a plan of qnnrt-run",
-        "a graph of PyTorch, which is not compiled"
+    static const struct { const char *keys[6], *kind; } kinds[] = {
+        { { "model.cpp", "converter_command" },
+          "a converter's *_net.json: it describes the model before it was compiled" },
+        { { "backend_extensions", "context_configs", "graph_configs" },
+          "a configuration for qnn-net-run" },
+        { { "devices", "graph_names", "vtcm_mb" }, "a configuration of the HTP backend" },
+        { { "dialog", "embedding", "text-generator", "text-encoder", "image-encoder" },
+          "a configuration of Genie" },
+        { { "activation_encodings", "param_encodings", "encodings" },
+          "a file of quantization encodings (AIMET)" },
+        { { "architectures" }, "a model's config.json" },
+        { { "n_layers" }, "a model's params.json" },
+        { { "traceEvents" }, "a profile" },
+        { { "plan" }, "a plan of qnnrt-run" },
+        { { "graph_inputs" }, "a graph of PyTorch, which is not compiled" }
     };
     qnnrt_json_reader r;
-    size_t step;
-    int found;
+    size_t i, k;
     qnnrt_json_begin(&r, text, bytes, limits);
-    if (qnnrt_json_value(&r) != QNNRT_JSON_OBJECT) return NULL;
-    while (qnnrt_json_more(&r)) {
-        if ((found = qnnrt__record_find(keys, &r.key)) >= 0) return kinds[found];
-        if (!qnnrt_json_is(&r.key, "graphs")) {
-            if (!qnnrt_json_skip(&r)) return NULL;
-            continue;
-        }
-        /* The HTP backend's configuration has this key too: its first element tells. */
-        for (step = 0; step < 2; ++step)
-            if (qnnrt_json_value(&r) != (step == 0 ? QNNRT_JSON_ARRAY : QNNRT_JSON_OBJECT) ||
-                (step == 0 && !qnnrt_json_more(&r))) return NULL;
-        while (qnnrt_json_more(&r)) {
-            if ((found = qnnrt__record_find(keys, &r.key)) >= 0) return kinds[found];
-            if (!qnnrt_json_skip(&r)) return NULL;
-        }
-        if (!qnnrt_json_leave(&r)) return NULL;
+    qnnrt_json_value(&r);
+    while (r.depth > 0 && r.error == NULL) {
+        if (!qnnrt_json_more(&r)) continue;
+        for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); ++i)
+            for (k = 0; kinds[i].keys[k] != NULL; ++k)
+                if (qnnrt_json_is(&r.key, kinds[i].keys[k])) return kinds[i].kind;
+        /* Look into the list "graphs": the HTP backend's configuration has this key, too. */
+        if (r.depth < 3) qnnrt_json_value(&r);
+        else qnnrt_json_skip(&r);
     }
     return NULL;
 }
@@ -7541,7 +6874,7 @@ static void qnnrt__read_explain(const qnnrt__record_reader *read, const char *te
     if (kind != NULL) qnnrt__err_add(err, "\n  it looks like %s", kind);
     if (kind != NULL && strncmp(kind, "a graph ", 8) == 0)
         qnnrt__hint(err, QNNRT_E_FORMAT, QNNRT__HINT_COMPILE);
-    else if (kind != NULL || (!has_graphs && read->r.error == NULL))
+    else if (kind != NULL || !has_graphs)
         qnnrt__hint(err, QNNRT_E_FORMAT, "Take the text that qnnrt-run inspect --json_file, or"
                     " qnn-context-binary-utility, makes from the binary.");
 }
@@ -7550,56 +6883,45 @@ static void qnnrt__read_explain(const qnnrt__record_reader *read, const char *te
 static qnnrt_result qnnrt__read_json(qnnrt__table *table, const char *text, size_t bytes,
                                      qnnrt_context_info *context)
 {
+    static const qnnrt__record_row whole = QNNRT__ROW_SKIP("the text");
     qnnrt__record_reader read;
-    qnnrt__record record;
+    qnnrt__read_context doc;
     qnnrt_json_limits limits;
-    qnnrt_graph_info *graphs = NULL;
-    uint32_t num_graphs = 0;
-    uint64_t tensors = 0;
+    qnnrt_graph_info *graphs;
     size_t i;
-    int key, no_memory;
     memset(&read, 0, sizeof(read));
+    memset(&doc, 0, sizeof(doc));
     read.table = table;
-    read.hints = (uint32_t)(bytes / 256 < 1000000 ? bytes / 256 : 1000000);
+    read.spare = bytes / 2;
     limits.bytes = (size_t)table->limits->json_bytes;
     limits.depth = 64;
-    table->names_kept = 1;
-    context->build_id = "";
+    table->kept = 1;
+    doc.info = *context;
+    doc.info.build_id = "";
     /* A table takes about a fifth of the text that it is read from. */
     if (!qnnrt__arena_reserve(table->arena, (uint64_t)bytes / 4 + 256))
         return qnnrt__fail_memory(table->err, "metadata");
     qnnrt_json_begin(&read.r, text, bytes, &limits);
-    qnnrt__record_begin(&record, qnnrt__read_context_keys);
-    if (qnnrt_json_value(&read.r) == QNNRT_JSON_OBJECT) {
-        while ((key = qnnrt__record_member(&read, &record)) >= 0)
-            if (!qnnrt__read_context_member(&read, key, &num_graphs, &tensors, context, &graphs))
-                break;
-    } else {
-        qnnrt__record_fail(&read, QNNRT_E_FORMAT, "it is %s; expected an object",
-                           qnnrt__record_type(read.r.type));
-    }
-    if (context->graphs == NULL)
-        qnnrt__record_fail(&read, QNNRT_E_FORMAT,
-                           "it has no list \"graphs\": this is not the metadata of a context"
-                           " binary");
-    qnnrt__read_count(&read, &record, QNNRT__READ_C_NUM_GRAPHS, num_graphs, context->graph_count);
-    if (qnnrt__record_has(&record, QNNRT__READ_C_TENSORS))
-        qnnrt__read_count(&read, &record, QNNRT__READ_C_NUM_TENSORS, context->context_tensor_count,
-                          tensors);
-    qnnrt_json_end(&read.r);
+    if (qnnrt__record_fill(&read, &whole, qnnrt__read_context_rows, &doc) && doc.graphs.count == 0)
+        qnnrt__record_fail(&read, QNNRT_E_FORMAT, "it has no graphs");
+    if (read.result == QNNRT_OK) qnnrt_json_end(&read.r);
     table->graph = NULL;
     if (read.result == QNNRT_OK && read.r.error != NULL)
         return qnnrt__table_fail(table, QNNRT_E_FORMAT, "byte %llu: %s",
                                  (unsigned long long)read.r.error_at, read.r.error);
-    /* The number of the backend may come after the graphs. */
-    for (i = 0; read.result == QNNRT_OK && i < context->graph_count; ++i) {
-        graphs[i].unsupported = qnnrt__table_unsupported(
-            table->arena, &graphs[i], context->backend_id == QNNRT__ABI_BACKEND_HTP, &no_memory);
-        if (no_memory) return qnnrt__fail_memory(table->err, "tables");
-    }
     if (read.result == QNNRT_E_FORMAT)
-        qnnrt__read_explain(&read, text, bytes, &limits, context->graphs != NULL);
-    return read.result;
+        qnnrt__read_explain(&read, text, bytes, &limits, doc.graphs.count > 0);
+    if (read.result != QNNRT_OK) return read.result;
+    graphs = (qnnrt_graph_info *)doc.graphs.items;
+    doc.info.graphs = graphs;
+    doc.info.graph_count = doc.graphs.count;
+    *context = doc.info;
+    /* The number of the backend may come after the graphs. */
+    for (i = 0; i < doc.graphs.count; ++i)
+        if (qnnrt__table_usable(table, &graphs[i],
+                                doc.info.backend_id == QNNRT__ABI_BACKEND_HTP) != QNNRT_OK)
+            return QNNRT_E_MEMORY;
+    return qnnrt__table_names(table, graphs, doc.graphs.count, sizeof(*graphs), "graph");
 }
 
 /* Visit the names in "ctx-bins" of a Genie configuration, at any depth, and return their number, or
@@ -9455,7 +8777,7 @@ static qnnrt_result qnnrt__program_tensor(qnnrt__table *table, const qnnrt_tenso
 {
     const qnnrt_quant *quant = &from->quant;
     const char *why;
-    qnnrt_result result = qnnrt__table_name(table, from->name, qnnrt__table_noun(kind), &index,
+    qnnrt_result result = qnnrt__table_name(table, from->name, qnnrt__table_noun(kind), index,
                                             &to->name);
     if (result != QNNRT_OK) return result;
     to->id = (uint32_t)index;
@@ -9489,19 +8811,19 @@ static qnnrt_result qnnrt__program_tensors(qnnrt__table *table, const qnnrt_tens
                                            size_t count, qnnrt__table_kind kind,
                                            qnnrt_graph_info *graph)
 {
-    qnnrt__table_list list;
+    qnnrt_tensor_info *tensors;
     qnnrt_result result;
-    memset(&list, 0, sizeof(list));
-    list.kind = kind;
+    size_t i;
     if (count > UINT32_MAX || (from == NULL && count > 0))
         return qnnrt__table_fail(table, QNNRT_E_ARG, "%llu %ss, but the list is NULL or too long",
                                  (unsigned long long)count, qnnrt__table_noun(kind));
     result = qnnrt__table_take(table, (uint32_t)count);
-    if (result == QNNRT_OK) result = qnnrt__table_room(table, &list, count);
-    for (; result == QNNRT_OK && list.count < count; ++list.count)
-        result = qnnrt__program_tensor(table, &from[list.count], kind, list.count,
-                                       &list.tensors[list.count]);
-    return result == QNNRT_OK ? qnnrt__table_close(table, &list, graph) : result;
+    if (result != QNNRT_OK) return result;
+    tensors = (qnnrt_tensor_info *)qnnrt__arena_alloc(table->arena, count, sizeof(*tensors));
+    if (tensors == NULL) return qnnrt__fail_memory(table->err, "tensors");
+    for (i = 0; i < count && result == QNNRT_OK; ++i)
+        result = qnnrt__program_tensor(table, &from[i], kind, i, &tensors[i]);
+    return result == QNNRT_OK ? qnnrt__table_close(table, kind, tensors, count, graph) : result;
 }
 
 /* Describe a host step like a graph. */
@@ -9524,7 +8846,7 @@ static qnnrt_result qnnrt__program_host(qnnrt__arena *arena, const qnnrt_limits 
     table.tensors_left = &tensors;
     table.scales_left = &scales;
     table.err = err;
-    result = qnnrt__table_name(&table, host->name, "the host step", NULL, &graph->name);
+    result = qnnrt__table_name(&table, host->name, "host step", at, &graph->name);
     table.graph = graph->name;
     if (result == QNNRT_OK && host->exec == NULL)
         result = qnnrt__table_fail(&table, QNNRT_E_ARG, "the host step has no function (exec)");
@@ -10950,7 +10272,6 @@ static qnnrt_result qnnrt__metadata_cross_check(qnnrt *model, const qnnrt__metad
                                              qnnrt__table *table, const qnnrt_context_info *info,
                                              uint32_t tensors_left, uint32_t scales_left)
 {
-    qnnrt__compare_sides sides;
     qnnrt__arena aside;
     qnnrt_context_info second;
     qnnrt_result result;
@@ -10963,9 +10284,7 @@ static qnnrt_result qnnrt__metadata_cross_check(qnnrt *model, const qnnrt__metad
     result = qnnrt__metadata_json(model, source, table, &second);
     if (result == QNNRT_OK) {
         table->file = info->file;
-        sides.one = "the binary";
-        sides.other = source->json;
-        result = qnnrt__compare(table, info, &second, &sides);
+        result = qnnrt__compare(table, info, &second, "the binary", source->json);
     }
     qnnrt__arena_free(&aside);
     return result;
@@ -13613,7 +12932,7 @@ QNNRT_API const char *qnnrt_dtype_name(qnnrt_dtype dtype) { return qnnrt__dtype_
 
 QNNRT_API int qnnrt_quant_equal(const qnnrt_quant *a, const qnnrt_quant *b)
 {
-    return a != NULL && b != NULL && qnnrt__compare_quant(a, b);
+    return a != NULL && b != NULL && qnnrt__compare_quant_order(a, b) == 0;
 }
 
 QNNRT_API const char *qnnrt_tensor_text(const qnnrt_tensor_info *tensor, char *text, size_t room)
@@ -14424,6 +13743,10 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
            Changed: a missing file or folder is QNNRT_E_NOT_FOUND in each call. A plan takes at
            most 65,536 places. A newline that an error inserts becomes a blank. Programs link
            without libgcc. qnnrt_power_set() after a recovery that failed is QNNRT_E_STATE.
+           Metadata is read as qnn-context-binary-utility and qnnrt-run write it: no longer
+           "scaleOffsetEncoding" and its kin, "quantization", "data_type", "currentDimensions",
+           "inputs" and "outputs" of a graph, enumerators as numbers, scale and offset without an
+           object, pairs of an axis as texts or lists, and sizes of tensors.
            Fixed: qnnrt_pipeline_make() with a count and no list; qnnrt_encode_f32()
            wrote before it refused; qnnrt_data() of a slot that is not bound set no text; a warning
            of two NPU generations after the first model was closed; newlines in logged errors;

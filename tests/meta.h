@@ -179,8 +179,7 @@ static META_UNUSED void meta_enum(qnnrt_json_writer *w, const char *key, const c
 {
     char text[128];
     const char *name = qnnrt_vendor_name(which, value);
-    if (name == NULL) { meta_u64(w, key, value); return; }
-    snprintf(text, sizeof(text), "%s%s", prefix, name);
+    snprintf(text, sizeof(text), "%s%s", name != NULL ? prefix : "UNKNOWN", name != NULL ? name : "");
     meta_string(w, key, text);
 }
 
@@ -583,20 +582,20 @@ static META_UNUSED int meta_alter(meta_pool *pool, const qnnrt_context_info *fro
     case META_OUTPUT_ID:
         t = way == META_INPUT_ID ? in : o;
         meta_need(out, 1, "%s \"%s\"", way == META_INPUT_ID ? "input" : "output", t->name);
-        meta_need(out, 2, "id %u in", (unsigned)t->id);
+        meta_need(out, 2, "id %u, type", (unsigned)t->id);
         t->id += 1000003;
-        meta_need(out, 3, "id %u in", (unsigned)t->id);
+        meta_need(out, 3, "id %u, type", (unsigned)t->id);
         return 1;
     case META_TYPE:
         meta_need(out, 1, "input \"%s\"", in->name);
-        meta_need(out, 2, "APP_WRITE in");
-        meta_need(out, 3, "NATIVE in");
+        meta_need(out, 2, "0x0 APP_WRITE,");
+        meta_need(out, 3, "0x3 NATIVE,");
         in->vendor_type = 3;
         return 1;
     case META_DIRECTION:            /* the first input becomes the last output */
-        meta_need(out, 1, "\"%s\"", in[0].name);
-        meta_need(out, 2, "an input in");
-        meta_need(out, 3, "an output in");
+        meta_need(out, 1, "input 0 is \"%s\" in", in[0].name);
+        if (side_count > 1) meta_need(out, 2, "\"%s\" in", in[1].name);
+        else meta_need(out, 2, "missing in");
         o[g->output_count] = in[0];
         o[g->output_count].vendor_type = 1;
         g->output_count += 1;
@@ -610,9 +609,8 @@ static META_UNUSED int meta_alter(meta_pool *pool, const qnnrt_context_info *fro
         in[0].vendor_type = 0;
         in[0].id += 1000003;
         g->input_count += 1;
-        meta_need(out, 1, "\"%s\"", in[0].name);
-        meta_need(out, 2, "an output in");
-        meta_need(out, 3, "an input in");
+        meta_need(out, 1, "input 0 is \"%s\" in", in[1].name);
+        meta_need(out, 2, "\"%s\" in", in[0].name);
         return 1;
     case META_DTYPE:
         meta_need(out, 1, "input \"%s\"", in->name);
@@ -745,16 +743,16 @@ static META_UNUSED int meta_alter(meta_pool *pool, const qnnrt_context_info *fro
         return 1;
     case META_INPUT_MISSING:
         if (g->input_count < 2) return 0;
-        meta_need(out, 1, "the number of inputs is %u", (unsigned)g->input_count);
         g->input_count -= 1;
-        meta_need(out, 2, "and %u", (unsigned)g->input_count);
+        meta_need(out, 1, "input %u is", (unsigned)g->input_count);
+        meta_need(out, 2, "missing in");
         meta_need(out, 3, "\"%s\"", in[g->input_count].name);
         return 1;
     case META_OUTPUT_MISSING:
         if (g->output_count < 2) return 0;
-        meta_need(out, 1, "the number of outputs is %u", (unsigned)g->output_count);
         g->output_count -= 1;
-        meta_need(out, 2, "and %u", (unsigned)g->output_count);
+        meta_need(out, 1, "output %u is", (unsigned)g->output_count);
+        meta_need(out, 2, "missing in");
         meta_need(out, 3, "\"%s\"", o[g->output_count].name);
         return 1;
     case META_INPUT_MORE:
@@ -763,11 +761,10 @@ static META_UNUSED int meta_alter(meta_pool *pool, const qnnrt_context_info *fro
         *t = way == META_INPUT_MORE ? in[0] : o[0];
         t->name = "one_more";
         t->id += 1000003;
-        meta_need(out, 1, "the number of %s is %u", way == META_INPUT_MORE ? "inputs" : "outputs",
+        meta_need(out, 1, "%s %u is missing in", way == META_INPUT_MORE ? "input" : "output",
                   (unsigned)(way == META_INPUT_MORE ? g->input_count : g->output_count));
         if (way == META_INPUT_MORE) g->input_count += 1;
         else g->output_count += 1;
-        meta_need(out, 2, "and %u", (unsigned)(way == META_INPUT_MORE ? g->input_count : g->output_count));
         meta_need(out, 3, "\"one_more\"");
         return 1;
     case META_ORDER:
@@ -822,16 +819,15 @@ static META_UNUSED int meta_alter(meta_pool *pool, const qnnrt_context_info *fro
     case META_GRAPH_MISSING:
         if (from->graph_count < 2) return 0;
         out->context.graph_count -= 1;
-        meta_need(out, 0, "the number of graphs is %u", (unsigned)from->graph_count);
-        meta_need(out, 1, "and %u", (unsigned)out->context.graph_count);
+        meta_need(out, 0, "graph %u is", (unsigned)from->graph_count - 1);
+        meta_need(out, 1, "missing in");
         meta_need(out, 2, "\"%.200s\"", from->graphs[from->graph_count - 1].name);
         return 1;
     case META_GRAPH_MORE:
         g[from->graph_count] = g[0];
         g[from->graph_count].name = "one_more";
         out->context.graph_count += 1;
-        meta_need(out, 0, "the number of graphs is %u", (unsigned)from->graph_count);
-        meta_need(out, 1, "and %u", (unsigned)out->context.graph_count);
+        meta_need(out, 0, "graph %u is missing in", (unsigned)from->graph_count);
         meta_need(out, 2, "\"one_more\"");
         return 1;
     case META_GRAPHS_SWAPPED:
@@ -853,15 +849,15 @@ static META_UNUSED int meta_alter(meta_pool *pool, const qnnrt_context_info *fro
         in->dynamic_dims = (uint8_t *)meta_have(pool, "\1", 1, in->rank);
         in->vendor_version = 2;
         meta_need(out, 1, "input \"%s\"", in->name);
-        meta_need(out, 2, "fixed dimensions in");
-        meta_need(out, 3, "dynamic in");
+        meta_need(out, 2, "%s[%u", qnnrt_dtype_name(in->dtype), (unsigned)in->dims[0]);
+        meta_need(out, 3, "[<=%u", (unsigned)in->dims[0]);
         return 1;
     case META_OPTIONAL:
     case META_UPDATEABLE:
         in->vendor_type = way == META_OPTIONAL ? 11 : 8;
         meta_need(out, 1, "input \"%s\"", in->name);
-        meta_need(out, 2, "APP_WRITE in");
-        meta_need(out, 3, way == META_OPTIONAL ? "OPTIONAL_APP_WRITE in" : "UPDATEABLE_APP_WRITE in");
+        meta_need(out, 2, "0x0 APP_WRITE,");
+        meta_need(out, 3, way == META_OPTIONAL ? "OPTIONAL_APP_WRITE," : "UPDATEABLE_APP_WRITE,");
         return 1;
     case META_UPDATEABLE_MORE:
         t = (qnnrt_tensor_info *)(uintptr_t)&g->updateables[g->updateable_count];
@@ -869,9 +865,8 @@ static META_UNUSED int meta_alter(meta_pool *pool, const qnnrt_context_info *fro
         t->name = "one_more";
         t->id += 1000003;
         t->vendor_type = 6;
-        meta_need(out, 1, "the number of updateable tensors is %u", (unsigned)g->updateable_count);
+        meta_need(out, 1, "updateable tensor %u is missing in", (unsigned)g->updateable_count);
         g->updateable_count += 1;
-        meta_need(out, 2, "and %u", (unsigned)g->updateable_count);
         meta_need(out, 3, "\"one_more\"");
         return 1;
     default:

@@ -63,6 +63,8 @@ static char *with_x(const char *members) { return J(join3(FRONT "{", members, "}
 /* Make a document whose x has this quantizeParams. */
 static char *with_quant(const char *quant) { return with_x(join3(HEADX FIX8 DIMS ",'quantizeParams':", quant, "")); }
 
+#define INX "graph \"fwd\": input \"x\": "
+
 /* Return the members of x in the lines of meta.h. */
 #define X_FACTS "in \"x\" id 2 dtype 0x0408 rank 3 [2,3,4] count 24 bytes 24 type 0 format 0 version 1 optional 0 updateable 0 dynamic -"
 #define X_LINE  X_FACTS " encoding 1 vendor 0x0 bitwidth 0 3f000000/-3\n"
@@ -323,46 +325,23 @@ TEST(vtcm_is_in_mib_or_bytes)
     }
 }
 
-TEST(older_spellings_open)
-{
-    char *doc;
-    meta_begin();
-    doc = edit(edit(J(DOC), "'graphInputs'", "'inputs'"), "'graphOutputs'", "'outputs'");
-    X_IS(doc, X_LINE);
-    X_IS(edit(doc, "'quantizeParams'", "'quantization'"), X_LINE);
-    X_IS(edit(doc, "'scaleOffset'", "'scaleOffsetEncoding'"), X_LINE);
-    X_IS(with_quant("{'scale':0.5,'offset':-3}"), X_LINE);
-    X_IS(with_quant("{'scaleOffset':{'scale':0.5,'offset':-3}}"), X_LINE);
-    X_IS(with_quant("{" DEFINED("SCALE_OFFSET") "'scale':0.5,'offset':-3}"), X_LINE);
-    /* two members have the same meaning */
-    JSON_FAILS(edit(J(DOC), "'numGraphOutputs'", "'inputs':[" IDS "],'numGraphOutputs'"), QNNRT_E_FORMAT, "\"fwd\"", "two lists of inputs");
-    JSON_FAILS(edit(J(DOC), "'numGraphOutputs'", "'outputs':[" Y "],'numGraphOutputs'"), QNNRT_E_FORMAT, "\"fwd\"", "two lists");
-    JSON_FAILS(with_x(HEADX FIX8 DIMS QUANT ",'quantization':{'scale':0.5,'offset':-3}"), QNNRT_E_FORMAT, "input \"x\"", "quantization");
-}
-
-TEST(current_dimensions_are_preferred_and_both_checked)
+/* Forms that no public tool writes: those that change the meaning are refused. */
+TEST(spellings_of_other_programs_are_refused)
 {
     meta_begin();
-    X_IS(with_x(HEADX FIX8 "'rank':3,'currentDimensions':[2,3,4]" QUANT), X_LINE);
-    X_IS(with_x(HEADX FIX8 "'rank':3,'dimensions':[9,9,9],'currentDimensions':[2,3,4]" QUANT), X_LINE);
-    X_IS(with_x(HEADX FIX8 "'currentDimensions':[2,3,4],'dimensions':[9,9,9]" QUANT), X_LINE);
-    JSON_FAILS(with_x(HEADX FIX8 "'dimensions':[2,0,4],'currentDimensions':[2,3,4]" QUANT), QNNRT_E_FORMAT, "graph \"fwd\"", "input \"x\"",
-               "dimension 1 in \"dimensions\" is 0", "(byte ");
-    JSON_FAILS(with_x(HEADX FIX8 "'dimensions':[2,3,4],'currentDimensions':[2,3,-4]" QUANT), QNNRT_E_FORMAT, "input \"x\"",
-               "dimension 2 in \"currentDimensions\" is -4");
-    JSON_FAILS(with_x(HEADX FIX8 "'dimensions':[2,3,4],'currentDimensions':[2,3]" QUANT), QNNRT_E_FORMAT, "\"x\"", " 3 ", "\"currentDimensions\" 2");
-    JSON_FAILS(with_x(HEADX FIX8 "'rank':3,'dimensions':[2,3],'currentDimensions':[2,3]" QUANT), QNNRT_E_FORMAT, "\"x\"", "\"rank\" is 3", "2 dimensions");
-}
-
-TEST(data_type_comes_as_name_or_number)
-{
-    meta_begin();
-    X_IS(with_x(HEADX "'dataType':1032," DIMS QUANT), X_LINE);
-    X_IS(with_x(HEADX "'data_type':1032," DIMS QUANT), X_LINE);
-    X_IS(with_x(HEADX "'data_type':'QNN_DATATYPE_UFIXED_POINT_8'," DIMS QUANT), X_LINE);
-    X_IS(with_x(HEADX FIX8 "'data_type':1032," DIMS QUANT), X_LINE);
-    X_IS(with_x(HEADX "'data_type':1032," FIX8 DIMS QUANT), X_LINE);
-    JSON_FAILS(with_x(HEADX FIX8 "'data_type':1046," DIMS QUANT), QNNRT_E_FORMAT, "input \"x\"", "0x0408", "0x0416");
+    JSON_FAILS(edit(J(DOC), "'graphInputs'", "'inputs'"), QNNRT_E_FORMAT, "\"fwd\"", "no \"graphInputs\"");
+    JSON_FAILS(edit(J(DOC), "'graphOutputs'", "'outputs'"), QNNRT_E_FORMAT, "\"fwd\"", "no \"graphOutputs\"");
+    JSON_FAILS(edit(J(DOC), "'scaleOffset'", "'scaleOffsetEncoding'"), QNNRT_E_FORMAT, INX, "names SCALE_OFFSET but contains none");
+    JSON_FAILS(with_quant("{'scale':0.5,'offset':-3}"), QNNRT_E_FORMAT, INX, "no \"definition\"");
+    JSON_FAILS(with_quant("{'scaleOffset':{'scale':0.5,'offset':-3}}"), QNNRT_E_FORMAT, INX, "no \"definition\"");
+    JSON_FAILS(with_quant("{'definition':'QNN_DEFINITION_DEFINED','scaleOffset':{'scale':0.5,'offset':-3}}"), QNNRT_E_FORMAT, INX,
+               "no \"quantizationEncoding\"");
+    JSON_FAILS(with_quant("{" DEFINED("SCALE_OFFSET") "'scale':0.5,'offset':-3}"), QNNRT_E_FORMAT, INX, "names SCALE_OFFSET but contains none");
+    JSON_FAILS(with_x(HEADX FIX8 "'rank':3,'currentDimensions':[2,3,4]" QUANT), QNNRT_E_FORMAT, INX, "no \"dimensions\"");
+    JSON_FAILS(with_x(HEADX "'data_type':'QNN_DATATYPE_UFIXED_POINT_8'," DIMS QUANT), QNNRT_E_FORMAT, INX, "no \"dataType\"");
+    JSON_FAILS(with_x(HEADX "'dataType':1032," DIMS QUANT), QNNRT_E_FORMAT, INX, "\"dataType\" is 1032; expected the name of an enumerator");
+    /* keys without a meaning are skipped */
+    X_IS(with_x(HEADX FIX8 DIMS QUANT ",'bytesPerElement':2,'nbytes':4000000000000"), X_LINE);
 }
 
 TEST(every_data_type_has_its_name)
@@ -423,19 +402,6 @@ TEST(tensor_types_say_what_a_tensor_is)
     CLOSE(model);
 }
 
-TEST(stated_sizes_are_compared_and_not_taken)
-{
-    meta_begin();
-    X_IS(with_x(HEADX FIX8 DIMS QUANT ",'bytesPerElement':1,'nbytes':24"), X_LINE);
-    CHECK(strstr(log_text, "nbytes") == NULL && strstr(log_text, "bytesPerElement") == NULL);
-    X_IS(with_x(HEADX FIX8 DIMS QUANT ",'bytesPerElement':2,'nbytes':4000000000000"), X_LINE);
-    CHECK_STR(log_text, "2 read_json: ");
-    CHECK_STR(log_text, "meta.json: tensor \"x\": \"bytesPerElement\" is 2; using 1");
-    CHECK_STR(log_text, "\"nbytes\" is 4000000000000; using 24");
-    JSON_FAILS(with_x(HEADX FIX8 DIMS QUANT ",'nbytes':-1"), QNNRT_E_FORMAT, "\"x\"", "\"nbytes\" is -1");
-    JSON_FAILS(with_x(HEADX FIX8 DIMS QUANT ",'bytesPerElement':'1'"), QNNRT_E_FORMAT, "\"x\"", "\"bytesPerElement\" is text");
-}
-
 TEST(scales_and_offsets_are_exact)
 {
     static const struct { const char *scale, *offset, *bits; } numbers[] = {
@@ -457,12 +423,11 @@ TEST(scales_and_offsets_are_exact)
 #define AXIS_LINE X_FACTS " encoding 2 vendor 0x1 bitwidth 0 axis 1 3f000000/-1 3e800000/2 3e000000/0\n"
 #define BW_LINE   X_FACTS " encoding 2 vendor 0x3 bitwidth 4 axis 1 3f000000/-1 3e800000/2 3e000000/0\n"
 
-TEST(per_axis_encodings_open_in_every_form)
+TEST(per_axis_encodings_open)
 {
     static const char *const pairs[] = {
         "[{'scale':0.5,'offset':-1},{'scale':0.25,'offset':2},{'offset':0,'scale':0.125}]",
-        "['0.5, -1','0.25, 2','0.125, 0']", "['0.5,-1',' 0.25 , 2 ','0.125,0']", "'0.5, -1, 0.25, 2, 0.125, 0'", "[[0.5,-1],[0.25,2],[0.125,0]]",
-        "[{'scale':0.5,'offset':-1},'0.25, 2',[0.125,0]]", "[{'version':'V','info':{'scale':0.5,'offset':-1}},'0.25, 2',[0.125,0]]"
+        "[{'version':'V','info':{'scale':0.5,'offset':-1}},{'scale':0.25,'offset':2},{'scale':0.125,'offset':0}]"
     };
     size_t i;
     char quant[500];
@@ -470,17 +435,17 @@ TEST(per_axis_encodings_open_in_every_form)
     for (i = 0; i < sizeof(pairs) / sizeof(pairs[0]); ++i) {
         snprintf(quant, sizeof(quant), "{" DEFINED("AXIS_SCALE_OFFSET") "'axisScaleOffset':{'axis':1,'numScaleOffsets':3,'scaleOffsets':%s}}", pairs[i]);
         X_IS(with_quant(quant), AXIS_LINE);
-        snprintf(quant, sizeof(quant), "{'axisScaleOffsetEncoding':{'scaleOffsets':%s,'axis':1}}", pairs[i]);
+        snprintf(quant, sizeof(quant), "{'axisScaleOffset':{'scaleOffsets':%s,'axis':1}," DEFINED("AXIS_SCALE_OFFSET") "'x':1}", pairs[i]);
         X_IS(with_quant(quant), AXIS_LINE);
     }
-    X_IS(with_quant("{'axisScaleOffset':{'axis':1,'scales':[0.5,0.25,0.125],'offsets':[-1,2,0]}}"), AXIS_LINE);
     X_IS(with_quant("{" DEFINED("BW_AXIS_SCALE_OFFSET") "'bwAxisScaleOffset':{'bitwidth':4,'axis':1,'numElements':3,'scales':[0.5,0.25,0.125],"
                     "'offsets':[-1,2,0]}}"), BW_LINE);
-    X_IS(with_quant("{'bwAxisScaleOffset':{'bitwidth':4,'axis':1,'scaleOffsets':['0.5, -1','0.25, 2','0.125, 0']}}"), BW_LINE);
-    X_IS(with_quant("{'bwAxisScaleOffset':{'bitwidth':4,'axis':1,'numElements':3,'scales':[0.5,0.25,0.125],'offsets':null}}"),
-         X_FACTS " encoding 2 vendor 0x3 bitwidth 4 axis 1 3f000000/0 3e800000/0 3e000000/0\n");
-    X_IS(with_quant("{'bwAxisScaleOffset':{'bitwidth':4,'axis':1,'numElements':3,'scales':[0.5,0.25,0.125]}}"),
-         X_FACTS " encoding 2 vendor 0x3 bitwidth 4 axis 1 3f000000/0 3e800000/0 3e000000/0\n");
+    for (i = 0; i < 3; ++i) {
+        static const char *const none[] = { "", ",'offsets':null", ",'offsets':[]" };
+        snprintf(quant, sizeof(quant), "{" DEFINED("BW_AXIS_SCALE_OFFSET") "'bwAxisScaleOffset':{'bitwidth':4,'axis':1,'numElements':3,"
+                 "'scales':[0.5,0.25,0.125]%s}}", none[i]);
+        X_IS(with_quant(quant), X_FACTS " encoding 2 vendor 0x3 bitwidth 4 axis 1 3f000000/0 3e800000/0 3e000000/0\n");
+    }
     X_IS(with_quant("{" DEFINED("BW_SCALE_OFFSET") "'bwScaleOffset':{'bitwidth':5,'scale':0.5,'offset':-3}}"),
          X_FACTS " encoding 1 vendor 0x2 bitwidth 5 3f000000/-3\n");
 }
@@ -490,9 +455,7 @@ TEST(quant_missing_or_undefined_is_none)
     meta_begin();
     X_IS(with_x(HEADX FIX8 DIMS), X_PLAIN);
     CHECK_STR(log_text, "fixed-point type without an encoding");
-    X_IS(with_quant("{}"), X_PLAIN);
     X_IS(with_quant("{'definition':'QNN_DEFINITION_UNDEFINED','quantizationEncoding':'QNN_QUANTIZATION_ENCODING_UNDEFINED'}"), X_PLAIN);
-    X_IS(with_quant("{'definition':2147483647,'quantizationEncoding':2147483647}"), X_PLAIN);
     X_IS(with_quant("{'definition':'QNN_DEFINITION_UNDEFINED','quantizationEncoding':'QNN_QUANTIZATION_ENCODING_SCALE_OFFSET',"
                     "'scaleOffset':{'scale':0,'offset':0}}"), X_PLAIN);
     X_IS(with_quant("{'definition':'QNN_DEFINITION_IMPL_GENERATED','quantizationEncoding':'QNN_QUANTIZATION_ENCODING_UNDEFINED'}"), X_PLAIN);
@@ -512,7 +475,7 @@ TEST(encodings_of_other_kinds_are_kept_by_number)
         snprintf(line, sizeof(line), X_FACTS " encoding 3 vendor 0x%x bitwidth 0\n", kinds[i].number);
         X_IS(with_quant(quant), line);
     }
-    X_IS(with_quant("{'definition':'QNN_DEFINITION_DEFINED','quantizationEncoding':77}"), X_FACTS " encoding 3 vendor 0x4d bitwidth 0\n");
+    JSON_FAILS(with_quant("{'definition':'QNN_DEFINITION_DEFINED','quantizationEncoding':77}"), QNNRT_E_FORMAT, INX, "\"quantizationEncoding\" is 77");
 }
 
 TEST(ids_over_31_bits_open)
@@ -550,7 +513,7 @@ TEST(dynamic_dimensions_are_told_and_refused_to_run)
 
 TEST(formats_other_than_plain_are_told_and_refused_to_run)
 {
-    static const char *const formats[] = { "'QNN_TENSOR_DATA_FORMAT_SPARSE'", "'QNN_TENSOR_DATA_FORMAT_UBWC_RGBA8888'", "'UNKNOWN'", "'UNKOWN'", "9" };
+    static const char *const formats[] = { "'QNN_TENSOR_DATA_FORMAT_SPARSE'", "'QNN_TENSOR_DATA_FORMAT_UBWC_RGBA8888'", "'UNKNOWN'", "'UNKOWN'" };
     size_t i;
     meta_begin();
     for (i = 0; i < sizeof(formats) / sizeof(formats[0]); ++i) {
@@ -733,9 +696,9 @@ TEST(texts_that_are_no_json_are_refused_with_the_byte)
     for (i = 5; i < 100005; ++i) deep[i] = '[';
     deep[i] = '\0';
     JSON_FAILS(deep, QNNRT_E_FORMAT, "byte ");
-    JSON_FAILS(J("[]"), QNNRT_E_FORMAT, "it is a list; expected an object");
-    JSON_FAILS("7", QNNRT_E_FORMAT, "it is a number");
-    JSON_FAILS("null", QNNRT_E_FORMAT, "it is null");
+    JSON_FAILS(J("[]"), QNNRT_E_FORMAT, "is a list; expected an object");
+    JSON_FAILS("7", QNNRT_E_FORMAT, "is 7");
+    JSON_FAILS("null", QNNRT_E_FORMAT, "is null");
     free(deep);
     free(spaces);
 }
@@ -777,7 +740,7 @@ TEST(many_of_everything_is_read)
         if (which == 1) { meta_put(&text, "'dimensions':[1"); for (i = 0; i < 1000000; ++i) meta_put(&text, ",1"); meta_put(&text, "],"); }
         if (which == 2) { meta_put(&text, "'names':{"); for (i = 0; i < 20000; ++i) meta_put(&text, "'%08x':0,", (unsigned)i * 65536u); meta_put(&text, "'z':0},"); }
         if (which == 1) {
-            JSON_FAILS(with_x(join3("'id':2,'name':'x',", text.data, FIX8 "'rank':3")), QNNRT_E_LIMIT, "input \"x\"", "more than 8 dimensions",
+            JSON_FAILS(with_x(join3("'id':2,'name':'x',", text.data, FIX8 "'rank':1000001")), QNNRT_E_LIMIT, "\"x\" has rank 1000001, more than 8",
                        "limits.rank");
         } else {
             whole = with_x(join3(HEADX, text.data, FIX8 DIMS QUANT));
@@ -807,7 +770,7 @@ TEST(wrong_document_is_named)
         { "{'dim':64,'n_layers':5}",                                                     "params.json" },
         { "{'traceEvents':[]}",                                                          "a profile" },
         { "{'header':{'artifact_type':'QNN_PROFILE'},'graphs':[]}",                      "QNN_PROFILE" },
-        { "{'some':'thing'}",                                                            "no list \"graphs\"" },
+        { "{'some':'thing'}",                                                            "no \"graphs\"" },
         { "{'some':'thing'}",                                                            "hint: Take the text that qnnrt-run inspect" },
         { "{'model_name':'cnn','graph_inputs':[],'nodes':[]}",                           "a graph of PyTorch" },
         { "{'model_name':'cnn','graph_inputs':[],'nodes':[]}",                           "hint: Compile it with qnnrt-run compile FILE" },
@@ -867,22 +830,21 @@ static void refused(const fault *faults, size_t count)
 }
 
 #define REFUSED(faults) TRY(refused(faults, sizeof(faults) / sizeof(faults[0])))
-#define INX "graph \"fwd\": input \"x\": "
 #define BAD QNNRT_E_FORMAT
 
 TEST(graphs_missing_null_or_twice)
 {
     static const fault faults[] = {
         { "graph_name_missing",  "'graphName':'fwd',", "",                        BAD, { "graph 0: it has no \"graphName\"" } },
-        { "graph_name_number",   "'graphName':'fwd'", "'graphName':7",            BAD, { "graph 0: ", "\"graphName\" is a number; expected text", "(byte " } },
-        { "graph_name_empty",    "'graphName':'fwd'", "'graphName':''",           BAD, { "a graph has no name" } },
-        { "graphs_key_missing",  "'graphs':", "'graphz':",                        BAD, { "no list \"graphs\"" } },
-        { "graph_is_number",     "'graphs':[", "'graphs':[7,",                    BAD, { "graph 0: ", "is a number; expected an object" } },
+        { "graph_name_number",   "'graphName':'fwd'", "'graphName':7",            BAD, { "graph 0: ", "\"graphName\" is 7; expected text", "(byte " } },
+        { "graph_name_empty",    "'graphName':'fwd'", "'graphName':''",           BAD, { "graph 0 has no name" } },
+        { "graphs_key_missing",  "'graphs':", "'graphz':",                        BAD, { "no \"graphs\"" } },
+        { "graph_is_number",     "'graphs':[", "'graphs':[7,",                    BAD, { "graph 0: ", "contains 7; expected an object" } },
         { "inputs_missing",      "'graphInputs'", "'graphInputz'",                BAD, { "graph \"fwd\"", "no \"graphInputs\"" } },
         { "outputs_missing",     "'graphOutputs'", "'graphOutputz'",              BAD, { "graph \"fwd\"", "no \"graphOutputs\"" } },
         { "outputs_null",        "'graphOutputs':[" Y "]", "'graphOutputs':null", BAD, { "graph \"fwd\"", "\"graphOutputs\" is null; expected a list" } },
         { "outputs_object",      "'graphOutputs':[" Y "]", "'graphOutputs':{}",   BAD, { "graph \"fwd\"", "\"graphOutputs\" is an object; expected a list" } },
-        { "tensor_is_text",      "'graphOutputs':[", "'graphOutputs':['y',",      BAD, { "graph \"fwd\": output 0: ", "is text; expected an object" } },
+        { "tensor_is_text",      "'graphOutputs':[", "'graphOutputs':['y',",      BAD, { "graph \"fwd\": output 0: ", "contains text; expected an object" } },
         { "tensor_info_list",    "'graphOutputs':[", "'graphOutputs':[{'info':[]},", BAD, { "output 0: ", "\"info\" is a list" } },
         { "graph_twice",         "],'socModel':57", ",{'graphName':'fwd','graphInputs':[],'graphOutputs':[]}],'socModel':57", BAD,
           { "two graphs are named \"fwd\"" } },
@@ -904,8 +866,8 @@ TEST(graphs_missing_null_or_twice)
     JSON_FAILS(J("{'graphs':[]}"), QNNRT_E_FORMAT, "no graphs");
     JSON_FAILS(J("{'graphs':null}"), QNNRT_E_FORMAT, "\"graphs\" is null");
     JSON_FAILS(J("{'graphs':{}}"), QNNRT_E_FORMAT, "\"graphs\" is an object");
-    JSON_FAILS(J("{}"), QNNRT_E_FORMAT, "no list \"graphs\"");
-    JSON_FAILS(J("{'info':{}}"), QNNRT_E_FORMAT, "no list \"graphs\"");
+    JSON_FAILS(J("{}"), QNNRT_E_FORMAT, "no \"graphs\"");
+    JSON_FAILS(J("{'info':{}}"), QNNRT_E_FORMAT, "no \"graphs\"");
     JSON_FAILS(J("{'info':null}"), QNNRT_E_FORMAT, "\"info\" is null");
 }
 
@@ -915,7 +877,7 @@ TEST(a_fault_of_a_later_graph_is_of_that_graph)
     meta_begin();
     JSON_FAILS(edit(J(DOC), "]}],'socModel'", "]},{'numGraphInputs':-5,'graphName':'later','graphInputs':[" IDS "],"
                     "'graphOutputs':[" Y "]}],'socModel'"),
-               BAD, "graph \"later\": ", "\"numGraphInputs\" is -5");
+               BAD, "graph 1: ", "\"numGraphInputs\" is -5");
     CHECK(strstr(error.text, "fwd") == NULL);
 }
 
@@ -927,7 +889,7 @@ TEST(members_missing_are_refused_by_name)
         { "name_empty",       "'name':'x'", "'name':''",       BAD, { "input 1 has no name" } },
         { "id_missing",       "'id':2,", "",                   BAD, { INX "it has no \"id\"" } },
         { "type_missing",     FIX8, "",                        BAD, { INX "it has no \"dataType\"" } },
-        { "name_last",        "{'id':2,'name':'x'", "{'id':-2,'zz':{'name':'no'},'name':'x'", BAD, { INX "\"id\" is -2" } }
+        { "name_last",        "{'id':2,'name':'x'", "{'id':-2,'zz':{'name':'no'},'name':'x'", BAD, { "input 1: ", "\"id\" is -2" } }
     };
     meta_begin();
     REFUSED(faults);
@@ -937,15 +899,15 @@ TEST(members_missing_are_refused_by_name)
 TEST(bad_dimensions_are_refused)
 {
     static const struct { const char *dims; qnnrt_result code; const char *needle; } bad[] = {
-        { "[2,0,4]", BAD, "dimension 1 in \"dimensions\" is 0; expected a whole number from 1 to 4294967295" },
-        { "[2,-3,4]", BAD, "dimension 1 in \"dimensions\" is -3" }, { "[2,3.5,4]", BAD, "is 3.5" }, { "[2,3e0,4]", BAD, "is 3e0" },
-        { "[2,3.0,4]", BAD, "is 3.0" }, { "[2,'3',4]", BAD, "is text" }, { "[2,null,4]", BAD, "is null" }, { "[2,[3],4]", BAD, "is a list" },
-        { "[2,4294967296,4]", BAD, "is 4294967296" }, { "[2,18446744073709551616,4]", BAD, "is 18446744073709551616" },
-        { "[2,18446744073709551619,4]", BAD, "is 18446744073709551619" }, { "3", BAD, "\"dimensions\" is a number; expected a list" },
+        { "[2,0,4]", BAD, "a dimension of 0" },
+        { "[2,-3,4]", BAD, "\"dimensions\" contains -3; expected a whole number from 0 to 4294967295" }, { "[2,3.5,4]", BAD, "contains 3.5" }, { "[2,3e0,4]", BAD, "contains 3e0" },
+        { "[2,3.0,4]", BAD, "contains 3.0" }, { "[2,'3',4]", BAD, "contains text" }, { "[2,null,4]", BAD, "contains null" }, { "[2,[3],4]", BAD, "contains a list" },
+        { "[2,4294967296,4]", BAD, "contains 4294967296" }, { "[2,18446744073709551616,4]", BAD, "contains 18446744073709551616" },
+        { "[2,18446744073709551619,4]", BAD, "contains 18446744073709551619" }, { "3", BAD, "\"dimensions\" is 3; expected a list" },
         { "{}", BAD, "\"dimensions\" is an object" }, { "null", BAD, "\"dimensions\" is null" }, { "'2,3,4'", BAD, "\"dimensions\" is text" },
-        { "[2,3]", BAD, "\"rank\" is 3, but it has 2 dimensions" }, { "[2,3,4,5]", BAD, "\"rank\" is 3, but it has 4 dimensions" },
-        { "[]", BAD, "\"rank\" is 3, but it has 0 dimensions" },
-        { "[1,1,1,1,1,1,1,1,1]", QNNRT_E_LIMIT, "\"dimensions\" has more than 8 dimensions (limits.rank)" },
+        { "[2,3]", BAD, "\"rank\" is 3, but the list has 2" }, { "[2,3,4,5]", BAD, "\"rank\" is 3, but the list has 4" },
+        { "[]", BAD, "\"rank\" is 3, but the list has 0" },
+        { "[1,1,1,1,1,1,1,1,1]", BAD, "\"rank\" is 3, but the list has 9" },
         { "[4294967295,4294967295,4294967295]", QNNRT_E_LIMIT, "the product of its dimensions" },
         { "[65536,65536,4294967295]", QNNRT_E_LIMIT, "the product of its dimensions" },
         { "[4294967295,4294967295,2]", QNNRT_E_LIMIT, "the product of its dimensions" }
@@ -960,14 +922,12 @@ TEST(bad_dimensions_are_refused)
         char members[400];
         snprintf(members, sizeof(members), HEADX FIX8 "'rank':3,'dimensions':%s" QUANT, bad[i].dims);
         JSON_FAILS(with_x(members), bad[i].code, "graph \"fwd\"", "\"x\"", bad[i].needle);
-        snprintf(members, sizeof(members), HEADX FIX8 "'rank':3,'dimensions':[2,3,4],'currentDimensions':%s", bad[i].dims);
-        JSON_FAILS(with_x(members), bad[i].code, "\"x\"");
     }
     for (i = 0; i < 2; ++i) {                                      /* dim_400digits, and a million */
         size_t n = i == 0 ? 400 : 1000000;
         memset(digits, '7', n);
         digits[n] = '\0';
-        JSON_FAILS(edit(J(DOC), "[2,3,4]", join3("[2,", digits, ",4]")), BAD, INX "dimension 1", "7777777777...");
+        JSON_FAILS(edit(J(DOC), "[2,3,4]", join3("[2,", digits, ",4]")), BAD, INX "\"dimensions\" contains 77777", "7777777777...");
     }
     free(digits);
     JSON_FAILS(edit(J(DOC), "'rank':3", "'rank':'3'"), BAD, INX, "\"rank\" is text");
@@ -979,18 +939,18 @@ TEST(bad_dimensions_are_refused)
     X_IS(with_x(HEADX FIX8 "'dimensions':[2,3,4]" QUANT), X_LINE);
     memset(&limits, 0, sizeof(limits));
     limits.rank = 2;
-    JSON_FAILS_WITHIN(&limits, J(DOC), QNNRT_E_LIMIT, INX, "more than 2 dimensions (limits.rank)");
+    JSON_FAILS_WITHIN(&limits, J(DOC), QNNRT_E_LIMIT, "\"x\" has rank 3, more than 2 (limits.rank)");
     limits.rank = 3;
     JSON_OPENS_WITHIN(&limits, J(DOC), &model);
     CLOSE(model);
-    limits.rank = 100;                                             /* at most 32 in JSON */
+    limits.rank = 100;
     for (i = 0; i < 2; ++i) {
         meta_text dims;
         size_t k;
         memset(&dims, 0, sizeof(dims));
-        for (k = 0; k < 31 + i; ++k) meta_put(&dims, "1,");
+        for (k = 0; k < 99 + i; ++k) meta_put(&dims, "1,");
         if (i == 0) { JSON_OPENS_WITHIN(&limits, with_x(join3(HEADX FIX8 "'dimensions':[", dims.data, "1]")), &model); CLOSE(model); }
-        else JSON_FAILS_WITHIN(&limits, with_x(join3(HEADX FIX8 "'dimensions':[", dims.data, "1]")), QNNRT_E_LIMIT, "more than 32 dimensions");
+        else JSON_FAILS_WITHIN(&limits, with_x(join3(HEADX FIX8 "'dimensions':[", dims.data, "1]")), QNNRT_E_LIMIT, "rank 101, more than 100");
         meta_free(&dims);
     }
 }
@@ -1012,19 +972,24 @@ TEST(unknown_data_types_are_refused_or_told)
 {
     static const char *const bad[] = { "'UNKNOWN'", "'UNKOWN'", "'QNN_DATATYPE_FIXED_POINT_8'", "'FLOAT_32'", "'QNN_DATATYPE_'", "'qnn_datatype_float_32'",
                                        "''", "'QNN_DATATYPE_FLOAT_32 '", "'QNN_TENSOR_TYPE_APP_READ'" };
-    static const char *const odd[] = { "77", "1544", "'QNN_DATATYPE_STRING'", "'QNN_DATATYPE_UNDEFINED'", "2147483647", "4294967295" };
+    static const char *const odd[] = { "'QNN_DATATYPE_STRING'", "'QNN_DATATYPE_UNDEFINED'" };
+    static const char *const numbers[] = { "77", "1544", "2147483647", "4294967295", "8" };
     char members[300];
     size_t i;
     meta_begin();
     for (i = 0; i < sizeof(bad) / sizeof(bad[0]); ++i) {
         snprintf(members, sizeof(members), "'id':2,'dataType':%s," DIMS ",'name':'x'", bad[i]);
-        JSON_FAILS(with_x(members), BAD, INX "\"dataType\" is \"", "which is not known", "(byte ");
+        JSON_FAILS(with_x(members), BAD, "graph \"fwd\": input 1: \"dataType\" is \"", "which is not known", "(byte ");
     }
-    JSON_FAILS(with_x(HEADX "'dataType':null," DIMS), BAD, INX "\"dataType\" is null; expected the name or number");
+    JSON_FAILS(with_x(HEADX "'dataType':null," DIMS), BAD, INX "\"dataType\" is null; expected the name of an enumerator");
     JSON_FAILS(with_x(HEADX "'dataType':true," DIMS), BAD, INX "\"dataType\" is true");
     JSON_FAILS(with_x(HEADX "'dataType':-8," DIMS), BAD, INX "\"dataType\" is -8");
     JSON_FAILS(with_x(HEADX "'dataType':8.0," DIMS), BAD, INX "\"dataType\" is 8.0");
     JSON_FAILS(with_x(HEADX "'dataType':4294967304," DIMS), BAD, INX "\"dataType\" is 4294967304");
+    for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); ++i) {
+        snprintf(members, sizeof(members), HEADX "'dataType':%s," DIMS, numbers[i]);
+        JSON_FAILS(with_x(members), BAD, INX "\"dataType\" is ", numbers[i]);
+    }
     for (i = 0; i < sizeof(odd) / sizeof(odd[0]); ++i) {
         qnnrt *model = NULL;
         snprintf(members, sizeof(members), HEADX "'dataType':%s," DIMS, odd[i]);
@@ -1040,7 +1005,7 @@ TEST(bad_scales_and_offsets_are_refused)
     static const struct { const char *scale, *offset, *needle; } bad[] = {
         { "0", "-3", "scale is not positive" }, { "-0.5", "-3", "scale is not positive" }, { "1e-45", "-3", "1/scale is infinite" },
         { "1e-60", "-3", "scale is not positive" }, { "2.9e-39", "-3", "1/scale" }, { "-0.0", "-3", "scale is not positive" },
-        { "3.5e38", "-3", "\"scale\" is 3.5e38; a float32 cannot hold it" }, { "1e99999999999999999999", "-3", "a float32 cannot hold it" },
+        { "3.5e38", "-3", "\"scale\" is 3.5e38; expected a number that a float32 can hold" }, { "1e99999999999999999999", "-3", "that a float32 can hold" },
         { "'0.5'", "-3", "\"scale\" is text" }, { "null", "-3", "\"scale\" is null" }, { "[0.5]", "-3", "\"scale\" is a list" },
         { "0.5", "2147483648", "\"offset\" is 2147483648; expected a whole number of 32 bits" }, { "0.5", "-2147483649", "\"offset\" is -2147483649" },
         { "0.5", "-3.0", "\"offset\" is -3.0" }, { "0.5", "1e2", "\"offset\" is 1e2" }, { "0.5", "'-3'", "\"offset\" is text" },
@@ -1062,59 +1027,67 @@ TEST(bad_scales_and_offsets_are_refused)
     JSON_FAILS(edit(J(DOC), "0.5", digits), BAD, "\"x\"", "scale");
     free(digits);
     /* Legal, but reported with a line in the log. */
-    X_IS(with_quant("{'scale':0.5,'offset':3}"), X_FACTS " encoding 1 vendor 0x0 bitwidth 0 3f000000/3\n");
+    X_IS(with_quant("{" DEFINED("SCALE_OFFSET") "'scaleOffset':{'scale':0.5,'offset':3}}"), X_FACTS " encoding 1 vendor 0x0 bitwidth 0 3f000000/3\n");
     CHECK_STR(log_text, "offset is outside the codes");
 }
+
+#define ONE3 "[{'scale':1,'offset':0},{'scale':1,'offset':0},{'scale':1,'offset':0}]"
 
 TEST(bad_axis_encodings_are_refused)
 {
     static const struct { const char *axis, *needle; } bad[] = {
-        { "'axis':-1,'numScaleOffsets':3,'scaleOffsets':['1, 0','1, 0','1, 0']", "encoding over axis -1, but it has 3 dimensions" },
-        { "'axis':3,'numScaleOffsets':3,'scaleOffsets':['1, 0','1, 0','1, 0']", "encoding over axis 3" },
-        { "'axis':2147483648,'scaleOffsets':['1, 0']", "\"axis\" is 2147483648" },
-        { "'axis':1.5,'scaleOffsets':['1, 0']", "\"axis\" is 1.5" },
-        { "'axis':0,'numScaleOffsets':3,'scaleOffsets':['1, 0','1, 0','1, 0']", "encoding has 3 scales for axis 0 of 2 elements" },
-        { "'axis':1,'numScaleOffsets':3,'scaleOffsets':['1, 0','1, 0']", "\"axisScaleOffset\" declares 3 scales but has 2" },
-        { "'axis':1,'numScaleOffsets':4294967295,'scaleOffsets':['1, 0','1, 0']", "declares 4294967295 scales but has 2" },
-        { "'axis':1,'numScaleOffsets':3,'scaleOffsets':[]", "0 scales" }, { "'axis':1,'numScaleOffsets':3", "0 scales" },
+        { "'axis':-1,'numScaleOffsets':3,'scaleOffsets':" ONE3, "encoding over axis -1, but it has 3 dimensions" },
+        { "'axis':3,'numScaleOffsets':3,'scaleOffsets':" ONE3, "encoding over axis 3" },
+        { "'axis':2147483648,'scaleOffsets':" ONE3, "\"axis\" is 2147483648" },
+        { "'axis':1.5,'scaleOffsets':" ONE3, "\"axis\" is 1.5" },
+        { "'axis':0,'numScaleOffsets':3,'scaleOffsets':" ONE3, "encoding has 3 scales for axis 0 of 2 elements" },
+        { "'axis':1,'numScaleOffsets':2,'scaleOffsets':" ONE3, "\"numScaleOffsets\" is 2, but the list has 3" },
+        { "'axis':1,'numScaleOffsets':4294967295,'scaleOffsets':" ONE3, "\"numScaleOffsets\" is 4294967295, but the list has 3" },
+        { "'axis':1,'numScaleOffsets':3,'scaleOffsets':[]", "is 3, but the list has 0" }, { "'axis':1,'numScaleOffsets':3", "no \"scaleOffsets\"" },
+        { "'axis':1,'scaleOffsets':[]", "encoding has 0 scales for axis 1" },
         { "'axis':1,'numScaleOffsets':0,'scaleOffsets':null", "\"scaleOffsets\" is null" },
-        { "'numScaleOffsets':3,'scaleOffsets':['1, 0','1, 0','1, 0']", "\"axisScaleOffset\" lacks axis" },
-        { "'axis':1,'scaleOffsets':[{'scale':1,'offset':0},{'scale':1},{'scale':1,'offset':0}]", "element 1 lacks its scale or its offset" },
+        { "'numScaleOffsets':3,'scaleOffsets':" ONE3, "no \"axis\"" },
+        { "'axis':1,'scaleOffsets':[{'scale':1,'offset':0},{'scale':1},{'scale':1,'offset':0}]", "no \"offset\"" },
+        { "'axis':1,'scaleOffsets':[{'scale':1,'offset':0},{'offset':1},{'scale':1,'offset':0}]", "no \"scale\"" },
         { "'axis':1,'scaleOffsets':[{'scale':1,'offset':0},null,{'scale':1,'offset':0}]", "\"scaleOffsets\" contains null" },
-        { "'axis':1,'scaleOffsets':[[1,0],[1],[1,0]]", "element 1 lacks" }, { "'axis':1,'scaleOffsets':[[1,0],[1,0,0],[1,0]]", "element 1 lacks" },
-        { "'axis':1,'scaleOffsets':[[1,0],[],[1,0]]", "element 1 lacks" }, { "'axis':1,'scaleOffsets':[1,0,1]", "\"scaleOffsets\" contains a number" },
-        { "'axis':1,'scaleOffsets':['1, 0','','1, 0']", "lacks a scale or an offset" },
-        { "'axis':1,'scaleOffsets':['1, 0','1','1, 0']", "lacks a scale or an offset" },
-        { "'axis':1,'scaleOffsets':['1, 0','1, ','1, 0']", "\"offset\" is " }, { "'axis':1,'scaleOffsets':['1, 0','1 0','1, 0']", "\"scale, offset\"" },
-        { "'axis':1,'scaleOffsets':['1, 0','nan, 0','1, 0']", "\"scale\" is nan" }, { "'axis':1,'scaleOffsets':['1, 0','0x1, 0','1, 0']", "\"scale\" is 0x1" },
-        { "'axis':1,'scaleOffsets':['1, 0','1., 0','1, 0']", "\"scale\" is 1." }, { "'axis':1,'scaleOffsets':['1, 0','inf, 0','1, 0']", "\"scale\" is inf" },
-        { "'axis':1,'scaleOffsets':['1, 0','1, 0.5','1, 0']", "\"offset\" is 0.5" }, { "'axis':1,'scaleOffsets':['1, 0','1, x','1, 0']", "\"offset\" is x" },
-        { "'axis':1,'scaleOffsets':['1, 0',', 0','1, 0']", "\"scale\" is " }, { "'axis':1,'scaleOffsets':['1, 0','1, 0,','1, 0']", "lacks a scale" },
-        { "'axis':1,'scaleOffsets':['1, 0','\\u0031, 0','1, 0']", "\"scale\" is \\u0031" },
-        { "'axis':1,'scaleOffsets':['1, 0','0, 0','1, 0']", "a scale of the axis is not positive" },
-        { "'axis':1,'scales':[1,1,1],'offsets':[0,0]", "\"axisScaleOffset\" has 3 scales and 2 offsets" },
-        { "'axis':1,'scales':[1,1,1],'offsets':[]", "has 3 scales and 0 offsets" },
-        { "'axis':1,'scales':[1,1],'offsets':[0,0,0]", "has 2 scales and 3 offsets" },
-        { "'axis':1,'scales':[1,'1',1],'offsets':[0,0,0]", "\"scales\" is text" }, { "'axis':1,'scales':1", "\"scales\" is a number; expected a list" },
-        { "'axis':1,'scales':[1,1,1],'offsets':0", "\"offsets\" is a number; expected a list" },
-        { "'axis':1,'scales':[1,1,1],'offsets':[0,null,0]", "\"offsets\" is null" }
+        { "'axis':1,'scaleOffsets':[[1,0],[1,0],[1,0]]", "\"scaleOffsets\" contains a list; expected an object" },
+        { "'axis':1,'scaleOffsets':[1,0,1]", "\"scaleOffsets\" contains 1; expected an object" },
+        { "'axis':1,'scaleOffsets':['1, 0','1, 0','1, 0']", "\"scaleOffsets\" contains text; expected an object" },
+        { "'axis':1,'scaleOffsets':'1, 0, 1, 0, 1, 0'", "\"scaleOffsets\" is text; expected a list" },
+        { "'axis':1,'scaleOffsets':[{'scale':1,'offset':0},{'scale':1,'offset':0.5},{'scale':1,'offset':0}]", "\"offset\" is 0.5" },
+        { "'axis':1,'scaleOffsets':[{'scale':1,'offset':0},{'scale':0,'offset':0},{'scale':1,'offset':0}]", "a scale of the axis is not positive" },
+        { "'axis':1,'scales':[1,1,1],'offsets':[0,0,0]", "no \"scaleOffsets\"" }
     };
+    static const struct { const char *axis, *needle; } bad_bw[] = {
+        { "'bitwidth':4,'axis':1,'scales':[1,1,1],'offsets':[0,0]", "\"quantizeParams\" has 3 scales and 2 offsets" },
+        { "'bitwidth':4,'axis':1,'scales':[1,1],'offsets':[0,0,0]", "has 2 scales and 3 offsets" },
+        { "'bitwidth':4,'axis':1,'scales':[1,1],'offsets':[0,0]", "encoding has 2 scales for axis 1 of 3 elements" },
+        { "'bitwidth':4,'axis':1,'numElements':4,'scales':[1,1,1]", "\"numElements\" is 4, but the list has 3" },
+        { "'bitwidth':4,'axis':1,'scales':[1,'1',1],'offsets':[0,0,0]", "\"scales\" contains text" },
+        { "'bitwidth':4,'axis':1,'scales':1", "\"scales\" is 1; expected a list" },
+        { "'bitwidth':4,'axis':1,'scales':[1,1,1],'offsets':0", "\"offsets\" is 0; expected a list" },
+        { "'bitwidth':4,'axis':1,'scales':[1,1,1],'offsets':[0,null,0]", "\"offsets\" contains null" },
+        { "'bitwidth':4,'axis':1,'scaleOffsets':" ONE3, "no \"scales\"" },
+        { "'axis':1,'scales':[1,1,1]", "no \"bitwidth\"" }, { "'bitwidth':4,'scales':[1,1,1]", "no \"axis\"" },
+        { "'bitwidth':9,'axis':1,'scales':[1,1,1]", "bitwidth exceeds" }
+    };
+    char quant[500];
     size_t i;
     meta_begin();
     for (i = 0; i < sizeof(bad) / sizeof(bad[0]); ++i) {
-        char quant[500];
         snprintf(quant, sizeof(quant), "{" DEFINED("AXIS_SCALE_OFFSET") "'axisScaleOffset':{%s}}", bad[i].axis);
         JSON_FAILS(with_quant(quant), BAD, "graph \"fwd\"", "\"x\"", bad[i].needle);
     }
-    JSON_FAILS(with_quant("{'bwAxisScaleOffset':{'axis':1,'scales':[1,1,1]}}"), BAD, INX, "\"bwAxisScaleOffset\" lacks bitwidth");
-    JSON_FAILS(with_quant("{'bwAxisScaleOffset':{'bitwidth':4,'scales':[1,1,1]}}"), BAD, INX, "\"bwAxisScaleOffset\" lacks axis");
-    JSON_FAILS(with_quant("{'bwAxisScaleOffset':{'bitwidth':9,'axis':1,'scales':[1,1,1]}}"), BAD, "\"x\"", "bitwidth exceeds");
-    JSON_FAILS(with_quant("{'bwScaleOffset':{'bitwidth':9,'scale':1,'offset':0}}"), BAD, "\"x\"", "bitwidth exceeds");
-    JSON_FAILS(with_quant("{'bwScaleOffset':{'scale':1,'offset':0}}"), BAD, INX, "\"bwScaleOffset\" lacks bitwidth");
-    JSON_FAILS(with_quant("{'scaleOffset':{'scale':1}}"), BAD, INX, "\"scaleOffset\" lacks scale or offset");
-    JSON_FAILS(with_quant("{'scaleOffset':{'offset':1}}"), BAD, INX, "\"scaleOffset\" lacks scale or offset");
-    JSON_FAILS(with_quant("{'scale':1}"), BAD, INX, "\"quantizeParams\" lacks scale or offset");
-    JSON_FAILS(with_quant("{'scaleOffset':null}"), BAD, INX, "\"scaleOffset\" is null");
+    for (i = 0; i < sizeof(bad_bw) / sizeof(bad_bw[0]); ++i) {
+        snprintf(quant, sizeof(quant), "{" DEFINED("BW_AXIS_SCALE_OFFSET") "'bwAxisScaleOffset':{%s}}", bad_bw[i].axis);
+        JSON_FAILS(with_quant(quant), BAD, "graph \"fwd\"", "\"x\"", bad_bw[i].needle);
+    }
+    JSON_FAILS(with_quant("{" DEFINED("BW_SCALE_OFFSET") "'bwScaleOffset':{'bitwidth':9,'scale':1,'offset':0}}"), BAD, "\"x\"", "bitwidth exceeds");
+    JSON_FAILS(with_quant("{" DEFINED("BW_SCALE_OFFSET") "'bwScaleOffset':{'scale':1,'offset':0}}"), BAD, INX, "no \"bitwidth\"");
+    JSON_FAILS(with_quant("{" DEFINED("SCALE_OFFSET") "'scaleOffset':{'scale':1}}"), BAD, INX, "no \"offset\"");
+    JSON_FAILS(with_quant("{" DEFINED("SCALE_OFFSET") "'scaleOffset':{'offset':1}}"), BAD, INX, "no \"scale\"");
+    JSON_FAILS(with_quant("{" DEFINED("SCALE_OFFSET") "'scaleOffset':null}"), BAD, INX, "\"scaleOffset\" is null");
+    JSON_FAILS(with_quant("{}"), BAD, INX, "no \"definition\"");
     JSON_FAILS(with_quant("null"), BAD, INX, "\"quantizeParams\" is null");
 }
 
@@ -1133,16 +1106,15 @@ TEST(encodings_that_contradict_are_refused)
         char quant[128], needle[128];
         size_t i;
         for (i = 0; i < sizeof(named) / sizeof(named[0]); ++i) {
-            snprintf(quant, sizeof(quant), "{'quantizationEncoding':'QNN_QUANTIZATION_ENCODING_%s'}", named[i]);
+            snprintf(quant, sizeof(quant), "{" DEFINED("%s") "'x':1}", named[i]);
             snprintf(needle, sizeof(needle), "names %s but contains none", named[i]);
             JSON_FAILS(with_quant(quant), BAD, INX, needle);
         }
     }
-    JSON_FAILS(with_quant("{'definition':'QNN_DEFINITION_DEFINED','quantizationEncoding':'QNN_QUANTIZATION_ENCODING_UNDEFINED','scale':1,'offset':0}"),
-               BAD, INX, "no encoding but contains SCALE_OFFSET");
-    JSON_FAILS(with_quant("{'scaleOffset':{'scale':1,'offset':0},'bwScaleOffset':{'bitwidth':4,'scale':1,'offset':0}}"), BAD, INX, "two encodings");
+    JSON_FAILS(with_quant("{" DEFINED("UNDEFINED") "'scaleOffset':{'scale':1,'offset':0}}"), BAD, INX, "names none but contains SCALE_OFFSET");
+    JSON_FAILS(with_quant("{" DEFINED("SCALE_OFFSET") "'scaleOffset':{'scale':1,'offset':0},'bwScaleOffset':{'bitwidth':4,'scale':1,'offset':0}}"), BAD,
+               INX, "two encodings");
     JSON_FAILS(with_quant("{'definition':'QNN_DEFINITION_MAYBE'}"), BAD, INX, "\"definition\" is \"QNN_DEFINITION_MAYBE\", which is not known");
-    JSON_FAILS(with_quant("{'scaleOffset':{'scale':1,'offset':0},'scale':2,'offset':0}"), BAD, INX, "two encodings");
     /* an encoding of a float tensor is reported, but not used */
     JSON_OPENS(with_x(HEADX "'dataType':'QNN_DATATYPE_FLOAT_32'," DIMS QUANT), &model);
     CHECK_STR(log_text, "encoding on a type that has none");
@@ -1190,7 +1162,7 @@ TEST(names_are_data)
         CHECK(slot == &qnnrt_pipeline_get_info(qnnrt_get_info(model)->pipelines[0])->slots[1]);
         CLOSE(model);
         /* text_is_clean() checks the error text. */
-        JSON_FAILS(edit(doc, "'dimensions':[2,3,4]", "'dimensions':[2,3,0]"), BAD, "is 0");
+        JSON_FAILS(edit(doc, "'dimensions':[2,3,4]", "'dimensions':[2,3,0]"), BAD, "a dimension of 0");
         JSON_FAILS(edit(doc, "'offset':-3", "'offset':-3.5"), BAD, "is -3.5");
         JSON_FAILS(edit(edit(doc, "'name':'ids'", join3("'name':'", names[i], "'")), "'socModel'", "'s'"), BAD, "two inputs are named");
         JSON_FAILS(edit(J(DOC), "'dataType':'QNN_DATATYPE_INT_32'", join3("'dataType':'", names[i], "'")), BAD, "input \"ids\"");
@@ -1233,12 +1205,12 @@ TEST(names_too_long_or_twice_are_refused)
 TEST(ids_that_repeat_or_do_not_fit_are_refused)
 {
     static const fault faults[] = {
-        { "id_twice",    "'id':2", "'id':1",                    BAD, { "graph \"fwd\"", "inputs \"ids\" and \"x\" have the same id, 1" } },
-        { "id_2_to_32",  "'id':2", "'id':4294967296",           BAD, { INX "\"id\" is 4294967296; expected a whole number from 0 to 4294967295" } },
-        { "id_2_to_64",  "'id':2", "'id':18446744073709551618", BAD, { INX "\"id\" is 18446744073709551618" } },
-        { "id_negative", "'id':2", "'id':-2",                   BAD, { INX "\"id\" is -2" } },
-        { "id_fraction", "'id':2", "'id':2.0",                  BAD, { INX "\"id\" is 2.0" } },
-        { "id_text",     "'id':2", "'id':'2'",                  BAD, { INX "\"id\" is text; expected a number" } }
+        { "id_twice",    "'id':2", "'id':1",                    BAD, { "graph \"fwd\"", "inputs \"x\" and \"ids\" have the same id, 1" } },
+        { "id_2_to_32",  "'id':2", "'id':4294967296",           BAD, { "input 1: ", "\"id\" is 4294967296; expected a whole number from 0 to 4294967295" } },
+        { "id_2_to_64",  "'id':2", "'id':18446744073709551618", BAD, { "input 1: ", "\"id\" is 18446744073709551618" } },
+        { "id_negative", "'id':2", "'id':-2",                   BAD, { "input 1: ", "\"id\" is -2" } },
+        { "id_fraction", "'id':2", "'id':2.0",                  BAD, { "input 1: ", "\"id\" is 2.0" } },
+        { "id_text",     "'id':2", "'id':'2'",                  BAD, { "input 1: ", "\"id\" is text; expected a whole number" } }
     };
     meta_begin();
     REFUSED(faults);
@@ -1732,7 +1704,7 @@ TEST(system_library_may_be_missing_where_all_have_json)
     fake_begin("sysproviders=0");                                  /* a backend without a system interface */
     /* There is no libQnnSystem.so beside the fake or in a searched folder. */
     desc.system_path = NULL;
-    FAILS(folder, &desc, QNNRT_E_LIBRARY, "libQnnSystem.so");
+    FAILS(folder, &desc, QNNRT_E_LIBRARY, "no provider");
     fake_begin("");
     write_in(folder, "forward_1_json.json", json_of(shard_of(1), 0, NULL));
     fake_begin("sysproviders=0");
@@ -1752,7 +1724,7 @@ TEST(system_library_may_be_missing_where_all_have_json)
     CLOSE(model);
     desc.metadata = QNNRT_METADATA_SYSTEM;
     desc.system_path = NULL;
-    FAILS(folder, &desc, QNNRT_E_LIBRARY, "libQnnSystem.so");
+    FAILS(folder, &desc, QNNRT_E_LIBRARY, "no provider");
 }
 
 TEST(binary_shorter_than_its_blob_is_refused)
@@ -1895,9 +1867,9 @@ TEST(encodings_and_dynamic_dims_of_two_sources_are_compared)
         { "0308 2 4 3 b 4 0.5 0", "0308 2 4 3 s 0.5 0",                "bitwidth 4 in", "scale 0.5 offset 0 in" },
         { "0308 2 4 3 e 5", "0308 2 4 3 s 0.5 0",                      "encoding 5 in", "scale 0.5 offset 0 in" },
         { "0308 2 4 3 e 5", "0308 2 4 3 e 6",                          "encoding 5 in", "encoding 6 in" },
-        { "0232 2 4 3 - dyn=1,0", "0232 2 4 3 - dyn=0,1",              "\"x\" is dynamic in", "dynamic in other dimensions in" },
-        { "0232 2 4 3 - dyn=1,0", "0232 2 4 3 -",                      "\"x\" is dynamic in", "of fixed dimensions in" },
-        { "0232 2 4 3 -", "0232 2 4 3 - dyn=1,1",                      "of fixed dimensions in", "dynamic in shard.json" }
+        { "0232 2 4 3 - dyn=1,0", "0232 2 4 3 - dyn=0,1",              "float32[<=4,3] in", "float32[4,<=3] in" },
+        { "0232 2 4 3 - dyn=1,0", "0232 2 4 3 -",                      "float32[<=4,3] in", "float32[4,3] in" },
+        { "0232 2 4 3 -", "0232 2 4 3 - dyn=1,1",                      "float32[4,3] in", "float32[<=4,<=3] in shard.json" }
     };
     size_t i;
     meta_begin();
@@ -2230,8 +2202,8 @@ TEST(announced_counts_reserve_little)
         memset(&text, 0, sizeof(text));
         meta_put(&text, "{\"graphs\":[");
         for (k = 0; k < 500; ++k)
-            meta_put(&text, "%s{\"graphName\":\"g%u\",\"graphInputs\":[{\"id\":1,\"name\":\"x\",\"dataType\":8,\"dimensions\":[1]}],\"graphOutputs\":"
-                     "[{\"id\":1,\"name\":\"y\",\"dataType\":8,\"dimensions\":[1]}]}", k > 0 ? "," : "", (unsigned)k);
+            meta_put(&text, "%s{\"graphName\":\"g%u\",\"graphInputs\":[{\"id\":1,\"name\":\"x\",\"dataType\":\"QNN_DATATYPE_INT_8\",\"dimensions\":[1]}],\"graphOutputs\":"
+                     "[{\"id\":1,\"name\":\"y\",\"dataType\":\"QNN_DATATYPE_INT_8\",\"dimensions\":[1]}]}", k > 0 ? "," : "", (unsigned)k);
         meta_put(&text, "]}");
         alloc_bytes = 0;
         CHECK(survives(text.data, text.used));
@@ -2245,11 +2217,11 @@ TEST(axis_count_huge_reserves_nothing)
 {
     char *doc;
     meta_begin();
-    doc = with_quant("{'axisScaleOffset':{'axis':1,'numScaleOffsets':4294967295,'scaleOffsets':[{'scale':1,'offset':0}]}}");
+    doc = with_quant("{" DEFINED("AXIS_SCALE_OFFSET") "'axisScaleOffset':{'axis':1,'numScaleOffsets':4294967295,'scaleOffsets':[{'scale':1,'offset':0}]}}");
     alloc_bytes = 0;
     CHECK(!survives(doc, strlen(doc)));
     CHECK(alloc_bytes < 64 * 1024);
-    doc = edit(J(DOC), "'dimensions':[2,3,4]" QUANT, "'dimensions':[2,4294967295,4],'quantizeParams':{'axisScaleOffset':{'axis':1,'scaleOffsets':['1, 0']}}");
+    doc = edit(J(DOC), "'dimensions':[2,3,4]" QUANT, "'dimensions':[2,4294967295,4],'quantizeParams':{" DEFINED("AXIS_SCALE_OFFSET") "'axisScaleOffset':{'axis':1,'scaleOffsets':[{'scale':1,'offset':0}]}}");
     alloc_bytes = 0;
     CHECK(!survives(doc, strlen(doc)));
     CHECK(alloc_bytes < 64 * 1024);
@@ -2319,14 +2291,11 @@ TEST_MAIN("meta")
     RUN(versions_are_read_as_far_as_they_are_numbers);
     RUN(context_facts_are_read);
     RUN(vtcm_is_in_mib_or_bytes);
-    RUN(older_spellings_open);
-    RUN(current_dimensions_are_preferred_and_both_checked);
-    RUN(data_type_comes_as_name_or_number);
+    RUN(spellings_of_other_programs_are_refused);
     RUN(every_data_type_has_its_name);
     RUN(tensor_types_say_what_a_tensor_is);
-    RUN(stated_sizes_are_compared_and_not_taken);
     RUN(scales_and_offsets_are_exact);
-    RUN(per_axis_encodings_open_in_every_form);
+    RUN(per_axis_encodings_open);
     RUN(quant_missing_or_undefined_is_none);
     RUN(encodings_of_other_kinds_are_kept_by_number);
     RUN(ids_over_31_bits_open);

@@ -72,7 +72,7 @@ struct peer_build {
     /* used by peers only */
     qnnrt_graph_info  *graphs;
     size_t             count, room;
-    qnnrt__table_list  lists[PEER_LISTS];
+    struct { qnnrt_tensor_info *tensors; size_t count, room; } lists[PEER_LISTS];
 };
 
 static void build_begin(peer_build *build)
@@ -119,7 +119,7 @@ static qnnrt_version_info build_version(peer_text text)
 
 int peer_graphs_begin(peer_build *build, uint64_t announced)
 {
-    build->table.names_kept = 1;
+    build->table.kept = 1;
     build->room = announced < 1000 ? (size_t)announced : 1000;
     build->graphs = (qnnrt_graph_info *)qnnrt__arena_alloc(&build->arena, build->room, sizeof(*build->graphs));
     return build->graphs != NULL;
@@ -128,21 +128,23 @@ int peer_graphs_begin(peer_build *build, uint64_t announced)
 int peer_graph_begin(peer_build *build)
 {
     memset(build->lists, 0, sizeof(build->lists));
-    build->lists[0].kind = QNNRT__TABLE_INPUTS;
-    build->lists[1].kind = QNNRT__TABLE_OUTPUTS;
-    build->lists[2].kind = QNNRT__TABLE_UPDATEABLES;
     return build->count < build->room && qnnrt__table_take(&build->table, 1) == QNNRT_OK;
 }
 
 int peer_list_begin(peer_build *build, int list, uint64_t announced)
 {
-    return announced < 100000 && qnnrt__table_room(&build->table, &build->lists[list], announced) == QNNRT_OK;
+    if (announced >= 100000) return 0;
+    build->lists[list].room = (size_t)announced;
+    build->lists[list].tensors =
+        (qnnrt_tensor_info *)qnnrt__arena_alloc(&build->arena, announced, sizeof(qnnrt_tensor_info));
+    return build->lists[list].tensors != NULL;
 }
 
 int peer_tensor_add(peer_build *build, const peer_tensor *from)
 {
-    qnnrt__table_list *list = &build->lists[0];
+    qnnrt__table_kind kind = QNNRT__TABLE_INPUTS;
     qnnrt__abi_tensor t;
+    uint32_t *dims;
     uint32_t definition, encoding;
     memset(&t, 0, sizeof(t));
     if (!qnnrt__names_find(QNNRT_VENDOR_TENSOR_TYPE, from->type.text, from->type.bytes, &t.body.type) ||
@@ -152,23 +154,29 @@ int peer_tensor_add(peer_build *build, const peer_tensor *from)
         !qnnrt__names_find(QNNRT_VENDOR_ENCODING, from->encoding.text, from->encoding.bytes, &encoding) ||
         from->id > UINT32_MAX || from->rank != from->count || (encoding == QNNRT__ABI_SCALE_OFFSET) != from->has_scale)
         return 0;
-    if (t.body.type == QNNRT__ABI_APP_READ) list = &build->lists[1];
+    if (t.body.type == QNNRT__ABI_APP_READ) kind = QNNRT__TABLE_OUTPUTS;
+    dims = (uint32_t *)qnnrt__arena_alloc(&build->arena, from->count, sizeof(*dims));
+    if (dims == NULL || build->lists[kind].count == build->lists[kind].room) return 0;
+    memcpy(dims, from->dims, from->count * sizeof(*dims));
     t.version = from->version.bytes > 0 && from->version.text[from->version.bytes - 1] == '2' ? 2 : 1;
     t.body.id = (uint32_t)from->id;
     t.body.name = build_text(build, from->name);
     t.body.rank = from->count;
-    t.body.dims = from->dims;
+    t.body.dims = dims;
     t.body.quantize.definition = definition;
     t.body.quantize.encoding = encoding;
     t.body.quantize.u.scale_offset.scale = (float)from->scale;
     t.body.quantize.u.scale_offset.offset = (int32_t)from->offset;
-    return qnnrt__table_take(&build->table, 1) == QNNRT_OK && qnnrt__table_add(&build->table, list, &t) == QNNRT_OK;
+    return qnnrt__table_take(&build->table, 1) == QNNRT_OK &&
+           qnnrt__table_tensor(&build->table, &t, kind, build->lists[kind].count,
+                               &build->lists[kind].tensors[build->lists[kind].count]) == QNNRT_OK &&
+           ++build->lists[kind].count > 0;
 }
 
 int peer_graph_end(peer_build *build, const peer_graph *from)
 {
     qnnrt_graph_info *graph = &build->graphs[build->count++];
-    int no_memory, i;
+    int i;
     for (i = 0; i < PEER_LISTS; ++i)
         if (from->stated[i] != build->lists[i].count) return 0;
     graph->spill_fill_bytes = from->facts[PEER_SPILL];
@@ -184,13 +192,12 @@ int peer_graph_end(peer_build *build, const peer_graph *from)
     graph->const_bytes = from->facts[PEER_CONST];
     graph->ddr_bytes = from->facts[PEER_DDR];
     graph->shared_weights_bytes = from->facts[PEER_SHARED];
-    if (qnnrt__table_name(&build->table, build_text(build, from->name), "a graph", NULL, &graph->name) != QNNRT_OK ||
-        qnnrt__table_close(&build->table, &build->lists[0], graph) != QNNRT_OK ||
-        qnnrt__table_close(&build->table, &build->lists[1], graph) != QNNRT_OK ||
-        qnnrt__table_close(&build->table, &build->lists[2], graph) != QNNRT_OK)
+    if (qnnrt__table_name(&build->table, build_text(build, from->name), "graph", build->count, &graph->name) != QNNRT_OK)
         return 0;
-    graph->unsupported = qnnrt__table_unsupported(&build->arena, graph, 1, &no_memory);
-    return !no_memory;
+    for (i = 0; i < PEER_LISTS; ++i)
+        if (qnnrt__table_close(&build->table, (qnnrt__table_kind)i, build->lists[i].tensors, build->lists[i].count, graph) != QNNRT_OK)
+            return 0;
+    return qnnrt__table_usable(&build->table, graph, 1) == QNNRT_OK;
 }
 
 int peer_context_end(peer_build *build, const peer_context *from)
@@ -209,7 +216,7 @@ int peer_context_end(peer_build *build, const peer_context *from)
     context->dsp_arch = (uint32_t)from->dsp_arch;
     context->graphs = build->graphs;
     context->graph_count = build->count;
-    return qnnrt__table_graph_names(&build->table, build->graphs, build->count) == QNNRT_OK;
+    return qnnrt__table_names(&build->table, build->graphs, build->count, sizeof(*build->graphs), "graph") == QNNRT_OK;
 }
 
 #if defined(BENCH_YYJSON) || defined(BENCH_CJSON)
@@ -570,7 +577,6 @@ static void refresh(const sample *s)
 static void compare(const sample *s)
 {
     static peer_build one, other;
-    static const qnnrt__compare_sides sides = { "ours", "the peer's" };
     int way;
     size_t g;
     build_begin(&one);
@@ -581,7 +587,7 @@ static void compare(const sample *s)
         build_begin(&other);
         refresh(s);
         if (!read_way(way, &other, fresh, s->bytes)) stop(way_names[way], "did not read a dump");
-        if (qnnrt__compare(&one.table, &one.context, &other.context, &sides) != QNNRT_OK) stop(way_names[way], one.err.text);
+        if (qnnrt__compare(&one.table, &one.context, &other.context, "ours", "the peer's") != QNNRT_OK) stop(way_names[way], one.err.text);
         if (one.context.context_tensor_count != other.context.context_tensor_count ||
             memcmp(&one.context.core_api, &other.context.core_api, sizeof(qnnrt_version_info)) != 0 ||
             memcmp(&one.context.blob_version, &other.context.blob_version, sizeof(qnnrt_version_info)) != 0)
