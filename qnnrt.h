@@ -5202,8 +5202,8 @@ static qnnrt_result qnnrt__table_dims(qnnrt__table *table, const uint32_t *dims,
                                  (unsigned)rank);
     for (i = 0; i < rank; ++i)
         if (dims[i] == 0)
-            return qnnrt__table_fail(table, QNNRT_E_FORMAT, "tensor \"%.200s\" has a dimension of 0",
-                                     tensor->name);
+            return qnnrt__table_fail(table, QNNRT_E_FORMAT,
+                                     "tensor \"%.200s\" has a dimension of 0", tensor->name);
     tensor->dims = (const uint32_t *)qnnrt__table_keep(table, dims, rank, sizeof(uint32_t));
     if (tensor->dims == NULL) return qnnrt__fail_memory(table->err, "dimensions");
     if (qnnrt__dtype_bytes(tensor->dtype, dims, rank, &tensor->count, &tensor->bytes) ==

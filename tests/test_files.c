@@ -1564,7 +1564,7 @@ TEST(duplicate_tensor_ids_are_refused_by_name)
     TEXT_FAILS(GRAPH("out a 7 0232 1 1 -\nout b 7 0232 1 1 -\nin c 1 0232 1 1 -\n"), QNNRT_E_FORMAT, "shard.bin", "graph \"fwd\"",
                "outputs \"b\" and \"a\" have the same id, 7");
     TEXT_FAILS(GRAPH("in x 5 0232 1 1 -\nin a 4294967295 0232 1 1 -\nin y 0 0232 1 1 -\nin b 4294967295 0232 1 1 -\nin z 6 0232 1 1 -\n"),
-               QNNRT_E_FORMAT, "inputs \"a\" and \"b\" have the same id, 4294967295");
+               QNNRT_E_FORMAT, "inputs \"b\" and \"a\" have the same id, 4294967295");
     /* Names must differ only within one kind and one graph. */
     TEXT_IS_FINE(GRAPH("in a 1 0232 1 1 -\nin b 2 0232 1 1 -\nout c 1 0232 1 1 -\n") "graph other\nin d 1 0232 1 1 -\nout e 2 0232 1 1 -\n");
 }

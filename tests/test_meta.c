@@ -858,7 +858,7 @@ TEST(graphs_missing_null_or_twice)
         { "num_context_tensors", "'buildId'", "'numContextTensors':5,'contextTensors':[{}],'buildId'", BAD, { "\"numContextTensors\" is 5, but the list has 1" } },
         { "context_tensors_null", "'buildId'", "'contextTensors':null,'buildId'", BAD, { "\"contextTensors\" is null; expected a list" } },
         { "backend_id_text",     "'backendId':6", "'backendId':'HTP'",            BAD, { "\"backendId\" is text" } },
-        { "build_id_number",     "'buildId':'v2.51'", "'buildId':2.51",           BAD, { "\"buildId\" is a number" } },
+        { "build_id_number",     "'buildId':'v2.51'", "'buildId':2.51",           BAD, { "\"buildId\" is 2.51" } },
         { "header_list",         "'buildId'", "'header':[],'buildId'",            BAD, { "\"header\" is a list" } }
     };
     meta_begin();
