@@ -1103,8 +1103,6 @@ static void qnnrt__mix_quant(qnnrt__mix *mix, const qnnrt__abi_tensor_body *body
    Knows nothing of: what makes a tensor or a node right, vendor calls
    ===================================================================================== */
 
-typedef struct qnnrt__build_list { void **items; size_t count, room; } qnnrt__build_list;
-
 /* A set of names: open addressing, at most half full. */
 typedef struct qnnrt__build_names {
     const char **slots;
@@ -1127,7 +1125,7 @@ typedef struct qnnrt__build_shared {
 
 typedef struct qnnrt__build_tensor {
     qnnrt__abi_tensor abi;              /* the vendor gets it and writes the id to it */
-    uint32_t          writer;           /* 1 + index of the node that writes it, 0: none yet */
+    struct qnnrt__build_node *writer;   /* the node that writes it, NULL: none yet */
     uint32_t          load_bytes;       /* of the data that load() writes */
     qnnrt_load_fn     load;             /* NULL: its data, if any, is in abi */
     void             *load_user;
@@ -1140,16 +1138,24 @@ typedef struct qnnrt__build_tensor {
 } qnnrt__build_tensor;
 
 typedef struct qnnrt__build_node {
-    qnnrt__abi_op           op;         /* without inputs, outputs and tensors of params */
+    struct qnnrt__build_node *next;     /* in its graph */
+    struct qnnrt__build_node *then, *waits;     /* of qnnrt__node_order(): the order, the stack */
+    uint32_t              followed;     /* of its inputs, there */
+    int                   placed;       /* there: 1 on the stack, 2 in the order */
+    qnnrt__abi_op         op;           /* without inputs, outputs and tensors of params */
     qnnrt__build_tensor **inputs, **outputs;
     qnnrt__build_tensor **param_tensors; /* [param_count] NULL: a scalar */
 } qnnrt__build_node;
 
 typedef struct qnnrt__build_graph {
+    struct qnnrt__build_graph *next;    /* in its context */
     qnnrt_graph_desc    desc;           /* .name is a copy; NULL: names of the container */
     const char         *dlc;            /* path of a container, or NULL */
-    qnnrt_tensor        first;          /* handle of tensors.items[0] */
-    qnnrt__build_list   tensors, nodes;
+    qnnrt_tensor        first;          /* handle of tensors[0] */
+    qnnrt__build_tensor **tensors;
+    size_t              tensor_count, tensor_room;
+    qnnrt__build_node  *nodes, **last;
+    size_t              node_count;
     uint32_t            load_bytes;     /* of the largest tensor with load() */
     size_t              number;         /* of the last node that got its name from us */
     size_t              tensor_number;  /* of the last tensor that did */
@@ -1157,8 +1163,9 @@ typedef struct qnnrt__build_graph {
 } qnnrt__build_graph;
 
 typedef struct qnnrt__build_context {
+    struct qnnrt__build_context *next;
     qnnrt_context_desc   desc;
-    qnnrt__build_list    graphs;
+    qnnrt__build_graph  *graphs, **last;
     qnnrt__build_names   names;
     qnnrt__build_shared *shared;        /* its new ones, newest first */
 } qnnrt__build_context;
@@ -1169,28 +1176,29 @@ typedef struct qnnrt__build_made {
     qnnrt__abi_handle device;           /* the contexts' own, NULL: the backend's */
 } qnnrt__build_made;
 
-/* In a spent builder only hook, backend, spent, error, failed names and what it extends are used,
-   until the backend is closed: calls on a finished or destroyed builder are errors and not
-   crashes. */
+/* In a spent builder only what stands before `arena` is used, until the backend is closed: calls on
+   a finished or destroyed builder are errors and not crashes. */
 struct qnnrt_builder {
     qnnrt__backend_hook     hook;       /* first */
     qnnrt_backend          *backend;
     int                     spent;
     qnnrt_error             error;      /* the first error; later ones are not kept */
-    qnnrt__arena            arena;
-    qnnrt_error            *err;        /* receives errors: error above, or the caller's */
-    qnnrt__arena           *into;       /* provides memory: arena above, or a temporary one that
-                                           qnnrt_builder_supports() frees */
-    qnnrt_limits            limits;
-    uint32_t                soc_model, dsp_arch;
-    qnnrt_context_hook     *hooks;
-    const char             *system_path;
-    int                     no_validate;
+    char                    failed_node[1024], failed_graph[1024];   /* once spent */
     int                     extends;    /* 1: it extends a context of `model` */
     qnnrt                  *model;      /* NULL: it makes a new model, or the one that it extended
                                            was closed after it was spent */
     size_t                  model_context;
-    qnnrt__build_list       contexts;
+    qnnrt_builder_desc      desc;       /* its limits are resolved, its system_path is a copy */
+    qnnrt__arena            arena;
+    qnnrt_error            *err;        /* receives errors: error above, or the caller's */
+    qnnrt__arena           *into;       /* provides memory: arena above, or a temporary one that
+                                           qnnrt_builder_supports() frees */
+    int                     device_asked;
+    qnnrt__abi_handle       device;     /* NULL: the backend's is used */
+    uint32_t                device_soc; /* the chip that it is made for, 0: none named */
+    /* from here: what qnnrt_builder_reset() clears */
+    qnnrt__build_context   *contexts, **last;
+    size_t                  context_count;
     qnnrt__build_context   *context;    /* the context and the graph that are being filled */
     qnnrt__build_graph     *graph;
     const qnnrt__abi_op    *op;         /* the node that errors are about, or NULL */
@@ -1198,14 +1206,7 @@ struct qnnrt_builder {
     qnnrt_tensor            handles;    /* the last handle returned */
     uint32_t                most_ends;  /* the most inputs and outputs of a node together */
     int                     containers; /* 1: a container was added */
-    int                     device_asked;
-    qnnrt__abi_handle       device;     /* NULL: the backend's is used */
-    uint32_t                device_soc; /* the chip that it is made for, 0: none named */
     qnnrt_build_progress    at;         /* .node_count and .byte_count: recorded so far */
-    void                  (*progress)(void *user, const qnnrt_build_progress *progress);
-    void                   *progress_user;
-    const volatile int     *stop;
-    char                    failed_node[1024], failed_graph[1024];   /* once spent */
 };
 
 /* Free the block of a builder, which is spent. */
@@ -1255,18 +1256,11 @@ static qnnrt_result qnnrt__build_no_memory(const qnnrt_builder *b)
     return qnnrt__fail_memory(b->err, "graphs to build");
 }
 
-static int qnnrt__build_push(const qnnrt_builder *b, qnnrt__build_list *list, void *item)
+/* Return QNNRT_OK unless memory for what was recorded was missing. Copies may be NULL until this
+   was asked. */
+static qnnrt_result qnnrt__build_recorded(const qnnrt_builder *b)
 {
-    if (list->count == list->room) {
-        size_t room = list->room == 0 ? 8 : list->room * 2;
-        void **items = (void **)qnnrt__build_alloc(b, room, sizeof(*items));
-        if (items == NULL) return 0;
-        if (list->count > 0) memcpy(items, list->items, list->count * sizeof(*items));
-        list->items = items;
-        list->room = room;
-    }
-    list->items[list->count++] = item;
-    return 1;
+    return b->into->failed == QNNRT_OK ? QNNRT_OK : qnnrt__build_no_memory(b);
 }
 
 /* Return the slot of a name, or the free slot for it. */
@@ -1313,28 +1307,29 @@ static qnnrt_result qnnrt__build_name(const qnnrt_builder *b, const char *name, 
     size_t length = name != NULL ? strlen(name) : 0;
     *out = NULL;
     if (length == 0) return qnnrt__build_fail(b, QNNRT_E_ARG, "%s has no name", what);
-    if (length > b->limits.name_bytes)
+    if (length > b->desc.limits.name_bytes)
         return qnnrt__build_fail(b, QNNRT_E_LIMIT, "%s has a name of %u bytes, more than %u"
                                  " (limits.name_bytes)", what, (unsigned)length,
-                                 (unsigned)b->limits.name_bytes);
+                                 (unsigned)b->desc.limits.name_bytes);
     *out = qnnrt__arena_text(b->into, name, length);
     return *out != NULL ? QNNRT_OK : qnnrt__build_no_memory(b);
 }
 
 /* Make a name that is not taken from a prefix and a number, at least `count` and *last, which
-   receives it. Return NULL when out of memory. */
-static const char *qnnrt__build_number(const qnnrt_builder *b, const qnnrt__build_names *names,
-                                       const char *prefix, const char *dash, size_t count,
-                                       size_t *last)
+   receives it. */
+static qnnrt_result qnnrt__build_number(const qnnrt_builder *b, const qnnrt__build_names *names,
+                                        const char *prefix, const char *dash, size_t count,
+                                        size_t *last, const char **out)
 {
     const size_t room = strlen(prefix) + 24;
     char *name = (char *)qnnrt__build_alloc(b, room, 1);
     size_t number = count < *last ? *last : count;
-    if (name == NULL) return NULL;
+    *out = name;
+    if (name == NULL) return qnnrt__build_no_memory(b);
     do snprintf(name, room, "%s%s%llu", prefix, dash, (unsigned long long)number++);
     while (qnnrt__build_taken(names, name));
     *last = number - 1;
-    return name;
+    return QNNRT_OK;
 }
 
 static void *qnnrt__build_copy(const qnnrt_builder *b, const void *data, uint64_t bytes)
@@ -1370,13 +1365,12 @@ static qnnrt_result qnnrt__build_needs_graph(const qnnrt_builder *b, const char 
 /* =====================================================================================
    TENSOR                                                                         >>tensor
    Checks a tensor's descriptor and records it: kind, shape, data, encoding.
-   Needs: >>err >>dtype >>float >>encoding >>abi >>table >>compare >>backend (its struct) >>mix
+   Needs: >>mem >>err >>dtype >>float >>encoding >>abi >>table >>compare >>backend (its struct)
           >>build
    Knows nothing of: nodes, vendor calls
    ===================================================================================== */
 
-/* Make the vendor's pairs of scales and offsets; offsets may be NULL. Return NULL when out of
-   memory. */
+/* Make the vendor's pairs of scales and offsets; offsets may be NULL. */
 static qnnrt__abi_scale_offset *qnnrt__tensor_pairs(const qnnrt_builder *b, const float *scales,
                                                     const int32_t *offsets, uint64_t count)
 {
@@ -1425,34 +1419,32 @@ static const char *qnnrt__tensor_blocks_wrong(const qnnrt_tensor_desc *d)
     return NULL;
 }
 
-/* Write checked blocks in the vendor's form. Return 0 when out of memory. */
-static int qnnrt__tensor_blocks(const qnnrt_builder *b, const qnnrt_tensor_desc *d,
-                                qnnrt__abi_quantize *to)
+/* Write checked blocks in the vendor's form. */
+static void qnnrt__tensor_blocks(const qnnrt_builder *b, const qnnrt_tensor_desc *d,
+                                 qnnrt__abi_quantize *to)
 {
     const qnnrt_blocks *from = d->blocks;
     const uint64_t channels = d->dims[from->axis];
     const uint32_t blocks = d->dims[from->block_axis] / from->block;
     if (from->form == QNNRT_BLOCK_EXPANSION) {
         qnnrt__abi_expansion *e = (qnnrt__abi_expansion *)qnnrt__build_alloc(b, 1, sizeof(*e));
-        if (e == NULL) return 0;
+        to->encoding = QNNRT__ABI_BLOCKWISE_EXPANSION;
+        to->u.expansion = e;
+        if (e == NULL) return;
         e->axis = from->axis;
         e->blocks = blocks;
         e->bitwidth = 4;
         e->pairs = qnnrt__tensor_pairs(b, from->scales, NULL, channels);
         e->multipliers =
             (const uint8_t *)qnnrt__build_copy(b, from->multipliers, channels * blocks);
-        to->encoding = QNNRT__ABI_BLOCKWISE_EXPANSION;
-        to->u.expansion = e;
-        return e->pairs != NULL && e->multipliers != NULL;
     } else {
         uint32_t *sizes = (uint32_t *)qnnrt__build_copy(b, d->dims, d->rank * sizeof(*sizes));
-        if (sizes == NULL) return 0;
-        sizes[from->axis] = 1;
-        sizes[from->block_axis] = from->block;
         to->encoding = QNNRT__ABI_BLOCK;
         to->u.block.sizes = sizes;
+        if (sizes == NULL) return;
+        sizes[from->axis] = 1;
+        sizes[from->block_axis] = from->block;
         to->u.block.pairs = qnnrt__tensor_pairs(b, from->scales, NULL, channels * blocks);
-        return to->u.block.pairs != NULL;
     }
 }
 
@@ -1486,6 +1478,18 @@ static qnnrt_result qnnrt__tensor_codes(const qnnrt_builder *b, const qnnrt__abi
                        "Quantize to 4 bits, or give 8-bit codes a scale per channel.");
 }
 
+/* Return what a descriptor says, without blocks. */
+static qnnrt_tensor_info qnnrt__tensor_info(const qnnrt_tensor_desc *d)
+{
+    qnnrt_tensor_info info;
+    memset(&info, 0, sizeof(info));
+    info.dtype = d->dtype;
+    info.rank = d->rank;
+    info.dims = d->dims;
+    info.quant = d->quant;
+    return info;
+}
+
 /* Check an encoding and write it in the vendor's form. */
 static qnnrt_result qnnrt__tensor_quant(const qnnrt_builder *b, const qnnrt_tensor_desc *d,
                                         qnnrt__abi_quantize *to)
@@ -1494,14 +1498,8 @@ static qnnrt_result qnnrt__tensor_quant(const qnnrt_builder *b, const qnnrt_tens
     const qnnrt__dtype_info *info = qnnrt__dtype_find(d->dtype);
     const int fixed = qnnrt__dtype_is_fixed(d->dtype);
     const int narrow = from->bitwidth != 0 && from->bitwidth != info->bits;
+    const qnnrt_tensor_info tensor = qnnrt__tensor_info(d);
     const char *why = NULL;
-    int copied = 1;
-    qnnrt_tensor_info tensor;
-    memset(&tensor, 0, sizeof(tensor));
-    tensor.dtype = d->dtype;
-    tensor.rank = d->rank;
-    tensor.dims = d->dims;
-    tensor.quant = *from;
     to->definition = to->encoding = QNNRT__ABI_UNDEFINED;
     if (!fixed && from->encoding == QNNRT_ENCODING_NONE && d->blocks == NULL) return QNNRT_OK;
     if (!fixed) why = "its type carries values, so it takes no encoding";
@@ -1515,7 +1513,7 @@ static qnnrt_result qnnrt__tensor_quant(const qnnrt_builder *b, const qnnrt_tens
                                  info->name, why);
     to->definition = QNNRT__ABI_DEFINED;
     if (d->blocks != NULL) {
-        copied = qnnrt__tensor_blocks(b, d, to);
+        qnnrt__tensor_blocks(b, d, to);
     } else if (from->encoding == QNNRT_ENCODING_PER_TENSOR && narrow) {
         to->encoding = QNNRT__ABI_BW_SCALE_OFFSET;
         to->u.bw.bitwidth = from->bitwidth;
@@ -1534,16 +1532,13 @@ static qnnrt_result qnnrt__tensor_quant(const qnnrt_builder *b, const qnnrt_tens
         to->u.bw_axis.scales = (const float *)qnnrt__build_copy(b, from->scales, bytes);
         if (from->offsets != NULL)
             to->u.bw_axis.offsets = (const int32_t *)qnnrt__build_copy(b, from->offsets, bytes);
-        copied = to->u.bw_axis.scales != NULL &&
-                 (from->offsets == NULL || to->u.bw_axis.offsets != NULL);
     } else {
         to->encoding = QNNRT__ABI_AXIS_SCALE_OFFSET;
         to->u.axis.axis = from->axis;
         to->u.axis.count = from->count;
         to->u.axis.pairs = qnnrt__tensor_pairs(b, from->scales, from->offsets, from->count);
-        copied = to->u.axis.pairs != NULL;
     }
-    return copied ? QNNRT_OK : qnnrt__build_no_memory(b);
+    return QNNRT_OK;
 }
 
 /* The vendor's type for each qnnrt_tensor_kind; kinds begin at 1. */
@@ -1566,7 +1561,7 @@ static qnnrt_result qnnrt__tensor_dynamic(const qnnrt_builder *b, const qnnrt_te
     to->version = 2;
     to->body.sparse[0] = QNNRT__ABI_UNDEFINED;
     to->body.dynamic_dims = (const uint8_t *)qnnrt__build_copy(b, d->dynamic, d->rank);
-    return to->body.dynamic_dims != NULL ? QNNRT_OK : qnnrt__build_no_memory(b);
+    return QNNRT_OK;
 }
 
 /* Add dtype, dims and encoding. */
@@ -1598,7 +1593,7 @@ static qnnrt_result qnnrt__tensor_share(const qnnrt_builder *b, const qnnrt_tens
     qnnrt__abi_tensor_body *body = &tensor->abi.body;
     qnnrt__build_shared *known = qnnrt__build_share(b, d->name);
     qnnrt__build_shared own;
-    qnnrt_tensor_info info;
+    const qnnrt_tensor_info info = qnnrt__tensor_info(d);
     const int given = d->data != NULL || d->load != NULL;
     if (known == NULL && !given)
         return qnnrt__hint(b->err, qnnrt__build_fail(b, QNNRT_E_ARG, "shared tensor \"%.200s\" has"
@@ -1607,15 +1602,10 @@ static qnnrt_result qnnrt__tensor_share(const qnnrt_builder *b, const qnnrt_tens
                                                      b->context->desc.name),
                            "Give its data where it is used first.");
     memset(&own, 0, sizeof(own));
-    memset(&info, 0, sizeof(info));
     own.shape.a = own.shape.b = 1;
     qnnrt__tensor_mix(&own.shape, body);
     own.content = own.shape;
     qnnrt__tensor_mix_data(&own.content, tensor);
-    info.dtype = d->dtype;
-    info.rank = d->rank;
-    info.dims = d->dims;
-    info.quant = d->quant;
     qnnrt__compare_text(&info, own.facts, sizeof(own.facts));
     if (known != NULL && memcmp(&known->shape, &own.shape, sizeof(own.shape)) != 0)
         return qnnrt__build_fail(b, QNNRT_E_ARG, "shared tensor \"%.200s\" is %s%s, but of the"
@@ -1706,7 +1696,6 @@ static qnnrt_result qnnrt__tensor_record(const qnnrt_builder *b, const qnnrt_ten
     body->rank = d->rank;
     tensor->identity = d->identity;
     body->dims = (const uint32_t *)qnnrt__build_copy(b, d->dims, d->rank * sizeof(uint32_t));
-    if (body->dims == NULL) return qnnrt__build_no_memory(b);
     result = qnnrt__tensor_quant(b, d, &body->quantize);
     if (result == QNNRT_OK) result = qnnrt__tensor_dynamic(b, d, &tensor->abi);
     if (result != QNNRT_OK) return result;
@@ -1722,9 +1711,10 @@ static qnnrt_result qnnrt__tensor_record(const qnnrt_builder *b, const qnnrt_ten
         if (tensor->stays &&
             b->backend->info.id == (uint32_t)QNNRT__ABI_BACKEND_REF)
             body->mem_type = QNNRT__ABI_MEM_REF_IN_PLACE;
-        if (body->buffer.data == NULL) return qnnrt__build_no_memory(b);
         body->buffer.bytes = (uint32_t)bytes;
     }
+    result = qnnrt__build_recorded(b);
+    if (result != QNNRT_OK) return result;
     *out = tensor;
     return d->shared ? qnnrt__tensor_share(b, d, tensor, (uint32_t)bytes) : QNNRT_OK;
 }
@@ -1744,22 +1734,27 @@ static int qnnrt__tensor_side_of(const qnnrt__abi_tensor *tensor)
 static qnnrt_result qnnrt__tensor_add(qnnrt_builder *b, qnnrt__build_tensor *tensor)
 {
     const char *name = tensor->abi.body.name;
-    int side;
+    const int side = qnnrt__tensor_side_of(&tensor->abi);
+    qnnrt__build_graph *graph = b->graph;
+    qnnrt__build_tensor **grown;
     if (qnnrt__build_taken(&b->tensor_names, name))
         return qnnrt__build_fail(b, QNNRT_E_ARG, "two tensors are named \"%.200s\"", name);
-    if ((uint32_t)b->handles >= b->limits.tensors || b->handles >= INT32_MAX - 1)
+    if ((uint32_t)b->handles >= b->desc.limits.tensors || b->handles >= INT32_MAX - 1)
         return qnnrt__build_fail(b, QNNRT_E_LIMIT, "more than %u tensors (limits.tensors)",
-                                 (unsigned)b->limits.tensors);
-    if (!qnnrt__build_take(b, &b->tensor_names, name) ||
-        !qnnrt__build_push(b, &b->graph->tensors, tensor))
+                                 (unsigned)b->desc.limits.tensors);
+    grown = (qnnrt__build_tensor **)qnnrt__arena_grow(
+        b->into, graph->tensors, graph->tensor_count, sizeof(*grown),
+        (uint64_t)graph->tensor_count + 1, &graph->tensor_room);
+    if (grown == NULL || !qnnrt__build_take(b, &b->tensor_names, name))
         return qnnrt__build_no_memory(b);
-    tensor->index = (uint32_t)b->graph->tensors.count - 1;
+    graph->tensors = grown;
+    tensor->index = (uint32_t)graph->tensor_count;
+    grown[graph->tensor_count++] = tensor;
     b->handles += 1;
     if (tensor->shared == NULL || tensor->given)
         b->at.byte_count += tensor->load_bytes + (uint64_t)tensor->abi.body.buffer.bytes;
-    if (tensor->load_bytes > b->graph->load_bytes) b->graph->load_bytes = tensor->load_bytes;
-    side = qnnrt__tensor_side_of(&tensor->abi);
-    if (side >= 0) b->graph->side_counts[side] += 1;
+    if (tensor->load_bytes > graph->load_bytes) graph->load_bytes = tensor->load_bytes;
+    if (side >= 0) graph->side_counts[side] += 1;
     return QNNRT_OK;
 }
 
@@ -1774,9 +1769,9 @@ static qnnrt_result qnnrt__tensor_add(qnnrt_builder *b, qnnrt__build_tensor *ten
 static qnnrt__build_tensor *qnnrt__tensor_find(const qnnrt_builder *b, qnnrt_tensor handle)
 {
     const qnnrt__build_graph *graph = b->graph;
-    if (handle < graph->first || (size_t)(handle - graph->first) >= graph->tensors.count)
+    if (handle < graph->first || (size_t)(handle - graph->first) >= graph->tensor_count)
         return NULL;
-    return (qnnrt__build_tensor *)graph->tensors.items[handle - graph->first];
+    return graph->tensors[handle - graph->first];
 }
 
 /* Find the tensors of one side of a node from their handles. */
@@ -1926,7 +1921,6 @@ static qnnrt_result qnnrt__node_none(qnnrt_builder *b, const qnnrt__build_node *
     none->abi.body.dtype = QNNRT_DTYPE_F32;
     none->abi.body.dims = (const uint32_t *)qnnrt__build_alloc(b, 1, sizeof(uint32_t));
     none->abi.body.quantize.definition = none->abi.body.quantize.encoding = QNNRT__ABI_UNDEFINED;
-    if (none->abi.body.dims == NULL) return qnnrt__build_no_memory(b);
     node->inputs[at] = none;
     return qnnrt__build_keeps(b) ? qnnrt__tensor_add(b, none) : QNNRT_OK;
 }
@@ -1940,11 +1934,9 @@ static qnnrt_result qnnrt__node_names(const qnnrt_builder *b, const qnnrt_node_d
         result = qnnrt__build_name(b, d->package != NULL ? d->package : "qti.aisw",
                                    "the package of a node", &op->package);
     if (result != QNNRT_OK) return result;
-    if (d->name == NULL) {
-        op->name = qnnrt__build_number(b, &b->node_names, d->type, "_", b->graph->nodes.count,
-                                       &b->graph->number);
-        return op->name != NULL ? QNNRT_OK : qnnrt__build_no_memory(b);
-    }
+    if (d->name == NULL)
+        return qnnrt__build_number(b, &b->node_names, d->type, "_", b->graph->node_count,
+                                   &b->graph->number, &op->name);
     result = qnnrt__build_name(b, d->name, "a node", &op->name);
     if (result != QNNRT_OK) return result;
     if (qnnrt__build_keeps(b) && qnnrt__build_taken(&b->node_names, op->name))
@@ -1952,21 +1944,17 @@ static qnnrt_result qnnrt__node_names(const qnnrt_builder *b, const qnnrt_node_d
     return QNNRT_OK;
 }
 
-/* Make the node, which is added next, the writer of its outputs. */
-static qnnrt_result qnnrt__node_write(const qnnrt_builder *b, const qnnrt__build_node *node)
+/* Make a node the writer of its outputs. */
+static qnnrt_result qnnrt__node_write(const qnnrt_builder *b, qnnrt__build_node *node)
 {
-    const qnnrt__build_list *nodes = &b->graph->nodes;
-    const uint32_t own = (uint32_t)nodes->count + 1;
     uint32_t i;
     for (i = 0; i < node->op.output_count; ++i) {
         qnnrt__build_tensor *tensor = node->outputs[i];
-        const uint32_t writer = tensor->writer;
-        tensor->writer = own;
-        if (writer == 0) continue;
-        return qnnrt__build_fail(
-            b, QNNRT_E_ARG, "tensor \"%.200s\" is written twice, also by node \"%.200s\"",
-            tensor->abi.body.name,
-            (writer == own ? node : (qnnrt__build_node *)nodes->items[writer - 1])->op.name);
+        if (tensor->writer != NULL)
+            return qnnrt__build_fail(b, QNNRT_E_ARG, "tensor \"%.200s\" is written twice, also by"
+                                     " node \"%.200s\"", tensor->abi.body.name,
+                                     tensor->writer->op.name);
+        tensor->writer = node;
     }
     return QNNRT_OK;
 }
@@ -1987,8 +1975,7 @@ static qnnrt_result qnnrt__node_make(qnnrt_builder *b, const qnnrt_node_desc *d,
     b->op = &node->op;
     if (d->output_count == 0) return qnnrt__build_fail(b, QNNRT_E_ARG, "it has no output");
     /* Operators have fewer than 20 parameters; the name of each is compared with each. */
-    if (inputs > 1000000 || d->output_count > 1000000 || d->param_count > 1000 ||
-        b->graph->nodes.count >= UINT32_MAX - 1)
+    if (inputs > 1000000 || d->output_count > 1000000 || d->param_count > 1000)
         return qnnrt__hint(b->err, qnnrt__build_fail(b, QNNRT_E_LIMIT, "more than 1,000,000"
                                                      " inputs or outputs, or 1,000 parameters"),
                            "Check the counts of the descriptor.");
@@ -2020,20 +2007,48 @@ static qnnrt_result qnnrt__node_make(qnnrt_builder *b, const qnnrt_node_desc *d,
     return QNNRT_OK;
 }
 
-static qnnrt_result qnnrt__node_cycle(const qnnrt_builder *b, const uint32_t *stack, size_t from,
-                                      size_t depth)
+static qnnrt_result qnnrt__node_cycle(const qnnrt_builder *b, const qnnrt__build_node *top,
+                                      const qnnrt__build_node *from)
 {
-    const qnnrt__build_list *nodes = &b->graph->nodes;
-    size_t i, shown = 0;
+    const qnnrt__build_node *at;
+    unsigned shown = 0;
     qnnrt__build_fail(b, QNNRT_E_ARG, "the nodes form a cycle: ");
-    for (i = depth; i-- > from && shown < 16; ++shown)
-        qnnrt__err_add(b->err, "\"%.80s\" -> ",
-                       ((qnnrt__build_node *)nodes->items[stack[i]])->op.name);
-    if (shown < depth - from)
-        qnnrt__err_add(b->err, "(%u more) -> ", (unsigned)(depth - from - shown));
-    qnnrt__err_add(b->err, "\"%.80s\"",
-                   ((qnnrt__build_node *)nodes->items[stack[depth - 1]])->op.name);
+    for (at = top; at != from->waits; at = at->waits)
+        if (shown++ < 16) qnnrt__err_add(b->err, "\"%.80s\" -> ", at->op.name);
+    if (shown > 16) qnnrt__err_add(b->err, "(%u more) -> ", shown - 16);
+    qnnrt__err_add(b->err, "\"%.80s\"", top->op.name);
     return QNNRT_E_ARG;
+}
+
+/* Put a node in the order after those that feed it, which it waits for on a stack. */
+static qnnrt_result qnnrt__node_place(qnnrt_builder *b, qnnrt__build_node *node,
+                                      qnnrt__build_node ***last)
+{
+    node->placed = 1;
+    while (node != NULL) {
+        const qnnrt__build_tensor *input;
+        qnnrt__build_node *from;
+        if (node->followed == node->op.input_count) {
+            node->placed = 2;
+            **last = node;
+            *last = &node->then;
+            node = node->waits;
+            continue;
+        }
+        input = node->inputs[node->followed++];
+        from = input->writer;
+        if (from == NULL && input->abi.body.type == QNNRT__ABI_NATIVE) {
+            b->op = &node->op;
+            return qnnrt__build_fail(b, QNNRT_E_ARG, "no node writes input %u, \"%.200s\"",
+                                     (unsigned)(node->followed - 1), input->abi.body.name);
+        }
+        if (from == NULL || from->placed == 2) continue;
+        if (from->placed == 1) return qnnrt__node_cycle(b, node, from);
+        from->placed = 1;
+        from->waits = node;
+        node = from;
+    }
+    return QNNRT_OK;
 }
 
 /* Put the nodes in an order in which each comes after those that feed it; nodes that are in such an
@@ -2041,58 +2056,21 @@ static qnnrt_result qnnrt__node_cycle(const qnnrt_builder *b, const uint32_t *st
    node writes. */
 static qnnrt_result qnnrt__node_order(qnnrt_builder *b)
 {
-    qnnrt__build_list *nodes = &b->graph->nodes;
-    qnnrt__build_list *tensors = &b->graph->tensors;
-    const size_t count = nodes->count;
-    unsigned char *state;                   /* 0, 1: on the stack, 2: placed */
-    uint32_t *stack, *next;                 /* next: which input is followed next */
-    void **order;
-    size_t i, depth = 0, placed = 0;
-    if (count == 0) return qnnrt__build_fail(b, QNNRT_E_ARG, "it has no nodes");
-    for (i = 0; i < tensors->count; ++i) {
-        const qnnrt__build_tensor *tensor = (const qnnrt__build_tensor *)tensors->items[i];
-        if (qnnrt__tensor_side_of(&tensor->abi) == QNNRT__TABLE_OUTPUTS && tensor->writer == 0)
+    qnnrt__build_graph *graph = b->graph;
+    qnnrt__build_node *node, *first = NULL, **last = &first;
+    qnnrt_result result = QNNRT_OK;
+    size_t i;
+    if (graph->nodes == NULL) return qnnrt__build_fail(b, QNNRT_E_ARG, "it has no nodes");
+    for (i = 0; i < graph->tensor_count; ++i) {
+        const qnnrt__build_tensor *tensor = graph->tensors[i];
+        if (qnnrt__tensor_side_of(&tensor->abi) == QNNRT__TABLE_OUTPUTS && tensor->writer == NULL)
             return qnnrt__build_fail(b, QNNRT_E_ARG, "no node writes OUTPUT tensor \"%.200s\"",
                                      tensor->abi.body.name);
     }
-    state = (unsigned char *)qnnrt__build_alloc(b, count, 1);
-    stack = (uint32_t *)qnnrt__build_alloc(b, count, sizeof(*stack));
-    next = (uint32_t *)qnnrt__build_alloc(b, count, sizeof(*next));
-    order = (void **)qnnrt__build_alloc(b, count, sizeof(*order));
-    if (state == NULL || stack == NULL || next == NULL || order == NULL)
-        return qnnrt__build_no_memory(b);
-    for (i = 0; i < count; ++i) {
-        if (state[i] != 0) continue;
-        state[i] = 1;
-        stack[depth++] = (uint32_t)i;
-        while (depth > 0) {
-            const uint32_t at = stack[depth - 1];
-            const qnnrt__build_node *node = (const qnnrt__build_node *)nodes->items[at];
-            const qnnrt__build_tensor *input;
-            uint32_t from;
-            if (next[at] == node->op.input_count) {
-                state[at] = 2;
-                order[placed++] = nodes->items[at];
-                --depth;
-                continue;
-            }
-            input = node->inputs[next[at]++];
-            if (input->writer == 0 && input->abi.body.type == QNNRT__ABI_NATIVE) {
-                b->op = &node->op;
-                return qnnrt__build_fail(b, QNNRT_E_ARG, "no node writes input %u, \"%.200s\"",
-                                         (unsigned)(next[at] - 1), input->abi.body.name);
-            }
-            if (input->writer == 0 || state[input->writer - 1] == 2) continue;
-            from = input->writer - 1;
-            if (state[from] == 1) {
-                for (i = 0; stack[i] != from; ++i) {}
-                return qnnrt__node_cycle(b, stack, i, depth);
-            }
-            state[from] = 1;
-            stack[depth++] = from;
-        }
-    }
-    nodes->items = order;
+    for (node = graph->nodes; node != NULL && result == QNNRT_OK; node = node->next)
+        if (node->placed == 0) result = qnnrt__node_place(b, node, &last);
+    if (result != QNNRT_OK) return result;
+    for (node = graph->nodes = first; node != NULL; node = node->next) node->next = node->then;
     return QNNRT_OK;
 }
 
@@ -2254,20 +2232,21 @@ static qnnrt_result qnnrt__device_make(qnnrt_builder *b, uint32_t soc_model,
 static qnnrt_result qnnrt__device_choose(qnnrt_builder *b)
 {
     qnnrt_backend *backend = b->backend;
-    const uint32_t soc_model = b->soc_model != 0 ? b->soc_model : backend->soc_model;
-    const uint32_t guess = soc_model == 0 ? qnnrt__device_chip(b->dsp_arch) : 0;
+    const uint32_t dsp_arch = b->desc.dsp_arch;
+    const uint32_t soc_model = b->desc.soc_model != 0 ? b->desc.soc_model : backend->soc_model;
+    const uint32_t guess = soc_model == 0 ? qnnrt__device_chip(dsp_arch) : 0;
     if (b->device_asked) return QNNRT_OK;
     b->device_asked = 1;
     if (backend->info.id != QNNRT__ABI_BACKEND_HTP || backend->device == NULL) return QNNRT_OK;
     if (guess != 0) {
-        if (qnnrt__device_make(b, guess, b->dsp_arch) == QNNRT_OK) return QNNRT_OK;
+        if (qnnrt__device_make(b, guess, dsp_arch) == QNNRT_OK) return QNNRT_OK;
         qnnrt__log(&backend->hooks, QNNRT_LOG_WARN, "compose", b->err->vendor_code, "continuing"
                    " without a chip; float graphs may not compile: %s", b->err->text);
         qnnrt__err_clear(b->err);
     }
     b->device_soc = backend->soc_model;
-    if (soc_model == backend->soc_model && b->dsp_arch == 0) return QNNRT_OK;
-    b->device_asked = qnnrt__device_make(b, soc_model, b->dsp_arch) == QNNRT_OK;
+    if (soc_model == backend->soc_model && dsp_arch == 0) return QNNRT_OK;
+    b->device_asked = qnnrt__device_make(b, soc_model, dsp_arch) == QNNRT_OK;
     return b->device_asked ? QNNRT_OK : b->err->code;
 }
 
@@ -2338,16 +2317,15 @@ static void qnnrt__key_node(qnnrt__mix *key, const qnnrt__build_node *node)
 static void qnnrt__key_graph(qnnrt__mix *key, const qnnrt__build_graph *graph)
 {
     const qnnrt_graph_desc *d = &graph->desc;
+    const qnnrt__build_node *node;
     size_t i;
     qnnrt__mix_text(key, d->name);
     qnnrt__mix_text(key, graph->dlc);
     qnnrt__mix_two(key, (uint64_t)d->priority << 32 | d->vtcm_mib, d->optimization_level);
     qnnrt__mix_two(key, d->hvx_threads, (uint64_t)d->fp16);
-    qnnrt__mix_two(key, graph->tensors.count, graph->nodes.count);
-    for (i = 0; i < graph->tensors.count; ++i)
-        qnnrt__key_tensor(key, (const qnnrt__build_tensor *)graph->tensors.items[i]);
-    for (i = 0; i < graph->nodes.count; ++i)
-        qnnrt__key_node(key, (const qnnrt__build_node *)graph->nodes.items[i]);
+    qnnrt__mix_two(key, graph->tensor_count, graph->node_count);
+    for (i = 0; i < graph->tensor_count; ++i) qnnrt__key_tensor(key, graph->tensors[i]);
+    for (node = graph->nodes; node != NULL; node = node->next) qnnrt__key_node(key, node);
 }
 
 /* Compute the key of a builder. */
@@ -2355,16 +2333,17 @@ static qnnrt__mix qnnrt__key_of(const qnnrt_builder *b)
 {
     const qnnrt_backend *backend = b->backend;
     qnnrt__mix key = { UINT64_C(0x243F6A8885A308D3), UINT64_C(0x13198A2E03707344) };
-    size_t c, g;
-    qnnrt__mix_two(&key, backend->info.id, b->soc_model != 0 ? b->soc_model : backend->soc_model);
-    qnnrt__mix_two(&key, b->dsp_arch, b->contexts.count);
+    const qnnrt__build_context *context;
+    const qnnrt__build_graph *graph;
+    qnnrt__mix_two(&key, backend->info.id,
+                   b->desc.soc_model != 0 ? b->desc.soc_model : backend->soc_model);
+    qnnrt__mix_two(&key, b->desc.dsp_arch, b->context_count);
     qnnrt__mix_text(&key, backend->build_id);
-    for (c = 0; c < b->contexts.count; ++c) {
-        const qnnrt__build_context *context = (const qnnrt__build_context *)b->contexts.items[c];
-        qnnrt__mix_two(&key, (uint64_t)context->desc.priority << 32 | context->graphs.count,
+    for (context = b->contexts; context != NULL; context = context->next) {
+        qnnrt__mix_two(&key, (uint64_t)context->desc.priority,
                        (uint64_t)context->desc.weight_sharing);
-        for (g = 0; g < context->graphs.count; ++g)
-            qnnrt__key_graph(&key, (const qnnrt__build_graph *)context->graphs.items[g]);
+        for (graph = context->graphs; graph != NULL; graph = graph->next)
+            qnnrt__key_graph(&key, graph);
     }
     qnnrt__mix_two(&key, 0, 0);                         /* mix the last words */
     qnnrt__mix_two(&key, 0, 0);
@@ -2386,8 +2365,8 @@ static qnnrt_result qnnrt__fill_tell(qnnrt_builder *b, qnnrt_build_phase phase,
 {
     b->at.phase = phase;
     b->at.graph = graph;
-    if (b->progress != NULL) (b->progress)(b->progress_user, &b->at);
-    if (b->stop == NULL || *b->stop == 0) return QNNRT_OK;
+    if (b->desc.progress != NULL) (b->desc.progress)(b->desc.progress_user, &b->at);
+    if (b->desc.stop == NULL || *b->desc.stop == 0) return QNNRT_OK;
     return qnnrt__fail(b->err, QNNRT_E_CANCELLED, "graph \"%.200s\": desc.stop ended the build"
                        " after %lu of %lu nodes", graph, (unsigned long)b->at.nodes,
                        (unsigned long)b->at.node_count);
@@ -2544,8 +2523,8 @@ static qnnrt_result qnnrt__fill_tensors(qnnrt_builder *b, qnnrt *model, qnnrt__c
         if (scratch == NULL) return qnnrt__build_no_memory(b);
         data = (void *)(((uintptr_t)scratch + 63) & ~(uintptr_t)63);
     }
-    for (i = 0; i < graph->tensors.count && result == QNNRT_OK; ++i) {
-        qnnrt__build_tensor *tensor = (qnnrt__build_tensor *)graph->tensors.items[i];
+    for (i = 0; i < graph->tensor_count && result == QNNRT_OK; ++i) {
+        qnnrt__build_tensor *tensor = graph->tensors[i];
         uint64_t bytes = tensor->load_bytes;
         if (tensor->shared == NULL || tensor->given) bytes += tensor->abi.body.buffer.bytes;
         result = tensor->shared != NULL
@@ -2564,37 +2543,30 @@ static qnnrt_result qnnrt__fill_graph(qnnrt_builder *b, qnnrt *model, qnnrt__con
                                       qnnrt__abi_handle handle, qnnrt__abi_tensor *room)
 {
     const qnnrt__build_graph *graph = b->graph;
+    const qnnrt__build_node *node;
     qnnrt_backend *backend = b->backend;
-    const qnnrt__abi_calls *calls = backend->calls;
-    qnnrt__abi_code code;
-    size_t i;
     qnnrt_result result = qnnrt__fill_tensors(b, model, context, handle);
-    if (result != QNNRT_OK) return result;
-    for (i = 0; i < graph->nodes.count; ++i) {
-        const qnnrt__build_node *node = (const qnnrt__build_node *)graph->nodes.items[i];
+    for (node = graph->nodes; node != NULL && result == QNNRT_OK; node = node->next) {
         const qnnrt__abi_op op = qnnrt__node_op(node, room);
-        result = qnnrt__validate(backend, &op, !b->no_validate && b->model == NULL,
-                                 graph->desc.name, b->err);
-        if (result != QNNRT_OK) {
-            b->op = &node->op;
-            return result;
-        }
-        backend->mark = qnnrt__log_mark(backend->log_slot);
-        code = calls->graph_add_node(handle, op);
-        if (code == 0) {
-            b->at.nodes += 1;
-            result = qnnrt__fill_tell(b, QNNRT_BUILD_FILL, graph->desc.name);
-            if (result != QNNRT_OK) return result;
-            continue;
-        }
+        qnnrt__abi_code code;
         b->op = &node->op;
-        qnnrt__build_fail(b, QNNRT_E_BACKEND, "the library refuses it%s",
-                          b->no_validate ? "" : ", although it validated it");
-        qnnrt__validate_describe(b->err, &op);
-        qnnrt__err_add(b->err, "\n  ");
-        return qnnrt__build_explain(b, "graphAddNode", code);
+        result = qnnrt__validate(backend, &op, !b->desc.no_validate && b->model == NULL,
+                                 graph->desc.name, b->err);
+        if (result != QNNRT_OK) return result;
+        backend->mark = qnnrt__log_mark(backend->log_slot);
+        code = backend->calls->graph_add_node(handle, op);
+        if (code != 0) {
+            qnnrt__build_fail(b, QNNRT_E_BACKEND, "the library refuses it%s",
+                              b->desc.no_validate ? "" : ", although it validated it");
+            qnnrt__validate_describe(b->err, &op);
+            qnnrt__err_add(b->err, "\n  ");
+            return qnnrt__build_explain(b, "graphAddNode", code);
+        }
+        b->op = NULL;
+        b->at.nodes += 1;
+        result = qnnrt__fill_tell(b, QNNRT_BUILD_FILL, graph->desc.name);
     }
-    return QNNRT_OK;
+    return result;
 }
 
 /* =====================================================================================
@@ -2608,19 +2580,23 @@ static qnnrt_result qnnrt__fill_graph(qnnrt_builder *b, qnnrt *model, qnnrt__con
 
 /* A finalized graph. */
 typedef struct qnnrt__compose_made {
+    struct qnnrt__compose_made *next;
     qnnrt_graph_info  info;
     qnnrt__abi_handle handle;
 } qnnrt__compose_made;
+
+/* Those of a context, in order. */
+typedef struct qnnrt__compose_list { qnnrt__compose_made *first, **last; size_t count; }
+    qnnrt__compose_list;
 
 /* Return the node of the graph that the library's log blames since a mark, or NULL.
    Source: HTP 2.47 and 2.51 log: "fc" generated: could not create op */
 static const qnnrt__build_node *qnnrt__compose_blamed(const qnnrt_builder *b, uint32_t mark)
 {
     static const char words[] = "\" generated: ";
-    const qnnrt__build_list *nodes = &b->graph->nodes;
+    const qnnrt__build_node *node;
     qnnrt__log_part part;
     uint32_t i;
-    size_t n;
     qnnrt__log_copy(b->backend->log_slot, mark, &part);
     for (i = 0; i < part.count; ++i) {
         const char *name = strchr(part.lines[i].text, '"');
@@ -2628,8 +2604,7 @@ static const qnnrt__build_node *qnnrt__compose_blamed(const qnnrt_builder *b, ui
         while (end != NULL && strncmp(end, words, sizeof(words) - 1) != 0)
             end = strchr(end + 1, '"');
         if (end == NULL) continue;
-        for (n = 0; n < nodes->count; ++n) {
-            const qnnrt__build_node *node = (const qnnrt__build_node *)nodes->items[n];
+        for (node = b->graph->nodes; node != NULL; node = node->next) {
             const size_t length = (size_t)(end - name);
             if (strncmp(node->op.name, name, length) == 0 && node->op.name[length] == '\0')
                 return node;
@@ -2670,7 +2645,7 @@ static qnnrt_result qnnrt__compose_finalize(qnnrt_builder *b, const qnnrt *model
     memset(&creation, 0, sizeof(creation));
     creation.backend = backend;
     creation.context = (size_t)(context - model->contexts);
-    result = qnnrt__friends_before(b->hooks, &creation, b->err);
+    result = qnnrt__friends_before(b->desc.context_hooks, &creation, b->err);
     if (result == QNNRT_OK) result = qnnrt__fill_tell(b, QNNRT_BUILD_FINALIZE, name);
     if (result == QNNRT_OK) {
         qnnrt__abi_code code;
@@ -2679,7 +2654,7 @@ static qnnrt_result qnnrt__compose_finalize(qnnrt_builder *b, const qnnrt *model
         creation.created = code == 0;
         if (code != 0) result = qnnrt__compose_refused(b, name, code);
     }
-    result = qnnrt__friends_after(b->hooks, &creation, result, b->err);
+    result = qnnrt__friends_after(b->desc.context_hooks, &creation, result, b->err);
     return result == QNNRT_OK ? qnnrt__fill_tell(b, QNNRT_BUILD_FINALIZED, name) : result;
 }
 
@@ -2687,13 +2662,16 @@ static qnnrt_result qnnrt__compose_finalize(qnnrt_builder *b, const qnnrt *model
 static qnnrt_result qnnrt__compose_keep(qnnrt_builder *b, qnnrt *model,
                                         const qnnrt__context *context,
                                         const qnnrt__abi_graph_info *from, qnnrt__abi_handle handle,
-                                        qnnrt__build_list *made)
+                                        qnnrt__compose_list *made)
 {
     qnnrt__compose_made *one = (qnnrt__compose_made *)qnnrt__build_alloc(b, 1, sizeof(*one));
     qnnrt__table table = qnnrt__model_table(model, context->info->file, b->err);
     qnnrt_result result = qnnrt__compose_finalize(b, model, context, from->name, handle);
     if (result != QNNRT_OK) return result;
-    if (one == NULL || !qnnrt__build_push(b, made, one)) return qnnrt__build_no_memory(b);
+    if (one == NULL) return qnnrt__build_no_memory(b);
+    *made->last = one;
+    made->last = &one->next;
+    made->count += 1;
     one->handle = handle;
     result = qnnrt__table_take(&table, 1);
     if (result != QNNRT_OK) return result;
@@ -2703,13 +2681,15 @@ static qnnrt_result qnnrt__compose_keep(qnnrt_builder *b, qnnrt *model,
 
 /* Collect the tensors of one side, in order, as metadata lists them. */
 static qnnrt__abi_tensor *qnnrt__compose_side(const qnnrt_builder *b,
-                                              const qnnrt__build_list *from, int side,
-                                              uint32_t count)
+                                              const qnnrt__build_graph *graph, int side,
+                                              uint32_t *count)
 {
-    qnnrt__abi_tensor *list = (qnnrt__abi_tensor *)qnnrt__build_alloc(b, count, sizeof(*list));
+    qnnrt__abi_tensor *list;
     size_t i, at = 0;
-    for (i = 0; i < from->count && list != NULL; ++i) {
-        const qnnrt__abi_tensor *tensor = &((qnnrt__build_tensor *)from->items[i])->abi;
+    *count = graph->side_counts[side];
+    list = (qnnrt__abi_tensor *)qnnrt__build_alloc(b, *count, sizeof(*list));
+    for (i = 0; i < graph->tensor_count && list != NULL; ++i) {
+        const qnnrt__abi_tensor *tensor = &graph->tensors[i]->abi;
         if (qnnrt__tensor_side_of(tensor) == side) list[at++] = *tensor;
     }
     return list;
@@ -2718,7 +2698,7 @@ static qnnrt__abi_tensor *qnnrt__compose_side(const qnnrt_builder *b,
 /* Create, fill and finalize a graph. The caller holds the lock. */
 static qnnrt_result qnnrt__compose_graph_make(qnnrt_builder *b, qnnrt *model,
                                               qnnrt__context *context,
-                                              qnnrt__build_list *made, qnnrt__abi_tensor *room)
+                                              qnnrt__compose_list *made, qnnrt__abi_tensor *room)
 {
     const qnnrt__build_graph *graph = b->graph;
     qnnrt_backend *backend = b->backend;
@@ -2739,23 +2719,20 @@ static qnnrt_result qnnrt__compose_graph_make(qnnrt_builder *b, qnnrt *model,
     memset(&info, 0, sizeof(info));
     info.version = 2;
     info.name = graph->desc.name;
-    info.input_count = graph->side_counts[QNNRT__TABLE_INPUTS];
-    info.output_count = graph->side_counts[QNNRT__TABLE_OUTPUTS];
-    info.updateable_count = graph->side_counts[QNNRT__TABLE_UPDATEABLES];
-    info.inputs = qnnrt__compose_side(b, &graph->tensors, QNNRT__TABLE_INPUTS, info.input_count);
-    info.outputs = qnnrt__compose_side(b, &graph->tensors, QNNRT__TABLE_OUTPUTS,
-                                       info.output_count);
-    info.updateables = qnnrt__compose_side(b, &graph->tensors, QNNRT__TABLE_UPDATEABLES,
-                                           info.updateable_count);
-    if (info.inputs == NULL || info.outputs == NULL || info.updateables == NULL)
-        return qnnrt__build_no_memory(b);
+    info.inputs = qnnrt__compose_side(b, graph, QNNRT__TABLE_INPUTS, &info.input_count);
+    info.outputs = qnnrt__compose_side(b, graph, QNNRT__TABLE_OUTPUTS, &info.output_count);
+    info.updateables = qnnrt__compose_side(b, graph, QNNRT__TABLE_UPDATEABLES,
+                                           &info.updateable_count);
+    result = qnnrt__build_recorded(b);
+    if (result != QNNRT_OK) return result;
     return qnnrt__compose_keep(b, model, context, &info, handle, made);
 }
 
 /* Create and finalize the graphs of a container. The caller holds the lock. */
 static qnnrt_result qnnrt__compose_container(qnnrt_builder *b, qnnrt *model,
                                              const qnnrt__system *system,
-                                             const qnnrt__context *context, qnnrt__build_list *made)
+                                             const qnnrt__context *context,
+                                             qnnrt__compose_list *made)
 {
     const qnnrt__build_graph *graph = b->graph;
     const qnnrt__container_graph *one;
@@ -2792,12 +2769,12 @@ static void qnnrt__compose_sort(qnnrt__context *context)
 
 /* Append graphs to the lists of a context. The list of infos grows last: names point into it. */
 static qnnrt_result qnnrt__compose_attach(const qnnrt_builder *b, qnnrt *model,
-                                          qnnrt__context *context, const qnnrt__build_list *made)
+                                          qnnrt__context *context, const qnnrt__compose_list *made)
 {
     qnnrt_context_info *info = context->info;
     const size_t count = info->graph_count, need = count + made->count;
+    const qnnrt__compose_made *one;
     qnnrt_graph_info *graphs;
-    size_t i;
     void *grown = qnnrt__arena_grow(&model->arena, (void *)context->by_name, count,
                                     sizeof(*context->by_name), need, &context->graph_room[0]);
     if (grown == NULL) return qnnrt__build_no_memory(b);
@@ -2810,13 +2787,11 @@ static qnnrt_result qnnrt__compose_attach(const qnnrt_builder *b, qnnrt *model,
                                                    count, sizeof(*graphs), need,
                                                    &context->graph_room[2]);
     if (graphs == NULL) return qnnrt__build_no_memory(b);
-    for (i = 0; i < made->count; ++i) {
-        const qnnrt__compose_made *one = (const qnnrt__compose_made *)made->items[i];
-        graphs[count + i] = one->info;
-        context->graphs[count + i] = one->handle;
+    for (one = made->first; one != NULL; one = one->next) {
+        graphs[info->graph_count] = one->info;
+        context->graphs[info->graph_count++] = one->handle;
     }
     info->graphs = graphs;
-    info->graph_count = need;
     qnnrt__compose_sort(context);
     return QNNRT_OK;
 }
@@ -2827,27 +2802,25 @@ static qnnrt_result qnnrt__compose_graphs(qnnrt_builder *b, qnnrt *model,
                                           qnnrt__context *context, const qnnrt__system *system,
                                           qnnrt__abi_tensor *room)
 {
-    qnnrt__build_list made;
+    qnnrt__compose_list made = { NULL, NULL, 0 };
     qnnrt_result result = QNNRT_OK;
-    size_t i;
-    memset(&made, 0, sizeof(made));
-    for (i = 0; i < from->graphs.count && result == QNNRT_OK; ++i) {
-        b->graph = (qnnrt__build_graph *)from->graphs.items[i];
+    made.last = &made.first;
+    for (b->graph = from->graphs; b->graph != NULL; b->graph = b->graph->next) {
         result = b->graph->dlc != NULL
                      ? qnnrt__compose_container(b, model, system, context, &made)
                      : qnnrt__compose_graph_make(b, model, context, &made, room);
+        if (result != QNNRT_OK) return result;
     }
-    if (result != QNNRT_OK) return result;
-    b->graph = NULL;
     return qnnrt__compose_attach(b, model, context, &made);
 }
 
 /* Create a context with its graphs. The caller holds the lock. */
-static qnnrt_result qnnrt__compose_context_make(qnnrt_builder *b, qnnrt *model, size_t at,
+static qnnrt_result qnnrt__compose_context_make(qnnrt_builder *b, qnnrt *model,
+                                                const qnnrt__build_context *from,
                                                 const qnnrt__system *system,
                                                 qnnrt__abi_tensor *room)
 {
-    const qnnrt__build_context *from = (const qnnrt__build_context *)b->contexts.items[at];
+    const size_t at = model->context_count;
     qnnrt__context *context = &model->contexts[at];
     qnnrt_context_info *info = &model->infos[at];
     const qnnrt__build_made *made = (const qnnrt__build_made *)model->made;
@@ -2868,7 +2841,7 @@ static qnnrt_result qnnrt__compose_context_make(qnnrt_builder *b, qnnrt *model, 
     info->core_api = backend->info.core_api;
     info->backend_api = backend->info.backend_api;
     info->soc_model = b->device_soc;
-    info->dsp_arch = b->dsp_arch;
+    info->dsp_arch = b->desc.dsp_arch;
     qnnrt__device_configure(b, &from->desc, qnnrt__device_context_options, &configs);
     backend->mark = qnnrt__log_mark(backend->log_slot);
     code = backend->calls->context_create(backend->backend,
@@ -2891,38 +2864,36 @@ static qnnrt_result qnnrt__compose_context_make(qnnrt_builder *b, qnnrt *model, 
 /* Check each graph as a whole; this needs no vendor. */
 static qnnrt_result qnnrt__compose_check(qnnrt_builder *b)
 {
+    const qnnrt__build_context *context;
     qnnrt_result result = QNNRT_OK;
-    size_t c, g;
     b->graph = NULL;
-    if (b->contexts.count == 0)
+    if (b->contexts == NULL)
         return qnnrt__build_fail(b, QNNRT_E_ARG, "the builder has no graph");
-    for (c = 0; c < b->contexts.count; ++c) {
-        const qnnrt__build_context *context =
-            (const qnnrt__build_context *)b->contexts.items[c];
-        b->graph = NULL;
-        if (context->graphs.count == 0)
+    for (context = b->contexts; context != NULL; context = context->next) {
+        if (context->graphs == NULL)
             return qnnrt__build_fail(b, QNNRT_E_ARG, "context \"%.200s\" has no graph",
                                      context->desc.name);
-        for (g = 0; g < context->graphs.count && result == QNNRT_OK; ++g) {
-            b->graph = (qnnrt__build_graph *)context->graphs.items[g];
+        for (b->graph = context->graphs; b->graph != NULL; b->graph = b->graph->next) {
             if (b->graph->dlc == NULL) result = qnnrt__node_order(b);
+            if (result != QNNRT_OK) return result;
         }
-        if (result != QNNRT_OK) return result;
     }
-    b->graph = NULL;
+    if (b->context_count > b->desc.limits.files)
+        return qnnrt__fail(b->err, QNNRT_E_LIMIT, "%u contexts, more than limits.files (%u)",
+                           (unsigned)b->context_count, (unsigned)b->desc.limits.files);
     return QNNRT_OK;
 }
 
 /* Make the model of checked graphs. system serves containers. */
 static qnnrt_result qnnrt__compose_model(qnnrt_builder *b, const qnnrt__system *system, qnnrt **out)
 {
-    const size_t count = b->contexts.count;
+    const size_t count = b->context_count;
+    const qnnrt__build_context *from;
     qnnrt__abi_tensor *room =
         (qnnrt__abi_tensor *)qnnrt__build_alloc(b, b->most_ends, sizeof(*room));
-    qnnrt *model = room != NULL ? qnnrt__model_new(&b->backend->hooks, &b->limits) : NULL;
+    qnnrt *model = room != NULL ? qnnrt__model_new(&b->backend->hooks, &b->desc.limits) : NULL;
     qnnrt__build_made *made;
     qnnrt_result result = QNNRT_OK;
-    size_t i;
     if (model == NULL) return qnnrt__build_no_memory(b);
     made = (qnnrt__build_made *)qnnrt__arena_alloc(&model->arena, 1, sizeof(*made));
     if (made == NULL) {
@@ -2933,7 +2904,8 @@ static qnnrt_result qnnrt__compose_model(qnnrt_builder *b, const qnnrt__system *
     made->hook.freed = qnnrt__device_freed;
     model->made = &made->hook;
     snprintf(model->system_path, sizeof(model->system_path), "%s",
-             b->containers ? system->path : b->system_path != NULL ? b->system_path : "");
+             b->containers ? system->path
+             : b->desc.system_path != NULL ? b->desc.system_path : "");
     model->contexts =
         (qnnrt__context *)qnnrt__arena_alloc(&model->arena, count, sizeof(*model->contexts));
     model->infos =
@@ -2943,8 +2915,8 @@ static qnnrt_result qnnrt__compose_model(qnnrt_builder *b, const qnnrt__system *
     if (result == QNNRT_OK) result = qnnrt__device_choose(b);
     made->device = b->device;
     b->device = NULL;
-    for (i = 0; i < count && result == QNNRT_OK; ++i)
-        result = qnnrt__compose_context_make(b, model, i, system, room);
+    for (from = b->contexts; from != NULL && result == QNNRT_OK; from = from->next)
+        result = qnnrt__compose_context_make(b, model, from, system, room);
     qnnrt__hooks_unlock(&b->backend->hooks);
     if (result == QNNRT_OK) result = qnnrt__pipeline_discover(model, b->err);
     if (result != QNNRT_OK) {
@@ -2961,20 +2933,17 @@ static qnnrt_result qnnrt__compose_model(qnnrt_builder *b, const qnnrt__system *
 static qnnrt_result qnnrt__compose_ask(qnnrt_builder *b, const qnnrt__build_context *from,
                                        qnnrt__abi_tensor *room)
 {
-    qnnrt_result result = QNNRT_OK;
-    size_t g, n;
-    for (g = 0; g < from->graphs.count; ++g) {
-        b->graph = (qnnrt__build_graph *)from->graphs.items[g];
-        for (n = 0; n < b->graph->nodes.count; ++n) {
-            const qnnrt__build_node *node = (const qnnrt__build_node *)b->graph->nodes.items[n];
+    const qnnrt__build_node *node;
+    for (b->graph = from->graphs; b->graph != NULL; b->graph = b->graph->next)
+        for (node = b->graph->nodes; node != NULL; node = node->next) {
             const qnnrt__abi_op op = qnnrt__node_op(node, room);
-            result = qnnrt__validate(b->backend, &op, !b->no_validate, b->graph->desc.name, b->err);
+            const qnnrt_result result = qnnrt__validate(b->backend, &op, !b->desc.no_validate,
+                                                        b->graph->desc.name, b->err);
             if (result == QNNRT_OK) continue;
             b->op = &node->op;
             return result;
         }
-    }
-    return result;
+    return QNNRT_OK;
 }
 
 /* Make pipelines of the graphs of a context from number `first` on, before those of single
@@ -3006,7 +2975,7 @@ static qnnrt_result qnnrt__compose_extend(qnnrt_builder *b, const qnnrt__system 
 {
     qnnrt *model = b->model;
     const size_t at = b->model_context, first = model->infos[at].graph_count;
-    const qnnrt__build_context *from = (const qnnrt__build_context *)b->contexts.items[0];
+    const qnnrt__build_context *from = b->contexts;
     const uint64_t began = qnnrt__os_clock_ns();
     qnnrt__abi_tensor *room =
         (qnnrt__abi_tensor *)qnnrt__build_alloc(b, b->most_ends, sizeof(*room));
@@ -3033,11 +3002,8 @@ static qnnrt_result qnnrt__compose_finish(qnnrt_builder *b, qnnrt **out)
     qnnrt__system system;
     qnnrt_result result = qnnrt__compose_check(b);
     memset(&system, 0, sizeof(system));
-    if (result == QNNRT_OK && b->contexts.count > b->limits.files)
-        result = qnnrt__fail(b->err, QNNRT_E_LIMIT, "%u contexts, more than limits.files (%u)",
-                             (unsigned)b->contexts.count, (unsigned)b->limits.files);
     if (result == QNNRT_OK && b->containers) {
-        result = qnnrt__system_open(b->system_path, b->backend->path, QNNRT__SYSTEM_OWN_NEVER,
+        result = qnnrt__system_open(b->desc.system_path, b->backend->path, QNNRT__SYSTEM_OWN_NEVER,
                                     &b->backend->hooks, &system, b->err);
         if (result == QNNRT_OK) result = qnnrt__container_able(&system, b->err);
     }
@@ -3070,10 +3036,12 @@ QNNRT_BUILDER_API const char *qnnrt_builder_failed_graph(const qnnrt_builder *b)
     return b->graph != NULL ? b->graph->desc.name : NULL;
 }
 
-/* Return 1 while the builder accepts more tensors and nodes. */
-static int qnnrt__builder_going(const qnnrt_builder *b)
+/* Return 1 while the builder accepts more; a desc that is NULL ends that. */
+static int qnnrt__builder_going(qnnrt_builder *b, const void *desc, const char *call)
 {
-    return b != NULL && !b->spent && b->error.code == QNNRT_OK;
+    if (b == NULL || b->spent || b->error.code != QNNRT_OK) return 0;
+    if (desc == NULL) qnnrt__build_fail(b, QNNRT_E_ARG, "%s: desc is NULL", call);
+    return desc != NULL;
 }
 
 /* Free everything except the block, which turns later calls into errors and keeps the names of a
@@ -3089,12 +3057,34 @@ static void qnnrt__builder_spend(qnnrt_builder *b, const char *how)
     b->device = NULL;
     if (b->model != NULL) qnnrt__os_count(&b->model->users, -1);
     qnnrt__arena_free(&b->arena);
-    b->graph = NULL;
-    b->op = NULL;
     b->spent = 1;
     qnnrt__hint(&b->error, qnnrt__fail(&b->error, QNNRT_E_STATE, "this builder was %s", how),
                 "Create another one.");
     qnnrt__os_count(&backend->users, -1);
+}
+
+/* Make a builder empty. */
+static void qnnrt__builder_clear(qnnrt_builder *b)
+{
+    const size_t from = offsetof(qnnrt_builder, contexts);
+    memset((char *)(void *)b + from, 0, sizeof(*b) - from);
+    b->last = &b->contexts;
+    b->err = &b->error;
+    b->into = &b->arena;
+    qnnrt__err_clear(&b->error);
+}
+
+/* Add a context. Return NULL when out of memory. */
+static qnnrt__build_context *qnnrt__builder_add(qnnrt_builder *b)
+{
+    qnnrt__build_context *context =
+        (qnnrt__build_context *)qnnrt__build_alloc(b, 1, sizeof(*context));
+    if (context == NULL) return NULL;
+    context->last = &context->graphs;
+    *b->last = b->context = context;
+    b->last = &context->next;
+    b->context_count += 1;
+    return context;
 }
 
 QNNRT_BUILDER_API qnnrt_result qnnrt_builder_create(qnnrt_backend *backend,
@@ -3129,22 +3119,13 @@ QNNRT_BUILDER_API qnnrt_result qnnrt_builder_create(qnnrt_backend *backend,
     path_bytes = desc->system_path != NULL ? strlen(desc->system_path) + 1 : 0;
     b = (qnnrt_builder *)qnnrt__mem_alloc(&backend->hooks, sizeof(*b) + path_bytes);
     if (b == NULL) return qnnrt__fail_memory(err, "a builder");
-    if (path_bytes > 0) {
-        b->system_path = (char *)(b + 1);
-        memcpy(b + 1, desc->system_path, path_bytes);
-    }
+    b->desc = *desc;
+    if (path_bytes > 0)
+        b->desc.system_path = (const char *)memcpy((void *)(b + 1), desc->system_path, path_bytes);
     b->backend = backend;
-    b->err = &b->error;
-    b->into = &b->arena;
-    b->hooks = desc->context_hooks;
-    b->progress = desc->progress;
-    b->progress_user = desc->progress_user;
-    b->stop = desc->stop;
+    qnnrt__model_limits(&desc->limits, &b->desc.limits);
     b->arena.hooks = backend->hooks;
-    b->soc_model = desc->soc_model;
-    b->dsp_arch = desc->dsp_arch;
-    b->no_validate = desc->no_validate;
-    qnnrt__model_limits(&desc->limits, &b->limits);
+    qnnrt__builder_clear(b);
     b->hook.closed = qnnrt__build_closed;
     qnnrt__backend_keep(backend, &b->hook);
     qnnrt__os_count(&backend->users, 1);
@@ -3156,19 +3137,16 @@ QNNRT_BUILDER_API qnnrt_result qnnrt_builder_create(qnnrt_backend *backend,
 static qnnrt_result qnnrt__builder_enter(qnnrt_builder *b)
 {
     const qnnrt_context_info *info = &b->model->infos[b->model_context];
-    qnnrt__build_context *context =
-        (qnnrt__build_context *)qnnrt__build_alloc(b, 1, sizeof(*context));
+    qnnrt__build_context *context = qnnrt__builder_add(b);
     size_t i;
-    if (context == NULL || !qnnrt__build_push(b, &b->contexts, context))
-        return qnnrt__build_no_memory(b);
+    if (context == NULL) return qnnrt__build_no_memory(b);
     context->desc.name = info->file;
     for (i = 0; i < info->graph_count; ++i)
         if (!qnnrt__build_take(b, &context->names, info->graphs[i].name))
             return qnnrt__build_no_memory(b);
-    b->context = context;
     b->device_asked = 1;                               /* the model has it */
-    b->soc_model = info->soc_model;
-    b->dsp_arch = info->dsp_arch;
+    b->desc.soc_model = info->soc_model;
+    b->desc.dsp_arch = info->dsp_arch;
     return QNNRT_OK;
 }
 
@@ -3207,22 +3185,21 @@ QNNRT_BUILDER_API void qnnrt_builder_context(qnnrt_builder *b, const qnnrt_conte
 {
     qnnrt__build_context *context;
     char name[40];
-    if (!qnnrt__builder_going(b)) return;
+    if (!qnnrt__builder_going(b, b, "")) return;
     b->graph = NULL;
     if (b->model != NULL) {
         qnnrt__fail(&b->error, QNNRT_E_STATE, "this builder extends context \"%.200s\" and makes no"
                     " other", b->context->desc.name);
         return;
     }
-    context = (qnnrt__build_context *)qnnrt__build_alloc(b, 1, sizeof(*context));
-    if (context == NULL || !qnnrt__build_push(b, &b->contexts, context)) {
+    context = qnnrt__builder_add(b);
+    if (context == NULL) {
         qnnrt__build_no_memory(b);
         return;
     }
-    b->context = context;
     if (desc != NULL) context->desc = *desc;
     context->desc.weight_sharing = context->desc.weight_sharing != 0;
-    snprintf(name, sizeof(name), "context %u", (unsigned)(b->contexts.count - 1));
+    snprintf(name, sizeof(name), "context %u", (unsigned)(b->context_count - 1));
     if (context->desc.name == NULL) context->desc.name = name;
     if (qnnrt__build_name(b, context->desc.name, "a context", &context->desc.name) == QNNRT_OK &&
         (unsigned)context->desc.priority > (unsigned)QNNRT_PRIORITY_HIGH)
@@ -3244,6 +3221,7 @@ static void qnnrt__builder_begin(qnnrt_builder *b, const qnnrt_graph_desc *desc,
     graph->desc.fp16 = desc->fp16 != 0;
     graph->dlc = dlc;
     graph->first = b->handles + 1;
+    graph->last = &graph->nodes;
     if ((dlc == NULL || name != NULL) &&
         qnnrt__build_name(b, name, "a graph", &graph->desc.name) != QNNRT_OK) return;
     if (graph->desc.name != NULL && qnnrt__build_taken(&b->context->names, graph->desc.name)) {
@@ -3260,18 +3238,16 @@ static void qnnrt__builder_begin(qnnrt_builder *b, const qnnrt_graph_desc *desc,
     else if (desc->optimization_level > 3)
         qnnrt__build_fail(b, QNNRT_E_ARG, "optimization_level %u, expected 1 to 3",
                           (unsigned)desc->optimization_level);
-    else if ((graph->desc.name != NULL &&
-              !qnnrt__build_take(b, &b->context->names, graph->desc.name)) ||
-             !qnnrt__build_push(b, &b->context->graphs, graph))
+    else if (graph->desc.name != NULL &&
+             !qnnrt__build_take(b, &b->context->names, graph->desc.name))
         qnnrt__build_no_memory(b);
+    *b->context->last = graph;
+    b->context->last = &graph->next;
 }
 
 QNNRT_BUILDER_API void qnnrt_builder_graph(qnnrt_builder *builder, const qnnrt_graph_desc *desc)
 {
-    if (!qnnrt__builder_going(builder)) return;
-    if (desc == NULL)
-        qnnrt__fail(&builder->error, QNNRT_E_ARG, "qnnrt_builder_graph: desc is NULL");
-    else
+    if (qnnrt__builder_going(builder, desc, "qnnrt_builder_graph"))
         qnnrt__builder_begin(builder, desc, NULL);
 }
 
@@ -3283,7 +3259,7 @@ QNNRT_BUILDER_API void qnnrt_builder_dlc(qnnrt_builder *b, const char *path,
     uint64_t bytes;
     const char *why, *kind, *copy;
     int missing;
-    if (!qnnrt__builder_going(b)) return;
+    if (!qnnrt__builder_going(b, b, "")) return;
     memset(&defaults, 0, sizeof(defaults));
     b->graph = NULL;
     if (path == NULL || path[0] == '\0') {
@@ -3292,7 +3268,7 @@ QNNRT_BUILDER_API void qnnrt_builder_dlc(qnnrt_builder *b, const char *path,
     }
     why = qnnrt__os_file_head(path, head, sizeof(head), &bytes, &missing);
     if (why != NULL) qnnrt__fail_file(&b->error, path, why, missing);
-    else if (bytes > b->limits.file_bytes)
+    else if (bytes > b->desc.limits.file_bytes)
         qnnrt__fail(&b->error, QNNRT_E_LIMIT, "%s has %llu bytes, more than limits.file_bytes",
                     path, (unsigned long long)bytes);
     else if (bytes < 4 || memcmp(head, "PK\3\4", 4) != 0) {
@@ -3318,27 +3294,17 @@ QNNRT_BUILDER_API qnnrt_tensor qnnrt_builder_tensor(qnnrt_builder *b,
 {
     qnnrt_tensor_desc own;
     qnnrt__build_tensor *tensor;
-    if (!qnnrt__builder_going(b)) return -1;
-    if (desc == NULL) {
-        qnnrt__build_fail(b, QNNRT_E_ARG, "qnnrt_builder_tensor: desc is NULL");
-        return -1;
-    }
-    if (qnnrt__build_needs_graph(b, "a tensor") != QNNRT_OK) return -1;
+    if (!qnnrt__builder_going(b, desc, "qnnrt_builder_tensor") ||
+        qnnrt__build_needs_graph(b, "a tensor") != QNNRT_OK) return -1;
     own = *desc;
     if (desc->name == NULL && desc->shared) {
         qnnrt__build_fail(b, QNNRT_E_ARG, "a shared tensor needs a name: graphs find it by that");
         return -1;
     }
-    if (desc->name == NULL) {
-        own.name = qnnrt__build_number(b, &b->tensor_names, "t", "", b->graph->tensors.count,
-                                       &b->graph->tensor_number);
-        if (own.name == NULL) {
-            qnnrt__build_no_memory(b);
-            return -1;
-        }
-    } else if (qnnrt__build_name(b, desc->name, "a tensor", &own.name) != QNNRT_OK) {
-        return -1;
-    }
+    if ((desc->name == NULL
+             ? qnnrt__build_number(b, &b->tensor_names, "t", "", b->graph->tensor_count,
+                                   &b->graph->tensor_number, &own.name)
+             : qnnrt__build_name(b, desc->name, "a tensor", &own.name)) != QNNRT_OK) return -1;
     if (qnnrt__tensor_record(b, &own, &tensor) != QNNRT_OK ||
         qnnrt__tensor_add(b, tensor) != QNNRT_OK) return -1;
     tensor->unnamed = desc->name == NULL;
@@ -3348,15 +3314,12 @@ QNNRT_BUILDER_API qnnrt_tensor qnnrt_builder_tensor(qnnrt_builder *b,
 QNNRT_BUILDER_API void qnnrt_builder_node(qnnrt_builder *b, const qnnrt_node_desc *desc)
 {
     qnnrt__build_node *node;
-    if (!qnnrt__builder_going(b)) return;
-    if (desc == NULL) {
-        qnnrt__build_fail(b, QNNRT_E_ARG, "qnnrt_builder_node: desc is NULL");
-        return;
-    }
-    if (qnnrt__node_make(b, desc, &node) != QNNRT_OK) return;
-    if (!qnnrt__build_take(b, &b->node_names, node->op.name) ||
-        !qnnrt__build_push(b, &b->graph->nodes, node))
-        qnnrt__build_no_memory(b);
+    if (!qnnrt__builder_going(b, desc, "qnnrt_builder_node") ||
+        qnnrt__node_make(b, desc, &node) != QNNRT_OK) return;
+    if (!qnnrt__build_take(b, &b->node_names, node->op.name)) qnnrt__build_no_memory(b);
+    *b->graph->last = node;
+    b->graph->last = &node->next;
+    b->graph->node_count += 1;
     b->at.node_count += 1;
     if (node->op.input_count + node->op.output_count > b->most_ends)
         b->most_ends = node->op.input_count + node->op.output_count;
@@ -3462,16 +3425,8 @@ QNNRT_BUILDER_API qnnrt_result qnnrt_builder_reset(qnnrt_builder *b, qnnrt_error
     }
     qnnrt__arena_free(&b->arena);
     b->spent = 0;
-    qnnrt__err_clear(&b->error);
-    memset(&b->contexts, 0, sizeof(b->contexts));
-    b->context = NULL;
-    b->graph = NULL;
-    b->op = NULL;
-    b->handles = 0;
-    b->most_ends = 0;
-    b->containers = 0;
-    memset(&b->at, 0, sizeof(b->at));
     b->failed_node[0] = b->failed_graph[0] = '\0';
+    qnnrt__builder_clear(b);
     if (!b->extends || qnnrt__builder_enter(b) == QNNRT_OK) return QNNRT_OK;
     qnnrt__builder_spend(b, "not reset");
     return qnnrt__fail_memory(err, "a builder");
