@@ -1053,11 +1053,6 @@ static void qnnrt__mix_text(qnnrt__mix *mix, const char *text)
     if (text != NULL) qnnrt__mix_bytes(mix, text, strlen(text));
 }
 
-static void qnnrt__mix_pairs(qnnrt__mix *mix, const qnnrt__abi_scale_offset *pairs, uint64_t count)
-{
-    qnnrt__mix_bytes(mix, pairs, count * sizeof(*pairs));
-}
-
 static void qnnrt__mix_quant(qnnrt__mix *mix, const qnnrt__abi_tensor_body *body)
 {
     const qnnrt__abi_quantize *q = &body->quantize;
@@ -1066,10 +1061,10 @@ static void qnnrt__mix_quant(qnnrt__mix *mix, const qnnrt__abi_tensor_body *body
     qnnrt__mix_two(mix, q->definition, q->encoding);
     if (q->definition != QNNRT__ABI_DEFINED) return;
     switch (q->encoding) {
-    case QNNRT__ABI_SCALE_OFFSET: qnnrt__mix_pairs(mix, &q->u.scale_offset, 1); break;
+    case QNNRT__ABI_SCALE_OFFSET: qnnrt__mix_bytes(mix, &q->u.scale_offset, 8); break;
     case QNNRT__ABI_AXIS_SCALE_OFFSET:
         qnnrt__mix_two(mix, (uint64_t)q->u.axis.axis, q->u.axis.count);
-        qnnrt__mix_pairs(mix, q->u.axis.pairs, q->u.axis.count);
+        qnnrt__mix_bytes(mix, q->u.axis.pairs, (uint64_t)q->u.axis.count * 8);
         break;
     case QNNRT__ABI_BW_SCALE_OFFSET:
         qnnrt__mix_two(mix, q->u.bw.bitwidth, (uint64_t)q->u.bw.offset);
@@ -1084,12 +1079,12 @@ static void qnnrt__mix_quant(qnnrt__mix *mix, const qnnrt__abi_tensor_body *body
     case QNNRT__ABI_BLOCK:
         for (i = 0; i < body->rank; ++i) pairs *= body->dims[i] / q->u.block.sizes[i];
         qnnrt__mix_bytes(mix, q->u.block.sizes, (uint64_t)body->rank * 4);
-        qnnrt__mix_pairs(mix, q->u.block.pairs, pairs);
+        qnnrt__mix_bytes(mix, q->u.block.pairs, pairs * 8);
         break;
     default:                                            /* BLOCKWISE_EXPANSION */
         pairs = body->dims[q->u.expansion->axis];
         qnnrt__mix_two(mix, (uint64_t)q->u.expansion->axis, q->u.expansion->blocks);
-        qnnrt__mix_pairs(mix, q->u.expansion->pairs, pairs);
+        qnnrt__mix_bytes(mix, q->u.expansion->pairs, pairs * 8);
         qnnrt__mix_bytes(mix, q->u.expansion->multipliers, pairs * q->u.expansion->blocks);
     }
 }
@@ -1098,8 +1093,8 @@ static void qnnrt__mix_quant(qnnrt__mix *mix, const qnnrt__abi_tensor_body *body
    BUILD                                                                           >>build
    What a builder records: contexts, graphs, tensors and nodes in the vendor's structs; lists,
    sets of names, errors that name graph and node.
-   Needs: >>mem >>err >>abi >>table >>friends >>backend (its struct) >>context (its struct)
-          >>model (its struct) >>validate >>mix
+   Needs: >>mem >>err >>abi >>table >>system (its struct) >>friends >>backend (its struct)
+          >>context (its struct) >>model (its struct) >>validate >>mix
    Knows nothing of: what makes a tensor or a node right, vendor calls
    ===================================================================================== */
 
@@ -1204,9 +1199,16 @@ struct qnnrt_builder {
     const qnnrt__abi_op    *op;         /* the node that errors are about, or NULL */
     qnnrt__build_names      tensor_names, node_names;     /* of the graph */
     qnnrt_tensor            handles;    /* the last handle returned */
-    uint32_t                most_ends;  /* the most inputs and outputs of a node together */
+    qnnrt__abi_tensor      *room;       /* [ends] for the inputs and outputs of one node */
+    size_t                  ends;
     int                     containers; /* 1: a container was added */
     qnnrt_build_progress    at;         /* .node_count and .byte_count: recorded so far */
+    /* while it finishes */
+    const qnnrt__system    *system;     /* reads containers */
+    qnnrt                  *target;     /* gets the graphs */
+    qnnrt__context         *place;      /* its context that gets them */
+    qnnrt__abi_handle       handle;     /* the library's graph that is being made */
+    void                   *scratch;    /* for the data of one tensor, aligned to 64 */
 };
 
 /* Free the block of a builder, which is spent. */
@@ -1366,7 +1368,7 @@ static qnnrt_result qnnrt__build_needs_graph(const qnnrt_builder *b, const char 
    TENSOR                                                                         >>tensor
    Checks a tensor's descriptor and records it: kind, shape, data, encoding.
    Needs: >>mem >>err >>dtype >>float >>encoding >>abi >>table >>compare >>backend (its struct)
-          >>build
+          >>mix >>build
    Knows nothing of: nodes, vendor calls
    ===================================================================================== */
 
@@ -1761,7 +1763,7 @@ static qnnrt_result qnnrt__tensor_add(qnnrt_builder *b, qnnrt__build_tensor *ten
 /* =====================================================================================
    NODE                                                                             >>node
    Checks a node's descriptor and records it; puts the nodes of a graph in order.
-   Needs: >>err >>dtype >>abi >>table >>op_abi >>build >>tensor
+   Needs: >>mem >>err >>dtype >>abi >>table >>op_abi >>build >>tensor
    Knows nothing of: vendor calls
    ===================================================================================== */
 
@@ -1964,6 +1966,7 @@ static qnnrt_result qnnrt__node_make(qnnrt_builder *b, const qnnrt_node_desc *d,
                                      qnnrt__build_node **out)
 {
     qnnrt__build_node *node;
+    void *room;
     size_t i, inputs = d->input_count;
     qnnrt_result result = qnnrt__build_needs_graph(b, "a node");
     *out = NULL;
@@ -1995,7 +1998,11 @@ static qnnrt_result qnnrt__node_make(qnnrt_builder *b, const qnnrt_node_desc *d,
         (qnnrt__abi_param *)qnnrt__build_alloc(b, d->param_count, sizeof(*node->op.params));
     node->param_tensors = (qnnrt__build_tensor **)qnnrt__build_alloc(
         b, d->param_count, sizeof(*node->param_tensors));
-    if (node->op.params == NULL || node->param_tensors == NULL) return qnnrt__build_no_memory(b);
+    room = qnnrt__arena_grow(&b->arena, b->room, 0, sizeof(*b->room),
+                             (uint64_t)inputs + d->output_count, &b->ends);
+    if (node->op.params == NULL || node->param_tensors == NULL || room == NULL)
+        return qnnrt__build_no_memory(b);
+    b->room = (qnnrt__abi_tensor *)room;
     for (i = 0; i < inputs && result == QNNRT_OK; ++i)
         if (node->inputs[i] == NULL) result = qnnrt__node_none(b, node, i);
     for (i = 0; i < d->param_count && result == QNNRT_OK; ++i)
@@ -2074,13 +2081,14 @@ static qnnrt_result qnnrt__node_order(qnnrt_builder *b)
     return QNNRT_OK;
 }
 
-/* Return the vendor's form of a node. Copy its tensors to `room`, [inputs + outputs]. */
-static qnnrt__abi_op qnnrt__node_op(const qnnrt__build_node *node, qnnrt__abi_tensor *room)
+/* Return the vendor's form of a node, with copies of its tensors. It is valid until that of another
+   one is asked for. */
+static qnnrt__abi_op qnnrt__node_op(const qnnrt_builder *b, const qnnrt__build_node *node)
 {
     qnnrt__abi_op op = node->op;
     uint32_t i;
-    op.inputs = room;
-    op.outputs = room + op.input_count;
+    op.inputs = b->room;
+    op.outputs = b->room + op.input_count;
     for (i = 0; i < op.input_count; ++i) op.inputs[i] = node->inputs[i]->abi;
     for (i = 0; i < op.output_count; ++i) op.outputs[i] = node->outputs[i]->abi;
     for (i = 0; i < op.param_count; ++i)
@@ -2389,41 +2397,31 @@ static qnnrt_result qnnrt__fill_load(const qnnrt_builder *b, const qnnrt__build_
     return own.hint[0] != '\0' ? qnnrt__hint(b->err, result, "%s", own.hint) : result;
 }
 
-/* Fail because the library did not take a tensor. */
-static qnnrt_result qnnrt__fill_refused(const qnnrt_builder *b,
-                                        const qnnrt__abi_tensor_body *body, const char *call,
-                                        qnnrt__abi_code code)
-{
-    qnnrt__build_fail(b, QNNRT_E_BACKEND, "the library refuses tensor ");
-    qnnrt__validate_say(b->err, body);
-    return qnnrt__build_explain(b, call, code);
-}
-
-/* Give a tensor to a graph, or if `graph` is NULL to the context. If it has load(), that writes its
-   data to `scratch` before. */
-static qnnrt_result qnnrt__fill_tensor(const qnnrt_builder *b, qnnrt__abi_handle context,
-                                       qnnrt__abi_handle graph, qnnrt__build_tensor *tensor,
-                                       void *scratch)
+/* Give a tensor to the graph, or to its context. If it has load(), that writes its data before. */
+static qnnrt_result qnnrt__fill_tensor(const qnnrt_builder *b, qnnrt__build_tensor *tensor,
+                                       int to_context)
 {
     const qnnrt__abi_calls *calls = b->backend->calls;
     qnnrt__abi_tensor_body *body = &tensor->abi.body;
     qnnrt__abi_code code;
     if (tensor->load != NULL) {
-        const qnnrt_result result = qnnrt__fill_load(b, tensor, scratch);
+        const qnnrt_result result = qnnrt__fill_load(b, tensor, b->scratch);
         if (result != QNNRT_OK) return result;
-        body->buffer.data = scratch;
+        body->buffer.data = b->scratch;
         body->buffer.bytes = tensor->load_bytes;
     }
     b->backend->mark = qnnrt__log_mark(b->backend->log_slot);
-    code = graph != NULL ? calls->tensor_create(graph, &tensor->abi)
-                         : calls->tensor_create_context(context, &tensor->abi);
+    code = to_context ? calls->tensor_create_context(b->place->handle, &tensor->abi)
+                      : calls->tensor_create(b->handle, &tensor->abi);
     if (tensor->load != NULL) {                     /* nodes get it without data */
         body->buffer.data = NULL;
         body->buffer.bytes = 0;
     }
     if (code == 0) return QNNRT_OK;
-    return qnnrt__fill_refused(b, body, graph != NULL ? "tensorCreateGraphTensor"
-                                                      : "tensorCreateContextTensor", code);
+    qnnrt__build_fail(b, QNNRT_E_BACKEND, "the library refuses tensor ");
+    qnnrt__validate_say(b->err, body);
+    return qnnrt__build_explain(b, to_context ? "tensorCreateContextTensor"
+                                              : "tensorCreateGraphTensor", code);
 }
 
 /* Return 1 if the library has tensors that belong to a context.
@@ -2434,65 +2432,51 @@ static int qnnrt__fill_has_shared(const qnnrt_backend *b)
            b->calls->property_has_capability(QNNRT__ABI_CONTEXT_TENSORS) == 0;
 }
 
-/* Keep the data of a shared tensor with the model, for the graphs that get copies. */
-static qnnrt_result qnnrt__fill_hold(const qnnrt_builder *b, qnnrt *model,
-                                     const qnnrt__build_tensor *tensor,
-                                     qnnrt__build_shared *own)
+/* Make a shared tensor one of the context. A library that has no such tensors gets copies of its
+   data, which the model keeps unless the caller does. */
+static qnnrt_result qnnrt__fill_share(const qnnrt_builder *b, qnnrt__build_tensor *tensor,
+                                      qnnrt__build_shared **out)
 {
     const int ref = b->backend->info.id == (uint32_t)QNNRT__ABI_BACKEND_REF;
-    unsigned char *copy;
-    own->data = tensor->abi.body.buffer.data;
-    if (tensor->stays || (tensor->load != NULL && !ref)) return QNNRT_OK;
-    copy = (unsigned char *)qnnrt__arena_alloc(&model->arena, (uint64_t)own->bytes + 63, 1);
-    if (copy == NULL) return qnnrt__build_no_memory(b);
-    copy += (64 - ((uintptr_t)copy & 63)) & 63;
-    own->load = NULL;
-    if (own->data != NULL) memcpy(copy, own->data, own->bytes);
-    own->data = copy;
-    return tensor->load != NULL ? qnnrt__fill_load(b, tensor, copy) : QNNRT_OK;
-}
-
-/* Find the shared tensor that a tensor of a graph is; one that is new becomes the context's. */
-static qnnrt_result qnnrt__fill_share(const qnnrt_builder *b, qnnrt *model,
-                                      qnnrt__context *context, qnnrt__build_tensor *tensor,
-                                      void *scratch, qnnrt__build_shared **out)
-{
-    qnnrt__build_shared *own = qnnrt__build_share_of(
-        (qnnrt__build_shared *)context->shared, tensor->shared->name);
-    qnnrt_result result;
-    *out = own;
-    if (own != NULL) return QNNRT_OK;
-    own = (qnnrt__build_shared *)qnnrt__arena_alloc(&model->arena, 1, sizeof(*own));
+    qnnrt__arena *arena = &b->target->arena;
+    qnnrt__build_shared *own = (qnnrt__build_shared *)qnnrt__arena_alloc(arena, 1, sizeof(*own));
+    qnnrt_result result = QNNRT_OK;
     if (own == NULL) return qnnrt__build_no_memory(b);
     *own = *tensor->shared;
-    own->name = qnnrt__arena_text(&model->arena, own->name, strlen(own->name));
+    own->name = qnnrt__arena_text(arena, own->name, strlen(own->name));
+    own->data = tensor->abi.body.buffer.data;
     if (own->name == NULL) return qnnrt__build_no_memory(b);
     if (qnnrt__fill_has_shared(b->backend)) {
-        result = qnnrt__fill_tensor(b, context->handle, NULL, tensor, scratch);
+        result = qnnrt__fill_tensor(b, tensor, 1);
         own->id = tensor->abi.body.id;
         own->data = NULL;
         own->load = NULL;
-    } else {
-        result = qnnrt__fill_hold(b, model, tensor, own);
+    } else if (!tensor->stays && (tensor->load == NULL || ref)) {
+        unsigned char *copy = (unsigned char *)qnnrt__arena_alloc(arena, (uint64_t)own->bytes + 63,
+                                                                  1);
+        if (copy == NULL) return qnnrt__build_no_memory(b);
+        copy += (64 - ((uintptr_t)copy & 63)) & 63;
+        if (own->data != NULL) memcpy(copy, own->data, own->bytes);
+        own->data = copy;
+        own->load = NULL;
+        if (tensor->load != NULL) result = qnnrt__fill_load(b, tensor, copy);
     }
     if (result != QNNRT_OK) return result;
-    own->next = (qnnrt__build_shared *)context->shared;
-    context->shared = own;
-    context->info->shared_bytes += own->bytes;
-    *out = own;
+    own->next = (qnnrt__build_shared *)b->place->shared;
+    b->place->shared = *out = own;
+    b->place->info->shared_bytes += own->bytes;
     return QNNRT_OK;
 }
 
-/* Give a shared tensor to a graph: the one of the context, or a copy. */
-static qnnrt_result qnnrt__fill_shared(const qnnrt_builder *b, qnnrt *model,
-                                       qnnrt__context *context, qnnrt__abi_handle graph,
-                                       qnnrt__build_tensor *tensor, void *scratch)
+/* Give a shared tensor to the graph: the one of the context, or a copy. */
+static qnnrt_result qnnrt__fill_shared(const qnnrt_builder *b, qnnrt__build_tensor *tensor)
 {
     const int ref = b->backend->info.id == (uint32_t)QNNRT__ABI_BACKEND_REF;
-    const void *was = context->shared;
     qnnrt__abi_tensor_body *body = &tensor->abi.body;
-    qnnrt__build_shared *own;
-    qnnrt_result result = qnnrt__fill_share(b, model, context, tensor, scratch, &own);
+    qnnrt__build_shared *own = qnnrt__build_share_of((qnnrt__build_shared *)b->place->shared,
+                                                     tensor->shared->name);
+    const int known = own != NULL;
+    qnnrt_result result = known ? QNNRT_OK : qnnrt__fill_share(b, tensor, &own);
     if (result != QNNRT_OK) return result;
     body->id = own->id;
     if (own->id != 0) return QNNRT_OK;
@@ -2502,59 +2486,55 @@ static qnnrt_result qnnrt__fill_shared(const qnnrt_builder *b, qnnrt *model,
     body->buffer.data = own->data;
     body->buffer.bytes = own->data != NULL ? own->bytes : 0;
     if (ref) body->mem_type = QNNRT__ABI_MEM_REF_IN_PLACE;
-    result = qnnrt__fill_tensor(b, NULL, graph, tensor, scratch);
-    if (result == QNNRT_OK && !ref && was == context->shared)
-        context->info->shared_copies += own->bytes;
+    result = qnnrt__fill_tensor(b, tensor, 0);
+    if (result == QNNRT_OK && !ref && known) b->place->info->shared_copies += own->bytes;
     return result;
 }
 
-/* Give the tensors of a graph to the vendor, which copies their data. One scratch buffer takes the
-   data of each tensor with load() in turn. The caller holds the lock. */
-static qnnrt_result qnnrt__fill_tensors(qnnrt_builder *b, qnnrt *model, qnnrt__context *context,
-                                        qnnrt__abi_handle handle)
+/* Give the tensors of the graph to the vendor, which copies their data. One scratch buffer takes
+   the data of each tensor with load() in turn. The caller holds the lock. */
+static qnnrt_result qnnrt__fill_tensors(qnnrt_builder *b)
 {
     const qnnrt__build_graph *graph = b->graph;
-    qnnrt_backend *backend = b->backend;
-    void *scratch = NULL, *data = NULL;
+    const qnnrt_hooks *hooks = &b->backend->hooks;
+    void *scratch = NULL;
     qnnrt_result result = QNNRT_OK;
     size_t i;
     if (graph->load_bytes > 0) {
-        scratch = qnnrt__mem_raw(&backend->hooks, (uint64_t)graph->load_bytes + 63);
+        scratch = qnnrt__mem_raw(hooks, (uint64_t)graph->load_bytes + 63);
         if (scratch == NULL) return qnnrt__build_no_memory(b);
-        data = (void *)(((uintptr_t)scratch + 63) & ~(uintptr_t)63);
+        b->scratch = (void *)(((uintptr_t)scratch + 63) & ~(uintptr_t)63);
     }
     for (i = 0; i < graph->tensor_count && result == QNNRT_OK; ++i) {
         qnnrt__build_tensor *tensor = graph->tensors[i];
         uint64_t bytes = tensor->load_bytes;
         if (tensor->shared == NULL || tensor->given) bytes += tensor->abi.body.buffer.bytes;
-        result = tensor->shared != NULL
-                     ? qnnrt__fill_shared(b, model, context, handle, tensor, data)
-                     : qnnrt__fill_tensor(b, NULL, handle, tensor, data);
-        if (result != QNNRT_OK) break;
+        result = tensor->shared != NULL ? qnnrt__fill_shared(b, tensor)
+                                        : qnnrt__fill_tensor(b, tensor, 0);
+        if (result != QNNRT_OK || bytes == 0) continue;
         b->at.bytes += bytes;
-        if (bytes > 0) result = qnnrt__fill_tell(b, QNNRT_BUILD_FILL, graph->desc.name);
+        result = qnnrt__fill_tell(b, QNNRT_BUILD_FILL, graph->desc.name);
     }
-    qnnrt__mem_free(&backend->hooks, scratch);
+    qnnrt__mem_free(hooks, scratch);
     return result;
 }
 
-/* Give the tensors and nodes of a graph to the vendor. The caller holds the lock. */
-static qnnrt_result qnnrt__fill_graph(qnnrt_builder *b, qnnrt *model, qnnrt__context *context,
-                                      qnnrt__abi_handle handle, qnnrt__abi_tensor *room)
+/* Give the tensors and nodes of the graph to the vendor. The caller holds the lock. */
+static qnnrt_result qnnrt__fill_graph(qnnrt_builder *b)
 {
     const qnnrt__build_graph *graph = b->graph;
     const qnnrt__build_node *node;
     qnnrt_backend *backend = b->backend;
-    qnnrt_result result = qnnrt__fill_tensors(b, model, context, handle);
+    qnnrt_result result = qnnrt__fill_tensors(b);
     for (node = graph->nodes; node != NULL && result == QNNRT_OK; node = node->next) {
-        const qnnrt__abi_op op = qnnrt__node_op(node, room);
+        const qnnrt__abi_op op = qnnrt__node_op(b, node);
         qnnrt__abi_code code;
         b->op = &node->op;
         result = qnnrt__validate(backend, &op, !b->desc.no_validate && b->model == NULL,
                                  graph->desc.name, b->err);
         if (result != QNNRT_OK) return result;
         backend->mark = qnnrt__log_mark(backend->log_slot);
-        code = backend->calls->graph_add_node(handle, op);
+        code = backend->calls->graph_add_node(b->handle, op);
         if (code != 0) {
             qnnrt__build_fail(b, QNNRT_E_BACKEND, "the library refuses it%s",
                               b->desc.no_validate ? "" : ", although it validated it");
@@ -2578,26 +2558,15 @@ static qnnrt_result qnnrt__fill_graph(qnnrt_builder *b, qnnrt *model, qnnrt__con
    Knows nothing of: memory plans, execution
    ===================================================================================== */
 
-/* A finalized graph. */
-typedef struct qnnrt__compose_made {
-    struct qnnrt__compose_made *next;
-    qnnrt_graph_info  info;
-    qnnrt__abi_handle handle;
-} qnnrt__compose_made;
-
-/* Those of a context, in order. */
-typedef struct qnnrt__compose_list { qnnrt__compose_made *first, **last; size_t count; }
-    qnnrt__compose_list;
-
-/* Return the node of the graph that the library's log blames since a mark, or NULL.
+/* Return the node of the graph that the library's log blames, or NULL.
    Source: HTP 2.47 and 2.51 log: "fc" generated: could not create op */
-static const qnnrt__build_node *qnnrt__compose_blamed(const qnnrt_builder *b, uint32_t mark)
+static const qnnrt__build_node *qnnrt__compose_blamed(const qnnrt_builder *b)
 {
     static const char words[] = "\" generated: ";
     const qnnrt__build_node *node;
     qnnrt__log_part part;
     uint32_t i;
-    qnnrt__log_copy(b->backend->log_slot, mark, &part);
+    qnnrt__log_copy(b->backend->log_slot, b->backend->mark, &part);
     for (i = 0; i < part.count; ++i) {
         const char *name = strchr(part.lines[i].text, '"');
         const char *end = name != NULL ? strchr(++name, '"') : NULL;
@@ -2616,41 +2585,38 @@ static const qnnrt__build_node *qnnrt__compose_blamed(const qnnrt_builder *b, ui
 /* Say why a graph could not be finalized. */
 static qnnrt_result qnnrt__compose_refused(qnnrt_builder *b, const char *name, qnnrt__abi_code code)
 {
-    const qnnrt__build_node *blamed;
+    const qnnrt__build_node *blamed = qnnrt__compose_blamed(b);
     char what[480];
     qnnrt__fail(b->err, QNNRT_E_BACKEND, "cannot finalize graph \"%.200s\"", name);
-    blamed = qnnrt__compose_blamed(b, b->backend->mark);
     if (blamed != NULL) {
         b->op = &blamed->op;
         qnnrt__err_add(b->err, ", because of %s", qnnrt__validate_what(b->op, what));
     }
-    if (code == QNNRT__ABI_MEM_ALLOC && b->err != NULL)
+    if (code == QNNRT__ABI_MEM_ALLOC) {
         b->err->cause = "the HTP has no kernel for an operation with this type or rank, though"
                         " validation passed; without a chip it has few for float32";
-    if (code == QNNRT__ABI_MEM_ALLOC)
         qnnrt__hint(b->err, QNNRT_E_BACKEND, "On x86-64 set soc_model 57 for float32 graphs;"
                     " otherwise use float16 tensors inside with Cast at the edges, rank 4 or less,"
                     " or another operation.");
+    }
     return qnnrt__build_explain(b, "graphFinalize", code);
 }
 
 /* Finalize a graph, with the hooks of the builder. */
-static qnnrt_result qnnrt__compose_finalize(qnnrt_builder *b, const qnnrt *model,
-                                            const qnnrt__context *context, const char *name,
-                                            qnnrt__abi_handle graph)
+static qnnrt_result qnnrt__compose_finalize(qnnrt_builder *b, const char *name)
 {
     qnnrt_backend *backend = b->backend;
     qnnrt__creation creation;
     qnnrt_result result;
     memset(&creation, 0, sizeof(creation));
     creation.backend = backend;
-    creation.context = (size_t)(context - model->contexts);
+    creation.context = (size_t)(b->place - b->target->contexts);
     result = qnnrt__friends_before(b->desc.context_hooks, &creation, b->err);
     if (result == QNNRT_OK) result = qnnrt__fill_tell(b, QNNRT_BUILD_FINALIZE, name);
     if (result == QNNRT_OK) {
         qnnrt__abi_code code;
         backend->mark = qnnrt__log_mark(backend->log_slot);
-        code = backend->calls->graph_finalize(graph, creation.profile, NULL);
+        code = backend->calls->graph_finalize(b->handle, creation.profile, NULL);
         creation.created = code == 0;
         if (code != 0) result = qnnrt__compose_refused(b, name, code);
     }
@@ -2658,32 +2624,54 @@ static qnnrt_result qnnrt__compose_finalize(qnnrt_builder *b, const qnnrt *model
     return result == QNNRT_OK ? qnnrt__fill_tell(b, QNNRT_BUILD_FINALIZED, name) : result;
 }
 
-/* Finalize a graph and copy its description into the model. */
-static qnnrt_result qnnrt__compose_keep(qnnrt_builder *b, qnnrt *model,
-                                        const qnnrt__context *context,
-                                        const qnnrt__abi_graph_info *from, qnnrt__abi_handle handle,
-                                        qnnrt__compose_list *made)
+/* Make room for one more graph in the lists of the context. That of infos grows last: names point
+   into it. */
+static qnnrt_graph_info *qnnrt__compose_grow(const qnnrt_builder *b)
 {
-    qnnrt__compose_made *one = (qnnrt__compose_made *)qnnrt__build_alloc(b, 1, sizeof(*one));
-    qnnrt__table table = qnnrt__model_table(model, context->info->file, b->err);
-    qnnrt_result result = qnnrt__compose_finalize(b, model, context, from->name, handle);
+    qnnrt__context *context = b->place;
+    qnnrt_context_info *info = context->info;
+    const size_t count = info->graph_count;
+    qnnrt__arena *arena = &b->target->arena;
+    size_t *room = context->graph_room;
+    void *names = qnnrt__arena_grow(arena, (void *)context->by_name, count,
+                                    sizeof(*context->by_name), (uint64_t)count + 1, &room[0]);
+    void *handles = qnnrt__arena_grow(arena, context->graphs, count, sizeof(*context->graphs),
+                                      (uint64_t)count + 1, &room[1]);
+    qnnrt_graph_info *graphs;
+    if (names != NULL) context->by_name = (const qnnrt_graph_info **)names;
+    if (handles != NULL) context->graphs = (qnnrt__abi_handle *)handles;
+    if (names == NULL || handles == NULL) return NULL;
+    graphs = (qnnrt_graph_info *)qnnrt__arena_grow(arena, (void *)(uintptr_t)info->graphs, count,
+                                                   sizeof(*graphs), (uint64_t)count + 1, &room[2]);
+    if (graphs == NULL) return NULL;
+    info->graphs = graphs;
+    return &graphs[count];
+}
+
+/* Finalize a graph and copy its description into the model. */
+static qnnrt_result qnnrt__compose_keep(qnnrt_builder *b, const qnnrt__abi_graph_info *from)
+{
+    qnnrt_context_info *info = b->place->info;
+    qnnrt__table table = qnnrt__model_table(b->target, info->file, b->err);
+    qnnrt_result result = qnnrt__compose_finalize(b, from->name);
+    qnnrt_graph_info *graph;
     if (result != QNNRT_OK) return result;
-    if (one == NULL) return qnnrt__build_no_memory(b);
-    *made->last = one;
-    made->last = &one->next;
-    made->count += 1;
-    one->handle = handle;
+    graph = qnnrt__compose_grow(b);
+    if (graph == NULL) return qnnrt__build_no_memory(b);
+    memset(graph, 0, sizeof(*graph));
     result = qnnrt__table_take(&table, 1);
+    if (result == QNNRT_OK)
+        result = qnnrt__system_graph(&table, from, info->graph_count,
+                                     b->backend->info.id == QNNRT__ABI_BACKEND_HTP, graph);
     if (result != QNNRT_OK) return result;
-    return qnnrt__system_graph(&table, from, made->count - 1,
-                               b->backend->info.id == QNNRT__ABI_BACKEND_HTP, &one->info);
+    b->place->graphs[info->graph_count++] = b->handle;
+    return QNNRT_OK;
 }
 
 /* Collect the tensors of one side, in order, as metadata lists them. */
-static qnnrt__abi_tensor *qnnrt__compose_side(const qnnrt_builder *b,
-                                              const qnnrt__build_graph *graph, int side,
-                                              uint32_t *count)
+static qnnrt__abi_tensor *qnnrt__compose_side(const qnnrt_builder *b, int side, uint32_t *count)
 {
+    const qnnrt__build_graph *graph = b->graph;
     qnnrt__abi_tensor *list;
     size_t i, at = 0;
     *count = graph->side_counts[side];
@@ -2695,44 +2683,38 @@ static qnnrt__abi_tensor *qnnrt__compose_side(const qnnrt_builder *b,
     return list;
 }
 
-/* Create, fill and finalize a graph. The caller holds the lock. */
-static qnnrt_result qnnrt__compose_graph_make(qnnrt_builder *b, qnnrt *model,
-                                              qnnrt__context *context,
-                                              qnnrt__compose_list *made, qnnrt__abi_tensor *room)
+/* Create, fill and finalize the graph. The caller holds the lock. */
+static qnnrt_result qnnrt__compose_graph(qnnrt_builder *b)
 {
     const qnnrt__build_graph *graph = b->graph;
     qnnrt_backend *backend = b->backend;
     qnnrt__device_configs configs;
     qnnrt__abi_graph_info info;
-    qnnrt__abi_handle handle = NULL;
     qnnrt__abi_code code;
     qnnrt_result result;
     qnnrt__device_configure(b, &graph->desc, qnnrt__device_graph_options, &configs);
     backend->mark = qnnrt__log_mark(backend->log_slot);
-    code = backend->calls->graph_create(context->handle, graph->desc.name, configs.asked, &handle);
-    if (code != 0 || handle == NULL) {
+    b->handle = NULL;
+    code = backend->calls->graph_create(b->place->handle, graph->desc.name, configs.asked,
+                                        &b->handle);
+    if (code != 0 || b->handle == NULL) {
         qnnrt__build_fail(b, QNNRT_E_BACKEND, "cannot create it%s", configs.text);
         return qnnrt__build_explain(b, "graphCreate", code);
     }
-    result = qnnrt__fill_graph(b, model, context, handle, room);
+    result = qnnrt__fill_graph(b);
     if (result != QNNRT_OK) return result;
     memset(&info, 0, sizeof(info));
     info.version = 2;
     info.name = graph->desc.name;
-    info.inputs = qnnrt__compose_side(b, graph, QNNRT__TABLE_INPUTS, &info.input_count);
-    info.outputs = qnnrt__compose_side(b, graph, QNNRT__TABLE_OUTPUTS, &info.output_count);
-    info.updateables = qnnrt__compose_side(b, graph, QNNRT__TABLE_UPDATEABLES,
-                                           &info.updateable_count);
+    info.inputs = qnnrt__compose_side(b, QNNRT__TABLE_INPUTS, &info.input_count);
+    info.outputs = qnnrt__compose_side(b, QNNRT__TABLE_OUTPUTS, &info.output_count);
+    info.updateables = qnnrt__compose_side(b, QNNRT__TABLE_UPDATEABLES, &info.updateable_count);
     result = qnnrt__build_recorded(b);
-    if (result != QNNRT_OK) return result;
-    return qnnrt__compose_keep(b, model, context, &info, handle, made);
+    return result == QNNRT_OK ? qnnrt__compose_keep(b, &info) : result;
 }
 
 /* Create and finalize the graphs of a container. The caller holds the lock. */
-static qnnrt_result qnnrt__compose_container(qnnrt_builder *b, qnnrt *model,
-                                             const qnnrt__system *system,
-                                             const qnnrt__context *context,
-                                             qnnrt__compose_list *made)
+static qnnrt_result qnnrt__compose_container(qnnrt_builder *b)
 {
     const qnnrt__build_graph *graph = b->graph;
     const qnnrt__container_graph *one;
@@ -2742,19 +2724,20 @@ static qnnrt_result qnnrt__compose_container(qnnrt_builder *b, qnnrt *model,
     qnnrt_result result;
     memset(&container, 0, sizeof(container));
     qnnrt__device_configure(b, &graph->desc, qnnrt__device_graph_options, &configs);
-    container.context = context->handle;
+    container.context = b->place->handle;
     container.name = graph->desc.name;
     container.configs = configs.asked;
     container.arena = &b->arena;
-    result = qnnrt__container_compose(&container, system, b->backend, graph->dlc, configs.text,
+    result = qnnrt__container_compose(&container, b->system, b->backend, graph->dlc, configs.text,
                                       b->err);
     for (one = container.first; one != NULL && result == QNNRT_OK; one = one->next) {
         qnnrt__abi_graph_info info = container.graphs[i++];
         info.name = one->name;
         info.blob = NULL;
-        result = qnnrt__compose_keep(b, model, context, &info, one->handle, made);
+        b->handle = one->handle;
+        result = qnnrt__compose_keep(b, &info);
     }
-    qnnrt__container_close(&container, system, &b->backend->hooks);
+    qnnrt__container_close(&container, b->system, &b->backend->hooks);
     return result;
 }
 
@@ -2767,62 +2750,24 @@ static void qnnrt__compose_sort(qnnrt__context *context)
     qnnrt__sort((const void **)context->by_name, info->graph_count, qnnrt__model_graph_order);
 }
 
-/* Append graphs to the lists of a context. The list of infos grows last: names point into it. */
-static qnnrt_result qnnrt__compose_attach(const qnnrt_builder *b, qnnrt *model,
-                                          qnnrt__context *context, const qnnrt__compose_list *made)
+/* Create and finalize the graphs of a context. The caller holds the lock. */
+static qnnrt_result qnnrt__compose_graphs(qnnrt_builder *b, const qnnrt__build_context *from)
 {
-    qnnrt_context_info *info = context->info;
-    const size_t count = info->graph_count, need = count + made->count;
-    const qnnrt__compose_made *one;
-    qnnrt_graph_info *graphs;
-    void *grown = qnnrt__arena_grow(&model->arena, (void *)context->by_name, count,
-                                    sizeof(*context->by_name), need, &context->graph_room[0]);
-    if (grown == NULL) return qnnrt__build_no_memory(b);
-    context->by_name = (const qnnrt_graph_info **)grown;
-    grown = qnnrt__arena_grow(&model->arena, context->graphs, count, sizeof(*context->graphs),
-                              need, &context->graph_room[1]);
-    if (grown == NULL) return qnnrt__build_no_memory(b);
-    context->graphs = (qnnrt__abi_handle *)grown;
-    graphs = (qnnrt_graph_info *)qnnrt__arena_grow(&model->arena, (void *)(uintptr_t)info->graphs,
-                                                   count, sizeof(*graphs), need,
-                                                   &context->graph_room[2]);
-    if (graphs == NULL) return qnnrt__build_no_memory(b);
-    for (one = made->first; one != NULL; one = one->next) {
-        graphs[info->graph_count] = one->info;
-        context->graphs[info->graph_count++] = one->handle;
+    for (b->graph = from->graphs; b->graph != NULL; b->graph = b->graph->next) {
+        const qnnrt_result result = b->graph->dlc != NULL ? qnnrt__compose_container(b)
+                                                          : qnnrt__compose_graph(b);
+        if (result != QNNRT_OK) return result;
     }
-    info->graphs = graphs;
-    qnnrt__compose_sort(context);
+    qnnrt__compose_sort(b->place);
     return QNNRT_OK;
 }
 
-/* Create and finalize the graphs of a context. The caller holds the lock. */
-static qnnrt_result qnnrt__compose_graphs(qnnrt_builder *b, qnnrt *model,
-                                          const qnnrt__build_context *from,
-                                          qnnrt__context *context, const qnnrt__system *system,
-                                          qnnrt__abi_tensor *room)
-{
-    qnnrt__compose_list made = { NULL, NULL, 0 };
-    qnnrt_result result = QNNRT_OK;
-    made.last = &made.first;
-    for (b->graph = from->graphs; b->graph != NULL; b->graph = b->graph->next) {
-        result = b->graph->dlc != NULL
-                     ? qnnrt__compose_container(b, model, system, context, &made)
-                     : qnnrt__compose_graph_make(b, model, context, &made, room);
-        if (result != QNNRT_OK) return result;
-    }
-    return qnnrt__compose_attach(b, model, context, &made);
-}
-
 /* Create a context with its graphs. The caller holds the lock. */
-static qnnrt_result qnnrt__compose_context_make(qnnrt_builder *b, qnnrt *model,
-                                                const qnnrt__build_context *from,
-                                                const qnnrt__system *system,
-                                                qnnrt__abi_tensor *room)
+static qnnrt_result qnnrt__compose_context(qnnrt_builder *b, const qnnrt__build_context *from)
 {
-    const size_t at = model->context_count;
-    qnnrt__context *context = &model->contexts[at];
-    qnnrt_context_info *info = &model->infos[at];
+    qnnrt *model = b->target;
+    qnnrt__context *context = b->place = &model->contexts[model->context_count];
+    qnnrt_context_info *info = &model->infos[model->context_count];
     const qnnrt__build_made *made = (const qnnrt__build_made *)model->made;
     qnnrt_backend *backend = b->backend;
     qnnrt__device_configs configs;
@@ -2836,7 +2781,7 @@ static qnnrt_result qnnrt__compose_context_make(qnnrt_builder *b, qnnrt *model,
     info->build_id = qnnrt__arena_text(&model->arena, backend->build_id, strlen(backend->build_id));
     info->file = qnnrt__arena_text(&model->arena, from->desc.name, strlen(from->desc.name));
     if (info->build_id == NULL || info->file == NULL) return qnnrt__build_no_memory(b);
-    model->context_count = at + 1;
+    model->context_count += 1;
     info->backend_id = backend->info.id;
     info->core_api = backend->info.core_api;
     info->backend_api = backend->info.backend_api;
@@ -2853,12 +2798,11 @@ static qnnrt_result qnnrt__compose_context_make(qnnrt_builder *b, qnnrt *model,
                     configs.text);
         return qnnrt__build_explain(b, "contextCreate", code);
     }
-    result = qnnrt__compose_graphs(b, model, from, context, system, room);
-    if (result != QNNRT_OK) return result;
+    result = qnnrt__compose_graphs(b, from);
     info->create_ns = qnnrt__os_clock_ns() - began;
     info->resident = 1;
     info->creates = 1;
-    return QNNRT_OK;
+    return result;
 }
 
 /* Check each graph as a whole; this needs no vendor. */
@@ -2884,19 +2828,21 @@ static qnnrt_result qnnrt__compose_check(qnnrt_builder *b)
     return QNNRT_OK;
 }
 
-/* Make the model of checked graphs. system serves containers. */
-static qnnrt_result qnnrt__compose_model(qnnrt_builder *b, const qnnrt__system *system, qnnrt **out)
+/* Make the model of checked graphs. */
+static qnnrt_result qnnrt__compose_model(qnnrt_builder *b, qnnrt **out)
 {
     const size_t count = b->context_count;
     const qnnrt__build_context *from;
-    qnnrt__abi_tensor *room =
-        (qnnrt__abi_tensor *)qnnrt__build_alloc(b, b->most_ends, sizeof(*room));
-    qnnrt *model = room != NULL ? qnnrt__model_new(&b->backend->hooks, &b->desc.limits) : NULL;
+    qnnrt *model = qnnrt__model_new(&b->backend->hooks, &b->desc.limits);
     qnnrt__build_made *made;
     qnnrt_result result = QNNRT_OK;
     if (model == NULL) return qnnrt__build_no_memory(b);
     made = (qnnrt__build_made *)qnnrt__arena_alloc(&model->arena, 1, sizeof(*made));
-    if (made == NULL) {
+    model->contexts =
+        (qnnrt__context *)qnnrt__arena_alloc(&model->arena, count, sizeof(*model->contexts));
+    model->infos =
+        (qnnrt_context_info *)qnnrt__arena_alloc(&model->arena, count, sizeof(*model->infos));
+    if (model->arena.failed != QNNRT_OK) {
         qnnrt__model_free(model);
         return qnnrt__build_no_memory(b);
     }
@@ -2904,19 +2850,15 @@ static qnnrt_result qnnrt__compose_model(qnnrt_builder *b, const qnnrt__system *
     made->hook.freed = qnnrt__device_freed;
     model->made = &made->hook;
     snprintf(model->system_path, sizeof(model->system_path), "%s",
-             b->containers ? system->path
+             b->containers ? b->system->path
              : b->desc.system_path != NULL ? b->desc.system_path : "");
-    model->contexts =
-        (qnnrt__context *)qnnrt__arena_alloc(&model->arena, count, sizeof(*model->contexts));
-    model->infos =
-        (qnnrt_context_info *)qnnrt__arena_alloc(&model->arena, count, sizeof(*model->infos));
-    if (model->contexts == NULL || model->infos == NULL) result = qnnrt__build_no_memory(b);
+    b->target = model;
     qnnrt__hooks_lock(&b->backend->hooks);
-    if (result == QNNRT_OK) result = qnnrt__device_choose(b);
+    result = qnnrt__device_choose(b);
     made->device = b->device;
     b->device = NULL;
     for (from = b->contexts; from != NULL && result == QNNRT_OK; from = from->next)
-        result = qnnrt__compose_context_make(b, model, from, system, room);
+        result = qnnrt__compose_context(b, from);
     qnnrt__hooks_unlock(&b->backend->hooks);
     if (result == QNNRT_OK) result = qnnrt__pipeline_discover(model, b->err);
     if (result != QNNRT_OK) {
@@ -2930,13 +2872,12 @@ static qnnrt_result qnnrt__compose_model(qnnrt_builder *b, const qnnrt__system *
 
 /* Ask the library about each node of each graph before it gets anything. The caller holds the
    lock. */
-static qnnrt_result qnnrt__compose_ask(qnnrt_builder *b, const qnnrt__build_context *from,
-                                       qnnrt__abi_tensor *room)
+static qnnrt_result qnnrt__compose_ask(qnnrt_builder *b)
 {
     const qnnrt__build_node *node;
-    for (b->graph = from->graphs; b->graph != NULL; b->graph = b->graph->next)
+    for (b->graph = b->contexts->graphs; b->graph != NULL; b->graph = b->graph->next)
         for (node = b->graph->nodes; node != NULL; node = node->next) {
-            const qnnrt__abi_op op = qnnrt__node_op(node, room);
+            const qnnrt__abi_op op = qnnrt__node_op(b, node);
             const qnnrt_result result = qnnrt__validate(b->backend, &op, !b->desc.no_validate,
                                                         b->graph->desc.name, b->err);
             if (result == QNNRT_OK) continue;
@@ -2970,26 +2911,21 @@ static qnnrt_result qnnrt__compose_pipelines(qnnrt_builder *b, qnnrt *model, siz
 }
 
 /* Add the graphs of a builder to the context that it extends. */
-static qnnrt_result qnnrt__compose_extend(qnnrt_builder *b, const qnnrt__system *system,
-                                          qnnrt **out)
+static qnnrt_result qnnrt__compose_extend(qnnrt_builder *b, qnnrt **out)
 {
-    qnnrt *model = b->model;
+    qnnrt *model = b->target = b->model;
     const size_t at = b->model_context, first = model->infos[at].graph_count;
-    const qnnrt__build_context *from = b->contexts;
     const uint64_t began = qnnrt__os_clock_ns();
-    qnnrt__abi_tensor *room =
-        (qnnrt__abi_tensor *)qnnrt__build_alloc(b, b->most_ends, sizeof(*room));
     qnnrt_result result;
-    if (room == NULL) return qnnrt__build_no_memory(b);
+    b->place = &model->contexts[at];
     qnnrt__hooks_lock(&b->backend->hooks);
-    result = qnnrt__compose_ask(b, from, room);
-    if (result == QNNRT_OK)
-        result = qnnrt__compose_graphs(b, model, from, &model->contexts[at], system, room);
+    result = qnnrt__compose_ask(b);
+    if (result == QNNRT_OK) result = qnnrt__compose_graphs(b, b->contexts);
     qnnrt__hooks_unlock(&b->backend->hooks);
     if (result == QNNRT_OK) result = qnnrt__compose_pipelines(b, model, at, first);
     if (result != QNNRT_OK) {
         model->infos[at].graph_count = first;
-        qnnrt__compose_sort(&model->contexts[at]);
+        qnnrt__compose_sort(b->place);
     }
     model->infos[at].create_ns += qnnrt__os_clock_ns() - began;
     qnnrt__model_publish(model);
@@ -3002,23 +2938,24 @@ static qnnrt_result qnnrt__compose_finish(qnnrt_builder *b, qnnrt **out)
     qnnrt__system system;
     qnnrt_result result = qnnrt__compose_check(b);
     memset(&system, 0, sizeof(system));
+    b->system = &system;
     if (result == QNNRT_OK && b->containers) {
         result = qnnrt__system_open(b->desc.system_path, b->backend->path, QNNRT__SYSTEM_OWN_NEVER,
                                     &b->backend->hooks, &system, b->err);
         if (result == QNNRT_OK) result = qnnrt__container_able(&system, b->err);
     }
     if (result == QNNRT_OK)
-        result = b->model != NULL ? qnnrt__compose_extend(b, &system, out)
-                                  : qnnrt__compose_model(b, &system, out);
+        result = b->model != NULL ? qnnrt__compose_extend(b, out) : qnnrt__compose_model(b, out);
     if (b->backend->unload) qnnrt__system_close(&system);
+    b->system = NULL;
     return result;
 }
 
 /* =====================================================================================
    BUILDER                                                                       >>builder
    The public functions of a builder.
-   Needs: >>os >>mem >>err >>abi >>friends >>backend >>context >>model >>op_abi >>validate >>build
-          >>mix >>tensor >>node >>device >>key >>compose
+   Needs: >>os >>mem >>err >>abi >>friends >>backend >>context >>model >>validate >>build >>mix
+          >>tensor >>node >>device >>key >>compose
    Knows nothing of: memory plans, execution
    ===================================================================================== */
 
@@ -3207,39 +3144,39 @@ QNNRT_BUILDER_API void qnnrt_builder_context(qnnrt_builder *b, const qnnrt_conte
                           " qnnrt_priority", context->desc.name, (int)context->desc.priority);
 }
 
-/* Begin a graph of nodes, or the graphs of a container. */
+/* Begin a graph of nodes, or the graphs of a container. desc may be NULL. */
 static void qnnrt__builder_begin(qnnrt_builder *b, const qnnrt_graph_desc *desc, const char *dlc)
 {
     qnnrt__build_graph *graph;
-    const char *name = desc->name;
+    qnnrt_graph_desc *own;
     if (b->context == NULL) qnnrt_builder_context(b, NULL);
     if (b->error.code != QNNRT_OK) return;
     b->graph = NULL;
     graph = (qnnrt__build_graph *)qnnrt__build_alloc(b, 1, sizeof(*graph));
     if (graph == NULL) { qnnrt__build_no_memory(b); return; }
-    graph->desc = *desc;
-    graph->desc.fp16 = desc->fp16 != 0;
+    own = &graph->desc;
+    if (desc != NULL) *own = *desc;
+    own->fp16 = own->fp16 != 0;
     graph->dlc = dlc;
     graph->first = b->handles + 1;
     graph->last = &graph->nodes;
-    if ((dlc == NULL || name != NULL) &&
-        qnnrt__build_name(b, name, "a graph", &graph->desc.name) != QNNRT_OK) return;
-    if (graph->desc.name != NULL && qnnrt__build_taken(&b->context->names, graph->desc.name)) {
+    if ((dlc == NULL || own->name != NULL) &&
+        qnnrt__build_name(b, own->name, "a graph", &own->name) != QNNRT_OK) return;
+    if (own->name != NULL && qnnrt__build_taken(&b->context->names, own->name)) {
         qnnrt__build_fail(b, QNNRT_E_ARG, "context \"%.200s\" has two graphs named \"%.200s\"",
-                          b->context->desc.name, graph->desc.name);
+                          b->context->desc.name, own->name);
         return;
     }
     b->graph = graph;
     memset(&b->tensor_names, 0, sizeof(b->tensor_names));
     memset(&b->node_names, 0, sizeof(b->node_names));
-    if ((unsigned)desc->priority > (unsigned)QNNRT_PRIORITY_HIGH)
+    if ((unsigned)own->priority > (unsigned)QNNRT_PRIORITY_HIGH)
         qnnrt__build_fail(b, QNNRT_E_ARG, "priority %d is not a qnnrt_priority",
-                          (int)desc->priority);
-    else if (desc->optimization_level > 3)
+                          (int)own->priority);
+    else if (own->optimization_level > 3)
         qnnrt__build_fail(b, QNNRT_E_ARG, "optimization_level %u, expected 1 to 3",
-                          (unsigned)desc->optimization_level);
-    else if (graph->desc.name != NULL &&
-             !qnnrt__build_take(b, &b->context->names, graph->desc.name))
+                          (unsigned)own->optimization_level);
+    else if (own->name != NULL && !qnnrt__build_take(b, &b->context->names, own->name))
         qnnrt__build_no_memory(b);
     *b->context->last = graph;
     b->context->last = &graph->next;
@@ -3254,13 +3191,11 @@ QNNRT_BUILDER_API void qnnrt_builder_graph(qnnrt_builder *builder, const qnnrt_g
 QNNRT_BUILDER_API void qnnrt_builder_dlc(qnnrt_builder *b, const char *path,
                                          const qnnrt_graph_desc *desc)
 {
-    qnnrt_graph_desc defaults;
     unsigned char head[64];
     uint64_t bytes;
     const char *why, *kind, *copy;
     int missing;
     if (!qnnrt__builder_going(b, b, "")) return;
-    memset(&defaults, 0, sizeof(defaults));
     b->graph = NULL;
     if (path == NULL || path[0] == '\0') {
         qnnrt__fail(&b->error, QNNRT_E_ARG, "qnnrt_builder_dlc: path is NULL or empty");
@@ -3285,7 +3220,7 @@ QNNRT_BUILDER_API void qnnrt_builder_dlc(qnnrt_builder *b, const char *path,
     if (b->error.code != QNNRT_OK) return;
     copy = qnnrt__arena_text(b->into, path, strlen(path));
     if (copy == NULL) qnnrt__build_no_memory(b);
-    else qnnrt__builder_begin(b, desc != NULL ? desc : &defaults, copy);
+    else qnnrt__builder_begin(b, desc, copy);
     b->containers = 1;
 }
 
@@ -3321,8 +3256,6 @@ QNNRT_BUILDER_API void qnnrt_builder_node(qnnrt_builder *b, const qnnrt_node_des
     b->graph->last = &node->next;
     b->graph->node_count += 1;
     b->at.node_count += 1;
-    if (node->op.input_count + node->op.output_count > b->most_ends)
-        b->most_ends = node->op.input_count + node->op.output_count;
 }
 
 QNNRT_BUILDER_API qnnrt_result qnnrt_builder_supports(qnnrt_builder *b,
@@ -3332,7 +3265,6 @@ QNNRT_BUILDER_API qnnrt_result qnnrt_builder_supports(qnnrt_builder *b,
     qnnrt_error own;
     qnnrt__arena arena;
     qnnrt__build_node *node;
-    qnnrt__abi_tensor *room;
     qnnrt__abi_op op;
     qnnrt_result result;
     qnnrt__err_clear(err);
@@ -3349,17 +3281,12 @@ QNNRT_BUILDER_API qnnrt_result qnnrt_builder_supports(qnnrt_builder *b,
     b->err = err;
     result = qnnrt__node_make(b, desc, &node);
     if (result == QNNRT_OK) {
-        room = (qnnrt__abi_tensor *)qnnrt__build_alloc(
-            b, (uint64_t)node->op.input_count + node->op.output_count, sizeof(*room));
-        if (room == NULL) result = qnnrt__build_no_memory(b);
-        else {
-            op = qnnrt__node_op(node, room);
-            qnnrt__hooks_lock(&b->backend->hooks);
-            result = qnnrt__device_choose(b);           /* validators use the newest device */
-            if (result == QNNRT_OK)
-                result = qnnrt__validate(b->backend, &op, 1, b->graph->desc.name, err);
-            qnnrt__hooks_unlock(&b->backend->hooks);
-        }
+        op = qnnrt__node_op(b, node);
+        qnnrt__hooks_lock(&b->backend->hooks);
+        result = qnnrt__device_choose(b);           /* validators use the newest device */
+        if (result == QNNRT_OK)
+            result = qnnrt__validate(b->backend, &op, 1, b->graph->desc.name, err);
+        qnnrt__hooks_unlock(&b->backend->hooks);
     }
     b->op = NULL;
     b->into = &b->arena;
