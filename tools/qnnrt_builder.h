@@ -1643,60 +1643,65 @@ static qnnrt_result qnnrt__tensor_share(const qnnrt_builder *b, const qnnrt_tens
     return QNNRT_OK;
 }
 
-/* Check a descriptor and record it in the vendor's form. Its name is a copy already. */
-static qnnrt_result qnnrt__tensor_record(const qnnrt_builder *b, const qnnrt_tensor_desc *d,
-                                         qnnrt__build_tensor **out)
+/* Check kind, shape and data of a descriptor. *bytes receives the size of its elements. */
+static qnnrt_result qnnrt__tensor_check(const qnnrt_builder *b, const qnnrt_tensor_desc *d,
+                                        int fixed_data, uint64_t *bytes)
 {
-    qnnrt__build_tensor *tensor;
-    qnnrt__abi_tensor_body *body;
-    uint64_t count, bytes;
-    const int updateable = d->kind == QNNRT_TENSOR_UPDATEABLE;
-    const int fixed_data = updateable || d->kind == QNNRT_TENSOR_STATIC;
+    const int given = d->data != NULL || d->load != NULL;
+    const char *why = NULL;
     qnnrt_result result;
-    *out = NULL;
+    uint64_t count;
     if ((int)d->kind < QNNRT_TENSOR_INPUT || (int)d->kind > QNNRT_TENSOR_UPDATEABLE)
         return qnnrt__build_fail(b, QNNRT_E_ARG, "tensor \"%.200s\": kind %d is not a"
                                  " qnnrt_tensor_kind", d->name, (int)d->kind);
     if (d->rank < 1 || d->rank > 8)
         return qnnrt__build_fail(b, QNNRT_E_ARG, "tensor \"%.200s\" has rank %u, expected 1"
                                  " to 8 (a scalar is [1])", d->name, (unsigned)d->rank);
-    result = qnnrt__dtype_bytes(d->dtype, d->dims, d->rank, &count, &bytes);
+    result = qnnrt__dtype_bytes(d->dtype, d->dims, d->rank, &count, bytes);
     if (result == QNNRT_E_UNSUPPORTED)
         return qnnrt__build_fail(b, QNNRT_E_ARG, "tensor \"%.200s\": dtype 0x%x is unknown or has"
                                  " no size", d->name, (unsigned)d->dtype);
-    if (result == QNNRT_E_ARG)
-        return qnnrt__build_fail(b, QNNRT_E_ARG, "tensor \"%.200s\" has a dimension of 0",
-                                 d->name);
-    if (result != QNNRT_OK || bytes > UINT32_MAX)
+    if (result != QNNRT_E_ARG && (result != QNNRT_OK || *bytes > UINT32_MAX))
         return qnnrt__hint(b->err, qnnrt__build_fail(b, QNNRT_E_LIMIT, "tensor \"%.200s\" is 4 GiB"
                                                      " or more, past the vendor's size field",
                                                      d->name),
                            "Check its dims, or split it.");
-    if (d->load != NULL && d->data != NULL)
-        return qnnrt__build_fail(b, QNNRT_E_ARG, "tensor \"%.200s\" has both data and load",
-                                 d->name);
-    if (d->shared && d->kind != QNNRT_TENSOR_STATIC)
-        return qnnrt__build_fail(b, QNNRT_E_ARG, "tensor \"%.200s\" cannot be shared: it is not"
-                                 " STATIC", d->name);
-    if (fixed_data && !(d->shared && d->data == NULL && d->load == NULL && d->bytes == 0) &&
-        (d->load != NULL ? d->bytes != 0 && d->bytes != bytes
-                         : d->data == NULL || d->bytes != bytes))
-        return qnnrt__build_fail(b, QNNRT_E_ARG, "%s tensor \"%.200s\" needs %llu bytes of"
-                                 " data, got %llu%s", updateable ? "UPDATEABLE" : "STATIC",
-                                 d->name, (unsigned long long)bytes, (unsigned long long)d->bytes,
-                                 d->load != NULL ? " of load" : d->data == NULL ? " at NULL" : "");
-    if (!fixed_data && (d->data != NULL || d->bytes != 0 || d->load != NULL))
-        return qnnrt__build_fail(b, QNNRT_E_ARG, "tensor \"%.200s\" has data, but only STATIC"
-                                 " and UPDATEABLE tensors take data", d->name);
+    if (result == QNNRT_E_ARG) why = "has a dimension of 0";
+    else if (d->load != NULL && d->data != NULL) why = "has both data and load";
+    else if (d->shared && d->kind != QNNRT_TENSOR_STATIC)
+        why = "cannot be shared: it is not STATIC";
+    else if (!fixed_data && (given || d->bytes != 0))
+        why = "has data, but only STATIC and UPDATEABLE tensors take data";
+    if (why != NULL)
+        return qnnrt__build_fail(b, QNNRT_E_ARG, "tensor \"%.200s\" %s", d->name, why);
+    if (!fixed_data || (d->shared && !given && d->bytes == 0) ||
+        (d->load != NULL && d->bytes == 0) || (given && d->bytes == *bytes)) return QNNRT_OK;
+    return qnnrt__build_fail(b, QNNRT_E_ARG, "%s tensor \"%.200s\" needs %llu bytes of data, got"
+                             " %llu%s", d->kind == QNNRT_TENSOR_STATIC ? "STATIC" : "UPDATEABLE",
+                             d->name, (unsigned long long)*bytes, (unsigned long long)d->bytes,
+                             d->load != NULL ? " of load" : !given ? " at NULL" : "");
+}
+
+/* Check a descriptor and record it in the vendor's form. Its name is a copy already. */
+static qnnrt_result qnnrt__tensor_record(const qnnrt_builder *b, const qnnrt_tensor_desc *d,
+                                         qnnrt__build_tensor **out)
+{
+    const int fixed_data = d->kind == QNNRT_TENSOR_UPDATEABLE || d->kind == QNNRT_TENSOR_STATIC;
+    qnnrt__build_tensor *tensor;
+    qnnrt__abi_tensor_body *body;
+    uint64_t bytes;
+    qnnrt_result result = qnnrt__tensor_check(b, d, fixed_data, &bytes);
+    *out = NULL;
+    if (result != QNNRT_OK) return result;
     tensor = (qnnrt__build_tensor *)qnnrt__build_alloc(b, 1, sizeof(*tensor));
     if (tensor == NULL) return qnnrt__build_no_memory(b);
     tensor->abi.version = 1;
+    tensor->identity = d->identity;
     body = &tensor->abi.body;
     body->name = d->name;
     body->type = qnnrt__tensor_kinds[d->kind];
     body->dtype = (uint32_t)d->dtype;
     body->rank = d->rank;
-    tensor->identity = d->identity;
     body->dims = (const uint32_t *)qnnrt__build_copy(b, d->dims, d->rank * sizeof(uint32_t));
     result = qnnrt__tensor_quant(b, d, &body->quantize);
     if (result == QNNRT_OK) result = qnnrt__tensor_dynamic(b, d, &tensor->abi);
@@ -1710,8 +1715,7 @@ static qnnrt_result qnnrt__tensor_record(const qnnrt_builder *b, const qnnrt_ten
         if (result != QNNRT_OK) return result;
         tensor->stays = d->borrow == QNNRT_BORROW_MODEL;
         body->buffer.data = d->borrow ? d->data : qnnrt__build_copy(b, d->data, bytes);
-        if (tensor->stays &&
-            b->backend->info.id == (uint32_t)QNNRT__ABI_BACKEND_REF)
+        if (tensor->stays && b->backend->info.id == (uint32_t)QNNRT__ABI_BACKEND_REF)
             body->mem_type = QNNRT__ABI_MEM_REF_IN_PLACE;
         body->buffer.bytes = (uint32_t)bytes;
     }
