@@ -317,7 +317,7 @@
        >>record >>read_json
        >>friends >>backend >>register >>context                                     the vendor's
        >>model >>resident >>scan >>program >>wiring >>slot >>pipeline >>metadata
-       >>folder >>desc >>open >>place >>area >>binding >>host >>run >>exec
+       >>folder >>open >>place >>area >>binding >>host >>run >>exec
        >>services >>public                                                 ours
        >>vendor_codes >>vendor_names                                                the data
        (qnnrt_profile.h and qnnrt_builder.h have more)
@@ -7599,10 +7599,20 @@ static qnnrt__registered qnnrt__register_take(qnnrt__register *all, qnnrt_backen
    One context binary: loads its bytes, checks it, creates it on the backend and frees it.
    Source of the ExecuTorch head: its public runtime sources (u32 0x5678ABCD, u64 signature,
    u64 size, padding to 256 bytes, little-endian).
-   Needs: >>os >>size >>mem >>err >>log >>abi >>htp >>backend (its struct) >>friends
+   Needs: >>os >>mem >>err >>log >>abi >>htp >>backend (its struct) >>friends
           >>register
    Knows nothing of: folders, pipelines
    ===================================================================================== */
+
+/* How the binaries of a model are read. */
+typedef struct qnnrt__context_ways {
+    const qnnrt_hooks  *hooks;
+    const qnnrt_limits *limits;
+    int                 read;           /* these are of qnnrt_desc */
+    qnnrt_result      (*check)(void *user, const char *file, const void *data, uint64_t bytes,
+                               qnnrt_error *err);
+    void               *check_user;
+} qnnrt__context_ways;
 
 typedef struct qnnrt__context {
     qnnrt__os_file       file;          /* fd -1 and no map once created */
@@ -7614,12 +7624,7 @@ typedef struct qnnrt__context {
     qnnrt_context_info  *info;          /* the public view */
     qnnrt_backend       *backend;       /* that it belongs to, NULL after desc.inspect */
     qnnrt__register      registered;    /* shared memory */
-    const char          *path;          /* of its file, "" for the caller's bytes */
-    const void          *block;         /* the caller's bytes, NULL: a file */
-    uint64_t             block_bytes;
-    qnnrt_result       (*check)(void *user, const char *file, const void *data, uint64_t bytes,
-                                qnnrt_error *err);      /* of desc, NULL: none */
-    void                *check_user;
+    qnnrt_file           from;          /* its path, or the caller's bytes */
     const qnnrt_graph_info **by_name;   /* [info->graph_count] graphs in the order of strcmp() */
     uint32_t             generation;    /* grows when it is created: who holds graphs of it fetches
                                            them again */
@@ -7641,57 +7646,60 @@ static void qnnrt__context_release_file(qnnrt__context *context, const qnnrt_hoo
     context->binary = NULL;
 }
 
-/* Return 1 if the first bytes are those of every context binary seen so far. This helps messages to
-   tell foreign files from damaged ones; it is never a reason to refuse, as the layout is not
-   documented. */
-static int qnnrt__context_looks_right(const unsigned char *data, uint64_t bytes)
-{
-    static const unsigned char begin[16] = { 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 1 };
-    return bytes >= sizeof(begin) && memcmp(data, begin, sizeof(begin)) == 0;
-}
-
-/* Return 1 if the first bytes are those of an ONNX model, which has no magic number: the version of
-   the format, then another of the first fields. */
-static int qnnrt__context_is_onnx(const unsigned char *data, uint64_t bytes)
-{
-    return bytes >= 8 && data[0] == 8 && data[1] > 0 && data[1] < 64 &&
-           memchr("\x12\x1A\x22\x28\x32\x3A\x42", data[2], 7) != NULL;
-}
-
-/* A kind of file that is not a context binary of Qualcomm's: the bytes by which it is known, in a
-   file of at least `least` bytes, and what to do with it. */
+/* A kind of file: the bytes by which it is known, in a file of at least `least` bytes, and what to
+   do with it where another kind is expected. */
 typedef struct qnnrt__context_kind {
     const char *magic;                /* NULL: qnnrt__context_look() knows it in another way */
     size_t      at, bytes, least;
     const char *text, *cure;
 } qnnrt__context_kind;
 
-/* Return what a file that is not a context binary seems to be, or NULL. */
+enum { QNNRT__CONTEXT_ONNX, QNNRT__CONTEXT_TEXT, QNNRT__CONTEXT_VENDOR, QNNRT__CONTEXT_REF };
+
+static const qnnrt__context_kind qnnrt__context_kinds[] = {
+#define QNNRT__OTHER "Give a context binary; this file is of another kind."
+#define QNNRT__INSIDE "Look with qnnrt-run extract whether it carries a context binary, and take" \
+                      " that out with --output_dir."
+    { NULL, 0, 0, 8, "an ONNX model", QNNRT__INSIDE },
+    { NULL, 0, 0, 1, "text, probably JSON", QNNRT__OTHER },
+    /* These bytes begin every one seen so far. It is never a reason to refuse a file that others
+       do, because the layout is not documented. */
+    { "\0\0\0\2\0\0\0\3\0\0\0\0\0\0\0\1", 0, 16, 16, "a context binary of Qualcomm's libraries",
+      "Open it with Qualcomm's library that it was compiled for, such as libQnnHtp.so, or compile"
+      " the model for libQnnRef.so." },
+    { "QNNRTREF", 0, 8, 8, "a context binary of libQnnRef.so",
+      "Open it with libQnnRef.so, or compile the model for this library." },
+    { "\177ELF", 0, 4, 4, "an ELF file (a library or program)", QNNRT__OTHER },
+    { "PK\3\4", 0, 4, 4, "a zip archive (a .dlc is one: compile it first)", QNNRT__INSIDE },
+    { "ET1", 4, 3, 8, "an ExecuTorch program (.pte), not the context inside", QNNRT__INSIDE },
+    { "GGUF", 0, 4, 4, "a language model as GGUF", QNNRT__HINT_COMPILE },
+    { "version https://git-lfs", 0, 23, 30, "a git-lfs pointer: the file itself was not fetched",
+      QNNRT__OTHER }
+#undef QNNRT__OTHER
+#undef QNNRT__INSIDE
+};
+
+/* Return what a file seems to be, or NULL. This helps messages to tell foreign files from damaged
+   ones. */
 static const qnnrt__context_kind *qnnrt__context_look(const unsigned char *data, uint64_t bytes)
 {
-    static const char other[] = "Give a context binary; this file is of another kind.";
-    static const char inside[] = "Look with qnnrt-run extract whether it carries a context binary,"
-                                 " and take that out with --output_dir.";
-    enum { ONNX, TEXT, FIRST };
-    static const qnnrt__context_kind kinds[] = {
-        { NULL, 0, 0, 8, "an ONNX model", inside },
-        { NULL, 0, 0, 1, "text, probably JSON", other },
-        { "\177ELF", 0, 4, 4, "an ELF file (a library or program)", other },
-        { "PK\3\4", 0, 4, 4, "a zip archive (a .dlc is one: compile it first)", inside },
-        { "QNNRTREF", 0, 8, 8, "a context binary of libQnnRef.so",
-          "Open it with libQnnRef.so, or compile the model for this library." },
-        { "ET1", 4, 3, 8, "an ExecuTorch program (.pte), not the context inside", inside },
-        { "GGUF", 0, 4, 4, "a language model as GGUF", QNNRT__HINT_COMPILE },
-        { "version https://git-lfs", 0, 23, 30,
-          "a git-lfs pointer: the file itself was not fetched", other }
-    };
+    const qnnrt__context_kind *kinds = qnnrt__context_kinds;
     size_t i;
-    for (i = FIRST; i < sizeof(kinds) / sizeof(kinds[0]); ++i)
+    for (i = QNNRT__CONTEXT_VENDOR; i < sizeof(qnnrt__context_kinds) / sizeof(*kinds); ++i)
         if (bytes >= kinds[i].least &&
             memcmp(data + kinds[i].at, kinds[i].magic, kinds[i].bytes) == 0) return &kinds[i];
-    if (qnnrt__context_is_onnx(data, bytes)) return &kinds[ONNX];
+    /* ONNX has no magic number: the version of the format, then another of the first fields. */
+    if (bytes >= 8 && data[0] == 8 && data[1] > 0 && data[1] < 64 &&
+        memchr("\x12\x1A\x22\x28\x32\x3A\x42", data[2], 7) != NULL)
+        return &kinds[QNNRT__CONTEXT_ONNX];
     for (i = 0; i < bytes && i < 64 && data[i] != '\0' && strchr(" \n\r\t", data[i]) != NULL;) ++i;
-    return i < bytes && (data[i] == '{' || data[i] == '[') ? &kinds[TEXT] : NULL;
+    return i < bytes && (data[i] == '{' || data[i] == '[') ? &kinds[QNNRT__CONTEXT_TEXT] : NULL;
+}
+
+/* Return 1 if a file begins like the vendor's context binaries. */
+static int qnnrt__context_looks_right(const unsigned char *data, uint64_t bytes)
+{
+    return qnnrt__context_look(data, bytes) == &qnnrt__context_kinds[QNNRT__CONTEXT_VENDOR];
 }
 
 /* Return what a file seems to be, or NULL. */
@@ -7701,87 +7709,54 @@ static const char *qnnrt__context_kind_text(const unsigned char *data, uint64_t 
     return kind != NULL ? kind->text : NULL;
 }
 
-/* Rewrite the error of a file of another kind: first what it looks like, then what the library
-   answered and logged. */
-static void qnnrt__context_lead(const char *file, const qnnrt__context_kind *kind, qnnrt_error *err)
-{
-    const int foreign = strncmp(kind->text, "a context binary", 16) == 0;
-    char was[sizeof(err->text)];
-    size_t prefix;
-    memcpy(was, err->text, sizeof(was));
-    err->text[0] = err->hint[0] = '\0';
-    qnnrt__err_add(err, "%s: ", file);        /* as the error shows the name */
-    prefix = strlen(err->text);
-    if (strncmp(was, err->text, prefix) != 0) prefix = 0;
-    err->text[0] = '\0';
-    qnnrt__err_add(err, "%s is no context binary%s: it looks like %s\n  ", file,
-                   foreign ? " of this library" : "", kind->text);
-    qnnrt__err_text(err, was + prefix, strlen(was + prefix));
-    err->cause = "the file is of another kind";
-    qnnrt__hint(err, QNNRT_OK, "%s", kind->cure);
-}
-
 /* Add to an error what the file's head tells. own: a backend's own system interface read the
    file; it knows its own binaries better than this code does, and no others. */
 static void qnnrt__context_explain(const char *file, const unsigned char *data, uint64_t bytes,
                                    int own, qnnrt_error *err)
 {
     const qnnrt__context_kind *kind = qnnrt__context_look(data, bytes);
+    const qnnrt__context_kind *wanted =
+        &qnnrt__context_kinds[own ? QNNRT__CONTEXT_REF : QNNRT__CONTEXT_VENDOR];
     uint64_t offset, size;
-    if (err == NULL) return;
-    if (own && bytes >= 8 && memcmp(data, "QNNRTREF", 8) == 0) return;
-    if (own && qnnrt__context_looks_right(data, bytes)) {
-        qnnrt__err_add(err, "\n  it begins like a context binary of Qualcomm's libraries: open it"
-                       " with the one that it was compiled for");
-        err->hint[0] = '\0';                      /* the code's hint is about damaged files */
-        qnnrt__hint(err, QNNRT_OK, "Open it with Qualcomm's library that it was compiled for, such"
-                    " as libQnnHtp.so, or compile the model for libQnnRef.so.");
-        return;
-    }
-    if (kind != NULL) {
-        qnnrt__context_lead(file, kind, err);
-        return;
-    }
-    if (!qnnrt__context_looks_right(data, bytes)) {
+    if (err == NULL || (own && kind == wanted)) return;
+    if (kind == NULL) {
         qnnrt__err_add(err, "\n  it does not begin like any context binary seen so far");
-        return;
+    } else if (kind != wanted) {
+        const int context = strncmp(kind->text, "a context binary", 16) == 0;
+        qnnrt_error_about(err, err->code, "%s is no context binary%s: it looks like %s\n  ", file,
+                          context ? " of this library" : "", kind->text);
+        err->cause = "the file is of another kind";
+        err->hint[0] = '\0';
+        qnnrt__hint(err, err->code, "%s", kind->cure);
+    } else if (bytes >= 40) {
+        memcpy(&offset, data + 24, 8);
+        memcpy(&size, data + 32, 8);
+        if (offset <= UINT64_MAX - size && offset + size > bytes)
+            qnnrt__err_add(err, "\n  its head declares %llu bytes, but the file has %llu: it was"
+                           " cut short", (unsigned long long)(offset + size),
+                           (unsigned long long)bytes);
+        else
+            qnnrt__err_add(err, "\n  its head and size agree; bytes within it are damaged, or the"
+                           " library is too old for it");
     }
-    if (bytes < 40) return;
-    memcpy(&offset, data + 24, 8);
-    memcpy(&size, data + 32, 8);
-    if (offset <= UINT64_MAX - size && offset + size > bytes)
-        qnnrt__err_add(err,
-                       "\n  its head declares %llu bytes, but the file has %llu: it was cut short",
-                       (unsigned long long)(offset + size), (unsigned long long)bytes);
-    else
-        qnnrt__err_add(err, "\n  its head and size agree; bytes within it are damaged, or the "
-                       "library is too old for it");
 }
 
 /* Skip ExecuTorch's head, if there is one. */
 static qnnrt_result qnnrt__context_skip_head(qnnrt__context *context, qnnrt_error *err)
 {
     static const unsigned char magic[4] = { 0xCD, 0xAB, 0x78, 0x56 };
-    uint64_t size;
-    if (context->bytes < sizeof(magic) || memcmp(context->binary, magic, sizeof(magic)) != 0)
-        return QNNRT_OK;
-    if (context->bytes < QNNRT__CONTEXT_HEAD)
-        return qnnrt__fail(err, QNNRT_E_FORMAT,
-                           "%s ends within its ExecuTorch header: %llu bytes of %d",
-                           context->info->file, (unsigned long long)context->bytes,
-                           QNNRT__CONTEXT_HEAD);
+    uint64_t size, after = context->bytes - QNNRT__CONTEXT_HEAD;
+    if (memcmp(context->binary, magic, sizeof(magic)) != 0) return QNNRT_OK;
     memcpy(&size, context->binary + 12, 8);
-    if (!qnnrt__size_within(QNNRT__CONTEXT_HEAD, size, context->bytes))
-        return qnnrt__fail(
-            err, QNNRT_E_FORMAT,
-            "%s: its ExecuTorch header declares a binary of %llu bytes, but %llu follow",
-            context->info->file, (unsigned long long)size,
-            (unsigned long long)(context->bytes - QNNRT__CONTEXT_HEAD));
-    if (size < QNNRT__CONTEXT_LEAST)
-        return qnnrt__fail(
-            err, QNNRT_E_FORMAT,
-            "%s: its ExecuTorch header declares %llu bytes; a context binary has at least %d",
-            context->info->file, (unsigned long long)size, QNNRT__CONTEXT_LEAST);
+    if (context->bytes < QNNRT__CONTEXT_HEAD)
+        return qnnrt__fail(err, QNNRT_E_FORMAT, "%s ends within its ExecuTorch header: %llu bytes"
+                           " of %d", context->info->file, (unsigned long long)context->bytes,
+                           QNNRT__CONTEXT_HEAD);
+    if (size > after || size < QNNRT__CONTEXT_LEAST)
+        return qnnrt__fail(err, QNNRT_E_FORMAT, "%s: its ExecuTorch header declares %llu bytes;"
+                           " a context binary has at least %d, and %llu follow",
+                           context->info->file, (unsigned long long)size, QNNRT__CONTEXT_LEAST,
+                           (unsigned long long)after);
     context->binary += QNNRT__CONTEXT_HEAD;
     context->bytes = size;
     return QNNRT_OK;
@@ -7807,102 +7782,89 @@ static uint64_t qnnrt__context_fingerprint(const unsigned char *data, uint64_t b
     return sum;
 }
 
-/* Map or read the bytes of a binary. path NULL: the data is the caller's. */
-static qnnrt_result qnnrt__context_load(qnnrt__context *context, const char *path,
-                                        const qnnrt_file *block, int read_it,
-                                        const qnnrt_limits *limits, const qnnrt_hooks *hooks,
-                                        qnnrt_error *err)
-{
-    const char *why = NULL;
-    qnnrt_result result = QNNRT_OK;
-    context->file.fd = -1;
-    if (block != NULL && block->data != NULL) {
-        context->block = block->data;
-        context->block_bytes = block->bytes;
-        context->binary = (const unsigned char *)block->data;
-        context->bytes = block->bytes;
-    } else {
-        why = qnnrt__os_file_open(path, &context->file);
-        context->bytes = context->file.bytes;
-    }
-    if (why == NULL && context->bytes > limits->file_bytes)
-        return qnnrt__fail(err, QNNRT_E_LIMIT, "%s has %llu bytes, more than limits.file_bytes",
-                           context->info->file, (unsigned long long)context->bytes);
-    if (block == NULL || block->data == NULL) {
-        if (why == NULL && context->bytes > 0) {
-            if (!read_it) why = qnnrt__os_file_map(&context->file);
-            else if ((context->owned = qnnrt__mem_raw(hooks, context->bytes)) == NULL)
-                return qnnrt__fail(err, QNNRT_E_MEMORY, "out of memory for the %llu bytes of %s",
-                                   (unsigned long long)context->bytes, path);
-            else why = qnnrt__os_file_read(&context->file, context->owned, context->bytes);
-        }
-        if (why != NULL) return qnnrt__fail_file(err, path, why, context->file.missing);
-        context->binary = (const unsigned char *)(context->owned != NULL ? context->owned
-                                                                         : context->file.map);
-    }
-    context->info->file_bytes = context->bytes;
-    if (context->bytes < QNNRT__CONTEXT_LEAST) {
-        const char *kind = qnnrt__context_kind_text(context->binary, context->bytes);
-        qnnrt__fail(err, QNNRT_E_FORMAT, "%s has %llu bytes; a context binary has at least %d",
-                    context->info->file, (unsigned long long)context->bytes, QNNRT__CONTEXT_LEAST);
-        if (kind != NULL) qnnrt__err_add(err, "\n  it looks like %s", kind);
-        return QNNRT_E_FORMAT;
-    }
-    context->info->fingerprint = qnnrt__context_fingerprint(context->binary, context->bytes);
-    if (context->check != NULL)
-        result = context->check(context->check_user, context->info->file, context->binary,
-                                context->bytes, err);
-    return result == QNNRT_OK ? qnnrt__context_skip_head(context, err) : result;
-}
-
-/* Map or read the bytes of a context again, and check that they are those that it was opened
-   with. */
-static qnnrt_result qnnrt__context_reload(qnnrt__context *context, int read_it,
-                                          const qnnrt_limits *limits, const qnnrt_hooks *hooks,
+/* Check the bytes of a binary; when they are read again, that they are the same. */
+static qnnrt_result qnnrt__context_accept(qnnrt__context *context, const qnnrt__context_ways *ways,
                                           qnnrt_error *err)
 {
     qnnrt_context_info *info = context->info;
-    const uint64_t bytes = info->file_bytes, fingerprint = info->fingerprint;
-    uint64_t found;
-    qnnrt_file block;
-    qnnrt_result result;
-    memset(&block, 0, sizeof(block));
-    block.data = context->block;
-    block.bytes = (size_t)context->block_bytes;
-    result = qnnrt__context_load(context, context->path, &block, read_it, limits, hooks, err);
-    found = info->fingerprint;
-    if ((result == QNNRT_OK && found != fingerprint) || info->file_bytes != bytes)
-        result = qnnrt__hint(
+    const uint64_t bytes = context->bytes;
+    const uint64_t found = bytes >= QNNRT__CONTEXT_LEAST
+                               ? qnnrt__context_fingerprint(context->binary, bytes) : 0;
+    qnnrt_result result = QNNRT_OK;
+    if (info->fingerprint != 0 && (bytes != info->file_bytes || found != info->fingerprint))
+        return qnnrt__hint(
             err,
             qnnrt__fail(err, QNNRT_E_IO,
                         "%s was replaced after the model was opened: it had %llu bytes with"
                         " fingerprint %016llx, and has %llu with %016llx", info->file,
-                        (unsigned long long)bytes, (unsigned long long)fingerprint,
-                        (unsigned long long)info->file_bytes, (unsigned long long)found),
+                        (unsigned long long)info->file_bytes, (unsigned long long)info->fingerprint,
+                        (unsigned long long)bytes, (unsigned long long)found),
             "Put the file back, or close the model and open it again.");
     info->file_bytes = bytes;
-    info->fingerprint = fingerprint;
-    if (result != QNNRT_OK) qnnrt__context_release_file(context, hooks);
-    return result;
+    info->fingerprint = found;
+    if (bytes < QNNRT__CONTEXT_LEAST) {
+        const char *kind = qnnrt__context_kind_text(context->binary, bytes);
+        qnnrt__fail(err, QNNRT_E_FORMAT, "%s has %llu bytes; a context binary has at least %d",
+                    info->file, (unsigned long long)bytes, QNNRT__CONTEXT_LEAST);
+        if (kind != NULL) qnnrt__err_add(err, "\n  it looks like %s", kind);
+        return QNNRT_E_FORMAT;
+    }
+    if (ways->check != NULL)
+        result = ways->check(ways->check_user, info->file, context->binary, bytes, err);
+    return result == QNNRT_OK ? qnnrt__context_skip_head(context, err) : result;
 }
 
-/* Read the release from a build id, "v2.51.0.260929181845" -> 2.51. 0: it has none. */
-static int qnnrt__context_release(const char *build_id, uint32_t *major, uint32_t *minor)
+/* Map or read the bytes of a binary, or take the caller's, for the first time or again. */
+static qnnrt_result qnnrt__context_load(qnnrt__context *context, const qnnrt__context_ways *ways,
+                                        qnnrt_error *err)
 {
-    const char *at = build_id;
-    uint32_t *parts[2];
-    int i;
-    parts[0] = major;
-    parts[1] = minor;
-    if (*at == 'v') ++at;
-    for (i = 0; i < 2; ++i) {
-        *parts[i] = 0;
-        if (*at < '0' || *at > '9') return 0;
-        while (*at >= '0' && *at <= '9' && *parts[i] < 100000)
-            *parts[i] = *parts[i] * 10 + (uint32_t)(*at++ - '0');
-        if (i == 0 && *at++ != '.') return 0;
+    const char *why = NULL;
+    context->file.fd = -1;
+    context->binary = (const unsigned char *)context->from.data;
+    context->bytes = context->from.bytes;
+    if (context->from.data == NULL) {
+        why = qnnrt__os_file_open(context->from.path, &context->file);
+        context->bytes = context->file.bytes;
     }
-    return 1;
+    if (why == NULL && context->bytes > ways->limits->file_bytes)
+        return qnnrt__fail(err, QNNRT_E_LIMIT, "%s has %llu bytes, more than limits.file_bytes",
+                           context->info->file, (unsigned long long)context->bytes);
+    if (context->from.data == NULL && why == NULL && context->bytes > 0) {
+        if (ways->read) context->owned = qnnrt__mem_raw(ways->hooks, context->bytes);
+        if (ways->read && context->owned == NULL)
+            return qnnrt__fail(err, QNNRT_E_MEMORY, "out of memory for the %llu bytes of %s",
+                               (unsigned long long)context->bytes, context->from.path);
+        why = ways->read ? qnnrt__os_file_read(&context->file, context->owned, context->bytes)
+                         : qnnrt__os_file_map(&context->file);
+        context->binary = (const unsigned char *)(ways->read ? context->owned : context->file.map);
+    }
+    if (why != NULL) return qnnrt__fail_file(err, context->from.path, why, context->file.missing);
+    return qnnrt__context_accept(context, ways, err);
+}
+
+/* Check that the file of a context was not replaced while it was used. */
+static qnnrt_result qnnrt__context_unchanged(const qnnrt__context *context, qnnrt_error *err)
+{
+    if (!qnnrt__os_file_changed(&context->file)) return QNNRT_OK;
+    return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_IO, "%s changed while it was loaded",
+                                        context->info->file),
+                       "Replace files by rename, or set desc.read.");
+}
+
+/* Return the release of a build id as one number, "v2.51.0.260929181845" -> 2 * 65,536 + 51 + 1; 0:
+   it has none. */
+static uint32_t qnnrt__context_release(const char *build_id)
+{
+    uint32_t parts[2] = { 0, 0 };
+    int i;
+    if (*build_id == 'v') ++build_id;
+    for (i = 0; i < 2; ++i) {
+        if (*build_id < '0' || *build_id > '9') return 0;
+        while (*build_id >= '0' && *build_id <= '9' && parts[i] < 6000)
+            parts[i] = parts[i] * 10 + (uint32_t)(*build_id++ - '0');
+        if (i == 0 && *build_id++ != '.') return 0;
+    }
+    return (parts[0] << 16 | parts[1]) + 1;
 }
 
 static const char *qnnrt__context_named(const char *build_id)
@@ -7915,22 +7877,18 @@ static qnnrt_result qnnrt__context_check(const qnnrt__context *context, qnnrt_er
 {
     const qnnrt_backend *b = context->backend;
     const qnnrt_context_info *info = context->info;
-    uint32_t file_major, file_minor, lib_major, lib_minor;
-    const char *graph;
-    int newer = info->core_api.major > b->info.core_api.major ||
-                (info->core_api.major == b->info.core_api.major &&
-                 info->core_api.minor > b->info.core_api.minor);
-    if (!newer && qnnrt__context_release(info->build_id, &file_major, &file_minor) &&
-        qnnrt__context_release(b->build_id, &lib_major, &lib_minor))
-        newer = file_major > lib_major || (file_major == lib_major && file_minor > lib_minor);
+    const uint32_t release = qnnrt__context_release(b->build_id);
+    const char *graph = qnnrt__htp_shares_weights(info);
     if (info->backend_id != 0 && b->info.id != 0 && info->backend_id != b->info.id &&
-        b->info.id != QNNRT__ABI_BACKEND_SAVER) {
-        qnnrt__fail(err, QNNRT_E_MISMATCH, "%s was compiled for backend %u, and %s is backend %u"
-                    " (3 CPU, 4 GPU, 6 HTP, 5391686 Ref)",
-                    info->file, (unsigned)info->backend_id, b->path, (unsigned)b->info.id);
-        return qnnrt__hint(err, QNNRT_E_MISMATCH, "Open it with the library it was compiled for.");
-    }
-    if (newer) {
+        b->info.id != QNNRT__ABI_BACKEND_SAVER)
+        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_MISMATCH, "%s was compiled for backend %u,"
+                                            " and %s is backend %u (3 CPU, 4 GPU, 6 HTP, 5391686"
+                                            " Ref)", info->file, (unsigned)info->backend_id,
+                                            b->path, (unsigned)b->info.id),
+                           "Open it with the library it was compiled for.");
+    if (((uint64_t)info->core_api.major << 32 | info->core_api.minor) >
+            ((uint64_t)b->info.core_api.major << 32 | b->info.core_api.minor) ||
+        (release != 0 && qnnrt__context_release(info->build_id) > release)) {
         qnnrt__fail(err, QNNRT_E_VERSION,
                     "%s was made by release %s (core interface %u.%u), newer than the library"
                     " %s, %s (core interface %u.%u)",
@@ -7941,32 +7899,27 @@ static qnnrt_result qnnrt__context_check(const qnnrt__context *context, qnnrt_er
         return qnnrt__hint(err, QNNRT_E_VERSION, "Ship the libraries of its release or newer, or"
                            " compile it with the older release.");
     }
-    graph = qnnrt__htp_shares_weights(info);
-    if (graph != NULL && b->info.id == QNNRT__ABI_BACKEND_HTP) {
-        qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
-                    "%s: graph \"%.200s\" shares its weights with other graphs, and the"
-                    " x86-64 emulator cannot load that (releases 2.50 and 2.51 crash when asked)",
-                    info->file, graph);
-        return qnnrt__hint(err, QNNRT_E_UNSUPPORTED,
-                           "Run it on a device, or compile it without weight sharing.");
-    }
-    return QNNRT_OK;
+    if (graph == NULL || b->info.id != QNNRT__ABI_BACKEND_HTP) return QNNRT_OK;
+    return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s: graph \"%.200s\" shares its"
+                                        " weights with other graphs, and the x86-64 emulator cannot"
+                                        " load that (releases 2.50 and 2.51 crash when asked)",
+                                        info->file, graph),
+                       "Run it on a device, or compile it without weight sharing.");
 }
 
 /* Fetch the graphs of a context that was just created. Callers hold the lock. */
 static qnnrt_result qnnrt__context_fetch(qnnrt__context *context, uint32_t mark, qnnrt_error *err)
 {
     qnnrt_backend *b = context->backend;
-    qnnrt__abi_code code;
     size_t i;
     for (i = 0; i < context->info->graph_count; ++i) {
-        code = b->calls->graph_retrieve(context->handle, context->info->graphs[i].name,
-                                        &context->graphs[i]);
+        const char *name = context->info->graphs[i].name;
+        const qnnrt__abi_code code =
+            b->calls->graph_retrieve(context->handle, name, &context->graphs[i]);
         if (code == 0 && context->graphs[i] != NULL) continue;
         context->graphs[i] = NULL;
-        qnnrt__fail(err, QNNRT_E_BACKEND,
-                    "%s: the metadata lists graph \"%.200s\", but the library does not return it",
-                    context->info->file, context->info->graphs[i].name);
+        qnnrt__fail(err, QNNRT_E_BACKEND, "%s: the metadata lists graph \"%.200s\", but the library"
+                    " does not return it", context->info->file, name);
         return qnnrt__backend_explain(b, err, "graphRetrieve", code, mark);
     }
     return QNNRT_OK;
@@ -8069,7 +8022,7 @@ struct qnnrt {
     size_t            pipeline_room;    /* of pipelines; 0: exactly those */
     qnnrt_context_hook *context_hooks;   /* of desc */
     qnnrt_residency   residency;
-    int               read;             /* desc.read */
+    qnnrt__context_ways ways;
     int               counts_lock;      /* of info.device_bytes and info.device_peak */
     qnnrt_result    (*take)(qnnrt *model, size_t context, uint64_t since, qnnrt_error *err);
                                         /* of a friend: creates contexts for steps; since: when
@@ -8289,27 +8242,15 @@ static qnnrt_result qnnrt__resident_create(qnnrt *model, size_t at, qnnrt_error 
     return result;
 }
 
-/* Read the bytes of a context again. */
-static qnnrt_result qnnrt__resident_read(qnnrt *model, size_t at, qnnrt_error *err)
-{
-    return qnnrt__context_reload(&model->contexts[at], model->read, &model->limits, &model->hooks,
-                                 err);
-}
-
 /* Read a context again and create it. */
 static qnnrt_result qnnrt__resident_again(qnnrt *model, size_t at, qnnrt_error *err)
 {
     qnnrt__context *context = &model->contexts[at];
-    qnnrt_result result = qnnrt__resident_read(model, at, err);
-    if (result != QNNRT_OK) return result;
-    result = qnnrt__resident_create(model, at, err);
-    if (result == QNNRT_OK && qnnrt__os_file_changed(&context->file)) {
-        qnnrt__resident_free(model, at);
-        result = qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_IO, "%s changed while it was loaded",
-                                              context->info->file),
-                             "Replace files by rename, or set desc.read.");
-    }
+    qnnrt_result result = qnnrt__context_load(context, &model->ways, err);
+    if (result == QNNRT_OK) result = qnnrt__resident_create(model, at, err);
+    if (result == QNNRT_OK) result = qnnrt__context_unchanged(context, err);
     if (result == QNNRT_OK) context->lost = 0;
+    else qnnrt__resident_free(model, at);
     qnnrt__context_release_file(context, &model->hooks);
     return result;
 }
@@ -10187,10 +10128,9 @@ static qnnrt_result qnnrt__pipeline_find(const qnnrt *model, const char *name,
 
 /* The sources of one context. */
 typedef struct qnnrt__metadata_source {
-    const qnnrt_file *block;            /* the entry of desc.files, or NULL */
-    const char       *json;             /* name of its JSON, or NULL */
-    int               binary;           /* 1: it has a binary, as a path or as data */
-    char              path[QNNRT__PATH_MAX], json_path[QNNRT__PATH_MAX];
+    qnnrt_file  file;                   /* with its name in messages */
+    const char *json;                   /* that of its JSON, or NULL */
+    int         binary;                 /* 1: it has a binary, as a path or as data */
 } qnnrt__metadata_source;
 
 #ifndef QNNRT_NO_JSON
@@ -10246,14 +10186,13 @@ static qnnrt_result qnnrt__metadata_text(const qnnrt *model, const char *path, v
 static qnnrt_result qnnrt__metadata_json(const qnnrt *model, const qnnrt__metadata_source *source,
                                       qnnrt__table *table, qnnrt_context_info *info)
 {
-    const qnnrt_file *block = source->block;
-    const char *text = block != NULL ? block->json_data : NULL;
-    size_t bytes = text != NULL ? block->json_bytes : 0;
+    const char *text = source->file.json_data;
+    size_t bytes = source->file.json_bytes;
     void *owned = NULL;
     qnnrt_result result = QNNRT_OK;
     table->file = source->json;
     if (text == NULL) {
-        result = qnnrt__metadata_text(model, source->json_path, &owned, &bytes, table->err);
+        result = qnnrt__metadata_text(model, source->file.json_path, &owned, &bytes, table->err);
         text = (const char *)owned;
     } else if (bytes > model->limits.json_bytes) {
         result = qnnrt__metadata_text_limit(model, source->json, bytes, table->err);
@@ -10447,339 +10386,39 @@ static qnnrt_result qnnrt__folder_refuse(const qnnrt *model, const char *folder,
 #endif /* QNNRT_NO_JSON */
 
 /* =====================================================================================
-   DESC                                                                           >>desc
-   Checks the options of qnnrt_open(), before anything is opened.
-   Needs: >>err >>model     Knows nothing of: files, libraries
-   ===================================================================================== */
-
-/* Check desc.files. */
-static qnnrt_result qnnrt__desc_files(const qnnrt_desc *desc, qnnrt_error *err)
-{
-    const uint32_t most = desc->limits.files != 0 ? desc->limits.files
-                                                  : (uint32_t)QNNRT__MODEL_FILES;
-#ifndef QNNRT_NO_JSON
-    const int alone = desc->inspect && desc->metadata != QNNRT_METADATA_SYSTEM;  /* JSON may be */
-#else
-    const int alone = 0;
-#endif
-    size_t i;
-    if (desc->file_count > most)
-        return qnnrt__fail(err, QNNRT_E_LIMIT, "%llu context binaries, more than limits.files (%u)",
-                           (unsigned long long)desc->file_count, (unsigned)most);
-    if (desc->file_count == 0)
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.file_count is 0");
-    for (i = 0; i < desc->file_count; ++i) {
-        const qnnrt_file *file = &desc->files[i];
-        const int json = file->json_path != NULL || file->json_data != NULL;
-        if (file->path == NULL && file->data == NULL && !(alone && json))
-            return qnnrt__fail(err, QNNRT_E_ARG,
-                               "qnnrt_open: desc.files[%u] has neither path nor data%s",
-                               (unsigned)i, alone ? ", nor JSON" : "");
-#ifdef QNNRT_NO_JSON
-        if (json)
-            return qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
-                               "qnnrt_open: desc.files[%u] names JSON, but this program was built"
-                               " with QNNRT_NO_JSON", (unsigned)i);
-#endif
-    }
-    return QNNRT_OK;
-}
-
-static qnnrt_result qnnrt__desc_check(const char *ctx_dir, const qnnrt_desc *desc,
-                                      qnnrt_error *err)
-{
-    qnnrt_result result = QNNRT_OK;
-    if ((ctx_dir == NULL) == (desc->files == NULL))
-        return qnnrt__fail(err, QNNRT_E_ARG,
-                           "qnnrt_open: give a folder or desc.files, one of the two");
-    if (ctx_dir != NULL && ctx_dir[0] == '\0')
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: the folder's name is empty");
-    if (desc->files != NULL) result = qnnrt__desc_files(desc, err);
-    if (result != QNNRT_OK) return result;
-    if ((unsigned)desc->metadata > (unsigned)QNNRT_METADATA_JSON)
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.metadata is %d, which is not a"
-                                             " qnnrt_metadata", (int)desc->metadata);
-#ifdef QNNRT_NO_JSON
-    if (desc->metadata == QNNRT_METADATA_JSON)
-        return qnnrt__fail(
-            err, QNNRT_E_UNSUPPORTED,
-            "qnnrt_open: desc.metadata asks for JSON, but this program was built with"
-            " QNNRT_NO_JSON");
-#endif
-    if ((unsigned)desc->residency > (unsigned)QNNRT_RESIDENT_CALLER)
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.residency is %d, which is not a"
-                           " qnnrt_residency", (int)desc->residency);
-    if (desc->backend != NULL && desc->inspect)
-        return qnnrt__fail(err, QNNRT_E_ARG,
-                           "qnnrt_open: desc.inspect does not use a backend; leave desc.backend"
-                           " NULL");
-    if (desc->context_hooks != NULL && desc->inspect)
-        return qnnrt__fail(err, QNNRT_E_ARG,
-                           "qnnrt_open: desc.inspect does not create contexts; leave"
-                           " desc.context_hooks NULL");
-    return QNNRT_OK;
-}
-
-/* =====================================================================================
    OPEN                                                                         >>open
    Opens a folder or a list of files: chooses files, loads each, and joins their graphs.
    Needs: >>os >>mem >>err >>log >>abi >>system >>htp >>backend >>context >>scan >>pipeline >>model
-          >>resident >>metadata >>folder >>desc
+          >>resident >>metadata >>folder
    Knows nothing of: memory plans, execution
    ===================================================================================== */
 
 /* Working memory of opening, which is too large for the stack of a small thread. */
 typedef struct qnnrt__open_work {
-    qnnrt__scan            scan;
-    qnnrt__system          system;
-    qnnrt__metadata_source source;
-    qnnrt_error            error, last;
+    qnnrt__scan             scan;
+    qnnrt__system           system;
+    qnnrt__metadata_source *sources;    /* [count] of the files of the model, in shard order */
+    size_t                  count;
+    char                    path[QNNRT__PATH_MAX];
+    qnnrt_error             error, last;
 } qnnrt__open_work;
 
-/* Load the bytes and the metadata of one file. */
-static qnnrt_result qnnrt__open_read(qnnrt *model, size_t at, const qnnrt__open_work *work,
-                                     const qnnrt_desc *desc, int *foreign, qnnrt_error *err)
+/* Return what is wrong with the arguments of qnnrt_open(), or NULL. */
+static const char *qnnrt__open_wrong(const char *ctx_dir, const qnnrt_desc *desc)
 {
-    const qnnrt__metadata_source *source = &work->source;
-    qnnrt__context *context = &model->contexts[at];
-    qnnrt_context_info *info = &model->infos[at];
-    uint64_t began = qnnrt__os_clock_ns();
-    qnnrt_result result = QNNRT_OK;
-    context->info = info;
-    context->file.fd = -1;
-    qnnrt__model_place(model, context);
-    info->build_id = "";
-    *foreign = 0;
-    context->path = qnnrt__arena_text(&model->arena, source->path, strlen(source->path));
-    if (context->path == NULL) return qnnrt__fail_memory(err, "a path");
-    context->check = desc->check;
-    context->check_user = desc->check_user;
-    if (source->binary)
-        result = qnnrt__context_load(context, source->path, source->block, desc->read,
-                                     &model->limits, &model->hooks, err);
-    if (result == QNNRT_OK)
-        result = qnnrt__metadata_read(model, context, source, &work->system, desc->metadata, err);
-    info->metadata_ns = qnnrt__os_clock_ns() - began;
-    /* Something else than a context binary, as opposed to a damaged one: no file at all, or content
-       that the vendor refused and that does not begin like one. Empty files and broken links are
-       missing shards. */
-    *foreign =
-        context->file.strange ||
-        (result == QNNRT_E_FORMAT && err->vendor_code != 0 && context->bytes == info->file_bytes &&
-         !qnnrt__context_looks_right(context->binary, context->bytes));
-    if (result == QNNRT_OK) info->device_bytes = qnnrt__htp_device_bytes(info);
-    else qnnrt__context_release_file(context, &model->hooks);
-    return result;
-}
-
-/* Check a context against its backend. */
-static qnnrt_result qnnrt__open_check_context(qnnrt *model, size_t at, qnnrt_error *err)
-{
-    qnnrt__context *context = &model->contexts[at];
-    const qnnrt_context_info *info = context->info;
-    qnnrt_result result = qnnrt__context_check(context, err);
-    if (result != QNNRT_OK) return result;
-    context->graphs = (qnnrt__abi_handle *)qnnrt__arena_alloc(&model->arena, info->graph_count,
-                                                              sizeof(*context->graphs));
-    return context->graphs != NULL ? QNNRT_OK : qnnrt__fail_memory(err, "graphs");
-}
-
-static int qnnrt__open_is_htp(const qnnrt_backend *b)
-{
-    return b != NULL && b->info.id == QNNRT__ABI_BACKEND_HTP;
-}
-
-/* Return the bytes of the contexts that exist on the NPU. */
-static uint64_t qnnrt__open_htp_bytes(const qnnrt *model)
-{
-    uint64_t sum = 0;
-    size_t i;
-    for (i = 0; i < model->context_count; ++i)
-        if (model->infos[i].resident && qnnrt__open_is_htp(model->infos[i].backend))
-            sum += model->infos[i].device_bytes;
-    return sum;
-}
-
-/* Add to an error what the contexts need together, if that may be why one could not be created. */
-static void qnnrt__open_explain(const qnnrt *model, size_t at, qnnrt_error *err)
-{
-    const uint64_t need = qnnrt__open_htp_bytes(model) + model->infos[at].device_bytes;
-    if (need <= QNNRT_DOMAIN_BYTES || !qnnrt__open_is_htp(model->contexts[at].backend)) return;
-    qnnrt__err_add(err, "\n  with those before it, it needs about %llu bytes on the device; one"
-                   " process has about %llu there", (unsigned long long)need,
-                   (unsigned long long)QNNRT_DOMAIN_BYTES);
-}
-
-/* Create the context of a file that was read, if it is resident from the start. The mapping ends
-   here. */
-static qnnrt_result qnnrt__open_create(qnnrt *model, size_t at, qnnrt_error *err)
-{
-    qnnrt__context *context = &model->contexts[at];
-    qnnrt_context_info *info = context->info;
-    qnnrt_result result = QNNRT_OK;
-    if (context->backend != NULL) result = qnnrt__open_check_context(model, at, err);
-    if (result == QNNRT_OK && context->backend != NULL && model->residency == QNNRT_RESIDENT_ALL) {
-        qnnrt__hooks_lock(&context->backend->hooks);
-        result = qnnrt__resident_create(model, at, err);
-        if (result == QNNRT_OK) qnnrt__context_generations(context);
-        qnnrt__hooks_unlock(&context->backend->hooks);
-        if (result == QNNRT_E_BACKEND) qnnrt__open_explain(model, at, err);
-    }
-    if (result == QNNRT_OK && qnnrt__os_file_changed(&context->file))
-        result = qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_IO, "%s changed while it was opened",
-                                              info->file),
-                             "Replace files by rename, or set desc.read.");
-    qnnrt__context_release_file(context, &model->hooks);
-    return result;
-}
-
-/* Keep why a file did not load, for desc.keep_going. */
-static qnnrt_result qnnrt__open_failed(qnnrt *model, size_t at, const qnnrt_error *why,
-                                        qnnrt_error *err)
-{
-    qnnrt_error *kept = (qnnrt_error *)qnnrt__arena_alloc(&model->arena, 1, sizeof(*kept));
-    if (kept == NULL) return qnnrt__fail_memory(err, "an error");
-    *kept = *why;
-    if (model->contexts[at].handle != NULL) {
-        qnnrt__hooks_lock(&model->contexts[at].backend->hooks);
-        qnnrt__resident_free(model, at);
-        qnnrt__hooks_unlock(&model->contexts[at].backend->hooks);
-    }
-    model->infos[at].failure = kept;
-    model->infos[at].graph_count = 0;
-    qnnrt__log_error(&model->hooks, QNNRT_LOG_ERROR, "model", "", why);
-    return QNNRT_OK;
-}
-
-/* Return how JSON is called in messages: with a name for the file, without its folder. */
-static const char *qnnrt__open_json_name(const qnnrt_file *file)
-{
-    const char *slash = file->json_path != NULL ? strrchr(file->json_path, '/') : NULL;
-    if (file->json_path == NULL) return file->json_data != NULL ? "(JSON in memory)" : NULL;
-    return file->name != NULL && slash != NULL ? slash + 1 : file->json_path;
-}
-
-/* Return the name that a file of desc.files has in messages, or NULL when out of memory. */
-static const char *qnnrt__open_name(qnnrt *model, const qnnrt_desc *desc, size_t i)
-{
-    const qnnrt_file *file = &desc->files[i];
-    char text[32];
-    if (file->path == NULL && file->data == NULL) return qnnrt__open_json_name(file);
-    if (file->name != NULL) return file->name;
-    if (file->path != NULL) return file->path;
-    snprintf(text, sizeof(text), desc->file_count > 1 ? "(memory %u)" : "(memory)", (unsigned)i);
-    return qnnrt__arena_text(&model->arena, text, strlen(text));
-}
-
-/* Fill in where context i comes from. *name receives its name in messages. */
-static qnnrt_result qnnrt__open_find(qnnrt *model, size_t i, const char *folder,
-                                     const qnnrt__scan *scan, const qnnrt_desc *desc,
-                                     qnnrt__metadata_source *source, const char **name,
-                                     qnnrt_error *err)
-{
-    const qnnrt_file *file = folder == NULL ? &desc->files[i] : NULL;
-    const char *json_path = NULL, *path;
-    source->block = file;
-    source->path[0] = source->json_path[0] = '\0';
-    source->json = NULL;
-    if (file == NULL) {
-        source->binary = !scan->json_only;
-        source->json = json_path = scan->files[i]->json;
-        *name = path = scan->files[i]->name;
-    } else {
-        source->binary = file->path != NULL || file->data != NULL;
-        if (file->json_data == NULL) json_path = file->json_path;
-        source->json = qnnrt__open_json_name(file);
-        *name = qnnrt__open_name(model, desc, i);
-        if (*name == NULL) return qnnrt__fail_memory(err, "names");
-        path = file->path != NULL ? file->path : *name;
-        folder = "";
-    }
-    if ((source->binary && !qnnrt__os_path_join(source->path, folder, strlen(folder), path)) ||
-        (json_path != NULL &&
-         !qnnrt__os_path_join(source->json_path, folder, strlen(folder), json_path)))
-        return qnnrt__fail(err, QNNRT_E_ARG, "the path of %.200s is longer than %d bytes", *name,
-                           QNNRT__PATH_MAX);
-    return QNNRT_OK;
-}
-
-/* Tell the caller how far the call is. */
-static qnnrt_result qnnrt__open_progress(const qnnrt_desc *desc, size_t done, size_t count,
-                                         const char *file, qnnrt_error *err)
-{
-    if (desc->progress == NULL || desc->progress(desc->progress_user, done, count, file) != 0)
-        return QNNRT_OK;
-    return qnnrt__fail(err, QNNRT_E_CANCELLED, "desc.progress ended the call after %u of %u files",
-                       (unsigned)done, (unsigned)count);
-}
-
-/* Decide whether a failure ends the call, or is kept for desc.keep_going. */
-static qnnrt_result qnnrt__open_forgive(qnnrt *model, size_t at, const qnnrt_desc *desc,
-                                        qnnrt_result result, qnnrt_error *err)
-{
-    if (result == QNNRT_OK || !desc->keep_going || result == QNNRT_E_MEMORY) return result;
-    return qnnrt__open_failed(model, at, err, err);
-}
-
-/* Fail a call that loaded nothing. err has the reason of the last file. */
-static qnnrt_result qnnrt__open_nothing(const qnnrt *model, const char *folder, size_t count,
-                                        qnnrt__open_work *work, qnnrt_error *err)
-{
-    if (model->context_count > 0) {
-        *err = *model->infos[0].failure;
-        return err->code;
-    }
-    work->last = *err;      /* every file was foreign */
-    qnnrt__fail(err, QNNRT_E_FORMAT,
-                "none of the %u *.bin files in %s can be opened; the last one: ",
-                (unsigned)count, folder);
-    qnnrt__err_text(err, work->last.text, strlen(work->last.text));
-    return qnnrt__hint(err, QNNRT_E_FORMAT, "%s", work->last.hint);
-}
-
-/* Load all files in order. Among the "*.bin" of a scan, files that are not context binaries are
-   skipped. */
-static qnnrt_result qnnrt__open_load(qnnrt *model, const char *folder, const qnnrt_desc *desc,
-                                     qnnrt__open_work *work, qnnrt_error *err)
-{
-    const qnnrt__scan *scan = &work->scan;
-    size_t count = folder != NULL ? scan->count : desc->file_count, i, at = 0, loaded = 0;
-    qnnrt_result result = QNNRT_OK;
-    if (count > model->limits.files)
-        return qnnrt__fail(err, QNNRT_E_LIMIT, "%u context binaries, more than limits.files (%u)",
-                           (unsigned)count, (unsigned)model->limits.files);
-    model->contexts =
-        (qnnrt__context *)qnnrt__arena_alloc(&model->arena, count, sizeof(*model->contexts));
-    model->infos =
-        (qnnrt_context_info *)qnnrt__arena_alloc(&model->arena, count, sizeof(*model->infos));
-    if (model->contexts == NULL || model->infos == NULL) return qnnrt__fail_memory(err, "contexts");
-    for (i = 0; i < count; ++i) {
-        const char *name;
-        int foreign;
-        result = qnnrt__open_find(model, i, folder, scan, desc, &work->source, &name, err);
-        if (result == QNNRT_OK) result = qnnrt__open_progress(desc, i, count, name, err);
-        if (result != QNNRT_OK) return result;
-        model->infos[at].file = qnnrt__arena_text(&model->arena, name, strlen(name));
-        if (model->infos[at].file == NULL) return qnnrt__fail_memory(err, "names");
-        result = qnnrt__open_read(model, at, work, desc, &foreign, err);
-        if (result == QNNRT_OK) result = qnnrt__open_create(model, at, err);
-        model->context_count = at + 1;
-        if (result != QNNRT_OK && foreign && folder != NULL && scan->kind == QNNRT__SCAN_ANY) {
-            qnnrt__log(&model->hooks, QNNRT_LOG_WARN, "model", 0, "%s is left out:", name);
-            qnnrt__log_error(&model->hooks, QNNRT_LOG_WARN, "model", "", err);
-            model->context_count = at;
-            memset(&model->contexts[at], 0, sizeof(model->contexts[at]));
-            memset(&model->infos[at], 0, sizeof(model->infos[at]));
-            continue;
-        }
-        result = qnnrt__open_forgive(model, at, desc, result, err);
-        if (result != QNNRT_OK) return result;
-        ++at;
-    }
-    for (i = 0; i < at; ++i) loaded += model->infos[i].failure == NULL;
-    if (loaded == 0) return qnnrt__open_nothing(model, folder, count, work, err);
-    qnnrt__err_clear(err);
-    return qnnrt__open_progress(desc, count, count, "", err);
+    if ((ctx_dir == NULL) == (desc->files == NULL))
+        return "give a folder or desc.files, one of the two";
+    if (ctx_dir != NULL && ctx_dir[0] == '\0') return "the folder's name is empty";
+    if (desc->files != NULL && desc->file_count == 0) return "desc.file_count is 0";
+    if ((unsigned)desc->metadata > (unsigned)QNNRT_METADATA_JSON)
+        return "desc.metadata is not a qnnrt_metadata";
+    if ((unsigned)desc->residency > (unsigned)QNNRT_RESIDENT_CALLER)
+        return "desc.residency is not a qnnrt_residency";
+    if (desc->backend != NULL && desc->inspect)
+        return "desc.inspect does not use a backend; leave desc.backend NULL";
+    if (desc->context_hooks != NULL && desc->inspect)
+        return "desc.inspect does not create contexts; leave desc.context_hooks NULL";
+    return NULL;
 }
 
 /* Choose the files of a folder. */
@@ -10796,9 +10435,9 @@ static qnnrt_result qnnrt__open_scan(qnnrt *model, qnnrt__open_work *work, const
         scan->texts = NULL;
     }
     if (result == QNNRT_OK && scan->manifest && !desc->no_manifest)
-        result = qnnrt__folder_refuse(model, folder, work->source.path, err);
+        result = qnnrt__folder_refuse(model, folder, work->path, err);
     if (result == QNNRT_OK && scan->genie && scan->count > 0)
-        result = qnnrt__folder_order(model, scan, folder, work->source.path, err);
+        result = qnnrt__folder_order(model, scan, folder, work->path, err);
 #else
     scan->text_count = 0;      /* JSON files are ignored */
     scan->texts = NULL;
@@ -10807,8 +10446,94 @@ static qnnrt_result qnnrt__open_scan(qnnrt *model, qnnrt__open_work *work, const
                    "%s/qnnrt.json is ignored: this program was built with QNNRT_NO_JSON", folder);
 #endif
     if (result != QNNRT_OK) return result;
+    model->folder = qnnrt__arena_text(&model->arena, folder, strlen(folder));
+    if (model->folder == NULL) return qnnrt__fail_memory(err, "a path");
     return qnnrt__scan_choose(
         scan, folder, desc->inspect && desc->metadata != QNNRT_METADATA_SYSTEM, &model->hooks, err);
+}
+
+/* Keep a path of a file in a folder, or with "" the caller's. NULL stays NULL. */
+static qnnrt_result qnnrt__open_path(qnnrt *model, qnnrt__open_work *work, const char *folder,
+                                     const char **path, qnnrt_error *err)
+{
+    if (*path == NULL) return QNNRT_OK;
+    if (!qnnrt__os_path_join(work->path, folder, strlen(folder), *path))
+        return qnnrt__fail(err, QNNRT_E_ARG, "the path of %.200s is longer than %d bytes", *path,
+                           QNNRT__PATH_MAX);
+    *path = qnnrt__arena_text(&model->arena, work->path, strlen(work->path));
+    return *path != NULL ? QNNRT_OK : qnnrt__fail_memory(err, "a path");
+}
+
+/* Keep the names that a file and its JSON have in messages. `at` is its index, if there are
+   several. */
+static qnnrt_result qnnrt__open_names(qnnrt *model, qnnrt__metadata_source *source, size_t at,
+                                      int several, qnnrt_error *err)
+{
+    qnnrt_file *file = &source->file;
+    const char *slash = file->json_path != NULL ? strrchr(file->json_path, '/') : NULL;
+    const char *name = file->name != NULL ? file->name : file->path;
+    char text[32];
+    source->binary = file->path != NULL || file->data != NULL;
+    if (file->json_path != NULL)
+        source->json = file->name != NULL && slash != NULL ? slash + 1 : file->json_path;
+    else if (file->json_data != NULL) source->json = "(JSON in memory)";
+    snprintf(text, sizeof(text), several ? "(memory %u)" : "(memory)", (unsigned)at);
+    if (name == NULL) name = text;
+    if (!source->binary && source->json != NULL) name = source->json;
+    file->name = qnnrt__arena_text(&model->arena, name, strlen(name));
+    return file->name != NULL ? QNNRT_OK : qnnrt__fail_memory(err, "names");
+}
+
+/* Check that a file of desc.files can be used. */
+static qnnrt_result qnnrt__open_usable(const qnnrt__metadata_source *source, size_t at,
+                                       const qnnrt_desc *desc, qnnrt_error *err)
+{
+    int alone = desc->inspect && desc->metadata != QNNRT_METADATA_SYSTEM && source->json != NULL;
+#ifdef QNNRT_NO_JSON
+    alone = 0;
+#endif
+    if (!source->binary && !alone)
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.files[%u] has neither path nor data",
+                           (unsigned)at);
+#ifdef QNNRT_NO_JSON
+    if (source->json != NULL)
+        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "qnnrt_open: desc.files[%u] names JSON, but"
+                           " this program was built with QNNRT_NO_JSON", (unsigned)at);
+#endif
+    return QNNRT_OK;
+}
+
+/* List the files of a model, with complete paths. */
+static qnnrt_result qnnrt__open_list(qnnrt *model, const char *folder, const qnnrt_desc *desc,
+                                     qnnrt__open_work *work, qnnrt_error *err)
+{
+    qnnrt_result result = QNNRT_OK;
+    size_t i;
+    work->count = folder != NULL ? work->scan.count : desc->file_count;
+    if (work->count > model->limits.files)
+        return qnnrt__fail(err, QNNRT_E_LIMIT,
+                           "%llu context binaries, more than limits.files (%u)",
+                           (unsigned long long)work->count, (unsigned)model->limits.files);
+    work->sources = (qnnrt__metadata_source *)qnnrt__arena_alloc(&model->arena, work->count,
+                                                                 sizeof(*work->sources));
+    if (work->sources == NULL) return qnnrt__fail_memory(err, "files");
+    for (i = 0; i < work->count && result == QNNRT_OK; ++i) {
+        qnnrt__metadata_source *source = &work->sources[i];
+        if (folder == NULL) source->file = desc->files[i];
+        else {
+            source->file.name = work->scan.files[i]->name;
+            source->file.json_path = work->scan.files[i]->json;
+            if (!work->scan.json_only) source->file.path = source->file.name;
+        }
+        result = qnnrt__open_path(model, work, folder != NULL ? folder : "", &source->file.path,
+                                  err);
+        if (result == QNNRT_OK)
+            result = qnnrt__open_path(model, work, folder != NULL ? folder : "",
+                                      &source->file.json_path, err);
+        if (result == QNNRT_OK) result = qnnrt__open_names(model, source, i, work->count > 1, err);
+        if (result == QNNRT_OK && folder == NULL) result = qnnrt__open_usable(source, i, desc, err);
+    }
+    return result;
 }
 
 /* Check that a file of desc.files can be opened. NULL is fine. */
@@ -10827,22 +10552,15 @@ static qnnrt_result qnnrt__open_there(const char *path, qnnrt_error *err)
 static qnnrt_result qnnrt__open_system(qnnrt *model, const qnnrt_desc *desc, qnnrt__open_work *work,
                                        qnnrt_error *err)
 {
-    const qnnrt__scan *scan = &work->scan;
     const qnnrt_backend *b = model->backend;
-    size_t count = desc->files != NULL ? desc->file_count : scan->count, i;
     int binaries = 0, texts = 1;
+    size_t i;
     qnnrt_result result;
-    if (desc->metadata == QNNRT_METADATA_JSON) return QNNRT_OK;
-    for (i = 0; i < count; ++i) {
-        const qnnrt_file *file = desc->files != NULL ? &desc->files[i] : NULL;
-        binaries |= file != NULL ? file->path != NULL || file->data != NULL : !scan->json_only;
-        texts &= file != NULL ? file->json_path != NULL || file->json_data != NULL
-                              : scan->files[i]->json != NULL;
+    for (i = 0; i < work->count; ++i) {
+        binaries |= work->sources[i].binary;
+        texts &= work->sources[i].json != NULL;
     }
-#ifdef QNNRT_NO_JSON
-    texts = 0;
-#endif
-    if (!binaries) return QNNRT_OK;
+    if (desc->metadata == QNNRT_METADATA_JSON || !binaries) return QNNRT_OK;
     result = qnnrt__system_open(desc->system_path, b != NULL ? b->path : desc->backend_desc.path,
                                 b != NULL ? QNNRT__SYSTEM_OWN_FIRST : QNNRT__SYSTEM_OWN_SECOND,
                                 b != NULL ? &b->hooks : &model->hooks, &work->system, &work->last);
@@ -10854,8 +10572,8 @@ static qnnrt_result qnnrt__open_system(qnnrt *model, const qnnrt_desc *desc, qnn
         return QNNRT_OK;
     }
     if (result == QNNRT_OK) return result;
-    for (i = 0; i < count && desc->files != NULL; ++i) {      /* a wrong name is likelier */
-        const qnnrt_file *file = &desc->files[i];
+    for (i = 0; i < work->count; ++i) {      /* a wrong name is likelier */
+        const qnnrt_file *file = &work->sources[i].file;
         qnnrt_result there = QNNRT_OK;
         if (file->data == NULL) there = qnnrt__open_there(file->path, err);
         if (there == QNNRT_OK && file->json_data == NULL && desc->metadata == QNNRT_METADATA_ALL)
@@ -10877,18 +10595,165 @@ static qnnrt_result qnnrt__open_libraries(qnnrt *model, const qnnrt_desc *desc,
         if (result != QNNRT_OK) return result;
         qnnrt__model_give(model, b, desc->backend == NULL);
     }
-    return qnnrt__open_system(model, desc, work, err);
+    result = qnnrt__open_system(model, desc, work, err);
+    memcpy(model->system_path, work->system.path, sizeof(model->system_path));
+    return result;
 }
 
-/* Warn if all contexts together need more than one process has on the NPU. */
-static void qnnrt__open_preflight(const qnnrt *model)
+static int qnnrt__open_is_htp(const qnnrt_backend *b)
 {
-    const uint64_t need = qnnrt__open_htp_bytes(model);
-    if (need <= QNNRT_DOMAIN_BYTES) return;
-    qnnrt__log(&model->hooks, QNNRT_LOG_WARN, "model", 0,
-               "the contexts need about %llu bytes on the device; one process has about %llu there:"
-               " see \"Residency\" of qnnrt.h", (unsigned long long)need,
-               (unsigned long long)QNNRT_DOMAIN_BYTES);
+    return b != NULL && b->info.id == QNNRT__ABI_BACKEND_HTP;
+}
+
+/* Add to an error what the contexts need together, if that may be why one could not be created. */
+static void qnnrt__open_explain(const qnnrt *model, size_t at, qnnrt_error *err)
+{
+    const uint64_t need = model->info.device_bytes + model->infos[at].device_bytes;
+    if (need <= QNNRT_DOMAIN_BYTES || !qnnrt__open_is_htp(model->backend)) return;
+    qnnrt__err_add(err, "\n  with those before it, it needs about %llu bytes on the device; one"
+                   " process has about %llu there", (unsigned long long)need,
+                   (unsigned long long)QNNRT_DOMAIN_BYTES);
+}
+
+/* Load the bytes and the metadata of a file. */
+static qnnrt_result qnnrt__open_read(qnnrt *model, size_t at, const qnnrt__metadata_source *source,
+                                     const qnnrt__system *system, qnnrt_metadata which,
+                                     qnnrt_error *err)
+{
+    qnnrt__context *context = &model->contexts[at];
+    qnnrt_context_info *info = &model->infos[at];
+    uint64_t began = qnnrt__os_clock_ns();
+    qnnrt_result result = QNNRT_OK;
+    context->info = info;
+    context->from = source->file;
+    context->file.fd = -1;
+    info->file = source->file.name;
+    info->build_id = "";
+    qnnrt__model_place(model, context);
+    if (source->binary) result = qnnrt__context_load(context, &model->ways, err);
+    if (result == QNNRT_OK)
+        result = qnnrt__metadata_read(model, context, source, system, which, err);
+    info->metadata_ns = qnnrt__os_clock_ns() - began;
+    return result;
+}
+
+/* Create the context of a file that was read, if it is resident from the start. */
+static qnnrt_result qnnrt__open_create(qnnrt *model, size_t at, qnnrt_error *err)
+{
+    qnnrt__context *context = &model->contexts[at];
+    qnnrt_context_info *info = context->info;
+    qnnrt_result result = QNNRT_OK;
+    info->device_bytes = qnnrt__htp_device_bytes(info);
+    context->graphs = (qnnrt__abi_handle *)qnnrt__arena_alloc(&model->arena, info->graph_count,
+                                                              sizeof(*context->graphs));
+    if (context->graphs == NULL) return qnnrt__fail_memory(err, "graphs");
+    if (context->backend != NULL) result = qnnrt__context_check(context, err);
+    if (result == QNNRT_OK && context->backend != NULL && model->residency == QNNRT_RESIDENT_ALL) {
+        qnnrt__hooks_lock(&context->backend->hooks);
+        result = qnnrt__resident_create(model, at, err);
+        if (result == QNNRT_OK) qnnrt__context_generations(context);
+        qnnrt__hooks_unlock(&context->backend->hooks);
+        if (result == QNNRT_E_BACKEND) qnnrt__open_explain(model, at, err);
+    }
+    return result == QNNRT_OK ? qnnrt__context_unchanged(context, err) : result;
+}
+
+/* Open one file. *foreign receives 1 if it is something else than a context binary, as opposed to a
+   damaged one: no file at all, or content that the vendor refused and that does not begin like one.
+   Empty files and broken links are missing shards. The mapping ends here. */
+static qnnrt_result qnnrt__open_file(qnnrt *model, size_t at, const qnnrt__metadata_source *source,
+                                     const qnnrt__system *system, qnnrt_metadata which,
+                                     int *foreign, qnnrt_error *err)
+{
+    qnnrt__context *context = &model->contexts[at];
+    qnnrt_result result = qnnrt__open_read(model, at, source, system, which, err);
+    *foreign = context->file.strange ||
+               (result == QNNRT_E_FORMAT && err->vendor_code != 0 &&
+                context->bytes == context->info->file_bytes &&
+                !qnnrt__context_looks_right(context->binary, context->bytes));
+    if (result == QNNRT_OK) result = qnnrt__open_create(model, at, err);
+    qnnrt__context_release_file(context, &model->hooks);
+    return result;
+}
+
+/* Return the result of a file that did not load, or keep its error for desc.keep_going. */
+static qnnrt_result qnnrt__open_forgive(qnnrt *model, size_t at, const qnnrt_desc *desc,
+                                        qnnrt_result result, qnnrt_error *err)
+{
+    qnnrt_error *kept;
+    if (result == QNNRT_OK || !desc->keep_going || result == QNNRT_E_MEMORY) return result;
+    kept = (qnnrt_error *)qnnrt__arena_alloc(&model->arena, 1, sizeof(*kept));
+    if (kept == NULL) return qnnrt__fail_memory(err, "an error");
+    *kept = *err;
+    if (model->backend != NULL) {
+        qnnrt__hooks_lock(&model->backend->hooks);
+        qnnrt__resident_free(model, at);
+        qnnrt__hooks_unlock(&model->backend->hooks);
+    }
+    model->infos[at].failure = kept;
+    model->infos[at].graph_count = 0;
+    qnnrt__log_error(&model->hooks, QNNRT_LOG_ERROR, "model", "", kept);
+    return QNNRT_OK;
+}
+
+/* Tell the caller how far the call is. */
+static qnnrt_result qnnrt__open_progress(const qnnrt_desc *desc, size_t done, size_t count,
+                                         const char *file, qnnrt_error *err)
+{
+    if (desc->progress == NULL || desc->progress(desc->progress_user, done, count, file) != 0)
+        return QNNRT_OK;
+    return qnnrt__fail(err, QNNRT_E_CANCELLED, "desc.progress ended the call after %u of %u files",
+                       (unsigned)done, (unsigned)count);
+}
+
+/* Load all files in order. Among the "*.bin" of a scan, files that are not context binaries are
+   skipped. */
+static qnnrt_result qnnrt__open_load(qnnrt *model, const char *folder, const qnnrt_desc *desc,
+                                     qnnrt__open_work *work, qnnrt_error *err)
+{
+    const size_t count = work->count;
+    size_t i, at = 0, loaded = 0;
+    model->contexts =
+        (qnnrt__context *)qnnrt__arena_alloc(&model->arena, count, sizeof(*model->contexts));
+    model->infos =
+        (qnnrt_context_info *)qnnrt__arena_alloc(&model->arena, count, sizeof(*model->infos));
+    if (model->contexts == NULL || model->infos == NULL) return qnnrt__fail_memory(err, "contexts");
+    for (i = 0; i < count; ++i) {
+        const qnnrt__metadata_source *source = &work->sources[i];
+        int foreign;
+        qnnrt_result result = qnnrt__open_progress(desc, i, count, source->file.name, err);
+        if (result != QNNRT_OK) return result;
+        model->context_count = at + 1;
+        result = qnnrt__open_file(model, at, source, &work->system, desc->metadata, &foreign, err);
+        if (result != QNNRT_OK && foreign && folder != NULL &&
+            work->scan.kind == QNNRT__SCAN_ANY) {
+            qnnrt__log(&model->hooks, QNNRT_LOG_WARN, "model", 0, "%s is left out:",
+                       source->file.name);
+            qnnrt__log_error(&model->hooks, QNNRT_LOG_WARN, "model", "", err);
+            model->context_count = at;
+            memset(&model->contexts[at], 0, sizeof(model->contexts[at]));
+            memset(&model->infos[at], 0, sizeof(model->infos[at]));
+            continue;
+        }
+        result = qnnrt__open_forgive(model, at, desc, result, err);
+        if (result != QNNRT_OK) return result;
+        loaded += model->infos[at++].failure == NULL;
+    }
+    if (loaded == 0 && at == 0)         /* every file was foreign */
+        return qnnrt_error_about(err, QNNRT_E_FORMAT, "none of the %u *.bin files in %s can be"
+                                 " opened; the last one: ", (unsigned)count, folder);
+    if (loaded == 0) {
+        *err = *model->infos[0].failure;
+        return err->code;
+    }
+    qnnrt__err_clear(err);
+    if (model->info.device_bytes > QNNRT_DOMAIN_BYTES && qnnrt__open_is_htp(model->backend))
+        qnnrt__log(&model->hooks, QNNRT_LOG_WARN, "model", 0,
+                   "the contexts need about %llu bytes on the device; one process has about %llu"
+                   " there: see \"Residency\" of qnnrt.h",
+                   (unsigned long long)model->info.device_bytes,
+                   (unsigned long long)QNNRT_DOMAIN_BYTES);
+    return qnnrt__open_progress(desc, count, count, "", err);
 }
 
 /* Fill a model: choose the files, open the libraries, load, and join the graphs. */
@@ -10899,16 +10764,9 @@ static qnnrt_result qnnrt__open_model(qnnrt *model, const char *ctx_dir, const q
     /* desc.keep_going keeps texts, whether the caller wants them or not. */
     if (err == NULL) err = &work->error;
     if (ctx_dir != NULL) result = qnnrt__open_scan(model, work, ctx_dir, desc, err);
-    if (result == QNNRT_OK && ctx_dir != NULL) {
-        model->folder = qnnrt__arena_text(&model->arena, ctx_dir, strlen(ctx_dir));
-        if (model->folder == NULL) result = qnnrt__fail_memory(err, "a path");
-    }
+    if (result == QNNRT_OK) result = qnnrt__open_list(model, ctx_dir, desc, work, err);
     if (result == QNNRT_OK) result = qnnrt__open_libraries(model, desc, work, err);
-    if (result == QNNRT_OK) {
-        memcpy(model->system_path, work->system.path, sizeof(model->system_path));
-        result = qnnrt__open_load(model, ctx_dir, desc, work, err);
-    }
-    if (result == QNNRT_OK) qnnrt__open_preflight(model);
+    if (result == QNNRT_OK) result = qnnrt__open_load(model, ctx_dir, desc, work, err);
     if (result == QNNRT_OK) result = qnnrt__model_sort(model, err);
     return result == QNNRT_OK ? qnnrt__pipeline_discover(model, err) : result;
 }
@@ -10920,15 +10778,24 @@ static qnnrt_result qnnrt__open(const char *ctx_dir, const qnnrt_desc *desc, qnn
     qnnrt_hooks hooks;
     qnnrt__open_work *work;
     qnnrt *model;
-    qnnrt_result result = qnnrt__desc_check(ctx_dir, desc, err);
-    if (result == QNNRT_OK)
-        result = qnnrt__backend_hooks(desc->backend != NULL ? &desc->backend->hooks
-                                                            : &desc->backend_desc.hooks,
-                                      &hooks, err);
+    const char *wrong = qnnrt__open_wrong(ctx_dir, desc);
+    qnnrt_result result = QNNRT_OK;
+    if (wrong != NULL) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: %s", wrong);
+#ifdef QNNRT_NO_JSON
+    if (desc->metadata == QNNRT_METADATA_JSON)
+        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "qnnrt_open: desc.metadata asks for JSON, but"
+                           " this program was built with QNNRT_NO_JSON");
+#endif
+    result = qnnrt__backend_hooks(desc->backend != NULL ? &desc->backend->hooks
+                                                        : &desc->backend_desc.hooks, &hooks, err);
     if (result != QNNRT_OK) return result;
     model = qnnrt__model_new(&hooks, &desc->limits);
     if (model == NULL) return qnnrt__fail_memory(err, "a model");
-    model->read = desc->read;
+    model->ways.hooks = &model->hooks;
+    model->ways.limits = &model->limits;
+    model->ways.read = desc->read;
+    model->ways.check = desc->check;
+    model->ways.check_user = desc->check_user;
     model->residency = desc->residency;
     model->context_hooks = desc->context_hooks;
     work = (qnnrt__open_work *)qnnrt__mem_alloc(&hooks, sizeof(*work));
@@ -12144,6 +12011,15 @@ static qnnrt__run_part *qnnrt__run_part_of(qnnrt_run *run, qnnrt_backend *b)
     return part;
 }
 
+/* Check that the graph of a step can run. */
+static qnnrt_result qnnrt__run_check(const qnnrt_step_info *info, qnnrt_error *err)
+{
+    if (info->host != NULL || info->backend != NULL) return QNNRT_OK;
+    return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "%s was opened with desc.inspect, for"
+                                        " reading only", info->model->infos[info->context].file),
+                       "Open it without desc.inspect.");
+}
+
 /* Let a step execute its graph or its function. */
 static qnnrt_result qnnrt__run_aim(qnnrt_run *run, size_t at, qnnrt_error *err)
 {
@@ -12156,11 +12032,8 @@ static qnnrt_result qnnrt__run_aim(qnnrt_run *run, size_t at, qnnrt_error *err)
         step->graph = (qnnrt__abi_handle)host;
         return host != NULL ? QNNRT_OK : qnnrt__fail_memory(err, "a run");
     }
+    if (qnnrt__run_check(info, err) != QNNRT_OK) return QNNRT_E_STATE;
     context = &info->model->contexts[info->context];
-    if (info->backend == NULL)
-        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "%s was opened with desc.inspect,"
-                                            " for reading only", context->info->file),
-                           "Open it without desc.inspect.");
     run->of[at] = qnnrt__run_part_of(run, info->backend);
     step->execute = info->backend->calls->graph_execute;
     step->graph = qnnrt__model_handle(info->model, info->context, info->graph);
@@ -12350,7 +12223,8 @@ static qnnrt_result qnnrt__run_prepare(const qnnrt_pipeline *pipeline,
     plan_desc.place_count = pipeline->info.place_count;
     plan_desc.align = desc->align;
     plan_desc.per_tensor = desc->per_tensor;
-    result = qnnrt__place_plan(&plan_desc, &plan, err);
+    result = qnnrt__run_check(qnnrt__wiring_first(pipeline), err);    /* before memory is asked for */
+    if (result == QNNRT_OK) result = qnnrt__place_plan(&plan_desc, &plan, err);
     if (result == QNNRT_OK) result = qnnrt__area_create(plan, &desc->mem, &mem, err);
     if (result == QNNRT_OK) result = qnnrt__run_create(mem, 0, 1, out, err);
     if (result != QNNRT_OK) {

@@ -1678,7 +1678,7 @@ TEST(json_and_binary_in_memory_open)
     FILES_ARE(model, "a.bin<>10 ");
     CLOSE(model);
     desc.metadata = (qnnrt_metadata)3;
-    FAILS(NULL, &desc, QNNRT_E_ARG, "desc.metadata is 3");
+    FAILS(NULL, &desc, QNNRT_E_ARG, "desc.metadata is not");
     desc.metadata = QNNRT_METADATA_ALL;
     FAILS(NULL, &desc, QNNRT_E_FORMAT, "a.json", "byte 0", "QNNRT_METADATA_SYSTEM");
     file.data = NULL;

@@ -1016,13 +1016,13 @@ static qnnrt_result qnnrt_device__recover_check(qnnrt *model, size_t at, qnnrt_e
                                             " again", context->info->file),
                            "Close it, or save it and open the file.");
     if (context->info->failure != NULL) return QNNRT_OK;
-    if (context->block != NULL && model->residency == QNNRT_RESIDENT_ALL)
+    if (context->from.data != NULL && model->residency == QNNRT_RESIDENT_ALL)
         return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "%s was loaded from memory that"
                                             " was the model's during qnnrt_open() only",
                                             context->info->file),
                            "Close the model and open it again, or keep the memory and set"
                            " desc.residency.");
-    result = qnnrt__resident_read(model, at, err);
+    result = qnnrt__context_load(context, &model->ways, err);
     qnnrt__context_release_file(context, &model->hooks);
     return result;
 }
