@@ -8004,21 +8004,20 @@ static qnnrt_result qnnrt__context_free(qnnrt__context *context)
 struct qnnrt {
     qnnrt            *self;             /* how a const view of a model reaches what is counted in
                                            it */
-    qnnrt_info        info;             /* the public view of what follows */
+    qnnrt_info        info;             /* what users see of it */
     qnnrt_hooks       hooks;
     qnnrt_limits      limits;
-    qnnrt_backend    *backend;          /* NULL after desc.inspect */
-    qnnrt__backend_model link;          /* in its list */
-    int               own;              /* 1: the model opened it, and closes it */
+    qnnrt__backend_model link;          /* in the list of info.backend */
+    int               own;              /* 1: the model opened its backend, and closes it */
     uint32_t          users;            /* made pipelines, plans, runs */
     uint32_t          tensors_left, scales_left;      /* what limits leave, while opening */
     qnnrt__arena      arena;
-    qnnrt__context   *contexts;
-    qnnrt_context_info *infos;          /* [context_count], the public view */
-    size_t            context_count;
-    qnnrt_pipeline  **pipelines;        /* [pipeline_count], then [single_count] of the single
-                                           graphs of those that have several, or are not wired */
-    size_t            pipeline_count, single_count;
+    qnnrt__context   *contexts;         /* [info.context_count] */
+    qnnrt_context_info *infos;          /* info.contexts, to be written */
+    qnnrt_pipeline  **pipelines;        /* info.pipelines, to be written; then [single_count] of the
+                                           single graphs of those that have several, or are not
+                                           wired */
+    size_t            single_count;
     size_t            pipeline_room;    /* of pipelines; 0: exactly those */
     qnnrt_context_hook *context_hooks;   /* of desc */
     qnnrt_residency   residency;
@@ -8031,7 +8030,6 @@ struct qnnrt {
     void             *taker;            /* what it keeps */
     qnnrt__model_hook *made;            /* of the builder that made it; NULL: it was opened */
     char              system_path[QNNRT__PATH_MAX];
-    const char       *folder;           /* NULL: not from a folder */
 };
 
 #define QNNRT__MODEL_FILES 256u
@@ -8056,6 +8054,8 @@ static qnnrt *qnnrt__model_new(const qnnrt_hooks *hooks, const qnnrt_limits *lim
     qnnrt *model = (qnnrt *)qnnrt__mem_alloc(hooks, sizeof(*model));
     if (model == NULL) return NULL;
     model->self = model;
+    model->info.folder = "";
+    model->info.system_path = model->system_path;
     model->hooks = model->arena.hooks = *hooks;
     qnnrt__model_limits(limits, &model->limits);
     model->tensors_left = model->limits.tensors;
@@ -8063,38 +8063,31 @@ static qnnrt *qnnrt__model_new(const qnnrt_hooks *hooks, const qnnrt_limits *lim
     return model;
 }
 
-/* Enter a model into the list of its backend and count it, or with -1 remove it. */
-static void qnnrt__model_enter(qnnrt *model, int by)
-{
-    qnnrt_backend *b = model->backend;
-    qnnrt__backend_model **at = &b->models, *link = &model->link;
-    qnnrt__os_lock(&b->lists_lock);
-    while (by < 0 && *at != link) at = &(*at)->next;
-    if (by > 0) link->next = *at;
-    *at = by > 0 ? link : link->next;
-    qnnrt__os_unlock(&b->lists_lock);
-    qnnrt__os_count(&b->users, by);
-}
-
 /* Give a model its backend. own: the model closes it. */
 static void qnnrt__model_give(qnnrt *model, qnnrt_backend *b, int own)
 {
-    model->backend = b;
+    model->info.backend = b;
     model->own = own;
     model->link.model = model;
-    qnnrt__model_enter(model, 1);
+    qnnrt__os_lock(&b->lists_lock);
+    model->link.next = b->models;
+    b->models = &model->link;
+    qnnrt__os_unlock(&b->lists_lock);
+    qnnrt__os_count(&b->users, 1);
 }
 
-/* Put a context on the backend of the model. */
-static void qnnrt__model_place(const qnnrt *model, qnnrt__context *context)
+/* Take its backend from a model. */
+static qnnrt_result qnnrt__model_leave(qnnrt *model)
 {
-    context->backend = context->info->backend = model->backend;
-}
-
-/* Count what else uses the backend that a model opened. */
-static uint32_t qnnrt__model_others(const qnnrt *model)
-{
-    return model->own ? qnnrt__os_load(&model->backend->users) - 1 : 0;
+    qnnrt_backend *b = model->info.backend;
+    qnnrt__backend_model **at;
+    if (b == NULL) return QNNRT_OK;
+    qnnrt__os_lock(&b->lists_lock);
+    for (at = &b->models; *at != &model->link;) at = &(*at)->next;
+    *at = model->link.next;
+    qnnrt__os_unlock(&b->lists_lock);
+    qnnrt__os_count(&b->users, -1);
+    return model->own ? qnnrt__backend_free(b) : QNNRT_OK;
 }
 
 /* Free a context with its backend's lock, and its file. */
@@ -8114,22 +8107,20 @@ static qnnrt_result qnnrt__model_free(qnnrt *model)
 {
     qnnrt_hooks hooks = model->hooks;
     qnnrt_result result = QNNRT_OK, freed;
-    size_t i = model->context_count;
-    while (model->contexts != NULL && i-- > 0) {
+    size_t i = model->contexts != NULL ? model->info.context_count : 0;
+    while (i-- > 0) {
         freed = qnnrt__model_free_context(model, &model->contexts[i]);
         if (freed != QNNRT_OK) result = freed;
     }
     freed = model->made != NULL ? model->made->freed(model->made, model) : QNNRT_OK;
     if (freed != QNNRT_OK) result = freed;
-    if (model->backend != NULL) qnnrt__model_enter(model, -1);
-    freed = model->own ? qnnrt__backend_free(model->backend) : QNNRT_OK;
+    freed = qnnrt__model_leave(model);
     if (freed != QNNRT_OK) result = freed;
     qnnrt__arena_free(&model->arena);
     qnnrt__mem_free(&hooks, model);
     return result;
 }
 
-/* Fill in the public view of a model that is complete. */
 static int qnnrt__model_graph_order(const void *a, const void *b)
 {
     QNNRT__STEP();
@@ -8140,7 +8131,7 @@ static int qnnrt__model_graph_order(const void *a, const void *b)
 static qnnrt_result qnnrt__model_sort(qnnrt *model, qnnrt_error *err)
 {
     size_t k, g;
-    for (k = 0; k < model->context_count; ++k) {
+    for (k = 0; k < model->info.context_count; ++k) {
         const size_t count = model->infos[k].graph_count;
         const qnnrt_graph_info **sorted =
             (const qnnrt_graph_info **)qnnrt__arena_alloc(&model->arena, count, sizeof(*sorted));
@@ -8163,28 +8154,12 @@ static const qnnrt_graph_info *qnnrt__model_graph(const qnnrt *model, size_t con
         &key, qnnrt__model_graph_order);
 }
 
-/* Return the vendor's handle of a graph of a context. A context that was extended may have moved
-   its list of graphs. */
+/* Return the vendor's handle of a graph of a context, whose list of graphs may have moved since. */
 static qnnrt__abi_handle qnnrt__model_handle(const qnnrt *model, size_t context,
                                              const qnnrt_graph_info *graph)
 {
-    const qnnrt_context_info *info = &model->infos[context];
-    size_t at = (size_t)((uintptr_t)graph - (uintptr_t)info->graphs) / sizeof(*graph);
-    if (at >= info->graph_count)
-        at = (size_t)(qnnrt__model_graph(model, context, graph->name) - info->graphs);
-    return model->contexts[context].graphs[at];
-}
-
-static void qnnrt__model_publish(qnnrt *model)
-{
-    qnnrt_info *info = &model->info;
-    info->folder = model->folder != NULL ? model->folder : "";
-    info->system_path = model->system_path;
-    info->backend = model->backend;
-    info->contexts = model->infos;
-    info->context_count = model->context_count;
-    info->pipelines = (const qnnrt_pipeline *const *)model->pipelines;
-    info->pipeline_count = model->pipeline_count;
+    const qnnrt_graph_info *now = qnnrt__model_graph(model, context, graph->name);
+    return model->contexts[context].graphs[now - model->infos[context].graphs];
 }
 
 /* Return a table that puts the metadata of one file into the model. */
@@ -8275,10 +8250,11 @@ static qnnrt_result qnnrt__resident_set(qnnrt *model, size_t at, int load, qnnrt
     qnnrt__context *context;
     qnnrt_backend *b;
     qnnrt_result result = QNNRT_OK;
-    if (at >= model->context_count)
+    if (at >= model->info.context_count)
         return qnnrt__fail(err, QNNRT_E_ARG, "%s: context %llu, and the model has %llu", call,
-                           (unsigned long long)at, (unsigned long long)model->context_count);
-    if (model->residency != QNNRT_RESIDENT_CALLER || model->backend == NULL || model->take != NULL)
+                           (unsigned long long)at, (unsigned long long)model->info.context_count);
+    if (model->residency != QNNRT_RESIDENT_CALLER || model->info.backend == NULL ||
+        model->take != NULL)
         return qnnrt__fail(err, QNNRT_E_ARG, "%s: the model was not opened to run with"
                            " desc.residency QNNRT_RESIDENT_CALLER", call);
     context = &model->contexts[at];
@@ -8290,14 +8266,17 @@ static qnnrt_result qnnrt__resident_set(qnnrt *model, size_t at, int load, qnnrt
                            context->info->file);
     b = context->backend;
     qnnrt__hooks_lock(&b->hooks);
-    if (!load) result = qnnrt__resident_free(model, at);
-    else if (context->handle == NULL) result = qnnrt__resident_again(model, at, err);
-    if (!load) context->lost = 0;
+    if (!load) {
+        result = qnnrt__resident_free(model, at);
+        context->lost = 0;
+        if (result != QNNRT_OK)
+            qnnrt__fail(err, result, "%s: the library refused to free %s; it is gone all the same",
+                        call, context->info->file);
+    } else if (context->handle == NULL) {
+        result = qnnrt__resident_again(model, at, err);
+    }
     qnnrt__hooks_unlock(&b->hooks);
     qnnrt__os_unlock(&context->busy);
-    if (!load && result != QNNRT_OK)
-        return qnnrt__fail(err, result, "%s: the library refused to free %s; it is gone all the"
-                           " same", call, context->info->file);
     return result;
 }
 
@@ -8308,37 +8287,43 @@ static qnnrt_result qnnrt__resident_set(qnnrt *model, size_t at, int load, qnnrt
    Needs: >>os >>mem >>err >>log >>sort     Knows nothing of: what the files hold
    ===================================================================================== */
 
-typedef struct qnnrt__scan_file {
-    struct qnnrt__scan_file *next;      /* while collecting */
-    const char *name;
-    const char *json;                   /* the "<name without .bin>_json.json" beside it, or NULL */
-    int         kind;
-    uint64_t    index, total;           /* forward: i; part: i and n */
-    size_t      prefix;                 /* part: bytes before "_<i>_of_<n>.bin" */
-    int         taken;
-} qnnrt__scan_file;
-
-enum {
+typedef enum qnnrt__scan_kind {
     QNNRT__SCAN_LISTED,                 /* in a list of files, see scan.list */
     QNNRT__SCAN_FORWARD,                /* forward_<i>.bin                    */
     QNNRT__SCAN_PART,                   /* <prefix>_<i>_of_<n>.bin            */
     QNNRT__SCAN_ANY                     /* any other *.bin                    */
-};
+} qnnrt__scan_kind;
+
+typedef struct qnnrt__scan_file {
+    const char *name;
+    const char *json;                   /* the "<name without .bin>_json.json" beside it, or NULL */
+    qnnrt__scan_kind kind;
+    uint64_t    index, total;           /* listed: its place; forward: i; part: i and n; any: 0 */
+    size_t      prefix;                 /* part: bytes before "_<i>_of_<n>.bin" */
+    int         taken;
+} qnnrt__scan_file;
+
+typedef struct qnnrt__scan_list {
+    qnnrt__scan_file **files;           /* [count] by name */
+    size_t             count, room;
+} qnnrt__scan_list;
 
 typedef struct qnnrt__scan {
-    qnnrt__arena           *arena;
-    qnnrt__scan_file       *found;      /* newest first */
-    qnnrt__scan_file       *texts;      /* *_json.json, newest first */
-    size_t                  count, text_count, entries, listed;
-    const qnnrt__scan_file **files;     /* [count], in shard order */
-    int                     kind;       /* of the files taken */
-    int                     genie;      /* the folder has a genie_config.json */
-    int                     manifest;   /* the folder has a qnnrt.json */
-    const char             *list;       /* the file that lists files, or NULL */
-    int                     json_only;  /* there are no binaries: files are the texts */
+    qnnrt__arena       *arena;
+    qnnrt__scan_list    binaries, texts;    /* *.bin and *_json.json */
+    size_t              entries, listed;
+    qnnrt__scan_file  **files;          /* [count] of the model, in shard order: of binaries or,
+                                           with json_only, of texts */
+    size_t              count;
+    qnnrt__scan_kind    kind;           /* of these */
+    int                 genie;          /* the folder has a genie_config.json */
+    int                 manifest;       /* the folder has a qnnrt.json */
+    const char         *list;           /* the file that lists files, or NULL */
+    int                 json_only;      /* there are no binaries: files are the texts */
 } qnnrt__scan;
 
 enum { QNNRT__SCAN_ENTRIES = 100000 };
+#define QNNRT__SCAN_DIGITS "0123456789"
 
 /* Read the decimal number at *at, of at most 9 digits, and advance *at. Return 0 if there is none.
    */
@@ -8353,34 +8338,36 @@ static int qnnrt__scan_number(const char **at, uint64_t *value)
     return digits > 0 && (**at < '0' || **at > '9');
 }
 
+/* Read the number, and `before` before it, that end at *at of text, and set *at to where they
+   begin. Return 0 if they are not there. */
+static int qnnrt__scan_back(const char *text, size_t *at, const char *before, uint64_t *value)
+{
+    const size_t end = *at, bytes = strlen(before);
+    size_t begin = end;
+    const char *from;
+    while (begin > 0 && text[begin - 1] >= '0' && text[begin - 1] <= '9') --begin;
+    from = text + begin;
+    if (begin == end || end - begin > 9 || begin < bytes ||
+        memcmp(from - bytes, before, bytes) != 0) return 0;
+    *at = begin - bytes;
+    return qnnrt__scan_number(&from, value);
+}
+
 /* Return 1 if the first `length` bytes of text end in "_<i>_of_<n>". *begin receives where that
    suffix begins. */
 static int qnnrt__scan_suffix(const char *text, size_t length, size_t *begin, uint64_t *index,
                               uint64_t *total)
 {
-    size_t at = length, digits;
-    const char *from;
-    digits = at;
-    while (at > 0 && text[at - 1] >= '0' && text[at - 1] <= '9') --at;
-    if (at == digits || digits - at > 9 || at < 5 || memcmp(text + at - 4, "_of_", 4) != 0)
-        return 0;
-    from = text + at;
-    if (!qnnrt__scan_number(&from, total)) return 0;
-    at -= 4;
-    digits = at;
-    while (at > 0 && text[at - 1] >= '0' && text[at - 1] <= '9') --at;
-    if (at == digits || digits - at > 9 || at < 1 || text[at - 1] != '_') return 0;
-    from = text + at;
-    if (!qnnrt__scan_number(&from, index)) return 0;
-    *begin = at - 1;
-    return 1;
+    *begin = length;
+    return qnnrt__scan_back(text, begin, "_of_", total) &&
+           qnnrt__scan_back(text, begin, "_", index);
 }
 
 /* Return 1 if text ends in `end` and something is before it. */
-static int qnnrt__scan_ends(const char *text, size_t length, const char *end)
+static int qnnrt__scan_ends(const char *text, const char *end)
 {
-    size_t bytes = strlen(end);
-    return length > bytes && memcmp(text + length - bytes, end, bytes) == 0;
+    const size_t length = strlen(text), bytes = strlen(end);
+    return length > bytes && strcmp(text + length - bytes, end) == 0;
 }
 
 /* Return 1 if name is "forward_<i>" and then `end`. */
@@ -8391,15 +8378,6 @@ static int qnnrt__scan_forward(const char *name, const char *end, uint64_t *inde
            strcmp(at, end) == 0;
 }
 
-static void qnnrt__scan_classify(qnnrt__scan_file *file)
-{
-    size_t length = strlen(file->name) - 4;      /* without ".bin" */
-    file->kind = QNNRT__SCAN_ANY;
-    if (qnnrt__scan_forward(file->name, ".bin", &file->index)) file->kind = QNNRT__SCAN_FORWARD;
-    else if (qnnrt__scan_suffix(file->name, length, &file->prefix, &file->index, &file->total))
-        file->kind = QNNRT__SCAN_PART;
-}
-
 /* What ends the collecting of entries early. */
 enum { QNNRT__SCAN_NO_MEMORY = 1, QNNRT__SCAN_TOO_MANY };
 
@@ -8407,27 +8385,26 @@ enum { QNNRT__SCAN_NO_MEMORY = 1, QNNRT__SCAN_TOO_MANY };
 static int qnnrt__scan_visit(void *user, const char *name)
 {
     qnnrt__scan *scan = (qnnrt__scan *)user;
-    size_t length = strlen(name);
-    qnnrt__scan_file *file;
-    int binary = qnnrt__scan_ends(name, length, ".bin");
+    const int binary = qnnrt__scan_ends(name, ".bin");
+    qnnrt__scan_list *list = binary ? &scan->binaries : &scan->texts;
+    qnnrt__scan_file *file, **files;
     if (++scan->entries > QNNRT__SCAN_ENTRIES) return QNNRT__SCAN_TOO_MANY;
-    if (strcmp(name, "genie_config.json") == 0) scan->genie = 1;
-    if (strcmp(name, "qnnrt.json") == 0) scan->manifest = 1;
-    if (name[0] == '.' || (!binary && !qnnrt__scan_ends(name, length, "_json.json"))) return 0;
+    scan->genie |= strcmp(name, "genie_config.json") == 0;
+    scan->manifest |= strcmp(name, "qnnrt.json") == 0;
+    if (name[0] == '.' || (!binary && !qnnrt__scan_ends(name, "_json.json"))) return 0;
     file = (qnnrt__scan_file *)qnnrt__arena_alloc(scan->arena, 1, sizeof(*file));
-    if (file == NULL || (file->name = qnnrt__arena_text(scan->arena, name, length)) == NULL)
+    files = (qnnrt__scan_file **)qnnrt__arena_grow(scan->arena, list->files, list->count,
+                                                   sizeof(*files), (uint64_t)list->count + 1,
+                                                   &list->room);
+    if (file == NULL || files == NULL ||
+        (file->name = qnnrt__arena_text(scan->arena, name, strlen(name))) == NULL)
         return QNNRT__SCAN_NO_MEMORY;
-    if (binary) {
-        qnnrt__scan_classify(file);
-        file->next = scan->found;
-        scan->found = file;
-        ++scan->count;
-    } else {
-        file->kind = QNNRT__SCAN_ANY;
-        file->next = scan->texts;
-        scan->texts = file;
-        ++scan->text_count;
-    }
+    file->kind = binary && qnnrt__scan_forward(name, ".bin", &file->index) ? QNNRT__SCAN_FORWARD
+                 : binary && qnnrt__scan_suffix(name, strlen(name) - 4, &file->prefix, &file->index,
+                                                &file->total) ? QNNRT__SCAN_PART : QNNRT__SCAN_ANY;
+    if (file->kind == QNNRT__SCAN_ANY) file->index = 0;
+    list->files = files;
+    files[list->count++] = file;
     return 0;
 }
 
@@ -8435,22 +8412,24 @@ static int qnnrt__scan_visit(void *user, const char *name)
    */
 static int qnnrt__scan_natural(const char *a, const char *b)
 {
-    while (*a != '\0' || *b != '\0') {
-        if (*a >= '0' && *a <= '9' && *b >= '0' && *b <= '9') {
-            const char *end_a, *end_b;
-            while (*a == '0' && a[1] >= '0' && a[1] <= '9') ++a;
-            while (*b == '0' && b[1] >= '0' && b[1] <= '9') ++b;
-            for (end_a = a; *end_a >= '0' && *end_a <= '9';) ++end_a;
-            for (end_b = b; *end_b >= '0' && *end_b <= '9';) ++end_b;
-            if (end_a - a != end_b - b) return end_a - a < end_b - b ? -1 : 1;
-            while (a < end_a) { if (*a != *b) return *a < *b ? -1 : 1; ++a; ++b; }
+    for (;;) {
+        size_t x = strspn(a, QNNRT__SCAN_DIGITS), y = strspn(b, QNNRT__SCAN_DIGITS);
+        if (x > 0 && y > 0) {
+            int order;
+            for (; x > 1 && *a == '0'; --x) ++a;
+            for (; y > 1 && *b == '0'; --y) ++b;
+            if (x != y) return x < y ? -1 : 1;
+            order = memcmp(a, b, x);
+            if (order != 0) return order;
+            a += x;
+            b += y;
         } else {
             if (*a != *b) return (unsigned char)*a < (unsigned char)*b ? -1 : 1;
+            if (*a == '\0') return 0;
             ++a;
             ++b;
         }
     }
-    return 0;
 }
 
 static int qnnrt__scan_order(const void *a, const void *b)
@@ -8458,12 +8437,27 @@ static int qnnrt__scan_order(const void *a, const void *b)
     const qnnrt__scan_file *x = (const qnnrt__scan_file *)a, *y = (const qnnrt__scan_file *)b;
     int order;
     if (x->kind != y->kind) return x->kind < y->kind ? -1 : 1;
-    if (x->kind == QNNRT__SCAN_LISTED) return x->index < y->index ? -1 : x->index > y->index;
-    if (x->kind != QNNRT__SCAN_ANY && x->index != y->index) return x->index < y->index ? -1 : 1;
+    if (x->index != y->index) return x->index < y->index ? -1 : 1;
     order = qnnrt__scan_natural(x->name, y->name);
     if (order == 0 && strlen(x->name) != strlen(y->name))
         return strlen(x->name) < strlen(y->name) ? -1 : 1;
     return order != 0 ? order : strcmp(x->name, y->name);
+}
+
+static int qnnrt__scan_name_order(const void *a, const void *b)
+{
+    return strcmp(((const qnnrt__scan_file *)a)->name, ((const qnnrt__scan_file *)b)->name);
+}
+
+/* Find a file by its name. Return NULL if there is none. */
+static qnnrt__scan_file *qnnrt__scan_find(const qnnrt__scan_list *list, const char *name)
+{
+    qnnrt__scan_file key;
+    size_t at;
+    key.name = name;
+    at = qnnrt__sort_bound((const void *const *)list->files, list->count, &key,
+                           qnnrt__scan_name_order);
+    return at < list->count && strcmp(list->files[at]->name, name) == 0 ? list->files[at] : NULL;
 }
 
 /* Check that every numbered shard of a model occurs exactly once. */
@@ -8471,31 +8465,27 @@ static qnnrt_result qnnrt__scan_complete(const qnnrt__scan *scan, const char *fo
                                          qnnrt_error *err)
 {
     const qnnrt__scan_file *first = scan->files[0];
-    int part = scan->kind == QNNRT__SCAN_PART;
-    uint64_t base = part ? 1 : 0;
+    const int part = scan->kind == QNNRT__SCAN_PART;
     size_t i;
     for (i = 0; i < scan->count; ++i) {
         const qnnrt__scan_file *file = scan->files[i];
+        const uint64_t expected = i + (part ? 1 : 0);
         if (part && (file->total != first->total || file->prefix != first->prefix ||
-                                memcmp(file->name, first->name, file->prefix) != 0))
+                     memcmp(file->name, first->name, file->prefix) != 0))
             return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_FORMAT,
                                                 "%s holds shards of more than one model: %s and %s",
                                                 folder, first->name, file->name),
                                "Give each model a folder of its own, or use desc.files.");
-        if (file->index < base)
-            return qnnrt__fail(err, QNNRT_E_FORMAT, "%s: %s: the numbers of _<i>_of_<n> begin at 1",
-                               folder, file->name);
-        if (file->index < base + i)
-            return qnnrt__fail(err, QNNRT_E_FORMAT, "%s: %s and %s are the same shard", folder,
-                               scan->files[i - 1]->name, file->name);
-        if (file->index > base + i) {
-            qnnrt__fail(err, QNNRT_E_FORMAT,
-                        "%s: shard %llu is missing: found %s, and the numbers begin at %llu",
-                        folder,
-                        (unsigned long long)(base + i), file->name, (unsigned long long)base);
-            return qnnrt__hint(err, QNNRT_E_FORMAT,
+        if (file->index < expected)
+            return qnnrt__fail(err, QNNRT_E_FORMAT,
+                               i == 0 ? "%s: %s%s: the numbers of _<i>_of_<n> begin at 1"
+                                      : "%s: %s and %s are the same shard", folder,
+                               i == 0 ? "" : scan->files[i - 1]->name, file->name);
+        if (file->index > expected)
+            return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_FORMAT, "%s: shard %llu is missing:"
+                                                " found %s, and the numbers begin at %d", folder,
+                                                (unsigned long long)expected, file->name, part),
                                "Put the missing file there, or name the files in desc.files.");
-        }
     }
     if (part && first->total != scan->count)
         return qnnrt__fail(err, QNNRT_E_FORMAT, "%s: %s names %llu shards, found %u", folder,
@@ -8521,35 +8511,23 @@ static qnnrt_result qnnrt__scan_folder(qnnrt__scan *scan, const char *folder, qn
     if (stopped == QNNRT__SCAN_TOO_MANY)
         return qnnrt__fail(err, QNNRT_E_LIMIT, "%s has more than %d entries", folder,
                            QNNRT__SCAN_ENTRIES);
+    qnnrt__sort((const void **)scan->binaries.files, scan->binaries.count, qnnrt__scan_name_order);
+    qnnrt__sort((const void **)scan->texts.files, scan->texts.count, qnnrt__scan_name_order);
     return QNNRT_OK;
-}
-
-/* Compare "<stem>_json.json" with the name of a text; bytes is the length of stem. */
-static int qnnrt__scan_stem_order(const char *stem, size_t bytes, const char *text)
-{
-    int order = strncmp(stem, text, bytes);
-    return order != 0 ? order : strcmp("_json.json", text + bytes);
 }
 
 #ifndef QNNRT_NO_JSON
 /* Take a name that scan->list lists as the next shard. It must be a plain name: a path in a file is
    never followed. */
-static qnnrt_result qnnrt__scan_list(qnnrt__scan *scan, const char *folder, const char *name,
-                                     qnnrt_error *err)
+static qnnrt_result qnnrt__scan_list_name(qnnrt__scan *scan, const char *folder, const char *name,
+                                          qnnrt_error *err)
 {
-    qnnrt__scan_file *file = scan->found;
+    qnnrt__scan_file *file = qnnrt__scan_find(&scan->binaries, name);
     if (!qnnrt__os_plain_name(name))
         return qnnrt__fail(
             err, QNNRT_E_FORMAT,
             "%s/%s: \"ctx-bins\" holds \"%.200s\"; a plain name of a file in the folder is"
             " expected", folder, scan->list, name);
-    const size_t stem = strlen(name) - (qnnrt__scan_ends(name, strlen(name), ".bin") ? 4 : 0);
-    if (scan->count == 0) {      /* the JSON stands for the binary */
-        for (file = scan->texts; file != NULL && qnnrt__scan_stem_order(name, stem, file->name);)
-            file = file->next;
-    } else {
-        while (file != NULL && strcmp(file->name, name) != 0) file = file->next;
-    }
     if (file == NULL)
         return qnnrt__fail(
             err, QNNRT_E_NOT_FOUND, "%s/%s lists \"%.200s\", but the folder has no such *.bin",
@@ -8563,44 +8541,30 @@ static qnnrt_result qnnrt__scan_list(qnnrt__scan *scan, const char *folder, cons
 }
 #endif
 
-static int qnnrt__scan_by_name(const void *a, const void *b)
+/* Give every binary its JSON, and refuse a forward_<i>_json.json without a binary. */
+static qnnrt_result qnnrt__scan_pair(qnnrt__scan *scan, const char *folder, qnnrt_error *err)
 {
-    return strcmp(((const qnnrt__scan_file *)a)->name, ((const qnnrt__scan_file *)b)->name);
-}
-
-/* Compare the name of a text with that of a binary's JSON. */
-static int qnnrt__scan_json_order(const void *text, const void *binary)
-{
-    const char *name = ((const qnnrt__scan_file *)binary)->name;
-    return -qnnrt__scan_stem_order(name, strlen(name) - 4, ((const qnnrt__scan_file *)text)->name);
-}
-
-/* Give every binary its JSON, and refuse a forward_<i>_json.json without a binary. texts has room
-   for text_count pointers. */
-static qnnrt_result qnnrt__scan_pair(qnnrt__scan *scan, const char *folder, const void **texts,
-                                     qnnrt_error *err)
-{
-    qnnrt__scan_file *file;
     uint64_t index;
-    size_t i = 0;
-    for (file = scan->texts; file != NULL; file = file->next) texts[i++] = file;
-    qnnrt__sort(texts, scan->text_count, qnnrt__scan_by_name);
-    for (file = scan->found; file != NULL; file = file->next) {
-        const void *found = qnnrt__sort_find((const void *const *)texts, scan->text_count, file,
-                                             qnnrt__scan_json_order);
-        qnnrt__scan_file *text;
-        if (found == NULL) continue;
-        /* Only the sort and the search need const; the flag is ours to set. */
-        memcpy((void *)&text, (const void *)&found, sizeof(text));
-        file->json = text->name;
+    size_t i;
+    for (i = 0; i < scan->binaries.count; ++i) {
+        qnnrt__scan_file *file = scan->binaries.files[i], *text;
+        const size_t stem = strlen(file->name) - 4;
+        char *name = (char *)qnnrt__arena_alloc(scan->arena, stem + sizeof("_json.json"), 1);
+        if (name == NULL) return qnnrt__fail_memory(err, "file names");
+        snprintf(name, stem + sizeof("_json.json"), "%.*s_json.json", (int)stem, file->name);
+        text = qnnrt__scan_find(&scan->texts, name);
+        if (text == NULL) continue;
+        file->json = name;
         text->taken = 1;
     }
-    for (file = scan->texts; file != NULL; file = file->next)
-        if (!file->taken && qnnrt__scan_forward(file->name, "_json.json", &index))
+    for (i = 0; i < scan->texts.count; ++i) {
+        const qnnrt__scan_file *text = scan->texts.files[i];
+        if (!text->taken && qnnrt__scan_forward(text->name, "_json.json", &index))
             return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_FORMAT, "%s: found %s, but not its"
                                                 " binary forward_%llu.bin", folder,
-                                                file->name, (unsigned long long)index),
+                                                text->name, (unsigned long long)index),
                                "Copy the folder again, or remove the JSON.");
+    }
     return QNNRT_OK;
 }
 
@@ -8609,44 +8573,33 @@ static qnnrt_result qnnrt__scan_pair(qnnrt__scan *scan, const char *folder, cons
 static qnnrt_result qnnrt__scan_choose(qnnrt__scan *scan, const char *folder, int inspect,
                                        const qnnrt_hooks *hooks, qnnrt_error *err)
 {
-    int kind = QNNRT__SCAN_ANY;
-    size_t i, kept = 0, room = scan->count > scan->text_count ? scan->count : scan->text_count;
-    qnnrt__scan_file *file;
-    qnnrt_result result;
-    scan->json_only = inspect && scan->count == 0 && scan->text_count > 0;
-    if (scan->count == 0 && !scan->json_only) {
+    qnnrt__scan_list *list = &scan->binaries;
+    qnnrt_result result = QNNRT_OK;
+    size_t i;
+    scan->json_only = inspect && list->count == 0 && scan->texts.count > 0;
+    if (scan->json_only) list = &scan->texts;
+    if (list->count == 0) {
         qnnrt__fail(err, QNNRT_E_NOT_FOUND,
                     "no *.bin in the folder %s: a model folder holds context binaries"
                     " (forward_0.bin, model_1_of_4.bin, any *.bin)", folder);
-        if (scan->text_count > 0)
+        if (scan->texts.count > 0)
             qnnrt__err_add(err, "\n  JSON without a binary can be inspected only");
         return qnnrt__hint(err, QNNRT_E_NOT_FOUND, "Give the folder that holds the *.bin files.");
     }
-    scan->files = (const qnnrt__scan_file **)qnnrt__arena_alloc(scan->arena, room,
-                                                                sizeof(*scan->files));
-    if (scan->files == NULL) return qnnrt__fail_memory(err, "file names");
-    if (!scan->json_only) {
-        result = qnnrt__scan_pair(scan, folder, (const void **)scan->files, err);
-        if (result != QNNRT_OK) return result;
-    } else {
-        scan->found = scan->texts;
-        scan->count = scan->text_count;
+    if (!scan->json_only) result = qnnrt__scan_pair(scan, folder, err);
+    if (result != QNNRT_OK) return result;
+    qnnrt__sort((const void **)list->files, list->count, qnnrt__scan_order);
+    scan->files = list->files;
+    scan->kind = list->files[0]->kind;
+    for (i = 0; i < list->count; ++i) {
+        if (scan->json_only) list->files[i]->json = list->files[i]->name;
+        if (list->files[i]->kind == scan->kind) ++scan->count;      /* they come first */
+        else qnnrt__log(hooks, QNNRT_LOG_INFO, "scan", 0,
+                        "%s is left out: %s decides which files are the model",
+                        list->files[i]->name,
+                        scan->kind == QNNRT__SCAN_LISTED ? scan->list : list->files[0]->name);
     }
-    for (i = 0, file = scan->found; file != NULL; file = file->next) {
-        if (scan->json_only) file->json = file->name;
-        scan->files[i++] = file;
-        if (file->kind < kind) kind = file->kind;
-    }
-    qnnrt__sort((const void **)scan->files, scan->count, qnnrt__scan_order);
-    for (i = 0; i < scan->count; ++i) {
-        if (scan->files[i]->kind == kind) { ++kept; continue; }    /* they come first */
-        qnnrt__log(hooks, QNNRT_LOG_INFO, "scan", 0,
-                   "%s is left out: %s decides which files are the model", scan->files[i]->name,
-                   kind == QNNRT__SCAN_LISTED ? scan->list : scan->files[0]->name);
-    }
-    scan->count = kept;
-    scan->kind = kind;
-    return kind == QNNRT__SCAN_FORWARD || kind == QNNRT__SCAN_PART
+    return scan->kind == QNNRT__SCAN_FORWARD || scan->kind == QNNRT__SCAN_PART
                ? qnnrt__scan_complete(scan, folder, err) : QNNRT_OK;
 }
 
@@ -8690,7 +8643,7 @@ static qnnrt_result qnnrt__program_graph(qnnrt_step_info *to, const qnnrt_step_d
 {
     const qnnrt *model = step->model;
     const qnnrt_context_info *context;
-    if (model == NULL || step->graph == NULL || step->context >= model->context_count)
+    if (model == NULL || step->graph == NULL || step->context >= model->info.context_count)
         return qnnrt__fail(err, QNNRT_E_ARG, "step %u: expected a model, one of its contexts and"
                            " the name of a graph, or a host step", (unsigned)at);
     context = &model->infos[step->context];
@@ -8896,27 +8849,6 @@ static const char *qnnrt__wiring_where(const qnnrt_pipeline *p, uint32_t step, c
     else qnnrt__program_text(is, what, sizeof(what));
     snprintf(out, room, "step %u (%s)", (unsigned)step, what);
     return out;
-}
-
-/* Return a number that the backends of a pipeline do not exceed: how often it changes. */
-static size_t qnnrt__wiring_backends(const qnnrt_pipeline *p)
-{
-    const qnnrt_backend *last = NULL;
-    size_t step, count = 1;
-    for (step = 0; step < p->info.step_count; ++step) {
-        if (p->steps[step].backend == NULL || p->steps[step].backend == last) continue;
-        count += last != NULL;
-        last = p->steps[step].backend;
-    }
-    return count;
-}
-
-/* Return the first step that is a graph. */
-static const qnnrt_step_info *qnnrt__wiring_first(const qnnrt_pipeline *p)
-{
-    const qnnrt_step_info *step = p->steps;
-    while (step->kind != QNNRT_STEP_GRAPH) ++step;
-    return step;
 }
 
 /* Check that the backends can serve one pipeline: it has one allocator, and either every backend
@@ -9608,7 +9540,7 @@ static const qnnrt_pipeline *qnnrt__slot_owner(const qnnrt_pipeline *p, const qn
     size_t step, i;
     for (step = 0; step < p->info.step_count; ++step) {
         const qnnrt *model = p->steps[step].model;
-        for (i = 0; model != NULL && i < model->pipeline_count + model->single_count; ++i)
+        for (i = 0; model != NULL && i < model->info.pipeline_count + model->single_count; ++i)
             if (qnnrt__slot_index(model->pipelines[i], slot) <
                 model->pipelines[i]->info.slot_count) return model->pipelines[i];
     }
@@ -9741,8 +9673,9 @@ static qnnrt_result qnnrt__pipeline_wire(qnnrt_pipeline *p, const qnnrt_pipeline
     return result == QNNRT_OK ? qnnrt__slot_address(p, err) : result;
 }
 
-/* Make a pipeline of a description whose pointers were checked, for the caller or for a model. *out
-   is NULL or, if it could not be wired, incomplete. model: of its first graph. */
+/* Make a pipeline of a description that has a name, whose pointers were checked, for the caller or
+   for a model. *out is NULL or, if it could not be wired, incomplete. model: of its first
+   graph. */
 static qnnrt_result qnnrt__pipeline_build(qnnrt__arena *arena, const qnnrt *model,
                                           const qnnrt_pipeline_desc *desc, int made,
                                           qnnrt_pipeline **out, qnnrt_error *err)
@@ -9761,8 +9694,7 @@ static qnnrt_result qnnrt__pipeline_build(qnnrt__arena *arena, const qnnrt *mode
     p->info.step_count = desc->step_count;
     result = qnnrt__program_make(arena, &model->limits, desc, steps, err);
     if (result != QNNRT_OK) return result;
-    p->info.name = desc->name == NULL ? qnnrt__wiring_first(p)->graph->name
-                                      : qnnrt__arena_text(arena, desc->name, strlen(desc->name));
+    p->info.name = qnnrt__arena_text(arena, desc->name, strlen(desc->name));
     if (p->info.name == NULL) return qnnrt__fail_memory(err, "a pipeline");
     *out = p;
     return qnnrt__pipeline_wire(p, desc, err);
@@ -9787,6 +9719,7 @@ static void qnnrt__pipeline_free(qnnrt_pipeline *p)
 static qnnrt_result qnnrt__pipeline_make(const qnnrt_pipeline_desc *desc, qnnrt_pipeline **out,
                                          qnnrt_error *err)
 {
+    qnnrt_pipeline_desc named = *desc;
     qnnrt__arena arena;
     qnnrt_pipeline *p;
     qnnrt_result result;
@@ -9802,7 +9735,8 @@ static qnnrt_result qnnrt__pipeline_make(const qnnrt_pipeline_desc *desc, qnnrt_
     memset(&arena, 0, sizeof(arena));
     arena.hooks = desc->steps[first].model->hooks;
     if (desc->step_count < 8) arena.chunk = 1024;      /* a program may have thousands of them */
-    result = qnnrt__pipeline_build(&arena, desc->steps[first].model, desc, 1, &p, err);
+    if (named.name == NULL) named.name = desc->steps[first].graph;
+    result = qnnrt__pipeline_build(&arena, desc->steps[first].model, &named, 1, &p, err);
     if (result != QNNRT_OK) {
         qnnrt__arena_free(&arena);
         return result;
@@ -9849,7 +9783,7 @@ static int qnnrt__pipeline_take(qnnrt__join *join, size_t context, const char *n
    the first graph that can be the first shard's is tried. */
 static int qnnrt__pipeline_by_number(qnnrt__join *join, const char *name)
 {
-    size_t contexts = join->model->context_count, at = 0, digits, k, room = strlen(name) + 24;
+    size_t contexts = join->model->info.context_count, at = 0, digits, k, room = strlen(name) + 24;
     char *expect = (char *)qnnrt__mem_alloc(&join->model->hooks, room);
     int found = 0, tried = 0;
     if (expect == NULL) return -1;
@@ -9900,16 +9834,15 @@ static qnnrt_result qnnrt__pipeline_of(qnnrt *model, const qnnrt_step_desc *step
     qnnrt__err_clear(&failure);
     desc.steps = steps;
     desc.step_count = count;
-    desc.name = name;
+    desc.name = name != NULL ? name : graph;
     if (name == NULL && qnnrt__scan_suffix(graph, strlen(graph), &begin, &index, &total) &&
-        begin > 0 && index == 1 && total == count) {
+        begin > 0 && index == 1 && total == count)
         desc.name = qnnrt__arena_text(&model->arena, graph, begin);
-        if (desc.name == NULL) return qnnrt__fail_memory(err, "pipelines");
-    }
+    if (desc.name == NULL) return qnnrt__fail_memory(err, "pipelines");
     result = qnnrt__pipeline_build(&model->arena, model, &desc, 0, out, &failure);
     /* If a shard is missing, it is unknown which graphs belong together, and a part of a model
        must not look like the whole model. */
-    for (k = 0; k < model->context_count && result == QNNRT_OK && name == NULL; ++k)
+    for (k = 0; k < model->info.context_count && result == QNNRT_OK && name == NULL; ++k)
         if (model->infos[k].failure != NULL)
             result = qnnrt__fail(&failure, QNNRT_E_STATE,
                                  "%s did not load; the graphs of the other files are found as"
@@ -9944,14 +9877,14 @@ static qnnrt_result qnnrt__pipeline_join(qnnrt__join *join, qnnrt__pipeline_rule
 {
     qnnrt *model = join->model;
     size_t k, g, c;
-    for (k = 0; k < model->context_count; ++k)
+    for (k = 0; k < model->info.context_count; ++k)
         for (g = 0; g < model->infos[k].graph_count; ++g) {
             const char *name = model->infos[k].graphs[g].name;
             qnnrt_result result;
             int found = 1;
             if (join->used[k][g]) continue;
             join->step_count = 0;
-            for (c = 0; c < model->context_count; ++c) {
+            for (c = 0; c < model->info.context_count; ++c) {
                 if (rule == QNNRT__PIPELINE_ALONE && c != k) continue;
                 qnnrt__pipeline_take(join, c, rule == QNNRT__PIPELINE_IN_ORDER
                                                   ? model->infos[c].graphs[0].name : name);
@@ -9972,7 +9905,7 @@ static qnnrt_result qnnrt__pipeline_join(qnnrt__join *join, qnnrt__pipeline_rule
 static qnnrt_result qnnrt__pipeline_begin(qnnrt__join *join, qnnrt__arena *scratch)
 {
     qnnrt *model = join->model;
-    const size_t contexts = model->context_count;
+    const size_t contexts = model->info.context_count;
     size_t graphs = 0, k;
     join->used = (unsigned char **)qnnrt__arena_alloc(scratch, contexts, sizeof(*join->used));
     join->marks = (unsigned char **)qnnrt__arena_alloc(scratch, contexts, sizeof(*join->marks));
@@ -9989,6 +9922,7 @@ static qnnrt_result qnnrt__pipeline_begin(qnnrt__join *join, qnnrt__arena *scrat
                            (unsigned)graphs, (unsigned)contexts);
     model->pipelines = (qnnrt_pipeline **)qnnrt__arena_alloc(
         &model->arena, (uint64_t)graphs * 2, sizeof(*model->pipelines));
+    model->info.pipelines = (const qnnrt_pipeline *const *)model->pipelines;
     return model->pipelines != NULL && scratch->failed == QNNRT_OK
                ? QNNRT_OK : qnnrt__fail_memory(join->err, "pipelines");
 }
@@ -9999,7 +9933,7 @@ static qnnrt_result qnnrt__pipeline_singles(qnnrt *model, qnnrt__arena *scratch,
 {
     qnnrt_result result = QNNRT_OK;
     size_t i, s;
-    for (i = 0; i < model->pipeline_count; ++i) {
+    for (i = 0; i < model->info.pipeline_count; ++i) {
         const qnnrt_pipeline *p = model->pipelines[i];
         if (p->info.step_count == 1 && p->info.failure == NULL) continue;
         for (s = 0; s < p->info.step_count && result == QNNRT_OK; ++s) {
@@ -10008,7 +9942,7 @@ static qnnrt_result qnnrt__pipeline_singles(qnnrt *model, qnnrt__arena *scratch,
             if (name == NULL) return qnnrt__fail_memory(err, "pipelines");
             result = qnnrt__pipeline_single(
                 model, step->context, step->graph, name,
-                &model->pipelines[model->pipeline_count + model->single_count++], err);
+                &model->pipelines[model->info.pipeline_count + model->single_count++], err);
         }
     }
     return result;
@@ -10021,20 +9955,20 @@ static qnnrt_result qnnrt__pipeline_discover(qnnrt *model, qnnrt_error *err)
     qnnrt__join join;
     qnnrt_result result;
     qnnrt__arena scratch;
-    size_t k = 0;
+    qnnrt__pipeline_rule rest = QNNRT__PIPELINE_IN_ORDER;
+    size_t k;
     memset(&join, 0, sizeof(join));
     memset(&scratch, 0, sizeof(scratch));
     scratch.hooks = model->hooks;
     join.model = model;
     join.err = err;
     result = qnnrt__pipeline_begin(&join, &scratch);
-    if (result == QNNRT_OK && model->context_count > 1)
+    if (result == QNNRT_OK && model->info.context_count > 1)
         result = qnnrt__pipeline_join(&join, QNNRT__PIPELINE_BY_NAME);
-    while (join.count == 0 && k < model->context_count && model->infos[k].graph_count == 1) ++k;
-    if (result == QNNRT_OK)
-        result = qnnrt__pipeline_join(&join, k == model->context_count ? QNNRT__PIPELINE_IN_ORDER
-                                                                       : QNNRT__PIPELINE_ALONE);
-    model->pipeline_count = join.count;
+    for (k = 0; k < model->info.context_count; ++k)
+        if (join.count > 0 || model->infos[k].graph_count != 1) rest = QNNRT__PIPELINE_ALONE;
+    if (result == QNNRT_OK) result = qnnrt__pipeline_join(&join, rest);
+    model->info.pipeline_count = join.count;
     if (result == QNNRT_OK) result = qnnrt__pipeline_singles(model, &scratch, err);
     qnnrt__arena_free(&scratch);
     return result;
@@ -10045,11 +9979,11 @@ static void qnnrt__pipeline_list(const qnnrt *model, qnnrt_error *err)
 {
     size_t i;
     qnnrt__err_add(err, "\n  it has:");
-    for (i = 0; i < model->pipeline_count && i < 8; ++i)
+    for (i = 0; i < model->info.pipeline_count && i < 8; ++i)
         qnnrt__err_add(err, " \"%.100s\"%s", model->pipelines[i]->info.name,
                        model->pipelines[i]->info.failure != NULL ? " (not wired)" : "");
-    if (model->pipeline_count > 8)
-        qnnrt__err_add(err, " and %u more", (unsigned)(model->pipeline_count - 8));
+    if (model->info.pipeline_count > 8)
+        qnnrt__err_add(err, " and %u more", (unsigned)(model->info.pipeline_count - 8));
 }
 
 static qnnrt_result qnnrt__pipeline_unwired(const qnnrt_pipeline *p, qnnrt_error *err)
@@ -10077,7 +10011,7 @@ static const qnnrt_pipeline *qnnrt__pipeline_at(const qnnrt *model, const char *
     const char *graph;
     size_t i;
     if (!qnnrt__slot_qualified(name, &context, &graph)) return NULL;
-    for (i = 0; i < model->pipeline_count + model->single_count; ++i) {
+    for (i = 0; i < model->info.pipeline_count + model->single_count; ++i) {
         const qnnrt_pipeline *p = model->pipelines[i];
         if (p->info.step_count == 1 && p->info.failure == NULL && p->steps[0].context == context &&
             qnnrt__pipeline_has(p, graph)) return p;
@@ -10092,9 +10026,9 @@ static qnnrt_result qnnrt__pipeline_find(const qnnrt *model, const char *name,
     size_t i, matches = 0;
     int by_graph;
     qnnrt_result result;
-    if (name == NULL && model->pipeline_count == 1) name = model->pipelines[0]->info.name;
+    if (name == NULL && model->info.pipeline_count == 1) name = model->pipelines[0]->info.name;
     for (by_graph = 0; by_graph < 2 && matches == 0 && name != NULL; ++by_graph)
-        for (i = 0; i < model->pipeline_count; ++i) {
+        for (i = 0; i < model->info.pipeline_count; ++i) {
             const qnnrt_pipeline *p = model->pipelines[i];
             if (by_graph ? !qnnrt__pipeline_has(p, name) : strcmp(p->info.name, name) != 0)
                 continue;
@@ -10110,7 +10044,7 @@ static qnnrt_result qnnrt__pipeline_find(const qnnrt *model, const char *name,
     result = matches > 1 ? QNNRT_E_ARG : QNNRT_E_NOT_FOUND;
     if (name == NULL)
         qnnrt__fail(err, result, "the model has %u pipelines, but no name is given",
-                    (unsigned)model->pipeline_count);
+                    (unsigned)model->info.pipeline_count);
     else
         qnnrt__fail(err, result, matches > 1 ? "\"%.200s\" names several pipelines"
                                              : "no pipeline or graph \"%.200s\"", name);
@@ -10315,7 +10249,7 @@ static int qnnrt__folder_bin(void *user, const qnnrt_json_text *name)
         bins->result = qnnrt__fail(bins->err, QNNRT_E_FORMAT,
                                    "%s/genie_config.json: \"ctx-bins\" holds \"%.200s\" and then"
                                    " \\u0000, which a name cannot have", bins->folder, plain);
-    else bins->result = qnnrt__scan_list(bins->scan, bins->folder, plain, bins->err);
+    else bins->result = qnnrt__scan_list_name(bins->scan, bins->folder, plain, bins->err);
     return bins->result == QNNRT_OK;
 }
 
@@ -10430,24 +10364,20 @@ static qnnrt_result qnnrt__open_scan(qnnrt *model, qnnrt__open_work *work, const
     scan->arena = &model->arena;
     result = qnnrt__scan_folder(scan, folder, err);
 #ifndef QNNRT_NO_JSON
-    if (desc->metadata == QNNRT_METADATA_SYSTEM) {      /* JSON files are ignored */
-        scan->text_count = 0;
-        scan->texts = NULL;
-    }
+    if (desc->metadata == QNNRT_METADATA_SYSTEM) scan->texts.count = 0;      /* JSON is ignored */
     if (result == QNNRT_OK && scan->manifest && !desc->no_manifest)
         result = qnnrt__folder_refuse(model, folder, work->path, err);
-    if (result == QNNRT_OK && scan->genie && scan->count > 0)
+    if (result == QNNRT_OK && scan->genie && scan->binaries.count > 0)
         result = qnnrt__folder_order(model, scan, folder, work->path, err);
 #else
-    scan->text_count = 0;      /* JSON files are ignored */
-    scan->texts = NULL;
+    scan->texts.count = 0;      /* JSON files are ignored */
     if (result == QNNRT_OK && scan->manifest && !desc->no_manifest)
         qnnrt__log(&model->hooks, QNNRT_LOG_WARN, "open", 0,
                    "%s/qnnrt.json is ignored: this program was built with QNNRT_NO_JSON", folder);
 #endif
     if (result != QNNRT_OK) return result;
-    model->folder = qnnrt__arena_text(&model->arena, folder, strlen(folder));
-    if (model->folder == NULL) return qnnrt__fail_memory(err, "a path");
+    model->info.folder = qnnrt__arena_text(&model->arena, folder, strlen(folder));
+    if (model->info.folder == NULL) return qnnrt__fail_memory(err, "a path");
     return qnnrt__scan_choose(
         scan, folder, desc->inspect && desc->metadata != QNNRT_METADATA_SYSTEM, &model->hooks, err);
 }
@@ -10552,7 +10482,7 @@ static qnnrt_result qnnrt__open_there(const char *path, qnnrt_error *err)
 static qnnrt_result qnnrt__open_system(qnnrt *model, const qnnrt_desc *desc, qnnrt__open_work *work,
                                        qnnrt_error *err)
 {
-    const qnnrt_backend *b = model->backend;
+    const qnnrt_backend *b = model->info.backend;
     int binaries = 0, texts = 1;
     size_t i;
     qnnrt_result result;
@@ -10609,7 +10539,7 @@ static int qnnrt__open_is_htp(const qnnrt_backend *b)
 static void qnnrt__open_explain(const qnnrt *model, size_t at, qnnrt_error *err)
 {
     const uint64_t need = model->info.device_bytes + model->infos[at].device_bytes;
-    if (need <= QNNRT_DOMAIN_BYTES || !qnnrt__open_is_htp(model->backend)) return;
+    if (need <= QNNRT_DOMAIN_BYTES || !qnnrt__open_is_htp(model->info.backend)) return;
     qnnrt__err_add(err, "\n  with those before it, it needs about %llu bytes on the device; one"
                    " process has about %llu there", (unsigned long long)need,
                    (unsigned long long)QNNRT_DOMAIN_BYTES);
@@ -10629,7 +10559,7 @@ static qnnrt_result qnnrt__open_read(qnnrt *model, size_t at, const qnnrt__metad
     context->file.fd = -1;
     info->file = source->file.name;
     info->build_id = "";
-    qnnrt__model_place(model, context);
+    context->backend = info->backend = model->info.backend;
     if (source->binary) result = qnnrt__context_load(context, &model->ways, err);
     if (result == QNNRT_OK)
         result = qnnrt__metadata_read(model, context, source, system, which, err);
@@ -10685,10 +10615,10 @@ static qnnrt_result qnnrt__open_forgive(qnnrt *model, size_t at, const qnnrt_des
     kept = (qnnrt_error *)qnnrt__arena_alloc(&model->arena, 1, sizeof(*kept));
     if (kept == NULL) return qnnrt__fail_memory(err, "an error");
     *kept = *err;
-    if (model->backend != NULL) {
-        qnnrt__hooks_lock(&model->backend->hooks);
+    if (model->info.backend != NULL) {
+        qnnrt__hooks_lock(&model->info.backend->hooks);
         qnnrt__resident_free(model, at);
-        qnnrt__hooks_unlock(&model->backend->hooks);
+        qnnrt__hooks_unlock(&model->info.backend->hooks);
     }
     model->infos[at].failure = kept;
     model->infos[at].graph_count = 0;
@@ -10718,19 +10648,20 @@ static qnnrt_result qnnrt__open_load(qnnrt *model, const char *folder, const qnn
     model->infos =
         (qnnrt_context_info *)qnnrt__arena_alloc(&model->arena, count, sizeof(*model->infos));
     if (model->contexts == NULL || model->infos == NULL) return qnnrt__fail_memory(err, "contexts");
+    model->info.contexts = model->infos;
     for (i = 0; i < count; ++i) {
         const qnnrt__metadata_source *source = &work->sources[i];
         int foreign;
         qnnrt_result result = qnnrt__open_progress(desc, i, count, source->file.name, err);
         if (result != QNNRT_OK) return result;
-        model->context_count = at + 1;
+        model->info.context_count = at + 1;
         result = qnnrt__open_file(model, at, source, &work->system, desc->metadata, &foreign, err);
         if (result != QNNRT_OK && foreign && folder != NULL &&
             work->scan.kind == QNNRT__SCAN_ANY) {
             qnnrt__log(&model->hooks, QNNRT_LOG_WARN, "model", 0, "%s is left out:",
                        source->file.name);
             qnnrt__log_error(&model->hooks, QNNRT_LOG_WARN, "model", "", err);
-            model->context_count = at;
+            model->info.context_count = at;
             memset(&model->contexts[at], 0, sizeof(model->contexts[at]));
             memset(&model->infos[at], 0, sizeof(model->infos[at]));
             continue;
@@ -10747,7 +10678,7 @@ static qnnrt_result qnnrt__open_load(qnnrt *model, const char *folder, const qnn
         return err->code;
     }
     qnnrt__err_clear(err);
-    if (model->info.device_bytes > QNNRT_DOMAIN_BYTES && qnnrt__open_is_htp(model->backend))
+    if (model->info.device_bytes > QNNRT_DOMAIN_BYTES && qnnrt__open_is_htp(model->info.backend))
         qnnrt__log(&model->hooks, QNNRT_LOG_WARN, "model", 0,
                    "the contexts need about %llu bytes on the device; one process has about %llu"
                    " there: see \"Residency\" of qnnrt.h",
@@ -10809,7 +10740,6 @@ static qnnrt_result qnnrt__open(const char *ctx_dir, const qnnrt_desc *desc, qnn
         qnnrt__model_free(model);
         return qnnrt__hint_general(err, result);
     }
-    qnnrt__model_publish(model);
     *out = model;
     return QNNRT_OK;
 }
@@ -11309,7 +11239,7 @@ static qnnrt_result qnnrt__place_plan(const qnnrt_plan_desc *desc, qnnrt_plan **
 /* =====================================================================================
    AREA                                                                            >>area
    The memory of a plan: it gives the blocks of the plan their addresses.
-   Needs: >>os >>size >>mem >>err >>log >>share >>dtype >>quant >>wiring >>place
+   Needs: >>os >>size >>mem >>err >>log >>share >>dtype >>quant >>model >>wiring >>place
    Knows nothing of: how offsets are found, vendor calls
    ===================================================================================== */
 
@@ -11548,7 +11478,7 @@ static qnnrt_result qnnrt__area_create(qnnrt_plan *plan, const qnnrt_mem_desc *d
     if (mem == NULL) return qnnrt__fail_memory(err, "memory of a plan");
     mem->hooks = plan->arena.hooks;
     mem->plan = plan;
-    mem->backend = qnnrt__wiring_first(plan->entries[0].pipeline)->backend;
+    mem->backend = plan->entries[0].pipeline->model->info.backend;
     mem->offsets = (uint64_t *)qnnrt__mem_alloc(&mem->hooks, (uint64_t)plan->info.block_count *
                                                                  sizeof(*mem->offsets));
     mem->buffers = (qnnrt_buffer_info *)qnnrt__mem_alloc(
@@ -12103,8 +12033,7 @@ static qnnrt_result qnnrt__run_fill(qnnrt_run *run, qnnrt_error *err)
     run->steps = (qnnrt__step *)qnnrt__arena_alloc(arena, steps, sizeof(*run->steps));
     run->slots = (qnnrt__binding *)qnnrt__arena_alloc(arena, slots, sizeof(*run->slots));
     run->generations = (uint32_t *)qnnrt__arena_alloc(arena, steps, sizeof(*run->generations));
-    run->parts = (qnnrt__run_part *)qnnrt__arena_alloc(arena, qnnrt__wiring_backends(p),
-                                                       sizeof(*run->parts));
+    run->parts = (qnnrt__run_part *)qnnrt__arena_alloc(arena, steps, sizeof(*run->parts));
     run->of = (qnnrt__run_part **)qnnrt__arena_alloc(arena, steps, sizeof(*run->of));
     run->fresh = (uint32_t *)qnnrt__arena_alloc(arena, slots, sizeof(*run->fresh));
     tensors = (qnnrt__abi_tensor *)qnnrt__arena_alloc(arena, p->end_count, sizeof(*tensors));
@@ -12209,7 +12138,8 @@ static qnnrt_result qnnrt__run_prepare(const qnnrt_pipeline *pipeline,
     qnnrt_plan_desc plan_desc;
     qnnrt_plan *plan = NULL;
     qnnrt_mem *mem = NULL;
-    qnnrt_result result;
+    qnnrt_result result = QNNRT_OK;
+    size_t i;
     if (pipeline->info.failure != NULL) return qnnrt__pipeline_unwired(pipeline, err);
     memset(&entry, 0, sizeof(entry));
     memset(&plan_desc, 0, sizeof(plan_desc));
@@ -12223,7 +12153,8 @@ static qnnrt_result qnnrt__run_prepare(const qnnrt_pipeline *pipeline,
     plan_desc.place_count = pipeline->info.place_count;
     plan_desc.align = desc->align;
     plan_desc.per_tensor = desc->per_tensor;
-    result = qnnrt__run_check(qnnrt__wiring_first(pipeline), err);    /* before memory is asked for */
+    for (i = 0; i < pipeline->info.step_count && result == QNNRT_OK; ++i)
+        result = qnnrt__run_check(&pipeline->steps[i], err);      /* before memory is asked for */
     if (result == QNNRT_OK) result = qnnrt__place_plan(&plan_desc, &plan, err);
     if (result == QNNRT_OK) result = qnnrt__area_create(plan, &desc->mem, &mem, err);
     if (result == QNNRT_OK) result = qnnrt__run_create(mem, 0, 1, out, err);
@@ -12906,7 +12837,7 @@ QNNRT_API qnnrt_result qnnrt_close(qnnrt *model)
     if (model == NULL) return QNNRT_OK;
     if (qnnrt__os_load(&model->users) > 0)
         return qnnrt__public_busy(&model->hooks, "a model", model->users);
-    others = qnnrt__model_others(model);
+    others = model->own ? qnnrt__os_load(&model->info.backend->users) - 1 : 0;
     if (others > 0)
         return qnnrt__public_busy(&model->hooks, "a model whose backend others share", others);
     return qnnrt__model_free(model);

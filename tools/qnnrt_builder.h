@@ -808,9 +808,9 @@ static qnnrt_result qnnrt__save_check(const qnnrt *model, size_t at, qnnrt_error
 {
     const qnnrt_backend *b;
     const qnnrt__abi_calls *calls;
-    if (at >= model->context_count)
+    if (at >= model->info.context_count)
         return qnnrt__fail(err, QNNRT_E_ARG, "context %u does not exist, the model has %u",
-                           (unsigned)at, (unsigned)model->context_count);
+                           (unsigned)at, (unsigned)model->info.context_count);
     if (model->made == NULL)
         return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "the model was opened, not built; its binary"
                            " is the file that was opened, %s", model->infos[at].file);
@@ -2279,7 +2279,7 @@ static qnnrt_result qnnrt__device_free(qnnrt_backend *b, qnnrt__abi_handle devic
 /* Free what a built model has for itself, and let builders that extended it forget it. */
 static qnnrt_result qnnrt__device_freed(qnnrt__model_hook *made, qnnrt *model)
 {
-    qnnrt_backend *b = model->backend;
+    qnnrt_backend *b = model->info.backend;
     qnnrt__backend_hook *hook;
     qnnrt__os_lock(&b->lists_lock);
     for (hook = b->kept; hook != NULL; hook = hook->next)
@@ -2770,8 +2770,8 @@ static qnnrt_result qnnrt__compose_graphs(qnnrt_builder *b, const qnnrt__build_c
 static qnnrt_result qnnrt__compose_context(qnnrt_builder *b, const qnnrt__build_context *from)
 {
     qnnrt *model = b->target;
-    qnnrt__context *context = b->place = &model->contexts[model->context_count];
-    qnnrt_context_info *info = &model->infos[model->context_count];
+    qnnrt__context *context = b->place = &model->contexts[model->info.context_count];
+    qnnrt_context_info *info = &model->infos[model->info.context_count];
     const qnnrt__build_made *made = (const qnnrt__build_made *)model->made;
     qnnrt_backend *backend = b->backend;
     qnnrt__device_configs configs;
@@ -2781,11 +2781,11 @@ static qnnrt_result qnnrt__compose_context(qnnrt_builder *b, const qnnrt__build_
     b->graph = NULL;
     context->info = info;
     context->file.fd = -1;
-    qnnrt__model_place(model, context);
+    context->backend = info->backend = model->info.backend;
     info->build_id = qnnrt__arena_text(&model->arena, backend->build_id, strlen(backend->build_id));
     info->file = qnnrt__arena_text(&model->arena, from->desc.name, strlen(from->desc.name));
     if (info->build_id == NULL || info->file == NULL) return qnnrt__build_no_memory(b);
-    model->context_count += 1;
+    model->info.context_count += 1;
     info->backend_id = backend->info.id;
     info->core_api = backend->info.core_api;
     info->backend_api = backend->info.backend_api;
@@ -2850,6 +2850,7 @@ static qnnrt_result qnnrt__compose_model(qnnrt_builder *b, qnnrt **out)
         qnnrt__model_free(model);
         return qnnrt__build_no_memory(b);
     }
+    model->info.contexts = model->infos;
     qnnrt__model_give(model, b->backend, 0);
     made->hook.freed = qnnrt__device_freed;
     model->made = &made->hook;
@@ -2869,7 +2870,6 @@ static qnnrt_result qnnrt__compose_model(qnnrt_builder *b, qnnrt **out)
         qnnrt__model_free(model);
         return result;
     }
-    qnnrt__model_publish(model);
     *out = model;
     return QNNRT_OK;
 }
@@ -2896,7 +2896,7 @@ static qnnrt_result qnnrt__compose_ask(qnnrt_builder *b)
 static qnnrt_result qnnrt__compose_pipelines(qnnrt_builder *b, qnnrt *model, size_t at,
                                              size_t first)
 {
-    const size_t joined = model->pipeline_count, singles = model->single_count;
+    const size_t joined = model->info.pipeline_count, singles = model->single_count;
     const size_t more = model->infos[at].graph_count - first;
     qnnrt_pipeline **list = (qnnrt_pipeline **)qnnrt__arena_grow(
         &model->arena, model->pipelines, joined + singles, sizeof(*list),
@@ -2905,11 +2905,12 @@ static qnnrt_result qnnrt__compose_pipelines(qnnrt_builder *b, qnnrt *model, siz
     size_t i;
     if (list == NULL) return qnnrt__build_no_memory(b);
     model->pipelines = list;
+    model->info.pipelines = (const qnnrt_pipeline *const *)list;
     memmove(list + joined + more, list + joined, singles * sizeof(*list));
     for (i = 0; i < more && result == QNNRT_OK; ++i)
         result = qnnrt__pipeline_single(model, at, &model->infos[at].graphs[first + i], NULL,
                                         &list[joined + i], b->err);
-    if (result == QNNRT_OK) model->pipeline_count += more;
+    if (result == QNNRT_OK) model->info.pipeline_count += more;
     else memmove(list + joined, list + joined + more, singles * sizeof(*list));
     return result;
 }
@@ -2932,7 +2933,6 @@ static qnnrt_result qnnrt__compose_extend(qnnrt_builder *b, qnnrt **out)
         qnnrt__compose_sort(b->place);
     }
     model->infos[at].create_ns += qnnrt__os_clock_ns() - began;
-    qnnrt__model_publish(model);
     if (result == QNNRT_OK) *out = model;
     return result;
 }
@@ -3101,9 +3101,9 @@ QNNRT_BUILDER_API qnnrt_result qnnrt_builder_extend(qnnrt *model, size_t context
     if (out != NULL) *out = NULL;
     if (model == NULL || out == NULL)
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_builder_extend: model or out is NULL");
-    if (context >= model->context_count)
+    if (context >= model->info.context_count)
         return qnnrt__fail(err, QNNRT_E_ARG, "context %llu does not exist, the model has %u",
-                           (unsigned long long)context, (unsigned)model->context_count);
+                           (unsigned long long)context, (unsigned)model->info.context_count);
     if (model->made == NULL)
         return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s was opened, not built,"
                                             " and cannot be extended", model->infos[context].file),

@@ -760,10 +760,10 @@ QNNRT_DEVICE_API qnnrt_result qnnrt_update(qnnrt *model, size_t context, const c
     qnnrt__err_clear(err);
     if (model == NULL || graph == NULL || tensor == NULL || data == NULL)
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_update: model, graph, tensor or data is NULL");
-    if (context >= model->context_count)
+    if (context >= model->info.context_count)
         return qnnrt__fail(err, QNNRT_E_ARG, "context %llu does not exist, the model has %u",
-                           (unsigned long long)context, (unsigned)model->context_count);
-    if (model->backend == NULL)
+                           (unsigned long long)context, (unsigned)model->info.context_count);
+    if (model->info.backend == NULL)
         return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "%s was opened with desc.inspect,"
                                             " for reading only", model->infos[context].file),
                            "Open it without desc.inspect.");
@@ -860,7 +860,7 @@ static qnnrt_result qnnrt__group_create(qnnrt *model, qnnrt_error *err)
     size_t several = 0, at;
     if (group == NULL) return qnnrt__fail_memory(err, "a group");
     group->model = model;
-    for (at = 0; at < model->context_count && qnnrt__open_is_htp(model->backend); ++at) {
+    for (at = 0; at < model->info.context_count && qnnrt__open_is_htp(model->info.backend); ++at) {
         const uint64_t need = qnnrt__htp_spill_fill(&model->infos[at]);
         if (need > 0 && several++ == 0) group->leader = at;
         if (need > group->bytes) group->bytes = need;
@@ -879,7 +879,7 @@ static qnnrt_result qnnrt__group_caller(const qnnrt *model, int taken, const cha
 {
     qnnrt__err_clear(err);
     if (model == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "%s: model is NULL", call);
-    if (model->residency == QNNRT_RESIDENT_CALLER && model->backend != NULL &&
+    if (model->residency == QNNRT_RESIDENT_CALLER && model->info.backend != NULL &&
         (taken || model->take == NULL)) return QNNRT_OK;
     return qnnrt__fail(err, QNNRT_E_ARG, "%s: the model was not opened to run with desc.residency"
                        " QNNRT_RESIDENT_CALLER", call);
@@ -891,7 +891,7 @@ QNNRT_DEVICE_API qnnrt_result qnnrt_model_load_shared(qnnrt *model, qnnrt_error 
     size_t at;
     if (result != QNNRT_OK) return result;
     if (qnnrt__group_of(model) == NULL) result = qnnrt__group_create(model, err);
-    for (at = 0; at < model->context_count && result == QNNRT_OK; ++at) {
+    for (at = 0; at < model->info.context_count && result == QNNRT_OK; ++at) {
         const qnnrt__context *context = &model->contexts[at];
         if (context->info->failure != NULL || context->handle != NULL) continue;
         qnnrt__hooks_lock(&context->backend->hooks);
@@ -921,9 +921,9 @@ typedef struct qnnrt__swap {                /* of a model */
    needed last; the others go first, the least recently used before the rest. */
 static size_t qnnrt__swap_victim(const qnnrt *model, const qnnrt__swap *swap, uint64_t since)
 {
-    size_t i, victim = model->context_count;
-    for (i = 0; i < model->context_count; ++i) {
-        const size_t best = victim < model->context_count ? victim : i;
+    size_t i, victim = model->info.context_count;
+    for (i = 0; i < model->info.context_count; ++i) {
+        const size_t best = victim < model->info.context_count ? victim : i;
         const int recent = swap->used[i] > since, best_recent = swap->used[best] > since;
         if (model->contexts[i].handle == NULL) continue;
         if (best == i || recent < best_recent ||
@@ -961,7 +961,7 @@ QNNRT_DEVICE_API qnnrt_result qnnrt_model_swap(qnnrt *model, uint64_t bytes, qnn
     qnnrt__swap *swap;
     size_t i;
     if (result != QNNRT_OK) return result;
-    for (i = 0; i < model->context_count && bytes > 0; ++i)
+    for (i = 0; i < model->info.context_count && bytes > 0; ++i)
         if (model->infos[i].device_bytes > bytes)
             return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_LIMIT, "%s alone needs %llu bytes on"
                                                 " the device, more than the budget (%llu)",
@@ -972,7 +972,7 @@ QNNRT_DEVICE_API qnnrt_result qnnrt_model_swap(qnnrt *model, uint64_t bytes, qnn
     swap = (qnnrt__swap *)model->taker;
     if (swap == NULL)
         swap = (qnnrt__swap *)qnnrt__arena_alloc(
-            &model->arena, 1, sizeof(*swap) + model->context_count * sizeof(swap->used[0]));
+            &model->arena, 1, sizeof(*swap) + model->info.context_count * sizeof(swap->used[0]));
     if (swap == NULL) return qnnrt__fail_memory(err, "a model");
     model->taker = swap;
     model->take = qnnrt__swap_take;
@@ -1052,8 +1052,8 @@ static qnnrt_result qnnrt_device__recover_each(qnnrt_backend *b, int back,
     qnnrt__backend_model *of;
     size_t i;
     for (of = b->models; of != NULL; of = of->next)
-        for (i = 0; i < of->model->context_count && result == QNNRT_OK; ++i) {
-            const size_t at = back ? of->model->context_count - 1 - i : i;
+        for (i = 0; i < of->model->info.context_count && result == QNNRT_OK; ++i) {
+            const size_t at = back ? of->model->info.context_count - 1 - i : i;
             if (of->model->contexts[at].backend == b) result = act(of->model, at, err);
         }
     return result;
@@ -1091,7 +1091,7 @@ QNNRT_DEVICE_API qnnrt_result qnnrt_model_recover(qnnrt *model, qnnrt_error *err
     qnnrt_backend *b;
     qnnrt__err_clear(err);
     if (model == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_model_recover: model is NULL");
-    b = model->backend;
+    b = model->info.backend;
     if (b == NULL)
         return qnnrt__fail(err, QNNRT_E_STATE, "qnnrt_model_recover: the model was opened with"
                            " desc.inspect and has no backend");
