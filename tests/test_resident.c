@@ -13,6 +13,7 @@
 
 #include <math.h>
 #include <sys/stat.h>
+#include <time.h>
 
 enum { SHARDS = 8, WIDTH = 8, PADDING = 1024 };
 
@@ -983,6 +984,62 @@ TEST(a_model_lost_for_good_is_closed_cleanly)
     NOTHING_LEFT();
 }
 
+/* While a hook is called, another thread makes a run on the backend: it would wait for ever for a lock
+   that the caller of the hook holds. */
+static struct { qnnrt *model; int on, calls; volatile int made; } elsewhere;
+
+static void *make_elsewhere(void *user)
+{
+    qnnrt_run *run = NULL;
+    (void)user;
+    if (qnnrt_prepare(elsewhere.model, NULL, &run, NULL) == QNNRT_OK) elsewhere.made = 1;
+    qnnrt_run_destroy(run);
+    return NULL;
+}
+
+static void free_elsewhere(void *user, void *data)
+{
+    life_free(user, data);
+    if (elsewhere.on) {
+        const struct timespec wait = { 0, 10 * 1000 * 1000 };
+        pthread_t thread;
+        int i;
+        elsewhere.on = elsewhere.made = 0;
+        ++elsewhere.calls;
+        if (pthread_create(&thread, NULL, make_elsewhere, NULL) != 0) return;
+        for (i = 0; i < 1000 && !elsewhere.made; ++i) nanosleep(&wait, NULL);
+        if (elsewhere.made) pthread_join(thread, NULL);
+        else pthread_detach(thread);
+    }
+}
+
+TEST(a_recovery_frees_the_profiles_of_runs_without_holding_a_lock)
+{
+    qnnrt_desc desc = desc_of(QNNRT_RESIDENT_ALL, 0);
+    qnnrt *model;
+    qnnrt_run *run;
+    memset(&elsewhere, 0, sizeof(elsewhere));
+    life_begin("restart=graphExecute:2");
+    desc.backend_desc.hooks.free = free_elsewhere;
+    desc.backend_desc.hooks.lock = NULL;         /* which is held while the library is called */
+    desc.backend_desc.hooks.unlock = NULL;
+    OPENS(&desc, &model);
+    run = prepare(model);
+    CHECK(run != NULL);
+    elsewhere.model = model;
+    CHECK_EQ(qnnrt_run_profile(run, QNNRT_PROFILE_BASIC), QNNRT_OK);
+    CHECK_EQ(execute(run), QNNRT_E_BACKEND);
+    elsewhere.on = 1;
+    CHECK_EQ(qnnrt_model_recover(model, &err), QNNRT_OK);
+    elsewhere.on = 0;
+    CHECK_EQ(elsewhere.calls, 1);
+    CHECK(elsewhere.made);
+    CHECK_EQ(execute(run), QNNRT_OK);
+    qnnrt_run_destroy(run);
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    NOTHING_LEFT();
+}
+
 TEST(one_recovery_serves_all_models_of_a_backend)
 {
     qnnrt_desc desc = desc_of(QNNRT_RESIDENT_ALL, 0);
@@ -1215,6 +1272,7 @@ TEST_MAIN("resident")
     RUN(a_run_made_after_a_failed_recovery_does_not_reach_the_library);
     RUN(shared_memory_is_registered_again);
     RUN(a_model_lost_for_good_is_closed_cleanly);
+    RUN(a_recovery_frees_the_profiles_of_runs_without_holding_a_lock);
     RUN(one_recovery_serves_all_models_of_a_backend);
     RUN(what_cannot_be_recovered_says_so_and_stays);
     RUN(memory_that_runs_out_is_survived);
