@@ -318,7 +318,7 @@
        >>friends >>backend >>register >>context                                     the vendor's
        >>model >>resident >>scan >>program >>wiring >>slot >>pipeline >>metadata
        >>folder >>open >>place >>area >>binding >>host >>run >>exec
-       >>services >>public                                                 ours
+       >>public                                                            ours
        >>vendor_codes >>vendor_names                                                the data
        (qnnrt_profile.h and qnnrt_builder.h have more)
 */
@@ -405,26 +405,6 @@ QNNRT_API const char *qnnrt_vendor_code_name(uint64_t vendor_code);
 
 /* Return the version of the implementation that is linked, "0.5.0". */
 QNNRT_API const char *qnnrt_version(void);
-
-/* Return the number of bytes of the UTF-8 character at text, a string; 0 if it is not valid.
-   *shown (may be NULL) receives 0 for what is not valid, and for characters that control a
-   terminal, change the direction of text, break lines or are invisible: do not print these. They
-   are U+0000-001F, U+007F-009F, U+00AD, U+061C, U+180E, U+200B-200F, U+2028-202E, U+2060-206F,
-   U+FEFF, U+FFF9-FFFB, U+FFFE, U+FFFF and U+E0000-E007F. */
-QNNRT_API size_t qnnrt_utf8_length(const char *text, int *shown);
-
-/* Read the beginning of a regular file, or all of it. The call never waits: a folder, a FIFO, a
-   device or a socket is refused and not opened. Use it for settings or tokens beside a model.
-
-   data     receives the first `room` bytes, or all if the file has fewer; may be NULL if room is 0
-   bytes    receives the size of the file, which may be more than room; 0 on failure
-
-   To read a whole file: get its size with room 0, compare it with a limit, allocate, read, and
-   compare *bytes with the size again.
-   Returns  QNNRT_OK; QNNRT_E_NOT_FOUND (the path does not exist); QNNRT_E_IO (text says why);
-            QNNRT_E_ARG */
-QNNRT_API qnnrt_result qnnrt_file_read(const char *path, void *data, size_t room, uint64_t *bytes,
-                                       qnnrt_error *err);
 
 /* ------------------------------------------------------------------------------------- hooks -- */
 
@@ -1443,6 +1423,13 @@ QNNRT_API qnnrt_result qnnrt_error_about(qnnrt_error *err, qnnrt_result code, co
                                          ...) QNNRT__PRINTF(3, 4);
 QNNRT_API qnnrt_result qnnrt_error_clear(qnnrt_error *err);
 
+/* Return the number of bytes of the UTF-8 character at text, a string; 0 if it is not valid.
+   *shown (may be NULL) receives 0 for what is not valid, and for characters that control a
+   terminal, change the direction of text, break lines or are invisible: do not print these. They
+   are U+0000-001F, U+007F-009F, U+00AD, U+061C, U+180E, U+200B-200F, U+2028-202E, U+2060-206F,
+   U+FEFF, U+FFF9-FFFB, U+FFFE, U+FFFF and U+E0000-E007F. */
+QNNRT_API size_t qnnrt_utf8_length(const char *text, int *shown);
+
 /* Make a text one line that is safe to print: newlines become blanks, and each other byte that is
    not part of a visible character by qnnrt_utf8_length() becomes "?". */
 QNNRT_API void qnnrt_text_clean(char *text);
@@ -1499,6 +1486,19 @@ QNNRT_API void qnnrt_sort(const void **items, size_t count,
 QNNRT_API qnnrt_result qnnrt_values_convert(const qnnrt_tensor_info *from, const void *src,
                                             const qnnrt_tensor_info *to, void *dst, uint64_t begin,
                                             size_t count, uint64_t *lost, qnnrt_error *err);
+
+/* Read the beginning of a regular file, or all of it. The call never waits: a folder, a FIFO, a
+   device or a socket is refused and not opened. Use it for settings or tokens beside a model.
+
+   data     receives the first `room` bytes, or all if the file has fewer; may be NULL if room is 0
+   bytes    receives the size of the file, which may be more than room; 0 on failure
+
+   To read a whole file: get its size with room 0, compare it with a limit, allocate, read, and
+   compare *bytes with the size again.
+   Returns  QNNRT_OK; QNNRT_E_NOT_FOUND (the path does not exist); QNNRT_E_IO (text says why);
+            QNNRT_E_ARG */
+QNNRT_API qnnrt_result qnnrt_file_read(const char *path, void *data, size_t room, uint64_t *bytes,
+                                       qnnrt_error *err);
 
 /* Open a regular file to read. The call never waits: anything else is refused and not opened.
 
@@ -2013,7 +2013,7 @@ static void qnnrt__sort_sift(const void **items, size_t root, size_t count,
     }
 }
 
-static void qnnrt__sort(const void **items, size_t count, qnnrt__sort_compare compare)
+QNNRT_API void qnnrt_sort(const void **items, size_t count, qnnrt__sort_compare compare)
 {
     size_t i;
     for (i = count / 2; i-- > 0;) qnnrt__sort_sift(items, i, count, compare);
@@ -2156,7 +2156,6 @@ static char *qnnrt__arena_text(qnnrt__arena *arena, const char *text, size_t len
     return copy;
 }
 
-#ifndef QNNRT_NO_JSON
 /* Return an array of at least `need` items: items itself while *room suffices, else a copy with at
    least twice the room. Return NULL when out of memory. The old array stays in the arena. */
 static void *qnnrt__arena_grow(qnnrt__arena *arena, void *items, size_t count, size_t bytes,
@@ -2172,6 +2171,7 @@ static void *qnnrt__arena_grow(qnnrt__arena *arena, void *items, size_t count, s
     return grown;
 }
 
+#ifndef QNNRT_NO_JSON
 /* Make room for `bytes` in one chunk, so that objects of a known total take one allocation. Return
    0 when out of memory. */
 static int qnnrt__arena_reserve(qnnrt__arena *arena, uint64_t bytes)
@@ -2197,7 +2197,7 @@ static void qnnrt__arena_back(qnnrt__arena *arena, qnnrt__arena_chunk *chunk, ui
     chunk->used = used;
 }
 
-static void qnnrt__arena_free(qnnrt__arena *arena)
+QNNRT_API void qnnrt_arena_free(qnnrt_arena *arena)
 {
     while (arena->chunks != NULL) {
         qnnrt__arena_chunk *next = arena->chunks->next;
@@ -2208,16 +2208,45 @@ static void qnnrt__arena_free(qnnrt__arena *arena)
     arena->failed = QNNRT_OK;
 }
 
+QNNRT_API void *qnnrt_hooks_alloc(const qnnrt_hooks *hooks, uint64_t count, uint64_t size)
+{
+    uint64_t bytes;
+    if (!qnnrt__size_mul(count, size, &bytes)) return NULL;
+    return qnnrt__mem_alloc(hooks != NULL ? hooks : &qnnrt__hooks_none, bytes > 0 ? bytes : 1);
+}
+
+QNNRT_API void qnnrt_hooks_free(const qnnrt_hooks *hooks, void *data)
+{
+    qnnrt__mem_free(hooks != NULL ? hooks : &qnnrt__hooks_none, data);
+}
+
+QNNRT_API void *qnnrt_arena_get(qnnrt_arena *arena, uint64_t count, uint64_t size)
+{
+    return arena->failed != QNNRT_OK ? NULL : qnnrt__arena_alloc(arena, count, size);
+}
+
+QNNRT_API char *qnnrt_arena_text(qnnrt_arena *arena, const char *text, size_t length)
+{
+    char *copy = (char *)qnnrt_arena_get(arena, (uint64_t)length + 1, 1);
+    if (copy != NULL && length > 0) memcpy(copy, text, length);
+    return copy;
+}
+
+QNNRT_API void *qnnrt_arena_more(qnnrt_arena *arena, void *array, size_t count, size_t *room,
+                                 uint64_t size)
+{
+    if (count < *room) return array;
+    if (arena->failed != QNNRT_OK || count == SIZE_MAX) return qnnrt__arena_fail(arena);
+    return qnnrt__arena_grow(arena, array, count, (size_t)size, count < 16 ? 16 : count + 1, room);
+}
+
 /* =====================================================================================
    ERRORS                                                                           >>err
    Fills in errors. All texts are cut, terminated and cleaned here.
-   Needs: >>config     Knows nothing of: vendor codes, callers
+   Needs: >>config >>os     Knows nothing of: vendor codes, callers
    ===================================================================================== */
 
-/* Return the length of the UTF-8 character at text, 0 when it is not valid. *shown is 0 for
-   characters that control a terminal, change the direction of text, break lines, or are
-   invisible. */
-static size_t qnnrt__err_utf8(const char *text, int *shown)
+QNNRT_API size_t qnnrt_utf8_length(const char *text, int *shown)
 {
     static const uint32_t hidden[][2] = {
         { 0, 0x1F }, { 0x7F, 0x9F }, { 0xAD, 0xAD }, { 0x61C, 0x61C }, { 0x180E, 0x180E },
@@ -2228,6 +2257,8 @@ static size_t qnnrt__err_utf8(const char *text, int *shown)
     const size_t length = at[0] < 0x80 ? 1 : at[0] >= 0xF0 ? 4 : at[0] >= 0xE0 ? 3 : 2;
     uint32_t code = length == 1 ? at[0] : at[0] & (0x7Fu >> length);
     size_t i;
+    int own;
+    if (shown == NULL) shown = &own;
     *shown = 0;
     if (length > 1 && (at[0] < 0xC2 || at[0] > 0xF4)) return 0;
     for (i = 1; i < length; ++i) {
@@ -2241,13 +2272,19 @@ static size_t qnnrt__err_utf8(const char *text, int *shown)
     return length;
 }
 
-/* Make a text one line that is safe to print: newlines become blanks, each other byte that is not
-   part of a visible character "?". Names from files reach terminals and logs only through here. */
-static void qnnrt__err_clean(char *text)
+/* Return the number of bytes of the UTF-8 character at text, a string; 0 if it is not valid.
+   *shown (may be NULL) receives 0 for what is not valid, and for characters that control a
+   terminal, change the direction of text, break lines or are invisible: do not print these. They
+   are U+0000-001F, U+007F-009F, U+00AD, U+061C, U+180E, U+200B-200F, U+2028-202E, U+2060-206F,
+   U+FEFF, U+FFF9-FFFB, U+FFFE, U+FFFF and U+E0000-E007F. */
+QNNRT_API size_t qnnrt_utf8_length(const char *text, int *shown);
+
+/* Names from files reach terminals and logs only through here. */
+QNNRT_API void qnnrt_text_clean(char *text)
 {
     while (*text != '\0') {
         int shown;
-        const size_t length = qnnrt__err_utf8(text, &shown);
+        const size_t length = qnnrt_utf8_length(text, &shown);
         if (!shown) *text = *text == '\n' ? ' ' : '?';
         text += shown ? length : 1;
     }
@@ -2302,7 +2339,7 @@ static void qnnrt__err_format(char *to, size_t room, const char *format, va_list
         else if (longs == 2) snprintf(piece, sizeof(piece), spec, va_arg(args, unsigned long long));
         else if (longs == 3) snprintf(piece, sizeof(piece), spec, va_arg(args, size_t));
         else snprintf(piece, sizeof(piece), spec, va_arg(args, unsigned));
-        qnnrt__err_clean(piece);
+        qnnrt_text_clean(piece);
         qnnrt__err_append(to, room, piece, strlen(piece));
     }
 }
@@ -2413,19 +2450,20 @@ static qnnrt_result qnnrt__hint(qnnrt_error *err, qnnrt_result code, const char 
 /* Set the general hint of a result where there is none yet. Return the result. */
 static qnnrt_result qnnrt__hint_general(qnnrt_error *err, qnnrt_result result)
 {
-    const char *hint = result == QNNRT_E_IO
-                         ? "Check that it exists and that this process may read it."
-                     : result == QNNRT_E_NOT_FOUND ? "Check the name."
-                     : result == QNNRT_E_FORMAT
-                         ? "Copy the file again from where it was made and compare sizes or hashes;"
-                           " if it is the same, make it again."
-                     : result == QNNRT_E_LIMIT
-                         ? "If the model is meant to be that large, raise the named field of"
-                           " desc.limits; otherwise split it into shards."
-                     : result == QNNRT_E_MISMATCH ? "Take all files of the model from one build."
-                     : result == QNNRT_E_MEMORY
-                         ? "Close what is not needed, or run the model in shards." : NULL;
-    return hint == NULL ? result : qnnrt__hint(err, result, "%s", hint);
+    static const struct { qnnrt_result result; const char *hint; } hints[] = {
+        { QNNRT_E_IO, "Check that it exists and that this process may read it." },
+        { QNNRT_E_NOT_FOUND, "Check the name." },
+        { QNNRT_E_FORMAT, "Copy the file again from where it was made and compare sizes or hashes;"
+                          " if it is the same, make it again." },
+        { QNNRT_E_LIMIT, "If the model is meant to be that large, raise the named field of"
+                         " desc.limits; otherwise split it into shards." },
+        { QNNRT_E_MISMATCH, "Take all files of the model from one build." },
+        { QNNRT_E_MEMORY, "Close what is not needed, or run the model in shards." }
+    };
+    size_t i;
+    for (i = 0; i < sizeof(hints) / sizeof(hints[0]); ++i)
+        if (hints[i].result == result) qnnrt__hint(err, result, "%s", hints[i].hint);
+    return result;
 }
 
 QNNRT_API qnnrt_result qnnrt_error_about(qnnrt_error *err, qnnrt_result code, const char *format,
@@ -2442,6 +2480,73 @@ QNNRT_API qnnrt_result qnnrt_error_about(qnnrt_error *err, qnnrt_result code, co
     va_end(args);
     qnnrt__err_text(err, text, strlen(text));
     return code;
+}
+
+QNNRT_API qnnrt_result qnnrt_error_set(qnnrt_error *err, qnnrt_result code, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    qnnrt__err_set(err, code, format, args);
+    va_end(args);
+    return code;
+}
+
+QNNRT_API qnnrt_result qnnrt_error_hint(qnnrt_error *err, qnnrt_result code, const char *format,
+                                        ...)
+{
+    va_list args;
+    va_start(args, format);
+    qnnrt__err_hint(err, code, format, args);
+    va_end(args);
+    return code;
+}
+
+QNNRT_API void qnnrt_error_add(qnnrt_error *err, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    qnnrt__err_vadd(err, format, args);
+    va_end(args);
+}
+
+QNNRT_API qnnrt_result qnnrt_error_clear(qnnrt_error *err)
+{
+    qnnrt__err_clear(err);
+    return QNNRT_OK;
+}
+
+QNNRT_API qnnrt_result qnnrt_file_read(const char *path, void *data, size_t room, uint64_t *bytes,
+                                       qnnrt_error *err)
+{
+    const char *why;
+    int missing;
+    qnnrt__err_clear(err);
+    if (bytes != NULL) *bytes = 0;
+    if (path == NULL || bytes == NULL || (data == NULL && room > 0))
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_file_read: path, bytes or data is NULL");
+    why = qnnrt__os_file_head(path, data, room, bytes, &missing);
+    return why == NULL ? QNNRT_OK : qnnrt__fail_file(err, path, why, missing);
+}
+
+QNNRT_API qnnrt_result qnnrt_file_open(const char *path, int *fd, uint64_t *bytes,
+                                       qnnrt_error *err)
+{
+    qnnrt__os_file file;
+    const char *why;
+    qnnrt__err_clear(err);
+    if (fd != NULL) *fd = -1;
+    if (bytes != NULL) *bytes = 0;
+    if (path == NULL || fd == NULL || bytes == NULL)
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_file_open: path, fd or bytes is NULL");
+    why = qnnrt__os_file_open(path, &file);
+    if (why != NULL) {
+        const int missing = file.missing;
+        qnnrt__os_file_close(&file);
+        return qnnrt__fail_file(err, path, why, missing);
+    }
+    *fd = file.fd;
+    *bytes = file.bytes;
+    return QNNRT_OK;
 }
 
 /* =====================================================================================
@@ -2497,7 +2602,7 @@ static void qnnrt__log(const qnnrt_hooks *hooks, qnnrt_log_level level, const ch
     va_start(args, format);
     vsnprintf(line, sizeof(line), format, args);
     va_end(args);
-    qnnrt__err_clean(line);
+    qnnrt_text_clean(line);
     (hooks->log)(hooks->log_user, level, room, vendor_code, line);
 }
 
@@ -2548,7 +2653,7 @@ static void qnnrt__log_take(qnnrt__log_slot *slot, const char *format, uint32_t 
     while (length > 0 && (line[length - 1] == '\n' || line[length - 1] == '\r'))
         line[--length] = '\0';
     while (*text == ' ') ++text;
-    qnnrt__err_clean(text);
+    qnnrt_text_clean(text);
     if (level > QNNRT_LOG_DEBUG) level = QNNRT_LOG_DEBUG;
     if (level < QNNRT_LOG_ERROR) level = QNNRT_LOG_WARN;     /* shown, but never as an error */
     qnnrt__os_lock(&slot->lock);
@@ -3663,7 +3768,8 @@ static uint64_t qnnrt__loop_run(const qnnrt__form *from, const unsigned char *sr
 /* =====================================================================================
    QUANTIZATION                                                                  >>quant
    Converts between stored elements and float or int32: real = (code + offset) * scale.
-   Needs: >>dtype >>float >>encoding >>value >>loop     Knows nothing of: backends, files
+   Needs: >>size >>err >>dtype >>float >>encoding >>value >>loop
+   Knows nothing of: backends, files
    ===================================================================================== */
 
 /* Describe the elements of a tensor. codes: they are integers, the codes of a fixed-point type.
@@ -3852,6 +3958,28 @@ static qnnrt_result qnnrt__quant_fill_zero(const qnnrt_tensor_info *tensor, void
             memcpy(to + (done + set) * unit, to + done * unit, more * unit);
         }
     }
+    return QNNRT_OK;
+}
+
+QNNRT_API qnnrt_result qnnrt_values_convert(const qnnrt_tensor_info *from, const void *src,
+                                            const qnnrt_tensor_info *to, void *dst, uint64_t begin,
+                                            size_t count, uint64_t *lost, qnnrt_error *err)
+{
+    qnnrt__form one, other;
+    const char *why;
+    const qnnrt_tensor_info *wrong = from;
+    qnnrt_result result = qnnrt__quant_open(from, 0, &one, &why);
+    *lost = 0;
+    if (result == QNNRT_OK) result = qnnrt__quant_open(wrong = to, 0, &other, &why);
+    if (result != QNNRT_OK)
+        return qnnrt__fail(err, result, "tensor \"%.200s\": %s",
+                           wrong->name != NULL ? wrong->name : "", why);
+    if (!qnnrt__size_within(begin, count, one.total) ||
+        !qnnrt__size_within(begin, count, other.total))
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_values_convert: the elements do not lie within"
+                           " both tensors");
+    other.finite = 1;
+    *lost = qnnrt__quant_convert(&one, src, &other, dst, (size_t)begin, count);
     return QNNRT_OK;
 }
 
@@ -4316,7 +4444,7 @@ static qnnrt_result qnnrt__plan_pack(qnnrt__plan_item *items, size_t count, void
 /* =====================================================================================
    VENDOR INTERFACE                                                                 >>abi
    The structs and slots of the vendor's C interface that are used here: facts (order, offsets,
-   values) in declarations and names of our own, with an assertion for each offset.
+   values) in declarations and names of our own, with assertions for sizes and offsets.
    Source: measured with compilers from six public header sets (core API 2.7 to 2.37) and
    run against the genuine libraries of core 2.36 to 2.40. Everything here is the same from
    core 2.23 on, the oldest we accept; older ones have other strides (tensors of 120 bytes).
@@ -4523,21 +4651,17 @@ typedef struct qnnrt__abi_infrastructure {        /* vendor: QnnHtpDevice_Infras
     qnnrt__abi_slot  set_memory;                  /* 32                                           */
 } qnnrt__abi_infrastructure;
 
-typedef struct qnnrt__abi_config {                /* vendor: QnnContext_Config_t,
-                                                     QnnGraph_Config_t                            */
+typedef struct qnnrt__abi_config {                /* vendor: QnnContext_Config_t, ...Graph_...    */
     uint32_t option;                              /*  0  0: custom                                */
     union { const void *custom; uint32_t word; } u;   /* 8 */
 } qnnrt__abi_config;
 
-typedef struct qnnrt__abi_htp_config {            /* vendor: QnnHtpContext_CustomConfig_t (24
-                                                     bytes), QnnHtpGraph_CustomConfig_t (56)      */
+typedef struct qnnrt__abi_htp_config {            /* vendor: QnnHtpContext_CustomConfig_t (24),
+                                                     QnnHtpGraph_CustomConfig_t (56)              */
     uint32_t option;                              /*  0                                           */
     union { uint32_t words[12]; uint64_t align; } u;  /* 8 */
 } qnnrt__abi_htp_config;
 
-/* Function table of a backend, up to the last slot that is used here. From core 2.10 on the vendor
-   keeps the order and only appends. All of these slots exist at core 2.23, so no slot after the end
-   of a library's own table is read. */
 /* Defined by the headers that make them, qnnrt_builder.h and qnnrt_profile.h. */
 typedef struct qnnrt__abi_op qnnrt__abi_op;
 typedef struct qnnrt__abi_front qnnrt__abi_front;
@@ -4548,7 +4672,9 @@ typedef struct qnnrt__abi_profile_data qnnrt__abi_profile_data;
 typedef struct qnnrt__abi_target qnnrt__abi_target;
 typedef struct qnnrt__abi_target_config qnnrt__abi_target_config;
 
-
+/* Function table of a backend, up to the last slot that is used here. From core 2.10 on the vendor
+   keeps the order and only appends. All of these slots exist at core 2.23, so no slot after the end
+   of a library's own table is read. */
 typedef struct qnnrt__abi_calls {
     qnnrt__abi_code (*property_has_capability)(uint32_t property); /*  0 */
     qnnrt__abi_code (*backend_create)(qnnrt__abi_handle log, const void **config,
@@ -4577,9 +4703,8 @@ typedef struct qnnrt__abi_calls {
     qnnrt__abi_code (*graph_add_node)(qnnrt__abi_handle graph, qnnrt__abi_op op); /* 18 */
     qnnrt__abi_code (*graph_finalize)(qnnrt__abi_handle graph, qnnrt__abi_handle profile,
         qnnrt__abi_handle signal); /* 19 */
-    /* 20 */
     qnnrt__abi_code (*graph_retrieve)(qnnrt__abi_handle context, const char *name,
-        qnnrt__abi_handle *out);
+        qnnrt__abi_handle *out); /* 20 */
     qnnrt__abi_code (*graph_execute)(qnnrt__abi_handle graph, const qnnrt__abi_tensor *inputs,
         uint32_t input_count, qnnrt__abi_tensor *outputs, uint32_t output_count,
         qnnrt__abi_handle profile, qnnrt__abi_handle signal); /* 21 */
@@ -4587,9 +4712,8 @@ typedef struct qnnrt__abi_calls {
     qnnrt__abi_code (*tensor_create_context)(qnnrt__abi_handle context,
         qnnrt__abi_tensor *tensor); /* 23 */
     qnnrt__abi_code (*tensor_create)(qnnrt__abi_handle graph, qnnrt__abi_tensor *tensor); /* 24 */
-    /* 25 */
     qnnrt__abi_code (*log_create)(qnnrt__abi_log_callback callback, uint32_t level,
-        qnnrt__abi_handle *out);
+        qnnrt__abi_handle *out); /* 25 */
     qnnrt__abi_slot log_set_level;
     qnnrt__abi_code (*log_free)(qnnrt__abi_handle log); /* 27 */
     qnnrt__abi_code (*profile_create)(qnnrt__abi_handle backend, uint32_t level,
@@ -4635,8 +4759,8 @@ typedef struct qnnrt__abi_system_calls {
     qnnrt__abi_slot get_metadata;
     qnnrt__abi_code (*free)(qnnrt__abi_handle system); /*  3 */
     qnnrt__abi_slot unused_4[4];
-    /*  8 */
-    qnnrt__abi_code (*dlc_open)(qnnrt__abi_handle log, const char *path, qnnrt__abi_handle *out);
+    qnnrt__abi_code (*dlc_open)(qnnrt__abi_handle log, const char *path,
+        qnnrt__abi_handle *out); /*  8 */
     qnnrt__abi_slot dlc_open_binary;
     qnnrt__abi_code (*dlc_compose)(qnnrt__abi_handle dlc, const void **configs,
         uint32_t config_count, qnnrt__abi_handle backend, qnnrt__abi_handle context,
@@ -4672,78 +4796,45 @@ typedef qnnrt__abi_code (*qnnrt__abi_get_providers)(const qnnrt__abi_provider_he
 #define QNNRT__AT(type, field, offset) \
     QNNRT__STATIC_ASSERT(type##_##field, offsetof(qnnrt__abi_##type, field) == (offset))
 #define QNNRT__IS(type, bytes) QNNRT__STATIC_ASSERT(type##_is, sizeof(qnnrt__abi_##type) == (bytes))
-QNNRT__IS(version, 12);
-QNNRT__IS(quantize, 40);           QNNRT__AT(quantize, u, 8);
-QNNRT__IS(client_buffer, 16);
-QNNRT__IS(tensor_body, 136);       QNNRT__AT(tensor_body, name, 8);
-QNNRT__AT(tensor_body, type, 16);
-QNNRT__AT(tensor_body, format, 20); QNNRT__AT(tensor_body, dtype, 24);
-QNNRT__AT(tensor_body, quantize, 32);
-QNNRT__AT(tensor_body, rank, 72);  QNNRT__AT(tensor_body, dims, 80);
-QNNRT__AT(tensor_body, mem_type, 88);
-QNNRT__AT(tensor_body, buffer, 96); QNNRT__AT(tensor_body, dynamic_dims, 112);
-QNNRT__AT(tensor_body, sparse, 120); QNNRT__AT(tensor_body, produced, 132);
-QNNRT__IS(tensor, 144);            QNNRT__AT(tensor, body, 8);
-QNNRT__IS(graph_info, 88);         QNNRT__AT(graph_info, name, 8);
-QNNRT__AT(graph_info, input_count, 16);
+QNNRT__IS(version, 12); QNNRT__IS(quantize, 40); QNNRT__AT(quantize, u, 8);
+QNNRT__IS(client_buffer, 16); QNNRT__IS(tensor_body, 136); QNNRT__AT(tensor_body, name, 8);
+QNNRT__AT(tensor_body, type, 16); QNNRT__AT(tensor_body, format, 20);
+QNNRT__AT(tensor_body, dtype, 24); QNNRT__AT(tensor_body, quantize, 32);
+QNNRT__AT(tensor_body, rank, 72); QNNRT__AT(tensor_body, dims, 80);
+QNNRT__AT(tensor_body, mem_type, 88); QNNRT__AT(tensor_body, buffer, 96);
+QNNRT__AT(tensor_body, dynamic_dims, 112); QNNRT__AT(tensor_body, sparse, 120);
+QNNRT__AT(tensor_body, produced, 132); QNNRT__IS(tensor, 144); QNNRT__AT(tensor, body, 8);
+QNNRT__IS(graph_info, 88); QNNRT__AT(graph_info, name, 8); QNNRT__AT(graph_info, input_count, 16);
 QNNRT__AT(graph_info, inputs, 24); QNNRT__AT(graph_info, output_count, 32);
-QNNRT__AT(graph_info, outputs, 40);
-QNNRT__AT(graph_info, updateable_count, 48); QNNRT__AT(graph_info, updateables, 56);
-QNNRT__AT(graph_info, blob_bytes, 64); QNNRT__AT(graph_info, blob, 72);
-QNNRT__AT(graph_info, start_op, 80);
-QNNRT__IS(info_v1, 128);           QNNRT__AT(info_v1, core, 16);
-QNNRT__AT(info_v1, soc_version, 40);
+QNNRT__AT(graph_info, outputs, 40); QNNRT__AT(graph_info, updateable_count, 48);
+QNNRT__AT(graph_info, updateables, 56); QNNRT__AT(graph_info, blob_bytes, 64);
+QNNRT__AT(graph_info, blob, 72); QNNRT__AT(graph_info, start_op, 80); QNNRT__IS(info_v1, 128);
+QNNRT__AT(info_v1, core, 16); QNNRT__AT(info_v1, soc_version, 40);
 QNNRT__AT(info_v1, blob_version, 60); QNNRT__AT(info_v1, hw_blob, 80);
-QNNRT__AT(info_v1, blob_bytes, 88);
-QNNRT__AT(info_v1, context_tensor_count, 96); QNNRT__AT(info_v1, graph_count, 112);
-QNNRT__AT(info_v1, graphs, 120);
-QNNRT__IS(info_v3, 136);           QNNRT__AT(info_v3, core, 16);
-QNNRT__AT(info_v3, blob_version, 48);
+QNNRT__AT(info_v1, blob_bytes, 88); QNNRT__AT(info_v1, context_tensor_count, 96);
+QNNRT__AT(info_v1, graph_count, 112); QNNRT__AT(info_v1, graphs, 120); QNNRT__IS(info_v3, 136);
+QNNRT__AT(info_v3, core, 16); QNNRT__AT(info_v3, blob_version, 48);
 QNNRT__AT(info_v3, blob_bytes, 64); QNNRT__AT(info_v3, context_tensor_count, 72);
-QNNRT__AT(info_v3, graph_count, 88);
-QNNRT__AT(info_v3, graphs, 96);    QNNRT__AT(info_v3, metadata_bytes, 112);
-QNNRT__AT(info_v3, metadata, 120);
-QNNRT__AT(info_v3, soc_model, 128);
-QNNRT__IS(info, 144);              QNNRT__AT(info, u, 8);
-QNNRT__IS(device_config, 16);
-QNNRT__IS(config, 16);             QNNRT__AT(config, u, 8);
-QNNRT__IS(htp_config, 56);         QNNRT__AT(htp_config, u, 8);
-QNNRT__IS(expansion, 40);          QNNRT__AT(expansion, pairs, 8);
-QNNRT__AT(expansion, blocks, 16);
-QNNRT__AT(expansion, multipliers, 32);
-QNNRT__AT(system_calls, dlc_open, 8 * 8); QNNRT__AT(system_calls, dlc_compose, 10 * 8);
-QNNRT__AT(system_calls, dlc_free, 12 * 8);
-QNNRT__AT(provider, name, 8);      QNNRT__AT(provider, core, 16);
-QNNRT__AT(provider, calls, 40);
-QNNRT__AT(provider_head, name, 8); QNNRT__AT(provider_head, version, 16);
-QNNRT__AT(system_provider, version, 16); QNNRT__AT(system_provider, calls, 32);
-QNNRT__AT(calls, backend_create, 1 * 8);  QNNRT__AT(calls, backend_get_api_version, 3 * 8);
-QNNRT__AT(calls, backend_get_build_id, 4 * 8); QNNRT__AT(calls, backend_free, 8 * 8);
-QNNRT__AT(calls, context_create_from_binary, 13 * 8); QNNRT__AT(calls, context_free, 14 * 8);
-QNNRT__AT(calls, graph_retrieve, 20 * 8); QNNRT__AT(calls, graph_execute, 21 * 8);
-QNNRT__AT(calls, log_create, 25 * 8);     QNNRT__AT(calls, log_free, 27 * 8);
-QNNRT__AT(calls, backend_register_op_package, 5 * 8); QNNRT__AT(calls, backend_validate_op, 7 * 8);
-QNNRT__AT(calls, context_create, 9 * 8);  QNNRT__AT(calls, context_get_binary_size, 11 * 8);
-QNNRT__AT(calls, context_get_binary, 12 * 8); QNNRT__AT(calls, graph_create, 15 * 8);
-QNNRT__AT(calls, graph_add_node, 18 * 8); QNNRT__AT(calls, graph_finalize, 19 * 8);
-QNNRT__AT(calls, tensor_create_context, 23 * 8);
-QNNRT__AT(calls, tensor_create, 24 * 8);  QNNRT__AT(calls, profile_create, 28 * 8);
-QNNRT__AT(calls, tensor_update, 57 * 8);
-QNNRT__AT(calls, profile_get_extended_event, 33 * 8); QNNRT__AT(calls, profile_free, 34 * 8);
-QNNRT__AT(calls, mem_register, 35 * 8);   QNNRT__AT(calls, mem_deregister, 36 * 8);
-QNNRT__AT(calls, device_get_infrastructure, 39 * 8);
-QNNRT__IS(mem_htp, 32);            QNNRT__AT(mem_htp, bytes, 8);
-QNNRT__AT(mem_htp, fd, 16);        QNNRT__AT(mem_htp, offset, 24);
-QNNRT__IS(mem, 48);                QNNRT__AT(mem, dims, 8);               QNNRT__AT(mem, dtype, 24);
-QNNRT__AT(mem, shape_config, 16);  QNNRT__AT(mem, type, 28);
-QNNRT__AT(mem, u, 32);
-QNNRT__AT(calls, device_create, 40 * 8);  QNNRT__AT(calls, device_free, 43 * 8);
-QNNRT__AT(system_calls, profile_create_target, 13 * 8);
-QNNRT__AT(system_calls, profile_free_target, 15 * 8);
-QNNRT__IS(dcvs, 64);
-QNNRT__IS(power_config, 68);       QNNRT__AT(power_config, u, 4);
-QNNRT__IS(infrastructure, 40);     QNNRT__AT(infrastructure, create_id, 8);
-QNNRT__AT(infrastructure, set, 24);
+QNNRT__AT(info_v3, graph_count, 88); QNNRT__AT(info_v3, graphs, 96);
+QNNRT__AT(info_v3, metadata_bytes, 112); QNNRT__AT(info_v3, metadata, 120);
+QNNRT__AT(info_v3, soc_model, 128); QNNRT__IS(info, 144); QNNRT__AT(info, u, 8);
+QNNRT__IS(device_config, 16); QNNRT__IS(config, 16); QNNRT__AT(config, u, 8);
+QNNRT__IS(htp_config, 56); QNNRT__AT(htp_config, u, 8); QNNRT__IS(expansion, 40);
+QNNRT__AT(expansion, pairs, 8); QNNRT__AT(expansion, blocks, 16);
+QNNRT__AT(expansion, multipliers, 32); QNNRT__AT(system_calls, dlc_open, 8 * 8);
+QNNRT__AT(system_calls, profile_free_target, 15 * 8); QNNRT__AT(provider, name, 8);
+QNNRT__AT(provider, core, 16); QNNRT__AT(provider, calls, 40); QNNRT__AT(provider_head, name, 8);
+QNNRT__AT(provider_head, version, 16); QNNRT__AT(system_provider, version, 16);
+QNNRT__AT(system_provider, calls, 32); QNNRT__AT(calls, context_create_from_binary, 13 * 8);
+QNNRT__AT(calls, graph_execute, 21 * 8); QNNRT__AT(calls, backend_register_op_package, 5 * 8);
+QNNRT__AT(calls, profile_create, 28 * 8); QNNRT__AT(calls, tensor_update, 57 * 8);
+QNNRT__AT(calls, mem_register, 35 * 8); QNNRT__AT(calls, device_create, 40 * 8);
+QNNRT__IS(mem_htp, 32); QNNRT__AT(mem_htp, bytes, 8); QNNRT__AT(mem_htp, fd, 16);
+QNNRT__AT(mem_htp, offset, 24); QNNRT__IS(mem, 48); QNNRT__AT(mem, dims, 8);
+QNNRT__AT(mem, dtype, 24); QNNRT__AT(mem, shape_config, 16); QNNRT__AT(mem, type, 28);
+QNNRT__AT(mem, u, 32); QNNRT__IS(dcvs, 64); QNNRT__IS(power_config, 68);
+QNNRT__AT(power_config, u, 4); QNNRT__IS(infrastructure, 40);
+QNNRT__AT(infrastructure, create_id, 8); QNNRT__AT(infrastructure, set, 24);
 #endif
 
 static qnnrt_version_info qnnrt__abi_public_version(qnnrt__abi_version from)
@@ -4942,10 +5033,7 @@ static qnnrt_result qnnrt__library_choose(void *library, const char *path,
         qnnrt__fail(err, QNNRT_E_BACKEND, "%s", path);
         return qnnrt__codes_explain(err, wanted->symbol, code, -1, 0);
     }
-    if (list == NULL || count == 0)
-        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_LIBRARY, "%s offers no provider", path),
-                           "Use a complete library of one release.");
-    for (i = 0; i < count; ++i)
+    for (i = 0; list != NULL && i < count; ++i)
         if (list[i] != NULL && list[i]->version.major == wanted->major &&
             list[i]->version.minor >= wanted->minor) {
             if (count > 1)
@@ -4955,9 +5043,8 @@ static qnnrt_result qnnrt__library_choose(void *library, const char *path,
             *out = list[i];
             return QNNRT_OK;
         }
-    if (list[0] == NULL)
-        return qnnrt__hint(err,
-                           qnnrt__fail(err, QNNRT_E_LIBRARY, "%s offers a null provider", path),
+    if (list == NULL || count == 0 || list[0] == NULL)
+        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_LIBRARY, "%s offers no provider", path),
                            "Use a complete library of one release.");
     qnnrt__fail(err, QNNRT_E_VERSION,
                 "%s speaks %s %u.%u; %u.%u or a newer %u.x is needed (QAIRT 2.30 or newer)", path,
@@ -5301,7 +5388,7 @@ static int qnnrt__table_twice(qnnrt__table *table, const void *items, size_t cou
     twice[0] = NULL;
     if (sorted == NULL) return 0;
     for (i = 0; i < count; ++i) sorted[i] = (const char *)items + i * bytes;
-    qnnrt__sort(sorted, count, order);
+    qnnrt_sort(sorted, count, order);
     for (i = 1; i < count && twice[0] == NULL; ++i) {
         if (order(sorted[i - 1], sorted[i]) != 0) continue;
         twice[0] = sorted[i - 1];
@@ -5425,7 +5512,7 @@ static qnnrt_result qnnrt__table_usable(qnnrt__table *table, qnnrt_graph_info *g
             snprintf(text, sizeof(text), "%s \"%.200s\" %s (%s, 0x%04x)",
                      qnnrt__table_noun((qnnrt__table_kind)kind), tensors[i].name, why,
                      qnnrt__dtype_name(tensors[i].dtype), (unsigned)tensors[i].dtype);
-            qnnrt__err_clean(text);
+            qnnrt_text_clean(text);
             graph->unsupported = qnnrt__arena_text(table->arena, text, strlen(text));
             return graph->unsupported != NULL ? QNNRT_OK : qnnrt__fail_memory(table->err, "tables");
         }
@@ -7433,7 +7520,7 @@ static qnnrt_result qnnrt__backend_open(const qnnrt_backend_desc *desc, qnnrt_ba
 
 typedef struct qnnrt__registration {
     qnnrt__share_user           user;       /* first: in the list of its memory */
-    struct qnnrt__registration *next;       /* in its bucket */
+    struct qnnrt__registration *next;       /* of its owner */
     struct qnnrt__register     *owner;
     qnnrt_backend              *backend;
     qnnrt__share               *share;
@@ -7442,10 +7529,8 @@ typedef struct qnnrt__registration {
     qnnrt__abi_handle           handle;
 } qnnrt__registration;
 
-enum { QNNRT__REGISTER_BUCKETS = 64 };
-
 typedef struct qnnrt__register {            /* of one context */
-    qnnrt__registration *buckets[QNNRT__REGISTER_BUCKETS];
+    qnnrt__registration *first;             /* the newest */
     uint32_t             ended;             /* grows when registrations end: earlier handles may be
                                                void. Read without the lock */
     int                  said, said_end;    /* 1: a refusal was logged, of memRegister and of
@@ -7461,11 +7546,6 @@ typedef struct qnnrt__registered {
     qnnrt__abi_code   code;                 /* the vendor's answer */
     uint32_t          ended;                /* of the register, plus 1; 0: not asked yet */
 } qnnrt__registered;
-
-static qnnrt__registration **qnnrt__register_bucket(qnnrt__register *all, uint64_t offset)
-{
-    return &all->buckets[offset * 0x9E3779B97F4A7C15u >> 58];
-}
 
 /* Return why a tensor is not registered by rule, or NULL. */
 static const char *qnnrt__register_rule(const qnnrt_backend *b, const qnnrt__share *share,
@@ -7486,7 +7566,7 @@ static const char *qnnrt__register_rule(const qnnrt_backend *b, const qnnrt__sha
 static void qnnrt__register_end(qnnrt__registration *r)
 {
     qnnrt_backend *b = r->backend;
-    qnnrt__registration **at = qnnrt__register_bucket(r->owner, r->offset);
+    qnnrt__registration **at = &r->owner->first;
     const qnnrt__abi_code code = b->calls->mem_deregister(&r->handle, 1);
     if (code != 0 && !r->owner->said_end)
         qnnrt__log(&b->hooks, QNNRT_LOG_ERROR, "register", code,
@@ -7513,9 +7593,7 @@ static void qnnrt__register_leave(qnnrt__share_user *user)
 /* End all registrations of a context, before it is freed. Callers hold the lock. */
 static void qnnrt__register_drop(qnnrt__register *all)
 {
-    size_t i;
-    for (i = 0; i < QNNRT__REGISTER_BUCKETS; ++i)
-        while (all->buckets[i] != NULL) qnnrt__register_end(all->buckets[i]);
+    while (all->first != NULL) qnnrt__register_end(all->first);
     qnnrt__os_count(&all->ended, 1);
     all->said = all->said_end = 0;
     all->lacks = 0;
@@ -7549,7 +7627,7 @@ static qnnrt__registered qnnrt__register_take(qnnrt__register *all, qnnrt_backen
                                               qnnrt__abi_handle context, qnnrt__share *share,
                                               uint64_t offset, const qnnrt_tensor_info *tensor)
 {
-    qnnrt__registration **bucket = qnnrt__register_bucket(all, offset), *r;
+    qnnrt__registration *r;
     qnnrt__registered got;
     memset(&got, 0, sizeof(got));
     got.why = context == NULL ? "its context is not loaded" : NULL;
@@ -7557,7 +7635,7 @@ static qnnrt__registered qnnrt__register_take(qnnrt__register *all, qnnrt_backen
     got.ended = qnnrt__os_load(&all->ended) + 1;
     got.why = qnnrt__register_rule(b, share, offset, tensor);
     if (got.why != NULL) return got;
-    for (r = *bucket; r != NULL; r = r->next)
+    for (r = all->first; r != NULL; r = r->next)
         if (r->share == share && r->offset == offset && r->tensor->dtype == tensor->dtype &&
             r->tensor->rank == tensor->rank &&
             memcmp(r->tensor->dims, tensor->dims, tensor->rank * sizeof(*tensor->dims)) == 0) {
@@ -7587,8 +7665,8 @@ static qnnrt__registered qnnrt__register_take(qnnrt__register *all, qnnrt_backen
     r->offset = offset;
     r->tensor = tensor;
     r->user.leave = qnnrt__register_leave;
-    r->next = *bucket;
-    *bucket = r;
+    r->next = all->first;
+    all->first = r;
     qnnrt__share_enter(share, &r->user);
     got.handle = r->handle;
     return got;
@@ -8116,7 +8194,7 @@ static qnnrt_result qnnrt__model_free(qnnrt *model)
     if (freed != QNNRT_OK) result = freed;
     freed = qnnrt__model_leave(model);
     if (freed != QNNRT_OK) result = freed;
-    qnnrt__arena_free(&model->arena);
+    qnnrt_arena_free(&model->arena);
     qnnrt__mem_free(&hooks, model);
     return result;
 }
@@ -8137,7 +8215,7 @@ static qnnrt_result qnnrt__model_sort(qnnrt *model, qnnrt_error *err)
             (const qnnrt_graph_info **)qnnrt__arena_alloc(&model->arena, count, sizeof(*sorted));
         if (sorted == NULL) return qnnrt__fail_memory(err, "graphs");
         for (g = 0; g < count; ++g) sorted[g] = &model->infos[k].graphs[g];
-        qnnrt__sort((const void **)sorted, count, qnnrt__model_graph_order);
+        qnnrt_sort((const void **)sorted, count, qnnrt__model_graph_order);
         model->contexts[k].by_name = sorted;
     }
     return QNNRT_OK;
@@ -8511,8 +8589,8 @@ static qnnrt_result qnnrt__scan_folder(qnnrt__scan *scan, const char *folder, qn
     if (stopped == QNNRT__SCAN_TOO_MANY)
         return qnnrt__fail(err, QNNRT_E_LIMIT, "%s has more than %d entries", folder,
                            QNNRT__SCAN_ENTRIES);
-    qnnrt__sort((const void **)scan->binaries.files, scan->binaries.count, qnnrt__scan_name_order);
-    qnnrt__sort((const void **)scan->texts.files, scan->texts.count, qnnrt__scan_name_order);
+    qnnrt_sort((const void **)scan->binaries.files, scan->binaries.count, qnnrt__scan_name_order);
+    qnnrt_sort((const void **)scan->texts.files, scan->texts.count, qnnrt__scan_name_order);
     return QNNRT_OK;
 }
 
@@ -8588,7 +8666,7 @@ static qnnrt_result qnnrt__scan_choose(qnnrt__scan *scan, const char *folder, in
     }
     if (!scan->json_only) result = qnnrt__scan_pair(scan, folder, err);
     if (result != QNNRT_OK) return result;
-    qnnrt__sort((const void **)list->files, list->count, qnnrt__scan_order);
+    qnnrt_sort((const void **)list->files, list->count, qnnrt__scan_order);
     scan->files = list->files;
     scan->kind = list->files[0]->kind;
     for (i = 0; i < list->count; ++i) {
@@ -8907,7 +8985,7 @@ static qnnrt_result qnnrt__wiring_ends(qnnrt_pipeline *p, qnnrt_error *err)
             end->tensor = &(end->output ? graph->outputs : graph->inputs)[end->index];
         }
     }
-    qnnrt__sort((const void **)p->by_name, p->end_count, qnnrt__wiring_order);
+    qnnrt_sort((const void **)p->by_name, p->end_count, qnnrt__wiring_order);
     return QNNRT_OK;
 }
 
@@ -9017,7 +9095,7 @@ static qnnrt_result qnnrt__wiring_share(const qnnrt_pipeline *p, qnnrt_error *er
         if (!end->output && !end->apart && end->source == NULL && end->constant == NULL)
             inputs[count++] = end;
     }
-    qnnrt__sort((const void **)inputs, count, qnnrt__wiring_share_order);
+    qnnrt_sort((const void **)inputs, count, qnnrt__wiring_share_order);
     for (i = 1; i < count; ++i)
         if (strcmp(inputs[i - 1]->tensor->name, inputs[i]->tensor->name) == 0 &&
             qnnrt__compare_facts(inputs[i - 1]->tensor, inputs[i]->tensor))
@@ -9412,7 +9490,7 @@ static qnnrt_result qnnrt__slot_names(qnnrt_pipeline *p, const qnnrt_name_info *
     size_t i;
     if (sorted == NULL || order == NULL) return qnnrt__fail_memory(err, "a pipeline");
     for (i = 0; i < count; ++i) order[i] = &names[i];
-    qnnrt__sort(order, count, qnnrt__slot_name_order);
+    qnnrt_sort(order, count, qnnrt__slot_name_order);
     for (i = 0; i < count; ++i) {
         sorted[i] = *(const qnnrt_name_info *)order[i];
         if (i > 0 && strcmp(sorted[i - 1].name, sorted[i].name) == 0)
@@ -9712,7 +9790,7 @@ static void qnnrt__pipeline_hold_models(const qnnrt_pipeline *p, int by)
 static void qnnrt__pipeline_free(qnnrt_pipeline *p)
 {
     qnnrt__arena arena = p->own_arena;      /* p lives in it */
-    qnnrt__arena_free(&arena);
+    qnnrt_arena_free(&arena);
 }
 
 /* Make a pipeline for the caller. */
@@ -9738,7 +9816,7 @@ static qnnrt_result qnnrt__pipeline_make(const qnnrt_pipeline_desc *desc, qnnrt_
     if (named.name == NULL) named.name = desc->steps[first].graph;
     result = qnnrt__pipeline_build(&arena, desc->steps[first].model, &named, 1, &p, err);
     if (result != QNNRT_OK) {
-        qnnrt__arena_free(&arena);
+        qnnrt_arena_free(&arena);
         return result;
     }
     p->own_arena = arena;
@@ -9970,7 +10048,7 @@ static qnnrt_result qnnrt__pipeline_discover(qnnrt *model, qnnrt_error *err)
     if (result == QNNRT_OK) result = qnnrt__pipeline_join(&join, rest);
     model->info.pipeline_count = join.count;
     if (result == QNNRT_OK) result = qnnrt__pipeline_singles(model, &scratch, err);
-    qnnrt__arena_free(&scratch);
+    qnnrt_arena_free(&scratch);
     return result;
 }
 
@@ -10159,7 +10237,7 @@ static qnnrt_result qnnrt__metadata_cross_check(qnnrt *model, const qnnrt__metad
         table->file = info->file;
         result = qnnrt__compare(table, info, &second, "the binary", source->json);
     }
-    qnnrt__arena_free(&aside);
+    qnnrt_arena_free(&aside);
     return result;
 }
 #endif
@@ -10945,7 +11023,7 @@ static qnnrt_result qnnrt__place_hazards(const qnnrt_plan *plan, const qnnrt_pla
         spans[count] = &list[count];
         ++count;
     }
-    if (result == QNNRT_OK) qnnrt__sort((const void **)spans, count, qnnrt__place_span_order);
+    if (result == QNNRT_OK) qnnrt_sort((const void **)spans, count, qnnrt__place_span_order);
     for (i = 0; i < count && result == QNNRT_OK; ++i) {
         const qnnrt__place_span *span = spans[i];
         if (span->place->entry != spans[first]->place->entry ||
@@ -10978,7 +11056,7 @@ static qnnrt_result qnnrt__place_groups(qnnrt_plan *plan, const qnnrt_plan_desc 
     size_t e;
     if (order == NULL) return qnnrt__fail_memory(err, "a plan");
     for (e = 0; e < plan->entry_count; ++e) order[e] = &desc->entries[e];
-    qnnrt__sort((const void **)order, plan->entry_count, qnnrt__place_group_order);
+    qnnrt_sort((const void **)order, plan->entry_count, qnnrt__place_group_order);
     for (e = 0; e < plan->entry_count; ++e) {
         const int first = e == 0 || order[e]->group == 0 || order[e]->group != order[e - 1]->group;
         plan->entries[order[e] - desc->entries].before =
@@ -11172,7 +11250,7 @@ static qnnrt_result qnnrt__place_check(const qnnrt_plan_desc *desc, qnnrt_error 
 static void qnnrt__place_free_plan(qnnrt_plan *plan)
 {
     qnnrt_hooks hooks = plan->arena.hooks;
-    qnnrt__arena_free(&plan->arena);
+    qnnrt_arena_free(&plan->arena);
     qnnrt__mem_free(&hooks, plan);
 }
 
@@ -12058,7 +12136,7 @@ static void qnnrt__run_free(qnnrt_run *run)
         run->hooks = hook->next;
         if (hook->destroyed != NULL) hook->destroyed(hook);
     }
-    qnnrt__arena_free(&run->arena);
+    qnnrt_arena_free(&run->arena);
     qnnrt__mem_free(&hooks, run);
 }
 
@@ -12539,159 +12617,6 @@ static QNNRT__FOR_FRIENDS void qnnrt__exec_unhook(qnnrt_run *run, const qnnrt__r
 }
 
 /* =====================================================================================
-   SERVICES                                                                    >>services
-   What headers above this one share with it, see "for code that stands on qnnrt.h".
-   Needs: >>os >>size >>sort >>mem >>err >>value >>quant     Knows nothing of: who calls
-   ===================================================================================== */
-
-QNNRT_API size_t qnnrt_utf8_length(const char *text, int *shown)
-{
-    int own;
-    return qnnrt__err_utf8(text, shown != NULL ? shown : &own);
-}
-
-/* Return the result for a file that could not be read because of `why`; NULL: it was read. */
-static qnnrt_result qnnrt__services_file(const char *path, const char *why, int missing,
-                                         qnnrt_error *err)
-{
-    qnnrt__err_clear(err);
-    return why == NULL ? QNNRT_OK : qnnrt__fail_file(err, path, why, missing);
-}
-
-QNNRT_API qnnrt_result qnnrt_file_read(const char *path, void *data, size_t room, uint64_t *bytes,
-                                       qnnrt_error *err)
-{
-    const char *why;
-    int missing;
-    if (bytes != NULL) *bytes = 0;
-    if (path == NULL || bytes == NULL || (data == NULL && room > 0))
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_file_read: path, bytes or data is NULL");
-    why = qnnrt__os_file_head(path, data, room, bytes, &missing);
-    return qnnrt__services_file(path, why, missing, err);
-}
-
-QNNRT_API qnnrt_result qnnrt_file_open(const char *path, int *fd, uint64_t *bytes,
-                                       qnnrt_error *err)
-{
-    qnnrt__os_file file;
-    const char *why;
-    int missing;
-    if (fd != NULL) *fd = -1;
-    if (bytes != NULL) *bytes = 0;
-    if (path == NULL || fd == NULL || bytes == NULL)
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_file_open: path, fd or bytes is NULL");
-    why = qnnrt__os_file_open(path, &file);
-    missing = file.missing;
-    if (why == NULL) {
-        *fd = file.fd;
-        *bytes = file.bytes;
-    } else qnnrt__os_file_close(&file);
-    return qnnrt__services_file(path, why, missing, err);
-}
-
-QNNRT_API qnnrt_result qnnrt_error_set(qnnrt_error *err, qnnrt_result code, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    qnnrt__err_set(err, code, format, args);
-    va_end(args);
-    return code;
-}
-
-QNNRT_API qnnrt_result qnnrt_error_hint(qnnrt_error *err, qnnrt_result code, const char *format,
-                                        ...)
-{
-    va_list args;
-    va_start(args, format);
-    qnnrt__err_hint(err, code, format, args);
-    va_end(args);
-    return code;
-}
-
-QNNRT_API void qnnrt_error_add(qnnrt_error *err, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    qnnrt__err_vadd(err, format, args);
-    va_end(args);
-}
-
-QNNRT_API qnnrt_result qnnrt_error_clear(qnnrt_error *err)
-{
-    qnnrt__err_clear(err);
-    return QNNRT_OK;
-}
-
-QNNRT_API void qnnrt_text_clean(char *text) { qnnrt__err_clean(text); }
-
-QNNRT_API void *qnnrt_hooks_alloc(const qnnrt_hooks *hooks, uint64_t count, uint64_t size)
-{
-    uint64_t bytes;
-    if (!qnnrt__size_mul(count, size, &bytes)) return NULL;
-    return qnnrt__mem_alloc(hooks != NULL ? hooks : &qnnrt__hooks_none, bytes > 0 ? bytes : 1);
-}
-
-QNNRT_API void qnnrt_hooks_free(const qnnrt_hooks *hooks, void *data)
-{
-    qnnrt__mem_free(hooks != NULL ? hooks : &qnnrt__hooks_none, data);
-}
-
-QNNRT_API void *qnnrt_arena_get(qnnrt_arena *arena, uint64_t count, uint64_t size)
-{
-    return arena->failed != QNNRT_OK ? NULL : qnnrt__arena_alloc(arena, count, size);
-}
-
-QNNRT_API char *qnnrt_arena_text(qnnrt_arena *arena, const char *text, size_t length)
-{
-    char *copy = (char *)qnnrt_arena_get(arena, (uint64_t)length + 1, 1);
-    if (copy != NULL && length > 0) memcpy(copy, text, length);
-    return copy;
-}
-
-QNNRT_API void *qnnrt_arena_more(qnnrt_arena *arena, void *array, size_t count, size_t *room,
-                                 uint64_t size)
-{
-    const size_t more = *room == 0 ? 16 : *room > SIZE_MAX / 4 ? SIZE_MAX : *room * 2;
-    void *larger;
-    if (count < *room) return array;
-    larger = qnnrt_arena_get(arena, more, size);
-    if (larger == NULL) return NULL;
-    if (count > 0) memcpy(larger, array, count * (size_t)size);
-    *room = more;
-    return larger;
-}
-
-QNNRT_API void qnnrt_arena_free(qnnrt_arena *arena) { qnnrt__arena_free(arena); }
-
-QNNRT_API void qnnrt_sort(const void **items, size_t count,
-                          int (*compare)(const void *a, const void *b))
-{
-    qnnrt__sort(items, count, compare);
-}
-
-QNNRT_API qnnrt_result qnnrt_values_convert(const qnnrt_tensor_info *from, const void *src,
-                                            const qnnrt_tensor_info *to, void *dst, uint64_t begin,
-                                            size_t count, uint64_t *lost, qnnrt_error *err)
-{
-    qnnrt__form one, other;
-    const char *why;
-    const qnnrt_tensor_info *wrong = from;
-    qnnrt_result result = qnnrt__quant_open(from, 0, &one, &why);
-    *lost = 0;
-    if (result == QNNRT_OK) result = qnnrt__quant_open(wrong = to, 0, &other, &why);
-    if (result != QNNRT_OK)
-        return qnnrt__fail(err, result, "tensor \"%.200s\": %s",
-                           wrong->name != NULL ? wrong->name : "", why);
-    if (!qnnrt__size_within(begin, count, one.total) ||
-        !qnnrt__size_within(begin, count, other.total))
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_values_convert: the elements do not lie within"
-                           " both tensors");
-    other.finite = 1;
-    *lost = qnnrt__quant_convert(&one, src, &other, dst, (size_t)begin, count);
-    return QNNRT_OK;
-}
-
-/* =====================================================================================
    PUBLIC                                                                        >>public
    Checks arguments, resolves defaults, calls one room and stores the error text.
    Needs: every room above     Knows nothing of: how the rooms do their work
@@ -12874,7 +12799,7 @@ QNNRT_API const char *qnnrt_step_text(const qnnrt_step_info *step, char *text, s
     if (text == NULL || room == 0) return "";
     text[0] = '\0';
     if (step != NULL) qnnrt__program_text(step, text, room);
-    qnnrt__err_clean(text);
+    qnnrt_text_clean(text);
     return text;
 }
 
@@ -13245,8 +13170,7 @@ static const qnnrt__codes_entry qnnrt__vendor_codes[] = {
       " than about 3.6 GB, or there are too many", "Split the model into shards, load fewer of"
       " them, or free contexts first; on x86-64 set soc_model (57)." },
     { 1003, "QNN_COMMON_ERROR_SYSTEM", NULL, NULL },
-    { 1004, "QNN_COMMON_ERROR_INVALID_ARGUMENT", "a null pointer was passed", "Check pointers, and"
-      " compare struct versions with the library's interface version." },
+    { 1004, "QNN_COMMON_ERROR_INVALID_ARGUMENT", NULL, NULL },
     { 1005, "QNN_COMMON_ERROR_OPERATION_NOT_PERMITTED", NULL, NULL },
     { 1006, "QNN_COMMON_ERROR_PLATFORM_NOT_SUPPORTED", "the machine has no chip or driver that the"
       " library can use", "Use the backend and the libraries of this platform." },
@@ -13257,8 +13181,7 @@ static const qnnrt__codes_entry qnnrt__vendor_codes[] = {
       " release, and put their folder first in ADSP_LIBRARY_PATH." },
     { 1009, "QNN_COMMON_ERROR_LOADING_BINARIES", "the skel for this NPU is missing, or its folder"
       " is not on the DSP's search path", qnnrt__vendor_skel },
-    { 1010, "QNN_COMMON_ERROR_RESOURCE_UNAVAILABLE", "other contexts hold it, perhaps in another"
-      " process", "Free the contexts that are not needed and try again." },
+    { 1010, "QNN_COMMON_ERROR_RESOURCE_UNAVAILABLE", NULL, NULL },
     { 1011, "QNN_COMMON_ERROR_SYSTEM_COMMUNICATION_FATAL", "the DSP restarted, and all handles"
       " became invalid", qnnrt__vendor_recover },
     { 1100, "QNN_COMMON_ERROR_GENERAL", "an earlier call failed, such as backendCreate before"
@@ -13270,9 +13193,7 @@ static const qnnrt__codes_entry qnnrt__vendor_codes[] = {
     { 3002, "QNN_OP_PACKAGE_ERROR_INVALID_HANDLE", NULL, NULL },
     { 3100, "QNN_OP_PACKAGE_ERROR_INVALID_INFRASTRUCTURE", NULL, NULL },
     { 3101, "QNN_OP_PACKAGE_ERROR_INVALID_INFO", NULL, NULL },
-    { 3110, "QNN_OP_PACKAGE_ERROR_VALIDATION_FAILURE", "the backend or the chip does not offer it"
-      " with these types", "Use types that the operation has on this chip, and validate it before"
-      " you add it." },
+    { 3110, "QNN_OP_PACKAGE_ERROR_VALIDATION_FAILURE", NULL, NULL },
     { 3200, "QNN_OP_PACKAGE_ERROR_INVALID_ARGUMENT", NULL, NULL },
     { 4000, "QNN_BACKEND_ERROR_CANNOT_INITIALIZE", "there is no NPU: the machine has no Snapdragon,"
       " or one that the library does not know", "Run it on the device; on Android declare"
@@ -13299,8 +13220,7 @@ static const qnnrt__codes_entry qnnrt__vendor_codes[] = {
       " or copy the file again." },
     { 5001, "QNN_CONTEXT_ERROR_CTX_DOES_NOT_EXIST", "it was freed earlier, or it was never created",
       qnnrt__vendor_reopen },
-    { 5002, "QNN_CONTEXT_ERROR_INVALID_HANDLE", "it was freed, or its backend was",
-      "Check the result of the call that made it, and free each handle once, in reverse order." },
+    { 5002, "QNN_CONTEXT_ERROR_INVALID_HANDLE", NULL, NULL },
     { 5003, "QNN_CONTEXT_ERROR_NOT_FINALIZED", NULL, NULL },
     { 5004, "QNN_CONTEXT_ERROR_BINARY_VERSION", "made by a newer release than the library, or by a"
       " very old one", "Build it with the library's release, or ship newer libraries." },
@@ -13324,9 +13244,7 @@ static const qnnrt__codes_entry qnnrt__vendor_codes[] = {
     { 6001, "QNN_GRAPH_ERROR_INVALID_HANDLE", "the context of this graph was freed, or was lost"
       " with its backend or the DSP", qnnrt__vendor_reopen },
     { 6002, "QNN_GRAPH_ERROR_GRAPH_DOES_NOT_EXIST", NULL, NULL },
-    { 6003, "QNN_GRAPH_ERROR_INVALID_NAME", "in graphRetrieve: the context has no graph of this"
-      " name", "Take the names from the metadata (qnnrt-run inspect), and give new graphs new"
-      " names." },
+    { 6003, "QNN_GRAPH_ERROR_INVALID_NAME", NULL, NULL },
     { 6004, "QNN_GRAPH_ERROR_INVALID_TENSOR", "the tensors differ from those the graph was built"
       " with, in ids, number or dims", "Bind every tensor, with names, ids, dims and types from the"
       " metadata of the binary itself." },
@@ -13342,8 +13260,7 @@ static const qnnrt__codes_entry qnnrt__vendor_codes[] = {
     { 6030, "QNN_GRAPH_ERROR_SIGNAL_IN_USE", NULL, NULL },
     { 6031, "QNN_GRAPH_ERROR_ABORTED", NULL, NULL },
     { 6032, "QNN_GRAPH_ERROR_PROFILE_IN_USE", NULL, NULL },
-    { 6033, "QNN_GRAPH_ERROR_TIMED_OUT", "the NPU is busy, or runs at a low clock",
-      "Raise the time-out, the priority or the power settings." },
+    { 6033, "QNN_GRAPH_ERROR_TIMED_OUT", NULL, NULL },
     { 6034, "QNN_GRAPH_ERROR_SUBGRAPH", NULL, NULL },
     { 6035, "QNN_GRAPH_ERROR_DISABLED", NULL, NULL },
     { 6036, "QNN_GRAPH_ERROR_DYNAMIC_TENSOR_SHAPE", NULL, NULL },

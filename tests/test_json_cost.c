@@ -66,7 +66,7 @@ static qnnrt_result read_counted(const char *file, const char *text, size_t byte
     allocations = live = 0;
     allocated = 0;
     result = qnnrt__read_json(&table, text, bytes, &context);
-    qnnrt__arena_free(&arena);
+    qnnrt_arena_free(&arena);
     return result;
 }
 

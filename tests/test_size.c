@@ -45,7 +45,7 @@ TEST(sort_orders_every_count)
     size_t count, i;
     for (count = 0; count <= sizeof(words) / sizeof(words[0]); ++count) {
         for (i = 0; i < count; ++i) items[i] = words[i];
-        qnnrt__sort(items, count, order);
+        qnnrt_sort(items, count, order);
         for (i = 1; i < count; ++i) CHECK(order(items[i - 1], items[i]) <= 0);
     }
 }
@@ -97,7 +97,7 @@ TEST(arenas_refuse_sizes_that_do_not_fit)
     CHECK(qnnrt__arena_grow(&arena, items, 4, 8, UINT64_MAX, &room) == NULL && room == 4);
     CHECK(qnnrt__arena_grow(&arena, items, 4, 8, 5, &room) != NULL && room == 8);
     CHECK(qnnrt__arena_grow(&arena, items, 4, 8, 100, &room) != NULL && room == 100);
-    qnnrt__arena_free(&arena);
+    qnnrt_arena_free(&arena);
     CHECK_EQ(alive, 0);
 }
 
@@ -131,7 +131,7 @@ TEST(arenas_give_back_what_is_newest_and_no_more)
         qnnrt__arena_back(&arena, chunk, 0);
         CHECK_EQ(chunk->used, used);
     }
-    qnnrt__arena_free(&arena);
+    qnnrt_arena_free(&arena);
     CHECK_EQ(alive, 0);
 }
 

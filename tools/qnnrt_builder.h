@@ -2751,7 +2751,7 @@ static void qnnrt__compose_sort(qnnrt__context *context)
     const qnnrt_context_info *info = context->info;
     size_t g;
     for (g = 0; g < info->graph_count; ++g) context->by_name[g] = &info->graphs[g];
-    qnnrt__sort((const void **)context->by_name, info->graph_count, qnnrt__model_graph_order);
+    qnnrt_sort((const void **)context->by_name, info->graph_count, qnnrt__model_graph_order);
 }
 
 /* Create and finalize the graphs of a context. The caller holds the lock. */
@@ -2997,7 +2997,7 @@ static void qnnrt__builder_spend(qnnrt_builder *b, const char *how)
     qnnrt__device_free(backend, b->device);
     b->device = NULL;
     if (b->model != NULL) qnnrt__os_count(&b->model->users, -1);
-    qnnrt__arena_free(&b->arena);
+    qnnrt_arena_free(&b->arena);
     b->spent = 1;
     qnnrt__hint(&b->error, qnnrt__fail(&b->error, QNNRT_E_STATE, "this builder was %s", how),
                 "Create another one.");
@@ -3295,7 +3295,7 @@ QNNRT_BUILDER_API qnnrt_result qnnrt_builder_supports(qnnrt_builder *b,
     b->op = NULL;
     b->into = &b->arena;
     b->err = &b->error;
-    qnnrt__arena_free(&arena);
+    qnnrt_arena_free(&arena);
     return result;
 }
 
@@ -3354,7 +3354,7 @@ QNNRT_BUILDER_API qnnrt_result qnnrt_builder_reset(qnnrt_builder *b, qnnrt_error
         qnnrt__os_count(&b->backend->users, 1);
         b->device_asked = 0;
     }
-    qnnrt__arena_free(&b->arena);
+    qnnrt_arena_free(&b->arena);
     b->spent = 0;
     b->failed_node[0] = b->failed_graph[0] = '\0';
     qnnrt__builder_clear(b);

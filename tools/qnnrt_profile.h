@@ -600,7 +600,7 @@ static void qnnrt__profile_destroyed(qnnrt__run_hook *hook)
         qnnrt__profile_close(held, profile->steps[i].handle);
     }
     qnnrt__profile_hold(&held, NULL);
-    qnnrt__arena_free(&profile->list.arena);
+    qnnrt_arena_free(&profile->list.arena);
     qnnrt__mem_free(&hooks, profile);
 }
 
@@ -681,7 +681,7 @@ static qnnrt_result qnnrt__profile_events(qnnrt__profile *profile, qnnrt_error *
         return qnnrt__fail(err, QNNRT_E_STATE, "there are no events: the last exec failed");
     if (profile->state == QNNRT__PROFILE_READ) return QNNRT_OK;
     p = profile->pipeline;
-    qnnrt__arena_free(&profile->list.arena);
+    qnnrt_arena_free(&profile->list.arena);
     profile->list.events = NULL;
     profile->list.count = profile->list.room = 0;
     for (i = 0; i < p->info.step_count && result == QNNRT_OK; ++i) {
@@ -813,7 +813,7 @@ QNNRT_PROFILE_API void qnnrt_profile_destroy(qnnrt_profile *profile)
     qnnrt_hooks hooks;
     if (profile == NULL) return;
     hooks = profile->list.arena.hooks;
-    qnnrt__arena_free(&profile->list.arena);
+    qnnrt_arena_free(&profile->list.arena);
     qnnrt__mem_free(&hooks, profile);
 }
 
