@@ -5110,17 +5110,6 @@ static const qnnrt_tensor_info *qnnrt__table_get(const qnnrt_graph_info *graph,
     return *(const qnnrt_tensor_info *const *)(base + qnnrt__table_lists[kind].tensors);
 }
 
-/* Find a tensor by its name. Return NULL if the graph does not have it in this list. */
-static QNNRT__FOR_FRIENDS const qnnrt_tensor_info *qnnrt__table_find(
-    const qnnrt_graph_info *graph, qnnrt__table_kind kind, const char *name)
-{
-    size_t count, i;
-    const qnnrt_tensor_info *tensors = qnnrt__table_get(graph, kind, &count);
-    for (i = 0; i < count; ++i)
-        if (strcmp(tensors[i].name, name) == 0) return &tensors[i];
-    return NULL;
-}
-
 /* Fill an error whose text begins with the file and the graph. */
 static qnnrt_result qnnrt__table_fail(qnnrt__table *table, qnnrt_result code, const char *format,
                                       ...) QNNRT__PRINTF(3, 4);
@@ -5684,36 +5673,31 @@ static void qnnrt__compare_whole(const qnnrt_tensor_info *tensor, char *out, siz
              qnnrt__compare_text(tensor, text, sizeof(text)));
 }
 
-/* Compare one tensor of both sources; the names are equal. */
-static qnnrt_result qnnrt__compare_tensor(const qnnrt__compare_sides *sides, const char *noun,
-                                          const qnnrt_tensor_info *a, const qnnrt_tensor_info *b)
-{
-    char what[300], one[600], other[600], first[160];
-    const int unknown = a->quant.encoding == QNNRT_ENCODING_OTHER &&
-                        b->quant.encoding == QNNRT_ENCODING_OTHER &&
-                        b->quant.vendor_encoding == QNNRT__ABI_UNKNOWN;  /* the text says no more */
-    if (a->id == b->id && a->vendor_type == b->vendor_type &&
-        qnnrt__compare_shape_order(a, b) == 0 &&
-        (unknown || qnnrt__compare_quant_order(&a->quant, &b->quant) == 0)) return QNNRT_OK;
-    snprintf(what, sizeof(what), "%s \"%.200s\"", noun, a->name);
-    qnnrt__compare_whole(a, one, sizeof(one));
-    qnnrt__compare_whole(b, other, sizeof(other));
-    qnnrt__table_append(other, sizeof(other), "%s",
-                        qnnrt__compare_first(&a->quant, &b->quant, first, sizeof(first)));
-    return qnnrt__compare_differs(sides, what, one, other);
-}
-
-/* Compare one list of two graphs. */
+/* Compare one list of two graphs: the names, then the tensors. */
 static qnnrt_result qnnrt__compare_list(const qnnrt__compare_sides *sides, qnnrt__table_kind kind,
                                         const qnnrt_graph_info *one, const qnnrt_graph_info *other)
 {
     const char *noun = qnnrt__table_noun(kind);
+    char what[300], in_a[600], in_b[600], first[160];
     size_t a_count, b_count, i;
     const qnnrt_tensor_info *a = qnnrt__table_get(one, kind, &a_count);
     const qnnrt_tensor_info *b = qnnrt__table_get(other, kind, &b_count);
     qnnrt_result result = qnnrt__compare_names(sides, noun, a, a_count, b, b_count, sizeof(*a));
-    for (i = 0; i < a_count && result == QNNRT_OK; ++i)
-        result = qnnrt__compare_tensor(sides, noun, &a[i], &b[i]);
+    for (i = 0; i < a_count && result == QNNRT_OK; ++i) {
+        const qnnrt_quant *q = &a[i].quant, *r = &b[i].quant;
+        const int unknown = q->encoding == QNNRT_ENCODING_OTHER &&
+                            r->encoding == QNNRT_ENCODING_OTHER &&
+                            r->vendor_encoding == QNNRT__ABI_UNKNOWN;   /* the text says no more */
+        if (a[i].id == b[i].id && a[i].vendor_type == b[i].vendor_type &&
+            qnnrt__compare_shape_order(&a[i], &b[i]) == 0 &&
+            (unknown || qnnrt__compare_quant_order(q, r) == 0)) continue;
+        snprintf(what, sizeof(what), "%s \"%.200s\"", noun, a[i].name);
+        qnnrt__compare_whole(&a[i], in_a, sizeof(in_a));
+        qnnrt__compare_whole(&b[i], in_b, sizeof(in_b));
+        qnnrt__table_append(in_b, sizeof(in_b), "%s",
+                            qnnrt__compare_first(q, r, first, sizeof(first)));
+        result = qnnrt__compare_differs(sides, what, in_a, in_b);
+    }
     return result;
 }
 
@@ -6000,26 +5984,6 @@ static void qnnrt__system_close(qnnrt__system *system)
 
 #define QNNRT__SYSTEM_SYMBOL "QnnSystemInterface_getProviders"
 
-static qnnrt_result qnnrt__system_choose(qnnrt__system *system, const qnnrt_hooks *hooks,
-                                         qnnrt_error *err)
-{
-    static const qnnrt__library_interface wanted = {
-        QNNRT__SYSTEM_SYMBOL, "system interface", "this is not a libQnnSystem.so", "system",
-        QNNRT__ABI_SYSTEM_MAJOR, QNNRT__ABI_SYSTEM_MINOR_MIN
-    };
-    const void *chosen;
-    const qnnrt__abi_system_provider *p;
-    qnnrt_result result = qnnrt__library_choose(system->library, system->path, &wanted, hooks,
-                                                &chosen, err);
-    if (result != QNNRT_OK) return result;
-    p = (const qnnrt__abi_system_provider *)chosen;
-    if (p->calls.create == NULL || p->calls.get_info == NULL || p->calls.free == NULL)
-        return qnnrt__library_lacks(system->path, "systemContextCreate, GetBinaryInfo or Free",
-                                    err);
-    system->provider = p;
-    return QNNRT_OK;
-}
-
 /* Open a library if it has a system interface. */
 static void *qnnrt__system_try(const char *path)
 {
@@ -6043,7 +6007,13 @@ static qnnrt_result qnnrt__system_open(const char *path, const char *beside, int
                                        const qnnrt_hooks *hooks, qnnrt__system *system,
                                        qnnrt_error *err)
 {
+    static const qnnrt__library_interface wanted = {
+        QNNRT__SYSTEM_SYMBOL, "system interface", "this is not a libQnnSystem.so", "system",
+        QNNRT__ABI_SYSTEM_MAJOR, QNNRT__ABI_SYSTEM_MINOR_MIN
+    };
     const char *name = path != NULL ? path : "libQnnSystem.so";
+    const qnnrt__abi_system_provider *p;
+    const void *chosen = NULL;
     const int folder = path == NULL && beside != NULL && strchr(beside, '/') != NULL;
     qnnrt_result result = QNNRT_OK;
     memset(system, 0, sizeof(*system));
@@ -6068,8 +6038,13 @@ static qnnrt_result qnnrt__system_open(const char *path, const char *beside, int
     qnnrt__library_path(qnnrt__os_library_symbol(system->library, QNNRT__SYSTEM_SYMBOL), name,
                         system->path);
     qnnrt__hooks_lock(hooks);
-    result = qnnrt__system_choose(system, hooks, err);
+    result = qnnrt__library_choose(system->library, system->path, &wanted, hooks, &chosen, err);
     qnnrt__hooks_unlock(hooks);
+    system->provider = p = (const qnnrt__abi_system_provider *)chosen;
+    if (result == QNNRT_OK &&
+        (p->calls.create == NULL || p->calls.get_info == NULL || p->calls.free == NULL))
+        result = qnnrt__library_lacks(system->path, "systemContextCreate, GetBinaryInfo or Free",
+                                      err);
     if (result != QNNRT_OK) {
         qnnrt__system_close(system);
         system->path[0] = '\0';
@@ -6258,8 +6233,13 @@ struct qnnrt__record_row {
     qnnrt__record_read       item;    /* of a list */
 };
 
-#define QNNRT__ROW(key, read, of, member, flags, more) \
+#define QNNRT__ROW_WITH(key, read, of, member, flags, more) \
     { QNNRT_JSON_TEXT(key), qnnrt__##read, offsetof(of, member), flags, more, NULL, NULL }
+#define QNNRT__ROW(key, read, of, member) QNNRT__ROW_WITH(key, read, of, member, 0, 0)
+#define QNNRT__ROW_NEEDED(key, read, of, member) \
+    QNNRT__ROW_WITH(key, read, of, member, QNNRT__RECORD_NEEDED, 0)
+#define QNNRT__ROW_ENUM(key, names, of, member, flags) \
+    QNNRT__ROW_WITH(key, record_enum, of, member, flags, names)
 #define QNNRT__ROW_OBJECT(key, rows, of, member, flags) \
     { QNNRT_JSON_TEXT(key), qnnrt__record_object, offsetof(of, member), flags, 0, rows, NULL }
 #define QNNRT__ROW_LIST(key, item, type, rows, of, member, flags) \
@@ -6569,30 +6549,28 @@ typedef struct qnnrt__read_quant {
 } qnnrt__read_quant;
 
 static const qnnrt__record_row qnnrt__read_scale_offset[] = {
-    QNNRT__ROW("scale", record_f32, qnnrt__abi_scale_offset, scale, QNNRT__RECORD_NEEDED, 0),
-    QNNRT__ROW("offset", record_i32, qnnrt__abi_scale_offset, offset, QNNRT__RECORD_NEEDED, 0),
+    QNNRT__ROW_NEEDED("scale", record_f32, qnnrt__abi_scale_offset, scale),
+    QNNRT__ROW_NEEDED("offset", record_i32, qnnrt__abi_scale_offset, offset),
     QNNRT__ROW_END
 };
 static const qnnrt__record_row qnnrt__read_axis[] = {
-    QNNRT__ROW("axis", record_i32, qnnrt__read_quant, abi.u.axis.axis, QNNRT__RECORD_NEEDED, 0),
-    QNNRT__ROW("numScaleOffsets", record_u32, qnnrt__read_quant, abi.u.axis.count, 0, 0),
+    QNNRT__ROW_NEEDED("axis", record_i32, qnnrt__read_quant, abi.u.axis.axis),
+    QNNRT__ROW("numScaleOffsets", record_u32, qnnrt__read_quant, abi.u.axis.count),
     QNNRT__ROW_LIST("scaleOffsets", record_object, qnnrt__abi_scale_offset,
                     qnnrt__read_scale_offset, qnnrt__read_quant, pairs,
                     QNNRT__RECORD_NEEDED | QNNRT__RECORD_COUNTED),
     QNNRT__ROW_END
 };
 static const qnnrt__record_row qnnrt__read_bw[] = {
-    QNNRT__ROW("bitwidth", record_u32, qnnrt__read_quant, abi.u.bw.bitwidth,
-               QNNRT__RECORD_NEEDED, 0),
-    QNNRT__ROW("scale", record_f32, qnnrt__read_quant, abi.u.bw.scale, QNNRT__RECORD_NEEDED, 0),
-    QNNRT__ROW("offset", record_i32, qnnrt__read_quant, abi.u.bw.offset, QNNRT__RECORD_NEEDED, 0),
+    QNNRT__ROW_NEEDED("bitwidth", record_u32, qnnrt__read_quant, abi.u.bw.bitwidth),
+    QNNRT__ROW_NEEDED("scale", record_f32, qnnrt__read_quant, abi.u.bw.scale),
+    QNNRT__ROW_NEEDED("offset", record_i32, qnnrt__read_quant, abi.u.bw.offset),
     QNNRT__ROW_END
 };
 static const qnnrt__record_row qnnrt__read_bw_axis[] = {
-    QNNRT__ROW("bitwidth", record_u32, qnnrt__read_quant, abi.u.bw_axis.bitwidth,
-               QNNRT__RECORD_NEEDED, 0),
-    QNNRT__ROW("axis", record_i32, qnnrt__read_quant, abi.u.bw_axis.axis, QNNRT__RECORD_NEEDED, 0),
-    QNNRT__ROW("numElements", record_u32, qnnrt__read_quant, abi.u.bw_axis.count, 0, 0),
+    QNNRT__ROW_NEEDED("bitwidth", record_u32, qnnrt__read_quant, abi.u.bw_axis.bitwidth),
+    QNNRT__ROW_NEEDED("axis", record_i32, qnnrt__read_quant, abi.u.bw_axis.axis),
+    QNNRT__ROW("numElements", record_u32, qnnrt__read_quant, abi.u.bw_axis.count),
     QNNRT__ROW_LIST("scales", record_f32, float, NULL, qnnrt__read_quant, scales,
                     QNNRT__RECORD_NEEDED | QNNRT__RECORD_COUNTED),
     QNNRT__ROW_LIST("offsets", record_i32, int32_t, NULL, qnnrt__read_quant, offsets,
@@ -6602,10 +6580,10 @@ static const qnnrt__record_row qnnrt__read_bw_axis[] = {
 
 enum { QNNRT__READ_OBJECTS = 2 };      /* the row of the first encoding's object */
 static const qnnrt__record_row qnnrt__read_quant_rows[] = {
-    QNNRT__ROW("definition", record_enum, qnnrt__read_quant, abi.definition, QNNRT__RECORD_NEEDED,
-               QNNRT__NAMES_DEFINITION),
-    QNNRT__ROW("quantizationEncoding", record_enum, qnnrt__read_quant, abi.encoding,
-               QNNRT__RECORD_NEEDED | QNNRT__RECORD_UNKNOWN, QNNRT_VENDOR_ENCODING),
+    QNNRT__ROW_ENUM("definition", QNNRT__NAMES_DEFINITION, qnnrt__read_quant, abi.definition,
+                    QNNRT__RECORD_NEEDED),
+    QNNRT__ROW_ENUM("quantizationEncoding", QNNRT_VENDOR_ENCODING, qnnrt__read_quant, abi.encoding,
+                    QNNRT__RECORD_NEEDED | QNNRT__RECORD_UNKNOWN),
     /* in the order of the vendor's numbers */
     QNNRT__ROW_OBJECT("scaleOffset", qnnrt__read_scale_offset, qnnrt__read_quant,
                       abi.u.scale_offset, 0),
@@ -6709,29 +6687,31 @@ static int qnnrt__read_type(qnnrt__record_reader *read, const qnnrt__record_row 
 /* Read a flag: true, false, 1 or 0. */
 static int qnnrt__read_flag(qnnrt__record_reader *read, const qnnrt__record_row *row, void *to)
 {
-    const qnnrt_json_type type = qnnrt_json_value(&read->r);
-    uint64_t flag = type == QNNRT_JSON_TRUE;
-    if ((type != QNNRT_JSON_TRUE && type != QNNRT_JSON_FALSE && type != QNNRT_JSON_NUMBER) ||
-        (type == QNNRT_JSON_NUMBER && (!qnnrt_json_u64(&read->r.value, &flag) || flag > 1)))
-        return qnnrt__record_wrong(read, row, "true or false for each dimension");
+    uint64_t flag;
+    if (!qnnrt_json_value_u64(&read->r, &flag)) {
+        const qnnrt_json_type type = qnnrt_json_value(&read->r);
+        flag = type == QNNRT_JSON_TRUE ? 1 : type == QNNRT_JSON_FALSE ? 0 : 2;
+    }
+    if (flag > 1) return qnnrt__record_wrong(read, row, "true or false for each dimension");
     *(uint8_t *)to = (uint8_t)flag;
     return 1;
 }
 
 static const qnnrt__record_row qnnrt__read_tensor_rows[] = {
-    QNNRT__ROW("version", read_version, qnnrt__read_tensor, abi.version, 0, 0),
-    QNNRT__ROW("id", record_u32, qnnrt__read_tensor, abi.body.id, QNNRT__RECORD_NEEDED, 0),
-    QNNRT__ROW("name", read_name, qnnrt__read_tensor, abi.body.name, QNNRT__RECORD_NEEDED, 0),
-    QNNRT__ROW("type", read_type, qnnrt__read_tensor, abi.body.type, 0, QNNRT_VENDOR_TENSOR_TYPE),
-    QNNRT__ROW("dataFormat", record_enum, qnnrt__read_tensor, abi.body.format,
-               QNNRT__RECORD_UNKNOWN, QNNRT_VENDOR_FORMAT),
-    QNNRT__ROW("dataType", record_enum, qnnrt__read_tensor, abi.body.dtype,
-               QNNRT__RECORD_NEEDED, QNNRT_VENDOR_DTYPE),
-    QNNRT__ROW("rank", record_u32, qnnrt__read_tensor, abi.body.rank, 0, 0),
+    QNNRT__ROW("version", read_version, qnnrt__read_tensor, abi.version),
+    QNNRT__ROW_NEEDED("id", record_u32, qnnrt__read_tensor, abi.body.id),
+    QNNRT__ROW_NEEDED("name", read_name, qnnrt__read_tensor, abi.body.name),
+    QNNRT__ROW_WITH("type", read_type, qnnrt__read_tensor, abi.body.type, 0,
+                    QNNRT_VENDOR_TENSOR_TYPE),
+    QNNRT__ROW_ENUM("dataFormat", QNNRT_VENDOR_FORMAT, qnnrt__read_tensor, abi.body.format,
+                    QNNRT__RECORD_UNKNOWN),
+    QNNRT__ROW_ENUM("dataType", QNNRT_VENDOR_DTYPE, qnnrt__read_tensor, abi.body.dtype,
+                    QNNRT__RECORD_NEEDED),
+    QNNRT__ROW("rank", record_u32, qnnrt__read_tensor, abi.body.rank),
     QNNRT__ROW_LIST("dimensions", record_u32, uint32_t, NULL, qnnrt__read_tensor, dims,
                     QNNRT__RECORD_NEEDED | QNNRT__RECORD_COUNTED),
     QNNRT__ROW_SKIP("memType"),
-    QNNRT__ROW("quantizeParams", read_quantize, qnnrt__read_tensor, abi.body.quantize, 0, 0),
+    QNNRT__ROW("quantizeParams", read_quantize, qnnrt__read_tensor, abi.body.quantize),
     QNNRT__ROW_LIST("isDynamicDimensions", read_flag, uint8_t, NULL, qnnrt__read_tensor,
                     dynamic, QNNRT__RECORD_NULL),
     QNNRT__ROW_END
@@ -6810,7 +6790,7 @@ static int qnnrt__read_vtcm(qnnrt__record_reader *read, const qnnrt__record_row 
     return 1;
 }
 
-#define QNNRT__READ_BLOB(key, read, member) QNNRT__ROW(key, read, qnnrt_graph_info, member, 0, 0)
+#define QNNRT__READ_BLOB(key, read, member) QNNRT__ROW(key, read, qnnrt_graph_info, member)
 static const qnnrt__record_row qnnrt__read_blob[] = {
     QNNRT__READ_BLOB("spillFillBufferSize", record_u64, spill_fill_bytes),
     QNNRT__READ_BLOB("optimizationLevel", record_u32, optimization_level),
@@ -6829,11 +6809,11 @@ static const qnnrt__record_row qnnrt__read_blob[] = {
 };
 
 #define QNNRT__READ_LIST(count_key, key, kind, flags) \
-    QNNRT__ROW(count_key, record_u32, qnnrt__read_graph, stated[kind], 0, 0), \
-    QNNRT__ROW(key, read_tensors, qnnrt__read_graph, lists[kind], \
+    QNNRT__ROW(count_key, record_u32, qnnrt__read_graph, stated[kind]), \
+    QNNRT__ROW_WITH(key, read_tensors, qnnrt__read_graph, lists[kind], \
                (flags) | QNNRT__RECORD_COUNTED, sizeof(qnnrt_tensor_info))
 static const qnnrt__record_row qnnrt__read_graph_rows[] = {
-    QNNRT__ROW("graphName", read_graph_name, qnnrt__read_graph, info.name, QNNRT__RECORD_NEEDED, 0),
+    QNNRT__ROW_NEEDED("graphName", read_graph_name, qnnrt__read_graph, info.name),
     QNNRT__READ_LIST("numGraphInputs", "graphInputs", QNNRT__TABLE_INPUTS, QNNRT__RECORD_NEEDED),
     QNNRT__READ_LIST("numGraphOutputs", "graphOutputs", QNNRT__TABLE_OUTPUTS,
                      QNNRT__RECORD_NEEDED),
@@ -6888,15 +6868,15 @@ static int qnnrt__read_artifact(qnnrt__record_reader *read, const qnnrt__record_
 }
 
 static const qnnrt__record_row qnnrt__read_header[] = {
-    QNNRT__ROW("artifact_type", read_artifact, qnnrt__read_context, info, 0, 0),
+    QNNRT__ROW("artifact_type", read_artifact, qnnrt__read_context, info),
     QNNRT__ROW_END
 };
 static const qnnrt__record_row qnnrt__read_metadata[] = {
-    QNNRT__ROW("dspArch", record_u32, qnnrt_context_info, dsp_arch, 0, 0), QNNRT__ROW_END
+    QNNRT__ROW("dspArch", record_u32, qnnrt_context_info, dsp_arch), QNNRT__ROW_END
 };
 
 #define QNNRT__READ_FACT(key, read, member) \
-    QNNRT__ROW(key, read, qnnrt__read_context, info.member, 0, 0)
+    QNNRT__ROW(key, read, qnnrt__read_context, info.member)
 static const qnnrt__record_row qnnrt__read_context_rows[] = {
     QNNRT__ROW_OBJECT("header", qnnrt__read_header, qnnrt__read_context, info, 0),
     QNNRT__READ_FACT("backendId", record_u32, backend_id),
@@ -6909,7 +6889,7 @@ static const qnnrt__record_row qnnrt__read_context_rows[] = {
     QNNRT__READ_FACT("numContextTensors", record_u32, context_tensor_count),
     QNNRT__ROW_LIST("contextTensors", record_skip, char, NULL, qnnrt__read_context, tensors,
                     QNNRT__RECORD_COUNTED),
-    QNNRT__ROW("numGraphs", record_u32, qnnrt__read_context, graph_count, 0, 0),
+    QNNRT__ROW("numGraphs", record_u32, qnnrt__read_context, graph_count),
     QNNRT__ROW_LIST("graphs", read_graph_item, qnnrt_graph_info, NULL, qnnrt__read_context,
                     graphs, QNNRT__RECORD_NEEDED | QNNRT__RECORD_COUNTED),
     QNNRT__ROW_OBJECT("contextMetadata", qnnrt__read_metadata, qnnrt__read_context, info, 0),
@@ -6953,15 +6933,12 @@ static const char *qnnrt__read_kind(const char *text, size_t bytes, const qnnrt_
 }
 
 /* Say what a text looks like that is not metadata. */
-static void qnnrt__read_explain(const qnnrt__record_reader *read, const char *text, size_t bytes,
-                                const qnnrt_json_limits *limits, int has_graphs)
+static void qnnrt__read_explain(qnnrt_error *err, const char *kind)
 {
-    qnnrt_error *err = read->table->err;
-    const char *kind = qnnrt__read_kind(text, bytes, limits);
     if (kind != NULL) qnnrt__err_add(err, "\n  it looks like %s", kind);
     if (kind != NULL && strncmp(kind, "a graph ", 8) == 0)
         qnnrt__hint(err, QNNRT_E_FORMAT, QNNRT__HINT_COMPILE);
-    else if (kind != NULL || !has_graphs)
+    else
         qnnrt__hint(err, QNNRT_E_FORMAT, "Take the text that qnnrt-run inspect --json_file, or"
                     " qnn-context-binary-utility, makes from the binary.");
 }
@@ -6997,7 +6974,7 @@ static qnnrt_result qnnrt__read_json(qnnrt__table *table, const char *text, size
         return qnnrt__table_fail(table, QNNRT_E_FORMAT, "byte %llu: %s",
                                  (unsigned long long)read.r.error_at, read.r.error);
     if (read.result == QNNRT_E_FORMAT)
-        qnnrt__read_explain(&read, text, bytes, &limits, doc.graphs.count > 0);
+        qnnrt__read_explain(table->err, qnnrt__read_kind(text, bytes, &limits));
     if (read.result != QNNRT_OK) return read.result;
     graphs = (qnnrt_graph_info *)doc.graphs.items;
     doc.info.graphs = graphs;
@@ -7009,66 +6986,6 @@ static qnnrt_result qnnrt__read_json(qnnrt__table *table, const char *text, size
                                 doc.info.backend_id == QNNRT__ABI_BACKEND_HTP) != QNNRT_OK)
             return QNNRT_E_MEMORY;
     return qnnrt__table_names(table, graphs, doc.graphs.count, sizeof(*graphs), "graph");
-}
-
-/* Visit the names in "ctx-bins" of a Genie configuration, at any depth, and return their number, or
-   0 if there is no such list. `visit` gets each name as a text that may have escapes, and returns 1
-   to continue. *why: what is wrong with the text, or NULL. The first list that is not empty is
-   used; *more receives the number of lists after it. */
-static size_t qnnrt__read_bins(const char *text, size_t bytes, size_t json_bytes,
-                               int (*visit)(void *user, const qnnrt_json_text *name), void *user,
-                               size_t *more, const char **why, size_t *at)
-{
-    qnnrt_json_reader r;
-    qnnrt_json_limits limits;
-    size_t names = 0;
-    int key = 0;
-    limits.bytes = json_bytes;
-    limits.depth = 64;
-    *why = NULL;
-    *more = *at = 0;
-    qnnrt_json_begin(&r, text, bytes, &limits);
-    qnnrt_json_value(&r);
-    while (r.depth > 0 && r.error == NULL) {
-        if (!qnnrt_json_more(&r)) continue;
-        key = r.key.text != NULL && qnnrt_json_is(&r.key, "ctx-bins");
-        if (qnnrt_json_value(&r) != QNNRT_JSON_ARRAY || !key) continue;
-        if (names > 0) { *more += 1; continue; }
-        while (qnnrt_json_more(&r)) {
-            if (qnnrt_json_value(&r) != QNNRT_JSON_STRING) {
-                *why = "\"ctx-bins\" must contain only names";
-                *at = (size_t)(r.at - r.begin);
-                return 0;
-            }
-            ++names;
-            if (!visit(user, &r.value)) return names;
-        }
-    }
-    if (qnnrt_json_end(&r)) return names;
-    *why = r.error;
-    *at = r.error_at;
-    return 0;
-}
-
-/* Look for a member of the outermost object. Return what is wrong with the text, or NULL. */
-static const char *qnnrt__read_member(const char *text, size_t bytes, size_t json_bytes,
-                                      const char *name, int *found, size_t *at)
-{
-    qnnrt_json_reader r;
-    qnnrt_json_limits limits;
-    limits.bytes = json_bytes;
-    limits.depth = 64;
-    *found = 0;
-    qnnrt_json_begin(&r, text, bytes, &limits);
-    qnnrt_json_value(&r);
-    while (qnnrt_json_more(&r)) {
-        *found |= r.key.text != NULL && qnnrt_json_is(&r.key, name);
-        qnnrt_json_skip(&r);
-    }
-    *at = 0;
-    if (qnnrt_json_end(&r)) return NULL;
-    *at = r.error_at;
-    return r.error;
 }
 #endif /* QNNRT_NO_JSON */
 
@@ -10146,16 +10063,42 @@ typedef struct qnnrt__metadata_source {
 } qnnrt__metadata_source;
 
 #ifndef QNNRT_NO_JSON
-static qnnrt_result qnnrt__metadata_text_limit(const qnnrt *model, const char *name, uint64_t bytes,
-                                            qnnrt_error *err)
+/* Check the size of a text. */
+static qnnrt_result qnnrt__metadata_size(const qnnrt *model, const char *name, uint64_t bytes,
+                                         qnnrt_error *err)
 {
+    if (bytes <= model->limits.json_bytes) return QNNRT_OK;
     return qnnrt__fail(err, QNNRT_E_LIMIT,
                        "%s has %llu bytes, more than limits.json_bytes (%llu)", name,
                        (unsigned long long)bytes, (unsigned long long)model->limits.json_bytes);
 }
 
+/* Read a text file into memory that the caller frees. It is not mapped, so that nobody can change
+   it while it is parsed. */
+static qnnrt_result qnnrt__metadata_text(const qnnrt *model, const char *path, void **text,
+                                         size_t *bytes, qnnrt_error *err)
+{
+    qnnrt__os_file file;
+    const char *why = qnnrt__os_file_open(path, &file);
+    qnnrt_result result = QNNRT_OK;
+    *text = NULL;
+    *bytes = (size_t)file.bytes;
+    if (why == NULL) result = qnnrt__metadata_size(model, path, file.bytes, err);
+    if (why == NULL && result == QNNRT_OK) {
+        *text = qnnrt__mem_raw(&model->hooks, file.bytes);
+        if (*text == NULL) result = qnnrt__fail_memory(err, "a text");
+        else why = qnnrt__os_file_read(&file, *text, file.bytes);
+    }
+    if (why != NULL) result = qnnrt__fail_file(err, path, why, file.missing);
+    qnnrt__os_file_close(&file);
+    if (result == QNNRT_OK) return result;
+    qnnrt__mem_free(&model->hooks, *text);
+    *text = NULL;
+    return result;
+}
+
 /* Append what the text is when it is not JSON. */
-static void qnnrt__metadata_text_kind(const char *text, size_t bytes, qnnrt_error *err)
+static void qnnrt__metadata_kind(const char *text, size_t bytes, qnnrt_error *err)
 {
     const unsigned char *data = (const unsigned char *)text;
     const char *kind = qnnrt__context_looks_right(data, bytes)
@@ -10167,62 +10110,37 @@ static void qnnrt__metadata_text_kind(const char *text, size_t bytes, qnnrt_erro
         qnnrt__err_add(err, "\n  it looks like %s", kind);
 }
 
-/* Read a text file into memory. It is not mapped, so that nobody can change it while it is parsed.
-   */
-static qnnrt_result qnnrt__metadata_text(const qnnrt *model, const char *path, void **owned,
-                                      size_t *bytes, qnnrt_error *err)
-{
-    qnnrt__os_file file;
-    qnnrt_result result = QNNRT_OK;
-    const char *why = qnnrt__os_file_open(path, &file);
-    *owned = NULL;
-    *bytes = 0;
-    if (why == NULL && file.bytes > model->limits.json_bytes)
-        result = qnnrt__metadata_text_limit(model, path, file.bytes, err);
-    else if (why == NULL && (*owned = qnnrt__mem_raw(&model->hooks, file.bytes)) == NULL)
-        result = qnnrt__fail(err, QNNRT_E_MEMORY, "out of memory for the %llu bytes of %s",
-                             (unsigned long long)file.bytes, path);
-    if (result == QNNRT_OK && why == NULL)
-        why = qnnrt__os_file_read(&file, *owned, file.bytes);
-    if (result == QNNRT_OK && why != NULL)
-        result = qnnrt__fail_file(err, path, why, file.missing);
-    *bytes = (size_t)file.bytes;
-    qnnrt__os_file_close(&file);
-    if (result == QNNRT_OK) return result;
-    qnnrt__mem_free(&model->hooks, *owned);
-    *owned = NULL;
-    return result;
-}
-
 /* Read the JSON of a context into the table's memory. */
 static qnnrt_result qnnrt__metadata_json(const qnnrt *model, const qnnrt__metadata_source *source,
-                                      qnnrt__table *table, qnnrt_context_info *info)
+                                         qnnrt__table *table, qnnrt_context_info *info)
 {
     const char *text = source->file.json_data;
     size_t bytes = source->file.json_bytes;
     void *owned = NULL;
-    qnnrt_result result = QNNRT_OK;
+    qnnrt_result result;
     table->file = source->json;
-    if (text == NULL) {
+    if (text != NULL) {
+        result = qnnrt__metadata_size(model, source->json, bytes, table->err);
+    } else {
         result = qnnrt__metadata_text(model, source->file.json_path, &owned, &bytes, table->err);
         text = (const char *)owned;
-    } else if (bytes > model->limits.json_bytes) {
-        result = qnnrt__metadata_text_limit(model, source->json, bytes, table->err);
     }
     if (result == QNNRT_OK) result = qnnrt__read_json(table, text, bytes, info);
     if (result != QNNRT_OK && source->binary)
         qnnrt__hint(table->err, result, "Make it again from the binary, remove it, or set"
                     " desc.metadata to QNNRT_METADATA_SYSTEM.");
-    if (result == QNNRT_E_FORMAT) qnnrt__metadata_text_kind(text, bytes, table->err);
+    if (result == QNNRT_E_FORMAT) qnnrt__metadata_kind(text, bytes, table->err);
     qnnrt__mem_free(&model->hooks, owned);
     return result;
 }
 
 /* Read the JSON into memory of its own and compare it with what the binary says. */
-static qnnrt_result qnnrt__metadata_cross_check(qnnrt *model, const qnnrt__metadata_source *source,
-                                             qnnrt__table *table, const qnnrt_context_info *info,
-                                             uint32_t tensors_left, uint32_t scales_left)
+static qnnrt_result qnnrt__metadata_cross_check(const qnnrt *model,
+                                                const qnnrt__metadata_source *source,
+                                                qnnrt__table *table, const qnnrt_context_info *info)
 {
+    /* The same tensors are counted once, for the binary. */
+    uint32_t tensors_left = model->limits.tensors, scales_left = QNNRT__TABLE_SCALES;
     qnnrt__arena aside;
     qnnrt_context_info second;
     qnnrt_result result;
@@ -10230,13 +10148,12 @@ static qnnrt_result qnnrt__metadata_cross_check(qnnrt *model, const qnnrt__metad
     memset(&aside, 0, sizeof(aside));
     aside.hooks = model->hooks;
     table->arena = &aside;
-    table->tensors_left = &tensors_left;      /* the same tensors, counted once */
+    table->tensors_left = &tensors_left;
     table->scales_left = &scales_left;
     result = qnnrt__metadata_json(model, source, table, &second);
-    if (result == QNNRT_OK) {
-        table->file = info->file;
+    table->file = info->file;
+    if (result == QNNRT_OK)
         result = qnnrt__compare(table, info, &second, "the binary", source->json);
-    }
     qnnrt_arena_free(&aside);
     return result;
 }
@@ -10244,23 +10161,23 @@ static qnnrt_result qnnrt__metadata_cross_check(qnnrt *model, const qnnrt__metad
 
 /* Read graphs and tensors of one context from the sources that exist. */
 static qnnrt_result qnnrt__metadata_read(qnnrt *model, qnnrt__context *context,
-                                          const qnnrt__metadata_source *source,
-                                          const qnnrt__system *system, qnnrt_metadata which,
-                                          qnnrt_error *err)
+                                         const qnnrt__metadata_source *source,
+                                         const qnnrt__system *system, qnnrt_metadata which,
+                                         qnnrt_error *err)
 {
     qnnrt_context_info *info = context->info;
     const qnnrt_backend *b = context->backend;
-    int json = source->json != NULL && which != QNNRT_METADATA_SYSTEM;
-    uint32_t tensors_left = model->tensors_left, scales_left = model->scales_left;
+    const qnnrt_hooks *hooks = b != NULL ? &b->hooks : &model->hooks;
+    const int json = source->json != NULL && which != QNNRT_METADATA_SYSTEM;
     qnnrt_result result = QNNRT_OK;
     qnnrt__table table = qnnrt__model_table(model, info->file, err);
     if (source->binary && system->library != NULL) {
-        qnnrt__hooks_lock(b != NULL ? &b->hooks : &model->hooks);
+        qnnrt__hooks_lock(hooks);
         /* A system interface in the backend's own library logs to the backend's slot. */
         result = qnnrt__system_read(system, &table, context->binary, context->bytes,
                                     b != NULL && strcmp(b->path, system->path) == 0 ? b->log_slot
                                                                                     : -1, info);
-        qnnrt__hooks_unlock(b != NULL ? &b->hooks : &model->hooks);
+        qnnrt__hooks_unlock(hooks);
         if (result == QNNRT_E_FORMAT && err->vendor_code != 0)
             qnnrt__context_explain(info->file, context->binary, context->bytes,
                                    qnnrt__system_is_own(system), err);
@@ -10275,8 +10192,7 @@ static qnnrt_result qnnrt__metadata_read(qnnrt *model, qnnrt__context *context,
     if (result == QNNRT_OK && json) {
         info->json_file = qnnrt__arena_text(&model->arena, source->json, strlen(source->json));
         if (info->json_file == NULL) return qnnrt__fail_memory(err, "names");
-        result = info->from_system ? qnnrt__metadata_cross_check(model, source, &table, info,
-                                                              tensors_left, scales_left)
+        result = info->from_system ? qnnrt__metadata_cross_check(model, source, &table, info)
                                    : qnnrt__metadata_json(model, source, &table, info);
         info->from_json = result == QNNRT_OK;
     }
@@ -10288,8 +10204,6 @@ static qnnrt_result qnnrt__metadata_read(qnnrt *model, qnnrt__context *context,
             info->file, (unsigned long long)context->bytes,
             info->from_system ? "its metadata" : info->json_file,
             (unsigned long long)info->blob_bytes);
-#else
-    (void)json; (void)tensors_left; (void)scales_left;
 #endif
     return result;
 }
@@ -10299,97 +10213,122 @@ static qnnrt_result qnnrt__metadata_read(qnnrt *model, qnnrt__context *context,
    FOLDER                                                                         >>folder
    Reads what a folder says about itself: which binaries form the model, from genie_config.json,
    and whether qnnrt.json has a program.
-   Needs: >>os >>mem >>err >>log >>read_json >>model >>scan >>metadata, and qnnrt_json.h
+   Needs: >>os >>mem >>err >>log >>model >>scan >>metadata, and qnnrt_json.h
    Knows nothing of: backends, pipelines
    ===================================================================================== */
 
-typedef struct qnnrt__folder_bins {
-    qnnrt__scan  *scan;
-    const char   *folder;
-    uint32_t      most;             /* limits.files */
-    qnnrt_result  result;
-    qnnrt_error  *err;
-} qnnrt__folder_bins;
-
-static int qnnrt__folder_bin(void *user, const qnnrt_json_text *name)
+/* Begin to read a JSON file of a folder, into *text. path receives its path. */
+static qnnrt_result qnnrt__folder_begin(const qnnrt *model, const char *folder, const char *name,
+                                        char path[QNNRT__PATH_MAX], void **text,
+                                        qnnrt_json_reader *r, qnnrt_error *err)
 {
-    qnnrt__folder_bins *bins = (qnnrt__folder_bins *)user;
+    qnnrt_json_limits limits;
+    size_t bytes;
+    qnnrt_result result;
+    if (!qnnrt__os_path_join(path, folder, strlen(folder), name))
+        return qnnrt__fail(err, QNNRT_E_ARG, "the path of %.200s is longer than %d bytes", folder,
+                           QNNRT__PATH_MAX);
+    result = qnnrt__metadata_text(model, path, text, &bytes, err);
+    if (result != QNNRT_OK) return result;
+    limits.bytes = (size_t)model->limits.json_bytes;
+    limits.depth = 64;
+    qnnrt_json_begin(r, (const char *)*text, bytes, &limits);
+    qnnrt_json_value(r);
+    return QNNRT_OK;
+}
+
+/* End the reading. A text that is not right JSON is an error. */
+static qnnrt_result qnnrt__folder_end(const qnnrt *model, const char *path, void *text,
+                                      qnnrt_json_reader *r, qnnrt_error *err)
+{
+    const int good = qnnrt_json_end(r);
+    qnnrt__mem_free(&model->hooks, text);
+    if (good) return QNNRT_OK;
+    return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_FORMAT, "%s: byte %llu: %s", path,
+                                        (unsigned long long)r->error_at, r->error),
+                       "Repair, remove or write it again, or name the files in desc.files.");
+}
+
+/* Take an element of "ctx-bins" as the next shard. most: limits.files. */
+static qnnrt_result qnnrt__folder_bin(qnnrt__scan *scan, const char *folder, uint32_t most,
+                                      qnnrt_json_reader *r, qnnrt_error *err)
+{
     char plain[1024];
-    if (name->bytes >= sizeof(plain))
-        bins->result = qnnrt__fail(bins->err, QNNRT_E_FORMAT,
-                                   "%s/genie_config.json: \"ctx-bins\" holds a name of %u bytes",
-                                   bins->folder, (unsigned)name->bytes);
-    else if (bins->scan->listed >= bins->most)      /* each name is compared with all files */
-        bins->result = qnnrt__fail(bins->err, QNNRT_E_LIMIT,
-                                   "%s/genie_config.json lists more than %u context binaries"
-                                   " (limits.files)", bins->folder, (unsigned)bins->most);
-    else if (qnnrt_json_copy(name, plain) != strlen(plain))
-        bins->result = qnnrt__fail(bins->err, QNNRT_E_FORMAT,
-                                   "%s/genie_config.json: \"ctx-bins\" holds \"%.200s\" and then"
-                                   " \\u0000, which a name cannot have", bins->folder, plain);
-    else bins->result = qnnrt__scan_list_name(bins->scan, bins->folder, plain, bins->err);
-    return bins->result == QNNRT_OK;
+    if (qnnrt_json_value(r) != QNNRT_JSON_STRING) {
+        if (r->error != NULL) return QNNRT_OK;      /* for qnnrt__folder_end() */
+        return qnnrt__fail(err, QNNRT_E_FORMAT,
+                           "%s/%s: byte %llu: \"ctx-bins\" must contain only names", folder,
+                           scan->list, (unsigned long long)(size_t)(r->at - r->begin));
+    }
+    if (r->value.bytes >= sizeof(plain) || qnnrt_json_copy(&r->value, plain) != strlen(plain))
+        return qnnrt__fail(err, QNNRT_E_FORMAT, "%s/%s: \"ctx-bins\" holds a name of %u bytes; it"
+                           " is too long or contains \\u0000", folder, scan->list,
+                           (unsigned)r->value.bytes);
+    if (scan->listed >= most)      /* each name is compared with all files */
+        return qnnrt__fail(err, QNNRT_E_LIMIT, "%s/%s lists more than %u context binaries"
+                           " (limits.files)", folder, scan->list, (unsigned)most);
+    return qnnrt__scan_list_name(scan, folder, plain, err);
+}
+
+/* Take the names of the first list "ctx-bins" that is not empty, at any depth. *more receives the
+   number of lists after it. */
+static qnnrt_result qnnrt__folder_bins(qnnrt__scan *scan, const char *folder, uint32_t most,
+                                       qnnrt_json_reader *r, size_t *more, qnnrt_error *err)
+{
+    qnnrt_result result = QNNRT_OK;
+    *more = 0;
+    while (r->depth > 0 && r->error == NULL && result == QNNRT_OK) {
+        int key;
+        if (!qnnrt_json_more(r)) continue;
+        key = qnnrt_json_is(&r->key, "ctx-bins");
+        if (qnnrt_json_value(r) != QNNRT_JSON_ARRAY || !key) continue;
+        if (scan->listed > 0) *more += 1;
+        else
+            while (result == QNNRT_OK && qnnrt_json_more(r))
+                result = qnnrt__folder_bin(scan, folder, most, r, err);
+    }
+    return result;
 }
 
 /* Read from a bundle's genie_config.json which binaries form the model, and in which order. */
 static qnnrt_result qnnrt__folder_order(qnnrt *model, qnnrt__scan *scan, const char *folder,
                                         char path[QNNRT__PATH_MAX], qnnrt_error *err)
 {
-    qnnrt__folder_bins bins;
+    qnnrt_json_reader r;
+    qnnrt_result result, ended;
     void *text;
-    size_t bytes, more, at;
-    const char *why;
-    bins.scan = scan;
-    bins.folder = folder;
-    bins.most = model->limits.files;
-    bins.err = err;
-    bins.result = QNNRT_E_ARG;
+    size_t more;
     scan->list = "genie_config.json";
-    if (!qnnrt__os_path_join(path, folder, strlen(folder), scan->list))
-        return qnnrt__fail(err, QNNRT_E_ARG, "the path of %.200s is longer than %d bytes", folder,
-                           QNNRT__PATH_MAX);
-    bins.result = qnnrt__metadata_text(model, path, &text, &bytes, err);
-    if (bins.result != QNNRT_OK) return bins.result;
-    if (qnnrt__read_bins((const char *)text, bytes, (size_t)model->limits.json_bytes,
-                         qnnrt__folder_bin, &bins, &more, &why, &at) == 0 &&
-        why == NULL)
+    result = qnnrt__folder_begin(model, folder, scan->list, path, &text, &r, err);
+    if (result != QNNRT_OK) return result;
+    result = qnnrt__folder_bins(scan, folder, model->limits.files, &r, &more, err);
+    ended = qnnrt__folder_end(model, path, text, &r, result == QNNRT_OK ? err : NULL);
+    if (result == QNNRT_OK) result = ended;
+    if (result == QNNRT_OK && scan->listed == 0)
         qnnrt__log(&model->hooks, QNNRT_LOG_INFO, "model", 0,
                    "%s has no \"ctx-bins\": file names decide which files form the model", path);
-    if (bins.result == QNNRT_OK && why == NULL && more > 0)
+    if (result == QNNRT_OK && more > 0)
         qnnrt__log(&model->hooks, QNNRT_LOG_WARN, "model", 0,
                    "%s has %llu lists \"ctx-bins\": the first one is taken, the others are ignored",
                    path, (unsigned long long)more + 1);
-    if (bins.result == QNNRT_OK && why != NULL)
-        bins.result = qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_FORMAT, "%s: byte %llu: %s", path,
-                                                   (unsigned long long)at, why),
-                                  "Repair or remove it, or name the files in desc.files.");
-    qnnrt__mem_free(&model->hooks, text);
-    return bins.result;
+    return result;
 }
 
 /* Refuse a folder whose qnnrt.json has a program: its files may be for several backends. */
 static qnnrt_result qnnrt__folder_refuse(const qnnrt *model, const char *folder,
                                          char path[QNNRT__PATH_MAX], qnnrt_error *err)
 {
+    qnnrt_json_reader r;
     void *text;
-    size_t bytes, at;
-    const char *why;
     int found = 0;
-    qnnrt_result result;
-    if (!qnnrt__os_path_join(path, folder, strlen(folder), "qnnrt.json"))
-        return qnnrt__fail(err, QNNRT_E_ARG, "the path of %.200s is longer than %d bytes", folder,
-                           QNNRT__PATH_MAX);
-    result = qnnrt__metadata_text(model, path, &text, &bytes, err);
+    qnnrt_result result = qnnrt__folder_begin(model, folder, "qnnrt.json", path, &text, &r, err);
     if (result != QNNRT_OK) return result;
-    why = qnnrt__read_member((const char *)text, bytes, (size_t)model->limits.json_bytes, "program",
-                             &found, &at);
-    qnnrt__mem_free(&model->hooks, text);
-    if (why != NULL)
-        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_FORMAT, "%s: byte %llu: %s", path,
-                                            (unsigned long long)at, why),
-                           "Repair it or write it again; tools/qnnrt_manifest.h describes the"
-                           " format.");
-    if (!found) return QNNRT_OK;
+    while (qnnrt_json_more(&r)) {
+        found |= qnnrt_json_is(&r.key, "program");
+        qnnrt_json_skip(&r);
+    }
+    result = qnnrt__folder_end(model, path, text, &r, err);
+    if (result != QNNRT_OK || !found) return result;
     return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s has a program, which"
                                         " qnnrt_open() does not read", path),
                        "Open the folder with qnnrt_manifest_open() of qnnrt_manifest.h, or set"

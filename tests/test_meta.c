@@ -1517,7 +1517,7 @@ TEST(genie_config_mistakes_are_named)
         { "{'ctx-bins':['first.bin'", QNNRT_E_FORMAT, "byte 24", "\n  hint: " },
         { "{'ctx-bins':['first.bin']} x", QNNRT_E_FORMAT, "byte ", "\n  hint: " },
         { "{'ctx-bins':['fir\\u001b[31mst.bin']}", QNNRT_E_NOT_FOUND, "lists \"fir", "no such" },
-        { "{'ctx-bins':['first.bin\\u0000.txt']}", QNNRT_E_FORMAT, "holds \"first.bin\"", "\\u0000" },
+        { "{'ctx-bins':['first.bin\\u0000.txt']}", QNNRT_E_FORMAT, "holds a name of 19 bytes", "\\u0000" },
         { "", QNNRT_E_FORMAT, "byte 0", "\n  hint: " },
         { "nonsense", QNNRT_E_FORMAT, "byte 0", "\n  hint: " }
     };

@@ -668,13 +668,24 @@ QNNRT_DEVICE_API const char *qnnrt_power_preset_name(qnnrt_power_preset preset)
    Knows nothing of: adapters
    ===================================================================================== */
 
+/* Find a tensor by its name. Return NULL if the graph does not have it in this list. */
+static const qnnrt_tensor_info *qnnrt_device__update_find(const qnnrt_graph_info *graph,
+                                                          qnnrt__table_kind kind, const char *name)
+{
+    size_t count, i;
+    const qnnrt_tensor_info *tensors = qnnrt__table_get(graph, kind, &count);
+    for (i = 0; i < count; ++i)
+        if (strcmp(tensors[i].name, name) == 0) return &tensors[i];
+    return NULL;
+}
+
 /* Fail, because the graph has no updateable tensor of this name. */
 static qnnrt_result qnnrt_device__update_none(const qnnrt_graph_info *graph, const char *file,
                                               const char *name, qnnrt_error *err)
 {
-    const int input = qnnrt__table_find(graph, QNNRT__TABLE_INPUTS, name) != NULL;
+    const int input = qnnrt_device__update_find(graph, QNNRT__TABLE_INPUTS, name) != NULL;
     size_t i;
-    if (input || qnnrt__table_find(graph, QNNRT__TABLE_OUTPUTS, name) != NULL)
+    if (input || qnnrt_device__update_find(graph, QNNRT__TABLE_OUTPUTS, name) != NULL)
         return qnnrt__fail(err, QNNRT_E_ARG, "%s, graph \"%.160s\": \"%.160s\" is an %s and not"
                            " updateable", file, graph->name, name, input ? "input" : "output");
     qnnrt__fail(err, QNNRT_E_NOT_FOUND, "%s, graph \"%.160s\": the metadata lists no updateable"
@@ -729,7 +740,7 @@ static qnnrt_result qnnrt_device__update(qnnrt *model, size_t at, const char *na
     const qnnrt_graph_info *graph = qnnrt__model_graph(model, at, name);
     if (graph == NULL)
         return qnnrt__fail(err, QNNRT_E_NOT_FOUND, "%s has no graph \"%.160s\"", file, name);
-    tensor = qnnrt__table_find(graph, QNNRT__TABLE_UPDATEABLES, tensor_name);
+    tensor = qnnrt_device__update_find(graph, QNNRT__TABLE_UPDATEABLES, tensor_name);
     if (tensor == NULL) return qnnrt_device__update_none(graph, file, tensor_name, err);
     result = qnnrt_device__update_check(model, context, name, tensor, bytes, err);
     if (result != QNNRT_OK) return result;

@@ -175,22 +175,19 @@ static void play_model(qnnrt *model)
     }
 }
 
-/* Receive the names in "ctx-bins" from the reader of genie_config.json. */
-static int bin_seen(void *user, const qnnrt_json_text *name)
-{
-    char *copy = (char *)malloc(name->bytes + 1);
-    MUST(copy != NULL && qnnrt_json_copy(name, copy) <= name->bytes);
-    free(copy);
-    return ++*(size_t *)user < 5;
-}
-
+/* Read a document as genie_config.json of a folder without binaries. */
 static void play_bins(const char *text, size_t bytes)
 {
-    size_t seen = 0, more = 0, at = 0, names;
-    const char *why = NULL;
-    names = qnnrt__read_bins(text, bytes, 1000000, bin_seen, &seen, &more, &why, &at);
-    MUST(names <= 5 && (names == seen || (names == 0 && why != NULL)) && at <= bytes);
-    if (why != NULL) text_clean(why, 0);
+    qnnrt_json_reader r;
+    qnnrt__scan scan;
+    qnnrt_error err;
+    size_t more;
+    memset(&scan, 0, sizeof(scan));
+    scan.list = "genie_config.json";
+    qnnrt_json_begin(&r, text, bytes, NULL);
+    qnnrt_json_value(&r);
+    if (qnnrt__folder_bins(&scan, "folder", 5, &r, &more, fresh(&err)) != QNNRT_OK) text_clean(err.text, 1);
+    MUST(scan.listed == 0);
 }
 
 static void play(const unsigned char *data, size_t size)
