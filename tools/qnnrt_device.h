@@ -22,10 +22,9 @@
        power.rpc_polling_us = QNNRT_POWER_ZERO;            numbers replace those of the preset
        qnnrt_power_set(qnnrt_get_info(model)->backend, &power, &report, &err);
 
-   report has an answer for each setting: applied, refused with a code, not available (CPU).
-
-   Graphs can be compiled with dims that change up to a bound, and inputs that may be left out.
-   Memory is planned for the bound:
+   Graphs can be compiled with dims that change up to a bound, and inputs that may be left out, for
+   libQnnRef.so, and dims for the CPU library (2.47), but not for HTP. Memory is planned for the
+   bound:
 
        uint32_t dims[2] = { 5, 8 };                       at most slot->tensor->dims
        qnnrt_set_dims(run, x, dims, 2);
@@ -33,12 +32,8 @@
        qnnrt_exec(run);
        now = qnnrt_get_dims(run, y, &rank);               what the exec wrote
 
-   libQnnRef.so has both. The CPU library (2.47) has dynamic dims, but the caller also sets those of
-   the outputs; it runs graphs with optional inputs only without them. HTP has none: it refuses
-   dynamic and optional tensors when a graph is built.
-
-   Weights that were compiled as updateable may be replaced, where the backend uses them:
-   libQnnRef.so does, the CPU library has no updates, and HTP on x86-64 accepts them without effect.
+   Weights that were compiled as updateable may be replaced, on libQnnRef.so: the CPU library has no
+   updates, and HTP on x86-64 accepts them without effect.
 
        qnnrt_update(model, 0, "decode", "lora_a", data, bytes, &err);
 
@@ -55,10 +50,6 @@
        if (result == QNNRT_E_BACKEND && (code == 1007 || code == 1011) &&
            qnnrt_model_recover(model, &err) == QNNRT_OK)
            result = qnnrt_exec(run);                          inputs and caches are still there
-
-   It needs what was loaded: files, which are opened again and compared by their fingerprint; memory
-   blocks of desc.files with any residency except QNNRT_RESIDENT_ALL, because they may be gone. A
-   built model cannot be recovered.
 
    Uses     qnnrt.h, its private names too, and libc.
    Memory   What providers give comes from the kernel; nothing else is allocated.
@@ -218,11 +209,10 @@ QNNRT_DEVICE_API qnnrt_result qnnrt_update(qnnrt *model, size_t context, const c
    because it needs that last in the next exec. So a budget of all shards but one loads one
    or two of them in each exec, not all.
 
-   bytes    most qnnrt_context_info.device_bytes of the contexts that exist at a time, of all
-            backends; 0: one context at a time. Another call changes it
+   bytes    most qnnrt_context_info.device_bytes of the contexts that exist at a time; 0: one
+            context at a time. Another call changes it
 
-   Returns  QNNRT_OK; QNNRT_E_LIMIT (a context alone needs more); QNNRT_E_MISMATCH (its backends
-            have different locks); QNNRT_E_ARG; QNNRT_E_MEMORY
+   Returns  QNNRT_OK; QNNRT_E_LIMIT (a context alone needs more); QNNRT_E_ARG; QNNRT_E_MEMORY
    Threads  nothing may use the model during this call. Runs of several threads need hooks.lock */
 QNNRT_DEVICE_API qnnrt_result qnnrt_model_swap(qnnrt *model, uint64_t bytes, qnnrt_error *err);
 
@@ -247,17 +237,18 @@ QNNRT_DEVICE_API qnnrt_result qnnrt_model_load_shared(qnnrt *model, qnnrt_error 
    off and votes of qnnrt_power_set() are gone: set them again.
 
    Returns  QNNRT_OK
-            QNNRT_E_UNSUPPORTED  a model on the backend was built here: close it, or save it and
-                                 open the file. Nothing was freed
-            QNNRT_E_STATE        the model was opened with desc.inspect, or one on the backend from
-                                 memory that it had during qnnrt_open() only. Nothing was freed
-            QNNRT_E_IO           a file was replaced, or cannot be read. Nothing was freed
-            QNNRT_E_NOT_FOUND    a file is missing. Nothing was freed
-            QNNRT_E_BUSY         a builder uses the backend. Nothing was freed
             QNNRT_E_BACKEND      the vendor failed again, or refused an op package. Until another
                                  qnnrt_model_recover() succeeds, what needs the backend returns
                                  QNNRT_E_STATE. Closing works
             QNNRT_E_MEMORY
+            and, after which nothing was freed:
+            QNNRT_E_UNSUPPORTED  a model on the backend was built here: close it, or save it and
+                                 open the file
+            QNNRT_E_STATE        the model was opened with desc.inspect, or one on the backend from
+                                 memory that it had during qnnrt_open() only
+            QNNRT_E_IO           a file was replaced (its fingerprint differs), or cannot be read
+            QNNRT_E_NOT_FOUND    a file is missing
+            QNNRT_E_BUSY         a builder uses the backend
    Threads  nothing may use the backend during this call */
 QNNRT_DEVICE_API qnnrt_result qnnrt_model_recover(qnnrt *model, qnnrt_error *err);
 
@@ -1063,10 +1054,8 @@ static qnnrt_result qnnrt_device__recover_each(qnnrt_backend *b, int back,
     qnnrt__backend_model *of;
     size_t i;
     for (of = b->models; of != NULL; of = of->next)
-        for (i = 0; i < of->model->info.context_count && result == QNNRT_OK; ++i) {
-            const size_t at = back ? of->model->info.context_count - 1 - i : i;
-            if (of->model->contexts[at].backend == b) result = act(of->model, at, err);
-        }
+        for (i = 0; i < of->model->info.context_count && result == QNNRT_OK; ++i)
+            result = act(of->model, back ? of->model->info.context_count - 1 - i : i, err);
     return result;
 }
 
