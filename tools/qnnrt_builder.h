@@ -23,14 +23,9 @@
        if (qnnrt_builder_finish(b, &model, &err) != QNNRT_OK) puts(err.text);
        qnnrt_save(model, 0, "layer.bin", &err);      // context 0
        qnnrt_prepare(model, "layer", &run, &err);    // like an opened model; qnnrt_close() it
-   The whole program is examples/03_compose.c.
-   The builder checks what it can before it calls the library. An error of the library names the
-   node with its tensors. The declarations show more: several graphs in a context, several
-   contexts (shards, wired like opened ones), weights by axis and by block, op packages.
-   Qualcomm's operator documentation lists the operators, the order of their inputs and their
-   parameters; qnnrt_builder_supports() asks the library about a node before it is added.
-   Converters write .dlc containers. qnnrt_builder_dlc() makes graphs from a container; so does this
-   command, without a line of code:
+   The whole program is examples/03_compose.c. Qualcomm's operator documentation lists the
+   operators, the order of their inputs and their parameters.
+   Converters write .dlc containers. qnnrt_builder_dlc() makes graphs from a container; so does
        qnnrt-run compile prompt.dlc token.dlc --graph_name prompt,token --output_dir out
    The vendor's libQnnSystem.so reads containers. libQnnRef.so cannot, so with libQnnRef.so
    give the path of libQnnSystem.so in builder_desc.system_path (--system_so).
@@ -308,17 +303,15 @@ QNNRT_BUILDER_API qnnrt_result qnnrt_builder_supports(qnnrt_builder *builder,
 
 /* Compute a key of what the builder would give to the library: two builders with the same key make
    the same model. It comes before finish, so that a model that was kept need not be compiled again.
-   Counted are the library and its build, chip, options, graphs, tensors with their data, nodes and
-   parameters, in the order in which they were added; of a builder that extends a context, only its
-   own graphs. Names count where a model is used by them: those of graphs, and those that the caller
-   gave to inputs, outputs and UPDATEABLE tensors. Of other tensors, nodes and contexts they do not
-   count. A container counts with its path. Data counts with .identity if it has one; else .data is
+   Counted is all that is recorded, in its order, with library, build and chip; of a builder that
+   extends a context, only its own graphs. Names count where a model is used by them: those of
+   graphs, and those that the caller gave to inputs, outputs and UPDATEABLE tensors. A container
+   counts with its path. Data counts with .identity if it has one; else .data is
    read, and .load stands for itself with its address and .load_user, so that such a key means
    something in this process only.
    Returns  QNNRT_OK; QNNRT_E_ARG; the builder's first error
    Cost     reads static data once, at several GB/s; 10 us for a graph of 100 nodes without data.
-            Among 2^64 different contents two have the same key with even odds (128 bits). It is no
-            signature: who wants two contents of one key can make them */
+            It is no signature: who wants two contents of one key can make them */
 QNNRT_BUILDER_API qnnrt_result qnnrt_builder_key(qnnrt_builder *builder, uint64_t key[2],
                                                  qnnrt_error *err);
 
@@ -705,31 +698,9 @@ static void qnnrt__container_table(const qnnrt__abi_provider *provider, qnnrt__a
     for (i = sizes[row].slots; i < QNNRT__ABI_FRONT_SLOTS; ++i) to->u.slots[i] = &cells[i];
 }
 
-/* Check that a system library has the calls that containers need. */
-static qnnrt_result qnnrt__container_able(const qnnrt__system *system, qnnrt_error *err)
-{
-    const qnnrt__abi_system_provider *p = system->provider;
-    if (qnnrt__system_is_whole(system) && p->calls.dlc_open != NULL &&
-        p->calls.dlc_compose != NULL && p->calls.dlc_free != NULL) return QNNRT_OK;
-    return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
-                                        "%s cannot compose .dlc containers (interface %u.%u)",
-                                        system->path, (unsigned)p->version.major,
-                                        (unsigned)p->version.minor),
-                       "Use the system library of QAIRT 2.47 or newer.");
-}
-
-static void qnnrt__container_close(qnnrt__container *c, const qnnrt__system *system,
-                                   const qnnrt_hooks *hooks)
-{
-    const qnnrt__abi_code code = c->dlc != NULL ? system->provider->calls.dlc_free(c->dlc) : 0;
-    if (code != 0)
-        qnnrt__log(hooks, QNNRT_LOG_WARN, "container", code, "systemDlcFree returned 0x%x",
-                   (unsigned)(code & 0xFFFF));
-}
-
 /* Compose a file's graphs into c->context. c->graphs describes them and c->first has their handles,
    in the same order. asked: the options, as in " with fp16", for errors. The caller holds the lock
-   and calls qnnrt__container_close() whatever the result. */
+   and frees c->dlc whatever the result. */
 static qnnrt_result qnnrt__container_compose(qnnrt__container *c, const qnnrt__system *system,
                                              qnnrt_backend *b, const char *path, const char *asked,
                                              qnnrt_error *err)
@@ -2195,19 +2166,6 @@ static uint32_t qnnrt__device_chip(uint32_t dsp_arch)
     return 0;
 }
 
-/* Fill the option that names an NPU generation: two words, device and generation. Each of the two
-   layouts needs its own image; 5.49 has the old one. */
-static void qnnrt__device_arch_config(uint32_t dsp_arch, uint32_t htp_minor, qnnrt__htp_soc *arch,
-                                      qnnrt__abi_device_config *config)
-{
-    memset(arch, 0, sizeof(*arch));
-    arch->option = 1;
-    if (htp_minor < 47 || htp_minor == 49) arch->at_8 = dsp_arch;
-    else arch->at_12 = dsp_arch;
-    memset(config, 0, sizeof(*config));
-    config->custom = arch;
-}
-
 /* Create a device for a chip and an NPU generation; 0 leaves either out. */
 static qnnrt_result qnnrt__device_make(qnnrt_builder *b, uint32_t soc_model,
                                        uint32_t dsp_arch)
@@ -2224,8 +2182,12 @@ static qnnrt_result qnnrt__device_make(qnnrt_builder *b, uint32_t soc_model,
         ++count;
     }
     if (dsp_arch != 0) {
-        qnnrt__device_arch_config(dsp_arch, backend->info.backend_api.minor, &arch,
-                                  &configs[count]);
+        /* The same with option 1 and the generation as the second of two words, before which the
+           device stands. Each of the two layouts needs its own image; 5.49 has the old one. */
+        const uint32_t minor = backend->info.backend_api.minor;
+        qnnrt__htp_soc_config(0, &arch, &configs[count]);
+        arch.option = 1;
+        *(minor < 47 || minor == 49 ? &arch.at_8 : &arch.at_12) = dsp_arch;
         list[count] = &configs[count];
     }
     backend->mark = qnnrt__log_mark(backend->log_slot);
@@ -2725,6 +2687,7 @@ static qnnrt_result qnnrt__compose_container(qnnrt_builder *b)
     qnnrt__device_configs configs;
     qnnrt__container container;
     uint32_t i = 0;
+    qnnrt__abi_code code;
     qnnrt_result result;
     memset(&container, 0, sizeof(container));
     qnnrt__device_configure(b, &graph->desc, qnnrt__device_graph_options, &configs);
@@ -2741,7 +2704,10 @@ static qnnrt_result qnnrt__compose_container(qnnrt_builder *b)
         b->handle = one->handle;
         result = qnnrt__compose_keep(b, &info);
     }
-    qnnrt__container_close(&container, b->system, &b->backend->hooks);
+    code = container.dlc != NULL ? b->system->provider->calls.dlc_free(container.dlc) : 0;
+    if (code != 0)
+        qnnrt__log(&b->backend->hooks, QNNRT_LOG_WARN, "container", code,
+                   "systemDlcFree returned 0x%x", (unsigned)(code & 0xFFFF));
     return result;
 }
 
@@ -2937,17 +2903,31 @@ static qnnrt_result qnnrt__compose_extend(qnnrt_builder *b, qnnrt **out)
     return result;
 }
 
+/* Open a system library that composes containers. */
+static qnnrt_result qnnrt__compose_system(const qnnrt_builder *b, qnnrt__system *system)
+{
+    const qnnrt__abi_system_provider *p;
+    const qnnrt_result result = qnnrt__system_open(b->desc.system_path, b->backend->path,
+                                                   QNNRT__SYSTEM_OWN_NEVER, &b->backend->hooks,
+                                                   system, b->err);
+    if (result != QNNRT_OK) return result;
+    p = system->provider;
+    if (qnnrt__system_is_whole(system) && p->calls.dlc_open != NULL &&
+        p->calls.dlc_compose != NULL && p->calls.dlc_free != NULL) return QNNRT_OK;
+    return qnnrt__hint(b->err, qnnrt__fail(b->err, QNNRT_E_UNSUPPORTED,
+                                           "%s cannot compose .dlc containers (interface %u.%u)",
+                                           system->path, (unsigned)p->version.major,
+                                           (unsigned)p->version.minor),
+                       "Use the system library of QAIRT 2.47 or newer.");
+}
+
 static qnnrt_result qnnrt__compose_finish(qnnrt_builder *b, qnnrt **out)
 {
     qnnrt__system system;
     qnnrt_result result = qnnrt__compose_check(b);
     memset(&system, 0, sizeof(system));
     b->system = &system;
-    if (result == QNNRT_OK && b->containers) {
-        result = qnnrt__system_open(b->desc.system_path, b->backend->path, QNNRT__SYSTEM_OWN_NEVER,
-                                    &b->backend->hooks, &system, b->err);
-        if (result == QNNRT_OK) result = qnnrt__container_able(&system, b->err);
-    }
+    if (result == QNNRT_OK && b->containers) result = qnnrt__compose_system(b, &system);
     if (result == QNNRT_OK)
         result = b->model != NULL ? qnnrt__compose_extend(b, out) : qnnrt__compose_model(b, out);
     if (b->backend->unload) qnnrt__system_close(&system);
@@ -3330,26 +3310,21 @@ QNNRT_BUILDER_API void qnnrt_builder_destroy(qnnrt_builder *builder)
     if (builder != NULL && !builder->spent) qnnrt__builder_spend(builder, "destroyed");
 }
 
-/* Count a user of the model that a spent builder extended. Return 0 if it was closed. */
-static int qnnrt__builder_hold(const qnnrt_builder *b)
-{
-    qnnrt_backend *backend = b->backend;
-    int open;
-    qnnrt__os_lock(&backend->lists_lock);
-    open = b->model != NULL;
-    if (open) qnnrt__os_count(&b->model->users, 1);
-    qnnrt__os_unlock(&backend->lists_lock);
-    return open;
-}
-
 QNNRT_BUILDER_API qnnrt_result qnnrt_builder_reset(qnnrt_builder *b, qnnrt_error *err)
 {
     qnnrt__err_clear(err);
     if (b == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_builder_reset: builder is NULL");
     if (b->backend->backend == NULL) return qnnrt__backend_lost(b->backend, err);
-    if (b->spent && b->extends && !qnnrt__builder_hold(b))
-        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "the model that this builder"
-                                            " extended was closed"), "Create another one.");
+    if (b->spent && b->extends) {
+        int open;
+        qnnrt__os_lock(&b->backend->lists_lock);       /* the model may be closed meanwhile */
+        open = b->model != NULL;
+        if (open) qnnrt__os_count(&b->model->users, 1);
+        qnnrt__os_unlock(&b->backend->lists_lock);
+        if (!open)
+            return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "the model that this builder"
+                                                " extended was closed"), "Create another one.");
+    }
     if (b->spent) {
         qnnrt__os_count(&b->backend->users, 1);
         b->device_asked = 0;
