@@ -757,8 +757,7 @@ static qnnrt_result qnnrt__container_compose(qnnrt__container *c, const qnnrt__s
    SAVE                                                                             >>save
    A context of a built model as a context binary, in memory or in a file.
    Needs: >>os >>mem >>err >>log >>abi >>backend (its struct) >>context (its struct)
-          >>model (its struct) >>wiring (its struct) >>run (its struct) >>public (prepare, exec and
-          destroy, on the CPU backend)
+          >>model (its struct) >>run (its view of a tensor)
    Knows nothing of: builders
    ===================================================================================== */
 
@@ -809,61 +808,49 @@ static qnnrt_result qnnrt__save_check(const qnnrt *model, size_t at, qnnrt_error
                        "Use a complete library of one release.");
 }
 
-/* Leave out optional tensors, which the CPU library refuses. Return how many others there are. */
-static uint32_t qnnrt__save_required(qnnrt__abi_tensor *tensors, const qnnrt_tensor_info *infos,
-                                     uint32_t count)
+/* Make the tensors of one side of a graph with memory, except optional ones. */
+static qnnrt__abi_tensor *qnnrt__save_tensors(qnnrt__arena *arena, const qnnrt_tensor_info *infos,
+                                              size_t count, uint32_t *kept)
 {
-    uint32_t i, kept = 0;
-    for (i = 0; i < count; ++i) {
-        tensors[i].body.dynamic_dims = infos[i].dynamic_dims;
-        if (!infos[i].optional) tensors[kept++] = tensors[i];
+    qnnrt__abi_tensor *tensors =
+        (qnnrt__abi_tensor *)qnnrt__arena_alloc(arena, count, sizeof(*tensors));
+    size_t i;
+    *kept = 0;
+    for (i = 0; i < count && tensors != NULL; ++i) {
+        qnnrt__abi_tensor *to = &tensors[*kept];
+        if (infos[i].optional) continue;
+        qnnrt__run_tensor(&infos[i], to);
+        to->body.dynamic_dims = infos[i].dynamic_dims;
+        to->body.buffer.data = qnnrt__arena_alloc(arena, infos[i].bytes, 1);
+        *kept += 1;
     }
-    return kept;
-}
-
-/* Execute a graph with the bound of its dims, as the only exec of a run. */
-static void qnnrt__save_execute(qnnrt_run *run)
-{
-    const qnnrt_graph_info *graph = run->pipeline->steps[0].graph;
-    qnnrt__step *step = &run->steps[0];
-    step->input_count = qnnrt__save_required(step->inputs, graph->inputs, step->input_count);
-    step->output_count = qnnrt__save_required(step->outputs, graph->outputs, step->output_count);
-    run->rigid = NULL;
-    qnnrt_exec(run);
+    return tensors;
 }
 
 /* Execute each graph of a context once, on the CPU backend. When that library (2.47) writes a
    binary, it reads the memory that outputs were last bound to, and the run that owned that memory
-   may be destroyed. The runs made here live until qnnrt__save_unbind(). A graph that this version
-   cannot run was never bound and is skipped. */
-static qnnrt_result qnnrt__save_bind(qnnrt *model, size_t at, qnnrt_run ***runs, qnnrt_error *err)
+   may be destroyed; now it is that of the arena. Dims have their bound, and optional tensors, which
+   the library refuses, are left out. Callers hold the lock. */
+static qnnrt_result qnnrt__save_bind(const qnnrt *model, size_t at, qnnrt__arena *arena,
+                                     qnnrt_error *err)
 {
     const qnnrt_context_info *info = &model->infos[at];
-    qnnrt_result result = QNNRT_OK;
+    const qnnrt_backend *b = model->contexts[at].backend;
     size_t g;
-    *runs = NULL;
-    if (model->contexts[at].backend->info.id != QNNRT__ABI_BACKEND_CPU) return QNNRT_OK;
-    *runs = (qnnrt_run **)qnnrt__mem_alloc(&model->hooks, info->graph_count * sizeof(**runs));
-    if (*runs == NULL) return qnnrt__fail_memory(err, "saving");
-    for (g = 0; g < info->graph_count && result == QNNRT_OK; ++g) {
-        const size_t room = strlen(info->graphs[g].name) + 24;
-        char *name = (char *)qnnrt__mem_raw(&model->hooks, room);
-        if (name == NULL) return qnnrt__fail_memory(err, "saving");
-        snprintf(name, room, "%u/%s", (unsigned)at, info->graphs[g].name);
-        result = qnnrt_prepare(model, name, &(*runs)[g], err);
-        qnnrt__mem_free(&model->hooks, name);
-        if (result == QNNRT_OK) qnnrt__save_execute((*runs)[g]);
-        else if (result == QNNRT_E_UNSUPPORTED) result = QNNRT_OK;
+    for (g = 0; g < info->graph_count && b->info.id == QNNRT__ABI_BACKEND_CPU; ++g) {
+        const qnnrt_graph_info *graph = &info->graphs[g];
+        uint32_t inputs, outputs;
+        qnnrt__abi_tensor *in, *out;
+        if (graph->unsupported != NULL) continue;       /* no run ever bound it */
+        in = qnnrt__save_tensors(arena, graph->inputs, graph->input_count, &inputs);
+        out = qnnrt__save_tensors(arena, graph->outputs, graph->output_count, &outputs);
+        if (arena->failed != QNNRT_OK)
+            return qnnrt__fail(err, arena->failed, "graph \"%.200s\" is executed to save it: out"
+                               " of memory, or over limits.arena_bytes", graph->name);
+        b->calls->graph_execute(model->contexts[at].graphs[g], in, inputs, out, outputs, NULL,
+                                NULL);
     }
-    if (result == QNNRT_OK) qnnrt__err_clear(err);
-    return result;
-}
-
-static void qnnrt__save_unbind(qnnrt *model, size_t at, qnnrt_run **runs)
-{
-    size_t g;
-    for (g = 0; g < model->infos[at].graph_count && runs != NULL; ++g) qnnrt_run_destroy(runs[g]);
-    qnnrt__mem_free(&model->hooks, runs);
+    return QNNRT_OK;
 }
 
 /* Write the binary of a context into `data` of `capacity` bytes; or, with `own`, into new memory
@@ -873,15 +860,18 @@ static qnnrt_result qnnrt__save(qnnrt *model, size_t at, void *data, uint64_t ca
 {
     qnnrt_backend *b;
     const char *name;
-    qnnrt_run **runs;
+    qnnrt__arena arena;
     qnnrt__abi_code code;
     uint64_t need = 0, got = 0;
     qnnrt_result result = qnnrt__save_check(model, at, err);
     if (result != QNNRT_OK) return result;
     b = model->contexts[at].backend;
     name = model->infos[at].file;
-    result = qnnrt__save_bind(model, at, &runs, err);
+    memset(&arena, 0, sizeof(arena));
+    arena.hooks = model->hooks;
+    arena.limit = model->limits.arena_bytes;
     qnnrt__hooks_lock(&model->hooks);
+    result = qnnrt__save_bind(model, at, &arena, err);
     if (result == QNNRT_OK) {
         b->mark = qnnrt__log_mark(b->log_slot);
         code = b->calls->context_get_binary_size(model->contexts[at].handle, &need);
@@ -910,7 +900,7 @@ static qnnrt_result qnnrt__save(qnnrt *model, size_t at, void *data, uint64_t ca
         if (result == QNNRT_OK) *bytes = got;
     }
     qnnrt__hooks_unlock(&model->hooks);
-    qnnrt__save_unbind(model, at, runs);
+    qnnrt__arena_free(&arena);
     return result;
 }
 
