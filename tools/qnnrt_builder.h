@@ -900,7 +900,7 @@ static qnnrt_result qnnrt__save(qnnrt *model, size_t at, void *data, uint64_t ca
         if (result == QNNRT_OK) *bytes = got;
     }
     qnnrt__hooks_unlock(&model->hooks);
-    qnnrt__arena_free(&arena);
+    qnnrt_arena_free(&arena);
     return result;
 }
 
