@@ -3987,36 +3987,30 @@ QNNRT_API qnnrt_result qnnrt_values_convert(const qnnrt_tensor_info *from, const
    PLAN                                                                          >>plan
    Places blocks of memory, each with a size and a lifetime, so that blocks that are never
    alive together share room. A pure function from integers to offsets.
-   Needs: >>size     Knows nothing of: tensors, backends, memory
+   Needs: >>size >>sort     Knows nothing of: tensors, backends, memory
    ===================================================================================== */
 
 /* A block is a rectangle: its lifetime is fixed along the axis of time, and its place along the
-   axis of addresses is to be chosen. Rectangles must not overlap, and the pile should be low.
-   Finding the lowest pile for certain takes too long (the problem is NP-hard), so the room does
-   what works in practice:
+   axis of addresses is to be chosen. Rectangles must not overlap, and the pile should be low. The
+   problem is NP-hard; this works in practice:
 
      1. Stack everything, nothing shared. That plan is always valid: each later step may only
-        improve it, and may stop at any time.
-     2. Peel the blocks that meet every other one (weights, caches, masks). No block can share
-        their room, so they go to the bottom.
-     3. Sweep through time and give each block the lowest gap among those alive, as malloc
+        improve it, and may stop at any time. Blocks that meet every other one (weights, caches,
+        masks) are at the bottom, because no block can share their room.
+     2. Sweep through time and give each block the lowest gap among those alive, as malloc
         would at run time; once forwards, once backwards.
-     4. Search: place the blocks in an order by some rule of thumb. A block that does not fit
-        below the best peak so far came too late: move it forward in the order and continue from
-        there.
+     3. Search: place the blocks in an order by some rule of thumb, each in the lowest gap. A block
+        that does not fit below the best peak so far came too late: move it forward in the order
+        and continue from there ("squeaky wheel" optimization by Joslin and Clements).
 
-   Every step places a block by first fit: in the lowest gap between the blocks that it meets.
-   The quality depends on the order alone, and changing an order is cheap. On public sets of 150
-   to 450 blocks the sweeps alone need 1.17 to 1.82 times the bound, with the search 1.03 to 1.10.
-   (Known ideas: first fit by size is the usual way for tensor arenas; moving the block that does
-   not fit forward is "squeaky wheel" optimization by Joslin and Clements; a plan that meets the
-   lower bound cannot be improved.)
+   On public sets of 150 to 450 blocks the sweeps alone need 1.17 to 1.82 times the bound, with the
+   search 1.03 to 1.10.
 
    Cost: sorting, n log n; each of two sweeps, at most QNNRT__PLAN_PATIENCE looks per block; the
    searches, at most 2 * QNNRT__PLAN_LOOKS together. A look reads one neighbour, 1 to 3 ns on a
    desktop CPU: under 0.1 s for a few hundred blocks, some 1.5 s for the worst 100,000. Work is
-   counted in looks and not in time, there is no floating point and no random number, and of equal
-   blocks the lower index goes first, so the same blocks get the same offsets on every machine. */
+   counted in looks and not in time, there is no floating point and no random number, so the same
+   blocks get the same offsets on every machine. */
 
 /* One block of memory to place: alive during the steps first..last, both inclusive. */
 typedef struct qnnrt__plan_item {
@@ -4048,17 +4042,22 @@ typedef struct qnnrt__plan_node {
     uint32_t prev;
 } qnnrt__plan_node;
 
+typedef struct qnnrt__plan_rank {
+    uint64_t size;     /* bytes rounded up to the block's alignment                         */
+    uint64_t key;      /* of the next sort                                                  */
+    size_t   place;    /* in the order before it                                            */
+} qnnrt__plan_rank;
+
 typedef struct qnnrt__plan_work {
     qnnrt__plan_item *items;   /* offset holds the best plan so far                         */
     qnnrt__plan_node *node;    /* [count + 1]  the plan being tried                         */
-    uint64_t         *size;    /* [count]      bytes rounded up to the block's alignment    */
-    uint64_t         *key;     /* [count]      the key of the next sort                     */
+    qnnrt__plan_rank *rank;    /* [count]                                                   */
+    const void      **sorted;  /* [used]       for a sort                                   */
     uint32_t         *order;   /* [used]       the order of placement                       */
     uint32_t         *ends;    /* [used]       for a sweep: the order of deaths             */
-    uint32_t         *spare;   /* [used]       second half of the merge sort                */
     uint32_t          count;
-    uint32_t          used;    /* blocks still to be placed: not empty, not peeled          */
-    uint64_t          base;    /* end of the peeled blocks                                  */
+    uint32_t          used;    /* blocks still to be placed: not empty, not at the bottom   */
+    uint64_t          base;    /* end of the blocks at the bottom                           */
     uint64_t          best;    /* peak of the plan in items                                 */
     uint32_t          resume;  /* last block seen by a walk that was stopped for its length */
     uint64_t          looks;   /* work done by the current search                           */
@@ -4066,55 +4065,38 @@ typedef struct qnnrt__plan_work {
 
 /* ---- orders ---- */
 
-/* Sort by falling key. Equal keys keep their order, so sorting twice gives a second criterion, and
-   the index is the last criterion if the first order is the order of the items.
-   A bottom-up merge sort takes n log n for every input, which qsort() does not promise. */
-static void qnnrt__plan_sort(const qnnrt__plan_work *w, uint32_t *order)
-{
-    uint32_t *from = order, *to = w->spare, *swap;
-    const size_t n = w->used;
-    for (size_t width = 1; width < n; width *= 2) {
-        size_t out = 0;
-        while (out < n) {
-            size_t a = out, b = n - out < width ? n : out + width;
-            const size_t a_end = b, b_end = n - b < width ? n : b + width;
-            while (a < a_end || b < b_end) {
-                const int take_b = a == a_end ||
-                                   (b < b_end && w->key[from[b]] > w->key[from[a]]);
-                to[out++] = take_b ? from[b++] : from[a++];
-            }
-        }
-        swap = from;
-        from = to;
-        to = swap;
-    }
-    if (from != order)
-        memcpy(order, from, n * sizeof(*order));
-}
-
 typedef enum qnnrt__plan_rule {
     QNNRT__PLAN_BY_START,      /* the first birth first                                     */
     QNNRT__PLAN_BY_END,        /* the first death first                                     */
+    QNNRT__PLAN_BY_LENGTH,     /* the longest-lived first: they overlap with most others    */
     QNNRT__PLAN_BY_SIZE,       /* the largest first                                         */
-    QNNRT__PLAN_BY_LENGTH      /* the longest-lived first: they overlap with most others    */
+    QNNRT__PLAN_BY_KEY         /* as the keys are                                           */
 } qnnrt__plan_rule;
 
-static uint64_t qnnrt__plan_key(const qnnrt__plan_work *w, uint32_t i, qnnrt__plan_rule rule)
+/* Order by falling key, then by falling size; equal ones keep their order. */
+static int qnnrt__plan_compare(const void *a, const void *b)
 {
-    const qnnrt__plan_node *x = &w->node[i];
-    switch (rule) {
-    case QNNRT__PLAN_BY_START:  return UINT32_MAX - x->first;
-    case QNNRT__PLAN_BY_END:    return UINT32_MAX - x->last;
-    case QNNRT__PLAN_BY_LENGTH: return x->last - x->first;
-    default:                    return w->size[i];
-    }
+    const qnnrt__plan_rank *x = (const qnnrt__plan_rank *)a, *y = (const qnnrt__plan_rank *)b;
+    if (x->key != y->key) return x->key > y->key ? -1 : 1;
+    if (x->size != y->size) return x->size > y->size ? -1 : 1;
+    return x->place < y->place ? -1 : x->place > y->place;
 }
 
-static void qnnrt__plan_sort_by(const qnnrt__plan_work *w, uint32_t *order, qnnrt__plan_rule rule)
+static void qnnrt__plan_sort(const qnnrt__plan_work *w, uint32_t *order, qnnrt__plan_rule rule)
 {
+    for (uint32_t k = 0; k < w->used; ++k) {
+        const qnnrt__plan_node *x = &w->node[order[k]];
+        qnnrt__plan_rank *rank = &w->rank[order[k]];
+        if (rule == QNNRT__PLAN_BY_START) rank->key = UINT32_MAX - x->first;
+        if (rule == QNNRT__PLAN_BY_END) rank->key = UINT32_MAX - x->last;
+        if (rule == QNNRT__PLAN_BY_LENGTH) rank->key = x->last - x->first;
+        if (rule == QNNRT__PLAN_BY_SIZE) rank->key = 0;
+        rank->place = k;
+        w->sorted[k] = rank;
+    }
+    qnnrt_sort(w->sorted, w->used, qnnrt__plan_compare);
     for (uint32_t k = 0; k < w->used; ++k)
-        w->key[order[k]] = qnnrt__plan_key(w, order[k], rule);
-    qnnrt__plan_sort(w, order);
+        order[k] = (uint32_t)((const qnnrt__plan_rank *)w->sorted[k] - w->rank);
 }
 
 /* ---- one placement ---- */
@@ -4125,11 +4107,15 @@ static void qnnrt__plan_clear(qnnrt__plan_work *w)
     w->node[w->count].end = w->base;
 }
 
-/* Remove a block from the ring. This needs no search, so taking back a part of a plan is cheap. */
-static void qnnrt__plan_unlink(const qnnrt__plan_work *w, uint32_t i)
+/* Remove the blocks [from, to) of the order from the ring. */
+static void qnnrt__plan_unlink(const qnnrt__plan_work *w, const uint32_t *order, uint32_t from,
+                               uint32_t to)
 {
-    w->node[w->node[i].prev].next = w->node[i].next;
-    w->node[w->node[i].next].prev = w->node[i].prev;
+    for (; from < to; ++from) {
+        const qnnrt__plan_node *x = &w->node[order[from]];
+        w->node[x->prev].next = x->next;
+        w->node[x->next].prev = x->prev;
+    }
 }
 
 static void qnnrt__plan_link(const qnnrt__plan_work *w, uint32_t i, uint32_t before)
@@ -4158,22 +4144,18 @@ static void qnnrt__plan_link(const qnnrt__plan_work *w, uint32_t i, uint32_t bef
 static int qnnrt__plan_place(qnnrt__plan_work *w, uint32_t i, uint64_t limit, uint64_t patience)
 {
     qnnrt__plan_node *const node = w->node;
-    const uint64_t size = w->size[i], mask = w->items[i].align - 1;
+    const uint64_t size = w->rank[i].size, mask = w->items[i].align - 1;
     const uint32_t first = node[i].first, last = node[i].last;
     uint64_t at = (node[w->resume].end + mask) & ~mask, looks = 0;
     uint32_t p = node[w->resume].next;
-    for (; p != w->count && node[p].offset < at + size; p = node[p].next) {
-        if (++looks > patience) {
-            w->resume = node[p].prev;
-            at = (node[node[w->count].prev].end + mask) & ~mask;
-            break;
-        }
+    for (; p != w->count && node[p].offset < at + size && looks++ < patience; p = node[p].next)
         if (node[p].end > at && node[p].last >= first && node[p].first <= last)
             at = (node[p].end + mask) & ~mask;
-    }
-    if (looks > patience)
+    if (looks > patience) {
+        w->resume = node[p].prev;
+        at = (node[node[w->count].prev].end + mask) & ~mask;
         p = w->count;
-    else if (p == w->count)
+    } else if (p == w->count)
         w->resume = p;
     w->looks += looks + 1;
     if (at + size >= limit)
@@ -4191,77 +4173,71 @@ static uint64_t qnnrt__plan_keep(qnnrt__plan_work *w)
     for (uint32_t k = 0; k < w->used; ++k)
         if (w->node[w->order[k]].end > peak)
             peak = w->node[w->order[k]].end;
-    if (peak < w->best) {
-        w->best = peak;
-        for (uint32_t k = 0; k < w->used; ++k)
-            w->items[w->order[k]].offset = w->node[w->order[k]].offset;
-    }
+    for (uint32_t k = 0; k < w->used && peak < w->best; ++k)
+        w->items[w->order[k]].offset = w->node[w->order[k]].offset;
+    if (peak < w->best) w->best = peak;
     return peak;
 }
 
-/* ---- steps 1 and 2: stack and peel ---- */
+/* ---- step 1: stack ---- */
 
-/* Place all blocks one after another: first those that meet every other block in time, then the
-   rest; both groups by falling alignment. Sizes are multiples of alignments, so padding can occur
-   only between the two groups. A block meets every other block if it is alive at the first death
-   and at the last birth. */
+/* Place all blocks one after another: first those that meet every other block in time, which stay
+   there, then the rest; both groups by falling alignment. Sizes are multiples of alignments, so
+   padding can occur only between the two groups. A block meets every other block if it is alive at
+   the first death and at the last birth. */
 static void qnnrt__plan_stack(qnnrt__plan_work *w)
 {
-    uint32_t first_death = UINT32_MAX, last_birth = 0, peeled = 0;
+    uint32_t first_death = UINT32_MAX, last_birth = 0, bottom = 0;
     uint64_t top = 0;
     for (uint32_t k = 0; k < w->used; ++k) {
         const qnnrt__plan_node *x = &w->node[w->order[k]];
-        if (x->last < first_death)
-            first_death = x->last;
-        if (x->first > last_birth)
-            last_birth = x->first;
-        w->key[w->order[k]] = w->items[w->order[k]].align;
+        if (x->last < first_death) first_death = x->last;
+        if (x->first > last_birth) last_birth = x->first;
     }
-    qnnrt__plan_sort(w, w->order);
     for (uint32_t k = 0; k < w->used; ++k) {
         const qnnrt__plan_node *x = &w->node[w->order[k]];
-        w->key[w->order[k]] = x->first <= first_death && x->last >= last_birth;
+        const uint64_t meets = x->first <= first_death && x->last >= last_birth;
+        w->rank[w->order[k]].key = meets << 63 | w->items[w->order[k]].align;
     }
-    qnnrt__plan_sort(w, w->order);
+    qnnrt__plan_sort(w, w->order, QNNRT__PLAN_BY_KEY);
     for (uint32_t k = 0; k < w->used; ++k) {
         const uint32_t i = w->order[k];
         const uint64_t mask = w->items[i].align - 1;
         w->items[i].offset = (top + mask) & ~mask;
-        top = w->items[i].offset + w->size[i];
-        if (w->key[i]) {
+        top = w->items[i].offset + w->rank[i].size;
+        if (w->rank[i].key >> 63) {
             w->base = top;
-            ++peeled;
+            ++bottom;
         }
     }
     w->best = top;
-    w->order += peeled;
-    w->used -= peeled;
+    w->order += bottom;
+    w->used -= bottom;
 }
 
-/* ---- step 3: sweeps ---- */
+/* ---- step 2: sweeps ---- */
 
 /* Walk through time: at each birth remove the dead blocks, then place the new one. Return the most
-   bytes alive together. Peeled blocks always count: they meet each of the others, so whenever a
-   set of others is alive, some step has that set and all of them. */
+   bytes alive together. The blocks at the bottom always count: they meet each of the others, so
+   whenever a set of others is alive, some step has that set and all of them. */
 static uint64_t qnnrt__plan_sweep(qnnrt__plan_work *w)
 {
     uint64_t live = w->base, most = w->base;
     uint32_t dead = 0;
     memcpy(w->ends, w->order, w->used * sizeof(*w->ends));
-    qnnrt__plan_sort_by(w, w->ends, QNNRT__PLAN_BY_END);
-    qnnrt__plan_sort_by(w, w->order, QNNRT__PLAN_BY_SIZE);
-    qnnrt__plan_sort_by(w, w->order, QNNRT__PLAN_BY_START);
+    qnnrt__plan_sort(w, w->ends, QNNRT__PLAN_BY_END);
+    qnnrt__plan_sort(w, w->order, QNNRT__PLAN_BY_START);
     qnnrt__plan_clear(w);
     for (uint32_t k = 0; k < w->used; ++k) {
         const uint32_t i = w->order[k];
-        while (w->node[w->ends[dead]].last < w->node[i].first) {
-            live -= w->size[w->ends[dead]];
+        for (; w->node[w->ends[dead]].last < w->node[i].first; ++dead) {
+            live -= w->rank[w->ends[dead]].size;
             if (w->resume == w->ends[dead])
                 w->resume = w->node[w->resume].prev;
-            qnnrt__plan_unlink(w, w->ends[dead++]);
+            qnnrt__plan_unlink(w, w->ends, dead, dead + 1);
         }
         (void)qnnrt__plan_place(w, i, UINT64_MAX, QNNRT__PLAN_PATIENCE);
-        live += w->size[i];
+        live += w->rank[i].size;
         if (live > most)
             most = live;
     }
@@ -4279,61 +4255,41 @@ static void qnnrt__plan_mirror(const qnnrt__plan_work *w)
     }
 }
 
-/* ---- step 4: search ---- */
-
-/* Remove the blocks at [to, k) of the order from the plan, and move block k before them. */
-static void qnnrt__plan_rewind(qnnrt__plan_work *w, uint32_t k, uint32_t to)
-{
-    const uint32_t i = w->order[k];
-    for (uint32_t j = k; j > to; --j)
-        qnnrt__plan_unlink(w, w->order[j - 1]);
-    memmove(w->order + to + 1, w->order + to, (k - to) * sizeof(*w->order));
-    w->order[to] = i;
-    w->looks += k - to;
-}
-
-/* Keep a plan in which every block fits. The first block that reaches its peak is the next one to
-   move: return its place in the order, and take back those after it. */
-static uint32_t qnnrt__plan_lower(qnnrt__plan_work *w, uint64_t *limit)
-{
-    uint32_t k = 0;
-    *limit = qnnrt__plan_keep(w);
-    while (w->node[w->order[k]].end < *limit)
-        ++k;
-    for (uint32_t j = w->used; j > k; --j)
-        qnnrt__plan_unlink(w, w->order[j - 1]);
-    w->looks += w->used;
-    return k;
-}
+/* ---- step 3: search ---- */
 
 /* Place the blocks in the order of a rule, below a limit, which is the peak of this search's last
-   full plan. The block that does not fit moves forward by 1, 2, 3, ... places, up to a fifth of
-   the way (the whole way while few blocks are before it), then by 1 again: short moves repair,
-   long ones lead out of a dead end, and taking them in turn avoids circles. Only the blocks after
-   its new place are placed again. Moving to the very front each time is simpler but loses too
-   much of the order.
+   full plan. The block that does not fit, or in a full plan the first one that reaches its peak,
+   moves forward by 1, 2, 3, ... places, up to a fifth of the way (the whole way while few blocks
+   are before it), then by 1 again: short moves repair, long ones lead out of a dead end, and taking
+   them in turn avoids circles. Only the blocks after its new place are placed again.
    The first plan of a search may be worse than the best one, so that it reaches other plans. */
 static void qnnrt__plan_search(qnnrt__plan_work *w, qnnrt__plan_rule rule, uint64_t bound,
                                uint64_t looks)
 {
     uint64_t limit = UINT64_MAX;
     uint32_t k = 0, round = 0;
-    qnnrt__plan_sort_by(w, w->order, QNNRT__PLAN_BY_SIZE);
-    qnnrt__plan_sort_by(w, w->order, rule);
+    qnnrt__plan_sort(w, w->order, rule);
     qnnrt__plan_clear(w);
     w->looks = 0;
     while (w->looks < looks && w->best > bound) {
+        uint32_t placed = k;
         if (k < w->used && qnnrt__plan_place(w, w->order[k], limit, UINT64_MAX)) {
             ++k;
             continue;
         }
-        if (k == w->used)
-            k = qnnrt__plan_lower(w, &limit);
+        if (k == w->used) {
+            limit = qnnrt__plan_keep(w);
+            for (k = 0; w->node[w->order[k]].end < limit;) ++k;
+            w->looks += w->used;
+        }
         if (k == 0)
             break;   /* the block does not fit alone: there is no lower plan */
         const uint32_t reach = k < 40 ? k : k / 5 + 1;
-        const uint32_t to = k - 1 - round++ % reach;
-        qnnrt__plan_rewind(w, k, to);
+        const uint32_t to = k - 1 - round++ % reach, i = w->order[k];
+        qnnrt__plan_unlink(w, w->order, to, placed);
+        memmove(w->order + to + 1, w->order + to, (k - to) * sizeof(*w->order));
+        w->order[to] = i;
+        w->looks += k - to;
         k = to;
     }
 }
@@ -4344,7 +4300,7 @@ static void qnnrt__plan_search(qnnrt__plan_work *w, qnnrt__plan_rule rule, uint6
 static size_t qnnrt__plan_scratch(size_t count)
 {
     const size_t node = sizeof(qnnrt__plan_node);
-    const size_t each = node + 2 * sizeof(uint64_t) + 3 * sizeof(uint32_t);
+    const size_t each = node + sizeof(qnnrt__plan_rank) + sizeof(void *) + 2 * sizeof(uint32_t);
     if (count >= UINT32_MAX || count > (SIZE_MAX - node) / each)
         return SIZE_MAX;
     return node + count * each;
@@ -4360,10 +4316,10 @@ static qnnrt_result qnnrt__plan_start(qnnrt__plan_work *w)
         w->items[i].offset = 0;
     for (uint32_t i = 0; i < w->count; ++i) {
         const qnnrt__plan_item *x = &w->items[i];
-        if (x->align == 0 || (x->align & (x->align - 1)) != 0 || x->last < x->first)
+        if (!qnnrt__size_power_of_two(x->align) || x->last < x->first)
             return QNNRT_E_ARG;
-        fits = fits && qnnrt__size_align(x->bytes, x->align, &w->size[i]) &&
-               qnnrt__size_add(sum, w->size[i], &sum) && sum <= QNNRT__PLAN_MAX;
+        fits = fits && qnnrt__size_align(x->bytes, x->align, &w->rank[i].size) &&
+               qnnrt__size_add(sum, w->rank[i].size, &sum) && sum <= QNNRT__PLAN_MAX;
         w->node[i].first = x->first;
         w->node[i].last = x->last;
         if (x->bytes > 0)
@@ -4389,8 +4345,8 @@ static void qnnrt__plan_improve(qnnrt__plan_work *w, qnnrt__plan_sums *sums, uin
         (void)qnnrt__plan_sweep(w);
         qnnrt__plan_mirror(w);
     }
-    for (size_t r = 0; r < sizeof(rules) / sizeof(rules[0]); ++r) {
-        qnnrt__plan_search(w, rules[r], sums->bound, looks >> r < *left ? looks >> r : *left);
+    for (size_t r = 0; r < sizeof(rules) / sizeof(rules[0]); ++r, looks /= 2) {
+        qnnrt__plan_search(w, rules[r], sums->bound, looks < *left ? looks : *left);
         *left -= w->looks < *left ? w->looks : *left;
     }
 }
@@ -4426,11 +4382,10 @@ static qnnrt_result qnnrt__plan_pack(qnnrt__plan_item *items, size_t count, void
     w.items = items;
     w.count = (uint32_t)count;
     w.node = (qnnrt__plan_node *)scratch;
-    w.size = (uint64_t *)(w.node + count + 1);
-    w.key = w.size + count;
-    w.order = (uint32_t *)(w.key + count);
+    w.rank = (qnnrt__plan_rank *)(w.node + count + 1);
+    w.sorted = (const void **)(w.rank + count);
+    w.order = (uint32_t *)(w.sorted + count);
     w.ends = w.order + count;
-    w.spare = w.ends + count;
     result = qnnrt__plan_start(&w);
     if (result != QNNRT_OK)
         return result;
@@ -10781,9 +10736,9 @@ typedef struct qnnrt__spot {           /* where a slot of an entry lives */
 
 typedef struct qnnrt__entry {
     const qnnrt_pipeline *pipeline;
-    uint32_t     group;                /* 0: alone; else 1.. as renumbered */
+    uint32_t     group;                /* from 1 */
     uint32_t     begin;                /* its first step on the time line of its group */
-    size_t       before;               /* the entry of its group before it, QNNRT_NO_ENTRY: none */
+    size_t       block;                /* the first one of its own */
     qnnrt__spot *spots;                /* [slot] */
 } qnnrt__entry;
 
@@ -10846,15 +10801,12 @@ static qnnrt_result qnnrt__place_take(qnnrt_plan *plan, const qnnrt_plan_desc *d
                                            err);
         }
         spot = &plan->entries[place->entry].spots[slot];
-        if (place->slot->constant != NULL)
-            return qnnrt__fail(err, QNNRT_E_ARG, "place %u: \"%.200s\" of entry %u is a constant,"
-                               " which has its own memory", (unsigned)i, place->slot->address,
-                               (unsigned)place->entry);
-        if (spot->kind != QNNRT__SPOT_NONE)
-            return qnnrt__fail(err, QNNRT_E_ARG,
-                               "place %u: \"%.200s\" of entry %u already has a place",
-                               (unsigned)i, place->slot->address,
-                               (unsigned)place->entry);
+        if (place->slot->constant != NULL || spot->kind != QNNRT__SPOT_NONE)
+            return qnnrt__fail(err, QNNRT_E_ARG, "place %u: \"%.200s\" of entry %u %s", (unsigned)i,
+                               place->slot->address, (unsigned)place->entry,
+                               place->slot->constant == NULL
+                                   ? "already has a place"
+                                   : "is a constant, which has its own memory");
         if (place->caller_io) { spot->kind = QNNRT__SPOT_CALLER; continue; }
         if (place->buffer >= plan->buffer_count)
             return qnnrt__fail(err, QNNRT_E_ARG, "place %u: the plan does not have buffer %u",
@@ -10904,17 +10856,6 @@ static void qnnrt__place_span_of(const qnnrt_place_desc *place, const qnnrt_pipe
     span->over = !written ? UINT32_MAX : derived ? slot->first : slot->first + 1;
 }
 
-/* Order spans by entry, buffer, the step that writes them, and place. */
-static int qnnrt__place_span_order(const void *a, const void *b)
-{
-    const qnnrt__place_span *x = (const qnnrt__place_span *)a, *y = (const qnnrt__place_span *)b;
-    QNNRT__STEP();
-    if (x->place->entry != y->place->entry) return x->place->entry < y->place->entry ? -1 : 1;
-    if (x->place->buffer != y->place->buffer) return x->place->buffer < y->place->buffer ? -1 : 1;
-    if (x->written != y->written) return x->written < y->written ? -1 : 1;
-    return x < y ? -1 : x > y;
-}
-
 /* Refuse a span that destroys the value of another one. */
 static qnnrt_result qnnrt__place_hazard(const qnnrt_plan_desc *desc,
                                         const qnnrt__place_span *other,
@@ -10942,76 +10883,61 @@ static qnnrt_result qnnrt__place_hazard(const qnnrt_plan_desc *desc,
 }
 
 /* Refuse places of an entry that overlap if a step writes one of them while the value in the other
-   is still read. Sorted by their writers, each is compared with those of its entry and buffer that
-   are written before: a step may write over values that no later step reads. */
-static qnnrt_result qnnrt__place_hazards(const qnnrt_plan *plan, const qnnrt_plan_desc *desc,
+   is still read: a step may write over values that no later step reads. */
+static qnnrt_result qnnrt__place_hazards(const qnnrt_plan_desc *desc, qnnrt__arena *scratch,
                                          qnnrt_error *err)
 {
-    const qnnrt_hooks *hooks = &plan->arena.hooks;
-    const uint64_t most = desc->place_count;
-    qnnrt__place_span *list = (qnnrt__place_span *)qnnrt__mem_alloc(hooks, most * sizeof(*list));
-    const qnnrt__place_span **spans =
-        (const qnnrt__place_span **)qnnrt__mem_alloc(hooks, most * sizeof(*spans));
-    qnnrt_result result = QNNRT_OK;
-    size_t i, k, first = 0, count = 0;
-    if (list == NULL || spans == NULL) result = qnnrt__fail_memory(err, "the places of a plan");
-    for (i = 0; i < desc->place_count && result == QNNRT_OK; ++i) {
-        if (desc->places[i].caller_io) continue;
-        qnnrt__place_span_of(&desc->places[i], desc->entries[desc->places[i].entry].pipeline,
-                             &list[count]);
-        spans[count] = &list[count];
-        ++count;
+    qnnrt__place_span *spans =
+        (qnnrt__place_span *)qnnrt__arena_alloc(scratch, desc->place_count, sizeof(*spans));
+    size_t i, k;
+    if (spans == NULL) return qnnrt__fail_memory(err, "the places of a plan");
+    for (i = 0; i < desc->place_count; ++i) {
+        const qnnrt_place_desc *place = &desc->places[i];
+        qnnrt__place_span_of(place, desc->entries[place->entry].pipeline, &spans[i]);
+        QNNRT__STEP();
+        for (k = 0; k < i && !place->caller_io; ++k) {
+            const qnnrt__place_span *one = &spans[k], *other = &spans[i];
+            if (one->to <= other->from || other->to <= one->from || one->place->caller_io ||
+                one->place->entry != place->entry || one->place->buffer != place->buffer) continue;
+            if (one->written > other->written) { one = &spans[i]; other = &spans[k]; }
+            if (one->until > other->over) return qnnrt__place_hazard(desc, one, other, err);
+        }
     }
-    if (result == QNNRT_OK) qnnrt_sort((const void **)spans, count, qnnrt__place_span_order);
-    for (i = 0; i < count && result == QNNRT_OK; ++i) {
-        const qnnrt__place_span *span = spans[i];
-        if (span->place->entry != spans[first]->place->entry ||
-            span->place->buffer != spans[first]->place->buffer) first = i;
-        for (k = first; k < i && result == QNNRT_OK; ++k)
-            if (spans[k]->to > span->from && spans[k]->from < span->to &&
-                spans[k]->until > span->over)
-                result = qnnrt__place_hazard(desc, spans[k], span, err);
-    }
-    qnnrt__mem_free(hooks, (void *)spans);
-    qnnrt__mem_free(hooks, list);
-    return result;
+    return QNNRT_OK;
 }
 
+/* Order entries by group; those of group 0 are alone. */
 static int qnnrt__place_group_order(const void *a, const void *b)
 {
-    const qnnrt_entry_desc *x = (const qnnrt_entry_desc *)a, *y = (const qnnrt_entry_desc *)b;
+    const qnnrt__entry *x = (const qnnrt__entry *)a, *y = (const qnnrt__entry *)b;
     QNNRT__STEP();
     if (x->group != y->group) return x->group < y->group ? -1 : 1;
     return x < y ? -1 : x > y;
 }
 
-/* Put the pipelines of each group one after the other on a time line, so that the scratch of two of
-   them is never alive at the same time. Groups are numbered in the order of their first entries. */
-static qnnrt_result qnnrt__place_groups(qnnrt_plan *plan, const qnnrt_plan_desc *desc,
-                                        qnnrt_error *err)
+/* Sort entries by group, number the groups, and put the pipelines of each group one after the other
+   on a time line, so that the scratch of two of them is never alive at the same time. */
+static void qnnrt__place_groups(qnnrt_plan *plan, const qnnrt_plan_desc *desc, const void **order)
 {
-    const qnnrt_entry_desc **order = (const qnnrt_entry_desc **)qnnrt__mem_alloc(
-        &plan->arena.hooks, (uint64_t)plan->entry_count * sizeof(*order));
+    uint32_t group = 0, steps = 0;
     size_t e;
-    if (order == NULL) return qnnrt__fail_memory(err, "a plan");
-    for (e = 0; e < plan->entry_count; ++e) order[e] = &desc->entries[e];
-    qnnrt_sort((const void **)order, plan->entry_count, qnnrt__place_group_order);
     for (e = 0; e < plan->entry_count; ++e) {
-        const int first = e == 0 || order[e]->group == 0 || order[e]->group != order[e - 1]->group;
-        plan->entries[order[e] - desc->entries].before =
-            first ? QNNRT_NO_ENTRY : (size_t)(order[e - 1] - desc->entries);
+        plan->entries[e].pipeline = desc->entries[e].pipeline;
+        plan->entries[e].group = desc->entries[e].group;
+        order[e] = &plan->entries[e];
     }
-    qnnrt__mem_free(&plan->arena.hooks, (void *)order);
+    qnnrt_sort(order, plan->entry_count, qnnrt__place_group_order);
     for (e = 0; e < plan->entry_count; ++e) {
-        qnnrt__entry *entry = &plan->entries[e];
-        const qnnrt__entry *before =
-            entry->before != QNNRT_NO_ENTRY ? &plan->entries[entry->before] : NULL;
-        entry->pipeline = desc->entries[e].pipeline;
-        entry->group = before != NULL ? before->group : (uint32_t)++plan->group_count;
-        entry->begin = before != NULL
-                           ? before->begin + (uint32_t)before->pipeline->info.step_count : 0;
+        qnnrt__entry *entry = &plan->entries[(const qnnrt__entry *)order[e] - plan->entries];
+        if (group == 0 || entry->group != group) {
+            ++plan->group_count;
+            steps = 0;
+        }
+        group = entry->group;
+        entry->group = (uint32_t)plan->group_count;
+        entry->begin = steps;
+        steps += (uint32_t)entry->pipeline->info.step_count;
     }
-    return QNNRT_OK;
 }
 
 /* Make a block for every slot that does not have a place yet. */
@@ -11030,6 +10956,7 @@ static void qnnrt__place_blocks(qnnrt_plan *plan, const qnnrt_plan_desc *desc)
         qnnrt__entry *entry = &plan->entries[e];
         const qnnrt_pipeline_info *info = &entry->pipeline->info;
         uint32_t last = (uint32_t)info->step_count - 1;
+        entry->block = block;
         for (s = 0; s < info->slot_count; ++s) {
             const qnnrt_slot *slot = &info->slots[s];
             qnnrt_plan_block *b;
@@ -11056,103 +10983,90 @@ static void qnnrt__place_blocks(qnnrt_plan *plan, const qnnrt_plan_desc *desc)
     plan->info.block_count = block;
 }
 
-/* State of packing the blocks of a plan. The blocks of a region share memory over time. Region 0
-   has the blocks that share none: those that keep their content, or all with per_tensor. Region g
-   has the scratch of group g. */
-typedef struct qnnrt__place_regions {
-    size_t           *starts;          /* [group_count + 2] region -> its first place in blocks */
-    size_t           *blocks;          /* [block_count] by region, then as in the plan */
-    qnnrt__plan_item *items;           /* [block_count] */
+/* The blocks of a region share memory over time. The first region has those that share none: what
+   keeps its content, or all with per_tensor. The others have the scratch of a group each. */
+typedef struct qnnrt__place_region {
+    size_t            count;
+    size_t           *blocks;          /* [count] */
+    qnnrt__plan_item *items;           /* [count] */
     void             *scratch;
     uint64_t          looks;           /* that the searches of all regions may still take */
-} qnnrt__place_regions;
+} qnnrt__place_region;
 
-static uint32_t qnnrt__place_region_of(const qnnrt_plan *plan, size_t block)
+/* Return 1 if a block shares its memory over time. */
+static int qnnrt__place_shares(const qnnrt_plan *plan, size_t block)
+{
+    QNNRT__STEP();
+    return !plan->blocks[block].kept && !plan->per_tensor;
+}
+
+static void qnnrt__place_add(const qnnrt_plan *plan, qnnrt__place_region *region, size_t block,
+                             int shares)
 {
     const qnnrt_plan_block *b = &plan->blocks[block];
-    QNNRT__STEP();
-    return b->kept || plan->per_tensor ? 0 : plan->entries[b->entry].group;
+    qnnrt__plan_item *item = &region->items[region->count];
+    region->blocks[region->count++] = block;
+    item->bytes = b->bytes;
+    item->align = plan->aligns[block];
+    item->first = shares ? b->first : 0;
+    item->last = shares ? b->last : 0;
 }
 
-/* Sort the blocks by region: count them, add up, distribute. */
-static void qnnrt__place_sort(const qnnrt_plan *plan, qnnrt__place_regions *regions)
+/* Pack the blocks of a region after the blocks that have a place already, and make it empty. */
+static qnnrt_result qnnrt__place_pack(qnnrt_plan *plan, qnnrt__place_region *region)
 {
-    size_t i, *starts = regions->starts;
-    for (i = 0; i < plan->info.block_count; ++i) ++starts[qnnrt__place_region_of(plan, i) + 1];
-    for (i = 0; i <= plan->group_count; ++i) starts[i + 1] += starts[i];
-    for (i = 0; i < plan->info.block_count; ++i)
-        regions->blocks[starts[qnnrt__place_region_of(plan, i)]++] = i;
-    for (i = plan->group_count + 1; i > 0; --i) starts[i] = starts[i - 1];
-    starts[0] = 0;
-}
-
-/* Pack the blocks of one region after the blocks that have a place already. */
-static qnnrt_result qnnrt__place_region(qnnrt_plan *plan, uint32_t region,
-                                        qnnrt__place_regions *regions)
-{
-    const size_t *blocks = regions->blocks + regions->starts[region];
-    const size_t count = regions->starts[region + 1] - regions->starts[region];
-    qnnrt__plan_item *items = regions->items;
     qnnrt__plan_sums sums;
-    qnnrt_result result;
-    uint64_t base, align = 1, gap;
+    uint64_t base, align = 1;
     size_t i;
-    for (i = 0; i < count; ++i) {
-        const qnnrt_plan_block *b = &plan->blocks[blocks[i]];
-        QNNRT__STEP();
-        if (plan->aligns[blocks[i]] > align) align = plan->aligns[blocks[i]];
-        items[i].bytes = b->bytes;
-        items[i].align = plan->aligns[blocks[i]];
-        items[i].first = region == 0 ? 0 : b->first;
-        items[i].last = region == 0 ? 0 : b->last;
-    }
-    result = qnnrt__plan_pack(items, count, regions->scratch, &sums, &regions->looks);
+    qnnrt_result result = qnnrt__plan_pack(region->items, region->count, region->scratch, &sums,
+                                           &region->looks);
     if (result != QNNRT_OK) return result;
-    if (!qnnrt__size_align(plan->info.peak, align, &base)) return QNNRT_E_LIMIT;
-    gap = base - plan->info.peak;
-    for (i = 0; i < count; ++i) plan->blocks[blocks[i]].offset = base + items[i].offset;
-    if (!qnnrt__size_add(base, sums.peak, &plan->info.peak) ||
+    for (i = 0; i < region->count; ++i)
+        if (region->items[i].align > align) align = region->items[i].align;
+    if (!qnnrt__size_align(plan->info.peak, align, &base) ||
+        !qnnrt__size_add(plan->info.naive, base - plan->info.peak, &plan->info.naive) ||
+        !qnnrt__size_add(plan->info.naive, sums.naive, &plan->info.naive) ||
         !qnnrt__size_add(plan->info.bound, sums.bound, &plan->info.bound) ||
-        !qnnrt__size_add(plan->info.naive, gap, &plan->info.naive) ||
-        !qnnrt__size_add(plan->info.naive, sums.naive, &plan->info.naive)) return QNNRT_E_LIMIT;
+        !qnnrt__size_add(base, sums.peak, &plan->info.peak)) return QNNRT_E_LIMIT;
+    for (i = 0; i < region->count; ++i)
+        plan->blocks[region->blocks[i]].offset = base + region->items[i].offset;
+    region->count = 0;
     return QNNRT_OK;
 }
 
-static qnnrt_result qnnrt__place_offsets(qnnrt_plan *plan, qnnrt_error *err)
+static qnnrt_result qnnrt__place_offsets(qnnrt_plan *plan, const void *const *order,
+                                         qnnrt__arena *scratch, qnnrt_error *err)
 {
-    const size_t count = plan->info.block_count, need = qnnrt__plan_scratch(count);
-    const qnnrt_hooks *hooks = &plan->arena.hooks;
-    qnnrt__place_regions regions;
-    qnnrt_result result = QNNRT_OK;
-    uint32_t region;
-    size_t i;
-    regions.looks = QNNRT__PLAN_LOOKS << 4;      /* half a second on a desktop CPU */
-    regions.starts = (size_t *)qnnrt__mem_alloc(
-        hooks, ((uint64_t)plan->group_count + 2) * sizeof(*regions.starts));
-    regions.blocks =
-        (size_t *)qnnrt__mem_alloc(hooks, (uint64_t)count * sizeof(*regions.blocks));
-    regions.items =
-        (qnnrt__plan_item *)qnnrt__mem_alloc(hooks, (uint64_t)count * sizeof(*regions.items));
-    regions.scratch = need < SIZE_MAX ? qnnrt__mem_alloc(hooks, need) : NULL;
-    if (regions.starts == NULL || regions.blocks == NULL || regions.items == NULL ||
-        regions.scratch == NULL)
-        result = qnnrt__fail_memory(err, "planning");
-    else qnnrt__place_sort(plan, &regions);
-    for (i = 0; i < count; ++i)
+    const size_t count = plan->info.block_count;
+    qnnrt__place_region region;
+    qnnrt_result result;
+    size_t e, i;
+    region.count = 0;
+    region.looks = QNNRT__PLAN_LOOKS << 4;      /* half a second on a desktop CPU */
+    region.blocks = (size_t *)qnnrt__arena_alloc(scratch, count, sizeof(*region.blocks));
+    region.items = (qnnrt__plan_item *)qnnrt__arena_alloc(scratch, count, sizeof(*region.items));
+    region.scratch = qnnrt__arena_alloc(scratch, qnnrt__plan_scratch(count), 1);
+    if (scratch->failed != QNNRT_OK) return qnnrt__fail_memory(err, "planning");
+    for (i = 0; i < count; ++i) {
         if (plan->aligns[i] > plan->info.align) plan->info.align = plan->aligns[i];
-    for (region = 0; region <= plan->group_count && result == QNNRT_OK; ++region) {
-        result = qnnrt__place_region(plan, region, &regions);
-        if (result != QNNRT_OK) qnnrt__fail(err, result, "the sizes of the plan pass 2^62 bytes");
+        if (!qnnrt__place_shares(plan, i)) qnnrt__place_add(plan, &region, i, 0);
     }
-    qnnrt__mem_free(hooks, regions.scratch);
-    qnnrt__mem_free(hooks, regions.items);
-    qnnrt__mem_free(hooks, regions.blocks);
-    qnnrt__mem_free(hooks, regions.starts);
-    if (result == QNNRT_OK && plan->info.peak > plan->limits.arena_bytes)
+    result = qnnrt__place_pack(plan, &region);
+    for (e = 0; e < plan->entry_count && result == QNNRT_OK; ++e) {
+        const qnnrt__entry *entry = (const qnnrt__entry *)order[e];
+        const size_t own = (size_t)(entry - plan->entries);
+        if (entry->begin == 0) result = qnnrt__place_pack(plan, &region);       /* a new group */
+        for (i = entry->block; i < count && plan->blocks[i].entry == own; ++i)
+            if (qnnrt__place_shares(plan, i)) qnnrt__place_add(plan, &region, i, 1);
+    }
+    if (result == QNNRT_OK) result = qnnrt__place_pack(plan, &region);
+    if (result != QNNRT_OK)
+        return qnnrt__fail(err, result, "the sizes of the plan pass 2^62 bytes");
+    if (plan->info.peak > plan->limits.arena_bytes)
         return qnnrt__fail(
             err, QNNRT_E_LIMIT, "the plan needs %llu bytes, more than limits.arena_bytes (%llu)",
             (unsigned long long)plan->info.peak, (unsigned long long)plan->limits.arena_bytes);
-    return result;
+    return QNNRT_OK;
 }
 
 static qnnrt_result qnnrt__place_check(const qnnrt_plan_desc *desc, qnnrt_error *err)
@@ -11201,20 +11115,14 @@ static void qnnrt__place_drop_plan(qnnrt_plan *plan)
     qnnrt__place_free_plan(plan);
 }
 
-static qnnrt_result qnnrt__place_plan(const qnnrt_plan_desc *desc, qnnrt_plan **out,
-                                      qnnrt_error *err)
+/* Fill in a plan that has room for all that it will have. */
+static qnnrt_result qnnrt__place_fill(qnnrt_plan *plan, const qnnrt_plan_desc *desc,
+                                      qnnrt__arena *scratch, qnnrt_error *err)
 {
-    const qnnrt *model;
-    qnnrt_plan *plan;
     uint64_t blocks = desc->buffer_count;
+    const void **order;
+    qnnrt_result result;
     size_t e;
-    qnnrt_result result = qnnrt__place_check(desc, err);
-    if (result != QNNRT_OK) return result;
-    model = desc->entries[0].pipeline->model;
-    plan = (qnnrt_plan *)qnnrt__mem_alloc(&model->hooks, sizeof(*plan));
-    if (plan == NULL) return qnnrt__fail_memory(err, "a plan");
-    plan->arena.hooks = model->hooks;
-    plan->limits = model->limits;
     plan->info.align = desc->align != 0 ? desc->align : 64;
     plan->entry_count = desc->entry_count;
     plan->buffer_count = desc->buffer_count;
@@ -11222,28 +11130,42 @@ static qnnrt_result qnnrt__place_plan(const qnnrt_plan_desc *desc, qnnrt_plan **
     plan->entries =
         (qnnrt__entry *)qnnrt__arena_alloc(&plan->arena, plan->entry_count, sizeof(*plan->entries));
     for (e = 0; e < plan->entry_count && plan->entries != NULL; ++e) {
-        size_t slots = desc->entries[e].pipeline->info.slot_count;
-        qnnrt__spot *spots = (qnnrt__spot *)qnnrt__arena_alloc(&plan->arena, slots, sizeof(*spots));
-        if (spots == NULL) { plan->entries = NULL; break; }
-        plan->entries[e].spots = spots;
+        const size_t slots = desc->entries[e].pipeline->info.slot_count;
+        plan->entries[e].spots = (qnnrt__spot *)qnnrt__arena_alloc(&plan->arena, slots,
+                                                                   sizeof(qnnrt__spot));
         blocks += slots;
     }
     plan->blocks =
         (qnnrt_plan_block *)qnnrt__arena_alloc(&plan->arena, blocks, sizeof(*plan->blocks));
     plan->aligns = (uint32_t *)qnnrt__arena_alloc(&plan->arena, blocks, sizeof(*plan->aligns));
-    if (plan->entries == NULL || plan->blocks == NULL || plan->aligns == NULL) {
-        qnnrt__place_free_plan(plan);
-        return qnnrt__fail_memory(err, "a plan");
-    }
     plan->info.blocks = plan->blocks;
-    result = qnnrt__place_groups(plan, desc, err);
-    if (result == QNNRT_OK) result = qnnrt__place_take(plan, desc, err);
-    if (result == QNNRT_OK && desc->place_count > 1)
-        result = qnnrt__place_hazards(plan, desc, err);
-    if (result == QNNRT_OK) {
-        qnnrt__place_blocks(plan, desc);
-        result = qnnrt__place_offsets(plan, err);
-    }
+    order = (const void **)qnnrt__arena_alloc(scratch, plan->entry_count, sizeof(*order));
+    if (plan->arena.failed != QNNRT_OK || order == NULL) return qnnrt__fail_memory(err, "a plan");
+    qnnrt__place_groups(plan, desc, order);
+    result = qnnrt__place_take(plan, desc, err);
+    if (result == QNNRT_OK) result = qnnrt__place_hazards(desc, scratch, err);
+    if (result != QNNRT_OK) return result;
+    qnnrt__place_blocks(plan, desc);
+    return qnnrt__place_offsets(plan, order, scratch, err);
+}
+
+static qnnrt_result qnnrt__place_plan(const qnnrt_plan_desc *desc, qnnrt_plan **out,
+                                      qnnrt_error *err)
+{
+    const qnnrt *model;
+    qnnrt__arena scratch;
+    qnnrt_plan *plan;
+    size_t e;
+    qnnrt_result result = qnnrt__place_check(desc, err);
+    if (result != QNNRT_OK) return result;
+    model = desc->entries[0].pipeline->model;
+    plan = (qnnrt_plan *)qnnrt__mem_alloc(&model->hooks, sizeof(*plan));
+    if (plan == NULL) return qnnrt__fail_memory(err, "a plan");
+    memset(&scratch, 0, sizeof(scratch));
+    plan->arena.hooks = scratch.hooks = model->hooks;
+    plan->limits = model->limits;
+    result = qnnrt__place_fill(plan, desc, &scratch, err);
+    qnnrt_arena_free(&scratch);
     if (result != QNNRT_OK) {
         qnnrt__place_free_plan(plan);
         return result;
