@@ -4815,10 +4815,11 @@ enum { QNNRT__NAMES_DEFINITION = QNNRT_VENDOR_ENCODING + 1, QNNRT__NAMES_LISTS }
    number is the one to write. */
 static const qnnrt__names_entry *qnnrt__names_get(int which);
 
-/* Return the name of a number, without its list's prefix, or NULL. */
-static const char *qnnrt__names_of(int which, uint32_t value)
+QNNRT_API const char *qnnrt_vendor_name(qnnrt_vendor_enum which, uint32_t value)
 {
-    const qnnrt__names_entry *entry = qnnrt__names_get(which);
+    const qnnrt__names_entry *entry;
+    if ((unsigned)which >= (unsigned)QNNRT__NAMES_DEFINITION) return NULL;
+    entry = qnnrt__names_get((int)which);
     while (entry->name != NULL && entry->value != value) ++entry;
     return entry->name;
 }
@@ -5292,85 +5293,33 @@ static int qnnrt__table_id_order(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Return a hash of a name. */
-static uint64_t qnnrt__table_hash(const char *name)
-{
-    uint64_t hash = UINT64_C(0xCBF29CE484222325);
-    for (; *name != '\0'; ++name) hash = (hash ^ (unsigned char)*name) * UINT64_C(0x100000001B3);
-    return hash ^ hash >> 32;
-}
-
-/* Return 1 if the names of all items differ, as far as a few steps can tell; 0: sort to know. */
-static int qnnrt__table_differ(const char *items, size_t count, size_t bytes)
-{
-    unsigned char slots[512];      /* 1 + the index of the item */
-    const size_t room = sizeof(slots), most_steps = sizeof(slots);
-    size_t i, at, steps = 0;
-    if (count > room / 4) return 0;
-    memset(slots, 0, sizeof(slots));
-    for (i = 0; i < count; ++i) {
-        const char *item = items + i * bytes;
-        at = (size_t)(qnnrt__table_hash(*(const char *const *)item) % room);
-        for (; slots[at] != 0; at = (at + 1) % room)
-            if (++steps > most_steps ||
-                qnnrt__table_name_order(items + (slots[at] - 1u) * bytes, item) == 0) return 0;
-        slots[at] = (unsigned char)(i + 1);
-    }
-    return 1;
-}
-
-/* Find two items of an array that are equal; twice[0] is NULL if there are none. Return 0 when out
-   of memory. */
-static int qnnrt__table_twice(qnnrt__table *table, const void *items, size_t count, size_t bytes,
-                              qnnrt__sort_compare order, const void *twice[2])
+/* Check that no two of an array's tensors or graphs are equal in what `order` compares, which
+   messages call `same`. noun: of one. */
+static qnnrt_result qnnrt__table_differ(qnnrt__table *table, const void *items, size_t count,
+                                        size_t bytes, qnnrt__sort_compare order, const char *same,
+                                        const char *noun)
 {
     qnnrt__arena_chunk *chunk = table->arena->chunks;
     const uint64_t used = chunk != NULL ? chunk->used : 0;
-    const void **sorted =
-        (const void **)qnnrt__arena_alloc(table->arena, count, sizeof(*sorted));
+    const void **sorted = (const void **)qnnrt__arena_alloc(table->arena, count, sizeof(*sorted));
     size_t i;
-    twice[0] = NULL;
-    if (sorted == NULL) return 0;
+    if (sorted == NULL) return qnnrt__fail_memory(table->err, "tensors");
     for (i = 0; i < count; ++i) sorted[i] = (const char *)items + i * bytes;
     qnnrt_sort(sorted, count, order);
-    for (i = 1; i < count && twice[0] == NULL; ++i) {
-        if (order(sorted[i - 1], sorted[i]) != 0) continue;
-        twice[0] = sorted[i - 1];
-        twice[1] = sorted[i];
-    }
+    for (i = 1; i < count && order(sorted[i - 1], sorted[i]) != 0;) ++i;
+    if (i < count)
+        qnnrt__table_fail(table, QNNRT_E_FORMAT, "%ss \"%.200s\" and \"%.200s\" have the same %s",
+                          noun, *(const char *const *)sorted[i - 1],
+                          *(const char *const *)sorted[i], same);
     qnnrt__arena_back(table->arena, chunk, used);
-    return 1;
+    return i < count ? QNNRT_E_FORMAT : QNNRT_OK;
 }
 
-/* Check that the names of tensors or graphs differ. noun: of one. */
+/* Check that the names of tensors or graphs differ. */
 static qnnrt_result qnnrt__table_names(qnnrt__table *table, const void *items, size_t count,
                                        size_t bytes, const char *noun)
 {
-    const void *twice[2];
-    if (qnnrt__table_differ((const char *)items, count, bytes)) return QNNRT_OK;
-    if (!qnnrt__table_twice(table, items, count, bytes, qnnrt__table_name_order, twice))
-        return qnnrt__fail_memory(table->err, "tensors");
-    if (twice[0] == NULL) return QNNRT_OK;
-    return qnnrt__table_fail(table, QNNRT_E_FORMAT, "two %ss are named \"%.200s\"", noun,
-                             *(const char *const *)twice[0]);
-}
-
-/* Check that no two tensors of a list have the same id: the vendor matches by it. */
-static qnnrt_result qnnrt__table_ids(qnnrt__table *table, const qnnrt_tensor_info *tensors,
-                                     size_t count, const char *noun)
-{
-    const void *twice[2];
-    size_t i = 1;
-    while (i < count && tensors[i - 1].id < tensors[i].id) ++i;
-    if (i >= count) return QNNRT_OK;      /* ascending, as in most files */
-    if (!qnnrt__table_twice(table, tensors, count, sizeof(*tensors), qnnrt__table_id_order, twice))
-        return qnnrt__fail_memory(table->err, "tensors");
-    if (twice[0] == NULL) return QNNRT_OK;
-    return qnnrt__table_fail(table, QNNRT_E_FORMAT,
-                             "%ss \"%.200s\" and \"%.200s\" have the same id, %u", noun,
-                             ((const qnnrt_tensor_info *)twice[0])->name,
-                             ((const qnnrt_tensor_info *)twice[1])->name,
-                             (unsigned)((const qnnrt_tensor_info *)twice[0])->id);
+    return qnnrt__table_differ(table, items, count, bytes, qnnrt__table_name_order, "name", noun);
 }
 
 /* Count graphs and tensors against limits.tensors. */
@@ -5392,7 +5341,9 @@ static qnnrt_result qnnrt__table_close(qnnrt__table *table, qnnrt__table_kind ki
     const char *noun = qnnrt__table_noun(kind);
     char *base = (char *)graph;
     qnnrt_result result = qnnrt__table_names(table, tensors, count, sizeof(*tensors), noun);
-    if (result == QNNRT_OK) result = qnnrt__table_ids(table, tensors, count, noun);
+    if (result == QNNRT_OK)      /* the vendor matches by id */
+        result = qnnrt__table_differ(table, tensors, count, sizeof(*tensors),
+                                     qnnrt__table_id_order, "id", noun);
     *(const qnnrt_tensor_info **)(base + qnnrt__table_lists[kind].tensors) = tensors;
     *(size_t *)(base + qnnrt__table_lists[kind].count) = count;
     return result;
@@ -5621,7 +5572,7 @@ static qnnrt_result qnnrt__compare_names(const qnnrt__compare_sides *sides, cons
 /* Write all that is compared of a tensor. */
 static void qnnrt__compare_whole(const qnnrt_tensor_info *tensor, char *out, size_t room)
 {
-    const char *type = qnnrt__names_of(QNNRT_VENDOR_TENSOR_TYPE, tensor->vendor_type);
+    const char *type = qnnrt_vendor_name(QNNRT_VENDOR_TENSOR_TYPE, tensor->vendor_type);
     char text[400];
     snprintf(out, room, "id %u, type 0x%x%s%s, %s", (unsigned)tensor->id,
              (unsigned)tensor->vendor_type, type != NULL ? " " : "", type != NULL ? type : "",
@@ -6195,8 +6146,8 @@ struct qnnrt__record_row {
     QNNRT__ROW_WITH(key, read, of, member, QNNRT__RECORD_NEEDED, 0)
 #define QNNRT__ROW_ENUM(key, names, of, member, flags) \
     QNNRT__ROW_WITH(key, record_enum, of, member, flags, names)
-#define QNNRT__ROW_OBJECT(key, rows, of, member, flags) \
-    { QNNRT_JSON_TEXT(key), qnnrt__record_object, offsetof(of, member), flags, 0, rows, NULL }
+#define QNNRT__ROW_OBJECT(key, read, rows, of, member) \
+    { QNNRT_JSON_TEXT(key), qnnrt__##read, offsetof(of, member), 0, 0, rows, NULL }
 #define QNNRT__ROW_LIST(key, item, type, rows, of, member, flags) \
     { QNNRT_JSON_TEXT(key), qnnrt__record_list_of, offsetof(of, member), flags, sizeof(type), \
       rows, qnnrt__##item }
@@ -6237,11 +6188,6 @@ static int qnnrt__record_result(qnnrt__record_reader *read, qnnrt_result result)
 {
     if (read->result == QNNRT_OK) read->result = result;
     return result == QNNRT_OK;
-}
-
-static int qnnrt__record_no_memory(qnnrt__record_reader *read)
-{
-    return qnnrt__record_result(read, qnnrt__fail_memory(read->table->err, "metadata"));
 }
 
 /* Fail because the value that was just read is not what is expected. */
@@ -6300,16 +6246,18 @@ static int qnnrt__record_f32(qnnrt__record_reader *read, const qnnrt__record_row
 /* Read a text, a name, into the table's memory. */
 static int qnnrt__record_text(qnnrt__record_reader *read, const qnnrt__record_row *row, void *to)
 {
+    qnnrt__table *table = read->table;
     const qnnrt_json_text *text = &read->r.value;
-    const size_t most = read->table->limits->name_bytes;
+    const size_t most = table->limits->name_bytes;
     size_t bytes = SIZE_MAX;
     char *copy = NULL;
     if (qnnrt_json_value(&read->r) != QNNRT_JSON_STRING)
         return qnnrt__record_wrong(read, row, "text");
     /* An escape takes at most six bytes for one byte of text. */
     if ((text->escaped ? text->bytes / 6 : text->bytes) <= most) {
-        copy = (char *)qnnrt__arena_alloc(read->table->arena, (uint64_t)text->bytes + 1, 1);
-        if (copy == NULL) return qnnrt__record_no_memory(read);
+        copy = (char *)qnnrt__arena_alloc(table->arena, (uint64_t)text->bytes + 1, 1);
+        if (copy == NULL)
+            return qnnrt__record_result(read, qnnrt__fail_memory(table->err, "names"));
         bytes = qnnrt_json_copy(text, copy);
     }
     if (bytes > most)
@@ -6403,10 +6351,10 @@ static int qnnrt__record_check(qnnrt__record_reader *read, const qnnrt__record_r
     return 1;
 }
 
-/* Read an object by a table into the struct at `to`. */
-static int qnnrt__record_fill(qnnrt__record_reader *read, const qnnrt__record_row *row,
-                              const qnnrt__record_row *rows, void *to)
+/* Read an object by the table of its row into the struct at `to`. */
+static int qnnrt__record_object(qnnrt__record_reader *read, const qnnrt__record_row *row, void *to)
 {
+    const qnnrt__record_row *rows = row->rows;
     uint64_t seen = 0;
     size_t next = 0;      /* the row that probably follows: files keep one order */
     int within = 0, had_info = 0, more, at;
@@ -6443,16 +6391,11 @@ static int qnnrt__record_fill(qnnrt__record_reader *read, const qnnrt__record_ro
     return qnnrt__record_go_on(read) && qnnrt__record_check(read, rows, (const char *)to);
 }
 
-/* Read an object by the table of its row. */
-static int qnnrt__record_object(qnnrt__record_reader *read, const qnnrt__record_row *row, void *to)
+/* Read a list; row->item reads each of its elements, which have row->more bytes. */
+static int qnnrt__record_list_of(qnnrt__record_reader *read, const qnnrt__record_row *row, void *to)
 {
-    return qnnrt__record_fill(read, row, row->rows, to);
-}
-
-/* Read a list; `item` reads each of its elements, which have row->more bytes. */
-static int qnnrt__record_items(qnnrt__record_reader *read, const qnnrt__record_row *row,
-                               qnnrt__record_list *list, qnnrt__record_read item)
-{
+    qnnrt__table *table = read->table;
+    qnnrt__record_list *list = (qnnrt__record_list *)to;
     const qnnrt_json_type type = qnnrt_json_value(&read->r);
     uint64_t first = 2;
     if (type == QNNRT_JSON_NULL && (row->flags & QNNRT__RECORD_NULL) != 0) return 1;
@@ -6460,7 +6403,7 @@ static int qnnrt__record_items(qnnrt__record_reader *read, const qnnrt__record_r
     if ((row->flags & QNNRT__RECORD_COUNTED) != 0) {
         /* All counts together reserve no more than the text could hold. */
         const uint64_t most = read->spare / row->more;
-        first = *(const uint32_t *)((const char *)list - row->at + row[-1].at);
+        first = *(const uint32_t *)((const char *)to - row->at + row[-1].at);
         if (first > most) first = most;
         read->spare -= first * row->more;
         if (first == 0) first = 2;
@@ -6469,21 +6412,17 @@ static int qnnrt__record_items(qnnrt__record_reader *read, const qnnrt__record_r
         if (list->count >= QNNRT__TABLE_SCALES)
             return qnnrt__record_fail(read, QNNRT_E_LIMIT, "\"%s\" has more than %u elements",
                                       row->key.text, (unsigned)QNNRT__TABLE_SCALES);
-        list->items = qnnrt__arena_grow(read->table->arena, list->items, list->count, row->more,
+        list->items = qnnrt__arena_grow(table->arena, list->items, list->count, row->more,
                                         list->count == 0 ? first : (uint64_t)list->count + 1,
                                         &list->room);
-        if (list->items == NULL) return qnnrt__record_no_memory(read);
+        if (list->items == NULL)
+            return qnnrt__record_result(read, qnnrt__fail_memory(table->err, "metadata"));
         read->element = 1;
-        if (!item(read, row, (char *)list->items + list->count * row->more)) return 0;
+        if (!row->item(read, row, (char *)list->items + list->count * row->more)) return 0;
         list->count += 1;
     }
     read->element = 0;
     return read->r.error == NULL;
-}
-
-static int qnnrt__record_list_of(qnnrt__record_reader *read, const qnnrt__record_row *row, void *to)
-{
-    return qnnrt__record_items(read, row, (qnnrt__record_list *)to, row->item);
 }
 
 /* =====================================================================================
@@ -6540,18 +6479,19 @@ static const qnnrt__record_row qnnrt__read_quant_rows[] = {
     QNNRT__ROW_ENUM("quantizationEncoding", QNNRT_VENDOR_ENCODING, qnnrt__read_quant, abi.encoding,
                     QNNRT__RECORD_NEEDED | QNNRT__RECORD_UNKNOWN),
     /* in the order of the vendor's numbers */
-    QNNRT__ROW_OBJECT("scaleOffset", qnnrt__read_scale_offset, qnnrt__read_quant,
-                      abi.u.scale_offset, 0),
-    QNNRT__ROW_OBJECT("axisScaleOffset", qnnrt__read_axis, qnnrt__read_quant, abi, 0),
-    QNNRT__ROW_OBJECT("bwScaleOffset", qnnrt__read_bw, qnnrt__read_quant, abi, 0),
-    QNNRT__ROW_OBJECT("bwAxisScaleOffset", qnnrt__read_bw_axis, qnnrt__read_quant, abi, 0),
+    QNNRT__ROW_OBJECT("scaleOffset", record_object, qnnrt__read_scale_offset, qnnrt__read_quant,
+                      abi.u.scale_offset),
+    QNNRT__ROW_OBJECT("axisScaleOffset", record_object, qnnrt__read_axis, qnnrt__read_quant, abi),
+    QNNRT__ROW_OBJECT("bwScaleOffset", record_object, qnnrt__read_bw, qnnrt__read_quant, abi),
+    QNNRT__ROW_OBJECT("bwAxisScaleOffset", record_object, qnnrt__read_bw_axis, qnnrt__read_quant,
+                      abi),
     QNNRT__ROW_END
 };
 
 /* Return the name of an encoding, for messages. */
 static const char *qnnrt__read_encoding_name(uint32_t encoding)
 {
-    const char *name = qnnrt__names_of(QNNRT_VENDOR_ENCODING, encoding);
+    const char *name = qnnrt_vendor_name(QNNRT_VENDOR_ENCODING, encoding);
     return encoding == QNNRT__ABI_UNDEFINED ? "none" : name != NULL ? name : "an unknown one";
 }
 
@@ -6563,7 +6503,7 @@ static int qnnrt__read_quantize(qnnrt__record_reader *read, const qnnrt__record_
     qnnrt__read_quant q;
     uint32_t found = QNNRT__ABI_UNDEFINED, i;
     memset(&q, 0, sizeof(q));
-    if (!qnnrt__record_fill(read, row, qnnrt__read_quant_rows, &q)) return 0;
+    if (!qnnrt__record_object(read, row, &q)) return 0;
     for (i = QNNRT__ABI_SCALE_OFFSET; i <= QNNRT__ABI_BW_AXIS_SCALE_OFFSET; ++i) {
         if ((read->seen >> (QNNRT__READ_OBJECTS + i) & 1) == 0) continue;
         if (found != QNNRT__ABI_UNDEFINED)
@@ -6666,7 +6606,8 @@ static const qnnrt__record_row qnnrt__read_tensor_rows[] = {
     QNNRT__ROW_LIST("dimensions", record_u32, uint32_t, NULL, qnnrt__read_tensor, dims,
                     QNNRT__RECORD_NEEDED | QNNRT__RECORD_COUNTED),
     QNNRT__ROW_SKIP("memType"),
-    QNNRT__ROW("quantizeParams", read_quantize, qnnrt__read_tensor, abi.body.quantize),
+    QNNRT__ROW_OBJECT("quantizeParams", read_quantize, qnnrt__read_quant_rows, qnnrt__read_tensor,
+                      abi.body.quantize),
     QNNRT__ROW_LIST("isDynamicDimensions", read_flag, uint8_t, NULL, qnnrt__read_tensor,
                     dynamic, QNNRT__RECORD_NULL),
     QNNRT__ROW_END
@@ -6683,7 +6624,7 @@ static int qnnrt__read_one(qnnrt__record_reader *read, const qnnrt__record_row *
     memset(&t, 0, sizeof(t));
     t.abi.version = 1;
     body->type = types[kind];
-    if (!qnnrt__record_fill(read, row, qnnrt__read_tensor_rows, &t)) return 0;
+    if (!qnnrt__record_object(read, row, &t)) return 0;
     if (t.dynamic.count != 0 && t.dynamic.count != t.dims.count)
         return qnnrt__record_fail(read, QNNRT_E_FORMAT,
                                   "\"isDynamicDimensions\" has %llu elements for %llu dimensions",
@@ -6693,7 +6634,7 @@ static int qnnrt__read_one(qnnrt__record_reader *read, const qnnrt__record_row *
         return qnnrt__record_fail(read, QNNRT_E_FORMAT,
                                   "it is in the list of %ss, but its type is QNN_TENSOR_TYPE_%s",
                                   read->place.kind,
-                                  qnnrt__names_of(QNNRT_VENDOR_TENSOR_TYPE, body->type));
+                                  qnnrt_vendor_name(QNNRT_VENDOR_TENSOR_TYPE, body->type));
     body->rank = (uint32_t)t.dims.count;
     body->dims = (const uint32_t *)t.dims.items;
     if (t.dynamic.count != 0) t.abi.version = 2;
@@ -6730,7 +6671,7 @@ static int qnnrt__read_tensors(qnnrt__record_reader *read, const qnnrt__record_r
     read->place.kind = qnnrt__table_noun(qnnrt__read_kind_of(row));
     read->place.index = 0;
     read->place.name = NULL;
-    good = qnnrt__record_items(read, row, (qnnrt__record_list *)to, qnnrt__read_one);
+    good = qnnrt__record_list_of(read, row, to);
     read->place = place;
     return good;
 }
@@ -6765,16 +6706,17 @@ static const qnnrt__record_row qnnrt__read_blob[] = {
 
 #define QNNRT__READ_LIST(count_key, key, kind, flags) \
     QNNRT__ROW(count_key, record_u32, qnnrt__read_graph, stated[kind]), \
-    QNNRT__ROW_WITH(key, read_tensors, qnnrt__read_graph, lists[kind], \
-               (flags) | QNNRT__RECORD_COUNTED, sizeof(qnnrt_tensor_info))
+    { QNNRT_JSON_TEXT(key), qnnrt__read_tensors, offsetof(qnnrt__read_graph, lists[kind]), \
+      (flags) | QNNRT__RECORD_COUNTED, sizeof(qnnrt_tensor_info), qnnrt__read_tensor_rows, \
+      qnnrt__read_one }
 static const qnnrt__record_row qnnrt__read_graph_rows[] = {
     QNNRT__ROW_NEEDED("graphName", read_graph_name, qnnrt__read_graph, info.name),
     QNNRT__READ_LIST("numGraphInputs", "graphInputs", QNNRT__TABLE_INPUTS, QNNRT__RECORD_NEEDED),
     QNNRT__READ_LIST("numGraphOutputs", "graphOutputs", QNNRT__TABLE_OUTPUTS,
                      QNNRT__RECORD_NEEDED),
     QNNRT__READ_LIST("numUpdateableTensors", "updateableTensors", QNNRT__TABLE_UPDATEABLES, 0),
-    QNNRT__ROW_OBJECT("graphBlobInfo", qnnrt__read_blob, qnnrt__read_graph, info, 0),
-    QNNRT__ROW_OBJECT("graphBlobInfoV2", qnnrt__read_blob, qnnrt__read_graph, info, 0),
+    QNNRT__ROW_OBJECT("graphBlobInfo", record_object, qnnrt__read_blob, qnnrt__read_graph, info),
+    QNNRT__ROW_OBJECT("graphBlobInfoV2", record_object, qnnrt__read_blob, qnnrt__read_graph, info),
     QNNRT__ROW_END
 };
 
@@ -6787,7 +6729,7 @@ static int qnnrt__read_graph_item(qnnrt__record_reader *read, const qnnrt__recor
     read->place.kind = "graph";
     read->place.name = NULL;
     if (!qnnrt__record_result(read, qnnrt__table_take(read->table, 1))) return 0;
-    if (!qnnrt__record_fill(read, row, qnnrt__read_graph_rows, &graph)) return 0;
+    if (!qnnrt__record_object(read, row, &graph)) return 0;
     for (kind = 0; kind < QNNRT__TABLE_KINDS; ++kind)
         if (!qnnrt__record_result(read, qnnrt__table_close(read->table, (qnnrt__table_kind)kind,
                                                            (qnnrt_tensor_info *)
@@ -6833,7 +6775,7 @@ static const qnnrt__record_row qnnrt__read_metadata[] = {
 #define QNNRT__READ_FACT(key, read, member) \
     QNNRT__ROW(key, read, qnnrt__read_context, info.member)
 static const qnnrt__record_row qnnrt__read_context_rows[] = {
-    QNNRT__ROW_OBJECT("header", qnnrt__read_header, qnnrt__read_context, info, 0),
+    QNNRT__ROW_OBJECT("header", record_object, qnnrt__read_header, qnnrt__read_context, info),
     QNNRT__READ_FACT("backendId", record_u32, backend_id),
     QNNRT__READ_FACT("buildId", record_text, build_id),
     QNNRT__READ_FACT("coreApiVersion", record_version, core_api),
@@ -6845,9 +6787,11 @@ static const qnnrt__record_row qnnrt__read_context_rows[] = {
     QNNRT__ROW_LIST("contextTensors", record_skip, char, NULL, qnnrt__read_context, tensors,
                     QNNRT__RECORD_COUNTED),
     QNNRT__ROW("numGraphs", record_u32, qnnrt__read_context, graph_count),
-    QNNRT__ROW_LIST("graphs", read_graph_item, qnnrt_graph_info, NULL, qnnrt__read_context,
+    QNNRT__ROW_LIST("graphs", read_graph_item, qnnrt_graph_info, qnnrt__read_graph_rows,
+                    qnnrt__read_context,
                     graphs, QNNRT__RECORD_NEEDED | QNNRT__RECORD_COUNTED),
-    QNNRT__ROW_OBJECT("contextMetadata", qnnrt__read_metadata, qnnrt__read_context, info, 0),
+    QNNRT__ROW_OBJECT("contextMetadata", record_object, qnnrt__read_metadata, qnnrt__read_context,
+                      info),
     QNNRT__READ_FACT("socModel", record_u32, soc_model),
     QNNRT__ROW_END
 };
@@ -6902,7 +6846,9 @@ static void qnnrt__read_explain(qnnrt_error *err, const char *kind)
 static qnnrt_result qnnrt__read_json(qnnrt__table *table, const char *text, size_t bytes,
                                      qnnrt_context_info *context)
 {
-    static const qnnrt__record_row whole = QNNRT__ROW_SKIP("the text");
+    static const qnnrt__record_row whole =
+        QNNRT__ROW_OBJECT("the text", record_object, qnnrt__read_context_rows, qnnrt__read_context,
+                          info);
     qnnrt__record_reader read;
     qnnrt__read_context doc;
     qnnrt_json_limits limits;
@@ -6921,7 +6867,7 @@ static qnnrt_result qnnrt__read_json(qnnrt__table *table, const char *text, size
     if (!qnnrt__arena_reserve(table->arena, (uint64_t)bytes / 4 + 256))
         return qnnrt__fail_memory(table->err, "metadata");
     qnnrt_json_begin(&read.r, text, bytes, &limits);
-    if (qnnrt__record_fill(&read, &whole, qnnrt__read_context_rows, &doc) && doc.graphs.count == 0)
+    if (qnnrt__record_object(&read, &whole, &doc) && doc.graphs.count == 0)
         qnnrt__record_fail(&read, QNNRT_E_FORMAT, "it has no graphs");
     if (read.result == QNNRT_OK) qnnrt_json_end(&read.r);
     table->graph = NULL;
@@ -12531,12 +12477,6 @@ QNNRT_API const char *qnnrt_tensor_text(const qnnrt_tensor_info *tensor, char *t
     if (text == NULL || room == 0) return "";
     text[0] = '\0';
     return tensor != NULL ? qnnrt__compare_text(tensor, text, room) : text;
-}
-
-QNNRT_API const char *qnnrt_vendor_name(qnnrt_vendor_enum which, uint32_t value)
-{
-    return (unsigned)which < (unsigned)QNNRT__NAMES_DEFINITION ? qnnrt__names_of((int)which, value)
-                                                               : NULL;
 }
 
 static qnnrt_result qnnrt__public_busy(const qnnrt_hooks *hooks, const char *what, uint32_t users)

@@ -847,7 +847,7 @@ TEST(graphs_missing_null_or_twice)
         { "tensor_is_text",      "'graphOutputs':[", "'graphOutputs':['y',",      BAD, { "graph \"fwd\": output 0: ", "contains text; expected an object" } },
         { "tensor_info_list",    "'graphOutputs':[", "'graphOutputs':[{'info':[]},", BAD, { "output 0: ", "\"info\" is a list" } },
         { "graph_twice",         "],'socModel':57", ",{'graphName':'fwd','graphInputs':[],'graphOutputs':[]}],'socModel':57", BAD,
-          { "two graphs are named \"fwd\"" } },
+          { "graphs \"fwd\" and \"fwd\" have the same name" } },
         { "num_graphs",          "'socModel':57", "'numGraphs':2",                BAD, { "\"numGraphs\" is 2, but the list has 1" } },
         { "num_graphs_negative", "'socModel':57", "'numGraphs':-1",               BAD, { "\"numGraphs\" is -1" } },
         { "num_graphs_text",     "'socModel':57", "'numGraphs':'1'",              BAD, { "\"numGraphs\" is text" } },
@@ -1164,7 +1164,7 @@ TEST(names_are_data)
         /* text_is_clean() checks the error text. */
         JSON_FAILS(edit(doc, "'dimensions':[2,3,4]", "'dimensions':[2,3,0]"), BAD, "a dimension of 0");
         JSON_FAILS(edit(doc, "'offset':-3", "'offset':-3.5"), BAD, "is -3.5");
-        JSON_FAILS(edit(edit(doc, "'name':'ids'", join3("'name':'", names[i], "'")), "'socModel'", "'s'"), BAD, "two inputs are named");
+        JSON_FAILS(edit(edit(doc, "'name':'ids'", join3("'name':'", names[i], "'")), "'socModel'", "'s'"), BAD, "have the same name");
         JSON_FAILS(edit(J(DOC), "'dataType':'QNN_DATATYPE_INT_32'", join3("'dataType':'", names[i], "'")), BAD, "input \"ids\"");
     }
     JSON_FAILS(edit(J(DOC), "'name':'x'", "'name':'a\\u0000b'"), BAD, "byte ");
@@ -1199,13 +1199,13 @@ TEST(names_too_long_or_twice_are_refused)
     JSON_FAILS_WITHIN(&limits, edit(edit(J(DOC), "'name':'x'", "'name':'\\u0061\\u0062\\u0063\\u0064e'"), "'buildId':'v2.51'", "'buildId':'v2'"),
                       QNNRT_E_LIMIT, "input 1", "limits.name_bytes");
     snprintf(members, sizeof(members), "%s", "'name':'ids'");
-    JSON_FAILS(edit(J(DOC), "'name':'x'", members), BAD, "graph \"fwd\"", "two inputs are named \"ids\"");
+    JSON_FAILS(edit(J(DOC), "'name':'x'", members), BAD, "graph \"fwd\"", "inputs \"ids\" and \"ids\" have the same name");
 }
 
 TEST(ids_that_repeat_or_do_not_fit_are_refused)
 {
     static const fault faults[] = {
-        { "id_twice",    "'id':2", "'id':1",                    BAD, { "graph \"fwd\"", "inputs \"x\" and \"ids\" have the same id, 1" } },
+        { "id_twice",    "'id':2", "'id':1",                    BAD, { "graph \"fwd\"", "inputs \"x\" and \"ids\" have the same id" } },
         { "id_2_to_32",  "'id':2", "'id':4294967296",           BAD, { "input 1: ", "\"id\" is 4294967296; expected a whole number from 0 to 4294967295" } },
         { "id_2_to_64",  "'id':2", "'id':18446744073709551618", BAD, { "input 1: ", "\"id\" is 18446744073709551618" } },
         { "id_negative", "'id':2", "'id':-2",                   BAD, { "input 1: ", "\"id\" is -2" } },

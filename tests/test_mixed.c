@@ -452,7 +452,7 @@ TEST(a_wrong_host_step_is_refused)
             p.in.quant.axis = 0; p.in.quant.count = 3; p.in.quant.scales = scales,
             QNNRT_E_ARG, "3 scales");
     REFUSED(two[0] = two[1] = p.in; p.host.inputs = two; p.host.input_count = 2, QNNRT_E_ARG,
-            "two inputs are named");
+            "have the same name");
     REFUSED(p.out.dtype = QNNRT_DTYPE_F16, QNNRT_E_MISMATCH, "\"z\"");
     REFUSED(p.edges[0].from = "nothing", QNNRT_E_NOT_FOUND, "\"nothing\"");
     REFUSED(p.desc.step_count = 1; p.steps[0] = p.steps[1]; p.desc.edge_count = 0, QNNRT_E_ARG,

@@ -1229,9 +1229,12 @@ static qnnrt_result qnnrt__build_recorded(const qnnrt_builder *b)
 /* Return the slot of a name, or the free slot for it. */
 static size_t qnnrt__build_name_slot(const qnnrt__build_names *names, const char *name)
 {
-    /* Mix again, because the low bits of that hash hardly depend on the end of a name. */
-    const uint64_t hash = qnnrt__table_hash(name) * UINT64_C(0xBF58476D1CE4E5B9);
-    size_t at = (size_t)(hash >> 32) & (names->room - 1);
+    uint64_t hash = UINT64_C(0xCBF29CE484222325);
+    const char *at_name = name;
+    size_t at;
+    for (; *at_name != '\0'; ++at_name)
+        hash = (hash ^ (unsigned char)*at_name) * UINT64_C(0xBF58476D1CE4E5B9);
+    at = (size_t)(hash >> 32) & (names->room - 1);
     while (names->slots[at] != NULL && strcmp(names->slots[at], name) != 0)
         at = (at + 1) & (names->room - 1);
     return at;

@@ -596,9 +596,9 @@ static void compare(const sample *s)
             if (memcmp(&one.context.graphs[g].spill_fill_bytes, &other.context.graphs[g].spill_fill_bytes,
                        sizeof(qnnrt_graph_info) - offsetof(qnnrt_graph_info, spill_fill_bytes)) != 0)
                 stop(way_names[way], "another graph");
-        qnnrt__arena_free(&other.arena);
+        qnnrt_arena_free(&other.arena);
     }
-    qnnrt__arena_free(&one.arena);
+    qnnrt_arena_free(&one.arena);
 }
 
 typedef struct times { double ns[ROUNDS]; } times;
@@ -614,7 +614,7 @@ static double timed(int way, const sample *s, int skip)
     good = skip ? skip_way(way, fresh, s->bytes) : read_way(way, &build, fresh, s->bytes);
     took = now_ns() - began;
     if (!good) stop(way_names[way], "failed");
-    qnnrt__arena_free(&build.arena);
+    qnnrt_arena_free(&build.arena);
     return took;
 }
 
@@ -715,7 +715,7 @@ static void memory(void)
             refresh(&samples[i]);
             build_begin(&build);
             read_way(way, &build, fresh, samples[i].bytes);
-            qnnrt__arena_free(&build.arena);
+            qnnrt_arena_free(&build.arena);
             if (way == SIMDJSON) {
 #ifdef BENCH_SIMDJSON
                 simdjson_counters(&peers_count, &peers_bytes);
@@ -979,7 +979,7 @@ static void measure_slow(void)
                 began = now_ns();
                 result = qnnrt__read_json(&build.table, w.text, w.used, &build.context);
                 ns[t] = (now_ns() - began) / (double)w.used;
-                qnnrt__arena_free(&build.arena);
+                qnnrt_arena_free(&build.arena);
             }
             qsort(ns, TIMES, sizeof(double), by_value);
             qsort(hash, TIMES, sizeof(double), by_value);
