@@ -456,6 +456,9 @@ typedef struct qnnrt_limits {
     uint32_t name_bytes;    /* a name of a graph or tensor, or in a program (default 0: 1,024) */
     uint32_t rank;          /* dimensions of a tensor (default 0: 8); in JSON at most 32 */
     uint64_t json_bytes;    /* one JSON file (default 0: 64 MiB) */
+    uint32_t scales;        /* per-axis scales of one model (default 0: 67,108,864) */
+    uint32_t entries;       /* of a folder, or of a plan; buffers of a plan (default 0: 100,000) */
+    uint32_t places;        /* of one plan (default 0: 65,536) */
 } qnnrt_limits;
 
 /* ----------------------------------------------------------------------- facts about a model -- */
@@ -630,6 +633,7 @@ typedef struct qnnrt_backend_info {
     int                has_log;        /* 0: it has no log, or all log slots were in use    */
     int                has_device;     /* 0: it has no device, such as CPU                  */
     uint64_t           open_ns;
+    const qnnrt_hooks *hooks;          /* that it was opened with                           */
 } qnnrt_backend_info;
 
 /* Open a vendor library: load it, choose its provider, create log, backend and device.
@@ -678,9 +682,6 @@ typedef enum qnnrt_mem_kind {
     QNNRT_MEM_RPCMEM,        /* FastRPC's allocator: rpcmem_alloc2, or rpcmem_alloc up to 2 GiB */
     QNNRT_MEM_PROVIDER       /* the caller's qnnrt_mem_provider */
 } qnnrt_mem_kind;
-
-/* Return "heap", "shared", "rpcmem", "provider"; "unknown" for any other number. */
-QNNRT_API const char *qnnrt_mem_kind_name(qnnrt_mem_kind kind);
 
 /* Memory that a file descriptor stands for. */
 typedef struct qnnrt_mem_block {
@@ -944,6 +945,10 @@ typedef struct qnnrt_pipeline_info {
     const qnnrt_name_info *names;               /* in the order of strcmp() */
     const qnnrt_buffer_desc *buffers;           /* these and their places are for plans that have */
     const qnnrt_place_desc *places;             /* the pipeline as entry 0: qnnrt_prepare() does */
+    size_t                 input_count, output_count;
+    const qnnrt_slot *const *inputs;            /* slots of these roles, in the order of .slots: */
+    const qnnrt_slot *const *outputs;           /* that of a single graph, or in which they were
+                                                   added to a built one */
 } qnnrt_pipeline_info;
 
 /* Return "input", "output", "edge", "constant"; "tensor" for any other number. */
@@ -975,12 +980,6 @@ QNNRT_API const qnnrt_pipeline_info *qnnrt_pipeline_get_info(const qnnrt_pipelin
             why) */
 QNNRT_API qnnrt_result qnnrt_pipeline_find(const qnnrt *model, const char *name,
                                            const qnnrt_pipeline **out, qnnrt_error *err);
-
-/* Return the slot of input or output i, without a look-up, or NULL after the last. They are counted
-   in the order of qnnrt_pipeline_info.slots: of a single graph, the order in which the graph lists
-   them; of a built one, the order in which they were added. */
-QNNRT_API const qnnrt_slot *qnnrt_pipeline_input(const qnnrt_pipeline *pipeline, size_t i);
-QNNRT_API const qnnrt_slot *qnnrt_pipeline_output(const qnnrt_pipeline *pipeline, size_t i);
 
 /* A step that is a function of the caller: a look-up in a table, an operator that no backend has,
    pre- or post-processing, another engine. It is planned, wired, checked and reported like a graph.
@@ -1152,7 +1151,7 @@ typedef struct qnnrt_plan_info {
             QNNRT_E_MEMORY
    Frees    qnnrt_plan_destroy(): QNNRT_E_BUSY while a mem uses it
    Cost     deterministic; n log n in entries and tensors, n * n in the places of a buffer, of which
-            a plan takes at most 65,536; usually far under 1 ms. Where the lower bound cannot be met
+            a plan takes limits.places; usually far under 1 ms. Where the lower bound cannot be met
             it searches on: up to 0.1 s for a group of a few hundred scratch tensors, 2 s for
             100,000, and about as long for any number of groups */
 QNNRT_API qnnrt_result qnnrt_plan_create(const qnnrt_plan_desc *desc, qnnrt_plan **out,
@@ -2810,7 +2809,7 @@ static void qnnrt__log_report(int index, uint32_t mark, qnnrt_error *err)
    Needs: >>os >>size >>err     Knows nothing of: plans, backends, other providers
    ===================================================================================== */
 
-QNNRT_API const char *qnnrt_mem_kind_name(qnnrt_mem_kind kind)
+static const char *qnnrt__share_kind_name(qnnrt_mem_kind kind)
 {
     static const char *const names[] = { "heap", "shared", "rpcmem", "provider" };
     return (unsigned)kind < sizeof(names) / sizeof(names[0]) ? names[kind] : "unknown";
@@ -5164,8 +5163,8 @@ static qnnrt_result qnnrt__table_quant_axis(qnnrt__table *table, const qnnrt__ab
                                  (int)quant->axis, (unsigned)tensor->dims[quant->axis]);
     /* Many tensors may share one long list in the file, but each gets its own copy. */
     if (quant->count > *table->scales_left)
-        return qnnrt__table_fail(table, QNNRT_E_LIMIT, "more than %u scales in all encodings",
-                                 (unsigned)QNNRT__TABLE_SCALES);
+        return qnnrt__table_fail(table, QNNRT_E_LIMIT, "more than %u scales in all encodings"
+                                 " (limits.scales)", (unsigned)table->limits->scales);
     *table->scales_left -= quant->count;
     copied = bw ? qnnrt__table_copy_axis(table, from->u.bw_axis.scales, from->u.bw_axis.offsets,
                                          quant)
@@ -7236,6 +7235,7 @@ static void qnnrt__backend_describe(qnnrt_backend *b)
         build != NULL)
         snprintf(b->build_id, sizeof(b->build_id), "%s", build);
     b->info.path = b->path;
+    b->info.hooks = &b->hooks;
     b->info.provider = b->provider_name;
     b->info.build_id = b->build_id;
     b->info.id = b->provider->backend_id;
@@ -7939,6 +7939,9 @@ static void qnnrt__model_limits(const qnnrt_limits *from, qnnrt_limits *to)
     if (to->tensors == 0) to->tensors = 1000000;
     if (to->name_bytes == 0) to->name_bytes = 1024;
     if (to->rank == 0) to->rank = 8;
+    if (to->scales == 0) to->scales = QNNRT__TABLE_SCALES;
+    if (to->entries == 0) to->entries = 100000;
+    if (to->places == 0) to->places = 65536;
     if (to->json_bytes == 0) to->json_bytes = (uint64_t)64 << 20;
     /* The text must fit in memory. */
     if (to->json_bytes > SIZE_MAX / 2) to->json_bytes = SIZE_MAX / 2;
@@ -7955,7 +7958,7 @@ static qnnrt *qnnrt__model_new(const qnnrt_hooks *hooks, const qnnrt_limits *lim
     model->hooks = model->arena.hooks = *hooks;
     qnnrt__model_limits(limits, &model->limits);
     model->tensors_left = model->limits.tensors;
-    model->scales_left = QNNRT__TABLE_SCALES;
+    model->scales_left = model->limits.scales;
     return model;
 }
 
@@ -8211,6 +8214,7 @@ typedef struct qnnrt__scan {
     qnnrt__scan_file  **files;          /* [count] of the model, in shard order: of binaries or,
                                            with json_only, of texts */
     size_t              count;
+    uint32_t            most;           /* entries of the folder */
     qnnrt__scan_kind    kind;           /* of these */
     int                 genie;          /* the folder has a genie_config.json */
     int                 manifest;       /* the folder has a qnnrt.json */
@@ -8218,7 +8222,6 @@ typedef struct qnnrt__scan {
     int                 json_only;      /* there are no binaries: files are the texts */
 } qnnrt__scan;
 
-enum { QNNRT__SCAN_ENTRIES = 100000 };
 #define QNNRT__SCAN_DIGITS "0123456789"
 
 /* Read the decimal number at *at, of at most 9 digits, and advance *at. Return 0 if there is none.
@@ -8284,7 +8287,7 @@ static int qnnrt__scan_visit(void *user, const char *name)
     const int binary = qnnrt__scan_ends(name, ".bin");
     qnnrt__scan_list *list = binary ? &scan->binaries : &scan->texts;
     qnnrt__scan_file *file, **files;
-    if (++scan->entries > QNNRT__SCAN_ENTRIES) return QNNRT__SCAN_TOO_MANY;
+    if (++scan->entries > scan->most) return QNNRT__SCAN_TOO_MANY;
     scan->genie |= strcmp(name, "genie_config.json") == 0;
     scan->manifest |= strcmp(name, "qnnrt.json") == 0;
     if (name[0] == '.' || (!binary && !qnnrt__scan_ends(name, "_json.json"))) return 0;
@@ -8405,8 +8408,8 @@ static qnnrt_result qnnrt__scan_folder(qnnrt__scan *scan, const char *folder, qn
     }
     if (stopped == QNNRT__SCAN_NO_MEMORY) return qnnrt__fail_memory(err, "file names");
     if (stopped == QNNRT__SCAN_TOO_MANY)
-        return qnnrt__fail(err, QNNRT_E_LIMIT, "%s has more than %d entries", folder,
-                           QNNRT__SCAN_ENTRIES);
+        return qnnrt__fail(err, QNNRT_E_LIMIT, "%s has more than %u entries (limits.entries)",
+                           folder, (unsigned)scan->most);
     qnnrt_sort((const void **)scan->binaries.files, scan->binaries.count, qnnrt__scan_name_order);
     qnnrt_sort((const void **)scan->texts.files, scan->texts.count, qnnrt__scan_name_order);
     return QNNRT_OK;
@@ -8623,7 +8626,7 @@ static qnnrt_result qnnrt__program_host(qnnrt__arena *arena, const qnnrt_limits 
 {
     qnnrt_graph_info *graph = (qnnrt_graph_info *)qnnrt__arena_alloc(arena, 1, sizeof(*graph));
     qnnrt_host_step *copy = (qnnrt_host_step *)qnnrt__arena_alloc(arena, 1, sizeof(*copy));
-    uint32_t tensors = limits->tensors, scales = QNNRT__TABLE_SCALES;
+    uint32_t tensors = limits->tensors, scales = limits->scales;
     qnnrt__table table;
     char where[32];
     qnnrt_result result;
@@ -8714,8 +8717,6 @@ struct qnnrt_pipeline {
     qnnrt_pipeline_info   info;
     qnnrt_step_info      *steps;
     qnnrt_slot           *slots;
-    const qnnrt_slot    **sides;        /* [side_counts[0]] inputs, then [side_counts[1]] outputs */
-    size_t                side_counts[2];
     qnnrt__end           *ends;         /* [end_count] of each step inputs, then outputs */
     qnnrt__end          **inputs;       /* [step] -> [input]: its part of ends */
     qnnrt__end          **outputs;
@@ -9161,36 +9162,26 @@ static void qnnrt__slot_of_end(qnnrt_pipeline *p, qnnrt__end *end, qnnrt_edge_in
    stands before the ends that have it. */
 static qnnrt_result qnnrt__slot_number(qnnrt_pipeline *p, qnnrt_error *err)
 {
-    size_t slots = 0, i, at = 0;
+    size_t slots = 0, i;
     qnnrt_edge_info *edges;
-    int side;
+    const qnnrt_slot **inputs, **outputs;
     for (i = 0; i < p->end_count; ++i) slots += p->ends[i].source == NULL;
     p->slots = (qnnrt_slot *)qnnrt__arena_alloc(p->arena, slots, sizeof(*p->slots));
-    p->sides = (const qnnrt_slot **)qnnrt__arena_alloc(p->arena, slots, sizeof(*p->sides));
+    inputs = (const qnnrt_slot **)qnnrt__arena_alloc(p->arena, slots, sizeof(*inputs));
     edges = (qnnrt_edge_info *)qnnrt__arena_alloc(p->arena, p->end_count - slots, sizeof(*edges));
-    if (p->slots == NULL || p->sides == NULL || edges == NULL)
+    if (p->slots == NULL || inputs == NULL || edges == NULL)
         return qnnrt__fail_memory(err, "a pipeline");
     p->info.slots = p->slots;
     p->info.edges = edges;
     for (i = 0; i < p->end_count; ++i) qnnrt__slot_of_end(p, &p->ends[i], edges);
-    for (side = 0; side < 2; ++side)
-        for (i = 0; i < slots; ++i) {
-            if (p->slots[i].role != (side == 0 ? QNNRT_ROLE_INPUT : QNNRT_ROLE_OUTPUT)) continue;
-            p->sides[at++] = &p->slots[i];
-            p->side_counts[side] += 1;
-        }
+    for (i = 0; i < slots; ++i)
+        if (p->slots[i].role == QNNRT_ROLE_INPUT) inputs[p->info.input_count++] = &p->slots[i];
+    outputs = inputs + p->info.input_count;
+    for (i = 0; i < slots; ++i)
+        if (p->slots[i].role == QNNRT_ROLE_OUTPUT) outputs[p->info.output_count++] = &p->slots[i];
+    p->info.inputs = inputs;
+    p->info.outputs = outputs;
     return QNNRT_OK;
-}
-
-QNNRT_API const qnnrt_slot *qnnrt_pipeline_input(const qnnrt_pipeline *pipeline, size_t i)
-{
-    return pipeline != NULL && i < pipeline->side_counts[0] ? pipeline->sides[i] : NULL;
-}
-
-QNNRT_API const qnnrt_slot *qnnrt_pipeline_output(const qnnrt_pipeline *pipeline, size_t i)
-{
-    return pipeline != NULL && i < pipeline->side_counts[1]
-               ? pipeline->sides[pipeline->side_counts[0] + i] : NULL;
 }
 
 /* Return the index of a slot, or slot_count when it is not one of this pipeline. */
@@ -10280,6 +10271,7 @@ static qnnrt_result qnnrt__open_scan(qnnrt *model, qnnrt__open_work *work, const
     qnnrt__scan *scan = &work->scan;
     qnnrt_result result;
     scan->arena = &model->arena;
+    scan->most = model->limits.entries;
     result = qnnrt__scan_folder(scan, folder, err);
 #ifndef QNNRT_NO_JSON
     if (desc->metadata == QNNRT_METADATA_SYSTEM) scan->texts.count = 0;      /* JSON is ignored */
@@ -10669,9 +10661,6 @@ static qnnrt_result qnnrt__open(const char *ctx_dir, const qnnrt_desc *desc, qnn
    Knows nothing of: vendor calls
    ===================================================================================== */
 
-/* Places of a plan, because each is compared with all others. */
-enum { QNNRT__PLACES = 65536 };
-
 enum { QNNRT__SPOT_NONE, QNNRT__SPOT_BLOCK, QNNRT__SPOT_CALLER, QNNRT__SPOT_CONSTANT };
 
 typedef struct qnnrt__spot {           /* where a slot of an entry lives */
@@ -11025,10 +11014,6 @@ static qnnrt_result qnnrt__place_check(const qnnrt_plan_desc *desc, qnnrt_error 
         (desc->places == NULL && desc->place_count > 0))
         return qnnrt__fail(err, QNNRT_E_ARG,
                            "buffers or places are NULL, but their count is not 0");
-    if (desc->entry_count > 100000 || desc->buffer_count > 100000 ||
-        desc->place_count > QNNRT__PLACES)
-        return qnnrt__fail(err, QNNRT_E_LIMIT,
-                           "a plan of more than 100,000 entries or buffers, or 65,536 places");
     if (desc->align != 0 && !qnnrt__size_power_of_two(desc->align))
         return qnnrt__fail(err, QNNRT_E_ARG, "align is %u; it must be a power of two",
                            (unsigned)desc->align);
@@ -11105,6 +11090,14 @@ static qnnrt_result qnnrt__place_plan(const qnnrt_plan_desc *desc, qnnrt_plan **
     qnnrt_result result = qnnrt__place_check(desc, err);
     if (result != QNNRT_OK) return result;
     model = desc->entries[0].pipeline->model;
+    if (desc->entry_count > model->limits.entries || desc->buffer_count > model->limits.entries ||
+        desc->place_count > model->limits.places)       /* each is compared with all others */
+        return qnnrt__fail(err, QNNRT_E_LIMIT, "a plan of %llu entries, %llu buffers and %llu"
+                           " places, more than limits.entries (%u) or limits.places (%u)",
+                           (unsigned long long)desc->entry_count,
+                           (unsigned long long)desc->buffer_count,
+                           (unsigned long long)desc->place_count, (unsigned)model->limits.entries,
+                           (unsigned)model->limits.places);
     plan = (qnnrt_plan *)qnnrt__mem_alloc(&model->hooks, sizeof(*plan));
     if (plan == NULL) return qnnrt__fail_memory(err, "a plan");
     memset(&scratch, 0, sizeof(scratch));
@@ -11200,7 +11193,7 @@ static qnnrt_result qnnrt__area_kind(qnnrt_mem *mem, const qnnrt_mem_desc *desc,
     if (desc->data != NULL)
         return qnnrt__fail(err, QNNRT_E_ARG, "the caller's block cannot become memory of kind"
                            " \"%.100s\"; leave data NULL", provider->name != NULL
-                           ? provider->name : qnnrt_mem_kind_name(kind));
+                           ? provider->name : qnnrt__share_kind_name(kind));
     if (kind != QNNRT_MEM_RPCMEM && kind != QNNRT_MEM_PROVIDER)
         return qnnrt__fail(err, QNNRT_E_ARG, "%d is not a kind of memory", (int)kind);
     result = qnnrt__share_open(&mem->shared, provider, mem->backend, plan->info.peak,
@@ -13257,10 +13250,13 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
      qnnrt_run_memory(), qnnrt_memory_info             qnnrt_run_transfers(), qnnrt_transfer_info
      qnnrt_load(), qnnrt_unload()                      qnnrt_context_load(), _unload()
      qnnrt_run_watch()                                 qnnrt_exec_steps()
+     qnnrt_pipeline_input(), qnnrt_pipeline_output()   qnnrt_pipeline_info.inputs, .outputs
+     qnnrt_mem_kind_name()                             qnnrt_mem_info.name
      qnnrt_slot, qnnrt_slot_info, QNNRT_NO_SLOT        const qnnrt_slot *, qnnrt_slot, NULL
      apart, constants, names, keeps, ranges of         qnnrt_pipeline_desc.uses, one
          qnnrt_pipeline_desc, and their structs        qnnrt_use_desc for all
-           Added: QNNRT_CHECK_VERSION(), qnnrt_exec_steps(), qnnrt_pipeline_prepare(), desc.check,
+           Added: qnnrt_backend_info.hooks, limits.scales, .entries and .places, desc.check,
+           QNNRT_CHECK_VERSION(), qnnrt_exec_steps(), qnnrt_pipeline_prepare(),
            qnnrt_file.name, qnnrt_backend_desc.power, qnnrt_mem_provider, qnnrt_host_step.derived,
            and the calls for code that stands on qnnrt.h.
            Changed: a missing file or folder is QNNRT_E_NOT_FOUND in each call. A plan takes at

@@ -775,7 +775,7 @@ TEST(wrong_plans_say_what_is_wrong)
     desc.place_count = 2;
     REFUSED(QNNRT_E_ARG, "place 1: \"k0_in\" of entry 0");
     desc.place_count = 65537;
-    REFUSED(QNNRT_E_LIMIT, "65,536 places");
+    REFUSED(QNNRT_E_LIMIT, "limits.places (65536)");
     desc.places = &place;
     desc.place_count = 1;
     buffer.bytes = 127;

@@ -417,7 +417,8 @@ typedef struct qnnrt_llm_desc {
     float                      masked;         /* value of the mask where attention is forbidden
                                                   (default 0: the lowest code of a quantized mask,
                                                   -10000 of a float mask) */
-    qnnrt_hooks                hooks;          /* alloc and free are used */
+    qnnrt_hooks                hooks;          /* alloc and free are used (default: those of the
+                                                  model's backend) */
     int                        embeddings;     /* 1: where a pipeline begins with a look-up of rows
                                                   on the host, sessions do it themselves, so that
                                                   batches may have .embeddings (default 0) */
@@ -4543,20 +4544,22 @@ static qnnrt_result qnnrt_llm__roles_open(qnnrt *model, const qnnrt_llm_desc *de
                                           qnnrt_error *err)
 {
     qnnrt_llm__items work;
+    const qnnrt_info *info = qnnrt_get_info(model != NULL ? model : desc->models[0]);
     qnnrt_llm_desc with;
     void *blocks = NULL;
     qnnrt_result result;
     size_t g;
     memset(&work, 0, sizeof work);
     with = *desc;
-    if (with.folder == NULL)
-        with.folder = qnnrt_get_info(model != NULL ? model : desc->models[0])->folder;
+    if (with.folder == NULL) with.folder = info->folder;
+    if (with.hooks.alloc == NULL && info->backend != NULL)
+        with.hooks = *qnnrt_backend_get_info(info->backend)->hooks;
     work.desc = &with;
     work.err = err;
-    work.llm = (qnnrt_llm *)qnnrt_llm__keep(&desc->hooks, &blocks, 1, sizeof *work.llm);
+    work.llm = (qnnrt_llm *)qnnrt_llm__keep(&with.hooks, &blocks, 1, sizeof *work.llm);
     if (work.llm == NULL) return qnnrt_llm__fail_memory(err, "a model");
     work.llm->blocks = blocks;
-    work.llm->hooks = desc->hooks;
+    work.llm->hooks = with.hooks;
     work.llm->masked = desc->masked;
     work.llm->table = desc->table;
     work.llm->table_data = desc->table_data;
@@ -4573,7 +4576,7 @@ static qnnrt_result qnnrt_llm__roles_open(qnnrt *model, const qnnrt_llm_desc *de
                            : qnnrt_llm__items_models(&work, desc->models, desc->model_count);
     if (result == QNNRT_OK) result = qnnrt_llm__roles_find(&work);
     for (g = 0; g < work.graph_count; ++g) qnnrt_pipeline_destroy(work.graphs[g].made);
-    qnnrt_llm__drop(&desc->hooks, &work.scratch);
+    qnnrt_llm__drop(&with.hooks, &work.scratch);
     if (result == QNNRT_OK) *out = work.llm;
     else qnnrt_llm__roles_free(work.llm);
     return result;

@@ -831,9 +831,9 @@ static qnnrt_result qnnrt_qnn__folder_open(qnnrt_qnn__model *m, const char *path
     if (result != QNNRT_OK) return result;
     result = alone ? qnnrt_pipeline_find(m->folder, name, &m->pipeline, err)
                    : qnnrt_manifest_find(m->opened, name, &m->pipeline, err);
-    if (result == QNNRT_E_ARG || result == QNNRT_E_NOT_FOUND)
-        qnnrt_error_hint(err, result, "Name one with the option pipeline.");
-    return result;
+    if (result != QNNRT_E_ARG && result != QNNRT_E_NOT_FOUND) return result;
+    if (err != NULL) err->hint[0] = '\0';
+    return qnnrt_error_hint(err, result, "Name one with the option pipeline.");
 }
 
 /* Return the device of a step, "host" for what this CPU does. */

@@ -875,18 +875,14 @@ bool plan_slots(compiled *c, qnnrt_error *err)
     c->input_slots.clear();
     c->output_slots.clear();
     if (qnnrt_pipeline_find(c->model, "g", &pipeline, err) != QNNRT_OK) return false;
-    for (size_t i = 0; i < c->inputs.size(); ++i)
-        c->input_slots.push_back(qnnrt_pipeline_input(pipeline, i));
-    for (size_t i = 0; i < c->outputs.size(); ++i)
-        c->output_slots.push_back(qnnrt_pipeline_output(pipeline, i));
-    bool same = qnnrt_pipeline_input(pipeline, c->inputs.size()) == NULL &&
-                qnnrt_pipeline_output(pipeline, c->outputs.size()) == NULL;
+    const qnnrt_pipeline_info *info = qnnrt_pipeline_get_info(pipeline);
+    c->input_slots.assign(info->inputs, info->inputs + info->input_count);
+    c->output_slots.assign(info->outputs, info->outputs + info->output_count);
+    bool same = info->input_count == c->inputs.size() && info->output_count == c->outputs.size();
     for (size_t i = 0; i < c->inputs.size() && same; ++i)
-        same = c->input_slots[i] != NULL &&
-               c->input_slots[i]->tensor->bytes == c->inputs[i].bytes;
+        same = c->input_slots[i]->tensor->bytes == c->inputs[i].bytes;
     for (size_t i = 0; i < c->outputs.size() && same; ++i)
-        same = c->output_slots[i] != NULL &&
-               c->output_slots[i]->tensor->bytes == c->outputs[i].bytes;
+        same = c->output_slots[i]->tensor->bytes == c->outputs[i].bytes;
     if (!same) {
         snprintf(err->text, sizeof(err->text), "the library lists other inputs or outputs than the"
                  " %u and %u that it was given", (unsigned)c->inputs.size(),

@@ -536,6 +536,9 @@ qnnrt_limits._fields_ = [
     ('name_bytes', c_uint32),
     ('rank', c_uint32),
     ('json_bytes', c_uint64),
+    ('scales', c_uint32),
+    ('entries', c_uint32),
+    ('places', c_uint32),
 ]
 qnnrt_quant._fields_ = [
     ('encoding', c_int),
@@ -638,6 +641,7 @@ qnnrt_backend_info._fields_ = [
     ('has_log', c_int),
     ('has_device', c_int),
     ('open_ns', c_uint64),
+    ('hooks', POINTER(qnnrt_hooks)),
 ]
 qnnrt_mem_block._fields_ = [
     ('bytes', c_size_t),
@@ -752,6 +756,10 @@ qnnrt_pipeline_info._fields_ = [
     ('names', POINTER(qnnrt_name_info)),
     ('buffers', POINTER(qnnrt_buffer_desc)),
     ('places', POINTER(qnnrt_place_desc)),
+    ('input_count', c_size_t),
+    ('output_count', c_size_t),
+    ('inputs', POINTER(POINTER(qnnrt_slot))),
+    ('outputs', POINTER(POINTER(qnnrt_slot))),
 ]
 qnnrt_host_step._fields_ = [
     ('name', c_char_p),
@@ -1471,7 +1479,6 @@ FUNCTIONS = {
     'qnnrt_mem_create': (c_int, [c_void_p, POINTER(qnnrt_mem_desc), POINTER(c_void_p), POINTER(qnnrt_error)]),
     'qnnrt_mem_destroy': (c_int, [c_void_p]),
     'qnnrt_mem_get_info': (POINTER(qnnrt_mem_info), [c_void_p]),
-    'qnnrt_mem_kind_name': (c_char_p, [c_int]),
     'qnnrt_model_load_shared': (c_int, [c_void_p, POINTER(qnnrt_error)]),
     'qnnrt_model_recover': (c_int, [c_void_p, POINTER(qnnrt_error)]),
     'qnnrt_model_swap': (c_int, [c_void_p, c_uint64, POINTER(qnnrt_error)]),
@@ -1480,9 +1487,7 @@ FUNCTIONS = {
     'qnnrt_pipeline_destroy': (c_int, [c_void_p]),
     'qnnrt_pipeline_find': (c_int, [c_void_p, c_char_p, POINTER(c_void_p), POINTER(qnnrt_error)]),
     'qnnrt_pipeline_get_info': (POINTER(qnnrt_pipeline_info), [c_void_p]),
-    'qnnrt_pipeline_input': (POINTER(qnnrt_slot), [c_void_p, c_size_t]),
     'qnnrt_pipeline_make': (c_int, [POINTER(qnnrt_pipeline_desc), POINTER(c_void_p), POINTER(qnnrt_error)]),
-    'qnnrt_pipeline_output': (POINTER(qnnrt_slot), [c_void_p, c_size_t]),
     'qnnrt_pipeline_prepare': (c_int, [c_void_p, POINTER(qnnrt_prepare_desc), POINTER(c_void_p), POINTER(qnnrt_error)]),
     'qnnrt_plan_create': (c_int, [POINTER(qnnrt_plan_desc), POINTER(c_void_p), POINTER(qnnrt_error)]),
     'qnnrt_plan_destroy': (c_int, [c_void_p]),
