@@ -398,10 +398,12 @@ typedef struct qnnrt_error {
 QNNRT_API const char *qnnrt_result_name(qnnrt_result result);
 QNNRT_API const char *qnnrt_result_text(qnnrt_result result);
 
-/* Return "QNN_CONTEXT_ERROR_INVALID_ARGUMENT" for a vendor code (the low 16 bits count),
-   "QNN_SUCCESS" for 0, or NULL if it is unknown or QNNRT_NO_ERROR_TEXT is defined. What it means:
-   qnnrt_explain_code() of tools/qnnrt_explain.h. */
-QNNRT_API const char *qnnrt_vendor_code_name(uint64_t vendor_code);
+/* Write "QNN_CONTEXT_ERROR_INVALID_ARGUMENT" for a vendor code (the low 16 bits count),
+   "QNN_SUCCESS" for 0, or "" if it is unknown or QNNRT_NO_ERROR_TEXT is defined. What it means:
+   qnnrt_explain_code() of tools/qnnrt_explain.h.
+   text     receives the symbol, cut to room - 1 bytes; 80 bytes are enough
+   Returns  text */
+QNNRT_API const char *qnnrt_vendor_code_name(uint64_t vendor_code, char *text, size_t room);
 
 /* Return the version of the implementation that is linked, "0.5.0". */
 QNNRT_API const char *qnnrt_version(void);
@@ -2979,21 +2981,59 @@ static qnnrt_result qnnrt__share_open(qnnrt__share *share, const qnnrt_mem_provi
    Needs: >>err >>log     Knows nothing of: callers
    ===================================================================================== */
 
-typedef struct qnnrt__codes_entry {
-    uint32_t    code;       /* its low 16 bits; all 32 for FastRPC */
-    const char *symbol;     /* NULL: none */
-    const char *cause;      /* NULL: open, prepare and exec do not meet the code */
-    const char *fix;
-} qnnrt__codes_entry;
+enum { QNNRT__CODES_SYMBOL = 80 };       /* room for a symbol */
 
-/* Return the entry of a code, or NULL. The low 16 bits count, for codes of FastRPC all 32. Success
-   has no bit set. */
-static const qnnrt__codes_entry *qnnrt__codes_find(uint64_t vendor_code);
+/* The likely cause of a code that open, prepare or exec may meet. */
+typedef struct qnnrt__codes_cause { uint32_t code; const char *cause, *fix; } qnnrt__codes_cause;
 
-QNNRT_API const char *qnnrt_vendor_code_name(uint64_t vendor_code)
+#ifndef QNNRT_NO_ERROR_TEXT
+/* Get the data at the end of this file. Causes end with code 0. Symbols are words: a number is that
+   of the next name, what ends with "_" is what names begin with from there on, after QNN_. */
+static void qnnrt__codes_data(const char **symbols, const qnnrt__codes_cause **causes);
+#endif
+
+/* Find the cause of a code, by all 32 bits for codes of FastRPC and by the low 16 bits for others.
+   NULL: none is known. */
+static const qnnrt__codes_cause *qnnrt__codes_find(uint64_t vendor_code)
 {
-    const qnnrt__codes_entry *found = qnnrt__codes_find(vendor_code);
-    return found != NULL ? found->symbol : NULL;
+#ifndef QNNRT_NO_ERROR_TEXT
+    const qnnrt__codes_cause *at;
+    const char *symbols;
+    qnnrt__codes_data(&symbols, &at);
+    for (; at->code != 0; ++at)
+        if (at->code == (vendor_code & (at->code > 0xFFFF ? 0xFFFFFFFFu : 0xFFFFu))) return at;
+#endif
+    (void)vendor_code;
+    return NULL;
+}
+
+QNNRT_API const char *qnnrt_vendor_code_name(uint64_t vendor_code, char *text, size_t room)
+{
+    if (text == NULL || room == 0) return "";
+    text[0] = '\0';
+#ifndef QNNRT_NO_ERROR_TEXT
+    {
+        const uint32_t low = (uint32_t)(vendor_code & 0xFFFF);
+        const qnnrt__codes_cause *causes;
+        const char *at, *begin = "";
+        uint32_t code = 0, digits;
+        int length, begins = 0;
+        qnnrt__codes_data(&at, &causes);
+        for (; *at != '\0'; at += length + (at[length] == ' ')) {
+            length = (int)strcspn(at, " ");
+            if (at[0] >= '0' && at[0] <= '9')
+                for (code = digits = 0; digits < (uint32_t)length; ++digits)
+                    code = code * 10 + (uint32_t)(at[digits] - '0');
+            else if (at[length - 1] == '_') {
+                begin = at;
+                begins = length;
+            } else if (code++ == low && (low != 0 || vendor_code == 0))
+                snprintf(text, room, "QNN_%.*s%.*s", begins, begin, length, at);
+        }
+    }
+#endif
+    (void)vendor_code;
+    return text;
 }
 
 /* Complete an error whose text says what was attempted: append what the call returned and the
@@ -3002,19 +3042,19 @@ QNNRT_API const char *qnnrt_vendor_code_name(uint64_t vendor_code)
 static qnnrt_result qnnrt__codes_explain(qnnrt_error *err, const char *call, uint64_t vendor_code,
                                          int log_slot, uint32_t mark)
 {
-    const qnnrt__codes_entry *code = qnnrt__codes_find(vendor_code);
+    const qnnrt__codes_cause *known = qnnrt__codes_find(vendor_code);
+    char symbol[QNNRT__CODES_SYMBOL];
     if (err == NULL) return QNNRT_E_BACKEND;
     err->vendor_code = vendor_code;
+    qnnrt_vendor_code_name(vendor_code, symbol, sizeof(symbol));
     qnnrt__err_add(err, ": %s%s answered 0x%x (%s)", call,
                    vendor_code == 0 && strchr(call, '(') == NULL ? " (without a handle)" : "",
                    (unsigned)(vendor_code & 0xFFFF),
-                   code != NULL && code->symbol != NULL ? code->symbol : "no symbol known");
+                   symbol[0] != '\0' ? symbol : "no symbol known");
     if (vendor_code > 0xFFFF)
         qnnrt__err_add(err, ", in full 0x%llx", (unsigned long long)vendor_code);
-    if (code != NULL && code->cause != NULL) {
-        if (err->cause == NULL) err->cause = code->cause;
-        qnnrt__hint(err, QNNRT_E_BACKEND, "%s", code->fix);
-    }
+    if (known != NULL && err->cause == NULL) err->cause = known->cause;
+    if (known != NULL) qnnrt__hint(err, QNNRT_E_BACKEND, "%s", known->fix);
     qnnrt__log_report(log_slot, mark, err);
     if (vendor_code == 0)       /* success without a result is a mistake of the library */
         return qnnrt__hint(err, QNNRT_E_BACKEND, "Use another release of the library.");
@@ -12075,15 +12115,15 @@ static qnnrt_result qnnrt__run_transfers(qnnrt_run *run, const qnnrt_transfer_in
         for (i = 0; i < run->slots[s].end_count; ++i, ++to, text += TEXT) {
             const qnnrt__binding *slot = &run->slots[s];
             const qnnrt__registered *got = slot->spot != NULL ? &slot->spot->ends[i] : NULL;
-            const char *name;
+            char name[QNNRT__CODES_SYMBOL];
             to->slot = &p->info.slots[s];
             to->step = slot->ends[i].step;
             to->reason = qnnrt__run_reason(slot, &slot->ends[i], got);
             to->registered = to->reason != NULL && to->reason[0] == '\0';
             if (to->reason != NULL) continue;
-            name = qnnrt_vendor_code_name(got->code);
+            qnnrt_vendor_code_name(got->code, name, sizeof(name));
             snprintf(text, TEXT, "memRegister answered 0x%x%s%s", (unsigned)(got->code & 0xFFFF),
-                     name != NULL ? " " : "", name != NULL ? name : "");
+                     name[0] != '\0' ? " " : "", name);
             to->reason = text;
         }
     *list = run->transfers;
@@ -12955,194 +12995,114 @@ static const char qnnrt__vendor_unsignedpd[] = "the system does not allow it (SE
 static const char qnnrt__vendor_use_a[] = "Use a signed process domain, or ask the vendor for"
       " permission.";
 
-static const qnnrt__codes_entry qnnrt__vendor_codes[] = {
-    { 0, "QNN_SUCCESS", NULL, NULL },
-    { 1000, "QNN_COMMON_ERROR_NOT_SUPPORTED", "the x86-64 emulator lacks it: weight-shared"
-      " contexts, registered memory, signals", "Go on without it, or use a binary that does not"
-      " need it; the first line that was logged names what is missing." },
-    { 1002, "QNN_COMMON_ERROR_MEM_ALLOC", "the NPU's process domain is full: one context needs more"
-      " than about 3.6 GB, or there are too many", "Split the model into shards, load fewer of"
-      " them, or free contexts first; on x86-64 set soc_model (57)." },
-    { 1003, "QNN_COMMON_ERROR_SYSTEM", NULL, NULL },
-    { 1004, "QNN_COMMON_ERROR_INVALID_ARGUMENT", NULL, NULL },
-    { 1005, "QNN_COMMON_ERROR_OPERATION_NOT_PERMITTED", NULL, NULL },
-    { 1006, "QNN_COMMON_ERROR_PLATFORM_NOT_SUPPORTED", "the machine has no chip or driver that the"
-      " library can use", "Use the backend and the libraries of this platform." },
-    { 1007, "QNN_COMMON_ERROR_SYSTEM_COMMUNICATION", "the DSP restarted, and all handles became"
-      " invalid", qnnrt__vendor_recover },
-    { 1008, "QNN_COMMON_ERROR_INCOMPATIBLE_BINARIES", "stub and skel are of different releases;"
-      " often the older one is in the phone's system image", "Ship backend, stub and skel of one"
-      " release, and put their folder first in ADSP_LIBRARY_PATH." },
-    { 1009, "QNN_COMMON_ERROR_LOADING_BINARIES", "the skel for this NPU is missing, or its folder"
-      " is not on the DSP's search path", qnnrt__vendor_skel },
-    { 1010, "QNN_COMMON_ERROR_RESOURCE_UNAVAILABLE", NULL, NULL },
-    { 1011, "QNN_COMMON_ERROR_SYSTEM_COMMUNICATION_FATAL", "the DSP restarted, and all handles"
-      " became invalid", qnnrt__vendor_recover },
-    { 1100, "QNN_COMMON_ERROR_GENERAL", "an earlier call failed, such as backendCreate before"
-      " deviceCreate", "Read the first line that was logged; on x86-64 close one model before you"
-      " open another." },
-    { 2000, "QNN_PROPERTY_ERROR_UNKNOWN_KEY", NULL, NULL },
-    { 3000, "QNN_OP_PACKAGE_ERROR_LIBRARY_ALREADY_INITIALIZED", NULL, NULL },
-    { 3001, "QNN_OP_PACKAGE_ERROR_LIBRARY_NOT_INITIALIZED", NULL, NULL },
-    { 3002, "QNN_OP_PACKAGE_ERROR_INVALID_HANDLE", NULL, NULL },
-    { 3100, "QNN_OP_PACKAGE_ERROR_INVALID_INFRASTRUCTURE", NULL, NULL },
-    { 3101, "QNN_OP_PACKAGE_ERROR_INVALID_INFO", NULL, NULL },
-    { 3110, "QNN_OP_PACKAGE_ERROR_VALIDATION_FAILURE", NULL, NULL },
-    { 3200, "QNN_OP_PACKAGE_ERROR_INVALID_ARGUMENT", NULL, NULL },
-    { 4000, "QNN_BACKEND_ERROR_CANNOT_INITIALIZE", "there is no NPU: the machine has no Snapdragon,"
-      " or one that the library does not know", "Run it on the device; on Android declare"
-      " <uses-native-library android:name=\"libcdsprpc.so\"/> in the manifest." },
-    { 4002, "QNN_BACKEND_ERROR_TERMINATE_FAILED", NULL, NULL },
-    { 4003, "QNN_BACKEND_ERROR_NOT_SUPPORTED", NULL, NULL },
-    { 4004, "QNN_BACKEND_ERROR_INVALID_ARGUMENT", NULL, NULL },
-    { 4005, "QNN_BACKEND_ERROR_OP_PACKAGE_NOT_FOUND", "the path is wrong, or the package needs a"
-      " library that is missing", "Check its path, and check that it was built for this backend." },
-    { 4006, "QNN_BACKEND_ERROR_OP_PACKAGE_IF_PROVIDER_NOT_FOUND", "the name is misspelled, or the"
-      " symbol is hidden", "List the symbols of the package (nm -D) and pass the right name." },
-    { 4007, "QNN_BACKEND_ERROR_OP_PACKAGE_REGISTRATION_FAILED", "it is registered already",
-      "Register it once, or read the first line that the library logged." },
-    { 4008, "QNN_BACKEND_ERROR_OP_PACKAGE_UNSUPPORTED_VERSION", NULL, NULL },
-    { 4009, "QNN_BACKEND_ERROR_OP_PACKAGE_DUPLICATE", NULL, NULL },
-    { 4010, "QNN_BACKEND_ERROR_INCONSISTENT_CONFIG", NULL, NULL },
-    { 4011, "QNN_BACKEND_ERROR_INVALID_HANDLE", NULL, NULL },
-    { 4012, "QNN_BACKEND_ERROR_INVALID_CONFIG", NULL, NULL },
-    { 4013, "QNN_BACKEND_ERROR_OP_PACKAGE_LOAD_FROM_BUFFER_FAILED", NULL, NULL },
-    { 4950, "QNN_SAVER_ERROR_DUMMY_RETVALUE", NULL, NULL },
-    { 4951, "QNN_SAVER_ERROR_ALREADY_INSTANTIATED", NULL, NULL },
-    { 5000, "QNN_CONTEXT_ERROR_INVALID_ARGUMENT", "made by a newer release than the library, for"
-      " another chip, or cut short", "Build it with the library's release or ship newer libraries,"
-      " or copy the file again." },
-    { 5001, "QNN_CONTEXT_ERROR_CTX_DOES_NOT_EXIST", "it was freed earlier, or it was never created",
+static const qnnrt__codes_cause qnnrt__vendor_causes[] = {
+    { 1000, "the x86-64 emulator lacks it: weight-shared contexts, registered memory, signals",
+      "Go on without it, or use a binary that does not need it; the first line that was logged"
+      " names what is missing." },
+    { 1002, "the NPU's process domain is full: one context needs more than about 3.6 GB, or there"
+      " are too many", "Split the model into shards, load fewer of them, or free contexts first; on"
+      " x86-64 set soc_model (57)." },
+    { 1006, "the machine has no chip or driver that the library can use", "Use the backend and the"
+      " libraries of this platform." },
+    { 1007, "the DSP restarted, and all handles became invalid", qnnrt__vendor_recover },
+    { 1008, "stub and skel are of different releases; often the older one is in the phone's system"
+      " image", "Ship backend, stub and skel of one release, and put their folder first in"
+      " ADSP_LIBRARY_PATH." },
+    { 1009, "the skel for this NPU is missing, or its folder is not on the DSP's search path",
+      qnnrt__vendor_skel },
+    { 1011, "the DSP restarted, and all handles became invalid", qnnrt__vendor_recover },
+    { 1100, "an earlier call failed, such as backendCreate before deviceCreate",
+      "Read the first line that was logged; on x86-64 close one model before you open another." },
+    { 4000, "there is no NPU: the machine has no Snapdragon, or one that the library does not"
+      " know", "Run it on the device; on Android declare <uses-native-library"
+      " android:name=\"libcdsprpc.so\"/> in the manifest." },
+    { 4005, "the path is wrong, or the package needs a library that is missing",
+      "Check its path, and check that it was built for this backend." },
+    { 4006, "the name is misspelled, or the symbol is hidden", "List the symbols of the package (nm"
+      " -D) and pass the right name." },
+    { 4007, "it is registered already", "Register it once, or read the first line that the library"
+      " logged." },
+    { 5000, "made by a newer release than the library, for another chip, or cut short",
+      "Build it with the library's release or ship newer libraries, or copy the file again." },
+    { 5001, "it was freed earlier, or it was never created", qnnrt__vendor_reopen },
+    { 5004, "made by a newer release than the library, or by a very old one", "Build it with the"
+      " library's release, or ship newer libraries." },
+    { 5005, "it was compiled for another backend or chip", "Compile it for this chip and backend,"
+      " with a vtcm_mb that the chip has." },
+    { 5008, "it was compiled with options that this chip or release lacks", "Compile it for this"
+      " chip with the library's release." },
+    { 5010, "this library or platform refuses the option, as x86-64 refuses shared buffers",
+      "Try again without the option, or read the first line that the library logged." },
+    { 6000, "the list of inputs or of outputs is empty", "Check the arguments, and take names, ids,"
+      " dims and types from the metadata of the binary itself." },
+    { 6001, "the context of this graph was freed, or was lost with its backend or the DSP",
       qnnrt__vendor_reopen },
-    { 5002, "QNN_CONTEXT_ERROR_INVALID_HANDLE", NULL, NULL },
-    { 5003, "QNN_CONTEXT_ERROR_NOT_FINALIZED", NULL, NULL },
-    { 5004, "QNN_CONTEXT_ERROR_BINARY_VERSION", "made by a newer release than the library, or by a"
-      " very old one", "Build it with the library's release, or ship newer libraries." },
-    { 5005, "QNN_CONTEXT_ERROR_CREATE_FROM_BINARY", "it was compiled for another backend or chip",
-      "Compile it for this chip and backend, with a vtcm_mb that the chip has." },
-    { 5006, "QNN_CONTEXT_ERROR_GET_BINARY_SIZE_FAILED", NULL, NULL },
-    { 5007, "QNN_CONTEXT_ERROR_GET_BINARY_FAILED", NULL, NULL },
-    { 5008, "QNN_CONTEXT_ERROR_BINARY_CONFIGURATION", "it was compiled with options that this chip"
-      " or release lacks", "Compile it for this chip with the library's release." },
-    { 5009, "QNN_CONTEXT_ERROR_SET_PROFILE", NULL, NULL },
-    { 5010, "QNN_CONTEXT_ERROR_INVALID_CONFIG", "this library or platform refuses the option, as"
-      " x86-64 refuses shared buffers", "Try again without the option, or read the first line that"
-      " the library logged." },
-    { 5011, "QNN_CONTEXT_ERROR_BINARY_SUBOPTIMAL", NULL, NULL },
-    { 5012, "QNN_CONTEXT_ERROR_ABORTED", NULL, NULL },
-    { 5013, "QNN_CONTEXT_ERROR_TIMED_OUT", NULL, NULL },
-    { 5014, "QNN_CONTEXT_ERROR_INCREMENT_INVALID_BUFFER", NULL, NULL },
-    { 6000, "QNN_GRAPH_ERROR_INVALID_ARGUMENT", "the list of inputs or of outputs is empty",
-      "Check the arguments, and take names, ids, dims and types from the metadata of the binary"
+    { 6004, "the tensors differ from those the graph was built with, in ids, number or dims",
+      "Bind every tensor, with names, ids, dims and types from the metadata of the binary"
       " itself." },
-    { 6001, "QNN_GRAPH_ERROR_INVALID_HANDLE", "the context of this graph was freed, or was lost"
-      " with its backend or the DSP", qnnrt__vendor_reopen },
-    { 6002, "QNN_GRAPH_ERROR_GRAPH_DOES_NOT_EXIST", NULL, NULL },
-    { 6003, "QNN_GRAPH_ERROR_INVALID_NAME", NULL, NULL },
-    { 6004, "QNN_GRAPH_ERROR_INVALID_TENSOR", "the tensors differ from those the graph was built"
-      " with, in ids, number or dims", "Bind every tensor, with names, ids, dims and types from the"
-      " metadata of the binary itself." },
-    { 6005, "QNN_GRAPH_ERROR_INVALID_OP_CONFIG", NULL, NULL },
-    { 6006, "QNN_GRAPH_ERROR_SET_PROFILE", NULL, NULL },
-    { 6007, "QNN_GRAPH_ERROR_UNCONNECTED_NODE", NULL, NULL },
-    { 6020, "QNN_GRAPH_ERROR_CREATE_FAILED", NULL, NULL },
-    { 6021, "QNN_GRAPH_ERROR_OPTIMIZATION_FAILED", NULL, NULL },
-    { 6022, "QNN_GRAPH_ERROR_FINALIZE_FAILED", NULL, NULL },
-    { 6023, "QNN_GRAPH_ERROR_GRAPH_NOT_FINALIZED", NULL, NULL },
-    { 6024, "QNN_GRAPH_ERROR_GRAPH_FINALIZED", NULL, NULL },
-    { 6025, "QNN_GRAPH_ERROR_EXECUTION_ASYNC_FIFO_FULL", NULL, NULL },
-    { 6030, "QNN_GRAPH_ERROR_SIGNAL_IN_USE", NULL, NULL },
-    { 6031, "QNN_GRAPH_ERROR_ABORTED", NULL, NULL },
-    { 6032, "QNN_GRAPH_ERROR_PROFILE_IN_USE", NULL, NULL },
-    { 6033, "QNN_GRAPH_ERROR_TIMED_OUT", NULL, NULL },
-    { 6034, "QNN_GRAPH_ERROR_SUBGRAPH", NULL, NULL },
-    { 6035, "QNN_GRAPH_ERROR_DISABLED", NULL, NULL },
-    { 6036, "QNN_GRAPH_ERROR_DYNAMIC_TENSOR_SHAPE", NULL, NULL },
-    { 6037, "QNN_GRAPH_ERROR_TENSOR_SPARSITY", NULL, NULL },
-    { 6038, "QNN_GRAPH_ERROR_EARLY_TERMINATION", NULL, NULL },
-    { 6039, "QNN_GRAPH_ERROR_INVALID_CONTEXT", NULL, NULL },
-    { 6040, "QNN_GRAPH_ERROR_CYCLE_DETECTED", NULL, NULL },
-    { 6999, "QNN_GRAPH_MAX_ERROR", "the DSP crashed or timed out during the execute",
-      qnnrt__vendor_reopen },
-    { 7001, "QNN_TENSOR_ERROR_INVALID_HANDLE", NULL, NULL },
-    { 7002, "QNN_TENSOR_ERROR_DOES_NOT_EXIST", NULL, NULL },
-    { 7003, "QNN_TENSOR_ERROR_ALREADY_EXISTS", NULL, NULL },
-    { 7004, "QNN_TENSOR_ERROR_INVALID_TENSOR_PARAM", NULL, NULL },
-    { 7005, "QNN_TENSOR_ERROR_UNSUPPORTED_TENSOR_PARAM", NULL, NULL },
-    { 7006, "QNN_TENSOR_ERROR_NAME_HASH_COLLISION", NULL, NULL },
-    { 7007, "QNN_TENSOR_ERROR_INCOMPATIBLE_TENSOR_UPDATE", NULL, NULL },
-    { 8000, "QNN_MEM_ERROR_INVALID_ARGUMENT", NULL, NULL },
-    { 8001, "QNN_MEM_ERROR_INVALID_HANDLE", NULL, NULL },
-    { 8002, "QNN_MEM_ERROR_ALREADY_REGISTERED", NULL, NULL },
-    { 8003, "QNN_MEM_ERROR_MAPPING", NULL, NULL },
-    { 8004, "QNN_MEM_ERROR_INVALID_SHAPE", NULL, NULL },
-    { 8005, "QNN_MEM_ERROR_UNSUPPORTED_MEMTYPE", NULL, NULL },
-    { 9000, "QNN_SIGNAL_ERROR_SIGNAL_IN_USE", NULL, NULL },
-    { 9001, "QNN_SIGNAL_ERROR_SIGNAL_IDLE", NULL, NULL },
-    { 9002, "QNN_SIGNAL_ERROR_INVALID_ARGUMENT", NULL, NULL },
-    { 9003, "QNN_SIGNAL_ERROR_INVALID_HANDLE", NULL, NULL },
-    { 9004, "QNN_SIGNAL_ERROR_TIMEOUT", NULL, NULL },
-    { 9005, "QNN_SIGNAL_ERROR_INCOMPATIBLE_SIGNAL_TYPE", NULL, NULL },
-    { 10000, "QNN_ERROR_INVALID_ARGUMENT", NULL, NULL },
-    { 10001, "QNN_ERROR_INVALID_ERROR_HANDLE", NULL, NULL },
-    { 11002, "QNN_LOG_ERROR_INITIALIZATION", NULL, NULL },
-    { 11003, "QNN_LOG_ERROR_INVALID_ARGUMENT", NULL, NULL },
-    { 11004, "QNN_LOG_ERROR_INVALID_HANDLE", NULL, NULL },
-    { 12000, "QNN_PROFILE_ERROR_INVALID_HANDLE", NULL, NULL },
-    { 12001, "QNN_PROFILE_ERROR_HANDLE_IN_USE", NULL, NULL },
-    { 12002, "QNN_PROFILE_ERROR_INCOMPATIBLE_EVENT", NULL, NULL },
-    { 13000, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_INVALID_HANDLE_PTR", NULL, NULL },
-    { 13001, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_INVALID_INPUT", NULL, NULL },
-    { 13002, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_UNSUPPORTED_CONFIG", NULL, NULL },
-    { 13003, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_TRANSPORT", NULL, NULL },
-    { 13004, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_UNSUPPORTED", NULL, NULL },
-    { 13005, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_MEM_ALLOC", NULL, NULL },
-    { 13006, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_FAILED", NULL, NULL },
-    { 14000, "QNN_DEVICE_ERROR_INVALID_HANDLE", NULL, NULL },
-    { 14001, "QNN_DEVICE_ERROR_INVALID_CONFIG", "no transport to the DSP: the stub or the skel is"
-      " missing or not on the search path, or this process cannot open the driver",
-      "Check that libQnnHtpV<arch>Stub.so is beside the backend and the Skel in ADSP_LIBRARY_PATH"
-      " (separate folders by ';')." },
-    { 14002, "QNN_DEVICE_ERROR_HARDWARE_UNAVAILABLE", "the library does not support this chip",
-      "Use libraries of this platform, in a release that lists the chip, or try again later." },
-    { 14003, "QNN_DEVICE_ERROR_ASSOCIATED_TO_CONTEXT", NULL, NULL },
-    { 14004, "QNN_DEVICE_ERROR_ACCESS_DENIED", "the system's policy (SELinux, permissions) denies"
-      " it", "Ask the vendor for permission, or run as an app that has it." },
-    { 15000, "QNN_GLOBAL_CONFIG_ERROR_INVALID_CONFIG", NULL, NULL },
-    { 30000, "QNN_SYSTEM_COMMON_ERROR_INVALID_HANDLE", NULL, NULL },
-    { 30001, "QNN_SYSTEM_COMMON_ERROR_INVALID_ARGUMENT", "the file is empty", "Check that the file"
-      " is a context binary and was read completely." },
-    { 30002, "QNN_SYSTEM_CONTEXT_ERROR_OPERATION_FAILED", "the binary is for another chip",
-      "Compile it for this chip, or read the first line that the library logged." },
-    { 30010, "QNN_SYSTEM_CONTEXT_ERROR_MALFORMED_BINARY", "damaged or cut short, or made by a"
-      " release that the library cannot read", "Copy the file again and compare its size, or use a"
-      " newer libQnnSystem.so." },
-    { 31000, "QNN_SYSTEM_PROFILE_ERROR_MEM_ALLOC", NULL, NULL },
-    { 0x80000406u, NULL, "the skel's folder is not in ADSP_LIBRARY_PATH, or its folders are"
-      " separated by ':'", qnnrt__vendor_skel },
-    { 0x8000040Du, NULL, "the skel is not on the DSP's search path, or it is not of the backend's"
+    { 6999, "the DSP crashed or timed out during the execute", qnnrt__vendor_reopen },
+    { 14001, "no transport to the DSP: the stub or the skel is missing or not on the search path,"
+      " or this process cannot open the driver", "Check that libQnnHtpV<arch>Stub.so is beside the"
+      " backend and the Skel in ADSP_LIBRARY_PATH (separate folders by ';')." },
+    { 14002, "the library does not support this chip", "Use libraries of this platform, in a"
+      " release that lists the chip, or try again later." },
+    { 14004, "the system's policy (SELinux, permissions) denies it", "Ask the vendor for"
+      " permission, or run as an app that has it." },
+    { 30001, "the file is empty", "Check that the file is a context binary and was read"
+      " completely." },
+    { 30002, "the binary is for another chip", "Compile it for this chip, or read the first line"
+      " that the library logged." },
+    { 30010, "damaged or cut short, or made by a release that the library cannot read",
+      "Copy the file again and compare its size, or use a newer libQnnSystem.so." },
+    { 0x80000406u, "the skel's folder is not in ADSP_LIBRARY_PATH, or its folders are separated by"
+      " ':'", qnnrt__vendor_skel },
+    { 0x8000040Du, "the skel is not on the DSP's search path, or it is not of the backend's"
       " release", qnnrt__vendor_skel },
-    { 0x80000414u, NULL, qnnrt__vendor_unsignedpd, qnnrt__vendor_use_a },
-    { 0x80000580u, NULL, qnnrt__vendor_unsignedpd, qnnrt__vendor_use_a },
-    { 0x80000600u, NULL, "the skel's folder is not in ADSP_LIBRARY_PATH", qnnrt__vendor_skel },
+    { 0x80000414u, qnnrt__vendor_unsignedpd, qnnrt__vendor_use_a },
+    { 0x80000580u, qnnrt__vendor_unsignedpd, qnnrt__vendor_use_a },
+    { 0x80000600u, "the skel's folder is not in ADSP_LIBRARY_PATH", qnnrt__vendor_skel },
+    { 0, NULL, NULL }
 };
-#endif
 
-static const qnnrt__codes_entry *qnnrt__codes_find(uint64_t vendor_code)
+static const char qnnrt__vendor_symbols[] =
+    "0 SUCCESS COMMON_ERROR_ 1000 NOT_SUPPORTED 1002 MEM_ALLOC SYSTEM INVALID_ARGUMENT"
+      " OPERATION_NOT_PERMITTED PLATFORM_NOT_SUPPORTED SYSTEM_COMMUNICATION INCOMPATIBLE_BINARIES"
+      " LOADING_BINARIES RESOURCE_UNAVAILABLE SYSTEM_COMMUNICATION_FATAL 1100 GENERAL"
+      " PROPERTY_ERROR_ 2000 UNKNOWN_KEY OP_PACKAGE_ERROR_ 3000 LIBRARY_ALREADY_INITIALIZED"
+      " LIBRARY_NOT_INITIALIZED INVALID_HANDLE 3100 INVALID_INFRASTRUCTURE INVALID_INFO 3110"
+      " VALIDATION_FAILURE 3200 INVALID_ARGUMENT BACKEND_ERROR_ 4000 CANNOT_INITIALIZE 4002"
+      " TERMINATE_FAILED NOT_SUPPORTED INVALID_ARGUMENT OP_PACKAGE_NOT_FOUND"
+      " OP_PACKAGE_IF_PROVIDER_NOT_FOUND OP_PACKAGE_REGISTRATION_FAILED"
+      " OP_PACKAGE_UNSUPPORTED_VERSION OP_PACKAGE_DUPLICATE INCONSISTENT_CONFIG INVALID_HANDLE"
+      " INVALID_CONFIG OP_PACKAGE_LOAD_FROM_BUFFER_FAILED SAVER_ERROR_ 4950 DUMMY_RETVALUE"
+      " ALREADY_INSTANTIATED CONTEXT_ERROR_ 5000 INVALID_ARGUMENT CTX_DOES_NOT_EXIST"
+      " INVALID_HANDLE NOT_FINALIZED BINARY_VERSION CREATE_FROM_BINARY GET_BINARY_SIZE_FAILED"
+      " GET_BINARY_FAILED BINARY_CONFIGURATION SET_PROFILE INVALID_CONFIG BINARY_SUBOPTIMAL"
+      " ABORTED TIMED_OUT INCREMENT_INVALID_BUFFER GRAPH_ERROR_ 6000 INVALID_ARGUMENT"
+      " INVALID_HANDLE GRAPH_DOES_NOT_EXIST INVALID_NAME INVALID_TENSOR INVALID_OP_CONFIG"
+      " SET_PROFILE UNCONNECTED_NODE 6020 CREATE_FAILED OPTIMIZATION_FAILED FINALIZE_FAILED"
+      " GRAPH_NOT_FINALIZED GRAPH_FINALIZED EXECUTION_ASYNC_FIFO_FULL 6030 SIGNAL_IN_USE ABORTED"
+      " PROFILE_IN_USE TIMED_OUT SUBGRAPH DISABLED DYNAMIC_TENSOR_SHAPE TENSOR_SPARSITY"
+      " EARLY_TERMINATION INVALID_CONTEXT CYCLE_DETECTED GRAPH_ 6999 MAX_ERROR TENSOR_ERROR_ 7001"
+      " INVALID_HANDLE DOES_NOT_EXIST ALREADY_EXISTS INVALID_TENSOR_PARAM UNSUPPORTED_TENSOR_PARAM"
+      " NAME_HASH_COLLISION INCOMPATIBLE_TENSOR_UPDATE MEM_ERROR_ 8000 INVALID_ARGUMENT"
+      " INVALID_HANDLE ALREADY_REGISTERED MAPPING INVALID_SHAPE UNSUPPORTED_MEMTYPE SIGNAL_ERROR_"
+      " 9000 SIGNAL_IN_USE SIGNAL_IDLE INVALID_ARGUMENT INVALID_HANDLE TIMEOUT"
+      " INCOMPATIBLE_SIGNAL_TYPE ERROR_ 10000 INVALID_ARGUMENT INVALID_ERROR_HANDLE LOG_ERROR_"
+      " 11002 INITIALIZATION INVALID_ARGUMENT INVALID_HANDLE PROFILE_ERROR_ 12000 INVALID_HANDLE"
+      " HANDLE_IN_USE INCOMPATIBLE_EVENT HTP_PERF_INFRASTRUCTURE_ERROR_ 13000 INVALID_HANDLE_PTR"
+      " INVALID_INPUT UNSUPPORTED_CONFIG TRANSPORT UNSUPPORTED MEM_ALLOC FAILED DEVICE_ERROR_"
+      " 14000 INVALID_HANDLE INVALID_CONFIG HARDWARE_UNAVAILABLE ASSOCIATED_TO_CONTEXT"
+      " ACCESS_DENIED GLOBAL_CONFIG_ERROR_ 15000 INVALID_CONFIG SYSTEM_COMMON_ERROR_ 30000"
+      " INVALID_HANDLE INVALID_ARGUMENT SYSTEM_CONTEXT_ERROR_ OPERATION_FAILED 30010"
+      " MALFORMED_BINARY SYSTEM_PROFILE_ERROR_ 31000 MEM_ALLOC";
+
+static void qnnrt__codes_data(const char **symbols, const qnnrt__codes_cause **causes)
 {
-    const qnnrt__codes_entry *found = NULL;
-#ifndef QNNRT_NO_ERROR_TEXT
-    const uint32_t full = (uint32_t)(vendor_code & 0xFFFFFFFFu), low = full & 0xFFFFu;
-    size_t i;
-    for (i = 0; i < sizeof(qnnrt__vendor_codes) / sizeof(qnnrt__vendor_codes[0]); ++i) {
-        const uint32_t code = qnnrt__vendor_codes[i].code;
-        if (code == (code > 0xFFFF ? full : low) && (code != 0 || vendor_code == 0))
-            found = &qnnrt__vendor_codes[i];
-    }
-#endif
-    (void)vendor_code;
-    return found;
+    *symbols = qnnrt__vendor_symbols;
+    *causes = qnnrt__vendor_causes;
 }
+#endif
 
 /* =====================================================================================
    VENDOR NAMES                                                           >>vendor_names
@@ -13249,6 +13209,7 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
      qnnrt_bind_slot()                                 qnnrt_bind_input(), qnnrt_bind_output()
      qnnrt_run_memory(), qnnrt_memory_info             qnnrt_run_transfers(), qnnrt_transfer_info
      qnnrt_load(), qnnrt_unload()                      qnnrt_context_load(), _unload()
+     qnnrt_vendor_code_name(code)                      qnnrt_vendor_code_name(code, text, room)
      qnnrt_run_watch()                                 qnnrt_exec_steps()
      qnnrt_pipeline_input(), qnnrt_pipeline_output()   qnnrt_pipeline_info.inputs, .outputs
      qnnrt_mem_kind_name()                             qnnrt_mem_info.name

@@ -2409,6 +2409,7 @@ TEST(null_is_an_error_or_a_documented_nothing)
     const qnnrt_tensor_info *tensor;
     float values[8];
     int32_t codes[8];
+    char code_name[80];
     unsigned char data[64];
     size_t count = 7;
     const int unknown = 9;
@@ -2532,7 +2533,7 @@ TEST(null_is_an_error_or_a_documented_nothing)
     CHECK_EQ(qnnrt_decode_f32(tensor, data, NULL), QNNRT_E_ARG);
     CHECK_STR(qnnrt_result_name((qnnrt_result)99), "unknown");
     CHECK_STR(qnnrt_dtype_name((qnnrt_dtype)0x9999), "unknown");
-    CHECK_STR(qnnrt_vendor_code_name(0), "QNN_SUCCESS");
+    CHECK_STR(qnnrt_vendor_code_name(0, code_name, sizeof code_name), "QNN_SUCCESS");
     LLM_RIGHT(run, 1);
     qnnrt_run_destroy(run);
     CHECK_EQ(qnnrt_mem_destroy(mem2), QNNRT_OK);

@@ -59,11 +59,12 @@ static int set_power(tool *t, qnnrt_backend *backend)
     for (int i = 0; refused && i < QNNRT_POWER_SETTINGS; ++i) {
         const qnnrt_power_setting *setting = &t->power.settings[i];
         if (setting->answer != QNNRT_POWER_REFUSED) continue;
-        const char *symbol = qnnrt_vendor_code_name(setting->vendor_code);
+        char symbol[80];
+        qnnrt_vendor_code_name(setting->vendor_code, symbol, sizeof symbol);
         fail(t, NULL, "Use another profile, or none.",
              "--perf_profile %s: the backend refused %s with 0x%llx (%s)",
              power_name(&t->set), setting->name,
-             (unsigned long long)(setting->vendor_code & 0xFFFF), symbol != NULL ? symbol
+             (unsigned long long)(setting->vendor_code & 0xFFFF), symbol[0] != '\0' ? symbol
              : "no symbol known");
     }
     return !refused || t->set.keep_going;

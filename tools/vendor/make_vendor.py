@@ -168,9 +168,7 @@ class Writer:
             self.out[-1] += ("" if self.out[-1].endswith(" ") else " ") + text
 
     def string(self, before, text, behind):
-        """A literal with what surrounds it, cut between words where a line ends; None is NULL."""
-        if text is None:
-            return self.put(before + "NULL" + behind)
+        """A literal with what surrounds it, cut between words where a line ends."""
         escaped = escape(text)
         if text in self.shared:
             return self.put(before + self.prefix + self.shared[text] + behind)
@@ -236,45 +234,53 @@ def joined(w):
     return "\n".join(line.rstrip() for line in w.out) + "\n"
 
 
-def codes_of_core(table):
-    """The entries of qnnrt.h: number, symbol, cause and hint, or None for what it does not have."""
-    for number, symbols, meaning, hint, why in table.codes:
-        known = number != 0 and number not in table.rare
-        yield number, symbols[0] if symbols else None, why[0] if known else None, hint if known else None
+def symbols_of_core(table):
+    """The symbols as words: a number is that of the next name, what ends with "_" is what names begin with after QNN_."""
+    words, begin, next_number = [], "", -1
+    for number, symbols, _, _, _ in table.codes:
+        if not symbols:
+            continue
+        name = symbols[0][4:]
+        first = re.match(r".*?ERROR_|[^_]+_|", name).group(0)
+        if first != begin:
+            words.append(first)
+            begin = first
+        if number != next_number:
+            words.append("%d" % number)
+        next_number = number + 1
+        words.append(name[len(begin):])
+        if not name.startswith(begin) or not re.fullmatch("[A-Z](.*[^_])?", words[-1]):
+            raise Mistake("the symbol %s cannot be written as a word" % symbols[0])
+    return " ".join(words)
 
 
 def generate(table):
     """The data of qnnrt.h."""
-    w = Writer(table, [text for entry in codes_of_core(table) for text in entry[1:] if text])
+    known = [code for code in table.codes if code[0] != 0 and code[0] not in table.rare]
+    w = Writer(table, [text for code in known for text in (code[3], code[4][0])])
     w.line(banner("VENDOR CODES", "vendor_codes", "Symbols, causes and hints of the vendor's codes.", ">>codes"))
     w.line()
     w.line("#ifndef QNNRT_NO_ERROR_TEXT")
     w.line("/* Texts of several entries. */")
     shared(w)
-    w.line("static const qnnrt__codes_entry qnnrt__vendor_codes[] = {")
-    for number, symbol, cause, hint in codes_of_core(table):
+    w.line("static const qnnrt__codes_cause qnnrt__vendor_causes[] = {")
+    for number, _, _, hint, why in known:
         w.out.append("    ")
-        w.string("{ %s, " % number_text(number), symbol, ",")
-        w.string("", cause, ",")
+        w.string("{ %s, " % number_text(number), why[0], ",")
         w.string("", hint, " },")
+    w.line("    { 0, NULL, NULL }")
     w.line("};")
-    w.line("#endif")
     w.line()
-    w.line("static const qnnrt__codes_entry *qnnrt__codes_find(uint64_t vendor_code)")
+    w.line("static const char qnnrt__vendor_symbols[] =")
+    w.out.append("    ")
+    w.string("", symbols_of_core(table), ";")
+    w.line()
+    w.line("static void qnnrt__codes_data(const char **symbols, const qnnrt__codes_cause **causes)")
     w.line("{")
-    w.line("    const qnnrt__codes_entry *found = NULL;")
-    w.line("#ifndef QNNRT_NO_ERROR_TEXT")
-    w.line("    const uint32_t full = (uint32_t)(vendor_code & 0xFFFFFFFFu), low = full & 0xFFFFu;")
-    w.line("    size_t i;")
-    w.line("    for (i = 0; i < sizeof(qnnrt__vendor_codes) / sizeof(qnnrt__vendor_codes[0]); ++i) {")
-    w.line("        const uint32_t code = qnnrt__vendor_codes[i].code;")
-    w.line("        if (code == (code > 0xFFFF ? full : low) && (code != 0 || vendor_code == 0))")
-    w.line("            found = &qnnrt__vendor_codes[i];")
-    w.line("    }")
-    w.line("#endif")
-    w.line("    (void)vendor_code;")
-    w.line("    return found;")
+    w.line("    *symbols = qnnrt__vendor_symbols;")
+    w.line("    *causes = qnnrt__vendor_causes;")
     w.line("}")
+    w.line("#endif")
     w.line()
     w.line(banner("VENDOR NAMES", "vendor_names", "The vendor's enumerators as text.", ">>names"))
     for kind in NAMES:

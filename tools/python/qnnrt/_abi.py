@@ -1535,7 +1535,7 @@ FUNCTIONS = {
     'qnnrt_tensor_text': (c_char_p, [POINTER(qnnrt_tensor_info), c_char_p, c_size_t]),
     'qnnrt_update': (c_int, [c_void_p, c_size_t, c_char_p, c_char_p, c_void_p, c_size_t, POINTER(qnnrt_error)]),
     'qnnrt_utf8_length': (c_size_t, [c_char_p, POINTER(c_int)]),
-    'qnnrt_vendor_code_name': (c_char_p, [c_uint64]),
+    'qnnrt_vendor_code_name': (c_char_p, [c_uint64, c_char_p, c_size_t]),
     'qnnrt_vendor_name': (c_char_p, [c_int, c_uint32]),
     'qnnrt_version': (c_char_p, []),
     'qnnrt_write_f32': (c_int, [c_void_p, POINTER(qnnrt_slot), c_uint64, POINTER(c_float), c_size_t]),
