@@ -5514,12 +5514,6 @@ static int qnnrt__compare_order(const qnnrt_tensor_info *a, const qnnrt_tensor_i
     return order != 0 ? order : qnnrt__compare_quant_order(&a->quant, &b->quant);
 }
 
-/* Return 1 if two tensors can share memory. */
-static int qnnrt__compare_facts(const qnnrt_tensor_info *a, const qnnrt_tensor_info *b)
-{
-    return qnnrt__compare_order(a, b) == 0;
-}
-
 /* Write where two per-axis encodings first differ; "" for other encodings. */
 static const char *qnnrt__compare_first(const qnnrt_quant *a, const qnnrt_quant *b, char *out,
                                         size_t room)
@@ -6156,11 +6150,10 @@ typedef struct qnnrt__record_list {
 } qnnrt__record_list;
 
 enum {
-    QNNRT__RECORD_NEEDED  = 1,        /* the key must be there */
-    QNNRT__RECORD_COUNTED = 2,        /* a list; the row before it is a uint32_t, its count */
-    QNNRT__RECORD_NULL    = 4,        /* a list; null counts as an empty one */
-    QNNRT__RECORD_UNKNOWN = 8         /* an enumerator; a name that is not known gives
-                                         QNNRT__ABI_UNKNOWN */
+    QNNRT__IS_NEEDED   = 1,           /* the key must be there */
+    QNNRT__IS_COUNTED  = 2,           /* a list; the row before it is a uint32_t, its count */
+    QNNRT__MAY_BE_NULL = 4,           /* a list; null counts as an empty one */
+    QNNRT__MAY_BE_NEW  = 8            /* an enumerator; others than the known give ABI_UNKNOWN */
 };
 
 typedef struct qnnrt__record_row qnnrt__record_row;
@@ -6182,7 +6175,7 @@ struct qnnrt__record_row {
     { QNNRT_JSON_TEXT(key), qnnrt__##read, offsetof(of, member), flags, more, NULL, NULL }
 #define QNNRT__ROW(key, read, of, member) QNNRT__ROW_WITH(key, read, of, member, 0, 0)
 #define QNNRT__ROW_NEEDED(key, read, of, member) \
-    QNNRT__ROW_WITH(key, read, of, member, QNNRT__RECORD_NEEDED, 0)
+    QNNRT__ROW_WITH(key, read, of, member, QNNRT__IS_NEEDED, 0)
 #define QNNRT__ROW_ENUM(key, names, of, member, flags) \
     QNNRT__ROW_WITH(key, record_enum, of, member, flags, names)
 #define QNNRT__ROW_OBJECT(key, read, rows, of, member) \
@@ -6324,7 +6317,7 @@ static int qnnrt__record_enum(qnnrt__record_reader *read, const qnnrt__record_ro
         return 1;
     }
     *value = QNNRT__ABI_UNKNOWN;
-    if ((row->flags & QNNRT__RECORD_UNKNOWN) != 0) return 1;
+    if ((row->flags & QNNRT__MAY_BE_NEW) != 0) return 1;
     return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is \"%.*s%s\", which is not known",
                               row->key.text, (int)(text->bytes < 40 ? text->bytes : 40),
                               text->text, text->bytes > 40 ? "..." : "");
@@ -6333,8 +6326,8 @@ static int qnnrt__record_enum(qnnrt__record_reader *read, const qnnrt__record_ro
 /* Read a version, "2.34.0"; what follows the third number is ignored. */
 static int qnnrt__record_version(qnnrt__record_reader *read, const qnnrt__record_row *row, void *to)
 {
-    uint32_t parts[3] = { 0, 0, 0 };
     qnnrt_version_info *version = (qnnrt_version_info *)to;
+    uint32_t parts[3] = { 0, 0, 0 };
     const char *at;
     size_t i;
     if (qnnrt_json_value(&read->r) != QNNRT_JSON_STRING)
@@ -6378,9 +6371,9 @@ static int qnnrt__record_check(qnnrt__record_reader *read, const qnnrt__record_r
     for (i = 0; rows[i].value != NULL; ++i) {
         const qnnrt__record_list *list = (const qnnrt__record_list *)(to + rows[i].at);
         const uint32_t *stated;
-        if ((seen >> i & 1) == 0 && (rows[i].flags & QNNRT__RECORD_NEEDED) != 0)
+        if ((seen >> i & 1) == 0 && (rows[i].flags & QNNRT__IS_NEEDED) != 0)
             return qnnrt__record_fail(read, QNNRT_E_FORMAT, "it has no \"%s\"", rows[i].key.text);
-        if ((rows[i].flags & QNNRT__RECORD_COUNTED) == 0 || (seen >> (i - 1) & 3) != 3) continue;
+        if ((rows[i].flags & QNNRT__IS_COUNTED) == 0 || (seen >> (i - 1) & 3) != 3) continue;
         stated = (const uint32_t *)(to + rows[i - 1].at);
         if (*stated != list->count)
             return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is %u, but the list has %llu",
@@ -6437,9 +6430,9 @@ static int qnnrt__record_list_of(qnnrt__record_reader *read, const qnnrt__record
     qnnrt__record_list *list = (qnnrt__record_list *)to;
     const qnnrt_json_type type = qnnrt_json_value(&read->r);
     uint64_t first = 2;
-    if (type == QNNRT_JSON_NULL && (row->flags & QNNRT__RECORD_NULL) != 0) return 1;
+    if (type == QNNRT_JSON_NULL && (row->flags & QNNRT__MAY_BE_NULL) != 0) return 1;
     if (type != QNNRT_JSON_ARRAY) return qnnrt__record_wrong(read, row, "a list");
-    if ((row->flags & QNNRT__RECORD_COUNTED) != 0) {
+    if ((row->flags & QNNRT__IS_COUNTED) != 0) {
         /* All counts together reserve no more than the text could hold. */
         const uint64_t most = read->spare / row->more;
         first = *(const uint32_t *)((const char *)to - row->at + row[-1].at);
@@ -6491,7 +6484,7 @@ static const qnnrt__record_row qnnrt__read_axis[] = {
     QNNRT__ROW("numScaleOffsets", record_u32, qnnrt__read_quant, abi.u.axis.count),
     QNNRT__ROW_LIST("scaleOffsets", record_object, qnnrt__abi_scale_offset,
                     qnnrt__read_scale_offset, qnnrt__read_quant, pairs,
-                    QNNRT__RECORD_NEEDED | QNNRT__RECORD_COUNTED),
+                    QNNRT__IS_NEEDED | QNNRT__IS_COUNTED),
     QNNRT__ROW_END
 };
 static const qnnrt__record_row qnnrt__read_bw[] = {
@@ -6505,18 +6498,18 @@ static const qnnrt__record_row qnnrt__read_bw_axis[] = {
     QNNRT__ROW_NEEDED("axis", record_i32, qnnrt__read_quant, abi.u.bw_axis.axis),
     QNNRT__ROW("numElements", record_u32, qnnrt__read_quant, abi.u.bw_axis.count),
     QNNRT__ROW_LIST("scales", record_f32, float, NULL, qnnrt__read_quant, scales,
-                    QNNRT__RECORD_NEEDED | QNNRT__RECORD_COUNTED),
+                    QNNRT__IS_NEEDED | QNNRT__IS_COUNTED),
     QNNRT__ROW_LIST("offsets", record_i32, int32_t, NULL, qnnrt__read_quant, offsets,
-                    QNNRT__RECORD_NULL),
+                    QNNRT__MAY_BE_NULL),
     QNNRT__ROW_END
 };
 
 enum { QNNRT__READ_OBJECTS = 2 };      /* the row of the first encoding's object */
 static const qnnrt__record_row qnnrt__read_quant_rows[] = {
     QNNRT__ROW_ENUM("definition", QNNRT__NAMES_DEFINITION, qnnrt__read_quant, abi.definition,
-                    QNNRT__RECORD_NEEDED),
+                    QNNRT__IS_NEEDED),
     QNNRT__ROW_ENUM("quantizationEncoding", QNNRT_VENDOR_ENCODING, qnnrt__read_quant, abi.encoding,
-                    QNNRT__RECORD_NEEDED | QNNRT__RECORD_UNKNOWN),
+                    QNNRT__IS_NEEDED | QNNRT__MAY_BE_NEW),
     /* in the order of the vendor's numbers */
     QNNRT__ROW_OBJECT("scaleOffset", record_object, qnnrt__read_scale_offset, qnnrt__read_quant,
                       abi.u.scale_offset),
@@ -6638,17 +6631,17 @@ static const qnnrt__record_row qnnrt__read_tensor_rows[] = {
     QNNRT__ROW_WITH("type", read_type, qnnrt__read_tensor, abi.body.type, 0,
                     QNNRT_VENDOR_TENSOR_TYPE),
     QNNRT__ROW_ENUM("dataFormat", QNNRT_VENDOR_FORMAT, qnnrt__read_tensor, abi.body.format,
-                    QNNRT__RECORD_UNKNOWN),
+                    QNNRT__MAY_BE_NEW),
     QNNRT__ROW_ENUM("dataType", QNNRT_VENDOR_DTYPE, qnnrt__read_tensor, abi.body.dtype,
-                    QNNRT__RECORD_NEEDED),
+                    QNNRT__IS_NEEDED),
     QNNRT__ROW("rank", record_u32, qnnrt__read_tensor, abi.body.rank),
     QNNRT__ROW_LIST("dimensions", record_u32, uint32_t, NULL, qnnrt__read_tensor, dims,
-                    QNNRT__RECORD_NEEDED | QNNRT__RECORD_COUNTED),
+                    QNNRT__IS_NEEDED | QNNRT__IS_COUNTED),
     QNNRT__ROW_SKIP("memType"),
     QNNRT__ROW_OBJECT("quantizeParams", read_quantize, qnnrt__read_quant_rows, qnnrt__read_tensor,
                       abi.body.quantize),
     QNNRT__ROW_LIST("isDynamicDimensions", read_flag, uint8_t, NULL, qnnrt__read_tensor,
-                    dynamic, QNNRT__RECORD_NULL),
+                    dynamic, QNNRT__MAY_BE_NULL),
     QNNRT__ROW_END
 };
 
@@ -6746,13 +6739,12 @@ static const qnnrt__record_row qnnrt__read_blob[] = {
 #define QNNRT__READ_LIST(count_key, key, kind, flags) \
     QNNRT__ROW(count_key, record_u32, qnnrt__read_graph, stated[kind]), \
     { QNNRT_JSON_TEXT(key), qnnrt__read_tensors, offsetof(qnnrt__read_graph, lists[kind]), \
-      (flags) | QNNRT__RECORD_COUNTED, sizeof(qnnrt_tensor_info), qnnrt__read_tensor_rows, \
+      (flags) | QNNRT__IS_COUNTED, sizeof(qnnrt_tensor_info), qnnrt__read_tensor_rows, \
       qnnrt__read_one }
 static const qnnrt__record_row qnnrt__read_graph_rows[] = {
     QNNRT__ROW_NEEDED("graphName", read_graph_name, qnnrt__read_graph, info.name),
-    QNNRT__READ_LIST("numGraphInputs", "graphInputs", QNNRT__TABLE_INPUTS, QNNRT__RECORD_NEEDED),
-    QNNRT__READ_LIST("numGraphOutputs", "graphOutputs", QNNRT__TABLE_OUTPUTS,
-                     QNNRT__RECORD_NEEDED),
+    QNNRT__READ_LIST("numGraphInputs", "graphInputs", QNNRT__TABLE_INPUTS, QNNRT__IS_NEEDED),
+    QNNRT__READ_LIST("numGraphOutputs", "graphOutputs", QNNRT__TABLE_OUTPUTS, QNNRT__IS_NEEDED),
     QNNRT__READ_LIST("numUpdateableTensors", "updateableTensors", QNNRT__TABLE_UPDATEABLES, 0),
     QNNRT__ROW_OBJECT("graphBlobInfo", record_object, qnnrt__read_blob, qnnrt__read_graph, info),
     QNNRT__ROW_OBJECT("graphBlobInfoV2", record_object, qnnrt__read_blob, qnnrt__read_graph, info),
@@ -6824,11 +6816,11 @@ static const qnnrt__record_row qnnrt__read_context_rows[] = {
     QNNRT__READ_FACT("contextBlobSize", record_u64, blob_bytes),
     QNNRT__READ_FACT("numContextTensors", record_u32, context_tensor_count),
     QNNRT__ROW_LIST("contextTensors", record_skip, char, NULL, qnnrt__read_context, tensors,
-                    QNNRT__RECORD_COUNTED),
+                    QNNRT__IS_COUNTED),
     QNNRT__ROW("numGraphs", record_u32, qnnrt__read_context, graph_count),
     QNNRT__ROW_LIST("graphs", read_graph_item, qnnrt_graph_info, qnnrt__read_graph_rows,
                     qnnrt__read_context,
-                    graphs, QNNRT__RECORD_NEEDED | QNNRT__RECORD_COUNTED),
+                    graphs, QNNRT__IS_NEEDED | QNNRT__IS_COUNTED),
     QNNRT__ROW_OBJECT("contextMetadata", record_object, qnnrt__read_metadata, qnnrt__read_context,
                       info),
     QNNRT__READ_FACT("socModel", record_u32, soc_model),
@@ -6836,7 +6828,7 @@ static const qnnrt__record_row qnnrt__read_context_rows[] = {
 };
 
 /* Return what a JSON file is that is not metadata, by keys that only its kind has, or NULL. */
-static const char *qnnrt__read_kind(const char *text, size_t bytes, const qnnrt_json_limits *limits)
+static const char *qnnrt__read_kind(const char *text, size_t bytes)
 {
     static const struct { const char *keys[6], *kind; } kinds[] = {
         { { "model.cpp", "converter_command" },
@@ -6856,7 +6848,7 @@ static const char *qnnrt__read_kind(const char *text, size_t bytes, const qnnrt_
     };
     qnnrt_json_reader r;
     size_t i, k;
-    qnnrt_json_begin(&r, text, bytes, limits);
+    qnnrt_json_begin(&r, text, bytes, NULL);
     qnnrt_json_value(&r);
     while (r.depth > 0 && r.error == NULL) {
         if (!qnnrt_json_more(&r)) continue;
@@ -6868,17 +6860,6 @@ static const char *qnnrt__read_kind(const char *text, size_t bytes, const qnnrt_
         else qnnrt_json_skip(&r);
     }
     return NULL;
-}
-
-/* Say what a text looks like that is not metadata. */
-static void qnnrt__read_explain(qnnrt_error *err, const char *kind)
-{
-    if (kind != NULL) qnnrt__err_add(err, "\n  it looks like %s", kind);
-    if (kind != NULL && strncmp(kind, "a graph ", 8) == 0)
-        qnnrt__hint(err, QNNRT_E_FORMAT, QNNRT__HINT_COMPILE);
-    else
-        qnnrt__hint(err, QNNRT_E_FORMAT, "Take the text that qnnrt-run inspect --json_file, or"
-                    " qnn-context-binary-utility, makes from the binary.");
 }
 
 /* Read metadata. Everything is copied from text. */
@@ -6913,8 +6894,6 @@ static qnnrt_result qnnrt__read_json(qnnrt__table *table, const char *text, size
     if (read.result == QNNRT_OK && read.r.error != NULL)
         return qnnrt__table_fail(table, QNNRT_E_FORMAT, "byte %llu: %s",
                                  (unsigned long long)read.r.error_at, read.r.error);
-    if (read.result == QNNRT_E_FORMAT)
-        qnnrt__read_explain(table->err, qnnrt__read_kind(text, bytes, &limits));
     if (read.result != QNNRT_OK) return read.result;
     graphs = (qnnrt_graph_info *)doc.graphs.items;
     doc.info.graphs = graphs;
@@ -8900,7 +8879,7 @@ static qnnrt_result qnnrt__wiring_match(const qnnrt_pipeline *p, qnnrt__end *fro
                                         const char *reason, qnnrt_error *err)
 {
     char a[1024], b[1024], c[160];
-    if (qnnrt__compare_facts(from->tensor, to->tensor)) {
+    if (qnnrt__compare_order(from->tensor, to->tensor) == 0) {
         qnnrt__wiring_connect(from, to, reason);
         return QNNRT_OK;
     }
@@ -8957,7 +8936,7 @@ static qnnrt_result qnnrt__wiring_share(const qnnrt_pipeline *p, qnnrt_error *er
     qnnrt_sort((const void **)inputs, count, qnnrt__wiring_share_order);
     for (i = 1; i < count; ++i)
         if (strcmp(inputs[i - 1]->tensor->name, inputs[i]->tensor->name) == 0 &&
-            qnnrt__compare_facts(inputs[i - 1]->tensor, inputs[i]->tensor))
+            qnnrt__compare_order(inputs[i - 1]->tensor, inputs[i]->tensor) == 0)
             qnnrt__wiring_connect(inputs[i - 1], inputs[i], NULL);
     qnnrt__mem_free(hooks, (void *)inputs);
     return QNNRT_OK;
@@ -9027,7 +9006,7 @@ static int qnnrt__wiring_callers(const qnnrt_pipeline *p, const qnnrt__end *inpu
     for (; qnnrt__wiring_is(p, at, name) && p->by_name[at]->step < input->step &&
            *looks <= QNNRT__WIRING_LOOKS; ++at, ++*looks)
         if (!p->by_name[at]->output && p->by_name[at]->source == NULL &&
-            qnnrt__compare_facts(p->by_name[at]->tensor, input->tensor)) return 1;
+            qnnrt__compare_order(p->by_name[at]->tensor, input->tensor) == 0) return 1;
     return 0;
 }
 
@@ -9052,7 +9031,7 @@ static qnnrt_result qnnrt__wiring_by_shape(const qnnrt_pipeline *p, uint32_t ste
                                (unsigned)at, (unsigned)step);
         for (i = 0; i < before->output_count; ++i) {
             qnnrt__end *output = &p->outputs[at][i];
-            if (output->readers > 0 || !qnnrt__compare_facts(output->tensor, input->tensor))
+            if (output->readers > 0 || qnnrt__compare_order(output->tensor, input->tensor) != 0)
                 continue;
             from = output;
             to = input;
@@ -10029,17 +10008,22 @@ static qnnrt_result qnnrt__metadata_text(const qnnrt *model, const char *path, v
     return result;
 }
 
-/* Append what the text is when it is not JSON. */
+/* Append what a text is that is not metadata. */
 static void qnnrt__metadata_kind(const char *text, size_t bytes, qnnrt_error *err)
 {
     const unsigned char *data = (const unsigned char *)text;
-    const char *kind = qnnrt__context_looks_right(data, bytes)
-                           ? "a context binary; what is needed here is the JSON made from one"
-                           : qnnrt__context_kind_text(data, bytes);
+    const char *kind = qnnrt__read_kind(text, bytes);
     size_t at = 0;
     while (at < bytes && (text[at] == ' ' || (text[at] >= '\t' && text[at] <= '\r'))) ++at;
-    if (kind != NULL && (at == bytes || (text[at] != '{' && text[at] != '[')))
-        qnnrt__err_add(err, "\n  it looks like %s", kind);
+    if (at == bytes || (text[at] != '{' && text[at] != '['))
+        kind = qnnrt__context_looks_right(data, bytes)
+                   ? "a context binary; what is needed here is the JSON made from one"
+                   : qnnrt__context_kind_text(data, bytes);
+    if (kind != NULL) qnnrt__err_add(err, "\n  it looks like %s", kind);
+    if (kind != NULL && strncmp(kind, "a graph ", 8) == 0)
+        qnnrt__hint(err, QNNRT_E_FORMAT, QNNRT__HINT_COMPILE);
+    qnnrt__hint(err, QNNRT_E_FORMAT, "Take the text that qnnrt-run inspect --json_file, or"
+                " qnn-context-binary-utility, makes from the binary.");
 }
 
 /* Read the JSON of a context into the table's memory. */
