@@ -136,9 +136,8 @@
            desc.backend = backend;     // desc.backend_desc is then not used
            qnnrt_open("a", &desc, &a, &err);
            qnnrt_open("b", &desc, &b, &err);
-       Close both models, then call qnnrt_backend_close(). On the x86-64 emulator, models for
-       different NPU generations (v68, v75) cannot be loaded at the same time: the one loaded first
-       fails to execute (0x44c).
+       Close both models, then call qnnrt_backend_close(). The x86-64 emulator runs models of one
+       NPU generation at a time: with v68 and v75, the one loaded first fails to execute (0x44c).
 
    Pipelines and wiring
        Graphs of several shards form one pipeline if their names are equal, or equal except for the
@@ -186,11 +185,10 @@
            const qnnrt_slot *logits = qnnrt_run_slot(run, "logits");
            qnnrt_read_f32(run, logits, (uint64_t)row * vocabulary, values, vocabulary);
        An index that a graph looks up in a table must be one of its rows: for another one HTP fails
-       (0x44c), and the CPU library fails (0x1770) or, with -1, computes with a wrong row. So a
-       program can give an int32 input the range of its values, which qnnrt-run compile does for
-       tables of embeddings. The two functions that write refuse a value out of it. Memory that you
-       write yourself, bound or from qnnrt_data(), is not checked: compare with slot->low and
-       slot->high before an exec.
+       (0x44c), and the CPU library fails (0x1770) or, with -1, computes with a wrong row. So an
+       int32 input can have a range (qnnrt_use_desc), out of which the two functions that write
+       take no value. Memory that you write yourself is not checked: compare with slot->low and
+       slot->high.
 
    Memory
        qnnrt_prepare() plans one pipeline: inputs keep their content between calls and start as the
@@ -209,13 +207,9 @@
            qnnrt_run_create(mem, 1, &decode_run, &err);
            cache = &qnnrt_mem_get_info(mem)->buffers[0];
            qnnrt_bind_at(decode_run, key_in, mem, cache->offset + moved);  // moved: your bytes
-       examples/02_prefill_decode.c is the whole program. qnnrt_prepare_with() makes these choices
-       for one pipeline: mem.guard gives every tensor pages of its own with an inaccessible page
-       after its last byte, so that an overrun by the caller or the backend faults at once; tensors
-       are then aligned to their elements only. per_tensor gives every tensor bytes of its own, so
-       that edges can be read after an exec. mem.no_zero leaves the memory unfilled, which saves
-       writing all of it once if every input is written anyway. With caller_io, inputs and outputs
-       are memory of the caller only.
+       examples/02_prefill_decode.c is the whole program. qnnrt_prepare_with() has choices for one
+       pipeline: guard pages that fault at the first access beyond a tensor, edges that can be read
+       after an exec, memory that is not filled, inputs and outputs in memory of the caller only.
 
    Shared memory
        An NPU cannot see plain memory: its library copies each input and output at every exec. It
@@ -233,13 +227,11 @@
        runs use it. A tensor is not registered, and reaches the device as without this, if it is
        bound to memory of yours, is a scalar, has elements of less than 8 bits or dimensions that
        may change, if the library refuses it, or if it moved to more than 16 offsets.
-       Alignment: memory begins at a page, tensors at the plan's align (64 bytes); an offset must be
-       a multiple of the element size. No further rule of the vendor is known.
-       Caches: qnnrt makes no call to maintain them. rpcmem's memory is cached (flag 1), and for
-       registered memory the vendor's library does what is needed: its "HTP Shared Buffer Tutorial"
-       writes, executes and reads without such a call. For other users of the descriptor the
-       kernel's linux/dma-buf.h holds: bracket the CPU's access with DMA_BUF_IOCTL_SYNC. Nobody may
-       write to an input during an exec.
+       Memory begins at a page, tensors at the plan's align (64 bytes); an offset must be a multiple
+       of the element size. qnnrt makes no call to maintain caches: rpcmem's memory is cached (flag
+       1), and the vendor's library does what is needed, as its "HTP Shared Buffer Tutorial" shows.
+       Other users of the descriptor bracket their access with DMA_BUF_IOCTL_SYNC of
+       linux/dma-buf.h. Nobody may write to an input during an exec.
 
    Residency
        By default all contexts exist on the backend until qnnrt_close(). With
@@ -250,7 +242,6 @@
        by their fingerprint: keep them in place; a file that was replaced is an error (QNNRT_E_IO)
        and not loaded. Memory blocks of desc.files must stay. Relative paths depend on the current
        folder. desc.progress shows how far qnnrt_open() is, and can end it.
-       Contexts of HTP can share spill-fill memory, see tools/qnnrt_device.h.
 
    After a restart of the DSP
        Every call can return the vendor codes 1007 and 1011: the DSP restarted, and all that was
@@ -271,8 +262,7 @@
        that the library logged meanwhile (later ones are its consequences). err.cause is the likely
        cause of the code, or NULL; err.hint says what to do, in one sentence, or is empty. Closing
        and destroying give a result only; the log hook gets the reason. tools/qnnrt_explain.h knows
-       lines of logs: it makes an error's cause that of its line. From a shell:
-           qnnrt-run explain 0x1388
+       lines of logs, too. From a shell: qnnrt-run explain 0x1388
 
    Closing
        Destroy runs, then mems, plans, made pipelines, models, backends: each before what it uses.
