@@ -7937,14 +7937,12 @@ struct qnnrt {
     char              system_path[QNNRT__PATH_MAX];
 };
 
-#define QNNRT__MODEL_FILES 256u
-
 static void qnnrt__model_limits(const qnnrt_limits *from, qnnrt_limits *to)
 {
     *to = *from;
     if (to->file_bytes == 0) to->file_bytes = (uint64_t)64 << 30;
     if (to->arena_bytes == 0) to->arena_bytes = (uint64_t)4 << 30;
-    if (to->files == 0) to->files = QNNRT__MODEL_FILES;
+    if (to->files == 0) to->files = 256;
     if (to->tensors == 0) to->tensors = 1000000;
     if (to->name_bytes == 0) to->name_bytes = 1024;
     if (to->rank == 0) to->rank = 8;
@@ -8014,16 +8012,14 @@ static qnnrt_result qnnrt__model_free_context(const qnnrt *model, qnnrt__context
 static qnnrt_result qnnrt__model_free(qnnrt *model)
 {
     qnnrt_hooks hooks = model->hooks;
-    qnnrt_result result = QNNRT_OK, freed;
+    qnnrt_result result = QNNRT_OK;
     size_t i = model->contexts != NULL ? model->info.context_count : 0;
-    while (i-- > 0) {
-        freed = qnnrt__model_free_context(model, &model->contexts[i]);
-        if (freed != QNNRT_OK) result = freed;
-    }
-    freed = model->made != NULL ? model->made->freed(model->made, model) : QNNRT_OK;
-    if (freed != QNNRT_OK) result = freed;
-    freed = qnnrt__model_leave(model);
-    if (freed != QNNRT_OK) result = freed;
+    while (i-- > 0)
+        if (qnnrt__model_free_context(model, &model->contexts[i]) != QNNRT_OK)
+            result = QNNRT_E_BACKEND;
+    if (model->made != NULL && model->made->freed(model->made, model) != QNNRT_OK)
+        result = QNNRT_E_BACKEND;
+    if (qnnrt__model_leave(model) != QNNRT_OK) result = QNNRT_E_BACKEND;
     qnnrt_arena_free(&model->arena);
     qnnrt__mem_free(&hooks, model);
     return result;
@@ -8384,12 +8380,10 @@ static qnnrt_result qnnrt__scan_complete(const qnnrt__scan *scan, const char *fo
                                                 "%s holds shards of more than one model: %s and %s",
                                                 folder, first->name, file->name),
                                "Give each model a folder of its own, or use desc.files.");
-        if (file->index < expected)
-            return qnnrt__fail(err, QNNRT_E_FORMAT,
-                               i == 0 ? "%s: %s%s: the numbers of _<i>_of_<n> begin at 1"
-                                      : "%s: %s and %s are the same shard", folder,
-                               i == 0 ? "" : scan->files[i - 1]->name, file->name);
-        if (file->index > expected)
+        if (i > 0 && file->index == scan->files[i - 1]->index)
+            return qnnrt__fail(err, QNNRT_E_FORMAT, "%s: %s and %s are the same shard", folder,
+                               scan->files[i - 1]->name, file->name);
+        if (file->index != expected)
             return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_FORMAT, "%s: shard %llu is missing:"
                                                 " found %s, and the numbers begin at %d", folder,
                                                 (unsigned long long)expected, file->name, part),
@@ -8522,8 +8516,7 @@ static qnnrt_result qnnrt__scan_choose(qnnrt__scan *scan, const char *folder, in
 static void qnnrt__program_text(const qnnrt_step_info *step, char *out, size_t room)
 {
     const qnnrt_graph_info *graph = step->graph;
-    char digits[32];
-    size_t used, i;
+    char digits[32], *digit = digits;
     if (step->kind == QNNRT_STEP_HOST) {
         snprintf(out, room, "host \"%.160s\"", graph->name);
     } else if (step->kind == QNNRT_STEP_DERIVED) {
@@ -8531,9 +8524,9 @@ static void qnnrt__program_text(const qnnrt_step_info *step, char *out, size_t r
         snprintf(out, room, "%.170s: %s -> %s, ", graph->name,
                  qnnrt__dtype_name(graph->inputs[0].dtype),
                  qnnrt__dtype_name(graph->outputs[0].dtype));
-        for (i = 0, used = strlen(digits); i < used; ++i)
-            qnnrt__table_append(out, room, "%s%c", i > 0 && (used - i) % 3 == 0 ? "," : "",
-                                digits[i]);
+        for (; *digit != '\0'; ++digit)
+            qnnrt__table_append(out, room, digit > digits && strlen(digit) % 3 == 0 ? ",%c" : "%c",
+                                *digit);
         qnnrt__table_append(out, room, " bytes");
     } else {
         snprintf(out, room, "graph \"%.160s\" of %.120s", graph->name,
@@ -8650,18 +8643,18 @@ static qnnrt_result qnnrt__program_host(qnnrt__arena *arena, const qnnrt_limits 
     table.err = err;
     result = qnnrt__table_name(&table, host->name, "host step", at, &graph->name);
     table.graph = graph->name;
-    if (result == QNNRT_OK && host->exec == NULL)
-        result = qnnrt__table_fail(&table, QNNRT_E_ARG, "the host step has no function (exec)");
-    if (result == QNNRT_OK && host->derived && host->input_count != 1)
-        result = qnnrt__table_fail(&table, QNNRT_E_ARG, "a derived host step has one input");
+    if (result == QNNRT_OK && (host->exec == NULL || host->output_count == 0 ||
+                               (host->derived && host->input_count != 1)))
+        result = qnnrt__table_fail(&table, QNNRT_E_ARG, host->exec == NULL
+                                       ? "the host step has no function (exec)"
+                                   : host->output_count == 0 ? "the host step has no outputs"
+                                                             : "a derived host step has one input");
     if (result == QNNRT_OK)
         result = qnnrt__program_tensors(&table, host->inputs, host->input_count,
                                         QNNRT__TABLE_INPUTS, graph);
     if (result == QNNRT_OK)
         result = qnnrt__program_tensors(&table, host->outputs, host->output_count,
                                         QNNRT__TABLE_OUTPUTS, graph);
-    if (result == QNNRT_OK && graph->output_count == 0)
-        result = qnnrt__table_fail(&table, QNNRT_E_ARG, "the host step has no outputs");
     if (result == QNNRT_E_FORMAT) {      /* a mistake of the caller, not of a file */
         result = QNNRT_E_ARG;
         if (err != NULL) err->code = result;
@@ -8701,8 +8694,10 @@ static qnnrt_result qnnrt__program_make(qnnrt__arena *arena, const qnnrt_limits 
 /* Limit of comparisons or look-ups in a search: a few seconds. */
 #define QNNRT__WIRING_LOOKS 20000000u
 
-/* One end of a slot: a tensor of a step. */
+/* One end of a slot: a tensor of a step, or a name that users have for one. */
 typedef struct qnnrt__end {
+    const char *name;               /* of the tensor, or the user's */
+    int        called;              /* 1: it is the user's */
     const qnnrt_tensor_info *tensor;
     uint32_t   step, index;
     int        output;
@@ -8726,18 +8721,21 @@ struct qnnrt_pipeline {
     qnnrt_pipeline_info   info;
     qnnrt_step_info      *steps;
     qnnrt_slot           *slots;
-    qnnrt__end           *ends;         /* [end_count] of each step inputs, then outputs */
+    qnnrt__end           *ends;         /* [end_count] of each step inputs, then outputs; then what
+                                           users call them */
     qnnrt__end          **inputs;       /* [step] -> [input]: its part of ends */
     qnnrt__end          **outputs;
-    qnnrt__end          **by_name;      /* [end_count] sorted by name, then step; inputs first */
-    size_t                end_count;
+    qnnrt__end          **by_name;      /* [name_count] in the order of qnnrt__wiring_order() */
+    size_t                end_count, name_count;
 };
 
+/* Order ends by name, then what users call one, then steps; inputs first. */
 static int qnnrt__wiring_order(const void *a, const void *b)
 {
     const qnnrt__end *x = (const qnnrt__end *)a, *y = (const qnnrt__end *)b;
-    int order = strcmp(x->tensor->name, y->tensor->name);
+    int order = strcmp(x->name, y->name);
     QNNRT__STEP();
+    if (order == 0) order = y->called - x->called;
     if (order != 0) return order;
     if (x->step != y->step) return x->step < y->step ? -1 : 1;
     return x->output - y->output;
@@ -8761,31 +8759,31 @@ static const char *qnnrt__wiring_where(const qnnrt_pipeline *p, uint32_t step, c
    has a lock or none. */
 static qnnrt_result qnnrt__wiring_hooks(const qnnrt_pipeline *p, qnnrt_error *err)
 {
-    const qnnrt_hooks *first = NULL;
-    uint32_t i, at = 0;
+    const qnnrt_hooks *a = NULL, *b;
+    char where[2][512];
+    uint32_t i, first = 0;
+    int allocators;
     for (i = 0; i < p->info.step_count; ++i) {
-        const qnnrt_hooks *hooks = p->steps[i].backend != NULL ? &p->steps[i].backend->hooks : NULL;
-        char a[512], b[512];
-        int allocators, locks;
-        if (hooks == NULL) continue;
-        if (first == NULL) { first = hooks; at = i; }
-        allocators = hooks->alloc == first->alloc && hooks->free == first->free &&
-                     hooks->alloc_user == first->alloc_user;
-        locks = (hooks->lock == NULL) == (first->lock == NULL);
-        if (allocators && locks) continue;
-        qnnrt__fail(err, QNNRT_E_MISMATCH, "the backends of %s and %s have different hooks: %s",
-                    qnnrt__wiring_where(p, at, a, sizeof(a)),
-                    qnnrt__wiring_where(p, i, b, sizeof(b)),
-                    allocators ? "one has a lock, the other has none" : "two allocators");
-        return qnnrt__hint(err, QNNRT_E_MISMATCH,
+        if (p->steps[i].backend == NULL) continue;
+        b = &p->steps[i].backend->hooks;
+        if (a == NULL) { a = b; first = i; }
+        allocators = a->alloc != b->alloc || a->free != b->free || a->alloc_user != b->alloc_user;
+        if (!allocators && (a->lock == NULL) == (b->lock == NULL)) continue;
+        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_MISMATCH, "the backends of %s and %s have"
+                                            " different hooks: %s",
+                                            qnnrt__wiring_where(p, first, where[0], 512),
+                                            qnnrt__wiring_where(p, i, where[1], 512),
+                                            allocators ? "two allocators"
+                                                       : "one has a lock, the other has none"),
                            "Open both backends with the same alloc and free, and both with a lock"
                            " or both without.");
     }
     return QNNRT_OK;
 }
 
-/* Make one end for every tensor of every step, and sort them by name. */
-static qnnrt_result qnnrt__wiring_ends(qnnrt_pipeline *p, qnnrt_error *err)
+/* Make one end for every tensor of every step, and sort them by name. names: room for so many
+   more. */
+static qnnrt_result qnnrt__wiring_ends(qnnrt_pipeline *p, size_t names, qnnrt_error *err)
 {
     const size_t steps = p->info.step_count;
     uint64_t count = 0;
@@ -8795,12 +8793,12 @@ static qnnrt_result qnnrt__wiring_ends(qnnrt_pipeline *p, qnnrt_error *err)
     if (count > INT32_MAX)
         return qnnrt__fail(err, QNNRT_E_LIMIT, "the pipeline has more than 2^31 tensors");
     p->inputs = (qnnrt__end **)qnnrt__arena_alloc(p->arena, steps, 2 * sizeof(*p->inputs));
-    p->ends = (qnnrt__end *)qnnrt__arena_alloc(p->arena, count, sizeof(*p->ends));
-    p->by_name = (qnnrt__end **)qnnrt__arena_alloc(p->arena, count, sizeof(*p->by_name));
+    p->ends = (qnnrt__end *)qnnrt__arena_alloc(p->arena, count + names, sizeof(*p->ends));
+    p->by_name = (qnnrt__end **)qnnrt__arena_alloc(p->arena, count + names, sizeof(*p->by_name));
     if (p->inputs == NULL || p->ends == NULL || p->by_name == NULL)
         return qnnrt__fail_memory(err, "a pipeline");
     p->outputs = p->inputs + steps;
-    p->end_count = (size_t)count;
+    p->end_count = p->name_count = (size_t)count;
     for (step = 0; step < steps; ++step) {
         const qnnrt_graph_info *graph = p->steps[step].graph;
         p->inputs[step] = &p->ends[at];
@@ -8811,37 +8809,37 @@ static qnnrt_result qnnrt__wiring_ends(qnnrt_pipeline *p, qnnrt_error *err)
             end->step = (uint32_t)step;
             end->index = (uint32_t)(end->output ? i - graph->input_count : i);
             end->tensor = &(end->output ? graph->outputs : graph->inputs)[end->index];
+            end->name = end->tensor->name;
         }
     }
     qnnrt_sort((const void **)p->by_name, p->end_count, qnnrt__wiring_order);
     return QNNRT_OK;
 }
 
-/* Return where a tensor of a step stands in by_name, or would stand. */
-static size_t qnnrt__wiring_bound(const qnnrt_pipeline *p, size_t step, int output,
+/* Return where an end stands in by_name, or would stand. */
+static size_t qnnrt__wiring_bound(const qnnrt_pipeline *p, int called, size_t step, int output,
                                   const char *name)
 {
-    qnnrt_tensor_info tensor;
     qnnrt__end key;
-    tensor.name = name;
-    key.tensor = &tensor;
+    key.name = name;
+    key.called = called;
     key.step = (uint32_t)step;
     key.output = output;
-    return qnnrt__sort_bound((const void *const *)p->by_name, p->end_count, &key,
+    return qnnrt__sort_bound((const void *const *)p->by_name, p->name_count, &key,
                              qnnrt__wiring_order);
 }
 
 /* Return 1 if by_name has an end with this name at `at`. */
 static int qnnrt__wiring_is(const qnnrt_pipeline *p, size_t at, const char *name)
 {
-    return at < p->end_count && strcmp(p->by_name[at]->tensor->name, name) == 0;
+    return at < p->name_count && strcmp(p->by_name[at]->name, name) == 0;
 }
 
 /* Find a tensor of a step by its name. Return NULL if there is none. */
 static qnnrt__end *qnnrt__wiring_find(const qnnrt_pipeline *p, size_t step, int output,
                                       const char *name)
 {
-    const size_t at = qnnrt__wiring_bound(p, step, output, name);
+    const size_t at = qnnrt__wiring_bound(p, 0, step, output, name);
     return qnnrt__wiring_is(p, at, name) && p->by_name[at]->step == step &&
                    p->by_name[at]->output == output ? p->by_name[at] : NULL;
 }
@@ -8891,7 +8889,7 @@ static qnnrt_result qnnrt__wiring_by_name(const qnnrt_pipeline *p, qnnrt_error *
     size_t at;
     for (at = 0; at < p->end_count && result == QNNRT_OK; ++at) {
         qnnrt__end *end = p->by_name[at];
-        if (at == 0 || !qnnrt__wiring_is(p, at - 1, end->tensor->name)) producer = NULL;
+        if (at == 0 || !qnnrt__wiring_is(p, at - 1, end->name)) producer = NULL;
         if (end->output) {
             if (p->steps[end->step].kind != QNNRT_STEP_DERIVED) producer = end;
         } else if (producer != NULL && end->source == NULL && end->constant == NULL) {
@@ -8904,7 +8902,7 @@ static qnnrt_result qnnrt__wiring_by_name(const qnnrt_pipeline *p, qnnrt_error *
 static int qnnrt__wiring_share_order(const void *a, const void *b)
 {
     const qnnrt__end *x = (const qnnrt__end *)a, *y = (const qnnrt__end *)b;
-    int order = strcmp(x->tensor->name, y->tensor->name);
+    int order = strcmp(x->name, y->name);
     if (order == 0) order = qnnrt__compare_order(x->tensor, y->tensor);
     return order != 0 ? order : x->step < y->step ? -1 : x->step > y->step;
 }
@@ -8925,7 +8923,7 @@ static qnnrt_result qnnrt__wiring_share(const qnnrt_pipeline *p, qnnrt_error *er
     }
     qnnrt_sort((const void **)inputs, count, qnnrt__wiring_share_order);
     for (i = 1; i < count; ++i)
-        if (strcmp(inputs[i - 1]->tensor->name, inputs[i]->tensor->name) == 0 &&
+        if (strcmp(inputs[i - 1]->name, inputs[i]->name) == 0 &&
             qnnrt__compare_order(inputs[i - 1]->tensor, inputs[i]->tensor) == 0)
             qnnrt__wiring_connect(inputs[i - 1], inputs[i], NULL);
     qnnrt__mem_free(hooks, (void *)inputs);
@@ -8959,29 +8957,28 @@ static int qnnrt__wiring_joined(const qnnrt_pipeline *p, uint32_t step)
 static qnnrt_result qnnrt__wiring_unjoined(const qnnrt_pipeline *p, uint32_t step, uint64_t pairs,
                                            qnnrt_error *err)
 {
-    char a[1024], where[512];
+    char a[1024];
     const uint32_t before = qnnrt__wiring_before(p, step);
-    int side;
+    unsigned shown[2] = { 0, 0 };
+    size_t i;
     qnnrt__fail(err, QNNRT_E_MISMATCH, "nothing joins step %u and %s: ", (unsigned)before,
-                qnnrt__wiring_where(p, step, where, sizeof(where)));
+                qnnrt__wiring_where(p, step, a, sizeof(a)));
     qnnrt__err_add(
         err,
         pairs == 0 ? "no unmatched output fits an unmatched input"
                    : "%llu pairs of unmatched tensors fit, and nothing tells which belong together",
         (unsigned long long)pairs);
-    for (side = 0; side < 2; ++side) {
-        const qnnrt__end *end = side == 0 ? p->outputs[before] : p->inputs[step];
-        const qnnrt__end *last = end + (side == 0 ? p->steps[before].graph->output_count
-                                                  : p->steps[step].graph->input_count);
-        unsigned found = 0;
-        for (; end < last; ++end) {
-            if (end->source != NULL || end->readers > 0) continue;
-            if (++found <= 3)
-                qnnrt__err_add(err, "\n  %s", qnnrt__wiring_say(p, end, a, sizeof(a)));
-        }
-        if (found == 0)
-            qnnrt__err_add(err, "\n  (no unmatched %s)", side == 0 ? "output" : "input");
-        if (found > 3) qnnrt__err_add(err, "\n  ... and %u more", found - 3);
+    for (i = 0; i < p->end_count; ++i) {
+        const qnnrt__end *end = &p->ends[i];
+        if (end->step != (end->output ? before : step) || end->source != NULL || end->readers > 0)
+            continue;
+        if (++shown[end->output] <= 3)
+            qnnrt__err_add(err, "\n  %s", qnnrt__wiring_say(p, end, a, sizeof(a)));
+    }
+    for (i = 2; i-- > 0;) {
+        const char *what = i > 0 ? "output" : "input";
+        if (shown[i] > 3) qnnrt__err_add(err, "\n  ... and %u more %ss", shown[i] - 3, what);
+        if (shown[i] == 0) qnnrt__err_add(err, "\n  (no unmatched %s)", what);
     }
     return qnnrt__hint(err, QNNRT_E_MISMATCH,
                        "Give the edges to qnnrt_pipeline_make(), or call the graphs one by one.");
@@ -8991,9 +8988,8 @@ static qnnrt_result qnnrt__wiring_unjoined(const qnnrt_pipeline *p, uint32_t ste
    or positions. Then this step does, too. */
 static int qnnrt__wiring_callers(const qnnrt_pipeline *p, const qnnrt__end *input, uint64_t *looks)
 {
-    const char *name = input->tensor->name;
-    size_t at = qnnrt__wiring_bound(p, 0, 0, name);
-    for (; qnnrt__wiring_is(p, at, name) && p->by_name[at]->step < input->step &&
+    size_t at = qnnrt__wiring_bound(p, 0, 0, 0, input->name);
+    for (; qnnrt__wiring_is(p, at, input->name) && p->by_name[at]->step < input->step &&
            *looks <= QNNRT__WIRING_LOOKS; ++at, ++*looks)
         if (!p->by_name[at]->output && p->by_name[at]->source == NULL &&
             qnnrt__compare_order(p->by_name[at]->tensor, input->tensor) == 0) return 1;
@@ -9126,17 +9122,14 @@ static qnnrt_result qnnrt__wiring_uses(const qnnrt_pipeline *p, const qnnrt_pipe
 /* =====================================================================================
    SLOTS                                                                        >>slot
    Numbers the values that flow through a wired pipeline, and finds them by name.
-   Needs: >>size >>sort >>mem >>err >>dtype >>scan >>model >>wiring
+   Needs: >>size >>sort >>mem >>err >>dtype >>scan >>wiring
    Knows nothing of: memory, execution
    ===================================================================================== */
 
 QNNRT_API const char *qnnrt_role_name(qnnrt_role role)
 {
-    return role == QNNRT_ROLE_INPUT      ? "input"
-           : role == QNNRT_ROLE_OUTPUT   ? "output"
-           : role == QNNRT_ROLE_EDGE     ? "edge"
-           : role == QNNRT_ROLE_CONSTANT ? "constant"
-                                         : "tensor";
+    static const char *const names[] = { "tensor", "input", "output", "edge", "constant" };
+    return names[(unsigned)role <= QNNRT_ROLE_CONSTANT ? role : QNNRT_ROLE_ANY];
 }
 
 /* Add an end to the slot of its source, or begin a slot with it. The slot of an edge is listed. */
@@ -9220,19 +9213,11 @@ static const char *qnnrt__slot_qualify(qnnrt__arena *arena, size_t number, const
     return text;
 }
 
-static int qnnrt__slot_name_order(const void *a, const void *b)
-{
-    return strcmp(((const qnnrt_name_info *)a)->name, ((const qnnrt_name_info *)b)->name);
-}
-
 /* Find what users call by a name. Return NULL if there is no such name. */
-static const qnnrt_name_info *qnnrt__slot_called(const qnnrt_pipeline *p, const char *name)
+static const qnnrt__end *qnnrt__slot_called(const qnnrt_pipeline *p, const char *name)
 {
-    qnnrt_name_info key;
-    key.name = name;
-    if (p->info.name_count == 0) return NULL;
-    return (const qnnrt_name_info *)bsearch(&key, p->info.names, p->info.name_count,
-                                            sizeof(*p->info.names), qnnrt__slot_name_order);
+    const size_t at = qnnrt__wiring_bound(p, 1, 0, 0, name);
+    return qnnrt__wiring_is(p, at, name) && p->by_name[at]->called ? p->by_name[at] : NULL;
 }
 
 /* Return 1 if a derived step writes the slot of an end. */
@@ -9253,7 +9238,8 @@ typedef enum qnnrt__slot_found {
 static qnnrt__slot_found qnnrt__slot_means(const qnnrt_pipeline *p, const char *name,
                                            qnnrt_role role, int64_t step, const qnnrt_slot **slot)
 {
-    const size_t begin = qnnrt__wiring_bound(p, step >= 0 ? (size_t)step : 0, 0, name);
+    const size_t begin = qnnrt__wiring_bound(p, 0, step >= 0 ? (size_t)step : 0, 0,
+                                             name);
     qnnrt__slot_found found = QNNRT__SLOT_NONE;
     size_t at;
     int pass;
@@ -9297,26 +9283,45 @@ static qnnrt_result qnnrt__slot_address(qnnrt_pipeline *p, qnnrt_error *err)
 
 /* ---- uses ---- */
 
-/* Sort the names that users have for slots. names: [name_count] in any order. */
-static qnnrt_result qnnrt__slot_names(qnnrt_pipeline *p, const qnnrt_name_info *names,
-                                      qnnrt_error *err)
+/* Give a slot the name of a use. */
+static qnnrt_result qnnrt__slot_use_name(qnnrt_pipeline *p, const qnnrt_use_desc *use,
+                                         const qnnrt__end *end, qnnrt_error *err)
 {
-    const size_t count = p->info.name_count;
-    qnnrt_name_info *sorted =
-        (qnnrt_name_info *)qnnrt__arena_alloc(p->arena, count, sizeof(*sorted));
-    const void **order = (const void **)qnnrt__arena_alloc(p->arena, count, sizeof(*order));
-    size_t i;
-    if (sorted == NULL || order == NULL) return qnnrt__fail_memory(err, "a pipeline");
-    for (i = 0; i < count; ++i) order[i] = &names[i];
-    qnnrt_sort(order, count, qnnrt__slot_name_order);
-    for (i = 0; i < count; ++i) {
-        sorted[i] = *(const qnnrt_name_info *)order[i];
-        if (i > 0 && strcmp(sorted[i - 1].name, sorted[i].name) == 0)
+    qnnrt__end *called = &p->ends[p->end_count + p->info.name_count];
+    const char *rest;
+    uint64_t step;
+    if (use->name[0] == '\0' || qnnrt__slot_qualified(use->name, &step, &rest))
+        return qnnrt__fail(err, QNNRT_E_ARG, "its name is \"%.200s\"; expected one that is not"
+                           " empty and not like \"<step>/<tensor>\"", use->name);
+    *called = *end;
+    called->called = 1;
+    called->name = qnnrt__arena_text(p->arena, use->name, strlen(use->name));
+    if (called->name == NULL) return qnnrt__fail_memory(err, "a pipeline");
+    p->by_name[p->end_count + p->info.name_count++] = called;
+    p->slots[end->slot].address = called->name;
+    return QNNRT_OK;
+}
+
+/* Add the names that uses gave to the index, and list them. */
+static qnnrt_result qnnrt__slot_names(qnnrt_pipeline *p, qnnrt_error *err)
+{
+    qnnrt_name_info *names = (qnnrt_name_info *)qnnrt__arena_alloc(p->arena, p->info.name_count,
+                                                                   sizeof(*names));
+    size_t i, count = 0;
+    if (names == NULL) return qnnrt__fail_memory(err, "a pipeline");
+    p->info.names = names;
+    p->name_count = p->end_count + p->info.name_count;
+    if (p->info.name_count > 0)
+        qnnrt_sort((const void **)p->by_name, p->name_count, qnnrt__wiring_order);
+    for (i = 0; i < p->name_count && p->info.name_count > 0; ++i) {
+        if (!p->by_name[i]->called) continue;
+        names[count].name = p->by_name[i]->name;
+        names[count].slot = &p->slots[p->by_name[i]->slot];
+        if (count > 0 && strcmp(names[count - 1].name, names[count].name) == 0)
             return qnnrt__fail(err, QNNRT_E_ARG, "the name \"%.200s\" is given twice",
-                               sorted[i].name);
-        p->slots[qnnrt__slot_index(p, sorted[i].slot)].address = sorted[i].name;
+                               names[count].name);
+        ++count;
     }
-    p->info.names = sorted;
     return QNNRT_OK;
 }
 
@@ -9357,28 +9362,18 @@ static qnnrt_result qnnrt__slot_use_range(const qnnrt_use_desc *use, qnnrt_slot 
                        (int)slot->low, (int)slot->high);
 }
 
-/* Apply what a use says about a slot: add a name or a place to the lists, set its range. */
+/* Apply what a use says about the slot of an end: its name, place or range. */
 static qnnrt_result qnnrt__slot_use(qnnrt_pipeline *p, const qnnrt_use_desc *use,
-                                    qnnrt_slot *slot, qnnrt_name_info *names,
-                                    qnnrt_place_desc *places, qnnrt_error *err)
+                                    const qnnrt__end *end, qnnrt_place_desc *places,
+                                    qnnrt_error *err)
 {
-    qnnrt_result result = QNNRT_OK;
-    const char *rest;
-    uint64_t step;
-    if (use->name != NULL) {
-        qnnrt_name_info *to = &names[p->info.name_count++];
-        if (use->name[0] == '\0' || qnnrt__slot_qualified(use->name, &step, &rest))
-            return qnnrt__fail(err, QNNRT_E_ARG, "its name is \"%.200s\"; expected one that is not"
-                               " empty and not like \"<step>/<tensor>\"", use->name);
-        to->slot = slot;
-        to->name = qnnrt__arena_text(p->arena, use->name, strlen(use->name));
-        if (to->name == NULL) return qnnrt__fail_memory(err, "a pipeline");
-    }
-    if (use->in_buffer) {
-        places[p->info.place_count].slot = slot;
+    qnnrt_result result = use->name != NULL ? qnnrt__slot_use_name(p, use, end, err) : QNNRT_OK;
+    if (use->in_buffer && result == QNNRT_OK) {
+        places[p->info.place_count].slot = &p->slots[end->slot];
         result = qnnrt__slot_use_buffer(p, use, &places[p->info.place_count++], err);
     }
-    return result == QNNRT_OK && use->has_range ? qnnrt__slot_use_range(use, slot, err) : result;
+    return result == QNNRT_OK && use->has_range
+               ? qnnrt__slot_use_range(use, &p->slots[end->slot], err) : result;
 }
 
 /* Copy the buffers of a description. */
@@ -9405,66 +9400,45 @@ static qnnrt_result qnnrt__slot_buffers(qnnrt_pipeline *p, const qnnrt_pipeline_
 static qnnrt_result qnnrt__slot_uses(qnnrt_pipeline *p, const qnnrt_pipeline_desc *desc,
                                      qnnrt_error *err)
 {
-    size_t i, name_count = 0, place_count = 0;
-    qnnrt_name_info *names;
+    size_t i, count = 0;
     qnnrt_place_desc *places;
     qnnrt_result result = qnnrt__slot_buffers(p, desc, err);
     if (result != QNNRT_OK) return result;
-    for (i = 0; i < desc->use_count; ++i) {
-        name_count += desc->uses[i].name != NULL;
-        place_count += desc->uses[i].in_buffer != 0;
-    }
-    names = (qnnrt_name_info *)qnnrt__arena_alloc(p->arena, name_count, sizeof(*names));
-    places = (qnnrt_place_desc *)qnnrt__arena_alloc(p->arena, place_count, sizeof(*places));
-    if (names == NULL || places == NULL) return qnnrt__fail_memory(err, "a pipeline");
+    for (i = 0; i < desc->use_count; ++i) count += desc->uses[i].in_buffer != 0;
+    places = (qnnrt_place_desc *)qnnrt__arena_alloc(p->arena, count, sizeof(*places));
+    if (places == NULL) return qnnrt__fail_memory(err, "a pipeline");
     p->info.places = places;
     for (i = 0; i < desc->use_count; ++i) {
-        qnnrt__end *end = NULL;
-        result = qnnrt__wiring_use(p, &desc->uses[i], &end, err);
-        if (result == QNNRT_OK)
-            result = qnnrt__slot_use(p, &desc->uses[i], &p->slots[end->slot], names, places, err);
-        if (result != QNNRT_OK) return qnnrt__wiring_use_about(p, &desc->uses[i], i, result, err);
+        const qnnrt_use_desc *use = &desc->uses[i];
+        result = qnnrt__slot_use(
+            p, use, qnnrt__wiring_find(p, use->step, use->output != 0, use->tensor), places, err);
+        if (result != QNNRT_OK) return qnnrt__wiring_use_about(p, use, i, result, err);
     }
-    return qnnrt__slot_names(p, names, err);
+    return qnnrt__slot_names(p, err);
 }
 
 /* ---- look-up ---- */
 
-/* Find the pipeline of the same models that a slot belongs to, or NULL. */
-static const qnnrt_pipeline *qnnrt__slot_owner(const qnnrt_pipeline *p, const qnnrt_slot *slot)
-{
-    size_t step, i;
-    for (step = 0; step < p->info.step_count; ++step) {
-        const qnnrt *model = p->steps[step].model;
-        for (i = 0; model != NULL && i < model->info.pipeline_count + model->single_count; ++i)
-            if (qnnrt__slot_index(model->pipelines[i], slot) <
-                model->pipelines[i]->info.slot_count) return model->pipelines[i];
-    }
-    return NULL;
-}
-
 /* Refuse a slot that does not belong to a pipeline. `where` begins the error text ("place 3: "). */
-static qnnrt_result qnnrt__slot_foreign(const qnnrt_pipeline *p, const qnnrt_slot *slot,
-                                        const char *where, qnnrt_error *err)
+static qnnrt_result qnnrt__slot_foreign(const qnnrt_pipeline *p, const char *where,
+                                        qnnrt_error *err)
 {
-    const qnnrt_pipeline *owner = qnnrt__slot_owner(p, slot);
-    qnnrt__fail(err, QNNRT_E_ARG, "%spipeline \"%.200s\" does not have this slot", where,
-                p->info.name);
-    if (owner != NULL)
-        qnnrt__err_add(err, "; it is \"%.160s\" of pipeline \"%.160s\"", slot->address,
-                       owner->info.name);
-    return qnnrt__hint(err, QNNRT_E_ARG,
+    return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_ARG, "%spipeline \"%.200s\" does not have this"
+                                        " slot", where, p->info.name),
                        "Find the slot with qnnrt_slot_find() in the pipeline that it is used for.");
 }
 
-/* Append the addresses of the slots of a role. */
-static void qnnrt__slot_list(const qnnrt_pipeline *p, qnnrt_role role, qnnrt_error *err)
+/* Append the addresses of the slots of a role, of one name unless it is NULL. */
+static void qnnrt__slot_list(const qnnrt_pipeline *p, qnnrt_role role, const char *name,
+                             qnnrt_error *err)
 {
     size_t i;
     unsigned count = 0;
     for (i = 0; i < p->info.slot_count; ++i) {
-        if (role != QNNRT_ROLE_ANY && p->slots[i].role != role) continue;
-        if (++count <= 10) qnnrt__err_add(err, " \"%.80s\"", p->slots[i].address);
+        const qnnrt_slot *slot = &p->slots[i];
+        if ((role != QNNRT_ROLE_ANY && slot->role != role) ||
+            (name != NULL && strcmp(slot->tensor->name, name) != 0)) continue;
+        if (++count <= 10) qnnrt__err_add(err, " \"%.80s\"", slot->address);
     }
     if (count > 10) qnnrt__err_add(err, " and %u more", count - 10);
 }
@@ -9488,26 +9462,8 @@ static qnnrt_result qnnrt__slot_only(const qnnrt_pipeline *p, qnnrt_role role,
                            word);
     qnnrt__fail(err, QNNRT_E_ARG, "pipeline \"%.160s\" has %u %ss, so one must be named:",
                 p->info.name, count, word);
-    qnnrt__slot_list(p, role, err);
+    qnnrt__slot_list(p, role, NULL, err);
     return qnnrt__hint(err, QNNRT_E_ARG, "Name the %s.", word);
-}
-
-/* Fail because several slots have a name, and list them. */
-static qnnrt_result qnnrt__slot_several(const qnnrt_pipeline *p, const char *name, const char *rest,
-                                        qnnrt_role role, qnnrt_error *err)
-{
-    size_t at = qnnrt__wiring_bound(p, 0, 0, rest), shown = 0;
-    qnnrt__fail(err, QNNRT_E_ARG, "pipeline \"%.160s\": \"%.200s\" names several tensors:",
-                p->info.name, name);
-    for (; qnnrt__wiring_is(p, at, rest) && shown < 6; ++at) {
-        const qnnrt_slot *slot = &p->slots[p->by_name[at]->slot];
-        if (p->by_name[at]->source != NULL || (role != QNNRT_ROLE_ANY && slot->role != role))
-            continue;
-        qnnrt__err_add(err, "\n  %s \"%.200s\"", qnnrt_role_name(slot->role), slot->address);
-        ++shown;
-    }
-    return qnnrt__hint(err, QNNRT_E_ARG, "Give its step, as in \"1/name\", or its role"
-                       " (qnnrt_slot_find).");
 }
 
 /* Find a slot by a name. A tensor may be named like an address: the address goes first, so that
@@ -9515,12 +9471,12 @@ static qnnrt_result qnnrt__slot_several(const qnnrt_pipeline *p, const char *nam
 static qnnrt_result qnnrt__slot_find(const qnnrt_pipeline *p, const char *name, qnnrt_role role,
                                      const qnnrt_slot **out, qnnrt_error *err)
 {
-    const qnnrt_name_info *called = qnnrt__slot_called(p, name);
+    const qnnrt__end *called = qnnrt__slot_called(p, name);
     qnnrt__slot_found found = QNNRT__SLOT_NONE;
     const char *rest;
     uint64_t step;
-    if (called != NULL && (role == QNNRT_ROLE_ANY || called->slot->role == role)) {
-        *out = called->slot;
+    if (called != NULL && (role == QNNRT_ROLE_ANY || p->slots[called->slot].role == role)) {
+        *out = &p->slots[called->slot];
         return QNNRT_OK;
     }
     if (qnnrt__slot_qualified(name, &step, &rest))
@@ -9531,10 +9487,15 @@ static qnnrt_result qnnrt__slot_find(const qnnrt_pipeline *p, const char *name, 
     }
     if (found == QNNRT__SLOT_ONE) return QNNRT_OK;
     *out = NULL;
-    if (found == QNNRT__SLOT_SEVERAL) return qnnrt__slot_several(p, name, rest, role, err);
+    if (found == QNNRT__SLOT_SEVERAL) {
+        qnnrt__fail(err, QNNRT_E_ARG, "pipeline \"%.160s\": \"%.200s\" names several tensors:",
+                    p->info.name, name);
+        qnnrt__slot_list(p, role, rest, err);
+        return qnnrt__hint(err, QNNRT_E_ARG, "Give one of these, or its role (qnnrt_slot_find).");
+    }
     qnnrt__fail(err, QNNRT_E_NOT_FOUND, "pipeline \"%.160s\" has no %s \"%.200s\"\n  it has:",
                 p->info.name, qnnrt_role_name(role), name);
-    qnnrt__slot_list(p, role, err);
+    qnnrt__slot_list(p, role, NULL, err);
     return QNNRT_E_NOT_FOUND;
 }
 
@@ -9552,9 +9513,10 @@ static qnnrt_result qnnrt__pipeline_wire(qnnrt_pipeline *p, const qnnrt_pipeline
     const int rules = !desc->edges_only;
     uint64_t looks = 0;
     uint32_t step;
-    size_t i;
+    size_t i, names = 0;
     qnnrt_result result = qnnrt__wiring_hooks(p, err);
-    if (result == QNNRT_OK) result = qnnrt__wiring_ends(p, err);
+    for (i = 0; i < desc->use_count; ++i) names += desc->uses[i].name != NULL;
+    if (result == QNNRT_OK) result = qnnrt__wiring_ends(p, names, err);
     for (i = 0; i < desc->edge_count && result == QNNRT_OK; ++i) {
         result = qnnrt__wiring_edge(p, &desc->edges[i], err);
         if (result != QNNRT_OK) qnnrt_error_about(err, result, "edge %u: ", (unsigned)i);
@@ -9569,29 +9531,28 @@ static qnnrt_result qnnrt__pipeline_wire(qnnrt_pipeline *p, const qnnrt_pipeline
     return result == QNNRT_OK ? qnnrt__slot_address(p, err) : result;
 }
 
-/* Make a pipeline of a description that has a name, whose pointers were checked, for the caller or
-   for a model. *out is NULL or, if it could not be wired, incomplete. model: of its first
-   graph. */
+/* Make a pipeline of a description whose pointers were checked and whose name is in the arena, for
+   the caller or for a model. *out is NULL or, if it could not be wired, incomplete. model: of its
+   first graph. */
 static qnnrt_result qnnrt__pipeline_build(qnnrt__arena *arena, const qnnrt *model,
                                           const qnnrt_pipeline_desc *desc, int made,
                                           qnnrt_pipeline **out, qnnrt_error *err)
 {
     qnnrt_pipeline *p = (qnnrt_pipeline *)qnnrt__arena_alloc(arena, 1, sizeof(*p));
-    qnnrt_step_info *steps =
-        (qnnrt_step_info *)qnnrt__arena_alloc(arena, desc->step_count, sizeof(*steps));
     qnnrt_result result;
     *out = NULL;
-    if (p == NULL || steps == NULL) return qnnrt__fail_memory(err, "a pipeline");
+    if (p == NULL || arena->failed != QNNRT_OK) return qnnrt__fail_memory(err, "a pipeline");
     p->self = p;
     p->arena = arena;
     p->made = made;
     p->model = model;
-    p->info.steps = p->steps = steps;
+    p->info.name = desc->name;
     p->info.step_count = desc->step_count;
-    result = qnnrt__program_make(arena, &model->limits, desc, steps, err);
+    p->info.steps = p->steps =
+        (qnnrt_step_info *)qnnrt__arena_alloc(arena, desc->step_count, sizeof(*p->steps));
+    if (p->steps == NULL) return qnnrt__fail_memory(err, "a pipeline");
+    result = qnnrt__program_make(arena, &model->limits, desc, p->steps, err);
     if (result != QNNRT_OK) return result;
-    p->info.name = qnnrt__arena_text(arena, desc->name, strlen(desc->name));
-    if (p->info.name == NULL) return qnnrt__fail_memory(err, "a pipeline");
     *out = p;
     return qnnrt__pipeline_wire(p, desc, err);
 }
@@ -9605,34 +9566,29 @@ static void qnnrt__pipeline_hold_models(const qnnrt_pipeline *p, int by)
             qnnrt__os_count(&p->steps[step].model->self->users, by);
 }
 
-static void qnnrt__pipeline_free(qnnrt_pipeline *p)
-{
-    qnnrt__arena arena = p->own_arena;      /* p lives in it */
-    qnnrt_arena_free(&arena);
-}
-
 /* Make a pipeline for the caller. */
 static qnnrt_result qnnrt__pipeline_make(const qnnrt_pipeline_desc *desc, qnnrt_pipeline **out,
                                          qnnrt_error *err)
 {
+    const qnnrt_step_desc *first = desc->steps, *end = first + desc->step_count;
     qnnrt_pipeline_desc named = *desc;
     qnnrt__arena arena;
     qnnrt_pipeline *p;
     qnnrt_result result;
-    size_t first = 0;
     if (desc->step_count > 65535 || desc->edge_count > 10000000)
         return qnnrt__fail(err, QNNRT_E_LIMIT,
                            "a pipeline of more than 65,535 steps or 10,000,000 edges");
-    while (first < desc->step_count &&
-           (desc->steps[first].host != NULL || desc->steps[first].model == NULL)) ++first;
-    if (first == desc->step_count)
+    while (first < end && (first->host != NULL || first->model == NULL)) ++first;
+    if (first == end)
         return qnnrt__fail(err, QNNRT_E_ARG, "a pipeline needs at least one step that is a graph,"
                            " with its model");
     memset(&arena, 0, sizeof(arena));
-    arena.hooks = desc->steps[first].model->hooks;
+    arena.hooks = first->model->hooks;
     if (desc->step_count < 8) arena.chunk = 1024;      /* a program may have thousands of them */
-    if (named.name == NULL) named.name = desc->steps[first].graph;
-    result = qnnrt__pipeline_build(&arena, desc->steps[first].model, &named, 1, &p, err);
+    if (named.name == NULL) named.name = first->graph;
+    if (named.name != NULL)
+        named.name = qnnrt__arena_text(&arena, named.name, strlen(named.name));
+    result = qnnrt__pipeline_build(&arena, first->model, &named, 1, &p, err);
     if (result != QNNRT_OK) {
         qnnrt_arena_free(&arena);
         return result;
@@ -9653,8 +9609,6 @@ typedef struct qnnrt__join {
     qnnrt_step_desc  *steps;        /* of the pipeline that is sought; room for one of a context */
     unsigned char   **marks;        /* of the graph of each step, in used */
     size_t            step_count;
-    size_t            count;        /* pipelines so far */
-    qnnrt_error      *err;
 } qnnrt__join;
 
 enum { QNNRT__PIPELINE_NUMBERS = 16 };      /* tried per name; a name can have hundreds */
@@ -9676,21 +9630,21 @@ static int qnnrt__pipeline_take(qnnrt__join *join, size_t context, const char *n
 }
 
 /* Find graphs whose names are equal except for the number of the shard. Each number in the name of
-   the first graph that can be the first shard's is tried. */
+   the first graph that can be the first shard's is tried. Return -1 when out of memory. */
 static int qnnrt__pipeline_by_number(qnnrt__join *join, const char *name)
 {
-    size_t contexts = join->model->info.context_count, at = 0, digits, k, room = strlen(name) + 24;
+    size_t at = 0, digits, k, room = strlen(name) + 24;
     char *expect = (char *)qnnrt__mem_alloc(&join->model->hooks, room);
     int found = 0, tried = 0;
     if (expect == NULL) return -1;
     for (; name[at] != '\0' && !found && tried < QNNRT__PIPELINE_NUMBERS; at += digits) {
         const char *from = name + at;
         uint64_t value;
-        digits = strspn(from, "0123456789");
+        digits = strspn(from, QNNRT__SCAN_DIGITS);
         found = qnnrt__scan_number(&from, &value) && value <= 1;
         tried += found;
         join->step_count = 0;
-        for (k = 0; k < contexts && found; ++k) {
+        for (k = 0; k < join->model->info.context_count && found; ++k) {
             snprintf(expect, room, "%.*s%0*llu%s", (int)at, name, (int)digits,
                      (unsigned long long)(value + k), name + at + digits);
             found = qnnrt__pipeline_take(join, k, expect);
@@ -9701,40 +9655,25 @@ static int qnnrt__pipeline_by_number(qnnrt__join *join, const char *name)
     return found;
 }
 
-/* Keep why a pipeline of a model could not be wired. */
-static qnnrt_result qnnrt__pipeline_keep(qnnrt *model, qnnrt_pipeline *p,
-                                         const qnnrt_error *failure, qnnrt_error *err)
-{
-    qnnrt_error *kept = (qnnrt_error *)qnnrt__arena_alloc(&model->arena, 1, sizeof(*kept));
-    if (kept == NULL) return qnnrt__fail_memory(err, "pipelines");
-    *kept = *failure;
-    p->info.failure = kept;
-    p->info.slot_count = p->info.edge_count = 0;
-    qnnrt__log(&model->hooks, QNNRT_LOG_WARN, "pipeline", 0, "\"%s\" is not wired:", p->info.name);
-    qnnrt__log_error(&model->hooks, QNNRT_LOG_WARN, "pipeline", "", failure);
-    return QNNRT_OK;
-}
-
 /* Make a pipeline of graphs of a model, one of a context each. If it cannot be wired, it keeps the
-   reason. name: NULL: the first graph's, without the number of its shard. */
+   reason. name: in the arena; NULL: the first graph's, without the number of its shard. */
 static qnnrt_result qnnrt__pipeline_of(qnnrt *model, const qnnrt_step_desc *steps, size_t count,
                                        const char *name, qnnrt_pipeline **out, qnnrt_error *err)
 {
     qnnrt_pipeline_desc desc;
-    qnnrt_error failure;
+    qnnrt_error failure, *kept;
     qnnrt_result result;
     size_t k, begin;
     uint64_t index, total;
-    const char *graph = steps[0].graph;
     memset(&desc, 0, sizeof(desc));
     qnnrt__err_clear(&failure);
     desc.steps = steps;
     desc.step_count = count;
-    desc.name = name != NULL ? name : graph;
-    if (name == NULL && qnnrt__scan_suffix(graph, strlen(graph), &begin, &index, &total) &&
-        begin > 0 && index == 1 && total == count)
-        desc.name = qnnrt__arena_text(&model->arena, graph, begin);
-    if (desc.name == NULL) return qnnrt__fail_memory(err, "pipelines");
+    desc.name = name != NULL ? name : steps[0].graph;
+    if (name == NULL &&
+        qnnrt__scan_suffix(desc.name, strlen(desc.name), &begin, &index, &total) && begin > 0 &&
+        index == 1 && total == count)
+        desc.name = qnnrt__arena_text(&model->arena, desc.name, begin);
     result = qnnrt__pipeline_build(&model->arena, model, &desc, 0, out, &failure);
     /* If a shard is missing, it is unknown which graphs belong together, and a part of a model
        must not look like the whole model. */
@@ -9743,9 +9682,15 @@ static qnnrt_result qnnrt__pipeline_of(qnnrt *model, const qnnrt_step_desc *step
             result = qnnrt__fail(&failure, QNNRT_E_STATE,
                                  "%s did not load; the graphs of the other files are found as"
                                  " \"<context>/<graph>\"", model->infos[k].file);
-    return result == QNNRT_OK       ? QNNRT_OK
-           : result == QNNRT_E_MEMORY ? qnnrt__fail_memory(err, "pipelines")
-                                      : qnnrt__pipeline_keep(model, *out, &failure, err);
+    if (result == QNNRT_OK) return QNNRT_OK;
+    kept = (qnnrt_error *)qnnrt__arena_alloc(&model->arena, 1, sizeof(*kept));
+    if (result == QNNRT_E_MEMORY || kept == NULL) return qnnrt__fail_memory(err, "pipelines");
+    *kept = failure;
+    (*out)->info.failure = kept;
+    (*out)->info.slot_count = (*out)->info.edge_count = 0;
+    qnnrt__log(&model->hooks, QNNRT_LOG_WARN, "pipeline", 0, "\"%s\" is not wired:", desc.name);
+    qnnrt__log_error(&model->hooks, QNNRT_LOG_WARN, "pipeline", "", kept);
+    return QNNRT_OK;
 }
 
 /* Make the pipeline of one graph of a model. name: as qnnrt__pipeline_of() */
@@ -9769,7 +9714,8 @@ typedef enum qnnrt__pipeline_rule {
 } qnnrt__pipeline_rule;
 
 /* Make the pipelines of a rule. */
-static qnnrt_result qnnrt__pipeline_join(qnnrt__join *join, qnnrt__pipeline_rule rule)
+static qnnrt_result qnnrt__pipeline_join(qnnrt__join *join, qnnrt__pipeline_rule rule,
+                                         qnnrt_error *err)
 {
     qnnrt *model = join->model;
     size_t k, g, c;
@@ -9780,53 +9726,27 @@ static qnnrt_result qnnrt__pipeline_join(qnnrt__join *join, qnnrt__pipeline_rule
             int found = 1;
             if (join->used[k][g]) continue;
             join->step_count = 0;
-            for (c = 0; c < model->info.context_count; ++c) {
-                if (rule == QNNRT__PIPELINE_ALONE && c != k) continue;
-                qnnrt__pipeline_take(join, c, rule == QNNRT__PIPELINE_IN_ORDER
-                                                  ? model->infos[c].graphs[0].name : name);
-            }
+            for (c = 0; c < model->info.context_count; ++c)
+                if (rule != QNNRT__PIPELINE_ALONE || c == k)
+                    qnnrt__pipeline_take(join, c, rule == QNNRT__PIPELINE_IN_ORDER
+                                                      ? model->infos[c].graphs[0].name : name);
             if (rule == QNNRT__PIPELINE_BY_NAME && join->step_count < 2)
                 found = k == 0 ? qnnrt__pipeline_by_number(join, name) : 0;
-            if (found < 0) return qnnrt__fail_memory(join->err, "pipelines");
+            if (found < 0) return qnnrt__fail_memory(err, "pipelines");
             if (!found) continue;
             for (c = 0; c < join->step_count; ++c) *join->marks[c] = 1;
             result = qnnrt__pipeline_of(model, join->steps, join->step_count, NULL,
-                                        &model->pipelines[join->count++], join->err);
+                                        &model->pipelines[model->info.pipeline_count++], err);
             if (result != QNNRT_OK) return result;
         }
     return QNNRT_OK;
 }
 
-/* Make room for a search, with no graph taken, and for its pipelines. */
-static qnnrt_result qnnrt__pipeline_begin(qnnrt__join *join, qnnrt__arena *scratch)
-{
-    qnnrt *model = join->model;
-    const size_t contexts = model->info.context_count;
-    size_t graphs = 0, k;
-    join->used = (unsigned char **)qnnrt__arena_alloc(scratch, contexts, sizeof(*join->used));
-    join->marks = (unsigned char **)qnnrt__arena_alloc(scratch, contexts, sizeof(*join->marks));
-    join->steps = (qnnrt_step_desc *)qnnrt__arena_alloc(scratch, contexts, sizeof(*join->steps));
-    if (scratch->failed != QNNRT_OK) return qnnrt__fail_memory(join->err, "pipelines");
-    for (k = 0; k < contexts; ++k) {
-        graphs += model->infos[k].graph_count;
-        join->used[k] =
-            (unsigned char *)qnnrt__arena_alloc(scratch, model->infos[k].graph_count, 1);
-    }
-    if ((uint64_t)graphs * contexts > QNNRT__WIRING_LOOKS)
-        return qnnrt__fail(join->err, QNNRT_E_LIMIT,
-                           "%u graphs in %u contexts: too many to look for pipelines",
-                           (unsigned)graphs, (unsigned)contexts);
-    model->pipelines = (qnnrt_pipeline **)qnnrt__arena_alloc(
-        &model->arena, (uint64_t)graphs * 2, sizeof(*model->pipelines));
-    model->info.pipelines = (const qnnrt_pipeline *const *)model->pipelines;
-    return model->pipelines != NULL && scratch->failed == QNNRT_OK
-               ? QNNRT_OK : qnnrt__fail_memory(join->err, "pipelines");
-}
-
 /* Make pipelines of single graphs, of all that only pipelines of several graphs have, or one that
    is not wired. */
-static qnnrt_result qnnrt__pipeline_singles(qnnrt *model, qnnrt__arena *scratch, qnnrt_error *err)
+static qnnrt_result qnnrt__pipeline_singles(qnnrt *model, qnnrt_error *err)
 {
+    qnnrt_pipeline **to = &model->pipelines[model->info.pipeline_count];
     qnnrt_result result = QNNRT_OK;
     size_t i, s;
     for (i = 0; i < model->info.pipeline_count; ++i) {
@@ -9834,11 +9754,10 @@ static qnnrt_result qnnrt__pipeline_singles(qnnrt *model, qnnrt__arena *scratch,
         if (p->info.step_count == 1 && p->info.failure == NULL) continue;
         for (s = 0; s < p->info.step_count && result == QNNRT_OK; ++s) {
             const qnnrt_step_info *step = &p->steps[s];
-            const char *name = qnnrt__slot_qualify(scratch, step->context, step->graph->name);
-            if (name == NULL) return qnnrt__fail_memory(err, "pipelines");
             result = qnnrt__pipeline_single(
-                model, step->context, step->graph, name,
-                &model->pipelines[model->info.pipeline_count + model->single_count++], err);
+                model, step->context, step->graph,
+                qnnrt__slot_qualify(&model->arena, step->context, step->graph->name),
+                &to[model->single_count++], err);
         }
     }
     return result;
@@ -9848,24 +9767,38 @@ static qnnrt_result qnnrt__pipeline_singles(qnnrt *model, qnnrt__arena *scratch,
    single graphs. */
 static qnnrt_result qnnrt__pipeline_discover(qnnrt *model, qnnrt_error *err)
 {
-    qnnrt__join join;
-    qnnrt_result result;
-    qnnrt__arena scratch;
+    const size_t contexts = model->info.context_count;
     qnnrt__pipeline_rule rest = QNNRT__PIPELINE_IN_ORDER;
-    size_t k;
-    memset(&join, 0, sizeof(join));
+    qnnrt__join join;
+    qnnrt__arena scratch;
+    qnnrt_result result = QNNRT_OK;
+    size_t k, graphs = 0;
     memset(&scratch, 0, sizeof(scratch));
     scratch.hooks = model->hooks;
     join.model = model;
-    join.err = err;
-    result = qnnrt__pipeline_begin(&join, &scratch);
-    if (result == QNNRT_OK && model->info.context_count > 1)
-        result = qnnrt__pipeline_join(&join, QNNRT__PIPELINE_BY_NAME);
-    for (k = 0; k < model->info.context_count; ++k)
-        if (join.count > 0 || model->infos[k].graph_count != 1) rest = QNNRT__PIPELINE_ALONE;
-    if (result == QNNRT_OK) result = qnnrt__pipeline_join(&join, rest);
-    model->info.pipeline_count = join.count;
-    if (result == QNNRT_OK) result = qnnrt__pipeline_singles(model, &scratch, err);
+    join.used = (unsigned char **)qnnrt__arena_alloc(&scratch, contexts, sizeof(*join.used));
+    join.marks = (unsigned char **)qnnrt__arena_alloc(&scratch, contexts, sizeof(*join.marks));
+    join.steps = (qnnrt_step_desc *)qnnrt__arena_alloc(&scratch, contexts, sizeof(*join.steps));
+    for (k = 0; k < contexts && scratch.failed == QNNRT_OK; ++k) {
+        const size_t count = model->infos[k].graph_count;
+        if (count != 1) rest = QNNRT__PIPELINE_ALONE;
+        graphs += count;
+        join.used[k] = (unsigned char *)qnnrt__arena_alloc(&scratch, count, 1);
+    }
+    model->pipelines = (qnnrt_pipeline **)qnnrt__arena_alloc(
+        &model->arena, (uint64_t)graphs * 2, sizeof(*model->pipelines));
+    model->info.pipelines = (const qnnrt_pipeline *const *)model->pipelines;
+    if (model->pipelines == NULL || scratch.failed != QNNRT_OK)
+        result = qnnrt__fail_memory(err, "pipelines");
+    else if ((uint64_t)graphs * contexts > QNNRT__WIRING_LOOKS)
+        result = qnnrt__fail(err, QNNRT_E_LIMIT,
+                             "%u graphs in %u contexts: too many to look for pipelines",
+                             (unsigned)graphs, (unsigned)contexts);
+    if (result == QNNRT_OK && contexts > 1)
+        result = qnnrt__pipeline_join(&join, QNNRT__PIPELINE_BY_NAME, err);
+    if (model->info.pipeline_count > 0) rest = QNNRT__PIPELINE_ALONE;
+    if (result == QNNRT_OK) result = qnnrt__pipeline_join(&join, rest, err);
+    if (result == QNNRT_OK) result = qnnrt__pipeline_singles(model, err);
     qnnrt_arena_free(&scratch);
     return result;
 }
@@ -10746,7 +10679,7 @@ static qnnrt_result qnnrt__place_take(qnnrt_plan *plan, const qnnrt_plan_desc *d
         slot = qnnrt__slot_index(plan->entries[place->entry].pipeline, place->slot);
         if (slot >= info->slot_count) {
             snprintf(where, sizeof(where), "place %u: ", (unsigned)i);
-            return qnnrt__slot_foreign(plan->entries[place->entry].pipeline, place->slot, where,
+            return qnnrt__slot_foreign(plan->entries[place->entry].pipeline, where,
                                            err);
         }
         spot = &plan->entries[place->entry].spots[slot];
@@ -11893,14 +11826,14 @@ static void qnnrt__run_gather(qnnrt_run *run, qnnrt__binding_end *ends)
 {
     const qnnrt_pipeline *p = run->pipeline;
     size_t at, s;
-    for (at = 0; at < p->end_count; ++at) run->slots[p->by_name[at]->slot].end_count += 1;
+    for (at = 0; at < p->end_count; ++at) run->slots[p->ends[at].slot].end_count += 1;
     for (s = 0; s < p->info.slot_count; ++s) {
         run->slots[s].ends = ends;
         ends += run->slots[s].end_count;
         run->slots[s].end_count = 0;
     }
     for (at = 0; at < p->end_count; ++at) {
-        const qnnrt__end *end = p->by_name[at];
+        const qnnrt__end *end = &p->ends[at];
         const qnnrt__step *step = &run->steps[end->step];
         const qnnrt_step_info *info = &p->steps[end->step];
         qnnrt__binding *slot = &run->slots[end->slot];
@@ -12120,7 +12053,7 @@ static qnnrt_result qnnrt__run_fail_slot(qnnrt_run *run, const qnnrt_slot *slot)
 {
     if (slot == NULL && run->unfound) return run->error.code;
     if (slot == NULL) return qnnrt__run_fail(run, QNNRT_E_NOT_FOUND, NULL, "no slot is given");
-    return qnnrt__slot_foreign(run->pipeline, slot, "", qnnrt__run_err(run));
+    return qnnrt__slot_foreign(run->pipeline, "", qnnrt__run_err(run));
 }
 
 /* Return what a run keeps about a slot, or NULL. */
@@ -12638,12 +12571,14 @@ QNNRT_API qnnrt_result qnnrt_pipeline_make(const qnnrt_pipeline_desc *desc, qnnr
 
 QNNRT_API qnnrt_result qnnrt_pipeline_destroy(qnnrt_pipeline *pipeline)
 {
+    qnnrt__arena arena;
     if (pipeline == NULL) return QNNRT_OK;
     if (!pipeline->made) return QNNRT_E_ARG;
     if (qnnrt__os_load(&pipeline->users) > 0)
         return qnnrt__public_busy(&pipeline->model->hooks, "a made pipeline", pipeline->users);
     qnnrt__pipeline_hold_models(pipeline, -1);
-    qnnrt__pipeline_free(pipeline);
+    arena = pipeline->own_arena;      /* the pipeline lives in it */
+    qnnrt_arena_free(&arena);
     return QNNRT_OK;
 }
 

@@ -1367,7 +1367,7 @@ static int qnnrt__flex_fill(qnnrt__flex *flex)
     for (i = 0; i < p->info.slot_count; ++i)
         flex->slots[i].required = p->info.slots[i].role == QNNRT_ROLE_EDGE;
     for (i = 0; i < p->end_count; ++i) {
-        const qnnrt__end *end = p->by_name[i];
+        const qnnrt__end *end = &p->ends[i];
         const qnnrt_graph_info *graph = p->steps[end->step].graph;
         qnnrt__abi_tensor **room = &flex->steps[end->step].rooms[end->output != 0];
         flex->slots[end->slot].required |= !end->tensor->optional;
@@ -1391,8 +1391,8 @@ static qnnrt_result qnnrt__flex_of(qnnrt_run *run, qnnrt__flex **out)
     size_t i = 0;
     while (hook != NULL && hook->before != qnnrt__flex_before) hook = hook->next;
     *out = (qnnrt__flex *)hook;
-    while (i < p->end_count && p->by_name[i]->tensor->dynamic_dims == NULL &&
-           !p->by_name[i]->tensor->optional) ++i;
+    while (i < p->end_count && p->ends[i].tensor->dynamic_dims == NULL &&
+           !p->ends[i].tensor->optional) ++i;
     if (hook != NULL || i == p->end_count) return QNNRT_OK;
     flex = (qnnrt__flex *)qnnrt__arena_alloc(&run->arena, 1, sizeof(*flex));
     if (flex == NULL) return qnnrt__fail_memory(qnnrt__run_err(run), "dims that change");
