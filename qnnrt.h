@@ -327,10 +327,8 @@
 #define QNNRT_VERSION_PATCH 0
 
 #ifndef QNNRT_API
-#if defined(QNNRT_STATIC) && defined(__GNUC__)
+#ifdef QNNRT_STATIC
 #define QNNRT_API static __attribute__((unused))
-#elif defined(QNNRT_STATIC)
-#define QNNRT_API static
 #else
 #define QNNRT_API extern
 #endif
@@ -1386,11 +1384,7 @@ QNNRT_API qnnrt_result qnnrt_decode_f32(const qnnrt_tensor_info *tensor, const v
    that only runs models needs none of it. */
 
 #ifndef QNNRT__PRINTF       /* text, first: the numbers of these arguments */
-#if defined(__GNUC__) || defined(__clang__)
 #define QNNRT__PRINTF(text, first) __attribute__((format(printf, text, first)))
-#else
-#define QNNRT__PRINTF(text, first)
-#endif
 #endif
 
 /* Write errors. err may be NULL in all of them.
@@ -1569,30 +1563,21 @@ QNNRT_API qnnrt_result qnnrt_check_version(uint32_t version, size_t structs);
 /* The compiler's message names qnnrt__assert_<name>. */
 #define QNNRT__STATIC_ASSERT(name, cond) typedef char qnnrt__assert_##name[(cond) ? 1 : -1]
 
-#if defined(__GNUC__) || defined(__clang__)
-#define QNNRT__UNLIKELY(x)           __builtin_expect(!!(x), 0)
-#define QNNRT__NOT_INLINE            __attribute__((noinline))
-#define QNNRT__RESTRICT              __restrict
-#else
-#define QNNRT__UNLIKELY(x)           (x)
-#define QNNRT__NOT_INLINE
-#define QNNRT__RESTRICT
-#endif
+#define QNNRT__UNLIKELY(x)      __builtin_expect(!!(x), 0)
+#define QNNRT__NOT_INLINE       __attribute__((noinline))
+#define QNNRT__RESTRICT         __restrict
+#define QNNRT__INLINE           static inline __attribute__((always_inline))
+#define QNNRT__FOR_FRIENDS      __attribute__((unused))     /* only optional headers call it */
 
 /* QNNRT__LOOP: a function of loops over elements; gcc makes vector code at -O2 too, as clang does;
    QNNRT__LOOP_LONG: with several vectors per turn. Parts of loops are QNNRT__INLINE functions. */
-#if defined(__GNUC__) && !defined(__clang__)
+#ifndef __clang__
 #define QNNRT__LOOP __attribute__((optimize("tree-vectorize", "vect-cost-model=dynamic")))
 #define QNNRT__LOOP_LONG                                                                           \
     __attribute__((optimize("tree-vectorize", "vect-cost-model=dynamic", "unroll-loops")))
 #else
 #define QNNRT__LOOP
 #define QNNRT__LOOP_LONG
-#endif
-#if defined(__GNUC__)
-#define QNNRT__INLINE static inline __attribute__((always_inline))
-#else
-#define QNNRT__INLINE static inline
 #endif
 
 /* 1 if loops may write codes by the floating-point unit. Wider temporaries (x87) or re-ordered sums
@@ -1607,13 +1592,6 @@ QNNRT_API qnnrt_result qnnrt_check_version(uint32_t version, size_t structs);
 /* Tests count the steps of functions whose time must be proportional to their input. */
 #ifndef QNNRT__STEP
 #define QNNRT__STEP() ((void)0)
-#endif
-
-/* A function that only optional headers call. */
-#ifdef __GNUC__
-#define QNNRT__FOR_FRIENDS           __attribute__((unused))
-#else
-#define QNNRT__FOR_FRIENDS
 #endif
 
 /* In a build with AddressSanitizer, room >>mem makes more and smaller allocations. */
@@ -1652,8 +1630,8 @@ QNNRT_API qnnrt_result qnnrt_check_version(uint32_t version, size_t structs);
 #include <sys/types.h>
 #include <unistd.h>
 
-#ifndef __linux__
-#error "qnnrt supports Linux and Android; room >>os is what another system needs"
+#if !defined(__linux__) || !defined(__GNUC__)
+#error "qnnrt supports gcc and clang on Linux and Android; another system needs another room >>os"
 #endif
 
 #ifdef __cplusplus
@@ -4898,14 +4876,17 @@ static int qnnrt__library_machine(const char *path)
 
 /* Add what the loader omits or reports wrongly: it says "not found" of a file of another
    architecture. */
-static void qnnrt__library_explain(const char *path, char program[QNNRT__PATH_MAX],
-                                   qnnrt_error *err)
+static void qnnrt__library_explain(const char *path, qnnrt_error *err)
 {
-    int machine = qnnrt__library_machine(path);
-    int own = qnnrt__os_path_of_program(program) ? qnnrt__library_machine(program) : -1;
+#ifdef __aarch64__
+    const int own = 183;
+#else
+    const int own = 62;
+#endif
+    const int machine = qnnrt__library_machine(path);
     if (machine == 0)
         qnnrt__hint(err, QNNRT_E_LIBRARY, "Give the path of a library; this file is not one.");
-    else if (machine > 0 && own > 0 && machine != own) {
+    else if (machine > 0 && machine != own) {
         qnnrt__err_add(err,
                        "\n  likely cause: the library is for another architecture (ELF machine %d, "
                        "this program is %d; 62 is x86-64, 183 aarch64)",
@@ -4957,7 +4938,7 @@ static qnnrt_result qnnrt__library_find(const char *name, const char *beside,
         *library = qnnrt__os_library_open(name, &why);
         if (*library != NULL) return QNNRT_OK;
         qnnrt__fail(err, QNNRT_E_LIBRARY, "cannot open the library %s: %s", name, why);
-        qnnrt__library_explain(name, at, err);
+        qnnrt__library_explain(name, err);
         return QNNRT_E_LIBRARY;
     }
     qnnrt__fail(err, QNNRT_E_LIBRARY, "cannot find the library %s. Tried:", name);
