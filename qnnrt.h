@@ -5463,25 +5463,18 @@ static int qnnrt__compare_quant_order(const qnnrt_quant *a, const qnnrt_quant *b
     return order;
 }
 
-/* Compare the shapes of two tensors in memory: dtype, format, dimensions and which are dynamic. */
-static int qnnrt__compare_shape_order(const qnnrt_tensor_info *a, const qnnrt_tensor_info *b)
+/* Return 0 if two tensors can share memory: same dimensions, dtype, format and encoding. Else
+   return a number below or above 0: any order that always is the same. */
+static int qnnrt__compare_order(const qnnrt_tensor_info *a, const qnnrt_tensor_info *b)
 {
     int order = qnnrt__compare_u64((uint64_t)a->dtype, (uint64_t)b->dtype);
+    QNNRT__STEP();
     if (order == 0) order = qnnrt__compare_u64(a->rank, b->rank);
     if (order == 0) order = qnnrt__compare_u64(a->vendor_format, b->vendor_format);
     if (order == 0 && a->rank > 0) order = memcmp(a->dims, b->dims, a->rank * sizeof(uint32_t));
-    if (order != 0) return order;
-    if (a->dynamic_dims == NULL || b->dynamic_dims == NULL)
-        return (a->dynamic_dims != NULL) - (b->dynamic_dims != NULL);
-    return memcmp(a->dynamic_dims, b->dynamic_dims, a->rank);
-}
-
-/* Return 0 if two tensors can share memory: same shape and encoding. Else return a number below or
-   above 0: any order that always is the same. */
-static int qnnrt__compare_order(const qnnrt_tensor_info *a, const qnnrt_tensor_info *b)
-{
-    const int order = qnnrt__compare_shape_order(a, b);
-    QNNRT__STEP();
+    if (order == 0) order = (a->dynamic_dims != NULL) - (b->dynamic_dims != NULL);
+    if (order == 0 && a->dynamic_dims != NULL)
+        order = memcmp(a->dynamic_dims, b->dynamic_dims, a->rank);
     return order != 0 ? order : qnnrt__compare_quant_order(&a->quant, &b->quant);
 }
 
@@ -5594,18 +5587,18 @@ static qnnrt_result qnnrt__compare_list(const qnnrt__compare_sides *sides, qnnrt
     const qnnrt_tensor_info *b = qnnrt__table_get(other, kind, &b_count);
     qnnrt_result result = qnnrt__compare_names(sides, noun, a, a_count, b, b_count, sizeof(*a));
     for (i = 0; i < a_count && result == QNNRT_OK; ++i) {
-        const qnnrt_quant *q = &a[i].quant, *r = &b[i].quant;
-        const int unknown = q->encoding == QNNRT_ENCODING_OTHER &&
-                            r->encoding == QNNRT_ENCODING_OTHER &&
-                            r->vendor_encoding == QNNRT__ABI_UNKNOWN;   /* the text says no more */
-        if (a[i].id == b[i].id && a[i].vendor_type == b[i].vendor_type &&
-            qnnrt__compare_shape_order(&a[i], &b[i]) == 0 &&
-            (unknown || qnnrt__compare_quant_order(q, r) == 0)) continue;
+        qnnrt_tensor_info text = b[i];      /* what it cannot name is taken from the binary */
+        if (text.vendor_format == QNNRT__ABI_UNKNOWN && a[i].vendor_format != 0)
+            text.vendor_format = a[i].vendor_format;
+        if (text.quant.vendor_encoding == QNNRT__ABI_UNKNOWN)
+            text.quant.vendor_encoding = a[i].quant.vendor_encoding;
+        if (a[i].id == text.id && a[i].vendor_type == text.vendor_type &&
+            qnnrt__compare_order(&a[i], &text) == 0) continue;
         snprintf(what, sizeof(what), "%s \"%.200s\"", noun, a[i].name);
         qnnrt__compare_whole(&a[i], in_a, sizeof(in_a));
-        qnnrt__compare_whole(&b[i], in_b, sizeof(in_b));
+        qnnrt__compare_whole(&text, in_b, sizeof(in_b));
         qnnrt__table_append(in_b, sizeof(in_b), "%s",
-                            qnnrt__compare_first(q, r, first, sizeof(first)));
+                            qnnrt__compare_first(&a[i].quant, &text.quant, first, sizeof(first)));
         result = qnnrt__compare_differs(sides, what, in_a, in_b);
     }
     return result;
@@ -6811,10 +6804,8 @@ static const char *qnnrt__read_kind(const char *text, size_t bytes)
           "a configuration of Genie" },
         { { "activation_encodings", "param_encodings", "encodings" },
           "a file of quantization encodings (AIMET)" },
-        { { "architectures" }, "a model's config.json" },
-        { { "n_layers" }, "a model's params.json" },
-        { { "traceEvents" }, "a profile" },
-        { { "plan" }, "a plan of qnnrt-run" },
+        { { "architectures", "n_layers" }, "a model's config.json or params.json" },
+        { { "traceEvents", "plan" }, "a profile, or a plan of qnnrt-run" },
         { { "graph_inputs" }, "a graph of PyTorch, which is not compiled" }
     };
     qnnrt_json_reader r;
@@ -13022,19 +13013,7 @@ static const qnnrt__names_entry qnnrt__vendor_types[] = {
 
 static const qnnrt__names_entry qnnrt__vendor_formats[] = {
     { 0, "FLAT_BUFFER" }, { 0, "DENSE" }, { 1, "SPARSE" }, { 2, "CODEBOOK" }, { 3, "MX" },
-    { 4, "UBWC_RGBA8888" }, { 5, "UBWC_NV12" }, { 6, "UBWC_NV12_Y" }, { 7, "UBWC_NV12_UV" },
-    { 8, "HMX_WEIGHT_LAYOUT" }, { 9, "UBWC_NV124R" }, { 10, "UBWC_NV124R_Y" },
-    { 11, "UBWC_NV124R_UV" }, { 12, "UBWC_P010" }, { 13, "UBWC_P010_Y" }, { 14, "UBWC_P010_UV" },
-    { 15, "UBWC_P016" }, { 16, "UBWC_P016_Y" }, { 17, "UBWC_P016_UV" }, { 18, "UBWC_TP10" },
-    { 19, "UBWC_TP10_Y" }, { 20, "UBWC_TP10_UV" }, { 21, "UBWC_TBAYER10_1X1" },
-    { 22, "UBWC_TBAYER10_2X2" }, { 23, "UBWC_TBAYER10_3X3" }, { 24, "UBWC_TBAYER10_4X4" },
-    { 25, "UBWC_BAYER16_10BPS_1X1" }, { 26, "UBWC_BAYER16_10BPS_2X2" },
-    { 27, "UBWC_BAYER16_10BPS_4X4" }, { 28, "UBWC_BAYER16_12BPS_1X1" },
-    { 29, "UBWC_BAYER16_12BPS_2X2" }, { 30, "UBWC_BAYER16_12BPS_4X4" },
-    { 31, "UBWC_BAYER16_14BPS_1X1" }, { 32, "UBWC_BAYER16_14BPS_2X2" },
-    { 33, "UBWC_BAYER16_14BPS_4X4" }, { 34, "UBWC_BAYER16_16BPS_1X1" },
-    { 35, "UBWC_BAYER16_16BPS_2X2" }, { 36, "UBWC_BAYER16_16BPS_4X4" }, { 37, "BATCH_ALIGNED_256" },
-    { 0, NULL }
+    { 8, "HMX_WEIGHT_LAYOUT" }, { 0, NULL }
 };
 
 static const qnnrt__names_entry qnnrt__vendor_encodings[] = {
@@ -13116,7 +13095,7 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
            Metadata is read as qnn-context-binary-utility and qnnrt-run write it: no longer
            "scaleOffsetEncoding" and its kin, "quantization", "data_type", "currentDimensions",
            "inputs" and "outputs" of a graph, enumerators as numbers, scale and offset without an
-           object, pairs of an axis as texts or lists, and sizes of tensors.
+           object, pairs of an axis as texts or lists, sizes of tensors, and names of image layouts.
            Fixed: qnnrt_pipeline_make() with a count and no list; qnnrt_encode_f32()
            wrote before it refused; qnnrt_data() of a slot that is not bound set no text; a warning
            of two NPU generations after the first model was closed; newlines in logged errors;

@@ -1796,7 +1796,7 @@ TEST(shards_that_do_not_fit_are_named)
 #define RICH HEAD "soc 57\narch 75\n" \
     "graph prefill\nspill 4096\nvtcm 8388608\nopt 3\nhvx 4\nio 100\nopdata 200\nconst 300\n" \
     "in ids 1 0032 2 1 8 -\nin x 2 0408 2 4 4 s 0.5 -3\nin k 2147483653 0408 3 2 3 3 a 1 3 0.5 -1 0.25 -2 0.125 -3\n" \
-    "in w 4 0308 2 6 2 w 4 0 6 1 0 1 1 1 2 1 3 1 4 1 5\nin b 7 0404 1 4 b 4 0.5 -3\nin e 8 0308 1 4 e 5 format=9\n" \
+    "in w 4 0308 2 6 2 w 4 0 6 1 0 1 1 1 2 1 3 1 4 1 5\nin b 7 0404 1 4 b 4 0.5 -3\nin e 8 0308 1 4 e 5 format=8\n" \
     "out logits 5 0232 2 1 8 -\nout h 6 0416 1 4 s 0.1 -32768\nupd lora 17 0232 1 4 -\n" \
     "graph decode\nin ids 11 0032 2 1 1 -\nout logits 15 0232 2 1 8 -\n"
 
@@ -1988,7 +1988,7 @@ TEST(unstated_facts_are_not_compared)
     }
 }
 
-TEST(an_encoding_that_the_text_cannot_name_is_taken_from_the_binary)
+TEST(what_the_text_cannot_name_is_taken_from_the_binary)
 {
     qnnrt_desc desc = new_desc();
     qnnrt_file file;
@@ -1996,6 +1996,7 @@ TEST(an_encoding_that_the_text_cannot_name_is_taken_from_the_binary)
     char *json;
     meta_begin();
     json = edit(json_of(RICH, 0, NULL), "QNN_QUANTIZATION_ENCODING_BLOCKWISE_EXPANSION", "UNKNOWN");
+    json = edit(json, "QNN_TENSOR_DATA_FORMAT_HMX_WEIGHT_LAYOUT", "QNN_TENSOR_DATA_FORMAT_NEWER");
     fake_begin("");
     memset(&file, 0, sizeof(file));
     file.data = RICH;
@@ -2006,7 +2007,12 @@ TEST(an_encoding_that_the_text_cannot_name_is_taken_from_the_binary)
     desc.file_count = 1;
     OPENS(NULL, &desc, &model);
     CHECK_EQ(qnnrt_get_info(model)->contexts->graphs->inputs[5].quant.vendor_encoding, 5);
+    CHECK_EQ(qnnrt_get_info(model)->contexts->graphs->inputs[5].vendor_format, 8);
     CLOSE(model);
+    /* of a plain tensor it is a difference */
+    file.json_data = edit(json, "QNN_TENSOR_DATA_FORMAT_FLAT_BUFFER", "UNKNOWN");
+    file.json_bytes = strlen(file.json_data);
+    FAILS(NULL, &desc, QNNRT_E_MISMATCH, "input \"ids\"", "format 0x7ffffffe");
 }
 
 /* ---- A 2: damaged at every place -------------------------------------------------------------------- */
@@ -2350,7 +2356,7 @@ TEST_MAIN("meta")
     RUN(a_difference_in_a_later_graph_is_found);
     RUN(every_difference_is_found_and_named);
     RUN(unstated_facts_are_not_compared);
-    RUN(an_encoding_that_the_text_cannot_name_is_taken_from_the_binary);
+    RUN(what_the_text_cannot_name_is_taken_from_the_binary);
     RUN(dump_truncated_at_every_byte_is_refused);
     RUN(dump_with_any_bit_flipped_is_refused_or_good);
     RUN(announced_counts_reserve_little);
