@@ -13085,6 +13085,10 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
      qnnrt_slot, qnnrt_slot_info, QNNRT_NO_SLOT        const qnnrt_slot *, qnnrt_slot, NULL
      apart, constants, names, keeps, ranges of         qnnrt_pipeline_desc.uses, one
          qnnrt_pipeline_desc, and their structs        qnnrt_use_desc for all
+     qnnrt_manifest_context.backend, _context_info     .role, qnnrt_manifest_context   manifest.h
+     qnnrt_manifest_constant.name .. .dims             .tensor, in open programs, too  manifest.h
+     qnnrt_manifest_desc.wired; .conversions           describe; ..._pipeline          manifest.h
+     "hash" of a context in qnnrt.json                 "fingerprint"                   manifest.h
            Added: qnnrt_backend_info.hooks, limits.scales, .entries and .places, desc.check,
            QNNRT_CHECK_VERSION(), qnnrt_exec_steps(), qnnrt_pipeline_prepare(),
            qnnrt_file.name, qnnrt_backend_desc.power, qnnrt_mem_provider, qnnrt_host_step.derived,

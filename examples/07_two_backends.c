@@ -214,7 +214,7 @@ static int save(const char *folder, qnnrt *npu, qnnrt *cpu, program *p, qnnrt_er
 {
     qnnrt_manifest_context contexts[2] = {{0}};
     qnnrt_manifest_desc desc = {0};
-    const qnnrt_conversion *wishes = p->wishes;
+    qnnrt_manifest_pipeline pipeline = {{0}, NULL};
     char path[3][1024];
     FILE *file;
     int ok;
@@ -225,14 +225,15 @@ static int save(const char *folder, qnnrt *npu, qnnrt *cpu, program *p, qnnrt_er
     if (qnnrt_save(npu, 0, path[0], err) != QNNRT_OK || qnnrt_save(cpu, 0, path[1], err) != QNNRT_OK)
         return 0;
     contexts[0].file = "npu.bin";
-    contexts[0].backend = "npu";
+    contexts[0].role = "npu";
     contexts[1].file = "cpu.bin";
-    contexts[1].backend = "cpu";
+    contexts[1].role = "cpu";
     p->steps[1].context = 1;
     desc.contexts = contexts;
     desc.context_count = 2;
-    desc.pipelines = &p->desc;
-    desc.conversions = &wishes;
+    pipeline.desc = p->desc;
+    pipeline.conversions = p->wishes;
+    desc.pipelines = &pipeline;
     desc.pipeline_count = 1;
     file = fopen(path[2], "w");
     ok = file != NULL && qnnrt_manifest_write(&desc, to_file, file, err) == QNNRT_OK;

@@ -447,14 +447,15 @@ lacks manifest_hash out '"hash": "'
 check manifest_fingerprints "$(cat "$tmp/out")" test "$(grep -cE '"fingerprint": "[0-9a-f]{16}"' "$tmp/out")" -eq 2
 again manifest_roundtrip "$tmp/manifest_fake" --system_so "$fake"
 hashed manifest_sha256 2 "$tmp/manifest_fake/qnnrt.json"
-sed 's/"fingerprint": "./"hash": "g/' "$tmp/program" >"$tmp/manifest_fake/qnnrt.json"
+sed 's/"fingerprint": "./"fingerprint": "g/' "$tmp/program" >"$tmp/manifest_fake/qnnrt.json"
 run inspect "$tmp/manifest_fake" --system_so "$fake"
 is manifest_damaged 1
-says manifest_damaged_place err 'qnnrt.json: context 0: "hash"'
+says manifest_damaged_place err 'qnnrt.json: context 0: "fingerprint"'
 sed 's/"fingerprint": "/"hash": "/' "$tmp/program" >"$tmp/manifest_fake/qnnrt.json"
 run inspect "$tmp/manifest_fake" --system_so "$fake"
-is manifest_old_key 0
-sed 's/"fingerprint": "[0-9a-f]*"/"hash": "0123456789abcdef"/' "$tmp/program" >"$tmp/manifest_fake/qnnrt.json"
+is manifest_old_key 1
+says manifest_old_key_named err 'qnnrt.json: context 0: unknown key "hash"'
+sed 's/"fingerprint": "[0-9a-f]*"/"fingerprint": "0123456789abcdef"/' "$tmp/program" >"$tmp/manifest_fake/qnnrt.json"
 run inspect "$tmp/manifest_fake" --system_so "$fake"
 is manifest_hash_wrong 1
 says manifest_hash_named err 'a.bin'

@@ -5,6 +5,7 @@
 #include "qnnrt_device.h"
 #include "test.h"
 #include "../tools/qnnrt_manifest.h"
+#include "../tools/run_describe.h"
 #define OPENS_OPEN  qnnrt_manifest_open
 #define OPENS_CLOSE qnnrt_manifest_close
 #define OPENS_MODEL qnnrt_manifest
@@ -125,7 +126,7 @@ TEST(other_metadata_does_not_hide_a_program)
     FAILS(folder, &desc, QNNRT_E_NOT_FOUND, "genie_config.json", "absent.bin");
 }
 
-TEST(a_fingerprint_is_compared_also_by_its_old_name)
+TEST(a_fingerprint_is_compared)
 {
     qnnrt_manifest_open_desc desc = new_open();
     qnnrt_manifest *model;
@@ -137,10 +138,10 @@ TEST(a_fingerprint_is_compared_also_by_its_old_name)
     OPENS(folder, &desc, &model);
     found = fingerprint_of(qnnrt_manifest_get_info(model), 1);
     CHECK_EQ(qnnrt_manifest_close(model), QNNRT_OK);
-    for (i = 0; i < 6; ++i) {
+    for (i = 0; i < 3; ++i) {
         snprintf(hash, sizeof(hash), i == 1 ? "%016llX" : "%016llx", (unsigned long long)(i % 3 == 2 ? found ^ 1 : found));
         snprintf(text, sizeof(text), "{\"program\": {\"version\": 1, \"backends\": [\"npu\"], \"contexts\": [{\"file\": \"b.bin\","
-                                     " \"backend\": \"npu\", \"%s\": \"%s\"}]}}", i < 3 ? "hash" : "fingerprint", hash);
+                                     " \"backend\": \"npu\", \"fingerprint\": \"%s\"}]}}", hash);
         put(folder, "qnnrt.json", text);
         if (i % 3 == 2) {
             snprintf(text, sizeof(text), "fingerprint %016llx", (unsigned long long)found);
@@ -536,7 +537,7 @@ TEST(constants_fit_their_files_and_inputs)
         put(folder, "qnnrt.json", WHOLE(TABLE(", {\"name\": \"c\", \"file\": \"empty\", \"dtype\": \"int8\", \"dims\": []}"), MIXED(VALUE)));
         FAILS(folder, &desc, QNNRT_E_MISMATCH, "constant \"c\"", "empty has 0");
         put(folder, "qnnrt.json", WHOLE(", \"constants\": [{\"name\": \"table\", \"file\": \"table\", \"dtype\": \"float32\", \"dims\": [8]}]", MIXED(VALUE)));
-        FAILS(folder, &desc, QNNRT_E_MISMATCH, "constant 0: \"table\" is float32[8]", "input \"t\" of step 1 is float32[1,8]");
+        FAILS(folder, &desc, QNNRT_E_MISMATCH, "constant \"table\" is float32[8]", "input \"t\" of step 1 is float32[1,8]");
         put(folder, "qnnrt.json", WHOLE(", \"constants\": [{\"name\": \"table\", \"file\": \"table\", \"dtype\": \"int32\", \"dims\": [1, 8]}]", MIXED(VALUE)));
         FAILS(folder, &desc, QNNRT_E_MISMATCH, "int32[1,8]", "float32[1,8]");
     }
@@ -918,7 +919,7 @@ static const struct { const char *text; qnnrt_result code; const char *needle, *
     { "", QNNRT_E_FORMAT, "byte 0", NULL },
     { "[1]", QNNRT_E_FORMAT, "a list", "expected an object" },
     { PROGRAM("") "x", QNNRT_E_FORMAT, "byte ", NULL },
-    { "{\"program\": {\"version\": 1}, \"program\": {\"version\": 1}}", QNNRT_E_FORMAT, "needs \"backends\"", NULL },
+    { "{\"program\": {\"version\": 1}, \"program\": {\"version\": 1}}", QNNRT_E_FORMAT, "\"backends\" is missing", NULL },
     { "{\"program\": {\"version\": 1, " CONTEXTS "}, \"program\": {}}", QNNRT_E_FORMAT, "\"program\" occurs twice", NULL },
     { "{\"program\": 3}", QNNRT_E_FORMAT, "\"program\" is a number", "an object" },
     { "{\"llm\": }", QNNRT_E_FORMAT, "byte 8", NULL },
@@ -927,15 +928,15 @@ static const struct { const char *text; qnnrt_result code; const char *needle, *
     { "{\"program\": {\"version\": 0, " CONTEXTS "}}", QNNRT_E_VERSION, "version 0", "version 1" },
     { "{\"program\": {\"version\": \"1\", " CONTEXTS "}}", QNNRT_E_FORMAT, "\"version\" is text", "a number" },
     { "{\"program\": {\"version\": 1.5, " CONTEXTS "}}", QNNRT_E_FORMAT, "\"version\" is 1.5", NULL },
-    { "{\"program\": {" CONTEXTS "}}", QNNRT_E_FORMAT, "\"program\" needs \"version\"", NULL },
+    { "{\"program\": {" CONTEXTS "}}", QNNRT_E_FORMAT, "\"version\" is missing", NULL },
     { "{\"program\": {\"version\": 1, \"version\": 1, " CONTEXTS "}}", QNNRT_E_FORMAT, "\"version\" occurs twice", NULL },
     /* keys */
-    { PROGRAM(", \"colour\": 1"), QNNRT_E_FORMAT, "\"program\" has an unknown key \"colour\" (byte ", "version, backends, contexts, constants and pipelines" },
+    { PROGRAM(", \"colour\": 1"), QNNRT_E_FORMAT, "unknown key \"colour\" (byte ", "version, backends, contexts, constants, pipelines" },
     { PROGRAM(", \"info\": {}"), QNNRT_E_FORMAT, "unknown key \"info\"", NULL },
-    { PIPELINE(STEPS ", \"edge\": []"), QNNRT_E_FORMAT, "pipeline \"main\": a pipeline has an unknown key \"edge\"", NULL },
-    { PIPELINE("\"steps\": [{\"graf\": 1}]"), QNNRT_E_FORMAT, "pipeline \"main\": step 0: a step has an unknown key \"graf\"", "context, graph, host, inputs and outputs" },
-    { PIPELINE(STEPS ", \"edges\": [" EDGE ", {\"from\": [0, \"y\"], \"to\": [1, \"u\"], \"a\\u0062\": 1}]"), QNNRT_E_FORMAT, "edge 1: an edge has an unknown key", NULL },
-    { PIPELINES("{" STEPS "}"), QNNRT_E_FORMAT, "pipeline 0: a pipeline needs \"name\"", NULL },
+    { PIPELINE(STEPS ", \"edge\": []"), QNNRT_E_FORMAT, "pipeline \"main\": unknown key \"edge\"", NULL },
+    { PIPELINE("\"steps\": [{\"graf\": 1}]"), QNNRT_E_FORMAT, "pipeline \"main\": step 0: unknown key \"graf\"", "context, graph, host, inputs, outputs" },
+    { PIPELINE(STEPS ", \"edges\": [" EDGE ", {\"from\": [0, \"y\"], \"to\": [1, \"u\"], \"a\\u0062\": 1}]"), QNNRT_E_FORMAT, "edge 1: unknown key", NULL },
+    { PIPELINES("{" STEPS "}"), QNNRT_E_FORMAT, "pipeline 0: \"name\" is missing", NULL },
     { PIPELINES("{\"name\": \"\", " STEPS "}"), QNNRT_E_FORMAT, "\"name\" is empty", NULL },
     { PIPELINES("{\"name\": \"a\\u0000b\", " STEPS "}"), QNNRT_E_FORMAT, "\\u0000", NULL },
     { PIPELINES("{\"name\": \"a\", " STEPS "}, {\"name\": \"a\", " STEPS "}"), QNNRT_E_FORMAT, "pipeline \"a\" occurs twice", NULL },
@@ -948,12 +949,12 @@ static const struct { const char *text; qnnrt_result code; const char *needle, *
     { "{\"program\": {\"version\": 1, \"backends\": [7], \"contexts\": []}}", QNNRT_E_FORMAT, "backend 0: ", "a number" },
     { "{\"program\": {\"version\": 1, \"backends\": [\"npu\"], \"contexts\": []}}", QNNRT_E_FORMAT, "\"contexts\" is empty", NULL },
     { "{\"program\": {\"version\": 1, \"backends\": [\"npu\"], \"contexts\": [{\"file\": \"a.bin\", \"backend\": \"npu\"}, {\"file\": \"a.bin\", \"backend\": \"npu\"}]}}", QNNRT_E_FORMAT, "context \"a.bin\" occurs twice", NULL },
-    { "{\"program\": {\"version\": 1, \"backends\": [\"npu\"], \"contexts\": [{\"file\": \"a.bin\"}]}}", QNNRT_E_FORMAT, "context 0: a context needs \"backend\"", NULL },
-    { "{\"program\": {\"version\": 1, \"backends\": [\"npu\"], \"contexts\": [{\"file\": \"a.bin\", \"backend\": \"npu\", \"hash\": \"123\"}]}}", QNNRT_E_FORMAT, "context 0: \"hash\" is \"123\"", "16" },
-    { "{\"program\": {\"version\": 1, \"backends\": [\"npu\"], \"contexts\": [{\"file\": \"a.bin\", \"backend\": \"npu\", \"hash\": \"0123456789abcdeg\"}]}}", QNNRT_E_FORMAT, "\"hash\"", NULL },
-    { "{\"program\": {\"version\": 1, \"backends\": [\"npu\"], \"contexts\": [{\"file\": \"a.bin\", \"backend\": \"npu\", \"hash\": \"0123456789abcdef0\"}]}}", QNNRT_E_FORMAT, "\"hash\"", NULL },
+    { "{\"program\": {\"version\": 1, \"backends\": [\"npu\"], \"contexts\": [{\"file\": \"a.bin\"}]}}", QNNRT_E_FORMAT, "context 0: \"backend\" is missing", NULL },
+    { "{\"program\": {\"version\": 1, \"backends\": [\"npu\"], \"contexts\": [{\"file\": \"a.bin\", \"backend\": \"npu\", \"fingerprint\": \"123\"}]}}", QNNRT_E_FORMAT, "context 0: \"fingerprint\" is \"123\"", "16" },
+    { "{\"program\": {\"version\": 1, \"backends\": [\"npu\"], \"contexts\": [{\"file\": \"a.bin\", \"backend\": \"npu\", \"fingerprint\": \"0123456789abcdeg\"}]}}", QNNRT_E_FORMAT, "\"fingerprint\"", NULL },
+    { "{\"program\": {\"version\": 1, \"backends\": [\"npu\"], \"contexts\": [{\"file\": \"a.bin\", \"backend\": \"npu\", \"fingerprint\": \"0123456789abcdef0\"}]}}", QNNRT_E_FORMAT, "\"fingerprint\"", NULL },
     { "{\"program\": {\"version\": 1, \"backends\": [\"npu\"], \"contexts\": [{\"file\": \"a.bin\", \"backend\": \"npu\", \"sha256\": \"0123456789abcdef\"}]}}", QNNRT_E_FORMAT, "context 0: \"sha256\" is \"0123456789abcdef\"", "64" },
-    { "{\"program\": {\"version\": 1, \"backends\": [\"npu\"], \"contexts\": [{\"file\": \"a.bin\", \"backend\": \"npu\", \"hash\": \"0123456789abcdef\", \"fingerprint\": \"0123456789abcdef\"}]}}", QNNRT_E_FORMAT, "context 0: a context has either \"fingerprint\" or \"hash\"", NULL },
+    { "{\"program\": {\"version\": 1, \"backends\": [\"npu\"], \"contexts\": [{\"file\": \"a.bin\", \"backend\": \"npu\", \"hash\": \"0123456789abcdef\", \"fingerprint\": \"0123456789abcdef\"}]}}", QNNRT_E_FORMAT, "context 0: unknown key \"hash\"", "file, backend, fingerprint, sha256" },
     /* constants */
     { PROGRAM(", \"constants\": [{\"name\": \"t\", \"file\": \"t\", \"dtype\": \"float33\", \"dims\": [1]}]"), QNNRT_E_FORMAT, "constant 0: \"dtype\" is \"float33\"", NULL },
     { PROGRAM(", \"constants\": [{\"name\": \"t\", \"file\": \"t\", \"dtype\": \"string\", \"dims\": [1]}]"), QNNRT_E_FORMAT, "\"dtype\" is \"string\"", NULL },
@@ -964,26 +965,26 @@ static const struct { const char *text; qnnrt_result code; const char *needle, *
     { PROGRAM(", \"constants\": [{\"name\": \"t\", \"file\": \"t\", \"dtype\": \"int8\", \"dims\": [1,1,1,1,1,1,1,1,1]}]"), QNNRT_E_LIMIT, "more than 8 dimensions", "limits.rank" },
     { PROGRAM(", \"constants\": [{\"name\": \"t\", \"file\": \"t\", \"dtype\": \"int8\", \"dims\": [2], \"offset\": 18446744073709551615}]"), QNNRT_E_LIMIT, "18446744073709551615", NULL },
     { PROGRAM(", \"constants\": [{\"name\": \"t\", \"file\": \"t\", \"dtype\": \"int8\", \"dims\": [2], \"offset\": -1}]"), QNNRT_E_FORMAT, "\"offset\" is -1", NULL },
-    { PROGRAM(", \"constants\": [{\"name\": \"t\", \"file\": \"t\", \"dtype\": \"int8\"}]"), QNNRT_E_FORMAT, "a constant needs \"dims\"", NULL },
+    { PROGRAM(", \"constants\": [{\"name\": \"t\", \"file\": \"t\", \"dtype\": \"int8\"}]"), QNNRT_E_FORMAT, "\"dims\" is missing", NULL },
     { PROGRAM(", \"constants\": [{\"name\": \"t\", \"file\": \"t\", \"dtype\": \"int8\", \"dims\": []}, {\"name\": \"t\", \"file\": \"u\", \"dtype\": \"int8\", \"dims\": []}]"), QNNRT_E_FORMAT, "constant \"t\" occurs twice", NULL },
-    { PIPELINE(STEPS ", \"constants\": [{\"step\": 1, \"input\": \"m\", \"constant\": \"t\"}]"), QNNRT_E_FORMAT, "pipeline \"main\": constant 0", "\"t\"" },
-    { PIPELINE(STEPS ", \"constants\": [{\"step\": 1, \"input\": \"m\"}]"), QNNRT_E_FORMAT, "needs \"constant\"", NULL },
+    { PIPELINE(STEPS ", \"constants\": [{\"step\": 1, \"input\": \"m\", \"constant\": \"t\"}]"), QNNRT_E_FORMAT, "pipeline \"main\": input \"m\" of step 1", "\"t\"" },
+    { PIPELINE(STEPS ", \"constants\": [{\"step\": 1, \"input\": \"m\"}]"), QNNRT_E_FORMAT, "\"constant\" is missing", NULL },
     /* steps */
     { PIPELINE("\"steps\": [{\"context\": 2, \"graph\": \"first\"}]"), QNNRT_E_FORMAT, "pipeline \"main\": step 0: \"context\" is 2", "2 contexts" },
     { PIPELINE("\"steps\": [{\"context\": 99999999999, \"graph\": \"first\"}]"), QNNRT_E_FORMAT, "\"context\" is 99999999999", NULL },
-    { PIPELINE("\"steps\": [{\"context\": 1}]"), QNNRT_E_FORMAT, "step 0: a step needs \"graph\"", NULL },
-    { PIPELINE("\"steps\": [{\"graph\": \"first\"}]"), QNNRT_E_FORMAT, "a step needs \"context\"", NULL },
-    { PIPELINE("\"steps\": [{\"host\": \"f\", \"inputs\": []}]"), QNNRT_E_FORMAT, "a host step needs \"outputs\"", NULL },
-    { PIPELINE("\"steps\": [{\"host\": \"f\", \"context\": 1}]"), QNNRT_E_FORMAT, "step 0: a step has either", NULL },
-    { PIPELINE("\"steps\": [{\"host\": \"f\", \"inputs\": [{\"name\": \"i\", \"dtype\": \"ufixed8\", \"dims\": [1], \"scale\": 0.5}], \"outputs\": []}]"), QNNRT_E_FORMAT, "step 0: input 0: an encoding needs \"offset\"", NULL },
-    { PIPELINE("\"steps\": [{\"host\": \"f\", \"outputs\": [{\"name\": \"i\", \"dtype\": \"ufixed8\", \"dims\": [1], \"scale\": 0, \"offset\": 1}], \"inputs\": []}]"), QNNRT_E_FORMAT, "output 0: \"i\" (ufixed8): scale", NULL },
+    { PIPELINE("\"steps\": [{\"context\": 1}]"), QNNRT_E_FORMAT, "step 0: \"graph\" is missing", NULL },
+    { PIPELINE("\"steps\": [{\"graph\": \"first\"}]"), QNNRT_E_FORMAT, "\"context\" is missing", NULL },
+    { PIPELINE("\"steps\": [{\"host\": \"f\", \"inputs\": []}]"), QNNRT_E_FORMAT, "\"outputs\" is missing", NULL },
+    { PIPELINE("\"steps\": [{\"host\": \"f\", \"context\": 1}]"), QNNRT_E_FORMAT, "step 0: it must have either", NULL },
+    { PIPELINE("\"steps\": [{\"host\": \"f\", \"inputs\": [{\"name\": \"i\", \"dtype\": \"ufixed8\", \"dims\": [1], \"scale\": 0.5}], \"outputs\": []}]"), QNNRT_E_FORMAT, "step 0: input 0: \"offset\" is missing", NULL },
+    { PIPELINE("\"steps\": [{\"context\": 1, \"graph\": \"first\"}, {\"host\": \"f\", \"outputs\": [{\"name\": \"i\", \"dtype\": \"ufixed8\", \"dims\": [1], \"scale\": 0, \"offset\": 1}], \"inputs\": []}]"), QNNRT_E_FORMAT, "step 1: graph \"f\": tensor \"i\" (ufixed8): scale", NULL },
     { PIPELINE("\"steps\": [{\"host\": \"f\", \"outputs\": [{\"name\": \"i\", \"dtype\": \"ufixed8\", \"dims\": [1], \"scale\": 1e99, \"offset\": 1}], \"inputs\": []}]"), QNNRT_E_FORMAT, "\"scale\" is 1e99", NULL },
     { PIPELINE("\"steps\": [{\"host\": \"f\", \"outputs\": [{\"name\": \"i\", \"dtype\": \"ufixed8\", \"dims\": [1], \"scale\": 1, \"offset\": 2147483648}], \"inputs\": []}]"), QNNRT_E_FORMAT, "\"offset\" is 2147483648", NULL },
-    { PIPELINE("\"steps\": [{\"host\": \"f\", \"outputs\": [{\"name\": \"i\", \"dtype\": \"ufixed8\", \"dims\": [1], \"scale\": 1, \"offset\": 0, \"bits\": 9}], \"inputs\": []}]"), QNNRT_E_FORMAT, "bitwidth", NULL },
+    { PIPELINE("\"steps\": [{\"context\": 1, \"graph\": \"first\"}, {\"host\": \"f\", \"outputs\": [{\"name\": \"i\", \"dtype\": \"ufixed8\", \"dims\": [1], \"scale\": 1, \"offset\": 0, \"bits\": 9}], \"inputs\": []}]"), QNNRT_E_FORMAT, "bitwidth", NULL },
     { PIPELINE("\"steps\": [{\"host\": \"f\", \"outputs\": [{\"name\": \"i\", \"dtype\": \"float32\", \"dims\": [1], \"scale\": 1, \"offset\": 0}], \"inputs\": []}]"), QNNRT_E_FORMAT, "float32 is not a quantized type", NULL },
     { PIPELINE("\"steps\": [{\"host\": \"f\", \"outputs\": [{\"name\": \"i\", \"dtype\": \"int8\", \"dims\": [1]}, {\"name\": \"i\", \"dtype\": \"int8\", \"dims\": [1]}], \"inputs\": []}]"), QNNRT_E_FORMAT, "output \"i\" occurs twice", NULL },
     /* edges */
-    { PIPELINE(STEPS ", \"edges\": [{\"from\": [0, \"y\"]}]"), QNNRT_E_FORMAT, "edge 0: an edge needs \"to\"", NULL },
+    { PIPELINE(STEPS ", \"edges\": [{\"from\": [0, \"y\"]}]"), QNNRT_E_FORMAT, "edge 0: \"to\" is missing", NULL },
     { PIPELINE(STEPS ", \"edges\": [{\"from\": 0, \"to\": [1, \"u\"]}]"), QNNRT_E_FORMAT, "edge 0: \"from\" is a number", "a list" },
     { PIPELINE(STEPS ", \"edges\": [{\"from\": [0], \"to\": [1, \"u\"]}]"), QNNRT_E_FORMAT, "\"from\" must have two elements", NULL },
     { PIPELINE(STEPS ", \"edges\": [{\"from\": [0, \"y\", 3], \"to\": [1, \"u\"]}]"), QNNRT_E_FORMAT, "\"from\" must have two elements", NULL },
@@ -993,24 +994,24 @@ static const struct { const char *text; qnnrt_result code; const char *needle, *
     { PIPELINE(STEPS ", \"edges_only\": null"), QNNRT_E_FORMAT, "\"edges_only\" is null", NULL },
     { PIPELINE(STEPS ", \"apart\": [[1]]"), QNNRT_E_FORMAT, "apart 0", NULL },
     /* names and buffers */
-    { PIPELINE(STEPS ", \"names\": {\"a\": {\"step\": 0, \"input\": \"x\"}, \"a\": {\"step\": 0, \"output\": \"y\"}}"), QNNRT_E_FORMAT, "name \"a\" occurs twice", NULL },
+    { PIPELINE(STEPS ", \"names\": {\"a\": {\"step\": 0, \"input\": \"x\"}, \"a\": {\"step\": 0, \"output\": \"y\"}}"), QNNRT_E_FORMAT, "the name \"a\" is given twice", NULL },
     { PIPELINE(STEPS ", \"names\": {\"\": {\"step\": 0, \"input\": \"x\"}}"), QNNRT_E_FORMAT, "name 0", "empty" },
     { PIPELINE(STEPS ", \"names\": {\"a\\u0000\": {\"step\": 0, \"input\": \"x\"}}"), QNNRT_E_FORMAT, "name 0", "\\u0000" },
-    { PIPELINE(STEPS ", \"names\": {\"a\": {\"step\": 0}}"), QNNRT_E_FORMAT, "name 0: a name has either", NULL },
-    { PIPELINE(STEPS ", \"names\": {\"a\": {\"step\": 0, \"input\": \"x\", \"output\": \"y\"}}"), QNNRT_E_FORMAT, "name 0: a name has either", NULL },
+    { PIPELINE(STEPS ", \"names\": {\"a\": {\"step\": 0}}"), QNNRT_E_FORMAT, "name 0: it must have either", NULL },
+    { PIPELINE(STEPS ", \"names\": {\"a\": {\"step\": 0, \"input\": \"x\", \"output\": \"y\"}}"), QNNRT_E_FORMAT, "name 0: it must have either", NULL },
     { PIPELINE(STEPS ", \"names\": []"), QNNRT_E_FORMAT, "\"names\" is a list", NULL },
     { PIPELINE(STEPS ", \"buffers\": [{\"name\": \"b\", \"bytes\": 0, \"slots\": []}]"), QNNRT_E_FORMAT, "buffer 0: \"bytes\" is 0", NULL },
     { PIPELINE(STEPS ", \"buffers\": [{\"name\": \"b\", \"bytes\": 18446744073709551616, \"slots\": []}]"), QNNRT_E_FORMAT, "\"bytes\" is 18446744073709551616", NULL },
     { PIPELINE(STEPS ", \"buffers\": [{\"name\": \"b\", \"bytes\": 64, \"align\": 48, \"slots\": []}]"), QNNRT_E_FORMAT, "\"align\" is 48", NULL },
-    { PIPELINE(STEPS ", \"buffers\": [{\"name\": \"b\", \"bytes\": 64}]"), QNNRT_E_FORMAT, "a buffer needs \"slots\"", NULL },
-    { PIPELINE(STEPS ", \"buffers\": [{\"name\": \"b\", \"bytes\": 64, \"slots\": [{\"step\": 0, \"input\": \"x\"}]}]"), QNNRT_E_FORMAT, "buffer 0: slot 0: a slot needs \"offset\"", NULL },
+    { PIPELINE(STEPS ", \"buffers\": [{\"name\": \"b\", \"bytes\": 64}]"), QNNRT_E_FORMAT, "\"slots\" is missing", NULL },
+    { PIPELINE(STEPS ", \"buffers\": [{\"name\": \"b\", \"bytes\": 64, \"slots\": [{\"step\": 0, \"input\": \"x\"}]}]"), QNNRT_E_FORMAT, "buffer 0: slot 0: \"offset\" is missing", NULL },
     /* ranges */
-    { PIPELINE(STEPS ", \"ranges\": [{\"step\": 0, \"input\": \"x\", \"low\": 0}]"), QNNRT_E_FORMAT, "range 0: a range needs \"high\"", NULL },
-    { PIPELINE(STEPS ", \"ranges\": [{\"input\": \"x\", \"low\": 0, \"high\": 1}]"), QNNRT_E_FORMAT, "range 0: a range needs \"step\"", NULL },
+    { PIPELINE(STEPS ", \"ranges\": [{\"step\": 0, \"input\": \"x\", \"low\": 0}]"), QNNRT_E_FORMAT, "range 0: \"high\" is missing", NULL },
+    { PIPELINE(STEPS ", \"ranges\": [{\"input\": \"x\", \"low\": 0, \"high\": 1}]"), QNNRT_E_FORMAT, "range 0: \"step\" is missing", NULL },
     { PIPELINE(STEPS ", \"ranges\": [{\"step\": 0, \"input\": \"x\", \"low\": -2147483649, \"high\": 1}]"), QNNRT_E_FORMAT, "range 0: \"low\" is -2147483649", NULL },
     { PIPELINE(STEPS ", \"ranges\": [{\"step\": 0, \"input\": \"x\", \"low\": 0, \"high\": 2147483648}]"), QNNRT_E_FORMAT, "range 0: \"high\" is 2147483648", NULL },
     { PIPELINE(STEPS ", \"ranges\": [{\"step\": 0, \"input\": \"x\", \"low\": 0.5, \"high\": 1}]"), QNNRT_E_FORMAT, "range 0: \"low\" is 0.5", NULL },
-    { PIPELINE(STEPS ", \"ranges\": [{\"step\": 0, \"output\": \"y\", \"low\": 0, \"high\": 1}]"), QNNRT_E_FORMAT, "unknown key \"output\"", "step, input, low and high" },
+    { PIPELINE(STEPS ", \"ranges\": [{\"step\": 0, \"output\": \"y\", \"low\": 0, \"high\": 1}]"), QNNRT_E_FORMAT, "unknown key \"output\"", "step, input, low, high" },
     { PIPELINE(STEPS ", \"ranges\": {\"x\": [0, 1]}"), QNNRT_E_FORMAT, "\"ranges\" is an object", "a list" },
     { PIPELINE(STEPS ", \"buffers\": [{\"name\": \"b\", \"bytes\": 64, \"slots\": []}, {\"name\": \"b\", \"bytes\": 64, \"slots\": []}]"), QNNRT_E_FORMAT, "buffer \"b\" occurs twice", NULL },
 };
@@ -1125,41 +1126,33 @@ static void write_model(const qnnrt_manifest *model, int hashes, meta_text *out)
 {
     const qnnrt_manifest_info *info = qnnrt_manifest_get_info(model);
     qnnrt_manifest_context contexts[4];
-    qnnrt_manifest_constant constants[8];
+    qnnrt_manifest_pipeline listed[8];
+    described pipelines[8];
     qnnrt_manifest_desc desc;
     size_t i;
     memset(&desc, 0, sizeof(desc));
-    memset(contexts, 0, sizeof(contexts));
-    memset(constants, 0, sizeof(constants));
-    CHECK(info->context_count <= 4 && info->constant_count <= 8);
+    CHECK(info->context_count <= 4 && info->pipeline_count <= 8);
     for (i = 0; i < info->context_count; ++i) {
-        contexts[i].file = info->contexts[i].file;
-        contexts[i].backend = info->contexts[i].role[0] != '\0' ? info->contexts[i].role : "npu";
+        contexts[i] = info->contexts[i];
+        if (contexts[i].role[0] == '\0') contexts[i].role = "npu";
         contexts[i].fingerprint = hashes ? fingerprint_of(info, i) : 0;
-        contexts[i].model = info->contexts[i].model;
-        contexts[i].context = info->contexts[i].context;
         contexts[i].sha256 = hashes ? "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f" : NULL;
     }
-    for (i = 0; i < info->constant_count; ++i) {
-        const qnnrt_manifest_constant_info *from = &info->constants[i];
-        constants[i].name = from->tensor->name;
-        constants[i].file = from->file;
-        constants[i].offset = from->offset;
-        constants[i].dtype = from->tensor->dtype;
-        constants[i].rank = from->tensor->rank;
-        constants[i].dims = from->tensor->dims;
-        constants[i].data = from->data;
+    for (i = 0; i < info->pipeline_count; ++i) {
+        CHECK(describe(info, info->pipelines[i], &pipelines[i]));
+        listed[i] = pipelines[i].of;
     }
     desc.contexts = contexts;
     desc.context_count = info->context_count;
-    desc.constants = constants;
+    desc.constants = info->constants;
     desc.constant_count = info->constant_count;
-    desc.wired = info->pipelines;
-    desc.wired_count = info->pipeline_count;
+    desc.pipelines = listed;
+    desc.pipeline_count = info->pipeline_count;
     out->used = 0;
     TEST_JUNK(error);
     CHECK_EQ(qnnrt_manifest_write(&desc, meta_add, out, &error), QNNRT_OK);
     CHECK(error.code == QNNRT_OK && error.text[0] == '\0');
+    for (i = 0; i < info->pipeline_count; ++i) describe_free(&pipelines[i]);
 }
 
 static void same_tensor(const qnnrt_tensor_info *a, const qnnrt_tensor_info *b)
@@ -1434,10 +1427,21 @@ static void random_make(random_program *r)
     }
 }
 
+static qnnrt_tensor_info tensor_of(const char *name, const uint32_t dims[2])
+{
+    qnnrt_tensor_info tensor;
+    memset(&tensor, 0, sizeof(tensor));
+    tensor.name = name;
+    tensor.dtype = QNNRT_DTYPE_F32;
+    tensor.rank = 2;
+    tensor.dims = dims;
+    return tensor;
+}
+
 TEST(random_programs_are_read_as_they_were_written)
 {
     static random_program r;
-    static const qnnrt_conversion *const wishes = r.wishes;
+    qnnrt_manifest_pipeline pipeline;
     static const uint32_t dims[2] = { 1, 8 };
     qnnrt_manifest_context contexts[2];
     qnnrt_manifest_constant constants[2];
@@ -1461,23 +1465,19 @@ TEST(random_programs_are_read_as_they_were_written)
     memset(&manifest, 0, sizeof(manifest));
     contexts[0].file = "a.bin";
     contexts[1].file = "b.bin";
-    contexts[0].backend = "npu";
-    contexts[1].backend = "cpu";
+    contexts[0].role = "npu";
+    contexts[1].role = "cpu";
     for (i = 0; i < 2; ++i) {
-        constants[i].name = i == 0 ? "zero" : "one";
+        constants[i].tensor = tensor_of(i == 0 ? "zero" : "one", dims);
         constants[i].file = "table";
         constants[i].offset = 4 * i;
-        constants[i].dtype = QNNRT_DTYPE_F32;
-        constants[i].rank = 2;
-        constants[i].dims = dims;
         constants[i].data = random_table + i;
     }
     manifest.contexts = contexts;
     manifest.context_count = 2;
     manifest.constants = constants;
     manifest.constant_count = 2;
-    manifest.pipelines = &r.desc;
-    manifest.conversions = &wishes;
+    manifest.pipelines = &pipeline;
     manifest.pipeline_count = 1;
     for (round = 0; round < 200; ++round) {
         meta_text text;
@@ -1485,6 +1485,8 @@ TEST(random_programs_are_read_as_they_were_written)
         memset(&text, 0, sizeof(text));
         random_state = round + 1;
         random_make(&r);
+        pipeline.desc = r.desc;
+        pipeline.conversions = r.wishes;
         CHECK_EQ(qnnrt_manifest_write(&manifest, meta_add, &text, &error), QNNRT_OK);
         put(folder, "qnnrt.json", text.data);
         if (qnnrt_manifest_open(folder, &desc, &model, &error) != QNNRT_OK) printf("round %u: %s\n%s\n", (unsigned)round, error.text, text.data);
@@ -1517,6 +1519,7 @@ TEST(what_a_manifest_cannot_have_is_not_written)
     static const float scales[4] = { 1, 2, 3, 4 };
     static const uint32_t dims[1] = { 4 };
     qnnrt_manifest_context context;
+    qnnrt_manifest_pipeline pipeline;
     qnnrt_manifest_desc manifest;
     meta_text text;
     int i;
@@ -1528,7 +1531,7 @@ TEST(what_a_manifest_cannot_have_is_not_written)
         memset(&context, 0, sizeof(context));
         memset(&manifest, 0, sizeof(manifest));
         context.file = i == 0 ? "a/b.bin" : "a.bin";
-        context.backend = i == 1 ? "" : "npu";
+        context.role = i == 1 ? "" : "npu";
         r.steps[0].graph = "first";
         r.steps[0].context = i == 2;
         r.steps[1].host = &r.hosts[1];
@@ -1551,7 +1554,9 @@ TEST(what_a_manifest_cannot_have_is_not_written)
         r.desc.use_count = i == 4;
         manifest.contexts = &context;
         manifest.context_count = i != 6;
-        manifest.pipelines = &r.desc;
+        memset(&pipeline, 0, sizeof(pipeline));
+        pipeline.desc = r.desc;
+        manifest.pipelines = &pipeline;
         manifest.pipeline_count = 1;
         TEST_JUNK(error);
         CHECK_EQ(qnnrt_manifest_write(&manifest, i == 7 ? refuse : meta_add, &text, &error), expected);
@@ -1603,7 +1608,7 @@ TEST_MAIN("manifest")
 {
     RUN(contexts_come_in_the_order_of_the_program);
     RUN(other_metadata_does_not_hide_a_program);
-    RUN(a_fingerprint_is_compared_also_by_its_old_name);
+    RUN(a_fingerprint_is_compared);
     RUN(all_bytes_are_compared_on_request);
     RUN(hashes_are_compared_whenever_a_file_is_read);
     RUN(pipelines_are_those_of_the_program_and_single_graphs);

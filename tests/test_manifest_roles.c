@@ -224,26 +224,26 @@ static void fails(const choice *c, qnnrt_result code)
 /* Return the facts about context i in its model. */
 static const qnnrt_context_info *context_of(const qnnrt_manifest *program, int i)
 {
-    const qnnrt_manifest_context_info *context = &qnnrt_manifest_get_info(program)->contexts[i];
+    const qnnrt_manifest_context *context = &qnnrt_manifest_get_info(program)->contexts[i];
     return &qnnrt_get_info(context->model)->contexts[context->context];
 }
 
 /* Load, unload or update context i in its model. */
 static qnnrt_result load(const qnnrt_manifest *program, int i)
 {
-    const qnnrt_manifest_context_info *context = &qnnrt_manifest_get_info(program)->contexts[i];
+    const qnnrt_manifest_context *context = &qnnrt_manifest_get_info(program)->contexts[i];
     return qnnrt_context_load(context->model, context->context, &err);
 }
 
 static qnnrt_result unload(const qnnrt_manifest *program, int i)
 {
-    const qnnrt_manifest_context_info *context = &qnnrt_manifest_get_info(program)->contexts[i];
+    const qnnrt_manifest_context *context = &qnnrt_manifest_get_info(program)->contexts[i];
     return qnnrt_context_unload(context->model, context->context, &err);
 }
 
 static qnnrt_result update(const qnnrt_manifest *program, int i, const float *values)
 {
-    const qnnrt_manifest_context_info *context = &qnnrt_manifest_get_info(program)->contexts[i];
+    const qnnrt_manifest_context *context = &qnnrt_manifest_get_info(program)->contexts[i];
     return qnnrt_update(context->model, context->context, "step", "weights", values, sizeof(weights[i]), &err);
 }
 
@@ -558,7 +558,7 @@ TEST(with_keep_going_a_role_may_fail)
         CHECK_EQ(info->context_count, SHARDS);
         CHECK_EQ(info->model_count, 1);
         for (i = 0; i < SHARDS; ++i) {
-            const qnnrt_manifest_context_info *context = &info->contexts[i];
+            const qnnrt_manifest_context *context = &info->contexts[i];
             CHECK_EQ(strcmp(context->role, roles[i]), 0);
             CHECK_EQ(context->failure != NULL, i % 2 == side);
             CHECK_EQ(context->model != NULL, i % 2 != side);

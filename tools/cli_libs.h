@@ -204,7 +204,7 @@ static inline void cli_choose_roles(cli_choice *c, const qnnrt_manifest *model,
 {
     const qnnrt_manifest_info *info = qnnrt_manifest_get_info(model);
     for (size_t i = 1; i < info->context_count && *count < CLI_ROLES; ++i) {
-        const qnnrt_manifest_context_info *context = &info->contexts[i];
+        const qnnrt_manifest_context *context = &info->contexts[i];
         const char *place = NULL;
         size_t known = 0;
         if (context->role[0] == '\0' || strlen(context->role) >= CLI_ROLE_BYTES ||

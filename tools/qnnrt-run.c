@@ -36,6 +36,7 @@
             run_doctor.h: >>loaded >>execute >>report_file >>doctor
             run_change.h: >>change                run_step.h: >>steps
             run_manifest.h: >>hashes >>manifest   run_aten.h: >>aten
+            run_describe.h: >>describe
             run_verify.h: >>guess >>verify        run_fate.h: >>fate
             run_calibrate.h: >>calibration >>histogram >>calibrate
             run_encodings.h: >>read_encodings >>write_encodings
@@ -553,6 +554,7 @@ static char *safe_name(const char *name, const char *suffix, char *const *used, 
 #include "run_inspect.h"
 #include "run_report.h"
 #include "run_dump.h"
+#include "run_describe.h"
 #include "run_manifest.h"
 #include "run_diff.h"
 #include "run_costs.h"

@@ -415,7 +415,7 @@ public:
     }
 
     const qnnrt_manifest_info &info() const { return *qnnrt_manifest_get_info(object_); }
-    span<const qnnrt_manifest_context_info> contexts() const
+    span<const qnnrt_manifest_context> contexts() const
     {
         return { info().contexts, info().context_count };
     }

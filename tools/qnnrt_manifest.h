@@ -22,11 +22,11 @@
    Each backend that the program names becomes an open backend with one model; constants are mapped;
    pipelines are made by qnnrt_pipeline_make(). The program owns all of it. A folder without a
    program is one model, as qnnrt_open() opens it, and its pipelines are those of the program. This
-   writes a program, from descriptions or from pipelines that exist:
+   writes a program from descriptions:
 
        qnnrt_manifest_desc desc = {0};
        desc.contexts  = contexts;  desc.context_count  = 2;    // files, roles, SHA-256
-       desc.pipelines = pipelines; desc.pipeline_count = 1;    // qnnrt_pipeline_desc
+       desc.pipelines = pipelines; desc.pipeline_count = 1;    // qnnrt_pipeline_desc each
        if (qnnrt_manifest_write(&desc, to_file, file, &err) != QNNRT_OK) puts(err.text);
 
    Host steps call the functions that it gets by name:
@@ -89,7 +89,7 @@
                  "backend": "npu",         required: one of the roles
                  "fingerprint": "...",     16 hexadecimal digits:
                                            qnnrt_context_info.fingerprint, of 64 pieces of the file;
-                                           another one is QNNRT_E_MISMATCH. Its older name is "hash"
+                                           another one is QNNRT_E_MISMATCH
                  "sha256": "..." }         64 hexadecimal digits, of all bytes of the file; compared
                                            with desc.check_hashes, and by qnnrt-run doctor
    constant    { "name": "table",          required
@@ -101,7 +101,7 @@
                  "steps": [...],           required: graphs and host steps; at least one is a graph
                  "edges": [...],
                  "edges_only": true,       as qnnrt_pipeline_desc.edges_only
-                 "apart": [[1, "mask"], ...],   inputs of steps, as qnnrt_use_desc.apart
+                 "apart": [[1, "mask"], ...],   inputs of steps, as qnnrt_pipeline_desc.apart
                  "constants": [ { "step": 1, "input": "table", "constant": "table" }, ... ],
                                            all required; dtype and dims are those of the input
                  "names": { "image": { "step": 0, "input": "x" },
@@ -110,7 +110,7 @@
                  "buffers": [...],
                  "ranges": [ { "step": 0, "input": "ids", "low": 0, "high": 151935 }, ... ] }
                                            all required; the first and the last value that an int32
-                                           input takes, see qnnrt_use_desc
+                                           input takes, see qnnrt_range_desc
    step        { "context": 0, "graph": "first" }        both required, or
                { "host": "embedding",      all required: a function of desc.host_functions
                  "inputs": [tensor, ...], "outputs": [tensor, ...] }
@@ -131,7 +131,7 @@
    limits.name_bytes bytes and no NUL. All entries together count against limits.tensors.
 
    ROOMS (search for the tag)
-       >>sha256 >>schema >>write >>read >>objects >>files >>roles >>make >>public
+       >>sha256 >>values >>objects >>text >>files >>roles >>make >>public
 */
 #ifndef QNNRT_MANIFEST_H
 #define QNNRT_MANIFEST_H
@@ -188,22 +188,30 @@ typedef struct qnnrt_manifest_open_desc {
                                            .files instead of a folder are one model */
 } qnnrt_manifest_open_desc;
 
-typedef struct qnnrt_manifest_context_info {
-    const char        *file;            /* its plain name */
-    const char        *role;            /* of its backend, such as "npu"; "" without a program */
+/* A context of a program that is open, or of one to write. */
+typedef struct qnnrt_manifest_context {
+    const char  *file;                  /* its plain name */
+    const char  *role;                  /* of its backend, such as "npu"; "" without a program */
+    uint64_t     fingerprint;           /* qnnrt_context_info.fingerprint that it must have (default
+                                           0: any) */
+    const char  *sha256;                /* of the file, as qnnrt_sha256_end() writes it (default
+                                           NULL: not known) */
+    /* of one that is open */
     qnnrt             *model;           /* that it belongs to; NULL if it was not opened */
     size_t             context;         /* index into qnnrt_info.contexts of that model */
     const qnnrt_error *failure;         /* NULL, or why it did not load (with model.keep_going) */
     const qnnrt_context_info *info;     /* the model's facts about it, never NULL; of a context that
                                            was not opened, without graphs */
-} qnnrt_manifest_context_info;
+} qnnrt_manifest_context;
 
-typedef struct qnnrt_manifest_constant_info {
-    const char              *file;      /* its plain name */
-    uint64_t                 offset;    /* of its first byte in the file */
-    const qnnrt_tensor_info *tensor;    /* its name, dtype and dims */
-    const void              *data;
-} qnnrt_manifest_constant_info;
+typedef struct qnnrt_manifest_constant {
+    qnnrt_tensor_info tensor;           /* its name, dtype, rank and dims; of one that is open also
+                                           .count and .bytes */
+    const char       *file;             /* plain name */
+    uint64_t          offset;           /* of its first byte in the file */
+    const void       *data;             /* the value; to write it, the address that the pipelines
+                                           have, which is not read */
+} qnnrt_manifest_constant;
 
 /* What a program consists of. All of it is valid until qnnrt_manifest_close(). */
 typedef struct qnnrt_manifest_info {
@@ -214,9 +222,9 @@ typedef struct qnnrt_manifest_info {
     size_t                       model_count;
     qnnrt *const                *models;         /* one for each role, in the order of contexts */
     size_t                       context_count;
-    const qnnrt_manifest_context_info  *contexts;     /* in the order of the program */
+    const qnnrt_manifest_context  *contexts;     /* in the order of the program */
     size_t                       constant_count;
-    const qnnrt_manifest_constant_info *constants;
+    const qnnrt_manifest_constant *constants;
     size_t                       pipeline_count;
     const qnnrt_pipeline *const *pipelines;      /* in the order of the program; without
                                                     "pipelines" those that names join, then every
@@ -279,43 +287,22 @@ QNNRT_MANIFEST_API qnnrt_result qnnrt_manifest_recover(
 
 /* ----------------------------------------------------------------------------------- writing -- */
 
-typedef struct qnnrt_manifest_context {
-    const char *file;                   /* plain name */
-    const char *backend;                /* its role, such as "npu" */
-    uint64_t    fingerprint;            /* qnnrt_context_info.fingerprint (default 0: none) */
-    const char *sha256;                 /* of the file, as qnnrt_sha256_end() writes it (default
-                                           NULL: none) */
-    const qnnrt *model;                 /* that it belongs to, for .wired of several models (default
-                                           NULL: one model, with the same numbers of contexts) */
-    size_t      context;                /* its index in that model */
-} qnnrt_manifest_context;
-
-typedef struct qnnrt_manifest_constant {
-    const char     *name;
-    const char     *file;               /* plain name */
-    uint64_t        offset;             /* in bytes */
-    qnnrt_dtype     dtype;
-    uint32_t        rank;
-    const uint32_t *dims;               /* [rank] */
-    const void     *data;               /* the value: constants of pipelines with this address are
-                                           this one. It is not read */
-} qnnrt_manifest_constant;
+typedef struct qnnrt_manifest_pipeline {
+    qnnrt_pipeline_desc     desc;       /* as qnnrt_pipeline_make() takes it, with a name. .context
+                                           of its steps is the number in the program; .model and the
+                                           functions of host steps are not used */
+    const qnnrt_conversion *conversions;    /* [desc.edge_count] what the edges ask for, as
+                                           qnnrt_conversions_create() takes it (default NULL:
+                                           nothing) */
+} qnnrt_manifest_pipeline;
 
 typedef struct qnnrt_manifest_desc {
     const qnnrt_manifest_context  *contexts;
     size_t                         context_count;
     const qnnrt_manifest_constant *constants;
     size_t                         constant_count;
-    const qnnrt_pipeline_desc     *pipelines;   /* as qnnrt_pipeline_make() takes them, each with a
-                                                   name; .model and the functions of host steps are
-                                                   not used */
+    const qnnrt_manifest_pipeline *pipelines;
     size_t                         pipeline_count;
-    const qnnrt_conversion *const *conversions; /* [pipeline_count] of each what its edges ask for,
-                                                   as qnnrt_conversions_create() takes it, or NULL
-                                                   (default NULL: nothing) */
-    const qnnrt_pipeline *const   *wired;       /* pipelines that exist: all their edges are
-                                                   written, with "edges_only" */
-    size_t                         wired_count;
     void                         (*more)(void *user, qnnrt_json_writer *json);
                                                 /* writes other members of the document, such as
                                                    "llm" (default NULL: there are none) */
@@ -328,7 +315,7 @@ typedef struct qnnrt_manifest_desc {
 
    What is written opens as the same pipelines. Names are not compared here: qnnrt_manifest_open()
    refuses one that occurs twice.
-   Returns  QNNRT_OK; QNNRT_E_ARG, QNNRT_E_UNSUPPORTED (what a manifest cannot have: the text names
+   Returns  QNNRT_OK; QNNRT_E_ARG, QNNRT_E_UNSUPPORTED (what a program cannot have: the text names
             it); QNNRT_E_IO (`write` refused). After a failure the text is not complete */
 QNNRT_MANIFEST_API qnnrt_result qnnrt_manifest_write(const qnnrt_manifest_desc *desc,
                                                      int (*write)(void *user, const char *text,
@@ -366,10 +353,10 @@ QNNRT_MANIFEST_API void qnnrt_sha256_end(qnnrt_sha256 *sum, unsigned char out[32
 
 #include <dirent.h>
 #include <errno.h>
-#include <float.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -481,932 +468,110 @@ QNNRT_MANIFEST_API void qnnrt_sha256_end(qnnrt_sha256 *sum, unsigned char out[32
 }
 
 /* =====================================================================================
-   SCHEMA                                                                         >>schema
-   What a program may have: a struct for each kind of object, and the table of its keys.
-   Needs: nothing     Knows nothing of: how a text is read, backends, graphs
+   VALUES                                                                         >>values
+   A value of a qnnrt.json, read or written by the same call: one function for each type. Wrong
+   types, numbers out of range and paths are errors with their place.
+   Needs: qnnrt_json.h     Knows nothing of: which objects there are, files, backends, graphs
    ===================================================================================== */
 
-typedef struct qnnrt_manifest__file {   /* an entry of "contexts" */
-    const char *file, *role;
-    const char *fingerprint, *sha256;   /* expected digits; NULL: none */
-} qnnrt_manifest__file;
-
-typedef struct qnnrt_manifest__table {  /* an entry of "constants" */
-    qnnrt_tensor_info tensor;           /* name, dtype, dims */
-    const char       *file;
-    uint64_t          offset;           /* of its first byte in the file */
-} qnnrt_manifest__table;
-
-typedef struct qnnrt_manifest__step {
-    size_t          context;
-    const char     *graph;              /* NULL: a host step */
-    qnnrt_host_step host;
-} qnnrt_manifest__step;
-
-typedef struct qnnrt_manifest__edge {
-    qnnrt_edge_desc  desc;
-    qnnrt_conversion wish;
-} qnnrt_manifest__edge;
-
-typedef struct qnnrt_manifest__value {  /* an input with a fixed value */
-    size_t      step;
-    const char *input, *name;           /* of the constant */
-    size_t      constant;               /* its index */
-} qnnrt_manifest__value;
-
-typedef struct qnnrt_manifest__name {
-    const char    *name;
-    qnnrt_use_desc use;                 /* .name is NULL */
-} qnnrt_manifest__name;
-
-typedef struct qnnrt_manifest__buffer {
-    qnnrt_buffer_desc     desc;
-    const qnnrt_use_desc *keeps;        /* .buffer is 0 */
-    size_t                keep_count;
-} qnnrt_manifest__buffer;
-
-typedef struct qnnrt_manifest__pipeline {
-    qnnrt_pipeline_desc           desc;     /* without what the lists below hold */
-    const qnnrt_manifest__step   *steps;
-    const qnnrt_manifest__edge   *edges;
-    const qnnrt_manifest__value  *values;
-    const qnnrt_manifest__buffer *buffers;
-    const qnnrt_manifest__name   *names;
-    const qnnrt_use_desc         *apart, *ranges;
-    size_t                        value_count, name_count, apart_count, range_count;
-} qnnrt_manifest__pipeline;
-
-typedef struct qnnrt_manifest__program {
-    uint32_t                        version;    /* 0: the text has no "program" */
-    const char *const              *roles;
-    const qnnrt_manifest__file     *contexts;
-    const qnnrt_manifest__table    *constants;
-    const qnnrt_manifest__pipeline *pipelines;
-    size_t role_count, context_count, constant_count, pipeline_count;
-    int    joined;                      /* it has no "pipelines": names join graphs */
-} qnnrt_manifest__program;
-
-enum { QNNRT_MANIFEST__VERSION = 1 };
-
-static const char *const qnnrt_manifest__converts[] = { "", "values", "to_nhwc", "to_nchw" };
-
-typedef enum qnnrt_manifest__type {     /* of a value, and the member that receives it */
-    QNNRT_MANIFEST__TEXT,               /* const char *, not empty */
-    QNNRT_MANIFEST__FILE,               /* const char *, a plain name */
-    QNNRT_MANIFEST__U64, QNNRT_MANIFEST__U32, QNNRT_MANIFEST__I32, QNNRT_MANIFEST__F32,
-    QNNRT_MANIFEST__INDEX,              /* size_t */
-    QNNRT_MANIFEST__BOOL,               /* int */
-    QNNRT_MANIFEST__DIGITS,             /* const char *: `more` hexadecimal digits */
-    QNNRT_MANIFEST__CONVERT,            /* qnnrt_convert */
-    QNNRT_MANIFEST__DTYPE,              /* qnnrt_dtype */
-    QNNRT_MANIFEST__DIMS,               /* qnnrt_tensor_info: rank and dims */
-    QNNRT_MANIFEST__PAIR,               /* size_t and, at more, const char *: [step, "name"] */
-    QNNRT_MANIFEST__SIDE,               /* const char * and, at more, int: "input" or "output" */
-    QNNRT_MANIFEST__LIST,               /* a pointer to items and, at more, their number */
-    QNNRT_MANIFEST__MAP                 /* the same from {"name": item, ...} */
-} qnnrt_manifest__type;
-
-struct qnnrt_manifest__object;
-
-typedef struct qnnrt_manifest__field {
-    const char           *key;          /* NULL: the end of a table */
-    qnnrt_manifest__type  type;
-    int                   needed;
-    size_t                at, more;     /* offsets of members; DIGITS: more is their number */
-    const struct qnnrt_manifest__object *items;      /* LIST, MAP: what they hold */
-} qnnrt_manifest__field;
-
-typedef enum qnnrt_manifest__check {    /* what the table of an object cannot say */
-    QNNRT_MANIFEST__PLAIN, QNNRT_MANIFEST__TENSOR, QNNRT_MANIFEST__STEP,
-    QNNRT_MANIFEST__SIZED, QNNRT_MANIFEST__SPACE, QNNRT_MANIFEST__EITHER, QNNRT_MANIFEST__FILLED
-} qnnrt_manifest__check;
-
-/* A kind of object. Those with a name begin with it. */
-typedef struct qnnrt_manifest__object {
-    const char                  *part, *what;       /* in messages: "edge", "an edge" */
-    size_t                       bytes;             /* of the struct */
-    const qnnrt_manifest__field *fields;            /* without key: it is that value alone */
-    int                          named;             /* 1: has a name, and names must differ */
-    qnnrt_manifest__check        check;
-} qnnrt_manifest__object;
-
-#define QNNRT_MANIFEST__ROW(key, type, needed, of, member) \
-    { key, QNNRT_MANIFEST__##type, needed, offsetof(of, member), 0, NULL }
-#define QNNRT_MANIFEST__TWO(key, type, needed, of, member, second) \
-    { key, QNNRT_MANIFEST__##type, needed, offsetof(of, member), offsetof(of, second), NULL }
-#define QNNRT_MANIFEST__ITEMS(key, type, needed, of, member, count, object) \
-    { key, QNNRT_MANIFEST__##type, needed, offsetof(of, member), offsetof(of, count), \
-      &qnnrt_manifest__##object }
-#define QNNRT_MANIFEST__END { NULL, QNNRT_MANIFEST__TEXT, 0, 0, 0, NULL }
-
-enum { QNNRT_MANIFEST__SCALE = 3, QNNRT_MANIFEST__OFFSET = 4 };      /* of the rows below */
-static const qnnrt_manifest__field qnnrt_manifest__tensor_rows[] = {
-    QNNRT_MANIFEST__ROW("name", TEXT, 1, qnnrt_tensor_info, name),
-    QNNRT_MANIFEST__ROW("dtype", DTYPE, 1, qnnrt_tensor_info, dtype),
-    { "dims", QNNRT_MANIFEST__DIMS, 1, 0, 0, NULL },
-    QNNRT_MANIFEST__ROW("scale", F32, 0, qnnrt_tensor_info, quant.scale),
-    QNNRT_MANIFEST__ROW("offset", I32, 0, qnnrt_tensor_info, quant.offset),
-    QNNRT_MANIFEST__ROW("bits", U32, 0, qnnrt_tensor_info, quant.bitwidth),
-    QNNRT_MANIFEST__END
-};
-static const qnnrt_manifest__object qnnrt_manifest__input = {
-    "input", "a tensor", sizeof(qnnrt_tensor_info), qnnrt_manifest__tensor_rows, 1,
-    QNNRT_MANIFEST__TENSOR
-};
-static const qnnrt_manifest__object qnnrt_manifest__output = {
-    "output", "a tensor", sizeof(qnnrt_tensor_info), qnnrt_manifest__tensor_rows, 1,
-    QNNRT_MANIFEST__TENSOR
+enum {
+    QNNRT_MANIFEST__DIMS  = 32,         /* a list with more dimensions is refused */
+    QNNRT_MANIFEST__ROLES = 16
 };
 
-enum { QNNRT_MANIFEST__HOST = 2 };      /* rows before it are of a graph, others of a host step */
-static const qnnrt_manifest__field qnnrt_manifest__step_rows[] = {
-    QNNRT_MANIFEST__ROW("context", INDEX, 0, qnnrt_manifest__step, context),
-    QNNRT_MANIFEST__ROW("graph", TEXT, 0, qnnrt_manifest__step, graph),
-    QNNRT_MANIFEST__ROW("host", TEXT, 0, qnnrt_manifest__step, host.name),
-    QNNRT_MANIFEST__ITEMS("inputs", LIST, 0, qnnrt_manifest__step, host.inputs, host.input_count,
-                          input),
-    QNNRT_MANIFEST__ITEMS("outputs", LIST, 0, qnnrt_manifest__step, host.outputs,
-                          host.output_count, output),
-    QNNRT_MANIFEST__END
-};
-static const qnnrt_manifest__object qnnrt_manifest__steps = {
-    "step", "a step", sizeof(qnnrt_manifest__step), qnnrt_manifest__step_rows, 0,
-    QNNRT_MANIFEST__STEP
-};
+typedef enum qnnrt_manifest__mode {     /* what happens to the members of an object */
+    QNNRT_MANIFEST__WRITE,
+    QNNRT_MANIFEST__READ,               /* the one whose key was read is read */
+    QNNRT_MANIFEST__CHECK,              /* those that are needed must have been read */
+    QNNRT_MANIFEST__KEYS                /* their keys are written into the hint of an error */
+} qnnrt_manifest__mode;
 
-static const qnnrt_manifest__field qnnrt_manifest__edge_rows[] = {
-    QNNRT_MANIFEST__TWO("from", PAIR, 1, qnnrt_manifest__edge, desc.from_step, desc.from),
-    QNNRT_MANIFEST__TWO("to", PAIR, 1, qnnrt_manifest__edge, desc.to_step, desc.to),
-    QNNRT_MANIFEST__ROW("convert", CONVERT, 0, qnnrt_manifest__edge, wish.how),
-    QNNRT_MANIFEST__ROW("exact", BOOL, 0, qnnrt_manifest__edge, wish.exact), QNNRT_MANIFEST__END
-};
-static const qnnrt_manifest__object qnnrt_manifest__edges = {
-    "edge", "an edge", sizeof(qnnrt_manifest__edge), qnnrt_manifest__edge_rows, 0,
-    QNNRT_MANIFEST__PLAIN
-};
+typedef struct qnnrt_manifest__list {
+    unsigned char *items;
+    size_t         count, room;
+} qnnrt_manifest__list;
 
-static const qnnrt_manifest__field qnnrt_manifest__apart_rows[] = {
-    { NULL, QNNRT_MANIFEST__PAIR, 1, offsetof(qnnrt_use_desc, step),
-      offsetof(qnnrt_use_desc, tensor), NULL }
-};
-static const qnnrt_manifest__object qnnrt_manifest__apart = {
-    "apart", "apart", sizeof(qnnrt_use_desc), qnnrt_manifest__apart_rows, 0,
-    QNNRT_MANIFEST__PLAIN
-};
-
-static const qnnrt_manifest__field qnnrt_manifest__value_rows[] = {
-    QNNRT_MANIFEST__ROW("step", INDEX, 1, qnnrt_manifest__value, step),
-    QNNRT_MANIFEST__ROW("input", TEXT, 1, qnnrt_manifest__value, input),
-    QNNRT_MANIFEST__ROW("constant", TEXT, 1, qnnrt_manifest__value, name), QNNRT_MANIFEST__END
-};
-static const qnnrt_manifest__object qnnrt_manifest__values = {
-    "constant", "a constant of a pipeline", sizeof(qnnrt_manifest__value),
-    qnnrt_manifest__value_rows, 0, QNNRT_MANIFEST__PLAIN
-};
-
-static const qnnrt_manifest__field qnnrt_manifest__name_rows[] = {
-    QNNRT_MANIFEST__ROW("step", INDEX, 1, qnnrt_manifest__name, use.step),
-    QNNRT_MANIFEST__TWO("input", SIDE, 0, qnnrt_manifest__name, use.tensor, use.output),
-    QNNRT_MANIFEST__TWO("output", SIDE, 0, qnnrt_manifest__name, use.tensor, use.output),
-    QNNRT_MANIFEST__END
-};
-static const qnnrt_manifest__object qnnrt_manifest__names = {
-    "name", "a name", sizeof(qnnrt_manifest__name), qnnrt_manifest__name_rows, 1,
-    QNNRT_MANIFEST__EITHER
-};
-
-static const qnnrt_manifest__field qnnrt_manifest__keep_rows[] = {
-    QNNRT_MANIFEST__ROW("step", INDEX, 1, qnnrt_use_desc, step),
-    QNNRT_MANIFEST__TWO("input", SIDE, 0, qnnrt_use_desc, tensor, output),
-    QNNRT_MANIFEST__TWO("output", SIDE, 0, qnnrt_use_desc, tensor, output),
-    QNNRT_MANIFEST__ROW("offset", U64, 1, qnnrt_use_desc, offset), QNNRT_MANIFEST__END
-};
-static const qnnrt_manifest__object qnnrt_manifest__keeps = {
-    "slot", "a slot", sizeof(qnnrt_use_desc), qnnrt_manifest__keep_rows, 0, QNNRT_MANIFEST__EITHER
-};
-
-static const qnnrt_manifest__field qnnrt_manifest__buffer_rows[] = {
-    QNNRT_MANIFEST__ROW("name", TEXT, 1, qnnrt_manifest__buffer, desc.name),
-    QNNRT_MANIFEST__ROW("bytes", U64, 1, qnnrt_manifest__buffer, desc.bytes),
-    QNNRT_MANIFEST__ROW("align", U32, 0, qnnrt_manifest__buffer, desc.align),
-    QNNRT_MANIFEST__ITEMS("slots", LIST, 1, qnnrt_manifest__buffer, keeps, keep_count, keeps),
-    QNNRT_MANIFEST__END
-};
-static const qnnrt_manifest__object qnnrt_manifest__buffers = {
-    "buffer", "a buffer", sizeof(qnnrt_manifest__buffer), qnnrt_manifest__buffer_rows, 1,
-    QNNRT_MANIFEST__SPACE
-};
-
-static const qnnrt_manifest__field qnnrt_manifest__range_rows[] = {
-    QNNRT_MANIFEST__ROW("step", INDEX, 1, qnnrt_use_desc, step),
-    QNNRT_MANIFEST__ROW("input", TEXT, 1, qnnrt_use_desc, tensor),
-    QNNRT_MANIFEST__ROW("low", I32, 1, qnnrt_use_desc, low),
-    QNNRT_MANIFEST__ROW("high", I32, 1, qnnrt_use_desc, high), QNNRT_MANIFEST__END
-};
-static const qnnrt_manifest__object qnnrt_manifest__ranges = {
-    "range", "a range", sizeof(qnnrt_use_desc), qnnrt_manifest__range_rows, 0,
-    QNNRT_MANIFEST__PLAIN
-};
-
-static const qnnrt_manifest__field qnnrt_manifest__pipeline_rows[] = {
-    QNNRT_MANIFEST__ROW("name", TEXT, 1, qnnrt_manifest__pipeline, desc.name),
-    QNNRT_MANIFEST__ITEMS("steps", LIST, 1, qnnrt_manifest__pipeline, steps, desc.step_count,
-                          steps),
-    QNNRT_MANIFEST__ITEMS("edges", LIST, 0, qnnrt_manifest__pipeline, edges, desc.edge_count,
-                          edges),
-    QNNRT_MANIFEST__ROW("edges_only", BOOL, 0, qnnrt_manifest__pipeline, desc.edges_only),
-    QNNRT_MANIFEST__ITEMS("apart", LIST, 0, qnnrt_manifest__pipeline, apart, apart_count, apart),
-    QNNRT_MANIFEST__ITEMS("constants", LIST, 0, qnnrt_manifest__pipeline, values, value_count,
-                          values),
-    QNNRT_MANIFEST__ITEMS("names", MAP, 0, qnnrt_manifest__pipeline, names, name_count, names),
-    QNNRT_MANIFEST__ITEMS("buffers", LIST, 0, qnnrt_manifest__pipeline, buffers, desc.buffer_count,
-                          buffers),
-    QNNRT_MANIFEST__ITEMS("ranges", LIST, 0, qnnrt_manifest__pipeline, ranges, range_count, ranges),
-    QNNRT_MANIFEST__END
-};
-static const qnnrt_manifest__object qnnrt_manifest__pipelines = {
-    "pipeline", "a pipeline", sizeof(qnnrt_manifest__pipeline), qnnrt_manifest__pipeline_rows, 1,
-    QNNRT_MANIFEST__FILLED
-};
-
-static const qnnrt_manifest__field qnnrt_manifest__role_rows[] = {
-    { NULL, QNNRT_MANIFEST__TEXT, 1, 0, 0, NULL }
-};
-static const qnnrt_manifest__object qnnrt_manifest__roles = {
-    "backend", "a backend", sizeof(const char *), qnnrt_manifest__role_rows, 1,
-    QNNRT_MANIFEST__PLAIN
-};
-
-static const qnnrt_manifest__field qnnrt_manifest__file_rows[] = {
-    QNNRT_MANIFEST__ROW("file", FILE, 1, qnnrt_manifest__file, file),
-    QNNRT_MANIFEST__ROW("backend", TEXT, 1, qnnrt_manifest__file, role),
-    { "fingerprint", QNNRT_MANIFEST__DIGITS, 0, offsetof(qnnrt_manifest__file, fingerprint), 16,
-      NULL },
-    { "sha256", QNNRT_MANIFEST__DIGITS, 0, offsetof(qnnrt_manifest__file, sha256), 64, NULL },
-    { "hash", QNNRT_MANIFEST__DIGITS, 0, offsetof(qnnrt_manifest__file, fingerprint), 16, NULL },
-    QNNRT_MANIFEST__END                 /* "hash" was the fingerprint's name */
-};
-static const qnnrt_manifest__object qnnrt_manifest__contexts = {
-    "context", "a context", sizeof(qnnrt_manifest__file), qnnrt_manifest__file_rows, 1,
-    QNNRT_MANIFEST__PLAIN
-};
-
-static const qnnrt_manifest__field qnnrt_manifest__table_rows[] = {
-    QNNRT_MANIFEST__ROW("name", TEXT, 1, qnnrt_manifest__table, tensor.name),
-    QNNRT_MANIFEST__ROW("file", FILE, 1, qnnrt_manifest__table, file),
-    QNNRT_MANIFEST__ROW("offset", U64, 0, qnnrt_manifest__table, offset),
-    QNNRT_MANIFEST__ROW("dtype", DTYPE, 1, qnnrt_manifest__table, tensor.dtype),
-    QNNRT_MANIFEST__ROW("dims", DIMS, 1, qnnrt_manifest__table, tensor), QNNRT_MANIFEST__END
-};
-static const qnnrt_manifest__object qnnrt_manifest__constants = {
-    "constant", "a constant", sizeof(qnnrt_manifest__table), qnnrt_manifest__table_rows, 1,
-    QNNRT_MANIFEST__SIZED
-};
-
-static const qnnrt_manifest__field qnnrt_manifest__program_rows[] = {
-    QNNRT_MANIFEST__ROW("version", U32, 1, qnnrt_manifest__program, version),
-    QNNRT_MANIFEST__ITEMS("backends", LIST, 1, qnnrt_manifest__program, roles, role_count, roles),
-    QNNRT_MANIFEST__ITEMS("contexts", LIST, 1, qnnrt_manifest__program, contexts, context_count,
-                          contexts),
-    QNNRT_MANIFEST__ITEMS("constants", LIST, 0, qnnrt_manifest__program, constants, constant_count,
-                          constants),
-    QNNRT_MANIFEST__ITEMS("pipelines", LIST, 0, qnnrt_manifest__program, pipelines, pipeline_count,
-                          pipelines),
-    QNNRT_MANIFEST__END
-};
-static const qnnrt_manifest__object qnnrt_manifest__whole = {
-    "program", "\"program\"", sizeof(qnnrt_manifest__program), qnnrt_manifest__program_rows, 0,
-    QNNRT_MANIFEST__PLAIN
-};
-
-/* =====================================================================================
-   WRITE                                                                           >>write
-   Writes a program, from descriptions of pipelines and from pipelines that exist.
-   Needs: >>schema (its words)     Knows nothing of: how a program is read
-   ===================================================================================== */
-
-typedef struct qnnrt_manifest__writer {
-    qnnrt_json_writer          json;
-    const qnnrt_manifest_desc *desc;
+typedef struct qnnrt_manifest__io {
+    qnnrt_manifest__mode       mode;
     qnnrt_error               *err;
-    qnnrt_result               result;
-    const char                *name;            /* of the pipeline that is written */
-} qnnrt_manifest__writer;
+    qnnrt_result               result;      /* the first failure */
+    const char                *path;        /* of the text that is read */
+    char                       place[400];  /* in it, for errors; when writing, the pipeline's */
+    unsigned                   row;         /* of the member of the object */
+    uint32_t                   seen;        /* members of the object that were read */
+    int                        matched;     /* 1: the key that was read is one of the object's */
+    size_t                     number;      /* of the object in its list */
+    size_t                     buffer;      /* of the pipeline that the slots are of */
+    /* reading */
+    qnnrt_json_reader          r;
+    qnnrt_arena               *arena;
+    qnnrt_limits               limits;      /* none is 0 */
+    uint32_t                   left;        /* entries that may follow */
+    qnnrt_manifest__list       uses, wishes;            /* of the pipeline that is read */
+    const void               **sorted;      /* the last list of items with names, by these */
+    /* writing */
+    qnnrt_json_writer         *json;
+    const qnnrt_manifest_desc *desc;
+    const qnnrt_pipeline_desc *pipeline;    /* that is written */
+    const qnnrt_conversion    *given;       /* what its edges ask for, or NULL */
+} qnnrt_manifest__io;
 
-/* Keep the first failure: `text`, about `what` of the pipeline that is written. */
-static void qnnrt_manifest__put_fail(qnnrt_manifest__writer *w, qnnrt_result code, const char *what,
-                                 const char *text)
+static int qnnrt_manifest__writes(const qnnrt_manifest__io *x)
 {
-    if (w->result != QNNRT_OK) return;
-    w->result = qnnrt_error_set(w->err, code, "\"%.160s\" %s", what != NULL ? what : "", text);
-    if (w->name != NULL) qnnrt_error_about(w->err, code, "pipeline \"%.160s\": ", w->name);
+    return x->mode == QNNRT_MANIFEST__WRITE;
 }
 
-static void qnnrt_manifest__put_text(qnnrt_manifest__writer *w, const char *key, const char *value)
+static int qnnrt_manifest__good(const qnnrt_manifest__io *x)
 {
-    if (value == NULL || value[0] == '\0')
-        qnnrt_manifest__put_fail(w, QNNRT_E_ARG, key, "has no text; expected a name");
-    qnnrt_json_write_key(&w->json, key);
-    qnnrt_json_write_string(&w->json, value);
+    return x->result == QNNRT_OK && (qnnrt_manifest__writes(x) || x->r.error == NULL);
 }
 
-static void qnnrt_manifest__put_number(qnnrt_manifest__writer *w, const char *key, uint64_t value)
-{
-    qnnrt_json_write_key(&w->json, key);
-    qnnrt_json_write_u64(&w->json, value);
-}
-
-static void qnnrt_manifest__put_list(qnnrt_manifest__writer *w, const char *key, int one_line)
-{
-    qnnrt_json_write_key(&w->json, key);
-    qnnrt_json_write_array(&w->json, one_line);
-}
-
-static void qnnrt_manifest__put_file(qnnrt_manifest__writer *w, const char *name)
-{
-    if (name == NULL || name[0] == '.' || strpbrk(name, "/\\") != NULL)
-        qnnrt_manifest__put_fail(w, QNNRT_E_ARG, name,
-                                 "is not the plain name of a file in the folder");
-    qnnrt_manifest__put_text(w, "file", name);
-}
-
-static void qnnrt_manifest__put_dims(qnnrt_manifest__writer *w, const uint32_t *dims, uint32_t rank)
-{
-    uint32_t i;
-    qnnrt_manifest__put_list(w, "dims", 1);
-    for (i = 0; i < rank; ++i) qnnrt_json_write_u64(&w->json, dims[i]);
-    qnnrt_json_write_close(&w->json);
-}
-
-/* Write the tensors of a host step. */
-static void qnnrt_manifest__put_tensors(qnnrt_manifest__writer *w, const char *key,
-                                    const qnnrt_tensor_info *tensors, size_t count)
-{
-    size_t i;
-    qnnrt_manifest__put_list(w, key, 0);
-    for (i = 0; i < count; ++i) {
-        const qnnrt_quant *quant = &tensors[i].quant;
-        qnnrt_json_write_object(&w->json, 1);
-        qnnrt_manifest__put_text(w, "name", tensors[i].name);
-        qnnrt_manifest__put_text(w, "dtype", qnnrt_dtype_name(tensors[i].dtype));
-        qnnrt_manifest__put_dims(w, tensors[i].dims, tensors[i].rank);
-        if (quant->encoding == QNNRT_ENCODING_PER_TENSOR) {
-            qnnrt_json_write_key(&w->json, "scale");
-            qnnrt_json_write_f32(&w->json, quant->scale);
-            qnnrt_json_write_key(&w->json, "offset");
-            qnnrt_json_write_i64(&w->json, quant->offset);
-            if (quant->bitwidth != 0) qnnrt_manifest__put_number(w, "bits", quant->bitwidth);
-        } else if (quant->encoding != QNNRT_ENCODING_NONE) {
-            qnnrt_manifest__put_fail(w, QNNRT_E_UNSUPPORTED, tensors[i].name,
-                                 "has an encoding that a manifest cannot have");
-        }
-        qnnrt_json_write_close(&w->json);
-    }
-    qnnrt_json_write_close(&w->json);
-}
-
-/* Write a graph of a context. */
-static void qnnrt_manifest__put_graph(qnnrt_manifest__writer *w, size_t context, const char *graph)
-{
-    if (context >= w->desc->context_count)
-        qnnrt_manifest__put_fail(w, QNNRT_E_ARG, graph, "is in a context that is not described");
-    qnnrt_json_write_object(&w->json, 1);
-    qnnrt_manifest__put_number(w, "context", context);
-    qnnrt_manifest__put_text(w, "graph", graph);
-    qnnrt_json_write_close(&w->json);
-}
-
-static void qnnrt_manifest__put_host(qnnrt_manifest__writer *w, const char *name,
-                                 const qnnrt_tensor_info *inputs, size_t input_count,
-                                 const qnnrt_tensor_info *outputs, size_t output_count)
-{
-    qnnrt_json_write_object(&w->json, 0);
-    qnnrt_manifest__put_text(w, "host", name);
-    qnnrt_manifest__put_tensors(w, "inputs", inputs, input_count);
-    qnnrt_manifest__put_tensors(w, "outputs", outputs, output_count);
-    qnnrt_json_write_close(&w->json);
-}
-
-/* Write [step, "tensor"]; key: NULL in a list. */
-static void qnnrt_manifest__put_end(qnnrt_manifest__writer *w, const char *key, size_t step,
-                                const char *tensor)
-{
-    if (key != NULL) qnnrt_json_write_key(&w->json, key);
-    if (tensor == NULL) qnnrt_manifest__put_fail(w, QNNRT_E_ARG, key, "has no name of a tensor");
-    qnnrt_json_write_array(&w->json, 1);
-    qnnrt_json_write_u64(&w->json, step);
-    qnnrt_json_write_string(&w->json, tensor);
-    qnnrt_json_write_close(&w->json);
-}
-
-static void qnnrt_manifest__put_edge(qnnrt_manifest__writer *w, const qnnrt_edge_desc *edge,
-                                     qnnrt_convert how, int exact)
-{
-    qnnrt_json_write_object(&w->json, 1);
-    qnnrt_manifest__put_end(w, "from", edge->from_step, edge->from);
-    qnnrt_manifest__put_end(w, "to", edge->to_step, edge->to);
-    if ((unsigned)how > (unsigned)QNNRT_CONVERT_TO_NCHW)
-        qnnrt_manifest__put_fail(w, QNNRT_E_ARG, edge->from,
-                                 "has an edge of an unknown qnnrt_convert");
-    else if (how != QNNRT_CONVERT_NONE)
-        qnnrt_manifest__put_text(w, "convert", qnnrt_manifest__converts[how]);
-    if (exact) {
-        qnnrt_json_write_key(&w->json, "exact");
-        qnnrt_json_write_bool(&w->json, 1);
-    }
-    qnnrt_json_write_close(&w->json);
-}
-
-/* Write the step and the tensor of an object that was begun. */
-static void qnnrt_manifest__put_side(qnnrt_manifest__writer *w, size_t step, const char *tensor,
-                                 int output)
-{
-    qnnrt_manifest__put_number(w, "step", step);
-    qnnrt_manifest__put_text(w, output ? "output" : "input", tensor);
-}
-
-static void qnnrt_manifest__put_value(qnnrt_manifest__writer *w, size_t step, const char *input,
-                                  const void *data)
-{
-    const qnnrt_manifest_constant *constants = w->desc->constants;
-    size_t i = 0;
-    while (i < w->desc->constant_count && constants[i].data != data) ++i;
-    if (i == w->desc->constant_count) {
-        qnnrt_manifest__put_fail(w, QNNRT_E_ARG, input, "has a constant that is not described");
-        return;
-    }
-    qnnrt_json_write_object(&w->json, 1);
-    qnnrt_manifest__put_side(w, step, input, 0);
-    qnnrt_manifest__put_text(w, "constant", constants[i].name);
-    qnnrt_json_write_close(&w->json);
-}
-
-static void qnnrt_manifest__put_name(qnnrt_manifest__writer *w, const qnnrt_use_desc *name)
-{
-    if (name->name[0] == '\0')
-        qnnrt_manifest__put_fail(w, QNNRT_E_ARG, name->tensor, "has an empty name");
-    qnnrt_json_write_key(&w->json, name->name);
-    qnnrt_json_write_object(&w->json, 1);
-    qnnrt_manifest__put_side(w, name->step, name->tensor, name->output);
-    qnnrt_json_write_close(&w->json);
-}
-
-/* Begin a buffer, up to the list of its slots. */
-static void qnnrt_manifest__put_buffer(qnnrt_manifest__writer *w, const qnnrt_buffer_desc *buffer)
-{
-    qnnrt_json_write_object(&w->json, 0);
-    qnnrt_manifest__put_text(w, "name", buffer->name);
-    qnnrt_manifest__put_number(w, "bytes", buffer->bytes);
-    if (buffer->align != 0) qnnrt_manifest__put_number(w, "align", buffer->align);
-    qnnrt_manifest__put_list(w, "slots", 0);
-}
-
-static void qnnrt_manifest__put_keep(qnnrt_manifest__writer *w, const qnnrt_use_desc *keep)
-{
-    qnnrt_json_write_object(&w->json, 1);
-    qnnrt_manifest__put_side(w, keep->step, keep->tensor, keep->output);
-    qnnrt_manifest__put_number(w, "offset", keep->offset);
-    qnnrt_json_write_close(&w->json);
-}
-
-static void qnnrt_manifest__put_range(qnnrt_manifest__writer *w, size_t step, const char *input,
-                                  int32_t low, int32_t high)
-{
-    qnnrt_json_write_object(&w->json, 1);
-    qnnrt_manifest__put_side(w, step, input, 0);
-    qnnrt_json_write_key(&w->json, "low");
-    qnnrt_json_write_i64(&w->json, low);
-    qnnrt_json_write_key(&w->json, "high");
-    qnnrt_json_write_i64(&w->json, high);
-    qnnrt_json_write_close(&w->json);
-}
-
-static void qnnrt_manifest__put_only(qnnrt_manifest__writer *w)
-{
-    qnnrt_json_write_key(&w->json, "edges_only");
-    qnnrt_json_write_bool(&w->json, 1);
-}
-
-/* ---- descriptions ---- */
-
-/* Write the lists of what a description says about inputs and names. */
-static void qnnrt_manifest__put_uses(qnnrt_manifest__writer *w, const qnnrt_use_desc *uses,
-                                     size_t use_count)
-{
-    size_t i, count;
-    for (i = 0, count = 0; i < use_count; ++i) {
-        if (!uses[i].apart) continue;
-        if (count++ == 0) qnnrt_manifest__put_list(w, "apart", 0);
-        qnnrt_manifest__put_end(w, NULL, uses[i].step, uses[i].tensor);
-    }
-    if (count > 0) qnnrt_json_write_close(&w->json);
-    for (i = 0, count = 0; i < use_count; ++i) {
-        if (uses[i].constant == NULL) continue;
-        if (count++ == 0) qnnrt_manifest__put_list(w, "constants", 0);
-        qnnrt_manifest__put_value(w, uses[i].step, uses[i].tensor, uses[i].constant);
-    }
-    if (count > 0) qnnrt_json_write_close(&w->json);
-    for (i = 0, count = 0; i < use_count; ++i) {
-        if (uses[i].name == NULL) continue;
-        if (count++ == 0) {
-            qnnrt_json_write_key(&w->json, "names");
-            qnnrt_json_write_object(&w->json, 0);
-        }
-        qnnrt_manifest__put_name(w, &uses[i]);
-    }
-    if (count > 0) qnnrt_json_write_close(&w->json);
-    for (i = 0, count = 0; i < use_count; ++i) {
-        if (!uses[i].has_range) continue;
-        if (count++ == 0) qnnrt_manifest__put_list(w, "ranges", 0);
-        qnnrt_manifest__put_range(w, uses[i].step, uses[i].tensor, uses[i].low, uses[i].high);
-    }
-    if (count > 0) qnnrt_json_write_close(&w->json);
-}
-
-static void qnnrt_manifest__put_described(qnnrt_manifest__writer *w, const qnnrt_pipeline_desc *p,
-                                          const qnnrt_conversion *wishes)
-{
-    size_t i, k;
-    w->name = p->name != NULL ? p->name : "";
-    qnnrt_json_write_object(&w->json, 0);
-    qnnrt_manifest__put_text(w, "name", p->name);
-    qnnrt_manifest__put_list(w, "steps", 0);
-    for (i = 0; i < p->step_count; ++i) {
-        const qnnrt_host_step *host = p->steps[i].host;
-        if (host == NULL) qnnrt_manifest__put_graph(w, p->steps[i].context, p->steps[i].graph);
-        else qnnrt_manifest__put_host(w, host->name, host->inputs, host->input_count, host->outputs,
-                                  host->output_count);
-    }
-    qnnrt_json_write_close(&w->json);
-    if (p->edge_count > 0) {
-        qnnrt_manifest__put_list(w, "edges", 0);
-        for (i = 0; i < p->edge_count; ++i)
-            qnnrt_manifest__put_edge(w, &p->edges[i],
-                                     wishes != NULL ? wishes[i].how : QNNRT_CONVERT_NONE,
-                                     wishes != NULL && wishes[i].exact);
-        qnnrt_json_write_close(&w->json);
-    }
-    if (p->edges_only) qnnrt_manifest__put_only(w);
-    qnnrt_manifest__put_uses(w, p->uses, p->use_count);
-    if (p->buffer_count > 0) {
-        qnnrt_manifest__put_list(w, "buffers", 0);
-        for (i = 0; i < p->buffer_count; ++i) {
-            qnnrt_manifest__put_buffer(w, &p->buffers[i]);
-            for (k = 0; k < p->use_count; ++k)
-                if (p->uses[k].in_buffer && p->uses[k].buffer == i)
-                    qnnrt_manifest__put_keep(w, &p->uses[k]);
-            qnnrt_json_write_close(&w->json);
-            qnnrt_json_write_close(&w->json);
-        }
-        qnnrt_json_write_close(&w->json);
-    }
-    qnnrt_json_write_close(&w->json);
-}
-
-/* ---- pipelines that exist ---- */
-
-/* Return the number of a step without the conversions before it. */
-static size_t qnnrt_manifest__put_step(const qnnrt_pipeline_info *p, size_t step)
-{
-    size_t i, number = 0;
-    for (i = 0; i < step; ++i) number += p->steps[i].kind != QNNRT_STEP_DERIVED;
-    return number;
-}
-
-/* Describe where a slot begins, or for what a conversion writes, one of its readers. */
-static qnnrt_use_desc qnnrt_manifest__put_begin(const qnnrt_pipeline_info *p,
-                                                const qnnrt_slot *slot)
-{
-    qnnrt_use_desc end;
-    size_t step = slot->first, i = 0;
-    memset(&end, 0, sizeof end);
-    end.tensor = slot->tensor->name;
-    end.output = slot->role == QNNRT_ROLE_OUTPUT || slot->role == QNNRT_ROLE_EDGE;
-    if (p->steps[step].kind == QNNRT_STEP_DERIVED) {
-        while (i + 1 < p->edge_count && p->edges[i].slot != slot) ++i;
-        step = p->edges[i].to_step;
-        end.tensor = p->edges[i].to->name;
-        end.output = 0;
-    }
-    end.step = qnnrt_manifest__put_step(p, step);
-    return end;
-}
-
-/* Write an edge, unless it leads into a conversion: then its readers' edges stand for it. */
-static void qnnrt_manifest__put_wired_edge(qnnrt_manifest__writer *w, const qnnrt_pipeline_info *p,
-                                       const qnnrt_edge_info *from)
-{
-    qnnrt_converter_info converts = qnnrt_convert_get_info(NULL);
-    qnnrt_edge_desc edge;
-    size_t i = 0;
-    memset(&edge, 0, sizeof edge);
-    if (p->steps[from->to_step].kind == QNNRT_STEP_DERIVED) return;
-    edge.to_step = qnnrt_manifest__put_step(p, from->to_step);
-    edge.to = from->to->name;
-    if (p->steps[from->from_step].kind == QNNRT_STEP_DERIVED) {
-        converts = qnnrt_convert_get_info(qnnrt_convert_of(&p->steps[from->from_step]));
-        while (i + 1 < p->edge_count && p->edges[i].to_step != from->from_step) ++i;
-        from = &p->edges[i];
-    }
-    edge.from_step = qnnrt_manifest__put_step(p, from->from_step);
-    edge.from = from->from->name;
-    qnnrt_manifest__put_edge(w, &edge, converts.how, converts.exact);
-}
-
-/* Return 1 if an input was kept apart: other inputs of its name are slots of their own. */
-static int qnnrt_manifest__put_is_apart(const qnnrt_pipeline_info *p, const qnnrt_slot *slot)
-{
-    size_t i;
-    if (slot->role != QNNRT_ROLE_INPUT || slot->first != slot->last) return 0;
-    for (i = 0; i < p->slot_count; ++i)
-        if (&p->slots[i] != slot && p->slots[i].role == QNNRT_ROLE_INPUT &&
-            strcmp(p->slots[i].tensor->name, slot->tensor->name) == 0) return 1;
-    return 0;
-}
-
-/* Write the lists of a pipeline that concern its slots. */
-static void qnnrt_manifest__put_wired_slots(qnnrt_manifest__writer *w, const qnnrt_pipeline_info *p)
-{
-    size_t i, count = 0;
-    for (i = 0; i < p->slot_count; ++i) {
-        if (!qnnrt_manifest__put_is_apart(p, &p->slots[i])) continue;
-        if (count++ == 0) qnnrt_manifest__put_list(w, "apart", 0);
-        qnnrt_manifest__put_end(w, NULL, qnnrt_manifest__put_step(p, p->slots[i].first),
-                            p->slots[i].tensor->name);
-    }
-    if (count > 0) qnnrt_json_write_close(&w->json);
-    for (i = 0, count = 0; i < p->slot_count; ++i) {
-        if (p->slots[i].role != QNNRT_ROLE_CONSTANT) continue;
-        if (count++ == 0) qnnrt_manifest__put_list(w, "constants", 0);
-        qnnrt_manifest__put_value(w, qnnrt_manifest__put_step(p, p->slots[i].first),
-                              p->slots[i].tensor->name, p->slots[i].constant);
-    }
-    if (count > 0) qnnrt_json_write_close(&w->json);
-    if (p->name_count > 0) {
-        qnnrt_json_write_key(&w->json, "names");
-        qnnrt_json_write_object(&w->json, 0);
-        for (i = 0; i < p->name_count; ++i) {
-            qnnrt_use_desc name = qnnrt_manifest__put_begin(p, p->names[i].slot);
-            name.name = p->names[i].name;
-            qnnrt_manifest__put_name(w, &name);
-        }
-        qnnrt_json_write_close(&w->json);
-    }
-}
-
-static void qnnrt_manifest__put_wired_buffers(qnnrt_manifest__writer *w,
-                                              const qnnrt_pipeline_info *p)
-{
-    size_t i, k;
-    if (p->buffer_count == 0) return;
-    qnnrt_manifest__put_list(w, "buffers", 0);
-    for (i = 0; i < p->buffer_count; ++i) {
-        qnnrt_manifest__put_buffer(w, &p->buffers[i]);
-        for (k = 0; k < p->place_count; ++k) {
-            qnnrt_use_desc keep = qnnrt_manifest__put_begin(p, p->places[k].slot);
-            if (p->places[k].buffer != i) continue;
-            keep.offset = p->places[k].offset;
-            qnnrt_manifest__put_keep(w, &keep);
-        }
-        qnnrt_json_write_close(&w->json);
-        qnnrt_json_write_close(&w->json);
-    }
-    qnnrt_json_write_close(&w->json);
-}
-
-static void qnnrt_manifest__put_wired_ranges(qnnrt_manifest__writer *w,
-                                             const qnnrt_pipeline_info *p)
-{
-    size_t i, count = 0;
-    for (i = 0; i < p->slot_count; ++i) {
-        const qnnrt_slot *slot = &p->slots[i];
-        if (!slot->has_range) continue;
-        if (count++ == 0) qnnrt_manifest__put_list(w, "ranges", 0);
-        qnnrt_manifest__put_range(w, qnnrt_manifest__put_step(p, slot->first), slot->tensor->name,
-                              slot->low, slot->high);
-    }
-    if (count > 0) qnnrt_json_write_close(&w->json);
-}
-
-/* Return the number of the context of a step's graph, or their number: it is not listed. */
-static size_t qnnrt_manifest__put_context(const qnnrt_manifest__writer *w,
-                                          const qnnrt_step_info *step)
-{
-    size_t i;
-    for (i = 0; i < w->desc->context_count; ++i)
-        if (w->desc->contexts[i].model == NULL
-                ? i == step->context
-                : w->desc->contexts[i].model == step->model &&
-                      w->desc->contexts[i].context == step->context) return i;
-    return i;
-}
-
-static void qnnrt_manifest__put_wired(qnnrt_manifest__writer *w, const qnnrt_pipeline *pipeline)
-{
-    const qnnrt_pipeline_info *p = qnnrt_pipeline_get_info(pipeline);
-    const qnnrt *model = NULL;
-    size_t i;
-    w->name = p != NULL ? p->name : "";
-    if (p == NULL || p->failure != NULL) {
-        qnnrt_manifest__put_fail(w, QNNRT_E_ARG, w->name, "is not wired");
-        return;
-    }
-    qnnrt_json_write_object(&w->json, 0);
-    qnnrt_manifest__put_text(w, "name", p->name);
-    qnnrt_manifest__put_list(w, "steps", 0);
-    for (i = 0; i < p->step_count; ++i) {
-        const qnnrt_step_info *step = &p->steps[i];
-        const qnnrt_graph_info *graph = step->graph;
-        if (step->kind == QNNRT_STEP_GRAPH) {
-            const size_t context = qnnrt_manifest__put_context(w, step);
-            if (context == w->desc->context_count || (model != NULL && step->model != model &&
-                                                      w->desc->contexts[context].model == NULL))
-                qnnrt_manifest__put_fail(w, QNNRT_E_ARG, graph->name, "belongs to another model");
-            model = step->model;
-            qnnrt_manifest__put_graph(w, context, graph->name);
-        } else if (step->kind == QNNRT_STEP_HOST) {
-            qnnrt_manifest__put_host(w, graph->name, graph->inputs, graph->input_count,
-                                     graph->outputs, graph->output_count);
-        }
-    }
-    qnnrt_json_write_close(&w->json);
-    if (p->edge_count > 0) {
-        qnnrt_manifest__put_list(w, "edges", 0);
-        for (i = 0; i < p->edge_count; ++i) qnnrt_manifest__put_wired_edge(w, p, &p->edges[i]);
-        qnnrt_json_write_close(&w->json);
-        qnnrt_manifest__put_only(w);
-    }
-    qnnrt_manifest__put_wired_slots(w, p);
-    qnnrt_manifest__put_wired_buffers(w, p);
-    qnnrt_manifest__put_wired_ranges(w, p);
-    qnnrt_json_write_close(&w->json);
-}
-
-/* ---- the program ---- */
-
-/* Write the roles of the contexts, each once. */
-static void qnnrt_manifest__put_roles(qnnrt_manifest__writer *w)
-{
-    const qnnrt_manifest_context *contexts = w->desc->contexts;
-    size_t i, k;
-    qnnrt_manifest__put_list(w, "backends", 1);
-    for (i = 0; i < w->desc->context_count; ++i) {
-        if (contexts[i].backend == NULL || contexts[i].backend[0] == '\0') {
-            qnnrt_manifest__put_fail(w, QNNRT_E_ARG, contexts[i].file, "has no backend");
-            continue;
-        }
-        for (k = 0; k < i && strcmp(contexts[k].backend, contexts[i].backend) != 0;) ++k;
-        if (k == i) qnnrt_json_write_string(&w->json, contexts[i].backend);
-    }
-    qnnrt_json_write_close(&w->json);
-}
-
-static void qnnrt_manifest__put_contexts(qnnrt_manifest__writer *w)
-{
-    char digits[24];
-    size_t i;
-    qnnrt_manifest__put_list(w, "contexts", 0);
-    for (i = 0; i < w->desc->context_count; ++i) {
-        const qnnrt_manifest_context *context = &w->desc->contexts[i];
-        qnnrt_json_write_object(&w->json, 1);
-        qnnrt_manifest__put_file(w, context->file);
-        qnnrt_manifest__put_text(w, "backend", context->backend);
-        snprintf(digits, sizeof digits, "%016llx", (unsigned long long)context->fingerprint);
-        if (context->fingerprint != 0) qnnrt_manifest__put_text(w, "fingerprint", digits);
-        if (context->sha256 != NULL) qnnrt_manifest__put_text(w, "sha256", context->sha256);
-        qnnrt_json_write_close(&w->json);
-    }
-    qnnrt_json_write_close(&w->json);
-}
-
-static void qnnrt_manifest__put_constants(qnnrt_manifest__writer *w)
-{
-    size_t i;
-    if (w->desc->constant_count == 0) return;
-    qnnrt_manifest__put_list(w, "constants", 0);
-    for (i = 0; i < w->desc->constant_count; ++i) {
-        const qnnrt_manifest_constant *constant = &w->desc->constants[i];
-        qnnrt_json_write_object(&w->json, 1);
-        qnnrt_manifest__put_text(w, "name", constant->name);
-        qnnrt_manifest__put_file(w, constant->file);
-        qnnrt_manifest__put_number(w, "offset", constant->offset);
-        qnnrt_manifest__put_text(w, "dtype", qnnrt_dtype_name(constant->dtype));
-        qnnrt_manifest__put_dims(w, constant->dims, constant->rank);
-        qnnrt_json_write_close(&w->json);
-    }
-    qnnrt_json_write_close(&w->json);
-}
-
-QNNRT_MANIFEST_API qnnrt_result qnnrt_manifest_write(const qnnrt_manifest_desc *desc,
-                                                     int (*write)(void *user, const char *text,
-                                                                  size_t bytes),
-                                                     void *user, qnnrt_error *err)
-{
-    qnnrt_manifest__writer w;
-    size_t i;
-    memset(&w, 0, sizeof w);
-    w.err = err;
-    qnnrt_error_clear(err);
-    if (desc == NULL || write == NULL || desc->context_count == 0) {
-        qnnrt_manifest__put_fail(&w, QNNRT_E_ARG, "contexts",
-                                 "are missing, or desc or write is NULL");
-        return w.result;
-    }
-    w.desc = desc;
-    qnnrt_json_write_begin(&w.json, write, user, 4);
-    qnnrt_json_write_object(&w.json, 0);
-    qnnrt_json_write_key(&w.json, "program");
-    qnnrt_json_write_object(&w.json, 0);
-    qnnrt_manifest__put_number(&w, "version", 1);
-    qnnrt_manifest__put_roles(&w);
-    qnnrt_manifest__put_contexts(&w);
-    qnnrt_manifest__put_constants(&w);
-    if (desc->pipeline_count + desc->wired_count > 0) {
-        qnnrt_manifest__put_list(&w, "pipelines", 0);
-        for (i = 0; i < desc->pipeline_count && w.result == QNNRT_OK; ++i)
-            qnnrt_manifest__put_described(&w, &desc->pipelines[i],
-                                          desc->conversions != NULL ? desc->conversions[i] : NULL);
-        for (i = 0; i < desc->wired_count && w.result == QNNRT_OK; ++i)
-            qnnrt_manifest__put_wired(&w, desc->wired[i]);
-        qnnrt_json_write_close(&w.json);
-    }
-    w.name = NULL;
-    if (w.result != QNNRT_OK) return w.result;
-    qnnrt_json_write_close(&w.json);
-    if (desc->more != NULL) desc->more(desc->more_user, &w.json);
-    qnnrt_json_write_close(&w.json);
-    if (!qnnrt_json_write_end(&w.json))
-        qnnrt_manifest__put_fail(&w, QNNRT_E_IO, "write", w.json.error != NULL ? w.json.error
-                                                                           : "did not accept it");
-    return w.result;
-}
-
-/* =====================================================================================
-   READ                                                                             >>read
-   Reads values of a qnnrt.json. Wrong types, numbers out of range and paths are errors with their
-   place.
-   Needs: >>schema, qnnrt_json.h     Knows nothing of: files, backends, graphs
-   ===================================================================================== */
-
-enum { QNNRT_MANIFEST__MOST_DIMS = 32 };     /* a list with more dimensions is refused */
-
-typedef struct qnnrt_manifest__reader {
-    qnnrt_json_reader r;
-    qnnrt_arena      *arena;
-    qnnrt_limits      limits;               /* none is 0 */
-    uint32_t          left;                 /* entries that may follow */
-    const char       *path;                 /* of the text */
-    qnnrt_error      *err;
-    qnnrt_result      result;               /* the first failure */
-    char              place[400];           /* where the reader is, for errors */
-} qnnrt_manifest__reader;
-
-/* ---- errors ---- */
-
-static int qnnrt_manifest__good(const qnnrt_manifest__reader *m)
-{
-    return m->result == QNNRT_OK && m->r.error == NULL;
-}
-
-/* Fill the error with place and byte; the first error stays, and one of the text's grammar. Return
-   0. */
+/* Fill the error, with the place and byte of a text; the first error stays, and one of the text's
+   grammar. Return 0. */
 #ifdef __GNUC__
 __attribute__((cold, format(printf, 3, 4)))
 #endif
-static int qnnrt_manifest__refuse(qnnrt_manifest__reader *m, qnnrt_result code, const char *format,
-                                  ...)
+static int qnnrt_manifest__refuse(qnnrt_manifest__io *x, qnnrt_result code, const char *format, ...)
 {
     char text[700];
     va_list args;
-    if (!qnnrt_manifest__good(m)) return 0;
+    if (!qnnrt_manifest__good(x)) return 0;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    m->result = code;
-    qnnrt_error_set(m->err, code, "%s: %s%s%s (byte %lu)", m->path, m->place,
-                    m->place[0] != '\0' ? ": " : "", text, (unsigned long)(m->r.at - m->r.begin));
+    x->result = qnnrt_error_set(x->err, code, "%s%s%s", x->place, x->place[0] != '\0' ? ": " : "",
+                                text);
+    if (qnnrt_manifest__writes(x)) return 0;
+    qnnrt_error_add(x->err, " (byte %lu)", (unsigned long)(x->r.at - x->r.begin));
+    qnnrt_error_about(x->err, code, "%s: ", x->path);
     return 0;
 }
 
-/* Fail because the arena has no memory. Return 0. */
-static int qnnrt_manifest__starve(qnnrt_manifest__reader *m)
+/* Get memory for what is read. */
+static void *qnnrt_manifest__get(qnnrt_manifest__io *x, uint64_t count, uint64_t size)
 {
-    if (qnnrt_manifest__good(m))
-        m->result = qnnrt_error_set(m->err, QNNRT_E_MEMORY, "out of memory for a program");
-    return 0;
+    void *data = qnnrt_arena_get(x->arena, count, size);
+    if (data == NULL && qnnrt_manifest__good(x))
+        x->result = qnnrt_error_set(x->err, QNNRT_E_MEMORY, "out of memory for a program");
+    return data;
 }
 
-/* Add a part to the place. Return the length of the old place. */
-static size_t qnnrt_manifest__enter(qnnrt_manifest__reader *m, const char *part, size_t index)
+/* Add an item to a list. Return it, or NULL. */
+static void *qnnrt_manifest__add(qnnrt_manifest__io *x, qnnrt_manifest__list *list, size_t bytes)
 {
-    const size_t used = strlen(m->place);
-    snprintf(m->place + used, sizeof m->place - used, "%s%s %lu", used > 0 ? ": " : "", part,
-             (unsigned long)index);
-    return used;
+    if (list->room == 0) {      /* most lists are short */
+        list->items = (unsigned char *)qnnrt_manifest__get(x, 1, bytes);
+        list->room = 1;
+    } else {
+        list->items = (unsigned char *)qnnrt_arena_more(x->arena, list->items, list->count,
+                                                        &list->room, bytes);
+        if (list->items == NULL) (void)qnnrt_manifest__get(x, 1, bytes);      /* which fails */
+    }
+    return list->items != NULL ? list->items + list->count++ * bytes : NULL;
 }
 
 /* Return "a number" and the like, for messages. */
-static const char *qnnrt_manifest__kind(qnnrt_json_type type)
+static const char *qnnrt_manifest__type(qnnrt_json_type type)
 {
     static const char *const names[] = { "nothing", "null", "false", "true", "a number", "text",
                                          "a list", "an object" };
@@ -1423,597 +588,896 @@ static const char *qnnrt_manifest__shown(const qnnrt_json_text *text, char out[4
 }
 
 /* Fail because a value is not what was expected. */
-static int qnnrt_manifest__wrong(qnnrt_manifest__reader *m, const char *key, const char *expected)
+static int qnnrt_manifest__wrong(qnnrt_manifest__io *x, const char *key, const char *expected)
 {
     char shown[48];
-    const char *quote = m->r.type == QNNRT_JSON_STRING ? "\"" : "";
-    return qnnrt_manifest__refuse(m, QNNRT_E_FORMAT, "\"%s\" is %s%s%s; expected %s", key, quote,
-                                  qnnrt_manifest__shown(&m->r.value, shown), quote, expected);
+    const char *quote = x->r.type == QNNRT_JSON_STRING ? "\"" : "";
+    return qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, "\"%s\" is %s%s%s; expected %s", key, quote,
+                                  qnnrt_manifest__shown(&x->r.value, shown), quote, expected);
 }
-
-/* ---- values ---- */
 
 /* Read the next value, which must have this type. */
-static int qnnrt_manifest__take(qnnrt_manifest__reader *m, const char *key, qnnrt_json_type type)
+static int qnnrt_manifest__take(qnnrt_manifest__io *x, const char *key, qnnrt_json_type type)
 {
-    const qnnrt_json_type found = qnnrt_json_value(&m->r);
+    const qnnrt_json_type found = qnnrt_json_value(&x->r);
     return found == type ||
-           qnnrt_manifest__refuse(m, QNNRT_E_FORMAT, "\"%s\" is %s; expected %s", key,
-                                  qnnrt_manifest__kind(found), qnnrt_manifest__kind(type));
+           qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, "\"%s\" is %s; expected %s", key,
+                                  qnnrt_manifest__type(found), qnnrt_manifest__type(type));
 }
 
-static int qnnrt_manifest__copy(qnnrt_manifest__reader *m, const char *key,
-                                const qnnrt_json_text *text, const char **out)
+/* Begin a member. needed: it is written also if it is 0, and must be read. Return 1 if its value
+   has to be written or read now, and begin to read it. */
+static int qnnrt_manifest__member(qnnrt_manifest__io *x, const char *key, int needed, int is_zero,
+                                  qnnrt_json_type type)
 {
-    const size_t most = m->limits.name_bytes;
+    uint32_t bit;
+    size_t used;
+    if (qnnrt_manifest__writes(x)) {
+        if (needed || !is_zero) qnnrt_json_write_key(x->json, key);
+        return needed || !is_zero;
+    }
+    bit = (uint32_t)1 << x->row++;
+    switch (x->mode) {
+    case QNNRT_MANIFEST__READ:
+        if (x->matched || !qnnrt_json_is(&x->r.key, key)) return 0;
+        x->matched = 1;
+        if ((x->seen & bit) != 0)
+            return qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, "\"%s\" occurs twice", key);
+        x->seen |= bit;
+        return type == QNNRT_JSON_NONE || qnnrt_manifest__take(x, key, type);
+    case QNNRT_MANIFEST__CHECK:
+        if (needed && (x->seen & bit) == 0)
+            qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, "\"%s\" is missing", key);
+        return 0;
+    default:
+        used = strlen(x->err->hint);
+        snprintf(x->err->hint + used, sizeof x->err->hint - used, "%s%s",
+                 bit == 1 ? "" : ", ", key);
+        return 0;
+    }
+}
+
+/* Check a name or, with file, the name of a file in the folder: a path is never followed. */
+static int qnnrt_manifest__check_name(qnnrt_manifest__io *x, const char *key, int file,
+                                      const char *text)
+{
+    if (file && text != NULL && (text[0] == '\0' || text[0] == '.' || strpbrk(text, "/\\") != NULL))
+        return qnnrt_manifest__refuse(x, qnnrt_manifest__writes(x) ? QNNRT_E_ARG : QNNRT_E_FORMAT,
+                                      "\"%s\" is \"%.200s\"; expected the plain name of a file in"
+                                      " the folder", key, text);
+    return (text != NULL && text[0] != '\0') ||
+           qnnrt_manifest__refuse(x, qnnrt_manifest__writes(x) ? QNNRT_E_ARG : QNNRT_E_FORMAT,
+                                  "\"%s\" is empty; expected a name", key);
+}
+
+/* Copy a name that was read. */
+static int qnnrt_manifest__copy(qnnrt_manifest__io *x, const char *key, const qnnrt_json_text *text,
+                                int file, const char **out)
+{
+    const size_t most = x->limits.name_bytes;
     const size_t raw = text->escaped ? most * 6 : most;     /* an escape has at most six bytes */
     size_t bytes = text->bytes;
     char *copy = NULL;
-    *out = NULL;
     if (bytes <= raw) {
-        copy = (char *)qnnrt_arena_get(m->arena, (uint64_t)bytes + 1, 1);
-        if (copy == NULL) return qnnrt_manifest__starve(m);
+        copy = (char *)qnnrt_manifest__get(x, (uint64_t)bytes + 1, 1);
+        if (copy == NULL) return 0;
         bytes = qnnrt_json_copy(text, copy);
     }
     if (bytes > most)
-        return qnnrt_manifest__refuse(m, QNNRT_E_LIMIT,
+        return qnnrt_manifest__refuse(x, QNNRT_E_LIMIT,
                                       "\"%s\" is longer than %lu bytes (limits.name_bytes)", key,
                                       (unsigned long)most);
     if (strlen(copy) != bytes)
-        return qnnrt_manifest__refuse(m, QNNRT_E_FORMAT, "\"%s\" contains \\u0000; a name cannot",
+        return qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, "\"%s\" contains \\u0000; a name cannot",
                                       key);
     *out = copy;
-    return 1;
+    return qnnrt_manifest__check_name(x, key, file, copy);
 }
 
-/* Read a text that is not empty. */
-static int qnnrt_manifest__text_of(qnnrt_manifest__reader *m, const char *key, const char **out)
+/* ---- one function for each type ---- */
+
+static void qnnrt_manifest__name(qnnrt_manifest__io *x, const char *key, int needed, int file,
+                                 const char **value)
 {
-    *out = NULL;
-    if (!qnnrt_manifest__take(m, key, QNNRT_JSON_STRING) ||
-        !qnnrt_manifest__copy(m, key, &m->r.value, out)) return 0;
-    return (*out)[0] != '\0' ||
-           qnnrt_manifest__refuse(m, QNNRT_E_FORMAT, "\"%s\" is empty; expected a name", key);
+    if (!qnnrt_manifest__member(x, key, needed, *value == NULL, QNNRT_JSON_STRING)) return;
+    if (!qnnrt_manifest__writes(x)) {
+        qnnrt_manifest__copy(x, key, &x->r.value, file, value);
+    } else {
+        qnnrt_manifest__check_name(x, key, file, *value);
+        qnnrt_json_write_string(x->json, *value);
+    }
 }
 
-/* Read the name of a file in the folder. A path in a program is never followed. */
-static int qnnrt_manifest__file_of(qnnrt_manifest__reader *m, const char *key, const char **out)
-{
-    *out = NULL;
-    if (!qnnrt_manifest__take(m, key, QNNRT_JSON_STRING) ||
-        !qnnrt_manifest__copy(m, key, &m->r.value, out)) return 0;
-    return ((*out)[0] != '\0' && (*out)[0] != '.' && strpbrk(*out, "/\\") == NULL) ||
-           qnnrt_manifest__refuse(m, QNNRT_E_FORMAT, "\"%s\" is \"%.200s\"; expected the plain name"
-                                  " of a file in the folder", key, *out);
-}
-
-static int qnnrt_manifest__number_of(qnnrt_manifest__reader *m, const char *key, uint64_t most,
-                                     uint64_t *out)
+/* Read a whole number that was found, up to `most`. */
+static int qnnrt_manifest__whole(qnnrt_manifest__io *x, const char *key, uint64_t most,
+                                 uint64_t *out)
 {
     char expected[64];
-    *out = 0;
-    if (!qnnrt_manifest__take(m, key, QNNRT_JSON_NUMBER)) return 0;
-    if (qnnrt_json_u64(&m->r.value, out) && *out <= most) return 1;
+    if (qnnrt_json_u64(&x->r.value, out) && *out <= most) return 1;
     snprintf(expected, sizeof expected, "a whole number from 0 to %llu", (unsigned long long)most);
-    return qnnrt_manifest__wrong(m, key, expected);
+    *out = 0;
+    return qnnrt_manifest__wrong(x, key, expected);
 }
 
-static int qnnrt_manifest__i32_of(qnnrt_manifest__reader *m, const char *key, int32_t *out)
+static void qnnrt_manifest__u64(qnnrt_manifest__io *x, const char *key, int needed, uint64_t most,
+                                uint64_t *value)
 {
-    int64_t value;
-    if (!qnnrt_manifest__take(m, key, QNNRT_JSON_NUMBER)) return 0;
-    if (!qnnrt_json_i64(&m->r.value, &value) || value < INT32_MIN || value > INT32_MAX)
-        return qnnrt_manifest__wrong(m, key, "a whole number of 32 bits");
-    *out = (int32_t)value;
-    return 1;
+    if (!qnnrt_manifest__member(x, key, needed, *value == 0, QNNRT_JSON_NUMBER)) return;
+    if (qnnrt_manifest__writes(x)) qnnrt_json_write_u64(x->json, *value);
+    else (void)qnnrt_manifest__whole(x, key, most, value);
 }
 
-static int qnnrt_manifest__bool_of(qnnrt_manifest__reader *m, const char *key, int *out)
+static void qnnrt_manifest__u32(qnnrt_manifest__io *x, const char *key, int needed, uint32_t *value)
 {
-    const qnnrt_json_type type = qnnrt_json_value(&m->r);
-    *out = type == QNNRT_JSON_TRUE;
-    return type == QNNRT_JSON_TRUE || type == QNNRT_JSON_FALSE ||
-           qnnrt_manifest__refuse(m, QNNRT_E_FORMAT, "\"%s\" is %s; expected true or false", key,
-                                  qnnrt_manifest__kind(type));
+    uint64_t wide = *value;
+    qnnrt_manifest__u64(x, key, needed, UINT32_MAX, &wide);
+    if (!qnnrt_manifest__writes(x)) *value = (uint32_t)wide;
 }
 
-/* Read a fingerprint or a hash as small digits. */
-static int qnnrt_manifest__digits_of(qnnrt_manifest__reader *m, const char *key, size_t count,
-                                     const char **out)
+static void qnnrt_manifest__index(qnnrt_manifest__io *x, const char *key, int needed, size_t *value)
 {
-    const qnnrt_json_text *value = &m->r.value;
-    char *text;
+    uint64_t wide = *value;
+    qnnrt_manifest__u64(x, key, needed, UINT32_MAX, &wide);
+    if (!qnnrt_manifest__writes(x)) *value = (size_t)wide;
+}
+
+static void qnnrt_manifest__i32(qnnrt_manifest__io *x, const char *key, int needed, int32_t *value)
+{
+    int64_t found = 0;
+    if (!qnnrt_manifest__member(x, key, needed, *value == 0, QNNRT_JSON_NUMBER)) return;
+    if (qnnrt_manifest__writes(x)) qnnrt_json_write_i64(x->json, *value);
+    else if (qnnrt_json_i64(&x->r.value, &found) && found >= INT32_MIN && found <= INT32_MAX)
+        *value = (int32_t)found;
+    else qnnrt_manifest__wrong(x, key, "a whole number of 32 bits");
+}
+
+static void qnnrt_manifest__f32(qnnrt_manifest__io *x, const char *key, int needed, float *value)
+{
+    if (!qnnrt_manifest__member(x, key, needed, 1, QNNRT_JSON_NUMBER)) return;
+    if (qnnrt_manifest__writes(x)) qnnrt_json_write_f32(x->json, *value);
+    else if (!qnnrt_json_f32(&x->r.value, value))
+        qnnrt_manifest__wrong(x, key, "a number that a float32 can hold");
+}
+
+static void qnnrt_manifest__bool(qnnrt_manifest__io *x, const char *key, int *value)
+{
+    qnnrt_json_type type;
+    if (!qnnrt_manifest__member(x, key, 0, !*value, QNNRT_JSON_NONE)) return;
+    if (qnnrt_manifest__writes(x)) {
+        qnnrt_json_write_bool(x->json, 1);
+        return;
+    }
+    type = qnnrt_json_value(&x->r);
+    *value = type == QNNRT_JSON_TRUE;
+    if (type != QNNRT_JSON_TRUE && type != QNNRT_JSON_FALSE)
+        qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, "\"%s\" is %s; expected true or false", key,
+                               qnnrt_manifest__type(type));
+}
+
+/* Hexadecimal digits: 16 of a number or, with text, 64. */
+static void qnnrt_manifest__digits(qnnrt_manifest__io *x, const char *key, uint64_t *number,
+                                   const char **text)
+{
+    static const char digits[] = "0123456789abcdef0123456789ABCDEF";
+    const size_t count = text != NULL ? 64 : 16;
+    char found[65];
     size_t i;
-    if (!qnnrt_manifest__take(m, key, QNNRT_JSON_STRING)) return 0;
-    if (*out != NULL)
-        return qnnrt_manifest__refuse(m, QNNRT_E_FORMAT, "a context has either \"fingerprint\" or"
-                                      " \"hash\"");
-    text = (char *)qnnrt_arena_get(m->arena, count + 1, 1);
-    if (text == NULL) return qnnrt_manifest__starve(m);
-    for (i = 0; i < value->bytes && i < count; ++i) {
-        const char c = value->text[i];
-        if ((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f')) text[i] = c;
-        else if (c >= 'A' && c <= 'F') text[i] = (char)(c - 'A' + 'a');
-        else break;
+    if (!qnnrt_manifest__member(x, key, 0, text != NULL ? *text == NULL : *number == 0,
+                                QNNRT_JSON_STRING)) return;
+    if (qnnrt_manifest__writes(x)) {
+        if (text == NULL) snprintf(found, sizeof found, "%016llx", (unsigned long long)*number);
+        qnnrt_json_write_string(x->json, text != NULL ? *text : found);
+        return;
     }
-    *out = text;
-    return (i == count && value->bytes == count) ||
-           qnnrt_manifest__wrong(m, key, count == 16 ? "16 hexadecimal digits"
-                                                     : "64 hexadecimal digits");
-}
-
-static int qnnrt_manifest__convert_of(qnnrt_manifest__reader *m, const char *key,
-                                      qnnrt_convert *out)
-{
-    int i;
-    if (!qnnrt_manifest__take(m, key, QNNRT_JSON_STRING)) return 0;
-    for (i = (int)QNNRT_CONVERT_VALUES; i <= (int)QNNRT_CONVERT_TO_NCHW; ++i) {
-        *out = (qnnrt_convert)i;
-        if (qnnrt_json_is(&m->r.value, qnnrt_manifest__converts[i])) return 1;
+    memset(found, 0, sizeof found);
+    for (i = 0; i < x->r.value.bytes && i < count; ++i) {
+        const char *at = (const char *)memchr(digits, x->r.value.text[i], sizeof digits - 1);
+        if (at == NULL) break;
+        found[i] = digits[(at - digits) % 16];
+        if (text == NULL) *number = *number << 4 | (uint64_t)(at - digits) % 16;
     }
-    return qnnrt_manifest__wrong(m, key, "\"values\", \"to_nhwc\" or \"to_nchw\"");
+    if (i < count || x->r.value.bytes != count)
+        qnnrt_manifest__wrong(x, key, text == NULL ? "16 hexadecimal digits"
+                                                   : "64 hexadecimal digits");
+    else if (text != NULL && (*text = qnnrt_arena_text(x->arena, found, count)) == NULL)
+        (void)qnnrt_manifest__get(x, 1, 1);      /* which fails */
 }
 
-/* Return the bits of an element: the low byte of a dtype has them as decimal digits. */
-static unsigned qnnrt_manifest__bits(qnnrt_dtype dtype)
+/* A word, whose number is that of the first name that it is; numbers end at `count`. */
+static void qnnrt_manifest__word(qnnrt_manifest__io *x, const char *key, int needed,
+                                 const char *(*name_of)(unsigned number), unsigned count,
+                                 const char *expected, unsigned *value)
 {
-    const unsigned low = (unsigned)dtype & 0xFFu;
-    return dtype == QNNRT_DTYPE_BF16 ? 16u : (low >> 4) * 10u + (low & 15u);
-}
-
-static int qnnrt_manifest__dtype_of(qnnrt_manifest__reader *m, const char *key, qnnrt_dtype *out)
-{
-    unsigned number;
-    if (!qnnrt_manifest__take(m, key, QNNRT_JSON_STRING)) return 0;
-    for (number = 0; number <= (unsigned)QNNRT_DTYPE_BOOL8; ++number) {
-        const char *name = qnnrt_dtype_name((qnnrt_dtype)number);
-        *out = (qnnrt_dtype)number;
-        if (name[0] == m->r.value.text[0] && strcmp(name, "unknown") != 0 &&
-            qnnrt_json_is(&m->r.value, name)) return 1;
+    unsigned i;
+    if (!qnnrt_manifest__member(x, key, needed, *value == 0, QNNRT_JSON_STRING)) return;
+    if (qnnrt_manifest__writes(x)) {
+        if (*value < count) qnnrt_json_write_string(x->json, name_of(*value));
+        else qnnrt_manifest__refuse(x, QNNRT_E_ARG, "\"%s\" is %u; expected %s", key, *value,
+                                    expected);
+        return;
     }
-    return qnnrt_manifest__wrong(m, key, "a type with a size, such as \"float32\"");
+    for (i = 0; i < count; ++i) {
+        const char *name = name_of(i);
+        if (name == NULL || name[0] != x->r.value.text[0] || !qnnrt_json_is(&x->r.value, name))
+            continue;
+        *value = i;
+        return;
+    }
+    qnnrt_manifest__wrong(x, key, expected);
 }
 
-static int qnnrt_manifest__dims_of(qnnrt_manifest__reader *m, const char *key,
-                                   qnnrt_tensor_info *tensor)
+static const char *qnnrt_manifest__dtype_name(unsigned number)
 {
-    uint32_t dims[QNNRT_MANIFEST__MOST_DIMS], *copy, most = m->limits.rank;
-    if (most > QNNRT_MANIFEST__MOST_DIMS) most = QNNRT_MANIFEST__MOST_DIMS;
-    if (!qnnrt_manifest__take(m, key, QNNRT_JSON_ARRAY)) return 0;
-    while (qnnrt_json_more(&m->r)) {
-        uint64_t size;
+    const char *name = qnnrt_dtype_name((qnnrt_dtype)number);
+    return strcmp(name, "unknown") != 0 ? name : NULL;
+}
+
+static const char *qnnrt_manifest__convert_name(unsigned number)
+{
+    static const char *const names[] = { NULL, "values", "to_nhwc", "to_nchw" };
+    return names[number];
+}
+
+static void qnnrt_manifest__dims(qnnrt_manifest__io *x, qnnrt_tensor_info *tensor)
+{
+    uint32_t dims[QNNRT_MANIFEST__DIMS], *copy, most = x->limits.rank, i;
+    uint64_t size;
+    if (!qnnrt_manifest__member(x, "dims", 1, 0, QNNRT_JSON_ARRAY)) return;
+    if (qnnrt_manifest__writes(x)) {
+        qnnrt_json_write_array(x->json, 1);
+        for (i = 0; i < tensor->rank; ++i) qnnrt_json_write_u64(x->json, tensor->dims[i]);
+        qnnrt_json_write_close(x->json);
+        return;
+    }
+    if (most > QNNRT_MANIFEST__DIMS) most = QNNRT_MANIFEST__DIMS;
+    while (qnnrt_manifest__good(x) && qnnrt_json_more(&x->r)) {
         if (tensor->rank == most)
-            return qnnrt_manifest__refuse(m, QNNRT_E_LIMIT, "\"%s\" has more than %lu dimensions"
-                                          " (limits.rank)", key, (unsigned long)most);
-        if (!qnnrt_manifest__number_of(m, key, UINT32_MAX, &size)) return 0;
-        if (size == 0)
-            return qnnrt_manifest__refuse(m, QNNRT_E_FORMAT, "\"%s\" has a dimension of 0", key);
-        dims[tensor->rank++] = (uint32_t)size;
+            qnnrt_manifest__refuse(x, QNNRT_E_LIMIT, "\"dims\" has more than %lu dimensions"
+                                   " (limits.rank)", (unsigned long)most);
+        else if (qnnrt_manifest__take(x, "dims", QNNRT_JSON_NUMBER) &&
+                 qnnrt_manifest__whole(x, "dims", UINT32_MAX, &size))
+            dims[tensor->rank++] = (uint32_t)size;
+        if (tensor->rank > 0 && dims[tensor->rank - 1] == 0)
+            qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, "\"dims\" has a dimension of 0");
     }
-    if (m->r.error != NULL) return 0;
-    copy = (uint32_t *)qnnrt_arena_get(m->arena, tensor->rank, sizeof *copy);
-    if (copy == NULL) return qnnrt_manifest__starve(m);
-    memcpy(copy, dims, tensor->rank * sizeof *copy);
+    copy = (uint32_t *)qnnrt_manifest__get(x, tensor->rank, sizeof *copy);
+    if (copy != NULL) memcpy(copy, dims, tensor->rank * sizeof *copy);
     tensor->dims = copy;
-    return 1;
 }
 
-/* Read [step, "name of a tensor"]. */
-static int qnnrt_manifest__pair_of(qnnrt_manifest__reader *m, const char *key, size_t *step,
-                                   const char **name)
+/* [step, "name of a tensor"], as a member or, without key, in a list called `part`. */
+static void qnnrt_manifest__pair(qnnrt_manifest__io *x, const char *key, const char *part,
+                                 size_t *step, const char **name)
 {
     uint64_t number = 0;
-    if (!qnnrt_manifest__take(m, key, QNNRT_JSON_ARRAY)) return 0;
-    if (qnnrt_json_more(&m->r) && !qnnrt_manifest__number_of(m, key, UINT32_MAX, &number)) return 0;
-    if (qnnrt_json_more(&m->r) && !qnnrt_manifest__text_of(m, key, name)) return 0;
+    if (key != NULL && !qnnrt_manifest__member(x, key, 1, 0, QNNRT_JSON_NONE)) return;
+    if (qnnrt_manifest__writes(x)) {
+        qnnrt_json_write_array(x->json, 1);
+        qnnrt_json_write_u64(x->json, *step);
+        qnnrt_manifest__check_name(x, part, 0, *name);
+        qnnrt_json_write_string(x->json, *name);
+        qnnrt_json_write_close(x->json);
+        return;
+    }
+    if (!qnnrt_manifest__take(x, part, QNNRT_JSON_ARRAY) ||
+        (qnnrt_json_more(&x->r) && !(qnnrt_manifest__take(x, part, QNNRT_JSON_NUMBER) &&
+                                     qnnrt_manifest__whole(x, part, UINT32_MAX, &number))) ||
+        (qnnrt_json_more(&x->r) && !(qnnrt_manifest__take(x, part, QNNRT_JSON_STRING) &&
+                                     qnnrt_manifest__copy(x, part, &x->r.value, 0, name)))) return;
     *step = (size_t)number;
-    if (*name != NULL && m->r.error == NULL && !qnnrt_json_more(&m->r)) return m->r.error == NULL;
-    return qnnrt_manifest__refuse(m, QNNRT_E_FORMAT, "\"%s\" must have two elements: the number of"
-                                  " a step and the name of a tensor", key);
+    if (*name == NULL || qnnrt_json_more(&x->r))
+        qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, "\"%s\" must have two elements: the number of a"
+                               " step and the name of a tensor", part);
 }
 
 /* =====================================================================================
    OBJECTS                                                                       >>objects
-   Reads objects and lists by the tables of >>schema, and what the parts of a program say together.
-   Needs: >>schema >>read, qnnrt_json.h     Knows nothing of: files, backends, graphs
+   The format: one function for each kind of object, which reads and writes it. Its calls are the
+   list of its keys.
+   Needs: >>values, qnnrt_json.h     Knows nothing of: files, backends, graphs
    ===================================================================================== */
 
-/* ---- names ---- */
+enum { QNNRT_MANIFEST__VERSION = 1 };
 
-static const char *qnnrt_manifest__name_of(const void *item)
+typedef struct qnnrt_manifest__program {
+    uint32_t                 version;   /* 0: the text has no "program" */
+    const char             **roles;
+    qnnrt_manifest_context  *contexts;
+    qnnrt_manifest_constant *constants;
+    const void             **sorted;    /* [constant_count] of them, by their names */
+    qnnrt_manifest_pipeline *pipelines; /* qnnrt_use_desc.constant is a name, until the pipeline is
+                                           made */
+    size_t role_count, context_count, constant_count, pipeline_count;
+} qnnrt_manifest__program;
+
+typedef void qnnrt_manifest__object(qnnrt_manifest__io *x, void *item);
+
+/* ---- objects and lists ---- */
+
+/* Let the members of an object do what the mode says. */
+static void qnnrt_manifest__members(qnnrt_manifest__io *x, qnnrt_manifest__mode mode,
+                                    qnnrt_manifest__object *object, void *item)
 {
-    const char *name;
-    memcpy(&name, item, sizeof name);
-    return name;
+    x->mode = mode;
+    x->row = 0;
+    object(x, item);
+    x->mode = QNNRT_MANIFEST__READ;
+}
+
+/* Read or write an object. part: what it is, in messages. */
+static void qnnrt_manifest__one(qnnrt_manifest__io *x, const char *part, int one_line,
+                                qnnrt_manifest__object *object, void *item)
+{
+    const uint32_t seen = x->seen;
+    const unsigned row = x->row;
+    char key[48];
+    size_t used;
+    if (qnnrt_manifest__writes(x)) {
+        qnnrt_json_write_object(x->json, one_line);
+        object(x, item);
+        qnnrt_json_write_close(x->json);
+        return;
+    }
+    x->seen = 0;
+    if (!qnnrt_manifest__take(x, part, QNNRT_JSON_OBJECT)) return;
+    while (qnnrt_manifest__good(x) && qnnrt_json_more(&x->r)) {
+        x->matched = 0;
+        qnnrt_manifest__members(x, QNNRT_MANIFEST__READ, object, item);
+        if (x->matched || !qnnrt_manifest__good(x)) continue;
+        qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, "unknown key \"%s\"",
+                               qnnrt_manifest__shown(&x->r.key, key));
+        qnnrt_error_hint(x->err, QNNRT_E_FORMAT, "Use the keys ");
+        qnnrt_manifest__members(x, QNNRT_MANIFEST__KEYS, object, item);
+        used = strlen(x->err->hint);
+        snprintf(x->err->hint + used, sizeof x->err->hint - used, ".");
+    }
+    if (qnnrt_manifest__good(x)) qnnrt_manifest__members(x, QNNRT_MANIFEST__CHECK, object, item);
+    x->seen = seen;
+    x->row = row;
+    x->matched = 1;
+}
+
+enum {                                  /* of a list */
+    QNNRT_MANIFEST__NEEDED = 1,
+    QNNRT_MANIFEST__ALONE  = 2,         /* its items are values, no objects */
+    QNNRT_MANIFEST__LINES  = 4,         /* its objects have several lines */
+    QNNRT_MANIFEST__NAMED  = 8,         /* items begin with names, which differ */
+    QNNRT_MANIFEST__MAP    = 16         /* of uses, by names: an object */
+};
+
+/* Read or write one item of a list. */
+static void qnnrt_manifest__item(qnnrt_manifest__io *x, const char *part, int how,
+                                 qnnrt_manifest__object *object, void *item)
+{
+    if ((how & QNNRT_MANIFEST__ALONE) != 0) object(x, item);
+    else qnnrt_manifest__one(x, part, (how & QNNRT_MANIFEST__LINES) == 0, object, item);
+}
+
+/* Read items, each of which counts against limits.tensors. */
+static void qnnrt_manifest__read_items(qnnrt_manifest__io *x, const char *key, const char *part,
+                                       int how, qnnrt_manifest__object *object,
+                                       qnnrt_manifest__list *list, size_t bytes)
+{
+    const size_t outer = x->number, used = strlen(x->place);
+    size_t i;
+    for (i = 0; qnnrt_manifest__good(x) && qnnrt_json_more(&x->r); ++i) {
+        void *item = NULL;
+        snprintf(x->place + used, sizeof x->place - used, "%s%s %lu", used > 0 ? ": " : "", part,
+                 (unsigned long)i);
+        if (x->left == 0)
+            qnnrt_manifest__refuse(x, QNNRT_E_LIMIT, "the program has more than %lu entries"
+                                   " (limits.tensors)", (unsigned long)x->limits.tensors);
+        else item = qnnrt_manifest__add(x, list, bytes);
+        if (item == NULL || ((how & QNNRT_MANIFEST__MAP) != 0 &&
+                             !qnnrt_manifest__copy(x, key, &x->r.key, 0,
+                                                   &((qnnrt_use_desc *)item)->name))) return;
+        x->left -= 1;
+        x->number = i;
+        qnnrt_manifest__item(x, part, how, object, item);
+        if (qnnrt_manifest__good(x)) x->place[used] = '\0';
+    }
+    x->number = outer;
 }
 
 static int qnnrt_manifest__order(const void *a, const void *b)
 {
-    return strcmp(qnnrt_manifest__name_of(a), qnnrt_manifest__name_of(b));
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Return items in the order of their names, and refuse a name that occurs twice. NULL after a
-   failure. */
-static const void **qnnrt_manifest__sorted(qnnrt_manifest__reader *m, const char *part,
+/* Return items, which begin with their names, in the order of these, and refuse a name that occurs
+   twice. NULL after a failure. */
+static const void **qnnrt_manifest__sorted(qnnrt_manifest__io *x, const char *part,
                                            const void *items, size_t count, size_t bytes)
 {
-    const void **sorted = (const void **)qnnrt_arena_get(m->arena, count, sizeof *sorted);
+    const void **sorted = (const void **)qnnrt_manifest__get(x, count, sizeof *sorted);
     size_t i;
-    if (sorted == NULL) qnnrt_manifest__starve(m);
     if (sorted == NULL) return NULL;
     for (i = 0; i < count; ++i) sorted[i] = (const unsigned char *)items + i * bytes;
     qnnrt_sort(sorted, count, qnnrt_manifest__order);
     for (i = 1; i < count; ++i)
-        if (qnnrt_manifest__order(sorted[i - 1], sorted[i]) == 0) {
-            qnnrt_manifest__refuse(m, QNNRT_E_FORMAT, "%s \"%.200s\" occurs twice", part,
-                                   qnnrt_manifest__name_of(sorted[i]));
-            return NULL;
+        if (qnnrt_manifest__order(sorted[i - 1], sorted[i]) == 0)
+            qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, "%s \"%.200s\" occurs twice", part,
+                                   *(const char *const *)sorted[i]);
+    return qnnrt_manifest__good(x) ? sorted : NULL;
+}
+
+/* A list. items: the address of the pointer to it. */
+static void qnnrt_manifest__items(qnnrt_manifest__io *x, const char *key, const char *part, int how,
+                                  qnnrt_manifest__object *object, size_t bytes, void *items,
+                                  size_t *count)
+{
+    qnnrt_manifest__list list;
+    size_t i;
+    memset(&list, 0, sizeof list);
+    if (!qnnrt_manifest__member(x, key, how & QNNRT_MANIFEST__NEEDED, *count == 0,
+                                QNNRT_JSON_ARRAY)) return;
+    if (qnnrt_manifest__writes(x)) {
+        qnnrt_json_write_array(x->json, (how & QNNRT_MANIFEST__ALONE) != 0);
+        memcpy(&list.items, items, sizeof list.items);
+        for (i = 0; i < *count; ++i) {
+            x->number = i;
+            qnnrt_manifest__item(x, part, how, object, list.items + i * bytes);
         }
-    return sorted;
-}
-
-/* Find an item by its name. Return NULL if there is none. */
-static const void *qnnrt_manifest__named(const void *const *sorted, size_t count, const char *name)
-{
-    size_t low = 0;
-    while (count > 0) {
-        const size_t half = count / 2;
-        const int order = strcmp(qnnrt_manifest__name_of(sorted[low + half]), name);
-        if (order == 0) return sorted[low + half];
-        if (order < 0) low += half + 1;
-        count = order < 0 ? count - half - 1 : half;
+        qnnrt_json_write_close(x->json);
+        return;
     }
-    return NULL;
+    qnnrt_manifest__read_items(x, key, part, how, object, &list, bytes);
+    memcpy(items, &list.items, sizeof list.items);
+    *count = list.count;
+    if (qnnrt_manifest__good(x) && (how & QNNRT_MANIFEST__NAMED) != 0)
+        x->sorted = qnnrt_manifest__sorted(x, part, list.items, list.count, bytes);
 }
 
-/* ---- what the table of an object cannot say ---- */
+/* ---- uses ---- */
 
-/* Compute the size of a tensor and check its encoding. */
-static int qnnrt_manifest__sizes(qnnrt_manifest__reader *m, qnnrt_tensor_info *tensor)
+typedef enum qnnrt_manifest__kind {     /* of a list of uses */
+    QNNRT_MANIFEST__APART, QNNRT_MANIFEST__CONSTANT, QNNRT_MANIFEST__NAME, QNNRT_MANIFEST__SLOT,
+    QNNRT_MANIFEST__RANGE
+} qnnrt_manifest__kind;
+
+static int qnnrt_manifest__has(const qnnrt_manifest__io *x, qnnrt_manifest__kind kind,
+                               const qnnrt_use_desc *use)
 {
-    const unsigned bits = qnnrt_manifest__bits(tensor->dtype);
-    const qnnrt_quant *quant = &tensor->quant;
-    const char *why = NULL;
-    uint64_t count = 1;
-    uint32_t i;
-    for (i = 0; i < tensor->rank && count <= (uint64_t)(SIZE_MAX / 16) / tensor->dims[i]; ++i)
-        count *= tensor->dims[i];
-    if (i < tensor->rank)
-        return qnnrt_manifest__refuse(m, QNNRT_E_LIMIT, "\"%.200s\": the product of its dimensions"
-                                      " exceeds the address space", tensor->name);
-    tensor->count = count;
-    tensor->bytes = bits < 8 ? (count + 8 / bits - 1) / (8 / bits) : count * (bits / 8);
-    if (quant->bitwidth > bits) why = "bitwidth exceeds the bits of the type";
-    else if (quant->encoding == QNNRT_ENCODING_PER_TENSOR &&
-             !(quant->scale > 0 && quant->scale <= FLT_MAX &&
-               1.0 / (double)quant->scale <= (double)FLT_MAX))
-        why = "scale is not positive and finite, or so small that 1/scale is infinite";
-    return why == NULL || qnnrt_manifest__refuse(m, QNNRT_E_FORMAT, "\"%.200s\" (%s): %s",
-                                                 tensor->name, qnnrt_dtype_name(tensor->dtype),
-                                                 why);
+    switch (kind) {
+    case QNNRT_MANIFEST__APART: return use->apart;
+    case QNNRT_MANIFEST__CONSTANT: return use->constant != NULL;
+    case QNNRT_MANIFEST__NAME: return use->name != NULL;
+    case QNNRT_MANIFEST__SLOT: return use->in_buffer && use->buffer == x->buffer;
+    default: return use->has_range;
+    }
 }
 
-/* Check that the fields from `first` to before `end` were read. what: the object that has them. */
-static int qnnrt_manifest__needs(qnnrt_manifest__reader *m, const qnnrt_manifest__field *fields,
-                                 int first, int end, const char *what, uint32_t seen)
+/* The list of those uses of a pipeline that have one kind, of the slots those of one buffer. */
+static void qnnrt_manifest__uses(qnnrt_manifest__io *x, const char *key, const char *part, int how,
+                                 qnnrt_manifest__object *object, qnnrt_manifest__kind kind)
 {
-    while (first < end && (seen >> first & 1u) != 0) ++first;
-    return first == end || qnnrt_manifest__refuse(m, QNNRT_E_FORMAT, "%s needs \"%s\"", what,
-                                                  fields[first].key);
+    const size_t total = qnnrt_manifest__writes(x) ? x->pipeline->use_count : 0;
+    const qnnrt_use_desc *given = x->pipeline->uses;
+    size_t i = 0, first = x->uses.count;
+    qnnrt_use_desc *use;
+    while (i < total && !qnnrt_manifest__has(x, kind, &given[i])) ++i;
+    if (!qnnrt_manifest__member(x, key, how & QNNRT_MANIFEST__NEEDED, i == total,
+                                (how & QNNRT_MANIFEST__MAP) != 0 ? QNNRT_JSON_OBJECT
+                                                                 : QNNRT_JSON_ARRAY)) return;
+    if (qnnrt_manifest__writes(x)) {
+        if ((how & QNNRT_MANIFEST__MAP) != 0) qnnrt_json_write_object(x->json, 0);
+        else qnnrt_json_write_array(x->json, 0);
+        for (; i < total; ++i) {
+            qnnrt_use_desc copy = given[i];
+            if (!qnnrt_manifest__has(x, kind, &copy)) continue;
+            if ((how & QNNRT_MANIFEST__MAP) != 0) qnnrt_json_write_key(x->json, copy.name);
+            qnnrt_manifest__item(x, part, how, object, &copy);
+        }
+        qnnrt_json_write_close(x->json);
+        return;
+    }
+    qnnrt_manifest__read_items(x, key, part, how, object, &x->uses, sizeof *use);
+    for (use = (qnnrt_use_desc *)(void *)x->uses.items; first < x->uses.count; ++first) {
+        use[first].apart |= kind == QNNRT_MANIFEST__APART;
+        use[first].has_range |= kind == QNNRT_MANIFEST__RANGE;
+        use[first].in_buffer |= kind == QNNRT_MANIFEST__SLOT;
+        if (kind == QNNRT_MANIFEST__SLOT) use[first].buffer = x->buffer;
+    }
 }
 
-/* Complete an input or output of a host step. It has an encoding if it has "scale", "offset" or
-   "bits". */
-static int qnnrt_manifest__encoded(qnnrt_manifest__reader *m, qnnrt_tensor_info *tensor,
-                                   uint32_t seen)
+static void qnnrt_manifest__apart(qnnrt_manifest__io *x, void *item)
 {
-    const unsigned kind = (unsigned)tensor->dtype >> 8;
+    qnnrt_use_desc *use = (qnnrt_use_desc *)item;
+    qnnrt_manifest__pair(x, NULL, "apart", &use->step, &use->tensor);
+}
+
+/* The step of a use and its tensor, which is an input or an output. */
+static void qnnrt_manifest__side(qnnrt_manifest__io *x, void *item)
+{
+    qnnrt_use_desc *use = (qnnrt_use_desc *)item;
+    const int writes = qnnrt_manifest__writes(x);
+    qnnrt_manifest__index(x, "step", 1, &use->step);
+    if (!writes || !use->output) qnnrt_manifest__name(x, "input", writes, 0, &use->tensor);
+    if (!writes || use->output) qnnrt_manifest__name(x, "output", writes, 0, &use->tensor);
+    if (!writes) use->output = (x->seen & 4) != 0;
+    if (x->mode == QNNRT_MANIFEST__CHECK && ((x->seen & 2) != 0) == use->output)
+        qnnrt_manifest__refuse(x, QNNRT_E_FORMAT,
+                               "it must have either an \"input\" or an \"output\"");
+}
+
+static void qnnrt_manifest__slot(qnnrt_manifest__io *x, void *item)
+{
+    qnnrt_manifest__side(x, item);
+    qnnrt_manifest__u64(x, "offset", 1, UINT64_MAX, &((qnnrt_use_desc *)item)->offset);
+}
+
+static void qnnrt_manifest__range(qnnrt_manifest__io *x, void *item)
+{
+    qnnrt_use_desc *use = (qnnrt_use_desc *)item;
+    qnnrt_manifest__index(x, "step", 1, &use->step);
+    qnnrt_manifest__name(x, "input", 1, 0, &use->tensor);
+    qnnrt_manifest__i32(x, "low", 1, &use->low);
+    qnnrt_manifest__i32(x, "high", 1, &use->high);
+}
+
+static void qnnrt_manifest__value(qnnrt_manifest__io *x, void *item)
+{
+    qnnrt_use_desc *use = (qnnrt_use_desc *)item;
+    const char *name = (const char *)use->constant;
+    size_t i = 0;
+    qnnrt_manifest__index(x, "step", 1, &use->step);
+    qnnrt_manifest__name(x, "input", 1, 0, &use->tensor);
+    if (qnnrt_manifest__writes(x)) {
+        while (i < x->desc->constant_count && x->desc->constants[i].data != use->constant) ++i;
+        name = i < x->desc->constant_count ? x->desc->constants[i].tensor.name : NULL;
+        if (name == NULL)
+            qnnrt_manifest__refuse(x, QNNRT_E_ARG, "input \"%.160s\" has a constant that is not"
+                                   " described", use->tensor);
+    }
+    qnnrt_manifest__name(x, "constant", 1, 0, &name);
+    use->constant = name;
+}
+
+/* ---- steps and edges ---- */
+
+static void qnnrt_manifest__dtype(qnnrt_manifest__io *x, qnnrt_dtype *dtype)
+{
+    unsigned number = (unsigned)*dtype;
+    qnnrt_manifest__word(x, "dtype", 1, qnnrt_manifest__dtype_name, QNNRT_DTYPE_BOOL8 + 1,
+                         "a type with a size, such as \"float32\"", &number);
+    if (!qnnrt_manifest__writes(x)) *dtype = (qnnrt_dtype)number;
+}
+
+static void qnnrt_manifest__tensor(qnnrt_manifest__io *x, void *item)
+{
+    qnnrt_tensor_info *tensor = (qnnrt_tensor_info *)item;
     qnnrt_quant *quant = &tensor->quant;
-    quant->vendor_encoding = (uint32_t)QNNRT_DTYPE_UNDEFINED;      /* the vendor's for any enum */
-    if (seen >> QNNRT_MANIFEST__SCALE != 0) {
-        if (!qnnrt_manifest__needs(m, qnnrt_manifest__tensor_rows, QNNRT_MANIFEST__SCALE,
-                                   QNNRT_MANIFEST__OFFSET + 1, "an encoding", seen)) return 0;
-        if (kind != 3 && kind != 4)
-            return qnnrt_manifest__refuse(m, QNNRT_E_FORMAT, "\"%.200s\" has an encoding, but %s is"
-                                          " not a quantized type", tensor->name,
-                                          qnnrt_dtype_name(tensor->dtype));
-        quant->encoding = QNNRT_ENCODING_PER_TENSOR;
-        quant->vendor_encoding = quant->bitwidth != 0 ? 2 : 0;     /* with a bit width, without */
-    }
-    return qnnrt_manifest__sizes(m, tensor);
+    const int writes = qnnrt_manifest__writes(x);
+    const int coded = writes ? quant->encoding != QNNRT_ENCODING_NONE : x->seen >> 3 != 0;
+    qnnrt_manifest__name(x, "name", 1, 0, &tensor->name);
+    qnnrt_manifest__dtype(x, &tensor->dtype);
+    qnnrt_manifest__dims(x, tensor);
+    if (writes && coded && quant->encoding != QNNRT_ENCODING_PER_TENSOR)
+        qnnrt_manifest__refuse(x, QNNRT_E_UNSUPPORTED,
+                               "\"%.160s\" has an encoding that a manifest cannot have",
+                               tensor->name);
+    if (writes && !coded) return;
+    qnnrt_manifest__f32(x, "scale", coded, &quant->scale);
+    qnnrt_manifest__i32(x, "offset", coded, &quant->offset);
+    qnnrt_manifest__u32(x, "bits", 0, &quant->bitwidth);
+    if (!writes && coded) quant->encoding = QNNRT_ENCODING_PER_TENSOR;
+    if (x->mode == QNNRT_MANIFEST__CHECK && coded && (unsigned)tensor->dtype >> 8 != 3 &&
+        (unsigned)tensor->dtype >> 8 != 4)
+        qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, "it has an encoding, but %s is not a quantized"
+                               " type", qnnrt_dtype_name(tensor->dtype));
 }
 
-/* Check an object whose members were read. */
-static int qnnrt_manifest__finish(qnnrt_manifest__reader *m, const qnnrt_manifest__object *o,
-                                  void *item, uint32_t seen)
+/* A graph, or a host step. */
+static void qnnrt_manifest__step(qnnrt_manifest__io *x, void *item)
 {
-    qnnrt_manifest__table *table = (qnnrt_manifest__table *)item;
-    const qnnrt_buffer_desc *space = &((const qnnrt_manifest__buffer *)item)->desc;
-    const int host = seen >> QNNRT_MANIFEST__HOST != 0;
-    switch (o->check) {
-    case QNNRT_MANIFEST__TENSOR:
-        return qnnrt_manifest__encoded(m, (qnnrt_tensor_info *)item, seen);
-    case QNNRT_MANIFEST__STEP:
-        if (host && (seen & 3u) != 0)
-            return qnnrt_manifest__refuse(m, QNNRT_E_FORMAT, "a step has either \"context\" and"
-                                          " \"graph\", or \"host\", \"inputs\" and \"outputs\"");
-        return qnnrt_manifest__needs(m, o->fields, host ? QNNRT_MANIFEST__HOST : 0,
-                                     host ? 5 : QNNRT_MANIFEST__HOST,
-                                     host ? "a host step" : "a step", seen);
-    case QNNRT_MANIFEST__SIZED:
-        table->tensor.quant.vendor_encoding = (uint32_t)QNNRT_DTYPE_UNDEFINED;
-        if (!qnnrt_manifest__sizes(m, &table->tensor)) return 0;
-        return table->offset <= UINT64_MAX - table->tensor.bytes ||
-               qnnrt_manifest__refuse(m, QNNRT_E_LIMIT, "\"%.200s\" ends beyond any file: its"
-                                      " \"offset\" is %llu", table->tensor.name,
-                                      (unsigned long long)table->offset);
-    case QNNRT_MANIFEST__SPACE:
-        if (space->bytes == 0)
-            return qnnrt_manifest__refuse(m, QNNRT_E_FORMAT, "\"bytes\" is 0; expected 1 or more");
-        return (space->align & (space->align - 1u)) == 0 ||
-               qnnrt_manifest__refuse(m, QNNRT_E_FORMAT, "\"align\" is %lu; expected a power of"
-                                      " two", (unsigned long)space->align);
-    case QNNRT_MANIFEST__EITHER:
-        return (seen & 6u) == 2 || (seen & 6u) == 4 ||
-               qnnrt_manifest__refuse(m, QNNRT_E_FORMAT, "%s has either an \"input\" or an"
-                                      " \"output\"", o->what);
-    case QNNRT_MANIFEST__FILLED:
-        return ((const qnnrt_manifest__pipeline *)item)->desc.step_count > 0 ||
-               qnnrt_manifest__refuse(m, QNNRT_E_FORMAT, "\"steps\" is empty");
-    default: return 1;
+    qnnrt_step_desc *step = (qnnrt_step_desc *)item;
+    qnnrt_host_step *host = (qnnrt_host_step *)(uintptr_t)step->host;
+    const int writes = qnnrt_manifest__writes(x);
+    const int called = writes ? host != NULL : x->seen >> 2 != 0;
+    const int graph = writes ? host == NULL : (x->seen & 3) != 0;
+    const int how = QNNRT_MANIFEST__NAMED | (called && !graph ? QNNRT_MANIFEST__NEEDED : 0);
+    if (!writes && host == NULL)
+        step->host = host = (qnnrt_host_step *)qnnrt_manifest__get(x, 1, sizeof *host);
+    if (writes && graph && step->context >= x->desc->context_count)
+        qnnrt_manifest__refuse(x, QNNRT_E_ARG, "\"%.160s\" is in a context that is not described",
+                               step->graph != NULL ? step->graph : "");
+    if (!writes || graph) {
+        qnnrt_manifest__index(x, "context", graph && !called, &step->context);
+        qnnrt_manifest__name(x, "graph", graph && !called, 0, &step->graph);
     }
+    if (host != NULL) {
+        qnnrt_manifest__name(x, "host", called && !graph, 0, &host->name);
+        qnnrt_manifest__items(x, "inputs", "input", how,
+                              qnnrt_manifest__tensor, sizeof *host->inputs, &host->inputs,
+                              &host->input_count);
+        qnnrt_manifest__items(x, "outputs", "output", how,
+                              qnnrt_manifest__tensor, sizeof *host->outputs, &host->outputs,
+                              &host->output_count);
+    }
+    if (x->mode != QNNRT_MANIFEST__CHECK) return;
+    if (graph == called)
+        qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, "it must have either \"context\" and \"graph\","
+                               " or \"host\", \"inputs\" and \"outputs\"");
+    if (graph) step->host = NULL;
 }
 
-/* ---- objects ---- */
-
-static int qnnrt_manifest__value_of(qnnrt_manifest__reader *m, const qnnrt_manifest__field *field,
-                                    const char *key, void *item);
-
-/* Find the key of a member. Return its row, or -1 after a failure. */
-static int qnnrt_manifest__key(qnnrt_manifest__reader *m, const qnnrt_manifest__object *o,
-                               uint32_t seen)
+/* An edge. What it asks for stands in a list of its own. */
+static void qnnrt_manifest__edge(qnnrt_manifest__io *x, void *item)
 {
-    const qnnrt_manifest__field *f = o->fields;
-    char key[48];
-    int i = 0;
-    while (f[i].key != NULL && !qnnrt_json_is(&m->r.key, f[i].key)) ++i;
-    if (f[i].key != NULL && (seen >> i & 1u) == 0) return i;
-    if (f[i].key != NULL) {
-        qnnrt_manifest__refuse(m, QNNRT_E_FORMAT, "\"%s\" occurs twice", f[i].key);
-        return -1;
+    qnnrt_edge_desc *edge = (qnnrt_edge_desc *)item;
+    qnnrt_conversion none, *wish = &none;
+    unsigned how;
+    memset(&none, 0, sizeof none);
+    if (qnnrt_manifest__writes(x) && x->given != NULL) none = x->given[x->number];
+    if (!qnnrt_manifest__writes(x)) {
+        if (x->number == x->wishes.count) qnnrt_manifest__add(x, &x->wishes, sizeof *wish);
+        if (x->wishes.items == NULL) return;
+        wish = (qnnrt_conversion *)(void *)x->wishes.items + x->number;
     }
-    qnnrt_manifest__refuse(m, QNNRT_E_FORMAT, "%s has an unknown key \"%s\"", o->what,
-                           qnnrt_manifest__shown(&m->r.key, key));
-    qnnrt_error_hint(m->err, QNNRT_E_FORMAT, "Use the keys %s", f[0].key);
-    for (i = 1; f[i].key != NULL; ++i) {
-        const size_t used = strlen(m->err->hint);
-        snprintf(m->err->hint + used, sizeof m->err->hint - used, "%s%s%s",
-                 f[i + 1].key != NULL ? ", " : " and ", f[i].key, f[i + 1].key != NULL ? "" : ".");
-    }
-    return -1;
-}
-
-/* Read an object. */
-static int qnnrt_manifest__object_of(qnnrt_manifest__reader *m, const qnnrt_manifest__object *o,
-                                     void *item)
-{
-    uint32_t seen = 0;
-    int row;
-    if (o->fields[0].key == NULL)
-        return qnnrt_manifest__value_of(m, o->fields, o->part, item);
-    if (!qnnrt_manifest__take(m, o->part, QNNRT_JSON_OBJECT)) return 0;
-    while (qnnrt_json_more(&m->r)) {
-        row = qnnrt_manifest__key(m, o, seen);
-        if (row < 0 || !qnnrt_manifest__value_of(m, &o->fields[row], o->fields[row].key, item))
-            return 0;
-        seen |= 1u << row;
-        if (row == 0 && o == &qnnrt_manifest__pipelines)
-            snprintf(m->place, sizeof m->place, "pipeline \"%.100s\"",
-                     qnnrt_manifest__name_of(item));
-    }
-    if (!qnnrt_manifest__good(m)) return 0;
-    for (row = 0; o->fields[row].key != NULL; ++row)
-        if (o->fields[row].needed && (seen >> row & 1u) == 0)
-            return qnnrt_manifest__needs(m, o->fields, row, row + 1, o->what, seen);
-    return qnnrt_manifest__finish(m, o, item, seen);
-}
-
-/* Read items of a list or, with map, the members of an object, whose keys are their names. Each
-   item counts against limits.tensors. */
-static int qnnrt_manifest__items_of(qnnrt_manifest__reader *m, const qnnrt_manifest__object *o,
-                                    const char *key, int map, unsigned char **out, size_t *count)
-{
-    unsigned char *items = NULL;
-    size_t room = 0;
-    if (!qnnrt_manifest__take(m, key, map ? QNNRT_JSON_OBJECT : QNNRT_JSON_ARRAY)) return 0;
-    for (*count = 0; qnnrt_json_more(&m->r); ++*count) {
-        const size_t used = qnnrt_manifest__enter(m, o->part, *count);
-        const char *name = NULL;
-        if (m->left == 0)
-            return qnnrt_manifest__refuse(m, QNNRT_E_LIMIT, "the program has more than %lu entries"
-                                          " (limits.tensors)", (unsigned long)m->limits.tensors);
-        m->left -= 1;
-        if (*count == 0) {      /* most lists are short */
-            room = 1;
-            items = (unsigned char *)qnnrt_arena_get(m->arena, room, o->bytes);
-        } else {
-            items = (unsigned char *)qnnrt_arena_more(m->arena, items, *count, &room, o->bytes);
-        }
-        if (items == NULL) return qnnrt_manifest__starve(m);
-        if (map) {
-            if (!qnnrt_manifest__copy(m, key, &m->r.key, &name)) return 0;
-            if (name[0] == '\0')
-                return qnnrt_manifest__refuse(m, QNNRT_E_FORMAT, "a name in \"%s\" is empty", key);
-            memcpy(items + *count * o->bytes, &name, sizeof name);
-        }
-        if (!qnnrt_manifest__object_of(m, o, items + *count * o->bytes) ||
-            !qnnrt_manifest__good(m)) return 0;
-        m->place[used] = '\0';
-    }
-    *out = items;
-    return qnnrt_manifest__good(m) &&
-           (!o->named || qnnrt_manifest__sorted(m, o->part, items, *count, o->bytes) != NULL);
-}
-
-/* Read the value of a member. It calls itself for the objects of a list, at most four deep. */
-static int qnnrt_manifest__value_of(qnnrt_manifest__reader *m, const qnnrt_manifest__field *field,
-                                    const char *key, void *item)
-{
-    void *at = (unsigned char *)item + field->at, *more = (unsigned char *)item + field->more;
-    unsigned char *items = NULL;
-    uint64_t number;
-    int good;
-    switch (field->type) {
-    case QNNRT_MANIFEST__TEXT: return qnnrt_manifest__text_of(m, key, (const char **)at);
-    case QNNRT_MANIFEST__FILE: return qnnrt_manifest__file_of(m, key, (const char **)at);
-    case QNNRT_MANIFEST__U64:
-        return qnnrt_manifest__number_of(m, key, UINT64_MAX, (uint64_t *)at);
-    case QNNRT_MANIFEST__U32:
-        good = qnnrt_manifest__number_of(m, key, UINT32_MAX, &number);
-        *(uint32_t *)at = (uint32_t)number;
-        return good;
-    case QNNRT_MANIFEST__INDEX:
-        good = qnnrt_manifest__number_of(m, key, UINT32_MAX, &number);
-        *(size_t *)at = (size_t)number;
-        return good;
-    case QNNRT_MANIFEST__I32: return qnnrt_manifest__i32_of(m, key, (int32_t *)at);
-    case QNNRT_MANIFEST__F32:
-        return qnnrt_manifest__take(m, key, QNNRT_JSON_NUMBER) &&
-               (qnnrt_json_f32(&m->r.value, (float *)at) ||
-                qnnrt_manifest__wrong(m, key, "a number that a float32 can hold"));
-    case QNNRT_MANIFEST__BOOL: return qnnrt_manifest__bool_of(m, key, (int *)at);
-    case QNNRT_MANIFEST__DIGITS:
-        return qnnrt_manifest__digits_of(m, key, field->more, (const char **)at);
-    case QNNRT_MANIFEST__CONVERT:
-        return qnnrt_manifest__convert_of(m, key, (qnnrt_convert *)at);
-    case QNNRT_MANIFEST__DTYPE: return qnnrt_manifest__dtype_of(m, key, (qnnrt_dtype *)at);
-    case QNNRT_MANIFEST__DIMS: return qnnrt_manifest__dims_of(m, key, (qnnrt_tensor_info *)at);
-    case QNNRT_MANIFEST__PAIR:
-        return qnnrt_manifest__pair_of(m, key, (size_t *)at, (const char **)more);
-    case QNNRT_MANIFEST__SIDE:
-        *(int *)more = key[0] == 'o';
-        return qnnrt_manifest__text_of(m, key, (const char **)at);
-    default:
-        good = qnnrt_manifest__items_of(m, field->items, key, field->type == QNNRT_MANIFEST__MAP,
-                                        &items, (size_t *)more);
-        memcpy(at, &items, sizeof items);
-        return good;
-    }
+    how = (unsigned)wish->how;
+    qnnrt_manifest__pair(x, "from", "from", &edge->from_step, &edge->from);
+    qnnrt_manifest__pair(x, "to", "to", &edge->to_step, &edge->to);
+    qnnrt_manifest__word(x, "convert", 0, qnnrt_manifest__convert_name, QNNRT_CONVERT_TO_NCHW + 1,
+                         "\"values\", \"to_nhwc\" or \"to_nchw\"", &how);
+    qnnrt_manifest__bool(x, "exact", &wish->exact);
+    wish->how = (qnnrt_convert)how;
 }
 
 /* ---- the program ---- */
 
-/* Check what one pipeline names in other parts of the program. */
-static int qnnrt_manifest__refer(qnnrt_manifest__reader *m, const qnnrt_manifest__program *out,
-                                 const void *const *constants, const qnnrt_manifest__pipeline *p)
+static void qnnrt_manifest__buffer(qnnrt_manifest__io *x, void *item)
 {
-    size_t i;
-    for (i = 0; i < p->desc.step_count; ++i)
-        if (p->steps[i].graph != NULL && p->steps[i].context >= out->context_count)
-            return qnnrt_manifest__refuse(m, QNNRT_E_FORMAT, "pipeline \"%.200s\": step %lu:"
-                                          " \"context\" is %lu, but the program has %lu contexts",
-                                          p->desc.name, (unsigned long)i,
-                                          (unsigned long)p->steps[i].context,
-                                          (unsigned long)out->context_count);
-    for (i = 0; i < p->value_count; ++i) {
-        const void *found = qnnrt_manifest__named(constants, out->constant_count,
-                                                  p->values[i].name);
-        qnnrt_manifest__value *value;
-        if (found == NULL)
-            return qnnrt_manifest__refuse(m, QNNRT_E_FORMAT, "pipeline \"%.200s\": constant %lu:"
-                                          " the program has no constant \"%.200s\"", p->desc.name,
-                                          (unsigned long)i, p->values[i].name);
-        memcpy(&value, &p->values, sizeof value);       /* the list is ours to complete */
-        value[i].constant = (size_t)((const qnnrt_manifest__table *)found - out->constants);
-    }
-    return 1;
+    qnnrt_buffer_desc *buffer = (qnnrt_buffer_desc *)item;
+    x->buffer = x->number;
+    qnnrt_manifest__name(x, "name", 1, 0, &buffer->name);
+    qnnrt_manifest__u64(x, "bytes", 1, UINT64_MAX, &buffer->bytes);
+    qnnrt_manifest__u32(x, "align", 0, &buffer->align);
+    qnnrt_manifest__uses(x, "slots", "slot", QNNRT_MANIFEST__NEEDED, qnnrt_manifest__slot,
+                         QNNRT_MANIFEST__SLOT);
+    if (x->mode == QNNRT_MANIFEST__CHECK && buffer->bytes == 0)
+        qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, "\"bytes\" is 0; expected 1 or more");
+    if (x->mode == QNNRT_MANIFEST__CHECK && (buffer->align & (buffer->align - 1u)) != 0)
+        qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, "\"align\" is %lu; expected a power of two",
+                               (unsigned long)buffer->align);
 }
 
-/* Check what parts of the program name in other parts, and count contexts. */
-static int qnnrt_manifest__resolve(qnnrt_manifest__reader *m, const qnnrt_manifest__program *out)
+static void qnnrt_manifest__pipeline(qnnrt_manifest__io *x, void *item)
 {
-    const void **roles, **constants;
-    size_t i;
-    if (out->context_count == 0)
-        return qnnrt_manifest__refuse(m, QNNRT_E_FORMAT, "\"contexts\" is empty");
-    if (out->context_count > m->limits.files)
-        return qnnrt_manifest__refuse(m, QNNRT_E_LIMIT, "%lu contexts, more than limits.files"
-                                      " (%lu)", (unsigned long)out->context_count,
-                                      (unsigned long)m->limits.files);
-    roles = qnnrt_manifest__sorted(m, "backend", out->roles, out->role_count, sizeof *out->roles);
-    constants = qnnrt_manifest__sorted(m, "constant", out->constants, out->constant_count,
-                                       sizeof *out->constants);
-    if (roles == NULL || constants == NULL) return 0;
-    for (i = 0; i < out->context_count; ++i)
-        if (qnnrt_manifest__named(roles, out->role_count, out->contexts[i].role) == NULL)
-            return qnnrt_manifest__refuse(m, QNNRT_E_FORMAT, "context %lu: \"backends\" does not"
-                                          " list its backend \"%.200s\"", (unsigned long)i,
-                                          out->contexts[i].role);
-    for (i = 0; i < out->pipeline_count; ++i)
-        if (!qnnrt_manifest__refer(m, out, constants, &out->pipelines[i])) return 0;
-    return 1;
+    qnnrt_manifest_pipeline *pipeline = (qnnrt_manifest_pipeline *)item;
+    qnnrt_pipeline_desc *p = &pipeline->desc;
+    x->pipeline = p;
+    x->given = pipeline->conversions;
+    if (x->mode == QNNRT_MANIFEST__READ && x->seen == 0) {
+        memset(&x->uses, 0, sizeof x->uses);
+        memset(&x->wishes, 0, sizeof x->wishes);
+    }
+    qnnrt_manifest__name(x, "name", 1, 0, &p->name);
+    if (p->name != NULL) snprintf(x->place, sizeof x->place, "pipeline \"%.100s\"", p->name);
+    qnnrt_manifest__items(x, "steps", "step", QNNRT_MANIFEST__NEEDED | QNNRT_MANIFEST__LINES,
+                          qnnrt_manifest__step, sizeof *p->steps, &p->steps, &p->step_count);
+    qnnrt_manifest__items(x, "edges", "edge", 0, qnnrt_manifest__edge, sizeof *p->edges, &p->edges,
+                          &p->edge_count);
+    qnnrt_manifest__bool(x, "edges_only", &p->edges_only);
+    qnnrt_manifest__uses(x, "apart", "apart", QNNRT_MANIFEST__ALONE, qnnrt_manifest__apart,
+                         QNNRT_MANIFEST__APART);
+    qnnrt_manifest__uses(x, "constants", "constant", 0, qnnrt_manifest__value,
+                         QNNRT_MANIFEST__CONSTANT);
+    qnnrt_manifest__uses(x, "names", "name", QNNRT_MANIFEST__MAP, qnnrt_manifest__side,
+                         QNNRT_MANIFEST__NAME);
+    qnnrt_manifest__items(x, "buffers", "buffer", QNNRT_MANIFEST__NAMED | QNNRT_MANIFEST__LINES,
+                          qnnrt_manifest__buffer, sizeof *p->buffers, &p->buffers,
+                          &p->buffer_count);
+    qnnrt_manifest__uses(x, "ranges", "range", 0, qnnrt_manifest__range, QNNRT_MANIFEST__RANGE);
+    if (x->mode != QNNRT_MANIFEST__CHECK) return;
+    if (p->step_count == 0) qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, "\"steps\" is empty");
+    p->uses = (const qnnrt_use_desc *)(void *)x->uses.items;
+    p->use_count = x->uses.count;
+    pipeline->conversions = (const qnnrt_conversion *)(void *)x->wishes.items;
+}
+
+static void qnnrt_manifest__role(qnnrt_manifest__io *x, void *item)
+{
+    const char **role = (const char **)item;
+    if (qnnrt_manifest__writes(x)) qnnrt_json_write_string(x->json, *role);
+    else if (qnnrt_manifest__take(x, "backend", QNNRT_JSON_STRING))
+        qnnrt_manifest__copy(x, "backend", &x->r.value, 0, role);
+}
+
+static void qnnrt_manifest__context(qnnrt_manifest__io *x, void *item)
+{
+    qnnrt_manifest_context *context = (qnnrt_manifest_context *)item;
+    qnnrt_manifest__name(x, "file", 1, 1, &context->file);
+    qnnrt_manifest__name(x, "backend", 1, 0, &context->role);
+    qnnrt_manifest__digits(x, "fingerprint", &context->fingerprint, NULL);
+    qnnrt_manifest__digits(x, "sha256", NULL, &context->sha256);
+}
+
+/* Compute the size of a constant. */
+static void qnnrt_manifest__measure(qnnrt_manifest__io *x, qnnrt_manifest_constant *constant)
+{
+    qnnrt_tensor_info *tensor = &constant->tensor;
+    const unsigned low = (unsigned)tensor->dtype & 0xFFu;      /* the bits as decimal digits */
+    const unsigned bits = tensor->dtype == QNNRT_DTYPE_BF16 ? 16u : (low >> 4) * 10u + (low & 15u);
+    uint64_t count = 1;
+    uint32_t i;
+    for (i = 0; i < tensor->rank && count <= (uint64_t)(SIZE_MAX / 16) / tensor->dims[i]; ++i)
+        count *= tensor->dims[i];
+    tensor->count = count;
+    tensor->bytes = bits < 8 ? (count + 8 / bits - 1) / (8 / bits) : count * (bits / 8);
+    if (i < tensor->rank)
+        qnnrt_manifest__refuse(x, QNNRT_E_LIMIT, "constant \"%.200s\": the product of its"
+                               " dimensions exceeds the address space", tensor->name);
+    else if (constant->offset > UINT64_MAX - tensor->bytes)
+        qnnrt_manifest__refuse(x, QNNRT_E_LIMIT, "constant \"%.200s\" ends beyond any file: its"
+                               " \"offset\" is %llu", tensor->name,
+                               (unsigned long long)constant->offset);
+}
+
+static void qnnrt_manifest__constant(qnnrt_manifest__io *x, void *item)
+{
+    qnnrt_manifest_constant *constant = (qnnrt_manifest_constant *)item;
+    qnnrt_manifest__name(x, "name", 1, 0, &constant->tensor.name);
+    qnnrt_manifest__name(x, "file", 1, 1, &constant->file);
+    qnnrt_manifest__u64(x, "offset", 0, UINT64_MAX, &constant->offset);
+    qnnrt_manifest__dtype(x, &constant->tensor.dtype);
+    qnnrt_manifest__dims(x, &constant->tensor);
+    if (x->mode == QNNRT_MANIFEST__CHECK && qnnrt_manifest__good(x))
+        qnnrt_manifest__measure(x, constant);
+}
+
+static void qnnrt_manifest__program_of(qnnrt_manifest__io *x, void *item)
+{
+    qnnrt_manifest__program *p = (qnnrt_manifest__program *)item;
+    qnnrt_manifest__u32(x, "version", 1, &p->version);
+    qnnrt_manifest__items(x, "backends", "backend", QNNRT_MANIFEST__NEEDED | QNNRT_MANIFEST__ALONE |
+                          QNNRT_MANIFEST__NAMED, qnnrt_manifest__role, sizeof *p->roles, &p->roles,
+                          &p->role_count);
+    qnnrt_manifest__items(x, "contexts", "context", QNNRT_MANIFEST__NEEDED | QNNRT_MANIFEST__NAMED,
+                          qnnrt_manifest__context, sizeof *p->contexts, &p->contexts,
+                          &p->context_count);
+    qnnrt_manifest__items(x, "constants", "constant", QNNRT_MANIFEST__NAMED,
+                          qnnrt_manifest__constant, sizeof *p->constants, &p->constants,
+                          &p->constant_count);
+    if (x->mode == QNNRT_MANIFEST__READ && p->constants != NULL && p->sorted == NULL)
+        p->sorted = x->sorted;
+    qnnrt_manifest__items(x, "pipelines", "pipeline", QNNRT_MANIFEST__NAMED | QNNRT_MANIFEST__LINES,
+                          qnnrt_manifest__pipeline, sizeof *p->pipelines, &p->pipelines,
+                          &p->pipeline_count);
+}
+
+/* =====================================================================================
+   TEXT                                                                             >>text
+   Writes a program as a text, and reads it.
+   Needs: >>values >>objects, qnnrt_json.h     Knows nothing of: files, backends, graphs
+   ===================================================================================== */
+
+QNNRT_MANIFEST_API qnnrt_result qnnrt_manifest_write(const qnnrt_manifest_desc *desc,
+                                                     int (*write)(void *user, const char *text,
+                                                                  size_t bytes),
+                                                     void *user, qnnrt_error *err)
+{
+    const char *roles[QNNRT_MANIFEST__ROLES];
+    qnnrt_manifest__program program;
+    qnnrt_json_writer json;
+    qnnrt_manifest__io x;
+    size_t i, k;
+    memset(&program, 0, sizeof program);
+    memset(&x, 0, sizeof x);
+    qnnrt_error_clear(err);
+    if (desc == NULL || write == NULL || desc->context_count == 0)
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_manifest_write: contexts are missing, or"
+                               " desc or write is NULL");
+    x.err = err;
+    x.desc = desc;
+    x.json = &json;
+    program.version = QNNRT_MANIFEST__VERSION;
+    program.roles = roles;
+    for (i = 0; i < desc->context_count; ++i) {
+        const char *role = desc->contexts[i].role != NULL ? desc->contexts[i].role : "";
+        for (k = 0; k < program.role_count && strcmp(roles[k], role) != 0;) ++k;
+        if (k == QNNRT_MANIFEST__ROLES)
+            return qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "the program has more than %d backend"
+                                   " roles", QNNRT_MANIFEST__ROLES);
+        if (k == program.role_count) roles[program.role_count++] = role;
+    }
+    memcpy(&program.contexts, &desc->contexts, sizeof program.contexts);      /* only read */
+    memcpy(&program.constants, &desc->constants, sizeof program.constants);
+    memcpy(&program.pipelines, &desc->pipelines, sizeof program.pipelines);
+    program.context_count = desc->context_count;
+    program.constant_count = desc->constant_count;
+    program.pipeline_count = desc->pipeline_count;
+    qnnrt_json_write_begin(&json, write, user, 4);
+    qnnrt_json_write_object(&json, 0);
+    qnnrt_json_write_key(&json, "program");
+    qnnrt_manifest__one(&x, "program", 0, qnnrt_manifest__program_of, &program);
+    if (x.result != QNNRT_OK) return x.result;
+    if (desc->more != NULL) desc->more(desc->more_user, &json);
+    qnnrt_json_write_close(&json);
+    return qnnrt_json_write_end(&json)
+               ? QNNRT_OK : qnnrt_error_set(err, QNNRT_E_IO, "cannot write the program: %s",
+                                            json.error != NULL ? json.error
+                                                               : "`write` did not accept it");
+}
+
+/* Count contexts, and check that their roles are listed. */
+static void qnnrt_manifest__check_contexts(qnnrt_manifest__io *x, const qnnrt_manifest__program *p)
+{
+    size_t i, k;
+    if (p->context_count == 0) qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, "\"contexts\" is empty");
+    if (p->context_count > x->limits.files)
+        qnnrt_manifest__refuse(x, QNNRT_E_LIMIT, "%lu contexts, more than limits.files (%lu)",
+                               (unsigned long)p->context_count, (unsigned long)x->limits.files);
+    for (i = 0; i < p->context_count && qnnrt_manifest__good(x); ++i) {
+        const char *role = p->contexts[i].role;
+        for (k = 0; k < p->role_count && strcmp(p->roles[k], role) != 0;) ++k;
+        if (k < p->role_count) p->contexts[i].role = p->roles[k];      /* equal ones: one address */
+        else qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, "context %lu: \"backends\" does not list its"
+                                    " backend \"%.200s\"", (unsigned long)i, role);
+    }
 }
 
 /* Check the version before anything else, because another version may have other keys. */
-static int qnnrt_manifest__version(qnnrt_manifest__reader *m)
+static void qnnrt_manifest__version(qnnrt_manifest__io *x)
 {
-    qnnrt_json_reader ahead = m->r;
+    qnnrt_json_reader ahead = x->r;
     uint64_t version = QNNRT_MANIFEST__VERSION;
-    if (qnnrt_json_value(&ahead) != QNNRT_JSON_OBJECT) return 1;
+    if (qnnrt_json_value(&ahead) != QNNRT_JSON_OBJECT) return;
     while (qnnrt_json_more(&ahead))
         if (!qnnrt_json_is(&ahead.key, "version")) qnnrt_json_skip(&ahead);
-        else if (!qnnrt_json_value_u64(&ahead, &version)) return 1;
+        else if (!qnnrt_json_value_u64(&ahead, &version)) return;
         else break;
-    if (ahead.error != NULL || version == QNNRT_MANIFEST__VERSION) return 1;
-    m->r = ahead;
-    qnnrt_manifest__refuse(m, QNNRT_E_VERSION,
+    if (ahead.error != NULL || version == QNNRT_MANIFEST__VERSION) return;
+    x->r = ahead;
+    qnnrt_manifest__refuse(x, QNNRT_E_VERSION,
                            "the program has version %llu; this library reads version %d",
                            (unsigned long long)version, (int)QNNRT_MANIFEST__VERSION);
-    qnnrt_error_hint(m->err, QNNRT_E_VERSION, "Use a release of qnnrt_manifest.h that reads this"
+    qnnrt_error_hint(x->err, QNNRT_E_VERSION, "Use a release of qnnrt_manifest.h that reads this"
                      " version, or write the program again.");
-    return 0;
 }
 
 /* Read a qnnrt.json. All of it is copied from the text; other parts than "program" are skipped. */
-static qnnrt_result qnnrt_manifest__read(qnnrt_manifest__reader *m, const char *text, size_t bytes,
+static qnnrt_result qnnrt_manifest__read(qnnrt_manifest__io *x, const char *text, size_t bytes,
                                          qnnrt_manifest__program *out)
 {
     qnnrt_json_limits limits;
     int there = 0;
-    memset(out, 0, sizeof *out);
-    limits.bytes = (size_t)m->limits.json_bytes;
+    limits.bytes = (size_t)x->limits.json_bytes;
     limits.depth = 64;
-    m->left = m->limits.tensors;
-    qnnrt_json_begin(&m->r, text, bytes, &limits);
-    if (qnnrt_json_value(&m->r) != QNNRT_JSON_OBJECT)
-        qnnrt_manifest__refuse(m, QNNRT_E_FORMAT, "it is %s; expected an object",
-                               qnnrt_manifest__kind(m->r.type));
-    while (qnnrt_manifest__good(m) && qnnrt_json_more(&m->r)) {
-        if (!qnnrt_json_is(&m->r.key, "program")) qnnrt_json_skip(&m->r);
-        else if (there++) qnnrt_manifest__refuse(m, QNNRT_E_FORMAT, "\"program\" occurs twice");
-        else if (qnnrt_manifest__version(m) &&
-                 qnnrt_manifest__object_of(m, &qnnrt_manifest__whole, out))
-            qnnrt_manifest__resolve(m, out);
+    x->left = x->limits.tensors;
+    x->mode = QNNRT_MANIFEST__READ;
+    qnnrt_json_begin(&x->r, text, bytes, &limits);
+    if (qnnrt_json_value(&x->r) != QNNRT_JSON_OBJECT)
+        qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, "it is %s; expected an object",
+                               qnnrt_manifest__type(x->r.type));
+    while (qnnrt_manifest__good(x) && qnnrt_json_more(&x->r)) {
+        if (!qnnrt_json_is(&x->r.key, "program")) {
+            qnnrt_json_skip(&x->r);
+            continue;
+        }
+        if (there++) qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, "\"program\" occurs twice");
+        qnnrt_manifest__version(x);
+        if (qnnrt_manifest__good(x))
+            qnnrt_manifest__one(x, "program", 0, qnnrt_manifest__program_of, out);
+        if (qnnrt_manifest__good(x)) qnnrt_manifest__check_contexts(x, out);
     }
-    if (m->result == QNNRT_OK && !qnnrt_json_end(&m->r))
-        m->result = qnnrt_error_set(m->err, QNNRT_E_FORMAT, "%s: byte %lu: %s", m->path,
-                                    (unsigned long)m->r.error_at, m->r.error);
-    out->joined = out->pipelines == NULL;
-    return m->result != QNNRT_E_FORMAT ? m->result
-               : qnnrt_error_hint(m->err, QNNRT_E_FORMAT, "Repair it or write it again;"
+    if (x->result == QNNRT_OK && !qnnrt_json_end(&x->r))
+        x->result = qnnrt_error_set(x->err, QNNRT_E_FORMAT, "%s: byte %lu: %s", x->path,
+                                    (unsigned long)x->r.error_at, x->r.error);
+    return x->result != QNNRT_E_FORMAT ? x->result
+               : qnnrt_error_hint(x->err, QNNRT_E_FORMAT, "Repair it or write it again;"
                                   " tools/qnnrt_manifest.h describes the format.");
 }
 
 /* =====================================================================================
    FILES                                                                           >>files
-   The program that is open, and its files: which contexts there are, their hashes, and constants
-   in files that stay mapped.
-   Needs: >>sha256 >>schema >>read >>objects     Knows nothing of: backends, graphs
+   The program that is open, and its files: the text, which contexts there are, their hashes, and
+   constants in files that stay mapped.
+   Needs: >>sha256 >>values >>objects >>text     Knows nothing of: backends, graphs
    ===================================================================================== */
 
-enum { QNNRT_MANIFEST__ROLES_MOST = 16, QNNRT_MANIFEST__PATH = 4096 };
+enum { QNNRT_MANIFEST__PATH = 4096 };
 
-typedef struct qnnrt_manifest__map {    /* a file of constants */
+typedef struct qnnrt_manifest__map {    /* a file in memory */
     const char *name;
     void       *data;
     uint64_t    bytes;
@@ -2029,16 +1493,14 @@ typedef struct qnnrt_manifest__part {   /* a role that occurs */
 
 struct qnnrt_manifest {
     qnnrt_manifest_info           info;
-    qnnrt_hooks                   hooks;
-    qnnrt_arena                   arena;         /* as long as the program */
-    qnnrt_manifest__part          parts[QNNRT_MANIFEST__ROLES_MOST];
-    qnnrt                        *models[QNNRT_MANIFEST__ROLES_MOST];
+    qnnrt_arena                   arena;
+    qnnrt_manifest__part          parts[QNNRT_MANIFEST__ROLES];
+    qnnrt                        *models[QNNRT_MANIFEST__ROLES];
     size_t                        part_count;
-    qnnrt_manifest_context_info  *contexts;
+    qnnrt_manifest_context       *contexts;      /* [context_count] */
+    size_t                        context_count;
     qnnrt_manifest__map          *maps;
     size_t                        map_count;
-    qnnrt_manifest__file         *hashes;        /* [hash_count] of check_hashes */
-    size_t                        hash_count;
     qnnrt_pipeline              **made;          /* [made_count], in the order of the program */
     qnnrt_conversions           **conversions;   /* [made_count], those of each, or NULL */
     size_t                        made_count;
@@ -2049,9 +1511,9 @@ typedef struct qnnrt_manifest__work {
     qnnrt_manifest                 *to;
     const qnnrt_manifest_open_desc *desc;
     qnnrt_limits                    limits;
-    qnnrt_arena                     scratch;
-    qnnrt_manifest__program         program;     /* of scratch */
-    const char                    **paths, **texts;      /* [context_count]: of binaries and JSON */
+    qnnrt_manifest__program         program;
+    qnnrt_file                     *files;       /* [context_count] */
+    qnnrt_context_info             *facts;       /* [context_count]: without a model */
     qnnrt_error                    *err;         /* the caller's, or .own */
     qnnrt_error                     own, tried;  /* .tried: of a library that may be another one */
     size_t                          done;        /* contexts of models that are open */
@@ -2066,9 +1528,10 @@ static qnnrt_result qnnrt_manifest__no_memory(qnnrt_manifest__work *w)
 #ifdef __GNUC__
 __attribute__((format(printf, 3, 4)))
 #endif
-static void qnnrt_manifest__log(const qnnrt_hooks *hooks, qnnrt_log_level level,
+static void qnnrt_manifest__log(const qnnrt_manifest__work *w, qnnrt_log_level level,
                                 const char *format, ...)
 {
+    const qnnrt_hooks *hooks = &w->to->arena.hooks;
     char text[1024];
     va_list args;
     if (hooks->log == NULL) return;
@@ -2079,13 +1542,13 @@ static void qnnrt_manifest__log(const qnnrt_hooks *hooks, qnnrt_log_level level,
     hooks->log(hooks->log_user, level, "manifest", 0, text);
 }
 
-/* Write the path of a file of the folder into w->path. */
-static qnnrt_result qnnrt_manifest__path(qnnrt_manifest__work *w, const char *name)
+/* Write the path of a file of the folder into w->path: the first `length` bytes of a name, and what
+   ends it. */
+static qnnrt_result qnnrt_manifest__path(qnnrt_manifest__work *w, const char *name, size_t length,
+                                         const char *end)
 {
-    const char *folder = w->to->info.folder;
-    const size_t length = strlen(folder);
-    const int used = snprintf(w->path, sizeof w->path, "%s%s%s", folder,
-                              length > 0 && folder[length - 1] == '/' ? "" : "/", name);
+    const int used = snprintf(w->path, sizeof w->path, "%s/%.*s%s", w->to->info.folder, (int)length,
+                              name, end);
     return used > 0 && (size_t)used < sizeof w->path ? QNNRT_OK
                : qnnrt_error_set(w->err, QNNRT_E_ARG, "the path of %.200s is longer than %d bytes",
                                  name, QNNRT_MANIFEST__PATH);
@@ -2095,31 +1558,27 @@ static qnnrt_result qnnrt_manifest__path(qnnrt_manifest__work *w, const char *na
 static qnnrt_result qnnrt_manifest__load(qnnrt_manifest__work *w, int map, uint64_t most,
                                          const char *limit, qnnrt_manifest__map *out)
 {
-    uint64_t used = 0;
-    ssize_t got = 1;
+    uint64_t again = 0;
     int fd;
     qnnrt_result result = qnnrt_file_open(w->path, &fd, &out->bytes, w->err);
     if (result != QNNRT_OK) return result;
-    if (out->bytes > most)
+    out->owned = !map;
+    if (out->bytes > most) {
         result = qnnrt_error_set(w->err, QNNRT_E_LIMIT, "%s has %llu bytes, more than %s (%llu)",
                                  w->path, (unsigned long long)out->bytes, limit,
                                  (unsigned long long)most);
-    if (result == QNNRT_OK && out->bytes > 0 && map) {
+    } else if (!map) {
+        out->data = qnnrt_hooks_alloc(&w->to->arena.hooks, out->bytes, 1);
+        result = out->data == NULL ? qnnrt_manifest__no_memory(w)
+                     : qnnrt_file_read(w->path, out->data, (size_t)out->bytes, &again, w->err);
+        if (result == QNNRT_OK && again != out->bytes)
+            result = qnnrt_error_set(w->err, QNNRT_E_IO, "%s changed while it was read", w->path);
+    } else if (out->bytes > 0) {
         out->data = mmap(NULL, (size_t)out->bytes, PROT_READ, MAP_PRIVATE, fd, 0);
-        if (out->data == MAP_FAILED) out->data = NULL;
-        if (out->data == NULL)
-            result = qnnrt_error_set(w->err, QNNRT_E_IO, "cannot read %s: %s", w->path,
+        if (out->data == MAP_FAILED) {
+            out->data = NULL;
+            result = qnnrt_error_set(w->err, QNNRT_E_IO, "cannot map %s: %s", w->path,
                                      strerror(errno));
-    } else if (result == QNNRT_OK) {
-        out->owned = 1;
-        out->data = qnnrt_hooks_alloc(&w->to->hooks, out->bytes, 1);
-        if (out->data == NULL) result = qnnrt_manifest__no_memory(w);
-        while (result == QNNRT_OK && used < out->bytes && got != 0) {
-            got = read(fd, (char *)out->data + used, (size_t)(out->bytes - used));
-            if (got > 0) used += (uint64_t)got;
-            else if (got == 0 || errno != EINTR)
-                result = qnnrt_error_set(w->err, QNNRT_E_IO, "cannot read %s: %s", w->path,
-                                         got == 0 ? "it became shorter" : strerror(errno));
         }
     }
     close(fd);
@@ -2133,36 +1592,25 @@ static void qnnrt_manifest__drop(const qnnrt_hooks *hooks, qnnrt_manifest__map *
     memset(map, 0, sizeof *map);
 }
 
-/* Return 1 if the folder has a qnnrt.json, be it a link that leads nowhere. */
-static int qnnrt_manifest__there(const qnnrt_manifest__work *w)
-{
-    DIR *folder = opendir(w->to->info.folder);
-    const struct dirent *entry;
-    int found = 0;
-    while (folder != NULL && !found && (entry = readdir(folder)) != NULL)
-        found = strcmp(entry->d_name, "qnnrt.json") == 0;
-    if (folder != NULL) closedir(folder);
-    return found;
-}
-
-/* Read the program of the folder, if it has one. */
+/* Read the program of the folder, if it has one. A qnnrt.json that is no file is for qnnrt_open(),
+   which refuses it. */
 static qnnrt_result qnnrt_manifest__text(qnnrt_manifest__work *w)
 {
-    qnnrt_manifest__reader *m;
+    qnnrt_manifest__io x;
     qnnrt_manifest__map text;
-    qnnrt_result result = qnnrt_manifest__path(w, "qnnrt.json");
-    if (result != QNNRT_OK || !qnnrt_manifest__there(w)) return result;
+    qnnrt_result result = qnnrt_manifest__path(w, "qnnrt.json", 10, "");
+    if (result != QNNRT_OK) return result;
+    memset(&x, 0, sizeof x);
     memset(&text, 0, sizeof text);
-    m = (qnnrt_manifest__reader *)qnnrt_arena_get(&w->scratch, 1, sizeof *m);
-    if (m == NULL) return qnnrt_manifest__no_memory(w);
-    m->arena = &w->scratch;
-    m->limits = w->limits;
-    m->path = w->path;
-    m->err = w->err;
+    x.arena = &w->to->arena;
+    x.limits = w->limits;
+    x.path = w->path;
+    x.err = w->err;
     result = qnnrt_manifest__load(w, 0, w->limits.json_bytes, "limits.json_bytes", &text);
+    if (result == QNNRT_E_NOT_FOUND) return qnnrt_error_clear(w->err);
     if (result == QNNRT_OK)
-        result = qnnrt_manifest__read(m, (const char *)text.data, (size_t)text.bytes, &w->program);
-    qnnrt_manifest__drop(&w->to->hooks, &text);
+        result = qnnrt_manifest__read(&x, (const char *)text.data, (size_t)text.bytes, &w->program);
+    qnnrt_manifest__drop(&w->to->arena.hooks, &text);
     return result;
 }
 
@@ -2186,39 +1634,40 @@ static int qnnrt_manifest__look(qnnrt_manifest__work *w)
         for (i = 0; i < w->program.context_count &&
                     strcmp(entry->d_name, w->program.contexts[i].file) != 0;) ++i;
         if (i == w->program.context_count)
-            qnnrt_manifest__log(&w->to->hooks, QNNRT_LOG_INFO, "%s is left out: qnnrt.json decides"
-                                " which files are the model", entry->d_name);
+            qnnrt_manifest__log(w, QNNRT_LOG_INFO, "%s is left out: qnnrt.json decides which files"
+                                " are the model", entry->d_name);
     }
     if (folder != NULL) closedir(folder);
     return binaries;
 }
 
-/* Find the files of a context: its binary, and the JSON beside it. alone: JSON may stand for it. */
-static qnnrt_result qnnrt_manifest__find_file(qnnrt_manifest__work *w, size_t at, int alone)
+/* Find a file of the folder. *out stays NULL if there is none. */
+static qnnrt_result qnnrt_manifest__find_file(qnnrt_manifest__work *w, const char *name,
+                                              size_t length, const char *end, const char **out)
 {
-    const char *file = w->program.contexts[at].file;
-    const size_t length = strlen(file);
-    const int binary = qnnrt_manifest__ends(file, ".bin");
     struct stat facts;
-    char name[QNNRT_MANIFEST__PATH];
-    qnnrt_result result = qnnrt_manifest__path(w, file);
-    if (result == QNNRT_OK && binary && !alone && stat(w->path, &facts) == 0) {
-        w->paths[at] = qnnrt_arena_text(&w->scratch, w->path, strlen(w->path));
-        if (w->paths[at] == NULL) return qnnrt_manifest__no_memory(w);
-    }
-    if (result == QNNRT_OK && (w->paths[at] != NULL || alone) &&
-        w->desc->model.metadata != QNNRT_METADATA_SYSTEM) {
-        snprintf(name, sizeof name, "%.*s_json.json", (int)(binary ? length - 4 : length), file);
-        result = qnnrt_manifest__path(w, name);
-        if (result == QNNRT_OK && stat(w->path, &facts) == 0) {
-            w->texts[at] = qnnrt_arena_text(&w->scratch, w->path, strlen(w->path));
-            if (w->texts[at] == NULL) return qnnrt_manifest__no_memory(w);
-        }
-    }
-    if (result != QNNRT_OK || w->paths[at] != NULL || (alone && w->texts[at] != NULL))
-        return result;
+    qnnrt_result result = qnnrt_manifest__path(w, name, length, end);
+    if (result != QNNRT_OK || stat(w->path, &facts) != 0) return result;
+    *out = qnnrt_arena_text(&w->to->arena, w->path, strlen(w->path));
+    return *out != NULL ? QNNRT_OK : qnnrt_manifest__no_memory(w);
+}
+
+/* Find the files of a context: its binary, and the JSON beside it. alone: JSON may stand for it. */
+static qnnrt_result qnnrt_manifest__find_files(qnnrt_manifest__work *w, size_t at, int alone)
+{
+    qnnrt_file *file = &w->files[at];
+    const int binary = qnnrt_manifest__ends(file->name, ".bin");
+    const size_t length = strlen(file->name);
+    qnnrt_result result = QNNRT_OK;
+    if (binary && !alone)
+        result = qnnrt_manifest__find_file(w, file->name, length, "", &file->path);
+    if (result == QNNRT_OK && (file->path != NULL || alone) &&
+        w->desc->model.metadata != QNNRT_METADATA_SYSTEM)
+        result = qnnrt_manifest__find_file(w, file->name, binary ? length - 4 : length,
+                                           "_json.json", &file->json_path);
+    if (result != QNNRT_OK || file->path != NULL || file->json_path != NULL) return result;
     qnnrt_error_set(w->err, QNNRT_E_NOT_FOUND, "%s/qnnrt.json lists \"%.200s\", but the folder has"
-                    " no such *.bin", w->to->info.folder, file);
+                    " no such *.bin", w->to->info.folder, file->name);
     return qnnrt_error_hint(w->err, QNNRT_E_NOT_FOUND, "Copy the folder again.");
 }
 
@@ -2232,8 +1681,8 @@ static qnnrt_result qnnrt_manifest__hash(void *user, const char *file, const voi
     qnnrt_sha256 sum;
     char found[65];
     size_t i;
-    for (i = 0; i < program->hash_count && expected == NULL; ++i)
-        if (strcmp(program->hashes[i].file, file) == 0) expected = program->hashes[i].sha256;
+    for (i = 0; i < program->context_count && expected == NULL; ++i)
+        if (strcmp(program->contexts[i].file, file) == 0) expected = program->contexts[i].sha256;
     if (expected == NULL) return QNNRT_OK;
     qnnrt_sha256_begin(&sum);
     qnnrt_sha256_add(&sum, data, bytes);
@@ -2244,84 +1693,46 @@ static qnnrt_result qnnrt_manifest__hash(void *user, const char *file, const voi
     return qnnrt_error_hint(err, QNNRT_E_MISMATCH, "Take the file and qnnrt.json from one build.");
 }
 
-/* Keep what the files of the program are compared with. */
-static qnnrt_result qnnrt_manifest__hashes(qnnrt_manifest__work *w)
-{
-    qnnrt_manifest *to = w->to;
-    const size_t count = w->program.context_count;
-    size_t i;
-    to->hashes = (qnnrt_manifest__file *)qnnrt_arena_get(&to->arena, count, sizeof *to->hashes);
-    if (to->hashes == NULL) return qnnrt_manifest__no_memory(w);
-    for (i = 0; i < count; ++i) {
-        const char *sha256 = w->program.contexts[i].sha256;
-        if (w->paths[i] != NULL && sha256 == NULL)
-            qnnrt_manifest__log(&to->hooks, QNNRT_LOG_WARN, "%s is not compared with a SHA-256:"
-                                " qnnrt.json has none", w->program.contexts[i].file);
-        if (w->paths[i] == NULL || sha256 == NULL) continue;
-        to->hashes[to->hash_count].file = to->contexts[i].file;
-        to->hashes[to->hash_count++].sha256 = qnnrt_arena_text(&to->arena, sha256, strlen(sha256));
-    }
-    return to->arena.failed != QNNRT_OK ? qnnrt_manifest__no_memory(w) : QNNRT_OK;
-}
-
-/* Keep why a context did not load, or fail. */
-static qnnrt_result qnnrt_manifest__forgive(qnnrt_manifest__work *w, size_t at)
-{
-    qnnrt_error *kept;
-    if (!w->desc->model.keep_going || w->err->code == QNNRT_E_MEMORY) return w->err->code;
-    kept = (qnnrt_error *)qnnrt_arena_get(&w->to->arena, 1, sizeof *kept);
-    if (kept == NULL) return qnnrt_manifest__no_memory(w);
-    *kept = *w->err;
-    w->to->contexts[at].failure = kept;
-    qnnrt_manifest__log(&w->to->hooks, QNNRT_LOG_ERROR, "%s did not load: %s",
-                        w->to->contexts[at].file, kept->text);
-    return qnnrt_error_clear(w->err);
-}
-
-/* Find the files of all contexts, and compare hashes. */
+/* Find the files of all contexts. */
 static qnnrt_result qnnrt_manifest__files(qnnrt_manifest__work *w)
 {
+    qnnrt_manifest *to = w->to;
     const size_t count = w->program.context_count;
     const int alone = !qnnrt_manifest__look(w) && w->desc->model.inspect &&
                       w->desc->model.metadata != QNNRT_METADATA_SYSTEM;
     qnnrt_result result = QNNRT_OK;
     size_t i;
-    w->paths = (const char **)qnnrt_arena_get(&w->scratch, count, sizeof *w->paths);
-    w->texts = (const char **)qnnrt_arena_get(&w->scratch, count, sizeof *w->texts);
-    w->to->contexts = (qnnrt_manifest_context_info *)qnnrt_arena_get(&w->to->arena, count,
-                                                                     sizeof *w->to->contexts);
-    if (w->paths == NULL || w->texts == NULL || w->to->contexts == NULL)
-        return qnnrt_manifest__no_memory(w);
+    w->files = (qnnrt_file *)qnnrt_arena_get(&to->arena, count, sizeof *w->files);
+    w->facts = (qnnrt_context_info *)qnnrt_arena_get(&to->arena, count, sizeof *w->facts);
+    if (w->files == NULL || w->facts == NULL) return qnnrt_manifest__no_memory(w);
+    to->info.contexts = to->contexts = w->program.contexts;
+    to->info.context_count = to->context_count = count;
     for (i = 0; i < count && result == QNNRT_OK; ++i) {
-        const qnnrt_manifest__file *from = &w->program.contexts[i];
-        w->to->contexts[i].file = qnnrt_arena_text(&w->to->arena, from->file, strlen(from->file));
-        w->to->contexts[i].role = qnnrt_arena_text(&w->to->arena, from->role, strlen(from->role));
-        if (w->to->arena.failed != QNNRT_OK) return qnnrt_manifest__no_memory(w);
-        result = qnnrt_manifest__find_file(w, i, alone);
+        w->files[i].name = w->facts[i].file = to->contexts[i].file;
+        w->facts[i].build_id = "";
+        to->contexts[i].info = &w->facts[i];
+        result = qnnrt_manifest__find_files(w, i, alone);
+        if (w->desc->check_hashes && w->files[i].path != NULL && to->contexts[i].sha256 == NULL)
+            qnnrt_manifest__log(w, QNNRT_LOG_WARN, "%s is not compared with a SHA-256: qnnrt.json"
+                                " has none", w->files[i].name);
     }
-    if (result == QNNRT_OK && w->desc->check_hashes) result = qnnrt_manifest__hashes(w);
-    w->to->info.contexts = w->to->contexts;
-    w->to->info.context_count = count;
     return result;
 }
 
-/* ---- constants ---- */
-
-/* Map or read a file of the folder, unless an earlier constant has it. */
+/* Map or read the file of a constant, unless an earlier constant has it. */
 static qnnrt_result qnnrt_manifest__constant_file(qnnrt_manifest__work *w, const char *name,
                                                   const qnnrt_manifest__map **out)
 {
     qnnrt_manifest *to = w->to;
     qnnrt_manifest__map *map = to->maps;
     qnnrt_result result;
-    *out = NULL;
     while (map < to->maps + to->map_count && strcmp(map->name, name) != 0) ++map;
     *out = map;
     if (map < to->maps + to->map_count) return QNNRT_OK;
     if (to->map_count == w->limits.files)
         return qnnrt_error_set(w->err, QNNRT_E_LIMIT, "the constants are in more than %lu files"
                                " (limits.files)", (unsigned long)w->limits.files);
-    result = qnnrt_manifest__path(w, name);
+    result = qnnrt_manifest__path(w, name, strlen(name), "");
     if (result != QNNRT_OK) return result;
     ++to->map_count;                     /* so that closing frees what there is of it */
     map->name = name;
@@ -2329,55 +1740,32 @@ static qnnrt_result qnnrt_manifest__constant_file(qnnrt_manifest__work *w, const
                                 map);
 }
 
-/* Copy the description of a constant. */
-static const qnnrt_tensor_info *qnnrt_manifest__keep_tensor(qnnrt_arena *arena,
-                                                            const qnnrt_tensor_info *from)
-{
-    qnnrt_tensor_info *to = (qnnrt_tensor_info *)qnnrt_arena_get(arena, 1, sizeof *to);
-    uint32_t *dims = (uint32_t *)qnnrt_arena_get(arena, from->rank, sizeof *dims);
-    const char *name = qnnrt_arena_text(arena, from->name, strlen(from->name));
-    if (to == NULL || dims == NULL || name == NULL) return NULL;
-    memcpy(dims, from->dims, from->rank * sizeof *dims);
-    *to = *from;
-    to->dims = dims;
-    to->name = name;
-    return to;
-}
-
 /* Find the values of all constants. */
 static qnnrt_result qnnrt_manifest__values_of(qnnrt_manifest__work *w)
 {
     qnnrt_manifest *to = w->to;
     const size_t count = w->program.constant_count;
-    const size_t files = count < w->limits.files ? count : w->limits.files;
-    qnnrt_manifest_constant_info *infos = (qnnrt_manifest_constant_info *)qnnrt_arena_get(
-        &to->arena, count, sizeof *infos);
-    qnnrt_result result;
     size_t i;
-    to->maps = (qnnrt_manifest__map *)qnnrt_arena_get(&to->arena, files, sizeof *to->maps);
-    if (to->maps == NULL || infos == NULL) return qnnrt_manifest__no_memory(w);
+    to->maps = (qnnrt_manifest__map *)qnnrt_arena_get(
+        &to->arena, count < w->limits.files ? count : w->limits.files, sizeof *to->maps);
+    if (to->maps == NULL) return qnnrt_manifest__no_memory(w);
     for (i = 0; i < count; ++i) {
-        const qnnrt_manifest__table *from = &w->program.constants[i];
+        qnnrt_manifest_constant *one = &w->program.constants[i];
         const qnnrt_manifest__map *map;
         char facts[256];
-        const char *name = qnnrt_arena_text(&to->arena, from->file, strlen(from->file));
-        infos[i].tensor = qnnrt_manifest__keep_tensor(&to->arena, &from->tensor);
-        if (name == NULL || infos[i].tensor == NULL) return qnnrt_manifest__no_memory(w);
-        result = qnnrt_manifest__constant_file(w, name, &map);
+        const qnnrt_result result = qnnrt_manifest__constant_file(w, one->file, &map);
         if (result != QNNRT_OK) return result;
-        if (from->offset + from->tensor.bytes > map->bytes)
+        if (one->offset + one->tensor.bytes > map->bytes)
             return qnnrt_error_set(w->err, QNNRT_E_MISMATCH, "qnnrt.json: constant \"%.160s\" (%s)"
                                    " needs %llu bytes from %llu on, but %.160s has %llu",
-                                   from->tensor.name,
-                                   qnnrt_tensor_text(&from->tensor, facts, sizeof facts),
-                                   (unsigned long long)from->tensor.bytes,
-                                   (unsigned long long)from->offset, from->file,
+                                   one->tensor.name,
+                                   qnnrt_tensor_text(&one->tensor, facts, sizeof facts),
+                                   (unsigned long long)one->tensor.bytes,
+                                   (unsigned long long)one->offset, one->file,
                                    (unsigned long long)map->bytes);
-        infos[i].file = map->name;
-        infos[i].offset = from->offset;
-        infos[i].data = (const unsigned char *)map->data + from->offset;
+        one->data = (const unsigned char *)map->data + one->offset;
     }
-    to->info.constants = infos;
+    to->info.constants = w->program.constants;
     to->info.constant_count = count;
     return QNNRT_OK;
 }
@@ -2385,7 +1773,7 @@ static qnnrt_result qnnrt_manifest__values_of(qnnrt_manifest__work *w)
 /* =====================================================================================
    ROLES                                                                           >>roles
    Opens a backend and a model for each role.
-   Needs: >>schema >>files     Knows nothing of: pipelines, constants
+   Needs: >>values >>files     Knows nothing of: pipelines, constants
    ===================================================================================== */
 
 /* Find a role in desc.backends, or return NULL. */
@@ -2423,41 +1811,42 @@ static qnnrt_result qnnrt_manifest__check_desc(const qnnrt_manifest_open_desc *d
     return QNNRT_OK;
 }
 
-/* Check that the program has every role of desc.backends. */
+/* Find the number of a role that contexts have, or return their number. */
+static size_t qnnrt_manifest__part_of(const qnnrt_manifest *to, const char *role)
+{
+    size_t i = 0;
+    while (i < to->part_count && strcmp(to->parts[i].role, role) != 0) ++i;
+    return i;
+}
+
+/* Check that the contexts have every role of desc.backends. */
 static qnnrt_result qnnrt_manifest__check_roles(qnnrt_manifest__work *w)
 {
-    size_t i, k;
-    for (i = 0; i < w->desc->backend_count; ++i) {
-        for (k = 0; k < w->to->part_count &&
-                    strcmp(w->to->parts[k].role, w->desc->backends[i].role) != 0;) ++k;
-        if (k < w->to->part_count) continue;
-        qnnrt_error_set(w->err, QNNRT_E_ARG, "qnnrt_manifest_open: desc.backends has the role"
-                        " \"%.200s\", which the model does not have", w->desc->backends[i].role);
-        if (w->to->part_count == 0)
-            return qnnrt_error_hint(w->err, QNNRT_E_ARG, "Set desc.model.backend or"
-                                    " desc.model.backend_desc: contexts of this model have no"
-                                    " roles.");
-        for (k = 0; k < w->to->part_count; ++k)
-            qnnrt_error_add(w->err, "%s\"%.60s\"", k > 0 ? ", " : "; it has ",
-                            w->to->parts[k].role);
-        return qnnrt_error_hint(w->err, QNNRT_E_ARG,
-                                "Give a backend for the roles of the model only.");
-    }
-    return QNNRT_OK;
+    const qnnrt_manifest *to = w->to;
+    size_t i = 0, k;
+    while (i < w->desc->backend_count &&
+           qnnrt_manifest__part_of(to, w->desc->backends[i].role) < to->part_count) ++i;
+    if (i == w->desc->backend_count) return QNNRT_OK;
+    qnnrt_error_set(w->err, QNNRT_E_ARG, "qnnrt_manifest_open: desc.backends has the role"
+                    " \"%.200s\", which the model does not have", w->desc->backends[i].role);
+    if (to->part_count == 0)
+        return qnnrt_error_hint(w->err, QNNRT_E_ARG, "Set desc.model.backend or"
+                                " desc.model.backend_desc: contexts of this model have no roles.");
+    for (k = 0; k < to->part_count; ++k)
+        qnnrt_error_add(w->err, "%s\"%.60s\"", k > 0 ? ", " : "; it has ", to->parts[k].role);
+    return qnnrt_error_hint(w->err, QNNRT_E_ARG, "Give a backend for the roles of the model only.");
 }
 
 /* List the roles of the contexts, each once. */
 static qnnrt_result qnnrt_manifest__list_roles(qnnrt_manifest__work *w)
 {
     qnnrt_manifest *to = w->to;
-    size_t i, k;
-    for (i = 0; i < w->program.context_count; ++i) {
-        for (k = 0; k < to->part_count &&
-                    strcmp(to->parts[k].role, to->contexts[i].role) != 0;) ++k;
-        if (k < to->part_count) continue;
-        if (k == QNNRT_MANIFEST__ROLES_MOST) {
+    size_t i;
+    for (i = 0; i < to->context_count; ++i) {
+        if (qnnrt_manifest__part_of(to, to->contexts[i].role) < to->part_count) continue;
+        if (to->part_count == QNNRT_MANIFEST__ROLES) {
             qnnrt_error_set(w->err, QNNRT_E_UNSUPPORTED, "the model has more than %d backend roles",
-                            QNNRT_MANIFEST__ROLES_MOST);
+                            QNNRT_MANIFEST__ROLES);
             return qnnrt_error_hint(w->err, QNNRT_E_UNSUPPORTED,
                                     "Give all contexts of a backend the same role.");
         }
@@ -2473,40 +1862,23 @@ static qnnrt_result qnnrt_manifest__list_roles(qnnrt_manifest__work *w)
     return qnnrt_manifest__check_roles(w);
 }
 
-/* Replace hooks that are not set. */
-static void qnnrt_manifest__merge(qnnrt_hooks *to, const qnnrt_hooks *from)
+/* Describe the backend of a role. names: receives the libraries to try in turn, the one that the
+   caller named or those of the role's name, and NULL. */
+static void qnnrt_manifest__choose(const qnnrt_manifest__work *w, size_t at,
+                                   qnnrt_backend_desc *desc, const char *names[3])
 {
-    if (to->alloc == NULL && to->free == NULL) {
-        to->alloc = from->alloc;
-        to->free = from->free;
-        to->alloc_user = from->alloc_user;
-    }
-    if (to->log == NULL) {
-        to->log = from->log;
-        to->log_user = from->log_user;
-    }
-    if (to->lock == NULL && to->unlock == NULL) {
-        to->lock = from->lock;
-        to->unlock = from->unlock;
-        to->lock_user = from->lock_user;
-    }
-}
-
-/* Describe how to open the backend of a role. Return the libraries that may serve it; NULL: only
-   the one that is described. */
-static const char *const *qnnrt_manifest__choose(const qnnrt_manifest__work *w, size_t at,
-                                                 qnnrt_backend_desc *desc)
-{
-    static const char *const npu[] = { "libQnnHtp.so", NULL };
-    static const char *const cpu[] = { "libQnnCpu.so", "libQnnRef.so", NULL };
-    static const char *const none[] = { NULL };
     const char *role = w->to->parts[at].role;
     const qnnrt_manifest_role *given = qnnrt_manifest__given(w->desc, role);
     *desc = given != NULL ? given->desc : w->desc->model.backend_desc;
     if (given == NULL && at > 0) desc->path = NULL;
-    qnnrt_manifest__merge(&desc->hooks, &w->to->hooks);
-    if (desc->path != NULL) return NULL;
-    return strcmp(role, "npu") == 0 ? npu : strcmp(role, "cpu") == 0 ? cpu : none;
+    if (desc->hooks.alloc == NULL && desc->hooks.log == NULL && desc->hooks.lock == NULL)
+        desc->hooks = w->to->arena.hooks;
+    memset(names, 0, 3 * sizeof *names);
+    names[0] = desc->path;
+    if (desc->path == NULL && strcmp(role, "npu") == 0) names[0] = "libQnnHtp.so";
+    if (desc->path != NULL || strcmp(role, "cpu") != 0) return;
+    names[0] = "libQnnCpu.so";
+    names[1] = "libQnnRef.so";
 }
 
 /* Open the backend of a role. */
@@ -2514,40 +1886,31 @@ static qnnrt_result qnnrt_manifest__backend(qnnrt_manifest__work *w, size_t at)
 {
     qnnrt_manifest__part *part = &w->to->parts[at];
     const qnnrt_manifest_role *given = qnnrt_manifest__given(w->desc, part->role);
+    qnnrt_result result = QNNRT_E_LIBRARY;
     qnnrt_backend_desc desc;
-    const char *const *names;
-    qnnrt_result result;
+    const char *names[3];
     size_t i;
     part->backend = given != NULL ? given->backend : at == 0 ? w->desc->model.backend : NULL;
     if (part->backend != NULL) return QNNRT_OK;
-    names = qnnrt_manifest__choose(w, at, &desc);
-    if (names == NULL) {
-        result = qnnrt_backend_open(&desc, &part->backend, w->err);
-        part->owned = result == QNNRT_OK;
-        return result == QNNRT_OK ? result
-                   : qnnrt_error_about(w->err, result, "backend role \"%.200s\": ", part->role);
-    }
-    qnnrt_error_set(w->err, QNNRT_E_LIBRARY, "no library serves the backend role \"%.200s\"",
-                    part->role);
+    qnnrt_manifest__choose(w, at, &desc, names);
+    qnnrt_error_set(w->err, result, "no library serves the backend role \"%.200s\"", part->role);
     if (names[0] == NULL)
         qnnrt_error_add(w->err, ": only \"npu\" and \"cpu\" have one by their name");
-    for (i = 0; names[i] != NULL; ++i) {
+    for (i = 0; names[i] != NULL && result == QNNRT_E_LIBRARY; ++i) {
         desc.path = names[i];
         result = qnnrt_backend_open(&desc, &part->backend, &w->tried);
         part->owned = result == QNNRT_OK;
         if (result == QNNRT_OK && i > 0)
-            qnnrt_manifest__log(&w->to->hooks, QNNRT_LOG_WARN, "%s serves the backend role \"%s\","
-                                " because %s cannot be opened",
-                                qnnrt_backend_get_info(part->backend)->path, part->role, names[0]);
-        if (result == QNNRT_OK) return qnnrt_error_clear(w->err);
-        if (result != QNNRT_E_LIBRARY) {
-            *w->err = w->tried;
-            return qnnrt_error_about(w->err, result, "backend role \"%.200s\": ", part->role);
-        }
-        qnnrt_error_add(w->err, "\n  %s", w->tried.text);
+            qnnrt_manifest__log(w, QNNRT_LOG_WARN, "%s serves the backend role \"%s\", because %s"
+                                " cannot be opened", qnnrt_backend_get_info(part->backend)->path,
+                                part->role, names[0]);
+        if (result == QNNRT_E_LIBRARY) qnnrt_error_add(w->err, "\n  %s", w->tried.text);
     }
-    return qnnrt_error_hint(w->err, QNNRT_E_LIBRARY,
-                            "Name the library of this role in desc.backends.");
+    if (result == QNNRT_OK) return qnnrt_error_clear(w->err);
+    if (result == QNNRT_E_LIBRARY && (names[0] == NULL || names[1] != NULL))
+        return qnnrt_error_hint(w->err, result, "Name the library of this role in desc.backends.");
+    *w->err = w->tried;                 /* one was tried, and its error says more */
+    return qnnrt_error_about(w->err, result, "backend role \"%.200s\": ", part->role);
 }
 
 /* What desc.model.progress of one of several models needs. */
@@ -2565,21 +1928,6 @@ static int qnnrt_manifest__progressed(void *user, size_t done, size_t count, con
                              slash != NULL ? slash + 1 : file);
 }
 
-/* Open a model. To inspect one, its backend's library reads the binaries if it can, as with an open
-   backend: a libQnnSystem.so beside it may be of another maker. */
-static qnnrt_result qnnrt_manifest__try(qnnrt_manifest__work *w, qnnrt_desc *desc, qnnrt **model)
-{
-    qnnrt_result result;
-    if (desc->inspect && desc->system_path == NULL && desc->backend_desc.path != NULL &&
-        desc->metadata != QNNRT_METADATA_JSON) {
-        desc->system_path = desc->backend_desc.path;
-        result = qnnrt_open(NULL, desc, model, w->err);
-        desc->system_path = NULL;
-        if (result != QNNRT_E_LIBRARY) return result;
-    }
-    return qnnrt_open(NULL, desc, model, w->err);
-}
-
 /* Open a model with the library that reads its binaries. Of several roles, one takes what comes
    with its backend before model.system_path, when inspecting only if the caller named that:
    libraries of several makers may share a folder. */
@@ -2587,26 +1935,35 @@ static qnnrt_result qnnrt_manifest__open_with(qnnrt_manifest__work *w, size_t at
 {
     qnnrt_manifest__part *part = &w->to->parts[at];
     const qnnrt_manifest_role *given = qnnrt_manifest__given(w->desc, part->role);
-    const char *const *names = NULL;
+    const char *system = given != NULL ? given->system_path : NULL, *names[3];
+    int named = 1;
     qnnrt_result result;
-    size_t i = 0;
-    if (desc->inspect) names = qnnrt_manifest__choose(w, at, &desc->backend_desc);
-    desc->system_path = given != NULL ? given->system_path : NULL;
-    if (desc->system_path == NULL && (w->to->part_count == 1 || names != NULL ||
-                                      desc->metadata == QNNRT_METADATA_JSON))
-        desc->system_path = w->desc->model.system_path;
-    do {
-        if (names != NULL && names[0] != NULL && names[1] != NULL)
-            desc->backend_desc.path = names[i];
-        result = qnnrt_manifest__try(w, desc, &part->model);
-    } while (result == QNNRT_E_LIBRARY && desc->backend_desc.path != NULL && names != NULL &&
-             names[0] != NULL && names[1] != NULL && names[i++] != NULL);
-    if (result == QNNRT_E_LIBRARY && desc->system_path == NULL &&
-        w->desc->model.system_path != NULL) {
-        desc->system_path = w->desc->model.system_path;
-        result = qnnrt_open(NULL, desc, &part->model, w->err);
+    size_t i;
+    memset(names, 0, sizeof names);
+    if (desc->inspect) {
+        qnnrt_manifest__choose(w, at, &desc->backend_desc, names);
+        named = desc->backend_desc.path != NULL;
+        if (!named && names[1] == NULL) names[0] = NULL;
     }
-    return result;
+    if (system == NULL && (w->to->part_count == 1 || !named ||
+                           desc->metadata == QNNRT_METADATA_JSON))
+        system = w->desc->model.system_path;
+    i = 0;
+    do {        /* to inspect one, its backend's library reads the binaries if it can */
+        desc->backend_desc.path = names[i];
+        desc->system_path = system;
+        if (system == NULL && names[i] != NULL && desc->metadata != QNNRT_METADATA_JSON)
+            desc->system_path = names[i];
+        result = qnnrt_open(NULL, desc, &part->model, w->err);
+        if (result == QNNRT_E_LIBRARY && desc->system_path != system) {
+            desc->system_path = system;
+            result = qnnrt_open(NULL, desc, &part->model, w->err);
+        }
+    } while (result == QNNRT_E_LIBRARY && !named && names[i++] != NULL);
+    if (result != QNNRT_E_LIBRARY || system != NULL || w->desc->model.system_path == NULL)
+        return result;
+    desc->system_path = w->desc->model.system_path;
+    return qnnrt_open(NULL, desc, &part->model, w->err);
 }
 
 /* Open the model of a role. */
@@ -2615,31 +1972,25 @@ static qnnrt_result qnnrt_manifest__model(qnnrt_manifest__work *w, size_t at)
     qnnrt_manifest *to = w->to;
     qnnrt_manifest__progress progress;
     qnnrt_desc desc = w->desc->model;
-    qnnrt_file *files = (qnnrt_file *)qnnrt_arena_get(&w->scratch, to->info.context_count,
-                                                      sizeof *files);
+    qnnrt_file *files = (qnnrt_file *)qnnrt_arena_get(&to->arena, to->context_count, sizeof *files);
     qnnrt_result result;
     size_t i;
     if (files == NULL) return qnnrt_manifest__no_memory(w);
     desc.files = files;
     desc.file_count = 0;
     desc.backend = to->parts[at].backend;
-    for (i = 0; i < to->info.context_count; ++i) {
-        if (strcmp(to->contexts[i].role, to->parts[at].role) != 0 ||
-            to->contexts[i].failure != NULL) continue;
-        files[desc.file_count].path = w->paths[i];
-        files[desc.file_count].name = to->contexts[i].file;
-        files[desc.file_count].json_path = w->texts[i];
-        to->contexts[i].context = desc.file_count++;
+    for (i = 0; i < to->context_count; ++i) {
+        if (to->contexts[i].role != to->parts[at].role) continue;
+        to->contexts[i].context = desc.file_count;
+        files[desc.file_count++] = w->files[i];
     }
-    if (desc.file_count == 0) return QNNRT_OK;
-    if (desc.backend == NULL) qnnrt_manifest__merge(&desc.backend_desc.hooks, &to->hooks);
-    if (to->hash_count > 0) {
+    if (w->desc->check_hashes) {
         desc.check = qnnrt_manifest__hash;
         desc.check_user = to;
     }
     progress.desc = &w->desc->model;
     progress.before = w->done;
-    progress.count = to->info.context_count;
+    progress.count = to->context_count;
     if (desc.progress != NULL) {
         desc.progress = qnnrt_manifest__progressed;
         desc.progress_user = &progress;
@@ -2651,24 +2002,36 @@ static qnnrt_result qnnrt_manifest__model(qnnrt_manifest__work *w, size_t at)
     return QNNRT_OK;
 }
 
-/* Compare a context that loaded with what the program expects. */
+/* With keep_going, keep the error as that of a context. Else return it. */
+static qnnrt_result qnnrt_manifest__forgive(qnnrt_manifest__work *w, size_t at)
+{
+    qnnrt_error *kept;
+    if (!w->desc->model.keep_going || w->err->code == QNNRT_E_MEMORY) return w->err->code;
+    kept = (qnnrt_error *)qnnrt_arena_get(&w->to->arena, 1, sizeof *kept);
+    if (kept == NULL) return qnnrt_manifest__no_memory(w);
+    *kept = *w->err;
+    w->to->contexts[at].failure = w->facts[at].failure = kept;
+    qnnrt_manifest__log(w, QNNRT_LOG_ERROR, "%s did not load: %s", w->to->contexts[at].file,
+                        kept->text);
+    return QNNRT_OK;
+}
+
+/* Take the facts of a context that loaded, and compare it with what the program expects. */
 static qnnrt_result qnnrt_manifest__compare(qnnrt_manifest__work *w, size_t at, qnnrt *model)
 {
-    const qnnrt_manifest__file *file = &w->program.contexts[at];
-    qnnrt_manifest_context_info *context = &w->to->contexts[at];
+    qnnrt_manifest_context *context = &w->to->contexts[at];
     const qnnrt_context_info *info = &qnnrt_get_info(model)->contexts[context->context];
-    const int hashed = w->desc->check_hashes && file->sha256 != NULL;
-    char found[17];
     context->model = model;
     context->failure = info->failure;
-    context->file = info->file;             /* of JSON alone, that of the JSON */
     context->info = info;
-    if (file->fingerprint == NULL || hashed || info->file_bytes == 0 || info->failure != NULL)
-        return QNNRT_OK;      /* all bytes were compared; or it is JSON without a binary */
-    snprintf(found, sizeof found, "%016llx", (unsigned long long)info->fingerprint);
-    if (strcmp(file->fingerprint, found) == 0) return QNNRT_OK;
-    qnnrt_error_set(w->err, QNNRT_E_MISMATCH, "%s has the fingerprint %s, but qnnrt.json expects"
-                    " %s", file->file, found, file->fingerprint);
+    if (info->file_bytes == 0) context->file = info->file;      /* that of the JSON alone */
+    if (context->fingerprint == 0 || info->file_bytes == 0 || info->failure != NULL ||
+        context->fingerprint == info->fingerprint ||
+        (w->desc->check_hashes && context->sha256 != NULL))    /* all bytes were compared */
+        return QNNRT_OK;
+    qnnrt_error_set(w->err, QNNRT_E_MISMATCH, "%s has the fingerprint %016llx, but qnnrt.json"
+                    " expects %016llx", context->file, (unsigned long long)info->fingerprint,
+                    (unsigned long long)context->fingerprint);
     qnnrt_error_hint(w->err, QNNRT_E_MISMATCH, "Take the file and qnnrt.json from one build.");
     return qnnrt_manifest__forgive(w, at);
 }
@@ -2678,38 +2041,20 @@ static qnnrt_result qnnrt_manifest__compare(qnnrt_manifest__work *w, size_t at, 
 static qnnrt_result qnnrt_manifest__open_roles(qnnrt_manifest__work *w)
 {
     qnnrt_manifest *to = w->to;
-    qnnrt_result result = qnnrt_manifest__list_roles(w);
+    qnnrt_result result = qnnrt_manifest__list_roles(w), one;
     size_t i, k, loaded = 0;
-    for (i = 0; i < to->part_count && result == QNNRT_OK; ++i) {
-        if (!w->desc->model.inspect) result = qnnrt_manifest__backend(w, i);
-        if (result == QNNRT_OK) result = qnnrt_manifest__model(w, i);
-        if (result == QNNRT_E_CANCELLED || result == QNNRT_E_ARG) return result;
-        for (k = 0; k < to->info.context_count; ++k) {
-            if (strcmp(to->contexts[k].role, to->parts[i].role) != 0 ||
-                to->contexts[k].failure != NULL) continue;
-            if (result == QNNRT_OK) {
-                result = qnnrt_manifest__compare(w, k, to->parts[i].model);
-                if (result != QNNRT_OK) return result;
-                continue;
-            }
-            result = qnnrt_manifest__forgive(w, k);
-            if (result != QNNRT_OK) return result;
-            *w->err = *to->contexts[k].failure;         /* for the other contexts of the role */
-            result = w->err->code;
-        }
-        if (to->parts[i].model == NULL && w->desc->model.keep_going) result = QNNRT_OK;
-    }
     if (result != QNNRT_OK) return result;
-    for (k = 0; k < to->info.context_count; ++k) {
-        qnnrt_context_info *none;
-        loaded += to->contexts[k].failure == NULL;
-        if (to->contexts[k].info != NULL) continue;
-        none = (qnnrt_context_info *)qnnrt_arena_get(&to->arena, 1, sizeof *none);
-        if (none == NULL) return qnnrt_manifest__no_memory(w);
-        none->file = to->contexts[k].file;
-        none->failure = to->contexts[k].failure;
-        none->build_id = "";
-        to->contexts[k].info = none;
+    for (i = 0; i < to->part_count; ++i) {
+        one = w->desc->model.inspect ? QNNRT_OK : qnnrt_manifest__backend(w, i);
+        if (one == QNNRT_OK) one = qnnrt_manifest__model(w, i);
+        if (one == QNNRT_E_CANCELLED || one == QNNRT_E_ARG) return one;
+        for (k = 0; k < to->context_count; ++k) {
+            if (to->contexts[k].role != to->parts[i].role) continue;
+            result = one == QNNRT_OK ? qnnrt_manifest__compare(w, k, to->parts[i].model)
+                                     : qnnrt_manifest__forgive(w, k);
+            if (result != QNNRT_OK) return result;
+            loaded += to->contexts[k].failure == NULL;
+        }
     }
     if (loaded > 0) return qnnrt_error_clear(w->err);
     *w->err = *to->contexts[0].failure;
@@ -2719,7 +2064,7 @@ static qnnrt_result qnnrt_manifest__open_roles(qnnrt_manifest__work *w)
 /* =====================================================================================
    MAKE                                                                             >>make
    Makes the pipelines that the program describes, with their conversions, or that names join.
-   Needs: >>schema >>files     Knows nothing of: the text of the program, backends
+   Needs: >>objects >>files     Knows nothing of: the text of the program, backends
    ===================================================================================== */
 
 /* Stand for a function that is not given, in a program that cannot run. */
@@ -2757,180 +2102,76 @@ static qnnrt_result qnnrt_manifest__function(const qnnrt_manifest__work *w, size
                             "Give the function of this name in desc.host_functions.");
 }
 
-/* Describe the steps of a pipeline. */
-static qnnrt_result qnnrt_manifest__describe_steps(qnnrt_manifest__work *w,
-                                                   const qnnrt_manifest__pipeline *from,
-                                                   qnnrt_pipeline_desc *to)
+static int qnnrt_manifest__compare_name(const void *name, const void *sorted)
 {
-    const size_t count = from->desc.step_count;
-    qnnrt_arena *arena = &w->scratch;
-    qnnrt_step_desc *steps = (qnnrt_step_desc *)qnnrt_arena_get(arena, count, sizeof *steps);
-    qnnrt_host_step *hosts = (qnnrt_host_step *)qnnrt_arena_get(arena, count, sizeof *hosts);
+    return strcmp((const char *)name, **(const char *const *const *)sorted);
+}
+
+/* Complete the description of a pipeline with models, functions and values. *lacks: receives 1 if a
+   context of it did not load. */
+static qnnrt_result qnnrt_manifest__describe(qnnrt_manifest__work *w, const qnnrt_pipeline_desc *p,
+                                             int *lacks)
+{
+    qnnrt_step_desc *steps = (qnnrt_step_desc *)(uintptr_t)p->steps;      /* ours to complete */
+    qnnrt_use_desc *uses = (qnnrt_use_desc *)(uintptr_t)p->uses;
     qnnrt_result result = QNNRT_OK;
     size_t i;
-    if (steps == NULL || hosts == NULL) return qnnrt_manifest__no_memory(w);
-    for (i = 0; i < count && result == QNNRT_OK; ++i) {
-        const qnnrt_manifest__step *step = &from->steps[i];
-        if (step->graph != NULL) {
-            steps[i].model = w->to->contexts[step->context].model;
-            steps[i].context = w->to->contexts[step->context].context;
-            steps[i].graph = step->graph;
+    for (i = 0; i < p->step_count && result == QNNRT_OK; ++i) {
+        const qnnrt_manifest_context *context;
+        if (steps[i].host != NULL) {
+            result = qnnrt_manifest__function(w, i, (qnnrt_host_step *)(uintptr_t)steps[i].host);
             continue;
         }
-        hosts[i] = step->host;
-        steps[i].host = &hosts[i];
-        result = qnnrt_manifest__function(w, i, &hosts[i]);
+        if (steps[i].context >= w->to->context_count)
+            return qnnrt_error_set(w->err, QNNRT_E_FORMAT, "step %lu: \"context\" is %lu, but the"
+                                   " program has %lu contexts", (unsigned long)i,
+                                   (unsigned long)steps[i].context,
+                                   (unsigned long)w->to->context_count);
+        context = &w->to->contexts[steps[i].context];
+        *lacks |= context->failure != NULL;
+        steps[i].model = context->model;
+        steps[i].context = context->context;
     }
-    to->steps = steps;
+    for (i = 0; i < p->use_count && result == QNNRT_OK; ++i) {
+        const char *name = (const char *)uses[i].constant;
+        const void *const *found = NULL;
+        if (name == NULL) continue;
+        if (w->program.constant_count > 0)
+            found = (const void *const *)bsearch(name, w->program.sorted, w->program.constant_count,
+                                                 sizeof *found, qnnrt_manifest__compare_name);
+        if (found == NULL)
+            return qnnrt_error_set(w->err, QNNRT_E_FORMAT, "input \"%.160s\" of step %lu: the"
+                                   " program has no constant \"%.160s\"", uses[i].tensor,
+                                   (unsigned long)uses[i].step, name);
+        uses[i].constant = ((const qnnrt_manifest_constant *)*found)->data;
+        uses[i].constant_bytes = (size_t)((const qnnrt_manifest_constant *)*found)->tensor.bytes;
+    }
     return result;
 }
 
-/* Find an input of a step. Return NULL if there is none. */
-static const qnnrt_tensor_info *qnnrt_manifest__input_of(const qnnrt_pipeline_desc *p, size_t step,
-                                                         const char *name)
-{
-    const qnnrt_context_info *context;
-    const qnnrt_tensor_info *inputs = NULL;
-    size_t i, count = 0;
-    if (step >= p->step_count) return NULL;
-    if (p->steps[step].host != NULL) {
-        inputs = p->steps[step].host->inputs;
-        count = p->steps[step].host->input_count;
-    } else {
-        context = &qnnrt_get_info(p->steps[step].model)->contexts[p->steps[step].context];
-        for (i = 0; i < context->graph_count; ++i)
-            if (strcmp(context->graphs[i].name, p->steps[step].graph) == 0) {
-                inputs = context->graphs[i].inputs;
-                count = context->graphs[i].input_count;
-            }
-    }
-    for (i = 0; i < count && strcmp(inputs[i].name, name) != 0;) ++i;
-    return i < count ? &inputs[i] : NULL;
-}
-
-/* Check that a constant is what its input is. */
-static qnnrt_result qnnrt_manifest__fits(qnnrt_manifest__work *w, size_t at,
-                                         const qnnrt_tensor_info *from, size_t step,
-                                         const qnnrt_tensor_info *to)
+/* Check that the constants of a pipeline are what their inputs are. */
+static qnnrt_result qnnrt_manifest__fits(qnnrt_manifest__work *w, const qnnrt_pipeline_info *p)
 {
     char facts[2][256];
-    if (to == NULL ||      /* which is an error of the pipeline */
-        (from->dtype == to->dtype && from->rank == to->rank &&
-         (from->rank == 0 || memcmp(from->dims, to->dims, from->rank * sizeof *to->dims) == 0)))
-        return QNNRT_OK;
-    return qnnrt_error_set(w->err, QNNRT_E_MISMATCH, "constant %lu: \"%.160s\" is %s, but input"
-                           " \"%.160s\" of step %lu is %s", (unsigned long)at, from->name,
-                           qnnrt_tensor_text(from, facts[0], sizeof facts[0]), to->name,
-                           (unsigned long)step, qnnrt_tensor_text(to, facts[1], sizeof facts[1]));
-}
-
-/* Describe what a program says about the tensors of a pipeline. Return the number of uses. */
-static size_t qnnrt_manifest__describe_uses(const qnnrt_manifest__pipeline *from,
-                                            qnnrt_use_desc *uses)
-{
-    size_t i, k, at = 0;
-    for (i = 0; i < from->apart_count; ++i) {
-        uses[at] = from->apart[i];
-        uses[at++].apart = 1;
-    }
-    for (i = 0; i < from->name_count; ++i) {
-        uses[at] = from->names[i].use;
-        uses[at++].name = from->names[i].name;
-    }
-    for (i = 0; i < from->desc.buffer_count; ++i)
-        for (k = 0; k < from->buffers[i].keep_count; ++k) {
-            uses[at] = from->buffers[i].keeps[k];
-            uses[at].buffer = i;
-            uses[at++].in_buffer = 1;
+    size_t i, k;
+    for (i = 0; i < p->slot_count; ++i) {
+        const qnnrt_tensor_info *to = p->slots[i].tensor, *from = NULL;
+        if (p->slots[i].role != QNNRT_ROLE_CONSTANT) continue;
+        for (k = 0; k < w->program.constant_count; ++k) {
+            if (w->program.constants[k].data != p->slots[i].constant) continue;
+            from = &w->program.constants[k].tensor;
+            if (from->dtype == to->dtype && from->rank == to->rank &&
+                (from->rank == 0 ||
+                 memcmp(from->dims, to->dims, from->rank * sizeof *to->dims) == 0)) break;
         }
-    for (i = 0; i < from->range_count; ++i) {
-        uses[at] = from->ranges[i];
-        uses[at++].has_range = 1;
+        if (k < w->program.constant_count) continue;
+        return qnnrt_error_set(w->err, QNNRT_E_MISMATCH, "constant \"%.160s\" is %s, but input"
+                               " \"%.160s\" of step %lu is %s", from->name,
+                               qnnrt_tensor_text(from, facts[0], sizeof facts[0]), to->name,
+                               (unsigned long)p->slots[i].first,
+                               qnnrt_tensor_text(to, facts[1], sizeof facts[1]));
     }
-    return at;
-}
-
-/* Describe the constants, buffers, names and ranges of a pipeline whose steps are described. */
-static qnnrt_result qnnrt_manifest__describe_memory(qnnrt_manifest__work *w,
-                                                    const qnnrt_manifest__pipeline *from,
-                                                    qnnrt_pipeline_desc *to)
-{
-    qnnrt_arena *arena = &w->scratch;
-    qnnrt_buffer_desc *buffers = (qnnrt_buffer_desc *)qnnrt_arena_get(
-        arena, from->desc.buffer_count, sizeof *buffers);
-    uint64_t room = (uint64_t)from->value_count + from->name_count + from->apart_count +
-                    from->range_count;
-    qnnrt_use_desc *uses;
-    qnnrt_result result = QNNRT_OK;
-    size_t i;
-    for (i = 0; i < from->desc.buffer_count; ++i) room += from->buffers[i].keep_count;
-    uses = (qnnrt_use_desc *)qnnrt_arena_get(arena, room, sizeof *uses);
-    if (buffers == NULL || uses == NULL) return qnnrt_manifest__no_memory(w);
-    for (i = 0; i < from->desc.buffer_count; ++i) buffers[i] = from->buffers[i].desc;
-    to->buffers = buffers;
-    to->uses = uses;
-    for (i = 0; i < from->value_count && result == QNNRT_OK; ++i) {
-        const qnnrt_manifest__value *value = &from->values[i];
-        const qnnrt_manifest_constant_info *constant = &w->to->info.constants[value->constant];
-        uses[i].step = value->step;
-        uses[i].tensor = value->input;
-        uses[i].constant = constant->data;
-        uses[i].constant_bytes = (size_t)constant->tensor->bytes;
-        result = qnnrt_manifest__fits(w, i, constant->tensor, value->step,
-                                      qnnrt_manifest__input_of(to, value->step, value->input));
-    }
-    to->use_count = from->value_count + qnnrt_manifest__describe_uses(from, uses + i);
-    return result;
-}
-
-/* Describe the edges of a pipeline. *wishes: what they ask for. */
-static qnnrt_result qnnrt_manifest__describe_edges(qnnrt_manifest__work *w,
-                                                   const qnnrt_manifest__pipeline *from,
-                                                   qnnrt_pipeline_desc *to,
-                                                   qnnrt_conversion **wishes)
-{
-    const size_t count = from->desc.edge_count;
-    qnnrt_edge_desc *edges = (qnnrt_edge_desc *)qnnrt_arena_get(&w->scratch, count, sizeof *edges);
-    size_t i;
-    *wishes = (qnnrt_conversion *)qnnrt_arena_get(&w->scratch, count, sizeof **wishes);
-    if (edges == NULL || *wishes == NULL) return qnnrt_manifest__no_memory(w);
-    for (i = 0; i < count; ++i) {
-        edges[i] = from->edges[i].desc;
-        (*wishes)[i] = from->edges[i].wish;
-    }
-    to->edges = edges;
     return QNNRT_OK;
-}
-
-/* Make a pipeline, the next one of the program, with its conversions. */
-static qnnrt_result qnnrt_manifest__make_one(qnnrt_manifest__work *w,
-                                             const qnnrt_manifest__pipeline *from)
-{
-    qnnrt_conversions **conversions = &w->to->conversions[w->to->made_count];
-    qnnrt_pipeline_desc desc = from->desc;
-    qnnrt_conversion *wishes = NULL;
-    qnnrt_result result = qnnrt_manifest__describe_steps(w, from, &desc);
-    if (result == QNNRT_OK) result = qnnrt_manifest__describe_edges(w, from, &desc, &wishes);
-    if (result == QNNRT_OK) result = qnnrt_manifest__describe_memory(w, from, &desc);
-    if (result == QNNRT_OK)
-        result = qnnrt_conversions_create(&desc, wishes, &w->to->hooks, conversions, w->err);
-    if (result == QNNRT_OK)
-        result = qnnrt_pipeline_make(qnnrt_conversions_desc(*conversions),
-                                     &w->to->made[w->to->made_count], w->err);
-    if (result == QNNRT_OK) return result;
-    qnnrt_conversions_free(*conversions);
-    *conversions = NULL;
-    return result;
-}
-
-/* Return 1 if a pipeline needs a context that did not load. */
-static int qnnrt_manifest__lacks(const qnnrt_manifest__work *w,
-                                 const qnnrt_manifest__pipeline *from)
-{
-    size_t i = 0;
-    while (i < from->desc.step_count && (from->steps[i].graph == NULL ||
-           w->to->contexts[from->steps[i].context].failure == NULL)) ++i;
-    return i < from->desc.step_count;
 }
 
 /* Make the pipelines of the program. */
@@ -2939,20 +2180,32 @@ static qnnrt_result qnnrt_manifest__make_all(qnnrt_manifest__work *w)
     qnnrt_manifest *to = w->to;
     size_t i;
     for (i = 0; i < w->program.pipeline_count; ++i) {
-        const qnnrt_manifest__pipeline *from = &w->program.pipelines[i];
-        qnnrt_result result;
-        if (qnnrt_manifest__lacks(w, from)) {
-            qnnrt_manifest__log(&to->hooks, QNNRT_LOG_WARN, "pipeline \"%.200s\" is left out: a"
-                                " file of it did not load", from->desc.name);
+        const qnnrt_manifest_pipeline *from = &w->program.pipelines[i];
+        qnnrt_conversions **conversions = &to->conversions[to->made_count];
+        qnnrt_pipeline **made = &to->made[to->made_count];
+        int lacks = 0;
+        qnnrt_result result = qnnrt_manifest__describe(w, &from->desc, &lacks);
+        if (lacks) {
+            qnnrt_manifest__log(w, QNNRT_LOG_WARN, "pipeline \"%.200s\" is left out: a file of it"
+                                " did not load", from->desc.name);
             continue;
         }
-        result = qnnrt_manifest__make_one(w, from);
+        if (result == QNNRT_OK)
+            result = qnnrt_conversions_create(&from->desc, from->conversions, &to->arena.hooks,
+                                              conversions, w->err);
+        if (result == QNNRT_OK)
+            result = qnnrt_pipeline_make(qnnrt_conversions_desc(*conversions), made, w->err);
+        if (result == QNNRT_OK) {
+            ++to->made_count;
+            result = qnnrt_manifest__fits(w, qnnrt_pipeline_get_info(*made));
+        } else {
+            qnnrt_conversions_free(*conversions);
+        }
+        if (result == QNNRT_OK) continue;
         if (result == QNNRT_E_ARG) result = QNNRT_E_FORMAT;     /* it is a mistake of the file */
         w->err->code = result;
-        if (result != QNNRT_OK)
-            return qnnrt_error_about(w->err, result, "qnnrt.json: pipeline \"%.200s\": ",
-                                     from->desc.name);
-        ++to->made_count;
+        return qnnrt_error_about(w->err, result, "qnnrt.json: pipeline \"%.200s\": ",
+                                 from->desc.name);
     }
     return QNNRT_OK;
 }
@@ -2973,20 +2226,19 @@ static const qnnrt_graph_info *qnnrt_manifest__graph_of(const qnnrt_manifest *to
     return NULL;
 }
 
-/* Join the graphs of a name in the contexts from `first` to the one before `end`, or, with NULL,
-   the only graph of each. What cannot be wired is a line in the log. */
-static qnnrt_result qnnrt_manifest__join(qnnrt_manifest__work *w, const char *name, size_t first,
-                                         size_t end)
+/* Join the graphs of a name in all contexts or, with NULL, the only graph of each. What cannot be
+   wired is a line in the log. */
+static qnnrt_result qnnrt_manifest__join(qnnrt_manifest__work *w, const char *name)
 {
     qnnrt_manifest *to = w->to;
-    qnnrt_step_desc *steps = (qnnrt_step_desc *)qnnrt_arena_get(
-        &w->scratch, to->info.context_count, sizeof *steps);
+    qnnrt_step_desc *steps = (qnnrt_step_desc *)qnnrt_arena_get(&to->arena, to->context_count,
+                                                                sizeof *steps);
     qnnrt_pipeline_desc desc;
     qnnrt_result result;
     size_t i;
     if (steps == NULL) return qnnrt_manifest__no_memory(w);
     memset(&desc, 0, sizeof desc);
-    for (i = first; i < end; ++i) {
+    for (i = 0; i < to->context_count; ++i) {
         const qnnrt_graph_info *graph = qnnrt_manifest__graph_of(to, i, name);
         if (graph == NULL) continue;
         steps[desc.step_count].model = to->contexts[i].model;
@@ -2997,8 +2249,7 @@ static qnnrt_result qnnrt_manifest__join(qnnrt_manifest__work *w, const char *na
     result = qnnrt_pipeline_make(&desc, &to->made[to->made_count], w->err);
     if (result == QNNRT_OK) ++to->made_count;
     if (result == QNNRT_OK || result == QNNRT_E_MEMORY) return result;
-    qnnrt_manifest__log(&to->hooks, QNNRT_LOG_WARN, "\"%s\" is not wired: %s", steps[0].graph,
-                        w->err->text);
+    qnnrt_manifest__log(w, QNNRT_LOG_WARN, "\"%s\" is not wired: %s", steps[0].graph, w->err->text);
     return qnnrt_error_clear(w->err);
 }
 
@@ -3007,33 +2258,28 @@ static qnnrt_result qnnrt_manifest__join(qnnrt_manifest__work *w, const char *na
 static qnnrt_result qnnrt_manifest__join_all(qnnrt_manifest__work *w)
 {
     const qnnrt_manifest *to = w->to;
-    const size_t contexts = to->info.context_count;
+    const size_t contexts = to->context_count;
     qnnrt_result result = QNNRT_OK;
-    size_t i, g, k, same, single = 0, found = 0;
+    size_t i, g, k, same, single = 0;
+    int alone, joined = 0;
     for (i = 0; i < contexts; ++i) {
         if (to->contexts[i].failure != NULL) return QNNRT_OK;      /* a part must not look whole */
         single += to->contexts[i].info->graph_count == 1;
     }
-    for (i = 0; i < contexts; ++i)
-        for (g = 0; g < to->contexts[i].info->graph_count; ++g) {
-            const char *name = to->contexts[i].info->graphs[g].name;
-            for (k = 0; k < i && qnnrt_manifest__graph_of(to, k, name) == NULL;) ++k;
-            if (k < i) continue;                                    /* it was joined there */
-            for (k = i, same = 0; k < contexts; ++k)
-                same += qnnrt_manifest__graph_of(to, k, name) != NULL;
-            if (same < 2) continue;
-            ++found;
-            result = qnnrt_manifest__join(w, name, i, contexts);
-            if (result != QNNRT_OK) return result;
-        }
-    if (found == 0 && single == contexts) return qnnrt_manifest__join(w, NULL, 0, contexts);
-    for (i = 0; i < contexts; ++i)
-        for (g = 0; g < to->contexts[i].info->graph_count && result == QNNRT_OK; ++g) {
-            const char *name = to->contexts[i].info->graphs[g].name;
-            for (k = 0, same = 0; k < contexts; ++k)
-                same += qnnrt_manifest__graph_of(to, k, name) != NULL;
-            if (same == 1) result = qnnrt_manifest__join(w, name, i, i + 1);
-        }
+    for (alone = 0; alone < 2; ++alone) {
+        for (i = 0; i < contexts; ++i)
+            for (g = 0; g < to->contexts[i].info->graph_count && result == QNNRT_OK; ++g) {
+                const char *name = to->contexts[i].info->graphs[g].name;
+                for (k = 0; k < i && qnnrt_manifest__graph_of(to, k, name) == NULL;) ++k;
+                if (k < i) continue;                                /* it was joined there */
+                for (same = 0; k < contexts; ++k)
+                    same += qnnrt_manifest__graph_of(to, k, name) != NULL;
+                if ((same == 1) != alone) continue;
+                joined |= !alone;
+                result = qnnrt_manifest__join(w, name);
+            }
+        if (!joined && single == contexts) return qnnrt_manifest__join(w, NULL);
+    }
     return result;
 }
 
@@ -3042,27 +2288,27 @@ static qnnrt_result qnnrt_manifest__make(qnnrt_manifest__work *w)
 {
     qnnrt_manifest *to = w->to;
     const qnnrt_info *first = qnnrt_get_info(to->models[0]);
+    const int joined = w->program.pipelines == NULL;
     size_t most = w->program.pipeline_count, i;
     qnnrt_result result;
+    to->info.models = to->models;
     to->info.system_path = first->system_path;
     to->info.backend = first->backend;
-    if (w->program.version == 0 || (w->program.joined && to->info.model_count == 1 &&
-                                    to->part_count == 1)) {
+    if (joined && to->part_count == 1) {
         to->info.pipelines = first->pipelines;
         to->info.pipeline_count = first->pipeline_count;
         return QNNRT_OK;
     }
-    for (i = 0; i < to->info.context_count && w->program.joined; ++i)
-        most += to->contexts[i].info->graph_count;
-    if (w->program.joined && most * most > QNNRT_MANIFEST__LOOKS)
+    for (i = 0; i < to->context_count && joined; ++i) most += to->contexts[i].info->graph_count;
+    if (joined && most * most > QNNRT_MANIFEST__LOOKS)
         return qnnrt_error_set(w->err, QNNRT_E_LIMIT, "%lu graphs in %lu contexts: too many to look"
                                " for pipelines", (unsigned long)most,
-                               (unsigned long)to->info.context_count);
+                               (unsigned long)to->context_count);
     to->made = (qnnrt_pipeline **)qnnrt_arena_get(&to->arena, most + 1, sizeof *to->made);
     to->conversions = (qnnrt_conversions **)qnnrt_arena_get(&to->arena, most + 1,
                                                             sizeof *to->conversions);
     if (to->made == NULL || to->conversions == NULL) return qnnrt_manifest__no_memory(w);
-    result = w->program.joined ? qnnrt_manifest__join_all(w) : qnnrt_manifest__make_all(w);
+    result = joined ? qnnrt_manifest__join_all(w) : qnnrt_manifest__make_all(w);
     to->info.pipelines = (const qnnrt_pipeline *const *)to->made;
     to->info.pipeline_count = to->made_count;
     return result;
@@ -3071,7 +2317,7 @@ static qnnrt_result qnnrt_manifest__make(qnnrt_manifest__work *w)
 /* =====================================================================================
    PUBLIC                                                                         >>public
    The functions that open, use and close a program.
-   Needs: >>schema >>files >>roles >>make     Knows nothing of: what they do
+   Needs: >>objects >>files >>roles >>make     Knows nothing of: what they do
    ===================================================================================== */
 
 /* Resolve limits that are 0. */
@@ -3102,8 +2348,8 @@ static qnnrt_result qnnrt_manifest__plain(qnnrt_manifest__work *w)
     to->parts[0].role = "";
     to->models[0] = to->parts[0].model;
     info = qnnrt_get_info(to->models[0]);
-    to->contexts = (qnnrt_manifest_context_info *)qnnrt_arena_get(
-        &to->arena, info->context_count, sizeof *to->contexts);
+    to->contexts = (qnnrt_manifest_context *)qnnrt_arena_get(&to->arena, info->context_count,
+                                                             sizeof *to->contexts);
     if (to->contexts == NULL) return qnnrt_manifest__no_memory(w);
     for (i = 0; i < info->context_count; ++i) {
         to->contexts[i].file = info->contexts[i].file;
@@ -3113,8 +2359,8 @@ static qnnrt_result qnnrt_manifest__plain(qnnrt_manifest__work *w)
         to->contexts[i].failure = info->contexts[i].failure;
         to->contexts[i].info = &info->contexts[i];
         if (w->desc->check_hashes)
-            qnnrt_manifest__log(&to->hooks, QNNRT_LOG_WARN, "%s is not compared with a SHA-256: the"
-                                " folder has no program", info->contexts[i].file);
+            qnnrt_manifest__log(w, QNNRT_LOG_WARN, "%s is not compared with a SHA-256: the folder"
+                                " has no program", info->contexts[i].file);
     }
     to->info.contexts = to->contexts;
     to->info.context_count = info->context_count;
@@ -3129,15 +2375,14 @@ static qnnrt_result qnnrt_manifest__fill(qnnrt_manifest__work *w, const char *fo
     to->info.folder = folder == NULL ? "" : qnnrt_arena_text(&to->arena, folder, strlen(folder));
     if (to->info.folder == NULL) return qnnrt_manifest__no_memory(w);
     result = w->desc->model.no_manifest || folder == NULL ? QNNRT_OK : qnnrt_manifest__text(w);
-    if (result == QNNRT_OK && w->program.version == 0) {
+    to->info.program = w->program.version != 0;
+    if (result == QNNRT_OK && !to->info.program) {
         result = qnnrt_manifest__plain(w);
     } else if (result == QNNRT_OK) {
-        to->info.program = 1;
         result = qnnrt_manifest__files(w);
         if (result == QNNRT_OK) result = qnnrt_manifest__open_roles(w);
         if (result == QNNRT_OK) result = qnnrt_manifest__values_of(w);
     }
-    to->info.models = to->models;
     return result == QNNRT_OK ? qnnrt_manifest__make(w) : result;
 }
 
@@ -3146,39 +2391,28 @@ QNNRT_MANIFEST_API qnnrt_result qnnrt_manifest_open(const char *folder,
                                                     qnnrt_manifest **out, qnnrt_error *err)
 {
     qnnrt_manifest_open_desc none;
-    qnnrt_manifest__work *w;
-    const qnnrt_hooks *hooks;
-    qnnrt_manifest *to;
+    qnnrt_manifest__work w;
     qnnrt_result result;
     qnnrt_error_clear(err);
     memset(&none, 0, sizeof none);
-    if (desc == NULL) desc = &none;
+    memset(&w, 0, sizeof w);
+    w.desc = desc != NULL ? desc : &none;
+    w.err = err != NULL ? err : &w.own;
     if (out != NULL) *out = NULL;
-    if (out == NULL || (folder == NULL) == (desc->model.files == NULL) ||
+    if (out == NULL || (folder == NULL) == (w.desc->model.files == NULL) ||
         (folder != NULL && folder[0] == '\0'))
         return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_manifest_open: out is NULL, the folder's"
                                " name is empty, or not one of folder and desc.model.files is"
                                " given");
-    result = qnnrt_manifest__check_desc(desc, err);
+    result = qnnrt_manifest__check_desc(w.desc, err);
     if (result != QNNRT_OK) return result;
-    hooks = &desc->model.backend_desc.hooks;
-    to = (qnnrt_manifest *)qnnrt_hooks_alloc(hooks, 1, sizeof *to);
-    w = (qnnrt_manifest__work *)qnnrt_hooks_alloc(hooks, 1, sizeof *w);
-    if (to != NULL) to->hooks = to->arena.hooks = *hooks;
-    if (to != NULL && w != NULL) {
-        w->scratch.hooks = *hooks;
-        w->to = to;
-        w->desc = desc;
-        w->limits = qnnrt_manifest__limits(&desc->model.limits);
-        w->err = err != NULL ? err : &w->own;
-        result = qnnrt_manifest__fill(w, folder);
-        qnnrt_arena_free(&w->scratch);
-    } else {
-        result = qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory for a program");
-    }
-    qnnrt_hooks_free(hooks, w);
-    if (result == QNNRT_OK) *out = to;
-    else if (to != NULL) (void)qnnrt_manifest_close(to);
+    w.limits = qnnrt_manifest__limits(&w.desc->model.limits);
+    w.to = (qnnrt_manifest *)qnnrt_hooks_alloc(&w.desc->model.backend_desc.hooks, 1, sizeof *w.to);
+    if (w.to == NULL) return qnnrt_manifest__no_memory(&w);
+    w.to->arena.hooks = w.desc->model.backend_desc.hooks;
+    result = qnnrt_manifest__fill(&w, folder);
+    if (result == QNNRT_OK) *out = w.to;
+    else (void)qnnrt_manifest_close(w.to);
     return result;
 }
 
@@ -3210,7 +2444,7 @@ QNNRT_MANIFEST_API qnnrt_result qnnrt_manifest_close(qnnrt_manifest *program)
         program->parts[i].owned = 0;
         if (result == QNNRT_OK) result = one;
     }
-    hooks = program->hooks;
+    hooks = program->arena.hooks;
     for (i = 0; i < program->map_count; ++i) qnnrt_manifest__drop(&hooks, &program->maps[i]);
     qnnrt_arena_free(&program->arena);
     qnnrt_hooks_free(&hooks, program);
@@ -3223,35 +2457,23 @@ QNNRT_MANIFEST_API const qnnrt_manifest_info *qnnrt_manifest_get_info(
     return program != NULL ? &program->info : NULL;
 }
 
-/* Append the names of the program's pipelines. */
-static void qnnrt_manifest__list_pipelines(const qnnrt_manifest *program, qnnrt_error *err)
-{
-    size_t i;
-    qnnrt_error_add(err, "\n  it has:");
-    for (i = 0; i < program->made_count && i < 8; ++i)
-        qnnrt_error_add(err, " \"%.100s\"", qnnrt_pipeline_get_info(program->made[i])->name);
-    if (program->made_count > 8)
-        qnnrt_error_add(err, " and %lu more", (unsigned long)(program->made_count - 8));
-}
-
 /* Find "<context>/<graph>", with the context's number in the program. NULL: there is none. */
 static const qnnrt_pipeline *qnnrt_manifest__single(const qnnrt_manifest *program,
                                                     const char *name)
 {
     const qnnrt_pipeline *found = NULL;
-    const qnnrt_manifest_context_info *context;
+    const qnnrt_manifest_context *context;
     size_t number = 0, i;
     char *address;
-    for (i = 0; name[i] >= '0' && name[i] <= '9' && number < program->info.context_count; ++i)
+    for (i = 0; name[i] >= '0' && name[i] <= '9' && number < program->context_count; ++i)
         number = number * 10 + (size_t)(name[i] - '0');
-    if (i == 0 || name[i] != '/' || number >= program->info.context_count) return NULL;
+    if (i == 0 || name[i] != '/' || number >= program->context_count) return NULL;
     context = &program->contexts[number];
-    if (context->failure != NULL || context->model == NULL) return NULL;
-    address = (char *)qnnrt_hooks_alloc(&program->hooks, strlen(name) + 24, 1);
+    address = (char *)qnnrt_hooks_alloc(&program->arena.hooks, strlen(name) + 24, 1);
     if (address == NULL) return NULL;
     snprintf(address, strlen(name) + 24, "%lu%s", (unsigned long)context->context, name + i);
-    if (qnnrt_pipeline_find(context->model, address, &found, NULL) != QNNRT_OK) found = NULL;
-    qnnrt_hooks_free(&program->hooks, address);
+    if (context->model != NULL) (void)qnnrt_pipeline_find(context->model, address, &found, NULL);
+    qnnrt_hooks_free(&program->arena.hooks, address);
     return found;
 }
 
@@ -3266,35 +2488,34 @@ QNNRT_MANIFEST_API qnnrt_result qnnrt_manifest_find(const qnnrt_manifest *progra
     if (program == NULL || out == NULL)
         return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_manifest_find: program or out is NULL");
     if (program->made == NULL) return qnnrt_pipeline_find(program->models[0], name, out, err);
-    if (name == NULL && program->made_count == 1) {
-        *out = program->made[0];
-        return QNNRT_OK;
-    }
-    if (name == NULL) {
-        qnnrt_error_set(err, QNNRT_E_NOT_FOUND, "the program has %lu pipelines, but no name is"
-                        " given", (unsigned long)program->made_count);
-        qnnrt_manifest__list_pipelines(program, err);
-        return qnnrt_error_hint(err, QNNRT_E_NOT_FOUND, "Give the name of one of them.");
-    }
     for (graphs = 0; graphs < 2 && matches == 0; ++graphs)
         for (i = 0; i < program->made_count; ++i) {
             const qnnrt_pipeline_info *p = qnnrt_pipeline_get_info(program->made[i]);
-            int named = !graphs && strcmp(p->name, name) == 0;
-            for (k = 0; graphs && k < p->step_count; ++k)
-                named |= strcmp(p->steps[k].graph->name, name) == 0;
+            int named = name == NULL || (!graphs && strcmp(p->name, name) == 0);
+            for (k = 0; graphs && k < p->step_count && !named; ++k)
+                named = strcmp(p->steps[k].graph->name, name) == 0;
             if (named) found = program->made[i];
             matches += (size_t)named;
         }
-    if (matches == 0) found = qnnrt_manifest__single(program, name);
+    if (matches == 0 && name != NULL) found = qnnrt_manifest__single(program, name);
     if (found != NULL && matches < 2) {
         *out = found;
         return QNNRT_OK;
     }
-    qnnrt_error_set(err, matches > 1 ? QNNRT_E_ARG : QNNRT_E_NOT_FOUND,
-                    matches > 1 ? "\"%.200s\" names several pipelines"
-                                : "no pipeline or graph \"%.200s\"", name);
-    qnnrt_manifest__list_pipelines(program, err);
-    return matches > 1 ? QNNRT_E_ARG : QNNRT_E_NOT_FOUND;
+    if (name == NULL)
+        qnnrt_error_set(err, QNNRT_E_NOT_FOUND, "the program has %lu pipelines, but no name is"
+                        " given", (unsigned long)program->made_count);
+    else
+        qnnrt_error_set(err, matches > 1 ? QNNRT_E_ARG : QNNRT_E_NOT_FOUND,
+                        matches > 1 ? "\"%.200s\" names several pipelines"
+                                    : "no pipeline or graph \"%.200s\"", name);
+    qnnrt_error_add(err, "\n  it has:");
+    for (i = 0; i < program->made_count && i < 8; ++i)
+        qnnrt_error_add(err, " \"%.100s\"", qnnrt_pipeline_get_info(program->made[i])->name);
+    if (program->made_count > 8)
+        qnnrt_error_add(err, " and %lu more", (unsigned long)(program->made_count - 8));
+    return qnnrt_error_hint(err, matches > 1 && name != NULL ? QNNRT_E_ARG : QNNRT_E_NOT_FOUND,
+                            "Give the name of one of them.");
 }
 
 QNNRT_MANIFEST_API qnnrt_result qnnrt_manifest_prepare(qnnrt_manifest *program, const char *name,

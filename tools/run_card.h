@@ -87,7 +87,7 @@ static void card_contexts(const tool *t, page *p)
     page_text(p, "<section id=\"contexts\">\n<h2>Contexts</h2>\n");
     html_table(p, heads);
     for (size_t i = 0; i < info->context_count; ++i) {
-        const qnnrt_manifest_context_info *in = &info->contexts[i];
+        const qnnrt_manifest_context *in = &info->contexts[i];
         const qnnrt_context_info *c = in->info;
         page_text(p, "<tr>");
         html_take(p, "td", "n soft", cli_grouped(i));

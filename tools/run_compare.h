@@ -72,7 +72,7 @@ static int compare_load(tool *t, job *j, int load)
     for (size_t s = 0; s < j->info->step_count; ++s) {
         const qnnrt_step_info *step = &j->info->steps[s];
         if (step->kind != QNNRT_STEP_GRAPH) continue;
-        const qnnrt_manifest_context_info context = step_context(step);
+        const qnnrt_manifest_context context = step_context(step);
         if ((load ? qnnrt_context_load : qnnrt_context_unload)(context.model, context.context,
                                                                &err) == QNNRT_OK) continue;
         if (good) fail(t, j, cli_hint(&err), "pipeline %s: %s", j->title, cli_told(&err));

@@ -211,7 +211,7 @@ static int compile_program(const aten *a, qnnrt *model, char *const *paths)
     const char *role = manifest_role_of(qnnrt_backend_get_info(t->backend)->id);
     qnnrt_manifest_context *contexts = cli_alloc(info->context_count, sizeof(*contexts));
     const size_t graphs = lowered->graph_count, parts = info->context_count;
-    qnnrt_pipeline_desc *pipelines = cli_alloc(graphs, sizeof(*pipelines));
+    qnnrt_manifest_pipeline *pipelines = cli_alloc(graphs, sizeof(*pipelines));
     qnnrt_step_desc *steps = cli_alloc(graphs * parts, sizeof(*steps));
     size_t inputs = 0, used = 0;
     for (size_t i = 0; i < graphs; ++i) inputs += lowered->graphs[i].ir->input_count;
@@ -222,14 +222,14 @@ static int compile_program(const aten *a, qnnrt *model, char *const *paths)
     for (size_t i = 0; i < parts; ++i) {
         const char *slash = strrchr(paths[i], '/');
         contexts[i].file = slash != NULL ? slash + 1 : paths[i];
-        contexts[i].backend = role != NULL ? role : "npu";
+        contexts[i].role = role != NULL ? role : "npu";
         contexts[i].sha256 = hashes[i] = hash_context(t, paths[i]);
         good = good && hashes[i] != NULL;
     }
     for (size_t i = 0; i < graphs; ++i) {
-        pipelines[i] = compile_pipeline(info, &lowered->graphs[i], steps + i * parts,
+        pipelines[i].desc = compile_pipeline(info, &lowered->graphs[i], steps + i * parts,
                                         ranges + used);
-        used += pipelines[i].use_count;
+        used += pipelines[i].desc.use_count;
     }
     desc.contexts = contexts;
     desc.context_count = parts;

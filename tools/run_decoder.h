@@ -390,7 +390,7 @@ static int decoder_program(const aten *a, qnnrt_manifest_desc *desc,
 {
     const decoder *d = a->decoder;
     decoder_pipeline parts[DECODER_GRAPHS];
-    qnnrt_pipeline_desc pipelines[DECODER_GRAPHS];
+    qnnrt_manifest_pipeline pipelines[DECODER_GRAPHS];
     qnnrt_manifest_constant constant = {0};
     const uint32_t dims[2] = {d->model.vocabulary, d->model.width};
     memset(parts, 0, sizeof(parts));
@@ -399,17 +399,17 @@ static int decoder_program(const aten *a, qnnrt_manifest_desc *desc,
     desc->more = decoder_settings;
     desc->more_user = a->decoder;
     if (d->table != NULL) {
-        constant.name = "embeddings";
+        constant.tensor.name = "embeddings";
         constant.file = decoder_table_file;
-        constant.dtype = d->table->dtype;
-        constant.rank = 2;
-        constant.dims = dims;
+        constant.tensor.dtype = d->table->dtype;
+        constant.tensor.rank = 2;
+        constant.tensor.dims = dims;
         constant.data = d->table->data;
         desc->constants = &constant;
         desc->constant_count = 1;
     }
     for (size_t i = 0; i < d->shape_count; ++i)
-        decoder_pipeline_of(a, i, &parts[i], &pipelines[desc->pipeline_count++]);
+        decoder_pipeline_of(a, i, &parts[i], &pipelines[desc->pipeline_count++].desc);
     const int good = (d->table == NULL || decoder_write_table(a)) && write(a, desc);
     for (size_t i = 0; i < d->shape_count; ++i) {
         free(parts[i].name);

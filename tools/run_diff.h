@@ -249,7 +249,7 @@ static int run_diff(tool *t)
     t->model = open_sources(t, NULL, &words[0], 1);
     if (t->model != NULL) t->other = open_sources(t, NULL, &words[1], 1);
     if (t->model == NULL || t->other == NULL) return STATUS_USAGE;
-    const qnnrt_manifest_context_info *a = qnnrt_manifest_get_info(t->model)->contexts,
+    const qnnrt_manifest_context *a = qnnrt_manifest_get_info(t->model)->contexts,
         *b = qnnrt_manifest_get_info(t->other)->contexts;
     counts[0] = qnnrt_manifest_get_info(t->model)->context_count;
     counts[1] = qnnrt_manifest_get_info(t->other)->context_count;

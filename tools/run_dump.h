@@ -258,7 +258,7 @@ static void write_dumps(tool *t)
     const char *path = set->json_file;
     size_t count = 0;
     if (path == NULL) return;
-    const qnnrt_manifest_context_info *contexts = qnnrt_manifest_get_info(t->model)->contexts;
+    const qnnrt_manifest_context *contexts = qnnrt_manifest_get_info(t->model)->contexts;
     count = qnnrt_manifest_get_info(t->model)->context_count;
     const size_t length = strlen(path);
     const int folder = !is_stdout(path) && (cli_is_folder(path) || path[length - 1] == '/');

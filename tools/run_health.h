@@ -254,7 +254,7 @@ static const char *text_after(const char *text, const char *name)
 }
 
 /* Check one context of a model. */
-static void check_context(const target *g, findings *f, const qnnrt_manifest_context_info *in)
+static void check_context(const target *g, findings *f, const qnnrt_manifest_context *in)
 {
     const qnnrt_context_info *c = in->info;
     lib_marks made;
@@ -373,7 +373,7 @@ static void check_health(const tool *t, const target *g, char *const *reported, 
     const qnnrt_manifest_info *info = qnnrt_manifest_get_info(t->model);
     const char *broken = NULL;
     for (size_t i = 0; i < info->context_count; ++i) {
-        const qnnrt_manifest_context_info *c = &info->contexts[i];
+        const qnnrt_manifest_context *c = &info->contexts[i];
         size_t k = 0;
         if (c->failure != NULL) broken = c->file;
         while (k < count && strcmp(reported[k], c->file) != 0) ++k;

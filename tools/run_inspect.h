@@ -169,7 +169,7 @@ static void say_graph(const tool *t, const qnnrt_graph_info *g)
     say_tensors(t, g);
 }
 
-static void say_context(const tool *t, size_t index, const qnnrt_manifest_context_info *in)
+static void say_context(const tool *t, size_t index, const qnnrt_manifest_context *in)
 {
     const qnnrt_context_info *c = in->info;
     char *file = cli_shown(in->file), *source = source_text(qnnrt_manifest_get_info(t->model), c),
@@ -240,7 +240,7 @@ static void say_host(const tool *t)
 static void say_model(const tool *t)
 {
     size_t count = 0;
-    const qnnrt_manifest_context_info *contexts = qnnrt_manifest_get_info(t->model)->contexts;
+    const qnnrt_manifest_context *contexts = qnnrt_manifest_get_info(t->model)->contexts;
     count = qnnrt_manifest_get_info(t->model)->context_count;
     char *name = cli_shown(model_name(t));
     const char *path = qnnrt_manifest_get_info(t->model)->system_path;

@@ -109,7 +109,7 @@ static const char *manifest_role_of(uint32_t backend_id)
 }
 
 /* Return the role of a context: that of the folder's program, else by its backend. */
-static const char *manifest_role(tool *t, const qnnrt_manifest_context_info *c)
+static const char *manifest_role(tool *t, const qnnrt_manifest_context *c)
 {
     const char *role = c->role[0] != '\0' ? c->role : manifest_role_of(c->info->backend_id);
     if (role == NULL)
@@ -121,7 +121,7 @@ static const char *manifest_role(tool *t, const qnnrt_manifest_context_info *c)
 
 /* Return the file of a context: of JSON alone, the binary that it describes. The caller frees
    it. */
-static char *manifest_file(const qnnrt_manifest_context_info *c)
+static char *manifest_file(const qnnrt_manifest_context *c)
 {
     const char *tail = strstr(c->file, "_json.json");
     if (c->info->file_bytes != 0 || tail == NULL) return cli_text("%s", c->file);
@@ -138,8 +138,8 @@ static void write_manifest(tool *t)
 {
     const qnnrt_manifest_info *info = qnnrt_manifest_get_info(t->model);
     qnnrt_manifest_context *contexts = cli_alloc(info->context_count, sizeof(*contexts));
-    qnnrt_manifest_constant *constants = cli_alloc(info->constant_count, sizeof(*constants));
-    const qnnrt_pipeline **wired = cli_alloc(info->pipeline_count, sizeof(*wired));
+    described *pipelines = cli_alloc(info->pipeline_count, sizeof(*pipelines));
+    qnnrt_manifest_pipeline *listed = cli_alloc(info->pipeline_count, sizeof(*listed));
     char **files = cli_alloc(info->context_count, sizeof(*files));
     char **hashes = cli_alloc(info->context_count, sizeof(*hashes));
     qnnrt_manifest_desc desc = {0};
@@ -149,8 +149,6 @@ static void write_manifest(tool *t)
     for (size_t i = 0; i < info->context_count; ++i) {
         files[i] = manifest_file(&info->contexts[i]);
         contexts[i].file = files[i];
-        contexts[i].model = info->contexts[i].model;
-        contexts[i].context = info->contexts[i].context;
         contexts[i].fingerprint = info->contexts[i].info->fingerprint;
         if (info->contexts[i].info->file_bytes > 0) {
             char *path = context_path(info, info->contexts[i].file);
@@ -159,30 +157,23 @@ static void write_manifest(tool *t)
             free(path);
         }
         complete &= info->contexts[i].failure == NULL &&
-                    (contexts[i].backend = manifest_role(t, &info->contexts[i])) != NULL;
-    }
-    for (size_t i = 0; i < info->constant_count; ++i) {
-        const qnnrt_manifest_constant_info *from = &info->constants[i];
-        constants[i].name = from->tensor->name;
-        constants[i].file = from->file;
-        constants[i].offset = from->offset;
-        constants[i].dtype = from->tensor->dtype;
-        constants[i].rank = from->tensor->rank;
-        constants[i].dims = from->tensor->dims;
-        constants[i].data = from->data;
+                    (contexts[i].role = manifest_role(t, &info->contexts[i])) != NULL;
     }
     for (size_t i = 0; i < info->pipeline_count; ++i) {
         const qnnrt_pipeline_info *pipeline = qnnrt_pipeline_get_info(info->pipelines[i]);
-        if (pipeline->failure == NULL) wired[desc.wired_count++] = info->pipelines[i];
-        else fail(t, NULL, cli_hint(pipeline->failure),
-                  "--manifest: pipeline \"%s\" is left out: %s", pipeline->name,
-                  cli_told(pipeline->failure));
+        if (pipeline->failure != NULL)
+            fail(t, NULL, cli_hint(pipeline->failure),
+                 "--manifest: pipeline \"%s\" is left out: %s", pipeline->name,
+                 cli_told(pipeline->failure));
+        else if ((complete &= describe(info, info->pipelines[i], &pipelines[i])) != 0)
+            listed[desc.pipeline_count++] = pipelines[i].of;
+        else fail(t, NULL, NULL, "out of memory");
     }
     desc.contexts = contexts;
     desc.context_count = info->context_count;
-    desc.constants = constants;
+    desc.constants = info->constants;
     desc.constant_count = info->constant_count;
-    desc.wired = wired;
+    desc.pipelines = listed;
     if (complete) {
         if (qnnrt_manifest_write(&desc, json_to_page, &p, &err) != QNNRT_OK)
             fail(t, NULL, cli_hint(&err), "--manifest: %s", cli_told(&err));
@@ -195,7 +186,8 @@ static void write_manifest(tool *t)
     free(files);
     free(hashes);
     free(p.data);
-    free(wired);
-    free(constants);
+    for (size_t i = 0; i < info->pipeline_count; ++i) describe_free(&pipelines[i]);
+    free(pipelines);
+    free(listed);
     free(contexts);
 }

@@ -254,22 +254,20 @@ static int mixed_manifest(mixed *m, const qnnrt_manifest_context *contexts,
 {
     tool *t = m->a->t;
     const qnnrt_compile_info *info = qnnrt_compile_get_info(m->program);
-    qnnrt_pipeline_desc *pipelines = cli_alloc(info->graph_count, sizeof(*pipelines));
-    const qnnrt_conversion **conversions = cli_alloc(info->graph_count, sizeof(*conversions));
+    qnnrt_manifest_pipeline *pipelines = cli_alloc(info->graph_count, sizeof(*pipelines));
     char *path = cli_text("%s/qnnrt.json", t->set.output_dir);
     qnnrt_manifest_desc desc = {0};
     page p = {NULL, 0, 0};
     qnnrt_error err;
     for (size_t i = 0; i < info->graph_count; ++i) {
-        pipelines[i] = *info->graphs[i].pipeline;
-        conversions[i] = info->graphs[i].conversions;
+        pipelines[i].desc = *info->graphs[i].pipeline;
+        pipelines[i].conversions = info->graphs[i].conversions;
     }
     desc.contexts = contexts;
     desc.context_count = info->context_count;
     desc.constants = constants;
     desc.constant_count = info->constant_count;
     desc.pipelines = pipelines;
-    desc.conversions = conversions;
     desc.pipeline_count = info->graph_count;
     if (m->a->decoder != NULL) desc.more = decoder_settings;
     else if (t->set.compile.kv_rows) desc.more = kv_settings;
@@ -280,7 +278,6 @@ static int mixed_manifest(mixed *m, const qnnrt_manifest_context *contexts,
     if (good) mixed_path(m, path);
     else free(path);
     free(p.data);
-    free((void *)conversions);
     free(pipelines);
     return good;
 }
@@ -338,7 +335,7 @@ static int mixed_save(mixed *m, const char *path)
         good = qnnrt_save(context->model, context->number, file, &err) == QNNRT_OK;
         if (!good) fail(t, NULL, cli_hint(&err), "%s", cli_told(&err));
         contexts[i].file = mixed_base(file);
-        contexts[i].backend = role;
+        contexts[i].role = role;
         if (good) mixed_path(m, file);
         if (good) contexts[i].sha256 = hashes[i] = hash_context(t, file);
         else free(file);
@@ -348,11 +345,11 @@ static int mixed_save(mixed *m, const char *path)
         const qnnrt_compile_constant *from = &info->constants[i];
         char *file = cli_text("%s_host_%lu.raw", path, (unsigned long)i);
         good = mixed_constant(m, i, file);
-        constants[i].name = from->name;
+        constants[i].tensor.name = from->name;
         constants[i].file = mixed_base(file);
-        constants[i].dtype = from->dtype;
-        constants[i].rank = from->rank;
-        constants[i].dims = from->dims;
+        constants[i].tensor.dtype = from->dtype;
+        constants[i].tensor.rank = from->rank;
+        constants[i].tensor.dims = from->dims;
         constants[i].data = from->data;
         if (good) mixed_path(m, file);
         else free(file);

@@ -83,7 +83,7 @@ static size_t list_backends(const tool *t, qnnrt_backend *list[ROLES_MOST],
     const qnnrt_manifest_info *info = qnnrt_manifest_get_info(t->model);
     size_t count = 0;
     for (size_t i = 0; info != NULL && i < info->context_count && count < ROLES_MOST; ++i) {
-        const qnnrt_manifest_context_info *context = &info->contexts[i];
+        const qnnrt_manifest_context *context = &info->contexts[i];
         size_t k = 0;
         while (k < count && strcmp(roles[k], context->role) != 0) ++k;
         if (k < count || context->info->backend == NULL) continue;
@@ -149,7 +149,7 @@ static void say_device(const tool *t)
 static void say_contexts(const tool *t)
 {
     size_t count = 0;
-    const qnnrt_manifest_context_info *contexts = qnnrt_manifest_get_info(t->model)->contexts;
+    const qnnrt_manifest_context *contexts = qnnrt_manifest_get_info(t->model)->contexts;
     count = qnnrt_manifest_get_info(t->model)->context_count;
     const char *system_path = qnnrt_manifest_get_info(t->model)->system_path;
     char *system_shown = cli_shown(system_path[0] != '\0' ? system_path : "(not needed)");
@@ -159,7 +159,7 @@ static void say_contexts(const tool *t)
     say(t, "model     %s, %lu context%s\n", model_shown, (unsigned long)count, cli_plural(count));
     free(model_shown);
     for (size_t i = 0; i < count; ++i) {
-        const qnnrt_manifest_context_info *in = &contexts[i];
+        const qnnrt_manifest_context *in = &contexts[i];
         const qnnrt_context_info *c = in->info;
         char *file = cli_shown(in->file);
         char *build = cli_shown(c->build_id != NULL ? c->build_id : "");
@@ -561,7 +561,7 @@ static int open_model(tool *t)
         qnnrt_profile_events(t->loading, &events, &count);
         say_events(t, "of loading", NULL, events, count);
     }
-    const qnnrt_manifest_context_info *contexts = qnnrt_manifest_get_info(t->model)->contexts;
+    const qnnrt_manifest_context *contexts = qnnrt_manifest_get_info(t->model)->contexts;
     count = qnnrt_manifest_get_info(t->model)->context_count;
     for (size_t i = 0; i < count; ++i)
         if (contexts[i].failure != NULL) {

@@ -215,7 +215,7 @@ static void say_job(const tool *t, const job *j)
         cli_plural(info->step_count));
     for (size_t i = 0; i < info->step_count; ++i) {
         const qnnrt_step_info *step = &info->steps[i];
-        const qnnrt_manifest_context_info context = step_context(step);
+        const qnnrt_manifest_context context = step_context(step);
         const int graphs = context.info != NULL;
         char *file = graphs ? cli_shown(context.file) : step_text(step, "\xE2\x86\x92");
         char *graph = cli_shown(step->graph->name), *place = step_place(step);

@@ -126,14 +126,14 @@ static void report_model(const tool *t, json *j)
         return;
     }
     size_t count = 0;
-    const qnnrt_manifest_context_info *contexts = qnnrt_manifest_get_info(t->model)->contexts;
+    const qnnrt_manifest_context *contexts = qnnrt_manifest_get_info(t->model)->contexts;
     count = qnnrt_manifest_get_info(t->model)->context_count;
     json_open(j, "model", '{', 0);
     json_string(j, "ctx_dir", t->set.ctx_dir);
     json_string(j, "system", qnnrt_manifest_get_info(t->model)->system_path);
     json_open(j, "contexts", '[', 0);
     for (size_t i = 0; i < count; ++i) {
-        const qnnrt_manifest_context_info *in = &contexts[i];
+        const qnnrt_manifest_context *in = &contexts[i];
         const qnnrt_context_info *c = in->info;
         json_open(j, NULL, '{', 0);
         json_string(j, "file", in->file);
@@ -312,7 +312,7 @@ static void report_results(json *j, const job *from)
 static void report_step(json *j, const qnnrt_step_info *step)
 {
     static const char *const kinds[] = {"graph", "host", "convert"};
-    const qnnrt_manifest_context_info context = step_context(step);
+    const qnnrt_manifest_context context = step_context(step);
     char text[1024];
     json_open(j, NULL, '{', 1);
     if (context.info != NULL) {

@@ -22,7 +22,7 @@ static void step_drop_program(const qnnrt_manifest *program)
 }
 
 /* Return what its program says of the context of a graph, NULL for a step of no open program. */
-static const qnnrt_manifest_context_info *step_described(const qnnrt_step_info *step)
+static const qnnrt_manifest_context *step_described(const qnnrt_step_info *step)
 {
     for (size_t i = 0; i < 2; ++i) {
         const qnnrt_manifest_info *info = qnnrt_manifest_get_info(step_programs[i]);
@@ -34,11 +34,11 @@ static const qnnrt_manifest_context_info *step_described(const qnnrt_step_info *
 }
 
 /* Return the context of a graph; .info is NULL for a step of another kind. */
-static qnnrt_manifest_context_info step_context(const qnnrt_step_info *step)
+static qnnrt_manifest_context step_context(const qnnrt_step_info *step)
 {
-    qnnrt_manifest_context_info made = {0};
+    qnnrt_manifest_context made = {0};
     if (step->kind != QNNRT_STEP_GRAPH) return made;
-    const qnnrt_manifest_context_info *described = step_described(step);
+    const qnnrt_manifest_context *described = step_described(step);
     if (described != NULL) return *described;
     made.role = "";
     made.info = &qnnrt_get_info(step->model)->contexts[step->context];
@@ -49,7 +49,7 @@ static qnnrt_manifest_context_info step_context(const qnnrt_step_info *step)
 /* Return the number of the context of a graph, in its program. */
 static size_t step_number(const qnnrt_step_info *step)
 {
-    const qnnrt_manifest_context_info *at = step_described(step);
+    const qnnrt_manifest_context *at = step_described(step);
     for (size_t i = 0; i < 2; ++i) {
         const qnnrt_manifest_info *info = qnnrt_manifest_get_info(step_programs[i]);
         if (info != NULL && at >= info->contexts && at < info->contexts + info->context_count)
@@ -62,7 +62,7 @@ static size_t step_number(const qnnrt_step_info *step)
    The caller frees it. */
 static char *step_place(const qnnrt_step_info *step)
 {
-    const qnnrt_manifest_context_info context = step_context(step);
+    const qnnrt_manifest_context context = step_context(step);
     if (context.info == NULL) return cli_text("host");
     const char *name = cli_backend_name(context.info->backend_id);
     if (context.role[0] == '\0') return cli_text("%s", name);
@@ -124,7 +124,7 @@ static char *step_text(const qnnrt_step_info *step, const char *arrow)
    The caller frees it. */
 static char *step_file(const qnnrt_step_info *step)
 {
-    const qnnrt_manifest_context_info context = step_context(step);
+    const qnnrt_manifest_context context = step_context(step);
     if (context.info == NULL) return step_text(step, "\xE2\x86\x92");
     const char *slash = strrchr(context.file, '/');
     return cli_shown(slash != NULL ? slash + 1 : context.file);

@@ -10,6 +10,7 @@
 #include "fuzz.h"
 #include "../meta.h"
 #include "../../tools/qnnrt_manifest.h"
+#include "../../tools/run_describe.h"
 #include <dlfcn.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -110,37 +111,33 @@ static void write_program(const qnnrt_manifest *program, meta_text *out)
 {
     const qnnrt_manifest_info *info = qnnrt_manifest_get_info(program);
     qnnrt_manifest_context *contexts = (qnnrt_manifest_context *)calloc(info->context_count, sizeof(*contexts));
-    qnnrt_manifest_constant *constants = (qnnrt_manifest_constant *)calloc(info->constant_count + 1, sizeof(*constants));
+    described *pipelines = (described *)calloc(info->pipeline_count + 1, sizeof(*pipelines));
+    qnnrt_manifest_pipeline *listed = (qnnrt_manifest_pipeline *)calloc(info->pipeline_count + 1, sizeof(*listed));
     qnnrt_manifest_desc desc;
     qnnrt_error err;
     size_t i;
-    MUST(contexts != NULL && constants != NULL);
+    MUST(contexts != NULL && pipelines != NULL && listed != NULL);
     memset(&desc, 0, sizeof(desc));
     for (i = 0; i < info->context_count; ++i) {
-        contexts[i].file = info->contexts[i].file;
-        contexts[i].backend = info->contexts[i].role;
+        contexts[i] = info->contexts[i];
         contexts[i].fingerprint = info->contexts[i].info->fingerprint;
-        contexts[i].model = info->contexts[i].model;
-        contexts[i].context = info->contexts[i].context;
+        contexts[i].sha256 = NULL;
     }
-    for (i = 0; i < info->constant_count; ++i) {
-        constants[i].name = info->constants[i].tensor->name;
-        constants[i].file = info->constants[i].file;
-        constants[i].offset = info->constants[i].offset;
-        constants[i].dtype = info->constants[i].tensor->dtype;
-        constants[i].rank = info->constants[i].tensor->rank;
-        constants[i].dims = info->constants[i].tensor->dims;
-        constants[i].data = info->constants[i].data;
+    for (i = 0; i < info->pipeline_count; ++i) {
+        MUST(describe(info, info->pipelines[i], &pipelines[i]));
+        listed[i] = pipelines[i].of;
     }
     desc.contexts = contexts;
     desc.context_count = info->context_count;
-    desc.constants = constants;
+    desc.constants = info->constants;
     desc.constant_count = info->constant_count;
-    desc.wired = info->pipelines;
-    desc.wired_count = info->pipeline_count;
+    desc.pipelines = listed;
+    desc.pipeline_count = info->pipeline_count;
     MUST(qnnrt_manifest_write(&desc, meta_add, out, fresh(&err)) == QNNRT_OK);
+    for (i = 0; i < info->pipeline_count; ++i) describe_free(&pipelines[i]);
+    free(pipelines);
+    free(listed);
     free(contexts);
-    free(constants);
 }
 
 /* Write the program, open that, and write it again. */

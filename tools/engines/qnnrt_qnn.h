@@ -1360,8 +1360,8 @@ static qnnrt_result qnnrt_qnn__save_parts(qnnrt_qnn__model *m, qnnrt_manifest_co
     for (i = 0; i < info->context_count && result == QNNRT_OK; ++i) {
         const qnnrt_compile_context *from = &info->contexts[i];
         const char *path;
-        contexts[i].backend = info->backends[from->backend].role;
-        contexts[i].file = qnnrt_qnn__text(&m->arena, err, "%s_%lu.bin", contexts[i].backend,
+        contexts[i].role = info->backends[from->backend].role;
+        contexts[i].file = qnnrt_qnn__text(&m->arena, err, "%s_%lu.bin", contexts[i].role,
                                            (unsigned long)from->number);
         if (contexts[i].file == NULL) return QNNRT_E_MEMORY;
         path = qnnrt_qnn__save_name(m, contexts[i].file, err);
@@ -1371,11 +1371,11 @@ static qnnrt_result qnnrt_qnn__save_parts(qnnrt_qnn__model *m, qnnrt_manifest_co
     for (i = 0; i < info->constant_count && result == QNNRT_OK; ++i) {
         const qnnrt_compile_constant *from = &info->constants[i];
         void *data = qnnrt_hooks_alloc(&m->arena.hooks, from->bytes, 1);
-        constants[i].name = from->name;
+        constants[i].tensor.name = from->name;
         constants[i].file = qnnrt_qnn__text(&m->arena, err, "host_%lu.raw", (unsigned long)i);
-        constants[i].dtype = from->dtype;
-        constants[i].rank = from->rank;
-        constants[i].dims = from->dims;
+        constants[i].tensor.dtype = from->dtype;
+        constants[i].tensor.rank = from->rank;
+        constants[i].tensor.dims = from->dims;
         constants[i].data = from->data;
         if (data == NULL) qnnrt_qnn__fail_memory(err, from->bytes);
         if (data == NULL || constants[i].file == NULL) result = QNNRT_E_MEMORY;
@@ -1394,6 +1394,7 @@ static qnnrt_result qnnrt_qnn__save_all(qnnrt_qnn__model *m, const qnnrt_qnn__pa
     const qnnrt_compile_info *info = qnnrt_compile_get_info(m->program);
     qnnrt_qnn__page page = { NULL, NULL, 0, 0, 0 };
     qnnrt_manifest_desc desc;
+    qnnrt_manifest_pipeline pipeline;
     qnnrt_manifest_context *contexts;
     qnnrt_manifest_constant *constants;
     qnnrt_result result;
@@ -1410,8 +1411,9 @@ static qnnrt_result qnnrt_qnn__save_all(qnnrt_qnn__model *m, const qnnrt_qnn__pa
     desc.context_count = info->context_count;
     desc.constants = constants;
     desc.constant_count = info->constant_count;
-    desc.pipelines = info->graphs[0].pipeline;
-    desc.conversions = &info->graphs[0].conversions;
+    pipeline.desc = *info->graphs[0].pipeline;
+    pipeline.conversions = info->graphs[0].conversions;
+    desc.pipelines = &pipeline;
     desc.pipeline_count = 1;
     page.hooks = &m->arena.hooks;
     if (result == QNNRT_OK) result = qnnrt_manifest_write(&desc, qnnrt_qnn__page_add, &page, err);

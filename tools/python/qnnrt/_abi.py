@@ -483,11 +483,11 @@ class qnnrt_manifest_open_desc(Structure):
     pass
 
 
-class qnnrt_manifest_context_info(Structure):
+class qnnrt_manifest_context(Structure):
     pass
 
 
-class qnnrt_manifest_constant_info(Structure):
+class qnnrt_manifest_constant(Structure):
     pass
 
 
@@ -495,11 +495,7 @@ class qnnrt_manifest_info(Structure):
     pass
 
 
-class qnnrt_manifest_context(Structure):
-    pass
-
-
-class qnnrt_manifest_constant(Structure):
+class qnnrt_manifest_pipeline(Structure):
     pass
 
 
@@ -1265,18 +1261,20 @@ qnnrt_manifest_open_desc._fields_ = [
     ('check_hashes', c_int),
     ('model', qnnrt_desc),
 ]
-qnnrt_manifest_context_info._fields_ = [
+qnnrt_manifest_context._fields_ = [
     ('file', c_char_p),
     ('role', c_char_p),
+    ('fingerprint', c_uint64),
+    ('sha256', c_char_p),
     ('model', c_void_p),
     ('context', c_size_t),
     ('failure', POINTER(qnnrt_error)),
     ('info', POINTER(qnnrt_context_info)),
 ]
-qnnrt_manifest_constant_info._fields_ = [
+qnnrt_manifest_constant._fields_ = [
+    ('tensor', qnnrt_tensor_info),
     ('file', c_char_p),
     ('offset', c_uint64),
-    ('tensor', POINTER(qnnrt_tensor_info)),
     ('data', c_void_p),
 ]
 qnnrt_manifest_info._fields_ = [
@@ -1287,39 +1285,23 @@ qnnrt_manifest_info._fields_ = [
     ('model_count', c_size_t),
     ('models', POINTER(c_void_p)),
     ('context_count', c_size_t),
-    ('contexts', POINTER(qnnrt_manifest_context_info)),
+    ('contexts', POINTER(qnnrt_manifest_context)),
     ('constant_count', c_size_t),
-    ('constants', POINTER(qnnrt_manifest_constant_info)),
+    ('constants', POINTER(qnnrt_manifest_constant)),
     ('pipeline_count', c_size_t),
     ('pipelines', POINTER(c_void_p)),
 ]
-qnnrt_manifest_context._fields_ = [
-    ('file', c_char_p),
-    ('backend', c_char_p),
-    ('fingerprint', c_uint64),
-    ('sha256', c_char_p),
-    ('model', c_void_p),
-    ('context', c_size_t),
-]
-qnnrt_manifest_constant._fields_ = [
-    ('name', c_char_p),
-    ('file', c_char_p),
-    ('offset', c_uint64),
-    ('dtype', c_int),
-    ('rank', c_uint32),
-    ('dims', POINTER(c_uint32)),
-    ('data', c_void_p),
+qnnrt_manifest_pipeline._fields_ = [
+    ('desc', qnnrt_pipeline_desc),
+    ('conversions', POINTER(qnnrt_conversion)),
 ]
 qnnrt_manifest_desc._fields_ = [
     ('contexts', POINTER(qnnrt_manifest_context)),
     ('context_count', c_size_t),
     ('constants', POINTER(qnnrt_manifest_constant)),
     ('constant_count', c_size_t),
-    ('pipelines', POINTER(qnnrt_pipeline_desc)),
+    ('pipelines', POINTER(qnnrt_manifest_pipeline)),
     ('pipeline_count', c_size_t),
-    ('conversions', POINTER(POINTER(qnnrt_conversion))),
-    ('wired', POINTER(c_void_p)),
-    ('wired_count', c_size_t),
     ('more', CFUNCTYPE(None, c_void_p, POINTER(qnnrt_json_writer))),
     ('more_user', c_void_p),
 ]
