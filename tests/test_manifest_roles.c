@@ -439,7 +439,7 @@ TEST(wrong_roles_are_named_errors)
     SAYS("\"npu\", \"cpu\"");
     c.backends[1].role = "npu";
     CHECK_EQ(opens(&c, &program), QNNRT_E_ARG);
-    SAYS("\"npu\" twice");
+    SAYS("\"npu\" is there twice");
     c.backends[1].role = NULL;
     CHECK_EQ(opens(&c, &program), QNNRT_E_ARG);
     SAYS("desc.backends[1]");

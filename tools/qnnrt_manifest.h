@@ -689,36 +689,30 @@ static void qnnrt_manifest__name(qnnrt_manifest__io *x, const char *key, int nee
 }
 
 /* Read a whole number that was found, up to `most`. */
-static int qnnrt_manifest__whole(qnnrt_manifest__io *x, const char *key, uint64_t most,
-                                 uint64_t *out)
+static uint64_t qnnrt_manifest__whole(qnnrt_manifest__io *x, const char *key, uint64_t most)
 {
     char expected[64];
-    if (qnnrt_json_u64(&x->r.value, out) && *out <= most) return 1;
+    uint64_t value = 0;
+    if (qnnrt_json_u64(&x->r.value, &value) && value <= most) return value;
     snprintf(expected, sizeof expected, "a whole number from 0 to %llu", (unsigned long long)most);
-    *out = 0;
-    return qnnrt_manifest__wrong(x, key, expected);
+    qnnrt_manifest__wrong(x, key, expected);
+    return 0;
 }
 
-static void qnnrt_manifest__u64(qnnrt_manifest__io *x, const char *key, int needed, uint64_t most,
-                                uint64_t *value)
+/* A whole number of 4 or 8 bytes. */
+static void qnnrt_manifest__number(qnnrt_manifest__io *x, const char *key, int needed, void *value,
+                                   size_t bytes)
 {
-    if (!qnnrt_manifest__member(x, key, needed, *value == 0, QNNRT_JSON_NUMBER)) return;
-    if (qnnrt_manifest__writes(x)) qnnrt_json_write_u64(x->json, *value);
-    else (void)qnnrt_manifest__whole(x, key, most, value);
-}
-
-static void qnnrt_manifest__u32(qnnrt_manifest__io *x, const char *key, int needed, uint32_t *value)
-{
-    uint64_t wide = *value;
-    qnnrt_manifest__u64(x, key, needed, UINT32_MAX, &wide);
-    if (!qnnrt_manifest__writes(x)) *value = (uint32_t)wide;
-}
-
-static void qnnrt_manifest__index(qnnrt_manifest__io *x, const char *key, int needed, size_t *value)
-{
-    uint64_t wide = *value;
-    qnnrt_manifest__u64(x, key, needed, UINT32_MAX, &wide);
-    if (!qnnrt_manifest__writes(x)) *value = (size_t)wide;
+    uint64_t wide = bytes == 8 ? *(const uint64_t *)value : *(const uint32_t *)value;
+    uint32_t narrow;
+    if (!qnnrt_manifest__member(x, key, needed, wide == 0, QNNRT_JSON_NUMBER)) return;
+    if (qnnrt_manifest__writes(x)) {
+        qnnrt_json_write_u64(x->json, wide);
+        return;
+    }
+    wide = qnnrt_manifest__whole(x, key, bytes == 8 ? UINT64_MAX : UINT32_MAX);
+    narrow = (uint32_t)wide;
+    memcpy(value, bytes == 8 ? (const void *)&wide : (const void *)&narrow, bytes);
 }
 
 static void qnnrt_manifest__i32(qnnrt_manifest__io *x, const char *key, int needed, int32_t *value)
@@ -820,8 +814,10 @@ static const char *qnnrt_manifest__convert_name(unsigned number)
 
 static void qnnrt_manifest__dims(qnnrt_manifest__io *x, qnnrt_tensor_info *tensor)
 {
-    uint32_t dims[QNNRT_MANIFEST__DIMS], *copy, most = x->limits.rank, i;
-    uint64_t size;
+    uint32_t dims[QNNRT_MANIFEST__DIMS], i;
+    const uint32_t most = x->limits.rank < (uint32_t)QNNRT_MANIFEST__DIMS
+                              ? x->limits.rank : (uint32_t)QNNRT_MANIFEST__DIMS;
+    void *copy;
     if (!qnnrt_manifest__member(x, "dims", 1, 0, QNNRT_JSON_ARRAY)) return;
     if (qnnrt_manifest__writes(x)) {
         qnnrt_json_write_array(x->json, 1);
@@ -829,27 +825,24 @@ static void qnnrt_manifest__dims(qnnrt_manifest__io *x, qnnrt_tensor_info *tenso
         qnnrt_json_write_close(x->json);
         return;
     }
-    if (most > QNNRT_MANIFEST__DIMS) most = QNNRT_MANIFEST__DIMS;
     while (qnnrt_manifest__good(x) && qnnrt_json_more(&x->r)) {
         if (tensor->rank == most)
             qnnrt_manifest__refuse(x, QNNRT_E_LIMIT, "\"dims\" has more than %lu dimensions"
                                    " (limits.rank)", (unsigned long)most);
         else if (qnnrt_manifest__take(x, "dims", QNNRT_JSON_NUMBER) &&
-                 qnnrt_manifest__whole(x, "dims", UINT32_MAX, &size))
-            dims[tensor->rank++] = (uint32_t)size;
-        if (tensor->rank > 0 && dims[tensor->rank - 1] == 0)
+                 (dims[tensor->rank++] = (uint32_t)qnnrt_manifest__whole(x, "dims",
+                                                                         UINT32_MAX)) == 0)
             qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, "\"dims\" has a dimension of 0");
     }
-    copy = (uint32_t *)qnnrt_manifest__get(x, tensor->rank, sizeof *copy);
-    if (copy != NULL) memcpy(copy, dims, tensor->rank * sizeof *copy);
-    tensor->dims = copy;
+    copy = qnnrt_manifest__get(x, tensor->rank, sizeof *dims);
+    if (copy != NULL) memcpy(copy, dims, tensor->rank * sizeof *dims);
+    tensor->dims = (const uint32_t *)copy;
 }
 
 /* [step, "name of a tensor"], as a member or, without key, in a list called `part`. */
 static void qnnrt_manifest__pair(qnnrt_manifest__io *x, const char *key, const char *part,
                                  size_t *step, const char **name)
 {
-    uint64_t number = 0;
     if (key != NULL && !qnnrt_manifest__member(x, key, 1, 0, QNNRT_JSON_NONE)) return;
     if (qnnrt_manifest__writes(x)) {
         qnnrt_json_write_array(x->json, 1);
@@ -859,12 +852,12 @@ static void qnnrt_manifest__pair(qnnrt_manifest__io *x, const char *key, const c
         qnnrt_json_write_close(x->json);
         return;
     }
-    if (!qnnrt_manifest__take(x, part, QNNRT_JSON_ARRAY) ||
-        (qnnrt_json_more(&x->r) && !(qnnrt_manifest__take(x, part, QNNRT_JSON_NUMBER) &&
-                                     qnnrt_manifest__whole(x, part, UINT32_MAX, &number))) ||
-        (qnnrt_json_more(&x->r) && !(qnnrt_manifest__take(x, part, QNNRT_JSON_STRING) &&
-                                     qnnrt_manifest__copy(x, part, &x->r.value, 0, name)))) return;
-    *step = (size_t)number;
+    if (!qnnrt_manifest__take(x, part, QNNRT_JSON_ARRAY)) return;
+    if (qnnrt_json_more(&x->r) && qnnrt_manifest__take(x, part, QNNRT_JSON_NUMBER))
+        *step = (size_t)qnnrt_manifest__whole(x, part, UINT32_MAX);
+    if (qnnrt_manifest__good(x) && qnnrt_json_more(&x->r) &&
+        qnnrt_manifest__take(x, part, QNNRT_JSON_STRING))
+        qnnrt_manifest__copy(x, part, &x->r.value, 0, name);
     if (*name == NULL || qnnrt_json_more(&x->r))
         qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, "\"%s\" must have two elements: the number of a"
                                " step and the name of a tensor", part);
@@ -1091,7 +1084,7 @@ static void qnnrt_manifest__side(qnnrt_manifest__io *x, void *item)
 {
     qnnrt_use_desc *use = (qnnrt_use_desc *)item;
     const int writes = qnnrt_manifest__writes(x);
-    qnnrt_manifest__index(x, "step", 1, &use->step);
+    qnnrt_manifest__number(x, "step", 1, &use->step, sizeof use->step);
     if (!writes || !use->output) qnnrt_manifest__name(x, "input", writes, 0, &use->tensor);
     if (!writes || use->output) qnnrt_manifest__name(x, "output", writes, 0, &use->tensor);
     if (!writes) use->output = (x->seen & 4) != 0;
@@ -1103,13 +1096,13 @@ static void qnnrt_manifest__side(qnnrt_manifest__io *x, void *item)
 static void qnnrt_manifest__slot(qnnrt_manifest__io *x, void *item)
 {
     qnnrt_manifest__side(x, item);
-    qnnrt_manifest__u64(x, "offset", 1, UINT64_MAX, &((qnnrt_use_desc *)item)->offset);
+    qnnrt_manifest__number(x, "offset", 1, &((qnnrt_use_desc *)item)->offset, sizeof(uint64_t));
 }
 
 static void qnnrt_manifest__range(qnnrt_manifest__io *x, void *item)
 {
     qnnrt_use_desc *use = (qnnrt_use_desc *)item;
-    qnnrt_manifest__index(x, "step", 1, &use->step);
+    qnnrt_manifest__number(x, "step", 1, &use->step, sizeof use->step);
     qnnrt_manifest__name(x, "input", 1, 0, &use->tensor);
     qnnrt_manifest__i32(x, "low", 1, &use->low);
     qnnrt_manifest__i32(x, "high", 1, &use->high);
@@ -1120,7 +1113,7 @@ static void qnnrt_manifest__value(qnnrt_manifest__io *x, void *item)
     qnnrt_use_desc *use = (qnnrt_use_desc *)item;
     const char *name = (const char *)use->constant;
     size_t i = 0;
-    qnnrt_manifest__index(x, "step", 1, &use->step);
+    qnnrt_manifest__number(x, "step", 1, &use->step, sizeof use->step);
     qnnrt_manifest__name(x, "input", 1, 0, &use->tensor);
     if (qnnrt_manifest__writes(x)) {
         while (i < x->desc->constant_count && x->desc->constants[i].data != use->constant) ++i;
@@ -1159,7 +1152,7 @@ static void qnnrt_manifest__tensor(qnnrt_manifest__io *x, void *item)
     if (writes && !coded) return;
     qnnrt_manifest__f32(x, "scale", coded, &quant->scale);
     qnnrt_manifest__i32(x, "offset", coded, &quant->offset);
-    qnnrt_manifest__u32(x, "bits", 0, &quant->bitwidth);
+    qnnrt_manifest__number(x, "bits", 0, &quant->bitwidth, sizeof quant->bitwidth);
     if (!writes && coded) quant->encoding = QNNRT_ENCODING_PER_TENSOR;
     if (x->mode == QNNRT_MANIFEST__CHECK && coded && (unsigned)tensor->dtype >> 8 != 3 &&
         (unsigned)tensor->dtype >> 8 != 4)
@@ -1182,7 +1175,7 @@ static void qnnrt_manifest__step(qnnrt_manifest__io *x, void *item)
         qnnrt_manifest__refuse(x, QNNRT_E_ARG, "\"%.160s\" is in a context that is not described",
                                step->graph != NULL ? step->graph : "");
     if (!writes || graph) {
-        qnnrt_manifest__index(x, "context", graph && !called, &step->context);
+        qnnrt_manifest__number(x, "context", graph && !called, &step->context, sizeof step->context);
         qnnrt_manifest__name(x, "graph", graph && !called, 0, &step->graph);
     }
     if (host != NULL) {
@@ -1230,8 +1223,8 @@ static void qnnrt_manifest__buffer(qnnrt_manifest__io *x, void *item)
     qnnrt_buffer_desc *buffer = (qnnrt_buffer_desc *)item;
     x->buffer = x->number;
     qnnrt_manifest__name(x, "name", 1, 0, &buffer->name);
-    qnnrt_manifest__u64(x, "bytes", 1, UINT64_MAX, &buffer->bytes);
-    qnnrt_manifest__u32(x, "align", 0, &buffer->align);
+    qnnrt_manifest__number(x, "bytes", 1, &buffer->bytes, sizeof buffer->bytes);
+    qnnrt_manifest__number(x, "align", 0, &buffer->align, sizeof buffer->align);
     qnnrt_manifest__uses(x, "slots", "slot", QNNRT_MANIFEST__NEEDED, qnnrt_manifest__slot,
                          QNNRT_MANIFEST__SLOT);
     if (x->mode == QNNRT_MANIFEST__CHECK && buffer->bytes == 0)
@@ -1318,7 +1311,7 @@ static void qnnrt_manifest__constant(qnnrt_manifest__io *x, void *item)
     qnnrt_manifest_constant *constant = (qnnrt_manifest_constant *)item;
     qnnrt_manifest__name(x, "name", 1, 0, &constant->tensor.name);
     qnnrt_manifest__name(x, "file", 1, 1, &constant->file);
-    qnnrt_manifest__u64(x, "offset", 0, UINT64_MAX, &constant->offset);
+    qnnrt_manifest__number(x, "offset", 0, &constant->offset, sizeof constant->offset);
     qnnrt_manifest__dtype(x, &constant->tensor.dtype);
     qnnrt_manifest__dims(x, &constant->tensor);
     if (x->mode == QNNRT_MANIFEST__CHECK && qnnrt_manifest__good(x))
@@ -1328,7 +1321,7 @@ static void qnnrt_manifest__constant(qnnrt_manifest__io *x, void *item)
 static void qnnrt_manifest__program_of(qnnrt_manifest__io *x, void *item)
 {
     qnnrt_manifest__program *p = (qnnrt_manifest__program *)item;
-    qnnrt_manifest__u32(x, "version", 1, &p->version);
+    qnnrt_manifest__number(x, "version", 1, &p->version, sizeof p->version);
     qnnrt_manifest__items(x, "backends", "backend", QNNRT_MANIFEST__NEEDED | QNNRT_MANIFEST__ALONE |
                           QNNRT_MANIFEST__NAMED, qnnrt_manifest__role, sizeof *p->roles, &p->roles,
                           &p->role_count);
@@ -1796,17 +1789,15 @@ static qnnrt_result qnnrt_manifest__check_desc(const qnnrt_manifest_open_desc *d
         return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_manifest_open: desc.backends or"
                                " desc.host_functions is NULL with a count");
     for (i = 0; i < desc->backend_count; ++i) {
-        const qnnrt_manifest_role *one = &desc->backends[i];
-        if (one->role == NULL || one->role[0] == '\0')
-            return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_manifest_open: desc.backends[%lu] has"
-                                   " no role", (unsigned long)i);
-        if (qnnrt_manifest__given(desc, one->role) != one)
-            return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_manifest_open: desc.backends has the"
-                                   " role \"%.200s\" twice", one->role);
-        if (one->backend != NULL && desc->model.inspect)
-            return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_manifest_open: desc.model.inspect does"
-                                   " not use a backend; leave desc.backends[%lu].backend NULL",
-                                   (unsigned long)i);
+        const char *role = desc->backends[i].role, *why = NULL;
+        if (role == NULL || role[0] == '\0') why = "has no role";
+        else if (qnnrt_manifest__given(desc, role) != &desc->backends[i]) why = "is there twice";
+        else if (desc->backends[i].backend != NULL && desc->model.inspect)
+            why = "has an open backend, which desc.model.inspect does not use";
+        if (why != NULL)
+            return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_manifest_open: desc.backends[%lu]"
+                                   " \"%.200s\" %s", (unsigned long)i, role != NULL ? role : "",
+                                   why);
     }
     return QNNRT_OK;
 }
