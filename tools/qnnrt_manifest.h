@@ -1175,7 +1175,8 @@ static void qnnrt_manifest__step(qnnrt_manifest__io *x, void *item)
         qnnrt_manifest__refuse(x, QNNRT_E_ARG, "\"%.160s\" is in a context that is not described",
                                step->graph != NULL ? step->graph : "");
     if (!writes || graph) {
-        qnnrt_manifest__number(x, "context", graph && !called, &step->context, sizeof step->context);
+        qnnrt_manifest__number(x, "context", graph && !called, &step->context,
+                               sizeof step->context);
         qnnrt_manifest__name(x, "graph", graph && !called, 0, &step->graph);
     }
     if (host != NULL) {
