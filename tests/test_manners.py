@@ -3,7 +3,7 @@
 
     python3 tests/test_manners.py [BUILD_DIR [RELEASE_DIR]]
 
-The verbs are those of `qnnrt-run --help`; each needs a row in VERBS and an example in its help. tools/JSON.md
+The verbs are those of `qnnrt-run --help`; each needs a row in VERBS and an example in its help. tools/run/JSON.md
 has the shapes of all documents for programs; the real ones are compared with it. BUILD_DIR (default build)
 holds qnnrt-run, qnnrt-llm and libQnnRef.so. A check that passes prints nothing."""
 import csv
@@ -343,7 +343,7 @@ SIMPLE = {"text": str, "number": (int, float), "count": int, "int": int, "bool":
 
 
 class Shapes:
-    """The shapes of tools/JSON.md: lines "member type  meaning" below "name:"."""
+    """The shapes of tools/run/JSON.md: lines "member type  meaning" below "name:"."""
 
     def __init__(self, path):
         self.shapes, self.seen, shape = {}, set(), None
@@ -615,7 +615,7 @@ tmp = tempfile.mkdtemp(prefix="test_manners.")
 try:
     with open(os.path.join(tmp, "values.raw"), "wb") as raw:
         raw.write(struct.pack("4f", 1, -2, 3, 4))
-    shapes = Shapes(os.path.join(TOP, "tools", "JSON.md"))
+    shapes = Shapes(os.path.join(TOP, "tools", "run", "JSON.md"))
     plain = make_model("plain", "plain", "x", "m", "y")
     hostile = make_model("hostile", "g\"\n\x1b[31m<script>alert(1)<", "x" + HOSTILE.replace("=", ""), "m" + HOSTILE, "y" + HOSTILE)
     for values in (plain, hostile):

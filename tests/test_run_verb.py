@@ -548,10 +548,10 @@ if os.path.exists(os.path.join(RELEASE, "libQnnHtp.so")):
     check("config_compile_htp", (look["soc_model"], look["dsp_arch"], *(look["metadata"]["graphs"][0][key] for key in ("vtcm_bytes", "optimization_level", "hvx_threads"))) ==
           (69, 79, 4 << 20, 3, 2), str(look)[:400])
 
-# ---- the table of tools/NETRUN.md -------------------------------------------------------------------
+# ---- the table of tools/run/NETRUN.md -------------------------------------------------------------------
 
 helps, options, rows_seen = {}, set(), 0
-for line in open(os.path.join(TOP, "tools/NETRUN.md")):
+for line in open(os.path.join(TOP, "tools/run/NETRUN.md")):
     cells = [cell.strip() for cell in re.split(r" *\| *", line.strip())[1:-1]] if line.startswith("|") else []
     if len(cells) != 4 or cells[1] in ("", "---"):
         continue

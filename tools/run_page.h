@@ -130,7 +130,7 @@ static void json_count(json *j, const char *key, uint64_t value)
     qnnrt_json_write_u64(j, value);
 }
 
-/* Begin a document for programs. format: "qnnrt-run.<verb>", which tools/JSON.md describes. */
+/* Begin a document for programs. format: "qnnrt-run.<verb>", which tools/run/JSON.md describes. */
 static void json_document(json *j, page *p, const char *format)
 {
     enum { VERSION = 1 };              /* of all forms; it grows when a member goes or changes */
