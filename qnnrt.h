@@ -292,13 +292,14 @@
        ':'). Have libraries unpacked at install (useLegacyPackaging), and declare
        <uses-native-library android:name="libcdsprpc.so" android:required="false"/>; do not ship
        that one. qnnrt-run doctor FOLDER checks such a folder, and tools/phone.sh makes a first run
-       on a phone. The README has the whole checklist.
+       on a phone. examples/android/README.md has the whole checklist.
 
    Unproven on device
        All of this ran on Qualcomm's genuine x86-64 libraries of five releases (2.47 to 2.51), in
-       which an emulator replaces the NPU. What only a phone can prove has keys, which README.md
-       explains and a transcript of tools/phone.sh ticks off (keys: start, load, execute, output,
-       time, power, memory, resident, text, weights, compose, restart).
+       which an emulator replaces the NPU. What only a phone can prove has keys, which
+       examples/android/README.md explains and a transcript of tools/phone.sh ticks off (keys:
+       start, load, execute, output, time, power, memory, resident, text, weights, compose,
+       restart).
 
    ROOMS (search for the tag)
        >>config >>os >>size >>sort >>mem >>err >>log >>share >>codes >>dtype >>float

@@ -65,13 +65,13 @@ if "$build/examples/03_compose" "$build/libQnnRef.so" "$out/layer.bin" >"$out/te
     session "$out/layer.bin" qnn.library_path="$build/libQnnRef.so" engine=qnn device=cpu && grep -q '^y: 2 values, mean ' "$out/text"
 then good; else bad session_ref "$(cat "$out/text" "$out/log")"; fi
 
-# The output that README.md shows.
+# The output that tools/engines/README.md shows.
 ort=build/engines/onnxruntime-1.31.1
-sed -n '/^<!-- the output of 09_session -->$/,/^[^ <]/p' README.md | sed -n 's/^    //p' >"$out/shown"
+sed -n '/^<!-- the output of 09_session -->$/,/^[^ <]/p' tools/engines/README.md | sed -n 's/^    //p' >"$out/shown"
 if ls "$ort"/libonnxruntime.so.* >/dev/null 2>&1; then
     "$build/examples/09_session" tests/data/onnx/mlp.onnx device=cpu onnxrt.library_path=$ort >"$out/text" 2>&1
     if [ "$(wc -l <"$out/shown")" -gt 5 ] && cmp -s "$out/shown" "$out/text"; then good
-    else bad session_prints_what_the_readme_shows "$(diff "$out/shown" "$out/text")"; fi
+    else bad session_prints_what_the_document_shows "$(diff "$out/shown" "$out/text")"; fi
 elif [ "${QNNRT_REQUIRE_ALL:-0}" = 1 ]; then bad session_readme "no ONNX Runtime in $ort: make engine-libs"
 else skipped=$((skipped + 1)); fi
 

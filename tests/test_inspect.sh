@@ -522,12 +522,13 @@ for text in '1 broken edge' 'class="bold t-bad">h<' 'class="broken"' 'but 8 floa
 check cut_entries "$(grep t-bad "$tmp/cut.svg")" test "$(grep -c 'class="bold t-bad">h<' "$tmp/cut.svg")" -eq 3
 says cut_dot cut.dot 'color=red, fontcolor=red, style=dashed'
 
-# ---- the pictures of the README --------------------------------------------------------------------
+# ---- the pictures of the documents -----------------------------------------------------------------
 
-# Every command of the README that makes a picture makes the committed one.
-ctx=$(sed -n 's/^    ctx=\([^;]*\);.*/\1/p' "$tests/../README.md" | head -n 1)
-grep -oE '^    build/qnnrt-run (inspect|plan) .*--svg [^ ]+$' "$tests/../README.md" | sed "s|\$ctx|$ctx|" >"$tmp/lines"
-check readme_lines "$(wc -l <"$tmp/lines") lines in README.md, not 4" test "$(wc -l <"$tmp/lines")" -eq 4
+# Every command of tools/run/README.md that makes a picture makes the committed one.
+document=$tests/../tools/run/README.md
+ctx=$(sed -n 's/^    ctx=\([^;]*\);.*/\1/p' "$document" | head -n 1)
+grep -oE '^    build/qnnrt-run (inspect|plan) .*--svg [^ ]+$' "$document" | sed "s|\$ctx|$ctx|" >"$tmp/lines"
+check readme_lines "$(wc -l <"$tmp/lines") lines in tools/run/README.md, not 4" test "$(wc -l <"$tmp/lines")" -eq 4
 while read -r _ command model rest; do
     case $rest in *system_so*) if [ ! -e "$system" ]; then skip readme_picture "$system is missing"; continue; fi ;; esac
     picture=${rest##* }

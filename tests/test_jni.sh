@@ -36,17 +36,17 @@ step() {
 mkdir "$tmp/classes" "$tmp/h" "$tmp/layer" "$tmp/llm" "$tmp/begins" "$tmp/padded" "$tmp/numbers"
 step java_8 "$javac" --release 8 -Xlint:all -Xlint:-options -Werror -h "$tmp/h" -d "$tmp/classes" "$app"/java/qnnrt/*.java
 step java_test "$javac" -Xlint:all -Werror -cp "$tmp/classes" -d "$tmp/classes" "$tests/jni/JniTest.java"
-# The program of README.md, in the class that it needs.
+# The program of examples/android/README.md, in the class that it needs.
 mkdir "$tmp/readme"
 {
     echo 'import java.nio.ByteBuffer; import qnnrt.Qnnrt; class Readme {'
     echo 'static void show(String text) { }'
     echo 'static void run(String folder, String chat, String libraries, ByteBuffer image) {'
-    sed -n '/^```java$/,/^```$/p' "$top/README.md" | grep -v '^```'
+    sed -n '/^```java$/,/^```$/p' "$top/examples/android/README.md" | grep -v '^```'
     echo '} }'
 } >"$tmp/readme/Readme.java"
 step java_readme "$javac" -cp "$tmp/classes" -d "$tmp/readme" "$tmp/readme/Readme.java"
-check java_readme "no program in README.md" grep -q llm.generate "$tmp/readme/Readme.java"
+check java_readme "no program in examples/android/README.md" grep -q llm.generate "$tmp/readme/Readme.java"
 
 # shellcheck disable=SC2086  # several words
 c_library() {

@@ -146,10 +146,10 @@ $shell tools/phone.sh --keys >"$tmp/keys"
 $shell tools/phone.sh --help >"$tmp/out"
 says help out '--transcript'
 
-# README.md and the manual list the same keys in the same order.
+# examples/android/README.md and the manual list the same keys in the same order.
 cut -d ' ' -f 1 "$tmp/keys" >"$tmp/wanted"
-sed -n '/^| key |/,/^$/s/^| `\([a-z]*\)` |.*/\1/p' README.md >"$tmp/readme"
-check keys_readme "README.md lists other keys: $(diff "$tmp/wanted" "$tmp/readme" | tr '\n' ' ')" cmp "$tmp/wanted" "$tmp/readme"
+sed -n '/^| key |/,/^$/s/^| `\([a-z]*\)` |.*/\1/p' examples/android/README.md >"$tmp/readme"
+check keys_readme "examples/android/README.md lists other keys: $(diff "$tmp/wanted" "$tmp/readme" | tr '\n' ' ')" cmp "$tmp/wanted" "$tmp/readme"
 sed -n '/^   Unproven on device$/,/^$/p' qnnrt.h | tr '\n' ' ' | sed 's/.*(keys: \([^)]*\)).*/\1/' | tr -s ', ' '\n\n' | awk 1 >"$tmp/manual"
 check keys_manual "qnnrt.h lists other keys: $(diff "$tmp/wanted" "$tmp/manual" | tr '\n' ' ')" cmp "$tmp/wanted" "$tmp/manual"
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The C programs of README.md and of the headers' first screens compile; those of README.md print the documented output. Every loop of a header's manual runs."""
+"""The programs of the documents and of the headers' first screens compile; those of documents print what is below them. Every loop of a header's manual runs. What else holds for all documents is in docs.py."""
 import glob
 import itertools
 import json
@@ -14,6 +14,7 @@ import tempfile
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(TOP, "tests"))
+import docs  # noqa: E402
 import headers  # noqa: E402
 
 CC = os.environ.get("CC", "cc")
@@ -37,7 +38,7 @@ def check(name, source):
 
 
 def prints(name, source, model, make, wanted, file="build/snippet.c", command="cc -std=c99 -I. -Itools build/snippet.c -o build/snippet -ldl && build/snippet"):
-    """Follow the README in a copy of a clone: make the folder that a program opens, save the program, type its command.
+    """Follow a document in a copy of a clone: make the folder that a program opens, save the program, type its command.
     It prints the wanted output, and no file lies outside of build/."""
     global passed, failed
     with tempfile.TemporaryDirectory() as folder:
@@ -62,18 +63,48 @@ def prints(name, source, model, make, wanted, file="build/snippet.c", command="c
         print("readme: %s prints\n%s\n  instead of\n%s" % (name, found, wanted))
 
 
-readme = open(os.path.join(TOP, "README.md")).read()
-snippets = re.findall(r"```c\n(.*?)```", readme, re.S)
-for number, snippet in enumerate(snippets):
-    check("README.md snippet %d" % number, snippet)
+# Every document: budgets of words, sentences, links, options, targets, paths, and where commands write.
+count, wrong = docs.problems()
+passed, failed = passed + count, failed + len(wrong)
+for line in wrong:
+    print("readme: %s" % line)
+
+# These checks can fail.
+FAULTS = {
+    "word " * 401: "401 words, more than 400",
+    "A sentence of %s." % ("many words " * 17): None,
+    "A sentence of %s." % ("many words " * 18): "39 words in one sentence",
+    "* A point, and\n  then %s." % ("many `long words` " * 18): "words in one sentence",
+    "| %s |\n\n    %s\n" % ("cells " * 40, "code " * 40): None,
+    "[a](none.md)": "the link to none.md leads nowhere",
+    "[a](llm/README.md#a-small-server) [b](../README.md#limits) [c](https://example.org/#x)": None,
+    "[a](../README.md#none)": "no such heading",
+    '<img src="none.svg">': "the link to none.svg leads nowhere",
+    "    make check T=none && make none": "no target none",
+    "    build/qnnrt-run inspect build/x --none": "no option --none",
+    "Say `tests/none.py`.": "no tests/none.py",
+    "    build/qnnrt-run run build/x --output_dir out": "not below build/: out",
+    "    cc -std=c99 examples/01_hello.c -ldl": "writes to the current folder",
+}
+for text, wanted in FAULTS.items():
+    _, wrong = docs.problems_of("examples/README.md", text)
+    if len(wrong) == (wanted is not None) and all(wanted in line for line in wrong):
+        passed += 1
+    else:
+        failed += 1
+        print("readme: docs.py finds %s instead of %s in: %.100s" % (wrong, wanted, text))
+
+snippets = docs.fenced("c")
+for path, snippet in snippets:
+    check("the program of %s" % path, snippet)
 
 # The lines that open a session, in a function.
-session = re.search(r"^    #include \"qnnrt_engines.h\"\n\n((?:    .*\n)+)", readme, re.M)
-check("README.md, the lines of a session", '#include "qnnrt_engines.h"\n#include <stdio.h>\nvoid f(void);\nvoid f(void)\n{\n%s}\n' %
+session = re.search(r"^    #include \"qnnrt_engines.h\"\n\n((?:    .*\n)+)", docs.TEXTS["tools/engines/README.md"], re.M)
+check("tools/engines/README.md, the lines of a session", '#include "qnnrt_engines.h"\n#include <stdio.h>\nvoid f(void);\nvoid f(void)\n{\n%s}\n' %
       (session.group(1) if session else "    no such lines\n"))
 
 # The size on the first screen is about right.
-stated = re.search(r"with ([\d,]+) lines", readme)
+stated = re.search(r"have ([\d,]+) lines", docs.TEXTS["README.md"])
 lines = sum(open(os.path.join(TOP, header)).read().count("\n") for header in ("qnnrt.h", "qnnrt_json.h"))
 if stated and abs(int(stated.group(1).replace(",", "")) - lines) < lines // 20:
     passed += 1
@@ -82,50 +113,32 @@ else:
     print("readme: the two headers have %d lines, README.md says %s" % (lines, stated and stated.group(1)))
 
 # The line that each program prints is below it.
-typed = re.findall(r"Save it as `([^`]+)`. After `make \w+`, `(cc [^`]+)`\sprints\n\n    ([^\n]+)\n", readme)
-outputs = [output for _, _, output in typed]
-if len(snippets) != 2 or len(outputs) != 2:
+TYPED = r"Save it as `([^`]+)`. After `make \w+`, `(cc [^`]+)`\sprints\n\n    ([^\n]+)\n"
+MODELS = {
+    "README.md": ("build/run/ref/model", ["build/examples/05_make_model", "tests/data/llm/model", "MODEL"]),
+    "examples/llm/README.md": ("build/llm-run/ref/model", ["build/examples/llm/export", "tests/data/llm/model", "MODEL", "--type", "w8a16", "--shards", "4",
+                                                           "--backend_so", "build/libQnnRef.so"]),
+}
+if sorted(path for path, _ in snippets) != sorted(MODELS):
     failed += 1
-    print("readme: README.md has %d programs and %d outputs of them, not 2 and 2" % (len(snippets), len(outputs)))
-else:
-    prints("the first program", snippets[0], "build/run/ref/model",
-           ["build/examples/05_make_model", "tests/data/llm/model", "MODEL"], outputs[0], *typed[0][:2])
-    prints("the second program", snippets[1], "build/llm-run/ref/model",
-           ["build/examples/llm/export", "tests/data/llm/model", "MODEL", "--type", "w8a16", "--shards", "4",
-            "--backend_so", "build/libQnnRef.so"], outputs[1], *typed[1][:2])
+    print("readme: programs in C are in %s" % [path for path, _ in snippets])
+for path, snippet in snippets:
+    typed = re.findall(TYPED, docs.TEXTS[path])
+    if len(typed) == 1 and path in MODELS:
+        prints("the program of " + path, snippet, *MODELS[path], typed[0][2], *typed[0][:2])
+    else:
+        failed += 1
+        print("readme: %s has %d outputs of programs, not 1" % (path, len(typed)))
 
-# Whoever follows the README has a clean clone after it: what its commands and programs write lies below build/, or is
-# a picture that is committed. A word in capitals stands for a name of the reader's.
-blocks = re.findall(r"^    ((?:.*\\\n)*.*)", readme, re.M) + re.findall(r"^```python\n(.*?)```", readme, re.M | re.S) + re.findall(r"`([^`\n]+)`", readme)
-OUTPUTS = (r"--(?:output_dir|output|report|svg|dot|save|profile_out|json_file|bind_plan_out|transcript|store|stats|dump_logits|csv)\s+([^\s`]+)", r"\s-[oB]\s+(\S+)",
-           r"mkdir -p (\S+)", r"03_compose build/\S+ (\S+)", r"\\\n.*\s>\s+(\S+)", r"""open\("([^"]+)", "w""", r"""save_model\(\w+, "([^"]+)""", r"""tofile\("([^"]+)""")
-outside = [path for block in blocks for form in OUTPUTS for path in re.findall(form, block)] + re.findall(r"[Ss]ave it as `([^`]+)`", readme)
-wrote = len(outside)
-outside = [path for path in outside if not re.match(r"build/|tests/data/pictures/\w+\.svg$|-$|[A-Z]\w*$", path)]
-outside += [block for block in blocks if re.match(r"cc .*\.c\b", block) and " -o " not in block or "tools/phone.sh build/" in block and "--transcript" not in block]
-if outside or wrote < 40:
-    failed += 1
-    print("readme: %d outputs; not below build/: %s" % (wrote, ", ".join(outside)))
-else:
+# Sessions in Python (tests/test_python.sh runs it) and the export from PyTorch have ten lines each.
+programs = docs.fenced("python")
+if [path for path, _ in programs] == ["tools/python/README.md", "tools/run/compile/README.md"] and \
+        all(sum(1 for line in text.splitlines() if line) <= 10 and compile(text, path, "exec") for path, text in programs):
     passed += 1
+else:
+    failed += 1
+    print("readme: programs in Python are in %s, or one has more than ten lines" % [path for path, _ in programs])
 
-# Sessions in Python (tests/test_python.sh runs it) and the export from PyTorch have ten lines each; the commands after
-# the export have only options that the tool has.
-programs = re.findall(r"```python\n(.*?)```", readme, re.S)
-if len(programs) == 2 and all(sum(1 for line in text.splitlines() if line) <= 10 and compile(text, "README.md", "exec") for text in programs):
-    passed += 1
-else:
-    failed += 1
-    print("readme: README.md has %d programs in Python, or one has more than ten lines" % len(programs))
-part = re.search(r"^## From PyTorch\n(.*?)^## ", readme, re.S | re.M)
-options = {option for path in ("tools/run_options.h", "tools/cli_options.h", "tools/qnnrt-llm.c")
-           for option in re.findall(r'\.name = "(\w+)"|\.alias = "(\w+)"', open(os.path.join(TOP, path)).read()) for option in option}
-unknown = sorted(set(re.findall(r"--(\w+)", part.group(1) if part else "--none")) - options)
-if unknown:
-    failed += 1
-    print("readme: From PyTorch has options that the tools do not have: %s" % ", ".join(unknown))
-else:
-    passed += 1
 
 def first_screen(path, last, first="qnnrt *model;"):
     """Return the program on a header's first screen."""
@@ -516,13 +529,6 @@ for path in sorted(glob.glob(TOP + "/*.h") + [path for part in ("tools", "exampl
         if problem is not None:
             print("readme: the loop of %s, \"%s\": %s" % (path, title, problem))
 shutil.rmtree(folder)
-
-for link in re.findall(r"\]\(([^)#:]+)\)", readme):
-    if os.path.exists(os.path.join(TOP, link)):
-        passed += 1
-    else:
-        failed += 1
-        print("readme: the link to %s leads nowhere" % link)
 
 print("%d passed, %d failed" % (passed, failed))
 sys.exit(failed != 0)

@@ -50,7 +50,7 @@ supported), 5 the libraries, 6 the transfer (storage, permission, connection), 7
 end
 }
 
-# What is unproven until a transcript of a phone ticks it off. README.md and the manual in qnnrt.h list the same keys.
+# What is unproven until a transcript of a phone ticks it off. examples/android/README.md and the manual in qnnrt.h list the same keys.
 keys() {
     cat <<'end'
 start      the tools start on Android

@@ -8,12 +8,13 @@
    qnnrt_ir.h lies beside this file; qnnrt.h and qnnrt_json.h too, or the compiler finds them. Link
    with -ldl -lm.
 
-       qnnrt_cpu_fallback *host; qnnrt *model; qnnrt_error err; qnnrt_desc desc = {0};
+       qnnrt_cpu_fallback *host; qnnrt_manifest *program; qnnrt_error err;
+       qnnrt_manifest_open_desc desc = {0};                    // of qnnrt_manifest.h
        if (qnnrt_cpu_fallback_open("model_dir", NULL, &host, &err) != QNNRT_OK) puts(err.text);
        desc.host_functions = qnnrt_cpu_fallback_functions(host, &desc.host_function_count);
-       if (qnnrt_open("model_dir", &desc, &model, &err) != QNNRT_OK) puts(err.text);
+       if (qnnrt_manifest_open("model_dir", &desc, &program, &err) != QNNRT_OK) puts(err.text);
        ...
-       qnnrt_close(model);
+       qnnrt_manifest_close(program);
        qnnrt_cpu_fallback_close(host);
 
    Uses     Public names of qnnrt.h, qnnrt_json.h and qnnrt_ir.h, and libc.

@@ -1,4 +1,4 @@
-"""The Python of README.md and the example run, and print what they say."""
+"""The Python of tools/python/README.md and the example run, and print what they say."""
 import os
 import re
 import subprocess
@@ -11,7 +11,7 @@ from common import LAYER, TOP
 
 class Readme(unittest.TestCase):
     def test_the_lines_of_the_readme(self):
-        with open(os.path.join(TOP, "README.md"), encoding="utf-8") as file:
+        with open(os.path.join(TOP, "tools/python/README.md"), encoding="utf-8") as file:
             blocks = [b for b in re.findall(r"```python\n(.*?)```", file.read(), re.S) if "import qnnrt" in b]
         self.assertEqual(len(blocks), 1)
         expected = re.findall(r"print\(.*\)\s+# (.*)", blocks[0])

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write mlp.onnx, the model of the README's part about engines. Needs onnx and numpy.
+"""Write mlp.onnx, the model of tools/engines/README.md. Needs onnx and numpy.
 
     make.py FILE
 
