@@ -296,10 +296,9 @@
 
    Unproven on device
        All of this ran on Qualcomm's genuine x86-64 libraries of five releases (2.47 to 2.51), in
-       which an emulator replaces the NPU. What only a phone can prove has keys, which
-       examples/android/README.md explains and a transcript of tools/phone.sh ticks off (keys:
-       start, load, execute, output, time, power, memory, resident, text, weights, compose,
-       restart).
+       which an emulator replaces the NPU. What only a phone can prove has keys, which a transcript
+       of tools/phone.sh ticks off and examples/android/README.md explains (keys: start, load,
+       execute, output, time, power, memory, resident, text, weights, compose, restart).
 
    ROOMS (search for the tag)
        >>config >>os >>size >>sort >>mem >>err >>log >>share >>codes >>dtype >>float

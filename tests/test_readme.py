@@ -71,9 +71,9 @@ for line in wrong:
 
 # These checks can fail.
 FAULTS = {
-    "word " * 401: "401 words, more than 400",
-    "A sentence of %s." % ("many words " * 17): None,
-    "A sentence of %s." % ("many words " * 18): "39 words in one sentence",
+    "Two words.\n\n" * 201: "402 words, more than 400",
+    "A sentence of %s" % ("many words " * 16): None,
+    "A sentence of %s" % ("many words " * 17): "37 words in one sentence",
     "* A point, and\n  then %s." % ("many `long words` " * 18): "words in one sentence",
     "| %s |\n\n    %s\n" % ("cells " * 40, "code " * 40): None,
     "[a](none.md)": "the link to none.md leads nowhere",
