@@ -124,6 +124,16 @@ def commands(path, text):
     return count, wrong
 
 
+def sources():
+    """Return the words of the code that documents may name; HISTORY has names that went."""
+    text = "".join(read(path).partition("\n   HISTORY\n")[0] for path in files("*.h", "Makefile", "tests/*.sh", "tools/**/*.[ch]", "tools/**/*.hpp", "tools/**/*.[cp][py]*",
+                                                                               "examples/**/*.[ch]"))
+    return set(re.findall(r"\w+", text)) | {os.path.basename(path).partition(".")[0] for path in files("tools/**/*", "examples/**/*")}
+
+
+SOURCES = sources()
+
+
 def outputs(text):
     """Return the files that commands and programs of a document write, and those of them that may not be there."""
     wrote = [file for block in blocks(text) for form in OUTPUTS for file in re.findall(form, block)] + re.findall(r"[Ss]ave it as `([^`]+)`", text)
@@ -140,12 +150,14 @@ def problems_of(path, text):
         count += 1
         if len(sentence.split()) > LONGEST:
             wrong.append("%d words in one sentence: %s" % (len(sentence.split()), sentence.strip()))
+    named = set(re.findall(r"\b(?:qnnrt|QNNRT)_\w+", text))
+    wrong += ["no code has the name %s" % name for name in sorted(named - SOURCES)]
     wrote, where = outputs(text)
     wrong += ["not below build/: %s" % file for file in where]
     if path not in LISTS:
         number, lines = commands(path, text)
         count, wrong = count + number, wrong + lines
-    return count + len(wrote), ["%s: %s" % (path, line) for line in wrong]
+    return count + len(named) + len(wrote), ["%s: %s" % (path, line) for line in wrong]
 
 
 def problems():

@@ -84,6 +84,7 @@ FAULTS = {
     "    build/qnnrt-run inspect build/x --none": "no option --none",
     "Say `tests/none.py`.": "no tests/none.py",
     "    build/qnnrt-run run build/x --output_dir out": "not below build/: out",
+    "Call `qnnrt_open()`, not `qnnrt_recover()`.": "no code has the name qnnrt_recover",
     "    cc -std=c99 examples/01_hello.c -ldl": "writes to the current folder",
 }
 for text, wanted in FAULTS.items():
