@@ -5463,6 +5463,11 @@ static int qnnrt__compare_quant_order(const qnnrt_quant *a, const qnnrt_quant *b
     return order;
 }
 
+QNNRT_API int qnnrt_quant_equal(const qnnrt_quant *a, const qnnrt_quant *b)
+{
+    return a != NULL && b != NULL && qnnrt__compare_quant_order(a, b) == 0;
+}
+
 /* Return 0 if two tensors can share memory: same dimensions, dtype, format and encoding. Else
    return a number below or above 0: any order that always is the same. */
 static int qnnrt__compare_order(const qnnrt_tensor_info *a, const qnnrt_tensor_info *b)
@@ -5497,34 +5502,36 @@ static const char *qnnrt__compare_first(const qnnrt_quant *a, const qnnrt_quant 
     return out;
 }
 
-/* Write a tensor as "ufixed16[1,<=32,128] scale 0.00012 offset -32768"; "<=" is before a dynamic
-   dimension. */
-static const char *qnnrt__compare_text(const qnnrt_tensor_info *tensor, char *out, size_t room)
+QNNRT_API const char *qnnrt_tensor_text(const qnnrt_tensor_info *tensor, char *text, size_t room)
 {
-    const qnnrt_quant *quant = &tensor->quant;
+    const qnnrt_quant *quant;
     uint32_t i;
-    snprintf(out, room, "%s[", qnnrt__dtype_name(tensor->dtype));
+    if (text == NULL || room == 0) return "";
+    text[0] = '\0';
+    if (tensor == NULL) return text;
+    quant = &tensor->quant;
+    snprintf(text, room, "%s[", qnnrt__dtype_name(tensor->dtype));
     for (i = 0; i < tensor->rank; ++i)
-        qnnrt__table_append(out, room, "%s%s%u", i > 0 ? "," : "",
+        qnnrt__table_append(text, room, "%s%s%u", i > 0 ? "," : "",
                             tensor->dynamic_dims != NULL && tensor->dynamic_dims[i] ? "<=" : "",
                             (unsigned)tensor->dims[i]);
-    qnnrt__table_append(out, room, "]");
+    qnnrt__table_append(text, room, "]");
     if (quant->encoding == QNNRT_ENCODING_PER_TENSOR)
-        qnnrt__table_append(out, room, " scale %.9g offset %d", (double)quant->scale,
+        qnnrt__table_append(text, room, " scale %.9g offset %d", (double)quant->scale,
                             (int)quant->offset);
     if (quant->encoding == QNNRT_ENCODING_PER_AXIS && quant->count > 0)
-        qnnrt__table_append(out, room, " %u scales over axis %d, %.9g offset %d to %.9g offset %d",
+        qnnrt__table_append(text, room, " %u scales over axis %d, %.9g offset %d to %.9g offset %d",
                             (unsigned)quant->count, (int)quant->axis, (double)quant->scales[0],
                             qnnrt__compare_offset(quant, 0),
                             (double)quant->scales[quant->count - 1],
                             qnnrt__compare_offset(quant, quant->count - 1));
     if (quant->encoding == QNNRT_ENCODING_OTHER)
-        qnnrt__table_append(out, room, " encoding %u", (unsigned)quant->vendor_encoding);
+        qnnrt__table_append(text, room, " encoding %u", (unsigned)quant->vendor_encoding);
     if (quant->bitwidth != 0)
-        qnnrt__table_append(out, room, " bitwidth %u", (unsigned)quant->bitwidth);
+        qnnrt__table_append(text, room, " bitwidth %u", (unsigned)quant->bitwidth);
     if (tensor->vendor_format != 0)
-        qnnrt__table_append(out, room, " format 0x%x", (unsigned)tensor->vendor_format);
-    return out;
+        qnnrt__table_append(text, room, " format 0x%x", (unsigned)tensor->vendor_format);
+    return text;
 }
 
 #ifndef QNNRT_NO_JSON
@@ -5573,7 +5580,7 @@ static void qnnrt__compare_whole(const qnnrt_tensor_info *tensor, char *out, siz
     char text[400];
     snprintf(out, room, "id %u, type 0x%x%s%s, %s", (unsigned)tensor->id,
              (unsigned)tensor->vendor_type, type != NULL ? " " : "", type != NULL ? type : "",
-             qnnrt__compare_text(tensor, text, sizeof(text)));
+             qnnrt_tensor_text(tensor, text, sizeof(text)));
 }
 
 /* Compare one list of two graphs: the names, then the tensors. */
@@ -8823,7 +8830,7 @@ static const char *qnnrt__wiring_say(const qnnrt_pipeline *p, const qnnrt__end *
     char where[512], facts[256];
     snprintf(out, room, "%s \"%.160s\" of %s, %s", end->output ? "output" : "input",
              end->tensor->name, qnnrt__wiring_where(p, end->step, where, sizeof(where)),
-             qnnrt__compare_text(end->tensor, facts, sizeof(facts)));
+             qnnrt_tensor_text(end->tensor, facts, sizeof(facts)));
     return out;
 }
 
@@ -9057,7 +9064,7 @@ static qnnrt_result qnnrt__wiring_use_input(const qnnrt_use_desc *use, qnnrt__en
                            end->source != NULL ? "an edge" : "a constant");
     if (use->constant_bytes < end->tensor->bytes)
         return qnnrt__fail(err, QNNRT_E_MISMATCH, "%s needs %llu bytes, the constant has %llu",
-                           qnnrt__compare_text(end->tensor, facts, sizeof(facts)),
+                           qnnrt_tensor_text(end->tensor, facts, sizeof(facts)),
                            (unsigned long long)end->tensor->bytes,
                            (unsigned long long)use->constant_bytes);
     end->constant = use->constant;
@@ -12174,7 +12181,7 @@ static qnnrt_result qnnrt__exec_rigid(qnnrt_run *run)
     char facts[400];
     return qnnrt__hint(&run->error, qnnrt__run_fail(
                            run, QNNRT_E_STATE, run->rigid, "is %s, and its dims may change",
-                           qnnrt__compare_text(run->rigid->tensor, facts, sizeof(facts))),
+                           qnnrt_tensor_text(run->rigid->tensor, facts, sizeof(facts))),
                        "Call qnnrt_run_flex() or qnnrt_set_dims() of qnnrt_device.h first.");
 }
 
@@ -12378,18 +12385,6 @@ QNNRT_API const char *qnnrt_result_text(qnnrt_result result)
 }
 
 QNNRT_API const char *qnnrt_dtype_name(qnnrt_dtype dtype) { return qnnrt__dtype_name(dtype); }
-
-QNNRT_API int qnnrt_quant_equal(const qnnrt_quant *a, const qnnrt_quant *b)
-{
-    return a != NULL && b != NULL && qnnrt__compare_quant_order(a, b) == 0;
-}
-
-QNNRT_API const char *qnnrt_tensor_text(const qnnrt_tensor_info *tensor, char *text, size_t room)
-{
-    if (text == NULL || room == 0) return "";
-    text[0] = '\0';
-    return tensor != NULL ? qnnrt__compare_text(tensor, text, room) : text;
-}
 
 static qnnrt_result qnnrt__public_busy(const qnnrt_hooks *hooks, const char *what, uint32_t users)
 {
@@ -12801,7 +12796,7 @@ static qnnrt_result qnnrt__public_converted(qnnrt_run *run, const qnnrt_slot *sl
     char facts[256];
     if (result == QNNRT_OK) return result;
     return qnnrt__run_fail(run, QNNRT_E_UNSUPPORTED, slot, "(%s) cannot be converted to or from %s",
-                           qnnrt__compare_text(slot->tensor, facts, sizeof(facts)),
+                           qnnrt_tensor_text(slot->tensor, facts, sizeof(facts)),
                            qnnrt__dtype_name(as));
 }
 

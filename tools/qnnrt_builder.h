@@ -554,7 +554,7 @@ static void qnnrt__validate_say(qnnrt_error *err, const qnnrt__abi_tensor_body *
             info.quant.offset = quant->u.scale_offset.offset;
         }
     }
-    qnnrt__compare_text(&info, facts, sizeof(facts));
+    qnnrt_tensor_text(&info, facts, sizeof(facts));
     qnnrt__err_add(err, "\"%.60s\" %s", body->name, body->type == QNNRT__ABI_NULL ? "none" : facts);
 }
 
@@ -1572,7 +1572,7 @@ static qnnrt_result qnnrt__tensor_share(const qnnrt_builder *b, const qnnrt_tens
     qnnrt__tensor_mix(&own.shape, body);
     own.content = own.shape;
     qnnrt__tensor_mix_data(&own.content, tensor);
-    qnnrt__compare_text(&info, own.facts, sizeof(own.facts));
+    qnnrt_tensor_text(&info, own.facts, sizeof(own.facts));
     if (known != NULL && memcmp(&known->shape, &own.shape, sizeof(own.shape)) != 0)
         return qnnrt__build_fail(b, QNNRT_E_ARG, "shared tensor \"%.200s\" is %s%s, but of the"
                                  " context it is %s", d->name, own.facts,

@@ -1302,7 +1302,7 @@ static qnnrt_result qnnrt__flex_after(qnnrt__run_hook *hook, size_t step)
                            qnnrt__wiring_where(p, (uint32_t)step, where, sizeof(where)),
                            qnnrt__flex_text(slot->dims, slot->now.rank, given, sizeof(given)),
                            end->tensor->name,
-                           qnnrt__compare_text(end->tensor, facts, sizeof(facts)),
+                           qnnrt_tensor_text(end->tensor, facts, sizeof(facts)),
                            (unsigned long long)room);
     }
     flex->executes = NULL;
@@ -1460,7 +1460,7 @@ QNNRT_DEVICE_API qnnrt_result qnnrt_set_dims(qnnrt_run *run, const qnnrt_slot *s
         return qnnrt__hint(&run->error, qnnrt__fail(qnnrt__run_err(run), QNNRT_E_MISMATCH,
                            "pipeline \"%.200s\": \"%.200s\" is %s, but the dims to set are %s",
                            run->pipeline->info.name, slot->address,
-                           qnnrt__compare_text(tensor, facts, sizeof(facts)),
+                           qnnrt_tensor_text(tensor, facts, sizeof(facts)),
                            qnnrt__flex_text(dims, rank, given, sizeof(given))),
                            of != NULL ? "Change only the dims after \"<=\", to at least 1."
                                       : "Compile the graph with dynamic dims to change them.");
