@@ -2771,6 +2771,15 @@ static void qnnrt__log_report(int index, uint32_t mark, qnnrt_error *err)
                            part.lines[i].text);
 }
 
+/* Refuse to free what is in use. */
+static qnnrt_result qnnrt__log_busy(const qnnrt_hooks *hooks, const char *what, uint32_t users)
+{
+    qnnrt__log(hooks, QNNRT_LOG_ERROR, "public", 0,
+               "%s is still in use and stays open: %u users; destroy runs first, then mems, plans"
+               " and made pipelines, then close models, then backends", what, (unsigned)users);
+    return QNNRT_E_BUSY;
+}
+
 /* =====================================================================================
    SHARE                                                                          >>share
    Memory that a device can use in place, because a file descriptor stands for it.
@@ -7881,7 +7890,7 @@ static qnnrt_result qnnrt__context_free(qnnrt__context *context)
 /* =====================================================================================
    MODEL                                                                       >>model
    What a model consists of, and how it ends: everything that was opened or built.
-   Needs: >>os >>sort >>mem >>err >>abi >>table >>friends >>backend >>context
+   Needs: >>os >>sort >>mem >>err >>log >>abi >>table >>friends >>backend >>context
    Knows nothing of: where contexts come from, pipelines
    ===================================================================================== */
 
@@ -8002,6 +8011,23 @@ static qnnrt_result qnnrt__model_free(qnnrt *model)
     qnnrt_arena_free(&model->arena);
     qnnrt__mem_free(&hooks, model);
     return result;
+}
+
+QNNRT_API qnnrt_result qnnrt_close(qnnrt *model)
+{
+    uint32_t others;
+    if (model == NULL) return QNNRT_OK;
+    if (qnnrt__os_load(&model->users) > 0)
+        return qnnrt__log_busy(&model->hooks, "a model", model->users);
+    others = model->own ? qnnrt__os_load(&model->info.backend->users) - 1 : 0;
+    if (others > 0)
+        return qnnrt__log_busy(&model->hooks, "a model whose backend others share", others);
+    return qnnrt__model_free(model);
+}
+
+QNNRT_API const qnnrt_info *qnnrt_get_info(const qnnrt *model)
+{
+    return model != NULL ? &model->info : NULL;
 }
 
 static int qnnrt__model_graph_order(const void *a, const void *b)
@@ -8133,9 +8159,11 @@ static qnnrt_result qnnrt__resident_set(qnnrt *model, size_t at, int load, qnnrt
     qnnrt__context *context;
     qnnrt_backend *b;
     qnnrt_result result = QNNRT_OK;
-    if (at >= model->info.context_count)
+    qnnrt__err_clear(err);
+    if (model == NULL || at >= model->info.context_count)
         return qnnrt__fail(err, QNNRT_E_ARG, "%s: context %llu, and the model has %llu", call,
-                           (unsigned long long)at, (unsigned long long)model->info.context_count);
+                           (unsigned long long)at,
+                           model != NULL ? (unsigned long long)model->info.context_count : 0);
     if (model->residency != QNNRT_RESIDENT_CALLER || model->info.backend == NULL ||
         model->take != NULL)
         return qnnrt__fail(err, QNNRT_E_ARG, "%s: the model was not opened to run with"
@@ -8161,6 +8189,16 @@ static qnnrt_result qnnrt__resident_set(qnnrt *model, size_t at, int load, qnnrt
     qnnrt__hooks_unlock(&b->hooks);
     qnnrt__os_unlock(&context->busy);
     return result;
+}
+
+QNNRT_API qnnrt_result qnnrt_context_load(qnnrt *model, size_t context, qnnrt_error *err)
+{
+    return qnnrt__hint_general(err, qnnrt__resident_set(model, context, 1, err));
+}
+
+QNNRT_API qnnrt_result qnnrt_context_unload(qnnrt *model, size_t context, qnnrt_error *err)
+{
+    return qnnrt__resident_set(model, context, 0, err);
 }
 
 /* =====================================================================================
@@ -8491,30 +8529,34 @@ static qnnrt_result qnnrt__scan_choose(qnnrt__scan *scan, const char *folder, in
    Knows nothing of: slots, memory, execution
    ===================================================================================== */
 
-/* Write what a step is, for reports and messages. */
-static void qnnrt__program_text(const qnnrt_step_info *step, char *out, size_t room)
+QNNRT_API const char *qnnrt_step_text(const qnnrt_step_info *step, char *text, size_t room)
 {
-    const qnnrt_graph_info *graph = step->graph;
+    const qnnrt_graph_info *graph = step != NULL ? step->graph : NULL;
     char digits[32], *digit = digits;
+    if (text == NULL || room == 0) return "";
+    text[0] = '\0';
+    if (graph == NULL) return text;
     if (step->kind == QNNRT_STEP_HOST) {
-        snprintf(out, room, "host \"%.160s\"", graph->name);
+        snprintf(text, room, "host \"%.160s\"", graph->name);
     } else if (step->kind == QNNRT_STEP_DERIVED) {
         snprintf(digits, sizeof(digits), "%llu", (unsigned long long)graph->outputs[0].bytes);
-        snprintf(out, room, "%.170s: %s -> %s, ", graph->name,
+        snprintf(text, room, "%.170s: %s -> %s, ", graph->name,
                  qnnrt__dtype_name(graph->inputs[0].dtype),
                  qnnrt__dtype_name(graph->outputs[0].dtype));
         for (; *digit != '\0'; ++digit)
-            qnnrt__table_append(out, room, digit > digits && strlen(digit) % 3 == 0 ? ",%c" : "%c",
+            qnnrt__table_append(text, room, digit > digits && strlen(digit) % 3 == 0 ? ",%c" : "%c",
                                 *digit);
-        qnnrt__table_append(out, room, " bytes");
+        qnnrt__table_append(text, room, " bytes");
     } else {
-        snprintf(out, room, "graph \"%.160s\" of %.120s", graph->name,
+        snprintf(text, room, "graph \"%.160s\" of %.120s", graph->name,
                  step->model->infos[step->context].file);
         if (step->backend != NULL)
-            qnnrt__table_append(out, room, " on %.60s", step->backend->info.provider[0] != '\0'
+            qnnrt__table_append(text, room, " on %.60s", step->backend->info.provider[0] != '\0'
                                                             ? step->backend->info.provider
                                                             : step->backend->info.path);
     }
+    qnnrt_text_clean(text);
+    return text;
 }
 
 /* Set a step to a graph of a context. */
@@ -8729,7 +8771,7 @@ static const char *qnnrt__wiring_where(const qnnrt_pipeline *p, uint32_t step, c
     if (is->kind == QNNRT_STEP_GRAPH)
         snprintf(what, sizeof(what), "%.120s, graph \"%.160s\"",
                  is->model->infos[is->context].file, is->graph->name);
-    else qnnrt__program_text(is, what, sizeof(what));
+    else qnnrt_step_text(is, what, sizeof(what));
     snprintf(out, room, "step %u (%s)", (unsigned)step, what);
     return out;
 }
@@ -9101,7 +9143,7 @@ static qnnrt_result qnnrt__wiring_uses(const qnnrt_pipeline *p, const qnnrt_pipe
 /* =====================================================================================
    SLOTS                                                                        >>slot
    Numbers the values that flow through a wired pipeline, and finds them by name.
-   Needs: >>size >>sort >>mem >>err >>dtype >>scan >>wiring
+   Needs: >>size >>sort >>mem >>err >>dtype >>scan >>model >>wiring
    Knows nothing of: memory, execution
    ===================================================================================== */
 
@@ -9398,12 +9440,26 @@ static qnnrt_result qnnrt__slot_uses(qnnrt_pipeline *p, const qnnrt_pipeline_des
 
 /* ---- look-up ---- */
 
-/* Refuse a slot that does not belong to a pipeline. `where` begins the error text ("place 3: "). */
-static qnnrt_result qnnrt__slot_foreign(const qnnrt_pipeline *p, const char *where,
-                                        qnnrt_error *err)
+/* Refuse a slot that does not belong to a pipeline. `where` begins the error text ("place 3: "). If
+   another pipeline of the same models has it, the text says which. */
+static qnnrt_result qnnrt__slot_foreign(const qnnrt_pipeline *p, const qnnrt_slot *slot,
+                                        const char *where, qnnrt_error *err)
 {
-    return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_ARG, "%spipeline \"%.200s\" does not have this"
-                                        " slot", where, p->info.name),
+    size_t step, i, count, found = 0;
+    qnnrt__fail(err, QNNRT_E_ARG, "%spipeline \"%.200s\" does not have this slot", where,
+                p->info.name);
+    for (step = 0; step < p->info.step_count && !found; ++step) {
+        const qnnrt *model = p->steps[step].model;
+        count = model != NULL ? model->info.pipeline_count + model->single_count : 0;
+        for (i = 0; i < count && !found; ++i) {
+            const qnnrt_pipeline *other = model->pipelines[i];
+            found = qnnrt__slot_index(other, slot) < other->info.slot_count;
+            if (found)
+                qnnrt__err_add(err, "; it is \"%.160s\" of pipeline \"%.160s\"", slot->address,
+                               other->info.name);
+        }
+    }
+    return qnnrt__hint(err, QNNRT_E_ARG,
                        "Find the slot with qnnrt_slot_find() in the pipeline that it is used for.");
 }
 
@@ -9417,7 +9473,9 @@ static void qnnrt__slot_list(const qnnrt_pipeline *p, qnnrt_role role, const cha
         const qnnrt_slot *slot = &p->slots[i];
         if ((role != QNNRT_ROLE_ANY && slot->role != role) ||
             (name != NULL && strcmp(slot->tensor->name, name) != 0)) continue;
-        if (++count <= 10) qnnrt__err_add(err, " \"%.80s\"", slot->address);
+        if (++count > 10) continue;
+        if (name != NULL) qnnrt__err_add(err, "\n  %s", qnnrt_role_name(slot->role));
+        qnnrt__err_add(err, " \"%.80s\"", slot->address);
     }
     if (count > 10) qnnrt__err_add(err, " and %u more", count - 10);
 }
@@ -9445,15 +9503,35 @@ static qnnrt_result qnnrt__slot_only(const qnnrt_pipeline *p, qnnrt_role role,
     return qnnrt__hint(err, QNNRT_E_ARG, "Name the %s.", word);
 }
 
-/* Find a slot by a name. A tensor may be named like an address: the address goes first, so that
-   every address finds its slot. */
-static qnnrt_result qnnrt__slot_find(const qnnrt_pipeline *p, const char *name, qnnrt_role role,
-                                     const qnnrt_slot **out, qnnrt_error *err)
+/* Refuse to use a pipeline that has a failure. */
+static qnnrt_result qnnrt__slot_unwired(const qnnrt_pipeline *p, qnnrt_error *err)
 {
-    const qnnrt__end *called = qnnrt__slot_called(p, name);
+    qnnrt__fail(err, QNNRT_E_MISMATCH, "pipeline \"%.200s\" could not be wired: ", p->info.name);
+    qnnrt__err_text(err, p->info.failure->text, strlen(p->info.failure->text));
+    qnnrt__hint(err, QNNRT_E_MISMATCH, "%s", p->info.failure->hint);
+    return qnnrt__hint(err, QNNRT_E_MISMATCH,
+                       "Take all parts from one build, or give the edges to"
+                       " qnnrt_pipeline_make().");
+}
+
+/* A tensor may be named like an address: the address goes first, so that every address finds its
+   slot. */
+QNNRT_API qnnrt_result qnnrt_slot_find(const qnnrt_pipeline *p, const char *name, qnnrt_role role,
+                                       const qnnrt_slot **out, qnnrt_error *err)
+{
+    const qnnrt__end *called;
     qnnrt__slot_found found = QNNRT__SLOT_NONE;
     const char *rest;
     uint64_t step;
+    qnnrt__err_clear(err);
+    if (out != NULL) *out = NULL;
+    if (p == NULL || out == NULL || (unsigned)role > QNNRT_ROLE_CONSTANT)
+        return qnnrt__fail(err, QNNRT_E_ARG,
+                           "qnnrt_slot_find: pipeline or out is NULL, or the role is unknown");
+    if (p->info.failure != NULL) return qnnrt__slot_unwired(p, err);
+    if (name == NULL)
+        return qnnrt__slot_only(p, role == QNNRT_ROLE_ANY ? QNNRT_ROLE_INPUT : role, out, err);
+    called = qnnrt__slot_called(p, name);
     if (called != NULL && (role == QNNRT_ROLE_ANY || p->slots[called->slot].role == role)) {
         *out = &p->slots[called->slot];
         return QNNRT_OK;
@@ -9545,15 +9623,26 @@ static void qnnrt__pipeline_hold_models(const qnnrt_pipeline *p, int by)
             qnnrt__os_count(&p->steps[step].model->self->users, by);
 }
 
-/* Make a pipeline for the caller. */
-static qnnrt_result qnnrt__pipeline_make(const qnnrt_pipeline_desc *desc, qnnrt_pipeline **out,
-                                         qnnrt_error *err)
+QNNRT_API qnnrt_result qnnrt_pipeline_make(const qnnrt_pipeline_desc *desc, qnnrt_pipeline **out,
+                                           qnnrt_error *err)
 {
-    const qnnrt_step_desc *first = desc->steps, *end = first + desc->step_count;
-    qnnrt_pipeline_desc named = *desc;
+    const qnnrt_step_desc *first, *end;
+    qnnrt_pipeline_desc named;
     qnnrt__arena arena;
     qnnrt_pipeline *p;
     qnnrt_result result;
+    qnnrt__err_clear(err);
+    if (out != NULL) *out = NULL;
+    if (desc == NULL || out == NULL || desc->steps == NULL || desc->step_count == 0 ||
+        (desc->edges == NULL && desc->edge_count > 0) ||
+        (desc->uses == NULL && desc->use_count > 0) ||
+        (desc->buffers == NULL && desc->buffer_count > 0))
+        return qnnrt__fail(err, QNNRT_E_ARG,
+                           "qnnrt_pipeline_make: desc, its steps, or out is NULL, or edges, uses or"
+                           " buffers are NULL with a count");
+    named = *desc;
+    first = desc->steps;
+    end = first + desc->step_count;
     if (desc->step_count > 65535 || desc->edge_count > 10000000)
         return qnnrt__fail(err, QNNRT_E_LIMIT,
                            "a pipeline of more than 65,535 steps or 10,000,000 edges");
@@ -9577,6 +9666,24 @@ static qnnrt_result qnnrt__pipeline_make(const qnnrt_pipeline_desc *desc, qnnrt_
     qnnrt__pipeline_hold_models(p, 1);
     *out = p;
     return QNNRT_OK;
+}
+
+QNNRT_API qnnrt_result qnnrt_pipeline_destroy(qnnrt_pipeline *pipeline)
+{
+    qnnrt__arena arena;
+    if (pipeline == NULL) return QNNRT_OK;
+    if (!pipeline->made) return QNNRT_E_ARG;
+    if (qnnrt__os_load(&pipeline->users) > 0)
+        return qnnrt__log_busy(&pipeline->model->hooks, "a made pipeline", pipeline->users);
+    qnnrt__pipeline_hold_models(pipeline, -1);
+    arena = pipeline->own_arena;      /* the pipeline lives in it */
+    qnnrt_arena_free(&arena);
+    return QNNRT_OK;
+}
+
+QNNRT_API const qnnrt_pipeline_info *qnnrt_pipeline_get_info(const qnnrt_pipeline *pipeline)
+{
+    return pipeline != NULL ? &pipeline->info : NULL;
 }
 
 /* ---- pipelines that names join ---- */
@@ -9794,16 +9901,6 @@ static void qnnrt__pipeline_list(const qnnrt *model, qnnrt_error *err)
         qnnrt__err_add(err, " and %u more", (unsigned)(model->info.pipeline_count - 8));
 }
 
-static qnnrt_result qnnrt__pipeline_unwired(const qnnrt_pipeline *p, qnnrt_error *err)
-{
-    qnnrt__fail(err, QNNRT_E_MISMATCH, "pipeline \"%.200s\" could not be wired: ", p->info.name);
-    qnnrt__err_text(err, p->info.failure->text, strlen(p->info.failure->text));
-    qnnrt__hint(err, QNNRT_E_MISMATCH, "%s", p->info.failure->hint);
-    return qnnrt__hint(err, QNNRT_E_MISMATCH,
-                       "Take all parts from one build, or give the edges to"
-                       " qnnrt_pipeline_make().");
-}
-
 /* Return 1 if a pipeline has a graph of this name. */
 static int qnnrt__pipeline_has(const qnnrt_pipeline *p, const char *graph)
 {
@@ -9827,13 +9924,17 @@ static const qnnrt_pipeline *qnnrt__pipeline_at(const qnnrt *model, const char *
     return NULL;
 }
 
-static qnnrt_result qnnrt__pipeline_find(const qnnrt *model, const char *name,
-                                         const qnnrt_pipeline **out, qnnrt_error *err)
+QNNRT_API qnnrt_result qnnrt_pipeline_find(const qnnrt *model, const char *name,
+                                           const qnnrt_pipeline **out, qnnrt_error *err)
 {
     const qnnrt_pipeline *found = NULL;
     size_t i, matches = 0;
     int by_graph;
     qnnrt_result result;
+    qnnrt__err_clear(err);
+    if (out != NULL) *out = NULL;
+    if (model == NULL || out == NULL)
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_pipeline_find: model or out is NULL");
     if (name == NULL && model->info.pipeline_count == 1) name = model->pipelines[0]->info.name;
     for (by_graph = 0; by_graph < 2 && matches == 0 && name != NULL; ++by_graph)
         for (i = 0; i < model->info.pipeline_count; ++i) {
@@ -9845,7 +9946,7 @@ static qnnrt_result qnnrt__pipeline_find(const qnnrt *model, const char *name,
         }
     if (found == NULL && name != NULL) found = qnnrt__pipeline_at(model, name);
     if (found != NULL && matches < 2) {
-        if (found->info.failure != NULL) return qnnrt__pipeline_unwired(found, err);
+        if (found->info.failure != NULL) return qnnrt__slot_unwired(found, err);
         *out = found;
         return QNNRT_OK;
     }
@@ -10630,7 +10731,7 @@ static qnnrt_result qnnrt__place_check_entry(const qnnrt_plan_desc *desc, size_t
     size_t step;
     if (p == NULL)
         return qnnrt__fail(err, QNNRT_E_ARG, "entry %u of the plan has no pipeline", (unsigned)e);
-    if (p->info.failure != NULL) return qnnrt__pipeline_unwired(p, err);
+    if (p->info.failure != NULL) return qnnrt__slot_unwired(p, err);
     for (step = 0; step < p->info.step_count; ++step)
         if (p->steps[step].graph->unsupported != NULL) {
             char where[512];
@@ -10658,7 +10759,7 @@ static qnnrt_result qnnrt__place_take(qnnrt_plan *plan, const qnnrt_plan_desc *d
         slot = qnnrt__slot_index(plan->entries[place->entry].pipeline, place->slot);
         if (slot >= info->slot_count) {
             snprintf(where, sizeof(where), "place %u: ", (unsigned)i);
-            return qnnrt__slot_foreign(plan->entries[place->entry].pipeline, where,
+            return qnnrt__slot_foreign(plan->entries[place->entry].pipeline, place->slot, where,
                                            err);
         }
         spot = &plan->entries[place->entry].spots[slot];
@@ -11582,7 +11683,7 @@ static qnnrt_result qnnrt__host_explain(qnnrt__host *host, qnnrt_error *err)
    Arrays of vendor tensors, filled once; bind changes pointers in them, exec hands them to
    the vendor. Everything that can fail or cost happened before.
    Needs: >>os >>size >>mem >>err >>log >>codes >>quant >>abi >>backend (its struct)
-          >>friends >>register >>context >>model >>wiring >>slot >>pipeline
+          >>friends >>register >>context >>model >>wiring >>slot
           >>place >>area >>binding >>host
    Knows nothing of: folders, metadata sources
    ===================================================================================== */
@@ -11944,7 +12045,7 @@ static qnnrt_result qnnrt__run_prepare(const qnnrt_pipeline *pipeline,
     qnnrt_mem *mem = NULL;
     qnnrt_result result = QNNRT_OK;
     size_t i;
-    if (pipeline->info.failure != NULL) return qnnrt__pipeline_unwired(pipeline, err);
+    if (pipeline->info.failure != NULL) return qnnrt__slot_unwired(pipeline, err);
     memset(&entry, 0, sizeof(entry));
     memset(&plan_desc, 0, sizeof(plan_desc));
     entry.pipeline = pipeline;
@@ -12020,10 +12121,10 @@ static qnnrt_result qnnrt__run_transfers(qnnrt_run *run, const qnnrt_transfer_in
 /* Find a slot by name; NULL: the only one of a role. */
 static const qnnrt_slot *qnnrt__run_look_up(qnnrt_run *run, const char *name, qnnrt_role only)
 {
-    const qnnrt_slot *slot = NULL;
-    if (name == NULL) qnnrt__slot_only(run->pipeline, only, &slot, &run->error);
-    else qnnrt__slot_find(run->pipeline, name, QNNRT_ROLE_ANY, &slot, &run->error);
-    run->unfound = slot == NULL;
+    const qnnrt_role role = name == NULL ? only : QNNRT_ROLE_ANY;
+    const qnnrt_slot *slot;
+    run->unfound = qnnrt_slot_find(run->pipeline, name, role, &slot, NULL) != QNNRT_OK;
+    if (run->unfound) qnnrt_slot_find(run->pipeline, name, role, &slot, &run->error);
     return slot;
 }
 
@@ -12032,7 +12133,7 @@ static qnnrt_result qnnrt__run_fail_slot(qnnrt_run *run, const qnnrt_slot *slot)
 {
     if (slot == NULL && run->unfound) return run->error.code;
     if (slot == NULL) return qnnrt__run_fail(run, QNNRT_E_NOT_FOUND, NULL, "no slot is given");
-    return qnnrt__slot_foreign(run->pipeline, "", qnnrt__run_err(run));
+    return qnnrt__slot_foreign(run->pipeline, slot, "", qnnrt__run_err(run));
 }
 
 /* Return what a run keeps about a slot, or NULL. */
@@ -12386,14 +12487,6 @@ QNNRT_API const char *qnnrt_result_text(qnnrt_result result)
 
 QNNRT_API const char *qnnrt_dtype_name(qnnrt_dtype dtype) { return qnnrt__dtype_name(dtype); }
 
-static qnnrt_result qnnrt__public_busy(const qnnrt_hooks *hooks, const char *what, uint32_t users)
-{
-    qnnrt__log(hooks, QNNRT_LOG_ERROR, "public", 0,
-               "%s is still in use and stays open: %u users; destroy runs first, then mems, plans"
-               " and made pipelines, then close models, then backends", what, (unsigned)users);
-    return QNNRT_E_BUSY;
-}
-
 /* ---- backend ---- */
 
 QNNRT_API qnnrt_result qnnrt_backend_open(const qnnrt_backend_desc *desc, qnnrt_backend **out,
@@ -12411,7 +12504,7 @@ QNNRT_API qnnrt_result qnnrt_backend_close(qnnrt_backend *backend)
 {
     if (backend == NULL) return QNNRT_OK;
     if (qnnrt__os_load(&backend->users) > 0)
-        return qnnrt__public_busy(&backend->hooks, "a backend", backend->users);
+        return qnnrt__log_busy(&backend->hooks, "a backend", backend->users);
     return qnnrt__backend_free(backend);
 }
 
@@ -12464,107 +12557,6 @@ QNNRT_API qnnrt_result qnnrt_open(const char *ctx_dir, const qnnrt_desc *desc, q
     return qnnrt__open(ctx_dir, desc != NULL ? desc : &defaults, out, err);
 }
 
-QNNRT_API qnnrt_result qnnrt_close(qnnrt *model)
-{
-    uint32_t others;
-    if (model == NULL) return QNNRT_OK;
-    if (qnnrt__os_load(&model->users) > 0)
-        return qnnrt__public_busy(&model->hooks, "a model", model->users);
-    others = model->own ? qnnrt__os_load(&model->info.backend->users) - 1 : 0;
-    if (others > 0)
-        return qnnrt__public_busy(&model->hooks, "a model whose backend others share", others);
-    return qnnrt__model_free(model);
-}
-
-QNNRT_API qnnrt_result qnnrt_context_load(qnnrt *model, size_t context, qnnrt_error *err)
-{
-    qnnrt__err_clear(err);
-    if (model == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_context_load: model is NULL");
-    return qnnrt__hint_general(err, qnnrt__resident_set(model, context, 1, err));
-}
-
-QNNRT_API qnnrt_result qnnrt_context_unload(qnnrt *model, size_t context, qnnrt_error *err)
-{
-    qnnrt__err_clear(err);
-    if (model == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_context_unload: model is NULL");
-    return qnnrt__resident_set(model, context, 0, err);
-}
-
-QNNRT_API const qnnrt_info *qnnrt_get_info(const qnnrt *model)
-{
-    return model != NULL ? &model->info : NULL;
-}
-
-/* ---- pipeline ---- */
-
-QNNRT_API const qnnrt_pipeline_info *qnnrt_pipeline_get_info(const qnnrt_pipeline *pipeline)
-{
-    return pipeline != NULL ? &pipeline->info : NULL;
-}
-
-QNNRT_API const char *qnnrt_step_text(const qnnrt_step_info *step, char *text, size_t room)
-{
-    if (text == NULL || room == 0) return "";
-    text[0] = '\0';
-    if (step != NULL) qnnrt__program_text(step, text, room);
-    qnnrt_text_clean(text);
-    return text;
-}
-
-QNNRT_API qnnrt_result qnnrt_pipeline_find(const qnnrt *model, const char *name,
-                                           const qnnrt_pipeline **out, qnnrt_error *err)
-{
-    qnnrt__err_clear(err);
-    if (out != NULL) *out = NULL;
-    if (model == NULL || out == NULL)
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_pipeline_find: model or out is NULL");
-    return qnnrt__pipeline_find(model, name, out, err);
-}
-
-QNNRT_API qnnrt_result qnnrt_pipeline_make(const qnnrt_pipeline_desc *desc, qnnrt_pipeline **out,
-                                           qnnrt_error *err)
-{
-    qnnrt__err_clear(err);
-    if (out != NULL) *out = NULL;
-    if (desc == NULL || out == NULL || desc->steps == NULL || desc->step_count == 0 ||
-        (desc->edges == NULL && desc->edge_count > 0) ||
-        (desc->uses == NULL && desc->use_count > 0) ||
-        (desc->buffers == NULL && desc->buffer_count > 0))
-        return qnnrt__fail(err, QNNRT_E_ARG,
-                           "qnnrt_pipeline_make: desc, its steps, or out is NULL, or edges, uses or"
-                           " buffers are NULL with a count");
-    return qnnrt__pipeline_make(desc, out, err);
-}
-
-QNNRT_API qnnrt_result qnnrt_pipeline_destroy(qnnrt_pipeline *pipeline)
-{
-    qnnrt__arena arena;
-    if (pipeline == NULL) return QNNRT_OK;
-    if (!pipeline->made) return QNNRT_E_ARG;
-    if (qnnrt__os_load(&pipeline->users) > 0)
-        return qnnrt__public_busy(&pipeline->model->hooks, "a made pipeline", pipeline->users);
-    qnnrt__pipeline_hold_models(pipeline, -1);
-    arena = pipeline->own_arena;      /* the pipeline lives in it */
-    qnnrt_arena_free(&arena);
-    return QNNRT_OK;
-}
-
-QNNRT_API qnnrt_result qnnrt_slot_find(const qnnrt_pipeline *pipeline, const char *name,
-                                       qnnrt_role role, const qnnrt_slot **out, qnnrt_error *err)
-{
-    qnnrt__err_clear(err);
-    if (out != NULL) *out = NULL;
-    if (pipeline == NULL || out == NULL || (int)role < QNNRT_ROLE_ANY ||
-        (int)role > QNNRT_ROLE_CONSTANT)
-        return qnnrt__fail(err, QNNRT_E_ARG,
-                           "qnnrt_slot_find: pipeline or out is NULL, or the role is unknown");
-    if (pipeline->info.failure != NULL) return qnnrt__pipeline_unwired(pipeline, err);
-    if (name == NULL)
-        return qnnrt__slot_only(pipeline, role == QNNRT_ROLE_ANY ? QNNRT_ROLE_INPUT : role, out,
-                                err);
-    return qnnrt__slot_find(pipeline, name, role, out, err);
-}
-
 /* ---- plan and mem ---- */
 
 QNNRT_API qnnrt_result qnnrt_plan_create(const qnnrt_plan_desc *desc, qnnrt_plan **out,
@@ -12581,7 +12573,7 @@ QNNRT_API qnnrt_result qnnrt_plan_destroy(qnnrt_plan *plan)
 {
     if (plan == NULL) return QNNRT_OK;
     if (qnnrt__os_load(&plan->users) > 0)
-        return qnnrt__public_busy(&plan->arena.hooks, "a plan", plan->users);
+        return qnnrt__log_busy(&plan->arena.hooks, "a plan", plan->users);
     qnnrt__place_drop_plan(plan);
     return QNNRT_OK;
 }
@@ -12608,7 +12600,7 @@ QNNRT_API qnnrt_result qnnrt_mem_destroy(qnnrt_mem *mem)
 {
     if (mem == NULL) return QNNRT_OK;
     if (qnnrt__os_load(&mem->users) > 0)
-        return qnnrt__public_busy(&mem->hooks, "a mem", mem->users);
+        return qnnrt__log_busy(&mem->hooks, "a mem", mem->users);
     qnnrt__area_drop(mem);
     return QNNRT_OK;
 }
@@ -12669,7 +12661,7 @@ QNNRT_API qnnrt_result qnnrt_prepare_with(qnnrt *model, const char *name,
     if (out != NULL) *out = NULL;
     if (model == NULL || out == NULL)
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_prepare: model or out is NULL");
-    result = qnnrt__pipeline_find(model, name, &pipeline, err);
+    result = qnnrt_pipeline_find(model, name, &pipeline, err);
     return result == QNNRT_OK ? qnnrt_pipeline_prepare(pipeline, desc, out, err)
                               : qnnrt__hint_general(err, result);
 }
