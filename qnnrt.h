@@ -2484,6 +2484,26 @@ QNNRT_API qnnrt_result qnnrt_error_clear(qnnrt_error *err)
     return QNNRT_OK;
 }
 
+QNNRT_API const char *qnnrt_result_name(qnnrt_result result)
+{
+    switch ((int)result) {
+#define QNNRT__X(name, value, meaning) case value: return "QNNRT_" #name;
+        QNNRT_RESULTS(QNNRT__X)
+#undef QNNRT__X
+        default: return "unknown";
+    }
+}
+
+QNNRT_API const char *qnnrt_result_text(qnnrt_result result)
+{
+    switch ((int)result) {
+#define QNNRT__X(name, value, meaning) case value: return meaning;
+        QNNRT_RESULTS(QNNRT__X)
+#undef QNNRT__X
+        default: return "unknown";
+    }
+}
+
 QNNRT_API qnnrt_result qnnrt_file_read(const char *path, void *data, size_t room, uint64_t *bytes,
                                        qnnrt_error *err)
 {
@@ -7267,15 +7287,13 @@ static qnnrt_result qnnrt__backend_free(qnnrt_backend *b)
     return result;
 }
 
-static qnnrt_result qnnrt__backend_open(const qnnrt_backend_desc *desc, qnnrt_backend **out,
-                                        qnnrt_error *err)
+/* Check a description, and make a backend of it in which nothing exists yet. */
+static qnnrt_result qnnrt__backend_new(const qnnrt_backend_desc *desc, const char *name,
+                                       qnnrt_log_level level, qnnrt_backend **out, qnnrt_error *err)
 {
     qnnrt_hooks hooks;
     qnnrt_backend *b;
-    uint64_t began = qnnrt__os_clock_ns();
-    const char *name = desc->path != NULL ? desc->path : "libQnnHtp.so";
-    qnnrt_log_level level = desc->log_level != QNNRT_LOG_DEFAULT ? desc->log_level : QNNRT_LOG_WARN;
-    qnnrt_result result = qnnrt__backend_hooks(&desc->hooks, &hooks, err);
+    const qnnrt_result result = qnnrt__backend_hooks(&desc->hooks, &hooks, err);
     if (result != QNNRT_OK) return result;
     if ((int)level < QNNRT_LOG_ERROR || (int)level > QNNRT_LOG_DEBUG)
         return qnnrt__fail(err, QNNRT_E_ARG, "log_level is %d, expected 0 to 5", (int)level);
@@ -7284,10 +7302,9 @@ static qnnrt_result qnnrt__backend_open(const qnnrt_backend_desc *desc, qnnrt_ba
                            (int)QNNRT_POWER_LOW_POWER_SAVER);
     if (name[0] == '\0')
         return qnnrt__fail(err, QNNRT_E_ARG, "the path of the backend library is empty");
-#if !QNNRT__CAN_CALL
-    return qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
-                       "QNN libraries need a 64-bit little-endian program");
-#endif
+    if (!QNNRT__CAN_CALL)
+        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
+                           "QNN libraries need a 64-bit little-endian program");
     b = (qnnrt_backend *)qnnrt__mem_alloc(&hooks, sizeof(*b));
     if (b == NULL) return qnnrt__fail_memory(err, "a backend");
     b->hooks = hooks;
@@ -7295,11 +7312,29 @@ static qnnrt_result qnnrt__backend_open(const qnnrt_backend_desc *desc, qnnrt_ba
     b->soc_model = desc->soc_model;
     b->log_slot = -1;
     b->preset = desc->power;
+    *out = b;
+    return QNNRT_OK;
+}
+
+QNNRT_API qnnrt_result qnnrt_backend_open(const qnnrt_backend_desc *desc, qnnrt_backend **out,
+                                          qnnrt_error *err)
+{
+    qnnrt_backend_desc defaults;
+    qnnrt_backend *b = NULL;
+    const uint64_t began = qnnrt__os_clock_ns();
+    const char *name;
+    qnnrt_log_level level;
+    qnnrt_result result;
+    qnnrt__err_clear(err);
+    if (out == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_backend_open: out is NULL");
+    *out = NULL;
+    memset(&defaults, 0, sizeof(defaults));
+    if (desc == NULL) desc = &defaults;
+    name = desc->path != NULL ? desc->path : "libQnnHtp.so";
+    level = desc->log_level != QNNRT_LOG_DEFAULT ? desc->log_level : QNNRT_LOG_WARN;
+    result = qnnrt__backend_new(desc, name, level, &b, err);
+    if (result != QNNRT_OK) return result;
     result = qnnrt__library_find(name, NULL, b->path, &b->library, err);
-    if (result == QNNRT_OK && !qnnrt__os_path_join(b->path, "", 0, name))
-        result =
-            qnnrt__fail(err, QNNRT_E_ARG, "the path of the backend library is longer than %d bytes",
-                        QNNRT__PATH_MAX);
     if (result == QNNRT_OK) {
         qnnrt__hooks_lock(&b->hooks);
         result = qnnrt__backend_choose(b, name, err);
@@ -7319,6 +7354,50 @@ static qnnrt_result qnnrt__backend_open(const qnnrt_backend_desc *desc, qnnrt_ba
                (unsigned)b->info.core_api.minor);
     *out = b;
     return QNNRT_OK;
+}
+
+QNNRT_API qnnrt_result qnnrt_backend_close(qnnrt_backend *backend)
+{
+    if (backend == NULL) return QNNRT_OK;
+    if (qnnrt__os_load(&backend->users) > 0)
+        return qnnrt__log_busy(&backend->hooks, "a backend", backend->users);
+    return qnnrt__backend_free(backend);
+}
+
+QNNRT_API const qnnrt_backend_info *qnnrt_backend_get_info(const qnnrt_backend *backend)
+{
+    return backend != NULL ? &backend->info : NULL;
+}
+
+QNNRT_API qnnrt_result qnnrt_backend_register_ops(qnnrt_backend *backend, const char *path,
+                                                  const char *provider, const char *target,
+                                                  qnnrt_error *err)
+{
+    qnnrt__backend_package *package, **last;
+    qnnrt_result result;
+    qnnrt__err_clear(err);
+    if (backend == NULL || path == NULL || path[0] == '\0' || provider == NULL ||
+        provider[0] == '\0')
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_backend_register_ops: backend, path or provider"
+                                             " is NULL or empty");
+    /* The loader puts the path on its stack, however long it is. */
+    if (strlen(path) >= QNNRT__PATH_MAX)
+        return qnnrt__fail(err, QNNRT_E_ARG,
+                           "qnnrt_backend_register_ops: the path has %llu bytes, expected at most"
+                           " %u; it begins with %.60s",
+                           (unsigned long long)strlen(path), (unsigned)QNNRT__PATH_MAX - 1, path);
+    if (backend->calls->backend_register_op_package == NULL)
+        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s does not have op packages", backend->path);
+    if (backend->backend == NULL) return qnnrt__backend_lost(backend, err);
+    package = qnnrt__backend_package_of(backend, path, provider, target);
+    if (package == NULL) return qnnrt__fail_memory(err, "an op package");
+    qnnrt__hooks_lock(&backend->hooks);
+    result = qnnrt__backend_register(backend, package, err);
+    for (last = &backend->packages; *last != NULL; last = &(*last)->next) {}
+    if (result == QNNRT_OK) *last = package;
+    else qnnrt__mem_free(&backend->hooks, package);
+    qnnrt__hooks_unlock(&backend->hooks);
+    return result;
 }
 
 /* =====================================================================================
@@ -10458,7 +10537,7 @@ static qnnrt_result qnnrt__open_libraries(qnnrt *model, const qnnrt_desc *desc,
     qnnrt_backend *b = desc->backend;
     qnnrt_result result = QNNRT_OK;
     if (!desc->inspect) {
-        if (b == NULL) result = qnnrt__backend_open(&desc->backend_desc, &b, err);
+        if (b == NULL) result = qnnrt_backend_open(&desc->backend_desc, &b, err);
         if (result != QNNRT_OK) return result;
         qnnrt__model_give(model, b, desc->backend == NULL);
     }
@@ -12465,84 +12544,7 @@ QNNRT_API qnnrt_result qnnrt_check_version(uint32_t version, size_t structs)
                                                                          : QNNRT_E_VERSION;
 }
 
-QNNRT_API const char *qnnrt_result_name(qnnrt_result result)
-{
-    switch ((int)result) {
-#define QNNRT__X(name, value, meaning) case value: return "QNNRT_" #name;
-        QNNRT_RESULTS(QNNRT__X)
-#undef QNNRT__X
-        default: return "unknown";
-    }
-}
-
-QNNRT_API const char *qnnrt_result_text(qnnrt_result result)
-{
-    switch ((int)result) {
-#define QNNRT__X(name, value, meaning) case value: return meaning;
-        QNNRT_RESULTS(QNNRT__X)
-#undef QNNRT__X
-        default: return "unknown";
-    }
-}
-
 QNNRT_API const char *qnnrt_dtype_name(qnnrt_dtype dtype) { return qnnrt__dtype_name(dtype); }
-
-/* ---- backend ---- */
-
-QNNRT_API qnnrt_result qnnrt_backend_open(const qnnrt_backend_desc *desc, qnnrt_backend **out,
-                                          qnnrt_error *err)
-{
-    qnnrt_backend_desc defaults;
-    memset(&defaults, 0, sizeof(defaults));
-    qnnrt__err_clear(err);
-    if (out == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_backend_open: out is NULL");
-    *out = NULL;
-    return qnnrt__backend_open(desc != NULL ? desc : &defaults, out, err);
-}
-
-QNNRT_API qnnrt_result qnnrt_backend_close(qnnrt_backend *backend)
-{
-    if (backend == NULL) return QNNRT_OK;
-    if (qnnrt__os_load(&backend->users) > 0)
-        return qnnrt__log_busy(&backend->hooks, "a backend", backend->users);
-    return qnnrt__backend_free(backend);
-}
-
-QNNRT_API const qnnrt_backend_info *qnnrt_backend_get_info(const qnnrt_backend *backend)
-{
-    return backend != NULL ? &backend->info : NULL;
-}
-
-QNNRT_API qnnrt_result qnnrt_backend_register_ops(qnnrt_backend *backend, const char *path,
-                                                  const char *provider, const char *target,
-                                                  qnnrt_error *err)
-{
-    qnnrt__backend_package *package, **last;
-    qnnrt_result result;
-    qnnrt__err_clear(err);
-    if (backend == NULL || path == NULL || path[0] == '\0' || provider == NULL ||
-        provider[0] == '\0')
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_backend_register_ops: backend, path or provider"
-                                             " is NULL or empty");
-    /* The loader puts the path on its stack, however long it is. */
-    if (strlen(path) >= QNNRT__PATH_MAX)
-        return qnnrt__fail(err, QNNRT_E_ARG,
-                           "qnnrt_backend_register_ops: the path has %llu bytes, expected at most"
-                           " %u; it begins with %.60s",
-                           (unsigned long long)strlen(path), (unsigned)QNNRT__PATH_MAX - 1, path);
-    if (backend->calls->backend_register_op_package == NULL)
-        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s does not have op packages", backend->path);
-    if (backend->backend == NULL) return qnnrt__backend_lost(backend, err);
-    package = qnnrt__backend_package_of(backend, path, provider, target);
-    if (package == NULL) return qnnrt__fail_memory(err, "an op package");
-    qnnrt__hooks_lock(&backend->hooks);
-    result = qnnrt__backend_register(backend, package, err);
-    for (last = &backend->packages; *last != NULL; last = &(*last)->next) {}
-    if (result == QNNRT_OK) *last = package;
-    else qnnrt__mem_free(&backend->hooks, package);
-    qnnrt__hooks_unlock(&backend->hooks);
-    return result;
-}
 
 /* ---- model ---- */
 

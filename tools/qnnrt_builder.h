@@ -2322,7 +2322,7 @@ static qnnrt__mix qnnrt__key_of(const qnnrt_builder *b)
    Gives the tensors and nodes of a graph to the vendor: data that a function writes, tensors
    that graphs of a context share, and how far it is.
    Needs: >>mem >>err >>log >>abi >>backend (its struct) >>context (its struct) >>model (its
-          struct) >>public (names of results) >>validate >>build >>tensor >>node
+          struct) >>validate >>build >>tensor >>node
    Knows nothing of: options, what becomes of a graph
    ===================================================================================== */
 
