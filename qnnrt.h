@@ -6429,29 +6429,24 @@ static int qnnrt__record_list_of(qnnrt__record_reader *read, const qnnrt__record
     qnnrt__table *table = read->table;
     qnnrt__record_list *list = (qnnrt__record_list *)to;
     const qnnrt_json_type type = qnnrt_json_value(&read->r);
-    uint64_t first = 2;
+    uint64_t need = 0;
     if (type == QNNRT_JSON_NULL && (row->flags & QNNRT__MAY_BE_NULL) != 0) return 1;
     if (type != QNNRT_JSON_ARRAY) return qnnrt__record_wrong(read, row, "a list");
     if ((row->flags & QNNRT__IS_COUNTED) != 0) {
         /* All counts together reserve no more than the text could hold. */
         const uint64_t most = read->spare / row->more;
-        first = *(const uint32_t *)((const char *)to - row->at + row[-1].at);
-        if (first > most) first = most;
-        read->spare -= first * row->more;
-        if (first == 0) first = 2;
+        need = *(const uint32_t *)((const char *)to - row->at + row[-1].at);
+        if (need > most) need = most;
+        read->spare -= need * row->more;
     }
-    while (qnnrt_json_more(&read->r)) {
-        if (list->count >= QNNRT__TABLE_SCALES)
-            return qnnrt__record_fail(read, QNNRT_E_LIMIT, "\"%s\" has more than %u elements",
-                                      row->key.text, (unsigned)QNNRT__TABLE_SCALES);
-        list->items = qnnrt__arena_grow(table->arena, list->items, list->count, row->more,
-                                        list->count == 0 ? first : (uint64_t)list->count + 1,
+    if (need == 0) need = 2;
+    for (; qnnrt_json_more(&read->r); need = (uint64_t)++list->count + 1) {
+        list->items = qnnrt__arena_grow(table->arena, list->items, list->count, row->more, need,
                                         &list->room);
         if (list->items == NULL)
             return qnnrt__record_result(read, qnnrt__fail_memory(table->err, "metadata"));
         read->element = 1;
         if (!row->item(read, row, (char *)list->items + list->count * row->more)) return 0;
-        list->count += 1;
     }
     read->element = 0;
     return read->r.error == NULL;
@@ -6603,14 +6598,6 @@ static int qnnrt__read_version(qnnrt__record_reader *read, const qnnrt__record_r
     return 1;
 }
 
-/* Read the type of a tensor. Utilities write "UNKNOWN" for one that is newer than they are; that of
-   the list stays. */
-static int qnnrt__read_type(qnnrt__record_reader *read, const qnnrt__record_row *row, void *to)
-{
-    static const qnnrt_json_text unknown = QNNRT_JSON_TEXT("UNKNOWN");
-    return qnnrt_json_value_is(&read->r, &unknown) || qnnrt__record_enum(read, row, to);
-}
-
 /* Read a flag: true, false, 1 or 0. */
 static int qnnrt__read_flag(qnnrt__record_reader *read, const qnnrt__record_row *row, void *to)
 {
@@ -6628,8 +6615,8 @@ static const qnnrt__record_row qnnrt__read_tensor_rows[] = {
     QNNRT__ROW("version", read_version, qnnrt__read_tensor, abi.version),
     QNNRT__ROW_NEEDED("id", record_u32, qnnrt__read_tensor, abi.body.id),
     QNNRT__ROW_NEEDED("name", read_name, qnnrt__read_tensor, abi.body.name),
-    QNNRT__ROW_WITH("type", read_type, qnnrt__read_tensor, abi.body.type, 0,
-                    QNNRT_VENDOR_TENSOR_TYPE),
+    QNNRT__ROW_ENUM("type", QNNRT_VENDOR_TENSOR_TYPE, qnnrt__read_tensor, abi.body.type,
+                    QNNRT__MAY_BE_NEW),
     QNNRT__ROW_ENUM("dataFormat", QNNRT_VENDOR_FORMAT, qnnrt__read_tensor, abi.body.format,
                     QNNRT__MAY_BE_NEW),
     QNNRT__ROW_ENUM("dataType", QNNRT_VENDOR_DTYPE, qnnrt__read_tensor, abi.body.dtype,
@@ -6657,6 +6644,7 @@ static int qnnrt__read_one(qnnrt__record_reader *read, const qnnrt__record_row *
     t.abi.version = 1;
     body->type = types[kind];
     if (!qnnrt__record_object(read, row, &t)) return 0;
+    if (body->type == QNNRT__ABI_UNKNOWN) body->type = types[kind];      /* newer than the writer */
     if (t.dynamic.count != 0 && t.dynamic.count != t.dims.count)
         return qnnrt__record_fail(read, QNNRT_E_FORMAT,
                                   "\"isDynamicDimensions\" has %llu elements for %llu dimensions",
@@ -6876,7 +6864,8 @@ static qnnrt_result qnnrt__read_json(qnnrt__table *table, const char *text, size
     memset(&doc, 0, sizeof(doc));
     read.table = table;
     read.spare = bytes / 2;
-    limits.bytes = (size_t)table->limits->json_bytes;
+    limits.bytes = (size_t)(table->limits->json_bytes < UINT32_MAX ? table->limits->json_bytes
+                                                                   : UINT32_MAX);
     limits.depth = 64;
     table->kept = 1;
     doc.info = *context;
