@@ -1590,20 +1590,21 @@ static void qnnrt_manifest__drop(const qnnrt_hooks *hooks, qnnrt_manifest__map *
    which refuses it. */
 static qnnrt_result qnnrt_manifest__text(qnnrt_manifest__work *w)
 {
-    qnnrt_manifest__io x;
+    qnnrt_manifest__io *x;
     qnnrt_manifest__map text;
     qnnrt_result result = qnnrt_manifest__path(w, "qnnrt.json", 10, "");
     if (result != QNNRT_OK) return result;
-    memset(&x, 0, sizeof x);
+    x = (qnnrt_manifest__io *)qnnrt_arena_get(&w->to->arena, 1, sizeof *x);
+    if (x == NULL) return qnnrt_manifest__no_memory(w);
     memset(&text, 0, sizeof text);
-    x.arena = &w->to->arena;
-    x.limits = w->limits;
-    x.path = w->path;
-    x.err = w->err;
+    x->arena = &w->to->arena;
+    x->limits = w->limits;
+    x->path = w->path;
+    x->err = w->err;
     result = qnnrt_manifest__load(w, 0, w->limits.json_bytes, "limits.json_bytes", &text);
     if (result == QNNRT_E_NOT_FOUND) return qnnrt_error_clear(w->err);
     if (result == QNNRT_OK)
-        result = qnnrt_manifest__read(&x, (const char *)text.data, (size_t)text.bytes, &w->program);
+        result = qnnrt_manifest__read(x, (const char *)text.data, (size_t)text.bytes, &w->program);
     qnnrt_manifest__drop(&w->to->arena.hooks, &text);
     return result;
 }
@@ -2383,28 +2384,38 @@ QNNRT_MANIFEST_API qnnrt_result qnnrt_manifest_open(const char *folder,
                                                     qnnrt_manifest **out, qnnrt_error *err)
 {
     qnnrt_manifest_open_desc none;
-    qnnrt_manifest__work w;
+    qnnrt_manifest__work *w;
+    const qnnrt_hooks *hooks;
+    qnnrt_manifest *to;
     qnnrt_result result;
     qnnrt_error_clear(err);
     memset(&none, 0, sizeof none);
-    memset(&w, 0, sizeof w);
-    w.desc = desc != NULL ? desc : &none;
-    w.err = err != NULL ? err : &w.own;
+    if (desc == NULL) desc = &none;
     if (out != NULL) *out = NULL;
-    if (out == NULL || (folder == NULL) == (w.desc->model.files == NULL) ||
+    if (out == NULL || (folder == NULL) == (desc->model.files == NULL) ||
         (folder != NULL && folder[0] == '\0'))
         return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_manifest_open: out is NULL, the folder's"
                                " name is empty, or not one of folder and desc.model.files is"
                                " given");
-    result = qnnrt_manifest__check_desc(w.desc, err);
+    result = qnnrt_manifest__check_desc(desc, err);
     if (result != QNNRT_OK) return result;
-    w.limits = qnnrt_manifest__limits(&w.desc->model.limits);
-    w.to = (qnnrt_manifest *)qnnrt_hooks_alloc(&w.desc->model.backend_desc.hooks, 1, sizeof *w.to);
-    if (w.to == NULL) return qnnrt_manifest__no_memory(&w);
-    w.to->arena.hooks = w.desc->model.backend_desc.hooks;
-    result = qnnrt_manifest__fill(&w, folder);
-    if (result == QNNRT_OK) *out = w.to;
-    else (void)qnnrt_manifest_close(w.to);
+    hooks = &desc->model.backend_desc.hooks;
+    to = (qnnrt_manifest *)qnnrt_hooks_alloc(hooks, 1, sizeof *to);
+    w = (qnnrt_manifest__work *)qnnrt_hooks_alloc(hooks, 1, sizeof *w);
+    if (to != NULL && w != NULL) {
+        to->arena.hooks = *hooks;
+        w->to = to;
+        w->desc = desc;
+        w->err = err != NULL ? err : &w->own;
+        w->limits = qnnrt_manifest__limits(&desc->model.limits);
+        result = qnnrt_manifest__fill(w, folder);
+    } else {
+        result = qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory for a program");
+    }
+    qnnrt_hooks_free(hooks, w);
+    if (result == QNNRT_OK) *out = to;
+    else if (w != NULL) (void)qnnrt_manifest_close(to);
+    else qnnrt_hooks_free(hooks, to);
     return result;
 }
 
