@@ -2140,32 +2140,6 @@ static void *qnnrt__arena_grow(qnnrt__arena *arena, void *items, size_t count, s
     return grown;
 }
 
-#ifndef QNNRT_NO_JSON
-/* Make room for `bytes` in one chunk, so that objects of a known total take one allocation. Return
-   0 when out of memory. */
-static int qnnrt__arena_reserve(qnnrt__arena *arena, uint64_t bytes)
-{
-    qnnrt__arena_chunk *chunk = arena->chunks;
-    if (QNNRT__ARENA_CHUNK == 0) return 1;
-    if (chunk != NULL && bytes <= chunk->room - chunk->used) return 1;
-    chunk = qnnrt__arena_chunk_make(arena, bytes);
-    if (chunk == NULL) return 0;
-    chunk->next = arena->chunks;
-    arena->chunks = chunk;
-    return 1;
-}
-#endif
-
-/* Give back the newest allocations: those made since `used` bytes of `chunk` were in use.
-   Allocations in newer chunks stay until the arena is freed. */
-static void qnnrt__arena_back(qnnrt__arena *arena, qnnrt__arena_chunk *chunk, uint64_t used)
-{
-    if (chunk == NULL || arena->chunks != chunk) return;
-    memset((unsigned char *)chunk + QNNRT__ARENA_HEAD + (size_t)used, 0,
-           (size_t)(chunk->used - used));
-    chunk->used = used;
-}
-
 QNNRT_API void qnnrt_arena_free(qnnrt_arena *arena)
 {
     while (arena->chunks != NULL) {
@@ -5338,20 +5312,18 @@ static qnnrt_result qnnrt__table_differ(qnnrt__table *table, const void *items, 
                                         size_t bytes, qnnrt__sort_compare order, const char *same,
                                         const char *noun)
 {
-    qnnrt__arena_chunk *chunk = table->arena->chunks;
-    const uint64_t used = chunk != NULL ? chunk->used : 0;
     const void **sorted = (const void **)qnnrt__arena_alloc(table->arena, count, sizeof(*sorted));
     size_t i;
     if (sorted == NULL) return qnnrt__fail_memory(table->err, "tensors");
     for (i = 0; i < count; ++i) sorted[i] = (const char *)items + i * bytes;
     qnnrt_sort(sorted, count, order);
-    for (i = 1; i < count && order(sorted[i - 1], sorted[i]) != 0;) ++i;
-    if (i < count)
-        qnnrt__table_fail(table, QNNRT_E_FORMAT, "%ss \"%.200s\" and \"%.200s\" have the same %s",
-                          noun, *(const char *const *)sorted[i - 1],
-                          *(const char *const *)sorted[i], same);
-    qnnrt__arena_back(table->arena, chunk, used);
-    return i < count ? QNNRT_E_FORMAT : QNNRT_OK;
+    for (i = 1; i < count; ++i)
+        if (order(sorted[i - 1], sorted[i]) == 0)
+            return qnnrt__table_fail(table, QNNRT_E_FORMAT,
+                                     "%ss \"%.200s\" and \"%.200s\" have the same %s", noun,
+                                     *(const char *const *)sorted[i - 1],
+                                     *(const char *const *)sorted[i], same);
+    return QNNRT_OK;
 }
 
 /* Check that the names of tensors or graphs differ. */
@@ -6856,6 +6828,7 @@ static qnnrt_result qnnrt__read_json(qnnrt__table *table, const char *text, size
         QNNRT__ROW_OBJECT("the text", record_object, qnnrt__read_context_rows, qnnrt__read_context,
                           info);
     qnnrt__record_reader read;
+    const uint64_t chunk = table->arena->chunk;
     qnnrt__read_context doc;
     qnnrt_json_limits limits;
     qnnrt_graph_info *graphs;
@@ -6870,12 +6843,12 @@ static qnnrt_result qnnrt__read_json(qnnrt__table *table, const char *text, size
     table->kept = 1;
     doc.info = *context;
     doc.info.build_id = "";
-    /* A table takes about a fifth of the text that it is read from. */
-    if (!qnnrt__arena_reserve(table->arena, (uint64_t)bytes / 4 + 256))
-        return qnnrt__fail_memory(table->err, "metadata");
+    /* A table takes about a fifth of the text that it is read from: one allocation. */
+    table->arena->chunk = (uint64_t)bytes / 4 + 256;
     qnnrt_json_begin(&read.r, text, bytes, &limits);
     if (qnnrt__record_object(&read, &whole, &doc) && doc.graphs.count == 0)
         qnnrt__record_fail(&read, QNNRT_E_FORMAT, "it has no graphs");
+    table->arena->chunk = chunk;
     if (read.result == QNNRT_OK) qnnrt_json_end(&read.r);
     table->graph = NULL;
     if (read.result == QNNRT_OK && read.r.error != NULL)

@@ -89,7 +89,6 @@ TEST(arenas_refuse_sizes_that_do_not_fit)
     /* Too large with its head. */
     CHECK(qnnrt__arena_alloc(&arena, UINT64_MAX - 31, 1) == NULL);
     CHECK(qnnrt__arena_alloc(&arena, (uint64_t)SIZE_MAX / 2, 1) == NULL);
-    CHECK(!qnnrt__arena_reserve(&arena, UINT64_MAX - 5) || QNNRT__ARENA_CHUNK == 0);
     CHECK(arena.chunks == NULL);
     items = qnnrt__arena_alloc(&arena, room, 8);
     CHECK(items != NULL);
@@ -101,24 +100,17 @@ TEST(arenas_refuse_sizes_that_do_not_fit)
     CHECK_EQ(alive, 0);
 }
 
-TEST(arenas_give_back_what_is_newest_and_no_more)
+TEST(arenas_take_a_large_block_apart_and_keep_their_chunk)
 {
     qnnrt__arena arena;
     qnnrt__arena_chunk *chunk;
-    uint64_t used;
     char *text;
     arena_begin(&arena);
-    qnnrt__arena_back(&arena, NULL, 0);
     CHECK(qnnrt__arena_text(&arena, "first", 5) != NULL);
     chunk = arena.chunks;
-    used = chunk->used;
     text = qnnrt__arena_text(&arena, "second", 6);
     CHECK(text != NULL && strcmp(text, "second") == 0);
     if (QNNRT__ARENA_CHUNK != 0) {
-        qnnrt__arena_back(&arena, chunk, used);
-        /* What is given back is zeroed. */
-        CHECK(text[0] == '\0');
-        CHECK((char *)qnnrt__arena_alloc(&arena, 1, 1) == text);
         /* A large block gets a chunk of its own, and the other one stays in use. */
         CHECK(qnnrt__arena_alloc(&arena, 100000, 1) != NULL);
         CHECK(arena.chunks == chunk && chunk->next != NULL);
@@ -127,9 +119,6 @@ TEST(arenas_give_back_what_is_newest_and_no_more)
         CHECK(qnnrt__arena_alloc(&arena, (uint64_t)QNNRT__ARENA_CHUNK - 16, 1) != NULL);
         CHECK(arena.chunks != chunk);
         CHECK_EQ(alive, 3);
-        used = chunk->used;
-        qnnrt__arena_back(&arena, chunk, 0);
-        CHECK_EQ(chunk->used, used);
     }
     qnnrt_arena_free(&arena);
     CHECK_EQ(alive, 0);
@@ -271,7 +260,7 @@ TEST_MAIN("size")
     RUN(size_tells_powers_of_two_and_ranges);
     RUN(sort_orders_every_count);
     RUN(arenas_refuse_sizes_that_do_not_fit);
-    RUN(arenas_give_back_what_is_newest_and_no_more);
+    RUN(arenas_take_a_large_block_apart_and_keep_their_chunk);
     RUN(error_formats_are_those_of_printf);
     RUN(each_result_that_has_a_general_hint_gets_it);
     RUN(log_lines_of_odd_levels_are_taken);
