@@ -9118,24 +9118,18 @@ static qnnrt_result qnnrt__wiring_edge(const qnnrt_pipeline *p, const qnnrt_edge
                                                 ? "given, converted" : "given", err);
 }
 
-/* Find the tensor of a use. */
+/* Apply what a use says about an input: its constant, or that it shares no slot. */
 static qnnrt_result qnnrt__wiring_use(const qnnrt_pipeline *p, const qnnrt_use_desc *use,
-                                      qnnrt__end **out, qnnrt_error *err)
+                                      qnnrt_error *err)
 {
+    const int of_input = use->apart || use->constant != NULL || use->has_range;
+    qnnrt__end *end;
+    char facts[256];
     if (use->tensor == NULL || use->step >= p->info.step_count)
         return qnnrt__fail(err, QNNRT_E_ARG, use->tensor == NULL ? "it has no tensor"
                                                                  : "there is no such step");
-    *out = qnnrt__wiring_find(p, use->step, use->output != 0, use->tensor);
-    return *out != NULL ? QNNRT_OK
-                        : qnnrt__fail(err, QNNRT_E_NOT_FOUND, "there is no such tensor");
-}
-
-/* Apply what a use says about an input: its constant, or that it shares no slot. */
-static qnnrt_result qnnrt__wiring_use_input(const qnnrt_use_desc *use, qnnrt__end *end,
-                                            qnnrt_error *err)
-{
-    const int of_input = use->apart || use->constant != NULL || use->has_range;
-    char facts[256];
+    end = qnnrt__wiring_find(p, use->step, use->output != 0, use->tensor);
+    if (end == NULL) return qnnrt__fail(err, QNNRT_E_NOT_FOUND, "there is no such tensor");
     if (use->output && of_input)
         return qnnrt__fail(err, QNNRT_E_ARG, "only inputs are apart, or have a constant or range");
     if (!of_input && !use->in_buffer && use->name == NULL)
@@ -9173,10 +9167,9 @@ static qnnrt_result qnnrt__wiring_uses(const qnnrt_pipeline *p, const qnnrt_pipe
 {
     size_t i;
     for (i = 0; i < desc->use_count; ++i) {
-        qnnrt__end *end = NULL;
-        qnnrt_result result = qnnrt__wiring_use(p, &desc->uses[i], &end, err);
-        if (result == QNNRT_OK) result = qnnrt__wiring_use_input(&desc->uses[i], end, err);
-        if (result != QNNRT_OK) return qnnrt__wiring_use_about(p, &desc->uses[i], i, result, err);
+        const qnnrt_result result = qnnrt__wiring_use(p, &desc->uses[i], err);
+        if (result != QNNRT_OK)
+            return qnnrt__wiring_use_about(p, &desc->uses[i], i, result, err);
     }
     return QNNRT_OK;
 }
@@ -9300,8 +9293,7 @@ typedef enum qnnrt__slot_found {
 static qnnrt__slot_found qnnrt__slot_means(const qnnrt_pipeline *p, const char *name,
                                            qnnrt_role role, int64_t step, const qnnrt_slot **slot)
 {
-    const size_t begin = qnnrt__wiring_bound(p, 0, step >= 0 ? (size_t)step : 0, 0,
-                                             name);
+    const size_t begin = qnnrt__wiring_bound(p, 0, step >= 0 ? (size_t)step : 0, 0, name);
     qnnrt__slot_found found = QNNRT__SLOT_NONE;
     size_t at;
     int pass;
@@ -9388,29 +9380,35 @@ static qnnrt_result qnnrt__slot_names(qnnrt_pipeline *p, qnnrt_error *err)
 }
 
 /* Put a slot into the buffer that a use names. */
-static qnnrt_result qnnrt__slot_use_buffer(const qnnrt_pipeline *p, const qnnrt_use_desc *use,
+static qnnrt_result qnnrt__slot_use_buffer(qnnrt_pipeline *p, const qnnrt_use_desc *use,
                                            qnnrt_place_desc *to, qnnrt_error *err)
 {
     const uint64_t bytes = to->slot->tensor->bytes;
-    const qnnrt_buffer_desc *buffer;
-    if (use->buffer >= p->info.buffer_count)
-        return qnnrt__fail(err, QNNRT_E_ARG, "there is no buffer %u", (unsigned)use->buffer);
-    buffer = &p->info.buffers[use->buffer];
-    if (!qnnrt__size_within(use->offset, bytes, buffer->bytes))
+    const qnnrt_buffer_desc *buffer =
+        use->buffer < p->info.buffer_count ? &p->info.buffers[use->buffer] : NULL;
+    if (buffer == NULL || !qnnrt__size_within(use->offset, bytes, buffer->bytes))
         return qnnrt__fail(err, QNNRT_E_ARG, "it needs %llu bytes from %llu on, but buffer %u"
                            " (\"%.160s\") has %llu", (unsigned long long)bytes,
                            (unsigned long long)use->offset, (unsigned)use->buffer,
-                           buffer->name != NULL ? buffer->name : "",
-                           (unsigned long long)buffer->bytes);
+                           buffer != NULL && buffer->name != NULL ? buffer->name : "",
+                           buffer != NULL ? (unsigned long long)buffer->bytes : 0);
     to->buffer = use->buffer;
     to->offset = use->offset;
     return QNNRT_OK;
 }
 
-/* Give a slot the range of a use. */
-static qnnrt_result qnnrt__slot_use_range(const qnnrt_use_desc *use, qnnrt_slot *slot,
-                                          qnnrt_error *err)
+/* Apply what a use says about the slot of an end: its name, place or range. */
+static qnnrt_result qnnrt__slot_use(qnnrt_pipeline *p, const qnnrt_use_desc *use,
+                                    const qnnrt__end *end, qnnrt_place_desc *places,
+                                    qnnrt_error *err)
 {
+    qnnrt_slot *slot = &p->slots[end->slot];
+    qnnrt_result result = use->name != NULL ? qnnrt__slot_use_name(p, use, end, err) : QNNRT_OK;
+    if (use->in_buffer && result == QNNRT_OK) {
+        places[p->info.place_count].slot = slot;
+        result = qnnrt__slot_use_buffer(p, use, &places[p->info.place_count++], err);
+    }
+    if (!use->has_range || result != QNNRT_OK) return result;
     if (slot->role != QNNRT_ROLE_INPUT || slot->tensor->dtype != QNNRT_DTYPE_I32)
         return qnnrt__fail(err, slot->role != QNNRT_ROLE_INPUT ? QNNRT_E_ARG : QNNRT_E_MISMATCH,
                            "it is %s %s of %s; a range expects an input of int32 that the caller"
@@ -9419,23 +9417,9 @@ static qnnrt_result qnnrt__slot_use_range(const qnnrt_use_desc *use, qnnrt_slot 
     if (!slot->has_range || use->low > slot->low) slot->low = use->low;
     if (!slot->has_range || use->high < slot->high) slot->high = use->high;
     slot->has_range = 1;
-    if (slot->low <= slot->high) return QNNRT_OK;
-    return qnnrt__fail(err, QNNRT_E_ARG, "it takes no value: its range is %d to %d",
-                       (int)slot->low, (int)slot->high);
-}
-
-/* Apply what a use says about the slot of an end: its name, place or range. */
-static qnnrt_result qnnrt__slot_use(qnnrt_pipeline *p, const qnnrt_use_desc *use,
-                                    const qnnrt__end *end, qnnrt_place_desc *places,
-                                    qnnrt_error *err)
-{
-    qnnrt_result result = use->name != NULL ? qnnrt__slot_use_name(p, use, end, err) : QNNRT_OK;
-    if (use->in_buffer && result == QNNRT_OK) {
-        places[p->info.place_count].slot = &p->slots[end->slot];
-        result = qnnrt__slot_use_buffer(p, use, &places[p->info.place_count++], err);
-    }
-    return result == QNNRT_OK && use->has_range
-               ? qnnrt__slot_use_range(use, &p->slots[end->slot], err) : result;
+    return slot->low <= slot->high ? QNNRT_OK
+                                   : qnnrt__fail(err, QNNRT_E_ARG, "it takes no value: its range is"
+                                                 " %d to %d", (int)slot->low, (int)slot->high);
 }
 
 /* Copy the buffers of a description. */

@@ -410,7 +410,7 @@ wrong role_too_long 'the role has 70 bytes' --backend_so "$(printf '%070d' 0)=x"
 # A role that fails leaves the files of the others.
 fake --backend_so cpu="$tmp/none.so" --ctx_dir "$tmp/roles" --keep_going
 is role_left_out 1
-says role_left_out out 'run "0/first"'
+says role_left_out out 'run "first"'
 says role_left_out_and_why out 'file cpu.bin'
 says role_left_out_is_named err "$tmp/none.so"
 
