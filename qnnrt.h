@@ -648,20 +648,6 @@ QNNRT_API qnnrt_result qnnrt_backend_close(qnnrt_backend *backend);
 /* Return the facts about an open backend, NULL for NULL. Valid until it is closed. */
 QNNRT_API const qnnrt_backend_info *qnnrt_backend_get_info(const qnnrt_backend *backend);
 
-/* Register the operators of an op package, before opening a binary or building a graph that uses
-   them. They stay until the backend is closed; qnnrt_model_recover() registers them again.
-
-   path      the package's library for this backend
-   provider  the function that the package exports as its entry, "MyPackageInterfaceProvider"
-   target    HTP: "CPU" for x86-64, "HTP" for a device (default NULL: the library chooses)
-
-   Returns   QNNRT_OK; QNNRT_E_ARG; QNNRT_E_UNSUPPORTED (a backend without op packages);
-             QNNRT_E_BACKEND (the text says: no such library, no such function, or registered
-             already); QNNRT_E_MEMORY */
-QNNRT_API qnnrt_result qnnrt_backend_register_ops(qnnrt_backend *backend, const char *path,
-                                                  const char *provider, const char *target,
-                                                  qnnrt_error *err);
-
 /* ------------------------------------------------------------------------------------- model -- */
 
 /* What memory is made of. The device uses shared memory in place; see "Shared memory". */
@@ -6963,12 +6949,6 @@ typedef struct qnnrt__backend_run {
     void     (*alert)(qnnrt_run *run);
 } qnnrt__backend_run;
 
-/* An op package in the list of its backend. A recovery registers it again. */
-typedef struct qnnrt__backend_package {
-    struct qnnrt__backend_package *next;
-    const char *path, *provider, *target;          /* behind this struct; target may be NULL */
-} qnnrt__backend_package;
-
 struct qnnrt_backend {
     qnnrt_hooks                 hooks;
     void                       *library;
@@ -6988,13 +6968,12 @@ struct qnnrt_backend {
     uint32_t                    dsp_arch_users;    /* contexts that exist and state one */
     int                         renewed;           /* device and backend were created again, or
                                                       that failed and they are NULL */
-    qnnrt__backend_package     *packages;          /* that are registered, oldest first */
     uint32_t                    restarts;          /* calls since it was opened or recovered that
                                                       answered that the DSP restarted */
     int                         lists_lock;        /* of the next three */
     qnnrt__backend_model       *models;            /* newest first */
     qnnrt__backend_run         *runs;
-    qnnrt__backend_hook        *kept;              /* of optional headers, newest first */
+    qnnrt__backend_hook        *kept;              /* of optional headers, oldest first */
     qnnrt_backend_info          info;
     char                        path[QNNRT__PATH_MAX];
     char                        provider_name[64];
@@ -7016,9 +6995,11 @@ static void qnnrt__backend_list(qnnrt_backend *b, qnnrt__backend_run *run, int b
 /* Add a hook to a backend. */
 static QNNRT__FOR_FRIENDS void qnnrt__backend_keep(qnnrt_backend *b, qnnrt__backend_hook *hook)
 {
+    qnnrt__backend_hook **at = &b->kept;
     qnnrt__os_lock(&b->lists_lock);
-    hook->next = b->kept;
-    b->kept = hook;
+    while (*at != NULL) at = &(*at)->next;
+    hook->next = NULL;
+    *at = hook;
     qnnrt__os_unlock(&b->lists_lock);
 }
 
@@ -7169,41 +7150,6 @@ static qnnrt_result qnnrt__backend_end(qnnrt_backend *b, int with_log, const cha
     return result;
 }
 
-/* Copy what names an op package into one block. Return NULL when out of memory. */
-static qnnrt__backend_package *qnnrt__backend_package_of(qnnrt_backend *b, const char *path,
-                                                         const char *provider, const char *target)
-{
-    const char *const texts[3] = { path, provider, target != NULL ? target : "" };
-    size_t bytes[3], i;
-    qnnrt__backend_package *package;
-    char *at;
-    for (i = 0; i < 3; ++i) bytes[i] = strlen(texts[i]) + 1;
-    package = (qnnrt__backend_package *)qnnrt__mem_alloc(
-        &b->hooks, sizeof(*package) + bytes[0] + bytes[1] + bytes[2]);
-    if (package == NULL) return NULL;
-    at = (char *)(package + 1);
-    for (i = 0; i < 3; at += bytes[i++]) memcpy(at, texts[i], bytes[i]);
-    package->next = NULL;
-    package->path = (const char *)(package + 1);
-    package->provider = package->path + bytes[0];
-    package->target = target != NULL ? package->provider + bytes[1] : NULL;
-    return package;
-}
-
-/* Register the operators of an op package. Callers hold the lock. */
-static qnnrt_result qnnrt__backend_register(qnnrt_backend *b, const qnnrt__backend_package *package,
-                                            qnnrt_error *err)
-{
-    qnnrt__abi_code code;
-    b->mark = qnnrt__log_mark(b->log_slot);
-    code = b->calls->backend_register_op_package(b->backend, package->path, package->provider,
-                                                 package->target);
-    if (code == 0) return QNNRT_OK;
-    qnnrt__fail(err, QNNRT_E_BACKEND, "op package %s with entry \"%s\" was refused by %s",
-                package->path, package->provider, b->path);
-    return qnnrt__backend_explain(b, err, "backendRegisterOpPackage", code, b->mark);
-}
-
 /* Fill in the public info of a backend. */
 static void qnnrt__backend_describe(qnnrt_backend *b)
 {
@@ -7240,11 +7186,6 @@ static qnnrt_result qnnrt__backend_free(qnnrt_backend *b)
     /* A library whose backend was never created can be unloaded; another one may have threads that
        are still running. */
     if (b->library != NULL && (b->unload || !created)) qnnrt__os_library_close(b->library);
-    while (b->packages != NULL) {
-        qnnrt__backend_package *next = b->packages->next;
-        qnnrt__mem_free(&hooks, b->packages);
-        b->packages = next;
-    }
     qnnrt__mem_free(&hooks, b);
     return result;
 }
@@ -7329,37 +7270,6 @@ QNNRT_API qnnrt_result qnnrt_backend_close(qnnrt_backend *backend)
 QNNRT_API const qnnrt_backend_info *qnnrt_backend_get_info(const qnnrt_backend *backend)
 {
     return backend != NULL ? &backend->info : NULL;
-}
-
-QNNRT_API qnnrt_result qnnrt_backend_register_ops(qnnrt_backend *backend, const char *path,
-                                                  const char *provider, const char *target,
-                                                  qnnrt_error *err)
-{
-    qnnrt__backend_package *package, **last;
-    qnnrt_result result;
-    qnnrt__err_clear(err);
-    if (backend == NULL || path == NULL || path[0] == '\0' || provider == NULL ||
-        provider[0] == '\0')
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_backend_register_ops: backend, path or provider"
-                                             " is NULL or empty");
-    /* The loader puts the path on its stack, however long it is. */
-    if (strlen(path) >= QNNRT__PATH_MAX)
-        return qnnrt__fail(err, QNNRT_E_ARG,
-                           "qnnrt_backend_register_ops: the path has %llu bytes, expected at most"
-                           " %u; it begins with %.60s",
-                           (unsigned long long)strlen(path), (unsigned)QNNRT__PATH_MAX - 1, path);
-    if (backend->calls->backend_register_op_package == NULL)
-        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s does not have op packages", backend->path);
-    if (backend->backend == NULL) return qnnrt__backend_lost(backend, err);
-    package = qnnrt__backend_package_of(backend, path, provider, target);
-    if (package == NULL) return qnnrt__fail_memory(err, "an op package");
-    qnnrt__hooks_lock(&backend->hooks);
-    result = qnnrt__backend_register(backend, package, err);
-    for (last = &backend->packages; *last != NULL; last = &(*last)->next) {}
-    if (result == QNNRT_OK) *last = package;
-    else qnnrt__mem_free(&backend->hooks, package);
-    qnnrt__hooks_unlock(&backend->hooks);
-    return result;
 }
 
 /* =====================================================================================
@@ -12995,7 +12905,7 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
      desc.share_spill_fill                             qnnrt_model_load_shared()       device.h
      qnnrt_recover()                                   qnnrt_model_recover()           device.h
      qnnrt_power_set(), qnnrt_update(), qnnrt_omit(),  the same                        device.h
-         qnnrt_set_dims(), qnnrt_get_dims()
+         qnnrt_set_dims(), qnnrt_get_dims(), qnnrt_backend_register_ops()
      QNNRT_MEM_DMABUF, QNNRT_MEM_MEMFD, QNNRT_MEM_FD   qnnrt_device_heap(), _memfd(),  device.h
                                                        qnnrt_device_fd()
      desc.profile_level                                desc.context_hooks              profile.h

@@ -67,7 +67,7 @@
        The options of qnnrt.h work here too.
 
    ROOMS (search for the tag)
-       >>memory >>vote >>weight >>group >>swap >>recover >>flex
+       >>memory >>package >>vote >>weight >>group >>swap >>recover >>flex
 */
 #ifndef QNNRT_DEVICE_H
 #define QNNRT_DEVICE_H
@@ -122,6 +122,22 @@ QNNRT_DEVICE_API qnnrt_mem_provider qnnrt_device_shared(void);
    desc     its kind and provider are set
    Returns  1; or 0 for another word, with desc as it was */
 QNNRT_DEVICE_API int qnnrt_device_memory(const char *word, qnnrt_mem_desc *desc);
+
+/* ------------------------------------------------------------------------------- op packages -- */
+
+/* Register the operators of an op package, before opening a binary or building a graph that uses
+   them. They stay until the backend is closed; qnnrt_model_recover() registers them again.
+
+   path      the package's library for this backend
+   provider  the function that the package exports as its entry, "MyPackageInterfaceProvider"
+   target    HTP: "CPU" for x86-64, "HTP" for a device (default NULL: the library chooses)
+
+   Returns   QNNRT_OK; QNNRT_E_ARG; QNNRT_E_UNSUPPORTED (a backend without op packages);
+             QNNRT_E_BACKEND (the text says: no such library, no such function, or registered
+             already); QNNRT_E_MEMORY */
+QNNRT_DEVICE_API qnnrt_result qnnrt_backend_register_ops(qnnrt_backend *backend, const char *path,
+                                                         const char *provider, const char *target,
+                                                         qnnrt_error *err);
 
 /* ------------------------------------------------------------------------------------- power -- */
 
@@ -500,6 +516,94 @@ QNNRT_DEVICE_API int qnnrt_device_memory(const char *word, qnnrt_mem_desc *desc)
     if (i == DMABUF) desc->provider = qnnrt_device_heap(NULL);
     if (i == MEMFD) desc->provider = qnnrt_device_memfd();
     return 1;
+}
+
+/* =====================================================================================
+   OP PACKAGES                                                                 >>package
+   Operators of the caller. They are kept with the backend, because a recovery registers them again.
+   Needs: >>os >>mem (hooks) >>err >>log >>abi >>friends >>backend
+   Knows nothing of: models, graphs
+   ===================================================================================== */
+
+typedef struct qnnrt__package {
+    qnnrt__backend_hook hook;                      /* first */
+    qnnrt_backend      *backend;
+    const char         *path, *provider, *target;  /* behind this struct; target may be NULL */
+} qnnrt__package;
+
+static void qnnrt_device__package_closed(qnnrt__backend_hook *hook)
+{
+    qnnrt__mem_free(&((qnnrt__package *)(void *)hook)->backend->hooks, hook);
+}
+
+/* Copy what names an op package into one block. Return NULL when out of memory. */
+static qnnrt__package *qnnrt_device__package_of(qnnrt_backend *b, const char *path,
+                                                const char *provider, const char *target)
+{
+    const char *const texts[3] = { path, provider, target != NULL ? target : "" };
+    size_t bytes[3], i;
+    qnnrt__package *package;
+    char *at;
+    for (i = 0; i < 3; ++i) bytes[i] = strlen(texts[i]) + 1;
+    package = (qnnrt__package *)qnnrt__mem_alloc(
+        &b->hooks, sizeof(*package) + bytes[0] + bytes[1] + bytes[2]);
+    if (package == NULL) return NULL;
+    at = (char *)(package + 1);
+    for (i = 0; i < 3; at += bytes[i++]) memcpy(at, texts[i], bytes[i]);
+    package->hook.closed = qnnrt_device__package_closed;
+    package->backend = b;
+    package->path = (const char *)(package + 1);
+    package->provider = package->path + bytes[0];
+    package->target = target != NULL ? package->provider + bytes[1] : NULL;
+    return package;
+}
+
+/* Register the operators of a hook, if it is an op package. Callers hold the lock. */
+static qnnrt_result qnnrt_device__package_register(const qnnrt__backend_hook *hook,
+                                                   qnnrt_error *err)
+{
+    const qnnrt__package *package = (const qnnrt__package *)(const void *)hook;
+    qnnrt_backend *b;
+    qnnrt__abi_code code;
+    if (hook->closed != qnnrt_device__package_closed) return QNNRT_OK;
+    b = package->backend;
+    b->mark = qnnrt__log_mark(b->log_slot);
+    code = b->calls->backend_register_op_package(b->backend, package->path, package->provider,
+                                                 package->target);
+    if (code == 0) return QNNRT_OK;
+    qnnrt__fail(err, QNNRT_E_BACKEND, "op package %s with entry \"%s\" was refused by %s",
+                package->path, package->provider, b->path);
+    return qnnrt__backend_explain(b, err, "backendRegisterOpPackage", code, b->mark);
+}
+
+QNNRT_DEVICE_API qnnrt_result qnnrt_backend_register_ops(qnnrt_backend *backend, const char *path,
+                                                         const char *provider, const char *target,
+                                                         qnnrt_error *err)
+{
+    qnnrt__package *package;
+    qnnrt_result result;
+    qnnrt__err_clear(err);
+    if (backend == NULL || path == NULL || path[0] == '\0' || provider == NULL ||
+        provider[0] == '\0')
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_backend_register_ops: backend, path or provider"
+                                             " is NULL or empty");
+    /* The loader puts the path on its stack, however long it is. */
+    if (strlen(path) >= QNNRT__PATH_MAX)
+        return qnnrt__fail(err, QNNRT_E_ARG,
+                           "qnnrt_backend_register_ops: the path has %llu bytes, expected at most"
+                           " %u; it begins with %.60s",
+                           (unsigned long long)strlen(path), (unsigned)QNNRT__PATH_MAX - 1, path);
+    if (backend->calls->backend_register_op_package == NULL)
+        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s does not have op packages", backend->path);
+    if (backend->backend == NULL) return qnnrt__backend_lost(backend, err);
+    package = qnnrt_device__package_of(backend, path, provider, target);
+    if (package == NULL) return qnnrt__fail_memory(err, "an op package");
+    qnnrt__hooks_lock(&backend->hooks);
+    result = qnnrt_device__package_register(&package->hook, err);
+    qnnrt__hooks_unlock(&backend->hooks);
+    if (result == QNNRT_OK) qnnrt__backend_keep(backend, &package->hook);
+    else qnnrt__mem_free(&backend->hooks, package);
+    return result;
 }
 
 /* =====================================================================================
@@ -985,7 +1089,8 @@ QNNRT_DEVICE_API qnnrt_result qnnrt_model_swap(qnnrt *model, uint64_t bytes, qnn
 /* =====================================================================================
    RECOVER                                                                       >>recover
    Creates all again that a restart of the DSP lost: device and backend, op packages, contexts.
-   Needs: >>os >>mem >>err >>log >>power >>backend >>context (its struct) >>model >>resident >>group
+   Needs: >>os >>mem >>err >>log >>power >>friends >>backend >>context (its struct) >>model
+          >>resident >>package >>group
    Knows nothing of: pipelines, steps, memory of tensors
    ===================================================================================== */
 
@@ -994,14 +1099,14 @@ QNNRT_DEVICE_API qnnrt_result qnnrt_model_swap(qnnrt *model, uint64_t bytes, qnn
    and have freed what was made on them. */
 static qnnrt_result qnnrt_device__recover_backend(qnnrt_backend *b, qnnrt_error *err)
 {
-    const qnnrt__backend_package *package;
+    const qnnrt__backend_hook *hook;
     qnnrt_result result;
     qnnrt__backend_end(b, 0, "freed after a restart of the DSP");
     b->renewed = 1;
     b->mark = qnnrt__log_mark(b->log_slot);
     result = qnnrt__backend_create(b, b->soc_model, err);
-    for (package = b->packages; package != NULL && result == QNNRT_OK; package = package->next)
-        result = qnnrt__backend_register(b, package, err);
+    for (hook = b->kept; hook != NULL && result == QNNRT_OK; hook = hook->next)
+        result = qnnrt_device__package_register(hook, err);
     if (result == QNNRT_OK) qnnrt__power_set(&b->power, b->provider, b->preset, &b->hooks);
     else qnnrt__backend_end(b, 0, "freed after a recovery that failed");
     return result;
