@@ -12896,7 +12896,8 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
      conversions: qnnrt_edge_desc.convert, .exact      qnnrt_conversions_create()      convert.h
      QNNRT_STEP_CONVERT, qnnrt_step_info.convert       QNNRT_STEP_DERIVED, qnnrt_convert_of()
      qnnrt_run_conversions()                           qnnrt_convert_get_info()        convert.h
-     desc.backends, .host_functions, .check_hashes     qnnrt_manifest_open_desc        manifest.h
+     desc.backends, .host_functions                    qnnrt_manifest_open_desc        manifest.h
+     desc.check_hashes                                 its .sha256, with               sha256.h
      qnnrt_open() of a program or of roles             qnnrt_manifest_open()           manifest.h
      qnnrt_info.program, .constants                    qnnrt_manifest_info             manifest.h
      qnnrt_backend_role, qnnrt_file.role               qnnrt_manifest_role             manifest.h

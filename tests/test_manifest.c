@@ -5,6 +5,7 @@
 #include "qnnrt_device.h"
 #include "test.h"
 #include "../tools/qnnrt_manifest.h"
+#include "../tools/qnnrt_sha256.h"
 #include "../tools/run_describe.h"
 #define OPENS_OPEN  qnnrt_manifest_open
 #define OPENS_CLOSE qnnrt_manifest_close
@@ -167,7 +168,6 @@ TEST(all_bytes_are_compared_on_request)
     qnnrt_manifest *model;
     char text[1024], other[1024], path[2048], *data, found[65];
     const size_t bytes = strlen(B) + LINES * strlen(PAD);
-    qnnrt_sha256 hash;
     size_t i;
     fake_begin("");
     folder = test_tmpdir();
@@ -181,7 +181,7 @@ TEST(all_bytes_are_compared_on_request)
                                      " \"backend\": \"npu\", \"sha256\": \"%s\"}]}}", sum);
         if (i == 1) *strstr(text, sum) = 'E';              /* a large digit is the same */
         put(folder, "qnnrt.json", text);
-        desc.check_hashes = 1;
+        desc.sha256 = qnnrt_sha256_text;
         for (desc.model.read = 0; desc.model.read < 2; ++desc.model.read) {
             OPENS(folder, &desc, &model);
             CHECK_EQ(qnnrt_manifest_close(model), QNNRT_OK);
@@ -194,15 +194,13 @@ TEST(all_bytes_are_compared_on_request)
     desc.model.read = 0;
     OPENS(folder, &desc, &model);
     CHECK_EQ(qnnrt_manifest_close(model), QNNRT_OK);
-    desc.check_hashes = 0;
+    desc.sha256 = NULL;
     FAILS(folder, &desc, QNNRT_E_MISMATCH, "b.bin has the fingerprint", "0123456789abcdef");
-    desc.check_hashes = 1;
+    desc.sha256 = qnnrt_sha256_text;
     put(folder, "qnnrt.json", text);
     for (i = 0; i < CHANGED; ++i) data[AT + i] = data[AT + i] == 'x' ? 'y' : 'x';
     test_write_file(path, data, bytes);
-    qnnrt_sha256_begin(&hash);
-    qnnrt_sha256_add(&hash, data, bytes);
-    qnnrt_sha256_end(&hash, NULL, found);
+    qnnrt_sha256_text(data, bytes, found);
     for (desc.model.read = 0; desc.model.read < 2; ++desc.model.read) FAILS(folder, &desc, QNNRT_E_MISMATCH, "b.bin has the SHA-256", found, sum);
     desc.model.keep_going = desc.model.inspect = 1;
     FAILS(folder, &desc, QNNRT_E_MISMATCH, "b.bin has the SHA-256", found, sum);
@@ -213,7 +211,7 @@ TEST(all_bytes_are_compared_on_request)
     OPENS(folder, &desc, &model);
     CHECK_EQ(qnnrt_manifest_close(model), QNNRT_OK);
     CHECK(strstr(log_text, "SHA-256") == NULL);
-    desc.check_hashes = 1;
+    desc.sha256 = qnnrt_sha256_text;
     for (i = 0; i < 2; ++i) {
         put(folder, "qnnrt.json", i == 0 ? small : "{}");
         log_used = 0;
@@ -237,15 +235,14 @@ TEST(hashes_are_compared_whenever_a_file_is_read)
     qnnrt_manifest *model;
     qnnrt_run *run;
     char text[2048], path[2048], *data = (char *)malloc(bytes), sum[65];
-    qnnrt_sha256 hash;
     size_t i;
+    int check;
     memcpy(data, B, strlen(B));
     for (i = 0; i < LINES; ++i) memcpy(data + strlen(B) + i * strlen(PAD), PAD, strlen(PAD));
-    qnnrt_sha256_begin(&hash);
-    qnnrt_sha256_add(&hash, data, bytes);
-    qnnrt_sha256_end(&hash, NULL, sum);
+    qnnrt_sha256_text(data, bytes, sum);
     desc.model.residency = QNNRT_RESIDENT_CALLER;
-    for (desc.check_hashes = 0; desc.check_hashes < 2; ++desc.check_hashes) {
+    for (check = 0; check < 2; ++check) {
+        desc.sha256 = check ? qnnrt_sha256_text : NULL;
         fake_begin("");
         folder = two_files();
         snprintf(path, sizeof(path), "%s/b.bin", folder);
@@ -261,10 +258,10 @@ TEST(hashes_are_compared_whenever_a_file_is_read)
         for (i = 0; i < CHANGED; ++i) data[AT + i] ^= 1;
         CHECK_EQ(unlink(path), 0);
         test_write_file(path, data, bytes);
-        CHECK_EQ(qnnrt_exec(run), desc.check_hashes ? QNNRT_E_MISMATCH : QNNRT_OK);
-        if (desc.check_hashes) CHECK_STR(qnnrt_run_error(run)->text, "b.bin has the SHA-256");
+        CHECK_EQ(qnnrt_exec(run), check ? QNNRT_E_MISMATCH : QNNRT_OK);
+        if (check) CHECK_STR(qnnrt_run_error(run)->text, "b.bin has the SHA-256");
         for (i = 0; i < CHANGED; ++i) data[AT + i] ^= 1;
-        if (desc.check_hashes) {
+        if (check) {
             CHECK_EQ(unlink(path), 0);
             test_write_file(path, data, bytes);
             CHECK_EQ(qnnrt_exec(run), QNNRT_OK);

@@ -74,6 +74,7 @@
 #define QNNRT_CACHE_IMPLEMENTATION
 #define QNNRT_CONVERT_IMPLEMENTATION
 #define QNNRT_MANIFEST_IMPLEMENTATION
+#define QNNRT_SHA256_IMPLEMENTATION
 #define QNNRT_PARTITION_IMPLEMENTATION
 #define QNNRT_CPU_FALLBACK_IMPLEMENTATION
 #define QNNRT_COMPILE_IMPLEMENTATION
@@ -85,6 +86,7 @@
 #include "qnnrt_convert.h"
 #include "qnnrt_explain.h"
 #include "qnnrt_manifest.h"
+#include "qnnrt_sha256.h"
 #include "qnnrt_compile.h"
 #include "qnnrt_llm_graph.h"
 #include "qnnrt_cache.h"

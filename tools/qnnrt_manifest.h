@@ -91,7 +91,7 @@
                                            qnnrt_context_info.fingerprint, of 64 pieces of the file;
                                            another one is QNNRT_E_MISMATCH
                  "sha256": "..." }         64 hexadecimal digits, of all bytes of the file; compared
-                                           with desc.check_hashes, and by qnnrt-run doctor
+                                           with desc.sha256, and by qnnrt-run doctor
    constant    { "name": "table",          required
                  "file": "table.raw",      required: plain name of a file in the folder
                  "offset": 0,              of its first byte in the file
@@ -131,7 +131,7 @@
    limits.name_bytes bytes and no NUL. All entries together count against limits.tensors.
 
    ROOMS (search for the tag)
-       >>sha256 >>values >>objects >>text >>files >>roles >>make >>public
+       >>values >>objects >>text >>files >>roles >>make >>public
 */
 #ifndef QNNRT_MANIFEST_H
 #define QNNRT_MANIFEST_H
@@ -178,11 +178,12 @@ typedef struct qnnrt_manifest_open_desc {
     const qnnrt_host_step     *host_functions;   /* [host_function_count]: .name, .exec and .user of
                                            the functions that host steps call by their name */
     size_t                     host_function_count;
-    int                        check_hashes;     /* 1: compare all bytes of each context with its
-                                           "sha256" before a library gets them, for the cost of
-                                           qnnrt_sha256_add(), also when it is read again. A file
-                                           without one is a warning in the log (default 0: the
-                                           fingerprint is compared) */
+    void                     (*sha256)(const void *data, uint64_t bytes, char text[65]);
+                                        /* compares all bytes of each context with its "sha256"
+                                           before a library gets them, also when it is read again:
+                                           qnnrt_sha256_text() of qnnrt_sha256.h, or a faster one. A
+                                           file without one is a warning in the log (default NULL:
+                                           the fingerprint is compared) */
     qnnrt_desc                 model;   /* options of every model. .backend or .backend_desc is for
                                            the role of the first context, unless .backends has it.
                                            .files instead of a folder are one model */
@@ -194,7 +195,7 @@ typedef struct qnnrt_manifest_context {
     const char  *role;                  /* of its backend, such as "npu"; "" without a program */
     uint64_t     fingerprint;           /* qnnrt_context_info.fingerprint that it must have (default
                                            0: any) */
-    const char  *sha256;                /* of the file, as qnnrt_sha256_end() writes it (default
+    const char  *sha256;                /* of the file, 64 small hexadecimal digits (default
                                            NULL: not known) */
     /* of one that is open */
     qnnrt             *model;           /* that it belongs to; NULL if it was not opened */
@@ -322,26 +323,6 @@ QNNRT_MANIFEST_API qnnrt_result qnnrt_manifest_write(const qnnrt_manifest_desc *
                                                                   size_t bytes),
                                                      void *user, qnnrt_error *err);
 
-/* ----------------------------------------------------------------------------------- SHA-256 -- */
-
-/* SHA-256 that is being computed. */
-typedef struct qnnrt_sha256 {
-    uint32_t      state[8];
-    uint64_t      bytes;                /* that were added */
-    unsigned char block[64];            /* the last bytes of them that fill no block */
-} qnnrt_sha256;
-
-/* Compute SHA-256 (FIPS 180-4): begin, then add any number of times, then end once. data may be
-   NULL if bytes is 0; sum must not be NULL.
-
-   out    receives the hash, may be NULL
-   text   receives it as 64 small hexadecimal digits, may be NULL
-
-   Cost   0.29 GB/s on one core of an x86-64 server */
-QNNRT_MANIFEST_API void qnnrt_sha256_begin(qnnrt_sha256 *sum);
-QNNRT_MANIFEST_API void qnnrt_sha256_add(qnnrt_sha256 *sum, const void *data, uint64_t bytes);
-QNNRT_MANIFEST_API void qnnrt_sha256_end(qnnrt_sha256 *sum, unsigned char out[32], char text[65]);
-
 #ifdef __cplusplus
 }
 #endif
@@ -365,107 +346,6 @@ QNNRT_MANIFEST_API void qnnrt_sha256_end(qnnrt_sha256 *sum, unsigned char out[32
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* =====================================================================================
-   SHA-256                                                                        >>sha256
-   Needs: nothing     Knows nothing of: what is hashed
-   ===================================================================================== */
-
-static const uint32_t qnnrt_manifest__sha256_start[8] = {
-    0x6A09E667, 0xBB67AE85, 0x3C6EF372, 0xA54FF53A, 0x510E527F, 0x9B05688C, 0x1F83D9AB, 0x5BE0CD19
-};
-
-static const uint32_t qnnrt_manifest__sha256_adds[64] = {
-    0x428A2F98, 0x71374491, 0xB5C0FBCF, 0xE9B5DBA5, 0x3956C25B, 0x59F111F1, 0x923F82A4, 0xAB1C5ED5,
-    0xD807AA98, 0x12835B01, 0x243185BE, 0x550C7DC3, 0x72BE5D74, 0x80DEB1FE, 0x9BDC06A7, 0xC19BF174,
-    0xE49B69C1, 0xEFBE4786, 0x0FC19DC6, 0x240CA1CC, 0x2DE92C6F, 0x4A7484AA, 0x5CB0A9DC, 0x76F988DA,
-    0x983E5152, 0xA831C66D, 0xB00327C8, 0xBF597FC7, 0xC6E00BF3, 0xD5A79147, 0x06CA6351, 0x14292967,
-    0x27B70A85, 0x2E1B2138, 0x4D2C6DFC, 0x53380D13, 0x650A7354, 0x766A0ABB, 0x81C2C92E, 0x92722C85,
-    0xA2BFE8A1, 0xA81A664B, 0xC24B8B70, 0xC76C51A3, 0xD192E819, 0xD6990624, 0xF40E3585, 0x106AA070,
-    0x19A4C116, 0x1E376C08, 0x2748774C, 0x34B0BCB5, 0x391C0CB3, 0x4ED8AA4A, 0x5B9CCA4F, 0x682E6FF3,
-    0x748F82EE, 0x78A5636F, 0x84C87814, 0x8CC70208, 0x90BEFFFA, 0xA4506CEB, 0xBEF9A3F7, 0xC67178F2
-};
-
-/* Eight rounds are written out, so that the words change places without being moved. */
-static void qnnrt_manifest__sha256_blocks(uint32_t *state, const unsigned char *at, uint64_t count)
-{
-    const uint32_t *words = qnnrt_manifest__sha256_adds;
-#define QNNRT_MANIFEST__RT(x, n) ((x) >> (n) | (x) << (32 - (n)))
-#define QNNRT_MANIFEST__XR(x, a, b, c) \
-    (QNNRT_MANIFEST__RT(x, a) ^ QNNRT_MANIFEST__RT(x, b) ^ QNNRT_MANIFEST__RT(x, c))
-#define QNNRT_MANIFEST__ROUND(a, b, c, d, e, f, g, h, n) \
-    h += QNNRT_MANIFEST__XR(e, 6, 11, 25) + (g ^ (e & (f ^ g))) + words[i + n] + w[i + n]; \
-    d += h; \
-    h += QNNRT_MANIFEST__XR(a, 2, 13, 22) + ((a & b) | (c & (a | b)))
-    for (; count > 0; --count, at += 64) {
-        uint32_t a = state[0], b = state[1], c = state[2], d = state[3];
-        uint32_t e = state[4], f = state[5], g = state[6], h = state[7], w[64], i;
-        for (i = 0; i < 16; ++i)
-            w[i] = (uint32_t)at[4 * i] << 24 | (uint32_t)at[4 * i + 1] << 16 |
-                   (uint32_t)at[4 * i + 2] << 8 | at[4 * i + 3];
-        for (; i < 64; ++i)
-            w[i] = w[i - 16] + w[i - 7] +
-                   (QNNRT_MANIFEST__RT(w[i - 15], 7) ^ QNNRT_MANIFEST__RT(w[i - 15], 18) ^
-                    w[i - 15] >> 3) +
-                   (QNNRT_MANIFEST__RT(w[i - 2], 17) ^ QNNRT_MANIFEST__RT(w[i - 2], 19) ^
-                    w[i - 2] >> 10);
-        for (i = 0; i < 64; i += 8) {
-            QNNRT_MANIFEST__ROUND(a, b, c, d, e, f, g, h, 0);
-            QNNRT_MANIFEST__ROUND(h, a, b, c, d, e, f, g, 1);
-            QNNRT_MANIFEST__ROUND(g, h, a, b, c, d, e, f, 2);
-            QNNRT_MANIFEST__ROUND(f, g, h, a, b, c, d, e, 3);
-            QNNRT_MANIFEST__ROUND(e, f, g, h, a, b, c, d, 4);
-            QNNRT_MANIFEST__ROUND(d, e, f, g, h, a, b, c, 5);
-            QNNRT_MANIFEST__ROUND(c, d, e, f, g, h, a, b, 6);
-            QNNRT_MANIFEST__ROUND(b, c, d, e, f, g, h, a, 7);
-        }
-        state[0] += a; state[1] += b; state[2] += c; state[3] += d;
-        state[4] += e; state[5] += f; state[6] += g; state[7] += h;
-    }
-#undef QNNRT_MANIFEST__RT
-#undef QNNRT_MANIFEST__XR
-#undef QNNRT_MANIFEST__ROUND
-}
-
-QNNRT_MANIFEST_API void qnnrt_sha256_begin(qnnrt_sha256 *sum)
-{
-    memset(sum, 0, sizeof(*sum));
-    memcpy(sum->state, qnnrt_manifest__sha256_start, sizeof(sum->state));
-}
-
-QNNRT_MANIFEST_API void qnnrt_sha256_add(qnnrt_sha256 *sum, const void *data, uint64_t bytes)
-{
-    const unsigned char *at = (const unsigned char *)data;
-    const size_t used = (size_t)(sum->bytes % 64);
-    size_t part = bytes < 64 - used ? (size_t)bytes : 64 - used;
-    if (bytes == 0) return;
-    sum->bytes += bytes;
-    if (used > 0) {
-        memcpy(sum->block + used, at, part);
-        if (used + part < 64) return;
-        qnnrt_manifest__sha256_blocks(sum->state, sum->block, 1);
-        at += part;
-        bytes -= part;
-    }
-    qnnrt_manifest__sha256_blocks(sum->state, at, bytes / 64);
-    memcpy(sum->block, at + bytes / 64 * 64, (size_t)(bytes % 64));
-}
-
-QNNRT_MANIFEST_API void qnnrt_sha256_end(qnnrt_sha256 *sum, unsigned char out[32], char text[65])
-{
-    static const unsigned char pad[64] = { 0x80 };
-    const uint64_t bits = sum->bytes * 8;
-    unsigned char size[8];
-    int i;
-    for (i = 0; i < 8; ++i) size[i] = (unsigned char)(bits >> (56 - 8 * i));
-    qnnrt_sha256_add(sum, pad, 1 + (119 - sum->bytes % 64) % 64);
-    qnnrt_sha256_add(sum, size, 8);
-    for (i = 0; i < 32; ++i) {
-        const unsigned char byte = (unsigned char)(sum->state[i / 4] >> (24 - i % 4 * 8));
-        if (out != NULL) out[i] = byte;
-        if (text != NULL) snprintf(text + 2 * i, 3, "%02x", (unsigned)byte);
-    }
-}
 
 /* =====================================================================================
    VALUES                                                                         >>values
@@ -1466,7 +1346,7 @@ static qnnrt_result qnnrt_manifest__read(qnnrt_manifest__io *x, const char *text
    FILES                                                                           >>files
    The program that is open, and its files: the text, which contexts there are, their hashes, and
    constants in files that stay mapped.
-   Needs: >>sha256 >>values >>objects >>text     Knows nothing of: backends, graphs
+   Needs: >>values >>objects >>text     Knows nothing of: backends, graphs
    ===================================================================================== */
 
 enum { QNNRT_MANIFEST__PATH = 4096 };
@@ -1493,6 +1373,7 @@ struct qnnrt_manifest {
     size_t                        part_count;
     qnnrt_manifest_context       *contexts;      /* [context_count] */
     size_t                        context_count;
+    void                        (*sha256)(const void *data, uint64_t bytes, char text[65]);
     qnnrt_manifest__map          *maps;
     size_t                        map_count;
     qnnrt_pipeline              **made;          /* [made_count], in the order of the program */
@@ -1673,15 +1554,12 @@ static qnnrt_result qnnrt_manifest__hash(void *user, const char *file, const voi
 {
     const qnnrt_manifest *program = (const qnnrt_manifest *)user;
     const char *expected = NULL;
-    qnnrt_sha256 sum;
     char found[65];
     size_t i;
     for (i = 0; i < program->context_count && expected == NULL; ++i)
         if (strcmp(program->contexts[i].file, file) == 0) expected = program->contexts[i].sha256;
     if (expected == NULL) return QNNRT_OK;
-    qnnrt_sha256_begin(&sum);
-    qnnrt_sha256_add(&sum, data, bytes);
-    qnnrt_sha256_end(&sum, NULL, found);
+    program->sha256(data, bytes, found);
     if (strcmp(found, expected) == 0) return QNNRT_OK;
     qnnrt_error_set(err, QNNRT_E_MISMATCH, "%s has the SHA-256 %s, but qnnrt.json expects %s", file,
                     found, expected);
@@ -1707,7 +1585,7 @@ static qnnrt_result qnnrt_manifest__files(qnnrt_manifest__work *w)
         w->facts[i].build_id = "";
         to->contexts[i].info = &w->facts[i];
         result = qnnrt_manifest__find_files(w, i, alone);
-        if (w->desc->check_hashes && w->files[i].path != NULL && to->contexts[i].sha256 == NULL)
+        if (w->desc->sha256 != NULL && w->files[i].path != NULL && to->contexts[i].sha256 == NULL)
             qnnrt_manifest__log(w, QNNRT_LOG_WARN, "%s is not compared with a SHA-256: qnnrt.json"
                                 " has none", w->files[i].name);
     }
@@ -1977,7 +1855,7 @@ static qnnrt_result qnnrt_manifest__model(qnnrt_manifest__work *w, size_t at)
         to->contexts[i].context = desc.file_count;
         files[desc.file_count++] = w->files[i];
     }
-    if (w->desc->check_hashes) {
+    if (w->desc->sha256 != NULL) {
         desc.check = qnnrt_manifest__hash;
         desc.check_user = to;
     }
@@ -2020,7 +1898,7 @@ static qnnrt_result qnnrt_manifest__compare(qnnrt_manifest__work *w, size_t at, 
     if (info->file_bytes == 0) context->file = info->file;      /* that of the JSON alone */
     if (context->fingerprint == 0 || info->file_bytes == 0 || info->failure != NULL ||
         context->fingerprint == info->fingerprint ||
-        (w->desc->check_hashes && context->sha256 != NULL))    /* all bytes were compared */
+        (w->desc->sha256 != NULL && context->sha256 != NULL))    /* all bytes were compared */
         return QNNRT_OK;
     qnnrt_error_set(w->err, QNNRT_E_MISMATCH, "%s has the fingerprint %016llx, but qnnrt.json"
                     " expects %016llx", context->file, (unsigned long long)info->fingerprint,
@@ -2351,7 +2229,7 @@ static qnnrt_result qnnrt_manifest__plain(qnnrt_manifest__work *w)
         to->contexts[i].context = i;
         to->contexts[i].failure = info->contexts[i].failure;
         to->contexts[i].info = &info->contexts[i];
-        if (w->desc->check_hashes)
+        if (w->desc->sha256 != NULL)
             qnnrt_manifest__log(w, QNNRT_LOG_WARN, "%s is not compared with a SHA-256: the folder"
                                 " has no program", info->contexts[i].file);
     }
@@ -2404,6 +2282,7 @@ QNNRT_MANIFEST_API qnnrt_result qnnrt_manifest_open(const char *folder,
     w = (qnnrt_manifest__work *)qnnrt_hooks_alloc(hooks, 1, sizeof *w);
     if (to != NULL && w != NULL) {
         to->arena.hooks = *hooks;
+        to->sha256 = desc->sha256;
         w->to = to;
         w->desc = desc;
         w->err = err != NULL ? err : &w->own;

@@ -144,7 +144,7 @@ static int capture_tensor(capture *c, json *j, job *from, const qnnrt_slot *slot
         char *path = cli_text("%s/%s", c->t->set.output_dir, file);
         good = write_file(c->t, from, path, data, bytes, 1);
         free(path);
-        sha256_bytes(data, bytes, hash);
+        qnnrt_sha256_text(data, bytes, hash);
     }
     json_open(j, NULL, '{', 1);
     json_string(j, "name", slot->address);

@@ -537,7 +537,7 @@ static const char *captured_data(tool *t, const captured *c, captured_tensor *te
              folder, tensor->file, (unsigned long long)bytes,
              (unsigned long long)tensor->info.bytes);
     } else {
-        sha256_bytes(data, bytes, hash);
+        qnnrt_sha256_text(data, bytes, hash);
         if (strcmp(hash, tensor->hash) == 0) tensor->data = data;
         else fail(t, NULL, "Capture again.", "%s/%s has changed since it was captured", folder,
                   tensor->file);

@@ -10,14 +10,6 @@
 
 enum { HASH_TEXT = 65 };               /* bytes of a SHA-256 as digits, with the 0 */
 
-static void sha256_bytes(const void *data, uint64_t bytes, char text[HASH_TEXT])
-{
-    qnnrt_sha256 sum;
-    qnnrt_sha256_begin(&sum);
-    qnnrt_sha256_add(&sum, data, bytes);
-    qnnrt_sha256_end(&sum, NULL, text);
-}
-
 /* Hash all bytes of a file. Return 0 on failure, with errno set. */
 static int sha256_file(const char *path, uint64_t *bytes, char text[HASH_TEXT])
 {

@@ -8,6 +8,7 @@
 #include "real.h"
 #include "qnnrt_device.h"
 #include "qnnrt_manifest.h"
+#include "qnnrt_sha256.h"
 #include <dlfcn.h>
 
 /* ---- one folder ------------------------------------------------------------------------------- */
@@ -926,7 +927,8 @@ TEST(flipped_with_a_hash)
     if (!test_write_file(real_join(path, d.folder, "qnnrt.json"), text, strlen(text))) return;
     memset(&desc, 0, sizeof desc);
     real_desc(&desc.model, path);
-    desc.model.inspect = desc.check_hashes = 1;
+    desc.model.inspect = 1;
+    desc.sha256 = qnnrt_sha256_text;
     for (i = 0; i <= 100; ++i) {
         const size_t at = next_random(&seed) % d.whole;
         if (i < 100) whole[at] ^= 0xFF;

@@ -1258,7 +1258,7 @@ qnnrt_manifest_open_desc._fields_ = [
     ('backend_count', c_size_t),
     ('host_functions', POINTER(qnnrt_host_step)),
     ('host_function_count', c_size_t),
-    ('check_hashes', c_int),
+    ('sha256', CFUNCTYPE(None, c_void_p, c_uint64, c_char_p)),
     ('model', qnnrt_desc),
 ]
 qnnrt_manifest_context._fields_ = [
@@ -1512,6 +1512,7 @@ FUNCTIONS = {
     'qnnrt_sha256_add': (None, [POINTER(qnnrt_sha256), c_void_p, c_uint64]),
     'qnnrt_sha256_begin': (None, [POINTER(qnnrt_sha256)]),
     'qnnrt_sha256_end': (None, [POINTER(qnnrt_sha256), POINTER(c_ubyte), c_char_p]),
+    'qnnrt_sha256_text': (None, [c_void_p, c_uint64, c_char_p]),
     'qnnrt_slot_find': (c_int, [c_void_p, c_char_p, c_int, POINTER(POINTER(qnnrt_slot)), POINTER(qnnrt_error)]),
     'qnnrt_step_text': (c_char_p, [POINTER(qnnrt_step_info), c_char_p, c_size_t]),
     'qnnrt_tensor_text': (c_char_p, [POINTER(qnnrt_tensor_info), c_char_p, c_size_t]),

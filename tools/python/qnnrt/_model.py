@@ -235,7 +235,8 @@ class Model(Object):
                 row.role, row.desc.path = name_of(role, "a role"), path_of(library)
             opening.backends, opening.backend_count = roles, len(backends)
         desc.inspect, desc.read, desc.keep_going, desc.no_manifest = inspect, read, keep_going, no_manifest
-        opening.check_hashes = check_hashes
+        if check_hashes:
+            opening.sha256 = ctypes.cast(lib.qnnrt_sha256_text, type(opening.sha256))
         desc.metadata = choice(metadata, _METADATA, "metadata")
         swaps = choice(residency, _RESIDENCY, "residency")
         if (residency == "budget") != (resident_bytes > 0):
