@@ -6415,7 +6415,7 @@ static int qnnrt__record_list_of(qnnrt__record_reader *read, const qnnrt__record
    Metadata of a context binary from the text that qnn-context-binary-utility writes, into
    the table: one pass, nothing in between.
    Source: genuine files of two releases, and the keys and schemas that the tools contain.
-   Needs: >>mem >>err >>abi >>names >>table >>record, and qnnrt_json.h
+   Needs: >>abi >>names >>table >>record, and qnnrt_json.h
    Knows nothing of: files, libraries, other sources of metadata
    ===================================================================================== */
 
