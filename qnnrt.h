@@ -2376,6 +2376,17 @@ static qnnrt_result qnnrt__hint(qnnrt_error *err, qnnrt_result code, const char 
 #define QNNRT__HINT_COMPILE \
     "Compile it with qnnrt-run compile FILE --output_dir DIR, and give DIR."
 
+/* Begin a call that makes something: clear *err and *out. Fail if `from`, its argument `what`, or
+   out is NULL. */
+static qnnrt_result qnnrt__err_begin(const char *call, const char *what, const void *from,
+                                     void *out, qnnrt_error *err)
+{
+    qnnrt_error_clear(err);
+    if (out != NULL) memset(out, 0, sizeof(void *));
+    if (from != NULL && out != NULL) return QNNRT_OK;
+    return qnnrt__fail(err, QNNRT_E_ARG, "%s: %s is NULL", call, out == NULL ? "out" : what);
+}
+
 /* Set the general hint of a result where there is none yet. Return the result. */
 static qnnrt_result qnnrt__hint_general(qnnrt_error *err, qnnrt_result result)
 {
@@ -10574,15 +10585,19 @@ static qnnrt_result qnnrt__open_model(qnnrt *model, const char *ctx_dir, const q
     return result == QNNRT_OK ? qnnrt__pipeline_discover(model, err) : result;
 }
 
-/* Open a model; desc is complete and out is set to NULL. */
-static qnnrt_result qnnrt__open(const char *ctx_dir, const qnnrt_desc *desc, qnnrt **out,
-                                qnnrt_error *err)
+QNNRT_API qnnrt_result qnnrt_open(const char *ctx_dir, const qnnrt_desc *desc, qnnrt **out,
+                                  qnnrt_error *err)
 {
+    qnnrt_desc defaults;
     qnnrt_hooks hooks;
     qnnrt__open_work *work;
     qnnrt *model;
-    const char *wrong = qnnrt__open_wrong(ctx_dir, desc);
-    qnnrt_result result = QNNRT_OK;
+    const char *wrong;
+    qnnrt_result result = qnnrt__err_begin("qnnrt_open", "out", out, out, err);
+    if (result != QNNRT_OK) return result;
+    memset(&defaults, 0, sizeof(defaults));
+    if (desc == NULL) desc = &defaults;
+    wrong = qnnrt__open_wrong(ctx_dir, desc);
     if (wrong != NULL) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: %s", wrong);
 #ifdef QNNRT_NO_JSON
     if (desc->metadata == QNNRT_METADATA_JSON)
@@ -11957,11 +11972,11 @@ static qnnrt_result qnnrt__run_create(qnnrt_mem *mem, size_t entry, int alone, q
     return QNNRT_OK;
 }
 
-/* Free a run, and what qnnrt_prepare() made for it. */
-static void qnnrt__run_drop(qnnrt_run *run)
+QNNRT_API void qnnrt_run_destroy(qnnrt_run *run)
 {
-    qnnrt_mem *mem = run->own_mem;
-    qnnrt_plan *plan = run->own_plan;
+    qnnrt_mem *mem = run != NULL ? run->own_mem : NULL;
+    qnnrt_plan *plan = run != NULL ? run->own_plan : NULL;
+    if (run == NULL) return;
     qnnrt__os_count(&run->mem->users, -1);
     qnnrt__place_hold(run->pipeline, -1);
     qnnrt__run_free(run);
@@ -11969,18 +11984,22 @@ static void qnnrt__run_drop(qnnrt_run *run)
     if (plan != NULL) qnnrt__place_drop_plan(plan);
 }
 
-/* Plan a pipeline alone, make its memory and its run. */
-static qnnrt_result qnnrt__run_prepare(const qnnrt_pipeline *pipeline,
-                                       const qnnrt_prepare_desc *desc, qnnrt_run **out,
-                                       qnnrt_error *err)
+QNNRT_API qnnrt_result qnnrt_pipeline_prepare(const qnnrt_pipeline *pipeline,
+                                              const qnnrt_prepare_desc *desc, qnnrt_run **out,
+                                              qnnrt_error *err)
 {
+    qnnrt_prepare_desc defaults;
     qnnrt_entry_desc entry;
     qnnrt_plan_desc plan_desc;
     qnnrt_plan *plan = NULL;
     qnnrt_mem *mem = NULL;
-    qnnrt_result result = QNNRT_OK;
+    qnnrt_result result = qnnrt__err_begin("qnnrt_pipeline_prepare", "pipeline", pipeline, out,
+                                           err);
     size_t i;
+    if (result != QNNRT_OK) return result;
     if (pipeline->info.failure != NULL) return qnnrt__slot_unwired(pipeline, err);
+    memset(&defaults, 0, sizeof(defaults));
+    if (desc == NULL) desc = &defaults;
     memset(&entry, 0, sizeof(entry));
     memset(&plan_desc, 0, sizeof(plan_desc));
     entry.pipeline = pipeline;
@@ -12001,7 +12020,7 @@ static qnnrt_result qnnrt__run_prepare(const qnnrt_pipeline *pipeline,
     if (result != QNNRT_OK) {
         if (mem != NULL) qnnrt__area_drop(mem);
         if (plan != NULL) qnnrt__place_drop_plan(plan);
-        return result;
+        return qnnrt__hint_general(err, result);
     }
     (*out)->own_mem = mem;
     (*out)->own_plan = plan;
@@ -12019,15 +12038,20 @@ static const char *qnnrt__run_reason(const qnnrt__binding *slot, const qnnrt__bi
     return got->handle != NULL ? "" : got->why;
 }
 
-/* List how each tensor of the steps reaches the device. */
-static qnnrt_result qnnrt__run_transfers(qnnrt_run *run, const qnnrt_transfer_info **list,
-                                         size_t *count)
+QNNRT_API qnnrt_result qnnrt_run_transfers(qnnrt_run *run, const qnnrt_transfer_info **list,
+                                           size_t *count)
 {
     enum { TEXT = 128 };
-    const qnnrt_pipeline *p = run->pipeline;
-    qnnrt_transfer_info *to = run->transfers;
+    const qnnrt_pipeline *p = run != NULL ? run->pipeline : NULL;
+    qnnrt_transfer_info *to = run != NULL ? run->transfers : NULL;
     char *text;
     size_t s, i;
+    if (list != NULL) *list = NULL;
+    if (count != NULL) *count = 0;
+    if (run == NULL) return QNNRT_E_ARG;
+    if (list == NULL || count == NULL)
+        return qnnrt__run_fail(run, QNNRT_E_ARG, NULL, "qnnrt_run_transfers: list or count is"
+                               " NULL");
     if (to == NULL) to = (qnnrt_transfer_info *)qnnrt__arena_alloc(&run->arena, p->end_count,
                                                                    sizeof(*to) + TEXT);
     if (to == NULL) return qnnrt__fail_memory(qnnrt__run_err(run), "the list of tensors");
@@ -12402,29 +12426,14 @@ QNNRT_API qnnrt_result qnnrt_check_version(uint32_t version, size_t structs)
 
 QNNRT_API const char *qnnrt_dtype_name(qnnrt_dtype dtype) { return qnnrt__dtype_name(dtype); }
 
-/* ---- model ---- */
-
-QNNRT_API qnnrt_result qnnrt_open(const char *ctx_dir, const qnnrt_desc *desc, qnnrt **out,
-                                  qnnrt_error *err)
-{
-    qnnrt_desc defaults;
-    memset(&defaults, 0, sizeof(defaults));
-    qnnrt__err_clear(err);
-    if (out == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: out is NULL");
-    *out = NULL;
-    return qnnrt__open(ctx_dir, desc != NULL ? desc : &defaults, out, err);
-}
-
 /* ---- plan and mem ---- */
 
 QNNRT_API qnnrt_result qnnrt_plan_create(const qnnrt_plan_desc *desc, qnnrt_plan **out,
                                          qnnrt_error *err)
 {
-    qnnrt__err_clear(err);
-    if (out != NULL) *out = NULL;
-    if (desc == NULL || out == NULL)
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_plan_create: desc or out is NULL");
-    return qnnrt__hint_general(err, qnnrt__place_plan(desc, out, err));
+    qnnrt_result result = qnnrt__err_begin("qnnrt_plan_create", "desc", desc, out, err);
+    if (result == QNNRT_OK) result = qnnrt__place_plan(desc, out, err);
+    return qnnrt__hint_general(err, result);
 }
 
 QNNRT_API qnnrt_result qnnrt_plan_destroy(qnnrt_plan *plan)
@@ -12445,13 +12454,11 @@ QNNRT_API qnnrt_result qnnrt_mem_create(qnnrt_plan *plan, const qnnrt_mem_desc *
                                         qnnrt_mem **out, qnnrt_error *err)
 {
     qnnrt_mem_desc defaults;
+    qnnrt_result result = qnnrt__err_begin("qnnrt_mem_create", "plan", plan, out, err);
     memset(&defaults, 0, sizeof(defaults));
-    qnnrt__err_clear(err);
-    if (out != NULL) *out = NULL;
-    if (plan == NULL || out == NULL)
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_mem_create: plan or out is NULL");
-    if (desc == NULL) desc = &defaults;
-    return qnnrt__hint_general(err, qnnrt__area_create(plan, desc, out, err));
+    if (result == QNNRT_OK)
+        result = qnnrt__area_create(plan, desc != NULL ? desc : &defaults, out, err);
+    return qnnrt__hint_general(err, result);
 }
 
 QNNRT_API qnnrt_result qnnrt_mem_destroy(qnnrt_mem *mem)
@@ -12482,10 +12489,8 @@ QNNRT_API const qnnrt_mem_info *qnnrt_mem_get_info(const qnnrt_mem *mem)
 QNNRT_API qnnrt_result qnnrt_run_create(qnnrt_mem *mem, size_t entry, qnnrt_run **out,
                                         qnnrt_error *err)
 {
-    qnnrt__err_clear(err);
-    if (out != NULL) *out = NULL;
-    if (mem == NULL || out == NULL)
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_run_create: mem or out is NULL");
+    const qnnrt_result result = qnnrt__err_begin("qnnrt_run_create", "mem", mem, out, err);
+    if (result != QNNRT_OK) return result;
     if (entry >= mem->plan->entry_count)
         return qnnrt__fail(err, QNNRT_E_ARG,
                            "qnnrt_run_create: the plan has %u entries, but not entry %u",
@@ -12493,33 +12498,13 @@ QNNRT_API qnnrt_result qnnrt_run_create(qnnrt_mem *mem, size_t entry, qnnrt_run 
     return qnnrt__run_create(mem, entry, 0, out, err);
 }
 
-QNNRT_API void qnnrt_run_destroy(qnnrt_run *run) { if (run != NULL) qnnrt__run_drop(run); }
-
-QNNRT_API qnnrt_result qnnrt_pipeline_prepare(const qnnrt_pipeline *pipeline,
-                                              const qnnrt_prepare_desc *desc, qnnrt_run **out,
-                                              qnnrt_error *err)
-{
-    qnnrt_prepare_desc defaults;
-    memset(&defaults, 0, sizeof(defaults));
-    qnnrt__err_clear(err);
-    if (out != NULL) *out = NULL;
-    if (pipeline == NULL || out == NULL)
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_pipeline_prepare: pipeline or out is NULL");
-    if (desc == NULL) desc = &defaults;
-    return qnnrt__hint_general(err, qnnrt__run_prepare(pipeline, desc, out, err));
-}
-
 QNNRT_API qnnrt_result qnnrt_prepare_with(qnnrt *model, const char *name,
                                           const qnnrt_prepare_desc *desc, qnnrt_run **out,
                                           qnnrt_error *err)
 {
     const qnnrt_pipeline *pipeline;
-    qnnrt_result result;
-    qnnrt__err_clear(err);
-    if (out != NULL) *out = NULL;
-    if (model == NULL || out == NULL)
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_prepare: model or out is NULL");
-    result = qnnrt_pipeline_find(model, name, &pipeline, err);
+    qnnrt_result result = qnnrt__err_begin("qnnrt_prepare", "model", model, out, err);
+    if (result == QNNRT_OK) result = qnnrt_pipeline_find(model, name, &pipeline, err);
     return result == QNNRT_OK ? qnnrt_pipeline_prepare(pipeline, desc, out, err)
                               : qnnrt__hint_general(err, result);
 }
@@ -12583,18 +12568,6 @@ QNNRT_API qnnrt_result qnnrt_bind_at(qnnrt_run *run, const qnnrt_slot *slot, con
     qnnrt__run_omit(run, found, 0);
     qnnrt__run_point_at(run, found, mem, offset);
     return QNNRT_OK;
-}
-
-QNNRT_API qnnrt_result qnnrt_run_transfers(qnnrt_run *run, const qnnrt_transfer_info **list,
-                                           size_t *count)
-{
-    if (list != NULL) *list = NULL;
-    if (count != NULL) *count = 0;
-    if (run == NULL) return QNNRT_E_ARG;
-    if (list == NULL || count == NULL)
-        return qnnrt__run_fail(run, QNNRT_E_ARG, NULL, "qnnrt_run_transfers: list or count is"
-                               " NULL");
-    return qnnrt__run_transfers(run, list, count);
 }
 
 QNNRT_API void *qnnrt_data_slot(qnnrt_run *run, const qnnrt_slot *slot, size_t *bytes)
