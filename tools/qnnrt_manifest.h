@@ -101,7 +101,7 @@
                  "steps": [...],           required: graphs and host steps; at least one is a graph
                  "edges": [...],
                  "edges_only": true,       as qnnrt_pipeline_desc.edges_only
-                 "apart": [[1, "mask"], ...],   inputs of steps, as qnnrt_pipeline_desc.apart
+                 "apart": [[1, "mask"], ...],   inputs of steps, see qnnrt_use_desc.apart
                  "constants": [ { "step": 1, "input": "table", "constant": "table" }, ... ],
                                            all required; dtype and dims are those of the input
                  "names": { "image": { "step": 0, "input": "x" },
@@ -110,7 +110,7 @@
                  "buffers": [...],
                  "ranges": [ { "step": 0, "input": "ids", "low": 0, "high": 151935 }, ... ] }
                                            all required; the first and the last value that an int32
-                                           input takes, see qnnrt_range_desc
+                                           input takes
    step        { "context": 0, "graph": "first" }        both required, or
                { "host": "embedding",      all required: a function of desc.host_functions
                  "inputs": [tensor, ...], "outputs": [tensor, ...] }
@@ -163,8 +163,8 @@ typedef struct qnnrt_manifest_role {
                                            model.backend_desc.hooks, and with a lock if others have
                                            one (default NULL: the program opens its own with
                                            .desc) */
-    qnnrt_backend_desc desc;            /* (default: the library by the role's name). Hooks that are
-                                           not set are those of model.backend_desc */
+    qnnrt_backend_desc desc;            /* (default: the library by the role's name). Without alloc,
+                                           log and lock, .hooks are those of model.backend_desc */
     const char        *system_path;     /* the library that reads its binaries (default NULL: of
                                            several roles what comes with the backend, else
                                            model.system_path) */
@@ -782,7 +782,6 @@ static void qnnrt_manifest__one(qnnrt_manifest__io *x, const char *part, int one
                                 qnnrt_manifest__object *object, void *item)
 {
     const uint32_t seen = x->seen;
-    const unsigned row = x->row;
     char key[48];
     size_t used;
     if (qnnrt_manifest__writes(x)) {
@@ -806,24 +805,26 @@ static void qnnrt_manifest__one(qnnrt_manifest__io *x, const char *part, int one
     }
     if (qnnrt_manifest__good(x)) qnnrt_manifest__members(x, QNNRT_MANIFEST__CHECK, object, item);
     x->seen = seen;
-    x->row = row;
     x->matched = 1;
 }
 
 enum {                                  /* of a list */
     QNNRT_MANIFEST__NEEDED = 1,
     QNNRT_MANIFEST__ALONE  = 2,         /* its items are values, no objects */
-    QNNRT_MANIFEST__LINES  = 4,         /* its objects have several lines */
+    QNNRT_MANIFEST__LINES  = 4,         /* its objects have several lines, except graphs */
     QNNRT_MANIFEST__NAMED  = 8,         /* items begin with names, which differ */
     QNNRT_MANIFEST__MAP    = 16         /* of uses, by names: an object */
 };
+
+static qnnrt_manifest__object qnnrt_manifest__step;
 
 /* Read or write one item of a list. */
 static void qnnrt_manifest__item(qnnrt_manifest__io *x, const char *part, int how,
                                  qnnrt_manifest__object *object, void *item)
 {
+    const int graph = object == qnnrt_manifest__step && ((qnnrt_step_desc *)item)->host == NULL;
     if ((how & QNNRT_MANIFEST__ALONE) != 0) object(x, item);
-    else qnnrt_manifest__one(x, part, (how & QNNRT_MANIFEST__LINES) == 0, object, item);
+    else qnnrt_manifest__one(x, part, graph || (how & QNNRT_MANIFEST__LINES) == 0, object, item);
 }
 
 /* Read items, each of which counts against limits.tensors. */
@@ -903,56 +904,6 @@ static void qnnrt_manifest__items(qnnrt_manifest__io *x, const char *key, const 
 
 /* ---- uses ---- */
 
-typedef enum qnnrt_manifest__kind {     /* of a list of uses */
-    QNNRT_MANIFEST__APART, QNNRT_MANIFEST__CONSTANT, QNNRT_MANIFEST__NAME, QNNRT_MANIFEST__SLOT,
-    QNNRT_MANIFEST__RANGE
-} qnnrt_manifest__kind;
-
-static int qnnrt_manifest__has(const qnnrt_manifest__io *x, qnnrt_manifest__kind kind,
-                               const qnnrt_use_desc *use)
-{
-    switch (kind) {
-    case QNNRT_MANIFEST__APART: return use->apart;
-    case QNNRT_MANIFEST__CONSTANT: return use->constant != NULL;
-    case QNNRT_MANIFEST__NAME: return use->name != NULL;
-    case QNNRT_MANIFEST__SLOT: return use->in_buffer && use->buffer == x->buffer;
-    default: return use->has_range;
-    }
-}
-
-/* The list of those uses of a pipeline that have one kind, of the slots those of one buffer. */
-static void qnnrt_manifest__uses(qnnrt_manifest__io *x, const char *key, const char *part, int how,
-                                 qnnrt_manifest__object *object, qnnrt_manifest__kind kind)
-{
-    const size_t total = qnnrt_manifest__writes(x) ? x->pipeline->use_count : 0;
-    const qnnrt_use_desc *given = x->pipeline->uses;
-    size_t i = 0, first = x->uses.count;
-    qnnrt_use_desc *use;
-    while (i < total && !qnnrt_manifest__has(x, kind, &given[i])) ++i;
-    if (!qnnrt_manifest__member(x, key, how & QNNRT_MANIFEST__NEEDED, i == total,
-                                (how & QNNRT_MANIFEST__MAP) != 0 ? QNNRT_JSON_OBJECT
-                                                                 : QNNRT_JSON_ARRAY)) return;
-    if (qnnrt_manifest__writes(x)) {
-        if ((how & QNNRT_MANIFEST__MAP) != 0) qnnrt_json_write_object(x->json, 0);
-        else qnnrt_json_write_array(x->json, 0);
-        for (; i < total; ++i) {
-            qnnrt_use_desc copy = given[i];
-            if (!qnnrt_manifest__has(x, kind, &copy)) continue;
-            if ((how & QNNRT_MANIFEST__MAP) != 0) qnnrt_json_write_key(x->json, copy.name);
-            qnnrt_manifest__item(x, part, how, object, &copy);
-        }
-        qnnrt_json_write_close(x->json);
-        return;
-    }
-    qnnrt_manifest__read_items(x, key, part, how, object, &x->uses, sizeof *use);
-    for (use = (qnnrt_use_desc *)(void *)x->uses.items; first < x->uses.count; ++first) {
-        use[first].apart |= kind == QNNRT_MANIFEST__APART;
-        use[first].has_range |= kind == QNNRT_MANIFEST__RANGE;
-        use[first].in_buffer |= kind == QNNRT_MANIFEST__SLOT;
-        if (kind == QNNRT_MANIFEST__SLOT) use[first].buffer = x->buffer;
-    }
-}
-
 static void qnnrt_manifest__apart(qnnrt_manifest__io *x, void *item)
 {
     qnnrt_use_desc *use = (qnnrt_use_desc *)item;
@@ -1004,6 +955,50 @@ static void qnnrt_manifest__value(qnnrt_manifest__io *x, void *item)
     }
     qnnrt_manifest__name(x, "constant", 1, 0, &name);
     use->constant = name;
+}
+
+/* Return 1 if a use belongs to a list, of the slots to that of the buffer. */
+static int qnnrt_manifest__has(const qnnrt_manifest__io *x, qnnrt_manifest__object *object,
+                               const qnnrt_use_desc *use)
+{
+    return object == qnnrt_manifest__apart ? use->apart
+         : object == qnnrt_manifest__value ? use->constant != NULL
+         : object == qnnrt_manifest__range ? use->has_range
+         : object == qnnrt_manifest__slot ? use->in_buffer && use->buffer == x->buffer
+                                          : use->name != NULL;
+}
+
+/* A list of uses of a pipeline. */
+static void qnnrt_manifest__uses(qnnrt_manifest__io *x, const char *key, const char *part, int how,
+                                 qnnrt_manifest__object *object)
+{
+    const size_t total = qnnrt_manifest__writes(x) ? x->pipeline->use_count : 0;
+    const qnnrt_use_desc *given = x->pipeline->uses;
+    size_t i = 0, first = x->uses.count;
+    qnnrt_use_desc *use;
+    while (i < total && !qnnrt_manifest__has(x, object, &given[i])) ++i;
+    if (!qnnrt_manifest__member(x, key, how & QNNRT_MANIFEST__NEEDED, i == total,
+                                (how & QNNRT_MANIFEST__MAP) != 0 ? QNNRT_JSON_OBJECT
+                                                                 : QNNRT_JSON_ARRAY)) return;
+    if (qnnrt_manifest__writes(x)) {
+        if ((how & QNNRT_MANIFEST__MAP) != 0) qnnrt_json_write_object(x->json, 0);
+        else qnnrt_json_write_array(x->json, 0);
+        for (; i < total; ++i) {
+            qnnrt_use_desc copy = given[i];
+            if (!qnnrt_manifest__has(x, object, &copy)) continue;
+            if ((how & QNNRT_MANIFEST__MAP) != 0) qnnrt_json_write_key(x->json, copy.name);
+            qnnrt_manifest__item(x, part, how, object, &copy);
+        }
+        qnnrt_json_write_close(x->json);
+        return;
+    }
+    qnnrt_manifest__read_items(x, key, part, how, object, &x->uses, sizeof *use);
+    for (use = (qnnrt_use_desc *)(void *)x->uses.items; first < x->uses.count; ++first) {
+        use[first].apart |= object == qnnrt_manifest__apart;
+        use[first].has_range |= object == qnnrt_manifest__range;
+        use[first].in_buffer |= object == qnnrt_manifest__slot;
+        if (object == qnnrt_manifest__slot) use[first].buffer = x->buffer;
+    }
 }
 
 /* ---- steps and edges ---- */
@@ -1106,8 +1101,7 @@ static void qnnrt_manifest__buffer(qnnrt_manifest__io *x, void *item)
     qnnrt_manifest__name(x, "name", 1, 0, &buffer->name);
     qnnrt_manifest__number(x, "bytes", 1, &buffer->bytes, sizeof buffer->bytes);
     qnnrt_manifest__number(x, "align", 0, &buffer->align, sizeof buffer->align);
-    qnnrt_manifest__uses(x, "slots", "slot", QNNRT_MANIFEST__NEEDED, qnnrt_manifest__slot,
-                         QNNRT_MANIFEST__SLOT);
+    qnnrt_manifest__uses(x, "slots", "slot", QNNRT_MANIFEST__NEEDED, qnnrt_manifest__slot);
     if (x->mode == QNNRT_MANIFEST__CHECK && buffer->bytes == 0)
         qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, "\"bytes\" is 0; expected 1 or more");
     if (x->mode == QNNRT_MANIFEST__CHECK && (buffer->align & (buffer->align - 1u)) != 0)
@@ -1132,16 +1126,13 @@ static void qnnrt_manifest__pipeline(qnnrt_manifest__io *x, void *item)
     qnnrt_manifest__items(x, "edges", "edge", 0, qnnrt_manifest__edge, sizeof *p->edges, &p->edges,
                           &p->edge_count);
     qnnrt_manifest__bool(x, "edges_only", &p->edges_only);
-    qnnrt_manifest__uses(x, "apart", "apart", QNNRT_MANIFEST__ALONE, qnnrt_manifest__apart,
-                         QNNRT_MANIFEST__APART);
-    qnnrt_manifest__uses(x, "constants", "constant", 0, qnnrt_manifest__value,
-                         QNNRT_MANIFEST__CONSTANT);
-    qnnrt_manifest__uses(x, "names", "name", QNNRT_MANIFEST__MAP, qnnrt_manifest__side,
-                         QNNRT_MANIFEST__NAME);
+    qnnrt_manifest__uses(x, "apart", "apart", QNNRT_MANIFEST__ALONE, qnnrt_manifest__apart);
+    qnnrt_manifest__uses(x, "constants", "constant", 0, qnnrt_manifest__value);
+    qnnrt_manifest__uses(x, "names", "name", QNNRT_MANIFEST__MAP, qnnrt_manifest__side);
     qnnrt_manifest__items(x, "buffers", "buffer", QNNRT_MANIFEST__NAMED | QNNRT_MANIFEST__LINES,
                           qnnrt_manifest__buffer, sizeof *p->buffers, &p->buffers,
                           &p->buffer_count);
-    qnnrt_manifest__uses(x, "ranges", "range", 0, qnnrt_manifest__range, QNNRT_MANIFEST__RANGE);
+    qnnrt_manifest__uses(x, "ranges", "range", 0, qnnrt_manifest__range);
     if (x->mode != QNNRT_MANIFEST__CHECK) return;
     if (p->step_count == 0) qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, "\"steps\" is empty");
     p->uses = (const qnnrt_use_desc *)(void *)x->uses.items;
@@ -1740,16 +1731,14 @@ static void qnnrt_manifest__choose(const qnnrt_manifest__work *w, size_t at,
 {
     const char *role = w->to->parts[at].role;
     const qnnrt_manifest_role *given = qnnrt_manifest__given(w->desc, role);
+    const int npu = strcmp(role, "npu") == 0, cpu = strcmp(role, "cpu") == 0;
     *desc = given != NULL ? given->desc : w->desc->model.backend_desc;
     if (given == NULL && at > 0) desc->path = NULL;
     if (desc->hooks.alloc == NULL && desc->hooks.log == NULL && desc->hooks.lock == NULL)
         desc->hooks = w->to->arena.hooks;
-    memset(names, 0, 3 * sizeof *names);
-    names[0] = desc->path;
-    if (desc->path == NULL && strcmp(role, "npu") == 0) names[0] = "libQnnHtp.so";
-    if (desc->path != NULL || strcmp(role, "cpu") != 0) return;
-    names[0] = "libQnnCpu.so";
-    names[1] = "libQnnRef.so";
+    names[0] = desc->path != NULL ? desc->path : npu ? "libQnnHtp.so" : cpu ? "libQnnCpu.so" : NULL;
+    names[1] = desc->path == NULL && cpu ? "libQnnRef.so" : NULL;
+    names[2] = NULL;
 }
 
 /* Open the backend of a role. */
@@ -1987,12 +1976,11 @@ static qnnrt_result qnnrt_manifest__describe(qnnrt_manifest__work *w, const qnnr
     qnnrt_use_desc *uses = (qnnrt_use_desc *)(uintptr_t)p->uses;
     qnnrt_result result = QNNRT_OK;
     size_t i;
-    for (i = 0; i < p->step_count && result == QNNRT_OK; ++i) {
+    for (i = 0; i < p->step_count; ++i) {
         const qnnrt_manifest_context *context;
-        if (steps[i].host != NULL) {
+        if (steps[i].host != NULL && result == QNNRT_OK)
             result = qnnrt_manifest__function(w, i, (qnnrt_host_step *)(uintptr_t)steps[i].host);
-            continue;
-        }
+        if (steps[i].host != NULL) continue;
         if (steps[i].context >= w->to->context_count)
             return qnnrt_error_set(w->err, QNNRT_E_FORMAT, "step %lu: \"context\" is %lu, but the"
                                    " program has %lu contexts", (unsigned long)i,
@@ -2035,7 +2023,7 @@ static qnnrt_result qnnrt_manifest__fits(qnnrt_manifest__work *w, const qnnrt_pi
                 (from->rank == 0 ||
                  memcmp(from->dims, to->dims, from->rank * sizeof *to->dims) == 0)) break;
         }
-        if (k < w->program.constant_count) continue;
+        if (k < w->program.constant_count || from == NULL) continue;
         return qnnrt_error_set(w->err, QNNRT_E_MISMATCH, "constant \"%.160s\" is %s, but input"
                                " \"%.160s\" of step %lu is %s", from->name,
                                qnnrt_tensor_text(from, facts[0], sizeof facts[0]), to->name,
@@ -2059,6 +2047,7 @@ static qnnrt_result qnnrt_manifest__make_all(qnnrt_manifest__work *w)
         if (lacks) {
             qnnrt_manifest__log(w, QNNRT_LOG_WARN, "pipeline \"%.200s\" is left out: a file of it"
                                 " did not load", from->desc.name);
+            qnnrt_error_clear(w->err);
             continue;
         }
         if (result == QNNRT_OK)
