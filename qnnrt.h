@@ -3036,55 +3036,34 @@ static qnnrt_result qnnrt__codes_explain(qnnrt_error *err, const char *call, uin
    Needs: >>size     Knows nothing of: tensors, scales, backends, files
    ===================================================================================== */
 
+/* The hundreds of the vendor's numbers; string and undefined are opaque, without a width. */
 typedef enum qnnrt__dtype_kind {
-    QNNRT__DTYPE_INT,
-    QNNRT__DTYPE_UINT,
-    QNNRT__DTYPE_FLOAT,
-    QNNRT__DTYPE_SFIXED,
-    QNNRT__DTYPE_UFIXED,
-    QNNRT__DTYPE_BOOL,
-    QNNRT__DTYPE_OPAQUE     /* string and undefined: without a width */
+    QNNRT__DTYPE_INT, QNNRT__DTYPE_UINT, QNNRT__DTYPE_FLOAT, QNNRT__DTYPE_SFIXED,
+    QNNRT__DTYPE_UFIXED, QNNRT__DTYPE_BOOL, QNNRT__DTYPE_OPAQUE
 } qnnrt__dtype_kind;
 
 typedef struct qnnrt__dtype_info {
-    qnnrt_dtype       dtype;
-    qnnrt__dtype_kind kind;
-    uint32_t          bits;     /* of one stored element; 2 and 4 are packed; 0: opaque */
-    const char       *name;
+    qnnrt_dtype dtype;
+    uint32_t    bits;       /* of one stored element; 2 and 4 are packed; 0: opaque */
+    const char *name;
 } qnnrt__dtype_info;
 
 static const qnnrt__dtype_info qnnrt__dtype_table[] = {
-    { QNNRT_DTYPE_I2,        QNNRT__DTYPE_INT,     2, "int2"      },
-    { QNNRT_DTYPE_I4,        QNNRT__DTYPE_INT,     4, "int4"      },
-    { QNNRT_DTYPE_I8,        QNNRT__DTYPE_INT,     8, "int8"      },
-    { QNNRT_DTYPE_I16,       QNNRT__DTYPE_INT,    16, "int16"     },
-    { QNNRT_DTYPE_I32,       QNNRT__DTYPE_INT,    32, "int32"     },
-    { QNNRT_DTYPE_I64,       QNNRT__DTYPE_INT,    64, "int64"     },
-    { QNNRT_DTYPE_U2,        QNNRT__DTYPE_UINT,    2, "uint2"     },
-    { QNNRT_DTYPE_U4,        QNNRT__DTYPE_UINT,    4, "uint4"     },
-    { QNNRT_DTYPE_U8,        QNNRT__DTYPE_UINT,    8, "uint8"     },
-    { QNNRT_DTYPE_U16,       QNNRT__DTYPE_UINT,   16, "uint16"    },
-    { QNNRT_DTYPE_U32,       QNNRT__DTYPE_UINT,   32, "uint32"    },
-    { QNNRT_DTYPE_U64,       QNNRT__DTYPE_UINT,   64, "uint64"    },
-    { QNNRT_DTYPE_F4,        QNNRT__DTYPE_FLOAT,   4, "float4"    },
-    { QNNRT_DTYPE_F8,        QNNRT__DTYPE_FLOAT,   8, "float8"    },
-    { QNNRT_DTYPE_F16,       QNNRT__DTYPE_FLOAT,  16, "float16"   },
-    { QNNRT_DTYPE_BF16,      QNNRT__DTYPE_FLOAT,  16, "bfloat16"  },
-    { QNNRT_DTYPE_F32,       QNNRT__DTYPE_FLOAT,  32, "float32"   },
-    { QNNRT_DTYPE_F64,       QNNRT__DTYPE_FLOAT,  64, "float64"   },
-    { QNNRT_DTYPE_S2Q,       QNNRT__DTYPE_SFIXED,  2, "sfixed2"   },
-    { QNNRT_DTYPE_S4Q,       QNNRT__DTYPE_SFIXED,  4, "sfixed4"   },
-    { QNNRT_DTYPE_S8Q,       QNNRT__DTYPE_SFIXED,  8, "sfixed8"   },
-    { QNNRT_DTYPE_S16Q,      QNNRT__DTYPE_SFIXED, 16, "sfixed16"  },
-    { QNNRT_DTYPE_S32Q,      QNNRT__DTYPE_SFIXED, 32, "sfixed32"  },
-    { QNNRT_DTYPE_U2Q,       QNNRT__DTYPE_UFIXED,  2, "ufixed2"   },
-    { QNNRT_DTYPE_U4Q,       QNNRT__DTYPE_UFIXED,  4, "ufixed4"   },
-    { QNNRT_DTYPE_U8Q,       QNNRT__DTYPE_UFIXED,  8, "ufixed8"   },
-    { QNNRT_DTYPE_U16Q,      QNNRT__DTYPE_UFIXED, 16, "ufixed16"  },
-    { QNNRT_DTYPE_U32Q,      QNNRT__DTYPE_UFIXED, 32, "ufixed32"  },
-    { QNNRT_DTYPE_BOOL8,     QNNRT__DTYPE_BOOL,    8, "bool8"     },
-    { QNNRT_DTYPE_STRING,    QNNRT__DTYPE_OPAQUE,  0, "string"    },
-    { QNNRT_DTYPE_UNDEFINED, QNNRT__DTYPE_OPAQUE,  0, "undefined" }
+    { QNNRT_DTYPE_I2, 2, "int2" }, { QNNRT_DTYPE_I4, 4, "int4" }, { QNNRT_DTYPE_I8, 8, "int8" },
+    { QNNRT_DTYPE_I16, 16, "int16" }, { QNNRT_DTYPE_I32, 32, "int32" },
+    { QNNRT_DTYPE_I64, 64, "int64" }, { QNNRT_DTYPE_U2, 2, "uint2" },
+    { QNNRT_DTYPE_U4, 4, "uint4" }, { QNNRT_DTYPE_U8, 8, "uint8" },
+    { QNNRT_DTYPE_U16, 16, "uint16" }, { QNNRT_DTYPE_U32, 32, "uint32" },
+    { QNNRT_DTYPE_U64, 64, "uint64" }, { QNNRT_DTYPE_F4, 4, "float4" },
+    { QNNRT_DTYPE_F8, 8, "float8" }, { QNNRT_DTYPE_F16, 16, "float16" },
+    { QNNRT_DTYPE_BF16, 16, "bfloat16" }, { QNNRT_DTYPE_F32, 32, "float32" },
+    { QNNRT_DTYPE_F64, 64, "float64" }, { QNNRT_DTYPE_S2Q, 2, "sfixed2" },
+    { QNNRT_DTYPE_S4Q, 4, "sfixed4" }, { QNNRT_DTYPE_S8Q, 8, "sfixed8" },
+    { QNNRT_DTYPE_S16Q, 16, "sfixed16" }, { QNNRT_DTYPE_S32Q, 32, "sfixed32" },
+    { QNNRT_DTYPE_U2Q, 2, "ufixed2" }, { QNNRT_DTYPE_U4Q, 4, "ufixed4" },
+    { QNNRT_DTYPE_U8Q, 8, "ufixed8" }, { QNNRT_DTYPE_U16Q, 16, "ufixed16" },
+    { QNNRT_DTYPE_U32Q, 32, "ufixed32" }, { QNNRT_DTYPE_BOOL8, 8, "bool8" },
+    { QNNRT_DTYPE_STRING, 0, "string" }, { QNNRT_DTYPE_UNDEFINED, 0, "undefined" }
 };
 
 /* Find a type in the table. Return NULL when the table does not have it. */
@@ -3102,6 +3081,12 @@ static const char *qnnrt__dtype_name(qnnrt_dtype dtype)
     return info != NULL ? info->name : "unknown";
 }
 
+static qnnrt__dtype_kind qnnrt__dtype_kind_of(qnnrt_dtype dtype)
+{
+    const uint32_t number = (uint32_t)dtype >> 8;
+    return number < QNNRT__DTYPE_OPAQUE ? (qnnrt__dtype_kind)number : QNNRT__DTYPE_OPAQUE;
+}
+
 static int qnnrt__dtype_kind_is_fixed(qnnrt__dtype_kind kind)
 {
     return kind == QNNRT__DTYPE_SFIXED || kind == QNNRT__DTYPE_UFIXED;
@@ -3109,8 +3094,7 @@ static int qnnrt__dtype_kind_is_fixed(qnnrt__dtype_kind kind)
 
 static int qnnrt__dtype_is_fixed(qnnrt_dtype dtype)
 {
-    const qnnrt__dtype_info *info = qnnrt__dtype_find(dtype);
-    return info != NULL && qnnrt__dtype_kind_is_fixed(info->kind);
+    return qnnrt__dtype_kind_is_fixed(qnnrt__dtype_kind_of(dtype));
 }
 
 /* Count the elements of a shape and the bytes they take, packed when an element has less than 8
@@ -3257,7 +3241,7 @@ static const char *qnnrt__encoding_check(const qnnrt_tensor_info *tensor)
     const qnnrt__dtype_info *info = qnnrt__dtype_find(tensor->dtype);
     if (info == NULL)
         return "unknown data type";
-    if (!qnnrt__dtype_kind_is_fixed(info->kind))
+    if (!qnnrt__dtype_is_fixed(tensor->dtype))
         return NULL;
     if (tensor->quant.bitwidth > info->bits)
         return "bitwidth exceeds the bits of the type";
@@ -3293,7 +3277,7 @@ static const char *qnnrt__encoding_warn(const qnnrt_tensor_info *tensor)
 
     if (info == NULL)
         return NULL;
-    if (!qnnrt__dtype_kind_is_fixed(info->kind))
+    if (!qnnrt__dtype_is_fixed(tensor->dtype))
         return quant->encoding == QNNRT_ENCODING_NONE ? NULL : "encoding on a type that has none";
     if (quant->encoding == QNNRT_ENCODING_NONE)
         return "fixed-point type without an encoding";
@@ -3302,8 +3286,8 @@ static const char *qnnrt__encoding_warn(const qnnrt_tensor_info *tensor)
 
     int64_t min, max;
     const uint32_t count = !per_axis ? 1 : quant->offsets != NULL ? quant->count : 0;
-    qnnrt__encoding_range(info->kind, quant->bitwidth != 0 ? quant->bitwidth : info->bits, &min,
-                          &max);
+    qnnrt__encoding_range(qnnrt__dtype_kind_of(tensor->dtype),
+                          quant->bitwidth != 0 ? quant->bitwidth : info->bits, &min, &max);
     for (uint32_t i = 0; i < count; ++i) {
         const int64_t zero = -(int64_t)(per_axis ? quant->offsets[i] : quant->offset);
         if (zero < min || zero > max)
@@ -3355,10 +3339,10 @@ static void qnnrt__value_form(qnnrt__form *form, const qnnrt__dtype_info *info, 
 {
     memset(form, 0, sizeof(*form));
     form->dtype = info->dtype;
-    form->kind  = info->kind;
+    form->kind  = qnnrt__dtype_kind_of(info->dtype);
     form->bits  = info->bits;
     form->mask  = UINT64_MAX >> (64u - used);
-    qnnrt__encoding_range(info->kind, used, &form->min, &form->max);
+    qnnrt__encoding_range(form->kind, used, &form->min, &form->max);
     if (form->min < 0) form->sign = (uint64_t)1 << (used - 1u);
 }
 
@@ -3447,56 +3431,44 @@ static qnnrt__value qnnrt__value_get(const unsigned char *src, const qnnrt__form
     return value;
 }
 
-/* Return round_half_even(mant * 2^exp / by), 2^62 for more than that; by has 24 bits at most. */
+/* Return round_half_even(mant * 2^exp / by), UINT64_MAX for more than that; by has 24 bits at
+   most. */
 static uint64_t qnnrt__value_divide(uint64_t mant, int exp, uint64_t by)
 {
-    uint64_t twice = mant / by, rest = mant % by;
+    uint64_t whole = mant / by, rest = mant % by;
 
-    for (++exp; exp > 0 && mant != 0;) {
-        const int step = exp < 32 ? exp : 32;
-        if ((twice >> (63 - step)) != 0)
-            return (uint64_t)1 << 62;
-        twice = (twice << step) | ((rest << step) / by);
+    for (int step; exp > 0 && mant != 0; exp -= step) {
+        step = exp < 32 ? exp : 32;
+        if ((whole >> (64 - step)) != 0)
+            return UINT64_MAX;
+        whole = (whole << step) | ((rest << step) / by);
         rest  = (rest << step) % by;
-        exp  -= step;
     }
-    if (exp <= -64) {
-        rest  = twice;
-        twice = 0;
-    } else if (exp < 0) {
-        rest  |= twice & (((uint64_t)1 << -exp) - 1u);
-        twice >>= -exp;
-    }
-    return (twice >> 1) + ((twice & 1u) != 0 && (rest != 0 || (twice & 2u) != 0) ? 1u : 0u);
+    if (exp >= 0 || mant == 0)
+        return whole + (2 * rest > by || (2 * rest == by && (whole & 1u) != 0) ? 1u : 0u);
+    /* A rest is one more bit that is set; without one, by may be 1 and the number have 64 bits. */
+    return rest == 0 ? qnnrt__float_shift_even(whole, (uint32_t)-exp)
+                     : qnnrt__float_shift_even(whole << 1 | 1u, (uint32_t)(1 - exp));
 }
 
 /* Return the integer or the code that stores a value; *lost grows by 1 if it does not fit. */
 static uint64_t qnnrt__value_code(const qnnrt__value *value, const qnnrt__form *form,
                                   uint64_t *lost)
 {
+    const int special = value->special != 0;
     uint64_t size = value->special > 0x7F800000u ? 0 : UINT64_MAX;
-    int over = value->special != 0;
 
+    if (!special)
+        size = qnnrt__value_divide(value->mant, value->exp - form->exp, form->mant);
     if (qnnrt__dtype_kind_is_fixed(form->kind)) {
-        const int64_t most = (int64_t)1 << 40;
-        int64_t code;
-        if (!over)
-            size = qnnrt__value_divide(value->mant, value->exp - form->exp, form->mant);
-        code = size < (uint64_t)most ? (int64_t)size : most;
+        int64_t code = size < (uint64_t)1 << 40 ? (int64_t)size : (int64_t)1 << 40;
         code = (value->negative ? -code : code) - form->offset;
-        *lost += over || code < form->min || code > form->max;
+        *lost += special || code < form->min || code > form->max;
         return (uint64_t)(code < form->min ? form->min : code > form->max ? form->max : code);
     }
     const uint64_t most = value->negative ? form->sign : form->mask ^ form->sign;
-    if (!over && value->exp <= 0)
-        size = value->exp < 0 ? qnnrt__float_shift_even(value->mant, (uint32_t)-value->exp)
-                              : value->mant;
-    else if (!over && (value->mant == 0 ||
-                       qnnrt__float_top_bit(value->mant) + value->exp < 64))
-        size = value->mant << (value->mant == 0 ? 0 : value->exp);
-    else
-        over = 1;
-    *lost += over || size > most;
+    /* No value is UINT64_MAX, except that of an uint64 itself, which is not converted to one. */
+    *lost += special || size > most || size == UINT64_MAX;
     size = size < most ? size : most;
     return value->negative ? 0u - size : size;
 }
@@ -3793,10 +3765,10 @@ static qnnrt_result qnnrt__quant_open(const qnnrt_tensor_info *tensor, int codes
          : result == QNNRT_E_LIMIT       ? "it has too many elements"
                                          : "a dimension is missing or 0";
     if (result != QNNRT_OK) return result;
-    const int fixed = qnnrt__dtype_kind_is_fixed(info->kind);
+    const int fixed = qnnrt__dtype_is_fixed(tensor->dtype);
     const uint32_t used = fixed && quant->bitwidth != 0 ? quant->bitwidth : info->bits;
     *why = "the format of its elements is not fixed";
-    if (codes ? info->kind == QNNRT__DTYPE_FLOAT
+    if (codes ? qnnrt__dtype_kind_of(tensor->dtype) == QNNRT__DTYPE_FLOAT
               : tensor->dtype == QNNRT_DTYPE_F4 || tensor->dtype == QNNRT_DTYPE_F8)
         return QNNRT_E_UNSUPPORTED;
     *why = "its codes have no encoding that is converted";
@@ -3880,53 +3852,48 @@ static qnnrt_result qnnrt__quant_range(const qnnrt_tensor_info *tensor, qnnrt_dt
 
 /* ---- entry points -------------------------------------------------------------------------- */
 
-/* Convert count stored elements, from index begin on in row-major order, to float32 or int32.
-
-   src      the tensor's first byte, any alignment
-   dst      receives count values; must not overlap src
+/* Convert count stored elements, from index begin on in row-major order, to values of the type
+   `as`, float32 or int32; or values to elements. Packed neighbours keep their value.
 
    float32  Every type gives the float nearest to the exact value, ties to even. bool8 gives 0 or 1.
             NaN stays NaN and becomes quiet, except from float32, which is copied.
-   int32    Integers, and the codes of fixed-point types, clamped. Only .bitwidth of the encoding
-            matters.
+            Fixed types store round_half_even(x / scale) - offset, computed exactly and clamped to
+            the codes of the type, or of the bitwidth; a narrow code fills its storage
+            sign-extended. NaN stores the code of real zero, infinities the ends. Integers are
+            rounded half to even and clamped, NaN gives 0. bool8 stores x != 0, so NaN gives 1. Half
+            and bfloat16 round to nearest even, overflow to infinity, and keep NaN as a quiet NaN.
+   int32    Integers, and the codes of fixed-point types, clamped to the type or the bitwidth, or to
+            int32; bool8 is v != 0. Only .bitwidth of the encoding matters.
+   data     the tensor's first byte, any alignment
+   values   any alignment; must not overlap data
+
    Returns  QNNRT_OK
             QNNRT_E_ARG          begin + count is outside the shape, or the encoding is
                                  inconsistent (qnnrt__encoding_check() says why)
             QNNRT_E_UNSUPPORTED  unknown type, string, float4, float8, or a fixed-point type
                                  whose encoding is absent or of another kind; int32 of a float type
             QNNRT_E_LIMIT        the shape is larger than the address space */
-static qnnrt_result qnnrt__quant_read(const qnnrt_tensor_info *tensor, const void *src,
-                                      size_t begin, qnnrt_dtype as, void *dst, size_t count)
+static qnnrt_result qnnrt__quant_read(const qnnrt_tensor_info *tensor, const void *data,
+                                      size_t begin, qnnrt_dtype as, void *values, size_t count)
 {
     qnnrt__form form, list;
     size_t at;
     const qnnrt_result result = qnnrt__quant_range(tensor, as, begin, count, &form, &list, &at);
     if (result != QNNRT_OK || count == 0) return result;
-    if (src == NULL || dst == NULL) return QNNRT_E_ARG;
-    qnnrt__quant_convert(&form, (const unsigned char *)src + at, &list, dst, begin, count);
+    if (data == NULL || values == NULL) return QNNRT_E_ARG;
+    qnnrt__quant_convert(&form, (const unsigned char *)data + at, &list, values, begin, count);
     return QNNRT_OK;
 }
 
-/* Convert count values of float32 or int32 and store them from index begin on; the reverse of
-   qnnrt__quant_read().
-
-   float32  Fixed types store round_half_even(x / scale) - offset, computed exactly and clamped to
-            the codes of the type, or of the bitwidth; a narrow code fills its storage
-            sign-extended. NaN stores the code of real zero, infinities the ends. Integers are
-            rounded half to even and clamped, NaN gives 0. bool8 stores x != 0, so NaN gives 1. Half
-            and bfloat16 round to nearest even, overflow to infinity, and keep NaN as a quiet NaN.
-   int32    Integers and codes are clamped to the type or the bitwidth; bool8 stores v != 0.
-   Packed neighbours keep their value.
-   Returns  as qnnrt__quant_read() */
-static qnnrt_result qnnrt__quant_write(const qnnrt_tensor_info *tensor, void *dst, size_t begin,
-                                       qnnrt_dtype as, const void *src, size_t count)
+static qnnrt_result qnnrt__quant_write(const qnnrt_tensor_info *tensor, void *data, size_t begin,
+                                       qnnrt_dtype as, const void *values, size_t count)
 {
     qnnrt__form form, list;
     size_t at;
     const qnnrt_result result = qnnrt__quant_range(tensor, as, begin, count, &form, &list, &at);
     if (result != QNNRT_OK || count == 0) return result;
-    if (src == NULL || dst == NULL) return QNNRT_E_ARG;
-    qnnrt__quant_convert(&list, src, &form, (unsigned char *)dst + at, begin, count);
+    if (data == NULL || values == NULL) return QNNRT_E_ARG;
+    qnnrt__quant_convert(&list, values, &form, (unsigned char *)data + at, begin, count);
     return QNNRT_OK;
 }
 
@@ -11099,7 +11066,7 @@ static qnnrt_result qnnrt__place_plan(const qnnrt_plan_desc *desc, qnnrt_plan **
    ===================================================================================== */
 
 struct qnnrt_mem {
-    qnnrt_hooks    hooks;
+    qnnrt__arena   arena;
     qnnrt_plan    *plan;
     unsigned char *data;
     uint64_t       bytes;
@@ -11108,7 +11075,6 @@ struct qnnrt_mem {
     qnnrt__share   shared;
     qnnrt__share  *share;              /* &shared; NULL: plain memory */
     qnnrt_backend *backend;            /* whose lock guards the users of the shared memory */
-    qnnrt_error   *reason;             /* QNNRT_MEM_SHARED: why it is not shared; or NULL */
     size_t         map_bytes;
     uint64_t      *offsets;            /* [block] */
     qnnrt_buffer_info *buffers;        /* [buffer] */
@@ -11119,14 +11085,11 @@ struct qnnrt_mem {
 
 static void qnnrt__area_free(qnnrt_mem *mem)
 {
-    qnnrt_hooks hooks = mem->hooks;
+    const qnnrt_hooks hooks = mem->arena.hooks;
     if (mem->share != NULL) qnnrt__share_close(mem->share);
-    qnnrt__mem_free(&hooks, mem->reason);
     if (mem->map != NULL) qnnrt__os_pages_free(mem->map, mem->map_bytes);
     qnnrt__mem_free(&hooks, mem->owned);
-    qnnrt__mem_free(&hooks, mem->offsets);
-    qnnrt__mem_free(&hooks, mem->buffers);
-    qnnrt__mem_free(&hooks, mem->busy);
+    qnnrt_arena_free(&mem->arena);
     qnnrt__mem_free(&hooks, mem);
 }
 
@@ -11149,7 +11112,7 @@ static qnnrt_result qnnrt__area_block(qnnrt_mem *mem, const qnnrt_mem_desc *desc
         return QNNRT_OK;
     }
     if (!qnnrt__size_add(plan->info.peak, align, &need) ||
-        (mem->owned = qnnrt__mem_raw(&mem->hooks, need)) == NULL)
+        (mem->owned = qnnrt__mem_raw(&mem->arena.hooks, need)) == NULL)
         return qnnrt__fail(err, QNNRT_E_MEMORY, "out of memory for an arena of %llu bytes",
                            (unsigned long long)plan->info.peak);
     at = ((uintptr_t)mem->owned + (uintptr_t)align - 1) & ~((uintptr_t)align - 1);
@@ -11191,49 +11154,38 @@ static qnnrt_result qnnrt__area_shared(qnnrt_mem *mem, const qnnrt_mem_desc *des
 {
     const qnnrt_mem_provider *next = desc->provider.alloc != NULL ? &desc->provider : NULL;
     qnnrt_mem_desc from = *desc;
-    qnnrt_error *why = (qnnrt_error *)qnnrt__mem_alloc(&mem->hooks, 2 * sizeof(*why));
+    qnnrt_error *why = (qnnrt_error *)qnnrt__arena_alloc(&mem->arena, 2, sizeof(*why));
     qnnrt_mem_kind kind = QNNRT_MEM_RPCMEM;
     if (why == NULL) return qnnrt__fail_memory(err, "memory of a plan");
-    mem->reason = &why[0];
     for (;;) {
-        if (qnnrt__area_kind(mem, &from, kind, &why[1]) == QNNRT_OK) {
-            qnnrt__err_clear(&why[0]);
-            return QNNRT_OK;
-        }
+        if (qnnrt__area_kind(mem, &from, kind, &why[1]) == QNNRT_OK) return QNNRT_OK;
         qnnrt__err_add(&why[0], "%s%.500s", kind != QNNRT_MEM_RPCMEM ? "; " : "", why[1].text);
         if (desc->guard || desc->data != NULL || next == NULL) break;   /* one reason for all */
         from.provider = *next;
         next = next->next;
         kind = QNNRT_MEM_PROVIDER;
     }
-    qnnrt__log_error(&mem->hooks, QNNRT_LOG_WARN, "area", "memory is not shared with the device: ",
-                     &why[0]);
+    mem->info.reason = why[0].text;
+    qnnrt__log_error(&mem->arena.hooks, QNNRT_LOG_WARN, "area",
+                     "memory is not shared with the device: ", &why[0]);
     return QNNRT_OK;
 }
 
-/* Return the alignment of a block between guard pages: that of an element, so that the block ends
-   at the guard page; a buffer keeps its own. */
-static uint64_t qnnrt__area_guard_align(const qnnrt_plan *plan, size_t block)
-{
-    const qnnrt_plan_block *b = &plan->blocks[block];
-    uint32_t bits;
-    if (b->entry == QNNRT_NO_ENTRY) return plan->aligns[block];
-    bits = qnnrt__dtype_find(b->slot->tensor->dtype)->bits;
-    return bits <= 8 ? 1 : bits / 8;
-}
-
-/* Give each block pages of its own. A block ends where its guard page begins. Return the bytes of
-   all pages, or 0 if they exceed the address space. */
+/* Give each block pages of its own. A block ends where its guard page begins, as its elements
+   allow; a buffer keeps its own alignment. Return the bytes of all pages, or 0 if they exceed the
+   address space. */
 static uint64_t qnnrt__area_guard_offsets(qnnrt_mem *mem, uint64_t page)
 {
     const qnnrt_plan *plan = mem->plan;
-    uint64_t at = 0, padded, limit = (uint64_t)SIZE_MAX / 4;
+    uint64_t at = 0, padded;
     size_t i;
     for (i = 0; i < plan->info.block_count; ++i) {
-        uint64_t align = qnnrt__area_guard_align(plan, i);
-        if (!qnnrt__size_align(plan->blocks[i].bytes, align, &padded) ||
-            !qnnrt__size_add(at, padded, &at) ||
-            !qnnrt__size_align(at, align > page ? align : page, &at) || at > limit)
+        const qnnrt_plan_block *b = &plan->blocks[i];
+        uint64_t align = plan->aligns[i];
+        if (b->slot != NULL)
+            align = (qnnrt__dtype_find(b->slot->tensor->dtype)->bits + 7) / 8;
+        if (!qnnrt__size_align(b->bytes, align, &padded) || !qnnrt__size_add(at, padded, &at) ||
+            !qnnrt__size_align(at, align > page ? align : page, &at) || at > SIZE_MAX / 4)
             return 0;
         mem->offsets[i] = at - padded;
         at += page;
@@ -11316,7 +11268,6 @@ static void qnnrt__area_publish(qnnrt_mem *mem)
     mem->info.name = mem->share != NULL ? mem->share->provider.name : "heap";
     mem->info.fd = mem->share != NULL ? mem->share->block.fd : -1;
     mem->info.fd_offset = mem->share != NULL ? mem->share->fd_offset : 0;
-    mem->info.reason = mem->reason != NULL ? mem->reason->text : "";
 }
 
 static qnnrt_result qnnrt__area_create(qnnrt_plan *plan, const qnnrt_mem_desc *desc,
@@ -11331,17 +11282,17 @@ static qnnrt_result qnnrt__area_create(qnnrt_plan *plan, const qnnrt_mem_desc *d
                            " data is not NULL");
     mem = (qnnrt_mem *)qnnrt__mem_alloc(&plan->arena.hooks, sizeof(*mem));
     if (mem == NULL) return qnnrt__fail_memory(err, "memory of a plan");
-    mem->hooks = plan->arena.hooks;
+    mem->arena.hooks = plan->arena.hooks;
+    mem->arena.chunk = 512;
+    mem->info.reason = "";
     mem->plan = plan;
     mem->backend = plan->entries[0].pipeline->model->info.backend;
-    mem->offsets = (uint64_t *)qnnrt__mem_alloc(&mem->hooks, (uint64_t)plan->info.block_count *
-                                                                 sizeof(*mem->offsets));
-    mem->buffers = (qnnrt_buffer_info *)qnnrt__mem_alloc(
-        &mem->hooks, (uint64_t)plan->buffer_count * sizeof(*mem->buffers));
-    mem->busy = (int *)qnnrt__mem_alloc(&mem->hooks,
-                                        ((uint64_t)plan->group_count + 1) * sizeof(*mem->busy));
-    if (mem->offsets == NULL || mem->buffers == NULL || mem->busy == NULL)
-        result = qnnrt__fail_memory(err, "memory of a plan");
+    mem->offsets = (uint64_t *)qnnrt__arena_alloc(&mem->arena, plan->info.block_count,
+                                                  sizeof(*mem->offsets));
+    mem->buffers = (qnnrt_buffer_info *)qnnrt__arena_alloc(&mem->arena, plan->buffer_count,
+                                                           sizeof(*mem->buffers));
+    mem->busy = (int *)qnnrt__arena_alloc(&mem->arena, plan->group_count + 1, sizeof(*mem->busy));
+    if (mem->arena.failed != QNNRT_OK) result = qnnrt__fail_memory(err, "memory of a plan");
     mem->bytes = plan->info.peak;
     for (i = 0; result == QNNRT_OK && i < plan->info.block_count; ++i)
         mem->offsets[i] = plan->blocks[i].offset;
@@ -11937,9 +11888,9 @@ static qnnrt_result qnnrt__run_create(qnnrt_mem *mem, size_t entry, int alone, q
     const qnnrt_pipeline *p = from->pipeline;
     size_t s;
     qnnrt_result result;
-    qnnrt_run *run = (qnnrt_run *)qnnrt__mem_alloc(&mem->hooks, sizeof(*run));
+    qnnrt_run *run = (qnnrt_run *)qnnrt__mem_alloc(&mem->arena.hooks, sizeof(*run));
     if (run == NULL) return qnnrt__fail_memory(err, "a run");
-    run->arena.hooks = mem->hooks;
+    run->arena.hooks = mem->arena.hooks;
     run->pipeline = p;
     run->mem = mem;
     run->busy = alone ? NULL : &mem->busy[from->group];
@@ -12465,7 +12416,7 @@ QNNRT_API qnnrt_result qnnrt_mem_destroy(qnnrt_mem *mem)
 {
     if (mem == NULL) return QNNRT_OK;
     if (qnnrt__os_load(&mem->users) > 0)
-        return qnnrt__log_busy(&mem->hooks, "a mem", mem->users);
+        return qnnrt__log_busy(&mem->arena.hooks, "a mem", mem->users);
     qnnrt__area_drop(mem);
     return QNNRT_OK;
 }

@@ -1785,17 +1785,18 @@ static int qnnrt__node_scalar(const qnnrt_param_desc *d, qnnrt__abi_param *to)
     const qnnrt__dtype_info *info = qnnrt__dtype_find(d->dtype);
     const double value = d->value;
     const int infinite = value != 0 && value + value == value;
+    const qnnrt__dtype_kind kind = qnnrt__dtype_kind_of(d->dtype);
     double top;
     to->u.scalar.dtype = (uint32_t)d->dtype;
     if (info == NULL || info->bits < 8) return 0;
     top = (double)((uint64_t)1 << (info->bits - 1));
-    if (info->kind == QNNRT__DTYPE_BOOL && (value == 0 || value == 1)) {
+    if (kind == QNNRT__DTYPE_BOOL && (value == 0 || value == 1)) {
         to->u.scalar.u.bool8 = value != 0;
-    } else if (info->kind == QNNRT__DTYPE_INT && value >= -top && value < top &&
+    } else if (kind == QNNRT__DTYPE_INT && value >= -top && value < top &&
                value == (double)(int64_t)value) {
         const int64_t whole = (int64_t)value;
         memcpy(&to->u.scalar.u.room, &whole, sizeof(whole));
-    } else if (info->kind == QNNRT__DTYPE_UINT && value >= 0 && value < 2 * top &&
+    } else if (kind == QNNRT__DTYPE_UINT && value >= 0 && value < 2 * top &&
                value == (double)(uint64_t)value) {
         to->u.scalar.u.room = (uint64_t)value;
     } else if (d->dtype == QNNRT_DTYPE_F64 && value == value) {
