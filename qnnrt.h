@@ -6298,9 +6298,32 @@ static int qnnrt__record_find(const qnnrt__record_row *rows, const qnnrt_json_te
     return -1;
 }
 
+/* Fail because an object, which begins at `begin`, has no such key. The keys that it has tell what
+   it is. */
+static int qnnrt__record_lacks(qnnrt__record_reader *read, const char *key,
+                               const unsigned char *begin)
+{
+    qnnrt_json_reader r;
+    char keys[240] = "";
+    size_t count = 0;
+    qnnrt_json_begin(&r, (const char *)begin, (size_t)(read->r.end - begin), NULL);
+    qnnrt_json_value(&r);
+    while (count < 8 && qnnrt_json_more(&r)) {
+        const size_t bytes = r.key.bytes < 24 ? r.key.bytes : 24;
+        if (qnnrt_json_is(&r.key, "info")) {
+            qnnrt_json_value(&r);
+            continue;
+        }
+        qnnrt__table_append(keys, sizeof(keys), "%s\"%.*s\"", count++ == 0 ? ", but " : ", ",
+                            (int)bytes, r.key.text);
+        qnnrt_json_skip(&r);
+    }
+    return qnnrt__record_fail(read, QNNRT_E_FORMAT, "it has no \"%s\"%s", key, keys);
+}
+
 /* Check an object that was read: what is needed is there, and lists have their stated counts. */
 static int qnnrt__record_check(qnnrt__record_reader *read, const qnnrt__record_row *rows,
-                               const char *to)
+                               const char *to, const unsigned char *begin)
 {
     const uint64_t seen = read->seen;
     size_t i;
@@ -6308,7 +6331,7 @@ static int qnnrt__record_check(qnnrt__record_reader *read, const qnnrt__record_r
         const qnnrt__record_list *list = (const qnnrt__record_list *)(to + rows[i].at);
         const uint32_t *stated;
         if ((seen >> i & 1) == 0 && (rows[i].flags & QNNRT__IS_NEEDED) != 0)
-            return qnnrt__record_fail(read, QNNRT_E_FORMAT, "it has no \"%s\"", rows[i].key.text);
+            return qnnrt__record_lacks(read, rows[i].key.text, begin);
         if ((rows[i].flags & QNNRT__IS_COUNTED) == 0 || (seen >> (i - 1) & 3) != 3) continue;
         stated = (const uint32_t *)(to + rows[i - 1].at);
         if (*stated != list->count)
@@ -6323,6 +6346,7 @@ static int qnnrt__record_check(qnnrt__record_reader *read, const qnnrt__record_r
 static int qnnrt__record_object(qnnrt__record_reader *read, const qnnrt__record_row *row, void *to)
 {
     const qnnrt__record_row *rows = row->rows;
+    const unsigned char *begin = read->r.at;
     uint64_t seen = 0;
     size_t next = 0;      /* the row that probably follows: files keep one order */
     int within = 0, had_info = 0, more, at;
@@ -6356,7 +6380,7 @@ static int qnnrt__record_object(qnnrt__record_reader *read, const qnnrt__record_
         if (!rows[at].value(read, &rows[at], (char *)to + rows[at].at)) return 0;
     }
     read->seen = seen;
-    return qnnrt__record_go_on(read) && qnnrt__record_check(read, rows, (const char *)to);
+    return qnnrt__record_go_on(read) && qnnrt__record_check(read, rows, (const char *)to, begin);
 }
 
 /* Read a list; row->item reads each of its elements, which have row->more bytes. */
@@ -6750,39 +6774,6 @@ static const qnnrt__record_row qnnrt__read_context_rows[] = {
     QNNRT__READ_FACT("socModel", record_u32, soc_model),
     QNNRT__ROW_END
 };
-
-/* Return what a JSON file is that is not metadata, by keys that only its kind has, or NULL. */
-static const char *qnnrt__read_kind(const char *text, size_t bytes)
-{
-    static const struct { const char *keys[6], *kind; } kinds[] = {
-        { { "model.cpp", "converter_command" },
-          "a converter's *_net.json: it describes the model before it was compiled" },
-        { { "backend_extensions", "context_configs", "graph_configs" },
-          "a configuration for qnn-net-run" },
-        { { "devices", "graph_names", "vtcm_mb" }, "a configuration of the HTP backend" },
-        { { "dialog", "embedding", "text-generator", "text-encoder", "image-encoder" },
-          "a configuration of Genie" },
-        { { "activation_encodings", "param_encodings", "encodings" },
-          "a file of quantization encodings (AIMET)" },
-        { { "architectures", "n_layers" }, "a model's config.json or params.json" },
-        { { "traceEvents", "plan" }, "a profile, or a plan of qnnrt-run" },
-        { { "graph_inputs" }, "a graph of PyTorch, which is not compiled" }
-    };
-    qnnrt_json_reader r;
-    size_t i, k;
-    qnnrt_json_begin(&r, text, bytes, NULL);
-    qnnrt_json_value(&r);
-    while (r.depth > 0 && r.error == NULL) {
-        if (!qnnrt_json_more(&r)) continue;
-        for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); ++i)
-            for (k = 0; kinds[i].keys[k] != NULL; ++k)
-                if (qnnrt_json_is(&r.key, kinds[i].keys[k])) return kinds[i].kind;
-        /* Look into the list "graphs": the HTP backend's configuration has this key, too. */
-        if (r.depth < 3) qnnrt_json_value(&r);
-        else qnnrt_json_skip(&r);
-    }
-    return NULL;
-}
 
 /* Read metadata. Everything is copied from text. */
 static qnnrt_result qnnrt__read_json(qnnrt__table *table, const char *text, size_t bytes,
@@ -9924,20 +9915,17 @@ static qnnrt_result qnnrt__metadata_text(const qnnrt *model, const char *path, v
     return result;
 }
 
-/* Append what a text is that is not metadata. */
+/* Append what a text is that is not JSON. */
 static void qnnrt__metadata_kind(const char *text, size_t bytes, qnnrt_error *err)
 {
     const unsigned char *data = (const unsigned char *)text;
-    const char *kind = qnnrt__read_kind(text, bytes);
+    const char *kind = qnnrt__context_looks_right(data, bytes)
+                           ? "a context binary; what is needed here is the JSON made from one"
+                           : qnnrt__context_kind_text(data, bytes);
     size_t at = 0;
     while (at < bytes && (text[at] == ' ' || (text[at] >= '\t' && text[at] <= '\r'))) ++at;
-    if (at == bytes || (text[at] != '{' && text[at] != '['))
-        kind = qnnrt__context_looks_right(data, bytes)
-                   ? "a context binary; what is needed here is the JSON made from one"
-                   : qnnrt__context_kind_text(data, bytes);
-    if (kind != NULL) qnnrt__err_add(err, "\n  it looks like %s", kind);
-    if (kind != NULL && strncmp(kind, "a graph ", 8) == 0)
-        qnnrt__hint(err, QNNRT_E_FORMAT, QNNRT__HINT_COMPILE);
+    if (kind != NULL && (at == bytes || (text[at] != '{' && text[at] != '[')))
+        qnnrt__err_add(err, "\n  it looks like %s", kind);
     qnnrt__hint(err, QNNRT_E_FORMAT, "Take the text that qnnrt-run inspect --json_file, or"
                 " qnn-context-binary-utility, makes from the binary.");
 }

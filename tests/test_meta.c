@@ -754,28 +754,30 @@ TEST(many_of_everything_is_read)
 
 /* ---- B 14: wrong documents ------------------------------------------------------------------------- */
 
+/* The keys that a document has tell what it is. */
 TEST(wrong_document_is_named)
 {
     static const struct { const char *text, *needle; } kinds[] = {
-        { "{'model.cpp':'a.cpp','model.bin':'a.bin','graph':{'tensors':{}}}",            "converter's *_net.json" },
-        { "{'model.cpp':'N/A','graph':{}}",                                              "converter's *_net.json" },
-        { "{'graph':{},'converter_command':'qnn-onnx-converter'}",                       "converter's *_net.json" },
-        { "{'graphs':[{'graph_names':['a'],'vtcm_mb':8,'O':3}],'devices':[]}",           "configuration of the HTP backend" },
-        { "{'graphs':[{'O':3,'vtcm_mb':8}]}",                                            "configuration of the HTP backend" },
-        { "{'devices':[{'soc_id':60,'dsp_arch':'v73'}]}",                                "configuration of the HTP backend" },
-        { "{'backend_extensions':{'shared_library_path':'a'}}",                          "qnn-net-run" },
-        { "{'dialog':{'version':1,'engine':{}}}",                                        "configuration of Genie" },
-        { "{'image-encoder':{'version':1}}",                                             "configuration of Genie" },
-        { "{'version':'1','activation_encodings':{},'param_encodings':{}}",              "AIMET" },
-        { "{'version':'2.0.0','encodings':[]}",                                          "AIMET" },
-        { "{'architectures':['Qwen2'],'model_type':'qwen2'}",                            "config.json" },
-        { "{'dim':64,'n_layers':5}",                                                     "params.json" },
-        { "{'traceEvents':[]}",                                                          "a profile" },
+        { "{'model.cpp':'a.cpp','model.bin':'a.bin','graph':{'tensors':{}}}",            "no \"graphs\", but \"model.cpp\", \"model.bin\", \"graph\" (" },
+        { "{'graph':{},'converter_command':'qnn-onnx-converter'}",                       "\"graph\", \"converter_command\"" },
+        { "{'graphs':[{'graph_names':['a'],'vtcm_mb':8,'O':3}],'devices':[]}",           "no \"graphName\", but \"graph_names\", \"vtcm_mb\", \"O\"" },
+        { "{'graphs':[{'O':3,'vtcm_mb':8}]}",                                            "graph 0: it has no \"graphName\", but \"O\", \"vtcm_mb\"" },
+        { "{'devices':[{'soc_id':60,'dsp_arch':'v73'}]}",                                "no \"graphs\", but \"devices\"" },
+        { "{'backend_extensions':{'shared_library_path':'a'}}",                          "\"backend_extensions\"" },
+        { "{'dialog':{'version':1,'engine':{}}}",                                        "\"dialog\"" },
+        { "{'image-encoder':{'version':1}}",                                             "\"image-encoder\"" },
+        { "{'version':'1','activation_encodings':{},'param_encodings':{}}",              "\"activation_encodings\", \"param_encodings\"" },
+        { "{'version':'2.0.0','encodings':[]}",                                          "\"encodings\"" },
+        { "{'architectures':['Qwen2'],'model_type':'qwen2'}",                            "\"architectures\", \"model_type\"" },
+        { "{'dim':64,'n_layers':5}",                                                     "\"dim\", \"n_layers\"" },
+        { "{'traceEvents':[]}",                                                          "\"traceEvents\"" },
         { "{'header':{'artifact_type':'QNN_PROFILE'},'graphs':[]}",                      "QNN_PROFILE" },
-        { "{'some':'thing'}",                                                            "no \"graphs\"" },
+        { "{'version':1,'info':{'a\\u001b[31mb':1,'\\u0000':2,'a key of more than twenty-four bytes':3}}",
+          "no \"graphs\", but \"version\", \"a\\u001b[31mb\", \"\\u0000\", \"a key of more than twent\"" },
+        { "{'info':[1,2,{'info':3}]}",                                                   "\"info\" is a list" },
+        { "{'some':'thing'}",                                                            "no \"graphs\", but \"some\"" },
         { "{'some':'thing'}",                                                            "hint: Take the text that qnnrt-run inspect" },
-        { "{'model_name':'cnn','graph_inputs':[],'nodes':[]}",                           "a graph of PyTorch" },
-        { "{'model_name':'cnn','graph_inputs':[],'nodes':[]}",                           "hint: Compile it with qnnrt-run compile FILE" },
+        { "{'model_name':'cnn','graph_inputs':[],'nodes':[]}",                           "\"model_name\", \"graph_inputs\", \"nodes\"" },
         { "\177ELF and more",                                                            "ELF" },
         { "PK\3\4 and more of it",                                                       "zip archive" },
         { "....ET12eh00 and more of it",                                                 "ExecuTorch" }
@@ -792,16 +794,16 @@ TEST(wrong_document_is_named)
 TEST(wrong_document_of_genuine_kinds_is_named)
 {
     static const struct { const char *file, *needle; } files[] = {
-        { "wrongkind_genie_dialog_qwen3_0.6b_lade.json", "configuration of Genie" },
-        { "wrongkind_genie_node_image_encoder.json", "configuration of Genie" },
-        { "wrongkind_htp_backend_config_graphs.json", "configuration of the HTP backend" },
-        { "wrongkind_htp_backend_ext_inner.json", "configuration of the HTP backend" },
-        { "wrongkind_net_int8_per_axis_256scales.json", "converter's *_net.json" },
-        { "wrongkind_net_mobilenetv2_2023.json", "converter's *_net.json" },
-        { "wrongkind_net_naf_block_i8.json", "converter's *_net.json" },
-        { "wrongkind_net_qwen2_decode_block_fp16.json", "converter's *_net.json" },
-        { "wrongkind_net_w4fp16_blockwise_matmul.json", "converter's *_net.json" },
-        { "wrongkind_quantization_overrides_aimet_style.json", "AIMET" }
+        { "wrongkind_genie_dialog_qwen3_0.6b_lade.json", "\"dialog\"" },
+        { "wrongkind_genie_node_image_encoder.json", "\"image-encoder\"" },
+        { "wrongkind_htp_backend_config_graphs.json", "\"graph_names\"" },
+        { "wrongkind_htp_backend_ext_inner.json", "\"devices\"" },
+        { "wrongkind_net_int8_per_axis_256scales.json", "\"model.cpp\"" },
+        { "wrongkind_net_mobilenetv2_2023.json", "\"model.cpp\"" },
+        { "wrongkind_net_naf_block_i8.json", "\"model.cpp\"" },
+        { "wrongkind_net_qwen2_decode_block_fp16.json", "\"model.cpp\"" },
+        { "wrongkind_net_w4fp16_blockwise_matmul.json", "\"model.cpp\"" },
+        { "wrongkind_quantization_overrides_aimet_style.json", "\"encodings\"" }
     };
     const char *samples = test_getenv("QNNRT_SAMPLES");
     size_t i;
