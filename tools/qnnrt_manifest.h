@@ -35,11 +35,10 @@
        desc.host_functions = functions; desc.host_function_count = 1;
        qnnrt_manifest_open("model_dir", &desc, &program, &err);
 
-   A pipeline that cannot be made, a wrong fingerprint, an unknown key or a path instead of a plain
-   name is an error of qnnrt_manifest_open(), and nothing stays open. Files of constants stay mapped
-   until qnnrt_manifest_close(), or in memory with model.read; like binaries, replace them by rename
-   only. qnnrt-run inspect model_dir --manifest prints a folder as a program, which opens as the
-   same pipelines.
+   Whatever is wrong is an error of qnnrt_manifest_open(), and nothing stays open. Files of constants
+   stay mapped until qnnrt_manifest_close(), or in memory with model.read; like binaries, replace
+   them by rename only. qnnrt-run inspect model_dir --manifest prints a folder as a program, which
+   opens as the same pipelines.
 
    Roles    of those that desc.backends does not have, that of the first context has model.backend
             or model.backend_desc. For others, and where no path is given, the name decides: "npu"
@@ -87,10 +86,8 @@
    context     { "file": "a.bin",          required: plain name of a *.bin in the folder; no path,
                                            and no dot at its beginning
                  "backend": "npu",         required: one of the roles
-                 "fingerprint": "...",     16 hexadecimal digits:
-                                           qnnrt_context_info.fingerprint, of 64 pieces of the file;
-                                           another one is QNNRT_E_MISMATCH
-                 "sha256": "..." }         64 hexadecimal digits, of all bytes of the file; compared
+                 "fingerprint": "...",     qnnrt_context_info.fingerprint, 16 hexadecimal digits
+                 "sha256": "..." }         of all bytes of the file, 64 hexadecimal digits; compared
                                            with desc.sha256, and by qnnrt-run doctor
    constant    { "name": "table",          required
                  "file": "table.raw",      required: plain name of a file in the folder
@@ -171,9 +168,8 @@ typedef struct qnnrt_manifest_role {
 } qnnrt_manifest_role;
 
 typedef struct qnnrt_manifest_open_desc {
-    const qnnrt_manifest_role *backends;         /* [backend_count] (default NULL: the library by
-                                           the role's name: "npu" is libQnnHtp.so, "cpu"
-                                           libQnnCpu.so or else libQnnRef.so) */
+    const qnnrt_manifest_role *backends;         /* [backend_count] (default NULL: libraries by the
+                                           names of roles, see "Roles") */
     size_t                     backend_count;
     const qnnrt_host_step     *host_functions;   /* [host_function_count]: .name, .exec and .user of
                                            the functions that host steps call by their name */
@@ -2261,9 +2257,8 @@ QNNRT_MANIFEST_API qnnrt_result qnnrt_manifest_open(const char *folder,
     if (out != NULL) *out = NULL;
     if (out == NULL || (folder == NULL) == (desc->model.files == NULL) ||
         (folder != NULL && folder[0] == '\0'))
-        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_manifest_open: out is NULL, the folder's"
-                               " name is empty, or not one of folder and desc.model.files is"
-                               " given");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_manifest_open: out is NULL, or not one of"
+                               " folder and desc.model.files is given");
     result = qnnrt_manifest__check_desc(desc, err);
     if (result != QNNRT_OK) return result;
     hooks = &desc->model.backend_desc.hooks;
