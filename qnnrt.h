@@ -7810,7 +7810,7 @@ static qnnrt_result qnnrt__context_free(qnnrt__context *context)
 /* =====================================================================================
    MODEL                                                                       >>model
    What a model consists of, and how it ends: everything that was opened or built.
-   Needs: >>os >>sort >>mem >>err >>log >>abi >>table >>friends >>backend >>context
+   Needs: >>os >>sort >>mem >>log >>abi >>table >>friends >>backend >>context
    Knows nothing of: where contexts come from, pipelines
    ===================================================================================== */
 
@@ -7956,20 +7956,13 @@ static int qnnrt__model_graph_order(const void *a, const void *b)
     return strcmp(((const qnnrt_graph_info *)a)->name, ((const qnnrt_graph_info *)b)->name);
 }
 
-/* Sort the graphs of each context by name, when the contexts are complete. */
-static qnnrt_result qnnrt__model_sort(qnnrt *model, qnnrt_error *err)
+/* Sort the graphs of a context by name, in memory that it has. */
+static void qnnrt__model_sort(qnnrt__context *context)
 {
-    size_t k, g;
-    for (k = 0; k < model->info.context_count; ++k) {
-        const size_t count = model->infos[k].graph_count;
-        const qnnrt_graph_info **sorted =
-            (const qnnrt_graph_info **)qnnrt__arena_alloc(&model->arena, count, sizeof(*sorted));
-        if (sorted == NULL) return qnnrt__fail_memory(err, "graphs");
-        for (g = 0; g < count; ++g) sorted[g] = &model->infos[k].graphs[g];
-        qnnrt_sort((const void **)sorted, count, qnnrt__model_graph_order);
-        model->contexts[k].by_name = sorted;
-    }
-    return QNNRT_OK;
+    const qnnrt_context_info *info = context->info;
+    size_t g;
+    for (g = 0; g < info->graph_count; ++g) context->by_name[g] = &info->graphs[g];
+    qnnrt_sort((const void **)context->by_name, info->graph_count, qnnrt__model_graph_order);
 }
 
 /* Find a graph of a context by its name. Return NULL if there is none. */
@@ -8219,17 +8212,14 @@ static int qnnrt__scan_forward(const char *name, const char *end, uint64_t *inde
            strcmp(at, end) == 0;
 }
 
-/* What ends the collecting of entries early. */
-enum { QNNRT__SCAN_NO_MEMORY = 1, QNNRT__SCAN_TOO_MANY };
-
-/* Collect one entry of a folder. */
+/* Collect one entry of a folder. Return a failure to end the collecting. */
 static int qnnrt__scan_visit(void *user, const char *name)
 {
     qnnrt__scan *scan = (qnnrt__scan *)user;
     const int binary = qnnrt__scan_ends(name, ".bin");
     qnnrt__scan_list *list = binary ? &scan->binaries : &scan->texts;
     qnnrt__scan_file *file, **files;
-    if (++scan->entries > scan->most) return QNNRT__SCAN_TOO_MANY;
+    if (++scan->entries > scan->most) return QNNRT_E_LIMIT;
     scan->genie |= strcmp(name, "genie_config.json") == 0;
     scan->manifest |= strcmp(name, "qnnrt.json") == 0;
     if (name[0] == '.' || (!binary && !qnnrt__scan_ends(name, "_json.json"))) return 0;
@@ -8239,7 +8229,7 @@ static int qnnrt__scan_visit(void *user, const char *name)
                                                    &list->room);
     if (file == NULL || files == NULL ||
         (file->name = qnnrt__arena_text(scan->arena, name, strlen(name))) == NULL)
-        return QNNRT__SCAN_NO_MEMORY;
+        return QNNRT_E_MEMORY;
     file->kind = binary && qnnrt__scan_forward(name, ".bin", &file->index) ? QNNRT__SCAN_FORWARD
                  : binary && qnnrt__scan_suffix(name, strlen(name) - 4, &file->prefix, &file->index,
                                                 &file->total) ? QNNRT__SCAN_PART : QNNRT__SCAN_ANY;
@@ -8346,8 +8336,8 @@ static qnnrt_result qnnrt__scan_folder(qnnrt__scan *scan, const char *folder, qn
                                  " desc.files."
                                : "Check that it exists and that this process may read it.");
     }
-    if (stopped == QNNRT__SCAN_NO_MEMORY) return qnnrt__fail_memory(err, "file names");
-    if (stopped == QNNRT__SCAN_TOO_MANY)
+    if (stopped == QNNRT_E_MEMORY) return qnnrt__fail_memory(err, "file names");
+    if (stopped == QNNRT_E_LIMIT)
         return qnnrt__fail(err, QNNRT_E_LIMIT, "%s has more than %u entries (limits.entries)",
                            folder, (unsigned)scan->most);
     qnnrt_sort((const void **)scan->binaries.files, scan->binaries.count, qnnrt__scan_name_order);
@@ -9243,10 +9233,10 @@ static qnnrt_result qnnrt__slot_names(qnnrt_pipeline *p, qnnrt_error *err)
     size_t i, count = 0;
     if (names == NULL) return qnnrt__fail_memory(err, "a pipeline");
     p->info.names = names;
+    if (p->info.name_count == 0) return QNNRT_OK;
     p->name_count = p->end_count + p->info.name_count;
-    if (p->info.name_count > 0)
-        qnnrt_sort((const void **)p->by_name, p->name_count, qnnrt__wiring_order);
-    for (i = 0; i < p->name_count && p->info.name_count > 0; ++i) {
+    qnnrt_sort((const void **)p->by_name, p->name_count, qnnrt__wiring_order);
+    for (i = 0; i < p->name_count; ++i) {
         if (!p->by_name[i]->called) continue;
         names[count].name = p->by_name[i]->name;
         names[count].slot = &p->slots[p->by_name[i]->slot];
@@ -9345,23 +9335,19 @@ static qnnrt_result qnnrt__slot_uses(qnnrt_pipeline *p, const qnnrt_pipeline_des
 /* ---- look-up ---- */
 
 /* Refuse a slot that does not belong to a pipeline. `where` begins the error text ("place 3: "). If
-   another pipeline of the same models has it, the text says which. */
+   another pipeline of the model has it, the text says which. */
 static qnnrt_result qnnrt__slot_foreign(const qnnrt_pipeline *p, const qnnrt_slot *slot,
                                         const char *where, qnnrt_error *err)
 {
-    size_t step, i, count, found = 0;
+    size_t i;
     qnnrt__fail(err, QNNRT_E_ARG, "%spipeline \"%.200s\" does not have this slot", where,
                 p->info.name);
-    for (step = 0; step < p->info.step_count && !found; ++step) {
-        const qnnrt *model = p->steps[step].model;
-        count = model != NULL ? model->info.pipeline_count + model->single_count : 0;
-        for (i = 0; i < count && !found; ++i) {
-            const qnnrt_pipeline *other = model->pipelines[i];
-            found = qnnrt__slot_index(other, slot) < other->info.slot_count;
-            if (found)
-                qnnrt__err_add(err, "; it is \"%.160s\" of pipeline \"%.160s\"", slot->address,
-                               other->info.name);
-        }
+    for (i = 0; i < p->model->info.pipeline_count + p->model->single_count; ++i) {
+        const qnnrt_pipeline *other = p->model->pipelines[i];
+        if (qnnrt__slot_index(other, slot) == other->info.slot_count) continue;
+        qnnrt__err_add(err, "; it is \"%.160s\" of pipeline \"%.160s\"", slot->address,
+                       other->info.name);
+        break;
     }
     return qnnrt__hint(err, QNNRT_E_ARG,
                        "Find the slot with qnnrt_slot_find() in the pipeline that it is used for.");
@@ -9805,27 +9791,23 @@ static void qnnrt__pipeline_list(const qnnrt *model, qnnrt_error *err)
         qnnrt__err_add(err, " and %u more", (unsigned)(model->info.pipeline_count - 8));
 }
 
-/* Return 1 if a pipeline has a graph of this name. */
-static int qnnrt__pipeline_has(const qnnrt_pipeline *p, const char *graph)
+/* Ways to name a pipeline, in the order in which they are tried. */
+typedef enum qnnrt__pipeline_way {
+    QNNRT__PIPELINE_NAMED, QNNRT__PIPELINE_WITH_GRAPH, QNNRT__PIPELINE_SINGLE, QNNRT__PIPELINE_WAYS
+} qnnrt__pipeline_way;
+
+/* Return 1 if a name means a pipeline. */
+static int qnnrt__pipeline_is(const qnnrt_pipeline *p, const char *name, int way)
 {
+    const char *graph = name;
+    uint64_t context;
     size_t step = 0;
+    if (way == QNNRT__PIPELINE_NAMED) return strcmp(p->info.name, name) == 0;
+    if (way == QNNRT__PIPELINE_SINGLE &&
+        (!qnnrt__slot_qualified(name, &context, &graph) || p->info.step_count != 1 ||
+         p->info.failure != NULL || p->steps[0].context != context)) return 0;
     while (step < p->info.step_count && strcmp(p->steps[step].graph->name, graph) != 0) ++step;
     return step < p->info.step_count;
-}
-
-/* Find the pipeline of a single graph by "<context>/<graph>". Return NULL if there is none. */
-static const qnnrt_pipeline *qnnrt__pipeline_at(const qnnrt *model, const char *name)
-{
-    uint64_t context;
-    const char *graph;
-    size_t i;
-    if (!qnnrt__slot_qualified(name, &context, &graph)) return NULL;
-    for (i = 0; i < model->info.pipeline_count + model->single_count; ++i) {
-        const qnnrt_pipeline *p = model->pipelines[i];
-        if (p->info.step_count == 1 && p->info.failure == NULL && p->steps[0].context == context &&
-            qnnrt__pipeline_has(p, graph)) return p;
-    }
-    return NULL;
 }
 
 QNNRT_API qnnrt_result qnnrt_pipeline_find(const qnnrt *model, const char *name,
@@ -9833,23 +9815,21 @@ QNNRT_API qnnrt_result qnnrt_pipeline_find(const qnnrt *model, const char *name,
 {
     const qnnrt_pipeline *found = NULL;
     size_t i, matches = 0;
-    int by_graph;
+    int way;
     qnnrt_result result;
     qnnrt__err_clear(err);
     if (out != NULL) *out = NULL;
     if (model == NULL || out == NULL)
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_pipeline_find: model or out is NULL");
     if (name == NULL && model->info.pipeline_count == 1) name = model->pipelines[0]->info.name;
-    for (by_graph = 0; by_graph < 2 && matches == 0 && name != NULL; ++by_graph)
-        for (i = 0; i < model->info.pipeline_count; ++i) {
-            const qnnrt_pipeline *p = model->pipelines[i];
-            if (by_graph ? !qnnrt__pipeline_has(p, name) : strcmp(p->info.name, name) != 0)
-                continue;
-            found = p;
+    for (way = 0; way < QNNRT__PIPELINE_WAYS && matches == 0 && name != NULL; ++way)
+        for (i = 0; i < model->info.pipeline_count +
+                            (way == QNNRT__PIPELINE_SINGLE ? model->single_count : 0); ++i) {
+            if (!qnnrt__pipeline_is(model->pipelines[i], name, way)) continue;
+            found = model->pipelines[i];
             ++matches;
         }
-    if (found == NULL && name != NULL) found = qnnrt__pipeline_at(model, name);
-    if (found != NULL && matches < 2) {
+    if (matches == 1) {
         if (found->info.failure != NULL) return qnnrt__slot_unwired(found, err);
         *out = found;
         return QNNRT_OK;
@@ -10414,7 +10394,11 @@ static qnnrt_result qnnrt__open_create(qnnrt *model, size_t at, qnnrt_error *err
     info->device_bytes = qnnrt__htp_device_bytes(info);
     context->graphs = (qnnrt__abi_handle *)qnnrt__arena_alloc(&model->arena, info->graph_count,
                                                               sizeof(*context->graphs));
-    if (context->graphs == NULL) return qnnrt__fail_memory(err, "graphs");
+    context->by_name = (const qnnrt_graph_info **)qnnrt__arena_alloc(
+        &model->arena, info->graph_count, sizeof(*context->by_name));
+    if (context->graphs == NULL || context->by_name == NULL)
+        return qnnrt__fail_memory(err, "graphs");
+    qnnrt__model_sort(context);
     if (context->backend != NULL) result = qnnrt__context_check(context, err);
     if (result == QNNRT_OK && context->backend != NULL && model->residency == QNNRT_RESIDENT_ALL) {
         qnnrt__hooks_lock(&context->backend->hooks);
@@ -10536,7 +10520,6 @@ static qnnrt_result qnnrt__open_model(qnnrt *model, const char *ctx_dir, const q
     if (result == QNNRT_OK) result = qnnrt__open_list(model, ctx_dir, desc, work, err);
     if (result == QNNRT_OK) result = qnnrt__open_libraries(model, desc, work, err);
     if (result == QNNRT_OK) result = qnnrt__open_load(model, ctx_dir, desc, work, err);
-    if (result == QNNRT_OK) result = qnnrt__model_sort(model, err);
     return result == QNNRT_OK ? qnnrt__pipeline_discover(model, err) : result;
 }
 

@@ -2512,7 +2512,7 @@ static qnnrt_result qnnrt__fill_graph(qnnrt_builder *b)
 /* =====================================================================================
    COMPOSE                                                                       >>compose
    Gives what was recorded to the vendor and makes a model of what it returns.
-   Needs: >>os >>sort >>mem >>err >>log >>abi >>table >>system >>backend (its struct) >>friends
+   Needs: >>os >>mem >>err >>log >>abi >>table >>system >>backend (its struct) >>friends
           >>context >>pipeline >>model >>validate >>container >>build >>tensor >>node >>device
           >>fill
    Knows nothing of: memory plans, execution
@@ -2705,15 +2705,6 @@ static qnnrt_result qnnrt__compose_container(qnnrt_builder *b)
     return result;
 }
 
-/* Sort the names of the graphs of a context, in memory that it has. */
-static void qnnrt__compose_sort(qnnrt__context *context)
-{
-    const qnnrt_context_info *info = context->info;
-    size_t g;
-    for (g = 0; g < info->graph_count; ++g) context->by_name[g] = &info->graphs[g];
-    qnnrt_sort((const void **)context->by_name, info->graph_count, qnnrt__model_graph_order);
-}
-
 /* Create and finalize the graphs of a context. The caller holds the lock. */
 static qnnrt_result qnnrt__compose_graphs(qnnrt_builder *b, const qnnrt__build_context *from)
 {
@@ -2722,7 +2713,7 @@ static qnnrt_result qnnrt__compose_graphs(qnnrt_builder *b, const qnnrt__build_c
                                                           : qnnrt__compose_graph(b);
         if (result != QNNRT_OK) return result;
     }
-    qnnrt__compose_sort(b->place);
+    qnnrt__model_sort(b->place);
     return QNNRT_OK;
 }
 
@@ -2890,7 +2881,7 @@ static qnnrt_result qnnrt__compose_extend(qnnrt_builder *b, qnnrt **out)
     if (result == QNNRT_OK) result = qnnrt__compose_pipelines(b, model, at, first);
     if (result != QNNRT_OK) {
         model->infos[at].graph_count = first;
-        qnnrt__compose_sort(b->place);
+        qnnrt__model_sort(b->place);
     }
     model->infos[at].create_ns += qnnrt__os_clock_ns() - began;
     if (result == QNNRT_OK) *out = model;
