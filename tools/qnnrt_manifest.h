@@ -35,10 +35,10 @@
        desc.host_functions = functions; desc.host_function_count = 1;
        qnnrt_manifest_open("model_dir", &desc, &program, &err);
 
-   Whatever is wrong is an error of qnnrt_manifest_open(), and nothing stays open. Files of constants
-   stay mapped until qnnrt_manifest_close(), or in memory with model.read; like binaries, replace
-   them by rename only. qnnrt-run inspect model_dir --manifest prints a folder as a program, which
-   opens as the same pipelines.
+   Whatever is wrong is an error of qnnrt_manifest_open(), and nothing stays open. Files of
+   constants stay mapped until qnnrt_manifest_close(), or in memory with model.read; like binaries,
+   replace them by rename only. qnnrt-run inspect model_dir --manifest prints a folder as a program,
+   which opens as the same pipelines.
 
    Roles    of those that desc.backends does not have, that of the first context has model.backend
             or model.backend_desc. For others, and where no path is given, the name decides: "npu"
