@@ -59,14 +59,14 @@
 extern "C" {
 #endif
 
-/* Build graphs in C, on any backend. The result is a model like an opened one.
+/* What builds graphs:
 
        create -> [context] -> graph -> tensor, node, ... -> [graph -> ...] -> finish
        (or create -> dlc, ... -> finish; or extend -> graph -> ... -> finish)
 
-   Each call records what it adds and checks it against everything before. Only
-   qnnrt_builder_finish() and qnnrt_builder_supports() call the vendor. After the first error later
-   calls do nothing, and finish returns that error with the node or tensor it belongs to.
+   Each call records what it adds and checks it against everything before. Only finish and supports
+   call the vendor. After the first error later calls do nothing, and finish returns that error with
+   the node or tensor it belongs to.
    Descriptors and all that they point to may be freed when a call returns, except for tensors' data
    with .borrow, and what .load_user, .progress_user and .stop point to.
    Threads  one builder by one thread at a time; calls to the vendor: one per backend
@@ -106,9 +106,7 @@ typedef struct qnnrt_builder_desc {
     const char  *system_path;    /* libQnnSystem.so for qnnrt_builder_dlc(), and for logs of
                                     profiles of the model's runs (default NULL: beside the backend,
                                     else searched) */
-    qnnrt_context_hook *context_hooks;   /* called while graphs are finalized, as those of
-                                            qnnrt_desc; they stay until finish returns (default
-                                            NULL) */
+    qnnrt_context_hook *context_hooks;   /* called while graphs are finalized (default NULL) */
     qnnrt_limits limits;
     void       (*progress)(void *user, const qnnrt_build_progress *progress);
                                  /* finish calls it for each node, tensor with data and graph, under
@@ -206,13 +204,13 @@ typedef struct qnnrt_tensor_desc {
     void               *load_user;
     int                 shared;          /* 1, of a STATIC tensor: it belongs to the context. Later
                                             graphs of it, of this builder or of one that extends it,
-                                            have the same tensor: same name, shared, dtype, dims and
-                                            encoding, without data (or with equal data). Libraries
-                                            without tensors of a context get a copy for each graph,
-                                            see qnnrt_context_info.shared_copies; for those copies
-                                            the model keeps the data, or _BORROW_MODEL does, or load
-                                            is called again: .load_user then stays valid until
-                                            qnnrt_close() (default 0: it belongs to the graph) */
+                                            have it by name, shared, dtype, dims and encoding,
+                                            without data (or with equal data). Libraries without
+                                            tensors of a context get copies, see
+                                            qnnrt_context_info.shared_copies: the model keeps the
+                                            data for them, or _BORROW_MODEL does, or load is called
+                                            again and .load_user stays valid until qnnrt_close()
+                                            (default 0: it belongs to the graph) */
     uint64_t            identity;        /* stands for the elements in qnnrt_builder_key(), which
                                             then does not read them: a hash of the file that they
                                             are from, with their place in it (default 0: read) */
@@ -255,9 +253,9 @@ QNNRT_BUILDER_API qnnrt_result qnnrt_builder_create(qnnrt_backend *backend,
    pipeline of its own. Runs stay valid and may execute meanwhile, as "Threads" allows. Fetch lists
    of qnnrt_get_info() again afterwards; facts about graphs, tensors and pipelines stay where they
    are. The model cannot be closed before the builder is finished or destroyed.
-   Each node is validated before the library gets anything. If the library then still refuses the
-   graphs, as HTP does where it finds no kernel, their names are taken in the context, and HTP
-   refuses to save it; graphs of before run on. Save a context after its last extension.
+   If the library refuses the graphs after it validated all nodes, as HTP does where it finds no
+   kernel, their names are taken in the context, and HTP refuses to save it; graphs of before run
+   on. Save a context after its last extension.
    context  index into qnnrt_info.contexts
    desc     may be NULL; soc_model and dsp_arch are those of the model
    Returns  QNNRT_OK; QNNRT_E_ARG; QNNRT_E_UNSUPPORTED (a model that was opened, not built);
@@ -292,9 +290,8 @@ QNNRT_BUILDER_API void qnnrt_builder_dlc(qnnrt_builder *builder, const char *pat
                                          const qnnrt_graph_desc *desc);
 
 /* Ask the library whether it supports this node, with these types and shapes. Nothing is added, and
-   an error does not stop the builder. Tensors with .load are asked about without their data, and
-   .load is not called. Libraries accept that: of data they read only parameters, and the static
-   indices of Gather and Scatter operators, whose range they do not check then.
+   an error does not stop the builder. .load is not called: of data libraries read only parameters,
+   and the static indices of Gather and Scatter operators, whose range they do not check then.
    Returns  QNNRT_OK; QNNRT_E_UNSUPPORTED (err has the vendor's reason); QNNRT_E_ARG, ... (a
             descriptor that qnnrt_builder_node() would refuse); the builder's first error */
 QNNRT_BUILDER_API qnnrt_result qnnrt_builder_supports(qnnrt_builder *builder,
@@ -319,11 +316,10 @@ QNNRT_BUILDER_API qnnrt_result qnnrt_builder_key(qnnrt_builder *builder, uint64_
    qnnrt_builder_finish() or qnnrt_builder_destroy(). */
 QNNRT_BUILDER_API const qnnrt_error *qnnrt_builder_error(const qnnrt_builder *builder);
 
-/* Return the name of the node, or of the graph, that the first error belongs to, or NULL. It is
-   valid until qnnrt_builder_finish() or qnnrt_builder_destroy(). After finish ask again: then the
-   name is valid until qnnrt_backend_close(), and cut after 1,023 bytes. When the library fails to
-   finalize a graph, the node is the one that its log blames; HTP's log names one where HTP has no
-   kernel. */
+/* Return the name of the node, or of the graph, that the first error belongs to, or NULL; when the
+   library fails to finalize a graph, the node that its log blames, as HTP's does where it has no
+   kernel. The name is valid until qnnrt_builder_finish() or qnnrt_builder_destroy(). After finish
+   ask again: then it is valid until qnnrt_backend_close(), and cut after 1,023 bytes. */
 QNNRT_BUILDER_API const char *qnnrt_builder_failed_node(const qnnrt_builder *builder);
 QNNRT_BUILDER_API const char *qnnrt_builder_failed_graph(const qnnrt_builder *builder);
 
