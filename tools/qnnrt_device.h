@@ -819,63 +819,59 @@ static qnnrt_result qnnrt_device__update_check(const qnnrt *model, const qnnrt__
                        "Compile a context binary for each set of weights.");
 }
 
-/* Give a tensor of a graph new data. */
-static qnnrt_result qnnrt_device__update(qnnrt *model, size_t at, const char *name,
-                                         const char *tensor_name, const void *data, uint64_t bytes,
-                                         qnnrt_error *err)
-{
-    const qnnrt__context *context = &model->contexts[at];
-    const char *file = context->info->file;
-    qnnrt_backend *b = context->backend;
-    const qnnrt_tensor_info *tensor;
-    const qnnrt__abi_tensor *list[1];
-    qnnrt__abi_tensor change;
-    qnnrt__abi_code code;
-    qnnrt_result result;
-    const qnnrt_graph_info *graph = qnnrt__model_graph(model, at, name);
-    if (graph == NULL)
-        return qnnrt__fail(err, QNNRT_E_NOT_FOUND, "%s has no graph \"%.160s\"", file, name);
-    tensor = qnnrt_device__update_find(graph, QNNRT__TABLE_UPDATEABLES, tensor_name);
-    if (tensor == NULL) return qnnrt_device__update_none(graph, file, tensor_name, err);
-    result = qnnrt_device__update_check(model, context, name, tensor, bytes, err);
-    if (result != QNNRT_OK) return result;
-    if (context->handle == NULL)
-        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "%s is not loaded", file),
-                           "Call qnnrt_context_load() first, or qnnrt_model_recover() after a"
-                           " restart of the DSP.");
-    memset(&change, 0, sizeof(change));
-    qnnrt__run_tensor(tensor, &change);
-    change.body.buffer.data = data;
-    list[0] = &change;
-    qnnrt__hooks_lock(&b->hooks);
-    b->mark = qnnrt__log_mark(b->log_slot);
-    code = b->calls->tensor_update(context->graphs[graph - context->info->graphs], list, 1);
-    if (code != 0) {
-        qnnrt__fail(err, QNNRT_E_BACKEND, "%s, graph \"%.160s\": the update of \"%.160s\" was"
-                    " refused", file, name, tensor->name);
-        result = qnnrt__backend_explain(b, err, "tensorUpdateGraphTensors", code, b->mark);
-    }
-    qnnrt__hooks_unlock(&b->hooks);
-    return result;
-}
-
 QNNRT_DEVICE_API qnnrt_result qnnrt_update(qnnrt *model, size_t context, const char *graph,
                                            const char *tensor, const void *data, size_t bytes,
                                            qnnrt_error *err)
 {
+    const qnnrt_graph_info *of;
+    const qnnrt__context *place;
+    const qnnrt_tensor_info *info;
+    const qnnrt__abi_tensor *list[1];
+    const char *file;
+    qnnrt_backend *b;
+    qnnrt__abi_tensor change;
+    qnnrt__abi_code code;
+    qnnrt_result result;
     qnnrt__err_clear(err);
     if (model == NULL || graph == NULL || tensor == NULL || data == NULL)
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_update: model, graph, tensor or data is NULL");
     if (context >= model->info.context_count)
         return qnnrt__fail(err, QNNRT_E_ARG, "context %llu does not exist, the model has %u",
                            (unsigned long long)context, (unsigned)model->info.context_count);
-    if (model->info.backend == NULL)
+    file = model->infos[context].file;
+    b = model->info.backend;
+    place = &model->contexts[context];
+    if (b == NULL)
         return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "%s was opened with desc.inspect,"
-                                            " for reading only", model->infos[context].file),
+                                            " for reading only", file),
                            "Open it without desc.inspect.");
     if (model->infos[context].failure != NULL)
-        return qnnrt__fail(err, QNNRT_E_STATE, "%s did not load", model->infos[context].file);
-    return qnnrt_device__update(model, context, graph, tensor, data, bytes, err);
+        return qnnrt__fail(err, QNNRT_E_STATE, "%s did not load", file);
+    of = qnnrt__model_graph(model, context, graph);
+    if (of == NULL)
+        return qnnrt__fail(err, QNNRT_E_NOT_FOUND, "%s has no graph \"%.160s\"", file, graph);
+    info = qnnrt_device__update_find(of, QNNRT__TABLE_UPDATEABLES, tensor);
+    if (info == NULL) return qnnrt_device__update_none(of, file, tensor, err);
+    result = qnnrt_device__update_check(model, place, graph, info, bytes, err);
+    if (result != QNNRT_OK) return result;
+    if (place->handle == NULL)
+        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "%s is not loaded", file),
+                           "Call qnnrt_context_load() first, or qnnrt_model_recover() after a"
+                           " restart of the DSP.");
+    memset(&change, 0, sizeof(change));
+    qnnrt__run_tensor(info, &change);
+    change.body.buffer.data = data;
+    list[0] = &change;
+    qnnrt__hooks_lock(&b->hooks);
+    b->mark = qnnrt__log_mark(b->log_slot);
+    code = b->calls->tensor_update(place->graphs[of - place->info->graphs], list, 1);
+    if (code != 0) {
+        qnnrt__fail(err, QNNRT_E_BACKEND, "%s, graph \"%.160s\": the update of \"%.160s\" was"
+                    " refused", file, graph, tensor);
+        result = qnnrt__backend_explain(b, err, "tensorUpdateGraphTensors", code, b->mark);
+    }
+    qnnrt__hooks_unlock(&b->hooks);
+    return result;
 }
 
 /* =====================================================================================
