@@ -6008,13 +6008,6 @@ static QNNRT__FOR_FRIENDS int qnnrt__system_is_whole(const qnnrt__system *system
     return minor >= QNNRT__ABI_SYSTEM_MINOR_WHOLE && minor != QNNRT__ABI_SYSTEM_MINOR_BROKEN;
 }
 
-/* Return 1 if the interface belongs to a backend: it then reads only the binaries of that
-   backend. */
-static int qnnrt__system_is_own(const qnnrt__system *system)
-{
-    return qnnrt__os_library_symbol(system->library, "QnnInterface_getProviders") != NULL;
-}
-
 /* Read the metadata of one binary. Everything is copied, so the vendor's handle is freed before the
    return. log_slot: where the library logs, -1: nowhere. */
 static qnnrt_result qnnrt__system_read(const qnnrt__system *system, qnnrt__table *table,
@@ -6162,14 +6155,16 @@ static int qnnrt__record_result(qnnrt__record_reader *read, qnnrt_result result)
 static int qnnrt__record_wrong(qnnrt__record_reader *read, const qnnrt__record_row *row,
                                const char *expected)
 {
-    static const char *const types[] = { "nothing", "null", "false", "true", "", "text", "a list",
+    static const char *const types[] = { "nothing", "null", "false", "true", NULL, NULL, "a list",
                                          "an object" };
-    const int number = read->r.type == QNNRT_JSON_NUMBER;
-    const char *text = number ? read->r.value.text : types[read->r.type];
-    const size_t bytes = number ? read->r.value.bytes : strlen(text);
-    return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" %s %.*s%s; expected %s", row->key.text,
-                              read->element ? "contains" : "is", (int)(bytes < 40 ? bytes : 40),
-                              text, bytes > 40 ? "..." : "", expected);
+    const qnnrt_json_type type = read->r.type;
+    const char *text = types[type] != NULL ? types[type] : read->r.value.text;
+    const char *quote = type == QNNRT_JSON_STRING ? "\"" : "";
+    const size_t bytes = types[type] != NULL ? strlen(text) : read->r.value.bytes;
+    return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" %s %s%.*s%s%s; expected %s",
+                              row->key.text, read->element ? "contains" : "is", quote,
+                              (int)(bytes < 40 ? bytes : 40), text, bytes > 40 ? "..." : "", quote,
+                              expected);
 }
 
 /* ---- values ---- */
@@ -6245,18 +6240,15 @@ static int qnnrt__record_enum(qnnrt__record_reader *read, const qnnrt__record_ro
     uint32_t *value = (uint32_t *)to;
     *value = read->enum_value[row->more];
     if (qnnrt_json_value_is(&read->r, &read->enum_text[row->more])) return 1;
-    if (qnnrt_json_value(&read->r) != QNNRT_JSON_STRING)
-        return qnnrt__record_wrong(read, row, "the name of an enumerator");
-    if (!text->escaped && qnnrt__names_find((int)row->more, text->text, text->bytes, value)) {
+    if (qnnrt_json_value(&read->r) == QNNRT_JSON_STRING && !text->escaped &&
+        qnnrt__names_find((int)row->more, text->text, text->bytes, value)) {
         read->enum_text[row->more] = *text;
         read->enum_value[row->more] = *value;
         return 1;
     }
     *value = QNNRT__ABI_UNKNOWN;
-    if ((row->flags & QNNRT__MAY_BE_NEW) != 0) return 1;
-    return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is \"%.*s%s\", which is not known",
-                              row->key.text, (int)(text->bytes < 40 ? text->bytes : 40),
-                              text->text, text->bytes > 40 ? "..." : "");
+    return (read->r.type == QNNRT_JSON_STRING && (row->flags & QNNRT__MAY_BE_NEW) != 0) ||
+           qnnrt__record_wrong(read, row, "the name of an enumerator that is known");
 }
 
 /* Read a version, "2.34.0"; what follows the third number is ignored. */
@@ -6734,13 +6726,10 @@ static int qnnrt__read_artifact(qnnrt__record_reader *read, const qnnrt__record_
 {
     const qnnrt_json_text *text = &read->r.value;
     (void)to;
-    if (qnnrt_json_value(&read->r) != QNNRT_JSON_STRING)
-        return qnnrt__record_wrong(read, row, "text");
-    if (qnnrt_json_is(text, "CONTEXT_BINARY_INFO") ||
-        qnnrt_json_is(text, "CONTEXT_BINARY_INFO_UNIFIED")) return 1;
-    return qnnrt__record_fail(read, QNNRT_E_FORMAT,
-                              "its header has \"%.*s\"; expected CONTEXT_BINARY_INFO",
-                              (int)(text->bytes < 40 ? text->bytes : 40), text->text);
+    if (qnnrt_json_value(&read->r) == QNNRT_JSON_STRING &&
+        (qnnrt_json_is(text, "CONTEXT_BINARY_INFO") ||
+         qnnrt_json_is(text, "CONTEXT_BINARY_INFO_UNIFIED"))) return 1;
+    return qnnrt__record_wrong(read, row, "CONTEXT_BINARY_INFO");
 }
 
 static const qnnrt__record_row qnnrt__read_header[] = {
@@ -9978,9 +9967,12 @@ static qnnrt_result qnnrt__metadata_read(qnnrt *model, qnnrt__context *context,
                                     b != NULL && strcmp(b->path, system->path) == 0 ? b->log_slot
                                                                                     : -1, info);
         qnnrt__hooks_unlock(hooks);
+        /* An interface that belongs to a backend reads only the binaries of that backend. */
         if (result == QNNRT_E_FORMAT && err->vendor_code != 0)
             qnnrt__context_explain(info->file, context->binary, context->bytes,
-                                   qnnrt__system_is_own(system), err);
+                                   qnnrt__os_library_symbol(system->library,
+                                                            "QnnInterface_getProviders") != NULL,
+                                   err);
         info->from_system = result == QNNRT_OK;
     } else if (!json) {
         return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_NOT_FOUND, "%s has no JSON beside it, but"

@@ -848,20 +848,20 @@ TEST(graphs_missing_null_or_twice)
         { "outputs_missing",     "'graphOutputs'", "'graphOutputz'",              BAD, { "graph \"fwd\"", "no \"graphOutputs\"" } },
         { "outputs_null",        "'graphOutputs':[" Y "]", "'graphOutputs':null", BAD, { "graph \"fwd\"", "\"graphOutputs\" is null; expected a list" } },
         { "outputs_object",      "'graphOutputs':[" Y "]", "'graphOutputs':{}",   BAD, { "graph \"fwd\"", "\"graphOutputs\" is an object; expected a list" } },
-        { "tensor_is_text",      "'graphOutputs':[", "'graphOutputs':['y',",      BAD, { "graph \"fwd\": output 0: ", "contains text; expected an object" } },
+        { "tensor_is_text",      "'graphOutputs':[", "'graphOutputs':['y',",      BAD, { "graph \"fwd\": output 0: ", "contains \"y\"; expected an object" } },
         { "tensor_info_list",    "'graphOutputs':[", "'graphOutputs':[{'info':[]},", BAD, { "output 0: ", "\"info\" is a list" } },
         { "graph_twice",         "],'socModel':57", ",{'graphName':'fwd','graphInputs':[],'graphOutputs':[]}],'socModel':57", BAD,
           { "graphs \"fwd\" and \"fwd\" have the same name" } },
         { "num_graphs",          "'socModel':57", "'numGraphs':2",                BAD, { "\"numGraphs\" is 2, but the list has 1" } },
         { "num_graphs_negative", "'socModel':57", "'numGraphs':-1",               BAD, { "\"numGraphs\" is -1" } },
-        { "num_graphs_text",     "'socModel':57", "'numGraphs':'1'",              BAD, { "\"numGraphs\" is text" } },
+        { "num_graphs_text",     "'socModel':57", "'numGraphs':'1'",              BAD, { "\"numGraphs\" is \"1\"" } },
         { "count_mismatch_in",   "'numGraphInputs':2", "'numGraphInputs':3",      BAD, { "graph \"fwd\": ", "\"numGraphInputs\" is 3, but the list has 2" } },
         { "count_mismatch_out",  "'numGraphOutputs':1", "'numGraphOutputs':4000000000", BAD,
           { "graph \"fwd\": ", "\"numGraphOutputs\" is 4000000000, but the list has 1" } },
         { "count_2_to_32",       "'numGraphOutputs':1", "'numGraphOutputs':4294967296", BAD, { "graph \"fwd\"", "is 4294967296; expected a whole number" } },
         { "num_context_tensors", "'buildId'", "'numContextTensors':5,'contextTensors':[{}],'buildId'", BAD, { "\"numContextTensors\" is 5, but the list has 1" } },
         { "context_tensors_null", "'buildId'", "'contextTensors':null,'buildId'", BAD, { "\"contextTensors\" is null; expected a list" } },
-        { "backend_id_text",     "'backendId':6", "'backendId':'HTP'",            BAD, { "\"backendId\" is text" } },
+        { "backend_id_text",     "'backendId':6", "'backendId':'HTP'",            BAD, { "\"backendId\" is \"HTP\"" } },
         { "build_id_number",     "'buildId':'v2.51'", "'buildId':2.51",           BAD, { "\"buildId\" is 2.51" } },
         { "header_list",         "'buildId'", "'header':[],'buildId'",            BAD, { "\"header\" is a list" } }
     };
@@ -905,10 +905,10 @@ TEST(bad_dimensions_are_refused)
     static const struct { const char *dims; qnnrt_result code; const char *needle; } bad[] = {
         { "[2,0,4]", BAD, "a dimension of 0" },
         { "[2,-3,4]", BAD, "\"dimensions\" contains -3; expected a whole number from 0 to 4294967295" }, { "[2,3.5,4]", BAD, "contains 3.5" }, { "[2,3e0,4]", BAD, "contains 3e0" },
-        { "[2,3.0,4]", BAD, "contains 3.0" }, { "[2,'3',4]", BAD, "contains text" }, { "[2,null,4]", BAD, "contains null" }, { "[2,[3],4]", BAD, "contains a list" },
+        { "[2,3.0,4]", BAD, "contains 3.0" }, { "[2,'3',4]", BAD, "contains \"3\"" }, { "[2,null,4]", BAD, "contains null" }, { "[2,[3],4]", BAD, "contains a list" },
         { "[2,4294967296,4]", BAD, "contains 4294967296" }, { "[2,18446744073709551616,4]", BAD, "contains 18446744073709551616" },
         { "[2,18446744073709551619,4]", BAD, "contains 18446744073709551619" }, { "3", BAD, "\"dimensions\" is 3; expected a list" },
-        { "{}", BAD, "\"dimensions\" is an object" }, { "null", BAD, "\"dimensions\" is null" }, { "'2,3,4'", BAD, "\"dimensions\" is text" },
+        { "{}", BAD, "\"dimensions\" is an object" }, { "null", BAD, "\"dimensions\" is null" }, { "'2,3,4'", BAD, "\"dimensions\" is \"2,3,4\"" },
         { "[2,3]", BAD, "\"rank\" is 3, but the list has 2" }, { "[2,3,4,5]", BAD, "\"rank\" is 3, but the list has 4" },
         { "[]", BAD, "\"rank\" is 3, but the list has 0" },
         { "[1,1,1,1,1,1,1,1,1]", BAD, "\"rank\" is 3, but the list has 9" },
@@ -934,7 +934,7 @@ TEST(bad_dimensions_are_refused)
         JSON_FAILS(edit(J(DOC), "[2,3,4]", join3("[2,", digits, ",4]")), BAD, INX "\"dimensions\" contains 77777", "7777777777...");
     }
     free(digits);
-    JSON_FAILS(edit(J(DOC), "'rank':3", "'rank':'3'"), BAD, INX, "\"rank\" is text");
+    JSON_FAILS(edit(J(DOC), "'rank':3", "'rank':'3'"), BAD, INX, "\"rank\" is \"3\"");
     JSON_FAILS(edit(J(DOC), "'rank':3", "'rank':4294967299"), BAD, INX, "\"rank\" is 4294967299");
     /* rank 0 is a scalar; without a rank, the length of the list decides */
     X_IS(with_x(HEADX "'dataType':'QNN_DATATYPE_INT_32','rank':0,'dimensions':[]"),
@@ -983,7 +983,7 @@ TEST(unknown_data_types_are_refused_or_told)
     meta_begin();
     for (i = 0; i < sizeof(bad) / sizeof(bad[0]); ++i) {
         snprintf(members, sizeof(members), "'id':2,'dataType':%s," DIMS ",'name':'x'", bad[i]);
-        JSON_FAILS(with_x(members), BAD, "graph \"fwd\": input 1: \"dataType\" is \"", "which is not known", "(byte ");
+        JSON_FAILS(with_x(members), BAD, "graph \"fwd\": input 1: \"dataType\" is \"", "expected the name of an enumerator that is known", "(byte ");
     }
     JSON_FAILS(with_x(HEADX "'dataType':null," DIMS), BAD, INX "\"dataType\" is null; expected the name of an enumerator");
     JSON_FAILS(with_x(HEADX "'dataType':true," DIMS), BAD, INX "\"dataType\" is true");
@@ -1010,9 +1010,9 @@ TEST(bad_scales_and_offsets_are_refused)
         { "0", "-3", "scale is not positive" }, { "-0.5", "-3", "scale is not positive" }, { "1e-45", "-3", "1/scale is infinite" },
         { "1e-60", "-3", "scale is not positive" }, { "2.9e-39", "-3", "1/scale" }, { "-0.0", "-3", "scale is not positive" },
         { "3.5e38", "-3", "\"scale\" is 3.5e38; expected a number that a float32 can hold" }, { "1e99999999999999999999", "-3", "that a float32 can hold" },
-        { "'0.5'", "-3", "\"scale\" is text" }, { "null", "-3", "\"scale\" is null" }, { "[0.5]", "-3", "\"scale\" is a list" },
+        { "'0.5'", "-3", "\"scale\" is \"0.5\"" }, { "null", "-3", "\"scale\" is null" }, { "[0.5]", "-3", "\"scale\" is a list" },
         { "0.5", "2147483648", "\"offset\" is 2147483648; expected a whole number of 32 bits" }, { "0.5", "-2147483649", "\"offset\" is -2147483649" },
-        { "0.5", "-3.0", "\"offset\" is -3.0" }, { "0.5", "1e2", "\"offset\" is 1e2" }, { "0.5", "'-3'", "\"offset\" is text" },
+        { "0.5", "-3.0", "\"offset\" is -3.0" }, { "0.5", "1e2", "\"offset\" is 1e2" }, { "0.5", "'-3'", "\"offset\" is \"-3\"" },
         { "0.5", "99999999999999999999999", "\"offset\" is 99999999999999999999999" }
     };
     char quant[300];
@@ -1056,8 +1056,8 @@ TEST(bad_axis_encodings_are_refused)
         { "'axis':1,'scaleOffsets':[{'scale':1,'offset':0},null,{'scale':1,'offset':0}]", "\"scaleOffsets\" contains null" },
         { "'axis':1,'scaleOffsets':[[1,0],[1,0],[1,0]]", "\"scaleOffsets\" contains a list; expected an object" },
         { "'axis':1,'scaleOffsets':[1,0,1]", "\"scaleOffsets\" contains 1; expected an object" },
-        { "'axis':1,'scaleOffsets':['1, 0','1, 0','1, 0']", "\"scaleOffsets\" contains text; expected an object" },
-        { "'axis':1,'scaleOffsets':'1, 0, 1, 0, 1, 0'", "\"scaleOffsets\" is text; expected a list" },
+        { "'axis':1,'scaleOffsets':['1, 0','1, 0','1, 0']", "\"scaleOffsets\" contains \"1, 0\"; expected an object" },
+        { "'axis':1,'scaleOffsets':'1, 0, 1, 0, 1, 0'", "\"scaleOffsets\" is \"1, 0, 1, 0, 1, 0\"; expected a list" },
         { "'axis':1,'scaleOffsets':[{'scale':1,'offset':0},{'scale':1,'offset':0.5},{'scale':1,'offset':0}]", "\"offset\" is 0.5" },
         { "'axis':1,'scaleOffsets':[{'scale':1,'offset':0},{'scale':0,'offset':0},{'scale':1,'offset':0}]", "a scale of the axis is not positive" },
         { "'axis':1,'scales':[1,1,1],'offsets':[0,0,0]", "no \"scaleOffsets\"" }
@@ -1067,7 +1067,7 @@ TEST(bad_axis_encodings_are_refused)
         { "'bitwidth':4,'axis':1,'scales':[1,1],'offsets':[0,0,0]", "has 2 scales and 3 offsets" },
         { "'bitwidth':4,'axis':1,'scales':[1,1],'offsets':[0,0]", "encoding has 2 scales for axis 1 of 3 elements" },
         { "'bitwidth':4,'axis':1,'numElements':4,'scales':[1,1,1]", "\"numElements\" is 4, but the list has 3" },
-        { "'bitwidth':4,'axis':1,'scales':[1,'1',1],'offsets':[0,0,0]", "\"scales\" contains text" },
+        { "'bitwidth':4,'axis':1,'scales':[1,'1',1],'offsets':[0,0,0]", "\"scales\" contains \"1\"" },
         { "'bitwidth':4,'axis':1,'scales':1", "\"scales\" is 1; expected a list" },
         { "'bitwidth':4,'axis':1,'scales':[1,1,1],'offsets':0", "\"offsets\" is 0; expected a list" },
         { "'bitwidth':4,'axis':1,'scales':[1,1,1],'offsets':[0,null,0]", "\"offsets\" contains null" },
@@ -1118,7 +1118,7 @@ TEST(encodings_that_contradict_are_refused)
     JSON_FAILS(with_quant("{" DEFINED("UNDEFINED") "'scaleOffset':{'scale':1,'offset':0}}"), BAD, INX, "names none but contains SCALE_OFFSET");
     JSON_FAILS(with_quant("{" DEFINED("SCALE_OFFSET") "'scaleOffset':{'scale':1,'offset':0},'bwScaleOffset':{'bitwidth':4,'scale':1,'offset':0}}"), BAD,
                INX, "two encodings");
-    JSON_FAILS(with_quant("{'definition':'QNN_DEFINITION_MAYBE'}"), BAD, INX, "\"definition\" is \"QNN_DEFINITION_MAYBE\", which is not known");
+    JSON_FAILS(with_quant("{'definition':'QNN_DEFINITION_MAYBE'}"), BAD, INX, "\"definition\" is \"QNN_DEFINITION_MAYBE\"; expected the name of an enumerator that is known");
     /* an encoding of a float tensor is reported, but not used */
     JSON_OPENS(with_x(HEADX "'dataType':'QNN_DATATYPE_FLOAT_32'," DIMS QUANT), &model);
     CHECK_STR(log_text, "encoding on a type that has none");
@@ -1214,7 +1214,7 @@ TEST(ids_that_repeat_or_do_not_fit_are_refused)
         { "id_2_to_64",  "'id':2", "'id':18446744073709551618", BAD, { "input 1: ", "\"id\" is 18446744073709551618" } },
         { "id_negative", "'id':2", "'id':-2",                   BAD, { "input 1: ", "\"id\" is -2" } },
         { "id_fraction", "'id':2", "'id':2.0",                  BAD, { "input 1: ", "\"id\" is 2.0" } },
-        { "id_text",     "'id':2", "'id':'2'",                  BAD, { "input 1: ", "\"id\" is text; expected a whole number" } }
+        { "id_text",     "'id':2", "'id':'2'",                  BAD, { "input 1: ", "\"id\" is \"2\"; expected a whole number" } }
     };
     meta_begin();
     REFUSED(faults);
