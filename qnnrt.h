@@ -2779,20 +2779,14 @@ static qnnrt_result qnnrt__log_busy(const qnnrt_hooks *hooks, const char *what, 
    Needs: >>os >>size >>err     Knows nothing of: plans, backends, other providers
    ===================================================================================== */
 
-static const char *qnnrt__share_kind_name(qnnrt_mem_kind kind)
-{
-    static const char *const names[] = { "heap", "shared", "rpcmem", "provider" };
-    return (unsigned)kind < sizeof(names) / sizeof(names[0]) ? names[kind] : "unknown";
-}
-
 /* A user of shared memory, which has to leave before the memory is freed: a registration. */
 typedef struct qnnrt__share_user {
-    struct qnnrt__share_user *next, *previous;
+    struct qnnrt__share_user *next;
     void (*leave)(struct qnnrt__share_user *user);
 } qnnrt__share_user;
 
 typedef struct qnnrt__share {
-    qnnrt_mem_kind     kind;
+    int                rpcmem;          /* 1: FastRPC's */
     qnnrt_mem_provider provider;
     qnnrt_mem_block    block;           /* as the provider gave it */
     unsigned char     *data;            /* in the block, aligned */
@@ -2803,16 +2797,14 @@ typedef struct qnnrt__share {
 static void qnnrt__share_enter(qnnrt__share *share, qnnrt__share_user *user)
 {
     user->next = share->users;
-    user->previous = NULL;
-    if (share->users != NULL) share->users->previous = user;
     share->users = user;
 }
 
 static void qnnrt__share_leave(qnnrt__share *share, qnnrt__share_user *user)
 {
-    if (user->previous != NULL) user->previous->next = user->next;
-    else share->users = user->next;
-    if (user->next != NULL) user->next->previous = user->previous;
+    qnnrt__share_user **at = &share->users;
+    while (*at != user) at = &(*at)->next;
+    *at = user->next;
 }
 
 /* Let all users leave, and free the memory. Callers hold no lock: each user takes its own. */
@@ -2908,6 +2900,7 @@ static qnnrt_result qnnrt__share_open(qnnrt__share *share, const qnnrt_mem_provi
     memset(share, 0, sizeof(*share));
     share->provider = *provider;
     share->provider.name = name;
+    share->rpcmem = provider->alloc == qnnrt__share_rpcmem;
     if (provider->alloc == NULL || provider->free == NULL)
         return qnnrt__fail(err, QNNRT_E_ARG, "memory of kind \"provider\" needs provider.alloc and"
                            " provider.free");
@@ -11085,23 +11078,17 @@ static qnnrt_result qnnrt__area_block(qnnrt_mem *mem, const qnnrt_mem_desc *desc
 
 /* Make the memory one block of one kind of shared memory. */
 static qnnrt_result qnnrt__area_kind(qnnrt_mem *mem, const qnnrt_mem_desc *desc,
-                                     qnnrt_mem_kind kind, qnnrt_error *err)
+                                     const qnnrt_mem_provider *provider, qnnrt_error *err)
 {
-    const qnnrt_mem_provider rpcmem = qnnrt__share_rpcmem_provider(desc->rpcmem_path);
-    const qnnrt_mem_provider *provider = kind == QNNRT_MEM_RPCMEM ? &rpcmem : &desc->provider;
-    const qnnrt_plan *plan = mem->plan;
     qnnrt_result result;
     if (desc->guard)
         return qnnrt__fail(err, QNNRT_E_ARG, "memory with guard pages cannot be shared");
     if (desc->data != NULL)
         return qnnrt__fail(err, QNNRT_E_ARG, "the caller's block cannot become memory of kind"
-                           " \"%.100s\"; leave data NULL", provider->name != NULL
-                           ? provider->name : qnnrt__share_kind_name(kind));
-    if (kind != QNNRT_MEM_RPCMEM && kind != QNNRT_MEM_PROVIDER)
-        return qnnrt__fail(err, QNNRT_E_ARG, "%d is not a kind of memory", (int)kind);
-    result = qnnrt__share_open(&mem->shared, provider, mem->backend, plan->info.peak,
-                               plan->info.align, err);
-    mem->shared.kind = kind;
+                           " \"%.100s\"; leave data NULL",
+                           provider->name != NULL ? provider->name : "provider");
+    result = qnnrt__share_open(&mem->shared, provider, mem->backend, mem->plan->info.peak,
+                               mem->plan->info.align, err);
     if (result == QNNRT_E_LIBRARY || result == QNNRT_E_UNSUPPORTED || result == QNNRT_E_BACKEND)
         return qnnrt__hint(err, result, "Use QNNRT_MEM_SHARED, which takes plain memory if no kind"
                            " works; on a phone declare libcdsprpc.so with uses-native-library.");
@@ -11113,20 +11100,17 @@ static qnnrt_result qnnrt__area_kind(qnnrt_mem *mem, const qnnrt_mem_desc *desc,
 
 /* Make the memory of the first kind of shared memory that works; if none does, it stays empty, and
    the reason is kept. */
-static qnnrt_result qnnrt__area_shared(qnnrt_mem *mem, const qnnrt_mem_desc *desc, qnnrt_error *err)
+static qnnrt_result qnnrt__area_shared(qnnrt_mem *mem, const qnnrt_mem_desc *desc,
+                                       qnnrt_mem_provider *rpcmem, qnnrt_error *err)
 {
-    const qnnrt_mem_provider *next = desc->provider.alloc != NULL ? &desc->provider : NULL;
-    qnnrt_mem_desc from = *desc;
+    const qnnrt_mem_provider *from;
     qnnrt_error *why = (qnnrt_error *)qnnrt__arena_alloc(&mem->arena, 2, sizeof(*why));
-    qnnrt_mem_kind kind = QNNRT_MEM_RPCMEM;
     if (why == NULL) return qnnrt__fail_memory(err, "memory of a plan");
-    for (;;) {
-        if (qnnrt__area_kind(mem, &from, kind, &why[1]) == QNNRT_OK) return QNNRT_OK;
-        qnnrt__err_add(&why[0], "%s%.500s", kind != QNNRT_MEM_RPCMEM ? "; " : "", why[1].text);
-        if (desc->guard || desc->data != NULL || next == NULL) break;   /* one reason for all */
-        from.provider = *next;
-        next = next->next;
-        kind = QNNRT_MEM_PROVIDER;
+    rpcmem->next = desc->provider.alloc != NULL ? &desc->provider : NULL;
+    for (from = rpcmem; from != NULL; from = from->next) {
+        if (qnnrt__area_kind(mem, desc, from, &why[1]) == QNNRT_OK) return QNNRT_OK;
+        qnnrt__err_add(&why[0], "%s%.500s", from != rpcmem ? "; " : "", why[1].text);
+        if (desc->guard || desc->data != NULL) break;       /* one reason for all */
     }
     mem->info.reason = why[0].text;
     qnnrt__log_error(&mem->arena.hooks, QNNRT_LOG_WARN, "area",
@@ -11227,7 +11211,8 @@ static void qnnrt__area_publish(qnnrt_mem *mem)
     }
     mem->info.buffers = mem->buffers;
     mem->info.buffer_count = mem->plan->buffer_count;
-    mem->info.kind = mem->share != NULL ? mem->share->kind : QNNRT_MEM_HEAP;
+    mem->info.kind = mem->share == NULL ? QNNRT_MEM_HEAP
+                   : mem->share->rpcmem ? QNNRT_MEM_RPCMEM : QNNRT_MEM_PROVIDER;
     mem->info.name = mem->share != NULL ? mem->share->provider.name : "heap";
     mem->info.fd = mem->share != NULL ? mem->share->block.fd : -1;
     mem->info.fd_offset = mem->share != NULL ? mem->share->fd_offset : 0;
@@ -11236,9 +11221,12 @@ static void qnnrt__area_publish(qnnrt_mem *mem)
 static qnnrt_result qnnrt__area_create(qnnrt_plan *plan, const qnnrt_mem_desc *desc,
                                        qnnrt_mem **out, qnnrt_error *err)
 {
+    qnnrt_mem_provider rpcmem = qnnrt__share_rpcmem_provider(desc->rpcmem_path);
     qnnrt_mem *mem;
     qnnrt_result result = QNNRT_OK;
     size_t i;
+    if ((unsigned)desc->kind > (unsigned)QNNRT_MEM_PROVIDER)
+        return qnnrt__fail(err, QNNRT_E_ARG, "%d is not a kind of memory", (int)desc->kind);
     if (desc->guard && desc->data != NULL)
         return qnnrt__fail(err, QNNRT_E_ARG,
                            "qnnrt_mem_create: guard pages need memory that qnnrt allocates, but"
@@ -11259,9 +11247,11 @@ static qnnrt_result qnnrt__area_create(qnnrt_plan *plan, const qnnrt_mem_desc *d
     mem->bytes = plan->info.peak;
     for (i = 0; result == QNNRT_OK && i < plan->info.block_count; ++i)
         mem->offsets[i] = plan->blocks[i].offset;
-    if (result == QNNRT_OK && desc->kind != QNNRT_MEM_HEAP)
-        result = desc->kind == QNNRT_MEM_SHARED ? qnnrt__area_shared(mem, desc, err)
-                                                : qnnrt__area_kind(mem, desc, desc->kind, err);
+    if (result == QNNRT_OK && desc->kind == QNNRT_MEM_SHARED)
+        result = qnnrt__area_shared(mem, desc, &rpcmem, err);
+    else if (result == QNNRT_OK && desc->kind != QNNRT_MEM_HEAP)
+        result = qnnrt__area_kind(mem, desc, desc->kind == QNNRT_MEM_RPCMEM ? &rpcmem
+                                                                            : &desc->provider, err);
     if (result == QNNRT_OK && mem->share == NULL)
         result = desc->guard ? qnnrt__area_guard(mem, err) : qnnrt__area_block(mem, desc, err);
     if (result != QNNRT_OK) {
