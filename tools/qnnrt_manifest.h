@@ -355,8 +355,7 @@ enum {
     QNNRT_MANIFEST__ROLES = 16
 };
 
-typedef enum qnnrt_manifest__mode {     /* what happens to the members of an object */
-    QNNRT_MANIFEST__WRITE,
+typedef enum qnnrt_manifest__mode {     /* what happens to the members of an object that is read */
     QNNRT_MANIFEST__READ,               /* the one whose key was read is read */
     QNNRT_MANIFEST__CHECK,              /* those that are needed must have been read */
     QNNRT_MANIFEST__KEYS                /* their keys are written into the hint of an error */
@@ -368,6 +367,7 @@ typedef struct qnnrt_manifest__list {
 } qnnrt_manifest__list;
 
 typedef struct qnnrt_manifest__io {
+    int                        writes;      /* 1: it writes; 0: it reads */
     qnnrt_manifest__mode       mode;
     qnnrt_error               *err;
     qnnrt_result               result;      /* the first failure */
@@ -392,14 +392,9 @@ typedef struct qnnrt_manifest__io {
     const qnnrt_conversion    *given;       /* what its edges ask for, or NULL */
 } qnnrt_manifest__io;
 
-static int qnnrt_manifest__writes(const qnnrt_manifest__io *x)
-{
-    return x->mode == QNNRT_MANIFEST__WRITE;
-}
-
 static int qnnrt_manifest__good(const qnnrt_manifest__io *x)
 {
-    return x->result == QNNRT_OK && (qnnrt_manifest__writes(x) || x->r.error == NULL);
+    return x->result == QNNRT_OK && (x->writes || x->r.error == NULL);
 }
 
 /* Fill the error, with the place and byte of a text; the first error stays, and one of the text's
@@ -417,7 +412,7 @@ static int qnnrt_manifest__refuse(qnnrt_manifest__io *x, qnnrt_result code, cons
     va_end(args);
     x->result = qnnrt_error_set(x->err, code, "%s%s%s", x->place, x->place[0] != '\0' ? ": " : "",
                                 text);
-    if (qnnrt_manifest__writes(x)) return 0;
+    if (x->writes) return 0;
     qnnrt_error_add(x->err, " (byte %lu)", (unsigned long)(x->r.at - x->r.begin));
     qnnrt_error_about(x->err, code, "%s: ", x->path);
     return 0;
@@ -488,7 +483,7 @@ static int qnnrt_manifest__member(qnnrt_manifest__io *x, const char *key, int ne
 {
     uint32_t bit;
     size_t used;
-    if (qnnrt_manifest__writes(x)) {
+    if (x->writes) {
         if (needed || !is_zero) qnnrt_json_write_key(x->json, key);
         return needed || !is_zero;
     }
@@ -517,13 +512,12 @@ static int qnnrt_manifest__member(qnnrt_manifest__io *x, const char *key, int ne
 static int qnnrt_manifest__check_name(qnnrt_manifest__io *x, const char *key, int file,
                                       const char *text)
 {
+    const qnnrt_result code = x->writes ? QNNRT_E_ARG : QNNRT_E_FORMAT;
     if (file && text != NULL && (text[0] == '\0' || text[0] == '.' || strpbrk(text, "/\\") != NULL))
-        return qnnrt_manifest__refuse(x, qnnrt_manifest__writes(x) ? QNNRT_E_ARG : QNNRT_E_FORMAT,
-                                      "\"%s\" is \"%.200s\"; expected the plain name of a file in"
-                                      " the folder", key, text);
+        return qnnrt_manifest__refuse(x, code, "\"%s\" is \"%.200s\"; expected the plain name of a"
+                                      " file in the folder", key, text);
     return (text != NULL && text[0] != '\0') ||
-           qnnrt_manifest__refuse(x, qnnrt_manifest__writes(x) ? QNNRT_E_ARG : QNNRT_E_FORMAT,
-                                  "\"%s\" is empty; expected a name", key);
+           qnnrt_manifest__refuse(x, code, "\"%s\" is empty; expected a name", key);
 }
 
 /* Copy a name that was read. */
@@ -556,7 +550,7 @@ static void qnnrt_manifest__name(qnnrt_manifest__io *x, const char *key, int nee
                                  const char **value)
 {
     if (!qnnrt_manifest__member(x, key, needed, *value == NULL, QNNRT_JSON_STRING)) return;
-    if (!qnnrt_manifest__writes(x)) {
+    if (!x->writes) {
         qnnrt_manifest__copy(x, key, &x->r.value, file, value);
     } else {
         qnnrt_manifest__check_name(x, key, file, *value);
@@ -582,7 +576,7 @@ static void qnnrt_manifest__number(qnnrt_manifest__io *x, const char *key, int n
     uint64_t wide = bytes == 8 ? *(const uint64_t *)value : *(const uint32_t *)value;
     uint32_t narrow;
     if (!qnnrt_manifest__member(x, key, needed, wide == 0, QNNRT_JSON_NUMBER)) return;
-    if (qnnrt_manifest__writes(x)) {
+    if (x->writes) {
         qnnrt_json_write_u64(x->json, wide);
         return;
     }
@@ -595,7 +589,7 @@ static void qnnrt_manifest__i32(qnnrt_manifest__io *x, const char *key, int need
 {
     int64_t found = 0;
     if (!qnnrt_manifest__member(x, key, needed, *value == 0, QNNRT_JSON_NUMBER)) return;
-    if (qnnrt_manifest__writes(x)) qnnrt_json_write_i64(x->json, *value);
+    if (x->writes) qnnrt_json_write_i64(x->json, *value);
     else if (qnnrt_json_i64(&x->r.value, &found) && found >= INT32_MIN && found <= INT32_MAX)
         *value = (int32_t)found;
     else qnnrt_manifest__wrong(x, key, "a whole number of 32 bits");
@@ -604,7 +598,7 @@ static void qnnrt_manifest__i32(qnnrt_manifest__io *x, const char *key, int need
 static void qnnrt_manifest__f32(qnnrt_manifest__io *x, const char *key, int needed, float *value)
 {
     if (!qnnrt_manifest__member(x, key, needed, 1, QNNRT_JSON_NUMBER)) return;
-    if (qnnrt_manifest__writes(x)) qnnrt_json_write_f32(x->json, *value);
+    if (x->writes) qnnrt_json_write_f32(x->json, *value);
     else if (!qnnrt_json_f32(&x->r.value, value))
         qnnrt_manifest__wrong(x, key, "a number that a float32 can hold");
 }
@@ -613,7 +607,7 @@ static void qnnrt_manifest__bool(qnnrt_manifest__io *x, const char *key, int *va
 {
     qnnrt_json_type type;
     if (!qnnrt_manifest__member(x, key, 0, !*value, QNNRT_JSON_NONE)) return;
-    if (qnnrt_manifest__writes(x)) {
+    if (x->writes) {
         qnnrt_json_write_bool(x->json, 1);
         return;
     }
@@ -634,7 +628,7 @@ static void qnnrt_manifest__digits(qnnrt_manifest__io *x, const char *key, uint6
     size_t i;
     if (!qnnrt_manifest__member(x, key, 0, text != NULL ? *text == NULL : *number == 0,
                                 QNNRT_JSON_STRING)) return;
-    if (qnnrt_manifest__writes(x)) {
+    if (x->writes) {
         if (text == NULL) snprintf(found, sizeof found, "%016llx", (unsigned long long)*number);
         qnnrt_json_write_string(x->json, text != NULL ? *text : found);
         return;
@@ -660,7 +654,7 @@ static void qnnrt_manifest__word(qnnrt_manifest__io *x, const char *key, int nee
 {
     unsigned i;
     if (!qnnrt_manifest__member(x, key, needed, *value == 0, QNNRT_JSON_STRING)) return;
-    if (qnnrt_manifest__writes(x)) {
+    if (x->writes) {
         if (*value < count) qnnrt_json_write_string(x->json, name_of(*value));
         else qnnrt_manifest__refuse(x, QNNRT_E_ARG, "\"%s\" is %u; expected %s", key, *value,
                                     expected);
@@ -695,7 +689,7 @@ static void qnnrt_manifest__dims(qnnrt_manifest__io *x, qnnrt_tensor_info *tenso
                               ? x->limits.rank : (uint32_t)QNNRT_MANIFEST__DIMS;
     void *copy;
     if (!qnnrt_manifest__member(x, "dims", 1, 0, QNNRT_JSON_ARRAY)) return;
-    if (qnnrt_manifest__writes(x)) {
+    if (x->writes) {
         qnnrt_json_write_array(x->json, 1);
         for (i = 0; i < tensor->rank; ++i) qnnrt_json_write_u64(x->json, tensor->dims[i]);
         qnnrt_json_write_close(x->json);
@@ -720,7 +714,7 @@ static void qnnrt_manifest__pair(qnnrt_manifest__io *x, const char *key, const c
                                  size_t *step, const char **name)
 {
     if (key != NULL && !qnnrt_manifest__member(x, key, 1, 0, QNNRT_JSON_NONE)) return;
-    if (qnnrt_manifest__writes(x)) {
+    if (x->writes) {
         qnnrt_json_write_array(x->json, 1);
         qnnrt_json_write_u64(x->json, *step);
         qnnrt_manifest__check_name(x, part, 0, *name);
@@ -780,7 +774,7 @@ static void qnnrt_manifest__one(qnnrt_manifest__io *x, const char *part, int one
     const uint32_t seen = x->seen;
     char key[48];
     size_t used;
-    if (qnnrt_manifest__writes(x)) {
+    if (x->writes) {
         qnnrt_json_write_object(x->json, one_line);
         object(x, item);
         qnnrt_json_write_close(x->json);
@@ -881,7 +875,7 @@ static void qnnrt_manifest__items(qnnrt_manifest__io *x, const char *key, const 
     memset(&list, 0, sizeof list);
     if (!qnnrt_manifest__member(x, key, how & QNNRT_MANIFEST__NEEDED, *count == 0,
                                 QNNRT_JSON_ARRAY)) return;
-    if (qnnrt_manifest__writes(x)) {
+    if (x->writes) {
         qnnrt_json_write_array(x->json, (how & QNNRT_MANIFEST__ALONE) != 0);
         memcpy(&list.items, items, sizeof list.items);
         for (i = 0; i < *count; ++i) {
@@ -910,11 +904,10 @@ static void qnnrt_manifest__apart(qnnrt_manifest__io *x, void *item)
 static void qnnrt_manifest__side(qnnrt_manifest__io *x, void *item)
 {
     qnnrt_use_desc *use = (qnnrt_use_desc *)item;
-    const int writes = qnnrt_manifest__writes(x);
     qnnrt_manifest__number(x, "step", 1, &use->step, sizeof use->step);
-    if (!writes || !use->output) qnnrt_manifest__name(x, "input", writes, 0, &use->tensor);
-    if (!writes || use->output) qnnrt_manifest__name(x, "output", writes, 0, &use->tensor);
-    if (!writes) use->output = (x->seen & 4) != 0;
+    if (!x->writes || !use->output) qnnrt_manifest__name(x, "input", x->writes, 0, &use->tensor);
+    if (!x->writes || use->output) qnnrt_manifest__name(x, "output", x->writes, 0, &use->tensor);
+    if (!x->writes) use->output = (x->seen & 4) != 0;
     if (x->mode == QNNRT_MANIFEST__CHECK && ((x->seen & 2) != 0) == use->output)
         qnnrt_manifest__refuse(x, QNNRT_E_FORMAT,
                                "it must have either an \"input\" or an \"output\"");
@@ -942,7 +935,7 @@ static void qnnrt_manifest__value(qnnrt_manifest__io *x, void *item)
     size_t i = 0;
     qnnrt_manifest__number(x, "step", 1, &use->step, sizeof use->step);
     qnnrt_manifest__name(x, "input", 1, 0, &use->tensor);
-    if (qnnrt_manifest__writes(x)) {
+    if (x->writes) {
         while (i < x->desc->constant_count && x->desc->constants[i].data != use->constant) ++i;
         name = i < x->desc->constant_count ? x->desc->constants[i].tensor.name : NULL;
         if (name == NULL)
@@ -968,7 +961,7 @@ static int qnnrt_manifest__has(const qnnrt_manifest__io *x, qnnrt_manifest__obje
 static void qnnrt_manifest__uses(qnnrt_manifest__io *x, const char *key, const char *part, int how,
                                  qnnrt_manifest__object *object)
 {
-    const size_t total = qnnrt_manifest__writes(x) ? x->pipeline->use_count : 0;
+    const size_t total = x->writes ? x->pipeline->use_count : 0;
     const qnnrt_use_desc *given = x->pipeline->uses;
     size_t i = 0, first = x->uses.count;
     qnnrt_use_desc *use;
@@ -976,7 +969,7 @@ static void qnnrt_manifest__uses(qnnrt_manifest__io *x, const char *key, const c
     if (!qnnrt_manifest__member(x, key, how & QNNRT_MANIFEST__NEEDED, i == total,
                                 (how & QNNRT_MANIFEST__MAP) != 0 ? QNNRT_JSON_OBJECT
                                                                  : QNNRT_JSON_ARRAY)) return;
-    if (qnnrt_manifest__writes(x)) {
+    if (x->writes) {
         if ((how & QNNRT_MANIFEST__MAP) != 0) qnnrt_json_write_object(x->json, 0);
         else qnnrt_json_write_array(x->json, 0);
         for (; i < total; ++i) {
@@ -1004,27 +997,26 @@ static void qnnrt_manifest__dtype(qnnrt_manifest__io *x, qnnrt_dtype *dtype)
     unsigned number = (unsigned)*dtype;
     qnnrt_manifest__word(x, "dtype", 1, qnnrt_manifest__dtype_name, QNNRT_DTYPE_BOOL8 + 1,
                          "a type with a size, such as \"float32\"", &number);
-    if (!qnnrt_manifest__writes(x)) *dtype = (qnnrt_dtype)number;
+    if (!x->writes) *dtype = (qnnrt_dtype)number;
 }
 
 static void qnnrt_manifest__tensor(qnnrt_manifest__io *x, void *item)
 {
     qnnrt_tensor_info *tensor = (qnnrt_tensor_info *)item;
     qnnrt_quant *quant = &tensor->quant;
-    const int writes = qnnrt_manifest__writes(x);
-    const int coded = writes ? quant->encoding != QNNRT_ENCODING_NONE : x->seen >> 3 != 0;
+    const int coded = x->writes ? quant->encoding != QNNRT_ENCODING_NONE : x->seen >> 3 != 0;
     qnnrt_manifest__name(x, "name", 1, 0, &tensor->name);
     qnnrt_manifest__dtype(x, &tensor->dtype);
     qnnrt_manifest__dims(x, tensor);
-    if (writes && coded && quant->encoding != QNNRT_ENCODING_PER_TENSOR)
+    if (x->writes && coded && quant->encoding != QNNRT_ENCODING_PER_TENSOR)
         qnnrt_manifest__refuse(x, QNNRT_E_UNSUPPORTED,
                                "\"%.160s\" has an encoding that a manifest cannot have",
                                tensor->name);
-    if (writes && !coded) return;
+    if (x->writes && !coded) return;
     qnnrt_manifest__f32(x, "scale", coded, &quant->scale);
     qnnrt_manifest__i32(x, "offset", coded, &quant->offset);
     qnnrt_manifest__number(x, "bits", 0, &quant->bitwidth, sizeof quant->bitwidth);
-    if (!writes && coded) quant->encoding = QNNRT_ENCODING_PER_TENSOR;
+    if (!x->writes && coded) quant->encoding = QNNRT_ENCODING_PER_TENSOR;
     if (x->mode == QNNRT_MANIFEST__CHECK && coded && (unsigned)tensor->dtype >> 8 != 3 &&
         (unsigned)tensor->dtype >> 8 != 4)
         qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, "it has an encoding, but %s is not a quantized"
@@ -1036,16 +1028,15 @@ static void qnnrt_manifest__step(qnnrt_manifest__io *x, void *item)
 {
     qnnrt_step_desc *step = (qnnrt_step_desc *)item;
     qnnrt_host_step *host = (qnnrt_host_step *)(uintptr_t)step->host;
-    const int writes = qnnrt_manifest__writes(x);
-    const int called = writes ? host != NULL : x->seen >> 2 != 0;
-    const int graph = writes ? host == NULL : (x->seen & 3) != 0;
+    const int called = x->writes ? host != NULL : x->seen >> 2 != 0;
+    const int graph = x->writes ? host == NULL : (x->seen & 3) != 0;
     const int how = QNNRT_MANIFEST__NAMED | (called && !graph ? QNNRT_MANIFEST__NEEDED : 0);
-    if (!writes && host == NULL)
+    if (!x->writes && host == NULL)
         step->host = host = (qnnrt_host_step *)qnnrt_manifest__get(x, 1, sizeof *host);
-    if (writes && graph && step->context >= x->desc->context_count)
+    if (x->writes && graph && step->context >= x->desc->context_count)
         qnnrt_manifest__refuse(x, QNNRT_E_ARG, "\"%.160s\" is in a context that is not described",
                                step->graph != NULL ? step->graph : "");
-    if (!writes || graph) {
+    if (!x->writes || graph) {
         qnnrt_manifest__number(x, "context", graph && !called, &step->context,
                                sizeof step->context);
         qnnrt_manifest__name(x, "graph", graph && !called, 0, &step->graph);
@@ -1073,8 +1064,8 @@ static void qnnrt_manifest__edge(qnnrt_manifest__io *x, void *item)
     qnnrt_conversion none, *wish = &none;
     unsigned how;
     memset(&none, 0, sizeof none);
-    if (qnnrt_manifest__writes(x) && x->given != NULL) none = x->given[x->number];
-    if (!qnnrt_manifest__writes(x)) {
+    if (x->writes && x->given != NULL) none = x->given[x->number];
+    if (!x->writes) {
         if (x->number == x->wishes.count) qnnrt_manifest__add(x, &x->wishes, sizeof *wish);
         if (x->wishes.items == NULL) return;
         wish = (qnnrt_conversion *)(void *)x->wishes.items + x->number;
@@ -1139,7 +1130,7 @@ static void qnnrt_manifest__pipeline(qnnrt_manifest__io *x, void *item)
 static void qnnrt_manifest__role(qnnrt_manifest__io *x, void *item)
 {
     const char **role = (const char **)item;
-    if (qnnrt_manifest__writes(x)) qnnrt_json_write_string(x->json, *role);
+    if (x->writes) qnnrt_json_write_string(x->json, *role);
     else if (qnnrt_manifest__take(x, "backend", QNNRT_JSON_STRING))
         qnnrt_manifest__copy(x, "backend", &x->r.value, 0, role);
 }
@@ -1231,6 +1222,7 @@ QNNRT_MANIFEST_API qnnrt_result qnnrt_manifest_write(const qnnrt_manifest_desc *
     x.err = err;
     x.desc = desc;
     x.json = &json;
+    x.writes = 1;
     program.version = QNNRT_MANIFEST__VERSION;
     program.roles = roles;
     for (i = 0; i < desc->context_count; ++i) {
@@ -1305,7 +1297,6 @@ static qnnrt_result qnnrt_manifest__read(qnnrt_manifest__io *x, const char *text
     limits.bytes = (size_t)x->limits.json_bytes;
     limits.depth = 64;
     x->left = x->limits.tensors;
-    x->mode = QNNRT_MANIFEST__READ;
     qnnrt_json_begin(&x->r, text, bytes, &limits);
     if (qnnrt_json_value(&x->r) != QNNRT_JSON_OBJECT)
         qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, "it is %s; expected an object",
