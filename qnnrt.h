@@ -6046,6 +6046,9 @@ static qnnrt_result qnnrt__system_read(const qnnrt__system *system, qnnrt__table
    Knows nothing of: what the members mean
    ===================================================================================== */
 
+/* Callers check limits.json_bytes; counts of lists fit 32 bits. */
+static const qnnrt_json_limits qnnrt__record_limits = { UINT32_MAX, 64 };
+
 /* What is being read, for messages. */
 typedef struct qnnrt__record_place {
     const char *kind;                 /* "graph", "input", or NULL */
@@ -6767,22 +6770,18 @@ static qnnrt_result qnnrt__read_json(qnnrt__table *table, const char *text, size
     qnnrt__record_reader read;
     const uint64_t chunk = table->arena->chunk;
     qnnrt__read_context doc;
-    qnnrt_json_limits limits;
     qnnrt_graph_info *graphs;
     size_t i;
     memset(&read, 0, sizeof(read));
     memset(&doc, 0, sizeof(doc));
     read.table = table;
     read.spare = bytes / 2;
-    limits.bytes = (size_t)(table->limits->json_bytes < UINT32_MAX ? table->limits->json_bytes
-                                                                   : UINT32_MAX);
-    limits.depth = 64;
     table->kept = 1;
     doc.info = *context;
     doc.info.build_id = "";
     /* A table takes about a fifth of the text that it is read from: one allocation. */
     table->arena->chunk = (uint64_t)bytes / 4 + 256;
-    qnnrt_json_begin(&read.r, text, bytes, &limits);
+    qnnrt_json_begin(&read.r, text, bytes, &qnnrt__record_limits);
     if (qnnrt__record_object(&read, &whole, &doc) && doc.graphs.count == 0)
         qnnrt__record_fail(&read, QNNRT_E_FORMAT, "it has no graphs");
     table->arena->chunk = chunk;
@@ -9998,7 +9997,7 @@ static qnnrt_result qnnrt__metadata_read(qnnrt *model, qnnrt__context *context,
    FOLDER                                                                         >>folder
    Reads what a folder says about itself: which binaries form the model, from genie_config.json,
    and whether qnnrt.json has a program.
-   Needs: >>os >>mem >>err >>log >>model >>scan >>metadata, and qnnrt_json.h
+   Needs: >>os >>mem >>err >>log >>record >>model >>scan >>metadata, and qnnrt_json.h
    Knows nothing of: backends, pipelines
    ===================================================================================== */
 
@@ -10007,7 +10006,6 @@ static qnnrt_result qnnrt__folder_begin(const qnnrt *model, const char *folder, 
                                         char path[QNNRT__PATH_MAX], void **text,
                                         qnnrt_json_reader *r, qnnrt_error *err)
 {
-    qnnrt_json_limits limits;
     size_t bytes;
     qnnrt_result result;
     if (!qnnrt__os_path_join(path, folder, strlen(folder), name))
@@ -10015,9 +10013,7 @@ static qnnrt_result qnnrt__folder_begin(const qnnrt *model, const char *folder, 
                            QNNRT__PATH_MAX);
     result = qnnrt__metadata_text(model, path, text, &bytes, err);
     if (result != QNNRT_OK) return result;
-    limits.bytes = (size_t)model->limits.json_bytes;
-    limits.depth = 64;
-    qnnrt_json_begin(r, (const char *)*text, bytes, &limits);
+    qnnrt_json_begin(r, (const char *)*text, bytes, &qnnrt__record_limits);
     qnnrt_json_value(r);
     return QNNRT_OK;
 }
