@@ -12808,6 +12808,7 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
      qnnrt_manifest_constant.name .. .dims             .tensor, in open programs, too  manifest.h
      qnnrt_manifest_desc.wired; .conversions           describe; ..._pipeline          manifest.h
      "hash" of a context in qnnrt.json                 "fingerprint"                   manifest.h
+     hooks of a role, some of them                     all of them, or none            manifest.h
            Added: qnnrt_backend_info.hooks, limits.scales, .entries and .places, desc.check,
            QNNRT_CHECK_VERSION(), qnnrt_exec_steps(), qnnrt_pipeline_prepare(),
            qnnrt_file.name, qnnrt_backend_desc.power, qnnrt_mem_provider, qnnrt_host_step.derived,

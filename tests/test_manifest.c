@@ -358,13 +358,15 @@ TEST(what_needs_a_file_that_did_not_load_is_left_out)
     folder = test_tmpdir();
     put(folder, "a.bin", A);
     put(folder, "b.bin", "damaged");
-    put(folder, "qnnrt.json", PIPELINES("{\"name\": \"both\", " STEPS "}, {\"name\": \"one\", \"steps\": [{\"context\": 1, \"graph\": \"first\"}]}"));
+    put(folder, "qnnrt.json", PIPELINES("{\"name\": \"both\", " STEPS "}, {\"name\": \"one\", \"steps\": [{\"context\": 1, \"graph\": \"first\"}]},"
+                                        " {\"name\": \"third\", \"steps\": [{\"host\": \"absent\", \"inputs\": [], \"outputs\": []}, {\"context\": 0, \"graph\": \"second\"}]}"));
     FAILS(folder, &desc, QNNRT_E_FORMAT, "b.bin");
     desc.model.keep_going = 1;
     OPENS(folder, &desc, &model);
     CHECK_EQ(qnnrt_manifest_get_info(model)->pipeline_count, 1);
     CHECK_STR(qnnrt_pipeline_get_info(qnnrt_manifest_get_info(model)->pipelines[0])->name, "one");
     CHECK_STR(log_text, "\"both\" is left out");
+    CHECK_STR(log_text, "\"third\" is left out");      /* whatever else it lacks */
     CHECK_EQ(qnnrt_manifest_close(model), QNNRT_OK);
     TRY(nothing_left());
 }
