@@ -307,8 +307,8 @@
        >>record >>read_json
        >>friends >>backend >>register >>context                                     the vendor's
        >>model >>resident >>scan >>program >>wiring >>slot >>pipeline >>metadata
-       >>folder >>open >>place >>area >>binding >>host >>run >>exec
-       >>public                                                            ours
+       >>folder >>open >>place >>area >>binding >>host >>run >>access >>exec
+       >>version                                                                    ours
        >>vendor_codes >>vendor_names                                                the data
        (qnnrt_profile.h and qnnrt_builder.h have more)
 */
@@ -3079,6 +3079,8 @@ static qnnrt__dtype_kind qnnrt__dtype_kind_of(qnnrt_dtype dtype)
     const uint32_t number = (uint32_t)dtype >> 8;
     return number < QNNRT__DTYPE_OPAQUE ? (qnnrt__dtype_kind)number : QNNRT__DTYPE_OPAQUE;
 }
+
+QNNRT_API const char *qnnrt_dtype_name(qnnrt_dtype dtype) { return qnnrt__dtype_name(dtype); }
 
 static int qnnrt__dtype_kind_is_fixed(qnnrt__dtype_kind kind)
 {
@@ -10553,7 +10555,7 @@ QNNRT_API qnnrt_result qnnrt_open(const char *ctx_dir, const qnnrt_desc *desc, q
 /* =====================================================================================
    PLACE                                                                          >>place
    Slots of pipelines become blocks with lifetimes, and the plan gives them offsets.
-   Needs: >>os >>size >>sort >>mem >>err >>plan >>model >>wiring >>slot >>pipeline
+   Needs: >>os >>size >>sort >>mem >>err >>log >>plan >>model >>wiring >>slot >>pipeline
    Knows nothing of: vendor calls
    ===================================================================================== */
 
@@ -10934,14 +10936,6 @@ static void qnnrt__place_free_plan(qnnrt_plan *plan)
     qnnrt__mem_free(&hooks, plan);
 }
 
-/* Free a plan that nothing uses. */
-static void qnnrt__place_drop_plan(qnnrt_plan *plan)
-{
-    size_t e;
-    for (e = 0; e < plan->entry_count; ++e) qnnrt__place_hold(plan->entries[e].pipeline, -1);
-    qnnrt__place_free_plan(plan);
-}
-
 /* Fill in a plan that has room for all that it will have. */
 static qnnrt_result qnnrt__place_fill(qnnrt_plan *plan, const qnnrt_plan_desc *desc,
                                       qnnrt__arena *scratch, qnnrt_error *err)
@@ -11008,6 +11002,30 @@ static qnnrt_result qnnrt__place_plan(const qnnrt_plan_desc *desc, qnnrt_plan **
     for (e = 0; e < plan->entry_count; ++e) qnnrt__place_hold(plan->entries[e].pipeline, 1);
     *out = plan;
     return QNNRT_OK;
+}
+
+QNNRT_API qnnrt_result qnnrt_plan_create(const qnnrt_plan_desc *desc, qnnrt_plan **out,
+                                         qnnrt_error *err)
+{
+    qnnrt_result result = qnnrt__err_begin("qnnrt_plan_create", "desc", desc, out, err);
+    if (result == QNNRT_OK) result = qnnrt__place_plan(desc, out, err);
+    return qnnrt__hint_general(err, result);
+}
+
+QNNRT_API qnnrt_result qnnrt_plan_destroy(qnnrt_plan *plan)
+{
+    size_t e;
+    if (plan == NULL) return QNNRT_OK;
+    if (qnnrt__os_load(&plan->users) > 0)
+        return qnnrt__log_busy(&plan->arena.hooks, "a plan", plan->users);
+    for (e = 0; e < plan->entry_count; ++e) qnnrt__place_hold(plan->entries[e].pipeline, -1);
+    qnnrt__place_free_plan(plan);
+    return QNNRT_OK;
+}
+
+QNNRT_API const qnnrt_plan_info *qnnrt_plan_get_info(const qnnrt_plan *plan)
+{
+    return plan != NULL ? &plan->info : NULL;
 }
 
 /* =====================================================================================
@@ -11214,13 +11232,18 @@ static void qnnrt__area_publish(qnnrt_mem *mem)
     mem->info.fd_offset = mem->share != NULL ? mem->share->fd_offset : 0;
 }
 
-static qnnrt_result qnnrt__area_create(qnnrt_plan *plan, const qnnrt_mem_desc *desc,
-                                       qnnrt_mem **out, qnnrt_error *err)
+QNNRT_API qnnrt_result qnnrt_mem_create(qnnrt_plan *plan, const qnnrt_mem_desc *desc,
+                                        qnnrt_mem **out, qnnrt_error *err)
 {
-    qnnrt_mem_provider rpcmem = qnnrt__share_rpcmem_provider(desc->rpcmem_path);
+    qnnrt_mem_provider rpcmem;
+    qnnrt_mem_desc defaults;
     qnnrt_mem *mem;
-    qnnrt_result result = QNNRT_OK;
+    qnnrt_result result = qnnrt__err_begin("qnnrt_mem_create", "plan", plan, out, err);
     size_t i;
+    if (result != QNNRT_OK) return result;
+    memset(&defaults, 0, sizeof(defaults));
+    if (desc == NULL) desc = &defaults;
+    rpcmem = qnnrt__share_rpcmem_provider(desc->rpcmem_path);
     if ((unsigned)desc->kind > (unsigned)QNNRT_MEM_PROVIDER)
         return qnnrt__fail(err, QNNRT_E_ARG, "%d is not a kind of memory", (int)desc->kind);
     if (desc->guard && desc->data != NULL)
@@ -11228,7 +11251,8 @@ static qnnrt_result qnnrt__area_create(qnnrt_plan *plan, const qnnrt_mem_desc *d
                            "qnnrt_mem_create: guard pages need memory that qnnrt allocates, but"
                            " data is not NULL");
     mem = (qnnrt_mem *)qnnrt__mem_alloc(&plan->arena.hooks, sizeof(*mem));
-    if (mem == NULL) return qnnrt__fail_memory(err, "memory of a plan");
+    if (mem == NULL)
+        return qnnrt__hint_general(err, qnnrt__fail_memory(err, "memory of a plan"));
     mem->arena.hooks = plan->arena.hooks;
     mem->arena.chunk = 512;
     mem->info.reason = "";
@@ -11252,7 +11276,7 @@ static qnnrt_result qnnrt__area_create(qnnrt_plan *plan, const qnnrt_mem_desc *d
         result = desc->guard ? qnnrt__area_guard(mem, err) : qnnrt__area_block(mem, desc, err);
     if (result != QNNRT_OK) {
         qnnrt__area_free(mem);
-        return result;
+        return qnnrt__hint_general(err, result);
     }
     qnnrt__area_publish(mem);
     if (!desc->no_zero) {
@@ -11265,11 +11289,28 @@ static qnnrt_result qnnrt__area_create(qnnrt_plan *plan, const qnnrt_mem_desc *d
     return QNNRT_OK;
 }
 
-/* Free a mem that no run uses. */
-static void qnnrt__area_drop(qnnrt_mem *mem)
+QNNRT_API qnnrt_result qnnrt_mem_destroy(qnnrt_mem *mem)
 {
+    if (mem == NULL) return QNNRT_OK;
+    if (qnnrt__os_load(&mem->users) > 0)
+        return qnnrt__log_busy(&mem->arena.hooks, "a mem", mem->users);
     qnnrt__os_count(&mem->plan->users, -1);
     qnnrt__area_free(mem);
+    return QNNRT_OK;
+}
+
+QNNRT_API void qnnrt_mem_clear(qnnrt_mem *mem)
+{
+    size_t i;
+    if (mem == NULL) return;
+    for (i = 0; i < mem->plan->info.block_count; ++i)
+        memset(mem->data + (size_t)mem->offsets[i], 0, (size_t)mem->plan->blocks[i].bytes);
+    qnnrt__area_zero(mem);
+}
+
+QNNRT_API const qnnrt_mem_info *qnnrt_mem_get_info(const qnnrt_mem *mem)
+{
+    return mem != NULL ? &mem->info : NULL;
 }
 
 /* =====================================================================================
@@ -11532,9 +11573,8 @@ static qnnrt_result qnnrt__host_explain(qnnrt__host *host, qnnrt_error *err)
    RUN                                                                              >>run
    Arrays of vendor tensors, filled once; bind changes pointers in them, exec hands them to
    the vendor. Everything that can fail or cost happened before.
-   Needs: >>os >>size >>mem >>err >>log >>codes >>quant >>abi >>backend (its struct)
-          >>friends >>register >>context >>model >>wiring >>slot
-          >>place >>area >>binding >>host
+   Needs: >>os >>mem >>err >>log >>codes >>abi >>backend (its struct) >>friends >>register
+          >>context >>model >>wiring >>slot >>pipeline >>place >>area >>binding >>host
    Knows nothing of: folders, metadata sources
    ===================================================================================== */
 
@@ -11828,21 +11868,25 @@ static void qnnrt__run_alert(qnnrt_run *run)
     run->stale = run->careful = 1;
 }
 
-/* Make a run. alone: nothing else executes over this mem, so that exec does not need a busy flag.
-   */
-static qnnrt_result qnnrt__run_create(qnnrt_mem *mem, size_t entry, int alone, qnnrt_run **out,
-                                      qnnrt_error *err)
+QNNRT_API qnnrt_result qnnrt_run_create(qnnrt_mem *mem, size_t entry, qnnrt_run **out,
+                                        qnnrt_error *err)
 {
-    const qnnrt__entry *from = &mem->plan->entries[entry];
-    const qnnrt_pipeline *p = from->pipeline;
+    const qnnrt_pipeline *p;
     size_t s;
-    qnnrt_result result;
-    qnnrt_run *run = (qnnrt_run *)qnnrt__mem_alloc(&mem->arena.hooks, sizeof(*run));
+    qnnrt_run *run;
+    qnnrt_result result = qnnrt__err_begin("qnnrt_run_create", "mem", mem, out, err);
+    if (result != QNNRT_OK) return result;
+    if (entry >= mem->plan->entry_count)
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_run_create: the plan has %u entries, but not"
+                           " entry %llu", (unsigned)mem->plan->entry_count,
+                           (unsigned long long)entry);
+    p = mem->plan->entries[entry].pipeline;
+    run = (qnnrt_run *)qnnrt__mem_alloc(&mem->arena.hooks, sizeof(*run));
     if (run == NULL) return qnnrt__fail_memory(err, "a run");
     run->arena.hooks = mem->arena.hooks;
     run->pipeline = p;
     run->mem = mem;
-    run->busy = alone ? NULL : &mem->busy[from->group];
+    run->busy = &mem->busy[mem->plan->entries[entry].group];
     result = qnnrt__run_fill(run, err);
     if (result != QNNRT_OK) {
         qnnrt__run_free(run);
@@ -11880,8 +11924,8 @@ QNNRT_API void qnnrt_run_destroy(qnnrt_run *run)
     qnnrt__os_count(&run->mem->users, -1);
     qnnrt__place_hold(run->pipeline, -1);
     qnnrt__run_free(run);
-    if (mem != NULL) qnnrt__area_drop(mem);
-    if (plan != NULL) qnnrt__place_drop_plan(plan);
+    qnnrt_mem_destroy(mem);
+    qnnrt_plan_destroy(plan);
 }
 
 QNNRT_API qnnrt_result qnnrt_pipeline_prepare(const qnnrt_pipeline *pipeline,
@@ -11915,13 +11959,15 @@ QNNRT_API qnnrt_result qnnrt_pipeline_prepare(const qnnrt_pipeline *pipeline,
     for (i = 0; i < pipeline->info.step_count && result == QNNRT_OK; ++i)
         result = qnnrt__run_check(&pipeline->steps[i], err);      /* before memory is asked for */
     if (result == QNNRT_OK) result = qnnrt__place_plan(&plan_desc, &plan, err);
-    if (result == QNNRT_OK) result = qnnrt__area_create(plan, &desc->mem, &mem, err);
-    if (result == QNNRT_OK) result = qnnrt__run_create(mem, 0, 1, out, err);
+    if (result == QNNRT_OK) result = qnnrt_mem_create(plan, &desc->mem, &mem, err);
+    if (result == QNNRT_OK) result = qnnrt_run_create(mem, 0, out, err);
     if (result != QNNRT_OK) {
-        if (mem != NULL) qnnrt__area_drop(mem);
-        if (plan != NULL) qnnrt__place_drop_plan(plan);
+        qnnrt_mem_destroy(mem);
+        qnnrt_plan_destroy(plan);
         return qnnrt__hint_general(err, result);
     }
+    (*out)->busy = NULL;            /* nothing else executes over this mem */
+    qnnrt__run_settle(*out);
     (*out)->own_mem = mem;
     (*out)->own_plan = plan;
     return QNNRT_OK;
@@ -11976,6 +12022,42 @@ QNNRT_API qnnrt_result qnnrt_run_transfers(qnnrt_run *run, const qnnrt_transfer_
     *count = p->end_count;
     return QNNRT_OK;
 }
+
+QNNRT_API qnnrt_result qnnrt_prepare_with(qnnrt *model, const char *name,
+                                          const qnnrt_prepare_desc *desc, qnnrt_run **out,
+                                          qnnrt_error *err)
+{
+    const qnnrt_pipeline *pipeline;
+    qnnrt_result result = qnnrt__err_begin("qnnrt_prepare", "model", model, out, err);
+    if (result == QNNRT_OK) result = qnnrt_pipeline_find(model, name, &pipeline, err);
+    return result == QNNRT_OK ? qnnrt_pipeline_prepare(pipeline, desc, out, err)
+                              : qnnrt__hint_general(err, result);
+}
+
+QNNRT_API qnnrt_result qnnrt_prepare(qnnrt *model, const char *name, qnnrt_run **out,
+                                     qnnrt_error *err)
+{
+    return qnnrt_prepare_with(model, name, NULL, out, err);
+}
+
+QNNRT_API const qnnrt_pipeline *qnnrt_run_pipeline(const qnnrt_run *run)
+{
+    return run != NULL ? run->pipeline : NULL;
+}
+
+static const qnnrt_error qnnrt__run_none = { QNNRT_E_ARG, 0, "the run is NULL", "", NULL };
+
+QNNRT_API const qnnrt_error *qnnrt_run_error(const qnnrt_run *run)
+{
+    return run != NULL ? &run->error : &qnnrt__run_none;
+}
+
+/* =====================================================================================
+   ACCESS                                                                        >>access
+   What a program does with the slots of a run: it finds, binds, reads and writes them.
+   Needs: >>size >>err >>dtype >>quant >>compare >>wiring >>slot >>binding >>run
+   Knows nothing of: steps, backends
+   ===================================================================================== */
 
 /* Find a slot by name; NULL: the only one of a role. */
 static const qnnrt_slot *qnnrt__run_look_up(qnnrt_run *run, const char *name, qnnrt_role only)
@@ -12097,12 +12179,126 @@ static qnnrt_result qnnrt__run_takes(qnnrt_run *run, const qnnrt_slot *slot, uin
     return QNNRT_OK;
 }
 
+QNNRT_API const qnnrt_slot *qnnrt_run_slot(qnnrt_run *run, const char *name)
+{
+    return run != NULL ? qnnrt__run_look_up(run, name, QNNRT_ROLE_INPUT) : NULL;
+}
+
+QNNRT_API qnnrt_result qnnrt_bind(qnnrt_run *run, const char *name, void *data, size_t bytes)
+{
+    if (run == NULL) return QNNRT_E_ARG;
+    return qnnrt__run_bind(run, qnnrt_run_slot(run, name), QNNRT_ROLE_ANY, data, bytes);
+}
+
+QNNRT_API qnnrt_result qnnrt_bind_input(qnnrt_run *run, const qnnrt_slot *slot, const void *data,
+                                        size_t bytes)
+{
+    if (run == NULL) return QNNRT_E_ARG;
+    return qnnrt__run_bind(run, slot, QNNRT_ROLE_INPUT, (void *)(uintptr_t)data, bytes);
+}
+
+QNNRT_API qnnrt_result qnnrt_bind_output(qnnrt_run *run, const qnnrt_slot *slot, void *data,
+                                         size_t bytes)
+{
+    if (run == NULL) return QNNRT_E_ARG;
+    return qnnrt__run_bind(run, slot, QNNRT_ROLE_OUTPUT, data, bytes);
+}
+
+QNNRT_API qnnrt_result qnnrt_bind_at(qnnrt_run *run, const qnnrt_slot *slot, const qnnrt_mem *mem,
+                                     uint64_t offset)
+{
+    qnnrt__binding *found;
+    if (run == NULL) return QNNRT_E_ARG;
+    if (mem == NULL)
+        return qnnrt__run_fail(run, QNNRT_E_ARG, NULL, "qnnrt_bind_at: mem is NULL");
+    found = qnnrt__run_find(run, slot);
+    if (found == NULL) return qnnrt__run_fail_slot(run, slot);
+    if (!qnnrt__binding_in_buffer(found, mem, offset))
+        return qnnrt__run_fail(run, QNNRT_E_ARG, slot, "of %llu bytes at offset %llu does not lie"
+                               " within a buffer of the mem", (unsigned long long)found->bytes,
+                               (unsigned long long)offset);
+    qnnrt__run_omit(run, found, 0);
+    qnnrt__run_point_at(run, found, mem, offset);
+    return QNNRT_OK;
+}
+
+QNNRT_API void *qnnrt_data_slot(qnnrt_run *run, const qnnrt_slot *slot, size_t *bytes)
+{
+    const qnnrt__binding *found = run != NULL ? qnnrt__run_find(run, slot) : NULL;
+    if (bytes != NULL) *bytes = found != NULL ? (size_t)found->now->bytes : 0;
+    if (found != NULL && found->data == NULL) qnnrt__run_unbound(run, slot);
+    if (found == NULL && run != NULL) qnnrt__run_fail_slot(run, slot);
+    return found != NULL ? found->data : NULL;
+}
+
+QNNRT_API void *qnnrt_data(qnnrt_run *run, const char *name, size_t *bytes)
+{
+    const qnnrt_slot *slot = run != NULL ? qnnrt__run_look_up(run, name, QNNRT_ROLE_OUTPUT) : NULL;
+    return qnnrt_data_slot(run, slot, bytes);
+}
+
+static qnnrt_result qnnrt__run_converted(qnnrt_run *run, const qnnrt_slot *slot,
+                                         qnnrt_result result, qnnrt_dtype as)
+{
+    char facts[256];
+    if (result == QNNRT_OK) return result;
+    return qnnrt__run_fail(run, QNNRT_E_UNSUPPORTED, slot, "(%s) cannot be converted to or from %s",
+                           qnnrt_tensor_text(slot->tensor, facts, sizeof(facts)),
+                           qnnrt__dtype_name(as));
+}
+
+/* QNNRT__X(write, f32, 1, const float, QNNRT_DTYPE_F32) defines qnnrt_write_f32(); likewise the
+   other three. */
+#define QNNRT__X(verb, name, writes, type, as) \
+    QNNRT_API qnnrt_result qnnrt_##verb##_##name(qnnrt_run *run, const qnnrt_slot *slot, \
+                                                 uint64_t begin, type *values, size_t count) \
+    { \
+        void *data = NULL; \
+        const qnnrt_tensor_info *now = NULL; \
+        qnnrt_result result; \
+        if (run == NULL) return QNNRT_E_ARG; \
+        result = qnnrt__run_range(run, slot, begin, count, writes, &data, &now); \
+        if (result != QNNRT_OK) return result; \
+        if (values == NULL && count > 0) \
+            return qnnrt__run_fail(run, QNNRT_E_ARG, slot, "is given no values: NULL"); \
+        if (writes && slot->has_range) \
+            result = qnnrt__run_takes(run, slot, begin, as, values, count); \
+        if (result != QNNRT_OK) return result; \
+        result = qnnrt__quant_##verb(now, data, (size_t)begin, as, values, count); \
+        return qnnrt__run_converted(run, slot, result, as); \
+    }
+QNNRT__X(write, f32, 1, const float, QNNRT_DTYPE_F32)
+QNNRT__X(read, f32, 0, float, QNNRT_DTYPE_F32)
+QNNRT__X(write, i32, 1, const int32_t, QNNRT_DTYPE_I32)
+QNNRT__X(read, i32, 0, int32_t, QNNRT_DTYPE_I32)
+#undef QNNRT__X
+
+QNNRT_API qnnrt_result qnnrt_encode_f32(const qnnrt_tensor_info *tensor, const float *values,
+                                        void *data)
+{
+    qnnrt_result result;
+    if (tensor == NULL || values == NULL || data == NULL) return QNNRT_E_ARG;
+    /* Ask with no values, because what is refused must not be written. */
+    result = qnnrt__quant_write(tensor, data, 0, QNNRT_DTYPE_F32, values, 0);
+    if (result != QNNRT_OK) return result;
+    /* Clear the spare bits of a packed type. */
+    if (tensor->bytes > 0) ((unsigned char *)data)[tensor->bytes - 1] = 0;
+    return qnnrt__quant_write(tensor, data, 0, QNNRT_DTYPE_F32, values, (size_t)tensor->count);
+}
+
+QNNRT_API qnnrt_result qnnrt_decode_f32(const qnnrt_tensor_info *tensor, const void *data,
+                                        float *values)
+{
+    if (tensor == NULL || values == NULL || data == NULL) return QNNRT_E_ARG;
+    return qnnrt__quant_read(tensor, data, 0, QNNRT_DTYPE_F32, values, (size_t)tensor->count);
+}
+
 /* =====================================================================================
    EXEC                                                                            >>exec
    Calls the steps of a run: one after the other and nothing else, or with what is on: locks,
    hooks, contexts that come and go.
    Needs: >>os >>mem >>err >>log >>abi >>compare >>backend (its struct) >>friends >>context >>model
-          >>resident >>wiring >>slot >>binding >>host >>run
+          >>resident >>wiring >>slot >>binding >>host >>run >>access
    Knows nothing of: memory plans, files
    ===================================================================================== */
 
@@ -12302,189 +12498,6 @@ static QNNRT__FOR_FRIENDS void qnnrt__exec_unhook(qnnrt_run *run, const qnnrt__r
     qnnrt__run_settle(run);
 }
 
-/* =====================================================================================
-   PUBLIC                                                                        >>public
-   Checks arguments, resolves defaults, calls one room and stores the error text.
-   Needs: every room above     Knows nothing of: how the rooms do their work
-   ===================================================================================== */
-
-QNNRT_API const char *qnnrt_version(void)
-{
-#define QNNRT__TEXT2(x) #x
-#define QNNRT__TEXT(x) QNNRT__TEXT2(x)
-    return QNNRT__TEXT(QNNRT_VERSION_MAJOR) "." QNNRT__TEXT(QNNRT_VERSION_MINOR) "." QNNRT__TEXT(
-        QNNRT_VERSION_PATCH);
-#undef QNNRT__TEXT
-#undef QNNRT__TEXT2
-}
-
-QNNRT_API qnnrt_result qnnrt_check_version(uint32_t version, size_t structs)
-{
-    return version == QNNRT__VERSION_NUMBER && structs == QNNRT__STRUCTS ? QNNRT_OK
-                                                                         : QNNRT_E_VERSION;
-}
-
-QNNRT_API const char *qnnrt_dtype_name(qnnrt_dtype dtype) { return qnnrt__dtype_name(dtype); }
-
-/* ---- plan and mem ---- */
-
-QNNRT_API qnnrt_result qnnrt_plan_create(const qnnrt_plan_desc *desc, qnnrt_plan **out,
-                                         qnnrt_error *err)
-{
-    qnnrt_result result = qnnrt__err_begin("qnnrt_plan_create", "desc", desc, out, err);
-    if (result == QNNRT_OK) result = qnnrt__place_plan(desc, out, err);
-    return qnnrt__hint_general(err, result);
-}
-
-QNNRT_API qnnrt_result qnnrt_plan_destroy(qnnrt_plan *plan)
-{
-    if (plan == NULL) return QNNRT_OK;
-    if (qnnrt__os_load(&plan->users) > 0)
-        return qnnrt__log_busy(&plan->arena.hooks, "a plan", plan->users);
-    qnnrt__place_drop_plan(plan);
-    return QNNRT_OK;
-}
-
-QNNRT_API const qnnrt_plan_info *qnnrt_plan_get_info(const qnnrt_plan *plan)
-{
-    return plan != NULL ? &plan->info : NULL;
-}
-
-QNNRT_API qnnrt_result qnnrt_mem_create(qnnrt_plan *plan, const qnnrt_mem_desc *desc,
-                                        qnnrt_mem **out, qnnrt_error *err)
-{
-    qnnrt_mem_desc defaults;
-    qnnrt_result result = qnnrt__err_begin("qnnrt_mem_create", "plan", plan, out, err);
-    memset(&defaults, 0, sizeof(defaults));
-    if (result == QNNRT_OK)
-        result = qnnrt__area_create(plan, desc != NULL ? desc : &defaults, out, err);
-    return qnnrt__hint_general(err, result);
-}
-
-QNNRT_API qnnrt_result qnnrt_mem_destroy(qnnrt_mem *mem)
-{
-    if (mem == NULL) return QNNRT_OK;
-    if (qnnrt__os_load(&mem->users) > 0)
-        return qnnrt__log_busy(&mem->arena.hooks, "a mem", mem->users);
-    qnnrt__area_drop(mem);
-    return QNNRT_OK;
-}
-
-QNNRT_API void qnnrt_mem_clear(qnnrt_mem *mem)
-{
-    size_t i;
-    if (mem == NULL) return;
-    for (i = 0; i < mem->plan->info.block_count; ++i)
-        memset(mem->data + (size_t)mem->offsets[i], 0, (size_t)mem->plan->blocks[i].bytes);
-    qnnrt__area_zero(mem);
-}
-
-QNNRT_API const qnnrt_mem_info *qnnrt_mem_get_info(const qnnrt_mem *mem)
-{
-    return mem != NULL ? &mem->info : NULL;
-}
-
-/* ---- run ---- */
-
-QNNRT_API qnnrt_result qnnrt_run_create(qnnrt_mem *mem, size_t entry, qnnrt_run **out,
-                                        qnnrt_error *err)
-{
-    const qnnrt_result result = qnnrt__err_begin("qnnrt_run_create", "mem", mem, out, err);
-    if (result != QNNRT_OK) return result;
-    if (entry >= mem->plan->entry_count)
-        return qnnrt__fail(err, QNNRT_E_ARG,
-                           "qnnrt_run_create: the plan has %u entries, but not entry %u",
-                           (unsigned)mem->plan->entry_count, (unsigned)entry);
-    return qnnrt__run_create(mem, entry, 0, out, err);
-}
-
-QNNRT_API qnnrt_result qnnrt_prepare_with(qnnrt *model, const char *name,
-                                          const qnnrt_prepare_desc *desc, qnnrt_run **out,
-                                          qnnrt_error *err)
-{
-    const qnnrt_pipeline *pipeline;
-    qnnrt_result result = qnnrt__err_begin("qnnrt_prepare", "model", model, out, err);
-    if (result == QNNRT_OK) result = qnnrt_pipeline_find(model, name, &pipeline, err);
-    return result == QNNRT_OK ? qnnrt_pipeline_prepare(pipeline, desc, out, err)
-                              : qnnrt__hint_general(err, result);
-}
-
-QNNRT_API qnnrt_result qnnrt_prepare(qnnrt *model, const char *name, qnnrt_run **out,
-                                     qnnrt_error *err)
-{
-    return qnnrt_prepare_with(model, name, NULL, out, err);
-}
-
-QNNRT_API const qnnrt_pipeline *qnnrt_run_pipeline(const qnnrt_run *run)
-{
-    return run != NULL ? run->pipeline : NULL;
-}
-
-static const qnnrt_error qnnrt__run_none = { QNNRT_E_ARG, 0, "the run is NULL", "", NULL };
-
-QNNRT_API const qnnrt_error *qnnrt_run_error(const qnnrt_run *run)
-{
-    return run != NULL ? &run->error : &qnnrt__run_none;
-}
-
-QNNRT_API const qnnrt_slot *qnnrt_run_slot(qnnrt_run *run, const char *name)
-{
-    return run != NULL ? qnnrt__run_look_up(run, name, QNNRT_ROLE_INPUT) : NULL;
-}
-
-QNNRT_API qnnrt_result qnnrt_bind(qnnrt_run *run, const char *name, void *data, size_t bytes)
-{
-    if (run == NULL) return QNNRT_E_ARG;
-    return qnnrt__run_bind(run, qnnrt_run_slot(run, name), QNNRT_ROLE_ANY, data, bytes);
-}
-
-QNNRT_API qnnrt_result qnnrt_bind_input(qnnrt_run *run, const qnnrt_slot *slot, const void *data,
-                                        size_t bytes)
-{
-    if (run == NULL) return QNNRT_E_ARG;
-    return qnnrt__run_bind(run, slot, QNNRT_ROLE_INPUT, (void *)(uintptr_t)data, bytes);
-}
-
-QNNRT_API qnnrt_result qnnrt_bind_output(qnnrt_run *run, const qnnrt_slot *slot, void *data,
-                                         size_t bytes)
-{
-    if (run == NULL) return QNNRT_E_ARG;
-    return qnnrt__run_bind(run, slot, QNNRT_ROLE_OUTPUT, data, bytes);
-}
-
-QNNRT_API qnnrt_result qnnrt_bind_at(qnnrt_run *run, const qnnrt_slot *slot, const qnnrt_mem *mem,
-                                     uint64_t offset)
-{
-    qnnrt__binding *found;
-    if (run == NULL) return QNNRT_E_ARG;
-    if (mem == NULL)
-        return qnnrt__run_fail(run, QNNRT_E_ARG, NULL, "qnnrt_bind_at: mem is NULL");
-    found = qnnrt__run_find(run, slot);
-    if (found == NULL) return qnnrt__run_fail_slot(run, slot);
-    if (!qnnrt__binding_in_buffer(found, mem, offset))
-        return qnnrt__run_fail(run, QNNRT_E_ARG, slot, "of %llu bytes at offset %llu does not lie"
-                               " within a buffer of the mem", (unsigned long long)found->bytes,
-                               (unsigned long long)offset);
-    qnnrt__run_omit(run, found, 0);
-    qnnrt__run_point_at(run, found, mem, offset);
-    return QNNRT_OK;
-}
-
-QNNRT_API void *qnnrt_data_slot(qnnrt_run *run, const qnnrt_slot *slot, size_t *bytes)
-{
-    const qnnrt__binding *found = run != NULL ? qnnrt__run_find(run, slot) : NULL;
-    if (bytes != NULL) *bytes = found != NULL ? (size_t)found->now->bytes : 0;
-    if (found != NULL && found->data == NULL) qnnrt__run_unbound(run, slot);
-    if (found == NULL && run != NULL) qnnrt__run_fail_slot(run, slot);
-    return found != NULL ? found->data : NULL;
-}
-
-QNNRT_API void *qnnrt_data(qnnrt_run *run, const char *name, size_t *bytes)
-{
-    const qnnrt_slot *slot = run != NULL ? qnnrt__run_look_up(run, name, QNNRT_ROLE_OUTPUT) : NULL;
-    return qnnrt_data_slot(run, slot, bytes);
-}
-
 QNNRT_API qnnrt_result qnnrt_exec(qnnrt_run *run)
 {
     const qnnrt__step *step;
@@ -12513,60 +12526,26 @@ QNNRT_API qnnrt_result qnnrt_exec_steps(qnnrt_run *run, size_t first, size_t cou
     return qnnrt__exec_careful(run, run->steps + first, run->steps + first + count);
 }
 
-static qnnrt_result qnnrt__public_converted(qnnrt_run *run, const qnnrt_slot *slot,
-                                            qnnrt_result result, qnnrt_dtype as)
+/* =====================================================================================
+   VERSION                                                                      >>version
+   Says which version this is.
+   Needs: >>config     Knows nothing of: all else
+   ===================================================================================== */
+
+QNNRT_API const char *qnnrt_version(void)
 {
-    char facts[256];
-    if (result == QNNRT_OK) return result;
-    return qnnrt__run_fail(run, QNNRT_E_UNSUPPORTED, slot, "(%s) cannot be converted to or from %s",
-                           qnnrt_tensor_text(slot->tensor, facts, sizeof(facts)),
-                           qnnrt__dtype_name(as));
+#define QNNRT__TEXT2(x) #x
+#define QNNRT__TEXT(x) QNNRT__TEXT2(x)
+    return QNNRT__TEXT(QNNRT_VERSION_MAJOR) "." QNNRT__TEXT(QNNRT_VERSION_MINOR) "." QNNRT__TEXT(
+        QNNRT_VERSION_PATCH);
+#undef QNNRT__TEXT
+#undef QNNRT__TEXT2
 }
 
-/* QNNRT__X(write, f32, 1, const float, QNNRT_DTYPE_F32) defines qnnrt_write_f32(); likewise the
-   other three. */
-#define QNNRT__X(verb, name, writes, type, as) \
-    QNNRT_API qnnrt_result qnnrt_##verb##_##name(qnnrt_run *run, const qnnrt_slot *slot, \
-                                                 uint64_t begin, type *values, size_t count) \
-    { \
-        void *data = NULL; \
-        const qnnrt_tensor_info *now = NULL; \
-        qnnrt_result result; \
-        if (run == NULL) return QNNRT_E_ARG; \
-        result = qnnrt__run_range(run, slot, begin, count, writes, &data, &now); \
-        if (result != QNNRT_OK) return result; \
-        if (values == NULL && count > 0) \
-            return qnnrt__run_fail(run, QNNRT_E_ARG, slot, "is given no values: NULL"); \
-        if (writes && slot->has_range) \
-            result = qnnrt__run_takes(run, slot, begin, as, values, count); \
-        if (result != QNNRT_OK) return result; \
-        result = qnnrt__quant_##verb(now, data, (size_t)begin, as, values, count); \
-        return qnnrt__public_converted(run, slot, result, as); \
-    }
-QNNRT__X(write, f32, 1, const float, QNNRT_DTYPE_F32)
-QNNRT__X(read, f32, 0, float, QNNRT_DTYPE_F32)
-QNNRT__X(write, i32, 1, const int32_t, QNNRT_DTYPE_I32)
-QNNRT__X(read, i32, 0, int32_t, QNNRT_DTYPE_I32)
-#undef QNNRT__X
-
-QNNRT_API qnnrt_result qnnrt_encode_f32(const qnnrt_tensor_info *tensor, const float *values,
-                                        void *data)
+QNNRT_API qnnrt_result qnnrt_check_version(uint32_t version, size_t structs)
 {
-    qnnrt_result result;
-    if (tensor == NULL || values == NULL || data == NULL) return QNNRT_E_ARG;
-    /* Ask with no values, because what is refused must not be written. */
-    result = qnnrt__quant_write(tensor, data, 0, QNNRT_DTYPE_F32, values, 0);
-    if (result != QNNRT_OK) return result;
-    /* Clear the spare bits of a packed type. */
-    if (tensor->bytes > 0) ((unsigned char *)data)[tensor->bytes - 1] = 0;
-    return qnnrt__quant_write(tensor, data, 0, QNNRT_DTYPE_F32, values, (size_t)tensor->count);
-}
-
-QNNRT_API qnnrt_result qnnrt_decode_f32(const qnnrt_tensor_info *tensor, const void *data,
-                                        float *values)
-{
-    if (tensor == NULL || values == NULL || data == NULL) return QNNRT_E_ARG;
-    return qnnrt__quant_read(tensor, data, 0, QNNRT_DTYPE_F32, values, (size_t)tensor->count);
+    return version == QNNRT__VERSION_NUMBER && structs == QNNRT__STRUCTS ? QNNRT_OK
+                                                                         : QNNRT_E_VERSION;
 }
 
 #ifdef __cplusplus

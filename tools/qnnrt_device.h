@@ -1212,7 +1212,7 @@ QNNRT_DEVICE_API qnnrt_result qnnrt_model_recover(qnnrt *model, qnnrt_error *err
    What may change between two executes of a run: the dims of dynamic tensors, and which
    optional tensors take part: a hook of the run, which gives each step its tensors.
    Needs: >>mem >>err >>dtype >>abi >>table >>compare >>backend (its struct) >>friends >>wiring
-          >>slot >>binding >>run >>exec
+          >>slot >>binding >>run >>access >>exec
    Knows nothing of: memory
    ===================================================================================== */
 

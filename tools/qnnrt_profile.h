@@ -821,7 +821,7 @@ QNNRT_PROFILE_API void qnnrt_profile_destroy(qnnrt_profile *profile)
    EXPORT                                                                       >>export
    Writes the events of a run through libQnnSystem.so as the log of the vendor's viewer.
    Needs: >>os >>err >>mem >>codes >>abi >>system >>backend (its struct) >>wiring (its struct) >>run
-          >>public >>event_abi >>measure
+          >>version >>event_abi >>measure
    Knows nothing of: how events were read
    ===================================================================================== */
 
