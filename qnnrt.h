@@ -2294,20 +2294,21 @@ static void qnnrt__err_add(qnnrt_error *err, const char *format, ...)
     va_end(args);
 }
 
-static void qnnrt__err_clear(qnnrt_error *err)
+QNNRT_API qnnrt_result qnnrt_error_clear(qnnrt_error *err)
 {
-    if (err == NULL) return;
+    if (err == NULL) return QNNRT_OK;
     err->code = QNNRT_OK;
     err->vendor_code = 0;
     err->cause = NULL;
     err->text[0] = err->hint[0] = '\0';
+    return QNNRT_OK;
 }
 
 /* Fill an error, without a hint, and return its code. */
 static qnnrt_result qnnrt__err_set(qnnrt_error *err, qnnrt_result code, const char *format,
                                    va_list args)
 {
-    qnnrt__err_clear(err);
+    qnnrt_error_clear(err);
     if (err != NULL) err->code = code;
     qnnrt__err_vadd(err, format, args);
     return code;
@@ -2449,12 +2450,6 @@ QNNRT_API void qnnrt_error_add(qnnrt_error *err, const char *format, ...)
     va_end(args);
 }
 
-QNNRT_API qnnrt_result qnnrt_error_clear(qnnrt_error *err)
-{
-    qnnrt__err_clear(err);
-    return QNNRT_OK;
-}
-
 QNNRT_API const char *qnnrt_result_name(qnnrt_result result)
 {
     switch ((int)result) {
@@ -2480,7 +2475,7 @@ QNNRT_API qnnrt_result qnnrt_file_read(const char *path, void *data, size_t room
 {
     const char *why;
     int missing;
-    qnnrt__err_clear(err);
+    qnnrt_error_clear(err);
     if (bytes != NULL) *bytes = 0;
     if (path == NULL || bytes == NULL || (data == NULL && room > 0))
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_file_read: path, bytes or data is NULL");
@@ -2493,7 +2488,7 @@ QNNRT_API qnnrt_result qnnrt_file_open(const char *path, int *fd, uint64_t *byte
 {
     qnnrt__os_file file;
     const char *why;
-    qnnrt__err_clear(err);
+    qnnrt_error_clear(err);
     if (fd != NULL) *fd = -1;
     if (bytes != NULL) *bytes = 0;
     if (path == NULL || fd == NULL || bytes == NULL)
@@ -4921,7 +4916,7 @@ static qnnrt_result qnnrt__library_find(const char *name, const char *beside,
         return qnnrt__hint(err, QNNRT_E_LIBRARY,
                            "Give the path with a slash in it, such as ./%.200s: the current folder"
                            " is not searched.", name);
-    qnnrt__err_clear(err);
+    qnnrt_error_clear(err);
     return QNNRT_OK;
 }
 
@@ -7180,7 +7175,7 @@ QNNRT_API qnnrt_result qnnrt_backend_open(const qnnrt_backend_desc *desc, qnnrt_
     const char *name;
     qnnrt_log_level level;
     qnnrt_result result;
-    qnnrt__err_clear(err);
+    qnnrt_error_clear(err);
     if (out == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_backend_open: out is NULL");
     *out = NULL;
     memset(&defaults, 0, sizeof(defaults));
@@ -8055,7 +8050,7 @@ static qnnrt_result qnnrt__resident_set(qnnrt *model, size_t at, int load, qnnrt
     qnnrt__context *context;
     qnnrt_backend *b;
     qnnrt_result result = QNNRT_OK;
-    qnnrt__err_clear(err);
+    qnnrt_error_clear(err);
     if (model == NULL || at >= model->info.context_count)
         return qnnrt__fail(err, QNNRT_E_ARG, "%s: context %llu, and the model has %llu", call,
                            (unsigned long long)at,
@@ -9396,7 +9391,7 @@ QNNRT_API qnnrt_result qnnrt_slot_find(const qnnrt_pipeline *p, const char *name
     qnnrt__slot_found found = QNNRT__SLOT_NONE;
     const char *rest;
     uint64_t step;
-    qnnrt__err_clear(err);
+    qnnrt_error_clear(err);
     if (out != NULL) *out = NULL;
     if (p == NULL || out == NULL || (unsigned)role > QNNRT_ROLE_CONSTANT)
         return qnnrt__fail(err, QNNRT_E_ARG,
@@ -9504,7 +9499,7 @@ QNNRT_API qnnrt_result qnnrt_pipeline_make(const qnnrt_pipeline_desc *desc, qnnr
     qnnrt__arena arena;
     qnnrt_pipeline *p;
     qnnrt_result result;
-    qnnrt__err_clear(err);
+    qnnrt_error_clear(err);
     if (out != NULL) *out = NULL;
     if (desc == NULL || out == NULL || desc->steps == NULL || desc->step_count == 0 ||
         (desc->edges == NULL && desc->edge_count > 0) ||
@@ -9625,7 +9620,7 @@ static qnnrt_result qnnrt__pipeline_of(qnnrt *model, const qnnrt_step_desc *step
     size_t k, begin;
     uint64_t index, total;
     memset(&desc, 0, sizeof(desc));
-    qnnrt__err_clear(&failure);
+    qnnrt_error_clear(&failure);
     desc.steps = steps;
     desc.step_count = count;
     desc.name = name != NULL ? name : steps[0].graph;
@@ -9800,7 +9795,7 @@ QNNRT_API qnnrt_result qnnrt_pipeline_find(const qnnrt *model, const char *name,
     size_t i, matches = 0;
     int way;
     qnnrt_result result;
-    qnnrt__err_clear(err);
+    qnnrt_error_clear(err);
     if (out != NULL) *out = NULL;
     if (model == NULL || out == NULL)
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_pipeline_find: model or out is NULL");
@@ -10482,7 +10477,7 @@ static qnnrt_result qnnrt__open_load(qnnrt *model, const char *folder, const qnn
         *err = *model->infos[0].failure;
         return err->code;
     }
-    qnnrt__err_clear(err);
+    qnnrt_error_clear(err);
     if (model->info.device_bytes > QNNRT_DOMAIN_BYTES && qnnrt__open_is_htp(model->info.backend))
         qnnrt__log(&model->hooks, QNNRT_LOG_WARN, "model", 0,
                    "the contexts need about %llu bytes on the device; one process has about %llu"
@@ -11529,7 +11524,7 @@ static qnnrt__abi_code qnnrt__host_call(qnnrt__abi_handle graph, const qnnrt__ab
     for (i = 0; i < input_count; ++i) host->inputs[i] = inputs[i].body.buffer.data;
     for (i = 0; i < output_count; ++i)
         host->outputs[i] = (void *)(uintptr_t)outputs[i].body.buffer.data;
-    qnnrt__err_clear(host->err);
+    qnnrt_error_clear(host->err);
     host->result = host->work->exec(host->work->user, host->step, host->inputs, host->outputs,
                                     host->err);
     return host->result != QNNRT_OK;

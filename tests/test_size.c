@@ -138,7 +138,7 @@ TEST(error_formats_are_those_of_printf)
     CHECK_EQ(qnnrt__hint(NULL, QNNRT_E_IO, "%s", "x"), QNNRT_E_IO);
     qnnrt__err_add(NULL, "%s", "x");
     qnnrt__err_text(NULL, "x", 1);
-    qnnrt__err_clear(NULL);
+    qnnrt_error_clear(NULL);
     CHECK_EQ(qnnrt__hint(&err, QNNRT_E_ARG, "Do %s.", "this"), QNNRT_E_ARG);
     /* The first hint stays. */
     CHECK_EQ(qnnrt__hint(&err, QNNRT_E_ARG, "Do %s.", "that"), QNNRT_E_ARG);

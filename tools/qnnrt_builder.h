@@ -941,7 +941,7 @@ QNNRT_BUILDER_API qnnrt_result qnnrt_save_memory(qnnrt *model, size_t context, v
 {
     uint64_t size = 0;
     qnnrt_result result;
-    qnnrt__err_clear(err);
+    qnnrt_error_clear(err);
     if (bytes != NULL) *bytes = 0;
     if (model == NULL || bytes == NULL)
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_save_memory: model or bytes is NULL");
@@ -957,7 +957,7 @@ QNNRT_BUILDER_API qnnrt_result qnnrt_save(qnnrt *model, size_t context, const ch
     void *data = NULL;
     const char *why;
     qnnrt_result result;
-    qnnrt__err_clear(err);
+    qnnrt_error_clear(err);
     if (model == NULL || path == NULL || path[0] == '\0')
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_save: model is NULL, or path is NULL or empty");
     result = qnnrt__save(model, context, NULL, 0, &data, &size, err);
@@ -1191,7 +1191,7 @@ static qnnrt_result qnnrt__build_fail(const qnnrt_builder *b, qnnrt_result code,
 {
     char what[480];
     va_list args;
-    qnnrt__err_clear(b->err);
+    qnnrt_error_clear(b->err);
     b->err->code = code;
     if (b->graph != NULL && b->graph->desc.name != NULL)
         qnnrt__err_add(b->err, "graph \"%.200s\": ", b->graph->desc.name);
@@ -2206,7 +2206,7 @@ static qnnrt_result qnnrt__device_choose(qnnrt_builder *b)
         if (qnnrt__device_make(b, guess, dsp_arch) == QNNRT_OK) return QNNRT_OK;
         qnnrt__log(&backend->hooks, QNNRT_LOG_WARN, "compose", b->err->vendor_code, "continuing"
                    " without a chip; float graphs may not compile: %s", b->err->text);
-        qnnrt__err_clear(b->err);
+        qnnrt_error_clear(b->err);
     }
     b->device_soc = backend->soc_model;
     if (soc_model == backend->soc_model && dsp_arch == 0) return QNNRT_OK;
@@ -2973,7 +2973,7 @@ static void qnnrt__builder_clear(qnnrt_builder *b)
     b->last = &b->contexts;
     b->err = &b->error;
     b->into = &b->arena;
-    qnnrt__err_clear(&b->error);
+    qnnrt_error_clear(&b->error);
 }
 
 /* Add a context. Return NULL when out of memory. */
@@ -2999,7 +2999,7 @@ QNNRT_BUILDER_API qnnrt_result qnnrt_builder_create(qnnrt_backend *backend,
     size_t path_bytes;
     qnnrt_builder *b;
     memset(&defaults, 0, sizeof(defaults));
-    qnnrt__err_clear(err);
+    qnnrt_error_clear(err);
     if (out != NULL) *out = NULL;
     if (backend == NULL || out == NULL)
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_builder_create: backend or out is NULL");
@@ -3058,7 +3058,7 @@ QNNRT_BUILDER_API qnnrt_result qnnrt_builder_extend(qnnrt *model, size_t context
 {
     qnnrt_builder *b;
     qnnrt_result result;
-    qnnrt__err_clear(err);
+    qnnrt_error_clear(err);
     if (out != NULL) *out = NULL;
     if (model == NULL || out == NULL)
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_builder_extend: model or out is NULL");
@@ -3232,7 +3232,7 @@ QNNRT_BUILDER_API qnnrt_result qnnrt_builder_supports(qnnrt_builder *b,
     qnnrt__build_node *node;
     qnnrt__abi_op op;
     qnnrt_result result;
-    qnnrt__err_clear(err);
+    qnnrt_error_clear(err);
     if (err == NULL) err = &own;
     if (b == NULL || desc == NULL)
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_builder_supports: builder or desc is NULL");
@@ -3271,7 +3271,7 @@ QNNRT_BUILDER_API qnnrt_result qnnrt_builder_finish(qnnrt_builder *builder, qnnr
                                                     qnnrt_error *err)
 {
     qnnrt_result result;
-    qnnrt__err_clear(err);
+    qnnrt_error_clear(err);
     if (out != NULL) *out = NULL;
     if (builder == NULL)
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_builder_finish: builder is NULL");
@@ -3293,7 +3293,7 @@ QNNRT_BUILDER_API void qnnrt_builder_destroy(qnnrt_builder *builder)
 
 QNNRT_BUILDER_API qnnrt_result qnnrt_builder_reset(qnnrt_builder *b, qnnrt_error *err)
 {
-    qnnrt__err_clear(err);
+    qnnrt_error_clear(err);
     if (b == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_builder_reset: builder is NULL");
     if (b->backend->backend == NULL) return qnnrt__backend_lost(b->backend, err);
     if (b->spent && b->extends) {
@@ -3323,7 +3323,7 @@ QNNRT_BUILDER_API qnnrt_result qnnrt_builder_key(qnnrt_builder *builder, uint64_
                                                  qnnrt_error *err)
 {
     qnnrt__mix own;
-    qnnrt__err_clear(err);
+    qnnrt_error_clear(err);
     if (key != NULL) key[0] = key[1] = 0;
     if (builder == NULL || key == NULL)
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_builder_key: builder or key is NULL");

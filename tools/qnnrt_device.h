@@ -582,7 +582,7 @@ QNNRT_DEVICE_API qnnrt_result qnnrt_backend_register_ops(qnnrt_backend *backend,
 {
     qnnrt__package *package;
     qnnrt_result result;
-    qnnrt__err_clear(err);
+    qnnrt_error_clear(err);
     if (backend == NULL || path == NULL || path[0] == '\0' || provider == NULL ||
         provider[0] == '\0')
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_backend_register_ops: backend, path or provider"
@@ -729,7 +729,7 @@ QNNRT_DEVICE_API qnnrt_result qnnrt_power_set(qnnrt_backend *backend, const qnnr
     qnnrt__abi_code code = 0;
     qnnrt_result result = QNNRT_OK;
     uint32_t mark;
-    qnnrt__err_clear(err);
+    qnnrt_error_clear(err);
     if (report != NULL) memset(report, 0, sizeof(*report));
     if (backend == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_power_set: backend is NULL");
     if (desc != NULL) result = qnnrt_device__vote_check(&backend->power, desc, err);
@@ -832,7 +832,7 @@ QNNRT_DEVICE_API qnnrt_result qnnrt_update(qnnrt *model, size_t context, const c
     qnnrt__abi_tensor change;
     qnnrt__abi_code code;
     qnnrt_result result;
-    qnnrt__err_clear(err);
+    qnnrt_error_clear(err);
     if (model == NULL || graph == NULL || tensor == NULL || data == NULL)
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_update: model, graph, tensor or data is NULL");
     if (context >= model->info.context_count)
@@ -951,7 +951,7 @@ static qnnrt_result qnnrt__group_again(qnnrt *model, size_t at, qnnrt_error *err
                " spill-fill memory (0x%x): each context has its own", b->path,
                (unsigned)(err->vendor_code & 0xFFFF));
     group->bytes = 0;
-    qnnrt__err_clear(err);
+    qnnrt_error_clear(err);
     return qnnrt__resident_again(model, at, err);
 }
 
@@ -979,7 +979,7 @@ static qnnrt_result qnnrt__group_create(qnnrt *model, qnnrt_error *err)
 static qnnrt_result qnnrt__group_caller(const qnnrt *model, int taken, const char *call,
                                         qnnrt_error *err)
 {
-    qnnrt__err_clear(err);
+    qnnrt_error_clear(err);
     if (model == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "%s: model is NULL", call);
     if (model->residency == QNNRT_RESIDENT_CALLER && model->info.backend != NULL &&
         (taken || model->take == NULL)) return QNNRT_OK;
@@ -1190,7 +1190,7 @@ QNNRT_DEVICE_API qnnrt_result qnnrt_model_recover(qnnrt *model, qnnrt_error *err
     uint32_t builders;
     qnnrt_result result;
     qnnrt_backend *b;
-    qnnrt__err_clear(err);
+    qnnrt_error_clear(err);
     if (model == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_model_recover: model is NULL");
     b = model->info.backend;
     if (b == NULL)

@@ -777,7 +777,7 @@ QNNRT_PROFILE_API qnnrt_result qnnrt_profile_create(qnnrt_profile_level level,
     qnnrt_hooks own = qnnrt__hooks_none;
     qnnrt_profile *profile;
     qnnrt_result result;
-    qnnrt__err_clear(err);
+    qnnrt_error_clear(err);
     if (out == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_profile_create: out is NULL");
     *out = NULL;
     result = qnnrt__profile_check(level, "qnnrt_profile_create", err);
