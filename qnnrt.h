@@ -4008,7 +4008,8 @@ typedef struct qnnrt__plan_node {
 
 typedef struct qnnrt__plan_rank {
     uint64_t size;     /* bytes rounded up to the block's alignment                         */
-    uint64_t key;      /* of the next sort                                                  */
+    uint64_t key;      /* of the next sort ...                                              */
+    uint64_t tie;      /* ... and of equal keys                                             */
     size_t   place;    /* in the order before it                                            */
 } qnnrt__plan_rank;
 
@@ -4037,12 +4038,12 @@ typedef enum qnnrt__plan_rule {
     QNNRT__PLAN_BY_KEY         /* as the keys are                                           */
 } qnnrt__plan_rule;
 
-/* Order by falling key, then by falling size; equal ones keep their order. */
+/* Order by falling key and tie; equal ones keep their order. */
 static int qnnrt__plan_compare(const void *a, const void *b)
 {
     const qnnrt__plan_rank *x = (const qnnrt__plan_rank *)a, *y = (const qnnrt__plan_rank *)b;
     if (x->key != y->key) return x->key > y->key ? -1 : 1;
-    if (x->size != y->size) return x->size > y->size ? -1 : 1;
+    if (x->tie != y->tie) return x->tie > y->tie ? -1 : 1;
     return x->place < y->place ? -1 : x->place > y->place;
 }
 
@@ -4055,6 +4056,7 @@ static void qnnrt__plan_sort(const qnnrt__plan_work *w, uint32_t *order, qnnrt__
         if (rule == QNNRT__PLAN_BY_END) rank->key = UINT32_MAX - x->last;
         if (rule == QNNRT__PLAN_BY_LENGTH) rank->key = x->last - x->first;
         if (rule == QNNRT__PLAN_BY_SIZE) rank->key = 0;
+        rank->tie = rule == QNNRT__PLAN_BY_END || rule == QNNRT__PLAN_BY_KEY ? 0 : rank->size;
         rank->place = k;
         w->sorted[k] = rank;
     }
@@ -10564,7 +10566,7 @@ typedef struct qnnrt__spot {           /* where a slot of an entry lives */
 
 typedef struct qnnrt__entry {
     const qnnrt_pipeline *pipeline;
-    uint32_t     group;                /* from 1 */
+    uint32_t     group;                /* 1 + the first entry of its group */
     uint32_t     begin;                /* its first step on the time line of its group */
     size_t       block;                /* the first one of its own */
     qnnrt__spot *spots;                /* [slot] */
@@ -10576,8 +10578,7 @@ struct qnnrt_plan {
     qnnrt_plan_info   info;
     qnnrt_plan_block *blocks;
     qnnrt__entry     *entries;
-    size_t            entry_count, buffer_count, group_count; /* blocks [0, buffer_count) are the
-                                                                 buffers */
+    size_t            entry_count, buffer_count;    /* blocks [0, buffer_count) are the buffers */
     int               per_tensor;      /* qnnrt_plan_desc.per_tensor */
     uint32_t         *aligns;          /* [block] */
     uint32_t          users;           /* mems */
@@ -10743,11 +10744,12 @@ static int qnnrt__place_group_order(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Sort entries by group, number the groups, and put the pipelines of each group one after the other
-   on a time line, so that the scratch of two of them is never alive at the same time. */
+/* Sort entries by the first entry of their group, which gives the group its number, and put the
+   pipelines of each group one after the other on a time line, so that the scratch of two of them is
+   never alive at the same time. */
 static void qnnrt__place_groups(qnnrt_plan *plan, const qnnrt_plan_desc *desc, const void **order)
 {
-    uint32_t group = 0, steps = 0;
+    uint32_t group = 0, first = 0, steps = 0;
     size_t e;
     for (e = 0; e < plan->entry_count; ++e) {
         plan->entries[e].pipeline = desc->entries[e].pipeline;
@@ -10756,13 +10758,16 @@ static void qnnrt__place_groups(qnnrt_plan *plan, const qnnrt_plan_desc *desc, c
     }
     qnnrt_sort(order, plan->entry_count, qnnrt__place_group_order);
     for (e = 0; e < plan->entry_count; ++e) {
+        const size_t at = (size_t)((const qnnrt__entry *)order[e] - plan->entries);
+        if (group == 0 || plan->entries[at].group != group) first = (uint32_t)at + 1;
+        group = plan->entries[at].group;
+        plan->entries[at].group = first;
+    }
+    qnnrt_sort(order, plan->entry_count, qnnrt__place_group_order);
+    for (e = 0; e < plan->entry_count; ++e) {
         qnnrt__entry *entry = &plan->entries[(const qnnrt__entry *)order[e] - plan->entries];
-        if (group == 0 || entry->group != group) {
-            ++plan->group_count;
-            steps = 0;
-        }
+        if (e == 0 || entry->group != group) steps = 0;
         group = entry->group;
-        entry->group = (uint32_t)plan->group_count;
         entry->begin = steps;
         steps += (uint32_t)entry->pipeline->info.step_count;
     }
@@ -11257,7 +11262,7 @@ QNNRT_API qnnrt_result qnnrt_mem_create(qnnrt_plan *plan, const qnnrt_mem_desc *
                                                   sizeof(*mem->offsets));
     mem->buffers = (qnnrt_buffer_info *)qnnrt__arena_alloc(&mem->arena, plan->buffer_count,
                                                            sizeof(*mem->buffers));
-    mem->busy = (int *)qnnrt__arena_alloc(&mem->arena, plan->group_count + 1, sizeof(*mem->busy));
+    mem->busy = (int *)qnnrt__arena_alloc(&mem->arena, plan->entry_count + 1, sizeof(*mem->busy));
     if (mem->arena.failed != QNNRT_OK) result = qnnrt__fail_memory(err, "memory of a plan");
     mem->bytes = plan->info.peak;
     for (i = 0; result == QNNRT_OK && i < plan->info.block_count; ++i)
