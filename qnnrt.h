@@ -8320,8 +8320,10 @@ static qnnrt_result qnnrt__scan_folder(qnnrt__scan *scan, const char *folder, qn
     if (stopped == QNNRT_E_LIMIT)
         return qnnrt__fail(err, QNNRT_E_LIMIT, "%s has more than %u entries (limits.entries)",
                            folder, (unsigned)scan->most);
-    qnnrt_sort((const void **)scan->binaries.files, scan->binaries.count, qnnrt__scan_name_order);
-    qnnrt_sort((const void **)scan->texts.files, scan->texts.count, qnnrt__scan_name_order);
+    qnnrt_sort((const void **)(void *)scan->binaries.files, scan->binaries.count,
+               qnnrt__scan_name_order);
+    qnnrt_sort((const void **)(void *)scan->texts.files, scan->texts.count,
+               qnnrt__scan_name_order);
     return QNNRT_OK;
 }
 
@@ -8397,7 +8399,7 @@ static qnnrt_result qnnrt__scan_choose(qnnrt__scan *scan, const char *folder, in
     }
     if (!scan->json_only) result = qnnrt__scan_pair(scan, folder, err);
     if (result != QNNRT_OK) return result;
-    qnnrt_sort((const void **)list->files, list->count, qnnrt__scan_order);
+    qnnrt_sort((const void **)(void *)list->files, list->count, qnnrt__scan_order);
     scan->files = list->files;
     scan->kind = list->files[0]->kind;
     for (i = 0; i < list->count; ++i) {
@@ -8723,7 +8725,7 @@ static qnnrt_result qnnrt__wiring_ends(qnnrt_pipeline *p, size_t names, qnnrt_er
             end->name = end->tensor->name;
         }
     }
-    qnnrt_sort((const void **)p->by_name, p->end_count, qnnrt__wiring_order);
+    qnnrt_sort((const void **)(void *)p->by_name, p->end_count, qnnrt__wiring_order);
     return QNNRT_OK;
 }
 
@@ -8832,7 +8834,7 @@ static qnnrt_result qnnrt__wiring_share(const qnnrt_pipeline *p, qnnrt_error *er
         if (!end->output && !end->apart && end->source == NULL && end->constant == NULL)
             inputs[count++] = end;
     }
-    qnnrt_sort((const void **)inputs, count, qnnrt__wiring_share_order);
+    qnnrt_sort((const void **)(void *)inputs, count, qnnrt__wiring_share_order);
     for (i = 1; i < count; ++i)
         if (strcmp(inputs[i - 1]->name, inputs[i]->name) == 0 &&
             qnnrt__compare_order(inputs[i - 1]->tensor, inputs[i]->tensor) == 0)
@@ -9215,7 +9217,7 @@ static qnnrt_result qnnrt__slot_names(qnnrt_pipeline *p, qnnrt_error *err)
     p->info.names = names;
     if (p->info.name_count == 0) return QNNRT_OK;
     p->name_count = p->end_count + p->info.name_count;
-    qnnrt_sort((const void **)p->by_name, p->name_count, qnnrt__wiring_order);
+    qnnrt_sort((const void **)(void *)p->by_name, p->name_count, qnnrt__wiring_order);
     for (i = 0; i < p->name_count; ++i) {
         if (!p->by_name[i]->called) continue;
         names[count].name = p->by_name[i]->name;
