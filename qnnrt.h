@@ -1502,7 +1502,12 @@ QNNRT_API qnnrt_result qnnrt_check_version(uint32_t version, size_t structs);
      41 * sizeof(qnnrt_host_step) + 43 * sizeof(qnnrt_plan_desc) + 47 * sizeof(qnnrt_entry_desc) + \
      53 * sizeof(qnnrt_place_desc) + 59 * sizeof(qnnrt_plan_block) + \
      61 * sizeof(qnnrt_prepare_desc) + 67 * sizeof(qnnrt_mem_info) + \
-     71 * sizeof(qnnrt_buffer_info) + 73 * sizeof(qnnrt_use_desc))
+     71 * sizeof(qnnrt_buffer_info) + 73 * sizeof(qnnrt_use_desc) + \
+     79 * sizeof(qnnrt_edge_info) + 83 * sizeof(qnnrt_name_info) + \
+     89 * sizeof(qnnrt_buffer_desc) + 97 * sizeof(qnnrt_step_desc) + \
+     101 * sizeof(qnnrt_edge_desc) + \
+     103 * sizeof(qnnrt_plan_info) + 107 * sizeof(qnnrt_transfer_info) + \
+     109 * sizeof(qnnrt_mem_block) + 113 * sizeof(qnnrt_arena))
 
 #ifdef __cplusplus
 }
@@ -12795,7 +12800,7 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
            qnnrt_file.name, qnnrt_backend_desc.power, qnnrt_mem_provider, qnnrt_host_step.derived,
            and the calls for code that stands on qnnrt.h.
            Changed: a missing file or folder is QNNRT_E_NOT_FOUND in each call. A plan takes at
-           most 65,536 places. A newline that an error inserts becomes a blank. Programs link
+           most limits.places. A newline that an error inserts becomes a blank. Programs link
            without libgcc. qnnrt_power_set() after a recovery that failed is QNNRT_E_STATE.
            Metadata is read as qnn-context-binary-utility and qnnrt-run write it: no longer
            "scaleOffsetEncoding" and its kin, "quantization", "data_type", "currentDimensions",
