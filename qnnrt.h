@@ -10083,7 +10083,7 @@ static qnnrt_result qnnrt__folder_order(qnnrt *model, qnnrt__scan *scan, const c
 {
     qnnrt_json_reader r;
     qnnrt_result result, ended;
-    void *text;
+    void *text = NULL;
     size_t more;
     scan->list = "genie_config.json";
     result = qnnrt__folder_begin(model, folder, scan->list, path, &text, &r, err);
@@ -10106,7 +10106,7 @@ static qnnrt_result qnnrt__folder_refuse(const qnnrt *model, const char *folder,
                                          char path[QNNRT__PATH_MAX], qnnrt_error *err)
 {
     qnnrt_json_reader r;
-    void *text;
+    void *text = NULL;
     int found = 0;
     qnnrt_result result = qnnrt__folder_begin(model, folder, "qnnrt.json", path, &text, &r, err);
     if (result != QNNRT_OK) return result;
