@@ -6158,9 +6158,9 @@ static int qnnrt__record_wrong(qnnrt__record_reader *read, const qnnrt__record_r
     static const char *const types[] = { "nothing", "null", "false", "true", NULL, NULL, "a list",
                                          "an object" };
     const qnnrt_json_type type = read->r.type;
-    const char *text = types[type] != NULL ? types[type] : read->r.value.text;
+    const size_t bytes = types[type] != NULL ? strlen(types[type]) : read->r.value.bytes;
+    const char *text = types[type] != NULL ? types[type] : bytes > 0 ? read->r.value.text : "";
     const char *quote = type == QNNRT_JSON_STRING ? "\"" : "";
-    const size_t bytes = types[type] != NULL ? strlen(text) : read->r.value.bytes;
     return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" %s %s%.*s%s%s; expected %s",
                               row->key.text, read->element ? "contains" : "is", quote,
                               (int)(bytes < 40 ? bytes : 40), text, bytes > 40 ? "..." : "", quote,
@@ -6307,7 +6307,7 @@ static int qnnrt__record_lacks(qnnrt__record_reader *read, const char *key,
             continue;
         }
         qnnrt__table_append(keys, sizeof(keys), "%s\"%.*s\"", count++ == 0 ? ", but " : ", ",
-                            (int)bytes, r.key.text);
+                            (int)bytes, bytes > 0 ? r.key.text : "");
         qnnrt_json_skip(&r);
     }
     return qnnrt__record_fail(read, QNNRT_E_FORMAT, "it has no \"%s\"%s", key, keys);

@@ -775,7 +775,7 @@ TEST(wrong_document_is_named)
         { "{'version':1,'info':{'a\\u001b[31mb':1,'\\u0000':2,'a key of more than twenty-four bytes':3}}",
           "no \"graphs\", but \"version\", \"a\\u001b[31mb\", \"\\u0000\", \"a key of more than twent\"" },
         { "{'info':[1,2,{'info':3}]}",                                                   "\"info\" is a list" },
-        { "{'some':'thing'}",                                                            "no \"graphs\", but \"some\"" },
+        { "{'some':'thing','':1}",                                                       "no \"graphs\", but \"some\", \"\"" },
         { "{'some':'thing'}",                                                            "hint: Take the text that qnnrt-run inspect" },
         { "{'model_name':'cnn','graph_inputs':[],'nodes':[]}",                           "\"model_name\", \"graph_inputs\", \"nodes\"" },
         { "\177ELF and more",                                                            "ELF" },
