@@ -7889,27 +7889,20 @@ static qnnrt_result qnnrt__model_leave(qnnrt *model)
     return model->own ? qnnrt__backend_free(b) : QNNRT_OK;
 }
 
-/* Free a context with its backend's lock, and its file. */
-static qnnrt_result qnnrt__model_free_context(const qnnrt *model, qnnrt__context *context)
-{
-    const qnnrt_hooks *hooks = context->backend != NULL ? &context->backend->hooks : &model->hooks;
-    qnnrt_result result;
-    qnnrt__hooks_lock(hooks);
-    result = qnnrt__context_free(context);
-    qnnrt__hooks_unlock(hooks);
-    qnnrt__context_release_file(context, &model->hooks);
-    return result;
-}
-
 /* Free everything that a model holds; it may be incomplete. */
 static qnnrt_result qnnrt__model_free(qnnrt *model)
 {
     qnnrt_hooks hooks = model->hooks;
     qnnrt_result result = QNNRT_OK;
     size_t i = model->contexts != NULL ? model->info.context_count : 0;
-    while (i-- > 0)
-        if (qnnrt__model_free_context(model, &model->contexts[i]) != QNNRT_OK)
-            result = QNNRT_E_BACKEND;
+    while (i-- > 0) {
+        qnnrt__context *context = &model->contexts[i];
+        const qnnrt_hooks *lock = context->backend != NULL ? &context->backend->hooks : &hooks;
+        qnnrt__hooks_lock(lock);
+        if (qnnrt__context_free(context) != QNNRT_OK) result = QNNRT_E_BACKEND;
+        qnnrt__hooks_unlock(lock);
+        qnnrt__context_release_file(context, &hooks);
+    }
     if (model->made != NULL && model->made->freed(model->made, model) != QNNRT_OK)
         result = QNNRT_E_BACKEND;
     if (qnnrt__model_leave(model) != QNNRT_OK) result = QNNRT_E_BACKEND;
@@ -9017,19 +9010,6 @@ static qnnrt_result qnnrt__wiring_use_about(const qnnrt_pipeline *p, const qnnrt
                              use->tensor != NULL ? use->tensor : "", where);
 }
 
-/* Apply what uses say about inputs. */
-static qnnrt_result qnnrt__wiring_uses(const qnnrt_pipeline *p, const qnnrt_pipeline_desc *desc,
-                                       qnnrt_error *err)
-{
-    size_t i;
-    for (i = 0; i < desc->use_count; ++i) {
-        const qnnrt_result result = qnnrt__wiring_use(p, &desc->uses[i], err);
-        if (result != QNNRT_OK)
-            return qnnrt__wiring_use_about(p, &desc->uses[i], i, result, err);
-    }
-    return QNNRT_OK;
-}
-
 /* =====================================================================================
    SLOTS                                                                        >>slot
    Numbers the values that flow through a wired pipeline, and finds them by name.
@@ -9235,24 +9215,6 @@ static qnnrt_result qnnrt__slot_names(qnnrt_pipeline *p, qnnrt_error *err)
     return QNNRT_OK;
 }
 
-/* Put a slot into the buffer that a use names. */
-static qnnrt_result qnnrt__slot_use_buffer(qnnrt_pipeline *p, const qnnrt_use_desc *use,
-                                           qnnrt_place_desc *to, qnnrt_error *err)
-{
-    const uint64_t bytes = to->slot->tensor->bytes;
-    const qnnrt_buffer_desc *buffer =
-        use->buffer < p->info.buffer_count ? &p->info.buffers[use->buffer] : NULL;
-    if (buffer == NULL || !qnnrt__size_within(use->offset, bytes, buffer->bytes))
-        return qnnrt__fail(err, QNNRT_E_ARG, "it needs %llu bytes from %llu on, but buffer %u"
-                           " (\"%.160s\") has %llu", (unsigned long long)bytes,
-                           (unsigned long long)use->offset, (unsigned)use->buffer,
-                           buffer != NULL && buffer->name != NULL ? buffer->name : "",
-                           buffer != NULL ? (unsigned long long)buffer->bytes : 0);
-    to->buffer = use->buffer;
-    to->offset = use->offset;
-    return QNNRT_OK;
-}
-
 /* Apply what a use says about the slot of an end: its name, place or range. */
 static qnnrt_result qnnrt__slot_use(qnnrt_pipeline *p, const qnnrt_use_desc *use,
                                     const qnnrt__end *end, qnnrt_place_desc *places,
@@ -9261,8 +9223,19 @@ static qnnrt_result qnnrt__slot_use(qnnrt_pipeline *p, const qnnrt_use_desc *use
     qnnrt_slot *slot = &p->slots[end->slot];
     qnnrt_result result = use->name != NULL ? qnnrt__slot_use_name(p, use, end, err) : QNNRT_OK;
     if (use->in_buffer && result == QNNRT_OK) {
-        places[p->info.place_count].slot = slot;
-        result = qnnrt__slot_use_buffer(p, use, &places[p->info.place_count++], err);
+        const uint64_t bytes = slot->tensor->bytes;
+        qnnrt_place_desc *to = &places[p->info.place_count++];
+        if (use->buffer >= p->info.buffer_count ||
+            !qnnrt__size_within(use->offset, bytes, p->info.buffers[use->buffer].bytes))
+            return qnnrt__fail(err, QNNRT_E_ARG, "it needs %llu bytes from %llu on, but buffer %u"
+                               " of %u has %llu", (unsigned long long)bytes,
+                               (unsigned long long)use->offset, (unsigned)use->buffer,
+                               (unsigned)p->info.buffer_count,
+                               use->buffer >= p->info.buffer_count ? 0
+                                   : (unsigned long long)p->info.buffers[use->buffer].bytes);
+        to->slot = slot;
+        to->buffer = use->buffer;
+        to->offset = use->offset;
     }
     if (!use->has_range || result != QNNRT_OK) return result;
     if (slot->role != QNNRT_ROLE_INPUT || slot->tensor->dtype != QNNRT_DTYPE_I32)
@@ -9455,7 +9428,10 @@ static qnnrt_result qnnrt__pipeline_wire(qnnrt_pipeline *p, const qnnrt_pipeline
         result = qnnrt__wiring_edge(p, &desc->edges[i], err);
         if (result != QNNRT_OK) qnnrt_error_about(err, result, "edge %u: ", (unsigned)i);
     }
-    if (result == QNNRT_OK) result = qnnrt__wiring_uses(p, desc, err);
+    for (i = 0; i < desc->use_count && result == QNNRT_OK; ++i) {
+        result = qnnrt__wiring_use(p, &desc->uses[i], err);
+        if (result != QNNRT_OK) qnnrt__wiring_use_about(p, &desc->uses[i], i, result, err);
+    }
     if (result == QNNRT_OK && rules) result = qnnrt__wiring_by_name(p, err);
     for (step = 1; step < p->info.step_count && rules && result == QNNRT_OK; ++step)
         if (!qnnrt__wiring_joined(p, step)) result = qnnrt__wiring_by_shape(p, step, &looks, err);
@@ -12802,6 +12778,7 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
            Changed: a missing file or folder is QNNRT_E_NOT_FOUND in each call. A plan takes at
            most limits.places. A newline that an error inserts becomes a blank. Programs link
            without libgcc. qnnrt_power_set() after a recovery that failed is QNNRT_E_STATE.
+           "layer" and "0/layer" are one pipeline, called "layer", if no graph joins it.
            Metadata is read as qnn-context-binary-utility and qnnrt-run write it: no longer
            "scaleOffsetEncoding" and its kin, "quantization", "data_type", "currentDimensions",
            "inputs" and "outputs" of a graph, enumerators as numbers, scale and offset without an
