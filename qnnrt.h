@@ -9251,41 +9251,29 @@ static qnnrt_result qnnrt__slot_use(qnnrt_pipeline *p, const qnnrt_use_desc *use
                                                  " %d to %d", (int)slot->low, (int)slot->high);
 }
 
-/* Copy the buffers of a description. */
-static qnnrt_result qnnrt__slot_buffers(qnnrt_pipeline *p, const qnnrt_pipeline_desc *desc,
-                                        qnnrt_error *err)
-{
-    qnnrt_buffer_desc *buffers = (qnnrt_buffer_desc *)qnnrt__arena_alloc(
-        p->arena, desc->buffer_count, sizeof(*buffers));
-    size_t i;
-    if (buffers == NULL) return qnnrt__fail_memory(err, "a pipeline");
-    for (i = 0; i < desc->buffer_count; ++i) {
-        const char *name = desc->buffers[i].name;
-        buffers[i] = desc->buffers[i];
-        if (name == NULL) continue;
-        buffers[i].name = qnnrt__arena_text(p->arena, name, strlen(name));
-        if (buffers[i].name == NULL) return qnnrt__fail_memory(err, "a pipeline");
-    }
-    p->info.buffers = buffers;
-    p->info.buffer_count = desc->buffer_count;
-    return QNNRT_OK;
-}
-
-/* Apply what uses say about slots. */
+/* Copy the buffers of a description, and apply what uses say about slots. */
 static qnnrt_result qnnrt__slot_uses(qnnrt_pipeline *p, const qnnrt_pipeline_desc *desc,
                                      qnnrt_error *err)
 {
-    size_t i, count = 0;
+    qnnrt_buffer_desc *buffers = (qnnrt_buffer_desc *)qnnrt__arena_alloc(
+        p->arena, desc->buffer_count, sizeof(*buffers));
     qnnrt_place_desc *places;
-    qnnrt_result result = qnnrt__slot_buffers(p, desc, err);
-    if (result != QNNRT_OK) return result;
+    size_t i, count = 0;
     for (i = 0; i < desc->use_count; ++i) count += desc->uses[i].in_buffer != 0;
     places = (qnnrt_place_desc *)qnnrt__arena_alloc(p->arena, count, sizeof(*places));
-    if (places == NULL) return qnnrt__fail_memory(err, "a pipeline");
+    if (buffers == NULL || places == NULL) return qnnrt__fail_memory(err, "a pipeline");
+    p->info.buffers = buffers;
+    p->info.buffer_count = desc->buffer_count;
     p->info.places = places;
+    for (i = 0; i < desc->buffer_count; ++i) {
+        const char *name = desc->buffers[i].name;
+        buffers[i] = desc->buffers[i];
+        if (name != NULL) buffers[i].name = qnnrt__arena_text(p->arena, name, strlen(name));
+        if (name != NULL && buffers[i].name == NULL) return qnnrt__fail_memory(err, "a pipeline");
+    }
     for (i = 0; i < desc->use_count; ++i) {
         const qnnrt_use_desc *use = &desc->uses[i];
-        result = qnnrt__slot_use(
+        const qnnrt_result result = qnnrt__slot_use(
             p, use, qnnrt__wiring_find(p, use->step, use->output != 0, use->tensor), places, err);
         if (result != QNNRT_OK) return qnnrt__wiring_use_about(p, use, i, result, err);
     }
@@ -9742,18 +9730,6 @@ static qnnrt_result qnnrt__pipeline_discover(qnnrt *model, qnnrt_error *err)
     return result;
 }
 
-/* Append the names of the model's pipelines. */
-static void qnnrt__pipeline_list(const qnnrt *model, qnnrt_error *err)
-{
-    size_t i;
-    qnnrt__err_add(err, "\n  it has:");
-    for (i = 0; i < model->info.pipeline_count && i < 8; ++i)
-        qnnrt__err_add(err, " \"%.100s\"%s", model->pipelines[i]->info.name,
-                       model->pipelines[i]->info.failure != NULL ? " (not wired)" : "");
-    if (model->info.pipeline_count > 8)
-        qnnrt__err_add(err, " and %u more", (unsigned)(model->info.pipeline_count - 8));
-}
-
 /* Ways to name a pipeline, in the order in which they are tried. */
 typedef enum qnnrt__pipeline_way {
     QNNRT__PIPELINE_NAMED, QNNRT__PIPELINE_WITH_GRAPH, QNNRT__PIPELINE_SINGLE, QNNRT__PIPELINE_WAYS
@@ -9804,7 +9780,12 @@ QNNRT_API qnnrt_result qnnrt_pipeline_find(const qnnrt *model, const char *name,
     else
         qnnrt__fail(err, result, matches > 1 ? "\"%.200s\" names several pipelines"
                                              : "no pipeline or graph \"%.200s\"", name);
-    qnnrt__pipeline_list(model, err);
+    qnnrt__err_add(err, "\n  it has:");
+    for (i = 0; i < model->info.pipeline_count && i < 8; ++i)
+        qnnrt__err_add(err, " \"%.100s\"%s", model->pipelines[i]->info.name,
+                       model->pipelines[i]->info.failure != NULL ? " (not wired)" : "");
+    if (i < model->info.pipeline_count)
+        qnnrt__err_add(err, " and %u more", (unsigned)(model->info.pipeline_count - i));
     return qnnrt__hint(err, result, "Give the name of one of them.");
 }
 
