@@ -81,7 +81,7 @@
        QNNRT_API              replaces the storage and export prefix of all functions
                               Both also apply to qnnrt_json.h, unless it was included before
        QNNRT_LOG_SLOTS        number of backends that can log at the same time, 1 to 16 (default 8)
-       QNNRT_NO_ERROR_TEXT    drops hints, and symbols and causes of vendor codes (18 KB)
+       QNNRT_NO_ERROR_TEXT    drops hints, and symbols and causes of vendor codes (13 KB)
        QNNRT_NO_JSON          reads metadata from libQnnSystem.so only; qnnrt_json.h is not needed.
                               JSON that desc.files names is then refused
 
