@@ -8103,7 +8103,8 @@ typedef enum qnnrt__scan_kind {
     QNNRT__SCAN_LISTED,                 /* in a list of files, see scan.list */
     QNNRT__SCAN_FORWARD,                /* forward_<i>.bin                    */
     QNNRT__SCAN_PART,                   /* <prefix>_<i>_of_<n>.bin            */
-    QNNRT__SCAN_ANY                     /* any other *.bin                    */
+    QNNRT__SCAN_ANY,                    /* any other *.bin                    */
+    QNNRT__SCAN_TEXT                    /* *_json.json                        */
 } qnnrt__scan_kind;
 
 typedef struct qnnrt__scan_file {
@@ -8115,19 +8116,13 @@ typedef struct qnnrt__scan_file {
     int         taken;
 } qnnrt__scan_file;
 
-typedef struct qnnrt__scan_list {
-    qnnrt__scan_file **files;           /* [count] by name */
-    size_t             count, room;
-} qnnrt__scan_list;
-
 typedef struct qnnrt__scan {
     qnnrt__arena       *arena;
-    qnnrt__scan_list    binaries, texts;    /* *.bin and *_json.json */
-    size_t              entries, listed;
-    qnnrt__scan_file  **files;          /* [count] of the model, in shard order: of binaries or,
-                                           with json_only, of texts */
-    size_t              count;
+    int                 no_texts;       /* 1: JSON files are ignored */
+    qnnrt__scan_file  **files;          /* by name; then the model's [count], in shard order */
+    size_t              count, room, binary_count;
     uint32_t            most;           /* entries of the folder */
+    size_t              entries, listed;
     qnnrt__scan_kind    kind;           /* of these */
     int                 genie;          /* the folder has a genie_config.json */
     int                 manifest;       /* the folder has a qnnrt.json */
@@ -8195,25 +8190,27 @@ static int qnnrt__scan_visit(void *user, const char *name)
 {
     qnnrt__scan *scan = (qnnrt__scan *)user;
     const int binary = qnnrt__scan_ends(name, ".bin");
-    qnnrt__scan_list *list = binary ? &scan->binaries : &scan->texts;
     qnnrt__scan_file *file, **files;
     if (++scan->entries > scan->most) return QNNRT_E_LIMIT;
     scan->genie |= strcmp(name, "genie_config.json") == 0;
     scan->manifest |= strcmp(name, "qnnrt.json") == 0;
-    if (name[0] == '.' || (!binary && !qnnrt__scan_ends(name, "_json.json"))) return 0;
+    if (name[0] == '.' ||
+        (!binary && (scan->no_texts || !qnnrt__scan_ends(name, "_json.json")))) return 0;
     file = (qnnrt__scan_file *)qnnrt__arena_alloc(scan->arena, 1, sizeof(*file));
-    files = (qnnrt__scan_file **)qnnrt__arena_grow(scan->arena, list->files, list->count,
-                                                   sizeof(*files), (uint64_t)list->count + 1,
-                                                   &list->room);
+    files = (qnnrt__scan_file **)qnnrt__arena_grow(scan->arena, scan->files, scan->count,
+                                                   sizeof(*files), (uint64_t)scan->count + 1,
+                                                   &scan->room);
     if (file == NULL || files == NULL ||
         (file->name = qnnrt__arena_text(scan->arena, name, strlen(name))) == NULL)
         return QNNRT_E_MEMORY;
-    file->kind = binary && qnnrt__scan_forward(name, ".bin", &file->index) ? QNNRT__SCAN_FORWARD
-                 : binary && qnnrt__scan_suffix(name, strlen(name) - 4, &file->prefix, &file->index,
-                                                &file->total) ? QNNRT__SCAN_PART : QNNRT__SCAN_ANY;
+    file->kind = !binary ? QNNRT__SCAN_TEXT
+                 : qnnrt__scan_forward(name, ".bin", &file->index) ? QNNRT__SCAN_FORWARD
+                 : qnnrt__scan_suffix(name, strlen(name) - 4, &file->prefix, &file->index,
+                                      &file->total) ? QNNRT__SCAN_PART : QNNRT__SCAN_ANY;
     if (file->kind == QNNRT__SCAN_ANY) file->index = 0;
-    list->files = files;
-    files[list->count++] = file;
+    scan->binary_count += (size_t)binary;
+    scan->files = files;
+    files[scan->count++] = file;
     return 0;
 }
 
@@ -8259,14 +8256,14 @@ static int qnnrt__scan_name_order(const void *a, const void *b)
 }
 
 /* Find a file by its name. Return NULL if there is none. */
-static qnnrt__scan_file *qnnrt__scan_find(const qnnrt__scan_list *list, const char *name)
+static qnnrt__scan_file *qnnrt__scan_find(const qnnrt__scan *scan, const char *name)
 {
     qnnrt__scan_file key;
     size_t at;
     key.name = name;
-    at = qnnrt__sort_bound((const void *const *)list->files, list->count, &key,
+    at = qnnrt__sort_bound((const void *const *)scan->files, scan->count, &key,
                            qnnrt__scan_name_order);
-    return at < list->count && strcmp(list->files[at]->name, name) == 0 ? list->files[at] : NULL;
+    return at < scan->count && strcmp(scan->files[at]->name, name) == 0 ? scan->files[at] : NULL;
 }
 
 /* Check that every numbered shard of a model occurs exactly once. */
@@ -8318,10 +8315,7 @@ static qnnrt_result qnnrt__scan_folder(qnnrt__scan *scan, const char *folder, qn
     if (stopped == QNNRT_E_LIMIT)
         return qnnrt__fail(err, QNNRT_E_LIMIT, "%s has more than %u entries (limits.entries)",
                            folder, (unsigned)scan->most);
-    qnnrt_sort((const void **)(void *)scan->binaries.files, scan->binaries.count,
-               qnnrt__scan_name_order);
-    qnnrt_sort((const void **)(void *)scan->texts.files, scan->texts.count,
-               qnnrt__scan_name_order);
+    qnnrt_sort((const void **)(void *)scan->files, scan->count, qnnrt__scan_name_order);
     return QNNRT_OK;
 }
 
@@ -8331,13 +8325,13 @@ static qnnrt_result qnnrt__scan_folder(qnnrt__scan *scan, const char *folder, qn
 static qnnrt_result qnnrt__scan_list_name(qnnrt__scan *scan, const char *folder, const char *name,
                                           qnnrt_error *err)
 {
-    qnnrt__scan_file *file = qnnrt__scan_find(&scan->binaries, name);
+    qnnrt__scan_file *file = qnnrt__scan_find(scan, name);
     if (!qnnrt__os_plain_name(name))
         return qnnrt__fail(
             err, QNNRT_E_FORMAT,
             "%s/%s: \"ctx-bins\" holds \"%.200s\"; a plain name of a file in the folder is"
             " expected", folder, scan->list, name);
-    if (file == NULL)
+    if (file == NULL || file->kind == QNNRT__SCAN_TEXT)
         return qnnrt__fail(
             err, QNNRT_E_NOT_FOUND, "%s/%s lists \"%.200s\", but the folder has no such *.bin",
             folder, scan->list, name);
@@ -8355,20 +8349,23 @@ static qnnrt_result qnnrt__scan_pair(qnnrt__scan *scan, const char *folder, qnnr
 {
     uint64_t index;
     size_t i;
-    for (i = 0; i < scan->binaries.count; ++i) {
-        qnnrt__scan_file *file = scan->binaries.files[i], *text;
+    for (i = 0; i < scan->count; ++i) {
+        qnnrt__scan_file *file = scan->files[i], *text;
         const size_t stem = strlen(file->name) - 4;
-        char *name = (char *)qnnrt__arena_alloc(scan->arena, stem + sizeof("_json.json"), 1);
+        char *name;
+        if (file->kind == QNNRT__SCAN_TEXT) continue;
+        name = (char *)qnnrt__arena_alloc(scan->arena, stem + sizeof("_json.json"), 1);
         if (name == NULL) return qnnrt__fail_memory(err, "file names");
         snprintf(name, stem + sizeof("_json.json"), "%.*s_json.json", (int)stem, file->name);
-        text = qnnrt__scan_find(&scan->texts, name);
+        text = qnnrt__scan_find(scan, name);
         if (text == NULL) continue;
         file->json = name;
         text->taken = 1;
     }
-    for (i = 0; i < scan->texts.count; ++i) {
-        const qnnrt__scan_file *text = scan->texts.files[i];
-        if (!text->taken && qnnrt__scan_forward(text->name, "_json.json", &index))
+    for (i = 0; i < scan->count; ++i) {
+        const qnnrt__scan_file *text = scan->files[i];
+        if (text->kind == QNNRT__SCAN_TEXT && !text->taken &&
+            qnnrt__scan_forward(text->name, "_json.json", &index))
             return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_FORMAT, "%s: found %s, but not its"
                                                 " binary forward_%llu.bin", folder,
                                                 text->name, (unsigned long long)index),
@@ -8382,32 +8379,31 @@ static qnnrt_result qnnrt__scan_pair(qnnrt__scan *scan, const char *folder, qnnr
 static qnnrt_result qnnrt__scan_choose(qnnrt__scan *scan, const char *folder, int inspect,
                                        const qnnrt_hooks *hooks, qnnrt_error *err)
 {
-    qnnrt__scan_list *list = &scan->binaries;
     qnnrt_result result = QNNRT_OK;
-    size_t i;
-    scan->json_only = inspect && list->count == 0 && scan->texts.count > 0;
-    if (scan->json_only) list = &scan->texts;
-    if (list->count == 0) {
+    size_t i, kept = 0;
+    scan->json_only = inspect && scan->binary_count == 0 && scan->count > 0;
+    if (scan->binary_count == 0 && !scan->json_only) {
         qnnrt__fail(err, QNNRT_E_NOT_FOUND,
                     "no *.bin in the folder %s: a model folder holds context binaries"
                     " (forward_0.bin, model_1_of_4.bin, any *.bin)", folder);
-        if (scan->texts.count > 0)
+        if (scan->count > 0)
             qnnrt__err_add(err, "\n  JSON without a binary can be inspected only");
         return qnnrt__hint(err, QNNRT_E_NOT_FOUND, "Give the folder that holds the *.bin files.");
     }
     if (!scan->json_only) result = qnnrt__scan_pair(scan, folder, err);
     if (result != QNNRT_OK) return result;
-    qnnrt_sort((const void **)(void *)list->files, list->count, qnnrt__scan_order);
-    scan->files = list->files;
-    scan->kind = list->files[0]->kind;
-    for (i = 0; i < list->count; ++i) {
-        if (scan->json_only) list->files[i]->json = list->files[i]->name;
-        if (list->files[i]->kind == scan->kind) ++scan->count;      /* they come first */
-        else qnnrt__log(hooks, QNNRT_LOG_INFO, "scan", 0,
-                        "%s is left out: %s decides which files are the model",
-                        list->files[i]->name,
-                        scan->kind == QNNRT__SCAN_LISTED ? scan->list : list->files[0]->name);
+    qnnrt_sort((const void **)(void *)scan->files, scan->count, qnnrt__scan_order);
+    scan->kind = scan->files[0]->kind;
+    for (i = 0; i < scan->count; ++i) {
+        qnnrt__scan_file *file = scan->files[i];
+        if (scan->json_only) file->json = file->name;
+        if (file->kind == scan->kind) ++kept;      /* they come first */
+        else if (file->kind != QNNRT__SCAN_TEXT)
+            qnnrt__log(hooks, QNNRT_LOG_INFO, "scan", 0,
+                       "%s is left out: %s decides which files are the model", file->name,
+                       scan->kind == QNNRT__SCAN_LISTED ? scan->list : scan->files[0]->name);
     }
+    scan->count = kept;
     return scan->kind == QNNRT__SCAN_FORWARD || scan->kind == QNNRT__SCAN_PART
                ? qnnrt__scan_complete(scan, folder, err) : QNNRT_OK;
 }
@@ -10124,15 +10120,17 @@ static qnnrt_result qnnrt__open_scan(qnnrt *model, qnnrt__open_work *work, const
     qnnrt_result result;
     scan->arena = &model->arena;
     scan->most = model->limits.entries;
+    scan->no_texts = desc->metadata == QNNRT_METADATA_SYSTEM;
+#ifdef QNNRT_NO_JSON
+    scan->no_texts = 1;
+#endif
     result = qnnrt__scan_folder(scan, folder, err);
 #ifndef QNNRT_NO_JSON
-    if (desc->metadata == QNNRT_METADATA_SYSTEM) scan->texts.count = 0;      /* JSON is ignored */
     if (result == QNNRT_OK && scan->manifest && !desc->no_manifest)
         result = qnnrt__folder_refuse(model, folder, work->path, err);
-    if (result == QNNRT_OK && scan->genie && scan->binaries.count > 0)
+    if (result == QNNRT_OK && scan->genie && scan->binary_count > 0)
         result = qnnrt__folder_order(model, scan, folder, work->path, err);
 #else
-    scan->texts.count = 0;      /* JSON files are ignored */
     if (result == QNNRT_OK && scan->manifest && !desc->no_manifest)
         qnnrt__log(&model->hooks, QNNRT_LOG_WARN, "open", 0,
                    "%s/qnnrt.json is ignored: this program was built with QNNRT_NO_JSON", folder);
@@ -10140,8 +10138,7 @@ static qnnrt_result qnnrt__open_scan(qnnrt *model, qnnrt__open_work *work, const
     if (result != QNNRT_OK) return result;
     model->info.folder = qnnrt__arena_text(&model->arena, folder, strlen(folder));
     if (model->info.folder == NULL) return qnnrt__fail_memory(err, "a path");
-    return qnnrt__scan_choose(
-        scan, folder, desc->inspect && desc->metadata != QNNRT_METADATA_SYSTEM, &model->hooks, err);
+    return qnnrt__scan_choose(scan, folder, desc->inspect, &model->hooks, err);
 }
 
 /* Keep a path of a file in a folder, or with "" the caller's. NULL stays NULL. */
