@@ -44,7 +44,7 @@
        with -ffast-math. Fast loops do what is certain, and the rest is computed on integers.
 
    ROOMS (search for the tag)
-       >>config >>walk >>layout >>make >>insert >>public
+       >>config >>walk >>layout >>make >>insert
 */
 #ifndef QNNRT_CONVERT_H
 #define QNNRT_CONVERT_H
@@ -568,11 +568,14 @@ static qnnrt_result qnnrt_convert__make_resolve(qnnrt_converter *c, qnnrt_error 
     return result;
 }
 
-/* Convert, and count what does not fit. */
-static qnnrt_result qnnrt_convert__data(qnnrt_converter *converter, const void *from, void *to,
-                                        qnnrt_error *err)
+QNNRT_CONVERT_API qnnrt_result qnnrt_convert_data(qnnrt_converter *converter, const void *from,
+                                                  void *to, qnnrt_error *err)
 {
-    const size_t lost = (size_t)qnnrt_convert__run(converter, from, to);
+    size_t lost;
+    qnnrt_error_clear(err);
+    if (converter == NULL || from == NULL || to == NULL)
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_convert_data: an argument is NULL");
+    lost = (size_t)qnnrt_convert__run(converter, from, to);
     __atomic_store_n(&converter->lost, lost, __ATOMIC_RELAXED);
     if (lost == 0) return QNNRT_OK;
     __atomic_fetch_add(&converter->lost_ever, lost, __ATOMIC_RELAXED);
@@ -589,7 +592,7 @@ static qnnrt_result qnnrt_convert__exec(void *user, const qnnrt_graph_info *step
                                         qnnrt_error *err)
 {
     (void)step;
-    return qnnrt_convert__data((qnnrt_converter *)user, inputs[0], outputs[0], err);
+    return qnnrt_convert_data((qnnrt_converter *)user, inputs[0], outputs[0], err);
 }
 
 /* Copy bytes, or return NULL for none. */
@@ -622,24 +625,29 @@ static void qnnrt_convert__make_copy(qnnrt_arena *arena, const qnnrt_tensor_info
                                                                    scales, sizeof(int32_t));
 }
 
-static void qnnrt_convert__free(qnnrt_converter *converter)
+QNNRT_CONVERT_API void qnnrt_convert_free(qnnrt_converter *converter)
 {
+    if (converter == NULL) return;
     const qnnrt_hooks hooks = converter->arena.hooks;
     qnnrt_arena_free(&converter->arena);
     qnnrt_hooks_free(&hooks, converter);
 }
 
-/* Make a converter. */
-static qnnrt_result qnnrt_convert__make(const qnnrt_tensor_info *from, const qnnrt_tensor_info *to,
-                                        const qnnrt_convert_desc *desc, qnnrt_converter **out,
-                                        qnnrt_error *err)
+QNNRT_CONVERT_API qnnrt_result qnnrt_convert_create(const qnnrt_tensor_info *from,
+                                                    const qnnrt_tensor_info *to,
+                                                    const qnnrt_convert_desc *desc,
+                                                    qnnrt_converter **out, qnnrt_error *err)
 {
     static const char begin[] = "convert ";
+    qnnrt_result result;
+    qnnrt_error_clear(err);
+    if (out != NULL) *out = NULL;
+    if (out == NULL || from == NULL || to == NULL || desc == NULL)
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_convert_create: an argument is NULL");
     const char *name = desc->name != NULL ? desc->name : from->name != NULL ? from->name : "";
     const size_t skip = desc->name != NULL ? 0 : sizeof(begin) - 1, length = strlen(name);
     qnnrt_converter *c = (qnnrt_converter *)qnnrt_hooks_alloc(&desc->hooks, 1,
                                                               sizeof(*c) + skip + length + 1);
-    qnnrt_result result = QNNRT_OK;
     if (c == NULL) return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory for a converter");
     memcpy((char *)(c + 1), begin, skip);
     memcpy((char *)(c + 1) + skip, name, length);
@@ -659,8 +667,31 @@ static qnnrt_result qnnrt_convert__make(const qnnrt_tensor_info *from, const qnn
     if (c->arena.failed == QNNRT_OK) result = qnnrt_convert__make_resolve(c, err);
     else result = qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory for a converter");
     if (result == QNNRT_OK) *out = c;
-    else qnnrt_convert__free(c);
+    else qnnrt_convert_free(c);
     return result;
+}
+
+QNNRT_CONVERT_API const qnnrt_host_step *qnnrt_convert_step(const qnnrt_converter *converter)
+{
+    return converter != NULL ? &converter->step : NULL;
+}
+
+QNNRT_CONVERT_API qnnrt_converter_info qnnrt_convert_get_info(const qnnrt_converter *converter)
+{
+    qnnrt_converter_info info;
+    memset(&info, 0, sizeof(info));
+    if (converter == NULL) return info;
+    info.how       = converter->how;
+    info.exact     = converter->exact;
+    info.lost      = __atomic_load_n(&converter->lost, __ATOMIC_RELAXED);
+    info.lost_ever = __atomic_load_n(&converter->lost_ever, __ATOMIC_RELAXED);
+    return info;
+}
+
+QNNRT_CONVERT_API qnnrt_converter *qnnrt_convert_of(const qnnrt_step_info *step)
+{
+    return step != NULL && step->host != NULL && step->host->exec == qnnrt_convert__exec
+               ? (qnnrt_converter *)step->host->user : NULL;
 }
 
 /* =====================================================================================
@@ -690,11 +721,6 @@ struct qnnrt_conversions {
     size_t               edge_count;
     size_t               count;             /* of converters */
 };
-
-static qnnrt_result qnnrt_convert__insert_memory(qnnrt_error *err)
-{
-    return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory for the conversions of a pipeline");
-}
 
 /* Find the tensors of a step; there are none if the description does not say which they are. */
 static qnnrt_graph_info qnnrt_convert__insert_graph(const qnnrt_step_desc *step)
@@ -819,11 +845,11 @@ static int qnnrt_convert__edge_shares(const qnnrt_convert__edge *x, const qnnrt_
 }
 
 /* Give each edge the first one whose converter it shares. Return 0 when out of memory. */
-static int qnnrt_convert__insert_share(qnnrt_conversions *c, qnnrt_arena *scratch)
+static int qnnrt_convert__insert_share(qnnrt_conversions *c)
 {
     qnnrt_convert__edge *first = c->edges;
     const void **sorted =
-        (const void **)qnnrt_arena_get(scratch, c->edge_count, sizeof(*sorted));
+        (const void **)qnnrt_arena_get(&c->arena, c->edge_count, sizeof(*sorted));
     if (sorted == NULL) return 0;
     for (size_t i = 0; i < c->edge_count; ++i) sorted[i] = &c->edges[i];
     qnnrt_sort(sorted, c->edge_count, qnnrt_convert__edge_order);
@@ -856,8 +882,8 @@ static qnnrt_result qnnrt_convert__insert_make(qnnrt_conversions *c, const qnnrt
         desc.how   = edge->wish->how;
         desc.exact = edge->wish->exact;
         desc.hooks = c->arena.hooks;
-        const qnnrt_result result = qnnrt_convert__make(edge->from, edge->to, &desc,
-                                                        &edge->converter, &why);
+        const qnnrt_result result = qnnrt_convert_create(edge->from, edge->to, &desc,
+                                                         &edge->converter, &why);
         if (result != QNNRT_OK) {
             qnnrt_error_set(err, result, "edge %u: %s", (unsigned)edge->edge, why.text);
             return why.hint[0] != '\0' ? qnnrt_error_hint(err, result, "%s", why.hint) : result;
@@ -920,7 +946,7 @@ static void qnnrt_convert__insert_edges(const qnnrt_conversions *c,
 /* Fill in a description of which `asked` edges ask for a conversion. */
 static qnnrt_result qnnrt_convert__insert(qnnrt_conversions *c, const qnnrt_pipeline_desc *given,
                                           const qnnrt_conversion *wishes, size_t asked,
-                                          qnnrt_arena *scratch, qnnrt_error *err)
+                                          qnnrt_error *err)
 {
     qnnrt_result result = qnnrt_convert__insert_check(given, err);
     size_t last[2] = { SIZE_MAX, SIZE_MAX };
@@ -934,8 +960,7 @@ static qnnrt_result qnnrt_convert__insert(qnnrt_conversions *c, const qnnrt_pipe
         result = qnnrt_convert__insert_ends(given, &c->edges[c->edge_count++], last, err);
     }
     if (result != QNNRT_OK) return result;
-    if (c->numbers == NULL || !qnnrt_convert__insert_share(c, scratch))
-        return qnnrt_convert__insert_memory(err);
+    if (c->numbers == NULL || !qnnrt_convert__insert_share(c)) return QNNRT_E_MEMORY;
     result = qnnrt_convert__insert_make(c, given->edges, err);
     if (result != QNNRT_OK) return result;
     qnnrt_step_desc *steps = (qnnrt_step_desc *)qnnrt_arena_get(
@@ -944,7 +969,7 @@ static qnnrt_result qnnrt_convert__insert(qnnrt_conversions *c, const qnnrt_pipe
         &c->arena, (uint64_t)given->edge_count + c->count, sizeof(*edges));
     qnnrt_use_desc *uses =
         (qnnrt_use_desc *)qnnrt_arena_get(&c->arena, given->use_count, sizeof(*uses));
-    if (steps == NULL || edges == NULL || uses == NULL) return qnnrt_convert__insert_memory(err);
+    if (c->arena.failed != QNNRT_OK) return QNNRT_E_MEMORY;
     qnnrt_convert__insert_steps(c, given, steps);
     qnnrt_convert__insert_edges(c, given, edges);
     for (size_t i = 0; i < given->use_count; ++i) {
@@ -959,62 +984,6 @@ static qnnrt_result qnnrt_convert__insert(qnnrt_conversions *c, const qnnrt_pipe
     return QNNRT_OK;
 }
 
-/* =====================================================================================
-   PUBLIC                                                                        >>public
-   The functions of the declarations.
-   Needs: every room above
-   Knows nothing of: nothing
-   ===================================================================================== */
-
-QNNRT_CONVERT_API qnnrt_result qnnrt_convert_create(const qnnrt_tensor_info *from,
-                                                    const qnnrt_tensor_info *to,
-                                                    const qnnrt_convert_desc *desc,
-                                                    qnnrt_converter **out, qnnrt_error *err)
-{
-    qnnrt_error_clear(err);
-    if (out != NULL) *out = NULL;
-    if (out == NULL || from == NULL || to == NULL || desc == NULL)
-        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_convert_create: an argument is NULL");
-    return qnnrt_convert__make(from, to, desc, out, err);
-}
-
-QNNRT_CONVERT_API const qnnrt_host_step *qnnrt_convert_step(const qnnrt_converter *converter)
-{
-    return converter != NULL ? &converter->step : NULL;
-}
-
-QNNRT_CONVERT_API qnnrt_result qnnrt_convert_data(qnnrt_converter *converter, const void *from,
-                                                  void *to, qnnrt_error *err)
-{
-    qnnrt_error_clear(err);
-    if (converter == NULL || from == NULL || to == NULL)
-        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_convert_data: an argument is NULL");
-    return qnnrt_convert__data(converter, from, to, err);
-}
-
-QNNRT_CONVERT_API qnnrt_converter_info qnnrt_convert_get_info(const qnnrt_converter *converter)
-{
-    qnnrt_converter_info info;
-    memset(&info, 0, sizeof(info));
-    if (converter == NULL) return info;
-    info.how       = converter->how;
-    info.exact     = converter->exact;
-    info.lost      = __atomic_load_n(&converter->lost, __ATOMIC_RELAXED);
-    info.lost_ever = __atomic_load_n(&converter->lost_ever, __ATOMIC_RELAXED);
-    return info;
-}
-
-QNNRT_CONVERT_API void qnnrt_convert_free(qnnrt_converter *converter)
-{
-    if (converter != NULL) qnnrt_convert__free(converter);
-}
-
-QNNRT_CONVERT_API qnnrt_converter *qnnrt_convert_of(const qnnrt_step_info *step)
-{
-    return step != NULL && step->host != NULL && step->host->exec == qnnrt_convert__exec
-               ? (qnnrt_converter *)step->host->user : NULL;
-}
-
 QNNRT_CONVERT_API qnnrt_result qnnrt_conversions_create(const qnnrt_pipeline_desc *desc,
                                                         const qnnrt_conversion *wishes,
                                                         const qnnrt_hooks *hooks,
@@ -1022,7 +991,6 @@ QNNRT_CONVERT_API qnnrt_result qnnrt_conversions_create(const qnnrt_pipeline_des
                                                         qnnrt_error *err)
 {
     qnnrt_conversions *c;
-    qnnrt_arena scratch;
     qnnrt_result result = QNNRT_OK;
     size_t asked = 0;
     qnnrt_error_clear(err);
@@ -1033,22 +1001,19 @@ QNNRT_CONVERT_API qnnrt_result qnnrt_conversions_create(const qnnrt_pipeline_des
         return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_conversions_create: an argument is NULL,"
                                " or steps, edges or uses are NULL with a count");
     c = (qnnrt_conversions *)qnnrt_hooks_alloc(hooks, 1, sizeof(*c));
-    if (c == NULL) return qnnrt_convert__insert_memory(err);
-    memset(&scratch, 0, sizeof(scratch));
-    if (hooks != NULL) c->arena.hooks = scratch.hooks = *hooks;
+    if (c == NULL)
+        return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory for conversions");
+    if (hooks != NULL) c->arena.hooks = *hooks;
     c->arena.chunk = 1024;
     c->desc = *desc;
     for (size_t i = 0; wishes != NULL && i < desc->edge_count; ++i)
         asked += wishes[i].how != QNNRT_CONVERT_NONE || wishes[i].exact;
     c->step_count = asked > 0 ? desc->step_count : 0;
-    if (asked > 0) result = qnnrt_convert__insert(c, desc, wishes, asked, &scratch, err);
-    qnnrt_arena_free(&scratch);
-    if (result != QNNRT_OK) {
-        qnnrt_conversions_free(c);
-        return result;
-    }
-    *out = c;
-    return QNNRT_OK;
+    if (asked > 0) result = qnnrt_convert__insert(c, desc, wishes, asked, err);
+    if (result == QNNRT_E_MEMORY) qnnrt_error_set(err, result, "out of memory for conversions");
+    if (result == QNNRT_OK) *out = c;
+    else qnnrt_conversions_free(c);
+    return result;
 }
 
 QNNRT_CONVERT_API const qnnrt_pipeline_desc *
