@@ -7875,24 +7875,12 @@ static void qnnrt__model_give(qnnrt *model, qnnrt_backend *b, int own)
     qnnrt__os_count(&b->users, 1);
 }
 
-/* Take its backend from a model. */
-static qnnrt_result qnnrt__model_leave(qnnrt *model)
-{
-    qnnrt_backend *b = model->info.backend;
-    qnnrt__backend_model **at;
-    if (b == NULL) return QNNRT_OK;
-    qnnrt__os_lock(&b->lists_lock);
-    for (at = &b->models; *at != &model->link;) at = &(*at)->next;
-    *at = model->link.next;
-    qnnrt__os_unlock(&b->lists_lock);
-    qnnrt__os_count(&b->users, -1);
-    return model->own ? qnnrt__backend_free(b) : QNNRT_OK;
-}
-
 /* Free everything that a model holds; it may be incomplete. */
 static qnnrt_result qnnrt__model_free(qnnrt *model)
 {
     qnnrt_hooks hooks = model->hooks;
+    qnnrt_backend *b = model->info.backend;
+    qnnrt__backend_model **at;
     qnnrt_result result = QNNRT_OK;
     size_t i = model->contexts != NULL ? model->info.context_count : 0;
     while (i-- > 0) {
@@ -7905,7 +7893,14 @@ static qnnrt_result qnnrt__model_free(qnnrt *model)
     }
     if (model->made != NULL && model->made->freed(model->made, model) != QNNRT_OK)
         result = QNNRT_E_BACKEND;
-    if (qnnrt__model_leave(model) != QNNRT_OK) result = QNNRT_E_BACKEND;
+    if (b != NULL) {
+        qnnrt__os_lock(&b->lists_lock);
+        for (at = &b->models; *at != &model->link;) at = &(*at)->next;
+        *at = model->link.next;
+        qnnrt__os_unlock(&b->lists_lock);
+        qnnrt__os_count(&b->users, -1);
+        if (model->own && qnnrt__backend_free(b) != QNNRT_OK) result = QNNRT_E_BACKEND;
+    }
     qnnrt_arena_free(&model->arena);
     qnnrt__mem_free(&hooks, model);
     return result;
@@ -8573,20 +8568,6 @@ static qnnrt_result qnnrt__program_host(qnnrt__arena *arena, const qnnrt_limits 
     to->kind = host->derived ? QNNRT_STEP_DERIVED : QNNRT_STEP_HOST;
     to->graph = graph;
     to->host = copy;
-    return result;
-}
-
-/* Fill in the steps of a description. */
-static qnnrt_result qnnrt__program_make(qnnrt__arena *arena, const qnnrt_limits *limits,
-                                        const qnnrt_pipeline_desc *desc, qnnrt_step_info *steps,
-                                        qnnrt_error *err)
-{
-    qnnrt_result result = QNNRT_OK;
-    size_t i;
-    for (i = 0; i < desc->step_count && result == QNNRT_OK; ++i)
-        result = desc->steps[i].host != NULL
-                     ? qnnrt__program_host(arena, limits, desc->steps[i].host, i, &steps[i], err)
-                     : qnnrt__program_graph(&steps[i], &desc->steps[i], i, err);
     return result;
 }
 
@@ -9433,7 +9414,8 @@ static qnnrt_result qnnrt__pipeline_build(qnnrt__arena *arena, const qnnrt *mode
                                           qnnrt_pipeline **out, qnnrt_error *err)
 {
     qnnrt_pipeline *p = (qnnrt_pipeline *)qnnrt__arena_alloc(arena, 1, sizeof(*p));
-    qnnrt_result result;
+    qnnrt_result result = QNNRT_OK;
+    size_t i;
     *out = NULL;
     if (p == NULL || arena->failed != QNNRT_OK) return qnnrt__fail_memory(err, "a pipeline");
     p->self = p;
@@ -9445,7 +9427,11 @@ static qnnrt_result qnnrt__pipeline_build(qnnrt__arena *arena, const qnnrt *mode
     p->info.steps = p->steps =
         (qnnrt_step_info *)qnnrt__arena_alloc(arena, desc->step_count, sizeof(*p->steps));
     if (p->steps == NULL) return qnnrt__fail_memory(err, "a pipeline");
-    result = qnnrt__program_make(arena, &model->limits, desc, p->steps, err);
+    for (i = 0; i < desc->step_count && result == QNNRT_OK; ++i)
+        result = desc->steps[i].host != NULL
+                     ? qnnrt__program_host(arena, &model->limits, desc->steps[i].host, i,
+                                           &p->steps[i], err)
+                     : qnnrt__program_graph(&p->steps[i], &desc->steps[i], i, err);
     if (result != QNNRT_OK) return result;
     *out = p;
     return qnnrt__pipeline_wire(p, desc, err);
