@@ -217,6 +217,7 @@ TEST(names_of_the_library_may_be_missing_or_hostile)
     CHECK_EQ(qnnrt_backend_open(&desc, &backend, &one.err), QNNRT_OK);
     CHECK(strcmp(qnnrt_backend_get_info(backend)->provider, "") == 0);
     CHECK(strcmp(qnnrt_backend_get_info(backend)->build_id, "") == 0);
+    CHECK(memcmp(qnnrt_backend_get_info(backend)->hooks, &desc.hooks, sizeof(desc.hooks)) == 0);
     CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
     NOTHING_LEFT();
     TRY(stops("name=\x1b[31mred\xff\x01%n%s; build=\x1b[2J%n%n; fail=backendValidateOpConfig:6005",

@@ -2342,6 +2342,52 @@ TEST(limit_files_holds_at_its_edge)
     CLOSE(model);
 }
 
+/* Entries of a folder, and entries and places of a plan. */
+TEST(limits_entries_and_places_hold_at_their_edges)
+{
+    const char *folder = test_tmpdir();
+    qnnrt_desc desc = new_desc();
+    qnnrt_entry_desc entries[5];
+    qnnrt_place_desc places[2];
+    qnnrt_plan_desc plan_desc;
+    qnnrt_plan *plan = NULL;
+    qnnrt *model = NULL;
+    unsigned i;
+    fake_begin("");
+    for (i = 0; i < 2; ++i) {
+        char name[32];
+        snprintf(name, sizeof(name), "forward_%u.bin", i);
+        CHECK(shard_write(folder, name, i));
+    }
+    desc.limits.entries = 3;                     /* "." and ".." count, too */
+    FAILS(folder, &desc, QNNRT_E_LIMIT, "more than 3 entries", "limits.entries");
+    desc.limits.entries = 4;
+    desc.limits.places = 1;
+    OPENS(folder, &desc, &model);
+    memset(entries, 0, sizeof(entries));
+    memset(places, 0, sizeof(places));
+    memset(&plan_desc, 0, sizeof(plan_desc));
+    for (i = 0; i < 5; ++i) entries[i].pipeline = qnnrt_get_info(model)->pipelines[0];
+    for (i = 0; i < 2; ++i) {
+        places[i].slot = &qnnrt_pipeline_get_info(entries[0].pipeline)->slots[i];
+        places[i].caller_io = 1;
+    }
+    plan_desc.entries = entries;
+    plan_desc.entry_count = 5;
+    CHECK_EQ(qnnrt_plan_create(&plan_desc, &plan, &error), QNNRT_E_LIMIT);
+    CHECK_STR(error.text, "limits.entries (4)");
+    plan_desc.entry_count = 4;
+    plan_desc.places = places;
+    plan_desc.place_count = 2;
+    CHECK_EQ(qnnrt_plan_create(&plan_desc, &plan, &error), QNNRT_E_LIMIT);
+    CHECK_STR(error.text, "limits.places (1)");
+    CHECK(plan == NULL);
+    plan_desc.place_count = 1;
+    CHECK_EQ(qnnrt_plan_create(&plan_desc, &plan, &error), QNNRT_OK);
+    CHECK_EQ(qnnrt_plan_destroy(plan), QNNRT_OK);
+    CLOSE(model);
+}
+
 TEST(limit_files_is_256_by_default)
 {
     qnnrt_desc desc = new_desc();
@@ -3006,6 +3052,7 @@ TEST_MAIN("files")
     RUN(limit_arena_bytes_stops_many_tensors_of_4_gib);
     RUN(limit_arena_bytes_is_4_gib_by_default);
     RUN(limit_files_holds_at_its_edge);
+    RUN(limits_entries_and_places_hold_at_their_edges);
     RUN(limit_files_is_256_by_default);
     RUN(limit_tensors_counts_all_of_one_model);
     RUN(blobs_of_unknown_versions_and_sizes_are_read_as_far_as_they_are_known);
