@@ -12738,7 +12738,7 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
            Added: qnnrt_backend_info.hooks, limits.scales, .entries and .places, desc.check,
            QNNRT_CHECK_VERSION(), qnnrt_exec_steps(), qnnrt_pipeline_prepare(),
            qnnrt_file.name, qnnrt_backend_desc.power, qnnrt_mem_provider, qnnrt_host_step.derived,
-           and the calls for code that stands on qnnrt.h.
+           and the calls for code that stands on qnnrt.h, with qnnrt_values_convert().
            Changed: a missing file or folder is QNNRT_E_NOT_FOUND in each call. A plan takes at
            most limits.places. A newline that an error inserts becomes a blank. Programs link
            without libgcc. qnnrt_power_set() after a recovery that failed is QNNRT_E_STATE.
