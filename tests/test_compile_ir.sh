@@ -155,7 +155,7 @@ for contexts in 1 2; do
     for id in -1 128 2147483647; do
         run --ctx_dir "$out" --backend_so "$ref" --graph decode --input "input_ids=$tmp/$id"
         is program_${contexts}_$id 1
-        says program_${contexts}_why_$id err "$tmp/$id: pipeline \"decode\": input \"input_ids\": element 0 is $id; expected 0 to 127"
+        says program_${contexts}_why_$id err "$tmp/$id: pipeline \"decode\": input \"input_ids\" element 0 is $id; expected 0 to 127"
     done
     printf '\0\0\376\102' >"$tmp/f127" && printf '\0\0\0\103' >"$tmp/f128"
     run --ctx_dir "$out" --backend_so "$ref" --graph decode --input_data_type float --input "input_ids=$tmp/f127"
