@@ -1099,6 +1099,10 @@ typedef struct qnnrt_plan_desc {
                                                    after an exec; peak is then equal to naive.
                                                    Groups and reuse_inputs share nothing (default
                                                    0: blocks share memory over time) */
+    int                      guard;             /* 1: every block has pages of its own, and ends as
+                                                   its elements allow where an inaccessible page
+                                                   begins: the first access beyond it faults. The
+                                                   memory is then plain, and that of qnnrt */
 } qnnrt_plan_desc;
 
 typedef struct qnnrt_plan_block {               /* one rectangle of the plan */
@@ -1143,8 +1147,6 @@ typedef struct qnnrt_mem_desc {
     void  *data;       /* the caller's block, aligned as the plan, borrowed until the mem is
                           destroyed (default NULL: the mem allocates its own) */
     size_t bytes;      /* of data, at least the plan's peak */
-    int    guard;      /* 1: every block has its own pages, which it shares with no other block,
-                          and a guard page after them */
     qnnrt_mem_kind kind;     /* what the memory is made of (default 0: plain memory) */
     const char *rpcmem_path; /* QNNRT_MEM_RPCMEM (default NULL: "libcdsprpc.so", by the system's
                                 search) */
@@ -1160,7 +1162,7 @@ typedef struct qnnrt_mem_desc {
    slots.
    desc     options; NULL for the defaults
    Returns  QNNRT_OK; QNNRT_E_ARG (a caller's block or descriptor that is too small or misaligned:
-            the text has both values); QNNRT_E_LIMIT (guard pages beyond the address space);
+            the text has both values; also a block or another kind for a plan with guard);
             QNNRT_E_LIBRARY (no libcdsprpc.so), QNNRT_E_UNSUPPORTED (more than 2 GiB without
             rpcmem_alloc2), QNNRT_E_BACKEND (rpcmem_to_fd failed), or what a provider returns: never
             with QNNRT_MEM_SHARED, which takes the next kind; QNNRT_E_MEMORY
@@ -1213,6 +1215,7 @@ typedef struct qnnrt_prepare_desc {
                                     bound, qnnrt_exec() returns QNNRT_E_STATE; the text names the
                                     first that is not */
     int            per_tensor;   /* 1: no two tensors share memory, see qnnrt_plan_desc */
+    int            guard;        /* 1: pages that fault, see qnnrt_plan_desc */
     uint32_t       align;        /* of every tensor, a power of two (default 0: 64) */
     qnnrt_mem_desc mem;          /* the memory of the run */
 } qnnrt_prepare_desc;
@@ -10527,6 +10530,7 @@ struct qnnrt_plan {
     qnnrt__entry     *entries;
     size_t            entry_count, buffer_count;    /* blocks [0, buffer_count) are the buffers */
     int               per_tensor;      /* qnnrt_plan_desc.per_tensor */
+    uint64_t          guard;           /* bytes of a guard page, 0: there are none */
     uint32_t         *aligns;          /* [block] */
     uint32_t          users;           /* mems */
 };
@@ -10792,6 +10796,27 @@ static void qnnrt__place_add(const qnnrt_plan *plan, qnnrt__place_region *region
     item->last = shares ? b->last : 0;
 }
 
+/* Give each block pages of its own; it ends, as its elements allow, where its guard page begins. A
+   buffer keeps its own alignment. */
+static qnnrt_result qnnrt__place_guard(qnnrt_plan *plan)
+{
+    uint64_t at = 0, padded;
+    size_t i;
+    for (i = 0; i < plan->info.block_count; ++i) {
+        qnnrt_plan_block *b = &plan->blocks[i];
+        uint64_t align = plan->aligns[i];
+        if (b->slot != NULL)
+            align = (qnnrt__dtype_find(b->slot->tensor->dtype)->bits + 7) / 8;
+        if (!qnnrt__size_align(b->bytes, align, &padded) || !qnnrt__size_add(at, padded, &at) ||
+            !qnnrt__size_align(at, align > plan->guard ? align : plan->guard, &at) ||
+            at > SIZE_MAX / 4) return QNNRT_E_LIMIT;
+        b->offset = at - padded;
+        at += plan->guard;
+    }
+    plan->info.peak = plan->info.bound = plan->info.naive = at;
+    return QNNRT_OK;
+}
+
 /* Pack the blocks of a region after the blocks that have a place already, and make it empty. */
 static qnnrt_result qnnrt__place_pack(qnnrt_plan *plan, qnnrt__place_region *region)
 {
@@ -10831,15 +10856,15 @@ static qnnrt_result qnnrt__place_offsets(qnnrt_plan *plan, const void *const *or
         if (plan->aligns[i] > plan->info.align) plan->info.align = plan->aligns[i];
         if (!qnnrt__place_shares(plan, i)) qnnrt__place_add(plan, &region, i, 0);
     }
-    result = qnnrt__place_pack(plan, &region);
-    for (e = 0; e < plan->entry_count && result == QNNRT_OK; ++e) {
+    result = plan->guard != 0 ? qnnrt__place_guard(plan) : qnnrt__place_pack(plan, &region);
+    for (e = 0; e < plan->entry_count && plan->guard == 0 && result == QNNRT_OK; ++e) {
         const qnnrt__entry *entry = (const qnnrt__entry *)order[e];
         const size_t own = (size_t)(entry - plan->entries);
         if (entry->begin == 0) result = qnnrt__place_pack(plan, &region);       /* a new group */
         for (i = entry->block; i < count && plan->blocks[i].entry == own; ++i)
             if (qnnrt__place_shares(plan, i)) qnnrt__place_add(plan, &region, i, 1);
     }
-    if (result == QNNRT_OK) result = qnnrt__place_pack(plan, &region);
+    if (result == QNNRT_OK && plan->guard == 0) result = qnnrt__place_pack(plan, &region);
     if (result != QNNRT_OK)
         return qnnrt__fail(err, result, "the sizes of the plan pass 2^62 bytes");
     if (plan->info.peak > plan->limits.arena_bytes)
@@ -10895,6 +10920,7 @@ static qnnrt_result qnnrt__place_fill(qnnrt_plan *plan, const qnnrt_plan_desc *d
     plan->entry_count = desc->entry_count;
     plan->buffer_count = desc->buffer_count;
     plan->per_tensor = desc->per_tensor;
+    plan->guard = desc->guard ? qnnrt__os_page_bytes() : 0;
     plan->entries =
         (qnnrt__entry *)qnnrt__arena_alloc(&plan->arena, plan->entry_count, sizeof(*plan->entries));
     for (e = 0; e < plan->entry_count && plan->entries != NULL; ++e) {
@@ -10978,7 +11004,7 @@ QNNRT_API const qnnrt_plan_info *qnnrt_plan_get_info(const qnnrt_plan *plan)
 /* =====================================================================================
    AREA                                                                            >>area
    The memory of a plan: it gives the blocks of the plan their addresses.
-   Needs: >>os >>size >>mem >>err >>log >>share >>dtype >>quant >>model >>wiring >>place
+   Needs: >>os >>size >>mem >>err >>log >>share >>quant >>model >>wiring >>place
    Knows nothing of: how offsets are found, vendor calls
    ===================================================================================== */
 
@@ -10986,14 +11012,12 @@ struct qnnrt_mem {
     qnnrt__arena   arena;
     qnnrt_plan    *plan;
     unsigned char *data;
-    uint64_t       bytes;
     void          *owned;              /* what the allocator gave, or NULL */
     void          *map;                /* pages of our own with guards, or NULL */
     qnnrt__share   shared;
     qnnrt__share  *share;              /* &shared; NULL: plain memory */
     qnnrt_backend *backend;            /* whose lock guards the users of the shared memory */
     size_t         map_bytes;
-    uint64_t      *offsets;            /* [block] */
     qnnrt_buffer_info *buffers;        /* [buffer] */
     qnnrt_mem_info info;
     int           *busy;               /* [group] */
@@ -11042,7 +11066,7 @@ static qnnrt_result qnnrt__area_kind(qnnrt_mem *mem, const qnnrt_mem_desc *desc,
                                      const qnnrt_mem_provider *provider, qnnrt_error *err)
 {
     qnnrt_result result;
-    if (desc->guard)
+    if (mem->plan->guard != 0)
         return qnnrt__fail(err, QNNRT_E_ARG, "memory with guard pages cannot be shared");
     if (desc->data != NULL)
         return qnnrt__fail(err, QNNRT_E_ARG, "the caller's block cannot become memory of kind"
@@ -11071,7 +11095,7 @@ static qnnrt_result qnnrt__area_shared(qnnrt_mem *mem, const qnnrt_mem_desc *des
     for (from = rpcmem; from != NULL; from = from->next) {
         if (qnnrt__area_kind(mem, desc, from, &why[1]) == QNNRT_OK) return QNNRT_OK;
         qnnrt__err_add(&why[0], "%s%.500s", from != rpcmem ? "; " : "", why[1].text);
-        if (desc->guard || desc->data != NULL) break;       /* one reason for all */
+        if (mem->plan->guard != 0 || desc->data != NULL) break;       /* one reason for all */
     }
     mem->info.reason = why[0].text;
     qnnrt__log_error(&mem->arena.hooks, QNNRT_LOG_WARN, "area",
@@ -11079,57 +11103,30 @@ static qnnrt_result qnnrt__area_shared(qnnrt_mem *mem, const qnnrt_mem_desc *des
     return QNNRT_OK;
 }
 
-/* Give each block pages of its own. A block ends where its guard page begins, as its elements
-   allow; a buffer keeps its own alignment. Return the bytes of all pages, or 0 if they exceed the
-   address space. */
-static uint64_t qnnrt__area_guard_offsets(qnnrt_mem *mem, uint64_t page)
-{
-    const qnnrt_plan *plan = mem->plan;
-    uint64_t at = 0, padded;
-    size_t i;
-    for (i = 0; i < plan->info.block_count; ++i) {
-        const qnnrt_plan_block *b = &plan->blocks[i];
-        uint64_t align = plan->aligns[i];
-        if (b->slot != NULL)
-            align = (qnnrt__dtype_find(b->slot->tensor->dtype)->bits + 7) / 8;
-        if (!qnnrt__size_align(b->bytes, align, &padded) || !qnnrt__size_add(at, padded, &at) ||
-            !qnnrt__size_align(at, align > page ? align : page, &at) || at > SIZE_MAX / 4)
-            return 0;
-        mem->offsets[i] = at - padded;
-        at += page;
-    }
-    return at;
-}
-
-/* Make the memory of pages, with a guard page after every block. */
+/* Make the memory of pages, with the guard pages of the plan. */
 static qnnrt_result qnnrt__area_guard(qnnrt_mem *mem, qnnrt_error *err)
 {
-    const qnnrt_plan *plan = mem->plan;
-    uint64_t page = qnnrt__os_page_bytes(), slack = plan->info.align > page ? plan->info.align : 0;
-    uint64_t bytes = qnnrt__area_guard_offsets(mem, page);
+    const qnnrt_plan_info *info = &mem->plan->info;
+    const uint64_t page = mem->plan->guard, slack = info->align > page ? info->align : 0;
     uintptr_t base;
     size_t i;
-    if (bytes == 0)
-        return qnnrt__fail(err, QNNRT_E_LIMIT,
-                           "memory with guard pages does not fit into the address space");
-    mem->map_bytes = (size_t)(bytes + slack);
+    mem->map_bytes = (size_t)(info->peak + slack);
     mem->map = qnnrt__os_pages(mem->map_bytes);
     if (mem->map == NULL)
         return qnnrt__fail(err, QNNRT_E_MEMORY, "out of memory for %llu bytes of guarded pages",
-                           (unsigned long long)bytes);
+                           (unsigned long long)info->peak);
     base = (uintptr_t)mem->map;
     if (slack > 0) base = (base + (uintptr_t)slack - 1) & ~((uintptr_t)slack - 1);
     mem->data = (unsigned char *)mem->map + (base - (uintptr_t)mem->map);
-    mem->bytes = bytes;
-    for (i = 0; i < plan->info.block_count; ++i) {
-        uint64_t end = mem->offsets[i] + plan->blocks[i].bytes;
+    for (i = 0; i < info->block_count; ++i) {
+        uint64_t end = info->blocks[i].offset + info->blocks[i].bytes;
         qnnrt__size_align(end, page, &end);
         if (!qnnrt__os_pages_forbid(mem->data + (size_t)end, (size_t)page))
             return qnnrt__fail(
                 err, QNNRT_E_MEMORY,
                 "cannot make guard pages for %u blocks; each takes two mappings, and the system"
                 " limits their number (vm.max_map_count)",
-                (unsigned)plan->info.block_count);
+                (unsigned)info->block_count);
     }
     return QNNRT_OK;
 }
@@ -11139,7 +11136,7 @@ static unsigned char *qnnrt__area_address(const qnnrt_mem *mem, size_t entry, si
 {
     const qnnrt__spot *spot = &mem->plan->entries[entry].spots[slot];
     return spot->kind == QNNRT__SPOT_BLOCK
-               ? mem->data + (size_t)(mem->offsets[spot->block] + spot->offset)
+               ? mem->data + (size_t)(mem->plan->blocks[spot->block].offset + spot->offset)
                : NULL;
 }
 
@@ -11166,9 +11163,9 @@ static void qnnrt__area_publish(qnnrt_mem *mem)
 {
     size_t i;
     for (i = 0; i < mem->plan->buffer_count; ++i) {
-        mem->buffers[i].data = mem->data + (size_t)mem->offsets[i];
+        mem->buffers[i].offset = mem->plan->blocks[i].offset;
+        mem->buffers[i].data = mem->data + (size_t)mem->buffers[i].offset;
         mem->buffers[i].bytes = mem->plan->blocks[i].bytes;
-        mem->buffers[i].offset = mem->offsets[i];
     }
     mem->info.buffers = mem->buffers;
     mem->info.buffer_count = mem->plan->buffer_count;
@@ -11186,14 +11183,13 @@ QNNRT_API qnnrt_result qnnrt_mem_create(qnnrt_plan *plan, const qnnrt_mem_desc *
     qnnrt_mem_desc defaults;
     qnnrt_mem *mem;
     qnnrt_result result = qnnrt__err_begin("qnnrt_mem_create", "plan", plan, out, err);
-    size_t i;
     if (result != QNNRT_OK) return result;
     memset(&defaults, 0, sizeof(defaults));
     if (desc == NULL) desc = &defaults;
     rpcmem = qnnrt__share_rpcmem_provider(desc->rpcmem_path);
     if ((unsigned)desc->kind > (unsigned)QNNRT_MEM_PROVIDER)
         return qnnrt__fail(err, QNNRT_E_ARG, "%d is not a kind of memory", (int)desc->kind);
-    if (desc->guard && desc->data != NULL)
+    if (plan->guard != 0 && desc->data != NULL)
         return qnnrt__fail(err, QNNRT_E_ARG,
                            "qnnrt_mem_create: guard pages need memory that qnnrt allocates, but"
                            " data is not NULL");
@@ -11205,22 +11201,18 @@ QNNRT_API qnnrt_result qnnrt_mem_create(qnnrt_plan *plan, const qnnrt_mem_desc *
     mem->info.reason = "";
     mem->plan = plan;
     mem->backend = plan->entries[0].pipeline->model->info.backend;
-    mem->offsets = (uint64_t *)qnnrt__arena_alloc(&mem->arena, plan->info.block_count,
-                                                  sizeof(*mem->offsets));
     mem->buffers = (qnnrt_buffer_info *)qnnrt__arena_alloc(&mem->arena, plan->buffer_count,
                                                            sizeof(*mem->buffers));
     mem->busy = (int *)qnnrt__arena_alloc(&mem->arena, plan->entry_count + 1, sizeof(*mem->busy));
     if (mem->arena.failed != QNNRT_OK) result = qnnrt__fail_memory(err, "memory of a plan");
-    mem->bytes = plan->info.peak;
-    for (i = 0; result == QNNRT_OK && i < plan->info.block_count; ++i)
-        mem->offsets[i] = plan->blocks[i].offset;
     if (result == QNNRT_OK && desc->kind == QNNRT_MEM_SHARED)
         result = qnnrt__area_shared(mem, desc, &rpcmem, err);
     else if (result == QNNRT_OK && desc->kind != QNNRT_MEM_HEAP)
         result = qnnrt__area_kind(mem, desc, desc->kind == QNNRT_MEM_RPCMEM ? &rpcmem
                                                                             : &desc->provider, err);
     if (result == QNNRT_OK && mem->share == NULL)
-        result = desc->guard ? qnnrt__area_guard(mem, err) : qnnrt__area_block(mem, desc, err);
+        result = plan->guard != 0 ? qnnrt__area_guard(mem, err)
+                                  : qnnrt__area_block(mem, desc, err);
     if (result != QNNRT_OK) {
         qnnrt__area_free(mem);
         return qnnrt__hint_general(err, result);
@@ -11228,7 +11220,7 @@ QNNRT_API qnnrt_result qnnrt_mem_create(qnnrt_plan *plan, const qnnrt_mem_desc *
     qnnrt__area_publish(mem);
     if (!desc->no_zero) {
         /* Pages between guards have zero bytes already. */
-        if (mem->map == NULL) memset(mem->data, 0, (size_t)mem->bytes);
+        if (mem->map == NULL) memset(mem->data, 0, (size_t)plan->info.peak);
         qnnrt__area_zero(mem);
     }
     qnnrt__os_count(&plan->users, 1);
@@ -11251,7 +11243,8 @@ QNNRT_API void qnnrt_mem_clear(qnnrt_mem *mem)
     size_t i;
     if (mem == NULL) return;
     for (i = 0; i < mem->plan->info.block_count; ++i)
-        memset(mem->data + (size_t)mem->offsets[i], 0, (size_t)mem->plan->blocks[i].bytes);
+        memset(mem->data + (size_t)mem->plan->blocks[i].offset, 0,
+               (size_t)mem->plan->blocks[i].bytes);
     qnnrt__area_zero(mem);
 }
 
@@ -11903,6 +11896,7 @@ QNNRT_API qnnrt_result qnnrt_pipeline_prepare(const qnnrt_pipeline *pipeline,
     plan_desc.place_count = pipeline->info.place_count;
     plan_desc.align = desc->align;
     plan_desc.per_tensor = desc->per_tensor;
+    plan_desc.guard = desc->guard;
     for (i = 0; i < pipeline->info.step_count && result == QNNRT_OK; ++i)
         result = qnnrt__run_check(&pipeline->steps[i], err);      /* before memory is asked for */
     if (result == QNNRT_OK) result = qnnrt__place_plan(&plan_desc, &plan, err);
@@ -12718,6 +12712,7 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
      qnnrt_program.h, qnnrt_host.h                     qnnrt_compile.h, qnnrt_cpu_fallback.h
      qnnrt_known.h, qnnrt_decoder.h                    qnnrt_quirks.h, qnnrt_llm_graph.h
      desc.align, .guard, .mem_kind, .no_zero           qnnrt_prepare_with()
+     qnnrt_mem_desc.guard                              .guard of a plan and of qnnrt_prepare_desc
      qnnrt_prepare_unbound(), .unbound                 .caller_io
      QNNRT_BUFFER_CALLER                               qnnrt_place_desc.caller_io
      qnnrt_bind_slot()                                 qnnrt_bind_input(), qnnrt_bind_output()

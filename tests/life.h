@@ -316,7 +316,7 @@ static inline void life_exec(life *l, qnnrt *model, const char *name, uint32_t r
     const size_t count = (size_t)rows * LIFE_WIDTH;
     qnnrt_run *run = NULL;
     qnnrt_prepare_desc how = { 0 };
-    how.mem.guard = l->guard;
+    how.guard = l->guard;
     qnnrt_result result = life_stop(l, "prepare", qnnrt_prepare_with(model, name, &how, &run, &l->err));
     if (result != QNNRT_OK) return;
     for (int time = 0; time < 2 && result == QNNRT_OK; ++time) {

@@ -351,7 +351,7 @@ TEST(a_restart_of_the_subsystem_says_what_to_do_and_is_survived)
 /* ---- success with harm ----------------------------------------------------------------------- */
 
 /* The library writes one byte too many and the call returns 0. In plain memory qnnrt cannot
-   detect it, and the byte overwrites what follows; with mem.guard the write itself ends the
+   detect it, and the byte overwrites what follows; with guard the write itself ends the
    process at the place. */
 static int lives_in_a_child(const char *faults, int guard)
 {

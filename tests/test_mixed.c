@@ -226,7 +226,7 @@ static qnnrt_result program_prepare(program *p, int guard)
     entry.pipeline = p->pipeline;
     plan.entries = &entry;
     plan.entry_count = 1;
-    mem.guard = guard;
+    plan.guard = guard;
     if (result == QNNRT_OK) result = qnnrt_plan_create(&plan, &p->plan, &err);
     if (result == QNNRT_OK) result = qnnrt_mem_create(p->plan, &mem, &p->mem, &err);
     if (result == QNNRT_OK) result = qnnrt_run_create(p->mem, 0, &p->run, &err);

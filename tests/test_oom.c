@@ -80,7 +80,7 @@ static void options(qnnrt_desc *desc)
 static const qnnrt_prepare_desc *prepared(void)
 {
     static qnnrt_prepare_desc how;
-    how.mem.guard = guard_pages;
+    how.guard = guard_pages;
     return &how;
 }
 
@@ -132,7 +132,7 @@ static qnnrt_result long_way(qnnrt_error *err)
     memset(places, 0, sizeof(places));
     memset(&plan_desc, 0, sizeof(plan_desc));
     memset(&mem_desc, 0, sizeof(mem_desc));
-    mem_desc.guard = guard_pages;
+    plan_desc.guard = guard_pages;
     result = qnnrt_open(folder, &desc, &model, err);
     for (i = 0; i < 2 && result == QNNRT_OK; ++i) {
         result = qnnrt_pipeline_find(model, i == 0 ? "prefill" : "decode", &entries[i].pipeline, err);

@@ -217,7 +217,7 @@ TEST(mmap_that_fails_is_an_io_error_of_a_file_and_missing_memory_of_pages)
     lies.mmap_errno = ENOMEM;                         /* the process has no mappings left */
     FAILS(folder, &desc, QNNRT_E_IO, path, strerror(ENOMEM));
     truth();
-    how.mem.guard = 1;
+    how.guard = 1;
     OPENS(folder, &desc, &model);
     lies.mmap_errno = ENOMEM;
     lies.anonymous = 1;

@@ -1130,9 +1130,9 @@ static void make_run(void)
     plan.entries = entries;
     plan.entry_count = (size_t)(w.run_count = 1 + chance(30));
     plan.per_tensor = w.per_tensor = chance(25);
-    mem.guard = w.guard = chance(5);
+    plan.guard = w.guard = chance(5);
     mem.no_zero = chance(20);
-    if (!mem.guard && chance(25)) qnnrt_device_memory("shared", &mem);     /* which one backend registers */
+    if (!plan.guard && chance(25)) qnnrt_device_memory("shared", &mem);     /* which one backend registers */
     if (chance(55) && place_slots(&plan, buffers)) p.wrong = WRONG_PLACES;
     w.placed = (int)plan.place_count;
     result = qnnrt_plan_create(&plan, &w.plan, &err);

@@ -648,7 +648,7 @@ TEST(memory_of_the_caller_is_checked)
 {
     const qnnrt_pipeline *one[1];
     qnnrt_plan_desc desc;
-    qnnrt_plan *plan;
+    qnnrt_plan *plan, *guarded;
     qnnrt_mem *mem;
     qnnrt_mem_desc mem_desc;
     qnnrt_error err;
@@ -688,9 +688,11 @@ TEST(memory_of_the_caller_is_checked)
         CHECK_STR(err.text, "64");
     }
     mem_desc.data = data;
-    mem_desc.guard = 1;
-    CHECK_EQ(qnnrt_mem_create(plan, &mem_desc, &mem, &err), QNNRT_E_ARG);
-    mem_desc.guard = 0;
+    desc.guard = 1;
+    guarded = planned(one, NULL, 1, &desc);
+    CHECK(guarded != NULL);
+    CHECK_EQ(qnnrt_mem_create(guarded, &mem_desc, &mem, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_plan_destroy(guarded), QNNRT_OK);
     CHECK_EQ(qnnrt_mem_create(plan, &mem_desc, &mem, &err), QNNRT_OK);
     run = run_of(mem, 0);
     CHECK(run != NULL);
@@ -1221,7 +1223,7 @@ TEST(inputs_that_nobody_sets_are_real_zero)
         fake_begin("");
         memset(&desc, 0, sizeof(desc));
         memset(&how, 0, sizeof(how));
-        how.mem.guard = guard;
+        how.guard = guard;
         model = opened(texts, 1, &desc);
         CHECK(model != NULL);
         CHECK_EQ(qnnrt_prepare_with(model, NULL, &how, &run, NULL), QNNRT_OK);
@@ -1272,7 +1274,7 @@ TEST(memory_is_left_unfilled_where_that_is_asked_for)
             memset(&how, 0, sizeof(how));
             desc.backend_desc.hooks.alloc = dirty_alloc;
             desc.backend_desc.hooks.free = dirty_free;
-            how.mem.guard = guard;
+            how.guard = guard;
             how.mem.no_zero = no_zero;
             model = opened(texts, 1, &desc);
             CHECK(model != NULL);
@@ -1284,11 +1286,14 @@ TEST(memory_is_left_unfilled_where_that_is_asked_for)
             qnnrt_run_destroy(run);
             for (mine = 0; mine < 2 - guard; ++mine) {
                 const qnnrt_pipeline *p = pipeline_of(model, NULL);
-                qnnrt_plan *plan = planned(&p, NULL, 1, NULL);
+                qnnrt_plan_desc plan_desc;
+                qnnrt_plan *plan;
                 qnnrt_mem_desc mem_desc;
                 qnnrt_mem *mem;
+                memset(&plan_desc, 0, sizeof(plan_desc));
+                plan_desc.guard = guard;
+                plan = planned(&p, NULL, 1, &plan_desc);
                 memset(&mem_desc, 0, sizeof(mem_desc));
-                mem_desc.guard = guard;
                 mem_desc.no_zero = no_zero;
                 if (mine) {
                     mem_desc.bytes = (size_t)qnnrt_plan_get_info(plan)->peak;
@@ -1371,11 +1376,13 @@ TEST(each_tensor_has_a_block_of_its_own_where_that_is_asked_for)
                         CHECK(!meet(a->offset, a->bytes, info->blocks[k].offset, info->blocks[k].bytes));
                 }
                 for (guard = 0; guard < 2; ++guard) {
-                    qnnrt_mem_desc mem_desc;
                     qnnrt_mem *mem;
-                    memset(&mem_desc, 0, sizeof(mem_desc));
-                    mem_desc.guard = (int)guard;
-                    CHECK_EQ(qnnrt_mem_create(plan, &mem_desc, &mem, NULL), QNNRT_OK);
+                    if (guard) {
+                        CHECK_EQ(qnnrt_plan_destroy(plan), QNNRT_OK);
+                        plan_desc.guard = 1;
+                        CHECK_EQ(qnnrt_plan_create(&plan_desc, &plan, NULL), QNNRT_OK);
+                    }
+                    CHECK_EQ(qnnrt_mem_create(plan, NULL, &mem, NULL), QNNRT_OK);
                     for (i = 0; i < 4; ++i) {
                         qnnrt_run *run = run_of(mem, i);
                         CHECK(run != NULL);
@@ -1612,7 +1619,7 @@ TEST(guard_pages_catch_one_byte_too_many)
     fake_begin("");
     memset(&desc, 0, sizeof(desc));
     memset(&how, 0, sizeof(how));
-    how.mem.guard = 1;
+    how.guard = 1;
     model = opened(texts, 1, &desc);
     CHECK(model != NULL);
     CHECK_EQ(qnnrt_prepare_with(model, NULL, &how, &run, NULL), QNNRT_OK);
@@ -1662,7 +1669,7 @@ TEST(guard_and_buffers)
     desc.buffers = &buffer;
     desc.places = &place;
     desc.entry_count = desc.buffer_count = desc.place_count = 1;
-    mem_desc.guard = 1;
+    desc.guard = 1;
     for (k = 0; k < sizeof(aligns) / sizeof(aligns[0]); ++k) {
         qnnrt_plan *plan;
         qnnrt_mem *mem;

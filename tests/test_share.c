@@ -154,7 +154,7 @@ static uint64_t copies(void)
 
 /* A plan of both pipelines with two buffers, in which "x" and "y" of prefill may move. */
 enum { MOVES = 24, ROOM = LIFE_ROWS * LIFE_WIDTH * 4 };
-static qnnrt_plan *plan_of(const qnnrt *model, uint64_t align)
+static qnnrt_plan *plan_with(const qnnrt *model, uint64_t align, int guard)
 {
     qnnrt_entry_desc entries[2];
     qnnrt_buffer_desc buffers[2];
@@ -177,6 +177,7 @@ static qnnrt_plan *plan_of(const qnnrt *model, uint64_t align)
     desc.places = places;
     desc.entry_count = desc.buffer_count = desc.place_count = 2;
     desc.align = (uint32_t)align;
+    desc.guard = guard;
     if (qnnrt_pipeline_find(model, "prefill", &entries[0].pipeline, &err) != QNNRT_OK ||
         qnnrt_pipeline_find(model, "kv", &entries[1].pipeline, &err) != QNNRT_OK ||
         qnnrt_slot_find(entries[0].pipeline, "x", QNNRT_ROLE_INPUT, &places[0].slot, &err) != QNNRT_OK ||
@@ -185,6 +186,8 @@ static qnnrt_plan *plan_of(const qnnrt *model, uint64_t align)
         printf("%s\n", err.text);
     return plan;
 }
+
+static qnnrt_plan *plan_of(const qnnrt *model, uint64_t align) { return plan_with(model, align, 0); }
 
 /* ---- registrations --------------------------------------------------------------------------- */
 
@@ -802,7 +805,8 @@ TEST(shared_memory_takes_what_there_is)
     /* guard pages and the caller's block cannot be shared */
     memset(&desc, 0, sizeof desc);
     CHECK(qnnrt_device_memory("shared", &desc));
-    desc.guard = 1;
+    CHECK_EQ(qnnrt_plan_destroy(plan), QNNRT_OK);
+    plan = plan_with(model, 0, 1);
     CHECK_EQ(qnnrt_mem_create(plan, &desc, &mem, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_mem_get_info(mem)->kind, QNNRT_MEM_HEAP);
     CHECK_STR(qnnrt_mem_get_info(mem)->reason, "guard");
@@ -813,7 +817,8 @@ TEST(shared_memory_takes_what_there_is)
     CHECK(qnnrt_device_memory("memfd", &desc));
     CHECK_EQ(qnnrt_mem_create(plan, &desc, &mem, &err), QNNRT_E_ARG);
     CHECK_STR(err.text, "guard");
-    desc.guard = 0;
+    CHECK_EQ(qnnrt_plan_destroy(plan), QNNRT_OK);
+    plan = plan_of(model, 0);
     desc.data = &desc;
     desc.bytes = (size_t)1 << 20;
     CHECK_EQ(qnnrt_mem_create(plan, &desc, &mem, &err), QNNRT_E_ARG);

@@ -327,6 +327,7 @@ static qnnrt_result make_plan(const tool *t, const qnnrt_pipeline *pipeline, qnn
     desc.place_count = info->place_count;
     desc.align = t->set.align;
     desc.per_tensor = t->set.per_tensor;
+    desc.guard = t->set.guard;
     return qnnrt_plan_create(&desc, out, err);
 }
 

@@ -303,7 +303,6 @@ static int start_run(tool *t, job *j, qnnrt_mem **mem, qnnrt_run **run)
 {
     qnnrt_mem_desc desc = {0};
     qnnrt_error err;
-    desc.guard = t->set.guard;
     desc.no_zero = t->set.no_zero;
     qnnrt_device_memory(memory_words[t->set.memory], &desc);
     *mem = NULL;

@@ -821,6 +821,7 @@ qnnrt_plan_desc._fields_ = [
     ('place_count', c_size_t),
     ('align', c_uint32),
     ('per_tensor', c_int),
+    ('guard', c_int),
 ]
 qnnrt_plan_block._fields_ = [
     ('offset', c_uint64),
@@ -842,7 +843,6 @@ qnnrt_plan_info._fields_ = [
 qnnrt_mem_desc._fields_ = [
     ('data', c_void_p),
     ('bytes', c_size_t),
-    ('guard', c_int),
     ('kind', c_int),
     ('rpcmem_path', c_char_p),
     ('provider', qnnrt_mem_provider),
@@ -865,6 +865,7 @@ qnnrt_mem_info._fields_ = [
 qnnrt_prepare_desc._fields_ = [
     ('caller_io', c_int),
     ('per_tensor', c_int),
+    ('guard', c_int),
     ('align', c_uint32),
     ('mem', qnnrt_mem_desc),
 ]

@@ -244,7 +244,7 @@ class Model(Object):
         if swaps and not inspect:
             desc.residency = abi.QNNRT_RESIDENT_CALLER
         self._prepare_desc = abi.qnnrt_prepare_desc()
-        self._prepare_desc.mem.guard = guard
+        self._prepare_desc.guard = guard
         choice(memory, {word: i for i, word in enumerate(_MEMORY)}, "memory")
         lib.qnnrt_device_memory(memory.encode(), byref(self._prepare_desc.mem))
         level = choice(profile, _PROFILES, "profile")
