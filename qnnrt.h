@@ -10502,7 +10502,7 @@ QNNRT_API qnnrt_result qnnrt_open(const char *ctx_dir, const qnnrt_desc *desc, q
 /* =====================================================================================
    PLACE                                                                          >>place
    Slots of pipelines become blocks with lifetimes, and the plan gives them offsets.
-   Needs: >>os >>size >>sort >>mem >>err >>log >>plan >>model >>wiring >>slot >>pipeline
+   Needs: >>os >>size >>sort >>mem >>err >>log >>dtype >>plan >>model >>wiring >>slot >>pipeline
    Knows nothing of: vendor calls
    ===================================================================================== */
 
