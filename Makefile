@@ -537,6 +537,11 @@ tensorrt-check:
 api:
 	@$(PYTHON) tests/test_api.py
 
+.PHONY: core
+## core: how large qnnrt.h is, room by room: before it became small, now, and where the rest went
+core:
+	@CC='$(CC)' $(PYTHON) tests/test_core.py --times
+
 .PHONY: vendor
 ## vendor: write the vendor's codes and names into qnnrt.h, codes and log lines into qnnrt_explain.h, from tools/vendor/vendor.txt
 vendor:
