@@ -12264,14 +12264,6 @@ static qnnrt_result qnnrt__exec_have(qnnrt_run *run, size_t at, qnnrt_error *err
     return QNNRT_OK;
 }
 
-/* Fail with the first slot that is not bound. */
-static qnnrt_result qnnrt__exec_unbound(qnnrt_run *run)
-{
-    size_t s = 0;
-    while (run->slots[s].data != NULL || run->slots[s].omitted) ++s;
-    return qnnrt__run_unbound(run, &run->pipeline->info.slots[s]);
-}
-
 /* Fail, because nothing sets dims. */
 static qnnrt_result qnnrt__exec_rigid(qnnrt_run *run)
 {
@@ -12407,7 +12399,11 @@ static QNNRT__NOT_INLINE qnnrt_result qnnrt__exec_careful(qnnrt_run *run, const 
 {
     const qnnrt_hooks *hooks = &run->parts[0].backend->hooks;
     qnnrt_result result = QNNRT_OK;
-    if (run->missing > 0) return qnnrt__exec_unbound(run);
+    if (run->missing > 0) {
+        const qnnrt__binding *slot = run->slots;
+        while (slot->data != NULL || slot->omitted) ++slot;
+        return qnnrt__run_unbound(run, &run->pipeline->info.slots[slot - run->slots]);
+    }
     if (run->rigid != NULL) return qnnrt__exec_rigid(run);
     if (run->fresh_count > 0) result = qnnrt__exec_overlap(run);
     if (result != QNNRT_OK) return result;
