@@ -7526,7 +7526,7 @@ static void qnnrt__context_explain(const char *file, const unsigned char *data, 
         const int context = strncmp(kind->text, "a context binary", 16) == 0;
         qnnrt_error_about(err, err->code, "%s is no context binary%s: it looks like %s\n  ", file,
                           context ? " of this library" : "", kind->text);
-        err->cause = "the file is of another kind";
+        err->cause = context ? "it was made for another library" : "the file is of another kind";
         err->hint[0] = '\0';
         qnnrt__hint(err, err->code, "%s", kind->cure);
     } else if (bytes >= 40) {
