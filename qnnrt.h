@@ -7077,11 +7077,11 @@ static qnnrt_result qnnrt__backend_explain(qnnrt_backend *b, qnnrt_error *err, c
     return qnnrt__codes_explain(err, call, code, b->log_slot, mark);
 }
 
-/* Refuse a call on a backend that a recovery could not create again. */
-static qnnrt_result qnnrt__backend_lost(const qnnrt_backend *b, qnnrt_error *err)
+/* Refuse a call on a backend or a context, of this name, that is not created again yet. */
+static qnnrt_result qnnrt__backend_lost(const char *name, qnnrt_error *err)
 {
     return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "%s was lost when the DSP restarted",
-                                        b->path), "Call qnnrt_model_recover() of qnnrt_device.h.");
+                                        name), "Call qnnrt_model_recover() of qnnrt_device.h.");
 }
 
 /* Free power vote, device and backend, and with_log the log, as far as they exist. Refusals of the
@@ -7503,13 +7503,6 @@ static int qnnrt__context_looks_right(const unsigned char *data, uint64_t bytes)
     return qnnrt__context_look(data, bytes) == &qnnrt__context_kinds[QNNRT__CONTEXT_VENDOR];
 }
 
-/* Return what a file seems to be, or NULL. */
-static const char *qnnrt__context_kind_text(const unsigned char *data, uint64_t bytes)
-{
-    const qnnrt__context_kind *kind = qnnrt__context_look(data, bytes);
-    return kind != NULL ? kind->text : NULL;
-}
-
 /* Add to an error what the file's head tells. own: a backend's own system interface read the
    file; it knows its own binaries better than this code does, and no others. */
 static void qnnrt__context_explain(const char *file, const unsigned char *data, uint64_t bytes,
@@ -7604,10 +7597,10 @@ static qnnrt_result qnnrt__context_accept(qnnrt__context *context, const qnnrt__
     info->file_bytes = bytes;
     info->fingerprint = found;
     if (bytes < QNNRT__CONTEXT_LEAST) {
-        const char *kind = qnnrt__context_kind_text(context->binary, bytes);
+        const qnnrt__context_kind *kind = qnnrt__context_look(context->binary, bytes);
         qnnrt__fail(err, QNNRT_E_FORMAT, "%s has %llu bytes; a context binary has at least %d",
                     info->file, (unsigned long long)bytes, QNNRT__CONTEXT_LEAST);
-        if (kind != NULL) qnnrt__err_add(err, "\n  it looks like %s", kind);
+        if (kind != NULL) qnnrt__err_add(err, "\n  it looks like %s", kind->text);
         return QNNRT_E_FORMAT;
     }
     if (ways->check != NULL)
@@ -7735,7 +7728,7 @@ static qnnrt_result qnnrt__context_create(qnnrt__context *context, size_t at,
     const uint32_t mark = qnnrt__log_mark(b->log_slot);
     qnnrt__creation creation;
     qnnrt_result result;
-    if (b->backend == NULL) return qnnrt__backend_lost(b, err);
+    if (b->backend == NULL) return qnnrt__backend_lost(b->path, err);
     memset(&creation, 0, sizeof(creation));
     creation.backend = b;
     creation.context = at;
@@ -8032,10 +8025,7 @@ static qnnrt_result qnnrt__resident_again(qnnrt *model, size_t at, qnnrt_error *
 static qnnrt_result qnnrt__resident_missing(const qnnrt *model, size_t at, qnnrt_error *err)
 {
     const char *file = model->infos[at].file;
-    if (model->residency == QNNRT_RESIDENT_ALL)
-        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE,
-                                            "%s was lost when the DSP restarted", file),
-                           "Call qnnrt_model_recover() of qnnrt_device.h.");
+    if (model->residency == QNNRT_RESIDENT_ALL) return qnnrt__backend_lost(file, err);
     return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "context %u, %s, is not loaded",
                                         (unsigned)at, file),
                        "Call qnnrt_context_load() before qnnrt_exec().");
@@ -8111,7 +8101,6 @@ typedef struct qnnrt__scan_file {
     qnnrt__scan_kind kind;
     uint64_t    index, total;           /* listed: its place; forward: i; part: i and n; any: 0 */
     size_t      prefix;                 /* part: bytes before "_<i>_of_<n>.bin" */
-    int         taken;
 } qnnrt__scan_file;
 
 typedef struct qnnrt__scan {
@@ -8121,17 +8110,14 @@ typedef struct qnnrt__scan {
     size_t              count, room, binary_count;
     uint32_t            most;           /* entries of the folder */
     size_t              entries, listed;
-    qnnrt__scan_kind    kind;           /* of these */
     int                 genie;          /* the folder has a genie_config.json */
     int                 manifest;       /* the folder has a qnnrt.json */
     const char         *list;           /* the file that lists files, or NULL */
-    int                 json_only;      /* there are no binaries: files are the texts */
 } qnnrt__scan;
 
 #define QNNRT__SCAN_DIGITS "0123456789"
 
-/* Read the decimal number at *at, of at most 9 digits, and advance *at. Return 0 if there is none.
-   */
+/* Read the number at *at, of at most 9 digits, and advance *at. Return 0 if there is none. */
 static int qnnrt__scan_number(const char **at, uint64_t *value)
 {
     int digits = 0;
@@ -8175,12 +8161,10 @@ static int qnnrt__scan_ends(const char *text, const char *end)
     return length > bytes && strcmp(text + length - bytes, end) == 0;
 }
 
-/* Return 1 if name is "forward_<i>" and then `end`. */
-static int qnnrt__scan_forward(const char *name, const char *end, uint64_t *index)
+/* Return 1 if the first `length` bytes of name are "forward_<i>". */
+static int qnnrt__scan_forward(const char *name, size_t length, uint64_t *index)
 {
-    const char *at = name + 8;
-    return strncmp(name, "forward_", 8) == 0 && qnnrt__scan_number(&at, index) &&
-           strcmp(at, end) == 0;
+    return qnnrt__scan_back(name, &length, "forward_", index) && length == 0;
 }
 
 /* Collect one entry of a folder. Return a failure to end the collecting. */
@@ -8202,7 +8186,7 @@ static int qnnrt__scan_visit(void *user, const char *name)
         (file->name = qnnrt__arena_text(scan->arena, name, strlen(name))) == NULL)
         return QNNRT_E_MEMORY;
     file->kind = !binary ? QNNRT__SCAN_TEXT
-                 : qnnrt__scan_forward(name, ".bin", &file->index) ? QNNRT__SCAN_FORWARD
+                 : qnnrt__scan_forward(name, strlen(name) - 4, &file->index) ? QNNRT__SCAN_FORWARD
                  : qnnrt__scan_suffix(name, strlen(name) - 4, &file->prefix, &file->index,
                                       &file->total) ? QNNRT__SCAN_PART : QNNRT__SCAN_ANY;
     if (file->kind == QNNRT__SCAN_ANY) file->index = 0;
@@ -8212,8 +8196,7 @@ static int qnnrt__scan_visit(void *user, const char *name)
     return 0;
 }
 
-/* Compare names with the numbers in them by value: part_2 is before part_10, and equal to part_02.
-   */
+/* Compare names, numbers in them by value: part_2 is before part_10, and equal to part_02. */
 static int qnnrt__scan_natural(const char *a, const char *b)
 {
     for (;;) {
@@ -8269,7 +8252,7 @@ static qnnrt_result qnnrt__scan_complete(const qnnrt__scan *scan, const char *fo
                                          qnnrt_error *err)
 {
     const qnnrt__scan_file *first = scan->files[0];
-    const int part = scan->kind == QNNRT__SCAN_PART;
+    const int part = first->kind == QNNRT__SCAN_PART;
     size_t i;
     for (i = 0; i < scan->count; ++i) {
         const qnnrt__scan_file *file = scan->files[i];
@@ -8317,70 +8300,37 @@ static qnnrt_result qnnrt__scan_folder(qnnrt__scan *scan, const char *folder, qn
     return QNNRT_OK;
 }
 
-#ifndef QNNRT_NO_JSON
-/* Take a name that scan->list lists as the next shard. It must be a plain name: a path in a file is
-   never followed. */
-static qnnrt_result qnnrt__scan_list_name(qnnrt__scan *scan, const char *folder, const char *name,
-                                          qnnrt_error *err)
-{
-    qnnrt__scan_file *file = qnnrt__scan_find(scan, name);
-    if (!qnnrt__os_plain_name(name))
-        return qnnrt__fail(
-            err, QNNRT_E_FORMAT,
-            "%s/%s: \"ctx-bins\" holds \"%.200s\"; a plain name of a file in the folder is"
-            " expected", folder, scan->list, name);
-    if (file == NULL || file->kind == QNNRT__SCAN_TEXT)
-        return qnnrt__fail(
-            err, QNNRT_E_NOT_FOUND, "%s/%s lists \"%.200s\", but the folder has no such *.bin",
-            folder, scan->list, name);
-    if (file->kind == QNNRT__SCAN_LISTED)
-        return qnnrt__fail(err, QNNRT_E_FORMAT, "%s/%s lists \"%.200s\" twice", folder, scan->list,
-                           name);
-    file->kind = QNNRT__SCAN_LISTED;
-    file->index = scan->listed++;
-    return QNNRT_OK;
-}
-#endif
-
 /* Give every binary its JSON, and refuse a forward_<i>_json.json without a binary. */
 static qnnrt_result qnnrt__scan_pair(qnnrt__scan *scan, const char *folder, qnnrt_error *err)
 {
+    char other[512];      /* names have at most 255 bytes */
     uint64_t index;
     size_t i;
     for (i = 0; i < scan->count; ++i) {
-        qnnrt__scan_file *file = scan->files[i], *text;
-        const size_t stem = strlen(file->name) - 4;
-        char *name;
-        if (file->kind == QNNRT__SCAN_TEXT) continue;
-        name = (char *)qnnrt__arena_alloc(scan->arena, stem + sizeof("_json.json"), 1);
-        if (name == NULL) return qnnrt__fail_memory(err, "file names");
-        snprintf(name, stem + sizeof("_json.json"), "%.*s_json.json", (int)stem, file->name);
-        text = qnnrt__scan_find(scan, name);
-        if (text == NULL) continue;
-        file->json = name;
-        text->taken = 1;
-    }
-    for (i = 0; i < scan->count; ++i) {
-        const qnnrt__scan_file *text = scan->files[i];
-        if (text->kind == QNNRT__SCAN_TEXT && !text->taken &&
-            qnnrt__scan_forward(text->name, "_json.json", &index))
+        qnnrt__scan_file *file = scan->files[i];
+        const int text = file->kind == QNNRT__SCAN_TEXT;
+        const size_t stem = strlen(file->name) - (text ? strlen("_json.json") : strlen(".bin"));
+        const qnnrt__scan_file *found;
+        snprintf(other, sizeof(other), "%.*s%s", (int)stem, file->name,
+                 text ? ".bin" : "_json.json");
+        found = qnnrt__scan_find(scan, other);
+        if (!text && found != NULL) file->json = found->name;
+        if (text && found == NULL && qnnrt__scan_forward(file->name, stem, &index))
             return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_FORMAT, "%s: found %s, but not its"
-                                                " binary forward_%llu.bin", folder,
-                                                text->name, (unsigned long long)index),
+                                                " binary %s", folder, file->name, other),
                                "Copy the folder again, or remove the JSON.");
     }
     return QNNRT_OK;
 }
 
-/* Fill scan->files with the files of the model. With inspect, a folder of JSON alone is accepted.
-   */
+/* Leave the model's in scan->files. With inspect, a folder of JSON alone is accepted: its texts. */
 static qnnrt_result qnnrt__scan_choose(qnnrt__scan *scan, const char *folder, int inspect,
                                        const qnnrt_hooks *hooks, qnnrt_error *err)
 {
     qnnrt_result result = QNNRT_OK;
+    qnnrt__scan_kind kind;
     size_t i, kept = 0;
-    scan->json_only = inspect && scan->binary_count == 0 && scan->count > 0;
-    if (scan->binary_count == 0 && !scan->json_only) {
+    if (scan->binary_count == 0 && (!inspect || scan->count == 0)) {
         qnnrt__fail(err, QNNRT_E_NOT_FOUND,
                     "no *.bin in the folder %s: a model folder holds context binaries"
                     " (forward_0.bin, model_1_of_4.bin, any *.bin)", folder);
@@ -8388,21 +8338,21 @@ static qnnrt_result qnnrt__scan_choose(qnnrt__scan *scan, const char *folder, in
             qnnrt__err_add(err, "\n  JSON without a binary can be inspected only");
         return qnnrt__hint(err, QNNRT_E_NOT_FOUND, "Give the folder that holds the *.bin files.");
     }
-    if (!scan->json_only) result = qnnrt__scan_pair(scan, folder, err);
+    if (scan->binary_count > 0) result = qnnrt__scan_pair(scan, folder, err);
     if (result != QNNRT_OK) return result;
     qnnrt_sort((const void **)(void *)scan->files, scan->count, qnnrt__scan_order);
-    scan->kind = scan->files[0]->kind;
+    kind = scan->files[0]->kind;
     for (i = 0; i < scan->count; ++i) {
         qnnrt__scan_file *file = scan->files[i];
-        if (scan->json_only) file->json = file->name;
-        if (file->kind == scan->kind) ++kept;      /* they come first */
+        if (kind == QNNRT__SCAN_TEXT) file->json = file->name;
+        if (file->kind == kind) ++kept;      /* they come first */
         else if (file->kind != QNNRT__SCAN_TEXT)
             qnnrt__log(hooks, QNNRT_LOG_INFO, "scan", 0,
                        "%s is left out: %s decides which files are the model", file->name,
-                       scan->kind == QNNRT__SCAN_LISTED ? scan->list : scan->files[0]->name);
+                       kind == QNNRT__SCAN_LISTED ? scan->list : scan->files[0]->name);
     }
     scan->count = kept;
-    return scan->kind == QNNRT__SCAN_FORWARD || scan->kind == QNNRT__SCAN_PART
+    return kind == QNNRT__SCAN_FORWARD || kind == QNNRT__SCAN_PART
                ? qnnrt__scan_complete(scan, folder, err) : QNNRT_OK;
 }
 
@@ -9824,21 +9774,6 @@ static qnnrt_result qnnrt__metadata_text(const qnnrt *model, const char *path, v
     return result;
 }
 
-/* Append what a text is that is not JSON. */
-static void qnnrt__metadata_kind(const char *text, size_t bytes, qnnrt_error *err)
-{
-    const unsigned char *data = (const unsigned char *)text;
-    const char *kind = qnnrt__context_looks_right(data, bytes)
-                           ? "a context binary; what is needed here is the JSON made from one"
-                           : qnnrt__context_kind_text(data, bytes);
-    size_t at = 0;
-    while (at < bytes && (text[at] == ' ' || (text[at] >= '\t' && text[at] <= '\r'))) ++at;
-    if (kind != NULL && (at == bytes || (text[at] != '{' && text[at] != '[')))
-        qnnrt__err_add(err, "\n  it looks like %s", kind);
-    qnnrt__hint(err, QNNRT_E_FORMAT, "Take the text that qnnrt-run inspect --json_file, or"
-                " qnn-context-binary-utility, makes from the binary.");
-}
-
 /* Read the JSON of a context into the table's memory. */
 static qnnrt_result qnnrt__metadata_json(const qnnrt *model, const qnnrt__metadata_source *source,
                                          qnnrt__table *table, qnnrt_context_info *info)
@@ -9847,6 +9782,7 @@ static qnnrt_result qnnrt__metadata_json(const qnnrt *model, const qnnrt__metada
     size_t bytes = source->file.json_bytes;
     void *owned = NULL;
     qnnrt_result result;
+    const qnnrt__context_kind *kind;
     table->file = source->json;
     if (text != NULL) {
         result = qnnrt__metadata_size(model, source->json, bytes, table->err);
@@ -9858,7 +9794,15 @@ static qnnrt_result qnnrt__metadata_json(const qnnrt *model, const qnnrt__metada
     if (result != QNNRT_OK && source->binary)
         qnnrt__hint(table->err, result, "Make it again from the binary, remove it, or set"
                     " desc.metadata to QNNRT_METADATA_SYSTEM.");
-    if (result == QNNRT_E_FORMAT) qnnrt__metadata_kind(text, bytes, table->err);
+    if (result == QNNRT_E_FORMAT) {
+        kind = qnnrt__context_look((const unsigned char *)text, bytes);
+        if (kind != NULL && kind != &qnnrt__context_kinds[QNNRT__CONTEXT_TEXT])
+            qnnrt__err_add(table->err, "\n  it looks like %s%s", kind->text,
+                           kind == &qnnrt__context_kinds[QNNRT__CONTEXT_VENDOR]
+                               ? "; what is needed here is the JSON made from one" : "");
+        qnnrt__hint(table->err, result, "Take the text that qnnrt-run inspect --json_file, or"
+                    " qnn-context-binary-utility, makes from the binary.");
+    }
     qnnrt__mem_free(&model->hooks, owned);
     return result;
 }
@@ -9982,21 +9926,34 @@ static qnnrt_result qnnrt__folder_end(const qnnrt *model, const char *path, void
 static qnnrt_result qnnrt__folder_bin(qnnrt__scan *scan, const char *folder, uint32_t most,
                                       qnnrt_json_reader *r, qnnrt_error *err)
 {
-    char plain[1024];
+    qnnrt__scan_file *file;
+    char name[1024];
     if (qnnrt_json_value(r) != QNNRT_JSON_STRING) {
         if (r->error != NULL) return QNNRT_OK;      /* for qnnrt__folder_end() */
         return qnnrt__fail(err, QNNRT_E_FORMAT,
                            "%s/%s: byte %llu: \"ctx-bins\" must contain only names", folder,
                            scan->list, (unsigned long long)(size_t)(r->at - r->begin));
     }
-    if (r->value.bytes >= sizeof(plain) || qnnrt_json_copy(&r->value, plain) != strlen(plain))
+    if (r->value.bytes >= sizeof(name) || qnnrt_json_copy(&r->value, name) != strlen(name))
         return qnnrt__fail(err, QNNRT_E_FORMAT, "%s/%s: \"ctx-bins\" holds a name of %u bytes; it"
                            " is too long or contains \\u0000", folder, scan->list,
                            (unsigned)r->value.bytes);
     if (scan->listed >= most)      /* each name is compared with all files */
         return qnnrt__fail(err, QNNRT_E_LIMIT, "%s/%s lists more than %u context binaries"
                            " (limits.files)", folder, scan->list, (unsigned)most);
-    return qnnrt__scan_list_name(scan, folder, plain, err);
+    if (!qnnrt__os_plain_name(name))    /* a path in a file is never followed */
+        return qnnrt__fail(err, QNNRT_E_FORMAT, "%s/%s: \"ctx-bins\" holds \"%.200s\"; a plain"
+                           " name of a file in the folder is expected", folder, scan->list, name);
+    file = qnnrt__scan_find(scan, name);
+    if (file == NULL || file->kind == QNNRT__SCAN_TEXT)
+        return qnnrt__fail(err, QNNRT_E_NOT_FOUND, "%s/%s lists \"%.200s\", but the folder has no"
+                           " such *.bin", folder, scan->list, name);
+    if (file->kind == QNNRT__SCAN_LISTED)
+        return qnnrt__fail(err, QNNRT_E_FORMAT, "%s/%s lists \"%.200s\" twice", folder, scan->list,
+                           name);
+    file->kind = QNNRT__SCAN_LISTED;
+    file->index = scan->listed++;
+    return QNNRT_OK;
 }
 
 /* Take the names of the first list "ctx-bins" that is not empty, at any depth. *more receives the
@@ -10185,6 +10142,7 @@ static qnnrt_result qnnrt__open_usable(const qnnrt__metadata_source *source, siz
 static qnnrt_result qnnrt__open_list(qnnrt *model, const char *folder, const qnnrt_desc *desc,
                                      qnnrt__open_work *work, qnnrt_error *err)
 {
+    const char *const before = folder != NULL ? folder : "";
     qnnrt_result result = QNNRT_OK;
     size_t i;
     work->count = folder != NULL ? work->scan.count : desc->file_count;
@@ -10201,13 +10159,11 @@ static qnnrt_result qnnrt__open_list(qnnrt *model, const char *folder, const qnn
         else {
             source->file.name = work->scan.files[i]->name;
             source->file.json_path = work->scan.files[i]->json;
-            if (!work->scan.json_only) source->file.path = source->file.name;
+            if (work->scan.binary_count > 0) source->file.path = source->file.name;
         }
-        result = qnnrt__open_path(model, work, folder != NULL ? folder : "", &source->file.path,
-                                  err);
+        result = qnnrt__open_path(model, work, before, &source->file.path, err);
         if (result == QNNRT_OK)
-            result = qnnrt__open_path(model, work, folder != NULL ? folder : "",
-                                      &source->file.json_path, err);
+            result = qnnrt__open_path(model, work, before, &source->file.json_path, err);
         if (result == QNNRT_OK) result = qnnrt__open_names(model, source, i, work->count > 1, err);
         if (result == QNNRT_OK && folder == NULL) result = qnnrt__open_usable(source, i, desc, err);
     }
@@ -10409,7 +10365,7 @@ static qnnrt_result qnnrt__open_load(qnnrt *model, const char *folder, const qnn
         model->info.context_count = at + 1;
         result = qnnrt__open_file(model, at, source, &work->system, desc->metadata, &foreign, err);
         if (result != QNNRT_OK && foreign && folder != NULL &&
-            work->scan.kind == QNNRT__SCAN_ANY) {
+            work->scan.files[0]->kind == QNNRT__SCAN_ANY) {
             qnnrt__log(&model->hooks, QNNRT_LOG_WARN, "model", 0, "%s is left out:",
                        source->file.name);
             qnnrt__log_error(&model->hooks, QNNRT_LOG_WARN, "model", "", err);

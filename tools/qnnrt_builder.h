@@ -3017,7 +3017,7 @@ QNNRT_BUILDER_API qnnrt_result qnnrt_builder_create(qnnrt_backend *backend,
                                             " table lacks %s", backend->path, lacks),
                            "Use a complete library of one release, of a backend that builds"
                            " graphs.");
-    if (backend->backend == NULL) return qnnrt__backend_lost(backend, err);
+    if (backend->backend == NULL) return qnnrt__backend_lost(backend->path, err);
     path_bytes = desc->system_path != NULL ? strlen(desc->system_path) + 1 : 0;
     b = (qnnrt_builder *)qnnrt__mem_alloc(&backend->hooks, sizeof(*b) + path_bytes);
     if (b == NULL) return qnnrt__fail_memory(err, "a builder");
@@ -3156,9 +3156,10 @@ QNNRT_BUILDER_API void qnnrt_builder_graph(qnnrt_builder *builder, const qnnrt_g
 QNNRT_BUILDER_API void qnnrt_builder_dlc(qnnrt_builder *b, const char *path,
                                          const qnnrt_graph_desc *desc)
 {
+    const qnnrt__context_kind *kind;
     unsigned char head[64];
     uint64_t bytes;
-    const char *why, *kind, *copy;
+    const char *why, *copy;
     int missing;
     if (!qnnrt__builder_going(b, b, "")) return;
     b->graph = NULL;
@@ -3173,11 +3174,12 @@ QNNRT_BUILDER_API void qnnrt_builder_dlc(qnnrt_builder *b, const char *path,
                     path, (unsigned long long)bytes);
     else if (bytes < 4 || memcmp(head, "PK\3\4", 4) != 0) {
         if (bytes > sizeof(head)) bytes = sizeof(head);
-        kind = qnnrt__context_looks_right(head, bytes)
-                   ? "a context binary, which is compiled already: open it with qnnrt_open()"
-                   : qnnrt__context_kind_text(head, bytes);
+        kind = qnnrt__context_look(head, bytes);
         qnnrt__fail(&b->error, QNNRT_E_FORMAT, "%s is not a .dlc container (a zip archive)", path);
-        if (kind != NULL) qnnrt__err_add(&b->error, "\n  it looks like %s", kind);
+        if (kind != NULL)
+            qnnrt__err_add(&b->error, "\n  it looks like %s%s", kind->text,
+                           qnnrt__context_looks_right(head, bytes)
+                               ? ", which is compiled already: open it with qnnrt_open()" : "");
         if (bytes > 0)
             qnnrt__hint(&b->error, QNNRT_E_FORMAT,
                         "Give a .dlc container; this file is of another kind.");
@@ -3295,7 +3297,7 @@ QNNRT_BUILDER_API qnnrt_result qnnrt_builder_reset(qnnrt_builder *b, qnnrt_error
 {
     qnnrt_error_clear(err);
     if (b == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_builder_reset: builder is NULL");
-    if (b->backend->backend == NULL) return qnnrt__backend_lost(b->backend, err);
+    if (b->backend->backend == NULL) return qnnrt__backend_lost(b->backend->path, err);
     if (b->spent && b->extends) {
         int open;
         qnnrt__os_lock(&b->backend->lists_lock);       /* the model may be closed meanwhile */

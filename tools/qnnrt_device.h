@@ -595,7 +595,7 @@ QNNRT_DEVICE_API qnnrt_result qnnrt_backend_register_ops(qnnrt_backend *backend,
                            (unsigned long long)strlen(path), (unsigned)QNNRT__PATH_MAX - 1, path);
     if (backend->calls->backend_register_op_package == NULL)
         return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s does not have op packages", backend->path);
-    if (backend->backend == NULL) return qnnrt__backend_lost(backend, err);
+    if (backend->backend == NULL) return qnnrt__backend_lost(backend->path, err);
     package = qnnrt_device__package_of(backend, path, provider, target);
     if (package == NULL) return qnnrt__fail_memory(err, "an op package");
     qnnrt__hooks_lock(&backend->hooks);
@@ -734,7 +734,7 @@ QNNRT_DEVICE_API qnnrt_result qnnrt_power_set(qnnrt_backend *backend, const qnnr
     if (backend == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_power_set: backend is NULL");
     if (desc != NULL) result = qnnrt_device__vote_check(&backend->power, desc, err);
     if (result != QNNRT_OK) return result;
-    if (backend->backend == NULL) return qnnrt__backend_lost(backend, err);
+    if (backend->backend == NULL) return qnnrt__backend_lost(backend->path, err);
     qnnrt__hooks_lock(&backend->hooks);
     mark = qnnrt__log_mark(backend->log_slot);
     if (desc != NULL)

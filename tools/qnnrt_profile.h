@@ -290,7 +290,7 @@ static qnnrt_result qnnrt__profile_open(qnnrt_backend *b, qnnrt_profile_level le
     const uint32_t mark = qnnrt__log_mark(b->log_slot);
     qnnrt__abi_code code;
     *out = NULL;
-    if (b->backend == NULL) return qnnrt__backend_lost(b, err);
+    if (b->backend == NULL) return qnnrt__backend_lost(b->path, err);
     if (calls->profile_create == NULL || calls->profile_free == NULL ||
         calls->profile_get_events == NULL ||
         (calls->profile_get_event == NULL && calls->profile_get_extended_event == NULL) ||
