@@ -6819,10 +6819,11 @@ static qnnrt_result qnnrt__read_json(qnnrt__table *table, const char *text, size
    Needs: >>abi     Knows nothing of: what hooks do, pipelines, files
    ===================================================================================== */
 
-/* A hook of a backend. It is told when the backend is closed, and frees itself. */
+/* A hook of a backend, in one of its lists. */
 typedef struct qnnrt__backend_hook {
     struct qnnrt__backend_hook *next;
-    void (*closed)(struct qnnrt__backend_hook *hook);
+    void  *of;                          /* the model, the run, or what the header keeps */
+    void (*call)(void *of);             /* see the lists in struct qnnrt_backend */
 } qnnrt__backend_hook;
 
 /* What a header keeps with a model that it made. It is told when the contexts were freed. */
@@ -6893,19 +6894,6 @@ static qnnrt_result qnnrt__friends_after(qnnrt_context_hook *hook, const qnnrt__
    Knows nothing of: files, graphs
    ===================================================================================== */
 
-/* A model in the list of a backend that it uses. */
-typedef struct qnnrt__backend_model {
-    struct qnnrt__backend_model *next;
-    qnnrt *model;
-} qnnrt__backend_model;
-
-/* A run in the list of its backend. A recovery alerts it: its graphs are gone. */
-typedef struct qnnrt__backend_run {
-    struct qnnrt__backend_run *next;
-    qnnrt_run *run;
-    void     (*alert)(qnnrt_run *run);
-} qnnrt__backend_run;
-
 struct qnnrt_backend {
     qnnrt_hooks                 hooks;
     void                       *library;
@@ -6928,9 +6916,10 @@ struct qnnrt_backend {
     uint32_t                    restarts;          /* calls since it was opened or recovered that
                                                       answered that the DSP restarted */
     int                         lists_lock;        /* of the next three */
-    qnnrt__backend_model       *models;            /* newest first */
-    qnnrt__backend_run         *runs;
-    qnnrt__backend_hook        *kept;              /* of optional headers, oldest first */
+    qnnrt__backend_hook        *models;            /* oldest first, here and below; no call */
+    qnnrt__backend_hook        *runs;              /* called by a recovery: their graphs are gone */
+    qnnrt__backend_hook        *kept;              /* of optional headers; called when it is closed:
+                                                      they free themselves */
     qnnrt_backend_info          info;
     char                        path[QNNRT__PATH_MAX];
     char                        provider_name[64];
@@ -6938,25 +6927,14 @@ struct qnnrt_backend {
 };
 
 
-/* Enter a run into the list of its backend, or with -1 remove it. */
-static void qnnrt__backend_list(qnnrt_backend *b, qnnrt__backend_run *run, int by)
+/* Enter a hook at the end of a list of a backend, or with -1 remove it. */
+static void qnnrt__backend_list(qnnrt_backend *b, qnnrt__backend_hook **at,
+                                qnnrt__backend_hook *hook, int by)
 {
-    qnnrt__backend_run **at = &b->runs;
     qnnrt__os_lock(&b->lists_lock);
-    while (by < 0 && *at != run) at = &(*at)->next;
-    if (by > 0) run->next = *at;
-    *at = by > 0 ? run : run->next;
-    qnnrt__os_unlock(&b->lists_lock);
-}
-
-/* Add a hook to a backend. */
-static QNNRT__FOR_FRIENDS void qnnrt__backend_keep(qnnrt_backend *b, qnnrt__backend_hook *hook)
-{
-    qnnrt__backend_hook **at = &b->kept;
-    qnnrt__os_lock(&b->lists_lock);
-    while (*at != NULL) at = &(*at)->next;
-    hook->next = NULL;
-    *at = hook;
+    while (*at != (by > 0 ? NULL : hook)) at = &(*at)->next;
+    *at = by > 0 ? hook : hook->next;
+    if (by > 0) hook->next = NULL;
     qnnrt__os_unlock(&b->lists_lock);
 }
 
@@ -7138,7 +7116,7 @@ static qnnrt_result qnnrt__backend_free(qnnrt_backend *b)
     while (b->kept != NULL) {
         qnnrt__backend_hook *hook = b->kept;
         b->kept = hook->next;
-        hook->closed(hook);
+        hook->call(hook->of);
     }
     /* A library whose backend was never created can be unloaded; another one may have threads that
        are still running. */
@@ -7801,7 +7779,7 @@ struct qnnrt {
     qnnrt_info        info;             /* what users see of it */
     qnnrt_hooks       hooks;
     qnnrt_limits      limits;
-    qnnrt__backend_model link;          /* in the list of info.backend */
+    qnnrt__backend_hook link;           /* in the list of info.backend */
     int               own;              /* 1: the model opened its backend, and closes it */
     uint32_t          users;            /* made pipelines, plans, runs */
     uint32_t          tensors_left, scales_left;      /* what limits leave, while opening */
@@ -7863,11 +7841,8 @@ static void qnnrt__model_give(qnnrt *model, qnnrt_backend *b, int own)
 {
     model->info.backend = b;
     model->own = own;
-    model->link.model = model;
-    qnnrt__os_lock(&b->lists_lock);
-    model->link.next = b->models;
-    b->models = &model->link;
-    qnnrt__os_unlock(&b->lists_lock);
+    model->link.of = model;
+    qnnrt__backend_list(b, &b->models, &model->link, 1);
     qnnrt__os_count(&b->users, 1);
 }
 
@@ -7876,7 +7851,6 @@ static qnnrt_result qnnrt__model_free(qnnrt *model)
 {
     qnnrt_hooks hooks = model->hooks;
     qnnrt_backend *b = model->info.backend;
-    qnnrt__backend_model **at;
     qnnrt_result result = QNNRT_OK;
     size_t i = model->contexts != NULL ? model->info.context_count : 0;
     while (i-- > 0) {
@@ -7890,10 +7864,7 @@ static qnnrt_result qnnrt__model_free(qnnrt *model)
     if (model->made != NULL && model->made->freed(model->made, model) != QNNRT_OK)
         result = QNNRT_E_BACKEND;
     if (b != NULL) {
-        qnnrt__os_lock(&b->lists_lock);
-        for (at = &b->models; *at != &model->link;) at = &(*at)->next;
-        *at = model->link.next;
-        qnnrt__os_unlock(&b->lists_lock);
+        qnnrt__backend_list(b, &b->models, &model->link, -1);
         qnnrt__os_count(&b->users, -1);
         if (model->own && qnnrt__backend_free(b) != QNNRT_OK) result = QNNRT_E_BACKEND;
     }
@@ -11487,7 +11458,7 @@ typedef struct qnnrt__run_part {
     qnnrt_backend    *backend;
     qnnrt__log_count *log_count;        /* of its log */
     uint32_t          mark;             /* first log line of the step that executes */
-    qnnrt__backend_run link;
+    qnnrt__backend_hook link;
 } qnnrt__run_part;
 
 struct qnnrt_run {
@@ -11741,9 +11712,11 @@ static void qnnrt__run_free(qnnrt_run *run)
 {
     qnnrt_hooks hooks = run->arena.hooks;
     size_t i;
-    for (i = 0; i < run->part_count; ++i)
-        if (run->parts[i].link.run != NULL)
-            qnnrt__backend_list(run->parts[i].backend, &run->parts[i].link, -1);
+    for (i = 0; i < run->part_count; ++i) {
+        qnnrt__run_part *part = &run->parts[i];
+        if (part->link.of != NULL)
+            qnnrt__backend_list(part->backend, &part->backend->runs, &part->link, -1);
+    }
     while (run->hooks != NULL) {
         qnnrt__run_hook *hook = run->hooks;
         run->hooks = hook->next;
@@ -11754,8 +11727,9 @@ static void qnnrt__run_free(qnnrt_run *run)
 }
 
 /* Let a run fetch its graphs again before its next exec. */
-static void qnnrt__run_alert(qnnrt_run *run)
+static void qnnrt__run_alert(void *of)
 {
+    qnnrt_run *run = (qnnrt_run *)of;
     qnnrt__run_hook *hook, *next;
     for (hook = run->hooks; hook != NULL; hook = next) {
         next = hook->next;
@@ -11801,9 +11775,10 @@ QNNRT_API qnnrt_result qnnrt_run_create(qnnrt_mem *mem, size_t entry, qnnrt_run 
         qnnrt__run_home(run, slot);
     }
     for (s = 0; s < run->part_count; ++s) {
-        run->parts[s].link.run = run;
-        run->parts[s].link.alert = qnnrt__run_alert;
-        qnnrt__backend_list(run->parts[s].backend, &run->parts[s].link, 1);
+        qnnrt__run_part *part = &run->parts[s];
+        part->link.of = run;
+        part->link.call = qnnrt__run_alert;
+        qnnrt__backend_list(part->backend, &part->backend->runs, &part->link, 1);
     }
     qnnrt__run_settle(run);
     qnnrt__place_hold(p, 1);

@@ -1131,7 +1131,7 @@ typedef struct qnnrt__build_made {
 /* In a spent builder only what stands before `arena` is used, until the backend is closed: calls on
    a finished or destroyed builder are errors and not crashes. */
 struct qnnrt_builder {
-    qnnrt__backend_hook     hook;       /* first */
+    qnnrt__backend_hook     hook;
     qnnrt_backend          *backend;
     int                     spent;
     qnnrt_error             error;      /* the first error; later ones are not kept */
@@ -1169,10 +1169,9 @@ struct qnnrt_builder {
 };
 
 /* Free the block of a builder, which is spent. */
-static void qnnrt__build_closed(qnnrt__backend_hook *hook)
+static void qnnrt__build_closed(void *builder)
 {
-    const qnnrt_hooks hooks = ((qnnrt_builder *)hook)->backend->hooks;
-    qnnrt__mem_free(&hooks, hook);
+    qnnrt__mem_free(&((qnnrt_builder *)builder)->backend->hooks, builder);
 }
 
 static void *qnnrt__build_alloc(const qnnrt_builder *b, uint64_t count, uint64_t bytes)
@@ -2235,8 +2234,8 @@ static qnnrt_result qnnrt__device_freed(qnnrt__model_hook *made, qnnrt *model)
     qnnrt__backend_hook *hook;
     qnnrt__os_lock(&b->lists_lock);
     for (hook = b->kept; hook != NULL; hook = hook->next)
-        if (hook->closed == qnnrt__build_closed && ((qnnrt_builder *)hook)->model == model)
-            ((qnnrt_builder *)hook)->model = NULL;
+        if (hook->call == qnnrt__build_closed && ((qnnrt_builder *)hook->of)->model == model)
+            ((qnnrt_builder *)hook->of)->model = NULL;
     qnnrt__os_unlock(&b->lists_lock);
     return qnnrt__device_free(b, ((qnnrt__build_made *)made)->device);
 }
@@ -3028,8 +3027,9 @@ QNNRT_BUILDER_API qnnrt_result qnnrt_builder_create(qnnrt_backend *backend,
     qnnrt__model_limits(&desc->limits, &b->desc.limits);
     b->arena.hooks = backend->hooks;
     qnnrt__builder_clear(b);
-    b->hook.closed = qnnrt__build_closed;
-    qnnrt__backend_keep(backend, &b->hook);
+    b->hook.of = b;
+    b->hook.call = qnnrt__build_closed;
+    qnnrt__backend_list(backend, &backend->kept, &b->hook, 1);
     qnnrt__os_count(&backend->users, 1);
     *out = b;
     return QNNRT_OK;

@@ -526,14 +526,14 @@ QNNRT_DEVICE_API int qnnrt_device_memory(const char *word, qnnrt_mem_desc *desc)
    ===================================================================================== */
 
 typedef struct qnnrt__package {
-    qnnrt__backend_hook hook;                      /* first */
+    qnnrt__backend_hook hook;
     qnnrt_backend      *backend;
     const char         *path, *provider, *target;  /* behind this struct; target may be NULL */
 } qnnrt__package;
 
-static void qnnrt_device__package_closed(qnnrt__backend_hook *hook)
+static void qnnrt_device__package_closed(void *package)
 {
-    qnnrt__mem_free(&((qnnrt__package *)(void *)hook)->backend->hooks, hook);
+    qnnrt__mem_free(&((qnnrt__package *)package)->backend->hooks, package);
 }
 
 /* Copy what names an op package into one block. Return NULL when out of memory. */
@@ -550,7 +550,8 @@ static qnnrt__package *qnnrt_device__package_of(qnnrt_backend *b, const char *pa
     if (package == NULL) return NULL;
     at = (char *)(package + 1);
     for (i = 0; i < 3; at += bytes[i++]) memcpy(at, texts[i], bytes[i]);
-    package->hook.closed = qnnrt_device__package_closed;
+    package->hook.of = package;
+    package->hook.call = qnnrt_device__package_closed;
     package->backend = b;
     package->path = (const char *)(package + 1);
     package->provider = package->path + bytes[0];
@@ -562,10 +563,10 @@ static qnnrt__package *qnnrt_device__package_of(qnnrt_backend *b, const char *pa
 static qnnrt_result qnnrt_device__package_register(const qnnrt__backend_hook *hook,
                                                    qnnrt_error *err)
 {
-    const qnnrt__package *package = (const qnnrt__package *)(const void *)hook;
+    const qnnrt__package *package = (const qnnrt__package *)hook->of;
     qnnrt_backend *b;
     qnnrt__abi_code code;
-    if (hook->closed != qnnrt_device__package_closed) return QNNRT_OK;
+    if (hook->call != qnnrt_device__package_closed) return QNNRT_OK;
     b = package->backend;
     b->mark = qnnrt__log_mark(b->log_slot);
     code = b->calls->backend_register_op_package(b->backend, package->path, package->provider,
@@ -601,7 +602,7 @@ QNNRT_DEVICE_API qnnrt_result qnnrt_backend_register_ops(qnnrt_backend *backend,
     qnnrt__hooks_lock(&backend->hooks);
     result = qnnrt_device__package_register(&package->hook, err);
     qnnrt__hooks_unlock(&backend->hooks);
-    if (result == QNNRT_OK) qnnrt__backend_keep(backend, &package->hook);
+    if (result == QNNRT_OK) qnnrt__backend_list(backend, &backend->kept, &package->hook, 1);
     else qnnrt__mem_free(&backend->hooks, package);
     return result;
 }
@@ -1152,25 +1153,27 @@ static qnnrt_result qnnrt_device__recover_each(qnnrt_backend *b, int back,
                                                qnnrt_error *err)
 {
     qnnrt_result result = QNNRT_OK;
-    qnnrt__backend_model *of;
+    const qnnrt__backend_hook *hook;
     size_t i;
-    for (of = b->models; of != NULL; of = of->next)
-        for (i = 0; i < of->model->info.context_count && result == QNNRT_OK; ++i)
-            result = act(of->model, back ? of->model->info.context_count - 1 - i : i, err);
+    for (hook = b->models; hook != NULL; hook = hook->next) {
+        qnnrt *model = (qnnrt *)hook->of;
+        for (i = 0; i < model->info.context_count && result == QNNRT_OK; ++i)
+            result = act(model, back ? model->info.context_count - 1 - i : i, err);
+    }
     return result;
 }
 
 /* Create again what the DSP lost of a backend. Nothing else uses it meanwhile. */
 static qnnrt_result qnnrt_device__recover(qnnrt_backend *b, qnnrt_error *err)
 {
-    qnnrt__backend_run *run;
+    qnnrt__backend_hook *run;
     qnnrt_result result;
     /* Without the lock of the list, because an alert calls the library and hooks. The list stays as
        it is, because nothing else uses the backend. */
     qnnrt__os_lock(&b->lists_lock);
     run = b->runs;
     qnnrt__os_unlock(&b->lists_lock);
-    for (; run != NULL; run = run->next) run->alert(run->run);
+    for (; run != NULL; run = run->next) run->call(run->of);
     qnnrt__hooks_lock(&b->hooks);
     qnnrt_device__recover_each(b, 1, qnnrt_device__recover_lose, err);
     result = qnnrt_device__recover_backend(b, err);
@@ -1186,7 +1189,7 @@ static qnnrt_result qnnrt_device__recover(qnnrt_backend *b, qnnrt_error *err)
 
 QNNRT_DEVICE_API qnnrt_result qnnrt_model_recover(qnnrt *model, qnnrt_error *err)
 {
-    const qnnrt__backend_model *of;
+    const qnnrt__backend_hook *of;
     uint32_t builders;
     qnnrt_result result;
     qnnrt_backend *b;
