@@ -5261,6 +5261,7 @@ static qnnrt_result qnnrt__table_tensor(qnnrt__table *table, const qnnrt__abi_te
 /* Compare the names of two tensors or graphs, which begin with them. */
 static int qnnrt__table_name_order(const void *a, const void *b)
 {
+    QNNRT__STEP();
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
@@ -7890,30 +7891,22 @@ QNNRT_API const qnnrt_info *qnnrt_get_info(const qnnrt *model)
     return model != NULL ? &model->info : NULL;
 }
 
-static int qnnrt__model_graph_order(const void *a, const void *b)
-{
-    QNNRT__STEP();
-    return strcmp(((const qnnrt_graph_info *)a)->name, ((const qnnrt_graph_info *)b)->name);
-}
-
 /* Sort the graphs of a context by name, in memory that it has. */
 static void qnnrt__model_sort(qnnrt__context *context)
 {
     const qnnrt_context_info *info = context->info;
     size_t g;
     for (g = 0; g < info->graph_count; ++g) context->by_name[g] = &info->graphs[g];
-    qnnrt_sort((const void **)context->by_name, info->graph_count, qnnrt__model_graph_order);
+    qnnrt_sort((const void **)context->by_name, info->graph_count, qnnrt__table_name_order);
 }
 
 /* Find a graph of a context by its name. Return NULL if there is none. */
 static const qnnrt_graph_info *qnnrt__model_graph(const qnnrt *model, size_t context,
                                                   const char *name)
 {
-    qnnrt_graph_info key;
-    key.name = name;
     return (const qnnrt_graph_info *)qnnrt__sort_find(
         (const void *const *)model->contexts[context].by_name, model->infos[context].graph_count,
-        &key, qnnrt__model_graph_order);
+        &name, qnnrt__table_name_order);
 }
 
 /* Return the vendor's handle of a graph of a context, whose list of graphs may have moved since. */
