@@ -7920,14 +7920,8 @@ static qnnrt__abi_handle qnnrt__model_handle(const qnnrt *model, size_t context,
 /* Return a table that puts the metadata of one file into the model. */
 static qnnrt__table qnnrt__model_table(qnnrt *model, const char *file, qnnrt_error *err)
 {
-    qnnrt__table table;
-    memset(&table, 0, sizeof(table));
-    table.arena = &model->arena;
-    table.limits = &model->limits;
-    table.file = file;
-    table.tensors_left = &model->tensors_left;
-    table.scales_left = &model->scales_left;
-    table.err = err;
+    const qnnrt__table table = { &model->arena, &model->limits, file, NULL, &model->tensors_left,
+                                 &model->scales_left, 0, err };
     return table;
 }
 
@@ -8390,6 +8384,7 @@ static qnnrt_result qnnrt__program_tensor(qnnrt__table *table, const qnnrt_tenso
                                           qnnrt_tensor_info *to)
 {
     const qnnrt_quant *quant = &from->quant;
+    const int per_axis = quant->encoding == QNNRT_ENCODING_PER_AXIS;
     const char *why;
     qnnrt_result result = qnnrt__table_name(table, from->name, qnnrt__table_noun(kind), index,
                                             &to->name);
@@ -8400,24 +8395,20 @@ static qnnrt_result qnnrt__program_tensor(qnnrt__table *table, const qnnrt_tenso
     to->vendor_version = 1;
     result = qnnrt__table_dims(table, from->dims, to);
     if (result != QNNRT_OK) return result;
-    if (to->bytes == 0)
-        return qnnrt__table_fail(table, QNNRT_E_UNSUPPORTED, "tensor \"%.200s\" has a dtype that"
-                                 " cannot be held in memory (%s)", to->name,
-                                 qnnrt__dtype_name(to->dtype));
     to->quant = *quant;
-    if (quant->encoding == QNNRT_ENCODING_PER_AXIS) {
-        if (quant->axis < 0 || (uint32_t)quant->axis >= to->rank || quant->scales == NULL ||
-            quant->count != to->dims[quant->axis])
-            return qnnrt__table_fail(table, QNNRT_E_ARG, "tensor \"%.200s\": the encoding has %u"
-                                     " scales for axis %d, which does not fit its dimensions",
-                                     to->name, (unsigned)quant->count, (int)quant->axis);
-        if (!qnnrt__table_copy_axis(table, quant->scales, quant->offsets, &to->quant))
-            return qnnrt__fail_memory(table->err, "encodings");
-    }
-    why = qnnrt__encoding_check(to);
-    return why == NULL ? QNNRT_OK
-                       : qnnrt__table_fail(table, QNNRT_E_ARG, "tensor \"%.200s\" (%s): %s",
-                                           to->name, qnnrt__dtype_name(to->dtype), why);
+    if (per_axis && (quant->axis < 0 || (uint32_t)quant->axis >= to->rank ||
+                     quant->scales == NULL || quant->count != to->dims[quant->axis]))
+        return qnnrt__table_fail(table, QNNRT_E_ARG, "tensor \"%.200s\": the encoding has %u"
+                                 " scales for axis %d, which does not fit its dimensions",
+                                 to->name, (unsigned)quant->count, (int)quant->axis);
+    why = to->bytes == 0 ? "a dtype that cannot be held in memory" : qnnrt__encoding_check(to);
+    if (why != NULL)
+        return qnnrt__table_fail(table, to->bytes == 0 ? QNNRT_E_UNSUPPORTED : QNNRT_E_ARG,
+                                 "tensor \"%.200s\" (%s): %s", to->name,
+                                 qnnrt__dtype_name(to->dtype), why);
+    if (per_axis && !qnnrt__table_copy_axis(table, quant->scales, quant->offsets, &to->quant))
+        return qnnrt__fail_memory(table->err, "encodings");
+    return QNNRT_OK;
 }
 
 /* Copy a list of tensors of a host step. */
@@ -8448,18 +8439,11 @@ static qnnrt_result qnnrt__program_host(qnnrt__arena *arena, const qnnrt_limits 
     qnnrt_graph_info *graph = (qnnrt_graph_info *)qnnrt__arena_alloc(arena, 1, sizeof(*graph));
     qnnrt_host_step *copy = (qnnrt_host_step *)qnnrt__arena_alloc(arena, 1, sizeof(*copy));
     uint32_t tensors = limits->tensors, scales = limits->scales;
-    qnnrt__table table;
     char where[32];
+    qnnrt__table table = { arena, limits, where, NULL, &tensors, &scales, 0, err };
     qnnrt_result result;
     if (graph == NULL || copy == NULL) return qnnrt__fail_memory(err, "a host step");
-    memset(&table, 0, sizeof(table));
     snprintf(where, sizeof(where), "step %u", (unsigned)at);
-    table.arena = arena;
-    table.limits = limits;
-    table.file = where;
-    table.tensors_left = &tensors;
-    table.scales_left = &scales;
-    table.err = err;
     result = qnnrt__table_name(&table, host->name, "host step", at, &graph->name);
     table.graph = graph->name;
     if (result == QNNRT_OK && (host->exec == NULL || host->output_count == 0 ||
