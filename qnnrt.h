@@ -8997,21 +8997,16 @@ static int qnnrt__slot_derived(const qnnrt_pipeline *p, const qnnrt__end *end)
            p->steps[slot->first].kind == QNNRT_STEP_DERIVED;
 }
 
-typedef enum qnnrt__slot_found {
-    QNNRT__SLOT_NONE, QNNRT__SLOT_ONE, QNNRT__SLOT_SEVERAL
-} qnnrt__slot_found;
-
 /* Find the slot of a tensor by its name, role and step (-1: any step). Prefer a slot that begins at
    the step to one that only passes through; without a step, prefer one that no derived step
-   writes. */
-static qnnrt__slot_found qnnrt__slot_means(const qnnrt_pipeline *p, const char *name,
-                                           qnnrt_role role, int64_t step, const qnnrt_slot **slot)
+   writes. Return how many were found: 0, 1, or 2 for several. */
+static int qnnrt__slot_means(const qnnrt_pipeline *p, const char *name, qnnrt_role role,
+                             int64_t step, const qnnrt_slot **slot)
 {
     const size_t begin = qnnrt__wiring_bound(p, 0, step >= 0 ? (size_t)step : 0, 0, name);
-    qnnrt__slot_found found = QNNRT__SLOT_NONE;
     size_t at;
-    int pass;
-    for (pass = 0; pass < 2 && found == QNNRT__SLOT_NONE; ++pass)
+    int pass, found = 0;
+    for (pass = 0; pass < 2 && found == 0; ++pass)
         for (at = begin; qnnrt__wiring_is(p, at, name); ++at) {
             const qnnrt__end *it = p->by_name[at];
             const qnnrt_slot *is = &p->slots[it->slot];
@@ -9019,9 +9014,9 @@ static qnnrt__slot_found qnnrt__slot_means(const qnnrt_pipeline *p, const char *
             if (pass == 0 && (step >= 0 ? it->source != NULL : qnnrt__slot_derived(p, it)))
                 continue;
             if (role != QNNRT_ROLE_ANY && is->role != role) continue;
-            if (found == QNNRT__SLOT_ONE && *slot != is) return QNNRT__SLOT_SEVERAL;
+            if (found == 1 && *slot != is) return 2;
             *slot = is;
-            found = QNNRT__SLOT_ONE;
+            found = 1;
         }
     return found;
 }
@@ -9042,7 +9037,7 @@ static qnnrt_result qnnrt__slot_address(qnnrt_pipeline *p, qnnrt_error *err)
         slot->address =
             qnnrt__slot_derived(p, end) || qnnrt__slot_called(p, name) != NULL ||
                     qnnrt__slot_qualified(name, &step, &rest) ||
-                    qnnrt__slot_means(p, name, slot->role, -1, &found) != QNNRT__SLOT_ONE
+                    qnnrt__slot_means(p, name, slot->role, -1, &found) != 1
                 ? qnnrt__slot_qualify(p->arena, end->step, name) : name;
         if (slot->address == NULL) return qnnrt__fail_memory(err, "a pipeline");
     }
@@ -9236,9 +9231,9 @@ QNNRT_API qnnrt_result qnnrt_slot_find(const qnnrt_pipeline *p, const char *name
                                        const qnnrt_slot **out, qnnrt_error *err)
 {
     const qnnrt__end *called;
-    qnnrt__slot_found found = QNNRT__SLOT_NONE;
     const char *rest;
     uint64_t step;
+    int found = 0;
     qnnrt_error_clear(err);
     if (out != NULL) *out = NULL;
     if (p == NULL || out == NULL || (unsigned)role > QNNRT_ROLE_CONSTANT)
@@ -9254,13 +9249,13 @@ QNNRT_API qnnrt_result qnnrt_slot_find(const qnnrt_pipeline *p, const char *name
     }
     if (qnnrt__slot_qualified(name, &step, &rest))
         found = qnnrt__slot_means(p, rest, role, (int64_t)step, out);
-    if (found == QNNRT__SLOT_NONE) {
+    if (found == 0) {
         rest = name;
         found = qnnrt__slot_means(p, name, role, -1, out);
     }
-    if (found == QNNRT__SLOT_ONE) return QNNRT_OK;
+    if (found == 1) return QNNRT_OK;
     *out = NULL;
-    if (found == QNNRT__SLOT_SEVERAL) {
+    if (found > 1) {
         qnnrt__fail(err, QNNRT_E_ARG, "pipeline \"%.160s\": \"%.200s\" names several tensors:",
                     p->info.name, name);
         qnnrt__slot_list(p, role, rest, err);
