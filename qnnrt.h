@@ -8719,35 +8719,11 @@ static qnnrt_result qnnrt__wiring_share(const qnnrt_pipeline *p, qnnrt_error *er
     return QNNRT_OK;
 }
 
-/* Return the step before a step that is not derived. */
-static uint32_t qnnrt__wiring_before(const qnnrt_pipeline *p, uint32_t step)
-{
-    while (step > 0 && p->steps[step - 1].kind == QNNRT_STEP_DERIVED) --step;
-    return step > 0 ? step - 1 : 0;
-}
-
-/* Return 1 if an edge leads from the step before it to a step, also through a derived one. */
-static int qnnrt__wiring_joined(const qnnrt_pipeline *p, uint32_t step)
-{
-    const uint32_t before = qnnrt__wiring_before(p, step);
-    size_t i;
-    if (p->steps[step].kind == QNNRT_STEP_DERIVED) return 1;
-    for (i = 0; i < p->steps[step].graph->input_count; ++i) {
-        const qnnrt__end *source = p->inputs[step][i].source;
-        if (source == NULL || !source->output) continue;
-        if (p->steps[source->step].kind == QNNRT_STEP_DERIVED)
-            source = p->inputs[source->step][0].source;
-        if (source != NULL && source->step == before) return 1;
-    }
-    return 0;
-}
-
 /* Fail because nothing joins two steps, and list up to three candidates of each. */
-static qnnrt_result qnnrt__wiring_unjoined(const qnnrt_pipeline *p, uint32_t step, uint64_t pairs,
-                                           qnnrt_error *err)
+static qnnrt_result qnnrt__wiring_unjoined(const qnnrt_pipeline *p, uint32_t before, uint32_t step,
+                                           uint64_t pairs, qnnrt_error *err)
 {
     char a[1024];
-    const uint32_t before = qnnrt__wiring_before(p, step);
     unsigned shown[2] = { 0, 0 };
     size_t i;
     qnnrt__fail(err, QNNRT_E_MISMATCH, "nothing joins step %u and %s: ", (unsigned)before,
@@ -8785,26 +8761,35 @@ static int qnnrt__wiring_callers(const qnnrt_pipeline *p, const qnnrt__end *inpu
     return 0;
 }
 
-/* Apply rule 2 to two neighbours that no edge joins: connect the only pair that fits. looks: what
-   that took so far, in all steps. */
+/* Apply rule 2 to a step: if no edge leads to it from the step before it, also through a derived
+   one, connect the only pair that fits. looks: what that took so far, in all steps. */
 static qnnrt_result qnnrt__wiring_by_shape(const qnnrt_pipeline *p, uint32_t step, uint64_t *looks,
                                            qnnrt_error *err)
 {
-    const uint32_t at = qnnrt__wiring_before(p, step);
-    const qnnrt_graph_info *before = p->steps[at].graph, *after = p->steps[step].graph;
+    const size_t inputs = p->steps[step].graph->input_count;
     qnnrt__end *from = NULL, *to = NULL;
+    uint32_t at = step;
     uint64_t pairs = 0;
-    size_t i, k;
-    for (k = 0; k < after->input_count && pairs <= 1000; ++k) {
+    size_t outputs, i, k;
+    if (p->steps[step].kind == QNNRT_STEP_DERIVED) return QNNRT_OK;
+    do --at; while (at > 0 && p->steps[at].kind == QNNRT_STEP_DERIVED);
+    for (k = 0; k < inputs; ++k) {
+        const qnnrt__end *source = p->inputs[step][k].source;
+        if (source != NULL && p->steps[source->step].kind == QNNRT_STEP_DERIVED)
+            source = p->inputs[source->step][0].source;
+        if (source != NULL && source->step == at) return QNNRT_OK;
+    }
+    outputs = p->steps[at].graph->output_count;
+    for (k = 0; k < inputs && pairs <= 1000; ++k) {
         qnnrt__end *input = &p->inputs[step][k];
         if (input->source != NULL || input->constant != NULL ||
             qnnrt__wiring_callers(p, input, looks)) continue;
-        *looks += (uint64_t)before->output_count * (1 + (uint64_t)input->tensor->quant.count);
+        *looks += (uint64_t)outputs * (1 + (uint64_t)input->tensor->quant.count);
         if (*looks > QNNRT__WIRING_LOOKS)
             return qnnrt__fail(err, QNNRT_E_LIMIT,
                                "steps %u and %u have too many tensors to look for a pair that fits",
                                (unsigned)at, (unsigned)step);
-        for (i = 0; i < before->output_count; ++i) {
+        for (i = 0; i < outputs; ++i) {
             qnnrt__end *output = &p->outputs[at][i];
             if (output->readers > 0 || qnnrt__compare_order(output->tensor, input->tensor) != 0)
                 continue;
@@ -8813,7 +8798,7 @@ static qnnrt_result qnnrt__wiring_by_shape(const qnnrt_pipeline *p, uint32_t ste
             ++pairs;
         }
     }
-    if (pairs != 1) return qnnrt__wiring_unjoined(p, step, pairs, err);
+    if (pairs != 1) return qnnrt__wiring_unjoined(p, at, step, pairs, err);
     qnnrt__wiring_connect(from, to, "the only pair that fits");
     return QNNRT_OK;
 }
@@ -9295,7 +9280,7 @@ static qnnrt_result qnnrt__pipeline_wire(qnnrt_pipeline *p, const qnnrt_pipeline
     }
     if (result == QNNRT_OK && rules) result = qnnrt__wiring_by_name(p, err);
     for (step = 1; step < p->info.step_count && rules && result == QNNRT_OK; ++step)
-        if (!qnnrt__wiring_joined(p, step)) result = qnnrt__wiring_by_shape(p, step, &looks, err);
+        result = qnnrt__wiring_by_shape(p, step, &looks, err);
     if (result == QNNRT_OK) result = qnnrt__wiring_share(p, err);
     if (result == QNNRT_OK) result = qnnrt__slot_number(p, err);
     if (result == QNNRT_OK) result = qnnrt__slot_uses(p, desc, err);
