@@ -2782,38 +2782,17 @@ static qnnrt_result qnnrt__log_busy(const qnnrt_hooks *hooks, const char *what, 
    Needs: >>os >>size >>err     Knows nothing of: plans, backends, other providers
    ===================================================================================== */
 
-/* A user of shared memory, which has to leave before the memory is freed: a registration. */
-typedef struct qnnrt__share_user {
-    struct qnnrt__share_user *next;
-    void (*leave)(struct qnnrt__share_user *user);
-} qnnrt__share_user;
-
 typedef struct qnnrt__share {
     int                rpcmem;          /* 1: FastRPC's */
     qnnrt_mem_provider provider;
     qnnrt_mem_block    block;           /* as the provider gave it */
     unsigned char     *data;            /* in the block, aligned */
     uint64_t           fd_offset;       /* of data */
-    qnnrt__share_user *users;
+    void              *users;           /* of >>register, which ends them before close */
 } qnnrt__share;
 
-static void qnnrt__share_enter(qnnrt__share *share, qnnrt__share_user *user)
-{
-    user->next = share->users;
-    share->users = user;
-}
-
-static void qnnrt__share_leave(qnnrt__share *share, qnnrt__share_user *user)
-{
-    qnnrt__share_user **at = &share->users;
-    while (*at != user) at = &(*at)->next;
-    *at = user->next;
-}
-
-/* Let all users leave, and free the memory. Callers hold no lock: each user takes its own. */
 static void qnnrt__share_close(qnnrt__share *share)
 {
-    while (share->users != NULL) share->users->leave(share->users);
     if (share->block.data != NULL) share->provider.free(share->provider.user, &share->block);
     share->block.data = NULL;
 }
@@ -2879,14 +2858,6 @@ static qnnrt_result qnnrt__share_rpcmem(void *user, const qnnrt_backend *backend
     }
     qnnrt__os_library_close(library);
     return result;
-}
-
-/* Return the provider of FastRPC's memory. path: of its library, NULL: the system's. */
-static qnnrt_mem_provider qnnrt__share_rpcmem_provider(const char *path)
-{
-    const qnnrt_mem_provider provider = { "rpcmem", qnnrt__share_rpcmem, qnnrt__share_rpcmem_free,
-                                          (void *)(uintptr_t)path, NULL };
-    return provider;
 }
 
 /* Make memory of a provider, with room for `bytes` at an aligned address. */
@@ -7221,8 +7192,8 @@ QNNRT_API const qnnrt_backend_info *qnnrt_backend_get_info(const qnnrt_backend *
    ===================================================================================== */
 
 typedef struct qnnrt__registration {
-    qnnrt__share_user           user;       /* first: in the list of its memory */
     struct qnnrt__registration *next;       /* of its owner */
+    void                       *next_user;  /* of its memory: a registration, too */
     struct qnnrt__register     *owner;
     qnnrt_backend              *backend;
     qnnrt__share               *share;
@@ -7269,6 +7240,7 @@ static void qnnrt__register_end(qnnrt__registration *r)
 {
     qnnrt_backend *b = r->backend;
     qnnrt__registration **at = &r->owner->first;
+    void **user = &r->share->users;
     const qnnrt__abi_code code = b->calls->mem_deregister(&r->handle, 1);
     if (code != 0 && !r->owner->said_end)
         qnnrt__log(&b->hooks, QNNRT_LOG_ERROR, "register", code,
@@ -7277,19 +7249,22 @@ static void qnnrt__register_end(qnnrt__registration *r)
     r->owner->said_end |= code != 0;
     while (*at != r) at = &(*at)->next;
     *at = r->next;
+    while (*user != r) user = &((qnnrt__registration *)*user)->next_user;
+    *user = r->next_user;
     qnnrt__os_count(&r->owner->ended, 1);
-    qnnrt__share_leave(r->share, &r->user);
     qnnrt__mem_free(&b->hooks, r);
 }
 
-/* End a registration, because its memory ends. */
-static void qnnrt__register_leave(qnnrt__share_user *user)
+/* End all registrations of shared memory, before it is freed. Callers do not hold the lock. */
+static void qnnrt__register_leave(const qnnrt__share *share)
 {
-    qnnrt__registration *r = (qnnrt__registration *)(void *)user;
-    qnnrt_backend *b = r->backend;
-    qnnrt__hooks_lock(&b->hooks);
-    qnnrt__register_end(r);
-    qnnrt__hooks_unlock(&b->hooks);
+    while (share->users != NULL) {
+        qnnrt__registration *r = (qnnrt__registration *)share->users;
+        qnnrt_backend *b = r->backend;
+        qnnrt__hooks_lock(&b->hooks);
+        qnnrt__register_end(r);
+        qnnrt__hooks_unlock(&b->hooks);
+    }
 }
 
 /* End all registrations of a context, before it is freed. Callers hold the lock. */
@@ -7366,10 +7341,10 @@ static qnnrt__registered qnnrt__register_take(qnnrt__register *all, qnnrt_backen
     r->share = share;
     r->offset = offset;
     r->tensor = tensor;
-    r->user.leave = qnnrt__register_leave;
     r->next = all->first;
     all->first = r;
-    qnnrt__share_enter(share, &r->user);
+    r->next_user = share->users;
+    share->users = r;
     got.handle = r->handle;
     return got;
 }
@@ -10888,7 +10863,7 @@ QNNRT_API const qnnrt_plan_info *qnnrt_plan_get_info(const qnnrt_plan *plan)
 /* =====================================================================================
    AREA                                                                            >>area
    The memory of a plan: it gives the blocks of the plan their addresses.
-   Needs: >>os >>size >>mem >>err >>log >>share >>quant >>model >>wiring >>place
+   Needs: >>os >>size >>mem >>err >>log >>share >>quant >>register >>model >>wiring >>place
    Knows nothing of: how offsets are found, vendor calls
    ===================================================================================== */
 
@@ -10911,6 +10886,7 @@ struct qnnrt_mem {
 static void qnnrt__area_free(qnnrt_mem *mem)
 {
     const qnnrt_hooks hooks = mem->arena.hooks;
+    qnnrt__register_leave(&mem->shared);
     if (mem->share != NULL) qnnrt__share_close(mem->share);
     if (mem->map != NULL) qnnrt__os_pages_free(mem->map, mem->map_bytes);
     qnnrt__mem_free(&hooks, mem->owned);
@@ -10923,7 +10899,6 @@ static qnnrt_result qnnrt__area_block(qnnrt_mem *mem, const qnnrt_mem_desc *desc
 {
     const qnnrt_plan *plan = mem->plan;
     uint64_t align = plan->info.align, need;
-    uintptr_t at;
     if (desc->data != NULL) {
         if (desc->bytes < plan->info.peak || ((uintptr_t)desc->data & (align - 1)) != 0)
             return qnnrt__fail(
@@ -10940,8 +10915,7 @@ static qnnrt_result qnnrt__area_block(qnnrt_mem *mem, const qnnrt_mem_desc *desc
         (mem->owned = qnnrt__mem_raw(&mem->arena.hooks, need)) == NULL)
         return qnnrt__fail(err, QNNRT_E_MEMORY, "out of memory for an arena of %llu bytes",
                            (unsigned long long)plan->info.peak);
-    at = ((uintptr_t)mem->owned + (uintptr_t)align - 1) & ~((uintptr_t)align - 1);
-    mem->data = (unsigned char *)mem->owned + (at - (uintptr_t)mem->owned);
+    mem->data = (unsigned char *)mem->owned + ((~(uintptr_t)mem->owned + 1) & (align - 1));
     return QNNRT_OK;
 }
 
@@ -10992,16 +10966,13 @@ static qnnrt_result qnnrt__area_guard(qnnrt_mem *mem, qnnrt_error *err)
 {
     const qnnrt_plan_info *info = &mem->plan->info;
     const uint64_t page = mem->plan->guard, slack = info->align > page ? info->align : 0;
-    uintptr_t base;
     size_t i;
     mem->map_bytes = (size_t)(info->peak + slack);
     mem->map = qnnrt__os_pages(mem->map_bytes);
     if (mem->map == NULL)
         return qnnrt__fail(err, QNNRT_E_MEMORY, "out of memory for %llu bytes of guarded pages",
                            (unsigned long long)info->peak);
-    base = (uintptr_t)mem->map;
-    if (slack > 0) base = (base + (uintptr_t)slack - 1) & ~((uintptr_t)slack - 1);
-    mem->data = (unsigned char *)mem->map + (base - (uintptr_t)mem->map);
+    mem->data = (unsigned char *)mem->map + ((~(uintptr_t)mem->map + 1) & (info->align - 1));
     for (i = 0; i < info->block_count; ++i) {
         uint64_t end = info->blocks[i].offset + info->blocks[i].bytes;
         qnnrt__size_align(end, page, &end);
@@ -11063,14 +11034,15 @@ static void qnnrt__area_publish(qnnrt_mem *mem)
 QNNRT_API qnnrt_result qnnrt_mem_create(qnnrt_plan *plan, const qnnrt_mem_desc *desc,
                                         qnnrt_mem **out, qnnrt_error *err)
 {
-    qnnrt_mem_provider rpcmem;
+    qnnrt_mem_provider rpcmem = { "rpcmem", qnnrt__share_rpcmem, qnnrt__share_rpcmem_free, NULL,
+                                  NULL };
     qnnrt_mem_desc defaults;
     qnnrt_mem *mem;
     qnnrt_result result = qnnrt__err_begin("qnnrt_mem_create", "plan", plan, out, err);
     if (result != QNNRT_OK) return result;
     memset(&defaults, 0, sizeof(defaults));
     if (desc == NULL) desc = &defaults;
-    rpcmem = qnnrt__share_rpcmem_provider(desc->rpcmem_path);
+    rpcmem.user = (void *)(uintptr_t)desc->rpcmem_path;
     if ((unsigned)desc->kind > (unsigned)QNNRT_MEM_PROVIDER)
         return qnnrt__fail(err, QNNRT_E_ARG, "%d is not a kind of memory", (int)desc->kind);
     if (plan->guard != 0 && desc->data != NULL)
@@ -11180,17 +11152,25 @@ typedef struct qnnrt__binding {
     int         fresh;                  /* it is in the run's list of those */
 } qnnrt__binding;
 
+/* Point each end at its registration; one that is not registered keeps its address. */
+static void qnnrt__binding_aim(qnnrt__binding *binding)
+{
+    uint32_t i;
+    for (i = 0; i < binding->end_count; ++i) {
+        qnnrt__abi_tensor_body *body = &binding->ends[i].tensor->body;
+        void *handle = binding->spot != NULL ? binding->spot->ends[i].handle : NULL;
+        body->mem_type = handle != NULL ? QNNRT__ABI_MEM_HANDLE : QNNRT__ABI_MEM_RAW;
+        body->buffer.data = handle != NULL ? handle : binding->data;
+    }
+}
+
 /* Point every end at plain memory. why: what qnnrt_run_transfers() says about it. */
 static void qnnrt__binding_plain(qnnrt__binding *binding, void *data, const char *why)
 {
-    uint32_t i;
     binding->data = data;
     binding->spot = NULL;
     binding->why = why;
-    for (i = 0; i < binding->end_count; ++i) {
-        binding->ends[i].tensor->body.mem_type = QNNRT__ABI_MEM_RAW;
-        binding->ends[i].tensor->body.buffer.data = data;
-    }
+    qnnrt__binding_aim(binding);
 }
 
 /* Return why an end cannot be registered on a backend, or NULL. */
@@ -11254,18 +11234,6 @@ static qnnrt__binding_spot *qnnrt__binding_find(qnnrt__binding *binding, qnnrt__
     spot->offset = offset;
     spot->backend = b;
     return spot;
-}
-
-/* Point each end at its registration; one that is not registered keeps its address. */
-static void qnnrt__binding_aim(qnnrt__binding *binding)
-{
-    uint32_t i;
-    for (i = 0; i < binding->end_count; ++i) {
-        qnnrt__abi_tensor_body *body = &binding->ends[i].tensor->body;
-        const qnnrt__abi_handle handle = binding->spot->ends[i].handle;
-        body->mem_type = handle != NULL ? QNNRT__ABI_MEM_HANDLE : QNNRT__ABI_MEM_RAW;
-        body->buffer.data = handle != NULL ? handle : binding->data;
-    }
 }
 
 /* Register the ends of a slot that are not registered at its offset, or whose registration ended,
