@@ -6910,13 +6910,12 @@ static void qnnrt__backend_list(qnnrt_backend *b, qnnrt__backend_hook **at,
     qnnrt__os_unlock(&b->lists_lock);
 }
 
-/* Check the hooks and copy them. */
-static qnnrt_result qnnrt__backend_hooks(const qnnrt_hooks *from, qnnrt_hooks *to, qnnrt_error *err)
+/* Check hooks of the caller. */
+static qnnrt_result qnnrt__backend_hooks(const qnnrt_hooks *hooks, qnnrt_error *err)
 {
-    *to = *from;
-    if ((to->alloc == NULL) != (to->free == NULL))
+    if ((hooks->alloc == NULL) != (hooks->free == NULL))
         return qnnrt__fail(err, QNNRT_E_ARG, "hooks.alloc and hooks.free: set both or neither");
-    if ((to->lock == NULL) != (to->unlock == NULL))
+    if ((hooks->lock == NULL) != (hooks->unlock == NULL))
         return qnnrt__fail(err, QNNRT_E_ARG, "hooks.lock and hooks.unlock: set both or neither");
     return QNNRT_OK;
 }
@@ -7098,26 +7097,26 @@ static qnnrt_result qnnrt__backend_free(qnnrt_backend *b)
 }
 
 /* Check a description, and make a backend of it in which nothing exists yet. */
-static qnnrt_result qnnrt__backend_new(const qnnrt_backend_desc *desc, const char *name,
-                                       qnnrt_log_level level, qnnrt_backend **out, qnnrt_error *err)
+static qnnrt_result qnnrt__backend_new(const qnnrt_backend_desc *desc, qnnrt_backend **out,
+                                       qnnrt_error *err)
 {
-    qnnrt_hooks hooks;
     qnnrt_backend *b;
-    const qnnrt_result result = qnnrt__backend_hooks(&desc->hooks, &hooks, err);
+    const qnnrt_result result = qnnrt__backend_hooks(&desc->hooks, err);
     if (result != QNNRT_OK) return result;
-    if ((int)level < QNNRT_LOG_ERROR || (int)level > QNNRT_LOG_DEBUG)
-        return qnnrt__fail(err, QNNRT_E_ARG, "log_level is %d, expected 0 to 5", (int)level);
+    if ((int)desc->log_level < QNNRT_LOG_ERROR || (int)desc->log_level > QNNRT_LOG_DEBUG)
+        return qnnrt__fail(err, QNNRT_E_ARG, "log_level is %d, expected 0 to 5",
+                           (int)desc->log_level);
     if ((unsigned)desc->power > (unsigned)QNNRT_POWER_LOW_POWER_SAVER)
         return qnnrt__fail(err, QNNRT_E_ARG, "power is %d, expected 0 to %d", (int)desc->power,
                            (int)QNNRT_POWER_LOW_POWER_SAVER);
-    if (name[0] == '\0')
+    if (desc->path[0] == '\0')
         return qnnrt__fail(err, QNNRT_E_ARG, "the path of the backend library is empty");
     if (!QNNRT__CAN_CALL)
         return qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
                            "QNN libraries need a 64-bit little-endian program");
-    b = (qnnrt_backend *)qnnrt__mem_alloc(&hooks, sizeof(*b));
+    b = (qnnrt_backend *)qnnrt__mem_alloc(&desc->hooks, sizeof(*b));
     if (b == NULL) return qnnrt__fail_memory(err, "a backend");
-    b->hooks = hooks;
+    b->hooks = desc->hooks;
     b->unload = desc->unload;
     b->soc_model = desc->soc_model;
     b->log_slot = -1;
@@ -7129,27 +7128,23 @@ static qnnrt_result qnnrt__backend_new(const qnnrt_backend_desc *desc, const cha
 QNNRT_API qnnrt_result qnnrt_backend_open(const qnnrt_backend_desc *desc, qnnrt_backend **out,
                                           qnnrt_error *err)
 {
-    qnnrt_backend_desc defaults;
+    qnnrt_backend_desc own;
     qnnrt_backend *b = NULL;
     const uint64_t began = qnnrt__os_clock_ns();
-    const char *name;
-    qnnrt_log_level level;
-    qnnrt_result result;
-    qnnrt_error_clear(err);
-    if (out == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_backend_open: out is NULL");
-    *out = NULL;
-    memset(&defaults, 0, sizeof(defaults));
-    if (desc == NULL) desc = &defaults;
-    name = desc->path != NULL ? desc->path : "libQnnHtp.so";
-    level = desc->log_level != QNNRT_LOG_DEFAULT ? desc->log_level : QNNRT_LOG_WARN;
-    result = qnnrt__backend_new(desc, name, level, &b, err);
+    qnnrt_result result = qnnrt__err_begin("qnnrt_backend_open", "out", out, out, err);
     if (result != QNNRT_OK) return result;
-    result = qnnrt__library_find(name, NULL, b->path, &b->library, err);
+    memset(&own, 0, sizeof(own));
+    if (desc != NULL) own = *desc;
+    if (own.path == NULL) own.path = "libQnnHtp.so";
+    if (own.log_level == QNNRT_LOG_DEFAULT) own.log_level = QNNRT_LOG_WARN;
+    result = qnnrt__backend_new(&own, &b, err);
+    if (result != QNNRT_OK) return result;
+    result = qnnrt__library_find(own.path, NULL, b->path, &b->library, err);
     if (result == QNNRT_OK) {
         qnnrt__hooks_lock(&b->hooks);
-        result = qnnrt__backend_choose(b, name, err);
-        if (result == QNNRT_OK) qnnrt__backend_create_log(b, level);
-        if (result == QNNRT_OK) result = qnnrt__backend_create(b, desc->soc_model, err);
+        result = qnnrt__backend_choose(b, own.path, err);
+        if (result == QNNRT_OK) qnnrt__backend_create_log(b, own.log_level);
+        if (result == QNNRT_OK) result = qnnrt__backend_create(b, own.soc_model, err);
         if (result == QNNRT_OK) qnnrt__backend_describe(b);
         if (result == QNNRT_OK) qnnrt__power_set(&b->power, b->provider, b->preset, &b->hooks);
         qnnrt__hooks_unlock(&b->hooks);
@@ -7493,13 +7488,11 @@ static void qnnrt__context_explain(const char *file, const unsigned char *data, 
 static qnnrt_result qnnrt__context_skip_head(qnnrt__context *context, qnnrt_error *err)
 {
     static const unsigned char magic[4] = { 0xCD, 0xAB, 0x78, 0x56 };
-    uint64_t size, after = context->bytes - QNNRT__CONTEXT_HEAD;
+    const uint64_t after =
+        context->bytes > QNNRT__CONTEXT_HEAD ? context->bytes - QNNRT__CONTEXT_HEAD : 0;
+    uint64_t size;
     if (memcmp(context->binary, magic, sizeof(magic)) != 0) return QNNRT_OK;
     memcpy(&size, context->binary + 12, 8);
-    if (context->bytes < QNNRT__CONTEXT_HEAD)
-        return qnnrt__fail(err, QNNRT_E_FORMAT, "%s ends within its ExecuTorch header: %llu bytes"
-                           " of %d", context->info->file, (unsigned long long)context->bytes,
-                           QNNRT__CONTEXT_HEAD);
     if (size > after || size < QNNRT__CONTEXT_LEAST)
         return qnnrt__fail(err, QNNRT_E_FORMAT, "%s: its ExecuTorch header declares %llu bytes;"
                            " a context binary has at least %d, and %llu follow",
@@ -7925,10 +7918,8 @@ static void qnnrt__resident_count(qnnrt *model, size_t at, int by)
 /* Free a context if it exists. Callers hold the lock of its backend, here and below. */
 static qnnrt_result qnnrt__resident_free(qnnrt *model, size_t at)
 {
-    qnnrt__context *context = &model->contexts[at];
-    if (context->handle == NULL) return QNNRT_OK;
     if (model->infos[at].resident) qnnrt__resident_count(model, at, -1);
-    return qnnrt__context_free(context);
+    return qnnrt__context_free(&model->contexts[at]);
 }
 
 /* Create a context whose bytes are at hand. */
@@ -10073,17 +10064,6 @@ static qnnrt_result qnnrt__open_list(qnnrt *model, const char *folder, const qnn
     return result;
 }
 
-/* Check that a file of desc.files can be opened. NULL is fine. */
-static qnnrt_result qnnrt__open_there(const char *path, qnnrt_error *err)
-{
-    const char *why;
-    uint64_t bytes;
-    int missing;
-    if (path == NULL) return QNNRT_OK;
-    why = qnnrt__os_file_head(path, NULL, 0, &bytes, &missing);
-    return why == NULL ? QNNRT_OK : qnnrt__fail_file(err, path, why, missing);
-}
-
 /* Open the system library if metadata comes from it. It may be missing only if no path was given
    and every context has JSON. */
 static qnnrt_result qnnrt__open_system(qnnrt *model, const qnnrt_desc *desc, qnnrt__open_work *work,
@@ -10091,6 +10071,7 @@ static qnnrt_result qnnrt__open_system(qnnrt *model, const qnnrt_desc *desc, qnn
 {
     const qnnrt_backend *b = model->info.backend;
     int binaries = 0, texts = 1;
+    uint64_t bytes;
     size_t i;
     qnnrt_result result;
     for (i = 0; i < work->count; ++i) {
@@ -10112,9 +10093,11 @@ static qnnrt_result qnnrt__open_system(qnnrt *model, const qnnrt_desc *desc, qnn
     for (i = 0; i < work->count; ++i) {      /* a wrong name is likelier */
         const qnnrt_file *file = &work->sources[i].file;
         qnnrt_result there = QNNRT_OK;
-        if (file->data == NULL) there = qnnrt__open_there(file->path, err);
-        if (there == QNNRT_OK && file->json_data == NULL && desc->metadata == QNNRT_METADATA_ALL)
-            there = qnnrt__open_there(file->json_path, err);
+        if (file->data == NULL && file->path != NULL)
+            there = qnnrt_file_read(file->path, NULL, 0, &bytes, err);
+        if (there == QNNRT_OK && file->json_data == NULL && file->json_path != NULL &&
+            desc->metadata == QNNRT_METADATA_ALL)
+            there = qnnrt_file_read(file->json_path, NULL, 0, &bytes, err);
         if (there != QNNRT_OK) return there;
     }
     *err = work->last;
@@ -10152,28 +10135,6 @@ static void qnnrt__open_explain(const qnnrt *model, size_t at, qnnrt_error *err)
                    (unsigned long long)QNNRT_DOMAIN_BYTES);
 }
 
-/* Load the bytes and the metadata of a file. */
-static qnnrt_result qnnrt__open_read(qnnrt *model, size_t at, const qnnrt__metadata_source *source,
-                                     const qnnrt__system *system, qnnrt_metadata which,
-                                     qnnrt_error *err)
-{
-    qnnrt__context *context = &model->contexts[at];
-    qnnrt_context_info *info = &model->infos[at];
-    uint64_t began = qnnrt__os_clock_ns();
-    qnnrt_result result = QNNRT_OK;
-    context->info = info;
-    context->from = source->file;
-    context->file.fd = -1;
-    info->file = source->file.name;
-    info->build_id = "";
-    context->backend = info->backend = model->info.backend;
-    if (source->binary) result = qnnrt__context_load(context, &model->ways, err);
-    if (result == QNNRT_OK)
-        result = qnnrt__metadata_read(model, context, source, system, which, err);
-    info->metadata_ns = qnnrt__os_clock_ns() - began;
-    return result;
-}
-
 /* Create the context of a file that was read, if it is resident from the start. */
 static qnnrt_result qnnrt__open_create(qnnrt *model, size_t at, qnnrt_error *err)
 {
@@ -10207,10 +10168,22 @@ static qnnrt_result qnnrt__open_file(qnnrt *model, size_t at, const qnnrt__metad
                                      int *foreign, qnnrt_error *err)
 {
     qnnrt__context *context = &model->contexts[at];
-    qnnrt_result result = qnnrt__open_read(model, at, source, system, which, err);
+    qnnrt_context_info *info = &model->infos[at];
+    const uint64_t began = qnnrt__os_clock_ns();
+    qnnrt_result result = QNNRT_OK;
+    context->info = info;
+    context->from = source->file;
+    context->file.fd = -1;
+    info->file = source->file.name;
+    info->build_id = "";
+    context->backend = info->backend = model->info.backend;
+    if (source->binary) result = qnnrt__context_load(context, &model->ways, err);
+    if (result == QNNRT_OK)
+        result = qnnrt__metadata_read(model, context, source, system, which, err);
+    info->metadata_ns = qnnrt__os_clock_ns() - began;
     *foreign = context->file.strange ||
                (result == QNNRT_E_FORMAT && err->vendor_code != 0 &&
-                context->bytes == context->info->file_bytes &&
+                context->bytes == info->file_bytes &&
                 !qnnrt__context_looks_right(context->binary, context->bytes));
     if (result == QNNRT_OK) result = qnnrt__open_create(model, at, err);
     qnnrt__context_release_file(context, &model->hooks);
@@ -10316,7 +10289,7 @@ QNNRT_API qnnrt_result qnnrt_open(const char *ctx_dir, const qnnrt_desc *desc, q
                                   qnnrt_error *err)
 {
     qnnrt_desc defaults;
-    qnnrt_hooks hooks;
+    const qnnrt_hooks *hooks;
     qnnrt__open_work *work;
     qnnrt *model;
     const char *wrong;
@@ -10331,10 +10304,10 @@ QNNRT_API qnnrt_result qnnrt_open(const char *ctx_dir, const qnnrt_desc *desc, q
         return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "qnnrt_open: desc.metadata asks for JSON, but"
                            " this program was built with QNNRT_NO_JSON");
 #endif
-    result = qnnrt__backend_hooks(desc->backend != NULL ? &desc->backend->hooks
-                                                        : &desc->backend_desc.hooks, &hooks, err);
+    hooks = desc->backend != NULL ? &desc->backend->hooks : &desc->backend_desc.hooks;
+    result = qnnrt__backend_hooks(hooks, err);
     if (result != QNNRT_OK) return result;
-    model = qnnrt__model_new(&hooks, &desc->limits);
+    model = qnnrt__model_new(hooks, &desc->limits);
     if (model == NULL) return qnnrt__fail_memory(err, "a model");
     model->ways.hooks = &model->hooks;
     model->ways.limits = &model->limits;
@@ -10343,13 +10316,13 @@ QNNRT_API qnnrt_result qnnrt_open(const char *ctx_dir, const qnnrt_desc *desc, q
     model->ways.check_user = desc->check_user;
     model->residency = desc->residency;
     model->context_hooks = desc->context_hooks;
-    work = (qnnrt__open_work *)qnnrt__mem_alloc(&hooks, sizeof(*work));
+    work = (qnnrt__open_work *)qnnrt__mem_alloc(hooks, sizeof(*work));
     result = work != NULL ? qnnrt__open_model(model, ctx_dir, desc, work, err)
                           : qnnrt__fail_memory(err, "a model");
     /* Where the caller wants libraries to be unloaded, this one is, too. */
     if (work != NULL && desc->backend == NULL && desc->backend_desc.unload)
         qnnrt__system_close(&work->system);
-    qnnrt__mem_free(&hooks, work);
+    qnnrt__mem_free(hooks, work);
     if (result != QNNRT_OK) {
         qnnrt__model_free(model);
         return qnnrt__hint_general(err, result);

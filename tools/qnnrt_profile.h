@@ -774,21 +774,21 @@ QNNRT_PROFILE_API qnnrt_result qnnrt_profile_create(qnnrt_profile_level level,
                                                     const qnnrt_hooks *hooks, qnnrt_profile **out,
                                                     qnnrt_error *err)
 {
-    qnnrt_hooks own = qnnrt__hooks_none;
     qnnrt_profile *profile;
     qnnrt_result result;
     qnnrt_error_clear(err);
     if (out == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_profile_create: out is NULL");
     *out = NULL;
     result = qnnrt__profile_check(level, "qnnrt_profile_create", err);
-    if (result == QNNRT_OK && hooks != NULL) result = qnnrt__backend_hooks(hooks, &own, err);
+    if (result == QNNRT_OK && hooks != NULL) result = qnnrt__backend_hooks(hooks, err);
     if (result != QNNRT_OK) return result;
-    profile = (qnnrt_profile *)qnnrt__mem_alloc(&own, sizeof(*profile));
+    if (hooks == NULL) hooks = &qnnrt__hooks_none;
+    profile = (qnnrt_profile *)qnnrt__mem_alloc(hooks, sizeof(*profile));
     if (profile == NULL) return qnnrt__fail_memory(err, "a profile");
     profile->hook.before = qnnrt__loading_before;
     profile->hook.after = qnnrt__loading_after;
     profile->level = level;
-    profile->list.arena.hooks = own;
+    profile->list.arena.hooks = *hooks;
     *out = profile;
     return QNNRT_OK;
 }
