@@ -4256,21 +4256,19 @@ static size_t qnnrt__plan_scratch(size_t count)
 static qnnrt_result qnnrt__plan_start(qnnrt__plan_work *w)
 {
     uint64_t sum = 0;
-    int fits = 1;
-    for (uint32_t i = 0; i < w->count; ++i)
-        w->items[i].offset = 0;
+    qnnrt_result result = QNNRT_OK;
     for (uint32_t i = 0; i < w->count; ++i) {
-        const qnnrt__plan_item *x = &w->items[i];
-        if (!qnnrt__size_power_of_two(x->align) || x->last < x->first)
-            return QNNRT_E_ARG;
-        fits = fits && qnnrt__size_align(x->bytes, x->align, &w->rank[i].size) &&
-               qnnrt__size_add(sum, w->rank[i].size, &sum) && sum <= QNNRT__PLAN_MAX;
+        qnnrt__plan_item *x = &w->items[i];
+        x->offset = 0;
+        if (!qnnrt__size_power_of_two(x->align) || x->last < x->first) result = QNNRT_E_ARG;
+        else if (!qnnrt__size_align(x->bytes, x->align, &w->rank[i].size) ||
+                 !qnnrt__size_add(sum, w->rank[i].size, &sum) || sum > QNNRT__PLAN_MAX)
+            result = result == QNNRT_OK ? QNNRT_E_LIMIT : result;
         w->node[i].first = x->first;
         w->node[i].last = x->last;
-        if (x->bytes > 0)
-            w->order[w->used++] = i;
+        if (x->bytes > 0) w->order[w->used++] = i;
     }
-    return fits ? QNNRT_OK : QNNRT_E_LIMIT;
+    return result;
 }
 
 /* Improve the stacked plan by sweeps and searches. The best rule comes first, measured on public
@@ -4281,9 +4279,7 @@ static void qnnrt__plan_improve(qnnrt__plan_work *w, qnnrt__plan_sums *sums, uin
     static const qnnrt__plan_rule rules[] = {
         QNNRT__PLAN_BY_LENGTH, QNNRT__PLAN_BY_START, QNNRT__PLAN_BY_SIZE
     };
-    uint64_t looks = ((uint64_t)w->used * w->used) << 10;
-    if (w->used > 128)
-        looks = QNNRT__PLAN_LOOKS;
+    uint64_t looks = w->used > 128 ? QNNRT__PLAN_LOOKS : ((uint64_t)w->used * w->used) << 10;
     sums->bound = qnnrt__plan_sweep(w);
     if (w->best > sums->bound) {
         qnnrt__plan_mirror(w);
@@ -4296,19 +4292,11 @@ static void qnnrt__plan_improve(qnnrt__plan_work *w, qnnrt__plan_sums *sums, uin
     }
 }
 
-/* Give each block an offset, so that blocks alive in the same step never overlap.
-
-   items    [count]  offset is written, on failure 0
-   scratch  qnnrt__plan_scratch(count) bytes, aligned to 8, contents do not matter;
-            may be NULL when count is 0
-   sums     receives the totals, zeroes on failure
-   left     looks that the searches may take; what they take is subtracted
-
-   Returns  QNNRT_OK
-            QNNRT_E_ARG    NULL, scratch not aligned to 8, an alignment that is not a
-                          power of two, or last < first
-            QNNRT_E_LIMIT  the rounded sizes together pass 2^62 bytes, or 2^32 - 2 blocks
-   Cost     see the top of the room */
+/* Give each block an offset, so that blocks alive in the same step never overlap. scratch has
+   qnnrt__plan_scratch(count) bytes, aligned to 8. left: looks that the searches may take; what they
+   take is subtracted. After an error all offsets and sums are 0.
+   Returns  QNNRT_OK; QNNRT_E_ARG; QNNRT_E_LIMIT  the rounded sizes together pass 2^62 bytes, or
+            there are 2^32 - 1 blocks */
 static qnnrt_result qnnrt__plan_pack(qnnrt__plan_item *items, size_t count, void *scratch,
                                      qnnrt__plan_sums *sums, uint64_t *left)
 {
