@@ -10338,6 +10338,7 @@ typedef struct qnnrt__entry {
     const qnnrt_pipeline *pipeline;
     uint32_t     group;                /* 1 + the first entry of its group */
     uint32_t     begin;                /* its first step on the time line of its group */
+    struct qnnrt__entry *next;         /* of its group */
     size_t       block;                /* the first one of its own */
     qnnrt__spot *spots;                /* [slot] */
 } qnnrt__entry;
@@ -10387,20 +10388,19 @@ static qnnrt_result qnnrt__place_take(qnnrt_plan *plan, const qnnrt_plan_desc *d
     size_t i, slot;
     for (i = 0; i < desc->place_count; ++i) {
         const qnnrt_place_desc *place = &desc->places[i];
-        const qnnrt_pipeline_info *info;
+        const qnnrt__entry *entry;
         char where[32];
         qnnrt__spot *spot;
         if (place->entry >= plan->entry_count)
             return qnnrt__fail(err, QNNRT_E_ARG, "place %u: the plan does not have entry %llu",
                                (unsigned)i, (unsigned long long)place->entry);
-        info = &plan->entries[place->entry].pipeline->info;
-        slot = qnnrt__slot_index(plan->entries[place->entry].pipeline, place->slot);
-        if (slot >= info->slot_count) {
+        entry = &plan->entries[place->entry];
+        slot = qnnrt__slot_index(entry->pipeline, place->slot);
+        if (slot >= entry->pipeline->info.slot_count) {
             snprintf(where, sizeof(where), "place %u: ", (unsigned)i);
-            return qnnrt__slot_foreign(plan->entries[place->entry].pipeline, place->slot, where,
-                                           err);
+            return qnnrt__slot_foreign(entry->pipeline, place->slot, where, err);
         }
-        spot = &plan->entries[place->entry].spots[slot];
+        spot = &entry->spots[slot];
         if (place->slot->constant != NULL || spot->kind != QNNRT__SPOT_NONE)
             return qnnrt__fail(err, QNNRT_E_ARG, "place %u: \"%.200s\" of entry %u %s", (unsigned)i,
                                place->slot->address, (unsigned)place->entry,
@@ -10515,12 +10515,12 @@ static int qnnrt__place_group_order(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Sort entries by the first entry of their group, which gives the group its number, and put the
-   pipelines of each group one after the other on a time line, so that the scratch of two of them is
-   never alive at the same time. */
+/* Give each group the number of its first entry, and put its pipelines one after the other on a
+   time line, so that the scratch of two of them is never alive at the same time. */
 static void qnnrt__place_groups(qnnrt_plan *plan, const qnnrt_plan_desc *desc, const void **order)
 {
-    uint32_t group = 0, first = 0, steps = 0;
+    qnnrt__entry *last = NULL;
+    uint32_t group = 0;
     size_t e;
     for (e = 0; e < plan->entry_count; ++e) {
         plan->entries[e].pipeline = desc->entries[e].pipeline;
@@ -10530,17 +10530,16 @@ static void qnnrt__place_groups(qnnrt_plan *plan, const qnnrt_plan_desc *desc, c
     qnnrt_sort(order, plan->entry_count, qnnrt__place_group_order);
     for (e = 0; e < plan->entry_count; ++e) {
         const size_t at = (size_t)((const qnnrt__entry *)order[e] - plan->entries);
-        if (group == 0 || plan->entries[at].group != group) first = (uint32_t)at + 1;
-        group = plan->entries[at].group;
-        plan->entries[at].group = first;
-    }
-    qnnrt_sort(order, plan->entry_count, qnnrt__place_group_order);
-    for (e = 0; e < plan->entry_count; ++e) {
-        qnnrt__entry *entry = &plan->entries[(const qnnrt__entry *)order[e] - plan->entries];
-        if (e == 0 || entry->group != group) steps = 0;
-        group = entry->group;
-        entry->begin = steps;
-        steps += (uint32_t)entry->pipeline->info.step_count;
+        qnnrt__entry *entry = &plan->entries[at];
+        if (group != 0 && entry->group == group) {
+            last->next = entry;
+            entry->group = last->group;
+            entry->begin = last->begin + (uint32_t)last->pipeline->info.step_count;
+        } else {
+            group = entry->group;
+            entry->group = (uint32_t)at + 1;
+        }
+        last = entry;
     }
 }
 
@@ -10597,18 +10596,14 @@ typedef struct qnnrt__place_region {
     uint64_t          looks;           /* that the searches of all regions may still take */
 } qnnrt__place_region;
 
-/* Return 1 if a block shares its memory over time. */
-static int qnnrt__place_shares(const qnnrt_plan *plan, size_t block)
-{
-    QNNRT__STEP();
-    return !plan->blocks[block].kept && !plan->per_tensor;
-}
-
+/* Add a block to a region of those that share memory over time, or of those that do not. */
 static void qnnrt__place_add(const qnnrt_plan *plan, qnnrt__place_region *region, size_t block,
                              int shares)
 {
     const qnnrt_plan_block *b = &plan->blocks[block];
     qnnrt__plan_item *item = &region->items[region->count];
+    QNNRT__STEP();
+    if (shares != (!b->kept && !plan->per_tensor)) return;
     region->blocks[region->count++] = block;
     item->bytes = b->bytes;
     item->align = plan->aligns[block];
@@ -10659,8 +10654,7 @@ static qnnrt_result qnnrt__place_pack(qnnrt_plan *plan, qnnrt__place_region *reg
     return QNNRT_OK;
 }
 
-static qnnrt_result qnnrt__place_offsets(qnnrt_plan *plan, const void *const *order,
-                                         qnnrt__arena *scratch, qnnrt_error *err)
+static qnnrt_result qnnrt__place_offsets(qnnrt_plan *plan, qnnrt__arena *scratch, qnnrt_error *err)
 {
     const size_t count = plan->info.block_count;
     qnnrt__place_region region;
@@ -10674,17 +10668,16 @@ static qnnrt_result qnnrt__place_offsets(qnnrt_plan *plan, const void *const *or
     if (scratch->failed != QNNRT_OK) return qnnrt__fail_memory(err, "planning");
     for (i = 0; i < count; ++i) {
         if (plan->aligns[i] > plan->info.align) plan->info.align = plan->aligns[i];
-        if (!qnnrt__place_shares(plan, i)) qnnrt__place_add(plan, &region, i, 0);
+        qnnrt__place_add(plan, &region, i, 0);
     }
     result = plan->guard != 0 ? qnnrt__place_guard(plan) : qnnrt__place_pack(plan, &region);
     for (e = 0; e < plan->entry_count && plan->guard == 0 && result == QNNRT_OK; ++e) {
-        const qnnrt__entry *entry = (const qnnrt__entry *)order[e];
-        const size_t own = (size_t)(entry - plan->entries);
-        if (entry->begin == 0) result = qnnrt__place_pack(plan, &region);       /* a new group */
-        for (i = entry->block; i < count && plan->blocks[i].entry == own; ++i)
-            if (qnnrt__place_shares(plan, i)) qnnrt__place_add(plan, &region, i, 1);
+        const qnnrt__entry *entry = plan->entries[e].group == e + 1 ? &plan->entries[e] : NULL;
+        for (; entry != NULL; entry = entry->next)
+            for (i = entry->block; i < count && &plan->entries[plan->blocks[i].entry] == entry; ++i)
+                qnnrt__place_add(plan, &region, i, 1);
+        result = qnnrt__place_pack(plan, &region);
     }
-    if (result == QNNRT_OK && plan->guard == 0) result = qnnrt__place_pack(plan, &region);
     if (result != QNNRT_OK)
         return qnnrt__fail(err, result, "the sizes of the plan pass 2^62 bytes");
     if (plan->info.peak > plan->limits.arena_bytes)
@@ -10760,7 +10753,7 @@ static qnnrt_result qnnrt__place_fill(qnnrt_plan *plan, const qnnrt_plan_desc *d
     if (result == QNNRT_OK) result = qnnrt__place_hazards(desc, scratch, err);
     if (result != QNNRT_OK) return result;
     qnnrt__place_blocks(plan, desc);
-    return qnnrt__place_offsets(plan, order, scratch, err);
+    return qnnrt__place_offsets(plan, scratch, err);
 }
 
 static qnnrt_result qnnrt__place_plan(const qnnrt_plan_desc *desc, qnnrt_plan **out,
