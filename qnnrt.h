@@ -2209,13 +2209,6 @@ QNNRT_API size_t qnnrt_utf8_length(const char *text, int *shown)
     return length;
 }
 
-/* Return the number of bytes of the UTF-8 character at text, a string; 0 if it is not valid.
-   *shown (may be NULL) receives 0 for what is not valid, and for characters that control a
-   terminal, change the direction of text, break lines or are invisible: do not print these. They
-   are U+0000-001F, U+007F-009F, U+00AD, U+061C, U+180E, U+200B-200F, U+2028-202E, U+2060-206F,
-   U+FEFF, U+FFF9-FFFB, U+FFFE, U+FFFF and U+E0000-E007F. */
-QNNRT_API size_t qnnrt_utf8_length(const char *text, int *shown);
-
 /* Names from files reach terminals and logs only through here. */
 QNNRT_API void qnnrt_text_clean(char *text)
 {
@@ -2331,7 +2324,6 @@ static qnnrt_result qnnrt__err_hint(qnnrt_error *err, qnnrt_result code, const c
     return code;
 }
 
-/* Fill an error, without a hint, and return its code, so that a failing check is one line. */
 static qnnrt_result qnnrt__fail(qnnrt_error *err, qnnrt_result code, const char *format, ...)
     QNNRT__PRINTF(3, 4);
 static qnnrt_result qnnrt__fail(qnnrt_error *err, qnnrt_result code, const char *format, ...)
@@ -2356,12 +2348,10 @@ static qnnrt_result qnnrt__fail_file(qnnrt_error *err, const char *path, const c
                        why);
 }
 
-/* Set the hint, one imperative sentence, of an error that was just filled, and return `code`:
+/* The first hint stays, because it comes from the function that knows most:
 
        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_IO, "%s is empty", path),
-                          "Copy the file again.");
-
-   The first hint stays, because it comes from the function that knows most. */
+                          "Copy the file again."); */
 static qnnrt_result qnnrt__hint(qnnrt_error *err, qnnrt_result code, const char *format, ...)
     QNNRT__PRINTF(3, 4);
 #ifndef QNNRT_NO_ERROR_TEXT
@@ -2458,24 +2448,25 @@ QNNRT_API void qnnrt_error_add(qnnrt_error *err, const char *format, ...)
     va_end(args);
 }
 
-QNNRT_API const char *qnnrt_result_name(qnnrt_result result)
+/* Return the name of a result, or what it means. */
+static const char *qnnrt__err_result(qnnrt_result result, int meant)
 {
     switch ((int)result) {
-#define QNNRT__X(name, value, meaning) case value: return "QNNRT_" #name;
+#define QNNRT__X(name, value, meaning) case value: return meant ? meaning : "QNNRT_" #name;
         QNNRT_RESULTS(QNNRT__X)
 #undef QNNRT__X
         default: return "unknown";
     }
 }
 
+QNNRT_API const char *qnnrt_result_name(qnnrt_result result)
+{
+    return qnnrt__err_result(result, 0);
+}
+
 QNNRT_API const char *qnnrt_result_text(qnnrt_result result)
 {
-    switch ((int)result) {
-#define QNNRT__X(name, value, meaning) case value: return meaning;
-        QNNRT_RESULTS(QNNRT__X)
-#undef QNNRT__X
-        default: return "unknown";
-    }
+    return qnnrt__err_result(result, 1);
 }
 
 QNNRT_API qnnrt_result qnnrt_file_read(const char *path, void *data, size_t room, uint64_t *bytes,
@@ -2651,13 +2642,9 @@ QNNRT__LOG_CALLS(QNNRT__X)
 typedef void (*qnnrt__log_callback)(const char *format, uint32_t level, uint64_t time,
                                     va_list args);
 
-static qnnrt__log_callback qnnrt__log_callback_of(int slot)
-{
 #define QNNRT__X(n) qnnrt__log_call_##n,
-    static const qnnrt__log_callback calls[] = { QNNRT__LOG_CALLS(QNNRT__X) };
+static const qnnrt__log_callback qnnrt__log_callbacks[] = { QNNRT__LOG_CALLS(QNNRT__X) };
 #undef QNNRT__X
-    return calls[slot];
-}
 
 /* Take a free slot. Return -1 when QNNRT_LOG_SLOTS backends are open already; the new backend then
    runs without a log. */
@@ -4788,18 +4775,6 @@ static int qnnrt__names_find(int which, const char *text, size_t bytes, uint32_t
    Needs: >>os >>err >>log >>codes >>abi     Knows nothing of: what a provider's slots do
    ===================================================================================== */
 
-/* Return the ELF machine of a file: 62 is x86-64, 183 aarch64. 0: it is not an ELF file; -1: it
-   cannot be read. */
-static int qnnrt__library_machine(const char *path)
-{
-    unsigned char head[20];
-    uint64_t bytes;
-    int missing;
-    if (qnnrt__os_file_head(path, head, sizeof(head), &bytes, &missing) != NULL) return -1;
-    if (bytes < sizeof(head) || memcmp(head, "\177ELF", 4) != 0) return 0;
-    return head[18] | head[19] << 8;
-}
-
 /* Add what the loader omits or reports wrongly: it says "not found" of a file of another
    architecture. */
 static void qnnrt__library_explain(const char *path, qnnrt_error *err)
@@ -4809,19 +4784,25 @@ static void qnnrt__library_explain(const char *path, qnnrt_error *err)
 #else
     const int own = 62;
 #endif
-    const int machine = qnnrt__library_machine(path);
-    if (machine == 0)
+    unsigned char head[20] = { 0 };      /* of an ELF file; the machine is in its last two bytes */
+    uint64_t bytes;
+    int missing, machine;
+    if (qnnrt__os_file_head(path, head, sizeof(head), &bytes, &missing) != NULL) {
+        qnnrt__hint(err, QNNRT_E_LIBRARY, "Check the path.");
+        return;
+    }
+    machine = head[18] | head[19] << 8;
+    if (bytes < sizeof(head) || memcmp(head, "\177ELF", 4) != 0 || machine == 0)
         qnnrt__hint(err, QNNRT_E_LIBRARY, "Give the path of a library; this file is not one.");
-    else if (machine > 0 && machine != own) {
+    else if (machine != own) {
         qnnrt__err_add(err,
                        "\n  likely cause: the library is for another architecture (ELF machine %d, "
                        "this program is %d; 62 is x86-64, 183 aarch64)",
                        machine, own);
         qnnrt__hint(err, QNNRT_E_LIBRARY, "Take the library that was built for this machine.");
-    } else if (machine > 0)
+    } else
         qnnrt__hint(err, QNNRT_E_LIBRARY, "Run ldd on the file to see which library it needs and"
                     " does not find, and keep the folders of its release together.");
-    else qnnrt__hint(err, QNNRT_E_LIBRARY, "Check the path.");
 }
 
 /* Write the path of `name` in the folder of a path, which may be in `out`. Return 0 for a path
@@ -5866,15 +5847,13 @@ static qnnrt_result qnnrt__system_open(const char *path, const char *beside, int
     if (system->library == NULL)
         result = qnnrt__library_find(name, path == NULL ? beside : NULL, system->path,
                                      &system->library, err);
-    if (result != QNNRT_OK) {
-        system->path[0] = '\0';      /* the last one that was tried */
-        return result;
+    if (result == QNNRT_OK) {
+        qnnrt__library_path(qnnrt__os_library_symbol(system->library, QNNRT__SYSTEM_SYMBOL), name,
+                            system->path);
+        qnnrt__hooks_lock(hooks);
+        result = qnnrt__library_choose(system->library, system->path, &wanted, hooks, &chosen, err);
+        qnnrt__hooks_unlock(hooks);
     }
-    qnnrt__library_path(qnnrt__os_library_symbol(system->library, QNNRT__SYSTEM_SYMBOL), name,
-                        system->path);
-    qnnrt__hooks_lock(hooks);
-    result = qnnrt__library_choose(system->library, system->path, &wanted, hooks, &chosen, err);
-    qnnrt__hooks_unlock(hooks);
     system->provider = p = (const qnnrt__abi_system_provider *)chosen;
     if (result == QNNRT_OK &&
         (p->calls.create == NULL || p->calls.get_info == NULL || p->calls.free == NULL))
@@ -6961,7 +6940,7 @@ static void qnnrt__backend_create_log(qnnrt_backend *b, qnnrt_log_level level)
     }
     if (b->calls->log_create == NULL || b->calls->log_free == NULL) return;
     /* At least warnings, because the line that explains a missing stub is one. */
-    code = b->calls->log_create(qnnrt__log_callback_of(b->log_slot),
+    code = b->calls->log_create(qnnrt__log_callbacks[b->log_slot],
                                 level < QNNRT_LOG_WARN ? (uint32_t)QNNRT_LOG_WARN : (uint32_t)level,
                                 &b->log);
     if (code != 0) b->log = NULL;
@@ -12435,7 +12414,8 @@ static void qnnrt__codes_data(const char **symbols, const qnnrt__codes_cause **c
    Needs: >>names     Knows nothing of: callers
    ===================================================================================== */
 
-static const qnnrt__names_entry qnnrt__vendor_dtypes[] = {
+/* The lists one after the other, in the order of their numbers. */
+static const qnnrt__names_entry qnnrt__vendor_names[] = {
     { 0x0002, "INT_2" }, { 0x0004, "INT_4" }, { 0x0008, "INT_8" }, { 0x0016, "INT_16" },
     { 0x0032, "INT_32" }, { 0x0064, "INT_64" }, { 0x0102, "UINT_2" }, { 0x0104, "UINT_4" },
     { 0x0108, "UINT_8" }, { 0x0116, "UINT_16" }, { 0x0132, "UINT_32" }, { 0x0164, "UINT_64" },
@@ -12444,41 +12424,26 @@ static const qnnrt__names_entry qnnrt__vendor_dtypes[] = {
     { 0x0304, "SFIXED_POINT_4" }, { 0x0308, "SFIXED_POINT_8" }, { 0x0316, "SFIXED_POINT_16" },
     { 0x0332, "SFIXED_POINT_32" }, { 0x0402, "UFIXED_POINT_2" }, { 0x0404, "UFIXED_POINT_4" },
     { 0x0408, "UFIXED_POINT_8" }, { 0x0416, "UFIXED_POINT_16" }, { 0x0432, "UFIXED_POINT_32" },
-    { 0x0508, "BOOL_8" }, { 0x0608, "STRING" }, { 0x7FFFFFFF, "UNDEFINED" }, { 0, NULL }
-};
-
-static const qnnrt__names_entry qnnrt__vendor_types[] = {
+    { 0x0508, "BOOL_8" }, { 0x0608, "STRING" }, { 0x7FFFFFFF, "UNDEFINED" }, { 0, NULL },
     { 0, "APP_WRITE" }, { 1, "APP_READ" }, { 2, "APP_READWRITE" }, { 3, "NATIVE" }, { 4, "STATIC" },
     { 5, "NULL" }, { 6, "UPDATEABLE_STATIC" }, { 7, "UPDATEABLE_NATIVE" },
     { 8, "UPDATEABLE_APP_WRITE" }, { 9, "UPDATEABLE_APP_READ" }, { 10, "UPDATEABLE_APP_READWRITE" },
     { 11, "OPTIONAL_APP_WRITE" }, { 12, "OPTIONAL_APP_READ" }, { 13, "OPTIONAL_APP_READWRITE" },
-    { 0x7FFFFFFF, "UNDEFINED" }, { 0, NULL }
-};
-
-static const qnnrt__names_entry qnnrt__vendor_formats[] = {
-    { 0, "FLAT_BUFFER" }, { 0, "DENSE" }, { 1, "SPARSE" }, { 2, "CODEBOOK" }, { 3, "MX" },
-    { 8, "HMX_WEIGHT_LAYOUT" }, { 0, NULL }
-};
-
-static const qnnrt__names_entry qnnrt__vendor_encodings[] = {
-    { 0, "SCALE_OFFSET" }, { 1, "AXIS_SCALE_OFFSET" }, { 2, "BW_SCALE_OFFSET" },
-    { 3, "BW_AXIS_SCALE_OFFSET" }, { 4, "BLOCK" }, { 5, "BLOCKWISE_EXPANSION" }, { 6, "VECTOR" },
-    { 7, "FLOAT_BLOCK" }, { 8, "BW_AXIS_SCALE_OFFSET_MAPPED" }, { 9, "BW_BLOCK_MAPPED" },
+    { 0x7FFFFFFF, "UNDEFINED" }, { 0, NULL }, { 0, "FLAT_BUFFER" }, { 0, "DENSE" }, { 1, "SPARSE" },
+    { 2, "CODEBOOK" }, { 3, "MX" }, { 8, "HMX_WEIGHT_LAYOUT" }, { 0, NULL }, { 0, "SCALE_OFFSET" },
+    { 1, "AXIS_SCALE_OFFSET" }, { 2, "BW_SCALE_OFFSET" }, { 3, "BW_AXIS_SCALE_OFFSET" },
+    { 4, "BLOCK" }, { 5, "BLOCKWISE_EXPANSION" }, { 6, "VECTOR" }, { 7, "FLOAT_BLOCK" },
+    { 8, "BW_AXIS_SCALE_OFFSET_MAPPED" }, { 9, "BW_BLOCK_MAPPED" },
     { 10, "BW_BLOCKWISE_EXPANSION_MAPPED" }, { 11, "BW_FLOAT_BLOCK" }, { 12, "MICROSCALING" },
-    { 13, "ARRAY_OF" }, { 0x7FFFFFFF, "UNDEFINED" }, { 0, NULL }
-};
-
-static const qnnrt__names_entry qnnrt__vendor_definitions[] = {
-    { 0, "IMPL_GENERATED" }, { 1, "DEFINED" }, { 0x7FFFFFFF, "UNDEFINED" }, { 0, NULL }
+    { 13, "ARRAY_OF" }, { 0x7FFFFFFF, "UNDEFINED" }, { 0, NULL }, { 0, "IMPL_GENERATED" },
+    { 1, "DEFINED" }, { 0x7FFFFFFF, "UNDEFINED" }, { 0, NULL }
 };
 
 static const qnnrt__names_entry *qnnrt__names_get(int which)
 {
-    static const qnnrt__names_entry *const lists[] = {
-        qnnrt__vendor_dtypes, qnnrt__vendor_types, qnnrt__vendor_formats,
-        qnnrt__vendor_encodings, qnnrt__vendor_definitions
-    };
-    return lists[which];
+    const qnnrt__names_entry *entry = qnnrt__vendor_names;
+    for (; which > 0; ++entry) which -= entry->name == NULL;
+    return entry;
 }
 
 /* ---- end of vendor data ---- */

@@ -1871,7 +1871,7 @@ static void library_logs(const qnnrt_backend *backend, uint32_t level, const cha
 {
     va_list args;
     va_start(args, format);
-    qnnrt__log_callback_of(backend->log_slot)(format, level, 0, args);
+    qnnrt__log_callbacks[backend->log_slot](format, level, 0, args);
     va_end(args);
 }
 

@@ -778,7 +778,7 @@ TEST(lines_of_other_threads_end_with_the_slot)
     pthread_t threads[LOG_THREADS];
     int i, k, late = 0, kept = 0;
     memset(&logger, 0, sizeof(logger));
-    logger.call = qnnrt__log_callback_of(0);
+    logger.call = qnnrt__log_callbacks[0];
     for (i = 0; i < LOG_THREADS; ++i) CHECK_EQ(pthread_create(&threads[i], NULL, log_from_thread, NULL), 0);
     for (k = 0; k < LOG_ROUNDS; ++k) {
         log_host *host = (log_host *)calloc(1, sizeof(*host));

@@ -186,7 +186,7 @@ static void log_line(int slot, uint32_t level, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    qnnrt__log_callback_of(slot)(format, level, 0, args);
+    qnnrt__log_callbacks[slot](format, level, 0, args);
     va_end(args);
 }
 

@@ -197,15 +197,6 @@ class Writer:
             self.string("{ " if at == 0 else "", cause, "," if at + 1 < len(why) else " },")
         self.string("" if why else "{ NULL }, ", hint, " },")
 
-    def name_table(self, kind, names):
-        self.line()
-        self.line("static const qnnrt__names_entry qnnrt__vendor_%ss[] = {" % kind)
-        self.out.append("   ")
-        for number, name in names:
-            self.put_entry('{ %s, "%s" },' % (number, name))
-        self.put_entry("{ 0, NULL }")
-        self.line("};")
-
     def put_entry(self, text):
         if len(self.out[-1]) + 1 + len(text) > WIDTH:
             self.out.append("   ")
@@ -283,16 +274,21 @@ def generate(table):
     w.line("#endif")
     w.line()
     w.line(banner("VENDOR NAMES", "vendor_names", "The vendor's enumerators as text.", ">>names"))
+    w.line()
+    w.line("/* The lists one after the other, in the order of their numbers. */")
+    w.line("static const qnnrt__names_entry qnnrt__vendor_names[] = {")
+    w.out.append("   ")
     for kind in NAMES:
-        w.name_table(kind, table.names[kind])
+        for number, name in table.names[kind]:
+            w.put_entry('{ %s, "%s" },' % (number, name))
+        w.put_entry("{ 0, NULL }" + ("," if kind != NAMES[-1] else ""))
+    w.line("};")
     w.line()
     w.line("static const qnnrt__names_entry *qnnrt__names_get(int which)")
     w.line("{")
-    w.line("    static const qnnrt__names_entry *const lists[] = {")
-    w.line("        " + ", ".join("qnnrt__vendor_%ss" % kind for kind in NAMES[:3]) + ",")
-    w.line("        " + ", ".join("qnnrt__vendor_%ss" % kind for kind in NAMES[3:]))
-    w.line("    };")
-    w.line("    return lists[which];")
+    w.line("    const qnnrt__names_entry *entry = qnnrt__vendor_names;")
+    w.line("    for (; which > 0; ++entry) which -= entry->name == NULL;")
+    w.line("    return entry;")
     w.line("}")
     return joined(w)
 
