@@ -8435,9 +8435,8 @@ typedef struct qnnrt__end {
 
 struct qnnrt_pipeline {
     qnnrt_pipeline       *self;         /* the same object, not const; see struct qnnrt */
-    qnnrt__arena         *arena;        /* the model's, or own_arena */
+    qnnrt__arena         *arena;        /* the model's; else it was made, and the caller owns it */
     qnnrt__arena          own_arena;
-    int                   made;         /* 1: qnnrt_pipeline_make() made it; the caller owns it */
     const qnnrt          *model;        /* of its first graph: whose hooks and limits it has */
     uint32_t              users;        /* number of runs and plans */
     qnnrt_pipeline_info   info;
@@ -8597,9 +8596,9 @@ static qnnrt_result qnnrt__wiring_match(const qnnrt_pipeline *p, qnnrt__end *fro
                 qnnrt__wiring_say(p, from, a, sizeof(a)), qnnrt__wiring_say(p, to, b, sizeof(b)),
                 reason, qnnrt__compare_first(&from->tensor->quant, &to->tensor->quant, c,
                                              sizeof(c)));
-    return p->made ? qnnrt__hint(err, QNNRT_E_MISMATCH, "If both mean the same values, convert one"
-                                 " to the other between them, see tools/qnnrt_convert.h.")
-                   : QNNRT_E_MISMATCH;
+    if (p->arena == &p->model->arena) return QNNRT_E_MISMATCH;
+    return qnnrt__hint(err, QNNRT_E_MISMATCH, "If both mean the same values, convert one to the"
+                                              " other between them, see tools/qnnrt_convert.h.");
 }
 
 /* Apply rule 1: connect each input with the nearest earlier output of its name. Ends with the same
@@ -9224,8 +9223,8 @@ static qnnrt_result qnnrt__pipeline_wire(qnnrt_pipeline *p, const qnnrt_pipeline
    the caller or for a model. *out is NULL or, if it could not be wired, incomplete. model: of its
    first graph. */
 static qnnrt_result qnnrt__pipeline_build(qnnrt__arena *arena, const qnnrt *model,
-                                          const qnnrt_pipeline_desc *desc, int made,
-                                          qnnrt_pipeline **out, qnnrt_error *err)
+                                          const qnnrt_pipeline_desc *desc, qnnrt_pipeline **out,
+                                          qnnrt_error *err)
 {
     qnnrt_pipeline *p = (qnnrt_pipeline *)qnnrt__arena_alloc(arena, 1, sizeof(*p));
     qnnrt_result result = QNNRT_OK;
@@ -9234,7 +9233,6 @@ static qnnrt_result qnnrt__pipeline_build(qnnrt__arena *arena, const qnnrt *mode
     if (p == NULL || arena->failed != QNNRT_OK) return qnnrt__fail_memory(err, "a pipeline");
     p->self = p;
     p->arena = arena;
-    p->made = made;
     p->model = model;
     p->info.name = desc->name;
     p->info.step_count = desc->step_count;
@@ -9309,7 +9307,7 @@ QNNRT_API qnnrt_result qnnrt_pipeline_destroy(qnnrt_pipeline *pipeline)
 {
     qnnrt__arena arena;
     if (pipeline == NULL) return QNNRT_OK;
-    if (!pipeline->made) return QNNRT_E_ARG;
+    if (pipeline->arena == &pipeline->model->arena) return QNNRT_E_ARG;
     if (qnnrt__os_load(&pipeline->users) > 0)
         return qnnrt__log_busy(&pipeline->model->hooks, "a made pipeline", pipeline->users);
     qnnrt__pipeline_hold_models(pipeline, -1);
@@ -9397,7 +9395,7 @@ static qnnrt_result qnnrt__pipeline_of(qnnrt *model, const qnnrt_step_desc *step
         qnnrt__scan_suffix(desc.name, strlen(desc.name), &begin, &index, &total) && begin > 0 &&
         index == 1 && total == count)
         desc.name = qnnrt__arena_text(&model->arena, desc.name, begin);
-    result = qnnrt__pipeline_build(&model->arena, model, &desc, 0, out, &failure);
+    result = qnnrt__pipeline_build(&model->arena, model, &desc, out, &failure);
     /* If a shard is missing, it is unknown which graphs belong together, and a part of a model
        must not look like the whole model. */
     for (k = 0; k < model->info.context_count && result == QNNRT_OK && name == NULL; ++k)
