@@ -7710,8 +7710,7 @@ static qnnrt_result qnnrt__context_free(qnnrt__context *context)
    ===================================================================================== */
 
 struct qnnrt {
-    qnnrt            *self;             /* how a const view of a model reaches what is counted in
-                                           it */
+    qnnrt            *self;             /* not const: what a const view of it counts in */
     qnnrt_info        info;             /* what users see of it */
     qnnrt_hooks       hooks;
     qnnrt_limits      limits;
@@ -7722,9 +7721,8 @@ struct qnnrt {
     qnnrt__arena      arena;
     qnnrt__context   *contexts;         /* [info.context_count] */
     qnnrt_context_info *infos;          /* info.contexts, to be written */
-    qnnrt_pipeline  **pipelines;        /* info.pipelines, to be written; then [single_count] of the
-                                           single graphs of those that have several, or are not
-                                           wired */
+    qnnrt_pipeline  **pipelines;        /* info.pipelines, to be written; then [single_count] of
+                                           single graphs, see qnnrt__pipeline_singles() */
     size_t            single_count;
     size_t            pipeline_room;    /* of pipelines; 0: exactly those */
     qnnrt_context_hook *context_hooks;   /* of desc */
@@ -7732,9 +7730,8 @@ struct qnnrt {
     qnnrt__context_ways ways;
     int               counts_lock;      /* of info.device_bytes and info.device_peak */
     qnnrt_result    (*take)(qnnrt *model, size_t context, uint64_t since, qnnrt_error *err);
-                                        /* of a friend: creates contexts for steps; since: when
-                                           the run's last exec but this one began. NULL: nothing
-                                           does */
+                                        /* of a friend, or NULL: creates contexts for steps;
+                                           since: when the run's exec before this began */
     void             *taker;            /* what it keeps */
     qnnrt__model_hook *made;            /* of the builder that made it; NULL: it was opened */
     char              system_path[QNNRT__PATH_MAX];
@@ -8373,18 +8370,18 @@ static qnnrt_result qnnrt__program_host(qnnrt__arena *arena, const qnnrt_limits 
     qnnrt_host_step *copy = (qnnrt_host_step *)qnnrt__arena_alloc(arena, 1, sizeof(*copy));
     uint32_t tensors = limits->tensors, scales = limits->scales;
     char where[32];
+    const char *why;
     qnnrt__table table = { arena, limits, where, NULL, &tensors, &scales, 0, err };
     qnnrt_result result;
     if (graph == NULL || copy == NULL) return qnnrt__fail_memory(err, "a host step");
     snprintf(where, sizeof(where), "step %u", (unsigned)at);
     result = qnnrt__table_name(&table, host->name, "host step", at, &graph->name);
     table.graph = graph->name;
-    if (result == QNNRT_OK && (host->exec == NULL || host->output_count == 0 ||
-                               (host->derived && host->input_count != 1)))
-        result = qnnrt__table_fail(&table, QNNRT_E_ARG, host->exec == NULL
-                                       ? "the host step has no function (exec)"
-                                   : host->output_count == 0 ? "the host step has no outputs"
-                                                             : "a derived host step has one input");
+    why = host->exec == NULL ? "the host step has no function (exec)"
+          : host->output_count == 0 ? "the host step has no outputs"
+          : host->derived && host->input_count != 1 ? "a derived host step has one input" : NULL;
+    if (result == QNNRT_OK && why != NULL)
+        result = qnnrt__table_fail(&table, QNNRT_E_ARG, "%s", why);
     if (result == QNNRT_OK)
         result = qnnrt__program_tensors(&table, host->inputs, host->input_count,
                                         QNNRT__TABLE_INPUTS, graph);
@@ -8425,11 +8422,9 @@ typedef struct qnnrt__end {
     int        output;
     int        apart;               /* input: shares its slot with no other */
     const void *constant;           /* input: its value, or NULL */
-    struct qnnrt__end *source;      /* input: the output that feeds it, or the first input of the
-                                       same value */
+    struct qnnrt__end *source;      /* input: the output, or first input, of the same value */
     const char *reason;             /* input fed by an output: why */
-    uint32_t   readers;             /* output: inputs that it feeds; first input: others that share
-                                       its value */
+    uint32_t   readers;             /* inputs whose source it is */
     size_t     slot;                /* index into the pipeline's slots */
 } qnnrt__end;
 
@@ -8481,23 +8476,23 @@ static const char *qnnrt__wiring_where(const qnnrt_pipeline *p, uint32_t step, c
 static qnnrt_result qnnrt__wiring_hooks(const qnnrt_pipeline *p, qnnrt_error *err)
 {
     const qnnrt_hooks *a = NULL, *b;
+    const char *what;
     char where[2][512];
     uint32_t i, first = 0;
-    int allocators;
     for (i = 0; i < p->info.step_count; ++i) {
         if (p->steps[i].backend == NULL) continue;
         b = &p->steps[i].backend->hooks;
         if (a == NULL) { a = b; first = i; }
-        allocators = a->alloc != b->alloc || a->free != b->free || a->alloc_user != b->alloc_user;
-        if (!allocators && (a->lock == NULL) == (b->lock == NULL)) continue;
-        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_MISMATCH, "the backends of %s and %s have"
-                                            " different hooks: %s",
-                                            qnnrt__wiring_where(p, first, where[0], 512),
-                                            qnnrt__wiring_where(p, i, where[1], 512),
-                                            allocators ? "two allocators"
-                                                       : "one has a lock, the other has none"),
-                           "Open both backends with the same alloc and free, and both with a lock"
-                           " or both without.");
+        what = a->alloc != b->alloc || a->free != b->free || a->alloc_user != b->alloc_user
+                   ? "two allocators"
+               : (a->lock == NULL) != (b->lock == NULL) ? "one has a lock, the other has none"
+                                                        : NULL;
+        if (what == NULL) continue;
+        qnnrt__fail(err, QNNRT_E_MISMATCH, "the backends of %s and %s have different hooks: %s",
+                    qnnrt__wiring_where(p, first, where[0], 512),
+                    qnnrt__wiring_where(p, i, where[1], 512), what);
+        return qnnrt__hint(err, QNNRT_E_MISMATCH, "Open both backends with the same alloc and free,"
+                                                  " and both with a lock or both without.");
     }
     return QNNRT_OK;
 }
@@ -9291,7 +9286,7 @@ QNNRT_API qnnrt_result qnnrt_pipeline_make(const qnnrt_pipeline_desc *desc, qnnr
     if (named.name == NULL) named.name = first->graph;
     if (named.name != NULL)
         named.name = qnnrt__arena_text(&arena, named.name, strlen(named.name));
-    result = qnnrt__pipeline_build(&arena, first->model, &named, 1, &p, err);
+    result = qnnrt__pipeline_build(&arena, first->model, &named, &p, err);
     if (result != QNNRT_OK) {
         qnnrt_arena_free(&arena);
         return result;
