@@ -7712,7 +7712,7 @@ static qnnrt_result qnnrt__context_free(qnnrt__context *context)
 struct qnnrt {
     qnnrt            *self;             /* not const: what a const view of it counts in */
     qnnrt_info        info;             /* what users see of it */
-    qnnrt_hooks       hooks;
+    qnnrt_hooks       hooks;            /* as those of info.backend */
     qnnrt_limits      limits;
     qnnrt__backend_hook link;           /* in the list of info.backend */
     int               own;              /* 1: the model opened its backend, and closes it */
@@ -7924,7 +7924,6 @@ static qnnrt_result qnnrt__resident_set(qnnrt *model, size_t at, int load, qnnrt
 {
     const char *call = load ? "qnnrt_context_load" : "qnnrt_context_unload";
     qnnrt__context *context;
-    qnnrt_backend *b;
     qnnrt_result result = QNNRT_OK;
     qnnrt_error_clear(err);
     if (model == NULL || at >= model->info.context_count)
@@ -7942,8 +7941,7 @@ static qnnrt_result qnnrt__resident_set(qnnrt *model, size_t at, int load, qnnrt
     if (!qnnrt__os_try_lock(&context->busy))
         return qnnrt__fail(err, QNNRT_E_BUSY, "%s: another thread loads or unloads %s", call,
                            context->info->file);
-    b = context->backend;
-    qnnrt__hooks_lock(&b->hooks);
+    qnnrt__hooks_lock(&model->hooks);
     if (!load) {
         result = qnnrt__resident_free(model, at);
         context->lost = 0;
@@ -7953,7 +7951,7 @@ static qnnrt_result qnnrt__resident_set(qnnrt *model, size_t at, int load, qnnrt
     } else if (context->handle == NULL) {
         result = qnnrt__resident_again(model, at, err);
     }
-    qnnrt__hooks_unlock(&b->hooks);
+    qnnrt__hooks_unlock(&model->hooks);
     qnnrt__os_unlock(&context->busy);
     return result;
 }
@@ -9589,7 +9587,7 @@ QNNRT_API qnnrt_result qnnrt_pipeline_find(const qnnrt *model, const char *name,
 /* The sources of one context. */
 typedef struct qnnrt__metadata_source {
     qnnrt_file  file;                   /* with its name in messages */
-    const char *json;                   /* that of its JSON, or NULL */
+    const char *json;                   /* that of its JSON, as long as the model lives, or NULL */
     int         binary;                 /* 1: it has a binary, as a path or as data */
 } qnnrt__metadata_source;
 
@@ -9694,17 +9692,16 @@ static qnnrt_result qnnrt__metadata_read(qnnrt *model, qnnrt__context *context,
 {
     qnnrt_context_info *info = context->info;
     const qnnrt_backend *b = context->backend;
-    const qnnrt_hooks *hooks = b != NULL ? &b->hooks : &model->hooks;
     const int json = source->json != NULL && which != QNNRT_METADATA_SYSTEM;
     qnnrt_result result = QNNRT_OK;
     qnnrt__table table = qnnrt__model_table(model, info->file, err);
     if (source->binary && system->library != NULL) {
-        qnnrt__hooks_lock(hooks);
+        qnnrt__hooks_lock(&model->hooks);
         /* A system interface in the backend's own library logs to the backend's slot. */
         result = qnnrt__system_read(system, &table, context->binary, context->bytes,
                                     b != NULL && strcmp(b->path, system->path) == 0 ? b->log_slot
                                                                                     : -1, info);
-        qnnrt__hooks_unlock(hooks);
+        qnnrt__hooks_unlock(&model->hooks);
         /* An interface that belongs to a backend reads only the binaries of that backend. */
         if (result == QNNRT_E_FORMAT && err->vendor_code != 0)
             qnnrt__context_explain(info->file, context->binary, context->bytes,
@@ -9720,8 +9717,7 @@ static qnnrt_result qnnrt__metadata_read(qnnrt *model, qnnrt__context *context,
     }
 #ifndef QNNRT_NO_JSON
     if (result == QNNRT_OK && json) {
-        info->json_file = qnnrt__arena_text(&model->arena, source->json, strlen(source->json));
-        if (info->json_file == NULL) return qnnrt__fail_memory(err, "names");
+        info->json_file = source->json;
         result = info->from_system ? qnnrt__metadata_cross_check(model, source, &table, info)
                                    : qnnrt__metadata_json(model, source, &table, info);
         info->from_json = result == QNNRT_OK;
@@ -10041,7 +10037,7 @@ static qnnrt_result qnnrt__open_system(qnnrt *model, const qnnrt_desc *desc, qnn
     if (desc->metadata == QNNRT_METADATA_JSON || !binaries) return QNNRT_OK;
     result = qnnrt__system_open(desc->system_path, b != NULL ? b->path : desc->backend_desc.path,
                                 b != NULL ? QNNRT__SYSTEM_OWN_FIRST : QNNRT__SYSTEM_OWN_SECOND,
-                                b != NULL ? &b->hooks : &model->hooks, &work->system, &work->last);
+                                &model->hooks, &work->system, &work->last);
     if (result == QNNRT_E_LIBRARY && texts && desc->system_path == NULL &&
         desc->metadata == QNNRT_METADATA_ALL) {
         qnnrt__log_error(&model->hooks, QNNRT_LOG_WARN, "model",
@@ -10159,11 +10155,9 @@ static qnnrt_result qnnrt__open_forgive(qnnrt *model, size_t at, const qnnrt_des
     kept = (qnnrt_error *)qnnrt__arena_alloc(&model->arena, 1, sizeof(*kept));
     if (kept == NULL) return qnnrt__fail_memory(err, "an error");
     *kept = *err;
-    if (model->info.backend != NULL) {
-        qnnrt__hooks_lock(&model->info.backend->hooks);
-        qnnrt__resident_free(model, at);
-        qnnrt__hooks_unlock(&model->info.backend->hooks);
-    }
+    qnnrt__hooks_lock(&model->hooks);
+    qnnrt__resident_free(model, at);
+    qnnrt__hooks_unlock(&model->hooks);
     model->infos[at].failure = kept;
     model->infos[at].graph_count = 0;
     qnnrt__log_error(&model->hooks, QNNRT_LOG_ERROR, "model", "", kept);
