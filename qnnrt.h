@@ -2770,7 +2770,6 @@ static qnnrt_result qnnrt__log_busy(const qnnrt_hooks *hooks, const char *what, 
    ===================================================================================== */
 
 typedef struct qnnrt__share {
-    int                rpcmem;          /* 1: FastRPC's */
     qnnrt_mem_provider provider;
     qnnrt_mem_block    block;           /* as the provider gave it */
     unsigned char     *data;            /* in the block, aligned */
@@ -2861,7 +2860,6 @@ static qnnrt_result qnnrt__share_open(qnnrt__share *share, const qnnrt_mem_provi
     memset(share, 0, sizeof(*share));
     share->provider = *provider;
     share->provider.name = name;
-    share->rpcmem = provider->alloc == qnnrt__share_rpcmem;
     if (provider->alloc == NULL || provider->free == NULL)
         return qnnrt__fail(err, QNNRT_E_ARG, "memory of kind \"provider\" needs provider.alloc and"
                            " provider.free");
@@ -10329,24 +10327,6 @@ static void qnnrt__place_hold(const qnnrt_pipeline *pipeline, int by)
     qnnrt__pipeline_hold_models(pipeline, by);
 }
 
-static qnnrt_result qnnrt__place_check_entry(const qnnrt_plan_desc *desc, size_t e,
-                                             qnnrt_error *err)
-{
-    const qnnrt_pipeline *p = desc->entries[e].pipeline;
-    size_t step;
-    if (p == NULL)
-        return qnnrt__fail(err, QNNRT_E_ARG, "entry %u of the plan has no pipeline", (unsigned)e);
-    if (p->info.failure != NULL) return qnnrt__slot_unwired(p, err);
-    for (step = 0; step < p->info.step_count; ++step)
-        if (p->steps[step].graph->unsupported != NULL) {
-            char where[512];
-            return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s cannot be run by this version: %s",
-                               qnnrt__wiring_where(p, (uint32_t)step, where, sizeof(where)),
-                               p->steps[step].graph->unsupported);
-        }
-    return QNNRT_OK;
-}
-
 /* Put slots where the caller placed them. */
 static qnnrt_result qnnrt__place_take(qnnrt_plan *plan, const qnnrt_plan_desc *desc,
                                       qnnrt_error *err)
@@ -10655,8 +10635,7 @@ static qnnrt_result qnnrt__place_offsets(qnnrt_plan *plan, qnnrt__arena *scratch
 
 static qnnrt_result qnnrt__place_check(const qnnrt_plan_desc *desc, qnnrt_error *err)
 {
-    size_t i;
-    qnnrt_result result = QNNRT_OK;
+    size_t i, step;
     if (desc->entries == NULL || desc->entry_count == 0)
         return qnnrt__fail(err, QNNRT_E_ARG, "a plan needs at least one entry");
     if ((desc->buffers == NULL && desc->buffer_count > 0) ||
@@ -10675,9 +10654,21 @@ static qnnrt_result qnnrt__place_check(const qnnrt_plan_desc *desc, qnnrt_error 
                 " power of two",
                 (unsigned)i, desc->buffers[i].name != NULL ? desc->buffers[i].name : "",
                 (unsigned long long)desc->buffers[i].bytes, (unsigned)desc->buffers[i].align);
-    for (i = 0; i < desc->entry_count && result == QNNRT_OK; ++i)
-        result = qnnrt__place_check_entry(desc, i, err);
-    return result;
+    for (i = 0; i < desc->entry_count; ++i) {
+        const qnnrt_pipeline *p = desc->entries[i].pipeline;
+        char where[512];
+        if (p == NULL)
+            return qnnrt__fail(err, QNNRT_E_ARG, "entry %u of the plan has no pipeline",
+                               (unsigned)i);
+        if (p->info.failure != NULL) return qnnrt__slot_unwired(p, err);
+        for (step = 0; step < p->info.step_count; ++step)
+            if (p->steps[step].graph->unsupported != NULL)
+                return qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
+                                   "%s cannot be run by this version: %s",
+                                   qnnrt__wiring_where(p, (uint32_t)step, where, sizeof(where)),
+                                   p->steps[step].graph->unsupported);
+    }
+    return QNNRT_OK;
 }
 
 static void qnnrt__place_free_plan(qnnrt_plan *plan)
@@ -10945,7 +10936,8 @@ static void qnnrt__area_publish(qnnrt_mem *mem)
     mem->info.buffers = mem->buffers;
     mem->info.buffer_count = mem->plan->buffer_count;
     mem->info.kind = mem->share == NULL ? QNNRT_MEM_HEAP
-                   : mem->share->rpcmem ? QNNRT_MEM_RPCMEM : QNNRT_MEM_PROVIDER;
+                   : mem->share->provider.alloc == qnnrt__share_rpcmem ? QNNRT_MEM_RPCMEM
+                                                                       : QNNRT_MEM_PROVIDER;
     mem->info.name = mem->share != NULL ? mem->share->provider.name : "heap";
     mem->info.fd = mem->share != NULL ? mem->share->block.fd : -1;
     mem->info.fd_offset = mem->share != NULL ? mem->share->fd_offset : 0;
@@ -11072,7 +11064,7 @@ typedef struct qnnrt__binding {
     int         fresh;                  /* it is in the run's list of those */
 } qnnrt__binding;
 
-/* Point each end at its registration; one that is not registered keeps its address. */
+/* Point each end at its registration; one that is not registered gets the address. */
 static void qnnrt__binding_aim(qnnrt__binding *binding)
 {
     uint32_t i;
@@ -11082,15 +11074,6 @@ static void qnnrt__binding_aim(qnnrt__binding *binding)
         body->mem_type = handle != NULL ? QNNRT__ABI_MEM_HANDLE : QNNRT__ABI_MEM_RAW;
         body->buffer.data = handle != NULL ? handle : binding->data;
     }
-}
-
-/* Point every end at plain memory. why: what qnnrt_run_transfers() says about it. */
-static void qnnrt__binding_plain(qnnrt__binding *binding, void *data, const char *why)
-{
-    binding->data = data;
-    binding->spot = NULL;
-    binding->why = why;
-    qnnrt__binding_aim(binding);
 }
 
 /* Return why an end cannot be registered on a backend, or NULL. */
@@ -11140,22 +11123,6 @@ static qnnrt__binding_spot *qnnrt__binding_spare(qnnrt__binding *binding, qnnrt_
     return spot;
 }
 
-/* Find the spot of an offset, or make it. Return NULL if that is not possible. */
-static qnnrt__binding_spot *qnnrt__binding_find(qnnrt__binding *binding, qnnrt__arena *arena,
-                                                qnnrt_backend *b, qnnrt__share *share,
-                                                uint64_t offset)
-{
-    qnnrt__binding_spot *spot = binding->spots;
-    while (spot != NULL && (spot->offset != offset || spot->share != share)) spot = spot->next;
-    if (spot != NULL) return spot;
-    spot = qnnrt__binding_spare(binding, arena);
-    if (spot == NULL) return NULL;
-    spot->share = share;
-    spot->offset = offset;
-    spot->backend = b;
-    return spot;
-}
-
 /* Register the ends of a slot that are not registered at its offset, or whose registration ended,
    and point them at their handles. Do nothing for a slot in plain memory, or memory of another
    backend. Callers hold the lock, and call this for each slot of a run after a context was created
@@ -11178,14 +11145,22 @@ static void qnnrt__binding_take(qnnrt__binding *binding, qnnrt_backend *b)
 static void qnnrt__binding_share(qnnrt__binding *binding, qnnrt__arena *arena, qnnrt_backend *b,
                                  qnnrt__share *share, uint64_t offset)
 {
-    const int full = binding->spot_count == QNNRT__BINDING_SPOTS;
-    binding->spot = qnnrt__binding_find(binding, arena, b, share, offset);
-    if (binding->spot == NULL) {
-        binding->why = full ? "it was bound at 16 other offsets, which stay registered"
-                            : "out of memory for its registration";
-        return;
+    qnnrt__binding_spot *spot = binding->spots;
+    while (spot != NULL && (spot->offset != offset || spot->share != share)) spot = spot->next;
+    if (spot == NULL) {
+        spot = qnnrt__binding_spare(binding, arena);
+        if (spot == NULL) {
+            binding->why = binding->spot_count == QNNRT__BINDING_SPOTS
+                               ? "it was bound at 16 other offsets, which stay registered"
+                               : "out of memory for its registration";
+            return;
+        }
+        spot->share = share;
+        spot->offset = offset;
+        spot->backend = b;
     }
-    if (qnnrt__binding_current(binding, binding->spot)) {
+    binding->spot = spot;
+    if (qnnrt__binding_current(binding, spot)) {
         qnnrt__binding_aim(binding);
         return;
     }
@@ -11402,12 +11377,15 @@ static void qnnrt__run_settle(qnnrt_run *run)
                    run->hooks != NULL || run->moves || run->stale || run->rigid != NULL;
 }
 
-/* Point a slot at its memory; NULL: it has none yet. */
+/* Point a slot at plain memory; NULL: it has none yet. why: what qnnrt_run_transfers() says. */
 static void qnnrt__run_point(qnnrt_run *run, qnnrt__binding *slot, void *data, const char *why)
 {
     if (data == NULL && slot->data != NULL) run->missing += 1;
     if (data != NULL && slot->data == NULL) run->missing -= 1;
-    qnnrt__binding_plain(slot, data, why);
+    slot->data = data;
+    slot->spot = NULL;
+    slot->why = why;
+    qnnrt__binding_aim(slot);
     qnnrt__run_settle(run);
 }
 
