@@ -2581,17 +2581,6 @@ static uint32_t qnnrt__log_place(uint32_t number, uint32_t begin)
                                  : QNNRT__LOG_FIRST + (at - QNNRT__LOG_FIRST) % QNNRT__LOG_LAST;
 }
 
-static void qnnrt__log_keep(qnnrt__log_book *book, const char *text, uint32_t level)
-{
-    const uint32_t number = book->count.lines;
-    qnnrt__log_line *kept =
-        &book->lines[qnnrt__log_place(number, qnnrt__os_load(&book->count.begin))];
-    kept->level = level;
-    kept->number = number;
-    memcpy(kept->text, text, strlen(text) + 1);
-    qnnrt__os_store(&book->count.lines, number + 1);
-}
-
 /* Keep one line of the vendor and pass it on. The format comes from the vendor's library, which is
    trusted; its arguments may come from a file, so the line is cleaned. Runs on any thread, and may
    run after the slot was closed. */
@@ -2615,7 +2604,14 @@ static void qnnrt__log_take(qnnrt__log_slot *slot, const char *format, uint32_t 
     if (book != NULL && !book->closing) {
         pass = level <= (uint32_t)book->level && book->hooks.log != NULL;
         book->calls += pass ? 1 : 0;
-        if (text[0] != '\0' && level <= QNNRT_LOG_WARN) qnnrt__log_keep(book, text, level);
+        if (text[0] != '\0' && level <= QNNRT_LOG_WARN) {
+            const uint32_t number = book->count.lines, begin = qnnrt__os_load(&book->count.begin);
+            qnnrt__log_line *kept = &book->lines[qnnrt__log_place(number, begin)];
+            kept->level = level;
+            kept->number = number;
+            memcpy(kept->text, text, strlen(text) + 1);
+            qnnrt__os_store(&book->count.lines, number + 1);
+        }
     }
     qnnrt__os_unlock(&slot->lock);
     if (!pass) return;
@@ -4752,13 +4748,11 @@ static int qnnrt__names_find(int which, const char *text, size_t bytes, uint32_t
                                             "QNN_DEFINITION_" };
     const qnnrt__names_entry *entry = qnnrt__names_get(which);
     const size_t prefix = strlen(prefixes[which]);
-    *value = 0;
     if (bytes <= prefix || memcmp(text, prefixes[which], prefix) != 0) return 0;
     text += prefix;
     bytes -= prefix;
     for (; entry->name != NULL; ++entry)
-        if (entry->name[0] == text[0] && strlen(entry->name) == bytes &&
-            memcmp(entry->name, text, bytes) == 0) {
+        if (strlen(entry->name) == bytes && memcmp(entry->name, text, bytes) == 0) {
             *value = entry->value;
             return 1;
         }
