@@ -2286,8 +2286,7 @@ static void qnnrt__err_vadd(qnnrt_error *err, const char *format, va_list args)
     if (err != NULL) qnnrt__err_format(err->text, sizeof(err->text), format, args);
 }
 
-static void qnnrt__err_add(qnnrt_error *err, const char *format, ...) QNNRT__PRINTF(2, 3);
-static void qnnrt__err_add(qnnrt_error *err, const char *format, ...)
+QNNRT_API void qnnrt_error_add(qnnrt_error *err, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -2438,14 +2437,6 @@ QNNRT_API qnnrt_result qnnrt_error_hint(qnnrt_error *err, qnnrt_result code, con
     qnnrt__err_hint(err, code, format, args);
     va_end(args);
     return code;
-}
-
-QNNRT_API void qnnrt_error_add(qnnrt_error *err, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    qnnrt__err_vadd(err, format, args);
-    va_end(args);
 }
 
 /* Return the name of a result, or what it means. */
@@ -2737,15 +2728,15 @@ static void qnnrt__log_report(int index, uint32_t mark, qnnrt_error *err)
     uint32_t i = 0;
     qnnrt__log_copy(index, mark, &part);
     if (part.count == 0) return;
-    qnnrt__err_add(err, "\n  the library logged first, %s: %s",
-                   part.lines[part.first].level == QNNRT_LOG_ERROR ? "an error" : "a warning",
-                   part.lines[part.first].text);
+    qnnrt_error_add(err, "\n  the library logged first, %s: %s",
+                    part.lines[part.first].level == QNNRT_LOG_ERROR ? "an error" : "a warning",
+                    part.lines[part.first].text);
     if (part.count > QNNRT__LOG_SHOWN) i = part.count - QNNRT__LOG_SHOWN;
-    if (i > part.first + 1 || (part.gap > 0 && part.gap <= i)) qnnrt__err_add(err, "\n  ...");
+    if (i > part.first + 1 || (part.gap > 0 && part.gap <= i)) qnnrt_error_add(err, "\n  ...");
     for (; i < part.count; ++i)
         if (i != part.first)
-            qnnrt__err_add(err, "\n  and %s: %s", i < part.first ? "before" : "then",
-                           part.lines[i].text);
+            qnnrt_error_add(err, "\n  and %s: %s", i < part.first ? "before" : "then",
+                            part.lines[i].text);
 }
 
 /* Refuse to free what is in use. */
@@ -2963,12 +2954,12 @@ static qnnrt_result qnnrt__codes_explain(qnnrt_error *err, const char *call, uin
     if (err == NULL) return QNNRT_E_BACKEND;
     err->vendor_code = vendor_code;
     qnnrt_vendor_code_name(vendor_code, symbol, sizeof(symbol));
-    qnnrt__err_add(err, ": %s%s answered 0x%x (%s)", call,
-                   vendor_code == 0 && strchr(call, '(') == NULL ? " (without a handle)" : "",
-                   (unsigned)(vendor_code & 0xFFFF),
-                   symbol[0] != '\0' ? symbol : "no symbol known");
+    qnnrt_error_add(err, ": %s%s answered 0x%x (%s)", call,
+                    vendor_code == 0 && strchr(call, '(') == NULL ? " (without a handle)" : "",
+                    (unsigned)(vendor_code & 0xFFFF),
+                    symbol[0] != '\0' ? symbol : "no symbol known");
     if (vendor_code > 0xFFFF)
-        qnnrt__err_add(err, ", in full 0x%llx", (unsigned long long)vendor_code);
+        qnnrt_error_add(err, ", in full 0x%llx", (unsigned long long)vendor_code);
     if (known != NULL && err->cause == NULL) err->cause = known->cause;
     if (known != NULL) qnnrt__hint(err, QNNRT_E_BACKEND, "%s", known->fix);
     qnnrt__log_report(log_slot, mark, err);
@@ -4787,10 +4778,9 @@ static void qnnrt__library_explain(const char *path, qnnrt_error *err)
     if (bytes < sizeof(head) || memcmp(head, "\177ELF", 4) != 0 || machine == 0)
         qnnrt__hint(err, QNNRT_E_LIBRARY, "Give the path of a library; this file is not one.");
     else if (machine != own) {
-        qnnrt__err_add(err,
-                       "\n  likely cause: the library is for another architecture (ELF machine %d, "
-                       "this program is %d; 62 is x86-64, 183 aarch64)",
-                       machine, own);
+        qnnrt_error_add(err, "\n  likely cause: the library is for another architecture (ELF"
+                        " machine %d, this program is %d; 62 is x86-64, 183 aarch64)",
+                        machine, own);
         qnnrt__hint(err, QNNRT_E_LIBRARY, "Take the library that was built for this machine.");
     } else
         qnnrt__hint(err, QNNRT_E_LIBRARY, "Run ldd on the file to see which library it needs and"
@@ -4846,13 +4836,13 @@ static qnnrt_result qnnrt__library_find(const char *name, const char *beside,
         if (!qnnrt__library_place(place, name, beside, at) || strcmp(at, tried) == 0) continue;
         memcpy(tried, at, QNNRT__PATH_MAX);
         if (system && qnnrt__os_search_is_unsafe()) {
-            qnnrt__err_add(err, "\n  skipped the system's search: LD_LIBRARY_PATH has an empty"
-                           " element, which means the current folder");
+            qnnrt_error_add(err, "\n  skipped the system's search: LD_LIBRARY_PATH has an empty"
+                            " element, which means the current folder");
             break;
         }
         *library = qnnrt__os_library_open(at, &why);
         if (*library == NULL)
-            qnnrt__err_add(err, "\n  %s%s", system ? "the system's search: " : "", why);
+            qnnrt_error_add(err, "\n  %s%s", system ? "the system's search: " : "", why);
     }
     if (*library == NULL)
         return qnnrt__hint(err, QNNRT_E_LIBRARY,
@@ -4983,7 +4973,7 @@ static qnnrt_result qnnrt__table_fail(qnnrt__table *table, qnnrt_result code, co
 {
     va_list args;
     qnnrt__fail(table->err, code, "%s: ", table->file);
-    if (table->graph != NULL) qnnrt__err_add(table->err, "graph \"%.200s\": ", table->graph);
+    if (table->graph != NULL) qnnrt_error_add(table->err, "graph \"%.200s\": ", table->graph);
     va_start(args, format);
     qnnrt__err_vadd(table->err, format, args);
     va_end(args);
@@ -5446,7 +5436,7 @@ static qnnrt_result qnnrt__compare_differs(const qnnrt__compare_sides *sides, co
     qnnrt_error *err = sides->table->err;
     qnnrt__table_fail(sides->table, QNNRT_E_MISMATCH, "%s is %.500s in %s and %.500s in %s", what,
                       in_one, sides->one, in_other, sides->other);
-    qnnrt__err_add(err, "\n  likely cause: one of the two is from another build of the model");
+    qnnrt_error_add(err, "\n  likely cause: one of the two is from another build of the model");
     return qnnrt__hint(err, QNNRT_E_MISMATCH, "Make the JSON again from this binary (qnnrt-run"
                        " inspect --json_file), or remove it.");
 }
@@ -6068,13 +6058,13 @@ static int qnnrt__record_fail(qnnrt__record_reader *read, qnnrt_result code, con
     read->result = code;
     qnnrt__table_fail(read->table, code, "%s", "");
     if (place->kind != NULL && place->name == NULL)
-        qnnrt__err_add(err, "%s %u: ", place->kind, (unsigned)place->index);
+        qnnrt_error_add(err, "%s %u: ", place->kind, (unsigned)place->index);
     else if (place->kind != NULL && place->name != read->table->graph)
-        qnnrt__err_add(err, "%s \"%.200s\": ", place->kind, place->name);
+        qnnrt_error_add(err, "%s \"%.200s\": ", place->kind, place->name);
     va_start(args, format);
     qnnrt__err_vadd(err, format, args);
     va_end(args);
-    qnnrt__err_add(err, " (byte %llu)", (unsigned long long)(size_t)(read->r.at - read->r.begin));
+    qnnrt_error_add(err, " (byte %llu)", (unsigned long long)(size_t)(read->r.at - read->r.begin));
     return 0;
 }
 
@@ -6966,8 +6956,8 @@ static qnnrt_result qnnrt__backend_create(qnnrt_backend *b, uint32_t soc_model, 
         b->device = NULL;
         qnnrt__fail(err, QNNRT_E_BACKEND, "cannot create a device on %s", b->path);
         if (soc_model != 0)
-            qnnrt__err_add(err, " with soc_model %u (the library may not know this chip; with 0 it"
-                           " chooses one)", (unsigned)soc_model);
+            qnnrt_error_add(err, " with soc_model %u (the library may not know this chip; with 0 it"
+                            " chooses one)", (unsigned)soc_model);
         return qnnrt__codes_explain(err, "deviceCreate", code, b->log_slot, b->mark);
     }
     b->info.has_device = 1;
@@ -7422,7 +7412,7 @@ static void qnnrt__context_explain(const char *file, const unsigned char *data, 
     uint64_t offset, size;
     if (err == NULL || (own && kind == wanted)) return;
     if (kind == NULL) {
-        qnnrt__err_add(err, "\n  it does not begin like any context binary seen so far");
+        qnnrt_error_add(err, "\n  it does not begin like any context binary seen so far");
     } else if (kind != wanted) {
         const int context = strncmp(kind->text, "a context binary", 16) == 0;
         qnnrt_error_about(err, err->code, "%s is no context binary%s: it looks like %s\n  ", file,
@@ -7434,12 +7424,12 @@ static void qnnrt__context_explain(const char *file, const unsigned char *data, 
         memcpy(&offset, data + 24, 8);
         memcpy(&size, data + 32, 8);
         if (offset <= UINT64_MAX - size && offset + size > bytes)
-            qnnrt__err_add(err, "\n  its head declares %llu bytes, but the file has %llu: it was"
-                           " cut short", (unsigned long long)(offset + size),
-                           (unsigned long long)bytes);
+            qnnrt_error_add(err, "\n  its head declares %llu bytes, but the file has %llu: it was"
+                            " cut short", (unsigned long long)(offset + size),
+                            (unsigned long long)bytes);
         else
-            qnnrt__err_add(err, "\n  its head and size agree; bytes within it are damaged, or the"
-                           " library is too old for it");
+            qnnrt_error_add(err, "\n  its head and size agree; bytes within it are damaged, or the"
+                            " library is too old for it");
     }
 }
 
@@ -7506,7 +7496,7 @@ static qnnrt_result qnnrt__context_accept(qnnrt__context *context, const qnnrt__
         const qnnrt__context_kind *kind = qnnrt__context_look(context->binary, bytes);
         qnnrt__fail(err, QNNRT_E_FORMAT, "%s has %llu bytes; a context binary has at least %d",
                     info->file, (unsigned long long)bytes, QNNRT__CONTEXT_LEAST);
-        if (kind != NULL) qnnrt__err_add(err, "\n  it looks like %s", kind->text);
+        if (kind != NULL) qnnrt_error_add(err, "\n  it looks like %s", kind->text);
         return QNNRT_E_FORMAT;
     }
     if (ways->check != NULL)
@@ -8213,7 +8203,7 @@ static qnnrt_result qnnrt__scan_choose(qnnrt__scan *scan, const char *folder, in
                     "no *.bin in the folder %s: a model folder holds context binaries"
                     " (forward_0.bin, model_1_of_4.bin, any *.bin)", folder);
         if (scan->count > 0)
-            qnnrt__err_add(err, "\n  JSON without a binary can be inspected only");
+            qnnrt_error_add(err, "\n  JSON without a binary can be inspected only");
         return qnnrt__hint(err, QNNRT_E_NOT_FOUND, "Give the folder that holds the *.bin files.");
     }
     if (scan->binary_count > 0) result = qnnrt__scan_pair(scan, folder, err);
@@ -8290,7 +8280,7 @@ static qnnrt_result qnnrt__program_graph(qnnrt_step_info *to, const qnnrt_step_d
     qnnrt__fail(err, QNNRT_E_NOT_FOUND, "step %u: %s has no graph \"%.200s\"", (unsigned)at,
                 context->file, step->graph);
     if (context->failure != NULL) {
-        qnnrt__err_add(err, "\n  it did not load: ");
+        qnnrt_error_add(err, "\n  it did not load: ");
         qnnrt__err_text(err, context->failure->text, strlen(context->failure->text));
     }
     return QNNRT_E_NOT_FOUND;
@@ -8645,7 +8635,7 @@ static qnnrt_result qnnrt__wiring_unjoined(const qnnrt_pipeline *p, uint32_t bef
     size_t i;
     qnnrt__fail(err, QNNRT_E_MISMATCH, "nothing joins step %u and %s: ", (unsigned)before,
                 qnnrt__wiring_where(p, step, a, sizeof(a)));
-    qnnrt__err_add(
+    qnnrt_error_add(
         err,
         pairs == 0 ? "no unmatched output fits an unmatched input"
                    : "%llu pairs of unmatched tensors fit, and nothing tells which belong together",
@@ -8655,12 +8645,12 @@ static qnnrt_result qnnrt__wiring_unjoined(const qnnrt_pipeline *p, uint32_t bef
         if (end->step != (end->output ? before : step) || end->source != NULL || end->readers > 0)
             continue;
         if (++shown[end->output] <= 3)
-            qnnrt__err_add(err, "\n  %s", qnnrt__wiring_say(p, end, a, sizeof(a)));
+            qnnrt_error_add(err, "\n  %s", qnnrt__wiring_say(p, end, a, sizeof(a)));
     }
     for (i = 2; i-- > 0;) {
         const char *what = i > 0 ? "output" : "input";
-        if (shown[i] > 3) qnnrt__err_add(err, "\n  ... and %u more %ss", shown[i] - 3, what);
-        if (shown[i] == 0) qnnrt__err_add(err, "\n  (no unmatched %s)", what);
+        if (shown[i] > 3) qnnrt_error_add(err, "\n  ... and %u more %ss", shown[i] - 3, what);
+        if (shown[i] == 0) qnnrt_error_add(err, "\n  (no unmatched %s)", what);
     }
     return qnnrt__hint(err, QNNRT_E_MISMATCH,
                        "Give the edges to qnnrt_pipeline_make(), or call the graphs one by one.");
@@ -9068,8 +9058,8 @@ static qnnrt_result qnnrt__slot_foreign(const qnnrt_pipeline *p, const qnnrt_slo
     for (i = 0; i < p->model->info.pipeline_count + p->model->single_count; ++i) {
         const qnnrt_pipeline *other = p->model->pipelines[i];
         if (qnnrt__slot_index(other, slot) == other->info.slot_count) continue;
-        qnnrt__err_add(err, "; it is \"%.160s\" of pipeline \"%.160s\"", slot->address,
-                       other->info.name);
+        qnnrt_error_add(err, "; it is \"%.160s\" of pipeline \"%.160s\"", slot->address,
+                        other->info.name);
         break;
     }
     return qnnrt__hint(err, QNNRT_E_ARG,
@@ -9087,10 +9077,10 @@ static void qnnrt__slot_list(const qnnrt_pipeline *p, qnnrt_role role, const cha
         if ((role != QNNRT_ROLE_ANY && slot->role != role) ||
             (name != NULL && strcmp(slot->tensor->name, name) != 0)) continue;
         if (++count > 10) continue;
-        if (name != NULL) qnnrt__err_add(err, "\n  %s", qnnrt_role_name(slot->role));
-        qnnrt__err_add(err, " \"%.80s\"", slot->address);
+        if (name != NULL) qnnrt_error_add(err, "\n  %s", qnnrt_role_name(slot->role));
+        qnnrt_error_add(err, " \"%.80s\"", slot->address);
     }
-    if (count > 10) qnnrt__err_add(err, " and %u more", count - 10);
+    if (count > 10) qnnrt_error_add(err, " and %u more", count - 10);
 }
 
 /* Find the only slot of a role. */
@@ -9559,12 +9549,12 @@ QNNRT_API qnnrt_result qnnrt_pipeline_find(const qnnrt *model, const char *name,
     else
         qnnrt__fail(err, result, matches > 1 ? "\"%.200s\" names several pipelines"
                                              : "no pipeline or graph \"%.200s\"", name);
-    qnnrt__err_add(err, "\n  it has:");
+    qnnrt_error_add(err, "\n  it has:");
     for (i = 0; i < model->info.pipeline_count && i < 8; ++i)
-        qnnrt__err_add(err, " \"%.100s\"%s", model->pipelines[i]->info.name,
-                       model->pipelines[i]->info.failure != NULL ? " (not wired)" : "");
+        qnnrt_error_add(err, " \"%.100s\"%s", model->pipelines[i]->info.name,
+                        model->pipelines[i]->info.failure != NULL ? " (not wired)" : "");
     if (i < model->info.pipeline_count)
-        qnnrt__err_add(err, " and %u more", (unsigned)(model->info.pipeline_count - i));
+        qnnrt_error_add(err, " and %u more", (unsigned)(model->info.pipeline_count - i));
     return qnnrt__hint(err, result, "Give the name of one of them.");
 }
 
@@ -9641,9 +9631,9 @@ static qnnrt_result qnnrt__metadata_json(const qnnrt *model, const qnnrt__metada
     if (result == QNNRT_E_FORMAT) {
         kind = qnnrt__context_look((const unsigned char *)text, bytes);
         if (kind != NULL && kind != &qnnrt__context_kinds[QNNRT__CONTEXT_TEXT])
-            qnnrt__err_add(table->err, "\n  it looks like %s%s", kind->text,
-                           kind == &qnnrt__context_kinds[QNNRT__CONTEXT_VENDOR]
-                               ? "; what is needed here is the JSON made from one" : "");
+            qnnrt_error_add(table->err, "\n  it looks like %s%s", kind->text,
+                            kind == &qnnrt__context_kinds[QNNRT__CONTEXT_VENDOR]
+                                ? "; what is needed here is the JSON made from one" : "");
         qnnrt__hint(table->err, result, "Take the text that qnnrt-run inspect --json_file, or"
                     " qnn-context-binary-utility, makes from the binary.");
     }
@@ -10078,9 +10068,9 @@ static void qnnrt__open_explain(const qnnrt *model, size_t at, qnnrt_error *err)
 {
     const uint64_t need = model->info.device_bytes + model->infos[at].device_bytes;
     if (need <= QNNRT_DOMAIN_BYTES || !qnnrt__open_is_htp(model->info.backend)) return;
-    qnnrt__err_add(err, "\n  with those before it, it needs about %llu bytes on the device; one"
-                   " process has about %llu there", (unsigned long long)need,
-                   (unsigned long long)QNNRT_DOMAIN_BYTES);
+    qnnrt_error_add(err, "\n  with those before it, it needs about %llu bytes on the device; one"
+                    " process has about %llu there", (unsigned long long)need,
+                    (unsigned long long)QNNRT_DOMAIN_BYTES);
 }
 
 /* Create the context of a file that was read, if it is resident from the start. */
@@ -10857,7 +10847,7 @@ static qnnrt_result qnnrt__area_shared(qnnrt_mem *mem, const qnnrt_mem_desc *des
     rpcmem->next = desc->provider.alloc != NULL ? &desc->provider : NULL;
     for (from = rpcmem; from != NULL; from = from->next) {
         if (qnnrt__area_kind(mem, desc, from, &why[1]) == QNNRT_OK) return QNNRT_OK;
-        qnnrt__err_add(&why[0], "%s%.500s", from != rpcmem ? "; " : "", why[1].text);
+        qnnrt_error_add(&why[0], "%s%.500s", from != rpcmem ? "; " : "", why[1].text);
         if (mem->plan->guard != 0 || desc->data != NULL) break;       /* one reason for all */
     }
     mem->info.reason = why[0].text;
@@ -11243,8 +11233,8 @@ static qnnrt_result qnnrt__host_explain(qnnrt__host *host, qnnrt_error *err)
     err->code = known ? host->result : QNNRT_E_BACKEND;
     err->vendor_code = from->vendor_code;
     if (from->text[0] == '\0')
-        qnnrt__err_add(err, ": its function returned %d without a text", (int)host->result);
-    else qnnrt__err_add(err, ": ");
+        qnnrt_error_add(err, ": its function returned %d without a text", (int)host->result);
+    else qnnrt_error_add(err, ": ");
     qnnrt__err_text(err, from->text, strlen(from->text));
     if (from->hint[0] != '\0') qnnrt__hint(err, err->code, "%s", from->hint);
     return err->code;
@@ -11325,7 +11315,7 @@ static qnnrt_result qnnrt__run_fail(qnnrt_run *run, qnnrt_result code, const qnn
     va_list args;
     qnnrt__fail(qnnrt__run_err(run), code, "pipeline \"%.200s\": ", run->pipeline->info.name);
     if (slot != NULL)
-        qnnrt__err_add(&run->error, "%s \"%.200s\" ", qnnrt_role_name(slot->role), slot->address);
+        qnnrt_error_add(&run->error, "%s \"%.200s\" ", qnnrt_role_name(slot->role), slot->address);
     va_start(args, format);
     qnnrt__err_vadd(&run->error, format, args);
     va_end(args);
@@ -12086,7 +12076,7 @@ static qnnrt_result qnnrt__exec_failed(qnnrt_run *run, const qnnrt__step *step,
     qnnrt__run_fail(run, QNNRT_E_BACKEND, NULL, "%s failed",
                     qnnrt__wiring_where(run->pipeline, (uint32_t)at, where, sizeof(where)));
     if (part == NULL) return qnnrt__host_explain((qnnrt__host *)step->graph, &run->error);
-    if (run->part_count > 1) qnnrt__err_add(&run->error, " on %.200s", part->backend->path);
+    if (run->part_count > 1) qnnrt_error_add(&run->error, " on %.200s", part->backend->path);
     return qnnrt__backend_explain(part->backend, &run->error, "graphExecute", code,
                                   run->mixed ? part->mark : run->mark);
 }

@@ -136,7 +136,7 @@ TEST(error_formats_are_those_of_printf)
     CHECK(err.hint[0] == '\0' && err.vendor_code == 0);
     CHECK_EQ(qnnrt__fail(NULL, QNNRT_E_IO, "%s", "x"), QNNRT_E_IO);
     CHECK_EQ(qnnrt__hint(NULL, QNNRT_E_IO, "%s", "x"), QNNRT_E_IO);
-    qnnrt__err_add(NULL, "%s", "x");
+    qnnrt_error_add(NULL, "%s", "x");
     qnnrt__err_text(NULL, "x", 1);
     qnnrt_error_clear(NULL);
     CHECK_EQ(qnnrt__hint(&err, QNNRT_E_ARG, "Do %s.", "this"), QNNRT_E_ARG);

@@ -550,8 +550,8 @@ static void qnnrt__validate_say(qnnrt_error *err, const qnnrt__abi_tensor_body *
             info.quant.offset = quant->u.scale_offset.offset;
         }
     }
-    qnnrt_tensor_text(&info, facts, sizeof(facts));
-    qnnrt__err_add(err, "\"%.60s\" %s", body->name, body->type == QNNRT__ABI_NULL ? "none" : facts);
+    qnnrt_error_add(err, "\"%.60s\" %s", body->name, body->type == QNNRT__ABI_NULL ? "none"
+                    : qnnrt_tensor_text(&info, facts, sizeof(facts)));
 }
 
 /* Append the tensors and parameters of a node to an error. */
@@ -559,21 +559,21 @@ static void qnnrt__validate_describe(qnnrt_error *err, const qnnrt__abi_op *op)
 {
     uint32_t i;
     for (i = 0; i < op->input_count && i < 6; ++i) {
-        qnnrt__err_add(err, i == 0 ? "\n  of " : ", ");
+        qnnrt_error_add(err, i == 0 ? "\n  of " : ", ");
         qnnrt__validate_say(err, &op->inputs[i].body);
     }
-    if (op->input_count > 6) qnnrt__err_add(err, ", ...");
+    if (op->input_count > 6) qnnrt_error_add(err, ", ...");
     for (i = 0; i < op->output_count && i < 4; ++i) {
-        qnnrt__err_add(err, i == 0 ? "\n  to " : ", ");
+        qnnrt_error_add(err, i == 0 ? "\n  to " : ", ");
         qnnrt__validate_say(err, &op->outputs[i].body);
     }
     for (i = 0; i < op->param_count && i < 8; ++i) {
         const qnnrt__abi_param *param = &op->params[i];
-        qnnrt__err_add(err, i == 0 ? "\n  with " : ", ");
-        qnnrt__err_add(err, "%.60s (%s%s)", param->name,
-                       qnnrt__dtype_name((qnnrt_dtype)(param->type != 0 ? param->u.tensor.body.dtype
-                                                                        : param->u.scalar.dtype)),
-                       param->type != 0 ? " tensor" : "");
+        const int tensor = param->type != 0;
+        const uint32_t dtype = tensor ? param->u.tensor.body.dtype : param->u.scalar.dtype;
+        qnnrt_error_add(err, i == 0 ? "\n  with " : ", ");
+        qnnrt_error_add(err, "%.60s (%s%s)", param->name, qnnrt__dtype_name((qnnrt_dtype)dtype),
+                        tensor ? " tensor" : "");
     }
 }
 
@@ -583,10 +583,10 @@ static qnnrt_result qnnrt__validate(qnnrt_backend *b, const qnnrt__abi_op *op, i
                                     const char *graph, qnnrt_error *err)
 {
     char what[480], text[160];
-    const char *crashes = qnnrt__validate_crashes(b, op, text);
+    const char *why = qnnrt__validate_crashes(b, op, text);
     qnnrt__abi_code code = 0;
-    if (crashes == NULL && !ask) return QNNRT_OK;
-    if (crashes == NULL) {
+    if (why == NULL && !ask) return QNNRT_OK;
+    if (why == NULL) {
         b->mark = qnnrt__log_mark(b->log_slot);
         code = b->calls->backend_validate_op(b->backend, *op);
         if (code == 0) return QNNRT_OK;
@@ -594,13 +594,13 @@ static qnnrt_result qnnrt__validate(qnnrt_backend *b, const qnnrt__abi_op *op, i
     qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "graph \"%.200s\": %s is not supported by %s", graph,
                 qnnrt__validate_what(op, what),
                 b->provider_name[0] != '\0' ? b->provider_name : b->path);
-    if (crashes != NULL)
-        qnnrt__err_add(err, ": %s (the library was not called: this node would crash it)", crashes);
+    if (why != NULL)
+        qnnrt_error_add(err, ": %s (the library was not called: this node would crash it)", why);
     qnnrt__validate_describe(err, op);
-    if (crashes != NULL && b->info.id == QNNRT__ABI_BACKEND_HTP)
+    if (why != NULL && b->info.id == QNNRT__ABI_BACKEND_HTP)
         return qnnrt__hint(err, QNNRT_E_UNSUPPORTED, "Use FullyConnected or Conv2d.");
-    if (crashes != NULL) return QNNRT_E_UNSUPPORTED;
-    qnnrt__err_add(err, "\n  ");
+    if (why != NULL) return QNNRT_E_UNSUPPORTED;
+    qnnrt_error_add(err, "\n  ");
     qnnrt__backend_explain(b, err, "backendValidateOpConfig", code, b->mark);
     return QNNRT_E_UNSUPPORTED;
 }
@@ -1193,8 +1193,8 @@ static qnnrt_result qnnrt__build_fail(const qnnrt_builder *b, qnnrt_result code,
     qnnrt_error_clear(b->err);
     b->err->code = code;
     if (b->graph != NULL && b->graph->desc.name != NULL)
-        qnnrt__err_add(b->err, "graph \"%.200s\": ", b->graph->desc.name);
-    if (b->op != NULL) qnnrt__err_add(b->err, "%s: ", qnnrt__validate_what(b->op, what));
+        qnnrt_error_add(b->err, "graph \"%.200s\": ", b->graph->desc.name);
+    if (b->op != NULL) qnnrt_error_add(b->err, "%s: ", qnnrt__validate_what(b->op, what));
     va_start(args, format);
     qnnrt__err_vadd(b->err, format, args);
     va_end(args);
@@ -1985,9 +1985,9 @@ static qnnrt_result qnnrt__node_cycle(const qnnrt_builder *b, const qnnrt__build
     unsigned shown = 0;
     qnnrt__build_fail(b, QNNRT_E_ARG, "the nodes form a cycle: ");
     for (at = top; at != from->waits; at = at->waits)
-        if (shown++ < 16) qnnrt__err_add(b->err, "\"%.80s\" -> ", at->op.name);
-    if (shown > 16) qnnrt__err_add(b->err, "(%u more) -> ", shown - 16);
-    qnnrt__err_add(b->err, "\"%.80s\"", top->op.name);
+        if (shown++ < 16) qnnrt_error_add(b->err, "\"%.80s\" -> ", at->op.name);
+    if (shown > 16) qnnrt_error_add(b->err, "(%u more) -> ", shown - 16);
+    qnnrt_error_add(b->err, "\"%.80s\"", top->op.name);
     return QNNRT_E_ARG;
 }
 
@@ -2494,7 +2494,7 @@ static qnnrt_result qnnrt__fill_graph(qnnrt_builder *b)
             qnnrt__build_fail(b, QNNRT_E_BACKEND, "the library refuses it%s",
                               b->desc.no_validate ? "" : ", although it validated it");
             qnnrt__validate_describe(b->err, &op);
-            qnnrt__err_add(b->err, "\n  ");
+            qnnrt_error_add(b->err, "\n  ");
             return qnnrt__build_explain(b, "graphAddNode", code);
         }
         b->op = NULL;
@@ -2545,7 +2545,7 @@ static qnnrt_result qnnrt__compose_refused(qnnrt_builder *b, const char *name, q
     qnnrt__fail(b->err, QNNRT_E_BACKEND, "cannot finalize graph \"%.200s\"", name);
     if (blamed != NULL) {
         b->op = &blamed->op;
-        qnnrt__err_add(b->err, ", because of %s", qnnrt__validate_what(b->op, what));
+        qnnrt_error_add(b->err, ", because of %s", qnnrt__validate_what(b->op, what));
     }
     if (code == QNNRT__ABI_MEM_ALLOC) {
         b->err->cause = "the HTP has no kernel for an operation with this type or rank, though"
@@ -3177,9 +3177,9 @@ QNNRT_BUILDER_API void qnnrt_builder_dlc(qnnrt_builder *b, const char *path,
         kind = qnnrt__context_look(head, bytes);
         qnnrt__fail(&b->error, QNNRT_E_FORMAT, "%s is not a .dlc container (a zip archive)", path);
         if (kind != NULL)
-            qnnrt__err_add(&b->error, "\n  it looks like %s%s", kind->text,
-                           qnnrt__context_looks_right(head, bytes)
-                               ? ", which is compiled already: open it with qnnrt_open()" : "");
+            qnnrt_error_add(&b->error, "\n  it looks like %s%s", kind->text,
+                            qnnrt__context_looks_right(head, bytes)
+                                ? ", which is compiled already: open it with qnnrt_open()" : "");
         if (bytes > 0)
             qnnrt__hint(&b->error, QNNRT_E_FORMAT,
                         "Give a .dlc container; this file is of another kind.");

@@ -787,9 +787,9 @@ static qnnrt_result qnnrt_device__update_none(const qnnrt_graph_info *graph, con
     qnnrt__fail(err, QNNRT_E_NOT_FOUND, "%s, graph \"%.160s\": the metadata lists no updateable"
                 " tensor \"%.160s\"", file, graph->name, name);
     for (i = 0; i < graph->updateable_count && i < 8; ++i)
-        qnnrt__err_add(err, "%s \"%.80s\"", i == 0 ? "; it lists" : ",",
-                       graph->updateables[i].name);
-    if (i < graph->updateable_count) qnnrt__err_add(err, ", ...");
+        qnnrt_error_add(err, "%s \"%.80s\"", i == 0 ? "; it lists" : ",",
+                        graph->updateables[i].name);
+    if (i < graph->updateable_count) qnnrt_error_add(err, ", ...");
     return qnnrt__hint(err, QNNRT_E_NOT_FOUND,
                        "Compile the tensor as updateable; qnnrt-run inspect lists those that are.");
 }
