@@ -11,7 +11,7 @@
 
 static qnnrt_error err;
 static qnnrt_backend *backend;
-static const qnnrt_prepare_desc caller_io = { 1, 0, 0, { 0 } };
+static const qnnrt_prepare_desc caller_io = { 1, 0, 0, 0, { 0 } };
 
 static int open_ref(void)
 {

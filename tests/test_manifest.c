@@ -1126,7 +1126,7 @@ static void write_model(const qnnrt_manifest *model, int hashes, meta_text *out)
     const qnnrt_manifest_info *info = qnnrt_manifest_get_info(model);
     qnnrt_manifest_context contexts[4];
     qnnrt_manifest_pipeline listed[8];
-    described pipelines[8];
+    described_pipeline pipelines[8];
     qnnrt_manifest_desc desc;
     size_t i;
     memset(&desc, 0, sizeof(desc));

@@ -8,13 +8,13 @@
    conversions are what edges ask for.
    ===================================================================================== */
 
-typedef struct described {
+typedef struct described_pipeline {
     qnnrt_manifest_pipeline of;        /* its lists are those below, and those of the pipeline   */
     qnnrt_step_desc  *steps;
     qnnrt_edge_desc  *edges;
     qnnrt_conversion *wishes;
     qnnrt_use_desc   *uses;
-} described;
+} described_pipeline;
 
 /* Return the number of a step without the conversions before it. */
 static size_t describe_number(const qnnrt_pipeline_info *p, size_t step)
@@ -26,7 +26,7 @@ static size_t describe_number(const qnnrt_pipeline_info *p, size_t step)
 
 /* Begin a use of a slot where the slot begins, or for what a conversion writes, one of its
    readers. */
-static qnnrt_use_desc *describe_use(described *d, const qnnrt_pipeline_info *p,
+static qnnrt_use_desc *describe_use(described_pipeline *d, const qnnrt_pipeline_info *p,
                                     const qnnrt_slot *slot)
 {
     qnnrt_use_desc *use = &d->uses[d->of.desc.use_count++];
@@ -44,7 +44,8 @@ static qnnrt_use_desc *describe_use(described *d, const qnnrt_pipeline_info *p,
 }
 
 /* Describe an edge, unless it leads into a conversion: then its readers' edges stand for it. */
-static void describe_edge(described *d, const qnnrt_pipeline_info *p, const qnnrt_edge_info *from)
+static void describe_edge(described_pipeline *d, const qnnrt_pipeline_info *p,
+                          const qnnrt_edge_info *from)
 {
     qnnrt_edge_desc *edge = &d->edges[d->of.desc.edge_count];
     qnnrt_conversion *wish = &d->wishes[d->of.desc.edge_count];
@@ -77,7 +78,7 @@ static int describe_is_apart(const qnnrt_pipeline_info *p, const qnnrt_slot *slo
 }
 
 /* Describe what is known about the slots. */
-static void describe_slots(described *d, const qnnrt_pipeline_info *p)
+static void describe_slots(described_pipeline *d, const qnnrt_pipeline_info *p)
 {
     qnnrt_use_desc *use;
     size_t i;
@@ -102,7 +103,7 @@ static void describe_slots(described *d, const qnnrt_pipeline_info *p)
     }
 }
 
-static void describe_free(described *d)
+static void describe_free(described_pipeline *d)
 {
     free(d->steps);
     free(d->edges);
@@ -111,7 +112,8 @@ static void describe_free(described *d)
 }
 
 /* Describe a pipeline of a program. Return 0 without memory; describe_free() in either case. */
-static int describe(const qnnrt_manifest_info *info, const qnnrt_pipeline *pipeline, described *d)
+static int describe(const qnnrt_manifest_info *info, const qnnrt_pipeline *pipeline,
+                    described_pipeline *d)
 {
     const qnnrt_pipeline_info *p = qnnrt_pipeline_get_info(pipeline);
     size_t i;

@@ -130,7 +130,7 @@ static void write_manifest(tool *t)
 {
     const qnnrt_manifest_info *info = qnnrt_manifest_get_info(t->model);
     qnnrt_manifest_context *contexts = cli_alloc(info->context_count, sizeof(*contexts));
-    described *pipelines = cli_alloc(info->pipeline_count, sizeof(*pipelines));
+    described_pipeline *pipelines = cli_alloc(info->pipeline_count, sizeof(*pipelines));
     qnnrt_manifest_pipeline *listed = cli_alloc(info->pipeline_count, sizeof(*listed));
     char **files = cli_alloc(info->context_count, sizeof(*files));
     char **hashes = cli_alloc(info->context_count, sizeof(*hashes));

@@ -111,7 +111,7 @@ static void write_program(const qnnrt_manifest *program, meta_text *out)
 {
     const qnnrt_manifest_info *info = qnnrt_manifest_get_info(program);
     qnnrt_manifest_context *contexts = (qnnrt_manifest_context *)calloc(info->context_count, sizeof(*contexts));
-    described *pipelines = (described *)calloc(info->pipeline_count + 1, sizeof(*pipelines));
+    described_pipeline *pipelines = (described_pipeline *)calloc(info->pipeline_count + 1, sizeof(*pipelines));
     qnnrt_manifest_pipeline *listed = (qnnrt_manifest_pipeline *)calloc(info->pipeline_count + 1, sizeof(*listed));
     qnnrt_manifest_desc desc;
     qnnrt_error err;

@@ -327,7 +327,11 @@ static void play_plan(const qnnrt_pipeline *const *pipelines, size_t count)
     }
     if (!GOOD(qnnrt_plan_create(&desc, &plan, fresh(&err)), plan, &err)) return;
     check_plan(plan, &desc);
-    if (qnnrt_plan_get_info(plan)->block_count < 500) mem_desc.guard = control[0] >> 2 & 1;
+    if (qnnrt_plan_get_info(plan)->block_count < 500 && (control[0] >> 2 & 1)) {
+        MUST(qnnrt_plan_destroy(plan) == QNNRT_OK);
+        desc.guard = 1;
+        if (!GOOD(qnnrt_plan_create(&desc, &plan, fresh(&err)), plan, &err)) return;
+    }
     if (GOOD(qnnrt_mem_create(plan, &mem_desc, &mem, fresh(&err)), mem, &err)) {
         MUST(qnnrt_plan_destroy(plan) == QNNRT_E_BUSY);
         for (i = 0; i < desc.buffer_count; ++i) {
@@ -457,7 +461,7 @@ static void play_model(qnnrt *model)
         qnnrt_run *run = NULL;
         qnnrt_prepare_desc how;
         memset(&how, 0, sizeof(how));
-        how.mem.guard = control[0] >> 2 & 1;
+        how.guard = control[0] >> 2 & 1;
         how.align = control[2] >> 4 == 0 ? 0 : 1u << (control[2] >> 4);
         if (GOOD(qnnrt_prepare_with(model, qnnrt_pipeline_get_info(pipelines[i])->name, &how, &run, fresh(&err)), run, &err)) {
             MUST(qnnrt_close(model) == QNNRT_E_BUSY);

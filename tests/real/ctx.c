@@ -130,7 +130,7 @@ static void run_model(qnnrt *model, case_files *files, int mode)
     long before;
     qnnrt_prepare_desc how;
     memset(&how, 0, sizeof how);
-    how.mem.guard = mode == GUARD;
+    how.guard = mode == GUARD;
     how.mem.kind = mode == SHARED ? QNNRT_MEM_PROVIDER : QNNRT_MEM_HEAP;
     how.mem.provider = qnnrt_device_memfd();
     CHECK_EQ(qnnrt_get_info(model)->pipeline_count, 1);
