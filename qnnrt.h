@@ -6823,8 +6823,7 @@ struct qnnrt_backend {
     const qnnrt__abi_calls     *calls;
     int                         log_slot;          /* -1: none */
     qnnrt__log_book             log_book;          /* of this slot */
-    uint32_t                    mark;              /* where the log lines of the current cold call
-                                                      begin */
+    uint32_t                    mark;              /* first log line of the current cold call */
     qnnrt__abi_handle           log, backend, device;
     qnnrt__power                power;
     qnnrt_power_preset          preset;            /* of desc.power */
@@ -6832,10 +6831,8 @@ struct qnnrt_backend {
     uint32_t                    soc_model;         /* as asked for */
     uint32_t                    dsp_arch;          /* of the context loaded last, 0: not stated */
     uint32_t                    dsp_arch_users;    /* contexts that exist and state one */
-    int                         renewed;           /* device and backend were created again, or
-                                                      that failed and they are NULL */
-    uint32_t                    restarts;          /* calls since it was opened or recovered that
-                                                      answered that the DSP restarted */
+    int                         renewed;           /* a recovery created them again, or failed */
+    uint32_t                    restarts;          /* answers of a restart; a recovery clears it */
     int                         lists_lock;        /* of the next three */
     qnnrt__backend_hook        *models;            /* oldest first, here and below; no call */
     qnnrt__backend_hook        *runs;              /* called by a recovery: their graphs are gone */
@@ -7325,8 +7322,7 @@ typedef struct qnnrt__context {
     qnnrt__register      registered;    /* shared memory */
     qnnrt_file           from;          /* its path, or the caller's bytes */
     const qnnrt_graph_info **by_name;   /* [info->graph_count] graphs in the order of strcmp() */
-    uint32_t             generation;    /* grows when it is created: who holds graphs of it fetches
-                                           them again */
+    uint32_t             generation;    /* grows when it is created: its graphs are others then */
     int                  lost;          /* a recovery freed it and has not created it again */
     int                  busy;          /* a thread loads or unloads it */
     int                  stated;        /* it is one of the backend's dsp_arch_users */
@@ -7378,8 +7374,7 @@ static const qnnrt__context_kind qnnrt__context_kinds[] = {
 #undef QNNRT__INSIDE
 };
 
-/* Return what a file seems to be, or NULL. This helps messages to tell foreign files from damaged
-   ones. */
+/* Return what a file seems to be, or NULL: messages tell foreign files from damaged ones. */
 static const qnnrt__context_kind *qnnrt__context_look(const unsigned char *data, uint64_t bytes)
 {
     const qnnrt__context_kind *kinds = qnnrt__context_kinds;
@@ -10042,22 +10037,6 @@ static qnnrt_result qnnrt__open_system(qnnrt *model, const qnnrt_desc *desc, qnn
     return err->code;
 }
 
-/* Open the backend of a model, and the library that reads its binaries. */
-static qnnrt_result qnnrt__open_libraries(qnnrt *model, const qnnrt_desc *desc,
-                                          qnnrt__open_work *work, qnnrt_error *err)
-{
-    qnnrt_backend *b = desc->backend;
-    qnnrt_result result = QNNRT_OK;
-    if (!desc->inspect) {
-        if (b == NULL) result = qnnrt_backend_open(&desc->backend_desc, &b, err);
-        if (result != QNNRT_OK) return result;
-        qnnrt__model_give(model, b, desc->backend == NULL);
-    }
-    result = qnnrt__open_system(model, desc, work, err);
-    memcpy(model->system_path, work->system.path, sizeof(model->system_path));
-    return result;
-}
-
 static int qnnrt__open_is_htp(const qnnrt_backend *b)
 {
     return b != NULL && b->info.id == QNNRT__ABI_BACKEND_HTP;
@@ -10211,12 +10190,18 @@ static qnnrt_result qnnrt__open_load(qnnrt *model, const char *folder, const qnn
 static qnnrt_result qnnrt__open_model(qnnrt *model, const char *ctx_dir, const qnnrt_desc *desc,
                                       qnnrt__open_work *work, qnnrt_error *err)
 {
+    qnnrt_backend *b = desc->backend;
     qnnrt_result result = QNNRT_OK;
     /* desc.keep_going keeps texts, whether the caller wants them or not. */
     if (err == NULL) err = &work->error;
     if (ctx_dir != NULL) result = qnnrt__open_scan(model, work, ctx_dir, desc, err);
     if (result == QNNRT_OK) result = qnnrt__open_list(model, ctx_dir, desc, work, err);
-    if (result == QNNRT_OK) result = qnnrt__open_libraries(model, desc, work, err);
+    if (result == QNNRT_OK && !desc->inspect) {
+        if (b == NULL) result = qnnrt_backend_open(&desc->backend_desc, &b, err);
+        if (result == QNNRT_OK) qnnrt__model_give(model, b, desc->backend == NULL);
+    }
+    if (result == QNNRT_OK) result = qnnrt__open_system(model, desc, work, err);
+    memcpy(model->system_path, work->system.path, sizeof(model->system_path));
     if (result == QNNRT_OK) result = qnnrt__open_load(model, ctx_dir, desc, work, err);
     return result == QNNRT_OK ? qnnrt__pipeline_discover(model, err) : result;
 }
