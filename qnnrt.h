@@ -2374,8 +2374,7 @@ static qnnrt_result qnnrt__hint(qnnrt_error *err, qnnrt_result code, const char 
 #define QNNRT__HINT_COMPILE \
     "Compile it with qnnrt-run compile FILE --output_dir DIR, and give DIR."
 
-/* Begin a call that makes something: clear *err and *out. Fail if `from`, its argument `what`, or
-   out is NULL. */
+/* Begin a call that makes *out, and clear *err: fail if out or `from`, argument `what`, is NULL. */
 static qnnrt_result qnnrt__err_begin(const char *call, const char *what, const void *from,
                                      void *out, qnnrt_error *err)
 {
@@ -2517,8 +2516,7 @@ typedef struct qnnrt__log_count {
     uint32_t begin;                             /* number of lines when the last call began */
 } qnnrt__log_count;
 
-/* The log of a backend, zeroed when the backend is made. The lock of its slot guards it, except
-   count. */
+/* The log of a backend, zeroed with it. The lock of its slot guards it, except count. */
 typedef struct qnnrt__log_book {
     int             closing;                    /* 1: lines are ignored */
     unsigned        calls;                      /* of the hook that run now, on any thread */
@@ -2551,8 +2549,7 @@ static void qnnrt__log(const qnnrt_hooks *hooks, qnnrt_log_level level, const ch
     (hooks->log)(hooks->log_user, level, room, vendor_code, line);
 }
 
-/* Pass the text of an error to the host's hook, line by line. before: what the first line begins
-   with. */
+/* Pass the text of an error to the host's hook, line by line, the first of them behind `before`. */
 static void qnnrt__log_error(const qnnrt_hooks *hooks, qnnrt_log_level level, const char *room,
                              const char *before, const qnnrt_error *err)
 {
@@ -2633,8 +2630,7 @@ typedef void (*qnnrt__log_callback)(const char *format, uint32_t level, uint64_t
 static const qnnrt__log_callback qnnrt__log_callbacks[] = { QNNRT__LOG_CALLS(QNNRT__X) };
 #undef QNNRT__X
 
-/* Take a free slot. Return -1 when QNNRT_LOG_SLOTS backends are open already; the new backend then
-   runs without a log. */
+/* Take a free slot. Return -1 when all are taken: the new backend then runs without a log. */
 static int qnnrt__log_open(qnnrt__log_book *book, const qnnrt_hooks *hooks, qnnrt_log_level level)
 {
     int i;
@@ -4730,8 +4726,7 @@ QNNRT_API const char *qnnrt_vendor_name(qnnrt_vendor_enum which, uint32_t value)
 }
 
 #ifndef QNNRT_NO_JSON
-/* Find the number of a name of `bytes` bytes, with its list's prefix. Return 0 when the list does
-   not have it. */
+/* Find the number of a name with its list's prefix. Return 0 when the list does not have it. */
 static int qnnrt__names_find(int which, const char *text, size_t bytes, uint32_t *value)
 {
     static const char *const prefixes[] = { "QNN_DATATYPE_", "QNN_TENSOR_TYPE_",
@@ -4758,8 +4753,7 @@ static int qnnrt__names_find(int which, const char *text, size_t bytes, uint32_t
    Needs: >>os >>err >>log >>codes >>abi     Knows nothing of: what a provider's slots do
    ===================================================================================== */
 
-/* Add what the loader omits or reports wrongly: it says "not found" of a file of another
-   architecture. */
+/* Add what the loader omits: it says "not found" of a file of another architecture. */
 static void qnnrt__library_explain(const char *path, qnnrt_error *err)
 {
 #ifdef __aarch64__
@@ -4787,8 +4781,7 @@ static void qnnrt__library_explain(const char *path, qnnrt_error *err)
                     " does not find, and keep the folders of its release together.");
 }
 
-/* Write the path of `name` in the folder of a path, which may be in `out`. Return 0 for a path
-   without a folder. */
+/* Write the path of `name` in the folder of `path`, which may be out. Return 0 without a folder. */
 static int qnnrt__library_in(char out[QNNRT__PATH_MAX], const char *path, const char *name)
 {
     const char *slash = strrchr(path, '/');
@@ -4814,8 +4807,7 @@ static int qnnrt__library_place(int place, const char *name, const char *beside,
 }
 
 /* Open a library by the search rule of the manual. `beside` (may be NULL) is a path whose folder is
-   tried first. at is room for a path. The caller closes the library. An error names every place
-   that was tried. */
+   tried first. at is room for a path. The caller closes the library. An error names all places. */
 static qnnrt_result qnnrt__library_find(const char *name, const char *beside,
                                         char at[QNNRT__PATH_MAX], void **library, qnnrt_error *err)
 {
@@ -4980,8 +4972,7 @@ static qnnrt_result qnnrt__table_fail(qnnrt__table *table, qnnrt_result code, co
     return code;
 }
 
-/* Copy a name. NULL, empty and too long names are refused; one in the arena is short enough. kind,
-   index: what has the name. */
+/* Copy the name of number `index` of a kind. Missing and long ones are refused; kept ones fit. */
 static qnnrt_result qnnrt__table_name(qnnrt__table *table, const char *name, const char *kind,
                                       size_t index, const char **out)
 {
@@ -5038,8 +5029,7 @@ static int qnnrt__table_copy_axis(qnnrt__table *table, const float *scales, cons
     return quant->scales != NULL && (quant->offsets != NULL || offsets == NULL);
 }
 
-/* Copy an encoding per axis. Its count is compared with the dimension before that many scales are
-   read. */
+/* Copy an encoding per axis. Its count is compared with the dimension before scales are read. */
 static qnnrt_result qnnrt__table_quant_axis(qnnrt__table *table, const qnnrt__abi_quantize *from,
                                             qnnrt_tensor_info *tensor)
 {
@@ -5328,8 +5318,7 @@ static int qnnrt__compare_offset(const qnnrt_quant *quant, uint32_t i)
     return quant->offsets != NULL ? quant->offsets[i] : 0;
 }
 
-/* Return 0 if two encodings are equal, bit for bit, else -1 or 1: any order that always is the
-   same. */
+/* Return 0 if two encodings are equal, bit for bit, else -1 or 1, always the same. */
 static int qnnrt__compare_quant_order(const qnnrt_quant *a, const qnnrt_quant *b)
 {
     int order = qnnrt__compare_u64((uint64_t)a->encoding, (uint64_t)b->encoding);
@@ -5717,8 +5706,7 @@ static qnnrt__abi_code qnnrt__power_begin(qnnrt__power *p, const qnnrt__abi_prov
     return 0;
 }
 
-/* Vote for one setting. Return what the library answered, or made, the answer to the id. What is
-   not applied is logged. */
+/* Vote for one setting. Return the answer, or made, that to the id. Log what is not applied. */
 static qnnrt__abi_code qnnrt__power_vote(qnnrt__power *p, const qnnrt__abi_power_config *config,
                                          qnnrt__abi_code made, const qnnrt_hooks *hooks)
 {
@@ -6044,8 +6032,7 @@ static int qnnrt__record_go_on(const qnnrt__record_reader *read)
     return read->result == QNNRT_OK && read->r.error == NULL;
 }
 
-/* Fill an error with place and byte; the first error stays, and one of the text's grammar.
-   Return 0. */
+/* Fill an error with place and byte; the first one stays, and one of the grammar. Return 0. */
 static int qnnrt__record_fail(qnnrt__record_reader *read, qnnrt_result code, const char *format,
                               ...) QNNRT__PRINTF(3, 4);
 static int qnnrt__record_fail(qnnrt__record_reader *read, qnnrt_result code, const char *format,
@@ -6202,9 +6189,6 @@ static int qnnrt__record_skip(qnnrt__record_reader *read, const qnnrt__record_ro
 
 /* ---- objects and lists ---- */
 
-/* The row of "info", for messages. */
-static const qnnrt__record_row qnnrt__record_info = QNNRT__ROW_SKIP("info");
-
 /* Return the index of a key in a table, or -1. */
 static int qnnrt__record_find(const qnnrt__record_row *rows, const qnnrt_json_text *key)
 {
@@ -6214,8 +6198,7 @@ static int qnnrt__record_find(const qnnrt__record_row *rows, const qnnrt_json_te
     return -1;
 }
 
-/* Fail because an object, which begins at `begin`, has no such key. The keys that it has tell what
-   it is. */
+/* Fail because the object at `begin` has no such key. The keys that it has tell what it is. */
 static int qnnrt__record_lacks(qnnrt__record_reader *read, const char *key,
                                const unsigned char *begin)
 {
@@ -6261,6 +6244,7 @@ static int qnnrt__record_check(qnnrt__record_reader *read, const qnnrt__record_r
 /* Read an object by the table of its row into the struct at `to`. */
 static int qnnrt__record_object(qnnrt__record_reader *read, const qnnrt__record_row *row, void *to)
 {
+    static const qnnrt__record_row info = QNNRT__ROW_SKIP("info");      /* for messages */
     const qnnrt__record_row *rows = row->rows;
     const unsigned char *begin = read->r.at;
     uint64_t seen = 0;
@@ -6279,7 +6263,7 @@ static int qnnrt__record_object(qnnrt__record_reader *read, const qnnrt__record_
         if (more == 1 && !within && qnnrt_json_is(&read->r.key, "info")) {
             if (had_info) return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"info\" occurs twice");
             if (qnnrt_json_value(&read->r) != QNNRT_JSON_OBJECT)
-                return qnnrt__record_wrong(read, &qnnrt__record_info, "an object");
+                return qnnrt__record_wrong(read, &info, "an object");
             within = had_info = 1;
             continue;
         }
@@ -6398,8 +6382,7 @@ static const char *qnnrt__read_encoding_name(uint32_t encoding)
     return encoding == QNNRT__ABI_UNDEFINED ? "none" : name != NULL ? name : "an unknown one";
 }
 
-/* Read "quantizeParams" into the vendor's struct. The encoding's object may precede its name; the
-   two must agree. */
+/* Read "quantizeParams". The encoding's object may precede its name; the two must agree. */
 static int qnnrt__read_quantize(qnnrt__record_reader *read, const qnnrt__record_row *row, void *to)
 {
     qnnrt__abi_quantize *out = (qnnrt__abi_quantize *)to;
@@ -6572,8 +6555,7 @@ static int qnnrt__read_tensors(qnnrt__record_reader *read, const qnnrt__record_r
     return good;
 }
 
-/* Read a size of VTCM. The tool prints MiB; a number of 65,536 or more is in bytes, as in the
-   binary. */
+/* Read a size of VTCM. The tool prints MiB; 65,536 or more are bytes, as in the binary. */
 static int qnnrt__read_vtcm(qnnrt__record_reader *read, const qnnrt__record_row *row, void *to)
 {
     uint64_t *bytes = (uint64_t *)to;

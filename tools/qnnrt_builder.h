@@ -2579,8 +2579,7 @@ static qnnrt_result qnnrt__compose_finalize(qnnrt_builder *b, const char *name)
     return result == QNNRT_OK ? qnnrt__fill_tell(b, QNNRT_BUILD_FINALIZED, name) : result;
 }
 
-/* Make room for one more graph in the lists of the context. That of infos grows last: names point
-   into it. */
+/* Make room for one more graph in the lists of the context; infos last: names point into it. */
 static qnnrt_graph_info *qnnrt__compose_grow(const qnnrt_builder *b)
 {
     qnnrt__context *context = b->place;
@@ -2837,8 +2836,7 @@ static qnnrt_result qnnrt__compose_ask(qnnrt_builder *b)
     return QNNRT_OK;
 }
 
-/* Make pipelines of the graphs of a context from number `first` on, before those of single
-   graphs. */
+/* Make pipelines of a context's graphs from number `first` on, before those of single graphs. */
 static qnnrt_result qnnrt__compose_pipelines(qnnrt_builder *b, qnnrt *model, size_t at,
                                              size_t first)
 {

@@ -1146,8 +1146,7 @@ static qnnrt_result qnnrt_device__recover_again(qnnrt *model, size_t at, qnnrt_e
     return model->contexts[at].lost ? qnnrt__group_again(model, at, err) : QNNRT_OK;
 }
 
-/* Do this to each context of a backend until it fails, or with `back` the last context of a model
-   first. */
+/* Do this to each context of a backend until it fails; back: the last context of a model first. */
 static qnnrt_result qnnrt_device__recover_each(qnnrt_backend *b, int back,
                                                qnnrt_result (*act)(qnnrt *, size_t, qnnrt_error *),
                                                qnnrt_error *err)
@@ -1168,8 +1167,7 @@ static qnnrt_result qnnrt_device__recover(qnnrt_backend *b, qnnrt_error *err)
 {
     qnnrt__backend_hook *run;
     qnnrt_result result;
-    /* Without the lock of the list, because an alert calls the library and hooks. The list stays as
-       it is, because nothing else uses the backend. */
+    /* No lock of the list: an alert calls the library and hooks. Nothing else uses the backend. */
     qnnrt__os_lock(&b->lists_lock);
     run = b->runs;
     qnnrt__os_unlock(&b->lists_lock);
