@@ -117,12 +117,12 @@ def is_gcc():
 def main():
     table()
     text = CORE.text()
-    bar("lines of qnnrt.h", text.count("\n"), 12500, 12760)
+    bar("lines of qnnrt.h", text.count("\n"), 12500)
     bar("bytes of qnnrt.h", len(text.encode()), 640 * 1024)
     for name in BESIDE + ("builder",):
-        bar("lines of qnnrt_%s.h" % name, headers.BY_NAME["qnnrt_" + name].text().count("\n"), *((3000, 3346) if name == "builder" else (None,)))
+        bar("lines of qnnrt_%s.h" % name, headers.BY_NAME["qnnrt_" + name].text().count("\n"), *((3000, 3350) if name == "builder" else (None,)))
     bar("lines of convert, manifest, device and profile together",
-        sum(headers.BY_NAME["qnnrt_" + name].text().count("\n") for name in BESIDE), 4500, 6020)
+        sum(headers.BY_NAME["qnnrt_" + name].text().count("\n") for name in BESIDE), 4500, 6030)
     calls, above, structs = public(CORE.declared())
     bar("public functions, without those for headers above", len(calls), 60)
     bar("public functions for headers above", len(above), None)
