@@ -30,7 +30,7 @@
    MANUAL
 
    Lines and codes
-       A code says little: 5000 has five causes. The first line that the library logged tells which
+       A code says little: 5000 has many causes. The first line that the library logged tells which
        one applies. qnnrt.h knows the symbols of codes, and the likeliest cause of those that a
        phone meets; this header knows all causes and the lines, and finds codes and symbols in a
        text that a person pasted.
@@ -78,7 +78,7 @@ QNNRT_EXPLAIN_API const qnnrt_explanation *qnnrt_explain_code(uint64_t vendor_co
    is known. */
 QNNRT_EXPLAIN_API const qnnrt_explanation *qnnrt_explain(const char *text);
 
-/* Return all entries: those of codes in ascending order, then those of lines, then NULL. */
+/* Return entry `index`: codes in ascending order, then lines; NULL after the last. */
 QNNRT_EXPLAIN_API const qnnrt_explanation *qnnrt_explain_get(size_t index);
 
 /* Look for known lines among those that an error's text has from the library. The line that tells
@@ -381,7 +381,10 @@ QNNRT_EXPLAIN_API void qnnrt_explain_error(qnnrt_error *err)
     /* A cause that is not the code's own stays: it comes from a function that knew more. */
     if (err->cause != NULL && (code == NULL || code->causes[0] == NULL ||
                                strcmp(err->cause, code->causes[0]) != 0)) return;
-    if (line == NULL && (code == NULL || strcmp(err->hint, code->fix) == 0)) return;
+    /* The code says nothing new to an error that has its cause or its fix, nor to one that was made
+       for a code: its hint is of a function that knew more. */
+    if (line == NULL && (code == NULL || err->cause != NULL || strcmp(err->hint, code->fix) == 0 ||
+                         (err->code != QNNRT_E_BACKEND && err->hint[0] != '\0'))) return;
     if (line != NULL && code != NULL && code->causes[0] != NULL)
         qnnrt_error_add(err, "\n  another cause of this code: %s; in that case: %s",
                         code->causes[0], code->fix);
