@@ -37,7 +37,8 @@
        backend    an opened library that runs graphs, with its device and its log: the vendor's
                   (HTP: the NPU) or libQnnRef.so of this project, the reference for any CPU. A
                   context binary belongs to the backend that made it
-       model      an opened folder: contexts, their graphs, and pipelines. It never changes
+       model      an opened folder: contexts, their graphs, and pipelines. Only what is loaded of it
+                  changes
        context    one loaded context binary, a compiled model file; one of several is a shard
        graph      one callable function of a context, such as "prefill" and "decode"
        tensor     an input or output: name, id, dtype, dims (row-major), encoding, bytes
@@ -60,8 +61,8 @@
        run        an entry of a plan made executable: arrays filled, ready to bind and exec
 
    LAYERS: headers of tools/, which an app includes after this one when it needs them
-       qnnrt_json.h <-- qnnrt.h <-+- qnnrt_device.h    * votes for clocks, dims, updates, swapping
-                                  |                      of contexts, recovery, shared memory
+       qnnrt_json.h <-- qnnrt.h <-+- qnnrt_device.h    * votes for clocks, op packages, dims,
+                                  |                      updates, swapping, recovery, memory
                                   +- qnnrt_profile.h   * what the library measured, as
                                   |                      tables and for the vendor's viewer
                                   +- qnnrt_builder.h   * graphs built in C, or from .dlc
@@ -89,8 +90,8 @@
 
    Opening a folder
        qnnrt_open() takes a folder and finds the context binaries in it. It looks for these kinds
-       of names, and uses only the files of the first kind that it finds:
-           "ctx-bins" of genie_config.json shards in that order; plain names of files in the folder
+       of names, and uses only the files of the first line that fits:
+           genie_config.json               shards that its "ctx-bins" lists: names in the folder
            forward_<i>.bin                 shards 0 .. n-1 of one model, in numeric order, no gaps
            <anything>_<i>_of_<n>.bin       shards 1 .. n of one model
            *.bin                           every context binary, in natural order; other files are
@@ -127,8 +128,8 @@
        folder: if LD_LIBRARY_PATH has an empty element, which means the current folder, the system's
        search is left out. libQnnSystem.so: the given path; else the backend library itself if it
        has that interface too (libQnnRef.so has); else the file beside it; else the same search.
-       qnnrt_backend_info.path is the path that was loaded. Core interfaces 2.23 to 2.40 were
-       measured; older ones are refused, newer minor versions are accepted with a log line.
+       qnnrt_backend_info.path is the path that was loaded. Core interfaces 2.23 to 2.40 are known
+       (2.36 to 2.40 were run); older ones are refused, newer ones accepted with a log line.
 
    Sharing a backend
        Two models on one library share a backend, and with it its log and its lock:
@@ -175,7 +176,7 @@
        is and where it runs.
        A folder can say all of this, and which file is for which backend, in the part "program" of
        its qnnrt.json. tools/qnnrt_manifest.h opens and writes such folders; qnnrt_open() refuses
-       them.
+       them (not with QNNRT_NO_JSON).
 
    Values
        qnnrt_data() gives the stored bytes in place. Codes order like the numbers, so an argmax
@@ -236,8 +237,8 @@
    Residency
        By default all contexts exist on the backend until qnnrt_close(). With
            desc.residency = QNNRT_RESIDENT_CALLER;
-       those exist that qnnrt_context_load() created, or that qnnrt_exec() creates when a step needs
-       them, within a budget: qnnrt_model_swap() of tools/qnnrt_device.h. The size of a context is
+       those exist that the caller loads with qnnrt_context_load(). After qnnrt_model_swap() of
+       tools/qnnrt_device.h, qnnrt_exec() loads and frees them in a budget. The size of a context is
        an estimate, qnnrt_context_info.device_bytes. Files are opened again for that, and compared
        by their fingerprint: keep them in place; a file that was replaced is an error (QNNRT_E_IO)
        and not loaded. Memory blocks of desc.files must stay. Relative paths depend on the current
@@ -274,9 +275,10 @@
        hooks.lock and hooks.unlock: two releases of the x86 emulator (2.47, 2.48) return wrong
        results, without an error, when two threads are inside at once. Any thread may make and
        destroy runs, plans and mems of a model (with shared memory these call the vendor, and so
-       does qnnrt_bind_at() at a new offset); never close what another thread still uses. With a
-       residency other than QNNRT_RESIDENT_ALL, hooks.lock is needed for several threads: a run
-       frees contexts that another one may use.
+       does qnnrt_bind_at() at a new offset); never close what another thread still uses. With
+       qnnrt_model_swap(), several threads need hooks.lock: a run frees contexts that another one
+       may use. Facts that loading changes (.resident, .creates, .device_bytes) are not to be read
+       meanwhile.
 
    A log on Android
        A log callback replaces the library's own output in logcat. This brings it back:
@@ -310,7 +312,7 @@
        >>folder >>open >>place >>area >>binding >>host >>run >>access >>exec
        >>version                                                                    ours
        >>vendor_codes >>vendor_names                                                the data
-       (qnnrt_profile.h and qnnrt_builder.h have more)
+       (headers of tools/ list their own)
 */
 #ifndef QNNRT_H
 #define QNNRT_H
@@ -435,16 +437,16 @@ typedef struct qnnrt_hooks {
     void   *lock_user;
 } qnnrt_hooks;
 
-/* A call that meets more than one of these returns QNNRT_E_LIMIT. */
+/* What exceeds one of these is refused with QNNRT_E_LIMIT. */
 typedef struct qnnrt_limits {
     uint64_t file_bytes;    /* one context binary or container (default 0: 64 GiB) */
     uint64_t arena_bytes;   /* memory of one plan (default 0: 4 GiB) */
-    uint32_t files;         /* context binaries of one model; also files of its constants (default
-                               0: 256) */
+    uint32_t files;         /* context binaries of one model, and files of constants of its
+                               manifest (default 0: 256) */
     uint32_t tensors;       /* graphs, inputs, outputs and updateables of one model, and entries of
-                               its program (default 0: 1,000,000) */
-    uint32_t name_bytes;    /* a name of a graph or tensor, or in a program (default 0: 1,024) */
-    uint32_t rank;          /* dimensions of a tensor (default 0: 8); in JSON at most 32 */
+                               its manifest (default 0: 1,000,000) */
+    uint32_t name_bytes;    /* a name of a graph or tensor, or in a manifest (default 0: 1,024) */
+    uint32_t rank;          /* dimensions of a tensor (default 0: 8) */
     uint64_t json_bytes;    /* one JSON file (default 0: 64 MiB) */
     uint32_t scales;        /* per-axis scales of one model (default 0: 67,108,864) */
     uint32_t entries;       /* of a folder, or of a plan; buffers of a plan (default 0: 100,000) */
@@ -676,8 +678,8 @@ typedef struct qnnrt_mem_provider {
        failure it fills err, whose code is its result, and keeps nothing */
     qnnrt_result (*alloc)(void *user, const qnnrt_backend *backend, qnnrt_mem_block *block,
                           qnnrt_error *err);
-    void        (*free)(void *user, const qnnrt_mem_block *block);    /* what alloc gave */
-    void         *user;      /* valid until the memory is freed */
+    void        (*free)(void *user, const qnnrt_mem_block *block);    /* what alloc gave, fd too */
+    void         *user;      /* as all of this valid until the memory is freed */
     const struct qnnrt_mem_provider *next;   /* what QNNRT_MEM_SHARED tries where this one fails
                                 (default NULL: plain memory) */
 } qnnrt_mem_provider;
@@ -746,8 +748,9 @@ typedef struct qnnrt_desc {
                                             has a program, which needs qnnrt_manifest.h (default 0:
                                             that is an error) */
     /* Called with all bytes of a file before a library gets them, also when it is read again. file
-       is qnnrt_context_info.file. It returns QNNRT_OK, or fills err and returns its code (default
-       NULL: not called) */
+       is qnnrt_context_info.file. It returns QNNRT_OK, or fills err and returns its code, which is
+       then the result of the call. hooks.lock may be held: it must not take that, nor call qnnrt
+       with an object (default NULL: not called) */
     qnnrt_result    (*check)(void *user, const char *file, const void *data, uint64_t bytes,
                              qnnrt_error *err);
     void             *check_user;
@@ -779,7 +782,7 @@ typedef struct qnnrt_desc {
             QNNRT_E_BACKEND      a vendor call failed
             QNNRT_E_LIMIT        more than desc.limits allows
             QNNRT_E_CANCELLED    desc.progress returned 0
-            QNNRT_E_MEMORY
+            QNNRT_E_MEMORY; what desc.check returns
             err.text names the file. If another process cuts a mapped file short during this call,
             the program ends (SIGBUS): replace files by rename, or set desc.read
    Frees    qnnrt_close()
@@ -788,9 +791,9 @@ typedef struct qnnrt_desc {
 QNNRT_API qnnrt_result qnnrt_open(const char *ctx_dir, const qnnrt_desc *desc, qnnrt **out,
                                   qnnrt_error *err);
 
-/* Free contexts and the backends that the model opened. NULL is fine.
+/* Free the model's contexts, and its backend if it opened one. NULL is fine.
    Returns  QNNRT_OK; QNNRT_E_BUSY while a run, plan or made pipeline uses it, or another model
-            shares a backend that it opened (nothing is freed);
+            shares the backend that this one opened (nothing is freed);
             QNNRT_E_BACKEND as in qnnrt_backend_close() */
 QNNRT_API qnnrt_result qnnrt_close(qnnrt *model);
 
@@ -799,7 +802,8 @@ QNNRT_API qnnrt_result qnnrt_close(qnnrt *model);
    context  index into qnnrt_info.contexts. If it is in that state already, the call
             does nothing
 
-   Returns  QNNRT_OK; QNNRT_E_ARG (there is no such context, or the residency is another);
+   Returns  QNNRT_OK; QNNRT_E_ARG (there is no such context, the residency is another, or
+            qnnrt_model_swap() loads the contexts); what desc.check returns;
             QNNRT_E_STATE (the context could not be opened, see qnnrt_context_info.failure; or
             qnnrt_model_recover() has to succeed first); QNNRT_E_BUSY (another thread loads or
             unloads it); QNNRT_E_IO (the file was replaced, or cannot be read);
@@ -1037,14 +1041,14 @@ typedef struct qnnrt_pipeline_desc {
 
 /* Wire graphs of one or several models, and functions of the caller, by hand: see "Several
    backends". At least one step is a graph. Given edges are checked like found ones: dims, dtype and
-   encoding must be equal; tools/qnnrt_convert.h has steps that convert. The descriptor and its
-   strings are copied; host steps keep their `user`.
+   encoding must be equal; tools/qnnrt_convert.h has steps that convert. All of desc is copied, but
+   `user` of host steps and the data of constants are borrowed until qnnrt_pipeline_destroy().
    Without edges_only, every step after the first needs an edge from the one before it; with
    edges_only, steps that no edge joins run one after the other.
    Returns  QNNRT_OK; QNNRT_E_ARG, QNNRT_E_NOT_FOUND (the text names the step, edge or use);
             QNNRT_E_MISMATCH (two tensors or a constant do not fit, a range is for an
-            input that is not int32, a step lacks edges, or the backends of two steps have other
-            hooks); QNNRT_E_LIMIT; QNNRT_E_MEMORY
+            input that is not int32, a step lacks edges, or the backends of two steps have
+            different allocators, or only one has a lock); QNNRT_E_LIMIT; QNNRT_E_MEMORY
    Frees    qnnrt_pipeline_destroy(), before the models are closed */
 QNNRT_API qnnrt_result qnnrt_pipeline_make(const qnnrt_pipeline_desc *desc, qnnrt_pipeline **out,
                                            qnnrt_error *err);
@@ -1099,10 +1103,11 @@ typedef struct qnnrt_plan_desc {
                                                    after an exec; peak is then equal to naive.
                                                    Groups and reuse_inputs share nothing (default
                                                    0: blocks share memory over time) */
-    int                      guard;             /* 1: every block has pages of its own, and ends as
-                                                   its elements allow where an inaccessible page
-                                                   begins: the first access beyond it faults. The
-                                                   memory is then plain, and that of qnnrt */
+    int                      guard;             /* 1: every block lies on pages of its own and ends,
+                                                   up to less than an element, where an
+                                                   inaccessible page begins: the first access
+                                                   beyond it faults. Only memory that qnnrt
+                                                   allocates, QNNRT_MEM_HEAP, has this */
 } qnnrt_plan_desc;
 
 typedef struct qnnrt_plan_block {               /* one rectangle of the plan */
@@ -1130,13 +1135,15 @@ typedef struct qnnrt_plan_info {
             could not be wired); QNNRT_E_UNSUPPORTED (a graph that cannot run); QNNRT_E_LIMIT;
             QNNRT_E_MEMORY
    Frees    qnnrt_plan_destroy(): QNNRT_E_BUSY while a mem uses it
-   Cost     deterministic; n log n in entries and tensors, n * n in the places of a buffer, of which
-            a plan takes limits.places; usually far under 1 ms. Where the lower bound cannot be met
+   Cost     deterministic; n log n in entries and tensors, n * n in places, of which a plan takes
+            limits.places; usually far under 1 ms. Where the lower bound cannot be met
             it searches on: up to 0.1 s for a group of a few hundred scratch tensors, 2 s for
             100,000, and about as long for any number of groups */
 QNNRT_API qnnrt_result qnnrt_plan_create(const qnnrt_plan_desc *desc, qnnrt_plan **out,
                                          qnnrt_error *err);
 QNNRT_API qnnrt_result qnnrt_plan_destroy(qnnrt_plan *plan);
+
+/* Return the facts about a plan, NULL for NULL. They are valid as long as the plan. */
 QNNRT_API const qnnrt_plan_info *qnnrt_plan_get_info(const qnnrt_plan *plan);
 
 /* -------------------------------------------------------------------------------------- mem  -- */
@@ -1162,10 +1169,11 @@ typedef struct qnnrt_mem_desc {
    slots.
    desc     options; NULL for the defaults
    Returns  QNNRT_OK; QNNRT_E_ARG (a caller's block or descriptor that is too small or misaligned:
-            the text has both values; also a block or another kind for a plan with guard);
+            the text has both values; a caller's block or shared memory for a plan with guard; a
+            caller's block of another kind than HEAP; a provider without alloc or free);
             QNNRT_E_LIBRARY (no libcdsprpc.so), QNNRT_E_UNSUPPORTED (more than 2 GiB without
-            rpcmem_alloc2), QNNRT_E_BACKEND (rpcmem_to_fd failed), or what a provider returns: never
-            with QNNRT_MEM_SHARED, which takes the next kind; QNNRT_E_MEMORY
+            rpcmem_alloc2), QNNRT_E_BACKEND (rpcmem_to_fd failed), or what a provider returns;
+            QNNRT_E_MEMORY. QNNRT_MEM_SHARED takes the next kind instead, at last plain memory
    Frees    qnnrt_mem_destroy(): it returns QNNRT_E_BUSY while a run that was created on
             this memory exists, but ignores runs that only use it through qnnrt_bind_at() */
 QNNRT_API qnnrt_result qnnrt_mem_create(qnnrt_plan *plan, const qnnrt_mem_desc *desc,
@@ -1313,16 +1321,18 @@ QNNRT_API qnnrt_result qnnrt_run_transfers(qnnrt_run *run, const qnnrt_transfer_
                                            size_t *count);
 
 /* Execute every step of the pipeline, in order, and return when the last one has finished; or only
-   `count` steps, from step `first` on. Edges keep their values between steps, as long as no other
-   run of the group executes: so a caller can stop between two steps, or do something there.
-   Returns  QNNRT_OK; QNNRT_E_STATE (a required bind is missing, a context is not loaded, or the CPU
-            library needs dims that are not set); what a host step returned; QNNRT_E_MISMATCH (a
-            value does not fit a conversion that is exact); QNNRT_E_BUSY (another run of the group
-            is executing); QNNRT_E_BACKEND (the text names step, graph and vendor code; after 1007
-            and 1011 see qnnrt_model_recover()); QNNRT_E_ARG (there are no such steps; or bound
-            memory overlaps, see qnnrt_bind(): the text names both tensors; nothing was executed).
-            With qnnrt_model_swap() also QNNRT_E_IO (a file was replaced, or cannot be read),
-            QNNRT_E_NOT_FOUND and QNNRT_E_MEMORY. After a failure outputs are undefined
+   `count` steps, at least one, from step `first` on: so a caller can stop between two steps, or do
+   something there. Everything must be bound, and the caller sees to it that the steps before were
+   executed: edges keep their values until another run of the group executes.
+   Returns  QNNRT_OK; QNNRT_E_STATE (a required bind is missing, a context is not loaded, or dims
+            may change and nothing of qnnrt_device.h sets them); what a host step returned, such as
+            QNNRT_E_MISMATCH of an exact conversion; QNNRT_E_BUSY (another run of the group is
+            executing); QNNRT_E_BACKEND (the text names step, graph and vendor code; after 1007 and
+            1011 see qnnrt_model_recover() of qnnrt_device.h); QNNRT_E_ARG (there are no such steps;
+            or bound memory overlaps, see qnnrt_bind(): the text names both tensors; nothing was
+            executed). With qnnrt_model_swap() also QNNRT_E_IO (a file was replaced, or cannot be
+            read), QNNRT_E_NOT_FOUND, QNNRT_E_MEMORY and what desc.check returns. After a failure
+            outputs are undefined
    Threads  one thread per run; per backend as in "Threads" above
    Cost     calls the vendor once per step; allocates, copies and looks up nothing, except for
             contexts that it loads. After binds at other addresses each is compared with the tensors
@@ -1447,10 +1457,10 @@ QNNRT_API void qnnrt_sort(const void **items, size_t count,
 
 /* Convert elements of a tensor to those of another one: each becomes the nearest value that `to`
    has, ties to even. As qnnrt_read_f32() and qnnrt_write_f32(), but between any two types, and no
-   value becomes an infinity: beyond the range its end is stored, of float16 for infinities, too.
+   value becomes an infinity: what is out of range becomes its end, an infinity 65504 in float16.
    Fast from and to float32.
 
-   begin       the first element of both, in row-major order; the scales are those of the elements
+   begin       the first element of both, in row-major order: it selects scales of an axis
    src, dst    the bytes in which that element lies, any alignment; they must not overlap
    count       0: check the tensors only
    lost        receives how many values did not fit: they were out of range, or a NaN where `to` has
@@ -2738,7 +2748,7 @@ static void qnnrt__log_report(int index, uint32_t mark, qnnrt_error *err)
 /* Refuse to free what is in use. */
 static qnnrt_result qnnrt__log_busy(const qnnrt_hooks *hooks, const char *what, uint32_t users)
 {
-    qnnrt__log(hooks, QNNRT_LOG_ERROR, "public", 0,
+    qnnrt__log(hooks, QNNRT_LOG_ERROR, "log", 0,
                "%s is still in use and stays open: %u users; destroy runs first, then mems, plans"
                " and made pipelines, then close models, then backends", what, (unsigned)users);
     return QNNRT_E_BUSY;
@@ -4925,7 +4935,7 @@ typedef struct qnnrt__table {
     const char          *file;          /* for messages */
     const char          *graph;         /* for messages: the graph being filled, or NULL */
     uint32_t            *tensors_left;  /* of limits.tensors, for the whole model */
-    uint32_t            *scales_left;   /* of QNNRT__TABLE_SCALES, for the whole model */
+    uint32_t            *scales_left;   /* of limits.scales, for the whole model */
     int                  kept;          /* 1: names and arrays are in the arena already */
     qnnrt_error         *err;
 } qnnrt__table;
@@ -5994,7 +6004,8 @@ enum {
     QNNRT__IS_NEEDED   = 1,           /* the key must be there */
     QNNRT__IS_COUNTED  = 2,           /* a list; the row before it is a uint32_t, its count */
     QNNRT__MAY_BE_NULL = 4,           /* a list; null counts as an empty one */
-    QNNRT__MAY_BE_NEW  = 8            /* an enumerator; others than the known give ABI_UNKNOWN */
+    QNNRT__MAY_BE_NEW  = 8,           /* an enumerator; others than the known give ABI_UNKNOWN */
+    QNNRT__IS_SHORT    = 16           /* a list; beyond limits.rank elements are only counted */
 };
 
 typedef struct qnnrt__record_row qnnrt__record_row;
@@ -6289,6 +6300,8 @@ static int qnnrt__record_list_of(qnnrt__record_reader *read, const qnnrt__record
     qnnrt__table *table = read->table;
     qnnrt__record_list *list = (qnnrt__record_list *)to;
     const qnnrt_json_type type = qnnrt_json_value(&read->r);
+    const uint64_t room = (row->flags & QNNRT__IS_SHORT) != 0 ? table->limits->rank + UINT64_C(1)
+                                                              : UINT64_MAX;
     uint64_t need = 0;
     if (type == QNNRT_JSON_NULL && (row->flags & QNNRT__MAY_BE_NULL) != 0) return 1;
     if (type != QNNRT_JSON_ARRAY) return qnnrt__record_wrong(read, row, "a list");
@@ -6301,12 +6314,13 @@ static int qnnrt__record_list_of(qnnrt__record_reader *read, const qnnrt__record
     }
     if (need == 0) need = 2;
     for (; qnnrt_json_more(&read->r); need = (uint64_t)++list->count + 1) {
-        list->items = qnnrt__arena_grow(table->arena, list->items, list->count, row->more, need,
-                                        &list->room);
+        const size_t at = list->count < room ? list->count : (size_t)room - 1;
+        list->items = qnnrt__arena_grow(table->arena, list->items, at, row->more,
+                                        need < room ? need : room, &list->room);
         if (list->items == NULL)
             return qnnrt__record_result(read, qnnrt__fail_memory(table->err, "metadata"));
         read->element = 1;
-        if (!row->item(read, row, (char *)list->items + list->count * row->more)) return 0;
+        if (!row->item(read, row, (char *)list->items + at * row->more)) return 0;
     }
     read->element = 0;
     return read->r.error == NULL;
@@ -6482,12 +6496,12 @@ static const qnnrt__record_row qnnrt__read_tensor_rows[] = {
                     QNNRT__IS_NEEDED),
     QNNRT__ROW("rank", record_u32, qnnrt__read_tensor, abi.body.rank),
     QNNRT__ROW_LIST("dimensions", record_u32, uint32_t, NULL, qnnrt__read_tensor, dims,
-                    QNNRT__IS_NEEDED | QNNRT__IS_COUNTED),
+                    QNNRT__IS_NEEDED | QNNRT__IS_COUNTED | QNNRT__IS_SHORT),
     QNNRT__ROW_SKIP("memType"),
     QNNRT__ROW_OBJECT("quantizeParams", read_quantize, qnnrt__read_quant_rows, qnnrt__read_tensor,
                       abi.body.quantize),
     QNNRT__ROW_LIST("isDynamicDimensions", read_flag, uint8_t, NULL, qnnrt__read_tensor,
-                    dynamic, QNNRT__MAY_BE_NULL),
+                    dynamic, QNNRT__MAY_BE_NULL | QNNRT__IS_SHORT),
     QNNRT__ROW_END
 };
 
@@ -7885,10 +7899,10 @@ static qnnrt_result qnnrt__resident_set(qnnrt *model, size_t at, int load, qnnrt
     qnnrt__context *context;
     qnnrt_result result = QNNRT_OK;
     qnnrt_error_clear(err);
-    if (model == NULL || at >= model->info.context_count)
+    if (model == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "%s: model is NULL", call);
+    if (at >= model->info.context_count)
         return qnnrt__fail(err, QNNRT_E_ARG, "%s: context %llu, and the model has %llu", call,
-                           (unsigned long long)at,
-                           model != NULL ? (unsigned long long)model->info.context_count : 0);
+                           (unsigned long long)at, (unsigned long long)model->info.context_count);
     if (model->residency != QNNRT_RESIDENT_CALLER || model->info.backend == NULL ||
         model->take != NULL)
         return qnnrt__fail(err, QNNRT_E_ARG, "%s: the model was not opened to run with"
@@ -9624,7 +9638,7 @@ static qnnrt_result qnnrt__metadata_cross_check(const qnnrt *model,
                                                 qnnrt__table *table, const qnnrt_context_info *info)
 {
     /* The same tensors are counted once, for the binary. */
-    uint32_t tensors_left = model->limits.tensors, scales_left = QNNRT__TABLE_SCALES;
+    uint32_t tensors_left = model->limits.tensors, scales_left = model->limits.scales;
     qnnrt__arena aside;
     qnnrt_context_info second;
     qnnrt_result result;
@@ -9681,6 +9695,7 @@ static qnnrt_result qnnrt__metadata_read(qnnrt *model, qnnrt__context *context,
                                    : qnnrt__metadata_json(model, source, &table, info);
         info->from_json = result == QNNRT_OK;
     }
+#endif
     if (result == QNNRT_OK && source->binary && info->blob_bytes > context->bytes)
         result = qnnrt__fail(
             err, QNNRT_E_MISMATCH,
@@ -9689,7 +9704,6 @@ static qnnrt_result qnnrt__metadata_read(qnnrt *model, qnnrt__context *context,
             info->file, (unsigned long long)context->bytes,
             info->from_system ? "its metadata" : info->json_file,
             (unsigned long long)info->blob_bytes);
-#endif
     return result;
 }
 
@@ -10930,8 +10944,8 @@ QNNRT_API qnnrt_result qnnrt_mem_create(qnnrt_plan *plan, const qnnrt_mem_desc *
         result = qnnrt__area_kind(mem, desc, desc->kind == QNNRT_MEM_RPCMEM ? &rpcmem
                                                                             : &desc->provider, err);
     if (result == QNNRT_OK && mem->share == NULL)
-        result = plan->guard != 0 ? qnnrt__area_guard(mem, err)
-                                  : qnnrt__area_block(mem, desc, err);
+        result = plan->guard != 0 && plan->info.peak > 0 ? qnnrt__area_guard(mem, err)
+                                                         : qnnrt__area_block(mem, desc, err);
     if (result != QNNRT_OK) {
         qnnrt__area_free(mem);
         return qnnrt__hint_general(err, result);
@@ -12372,33 +12386,34 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
    LICENSE.
 
    HISTORY
-   0.5.0   What an app on a phone does not call has moved to headers of tools/. Old -> new:
+   0.5.0   What not every app calls has moved to headers of tools/. Old -> new:
      conversions: qnnrt_edge_desc.convert, .exact      qnnrt_conversions_create()      convert.h
      QNNRT_STEP_CONVERT, qnnrt_step_info.convert       QNNRT_STEP_DERIVED, qnnrt_convert_of()
-     qnnrt_run_conversions()                           qnnrt_convert_get_info()        convert.h
+     qnnrt_run_conversions(), qnnrt_conversion_info    qnnrt_convert_get_info()        convert.h
      desc.backends, .host_functions                    qnnrt_manifest_open_desc        manifest.h
-     desc.check_hashes                                 its .sha256, with               sha256.h
+     desc.check_hashes; qnnrt_sha256_begin() ..        .sha256 of it; the same         sha256.h
      qnnrt_open() of a program or of roles             qnnrt_manifest_open()           manifest.h
-     qnnrt_info.program, .constants                    qnnrt_manifest_info             manifest.h
+     qnnrt_info.program, .constants; ..context_info.role   qnnrt_manifest_info         manifest.h
      qnnrt_backend_role, qnnrt_file.role               qnnrt_manifest_role             manifest.h
      qnnrt_host_function                               qnnrt_host_step
      QNNRT_RESIDENT_ONE, _BUDGET, desc.resident_bytes  qnnrt_model_swap()              device.h
-     desc.share_spill_fill                             qnnrt_model_load_shared()       device.h
+     desc.share_spill_fill                             qnnrt_model_load_shared(), with device.h
+                                                       QNNRT_RESIDENT_CALLER
      qnnrt_recover()                                   qnnrt_model_recover()           device.h
-     qnnrt_power_set(), qnnrt_update(), qnnrt_omit(),  the same                        device.h
-         qnnrt_set_dims(), qnnrt_get_dims(), qnnrt_backend_register_ops()
+     qnnrt_power_set() and its types, qnnrt_update(),  the same                        device.h
+         qnnrt_omit(), qnnrt_set_dims(), qnnrt_get_dims(), qnnrt_backend_register_ops()
      QNNRT_MEM_DMABUF, QNNRT_MEM_MEMFD, QNNRT_MEM_FD   qnnrt_device_heap(), _memfd(),  device.h
                                                        qnnrt_device_fd()
-     desc.profile_level                                desc.context_hooks              profile.h
+     desc.profile_level                                qnnrt_profile_hook()            profile.h
      qnnrt_run_profile(), _events(), _profile_log()    the same                        profile.h
      qnnrt_info.events                                 qnnrt_profile_events()          profile.h
      qnnrt_explain(), qnnrt_explain_code()             the same                        explain.h
      qnnrt_explanation_get()                           qnnrt_explain_get()             explain.h
      the cause in qnnrt_error.text                     qnnrt_error.cause
-     qnnrt_compose.h, QNNRT_COMPOSE                    qnnrt_builder.h, QNNRT_BUILDER
+     qnnrt_compose.h, QNNRT_COMPOSE                    qnnrt_builder.h, QNNRT_BUILDER_IMPLEMENTATION
      qnnrt_program.h, qnnrt_host.h                     qnnrt_compile.h, qnnrt_cpu_fallback.h
      qnnrt_known.h, qnnrt_decoder.h                    qnnrt_quirks.h, qnnrt_llm_graph.h
-     desc.align, .guard, .mem_kind, .no_zero           qnnrt_prepare_with()
+     desc.align, .guard, .mem_kind, .no_zero, .per_tensor  qnnrt_prepare_with()
      qnnrt_mem_desc.guard                              .guard of a plan and of qnnrt_prepare_desc
      qnnrt_prepare_unbound(), .unbound                 .caller_io
      QNNRT_BUFFER_CALLER                               qnnrt_place_desc.caller_io
@@ -12410,11 +12425,12 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
      qnnrt_pipeline_input(), qnnrt_pipeline_output()   qnnrt_pipeline_info.inputs, .outputs
      qnnrt_mem_kind_name()                             qnnrt_mem_info.name
      qnnrt_slot, qnnrt_slot_info, QNNRT_NO_SLOT        const qnnrt_slot *, qnnrt_slot, NULL
-     apart, constants, names, keeps, ranges of         qnnrt_pipeline_desc.uses, one
-         qnnrt_pipeline_desc, and their structs        qnnrt_use_desc for all
+     apart, constants, names, keeps, ranges of         .uses: one qnnrt_use_desc for
+         qnnrt_pipeline_desc                           qnnrt_apart_, _constant_, _name_,
+                                                       _keep_ and qnnrt_range_desc
      qnnrt_manifest_context.backend, _context_info     .role, qnnrt_manifest_context   manifest.h
      qnnrt_manifest_constant.name .. .dims             .tensor, in open programs, too  manifest.h
-     qnnrt_manifest_desc.wired; .conversions           describe; ..._pipeline          manifest.h
+     qnnrt_manifest_desc.wired; .conversions           -; qnnrt_manifest_pipeline      manifest.h
      "hash" of a context in qnnrt.json                 "fingerprint"                   manifest.h
      hooks of a role, some of them                     all of them, or none            manifest.h
            Added: qnnrt_backend_info.hooks, limits.scales, .entries and .places, desc.check,

@@ -94,6 +94,35 @@ TEST(json_table_takes_one_allocation_and_less_than_its_text)
     TRY(check_cost(2000));
 }
 
+/* A tensor with a million dimensions is refused by its rank, and they are not kept. */
+TEST(dimensions_over_the_limit_are_counted_and_not_kept)
+{
+    enum { DIMS = 1000000, ROOM = 2 * DIMS + 4096 };
+    static const char *const keys[] = { "dimensions", "isDynamicDimensions" };
+    char *text = (char *)malloc(ROOM);
+    size_t k, i;
+    for (k = 0; k < 2; ++k) {
+        qnnrt_error err;
+        char *at, *end;
+        size_t bytes = print_dump(text, 4096, 1);
+        at = strstr(text, "\"dimensions\": [");
+        CHECK(at != NULL);
+        at = k == 0 ? strchr(at, '[') + 1 : at;
+        end = text + ROOM - (text + bytes - at);
+        memmove(end, at, bytes - (size_t)(at - text));
+        if (k == 1) at += snprintf(at, 64, "\"%s\": [", keys[k]);
+        for (i = 0; i < DIMS; ++i, at += 2) memcpy(at, k == 0 ? "1," : "0,", 2);
+        if (k == 1) memcpy(at - 1, "],", 2), ++at;
+        memset(at, ' ', (size_t)(end - at));
+        CHECK(read_counted("dims.json", text, ROOM, &err) != QNNRT_OK);
+        printf("  %s: %s, %.0f bytes\n", keys[k], err.text, allocated);
+        if (k == 0) CHECK_STR(err.text, "the list has 1000002");
+        else CHECK_STR(err.text, "1000000 elements for 2 dimensions");
+        CHECK(allocated <= ROOM / 2);
+    }
+    free(text);
+}
+
 TEST(text_to_table_takes_at_most_two_allocations)
 {
     static const char *const names[] = { "ctx_qairt2.45.0_sd15_text_encoder.json", "ctx_qairt2.45.0_sd15_unet.json",
@@ -120,6 +149,7 @@ TEST(text_to_table_takes_at_most_two_allocations)
 
 TEST_MAIN("json_cost")
 {
+    RUN(dimensions_over_the_limit_are_counted_and_not_kept);
     RUN(json_table_takes_one_allocation_and_less_than_its_text);
     RUN(text_to_table_takes_at_most_two_allocations);
 }
