@@ -122,7 +122,7 @@ def main():
     for name in BESIDE + ("builder",):
         bar("lines of qnnrt_%s.h" % name, headers.BY_NAME["qnnrt_" + name].text().count("\n"), *((3000, 3350) if name == "builder" else (None,)))
     bar("lines of convert, manifest, device and profile together",
-        sum(headers.BY_NAME["qnnrt_" + name].text().count("\n") for name in BESIDE), 4500, 6030)
+        sum(headers.BY_NAME["qnnrt_" + name].text().count("\n") for name in BESIDE), 4500, 6040)
     calls, above, structs = public(CORE.declared())
     bar("public functions, without those for headers above", len(calls), 60)
     bar("public functions for headers above", len(above), None)

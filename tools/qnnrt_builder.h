@@ -9,8 +9,8 @@
    Graphs become a model to run, to save as a context binary, or both. This builds y = relu(x);
    all descriptors begin as {0}:
        backend_desc.path = "build/libQnnRef.so";
-       if (qnnrt_backend_open(&backend_desc, &backend, &err) != QNNRT_OK) puts(err.text);
-       qnnrt_builder_create(backend, NULL, &b, &err);
+       if (qnnrt_backend_open(&backend_desc, &backend, &err) != QNNRT_OK ||
+           qnnrt_builder_create(backend, NULL, &b, &err) != QNNRT_OK) { puts(err.text); return 1; }
        graph.name = "layer";   qnnrt_builder_graph(b, &graph);
        t.dtype = QNNRT_DTYPE_F32; t.rank = 2; t.dims[0] = 1; t.dims[1] = 4;
        t.name = "x"; t.kind = QNNRT_TENSOR_INPUT;    x = qnnrt_builder_tensor(b, &t);
@@ -19,8 +19,8 @@
        node.inputs = &x;    node.input_count = 1;
        node.outputs = &y;   node.output_count = 1;
        qnnrt_builder_node(b, &node);
-       // x and y are qnnrt_tensor. Finish returns the first error of all calls so far:
-       if (qnnrt_builder_finish(b, &model, &err) != QNNRT_OK) puts(err.text);
+       // x and y are qnnrt_tensor. Finish frees b, and returns the first error of all calls so far:
+       if (qnnrt_builder_finish(b, &model, &err) != QNNRT_OK) { puts(err.text); return 1; }
        qnnrt_save(model, 0, "layer.bin", &err);      // context 0
        qnnrt_prepare(model, "layer", &run, &err);    // like an opened model; qnnrt_close() it
    The whole program is examples/03_compose.c. Qualcomm's operator documentation lists the

@@ -6,31 +6,30 @@
        #include "qnnrt.h"
        #include "qnnrt_device.h"
    It is a friend of qnnrt.h: both implementations stand in one file, this one after that of
-   qnnrt.h. Where memory is not FastRPC's, because libcdsprpc.so cannot be loaded, tensors lie in a
-   heap of the kernel:
+   qnnrt.h. Where libcdsprpc.so cannot be loaded, tensors can lie in a heap of the kernel:
 
        qnnrt_prepare_desc desc = {0};
        desc.mem.kind = QNNRT_MEM_PROVIDER;
        desc.mem.provider = qnnrt_device_heap("system");
        if (qnnrt_prepare_with(model, "forward", &desc, &run, &err) != QNNRT_OK) puts(err.text);
 
-   Between bursts of work the vote for the NPU's clocks can be low, or taken back with NULL:
+   The vote for the NPU's clocks can be high for a burst of work, and taken back with NULL:
 
        qnnrt_power_desc power = {0};
        qnnrt_power_report report;
        power.preset = QNNRT_POWER_BURST;
-       power.rpc_polling_us = QNNRT_POWER_ZERO;            numbers replace those of the preset
+       power.rpc_polling_us = QNNRT_POWER_ZERO;         // replaces the preset's
        qnnrt_power_set(qnnrt_get_info(model)->backend, &power, &report, &err);
 
    Graphs can be compiled with dims that change up to a bound, and inputs that may be left out, for
    libQnnRef.so, and dims for the CPU library (2.47), but not for HTP. Memory is planned for the
    bound:
 
-       uint32_t dims[2] = { 5, 8 };                       at most slot->tensor->dims
+       uint32_t dims[2] = { 5, 8 };                    // at most slot->tensor->dims
        qnnrt_set_dims(run, x, dims, 2);
-       qnnrt_omit(run, bias);                             until it is bound again
+       qnnrt_omit(run, bias);                          // until it is bound again
        qnnrt_exec(run);
-       now = qnnrt_get_dims(run, y, &rank);               what the exec wrote
+       now = qnnrt_get_dims(run, y, &rank);            // what the exec wrote
 
    Weights that were compiled as updateable may be replaced, on libQnnRef.so: the CPU library has no
    updates, and HTP on x86-64 accepts them without effect.
@@ -41,7 +40,7 @@
 
        desc.residency = QNNRT_RESIDENT_CALLER;
        if (qnnrt_open("model_dir", &desc, &model, &err) == QNNRT_OK)
-           qnnrt_model_swap(model, budget, &err);             0: one context at a time
+           qnnrt_model_swap(model, budget, &err);          // 0: one context at a time
 
    After the vendor codes 1007 and 1011 the DSP has restarted, and all that was loaded is lost:
 
@@ -49,10 +48,10 @@
        code = qnnrt_run_error(run)->vendor_code & 0xFFFF;
        if (result == QNNRT_E_BACKEND && (code == 1007 || code == 1011) &&
            qnnrt_model_recover(model, &err) == QNNRT_OK)
-           result = qnnrt_exec(run);                          inputs and caches are still there
+           result = qnnrt_exec(run);                       // inputs and caches are still there
 
    Uses     qnnrt.h, its private names too, and libc.
-   Memory   What providers give comes from the kernel; nothing else is allocated.
+   Memory   What providers give comes from the kernel, all else from the hooks of the backend.
    Threads  The header creates none. Providers may be used on any thread.
    Globals  Constant tables only. The header prints nothing and never aborts.
 

@@ -12,8 +12,10 @@
 
        qnnrt_manifest *program;
        qnnrt_run *run;
-       if (qnnrt_manifest_open("model", NULL, &program, &err) != QNNRT_OK) puts(err.text);
-       if (qnnrt_manifest_prepare(program, NULL, NULL, &run, &err) != QNNRT_OK) puts(err.text);
+       if (qnnrt_manifest_open("model", NULL, &program, &err) != QNNRT_OK ||
+           qnnrt_manifest_prepare(program, NULL, NULL, &run, &err) != QNNRT_OK) {
+           puts(err.text); return 1;
+       }
        qnnrt_bind(run, "image", pixels, sizeof pixels);
        qnnrt_exec(run);
        qnnrt_run_destroy(run);
@@ -26,25 +28,27 @@
 
        qnnrt_manifest_desc desc = {0};
        desc.contexts  = contexts;  desc.context_count  = 2;    // files, roles, SHA-256
-       desc.pipelines = pipelines; desc.pipeline_count = 1;    // qnnrt_pipeline_desc each
+       desc.pipelines = pipelines; desc.pipeline_count = 1;    // with their conversions
        if (qnnrt_manifest_write(&desc, to_file, file, &err) != QNNRT_OK) puts(err.text);
 
-   Host steps call the functions that it gets by name:
+   Host steps call functions of the caller, which are found by name:
 
+       qnnrt_host_step functions[1] = {{0}};
+       qnnrt_manifest_open_desc opening = {0};
        functions[0].name = "look_up"; functions[0].exec = look_up;
-       desc.host_functions = functions; desc.host_function_count = 1;
-       qnnrt_manifest_open("model_dir", &desc, &program, &err);
+       opening.host_functions = functions; opening.host_function_count = 1;
+       qnnrt_manifest_open("model_dir", &opening, &program, &err);
 
    Whatever is wrong is an error of qnnrt_manifest_open(), and nothing stays open. Files of
    constants stay mapped until qnnrt_manifest_close(), or in memory with model.read; like binaries,
    replace them by rename only. qnnrt-run inspect model_dir --manifest prints a folder as a program,
    which opens as the same pipelines.
 
-   Roles    of those that desc.backends does not have, that of the first context has model.backend
-            or model.backend_desc. For others, and where no path is given, the name decides: "npu"
-            is libQnnHtp.so; "cpu" is libQnnCpu.so, or where that cannot be opened libQnnRef.so,
-            with a line in the log. Roles with other names need an entry. With model.keep_going the
-            contexts of a role that fails have the failure, and the others load
+   Roles    desc.backends gives a role its backend. Without an entry, that of the first context has
+            model.backend or model.backend_desc; any other, or one without a path, the library of
+            its name: "npu" is libQnnHtp.so; "cpu" is libQnnCpu.so, or where that cannot be opened
+            libQnnRef.so, with a line in the log. Roles with other names need an entry. With
+            model.keep_going the contexts of a role that fails have the failure, and the others load
    Trust    qnnrt.json may be hostile; a path in it is never followed
    Threads  as of the models: one call per backend at a time
 
@@ -329,6 +333,17 @@ QNNRT_MANIFEST_API qnnrt_result qnnrt_manifest_write(const qnnrt_manifest_desc *
 #define QNNRT_MANIFEST__IMPL_ONCE
 
 #include <dirent.h>
+/* qnnrt.h includes the functions of qnnrt_json.h, unless QNNRT_NO_JSON is defined. */
+#ifdef QNNRT_NO_JSON
+#if !defined(QNNRT_JSON_API) && !defined(QNNRT_JSON_STATIC)
+#define QNNRT_JSON_API QNNRT_API
+#endif
+#ifndef QNNRT_JSON_IMPLEMENTATION
+#define QNNRT_JSON_IMPLEMENTATION
+#endif
+#include "qnnrt_json.h"
+#endif
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stddef.h>

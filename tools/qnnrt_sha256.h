@@ -6,8 +6,10 @@
        #include "qnnrt.h"
        #include "qnnrt_sha256.h"
 
-   Compares all bytes of the files of a program with what its qnnrt.json has:
+   With it, qnnrt_manifest_open() compares all bytes of the files of a program with the sums in its
+   qnnrt.json:
 
+       qnnrt_manifest_open_desc desc = {0};
        desc.sha256 = qnnrt_sha256_text;
        qnnrt_manifest_open("model_dir", &desc, &program, &err);
 
