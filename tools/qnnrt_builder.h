@@ -5,7 +5,7 @@
        #define QNNRT_BUILDER_IMPLEMENTATION         #include "qnnrt_builder.h"
        #include "qnnrt.h"
        #include "qnnrt_builder.h"
-   Both implementations stand in one file, this one after that of qnnrt.h.
+   Both implementations stand in one file, this one last. It needs no other header of tools/.
    Graphs become a model to run, to save as a context binary, or both. This builds y = relu(x);
    all descriptors begin as {0}:
        backend_desc.path = "build/libQnnRef.so";
