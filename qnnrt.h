@@ -6882,7 +6882,7 @@ static qnnrt_result qnnrt__backend_choose(qnnrt_backend *b, const char *name, qn
         "backend", QNNRT__ABI_CORE_MAJOR, QNNRT__ABI_CORE_MINOR_MIN
     };
     const char *lacks;
-    const void *chosen;
+    const void *chosen = NULL;
     qnnrt_result result;
     qnnrt__library_path(qnnrt__os_library_symbol(b->library, wanted.symbol), name, b->path);
     result = qnnrt__library_choose(b->library, b->path, &wanted, &b->hooks, &chosen, err);
