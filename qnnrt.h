@@ -10565,7 +10565,8 @@ static qnnrt_result qnnrt__place_pack(qnnrt_plan *plan, qnnrt__place_region *reg
     return QNNRT_OK;
 }
 
-static qnnrt_result qnnrt__place_offsets(qnnrt_plan *plan, qnnrt__arena *scratch, qnnrt_error *err)
+/* Pack the blocks that keep their content, then the scratch of each group. */
+static qnnrt_result qnnrt__place_regions(qnnrt_plan *plan, qnnrt__arena *scratch)
 {
     const size_t count = plan->info.block_count;
     qnnrt__place_region region;
@@ -10576,19 +10577,28 @@ static qnnrt_result qnnrt__place_offsets(qnnrt_plan *plan, qnnrt__arena *scratch
     region.blocks = (size_t *)qnnrt__arena_alloc(scratch, count, sizeof(*region.blocks));
     region.items = (qnnrt__plan_item *)qnnrt__arena_alloc(scratch, count, sizeof(*region.items));
     region.scratch = qnnrt__arena_alloc(scratch, qnnrt__plan_scratch(count), 1);
-    if (scratch->failed != QNNRT_OK) return qnnrt__fail_memory(err, "planning");
-    for (i = 0; i < count; ++i) {
-        if (plan->aligns[i] > plan->info.align) plan->info.align = plan->aligns[i];
-        qnnrt__place_add(plan, &region, i, 0);
-    }
-    result = plan->guard != 0 ? qnnrt__place_guard(plan) : qnnrt__place_pack(plan, &region);
-    for (e = 0; e < plan->entry_count && plan->guard == 0 && result == QNNRT_OK; ++e) {
+    if (scratch->failed != QNNRT_OK) return QNNRT_E_MEMORY;
+    for (i = 0; i < count; ++i) qnnrt__place_add(plan, &region, i, 0);
+    result = qnnrt__place_pack(plan, &region);
+    for (e = 0; e < plan->entry_count && result == QNNRT_OK; ++e) {
         const qnnrt__entry *entry = plan->entries[e].group == e + 1 ? &plan->entries[e] : NULL;
         for (; entry != NULL; entry = entry->next)
             for (i = entry->block; i < count && &plan->entries[plan->blocks[i].entry] == entry; ++i)
                 qnnrt__place_add(plan, &region, i, 1);
         result = qnnrt__place_pack(plan, &region);
     }
+    return result;
+}
+
+/* Give all blocks their offsets. */
+static qnnrt_result qnnrt__place_offsets(qnnrt_plan *plan, qnnrt__arena *scratch, qnnrt_error *err)
+{
+    qnnrt_result result;
+    size_t i;
+    for (i = 0; i < plan->info.block_count; ++i)
+        if (plan->aligns[i] > plan->info.align) plan->info.align = plan->aligns[i];
+    result = plan->guard != 0 ? qnnrt__place_guard(plan) : qnnrt__place_regions(plan, scratch);
+    if (result == QNNRT_E_MEMORY) return qnnrt__fail_memory(err, "planning");
     if (result != QNNRT_OK)
         return qnnrt__fail(err, result, "the sizes of the plan pass 2^62 bytes");
     if (plan->info.peak > plan->limits.arena_bytes)
