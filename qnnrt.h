@@ -9117,11 +9117,10 @@ QNNRT_API qnnrt_result qnnrt_slot_find(const qnnrt_pipeline *p, const char *name
     const char *rest;
     uint64_t step;
     int found = 0;
-    qnnrt_error_clear(err);
-    if (out != NULL) *out = NULL;
-    if (p == NULL || out == NULL || (unsigned)role > QNNRT_ROLE_CONSTANT)
-        return qnnrt__fail(err, QNNRT_E_ARG,
-                           "qnnrt_slot_find: pipeline or out is NULL, or the role is unknown");
+    const qnnrt_result result = qnnrt__err_begin("qnnrt_slot_find", "pipeline", p, out, err);
+    if (result != QNNRT_OK) return result;
+    if ((unsigned)role > QNNRT_ROLE_CONSTANT)
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_slot_find: the role is unknown");
     if (p->info.failure != NULL) return qnnrt__slot_unwired(p, err);
     if (name == NULL)
         return qnnrt__slot_only(p, role == QNNRT_ROLE_ANY ? QNNRT_ROLE_INPUT : role, out, err);
@@ -9231,16 +9230,15 @@ QNNRT_API qnnrt_result qnnrt_pipeline_make(const qnnrt_pipeline_desc *desc, qnnr
     qnnrt_pipeline_desc named;
     qnnrt__arena arena;
     qnnrt_pipeline *p;
-    qnnrt_result result;
-    qnnrt_error_clear(err);
-    if (out != NULL) *out = NULL;
-    if (desc == NULL || out == NULL || desc->steps == NULL || desc->step_count == 0 ||
+    qnnrt_result result = qnnrt__err_begin("qnnrt_pipeline_make", "desc", desc, out, err);
+    if (result != QNNRT_OK) return result;
+    if (desc->steps == NULL || desc->step_count == 0 ||
         (desc->edges == NULL && desc->edge_count > 0) ||
         (desc->uses == NULL && desc->use_count > 0) ||
         (desc->buffers == NULL && desc->buffer_count > 0))
         return qnnrt__fail(err, QNNRT_E_ARG,
-                           "qnnrt_pipeline_make: desc, its steps, or out is NULL, or edges, uses or"
-                           " buffers are NULL with a count");
+                           "qnnrt_pipeline_make: desc has no steps, or edges, uses or buffers are"
+                           " NULL with a count");
     named = *desc;
     first = desc->steps;
     end = first + desc->step_count;
@@ -9515,11 +9513,8 @@ QNNRT_API qnnrt_result qnnrt_pipeline_find(const qnnrt *model, const char *name,
     const qnnrt_pipeline *found = NULL;
     size_t i, matches = 0;
     int way;
-    qnnrt_result result;
-    qnnrt_error_clear(err);
-    if (out != NULL) *out = NULL;
-    if (model == NULL || out == NULL)
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_pipeline_find: model or out is NULL");
+    qnnrt_result result = qnnrt__err_begin("qnnrt_pipeline_find", "model", model, out, err);
+    if (result != QNNRT_OK) return result;
     if (name == NULL && model->info.pipeline_count == 1) name = model->pipelines[0]->info.name;
     for (way = 0; way < QNNRT__PIPELINE_WAYS && matches == 0 && name != NULL; ++way)
         for (i = 0; i < model->info.pipeline_count +

@@ -2995,11 +2995,10 @@ QNNRT_BUILDER_API qnnrt_result qnnrt_builder_create(qnnrt_backend *backend,
     const char *lacks;
     size_t path_bytes;
     qnnrt_builder *b;
+    const qnnrt_result result = qnnrt__err_begin("qnnrt_builder_create", "backend", backend, out,
+                                                 err);
+    if (result != QNNRT_OK) return result;
     memset(&defaults, 0, sizeof(defaults));
-    qnnrt_error_clear(err);
-    if (out != NULL) *out = NULL;
-    if (backend == NULL || out == NULL)
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_builder_create: backend or out is NULL");
     if (desc == NULL) desc = &defaults;
     calls = backend->calls;
     lacks = calls->context_create == NULL        ? "contextCreate"
@@ -3055,11 +3054,8 @@ QNNRT_BUILDER_API qnnrt_result qnnrt_builder_extend(qnnrt *model, size_t context
                                                     qnnrt_builder **out, qnnrt_error *err)
 {
     qnnrt_builder *b;
-    qnnrt_result result;
-    qnnrt_error_clear(err);
-    if (out != NULL) *out = NULL;
-    if (model == NULL || out == NULL)
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_builder_extend: model or out is NULL");
+    qnnrt_result result = qnnrt__err_begin("qnnrt_builder_extend", "model", model, out, err);
+    if (result != QNNRT_OK) return result;
     if (context >= model->info.context_count)
         return qnnrt__fail(err, QNNRT_E_ARG, "context %llu does not exist, the model has %u",
                            (unsigned long long)context, (unsigned)model->info.context_count);
