@@ -327,6 +327,8 @@
 #define QNNRT_VERSION_MAJOR 0
 #define QNNRT_VERSION_MINOR 5
 #define QNNRT_VERSION_PATCH 0
+#define QNNRT_VERSION_NUMBER \
+    (QNNRT_VERSION_MAJOR * 1000000 + QNNRT_VERSION_MINOR * 1000 + QNNRT_VERSION_PATCH)
 
 #ifndef QNNRT_API
 #ifdef QNNRT_STATIC
@@ -1499,11 +1501,8 @@ QNNRT_API qnnrt_result qnnrt_file_open(const char *path, int *fd, uint64_t *byte
    header, else QNNRT_E_VERSION: another copy of the library was linked. Call it once, where a
    program begins:
        if (QNNRT_CHECK_VERSION() != QNNRT_OK) { puts(qnnrt_version()); return 1; } */
-#define QNNRT_CHECK_VERSION() qnnrt_check_version(QNNRT__VERSION_NUMBER, QNNRT__STRUCTS)
+#define QNNRT_CHECK_VERSION() qnnrt_check_version(QNNRT_VERSION_NUMBER, QNNRT__STRUCTS)
 QNNRT_API qnnrt_result qnnrt_check_version(uint32_t version, size_t structs);
-
-#define QNNRT__VERSION_NUMBER \
-    ((uint32_t)(QNNRT_VERSION_MAJOR * 1000000 + QNNRT_VERSION_MINOR * 1000 + QNNRT_VERSION_PATCH))
 
 /* One number for the sizes of the structs that pass between the caller and the implementation. */
 #define QNNRT__STRUCTS \
@@ -12205,8 +12204,8 @@ QNNRT_API const char *qnnrt_version(void)
 
 QNNRT_API qnnrt_result qnnrt_check_version(uint32_t version, size_t structs)
 {
-    return version == QNNRT__VERSION_NUMBER && structs == QNNRT__STRUCTS ? QNNRT_OK
-                                                                         : QNNRT_E_VERSION;
+    return version == QNNRT_VERSION_NUMBER && structs == QNNRT__STRUCTS ? QNNRT_OK
+                                                                        : QNNRT_E_VERSION;
 }
 
 #ifdef __cplusplus
@@ -12439,9 +12438,10 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
      "hash" of a context in qnnrt.json                 "fingerprint"                   manifest.h
      hooks of a role, some of them                     all of them, or none            manifest.h
            Added: qnnrt_backend_info.hooks, limits.scales, .entries and .places, desc.check,
-           QNNRT_CHECK_VERSION(), qnnrt_exec_steps(), qnnrt_pipeline_prepare(),
-           qnnrt_file.name, qnnrt_backend_desc.power, qnnrt_mem_provider, qnnrt_host_step.derived,
-           and the calls for code that stands on qnnrt.h, with qnnrt_values_convert().
+           QNNRT_CHECK_VERSION(), QNNRT_VERSION_NUMBER, which all headers above compare,
+           qnnrt_exec_steps(), qnnrt_pipeline_prepare(), qnnrt_file.name,
+           qnnrt_backend_desc.power, qnnrt_mem_provider, qnnrt_host_step.derived, and the calls
+           for code that stands on qnnrt.h, with qnnrt_values_convert().
            Changed: a missing file or folder is QNNRT_E_NOT_FOUND in each call. A plan takes at
            most limits.places. A newline that an error inserts becomes a blank. Programs link
            without libgcc. qnnrt_power_set() after a recovery that failed is QNNRT_E_STATE.

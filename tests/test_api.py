@@ -3,10 +3,13 @@
 
 The list has one function a line: its name, its fate (kept, changed, merged, removed, new) and then the replacement or
 the change. "changed" and "kept" functions are declared in a header, "removed" and "merged" ones are not, and every
-function that a header declares is in the list."""
+function that a header declares is in the list. All headers have one version, and those above qnnrt.h compare it: with
+a qnnrt.h whose number differs in any part none compiles."""
 import os
 import re
+import subprocess
 import sys
+import tempfile
 
 import headers
 
@@ -51,9 +54,34 @@ def wrong(names, fates):
         yield "%s of %s is not in the list" % (name, names[name])
 
 
+def versions():
+    """Return what is wrong with the versions of the headers."""
+    core = headers.BY_NAME["qnnrt"]
+    parts = re.findall(r"^#define QNNRT_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)$", core.text(), re.M)
+    version = ".".join(parts)
+    number = sum(int(part) * weight for part, weight in zip(parts, (1000000, 1000, 1)))
+    above = [row for row in headers.ROWS if row.name not in ("qnnrt", "qnnrt_json")]
+    for row in headers.ROWS:
+        if " v%s - " % version not in row.text().split("\n")[0]:
+            yield "the first line of %s does not say v%s" % (row.path, version)
+        if row in above and ('\n#if QNNRT_VERSION_NUMBER != %d\n#error "%s.h %s needs qnnrt.h of the same version"\n#endif\n'
+                             % (number, row.name, version)) not in row.text():
+            yield "%s does not compare QNNRT_VERSION_NUMBER with %d" % (row.path, number)
+    with tempfile.TemporaryDirectory() as folder:
+        for part in ("MAJOR", "MINOR", "PATCH"):
+            with open(os.path.join(folder, "qnnrt.h"), "w", encoding="utf-8") as file:
+                file.write(re.sub(r"(#define QNNRT_VERSION_%s) (\d+)" % part, lambda m: m.group(1) + " %d" % (int(m.group(2)) + 1),
+                                  core.declared()))
+            for row in above if part == "PATCH" else above[:1]:
+                said = subprocess.run(os.environ.get("CC", "cc").split() + ["-std=c99", "-E", "-I" + folder, "-I" + TOP, "-Itools",
+                                      "-Itools/engines", row.path], cwd=TOP, capture_output=True, text=True)
+                if said.returncode == 0 or "%s.h %s needs qnnrt.h" % (row.name, version) not in said.stderr:
+                    yield "%s accepts a qnnrt.h of another %s" % (row.path, part)
+
+
 def main():
     names, fates = declared(), listed()
-    faults = list(wrong(names, fates))
+    faults = list(wrong(names, fates)) + list(versions())
     for fate in FATES[1:]:
         for name in sorted(n for n in fates if fates[n][0] == fate):
             print("%-8s %-28s %s" % (fate, name, fates[name][1]))

@@ -2488,8 +2488,8 @@ TEST(null_is_an_error_or_a_documented_nothing)
     CHECK_EQ(qnnrt_bind(run, NULL, data, 64), QNNRT_E_ARG);
     CHECK(qnnrt_run_error(run)->text[0] != '\0');
     CHECK_EQ(QNNRT_CHECK_VERSION(), QNNRT_OK);
-    CHECK_EQ(qnnrt_check_version(QNNRT__VERSION_NUMBER + 1, QNNRT__STRUCTS), QNNRT_E_VERSION);
-    CHECK_EQ(qnnrt_check_version(QNNRT__VERSION_NUMBER, QNNRT__STRUCTS + sizeof(void *)), QNNRT_E_VERSION);
+    CHECK_EQ(qnnrt_check_version(QNNRT_VERSION_NUMBER + 1, QNNRT__STRUCTS), QNNRT_E_VERSION);
+    CHECK_EQ(qnnrt_check_version(QNNRT_VERSION_NUMBER, QNNRT__STRUCTS + sizeof(void *)), QNNRT_E_VERSION);
     CHECK_EQ(qnnrt_bind_input(NULL, slot, data, 64), QNNRT_E_ARG);
     CHECK_EQ(qnnrt_bind_output(NULL, slot, data, 64), QNNRT_E_ARG);
     /* a slot of the other direction */

@@ -110,6 +110,10 @@
 #include "qnnrt_cpu_fallback.h"
 #include "qnnrt_convert.h"
 
+#if QNNRT_VERSION_NUMBER != 5000
+#error "qnnrt_compile.h 0.5.0 needs qnnrt.h of the same version"
+#endif
+
 #ifndef QNNRT_COMPILE_API
 #define QNNRT_COMPILE_API QNNRT_API
 #endif

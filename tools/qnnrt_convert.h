@@ -51,8 +51,8 @@
 
 #include "qnnrt.h"
 
-#if QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR != 5
-#error "this qnnrt_convert.h belongs to qnnrt.h 0.5"
+#if QNNRT_VERSION_NUMBER != 5000
+#error "qnnrt_convert.h 0.5.0 needs qnnrt.h of the same version"
 #endif
 
 #ifndef QNNRT_CONVERT_API

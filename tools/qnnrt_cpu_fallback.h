@@ -64,6 +64,10 @@
 
 #include "qnnrt_ir.h"
 
+#if QNNRT_VERSION_NUMBER != 5000
+#error "qnnrt_cpu_fallback.h 0.5.0 needs qnnrt.h of the same version"
+#endif
+
 #ifndef QNNRT_CPU_FALLBACK_API
 #define QNNRT_CPU_FALLBACK_API QNNRT_API
 #endif

@@ -73,8 +73,8 @@
 
 #include "qnnrt.h"
 
-#if QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR != 5
-#error "qnnrt_device.h and qnnrt.h are of different versions: take both from one release"
+#if QNNRT_VERSION_NUMBER != 5000
+#error "qnnrt_device.h 0.5.0 needs qnnrt.h of the same version"
 #endif
 
 #ifndef QNNRT_DEVICE_API

@@ -95,8 +95,8 @@
 
 #include "qnnrt.h"
 
-#if QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR < 5
-#error "this qnnrt_ir.h needs qnnrt.h 0.5 or newer, below 1.0"
+#if QNNRT_VERSION_NUMBER != 5000
+#error "qnnrt_ir.h 0.5.0 needs qnnrt.h of the same version"
 #endif
 
 #ifndef QNNRT_IR_API

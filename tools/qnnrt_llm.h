@@ -298,12 +298,8 @@
 
 #include "qnnrt.h"
 
-#define QNNRT_LLM_VERSION_MAJOR 0
-#define QNNRT_LLM_VERSION_MINOR 5
-#define QNNRT_LLM_VERSION_PATCH 0
-
-#if QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR < 5
-#error "this qnnrt_llm.h needs qnnrt.h 0.5 or newer, below 1.0"
+#if QNNRT_VERSION_NUMBER != 5000
+#error "qnnrt_llm.h 0.5.0 needs qnnrt.h of the same version"
 #endif
 
 #ifndef QNNRT_LLM_API
@@ -9428,7 +9424,8 @@ QNNRT_LLM_API void qnnrt_llm_sampler_reset(qnnrt_llm_sampler *sampler)
    LICENSE.
 
    HISTORY
-   0.5.0   API: adapters need qnnrt_llm_desc.update, qnnrt_update of qnnrt_device.h.
+   0.5.0   API: QNNRT_LLM_VERSION_MAJOR and its kin are QNNRT_VERSION_MAJOR of qnnrt.h.
+           API: adapters need qnnrt_llm_desc.update, qnnrt_update of qnnrt_device.h.
            Added: qnnrt_llm_desc.models, pipelines with graphs of several models, such as those of
            qnnrt_manifest_open(); a step of a second model was refused.
    0.4.0   Added: embeddings on the host, qnnrt_llm_embedding(). Save and restore one sequence:

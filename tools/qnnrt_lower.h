@@ -156,8 +156,8 @@
 #include "qnnrt_weights.h"
 #include "qnnrt_ir.h"
 
-#if QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR < 5
-#error "this qnnrt_lower.h needs qnnrt.h 0.5 or newer, below 1.0"
+#if QNNRT_VERSION_NUMBER != 5000
+#error "qnnrt_lower.h 0.5.0 needs qnnrt.h of the same version"
 #endif
 
 #ifndef QNNRT_LOWER_API

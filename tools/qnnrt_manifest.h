@@ -141,8 +141,8 @@
 #include "qnnrt_json.h"
 #include "qnnrt_convert.h"
 
-#if QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR != 5
-#error "qnnrt_manifest.h and qnnrt.h must have the same version"
+#if QNNRT_VERSION_NUMBER != 5000
+#error "qnnrt_manifest.h 0.5.0 needs qnnrt.h of the same version"
 #endif
 
 #ifndef QNNRT_MANIFEST_API

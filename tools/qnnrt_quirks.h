@@ -26,8 +26,8 @@
 
 #include "qnnrt_builder.h"
 
-#if QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR != 5
-#error "qnnrt_quirks.h and qnnrt.h must have the same version"
+#if QNNRT_VERSION_NUMBER != 5000
+#error "qnnrt_quirks.h 0.5.0 needs qnnrt.h of the same version"
 #endif
 
 #include <string.h>

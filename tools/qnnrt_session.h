@@ -96,8 +96,8 @@
 #include "qnnrt.h"
 #include "qnnrt_cache.h"
 
-#if QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR < 5
-#error "this qnnrt_session.h needs qnnrt.h 0.5 or newer, below 1.0"
+#if QNNRT_VERSION_NUMBER != 5000
+#error "qnnrt_session.h 0.5.0 needs qnnrt.h of the same version"
 #endif
 
 #ifndef QNNRT_SESSION_API

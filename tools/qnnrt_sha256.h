@@ -23,8 +23,8 @@
 
 #include "qnnrt.h"
 
-#if QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR != 5
-#error "qnnrt_sha256.h and qnnrt.h must have the same version"
+#if QNNRT_VERSION_NUMBER != 5000
+#error "qnnrt_sha256.h 0.5.0 needs qnnrt.h of the same version"
 #endif
 
 #ifndef QNNRT_SHA256_API

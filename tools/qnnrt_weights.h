@@ -1,4 +1,4 @@
-/* qnnrt_weights.h - v0.2.0 - read files of weights, mapped: safetensors, and GGUF
+/* qnnrt_weights.h - v0.5.0 - read files of weights, mapped: safetensors, and GGUF
 
    In one C or C++ file:                        Everywhere else:
        #define QNNRT_IMPLEMENTATION                 #include "qnnrt_weights.h"
@@ -120,12 +120,8 @@
 
 #include "qnnrt.h"
 
-#define QNNRT_WEIGHTS_VERSION_MAJOR 0
-#define QNNRT_WEIGHTS_VERSION_MINOR 2
-#define QNNRT_WEIGHTS_VERSION_PATCH 0
-
-#if QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR < 5
-#error "this qnnrt_weights.h needs qnnrt.h 0.5 or newer, below 1.0"
+#if QNNRT_VERSION_NUMBER != 5000
+#error "qnnrt_weights.h 0.5.0 needs qnnrt.h of the same version"
 #endif
 
 #ifndef QNNRT_WEIGHTS_API
@@ -2764,6 +2760,7 @@ QNNRT_WEIGHTS_API uint64_t qnnrt_weights_done(const qnnrt_weights *weights,
    LICENSE.
 
    HISTORY
+   0.5.0   API: QNNRT_WEIGHTS_VERSION_MAJOR and its kin are QNNRT_VERSION_MAJOR of qnnrt.h.
    0.2.0   Added  GGUF, its blocks and its metadata: qnnrt_weights_get_value() and relatives.
            Added  qnnrt_weights_part(), qnnrt_weights_unpair().
    0.1.0   First version.

@@ -69,6 +69,10 @@
 #include "qnnrt_onnxruntime.h"
 #include "qnnrt_openvino.h"
 
+#if QNNRT_VERSION_NUMBER != 5000
+#error "qnnrt_engines.h 0.5.0 needs qnnrt.h of the same version"
+#endif
+
 #ifndef QNNRT_ENGINES_API
 #define QNNRT_ENGINES_API QNNRT_API
 #endif

@@ -95,6 +95,10 @@
 
 #include "qnnrt_session.h"
 
+#if QNNRT_VERSION_NUMBER != 5000
+#error "qnnrt_onnxruntime.h 0.5.0 needs qnnrt.h of the same version"
+#endif
+
 #ifndef QNNRT_ONNXRUNTIME_API
 #define QNNRT_ONNXRUNTIME_API QNNRT_API
 #endif

@@ -82,6 +82,10 @@
 
 #include "qnnrt_session.h"
 
+#if QNNRT_VERSION_NUMBER != 5000
+#error "qnnrt_qnn.h 0.5.0 needs qnnrt.h of the same version"
+#endif
+
 #ifndef QNNRT_QNN_API
 #define QNNRT_QNN_API QNNRT_API
 #endif
