@@ -277,7 +277,7 @@
        destroy runs, plans and mems of a model (with shared memory these call the vendor, and so
        does qnnrt_bind_at() at a new offset); never close what another thread still uses. With
        qnnrt_model_swap(), several threads need hooks.lock: a run frees contexts that another one
-       may use. Facts that loading changes (.resident, .creates, .device_bytes) are not to be read
+       may use. Facts that loading changes (.handle, .creates, .device_bytes) are not to be read
        meanwhile.
 
    A log on Android
@@ -453,6 +453,9 @@ typedef struct qnnrt_limits {
     uint32_t scales;        /* per-axis scales of one model (default 0: 67,108,864) */
     uint32_t entries;       /* of a folder, or of a plan; buffers of a plan (default 0: 100,000) */
     uint32_t places;        /* of one plan (default 0: 65,536) */
+    uint32_t steps;         /* of one pipeline (default 0: 65,535) */
+    uint32_t looks;         /* comparisons of tensors, or look-ups of graphs, in one search for
+                               what belongs together (default 0: 20,000,000, a few seconds) */
 } qnnrt_limits;
 
 /* ----------------------------------------------------------------------- facts about a model -- */
@@ -563,8 +566,10 @@ typedef struct qnnrt_context_info {
     uint64_t                device_bytes;  /* estimate of what it takes on the device: the file,
                                               io_bytes and ddr_bytes of every graph, and the largest
                                               spill_fill_bytes */
-    int                     resident;      /* 1: it exists on the backend now */
-    uint32_t                creates;       /* how often it was created */
+    void                   *handle;        /* the vendor's Qnn_ContextHandle_t, NULL: the context
+                                              does not exist on the backend now */
+    uint32_t                creates;       /* how often it was created, with other graphs
+                                              each time */
     qnnrt_backend          *backend;       /* that it belongs to; NULL after desc.inspect */
     uint64_t                shared_bytes;  /* of a built context: data of its shared tensors, see
                                               qnnrt_tensor_desc.shared */
@@ -7310,14 +7315,11 @@ typedef struct qnnrt__context {
     void                *owned;         /* with desc.read: the bytes */
     const unsigned char *binary;        /* in the file, after a head */
     uint64_t             bytes;
-    qnnrt__abi_handle    handle;
     qnnrt__abi_handle   *graphs;        /* [info->graph_count] */
-    qnnrt_context_info  *info;          /* the public view */
-    qnnrt_backend       *backend;       /* that it belongs to, NULL after desc.inspect */
+    qnnrt_context_info  *info;          /* the public view, with its handle and backend */
     qnnrt__register      registered;    /* shared memory */
     qnnrt_file           from;          /* its path, or the caller's bytes */
     const qnnrt_graph_info **by_name;   /* [info->graph_count] graphs in the order of strcmp() */
-    uint32_t             generation;    /* grows when it is created: its graphs are others then */
     int                  lost;          /* a recovery freed it and has not created it again */
     int                  busy;          /* a thread loads or unloads it */
     int                  stated;        /* it is one of the backend's dsp_arch_users */
@@ -7404,7 +7406,8 @@ static void qnnrt__context_explain(const char *file, const unsigned char *data, 
     if (kind == NULL) {
         qnnrt_error_add(err, "\n  it does not begin like any context binary seen so far");
     } else if (kind != wanted) {
-        const int context = strncmp(kind->text, "a context binary", 16) == 0;
+        const int context = kind == &qnnrt__context_kinds[QNNRT__CONTEXT_VENDOR] ||
+                            kind == &qnnrt__context_kinds[QNNRT__CONTEXT_REF];
         qnnrt_error_about(err, err->code, "%s is no context binary%s: it looks like %s\n  ", file,
                           context ? " of this library" : "", kind->text);
         err->cause = context ? "it was made for another library" : "the file is of another kind";
@@ -7555,7 +7558,7 @@ static const char *qnnrt__context_named(const char *build_id)
 /* Check what the vendor does not check, or reports with a code that does not tell the cause. */
 static qnnrt_result qnnrt__context_check(const qnnrt__context *context, qnnrt_error *err)
 {
-    const qnnrt_backend *b = context->backend;
+    const qnnrt_backend *b = context->info->backend;
     const qnnrt_context_info *info = context->info;
     const uint32_t release = qnnrt__context_release(b->build_id);
     const char *graph = qnnrt__htp_shares_weights(info);
@@ -7590,12 +7593,12 @@ static qnnrt_result qnnrt__context_check(const qnnrt__context *context, qnnrt_er
 /* Fetch the graphs of a context that was just created. Callers hold the lock. */
 static qnnrt_result qnnrt__context_fetch(qnnrt__context *context, uint32_t mark, qnnrt_error *err)
 {
-    qnnrt_backend *b = context->backend;
+    qnnrt_backend *b = context->info->backend;
     size_t i;
     for (i = 0; i < context->info->graph_count; ++i) {
         const char *name = context->info->graphs[i].name;
         const qnnrt__abi_code code =
-            b->calls->graph_retrieve(context->handle, name, &context->graphs[i]);
+            b->calls->graph_retrieve(context->info->handle, name, &context->graphs[i]);
         if (code == 0 && context->graphs[i] != NULL) continue;
         context->graphs[i] = NULL;
         qnnrt__fail(err, QNNRT_E_BACKEND, "%s: the metadata lists graph \"%.200s\", but the library"
@@ -7609,7 +7612,7 @@ static qnnrt_result qnnrt__context_fetch(qnnrt__context *context, uint32_t mark,
 static qnnrt_result qnnrt__context_create(qnnrt__context *context, size_t at,
                                           qnnrt_context_hook *hooks, qnnrt_error *err)
 {
-    qnnrt_backend *b = context->backend;
+    qnnrt_backend *b = context->info->backend;
     uint64_t began = qnnrt__os_clock_ns();
     const uint32_t mark = qnnrt__log_mark(b->log_slot);
     qnnrt__creation creation;
@@ -7618,15 +7621,15 @@ static qnnrt_result qnnrt__context_create(qnnrt__context *context, size_t at,
     memset(&creation, 0, sizeof(creation));
     creation.backend = b;
     creation.context = at;
-    creation.renewed = context->generation > 0;
+    creation.renewed = context->info->creates > 0;
     result = qnnrt__friends_before(hooks, &creation, err);
     if (result == QNNRT_OK) {
         const qnnrt__abi_code code = b->calls->context_create_from_binary(
             b->backend, b->device, creation.configs, context->binary, context->bytes,
-            &context->handle, creation.profile);
-        creation.created = code == 0 && context->handle != NULL;
+            &context->info->handle, creation.profile);
+        creation.created = code == 0 && context->info->handle != NULL;
         if (!creation.created) {
-            context->handle = NULL;     /* after a failure it may hold anything */
+            context->info->handle = NULL;     /* after a failure it may hold anything */
             qnnrt__fail(err, QNNRT_E_BACKEND, "%s: %s cannot load it", context->info->file,
                         b->path);
             result = qnnrt__backend_explain(b, err, "contextCreateFromBinary", code, mark);
@@ -7635,7 +7638,6 @@ static qnnrt_result qnnrt__context_create(qnnrt__context *context, size_t at,
     result = qnnrt__friends_after(hooks, &creation, result, err);
     if (result == QNNRT_OK) result = qnnrt__context_fetch(context, mark, err);
     if (result != QNNRT_OK) return result;
-    ++context->generation;
     context->info->create_ns = qnnrt__os_clock_ns() - began;
     return QNNRT_OK;
 }
@@ -7643,7 +7645,7 @@ static qnnrt_result qnnrt__context_create(qnnrt__context *context, size_t at,
 /* Warn of contexts for several NPU generations, which the emulator cannot execute. */
 static void qnnrt__context_generations(qnnrt__context *context)
 {
-    qnnrt_backend *b = context->backend;
+    qnnrt_backend *b = context->info->backend;
 #if defined(__x86_64__) || defined(_M_X64)
     if (b->dsp_arch != 0 && context->info->dsp_arch != 0 && b->dsp_arch != context->info->dsp_arch)
         qnnrt__log(&b->hooks, QNNRT_LOG_WARN, "context", 0,
@@ -7660,12 +7662,12 @@ static void qnnrt__context_generations(qnnrt__context *context)
 /* Free the context, and its graphs with it. */
 static qnnrt_result qnnrt__context_free(qnnrt__context *context)
 {
-    qnnrt_backend *b = context->backend;
+    qnnrt_backend *b = context->info->backend;
     qnnrt__abi_code code;
-    if (context->handle == NULL) return QNNRT_OK;
+    if (context->info->handle == NULL) return QNNRT_OK;
     qnnrt__register_drop(&context->registered);
-    code = b->calls->context_free(context->handle, NULL);
-    context->handle = NULL;
+    code = b->calls->context_free(context->info->handle, NULL);
+    context->info->handle = NULL;
     if (context->stated && --b->dsp_arch_users == 0) b->dsp_arch = 0;
     context->stated = 0;
     if (code == 0) return QNNRT_OK;
@@ -7721,6 +7723,8 @@ static void qnnrt__model_limits(const qnnrt_limits *from, qnnrt_limits *to)
     if (to->scales == 0) to->scales = QNNRT__TABLE_SCALES;
     if (to->entries == 0) to->entries = 100000;
     if (to->places == 0) to->places = 65536;
+    if (to->steps == 0) to->steps = 65535;
+    if (to->looks == 0) to->looks = 20000000;
     if (to->json_bytes == 0) to->json_bytes = (uint64_t)64 << 20;
     /* The text must fit in memory. */
     if (to->json_bytes > SIZE_MAX / 2) to->json_bytes = SIZE_MAX / 2;
@@ -7760,7 +7764,8 @@ static qnnrt_result qnnrt__model_free(qnnrt *model)
     size_t i = model->contexts != NULL ? model->info.context_count : 0;
     while (i-- > 0) {
         qnnrt__context *context = &model->contexts[i];
-        const qnnrt_hooks *lock = context->backend != NULL ? &context->backend->hooks : &hooks;
+        const qnnrt_hooks *lock = context->info->backend != NULL ? &context->info->backend->hooks
+                                                                 : &hooks;
         qnnrt__hooks_lock(lock);
         if (qnnrt__context_free(context) != QNNRT_OK) result = QNNRT_E_BACKEND;
         qnnrt__hooks_unlock(lock);
@@ -7843,7 +7848,6 @@ static void qnnrt__resident_count(qnnrt *model, size_t at, int by)
     qnnrt_context_info *info = &model->infos[at];
     qnnrt_info *all = &model->info;
     qnnrt__os_lock(&model->counts_lock);
-    info->resident = by > 0;
     info->creates += by > 0;
     all->device_bytes = by > 0 ? all->device_bytes + info->device_bytes
                                : all->device_bytes - info->device_bytes;
@@ -7854,7 +7858,7 @@ static void qnnrt__resident_count(qnnrt *model, size_t at, int by)
 /* Free a context if it exists. Callers hold the lock of its backend, here and below. */
 static qnnrt_result qnnrt__resident_free(qnnrt *model, size_t at)
 {
-    if (model->infos[at].resident) qnnrt__resident_count(model, at, -1);
+    if (model->infos[at].handle != NULL) qnnrt__resident_count(model, at, -1);
     return qnnrt__context_free(&model->contexts[at]);
 }
 
@@ -7863,8 +7867,8 @@ static qnnrt_result qnnrt__resident_create(qnnrt *model, size_t at, qnnrt_error 
 {
     qnnrt_result result = qnnrt__context_create(&model->contexts[at], at,
                                                 model->context_hooks, err);
-    if (result == QNNRT_OK) qnnrt__resident_count(model, at, 1);
-    else qnnrt__resident_free(model, at);
+    if (model->infos[at].handle != NULL) qnnrt__resident_count(model, at, 1);
+    if (result != QNNRT_OK) qnnrt__resident_free(model, at);
     return result;
 }
 
@@ -7920,7 +7924,7 @@ static qnnrt_result qnnrt__resident_set(qnnrt *model, size_t at, int load, qnnrt
         if (result != QNNRT_OK)
             qnnrt__fail(err, result, "%s: the library refused to free %s; it is gone all the same",
                         call, context->info->file);
-    } else if (context->handle == NULL) {
+    } else if (context->info->handle == NULL) {
         result = qnnrt__resident_again(model, at, err);
     }
     qnnrt__hooks_unlock(&model->hooks);
@@ -8380,9 +8384,6 @@ static qnnrt_result qnnrt__program_host(qnnrt__arena *arena, const qnnrt_limits 
    Knows nothing of: slots, memory, execution
    ===================================================================================== */
 
-/* Limit of comparisons or look-ups in a search: a few seconds. */
-#define QNNRT__WIRING_LOOKS 20000000u
-
 /* One end of a slot: a tensor of a step, or a name that users have for one. */
 typedef struct qnnrt__end {
     const char *name;               /* of the tensor, or the user's */
@@ -8652,7 +8653,7 @@ static int qnnrt__wiring_callers(const qnnrt_pipeline *p, const qnnrt__end *inpu
 {
     size_t at = qnnrt__wiring_bound(p, 0, 0, 0, input->name);
     for (; qnnrt__wiring_is(p, at, input->name) && p->by_name[at]->step < input->step &&
-           *looks <= QNNRT__WIRING_LOOKS; ++at, ++*looks)
+           *looks <= p->model->limits.looks; ++at, ++*looks)
         if (!p->by_name[at]->output && p->by_name[at]->source == NULL &&
             qnnrt__compare_order(p->by_name[at]->tensor, input->tensor) == 0) return 1;
     return 0;
@@ -8682,10 +8683,11 @@ static qnnrt_result qnnrt__wiring_by_shape(const qnnrt_pipeline *p, uint32_t ste
         if (input->source != NULL || input->constant != NULL ||
             qnnrt__wiring_callers(p, input, looks)) continue;
         *looks += (uint64_t)outputs * (1 + (uint64_t)input->tensor->quant.count);
-        if (*looks > QNNRT__WIRING_LOOKS)
+        if (*looks > p->model->limits.looks)
             return qnnrt__fail(err, QNNRT_E_LIMIT,
-                               "steps %u and %u have too many tensors to look for a pair that fits",
-                               (unsigned)at, (unsigned)step);
+                               "steps %u and %u have too many tensors to look for a pair that fits"
+                               " with limits.looks (%u)", (unsigned)at, (unsigned)step,
+                               (unsigned)p->model->limits.looks);
         for (i = 0; i < outputs; ++i) {
             qnnrt__end *output = &p->outputs[at][i];
             if (output->readers > 0 || qnnrt__compare_order(output->tensor, input->tensor) != 0)
@@ -9241,13 +9243,14 @@ QNNRT_API qnnrt_result qnnrt_pipeline_make(const qnnrt_pipeline_desc *desc, qnnr
     named = *desc;
     first = desc->steps;
     end = first + desc->step_count;
-    if (desc->step_count > 65535 || desc->edge_count > 10000000)
-        return qnnrt__fail(err, QNNRT_E_LIMIT,
-                           "a pipeline of more than 65,535 steps or 10,000,000 edges");
     while (first < end && (first->host != NULL || first->model == NULL)) ++first;
     if (first == end)
         return qnnrt__fail(err, QNNRT_E_ARG, "a pipeline needs at least one step that is a graph,"
                            " with its model");
+    if (desc->step_count > first->model->limits.steps)
+        return qnnrt__fail(err, QNNRT_E_LIMIT, "a pipeline of %llu steps, more than limits.steps"
+                           " (%u)", (unsigned long long)desc->step_count,
+                           (unsigned)first->model->limits.steps);
     memset(&arena, 0, sizeof(arena));
     arena.hooks = first->model->hooks;
     if (desc->step_count < 8) arena.chunk = 1024;      /* a program may have thousands of them */
@@ -9474,10 +9477,11 @@ static qnnrt_result qnnrt__pipeline_discover(qnnrt *model, qnnrt_error *err)
     model->info.pipelines = (const qnnrt_pipeline *const *)model->pipelines;
     if (model->pipelines == NULL || scratch.failed != QNNRT_OK)
         result = qnnrt__fail_memory(err, "pipelines");
-    else if ((uint64_t)graphs * contexts > QNNRT__WIRING_LOOKS)
+    else if ((uint64_t)graphs * contexts > model->limits.looks)
         result = qnnrt__fail(err, QNNRT_E_LIMIT,
-                             "%u graphs in %u contexts: too many to look for pipelines",
-                             (unsigned)graphs, (unsigned)contexts);
+                             "%u graphs in %u contexts: too many to look for pipelines with"
+                             " limits.looks (%u)", (unsigned)graphs, (unsigned)contexts,
+                             (unsigned)model->limits.looks);
     if (result == QNNRT_OK && contexts > 1)
         result = qnnrt__pipeline_join(&join, QNNRT__PIPELINE_BY_NAME, err);
     if (model->info.pipeline_count > 0) rest = QNNRT__PIPELINE_ALONE;
@@ -9658,7 +9662,7 @@ static qnnrt_result qnnrt__metadata_read(qnnrt *model, qnnrt__context *context,
                                          qnnrt_error *err)
 {
     qnnrt_context_info *info = context->info;
-    const qnnrt_backend *b = context->backend;
+    const qnnrt_backend *b = context->info->backend;
     const int json = source->json != NULL && which != QNNRT_METADATA_SYSTEM;
     qnnrt_result result = QNNRT_OK;
     qnnrt__table table = qnnrt__model_table(model, info->file, err);
@@ -10056,12 +10060,12 @@ static qnnrt_result qnnrt__open_create(qnnrt *model, size_t at, qnnrt_error *err
     if (context->graphs == NULL || context->by_name == NULL)
         return qnnrt__fail_memory(err, "graphs");
     qnnrt__model_sort(context);
-    if (context->backend != NULL) result = qnnrt__context_check(context, err);
-    if (result == QNNRT_OK && context->backend != NULL && model->residency == QNNRT_RESIDENT_ALL) {
-        qnnrt__hooks_lock(&context->backend->hooks);
+    if (info->backend != NULL) result = qnnrt__context_check(context, err);
+    if (result == QNNRT_OK && info->backend != NULL && model->residency == QNNRT_RESIDENT_ALL) {
+        qnnrt__hooks_lock(&info->backend->hooks);
         result = qnnrt__resident_create(model, at, err);
         if (result == QNNRT_OK) qnnrt__context_generations(context);
-        qnnrt__hooks_unlock(&context->backend->hooks);
+        qnnrt__hooks_unlock(&info->backend->hooks);
         if (result == QNNRT_E_BACKEND) qnnrt__open_explain(model, at, err);
     }
     return result == QNNRT_OK ? qnnrt__context_unchanged(context, err) : result;
@@ -10083,7 +10087,7 @@ static qnnrt_result qnnrt__open_file(qnnrt *model, size_t at, const qnnrt__metad
     context->file.fd = -1;
     info->file = source->file.name;
     info->build_id = "";
-    context->backend = info->backend = model->info.backend;
+    info->backend = model->info.backend;
     if (source->binary) result = qnnrt__context_load(context, &model->ways, err);
     if (result == QNNRT_OK)
         result = qnnrt__metadata_read(model, context, source, system, which, err);
@@ -11049,7 +11053,7 @@ static void qnnrt__binding_aim(qnnrt__binding *binding)
 static const char *qnnrt__binding_why(const qnnrt__binding_end *end, const qnnrt_backend *b)
 {
     return end->context == NULL         ? "its step runs without a backend"
-           : end->context->backend != b ? "its memory belongs to another backend"
+           : end->context->info->backend != b ? "its memory belongs to another backend"
                                         : NULL;
 }
 
@@ -11104,7 +11108,8 @@ static void qnnrt__binding_take(qnnrt__binding *binding, qnnrt_backend *b)
     for (i = 0; i < binding->end_count; ++i) {
         const qnnrt__binding_end *end = &binding->ends[i];
         if (!qnnrt__binding_valid(end, &spot->ends[i], b))
-            spot->ends[i] = qnnrt__register_take(&end->context->registered, b, end->context->handle,
+            spot->ends[i] = qnnrt__register_take(&end->context->registered, b,
+                                                 end->context->info->handle,
                                                  spot->share, spot->offset, end->info);
     }
     qnnrt__binding_aim(binding);
@@ -11421,9 +11426,9 @@ static qnnrt_result qnnrt__run_aim(qnnrt_run *run, size_t at, qnnrt_error *err)
     run->of[at] = qnnrt__run_part_of(run, info->backend);
     step->execute = info->backend->calls->graph_execute;
     step->graph = qnnrt__model_handle(info->model, info->context, info->graph);
-    run->generations[at] = context->generation;
+    run->generations[at] = context->info->creates;
     run->moves |= info->model->residency != QNNRT_RESIDENT_ALL;
-    run->stale |= context->handle == NULL;
+    run->stale |= context->info->handle == NULL;
     return QNNRT_OK;
 }
 
@@ -11644,7 +11649,7 @@ static const char *qnnrt__run_reason(const qnnrt__binding *slot, const qnnrt__bi
     const char *never = qnnrt__binding_why(end, got != NULL ? slot->spot->backend : NULL);
     if (got == NULL) return end->context != NULL ? slot->why : never;
     if (never != NULL) return never;
-    if (end->context->handle == NULL) return "its context is not loaded";
+    if (end->context->info->handle == NULL) return "its context is not loaded";
     return got->handle != NULL ? "" : got->why;
 }
 
@@ -11976,11 +11981,11 @@ static qnnrt_result qnnrt__exec_have(qnnrt_run *run, size_t at, qnnrt_error *err
     size_t s;
     if (info->model->take != NULL)
         result = info->model->take(info->model->self, info->context, run->began[0], err);
-    else if (context->handle == NULL)
+    else if (context->info->handle == NULL)
         result = qnnrt__resident_missing(info->model, info->context, err);
     if (result != QNNRT_OK) return qnnrt__hint_general(err, result);
-    if (run->generations[at] == context->generation) return QNNRT_OK;
-    run->generations[at] = context->generation;
+    if (run->generations[at] == context->info->creates) return QNNRT_OK;
+    run->generations[at] = context->info->creates;
     run->steps[at].graph = qnnrt__model_handle(info->model, info->context, info->graph);
     for (s = 0; s < run->pipeline->info.slot_count; ++s)
         qnnrt__binding_take(&run->slots[s], info->backend);
@@ -12408,6 +12413,7 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
          qnnrt_omit(), qnnrt_set_dims(), qnnrt_get_dims(), qnnrt_backend_register_ops()
      QNNRT_MEM_DMABUF, QNNRT_MEM_MEMFD, QNNRT_MEM_FD   qnnrt_device_heap(), _memfd(),  device.h
                                                        qnnrt_device_fd()
+     qnnrt_context_info.resident                       .handle
      desc.profile_level                                qnnrt_profile_hook()            profile.h
      qnnrt_run_profile(), _events(), _profile_log()    the same                        profile.h
      qnnrt_info.events                                 qnnrt_profile_events()          profile.h
@@ -12437,8 +12443,8 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
      qnnrt_manifest_desc.wired; .conversions           -; qnnrt_manifest_pipeline      manifest.h
      "hash" of a context in qnnrt.json                 "fingerprint"                   manifest.h
      hooks of a role, some of them                     all of them, or none            manifest.h
-           Added: qnnrt_backend_info.hooks, limits.scales, .entries and .places, desc.check,
-           QNNRT_CHECK_VERSION(), QNNRT_VERSION_NUMBER, which all headers above compare,
+           Added: qnnrt_backend_info.hooks, limits.scales, .entries, .places, .steps and .looks,
+           desc.check, QNNRT_CHECK_VERSION(), QNNRT_VERSION_NUMBER, which all headers above compare,
            qnnrt_exec_steps(), qnnrt_pipeline_prepare(), qnnrt_file.name,
            qnnrt_backend_desc.power, qnnrt_mem_provider, qnnrt_host_step.derived, and the calls
            for code that stands on qnnrt.h, with qnnrt_values_convert().

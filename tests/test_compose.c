@@ -2506,7 +2506,7 @@ TEST(saving_on_the_cpu_skips_what_cannot_run)
     add_node(b, "n", "Op", x, maybe, y);
     CHECK_EQ(qnnrt_builder_finish(b, &built, &err), QNNRT_OK);
     CHECK(qnnrt_get_info(built)->contexts[0].graphs[0].unsupported != NULL);
-    CHECK_EQ(qnnrt_get_info(built)->contexts[0].resident, 1);
+    CHECK(qnnrt_get_info(built)->contexts[0].handle != NULL);
     CHECK_EQ(qnnrt_save_memory(built, 0, NULL, 0, &bytes, &err), QNNRT_OK);
     CHECK(bytes > 0 && err.text[0] == '\0');
     CHECK(traced("graphExecute") == 0);

@@ -2388,6 +2388,45 @@ TEST(limits_entries_and_places_hold_at_their_edges)
     CLOSE(model);
 }
 
+/* Steps of a pipeline that is made, and what a search for edges or pipelines may compare. */
+TEST(limits_steps_and_looks_hold_at_their_edges)
+{
+    const char *folder = test_tmpdir();
+    qnnrt_desc desc = new_desc();
+    qnnrt_step_desc steps[3];
+    qnnrt_pipeline_desc made;
+    qnnrt_pipeline *pipeline = NULL;
+    qnnrt *model = NULL;
+    unsigned i;
+    fake_begin("");
+    for (i = 0; i < 2; ++i) {
+        char name[32];
+        snprintf(name, sizeof(name), "forward_%u.bin", i);
+        CHECK(shard_write(folder, name, i));
+    }
+    desc.limits.looks = 3;                      /* 2 graphs in 2 contexts */
+    FAILS(folder, &desc, QNNRT_E_LIMIT, "too many to look for pipelines", "limits.looks (3)");
+    desc.limits.looks = 1000;
+    desc.limits.steps = 2;
+    OPENS(folder, &desc, &model);
+    memset(steps, 0, sizeof(steps));
+    memset(&made, 0, sizeof(made));
+    for (i = 0; i < 3; ++i) {
+        steps[i].model = model;
+        steps[i].context = i % 2;
+        steps[i].graph = qnnrt_get_info(model)->contexts[i % 2].graphs[0].name;
+    }
+    made.steps = steps;
+    made.step_count = 3;
+    CHECK_EQ(qnnrt_pipeline_make(&made, &pipeline, &error), QNNRT_E_LIMIT);
+    CHECK_STR(error.text, "3 steps, more than limits.steps (2)");
+    CHECK(pipeline == NULL);
+    made.step_count = 2;
+    CHECK_EQ(qnnrt_pipeline_make(&made, &pipeline, &error), QNNRT_OK);
+    CHECK_EQ(qnnrt_pipeline_destroy(pipeline), QNNRT_OK);
+    CLOSE(model);
+}
+
 TEST(limit_files_is_256_by_default)
 {
     qnnrt_desc desc = new_desc();
@@ -3053,6 +3092,7 @@ TEST_MAIN("files")
     RUN(limit_arena_bytes_is_4_gib_by_default);
     RUN(limit_files_holds_at_its_edge);
     RUN(limits_entries_and_places_hold_at_their_edges);
+    RUN(limits_steps_and_looks_hold_at_their_edges);
     RUN(limit_files_is_256_by_default);
     RUN(limit_tensors_counts_all_of_one_model);
     RUN(blobs_of_unknown_versions_and_sizes_are_read_as_far_as_they_are_known);

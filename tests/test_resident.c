@@ -190,7 +190,7 @@ TEST(every_residency_gives_the_same_numbers)
         info = qnnrt_get_info(model);
         CHECK_EQ(info->device_bytes, 0);
         CHECK_EQ(info->contexts[3].device_bytes, sizes[3]);
-        CHECK_EQ(info->contexts[3].resident, 0);
+        CHECK(info->contexts[3].handle == NULL);
         run = prepare(model);
         CHECK(run != NULL);
         for (i = 0; i < 3; ++i) CHECK_EQ(execute(run), QNNRT_OK);
@@ -201,7 +201,7 @@ TEST(every_residency_gives_the_same_numbers)
         if (shards == 0) {
             CHECK_EQ(info->device_peak, sizes[SHARDS - 1]);
             CHECK_EQ(creates(model), 3 * SHARDS);
-            CHECK_EQ(info->contexts[SHARDS - 1].resident, 1);
+            CHECK(info->contexts[SHARDS - 1].handle != NULL);
         } else {
             CHECK(info->device_peak <= swap_bytes);
         }
@@ -248,9 +248,9 @@ TEST(contexts_of_another_run_make_room_first)
     CHECK_EQ(qnnrt_prepare(model, "0/step", &first, NULL), QNNRT_OK);
     CHECK_EQ(qnnrt_prepare(model, "7/step", &second, NULL), QNNRT_OK);
     for (i = 0; i < 4; ++i) CHECK_EQ(qnnrt_exec(first), QNNRT_OK);
-    CHECK(contexts[0].resident && contexts[0].creates == 1);
+    CHECK(contexts[0].handle != NULL && contexts[0].creates == 1);
     for (i = 0; i < 4; ++i) CHECK_EQ(qnnrt_exec(second), QNNRT_OK);
-    CHECK(contexts[7].resident && contexts[7].creates == 1);
+    CHECK(contexts[7].handle != NULL && contexts[7].creates == 1);
     qnnrt_run_destroy(first);
     qnnrt_run_destroy(second);
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
@@ -275,11 +275,11 @@ TEST(the_least_recently_used_goes_first)
         CHECK_EQ(qnnrt_prepare(model, name, &runs[i], NULL), QNNRT_OK);
     }
     for (i = 0; i < 4; ++i) CHECK_EQ(qnnrt_exec(runs[used[i]]), QNNRT_OK);
-    CHECK(contexts[4].resident && contexts[5].resident && contexts[6].resident);
+    CHECK(contexts[4].handle != NULL && contexts[5].handle != NULL && contexts[6].handle != NULL);
     CHECK_EQ(qnnrt_exec(runs[3]), QNNRT_OK);
-    CHECK(contexts[4].resident && contexts[5].resident && !contexts[6].resident);
+    CHECK(contexts[4].handle != NULL && contexts[5].handle != NULL && contexts[6].handle == NULL);
     CHECK_EQ(qnnrt_exec(runs[2]), QNNRT_OK);
-    CHECK(!contexts[4].resident && contexts[5].resident && contexts[3].resident);
+    CHECK(contexts[4].handle == NULL && contexts[5].handle != NULL && contexts[3].handle != NULL);
     for (i = 0; i < SHARDS; ++i) qnnrt_run_destroy(runs[i]);
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
     NOTHING_LEFT();
@@ -483,7 +483,7 @@ TEST(the_caller_loads_and_unloads)
     CHECK(err.code == QNNRT_OK && err.text[0] == '\0');
     CHECK_EQ(info->contexts[2].creates, 1);
     CHECK_EQ(qnnrt_context_unload(model, 2, NULL), QNNRT_OK);
-    CHECK_EQ(info->contexts[2].resident, 0);
+    CHECK(info->contexts[2].handle == NULL);
     CHECK_EQ(execute(run), QNNRT_E_STATE);
     SAYS("forward_2.bin");
     CHECK_EQ(qnnrt_context_load(model, 2, NULL), QNNRT_OK);
@@ -491,8 +491,8 @@ TEST(the_caller_loads_and_unloads)
     CHECK_EQ(execute(run), QNNRT_OK);                /* with the new handle */
     CHECK_EQ(qnnrt_context_unload(model, 5, NULL), QNNRT_OK);
     CHECK_EQ(qnnrt_model_recover(model, &err), QNNRT_OK);
-    CHECK_EQ(info->contexts[4].resident, 1);         /* what was loaded is loaded again */
-    CHECK_EQ(info->contexts[5].resident, 0);
+    CHECK(info->contexts[4].handle != NULL);         /* what was loaded is loaded again */
+    CHECK(info->contexts[5].handle == NULL);
     CHECK_EQ(qnnrt_context_load(model, 5, NULL), QNNRT_OK);
     CHECK_EQ(execute(run), QNNRT_OK);
     CHECK_EQ(qnnrt_context_load(model, SHARDS, &err), QNNRT_E_ARG);
@@ -675,7 +675,7 @@ TEST(a_group_whose_first_context_fails_begins_with_the_next)
     OPENS(&desc, &model);
     CHECK_EQ(qnnrt_model_load_shared(model, &err), QNNRT_E_BACKEND);
     SAYS("forward_0.bin");
-    CHECK(!qnnrt_get_info(model)->contexts[0].resident);
+    CHECK(qnnrt_get_info(model)->contexts[0].handle == NULL);
     CHECK_EQ(qnnrt_context_load(model, 1, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_model_load_shared(model, &err), QNNRT_OK);         /* goes on */
     CHECK_EQ(qnnrt_model_load_shared(model, &err), QNNRT_E_ARG);

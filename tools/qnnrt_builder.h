@@ -763,7 +763,7 @@ static qnnrt_result qnnrt__save_answer(const qnnrt *model, size_t at, const char
                                        qnnrt__abi_code code, uint64_t bytes, uint64_t most,
                                        qnnrt_error *err)
 {
-    qnnrt_backend *b = model->contexts[at].backend;
+    qnnrt_backend *b = model->infos[at].backend;
     if (code == 0 && bytes > 0 && bytes <= most) return QNNRT_OK;
     qnnrt__fail(err, QNNRT_E_BACKEND, "cannot save context \"%.200s\"%s", model->infos[at].file,
                 code == 0 ? ": its size is 0, or larger than the room for it" : "");
@@ -780,7 +780,7 @@ static qnnrt_result qnnrt__save_check(const qnnrt *model, size_t at, qnnrt_error
     if (model->made == NULL)
         return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "the model was opened, not built; its binary"
                            " is the file that was opened, %s", model->infos[at].file);
-    b = model->contexts[at].backend;
+    b = model->infos[at].backend;
     calls = b->calls;
     /* Source: HTP 2.49 to 2.51 write the metadata of all graphs, but of graphs that were added
        later nothing else; 2.47 and 2.48, and CPU, write all. */
@@ -831,7 +831,7 @@ static qnnrt_result qnnrt__save_bind(const qnnrt *model, size_t at, qnnrt__arena
                                      qnnrt_error *err)
 {
     const qnnrt_context_info *info = &model->infos[at];
-    const qnnrt_backend *b = model->contexts[at].backend;
+    const qnnrt_backend *b = model->infos[at].backend;
     size_t g;
     for (g = 0; g < info->graph_count && b->info.id == QNNRT__ABI_BACKEND_CPU; ++g) {
         const qnnrt_graph_info *graph = &info->graphs[g];
@@ -861,7 +861,7 @@ static qnnrt_result qnnrt__save(qnnrt *model, size_t at, void *data, uint64_t ca
     uint64_t need = 0, got = 0;
     qnnrt_result result = qnnrt__save_check(model, at, err);
     if (result != QNNRT_OK) return result;
-    b = model->contexts[at].backend;
+    b = model->infos[at].backend;
     name = model->infos[at].file;
     memset(&arena, 0, sizeof(arena));
     arena.hooks = model->hooks;
@@ -870,7 +870,7 @@ static qnnrt_result qnnrt__save(qnnrt *model, size_t at, void *data, uint64_t ca
     result = qnnrt__save_bind(model, at, &arena, err);
     if (result == QNNRT_OK) {
         b->mark = qnnrt__log_mark(b->log_slot);
-        code = b->calls->context_get_binary_size(model->contexts[at].handle, &need);
+        code = b->calls->context_get_binary_size(model->infos[at].handle, &need);
         if (code == 0 && model->contexts[at].saved == 0)
             model->contexts[at].saved = model->infos[at].graph_count;
         result = qnnrt__save_answer(model, at, "contextGetBinarySize", code, need, SIZE_MAX / 2,
@@ -891,7 +891,7 @@ static qnnrt_result qnnrt__save(qnnrt *model, size_t at, void *data, uint64_t ca
     if (result == QNNRT_OK && data != NULL) {
         /* Pass the exact size: HTP and CPU fill the whole memory and return its size. */
         b->mark = qnnrt__log_mark(b->log_slot);
-        code = b->calls->context_get_binary(model->contexts[at].handle, data, need, &got);
+        code = b->calls->context_get_binary(model->infos[at].handle, data, need, &got);
         result = qnnrt__save_answer(model, at, "contextGetBinary", code, got, need, err);
         if (result == QNNRT_OK) *bytes = got;
     }
@@ -2366,7 +2366,7 @@ static qnnrt_result qnnrt__fill_tensor(const qnnrt_builder *b, qnnrt__build_tens
         body->buffer.bytes = tensor->load_bytes;
     }
     b->backend->mark = qnnrt__log_mark(b->backend->log_slot);
-    code = to_context ? calls->tensor_create_context(b->place->handle, &tensor->abi)
+    code = to_context ? calls->tensor_create_context(b->place->info->handle, &tensor->abi)
                       : calls->tensor_create(b->handle, &tensor->abi);
     if (tensor->load != NULL) {                     /* nodes get it without data */
         body->buffer.data = NULL;
@@ -2649,7 +2649,7 @@ static qnnrt_result qnnrt__compose_graph(qnnrt_builder *b)
     qnnrt__device_configure(b, &graph->desc, qnnrt__device_graph_options, &configs);
     backend->mark = qnnrt__log_mark(backend->log_slot);
     b->handle = NULL;
-    code = backend->calls->graph_create(b->place->handle, graph->desc.name, configs.asked,
+    code = backend->calls->graph_create(b->place->info->handle, graph->desc.name, configs.asked,
                                         &b->handle);
     if (code != 0 || b->handle == NULL) {
         qnnrt__build_fail(b, QNNRT_E_BACKEND, "cannot create it%s", configs.text);
@@ -2679,7 +2679,7 @@ static qnnrt_result qnnrt__compose_container(qnnrt_builder *b)
     qnnrt_result result;
     memset(&container, 0, sizeof(container));
     qnnrt__device_configure(b, &graph->desc, qnnrt__device_graph_options, &configs);
-    container.context = b->place->handle;
+    container.context = b->place->info->handle;
     container.name = graph->desc.name;
     container.configs = configs.asked;
     container.arena = &b->arena;
@@ -2726,7 +2726,7 @@ static qnnrt_result qnnrt__compose_context(qnnrt_builder *b, const qnnrt__build_
     b->graph = NULL;
     context->info = info;
     context->file.fd = -1;
-    context->backend = info->backend = model->info.backend;
+    info->backend = model->info.backend;
     info->build_id = qnnrt__arena_text(&model->arena, backend->build_id, strlen(backend->build_id));
     info->file = qnnrt__arena_text(&model->arena, from->desc.name, strlen(from->desc.name));
     if (info->build_id == NULL || info->file == NULL) return qnnrt__build_no_memory(b);
@@ -2740,16 +2740,15 @@ static qnnrt_result qnnrt__compose_context(qnnrt_builder *b, const qnnrt__build_
     backend->mark = qnnrt__log_mark(backend->log_slot);
     code = backend->calls->context_create(backend->backend,
                                           made->device != NULL ? made->device : backend->device,
-                                          configs.asked, &context->handle);
-    if (code != 0 || context->handle == NULL) {
-        context->handle = NULL;
+                                          configs.asked, &context->info->handle);
+    if (code != 0 || context->info->handle == NULL) {
+        context->info->handle = NULL;
         qnnrt__fail(b->err, QNNRT_E_BACKEND, "cannot create context \"%.200s\"%s", info->file,
                     configs.text);
         return qnnrt__build_explain(b, "contextCreate", code);
     }
     result = qnnrt__compose_graphs(b, from);
     info->create_ns = qnnrt__os_clock_ns() - began;
-    info->resident = 1;
     info->creates = 1;
     return result;
 }
@@ -3063,7 +3062,7 @@ QNNRT_BUILDER_API qnnrt_result qnnrt_builder_extend(qnnrt *model, size_t context
         return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s was opened, not built,"
                                             " and cannot be extended", model->infos[context].file),
                            "Build its graphs together, or open the binary beside the new graphs.");
-    result = qnnrt_builder_create(model->contexts[context].backend, desc, &b, err);
+    result = qnnrt_builder_create(model->infos[context].backend, desc, &b, err);
     if (result != QNNRT_OK) return result;
     b->extends = 1;
     b->model = model;

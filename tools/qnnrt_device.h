@@ -798,7 +798,7 @@ static qnnrt_result qnnrt_device__update_check(const qnnrt *model, const qnnrt__
                                                const char *graph, const qnnrt_tensor_info *tensor,
                                                uint64_t bytes, qnnrt_error *err)
 {
-    const qnnrt_backend *b = context->backend;
+    const qnnrt_backend *b = context->info->backend;
     const char *file = context->info->file, *why = NULL;
     if (tensor->vendor_type != QNNRT__ABI_UPDATEABLE_STATIC)
         why = " has no data of its own: only its encoding is updateable";
@@ -854,7 +854,7 @@ QNNRT_DEVICE_API qnnrt_result qnnrt_update(qnnrt *model, size_t context, const c
     if (info == NULL) return qnnrt_device__update_none(of, file, tensor, err);
     result = qnnrt_device__update_check(model, place, graph, info, bytes, err);
     if (result != QNNRT_OK) return result;
-    if (place->handle == NULL)
+    if (place->info->handle == NULL)
         return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "%s is not loaded", file),
                            "Call qnnrt_context_load() first, or qnnrt_model_recover() after a"
                            " restart of the DSP.");
@@ -902,7 +902,7 @@ static qnnrt_result qnnrt__group_before(qnnrt_context_hook *hook, qnnrt__creatio
     (void)err;
     if (group->bytes == 0 || qnnrt__htp_spill_fill(&group->model->infos[creation->context]) == 0)
         return QNNRT_OK;
-    first = group->model->contexts[group->leader].handle;
+    first = group->model->contexts[group->leader].info->handle;
     if (first == NULL) group->leader = creation->context;
     if (creation->context < group->leader) return QNNRT_OK;     /* which is freed before it */
     memset(&group->custom, 0, sizeof(group->custom));
@@ -938,7 +938,7 @@ static qnnrt__group *qnnrt__group_of(const qnnrt *model)
 static qnnrt_result qnnrt__group_again(qnnrt *model, size_t at, qnnrt_error *err)
 {
     qnnrt__group *group = qnnrt__group_of(model);
-    qnnrt_backend *b = model->contexts[at].backend;
+    qnnrt_backend *b = model->infos[at].backend;
     const uint32_t restarts = qnnrt__os_load(&b->restarts);
     qnnrt_error own;
     qnnrt_result result;
@@ -995,10 +995,10 @@ QNNRT_DEVICE_API qnnrt_result qnnrt_model_load_shared(qnnrt *model, qnnrt_error 
     if (qnnrt__group_of(model) == NULL) result = qnnrt__group_create(model, err);
     for (at = 0; at < model->info.context_count && result == QNNRT_OK; ++at) {
         const qnnrt__context *context = &model->contexts[at];
-        if (context->info->failure != NULL || context->handle != NULL) continue;
-        qnnrt__hooks_lock(&context->backend->hooks);
+        if (context->info->failure != NULL || context->info->handle != NULL) continue;
+        qnnrt__hooks_lock(&context->info->backend->hooks);
         result = qnnrt__group_again(model, at, err);
-        qnnrt__hooks_unlock(&context->backend->hooks);
+        qnnrt__hooks_unlock(&context->info->backend->hooks);
         if (result == QNNRT_E_BACKEND) qnnrt__open_explain(model, at, err);
     }
     if (result == QNNRT_OK) model->residency = QNNRT_RESIDENT_ALL;
@@ -1009,7 +1009,7 @@ QNNRT_DEVICE_API qnnrt_result qnnrt_model_load_shared(qnnrt *model, qnnrt_error 
    SWAP                                                                             >>swap
    Contexts that come and go: creates them when a step needs them, and frees others to make
    room.
-   Needs: >>os >>mem >>err >>context (its struct) >>model >>resident >>group
+   Needs: >>os >>mem >>err >>model >>resident >>group
    Knows nothing of: pipelines, steps, memory of tensors
    ===================================================================================== */
 
@@ -1027,7 +1027,7 @@ static size_t qnnrt__swap_victim(const qnnrt *model, const qnnrt__swap *swap, ui
     for (i = 0; i < model->info.context_count; ++i) {
         const size_t best = victim < model->info.context_count ? victim : i;
         const int recent = swap->used[i] > since, best_recent = swap->used[best] > since;
-        if (model->contexts[i].handle == NULL) continue;
+        if (model->infos[i].handle == NULL) continue;
         if (best == i || recent < best_recent ||
             (recent == best_recent && (swap->used[i] > swap->used[best]) == recent))
             victim = i;
@@ -1048,7 +1048,7 @@ static qnnrt_result qnnrt__swap_take(qnnrt *model, size_t at, uint64_t since, qn
 {
     qnnrt__swap *swap = (qnnrt__swap *)model->taker;
     qnnrt_result result = QNNRT_OK;
-    if (model->contexts[at].handle == NULL) {
+    if (model->infos[at].handle == NULL) {
         while (!qnnrt__swap_fits(model, swap, at))
             qnnrt__resident_free(model, qnnrt__swap_victim(model, swap, since));
         result = qnnrt__group_again(model, at, err);
@@ -1135,7 +1135,7 @@ static qnnrt_result qnnrt_device__recover_check(qnnrt *model, size_t at, qnnrt_e
 static qnnrt_result qnnrt_device__recover_lose(qnnrt *model, size_t at, qnnrt_error *err)
 {
     (void)err;
-    if (model->contexts[at].handle != NULL && model->take == NULL) model->contexts[at].lost = 1;
+    if (model->infos[at].handle != NULL && model->take == NULL) model->contexts[at].lost = 1;
     qnnrt__resident_free(model, at);
     return QNNRT_OK;
 }

@@ -535,6 +535,8 @@ qnnrt_limits._fields_ = [
     ('scales', c_uint32),
     ('entries', c_uint32),
     ('places', c_uint32),
+    ('steps', c_uint32),
+    ('looks', c_uint32),
 ]
 qnnrt_quant._fields_ = [
     ('encoding', c_int),
@@ -613,7 +615,7 @@ qnnrt_context_info._fields_ = [
     ('failure', POINTER(qnnrt_error)),
     ('fingerprint', c_uint64),
     ('device_bytes', c_uint64),
-    ('resident', c_int),
+    ('handle', c_void_p),
     ('creates', c_uint32),
     ('backend', c_void_p),
     ('shared_bytes', c_uint64),
