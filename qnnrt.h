@@ -7686,13 +7686,12 @@ static qnnrt_result qnnrt__context_free(qnnrt__context *context)
 struct qnnrt {
     qnnrt            *self;             /* not const: what a const view of it counts in */
     qnnrt_info        info;             /* what users see of it */
-    qnnrt_hooks       hooks;            /* as those of info.backend */
     qnnrt_limits      limits;
     qnnrt__backend_hook link;           /* in the list of info.backend */
     int               own;              /* 1: the model opened its backend, and closes it */
     uint32_t          users;            /* made pipelines, plans, runs */
     uint32_t          tensors_left, scales_left;      /* what limits leave, while opening */
-    qnnrt__arena      arena;
+    qnnrt__arena      arena;            /* its hooks are those of info.backend */
     qnnrt__context   *contexts;         /* [info.context_count] */
     qnnrt_context_info *infos;          /* info.contexts, to be written */
     qnnrt_pipeline  **pipelines;        /* info.pipelines, to be written; then [single_count] of
@@ -7738,7 +7737,7 @@ static qnnrt *qnnrt__model_new(const qnnrt_hooks *hooks, const qnnrt_limits *lim
     model->self = model;
     model->info.folder = "";
     model->info.system_path = model->system_path;
-    model->hooks = model->arena.hooks = *hooks;
+    model->arena.hooks = *hooks;
     qnnrt__model_limits(limits, &model->limits);
     model->tensors_left = model->limits.tensors;
     model->scales_left = model->limits.scales;
@@ -7758,7 +7757,7 @@ static void qnnrt__model_give(qnnrt *model, qnnrt_backend *b, int own)
 /* Free everything that a model holds; it may be incomplete. */
 static qnnrt_result qnnrt__model_free(qnnrt *model)
 {
-    qnnrt_hooks hooks = model->hooks;
+    qnnrt_hooks hooks = model->arena.hooks;
     qnnrt_backend *b = model->info.backend;
     qnnrt_result result = QNNRT_OK;
     size_t i = model->contexts != NULL ? model->info.context_count : 0;
@@ -7788,10 +7787,10 @@ QNNRT_API qnnrt_result qnnrt_close(qnnrt *model)
     uint32_t others;
     if (model == NULL) return QNNRT_OK;
     if (qnnrt__os_load(&model->users) > 0)
-        return qnnrt__log_busy(&model->hooks, "a model", model->users);
+        return qnnrt__log_busy(&model->arena.hooks, "a model", model->users);
     others = model->own ? qnnrt__os_load(&model->info.backend->users) - 1 : 0;
     if (others > 0)
-        return qnnrt__log_busy(&model->hooks, "a model whose backend others share", others);
+        return qnnrt__log_busy(&model->arena.hooks, "a model whose backend others share", others);
     return qnnrt__model_free(model);
 }
 
@@ -7881,7 +7880,7 @@ static qnnrt_result qnnrt__resident_again(qnnrt *model, size_t at, qnnrt_error *
     if (result == QNNRT_OK) result = qnnrt__context_unchanged(context, err);
     if (result == QNNRT_OK) context->lost = 0;
     else qnnrt__resident_free(model, at);
-    qnnrt__context_release_file(context, &model->hooks);
+    qnnrt__context_release_file(context, &model->arena.hooks);
     return result;
 }
 
@@ -7917,7 +7916,7 @@ static qnnrt_result qnnrt__resident_set(qnnrt *model, size_t at, int load, qnnrt
     if (!qnnrt__os_try_lock(&context->busy))
         return qnnrt__fail(err, QNNRT_E_BUSY, "%s: another thread loads or unloads %s", call,
                            context->info->file);
-    qnnrt__hooks_lock(&model->hooks);
+    qnnrt__hooks_lock(&model->arena.hooks);
     if (!load) {
         result = qnnrt__resident_free(model, at);
         context->lost = 0;
@@ -7927,7 +7926,7 @@ static qnnrt_result qnnrt__resident_set(qnnrt *model, size_t at, int load, qnnrt
     } else if (context->info->handle == NULL) {
         result = qnnrt__resident_again(model, at, err);
     }
-    qnnrt__hooks_unlock(&model->hooks);
+    qnnrt__hooks_unlock(&model->arena.hooks);
     qnnrt__os_unlock(&context->busy);
     return result;
 }
@@ -9252,7 +9251,7 @@ QNNRT_API qnnrt_result qnnrt_pipeline_make(const qnnrt_pipeline_desc *desc, qnnr
                            " (%u)", (unsigned long long)desc->step_count,
                            (unsigned)first->model->limits.steps);
     memset(&arena, 0, sizeof(arena));
-    arena.hooks = first->model->hooks;
+    arena.hooks = first->model->arena.hooks;
     if (desc->step_count < 8) arena.chunk = 1024;      /* a program may have thousands of them */
     if (named.name == NULL) named.name = first->graph;
     if (named.name != NULL)
@@ -9275,7 +9274,7 @@ QNNRT_API qnnrt_result qnnrt_pipeline_destroy(qnnrt_pipeline *pipeline)
     if (pipeline == NULL) return QNNRT_OK;
     if (pipeline->arena == &pipeline->model->arena) return QNNRT_E_ARG;
     if (qnnrt__os_load(&pipeline->users) > 0)
-        return qnnrt__log_busy(&pipeline->model->hooks, "a made pipeline", pipeline->users);
+        return qnnrt__log_busy(&pipeline->model->arena.hooks, "a made pipeline", pipeline->users);
     qnnrt__pipeline_hold_models(pipeline, -1);
     arena = pipeline->own_arena;      /* the pipeline lives in it */
     qnnrt_arena_free(&arena);
@@ -9321,7 +9320,7 @@ static int qnnrt__pipeline_take(qnnrt__join *join, size_t context, const char *n
 static int qnnrt__pipeline_by_number(qnnrt__join *join, const char *name)
 {
     size_t at = 0, digits, k, room = strlen(name) + 24;
-    char *expect = (char *)qnnrt__mem_alloc(&join->model->hooks, room);
+    char *expect = (char *)qnnrt__mem_alloc(&join->model->arena.hooks, room);
     int found = 0, tried = 0;
     if (expect == NULL) return -1;
     for (; name[at] != '\0' && !found && tried < QNNRT__PIPELINE_NUMBERS; at += digits) {
@@ -9338,7 +9337,7 @@ static int qnnrt__pipeline_by_number(qnnrt__join *join, const char *name)
         }
         if (digits == 0) digits = 1;
     }
-    qnnrt__mem_free(&join->model->hooks, expect);
+    qnnrt__mem_free(&join->model->arena.hooks, expect);
     return found;
 }
 
@@ -9375,8 +9374,9 @@ static qnnrt_result qnnrt__pipeline_of(qnnrt *model, const qnnrt_step_desc *step
     *kept = failure;
     (*out)->info.failure = kept;
     (*out)->info.slot_count = (*out)->info.edge_count = 0;
-    qnnrt__log(&model->hooks, QNNRT_LOG_WARN, "pipeline", 0, "\"%s\" is not wired:", desc.name);
-    qnnrt__log_error(&model->hooks, QNNRT_LOG_WARN, "pipeline", "", kept);
+    qnnrt__log(&model->arena.hooks, QNNRT_LOG_WARN, "pipeline", 0, "\"%s\" is not wired:",
+               desc.name);
+    qnnrt__log_error(&model->arena.hooks, QNNRT_LOG_WARN, "pipeline", "", kept);
     return QNNRT_OK;
 }
 
@@ -9461,7 +9461,7 @@ static qnnrt_result qnnrt__pipeline_discover(qnnrt *model, qnnrt_error *err)
     qnnrt_result result = QNNRT_OK;
     size_t k, graphs = 0;
     memset(&scratch, 0, sizeof(scratch));
-    scratch.hooks = model->hooks;
+    scratch.hooks = model->arena.hooks;
     join.model = model;
     join.used = (unsigned char **)qnnrt__arena_alloc(&scratch, contexts, sizeof(*join.used));
     join.marks = (unsigned char **)qnnrt__arena_alloc(&scratch, contexts, sizeof(*join.marks));
@@ -9585,14 +9585,14 @@ static qnnrt_result qnnrt__metadata_text(const qnnrt *model, const char *path, v
     *bytes = (size_t)file.bytes;
     if (why == NULL) result = qnnrt__metadata_size(model, path, file.bytes, err);
     if (why == NULL && result == QNNRT_OK) {
-        *text = qnnrt__mem_raw(&model->hooks, file.bytes);
+        *text = qnnrt__mem_raw(&model->arena.hooks, file.bytes);
         if (*text == NULL) result = qnnrt__fail_memory(err, "a text");
         else why = qnnrt__os_file_read(&file, *text, file.bytes);
     }
     if (why != NULL) result = qnnrt__fail_file(err, path, why, file.missing);
     qnnrt__os_file_close(&file);
     if (result == QNNRT_OK) return result;
-    qnnrt__mem_free(&model->hooks, *text);
+    qnnrt__mem_free(&model->arena.hooks, *text);
     *text = NULL;
     return result;
 }
@@ -9626,7 +9626,7 @@ static qnnrt_result qnnrt__metadata_json(const qnnrt *model, const qnnrt__metada
         qnnrt__hint(table->err, result, "Take the text that qnnrt-run inspect --json_file, or"
                     " qnn-context-binary-utility, makes from the binary.");
     }
-    qnnrt__mem_free(&model->hooks, owned);
+    qnnrt__mem_free(&model->arena.hooks, owned);
     return result;
 }
 
@@ -9642,7 +9642,7 @@ static qnnrt_result qnnrt__metadata_cross_check(const qnnrt *model,
     qnnrt_result result;
     memset(&second, 0, sizeof(second));
     memset(&aside, 0, sizeof(aside));
-    aside.hooks = model->hooks;
+    aside.hooks = model->arena.hooks;
     table->arena = &aside;
     table->tensors_left = &tensors_left;
     table->scales_left = &scales_left;
@@ -9667,12 +9667,12 @@ static qnnrt_result qnnrt__metadata_read(qnnrt *model, qnnrt__context *context,
     qnnrt_result result = QNNRT_OK;
     qnnrt__table table = qnnrt__model_table(model, info->file, err);
     if (source->binary && system->library != NULL) {
-        qnnrt__hooks_lock(&model->hooks);
+        qnnrt__hooks_lock(&model->arena.hooks);
         /* A system interface in the backend's own library logs to the backend's slot. */
         result = qnnrt__system_read(system, &table, context->binary, context->bytes,
                                     b != NULL && strcmp(b->path, system->path) == 0 ? b->log_slot
                                                                                     : -1, info);
-        qnnrt__hooks_unlock(&model->hooks);
+        qnnrt__hooks_unlock(&model->arena.hooks);
         /* An interface that belongs to a backend reads only the binaries of that backend. */
         if (result == QNNRT_E_FORMAT && err->vendor_code != 0)
             qnnrt__context_explain(info->file, context->binary, context->bytes,
@@ -9736,7 +9736,7 @@ static qnnrt_result qnnrt__folder_end(const qnnrt *model, const char *path, void
                                       qnnrt_json_reader *r, qnnrt_error *err)
 {
     const int good = qnnrt_json_end(r);
-    qnnrt__mem_free(&model->hooks, text);
+    qnnrt__mem_free(&model->arena.hooks, text);
     if (good) return QNNRT_OK;
     return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_FORMAT, "%s: byte %llu: %s", path,
                                         (unsigned long long)r->error_at, r->error),
@@ -9812,10 +9812,10 @@ static qnnrt_result qnnrt__folder_order(qnnrt *model, qnnrt__scan *scan, const c
     ended = qnnrt__folder_end(model, path, text, &r, result == QNNRT_OK ? err : NULL);
     if (result == QNNRT_OK) result = ended;
     if (result == QNNRT_OK && scan->listed == 0)
-        qnnrt__log(&model->hooks, QNNRT_LOG_INFO, "model", 0,
+        qnnrt__log(&model->arena.hooks, QNNRT_LOG_INFO, "model", 0,
                    "%s has no \"ctx-bins\": file names decide which files form the model", path);
     if (result == QNNRT_OK && more > 0)
-        qnnrt__log(&model->hooks, QNNRT_LOG_WARN, "model", 0,
+        qnnrt__log(&model->arena.hooks, QNNRT_LOG_WARN, "model", 0,
                    "%s has %llu lists \"ctx-bins\": the first one is taken, the others are ignored",
                    path, (unsigned long long)more + 1);
     return result;
@@ -9899,13 +9899,13 @@ static qnnrt_result qnnrt__open_scan(qnnrt *model, qnnrt__open_work *work, const
         result = qnnrt__folder_order(model, scan, folder, work->path, err);
 #else
     if (result == QNNRT_OK && scan->manifest && !desc->no_manifest)
-        qnnrt__log(&model->hooks, QNNRT_LOG_WARN, "open", 0,
+        qnnrt__log(&model->arena.hooks, QNNRT_LOG_WARN, "open", 0,
                    "%s/qnnrt.json is ignored: this program was built with QNNRT_NO_JSON", folder);
 #endif
     if (result != QNNRT_OK) return result;
     model->info.folder = qnnrt__arena_text(&model->arena, folder, strlen(folder));
     if (model->info.folder == NULL) return qnnrt__fail_memory(err, "a path");
-    return qnnrt__scan_choose(scan, folder, desc->inspect, &model->hooks, err);
+    return qnnrt__scan_choose(scan, folder, desc->inspect, &model->arena.hooks, err);
 }
 
 /* Keep a path of a file in a folder, or with "" the caller's. NULL stays NULL. */
@@ -10008,10 +10008,10 @@ static qnnrt_result qnnrt__open_system(qnnrt *model, const qnnrt_desc *desc, qnn
     if (desc->metadata == QNNRT_METADATA_JSON || !binaries) return QNNRT_OK;
     result = qnnrt__system_open(desc->system_path, b != NULL ? b->path : desc->backend_desc.path,
                                 b != NULL ? QNNRT__SYSTEM_OWN_FIRST : QNNRT__SYSTEM_OWN_SECOND,
-                                &model->hooks, &work->system, &work->last);
+                                &model->arena.hooks, &work->system, &work->last);
     if (result == QNNRT_E_LIBRARY && texts && desc->system_path == NULL &&
         desc->metadata == QNNRT_METADATA_ALL) {
-        qnnrt__log_error(&model->hooks, QNNRT_LOG_WARN, "model",
+        qnnrt__log_error(&model->arena.hooks, QNNRT_LOG_WARN, "model",
                          "metadata comes from JSON alone and is not compared with the binaries: ",
                          &work->last);
         return QNNRT_OK;
@@ -10097,7 +10097,7 @@ static qnnrt_result qnnrt__open_file(qnnrt *model, size_t at, const qnnrt__metad
                 context->bytes == info->file_bytes &&
                 !qnnrt__context_looks_right(context->binary, context->bytes));
     if (result == QNNRT_OK) result = qnnrt__open_create(model, at, err);
-    qnnrt__context_release_file(context, &model->hooks);
+    qnnrt__context_release_file(context, &model->arena.hooks);
     return result;
 }
 
@@ -10110,12 +10110,12 @@ static qnnrt_result qnnrt__open_forgive(qnnrt *model, size_t at, const qnnrt_des
     kept = (qnnrt_error *)qnnrt__arena_alloc(&model->arena, 1, sizeof(*kept));
     if (kept == NULL) return qnnrt__fail_memory(err, "an error");
     *kept = *err;
-    qnnrt__hooks_lock(&model->hooks);
+    qnnrt__hooks_lock(&model->arena.hooks);
     qnnrt__resident_free(model, at);
-    qnnrt__hooks_unlock(&model->hooks);
+    qnnrt__hooks_unlock(&model->arena.hooks);
     model->infos[at].failure = kept;
     model->infos[at].graph_count = 0;
-    qnnrt__log_error(&model->hooks, QNNRT_LOG_ERROR, "model", "", kept);
+    qnnrt__log_error(&model->arena.hooks, QNNRT_LOG_ERROR, "model", "", kept);
     return QNNRT_OK;
 }
 
@@ -10151,9 +10151,9 @@ static qnnrt_result qnnrt__open_load(qnnrt *model, const char *folder, const qnn
         result = qnnrt__open_file(model, at, source, &work->system, desc->metadata, &foreign, err);
         if (result != QNNRT_OK && foreign && folder != NULL &&
             work->scan.files[0]->kind == QNNRT__SCAN_ANY) {
-            qnnrt__log(&model->hooks, QNNRT_LOG_WARN, "model", 0, "%s is left out:",
+            qnnrt__log(&model->arena.hooks, QNNRT_LOG_WARN, "model", 0, "%s is left out:",
                        source->file.name);
-            qnnrt__log_error(&model->hooks, QNNRT_LOG_WARN, "model", "", err);
+            qnnrt__log_error(&model->arena.hooks, QNNRT_LOG_WARN, "model", "", err);
             model->info.context_count = at;
             memset(&model->contexts[at], 0, sizeof(model->contexts[at]));
             memset(&model->infos[at], 0, sizeof(model->infos[at]));
@@ -10172,7 +10172,7 @@ static qnnrt_result qnnrt__open_load(qnnrt *model, const char *folder, const qnn
     }
     qnnrt_error_clear(err);
     if (model->info.device_bytes > QNNRT_DOMAIN_BYTES && qnnrt__open_is_htp(model->info.backend))
-        qnnrt__log(&model->hooks, QNNRT_LOG_WARN, "model", 0,
+        qnnrt__log(&model->arena.hooks, QNNRT_LOG_WARN, "model", 0,
                    "the contexts need about %llu bytes on the device; one process has about %llu"
                    " there: see \"Residency\" of qnnrt.h",
                    (unsigned long long)model->info.device_bytes,
@@ -10224,7 +10224,7 @@ QNNRT_API qnnrt_result qnnrt_open(const char *ctx_dir, const qnnrt_desc *desc, q
     if (result != QNNRT_OK) return result;
     model = qnnrt__model_new(hooks, &desc->limits);
     if (model == NULL) return qnnrt__fail_memory(err, "a model");
-    model->ways.hooks = &model->hooks;
+    model->ways.hooks = &model->arena.hooks;
     model->ways.limits = &model->limits;
     model->ways.read = desc->read;
     model->ways.check = desc->check;
@@ -10704,10 +10704,10 @@ static qnnrt_result qnnrt__place_plan(const qnnrt_plan_desc *desc, qnnrt_plan **
                            (unsigned long long)desc->buffer_count,
                            (unsigned long long)desc->place_count, (unsigned)model->limits.entries,
                            (unsigned)model->limits.places);
-    plan = (qnnrt_plan *)qnnrt__mem_alloc(&model->hooks, sizeof(*plan));
+    plan = (qnnrt_plan *)qnnrt__mem_alloc(&model->arena.hooks, sizeof(*plan));
     if (plan == NULL) return qnnrt__fail_memory(err, "a plan");
     memset(&scratch, 0, sizeof(scratch));
-    plan->arena.hooks = scratch.hooks = model->hooks;
+    plan->arena.hooks = scratch.hooks = model->arena.hooks;
     plan->limits = model->limits;
     result = qnnrt__place_fill(plan, desc, &scratch, err);
     qnnrt_arena_free(&scratch);

@@ -864,9 +864,9 @@ static qnnrt_result qnnrt__save(qnnrt *model, size_t at, void *data, uint64_t ca
     b = model->infos[at].backend;
     name = model->infos[at].file;
     memset(&arena, 0, sizeof(arena));
-    arena.hooks = model->hooks;
+    arena.hooks = model->arena.hooks;
     arena.limit = model->limits.arena_bytes;
-    qnnrt__hooks_lock(&model->hooks);
+    qnnrt__hooks_lock(&model->arena.hooks);
     result = qnnrt__save_bind(model, at, &arena, err);
     if (result == QNNRT_OK) {
         b->mark = qnnrt__log_mark(b->log_slot);
@@ -878,7 +878,7 @@ static qnnrt_result qnnrt__save(qnnrt *model, size_t at, void *data, uint64_t ca
     }
     if (result == QNNRT_OK) *bytes = need;
     if (result == QNNRT_OK && own != NULL) {
-        *own = data = qnnrt__mem_raw(&model->hooks, need);
+        *own = data = qnnrt__mem_raw(&model->arena.hooks, need);
         capacity = need;
         if (data == NULL)
             result = qnnrt__fail(err, QNNRT_E_MEMORY, "out of memory for the %llu bytes of context"
@@ -895,7 +895,7 @@ static qnnrt_result qnnrt__save(qnnrt *model, size_t at, void *data, uint64_t ca
         result = qnnrt__save_answer(model, at, "contextGetBinary", code, got, need, err);
         if (result == QNNRT_OK) *bytes = got;
     }
-    qnnrt__hooks_unlock(&model->hooks);
+    qnnrt__hooks_unlock(&model->arena.hooks);
     qnnrt_arena_free(&arena);
     return result;
 }
@@ -962,7 +962,7 @@ QNNRT_BUILDER_API qnnrt_result qnnrt_save(qnnrt *model, size_t context, const ch
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_save: model is NULL, or path is NULL or empty");
     result = qnnrt__save(model, context, NULL, 0, &data, &size, err);
     why = result == QNNRT_OK ? qnnrt__save_file(path, data, size) : NULL;
-    qnnrt__mem_free(&model->hooks, data);
+    qnnrt__mem_free(&model->arena.hooks, data);
     if (why == NULL) return result;
     return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_IO, "cannot write %.1000s: %s", path, why),
                        "Choose a folder that exists, has room, and is writable.");

@@ -1126,7 +1126,7 @@ static qnnrt_result qnnrt_device__recover_check(qnnrt *model, size_t at, qnnrt_e
                            "Close the model and open it again, or keep the memory and set"
                            " desc.residency.");
     result = qnnrt__context_load(context, &model->ways, err);
-    qnnrt__context_release_file(context, &model->hooks);
+    qnnrt__context_release_file(context, &model->arena.hooks);
     return result;
 }
 
