@@ -3,8 +3,8 @@
 
     python3 tests/test_core.py [--times]        --times: also how long it takes to compile, which is not checked
 
-tests/golden/core_rooms.txt has the rooms of the commit before the core became small, and where they went. Sizes of
-code are those of gcc for x86-64; other compilers ($CC) are skipped."""
+tests/golden/core_rooms.txt and core_names.txt have the rooms and public names of the commit before the core became
+small, and where they went. Sizes of code are those of gcc for x86-64; other compilers ($CC) are skipped."""
 import os
 import re
 import resource
@@ -93,6 +93,36 @@ def table():
     print()
 
 
+def names():
+    """Print the public names before, and check that each is where tests/golden/core_names.txt says."""
+    global failed, passed
+    where_now = {}
+    for row in headers.ROWS:
+        bare = re.sub(r"/\*.*?\*/", "", row.text(), flags=re.S)
+        for name in re.findall(r"^%s_API\s[^;{}]*?\b(qnnrt_\w+)\s*\(" % row.prefix, bare, re.M) + \
+                re.findall(r"^typedef struct (qnnrt_\w+)\s*\{", bare, re.M):
+            where_now[name] = os.path.basename(row.path)
+    kept = {"function": 0, "struct": 0}
+    print("%-8s %-30s %s" % ("before", "", "now"))
+    with open(os.path.join(TOP, "tests/golden/core_names.txt"), encoding="utf-8") as file:
+        for line in file:
+            if line.startswith("#"):
+                continue
+            kind, name, where = line.rstrip("\n").split(None, 2)
+            kept[kind] += where == "-"
+            if where != "-":
+                print("%-8s %-30s %s" % (kind, name, where))
+            header, _, others = where.rpartition(": ")
+            wanted = re.findall(r"qnnrt_\w+", others) or [name]
+            if where.endswith(".h"):
+                header = where
+            lacks = [each for each in wanted if where_now.get(each) != ("qnnrt_" + header if header else "qnnrt.h")]
+            failed, passed = failed + bool(lacks), passed + (not lacks)
+            if lacks:
+                print("FAIL: %s is not in qnnrt%s" % (", ".join(lacks), "_" + header if header else ".h"))
+    print("%d functions and %d structs are where they were\n" % (kept["function"], kept["struct"]))
+
+
 def compiled(folder, flags, source="#define QNNRT_IMPLEMENTATION\n#include \"qnnrt.h\"\n"):
     """Compile, and return the object and the seconds of CPU."""
     path = os.path.join(folder, "core.c")
@@ -116,6 +146,7 @@ def is_gcc():
 
 def main():
     table()
+    names()
     text = CORE.text()
     bar("lines of qnnrt.h", text.count("\n"), 12500)
     bar("bytes of qnnrt.h", len(text.encode()), 640 * 1024)
