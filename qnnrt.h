@@ -571,10 +571,6 @@ typedef struct qnnrt_context_info {
     uint32_t                creates;       /* how often it was created, with other graphs
                                               each time */
     qnnrt_backend          *backend;       /* that it belongs to; NULL after desc.inspect */
-    uint64_t                shared_bytes;  /* of a built context: data of its shared tensors, see
-                                              qnnrt_tensor_desc.shared */
-    uint64_t                shared_copies; /* how much of it the library got again for further
-                                              graphs. 0: it holds it once */
 } qnnrt_context_info;
 
 /* Return "ufixed16", "float32", ...; "unknown" for other numbers. */
@@ -4337,7 +4333,6 @@ enum {
     QNNRT__ABI_BACKEND_SAVER = 2, QNNRT__ABI_BACKEND_CPU = 3, QNNRT__ABI_BACKEND_HTP = 6,
     QNNRT__ABI_BACKEND_HTP_QEMU = 13,
     QNNRT__ABI_BACKEND_REF = 0x524546,            /* libQnnRef.so, with HTP's infrastructure */
-    QNNRT__ABI_CONTEXT_TENSORS = 503,             /* vendor: QNN_PROPERTY_TENSOR_SUPPORT_... */
     QNNRT__ABI_MEM_RAW = 0, QNNRT__ABI_MEM_HANDLE = 1,   /* of a tensor; vendor: ..._MEMHANDLE */
     QNNRT__ABI_MEM_REF_IN_PLACE = 0x524546,       /* of static data, libQnnRef.so only: stays */
     QNNRT__ABI_MEM_CUSTOM = 2,                    /* of a registration: described by the next one */
@@ -4546,7 +4541,7 @@ typedef struct qnnrt__abi_target_config qnnrt__abi_target_config;
    keeps the order and only appends. All of these slots exist at core 2.23, so no slot after the end
    of a library's own table is read. */
 typedef struct qnnrt__abi_calls {
-    qnnrt__abi_code (*property_has_capability)(uint32_t property); /*  0 */
+    qnnrt__abi_slot property_has_capability; /*  0 */
     qnnrt__abi_code (*backend_create)(qnnrt__abi_handle log, const void **config,
         qnnrt__abi_handle *out);
     qnnrt__abi_slot backend_set_config;
@@ -4578,9 +4573,7 @@ typedef struct qnnrt__abi_calls {
     qnnrt__abi_code (*graph_execute)(qnnrt__abi_handle graph, const qnnrt__abi_tensor *inputs,
         uint32_t input_count, qnnrt__abi_tensor *outputs, uint32_t output_count,
         qnnrt__abi_handle profile, qnnrt__abi_handle signal); /* 21 */
-    qnnrt__abi_slot unused_22;
-    qnnrt__abi_code (*tensor_create_context)(qnnrt__abi_handle context,
-        qnnrt__abi_tensor *tensor); /* 23 */
+    qnnrt__abi_slot unused_22[2];
     qnnrt__abi_code (*tensor_create)(qnnrt__abi_handle graph, qnnrt__abi_tensor *tensor); /* 24 */
     qnnrt__abi_code (*log_create)(qnnrt__abi_log_callback callback, uint32_t level,
         qnnrt__abi_handle *out); /* 25 */
@@ -7323,9 +7316,6 @@ typedef struct qnnrt__context {
     int                  lost;          /* a recovery freed it and has not created it again */
     int                  busy;          /* a thread loads or unloads it */
     int                  stated;        /* it is one of the backend's dsp_arch_users */
-    void                *shared;        /* of a built context: the list of its shared tensors */
-    size_t               saved;         /* of a built one: graphs when its size was first asked */
-    size_t               graph_room[3]; /* of a built one: for by_name, graphs, info->graphs */
 } qnnrt__context;
 
 enum { QNNRT__CONTEXT_LEAST = 64, QNNRT__CONTEXT_HEAD = 256 };
@@ -7697,7 +7687,6 @@ struct qnnrt {
     qnnrt_pipeline  **pipelines;        /* info.pipelines, to be written; then [single_count] of
                                            single graphs, see qnnrt__pipeline_singles() */
     size_t            single_count;
-    size_t            pipeline_room;    /* of pipelines; 0: exactly those */
     qnnrt_context_hook *context_hooks;   /* of desc */
     qnnrt_residency   residency;
     qnnrt__context_ways ways;
@@ -12443,6 +12432,8 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
      qnnrt_manifest_desc.wired; .conversions           -; qnnrt_manifest_pipeline      manifest.h
      "hash" of a context in qnnrt.json                 "fingerprint"                   manifest.h
      hooks of a role, some of them                     all of them, or none            manifest.h
+     qnnrt_builder_extend(), _reset(), .shared and     - (graphs of one builder; weight_sharing
+         context.shared_bytes, .shared_copies              on HTP, QNNRT_BORROW_MODEL on Ref)
            Added: qnnrt_backend_info.hooks, limits.scales, .entries, .places, .steps and .looks,
            desc.check, QNNRT_CHECK_VERSION(), QNNRT_VERSION_NUMBER, which all headers above compare,
            qnnrt_exec_steps(), qnnrt_pipeline_prepare(), qnnrt_file.name,

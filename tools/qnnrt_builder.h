@@ -39,7 +39,7 @@
        The options of qnnrt.h work here too, such as QNNRT_STATIC.
 
    ROOMS (search for the tag), below those of qnnrt.h
-       >>op_abi >>validate >>container >>save >>mix >>build >>tensor >>node >>device >>key >>fill
+       >>op_abi >>validate >>container >>save >>build >>tensor >>node >>device >>key >>fill
        >>compose >>builder
 */
 #ifndef QNNRT_BUILDER_H
@@ -62,7 +62,7 @@ extern "C" {
 /* What builds graphs:
 
        create -> [context] -> graph -> tensor, node, ... -> [graph -> ...] -> finish
-       (or create -> dlc, ... -> finish; or extend -> graph -> ... -> finish)
+       (or create -> dlc, ... -> finish)
 
    Each call records what it adds and checks it against everything before. Only finish and supports
    call the vendor. After the first error later calls do nothing, and finish returns that error with
@@ -202,15 +202,6 @@ typedef struct qnnrt_tensor_desc {
                                             may be 0 then. Not for parameters, see
                                             qnnrt_param_desc */
     void               *load_user;
-    int                 shared;          /* 1, of a STATIC tensor: it belongs to the context. Later
-                                            graphs of it, of this builder or of one that extends it,
-                                            have it by name, shared, dtype, dims and encoding,
-                                            without data (or with equal data). Libraries without
-                                            tensors of a context get copies, see
-                                            qnnrt_context_info.shared_copies: the model keeps the
-                                            data for them, or _BORROW_MODEL does, or load is called
-                                            again and .load_user stays valid until qnnrt_close()
-                                            (default 0: it belongs to the graph) */
     uint64_t            identity;        /* stands for the elements in qnnrt_builder_key(), which
                                             then does not read them: a hash of the file that they
                                             are from, with their place in it (default 0: read) */
@@ -248,28 +239,8 @@ QNNRT_BUILDER_API qnnrt_result qnnrt_builder_create(qnnrt_backend *backend,
                                                     const qnnrt_builder_desc *desc,
                                                     qnnrt_builder **out, qnnrt_error *err);
 
-/* Begin to build graphs that join a context of a built model: for further shapes, which use its
-   shared tensors again. qnnrt_builder_finish() adds them to the model and returns it; each is a
-   pipeline of its own. Runs stay valid and may execute meanwhile, as "Threads" allows. Fetch lists
-   of qnnrt_get_info() again afterwards; facts about graphs, tensors and pipelines stay where they
-   are. The model cannot be closed before the builder is finished or destroyed.
-   If the library refuses the graphs after it validated all nodes, as HTP does where it finds no
-   kernel, their names are taken in the context, and HTP refuses to save it; graphs of before run
-   on. Save a context after its last extension.
-   context  index into qnnrt_info.contexts
-   desc     may be NULL; soc_model and dsp_arch are those of the model
-   Returns  QNNRT_OK; QNNRT_E_ARG; QNNRT_E_UNSUPPORTED (a model that was opened, not built);
-            QNNRT_E_MEMORY
-   Frees    as qnnrt_builder_create()
-   Threads  finish: no other call on the model, except qnnrt_exec() of its runs
-   Cost     in finish, of new graphs only. Measured on releases 2.47 and 2.51 with 16 MiB of shared
-            float32 and a graph more: HTP 20 to 90 MiB, CPU 1 MiB, libQnnRef.so nothing */
-QNNRT_BUILDER_API qnnrt_result qnnrt_builder_extend(qnnrt *model, size_t context,
-                                                    const qnnrt_builder_desc *desc,
-                                                    qnnrt_builder **out, qnnrt_error *err);
-
 /* Begin another context: the graphs that follow belong to it. The first one begins by itself.
-   desc may be NULL. Not for a builder that extends a context. */
+   desc may be NULL. */
 QNNRT_BUILDER_API void qnnrt_builder_context(qnnrt_builder *builder,
                                              const qnnrt_context_desc *desc);
 
@@ -300,12 +271,11 @@ QNNRT_BUILDER_API qnnrt_result qnnrt_builder_supports(qnnrt_builder *builder,
 
 /* Compute a key of what the builder would give to the library: two builders with the same key make
    the same model. It comes before finish, so that a model that was kept need not be compiled again.
-   Counted is all that is recorded, in its order, with library, build and chip; of a builder that
-   extends a context, only its own graphs. Names count where a model is used by them: those of
-   graphs, and those that the caller gave to inputs, outputs and UPDATEABLE tensors. A container
-   counts with its path. Data counts with .identity if it has one; else .data is
-   read, and .load stands for itself with its address and .load_user, so that such a key means
-   something in this process only.
+   Counted is all that is recorded, in its order, with library, build and chip. Names count where a
+   model is used by them: those of graphs, and those that the caller gave to inputs, outputs and
+   UPDATEABLE tensors. A container counts with its path. Data counts with .identity if it has one;
+   else .data is read, and .load stands for itself with its address and .load_user, so that such a
+   key means something in this process only.
    Returns  QNNRT_OK; QNNRT_E_ARG; the builder's first error
    Cost     reads static data once, at several GB/s; 10 us for a graph of 100 nodes without data.
             It is no signature: who wants two contents of one key can make them */
@@ -337,21 +307,12 @@ QNNRT_BUILDER_API qnnrt_result qnnrt_builder_finish(qnnrt_builder *builder, qnnr
                                                     qnnrt_error *err);
 
 /* Free a builder; NULL and a spent one are allowed. Calls on a spent builder are errors until its
-   backend is closed; 5 KB of it stay until then, which qnnrt_builder_reset() uses again. */
+   backend is closed; 5 KB of it stay until then. */
 QNNRT_BUILDER_API void qnnrt_builder_destroy(qnnrt_builder *builder);
-
-/* Make a builder, spent or not, what qnnrt_builder_create() or _extend() made it, with the options
-   it had then: for those who build many graphs one after another, or only ask
-   qnnrt_builder_supports().
-   Returns  QNNRT_OK; QNNRT_E_ARG; QNNRT_E_STATE (a recovery failed; the model that it extends was
-            closed); QNNRT_E_MEMORY */
-QNNRT_BUILDER_API qnnrt_result qnnrt_builder_reset(qnnrt_builder *builder, qnnrt_error *err);
 
 /* Write context `context` of a built model to a context binary. It is written aside and renamed.
    Returns  QNNRT_OK; QNNRT_E_UNSUPPORTED (a model that was opened, not built: its file is the
-            binary); QNNRT_E_STATE (HTP 2.49 or newer, and it was extended after it was saved, or
-            its size asked for: the library would write an incomplete binary); QNNRT_E_ARG;
-            QNNRT_E_IO; QNNRT_E_BACKEND; QNNRT_E_MEMORY
+            binary); QNNRT_E_ARG; QNNRT_E_IO; QNNRT_E_BACKEND; QNNRT_E_MEMORY
    Cost     the binary is in memory once; on the CPU backend each graph is executed once */
 QNNRT_BUILDER_API qnnrt_result qnnrt_save(qnnrt *model, size_t context, const char *path,
                                           qnnrt_error *err);
@@ -772,7 +733,6 @@ static qnnrt_result qnnrt__save_answer(const qnnrt *model, size_t at, const char
 
 static qnnrt_result qnnrt__save_check(const qnnrt *model, size_t at, qnnrt_error *err)
 {
-    const qnnrt_backend *b;
     const qnnrt__abi_calls *calls;
     if (at >= model->info.context_count)
         return qnnrt__fail(err, QNNRT_E_ARG, "context %u does not exist, the model has %u",
@@ -780,25 +740,12 @@ static qnnrt_result qnnrt__save_check(const qnnrt *model, size_t at, qnnrt_error
     if (model->made == NULL)
         return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "the model was opened, not built; its binary"
                            " is the file that was opened, %s", model->infos[at].file);
-    b = model->infos[at].backend;
-    calls = b->calls;
-    /* Source: HTP 2.49 to 2.51 write the metadata of all graphs, but of graphs that were added
-       later nothing else; 2.47 and 2.48, and CPU, write all. */
-    if (b->info.id == QNNRT__ABI_BACKEND_HTP && b->info.backend_api.minor >= 49 &&
-        model->contexts[at].saved > 0 &&
-        model->contexts[at].saved < model->infos[at].graph_count)
-        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "context \"%.200s\" was saved with"
-                                            " %u graphs and has %u now: %s would leave out those"
-                                            " that were added since", model->infos[at].file,
-                                            (unsigned)model->contexts[at].saved,
-                                            (unsigned)model->infos[at].graph_count, b->path),
-                           "Save a context after its last graph was added, or build all of them"
-                           " together.");
+    calls = model->infos[at].backend->calls;
     if (calls->context_get_binary_size != NULL && calls->context_get_binary != NULL)
         return QNNRT_OK;
     return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
                                         "%s cannot write context binaries: its table lacks %s",
-                                        b->path,
+                                        model->infos[at].backend->path,
                                         calls->context_get_binary_size == NULL
                                             ? "contextGetBinarySize" : "contextGetBinary"),
                        "Use a complete library of one release.");
@@ -871,8 +818,6 @@ static qnnrt_result qnnrt__save(qnnrt *model, size_t at, void *data, uint64_t ca
     if (result == QNNRT_OK) {
         b->mark = qnnrt__log_mark(b->log_slot);
         code = b->calls->context_get_binary_size(model->infos[at].handle, &need);
-        if (code == 0 && model->contexts[at].saved == 0)
-            model->contexts[at].saved = model->infos[at].graph_count;
         result = qnnrt__save_answer(model, at, "contextGetBinarySize", code, need, SIZE_MAX / 2,
                                     err);
     }
@@ -969,89 +914,11 @@ QNNRT_BUILDER_API qnnrt_result qnnrt_save(qnnrt *model, size_t context, const ch
 }
 
 /* =====================================================================================
-   MIX                                                                               >>mix
-   A hash of words, bytes, texts and encodings, in two words.
-   Needs: >>abi     Knows nothing of: what the content means
-   ===================================================================================== */
-
-/* Two words that each word of the content changes both. For a given state, two blocks of 16 bytes
-   never give the same next state. */
-typedef struct qnnrt__mix { uint64_t a, b; } qnnrt__mix;
-
-static void qnnrt__mix_two(qnnrt__mix *mix, uint64_t first, uint64_t second)
-{
-    mix->a = (mix->a ^ first) * UINT64_C(0x9E3779B97F4A7C15);
-    mix->a ^= mix->a >> 29;
-    mix->b = (mix->b ^ second ^ mix->a) * UINT64_C(0xD6E8FEB86659FD93);
-    mix->b ^= mix->b >> 32;
-    mix->a += mix->b << 27 | mix->b >> 37;
-}
-
-/* Add bytes and their number. */
-static void qnnrt__mix_bytes(qnnrt__mix *mix, const void *data, uint64_t bytes)
-{
-    const unsigned char *at = (const unsigned char *)data;
-    uint64_t words[2];
-    qnnrt__mix_two(mix, bytes, 0x6B6579);
-    for (; bytes >= sizeof(words); bytes -= sizeof(words), at += sizeof(words)) {
-        memcpy(words, at, sizeof(words));
-        qnnrt__mix_two(mix, words[0], words[1]);
-    }
-    if (bytes == 0) return;
-    words[0] = words[1] = 0;
-    memcpy(words, at, (size_t)bytes);
-    qnnrt__mix_two(mix, words[0], words[1]);
-}
-
-/* Add a text; NULL differs from "". */
-static void qnnrt__mix_text(qnnrt__mix *mix, const char *text)
-{
-    qnnrt__mix_two(mix, text != NULL, 0);
-    if (text != NULL) qnnrt__mix_bytes(mix, text, strlen(text));
-}
-
-static void qnnrt__mix_quant(qnnrt__mix *mix, const qnnrt__abi_tensor_body *body)
-{
-    const qnnrt__abi_quantize *q = &body->quantize;
-    uint64_t pairs = 1;
-    uint32_t i;
-    qnnrt__mix_two(mix, q->definition, q->encoding);
-    if (q->definition != QNNRT__ABI_DEFINED) return;
-    switch (q->encoding) {
-    case QNNRT__ABI_SCALE_OFFSET: qnnrt__mix_bytes(mix, &q->u.scale_offset, 8); break;
-    case QNNRT__ABI_AXIS_SCALE_OFFSET:
-        qnnrt__mix_two(mix, (uint64_t)q->u.axis.axis, q->u.axis.count);
-        qnnrt__mix_bytes(mix, q->u.axis.pairs, (uint64_t)q->u.axis.count * 8);
-        break;
-    case QNNRT__ABI_BW_SCALE_OFFSET:
-        qnnrt__mix_two(mix, q->u.bw.bitwidth, (uint64_t)q->u.bw.offset);
-        qnnrt__mix_bytes(mix, &q->u.bw.scale, sizeof(q->u.bw.scale));
-        break;
-    case QNNRT__ABI_BW_AXIS_SCALE_OFFSET:
-        qnnrt__mix_two(mix, q->u.bw_axis.bitwidth, (uint64_t)q->u.bw_axis.axis);
-        qnnrt__mix_bytes(mix, q->u.bw_axis.scales, (uint64_t)q->u.bw_axis.count * 4);
-        qnnrt__mix_bytes(mix, q->u.bw_axis.offsets,
-                         q->u.bw_axis.offsets != NULL ? (uint64_t)q->u.bw_axis.count * 4 : 0);
-        break;
-    case QNNRT__ABI_BLOCK:
-        for (i = 0; i < body->rank; ++i) pairs *= body->dims[i] / q->u.block.sizes[i];
-        qnnrt__mix_bytes(mix, q->u.block.sizes, (uint64_t)body->rank * 4);
-        qnnrt__mix_bytes(mix, q->u.block.pairs, pairs * 8);
-        break;
-    default:                                            /* BLOCKWISE_EXPANSION */
-        pairs = body->dims[q->u.expansion->axis];
-        qnnrt__mix_two(mix, (uint64_t)q->u.expansion->axis, q->u.expansion->blocks);
-        qnnrt__mix_bytes(mix, q->u.expansion->pairs, pairs * 8);
-        qnnrt__mix_bytes(mix, q->u.expansion->multipliers, pairs * q->u.expansion->blocks);
-    }
-}
-
-/* =====================================================================================
    BUILD                                                                           >>build
    What a builder records: contexts, graphs, tensors and nodes in the vendor's structs; lists,
    sets of names, errors that name graph and node.
    Needs: >>mem >>err >>abi >>table >>system (its struct) >>friends >>backend (its struct)
-          >>context (its struct) >>model (its struct) >>validate >>mix
+          >>context (its struct) >>validate
    Knows nothing of: what makes a tensor or a node right, vendor calls
    ===================================================================================== */
 
@@ -1060,20 +927,6 @@ typedef struct qnnrt__build_names {
     const char **slots;
     size_t       count, room;
 } qnnrt__build_names;
-
-/* A tensor of a context, as the graphs that use it have to describe it. A builder has a list of
-   those that are new, a context of those that its library got. */
-typedef struct qnnrt__build_shared {
-    struct qnnrt__build_shared *next;
-    const char       *name;
-    qnnrt__mix        shape, content;   /* of dtype, dims and encoding; of these and the data */
-    char              facts[160];       /* the shape as a text */
-    uint32_t          bytes;
-    uint32_t          id;               /* as a tensor of the context; 0: each graph gets a copy */
-    const void       *data;             /* of the copies; NULL: load() writes it */
-    qnnrt_load_fn     load;
-    void             *load_user;
-} qnnrt__build_shared;
 
 typedef struct qnnrt__build_tensor {
     qnnrt__abi_tensor abi;              /* the vendor gets it and writes the id to it */
@@ -1085,8 +938,6 @@ typedef struct qnnrt__build_tensor {
     uint32_t          index;            /* in the graph */
     int               unnamed;          /* its name was made here */
     int               stays;            /* its data is borrowed until the model is closed */
-    qnnrt__build_shared *shared;        /* NULL: it belongs to the graph */
-    int               given;            /* of a shared one: it is new, its data is here */
 } qnnrt__build_tensor;
 
 typedef struct qnnrt__build_node {
@@ -1119,7 +970,6 @@ typedef struct qnnrt__build_context {
     qnnrt_context_desc   desc;
     qnnrt__build_graph  *graphs, **last;
     qnnrt__build_names   names;
-    qnnrt__build_shared *shared;        /* its new ones, newest first */
 } qnnrt__build_context;
 
 /* What a built model has beside what an opened one has. */
@@ -1136,10 +986,6 @@ struct qnnrt_builder {
     int                     spent;
     qnnrt_error             error;      /* the first error; later ones are not kept */
     char                    failed_node[1024], failed_graph[1024];   /* once spent */
-    int                     extends;    /* 1: it extends a context of `model` */
-    qnnrt                  *model;      /* NULL: it makes a new model, or the one that it extended
-                                           was closed after it was spent */
-    size_t                  model_context;
     qnnrt_builder_desc      desc;       /* its limits are resolved, its system_path is a copy */
     qnnrt__arena            arena;
     qnnrt_error            *err;        /* receives errors: error above, or the caller's */
@@ -1148,7 +994,6 @@ struct qnnrt_builder {
     int                     device_asked;
     qnnrt__abi_handle       device;     /* NULL: the backend's is used */
     uint32_t                device_soc; /* the chip that it is made for, 0: none named */
-    /* from here: what qnnrt_builder_reset() clears */
     qnnrt__build_context   *contexts, **last;
     size_t                  context_count;
     qnnrt__build_context   *context;    /* the context and the graph that are being filled */
@@ -1164,6 +1009,7 @@ struct qnnrt_builder {
     const qnnrt__system    *system;     /* reads containers */
     qnnrt                  *target;     /* gets the graphs */
     qnnrt__context         *place;      /* its context that gets them */
+    size_t                  graph_room[2];  /* of place, for its graphs and their handles */
     qnnrt__abi_handle       handle;     /* the library's graph that is being made */
     void                   *scratch;    /* for the data of one tensor, aligned to 64 */
 };
@@ -1300,22 +1146,6 @@ static void *qnnrt__build_copy(const qnnrt_builder *b, const void *data, uint64_
     return copy;
 }
 
-/* Find a shared tensor of a list by its name. */
-static qnnrt__build_shared *qnnrt__build_share_of(qnnrt__build_shared *list, const char *name)
-{
-    while (list != NULL && strcmp(list->name, name) != 0) list = list->next;
-    return list;
-}
-
-/* Find a shared tensor of the context that is being filled. */
-static qnnrt__build_shared *qnnrt__build_share(const qnnrt_builder *b, const char *name)
-{
-    qnnrt__build_shared *found = qnnrt__build_share_of(b->context->shared, name);
-    if (found != NULL || b->model == NULL) return found;
-    return qnnrt__build_share_of(
-        (qnnrt__build_shared *)b->model->contexts[b->model_context].shared, name);
-}
-
 static qnnrt_result qnnrt__build_needs_graph(const qnnrt_builder *b, const char *what)
 {
     if (b->graph != NULL && b->graph->dlc == NULL) return QNNRT_OK;
@@ -1326,8 +1156,7 @@ static qnnrt_result qnnrt__build_needs_graph(const qnnrt_builder *b, const char 
 /* =====================================================================================
    TENSOR                                                                         >>tensor
    Checks a tensor's descriptor and records it: kind, shape, data, encoding.
-   Needs: >>mem >>err >>dtype >>float >>encoding >>abi >>table >>compare >>backend (its struct)
-          >>mix >>build
+   Needs: >>mem >>err >>dtype >>float >>encoding >>abi >>table >>backend (its struct) >>build
    Knows nothing of: nodes, vendor calls
    ===================================================================================== */
 
@@ -1525,83 +1354,6 @@ static qnnrt_result qnnrt__tensor_dynamic(const qnnrt_builder *b, const qnnrt_te
     return QNNRT_OK;
 }
 
-/* Add dtype, dims and encoding. */
-static void qnnrt__tensor_mix(qnnrt__mix *mix, const qnnrt__abi_tensor_body *body)
-{
-    qnnrt__mix_two(mix, body->dtype, body->rank);
-    qnnrt__mix_bytes(mix, body->dims, (uint64_t)body->rank * 4);
-    qnnrt__mix_quant(mix, body);
-}
-
-/* Add the data of a tensor, or what stands for it. */
-static void qnnrt__tensor_mix_data(qnnrt__mix *mix, const qnnrt__build_tensor *tensor)
-{
-    const qnnrt__abi_tensor_body *body = &tensor->abi.body;
-    if (tensor->identity != 0) {
-        qnnrt__mix_two(mix, 1, tensor->identity);
-    } else if (tensor->load != NULL) {
-        qnnrt__mix_bytes(mix, &tensor->load, sizeof(tensor->load));
-        qnnrt__mix_bytes(mix, &tensor->load_user, sizeof(tensor->load_user));
-    } else if (body->buffer.data != NULL) {
-        qnnrt__mix_bytes(mix, body->buffer.data, body->buffer.bytes);
-    }
-}
-
-/* Make a recorded tensor one of the context, or find the one that it is. bytes: of its data. */
-static qnnrt_result qnnrt__tensor_share(const qnnrt_builder *b, const qnnrt_tensor_desc *d,
-                                        qnnrt__build_tensor *tensor, uint32_t bytes)
-{
-    qnnrt__abi_tensor_body *body = &tensor->abi.body;
-    qnnrt__build_shared *known = qnnrt__build_share(b, d->name);
-    qnnrt__build_shared own;
-    const qnnrt_tensor_info info = qnnrt__tensor_info(d);
-    const int given = d->data != NULL || d->load != NULL;
-    if (known == NULL && !given)
-        return qnnrt__hint(b->err, qnnrt__build_fail(b, QNNRT_E_ARG, "shared tensor \"%.200s\" has"
-                                                     " no data, and context \"%.200s\" has no"
-                                                     " shared tensor of this name", d->name,
-                                                     b->context->desc.name),
-                           "Give its data where it is used first.");
-    memset(&own, 0, sizeof(own));
-    own.shape.a = own.shape.b = 1;
-    qnnrt__tensor_mix(&own.shape, body);
-    own.content = own.shape;
-    qnnrt__tensor_mix_data(&own.content, tensor);
-    qnnrt_tensor_text(&info, own.facts, sizeof(own.facts));
-    if (known != NULL && memcmp(&known->shape, &own.shape, sizeof(own.shape)) != 0)
-        return qnnrt__build_fail(b, QNNRT_E_ARG, "shared tensor \"%.200s\" is %s%s, but of the"
-                                 " context it is %s", d->name, own.facts,
-                                 strcmp(own.facts, known->facts) == 0 ? " of another encoding" : "",
-                                 known->facts);
-    if (known != NULL && given && memcmp(&known->content, &own.content, sizeof(own.content)) != 0)
-        return qnnrt__hint(b->err, qnnrt__build_fail(b, QNNRT_E_ARG, "shared tensor \"%.200s\" of"
-                                                     " the context has other data", d->name),
-                           "Leave out the data, or choose another name.");
-    if (known == NULL) {
-        known = (qnnrt__build_shared *)qnnrt__build_alloc(b, 1, sizeof(*known));
-        if (known == NULL) return qnnrt__build_no_memory(b);
-        own.name = d->name;
-        own.bytes = bytes;
-        own.data = body->buffer.data;
-        own.load = d->load;
-        own.load_user = d->load_user;
-        own.next = b->context->shared;
-        *known = own;
-        b->context->shared = known;
-        tensor->given = 1;
-    } else {
-        tensor->load = NULL;
-        tensor->load_bytes = 0;
-        body->mem_type = QNNRT__ABI_MEM_RAW;
-        body->buffer.data = known->data;            /* for questions about nodes */
-        body->buffer.bytes = known->data != NULL ? known->bytes : 0;
-    }
-    if (known->load != NULL && known->bytes > b->graph->load_bytes)
-        b->graph->load_bytes = known->bytes;
-    tensor->shared = known;
-    return QNNRT_OK;
-}
-
 /* Check kind, shape and data of a descriptor. *bytes receives the size of its elements. */
 static qnnrt_result qnnrt__tensor_check(const qnnrt_builder *b, const qnnrt_tensor_desc *d,
                                         int fixed_data, uint64_t *bytes)
@@ -1627,14 +1379,12 @@ static qnnrt_result qnnrt__tensor_check(const qnnrt_builder *b, const qnnrt_tens
                            "Check its dims, or split it.");
     if (result == QNNRT_E_ARG) why = "has a dimension of 0";
     else if (d->load != NULL && d->data != NULL) why = "has both data and load";
-    else if (d->shared && d->kind != QNNRT_TENSOR_STATIC)
-        why = "cannot be shared: it is not STATIC";
     else if (!fixed_data && (given || d->bytes != 0))
         why = "has data, but only STATIC and UPDATEABLE tensors take data";
     if (why != NULL)
         return qnnrt__build_fail(b, QNNRT_E_ARG, "tensor \"%.200s\" %s", d->name, why);
-    if (!fixed_data || (d->shared && !given && d->bytes == 0) ||
-        (d->load != NULL && d->bytes == 0) || (given && d->bytes == *bytes)) return QNNRT_OK;
+    if (!fixed_data || (d->load != NULL && d->bytes == 0) || (given && d->bytes == *bytes))
+        return QNNRT_OK;
     return qnnrt__build_fail(b, QNNRT_E_ARG, "%s tensor \"%.200s\" needs %llu bytes of data, got"
                              " %llu%s", d->kind == QNNRT_TENSOR_STATIC ? "STATIC" : "UPDATEABLE",
                              d->name, (unsigned long long)*bytes, (unsigned long long)d->bytes,
@@ -1681,7 +1431,7 @@ static qnnrt_result qnnrt__tensor_record(const qnnrt_builder *b, const qnnrt_ten
     result = qnnrt__build_recorded(b);
     if (result != QNNRT_OK) return result;
     *out = tensor;
-    return d->shared ? qnnrt__tensor_share(b, d, tensor, (uint32_t)bytes) : QNNRT_OK;
+    return QNNRT_OK;
 }
 
 /* Return which list of metadata has the tensor, or -1. */
@@ -1716,8 +1466,7 @@ static qnnrt_result qnnrt__tensor_add(qnnrt_builder *b, qnnrt__build_tensor *ten
     tensor->index = (uint32_t)graph->tensor_count;
     grown[graph->tensor_count++] = tensor;
     b->handles += 1;
-    if (tensor->shared == NULL || tensor->given)
-        b->at.byte_count += tensor->load_bytes + (uint64_t)tensor->abi.body.buffer.bytes;
+    b->at.byte_count += tensor->load_bytes + (uint64_t)tensor->abi.body.buffer.bytes;
     if (tensor->load_bytes > graph->load_bytes) graph->load_bytes = tensor->load_bytes;
     if (side >= 0) graph->side_counts[side] += 1;
     return QNNRT_OK;
@@ -1855,13 +1604,11 @@ static qnnrt_result qnnrt__node_param(qnnrt_builder *b, const qnnrt_param_desc *
         if (tensor == NULL)
             return qnnrt__build_fail(b, QNNRT_E_ARG, "parameter \"%.200s\" is not a tensor of this"
                                      " graph (handle %d)", d->name, (int)d->tensor);
-        if (tensor->abi.body.type == QNNRT__ABI_STATIC && tensor->load == NULL &&
-            tensor->shared == NULL) return QNNRT_OK;
+        if (tensor->abi.body.type == QNNRT__ABI_STATIC && tensor->load == NULL) return QNNRT_OK;
         return qnnrt__build_fail(b, QNNRT_E_ARG, "parameter \"%.200s\" is tensor \"%.200s\","
                                  " which %s", d->name, tensor->abi.body.name,
-                                 tensor->shared != NULL ? "is shared"
-                                 : tensor->load != NULL ? "has load instead of data"
-                                                        : "is not STATIC");
+                                 tensor->load != NULL ? "has load instead of data"
+                                                      : "is not STATIC");
     }
     if (d->rank != 0)
         return qnnrt__build_fail(b, QNNRT_E_ARG, "parameter \"%.200s\" has rank %u and no data",
@@ -2065,7 +1812,7 @@ static qnnrt__abi_op qnnrt__node_op(const qnnrt_builder *b, const qnnrt__build_n
    Options of contexts and graphs, and the device that contexts are made on.
    Source: option numbers from public header sets (core 2.23 to 2.37), tried on releases
    2.47 to 2.51.
-   Needs: >>os >>mem >>err >>log >>abi >>table >>htp >>friends >>backend (its struct)
+   Needs: >>mem >>err >>log >>abi >>table >>htp >>friends >>backend (its struct)
           >>model (its struct) >>build
    Knows nothing of: tensors, nodes
    ===================================================================================== */
@@ -2227,98 +1974,170 @@ static qnnrt_result qnnrt__device_free(qnnrt_backend *b, qnnrt__abi_handle devic
     return QNNRT_E_BACKEND;
 }
 
-/* Free what a built model has for itself, and let builders that extended it forget it. */
+/* Free what a built model has for itself. */
 static qnnrt_result qnnrt__device_freed(qnnrt__model_hook *made, qnnrt *model)
 {
-    qnnrt_backend *b = model->info.backend;
-    qnnrt__backend_hook *hook;
-    qnnrt__os_lock(&b->lists_lock);
-    for (hook = b->kept; hook != NULL; hook = hook->next)
-        if (hook->call == qnnrt__build_closed && ((qnnrt_builder *)hook->of)->model == model)
-            ((qnnrt_builder *)hook->of)->model = NULL;
-    qnnrt__os_unlock(&b->lists_lock);
-    return qnnrt__device_free(b, ((qnnrt__build_made *)made)->device);
+    return qnnrt__device_free(model->info.backend, ((qnnrt__build_made *)made)->device);
 }
 
 /* =====================================================================================
    KEY                                                                               >>key
    A hash of everything that decides what a builder would make.
-   Needs: >>abi >>backend (its struct) >>op_abi >>build >>mix >>tensor
+   Needs: >>abi >>backend (its struct) >>op_abi >>build >>tensor
    Knows nothing of: vendor calls, models
    ===================================================================================== */
 
-static void qnnrt__key_tensor(qnnrt__mix *key, const qnnrt__build_tensor *tensor)
+/* Two words that each word of the content changes both. For a given state, two blocks of 16 bytes
+   never give the same next state. */
+typedef struct qnnrt__key { uint64_t a, b; } qnnrt__key;
+
+static void qnnrt__key_two(qnnrt__key *key, uint64_t first, uint64_t second)
+{
+    key->a = (key->a ^ first) * UINT64_C(0x9E3779B97F4A7C15);
+    key->a ^= key->a >> 29;
+    key->b = (key->b ^ second ^ key->a) * UINT64_C(0xD6E8FEB86659FD93);
+    key->b ^= key->b >> 32;
+    key->a += key->b << 27 | key->b >> 37;
+}
+
+/* Add bytes and their number. */
+static void qnnrt__key_bytes(qnnrt__key *key, const void *data, uint64_t bytes)
+{
+    const unsigned char *at = (const unsigned char *)data;
+    uint64_t words[2];
+    qnnrt__key_two(key, bytes, 0x6B6579);
+    for (; bytes >= sizeof(words); bytes -= sizeof(words), at += sizeof(words)) {
+        memcpy(words, at, sizeof(words));
+        qnnrt__key_two(key, words[0], words[1]);
+    }
+    if (bytes == 0) return;
+    words[0] = words[1] = 0;
+    memcpy(words, at, (size_t)bytes);
+    qnnrt__key_two(key, words[0], words[1]);
+}
+
+/* Add a text; NULL differs from "". */
+static void qnnrt__key_text(qnnrt__key *key, const char *text)
+{
+    qnnrt__key_two(key, text != NULL, 0);
+    if (text != NULL) qnnrt__key_bytes(key, text, strlen(text));
+}
+
+static void qnnrt__key_quant(qnnrt__key *key, const qnnrt__abi_tensor_body *body)
+{
+    const qnnrt__abi_quantize *q = &body->quantize;
+    uint64_t pairs = 1;
+    uint32_t i;
+    qnnrt__key_two(key, q->definition, q->encoding);
+    if (q->definition != QNNRT__ABI_DEFINED) return;
+    switch (q->encoding) {
+    case QNNRT__ABI_SCALE_OFFSET: qnnrt__key_bytes(key, &q->u.scale_offset, 8); break;
+    case QNNRT__ABI_AXIS_SCALE_OFFSET:
+        qnnrt__key_two(key, (uint64_t)q->u.axis.axis, q->u.axis.count);
+        qnnrt__key_bytes(key, q->u.axis.pairs, (uint64_t)q->u.axis.count * 8);
+        break;
+    case QNNRT__ABI_BW_SCALE_OFFSET:
+        qnnrt__key_two(key, q->u.bw.bitwidth, (uint64_t)q->u.bw.offset);
+        qnnrt__key_bytes(key, &q->u.bw.scale, sizeof(q->u.bw.scale));
+        break;
+    case QNNRT__ABI_BW_AXIS_SCALE_OFFSET:
+        qnnrt__key_two(key, q->u.bw_axis.bitwidth, (uint64_t)q->u.bw_axis.axis);
+        qnnrt__key_bytes(key, q->u.bw_axis.scales, (uint64_t)q->u.bw_axis.count * 4);
+        qnnrt__key_bytes(key, q->u.bw_axis.offsets,
+                         q->u.bw_axis.offsets != NULL ? (uint64_t)q->u.bw_axis.count * 4 : 0);
+        break;
+    case QNNRT__ABI_BLOCK:
+        for (i = 0; i < body->rank; ++i) pairs *= body->dims[i] / q->u.block.sizes[i];
+        qnnrt__key_bytes(key, q->u.block.sizes, (uint64_t)body->rank * 4);
+        qnnrt__key_bytes(key, q->u.block.pairs, pairs * 8);
+        break;
+    default:                                            /* BLOCKWISE_EXPANSION */
+        pairs = body->dims[q->u.expansion->axis];
+        qnnrt__key_two(key, (uint64_t)q->u.expansion->axis, q->u.expansion->blocks);
+        qnnrt__key_bytes(key, q->u.expansion->pairs, pairs * 8);
+        qnnrt__key_bytes(key, q->u.expansion->multipliers, pairs * q->u.expansion->blocks);
+    }
+}
+
+static void qnnrt__key_tensor(qnnrt__key *key, const qnnrt__build_tensor *tensor)
 {
     const qnnrt__abi_tensor_body *body = &tensor->abi.body;
     const int named = qnnrt__tensor_side_of(&tensor->abi) >= 0 && !tensor->unnamed;
     const int dynamic = tensor->abi.version == 2;
-    qnnrt__mix_two(key, body->type, tensor->shared != NULL);
-    qnnrt__tensor_mix(key, body);
-    qnnrt__mix_bytes(key, body->dynamic_dims, dynamic ? body->rank : 0);
-    qnnrt__mix_text(key, named ? body->name : NULL);
-    if (tensor->shared == NULL) qnnrt__tensor_mix_data(key, tensor);
-    else qnnrt__mix_two(key, tensor->shared->content.a, tensor->shared->content.b);
-}
-
-static void qnnrt__key_node(qnnrt__mix *key, const qnnrt__build_node *node)
-{
-    const qnnrt__abi_op *op = &node->op;
-    uint32_t i;
-    qnnrt__mix_text(key, op->package);
-    qnnrt__mix_text(key, op->type);
-    qnnrt__mix_two(key, (uint64_t)op->input_count << 32 | op->output_count, op->param_count);
-    for (i = 0; i < op->input_count; ++i) qnnrt__mix_two(key, 0, node->inputs[i]->index);
-    for (i = 0; i < op->output_count; ++i) qnnrt__mix_two(key, 1, node->outputs[i]->index);
-    for (i = 0; i < op->param_count; ++i) {
-        const qnnrt__abi_param *param = &op->params[i];
-        qnnrt__mix_text(key, param->name);
-        if (node->param_tensors[i] != NULL) qnnrt__mix_two(key, 2, node->param_tensors[i]->index);
-        else qnnrt__mix_two(key, (uint64_t)param->u.scalar.dtype << 32, param->u.scalar.u.room);
+    qnnrt__key_two(key, body->type, 0);
+    qnnrt__key_two(key, body->dtype, body->rank);
+    qnnrt__key_bytes(key, body->dims, (uint64_t)body->rank * 4);
+    qnnrt__key_quant(key, body);
+    qnnrt__key_bytes(key, body->dynamic_dims, dynamic ? body->rank : 0);
+    qnnrt__key_text(key, named ? body->name : NULL);
+    if (tensor->identity != 0) {
+        qnnrt__key_two(key, 1, tensor->identity);
+    } else if (tensor->load != NULL) {
+        qnnrt__key_bytes(key, &tensor->load, sizeof(tensor->load));
+        qnnrt__key_bytes(key, &tensor->load_user, sizeof(tensor->load_user));
+    } else if (body->buffer.data != NULL) {
+        qnnrt__key_bytes(key, body->buffer.data, body->buffer.bytes);
     }
 }
 
-static void qnnrt__key_graph(qnnrt__mix *key, const qnnrt__build_graph *graph)
+static void qnnrt__key_node(qnnrt__key *key, const qnnrt__build_node *node)
+{
+    const qnnrt__abi_op *op = &node->op;
+    uint32_t i;
+    qnnrt__key_text(key, op->package);
+    qnnrt__key_text(key, op->type);
+    qnnrt__key_two(key, (uint64_t)op->input_count << 32 | op->output_count, op->param_count);
+    for (i = 0; i < op->input_count; ++i) qnnrt__key_two(key, 0, node->inputs[i]->index);
+    for (i = 0; i < op->output_count; ++i) qnnrt__key_two(key, 1, node->outputs[i]->index);
+    for (i = 0; i < op->param_count; ++i) {
+        const qnnrt__abi_param *param = &op->params[i];
+        qnnrt__key_text(key, param->name);
+        if (node->param_tensors[i] != NULL) qnnrt__key_two(key, 2, node->param_tensors[i]->index);
+        else qnnrt__key_two(key, (uint64_t)param->u.scalar.dtype << 32, param->u.scalar.u.room);
+    }
+}
+
+static void qnnrt__key_graph(qnnrt__key *key, const qnnrt__build_graph *graph)
 {
     const qnnrt_graph_desc *d = &graph->desc;
     const qnnrt__build_node *node;
     size_t i;
-    qnnrt__mix_text(key, d->name);
-    qnnrt__mix_text(key, graph->dlc);
-    qnnrt__mix_two(key, (uint64_t)d->priority << 32 | d->vtcm_mib, d->optimization_level);
-    qnnrt__mix_two(key, d->hvx_threads, (uint64_t)d->fp16);
-    qnnrt__mix_two(key, graph->tensor_count, graph->node_count);
+    qnnrt__key_text(key, d->name);
+    qnnrt__key_text(key, graph->dlc);
+    qnnrt__key_two(key, (uint64_t)d->priority << 32 | d->vtcm_mib, d->optimization_level);
+    qnnrt__key_two(key, d->hvx_threads, (uint64_t)d->fp16);
+    qnnrt__key_two(key, graph->tensor_count, graph->node_count);
     for (i = 0; i < graph->tensor_count; ++i) qnnrt__key_tensor(key, graph->tensors[i]);
     for (node = graph->nodes; node != NULL; node = node->next) qnnrt__key_node(key, node);
 }
 
 /* Compute the key of a builder. */
-static qnnrt__mix qnnrt__key_of(const qnnrt_builder *b)
+static qnnrt__key qnnrt__key_of(const qnnrt_builder *b)
 {
     const qnnrt_backend *backend = b->backend;
-    qnnrt__mix key = { UINT64_C(0x243F6A8885A308D3), UINT64_C(0x13198A2E03707344) };
+    qnnrt__key key = { UINT64_C(0x243F6A8885A308D3), UINT64_C(0x13198A2E03707344) };
     const qnnrt__build_context *context;
     const qnnrt__build_graph *graph;
-    qnnrt__mix_two(&key, backend->info.id,
+    qnnrt__key_two(&key, backend->info.id,
                    b->desc.soc_model != 0 ? b->desc.soc_model : backend->soc_model);
-    qnnrt__mix_two(&key, b->desc.dsp_arch, b->context_count);
-    qnnrt__mix_text(&key, backend->build_id);
+    qnnrt__key_two(&key, b->desc.dsp_arch, b->context_count);
+    qnnrt__key_text(&key, backend->build_id);
     for (context = b->contexts; context != NULL; context = context->next) {
-        qnnrt__mix_two(&key, (uint64_t)context->desc.priority,
+        qnnrt__key_two(&key, (uint64_t)context->desc.priority,
                        (uint64_t)context->desc.weight_sharing);
         for (graph = context->graphs; graph != NULL; graph = graph->next)
             qnnrt__key_graph(&key, graph);
     }
-    qnnrt__mix_two(&key, 0, 0);                         /* mix the last words */
-    qnnrt__mix_two(&key, 0, 0);
+    qnnrt__key_two(&key, 0, 0);                         /* mix the last words */
+    qnnrt__key_two(&key, 0, 0);
     return key;
 }
 
 /* =====================================================================================
    FILL                                                                             >>fill
-   Gives the tensors and nodes of a graph to the vendor: data that a function writes, tensors
-   that graphs of a context share, and how far it is.
-   Needs: >>mem >>err >>log >>abi >>backend (its struct) >>context (its struct) >>model (its
-          struct) >>validate >>build >>tensor >>node
+   Gives the tensors and nodes of a graph to the vendor: data that a function writes, and how
+   far it is.
+   Needs: >>mem >>err >>log >>abi >>backend (its struct) >>validate >>build >>tensor >>node
    Knows nothing of: options, what becomes of a graph
    ===================================================================================== */
 
@@ -2352,11 +2171,9 @@ static qnnrt_result qnnrt__fill_load(const qnnrt_builder *b, const qnnrt__build_
     return own.hint[0] != '\0' ? qnnrt__hint(b->err, result, "%s", own.hint) : result;
 }
 
-/* Give a tensor to the graph, or to its context. If it has load(), that writes its data before. */
-static qnnrt_result qnnrt__fill_tensor(const qnnrt_builder *b, qnnrt__build_tensor *tensor,
-                                       int to_context)
+/* Give a tensor to the graph. If it has load(), that writes its data before. */
+static qnnrt_result qnnrt__fill_tensor(const qnnrt_builder *b, qnnrt__build_tensor *tensor)
 {
-    const qnnrt__abi_calls *calls = b->backend->calls;
     qnnrt__abi_tensor_body *body = &tensor->abi.body;
     qnnrt__abi_code code;
     if (tensor->load != NULL) {
@@ -2366,8 +2183,7 @@ static qnnrt_result qnnrt__fill_tensor(const qnnrt_builder *b, qnnrt__build_tens
         body->buffer.bytes = tensor->load_bytes;
     }
     b->backend->mark = qnnrt__log_mark(b->backend->log_slot);
-    code = to_context ? calls->tensor_create_context(b->place->info->handle, &tensor->abi)
-                      : calls->tensor_create(b->handle, &tensor->abi);
+    code = b->backend->calls->tensor_create(b->handle, &tensor->abi);
     if (tensor->load != NULL) {                     /* nodes get it without data */
         body->buffer.data = NULL;
         body->buffer.bytes = 0;
@@ -2375,75 +2191,7 @@ static qnnrt_result qnnrt__fill_tensor(const qnnrt_builder *b, qnnrt__build_tens
     if (code == 0) return QNNRT_OK;
     qnnrt__build_fail(b, QNNRT_E_BACKEND, "the library refuses tensor ");
     qnnrt__validate_say(b->err, body);
-    return qnnrt__build_explain(b, to_context ? "tensorCreateContextTensor"
-                                              : "tensorCreateGraphTensor", code);
-}
-
-/* Return 1 if the library has tensors that belong to a context.
-   Source: CPU 2.47 has; HTP 2.47 and 2.51 answer 0x3e8 to this question and to the call. */
-static int qnnrt__fill_has_shared(const qnnrt_backend *b)
-{
-    return b->calls->property_has_capability != NULL && b->calls->tensor_create_context != NULL &&
-           b->calls->property_has_capability(QNNRT__ABI_CONTEXT_TENSORS) == 0;
-}
-
-/* Make a shared tensor one of the context. A library that has no such tensors gets copies of its
-   data, which the model keeps unless the caller does. */
-static qnnrt_result qnnrt__fill_share(const qnnrt_builder *b, qnnrt__build_tensor *tensor,
-                                      qnnrt__build_shared **out)
-{
-    const int ref = b->backend->info.id == (uint32_t)QNNRT__ABI_BACKEND_REF;
-    qnnrt__arena *arena = &b->target->arena;
-    qnnrt__build_shared *own = (qnnrt__build_shared *)qnnrt__arena_alloc(arena, 1, sizeof(*own));
-    qnnrt_result result = QNNRT_OK;
-    if (own == NULL) return qnnrt__build_no_memory(b);
-    *own = *tensor->shared;
-    own->name = qnnrt__arena_text(arena, own->name, strlen(own->name));
-    own->data = tensor->abi.body.buffer.data;
-    if (own->name == NULL) return qnnrt__build_no_memory(b);
-    if (qnnrt__fill_has_shared(b->backend)) {
-        result = qnnrt__fill_tensor(b, tensor, 1);
-        own->id = tensor->abi.body.id;
-        own->data = NULL;
-        own->load = NULL;
-    } else if (!tensor->stays && (tensor->load == NULL || ref)) {
-        unsigned char *copy = (unsigned char *)qnnrt__arena_alloc(arena, (uint64_t)own->bytes + 63,
-                                                                  1);
-        if (copy == NULL) return qnnrt__build_no_memory(b);
-        copy += (64 - ((uintptr_t)copy & 63)) & 63;
-        if (own->data != NULL) memcpy(copy, own->data, own->bytes);
-        own->data = copy;
-        own->load = NULL;
-        if (tensor->load != NULL) result = qnnrt__fill_load(b, tensor, copy);
-    }
-    if (result != QNNRT_OK) return result;
-    own->next = (qnnrt__build_shared *)b->place->shared;
-    b->place->shared = *out = own;
-    b->place->info->shared_bytes += own->bytes;
-    return QNNRT_OK;
-}
-
-/* Give a shared tensor to the graph: the one of the context, or a copy. */
-static qnnrt_result qnnrt__fill_shared(const qnnrt_builder *b, qnnrt__build_tensor *tensor)
-{
-    const int ref = b->backend->info.id == (uint32_t)QNNRT__ABI_BACKEND_REF;
-    qnnrt__abi_tensor_body *body = &tensor->abi.body;
-    qnnrt__build_shared *own = qnnrt__build_share_of((qnnrt__build_shared *)b->place->shared,
-                                                     tensor->shared->name);
-    const int known = own != NULL;
-    qnnrt_result result = known ? QNNRT_OK : qnnrt__fill_share(b, tensor, &own);
-    if (result != QNNRT_OK) return result;
-    body->id = own->id;
-    if (own->id != 0) return QNNRT_OK;
-    tensor->load = own->load;
-    tensor->load_user = own->load_user;
-    tensor->load_bytes = own->load != NULL ? own->bytes : 0;
-    body->buffer.data = own->data;
-    body->buffer.bytes = own->data != NULL ? own->bytes : 0;
-    if (ref) body->mem_type = QNNRT__ABI_MEM_REF_IN_PLACE;
-    result = qnnrt__fill_tensor(b, tensor, 0);
-    if (result == QNNRT_OK && !ref && known) b->place->info->shared_copies += own->bytes;
-    return result;
+    return qnnrt__build_explain(b, "tensorCreateGraphTensor", code);
 }
 
 /* Give the tensors of the graph to the vendor, which copies their data. One scratch buffer takes
@@ -2462,10 +2210,8 @@ static qnnrt_result qnnrt__fill_tensors(qnnrt_builder *b)
     }
     for (i = 0; i < graph->tensor_count && result == QNNRT_OK; ++i) {
         qnnrt__build_tensor *tensor = graph->tensors[i];
-        uint64_t bytes = tensor->load_bytes;
-        if (tensor->shared == NULL || tensor->given) bytes += tensor->abi.body.buffer.bytes;
-        result = tensor->shared != NULL ? qnnrt__fill_shared(b, tensor)
-                                        : qnnrt__fill_tensor(b, tensor, 0);
+        const uint64_t bytes = tensor->load_bytes + (uint64_t)tensor->abi.body.buffer.bytes;
+        result = qnnrt__fill_tensor(b, tensor);
         if (result != QNNRT_OK || bytes == 0) continue;
         b->at.bytes += bytes;
         result = qnnrt__fill_tell(b, QNNRT_BUILD_FILL, graph->desc.name);
@@ -2485,8 +2231,7 @@ static qnnrt_result qnnrt__fill_graph(qnnrt_builder *b)
         const qnnrt__abi_op op = qnnrt__node_op(b, node);
         qnnrt__abi_code code;
         b->op = &node->op;
-        result = qnnrt__validate(backend, &op, !b->desc.no_validate && b->model == NULL,
-                                 graph->desc.name, b->err);
+        result = qnnrt__validate(backend, &op, !b->desc.no_validate, graph->desc.name, b->err);
         if (result != QNNRT_OK) return result;
         backend->mark = qnnrt__log_mark(backend->log_slot);
         code = backend->calls->graph_add_node(b->handle, op);
@@ -2579,26 +2324,19 @@ static qnnrt_result qnnrt__compose_finalize(qnnrt_builder *b, const char *name)
     return result == QNNRT_OK ? qnnrt__fill_tell(b, QNNRT_BUILD_FINALIZED, name) : result;
 }
 
-/* Make room for one more graph in the lists of the context; infos last: names point into it. */
-static qnnrt_graph_info *qnnrt__compose_grow(const qnnrt_builder *b)
+/* Make room for one more graph in the lists of the context. */
+static qnnrt_graph_info *qnnrt__compose_grow(qnnrt_builder *b)
 {
     qnnrt__context *context = b->place;
-    qnnrt_context_info *info = context->info;
-    const size_t count = info->graph_count;
-    qnnrt__arena *arena = &b->target->arena;
-    size_t *room = context->graph_room;
-    void *names = qnnrt__arena_grow(arena, (void *)context->by_name, count,
-                                    sizeof(*context->by_name), (uint64_t)count + 1, &room[0]);
-    void *handles = qnnrt__arena_grow(arena, context->graphs, count, sizeof(*context->graphs),
-                                      (uint64_t)count + 1, &room[1]);
-    qnnrt_graph_info *graphs;
-    if (names != NULL) context->by_name = (const qnnrt_graph_info **)names;
-    if (handles != NULL) context->graphs = (qnnrt__abi_handle *)handles;
-    if (names == NULL || handles == NULL) return NULL;
-    graphs = (qnnrt_graph_info *)qnnrt__arena_grow(arena, (void *)(uintptr_t)info->graphs, count,
-                                                   sizeof(*graphs), (uint64_t)count + 1, &room[2]);
-    if (graphs == NULL) return NULL;
-    info->graphs = graphs;
+    const size_t count = context->info->graph_count;
+    qnnrt__abi_handle *handles = (qnnrt__abi_handle *)qnnrt_arena_more(
+        &b->target->arena, context->graphs, count, &b->graph_room[0], sizeof(*handles));
+    qnnrt_graph_info *graphs = (qnnrt_graph_info *)qnnrt_arena_more(
+        &b->target->arena, (void *)(uintptr_t)context->info->graphs, count, &b->graph_room[1],
+        sizeof(*graphs));
+    if (handles == NULL || graphs == NULL) return NULL;
+    context->graphs = handles;
+    context->info->graphs = graphs;
     return &graphs[count];
 }
 
@@ -2707,6 +2445,9 @@ static qnnrt_result qnnrt__compose_graphs(qnnrt_builder *b, const qnnrt__build_c
                                                           : qnnrt__compose_graph(b);
         if (result != QNNRT_OK) return result;
     }
+    b->place->by_name = (const qnnrt_graph_info **)qnnrt_arena_get(
+        &b->target->arena, b->place->info->graph_count, sizeof(*b->place->by_name));
+    if (b->place->by_name == NULL) return qnnrt__build_no_memory(b);
     qnnrt__model_sort(b->place);
     return QNNRT_OK;
 }
@@ -2724,6 +2465,7 @@ static qnnrt_result qnnrt__compose_context(qnnrt_builder *b, const qnnrt__build_
     qnnrt_result result;
     qnnrt__abi_code code;
     b->graph = NULL;
+    memset(b->graph_room, 0, sizeof(b->graph_room));
     context->info = info;
     context->file.fd = -1;
     info->backend = model->info.backend;
@@ -2818,68 +2560,6 @@ static qnnrt_result qnnrt__compose_model(qnnrt_builder *b, qnnrt **out)
     return QNNRT_OK;
 }
 
-/* Ask the library about each node of each graph before it gets anything. The caller holds the
-   lock. */
-static qnnrt_result qnnrt__compose_ask(qnnrt_builder *b)
-{
-    const qnnrt__build_node *node;
-    for (b->graph = b->contexts->graphs; b->graph != NULL; b->graph = b->graph->next)
-        for (node = b->graph->nodes; node != NULL; node = node->next) {
-            const qnnrt__abi_op op = qnnrt__node_op(b, node);
-            const qnnrt_result result = qnnrt__validate(b->backend, &op, !b->desc.no_validate,
-                                                        b->graph->desc.name, b->err);
-            if (result == QNNRT_OK) continue;
-            b->op = &node->op;
-            return result;
-        }
-    return QNNRT_OK;
-}
-
-/* Make pipelines of a context's graphs from number `first` on, before those of single graphs. */
-static qnnrt_result qnnrt__compose_pipelines(qnnrt_builder *b, qnnrt *model, size_t at,
-                                             size_t first)
-{
-    const size_t joined = model->info.pipeline_count, singles = model->single_count;
-    const size_t more = model->infos[at].graph_count - first;
-    qnnrt_pipeline **list = (qnnrt_pipeline **)qnnrt__arena_grow(
-        &model->arena, model->pipelines, joined + singles, sizeof(*list),
-        (uint64_t)joined + singles + more, &model->pipeline_room);
-    qnnrt_result result = QNNRT_OK;
-    size_t i;
-    if (list == NULL) return qnnrt__build_no_memory(b);
-    model->pipelines = list;
-    model->info.pipelines = (const qnnrt_pipeline *const *)list;
-    memmove(list + joined + more, list + joined, singles * sizeof(*list));
-    for (i = 0; i < more && result == QNNRT_OK; ++i)
-        result = qnnrt__pipeline_single(model, at, &model->infos[at].graphs[first + i], NULL,
-                                        &list[joined + i], b->err);
-    if (result == QNNRT_OK) model->info.pipeline_count += more;
-    else memmove(list + joined, list + joined + more, singles * sizeof(*list));
-    return result;
-}
-
-/* Add the graphs of a builder to the context that it extends. */
-static qnnrt_result qnnrt__compose_extend(qnnrt_builder *b, qnnrt **out)
-{
-    qnnrt *model = b->target = b->model;
-    const size_t at = b->model_context, first = model->infos[at].graph_count;
-    const uint64_t began = qnnrt__os_clock_ns();
-    qnnrt_result result;
-    b->place = &model->contexts[at];
-    qnnrt__hooks_lock(&b->backend->hooks);
-    result = qnnrt__compose_ask(b);
-    if (result == QNNRT_OK) result = qnnrt__compose_graphs(b, b->contexts);
-    qnnrt__hooks_unlock(&b->backend->hooks);
-    if (result == QNNRT_OK) result = qnnrt__compose_pipelines(b, model, at, first);
-    if (result != QNNRT_OK) {
-        model->infos[at].graph_count = first;
-        qnnrt__model_sort(b->place);
-    }
-    model->infos[at].create_ns += qnnrt__os_clock_ns() - began;
-    if (result == QNNRT_OK) *out = model;
-    return result;
-}
-
 /* Open a system library that composes containers. */
 static qnnrt_result qnnrt__compose_system(const qnnrt_builder *b, qnnrt__system *system)
 {
@@ -2905,8 +2585,7 @@ static qnnrt_result qnnrt__compose_finish(qnnrt_builder *b, qnnrt **out)
     memset(&system, 0, sizeof(system));
     b->system = &system;
     if (result == QNNRT_OK && b->containers) result = qnnrt__compose_system(b, &system);
-    if (result == QNNRT_OK)
-        result = b->model != NULL ? qnnrt__compose_extend(b, out) : qnnrt__compose_model(b, out);
+    if (result == QNNRT_OK) result = qnnrt__compose_model(b, out);
     if (b->backend->unload) qnnrt__system_close(&system);
     b->system = NULL;
     return result;
@@ -2915,7 +2594,7 @@ static qnnrt_result qnnrt__compose_finish(qnnrt_builder *b, qnnrt **out)
 /* =====================================================================================
    BUILDER                                                                       >>builder
    The public functions of a builder.
-   Needs: >>os >>mem >>err >>abi >>friends >>backend >>context >>model >>validate >>build >>mix
+   Needs: >>os >>mem >>err >>abi >>friends >>backend >>context >>model >>validate >>build
           >>tensor >>node >>device >>key >>compose
    Knows nothing of: memory plans, execution
    ===================================================================================== */
@@ -2953,36 +2632,11 @@ static void qnnrt__builder_spend(qnnrt_builder *b, const char *how)
         snprintf(b->failed_graph, sizeof(b->failed_graph), "%s", b->graph->desc.name);
     qnnrt__device_free(backend, b->device);
     b->device = NULL;
-    if (b->model != NULL) qnnrt__os_count(&b->model->users, -1);
     qnnrt_arena_free(&b->arena);
     b->spent = 1;
     qnnrt__hint(&b->error, qnnrt__fail(&b->error, QNNRT_E_STATE, "this builder was %s", how),
                 "Create another one.");
     qnnrt__os_count(&backend->users, -1);
-}
-
-/* Make a builder empty. */
-static void qnnrt__builder_clear(qnnrt_builder *b)
-{
-    const size_t from = offsetof(qnnrt_builder, contexts);
-    memset((char *)(void *)b + from, 0, sizeof(*b) - from);
-    b->last = &b->contexts;
-    b->err = &b->error;
-    b->into = &b->arena;
-    qnnrt_error_clear(&b->error);
-}
-
-/* Add a context. Return NULL when out of memory. */
-static qnnrt__build_context *qnnrt__builder_add(qnnrt_builder *b)
-{
-    qnnrt__build_context *context =
-        (qnnrt__build_context *)qnnrt__build_alloc(b, 1, sizeof(*context));
-    if (context == NULL) return NULL;
-    context->last = &context->graphs;
-    *b->last = b->context = context;
-    b->last = &context->next;
-    b->context_count += 1;
-    return context;
 }
 
 QNNRT_BUILDER_API qnnrt_result qnnrt_builder_create(qnnrt_backend *backend,
@@ -3022,7 +2676,9 @@ QNNRT_BUILDER_API qnnrt_result qnnrt_builder_create(qnnrt_backend *backend,
     b->backend = backend;
     qnnrt__model_limits(&desc->limits, &b->desc.limits);
     b->arena.hooks = backend->hooks;
-    qnnrt__builder_clear(b);
+    b->last = &b->contexts;
+    b->err = &b->error;
+    b->into = &b->arena;
     b->hook.of = b;
     b->hook.call = qnnrt__build_closed;
     qnnrt__backend_list(backend, &backend->kept, &b->hook, 1);
@@ -3031,67 +2687,21 @@ QNNRT_BUILDER_API qnnrt_result qnnrt_builder_create(qnnrt_backend *backend,
     return QNNRT_OK;
 }
 
-/* Let a builder fill the context that it extends. The model must be open. */
-static qnnrt_result qnnrt__builder_enter(qnnrt_builder *b)
-{
-    const qnnrt_context_info *info = &b->model->infos[b->model_context];
-    qnnrt__build_context *context = qnnrt__builder_add(b);
-    size_t i;
-    if (context == NULL) return qnnrt__build_no_memory(b);
-    context->desc.name = info->file;
-    for (i = 0; i < info->graph_count; ++i)
-        if (!qnnrt__build_take(b, &context->names, info->graphs[i].name))
-            return qnnrt__build_no_memory(b);
-    b->device_asked = 1;                               /* the model has it */
-    b->desc.soc_model = info->soc_model;
-    b->desc.dsp_arch = info->dsp_arch;
-    return QNNRT_OK;
-}
-
-QNNRT_BUILDER_API qnnrt_result qnnrt_builder_extend(qnnrt *model, size_t context,
-                                                    const qnnrt_builder_desc *desc,
-                                                    qnnrt_builder **out, qnnrt_error *err)
-{
-    qnnrt_builder *b;
-    qnnrt_result result = qnnrt__err_begin("qnnrt_builder_extend", "model", model, out, err);
-    if (result != QNNRT_OK) return result;
-    if (context >= model->info.context_count)
-        return qnnrt__fail(err, QNNRT_E_ARG, "context %llu does not exist, the model has %u",
-                           (unsigned long long)context, (unsigned)model->info.context_count);
-    if (model->made == NULL)
-        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s was opened, not built,"
-                                            " and cannot be extended", model->infos[context].file),
-                           "Build its graphs together, or open the binary beside the new graphs.");
-    result = qnnrt_builder_create(model->infos[context].backend, desc, &b, err);
-    if (result != QNNRT_OK) return result;
-    b->extends = 1;
-    b->model = model;
-    b->model_context = context;
-    qnnrt__os_count(&model->users, 1);
-    if (qnnrt__builder_enter(b) == QNNRT_OK) {
-        *out = b;
-        return QNNRT_OK;
-    }
-    qnnrt__builder_spend(b, "not made");
-    return qnnrt__fail_memory(err, "a builder");
-}
-
 QNNRT_BUILDER_API void qnnrt_builder_context(qnnrt_builder *b, const qnnrt_context_desc *desc)
 {
     qnnrt__build_context *context;
     char name[40];
     if (!qnnrt__builder_going(b, b, "")) return;
     b->graph = NULL;
-    if (b->model != NULL) {
-        qnnrt__fail(&b->error, QNNRT_E_STATE, "this builder extends context \"%.200s\" and makes no"
-                    " other", b->context->desc.name);
-        return;
-    }
-    context = qnnrt__builder_add(b);
+    context = (qnnrt__build_context *)qnnrt__build_alloc(b, 1, sizeof(*context));
     if (context == NULL) {
         qnnrt__build_no_memory(b);
         return;
     }
+    context->last = &context->graphs;
+    *b->last = b->context = context;
+    b->last = &context->next;
+    b->context_count += 1;
     if (desc != NULL) context->desc = *desc;
     context->desc.weight_sharing = context->desc.weight_sharing != 0;
     snprintf(name, sizeof(name), "context %u", (unsigned)(b->context_count - 1));
@@ -3192,10 +2802,6 @@ QNNRT_BUILDER_API qnnrt_tensor qnnrt_builder_tensor(qnnrt_builder *b,
     if (!qnnrt__builder_going(b, desc, "qnnrt_builder_tensor") ||
         qnnrt__build_needs_graph(b, "a tensor") != QNNRT_OK) return -1;
     own = *desc;
-    if (desc->name == NULL && desc->shared) {
-        qnnrt__build_fail(b, QNNRT_E_ARG, "a shared tensor needs a name: graphs find it by that");
-        return -1;
-    }
     if ((desc->name == NULL
              ? qnnrt__build_number(b, &b->tensor_names, "t", "", b->graph->tensor_count,
                                    &b->graph->tensor_number, &own.name)
@@ -3286,38 +2892,10 @@ QNNRT_BUILDER_API void qnnrt_builder_destroy(qnnrt_builder *builder)
     if (builder != NULL && !builder->spent) qnnrt__builder_spend(builder, "destroyed");
 }
 
-QNNRT_BUILDER_API qnnrt_result qnnrt_builder_reset(qnnrt_builder *b, qnnrt_error *err)
-{
-    qnnrt_error_clear(err);
-    if (b == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_builder_reset: builder is NULL");
-    if (b->backend->backend == NULL) return qnnrt__backend_lost(b->backend->path, err);
-    if (b->spent && b->extends) {
-        int open;
-        qnnrt__os_lock(&b->backend->lists_lock);       /* the model may be closed meanwhile */
-        open = b->model != NULL;
-        if (open) qnnrt__os_count(&b->model->users, 1);
-        qnnrt__os_unlock(&b->backend->lists_lock);
-        if (!open)
-            return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "the model that this builder"
-                                                " extended was closed"), "Create another one.");
-    }
-    if (b->spent) {
-        qnnrt__os_count(&b->backend->users, 1);
-        b->device_asked = 0;
-    }
-    qnnrt_arena_free(&b->arena);
-    b->spent = 0;
-    b->failed_node[0] = b->failed_graph[0] = '\0';
-    qnnrt__builder_clear(b);
-    if (!b->extends || qnnrt__builder_enter(b) == QNNRT_OK) return QNNRT_OK;
-    qnnrt__builder_spend(b, "not reset");
-    return qnnrt__fail_memory(err, "a builder");
-}
-
 QNNRT_BUILDER_API qnnrt_result qnnrt_builder_key(qnnrt_builder *builder, uint64_t key[2],
                                                  qnnrt_error *err)
 {
-    qnnrt__mix own;
+    qnnrt__key own;
     qnnrt_error_clear(err);
     if (key != NULL) key[0] = key[1] = 0;
     if (builder == NULL || key == NULL)

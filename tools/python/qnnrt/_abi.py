@@ -618,8 +618,6 @@ qnnrt_context_info._fields_ = [
     ('handle', c_void_p),
     ('creates', c_uint32),
     ('backend', c_void_p),
-    ('shared_bytes', c_uint64),
-    ('shared_copies', c_uint64),
 ]
 qnnrt_backend_desc._fields_ = [
     ('path', c_char_p),
