@@ -82,7 +82,7 @@
            qnnrt_ir_run(ir, &desc, inputs, outputs, &err);
 
    ROOMS (search for the tag)
-       >>config >>arena >>symbol >>dtype >>attr                                     the floor
+       >>config >>symbol >>dtype >>attr                                     the floor
        >>shape >>shape_math >>shape_view >>shape_net >>shape_make >>ops             operators
        >>graph >>find >>check >>number >>text >>parse >>document >>resolve          graphs
        >>wide >>eval_math >>eval_move >>gemm >>eval_net >>eval >>fold >>public      values
@@ -665,8 +665,7 @@ extern "C" {
    ===================================================================================== */
 
 /* With AddressSanitizer, or with QNNRT_IR_DEBUG, the evaluator aborts where it would leave a
-   tensor: every place follows from shapes that were checked, so this finds a wrong check. And each
-   object of an arena is an allocation of its own, so that no slack hides an overrun. */
+   tensor: every place follows from shapes that were checked, so this finds a wrong check. */
 #if defined(__SANITIZE_ADDRESS__) && !defined(QNNRT_IR_DEBUG)
 #define QNNRT_IR_DEBUG
 #elif defined(__has_feature)
@@ -687,6 +686,25 @@ extern "C" {
 static qnnrt_result qnnrt_ir__fail_memory(qnnrt_error *err)
 {
     return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory for a graph");
+}
+
+/* Fail because an arena did. */
+static qnnrt_result qnnrt_ir__fail_arena(qnnrt_error *err, qnnrt_result failed)
+{
+    if (failed != QNNRT_E_LIMIT) return qnnrt_ir__fail_memory(err);
+    return qnnrt_error_set(err, failed, "the graph needs more memory than "
+                           "qnnrt_ir_desc.memory_bytes allows");
+}
+
+/* Begin an arena with the hooks and limits of another one. */
+static qnnrt_arena qnnrt_ir__arena_like(const qnnrt_arena *other)
+{
+    qnnrt_arena arena;
+    memset(&arena, 0, sizeof(arena));
+    arena.hooks = other->hooks;
+    arena.limit = other->limit;
+    arena.chunk = other->chunk;
+    return arena;
 }
 
 /* Bring a number of the file into the range in which sums of a few of them are exact. */
@@ -729,109 +747,9 @@ static int qnnrt_ir__count(uint32_t rank, const int64_t *dims, uint64_t *count)
 }
 
 /* =====================================================================================
-   ARENA                                                                          >>arena
-   Memory that is freed as a whole.
-   Needs: nothing     Knows nothing of: what it holds
-   ===================================================================================== */
-
-typedef struct qnnrt_ir__block {
-    struct qnnrt_ir__block *next;
-    size_t                  used, size;      /* of the bytes after this struct */
-} qnnrt_ir__block;
-
-typedef struct qnnrt_ir__arena {
-    qnnrt_hooks      hooks;
-    qnnrt_ir__block *blocks;                 /* the first one is in use */
-    uint64_t         bytes, most;            /* of all blocks */
-    int              failed;                 /* 1: out of memory; 2: over the limit */
-} qnnrt_ir__arena;
-
-#ifndef QNNRT_IR_DEBUG
-enum { QNNRT_IR__ALIGN = 16, QNNRT_IR__BLOCK = 65536 };
-#else
-enum { QNNRT_IR__ALIGN = 1, QNNRT_IR__BLOCK = 0 };
-#endif
-enum { QNNRT_IR__HEAD = (sizeof(qnnrt_ir__block) + 15) / 16 * 16 };
-
-static void *qnnrt_ir__memory_get(const qnnrt_hooks *hooks, size_t bytes)
-{
-    return hooks->alloc != NULL ? hooks->alloc(hooks->alloc_user, bytes) : malloc(bytes);
-}
-
-static void qnnrt_ir__memory_free(const qnnrt_hooks *hooks, void *data)
-{
-    if (hooks->free != NULL) hooks->free(hooks->alloc_user, data);
-    else free(data);
-}
-
-/* Allocate zeroed memory, aligned to 16 bytes. Return NULL when out of memory or over the limit. */
-static void *qnnrt_ir__arena_get(qnnrt_ir__arena *arena, uint64_t count, size_t size)
-{
-    qnnrt_ir__block *block = arena->blocks;
-    size_t bytes, whole;
-    char *data;
-    if (size != 0 && count > (uint64_t)SIZE_MAX / 4 / size) { arena->failed = 2; return NULL; }
-    bytes = ((size_t)count * size + QNNRT_IR__ALIGN - 1) / QNNRT_IR__ALIGN * QNNRT_IR__ALIGN;
-    if (block == NULL || bytes > block->size - block->used) {
-        whole = bytes > QNNRT_IR__BLOCK / 4 ? bytes : (size_t)QNNRT_IR__BLOCK;
-        if (arena->most - arena->bytes < whole) { arena->failed = 2; return NULL; }
-        whole += QNNRT_IR__HEAD;
-        block = (qnnrt_ir__block *)qnnrt_ir__memory_get(&arena->hooks, whole);
-        if (block == NULL) { arena->failed = 1; return NULL; }
-        block->size = whole - QNNRT_IR__HEAD;
-        block->used = 0;
-        arena->bytes += block->size;
-        /* A large block is full at once: the one in use stays in front. */
-        if (arena->blocks != NULL && block->size == bytes) {
-            block->next = arena->blocks->next;
-            arena->blocks->next = block;
-        } else {
-            block->next = arena->blocks;
-            arena->blocks = block;
-        }
-    }
-    data = (char *)block + QNNRT_IR__HEAD + block->used;
-    block->used += bytes;
-    memset(data, 0, bytes);
-    return data;
-}
-
-static void qnnrt_ir__arena_free(qnnrt_ir__arena *arena)
-{
-    while (arena->blocks != NULL) {
-        qnnrt_ir__block *block = arena->blocks;
-        arena->blocks = block->next;
-        qnnrt_ir__memory_free(&arena->hooks, block);
-    }
-    arena->bytes = 0;
-}
-
-static char *qnnrt_ir__arena_text(qnnrt_ir__arena *arena, const char *text, size_t bytes)
-{
-    char *copy = (char *)qnnrt_ir__arena_get(arena, (uint64_t)bytes + 1, 1);
-    if (copy != NULL && bytes > 0) memcpy(copy, text, bytes);
-    return copy;
-}
-
-/* Make room for one more element of an array that grows. Return the array, NULL when out of
-   memory. */
-static void *qnnrt_ir__arena_more(qnnrt_ir__arena *arena, void *array, size_t count, size_t *room,
-                                  size_t size)
-{
-    void *larger;
-    const size_t next = *room == 0 ? 8 : 2 * *room;
-    if (count < *room) return array;
-    larger = qnnrt_ir__arena_get(arena, next, size);
-    if (larger == NULL) return NULL;
-    if (count > 0) memcpy(larger, array, count * size);
-    *room = next;
-    return larger;
-}
-
-/* =====================================================================================
    SYMBOL                                                                        >>symbol
    The names of a graph, each stored once, in a trie over their hashes.
-   Needs: >>arena     Knows nothing of: shapes
+   Needs: nothing     Knows nothing of: shapes
    ===================================================================================== */
 
 /* A tensor as the file states it. */
@@ -861,7 +779,7 @@ typedef struct qnnrt_ir__symbol {
 } qnnrt_ir__symbol;
 
 /* Return the symbol of a text, NULL when out of memory; or, if `make` is 0, when there is none. */
-static qnnrt_ir__symbol *qnnrt_ir__symbol_get(qnnrt_ir__arena *arena, qnnrt_ir__symbol **root,
+static qnnrt_ir__symbol *qnnrt_ir__symbol_get(qnnrt_arena *arena, qnnrt_ir__symbol **root,
                                               const char *text, size_t bytes, int make)
 {
     qnnrt_ir__symbol **at = root, *symbol;
@@ -878,9 +796,9 @@ static qnnrt_ir__symbol *qnnrt_ir__symbol_get(qnnrt_ir__arena *arena, qnnrt_ir__
         at = &symbol->child[bits >> 62];
     }
     if (!make) return NULL;
-    symbol = (qnnrt_ir__symbol *)qnnrt_ir__arena_get(arena, 1, sizeof(*symbol));
+    symbol = (qnnrt_ir__symbol *)qnnrt_arena_get(arena, 1, sizeof(*symbol));
     if (symbol == NULL) return NULL;
-    symbol->text = qnnrt_ir__arena_text(arena, text, bytes);
+    symbol->text = qnnrt_arena_text(arena, text, bytes);
     if (symbol->text == NULL) return NULL;
     symbol->bytes = bytes;
     symbol->hash = hash;
@@ -934,6 +852,23 @@ static qnnrt_dtype qnnrt_ir__dtype_parse(const char *name, size_t bytes)
     return QNNRT_DTYPE_UNDEFINED;
 }
 
+QNNRT_IR_API const char *qnnrt_ir_dtype_name(qnnrt_dtype dtype)
+{
+    const int row = qnnrt_ir__dtype_row(dtype);
+    return row < 0 ? "?" : qnnrt_ir__dtypes[row].name;
+}
+
+QNNRT_IR_API qnnrt_dtype qnnrt_ir_dtype_from(const char *name)
+{
+    return name != NULL ? qnnrt_ir__dtype_parse(name, strlen(name)) : QNNRT_DTYPE_UNDEFINED;
+}
+
+QNNRT_IR_API size_t qnnrt_ir_dtype_bytes(qnnrt_dtype dtype)
+{
+    const int row = qnnrt_ir__dtype_row(dtype);
+    return row < 0 ? 0 : (size_t)qnnrt_ir__dtypes[row].bytes;
+}
+
 /* Return the dtype that can hold both. UNDEFINED stands for no operand. */
 static qnnrt_dtype qnnrt_ir__dtype_join(qnnrt_dtype a, qnnrt_dtype b)
 {
@@ -960,8 +895,7 @@ static qnnrt_dtype qnnrt_ir__dtype_weak(qnnrt_dtype strong, qnnrt_dtype weak)
    Needs: >>config >>dtype     Knows nothing of: what an operator computes
    ===================================================================================== */
 
-/* Return input i of a node, NULL if it is absent. */
-static qnnrt_ir_value *qnnrt_ir__attr_input(const qnnrt_ir_node *node, size_t i)
+QNNRT_IR_API qnnrt_ir_value *qnnrt_ir_input(const qnnrt_ir_node *node, size_t i)
 {
     return i < node->input_count ? node->inputs[i] : NULL;
 }
@@ -1028,7 +962,7 @@ static int qnnrt_ir__attr_absent(const qnnrt_ir_attr *attr)
            (attr->kind == QNNRT_IR_TEXT && strcmp(attr->text, "None") == 0);
 }
 
-static const qnnrt_ir_attr *qnnrt_ir__attr_get(const qnnrt_ir_node *node, const char *name)
+QNNRT_IR_API const qnnrt_ir_attr *qnnrt_ir_attr_find(const qnnrt_ir_node *node, const char *name)
 {
     size_t i;
     for (i = 0; i < node->attr_count; ++i)
@@ -1039,7 +973,7 @@ static const qnnrt_ir_attr *qnnrt_ir__attr_get(const qnnrt_ir_node *node, const 
 /* Return true if an argument is written down and not null. */
 static int qnnrt_ir__attr_has(const qnnrt_ir_node *node, const char *name)
 {
-    return !qnnrt_ir__attr_absent(qnnrt_ir__attr_get(node, name));
+    return !qnnrt_ir__attr_absent(qnnrt_ir_attr_find(node, name));
 }
 
 /* Convert a float to an integer, toward 0; what does not fit becomes the end of the range. */
@@ -1052,7 +986,7 @@ static int64_t qnnrt_ir__attr_whole(double f)
 static void qnnrt_ir__attr_number(const qnnrt_ir_node *node, const char *name, int64_t *i,
                                   double *f)
 {
-    const qnnrt_ir_attr *attr = qnnrt_ir__attr_get(node, name);
+    const qnnrt_ir_attr *attr = qnnrt_ir_attr_find(node, name);
     qnnrt_ir__arg arg;
     int64_t default_i;
     double default_f;
@@ -1073,24 +1007,24 @@ static void qnnrt_ir__attr_number(const qnnrt_ir_node *node, const char *name, i
     }
 }
 
-static int64_t qnnrt_ir__attr_int(const qnnrt_ir_node *node, const char *name, int64_t otherwise)
+QNNRT_IR_API int64_t qnnrt_ir_int(const qnnrt_ir_node *node, const char *name, int64_t otherwise)
 {
     double f;
     qnnrt_ir__attr_number(node, name, &otherwise, &f);
     return otherwise;
 }
 
-static double qnnrt_ir__attr_float(const qnnrt_ir_node *node, const char *name, double otherwise)
+QNNRT_IR_API double qnnrt_ir_float(const qnnrt_ir_node *node, const char *name, double otherwise)
 {
     int64_t i;
     qnnrt_ir__attr_number(node, name, &i, &otherwise);
     return otherwise;
 }
 
-static size_t qnnrt_ir__attr_ints(const qnnrt_ir_node *node, const char *name,
+QNNRT_IR_API size_t qnnrt_ir_ints(const qnnrt_ir_node *node, const char *name,
                                   int64_t out[QNNRT_IR_RANK])
 {
-    const qnnrt_ir_attr *attr = qnnrt_ir__attr_get(node, name);
+    const qnnrt_ir_attr *attr = qnnrt_ir_attr_find(node, name);
     qnnrt_ir__arg arg;
     size_t i;
     double f;
@@ -1103,21 +1037,21 @@ static size_t qnnrt_ir__attr_ints(const qnnrt_ir_node *node, const char *name,
     return attr->count;
 }
 
-static int qnnrt_ir__attr_each(const qnnrt_ir_node *node, const char *name, size_t count,
+QNNRT_IR_API int qnnrt_ir_each(const qnnrt_ir_node *node, const char *name, size_t count,
                                int64_t *out)
 {
     int64_t list[QNNRT_IR_RANK];
-    const size_t given = qnnrt_ir__attr_ints(node, name, list);
+    const size_t given = qnnrt_ir_ints(node, name, list);
     size_t i;
     if (count > QNNRT_IR_RANK || (given != count && given != 1)) return 0;
     for (i = 0; i < count; ++i) out[i] = qnnrt_ir__near(list[given == 1 ? 0 : i]);
     return 1;
 }
 
-static qnnrt_dtype qnnrt_ir__attr_dtype(const qnnrt_ir_node *node, const char *name,
+QNNRT_IR_API qnnrt_dtype qnnrt_ir_dtype(const qnnrt_ir_node *node, const char *name,
                                         qnnrt_dtype otherwise)
 {
-    const qnnrt_ir_attr *attr = qnnrt_ir__attr_get(node, name);
+    const qnnrt_ir_attr *attr = qnnrt_ir_attr_find(node, name);
     if (qnnrt_ir__attr_absent(attr)) return otherwise;
     return attr->kind == QNNRT_IR_TEXT ? qnnrt_ir__dtype_parse(attr->text, strlen(attr->text))
                                        : QNNRT_DTYPE_UNDEFINED;
@@ -1126,7 +1060,7 @@ static qnnrt_dtype qnnrt_ir__attr_dtype(const qnnrt_ir_node *node, const char *n
 /* Return the dtype of a number argument as an operand. */
 static qnnrt_dtype qnnrt_ir__attr_scalar(const qnnrt_ir_node *node, const char *name)
 {
-    const qnnrt_ir_attr *attr = qnnrt_ir__attr_get(node, name);
+    const qnnrt_ir_attr *attr = qnnrt_ir_attr_find(node, name);
     if (qnnrt_ir__attr_absent(attr)) return QNNRT_DTYPE_UNDEFINED;
     return attr->kind == QNNRT_IR_FLOAT ? QNNRT_DTYPE_F32 :
            attr->kind == QNNRT_IR_INT ? QNNRT_DTYPE_I64 :
@@ -1163,12 +1097,6 @@ static int qnnrt_ir__shape_fail(qnnrt_ir__shape *s, qnnrt_result code, const cha
     vsnprintf(s->why, sizeof s->why, format, args);
     va_end(args);
     return 0;
-}
-
-/* Return input i, NULL if it is absent. */
-static const qnnrt_ir_value *qnnrt_ir__shape_in(const qnnrt_ir__shape *s, size_t i)
-{
-    return qnnrt_ir__attr_input(s->node, i);
 }
 
 /* Take the shape and dtype of a value. */
@@ -1208,14 +1136,14 @@ static int qnnrt_ir__shape_wrap(qnnrt_ir__shape *s, const char *name, int64_t di
 
 static int qnnrt_ir__shape_axis(qnnrt_ir__shape *s, const char *name, uint32_t rank, uint32_t *out)
 {
-    return qnnrt_ir__shape_wrap(s, name, qnnrt_ir__attr_int(s->node, name, 0), rank, out);
+    return qnnrt_ir__shape_wrap(s, name, qnnrt_ir_int(s->node, name, 0), rank, out);
 }
 
 /* Get a list of dimensions as a set of bits; an absent or empty list is all of them. */
 static int qnnrt_ir__shape_axes(qnnrt_ir__shape *s, const char *name, uint32_t rank, uint32_t *bits)
 {
     int64_t list[QNNRT_IR_RANK];
-    const size_t count = qnnrt_ir__attr_ints(s->node, name, list);
+    const size_t count = qnnrt_ir_ints(s->node, name, list);
     size_t i;
     uint32_t axis;
     *bits = count == 0 ? ((uint32_t)1 << rank) - 1 : 0;
@@ -1273,7 +1201,7 @@ static qnnrt_dtype qnnrt_ir__shape_join(const qnnrt_ir__shape *s, size_t from, s
     qnnrt_dtype strong = QNNRT_DTYPE_UNDEFINED, weak = QNNRT_DTYPE_UNDEFINED;
     size_t i;
     for (i = from; i < to; ++i) {
-        const qnnrt_ir_value *x = qnnrt_ir__shape_in(s, i);
+        const qnnrt_ir_value *x = qnnrt_ir_input(s->node, i);
         if (x == NULL) continue;
         if (x->rank > 0) strong = qnnrt_ir__dtype_join(strong, x->dtype);
         else weak = qnnrt_ir__dtype_join(weak, x->dtype);
@@ -1295,7 +1223,7 @@ static int qnnrt_ir__shape_rank(qnnrt_ir__shape *s, size_t i, uint32_t least, ui
 /* Require input i, if present, to be [size]. */
 static int qnnrt_ir__shape_vector(qnnrt_ir__shape *s, size_t i, int64_t size)
 {
-    const qnnrt_ir_value *x = qnnrt_ir__shape_in(s, i);
+    const qnnrt_ir_value *x = qnnrt_ir_input(s->node, i);
     char a[200];
     if (x == NULL || (x->rank == 1 && x->dims[0] == size)) return 1;
     return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "input %u is %s, expected [%lld]", (unsigned)i,
@@ -1320,8 +1248,8 @@ static int qnnrt_ir__shape_indices(qnnrt_ir__shape *s, const qnnrt_ir_value *x)
 /* Set the dtype that a dtype argument names, or another one. */
 static int qnnrt_ir__shape_dtype(qnnrt_ir__shape *s, qnnrt_dtype otherwise)
 {
-    const qnnrt_ir_attr *attr = qnnrt_ir__attr_get(s->node, "dtype");
-    s->dtype = qnnrt_ir__attr_dtype(s->node, "dtype", otherwise);
+    const qnnrt_ir_attr *attr = qnnrt_ir_attr_find(s->node, "dtype");
+    s->dtype = qnnrt_ir_dtype(s->node, "dtype", otherwise);
     if (s->dtype != QNNRT_DTYPE_UNDEFINED || otherwise == QNNRT_DTYPE_UNDEFINED) return 1;
     return qnnrt_ir__shape_fail(s, QNNRT_E_UNSUPPORTED, "dtype is \"%.100s\"",
                                 attr->kind == QNNRT_IR_TEXT ? attr->text : "not a text");
@@ -1375,7 +1303,7 @@ static int qnnrt_ir__shape_test(qnnrt_ir__shape *s)
 static int qnnrt_ir__shape_binary(qnnrt_ir__shape *s)
 {
     static const char *const numbers[] = { "other", "exponent", "self" };
-    const qnnrt_ir_value *b = qnnrt_ir__shape_in(s, 1);
+    const qnnrt_ir_value *b = qnnrt_ir_input(s->node, 1);
     const char *number = "";
     size_t i;
     for (i = 0; i < 3; ++i) if (qnnrt_ir__attr_has(s->node, numbers[i])) number = numbers[i];
@@ -1461,7 +1389,7 @@ static int qnnrt_ir__shape_where(qnnrt_ir__shape *s)
 static int qnnrt_ir__shape_mask(qnnrt_ir__shape *s)
 {
     const qnnrt_ir_value *x = s->node->inputs[0], *mask = s->node->inputs[1];
-    const qnnrt_ir_value *value = qnnrt_ir__shape_in(s, 2);
+    const qnnrt_ir_value *value = qnnrt_ir_input(s->node, 2);
     if (mask->dtype != QNNRT_DTYPE_BOOL8)
         return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "the mask is %s, expected bool",
                                     qnnrt_dtype_name(mask->dtype));
@@ -1489,7 +1417,7 @@ static int qnnrt_ir__shape_reduce(qnnrt_ir__shape *s)
     uint32_t bits;
     qnnrt_ir__shape_same(s);
     if (!qnnrt_ir__shape_axes(s, "dim", s->rank, &bits)) return 0;
-    qnnrt_ir__shape_drop(s, bits, qnnrt_ir__attr_int(s->node, "keepdim", 0) != 0);
+    qnnrt_ir__shape_drop(s, bits, qnnrt_ir_int(s->node, "keepdim", 0) != 0);
     return qnnrt_ir__shape_dtype(s, s->dtype);
 }
 
@@ -1534,7 +1462,7 @@ static int qnnrt_ir__shape_extreme(qnnrt_ir__shape *s)
 
 static int qnnrt_ir__shape_topk(qnnrt_ir__shape *s)
 {
-    const int64_t k = qnnrt_ir__attr_int(s->node, "k", 0);
+    const int64_t k = qnnrt_ir_int(s->node, "k", 0);
     uint32_t axis;
     if (!qnnrt_ir__shape_same(s) || !qnnrt_ir__shape_axis(s, "dim", s->rank, &axis)) return 0;
     if (k < 0 || k > (s->rank == 0 ? 1 : s->dims[axis]))
@@ -1619,7 +1547,7 @@ static int qnnrt_ir__shape_view(qnnrt_ir__shape *s)
     const qnnrt_ir_value *x = s->node->inputs[0];
     const char *const name = qnnrt_ir__attr_has(s->node, "shape") ? "shape" : "size";
     int64_t list[QNNRT_IR_RANK];
-    const size_t rank = qnnrt_ir__attr_ints(s->node, name, list);
+    const size_t rank = qnnrt_ir_ints(s->node, name, list);
     uint64_t known = 1, count;
     size_t i, open = QNNRT_IR_RANK;
     char a[200], b[100];
@@ -1665,7 +1593,7 @@ static int qnnrt_ir__shape_expand(qnnrt_ir__shape *s)
 {
     const qnnrt_ir_value *x = s->node->inputs[0];
     int64_t list[QNNRT_IR_RANK];
-    const size_t rank = qnnrt_ir__attr_ints(s->node, "size", list);
+    const size_t rank = qnnrt_ir_ints(s->node, "size", list);
     uint64_t count;
     size_t i;
     char a[200];
@@ -1709,7 +1637,7 @@ static int qnnrt_ir__shape_flatten(qnnrt_ir__shape *s)
 static int qnnrt_ir__shape_unflatten(qnnrt_ir__shape *s)
 {
     int64_t list[QNNRT_IR_RANK], after[QNNRT_IR_RANK], known = 1;
-    const size_t count = qnnrt_ir__attr_ints(s->node, "sizes", list);
+    const size_t count = qnnrt_ir_ints(s->node, "sizes", list);
     size_t i, open = QNNRT_IR_RANK;
     uint32_t axis, rest;
     qnnrt_ir__shape_same(s);
@@ -1766,7 +1694,7 @@ static int qnnrt_ir__shape_permute(qnnrt_ir__shape *s)
 {
     const qnnrt_ir_value *x = s->node->inputs[0];
     int64_t list[QNNRT_IR_RANK];
-    const size_t count = qnnrt_ir__attr_ints(s->node, "dims", list);
+    const size_t count = qnnrt_ir_ints(s->node, "dims", list);
     uint32_t i, bits, axis;
     if (count != x->rank)
         return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "dims has %u numbers, expected %u",
@@ -1815,9 +1743,9 @@ static int qnnrt_ir__shape_slice(qnnrt_ir__shape *s)
     if (!qnnrt_ir__shape_rank(s, 0, 1, QNNRT_IR_RANK)) return 0;
     if (!qnnrt_ir__shape_axis(s, "dim", s->rank, &axis)) return 0;
     size = s->dims[axis];
-    begin = qnnrt_ir__near(qnnrt_ir__attr_int(s->node, "start", 0));
-    end = qnnrt_ir__near(qnnrt_ir__attr_int(s->node, "end", INT64_MAX));
-    step = qnnrt_ir__attr_int(s->node, "step", 1);
+    begin = qnnrt_ir__near(qnnrt_ir_int(s->node, "start", 0));
+    end = qnnrt_ir__near(qnnrt_ir_int(s->node, "end", INT64_MAX));
+    step = qnnrt_ir_int(s->node, "step", 1);
     if (step < 1) return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "step is %lld", (long long)step);
     if (begin < 0) begin += size;
     if (end < 0) end += size;
@@ -1849,8 +1777,8 @@ static int qnnrt_ir__shape_narrow(qnnrt_ir__shape *s)
     qnnrt_ir__shape_same(s);
     if (!qnnrt_ir__shape_rank(s, 0, 1, QNNRT_IR_RANK)) return 0;
     if (!qnnrt_ir__shape_axis(s, "dim", s->rank, &axis)) return 0;
-    begin = qnnrt_ir__near(qnnrt_ir__attr_int(s->node, "start", 0));
-    length = qnnrt_ir__near(qnnrt_ir__attr_int(s->node, "length", 0));
+    begin = qnnrt_ir__near(qnnrt_ir_int(s->node, "start", 0));
+    length = qnnrt_ir__near(qnnrt_ir_int(s->node, "length", 0));
     if (begin < 0) begin += s->dims[axis];
     if (begin < 0 || length < 0 || begin + length > s->dims[axis])
         return qnnrt_ir__shape_fail(s, QNNRT_E_ARG,
@@ -1862,7 +1790,7 @@ static int qnnrt_ir__shape_narrow(qnnrt_ir__shape *s)
 
 static int qnnrt_ir__shape_select(qnnrt_ir__shape *s)
 {
-    const int64_t index = qnnrt_ir__attr_int(s->node, "index", 0);
+    const int64_t index = qnnrt_ir_int(s->node, "index", 0);
     uint32_t axis;
     qnnrt_ir__shape_same(s);
     if (!qnnrt_ir__shape_rank(s, 0, 1, QNNRT_IR_RANK)) return 0;
@@ -1914,7 +1842,7 @@ static int qnnrt_ir__shape_cat(qnnrt_ir__shape *s)
    does not say which one a single input is: it counts as the one before. */
 static int qnnrt_ir__shape_diff(qnnrt_ir__shape *s)
 {
-    const int64_t n = qnnrt_ir__attr_int(s->node, "n", 1);
+    const int64_t n = qnnrt_ir_int(s->node, "n", 1);
     uint32_t axis, i;
     size_t k;
     if (!qnnrt_ir__shape_rank(s, 0, 1, QNNRT_IR_RANK)) return 0;
@@ -1922,7 +1850,7 @@ static int qnnrt_ir__shape_diff(qnnrt_ir__shape *s)
     if (!qnnrt_ir__shape_axis(s, "dim", s->rank, &axis)) return 0;
     if (n != 1) return qnnrt_ir__shape_fail(s, QNNRT_E_UNSUPPORTED, "n is %lld", (long long)n);
     for (k = 1; k < s->node->input_count; ++k) {
-        const qnnrt_ir_value *x = qnnrt_ir__shape_in(s, k);
+        const qnnrt_ir_value *x = qnnrt_ir_input(s->node, k);
         if (x == NULL) continue;
         for (i = 0; i < s->rank && x->rank == s->rank; ++i)
             if (i != axis && x->dims[i] != s->dims[i]) break;
@@ -1971,7 +1899,7 @@ static int qnnrt_ir__shape_pieces(qnnrt_ir__shape *s, uint32_t axis, int64_t siz
 
 static int qnnrt_ir__shape_split(qnnrt_ir__shape *s)
 {
-    const int64_t size = qnnrt_ir__attr_int(s->node, "split_size", 0);
+    const int64_t size = qnnrt_ir_int(s->node, "split_size", 0);
     uint32_t axis;
     qnnrt_ir__shape_same(s);
     if (!qnnrt_ir__shape_rank(s, 0, 1, QNNRT_IR_RANK)) return 0;
@@ -1983,7 +1911,7 @@ static int qnnrt_ir__shape_split(qnnrt_ir__shape *s)
 
 static int qnnrt_ir__shape_chunk(qnnrt_ir__shape *s)
 {
-    const int64_t chunks = qnnrt_ir__attr_int(s->node, "chunks", 0);
+    const int64_t chunks = qnnrt_ir_int(s->node, "chunks", 0);
     uint32_t axis;
     qnnrt_ir__shape_same(s);
     if (!qnnrt_ir__shape_rank(s, 0, 1, QNNRT_IR_RANK)) return 0;
@@ -1996,11 +1924,11 @@ static int qnnrt_ir__shape_chunk(qnnrt_ir__shape *s)
 
 static int qnnrt_ir__shape_split_sizes(qnnrt_ir__shape *s)
 {
-    const qnnrt_ir_attr *sizes = qnnrt_ir__attr_get(s->node, "split_sizes");
+    const qnnrt_ir_attr *sizes = qnnrt_ir_attr_find(s->node, "split_sizes");
     int64_t sum = 0;
     uint32_t axis;
     size_t i;
-    if (sizes == NULL) sizes = qnnrt_ir__attr_get(s->node, "split_size");
+    if (sizes == NULL) sizes = qnnrt_ir_attr_find(s->node, "split_size");
     qnnrt_ir__shape_same(s);
     if (!qnnrt_ir__shape_rank(s, 0, 1, QNNRT_IR_RANK)) return 0;
     if (!qnnrt_ir__shape_axis(s, "dim", s->rank, &axis)) return 0;
@@ -2035,7 +1963,7 @@ static int qnnrt_ir__shape_repeat(qnnrt_ir__shape *s)
 {
     const qnnrt_ir_value *x = s->node->inputs[0];
     int64_t list[QNNRT_IR_RANK];
-    const size_t rank = qnnrt_ir__attr_ints(s->node, "repeats", list);
+    const size_t rank = qnnrt_ir_ints(s->node, "repeats", list);
     size_t i;
     if (rank > QNNRT_IR_RANK || rank < x->rank)
         return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "repeats has %u numbers, the input has %u",
@@ -2055,7 +1983,7 @@ static int qnnrt_ir__shape_repeat(qnnrt_ir__shape *s)
 static int qnnrt_ir__shape_pad(qnnrt_ir__shape *s)
 {
     int64_t list[QNNRT_IR_RANK * 2];
-    const qnnrt_ir_attr *pad = qnnrt_ir__attr_get(s->node, "pad");
+    const qnnrt_ir_attr *pad = qnnrt_ir_attr_find(s->node, "pad");
     size_t i;
     qnnrt_ir__shape_same(s);
     if (pad == NULL || pad->kind != QNNRT_IR_INTS || pad->count % 2 != 0 ||
@@ -2075,7 +2003,7 @@ static int qnnrt_ir__shape_pad(qnnrt_ir__shape *s)
 static int qnnrt_ir__shape_interleave(qnnrt_ir__shape *s)
 {
     const qnnrt_ir_value *x = s->node->inputs[0];
-    const int64_t repeats = qnnrt_ir__attr_int(s->node, "repeats", 0);
+    const int64_t repeats = qnnrt_ir_int(s->node, "repeats", 0);
     uint32_t axis = 0;
     qnnrt_ir__shape_same(s);
     if (repeats < 0) return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "repeats is negative");
@@ -2093,8 +2021,8 @@ static int qnnrt_ir__shape_interleave(qnnrt_ir__shape *s)
 static int qnnrt_ir__shape_turned(qnnrt_ir__shape *s)
 {
     int64_t list[QNNRT_IR_RANK], shifts[QNNRT_IR_RANK];
-    const size_t count = qnnrt_ir__attr_ints(s->node, "dims", list);
-    const size_t shifted = qnnrt_ir__attr_ints(s->node, "shifts", shifts);
+    const size_t count = qnnrt_ir_ints(s->node, "dims", list);
+    const size_t shifted = qnnrt_ir_ints(s->node, "shifts", shifts);
     const int rolls = qnnrt_ir__attr_has(s->node, "shifts");
     uint32_t axis;
     size_t i;
@@ -2141,7 +2069,7 @@ static int qnnrt_ir__shape_matmul(qnnrt_ir__shape *s)
 {
     const qnnrt_ir_value *a = s->node->inputs[0], *b = s->node->inputs[1];
     const uint32_t ra = a->rank, rb = b->rank;
-    const uint32_t turned = rb > 1 && qnnrt_ir__attr_int(s->node, "transpose_b", 0) != 0;
+    const uint32_t turned = rb > 1 && qnnrt_ir_int(s->node, "transpose_b", 0) != 0;
     if (!qnnrt_ir__shape_rank(s, 0, 1, QNNRT_IR_RANK) ||
         !qnnrt_ir__shape_rank(s, 1, 1, QNNRT_IR_RANK))
         return 0;
@@ -2164,7 +2092,7 @@ static int qnnrt_ir__shape_linear(qnnrt_ir__shape *s)
         return 0;
     if (!qnnrt_ir__shape_inner(s, x->dims[x->rank - 1], w->dims[w->rank - 1])) return 0;
     if (w->rank == 1) {                                  /* PyTorch's bias is then a scalar */
-        const qnnrt_ir_value *bias = qnnrt_ir__shape_in(s, 2);
+        const qnnrt_ir_value *bias = qnnrt_ir_input(s->node, 2);
         --s->rank;
         return (bias != NULL && bias->rank == 0) || qnnrt_ir__shape_vector(s, 2, 1);
     }
@@ -2205,12 +2133,12 @@ typedef struct qnnrt_ir__window {
 static int qnnrt_ir__shape_window(qnnrt_ir__shape *s, uint32_t n, qnnrt_ir__window *w)
 {
     uint32_t i;
-    if (!qnnrt_ir__attr_each(s->node, "stride", n, w->stride))
+    if (!qnnrt_ir_each(s->node, "stride", n, w->stride))
         for (i = 0; i < n; ++i) w->stride[i] = w->kernel[i];
-    if (!qnnrt_ir__attr_each(s->node, "padding", n, w->pad))
+    if (!qnnrt_ir_each(s->node, "padding", n, w->pad))
         return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "padding does not have %u numbers",
                                     (unsigned)n);
-    if (!qnnrt_ir__attr_each(s->node, "dilation", n, w->dilation))
+    if (!qnnrt_ir_each(s->node, "dilation", n, w->dilation))
         for (i = 0; i < n; ++i) w->dilation[i] = 1;
     for (i = 0; i < n; ++i) {
         if (w->kernel[i] < 1 || w->stride[i] < 1 || w->dilation[i] < 1 || w->pad[i] < 0)
@@ -2254,8 +2182,8 @@ static uint32_t qnnrt_ir__shape_spatial(const qnnrt_ir__shape *s, size_t at)
 static int qnnrt_ir__shape_conv(qnnrt_ir__shape *s)
 {
     const qnnrt_ir_value *x = s->node->inputs[0], *w = s->node->inputs[1];
-    const qnnrt_ir_attr *padding = qnnrt_ir__attr_get(s->node, "padding");
-    const int64_t groups = qnnrt_ir__attr_int(s->node, "groups", 1);
+    const qnnrt_ir_attr *padding = qnnrt_ir_attr_find(s->node, "padding");
+    const int64_t groups = qnnrt_ir_int(s->node, "groups", 1);
     const uint32_t n = qnnrt_ir__shape_spatial(s, 4);
     qnnrt_ir__window win;
     uint32_t i;
@@ -2274,8 +2202,8 @@ static int qnnrt_ir__shape_conv(qnnrt_ir__shape *s)
         if (strcmp(padding->text, "valid") != 0)
             return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "padding is \"%.100s\"", padding->text);
         for (i = 0; i < n; ++i) { win.stride[i] = win.dilation[i] = 1; win.pad[i] = 0; }
-        qnnrt_ir__attr_each(s->node, "stride", n, win.stride);
-        qnnrt_ir__attr_each(s->node, "dilation", n, win.dilation);
+        qnnrt_ir_each(s->node, "stride", n, win.stride);
+        qnnrt_ir_each(s->node, "dilation", n, win.dilation);
         for (i = 0; i < n; ++i)
             if (win.stride[i] < 1 || win.dilation[i] < 1 || win.kernel[i] < 1)
                 return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "a stride or dilation is too small");
@@ -2288,7 +2216,7 @@ static int qnnrt_ir__shape_conv(qnnrt_ir__shape *s)
 static int qnnrt_ir__shape_deconv(qnnrt_ir__shape *s)
 {
     const qnnrt_ir_value *x = s->node->inputs[0], *w = s->node->inputs[1];
-    const int64_t groups = qnnrt_ir__attr_int(s->node, "groups", 1);
+    const int64_t groups = qnnrt_ir_int(s->node, "groups", 1);
     const uint32_t n = qnnrt_ir__shape_spatial(s, 14);
     qnnrt_ir__window win;
     int64_t more[3];
@@ -2303,7 +2231,7 @@ static int qnnrt_ir__shape_deconv(qnnrt_ir__shape *s)
     if (!qnnrt_ir__shape_inner(s, x->dims[s->rank - n - 1], w->dims[0])) return 0;
     for (i = 0; i < n; ++i) win.kernel[i] = w->dims[2 + i];
     if (!qnnrt_ir__shape_window(s, n, &win)) return 0;
-    if (!qnnrt_ir__attr_each(s->node, "output_padding", n, more))
+    if (!qnnrt_ir_each(s->node, "output_padding", n, more))
         return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "output_padding does not have %u numbers",
                                     (unsigned)n);
     s->dims[s->rank - n - 1] = qnnrt_ir__times(w->dims[1], groups);
@@ -2320,7 +2248,7 @@ static int qnnrt_ir__shape_deconv(qnnrt_ir__shape *s)
 static int qnnrt_ir__shape_convolution(qnnrt_ir__shape *s)
 {
     if (!qnnrt_ir__shape_rank(s, 1, 3, 5)) return 0;
-    return qnnrt_ir__attr_int(s->node, "transposed", 0) != 0 ? qnnrt_ir__shape_deconv(s)
+    return qnnrt_ir_int(s->node, "transposed", 0) != 0 ? qnnrt_ir__shape_deconv(s)
                                                               : qnnrt_ir__shape_conv(s);
 }
 
@@ -2332,11 +2260,11 @@ static int qnnrt_ir__shape_pool(qnnrt_ir__shape *s)
     memset(&win, 0, sizeof(win));
     if (n > 3 || !qnnrt_ir__shape_rank(s, 0, n + 1, n + 2)) return 0;
     qnnrt_ir__shape_same(s);
-    if (!qnnrt_ir__attr_each(s->node, "kernel_size", n, win.kernel))
+    if (!qnnrt_ir_each(s->node, "kernel_size", n, win.kernel))
         return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "kernel_size does not have %u numbers",
                                     (unsigned)n);
     return qnnrt_ir__shape_window(s, n, &win) &&
-           qnnrt_ir__shape_slide(s, n, &win, qnnrt_ir__attr_int(s->node, "ceil_mode", 0) != 0);
+           qnnrt_ir__shape_slide(s, n, &win, qnnrt_ir_int(s->node, "ceil_mode", 0) != 0);
 }
 
 static int qnnrt_ir__shape_adaptive(qnnrt_ir__shape *s)
@@ -2346,7 +2274,7 @@ static int qnnrt_ir__shape_adaptive(qnnrt_ir__shape *s)
     uint32_t i;
     if (n > 3 || !qnnrt_ir__shape_rank(s, 0, n + 1, n + 2)) return 0;
     qnnrt_ir__shape_same(s);
-    if (!qnnrt_ir__attr_each(s->node, "output_size", n, size))
+    if (!qnnrt_ir_each(s->node, "output_size", n, size))
         return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "output_size does not have %u numbers",
                                     (unsigned)n);
     for (i = 0; i < n; ++i) {
@@ -2359,13 +2287,13 @@ static int qnnrt_ir__shape_adaptive(qnnrt_ir__shape *s)
 /* upsample_*: a size, or factors */
 static int qnnrt_ir__shape_upsample(qnnrt_ir__shape *s)
 {
-    const qnnrt_ir_attr *factors = qnnrt_ir__attr_get(s->node, "scale_factors");
+    const qnnrt_ir_attr *factors = qnnrt_ir_attr_find(s->node, "scale_factors");
     int64_t size[3];
     uint32_t n, i;
     if (!qnnrt_ir__shape_rank(s, 0, 3, 5)) return 0;
     qnnrt_ir__shape_same(s);
     n = s->rank - 2;
-    if (qnnrt_ir__attr_each(s->node, "output_size", n, size)) {
+    if (qnnrt_ir_each(s->node, "output_size", n, size)) {
         for (i = 0; i < n; ++i) s->dims[2 + i] = size[i];
     } else {
         if (factors == NULL || factors->count != n || factors->floats == NULL)
@@ -2384,7 +2312,7 @@ static int qnnrt_ir__shape_upsample(qnnrt_ir__shape *s)
 /* pixel_shuffle: [N, C * r * r, H, W] to [N, C, H * r, W * r] */
 static int qnnrt_ir__shape_pixels(qnnrt_ir__shape *s)
 {
-    const int64_t r = qnnrt_ir__attr_int(s->node, "upscale_factor", 0);
+    const int64_t r = qnnrt_ir_int(s->node, "upscale_factor", 0);
     if (!qnnrt_ir__shape_rank(s, 0, 3, QNNRT_IR_RANK)) return 0;
     qnnrt_ir__shape_same(s);
     if (r < 1 || r > 65536 || s->dims[s->rank - 3] % (r * r) != 0)
@@ -2408,7 +2336,7 @@ static int qnnrt_ir__shape_batch_norm(qnnrt_ir__shape *s)
 static int qnnrt_ir__shape_weight_norm(qnnrt_ir__shape *s)
 {
     const qnnrt_ir_value *v = s->node->inputs[0], *g = s->node->inputs[1];
-    const int whole = qnnrt_ir__attr_int(s->node, "dim", 0) == -1;
+    const int whole = qnnrt_ir_int(s->node, "dim", 0) == -1;
     int good = g->dtype == v->dtype && (whole ? g->rank <= v->rank && g->count == 1
                                               : g->rank == v->rank);
     uint32_t axis = QNNRT_IR_RANK, d;
@@ -2424,7 +2352,7 @@ static int qnnrt_ir__shape_weight_norm(qnnrt_ir__shape *s)
 
 static int qnnrt_ir__shape_group_norm(qnnrt_ir__shape *s)
 {
-    const int64_t groups = qnnrt_ir__attr_int(s->node, "num_groups", 0);
+    const int64_t groups = qnnrt_ir_int(s->node, "num_groups", 0);
     if (!qnnrt_ir__shape_rank(s, 0, 2, QNNRT_IR_RANK) || !qnnrt_ir__shape_float(s)) return 0;
     if (groups < 1 || s->dims[1] % groups != 0)
         return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "num_groups is %lld", (long long)groups);
@@ -2436,7 +2364,7 @@ static int qnnrt_ir__shape_layer_norm(qnnrt_ir__shape *s)
 {
     const qnnrt_ir_value *x = s->node->inputs[0];
     int64_t last[QNNRT_IR_RANK];
-    const size_t n = qnnrt_ir__attr_ints(s->node, "normalized_shape", last);
+    const size_t n = qnnrt_ir_ints(s->node, "normalized_shape", last);
     size_t i;
     char a[100], b[100];
     if (!qnnrt_ir__shape_float(s)) return 0;
@@ -2459,7 +2387,7 @@ static int qnnrt_ir__shape_layer_norm(qnnrt_ir__shape *s)
 static int qnnrt_ir__shape_native_layer_norm(qnnrt_ir__shape *s)
 {
     int64_t last[QNNRT_IR_RANK];
-    const size_t n = qnnrt_ir__attr_ints(s->node, "normalized_shape", last);
+    const size_t n = qnnrt_ir_ints(s->node, "normalized_shape", last);
     size_t i;
     if (!qnnrt_ir__shape_layer_norm(s)) return 0;
     s->outputs = 3;
@@ -2498,7 +2426,7 @@ static int qnnrt_ir__shape_last_norm(qnnrt_ir__shape *s)
 static int qnnrt_ir__shape_attention(qnnrt_ir__shape *s)
 {
     const qnnrt_ir_value *q = s->node->inputs[0], *k = s->node->inputs[1], *v = s->node->inputs[2];
-    const qnnrt_ir_value *mask = qnnrt_ir__shape_in(s, 3);
+    const qnnrt_ir_value *mask = qnnrt_ir_input(s->node, 3);
     const uint32_t r = q->rank;
     int64_t scores[QNNRT_IR_RANK];
     uint32_t i;
@@ -2517,7 +2445,7 @@ static int qnnrt_ir__shape_attention(qnnrt_ir__shape *s)
             return qnnrt_ir__shape_fail(s, QNNRT_E_UNSUPPORTED,
                                         "query, key and value differ in dimension %u", (unsigned)i);
     if (r > 2 && q->dims[r - 3] != k->dims[r - 3] && k->dims[r - 3] != 1 &&
-        qnnrt_ir__attr_int(s->node, "enable_gqa", 0) == 0)
+        qnnrt_ir_int(s->node, "enable_gqa", 0) == 0)
         return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH,
                                     "%lld heads of keys for %lld need enable_gqa",
                                     (long long)k->dims[r - 3], (long long)q->dims[r - 3]);
@@ -2579,7 +2507,7 @@ static int qnnrt_ir__shape_gather(qnnrt_ir__shape *s)
 static int qnnrt_ir__shape_scatter(qnnrt_ir__shape *s)
 {
     const qnnrt_ir_value *x = s->node->inputs[0], *ids = s->node->inputs[1];
-    const qnnrt_ir_value *source = qnnrt_ir__shape_in(s, 2);
+    const qnnrt_ir_value *source = qnnrt_ir_input(s->node, 2);
     uint32_t axis, i;
     if (!qnnrt_ir__shape_rank(s, 1, x->rank, x->rank) ||
         (source != NULL && !qnnrt_ir__shape_rank(s, 2, x->rank, x->rank))) return 0;
@@ -2672,7 +2600,7 @@ static int qnnrt_ir__shape_index_put(qnnrt_ir__shape *s)
     const qnnrt_ir_value *from = s->node->inputs[last];
     uint32_t i;
     if (from == NULL) return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "there are no values");
-    if (qnnrt_ir__attr_int(s->node, "accumulate", 0) != 0)
+    if (qnnrt_ir_int(s->node, "accumulate", 0) != 0)
         return qnnrt_ir__shape_fail(s, QNNRT_E_UNSUPPORTED, "accumulate is true");
     if (!qnnrt_ir__shape_indexed(s, last - 1)) return 0;
     if (from->dtype != s->dtype)
@@ -2696,7 +2624,7 @@ static int qnnrt_ir__shape_index_put(qnnrt_ir__shape *s)
 
 static int qnnrt_ir__shape_sizes(qnnrt_ir__shape *s)
 {
-    const size_t rank = qnnrt_ir__attr_ints(s->node, "size", s->dims);
+    const size_t rank = qnnrt_ir_ints(s->node, "size", s->dims);
     uint64_t count;
     if (rank > QNNRT_IR_RANK) return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "size is too long");
     s->rank = (uint32_t)rank;
@@ -2732,10 +2660,10 @@ static int qnnrt_ir__shape_arange(qnnrt_ir__shape *s)
     int whole = 1;
     size_t i;
     for (i = 0; i < 3; ++i) {
-        const qnnrt_ir_attr *attr = qnnrt_ir__attr_get(s->node, names[i]);
+        const qnnrt_ir_attr *attr = qnnrt_ir_attr_find(s->node, names[i]);
         if (attr != NULL && attr->kind == QNNRT_IR_FLOAT) whole = 0;
-        n[i] = qnnrt_ir__near(qnnrt_ir__attr_int(s->node, names[i], n[i]));
-        f[i] = qnnrt_ir__attr_float(s->node, names[i], (double)n[i]);
+        n[i] = qnnrt_ir__near(qnnrt_ir_int(s->node, names[i], n[i]));
+        f[i] = qnnrt_ir_float(s->node, names[i], (double)n[i]);
     }
     if (!(f[2] < 0 || f[2] > 0)) return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "step is 0");
     s->rank = 1;
@@ -2764,7 +2692,7 @@ static int qnnrt_ir__shape_none(qnnrt_ir__shape *s)
 static int qnnrt_ir__shape_getitem(qnnrt_ir__shape *s)
 {
     const int64_t count = (int64_t)s->node->input_count;
-    int64_t index = qnnrt_ir__attr_int(s->node, "index", 0);
+    int64_t index = qnnrt_ir_int(s->node, "index", 0);
     if (index < 0) index += count;
     if (index < 0 || index >= count || s->node->inputs[index] == NULL)
         return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "index is %lld, there are %lld inputs",
@@ -3117,13 +3045,18 @@ static int (*const qnnrt_ir__ops_empty[])(qnnrt_ir__shape *s) = {
     qnnrt_ir__shape_new,
 };
 
-static const qnnrt_ir_op *qnnrt_ir__ops_find(const char *name)
+QNNRT_IR_API const qnnrt_ir_op *qnnrt_ir_op_find(const char *name)
 {
     size_t i;
-    for (i = 0; i < QNNRT_IR__OP_COUNT; ++i)
+    for (i = 0; name != NULL && i < QNNRT_IR__OP_COUNT; ++i)
         if (qnnrt_ir__ops[i].name[0] == name[0] && strcmp(qnnrt_ir__ops[i].name, name) == 0)
             return &qnnrt_ir__ops[i];
     return NULL;
+}
+
+QNNRT_IR_API const qnnrt_ir_op *qnnrt_ir_op_get(size_t index)
+{
+    return index < QNNRT_IR__OP_COUNT ? &qnnrt_ir__ops[index] : NULL;
 }
 
 /* Return true for arguments that every operator may have, and that change no result. */
@@ -3211,7 +3144,7 @@ static int qnnrt_ir__ops_infer(const qnnrt_ir_node *node, size_t index, qnnrt_ir
         char name[64];
         const qnnrt_ir_attr *attr;
         snprintf(name, sizeof name, "%.*s", (int)arg.name_bytes, arg.name);
-        attr = qnnrt_ir__attr_get(node, name);
+        attr = qnnrt_ir_attr_find(node, name);
         if (attr == NULL && (arg.optional || arg.value.text != NULL)) continue;
         if (attr == NULL) return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "%s is missing", name);
         if (!qnnrt_ir__ops_type(&arg, attr))
@@ -3228,11 +3161,11 @@ static int qnnrt_ir__ops_infer(const qnnrt_ir_node *node, size_t index, qnnrt_ir
 /* =====================================================================================
    GRAPH                                                                          >>graph
    Values and nodes, and how they change.
-   Needs: >>config >>arena >>symbol >>ops     Knows nothing of: files, findings
+   Needs: >>config >>symbol >>ops     Knows nothing of: files, findings
    ===================================================================================== */
 
 typedef struct qnnrt_ir__own {
-    qnnrt_ir__arena   arena;
+    qnnrt_arena   arena;
     qnnrt_ir__symbol *names;
     size_t            value_room, node_room, removed_room, number;
     qnnrt_ir_finding *findings;              /* the first `kept` ones are of reading */
@@ -3246,15 +3179,16 @@ typedef struct qnnrt_ir__own {
 /* Make an empty graph. Return NULL when out of memory. */
 static qnnrt_ir *qnnrt_ir__graph_make(const qnnrt_hooks *hooks, uint64_t bytes, size_t findings)
 {
-    qnnrt_ir__arena arena;
+    qnnrt_arena arena;
     qnnrt_ir__own *own;
     qnnrt_ir *ir;
     memset(&arena, 0, sizeof(arena));
     arena.hooks = *hooks;
-    arena.most = bytes;
-    ir = (qnnrt_ir *)qnnrt_ir__arena_get(&arena, 1, sizeof(*ir));
-    own = (qnnrt_ir__own *)qnnrt_ir__arena_get(&arena, 1, sizeof(*own));
-    if (ir == NULL || own == NULL) { qnnrt_ir__arena_free(&arena); return NULL; }
+    arena.limit = bytes;
+    arena.chunk = 65536;
+    ir = (qnnrt_ir *)qnnrt_arena_get(&arena, 1, sizeof(*ir));
+    own = (qnnrt_ir__own *)qnnrt_arena_get(&arena, 1, sizeof(*own));
+    if (ir == NULL || own == NULL) { qnnrt_arena_free(&arena); return NULL; }
     own->arena = arena;
     own->most = findings;
     own->fold_bytes = 1073741824.0;
@@ -3264,12 +3198,12 @@ static qnnrt_ir *qnnrt_ir__graph_make(const qnnrt_hooks *hooks, uint64_t bytes, 
     return ir;
 }
 
-static void qnnrt_ir__graph_free(qnnrt_ir *ir)
+QNNRT_IR_API void qnnrt_ir_free(qnnrt_ir *ir)
 {
-    qnnrt_ir__arena arena;
+    qnnrt_arena arena;
     if (ir == NULL) return;
     arena = ir->own->arena;                          /* which holds itself */
-    qnnrt_ir__arena_free(&arena);
+    qnnrt_arena_free(&arena);
 }
 
 static qnnrt_ir__symbol *qnnrt_ir__graph_symbol(qnnrt_ir *ir, const char *text, size_t bytes)
@@ -3280,8 +3214,8 @@ static qnnrt_ir__symbol *qnnrt_ir__graph_symbol(qnnrt_ir *ir, const char *text, 
 /* Add a value to the list of values. Return 0 when out of memory. */
 static int qnnrt_ir__graph_list(qnnrt_ir *ir, qnnrt_ir_value *value)
 {
-    void *list = qnnrt_ir__arena_more(&ir->own->arena, ir->values, ir->value_count,
-                                      &ir->own->value_room, sizeof(value));
+    void *list = qnnrt_arena_more(&ir->own->arena, ir->values, ir->value_count,
+                                  &ir->own->value_room, sizeof(value));
     if (list == NULL) return 0;
     ir->values = (qnnrt_ir_value **)list;
     value->number = ir->value_count;
@@ -3310,11 +3244,11 @@ static qnnrt_ir__symbol *qnnrt_ir__graph_unique(qnnrt_ir *ir, const char *name)
     return symbol;
 }
 
-static qnnrt_ir_value *qnnrt_ir__graph_value(qnnrt_ir *ir, const char *name, qnnrt_dtype dtype,
-                                             uint32_t rank, const int64_t *dims)
+QNNRT_IR_API qnnrt_ir_value *qnnrt_ir_add_value(qnnrt_ir *ir, const char *name, qnnrt_dtype dtype,
+                                                uint32_t rank, const int64_t *dims)
 {
     qnnrt_ir_value *value =
-        (qnnrt_ir_value *)qnnrt_ir__arena_get(&ir->own->arena, 1, sizeof(*value));
+        (qnnrt_ir_value *)qnnrt_arena_get(&ir->own->arena, 1, sizeof(*value));
     qnnrt_ir__symbol *symbol = value != NULL ? qnnrt_ir__graph_unique(ir, name) : NULL;
     if (symbol == NULL || !qnnrt_ir__graph_shape(value, dtype, rank, dims) ||
         !qnnrt_ir__graph_list(ir, value)) return NULL;
@@ -3330,9 +3264,9 @@ static void qnnrt_ir__graph_use(qnnrt_ir_value *value, int by)
     if (value != NULL) value->users = (uint32_t)((int64_t)value->users + by);
 }
 
-static const char *qnnrt_ir__graph_text(qnnrt_ir *ir, const char *text)
+QNNRT_IR_API const char *qnnrt_ir_text(qnnrt_ir *ir, const char *text)
 {
-    return qnnrt_ir__arena_text(&ir->own->arena, text, strlen(text));
+    return qnnrt_arena_text(&ir->own->arena, text, strlen(text));
 }
 
 /* Copy the inputs or outputs of a node. */
@@ -3340,7 +3274,7 @@ static qnnrt_ir_value **qnnrt_ir__graph_copy(qnnrt_ir *ir, qnnrt_ir_value *const
                                              size_t count)
 {
     qnnrt_ir_value **copy =
-        (qnnrt_ir_value **)qnnrt_ir__arena_get(&ir->own->arena, count + 1, sizeof(*copy));
+        (qnnrt_ir_value **)qnnrt_arena_get(&ir->own->arena, count + 1, sizeof(*copy));
     if (copy != NULL && count > 0) memcpy(copy, list, count * sizeof(*copy));
     return copy;
 }
@@ -3348,8 +3282,8 @@ static qnnrt_ir_value **qnnrt_ir__graph_copy(qnnrt_ir *ir, qnnrt_ir_value *const
 /* Append a node to the list of nodes. */
 static int qnnrt_ir__graph_append(qnnrt_ir *ir, qnnrt_ir_node *node)
 {
-    void *list = qnnrt_ir__arena_more(&ir->own->arena, ir->nodes, ir->node_count,
-                                      &ir->own->node_room, sizeof(node));
+    void *list = qnnrt_arena_more(&ir->own->arena, ir->nodes, ir->node_count,
+                                  &ir->own->node_room, sizeof(node));
     if (list == NULL) return 0;
     ir->nodes = (qnnrt_ir_node **)list;
     node->at = ir->node_count;
@@ -3357,21 +3291,21 @@ static int qnnrt_ir__graph_append(qnnrt_ir *ir, qnnrt_ir_node *node)
     return 1;
 }
 
-static qnnrt_ir_node *qnnrt_ir__graph_node(qnnrt_ir *ir, const qnnrt_ir_node *before,
-                                           const char *op,
-                                           qnnrt_ir_value *const *inputs, size_t input_count,
-                                           qnnrt_ir_value *const *outputs, size_t output_count)
+QNNRT_IR_API qnnrt_ir_node *qnnrt_ir_add_node(qnnrt_ir *ir, const qnnrt_ir_node *before,
+                                              const char *op, qnnrt_ir_value *const *inputs,
+                                              size_t input_count, qnnrt_ir_value *const *outputs,
+                                              size_t output_count)
 {
-    qnnrt_ir_node *node = (qnnrt_ir_node *)qnnrt_ir__arena_get(&ir->own->arena, 1, sizeof(*node));
+    qnnrt_ir_node *node = (qnnrt_ir_node *)qnnrt_arena_get(&ir->own->arena, 1, sizeof(*node));
     size_t i;
     if (node == NULL) return NULL;
-    node->op = qnnrt_ir__graph_text(ir, op);
+    node->op = qnnrt_ir_text(ir, op);
     node->inputs = qnnrt_ir__graph_copy(ir, inputs, input_count);
     node->outputs = qnnrt_ir__graph_copy(ir, outputs, output_count);
     if (node->op == NULL || node->inputs == NULL || node->outputs == NULL ||
         !qnnrt_ir__graph_append(ir, node)) return NULL;
     node->name = output_count > 0 ? outputs[0]->name : node->op;
-    node->info = qnnrt_ir__ops_find(op);
+    node->info = qnnrt_ir_op_find(op);
     node->input_count = input_count;
     node->output_count = output_count;
     node->source = node->fate = "";
@@ -3394,7 +3328,7 @@ static qnnrt_ir_node *qnnrt_ir__graph_node(qnnrt_ir *ir, const qnnrt_ir_node *be
 /* Copy an argument with its text and lists. */
 static int qnnrt_ir__graph_attr(qnnrt_ir *ir, const qnnrt_ir_attr *from, qnnrt_ir_attr *to)
 {
-    qnnrt_ir__arena *arena = &ir->own->arena;
+    qnnrt_arena *arena = &ir->own->arena;
     const int list = from->kind == QNNRT_IR_INTS || from->kind == QNNRT_IR_FLOATS;
     int64_t *ints = NULL;
     double *floats = NULL;
@@ -3402,31 +3336,31 @@ static int qnnrt_ir__graph_attr(qnnrt_ir *ir, const qnnrt_ir_attr *from, qnnrt_i
     *to = *from;
     to->ints = NULL;
     to->floats = NULL;
-    to->name = qnnrt_ir__graph_text(ir, from->name);
-    to->text = from->text != NULL ? qnnrt_ir__graph_text(ir, from->text) : "";
+    to->name = qnnrt_ir_text(ir, from->name);
+    to->text = from->text != NULL ? qnnrt_ir_text(ir, from->text) : "";
     if (to->name == NULL || to->text == NULL) return 0;
     if (!list) return 1;
-    floats = (double *)qnnrt_ir__arena_get(arena, from->count + 1, sizeof(*floats));
+    floats = (double *)qnnrt_arena_get(arena, from->count + 1, sizeof(*floats));
     if (floats == NULL) return 0;
     for (i = 0; i < from->count; ++i)
         floats[i] = from->kind == QNNRT_IR_INTS ? (double)from->ints[i] : from->floats[i];
     to->floats = floats;
     if (from->kind == QNNRT_IR_FLOATS) return 1;
-    ints = (int64_t *)qnnrt_ir__arena_get(arena, from->count + 1, sizeof(*ints));
+    ints = (int64_t *)qnnrt_arena_get(arena, from->count + 1, sizeof(*ints));
     if (ints == NULL) return 0;
     if (from->count > 0) memcpy(ints, from->ints, from->count * sizeof(*ints));
     to->ints = ints;
     return 1;
 }
 
-static int qnnrt_ir__graph_set(qnnrt_ir *ir, qnnrt_ir_node *node, const qnnrt_ir_attr *attr)
+QNNRT_IR_API int qnnrt_ir_set(qnnrt_ir *ir, qnnrt_ir_node *node, const qnnrt_ir_attr *attr)
 {
     qnnrt_ir_attr copy, *list;
     size_t i = 0;
     if (!qnnrt_ir__graph_attr(ir, attr, &copy)) return 0;
     while (i < node->attr_count && strcmp(node->attrs[i].name, attr->name) != 0) ++i;
     if (i == node->attr_count) {
-        list = (qnnrt_ir_attr *)qnnrt_ir__arena_get(&ir->own->arena, i + 1, sizeof(*list));
+        list = (qnnrt_ir_attr *)qnnrt_arena_get(&ir->own->arena, i + 1, sizeof(*list));
         if (list == NULL) return 0;
         if (i > 0) memcpy(list, node->attrs, i * sizeof(*list));
         node->attrs = list;
@@ -3436,12 +3370,13 @@ static int qnnrt_ir__graph_set(qnnrt_ir *ir, qnnrt_ir_node *node, const qnnrt_ir
     return 1;
 }
 
-static int qnnrt_ir__graph_input(qnnrt_ir *ir, qnnrt_ir_node *node, size_t i, qnnrt_ir_value *value)
+QNNRT_IR_API int qnnrt_ir_set_input(qnnrt_ir *ir, qnnrt_ir_node *node, size_t i,
+                                    qnnrt_ir_value *value)
 {
     qnnrt_ir_value **list;
     if (i > node->input_count) return 0;
     if (i == node->input_count) {
-        list = (qnnrt_ir_value **)qnnrt_ir__arena_get(&ir->own->arena, i + 1, sizeof(*list));
+        list = (qnnrt_ir_value **)qnnrt_arena_get(&ir->own->arena, i + 1, sizeof(*list));
         if (list == NULL) return 0;
         if (i > 0) memcpy(list, node->inputs, i * sizeof(*list));
         node->inputs = list;
@@ -3455,8 +3390,7 @@ static int qnnrt_ir__graph_input(qnnrt_ir *ir, qnnrt_ir_node *node, size_t i, qn
     return 1;
 }
 
-/* Readers come after the producer and `users` counts them, so that the search ends early. */
-static void qnnrt_ir__graph_replace(qnnrt_ir *ir, const qnnrt_ir_value *old, qnnrt_ir_value *now)
+QNNRT_IR_API void qnnrt_ir_replace(qnnrt_ir *ir, const qnnrt_ir_value *old, qnnrt_ir_value *now)
 {
     size_t i = old->node != NULL ? old->node->at : 0, k;
     uint32_t left = old->users;
@@ -3484,9 +3418,9 @@ static void qnnrt_ir__graph_replace(qnnrt_ir *ir, const qnnrt_ir_value *old, qnn
     if (from != NULL) from->users = left;
 }
 
-static void qnnrt_ir__graph_kill(qnnrt_ir *ir, qnnrt_ir_node *node, const char *fate)
+QNNRT_IR_API void qnnrt_ir_kill(qnnrt_ir *ir, qnnrt_ir_node *node, const char *fate)
 {
-    const char *copy = fate != NULL ? qnnrt_ir__graph_text(ir, fate) : NULL;
+    const char *copy = fate != NULL ? qnnrt_ir_text(ir, fate) : NULL;
     size_t i;
     if (copy != NULL) node->fate = copy;
     if (node->dead) return;
@@ -3553,7 +3487,7 @@ static int qnnrt_ir__graph_sweep(qnnrt_ir *ir)
     for (i = 0; i < ir->node_count; ++i) dead += ir->nodes[i]->dead != 0;
     if (ir->removed_count + dead > own->removed_room) {
         const size_t room = 2 * (ir->removed_count + dead);
-        list = (qnnrt_ir_node **)qnnrt_ir__arena_get(&own->arena, room, sizeof(*list));
+        list = (qnnrt_ir_node **)qnnrt_arena_get(&own->arena, room, sizeof(*list));
         if (list == NULL) return 0;
         if (ir->removed_count > 0) memcpy(list, ir->removed, ir->removed_count * sizeof(*list));
         ir->removed = list;
@@ -3572,22 +3506,20 @@ static int qnnrt_ir__graph_sweep(qnnrt_ir *ir)
    `move`. Return 0 when out of memory. */
 static int qnnrt_ir__graph_order(qnnrt_ir *ir, int move, qnnrt_ir_node **cycle)
 {
-    qnnrt_ir__arena scratch = ir->own->arena;
+    qnnrt_arena scratch = qnnrt_ir__arena_like(&ir->own->arena);
     qnnrt_ir_node **out, **stack;
     unsigned char *mark;
     size_t *next, i, placed = 0;
-    scratch.blocks = NULL;
-    scratch.bytes = 0;
     *cycle = NULL;
-    out = (qnnrt_ir_node **)qnnrt_ir__arena_get(&scratch, ir->node_count + 1, sizeof(*out));
-    stack = (qnnrt_ir_node **)qnnrt_ir__arena_get(&scratch, ir->node_count + 1, sizeof(*stack));
-    next = (size_t *)qnnrt_ir__arena_get(&scratch, ir->node_count + 1, sizeof(*next));
-    mark = (unsigned char *)qnnrt_ir__arena_get(&scratch, ir->node_count + 1, 1);
+    out = (qnnrt_ir_node **)qnnrt_arena_get(&scratch, ir->node_count + 1, sizeof(*out));
+    stack = (qnnrt_ir_node **)qnnrt_arena_get(&scratch, ir->node_count + 1, sizeof(*stack));
+    next = (size_t *)qnnrt_arena_get(&scratch, ir->node_count + 1, sizeof(*next));
+    mark = (unsigned char *)qnnrt_arena_get(&scratch, ir->node_count + 1, 1);
     if (out != NULL && stack != NULL && next != NULL && mark != NULL) {
         *cycle = qnnrt_ir__graph_sort(ir, out, stack, next, mark, &placed);
         for (i = 0; i < placed && move && *cycle == NULL; ++i) ir->nodes[out[i]->at = i] = out[i];
     }
-    qnnrt_ir__arena_free(&scratch);
+    qnnrt_arena_free(&scratch);
     return mark != NULL && next != NULL && stack != NULL && out != NULL;
 }
 
@@ -3601,13 +3533,15 @@ static const qnnrt_ir_op *qnnrt_ir__graph_plain(const qnnrt_ir_node *node)
         node->input_count == 0 || node->inputs[0] == NULL || node->output_count != 1) return NULL;
     snprintf(name, sizeof name, "%.*s%.50s", (int)(at - node->op < 40 ? at - node->op : 40),
              node->op, at + 1);
-    return qnnrt_ir__ops_find(name);
+    return qnnrt_ir_op_find(name);
 }
 
-static qnnrt_result qnnrt_ir__graph_tidy(qnnrt_ir *ir, qnnrt_error *err)
+QNNRT_IR_API qnnrt_result qnnrt_ir_tidy(qnnrt_ir *ir, qnnrt_error *err)
 {
     qnnrt_ir_node *cycle;
     size_t i, k;
+    qnnrt_error_clear(err);
+    if (ir == NULL) return qnnrt_error_set(err, QNNRT_E_ARG, "ir is NULL");
     if (!qnnrt_ir__graph_sweep(ir) || !qnnrt_ir__graph_order(ir, 1, &cycle))
         return qnnrt_ir__fail_memory(err);
     if (cycle != NULL)
@@ -3618,7 +3552,7 @@ static qnnrt_result qnnrt_ir__graph_tidy(qnnrt_ir *ir, qnnrt_error *err)
         qnnrt_ir_node *node = ir->nodes[i];
         int used = node->output_count == 0 || qnnrt_ir__graph_plain(node) != NULL;
         for (k = 0; k < node->output_count && !used; ++k) used = node->outputs[k]->users > 0;
-        if (!used) qnnrt_ir__graph_kill(ir, node, node->fate[0] == '\0' ? "unused" : NULL);
+        if (!used) qnnrt_ir_kill(ir, node, node->fate[0] == '\0' ? "unused" : NULL);
     }
     return qnnrt_ir__graph_sweep(ir) ? QNNRT_OK : qnnrt_ir__fail_memory(err);
 }
@@ -3626,7 +3560,7 @@ static qnnrt_result qnnrt_ir__graph_tidy(qnnrt_ir *ir, qnnrt_error *err)
 /* =====================================================================================
    FINDINGS                                                                        >>find
    The list of all that is wrong with a graph.
-   Needs: >>config >>arena >>graph     Knows nothing of: operators, files
+   Needs: >>config >>graph     Knows nothing of: operators, files
    ===================================================================================== */
 
 /* Add a finding. Return 0 when out of memory. */
@@ -3651,8 +3585,8 @@ static int qnnrt_ir__find(qnnrt_ir *ir, const qnnrt_ir_node *node, qnnrt_result 
     vsnprintf(text + used, sizeof text - used, format, args);
     va_end(args);
     qnnrt_text_clean(text);
-    list = (qnnrt_ir_finding *)qnnrt_ir__arena_more(&own->arena, own->findings, own->found,
-                                                    &own->finding_room, sizeof(*list));
+    list = (qnnrt_ir_finding *)qnnrt_arena_more(&own->arena, own->findings, own->found,
+                                                &own->finding_room, sizeof(*list));
     if (list == NULL) return 0;
     own->findings = list;
     finding = &list[own->found];
@@ -3660,7 +3594,7 @@ static int qnnrt_ir__find(qnnrt_ir *ir, const qnnrt_ir_node *node, qnnrt_result 
     finding->code = code;
     finding->line = node != NULL ? node->line : line;
     finding->byte = node != NULL ? node->byte : byte;
-    finding->text = qnnrt_ir__graph_text(ir, text);
+    finding->text = qnnrt_ir_text(ir, text);
     if (finding->text == NULL) return 0;
     ++own->found;
     return 1;
@@ -3987,7 +3921,7 @@ static size_t qnnrt_ir__text_python(const char *text, size_t bytes, char *out)
 /* =====================================================================================
    PARSE                                                                          >>parse
    Reads the JSON of a graph: tensors as stated, and nodes without their inputs.
-   Needs: >>config >>arena >>symbol >>dtype >>ops >>graph     Knows nothing of: what is stated twice
+   Needs: >>config >>symbol >>dtype >>ops >>graph     Knows nothing of: what is stated twice
    ===================================================================================== */
 
 typedef struct qnnrt_ir__list {              /* of pointers */
@@ -4008,7 +3942,7 @@ typedef struct qnnrt_ir__entry {             /* a node, with the tensors that th
 
 typedef struct qnnrt_ir__parse {
     qnnrt_ir         *ir;
-    qnnrt_ir__arena   scratch;               /* freed after reading */
+    qnnrt_arena   scratch;               /* freed after reading */
     qnnrt_json_reader json;
     const char       *text, *original;       /* original: before qnnrt_ir__text_python(), or NULL */
     size_t            bytes, line, line_at;  /* line: of the byte line_at */
@@ -4050,10 +3984,8 @@ static int qnnrt_ir__parse_fail(qnnrt_ir__parse *p, qnnrt_result code, size_t at
 static int qnnrt_ir__parse_memory(qnnrt_ir__parse *p)
 {
     if (p->result == QNNRT_OK)
-        p->result = p->scratch.failed == 2 || p->ir->own->arena.failed == 2
-                        ? qnnrt_error_set(p->err, QNNRT_E_LIMIT, "the graph needs more memory than "
-                                          "qnnrt_ir_desc.memory_bytes allows")
-                        : qnnrt_ir__fail_memory(p->err);
+        p->result = qnnrt_ir__fail_arena(p->err, p->scratch.failed == QNNRT_E_LIMIT
+                                                 ? QNNRT_E_LIMIT : p->ir->own->arena.failed);
     return 0;
 }
 
@@ -4066,7 +3998,7 @@ static int qnnrt_ir__parse_good(qnnrt_ir__parse *p)
 
 static int qnnrt_ir__parse_push(qnnrt_ir__parse *p, qnnrt_ir__list *list, void *item)
 {
-    void *at = qnnrt_ir__arena_more(&p->scratch, list->at, list->count, &list->room, sizeof(item));
+    void *at = qnnrt_arena_more(&p->scratch, list->at, list->count, &list->room, sizeof(item));
     if (at == NULL) return qnnrt_ir__parse_memory(p);
     list->at = (void **)at;
     list->at[list->count++] = item;
@@ -4080,10 +4012,10 @@ static size_t qnnrt_ir__parse_at(const qnnrt_ir__parse *p, const qnnrt_json_text
 }
 
 /* Copy a string to an arena. *bytes may be NULL. */
-static char *qnnrt_ir__parse_copy(qnnrt_ir__parse *p, qnnrt_ir__arena *arena,
+static char *qnnrt_ir__parse_copy(qnnrt_ir__parse *p, qnnrt_arena *arena,
                                   const qnnrt_json_text *text, size_t *bytes)
 {
-    char *copy = (char *)qnnrt_ir__arena_get(arena, (uint64_t)text->bytes + 1, 1);
+    char *copy = (char *)qnnrt_arena_get(arena, (uint64_t)text->bytes + 1, 1);
     size_t used = 0;
     if (copy == NULL) { qnnrt_ir__parse_memory(p); return NULL; }
     if (text->escaped) used = qnnrt_json_copy(text, copy);
@@ -4175,7 +4107,7 @@ static int qnnrt_ir__parse_dtype(qnnrt_ir__parse *p, qnnrt_ir__ref *ref)
         snprintf(text, sizeof text, "its dtype \"%.*s\" is not supported",
                  (int)(p->json.value.bytes > 100 ? 100 : p->json.value.bytes), p->json.value.text);
         qnnrt_ir__parse_fault(ref, QNNRT_E_UNSUPPORTED,
-                              qnnrt_ir__arena_text(&p->scratch, text, strlen(text)));
+                              qnnrt_arena_text(&p->scratch, text, strlen(text)));
         return ref->fault != NULL || qnnrt_ir__parse_memory(p);
     }
     qnnrt_ir__parse_fault(ref, QNNRT_E_FORMAT, "its dtype is not a string");
@@ -4185,7 +4117,7 @@ static int qnnrt_ir__parse_dtype(qnnrt_ir__parse *p, qnnrt_ir__ref *ref)
 /* Read one tensor. Return NULL after an error. */
 static qnnrt_ir__ref *qnnrt_ir__parse_ref(qnnrt_ir__parse *p)
 {
-    qnnrt_ir__ref *ref = (qnnrt_ir__ref *)qnnrt_ir__arena_get(&p->scratch, 1, sizeof(*ref));
+    qnnrt_ir__ref *ref = (qnnrt_ir__ref *)qnnrt_arena_get(&p->scratch, 1, sizeof(*ref));
     int shape = 0;
     uint64_t index;
     if (ref == NULL) { qnnrt_ir__parse_memory(p); return NULL; }
@@ -4254,11 +4186,11 @@ static qnnrt_ir_attr_kind qnnrt_ir__parse_number(const qnnrt_json_text *text, in
 
 static int qnnrt_ir__parse_put(qnnrt_ir__parse *p, int64_t i, double f)
 {
-    void *at = qnnrt_ir__arena_more(&p->scratch, p->numbers, p->number_count, &p->number_room,
-                                    sizeof(f));
+    void *at = qnnrt_arena_more(&p->scratch, p->numbers, p->number_count, &p->number_room,
+                                sizeof(f));
     if (at == NULL) return qnnrt_ir__parse_memory(p);
     p->numbers = (double *)at;
-    at = qnnrt_ir__arena_more(&p->scratch, p->wholes, p->number_count, &p->whole_room, sizeof(i));
+    at = qnnrt_arena_more(&p->scratch, p->wholes, p->number_count, &p->whole_room, sizeof(i));
     if (at == NULL) return qnnrt_ir__parse_memory(p);
     p->wholes = (int64_t *)at;
     p->numbers[p->number_count] = f;
@@ -4336,10 +4268,10 @@ static int qnnrt_ir__parse_nest(qnnrt_ir__parse *p, qnnrt_ir__nest *nest)
 /* Copy the numbers of a list to an argument. */
 static int qnnrt_ir__parse_lists(qnnrt_ir__parse *p, qnnrt_ir_attr *attr, int wholes)
 {
-    qnnrt_ir__arena *arena = &p->ir->own->arena;
-    double *floats = (double *)qnnrt_ir__arena_get(arena, p->number_count + 1, sizeof(*floats));
+    qnnrt_arena *arena = &p->ir->own->arena;
+    double *floats = (double *)qnnrt_arena_get(arena, p->number_count + 1, sizeof(*floats));
     int64_t *ints =
-        wholes ? (int64_t *)qnnrt_ir__arena_get(arena, p->number_count + 1, sizeof(*ints)) : NULL;
+        wholes ? (int64_t *)qnnrt_arena_get(arena, p->number_count + 1, sizeof(*ints)) : NULL;
     if (floats == NULL || (wholes && ints == NULL)) return qnnrt_ir__parse_memory(p);
     if (p->number_count > 0) {
         memcpy(floats, p->numbers, p->number_count * sizeof(*floats));
@@ -4380,8 +4312,8 @@ static int qnnrt_ir__parse_floats(qnnrt_ir__parse *p, qnnrt_ir_attr *attr)
         }
         if (p->json.value.bytes == 0 || p->json.value.bytes % 16 != 0 ||
             (one && p->json.value.bytes != 16)) continue;
-        floats = (double *)qnnrt_ir__arena_get(&p->ir->own->arena, p->json.value.bytes / 16,
-                                               sizeof(*floats));
+        floats = (double *)qnnrt_arena_get(&p->ir->own->arena, p->json.value.bytes / 16,
+                                           sizeof(*floats));
         if (floats == NULL) return qnnrt_ir__parse_memory(p);
         if (!qnnrt_ir__parse_hex(&p->json.value, (unsigned char *)floats)) continue;
         attr->kind = one ? QNNRT_IR_FLOAT : QNNRT_IR_FLOATS;
@@ -4399,7 +4331,7 @@ static int qnnrt_ir__parse_attr(qnnrt_ir__parse *p)
     qnnrt_ir__nest nest;
     void *at;
     if (name == NULL) return 0;
-    at = qnnrt_ir__arena_more(&p->scratch, p->attrs, p->attr_count, &p->attr_room, sizeof(*attr));
+    at = qnnrt_arena_more(&p->scratch, p->attrs, p->attr_count, &p->attr_room, sizeof(*attr));
     if (at == NULL) return qnnrt_ir__parse_memory(p);
     p->attrs = (qnnrt_ir_attr *)at;
     attr = &p->attrs[p->attr_count++];
@@ -4444,8 +4376,8 @@ static int qnnrt_ir__parse_attrs(qnnrt_ir__parse *p, qnnrt_ir_node *node)
                qnnrt_ir__parse_fail(p, QNNRT_E_FORMAT, node->byte, "\"attrs\" is not an object");
     while (qnnrt_json_more(&p->json)) if (!qnnrt_ir__parse_attr(p)) return 0;
     if (!qnnrt_ir__parse_good(p)) return 0;
-    node->attrs = (qnnrt_ir_attr *)qnnrt_ir__arena_get(&p->ir->own->arena, p->attr_count + 1,
-                                                       sizeof(*node->attrs));
+    node->attrs = (qnnrt_ir_attr *)qnnrt_arena_get(&p->ir->own->arena, p->attr_count + 1,
+                                                   sizeof(*node->attrs));
     if (node->attrs == NULL) return qnnrt_ir__parse_memory(p);
     if (p->attr_count > 0) memcpy(node->attrs, p->attrs, p->attr_count * sizeof(*node->attrs));
     node->attr_count = p->attr_count;
@@ -4455,7 +4387,7 @@ static int qnnrt_ir__parse_attrs(qnnrt_ir__parse *p, qnnrt_ir_node *node)
 /* Copy p->refs. */
 static qnnrt_ir__ref **qnnrt_ir__parse_keep(qnnrt_ir__parse *p, size_t *count)
 {
-    void *copy = qnnrt_ir__arena_get(&p->scratch, p->refs.count + 1, sizeof(void *));
+    void *copy = qnnrt_arena_get(&p->scratch, p->refs.count + 1, sizeof(void *));
     *count = p->refs.count;
     if (copy == NULL) { qnnrt_ir__parse_memory(p); return NULL; }
     if (p->refs.count > 0) memcpy(copy, p->refs.at, p->refs.count * sizeof(void *));
@@ -4469,8 +4401,8 @@ static int qnnrt_ir__parse_op(qnnrt_ir__parse *p, qnnrt_ir_node *node, const cha
     else if (strncmp(op, "aten::", 6) == 0) op += 6;
     else if (strcmp(op, "<built-in function getitem>") == 0) op = "getitem";
     else if (strcmp(op, "wrap_with_set_grad_enabled") == 0) op = "rope";
-    node->info = qnnrt_ir__ops_find(op);
-    node->op = node->info != NULL ? node->info->name : qnnrt_ir__graph_text(p->ir, op);
+    node->info = qnnrt_ir_op_find(op);
+    node->op = node->info != NULL ? node->info->name : qnnrt_ir_text(p->ir, op);
     return node->op != NULL || qnnrt_ir__parse_memory(p);
 }
 
@@ -4490,8 +4422,8 @@ static void qnnrt_ir__parse_place(qnnrt_ir__parse *p, qnnrt_ir_node *node)
 static int qnnrt_ir__parse_node(qnnrt_ir__parse *p)
 {
     qnnrt_ir_node *node =
-        (qnnrt_ir_node *)qnnrt_ir__arena_get(&p->ir->own->arena, 1, sizeof(*node));
-    qnnrt_ir__entry *entry = (qnnrt_ir__entry *)qnnrt_ir__arena_get(&p->scratch, 1, sizeof(*entry));
+        (qnnrt_ir_node *)qnnrt_arena_get(&p->ir->own->arena, 1, sizeof(*node));
+    qnnrt_ir__entry *entry = (qnnrt_ir__entry *)qnnrt_arena_get(&p->scratch, 1, sizeof(*entry));
     qnnrt_ir__symbol *name = NULL, *op = NULL, *source = NULL, *absent = NULL;
     if (node == NULL || entry == NULL) return qnnrt_ir__parse_memory(p);
     if (p->nodes.count >= p->most_nodes)
@@ -4537,7 +4469,7 @@ static int qnnrt_ir__parse_node(qnnrt_ir__parse *p)
 /* =====================================================================================
    DOCUMENT                                                                    >>document
    Reads the whole of a file: constants, names of weights, and the lists around the nodes.
-   Needs: >>config >>arena >>symbol >>dtype >>graph >>number >>parse     Knows nothing of: operators
+   Needs: >>config >>symbol >>dtype >>graph >>number >>parse     Knows nothing of: operators
    ===================================================================================== */
 
 /* Read the data of a constant; the reader stands before them. */
@@ -4574,8 +4506,8 @@ static int qnnrt_ir__document_data(qnnrt_ir__parse *p, qnnrt_ir__ref *ref)
             qnnrt_ir__parse_fault(ref, QNNRT_E_MISMATCH,
                                   "a number of its data does not fit its dtype");
     if (ref->fault != NULL) return 1;
-    data = (unsigned char *)qnnrt_ir__arena_get(&p->ir->own->arena, p->number_count + 1,
-                                                (size_t)qnnrt_ir__dtypes[row].bytes);
+    data = (unsigned char *)qnnrt_arena_get(&p->ir->own->arena, p->number_count + 1,
+                                            (size_t)qnnrt_ir__dtypes[row].bytes);
     if (data == NULL) return qnnrt_ir__parse_memory(p);
     for (i = 0; i < p->number_count; ++i)
         qnnrt_ir__number_put(data + i * (size_t)qnnrt_ir__dtypes[row].bytes, ref->dtype,
@@ -4603,7 +4535,7 @@ static int qnnrt_ir__document_hex(qnnrt_ir__parse *p, qnnrt_ir__ref *ref,
         qnnrt_ir__parse_fault(ref, QNNRT_E_MISMATCH, "its hex digits do not fit its shape");
         return 1;
     }
-    data = (unsigned char *)qnnrt_ir__arena_get(&p->ir->own->arena, digits->bytes / 2 + 1, 1);
+    data = (unsigned char *)qnnrt_arena_get(&p->ir->own->arena, digits->bytes / 2 + 1, 1);
     if (data == NULL) return qnnrt_ir__parse_memory(p);
     if (!qnnrt_ir__parse_hex(digits, data))
         qnnrt_ir__parse_fault(ref, QNNRT_E_FORMAT, "its hex digits have another character");
@@ -4617,7 +4549,7 @@ static int qnnrt_ir__document_hex(qnnrt_ir__parse *p, qnnrt_ir__ref *ref,
 /* Read one constant, whose key was read. */
 static int qnnrt_ir__document_constant(qnnrt_ir__parse *p)
 {
-    qnnrt_ir__ref *ref = (qnnrt_ir__ref *)qnnrt_ir__arena_get(&p->scratch, 1, sizeof(*ref));
+    qnnrt_ir__ref *ref = (qnnrt_ir__ref *)qnnrt_arena_get(&p->scratch, 1, sizeof(*ref));
     qnnrt_ir__ref shape;
     qnnrt_json_text digits = { NULL, 0, 0 };
     qnnrt_json_reader before;
@@ -4662,7 +4594,7 @@ static int qnnrt_ir__document_constant(qnnrt_ir__parse *p)
 /* Read one pair of weight_name_mapping, whose key was read. */
 static int qnnrt_ir__document_pair(qnnrt_ir__parse *p)
 {
-    qnnrt_ir__pair *pair = (qnnrt_ir__pair *)qnnrt_ir__arena_get(&p->scratch, 1, sizeof(*pair));
+    qnnrt_ir__pair *pair = (qnnrt_ir__pair *)qnnrt_arena_get(&p->scratch, 1, sizeof(*pair));
     if (pair == NULL) return qnnrt_ir__parse_memory(p);
     pair->placeholder = qnnrt_ir__parse_symbol(p, &p->json.key);
     if (pair->placeholder == NULL || !qnnrt_ir__parse_name(p, &pair->key)) return 0;
@@ -4742,7 +4674,7 @@ static int qnnrt_ir__document_once(qnnrt_ir__parse *p)
 /* =====================================================================================
    RESOLVE                                                                      >>resolve
    Makes values of the tensors that the file states, each once, and finds what does not fit.
-   Needs: >>config >>arena >>symbol >>dtype >>attr >>graph >>find >>check >>parse
+   Needs: >>config >>symbol >>dtype >>attr >>graph >>find >>check >>parse
    Knows nothing of: JSON
    ===================================================================================== */
 
@@ -4761,7 +4693,7 @@ static qnnrt_ir_value *qnnrt_ir__resolve_make(qnnrt_ir__parse *p, qnnrt_ir__symb
                                               const qnnrt_ir__ref *ref, qnnrt_ir_origin origin)
 {
     qnnrt_ir_value *value =
-        (qnnrt_ir_value *)qnnrt_ir__arena_get(&p->ir->own->arena, 1, sizeof(*value));
+        (qnnrt_ir_value *)qnnrt_arena_get(&p->ir->own->arena, 1, sizeof(*value));
     if (value == NULL || !qnnrt_ir__graph_list(p->ir, value)) {
         qnnrt_ir__parse_memory(p);
         return NULL;
@@ -4814,8 +4746,8 @@ static int qnnrt_ir__resolve_inputs(qnnrt_ir__parse *p)
 {
     qnnrt_ir *ir = p->ir;
     size_t i;
-    ir->inputs = (qnnrt_ir_value **)qnnrt_ir__arena_get(&ir->own->arena, p->inputs.count + 1,
-                                                        sizeof(*ir->inputs));
+    ir->inputs = (qnnrt_ir_value **)qnnrt_arena_get(&ir->own->arena, p->inputs.count + 1,
+                                                    sizeof(*ir->inputs));
     if (ir->inputs == NULL) return qnnrt_ir__parse_memory(p);
     for (i = 0; i < p->inputs.count; ++i) {
         const qnnrt_ir__ref *ref = (const qnnrt_ir__ref *)p->inputs.at[i];
@@ -4930,7 +4862,7 @@ static int qnnrt_ir__resolve_outputs(qnnrt_ir__parse *p, const qnnrt_ir__entry *
     qnnrt_ir_node *node = entry->node;
     size_t i;
     node->outputs =
-        (qnnrt_ir_value **)qnnrt_ir__arena_get(&p->ir->own->arena, entry->output_count + 1,
+        (qnnrt_ir_value **)qnnrt_arena_get(&p->ir->own->arena, entry->output_count + 1,
                                                            sizeof(*node->outputs));
     if (node->outputs == NULL || !qnnrt_ir__graph_append(p->ir, node))
         return qnnrt_ir__parse_memory(p);
@@ -5018,13 +4950,13 @@ static qnnrt_ir_value *qnnrt_ir__resolve_read(qnnrt_ir__parse *p, const qnnrt_ir
 static int qnnrt_ir__resolve_absent(qnnrt_ir__parse *p, const qnnrt_ir__entry *entry)
 {
     qnnrt_ir_node *node = entry->node;
-    const qnnrt_ir_attr *mask = qnnrt_ir__attr_get(node, "_tensor_list_none_masks");
+    const qnnrt_ir_attr *mask = qnnrt_ir_attr_find(node, "_tensor_list_none_masks");
     qnnrt_ir_value **list;
     size_t i, from = 1, to = 1;
     if (entry->absent[0] != '\0') {              /* as qnnrt_ir_write() writes it */
         const size_t count = strlen(entry->absent);
-        list = (qnnrt_ir_value **)qnnrt_ir__arena_get(&p->ir->own->arena,
-                                                      node->input_count + count + 1, sizeof(*list));
+        list = (qnnrt_ir_value **)qnnrt_arena_get(&p->ir->own->arena,
+                                                  node->input_count + count + 1, sizeof(*list));
         if (list == NULL) return qnnrt_ir__parse_memory(p);
         for (from = to = 0; to < count; ++to)
             if (entry->absent[to] != '-' && from < node->input_count)
@@ -5036,9 +4968,9 @@ static int qnnrt_ir__resolve_absent(qnnrt_ir__parse *p, const qnnrt_ir__entry *e
     }
     if ((strcmp(node->op, "index.Tensor") == 0 || strncmp(node->op, "index_put", 9) == 0) &&
         mask != NULL && mask->ints != NULL) {
-        list = (qnnrt_ir_value **)qnnrt_ir__arena_get(&p->ir->own->arena,
-                                                      node->input_count + mask->count + 1,
-                                                      sizeof(*list));
+        list = (qnnrt_ir_value **)qnnrt_arena_get(&p->ir->own->arena,
+                                                  node->input_count + mask->count + 1,
+                                                  sizeof(*list));
         if (list == NULL) return qnnrt_ir__parse_memory(p);
         if (node->input_count > 0) list[0] = node->inputs[0];
         for (i = 0; i < mask->count; ++i)
@@ -5057,7 +4989,7 @@ static int qnnrt_ir__resolve_absent(qnnrt_ir__parse *p, const qnnrt_ir__entry *e
     }
     /* Without weights, the two running statistics alone. */
     if (strstr(node->op, "batch_norm") != NULL && node->input_count == 3) {
-        list = (qnnrt_ir_value **)qnnrt_ir__arena_get(&p->ir->own->arena, 5, sizeof(*list));
+        list = (qnnrt_ir_value **)qnnrt_arena_get(&p->ir->own->arena, 5, sizeof(*list));
         if (list == NULL) return qnnrt_ir__parse_memory(p);
         list[0] = node->inputs[0];
         list[3] = node->inputs[1];
@@ -5073,7 +5005,7 @@ static int qnnrt_ir__resolve_reads(qnnrt_ir__parse *p, const qnnrt_ir__entry *en
     qnnrt_ir_node *node = entry->node;
     size_t i;
     node->inputs =
-        (qnnrt_ir_value **)qnnrt_ir__arena_get(&p->ir->own->arena, entry->input_count + 1,
+        (qnnrt_ir_value **)qnnrt_arena_get(&p->ir->own->arena, entry->input_count + 1,
                                                           sizeof(*node->inputs));
     if (node->inputs == NULL) return qnnrt_ir__parse_memory(p);
     for (i = 0; i < entry->input_count; ++i) {
@@ -5090,8 +5022,8 @@ static int qnnrt_ir__resolve_results(qnnrt_ir__parse *p)
 {
     qnnrt_ir *ir = p->ir;
     size_t i;
-    ir->outputs = (qnnrt_ir_value **)qnnrt_ir__arena_get(&ir->own->arena, p->outputs.count + 1,
-                                                         sizeof(*ir->outputs));
+    ir->outputs = (qnnrt_ir_value **)qnnrt_arena_get(&ir->own->arena, p->outputs.count + 1,
+                                                     sizeof(*ir->outputs));
     if (ir->outputs == NULL) return qnnrt_ir__parse_memory(p);
     for (i = 0; i < p->outputs.count; ++i) {
         const qnnrt_ir__ref *ref = (const qnnrt_ir__ref *)p->outputs.at[i];
@@ -5137,7 +5069,7 @@ static int qnnrt_ir__resolve_all(qnnrt_ir__parse *p)
    WIDE                                                                            >>wide
    Tensors of the evaluator, as they are stored. Floats are read as double, integers and bools as
    int64.
-   Needs: >>config >>arena >>dtype >>number     Knows nothing of: operators
+   Needs: >>config >>dtype >>number     Knows nothing of: operators
    ===================================================================================== */
 
 typedef struct qnnrt_ir__wide {
@@ -5238,9 +5170,9 @@ static int qnnrt_ir__wide_begin(qnnrt_ir__wide *x, qnnrt_dtype dtype, uint32_t r
 }
 
 /* Let a tensor be written to `room`, or with NULL to new memory. Return 0 when out of memory. */
-static int qnnrt_ir__wide_make(qnnrt_ir__arena *arena, qnnrt_ir__wide *x, void *room)
+static int qnnrt_ir__wide_make(qnnrt_arena *arena, qnnrt_ir__wide *x, void *room)
 {
-    if (room == NULL) room = qnnrt_ir__arena_get(arena, (uint64_t)x->count + 1, x->bytes);
+    if (room == NULL) room = qnnrt_arena_get(arena, (uint64_t)x->count + 1, x->bytes);
     x->data = x->room = (unsigned char *)room;
     return room != NULL;
 }
@@ -5306,14 +5238,14 @@ static void qnnrt_ir__wide_split(const qnnrt_ir__wide *x, uint32_t axis, int64_t
 /* =====================================================================================
    EVALUATION: MATHEMATICS                                                   >>eval_math
    Elementwise operators and reductions.
-   Needs: >>attr >>arena >>wide     Knows nothing of: layouts
+   Needs: >>attr >>wide     Knows nothing of: layouts
    ===================================================================================== */
 
 /* One node with its tensors. The functions below fill the outputs, whose shapes are right, and
    return 1; or they return qnnrt_ir__eval_no(). */
 typedef struct qnnrt_ir__eval {
     const qnnrt_ir_node *node;
-    qnnrt_ir__arena     *arena;
+    qnnrt_arena     *arena;
     qnnrt_ir__wide      *in, *out;           /* in[k].bytes 0: absent */
     size_t               in_count, out_count;
     int                  widen;              /* 1: see qnnrt_ir__wide_dtype() */
@@ -5342,12 +5274,12 @@ static int qnnrt_ir__eval_is(const qnnrt_ir_node *node, const char *stem)
 
 static double qnnrt_ir__eval_number(const qnnrt_ir__eval *e, const char *name)
 {
-    return qnnrt_ir__attr_float(e->node, name, 0);
+    return qnnrt_ir_float(e->node, name, 0);
 }
 
 static int qnnrt_ir__eval_text(const qnnrt_ir_node *node, const char *name, const char *text)
 {
-    const qnnrt_ir_attr *attr = qnnrt_ir__attr_get(node, name);
+    const qnnrt_ir_attr *attr = qnnrt_ir_attr_find(node, name);
     return attr != NULL && attr->kind == QNNRT_IR_TEXT && strcmp(attr->text, text) == 0;
 }
 
@@ -5460,8 +5392,8 @@ static int qnnrt_ir__eval_unary(qnnrt_ir__eval *e)
         b = qnnrt_ir__eval_number(e, "max_val");
     }
     if (what == QNNRT_IR__CLAMP) {
-        a = qnnrt_ir__attr_float(e->node, "min", -HUGE_VAL);
-        b = qnnrt_ir__attr_float(e->node, "max", HUGE_VAL);
+        a = qnnrt_ir_float(e->node, "min", -HUGE_VAL);
+        b = qnnrt_ir_float(e->node, "max", HUGE_VAL);
     }
     if (what == QNNRT_IR__LEAKY) a = qnnrt_ir__eval_number(e, "negative_slope");
     if (what == QNNRT_IR__ELU) {
@@ -5581,15 +5513,15 @@ static int qnnrt_ir__eval_scalar(qnnrt_ir__eval *e, const char *name, qnnrt_ir__
                               NULL) ||
         !qnnrt_ir__wide_make(e->arena, x, NULL))
         return qnnrt_ir__eval_no(e, "out of memory");
-    if (!x->whole) qnnrt_ir__wide_put(x, 0, qnnrt_ir__attr_float(e->node, name, 0));
-    else qnnrt_ir__wide_set(x, 0, qnnrt_ir__attr_int(e->node, name, 0));
+    if (!x->whole) qnnrt_ir__wide_put(x, 0, qnnrt_ir_float(e->node, name, 0));
+    else qnnrt_ir__wide_set(x, 0, qnnrt_ir_int(e->node, name, 0));
     return 1;
 }
 
 static int qnnrt_ir__eval_binary(qnnrt_ir__eval *e)
 {
-    const double alpha = qnnrt_ir__attr_float(e->node, "alpha", 1);
-    const int64_t times = qnnrt_ir__attr_int(e->node, "alpha", 1);
+    const double alpha = qnnrt_ir_float(e->node, "alpha", 1);
+    const int64_t times = qnnrt_ir_int(e->node, "alpha", 1);
     const qnnrt_ir__wide *a = &e->in[0], *b = qnnrt_ir__eval_in(e, 1);
     qnnrt_ir__wide number;
     qnnrt_ir__walk w;
@@ -5739,15 +5671,15 @@ static double qnnrt_ir__fold_end(int what, double order, double correction, cons
 static int qnnrt_ir__eval_reduce(qnnrt_ir__eval *e)
 {
     const qnnrt_ir__wide *x = &e->in[0];
-    const double order = qnnrt_ir__attr_float(e->node, "ord", 2);
+    const double order = qnnrt_ir_float(e->node, "ord", 2);
     const double correction = qnnrt_ir__attr_has(e->node, "unbiased")
-                                  ? qnnrt_ir__attr_float(e->node, "unbiased", 1)
-                                  : qnnrt_ir__attr_float(e->node, "correction", 1);
+                                  ? qnnrt_ir_float(e->node, "unbiased", 1)
+                                  : qnnrt_ir_float(e->node, "correction", 1);
     const int one = qnnrt_ir__attr_has(e->node, "dim") &&
-                    qnnrt_ir__attr_get(e->node, "dim")->kind == QNNRT_IR_INT;
+                    qnnrt_ir_attr_find(e->node, "dim")->kind == QNNRT_IR_INT;
     qnnrt_ir__sum *sums;
     int64_t list[QNNRT_IR_RANK], k, step = 1, flat = 0;
-    const size_t given = qnnrt_ir__attr_ints(e->node, "dim", list);
+    const size_t given = qnnrt_ir_ints(e->node, "dim", list);
     qnnrt_ir__walk w;
     uint32_t bits = 0, d;
     size_t row = 0;
@@ -5758,7 +5690,7 @@ static int qnnrt_ir__eval_reduce(qnnrt_ir__eval *e)
         bits |= (uint32_t)1 << (list[k] < 0 ? list[k] + (x->rank == 0 ? 1 : x->rank) : list[k]);
     if (given == 0) bits = UINT32_MAX;
     sums =
-        (qnnrt_ir__sum *)qnnrt_ir__arena_get(e->arena, (uint64_t)e->out->count + 1, sizeof(*sums));
+        (qnnrt_ir__sum *)qnnrt_arena_get(e->arena, (uint64_t)e->out->count + 1, sizeof(*sums));
     if (sums == NULL) return qnnrt_ir__eval_no(e, "out of memory");
     qnnrt_ir__walk_begin(&w, x->rank, x->dims);
     for (d = x->rank; d-- > 0;) {                        /* the reduced dimensions stay in place */
@@ -5789,7 +5721,7 @@ static int qnnrt_ir__eval_reduce(qnnrt_ir__eval *e)
 
 static uint32_t qnnrt_ir__eval_axis(const qnnrt_ir__eval *e, const char *name, uint32_t rank)
 {
-    const int64_t dim = qnnrt_ir__attr_int(e->node, name, 0);
+    const int64_t dim = qnnrt_ir_int(e->node, name, 0);
     return (uint32_t)(dim < 0 ? dim + (rank == 0 ? 1 : rank) : dim);
 }
 
@@ -5876,7 +5808,7 @@ static int qnnrt_ir__eval_softmax(qnnrt_ir__eval *e)
 static int qnnrt_ir__eval_topk(qnnrt_ir__eval *e)
 {
     const qnnrt_ir__wide *x = &e->in[0];
-    const int largest = qnnrt_ir__attr_int(e->node, "largest", 1) != 0;
+    const int largest = qnnrt_ir_int(e->node, "largest", 1) != 0;
     const uint32_t axis = qnnrt_ir__eval_axis(e, "dim", x->rank);
     int64_t outer, size, inner, o, n, k, count, out_outer, out_inner;
     qnnrt_ir__wide_split(x, axis, &outer, &size, &inner);
@@ -5908,7 +5840,7 @@ static int qnnrt_ir__eval_topk(qnnrt_ir__eval *e)
 /* =====================================================================================
    EVALUATION: MOVES                                                         >>eval_move
    Operators that copy, select, repeat and make elements.
-   Needs: >>arena >>attr >>wide >>eval_math     Knows nothing of: arithmetic
+   Needs: >>attr >>wide >>eval_math     Knows nothing of: arithmetic
    ===================================================================================== */
 
 /* Copy all elements in their order: casts, views. */
@@ -5962,7 +5894,7 @@ static int qnnrt_ir__eval_permute(qnnrt_ir__eval *e)
     qnnrt_ir__walk_strides(x, from);
     for (d = 0; d < x->rank; ++d) order[d] = d;
     if (qnnrt_ir__eval_is(e->node, "permute")) {
-        qnnrt_ir__attr_ints(e->node, "dims", list);
+        qnnrt_ir_ints(e->node, "dims", list);
         for (d = 0; d < x->rank; ++d) order[d] =
             (uint32_t)(list[d] < 0 ? list[d] + x->rank : list[d]);
     } else if (qnnrt_ir__eval_is(e->node, "movedim")) {
@@ -5995,7 +5927,7 @@ static int qnnrt_ir__eval_slice(qnnrt_ir__eval *e)
     memset(stride, 0, sizeof(stride));
     qnnrt_ir__walk_strides(x, stride);
     if (qnnrt_ir__eval_is(e->node, "flip")) {
-        const size_t count = qnnrt_ir__attr_ints(e->node, "dims", list);
+        const size_t count = qnnrt_ir_ints(e->node, "dims", list);
         for (k = 0; k < count && k < QNNRT_IR_RANK; ++k) {
             const int64_t d = list[k] < 0 ? list[k] + x->rank : list[k];
             if (d < 0 || d >= (int64_t)x->rank) return qnnrt_ir__eval_no(e, "dims is wrong");
@@ -6006,14 +5938,14 @@ static int qnnrt_ir__eval_slice(qnnrt_ir__eval *e)
         return 1;
     }
     begin =
-        qnnrt_ir__attr_int(e->node, qnnrt_ir__eval_is(e->node, "select") ? "index" : "start", 0);
+        qnnrt_ir_int(e->node, qnnrt_ir__eval_is(e->node, "select") ? "index" : "start", 0);
     if (begin < 0) begin += x->dims[axis];
     if (begin < 0) begin = 0;
     begin *= stride[axis];
     if (qnnrt_ir__eval_is(e->node, "select"))
         memmove(stride + axis, stride + axis + 1, (x->rank - axis - 1) * sizeof(*stride));
     else if (e->out->dims[axis] > 1)
-        stride[axis] *= qnnrt_ir__attr_int(e->node, "step", 1);
+        stride[axis] *= qnnrt_ir_int(e->node, "step", 1);
     qnnrt_ir__move_strided(e, 0, x, begin, stride);
     return 1;
 }
@@ -6059,7 +5991,7 @@ static int qnnrt_ir__eval_join(qnnrt_ir__eval *e)
 
 static int qnnrt_ir__eval_interleave(qnnrt_ir__eval *e)
 {
-    const int64_t repeats = qnnrt_ir__attr_int(e->node, "repeats", 0);
+    const int64_t repeats = qnnrt_ir_int(e->node, "repeats", 0);
     int64_t outer = 1, size = e->out->count, inner = 1, k;
     if (qnnrt_ir__attr_has(e->node, "dim") && e->out->rank > 0)
         qnnrt_ir__wide_split(e->out, qnnrt_ir__eval_axis(e, "dim", e->out->rank), &outer, &size,
@@ -6083,9 +6015,9 @@ static int64_t qnnrt_ir__move_pad(int64_t at, int64_t size, char mode)
 static int qnnrt_ir__eval_places(qnnrt_ir__eval *e)
 {
     const qnnrt_ir__wide *x = &e->in[0];
-    const qnnrt_ir_attr *pad = qnnrt_ir__attr_get(e->node, "pad");
+    const qnnrt_ir_attr *pad = qnnrt_ir_attr_find(e->node, "pad");
     const int rolls = qnnrt_ir__eval_is(e->node, "roll");
-    const double value = qnnrt_ir__attr_float(e->node, "value", 0);
+    const double value = qnnrt_ir_float(e->node, "value", 0);
     const char mode = qnnrt_ir__eval_text(e->node, "mode", "reflect") ? 'r' :
                       qnnrt_ir__eval_text(e->node, "mode", "circular") ? 'w' :
                       qnnrt_ir__eval_text(e->node, "mode", "replicate") ? 'e' : 'c';
@@ -6099,8 +6031,8 @@ static int qnnrt_ir__eval_places(qnnrt_ir__eval *e)
     memset(stride, 0, sizeof(stride));
     qnnrt_ir__walk_strides(x, stride);
     if (rolls) {
-        count = qnnrt_ir__attr_ints(e->node, "shifts", list);
-        named = qnnrt_ir__attr_ints(e->node, "dims", dims);
+        count = qnnrt_ir_ints(e->node, "shifts", list);
+        named = qnnrt_ir_ints(e->node, "dims", dims);
         if (named == 0) {                                               /* of all elements */
             const int64_t by = (list[0] % x->count + x->count) % x->count;
             for (k = 0; k < x->count; ++k) qnnrt_ir__wide_move(e->out, (k + by) % x->count, x, k);
@@ -6137,7 +6069,7 @@ static int qnnrt_ir__move_no(qnnrt_ir__eval *e, int64_t index, int64_t least, in
     char text[120], *why;
     snprintf(text, sizeof text, "index %lld is out of range: it may be %lld to %lld",
              (long long)index, (long long)least, (long long)size - 1);
-    why = qnnrt_ir__arena_text(e->arena, text, strlen(text));
+    why = qnnrt_arena_text(e->arena, text, strlen(text));
     return qnnrt_ir__eval_no(e, why != NULL ? why : "an index is out of range");
 }
 
@@ -6257,12 +6189,12 @@ static int qnnrt_ir__move_after(const qnnrt_ir__wide *x, int64_t a, int64_t b, i
 static int qnnrt_ir__eval_sort(qnnrt_ir__eval *e)
 {
     const qnnrt_ir__wide *x = &e->in[0];
-    const int descending = qnnrt_ir__attr_int(e->node, "descending", 0) != 0;
+    const int descending = qnnrt_ir_int(e->node, "descending", 0) != 0;
     qnnrt_ir__wide *const places = &e->out[e->out_count - 1];
     int64_t outer, size, inner, o, n, run, *now, *next;
     qnnrt_ir__wide_split(x, qnnrt_ir__eval_axis(e, "dim", x->rank), &outer, &size, &inner);
-    now = (int64_t *)qnnrt_ir__arena_get(e->arena, (uint64_t)size + 1, sizeof(*now));
-    next = (int64_t *)qnnrt_ir__arena_get(e->arena, (uint64_t)size + 1, sizeof(*next));
+    now = (int64_t *)qnnrt_arena_get(e->arena, (uint64_t)size + 1, sizeof(*now));
+    next = (int64_t *)qnnrt_arena_get(e->arena, (uint64_t)size + 1, sizeof(*next));
     if (now == NULL || next == NULL) return qnnrt_ir__eval_no(e, "out of memory");
     for (o = 0; o < outer * inner; ++o) {
         const int64_t from = o / inner * size * inner + o % inner;
@@ -6348,8 +6280,8 @@ static int qnnrt_ir__eval_slice_scatter(qnnrt_ir__eval *e)
 {
     const qnnrt_ir__wide *x = &e->in[0], *from = &e->in[1];
     const uint32_t axis = qnnrt_ir__eval_axis(e, "dim", x->rank);
-    const int64_t step = qnnrt_ir__attr_int(e->node, "step", 1);
-    int64_t begin = qnnrt_ir__attr_int(e->node, "start", 0), outer, size, inner, k;
+    const int64_t step = qnnrt_ir_int(e->node, "step", 1);
+    int64_t begin = qnnrt_ir_int(e->node, "start", 0), outer, size, inner, k;
     qnnrt_ir__wide_split(from, axis, &outer, &size, &inner);
     if (begin < 0) begin += x->dims[axis];
     if (begin < 0) begin = 0;
@@ -6365,7 +6297,7 @@ static int qnnrt_ir__eval_slice_scatter(qnnrt_ir__eval *e)
 static int qnnrt_ir__eval_triangle(qnnrt_ir__eval *e)
 {
     const qnnrt_ir__wide *x = &e->in[0];
-    const int64_t diagonal = qnnrt_ir__attr_int(e->node, "diagonal", 0);
+    const int64_t diagonal = qnnrt_ir_int(e->node, "diagonal", 0);
     const int upper = qnnrt_ir__eval_is(e->node, "triu");
     int64_t k, rows, columns;
     rows = x->dims[x->rank - 2];
@@ -6399,8 +6331,8 @@ static int qnnrt_ir__eval_fill(qnnrt_ir__eval *e)
 
 static int qnnrt_ir__eval_arange(qnnrt_ir__eval *e)
 {
-    const double begin = qnnrt_ir__attr_float(e->node, "start", 0);
-    const double step = qnnrt_ir__attr_float(e->node, "step", 1);
+    const double begin = qnnrt_ir_float(e->node, "start", 0);
+    const double step = qnnrt_ir_float(e->node, "step", 1);
     int64_t k;
     for (k = 0; k < e->out->count; ++k) qnnrt_ir__wide_put(e->out, k, begin + (double)k * step);
     return 1;
@@ -6408,7 +6340,7 @@ static int qnnrt_ir__eval_arange(qnnrt_ir__eval *e)
 
 static int qnnrt_ir__eval_getitem(qnnrt_ir__eval *e)
 {
-    int64_t index = qnnrt_ir__attr_int(e->node, "index", 0), k;
+    int64_t index = qnnrt_ir_int(e->node, "index", 0), k;
     if (index < 0) index += (int64_t)e->in_count;
     for (k = 0; k < e->out->count; ++k) qnnrt_ir__wide_move(e->out, k, &e->in[index], k);
     return 1;
@@ -6423,7 +6355,7 @@ static int qnnrt_ir__eval_nothing(qnnrt_ir__eval *e)
 /* =====================================================================================
    EVALUATION: PRODUCTS                                                            >>gemm
    Products of matrices, convolutions and attention, with sums in double.
-   Needs: >>attr >>arena >>wide >>eval_math     Knows nothing of: views
+   Needs: >>attr >>wide >>eval_math     Knows nothing of: views
    ===================================================================================== */
 
 /* A window over up to 3 spatial dimensions; fewer ones are filled with 1 in front. */
@@ -6447,9 +6379,9 @@ static void qnnrt_ir__net_slide(const qnnrt_ir__eval *e, uint32_t n, const int64
         s->out[k] = y->dims[y->rank - n + i];
         s->kernel[k] = s->stride[k] = kernel[i];
     }
-    if (qnnrt_ir__attr_each(e->node, "stride", n, list)) memcpy(s->stride + 3 - n, list, n * 8);
-    if (qnnrt_ir__attr_each(e->node, "padding", n, list)) memcpy(s->pad + 3 - n, list, n * 8);
-    if (qnnrt_ir__attr_each(e->node, "dilation", n, list)) memcpy(s->dilation + 3 - n, list, n * 8);
+    if (qnnrt_ir_each(e->node, "stride", n, list)) memcpy(s->stride + 3 - n, list, n * 8);
+    if (qnnrt_ir_each(e->node, "padding", n, list)) memcpy(s->pad + 3 - n, list, n * 8);
+    if (qnnrt_ir_each(e->node, "dilation", n, list)) memcpy(s->dilation + 3 - n, list, n * 8);
     if (qnnrt_ir__eval_text(e->node, "padding", "same"))            /* the larger half at the end */
         for (i = 3 - n; i < 3; ++i) s->pad[i] = s->dilation[i] * (s->kernel[i] - 1) / 2;
 }
@@ -6595,12 +6527,12 @@ static int qnnrt_ir__gemm_begin(qnnrt_ir__eval *e, qnnrt_ir__gemm *p, qnnrt_ir__
     memset(p, 0, sizeof(*p));
     p->alpha = p->beta = 1;
     p->out = out;
-    p->pack_a = (double *)qnnrt_ir__arena_get(e->arena, (uint64_t)QNNRT_IR__ROWS * QNNRT_IR__DEPTH,
-                                            sizeof(double));
-    p->pack_b = (double *)qnnrt_ir__arena_get(e->arena, (uint64_t)QNNRT_IR__TILE * QNNRT_IR__DEPTH,
-                                             sizeof(double));
-    p->sums = (double *)qnnrt_ir__arena_get(e->arena, (uint64_t)QNNRT_IR__ROWS * QNNRT_IR__COLUMNS,
-                                            sizeof(double));
+    p->pack_a = (double *)qnnrt_arena_get(e->arena, (uint64_t)QNNRT_IR__ROWS * QNNRT_IR__DEPTH,
+                                          sizeof(double));
+    p->pack_b = (double *)qnnrt_arena_get(e->arena, (uint64_t)QNNRT_IR__TILE * QNNRT_IR__DEPTH,
+                                          sizeof(double));
+    p->sums = (double *)qnnrt_arena_get(e->arena, (uint64_t)QNNRT_IR__ROWS * QNNRT_IR__COLUMNS,
+                                        sizeof(double));
     if (p->pack_a == NULL || p->pack_b == NULL || p->sums == NULL)
         return qnnrt_ir__eval_no(e, "out of memory");
     return 1;
@@ -6650,7 +6582,7 @@ static int qnnrt_ir__eval_linear(qnnrt_ir__eval *e)
 static int qnnrt_ir__gemm_matmul(qnnrt_ir__eval *e, size_t first)
 {
     qnnrt_ir__wide a = e->in[first], b = e->in[first + 1];
-    const int turned = qnnrt_ir__attr_int(e->node, "transpose_b", 0) != 0;
+    const int turned = qnnrt_ir_int(e->node, "transpose_b", 0) != 0;
     int64_t dims[QNNRT_IR_RANK], i;
     uint32_t rank = 0, d;
     qnnrt_ir__gemm p;
@@ -6684,8 +6616,8 @@ static int qnnrt_ir__gemm_matmul(qnnrt_ir__eval *e, size_t first)
         p.plus.x = &e->in[0];
         p.plus.row = all.stride[2][rank];
         p.plus.step = all.stride[2][rank + 1];
-        p.alpha = qnnrt_ir__attr_float(e->node, "alpha", 1);
-        p.beta = qnnrt_ir__attr_float(e->node, "beta", 1);
+        p.alpha = qnnrt_ir_float(e->node, "alpha", 1);
+        p.beta = qnnrt_ir_float(e->node, "beta", 1);
     }
     for (i = 0; i < e->out->count; i += p.rows * p.columns, qnnrt_ir__walk_next(&w)) {
         p.a.at = w.place[0] * p.rows * p.depth;
@@ -6704,7 +6636,7 @@ static int qnnrt_ir__eval_addmm(qnnrt_ir__eval *e) { return qnnrt_ir__gemm_matmu
 static int qnnrt_ir__eval_conv(qnnrt_ir__eval *e)
 {
     const qnnrt_ir__wide *x = &e->in[0], *w = &e->in[1];
-    const int64_t groups = qnnrt_ir__attr_int(e->node, "groups", 1), channels = w->dims[0];
+    const int64_t groups = qnnrt_ir_int(e->node, "groups", 1), channels = w->dims[0];
     int64_t area_in, part, batch, group, count;
     qnnrt_ir__slide s;
     qnnrt_ir__gemm p;
@@ -6715,7 +6647,7 @@ static int qnnrt_ir__eval_conv(qnnrt_ir__eval *e)
     p.rows = qnnrt_ir__net_area(s.out);
     p.columns = channels / groups;
     p.depth = w->dims[1] * qnnrt_ir__net_area(s.kernel);
-    p.a.places = (int64_t *)qnnrt_ir__arena_get(
+    p.a.places = (int64_t *)qnnrt_arena_get(
         e->arena, (uint64_t)qnnrt_ir__net_area(s.kernel) + 1, sizeof(int64_t));
     if (p.a.places == NULL) return qnnrt_ir__eval_no(e, "out of memory");
     p.a.x = x;
@@ -6764,7 +6696,7 @@ static int qnnrt_ir__eval_attention(qnnrt_ir__eval *e)
     const int64_t rows = q->dims[r - 2], width = q->dims[r - 1], cells = key->dims[r - 2];
     const int64_t values = v->dims[r - 1];
     const int64_t heads = r > 2 ? q->dims[r - 3] : 1, shared = r > 2 ? heads / key->dims[r - 3] : 1;
-    const int causal = qnnrt_ir__attr_int(e->node, "is_causal", 0) != 0;
+    const int causal = qnnrt_ir_int(e->node, "is_causal", 0) != 0;
     int64_t dims[QNNRT_IR_RANK], count, head, row, k;
     qnnrt_ir__wide scores;
     qnnrt_ir__gemm to, from;
@@ -6779,7 +6711,7 @@ static int qnnrt_ir__eval_attention(qnnrt_ir__eval *e)
     to.b.x = key;
     to.a.row = to.b.row = to.depth = width;
     to.columns = to.row = from.a.row = from.depth = cells;
-    to.alpha = qnnrt_ir__attr_float(e->node, "scale", 1 / sqrt((double)width));
+    to.alpha = qnnrt_ir_float(e->node, "scale", 1 / sqrt((double)width));
     from.a.x = &scores;
     from.b.x = v;
     from.columns = from.b.step = from.row = values;
@@ -6812,7 +6744,7 @@ static int qnnrt_ir__eval_attention(qnnrt_ir__eval *e)
 /* =====================================================================================
    EVALUATION: LAYERS                                                         >>eval_net
    Other convolutions, pools, upsampling and norms, in double.
-   Needs: >>attr >>arena >>wide >>eval_math >>gemm     Knows nothing of: views
+   Needs: >>attr >>wide >>eval_math >>gemm     Knows nothing of: views
    ===================================================================================== */
 
 /* Each input element is added to the places of its window. */
@@ -6820,12 +6752,12 @@ static int qnnrt_ir__eval_deconv(qnnrt_ir__eval *e)
 {
     const qnnrt_ir__wide *x = &e->in[0], *w = &e->in[1], *bias = qnnrt_ir__eval_in(e, 2);
     const uint32_t n = w->rank - 2;
-    const int64_t groups = qnnrt_ir__attr_int(e->node, "groups", 1), part = w->dims[1];
+    const int64_t groups = qnnrt_ir_int(e->node, "groups", 1), part = w->dims[1];
     const int64_t channels = w->dims[0], per = channels / groups;
     int64_t area_in, area_out, area_kernel, k, c, t;
     qnnrt_ir__slide s, back;
     double *sums =
-        (double *)qnnrt_ir__arena_get(e->arena, (uint64_t)e->out->count + 1, sizeof(*sums));
+        (double *)qnnrt_arena_get(e->arena, (uint64_t)e->out->count + 1, sizeof(*sums));
     if (sums == NULL) return qnnrt_ir__eval_no(e, "out of memory");
     qnnrt_ir__net_slide(e, n, w->dims + 2, &s);
     back = s;                                            /* input and output change places */
@@ -6855,7 +6787,7 @@ static int qnnrt_ir__eval_deconv(qnnrt_ir__eval *e)
 
 static int qnnrt_ir__eval_convolution(qnnrt_ir__eval *e)
 {
-    return qnnrt_ir__attr_int(e->node, "transposed", 0) != 0 ? qnnrt_ir__eval_deconv(e)
+    return qnnrt_ir_int(e->node, "transposed", 0) != 0 ? qnnrt_ir__eval_deconv(e)
                                                               : qnnrt_ir__eval_conv(e);
 }
 
@@ -6876,11 +6808,11 @@ static int qnnrt_ir__eval_pool(qnnrt_ir__eval *e)
     const qnnrt_ir__wide *x = &e->in[0];
     const uint32_t n = (uint32_t)(e->node->op[8] - '0');
     const int average = e->node->op[0] == 'a';
-    const int padding = qnnrt_ir__attr_int(e->node, "count_include_pad", 1) != 0;
-    const int64_t divisor = qnnrt_ir__attr_int(e->node, "divisor_override", 0);
+    const int padding = qnnrt_ir_int(e->node, "count_include_pad", 1) != 0;
+    const int64_t divisor = qnnrt_ir_int(e->node, "divisor_override", 0);
     int64_t kernel[3], area_in, area_out, k, t;
     qnnrt_ir__slide s;
-    qnnrt_ir__attr_each(e->node, "kernel_size", n, kernel);
+    qnnrt_ir_each(e->node, "kernel_size", n, kernel);
     qnnrt_ir__net_slide(e, n, kernel, &s);
     area_in = qnnrt_ir__net_area(s.in);
     area_out = qnnrt_ir__net_area(s.out);
@@ -6926,8 +6858,8 @@ static int qnnrt_ir__eval_adaptive(qnnrt_ir__eval *e)
 /* Get the scale of an upsampled dimension: a given factor, or the ratio of the sizes. */
 static double qnnrt_ir__net_scale(const qnnrt_ir__eval *e, int axis, int64_t in, int64_t out)
 {
-    const qnnrt_ir_attr *factors = qnnrt_ir__attr_get(e->node, "scale_factors");
-    double factor = qnnrt_ir__attr_float(e->node, axis == 0 ? "scales_h" : "scales_w", 0);
+    const qnnrt_ir_attr *factors = qnnrt_ir_attr_find(e->node, "scale_factors");
+    double factor = qnnrt_ir_float(e->node, axis == 0 ? "scales_h" : "scales_w", 0);
     if (factors != NULL && factors->floats != NULL &&
         factors->count == 2) factor = factors->floats[axis];
     return factor > 0 ? 1 / factor : (double)in / (double)out;
@@ -6937,7 +6869,7 @@ static int qnnrt_ir__eval_upsample(qnnrt_ir__eval *e)
 {
     const qnnrt_ir__wide *x = &e->in[0];
     const int linear = strstr(e->node->op, "bilinear") != NULL;
-    const int corners = qnnrt_ir__attr_int(e->node, "align_corners", 0) != 0;
+    const int corners = qnnrt_ir_int(e->node, "align_corners", 0) != 0;
     int64_t in[2], out[2], k, from[2][2];
     double scale[2], part[2];
     int d;
@@ -6973,7 +6905,7 @@ static int qnnrt_ir__eval_upsample(qnnrt_ir__eval *e)
 
 static int qnnrt_ir__eval_pixels(qnnrt_ir__eval *e)
 {
-    const int64_t r = qnnrt_ir__attr_int(e->node, "upscale_factor", 1);
+    const int64_t r = qnnrt_ir_int(e->node, "upscale_factor", 1);
     const qnnrt_ir__wide *x = &e->in[0], *y = e->out;
     const int64_t h = x->dims[x->rank - 2], w = x->dims[x->rank - 1];
     int64_t k;
@@ -7027,13 +6959,13 @@ static int qnnrt_ir__eval_norm(qnnrt_ir__eval *e)
     int64_t last[QNNRT_IR_RANK], count = 1, inner = 1, k;
     /* Without eps: the distance from 1 to the next number of the dtype. */
     const int wide = e->node->outputs[0]->dtype == QNNRT_DTYPE_F64;
-    const double eps = qnnrt_ir__attr_float(e->node, "eps", wide ? 2.220446049250313e-16
+    const double eps = qnnrt_ir_float(e->node, "eps", wide ? 2.220446049250313e-16
                                                                  : 1.1920928955078125e-7);
-    size_t n = qnnrt_ir__attr_ints(e->node, "normalized_shape", last), i;
+    size_t n = qnnrt_ir_ints(e->node, "normalized_shape", last), i;
     if (groups) {
         for (i = 2; i < x->rank; ++i) inner *= x->dims[i];
         count = qnnrt_ir__attr_has(e->node, "num_groups")
-                    ? x->dims[1] / qnnrt_ir__attr_int(e->node, "num_groups", 1) * inner : inner;
+                    ? x->dims[1] / qnnrt_ir_int(e->node, "num_groups", 1) * inner : inner;
     } else {
         if (n == 0) n = 1;                               /* q.rms_norm: the last dimension */
         for (i = 0; i < n; ++i) count *= x->dims[x->rank - 1 - i];
@@ -7048,7 +6980,7 @@ static int qnnrt_ir__eval_native_layer_norm(qnnrt_ir__eval *e)
 {
     const qnnrt_ir__wide *x = &e->in[0];
     const int64_t parts = e->out[1].count, count = parts > 0 ? x->count / parts : 0;
-    const double eps = qnnrt_ir__attr_float(e->node, "eps", 0);
+    const double eps = qnnrt_ir_float(e->node, "eps", 0);
     int64_t k, i;
     for (k = 0; k < parts; ++k) {
         double mean = 0, squares = 0;
@@ -7068,7 +7000,7 @@ static int qnnrt_ir__eval_weight_norm(qnnrt_ir__eval *e)
 {
     const qnnrt_ir__wide *v = &e->in[0];
     int64_t outer = 1, size = 1, inner = v->count, n, k;
-    if (qnnrt_ir__attr_int(e->node, "dim", 0) != -1)
+    if (qnnrt_ir_int(e->node, "dim", 0) != -1)
         qnnrt_ir__wide_split(v, qnnrt_ir__eval_axis(e, "dim", v->rank), &outer, &size, &inner);
     for (n = 0; n < size; ++n) {
         double squares = 0, scale;
@@ -7089,7 +7021,7 @@ static int qnnrt_ir__eval_batch_norm(qnnrt_ir__eval *e)
 {
     const qnnrt_ir__wide *x = &e->in[0], *mean = qnnrt_ir__eval_in(e, 3), *var =
         qnnrt_ir__eval_in(e, 4);
-    const double eps = qnnrt_ir__attr_float(e->node, "eps", 0);
+    const double eps = qnnrt_ir_float(e->node, "eps", 0);
     int64_t inner = 1, k;
     uint32_t d;
     for (d = 2; d < x->rank; ++d) inner *= x->dims[d];
@@ -7121,7 +7053,7 @@ static int qnnrt_ir__eval_rope(qnnrt_ir__eval *e)
 /* =====================================================================================
    EVALUATION                                                                      >>eval
    Computes nodes and graphs.
-   Needs: >>config >>arena >>attr >>dtype >>shape >>ops >>wide >>eval_math >>eval_move >>gemm
+   Needs: >>config >>attr >>dtype >>shape >>ops >>wide >>eval_math >>eval_move >>gemm
    >>eval_net     Knows nothing of: files
    ===================================================================================== */
 
@@ -7134,7 +7066,7 @@ static int (*const qnnrt_ir__eval_of[])(qnnrt_ir__eval *e) = {
 /* Return true if a pad takes more from the input than it has. */
 static int qnnrt_ir__eval_pads_too_far(const qnnrt_ir_node *node)
 {
-    const qnnrt_ir_attr *pad = qnnrt_ir__attr_get(node, "pad");
+    const qnnrt_ir_attr *pad = qnnrt_ir_attr_find(node, "pad");
     const qnnrt_ir_value *x = node->inputs[0];
     const int reflects = qnnrt_ir__eval_text(node, "mode", "reflect");
     size_t i;
@@ -7152,31 +7084,32 @@ static const char *qnnrt_ir__eval_refusal(const qnnrt_ir_node *node)
     const qnnrt_ir_value *in[5];
     size_t k;
     for (k = 0; k < 5; ++k) in[k] = k < node->input_count ? node->inputs[k] : NULL;
-    if (eval == qnnrt_ir__eval_copy && qnnrt_ir__attr_int(node, "train", 0) != 0 &&
-        qnnrt_ir__attr_float(node, "p", 0) > 0)
+    if (eval == qnnrt_ir__eval_copy && qnnrt_ir_int(node, "train", 0) != 0 &&
+        qnnrt_ir_float(node, "p", 0) > 0)
         return "dropout in training is random";
-    if (eval == qnnrt_ir__eval_attention && qnnrt_ir__attr_float(node, "dropout_p", 0) > 0)
+    if (eval == qnnrt_ir__eval_attention && qnnrt_ir_float(node, "dropout_p", 0) > 0)
         return "dropout is random";
     if (eval == qnnrt_ir__eval_upsample && in[0]->rank != 4) return "not 4 dimensions";
     if (eval == qnnrt_ir__eval_places && qnnrt_ir__eval_pads_too_far(node))
         return "pad is larger than the input";
     if (eval == qnnrt_ir__eval_norm && in[3] != NULL &&
-        qnnrt_ir__attr_int(node, "use_input_stats", 1) == 0)
+        qnnrt_ir_int(node, "use_input_stats", 1) == 0)
         return "running statistics are not evaluated";
     if (eval == qnnrt_ir__eval_batch_norm &&
-        (in[3] == NULL || in[4] == NULL || qnnrt_ir__attr_int(node, "training", 0) != 0 ||
+        (in[3] == NULL || in[4] == NULL || qnnrt_ir_int(node, "training", 0) != 0 ||
          (node->output_count > 2 && node->outputs[1]->count > 0 &&
           node->outputs[1]->users + node->outputs[2]->users > 0)))
         return "statistics of the batch are not evaluated";
     return NULL;
 }
 
-/* Check that a node can be computed, but for its data. */
-static qnnrt_result qnnrt_ir__eval_ask(const qnnrt_ir_node *node, qnnrt_error *err)
+QNNRT_IR_API qnnrt_result qnnrt_ir_eval_ask(const qnnrt_ir_node *node, qnnrt_error *err)
 {
     qnnrt_ir__shape s;
     const char *why;
     size_t k;
+    qnnrt_error_clear(err);
+    if (node == NULL) return qnnrt_error_set(err, QNNRT_E_ARG, "node is NULL");
     for (k = 0; k < node->output_count || k == 0; ++k) {
         const qnnrt_ir_value *y = k < node->output_count ? node->outputs[k] : NULL;
         if (!qnnrt_ir__ops_infer(node, k, &s))
@@ -7208,9 +7141,9 @@ static qnnrt_result qnnrt_ir__eval_run(qnnrt_ir__eval *e, const void *const *inp
     qnnrt_result result;
     int64_t elements = 0;
     size_t k;
-    e->in = (qnnrt_ir__wide *)qnnrt_ir__arena_get(e->arena, node->input_count + 1, sizeof(*e->in));
+    e->in = (qnnrt_ir__wide *)qnnrt_arena_get(e->arena, node->input_count + 1, sizeof(*e->in));
     e->out =
-        (qnnrt_ir__wide *)qnnrt_ir__arena_get(e->arena, node->output_count + 1, sizeof(*e->out));
+        (qnnrt_ir__wide *)qnnrt_arena_get(e->arena, node->output_count + 1, sizeof(*e->out));
     if (e->in == NULL || e->out == NULL) return qnnrt_ir__fail_memory(err);
     e->in_count = node->input_count;
     e->out_count = node->output_count;
@@ -7224,7 +7157,7 @@ static qnnrt_result qnnrt_ir__eval_run(qnnrt_ir__eval *e, const void *const *inp
             return qnnrt_ir__fail_memory(err);
         e->in[k].data = (const unsigned char *)inputs[k];
     }
-    result = qnnrt_ir__eval_ask(node, err);
+    result = qnnrt_ir_eval_ask(node, err);
     if (result != QNNRT_OK) return result;
     for (k = 0; k < node->output_count; ++k) {
         const qnnrt_ir_value *y = node->outputs[k];
@@ -7248,26 +7181,25 @@ static qnnrt_result qnnrt_ir__eval_node(const qnnrt_hooks *hooks, const qnnrt_ir
                                         int widen, const void *const *inputs, void *const *outputs,
                                         qnnrt_error *err)
 {
-    qnnrt_ir__arena arena;
+    qnnrt_arena arena;
     qnnrt_ir__eval e;
     qnnrt_result result;
     memset(&arena, 0, sizeof(arena));
     memset(&e, 0, sizeof(e));
     if (hooks != NULL) arena.hooks = *hooks;
-    arena.most = UINT64_MAX / 4;
     e.node = node;
     e.arena = &arena;
     e.widen = widen;
     e.why = "";
     result = qnnrt_ir__eval_run(&e, inputs, outputs, err);
-    qnnrt_ir__arena_free(&arena);
+    qnnrt_arena_free(&arena);
     return result;
 }
 
 /* =====================================================================================
    FOLD                                                                            >>fold
    Replaces nodes that depend on constants alone by their results.
-   Needs: >>config >>arena >>attr >>dtype >>ops >>graph >>eval_math >>eval_move >>gemm >>eval_net
+   Needs: >>config >>attr >>dtype >>ops >>graph >>eval_math >>eval_move >>gemm >>eval_net
    >>eval     Knows nothing of: files
    ===================================================================================== */
 
@@ -7338,7 +7270,7 @@ static double qnnrt_ir__fold_inner(const qnnrt_ir_node *node, const qnnrt_ir_val
                                    const qnnrt_ir_value *w, double made)
 {
     int (*const eval)(qnnrt_ir__eval *e) = qnnrt_ir__eval_of[node->info - qnnrt_ir__ops];
-    const int turned = qnnrt_ir__attr_int(node, "transposed", 0) != 0;
+    const int turned = qnnrt_ir_int(node, "transposed", 0) != 0;
     const double depth = qnnrt_ir__fold_size(x, 1);
     double rows = qnnrt_ir__fold_size(x, 2), columns, area = 1;
     if (eval == qnnrt_ir__eval_linear) {
@@ -7346,7 +7278,7 @@ static double qnnrt_ir__fold_inner(const qnnrt_ir_node *node, const qnnrt_ir_val
         return qnnrt_ir__fold_product(1, qnnrt_ir__fold_ratio(made, columns), columns, depth);
     }
     if (eval == qnnrt_ir__eval_matmul || eval == qnnrt_ir__eval_addmm) {
-        const int other = qnnrt_ir__attr_int(node, "transpose_b", 0) != 0;
+        const int other = qnnrt_ir_int(node, "transpose_b", 0) != 0;
         columns = w->rank < 2 ? 1 : qnnrt_ir__fold_size(w, other ? 2 : 1);
         return qnnrt_ir__fold_product(qnnrt_ir__fold_ratio(made, rows * columns), rows, columns,
                                       depth);
@@ -7355,7 +7287,7 @@ static double qnnrt_ir__fold_inner(const qnnrt_ir_node *node, const qnnrt_ir_val
         return 16 * (double)x->count * qnnrt_ir__fold_ratio((double)w->count, (double)w->dims[0]);
     if (eval == qnnrt_ir__eval_conv || eval == qnnrt_ir__eval_convolution) {
         const double channels = (double)w->dims[0];
-        const double groups = (double)qnnrt_ir__attr_int(node, "groups", 1);
+        const double groups = (double)qnnrt_ir_int(node, "groups", 1);
         const double batch = qnnrt_ir__fold_size(x, w->rank);
         rows = qnnrt_ir__fold_ratio(made, batch * channels);
         return qnnrt_ir__fold_product(batch * groups, rows, channels / groups,
@@ -7372,7 +7304,7 @@ static double qnnrt_ir__fold_inner(const qnnrt_ir_node *node, const qnnrt_ir_val
         const uint32_t n = (uint32_t)(node->op[8] - '0');
         int64_t kernel[3] = { 1, 1, 1 };
         uint32_t d;
-        qnnrt_ir__attr_each(node, "kernel_size", n, kernel);
+        qnnrt_ir_each(node, "kernel_size", n, kernel);
         for (d = 0; d < n; ++d) area *= (double)kernel[d];
         return 16 * made * area;
     }
@@ -7385,18 +7317,18 @@ static double qnnrt_ir__fold_inner(const qnnrt_ir_node *node, const qnnrt_ir_val
         return 16 * made * area;
     }
     if (eval == qnnrt_ir__eval_topk)
-        return 16 * (double)x->count * (double)qnnrt_ir__attr_int(node, "k", 1);
+        return 16 * (double)x->count * (double)qnnrt_ir_int(node, "k", 1);
     if (eval == qnnrt_ir__eval_sort) return 16 * 32 * (double)x->count;
     if (eval == qnnrt_ir__eval_index) return 64 * (made + (double)x->count) * (double)x->rank;
     return 0;
 }
 
-/* Return about how many operations a node takes that qnnrt_ir__eval_ask() finds right, as
+/* Return about how many operations a node takes that qnnrt_ir_eval_ask() finds right, as
    qnnrt_ir_desc.fold_operations counts them. */
 static double qnnrt_ir__fold_cost(const qnnrt_ir_node *node)
 {
     const size_t first = qnnrt_ir__eval_of[node->info - qnnrt_ir__ops] == qnnrt_ir__eval_addmm;
-    const qnnrt_ir_value *x = qnnrt_ir__attr_input(node, first);
+    const qnnrt_ir_value *x = qnnrt_ir_input(node, first);
     const double made = (double)node->outputs[0]->count;
     double elements = 0;
     size_t k;
@@ -7404,8 +7336,7 @@ static double qnnrt_ir__fold_cost(const qnnrt_ir_node *node)
         if (node->inputs[k] != NULL) elements += (double)node->inputs[k]->count;
     for (k = 0; k < node->output_count; ++k) elements += (double)node->outputs[k]->count;
     return 16 * elements +
-           (x == NULL ? 0
-                      : qnnrt_ir__fold_inner(node, x, qnnrt_ir__attr_input(node, first + 1), made));
+           (x == NULL ? 0 : qnnrt_ir__fold_inner(node, x, qnnrt_ir_input(node, first + 1), made));
 }
 
 /* Take what a node needs from what is left of the graph's limits, whether it can be computed or
@@ -7435,9 +7366,9 @@ static qnnrt_result qnnrt_ir__fold_spend(qnnrt_ir *ir, const qnnrt_ir_node *node
 /* Compute one node; its outputs become constants. */
 static qnnrt_result qnnrt_ir__fold_node(qnnrt_ir *ir, qnnrt_ir_node *node, qnnrt_error *err)
 {
-    qnnrt_ir__arena *arena = &ir->own->arena;
-    const void **in = (const void **)qnnrt_ir__arena_get(arena, node->input_count + 1, sizeof(*in));
-    void **out = (void **)qnnrt_ir__arena_get(arena, node->output_count + 1, sizeof(*out));
+    qnnrt_arena *arena = &ir->own->arena;
+    const void **in = (const void **)qnnrt_arena_get(arena, node->input_count + 1, sizeof(*in));
+    void **out = (void **)qnnrt_arena_get(arena, node->output_count + 1, sizeof(*out));
     qnnrt_result result;
     size_t k;
     if (in == NULL || out == NULL) return qnnrt_ir__fail_memory(err);
@@ -7446,7 +7377,7 @@ static qnnrt_result qnnrt_ir__fold_node(qnnrt_ir *ir, qnnrt_ir_node *node, qnnrt
     for (k = 0; k < node->output_count; ++k) {
         const qnnrt_ir_value *y = node->outputs[k];
         const int row = qnnrt_ir__dtype_row(y->dtype);
-        out[k] = qnnrt_ir__arena_get(arena, y->count + 1, (size_t)qnnrt_ir__dtypes[row].bytes);
+        out[k] = qnnrt_arena_get(arena, y->count + 1, (size_t)qnnrt_ir__dtypes[row].bytes);
         if (out[k] == NULL) return qnnrt_ir__fail_memory(err);
     }
     result = qnnrt_ir__eval_node(&arena->hooks, node, 0, in, out, err);
@@ -7459,7 +7390,7 @@ static qnnrt_result qnnrt_ir__fold_node(qnnrt_ir *ir, qnnrt_ir_node *node, qnnrt
         y->key = y->name;
         y->data = out[k];
     }
-    qnnrt_ir__graph_kill(ir, node, "folded");
+    qnnrt_ir_kill(ir, node, "folded");
     return QNNRT_OK;
 }
 
@@ -7471,7 +7402,7 @@ static qnnrt_result qnnrt_ir__fold_all(qnnrt_ir *ir, qnnrt_ir__fold_limits most,
     for (i = 0; i < ir->node_count; ++i) {
         qnnrt_result result;
         if (!qnnrt_ir__fold_can(ir->nodes[i], &most, &bytes) ||
-            qnnrt_ir__eval_ask(ir->nodes[i], NULL) != QNNRT_OK) continue;
+            qnnrt_ir_eval_ask(ir->nodes[i], NULL) != QNNRT_OK) continue;
         result = qnnrt_ir__fold_spend(ir, ir->nodes[i], bytes, err);
         if (result != QNNRT_OK && !most.weights) return result;
         if (result == QNNRT_OK) result = qnnrt_ir__fold_node(ir, ir->nodes[i], err);
@@ -7484,15 +7415,14 @@ static qnnrt_result qnnrt_ir__fold_all(qnnrt_ir *ir, qnnrt_ir__fold_limits most,
         }
     }
     if (count != NULL) *count = folded;
-    return qnnrt_ir__graph_tidy(ir, err);
+    return qnnrt_ir_tidy(ir, err);
 }
 
 /* =====================================================================================
    PUBLIC                                                                        >>public
    The functions of the header.
-   Needs: >>config >>arena >>dtype >>attr >>shape >>ops >>graph >>find >>check >>text >>parse
-          >>document >>resolve >>eval
-   Knows nothing of: JSON
+   Needs: >>config >>dtype >>shape >>ops >>graph >>find >>check >>text >>parse >>document >>resolve
+          >>eval     Knows nothing of: JSON
    ===================================================================================== */
 
 /* ---- reading ---- */
@@ -7503,7 +7433,7 @@ static int qnnrt_ir__public_python(qnnrt_ir__parse *p)
 {
     char *copy;
     if (qnnrt_ir__text_python(p->text, p->bytes, NULL) == 0) return 0;
-    copy = (char *)qnnrt_ir__arena_get(&p->scratch, p->bytes, 1);
+    copy = (char *)qnnrt_arena_get(&p->scratch, p->bytes, 1);
     if (copy == NULL) { p->result = QNNRT_OK; return qnnrt_ir__parse_memory(p); }
     memcpy(copy, p->text, p->bytes);
     qnnrt_ir__text_python(p->text, p->bytes, copy);
@@ -7523,20 +7453,15 @@ static qnnrt_ir *qnnrt_ir__public_make(const qnnrt_ir_desc *desc)
     if (ir != NULL && desc->fold_operations != 0)
         ir->own->fold_operations = (double)desc->fold_operations;
     if (ir == NULL || desc->custom_count == 0) return ir;
-    ir->own->custom = (const char **)qnnrt_ir__arena_get(&ir->own->arena, desc->custom_count,
-                                                         sizeof(*ir->own->custom));
+    ir->own->custom = (const char **)qnnrt_arena_get(&ir->own->arena, desc->custom_count,
+                                                     sizeof(*ir->own->custom));
     for (i = 0; ir->own->custom != NULL && i < desc->custom_count; ++i) {
-        ir->own->custom[i] = qnnrt_ir__graph_text(ir, desc->custom[i]);
+        ir->own->custom[i] = qnnrt_ir_text(ir, desc->custom[i]);
         if (ir->own->custom[i] == NULL) ir->own->custom = NULL;
     }
     if (ir->own->custom != NULL) ir->own->custom_count = desc->custom_count;
-    else { qnnrt_ir__graph_free(ir); return NULL; }
+    else { qnnrt_ir_free(ir); return NULL; }
     return ir;
-}
-
-QNNRT_IR_API void qnnrt_ir_free(qnnrt_ir *ir)
-{
-    qnnrt_ir__graph_free(ir);
 }
 
 QNNRT_IR_API qnnrt_result qnnrt_ir_read(const char *text, size_t bytes, const qnnrt_ir_desc *desc,
@@ -7563,8 +7488,7 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_read(const char *text, size_t bytes, const qn
     p.most_nodes = plain.nodes != 0 ? plain.nodes : 1000000;
     p.ir = qnnrt_ir__public_make(&plain);
     if (p.ir == NULL) return qnnrt_ir__fail_memory(err);
-    p.scratch.hooks = plain.hooks;
-    p.scratch.most = p.ir->own->arena.most;
+    p.scratch = qnnrt_ir__arena_like(&p.ir->own->arena);
     if (!qnnrt_ir__document_once(&p) && p.result == QNNRT_E_FORMAT && p.json.error != NULL &&
         qnnrt_ir__public_python(&p)) {
         /* Begin again: the JSON had numbers that only Python writes. */
@@ -7577,7 +7501,7 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_read(const char *text, size_t bytes, const qn
         if (p.ir != NULL) qnnrt_ir__document_once(&p);
     }
     if (p.result == QNNRT_OK) qnnrt_ir__resolve_all(&p);
-    qnnrt_ir__arena_free(&p.scratch);
+    qnnrt_arena_free(&p.scratch);
     if (p.result != QNNRT_OK) {
         qnnrt_ir_free(p.ir);
         return p.result;
@@ -7603,16 +7527,6 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_check(qnnrt_ir *ir, const qnnrt_ir_finding **
 
 /* ---- operators ---- */
 
-QNNRT_IR_API const qnnrt_ir_op *qnnrt_ir_op_find(const char *name)
-{
-    return name != NULL ? qnnrt_ir__ops_find(name) : NULL;
-}
-
-QNNRT_IR_API const qnnrt_ir_op *qnnrt_ir_op_get(size_t index)
-{
-    return index < QNNRT_IR__OP_COUNT ? &qnnrt_ir__ops[index] : NULL;
-}
-
 QNNRT_IR_API qnnrt_result qnnrt_ir_infer(const qnnrt_ir_node *node, size_t output,
                                          qnnrt_dtype *dtype, uint32_t *rank, int64_t *dims,
                                          qnnrt_error *err)
@@ -7636,61 +7550,6 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_infer(const qnnrt_ir_node *node, size_t outpu
     return QNNRT_OK;
 }
 
-QNNRT_IR_API qnnrt_ir_value *qnnrt_ir_input(const qnnrt_ir_node *node, size_t i)
-{
-    return qnnrt_ir__attr_input(node, i);
-}
-
-QNNRT_IR_API const qnnrt_ir_attr *qnnrt_ir_attr_find(const qnnrt_ir_node *node, const char *name)
-{
-    return qnnrt_ir__attr_get(node, name);
-}
-
-QNNRT_IR_API int64_t qnnrt_ir_int(const qnnrt_ir_node *node, const char *name, int64_t otherwise)
-{
-    return qnnrt_ir__attr_int(node, name, otherwise);
-}
-
-QNNRT_IR_API double qnnrt_ir_float(const qnnrt_ir_node *node, const char *name, double otherwise)
-{
-    return qnnrt_ir__attr_float(node, name, otherwise);
-}
-
-QNNRT_IR_API size_t qnnrt_ir_ints(const qnnrt_ir_node *node, const char *name,
-                                  int64_t out[QNNRT_IR_RANK])
-{
-    return qnnrt_ir__attr_ints(node, name, out);
-}
-
-QNNRT_IR_API int qnnrt_ir_each(const qnnrt_ir_node *node, const char *name, size_t count,
-                               int64_t *out)
-{
-    return qnnrt_ir__attr_each(node, name, count, out);
-}
-
-QNNRT_IR_API qnnrt_dtype qnnrt_ir_dtype(const qnnrt_ir_node *node, const char *name,
-                                        qnnrt_dtype otherwise)
-{
-    return qnnrt_ir__attr_dtype(node, name, otherwise);
-}
-
-QNNRT_IR_API const char *qnnrt_ir_dtype_name(qnnrt_dtype dtype)
-{
-    const int row = qnnrt_ir__dtype_row(dtype);
-    return row < 0 ? "?" : qnnrt_ir__dtypes[row].name;
-}
-
-QNNRT_IR_API qnnrt_dtype qnnrt_ir_dtype_from(const char *name)
-{
-    return name != NULL ? qnnrt_ir__dtype_parse(name, strlen(name)) : QNNRT_DTYPE_UNDEFINED;
-}
-
-QNNRT_IR_API size_t qnnrt_ir_dtype_bytes(qnnrt_dtype dtype)
-{
-    const int row = qnnrt_ir__dtype_row(dtype);
-    return row < 0 ? 0 : (size_t)qnnrt_ir__dtypes[row].bytes;
-}
-
 /* ---- evaluation ---- */
 
 QNNRT_IR_API qnnrt_result qnnrt_ir_eval_node(const qnnrt_hooks *hooks, const qnnrt_ir_node *node,
@@ -7703,32 +7562,19 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_eval_node(const qnnrt_hooks *hooks, const qnn
     return qnnrt_ir__eval_node(hooks, node, 0, inputs, outputs, err);
 }
 
-QNNRT_IR_API qnnrt_result qnnrt_ir_eval_ask(const qnnrt_ir_node *node, qnnrt_error *err)
-{
-    qnnrt_error_clear(err);
-    if (node == NULL) return qnnrt_error_set(err, QNNRT_E_ARG, "node is NULL");
-    return qnnrt_ir__eval_ask(node, err);
-}
-
 /* ---- editing ---- */
-
-QNNRT_IR_API qnnrt_ir_value *qnnrt_ir_add_value(qnnrt_ir *ir, const char *name, qnnrt_dtype dtype,
-                                                uint32_t rank, const int64_t *dims)
-{
-    return qnnrt_ir__graph_value(ir, name, dtype, rank, dims);
-}
 
 QNNRT_IR_API qnnrt_ir_value *qnnrt_ir_add_constant(qnnrt_ir *ir, const char *name,
                                                    qnnrt_dtype dtype, uint32_t rank,
                                                    const int64_t *dims, const void *data,
                                                    void **room)
 {
-    qnnrt_ir_value *value = qnnrt_ir__graph_value(ir, name, dtype, rank, dims);
+    qnnrt_ir_value *value = qnnrt_ir_add_value(ir, name, dtype, rank, dims);
     const size_t bytes = qnnrt_ir_dtype_bytes(dtype);
     void *copy;
     if (room != NULL) *room = NULL;
     if (value == NULL || bytes == 0) return NULL;
-    copy = qnnrt_ir__arena_get(&ir->own->arena, value->count + 1, bytes);
+    copy = qnnrt_arena_get(&ir->own->arena, value->count + 1, bytes);
     if (copy == NULL) return NULL;
     if (data != NULL && value->count > 0) memcpy(copy, data, (size_t)value->count * bytes);
     value->origin = QNNRT_IR_CONSTANT;
@@ -7736,19 +7582,6 @@ QNNRT_IR_API qnnrt_ir_value *qnnrt_ir_add_constant(qnnrt_ir *ir, const char *nam
     value->data = copy;
     if (room != NULL) *room = copy;
     return value;
-}
-
-QNNRT_IR_API qnnrt_ir_node *qnnrt_ir_add_node(qnnrt_ir *ir, const qnnrt_ir_node *before,
-                                              const char *op, qnnrt_ir_value *const *inputs,
-                                              size_t input_count, qnnrt_ir_value *const *outputs,
-                                              size_t output_count)
-{
-    return qnnrt_ir__graph_node(ir, before, op, inputs, input_count, outputs, output_count);
-}
-
-QNNRT_IR_API int qnnrt_ir_set(qnnrt_ir *ir, qnnrt_ir_node *node, const qnnrt_ir_attr *attr)
-{
-    return qnnrt_ir__graph_set(ir, node, attr);
 }
 
 /* Begin an argument of a kind. */
@@ -7767,7 +7600,7 @@ QNNRT_IR_API int qnnrt_ir_set_int(qnnrt_ir *ir, qnnrt_ir_node *node, const char 
     qnnrt_ir_attr attr = qnnrt_ir__public_attr(name, QNNRT_IR_INT);
     attr.i = value;
     attr.f = (double)value;
-    return qnnrt_ir__graph_set(ir, node, &attr);
+    return qnnrt_ir_set(ir, node, &attr);
 }
 
 QNNRT_IR_API int qnnrt_ir_set_float(qnnrt_ir *ir, qnnrt_ir_node *node, const char *name,
@@ -7775,7 +7608,7 @@ QNNRT_IR_API int qnnrt_ir_set_float(qnnrt_ir *ir, qnnrt_ir_node *node, const cha
 {
     qnnrt_ir_attr attr = qnnrt_ir__public_attr(name, QNNRT_IR_FLOAT);
     attr.f = value;
-    return qnnrt_ir__graph_set(ir, node, &attr);
+    return qnnrt_ir_set(ir, node, &attr);
 }
 
 QNNRT_IR_API int qnnrt_ir_set_ints(qnnrt_ir *ir, qnnrt_ir_node *node, const char *name,
@@ -7784,51 +7617,23 @@ QNNRT_IR_API int qnnrt_ir_set_ints(qnnrt_ir *ir, qnnrt_ir_node *node, const char
     qnnrt_ir_attr attr = qnnrt_ir__public_attr(name, QNNRT_IR_INTS);
     attr.ints = values;
     attr.count = count;
-    return qnnrt_ir__graph_set(ir, node, &attr);
+    return qnnrt_ir_set(ir, node, &attr);
 }
 
 QNNRT_IR_API int qnnrt_ir_set_op(qnnrt_ir *ir, qnnrt_ir_node *node, const char *op)
 {
-    const qnnrt_ir_op *info = qnnrt_ir__ops_find(op);
-    const char *name = info != NULL ? info->name : qnnrt_ir__graph_text(ir, op);
+    const qnnrt_ir_op *info = qnnrt_ir_op_find(op);
+    const char *name = info != NULL ? info->name : qnnrt_ir_text(ir, op);
     if (name == NULL) return 0;
     node->op = name;
     node->info = info;
     return 1;
 }
 
-QNNRT_IR_API int qnnrt_ir_set_input(qnnrt_ir *ir, qnnrt_ir_node *node, size_t i,
-                                    qnnrt_ir_value *value)
-{
-    return qnnrt_ir__graph_input(ir, node, i, value);
-}
-
-QNNRT_IR_API void qnnrt_ir_replace(qnnrt_ir *ir, const qnnrt_ir_value *old, qnnrt_ir_value *now)
-{
-    qnnrt_ir__graph_replace(ir, old, now);
-}
-
-QNNRT_IR_API void qnnrt_ir_kill(qnnrt_ir *ir, qnnrt_ir_node *node, const char *fate)
-{
-    qnnrt_ir__graph_kill(ir, node, fate);
-}
-
-QNNRT_IR_API const char *qnnrt_ir_text(qnnrt_ir *ir, const char *text)
-{
-    return qnnrt_ir__graph_text(ir, text);
-}
-
-QNNRT_IR_API qnnrt_result qnnrt_ir_tidy(qnnrt_ir *ir, qnnrt_error *err)
-{
-    qnnrt_error_clear(err);
-    if (ir == NULL) return qnnrt_error_set(err, QNNRT_E_ARG, "ir is NULL");
-    return qnnrt_ir__graph_tidy(ir, err);
-}
-
 /* =====================================================================================
    PASS                                                                            >>pass
    What all passes do: visit nodes, change them, and look at scalars.
-   Needs: >>config >>graph >>public     Knows nothing of: patterns
+   Needs: >>config >>dtype >>graph >>public     Knows nothing of: patterns
    ===================================================================================== */
 
 typedef struct qnnrt_ir__pass {
@@ -7940,7 +7745,7 @@ static int qnnrt_ir__pass_round(qnnrt_ir__pass *p, qnnrt_ir_node *node)
 /* =====================================================================================
    CLEANUP                                                                      >>cleanup
    Passes that make a graph plain: no overwritten inputs, no copies, no constant nodes.
-   Needs: >>config >>graph >>fold >>public >>pass     Knows nothing of: patterns
+   Needs: >>config >>attr >>graph >>fold >>public >>pass     Knows nothing of: patterns
    ===================================================================================== */
 
 /* Return the value that owns the memory of a value, as far as is known: the input of views, and of
@@ -8362,7 +8167,7 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_fold_weights(qnnrt_ir *ir, uint64_t limit, ui
 /* =====================================================================================
    RUN                                                                              >>run
    Computes a whole graph. Values live from their producer to their last reader.
-   Needs: >>config >>arena >>dtype >>wide >>eval >>cleanup     Knows nothing of: operators
+   Needs: >>config >>dtype >>wide >>eval >>cleanup     Knows nothing of: operators
    ===================================================================================== */
 
 /* One value while a graph runs. */
@@ -8375,7 +8180,7 @@ typedef struct qnnrt_ir__cell {
 typedef struct qnnrt_ir__run {
     qnnrt_ir          *ir;
     qnnrt_ir_run_desc  desc;
-    qnnrt_ir__arena    arena;                /* of the run itself, without elements */
+    qnnrt_arena    arena;                /* of the run itself, without elements */
     qnnrt_ir__cell    *cells;                /* [ir->value_count] */
     const void       **in;                   /* for the node with the most of them */
     void             **out;
@@ -8399,13 +8204,13 @@ static qnnrt_result qnnrt_ir__run_make(qnnrt_ir__run *r, const qnnrt_ir_value *v
 {
     qnnrt_ir__cell *cell = &r->cells[value->number];
     if (value->count < SIZE_MAX / 16)
-        cell->own = qnnrt_ir__memory_get(&r->desc.hooks, qnnrt_ir__run_bytes(r, value) + 16);
+        cell->own = qnnrt_hooks_alloc(&r->desc.hooks, 1, qnnrt_ir__run_bytes(r, value) + 16);
     return cell->own != NULL ? QNNRT_OK : qnnrt_ir__fail_memory(r->err);
 }
 
 static void qnnrt_ir__run_drop(qnnrt_ir__run *r, qnnrt_ir__cell *cell)
 {
-    if (cell->own != NULL) qnnrt_ir__memory_free(&r->desc.hooks, cell->own);
+    qnnrt_hooks_free(&r->desc.hooks, cell->own);
     cell->own = NULL;
     cell->data = NULL;
 }
@@ -8480,10 +8285,9 @@ static int qnnrt_ir__run_begin(qnnrt_ir__run *r, const void *const *inputs)
         if (node->input_count > most_in) most_in = node->input_count;
         if (node->output_count > most_out) most_out = node->output_count;
     }
-    r->cells = (qnnrt_ir__cell *)qnnrt_ir__arena_get(&r->arena, ir->value_count + 1,
-                                                     sizeof(*r->cells));
-    r->in = (const void **)qnnrt_ir__arena_get(&r->arena, most_in + 1, sizeof(*r->in));
-    r->out = (void **)qnnrt_ir__arena_get(&r->arena, most_out + 1, sizeof(*r->out));
+    r->cells = (qnnrt_ir__cell *)qnnrt_arena_get(&r->arena, ir->value_count + 1, sizeof(*r->cells));
+    r->in = (const void **)qnnrt_arena_get(&r->arena, most_in + 1, sizeof(*r->in));
+    r->out = (void **)qnnrt_arena_get(&r->arena, most_out + 1, sizeof(*r->out));
     if (r->cells == NULL || r->in == NULL || r->out == NULL) return 0;
     for (i = 0; i < ir->value_count; ++i) r->cells[i].left = ir->values[i]->users;
     for (i = 0; i < ir->input_count; ++i) r->cells[ir->inputs[i]->number].data = inputs[i];
@@ -8525,24 +8329,23 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_run(qnnrt_ir *ir, const qnnrt_ir_run_desc *de
     r.ir = ir;
     r.err = err;
     r.arena.hooks = r.desc.hooks;
-    r.arena.most = UINT64_MAX / 4;
     result = qnnrt_ir__run_begin(&r, inputs) ? qnnrt_ir__run_all(&r, outputs)
                                              : qnnrt_ir__fail_memory(err);
     for (i = 0; r.cells != NULL && i < ir->value_count; ++i) qnnrt_ir__run_drop(&r, &r.cells[i]);
-    qnnrt_ir__arena_free(&r.arena);
+    qnnrt_arena_free(&r.arena);
     return result;
 }
 
 /* =====================================================================================
    EXTRACT                                                                      >>extract
    Makes a graph of some nodes of another one.
-   Needs: >>config >>arena >>symbol >>graph     Knows nothing of: operators, passes
+   Needs: >>config >>symbol >>graph     Knows nothing of: operators, passes
    ===================================================================================== */
 
 typedef struct qnnrt_ir__extract {
     const qnnrt_ir   *from;
     qnnrt_ir         *to;
-    qnnrt_ir__arena   scratch;
+    qnnrt_arena   scratch;
     qnnrt_ir_value  **copies;                /* [from->value_count], NULL: not copied yet */
     unsigned char    *taken;                 /* [from->node_count], 1: in the new graph */
     size_t            input_room;
@@ -8554,7 +8357,7 @@ static qnnrt_ir_value *qnnrt_ir__extract_copy(qnnrt_ir__extract *x, const qnnrt_
                                               qnnrt_ir_origin origin)
 {
     qnnrt_ir_value *value =
-        (qnnrt_ir_value *)qnnrt_ir__arena_get(&x->to->own->arena, 1, sizeof(*value));
+        (qnnrt_ir_value *)qnnrt_arena_get(&x->to->own->arena, 1, sizeof(*value));
     qnnrt_ir__symbol *symbol = qnnrt_ir__graph_symbol(x->to, from->name, strlen(from->name));
     if (value == NULL || symbol == NULL || !qnnrt_ir__graph_list(x->to, value) ||
         !qnnrt_ir__graph_shape(value, from->dtype, from->rank, from->dims)) return NULL;
@@ -8570,8 +8373,8 @@ static qnnrt_ir_value *qnnrt_ir__extract_copy(qnnrt_ir__extract *x, const qnnrt_
 static qnnrt_ir_value *qnnrt_ir__extract_input(qnnrt_ir__extract *x, const qnnrt_ir_value *from)
 {
     qnnrt_ir_value *value = qnnrt_ir__extract_copy(x, from, QNNRT_IR_INPUT);
-    void *list = qnnrt_ir__arena_more(&x->to->own->arena, x->to->inputs, x->to->input_count,
-                                      &x->input_room, sizeof(value));
+    void *list = qnnrt_arena_more(&x->to->own->arena, x->to->inputs, x->to->input_count,
+                                  &x->input_room, sizeof(value));
     if (value == NULL || list == NULL) return NULL;
     x->to->inputs = (qnnrt_ir_value **)list;
     x->to->inputs[x->to->input_count++] = value;
@@ -8588,33 +8391,33 @@ static qnnrt_ir_value *qnnrt_ir__extract_read(qnnrt_ir__extract *x, const qnnrt_
     value = qnnrt_ir__extract_copy(x, from, from->origin);
     if (value == NULL) return NULL;
     value->data = from->data;
-    value->key = from->key == NULL ? NULL : qnnrt_ir__graph_text(x->to, from->key);
+    value->key = from->key == NULL ? NULL : qnnrt_ir_text(x->to, from->key);
     return value->key == NULL && from->key != NULL ? NULL : value;
 }
 
 /* Copy a node with its outputs; what it reads follows. Return NULL when out of memory. */
 static qnnrt_ir_node *qnnrt_ir__extract_node(qnnrt_ir__extract *x, const qnnrt_ir_node *from)
 {
-    qnnrt_ir__arena *const arena = &x->to->own->arena;
-    qnnrt_ir_node *node = (qnnrt_ir_node *)qnnrt_ir__arena_get(arena, 1, sizeof(*node));
+    qnnrt_arena *const arena = &x->to->own->arena;
+    qnnrt_ir_node *node = (qnnrt_ir_node *)qnnrt_arena_get(arena, 1, sizeof(*node));
     qnnrt_ir__symbol *symbol = qnnrt_ir__graph_symbol(x->to, from->name, strlen(from->name));
     size_t i;
     if (node == NULL || symbol == NULL) return NULL;
     node->name = symbol->text;
     if (symbol->node == NULL) symbol->node = node;
     node->info = from->info;
-    node->op = from->info != NULL ? from->info->name : qnnrt_ir__graph_text(x->to, from->op);
-    node->source = qnnrt_ir__graph_text(x->to, from->source);
+    node->op = from->info != NULL ? from->info->name : qnnrt_ir_text(x->to, from->op);
+    node->source = qnnrt_ir_text(x->to, from->source);
     node->fate = "";
     node->number = from->number;
     node->line = from->line;
     node->byte = from->byte;
-    node->inputs = (qnnrt_ir_value **)qnnrt_ir__arena_get(arena, from->input_count + 1,
-                                                          sizeof(*node->inputs));
-    node->outputs = (qnnrt_ir_value **)qnnrt_ir__arena_get(arena, from->output_count + 1,
-                                                           sizeof(*node->outputs));
-    node->attrs = (qnnrt_ir_attr *)qnnrt_ir__arena_get(arena, from->attr_count + 1,
-                                                       sizeof(*node->attrs));
+    node->inputs = (qnnrt_ir_value **)qnnrt_arena_get(arena, from->input_count + 1,
+                                                      sizeof(*node->inputs));
+    node->outputs = (qnnrt_ir_value **)qnnrt_arena_get(arena, from->output_count + 1,
+                                                       sizeof(*node->outputs));
+    node->attrs = (qnnrt_ir_attr *)qnnrt_arena_get(arena, from->attr_count + 1,
+                                                   sizeof(*node->attrs));
     if (node->op == NULL || node->source == NULL || node->inputs == NULL ||
         node->outputs == NULL || node->attrs == NULL || !qnnrt_ir__graph_append(x->to, node))
         return NULL;
@@ -8712,8 +8515,8 @@ static int qnnrt_ir__extract_all(qnnrt_ir__extract *x, const qnnrt_ir_value *con
             if (old->inputs[k] != NULL &&
                 (node->inputs[k] = qnnrt_ir__extract_read(x, old->inputs[k])) == NULL) return 0;
     }
-    x->to->outputs = (qnnrt_ir_value **)qnnrt_ir__arena_get(&x->to->own->arena, count + 1,
-                                                            sizeof(*x->to->outputs));
+    x->to->outputs = (qnnrt_ir_value **)qnnrt_arena_get(&x->to->own->arena, count + 1,
+                                                        sizeof(*x->to->outputs));
     if (x->to->outputs == NULL) return 0;
     for (i = 0; i < count; ++i, ++x->to->output_count)
         if ((x->to->outputs[i] = qnnrt_ir__extract_read(x, outputs[i])) == NULL) return 0;
@@ -8738,48 +8541,44 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_extract(const qnnrt_ir *ir,
     memset(&x, 0, sizeof(x));
     x.from = ir;
     x.err = err;
-    x.scratch.hooks = ir->own->arena.hooks;
-    x.scratch.most = ir->own->arena.most;
-    x.to = qnnrt_ir__graph_make(&ir->own->arena.hooks, ir->own->arena.most, ir->own->most);
+    x.scratch = qnnrt_ir__arena_like(&ir->own->arena);
+    x.to = qnnrt_ir__graph_make(&x.scratch.hooks, x.scratch.limit, ir->own->most);
     if (x.to != NULL) {
         x.to->own->number = ir->own->number;
         x.to->own->custom = ir->own->custom;     /* the graph outlives its parts */
         x.to->own->custom_count = ir->own->custom_count;
         x.to->own->fold_bytes = ir->own->fold_bytes;
         x.to->own->fold_operations = ir->own->fold_operations;
-        x.to->name = qnnrt_ir__graph_text(x.to, name != NULL ? name : ir->name);
-        x.to->version = qnnrt_ir__graph_text(x.to, ir->version);
+        x.to->name = qnnrt_ir_text(x.to, name != NULL ? name : ir->name);
+        x.to->version = qnnrt_ir_text(x.to, ir->version);
     }
-    x.copies = (qnnrt_ir_value **)qnnrt_ir__arena_get(&x.scratch, ir->value_count + 1,
-                                                      sizeof(*x.copies));
-    x.taken = (unsigned char *)qnnrt_ir__arena_get(&x.scratch, ir->node_count + 1, 1);
+    x.copies = (qnnrt_ir_value **)qnnrt_arena_get(&x.scratch, ir->value_count + 1,
+                                                  sizeof(*x.copies));
+    x.taken = (unsigned char *)qnnrt_arena_get(&x.scratch, ir->node_count + 1, 1);
     if (x.to == NULL || x.to->name == NULL || x.to->version == NULL || x.copies == NULL ||
         x.taken == NULL) result = qnnrt_ir__fail_memory(err);
     if (result == QNNRT_OK) result = qnnrt_ir__extract_take(&x, nodes, node_count);
     if (result == QNNRT_OK) result = qnnrt_ir__extract_inputs(&x, inputs, input_count);
     if (result == QNNRT_OK) result = qnnrt_ir__extract_outputs(&x, outputs, output_count);
     if (result == QNNRT_OK && !qnnrt_ir__extract_all(&x, outputs, output_count))
-        result = x.to->own->arena.failed == 2
-                     ? qnnrt_error_set(err, QNNRT_E_LIMIT, "the graph needs more memory than "
-                                       "qnnrt_ir_desc.memory_bytes allows")
-                     : qnnrt_ir__fail_memory(err);
-    qnnrt_ir__arena_free(&x.scratch);
+        result = qnnrt_ir__fail_arena(err, x.to->own->arena.failed);
+    qnnrt_arena_free(&x.scratch);
     if (result == QNNRT_OK) *out = x.to;
-    else qnnrt_ir__graph_free(x.to);
+    else qnnrt_ir_free(x.to);
     return result;
 }
 
 /* =====================================================================================
    WRITE                                                                          >>write
    Writes a graph as JSON.
-   Needs: >>config >>arena >>symbol >>dtype >>graph >>number
+   Needs: >>config >>symbol >>dtype >>graph >>number
    Knows nothing of: operators, passes
    ===================================================================================== */
 
 typedef struct qnnrt_ir__write {
     const qnnrt_ir    *ir;
     qnnrt_json_writer *json;
-    qnnrt_ir__arena    scratch;
+    qnnrt_arena    scratch;
     qnnrt_ir__symbol  *nodes, *values, *keys;    /* that are taken */
     const char       **names;                /* [ir->node_count], unique */
     qnnrt_ir__symbol **as;                   /* [ir->value_count], unique keys of constants; their
@@ -8824,9 +8623,8 @@ static qnnrt_result qnnrt_ir__write_names(qnnrt_ir__write *w)
     qnnrt_ir__symbol *symbol;
     size_t i;
     w->names =
-        (const char **)qnnrt_ir__arena_get(&w->scratch, ir->node_count + 1, sizeof(*w->names));
-    w->as = (qnnrt_ir__symbol **)qnnrt_ir__arena_get(&w->scratch, ir->value_count + 1,
-                                                     sizeof(*w->as));
+        (const char **)qnnrt_arena_get(&w->scratch, ir->node_count + 1, sizeof(*w->names));
+    w->as = (qnnrt_ir__symbol **)qnnrt_arena_get(&w->scratch, ir->value_count + 1, sizeof(*w->as));
     if (w->names == NULL || w->as == NULL) return qnnrt_ir__fail_memory(w->err);
     for (i = 0; i < ir->node_count; ++i) {
         if (ir->nodes[i]->dead) continue;
@@ -8913,15 +8711,14 @@ static int qnnrt_ir__write_hex(qnnrt_ir__write *w, const void *data, size_t byte
     char *text;
     size_t i;
     if (bytes > SIZE_MAX / 4) return 0;
-    text = (char *)qnnrt_ir__memory_get(&w->scratch.hooks, 2 * bytes + 1);
+    text = (char *)qnnrt_hooks_alloc(&w->scratch.hooks, 2 * bytes + 1, 1);
     if (text == NULL) return 0;
     for (i = 0; i < bytes; ++i) {
         text[2 * i] = digits[from[i] >> 4];
         text[2 * i + 1] = digits[from[i] & 15];
     }
-    text[2 * bytes] = '\0';
     qnnrt_json_write_string(w->json, text);
-    qnnrt_ir__memory_free(&w->scratch.hooks, text);
+    qnnrt_hooks_free(&w->scratch.hooks, text);
     return 1;
 }
 
@@ -9031,7 +8828,7 @@ static int qnnrt_ir__write_op(qnnrt_ir__write *w, const char *op)
     if (strcmp(op, "getitem") == 0) op = "<built-in function getitem>";
     else if (strcmp(op, "rope") == 0) op = "wrap_with_set_grad_enabled";
     else if (strncmp(op, "q.", 2) != 0) {
-        text = (char *)qnnrt_ir__arena_get(&w->scratch, bytes, 1);
+        text = (char *)qnnrt_arena_get(&w->scratch, bytes, 1);
         if (text == NULL) return 0;
         snprintf(text, bytes, "aten.%s", op);
         op = text;
@@ -9052,7 +8849,7 @@ static int qnnrt_ir__write_node(qnnrt_ir__write *w, const qnnrt_ir_node *node)
     qnnrt_ir__write_tensors(w, "inputs", node->inputs, node->input_count);
     for (i = 0; i < node->input_count; ++i) absent += node->inputs[i] == NULL;
     if (absent > 0) {
-        there = (char *)qnnrt_ir__arena_get(&w->scratch, node->input_count + 1, 1);
+        there = (char *)qnnrt_arena_get(&w->scratch, node->input_count + 1, 1);
         if (there == NULL) return 0;
         for (i = 0; i < node->input_count; ++i) there[i] = node->inputs[i] == NULL ? '-' : 'x';
         qnnrt_json_write_key(w->json, "inputs_there");
@@ -9136,11 +8933,10 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_write(const qnnrt_ir *ir, struct qnnrt_json_w
     w.ir = ir;
     w.json = writer;
     w.err = err;
-    w.scratch.hooks = ir->own->arena.hooks;
-    w.scratch.most = UINT64_MAX / 4;
+    w.scratch = qnnrt_ir__arena_like(&ir->own->arena);
     result = qnnrt_ir__write_names(&w);
     if (result == QNNRT_OK && !qnnrt_ir__write_all(&w)) result = qnnrt_ir__fail_memory(err);
-    qnnrt_ir__arena_free(&w.scratch);
+    qnnrt_arena_free(&w.scratch);
     if (result == QNNRT_OK && writer->error != NULL)
         result = qnnrt_error_set(err, QNNRT_E_IO, "the graph could not be written: %s",
                                  writer->error);
@@ -9150,7 +8946,7 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_write(const qnnrt_ir *ir, struct qnnrt_json_w
 /* =====================================================================================
    MATCH                                                                          >>match
    Finds the nodes of a pattern, from the last to the first.
-   Needs: >>public >>pass     Knows nothing of: patterns
+   Needs: >>dtype >>attr >>graph >>pass     Knows nothing of: patterns
    ===================================================================================== */
 
 typedef struct qnnrt_ir__match {
@@ -9312,7 +9108,7 @@ static void qnnrt_ir__match_fuse(qnnrt_ir__pass *p, const qnnrt_ir__match *m,
 /* =====================================================================================
    NORMS                                                                          >>norms
    Normalizations over the last dimension.
-   Needs: >>public >>pass >>cleanup >>match     Knows nothing of: other patterns
+   Needs: >>attr >>public >>pass >>cleanup >>match     Knows nothing of: other patterns
    ===================================================================================== */
 
 typedef struct qnnrt_ir__norm {
@@ -9512,7 +9308,7 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_pass_layer_norm(qnnrt_ir *ir, qnnrt_error *er
 /* =====================================================================================
    MERGE                                                                          >>merge
    Small patterns of two nodes.
-   Needs: >>public >>pass >>cleanup >>match     Knows nothing of: other patterns
+   Needs: >>attr >>graph >>public >>pass >>cleanup >>match     Knows nothing of: other patterns
    ===================================================================================== */
 
 static int qnnrt_ir__merge_silu(qnnrt_ir__pass *p, qnnrt_ir_node *node)
@@ -9668,7 +9464,8 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_pass_linear(qnnrt_ir *ir, qnnrt_error *err)
 /* =====================================================================================
    BATCH NORM                                                                     >>batch
    Folds batch_norm into convolutions.
-   Needs: >>number >>public >>pass >>cleanup >>match     Knows nothing of: other patterns
+   Needs: >>dtype >>attr >>number >>public >>pass >>cleanup >>match
+   Knows nothing of: other patterns
    ===================================================================================== */
 
 /* Return element i of a tensor of any alignment; `otherwise` if the tensor is absent. */
@@ -9755,7 +9552,7 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_pass_bn_fold(qnnrt_ir *ir, qnnrt_error *err)
 /* =====================================================================================
    GELU                                                                            >>gelu
    Finds GELU among its multiplications, in any order.
-   Needs: >>public >>pass >>cleanup >>match     Knows nothing of: other patterns
+   Needs: >>attr >>graph >>public >>pass >>cleanup >>match     Knows nothing of: other patterns
    ===================================================================================== */
 
 /* A product: numbers, and values that are not products themselves. */
@@ -9918,7 +9715,7 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_pass_gelu(qnnrt_ir *ir, qnnrt_error *err)
 /* =====================================================================================
    ATTENTION                                                                  >>attention
    Finds scaled dot product attention among matrix products.
-   Needs: >>public >>pass >>cleanup >>match     Knows nothing of: other patterns
+   Needs: >>attr >>graph >>public >>pass >>cleanup >>match     Knows nothing of: other patterns
    ===================================================================================== */
 
 typedef struct qnnrt_ir__attention {
@@ -10211,7 +10008,7 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_pass_gqa(qnnrt_ir *ir, qnnrt_error *err)
    TRACE                                                                          >>trace
    Follows a value back to one tensor of integers, the positions, and finds which of their
    dimensions runs along which of its own.
-   Needs: >>dtype >>public >>pass >>match     Knows nothing of: tables, numbers
+   Needs: >>dtype >>attr >>pass >>match     Knows nothing of: tables, numbers
    ===================================================================================== */
 
 typedef struct qnnrt_ir__traced {
@@ -10448,14 +10245,14 @@ static int qnnrt_ir__trace_value(qnnrt_ir__trace *t, qnnrt_ir_value *value)
 /* =====================================================================================
    ROPE                                                                            >>rope
    Replaces cos and sin of positions by tables.
-   Needs: >>config >>arena >>graph >>number >>public >>pass >>cleanup >>match >>trace
+   Needs: >>config >>dtype >>graph >>number >>public >>pass >>cleanup >>match >>trace
    Knows nothing of: other patterns
    ===================================================================================== */
 
 typedef struct qnnrt_ir__rope {
     qnnrt_ir__pass   p;
     qnnrt_ir__trace  trace;
-    qnnrt_ir__arena  arena;                  /* of one node */
+    qnnrt_arena  arena;                  /* of one node */
     uint32_t         positions;              /* rows of a table */
     uint32_t        *at;                     /* the positions that are computed */
     const void     **in;
@@ -10500,13 +10297,13 @@ static int qnnrt_ir__rope_room(qnnrt_ir__rope *r)
         const qnnrt_ir_node *node = qnnrt_ir__pass_from(cell->value);
         if (node != NULL && node->input_count > in) in = node->input_count;
         if (cell->data != NULL) continue;
-        cell->data = cell->room = qnnrt_ir__arena_get(&r->arena, cell->value->count + 1,
-                                                      qnnrt_ir_dtype_bytes(cell->value->dtype));
+        cell->data = cell->room = qnnrt_arena_get(&r->arena, cell->value->count + 1,
+                                                  qnnrt_ir_dtype_bytes(cell->value->dtype));
         if (cell->data == NULL) return 0;
     }
-    r->in = (const void **)qnnrt_ir__arena_get(&r->arena, in, sizeof(*r->in));
-    r->out = (void **)qnnrt_ir__arena_get(&r->arena, out, sizeof(*r->out));
-    r->at = (uint32_t *)qnnrt_ir__arena_get(&r->arena, r->trace.source->count, sizeof(*r->at));
+    r->in = (const void **)qnnrt_arena_get(&r->arena, in, sizeof(*r->in));
+    r->out = (void **)qnnrt_arena_get(&r->arena, out, sizeof(*r->out));
+    r->at = (uint32_t *)qnnrt_arena_get(&r->arena, r->trace.source->count, sizeof(*r->at));
     return r->in != NULL && r->out != NULL && r->at != NULL;
 }
 
@@ -10690,8 +10487,8 @@ static int qnnrt_ir__rope_replace(qnnrt_ir__rope *r, qnnrt_ir_node *node)
     if (!qnnrt_ir__rope_room(r)) return qnnrt_ir__pass_memory(&r->p);
     for (k = 0; k < node->output_count; ++k) {
         const qnnrt_ir_value *y = node->outputs[k];
-        tables[k] = (char *)qnnrt_ir__arena_get(&r->arena, y->count / r->trace.source->count *
-                                                r->positions, qnnrt_ir_dtype_bytes(y->dtype));
+        tables[k] = (char *)qnnrt_arena_get(&r->arena, y->count / r->trace.source->count *
+                                            r->positions, qnnrt_ir_dtype_bytes(y->dtype));
         if (tables[k] == NULL) return qnnrt_ir__pass_memory(&r->p);
     }
     if (!qnnrt_ir__rope_fill(r, node, tables)) {
@@ -10731,11 +10528,9 @@ static int qnnrt_ir__rope_node(qnnrt_ir__rope *r, qnnrt_ir_node *node)
     for (k = 0; k < node->output_count && good; ++k)
         good = qnnrt_ir__trace_value(&r->trace, node->outputs[k]);
     if (!good || !qnnrt_ir__rope_can(r, node)) return 1;
-    r->arena = r->p.ir->own->arena;
-    r->arena.blocks = NULL;
-    r->arena.bytes = 0;
+    r->arena = qnnrt_ir__arena_like(&r->p.ir->own->arena);
     good = qnnrt_ir__rope_replace(r, node);
-    qnnrt_ir__arena_free(&r->arena);
+    qnnrt_arena_free(&r->arena);
     return good;
 }
 
@@ -10763,7 +10558,7 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_pass_rope_table(qnnrt_ir *ir, uint32_t positi
    COLUMNS                                                                      >>columns
    Follows the cells of caches through a graph: which dimension of each value runs along them. What
    it lets pass gives the same result for the cells in any order.
-   Needs: >>config >>public >>pass >>match >>trace
+   Needs: >>config >>dtype >>attr >>pass >>match >>trace
    Knows nothing of: how caches are written
    ===================================================================================== */
 
@@ -11081,7 +10876,7 @@ static int qnnrt_ir__columns_node(qnnrt_ir__columns *c, const qnnrt_ir_node *nod
    CAUSAL                                                                        >>causal
    Finds positions and causal masks that a graph computes from one input: the position of its first
    token, or the positions of all. It computes them for some positions, and compares.
-   Needs: >>config >>arena >>dtype >>number >>graph >>public >>pass >>columns
+   Needs: >>config >>dtype >>number >>graph >>public >>pass >>columns
    Knows nothing of: caches, attention
    ===================================================================================== */
 
@@ -11089,7 +10884,7 @@ enum { QNNRT_IR__CAUSAL_LARGE = 1 << 24 };   /* elements of a value */
 
 typedef struct qnnrt_ir__causal {
     qnnrt_ir__columns *c;
-    qnnrt_ir__arena    arena;                /* of the elements */
+    qnnrt_arena    arena;                /* of the elements */
     qnnrt_ir_value    *source;               /* an input of integers */
     qnnrt_ir_value    *positions;            /* an input with all of them; NULL: not known */
     int64_t            ar, cells;
@@ -11125,11 +10920,11 @@ static int qnnrt_ir__causal_room(qnnrt_ir__causal *f)
     const qnnrt_ir *ir = f->c->p.ir;
     size_t i, k;
     f->count = ir->value_count;
-    f->data = (void **)qnnrt_ir__arena_get(&f->arena, f->count + 1, sizeof(*f->data));
-    f->raw = (unsigned char *)qnnrt_ir__arena_get(&f->arena, f->count + 1, 1);
+    f->data = (void **)qnnrt_arena_get(&f->arena, f->count + 1, sizeof(*f->data));
+    f->raw = (unsigned char *)qnnrt_arena_get(&f->arena, f->count + 1, 1);
     if (f->data == NULL || f->raw == NULL) return 0;
-    f->data[f->source->number] = qnnrt_ir__arena_get(&f->arena, (size_t)f->source->count + 1,
-                                                     sizeof(int64_t));
+    f->data[f->source->number] = qnnrt_arena_get(&f->arena, (size_t)f->source->count + 1,
+                                                 sizeof(int64_t));
     if (f->data[f->source->number] == NULL) return 0;
     for (i = 0; i < ir->node_count; ++i) {
         const qnnrt_ir_node *node = ir->nodes[i];
@@ -11143,7 +10938,7 @@ static int qnnrt_ir__causal_room(qnnrt_ir__causal *f)
                    (x->origin == QNNRT_IR_CONSTANT && x->data != NULL);
         }
         if (!good || !follows) continue;
-        f->data[node->outputs[0]->number] = qnnrt_ir__arena_get(
+        f->data[node->outputs[0]->number] = qnnrt_arena_get(
             &f->arena, (size_t)node->outputs[0]->count + 1,
             qnnrt_ir_dtype_bytes(node->outputs[0]->dtype));
         if (f->data[node->outputs[0]->number] == NULL) return 0;
@@ -11305,9 +11100,9 @@ static int qnnrt_ir__causal_check(qnnrt_ir__causal *f)
 static qnnrt_ir_value *qnnrt_ir__causal_input(qnnrt_ir *ir, const char *name, qnnrt_dtype dtype,
                                               uint32_t rank, const int64_t *dims)
 {
-    qnnrt_ir_value **list = (qnnrt_ir_value **)qnnrt_ir__arena_get(
+    qnnrt_ir_value **list = (qnnrt_ir_value **)qnnrt_arena_get(
         &ir->own->arena, ir->input_count + 1, sizeof(*list));
-    qnnrt_ir_value *value = qnnrt_ir__graph_value(ir, name, dtype, rank, dims);
+    qnnrt_ir_value *value = qnnrt_ir_add_value(ir, name, dtype, rank, dims);
     if (list == NULL || value == NULL) return NULL;
     if (ir->input_count > 0) memcpy(list, ir->inputs, ir->input_count * sizeof(*list));
     list[ir->input_count++] = value;
@@ -11388,8 +11183,8 @@ static int qnnrt_ir__causal_apply(qnnrt_ir__causal *f)
 /* =====================================================================================
    KEYS AND VALUES                                                              >>kv_rows
    Caches that a graph updates become caches that it reads, and new rows that it returns.
-   Needs: >>config >>arena >>symbol >>graph >>public >>pass >>cleanup >>match >>columns >>causal
-   Knows nothing of: how attention is computed
+   Needs: >>config >>symbol >>dtype >>attr >>graph >>public >>pass >>cleanup >>match >>columns
+          >>causal     Knows nothing of: how attention is computed
    ===================================================================================== */
 
 typedef struct qnnrt_ir__kv_cache {
@@ -11403,7 +11198,7 @@ typedef struct qnnrt_ir__kv_cache {
 
 typedef struct qnnrt_ir__kv {
     qnnrt_ir__columns   c;                   /* c.p is the pass */
-    qnnrt_ir__arena     arena;
+    qnnrt_arena     arena;
     qnnrt_ir__kv_cache *caches;              /* [count], in the order of the graph's inputs */
     size_t              count;
     qnnrt_ir__causal    causal;              /* .source NULL: it finds nothing */
@@ -11550,9 +11345,9 @@ static int qnnrt_ir__kv_find(qnnrt_ir__kv *k)
     };
     const qnnrt_ir *ir = k->c.p.ir;
     size_t i, n;
-    k->caches = (qnnrt_ir__kv_cache *)qnnrt_ir__arena_get(&k->arena, ir->input_count + 1,
-                                                          sizeof(*k->caches));
-    k->read = (unsigned char *)qnnrt_ir__arena_get(&k->arena, ir->input_count + 3, 1);
+    k->caches = (qnnrt_ir__kv_cache *)qnnrt_arena_get(&k->arena, ir->input_count + 1,
+                                                      sizeof(*k->caches));
+    k->read = (unsigned char *)qnnrt_arena_get(&k->arena, ir->input_count + 3, 1);
     if (k->caches == NULL || k->read == NULL) return qnnrt_ir__pass_memory(&k->c.p);
     memset(k->read, 0, ir->input_count + 3);             /* two inputs may be added */
     for (i = 0; i < ir->input_count; ++i) {
@@ -11585,8 +11380,8 @@ static int qnnrt_ir__kv_places(qnnrt_ir__kv *k)
     qnnrt_ir__columns *c = &k->c;
     qnnrt_ir__causal *f = &k->causal;
     size_t i;
-    c->of = (qnnrt_ir__along *)qnnrt_ir__arena_get(&k->arena, ir->value_count + 1, sizeof(*c->of));
-    c->uses = (qnnrt_ir__use *)qnnrt_ir__arena_get(&k->arena, k->count + 1, sizeof(*c->uses));
+    c->of = (qnnrt_ir__along *)qnnrt_arena_get(&k->arena, ir->value_count + 1, sizeof(*c->of));
+    c->uses = (qnnrt_ir__use *)qnnrt_arena_get(&k->arena, k->count + 1, sizeof(*c->uses));
     if (c->of == NULL || c->uses == NULL) return qnnrt_ir__pass_memory(&c->p);
     memset(c->uses, 0, (k->count + 1) * sizeof(*c->uses));
     memset(c->of, 0, (ir->value_count + 1) * sizeof(*c->of));
@@ -11598,9 +11393,7 @@ static int qnnrt_ir__kv_places(qnnrt_ir__kv *k)
     f->c = c;
     f->ar = k->ar;
     f->cells = c->cells;
-    f->arena = k->arena;
-    f->arena.blocks = NULL;
-    f->arena.bytes = 0;
+    f->arena = qnnrt_ir__arena_like(&k->arena);
     return qnnrt_ir__causal_find(f) ? qnnrt_ir__causal_check(f) : qnnrt_ir__pass_memory(&c->p);
 }
 
@@ -11848,12 +11641,10 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_pass_kv_rows(qnnrt_ir *ir, int names, qnnrt_i
     k.c.p.ir = ir;
     k.c.p.err = err;
     k.c.p.result = QNNRT_OK;
-    k.arena = ir->own->arena;
-    k.arena.blocks = NULL;
-    k.arena.bytes = 0;
+    k.arena = qnnrt_ir__arena_like(&ir->own->arena);
     qnnrt_ir__kv_all(&k, names, &found);
-    if (k.causal.source != NULL) qnnrt_ir__arena_free(&k.causal.arena);
-    qnnrt_ir__arena_free(&k.arena);
+    qnnrt_arena_free(&k.causal.arena);
+    qnnrt_arena_free(&k.arena);
     if (k.c.p.result == QNNRT_OK && info != NULL) *info = found;
     return k.c.p.result;
 }
