@@ -604,7 +604,6 @@ struct qnnrt_lower {
     qnnrt_dtype             compute;
     qnnrt_arena             arena;
     qnnrt_lower__lent      *lent;            /* while passes run: the last one, or NULL */
-    int                     no_memory;
     qnnrt_lower__graph     *first, **last;
     size_t                  graph_count;
     qnnrt_lower_finding    *findings;
@@ -625,54 +624,25 @@ static qnnrt_result qnnrt_lower__fail_memory(qnnrt_error *err)
     return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory for a lowered graph");
 }
 
+/* Copy the error of a builder, and return its code. */
+static qnnrt_result qnnrt_lower__builder_error(const qnnrt_builder *builder, qnnrt_error *err)
+{
+    const qnnrt_error *error = qnnrt_builder_error(builder);
+    if (err != NULL) *err = *error;
+    return error->code;
+}
+
 /* =====================================================================================
    ARENA                                                                          >>arena
    Memory that is freed as a whole.
    Needs: >>config     Knows nothing of: what it holds
    ===================================================================================== */
 
-static void *qnnrt_lower__alloc(const qnnrt_lower *lower, size_t bytes)
-{
-    return lower->desc.hooks.alloc != NULL
-               ? lower->desc.hooks.alloc(lower->desc.hooks.alloc_user, bytes) : malloc(bytes);
-}
-
-static void qnnrt_lower__dealloc(const qnnrt_lower *lower, void *data)
-{
-    if (data == NULL) return;
-    if (lower->desc.hooks.free != NULL) lower->desc.hooks.free(lower->desc.hooks.alloc_user, data);
-    else free(data);
-}
-
-/* Allocate zeroed memory, aligned to 16 bytes. Return NULL when out of memory: lower->no_memory is
-   set, and every later call fails. */
-static void *qnnrt_lower__get(qnnrt_lower *lower, uint64_t count, size_t size)
-{
-    void *data = lower->no_memory ? NULL : qnnrt_arena_get(&lower->arena, count, size);
-    if (data == NULL) lower->no_memory = 1;
-    return data;
-}
-
 static void *qnnrt_lower__copy(qnnrt_lower *lower, const void *data, size_t bytes)
 {
-    void *copy = qnnrt_lower__get(lower, bytes, 1);
+    void *copy = qnnrt_arena_get(&lower->arena, bytes, 1);
     if (copy != NULL && bytes > 0) memcpy(copy, data, bytes);
     return copy;
-}
-
-/* Make room for one more element of an array that grows. Return the array, NULL when out of
-   memory. */
-static void *qnnrt_lower__more(qnnrt_lower *lower, void *array, size_t count, size_t *room,
-                               size_t size)
-{
-    void *larger;
-    const size_t next = *room == 0 ? 16 : 2 * *room;
-    if (count < *room) return array;
-    larger = qnnrt_lower__get(lower, next, size);
-    if (larger == NULL) return NULL;
-    if (count > 0) memcpy(larger, array, count * size);
-    *room = next;
-    return larger;
 }
 
 #if defined(__GNUC__)
@@ -689,16 +659,13 @@ static const char *qnnrt_lower__text(qnnrt_lower *lower, const char *format, ...
     return copy != NULL ? copy : "";
 }
 
-/* Write a shape, as in [1,3,224,224]. */
-static void qnnrt_lower__write_shape(char *text, size_t room, uint32_t rank, const int64_t *dims)
+/* Append a shape to an error's text, as in [1,3,224,224]. */
+static void qnnrt_lower__add_shape(qnnrt_error *err, uint32_t rank, const int64_t *dims)
 {
-    size_t used = 0;
     uint32_t i;
-    text[0] = '\0';
-    for (i = 0; i < rank && used + 24 < room; ++i)
-        used += (size_t)snprintf(text + used, room - used, "%s%lld", i == 0 ? "[" : ",",
-                                 (long long)dims[i]);
-    snprintf(text + used, room - used, rank == 0 ? "[]" : "]");
+    for (i = 0; i < rank; ++i)
+        qnnrt_error_add(err, "%s%lld", i == 0 ? "[" : ",", (long long)dims[i]);
+    qnnrt_error_add(err, rank == 0 ? "[]" : "]");
 }
 
 /* Add a finding about the node that is being lowered, unless it has one. */
@@ -709,36 +676,36 @@ static void qnnrt_lower__refuse(qnnrt_lower *lower, qnnrt_lower__graph *graph, c
                                 const char *format, ...)
 {
     const qnnrt_ir_node *node = graph->node;
-    char text[1024];
-    size_t used = 0, i;
+    char why[1024];
+    qnnrt_error text;
+    size_t i;
     va_list args;
     qnnrt_lower_finding *finding;
     if (graph->failed) return;
     graph->failed = 1;
-    lower->findings = (qnnrt_lower_finding *)qnnrt_lower__more(
-        lower, lower->findings, lower->finding_count, &lower->finding_room,
-        sizeof(*lower->findings));
-    if (lower->findings == NULL) { lower->finding_count = 0; return; }
+    finding = (qnnrt_lower_finding *)qnnrt_arena_more(&lower->arena, lower->findings,
+                                                      lower->finding_count, &lower->finding_room,
+                                                      sizeof(*finding));
+    if (finding == NULL) return;
+    lower->findings = finding;
+    finding += lower->finding_count++;
+    qnnrt_error_clear(&text);
     if (node != NULL) {
-        used = (size_t)snprintf(text, sizeof text, "node %.200s (%.80s)", node->name, node->op);
-        for (i = 0; i < node->input_count && used < 600; ++i) {
-            char shape[160];
-            if (node->inputs[i] == NULL) continue;
-            qnnrt_lower__write_shape(shape, sizeof shape, node->inputs[i]->rank,
-                                     node->inputs[i]->dims);
-            used += (size_t)snprintf(text + used, sizeof text - used, "%s%s %s",
-                                     i == 0 ? " of " : ", ",
-                                     qnnrt_ir_dtype_name(node->inputs[i]->dtype), shape);
+        qnnrt_error_add(&text, "node %.200s (%.80s)", node->name, node->op);
+        for (i = 0; i < node->input_count && strlen(text.text) < 600; ++i) {
+            const qnnrt_ir_value *x = node->inputs[i];
+            if (x == NULL) continue;
+            qnnrt_error_add(&text, "%s%s ", i == 0 ? " of " : ", ", qnnrt_ir_dtype_name(x->dtype));
+            qnnrt_lower__add_shape(&text, x->rank, x->dims);
         }
-        used += (size_t)snprintf(text + used, sizeof text - used, ": ");
+        qnnrt_error_add(&text, ": ");
     }
     va_start(args, format);
-    vsnprintf(text + used, sizeof text - used, format, args);
+    vsnprintf(why, sizeof why, format, args);
     va_end(args);
-    qnnrt_text_clean(text);
-    finding = &lower->findings[lower->finding_count++];
+    qnnrt_error_add(&text, "%s", why);
     finding->node = node;
-    finding->text = qnnrt_lower__text(lower, "%s", text);
+    finding->text = qnnrt_lower__text(lower, "%s", text.text);
     finding->hint = hint != NULL ? hint : "";
 }
 
@@ -869,12 +836,14 @@ static int32_t qnnrt_lower__tensor(qnnrt_lower__job *job, qnnrt_tensor_kind kind
     qnnrt_lower__body *bodies;
     size_t room = graph->tensor_room;
     uint32_t i;
-    if (lower->no_memory) return QNNRT_LOWER__NONE;
-    tensors = (qnnrt_lower_tensor *)qnnrt_lower__more(lower, graph->tensors, graph->tensor_count,
-                                                      &room, sizeof(*graph->tensors));
-    bodies = (qnnrt_lower__body *)qnnrt_lower__more(lower, graph->bodies, graph->tensor_count,
-                                                    &graph->tensor_room, sizeof(*graph->bodies));
-    if (lower->no_memory) return QNNRT_LOWER__NONE;      /* the arrays stay as they are */
+    if (lower->arena.failed) return QNNRT_LOWER__NONE;
+    tensors = (qnnrt_lower_tensor *)qnnrt_arena_more(&lower->arena,
+                                                     graph->tensors, graph->tensor_count,
+                                                     &room, sizeof(*graph->tensors));
+    bodies = (qnnrt_lower__body *)qnnrt_arena_more(&lower->arena,
+                                                   graph->bodies, graph->tensor_count,
+                                                   &graph->tensor_room, sizeof(*graph->bodies));
+    if (lower->arena.failed) return QNNRT_LOWER__NONE;      /* the arrays stay as they are */
     graph->tensors = tensors;
     graph->bodies = bodies;
     tensor = &graph->tensors[graph->tensor_count];
@@ -919,7 +888,7 @@ static uint64_t qnnrt_lower__count(uint32_t rank, const int64_t *dims)
 }
 
 /* Make room for a table of a * b numbers that are computed for an operator. Return NULL after a
-   finding or without memory. The caller frees it with qnnrt_lower__dealloc(). */
+   finding or without memory. The caller frees it with qnnrt_hooks_free(). */
 static void *qnnrt_lower__table(qnnrt_lower__job *job, uint64_t a, uint64_t b, size_t size)
 {
     void *table;
@@ -930,8 +899,8 @@ static void *qnnrt_lower__table(qnnrt_lower__job *job, uint64_t a, uint64_t b, s
                             (int)QNNRT_LOWER__MOST_TABLE);
         return NULL;
     }
-    table = qnnrt_lower__alloc(job->lower, (size_t)(a * b) * size + 1);
-    if (table == NULL) job->lower->no_memory = 1;
+    table = qnnrt_hooks_alloc(&job->lower->desc.hooks, 1, (size_t)(a * b) * size + 1);
+    if (table == NULL) job->lower->arena.failed = QNNRT_E_MEMORY;
     return table;
 }
 
@@ -1139,7 +1108,7 @@ static qnnrt_result qnnrt_lower__convert_any(const qnnrt_lower *lower, const qnn
     if (qnnrt_lower__is_float(weight->dtype) == qnnrt_lower__is_float(dtype) &&
         (dtype != QNNRT_DTYPE_BOOL8 || weight->dtype == QNNRT_DTYPE_BOOL8))
         return qnnrt_weights_convert(weight, dtype, data, bytes, loss, err);
-    values = (double *)qnnrt_lower__alloc(lower, (size_t)weight->count * sizeof(double) + 1);
+    values = (double *)qnnrt_hooks_alloc(&lower->desc.hooks, weight->count, sizeof(double));
     if (values == NULL) return qnnrt_lower__fail_memory(err);
     result = qnnrt_lower__read(weight, values, err);
     qnnrt_lower__as_weight(&wide, QNNRT_DTYPE_F64, weight->count, values);
@@ -1147,7 +1116,7 @@ static qnnrt_result qnnrt_lower__convert_any(const qnnrt_lower *lower, const qnn
         result = qnnrt_weights_convert(&wide, dtype, data, bytes, loss, err);
     else if (result == QNNRT_OK)
         qnnrt_lower__write_whole(dtype, weight->count, values, (char *)data);
-    qnnrt_lower__dealloc(lower, values);
+    qnnrt_hooks_free(&lower->desc.hooks, values);
     return result;
 }
 
@@ -1205,7 +1174,7 @@ static qnnrt_result qnnrt_lower__load_plain(qnnrt_lower *lower, const qnnrt_lowe
     for (i = 0; i < body->source_rank; ++i) moved |= (uint32_t)(body->order[i] != i);
     if (moved || body->scale != 1) {
         const size_t wide = body->scale != 1 ? 4 : size;
-        room = (char *)qnnrt_lower__alloc(lower, bytes / size * wide);
+        room = (char *)qnnrt_hooks_alloc(&lower->desc.hooks, 1, bytes / size * wide);
         if (room == NULL) return qnnrt_lower__fail_memory(err);
     }
     if (body->scale != 1) {
@@ -1230,7 +1199,7 @@ static qnnrt_result qnnrt_lower__load_plain(qnnrt_lower *lower, const qnnrt_lowe
     if (result == QNNRT_OK && moved)
         qnnrt_lower__permute_copy(room, (char *)data, size, body->source_rank, body->source_dims,
                                   body->order);
-    qnnrt_lower__dealloc(lower, room);
+    qnnrt_hooks_free(&lower->desc.hooks, room);
     return result;
 }
 
@@ -1300,11 +1269,11 @@ static qnnrt_result qnnrt_lower__load(qnnrt_lower *lower, const qnnrt_lower_tens
     float *values;
     if (!qnnrt_lower__is_codes(tensor->dtype) || body->source == NULL || bytes != tensor->bytes)
         return qnnrt_lower__load_plain(lower, tensor, body, data, bytes, err);
-    values = (float *)qnnrt_lower__alloc(lower, (size_t)tensor->count * sizeof(float) + 1);
+    values = (float *)qnnrt_hooks_alloc(&lower->desc.hooks, tensor->count, sizeof(float));
     if (values == NULL) return qnnrt_lower__fail_memory(err);
     result = qnnrt_lower__load_floats(lower, tensor, body, values, err);
     if (result == QNNRT_OK) qnnrt_lower__write_codes(tensor, values, data);
-    qnnrt_lower__dealloc(lower, values);
+    qnnrt_hooks_free(&lower->desc.hooks, values);
     return result;
 }
 
@@ -1340,14 +1309,14 @@ static int32_t qnnrt_lower__doubles(qnnrt_lower__job *job, qnnrt_dtype dtype, ui
     const uint64_t count = qnnrt_lower__count(rank, dims);
     const size_t bytes = (size_t)count * qnnrt_lower__dtype_bytes(dtype);
     qnnrt_lower__record record;
-    char *data = (char *)qnnrt_lower__alloc(job->lower, bytes + 1);
+    char *data = (char *)qnnrt_hooks_alloc(&job->lower->desc.hooks, 1, bytes + 1);
     int32_t tensor = QNNRT_LOWER__NONE;
     qnnrt_error err;
-    if (data == NULL) { job->lower->no_memory = 1; return tensor; }
+    if (data == NULL) { job->lower->arena.failed = QNNRT_E_MEMORY; return tensor; }
     if (dtype == QNNRT_DTYPE_I32 || dtype == QNNRT_DTYPE_BOOL8) {
         qnnrt_lower__write_whole(dtype, count, values, data);
         tensor = qnnrt_lower__data(job, dtype, rank, dims, data);
-        qnnrt_lower__dealloc(job->lower, data);
+        qnnrt_hooks_free(&job->lower->desc.hooks, data);
         return tensor;
     }
     memset(&record, 0, sizeof(record));
@@ -1357,7 +1326,7 @@ static int32_t qnnrt_lower__doubles(qnnrt_lower__job *job, qnnrt_dtype dtype, ui
         qnnrt_lower__refuse(job->lower, job->graph, NULL, "%s", err.text);
     else
         tensor = qnnrt_lower__data(job, dtype, rank, dims, data);
-    qnnrt_lower__dealloc(job->lower, data);
+    qnnrt_hooks_free(&job->lower->desc.hooks, data);
     return tensor;
 }
 
@@ -1377,7 +1346,7 @@ static qnnrt_lower__record *qnnrt_lower__record_of(qnnrt_lower *lower, const qnn
 {
     qnnrt_lower__record *record = (qnnrt_lower__record *)value->note;
     if (record != NULL) return record;
-    record = (qnnrt_lower__record *)qnnrt_lower__get(lower, 1, sizeof(*record));
+    record = (qnnrt_lower__record *)qnnrt_arena_get(&lower->arena, 1, sizeof(*record));
     if (record != NULL) ((qnnrt_ir_value *)(uintptr_t)value)->note = record;
     return record;
 }
@@ -1437,7 +1406,7 @@ static int32_t qnnrt_lower__static(qnnrt_lower__job *job, const qnnrt_ir_value *
 }
 
 /* Return the values of a weight or constant as new doubles, NULL after a finding. The caller frees
-   them with qnnrt_lower__dealloc(). */
+   them with qnnrt_hooks_free(). */
 static double *qnnrt_lower__values(qnnrt_lower__job *job, const qnnrt_ir_value *value)
 {
     const qnnrt_lower__record *record =
@@ -1455,7 +1424,7 @@ static double *qnnrt_lower__values(qnnrt_lower__job *job, const qnnrt_ir_value *
          qnnrt_lower_check_weight(record->weight, &err) == QNNRT_OK) &&
         qnnrt_lower__read(record->weight, values, &err) == QNNRT_OK) return values;
     qnnrt_lower__refuse(job->lower, job->graph, NULL, "%s", err.text);
-    qnnrt_lower__dealloc(job->lower, values);
+    qnnrt_hooks_free(&job->lower->desc.hooks, values);
     return NULL;
 }
 
@@ -1495,18 +1464,18 @@ static qnnrt_lower_op *qnnrt_lower__add(qnnrt_lower__job *job, const char *type,
     qnnrt_param_desc *list;
     qnnrt_lower_op *op, *ops;
     int32_t *op_next;
-    if (lower->no_memory) return NULL;
+    if (lower->arena.failed) return NULL;
     if (params != NULL && params->beyond) {
         qnnrt_lower__refuse(lower, graph, NULL, "%s has a parameter beyond 32 bits", type);
         return NULL;
     }
-    ops = (qnnrt_lower_op *)qnnrt_lower__more(lower, graph->ops, graph->op_count, &room,
-                                              sizeof(*graph->ops));
-    op_next = (int32_t *)qnnrt_lower__more(lower, graph->op_next, graph->op_count,
-                                           &graph->op_room, sizeof(*graph->op_next));
+    ops = (qnnrt_lower_op *)qnnrt_arena_more(&lower->arena, graph->ops, graph->op_count, &room,
+                                             sizeof(*graph->ops));
+    op_next = (int32_t *)qnnrt_arena_more(&lower->arena, graph->op_next, graph->op_count,
+                                          &graph->op_room, sizeof(*graph->op_next));
     list = (qnnrt_param_desc *)qnnrt_lower__copy(lower, params != NULL ? params->list : NULL,
                                                  param_count * sizeof(*list));
-    if (lower->no_memory) return NULL;                   /* the arrays stay as they are */
+    if (lower->arena.failed) return NULL;                   /* the arrays stay as they are */
     graph->ops = ops;
     graph->op_next = op_next;
     op = &graph->ops[graph->op_count];
@@ -1523,7 +1492,7 @@ static qnnrt_lower_op *qnnrt_lower__add(qnnrt_lower__job *job, const char *type,
         if (list[i].data != NULL)
             list[i].data = qnnrt_lower__copy(lower, list[i].data,
                                              qnnrt_lower__param_bytes(&list[i]));
-    if (lower->no_memory) return NULL;
+    if (lower->arena.failed) return NULL;
     for (i = 0; i < output_count; ++i)
         graph->tensors[outputs[i]].op = (int32_t)graph->op_count;
     graph->op_count += 1;
@@ -3478,7 +3447,7 @@ static void qnnrt_lower__triangle(qnnrt_lower__job *job, qnnrt_lower__view *x, u
                                     0, 2, rows);
     x->value = NULL;
     memcpy(x->order, a.order, sizeof(a.order));
-    qnnrt_lower__dealloc(job->lower, values);
+    qnnrt_hooks_free(&job->lower->desc.hooks, values);
 }
 
 /* cumsum, cumprod. HTP adds up integers only. */
@@ -3641,7 +3610,7 @@ static qnnrt_lower__view qnnrt_lower__mask_known(qnnrt_lower__job *job,
     }
     out = qnnrt_lower__view_tensor(
         job, qnnrt_lower__doubles(job, job->lower->compute, h->rank, dims, whole), h->rank, dims);
-    qnnrt_lower__dealloc(job->lower, whole);
+    qnnrt_hooks_free(&job->lower->desc.hooks, whole);
     return out;
 }
 
@@ -3683,7 +3652,7 @@ static qnnrt_lower__view qnnrt_lower__mask(qnnrt_lower__job *job, const qnnrt_lo
         }
         if (values == NULL) return mask;
         mask = qnnrt_lower__mask_known(job, h, &mask, values);
-        qnnrt_lower__dealloc(job->lower, values);
+        qnnrt_hooks_free(&job->lower->desc.hooks, values);
         return mask;
     }
     mask = qnnrt_lower__view_of(job, value, 1);
@@ -3821,7 +3790,7 @@ static void qnnrt_lower__take(qnnrt_lower__job *job, qnnrt_lower__view *x, uint3
         if (matrix == NULL) return;
         for (i = 0; i < count; ++i) matrix[i * x->dims[axis] + from[i]] = 1;
         qnnrt_lower__mix(job, x, axis, count, matrix);
-        qnnrt_lower__dealloc(job->lower, matrix);
+        qnnrt_hooks_free(&job->lower->desc.hooks, matrix);
         return;
     }
     if (runs > QNNRT_LOWER__MOST_INPUTS) {
@@ -3878,7 +3847,7 @@ static void qnnrt_lower__pad(qnnrt_lower__job *job, qnnrt_lower__view *x, const 
                 for (d = 0; d < part->rank; ++d) stored[d] = part->dims[part->order[d]];
                 part->tensor = qnnrt_lower__doubles(job, x->dtype, part->rank, stored, values);
             }
-            qnnrt_lower__dealloc(job->lower, values);
+            qnnrt_hooks_free(&job->lower->desc.hooks, values);
             ++used;
         }
         *x = qnnrt_lower__join(job, parts, used, i);
@@ -3953,7 +3922,7 @@ static void qnnrt_lower__do_pad(qnnrt_lower__job *job)
             from[at] = place < 0 ? 0 : place >= n ? n - 1 : place;
         }
         qnnrt_lower__take(job, &x, i, from, count);
-        qnnrt_lower__dealloc(job->lower, from);
+        qnnrt_hooks_free(&job->lower->desc.hooks, from);
     }
     qnnrt_lower__set(job, 0, x.tensor, x.order);
 }
@@ -3983,7 +3952,7 @@ static void qnnrt_lower__do_roll(qnnrt_lower__job *job)
         for (i = 0; i < n; ++i)
             from[i] = flip ? n - 1 - i : ((i - shifts[k] % n) % n + n) % n;
         qnnrt_lower__take(job, &x, axis, from, n);
-        qnnrt_lower__dealloc(job->lower, from);
+        qnnrt_hooks_free(&job->lower->desc.hooks, from);
     }
     qnnrt_lower__view_dims(job, &x, out->rank, out->dims);
     qnnrt_lower__set(job, 0, x.tensor, x.order);
@@ -4138,8 +4107,8 @@ static int32_t qnnrt_lower__turned_weight(qnnrt_lower__job *job, const qnnrt_ir_
     from = qnnrt_lower__values(job, weight);
     to = qnnrt_lower__matrix_new(job, dims[0] * dims[1], dims[2] * dims[3]);
     if (from == NULL || to == NULL) {
-        qnnrt_lower__dealloc(job->lower, from);
-        qnnrt_lower__dealloc(job->lower, to);
+        qnnrt_hooks_free(&job->lower->desc.hooks, from);
+        qnnrt_hooks_free(&job->lower->desc.hooks, to);
         return QNNRT_LOWER__NONE;
     }
     for (g = 0; g < groups; ++g)
@@ -4151,8 +4120,8 @@ static int32_t qnnrt_lower__turned_weight(qnnrt_lower__job *job, const qnnrt_ir_
                                dims[3] + g * out + o] =
                             from[(((g * in + i) * out + o) * h + y) * w + x];
     tensor = qnnrt_lower__doubles(job, job->lower->compute, 4, dims, to);
-    qnnrt_lower__dealloc(job->lower, from);
-    qnnrt_lower__dealloc(job->lower, to);
+    qnnrt_hooks_free(&job->lower->desc.hooks, from);
+    qnnrt_hooks_free(&job->lower->desc.hooks, to);
     return tensor;
 }
 
@@ -4267,7 +4236,7 @@ static void qnnrt_lower__mixed_pool(qnnrt_lower__job *job, uint32_t spatial, con
             for (at = first; at < stop; ++at) matrix[k * n + at] = 1. / (double)size;
         }
         qnnrt_lower__mix(job, &x, (uint32_t)axis, o, matrix);
-        qnnrt_lower__dealloc(job->lower, matrix);
+        qnnrt_hooks_free(&job->lower->desc.hooks, matrix);
     }
     qnnrt_lower__set(job, 0, x.tensor, x.order);
 }
@@ -4373,7 +4342,7 @@ static void qnnrt_lower__do_adaptive(qnnrt_lower__job *job)
                 for (at = begin; at < end; ++at) matrix[a * n + at] = 1. / (double)(end - begin);
             }
             qnnrt_lower__mix(job, &x, i, o, matrix);
-            qnnrt_lower__dealloc(job->lower, matrix);
+            qnnrt_hooks_free(&job->lower->desc.hooks, matrix);
         }
         qnnrt_lower__settle(job, &x);
         qnnrt_lower__set(job, 0, x.tensor, x.order);
@@ -4449,7 +4418,7 @@ static void qnnrt_lower__do_upsample(qnnrt_lower__job *job)
             }
         }
         qnnrt_lower__mix(job, &x, 2 + i, o, matrix);
-        qnnrt_lower__dealloc(job->lower, matrix);
+        qnnrt_hooks_free(&job->lower->desc.hooks, matrix);
     }
     qnnrt_lower__set(job, 0, x.tensor, x.order);
 }
@@ -4496,7 +4465,7 @@ static int32_t qnnrt_lower__same(qnnrt_lower__job *job, qnnrt_dtype dtype, int64
     if (values == NULL) return QNNRT_LOWER__NONE;
     for (i = 0; i < count; ++i) values[i] = number;
     tensor = qnnrt_lower__doubles(job, dtype, 1, &count, values);
-    qnnrt_lower__dealloc(job->lower, values);
+    qnnrt_hooks_free(&job->lower->desc.hooks, values);
     return tensor;
 }
 
@@ -4825,8 +4794,8 @@ static void qnnrt_lower__do_batch_norm(qnnrt_lower__job *job)
     pair[1].tensor = qnnrt_lower__doubles(job, pair[0].dtype, pair[0].rank, dims, b);
     qnnrt_lower__identity(pair[1].order);
     qnnrt_lower__pair(job, "ElementWiseAdd", pair);
-    qnnrt_lower__dealloc(job->lower, k);
-    for (d = 0; d < 4; ++d) qnnrt_lower__dealloc(job->lower, parts[d]);
+    qnnrt_hooks_free(&job->lower->desc.hooks, k);
+    for (d = 0; d < 4; ++d) qnnrt_hooks_free(&job->lower->desc.hooks, parts[d]);
 }
 
 /* instance_norm: each channel of each sample is a group. */
@@ -4900,7 +4869,7 @@ static double *qnnrt_lower__ids(qnnrt_lower__job *job, const qnnrt_ir_value *val
         if (ids[i] >= 0 && ids[i] < (double)size) continue;
         qnnrt_lower__refuse(job->lower, job->graph, NULL, "index %g is beyond the dimension of"
                             " %lld", ids[i], (long long)size);
-        qnnrt_lower__dealloc(job->lower, ids);
+        qnnrt_hooks_free(&job->lower->desc.hooks, ids);
         return NULL;
     }
     return ids;
@@ -4927,7 +4896,7 @@ static void qnnrt_lower__do_embedding(qnnrt_lower__job *job)
         double *values = qnnrt_lower__ids(job, ids, x.dims[axis]);
         if (values == NULL) return;
         t = qnnrt_lower__doubles(job, QNNRT_DTYPE_I32, rank, dims, values);
-        qnnrt_lower__dealloc(job->lower, values);
+        qnnrt_hooks_free(&job->lower->desc.hooks, values);
     } else {
         index = qnnrt_lower__in(job, 1);
         t = qnnrt_lower__plain(job, &index);
@@ -4990,7 +4959,7 @@ static int32_t qnnrt_lower__fill(qnnrt_lower__job *job, int32_t t, uint32_t rank
         if (data == NULL) return QNNRT_LOWER__NONE;
         for (k = 0; k < count; ++k) memcpy(data + k * size, body->data, size);
         t = qnnrt_lower__data(job, from->dtype, rank, dims, data);
-        qnnrt_lower__dealloc(job->lower, data);
+        qnnrt_hooks_free(&job->lower->desc.hooks, data);
         return t;
     }
     for (i = 0; i < rank; ++i) {
@@ -5037,11 +5006,11 @@ static int32_t qnnrt_lower__flat_known(qnnrt_lower__job *job, const qnnrt_lower_
             }
             flat[i] = flat[i] * (double)lists->sizes[k] + ids[at];
         }
-        qnnrt_lower__dealloc(job->lower, ids);
+        qnnrt_hooks_free(&job->lower->desc.hooks, ids);
     }
     if (k == lists->count)
         t = qnnrt_lower__doubles(job, QNNRT_DTYPE_I32, lists->rank, lists->dims, flat);
-    qnnrt_lower__dealloc(job->lower, flat);
+    qnnrt_hooks_free(&job->lower->desc.hooks, flat);
     return t;
 }
 
@@ -5201,7 +5170,7 @@ static void qnnrt_lower__do_triangle(qnnrt_lower__job *job)
     }
     cond = qnnrt_lower__view_tensor(
         job, qnnrt_lower__doubles(job, QNNRT_DTYPE_BOOL8, 2, dims, values), 2, dims);
-    qnnrt_lower__dealloc(job->lower, values);
+    qnnrt_hooks_free(&job->lower->desc.hooks, values);
     zero = qnnrt_lower__view_number(job, x.dtype, 0);
     qnnrt_lower__choose_by(job, &cond, &x, &zero);
 }
@@ -5232,7 +5201,7 @@ static void qnnrt_lower__do_index_copy(qnnrt_lower__job *job)
     dims[0] = before;
     dims[1] = count;
     pair[0] = qnnrt_lower__doubles(job, QNNRT_DTYPE_I32, 2, dims, base);
-    qnnrt_lower__dealloc(job->lower, base);
+    qnnrt_hooks_free(&job->lower->desc.hooks, base);
     dims[0] = 1;
     pair[1] = qnnrt_lower__reshape(job, qnnrt_lower__plain(job, &index), 2, dims);
     dims[0] = before;
@@ -5284,8 +5253,8 @@ static void qnnrt_lower__do_constant(qnnrt_lower__job *job)
             qnnrt_lower__set(job, 0, qnnrt_lower__doubles(job, dtype, out->rank, out->dims, values),
                              NULL);
     }
-    qnnrt_lower__dealloc(job->lower, values);
-    qnnrt_lower__dealloc(job->lower, data);
+    qnnrt_hooks_free(&job->lower->desc.hooks, values);
+    qnnrt_hooks_free(&job->lower->desc.hooks, data);
 }
 
 /* =====================================================================================
@@ -5909,17 +5878,19 @@ static int qnnrt_lower__codes_scales(qnnrt_lower__job *job, qnnrt_lower__small *
     err.text[0] = '\0';
     v.lower = job->lower;
     v.small = s;
-    v.values = (float *)qnnrt_lower__alloc(job->lower, QNNRT_LOWER__CHUNK * sizeof(float));
-    s->scales = (float *)qnnrt_lower__get(job->lower, groups, sizeof(float));
+    v.values = (float *)qnnrt_hooks_alloc(&job->lower->desc.hooks,
+                                          QNNRT_LOWER__CHUNK, sizeof(float));
+    s->scales = (float *)qnnrt_arena_get(&job->lower->arena, groups, sizeof(float));
     s->outer = s->scales;
     if (s->form == QNNRT_BLOCK_EXPANSION) {
-        s->outer = (float *)qnnrt_lower__get(job->lower, s->channels, sizeof(float));
-        s->multipliers = (uint8_t *)qnnrt_lower__get(job->lower, groups, 1);
+        s->outer = (float *)qnnrt_arena_get(&job->lower->arena, s->channels, sizeof(float));
+        s->multipliers = (uint8_t *)qnnrt_arena_get(&job->lower->arena, groups, 1);
     }
     if (fit)
-        sums = (double *)qnnrt_lower__alloc(job->lower, 4 * (size_t)groups * sizeof(double));
-    if (v.values == NULL || (fit && sums == NULL)) job->lower->no_memory = 1;
-    if (!job->lower->no_memory)
+        sums = (double *)qnnrt_hooks_alloc(&job->lower->desc.hooks,
+                                           4 * (uint64_t)groups, sizeof(double));
+    if (v.values == NULL || (fit && sums == NULL)) job->lower->arena.failed = QNNRT_E_MEMORY;
+    if (!job->lower->arena.failed)
         result = qnnrt_lower__codes_visit(&v, QNNRT_LOWER__LARGEST, 0, s->count, &err);
     if (result == QNNRT_OK && v.invalid + v.beyond > 0) {
         result = QNNRT_E_MISMATCH;
@@ -5939,9 +5910,9 @@ static int qnnrt_lower__codes_scales(qnnrt_lower__job *job, qnnrt_lower__small *
     else if (result == QNNRT_OK && !s->as_is && job->lower->compute == QNNRT_DTYPE_F16)
         qnnrt_lower__codes_halves(s);
     if (s->source->file != NULL) qnnrt_weights_done(s->source->file, s->source->weight);
-    qnnrt_lower__dealloc(job->lower, sums);
-    qnnrt_lower__dealloc(job->lower, v.values);
-    if (result != QNNRT_OK && !job->lower->no_memory)
+    qnnrt_hooks_free(&job->lower->desc.hooks, sums);
+    qnnrt_hooks_free(&job->lower->desc.hooks, v.values);
+    if (result != QNNRT_OK && !job->lower->arena.failed)
         qnnrt_lower__refuse(job->lower, job->graph, "Check the checkpoint, or keep this weight in"
                             " floating point.", "%s", err.text);
     return result == QNNRT_OK;
@@ -5959,7 +5930,7 @@ static qnnrt_result qnnrt_lower__codes_write(qnnrt_lower *lower, qnnrt_lower__sm
     memset(&v, 0, sizeof(v));
     v.lower = lower;
     v.small = s;
-    v.values = (float *)qnnrt_lower__alloc(lower, QNNRT_LOWER__CHUNK * sizeof(float));
+    v.values = (float *)qnnrt_hooks_alloc(&lower->desc.hooks, QNNRT_LOWER__CHUNK, sizeof(float));
     if (v.values == NULL) return qnnrt_lower__fail_memory(err);
     for (first = 0; first < s->count && result == QNNRT_OK; first += count) {
         qnnrt_weight part;
@@ -5972,7 +5943,7 @@ static qnnrt_result qnnrt_lower__codes_write(qnnrt_lower *lower, qnnrt_lower__sm
         result = qnnrt_weights_convert(&part, dtype, data + first * size, count * size, NULL, err);
     }
     if (s->source->file != NULL) qnnrt_weights_done(s->source->file, s->source->weight);
-    qnnrt_lower__dealloc(lower, v.values);
+    qnnrt_hooks_free(&lower->desc.hooks, v.values);
     if (result != QNNRT_OK) return result;
     s->about.measured = 1;
     /* dB: 10 * log10(ratio), which is 10 / ln(10) * log(ratio). */
@@ -6009,7 +5980,7 @@ static qnnrt_result qnnrt_lower__codes_load(qnnrt_lower *lower, const qnnrt_lowe
                                (unsigned long long)bytes);
     for (i = 0; i < body->source_rank; ++i) moved |= (uint32_t)(body->order[i] != i);
     if (moved) {
-        room = (char *)qnnrt_lower__alloc(lower, bytes);
+        room = (char *)qnnrt_hooks_alloc(&lower->desc.hooks, 1, bytes);
         if (room == NULL) return qnnrt_lower__fail_memory(err);
     }
     result = qnnrt_lower__codes_write(lower, body->small, tensor->dtype,
@@ -6017,7 +5988,7 @@ static qnnrt_result qnnrt_lower__codes_load(qnnrt_lower *lower, const qnnrt_lowe
     if (result == QNNRT_OK && moved)
         qnnrt_lower__permute_copy(room, (char *)data, size, body->source_rank, body->source_dims,
                                   body->order);
-    qnnrt_lower__dealloc(lower, room);
+    qnnrt_hooks_free(&lower->desc.hooks, room);
     return result;
 }
 
@@ -6170,7 +6141,7 @@ static int32_t qnnrt_lower__small_tensor(qnnrt_lower__job *job, int32_t from,
         tensor->quant.scales = s->scales;
         return at;
     }
-    blocks = (qnnrt_blocks *)qnnrt_lower__get(job->lower, 1, sizeof(*blocks));
+    blocks = (qnnrt_blocks *)qnnrt_arena_get(&job->lower->arena, 1, sizeof(*blocks));
     if (blocks == NULL) return QNNRT_LOWER__NONE;
     blocks->form = s->form;
     blocks->axis = (int32_t)axes[0];
@@ -6298,7 +6269,7 @@ static void qnnrt_lower__small_graph(qnnrt_lower__job *job)
     char *needed;
     size_t i, k, type, made = 0;
     if (desc->weight_bits == 0 && desc->weight_bits_of == NULL) return;
-    needed = (char *)qnnrt_lower__get(lower, graph->tensor_count, 1);
+    needed = (char *)qnnrt_arena_get(&lower->arena, graph->tensor_count, 1);
     if (needed == NULL) return;
     for (i = 0; i < graph->tensor_count; ++i)
         needed[i] = graph->tensors[i].kind == QNNRT_TENSOR_OUTPUT;
@@ -6308,7 +6279,7 @@ static void qnnrt_lower__small_graph(qnnrt_lower__job *job)
         for (k = 0; k < op->output_count; ++k) used |= needed[op->outputs[k]];
         for (k = 0; k < op->input_count && used; ++k) needed[op->inputs[k]] = 1;
     }
-    for (i = 0; i < graph->op_count && !lower->no_memory; ++i) {
+    for (i = 0; i < graph->op_count && !lower->arena.failed; ++i) {
         qnnrt_lower_op *op = &graph->ops[i];
         uint32_t bits = desc->weight_bits;
         for (type = 0; type < TYPES; ++type)
@@ -6351,7 +6322,7 @@ static const qnnrt_lower_small *qnnrt_lower__small_list(qnnrt_lower *lower)
     const qnnrt_lower__small *s;
     size_t i = 0;
     if (lower->small_count == 0) return NULL;
-    list = (qnnrt_lower_small *)qnnrt_lower__get(lower, lower->small_count, sizeof(*list));
+    list = (qnnrt_lower_small *)qnnrt_arena_get(&lower->arena, lower->small_count, sizeof(*list));
     for (s = lower->smalls; s != NULL && list != NULL; s = s->next) list[i++] = s->about;
     return list;
 }
@@ -6527,7 +6498,7 @@ static void qnnrt_lower__watch(qnnrt_lower__job *job)
 {
     const qnnrt_ir *ir = job->graph->info.ir;
     size_t i, k;
-    for (i = 0; i < ir->node_count && !job->lower->no_memory; ++i)
+    for (i = 0; i < ir->node_count && !job->lower->arena.failed; ++i)
         for (k = 0; k < ir->nodes[i]->output_count; ++k) {
             const qnnrt_ir_value *value = ir->nodes[i]->outputs[k];
             const qnnrt_lower__record *record = (const qnnrt_lower__record *)value->note;
@@ -6580,7 +6551,7 @@ static void qnnrt_lower__node(qnnrt_lower__job *job, const qnnrt_ir_node *node)
         if (record == NULL || record->tensor != QNNRT_LOWER__NONE || out->count == 0 ||
             (out->users == 0 && !out->is_output))
             continue;
-        if (!job->lower->no_memory)
+        if (!job->lower->arena.failed)
             qnnrt_lower__refuse(job->lower, job->graph, NULL, "output %u was not lowered",
                                 (unsigned)i);
         qnnrt_lower__set(job, i, qnnrt_lower__tensor(job, QNNRT_TENSOR_INNER,
@@ -6607,7 +6578,7 @@ static int qnnrt_lower__taken(const qnnrt_lower__graph *graph, size_t at)
 /* Mark the tensors whose number ends the name of an input or output: "x.5" marks tensor 5. */
 static char *qnnrt_lower__clashes(qnnrt_lower *lower, const qnnrt_lower__graph *graph)
 {
-    char *clash = (char *)qnnrt_lower__get(lower, graph->tensor_count, 1);
+    char *clash = (char *)qnnrt_arena_get(&lower->arena, graph->tensor_count, 1);
     size_t i;
     for (i = 1; i < graph->tensor_count && clash != NULL; ++i) {
         const qnnrt_lower_tensor *tensor = &graph->tensors[i];
@@ -6658,7 +6629,7 @@ static void qnnrt_lower__mark(qnnrt_lower *lower, qnnrt_lower__graph *graph, siz
         if (tensor->kind == QNNRT_TENSOR_INPUT || tensor->kind == QNNRT_TENSOR_OUTPUT || i < named)
             continue;
         tensor->name = qnnrt_lower__text(lower, "%.200s.%lu", tensor->name, (unsigned long)i);
-        while (clash != NULL && clash[i] && !lower->no_memory && qnnrt_lower__taken(graph, i))
+        while (clash != NULL && clash[i] && !lower->arena.failed && qnnrt_lower__taken(graph, i))
             tensor->name = qnnrt_lower__text(lower, "%s_", tensor->name);
     }
 }
@@ -6826,16 +6797,16 @@ static int qnnrt_lower__quant_same(const qnnrt_quant *a, const qnnrt_quant *b)
 }
 
 /* Return the elements of a static tensor of floats, clamped to those of float16; NULL after a
-   finding. The caller frees them with qnnrt_lower__dealloc(). */
+   finding. The caller frees them with qnnrt_hooks_free(). */
 static float *qnnrt_lower__floats(const qnnrt_lower__quantizer *q, int32_t from)
 {
     const qnnrt_lower_tensor *tensor = &q->graph->tensors[from];
     const size_t bytes = (size_t)tensor->count * sizeof(float);
-    float *values = (float *)qnnrt_lower__alloc(q->lower, bytes + 1);
+    float *values = (float *)qnnrt_hooks_alloc(&q->lower->desc.hooks, 1, bytes + 1);
     uint64_t i, bad = 0;
     qnnrt_error err;
     if (values == NULL) {
-        q->lower->no_memory = 1;
+        q->lower->arena.failed = QNNRT_E_MEMORY;
         return NULL;
     }
     err.text[0] = '\0';
@@ -6850,7 +6821,7 @@ static float *qnnrt_lower__floats(const qnnrt_lower__quantizer *q, int32_t from)
         snprintf(err.text, sizeof err.text, "tensor \"%.200s\" has %llu values that are NaN",
                  tensor->name, (unsigned long long)bad);
     }
-    qnnrt_lower__dealloc(q->lower, values);
+    qnnrt_hooks_free(&q->lower->desc.hooks, values);
     qnnrt_lower__refuse(q->lower, q->graph, "Repair the weights.", "%s", err.text);
     return NULL;
 }
@@ -6873,7 +6844,7 @@ static int qnnrt_lower__static_range(const qnnrt_lower__quantizer *q, int32_t fr
         if (!any || value > *high) *high = value;
         any = 1;
     }
-    qnnrt_lower__dealloc(q->lower, values);
+    qnnrt_hooks_free(&q->lower->desc.hooks, values);
     return 1;
 }
 
@@ -6897,7 +6868,7 @@ static int32_t qnnrt_lower__coded_of(qnnrt_lower__quantizer *q, int32_t from, qn
     job.node = q->graph->node;
     for (i = 0; i < q->graph->tensors[from].rank; ++i) dims[i] = q->graph->tensors[from].dims[i];
     at = qnnrt_lower__tensor(&job, QNNRT_TENSOR_STATIC, dtype, q->graph->tensors[from].rank, dims);
-    coded = (qnnrt_lower__coded *)qnnrt_lower__get(q->lower, 1, sizeof(*coded));
+    coded = (qnnrt_lower__coded *)qnnrt_arena_get(&q->lower->arena, 1, sizeof(*coded));
     if (at == QNNRT_LOWER__NONE || coded == NULL) return QNNRT_LOWER__NONE;
     tensor = &q->graph->tensors[at];
     body = &q->graph->bodies[at];
@@ -6909,9 +6880,9 @@ static int32_t qnnrt_lower__coded_of(qnnrt_lower__quantizer *q, int32_t from, qn
     body->next = QNNRT_LOWER__NONE;
     if (body->source == NULL) {                  /* made here: coded at once */
         float *values = qnnrt_lower__floats(q, from);
-        void *data = qnnrt_lower__get(q->lower, tensor->bytes, 1);
+        void *data = qnnrt_arena_get(&q->lower->arena, tensor->bytes, 1);
         if (values != NULL && data != NULL) qnnrt_lower__write_codes(tensor, values, data);
-        qnnrt_lower__dealloc(q->lower, values);
+        qnnrt_hooks_free(&q->lower->desc.hooks, values);
         body->data = data;
     }
     coded->from = from;
@@ -7156,20 +7127,21 @@ static int qnnrt_lower__begin(qnnrt_lower__quantizer *q)
 {
     qnnrt_lower *lower = q->lower;
     const qnnrt_lower_desc *desc = &lower->desc;
-    size_t *heads = (size_t *)qnnrt_lower__get(lower, QNNRT_LOWER__HASH, sizeof(*heads));
-    size_t *next = (size_t *)qnnrt_lower__get(lower, desc->encoding_count, sizeof(*next));
+    size_t *heads = (size_t *)qnnrt_arena_get(&lower->arena, QNNRT_LOWER__HASH, sizeof(*heads));
+    size_t *next = (size_t *)qnnrt_arena_get(&lower->arena, desc->encoding_count, sizeof(*next));
     size_t i;
     for (q->graph = lower->first; q->graph != NULL; q->graph = q->graph->next) {
         q->graph->base = q->total;
         q->total += q->graph->tensor_count;
     }
-    if (q->total > INT32_MAX) lower->no_memory = 1;
-    q->roots = (int32_t *)qnnrt_lower__get(lower, q->total, sizeof(*q->roots));
-    q->groups = (qnnrt_lower__group *)qnnrt_lower__get(lower, q->total, sizeof(*q->groups));
-    q->hidden = (char *)qnnrt_lower__get(lower, q->total, 1);
-    q->given = (const qnnrt_lower_encoding **)qnnrt_lower__get(lower, q->total, sizeof(*q->given));
-    q->met = (char *)qnnrt_lower__get(lower, desc->encoding_count, 1);
-    if (lower->no_memory) return 0;
+    if (q->total > INT32_MAX) lower->arena.failed = QNNRT_E_MEMORY;
+    q->roots = (int32_t *)qnnrt_arena_get(&lower->arena, q->total, sizeof(*q->roots));
+    q->groups = (qnnrt_lower__group *)qnnrt_arena_get(&lower->arena, q->total, sizeof(*q->groups));
+    q->hidden = (char *)qnnrt_arena_get(&lower->arena, q->total, 1);
+    q->given = (const qnnrt_lower_encoding **)qnnrt_arena_get(&lower->arena,
+                                                              q->total, sizeof(*q->given));
+    q->met = (char *)qnnrt_arena_get(&lower->arena, desc->encoding_count, 1);
+    if (lower->arena.failed) return 0;
     for (i = 0; i < q->total; ++i) q->roots[i] = (int32_t)i;
     for (i = 0; i < desc->encoding_count; ++i) {
         size_t *head = &heads[qnnrt_lower__hash_text(desc->encodings[i].name)];
@@ -7301,13 +7273,13 @@ static qnnrt_result qnnrt_lower__unused(const qnnrt_lower__quantizer *q, qnnrt_e
     qnnrt_lower *lower = q->lower;
     const qnnrt_lower_desc *desc = &lower->desc;
     size_t i, count = 0;
-    const char **names = (const char **)qnnrt_lower__get(lower, desc->encoding_count + 1,
-                                                         sizeof(*names));
+    const char **names = (const char **)qnnrt_arena_get(&lower->arena, desc->encoding_count + 1,
+                                                        sizeof(*names));
     if (names == NULL) return qnnrt_lower__fail_memory(err);
     for (i = 0; i < desc->encoding_count; ++i)
         if (q->met[i] == 2 && (desc->encodings[i].scale > 0 || desc->encodings[i].count > 0))
             names[count++] = qnnrt_lower__text(lower, "%s", desc->encodings[i].name);
-    if (lower->no_memory) return qnnrt_lower__fail_memory(err);
+    if (lower->arena.failed) return qnnrt_lower__fail_memory(err);
     lower->info.folded = names;
     lower->info.folded_count = count;
     return QNNRT_OK;
@@ -7460,10 +7432,10 @@ static float *qnnrt_lower__weigh_scales(qnnrt_lower__quantizer *q, int32_t from,
         if (form.channel_step != 0 && qnnrt_lower__is_float(body->source->weight->dtype))
             return qnnrt_lower__codes_scales(&job, &form) ? form.scales : NULL;
     }
-    scales = (float *)qnnrt_lower__get(q->lower, channels, sizeof(*scales));
+    scales = (float *)qnnrt_arena_get(&q->lower->arena, channels, sizeof(*scales));
     values = qnnrt_lower__floats(q, from);
     if (scales == NULL || values == NULL) {
-        qnnrt_lower__dealloc(q->lower, values);
+        qnnrt_hooks_free(&q->lower->desc.hooks, values);
         return NULL;
     }
     for (k = (uint32_t)axis + 1; k < tensor->rank; ++k) inner *= tensor->dims[k];
@@ -7473,7 +7445,7 @@ static float *qnnrt_lower__weigh_scales(qnnrt_lower__quantizer *q, int32_t from,
         if (value > (double)scales[at]) scales[at] = (float)value;
     }
     for (k = 0; k < channels; ++k) scales[k] = qnnrt_lower__codes_scale((double)scales[k]);
-    qnnrt_lower__dealloc(q->lower, values);
+    qnnrt_hooks_free(&q->lower->desc.hooks, values);
     return scales;
 }
 
@@ -7497,7 +7469,7 @@ static int qnnrt_lower__weigh(qnnrt_lower__quantizer *q, int32_t from, int32_t a
         if (scales[k] == 1.0f || scales[k] < largest * 1e-6f)
             scales[k] = largest > 0 ? scales[k] == 1.0f ? largest : largest * 1e-6f : 1.0f;
     if (e != NULL && e->count > 1 && channels > 1 && e->count != channels) {
-        qnnrt_lower__dealloc(q->lower, terms);
+        qnnrt_hooks_free(&q->lower->desc.hooks, terms);
         qnnrt_lower__refuse(q->lower, q->graph, "Give a scale for each output channel, or one for"
                             " all.", "the encoding of weight \"%.200s\" has %lu scales, and the"
                             " weight has %lu output channels", e->name, (unsigned long)e->count,
@@ -7507,7 +7479,7 @@ static int qnnrt_lower__weigh(qnnrt_lower__quantizer *q, int32_t from, int32_t a
     if (e != NULL && e->scale > 0 && e->offset != 0) {
         const int32_t half = bits <= 16 ? (int32_t)(1u << (bits - 1)) : 0;
         if (e->offset != -half && e->offset != 1 - half) {
-            qnnrt_lower__dealloc(q->lower, terms);
+            qnnrt_hooks_free(&q->lower->desc.hooks, terms);
             qnnrt_lower__refuse(q->lower, q->graph, "Quantize weights symmetrically.", "the"
                                 " encoding of weight \"%.200s\" has offset %ld, expected %ld",
                                 e->name, (long)e->offset, -(long)half);
@@ -7527,7 +7499,7 @@ static int qnnrt_lower__weigh(qnnrt_lower__quantizer *q, int32_t from, int32_t a
         const uint64_t at = channels > 1 ? i % channels : 0;
         if ((double)scales[at] < least) scales[at] = (float)least;
     }
-    qnnrt_lower__dealloc(q->lower, terms);
+    qnnrt_hooks_free(&q->lower->desc.hooks, terms);
     quant->encoding = channels > 1 ? QNNRT_ENCODING_PER_AXIS : QNNRT_ENCODING_PER_TENSOR;
     quant->bitwidth = bits < 8 ? bits : 0;
     quant->axis = axis;
@@ -7548,7 +7520,7 @@ static void qnnrt_lower__bias(qnnrt_lower__quantizer *q, const qnnrt_lower__end 
     quant->axis = 0;
     quant->scale = x->quant.scale * w->quant.scale;
     if (w->quant.encoding != QNNRT_ENCODING_PER_AXIS) return;
-    scales = (float *)qnnrt_lower__get(q->lower, w->quant.count, sizeof(*scales));
+    scales = (float *)qnnrt_arena_get(&q->lower->arena, w->quant.count, sizeof(*scales));
     for (i = 0; scales != NULL && i < w->quant.count; ++i)
         scales[i] = x->quant.scale * w->quant.scales[i];
     quant->scales = scales;
@@ -7652,9 +7624,9 @@ static const char *qnnrt_lower__ask_codes(qnnrt_lower__quantizer *q, const qnnrt
     qnnrt_error err;
     size_t i;
     if (op->input_count > most || op->output_count > most) return "it has too many inputs";
-    descs = (qnnrt_tensor_desc *)qnnrt_lower__alloc(q->lower, 2 * most * sizeof(*descs));
+    descs = (qnnrt_tensor_desc *)qnnrt_hooks_alloc(&q->lower->desc.hooks, 2 * most, sizeof(*descs));
     if (descs == NULL) {
-        q->lower->no_memory = 1;
+        q->lower->arena.failed = QNNRT_E_MEMORY;
         return "out of memory";
     }
     for (i = 0; i < op->input_count; ++i) {
@@ -7686,7 +7658,7 @@ static const char *qnnrt_lower__ask_codes(qnnrt_lower__quantizer *q, const qnnrt
     if (known != NULL && known->what != QNNRT_QUIRK_VALUES) why = known->why;
     else if (qnnrt_builder_supports(q->builder, &node, &err) != QNNRT_OK)
         why = qnnrt_lower__reason(q->lower, err.text);
-    qnnrt_lower__dealloc(q->lower, descs);
+    qnnrt_hooks_free(&q->lower->desc.hooks, descs);
     return why;
 }
 
@@ -7750,7 +7722,7 @@ static int qnnrt_lower__ends(qnnrt_lower__quantizer *q, const qnnrt_lower_op *op
    QUANT                                                                          >>quant
    Graphs written anew, with operators on codes. One that the library refuses computes in floats,
    between Dequantize and Quantize.
-   Needs: >>config >>arena >>params >>tensor >>operator >>graph >>encode >>spread >>forms
+   Needs: >>config >>params >>tensor >>operator >>graph >>encode >>spread >>forms
    Knows nothing of: ATen operators, where to cut
    ===================================================================================== */
 
@@ -7971,7 +7943,7 @@ static void qnnrt_lower__rewrite_op(qnnrt_lower__quantizer *q, const qnnrt_lower
         return;
     }
     if (floats && !cast && qnnrt_lower__quant_op(q, op, &why)) return;
-    if (q->lower->no_memory) return;
+    if (q->lower->arena.failed) return;
     qnnrt_lower__float_op(q, op, !floats ? NULL : cast ? "codes are not cast" : why);
 }
 
@@ -7985,13 +7957,13 @@ static void qnnrt_lower__rewrite(qnnrt_lower__quantizer *q)
     qnnrt_graph_desc desc = lower->desc.graph;
     size_t i;
     q->count = count;
-    q->was = (qnnrt_dtype *)qnnrt_lower__get(lower, count, sizeof(*q->was));
-    q->plain = (int32_t *)qnnrt_lower__get(lower, count, sizeof(*q->plain));
-    q->codes = (int32_t *)qnnrt_lower__get(lower, count, sizeof(*q->codes));
-    q->bytes = (int32_t *)qnnrt_lower__get(lower, count, sizeof(*q->bytes));
-    q->alias = (int32_t *)qnnrt_lower__get(lower, count, sizeof(*q->alias));
+    q->was = (qnnrt_dtype *)qnnrt_arena_get(&lower->arena, count, sizeof(*q->was));
+    q->plain = (int32_t *)qnnrt_arena_get(&lower->arena, count, sizeof(*q->plain));
+    q->codes = (int32_t *)qnnrt_arena_get(&lower->arena, count, sizeof(*q->codes));
+    q->bytes = (int32_t *)qnnrt_arena_get(&lower->arena, count, sizeof(*q->bytes));
+    q->alias = (int32_t *)qnnrt_arena_get(&lower->arena, count, sizeof(*q->alias));
     q->coded = NULL;
-    if (lower->no_memory) return;
+    if (lower->arena.failed) return;
     desc.name = graph->info.name;
     qnnrt_builder_graph(q->builder, &desc);
     for (i = 1; i < count; ++i) {
@@ -8014,9 +7986,9 @@ static void qnnrt_lower__rewrite(qnnrt_lower__quantizer *q)
     graph->ops = NULL;
     graph->op_next = NULL;
     graph->op_count = graph->op_room = 0;
-    for (i = 0; i < op_count && !lower->no_memory; ++i)
+    for (i = 0; i < op_count && !lower->arena.failed; ++i)
         if (ops[i].used) qnnrt_lower__rewrite_op(q, &ops[i]);
-    if (lower->no_memory) return;
+    if (lower->arena.failed) return;
     memset(graph->op_hash, 0, QNNRT_LOWER__HASH * sizeof(*graph->op_hash));
     qnnrt_lower__mark(lower, graph, count);
 }
@@ -8050,7 +8022,7 @@ static qnnrt_result qnnrt_lower__quantize(qnnrt_lower *lower, qnnrt_builder *scr
     for (q.graph = lower->first; q.graph != NULL && lower->finding_count == first;
          q.graph = q.graph->next)
         qnnrt_lower__rewrite(&q);
-    if (lower->no_memory) return qnnrt_lower__fail_memory(err);
+    if (lower->arena.failed) return qnnrt_lower__fail_memory(err);
     lower->quantized = 1;
     if (lower->finding_count != first) {
         qnnrt_lower__findings(lower, first, "tensors cannot be quantized:",
@@ -8058,10 +8030,7 @@ static qnnrt_result qnnrt_lower__quantize(qnnrt_lower *lower, qnnrt_builder *scr
         if (err != NULL) err->code = QNNRT_E_NOT_FOUND;
         return QNNRT_E_NOT_FOUND;
     }
-    if (qnnrt_builder_error(scratch)->code != QNNRT_OK && err != NULL)
-        *err = *qnnrt_builder_error(scratch);
-    if (qnnrt_builder_error(scratch)->code != QNNRT_OK) return qnnrt_builder_error(scratch)->code;
-    return qnnrt_error_clear(err);
+    return qnnrt_lower__builder_error(scratch, err);
 }
 
 /* =====================================================================================
@@ -8091,14 +8060,14 @@ static uint64_t qnnrt_lower__cut_bytes(const qnnrt_lower__graph *graph, const qn
 static void qnnrt_lower__cut_places(qnnrt_lower *lower, const qnnrt_lower__graph *graph,
                                     uint32_t count, size_t *ends)
 {
-    char *seen = (char *)qnnrt_lower__get(lower, graph->tensor_count, 1);
-    uint64_t *sum = (uint64_t *)qnnrt_lower__get(lower, graph->op_count, sizeof(*sum));
-    int64_t *live = (int64_t *)qnnrt_lower__get(lower, graph->op_count + 1, sizeof(*live));
-    size_t *last = (size_t *)qnnrt_lower__get(lower, graph->tensor_count, sizeof(*last));
+    char *seen = (char *)qnnrt_arena_get(&lower->arena, graph->tensor_count, 1);
+    uint64_t *sum = (uint64_t *)qnnrt_arena_get(&lower->arena, graph->op_count, sizeof(*sum));
+    int64_t *live = (int64_t *)qnnrt_arena_get(&lower->arena, graph->op_count + 1, sizeof(*live));
+    size_t *last = (size_t *)qnnrt_arena_get(&lower->arena, graph->tensor_count, sizeof(*last));
     uint64_t total = 0;
     size_t i, k, at = 0;
     uint32_t part;
-    if (lower->no_memory) return;
+    if (lower->arena.failed) return;
     for (i = 0; i < graph->op_count; ++i) {
         const qnnrt_lower_op *op = &graph->ops[i];
         if (op->used) total += qnnrt_lower__cut_bytes(graph, op, seen);
@@ -8133,12 +8102,12 @@ static uint32_t qnnrt_lower__cut_weight(qnnrt_lower *lower, const qnnrt_weight *
     const size_t hash = ((size_t)(uintptr_t)weight / sizeof(*weight)) % QNNRT_LOWER__HASH;
     qnnrt_lower__home *home;
     if (lower->homes == NULL)
-        lower->homes = (qnnrt_lower__home **)qnnrt_lower__get(lower, QNNRT_LOWER__HASH,
-                                                              sizeof(*lower->homes));
+        lower->homes = (qnnrt_lower__home **)qnnrt_arena_get(&lower->arena, QNNRT_LOWER__HASH,
+                                                             sizeof(*lower->homes));
     if (lower->homes == NULL) return context;
     for (home = lower->homes[hash]; home != NULL && home->weight != weight; home = home->next) {}
     if (home != NULL) return !first && home->context > context ? home->context : context;
-    home = (qnnrt_lower__home *)qnnrt_lower__get(lower, 1, sizeof(*home));
+    home = (qnnrt_lower__home *)qnnrt_arena_get(&lower->arena, 1, sizeof(*home));
     if (home == NULL) return context;
     home->weight = weight;
     home->context = context;
@@ -8174,7 +8143,7 @@ static void qnnrt_lower__cut_check(const qnnrt_lower__graph *graph, uint32_t cou
 /* Join contexts that are apart with the one before, and number the others again. */
 static void qnnrt_lower__cut_join(qnnrt_lower *lower, const char *apart)
 {
-    uint32_t *now = (uint32_t *)qnnrt_lower__get(lower, lower->info.contexts, sizeof(*now));
+    uint32_t *now = (uint32_t *)qnnrt_arena_get(&lower->arena, lower->info.contexts, sizeof(*now));
     qnnrt_lower__graph *graph;
     uint32_t i;
     size_t k;
@@ -8200,7 +8169,7 @@ static void qnnrt_lower__cut_outputs(qnnrt_lower *lower, qnnrt_lower__graph *gra
     job.lower = lower;
     job.graph = graph;
     job.node = graph->node = NULL;
-    for (i = 0; i < ir->output_count && !lower->no_memory; ++i) {
+    for (i = 0; i < ir->output_count && !lower->arena.failed; ++i) {
         const int32_t from = graph->outputs[i];
         qnnrt_lower_tensor *tensor = &graph->tensors[from];
         int64_t dims[QNNRT_LOWER__RANK];
@@ -8229,10 +8198,11 @@ static void qnnrt_lower__cut_outputs(qnnrt_lower *lower, qnnrt_lower__graph *gra
    context that reads their result, so that fewer tensors cross. */
 static void qnnrt_lower__cut_late(qnnrt_lower *lower, qnnrt_lower__graph *graph)
 {
-    char *fixed = (char *)qnnrt_lower__get(lower, graph->op_count, 1);
-    uint32_t *first = (uint32_t *)qnnrt_lower__get(lower, graph->tensor_count, sizeof(*first));
+    char *fixed = (char *)qnnrt_arena_get(&lower->arena, graph->op_count, 1);
+    uint32_t *first = (uint32_t *)qnnrt_arena_get(&lower->arena,
+                                                  graph->tensor_count, sizeof(*first));
     size_t i, k;
-    if (lower->no_memory) return;
+    if (lower->arena.failed) return;
     memset(first, 0xFF, graph->tensor_count * sizeof(*first));
     for (i = 0; i < graph->op_count; ++i) {
         const qnnrt_lower_op *op = &graph->ops[i];
@@ -8275,10 +8245,10 @@ static void qnnrt_lower__cut_placed(qnnrt_lower *lower)
 /* Number the contexts of all operators, and of the tensors that they write. */
 static void qnnrt_lower__cut_all(qnnrt_lower *lower, uint32_t count)
 {
-    size_t *ends = (size_t *)qnnrt_lower__get(lower, count, sizeof(*ends));
+    size_t *ends = (size_t *)qnnrt_arena_get(&lower->arena, count, sizeof(*ends));
     qnnrt_lower__graph *graph;
     size_t i, k;
-    if (lower->no_memory) return;
+    if (lower->arena.failed) return;
     if (lower->place != 0) {
         qnnrt_lower__cut_placed(lower);
         return;
@@ -8323,15 +8293,15 @@ static void qnnrt_lower__cut_all(qnnrt_lower *lower, uint32_t count)
     for (graph = lower->first; graph != NULL && lower->info.contexts > 1; graph = graph->next)
         qnnrt_lower__cut_outputs(lower, graph);
     for (;;) {
-        char *apart = (char *)qnnrt_lower__get(lower, lower->info.contexts, 1);
-        char *filled = (char *)qnnrt_lower__get(lower, lower->info.contexts, 1);
+        char *apart = (char *)qnnrt_arena_get(&lower->arena, lower->info.contexts, 1);
+        char *filled = (char *)qnnrt_arena_get(&lower->arena, lower->info.contexts, 1);
         const uint32_t was = lower->info.contexts;
-        if (lower->no_memory) return;
+        if (lower->arena.failed) return;
         for (graph = lower->first; graph != NULL; graph = graph->next)
             qnnrt_lower__cut_check(graph, was, apart, filled);
         for (i = 0; i < was && was > 1; ++i) if (!filled[i]) apart[i > 0 ? i : 1] = 1;
         qnnrt_lower__cut_join(lower, apart);
-        if (lower->no_memory || lower->info.contexts == was) return;
+        if (lower->arena.failed || lower->info.contexts == was) return;
     }
 }
 
@@ -8404,7 +8374,7 @@ static void qnnrt_lower__emit_tensor(qnnrt_lower__part *part, int32_t at)
     }
     if (tensor->kind == QNNRT_TENSOR_STATIC && body->data == NULL) {
         qnnrt_lower__demand *demand =
-            (qnnrt_lower__demand *)qnnrt_lower__get(part->lower, 1, sizeof(*demand));
+            (qnnrt_lower__demand *)qnnrt_arena_get(&part->lower->arena, 1, sizeof(*demand));
         if (demand == NULL) return;
         demand->lower = part->lower;
         demand->graph = part->graph;
@@ -8469,16 +8439,16 @@ static void qnnrt_lower__emit_part(qnnrt_lower *lower, qnnrt_lower__graph *graph
     for (i = 0; i < graph->op_count; ++i)
         count += graph->ops[i].used && graph->ops[i].context == context;
     if (count == 0) return;
-    reads = (char *)qnnrt_lower__get(lower, graph->tensor_count, 1);
+    reads = (char *)qnnrt_arena_get(&lower->arena, graph->tensor_count, 1);
     part.lower = lower;
     part.graph = graph;
     part.builder = builder;
     part.context = context;
-    part.handles = (qnnrt_tensor *)qnnrt_lower__get(lower, graph->tensor_count,
-                                                    sizeof(*part.handles));
-    part.descs = (qnnrt_tensor_desc *)qnnrt_lower__get(lower, graph->tensor_count,
-                                                       sizeof(*part.descs));
-    if (lower->no_memory) return;
+    part.handles = (qnnrt_tensor *)qnnrt_arena_get(&lower->arena, graph->tensor_count,
+                                                   sizeof(*part.handles));
+    part.descs = (qnnrt_tensor_desc *)qnnrt_arena_get(&lower->arena, graph->tensor_count,
+                                                      sizeof(*part.descs));
+    if (lower->arena.failed) return;
     desc.name = graph->info.name;
     qnnrt_builder_graph(builder, &desc);
     /* Inputs and outputs in the order of the graph, then what crosses, then the others. */
@@ -8491,7 +8461,7 @@ static void qnnrt_lower__emit_part(qnnrt_lower *lower, qnnrt_lower__graph *graph
     for (i = 0; i < graph->info.ir->output_count; ++i)
         if (graph->tensors[graph->outputs[i]].context == context)
             qnnrt_lower__emit_tensor(&part, graph->outputs[i]);
-    for (i = 0; i < graph->op_count && !lower->no_memory; ++i) {
+    for (i = 0; i < graph->op_count && !lower->arena.failed; ++i) {
         const qnnrt_lower_op *op = &graph->ops[i];
         qnnrt_tensor inputs[QNNRT_LOWER__MOST_INPUTS], outputs[QNNRT_LOWER__MOST_INPUTS];
         qnnrt_node_desc node;
@@ -8599,11 +8569,8 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_create(const qnnrt_lower_desc *desc, qn
     *out = NULL;
     result = qnnrt_lower__check_desc(d, err);
     if (result != QNNRT_OK) return result;
-    lower = (qnnrt_lower *)(d->hooks.alloc != NULL
-                                ? d->hooks.alloc(d->hooks.alloc_user, sizeof(*lower))
-                                : malloc(sizeof(*lower)));
+    lower = (qnnrt_lower *)qnnrt_hooks_alloc(&d->hooks, 1, sizeof(*lower));
     if (lower == NULL) return qnnrt_lower__fail_memory(err);
-    memset(lower, 0, sizeof(*lower));
     lower->desc = *d;
     lower->arena.hooks = d->hooks;
     lower->arena.chunk = 65536;
@@ -8616,7 +8583,7 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_create(const qnnrt_lower_desc *desc, qn
     if (d->build_id != NULL) {
         lower->desc.build_id = (const char *)qnnrt_lower__copy(lower, d->build_id,
                                                                strlen(d->build_id) + 1);
-        if (lower->no_memory) {
+        if (lower->arena.failed) {
             qnnrt_lower_free(lower);
             return qnnrt_lower__fail_memory(err);
         }
@@ -8658,7 +8625,7 @@ static int qnnrt_lower__frequencies(qnnrt_lower *lower, qnnrt_ir_value *value,
     float *data;
     uint64_t i;
     if (lower->desc.rope_base <= 0 || !qnnrt_lower__is_frequencies(value)) return 0;
-    data = (float *)qnnrt_lower__get(lower, value->count, sizeof(float));
+    data = (float *)qnnrt_arena_get(&lower->arena, value->count, sizeof(float));
     if (data == NULL) return 1;
     for (i = 0; i < value->count; ++i)
         data[i] = (float)pow(lower->desc.rope_base, -(double)i / (double)value->count);
@@ -8674,7 +8641,7 @@ static void qnnrt_lower__take_frequencies(qnnrt_lower *lower, qnnrt_ir_value *va
                                           const qnnrt_weight *weight)
 {
     const size_t bytes = (size_t)value->count * sizeof(float);
-    void *data = qnnrt_lower__get(lower, value->count, sizeof(float));
+    void *data = qnnrt_arena_get(&lower->arena, value->count, sizeof(float));
     if (data != NULL &&
         qnnrt_weights_convert(weight, QNNRT_DTYPE_F32, data, bytes, NULL, NULL) == QNNRT_OK)
         value->data = data;
@@ -8683,8 +8650,7 @@ static void qnnrt_lower__take_frequencies(qnnrt_lower *lower, qnnrt_ir_value *va
 QNNRT_LOWER_API qnnrt_result qnnrt_lower_weights(qnnrt_lower *lower, qnnrt_ir *ir,
                                                  const qnnrt_weights *weights, qnnrt_error *err)
 {
-    size_t i, missing = 0, wrong = 0, angles = 0, used = 0, more = 0;
-    char line[600];
+    size_t i, missing = 0, wrong = 0, angles = 0, more = 0;
     qnnrt_error_clear(err);
     if (lower == NULL || ir == NULL)
         return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_lower_weights: lower or ir is NULL");
@@ -8692,7 +8658,6 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_weights(qnnrt_lower *lower, qnnrt_ir *i
         qnnrt_ir_value *value = ir->values[i];
         qnnrt_lower__record *record;
         const qnnrt_weight *weight;
-        char shape[2][160];
         if (value->origin != QNNRT_IR_WEIGHT || value->users == 0 || value->count == 0 ||
             value->data != NULL)
             continue;
@@ -8707,31 +8672,24 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_weights(qnnrt_lower *lower, qnnrt_ir *i
             continue;
         }
         if (weight == NULL && qnnrt_lower__frequencies(lower, value, record)) continue;
-        qnnrt_lower__write_shape(shape[0], sizeof shape[0], value->rank, value->dims);
+        missing += weight == NULL;
+        wrong += weight != NULL;
+        angles += weight == NULL && strlen(value->key) >= 8 &&
+                  strcmp(value->key + strlen(value->key) - 8, "inv_freq") == 0;
+        if (err == NULL || strlen(err->text) > 1300) { more += 1; continue; }
+        qnnrt_error_add(err, "\n  \"%.200s\" ", value->key);
         if (weight != NULL) {
             int64_t dims[QNNRT_LOWER__RANK];
             uint32_t k;
             for (k = 0; k < weight->rank; ++k) dims[k] = (int64_t)weight->dims[k];
-            qnnrt_lower__write_shape(shape[1], sizeof shape[1], weight->rank, dims);
-            wrong += 1;
-        } else {
-            missing += 1;
-            angles += strlen(value->key) >= 8 &&
-                      strcmp(value->key + strlen(value->key) - 8, "inv_freq") == 0;
+            qnnrt_error_add(err, "is ");
+            qnnrt_lower__add_shape(err, weight->rank, dims);
+            qnnrt_error_add(err, ", expected ");
         }
-        if (weight == NULL)
-            snprintf(line, sizeof line, "\"%.200s\" %s is missing", value->key, shape[0]);
-        else
-            snprintf(line, sizeof line, "\"%.200s\" is %s, expected %s", value->key, shape[1],
-                     shape[0]);
-        if (used + strlen(line) + 40 < 1700) {           /* room for the last line, too */
-            qnnrt_error_add(err, "\n  %s", line);
-            used += strlen(line) + 3;
-        } else {
-            more += 1;
-        }
+        qnnrt_lower__add_shape(err, value->rank, value->dims);
+        if (weight == NULL) qnnrt_error_add(err, " is missing");
     }
-    if (lower->no_memory) return qnnrt_lower__fail_memory(err);
+    if (lower->arena.failed) return qnnrt_lower__fail_memory(err);
     if (missing + wrong == 0) return qnnrt_error_clear(err);
     if (more != 0) qnnrt_error_add(err, "\n  and %lu more", (unsigned long)more);
     qnnrt_error_about(err, missing != 0 ? QNNRT_E_NOT_FOUND : QNNRT_E_MISMATCH,
@@ -8769,23 +8727,28 @@ static void qnnrt_lower__lend(qnnrt_ir *ir)
    may make by default. */
 static qnnrt_result qnnrt_lower__lend_copies(qnnrt_lower *lower, qnnrt_ir *ir, qnnrt_error *err)
 {
-    uint64_t left = UINT64_C(1) << 30;
+    const qnnrt_hooks *hooks = &lower->desc.hooks;
+    size_t left = (size_t)1 << 30;
     size_t i, k;
     for (i = 0; i < ir->node_count; ++i)
         for (k = 0; strcmp(ir->nodes[i]->op, "_weight_norm.default") == 0 && k < 2; ++k) {
             qnnrt_ir_value *value = ir->nodes[i]->inputs[k];
             const qnnrt_weight *weight = qnnrt_lower_weight_of(value);
-            const uint64_t bytes = value->count * qnnrt_ir_dtype_bytes(value->dtype);
+            const size_t size = qnnrt_ir_dtype_bytes(value->dtype);
+            size_t bytes;
             qnnrt_lower__lent *lent;
             if (value->origin != QNNRT_IR_WEIGHT || value->data != NULL || weight == NULL ||
-                bytes > left) continue;
+                size == 0 || value->count > left / size) continue;
+            bytes = (size_t)value->count * size;
             left -= bytes;
-            lent = (qnnrt_lower__lent *)qnnrt_lower__alloc(lower, sizeof(*lent) + (size_t)bytes);
+            lent = (qnnrt_lower__lent *)(hooks->alloc != NULL    /* as it is: it may be large */
+                                         ? hooks->alloc(hooks->alloc_user, sizeof(*lent) + bytes)
+                                         : malloc(sizeof(*lent) + bytes));
             if (lent == NULL) return qnnrt_lower__fail_memory(err);
             lent->next = lower->lent;
             lent->value = value;
             lower->lent = lent;
-            if (qnnrt_weights_convert(weight, value->dtype, lent + 1, (size_t)bytes, NULL, NULL) ==
+            if (qnnrt_weights_convert(weight, value->dtype, lent + 1, bytes, NULL, NULL) ==
                 QNNRT_OK) value->data = lent + 1;
         }
     return QNNRT_OK;
@@ -8799,7 +8762,7 @@ static void qnnrt_lower__take_back(qnnrt_lower *lower, qnnrt_ir *ir)
         qnnrt_lower__lent *lent = lower->lent;
         lower->lent = lent->next;
         if (lent->value->origin == QNNRT_IR_WEIGHT) lent->value->data = NULL;
-        qnnrt_lower__dealloc(lower, lent);
+        qnnrt_hooks_free(&lower->desc.hooks, lent);
     }
     for (i = 0; i < ir->value_count; ++i) {
         qnnrt_ir_value *value = ir->values[i];
@@ -8878,7 +8841,7 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_passes(qnnrt_lower *lower, qnnrt_ir *ir
     if (lower == NULL || ir == NULL)
         return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_lower_passes: lower or ir is NULL");
     most = ir->value_count;          /* weights were there before any pass */
-    read = (char *)qnnrt_lower__alloc(lower, most + 1);
+    read = (char *)qnnrt_hooks_alloc(&lower->desc.hooks, 1, most + 1);
     if (read == NULL) return qnnrt_lower__fail_memory(err);
     qnnrt_lower__lend(ir);
     result = qnnrt_lower__lend_copies(lower, ir, err);
@@ -8894,7 +8857,7 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_passes(qnnrt_lower *lower, qnnrt_ir *ir
             lower->desc.passed(lower->desc.passed_user, pass->name, ir);
     }
     qnnrt_lower__take_back(lower, ir);
-    qnnrt_lower__dealloc(lower, read);
+    qnnrt_hooks_free(&lower->desc.hooks, read);
     return result;
 }
 
@@ -8907,26 +8870,28 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_graph(qnnrt_lower *lower, const qnnrt_i
     if (lower == NULL || ir == NULL || name == NULL)
         return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_lower_graph: an argument is NULL");
     first = lower->finding_count;
-    graph = (qnnrt_lower__graph *)qnnrt_lower__get(lower, 1, sizeof(*graph));
+    graph = (qnnrt_lower__graph *)qnnrt_arena_get(&lower->arena, 1, sizeof(*graph));
     if (graph == NULL) return qnnrt_lower__fail_memory(err);
     graph->info.name = qnnrt_lower__text(lower, "%s", name);
     graph->info.ir = ir;
     graph->place = lower->place;
-    graph->op_hash = (int32_t *)qnnrt_lower__get(lower, QNNRT_LOWER__HASH, sizeof(int32_t));
-    graph->data_hash = (int32_t *)qnnrt_lower__get(lower, QNNRT_LOWER__HASH, sizeof(int32_t));
-    graph->inputs = (int32_t *)qnnrt_lower__get(lower, ir->input_count, sizeof(int32_t));
-    graph->outputs = (int32_t *)qnnrt_lower__get(lower, ir->output_count, sizeof(int32_t));
+    graph->op_hash = (int32_t *)qnnrt_arena_get(&lower->arena, QNNRT_LOWER__HASH, sizeof(int32_t));
+    graph->data_hash = (int32_t *)qnnrt_arena_get(&lower->arena,
+                                                  QNNRT_LOWER__HASH, sizeof(int32_t));
+    graph->inputs = (int32_t *)qnnrt_arena_get(&lower->arena, ir->input_count, sizeof(int32_t));
+    graph->outputs = (int32_t *)qnnrt_arena_get(&lower->arena, ir->output_count, sizeof(int32_t));
     job.lower = lower;
     job.graph = graph;
     job.node = NULL;
-    if (lower->no_memory) return qnnrt_lower__fail_memory(err);
+    if (lower->arena.failed) return qnnrt_lower__fail_memory(err);
     qnnrt_lower__forget(ir);
     qnnrt_lower__tensor(&job, QNNRT_TENSOR_INNER, lower->compute, 0, NULL);      /* number 0 */
     qnnrt_lower__add_inputs(&job);
-    for (i = 0; i < ir->node_count && !lower->no_memory; ++i) qnnrt_lower__node(&job, ir->nodes[i]);
+    for (i = 0; i < ir->node_count && !lower->arena.failed; ++i)
+        qnnrt_lower__node(&job, ir->nodes[i]);
     job.node = graph->node = NULL;
     graph->failed = 0;
-    for (i = 0; i < ir->output_count && !lower->no_memory; ++i) {
+    for (i = 0; i < ir->output_count && !lower->arena.failed; ++i) {
         size_t k = 0;
         while (k < i && ir->outputs[k] != ir->outputs[i]) ++k;
         if (ir->outputs[i]->count != 0)
@@ -8935,13 +8900,13 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_graph(qnnrt_lower *lower, const qnnrt_i
                 : qnnrt_lower__text(lower, "%.200s.%lu", ir->outputs[i]->name, (unsigned long)i),
                 qnnrt_lower__outer(&job, ir->outputs[i], 1, i));
     }
-    if (lower->desc.watch == 1 && !lower->no_memory) qnnrt_lower__watch(&job);
-    if (lower->desc.act_bits == 0 && !lower->no_memory) qnnrt_lower__small_graph(&job);
-    if (lower->no_memory) return qnnrt_lower__fail_memory(err);
+    if (lower->desc.watch == 1 && !lower->arena.failed) qnnrt_lower__watch(&job);
+    if (lower->desc.act_bits == 0 && !lower->arena.failed) qnnrt_lower__small_graph(&job);
+    if (lower->arena.failed) return qnnrt_lower__fail_memory(err);
     qnnrt_lower__mark(lower, graph, 0);
     if (lower->desc.watch > 1) qnnrt_lower__watch_all(graph);
     qnnrt_lower__range(&job);
-    if (lower->no_memory) return qnnrt_lower__fail_memory(err);
+    if (lower->arena.failed) return qnnrt_lower__fail_memory(err);
     *lower->last = graph;
     lower->last = &graph->next;
     lower->graph_count += 1;
@@ -8966,7 +8931,7 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_quantize(qnnrt_lower *lower, qnnrt_buil
     const qnnrt_lower__graph *graph;
     if (lower == NULL || scratch == NULL)
         return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_lower_quantize: lower or scratch is NULL");
-    if (lower->no_memory) return qnnrt_lower__fail_memory(err);
+    if (lower->arena.failed) return qnnrt_lower__fail_memory(err);
     if (lower->desc.act_bits == 0) return qnnrt_error_clear(err);
     if (lower->first == NULL || lower->quantized)
         return qnnrt_error_set(err, QNNRT_E_ARG, lower->quantized ? "qnnrt_lower_quantize: the "
@@ -8987,7 +8952,7 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_emit(qnnrt_lower *lower, qnnrt_builder 
     uint32_t context;
     if (lower == NULL || builder == NULL)
         return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_lower_emit: lower or builder is NULL");
-    if (lower->no_memory) return qnnrt_lower__fail_memory(err);
+    if (lower->arena.failed) return qnnrt_lower__fail_memory(err);
     if (lower->first == NULL)
         return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_lower_emit: no graph was lowered");
     if (lower->desc.act_bits != 0 && !lower->quantized)
@@ -9001,17 +8966,14 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_emit(qnnrt_lower *lower, qnnrt_builder 
     qnnrt_lower__cut_all(lower, lower->desc.contexts != 0 ? lower->desc.contexts : 1);
     for (context = 0; context < lower->info.contexts; ++context) {
         qnnrt_builder_context(builder, &lower->desc.context);
-        for (graph = lower->first; graph != NULL && !lower->no_memory; graph = graph->next)
+        for (graph = lower->first; graph != NULL && !lower->arena.failed; graph = graph->next)
             qnnrt_lower__emit_part(lower, graph, context, builder, 0);
     }
-    if (lower->no_memory) return qnnrt_lower__fail_memory(err);
+    if (lower->arena.failed) return qnnrt_lower__fail_memory(err);
     if (lower->finding_count != first)
         return qnnrt_lower__findings(lower, first, "operators are refused:",
                                      lower->first->info.name, err);
-    if (qnnrt_builder_error(builder)->code != QNNRT_OK && err != NULL)
-        *err = *qnnrt_builder_error(builder);
-    if (qnnrt_builder_error(builder)->code != QNNRT_OK) return qnnrt_builder_error(builder)->code;
-    return qnnrt_error_clear(err);
+    return qnnrt_lower__builder_error(builder, err);
 }
 
 QNNRT_LOWER_API qnnrt_result qnnrt_lower_ask(qnnrt_lower *lower, qnnrt_builder *builder,
@@ -9021,13 +8983,10 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_ask(qnnrt_lower *lower, qnnrt_builder *
     if (lower == NULL || builder == NULL)
         return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_lower_ask: lower or builder is NULL");
     qnnrt_builder_context(builder, &lower->desc.context);
-    for (graph = lower->first; graph != NULL && !lower->no_memory; graph = graph->next)
+    for (graph = lower->first; graph != NULL && !lower->arena.failed; graph = graph->next)
         qnnrt_lower__emit_part(lower, graph, 0, builder, 1);
-    if (lower->no_memory) return qnnrt_lower__fail_memory(err);
-    if (qnnrt_builder_error(builder)->code != QNNRT_OK && err != NULL)
-        *err = *qnnrt_builder_error(builder);
-    if (qnnrt_builder_error(builder)->code != QNNRT_OK) return qnnrt_builder_error(builder)->code;
-    return qnnrt_error_clear(err);
+    if (lower->arena.failed) return qnnrt_lower__fail_memory(err);
+    return qnnrt_lower__builder_error(builder, err);
 }
 
 QNNRT_LOWER_API const qnnrt_ir_node *qnnrt_lower_node_of(const qnnrt_lower *lower,
@@ -9047,8 +9006,8 @@ QNNRT_LOWER_API const qnnrt_lower_info *qnnrt_lower_get_info(qnnrt_lower *lower)
     const qnnrt_lower__graph *graph;
     size_t i = 0;
     if (lower == NULL) return NULL;
-    lower->graphs = (qnnrt_lower_graph_info *)qnnrt_lower__get(lower, lower->graph_count,
-                                                               sizeof(*lower->graphs));
+    lower->graphs = (qnnrt_lower_graph_info *)qnnrt_arena_get(&lower->arena, lower->graph_count,
+                                                              sizeof(*lower->graphs));
     for (graph = lower->first; graph != NULL && lower->graphs != NULL; graph = graph->next) {
         qnnrt_lower_graph_info *info = &lower->graphs[i++];
         *info = graph->info;
