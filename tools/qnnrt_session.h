@@ -532,11 +532,6 @@ enum {
     QNNRT_SESSION__REASON = 600          /* of a candidate that failed, in bytes */
 };
 
-typedef struct qnnrt_session__block {    /* memory that lives as long as the session */
-    struct qnnrt_session__block *next;
-    uint64_t                     unused; /* keeps what follows aligned to 16 bytes */
-} qnnrt_session__block;
-
 /* What policies say. Numbers are -1 where they say nothing. */
 typedef struct qnnrt_session__policy {
     qnnrt_session_pair  *preferences;
@@ -557,9 +552,7 @@ typedef struct qnnrt_session__engine {
     qnnrt_engine_open     open;
     int                   tried;         /* 1: open was called */
     qnnrt_result          result;        /* of it */
-    uint64_t              vendor_code;
-    const char           *cause;
-    const char           *text, *hint;   /* why it could not be opened */
+    qnnrt_error           error;         /* why it could not be opened */
 } qnnrt_session__engine;
 
 /* A file whose content is in a key, as it was before it was read. */
@@ -587,9 +580,7 @@ typedef struct qnnrt_session__attempt {
     const char             *cache, *cache_key;
     int                     stage;       /* how far it came: see >>attempt */
     qnnrt_result            result;
-    uint64_t                vendor_code;
-    const char             *cause;
-    const char             *text, *hint; /* of the error */
+    qnnrt_error             error;
     double                  us;          /* median of a run; < 0: not measured */
 } qnnrt_session__attempt;
 
@@ -607,7 +598,10 @@ typedef struct qnnrt_session__batch {
 } qnnrt_session__batch;
 
 struct qnnrt_session {
-    qnnrt_hooks             hooks;       /* alloc and free are set */
+    qnnrt_hooks             hooks;       /* alloc and free note what is refused, see >>config */
+    qnnrt_hooks             caller;      /* those of the caller */
+    size_t                  refused;     /* bytes for which there was no memory last */
+    qnnrt_arena             arena;       /* memory that lives as long as the session */
     qnnrt_error             error;
     unsigned char           busy;        /* 1: a call uses the session; atomic */
     unsigned char           stop;        /* 1: qnnrt_session_cancel() was called; atomic */
@@ -630,13 +624,11 @@ struct qnnrt_session {
     qnnrt_session_candidate *candidates;
     const char            **warnings;    /* [warning_room] */
     size_t                  warning_room;
-    qnnrt_session__block   *blocks;
     qnnrt_session__policy   policy;
     qnnrt_engine_load       load;        /* what is the same for all candidates */
     qnnrt_cache            *cache;       /* while the model is loaded; NULL: none */
     const char             *cache_dir, *cache_why;       /* why there is none */
     uint64_t                cache_bytes;
-    size_t                  cache_refused;       /* what the cache got no memory for */
     qnnrt_cache_key         model_key;   /* of the model and its files, if model_keyed */
     int                     model_keyed;
     qnnrt_session__stamp   *stamps;      /* [stamp_room] of the files in the key of an attempt */
@@ -655,9 +647,6 @@ struct qnnrt_binding {
     unsigned char *placed;               /* [inputs + outputs] */
 };
 
-/* O_CLOEXEC of Linux (all architectures that QNN exists for): -std=c99 hides it. */
-#define QNNRT_SESSION__CLOEXEC 02000000
-
 #if defined(__GNUC__)
 #define QNNRT_SESSION__PRINTF(a, b) __attribute__((cold, format(printf, a, b)))
 #else
@@ -674,17 +663,6 @@ static void qnnrt_session__clean_lines(char *text)
         *end = '\n';
     }
     qnnrt_text_clean(text);
-}
-
-/* Fill an error with an earlier one, whose text is clean and may have several lines, or be NULL. */
-static qnnrt_result qnnrt_session__again(qnnrt_error *err, qnnrt_result code, uint64_t vendor_code,
-                                         const char *cause, const char *text, const char *hint)
-{
-    qnnrt_error_set(err, code, "%s", "");
-    err->vendor_code = vendor_code;
-    err->cause = cause;
-    snprintf(err->text, sizeof err->text, "%s", text != NULL ? text : qnnrt_result_text(code));
-    return qnnrt_error_hint(err, code, "%s", hint != NULL ? hint : "");
 }
 
 /* Return the bytes of memory that programs can get, or 0 if the system does not say. */
@@ -716,16 +694,27 @@ static qnnrt_result qnnrt_session__fail_memory(qnnrt_error *err, size_t bytes)
                             "Free memory, or use a smaller model or batch.");
 }
 
-static void *qnnrt_session__malloc(void *user, size_t bytes)
+/* Allocate for a session, and note what there was no memory for: errors say it, whoever asked. */
+static void *qnnrt_session__alloc(void *user, size_t bytes)
 {
-    (void)user;
-    return malloc(bytes);
+    qnnrt_session *session = (qnnrt_session *)user;
+    const qnnrt_hooks *caller = &session->caller;
+    void *data = caller->alloc != NULL ? caller->alloc(caller->alloc_user, bytes) : malloc(bytes);
+    if (data == NULL) session->refused = bytes;
+    return data;
 }
 
-static void qnnrt_session__mfree(void *user, void *data)
+static void qnnrt_session__free(void *user, void *data)
 {
-    (void)user;
-    free(data);
+    qnnrt_hooks_free(&((qnnrt_session *)user)->caller, data);
+}
+
+/* Return memory of the arena; if it is NULL, fill the error first. Later calls may succeed. */
+static void *qnnrt_session__kept(qnnrt_session *session, void *data, qnnrt_error *err)
+{
+    session->arena.failed = QNNRT_OK;
+    if (data == NULL) qnnrt_session__fail_memory(err, session->refused);
+    return data;
 }
 
 /* Return zeroed memory of count elements that lives as long as the session, or NULL after filling
@@ -733,27 +722,23 @@ static void qnnrt_session__mfree(void *user, void *data)
 static void *qnnrt_session__keep(qnnrt_session *session, size_t count, size_t size,
                                  qnnrt_error *err)
 {
-    const size_t most = (size_t)-1 / 4;
-    const size_t bytes = count > most / size ? most : count * size + (count == 0);
-    qnnrt_session__block *block = (qnnrt_session__block *)qnnrt_hooks_alloc(&session->hooks, 1,
-                                                                            sizeof(*block) + bytes);
-    if (block == NULL) {
-        qnnrt_session__fail_memory(err, sizeof(*block) + bytes);
-        return NULL;
-    }
-    block->next = session->blocks;
-    session->blocks = block;
-    return block + 1;
+    return qnnrt_session__kept(session, qnnrt_arena_get(&session->arena, count, size), err);
+}
+
+/* Make room in an array, as qnnrt_arena_more() does. Return NULL after filling the error. */
+static void *qnnrt_session__keep_more(qnnrt_session *session, void *array, size_t count,
+                                      size_t *room, size_t size, qnnrt_error *err)
+{
+    return qnnrt_session__kept(session, qnnrt_arena_more(&session->arena, array, count, room, size),
+                               err);
 }
 
 /* Copy a text. Return NULL after filling the error. */
 static const char *qnnrt_session__keep_text(qnnrt_session *session, const char *text,
                                             qnnrt_error *err)
 {
-    const size_t bytes = strlen(text) + 1;
-    char *copy = (char *)qnnrt_session__keep(session, bytes, 1, err);
-    if (copy != NULL) memcpy(copy, text, bytes);
-    return copy;
+    return (const char *)qnnrt_session__kept(
+        session, qnnrt_arena_text(&session->arena, text, strlen(text)), err);
 }
 
 /* Log a line. */
@@ -769,25 +754,19 @@ QNNRT_SESSION__PRINTF(3, 4)
 static int qnnrt_session__warn(qnnrt_session *session, qnnrt_error *err, const char *format, ...)
 {
     char text[1024];
-    const char *kept;
+    const char *kept, **more;
     va_list args;
     const size_t count = session->info.warning_count;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     qnnrt_text_clean(text);
-    if (count == session->warning_room) {
-        const char **more = (const char **)qnnrt_session__keep(session, 2 * count + 8,
-                                                               sizeof(*more), err);
-        if (more == NULL) return 0;
-        if (count > 0) memcpy((void *)more, (const void *)session->warnings, count * sizeof(*more));
-        session->warnings = more;
-        session->warning_room = 2 * count + 8;
-        session->info.warnings = more;
-    }
-    kept = qnnrt_session__keep_text(session, text, err);
+    more = (const char **)qnnrt_session__keep_more(session, (void *)session->warnings, count,
+                                                   &session->warning_room, sizeof(*more), err);
+    kept = more != NULL ? qnnrt_session__keep_text(session, text, err) : NULL;
     if (kept == NULL) return 0;
-    session->warnings[count] = kept;
+    session->info.warnings = session->warnings = more;
+    more[count] = kept;
     session->info.warning_count = count + 1;
     qnnrt_session__log(session, QNNRT_LOG_WARN, text);
     return 1;
@@ -868,14 +847,15 @@ QNNRT_SESSION_API int qnnrt_session_bytes(qnnrt_dtype dtype, uint32_t rank, cons
 static const char *qnnrt_session__shape_text(qnnrt_dtype dtype, uint32_t rank, const int64_t *dims,
                                              int any_rank, char *text, size_t room)
 {
+    const uint32_t count = rank < QNNRT_SESSION_RANK ? rank : QNNRT_SESSION_RANK;
     uint32_t i;
-    size_t used = 0;
-    int put = snprintf(text, room, "%s%s", qnnrt_dtype_name(dtype), any_rank ? "[...]" : "[");
-    for (i = 0; !any_rank && i <= rank && i <= QNNRT_SESSION_RANK; ++i) {
-        used += put > 0 ? (size_t)put : 0;
-        if (used >= room) break;
-        if (i == rank || i == QNNRT_SESSION_RANK) put = snprintf(text + used, room - used, "]");
-        else put = snprintf(text + used, room - used, i > 0 ? ",%lld" : "%lld", (long long)dims[i]);
+    char *at;
+    snprintf(text, room, "%s%s", qnnrt_dtype_name(dtype), any_rank ? "[...]" : count == 0 ? "[]"
+                                                                                          : "[");
+    for (i = 0; !any_rank && i < count; ++i) {
+        at = text + strlen(text);
+        snprintf(at, room - (size_t)(at - text), "%lld%s", (long long)dims[i],
+                 i + 1 < count ? "," : "]");
     }
     return text;
 }
@@ -1887,7 +1867,7 @@ static int qnnrt_session__onnx_walk(qnnrt_session__onnx *scan)
 /* Order by name. */
 static int qnnrt_session__onnx_order(const void *a, const void *b)
 {
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
+    return strcmp((const char *)a, (const char *)b);
 }
 
 /* List the files that a model reads, in order. */
@@ -1911,15 +1891,10 @@ static qnnrt_result qnnrt_session__onnx_files(qnnrt_session *session, qnnrt_erro
         qnnrt_hooks_free(&session->hooks, scan.wire.window);
         return QNNRT_E_MEMORY;
     }
-    scan.wire.fd = open(path, O_RDONLY | O_NONBLOCK | QNNRT_SESSION__CLOEXEC);
-    if (scan.wire.fd < 0 || fstat(scan.wire.fd, &facts) != 0 || !S_ISREG(facts.st_mode))
-        qnnrt_error_set(err, QNNRT_E_IO, "cannot read model \"%.900s\": %s", path, scan.wire.fd < 0
-                        ? strerror(errno) : "it is not a file");
-    else {
-        scan.wire.bytes = (uint64_t)facts.st_size;
+    if (qnnrt_file_open(path, &scan.wire.fd, &scan.wire.bytes, err) == QNNRT_OK) {
         good = qnnrt_session__onnx_walk(&scan);
+        close(scan.wire.fd);
     }
-    if (scan.wire.fd >= 0) close(scan.wire.fd);
     qnnrt_hooks_free(&session->hooks, scan.wire.window);
     if (!good) return err->code;
     for (i = 0; i < QNNRT_SESSION__SLOTS; ++i) {
@@ -1932,7 +1907,7 @@ static qnnrt_result qnnrt_session__onnx_files(qnnrt_session *session, qnnrt_erro
                                    "\"%.600s\" is not a file", path, scan.names[i]);
         scan.names[used++] = scan.names[i];
     }
-    if (used > 1) qsort((void *)scan.names, used, sizeof(*scan.names), qnnrt_session__onnx_order);
+    qnnrt_sort((const void **)scan.names, used, qnnrt_session__onnx_order);
     session->files = scan.names;
     session->file_count = used;
     return QNNRT_OK;
@@ -1963,16 +1938,13 @@ static int qnnrt_session__key_stamp(qnnrt_session *session, const char *path, qn
     qnnrt_session__stamp *stamp;
     const char *kept = qnnrt_session__keep_text(session, path, err);
     if (kept == NULL) return 0;
-    if (session->stamp_count == session->stamp_room) {
-        const size_t room = 2 * session->stamp_room + 8;
-        stamp = (qnnrt_session__stamp *)qnnrt_session__keep(session, room, sizeof(*stamp), err);
-        if (stamp == NULL) return 0;
-        if (session->stamp_count > 0)
-            memcpy(stamp, session->stamps, session->stamp_count * sizeof(*stamp));
-        session->stamps = stamp;
-        session->stamp_room = room;
-    }
-    stamp = &session->stamps[session->stamp_count++];
+    stamp = (qnnrt_session__stamp *)qnnrt_session__keep_more(session, session->stamps,
+                                                             session->stamp_count,
+                                                             &session->stamp_room, sizeof(*stamp),
+                                                             err);
+    if (stamp == NULL) return 0;
+    session->stamps = stamp;
+    stamp += session->stamp_count++;
     stamp->path = kept;
     stamp->there = stat(path, &stamp->facts) == 0;
     return 1;
@@ -2057,24 +2029,14 @@ static qnnrt_result qnnrt_session__key_weights(qnnrt_session *session, qnnrt_cac
                                strerror(errno));
     while (result == QNNRT_OK && (item = readdir(dir)) != NULL) {
         if (!qnnrt_session__key_is_weights(item->d_name)) continue;
-        if (count == room) {
-            const char **more = (const char **)qnnrt_session__keep(session, 2 * room + 8,
-                                                                   sizeof(*more), err);
-            if (more == NULL) {
-                result = QNNRT_E_MEMORY;
-                break;
-            }
-            if (room > 0) memcpy((void *)more, (const void *)names, room * sizeof(*more));
-            names = more;
-            room = 2 * room + 8;
-        }
-        names[count] = qnnrt_session__keep_text(session, item->d_name, err);
-        if (names[count] == NULL) result = QNNRT_E_MEMORY;
-        else ++count;
+        names = (const char **)qnnrt_session__keep_more(session, (void *)names, count, &room,
+                                                        sizeof(*names), err);
+        if (names != NULL) names[count] = qnnrt_session__keep_text(session, item->d_name, err);
+        if (names == NULL || names[count++] == NULL) result = QNNRT_E_MEMORY;
     }
     closedir(dir);
-    if (count > 1) qsort((void *)names, count, sizeof(*names), qnnrt_session__onnx_order);
     if (result != QNNRT_OK) return result;
+    qnnrt_sort((const void **)names, count, qnnrt_session__onnx_order);
     return qnnrt_session__key_files(session, key, path, names, count, err);
 }
 
@@ -2286,27 +2248,19 @@ static qnnrt_result qnnrt_session__engine_find(const qnnrt_engine *const *engine
 }
 
 /* Open an engine, once. */
-static qnnrt_result qnnrt_session__engine_open(qnnrt_session *session, qnnrt_session__engine *e,
-                                               qnnrt_error *err)
+static qnnrt_result qnnrt_session__engine_open(qnnrt_session__engine *e, qnnrt_error *err)
 {
     if (!e->tried) {
         e->tried = 1;
-        e->result = qnnrt_session__engine_told(e->table, e->table->open(&e->open, &e->library,
-                                                                        &e->facts, err), err);
+        e->result = e->table->open(&e->open, &e->library, &e->facts, &e->error);
+        qnnrt_session__engine_told(e->table, e->result, &e->error);
         if (e->result != QNNRT_OK) e->library = NULL;
         if (e->facts.version == NULL) e->facts.version = "";
         if (e->facts.path == NULL) e->facts.path = "";
         if (e->facts.build == NULL) e->facts.build = "";
-        if (e->result == QNNRT_OK) return QNNRT_OK;
-        e->vendor_code = err->vendor_code;
-        e->cause = err->cause;
-        e->text = qnnrt_session__keep_text(session, err->text, NULL);
-        e->hint = qnnrt_session__keep_text(session, err->hint, NULL);
-        return e->result;
     }
-    if (e->result == QNNRT_OK) return QNNRT_OK;
-    return qnnrt_session__again(err, e->result, e->vendor_code, e->cause, e->text,
-                                e->hint);
+    if (e->result != QNNRT_OK) *err = e->error;
+    return e->result;
 }
 
 static void qnnrt_session__engine_close(qnnrt_session__engine *e)
@@ -2510,7 +2464,7 @@ static qnnrt_result qnnrt_session__attempt_try(qnnrt_session *session, qnnrt_ses
                                engine->table->name,
                                qnnrt_session__file_kind_text(session->info.kind));
     a->stage = QNNRT_SESSION__STAGE_OPEN;
-    result = qnnrt_session__engine_open(session, engine, err);
+    result = qnnrt_session__engine_open(engine, err);
     if (result != QNNRT_OK) return result;
     a->stage = QNNRT_SESSION__STAGE_DEVICE;
     result = qnnrt_session__engine_device(engine, wanted, &a->device, err);
@@ -2803,12 +2757,10 @@ static void qnnrt_session__choose_reasons(qnnrt_session *session, int measured, 
         row->engine = a->engine->table->name;
         row->device = a->device;
         row->taken = a == session->taken;
-        if (a->result != QNNRT_OK && a->text != NULL)    /* without the engine's name in front */
-            snprintf(text, sizeof text, "%s",
-                     strncmp(a->text, row->engine, name) == 0 && a->text[name] == ':'
-                         ? a->text + name + 2 : a->text);
-        else if (a->result != QNNRT_OK)
-            snprintf(text, sizeof text, "%s", qnnrt_result_text(a->result));
+        if (a->result != QNNRT_OK)       /* without the engine's name in front */
+            snprintf(text, sizeof text, "%.599s",
+                     strncmp(a->error.text, row->engine, name) == 0 && a->error.text[name] == ':'
+                         ? a->error.text + name + 2 : a->error.text);
         else if (measured)
             snprintf(text, sizeof text, "%s: %.1f us", row->taken ? "the fastest" : "slower",
                      a->us);
@@ -2845,8 +2797,7 @@ static qnnrt_result qnnrt_session__choose_failed(qnnrt_session *session, qnnrt_e
         if (session->attempts[i].stage > best->stage) best = &session->attempts[i];
         if (!qnnrt_session__choose_said(session, i)) ++lines;
     }
-    qnnrt_session__again(err, best->result, best->vendor_code, best->cause, best->text,
-                         best->hint);
+    *err = best->error;
     if (lines == 1) return best->result;
     room = (int)((sizeof err->text - 400) / lines) - 40;
     err->text[0] = '\0';
@@ -2867,19 +2818,11 @@ static void qnnrt_session__choose_try(qnnrt_session *session, qnnrt_session__eng
                                       const char *device, int measure)
 {
     qnnrt_session__attempt *a = &session->attempts[session->info.candidate_count++];
-    qnnrt_error err;
-    memset(&err, 0, sizeof err);
     a->engine = engine;
-    a->result = qnnrt_session__attempt_try(session, a, device, &err);
-    if (a->result == QNNRT_OK && measure) {
-        a->result = qnnrt_session__choose_measure(session, a, &err);
-        if (a->result != QNNRT_OK) qnnrt_session__attempt_unload(a);
-    }
-    if (a->result == QNNRT_OK) return;
-    a->vendor_code = err.vendor_code;
-    a->cause = err.cause;
-    a->text = qnnrt_session__attempt_text(session, err.text);
-    a->hint = qnnrt_session__keep_text(session, err.hint, NULL);
+    a->result = qnnrt_session__attempt_try(session, a, device, &a->error);
+    if (a->result != QNNRT_OK || !measure) return;
+    a->result = qnnrt_session__choose_measure(session, a, &a->error);
+    if (a->result != QNNRT_OK) qnnrt_session__attempt_unload(a);
 }
 
 /* Load the model: with engine `only` (or all if it is -1), on the devices in this order. */
@@ -3401,8 +3344,7 @@ QNNRT_SESSION_API qnnrt_result qnnrt_policy_check(qnnrt_policy_kind kind, const 
 /* Free all that a session has. */
 static void qnnrt_session__end(qnnrt_session *session)
 {
-    const qnnrt_hooks hooks = session->hooks;
-    qnnrt_session__block *block = session->blocks;
+    const qnnrt_hooks hooks = session->caller;
     size_t i;
     qnnrt_session__bind_free(session->own);
     qnnrt_session__batch_free(session);
@@ -3411,11 +3353,7 @@ static void qnnrt_session__end(qnnrt_session *session)
     for (i = 0; i < session->engine_count; ++i) qnnrt_session__engine_close(&session->engines[i]);
     qnnrt_cache_close(session->cache);
     qnnrt_hooks_free(&hooks, session->rows);
-    while (block != NULL) {
-        qnnrt_session__block *next = block->next;
-        qnnrt_hooks_free(&hooks, block);
-        block = next;
-    }
+    qnnrt_arena_free(&session->arena);
     qnnrt_hooks_free(&hooks, session);
 }
 
@@ -3611,21 +3549,6 @@ static qnnrt_result qnnrt_session__take_settings(qnnrt_session *session,
     return qnnrt_session__take_shapes(session, desc, err);
 }
 
-/* Allocate for the cache, and note what there was no memory for: its error does not say it. */
-static void *qnnrt_session__take_alloc(void *user, size_t bytes)
-{
-    qnnrt_session *session = (qnnrt_session *)user;
-    void *data = session->hooks.alloc(session->hooks.alloc_user, bytes);
-    if (data == NULL) session->cache_refused = bytes;
-    return data;
-}
-
-static void qnnrt_session__take_free(void *user, void *data)
-{
-    qnnrt_session *session = (qnnrt_session *)user;
-    session->hooks.free(session->hooks.alloc_user, data);
-}
-
 /* Open the cache. If it cannot be used, info.cache will say why. */
 static qnnrt_result qnnrt_session__take_cache(qnnrt_session *session, qnnrt_error *err)
 {
@@ -3638,15 +3561,13 @@ static qnnrt_result qnnrt_session__take_cache(qnnrt_session *session, qnnrt_erro
         return QNNRT_OK;
     }
     memset(&desc, 0, sizeof desc);
-    desc.hooks.alloc = qnnrt_session__take_alloc;
-    desc.hooks.free = qnnrt_session__take_free;
-    desc.hooks.alloc_user = session;
+    desc.hooks = session->hooks;
     desc.limit = session->cache_bytes;
     if (qnnrt_cache_open(session->cache_dir, &desc, &session->cache, &why) == QNNRT_OK)
         return QNNRT_OK;
     session->cache = NULL;
     if (why.code == QNNRT_E_MEMORY)
-        return qnnrt_session__fail_memory(err, session->cache_refused);
+        return qnnrt_session__fail_memory(err, session->refused);
     snprintf(text, sizeof text, "not cached: %.600s", why.text);
     session->cache_why = qnnrt_session__keep_text(session, text, err);
     if (session->cache_why == NULL || !qnnrt_session__warn(session, err, "%s", text))
@@ -3727,7 +3648,6 @@ QNNRT_SESSION_API qnnrt_result qnnrt_session_create(const char *path,
                                                     qnnrt_session **out, qnnrt_error *err)
 {
     qnnrt_session *session;
-    qnnrt_hooks hooks;
     qnnrt_error own;
     qnnrt_result result;
     const char *device = NULL;
@@ -3738,18 +3658,17 @@ QNNRT_SESSION_API qnnrt_result qnnrt_session_create(const char *path,
         (desc->shapes == NULL && desc->shape_count > 0))
         return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_session_create: path, desc, out, "
                                "desc.engines, or a list with a count is NULL");
-    hooks = desc->hooks;
-    if ((hooks.alloc == NULL) != (hooks.free == NULL))
+    if ((desc->hooks.alloc == NULL) != (desc->hooks.free == NULL))
         return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_session_create: only one of hooks.alloc "
                                "and hooks.free is set");
-    if (hooks.alloc == NULL) {
-        hooks.alloc = qnnrt_session__malloc;
-        hooks.free = qnnrt_session__mfree;
-    }
     qnnrt_error_clear(err);
-    session = (qnnrt_session *)qnnrt_hooks_alloc(&hooks, 1, sizeof(*session));
+    session = (qnnrt_session *)qnnrt_hooks_alloc(&desc->hooks, 1, sizeof(*session));
     if (session == NULL) return qnnrt_session__fail_memory(err, sizeof(*session));
-    session->hooks = hooks;
+    session->caller = session->hooks = desc->hooks;
+    session->hooks.alloc = qnnrt_session__alloc;
+    session->hooks.free = qnnrt_session__free;
+    session->hooks.alloc_user = session;
+    session->arena.hooks = session->hooks;
     session->dispatch = desc->dispatch;
     session->dispatch_user = desc->dispatch_user;
     qnnrt_session__clock_find(session);
