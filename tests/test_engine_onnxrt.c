@@ -787,7 +787,7 @@ TEST(onnxrt_every_allocation_that_fails_is_reported_and_nothing_leaks)
         CHECK_EQ(result, QNNRT_E_MEMORY);
         CHECK_STR(err.text, "out of memory");
     }
-    CHECK(n > 20 && n < 400);
+    CHECK(n > 8 && n < 400);
     heap.fail_at = 0;
     CHECK_EQ(everything(&a), QNNRT_OK);
 }

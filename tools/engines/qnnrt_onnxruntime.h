@@ -162,61 +162,6 @@ static void qnnrt_ort__clean(char *text)
     while (at > text && at[-1] == ' ') *--at = '\0';
 }
 
-static qnnrt_result qnnrt_ort__fail_memory(qnnrt_error *err)
-{
-    return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory");
-}
-
-/* Blocks that are freed together. Each begins with a link to the one before it. */
-typedef union qnnrt_ort__block {
-    union qnnrt_ort__block *before;
-    char space[16];                      /* what follows is aligned to 16 bytes */
-} qnnrt_ort__block;
-
-/* Return zeroed memory for `count` elements, or NULL. */
-static void *qnnrt_ort__keep(const qnnrt_hooks *hooks, qnnrt_ort__block **blocks, size_t count,
-                             size_t size)
-{
-    qnnrt_ort__block *block;
-    if (count > (SIZE_MAX / 2 - sizeof(*block)) / size) return NULL;
-    block = (qnnrt_ort__block *)qnnrt_hooks_alloc(hooks, 1, sizeof(*block) + count * size);
-    if (block == NULL) return NULL;
-    block->before = *blocks;
-    *blocks = block;
-    return block + 1;
-}
-
-static void qnnrt_ort__keep_free(const qnnrt_hooks *hooks, qnnrt_ort__block **blocks)
-{
-    while (*blocks != NULL) {
-        qnnrt_ort__block *block = *blocks;
-        *blocks = block->before;
-        qnnrt_hooks_free(hooks, block);
-    }
-}
-
-static char *qnnrt_ort__keep_text(const qnnrt_hooks *hooks, qnnrt_ort__block **blocks,
-                                  const char *text)
-{
-    const size_t bytes = strlen(text) + 1;
-    char *copy = (char *)qnnrt_ort__keep(hooks, blocks, bytes, 1);
-    if (copy != NULL) memcpy(copy, text, bytes);
-    return copy;
-}
-
-/* Append to a text of `room` bytes; cut what does not fit. */
-#if defined(__GNUC__)
-__attribute__((format(printf, 3, 4)))
-#endif
-static void qnnrt_ort__add(char *text, size_t room, const char *format, ...)
-{
-    const size_t used = strlen(text);
-    va_list args;
-    va_start(args, format);
-    if (used + 1 < room) vsnprintf(text + used, room - used, format, args);
-    va_end(args);
-}
-
 /* Return 1 if a text begins with another one. */
 static int qnnrt_ort__begins(const char *text, const char *with)
 {
@@ -670,7 +615,7 @@ static void *qnnrt_ort__search(const char *asked, qnnrt_error *err)
 /* =====================================================================================
    VERSION                                                                      >>version
    Reads the library's version, and only then its table.
-   Needs: >>config >>table >>search     Knows nothing of: models, providers
+   Needs: >>config >>table >>report >>search     Knows nothing of: models, providers
    ===================================================================================== */
 
 /* Read a number without leading zeros, of at most three digits. Return -1 if there is none. */
@@ -764,13 +709,10 @@ static qnnrt_result qnnrt_ort__accept(qnnrt_ort__library *library, qnnrt_error *
         return qnnrt_error_set(err, QNNRT_E_VERSION, "%.1000s says that it is ONNX Runtime %s, but "
                                "has no table for API %d", library->path, library->version,
                                library->number);
-    if (api > QNNRT_ORT__NEWEST && library->hooks.log != NULL) {
-        char text[160];
-        snprintf(text, sizeof text, "ONNX Runtime %.64s is newer than 1.%d, which was measured; its"
-                 " table of 1.%d is used", library->version, (int)QNNRT_ORT__NEWEST,
-                 (int)QNNRT_ORT__NEWEST);
-        library->hooks.log(library->hooks.log_user, QNNRT_LOG_WARN, "onnxrt", 0, text);
-    }
+    if (api > QNNRT_ORT__NEWEST)
+        qnnrt_ort__log(&library->hooks, QNNRT_LOG_WARN, "ONNX Runtime %.64s is newer than 1.%d,"
+                       " which was measured; its table of 1.%d is used", library->version,
+                       (int)QNNRT_ORT__NEWEST, (int)QNNRT_ORT__NEWEST);
     return qnnrt_ort__table(library, slots, err);
 }
 
@@ -813,31 +755,15 @@ static qnnrt_result qnnrt_ort__plugin_devices(qnnrt_ort__library *library, const
     if (status != NULL) return qnnrt_ort__report(library, status, err, what);
     qnnrt_hooks_free(&library->hooks, library->devices);
     library->device_count = 0;
-    library->devices = (void **)qnnrt_hooks_alloc(&library->hooks, 1, (count + 1) *
+    library->devices = (void **)qnnrt_hooks_alloc(&library->hooks, count,
                                                   sizeof(*library->devices));
-    if (library->devices == NULL) return qnnrt_ort__fail_memory(err);
+    if (library->devices == NULL) return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory");
     for (i = 0; i < count; ++i) {
         const char *provider = api->EpDevice_EpName(list[i]);
         if (provider != NULL && strcmp(provider, name) == 0)
             library->devices[library->device_count++] = list[i];
     }
     return QNNRT_OK;
-}
-
-/* Append a hash of a file to a text: all releases of the QNN plug-in say that they are 0.1.0. */
-static void qnnrt_ort__plugin_hash(const char *path, char *text, size_t room)
-{
-    unsigned char data[4096], digest[QNNRT_CACHE_HASH];
-    qnnrt_cache_hash hash;
-    FILE *file = fopen(path, "rb");
-    size_t got, i;
-    qnnrt_cache_hash_begin(&hash);
-    while (file != NULL && (got = fread(data, 1, sizeof data, file)) > 0)
-        qnnrt_cache_hash_add(&hash, data, got);
-    qnnrt_cache_hash_end(&hash, digest);
-    if (file != NULL) fclose(file);
-    qnnrt_ort__add(text, room, " ");
-    for (i = 0; i < 16; ++i) qnnrt_ort__add(text, room, "%02x", (unsigned)digest[i]);
 }
 
 /* Register a plug-in, unless another session did. It stays registered until the environment ends,
@@ -847,7 +773,9 @@ static qnnrt_result qnnrt_ort__plugin(qnnrt_ort__library *library, const char *p
 {
     const qnnrt_ort__api *api = &library->api;
     const char *version, *vendor;
-    char what[256], name[128], whole[QNNRT_ORT__PATH];
+    const size_t length = strlen(library->build);
+    char what[256], name[128], whole[QNNRT_ORT__PATH], hash[QNNRT_CACHE_KEY_BYTES];
+    qnnrt_cache_key key;
     qnnrt_result result;
     if (library->number < 22)
         return qnnrt_error_hint(err,
@@ -871,10 +799,13 @@ static qnnrt_result qnnrt_ort__plugin(qnnrt_ort__library *library, const char *p
                                what);
     vendor = api->EpDevice_EpVendor(library->devices[0]);
     version = api->GetKeyValue(api->EpDevice_EpMetadata(library->devices[0]), "version");
-    qnnrt_ort__add(library->build, sizeof library->build, "; plug-in %.64s %.64s", vendor != NULL ?
-                   vendor : "?", version != NULL ? version : "?");
+    /* All releases of the QNN plug-in say that they are 0.1.0. */
+    qnnrt_cache_key_begin(&key);
+    qnnrt_cache_key_file(&key, "plug-in", whole, NULL);
+    qnnrt_cache_key_end(&key, hash);
+    snprintf(library->build + length, sizeof library->build - length, "; plug-in %.64s %.64s %.32s",
+             vendor != NULL ? vendor : "?", version != NULL ? version : "?", hash);
     qnnrt_ort__clean(library->build);
-    qnnrt_ort__plugin_hash(whole, library->build, sizeof library->build);
     return QNNRT_OK;
 }
 
@@ -1052,7 +983,7 @@ typedef struct qnnrt_ort__model {
     qnnrt_ort__library   *library;
     qnnrt_hooks           hooks;
     qnnrt_ort__sink       sink;          /* the session's log has its address */
-    qnnrt_ort__block     *blocks;
+    qnnrt_arena           arena;         /* of its facts */
     void                 *session, *run_options;
     qnnrt_session_tensor *inputs, *outputs;
     int                  *input_types, *output_types;    /* ONNX Runtime's element types */
@@ -1061,6 +992,11 @@ typedef struct qnnrt_ort__model {
     int                   lock;          /* of cancelled and what run_options say */
     int                   cancelled;     /* 1: run_options say that a run has to end */
 } qnnrt_ort__model;
+
+static const char *qnnrt_ort__keep_text(qnnrt_ort__model *model, const char *text)
+{
+    return qnnrt_arena_text(&model->arena, text, strlen(text));
+}
 
 static const struct { int type; qnnrt_dtype dtype; } qnnrt_ort__types[] = {
     { 1, QNNRT_DTYPE_F32 }, { 2, QNNRT_DTYPE_U8 }, { 3, QNNRT_DTYPE_I8 }, { 4, QNNRT_DTYPE_U16 },
@@ -1127,15 +1063,11 @@ static int qnnrt_ort__dim_names(qnnrt_ort__model *model, const void *info,
     for (i = 0; i < tensor->rank; ++i)
         if (names[i] != NULL && names[i][0] != '\0') any = 1;
     if (!any) return 1;
-    kept = (const char **)qnnrt_ort__keep(&model->hooks, &model->blocks, tensor->rank,
-                                          sizeof(*kept));
-    for (i = 0; kept != NULL && i < tensor->rank; ++i) {
-        kept[i] = qnnrt_ort__keep_text(&model->hooks, &model->blocks,
-                                       names[i] != NULL ? names[i] : "");
-        if (kept[i] == NULL) return 0;
-    }
+    kept = (const char **)qnnrt_arena_get(&model->arena, tensor->rank, sizeof(*kept));
+    for (i = 0; kept != NULL && i < tensor->rank; ++i)
+        kept[i] = qnnrt_ort__keep_text(model, names[i] != NULL ? names[i] : "");
     tensor->dim_names = kept;
-    return kept != NULL;
+    return model->arena.failed == QNNRT_OK;
 }
 
 /* Read the facts in the description of a type. */
@@ -1166,7 +1098,8 @@ static qnnrt_result qnnrt_ort__fact(qnnrt_ort__model *model, const void *type, c
     /* Older libraries do not say whether no dimensions mean a scalar or any rank. */
     tensor->any_rank = tensor->rank == 0 && (api->TensorTypeAndShape_HasShape == NULL ||
                                              api->TensorTypeAndShape_HasShape(info) == 0);
-    return qnnrt_ort__dim_names(model, info, tensor) ? QNNRT_OK : qnnrt_ort__fail_memory(err);
+    if (qnnrt_ort__dim_names(model, info, tensor)) return QNNRT_OK;
+    return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory");
 }
 
 /* Read the facts of one input (side 0), output (1) or initializer that may be replaced (2). */
@@ -1186,10 +1119,10 @@ static qnnrt_result qnnrt_ort__tensor(qnnrt_ort__model *model, void *session, in
         api->SessionGetOverridableInitializerName(session, index, library->allocator, &name);
     if (status != NULL) return qnnrt_ort__report(library, status, err, "cannot read a name");
     if (name != NULL) {
-        tensor->name = qnnrt_ort__keep_text(&model->hooks, &model->blocks, name);
+        tensor->name = qnnrt_ort__keep_text(model, name);
         (void)qnnrt_ort__failed(library, api->AllocatorFree(library->allocator, name));
     }
-    if (tensor->name == NULL) return qnnrt_ort__fail_memory(err);
+    if (tensor->name == NULL) return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory");
     status = side == 0 ? api->SessionGetInputTypeInfo(session, index, &type) :
              side == 1 ? api->SessionGetOutputTypeInfo(session, index, &type) :
              api->SessionGetOverridableInitializerTypeInfo(session, index, &type);
@@ -1222,16 +1155,14 @@ static qnnrt_result qnnrt_ort__facts(qnnrt_ort__model *model, void *session, qnn
     }
     model->input_count = counts[0] + counts[2];
     model->output_count = counts[1];
-    model->inputs = (qnnrt_session_tensor *)qnnrt_ort__keep(
-        &model->hooks, &model->blocks, model->input_count + 1, sizeof(*model->inputs));
-    model->outputs = (qnnrt_session_tensor *)qnnrt_ort__keep(
-        &model->hooks, &model->blocks, model->output_count + 1, sizeof(*model->outputs));
-    model->input_types = (int *)qnnrt_ort__keep(&model->hooks, &model->blocks,
-                                                model->input_count + 1, sizeof(int));
-    model->output_types = (int *)qnnrt_ort__keep(&model->hooks, &model->blocks,
-                                                 model->output_count + 1, sizeof(int));
-    if (model->inputs == NULL || model->outputs == NULL || model->input_types == NULL ||
-        model->output_types == NULL) return qnnrt_ort__fail_memory(err);
+    model->inputs = (qnnrt_session_tensor *)qnnrt_arena_get(&model->arena, model->input_count,
+                                                            sizeof(*model->inputs));
+    model->outputs = (qnnrt_session_tensor *)qnnrt_arena_get(&model->arena, model->output_count,
+                                                             sizeof(*model->outputs));
+    model->input_types = (int *)qnnrt_arena_get(&model->arena, model->input_count, sizeof(int));
+    model->output_types = (int *)qnnrt_arena_get(&model->arena, model->output_count, sizeof(int));
+    if (model->arena.failed != QNNRT_OK)
+        return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory");
     for (i = 0; i < model->input_count; ++i) {
         const int late = i >= counts[0];
         const qnnrt_result result = qnnrt_ort__tensor(
@@ -1253,20 +1184,23 @@ static qnnrt_result qnnrt_ort__facts(qnnrt_ort__model *model, void *session, qnn
    Needs: >>config >>table >>report >>facts     Knows nothing of: providers
    ===================================================================================== */
 
-/* List the names of inputs, or of their free dimensions, in a text. */
-static void qnnrt_ort__list(const qnnrt_ort__model *model, int dims, char *text, size_t room)
+/* Add the names of inputs, or of their free dimensions, to an error. */
+static void qnnrt_ort__list(const qnnrt_ort__model *model, int dims, qnnrt_error *err)
 {
+    const char *comma = "";
     size_t i;
     uint32_t d;
-    text[0] = '\0';
     for (i = 0; i < model->input_count; ++i) {
         const qnnrt_session_tensor *input = &model->inputs[i];
-        if (!dims) qnnrt_ort__add(text, room, "%s\"%.80s\"", i > 0 ? ", " : "", input->name);
-        for (d = 0; dims && input->dim_names != NULL && d < input->rank; ++d)
-            if (input->dim_names[d][0] != '\0')
-                qnnrt_ort__add(text, room, "%s\"%.80s\"", text[0] != '\0' ? ", " : "",
-                               input->dim_names[d]);
+        for (d = 0; d < (dims ? input->rank : 1); ++d) {
+            const char *name = !dims ? input->name
+                             : input->dim_names != NULL ? input->dim_names[d] : "";
+            if (name[0] == '\0') continue;
+            qnnrt_error_add(err, "%s \"%.80s\"", comma, name);
+            comma = ",";
+        }
     }
+    if (comma[0] == '\0') qnnrt_error_add(err, " none");
 }
 
 /* Find the input that a shape is for. Return NULL after filling the error. */
@@ -1274,14 +1208,13 @@ static qnnrt_session_tensor *qnnrt_ort__shape_input(const qnnrt_ort__model *mode
                                                     const qnnrt_session_shape *shape,
                                                     qnnrt_error *err)
 {
-    char names[800];
     uint32_t d;
     size_t i;
     for (i = 0; i < model->input_count && strcmp(model->inputs[i].name, shape->name) != 0; ++i) {}
     if (i == model->input_count) {
-        qnnrt_ort__list(model, 0, names, sizeof names);
         qnnrt_error_set(err, QNNRT_E_NOT_FOUND, "a shape is for input \"%.200s\", which the model "
-                        "does not have; it has %s", shape->name, names);
+                        "does not have; it has", shape->name);
+        qnnrt_ort__list(model, 0, err);
         return NULL;
     }
     if (model->inputs[i].any_rank) return &model->inputs[i];
@@ -1356,7 +1289,6 @@ static qnnrt_result qnnrt_ort__shapes(qnnrt_ort__model *model, const qnnrt_engin
                                       void *options, qnnrt_error *err)
 {
     qnnrt_result result = QNNRT_OK;
-    char names[800];
     size_t i;
     uint32_t d;
     for (i = 0; i < load->shape_count && result == QNNRT_OK; ++i) {
@@ -1365,10 +1297,10 @@ static qnnrt_result qnnrt_ort__shapes(qnnrt_ort__model *model, const qnnrt_engin
         int64_t before;
         if (shape->rank == 0) {
             if (!qnnrt_ort__has_dim(model, shape->name)) {
-                qnnrt_ort__list(model, 1, names, sizeof names);
-                return qnnrt_error_set(err, QNNRT_E_NOT_FOUND, "no input has a dimension "
-                                       "\"%.200s\"; the named ones are %s", shape->name, names[0] !=
-                                       '\0' ? names : "none");
+                qnnrt_error_set(err, QNNRT_E_NOT_FOUND, "no input has a dimension \"%.200s\"; the "
+                                "named ones are", shape->name);
+                qnnrt_ort__list(model, 1, err);
+                return QNNRT_E_NOT_FOUND;
             }
             before = qnnrt_ort__earlier(model, load, i, shape->name);
             if (before >= 0 && before != shape->dims[0])
@@ -1654,8 +1586,10 @@ static void qnnrt_ort__operators(const qnnrt_ort__library *library, const void *
         length = strlen(type);
         for (at = text; (at = strstr(at, type)) != NULL; at += length)
             if ((at == text || at[-1] == ' ') && (at[length] == '\0' || at[length] == ',')) break;
-        if (at == NULL && strlen(text) + length + 8 < room)
-            qnnrt_ort__add(text, room, "%s%s", text[0] != '\0' ? ", " : "", type);
+        at = at == NULL ? strchr(text, '\0') : NULL;     /* where a new one goes */
+        if (at != NULL && (size_t)(at - text) + length + 8 < room)
+            snprintf(text + (at - text), room - (size_t)(at - text), "%s%s",
+                     at > text ? ", " : "", type);
     }
 }
 
@@ -1703,7 +1637,7 @@ static void qnnrt_ort__unload(void *at)
     const qnnrt_hooks hooks = model->hooks;
     if (model->run_options != NULL) model->library->api.ReleaseRunOptions(model->run_options);
     if (model->session != NULL) model->library->api.ReleaseSession(model->session);
-    qnnrt_ort__keep_free(&hooks, &model->blocks);
+    qnnrt_arena_free(&model->arena);
     qnnrt_hooks_free(&hooks, model);
 }
 
@@ -1765,7 +1699,7 @@ static qnnrt_result qnnrt_ort__look(qnnrt_ort__model *model, const qnnrt_engine_
     qnnrt_result result;
     memset(&look, 0, sizeof(look));
     look.library = model->library;
-    look.hooks = look.sink.hooks = load->hooks;
+    look.hooks = look.sink.hooks = look.arena.hooks = load->hooks;
     result = qnnrt_ort__common(&look, load, 0, &plain, err);
     if (result == QNNRT_OK &&
         !qnnrt_ort__failed(look.library, look.library->api.CreateSession(
@@ -1775,7 +1709,7 @@ static qnnrt_result qnnrt_ort__look(qnnrt_ort__model *model, const qnnrt_engine_
     }
     if (look.session != NULL) look.library->api.ReleaseSession(look.session);
     if (plain != NULL) look.library->api.ReleaseSessionOptions(plain);
-    qnnrt_ort__keep_free(&look.hooks, &look.blocks);
+    qnnrt_arena_free(&look.arena);
     return result;
 }
 
@@ -1811,20 +1745,17 @@ static qnnrt_result qnnrt_ort__saved(qnnrt_ort__model *model, const qnnrt_engine
     DIR *dir = load->save != NULL ? opendir(load->save) : NULL;
     struct dirent *entry;
     const char **names;
-    qnnrt_result result = QNNRT_OK;
     if (dir == NULL) return QNNRT_OK;
-    names = (const char **)qnnrt_ort__keep(&model->hooks, &model->blocks, MOST, sizeof(*names));
-    if (names == NULL) result = qnnrt_ort__fail_memory(err);
-    while (result == QNNRT_OK && (entry = readdir(dir)) != NULL) {
+    names = (const char **)qnnrt_arena_get(&model->arena, MOST, sizeof(*names));
+    while (names != NULL && (entry = readdir(dir)) != NULL) {
         if (entry->d_name[0] == '.') continue;
-        names[out->saved_count] = qnnrt_ort__keep_text(&model->hooks, &model->blocks,
-                                                       entry->d_name);
-        if (names[out->saved_count] == NULL) result = qnnrt_ort__fail_memory(err);
-        else if (++out->saved_count == MOST) break;
+        names[out->saved_count] = qnnrt_ort__keep_text(model, entry->d_name);
+        if (++out->saved_count == MOST) break;
     }
     closedir(dir);
     out->saved = names;
-    return result;
+    if (model->arena.failed == QNNRT_OK) return QNNRT_OK;
+    return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory");
 }
 
 /* Say what falls back, and refuse it where it is not allowed. */
@@ -1845,8 +1776,8 @@ static qnnrt_result qnnrt_ort__fallback(qnnrt_ort__model *model, const qnnrt_eng
     if (!known)
         snprintf(text, sizeof text, "unknown: ONNX Runtime %s does not say which nodes run on the"
                  " CPU", model->library->version);
-    out->fallback = qnnrt_ort__keep_text(&model->hooks, &model->blocks, text);
-    return out->fallback != NULL ? QNNRT_OK : qnnrt_ort__fail_memory(err);
+    out->fallback = qnnrt_ort__keep_text(model, text);
+    return out->fallback != NULL ? QNNRT_OK : qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory");
 }
 
 /* Make the session, with options that are complete. */
@@ -1899,16 +1830,15 @@ static qnnrt_result qnnrt_ort__load(void *at, const qnnrt_engine_load *load, voi
     memset(&pairs, 0, sizeof(pairs));
     if (result != QNNRT_OK) return result;
     model = (qnnrt_ort__model *)qnnrt_hooks_alloc(&load->hooks, 1, sizeof(*model));
-    if (model == NULL) return qnnrt_ort__fail_memory(err);
+    if (model == NULL) return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory");
     model->library = library;
-    model->hooks = model->sink.hooks = load->hooks;
+    model->hooks = model->sink.hooks = model->arena.hooks = load->hooks;
     model->copies = strcmp(load->device, "cpu") != 0 && strcmp(load->device, "npu") != 0;
     pairs.room = load->option_count + 16;
-    pairs.keys = (const char **)qnnrt_ort__keep(&model->hooks, &model->blocks, pairs.room,
-                                                sizeof(*pairs.keys));
-    pairs.values = (const char **)qnnrt_ort__keep(&model->hooks, &model->blocks, pairs.room,
-                                                  sizeof(*pairs.values));
-    if (pairs.keys == NULL || pairs.values == NULL) result = qnnrt_ort__fail_memory(err);
+    pairs.keys = (const char **)qnnrt_arena_get(&model->arena, pairs.room, sizeof(*pairs.keys));
+    pairs.values = (const char **)qnnrt_arena_get(&model->arena, pairs.room, sizeof(*pairs.values));
+    if (model->arena.failed != QNNRT_OK)
+        result = qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory");
     if (result == QNNRT_OK) result = qnnrt_ort__common(model, load, level, &options, err);
     if (result == QNNRT_OK) result = qnnrt_ort__provider(library, load, options, &pairs, err);
     if (result == QNNRT_OK) result = qnnrt_ort__asked(library, load, options, err);
@@ -1948,7 +1878,7 @@ typedef struct qnnrt_ort__binding {
     qnnrt_ort__place *inputs, *outputs;
     void            **values;            /* [value_count] what the last run wrote, ONNX Runtime's */
     size_t            value_count;
-    qnnrt_ort__block *strings;           /* that the last run wrote */
+    qnnrt_arena       strings;           /* that the last run wrote */
     int               before;            /* 1: a run has work to do before: strings, free outputs */
     int               has_run;
 } qnnrt_ort__binding;
@@ -1965,7 +1895,7 @@ static void qnnrt_ort__forget(qnnrt_ort__binding *binding)
                                                                    binding->values));
     binding->values = NULL;
     binding->value_count = 0;
-    qnnrt_ort__keep_free(&binding->model->hooks, &binding->strings);
+    qnnrt_arena_free(&binding->strings);
 }
 
 static void qnnrt_ort__binding_destroy(void *at)
@@ -2040,15 +1970,15 @@ static qnnrt_result qnnrt_ort__binding_create(void *at, void **out, qnnrt_error 
     qnnrt_result result = QNNRT_OK;
     size_t i;
     *out = NULL;
-    if (binding == NULL) return qnnrt_ort__fail_memory(err);
+    if (binding == NULL) return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory");
     binding->model = model;
-    binding->inputs = (qnnrt_ort__place *)qnnrt_hooks_alloc(&model->hooks, 1,
-                                                            (model->input_count + 1) *
+    binding->strings.hooks = model->hooks;
+    binding->inputs = (qnnrt_ort__place *)qnnrt_hooks_alloc(&model->hooks, model->input_count,
                                                             sizeof(*binding->inputs));
-    binding->outputs = (qnnrt_ort__place *)qnnrt_hooks_alloc(&model->hooks, 1,
-                                                             (model->output_count + 1) *
+    binding->outputs = (qnnrt_ort__place *)qnnrt_hooks_alloc(&model->hooks, model->output_count,
                                                              sizeof(*binding->outputs));
-    if (binding->inputs == NULL || binding->outputs == NULL) result = qnnrt_ort__fail_memory(err);
+    if (binding->inputs == NULL || binding->outputs == NULL)
+        result = qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory");
     status = result == QNNRT_OK ? model->library->api.CreateIoBinding(model->session, &binding->io)
                                 : NULL;
     if (status != NULL)
@@ -2208,7 +2138,7 @@ static qnnrt_result qnnrt_ort__run(void *at, qnnrt_error *err)
     qnnrt_ort__model *model = binding->model;
     const qnnrt_ort__api *api = &model->library->api;
     qnnrt_ort__status status;
-    if (binding->values != NULL || binding->strings != NULL) qnnrt_ort__forget(binding);
+    if (binding->values != NULL || binding->strings.bytes > 0) qnnrt_ort__forget(binding);
     if (binding->before) {
         const qnnrt_result result = qnnrt_ort__before(binding, err);
         if (result != QNNRT_OK) return result;
@@ -2265,19 +2195,22 @@ static qnnrt_result qnnrt_ort__strings(qnnrt_ort__binding *binding, const void *
                                        qnnrt_value *value, qnnrt_error *err)
 {
     const qnnrt_ort__library *library = binding->model->library;
-    const qnnrt_hooks *hooks = &binding->model->hooks;
+    qnnrt_arena *strings = &binding->strings;
     size_t bytes = 0, i, *offsets;
     const char **texts;
     char *raw, *text;
     qnnrt_ort__status status = library->api.GetStringTensorDataLength(from, &bytes);
     if (status != NULL) return qnnrt_ort__report(library, status, err, "cannot read strings");
-    if (bytes > SIZE_MAX / 4 || count > SIZE_MAX / 64) return qnnrt_ort__fail_memory(err);
-    texts = (const char **)qnnrt_ort__keep(hooks, &binding->strings, count + 1, sizeof(*texts));
-    offsets = (size_t *)qnnrt_ort__keep(hooks, &binding->strings, count + 1, sizeof(*offsets));
-    raw = (char *)qnnrt_ort__keep(hooks, &binding->strings, bytes + 1, 1);
-    text = (char *)qnnrt_ort__keep(hooks, &binding->strings, bytes + count + 1, 1);
-    if (texts == NULL || offsets == NULL || raw == NULL || text == NULL)
-        return qnnrt_ort__fail_memory(err);
+    if (bytes > SIZE_MAX / 4 || count > SIZE_MAX / 64)
+        return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory");
+    texts = (const char **)qnnrt_arena_get(strings, count + 1, sizeof(*texts));
+    offsets = (size_t *)qnnrt_arena_get(strings, count + 1, sizeof(*offsets));
+    raw = (char *)qnnrt_arena_get(strings, bytes + 1, 1);
+    text = (char *)qnnrt_arena_get(strings, bytes + count + 1, 1);
+    if (strings->failed != QNNRT_OK) {
+        strings->failed = QNNRT_OK;      /* the caller may try again */
+        return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory");
+    }
     status = library->api.GetStringTensorContent(from, raw, bytes, offsets, count);
     if (status != NULL) return qnnrt_ort__report(library, status, err, "cannot read strings");
     offsets[count] = bytes;
@@ -2401,7 +2334,7 @@ static qnnrt_result qnnrt_ort__open_any(const qnnrt_engine_open *desc, int trt, 
     *out = NULL;
     memset(facts, 0, sizeof(*facts));
     library = (qnnrt_ort__library *)qnnrt_hooks_alloc(&desc->hooks, 1, sizeof(*library));
-    if (library == NULL) return qnnrt_ort__fail_memory(err);
+    if (library == NULL) return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory");
     library->hooks = desc->hooks;
     library->trt = trt;
     if (err == NULL) err = &own;

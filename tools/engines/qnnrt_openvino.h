@@ -290,25 +290,20 @@ static void qnnrt_openvino__said_text(const qnnrt_openvino__api *api, int status
                                       size_t room)
 {
     const char *text = NULL, *at;
-    size_t used = 0;
     out[0] = '\0';
     /* These statuses come without a text: the last one belongs to an earlier call. */
     if (status != QNNRT_OPENVINO__NOT_READY && status != QNNRT_OPENVINO__BAD_ARG &&
         api->ov_get_last_err_msg != NULL)
         text = api->ov_get_last_err_msg();
-    for (at = text; at != NULL && *at != '\0';) {
-        const size_t line = strcspn(at, "\n");
-        if (line > 0 && strncmp(at, "Exception from ", 15) != 0 && used + 2 < room) {
-            const size_t part = line < room - used - 2 ? line : room - used - 2;
-            if (used > 0) out[used++] = ' ';
-            memcpy(out + used, at, part);
-            used += part;
-            out[used] = '\0';
-        }
-        at += at[line] == '\n' ? line + 1 : line;
+    for (at = text; at != NULL && *at != '\0'; at += strspn(at, "\n")) {
+        const size_t line = strcspn(at, "\n"), used = strlen(out);
+        if (line > 0 && strncmp(at, "Exception from ", 15) != 0)
+            snprintf(out + used, room - used, "%s%.*s", used > 0 ? " " : "",
+                     (int)(line < room ? line : room), at);
+        at += line;
     }
     if (text != NULL) api->ov_free(text);
-    if (used == 0 && api->ov_get_error_info != NULL) {
+    if (out[0] == '\0' && api->ov_get_error_info != NULL) {
         text = api->ov_get_error_info(status);           /* constant */
         snprintf(out, room, "%s", text != NULL ? text : "");
     }
@@ -1014,6 +1009,7 @@ typedef struct qnnrt_openvino__port {
 typedef struct qnnrt_openvino__model {
     const qnnrt_openvino__library *library;
     qnnrt_hooks           hooks;
+    qnnrt_arena           arena;         /* of facts and ports */
     void                 *core, *compiled;
     char                 *blob;          /* what was imported: its weights are used in place */
     char                  device[QNNRT_OPENVINO__DEVICE];    /* "cpu" */
@@ -1029,10 +1025,10 @@ typedef struct qnnrt_openvino__model {
     void                 *running;       /* a request in the queue, or NULL */
 } qnnrt_openvino__model;
 
-/* Return a copy of the name of a port, which the caller frees, or NULL. Ports without a name are
-   called "input_0" and so on. */
-static char *qnnrt_openvino__model_name(const qnnrt_openvino__library *library, const void *port,
-                                        int output, size_t index)
+/* Return a copy of the name of a port, or NULL. Ports without a name are called "input_0" and so
+   on. */
+static char *qnnrt_openvino__model_name(const qnnrt_openvino__library *library, qnnrt_arena *arena,
+                                        const void *port, int output, size_t index)
 {
     char *text = NULL, *copy, own[40];
     size_t length = 0;
@@ -1041,8 +1037,7 @@ static char *qnnrt_openvino__model_name(const qnnrt_openvino__library *library, 
     if (length == 0)
         length = (size_t)snprintf(own, sizeof own, "%s_%lu", output ? "output" : "input",
                                   (unsigned long)index);
-    copy = (char *)qnnrt_hooks_alloc(&library->hooks, length + 1, 1);
-    if (copy != NULL) memcpy(copy, text != NULL && text[0] != '\0' ? text : own, length);
+    copy = qnnrt_arena_text(arena, text != NULL && text[0] != '\0' ? text : own, length);
     if (text != NULL) library->api.ov_free(text);
     return copy;
 }
@@ -1052,17 +1047,10 @@ static void qnnrt_openvino__model_free(qnnrt_openvino__model *model)
 {
     const qnnrt_openvino__api *api = &model->library->api;
     const qnnrt_hooks hooks = model->hooks;
-    size_t i;
-    int output;
-    for (output = 0; output < 2; ++output) {
-        for (i = 0; i < model->count[output] && model->ports[output] != NULL; ++i)
-            qnnrt_hooks_free(&hooks, model->ports[output][i].name);
-        qnnrt_hooks_free(&hooks, model->ports[output]);
-        qnnrt_hooks_free(&hooks, model->facts[output]);
-    }
     if (model->compiled != NULL) api->ov_compiled_model_free(model->compiled);
     if (model->core != NULL) api->ov_core_free(model->core);
     qnnrt_hooks_free(&hooks, model->blob);
+    qnnrt_arena_free(&model->arena);
     qnnrt_hooks_free(&hooks, model);
 }
 
@@ -1078,26 +1066,32 @@ static qnnrt_result qnnrt_openvino__shapes_find(const qnnrt_openvino__model *mod
                                                 size_t *index, qnnrt_error *err)
 {
     const qnnrt_openvino__library *library = model->library;
+    qnnrt_result result = QNNRT_OK;
+    qnnrt_arena names;
     qnnrt_error list;
     size_t i;
     int found = 0;
     memset(&list, 0, sizeof list);
-    for (i = 0; i < count && !found; ++i) {
+    memset(&names, 0, sizeof names);
+    names.hooks = library->hooks;
+    for (i = 0; i < count && !found && result == QNNRT_OK; ++i) {
         void *port = NULL;
-        char *text;
+        const char *text;
         const int status = library->api.ov_model_const_input_by_index(source, i, &port);
-        if (status != 0 || port == NULL)
-            return qnnrt_openvino__said(&library->api, err, status, QNNRT_E_BACKEND, "",
-                                        "cannot get input %lu", (unsigned long)i);
-        text = qnnrt_openvino__model_name(library, port, 0, i);
+        if (status != 0 || port == NULL) {
+            result = qnnrt_openvino__said(&library->api, err, status, QNNRT_E_BACKEND, "",
+                                          "cannot get input %lu", (unsigned long)i);
+            break;
+        }
+        text = qnnrt_openvino__model_name(library, &names, port, 0, i);
         library->api.ov_output_const_port_free(port);
-        if (text == NULL) return qnnrt_openvino__fail_memory(err, QNNRT_OPENVINO__MOST_NAME);
-        found = strcmp(text, name) == 0;
+        if (text == NULL) result = qnnrt_openvino__fail_memory(err, QNNRT_OPENVINO__MOST_NAME);
+        found = text != NULL && strcmp(text, name) == 0;
         if (found) *index = i;
-        qnnrt_error_add(&list, "%s \"%.200s\"", i > 0 ? "," : "", text);
-        qnnrt_hooks_free(&library->hooks, text);
+        if (text != NULL) qnnrt_error_add(&list, "%s \"%.200s\"", i > 0 ? "," : "", text);
     }
-    if (found) return QNNRT_OK;
+    qnnrt_arena_free(&names);
+    if (found || result != QNNRT_OK) return result;
     return qnnrt_error_hint(err,
                             qnnrt_error_set(err, QNNRT_E_NOT_FOUND, "openvino: a shape is given "
                                             "for \"%.200s\", but the inputs are%.1500s", name,
@@ -1177,7 +1171,7 @@ static qnnrt_result qnnrt_openvino__facts_port(qnnrt_openvino__model *model, int
     qnnrt_openvino__partial shape;
     uint32_t i;
     int status;
-    port->name = qnnrt_openvino__model_name(library, handle, output, index);
+    port->name = qnnrt_openvino__model_name(library, &model->arena, handle, output, index);
     if (port->name == NULL) return qnnrt_openvino__fail_memory(err, QNNRT_OPENVINO__MOST_NAME);
     fact->name = port->name;
     status = api->ov_port_get_element_type(handle, &port->code);
@@ -1235,11 +1229,11 @@ static qnnrt_result qnnrt_openvino__facts_read(qnnrt_openvino__model *model, qnn
         if (status != 0 || count > QNNRT_OPENVINO__MOST_PORTS)
             return qnnrt_openvino__said(api, err, status, QNNRT_E_BACKEND, "", "cannot count %ss"
                                         " (%lu)", what, (unsigned long)count);
-        model->facts[output] = (qnnrt_session_tensor *)
-            qnnrt_hooks_alloc(&model->hooks, count, sizeof(qnnrt_session_tensor));
-        model->ports[output] = (qnnrt_openvino__port *)
-            qnnrt_hooks_alloc(&model->hooks, count, sizeof(qnnrt_openvino__port));
-        if (model->facts[output] == NULL || model->ports[output] == NULL)
+        model->facts[output] = (qnnrt_session_tensor *)qnnrt_arena_get(
+            &model->arena, count, sizeof(qnnrt_session_tensor));
+        model->ports[output] = (qnnrt_openvino__port *)qnnrt_arena_get(
+            &model->arena, count, sizeof(qnnrt_openvino__port));
+        if (model->arena.failed != QNNRT_OK)
             return qnnrt_openvino__fail_memory(err, count * sizeof(qnnrt_session_tensor));
         model->count[output] = count;
         for (i = 0; i < count && result == QNNRT_OK; ++i) {
@@ -1266,31 +1260,21 @@ static qnnrt_result qnnrt_openvino__facts_read(qnnrt_openvino__model *model, qnn
 static const char *const qnnrt_openvino__cached_names[2] = { "openvino.blob",
                                                              "openvino-hetero.blob" };
 
-/* Read a file into memory that the caller frees. Return NULL, with the reason in *why, if that
-   fails. */
-static char *qnnrt_openvino__cached_read(const qnnrt_hooks *hooks, const char *path, size_t *bytes,
-                                         const char **why)
+/* Read a file into model->blob. */
+static qnnrt_result qnnrt_openvino__cached_read(qnnrt_openvino__model *model, const char *path,
+                                                size_t *bytes, qnnrt_error *err)
 {
-    struct stat facts;
-    FILE *file;
-    char *data = NULL;
-    *bytes = 0;
-    *why = "it is not a regular file, or empty";
-    if (stat(path, &facts) != 0 || !S_ISREG(facts.st_mode) || facts.st_size <= 0) return NULL;
-    *why = "it is too large";
-    if ((uint64_t)facts.st_size > (uint64_t)((size_t)-1 / 2)) return NULL;
-    *why = "it cannot be read";
-    file = fopen(path, "rb");
-    if (file == NULL) return NULL;
-    data = (char *)qnnrt_hooks_alloc(hooks, (size_t)facts.st_size, 1);
-    if (data == NULL) *why = "out of memory";
-    else *bytes = fread(data, 1, (size_t)facts.st_size, file);
-    fclose(file);
-    if (data != NULL && *bytes != (size_t)facts.st_size) {
-        qnnrt_hooks_free(hooks, data);
-        data = NULL;
-    }
-    return data;
+    uint64_t size, again;
+    qnnrt_result result = qnnrt_file_read(path, NULL, 0, &size, err);
+    if (result != QNNRT_OK) return result;
+    *bytes = (size_t)size;
+    model->blob = (char *)qnnrt_hooks_alloc(&model->hooks, size, 1);
+    if (model->blob == NULL) return qnnrt_openvino__fail_memory(err, *bytes);
+    result = qnnrt_file_read(path, model->blob, *bytes, &again, err);
+    if (result == QNNRT_OK && (size == 0 || again != size))
+        result = qnnrt_error_set(err, QNNRT_E_IO, "openvino: %.900s: it is empty, or changed while "
+                                 "it was read", path);
+    return result;
 }
 
 /* Load a compiled model. *hetero receives which of the names it has. */
@@ -1301,11 +1285,9 @@ static qnnrt_result qnnrt_openvino__cached_load(qnnrt_openvino__model *model,
     const qnnrt_openvino__api *api = &model->library->api;
     char path[QNNRT_OPENVINO__PATH], target[2 * QNNRT_OPENVINO__DEVICE];
     struct stat facts;
-    const char *why;
-    char *data;
     size_t bytes;
     int status;
-    qnnrt_result result = QNNRT_OK;
+    qnnrt_result result;
     if (api->ov_core_import_model == NULL)
         return qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "openvino: OpenVINO %s has no "
                                "ov_core_import_model", model->library->version);
@@ -1318,11 +1300,9 @@ static qnnrt_result qnnrt_openvino__cached_load(qnnrt_openvino__model *model,
         return qnnrt_error_set(err, QNNRT_E_NOT_FOUND, "openvino: %.900s holds no compiled model "
                                "of OpenVINO", load->cached);
     snprintf(target, sizeof target, *hetero ? "HETERO:%s,CPU" : "%s", device);
-    data = qnnrt_openvino__cached_read(&model->hooks, path, &bytes, &why);
-    if (data == NULL)
-        return qnnrt_error_set(err, QNNRT_E_IO, "openvino: %.900s: %s", path, why);
-    model->blob = data;
-    status = api->ov_core_import_model(model->core, data, bytes, target, &model->compiled);
+    result = qnnrt_openvino__cached_read(model, path, &bytes, err);
+    if (result != QNNRT_OK) return result;
+    status = api->ov_core_import_model(model->core, model->blob, bytes, target, &model->compiled);
     if (status != 0 || model->compiled == NULL) {
         model->compiled = NULL;
         result = qnnrt_openvino__said(api, err, status, QNNRT_E_FORMAT, "Compile the model again.",
@@ -2189,7 +2169,7 @@ static qnnrt_result qnnrt_openvino__load(void *object, const qnnrt_engine_load *
     model = (qnnrt_openvino__model *)qnnrt_hooks_alloc(&load->hooks, 1, sizeof *model);
     if (model == NULL) return qnnrt_openvino__fail_memory(err, sizeof *model);
     model->library = library;
-    model->hooks = load->hooks;
+    model->hooks = model->arena.hooks = load->hooks;
     model->run_ms = load->run_ms;
     model->timed = load->timed;
     snprintf(model->device, sizeof model->device, "%s", load->device);

@@ -149,39 +149,19 @@ static void qnnrt_qnn__log(const qnnrt_hooks *hooks, qnnrt_log_level level, cons
     hooks->log(hooks->log_user, level, "qnn", 0, text);
 }
 
-/* Memory that is freed as a whole. Blocks begin at multiples of 16. */
-typedef struct qnnrt_qnn__block { struct qnnrt_qnn__block *next; void *align; } qnnrt_qnn__block;
-typedef struct qnnrt_qnn__arena { qnnrt_hooks hooks; qnnrt_qnn__block *first; } qnnrt_qnn__arena;
-
-static void *qnnrt_qnn__take(qnnrt_qnn__arena *arena, uint64_t count, size_t size, qnnrt_error *err)
+/* Return zeroed memory of an arena; NULL after filling the error. */
+static void *qnnrt_qnn__take(qnnrt_arena *arena, uint64_t count, size_t size, qnnrt_error *err)
 {
-    const size_t head = (sizeof(qnnrt_qnn__block) + 15) & ~(size_t)15;
-    qnnrt_qnn__block *block = NULL;
-    if (size > 0 && count <= (uint64_t)SIZE_MAX / 8 / size)
-        block = (qnnrt_qnn__block *)qnnrt_hooks_alloc(&arena->hooks, count * size + head, 1);
-    if (block == NULL) {
-        qnnrt_qnn__fail_memory(err, count * size);
-        return NULL;
-    }
-    block->next = arena->first;
-    arena->first = block;
-    return (char *)block + head;
-}
-
-static void qnnrt_qnn__drop(qnnrt_qnn__arena *arena)
-{
-    while (arena->first != NULL) {
-        qnnrt_qnn__block *next = arena->first->next;
-        qnnrt_hooks_free(&arena->hooks, arena->first);
-        arena->first = next;
-    }
+    void *data = qnnrt_arena_get(arena, count, size);
+    if (data == NULL) qnnrt_qnn__fail_memory(err, count * size);
+    return data;
 }
 
 /* Return a text in an arena, NULL when out of memory. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 3, 4)))
 #endif
-static char *qnnrt_qnn__text(qnnrt_qnn__arena *arena, qnnrt_error *err, const char *format, ...)
+static char *qnnrt_qnn__text(qnnrt_arena *arena, qnnrt_error *err, const char *format, ...)
 {
     va_list args;
     char *text;
@@ -222,26 +202,6 @@ static int qnnrt_qnn__page_add(void *user, const char *text, size_t bytes)
     if (bytes > 0) memcpy(page->text + page->used, text, bytes);
     page->used += bytes;
     return 1;
-}
-
-/* Append to a text of fixed room, and end it in "..." where it is cut. */
-typedef struct qnnrt_qnn__line { char text[1024]; size_t used; } qnnrt_qnn__line;
-
-#if defined(__GNUC__)
-__attribute__((format(printf, 2, 3)))
-#endif
-static void qnnrt_qnn__line_add(qnnrt_qnn__line *line, const char *format, ...)
-{
-    const size_t room = sizeof(line->text) - line->used;
-    va_list args;
-    int bytes;
-    va_start(args, format);
-    bytes = vsnprintf(line->text + line->used, room, format, args);
-    va_end(args);
-    if (bytes < 0) return;
-    if ((size_t)bytes < room) { line->used += (size_t)bytes; return; }
-    line->used = sizeof(line->text) - 1;
-    memcpy(line->text + line->used - 3, "...", 3);
 }
 
 /* =====================================================================================
@@ -298,7 +258,6 @@ static qnnrt_result qnnrt_qnn__options_check(const qnnrt_session_option *options
     const size_t known = sizeof(qnnrt_qnn__options) / sizeof(qnnrt_qnn__options[0]);
     size_t i, k;
     for (i = 0; i < count; ++i) {
-        qnnrt_qnn__line line;
         for (k = 0; k < known && strcmp(qnnrt_qnn__options[k].key, options[i].key) != 0; ++k) {}
         if (k < known && (of == 0 || (qnnrt_qnn__options[k].of & (of | QNNRT_QNN__OF_LIBRARY))))
             continue;
@@ -307,11 +266,11 @@ static qnnrt_result qnnrt_qnn__options_check(const qnnrt_session_option *options
                                    options[i].key, of == QNNRT_QNN__OF_FOLDER ?
                                    "graphs to compile, and this is a compiled folder" :
                                    "compiled folders, and this is a graph to compile");
-        line.used = 0;
+        qnnrt_error_set(err, QNNRT_E_NOT_FOUND, "there is no option \"%.200s\"; there are:",
+                        options[i].key);
         for (k = 0; k < known; ++k)
-            qnnrt_qnn__line_add(&line, "%s%s", k > 0 ? ", " : "", qnnrt_qnn__options[k].key);
-        return qnnrt_error_set(err, QNNRT_E_NOT_FOUND, "there is no option \"%.200s\"; there are: "
-                               "%s", options[i].key, line.text);
+            qnnrt_error_add(err, "%s %s", k > 0 ? "," : "", qnnrt_qnn__options[k].key);
+        return QNNRT_E_NOT_FOUND;
     }
     return QNNRT_OK;
 }
@@ -358,16 +317,14 @@ static qnnrt_result qnnrt_qnn__option_word(const qnnrt_session_option *options, 
                                            uint32_t *out, qnnrt_error *err)
 {
     const char *text = qnnrt_qnn__option(options, count, key);
-    qnnrt_qnn__line line;
     uint32_t i;
     if (text == NULL) return QNNRT_OK;
     for (i = 0; words[i] != NULL; ++i)
         if (strcmp(words[i], text) == 0) { *out = i; return QNNRT_OK; }
-    line.used = 0;
+    qnnrt_error_set(err, QNNRT_E_ARG, "option \"%s\" is \"%.100s\", expected one of", key, text);
     for (i = 0; words[i] != NULL; ++i)
-        qnnrt_qnn__line_add(&line, "%s%s", i > 0 ? ", " : "", words[i]);
-    return qnnrt_error_set(err, QNNRT_E_ARG, "option \"%s\" is one of %s, not \"%.100s\"", key,
-                           line.text, text);
+        qnnrt_error_add(err, "%s %s", i > 0 ? "," : "", words[i]);
+    return QNNRT_E_ARG;
 }
 
 /* =====================================================================================
@@ -388,7 +345,7 @@ typedef struct qnnrt_qnn__library {
     const char      *system_path;
     qnnrt_qnn__clock clock;
     uint32_t         soc_model;
-    qnnrt_qnn__line  build, missing;                   /* missing: what could not be opened */
+    qnnrt_error      build, missing;                   /* texts; missing: what did not open */
 } qnnrt_qnn__library;
 
 static const qnnrt_backend_info *qnnrt_qnn__library_info(const qnnrt_qnn__library *lib, int device)
@@ -432,7 +389,7 @@ static qnnrt_result qnnrt_qnn__library_one(qnnrt_qnn__library *lib, qnnrt_backen
         if ((*from != ' ' && *from != '\n') || (line > err->text && line[-1] != ' '))
             *line++ = *from == '\n' ? ' ' : *from;
     *line = '\0';
-    qnnrt_qnn__line_add(&lib->missing, "%s%s", lib->missing.used > 0 ? "; " : "", err->text);
+    qnnrt_error_add(&lib->missing, "%s%s", lib->missing.text[0] != '\0' ? "; " : "", err->text);
     qnnrt_qnn__log(&lib->hooks, QNNRT_LOG_INFO, "no %s: %.900s", qnnrt_qnn__names[device],
                    err->text);
     return QNNRT_OK;
@@ -504,8 +461,8 @@ static qnnrt_result qnnrt_qnn__open(const qnnrt_engine_open *open, void **librar
         if (info == NULL) continue;
         if (out->device_count == 0) out->path = info->path;
         lib->devices[out->device_count++] = qnnrt_qnn__names[i];
-        qnnrt_qnn__line_add(&lib->build, "%s%s: %s %s", lib->build.used > 0 ? "; " : "",
-                            qnnrt_qnn__names[i], info->provider, info->build_id);
+        qnnrt_error_add(&lib->build, "%s%s: %s %s", lib->build.text[0] != '\0' ? "; " : "",
+                        qnnrt_qnn__names[i], info->provider, info->build_id);
     }
     if (result == QNNRT_OK && out->device_count == 0)
         result = qnnrt_error_hint(err,
@@ -534,7 +491,7 @@ typedef struct qnnrt_qnn__tensor {
 
 typedef struct qnnrt_qnn__model {
     qnnrt_qnn__library *lib;
-    qnnrt_qnn__arena    arena;
+    qnnrt_arena         arena;
     const qnnrt_engine_load *load;       /* during load alone */
     int                 device;
     qnnrt_mem_kind      memory;
@@ -855,16 +812,16 @@ static qnnrt_result qnnrt_qnn__folder_steps(qnnrt_qnn__model *m, qnnrt_error *er
 {
     const qnnrt_pipeline_info *p = qnnrt_pipeline_get_info(m->pipeline);
     size_t i, own = 0, others = 0;
-    qnnrt_qnn__line line;
-    line.used = 0;
+    qnnrt_error line;
+    line.text[0] = '\0';
     for (i = 0; i < p->step_count; ++i) {
         const qnnrt_step_info *step = &p->steps[i];
         const char *where = qnnrt_qnn__folder_where(m, step);
         if (strcmp(where, qnnrt_qnn__names[m->device]) == 0) { own += 1; continue; }
         if (step->kind == QNNRT_STEP_DERIVED) continue;
         if (step->kind == QNNRT_STEP_HOST && m->device == QNNRT_QNN__CPU) continue;
-        qnnrt_qnn__line_add(&line, "%s\"%.100s\" on %s", others > 0 ? ", " : "",
-                            step->graph->name, where);
+        qnnrt_error_add(&line, "%s\"%.100s\" on %s", others > 0 ? ", " : "", step->graph->name,
+                        where);
         others += 1;
     }
     if (own == 0 || (others > 0 && m->device == QNNRT_QNN__CPU))
@@ -1083,15 +1040,11 @@ static qnnrt_result qnnrt_qnn__graph_pins(qnnrt_qnn__model *m, qnnrt_qnn__recipe
         const char *key = load->preferences[i].key, *role = load->preferences[i].value;
         for (k = 0; k < r->desc.backend_count && strcmp(r->backends[k].role, role) != 0; ++k) {}
         if (k == r->desc.backend_count) {
-            qnnrt_qnn__line line;
-            line.used = 0;
+            qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "preferences: \"%.200s\" is given to "
+                            "\"%.100s\"; here are:", key, role);
             for (k = 0; k < r->desc.backend_count; ++k)
-                qnnrt_qnn__line_add(&line, "%s\"%s\"", k > 0 ? ", " : "", r->backends[k].role);
-            return qnnrt_error_hint(err,
-                                    qnnrt_error_set(err, QNNRT_E_UNSUPPORTED,
-                                                    "preferences: \"%.200s\" is given to "
-                                                    "\"%.100s\"; here are: %s", key, role,
-                                                    line.text), "%s", load->allow_fallback ?
+                qnnrt_error_add(err, "%s \"%s\"", k > 0 ? "," : "", r->backends[k].role);
+            return qnnrt_error_hint(err, QNNRT_E_UNSUPPORTED, "%s", load->allow_fallback ?
                                     "Name one of them." : "Set allow_fallback, or name the "
                                     "device.");
         }
@@ -1138,21 +1091,19 @@ static qnnrt_result qnnrt_qnn__graph_moved(qnnrt_qnn__model *m, qnnrt_error *err
     const qnnrt_compile_graph *graph = &info->graphs[0];
     const qnnrt_partition_info *plan = graph->partition;
     size_t i, moved = 0;
-    qnnrt_qnn__line line;
-    line.used = 0;
+    qnnrt_error line;
+    line.text[0] = '\0';
     for (i = 0; plan != NULL && i < plan->choice_count; ++i) {
         const int32_t b = plan->choices[i].backend;
         const char *why = plan->refusals[i * info->backend_count];
         if (b == 0) continue;
-        qnnrt_qnn__line_add(&line, "%s\"%.100s\" (%.60s) on %s: %.300s", moved > 0 ? "; " : "",
-                            graph->ir->nodes[i]->name, graph->ir->nodes[i]->op,
-                            b > 0 ? info->backends[b].role : "host",
-                            why != NULL ? why : plan->choices[i].why);
+        qnnrt_error_add(&line, "%s\"%.100s\" (%.60s) on %s: %.300s", moved > 0 ? "; " : "",
+                        graph->ir->nodes[i]->name, graph->ir->nodes[i]->op,
+                        b > 0 ? info->backends[b].role : "host",
+                        why != NULL ? why : plan->choices[i].why);
         moved += 1;
     }
     if (moved == 0) return QNNRT_OK;
-    for (i = 0; i < line.used; ++i)
-        if ((unsigned char)line.text[i] < ' ') line.text[i] = ' ';
     m->fallback = qnnrt_qnn__text(&m->arena, err, "%lu of %lu nodes: %s", (unsigned long)moved,
                                   (unsigned long)plan->choice_count, line.text);
     return m->fallback != NULL ? QNNRT_OK : QNNRT_E_MEMORY;
@@ -1561,17 +1512,15 @@ static qnnrt_result qnnrt_qnn__facts_fix(qnnrt_qnn__model *m, const qnnrt_sessio
                                          qnnrt_error *err)
 {
     qnnrt_session_tensor *fact;
-    qnnrt_qnn__line line;
     size_t i;
     uint32_t k;
     for (i = 0; i < m->input_count && strcmp(m->input_facts[i].name, shape->name) != 0; ++i) {}
-    line.used = 0;
     if (shape->rank == 0 || i == m->input_count) {
+        qnnrt_error_set(err, QNNRT_E_NOT_FOUND, "there is no %s \"%.200s\" to give a shape to; "
+                        "inputs are:", shape->rank == 0 ? "dimension" : "input", shape->name);
         for (i = 0; i < m->input_count; ++i)
-            qnnrt_qnn__line_add(&line, "%s%.100s", i > 0 ? ", " : "", m->input_facts[i].name);
-        return qnnrt_error_set(err, QNNRT_E_NOT_FOUND, "there is no %s \"%.200s\" to give a shape "
-                               "to; inputs are: %s", shape->rank == 0 ? "dimension" : "input",
-                               shape->name, line.text);
+            qnnrt_error_add(err, "%s %.100s", i > 0 ? "," : "", m->input_facts[i].name);
+        return QNNRT_E_NOT_FOUND;
     }
     fact = &m->input_facts[i];
     for (k = 0; k < shape->rank && k < fact->rank; ++k) {
@@ -1584,14 +1533,15 @@ static qnnrt_result qnnrt_qnn__facts_fix(qnnrt_qnn__model *m, const qnnrt_sessio
         m->inputs[i].fixed = 1;
         return QNNRT_OK;
     }
+    qnnrt_error_set(err, QNNRT_E_MISMATCH, "input \"%.200s\" cannot be [", fact->name);
     for (k = 0; k < shape->rank; ++k)
-        qnnrt_qnn__line_add(&line, "%s%lld", k > 0 ? "," : "", (long long)shape->dims[k]);
-    qnnrt_qnn__line_add(&line, "], and the model has [");
+        qnnrt_error_add(err, "%s%lld", k > 0 ? "," : "", (long long)shape->dims[k]);
+    qnnrt_error_add(err, "], and the model has [");
     for (k = 0; k < fact->rank; ++k)
-        qnnrt_qnn__line_add(&line, "%s%s%lu", k > 0 ? "," : "", fact->dims[k] < 0 ? "<=" : "",
-                            (unsigned long)m->inputs[i].slot->tensor->dims[k]);
-    return qnnrt_error_set(err, QNNRT_E_MISMATCH, "input \"%.200s\" cannot be [%s]", fact->name,
-                           line.text);
+        qnnrt_error_add(err, "%s%s%lu", k > 0 ? "," : "", fact->dims[k] < 0 ? "<=" : "",
+                        (unsigned long)m->inputs[i].slot->tensor->dims[k]);
+    qnnrt_error_add(err, "]");
+    return QNNRT_E_MISMATCH;
 }
 
 static qnnrt_result qnnrt_qnn__facts_all(qnnrt_qnn__model *m, qnnrt_error *err)
@@ -1632,7 +1582,7 @@ typedef struct qnnrt_qnn__port {
 
 typedef struct qnnrt_qnn__binding {
     qnnrt_qnn__model *m;
-    qnnrt_qnn__arena  arena;
+    qnnrt_arena       arena;
     qnnrt_plan       *plan;
     qnnrt_mem        *mem;
     qnnrt_run        *run;
@@ -1671,7 +1621,7 @@ static void qnnrt_qnn__binding_destroy(void *binding)
     qnnrt_run_destroy(b->run);
     qnnrt_mem_destroy(b->mem);
     qnnrt_plan_destroy(b->plan);
-    qnnrt_qnn__drop(&b->arena);
+    qnnrt_arena_free(&b->arena);
     qnnrt_hooks_free(&hooks, b);
 }
 
@@ -2042,7 +1992,7 @@ static void qnnrt_qnn__unload(void *model)
     qnnrt_cpu_fallback_close(m->host);
     qnnrt_ir_free(m->ir);
     qnnrt_weights_close(m->weights);
-    qnnrt_qnn__drop(&m->arena);
+    qnnrt_arena_free(&m->arena);
     qnnrt_hooks_free(&hooks, m);
 }
 
