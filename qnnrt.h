@@ -7883,21 +7883,28 @@ static qnnrt_result qnnrt__resident_missing(const qnnrt *model, size_t at, qnnrt
                        "Call qnnrt_context_load() before qnnrt_exec().");
 }
 
+/* Check that the caller loads the contexts of a model; taken: or a friend does. */
+static qnnrt_result qnnrt__resident_caller(const qnnrt *model, int taken, const char *call,
+                                           qnnrt_error *err)
+{
+    qnnrt_error_clear(err);
+    if (model == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "%s: model is NULL", call);
+    if (model->residency == QNNRT_RESIDENT_CALLER && model->info.backend != NULL &&
+        (taken || model->take == NULL)) return QNNRT_OK;
+    return qnnrt__fail(err, QNNRT_E_ARG, "%s: the model was not opened to run with desc.residency"
+                       " QNNRT_RESIDENT_CALLER", call);
+}
+
 /* Load or unload a context for the caller. */
 static qnnrt_result qnnrt__resident_set(qnnrt *model, size_t at, int load, qnnrt_error *err)
 {
     const char *call = load ? "qnnrt_context_load" : "qnnrt_context_unload";
     qnnrt__context *context;
-    qnnrt_result result = QNNRT_OK;
-    qnnrt_error_clear(err);
-    if (model == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "%s: model is NULL", call);
+    qnnrt_result result = qnnrt__resident_caller(model, 0, call, err);
+    if (result != QNNRT_OK) return result;
     if (at >= model->info.context_count)
         return qnnrt__fail(err, QNNRT_E_ARG, "%s: context %llu, and the model has %llu", call,
                            (unsigned long long)at, (unsigned long long)model->info.context_count);
-    if (model->residency != QNNRT_RESIDENT_CALLER || model->info.backend == NULL ||
-        model->take != NULL)
-        return qnnrt__fail(err, QNNRT_E_ARG, "%s: the model was not opened to run with"
-                           " desc.residency QNNRT_RESIDENT_CALLER", call);
     context = &model->contexts[at];
     if (context->info->failure != NULL)
         return qnnrt__fail(err, QNNRT_E_STATE, "%s: %s could not be opened", call,

@@ -647,8 +647,8 @@ static qnnrt_result mem_of(qnnrt_plan *plan, qnnrt_mem_kind kind, const char *li
     qnnrt_mem_desc desc;
     memset(&desc, 0, sizeof desc);
     TEST_JUNK(*err);
+    qnnrt_device_memory(kind == QNNRT_MEM_SHARED ? "shared" : "memfd", &desc);
     desc.kind = kind;
-    desc.provider = kind == QNNRT_MEM_SHARED ? qnnrt_device_shared() : qnnrt_device_memfd();
     desc.rpcmem_path = library;
     return qnnrt_mem_create(plan, &desc, mem, err);
 }

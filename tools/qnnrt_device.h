@@ -6,41 +6,19 @@
        #include "qnnrt.h"
        #include "qnnrt_device.h"
    It is a friend of qnnrt.h: both implementations stand in one file, this one after that of
-   qnnrt.h. Where libcdsprpc.so cannot be loaded, tensors can lie in a heap of the kernel:
+   qnnrt.h, and the build options of qnnrt.h hold for both.
 
-       qnnrt_prepare_desc desc = {0};
-       desc.mem.kind = QNNRT_MEM_PROVIDER;
-       desc.mem.provider = qnnrt_device_heap("system");
-       if (qnnrt_prepare_with(model, "forward", &desc, &run, &err) != QNNRT_OK) puts(err.text);
+       qnnrt_device_memory("dmabuf", &desc.mem);        // for qnnrt_prepare_with()
 
-   The vote for the NPU's clocks can be high for a burst of work, and taken back with NULL:
-
-       qnnrt_power_desc power = {0};
-       qnnrt_power_report report;
-       power.preset = QNNRT_POWER_BURST;
+       power.preset = QNNRT_POWER_BURST;                // the NPU's clocks, for a burst of work
        power.rpc_polling_us = QNNRT_POWER_ZERO;         // replaces the preset's
        qnnrt_power_set(qnnrt_get_info(model)->backend, &power, &report, &err);
-
-   Graphs can be compiled with dims that change up to a bound, and inputs that may be left out, for
-   libQnnRef.so, and dims for the CPU library (2.47), but not for HTP. Memory is planned for the
-   bound:
-
-       uint32_t dims[2] = { 5, 8 };                    // at most slot->tensor->dims
-       qnnrt_set_dims(run, x, dims, 2);
-       qnnrt_omit(run, bias);                          // until it is bound again
-       qnnrt_exec(run);
-       now = qnnrt_get_dims(run, y, &rank);            // what the exec wrote
-
-   Weights that were compiled as updateable may be replaced, on libQnnRef.so: the CPU library has no
-   updates, and HTP on x86-64 accepts them without effect.
-
-       qnnrt_update(model, 0, "decode", "lora_a", data, bytes, &err);
 
    A model that does not fit into the memory of the device runs with a part of its contexts:
 
        desc.residency = QNNRT_RESIDENT_CALLER;
        if (qnnrt_open("model_dir", &desc, &model, &err) == QNNRT_OK)
-           qnnrt_model_swap(model, budget, &err);          // 0: one context at a time
+           qnnrt_model_swap(model, budget, &err);       // 0: one context at a time
 
    After the vendor codes 1007 and 1011 the DSP has restarted, and all that was loaded is lost:
 
@@ -48,22 +26,19 @@
        code = qnnrt_run_error(run)->vendor_code & 0xFFFF;
        if (result == QNNRT_E_BACKEND && (code == 1007 || code == 1011) &&
            qnnrt_model_recover(model, &err) == QNNRT_OK)
-           result = qnnrt_exec(run);                       // inputs and caches are still there
+           result = qnnrt_exec(run);                    // inputs and caches are still there
 
-   Uses     qnnrt.h, its private names too, and libc.
-   Memory   What providers give comes from the kernel, all else from the hooks of the backend.
+   Graphs can be compiled with dims that change up to a bound, inputs that may be left out, and
+   weights that may be replaced. libQnnRef.so has all three, the CPU library (2.47) dims, HTP none:
+
+       qnnrt_set_dims(run, x, dims, 2);                 // at most x->tensor->dims
+       qnnrt_omit(run, bias);                           // until it is bound again
+       qnnrt_update(model, 0, "decode", "lora_a", data, bytes, &err);
+       qnnrt_exec(run);
+       now = qnnrt_get_dims(run, y, &rank);             // what the exec wrote
+
+   Memory   Providers give that of the kernel; all else comes from the hooks of the backend.
    Threads  The header creates none. Providers may be used on any thread.
-   Globals  Constant tables only. The header prints nothing and never aborts.
-
-   WORDS
-       heap          /dev/dma_heap/<name> of the kernel, which gives buffers with a file descriptor
-       vote          what this process asks of the NPU's clocks; the system hears other votes too
-       memfd         an anonymous file in memory; NPUs do not take it, libQnnRef.so does
-
-   BUILD OPTIONS, to define before the header is first included
-       QNNRT_DEVICE_API   replaces the storage and export prefix of all functions (default:
-                          QNNRT_API)
-       The options of qnnrt.h work here too.
 
    ROOMS (search for the tag)
        >>memory >>package >>vote >>weight >>group >>swap >>recover >>flex
@@ -77,26 +52,30 @@
 #error "qnnrt_device.h 0.5.0 needs qnnrt.h of the same version"
 #endif
 
-#ifndef QNNRT_DEVICE_API
-#define QNNRT_DEVICE_API QNNRT_API
-#endif
-
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 /* ------------------------------------------------------------------------------------ memory -- */
 
+/* Choose memory by a word: "heap" (plain memory), "rpcmem" (FastRPC's allocator), "dmabuf" (the
+   kernel's heap "system"), "memfd" (anonymous files) or "shared" (rpcmem, else dmabuf, else memfd
+   on libQnnRef.so, else plain memory).
+   desc     its kind and provider are set
+   Returns  1; or 0 for another word, with desc as it was */
+QNNRT_API int qnnrt_device_memory(const char *word, qnnrt_mem_desc *desc);
+
 /* Return the provider for a heap of the kernel.
    heap     plain name of a file in /dev/dma_heap, valid as long as the memory (default NULL:
             "system")
    A qnnrt_mem_create() with it returns QNNRT_E_ARG (not a plain name), QNNRT_E_UNSUPPORTED (no such
    heap, no permission, no memory in it), QNNRT_E_MEMORY (it cannot be mapped). */
-QNNRT_DEVICE_API qnnrt_mem_provider qnnrt_device_heap(const char *heap);
+QNNRT_API qnnrt_mem_provider qnnrt_device_heap(const char *heap);
 
-/* Return the provider for anonymous files. A qnnrt_mem_create() with it returns
-   QNNRT_E_UNSUPPORTED (the system has none, or no room), QNNRT_E_MEMORY (it cannot be mapped). */
-QNNRT_DEVICE_API qnnrt_mem_provider qnnrt_device_memfd(void);
+/* Return the provider for anonymous files, which libQnnRef.so takes and NPUs do not. A
+   qnnrt_mem_create() with it returns errors as above, QNNRT_E_UNSUPPORTED where the system has
+   none. */
+QNNRT_API qnnrt_mem_provider qnnrt_device_memfd(void);
 
 /* A descriptor of the caller, such as a camera's buffer. */
 typedef struct qnnrt_device_source {
@@ -109,18 +88,7 @@ typedef struct qnnrt_device_source {
    source   valid as long as the memory
    A qnnrt_mem_create() with it returns QNNRT_E_ARG (not an open descriptor, fewer bytes than the
    plan needs, not aligned), QNNRT_E_MEMORY (it cannot be mapped). */
-QNNRT_DEVICE_API qnnrt_mem_provider qnnrt_device_fd(const qnnrt_device_source *source);
-
-/* Return the providers for what QNNRT_MEM_SHARED may take after FastRPC's allocator: the heap
-   "system", then, for libQnnRef.so only, an anonymous file. */
-QNNRT_DEVICE_API qnnrt_mem_provider qnnrt_device_shared(void);
-
-/* Choose memory by a word, for options of programs: "heap" (plain memory), "shared" (FastRPC's
-   allocator, else qnnrt_device_shared(), else plain memory), "rpcmem", "dmabuf" (the heap "system")
-   or "memfd".
-   desc     its kind and provider are set
-   Returns  1; or 0 for another word, with desc as it was */
-QNNRT_DEVICE_API int qnnrt_device_memory(const char *word, qnnrt_mem_desc *desc);
+QNNRT_API qnnrt_mem_provider qnnrt_device_fd(const qnnrt_device_source *source);
 
 /* ------------------------------------------------------------------------------- op packages -- */
 
@@ -133,10 +101,10 @@ QNNRT_DEVICE_API int qnnrt_device_memory(const char *word, qnnrt_mem_desc *desc)
 
    Returns   QNNRT_OK; QNNRT_E_ARG; QNNRT_E_UNSUPPORTED (a backend without op packages);
              QNNRT_E_BACKEND (the text says: no such library, no such function, or registered
-             already); QNNRT_E_MEMORY */
-QNNRT_DEVICE_API qnnrt_result qnnrt_backend_register_ops(qnnrt_backend *backend, const char *path,
-                                                         const char *provider, const char *target,
-                                                         qnnrt_error *err);
+             already); QNNRT_E_STATE (a qnnrt_model_recover() failed); QNNRT_E_MEMORY */
+QNNRT_API qnnrt_result qnnrt_backend_register_ops(qnnrt_backend *backend, const char *path,
+                                                  const char *provider, const char *target,
+                                                  qnnrt_error *err);
 
 /* ------------------------------------------------------------------------------------- power -- */
 
@@ -144,19 +112,16 @@ QNNRT_DEVICE_API qnnrt_result qnnrt_backend_register_ops(qnnrt_backend *backend,
    0x70 NOM+, 0x80 TURBO, 0x90 TURBO+, 0x92 to 0x95 TURBO L2 to L5, 0xA0 highest. */
 typedef struct qnnrt_power_corners { uint32_t min, target, max; } qnnrt_power_corners;
 
-#define QNNRT_POWER_ZERO 0xFFFFFFFFu            /* stands for 0 in a field where 0 is the default */
+#define QNNRT_POWER_ZERO 0xFFFFFFFFu            /* stands for 0 where 0 is the default */
 
-typedef struct qnnrt_power_desc {
-    qnnrt_power_preset  preset;             /* sets what is 0 below */
-    int                 dcvs;               /* clocks follow the load: 1 yes, -1 no (default 0: the
-                                               preset's) */
-    uint32_t            sleep_latency_us;   /* longest time to wake up (default 0: the preset's) */
-    qnnrt_power_corners bus, core;          /* (default all 0: the preset's) */
-    uint32_t            rpc_latency_us;     /* latency of a call to the DSP (default 0: the
-                                               preset's) */
+typedef struct qnnrt_power_desc {           /* what is 0 is as the preset has it */
+    qnnrt_power_preset  preset;
+    int                 dcvs;               /* clocks follow the load: 1 yes, -1 no */
+    uint32_t            sleep_latency_us;   /* longest time to wake up */
+    qnnrt_power_corners bus, core;
+    uint32_t            rpc_latency_us;     /* latency of a call to the DSP */
     uint32_t            rpc_polling_us;     /* time to poll for an answer before sleeping, at most
-                                               9999; QNNRT_POWER_ZERO: never poll (default 0: the
-                                               preset's). For the whole process */
+                                               9999. For the whole process */
 } qnnrt_power_desc;
 
 typedef enum qnnrt_power_answer {
@@ -178,8 +143,9 @@ typedef struct qnnrt_power_report {
     qnnrt_power_setting settings[QNNRT_POWER_SETTINGS];
 } qnnrt_power_report;
 
-/* Vote for a power state. Another call changes the vote, and the first one that of
-   qnnrt_backend_desc.power; NULL for desc takes it back, and so does closing the backend.
+/* Vote for a power state: what this process asks for; the system hears other votes, too. Another
+   call changes the vote, and the first one that of qnnrt_backend_desc.power; NULL for desc takes it
+   back, and so does closing the backend.
 
    report   receives the answer to each setting; refused and unavailable settings are then not a
             failure of the call. May be NULL; then they are
@@ -188,12 +154,12 @@ typedef struct qnnrt_power_report {
             (refused, and report is NULL; or the vote could not be taken back); QNNRT_E_STATE (a
             qnnrt_model_recover() failed); QNNRT_E_ARG
    Threads  one call per backend at a time */
-QNNRT_DEVICE_API qnnrt_result qnnrt_power_set(qnnrt_backend *backend, const qnnrt_power_desc *desc,
-                                              qnnrt_power_report *report, qnnrt_error *err);
+QNNRT_API qnnrt_result qnnrt_power_set(qnnrt_backend *backend, const qnnrt_power_desc *desc,
+                                       qnnrt_power_report *report, qnnrt_error *err);
 
 /* Return "burst", "sustained_high_performance", ...; NULL for QNNRT_POWER_CUSTOM and for other
    numbers. */
-QNNRT_DEVICE_API const char *qnnrt_power_preset_name(qnnrt_power_preset preset);
+QNNRT_API const char *qnnrt_power_preset_name(qnnrt_power_preset preset);
 
 /* ----------------------------------------------------------------------------------- updates -- */
 
@@ -207,14 +173,15 @@ QNNRT_DEVICE_API const char *qnnrt_power_preset_name(qnnrt_power_preset preset);
    bytes    of data, exactly qnnrt_tensor_info.bytes
 
    Returns  QNNRT_OK; QNNRT_E_NOT_FOUND (no such graph, or updateable tensor of it); QNNRT_E_ARG
-            (an input or output, or no such context); QNNRT_E_MISMATCH (bytes: the text has both);
-            QNNRT_E_UNSUPPORTED (HTP; an update of an encoding; a model of qnnrt_model_swap(), which
-            would lose it); QNNRT_E_STATE (opened with desc.inspect; the context could not be opened
-            or is not loaded); QNNRT_E_BACKEND. After a failure the old data holds
+            (an input or output, or no such context); QNNRT_E_MISMATCH (bytes);
+            QNNRT_E_UNSUPPORTED (HTP, which accepts it without effect; an update of an encoding; a
+            model of qnnrt_model_swap(), which would lose it); QNNRT_E_STATE (opened with
+            desc.inspect; the context could not be opened or is not loaded); QNNRT_E_BACKEND. After
+            a failure the old data holds
    Threads  no run of the graph executes meanwhile */
-QNNRT_DEVICE_API qnnrt_result qnnrt_update(qnnrt *model, size_t context, const char *graph,
-                                           const char *tensor, const void *data, size_t bytes,
-                                           qnnrt_error *err);
+QNNRT_API qnnrt_result qnnrt_update(qnnrt *model, size_t context, const char *graph,
+                                    const char *tensor, const void *data, size_t bytes,
+                                    qnnrt_error *err);
 
 /* --------------------------------------------------------------------------------- residency -- */
 
@@ -229,7 +196,7 @@ QNNRT_DEVICE_API qnnrt_result qnnrt_update(qnnrt *model, size_t context, const c
 
    Returns  QNNRT_OK; QNNRT_E_LIMIT (a context alone needs more); QNNRT_E_ARG; QNNRT_E_MEMORY
    Threads  nothing may use the model during this call. Runs of several threads need hooks.lock */
-QNNRT_DEVICE_API qnnrt_result qnnrt_model_swap(qnnrt *model, uint64_t bytes, qnnrt_error *err);
+QNNRT_API qnnrt_result qnnrt_model_swap(qnnrt *model, uint64_t bytes, qnnrt_error *err);
 
 /* Create all contexts of a model that was opened with QNNRT_RESIDENT_CALLER, so that those of HTP
    which need spill-fill memory share one, if the library can: the vendor's REGISTER_MULTI_CONTEXTS.
@@ -241,7 +208,7 @@ QNNRT_DEVICE_API qnnrt_result qnnrt_model_swap(qnnrt *model, uint64_t bytes, qnn
    Returns  as qnnrt_context_load(). After a failure the contexts that were created stay: call
             again, or close the model
    Threads  nothing may use the model during this call */
-QNNRT_DEVICE_API qnnrt_result qnnrt_model_load_shared(qnnrt *model, qnnrt_error *err);
+QNNRT_API qnnrt_result qnnrt_model_load_shared(qnnrt *model, qnnrt_error *err);
 
 /* ---------------------------------------------------------------------------------- recovery -- */
 
@@ -265,21 +232,21 @@ QNNRT_DEVICE_API qnnrt_result qnnrt_model_load_shared(qnnrt *model, qnnrt_error 
             QNNRT_E_NOT_FOUND    a file is missing
             QNNRT_E_BUSY         a builder uses the backend
    Threads  nothing may use the backend during this call */
-QNNRT_DEVICE_API qnnrt_result qnnrt_model_recover(qnnrt *model, qnnrt_error *err);
+QNNRT_API qnnrt_result qnnrt_model_recover(qnnrt *model, qnnrt_error *err);
 
 /* ----------------------------------------------------------------- dims and optional tensors -- */
 
 /* Let dynamic dims and optional tensors of a run change. qnnrt_set_dims() and qnnrt_omit() do it,
-   too; qnnrt_exec() of a run with dynamic dims needs one of them. Nothing happens to other runs.
+   too; qnnrt_exec() of a run with dynamic dims needs one of them.
    Returns  QNNRT_OK, QNNRT_E_MEMORY, QNNRT_E_ARG
    Cost     exec then takes its slower path, some 100 ns per step */
-QNNRT_DEVICE_API qnnrt_result qnnrt_run_flex(qnnrt_run *run);
+QNNRT_API qnnrt_result qnnrt_run_flex(qnnrt_run *run);
 
 /* Leave an optional input or output out of every exec from now on. Binding it takes it in again;
    with NULL, in the run's own memory.
    Returns  QNNRT_OK; QNNRT_E_NOT_FOUND (no such slot); QNNRT_E_ARG (a required tensor)
    Cost     until it is taken in again, the tensors of its steps are copied before each exec */
-QNNRT_DEVICE_API qnnrt_result qnnrt_omit(qnnrt_run *run, const qnnrt_slot *slot);
+QNNRT_API qnnrt_result qnnrt_omit(qnnrt_run *run, const qnnrt_slot *slot);
 
 /* Set the dims of a dynamic tensor for every exec from now on. Its elements are packed by these
    dims, at the beginning of its memory; qnnrt_data() returns their bytes.
@@ -293,14 +260,13 @@ QNNRT_DEVICE_API qnnrt_result qnnrt_omit(qnnrt_run *run, const qnnrt_slot *slot)
    Returns  QNNRT_OK; QNNRT_E_MISMATCH (the text has both); QNNRT_E_NOT_FOUND (no such slot)
    Cost     on the CPU library a run whose first exec has smaller dims executes each graph twice,
             first with the bound: otherwise later ones write beyond the library's memory */
-QNNRT_DEVICE_API qnnrt_result qnnrt_set_dims(qnnrt_run *run, const qnnrt_slot *slot,
-                                             const uint32_t *dims, uint32_t rank);
+QNNRT_API qnnrt_result qnnrt_set_dims(qnnrt_run *run, const qnnrt_slot *slot, const uint32_t *dims,
+                                      uint32_t rank);
 
 /* Return the dims of a tensor now: of an input those that were set; of an output or edge those that
    the last exec wrote. rank (may be NULL) receives their number. Valid until the run is destroyed;
    the values change with qnnrt_set_dims() and qnnrt_exec(). NULL: no such slot. */
-QNNRT_DEVICE_API const uint32_t *qnnrt_get_dims(qnnrt_run *run, const qnnrt_slot *slot,
-                                                uint32_t *rank);
+QNNRT_API const uint32_t *qnnrt_get_dims(qnnrt_run *run, const qnnrt_slot *slot, uint32_t *rank);
 
 #ifdef __cplusplus
 }
@@ -321,6 +287,7 @@ QNNRT_DEVICE_API const uint32_t *qnnrt_get_dims(qnnrt_run *run, const qnnrt_slot
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -332,55 +299,50 @@ extern "C" {
    MEMORY                                                                        >>memory
    Providers of memory with a file descriptor: heaps of the kernel, anonymous files, and
    descriptors of the caller.
-   Source: the kernel's linux/dma-heap.h, and its numbers of memfd_create.
+   Source: the kernel's linux/dma-heap.h.
    Needs: >>os >>size >>err >>abi >>backend (its struct)     Knows nothing of: who uses the memory
    ===================================================================================== */
 
-/* Map a block of its descriptor. why: it could not be made, NULL: it could. block->own: the begin
-   of the map. */
-static qnnrt_result qnnrt_device__memory_map(const char *from, const char *why,
+/* Map a block of its descriptor, or fail because it could not be made (why: the reason, else NULL).
+   ours: the descriptor is closed after a failure. block->own: the begin of the map. */
+static qnnrt_result qnnrt__memory_map(const char *from, const char *why, int ours,
                                              qnnrt_mem_block *block, qnnrt_error *err)
 {
     const size_t lead = (size_t)(block->fd_offset & (qnnrt__os_page_bytes() - 1));
     void *at = MAP_FAILED;
+    qnnrt_result result;
     if (why == NULL)
         at = mmap(NULL, block->bytes + lead, PROT_READ | PROT_WRITE, MAP_SHARED, block->fd,
                   (off_t)(block->fd_offset - lead));
-    if (at == MAP_FAILED)
-        return qnnrt__fail(err, why != NULL ? QNNRT_E_UNSUPPORTED : QNNRT_E_MEMORY,
-                           "cannot %s %llu bytes from %s: %s", why != NULL ? "allocate" : "map",
-                           (unsigned long long)block->bytes, from,
-                           why != NULL ? why : strerror(errno));
-    block->own = at;
-    block->data = (unsigned char *)at + lead;
-    return QNNRT_OK;
-}
-
-/* The same for a descriptor of ours, which is closed after a failure. */
-static qnnrt_result qnnrt_device__memory_own(const char *from, const char *why,
-                                             qnnrt_mem_block *block, qnnrt_error *err)
-{
-    const qnnrt_result result = qnnrt_device__memory_map(from, why, block, err);
-    if (result != QNNRT_OK && block->fd >= 0) close(block->fd);
+    if (at != MAP_FAILED) {
+        block->own = at;
+        block->data = (unsigned char *)at + lead;
+        return QNNRT_OK;
+    }
+    result = qnnrt__fail(err, why != NULL ? QNNRT_E_UNSUPPORTED : QNNRT_E_MEMORY,
+                         "cannot %s %llu bytes from %s: %s", why != NULL ? "allocate" : "map",
+                         (unsigned long long)block->bytes, from,
+                         why != NULL ? why : strerror(errno));
+    if (ours && block->fd >= 0) close(block->fd);
     return result;
 }
 
-static void qnnrt_device__memory_unmap(void *user, const qnnrt_mem_block *block)
+static void qnnrt__memory_unmap(void *user, const qnnrt_mem_block *block)
 {
-    const unsigned char *end = (const unsigned char *)block->data + block->bytes;
     (void)user;
     if (block->own != NULL)
-        munmap(block->own, (size_t)(end - (const unsigned char *)block->own));
+        munmap(block->own, block->bytes + (size_t)((unsigned char *)block->data -
+                                                   (unsigned char *)block->own));
 }
 
-static void qnnrt_device__memory_free(void *user, const qnnrt_mem_block *block)
+static void qnnrt__memory_free(void *user, const qnnrt_mem_block *block)
 {
-    qnnrt_device__memory_unmap(user, block);
+    qnnrt__memory_unmap(user, block);
     close(block->fd);
 }
 
 /* Allocate from a heap of the kernel. user: its name, or NULL. */
-static qnnrt_result qnnrt_device__memory_heap(void *user, const qnnrt_backend *backend,
+static qnnrt_result qnnrt__memory_heap(void *user, const qnnrt_backend *backend,
                                               qnnrt_mem_block *block, qnnrt_error *err)
 {
     struct { uint64_t bytes; uint32_t fd, fd_flags; uint64_t heap_flags; } wanted;
@@ -401,57 +363,33 @@ static qnnrt_result qnnrt_device__memory_heap(void *user, const qnnrt_backend *b
         why = strerror(errno);
     else block->fd = (int)wanted.fd;
     if (heap >= 0) close(heap);
-    return qnnrt_device__memory_own(path, why, block, err);
-}
-
-QNNRT_DEVICE_API qnnrt_mem_provider qnnrt_device_heap(const char *heap)
-{
-    const qnnrt_mem_provider provider = { "dmabuf", qnnrt_device__memory_heap,
-                                          qnnrt_device__memory_free, (void *)(uintptr_t)heap,
-                                          NULL };
-    return provider;
+    return qnnrt__memory_map(path, why, 1, block, err);
 }
 
 /* Functions that -std=c99 hides. */
-extern long qnnrt_device__syscall(long number, ...) __asm__("syscall");
-extern int qnnrt_device__ftruncate(int fd, off_t bytes) __asm__("ftruncate");
+extern long qnnrt__syscall(long number, ...) __asm__("syscall");
+extern int qnnrt__ftruncate(int fd, off_t bytes) __asm__("ftruncate");
 
 /* Make an anonymous file. The kernel has the call since Linux 3.17, Android's libc the function
    since API 30 only.
    user     NULL: for libQnnRef.so only, because NPUs take no such file */
-static qnnrt_result qnnrt_device__memory_memfd(void *user, const qnnrt_backend *backend,
+static qnnrt_result qnnrt__memory_memfd(void *user, const qnnrt_backend *backend,
                                                qnnrt_mem_block *block, qnnrt_error *err)
 {
-    enum { CLOSE_ON_EXEC = 1,
-#if defined(__aarch64__)
-           NUMBER = 279
-#elif defined(__x86_64__)
-           NUMBER = 319
-#else
-           NUMBER = 356                              /* i386 */
-#endif
-    };
+    enum { CLOSE_ON_EXEC = 1 };
     const char *why = NULL;
     if (user == NULL &&
         (backend == NULL || backend->info.id != (uint32_t)QNNRT__ABI_BACKEND_REF))
         return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "anonymous files are for libQnnRef.so");
-    block->fd = (int)qnnrt_device__syscall((long)NUMBER, "qnnrt", (unsigned)CLOSE_ON_EXEC);
-    if (block->fd < 0 || qnnrt_device__ftruncate(block->fd, (off_t)block->bytes) != 0)
+    block->fd = (int)qnnrt__syscall(SYS_memfd_create, "qnnrt", (unsigned)CLOSE_ON_EXEC);
+    if (block->fd < 0 || qnnrt__ftruncate(block->fd, (off_t)block->bytes) != 0)
         why = strerror(errno);
-    return qnnrt_device__memory_own("an anonymous file", why, block, err);
-}
-
-QNNRT_DEVICE_API qnnrt_mem_provider qnnrt_device_memfd(void)
-{
-    const qnnrt_mem_provider provider = { "memfd", qnnrt_device__memory_memfd,
-                                          qnnrt_device__memory_free, (void *)(uintptr_t)"any",
-                                          NULL };
-    return provider;
+    return qnnrt__memory_map("an anonymous file", why, 1, block, err);
 }
 
 /* Take a block of the caller's descriptor. fstat() knows the size of files, and only lseek() that
    of buffers of a heap, which have no position. */
-static qnnrt_result qnnrt_device__memory_source(void *user, const qnnrt_backend *backend,
+static qnnrt_result qnnrt__memory_source(void *user, const qnnrt_backend *backend,
                                                 qnnrt_mem_block *block, qnnrt_error *err)
 {
     const qnnrt_device_source *source = (const qnnrt_device_source *)user;
@@ -461,58 +399,66 @@ static qnnrt_result qnnrt_device__memory_source(void *user, const qnnrt_backend 
     off_t known;
     char from[40];
     (void)backend;
+    snprintf(from, sizeof(from), "file descriptor %d", source->fd);
     if (fstat(source->fd, &facts) != 0)
-        return qnnrt__fail(err, QNNRT_E_ARG, "file descriptor %d: %s", source->fd, strerror(errno));
+        return qnnrt__fail(err, QNNRT_E_ARG, "%s: %s", from, strerror(errno));
     known = facts.st_size > 0 ? facts.st_size : lseek(source->fd, 0, SEEK_END);
     if (!qnnrt__size_add(source->offset, block->bytes, &end) ||
         (known > 0 && end > (uint64_t)known) || (place & (block->align - 1)) != 0)
         return qnnrt__fail(err, QNNRT_E_ARG,
-                           "the plan needs %llu bytes aligned to %llu, from offset %llu of file"
-                           " descriptor %d on, which has %lld bytes; offset and address are aligned"
-                           " to %llu", (unsigned long long)block->bytes,
-                           (unsigned long long)block->align, (unsigned long long)source->offset,
-                           source->fd, (long long)known,
+                           "the plan needs %llu bytes aligned to %llu, from offset %llu of %s on,"
+                           " which has %lld bytes; offset and address are aligned to %llu",
+                           (unsigned long long)block->bytes, (unsigned long long)block->align,
+                           (unsigned long long)source->offset, from, (long long)known,
                            (unsigned long long)(place & (~place + 1)));
     block->fd = source->fd;
     block->fd_offset = source->offset;
     block->fd_bytes = known > 0 ? (uint64_t)known : 0;
     block->data = source->data;
-    snprintf(from, sizeof(from), "file descriptor %d", source->fd);
-    return block->data != NULL ? QNNRT_OK : qnnrt_device__memory_map(from, NULL, block, err);
+    return block->data != NULL ? QNNRT_OK : qnnrt__memory_map(from, NULL, 0, block, err);
 }
 
-QNNRT_DEVICE_API qnnrt_mem_provider qnnrt_device_fd(const qnnrt_device_source *source)
+static const qnnrt_mem_provider qnnrt__memory_ref = {
+    "memfd", qnnrt__memory_memfd, qnnrt__memory_free, NULL, NULL
+};
+
+QNNRT_API qnnrt_mem_provider qnnrt_device_heap(const char *heap)
 {
-    const qnnrt_mem_provider provider = { "fd", qnnrt_device__memory_source,
-                                          qnnrt_device__memory_unmap, (void *)(uintptr_t)source,
+    const qnnrt_mem_provider provider = { "dmabuf", qnnrt__memory_heap,
+                                          qnnrt__memory_free, (void *)(uintptr_t)heap,
                                           NULL };
     return provider;
 }
 
-QNNRT_DEVICE_API qnnrt_mem_provider qnnrt_device_shared(void)
+QNNRT_API qnnrt_mem_provider qnnrt_device_memfd(void)
 {
-    static const qnnrt_mem_provider ref = {
-        "memfd", qnnrt_device__memory_memfd, qnnrt_device__memory_free, NULL, NULL
-    };
-    qnnrt_mem_provider provider = qnnrt_device_heap(NULL);
-    provider.next = &ref;
+    qnnrt_mem_provider provider = qnnrt__memory_ref;
+    provider.user = (void *)(uintptr_t)"any";
     return provider;
 }
 
-QNNRT_DEVICE_API int qnnrt_device_memory(const char *word, qnnrt_mem_desc *desc)
+QNNRT_API qnnrt_mem_provider qnnrt_device_fd(const qnnrt_device_source *source)
 {
-    enum { HEAP, SHARED, RPCMEM, DMABUF, MEMFD, WORDS };
+    const qnnrt_mem_provider provider = { "fd", qnnrt__memory_source,
+                                          qnnrt__memory_unmap, (void *)(uintptr_t)source,
+                                          NULL };
+    return provider;
+}
+
+QNNRT_API int qnnrt_device_memory(const char *word, qnnrt_mem_desc *desc)
+{
+    enum { SHARED, DMABUF, MEMFD, HEAP, RPCMEM, WORDS };
     static const struct { const char *word; qnnrt_mem_kind kind; } words[WORDS] = {
-        { "heap", QNNRT_MEM_HEAP }, { "shared", QNNRT_MEM_SHARED }, { "rpcmem", QNNRT_MEM_RPCMEM },
-        { "dmabuf", QNNRT_MEM_PROVIDER }, { "memfd", QNNRT_MEM_PROVIDER }
+        { "shared", QNNRT_MEM_SHARED }, { "dmabuf", QNNRT_MEM_PROVIDER },
+        { "memfd", QNNRT_MEM_PROVIDER }, { "heap", QNNRT_MEM_HEAP }, { "rpcmem", QNNRT_MEM_RPCMEM }
     };
     int i = 0;
     while (i < WORDS && strcmp(word, words[i].word) != 0) ++i;
     if (i == WORDS) return 0;
     desc->kind = words[i].kind;
     memset(&desc->provider, 0, sizeof(desc->provider));
-    if (i == SHARED) desc->provider = qnnrt_device_shared();
-    if (i == DMABUF) desc->provider = qnnrt_device_heap(NULL);
+    if (i == SHARED || i == DMABUF) desc->provider = qnnrt_device_heap(NULL);
+    if (i == SHARED) desc->provider.next = &qnnrt__memory_ref;
     if (i == MEMFD) desc->provider = qnnrt_device_memfd();
     return 1;
 }
@@ -527,45 +473,22 @@ QNNRT_DEVICE_API int qnnrt_device_memory(const char *word, qnnrt_mem_desc *desc)
 typedef struct qnnrt__package {
     qnnrt__backend_hook hook;
     qnnrt_backend      *backend;
-    const char         *path, *provider, *target;  /* behind this struct; target may be NULL */
+    char               *path, *provider, *target;   /* behind this struct; target may be NULL */
 } qnnrt__package;
 
-static void qnnrt_device__package_closed(void *package)
+static void qnnrt__package_closed(void *package)
 {
     qnnrt__mem_free(&((qnnrt__package *)package)->backend->hooks, package);
 }
 
-/* Copy what names an op package into one block. Return NULL when out of memory. */
-static qnnrt__package *qnnrt_device__package_of(qnnrt_backend *b, const char *path,
-                                                const char *provider, const char *target)
-{
-    const char *const texts[3] = { path, provider, target != NULL ? target : "" };
-    size_t bytes[3], i;
-    qnnrt__package *package;
-    char *at;
-    for (i = 0; i < 3; ++i) bytes[i] = strlen(texts[i]) + 1;
-    package = (qnnrt__package *)qnnrt__mem_alloc(
-        &b->hooks, sizeof(*package) + bytes[0] + bytes[1] + bytes[2]);
-    if (package == NULL) return NULL;
-    at = (char *)(package + 1);
-    for (i = 0; i < 3; at += bytes[i++]) memcpy(at, texts[i], bytes[i]);
-    package->hook.of = package;
-    package->hook.call = qnnrt_device__package_closed;
-    package->backend = b;
-    package->path = (const char *)(package + 1);
-    package->provider = package->path + bytes[0];
-    package->target = target != NULL ? package->provider + bytes[1] : NULL;
-    return package;
-}
-
 /* Register the operators of a hook, if it is an op package. Callers hold the lock. */
-static qnnrt_result qnnrt_device__package_register(const qnnrt__backend_hook *hook,
+static qnnrt_result qnnrt__package_register(const qnnrt__backend_hook *hook,
                                                    qnnrt_error *err)
 {
     const qnnrt__package *package = (const qnnrt__package *)hook->of;
     qnnrt_backend *b;
     qnnrt__abi_code code;
-    if (hook->call != qnnrt_device__package_closed) return QNNRT_OK;
+    if (hook->call != qnnrt__package_closed) return QNNRT_OK;
     b = package->backend;
     b->mark = qnnrt__log_mark(b->log_slot);
     code = b->calls->backend_register_op_package(b->backend, package->path, package->provider,
@@ -576,30 +499,38 @@ static qnnrt_result qnnrt_device__package_register(const qnnrt__backend_hook *ho
     return qnnrt__backend_explain(b, err, "backendRegisterOpPackage", code, b->mark);
 }
 
-QNNRT_DEVICE_API qnnrt_result qnnrt_backend_register_ops(qnnrt_backend *backend, const char *path,
+QNNRT_API qnnrt_result qnnrt_backend_register_ops(qnnrt_backend *backend, const char *path,
                                                          const char *provider, const char *target,
                                                          qnnrt_error *err)
 {
+    const size_t path_bytes = path != NULL ? strlen(path) + 1 : 0;
+    const size_t provider_bytes = provider != NULL ? strlen(provider) + 1 : 0;
+    const size_t bytes = path_bytes + provider_bytes + (target != NULL ? strlen(target) + 1 : 0);
     qnnrt__package *package;
     qnnrt_result result;
     qnnrt_error_clear(err);
-    if (backend == NULL || path == NULL || path[0] == '\0' || provider == NULL ||
-        provider[0] == '\0')
+    if (backend == NULL || path_bytes <= 1 || provider_bytes <= 1)
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_backend_register_ops: backend, path or provider"
                                              " is NULL or empty");
     /* The loader puts the path on its stack, however long it is. */
-    if (strlen(path) >= QNNRT__PATH_MAX)
+    if (path_bytes > QNNRT__PATH_MAX)
         return qnnrt__fail(err, QNNRT_E_ARG,
                            "qnnrt_backend_register_ops: the path has %llu bytes, expected at most"
-                           " %u; it begins with %.60s",
-                           (unsigned long long)strlen(path), (unsigned)QNNRT__PATH_MAX - 1, path);
+                           " %u; it begins with %.60s", (unsigned long long)path_bytes - 1,
+                           (unsigned)QNNRT__PATH_MAX - 1, path);
     if (backend->calls->backend_register_op_package == NULL)
         return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s does not have op packages", backend->path);
     if (backend->backend == NULL) return qnnrt__backend_lost(backend->path, err);
-    package = qnnrt_device__package_of(backend, path, provider, target);
+    package = (qnnrt__package *)qnnrt__mem_alloc(&backend->hooks, sizeof(*package) + bytes);
     if (package == NULL) return qnnrt__fail_memory(err, "an op package");
+    package->hook.of = package;
+    package->hook.call = qnnrt__package_closed;
+    package->backend = backend;
+    package->path = (char *)memcpy(package + 1, path, path_bytes);
+    package->provider = (char *)memcpy(package->path + path_bytes, provider, provider_bytes);
+    if (target != NULL) package->target = strcpy(package->provider + provider_bytes, target);
     qnnrt__hooks_lock(&backend->hooks);
-    result = qnnrt_device__package_register(&package->hook, err);
+    result = qnnrt__package_register(&package->hook, err);
     qnnrt__hooks_unlock(&backend->hooks);
     if (result == QNNRT_OK) qnnrt__backend_list(backend, &backend->kept, &package->hook, 1);
     else qnnrt__mem_free(&backend->hooks, package);
@@ -609,18 +540,18 @@ QNNRT_DEVICE_API qnnrt_result qnnrt_backend_register_ops(qnnrt_backend *backend,
 /* =====================================================================================
    VOTE                                                                            >>vote
    Power beyond one preset: numbers, votes that change, an answer for each setting.
-   Needs: >>mem (hooks) >>err >>log >>codes >>abi >>power >>backend
+   Needs: >>mem (hooks) >>err >>log >>abi >>power >>backend
    Knows nothing of: memory of tensors, runs
    ===================================================================================== */
 
-static uint32_t qnnrt_device__vote_number(uint32_t value)
+static uint32_t qnnrt__vote_number(uint32_t value)
 {
     return value == QNNRT_POWER_ZERO ? 0 : value;
 }
 
 /* Fill the vendor's config of one setting: that of the preset, with the numbers of the desc. 0: the
    desc does not ask for it. */
-static int qnnrt_device__vote_config(const qnnrt__power *p, const qnnrt_power_desc *desc,
+static int qnnrt__vote_config(const qnnrt__power *p, const qnnrt_power_desc *desc,
                                      int setting, qnnrt__abi_power_config *to)
 {
     const int asked = qnnrt__power_config(p, desc->preset, setting, to);
@@ -628,7 +559,7 @@ static int qnnrt_device__vote_config(const qnnrt__power *p, const qnnrt_power_de
     if (setting != QNNRT__POWER_DCVS) {
         const uint32_t us = setting == QNNRT__POWER_LATENCY ? desc->rpc_latency_us
                                                             : desc->rpc_polling_us;
-        if (us != 0) to->u.us = qnnrt_device__vote_number(us);
+        if (us != 0) to->u.us = qnnrt__vote_number(us);
         return asked || us != 0;
     }
     if (desc->dcvs != 0) {
@@ -637,7 +568,7 @@ static int qnnrt_device__vote_config(const qnnrt__power *p, const qnnrt_power_de
     }
     if (desc->sleep_latency_us != 0) {
         dcvs->set_sleep_latency = 1;
-        dcvs->sleep_latency_us = qnnrt_device__vote_number(desc->sleep_latency_us);
+        dcvs->sleep_latency_us = qnnrt__vote_number(desc->sleep_latency_us);
     }
     if (desc->bus.max != 0) {
         dcvs->set_bus = 1;
@@ -654,10 +585,9 @@ static int qnnrt_device__vote_config(const qnnrt__power *p, const qnnrt_power_de
     return dcvs->set_dcvs || dcvs->set_sleep_latency || dcvs->set_bus || dcvs->set_core;
 }
 
-static qnnrt_result qnnrt_device__vote_check(const qnnrt__power *p, const qnnrt_power_desc *desc,
+static qnnrt_result qnnrt__vote_check(const qnnrt__power *p, const qnnrt_power_desc *desc,
                                              qnnrt_error *err)
 {
-    const qnnrt_power_corners *const corners[2] = { &desc->bus, &desc->core };
     qnnrt__abi_power_config config;
     int i, asked = 0;
     if ((unsigned)desc->preset > (unsigned)QNNRT_POWER_LOW_POWER_SAVER)
@@ -666,14 +596,13 @@ static qnnrt_result qnnrt_device__vote_check(const qnnrt__power *p, const qnnrt_
     if (desc->dcvs < -1 || desc->dcvs > 1)
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_power_set: dcvs is %d, expected 1, -1 or 0",
                            desc->dcvs);
-    if (desc->rpc_polling_us > QNNRT__ABI_POWER_POLLING_MOST &&
-        desc->rpc_polling_us != QNNRT_POWER_ZERO)
+    if (qnnrt__vote_number(desc->rpc_polling_us) > QNNRT__ABI_POWER_POLLING_MOST)
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_power_set: rpc_polling_us is %u; at most %d, or"
                            " QNNRT_POWER_ZERO", (unsigned)desc->rpc_polling_us,
                            (int)QNNRT__ABI_POWER_POLLING_MOST);
     for (i = 0; i < 2; ++i) {
-        const qnnrt_power_corners *c = corners[i];
-        if ((c->min == 0 && c->target == 0 && c->max == 0) ||
+        const qnnrt_power_corners *c = i == 0 ? &desc->bus : &desc->core;
+        if ((c->min | c->target | c->max) == 0 ||
             (c->min >= QNNRT__ABI_CORNER_MIN && c->min <= c->target && c->target <= c->max &&
              c->max <= QNNRT__ABI_CORNER_MAX)) continue;
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_power_set: the corners of the %s are 0x%x,"
@@ -683,71 +612,71 @@ static qnnrt_result qnnrt_device__vote_check(const qnnrt__power *p, const qnnrt_
                            (unsigned)QNNRT__ABI_CORNER_MAX);
     }
     for (i = 0; i < QNNRT_POWER_SETTINGS; ++i)
-        asked |= qnnrt_device__vote_config(p, desc, i, &config);
+        asked |= qnnrt__vote_config(p, desc, i, &config);
     if (asked) return QNNRT_OK;
     return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_ARG,
                                         "qnnrt_power_set: the desc asks for nothing"),
                        "Set a preset or a number, or pass NULL to take the vote back.");
 }
 
-/* Vote for each setting; strict: a setting that is not applied is a failure. Callers hold the
+/* Vote for each setting. Without a report, one that is not applied is a failure. Callers hold the
    lock. */
-static qnnrt_result qnnrt_device__vote_set(qnnrt_backend *b, const qnnrt_power_desc *desc,
-                                           qnnrt_power_report *report, int strict, qnnrt_error *err)
+static qnnrt_result qnnrt__vote_set(qnnrt_backend *b, const qnnrt_power_desc *desc,
+                                           qnnrt_power_report *report, qnnrt_error *err)
 {
     qnnrt__power *p = &b->power;
     const uint32_t mark = qnnrt__log_mark(b->log_slot);
     const char *call;
     const qnnrt__abi_code made = qnnrt__power_begin(p, b->provider, &call);
-    const qnnrt_power_setting *failed = NULL;
+    qnnrt_power_setting failed = { NULL, QNNRT_POWER_NOT_ASKED, 0 };
     int i;
     for (i = 0; i < QNNRT_POWER_SETTINGS; ++i) {
-        qnnrt_power_setting *setting = &report->settings[i];
+        qnnrt_power_setting setting = { qnnrt__power_names[i], QNNRT_POWER_NOT_ASKED, 0 };
         qnnrt__abi_power_config config;
-        memset(setting, 0, sizeof(*setting));
-        setting->name = qnnrt__power_names[i];
-        if (!qnnrt_device__vote_config(p, desc, i, &config)) continue;
-        setting->vendor_code = qnnrt__power_vote(p, &config, made, &b->hooks);
-        setting->answer = setting->vendor_code != 0  ? QNNRT_POWER_REFUSED
-                          : p->infrastructure != NULL ? QNNRT_POWER_APPLIED
-                                                      : QNNRT_POWER_NOT_AVAILABLE;
-        if (setting->answer != QNNRT_POWER_APPLIED && failed == NULL) failed = setting;
+        if (qnnrt__vote_config(p, desc, i, &config)) {
+            setting.vendor_code = qnnrt__power_vote(p, &config, made, &b->hooks);
+            setting.answer = setting.vendor_code != 0  ? QNNRT_POWER_REFUSED
+                             : p->infrastructure != NULL ? QNNRT_POWER_APPLIED
+                                                         : QNNRT_POWER_NOT_AVAILABLE;
+        }
+        if (setting.answer > QNNRT_POWER_APPLIED && failed.name == NULL) failed = setting;
+        if (report != NULL) report->settings[i] = setting;
     }
-    if (!strict || failed == NULL) return QNNRT_OK;
-    if (failed->answer == QNNRT_POWER_NOT_AVAILABLE)
+    if (report != NULL || failed.name == NULL) return QNNRT_OK;
+    if (failed.answer == QNNRT_POWER_NOT_AVAILABLE)
         return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "cannot set %s: this backend"
-                                            " has no power settings", failed->name),
+                                            " has no power settings", failed.name),
                            "Pass a report; then the call does not fail for this reason.");
-    qnnrt__fail(err, QNNRT_E_BACKEND, "%s was refused", failed->name);
-    return qnnrt__codes_explain(err, call, failed->vendor_code, b->log_slot, mark);
+    qnnrt__fail(err, QNNRT_E_BACKEND, "%s was refused", failed.name);
+    return qnnrt__backend_explain(b, err, call, failed.vendor_code, mark);
 }
 
-QNNRT_DEVICE_API qnnrt_result qnnrt_power_set(qnnrt_backend *backend, const qnnrt_power_desc *desc,
+QNNRT_API qnnrt_result qnnrt_power_set(qnnrt_backend *backend, const qnnrt_power_desc *desc,
                                               qnnrt_power_report *report, qnnrt_error *err)
 {
-    qnnrt_power_report own;
-    qnnrt__abi_code code = 0;
     qnnrt_result result = QNNRT_OK;
-    uint32_t mark;
     qnnrt_error_clear(err);
     if (report != NULL) memset(report, 0, sizeof(*report));
     if (backend == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_power_set: backend is NULL");
-    if (desc != NULL) result = qnnrt_device__vote_check(&backend->power, desc, err);
+    if (desc != NULL) result = qnnrt__vote_check(&backend->power, desc, err);
     if (result != QNNRT_OK) return result;
     if (backend->backend == NULL) return qnnrt__backend_lost(backend->path, err);
     qnnrt__hooks_lock(&backend->hooks);
-    mark = qnnrt__log_mark(backend->log_slot);
-    if (desc != NULL)
-        result = qnnrt_device__vote_set(backend, desc, report != NULL ? report : &own,
-                                        report == NULL, err);
-    else code = qnnrt__power_release(&backend->power, &backend->hooks);
+    if (desc != NULL) {
+        result = qnnrt__vote_set(backend, desc, report, err);
+    } else {
+        const uint32_t mark = qnnrt__log_mark(backend->log_slot);
+        const qnnrt__abi_code code = qnnrt__power_release(&backend->power, &backend->hooks);
+        if (code != 0) {
+            qnnrt__fail(err, QNNRT_E_BACKEND, "could not take back the power vote");
+            result = qnnrt__backend_explain(backend, err, "destroyPowerConfigId", code, mark);
+        }
+    }
     qnnrt__hooks_unlock(&backend->hooks);
-    if (code == 0) return result;
-    qnnrt__fail(err, QNNRT_E_BACKEND, "could not take back the power vote");
-    return qnnrt__backend_explain(backend, err, "destroyPowerConfigId", code, mark);
+    return result;
 }
 
-QNNRT_DEVICE_API const char *qnnrt_power_preset_name(qnnrt_power_preset preset)
+QNNRT_API const char *qnnrt_power_preset_name(qnnrt_power_preset preset)
 {
     static const char *const names[] = {
         NULL, "burst", "sustained_high_performance", "high_performance", "balanced",
@@ -759,32 +688,27 @@ QNNRT_DEVICE_API const char *qnnrt_power_preset_name(qnnrt_power_preset preset)
 /* =====================================================================================
    TENSORS                                                                       >>weight
    New data for tensors that were compiled as updateable (LoRA).
-   Needs: >>mem (hooks) >>err >>log >>abi >>table >>backend >>context (its struct) >>model >>run
+   Needs: >>mem (hooks) >>err >>log >>abi >>table >>backend (its struct) >>model >>run
    Knows nothing of: adapters
    ===================================================================================== */
 
-/* Find a tensor by its name. Return NULL if the graph does not have it in this list. */
-static const qnnrt_tensor_info *qnnrt_device__update_find(const qnnrt_graph_info *graph,
-                                                          qnnrt__table_kind kind, const char *name)
+/* Find an updateable tensor of a graph by its name. */
+static qnnrt_result qnnrt__update_find(const qnnrt_graph_info *graph, const char *name,
+                                       const qnnrt_tensor_info **out, qnnrt_error *err)
 {
-    size_t count, i;
-    const qnnrt_tensor_info *tensors = qnnrt__table_get(graph, kind, &count);
-    for (i = 0; i < count; ++i)
-        if (strcmp(tensors[i].name, name) == 0) return &tensors[i];
-    return NULL;
-}
-
-/* Fail, because the graph has no updateable tensor of this name. */
-static qnnrt_result qnnrt_device__update_none(const qnnrt_graph_info *graph, const char *file,
-                                              const char *name, qnnrt_error *err)
-{
-    const int input = qnnrt_device__update_find(graph, QNNRT__TABLE_INPUTS, name) != NULL;
-    size_t i;
-    if (input || qnnrt_device__update_find(graph, QNNRT__TABLE_OUTPUTS, name) != NULL)
-        return qnnrt__fail(err, QNNRT_E_ARG, "%s, graph \"%.160s\": \"%.160s\" is an %s and not"
-                           " updateable", file, graph->name, name, input ? "input" : "output");
-    qnnrt__fail(err, QNNRT_E_NOT_FOUND, "%s, graph \"%.160s\": the metadata lists no updateable"
-                " tensor \"%.160s\"", file, graph->name, name);
+    static const struct { qnnrt__table_kind kind; const char *name; } lists[3] = {
+        { QNNRT__TABLE_UPDATEABLES, NULL }, { QNNRT__TABLE_INPUTS, "an input" },
+        { QNNRT__TABLE_OUTPUTS, "an output" }
+    };
+    size_t count, i, k;
+    for (k = 0; k < 3; ++k) {
+        *out = qnnrt__table_get(graph, lists[k].kind, &count);
+        for (i = 0; i < count && strcmp((*out)->name, name) != 0; ++i) ++*out;
+        if (i == count) continue;
+        return k == 0 ? QNNRT_OK : qnnrt__fail(err, QNNRT_E_ARG, "\"%.160s\" is %s and not"
+                                               " updateable", name, lists[k].name);
+    }
+    qnnrt__fail(err, QNNRT_E_NOT_FOUND, "the metadata lists no updateable tensor \"%.160s\"", name);
     for (i = 0; i < graph->updateable_count && i < 8; ++i)
         qnnrt_error_add(err, "%s \"%.80s\"", i == 0 ? "; it lists" : ",",
                         graph->updateables[i].name);
@@ -794,43 +718,68 @@ static qnnrt_result qnnrt_device__update_none(const qnnrt_graph_info *graph, con
 }
 
 /* Check that the tensor can take this data here. */
-static qnnrt_result qnnrt_device__update_check(const qnnrt *model, const qnnrt__context *context,
-                                               const char *graph, const qnnrt_tensor_info *tensor,
+static qnnrt_result qnnrt__update_check(const qnnrt *model, const qnnrt_tensor_info *tensor,
                                                uint64_t bytes, qnnrt_error *err)
 {
-    const qnnrt_backend *b = context->info->backend;
-    const char *file = context->info->file, *why = NULL;
+    const qnnrt_backend *b = model->info.backend;
+    const char *why = NULL;
     if (tensor->vendor_type != QNNRT__ABI_UPDATEABLE_STATIC)
         why = " has no data of its own: only its encoding is updateable";
     else if (tensor->bytes == 0 || tensor->bytes > UINT32_MAX)
         why = " has a dtype or size that this version cannot hold in memory";
     else if (tensor->bytes != bytes)
-        return qnnrt__fail(err, QNNRT_E_MISMATCH, "%s, graph \"%.160s\": \"%.160s\" needs %llu"
-                           " bytes, the data has %llu", file, graph, tensor->name,
-                           (unsigned long long)tensor->bytes, (unsigned long long)bytes);
+        return qnnrt__fail(err, QNNRT_E_MISMATCH, "\"%.160s\" needs %llu bytes, the data has %llu",
+                           tensor->name, (unsigned long long)tensor->bytes,
+                           (unsigned long long)bytes);
     else if (model->take != NULL) why = ": its context comes and goes, see qnnrt_model_swap()";
     else if (b->info.id == QNNRT__ABI_BACKEND_HTP)
         why = ": HTP accepts new data for a tensor and does not use it (on x86-64; unproven on a"
               " device)";
     else if (b->calls->tensor_update == NULL) why = ": the backend has no updates";
     if (why == NULL) return QNNRT_OK;
-    return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s, graph \"%.160s\": cannot"
-                                        " update \"%.160s\"%s", file, graph, tensor->name, why),
+    return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "cannot update \"%.160s\"%s",
+                                        tensor->name, why),
                        "Compile a context binary for each set of weights.");
 }
 
-QNNRT_DEVICE_API qnnrt_result qnnrt_update(qnnrt *model, size_t context, const char *graph,
+/* Replace the data of a tensor. */
+static qnnrt_result qnnrt__update(qnnrt *model, size_t context,
+                                         const qnnrt_graph_info *graph, const char *name,
+                                         const void *data, size_t bytes, qnnrt_error *err)
+{
+    const qnnrt_tensor_info *tensor;
+    qnnrt_backend *b = model->info.backend;
+    qnnrt__abi_tensor change;
+    const qnnrt__abi_tensor *list[1];
+    qnnrt__abi_code code;
+    qnnrt_result result = qnnrt__update_find(graph, name, &tensor, err);
+    if (result == QNNRT_OK) result = qnnrt__update_check(model, tensor, bytes, err);
+    if (result != QNNRT_OK) return result;
+    if (model->infos[context].handle == NULL)
+        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "its context is not loaded"),
+                           "Call qnnrt_context_load() first, or qnnrt_model_recover() after a"
+                           " restart of the DSP.");
+    memset(&change, 0, sizeof(change));
+    qnnrt__run_tensor(tensor, &change);
+    change.body.buffer.data = data;
+    list[0] = &change;
+    qnnrt__hooks_lock(&b->hooks);
+    b->mark = qnnrt__log_mark(b->log_slot);
+    code = b->calls->tensor_update(qnnrt__model_handle(model, context, graph), list, 1);
+    if (code != 0) {
+        qnnrt__fail(err, QNNRT_E_BACKEND, "the update of \"%.160s\" was refused", name);
+        result = qnnrt__backend_explain(b, err, "tensorUpdateGraphTensors", code, b->mark);
+    }
+    qnnrt__hooks_unlock(&b->hooks);
+    return result;
+}
+
+QNNRT_API qnnrt_result qnnrt_update(qnnrt *model, size_t context, const char *graph,
                                            const char *tensor, const void *data, size_t bytes,
                                            qnnrt_error *err)
 {
+    const qnnrt_context_info *info;
     const qnnrt_graph_info *of;
-    const qnnrt__context *place;
-    const qnnrt_tensor_info *info;
-    const qnnrt__abi_tensor *list[1];
-    const char *file;
-    qnnrt_backend *b;
-    qnnrt__abi_tensor change;
-    qnnrt__abi_code code;
     qnnrt_result result;
     qnnrt_error_clear(err);
     if (model == NULL || graph == NULL || tensor == NULL || data == NULL)
@@ -838,48 +787,27 @@ QNNRT_DEVICE_API qnnrt_result qnnrt_update(qnnrt *model, size_t context, const c
     if (context >= model->info.context_count)
         return qnnrt__fail(err, QNNRT_E_ARG, "context %llu does not exist, the model has %u",
                            (unsigned long long)context, (unsigned)model->info.context_count);
-    file = model->infos[context].file;
-    b = model->info.backend;
-    place = &model->contexts[context];
-    if (b == NULL)
+    info = &model->infos[context];
+    if (model->info.backend == NULL)
         return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "%s was opened with desc.inspect,"
-                                            " for reading only", file),
+                                            " for reading only", info->file),
                            "Open it without desc.inspect.");
-    if (model->infos[context].failure != NULL)
-        return qnnrt__fail(err, QNNRT_E_STATE, "%s did not load", file);
+    if (info->failure != NULL)
+        return qnnrt__fail(err, QNNRT_E_STATE, "%s did not load", info->file);
     of = qnnrt__model_graph(model, context, graph);
     if (of == NULL)
-        return qnnrt__fail(err, QNNRT_E_NOT_FOUND, "%s has no graph \"%.160s\"", file, graph);
-    info = qnnrt_device__update_find(of, QNNRT__TABLE_UPDATEABLES, tensor);
-    if (info == NULL) return qnnrt_device__update_none(of, file, tensor, err);
-    result = qnnrt_device__update_check(model, place, graph, info, bytes, err);
-    if (result != QNNRT_OK) return result;
-    if (place->info->handle == NULL)
-        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "%s is not loaded", file),
-                           "Call qnnrt_context_load() first, or qnnrt_model_recover() after a"
-                           " restart of the DSP.");
-    memset(&change, 0, sizeof(change));
-    qnnrt__run_tensor(info, &change);
-    change.body.buffer.data = data;
-    list[0] = &change;
-    qnnrt__hooks_lock(&b->hooks);
-    b->mark = qnnrt__log_mark(b->log_slot);
-    code = b->calls->tensor_update(place->graphs[of - place->info->graphs], list, 1);
-    if (code != 0) {
-        qnnrt__fail(err, QNNRT_E_BACKEND, "%s, graph \"%.160s\": the update of \"%.160s\" was"
-                    " refused", file, graph, tensor);
-        result = qnnrt__backend_explain(b, err, "tensorUpdateGraphTensors", code, b->mark);
-    }
-    qnnrt__hooks_unlock(&b->hooks);
-    return result;
+        return qnnrt__fail(err, QNNRT_E_NOT_FOUND, "%s has no graph \"%.160s\"", info->file, graph);
+    result = qnnrt__update(model, context, of, tensor, data, bytes, err);
+    if (result == QNNRT_OK) return result;
+    return qnnrt_error_about(err, result, "%s, graph \"%.160s\": ", info->file, graph);
 }
 
 /* =====================================================================================
    GROUP                                                                           >>group
    Spill-fill memory that the contexts of a model share: a hook of their creation, which names
    the context that began the group. That one states the most that any of them needs.
-   Needs: >>os >>mem >>err >>log >>abi >>htp >>backend (its struct) >>friends >>context (its struct)
-          >>model >>resident >>open
+   Needs: >>os >>mem >>err >>log >>abi >>htp >>backend (its struct) >>friends >>model >>resident
+          >>open
    Knows nothing of: pipelines, steps, memory of tensors
    ===================================================================================== */
 
@@ -888,7 +816,7 @@ typedef struct qnnrt__group {
     qnnrt                *model;
     uint64_t              bytes;            /* 0: it does not share */
     size_t                leader;           /* the context that began the group, or has to */
-    int                   refused;          /* the library did not create the last one */
+    int                   refused;          /* the library did not create the last one in it */
     const void           *list[2];
     qnnrt__abi_config     config;
     qnnrt__abi_htp_config custom;
@@ -902,7 +830,7 @@ static qnnrt_result qnnrt__group_before(qnnrt_context_hook *hook, qnnrt__creatio
     (void)err;
     if (group->bytes == 0 || qnnrt__htp_spill_fill(&group->model->infos[creation->context]) == 0)
         return QNNRT_OK;
-    first = group->model->contexts[group->leader].info->handle;
+    first = group->model->infos[group->leader].handle;
     if (first == NULL) group->leader = creation->context;
     if (creation->context < group->leader) return QNNRT_OK;     /* which is freed before it */
     memset(&group->custom, 0, sizeof(group->custom));
@@ -920,7 +848,7 @@ static qnnrt_result qnnrt__group_after(qnnrt_context_hook *hook, const qnnrt__cr
 {
     qnnrt__group *group = (qnnrt__group *)hook;
     (void)err;
-    group->refused = creation->configs == group->list && !creation->created;
+    group->refused = creation->configs != NULL && !creation->created;
     return QNNRT_OK;
 }
 
@@ -938,14 +866,13 @@ static qnnrt__group *qnnrt__group_of(const qnnrt *model)
 static qnnrt_result qnnrt__group_again(qnnrt *model, size_t at, qnnrt_error *err)
 {
     qnnrt__group *group = qnnrt__group_of(model);
-    qnnrt_backend *b = model->infos[at].backend;
+    qnnrt_backend *b = model->info.backend;
     const uint32_t restarts = qnnrt__os_load(&b->restarts);
     qnnrt_error own;
     qnnrt_result result;
     if (err == NULL) err = &own;
-    if (group != NULL) group->refused = 0;
     result = qnnrt__resident_again(model, at, err);
-    if (result == QNNRT_OK || group == NULL || !group->refused ||
+    if (result != QNNRT_E_BACKEND || group == NULL || !group->refused ||
         qnnrt__os_load(&b->restarts) != restarts) return result;
     qnnrt__log(&b->hooks, QNNRT_LOG_INFO, "context", err->vendor_code, "%s does not share"
                " spill-fill memory (0x%x): each context has its own", b->path,
@@ -975,30 +902,17 @@ static qnnrt_result qnnrt__group_create(qnnrt *model, qnnrt_error *err)
     return QNNRT_OK;
 }
 
-/* Check that the caller loads the contexts of a model; taken: or qnnrt_model_swap() does. */
-static qnnrt_result qnnrt__group_caller(const qnnrt *model, int taken, const char *call,
-                                        qnnrt_error *err)
+QNNRT_API qnnrt_result qnnrt_model_load_shared(qnnrt *model, qnnrt_error *err)
 {
-    qnnrt_error_clear(err);
-    if (model == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "%s: model is NULL", call);
-    if (model->residency == QNNRT_RESIDENT_CALLER && model->info.backend != NULL &&
-        (taken || model->take == NULL)) return QNNRT_OK;
-    return qnnrt__fail(err, QNNRT_E_ARG, "%s: the model was not opened to run with desc.residency"
-                       " QNNRT_RESIDENT_CALLER", call);
-}
-
-QNNRT_DEVICE_API qnnrt_result qnnrt_model_load_shared(qnnrt *model, qnnrt_error *err)
-{
-    qnnrt_result result = qnnrt__group_caller(model, 0, "qnnrt_model_load_shared", err);
+    qnnrt_result result = qnnrt__resident_caller(model, 0, "qnnrt_model_load_shared", err);
     size_t at;
     if (result != QNNRT_OK) return result;
     if (qnnrt__group_of(model) == NULL) result = qnnrt__group_create(model, err);
     for (at = 0; at < model->info.context_count && result == QNNRT_OK; ++at) {
-        const qnnrt__context *context = &model->contexts[at];
-        if (context->info->failure != NULL || context->info->handle != NULL) continue;
-        qnnrt__hooks_lock(&context->info->backend->hooks);
+        if (model->infos[at].failure != NULL || model->infos[at].handle != NULL) continue;
+        qnnrt__hooks_lock(&model->arena.hooks);
         result = qnnrt__group_again(model, at, err);
-        qnnrt__hooks_unlock(&context->info->backend->hooks);
+        qnnrt__hooks_unlock(&model->arena.hooks);
         if (result == QNNRT_E_BACKEND) qnnrt__open_explain(model, at, err);
     }
     if (result == QNNRT_OK) model->residency = QNNRT_RESIDENT_ALL;
@@ -1023,16 +937,14 @@ typedef struct qnnrt__swap {                /* of a model */
    needed last; the others go first, the least recently used before the rest. */
 static size_t qnnrt__swap_victim(const qnnrt *model, const qnnrt__swap *swap, uint64_t since)
 {
-    size_t i, victim = model->info.context_count;
+    size_t i, best = model->info.context_count;
     for (i = 0; i < model->info.context_count; ++i) {
-        const size_t best = victim < model->info.context_count ? victim : i;
-        const int recent = swap->used[i] > since, best_recent = swap->used[best] > since;
+        const uint64_t used = swap->used[i], other = best > i ? 0 : swap->used[best];
+        const int recent = used > since, other_recent = other > since;
         if (model->infos[i].handle == NULL) continue;
-        if (best == i || recent < best_recent ||
-            (recent == best_recent && (swap->used[i] > swap->used[best]) == recent))
-            victim = i;
+        if (best > i || (recent == other_recent ? (used > other) == recent : !recent)) best = i;
     }
-    return victim;
+    return best;
 }
 
 /* Return 1 if a context can be created within the limit. */
@@ -1057,20 +969,21 @@ static qnnrt_result qnnrt__swap_take(qnnrt *model, size_t at, uint64_t since, qn
     return result;
 }
 
-QNNRT_DEVICE_API qnnrt_result qnnrt_model_swap(qnnrt *model, uint64_t bytes, qnnrt_error *err)
+QNNRT_API qnnrt_result qnnrt_model_swap(qnnrt *model, uint64_t bytes, qnnrt_error *err)
 {
-    const qnnrt_result result = qnnrt__group_caller(model, 1, "qnnrt_model_swap", err);
+    const qnnrt_result result = qnnrt__resident_caller(model, 1, "qnnrt_model_swap", err);
     qnnrt__swap *swap;
     size_t i;
     if (result != QNNRT_OK) return result;
-    for (i = 0; i < model->info.context_count && bytes > 0; ++i)
-        if (model->infos[i].device_bytes > bytes)
-            return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_LIMIT, "%s alone needs %llu bytes on"
-                                                " the device, more than the budget (%llu)",
-                                                model->infos[i].file,
-                                                (unsigned long long)model->infos[i].device_bytes,
-                                                (unsigned long long)bytes),
-                               "Raise the budget, or split the model into more shards.");
+    for (i = 0; i < model->info.context_count && bytes > 0; ++i) {
+        const qnnrt_context_info *info = &model->infos[i];
+        if (info->device_bytes <= bytes) continue;
+        qnnrt__fail(err, QNNRT_E_LIMIT, "%s alone needs %llu bytes on the device, more than the"
+                    " budget (%llu)", info->file, (unsigned long long)info->device_bytes,
+                    (unsigned long long)bytes);
+        return qnnrt__hint(err, QNNRT_E_LIMIT,
+                           "Raise the budget, or split the model into more shards.");
+    }
     swap = (qnnrt__swap *)model->taker;
     if (swap == NULL)
         swap = (qnnrt__swap *)qnnrt__arena_alloc(
@@ -1090,65 +1003,10 @@ QNNRT_DEVICE_API qnnrt_result qnnrt_model_swap(qnnrt *model, uint64_t bytes, qnn
    Knows nothing of: pipelines, steps, memory of tensors
    ===================================================================================== */
 
-/* Replace device and backend after the DSP restarted: free what is dead, create it again, and
-   register its op packages. The log stays, because it is no part of the DSP. Callers hold the lock,
-   and have freed what was made on them. */
-static qnnrt_result qnnrt_device__recover_backend(qnnrt_backend *b, qnnrt_error *err)
-{
-    const qnnrt__backend_hook *hook;
-    qnnrt_result result;
-    qnnrt__backend_end(b, 0, "freed after a restart of the DSP");
-    b->renewed = 1;
-    b->mark = qnnrt__log_mark(b->log_slot);
-    result = qnnrt__backend_create(b, b->soc_model, err);
-    for (hook = b->kept; hook != NULL && result == QNNRT_OK; hook = hook->next)
-        result = qnnrt_device__package_register(hook, err);
-    if (result == QNNRT_OK) qnnrt__power_set(&b->power, b->provider, b->preset, &b->hooks);
-    else qnnrt__backend_end(b, 0, "freed after a recovery that failed");
-    return result;
-}
-
-/* Check that a context can be created again. */
-static qnnrt_result qnnrt_device__recover_check(qnnrt *model, size_t at, qnnrt_error *err)
-{
-    qnnrt__context *context = &model->contexts[at];
-    qnnrt_result result;
-    if (model->made != NULL)
-        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "a model on this backend was"
-                                            " built here (\"%.200s\"): it has no file to load"
-                                            " again", context->info->file),
-                           "Close it, or save it and open the file.");
-    if (context->info->failure != NULL) return QNNRT_OK;
-    if (context->from.data != NULL && model->residency == QNNRT_RESIDENT_ALL)
-        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "%s was loaded from memory that"
-                                            " was the model's during qnnrt_open() only",
-                                            context->info->file),
-                           "Close the model and open it again, or keep the memory and set"
-                           " desc.residency.");
-    result = qnnrt__context_load(context, &model->ways, err);
-    qnnrt__context_release_file(context, &model->arena.hooks);
-    return result;
-}
-
-/* Free a context, whatever the vendor answers. Those that come and go are created by the steps that
-   need them, the others by qnnrt_device__recover_again(). */
-static qnnrt_result qnnrt_device__recover_lose(qnnrt *model, size_t at, qnnrt_error *err)
-{
-    (void)err;
-    if (model->infos[at].handle != NULL && model->take == NULL) model->contexts[at].lost = 1;
-    qnnrt__resident_free(model, at);
-    return QNNRT_OK;
-}
-
-static qnnrt_result qnnrt_device__recover_again(qnnrt *model, size_t at, qnnrt_error *err)
-{
-    return model->contexts[at].lost ? qnnrt__group_again(model, at, err) : QNNRT_OK;
-}
-
 /* Do this to each context of a backend until it fails; back: the last context of a model first. */
-static qnnrt_result qnnrt_device__recover_each(qnnrt_backend *b, int back,
-                                               qnnrt_result (*act)(qnnrt *, size_t, qnnrt_error *),
-                                               qnnrt_error *err)
+static qnnrt_result qnnrt__recover_each(qnnrt_backend *b, int back,
+                                        qnnrt_result (*act)(qnnrt *, size_t, qnnrt_error *),
+                                        qnnrt_error *err)
 {
     qnnrt_result result = QNNRT_OK;
     const qnnrt__backend_hook *hook;
@@ -1161,30 +1019,69 @@ static qnnrt_result qnnrt_device__recover_each(qnnrt_backend *b, int back,
     return result;
 }
 
-/* Create again what the DSP lost of a backend. Nothing else uses it meanwhile. */
-static qnnrt_result qnnrt_device__recover(qnnrt_backend *b, qnnrt_error *err)
+/* Check that a context can be created again. */
+static qnnrt_result qnnrt__recover_check(qnnrt *model, size_t at, qnnrt_error *err)
 {
-    qnnrt__backend_hook *run;
+    qnnrt__context *context = &model->contexts[at];
+    const char *file = context->info->file;
     qnnrt_result result;
-    /* No lock of the list: an alert calls the library and hooks. Nothing else uses the backend. */
-    qnnrt__os_lock(&b->lists_lock);
-    run = b->runs;
-    qnnrt__os_unlock(&b->lists_lock);
-    for (; run != NULL; run = run->next) run->call(run->of);
-    qnnrt__hooks_lock(&b->hooks);
-    qnnrt_device__recover_each(b, 1, qnnrt_device__recover_lose, err);
-    result = qnnrt_device__recover_backend(b, err);
-    if (result == QNNRT_OK)
-        result = qnnrt_device__recover_each(b, 0, qnnrt_device__recover_again, err);
-    if (result == QNNRT_OK) b->restarts = 0;
-    qnnrt__hooks_unlock(&b->hooks);
-    qnnrt__log(&b->hooks, result == QNNRT_OK ? QNNRT_LOG_WARN : QNNRT_LOG_ERROR, "resident", 0,
-               "after a restart of the DSP, %s was %s", b->path,
-               result == QNNRT_OK ? "recovered" : "not recovered");
+    if (model->made != NULL) {
+        qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "a model on this backend was built here"
+                    " (\"%.200s\"): it has no file to load again", file);
+        return qnnrt__hint(err, QNNRT_E_UNSUPPORTED, "Close it, or save it and open the file.");
+    }
+    if (context->info->failure != NULL) return QNNRT_OK;
+    if (context->from.data != NULL && model->residency == QNNRT_RESIDENT_ALL) {
+        qnnrt__fail(err, QNNRT_E_STATE, "%s was loaded from memory that was the model's during"
+                    " qnnrt_open() only", file);
+        return qnnrt__hint(err, QNNRT_E_STATE, "Close the model and open it again, or keep the"
+                           " memory and set desc.residency.");
+    }
+    result = qnnrt__context_load(context, &model->ways, err);
+    qnnrt__context_release_file(context, &model->arena.hooks);
     return result;
 }
 
-QNNRT_DEVICE_API qnnrt_result qnnrt_model_recover(qnnrt *model, qnnrt_error *err)
+/* Free a context, whatever the vendor answers. Those that come and go are created by the steps that
+   need them, the others by qnnrt__recover_again(). */
+static qnnrt_result qnnrt__recover_lose(qnnrt *model, size_t at, qnnrt_error *err)
+{
+    (void)err;
+    if (model->infos[at].handle != NULL && model->take == NULL) model->contexts[at].lost = 1;
+    qnnrt__resident_free(model, at);
+    return QNNRT_OK;
+}
+
+static qnnrt_result qnnrt__recover_again(qnnrt *model, size_t at, qnnrt_error *err)
+{
+    return model->contexts[at].lost ? qnnrt__group_again(model, at, err) : QNNRT_OK;
+}
+
+/* Create again what the DSP lost of a backend: free what is dead, contexts first; create device and
+   backend, register op packages, create the contexts. The log stays, because it is no part of the
+   DSP. Callers hold the lock. */
+static qnnrt_result qnnrt__recover(qnnrt_backend *b, qnnrt_error *err)
+{
+    const qnnrt__backend_hook *hook;
+    qnnrt_result result;
+    qnnrt__recover_each(b, 1, qnnrt__recover_lose, err);
+    qnnrt__backend_end(b, 0, "freed after a restart of the DSP");
+    b->renewed = 1;
+    b->mark = qnnrt__log_mark(b->log_slot);
+    result = qnnrt__backend_create(b, b->soc_model, err);
+    for (hook = b->kept; hook != NULL && result == QNNRT_OK; hook = hook->next)
+        result = qnnrt__package_register(hook, err);
+    if (result == QNNRT_OK) {
+        qnnrt__power_set(&b->power, b->provider, b->preset, &b->hooks);
+        result = qnnrt__recover_each(b, 0, qnnrt__recover_again, err);
+    } else {
+        qnnrt__backend_end(b, 0, "freed after a recovery that failed");
+    }
+    if (result == QNNRT_OK) b->restarts = 0;
+    return result;
+}
+
+QNNRT_API qnnrt_result qnnrt_model_recover(qnnrt *model, qnnrt_error *err)
 {
     const qnnrt__backend_hook *of;
     uint32_t builders;
@@ -1198,12 +1095,19 @@ QNNRT_DEVICE_API qnnrt_result qnnrt_model_recover(qnnrt *model, qnnrt_error *err
                            " desc.inspect and has no backend");
     builders = qnnrt__os_load(&b->users);
     for (of = b->models; of != NULL; of = of->next) --builders;
-    result = qnnrt_device__recover_each(b, 0, qnnrt_device__recover_check, err);
-    if (result == QNNRT_OK && builders > 0)
-        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_BUSY, "%u builders use %s",
-                                            (unsigned)builders, b->path),
-                           "Finish or destroy them first.");
-    if (result == QNNRT_OK) result = qnnrt_device__recover(b, err);
+    result = qnnrt__recover_each(b, 0, qnnrt__recover_check, err);
+    if (result == QNNRT_OK && builders > 0) {
+        qnnrt__fail(err, QNNRT_E_BUSY, "%u builders use %s", (unsigned)builders, b->path);
+        return qnnrt__hint(err, QNNRT_E_BUSY, "Finish or destroy them first.");
+    }
+    if (result != QNNRT_OK) return qnnrt__hint_general(err, result);
+    for (of = b->runs; of != NULL; of = of->next) of->call(of->of);
+    qnnrt__hooks_lock(&b->hooks);
+    result = qnnrt__recover(b, err);
+    qnnrt__hooks_unlock(&b->hooks);
+    qnnrt__log(&b->hooks, result == QNNRT_OK ? QNNRT_LOG_WARN : QNNRT_LOG_ERROR, "resident", 0,
+               "after a restart of the DSP, %s was %s", b->path,
+               result == QNNRT_OK ? "recovered" : "not recovered");
     return qnnrt__hint_general(err, result);
 }
 
@@ -1212,7 +1116,7 @@ QNNRT_DEVICE_API qnnrt_result qnnrt_model_recover(qnnrt *model, qnnrt_error *err
    What may change between two executes of a run: the dims of dynamic tensors, and which
    optional tensors take part: a hook of the run, which gives each step its tensors.
    Needs: >>mem >>err >>dtype >>abi >>table >>compare >>backend (its struct) >>friends >>wiring
-          >>slot >>binding >>run >>access >>exec
+          >>binding >>run >>access >>exec
    Knows nothing of: memory
    ===================================================================================== */
 
@@ -1227,11 +1131,11 @@ typedef struct qnnrt__flex_slot {
 } qnnrt__flex_slot;
 
 typedef struct qnnrt__flex_step {
-    qnnrt__step        all;             /* with all tensors */
+    qnnrt__abi_tensor *all[2];          /* [output] all its tensors */
     qnnrt__abi_tensor *rooms[2];        /* [output] for those that take part; NULL: all always do */
-    uint32_t           generation;      /* of its graph when it was executed */
-    int                warm;            /* 1: it was executed, first of all with the bound */
-    int                cpu;             /* 1: on libQnnCpu.so, see qnnrt__flex_cpu() */
+    uint32_t           warm;            /* generation of the graph that was executed, with the bound
+                                           first; 0: none */
+    int                cpu;             /* 1: on libQnnCpu.so, see qnnrt__flex_before() */
 } qnnrt__flex_step;
 
 typedef struct qnnrt__flex {
@@ -1272,110 +1176,96 @@ static int qnnrt__flex_fits(const qnnrt_tensor_info *tensor, const uint32_t *dim
     return 1;
 }
 
-/* libQnnCpu.so (2.47) takes the dims of outputs from the call. ElementWiseAdd writes beyond its
-   memory when the inputs are smaller than these. So every dynamic output needs its dims as soon as
-   a dynamic input is smaller than its bound. *below receives such an input, NULL: none. */
-static qnnrt_result qnnrt__flex_cpu(const qnnrt__flex *flex, uint32_t step,
-                                    const qnnrt_slot **below)
+/* Return the tensors of one side of a step. */
+static const qnnrt__end *qnnrt__flex_ends(const qnnrt__flex *flex, size_t step, int output,
+                                          size_t *count)
 {
-    const qnnrt_pipeline *p = flex->pipeline;
-    const qnnrt_graph_info *graph = p->steps[step].graph;
-    qnnrt_error *err = qnnrt__run_err(flex->run);
-    char where[512];
-    size_t i;
-    for (i = 0; i < graph->input_count; ++i) {
-        const size_t s = p->inputs[step][i].slot;
-        if (flex->slots[s].dims != NULL && !flex->run->slots[s].omitted &&
-            flex->slots[s].now.count < p->info.slots[s].tensor->count) *below = &p->info.slots[s];
-    }
-    for (i = 0; *below != NULL && i < graph->output_count; ++i) {
-        const size_t s = p->outputs[step][i].slot;
-        if (flex->slots[s].dims == NULL || flex->slots[s].set || flex->run->slots[s].omitted)
-            continue;
-        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE,
-                           "pipeline \"%.200s\": %s: input \"%.160s\" has fewer elements than its"
-                           " bound, and the dims of output \"%.160s\" are not set; the CPU library"
-                           " does not find them", p->info.name,
-                           qnnrt__wiring_where(p, step, where, sizeof(where)), (*below)->address,
-                           p->outputs[step][i].tensor->name),
-                           "Call qnnrt_set_dims() with the dims that this output will have.");
-    }
-    return QNNRT_OK;
+    const qnnrt_graph_info *graph = flex->pipeline->steps[step].graph;
+    *count = output ? graph->output_count : graph->input_count;
+    return (output ? flex->pipeline->outputs : flex->pipeline->inputs)[step];
 }
 
-/* Give one side of a step the dims that are set, or with `full` the bound, and those of its tensors
-   that take part. */
-static void qnnrt__flex_aim(const qnnrt__flex *flex, size_t step, int output, int full)
+/* Give a step the dims that are set, or with `full` the bound, and those of its tensors that take
+   part. Outputs get the dims that the step may write. */
+static void qnnrt__flex_aim(const qnnrt__flex *flex, size_t step, int full)
 {
-    const qnnrt__end *ends = (output ? flex->pipeline->outputs : flex->pipeline->inputs)[step];
     const qnnrt__flex_step *of = &flex->steps[step];
-    const uint32_t count = output ? of->all.output_count : of->all.input_count;
-    qnnrt__abi_tensor *all = output ? of->all.outputs : of->all.inputs, *room = of->rooms[output];
     qnnrt__step *to = &flex->run->steps[step];
-    uint32_t i, taken = 0;
+    int output;
+    for (output = 0; output < 2; ++output) {
+        qnnrt__abi_tensor *room = of->rooms[output];
+        size_t count, i;
+        const qnnrt__end *ends = qnnrt__flex_ends(flex, step, output, &count);
+        uint32_t taken = 0;
+        for (i = 0; i < count; ++i) {
+            qnnrt__flex_slot *slot = &flex->slots[ends[i].slot];
+            qnnrt__abi_tensor *tensor = &of->all[output][i];
+            const size_t bytes = slot->now.rank * sizeof(uint32_t);
+            if (slot->dims != NULL) {
+                if (output) memcpy(slot->dims, slot->asked, bytes);
+                if (full) memcpy(slot->bound, ends[i].tensor->dims, bytes);
+                qnnrt__flex_count(slot);
+                tensor->body.dims = full ? slot->bound : slot->dims;
+                tensor->body.buffer.bytes = (uint32_t)(full ? ends[i].tensor->bytes
+                                                            : slot->now.bytes);
+            }
+            if (room != NULL && !flex->run->slots[ends[i].slot].omitted) room[taken++] = *tensor;
+        }
+        if (room == NULL) continue;
+        *(output ? &to->outputs : &to->inputs) = room;
+        *(output ? &to->output_count : &to->input_count) = taken;
+    }
+}
+
+/* Find a dynamic tensor that takes part in a step: an input with fewer elements than its bound, or
+   an output whose dims are not set. Return its slot, or NULL. */
+static const qnnrt_slot *qnnrt__flex_varies(const qnnrt__flex *flex, size_t step, int output)
+{
+    size_t count, i;
+    const qnnrt__end *ends = qnnrt__flex_ends(flex, step, output, &count);
     for (i = 0; i < count; ++i) {
         const qnnrt__flex_slot *slot = &flex->slots[ends[i].slot];
-        const qnnrt_tensor_info *tensor = ends[i].tensor;
-        if (slot->dims != NULL) {
-            if (full) memcpy(slot->bound, tensor->dims, tensor->rank * sizeof(uint32_t));
-            all[i].body.dims = full ? slot->bound : slot->dims;
-            all[i].body.buffer.bytes = (uint32_t)(full ? tensor->bytes : slot->now.bytes);
-        }
-        if (room != NULL && !flex->run->slots[ends[i].slot].omitted) room[taken++] = all[i];
+        if (slot->dims != NULL && !flex->run->slots[ends[i].slot].omitted &&
+            (output ? !slot->set : slot->now.count < ends[i].tensor->count))
+            return &flex->pipeline->info.slots[ends[i].slot];
     }
-    if (room == NULL) return;
-    *(output ? &to->outputs : &to->inputs) = room;
-    *(output ? &to->output_count : &to->input_count) = taken;
+    return NULL;
 }
 
-/* Give the outputs of a step the dims that it may write, before it writes and after a failure. */
-static void qnnrt__flex_reset(const qnnrt__flex *flex, size_t step)
-{
-    const qnnrt__end *ends = flex->pipeline->outputs[step];
-    const size_t count = flex->pipeline->steps[step].graph->output_count;
-    size_t i;
-    for (i = 0; i < count; ++i) {
-        qnnrt__flex_slot *slot = &flex->slots[ends[i].slot];
-        if (slot->dims == NULL) continue;
-        memcpy(slot->dims, slot->asked, slot->now.rank * sizeof(uint32_t));
-        qnnrt__flex_count(slot);
-    }
-}
-
-/* Prepare a step for an execute; full: as in qnnrt__flex_aim(). */
-static void qnnrt__flex_begin(const qnnrt__flex *flex, size_t step, int full)
-{
-    qnnrt__flex_reset(flex, step);
-    qnnrt__flex_aim(flex, step, 0, full);
-    qnnrt__flex_aim(flex, step, 1, full);
-}
-
-/* Before a step: give it its dims. libQnnCpu.so (2.47) allocates memory for the dims of the first
-   execute of a graph, and writes beyond it when a later one has more: so the first execute has the
-   bound. */
+/* Before a step: give it its dims. libQnnCpu.so (2.47) takes the dims of outputs from the call, and
+   ElementWiseAdd writes beyond its memory when the inputs are smaller than these: so every dynamic
+   output needs its dims as soon as a dynamic input is smaller than its bound. And it allocates
+   memory for the dims of the first execute of a graph, and writes beyond it when a later one has
+   more: so the first execute has the bound. */
 static qnnrt_result qnnrt__flex_before(qnnrt__run_hook *hook, size_t step,
                                        qnnrt__abi_handle *profile)
 {
     qnnrt__flex *flex = (qnnrt__flex *)hook;
-    qnnrt__flex_step *of = &flex->steps[step];
-    const qnnrt__step *to = &flex->run->steps[step];
-    const qnnrt_slot *below = NULL;
+    qnnrt_run *run = flex->run;
+    const qnnrt__step *to = &run->steps[step];
+    const qnnrt_slot *below = NULL, *unset;
+    char where[512];
     (void)profile;
-    if (of->generation != flex->run->generations[step]) of->warm = 0;
-    of->generation = flex->run->generations[step];
-    flex->executes = of;
-    if (of->cpu) {
-        const qnnrt_result result = qnnrt__flex_cpu(flex, (uint32_t)step, &below);
-        if (result != QNNRT_OK) return result;
+    flex->executes = &flex->steps[step];
+    if (flex->executes->cpu) below = qnnrt__flex_varies(flex, step, 0);
+    unset = below != NULL ? qnnrt__flex_varies(flex, step, 1) : NULL;
+    if (unset != NULL) {
+        qnnrt__run_fail(run, QNNRT_E_STATE, NULL, "%s: input \"%.160s\" has fewer elements than its"
+                        " bound, and the dims of output \"%.160s\" are not set; the CPU library"
+                        " does not find them",
+                        qnnrt__wiring_where(flex->pipeline, (uint32_t)step, where, sizeof(where)),
+                        below->address, unset->address);
+        return qnnrt__hint(&run->error, QNNRT_E_STATE,
+                           "Call qnnrt_set_dims() with the dims that this output will have.");
     }
-    if (below != NULL && !of->warm) {
+    if (below != NULL && flex->executes->warm != run->generations[step]) {
         qnnrt__abi_code code;
-        qnnrt__flex_begin(flex, step, 1);
+        qnnrt__flex_aim(flex, step, 1);
         code = to->execute(to->graph, to->inputs, to->input_count, to->outputs, to->output_count,
                            NULL, NULL);
-        if (code != 0) return qnnrt__exec_failed(flex->run, to, code);
+        if (code != 0) return qnnrt__exec_failed(run, to, code);
     }
-    qnnrt__flex_begin(flex, step, 0);
+    qnnrt__flex_aim(flex, step, 0);
     return QNNRT_OK;
 }
 
@@ -1383,13 +1273,11 @@ static qnnrt_result qnnrt__flex_before(qnnrt__run_hook *hook, size_t step,
 static qnnrt_result qnnrt__flex_after(qnnrt__run_hook *hook, size_t step)
 {
     qnnrt__flex *flex = (qnnrt__flex *)hook;
-    const qnnrt_pipeline *p = flex->pipeline;
-    const size_t count = p->steps[step].graph->output_count;
+    size_t count, i;
+    const qnnrt__end *end = qnnrt__flex_ends(flex, step, 1, &count);
     char where[512], given[400], facts[400];
-    size_t i;
-    flex->steps[step].warm = 1;
-    for (i = 0; i < count; ++i) {
-        const qnnrt__end *end = &p->outputs[step][i];
+    flex->steps[step].warm = flex->run->generations[step];
+    for (i = 0; i < count; ++i, ++end) {
         qnnrt__flex_slot *slot = &flex->slots[end->slot];
         const uint64_t room = slot->now.bytes;
         if (slot->dims == NULL || flex->run->slots[end->slot].omitted) continue;
@@ -1397,14 +1285,12 @@ static qnnrt_result qnnrt__flex_after(qnnrt__run_hook *hook, size_t step)
             qnnrt__flex_count(slot);
             if (slot->now.bytes <= room) continue;
         }
-        return qnnrt__fail(qnnrt__run_err(flex->run), QNNRT_E_BACKEND,
-                           "pipeline \"%.200s\": %s: the library says that it wrote %s to output"
-                           " \"%.160s\", which is %s in memory of %llu bytes", p->info.name,
-                           qnnrt__wiring_where(p, (uint32_t)step, where, sizeof(where)),
-                           qnnrt__flex_text(slot->dims, slot->now.rank, given, sizeof(given)),
-                           end->tensor->name,
-                           qnnrt_tensor_text(end->tensor, facts, sizeof(facts)),
-                           (unsigned long long)room);
+        return qnnrt__run_fail(
+            flex->run, QNNRT_E_BACKEND, NULL, "%s: the library says that it wrote %s to output"
+            " \"%.160s\", which is %s in memory of %llu bytes",
+            qnnrt__wiring_where(flex->pipeline, (uint32_t)step, where, sizeof(where)),
+            qnnrt__flex_text(slot->dims, slot->now.rank, given, sizeof(given)), end->tensor->name,
+            qnnrt_tensor_text(end->tensor, facts, sizeof(facts)), (unsigned long long)room);
     }
     flex->executes = NULL;
     return QNNRT_OK;
@@ -1415,19 +1301,18 @@ static qnnrt_result qnnrt__flex_after(qnnrt__run_hook *hook, size_t step)
 static void qnnrt__flex_end(qnnrt__run_hook *hook, qnnrt_result result)
 {
     qnnrt__flex *flex = (qnnrt__flex *)hook;
-    qnnrt_error *err = &flex->run->error;
+    const qnnrt__flex_step *failed = flex->executes;
     int optional = 0;
     size_t i;
-    if (flex->executes == NULL) return;
-    qnnrt__flex_reset(flex, (size_t)(flex->executes - flex->steps));
-    for (i = 0; flex->executes->cpu && i < flex->pipeline->info.slot_count; ++i)
-        optional |= !flex->slots[i].required && !flex->run->slots[i].omitted;
-    if (result == QNNRT_E_BACKEND && optional) {
-        err->hint[0] = '\0';
-        qnnrt__hint(err, result,
-                    "Call qnnrt_omit() for the optional tensors: the CPU library takes none.");
-    }
     flex->executes = NULL;
+    if (failed == NULL) return;
+    qnnrt__flex_aim(flex, (size_t)(failed - flex->steps), 0);
+    for (i = 0; failed->cpu && i < flex->pipeline->info.slot_count; ++i)
+        optional |= !flex->slots[i].required && !flex->run->slots[i].omitted;
+    if (result != QNNRT_E_BACKEND || !optional) return;
+    flex->run->error.hint[0] = '\0';
+    qnnrt__hint(&flex->run->error, result,
+                "Call qnnrt_omit() for the optional tensors: the CPU library takes none.");
 }
 
 /* Give a dynamic slot dims of its own. Return 0: out of memory. */
@@ -1454,32 +1339,32 @@ static int qnnrt__flex_fill(qnnrt__flex *flex)
 {
     qnnrt_run *run = flex->run;
     const qnnrt_pipeline *p = run->pipeline;
-    size_t i;
+    size_t i, count;
     flex->slots = (qnnrt__flex_slot *)qnnrt__arena_alloc(&run->arena, p->info.slot_count,
                                                          sizeof(*flex->slots));
     flex->steps = (qnnrt__flex_step *)qnnrt__arena_alloc(&run->arena, p->info.step_count,
                                                          sizeof(*flex->steps));
     if (flex->slots == NULL || flex->steps == NULL) return 0;
     for (i = 0; i < p->info.step_count; ++i) {
-        flex->steps[i].all = run->steps[i];
+        flex->steps[i].all[0] = run->steps[i].inputs;
+        flex->steps[i].all[1] = run->steps[i].outputs;
         flex->steps[i].cpu = p->steps[i].backend != NULL &&
                              p->steps[i].backend->info.id == QNNRT__ABI_BACKEND_CPU;
     }
-    for (i = 0; i < p->info.slot_count; ++i)
+    for (i = 0; i < p->info.slot_count; ++i) {
         flex->slots[i].required = p->info.slots[i].role == QNNRT_ROLE_EDGE;
+        if (run->slots[i].now->dynamic_dims != NULL &&
+            !qnnrt__flex_dynamic(run, &run->slots[i], &flex->slots[i])) return 0;
+    }
     for (i = 0; i < p->end_count; ++i) {
         const qnnrt__end *end = &p->ends[i];
-        const qnnrt_graph_info *graph = p->steps[end->step].graph;
         qnnrt__abi_tensor **room = &flex->steps[end->step].rooms[end->output != 0];
         flex->slots[end->slot].required |= !end->tensor->optional;
         if (!end->tensor->optional || *room != NULL) continue;
-        *room = (qnnrt__abi_tensor *)qnnrt__arena_alloc(
-            &run->arena, end->output ? graph->output_count : graph->input_count, sizeof(**room));
+        qnnrt__flex_ends(flex, end->step, end->output != 0, &count);
+        *room = (qnnrt__abi_tensor *)qnnrt__arena_alloc(&run->arena, count, sizeof(**room));
         if (*room == NULL) return 0;
     }
-    for (i = 0; i < p->info.slot_count; ++i)
-        if (run->slots[i].now->dynamic_dims != NULL &&
-            !qnnrt__flex_dynamic(run, &run->slots[i], &flex->slots[i])) return 0;
     return 1;
 }
 
@@ -1496,13 +1381,14 @@ static qnnrt_result qnnrt__flex_of(qnnrt_run *run, qnnrt__flex **out)
            !p->ends[i].tensor->optional) ++i;
     if (hook != NULL || i == p->end_count) return QNNRT_OK;
     flex = (qnnrt__flex *)qnnrt__arena_alloc(&run->arena, 1, sizeof(*flex));
-    if (flex == NULL) return qnnrt__fail_memory(qnnrt__run_err(run), "dims that change");
-    flex->run = run;
-    flex->pipeline = p;
-    flex->hook.before = qnnrt__flex_before;
-    flex->hook.after = qnnrt__flex_after;
-    flex->hook.end = qnnrt__flex_end;
-    if (!qnnrt__flex_fill(flex))
+    if (flex != NULL) {
+        flex->run = run;
+        flex->pipeline = p;
+        flex->hook.before = qnnrt__flex_before;
+        flex->hook.after = qnnrt__flex_after;
+        flex->hook.end = qnnrt__flex_end;
+    }
+    if (flex == NULL || !qnnrt__flex_fill(flex))
         return qnnrt__fail_memory(qnnrt__run_err(run), "dims that change");
     run->rigid = NULL;
     qnnrt__exec_hook(run, &flex->hook);
@@ -1510,7 +1396,7 @@ static qnnrt_result qnnrt__flex_of(qnnrt_run *run, qnnrt__flex **out)
     return QNNRT_OK;
 }
 
-QNNRT_DEVICE_API qnnrt_result qnnrt_run_flex(qnnrt_run *run)
+QNNRT_API qnnrt_result qnnrt_run_flex(qnnrt_run *run)
 {
     qnnrt__flex *flex;
     return run != NULL ? qnnrt__flex_of(run, &flex) : QNNRT_E_ARG;
@@ -1530,24 +1416,24 @@ static qnnrt_result qnnrt__flex_find(qnnrt_run *run, const qnnrt_slot *slot,
     return result;
 }
 
-QNNRT_DEVICE_API qnnrt_result qnnrt_omit(qnnrt_run *run, const qnnrt_slot *slot)
+QNNRT_API qnnrt_result qnnrt_omit(qnnrt_run *run, const qnnrt_slot *slot)
 {
     qnnrt__binding *found = NULL;
     qnnrt__flex_slot *of = NULL;
     const qnnrt_result result = qnnrt__flex_find(run, slot, &found, &of);
     if (result != QNNRT_OK) return result;
-    if (of == NULL || of->required)
-        return qnnrt__hint(&run->error, qnnrt__fail(qnnrt__run_err(run), QNNRT_E_ARG,
-                           "pipeline \"%.200s\": %s \"%.200s\" is required%s",
-                           run->pipeline->info.name, qnnrt_role_name(slot->role), slot->address,
-                           slot->tensor->optional ? " by another step" : ""),
+    if (of == NULL || of->required) {
+        qnnrt__run_fail(run, QNNRT_E_ARG, slot, "is required%s",
+                        slot->tensor->optional ? " by another step" : "");
+        return qnnrt__hint(&run->error, QNNRT_E_ARG,
                            "Omit only inputs and outputs with qnnrt_tensor_info.optional.");
+    }
     qnnrt__run_omit(run, found, 1);
     return QNNRT_OK;
 }
 
-QNNRT_DEVICE_API qnnrt_result qnnrt_set_dims(qnnrt_run *run, const qnnrt_slot *slot,
-                                             const uint32_t *dims, uint32_t rank)
+QNNRT_API qnnrt_result qnnrt_set_dims(qnnrt_run *run, const qnnrt_slot *slot, const uint32_t *dims,
+                                      uint32_t rank)
 {
     const qnnrt_tensor_info *tensor;
     qnnrt__binding *found = NULL;
@@ -1557,14 +1443,14 @@ QNNRT_DEVICE_API qnnrt_result qnnrt_set_dims(qnnrt_run *run, const qnnrt_slot *s
     if (result != QNNRT_OK) return result;
     tensor = slot->tensor;
     if (of != NULL && of->dims == NULL) of = NULL;          /* its dims are fixed */
-    if (dims != NULL && (rank != tensor->rank || !qnnrt__flex_fits(tensor, dims)))
-        return qnnrt__hint(&run->error, qnnrt__fail(qnnrt__run_err(run), QNNRT_E_MISMATCH,
-                           "pipeline \"%.200s\": \"%.200s\" is %s, but the dims to set are %s",
-                           run->pipeline->info.name, slot->address,
-                           qnnrt_tensor_text(tensor, facts, sizeof(facts)),
-                           qnnrt__flex_text(dims, rank, given, sizeof(given))),
+    if (dims != NULL && (rank != tensor->rank || !qnnrt__flex_fits(tensor, dims))) {
+        qnnrt__run_fail(run, QNNRT_E_MISMATCH, slot, "is %s, but the dims to set are %s",
+                        qnnrt_tensor_text(tensor, facts, sizeof(facts)),
+                        qnnrt__flex_text(dims, rank, given, sizeof(given)));
+        return qnnrt__hint(&run->error, QNNRT_E_MISMATCH, "%s",
                            of != NULL ? "Change only the dims after \"<=\", to at least 1."
                                       : "Compile the graph with dynamic dims to change them.");
+    }
     if (of == NULL) return QNNRT_OK;
     memcpy(of->asked, dims != NULL ? dims : tensor->dims, tensor->rank * sizeof(uint32_t));
     memcpy(of->dims, of->asked, tensor->rank * sizeof(uint32_t));
@@ -1573,19 +1459,13 @@ QNNRT_DEVICE_API qnnrt_result qnnrt_set_dims(qnnrt_run *run, const qnnrt_slot *s
     return QNNRT_OK;
 }
 
-QNNRT_DEVICE_API const uint32_t *qnnrt_get_dims(qnnrt_run *run, const qnnrt_slot *slot,
-                                                uint32_t *rank)
+QNNRT_API const uint32_t *qnnrt_get_dims(qnnrt_run *run, const qnnrt_slot *slot, uint32_t *rank)
 {
-    const qnnrt__binding *found;
-    if (rank != NULL) *rank = 0;
-    if (run == NULL) return NULL;
-    found = qnnrt__run_find(run, slot);
-    if (found == NULL) {
-        qnnrt__run_fail_slot(run, slot);
-        return NULL;
-    }
-    if (rank != NULL) *rank = slot->tensor->rank;
-    return found->now->dims;
+    const qnnrt__binding *found = run != NULL ? qnnrt__run_find(run, slot) : NULL;
+    if (rank != NULL) *rank = found != NULL ? slot->tensor->rank : 0;
+    if (found != NULL) return found->now->dims;
+    if (run != NULL) qnnrt__run_fail_slot(run, slot);
+    return NULL;
 }
 
 #ifdef __cplusplus
@@ -1604,4 +1484,6 @@ QNNRT_DEVICE_API const uint32_t *qnnrt_get_dims(qnnrt_run *run, const qnnrt_slot
            qnnrt_model_load_shared(); budgets of contexts as qnnrt_model_swap().
            Added: qnnrt_run_flex(), for runs with dynamic dims that set none.
            First version; heaps of the kernel and anonymous files were in qnnrt.h, too.
+           API: qnnrt_device_shared() is qnnrt_device_memory("shared", &desc); QNNRT_DEVICE_API is
+           QNNRT_API.
    --------------------------------------------------------------------------------------------- */

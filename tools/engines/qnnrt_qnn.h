@@ -1643,8 +1643,8 @@ static qnnrt_result qnnrt_qnn__binding_prepare(qnnrt_qnn__binding *b, qnnrt_erro
     plan.buffer_count = p->buffer_count;
     plan.places = p->places;
     plan.place_count = p->place_count;
+    qnnrt_device_memory("shared", &mem);
     mem.kind = b->m->memory;
-    mem.provider = qnnrt_device_shared();
     result = qnnrt_plan_create(&plan, &b->plan, err);
     if (result == QNNRT_OK) result = qnnrt_mem_create(b->plan, &mem, &b->mem, err);
     if (result == QNNRT_OK) result = qnnrt_run_create(b->mem, 0, &b->run, err);

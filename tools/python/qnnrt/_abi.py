@@ -1356,7 +1356,6 @@ FUNCTIONS = {
     'qnnrt_device_heap': (qnnrt_mem_provider, [c_char_p]),
     'qnnrt_device_memfd': (qnnrt_mem_provider, []),
     'qnnrt_device_memory': (c_int, [c_char_p, POINTER(qnnrt_mem_desc)]),
-    'qnnrt_device_shared': (qnnrt_mem_provider, []),
     'qnnrt_dtype_name': (c_char_p, [c_int]),
     'qnnrt_encode_f32': (c_int, [POINTER(qnnrt_tensor_info), POINTER(c_float), c_void_p]),
     'qnnrt_engine_onnxruntime': (c_void_p, []),
