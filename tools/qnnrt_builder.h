@@ -533,7 +533,7 @@ static void qnnrt__validate_describe(qnnrt_error *err, const qnnrt__abi_op *op)
         const int tensor = param->type != 0;
         const uint32_t dtype = tensor ? param->u.tensor.body.dtype : param->u.scalar.dtype;
         qnnrt_error_add(err, i == 0 ? "\n  with " : ", ");
-        qnnrt_error_add(err, "%.60s (%s%s)", param->name, qnnrt__dtype_name((qnnrt_dtype)dtype),
+        qnnrt_error_add(err, "%.60s (%s%s)", param->name, qnnrt_dtype_name((qnnrt_dtype)dtype),
                         tensor ? " tensor" : "");
     }
 }
@@ -552,14 +552,14 @@ static qnnrt_result qnnrt__validate(qnnrt_backend *b, const qnnrt__abi_op *op, i
         code = b->calls->backend_validate_op(b->backend, *op);
         if (code == 0) return QNNRT_OK;
     }
-    qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "graph \"%.200s\": %s is not supported by %s", graph,
-                qnnrt__validate_what(op, what),
-                b->provider_name[0] != '\0' ? b->provider_name : b->path);
+    qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "graph \"%.200s\": %s is not supported by %s", graph,
+                    qnnrt__validate_what(op, what),
+                    b->provider_name[0] != '\0' ? b->provider_name : b->path);
     if (why != NULL)
         qnnrt_error_add(err, ": %s (the library was not called: this node would crash it)", why);
     qnnrt__validate_describe(err, op);
     if (why != NULL && b->info.id == QNNRT__ABI_BACKEND_HTP)
-        return qnnrt__hint(err, QNNRT_E_UNSUPPORTED, "Use FullyConnected or Conv2d.");
+        return qnnrt_error_hint(err, QNNRT_E_UNSUPPORTED, "Use FullyConnected or Conv2d.");
     if (why != NULL) return QNNRT_E_UNSUPPORTED;
     qnnrt_error_add(err, "\n  ");
     qnnrt__backend_explain(b, err, "backendValidateOpConfig", code, b->mark);
@@ -588,7 +588,7 @@ typedef struct qnnrt__container {
     const qnnrt__abi_calls  *calls;
     const char              *name;         /* of the only graph; NULL: names of the file */
     const void             **configs;      /* of its graphs; NULL: the library's own */
-    qnnrt__arena            *arena;
+    qnnrt_arena             *arena;
     qnnrt__container_graph  *first, **last;
     uint32_t                 made;
     int                      no_memory, several;
@@ -608,8 +608,8 @@ static qnnrt__abi_code qnnrt__container_graph_create(qnnrt__abi_handle context, 
     c->several |= c->name != NULL && c->made > 0;
     if (c->several) return QNNRT__ABI_NOT_SUPPORTED;
     if (c->name != NULL) name = c->name;
-    graph = (qnnrt__container_graph *)qnnrt__arena_alloc(c->arena, 1, sizeof(*graph));
-    if (graph != NULL) graph->name = qnnrt__arena_text(c->arena, name, strlen(name));
+    graph = (qnnrt__container_graph *)qnnrt_arena_get(c->arena, 1, sizeof(*graph));
+    if (graph != NULL) graph->name = qnnrt_arena_text(c->arena, name, strlen(name));
     c->no_memory |= graph == NULL || graph->name == NULL;
     if (c->no_memory) return QNNRT__ABI_NOT_SUPPORTED;
     code = c->calls->graph_create(c->context, name, c->configs != NULL ? c->configs : config, out);
@@ -674,13 +674,14 @@ static qnnrt_result qnnrt__container_compose(qnnrt__container *c, const qnnrt__s
     code = calls->dlc_open(NULL, path, &c->dlc);
     if (code != 0 || c->dlc == NULL) {
         c->dlc = NULL;
-        qnnrt__fail(err, QNNRT_E_FORMAT, "%s: %s cannot read this container", path, system->path);
+        qnnrt_error_set(err, QNNRT_E_FORMAT, "%s: %s cannot read this container", path,
+                        system->path);
         if (code == QNNRT__ABI_MEM_ALLOC && err != NULL)
             err->cause = "the file is damaged or cut short, or it is a zip archive of something"
                          " else";
         if (code == QNNRT__ABI_MEM_ALLOC)
-            qnnrt__hint(err, QNNRT_E_FORMAT, "Copy it again from where it was made and compare"
-                        " sizes or hashes, or convert it again.");
+            qnnrt_error_hint(err, QNNRT_E_FORMAT, "Copy it again from where it was made and compare"
+                             " sizes or hashes, or convert it again.");
         qnnrt__codes_explain(err, "systemDlcCreateFromFile", code, -1, 0);
         return QNNRT_E_FORMAT;
     }
@@ -690,23 +691,23 @@ static qnnrt_result qnnrt__container_compose(qnnrt__container *c, const qnnrt__s
             memcpy((void *)&c->graphs, &cells[i], sizeof(c->graphs));
             c->count = (uint32_t)cells[i + 1];
         }
-    if (c->no_memory) return qnnrt__fail_memory(err, "graphs");
+    if (c->no_memory) return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory for graphs");
     if (c->several)
-        return qnnrt__fail(err, QNNRT_E_ARG, "%s holds several graphs, but graph_desc.name gives"
-                                             " one name, \"%.200s\"", path, c->name);
+        return qnnrt_error_set(err, QNNRT_E_ARG, "%s holds several graphs, but graph_desc.name"
+                               " gives one name, \"%.200s\"", path, c->name);
     if (code != 0 && c->refused != NULL) {       /* the code does not name that graph */
-        qnnrt__fail(err, QNNRT_E_BACKEND, "cannot create graph \"%.200s\" of %s%s", c->refused,
-                    path, asked);
+        qnnrt_error_set(err, QNNRT_E_BACKEND, "cannot create graph \"%.200s\" of %s%s", c->refused,
+                        path, asked);
         return qnnrt__backend_explain(b, err, "graphCreate", c->refused_code, b->mark);
     }
     if (code != 0) {
-        qnnrt__fail(err, QNNRT_E_BACKEND, "cannot compose the graphs of %s%s", path, asked);
+        qnnrt_error_set(err, QNNRT_E_BACKEND, "cannot compose the graphs of %s%s", path, asked);
         return qnnrt__backend_explain(b, err, "systemDlcComposeGraphs", code, b->mark);
     }
     if (c->graphs == NULL || c->count == 0 || c->count != c->made)
-        return qnnrt__fail(err, QNNRT_E_FORMAT,
-                           "%s: %u graphs created, but %u described", path,
-                           (unsigned)c->made, c->graphs != NULL ? (unsigned)c->count : 0u);
+        return qnnrt_error_set(err, QNNRT_E_FORMAT,
+                               "%s: %u graphs created, but %u described", path,
+                               (unsigned)c->made, c->graphs != NULL ? (unsigned)c->count : 0u);
     return QNNRT_OK;
 }
 
@@ -726,8 +727,8 @@ static qnnrt_result qnnrt__save_answer(const qnnrt *model, size_t at, const char
 {
     qnnrt_backend *b = model->infos[at].backend;
     if (code == 0 && bytes > 0 && bytes <= most) return QNNRT_OK;
-    qnnrt__fail(err, QNNRT_E_BACKEND, "cannot save context \"%.200s\"%s", model->infos[at].file,
-                code == 0 ? ": its size is 0, or larger than the room for it" : "");
+    qnnrt_error_set(err, QNNRT_E_BACKEND, "cannot save context \"%.200s\"%s", model->infos[at].file,
+                    code == 0 ? ": its size is 0, or larger than the room for it" : "");
     return qnnrt__backend_explain(b, err, call, code, b->mark);
 }
 
@@ -735,28 +736,27 @@ static qnnrt_result qnnrt__save_check(const qnnrt *model, size_t at, qnnrt_error
 {
     const qnnrt__abi_calls *calls;
     if (at >= model->info.context_count)
-        return qnnrt__fail(err, QNNRT_E_ARG, "context %u does not exist, the model has %u",
-                           (unsigned)at, (unsigned)model->info.context_count);
+        return qnnrt_error_set(err, QNNRT_E_ARG, "context %u does not exist, the model has %u",
+                               (unsigned)at, (unsigned)model->info.context_count);
     if (model->made == NULL)
-        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "the model was opened, not built; its binary"
-                           " is the file that was opened, %s", model->infos[at].file);
+        return qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "the model was opened, not built; its"
+                               " binary is the file that was opened, %s", model->infos[at].file);
     calls = model->infos[at].backend->calls;
     if (calls->context_get_binary_size != NULL && calls->context_get_binary != NULL)
         return QNNRT_OK;
-    return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
-                                        "%s cannot write context binaries: its table lacks %s",
-                                        model->infos[at].backend->path,
-                                        calls->context_get_binary_size == NULL
-                                            ? "contextGetBinarySize" : "contextGetBinary"),
-                       "Use a complete library of one release.");
+    qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "%s cannot write context binaries: its table lacks"
+                    " %s", model->infos[at].backend->path,
+                    calls->context_get_binary_size == NULL ? "contextGetBinarySize"
+                                                           : "contextGetBinary");
+    return qnnrt_error_hint(err, QNNRT_E_UNSUPPORTED, "Use a complete library of one release.");
 }
 
 /* Make the tensors of one side of a graph with memory, except optional ones. */
-static qnnrt__abi_tensor *qnnrt__save_tensors(qnnrt__arena *arena, const qnnrt_tensor_info *infos,
+static qnnrt__abi_tensor *qnnrt__save_tensors(qnnrt_arena *arena, const qnnrt_tensor_info *infos,
                                               size_t count, uint32_t *kept)
 {
     qnnrt__abi_tensor *tensors =
-        (qnnrt__abi_tensor *)qnnrt__arena_alloc(arena, count, sizeof(*tensors));
+        (qnnrt__abi_tensor *)qnnrt_arena_get(arena, count, sizeof(*tensors));
     size_t i;
     *kept = 0;
     for (i = 0; i < count && tensors != NULL; ++i) {
@@ -764,7 +764,7 @@ static qnnrt__abi_tensor *qnnrt__save_tensors(qnnrt__arena *arena, const qnnrt_t
         if (infos[i].optional) continue;
         qnnrt__run_tensor(&infos[i], to);
         to->body.dynamic_dims = infos[i].dynamic_dims;
-        to->body.buffer.data = qnnrt__arena_alloc(arena, infos[i].bytes, 1);
+        to->body.buffer.data = qnnrt_arena_get(arena, infos[i].bytes, 1);
         *kept += 1;
     }
     return tensors;
@@ -774,7 +774,7 @@ static qnnrt__abi_tensor *qnnrt__save_tensors(qnnrt__arena *arena, const qnnrt_t
    binary, it reads the memory that outputs were last bound to, and the run that owned that memory
    may be destroyed; now it is that of the arena. Dims have their bound, and optional tensors, which
    the library refuses, are left out. Callers hold the lock. */
-static qnnrt_result qnnrt__save_bind(const qnnrt *model, size_t at, qnnrt__arena *arena,
+static qnnrt_result qnnrt__save_bind(const qnnrt *model, size_t at, qnnrt_arena *arena,
                                      qnnrt_error *err)
 {
     const qnnrt_context_info *info = &model->infos[at];
@@ -788,8 +788,8 @@ static qnnrt_result qnnrt__save_bind(const qnnrt *model, size_t at, qnnrt__arena
         in = qnnrt__save_tensors(arena, graph->inputs, graph->input_count, &inputs);
         out = qnnrt__save_tensors(arena, graph->outputs, graph->output_count, &outputs);
         if (arena->failed != QNNRT_OK)
-            return qnnrt__fail(err, arena->failed, "graph \"%.200s\" is executed to save it: out"
-                               " of memory, or over limits.arena_bytes", graph->name);
+            return qnnrt_error_set(err, arena->failed, "graph \"%.200s\" is executed to save it:"
+                                   " out of memory, or over limits.arena_bytes", graph->name);
         b->calls->graph_execute(model->contexts[at].graphs[g], in, inputs, out, outputs, NULL,
                                 NULL);
     }
@@ -803,7 +803,7 @@ static qnnrt_result qnnrt__save(qnnrt *model, size_t at, void *data, uint64_t ca
 {
     qnnrt_backend *b;
     const char *name;
-    qnnrt__arena arena;
+    qnnrt_arena arena;
     qnnrt__abi_code code;
     uint64_t need = 0, got = 0;
     qnnrt_result result = qnnrt__save_check(model, at, err);
@@ -826,13 +826,13 @@ static qnnrt_result qnnrt__save(qnnrt *model, size_t at, void *data, uint64_t ca
         *own = data = qnnrt__mem_raw(&model->arena.hooks, need);
         capacity = need;
         if (data == NULL)
-            result = qnnrt__fail(err, QNNRT_E_MEMORY, "out of memory for the %llu bytes of context"
-                                 " \"%.200s\"", (unsigned long long)need, name);
+            result = qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory for the %llu bytes of"
+                                     " context \"%.200s\"", (unsigned long long)need, name);
     }
     if (result == QNNRT_OK && data != NULL && capacity < need)
-        result = qnnrt__fail(err, QNNRT_E_MISMATCH, "context \"%.200s\" takes %llu bytes, but the"
-                             " memory has %llu", name, (unsigned long long)need,
-                             (unsigned long long)capacity);
+        result = qnnrt_error_set(err, QNNRT_E_MISMATCH, "context \"%.200s\" takes %llu bytes, but"
+                                 " the memory has %llu", name, (unsigned long long)need,
+                                 (unsigned long long)capacity);
     if (result == QNNRT_OK && data != NULL) {
         /* Pass the exact size: HTP and CPU fill the whole memory and return its size. */
         b->mark = qnnrt__log_mark(b->log_slot);
@@ -889,7 +889,7 @@ QNNRT_BUILDER_API qnnrt_result qnnrt_save_memory(qnnrt *model, size_t context, v
     qnnrt_error_clear(err);
     if (bytes != NULL) *bytes = 0;
     if (model == NULL || bytes == NULL)
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_save_memory: model or bytes is NULL");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_save_memory: model or bytes is NULL");
     result = qnnrt__save(model, context, data, capacity, NULL, &size, err);
     *bytes = (size_t)size;
     return result;
@@ -904,13 +904,15 @@ QNNRT_BUILDER_API qnnrt_result qnnrt_save(qnnrt *model, size_t context, const ch
     qnnrt_result result;
     qnnrt_error_clear(err);
     if (model == NULL || path == NULL || path[0] == '\0')
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_save: model is NULL, or path is NULL or empty");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_save: model is NULL, or path is NULL or"
+                               " empty");
     result = qnnrt__save(model, context, NULL, 0, &data, &size, err);
     why = result == QNNRT_OK ? qnnrt__save_file(path, data, size) : NULL;
-    qnnrt__mem_free(&model->arena.hooks, data);
+    qnnrt_hooks_free(&model->arena.hooks, data);
     if (why == NULL) return result;
-    return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_IO, "cannot write %.1000s: %s", path, why),
-                       "Choose a folder that exists, has room, and is writable.");
+    qnnrt_error_set(err, QNNRT_E_IO, "cannot write %.1000s: %s", path, why);
+    return qnnrt_error_hint(err, QNNRT_E_IO,
+                            "Choose a folder that exists, has room, and is writable.");
 }
 
 /* =====================================================================================
@@ -987,9 +989,9 @@ struct qnnrt_builder {
     qnnrt_error             error;      /* the first error; later ones are not kept */
     char                    failed_node[1024], failed_graph[1024];   /* once spent */
     qnnrt_builder_desc      desc;       /* its limits are resolved, its system_path is a copy */
-    qnnrt__arena            arena;
+    qnnrt_arena             arena;
     qnnrt_error            *err;        /* receives errors: error above, or the caller's */
-    qnnrt__arena           *into;       /* provides memory: arena above, or a temporary one that
+    qnnrt_arena            *into;       /* provides memory: arena above, or a temporary one that
                                            qnnrt_builder_supports() frees */
     int                     device_asked;
     qnnrt__abi_handle       device;     /* NULL: the backend's is used */
@@ -1017,12 +1019,12 @@ struct qnnrt_builder {
 /* Free the block of a builder, which is spent. */
 static void qnnrt__build_closed(void *builder)
 {
-    qnnrt__mem_free(&((qnnrt_builder *)builder)->backend->hooks, builder);
+    qnnrt_hooks_free(&((qnnrt_builder *)builder)->backend->hooks, builder);
 }
 
 static void *qnnrt__build_alloc(const qnnrt_builder *b, uint64_t count, uint64_t bytes)
 {
-    return qnnrt__arena_alloc(b->into, count, bytes);
+    return qnnrt_arena_get(b->into, count, bytes);
 }
 
 /* Return 1 while what is recorded becomes part of the graph, 0 in qnnrt_builder_supports(). */
@@ -1057,7 +1059,7 @@ static qnnrt_result qnnrt__build_explain(const qnnrt_builder *b, const char *cal
 
 static qnnrt_result qnnrt__build_no_memory(const qnnrt_builder *b)
 {
-    return qnnrt__fail_memory(b->err, "graphs to build");
+    return qnnrt_error_set(b->err, QNNRT_E_MEMORY, "out of memory for graphs to build");
 }
 
 /* Return QNNRT_OK unless memory for what was recorded was missing. Copies may be NULL until this
@@ -1118,7 +1120,7 @@ static qnnrt_result qnnrt__build_name(const qnnrt_builder *b, const char *name, 
         return qnnrt__build_fail(b, QNNRT_E_LIMIT, "%s has a name of %u bytes, more than %u"
                                  " (limits.name_bytes)", what, (unsigned)length,
                                  (unsigned)b->desc.limits.name_bytes);
-    *out = qnnrt__arena_text(b->into, name, length);
+    *out = qnnrt_arena_text(b->into, name, length);
     return *out != NULL ? QNNRT_OK : qnnrt__build_no_memory(b);
 }
 
@@ -1149,14 +1151,14 @@ static void *qnnrt__build_copy(const qnnrt_builder *b, const void *data, uint64_
 static qnnrt_result qnnrt__build_needs_graph(const qnnrt_builder *b, const char *what)
 {
     if (b->graph != NULL && b->graph->dlc == NULL) return QNNRT_OK;
-    return qnnrt__hint(b->err, qnnrt__build_fail(b, QNNRT_E_STATE, "%s needs a graph", what),
-                       "Call qnnrt_builder_graph() first.");
+    return qnnrt_error_hint(b->err, qnnrt__build_fail(b, QNNRT_E_STATE, "%s needs a graph", what),
+                            "Call qnnrt_builder_graph() first.");
 }
 
 /* =====================================================================================
    TENSOR                                                                         >>tensor
    Checks a tensor's descriptor and records it: kind, shape, data, encoding.
-   Needs: >>mem >>err >>dtype >>float >>encoding >>abi >>table >>backend (its struct) >>build
+   Needs: >>mem >>err >>dtype >>encoding >>abi >>table >>backend (its struct) >>build
    Knows nothing of: nodes, vendor calls
    ===================================================================================== */
 
@@ -1200,7 +1202,7 @@ static const char *qnnrt__tensor_blocks_wrong(const qnnrt_tensor_desc *d)
     for (i = 0; i < channels * (expansion ? 1 : blocks); ++i) {
         if (expansion && !qnnrt__encoding_scale_ok(from->scales[i]))
             return "a scale is not positive and finite";
-        if ((qnnrt__float_bits(from->scales[i]) & 0x7F800000u) == 0x7F800000u)
+        if (!(from->scales[i] - from->scales[i] == 0))
             return "a scale is not finite";
     }
     for (i = 0; expansion && i < channels * blocks; ++i)
@@ -1261,11 +1263,11 @@ static qnnrt_result qnnrt__tensor_codes(const qnnrt_builder *b, const qnnrt__abi
     if (body->quantize.definition == QNNRT__ABI_DEFINED &&
         body->quantize.encoding >= QNNRT__ABI_BLOCK) at = qnnrt__tensor_wide(codes, bytes);
     if (at == bytes) return QNNRT_OK;
-    return qnnrt__hint(b->err, qnnrt__build_fail(b, QNNRT_E_ARG, "tensor \"%.200s\": code %d of"
-                                                 " element %llu is outside the 4 bits of blocks,"
-                                                 " -8 to 7", body->name, (int)codes[at],
-                                                 (unsigned long long)at),
-                       "Quantize to 4 bits, or give 8-bit codes a scale per channel.");
+    qnnrt__build_fail(b, QNNRT_E_ARG, "tensor \"%.200s\": code %d of element %llu is outside the 4"
+                      " bits of blocks, -8 to 7", body->name, (int)codes[at],
+                      (unsigned long long)at);
+    return qnnrt_error_hint(b->err, QNNRT_E_ARG,
+                            "Quantize to 4 bits, or give 8-bit codes a scale per channel.");
 }
 
 /* Return what a descriptor says, without blocks. */
@@ -1372,11 +1374,11 @@ static qnnrt_result qnnrt__tensor_check(const qnnrt_builder *b, const qnnrt_tens
     if (result == QNNRT_E_UNSUPPORTED)
         return qnnrt__build_fail(b, QNNRT_E_ARG, "tensor \"%.200s\": dtype 0x%x is unknown or has"
                                  " no size", d->name, (unsigned)d->dtype);
-    if (result != QNNRT_E_ARG && (result != QNNRT_OK || *bytes > UINT32_MAX))
-        return qnnrt__hint(b->err, qnnrt__build_fail(b, QNNRT_E_LIMIT, "tensor \"%.200s\" is 4 GiB"
-                                                     " or more, past the vendor's size field",
-                                                     d->name),
-                           "Check its dims, or split it.");
+    if (result != QNNRT_E_ARG && (result != QNNRT_OK || *bytes > UINT32_MAX)) {
+        qnnrt__build_fail(b, QNNRT_E_LIMIT, "tensor \"%.200s\" is 4 GiB or more, past the vendor's"
+                          " size field", d->name);
+        return qnnrt_error_hint(b->err, QNNRT_E_LIMIT, "Check its dims, or split it.");
+    }
     if (result == QNNRT_E_ARG) why = "has a dimension of 0";
     else if (d->load != NULL && d->data != NULL) why = "has both data and load";
     else if (!fixed_data && (given || d->bytes != 0))
@@ -1457,9 +1459,8 @@ static qnnrt_result qnnrt__tensor_add(qnnrt_builder *b, qnnrt__build_tensor *ten
     if ((uint32_t)b->handles >= b->desc.limits.tensors || b->handles >= INT32_MAX - 1)
         return qnnrt__build_fail(b, QNNRT_E_LIMIT, "more than %u tensors (limits.tensors)",
                                  (unsigned)b->desc.limits.tensors);
-    grown = (qnnrt__build_tensor **)qnnrt__arena_grow(
-        b->into, graph->tensors, graph->tensor_count, sizeof(*grown),
-        (uint64_t)graph->tensor_count + 1, &graph->tensor_room);
+    grown = (qnnrt__build_tensor **)qnnrt_arena_more(
+        b->into, graph->tensors, graph->tensor_count, &graph->tensor_room, sizeof(*grown));
     if (grown == NULL || !qnnrt__build_take(b, &b->tensor_names, name))
         return qnnrt__build_no_memory(b);
     graph->tensors = grown;
@@ -1615,7 +1616,7 @@ static qnnrt_result qnnrt__node_param(qnnrt_builder *b, const qnnrt_param_desc *
                                  d->name, (unsigned)d->rank);
     if (qnnrt__node_scalar(d, param)) return QNNRT_OK;
     return qnnrt__build_fail(b, QNNRT_E_ARG, "parameter \"%.200s\": %g is not a value of a scalar"
-                             " of type %s", d->name, d->value, qnnrt__dtype_name(d->dtype));
+                             " of type %s", d->name, d->value, qnnrt_dtype_name(d->dtype));
 }
 
 /* Record a placeholder tensor for an omitted input that has other inputs after it. */
@@ -1677,7 +1678,6 @@ static qnnrt_result qnnrt__node_make(qnnrt_builder *b, const qnnrt_node_desc *d,
                                      qnnrt__build_node **out)
 {
     qnnrt__build_node *node;
-    void *room;
     size_t i, inputs = d->input_count;
     qnnrt_result result = qnnrt__build_needs_graph(b, "a node");
     *out = NULL;
@@ -1689,10 +1689,11 @@ static qnnrt_result qnnrt__node_make(qnnrt_builder *b, const qnnrt_node_desc *d,
     b->op = &node->op;
     if (d->output_count == 0) return qnnrt__build_fail(b, QNNRT_E_ARG, "it has no output");
     /* Operators have fewer than 20 parameters; the name of each is compared with each. */
-    if (inputs > 1000000 || d->output_count > 1000000 || d->param_count > 1000)
-        return qnnrt__hint(b->err, qnnrt__build_fail(b, QNNRT_E_LIMIT, "more than 1,000,000"
-                                                     " inputs or outputs, or 1,000 parameters"),
-                           "Check the counts of the descriptor.");
+    if (inputs > 1000000 || d->output_count > 1000000 || d->param_count > 1000) {
+        qnnrt__build_fail(b, QNNRT_E_LIMIT, "more than 1,000,000 inputs or outputs, or 1,000"
+                          " parameters");
+        return qnnrt_error_hint(b->err, QNNRT_E_LIMIT, "Check the counts of the descriptor.");
+    }
     if (d->param_count > 0 && d->params == NULL)
         return qnnrt__build_fail(b, QNNRT_E_ARG, "params is NULL, but param_count is %u",
                                  (unsigned)d->param_count);
@@ -1709,11 +1710,12 @@ static qnnrt_result qnnrt__node_make(qnnrt_builder *b, const qnnrt_node_desc *d,
         (qnnrt__abi_param *)qnnrt__build_alloc(b, d->param_count, sizeof(*node->op.params));
     node->param_tensors = (qnnrt__build_tensor **)qnnrt__build_alloc(
         b, d->param_count, sizeof(*node->param_tensors));
-    room = qnnrt__arena_grow(&b->arena, b->room, 0, sizeof(*b->room),
-                             (uint64_t)inputs + d->output_count, &b->ends);
-    if (node->op.params == NULL || node->param_tensors == NULL || room == NULL)
+    if (inputs + d->output_count > b->ends) {
+        b->ends = 2 * (inputs + d->output_count);
+        b->room = (qnnrt__abi_tensor *)qnnrt_arena_get(&b->arena, b->ends, sizeof(*b->room));
+    }
+    if (node->op.params == NULL || node->param_tensors == NULL || b->room == NULL)
         return qnnrt__build_no_memory(b);
-    b->room = (qnnrt__abi_tensor *)room;
     for (i = 0; i < inputs && result == QNNRT_OK; ++i)
         if (node->inputs[i] == NULL) result = qnnrt__node_none(b, node, i);
     for (i = 0; i < d->param_count && result == QNNRT_OK; ++i)
@@ -1931,8 +1933,9 @@ static qnnrt_result qnnrt__device_make(qnnrt_builder *b, uint32_t soc_model,
     b->device_soc = soc_model;
     if (code == 0 && b->device != NULL) return QNNRT_OK;
     b->device = NULL;
-    qnnrt__fail(b->err, QNNRT_E_BACKEND, "cannot create a device of soc_model %u, dsp_arch %u (0:"
-                " not named) on %s", (unsigned)soc_model, (unsigned)dsp_arch, backend->path);
+    qnnrt_error_set(b->err, QNNRT_E_BACKEND, "cannot create a device of soc_model %u, dsp_arch %u"
+                    " (0: not named) on %s", (unsigned)soc_model, (unsigned)dsp_arch,
+                    backend->path);
     return qnnrt__build_explain(b, "deviceCreate", code);
 }
 
@@ -2149,9 +2152,9 @@ static qnnrt_result qnnrt__fill_tell(qnnrt_builder *b, qnnrt_build_phase phase,
     b->at.graph = graph;
     if (b->desc.progress != NULL) (b->desc.progress)(b->desc.progress_user, &b->at);
     if (b->desc.stop == NULL || *b->desc.stop == 0) return QNNRT_OK;
-    return qnnrt__fail(b->err, QNNRT_E_CANCELLED, "graph \"%.200s\": desc.stop ended the build"
-                       " after %lu of %lu nodes", graph, (unsigned long)b->at.nodes,
-                       (unsigned long)b->at.node_count);
+    return qnnrt_error_set(b->err, QNNRT_E_CANCELLED, "graph \"%.200s\": desc.stop ended the build"
+                           " after %lu of %lu nodes", graph, (unsigned long)b->at.nodes,
+                           (unsigned long)b->at.node_count);
 }
 
 /* Let the caller write a tensor's data. Its error is shown after graph and tensor. */
@@ -2168,7 +2171,7 @@ static qnnrt_result qnnrt__fill_load(const qnnrt_builder *b, const qnnrt__build_
     qnnrt__build_fail(b, result, "cannot load tensor \"%.200s\": %s", tensor->abi.body.name,
                       own.text[0] != '\0' ? own.text : qnnrt_result_name(result));
     b->err->vendor_code = own.vendor_code;
-    return own.hint[0] != '\0' ? qnnrt__hint(b->err, result, "%s", own.hint) : result;
+    return own.hint[0] != '\0' ? qnnrt_error_hint(b->err, result, "%s", own.hint) : result;
 }
 
 /* Give a tensor to the graph. If it has load(), that writes its data before. */
@@ -2216,7 +2219,7 @@ static qnnrt_result qnnrt__fill_tensors(qnnrt_builder *b)
         b->at.bytes += bytes;
         result = qnnrt__fill_tell(b, QNNRT_BUILD_FILL, graph->desc.name);
     }
-    qnnrt__mem_free(hooks, scratch);
+    qnnrt_hooks_free(hooks, scratch);
     return result;
 }
 
@@ -2287,7 +2290,7 @@ static qnnrt_result qnnrt__compose_refused(qnnrt_builder *b, const char *name, q
 {
     const qnnrt__build_node *blamed = qnnrt__compose_blamed(b);
     char what[480];
-    qnnrt__fail(b->err, QNNRT_E_BACKEND, "cannot finalize graph \"%.200s\"", name);
+    qnnrt_error_set(b->err, QNNRT_E_BACKEND, "cannot finalize graph \"%.200s\"", name);
     if (blamed != NULL) {
         b->op = &blamed->op;
         qnnrt_error_add(b->err, ", because of %s", qnnrt__validate_what(b->op, what));
@@ -2295,9 +2298,9 @@ static qnnrt_result qnnrt__compose_refused(qnnrt_builder *b, const char *name, q
     if (code == QNNRT__ABI_MEM_ALLOC) {
         b->err->cause = "the HTP has no kernel for an operation with this type or rank, though"
                         " validation passed; without a chip it has few for float32";
-        qnnrt__hint(b->err, QNNRT_E_BACKEND, "On x86-64 set soc_model 57 for float32 graphs;"
-                    " otherwise use float16 tensors inside with Cast at the edges, rank 4 or less,"
-                    " or another operation.");
+        qnnrt_error_hint(b->err, QNNRT_E_BACKEND, "On x86-64 set soc_model 57 for float32 graphs;"
+                         " otherwise use float16 tensors inside with Cast at the edges, rank 4 or"
+                         " less, or another operation.");
     }
     return qnnrt__build_explain(b, "graphFinalize", code);
 }
@@ -2469,8 +2472,8 @@ static qnnrt_result qnnrt__compose_context(qnnrt_builder *b, const qnnrt__build_
     context->info = info;
     context->file.fd = -1;
     info->backend = model->info.backend;
-    info->build_id = qnnrt__arena_text(&model->arena, backend->build_id, strlen(backend->build_id));
-    info->file = qnnrt__arena_text(&model->arena, from->desc.name, strlen(from->desc.name));
+    info->build_id = qnnrt_arena_text(&model->arena, backend->build_id, strlen(backend->build_id));
+    info->file = qnnrt_arena_text(&model->arena, from->desc.name, strlen(from->desc.name));
     if (info->build_id == NULL || info->file == NULL) return qnnrt__build_no_memory(b);
     model->info.context_count += 1;
     info->backend_id = backend->info.id;
@@ -2485,8 +2488,8 @@ static qnnrt_result qnnrt__compose_context(qnnrt_builder *b, const qnnrt__build_
                                           configs.asked, &context->info->handle);
     if (code != 0 || context->info->handle == NULL) {
         context->info->handle = NULL;
-        qnnrt__fail(b->err, QNNRT_E_BACKEND, "cannot create context \"%.200s\"%s", info->file,
-                    configs.text);
+        qnnrt_error_set(b->err, QNNRT_E_BACKEND, "cannot create context \"%.200s\"%s", info->file,
+                        configs.text);
         return qnnrt__build_explain(b, "contextCreate", code);
     }
     result = qnnrt__compose_graphs(b, from);
@@ -2513,8 +2516,8 @@ static qnnrt_result qnnrt__compose_check(qnnrt_builder *b)
         }
     }
     if (b->context_count > b->desc.limits.files)
-        return qnnrt__fail(b->err, QNNRT_E_LIMIT, "%u contexts, more than limits.files (%u)",
-                           (unsigned)b->context_count, (unsigned)b->desc.limits.files);
+        return qnnrt_error_set(b->err, QNNRT_E_LIMIT, "%u contexts, more than limits.files (%u)",
+                               (unsigned)b->context_count, (unsigned)b->desc.limits.files);
     return QNNRT_OK;
 }
 
@@ -2527,11 +2530,11 @@ static qnnrt_result qnnrt__compose_model(qnnrt_builder *b, qnnrt **out)
     qnnrt__build_made *made;
     qnnrt_result result = QNNRT_OK;
     if (model == NULL) return qnnrt__build_no_memory(b);
-    made = (qnnrt__build_made *)qnnrt__arena_alloc(&model->arena, 1, sizeof(*made));
+    made = (qnnrt__build_made *)qnnrt_arena_get(&model->arena, 1, sizeof(*made));
     model->contexts =
-        (qnnrt__context *)qnnrt__arena_alloc(&model->arena, count, sizeof(*model->contexts));
+        (qnnrt__context *)qnnrt_arena_get(&model->arena, count, sizeof(*model->contexts));
     model->infos =
-        (qnnrt_context_info *)qnnrt__arena_alloc(&model->arena, count, sizeof(*model->infos));
+        (qnnrt_context_info *)qnnrt_arena_get(&model->arena, count, sizeof(*model->infos));
     if (model->arena.failed != QNNRT_OK) {
         qnnrt__model_free(model);
         return qnnrt__build_no_memory(b);
@@ -2571,11 +2574,11 @@ static qnnrt_result qnnrt__compose_system(const qnnrt_builder *b, qnnrt__system 
     p = system->provider;
     if (qnnrt__system_is_whole(system) && p->calls.dlc_open != NULL &&
         p->calls.dlc_compose != NULL && p->calls.dlc_free != NULL) return QNNRT_OK;
-    return qnnrt__hint(b->err, qnnrt__fail(b->err, QNNRT_E_UNSUPPORTED,
-                                           "%s cannot compose .dlc containers (interface %u.%u)",
-                                           system->path, (unsigned)p->version.major,
-                                           (unsigned)p->version.minor),
-                       "Use the system library of QAIRT 2.47 or newer.");
+    qnnrt_error_set(b->err, QNNRT_E_UNSUPPORTED, "%s cannot compose .dlc containers (interface"
+                    " %u.%u)", system->path, (unsigned)p->version.major,
+                    (unsigned)p->version.minor);
+    return qnnrt_error_hint(b->err, QNNRT_E_UNSUPPORTED,
+                            "Use the system library of QAIRT 2.47 or newer.");
 }
 
 static qnnrt_result qnnrt__compose_finish(qnnrt_builder *b, qnnrt **out)
@@ -2634,8 +2637,8 @@ static void qnnrt__builder_spend(qnnrt_builder *b, const char *how)
     b->device = NULL;
     qnnrt_arena_free(&b->arena);
     b->spent = 1;
-    qnnrt__hint(&b->error, qnnrt__fail(&b->error, QNNRT_E_STATE, "this builder was %s", how),
-                "Create another one.");
+    qnnrt_error_set(&b->error, QNNRT_E_STATE, "this builder was %s", how);
+    qnnrt_error_hint(&b->error, QNNRT_E_STATE, "Create another one.");
     qnnrt__os_count(&backend->users, -1);
 }
 
@@ -2661,15 +2664,16 @@ QNNRT_BUILDER_API qnnrt_result qnnrt_builder_create(qnnrt_backend *backend,
             : calls->graph_add_node == NULL      ? "graphAddNode"
             : calls->graph_finalize == NULL      ? "graphFinalize"
                                                  : NULL;
-    if (lacks != NULL)
-        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s cannot build graphs: its"
-                                            " table lacks %s", backend->path, lacks),
-                           "Use a complete library of one release, of a backend that builds"
-                           " graphs.");
+    if (lacks != NULL) {
+        qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "%s cannot build graphs: its table lacks %s",
+                        backend->path, lacks);
+        return qnnrt_error_hint(err, QNNRT_E_UNSUPPORTED, "Use a complete library of one release,"
+                                " of a backend that builds graphs.");
+    }
     if (backend->backend == NULL) return qnnrt__backend_lost(backend->path, err);
     path_bytes = desc->system_path != NULL ? strlen(desc->system_path) + 1 : 0;
-    b = (qnnrt_builder *)qnnrt__mem_alloc(&backend->hooks, sizeof(*b) + path_bytes);
-    if (b == NULL) return qnnrt__fail_memory(err, "a builder");
+    b = (qnnrt_builder *)qnnrt_hooks_alloc(&backend->hooks, 1, sizeof(*b) + path_bytes);
+    if (b == NULL) return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory for a builder");
     b->desc = *desc;
     if (path_bytes > 0)
         b->desc.system_path = (const char *)memcpy((void *)(b + 1), desc->system_path, path_bytes);
@@ -2762,33 +2766,34 @@ QNNRT_BUILDER_API void qnnrt_builder_dlc(qnnrt_builder *b, const char *path,
     const qnnrt__context_kind *kind;
     unsigned char head[64];
     uint64_t bytes;
-    const char *why, *copy;
-    int missing;
+    const char *copy;
     if (!qnnrt__builder_going(b, b, "")) return;
     b->graph = NULL;
     if (path == NULL || path[0] == '\0') {
-        qnnrt__fail(&b->error, QNNRT_E_ARG, "qnnrt_builder_dlc: path is NULL or empty");
+        qnnrt_error_set(&b->error, QNNRT_E_ARG, "qnnrt_builder_dlc: path is NULL or empty");
         return;
     }
-    why = qnnrt__os_file_head(path, head, sizeof(head), &bytes, &missing);
-    if (why != NULL) qnnrt__fail_file(&b->error, path, why, missing);
-    else if (bytes > b->desc.limits.file_bytes)
-        qnnrt__fail(&b->error, QNNRT_E_LIMIT, "%s has %llu bytes, more than limits.file_bytes",
-                    path, (unsigned long long)bytes);
-    else if (bytes < 4 || memcmp(head, "PK\3\4", 4) != 0) {
+    if (qnnrt_file_read(path, head, sizeof(head), &bytes, &b->error) != QNNRT_OK) return;
+    if (bytes > b->desc.limits.file_bytes) {
+        qnnrt_error_set(&b->error, QNNRT_E_LIMIT, "%s has %llu bytes, more than limits.file_bytes",
+                        path, (unsigned long long)bytes);
+        return;
+    }
+    if (bytes < 4 || memcmp(head, "PK\3\4", 4) != 0) {
         if (bytes > sizeof(head)) bytes = sizeof(head);
         kind = qnnrt__context_look(head, bytes);
-        qnnrt__fail(&b->error, QNNRT_E_FORMAT, "%s is not a .dlc container (a zip archive)", path);
+        qnnrt_error_set(&b->error, QNNRT_E_FORMAT, "%s is not a .dlc container (a zip archive)",
+                        path);
         if (kind != NULL)
             qnnrt_error_add(&b->error, "\n  it looks like %s%s", kind->text,
                             qnnrt__context_looks_right(head, bytes)
                                 ? ", which is compiled already: open it with qnnrt_open()" : "");
         if (bytes > 0)
-            qnnrt__hint(&b->error, QNNRT_E_FORMAT,
-                        "Give a .dlc container; this file is of another kind.");
+            qnnrt_error_hint(&b->error, QNNRT_E_FORMAT,
+                             "Give a .dlc container; this file is of another kind.");
+        return;
     }
-    if (b->error.code != QNNRT_OK) return;
-    copy = qnnrt__arena_text(b->into, path, strlen(path));
+    copy = qnnrt_arena_text(b->into, path, strlen(path));
     if (copy == NULL) qnnrt__build_no_memory(b);
     else qnnrt__builder_begin(b, desc, copy);
     b->containers = 1;
@@ -2829,14 +2834,14 @@ QNNRT_BUILDER_API qnnrt_result qnnrt_builder_supports(qnnrt_builder *b,
                                                       qnnrt_error *err)
 {
     qnnrt_error own;
-    qnnrt__arena arena;
+    qnnrt_arena arena;
     qnnrt__build_node *node;
     qnnrt__abi_op op;
     qnnrt_result result;
     qnnrt_error_clear(err);
     if (err == NULL) err = &own;
     if (b == NULL || desc == NULL)
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_builder_supports: builder or desc is NULL");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_builder_supports: builder or desc is NULL");
     if (b->error.code != QNNRT_OK) {
         *err = b->error;
         return err->code;
@@ -2875,10 +2880,10 @@ QNNRT_BUILDER_API qnnrt_result qnnrt_builder_finish(qnnrt_builder *builder, qnnr
     qnnrt_error_clear(err);
     if (out != NULL) *out = NULL;
     if (builder == NULL)
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_builder_finish: builder is NULL");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_builder_finish: builder is NULL");
     if (out == NULL && builder->error.code == QNNRT_OK) {
         builder->graph = NULL;
-        qnnrt__fail(&builder->error, QNNRT_E_ARG, "qnnrt_builder_finish: out is NULL");
+        qnnrt_error_set(&builder->error, QNNRT_E_ARG, "qnnrt_builder_finish: out is NULL");
     }
     result = builder->error.code;
     if (result == QNNRT_OK) result = qnnrt__compose_finish(builder, out);
@@ -2899,7 +2904,7 @@ QNNRT_BUILDER_API qnnrt_result qnnrt_builder_key(qnnrt_builder *builder, uint64_
     qnnrt_error_clear(err);
     if (key != NULL) key[0] = key[1] = 0;
     if (builder == NULL || key == NULL)
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_builder_key: builder or key is NULL");
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_builder_key: builder or key is NULL");
     if (builder->error.code != QNNRT_OK) {
         if (err != NULL) *err = builder->error;
         return builder->error.code;
