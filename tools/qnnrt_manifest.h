@@ -166,9 +166,6 @@ typedef struct qnnrt_manifest_role {
                                            .desc) */
     qnnrt_backend_desc desc;            /* (default: the library by the role's name). Without alloc,
                                            log and lock, .hooks are those of model.backend_desc */
-    const char        *system_path;     /* the library that reads its binaries (default NULL: of
-                                           several roles what comes with the backend, else
-                                           model.system_path) */
 } qnnrt_manifest_role;
 
 typedef struct qnnrt_manifest_open_desc {
@@ -1364,14 +1361,14 @@ struct qnnrt_manifest {
     qnnrt_manifest__part          parts[QNNRT_MANIFEST__ROLES];
     qnnrt                        *models[QNNRT_MANIFEST__ROLES];
     size_t                        part_count;
-    qnnrt_manifest_context       *contexts;      /* [context_count] */
-    size_t                        context_count;
+    qnnrt_manifest_context       *contexts;      /* those of info */
+    qnnrt_context_info           *facts;         /* of contexts without a model; NULL without a
+                                                    program */
     void                        (*sha256)(const void *data, uint64_t bytes, char text[65]);
     qnnrt_manifest__map          *maps;
     size_t                        map_count;
-    qnnrt_pipeline              **made;          /* [made_count], in the order of the program */
-    qnnrt_conversions           **conversions;   /* [made_count], those of each, or NULL */
-    size_t                        made_count;
+    qnnrt_pipeline              **made;          /* in the order of the program */
+    qnnrt_conversions           **conversions;   /* those of each */
 };
 
 /* What opening a program needs. */
@@ -1380,11 +1377,11 @@ typedef struct qnnrt_manifest__work {
     const qnnrt_manifest_open_desc *desc;
     qnnrt_limits                    limits;
     qnnrt_manifest__program         program;
-    qnnrt_file                     *files;       /* [context_count] */
-    qnnrt_context_info             *facts;       /* [context_count]: without a model */
+    qnnrt_file                     *files;       /* of each context */
     qnnrt_error                    *err;         /* the caller's, or .own */
     qnnrt_error                     own, tried;  /* .tried: of a library that may be another one */
     size_t                          done;        /* contexts of models that are open */
+    int                             joined;      /* 1: names join the pipelines */
     char                            path[QNNRT_MANIFEST__PATH];
 } qnnrt_manifest__work;
 
@@ -1422,11 +1419,12 @@ static qnnrt_result qnnrt_manifest__path(qnnrt_manifest__work *w, const char *na
                                  name, QNNRT_MANIFEST__PATH);
 }
 
-/* Read the file at w->path into memory of the hooks, or map it. */
+/* Map the file at w->path, or read it into memory of the hooks. */
 static qnnrt_result qnnrt_manifest__load(qnnrt_manifest__work *w, int map, uint64_t most,
                                          const char *limit, qnnrt_manifest__map *out)
 {
-    uint64_t again = 0;
+    uint64_t done = 0;
+    ssize_t got = 1;
     int fd;
     qnnrt_result result = qnnrt_file_open(w->path, &fd, &out->bytes, w->err);
     if (result != QNNRT_OK) return result;
@@ -1437,10 +1435,12 @@ static qnnrt_result qnnrt_manifest__load(qnnrt_manifest__work *w, int map, uint6
                                  (unsigned long long)most);
     } else if (!map) {
         out->data = qnnrt_hooks_alloc(&w->to->arena.hooks, out->bytes, 1);
-        result = out->data == NULL ? qnnrt_manifest__no_memory(w)
-                     : qnnrt_file_read(w->path, out->data, (size_t)out->bytes, &again, w->err);
-        if (result == QNNRT_OK && again != out->bytes)
-            result = qnnrt_error_set(w->err, QNNRT_E_IO, "%s changed while it was read", w->path);
+        for (; out->data != NULL && done < out->bytes && got > 0; done += (uint64_t)got)
+            got = read(fd, (char *)out->data + done, (size_t)(out->bytes - done));
+        if (out->data == NULL) result = qnnrt_manifest__no_memory(w);
+        else if (got <= 0)
+            result = qnnrt_error_set(w->err, QNNRT_E_IO, "cannot read all of %s: %s", w->path,
+                                     got < 0 ? strerror(errno) : "it became shorter");
     } else if (out->bytes > 0) {
         out->data = mmap(NULL, (size_t)out->bytes, PROT_READ, MAP_PRIVATE, fd, 0);
         if (out->data == MAP_FAILED) {
@@ -1453,11 +1453,10 @@ static qnnrt_result qnnrt_manifest__load(qnnrt_manifest__work *w, int map, uint6
     return result;
 }
 
-static void qnnrt_manifest__drop(const qnnrt_hooks *hooks, qnnrt_manifest__map *map)
+static void qnnrt_manifest__drop(const qnnrt_hooks *hooks, const qnnrt_manifest__map *map)
 {
     if (map->owned) qnnrt_hooks_free(hooks, map->data);
     else if (map->data != NULL) munmap(map->data, (size_t)map->bytes);
-    memset(map, 0, sizeof *map);
 }
 
 /* Read the program of the folder, if it has one. A qnnrt.json that is no file is for qnnrt_open(),
@@ -1483,23 +1482,20 @@ static qnnrt_result qnnrt_manifest__text(qnnrt_manifest__work *w)
     return result;
 }
 
-static int qnnrt_manifest__ends(const char *name, const char *end)
+static int qnnrt_manifest__is_binary(const char *name)
 {
-    const size_t length = strlen(name), bytes = strlen(end);
-    return length > bytes && strcmp(name + length - bytes, end) == 0;
+    const size_t length = strlen(name);
+    return length > 4 && strcmp(name + length - 4, ".bin") == 0;
 }
 
-/* Look through the folder. Return 1 if it has a *.bin; those that the program does not list are
-   lines in the log. */
-static int qnnrt_manifest__look(qnnrt_manifest__work *w)
+/* Write a line into the log for each *.bin of the folder that the program does not list. */
+static void qnnrt_manifest__left_out(const qnnrt_manifest__work *w)
 {
     DIR *folder = opendir(w->to->info.folder);
     const struct dirent *entry;
-    int binaries = 0;
     size_t i;
     while (folder != NULL && (entry = readdir(folder)) != NULL) {
-        if (entry->d_name[0] == '.' || !qnnrt_manifest__ends(entry->d_name, ".bin")) continue;
-        binaries = 1;
+        if (entry->d_name[0] == '.' || !qnnrt_manifest__is_binary(entry->d_name)) continue;
         for (i = 0; i < w->program.context_count &&
                     strcmp(entry->d_name, w->program.contexts[i].file) != 0;) ++i;
         if (i == w->program.context_count)
@@ -1507,7 +1503,6 @@ static int qnnrt_manifest__look(qnnrt_manifest__work *w)
                                 " are the model", entry->d_name);
     }
     if (folder != NULL) closedir(folder);
-    return binaries;
 }
 
 /* Find a file of the folder. *out stays NULL if there is none. */
@@ -1521,16 +1516,15 @@ static qnnrt_result qnnrt_manifest__find_file(qnnrt_manifest__work *w, const cha
     return *out != NULL ? QNNRT_OK : qnnrt_manifest__no_memory(w);
 }
 
-/* Find the files of a context: its binary, and the JSON beside it. alone: JSON may stand for it. */
-static qnnrt_result qnnrt_manifest__find_files(qnnrt_manifest__work *w, size_t at, int alone)
+/* Find the files of a context: its binary, and the JSON beside it, which with desc.inspect may
+   stand for it. */
+static qnnrt_result qnnrt_manifest__find_files(qnnrt_manifest__work *w, qnnrt_file *file)
 {
-    qnnrt_file *file = &w->files[at];
-    const int binary = qnnrt_manifest__ends(file->name, ".bin");
+    const int binary = qnnrt_manifest__is_binary(file->name);
     const size_t length = strlen(file->name);
     qnnrt_result result = QNNRT_OK;
-    if (binary && !alone)
-        result = qnnrt_manifest__find_file(w, file->name, length, "", &file->path);
-    if (result == QNNRT_OK && (file->path != NULL || alone) &&
+    if (binary) result = qnnrt_manifest__find_file(w, file->name, length, "", &file->path);
+    if (result == QNNRT_OK && (file->path != NULL || w->desc->model.inspect) &&
         w->desc->model.metadata != QNNRT_METADATA_SYSTEM)
         result = qnnrt_manifest__find_file(w, file->name, binary ? length - 4 : length,
                                            "_json.json", &file->json_path);
@@ -1545,14 +1539,14 @@ static qnnrt_result qnnrt_manifest__find_files(qnnrt_manifest__work *w, size_t a
 static qnnrt_result qnnrt_manifest__hash(void *user, const char *file, const void *data,
                                          uint64_t bytes, qnnrt_error *err)
 {
-    const qnnrt_manifest *program = (const qnnrt_manifest *)user;
+    const qnnrt_manifest_info *info = &((const qnnrt_manifest *)user)->info;
     const char *expected = NULL;
     char found[65];
     size_t i;
-    for (i = 0; i < program->context_count && expected == NULL; ++i)
-        if (strcmp(program->contexts[i].file, file) == 0) expected = program->contexts[i].sha256;
+    for (i = 0; i < info->context_count && expected == NULL; ++i)
+        if (strcmp(info->contexts[i].file, file) == 0) expected = info->contexts[i].sha256;
     if (expected == NULL) return QNNRT_OK;
-    program->sha256(data, bytes, found);
+    ((const qnnrt_manifest *)user)->sha256(data, bytes, found);
     if (strcmp(found, expected) == 0) return QNNRT_OK;
     qnnrt_error_set(err, QNNRT_E_MISMATCH, "%s has the SHA-256 %s, but qnnrt.json expects %s", file,
                     found, expected);
@@ -1564,20 +1558,19 @@ static qnnrt_result qnnrt_manifest__files(qnnrt_manifest__work *w)
 {
     qnnrt_manifest *to = w->to;
     const size_t count = w->program.context_count;
-    const int alone = !qnnrt_manifest__look(w) && w->desc->model.inspect &&
-                      w->desc->model.metadata != QNNRT_METADATA_SYSTEM;
     qnnrt_result result = QNNRT_OK;
     size_t i;
     w->files = (qnnrt_file *)qnnrt_arena_get(&to->arena, count, sizeof *w->files);
-    w->facts = (qnnrt_context_info *)qnnrt_arena_get(&to->arena, count, sizeof *w->facts);
-    if (w->files == NULL || w->facts == NULL) return qnnrt_manifest__no_memory(w);
+    to->facts = (qnnrt_context_info *)qnnrt_arena_get(&to->arena, count, sizeof *to->facts);
+    if (w->files == NULL || to->facts == NULL) return qnnrt_manifest__no_memory(w);
+    qnnrt_manifest__left_out(w);
     to->info.contexts = to->contexts = w->program.contexts;
-    to->info.context_count = to->context_count = count;
+    to->info.context_count = count;
     for (i = 0; i < count && result == QNNRT_OK; ++i) {
-        w->files[i].name = w->facts[i].file = to->contexts[i].file;
-        w->facts[i].build_id = "";
-        to->contexts[i].info = &w->facts[i];
-        result = qnnrt_manifest__find_files(w, i, alone);
+        w->files[i].name = to->facts[i].file = to->contexts[i].file;
+        to->facts[i].build_id = "";
+        to->contexts[i].info = &to->facts[i];
+        result = qnnrt_manifest__find_files(w, &w->files[i]);
         if (w->desc->sha256 != NULL && w->files[i].path != NULL && to->contexts[i].sha256 == NULL)
             qnnrt_manifest__log(w, QNNRT_LOG_WARN, "%s is not compared with a SHA-256: qnnrt.json"
                                 " has none", w->files[i].name);
@@ -1585,51 +1578,40 @@ static qnnrt_result qnnrt_manifest__files(qnnrt_manifest__work *w)
     return result;
 }
 
-/* Map or read the file of a constant, unless an earlier constant has it. */
-static qnnrt_result qnnrt_manifest__constant_file(qnnrt_manifest__work *w, const char *name,
-                                                  const qnnrt_manifest__map **out)
-{
-    qnnrt_manifest *to = w->to;
-    qnnrt_manifest__map *map = to->maps;
-    qnnrt_result result;
-    while (map < to->maps + to->map_count && strcmp(map->name, name) != 0) ++map;
-    *out = map;
-    if (map < to->maps + to->map_count) return QNNRT_OK;
-    if (to->map_count == w->limits.files)
-        return qnnrt_error_set(w->err, QNNRT_E_LIMIT, "the constants are in more than %lu files"
-                               " (limits.files)", (unsigned long)w->limits.files);
-    result = qnnrt_manifest__path(w, name, strlen(name), "");
-    if (result != QNNRT_OK) return result;
-    ++to->map_count;                     /* so that closing frees what there is of it */
-    map->name = name;
-    return qnnrt_manifest__load(w, !w->desc->model.read, w->limits.file_bytes, "limits.file_bytes",
-                                map);
-}
-
-/* Find the values of all constants. */
+/* Find the values of all constants. Each file is mapped or read once. */
 static qnnrt_result qnnrt_manifest__values_of(qnnrt_manifest__work *w)
 {
     qnnrt_manifest *to = w->to;
     const size_t count = w->program.constant_count;
-    size_t i;
-    to->maps = (qnnrt_manifest__map *)qnnrt_arena_get(
-        &to->arena, count < w->limits.files ? count : w->limits.files, sizeof *to->maps);
+    const size_t most = count < w->limits.files ? count : w->limits.files;
+    qnnrt_result result = QNNRT_OK;
+    size_t i, k;
+    to->maps = (qnnrt_manifest__map *)qnnrt_arena_get(&to->arena, most, sizeof *to->maps);
     if (to->maps == NULL) return qnnrt_manifest__no_memory(w);
     for (i = 0; i < count; ++i) {
         qnnrt_manifest_constant *one = &w->program.constants[i];
-        const qnnrt_manifest__map *map;
         char facts[256];
-        const qnnrt_result result = qnnrt_manifest__constant_file(w, one->file, &map);
-        if (result != QNNRT_OK) return result;
-        if (one->offset + one->tensor.bytes > map->bytes)
+        for (k = 0; k < to->map_count && strcmp(to->maps[k].name, one->file) != 0;) ++k;
+        if (k == most)
+            return qnnrt_error_set(w->err, QNNRT_E_LIMIT, "the constants are in more than %lu files"
+                                   " (limits.files)", (unsigned long)w->limits.files);
+        if (k == to->map_count) {
+            result = qnnrt_manifest__path(w, one->file, strlen(one->file), "");
+            if (result != QNNRT_OK) return result;
+            to->maps[to->map_count++].name = one->file;      /* closing frees what there is of it */
+            result = qnnrt_manifest__load(w, !w->desc->model.read, w->limits.file_bytes,
+                                          "limits.file_bytes", &to->maps[k]);
+            if (result != QNNRT_OK) return result;
+        }
+        if (one->offset + one->tensor.bytes > to->maps[k].bytes)
             return qnnrt_error_set(w->err, QNNRT_E_MISMATCH, "qnnrt.json: constant \"%.160s\" (%s)"
                                    " needs %llu bytes from %llu on, but %.160s has %llu",
                                    one->tensor.name,
                                    qnnrt_tensor_text(&one->tensor, facts, sizeof facts),
                                    (unsigned long long)one->tensor.bytes,
                                    (unsigned long long)one->offset, one->file,
-                                   (unsigned long long)map->bytes);
-        one->data = (const unsigned char *)map->data + one->offset;
+                                   (unsigned long long)to->maps[k].bytes);
+        one->data = (const unsigned char *)to->maps[k].data + one->offset;
     }
     to->info.constants = w->program.constants;
     to->info.constant_count = count;
@@ -1692,13 +1674,13 @@ static qnnrt_result qnnrt_manifest__check_roles(qnnrt_manifest__work *w)
            qnnrt_manifest__part_of(to, w->desc->backends[i].role) < to->part_count) ++i;
     if (i == w->desc->backend_count) return QNNRT_OK;
     qnnrt_error_set(w->err, QNNRT_E_ARG, "qnnrt_manifest_open: desc.backends has the role"
-                    " \"%.200s\", which the model does not have", w->desc->backends[i].role);
-    if (to->part_count == 0)
-        return qnnrt_error_hint(w->err, QNNRT_E_ARG, "Set desc.model.backend or"
-                                " desc.model.backend_desc: contexts of this model have no roles.");
+                    " \"%.200s\", but contexts of this model have %s", w->desc->backends[i].role,
+                    to->part_count == 0 ? "no roles" : "only");
     for (k = 0; k < to->part_count; ++k)
-        qnnrt_error_add(w->err, "%s\"%.60s\"", k > 0 ? ", " : "; it has ", to->parts[k].role);
-    return qnnrt_error_hint(w->err, QNNRT_E_ARG, "Give a backend for the roles of the model only.");
+        qnnrt_error_add(w->err, "%s\"%.60s\"", k > 0 ? ", " : " ", to->parts[k].role);
+    return qnnrt_error_hint(w->err, QNNRT_E_ARG, to->part_count == 0
+                                ? "Set desc.model.backend or desc.model.backend_desc instead."
+                                : "Give a backend for the roles of the model only.");
 }
 
 /* List the roles of the contexts, each once. */
@@ -1706,7 +1688,7 @@ static qnnrt_result qnnrt_manifest__list_roles(qnnrt_manifest__work *w)
 {
     qnnrt_manifest *to = w->to;
     size_t i;
-    for (i = 0; i < to->context_count; ++i) {
+    for (i = 0; i < to->info.context_count; ++i) {
         if (qnnrt_manifest__part_of(to, to->contexts[i].role) < to->part_count) continue;
         if (to->part_count == QNNRT_MANIFEST__ROLES) {
             qnnrt_error_set(w->err, QNNRT_E_UNSUPPORTED, "the model has more than %d backend roles",
@@ -1716,14 +1698,13 @@ static qnnrt_result qnnrt_manifest__list_roles(qnnrt_manifest__work *w)
         }
         to->parts[to->part_count++].role = to->contexts[i].role;
     }
-    if (w->desc->model.backend != NULL &&
-        qnnrt_manifest__given(w->desc, to->parts[0].role) != NULL) {
-        qnnrt_error_set(w->err, QNNRT_E_ARG, "qnnrt_manifest_open: desc.model.backend and"
-                        " desc.backends both have a backend for the role of the first context,"
-                        " \"%.200s\"", to->parts[0].role);
-        return qnnrt_error_hint(w->err, QNNRT_E_ARG, "Leave desc.model.backend NULL.");
-    }
-    return qnnrt_manifest__check_roles(w);
+    if (w->desc->model.backend == NULL ||
+        qnnrt_manifest__given(w->desc, to->parts[0].role) == NULL)
+        return qnnrt_manifest__check_roles(w);
+    qnnrt_error_set(w->err, QNNRT_E_ARG, "qnnrt_manifest_open: desc.model.backend and desc.backends"
+                    " both have a backend for the role of the first context, \"%.200s\"",
+                    to->parts[0].role);
+    return qnnrt_error_hint(w->err, QNNRT_E_ARG, "Leave desc.model.backend NULL.");
 }
 
 /* Describe the backend of a role. names: receives the libraries to try in turn, the one that the
@@ -1784,64 +1765,49 @@ typedef struct qnnrt_manifest__progress {
 static int qnnrt_manifest__progressed(void *user, size_t done, size_t count, const char *file)
 {
     const qnnrt_manifest__progress *p = (const qnnrt_manifest__progress *)user;
-    const char *slash = strrchr(file, '/');
     if (file[0] == '\0' && p->before + count < p->count) return 1;      /* others follow */
-    return p->desc->progress(p->desc->progress_user, p->before + done, p->count,
-                             slash != NULL ? slash + 1 : file);
+    return p->desc->progress(p->desc->progress_user, p->before + done, p->count, file);
 }
 
-/* Open a model with the library that reads its binaries. Of several roles, one takes what comes
-   with its backend before model.system_path, when inspecting only if the caller named that:
-   libraries of several makers may share a folder. */
+/* Open a model with the first library that reads its binaries. Of several roles, one takes what
+   comes with its backend before model.system_path: libraries of several makers may share a folder.
+   To inspect, that is the library that the caller named or that would serve the role "cpu". */
 static qnnrt_result qnnrt_manifest__open_with(qnnrt_manifest__work *w, size_t at, qnnrt_desc *desc)
 {
-    qnnrt_manifest__part *part = &w->to->parts[at];
-    const qnnrt_manifest_role *given = qnnrt_manifest__given(w->desc, part->role);
-    const char *system = given != NULL ? given->system_path : NULL, *names[3];
-    int named = 1;
+    const char *names[3], *tries[4];
+    size_t count = 0, i = 0;
     qnnrt_result result;
-    size_t i;
-    memset(names, 0, sizeof names);
-    if (desc->inspect) {
-        qnnrt_manifest__choose(w, at, &desc->backend_desc, names);
-        named = desc->backend_desc.path != NULL;
-        if (!named && names[1] == NULL) names[0] = NULL;
+    qnnrt_manifest__choose(w, at, &desc->backend_desc, names);
+    if (w->to->part_count > 1 || desc->system_path == NULL) {
+        for (; names[i] != NULL && desc->inspect &&
+               (desc->backend_desc.path != NULL || names[1] != NULL); ++i)
+            tries[count++] = names[i];
+        tries[count++] = NULL;
     }
-    if (system == NULL && (w->to->part_count == 1 || !named ||
-                           desc->metadata == QNNRT_METADATA_JSON))
-        system = w->desc->model.system_path;
+    if (desc->system_path != NULL) tries[count++] = desc->system_path;
     i = 0;
-    do {        /* to inspect one, its backend's library reads the binaries if it can */
-        desc->backend_desc.path = names[i];
-        desc->system_path = system;
-        if (system == NULL && names[i] != NULL && desc->metadata != QNNRT_METADATA_JSON)
-            desc->system_path = names[i];
-        result = qnnrt_open(NULL, desc, &part->model, w->err);
-        if (result == QNNRT_E_LIBRARY && desc->system_path != system) {
-            desc->system_path = system;
-            result = qnnrt_open(NULL, desc, &part->model, w->err);
-        }
-    } while (result == QNNRT_E_LIBRARY && !named && names[i++] != NULL);
-    if (result != QNNRT_E_LIBRARY || system != NULL || w->desc->model.system_path == NULL)
-        return result;
-    desc->system_path = w->desc->model.system_path;
-    return qnnrt_open(NULL, desc, &part->model, w->err);
+    do {
+        desc->system_path = tries[i];
+        result = qnnrt_open(NULL, desc, &w->to->parts[at].model, w->err);
+    } while (result == QNNRT_E_LIBRARY && ++i < count);
+    return result;
 }
 
 /* Open the model of a role. */
 static qnnrt_result qnnrt_manifest__model(qnnrt_manifest__work *w, size_t at)
 {
     qnnrt_manifest *to = w->to;
+    const size_t count = to->info.context_count;
     qnnrt_manifest__progress progress;
     qnnrt_desc desc = w->desc->model;
-    qnnrt_file *files = (qnnrt_file *)qnnrt_arena_get(&to->arena, to->context_count, sizeof *files);
+    qnnrt_file *files = (qnnrt_file *)qnnrt_arena_get(&to->arena, count, sizeof *files);
     qnnrt_result result;
     size_t i;
     if (files == NULL) return qnnrt_manifest__no_memory(w);
     desc.files = files;
     desc.file_count = 0;
     desc.backend = to->parts[at].backend;
-    for (i = 0; i < to->context_count; ++i) {
+    for (i = 0; i < count; ++i) {
         if (to->contexts[i].role != to->parts[at].role) continue;
         to->contexts[i].context = desc.file_count;
         files[desc.file_count++] = w->files[i];
@@ -1852,7 +1818,7 @@ static qnnrt_result qnnrt_manifest__model(qnnrt_manifest__work *w, size_t at)
     }
     progress.desc = &w->desc->model;
     progress.before = w->done;
-    progress.count = to->context_count;
+    progress.count = count;
     if (desc.progress != NULL) {
         desc.progress = qnnrt_manifest__progressed;
         desc.progress_user = &progress;
@@ -1872,7 +1838,7 @@ static qnnrt_result qnnrt_manifest__forgive(qnnrt_manifest__work *w, size_t at)
     kept = (qnnrt_error *)qnnrt_arena_get(&w->to->arena, 1, sizeof *kept);
     if (kept == NULL) return qnnrt_manifest__no_memory(w);
     *kept = *w->err;
-    w->to->contexts[at].failure = w->facts[at].failure = kept;
+    w->to->contexts[at].failure = w->to->facts[at].failure = kept;
     qnnrt_manifest__log(w, QNNRT_LOG_ERROR, "%s did not load: %s", w->to->contexts[at].file,
                         kept->text);
     return QNNRT_OK;
@@ -1910,7 +1876,7 @@ static qnnrt_result qnnrt_manifest__open_roles(qnnrt_manifest__work *w)
         one = w->desc->model.inspect ? QNNRT_OK : qnnrt_manifest__backend(w, i);
         if (one == QNNRT_OK) one = qnnrt_manifest__model(w, i);
         if (one == QNNRT_E_CANCELLED || one == QNNRT_E_ARG) return one;
-        for (k = 0; k < to->context_count; ++k) {
+        for (k = 0; k < to->info.context_count; ++k) {
             if (to->contexts[k].role != to->parts[i].role) continue;
             result = one == QNNRT_OK ? qnnrt_manifest__compare(w, k, to->parts[i].model)
                                      : qnnrt_manifest__forgive(w, k);
@@ -1976,6 +1942,7 @@ static qnnrt_result qnnrt_manifest__describe(qnnrt_manifest__work *w, const qnnr
 {
     qnnrt_step_desc *steps = (qnnrt_step_desc *)(uintptr_t)p->steps;      /* ours to complete */
     qnnrt_use_desc *uses = (qnnrt_use_desc *)(uintptr_t)p->uses;
+    const size_t contexts = w->to->info.context_count;
     qnnrt_result result = QNNRT_OK;
     size_t i;
     for (i = 0; i < p->step_count; ++i) {
@@ -1983,11 +1950,10 @@ static qnnrt_result qnnrt_manifest__describe(qnnrt_manifest__work *w, const qnnr
         if (steps[i].host != NULL && result == QNNRT_OK)
             result = qnnrt_manifest__function(w, i, (qnnrt_host_step *)(uintptr_t)steps[i].host);
         if (steps[i].host != NULL) continue;
-        if (steps[i].context >= w->to->context_count)
+        if (steps[i].context >= contexts)
             return qnnrt_error_set(w->err, QNNRT_E_FORMAT, "step %lu: \"context\" is %lu, but the"
                                    " program has %lu contexts", (unsigned long)i,
-                                   (unsigned long)steps[i].context,
-                                   (unsigned long)w->to->context_count);
+                                   (unsigned long)steps[i].context, (unsigned long)contexts);
         context = &w->to->contexts[steps[i].context];
         *lacks |= context->failure != NULL;
         steps[i].model = context->model;
@@ -1995,17 +1961,18 @@ static qnnrt_result qnnrt_manifest__describe(qnnrt_manifest__work *w, const qnnr
     }
     for (i = 0; i < p->use_count && result == QNNRT_OK; ++i) {
         const char *name = (const char *)uses[i].constant;
-        const void *const *found = NULL;
+        const qnnrt_manifest_constant *const *found = NULL;
         if (name == NULL) continue;
         if (w->program.constant_count > 0)
-            found = (const void *const *)bsearch(name, w->program.sorted, w->program.constant_count,
-                                                 sizeof *found, qnnrt_manifest__compare_name);
+            found = (const qnnrt_manifest_constant *const *)bsearch(
+                name, w->program.sorted, w->program.constant_count, sizeof *found,
+                qnnrt_manifest__compare_name);
         if (found == NULL)
             return qnnrt_error_set(w->err, QNNRT_E_FORMAT, "input \"%.160s\" of step %lu: the"
                                    " program has no constant \"%.160s\"", uses[i].tensor,
                                    (unsigned long)uses[i].step, name);
-        uses[i].constant = ((const qnnrt_manifest_constant *)*found)->data;
-        uses[i].constant_bytes = (size_t)((const qnnrt_manifest_constant *)*found)->tensor.bytes;
+        uses[i].constant = (*found)->data;
+        uses[i].constant_bytes = (size_t)(*found)->tensor.bytes;
     }
     return result;
 }
@@ -2035,114 +2002,100 @@ static qnnrt_result qnnrt_manifest__fits(qnnrt_manifest__work *w, const qnnrt_pi
     return QNNRT_OK;
 }
 
-/* Make the pipelines of the program. */
-static qnnrt_result qnnrt_manifest__make_all(qnnrt_manifest__work *w)
+/* Make a pipeline of the program. */
+static qnnrt_result qnnrt_manifest__make_one(qnnrt_manifest__work *w,
+                                             const qnnrt_manifest_pipeline *from)
 {
     qnnrt_manifest *to = w->to;
-    size_t i;
-    for (i = 0; i < w->program.pipeline_count; ++i) {
-        const qnnrt_manifest_pipeline *from = &w->program.pipelines[i];
-        qnnrt_conversions **conversions = &to->conversions[to->made_count];
-        qnnrt_pipeline **made = &to->made[to->made_count];
-        int lacks = 0;
-        qnnrt_result result = qnnrt_manifest__describe(w, &from->desc, &lacks);
-        if (lacks) {
-            qnnrt_manifest__log(w, QNNRT_LOG_WARN, "pipeline \"%.200s\" is left out: a file of it"
-                                " did not load", from->desc.name);
-            qnnrt_error_clear(w->err);
-            continue;
-        }
-        if (result == QNNRT_OK)
-            result = qnnrt_conversions_create(&from->desc, from->conversions, &to->arena.hooks,
-                                              conversions, w->err);
-        if (result == QNNRT_OK)
-            result = qnnrt_pipeline_make(qnnrt_conversions_desc(*conversions), made, w->err);
-        if (result == QNNRT_OK) {
-            ++to->made_count;
-            result = qnnrt_manifest__fits(w, qnnrt_pipeline_get_info(*made));
-        } else {
-            qnnrt_conversions_free(*conversions);
-        }
-        if (result == QNNRT_OK) continue;
-        if (result == QNNRT_E_ARG) result = QNNRT_E_FORMAT;     /* it is a mistake of the file */
-        w->err->code = result;
-        return qnnrt_error_about(w->err, result, "qnnrt.json: pipeline \"%.200s\": ",
-                                 from->desc.name);
+    const size_t at = to->info.pipeline_count;
+    int lacks = 0;
+    qnnrt_result result = qnnrt_manifest__describe(w, &from->desc, &lacks);
+    if (lacks) {
+        qnnrt_manifest__log(w, QNNRT_LOG_WARN, "pipeline \"%.200s\" is left out: a file of it did"
+                            " not load", from->desc.name);
+        return qnnrt_error_clear(w->err);
     }
-    return QNNRT_OK;
+    if (result == QNNRT_OK)
+        result = qnnrt_conversions_create(&from->desc, from->conversions, &to->arena.hooks,
+                                          &to->conversions[at], w->err);
+    if (result == QNNRT_OK)
+        result = qnnrt_pipeline_make(qnnrt_conversions_desc(to->conversions[at]), &to->made[at],
+                                     w->err);
+    if (result == QNNRT_OK) {
+        ++to->info.pipeline_count;
+        result = qnnrt_manifest__fits(w, qnnrt_pipeline_get_info(to->made[at]));
+    } else {
+        qnnrt_conversions_free(to->conversions[at]);
+    }
+    if (result == QNNRT_OK || result == QNNRT_E_MEMORY) return result;
+    if (w->joined) {
+        qnnrt_manifest__log(w, QNNRT_LOG_WARN, "\"%.200s\" is not wired: %s", from->desc.name,
+                            w->err->text);
+        return qnnrt_error_clear(w->err);
+    }
+    if (result == QNNRT_E_ARG) result = QNNRT_E_FORMAT;     /* it is a mistake of the file */
+    w->err->code = result;
+    return qnnrt_error_about(w->err, result, "qnnrt.json: pipeline \"%.200s\": ", from->desc.name);
 }
-
-/* ---- pipelines that names join ---- */
 
 enum { QNNRT_MANIFEST__LOOKS = 1 << 24 };      /* comparisons of names */
 
-/* Find a graph of a context, by its name or as the only one. Return NULL if there is none. */
-static const qnnrt_graph_info *qnnrt_manifest__graph_of(const qnnrt_manifest *to, size_t context,
-                                                        const char *name)
+/* Return 1 if a context has a graph. */
+static int qnnrt_manifest__has_graph(const qnnrt_manifest *to, size_t context, const char *name)
 {
     const qnnrt_context_info *info = to->contexts[context].info;
-    size_t i;
-    if (name == NULL) return info->graph_count == 1 ? info->graphs : NULL;
-    for (i = 0; i < info->graph_count; ++i)
-        if (strcmp(info->graphs[i].name, name) == 0) return &info->graphs[i];
-    return NULL;
+    size_t i = 0;
+    while (i < info->graph_count && strcmp(info->graphs[i].name, name) != 0) ++i;
+    return i < info->graph_count;
 }
 
-/* Join the graphs of a name in all contexts or, with NULL, the only graph of each. What cannot be
-   wired is a line in the log. */
-static qnnrt_result qnnrt_manifest__join(qnnrt_manifest__work *w, const char *name)
+/* Describe the pipelines of a program of several roles that has none: the graphs of a name, in the
+   order of the contexts or, if no two have one name and each context has one graph, all of them. */
+static qnnrt_result qnnrt_manifest__join(qnnrt_manifest__work *w)
 {
     qnnrt_manifest *to = w->to;
-    qnnrt_step_desc *steps = (qnnrt_step_desc *)qnnrt_arena_get(&to->arena, to->context_count,
-                                                                sizeof *steps);
-    qnnrt_pipeline_desc desc;
-    qnnrt_result result;
-    size_t i;
-    if (steps == NULL) return qnnrt_manifest__no_memory(w);
-    memset(&desc, 0, sizeof desc);
-    for (i = 0; i < to->context_count; ++i) {
-        const qnnrt_graph_info *graph = qnnrt_manifest__graph_of(to, i, name);
-        if (graph == NULL) continue;
-        steps[desc.step_count].model = to->contexts[i].model;
-        steps[desc.step_count].context = to->contexts[i].context;
-        steps[desc.step_count++].graph = graph->name;
-    }
-    desc.steps = steps;
-    result = qnnrt_pipeline_make(&desc, &to->made[to->made_count], w->err);
-    if (result == QNNRT_OK) ++to->made_count;
-    if (result == QNNRT_OK || result == QNNRT_E_MEMORY) return result;
-    qnnrt_manifest__log(w, QNNRT_LOG_WARN, "\"%s\" is not wired: %s", steps[0].graph, w->err->text);
-    return qnnrt_error_clear(w->err);
-}
-
-/* Join graphs of several models: those with one name, each name once; if no name joins, the only
-   graphs of all contexts in the order of the program. Each other graph stays alone. */
-static qnnrt_result qnnrt_manifest__join_all(qnnrt_manifest__work *w)
-{
-    const qnnrt_manifest *to = w->to;
-    const size_t contexts = to->context_count;
-    qnnrt_result result = QNNRT_OK;
-    size_t i, g, k, same, single = 0;
-    int alone, joined = 0;
+    const size_t contexts = to->info.context_count;
+    size_t i, g, k, graphs = 0, single = 0;
+    qnnrt_manifest_pipeline *p;
+    qnnrt_step_desc *steps;
     for (i = 0; i < contexts; ++i) {
         if (to->contexts[i].failure != NULL) return QNNRT_OK;      /* a part must not look whole */
+        graphs += to->contexts[i].info->graph_count;
         single += to->contexts[i].info->graph_count == 1;
     }
-    for (alone = 0; alone < 2; ++alone) {
-        for (i = 0; i < contexts; ++i)
-            for (g = 0; g < to->contexts[i].info->graph_count && result == QNNRT_OK; ++g) {
-                const char *name = to->contexts[i].info->graphs[g].name;
-                for (k = 0; k < i && qnnrt_manifest__graph_of(to, k, name) == NULL;) ++k;
-                if (k < i) continue;                                /* it was joined there */
-                for (same = 0; k < contexts; ++k)
-                    same += qnnrt_manifest__graph_of(to, k, name) != NULL;
-                if ((same == 1) != alone) continue;
-                joined |= !alone;
-                result = qnnrt_manifest__join(w, name);
+    if (graphs * graphs > QNNRT_MANIFEST__LOOKS)
+        return qnnrt_error_set(w->err, QNNRT_E_LIMIT, "%lu graphs in %lu contexts: too many to look"
+                               " for pipelines", (unsigned long)graphs, (unsigned long)contexts);
+    w->joined = 1;
+    p = (qnnrt_manifest_pipeline *)qnnrt_arena_get(&to->arena, graphs, sizeof *p);
+    w->program.pipelines = p;
+    for (i = 0; i < contexts; ++i)
+        for (g = 0; p != NULL && g < to->contexts[i].info->graph_count; ++g) {
+            const char *name = to->contexts[i].info->graphs[g].name;
+            for (k = 0; k < i && !qnnrt_manifest__has_graph(to, k, name);) ++k;
+            if (k < i) continue;                                    /* it was joined there */
+            steps = (qnnrt_step_desc *)qnnrt_arena_get(&to->arena, contexts, sizeof *steps);
+            if (steps == NULL) return qnnrt_manifest__no_memory(w);
+            p->desc.name = name;
+            p->desc.steps = steps;
+            for (; k < contexts; ++k) {
+                if (!qnnrt_manifest__has_graph(to, k, name)) continue;
+                steps[p->desc.step_count].context = k;
+                steps[p->desc.step_count++].graph = name;
             }
-        if (!joined && single == contexts) return qnnrt_manifest__join(w, NULL);
+            ++p;
+        }
+    w->program.pipeline_count = p != NULL ? (size_t)(p - w->program.pipelines) : 0;
+    if (p == NULL) return qnnrt_manifest__no_memory(w);
+    if (single < contexts || graphs > w->program.pipeline_count) return QNNRT_OK;
+    steps = (qnnrt_step_desc *)(uintptr_t)w->program.pipelines->desc.steps;
+    for (k = 0; k < contexts; ++k) {
+        steps[k].context = k;
+        steps[k].graph = to->contexts[k].info->graphs[0].name;
     }
-    return result;
+    w->program.pipelines->desc.step_count = contexts;
+    w->program.pipeline_count = 1;
+    return QNNRT_OK;
 }
 
 /* Make the pipelines, and list them. */
@@ -2150,29 +2103,26 @@ static qnnrt_result qnnrt_manifest__make(qnnrt_manifest__work *w)
 {
     qnnrt_manifest *to = w->to;
     const qnnrt_info *first = qnnrt_get_info(to->models[0]);
-    const int joined = w->program.pipelines == NULL;
-    size_t most = w->program.pipeline_count, i;
-    qnnrt_result result;
+    qnnrt_result result = QNNRT_OK;
+    size_t i;
     to->info.models = to->models;
     to->info.system_path = first->system_path;
     to->info.backend = first->backend;
-    if (joined && to->part_count == 1) {
+    if (w->program.pipelines == NULL && to->part_count == 1) {
         to->info.pipelines = first->pipelines;
         to->info.pipeline_count = first->pipeline_count;
         return QNNRT_OK;
     }
-    for (i = 0; i < to->context_count && joined; ++i) most += to->contexts[i].info->graph_count;
-    if (joined && most * most > QNNRT_MANIFEST__LOOKS)
-        return qnnrt_error_set(w->err, QNNRT_E_LIMIT, "%lu graphs in %lu contexts: too many to look"
-                               " for pipelines", (unsigned long)most,
-                               (unsigned long)to->context_count);
-    to->made = (qnnrt_pipeline **)qnnrt_arena_get(&to->arena, most + 1, sizeof *to->made);
-    to->conversions = (qnnrt_conversions **)qnnrt_arena_get(&to->arena, most + 1,
-                                                            sizeof *to->conversions);
+    if (w->program.pipelines == NULL) result = qnnrt_manifest__join(w);
+    if (result != QNNRT_OK) return result;
+    to->made = (qnnrt_pipeline **)qnnrt_arena_get(&to->arena, w->program.pipeline_count,
+                                                  sizeof *to->made);
+    to->conversions = (qnnrt_conversions **)qnnrt_arena_get(
+        &to->arena, w->program.pipeline_count, sizeof *to->conversions);
     if (to->made == NULL || to->conversions == NULL) return qnnrt_manifest__no_memory(w);
-    result = joined ? qnnrt_manifest__join_all(w) : qnnrt_manifest__make_all(w);
     to->info.pipelines = (const qnnrt_pipeline *const *)to->made;
-    to->info.pipeline_count = to->made_count;
+    for (i = 0; i < w->program.pipeline_count && result == QNNRT_OK; ++i)
+        result = qnnrt_manifest__make_one(w, &w->program.pipelines[i]);
     return result;
 }
 
@@ -2292,13 +2242,13 @@ QNNRT_MANIFEST_API qnnrt_result qnnrt_manifest_close(qnnrt_manifest *program)
 {
     qnnrt_result result = QNNRT_OK, one;
     qnnrt_hooks hooks;
-    size_t i;
+    size_t i, k;
     if (program == NULL) return QNNRT_OK;
-    while (program->made_count > 0) {
-        if (qnnrt_pipeline_destroy(program->made[program->made_count - 1]) != QNNRT_OK)
-            return QNNRT_E_BUSY;
-        program->info.pipeline_count = --program->made_count;
-        qnnrt_conversions_free(program->conversions[program->made_count]);
+    while (program->made != NULL && program->info.pipeline_count > 0) {
+        i = program->info.pipeline_count - 1;
+        if (qnnrt_pipeline_destroy(program->made[i]) != QNNRT_OK) return QNNRT_E_BUSY;
+        program->info.pipeline_count = i;
+        qnnrt_conversions_free(program->conversions[i]);
     }
     for (i = program->part_count; i-- > 0;) {
         qnnrt_manifest__part *part = &program->parts[i];
@@ -2306,8 +2256,14 @@ QNNRT_MANIFEST_API qnnrt_result qnnrt_manifest_close(qnnrt_manifest *program)
         one = qnnrt_close(part->model);
         if (one == QNNRT_E_BUSY) return one;
         if (result == QNNRT_OK) result = one;
+        for (k = 0; k < program->info.context_count && program->facts != NULL; ++k)
+            if (opened && program->contexts[k].model == part->model) {
+                program->contexts[k].file = program->facts[k].file;
+                program->contexts[k].info = &program->facts[k];
+                program->contexts[k].model = NULL;
+                program->contexts[k].failure = NULL;
+            }
         part->model = NULL;
-        program->info.context_count = 0;        /* their facts were those of models */
         if (opened && program->info.model_count > 0) --program->info.model_count;
     }
     for (i = 0; i < program->part_count; ++i) {
@@ -2337,9 +2293,9 @@ static const qnnrt_pipeline *qnnrt_manifest__single(const qnnrt_manifest *progra
     const qnnrt_manifest_context *context;
     size_t number = 0, i;
     char *address;
-    for (i = 0; name[i] >= '0' && name[i] <= '9' && number < program->context_count; ++i)
+    for (i = 0; name[i] >= '0' && name[i] <= '9' && number < program->info.context_count; ++i)
         number = number * 10 + (size_t)(name[i] - '0');
-    if (i == 0 || name[i] != '/' || number >= program->context_count) return NULL;
+    if (i == 0 || name[i] != '/' || number >= program->info.context_count) return NULL;
     context = &program->contexts[number];
     address = (char *)qnnrt_hooks_alloc(&program->arena.hooks, strlen(name) + 24, 1);
     if (address == NULL) return NULL;
@@ -2361,7 +2317,7 @@ QNNRT_MANIFEST_API qnnrt_result qnnrt_manifest_find(const qnnrt_manifest *progra
         return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_manifest_find: program or out is NULL");
     if (program->made == NULL) return qnnrt_pipeline_find(program->models[0], name, out, err);
     for (graphs = 0; graphs < 2 && matches == 0; ++graphs)
-        for (i = 0; i < program->made_count; ++i) {
+        for (i = 0; i < program->info.pipeline_count; ++i) {
             const qnnrt_pipeline_info *p = qnnrt_pipeline_get_info(program->made[i]);
             int named = name == NULL || (!graphs && strcmp(p->name, name) == 0);
             for (k = 0; graphs && k < p->step_count && !named; ++k)
@@ -2376,16 +2332,16 @@ QNNRT_MANIFEST_API qnnrt_result qnnrt_manifest_find(const qnnrt_manifest *progra
     }
     if (name == NULL)
         qnnrt_error_set(err, QNNRT_E_NOT_FOUND, "the program has %lu pipelines, but no name is"
-                        " given", (unsigned long)program->made_count);
+                        " given", (unsigned long)program->info.pipeline_count);
     else
         qnnrt_error_set(err, matches > 1 ? QNNRT_E_ARG : QNNRT_E_NOT_FOUND,
                         matches > 1 ? "\"%.200s\" names several pipelines"
                                     : "no pipeline or graph \"%.200s\"", name);
     qnnrt_error_add(err, "\n  it has:");
-    for (i = 0; i < program->made_count && i < 8; ++i)
+    for (i = 0; i < program->info.pipeline_count && i < 8; ++i)
         qnnrt_error_add(err, " \"%.100s\"", qnnrt_pipeline_get_info(program->made[i])->name);
-    if (program->made_count > 8)
-        qnnrt_error_add(err, " and %lu more", (unsigned long)(program->made_count - 8));
+    if (program->info.pipeline_count > 8)
+        qnnrt_error_add(err, " and %lu more", (unsigned long)(program->info.pipeline_count - 8));
     return qnnrt_error_hint(err, matches > 1 && name != NULL ? QNNRT_E_ARG : QNNRT_E_NOT_FOUND,
                             "Give the name of one of them.");
 }

@@ -1252,7 +1252,6 @@ qnnrt_manifest_role._fields_ = [
     ('role', c_char_p),
     ('backend', c_void_p),
     ('desc', qnnrt_backend_desc),
-    ('system_path', c_char_p),
 ]
 qnnrt_manifest_open_desc._fields_ = [
     ('backends', POINTER(qnnrt_manifest_role)),
