@@ -7669,7 +7669,7 @@ static qnnrt_result qnnrt__context_free(qnnrt__context *context)
 /* =====================================================================================
    MODEL                                                                       >>model
    What a model consists of, and how it ends: everything that was opened or built.
-   Needs: >>os >>sort >>mem >>log >>abi >>table >>friends >>backend >>context
+   Needs: >>os >>sort >>mem >>err >>log >>abi >>table >>friends >>backend >>context
    Knows nothing of: where contexts come from, pipelines
    ===================================================================================== */
 
@@ -7788,13 +7788,17 @@ QNNRT_API const qnnrt_info *qnnrt_get_info(const qnnrt *model)
     return model != NULL ? &model->info : NULL;
 }
 
-/* Sort the graphs of a context by name, in memory that it has. */
-static void qnnrt__model_sort(qnnrt__context *context)
+/* Sort the graphs of a context by name. */
+static qnnrt_result qnnrt__model_sort(qnnrt *model, qnnrt__context *context, qnnrt_error *err)
 {
     const qnnrt_context_info *info = context->info;
     size_t g;
+    context->by_name = (const qnnrt_graph_info **)qnnrt__arena_alloc(
+        &model->arena, info->graph_count, sizeof(*context->by_name));
+    if (context->by_name == NULL) return qnnrt__fail_memory(err, "graphs");
     for (g = 0; g < info->graph_count; ++g) context->by_name[g] = &info->graphs[g];
     qnnrt_sort((const void **)context->by_name, info->graph_count, qnnrt__table_name_order);
+    return QNNRT_OK;
 }
 
 /* Find a graph of a context by its name. Return NULL if there is none. */
@@ -9376,19 +9380,6 @@ static qnnrt_result qnnrt__pipeline_of(qnnrt *model, const qnnrt_step_desc *step
     return QNNRT_OK;
 }
 
-/* Make the pipeline of one graph of a model. name: as qnnrt__pipeline_of() */
-static qnnrt_result qnnrt__pipeline_single(qnnrt *model, size_t context,
-                                           const qnnrt_graph_info *graph, const char *name,
-                                           qnnrt_pipeline **out, qnnrt_error *err)
-{
-    qnnrt_step_desc step;
-    memset(&step, 0, sizeof(step));
-    step.model = model;
-    step.context = context;
-    step.graph = graph->name;
-    return qnnrt__pipeline_of(model, &step, 1, name, out, err);
-}
-
 typedef enum qnnrt__pipeline_rule {
     QNNRT__PIPELINE_BY_NAME,    /* graphs of equal names, or whose names differ in the shard's
                                    number */
@@ -9436,11 +9427,15 @@ static qnnrt_result qnnrt__pipeline_singles(qnnrt *model, qnnrt_error *err)
         const qnnrt_pipeline *p = model->pipelines[i];
         if (p->info.step_count == 1 && p->info.failure == NULL) continue;
         for (s = 0; s < p->info.step_count && result == QNNRT_OK; ++s) {
-            const qnnrt_step_info *step = &p->steps[s];
-            result = qnnrt__pipeline_single(
-                model, step->context, step->graph,
-                qnnrt__slot_qualify(&model->arena, step->context, step->graph->name),
-                &to[model->single_count++], err);
+            const qnnrt_step_info *from = &p->steps[s];
+            const char *name;
+            qnnrt_step_desc step;
+            memset(&step, 0, sizeof(step));
+            step.model = model;
+            step.context = from->context;
+            step.graph = from->graph->name;
+            name = qnnrt__slot_qualify(&model->arena, step.context, step.graph);
+            result = qnnrt__pipeline_of(model, &step, 1, name, &to[model->single_count++], err);
         }
     }
     return result;
@@ -10047,16 +10042,12 @@ static qnnrt_result qnnrt__open_create(qnnrt *model, size_t at, qnnrt_error *err
 {
     qnnrt__context *context = &model->contexts[at];
     qnnrt_context_info *info = context->info;
-    qnnrt_result result = QNNRT_OK;
+    qnnrt_result result = qnnrt__model_sort(model, context, err);
     info->device_bytes = qnnrt__htp_device_bytes(info);
     context->graphs = (qnnrt__abi_handle *)qnnrt__arena_alloc(&model->arena, info->graph_count,
                                                               sizeof(*context->graphs));
-    context->by_name = (const qnnrt_graph_info **)qnnrt__arena_alloc(
-        &model->arena, info->graph_count, sizeof(*context->by_name));
-    if (context->graphs == NULL || context->by_name == NULL)
-        return qnnrt__fail_memory(err, "graphs");
-    qnnrt__model_sort(context);
-    if (info->backend != NULL) result = qnnrt__context_check(context, err);
+    if (context->graphs == NULL) return qnnrt__fail_memory(err, "graphs");
+    if (result == QNNRT_OK && info->backend != NULL) result = qnnrt__context_check(context, err);
     if (result == QNNRT_OK && info->backend != NULL && model->residency == QNNRT_RESIDENT_ALL) {
         qnnrt__hooks_lock(&info->backend->hooks);
         result = qnnrt__resident_create(model, at, err);

@@ -2448,11 +2448,7 @@ static qnnrt_result qnnrt__compose_graphs(qnnrt_builder *b, const qnnrt__build_c
                                                           : qnnrt__compose_graph(b);
         if (result != QNNRT_OK) return result;
     }
-    b->place->by_name = (const qnnrt_graph_info **)qnnrt_arena_get(
-        &b->target->arena, b->place->info->graph_count, sizeof(*b->place->by_name));
-    if (b->place->by_name == NULL) return qnnrt__build_no_memory(b);
-    qnnrt__model_sort(b->place);
-    return QNNRT_OK;
+    return qnnrt__model_sort(b->target, b->place, b->err);
 }
 
 /* Create a context with its graphs. The caller holds the lock. */
