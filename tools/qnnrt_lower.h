@@ -904,6 +904,12 @@ static void *qnnrt_lower__table(qnnrt_lower__job *job, uint64_t a, uint64_t b, s
     return table;
 }
 
+/* Do the same for a * b doubles, which are 0. */
+static double *qnnrt_lower__zeros(qnnrt_lower__job *job, int64_t a, int64_t b)
+{
+    return (double *)qnnrt_lower__table(job, (uint64_t)a, (uint64_t)b, sizeof(double));
+}
+
 /* =====================================================================================
    STATIC                                                                        >>static
    Tensors whose elements are known: data made here, and data of weights and constants, which
@@ -1418,7 +1424,7 @@ static double *qnnrt_lower__values(qnnrt_lower__job *job, const qnnrt_ir_value *
                             value != NULL ? value->name : "an input");
         return NULL;
     }
-    values = (double *)qnnrt_lower__table(job, value->count, 1, sizeof(double));
+    values = qnnrt_lower__zeros(job, (int64_t)value->count, 1);
     if (values == NULL) return NULL;
     if ((record->weight == &record->own ||
          qnnrt_lower_check_weight(record->weight, &err) == QNNRT_OK) &&
@@ -1525,15 +1531,23 @@ static int32_t qnnrt_lower__op(qnnrt_lower__job *job, const char *type, const in
     return out;
 }
 
-/* Make an operator that keeps type and dims of its input. */
-static int32_t qnnrt_lower__op_like(qnnrt_lower__job *job, const char *type, int32_t x,
-                                    const qnnrt_lower__params *params)
+/* Make an operator whose output has the dims of tensor x. */
+static int32_t qnnrt_lower__op_as(qnnrt_lower__job *job, const char *type, const int32_t *inputs,
+                                  size_t input_count, int32_t x, qnnrt_dtype dtype,
+                                  const qnnrt_lower__params *params)
 {
     const qnnrt_lower_tensor *from = qnnrt_lower__at(job, x);
     int64_t dims[QNNRT_LOWER__RANK];
     uint32_t i;
     for (i = 0; i < from->rank; ++i) dims[i] = from->dims[i];
-    return qnnrt_lower__op(job, type, &x, 1, from->dtype, from->rank, dims, params);
+    return qnnrt_lower__op(job, type, inputs, input_count, dtype, from->rank, dims, params);
+}
+
+/* Make an operator that keeps type and dims of its input. */
+static int32_t qnnrt_lower__op_like(qnnrt_lower__job *job, const char *type, int32_t x,
+                                    const qnnrt_lower__params *params)
+{
+    return qnnrt_lower__op_as(job, type, &x, 1, x, qnnrt_lower__at(job, x)->dtype, params);
 }
 
 /* Return a tensor with the same elements and other dims. */
@@ -1610,12 +1624,21 @@ static int32_t qnnrt_lower__transpose(qnnrt_lower__job *job, int32_t x, uint32_t
     return qnnrt_lower__reshape(job, x, rank, out);
 }
 
+/* Repeat a tensor as often as `times` says along each axis; dims: of the result. */
+static int32_t qnnrt_lower__tile(qnnrt_lower__job *job, int32_t x, uint32_t rank,
+                                 const int64_t *times, const int64_t *dims)
+{
+    qnnrt_lower__params p;
+    memset(&p, 0, sizeof(p));
+    qnnrt_lower__numbers(&p, "multiples", QNNRT_DTYPE_U32, times, rank, 0);
+    return qnnrt_lower__op(job, "Tile", &x, 1, qnnrt_lower__at(job, x)->dtype, rank, dims, &p);
+}
+
 /* =====================================================================================
    LAYOUT                                                                        >>layout
    Values of the graph in tensors: a view says in which order of axes, and which axes are not
    yet repeated.
-   Needs: >>config >>arena >>params >>tensor >>static >>operator
-   Knows nothing of: ATen operators
+   Needs: >>config >>arena >>tensor >>static >>operator     Knows nothing of: ATen operators
    ===================================================================================== */
 
 typedef struct qnnrt_lower__view {
@@ -1675,19 +1698,14 @@ static qnnrt_lower__view qnnrt_lower__view_of(qnnrt_lower__job *job, const qnnrt
     memcpy(view.order, record->order, sizeof(view.order));
     if (record->narrow) memcpy(view.dims, record->dims, sizeof(view.dims));
     if (record->narrow && !narrow) {
-        int64_t times[QNNRT_LOWER__RANK], dims[QNNRT_LOWER__RANK];
-        qnnrt_lower__params p;
-        int64_t stored[QNNRT_LOWER__RANK];
+        int64_t times[QNNRT_LOWER__RANK], dims[QNNRT_LOWER__RANK], stored[QNNRT_LOWER__RANK];
         for (i = 0; i < view.rank; ++i) {
             stored[i] = view.dims[view.order[i]];
             dims[i] = value->dims[view.order[i]];
             times[i] = dims[i] / stored[i];
         }
-        memset(&p, 0, sizeof(p));
-        qnnrt_lower__numbers(&p, "multiples", QNNRT_DTYPE_U32, times, view.rank, 0);
         view.tensor = qnnrt_lower__reshape(job, view.tensor, view.rank, stored);
-        view.tensor = qnnrt_lower__op(job, "Tile", &view.tensor, 1, view.dtype, view.rank, dims,
-                                      &p);
+        view.tensor = qnnrt_lower__tile(job, view.tensor, view.rank, times, dims);
         memcpy(view.dims, value->dims, sizeof(view.dims));
         record->narrow = 0;
         record->tensor = view.tensor;
@@ -1748,6 +1766,13 @@ static void qnnrt_lower__settle(qnnrt_lower__job *job, qnnrt_lower__view *view)
     if (view->value == NULL) return;
     view->tensor = qnnrt_lower__plain(job, view);
     view->value = NULL;
+}
+
+/* Let an output of the node be a view. */
+static void qnnrt_lower__store(qnnrt_lower__job *job, size_t output, qnnrt_lower__view *view)
+{
+    qnnrt_lower__settle(job, view);
+    qnnrt_lower__set(job, output, view->tensor, view->order);
 }
 
 /* Let output 0 be a view of other axes: axis i of it is axis perm[i] of the view. */
@@ -2013,6 +2038,15 @@ static int32_t qnnrt_lower__arrange(qnnrt_lower__job *job, qnnrt_lower__view *vi
     return qnnrt_lower__reshape(job, tensor, a->packed_rank, a->packed);
 }
 
+/* Let a view be a tensor whose axes are stored in the order of `a`. */
+static void qnnrt_lower__become(qnnrt_lower__view *view, int32_t tensor,
+                                const qnnrt_lower__aligned *a)
+{
+    view->tensor = tensor;
+    view->value = NULL;
+    memcpy(view->order, a->order, sizeof(a->order));
+}
+
 /* Return the packed axis of an axis of the graph. */
 static uint32_t qnnrt_lower__packed_axis(const qnnrt_lower__aligned *a, uint32_t axis)
 {
@@ -2059,12 +2093,8 @@ static int32_t qnnrt_lower__each(qnnrt_lower__job *job, size_t i, qnnrt_lower__v
 
 static int32_t qnnrt_lower__binary_op(qnnrt_lower__job *job, const char *type, int32_t a, int32_t b)
 {
-    const qnnrt_lower_tensor *x = qnnrt_lower__at(job, a);
     const int32_t inputs[2] = {a, b};
-    int64_t dims[QNNRT_LOWER__RANK];
-    uint32_t i;
-    for (i = 0; i < x->rank; ++i) dims[i] = x->dims[i];
-    return qnnrt_lower__op(job, type, inputs, 2, x->dtype, x->rank, dims, NULL);
+    return qnnrt_lower__op_as(job, type, inputs, 2, a, qnnrt_lower__at(job, a)->dtype, NULL);
 }
 
 /* Clamp a tensor of floats, where infinity means no bound. */
@@ -2125,14 +2155,9 @@ static int32_t qnnrt_lower__linear_map(qnnrt_lower__job *job, int32_t t, double 
 /* Return 1 / x. */
 static int32_t qnnrt_lower__inverse(qnnrt_lower__job *job, int32_t t)
 {
-    const qnnrt_lower_tensor *from = qnnrt_lower__at(job, t);
-    const int32_t inputs[2] = {qnnrt_lower__number(job, from->dtype, 1), t};
-    int64_t dims[QNNRT_LOWER__RANK];
-    uint32_t i;
-    from = qnnrt_lower__at(job, t);
-    for (i = 0; i < from->rank; ++i) dims[i] = from->dims[i];
-    return qnnrt_lower__op(job, "ElementWiseDivide", inputs, 2, from->dtype, from->rank, dims,
-                           NULL);
+    const qnnrt_dtype dtype = qnnrt_lower__at(job, t)->dtype;
+    const int32_t inputs[2] = {qnnrt_lower__number(job, dtype, 1), t};
+    return qnnrt_lower__op_as(job, "ElementWiseDivide", inputs, 2, t, dtype, NULL);
 }
 
 static void qnnrt_lower__do_unary(qnnrt_lower__job *job)
@@ -2151,11 +2176,7 @@ static void qnnrt_lower__do_unary(qnnrt_lower__job *job)
     const qnnrt_dtype dtype = qnnrt_lower__dtype(job, job->node->outputs[0]->dtype);
     if (dtype == QNNRT_DTYPE_BOOL8 && x.dtype != dtype) {        /* logical_not of numbers */
         const int32_t inputs[2] = {t, qnnrt_lower__number(job, x.dtype, 0)};
-        const qnnrt_lower_tensor *from = qnnrt_lower__at(job, t);
-        int64_t dims[QNNRT_LOWER__RANK];
-        uint32_t i;
-        for (i = 0; i < from->rank; ++i) dims[i] = from->dims[i];
-        t = qnnrt_lower__op(job, "ElementWiseEqual", inputs, 2, dtype, from->rank, dims, NULL);
+        t = qnnrt_lower__op_as(job, "ElementWiseEqual", inputs, 2, t, dtype, NULL);
     } else if (dtype == QNNRT_DTYPE_I32) {                       /* they are whole already */
         if (strcmp(type, "ElementWiseAbs") == 0) t = qnnrt_lower__op_like(job, type, t, NULL);
     } else {
@@ -2228,14 +2249,10 @@ static void qnnrt_lower__do_leaky_relu(qnnrt_lower__job *job)
 {
     qnnrt_lower__view x;
     const int32_t t = qnnrt_lower__each(job, 0, &x);
-    const int32_t inputs[2] = {t, qnnrt_lower__number(job, x.dtype, qnnrt_ir_float(
-                                                          job->node, "negative_slope", 0.01))};
-    const qnnrt_lower_tensor *from = qnnrt_lower__at(job, t);
-    int64_t dims[QNNRT_LOWER__RANK];
-    uint32_t i;
-    for (i = 0; i < from->rank; ++i) dims[i] = from->dims[i];
-    qnnrt_lower__set(job, 0, qnnrt_lower__op(job, "Prelu", inputs, 2, x.dtype, from->rank, dims,
-                                             NULL), x.order);
+    const double slope = qnnrt_ir_float(job->node, "negative_slope", 0.01);
+    const int32_t inputs[2] = {t, qnnrt_lower__number(job, x.dtype, slope)};
+    qnnrt_lower__set(job, 0, qnnrt_lower__op_as(job, "Prelu", inputs, 2, t, x.dtype, NULL),
+                     x.order);
 }
 
 /* elu: scale * (x where it is positive, else alpha * (exp(input_scale * x) - 1)). With input_scale
@@ -2353,16 +2370,13 @@ static void qnnrt_lower__do_is(qnnrt_lower__job *job)
     const int nan = strncmp(job->node->op, "isnan.", 6) == 0;
     qnnrt_lower__view x;
     int32_t t = qnnrt_lower__each(job, 0, &x), inputs[2];
-    int64_t dims[QNNRT_LOWER__RANK];
-    uint32_t i;
     if (!qnnrt_lower__is_float(x.dtype)) t = qnnrt_lower__cast(job, t, job->lower->compute);
     inputs[0] = nan ? t : qnnrt_lower__op_like(job, "ElementWiseAbs", t, NULL);
     inputs[1] = nan ? t : qnnrt_lower__number(job, job->lower->compute,
                                               job->lower->compute == QNNRT_DTYPE_F16
                                               ? 65504 : 3.4028234663852886e38);
-    for (i = 0; i < qnnrt_lower__at(job, t)->rank; ++i) dims[i] = qnnrt_lower__at(job, t)->dims[i];
-    t = qnnrt_lower__op(job, nan ? "ElementWiseNotEqual" : "ElementWiseGreater", inputs, 2,
-                        QNNRT_DTYPE_BOOL8, qnnrt_lower__at(job, t)->rank, dims, NULL);
+    t = qnnrt_lower__op_as(job, nan ? "ElementWiseNotEqual" : "ElementWiseGreater", inputs, 2, t,
+                           QNNRT_DTYPE_BOOL8, NULL);
     qnnrt_lower__set(job, 0, t, x.order);
 }
 
@@ -2416,13 +2430,10 @@ static qnnrt_lower__view qnnrt_lower__between(qnnrt_lower__job *job, const char 
     int32_t tensors[2];
     pair[0] = *x;
     pair[1] = *y;
-    memset(&out, 0, sizeof(out));
     qnnrt_lower__align(job, pair, 2, rank, dims, tensors, &a);
-    out.tensor = qnnrt_lower__op(job, type, tensors, 2, dtype, a.packed_rank, a.packed, NULL);
-    out.scale = 1;
+    out = qnnrt_lower__view_tensor(job, qnnrt_lower__op(job, type, tensors, 2, dtype,
+                                                        a.packed_rank, a.packed, NULL), rank, dims);
     out.dtype = dtype;
-    out.rank = rank;
-    memcpy(out.dims, dims, rank * sizeof(*dims));
     memcpy(out.order, a.order, sizeof(out.order));
     return out;
 }
@@ -2449,8 +2460,7 @@ static void qnnrt_lower__set_view(qnnrt_lower__job *job, qnnrt_lower__view *view
     const qnnrt_ir_value *out = job->node->outputs[0];
     qnnrt_lower__record *record = qnnrt_lower__record_of(job->lower, out);
     qnnrt_lower__extend(job, view, out->rank);
-    qnnrt_lower__settle(job, view);
-    qnnrt_lower__set(job, 0, view->tensor, view->order);
+    qnnrt_lower__store(job, 0, view);
     if (record == NULL) return;
     memcpy(record->dims, view->dims, sizeof(view->dims));
     record->narrow = memcmp(view->dims, out->dims, out->rank * sizeof(*out->dims)) != 0;
@@ -2691,8 +2701,7 @@ static void qnnrt_lower__do_alias(qnnrt_lower__job *job)
     const qnnrt_dtype dtype = qnnrt_lower__dtype(job, job->node->outputs[0]->dtype);
     qnnrt_lower__view x = qnnrt_lower__in(job, 0);
     qnnrt_lower__view_cast(job, &x, dtype);
-    qnnrt_lower__settle(job, &x);
-    qnnrt_lower__set(job, 0, x.tensor, x.order);
+    qnnrt_lower__store(job, 0, &x);
 }
 
 /* Output 0 has the elements of input 0 and its own dims. */
@@ -2767,10 +2776,9 @@ static void qnnrt_lower__cut(qnnrt_lower__job *job, qnnrt_lower__view *x, uint32
     dims[axis] = count;
     memset(&p, 0, sizeof(p));
     qnnrt_lower__numbers(&p, "ranges", QNNRT_DTYPE_I32, ranges, a.packed_rank, 3);
-    x->tensor = qnnrt_lower__op(job, "StridedSlice", &t, 1, x->dtype, a.packed_rank, own, &p);
-    x->value = NULL;
+    t = qnnrt_lower__op(job, "StridedSlice", &t, 1, x->dtype, a.packed_rank, own, &p);
     memcpy(x->dims, dims, sizeof(dims));
-    memcpy(x->order, a.order, sizeof(a.order));
+    qnnrt_lower__become(x, t, &a);
 }
 
 /* Remove an axis of size 1 from a view. */
@@ -2804,8 +2812,7 @@ static void qnnrt_lower__do_slice(qnnrt_lower__job *job)
         qnnrt_lower__cut(job, &x, axis, start, node->outputs[0]->dims[axis],
                          qnnrt_ir_int(node, "step", 1));
     }
-    qnnrt_lower__settle(job, &x);
-    qnnrt_lower__set(job, 0, x.tensor, x.order);
+    qnnrt_lower__store(job, 0, &x);
 }
 
 /* Store a value in the order of the graph, if that puts its first axis first. Slices of that axis,
@@ -2837,8 +2844,7 @@ static void qnnrt_lower__do_split(qnnrt_lower__job *job)
         if (node->outputs[i]->users != 0 || node->outputs[i]->is_output) {
             qnnrt_lower__cut(job, &x, axis, first, count, 1);
             if (unbind) qnnrt_lower__drop_axis(job, &x, axis);
-            qnnrt_lower__settle(job, &x);
-            qnnrt_lower__set(job, i, x.tensor, x.order);
+            qnnrt_lower__store(job, i, &x);
         }
         first += count;
     }
@@ -2863,7 +2869,6 @@ static qnnrt_lower__view qnnrt_lower__join(qnnrt_lower__job *job, qnnrt_lower__v
                                                axis);
         return qnnrt_lower__join(job, views, group, axis);
     }
-    out.value = NULL;
     for (k = 1; k < count; ++k) out.dims[axis] += views[k].dims[axis];
     qnnrt_lower__choose(views, count, out.rank, -1, a.order);
     a.rank = out.rank;
@@ -2880,9 +2885,8 @@ static qnnrt_lower__view qnnrt_lower__join(qnnrt_lower__job *job, qnnrt_lower__v
     }
     memset(&p, 0, sizeof(p));
     qnnrt_lower__u32(&p, "axis", qnnrt_lower__packed_axis(&a, axis));
-    out.tensor = qnnrt_lower__op(job, "Concat", tensors, count, out.dtype, a.packed_rank, a.packed,
-                                 &p);
-    memcpy(out.order, a.order, sizeof(a.order));
+    qnnrt_lower__become(&out, qnnrt_lower__op(job, "Concat", tensors, count, out.dtype,
+                                              a.packed_rank, a.packed, &p), &a);
     return out;
 }
 
@@ -2917,24 +2921,16 @@ static void qnnrt_lower__do_cat(qnnrt_lower__job *job)
         ++count;
     }
     joined = qnnrt_lower__join(job, views, count, axis);
-    qnnrt_lower__settle(job, &joined);
-    qnnrt_lower__set(job, 0, joined.tensor, joined.order);
+    qnnrt_lower__store(job, 0, &joined);
 }
 
 /* expand: repeated axes stay 1 until an operator needs them. copy: input 1 is expanded. */
 static void qnnrt_lower__do_expand(qnnrt_lower__job *job)
 {
-    const qnnrt_ir_value *out = job->node->outputs[0];
     const size_t from = strncmp(job->node->op, "copy", 4) == 0;
     qnnrt_lower__view x = qnnrt_lower__view_of(job, job->node->inputs[from], 1);
-    qnnrt_lower__record *record = qnnrt_lower__record_of(job->lower, out);
-    if (record == NULL) return;
-    qnnrt_lower__view_cast(job, &x, qnnrt_lower__dtype(job, out->dtype));
-    qnnrt_lower__extend(job, &x, out->rank);
-    qnnrt_lower__settle(job, &x);
-    qnnrt_lower__set(job, 0, x.tensor, x.order);
-    memcpy(record->dims, x.dims, sizeof(x.dims));
-    record->narrow = memcmp(x.dims, out->dims, out->rank * sizeof(x.dims[0])) != 0;
+    qnnrt_lower__view_cast(job, &x, qnnrt_lower__dtype(job, job->node->outputs[0]->dtype));
+    qnnrt_lower__set_view(job, &x);
 }
 
 /* repeat: whole copies along each axis. */
@@ -2943,7 +2939,6 @@ static void qnnrt_lower__do_repeat(qnnrt_lower__job *job)
     const qnnrt_ir_value *out = job->node->outputs[0];
     qnnrt_lower__view x = qnnrt_lower__in(job, 0);
     int64_t times[QNNRT_LOWER__RANK], dims[QNNRT_LOWER__RANK];
-    qnnrt_lower__params p;
     int32_t t;
     uint32_t i;
     qnnrt_lower__extend(job, &x, out->rank);
@@ -2953,10 +2948,7 @@ static void qnnrt_lower__do_repeat(qnnrt_lower__job *job)
         times[i] = dims[i] / x.dims[x.order[i]];
     }
     t = qnnrt_lower__stored(job, &x, x.order);
-    memset(&p, 0, sizeof(p));
-    qnnrt_lower__numbers(&p, "multiples", QNNRT_DTYPE_U32, times, out->rank, 0);
-    t = qnnrt_lower__op(job, "Tile", &t, 1, x.dtype, out->rank, dims, &p);
-    qnnrt_lower__set(job, 0, t, x.order);
+    qnnrt_lower__set(job, 0, qnnrt_lower__tile(job, t, out->rank, times, dims), x.order);
 }
 
 /* repeat_interleave: each element of an axis, or of all, several times in a row. */
@@ -2969,7 +2961,6 @@ static void qnnrt_lower__do_interleave(qnnrt_lower__job *job)
     const uint32_t axis = dim == NULL || dim->kind == QNNRT_IR_NULL
                               ? 0 : qnnrt_lower__axis(node, "dim", x.rank, 0);
     int64_t dims[3] = {1, 1, 1}, times[3] = {1, 1, 1};
-    qnnrt_lower__params p;
     uint32_t i;
     int32_t t;
     if (x.rank != out->rank || dim == NULL || dim->kind == QNNRT_IR_NULL) {
@@ -2981,11 +2972,8 @@ static void qnnrt_lower__do_interleave(qnnrt_lower__job *job)
     dims[0] *= x.dims[axis];
     for (++i; i < x.rank; ++i) dims[2] *= x.dims[x.order[i]];
     t = qnnrt_lower__reshape(job, qnnrt_lower__stored(job, &x, x.order), 3, dims);
-    memset(&p, 0, sizeof(p));
-    qnnrt_lower__numbers(&p, "multiples", QNNRT_DTYPE_U32, times, 3, 0);
     dims[1] = times[1];
-    t = qnnrt_lower__op(job, "Tile", &t, 1, x.dtype, 3, dims, &p);
-    qnnrt_lower__set(job, 0, t, x.order);
+    qnnrt_lower__set(job, 0, qnnrt_lower__tile(job, t, 3, times, dims), x.order);
 }
 
 /* diff: differences of neighbours, n times; tensors before and after x are joined to it first. */
@@ -3017,8 +3005,7 @@ static void qnnrt_lower__do_diff(qnnrt_lower__job *job)
         qnnrt_lower__cut(job, &y, axis, 1, left, 1);
         x = qnnrt_lower__between(job, type, &y, &x, dtype, x.rank, x.dims);
     }
-    qnnrt_lower__settle(job, &x);
-    qnnrt_lower__set(job, 0, x.tensor, x.order);
+    qnnrt_lower__store(job, 0, &x);
 }
 
 /* =====================================================================================
@@ -3054,9 +3041,7 @@ static void qnnrt_lower__reduce(qnnrt_lower__job *job, const char *type, qnnrt_l
         t = qnnrt_lower__op(job, turned ? "ReduceMin" : type, &t, 1, x->dtype, a.packed_rank, own,
                             &p);
     if (turned) t = qnnrt_lower__linear_map(job, t, -1, 0);
-    x->tensor = t;
-    x->value = NULL;
-    memcpy(x->order, a.order, sizeof(a.order));
+    qnnrt_lower__become(x, t, &a);
 }
 
 /* Return the axes that a node reduces, as bits. */
@@ -3111,12 +3096,9 @@ static void qnnrt_lower__do_reduce(qnnrt_lower__job *job)
     qnnrt_lower__view x = qnnrt_lower__in(job, 0);
     const uint32_t axes = qnnrt_lower__axes(job->node, x.rank);
     uint32_t i;
-    if (dtype == QNNRT_DTYPE_BOOL8) {                    /* counted or compared as int32 */
-        qnnrt_lower__view_cast(job, &x, dtype);
+    qnnrt_lower__view_cast(job, &x, dtype);
+    if (dtype == QNNRT_DTYPE_BOOL8)                      /* counted or compared as int32 */
         qnnrt_lower__view_cast(job, &x, QNNRT_DTYPE_I32);
-    } else {
-        qnnrt_lower__view_cast(job, &x, dtype);
-    }
     if (type[6] == 'P' && (target == QNNRT_LOWER_HTP ||
                            (target == QNNRT_LOWER_CPU && dtype == QNNRT_DTYPE_I32))) {
         for (i = 0; i < x.rank; ++i)
@@ -3150,18 +3132,19 @@ static void qnnrt_lower__find(qnnrt_lower__job *job, qnnrt_lower__view *x, uint3
     memset(&p, 0, sizeof(p));
     qnnrt_lower__u32(&p, "axis", at);
     qnnrt_lower__bool(&p, "keep_dims", 1);
-    x->tensor = qnnrt_lower__op(job, type, &t, 1, QNNRT_DTYPE_I32, a.packed_rank, own, &p);
-    x->value = NULL;
+    t = qnnrt_lower__op(job, type, &t, 1, QNNRT_DTYPE_I32, a.packed_rank, own, &p);
     x->dtype = QNNRT_DTYPE_I32;
     x->dims[axis] = 1;
-    memcpy(x->order, a.order, sizeof(a.order));
+    qnnrt_lower__become(x, t, &a);
 }
 
-/* Return input 0 for a comparison of its elements: bools are integers. */
+/* Return input 0, of one axis at least, for a comparison of its elements: bools are integers. */
 static qnnrt_lower__view qnnrt_lower__comparable(qnnrt_lower__job *job)
 {
+    const int64_t one = 1;
     qnnrt_lower__view x = qnnrt_lower__in(job, 0);
     if (x.dtype == QNNRT_DTYPE_BOOL8) qnnrt_lower__view_cast(job, &x, QNNRT_DTYPE_I32);
+    if (x.rank == 0) qnnrt_lower__view_dims(job, &x, 1, &one);
     return x;
 }
 
@@ -3183,10 +3166,6 @@ static void qnnrt_lower__do_argmax(qnnrt_lower__job *job)
     } else {
         axis = qnnrt_lower__axis(node, "dim", x.rank, 0);
     }
-    if (x.rank == 0) {
-        const int64_t one = 1;
-        qnnrt_lower__view_dims(job, &x, 1, &one);
-    }
     qnnrt_lower__find(job, &x, axis, strncmp(node->op, "argmax", 6) == 0);
     qnnrt_lower__view_dims(job, &x, out->rank, out->dims);
     qnnrt_lower__set(job, 0, x.tensor, x.order);
@@ -3200,11 +3179,6 @@ static void qnnrt_lower__do_extreme(qnnrt_lower__job *job)
     qnnrt_lower__view x = qnnrt_lower__comparable(job), places = x;
     const uint32_t axis = qnnrt_lower__axis(node, "dim", x.rank, 0);
     const qnnrt_ir_value *out = node->outputs[0];
-    if (x.rank == 0) {
-        const int64_t one = 1;
-        qnnrt_lower__view_dims(job, &x, 1, &one);
-        places = x;
-    }
     qnnrt_lower__reduce(job, largest ? "ReduceMax" : "ReduceMin", &x, 1u << axis);
     qnnrt_lower__view_cast(job, &x, qnnrt_lower__dtype(job, out->dtype));
     qnnrt_lower__view_dims(job, &x, out->rank, out->dims);
@@ -3221,16 +3195,12 @@ static void qnnrt_lower__do_topk(qnnrt_lower__job *job)
     const qnnrt_ir_node *node = job->node;
     const int64_t count = qnnrt_ir_int(node, "k", 1);
     qnnrt_lower__view x = qnnrt_lower__comparable(job), out;
-    uint32_t axis = qnnrt_lower__axis(node, "dim", x.rank, -1), i;
+    const uint32_t axis = qnnrt_lower__axis(node, "dim", x.rank, -1);
     int64_t dims[QNNRT_LOWER__RANK];
     int32_t t, outputs[2];
+    uint32_t i;
     qnnrt_lower__aligned a;
     qnnrt_lower__params p;
-    if (x.rank == 0) {
-        const int64_t one = 1;
-        qnnrt_lower__view_dims(job, &x, 1, &one);
-        axis = 0;
-    }
     t = qnnrt_lower__arrange(job, &x, 1u << axis, (int32_t)axis, &a);
     memcpy(dims, a.packed, sizeof(dims));
     dims[a.packed_rank - 1] = count;
@@ -3244,11 +3214,9 @@ static void qnnrt_lower__do_topk(qnnrt_lower__job *job)
     for (i = 0; i < 2; ++i) {
         const qnnrt_ir_value *value = node->outputs[i];
         out = x;
-        out.value = NULL;
-        out.tensor = outputs[i];
         out.dtype = qnnrt_lower__at(job, outputs[i])->dtype;
         out.dims[axis] = count;
-        memcpy(out.order, a.order, sizeof(a.order));
+        qnnrt_lower__become(&out, outputs[i], &a);
         qnnrt_lower__view_cast(job, &out, qnnrt_lower__dtype(job, value->dtype));
         qnnrt_lower__view_dims(job, &out, value->rank, value->dims);
         qnnrt_lower__set(job, i, out.tensor, out.order);
@@ -3262,13 +3230,12 @@ static void qnnrt_lower__softmax(qnnrt_lower__job *job, const char *type, qnnrt_
     qnnrt_lower__aligned a;
     qnnrt_lower__params p;
     const int anywhere = job->lower->desc.target == QNNRT_LOWER_CPU && type[0] == 'S';
-    const int32_t t = qnnrt_lower__arrange(job, x, 1u << axis, anywhere ? -1 : (int32_t)axis, &a);
+    int32_t t = qnnrt_lower__arrange(job, x, 1u << axis, anywhere ? -1 : (int32_t)axis, &a);
     memset(&p, 0, sizeof(p));
     qnnrt_lower__u32(&p, "axis", qnnrt_lower__packed_axis(&a, axis));
     qnnrt_lower__f32(&p, "beta", 1);
-    x->tensor = qnnrt_lower__op(job, type, &t, 1, x->dtype, a.packed_rank, a.packed, &p);
-    x->value = NULL;
-    memcpy(x->order, a.order, sizeof(a.order));
+    t = qnnrt_lower__op(job, type, &t, 1, x->dtype, a.packed_rank, a.packed, &p);
+    qnnrt_lower__become(x, t, &a);
 }
 
 static void qnnrt_lower__do_softmax(qnnrt_lower__job *job)
@@ -3369,7 +3336,7 @@ static int32_t qnnrt_lower__product(qnnrt_lower__job *job, qnnrt_lower__view *x,
     int64_t own[QNNRT_LOWER__RANK], batch[QNNRT_LOWER__RANK];
     qnnrt_lower__view *both[2] = {x, y};
     int32_t tensors[2];
-    int transposed, ignored;
+    int transposed;
     uint32_t i, k;
     if (transpose_b && y->value == NULL) {       /* y is [.., N, K]: exchange the names */
         const uint32_t last = y->rank - 1;
@@ -3382,23 +3349,15 @@ static int32_t qnnrt_lower__product(qnnrt_lower__job *job, qnnrt_lower__view *x,
     }
     tensors[1] = qnnrt_lower__matrix(job, y, &transposed);
     if (transpose_b) transposed = 1;
-    {
-        uint32_t order[QNNRT_LOWER__RANK];
-        qnnrt_lower__identity(order);
-        tensors[0] = qnnrt_lower__stored(job, x, order);
-        ignored = 0;
-        (void)ignored;
-    }
-    if (rank <= QNNRT_LOWER__MOST_RANK) {
+    tensors[0] = qnnrt_lower__plain(job, x);
+    if (rank <= QNNRT_LOWER__MOST_RANK)
         return qnnrt_lower__matmul(job, tensors[0], tensors[1], transposed, rank, dims);
-    }
     /* Many axes of matrices: repeat them where they differ, and make one axis of them. */
     batch[0] = 1;
     for (i = 0; i + 2 < rank; ++i) batch[0] *= dims[i];
     for (k = 0; k < 2; ++k) {
         const qnnrt_lower_tensor *t = qnnrt_lower__at(job, tensors[k]);
         int64_t matrix[2], times[QNNRT_LOWER__RANK];
-        qnnrt_lower__params p;
         int tiled = 0;
         const uint32_t missing = rank - both[k]->rank;
         if (tensors[k] == QNNRT_LOWER__NONE) return QNNRT_LOWER__NONE;
@@ -3414,10 +3373,8 @@ static int32_t qnnrt_lower__product(qnnrt_lower__job *job, qnnrt_lower__view *x,
             own[rank - 1] = matrix[0] * matrix[1];
             times[rank - 2] = times[rank - 1] = 1;
             tensors[k] = qnnrt_lower__reshape(job, tensors[k], rank, own);
-            memset(&p, 0, sizeof(p));
-            qnnrt_lower__numbers(&p, "multiples", QNNRT_DTYPE_U32, times, rank, 0);
             for (i = 0; i < rank; ++i) own[i] *= times[i];
-            tensors[k] = qnnrt_lower__op(job, "Tile", &tensors[k], 1, x->dtype, rank, own, &p);
+            tensors[k] = qnnrt_lower__tile(job, tensors[k], rank, times, own);
         }
         own[0] = batch[0];
         own[1] = matrix[0];
@@ -3436,17 +3393,15 @@ static void qnnrt_lower__triangle(qnnrt_lower__job *job, qnnrt_lower__view *x, u
     int64_t rows[2], i;
     qnnrt_lower__aligned a;
     int32_t t = qnnrt_lower__arrange(job, x, 1u << axis, (int32_t)axis, &a);
-    double *values = (double *)qnnrt_lower__table(job, (uint64_t)size, (uint64_t)size,
-                                                  sizeof(double));
+    double *values = qnnrt_lower__zeros(job, size, size);
     if (values == NULL) return;
     for (i = 0; i < size * size; ++i) values[i] = i / size <= i % size;
     rows[0] = (int64_t)qnnrt_lower__count(x->rank, x->dims) / size;
     rows[1] = size;
     t = qnnrt_lower__reshape(job, t, 2, rows);
-    x->tensor = qnnrt_lower__matmul(job, t, qnnrt_lower__doubles(job, x->dtype, 2, square, values),
-                                    0, 2, rows);
-    x->value = NULL;
-    memcpy(x->order, a.order, sizeof(a.order));
+    t = qnnrt_lower__matmul(job, t, qnnrt_lower__doubles(job, x->dtype, 2, square, values), 0, 2,
+                            rows);
+    qnnrt_lower__become(x, t, &a);
     qnnrt_hooks_free(&job->lower->desc.hooks, values);
 }
 
@@ -3484,14 +3439,13 @@ static void qnnrt_lower__do_cumulate(qnnrt_lower__job *job)
     } else {
         qnnrt_lower__aligned a;
         qnnrt_lower__params p;
-        const int32_t t = qnnrt_lower__arrange(job, &x, 1u << axis, -1, &a);
+        int32_t t = qnnrt_lower__arrange(job, &x, 1u << axis, -1, &a);
         memset(&p, 0, sizeof(p));
         qnnrt_lower__u32(&p, "axis", qnnrt_lower__packed_axis(&a, axis));
         qnnrt_lower__bool(&p, "exclusive", 0);
         qnnrt_lower__bool(&p, "reverse", 0);
-        x.tensor = qnnrt_lower__op(job, "CumulativeSum", &t, 1, dtype, a.packed_rank, a.packed,
-                                   &p);
-        memcpy(x.order, a.order, sizeof(a.order));
+        t = qnnrt_lower__op(job, "CumulativeSum", &t, 1, dtype, a.packed_rank, a.packed, &p);
+        qnnrt_lower__become(&x, t, &a);
     }
     qnnrt_lower__set(job, 0, x.tensor, x.order);
 }
@@ -3563,12 +3517,8 @@ static void qnnrt_lower__do_addmm(qnnrt_lower__job *job)
         const int32_t root = job->graph->bodies[bias.tensor].root;
         pair[0].tensor = qnnrt_lower__linear_map(job, root, beta, 0);
     }
-    memset(&pair[1], 0, sizeof(pair[1]));
-    qnnrt_lower__identity(pair[1].order);
-    pair[1].tensor = t;
+    pair[1] = qnnrt_lower__view_tensor(job, t, out->rank, out->dims);
     pair[1].dtype = x.dtype;
-    pair[1].rank = out->rank;
-    memcpy(pair[1].dims, out->dims, sizeof(out->dims));
     qnnrt_lower__pair(job, "ElementWiseAdd", pair);
 }
 
@@ -3597,7 +3547,7 @@ static qnnrt_lower__view qnnrt_lower__mask_known(qnnrt_lower__job *job,
     if (heads > 1) dims[at] = heads / h->share;
     if (apart) dims[at + 1] = h->share * h->rows;
     total = (int64_t)qnnrt_lower__count(h->rank, dims);
-    whole = (double *)qnnrt_lower__table(job, (uint64_t)total, 1, sizeof(double));
+    whole = qnnrt_lower__zeros(job, total, 1);
     if (whole == NULL) { out.tensor = QNNRT_LOWER__NONE; return out; }
     for (i = 0; i < total; ++i) {
         const int64_t cell = i % cells, row = i / cells % dims[at + 1];
@@ -3624,7 +3574,6 @@ static qnnrt_lower__view qnnrt_lower__mask(qnnrt_lower__job *job, const qnnrt_lo
     const int64_t most = h->share * h->rows * h->cells;
     qnnrt_lower__view mask;
     int64_t dims[QNNRT_LOWER__RANK], times[QNNRT_LOWER__RANK], i;
-    qnnrt_lower__params p;
     uint32_t d;
     memset(&mask, 0, sizeof(mask));
     qnnrt_lower__identity(mask.order);
@@ -3645,8 +3594,7 @@ static qnnrt_lower__view qnnrt_lower__mask(qnnrt_lower__job *job, const qnnrt_lo
         } else {
             mask.dims[at + 1] = h->rows;
             mask.dims[at + 2] = h->cells;
-            values = (double *)qnnrt_lower__table(job, (uint64_t)h->rows, (uint64_t)h->cells,
-                                                  sizeof(double));
+            values = qnnrt_lower__zeros(job, h->rows, h->cells);
             for (i = 0; values != NULL && i < h->rows * h->cells; ++i)
                 values[i] = i % h->cells > i / h->cells ? QNNRT_LOWER__MASKED : 0;
         }
@@ -3673,10 +3621,8 @@ static qnnrt_lower__view qnnrt_lower__mask(qnnrt_lower__job *job, const qnnrt_lo
     dims[at + 1] *= times[at + 1];
     mask.tensor = qnnrt_lower__plain(job, &mask);
     if (times[at + 1] != 1) {
-        memset(&p, 0, sizeof(p));
-        qnnrt_lower__numbers(&p, "multiples", QNNRT_DTYPE_U32, times, h->rank, 0);
         mask.tensor = qnnrt_lower__reshape(job, mask.tensor, h->rank, mask.dims);
-        mask.tensor = qnnrt_lower__op(job, "Tile", &mask.tensor, 1, mask.dtype, h->rank, dims, &p);
+        mask.tensor = qnnrt_lower__tile(job, mask.tensor, h->rank, times, dims);
     }
     if (mask.dims[at] != 1) {
         dims[at] /= h->share;
@@ -3766,15 +3712,6 @@ static void qnnrt_lower__mix(qnnrt_lower__job *job, qnnrt_lower__view *x, uint32
     x->dims[axis] = o;
 }
 
-/* Make a matrix [o, n] of zeros, NULL when out of memory. The caller frees it. */
-static double *qnnrt_lower__matrix_new(qnnrt_lower__job *job, int64_t o, int64_t n)
-{
-    double *matrix = (double *)qnnrt_lower__table(job, (uint64_t)o, (uint64_t)n, sizeof(double));
-    if (matrix == NULL) return NULL;
-    memset(matrix, 0, (size_t)(o * n) * sizeof(double));
-    return matrix;
-}
-
 /* Take values of an axis by their places: slices that are joined, or a matrix of zeros and ones if
    there would be many. */
 static void qnnrt_lower__take(qnnrt_lower__job *job, qnnrt_lower__view *x, uint32_t axis,
@@ -3786,7 +3723,7 @@ static void qnnrt_lower__take(qnnrt_lower__job *job, qnnrt_lower__view *x, uint3
     size_t used = 0;
     for (i = 1; i < count; ++i) runs += from[i] != from[i - 1] + 1;
     if (runs > FEW && qnnrt_lower__is_float(x->dtype)) {
-        double *matrix = qnnrt_lower__matrix_new(job, count, x->dims[axis]);
+        double *matrix = qnnrt_lower__zeros(job, count, x->dims[axis]);
         if (matrix == NULL) return;
         for (i = 0; i < count; ++i) matrix[i * x->dims[axis] + from[i]] = 1;
         qnnrt_lower__mix(job, x, axis, count, matrix);
@@ -3837,7 +3774,7 @@ static void qnnrt_lower__pad(qnnrt_lower__job *job, qnnrt_lower__view *x, const 
             part->value = NULL;
             qnnrt_lower__identity(part->order);
             whole = qnnrt_lower__count(part->rank, part->dims);
-            values = qnnrt_lower__matrix_new(job, 1, (int64_t)whole);
+            values = qnnrt_lower__zeros(job, 1, (int64_t)whole);
             if (values == NULL) return;
             for (k = 0; k < whole; ++k) values[k] = number;
             memcpy(part->order, x->order, sizeof(part->order));
@@ -3866,9 +3803,8 @@ static void qnnrt_lower__pad(qnnrt_lower__job *job, qnnrt_lower__view *x, const 
     qnnrt_lower__u32(&p, "scheme", 0);
     qnnrt_lower__numbers(&p, "pad_amount", QNNRT_DTYPE_U32, amounts, a.packed_rank, 2);
     qnnrt_lower__f32(&p, "pad_constant_value", number);
-    x->tensor = qnnrt_lower__op(job, "Pad", &t, 1, x->dtype, a.packed_rank, a.packed, &p);
-    x->value = NULL;
-    memcpy(x->order, a.order, sizeof(a.order));
+    t = qnnrt_lower__op(job, "Pad", &t, 1, x->dtype, a.packed_rank, a.packed, &p);
+    qnnrt_lower__become(x, t, &a);
 }
 
 /* pad: with a number, or with values of the axis by their places. Negative amounts cut. */
@@ -3966,25 +3902,6 @@ static void qnnrt_lower__do_roll(qnnrt_lower__job *job)
    Knows nothing of: matrices
    ===================================================================================== */
 
-/* Return input 0 as [N, H, W, C], for [N, C, H, W], [N, C, L] (H is 1) or without N. order receives
-   that of the result. */
-static int32_t qnnrt_lower__image(qnnrt_lower__job *job, uint32_t spatial, int64_t *dims,
-                                  uint32_t *order)
-{
-    qnnrt_lower__view x = qnnrt_lower__in(job, 0);
-    const uint32_t channel = x.rank - spatial - 1;
-    uint32_t i;
-    int32_t t;
-    qnnrt_lower__identity(order);
-    qnnrt_lower__axis_last(x.rank, order, channel);
-    t = qnnrt_lower__stored(job, &x, order);
-    dims[0] = channel == 1 ? x.dims[0] : 1;
-    dims[1] = 1;
-    for (i = 0; i < spatial; ++i) dims[3 - spatial + i] = x.dims[channel + 1 + i];
-    dims[3] = x.dims[channel];
-    return qnnrt_lower__reshape(job, t, 4, dims);
-}
-
 /* Get the dims of a value as [N, H, W, C]. */
 static void qnnrt_lower__image_dims(const qnnrt_ir_value *x, uint32_t spatial, int64_t *dims)
 {
@@ -3996,10 +3913,16 @@ static void qnnrt_lower__image_dims(const qnnrt_ir_value *x, uint32_t spatial, i
     dims[3] = x->dims[channel];
 }
 
-/* Get the dims of output 0 as [N, H, W, C]. */
-static void qnnrt_lower__image_out(const qnnrt_lower__job *job, uint32_t spatial, int64_t *dims)
+/* Return input 0 as [N, H, W, C], for [N, C, H, W], [N, C, L] (H is 1) or without N. order receives
+   that of the result. */
+static int32_t qnnrt_lower__image(qnnrt_lower__job *job, uint32_t spatial, int64_t *dims,
+                                  uint32_t *order)
 {
-    qnnrt_lower__image_dims(job->node->outputs[0], spatial, dims);
+    qnnrt_lower__view x = qnnrt_lower__in(job, 0);
+    qnnrt_lower__identity(order);
+    qnnrt_lower__axis_last(x.rank, order, x.rank - spatial - 1);
+    qnnrt_lower__image_dims(job->node->inputs[0], spatial, dims);
+    return qnnrt_lower__reshape(job, qnnrt_lower__stored(job, &x, order), 4, dims);
 }
 
 /* Get two numbers, for height and width, of an argument for `spatial` dimensions. */
@@ -4053,7 +3976,7 @@ static void qnnrt_lower__do_conv(qnnrt_lower__job *job)
         return;
     }
     inputs[0] = qnnrt_lower__image(job, spatial, in, order);
-    qnnrt_lower__image_out(job, spatial, out);
+    qnnrt_lower__image_dims(job->node->outputs[0], spatial, out);
     /* libQnnCpu.so 2.47 crashes when it loads a context with DepthWiseConv2d from a file. */
     depthwise = groups == in[3] && groups > 1 && job->lower->desc.target != QNNRT_LOWER_CPU;
     for (i = 0; i < spatial; ++i) turned[i] = i + 2;     /* [O, I, h, w] -> [h, w, I, O] */
@@ -4105,7 +4028,7 @@ static int32_t qnnrt_lower__turned_weight(qnnrt_lower__job *job, const qnnrt_ir_
         return qnnrt_lower__reshape(job, qnnrt_lower__stored(job, &view, order), 4, dims);
     }
     from = qnnrt_lower__values(job, weight);
-    to = qnnrt_lower__matrix_new(job, dims[0] * dims[1], dims[2] * dims[3]);
+    to = qnnrt_lower__zeros(job, dims[0] * dims[1], dims[2] * dims[3]);
     if (from == NULL || to == NULL) {
         qnnrt_hooks_free(&job->lower->desc.hooks, from);
         qnnrt_hooks_free(&job->lower->desc.hooks, to);
@@ -4148,7 +4071,7 @@ static void qnnrt_lower__do_deconv(qnnrt_lower__job *job)
         pads[2 * i + 1] = pad[i] + more[i] - extra[i];
     }
     inputs[0] = qnnrt_lower__image(job, spatial, in, order);
-    qnnrt_lower__image_out(job, spatial, out);
+    qnnrt_lower__image_dims(job->node->outputs[0], spatial, out);
     inputs[1] = qnnrt_lower__turned_weight(job, weight, groups, dilation, more, kernel);
     if (job->lower->desc.target == QNNRT_LOWER_CPU &&
         qnnrt_lower__at(job, inputs[1])->kind != QNNRT_TENSOR_STATIC)
@@ -4225,7 +4148,7 @@ static void qnnrt_lower__mixed_pool(qnnrt_lower__job *job, uint32_t spatial, con
         if (axis < 0) continue;
         n = x.dims[axis];
         o = out->dims[axis];
-        matrix = qnnrt_lower__matrix_new(job, o, n);
+        matrix = qnnrt_lower__zeros(job, o, n);
         if (matrix == NULL) return;
         for (k = 0; k < o; ++k) {
             const int64_t begin = k * stride[i] - pad[i];
@@ -4320,7 +4243,7 @@ static void qnnrt_lower__do_adaptive(qnnrt_lower__job *job)
         qnnrt_lower__params p;
         const int64_t none[4] = {0, 0, 0, 0};
         int32_t t = qnnrt_lower__image(job, spatial, in, order);
-        qnnrt_lower__image_out(job, spatial, out);
+        qnnrt_lower__image_dims(job->node->outputs[0], spatial, out);
         size[0] = in[1] / out[1];
         size[1] = in[2] / out[2];
         memset(&p, 0, sizeof(p));
@@ -4335,7 +4258,7 @@ static void qnnrt_lower__do_adaptive(qnnrt_lower__job *job)
             int64_t a, at;
             double *matrix;
             if (n == o) continue;
-            matrix = qnnrt_lower__matrix_new(job, o, n);
+            matrix = qnnrt_lower__zeros(job, o, n);
             if (matrix == NULL) return;
             for (a = 0; a < o; ++a) {
                 const int64_t begin = a * n / o, end = ((a + 1) * n + o - 1) / o;
@@ -4344,8 +4267,7 @@ static void qnnrt_lower__do_adaptive(qnnrt_lower__job *job)
             qnnrt_lower__mix(job, &x, i, o, matrix);
             qnnrt_hooks_free(&job->lower->desc.hooks, matrix);
         }
-        qnnrt_lower__settle(job, &x);
-        qnnrt_lower__set(job, 0, x.tensor, x.order);
+        qnnrt_lower__store(job, 0, &x);
     }
 }
 
@@ -4399,7 +4321,7 @@ static void qnnrt_lower__do_upsample(qnnrt_lower__job *job)
     x = qnnrt_lower__in(job, 0);
     for (i = 0; i < 2; ++i) {
         const int64_t n = in[1 + i], o = out[1 + i];
-        double *matrix = qnnrt_lower__matrix_new(job, o, n);
+        double *matrix = qnnrt_lower__zeros(job, o, n);
         int64_t k;
         if (matrix == NULL) return;
         for (k = 0; k < o; ++k) {
@@ -4438,7 +4360,7 @@ static void qnnrt_lower__do_pixel_shuffle(qnnrt_lower__job *job)
         return;
     }
     t = qnnrt_lower__image(job, 2, in, order);
-    qnnrt_lower__image_out(job, 2, out);
+    qnnrt_lower__image_dims(job->node->outputs[0], 2, out);
     memset(&p, 0, sizeof(p));
     qnnrt_lower__numbers(&p, "block_size", QNNRT_DTYPE_U32, block, 2, 0);
     qnnrt_lower__u32(&p, "mode", CRD);
@@ -4459,7 +4381,7 @@ static void qnnrt_lower__do_pixel_shuffle(qnnrt_lower__job *job)
 static int32_t qnnrt_lower__same(qnnrt_lower__job *job, qnnrt_dtype dtype, int64_t count,
                                  double number)
 {
-    double *values = (double *)qnnrt_lower__table(job, (uint64_t)count, 1, sizeof(double));
+    double *values = qnnrt_lower__zeros(job, count, 1);
     int32_t tensor;
     int64_t i;
     if (values == NULL) return QNNRT_LOWER__NONE;
@@ -4494,9 +4416,8 @@ static void qnnrt_lower__last_norm(qnnrt_lower__job *job, const char *type, qnnr
     memset(&p, 0, sizeof(p));
     qnnrt_lower__f32(&p, "epsilon", eps);
     qnnrt_lower__numbers(&p, "axes", QNNRT_DTYPE_U32, &axis, 1, 0);
-    x->tensor = qnnrt_lower__op(job, type, inputs, count, x->dtype, a.packed_rank, a.packed, &p);
-    x->value = NULL;
-    memcpy(x->order, a.order, sizeof(a.order));
+    qnnrt_lower__become(x, qnnrt_lower__op(job, type, inputs, count, x->dtype, a.packed_rank,
+                                           a.packed, &p), &a);
 }
 
 /* Multiply output 0 by input 1 and add input 2, if they exist: numbers for each channel. */
@@ -4724,11 +4645,8 @@ static void qnnrt_lower__do_rms_norm(qnnrt_lower__job *job)
         y.tensor = qnnrt_lower__op_like(job, "ElementWiseRsqrt", t, NULL);
         x = qnnrt_lower__between(job, "ElementWiseMultiply", &x, &y, x.dtype, x.rank, x.dims);
         if (weight != NULL) {
-            memset(&y, 0, sizeof(y));
-            y.tensor = factors;
+            y = qnnrt_lower__view_tensor(job, factors, 1, &x.dims[x.rank - 1]);
             y.dtype = x.dtype;
-            y.rank = 1;
-            y.dims[0] = x.dims[x.rank - 1];
             x = qnnrt_lower__between(job, "ElementWiseMultiply", &x, &y, x.dtype, x.rank, x.dims);
         }
     }
@@ -4772,7 +4690,7 @@ static void qnnrt_lower__do_batch_norm(qnnrt_lower__job *job)
         return;
     }
     channels = node->inputs[0]->dims[1];
-    k = (double *)qnnrt_lower__table(job, (uint64_t)channels, 2, sizeof(double));
+    k = qnnrt_lower__zeros(job, channels, 2);
     if (k == NULL) return;
     b = k + channels;
     for (d = 0; d < 4; ++d)
@@ -4783,17 +4701,15 @@ static void qnnrt_lower__do_batch_norm(qnnrt_lower__job *job)
         b[i] = (parts[1] != NULL ? parts[1][i] : 0) - (parts[2] != NULL ? parts[2][i] : 0) * k[i];
     }
     pair[0] = qnnrt_lower__in(job, 0);
-    memset(&pair[1], 0, sizeof(pair[1]));
-    qnnrt_lower__identity(pair[1].order);
-    pair[1].dtype = pair[0].dtype;
-    pair[1].rank = pair[0].rank;
-    for (d = 0; d < pair[0].rank; ++d) pair[1].dims[d] = dims[d] = d == 1 ? channels : 1;
-    pair[1].tensor = qnnrt_lower__doubles(job, pair[0].dtype, pair[0].rank, dims, k);
-    qnnrt_lower__pair(job, "ElementWiseMultiply", pair);
-    pair[0] = qnnrt_lower__view_of(job, node->outputs[0], 0);
-    pair[1].tensor = qnnrt_lower__doubles(job, pair[0].dtype, pair[0].rank, dims, b);
-    qnnrt_lower__identity(pair[1].order);
-    qnnrt_lower__pair(job, "ElementWiseAdd", pair);
+    for (d = 0; d < QNNRT_LOWER__RANK; ++d) dims[d] = d == 1 ? channels : 1;
+    for (d = 0; d < 2; ++d) {
+        pair[1] = qnnrt_lower__view_tensor(
+            job, qnnrt_lower__doubles(job, pair[0].dtype, pair[0].rank, dims, d == 0 ? k : b),
+            pair[0].rank, dims);
+        pair[1].dtype = pair[0].dtype;
+        qnnrt_lower__pair(job, d == 0 ? "ElementWiseMultiply" : "ElementWiseAdd", pair);
+        pair[0] = qnnrt_lower__view_of(job, node->outputs[0], 0);
+    }
     qnnrt_hooks_free(&job->lower->desc.hooks, k);
     for (d = 0; d < 4; ++d) qnnrt_hooks_free(&job->lower->desc.hooks, parts[d]);
 }
@@ -4886,8 +4802,7 @@ static void qnnrt_lower__do_embedding(qnnrt_lower__job *job)
     int64_t dims[QNNRT_LOWER__RANK];
     int32_t t;
     if (x.rank == 0) {
-        qnnrt_lower__settle(job, &x);
-        qnnrt_lower__set(job, 0, x.tensor, x.order);
+        qnnrt_lower__store(job, 0, &x);
         return;
     }
     memcpy(dims, ids->dims, sizeof(dims));
@@ -4931,11 +4846,9 @@ static void qnnrt_lower__do_gather(qnnrt_lower__job *job)
     inputs[1] = qnnrt_lower__reshape(job, inputs[1], a.packed_rank, packed);
     memset(&p, 0, sizeof(p));
     qnnrt_lower__u32(&p, "axis", qnnrt_lower__packed_axis(&a, axis));
-    ids.tensor = qnnrt_lower__op(job, "GatherElements", inputs, 2, x.dtype, a.packed_rank, packed,
-                                 &p);
-    ids.value = NULL;
+    qnnrt_lower__become(&ids, qnnrt_lower__op(job, "GatherElements", inputs, 2, x.dtype,
+                                              a.packed_rank, packed, &p), &a);
     ids.dtype = x.dtype;
-    memcpy(ids.order, a.order, sizeof(a.order));
     qnnrt_lower__view_cast(job, &ids, dtype);
     qnnrt_lower__view_dims(job, &ids, node->outputs[0]->rank, node->outputs[0]->dims);
     qnnrt_lower__set(job, 0, ids.tensor, ids.order);
@@ -4948,7 +4861,6 @@ static int32_t qnnrt_lower__fill(qnnrt_lower__job *job, int32_t t, uint32_t rank
     const qnnrt_lower_tensor *from = qnnrt_lower__at(job, t);
     const qnnrt_lower__body *body = &job->graph->bodies[t];
     int64_t own[QNNRT_LOWER__RANK], times[QNNRT_LOWER__RANK];
-    qnnrt_lower__params p;
     uint32_t i;
     if (t == QNNRT_LOWER__NONE || qnnrt_lower__dims_same(from, rank, dims)) return t;
     if (from->kind == QNNRT_TENSOR_STATIC && body->data != NULL && from->count == 1) {
@@ -4966,10 +4878,7 @@ static int32_t qnnrt_lower__fill(qnnrt_lower__job *job, int32_t t, uint32_t rank
         own[i] = from->rank == rank ? from->dims[i] : 1;
         times[i] = dims[i] / own[i];
     }
-    t = qnnrt_lower__reshape(job, t, rank, own);
-    memset(&p, 0, sizeof(p));
-    qnnrt_lower__numbers(&p, "multiples", QNNRT_DTYPE_U32, times, rank, 0);
-    return qnnrt_lower__op(job, "Tile", &t, 1, qnnrt_lower__at(job, t)->dtype, rank, dims, &p);
+    return qnnrt_lower__tile(job, qnnrt_lower__reshape(job, t, rank, own), rank, times, dims);
 }
 
 /* What index.Tensor reads: neighbouring axes of x, each with a list of indices. */
@@ -4984,12 +4893,11 @@ typedef struct qnnrt_lower__lists {
 static int32_t qnnrt_lower__flat_known(qnnrt_lower__job *job, const qnnrt_lower__lists *lists)
 {
     const uint64_t total = qnnrt_lower__count(lists->rank, lists->dims);
-    double *flat = (double *)qnnrt_lower__table(job, total, 1, sizeof(double));
+    double *flat = qnnrt_lower__zeros(job, (int64_t)total, 1);
     int32_t t = QNNRT_LOWER__NONE;
     uint32_t k, d;
     uint64_t i;
     if (flat == NULL) return t;
-    memset(flat, 0, (size_t)total * sizeof(double));
     for (k = 0; k < lists->count; ++k) {
         const qnnrt_ir_value *value = lists->values[k];
         double *ids = qnnrt_lower__ids(job, value, lists->sizes[k]);
@@ -5161,8 +5069,7 @@ static void qnnrt_lower__do_triangle(qnnrt_lower__job *job)
     double *values;
     dims[0] = x.dims[x.rank - 2];
     dims[1] = x.dims[x.rank - 1];
-    values = (double *)qnnrt_lower__table(job, (uint64_t)dims[0], (uint64_t)dims[1],
-                                          sizeof(double));
+    values = qnnrt_lower__zeros(job, dims[0], dims[1]);
     if (values == NULL) return;
     for (i = 0; i < dims[0] * dims[1]; ++i) {
         const int64_t right = i % dims[1] - i / dims[1];
@@ -5195,7 +5102,7 @@ static void qnnrt_lower__do_index_copy(qnnrt_lower__job *job)
     for (d = axis + 1; d < x.rank; ++d) after *= x.dims[d];
     size = x.dims[axis];
     count = (int64_t)qnnrt_lower__count(index.rank, index.dims);
-    base = (double *)qnnrt_lower__table(job, (uint64_t)before, (uint64_t)count, sizeof(double));
+    base = qnnrt_lower__zeros(job, before, count);
     if (base == NULL) return;
     for (i = 0; i < before * count; ++i) base[i] = (double)(i / count * size);
     dims[0] = before;
@@ -5225,7 +5132,7 @@ static void qnnrt_lower__do_constant(qnnrt_lower__job *job)
 {
     const qnnrt_ir_value *out = job->node->outputs[0];
     const qnnrt_dtype dtype = qnnrt_lower__dtype(job, out->dtype);
-    double *values = (double *)qnnrt_lower__table(job, out->count, 1, sizeof(double));
+    double *values = qnnrt_lower__zeros(job, (int64_t)out->count, 1);
     const char *op = job->node->op;
     const void *no_input = NULL;
     void *data = qnnrt_lower__table(job, out->count, 1, qnnrt_ir_dtype_bytes(out->dtype));
