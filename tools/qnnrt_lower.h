@@ -575,6 +575,7 @@ typedef struct qnnrt_lower__body {
 } qnnrt_lower__body;
 
 struct qnnrt_lower__graph {
+    qnnrt_lower           *lower;
     qnnrt_lower_graph_info info;
     qnnrt_lower_tensor    *tensors;
     qnnrt_lower__body     *bodies;               /* [tensor_room] */
@@ -670,11 +671,12 @@ static void qnnrt_lower__add_shape(qnnrt_error *err, uint32_t rank, const int64_
 
 /* Add a finding about the node that is being lowered, unless it has one. */
 #if defined(__GNUC__)
-__attribute__((cold, format(printf, 4, 5)))
+__attribute__((cold, format(printf, 3, 4)))
 #endif
-static void qnnrt_lower__refuse(qnnrt_lower *lower, qnnrt_lower__graph *graph, const char *hint,
-                                const char *format, ...)
+static void qnnrt_lower__refuse(qnnrt_lower__graph *graph, const char *hint, const char *format,
+                                ...)
 {
+    qnnrt_lower *lower = graph->lower;
     const qnnrt_ir_node *node = graph->node;
     char why[1024];
     qnnrt_error text;
@@ -857,7 +859,7 @@ static int32_t qnnrt_lower__tensor(qnnrt_lower__job *job, qnnrt_tensor_kind kind
     for (i = 0; i < rank; ++i) {
         if (dims[i] < 1 || dims[i] > INT32_MAX ||
             (tensor->count *= (uint64_t)dims[i]) > INT32_MAX) {
-            qnnrt_lower__refuse(lower, graph, NULL, "it needs a tensor with a dimension of %lld,"
+            qnnrt_lower__refuse(graph, NULL, "it needs a tensor with a dimension of %lld,"
                                 " or with more than 2147483647 elements", (long long)dims[i]);
             return QNNRT_LOWER__NONE;
         }
@@ -893,7 +895,7 @@ static void *qnnrt_lower__table(qnnrt_lower__job *job, uint64_t a, uint64_t b, s
 {
     void *table;
     if (a != 0 && b > (uint64_t)QNNRT_LOWER__MOST_TABLE / a) {
-        qnnrt_lower__refuse(job->lower, job->graph, "Compute it on the host, or use a smaller"
+        qnnrt_lower__refuse(job->graph, "Compute it on the host, or use a smaller"
                             " shape.", "it needs a table of %llu x %llu numbers, and may have %d",
                             (unsigned long long)a, (unsigned long long)b,
                             (int)QNNRT_LOWER__MOST_TABLE);
@@ -1329,7 +1331,7 @@ static int32_t qnnrt_lower__doubles(qnnrt_lower__job *job, qnnrt_dtype dtype, ui
     qnnrt_lower__as_weight(&record.own, QNNRT_DTYPE_F64, count, values);
     record.weight = &record.own;
     if (qnnrt_lower__convert(job->lower, &record, dtype, data, bytes, &err) != QNNRT_OK)
-        qnnrt_lower__refuse(job->lower, job->graph, NULL, "%s", err.text);
+        qnnrt_lower__refuse(job->graph, NULL, "%s", err.text);
     else
         tensor = qnnrt_lower__data(job, dtype, rank, dims, data);
     qnnrt_hooks_free(&job->lower->desc.hooks, data);
@@ -1383,7 +1385,7 @@ static int32_t qnnrt_lower__static(qnnrt_lower__job *job, const qnnrt_ir_value *
     uint32_t i;
     int32_t at;
     if (record == NULL) {
-        qnnrt_lower__refuse(job->lower, graph, "Give the file of the weights.",
+        qnnrt_lower__refuse(graph, "Give the file of the weights.",
                             "weight \"%.200s\" has no data", value->name);
         return QNNRT_LOWER__NONE;
     }
@@ -1420,7 +1422,7 @@ static double *qnnrt_lower__values(qnnrt_lower__job *job, const qnnrt_ir_value *
     double *values;
     qnnrt_error err;
     if (record == NULL) {
-        qnnrt_lower__refuse(job->lower, job->graph, NULL, "%.200s must be a weight or a constant",
+        qnnrt_lower__refuse(job->graph, NULL, "%.200s must be a weight or a constant",
                             value != NULL ? value->name : "an input");
         return NULL;
     }
@@ -1429,7 +1431,7 @@ static double *qnnrt_lower__values(qnnrt_lower__job *job, const qnnrt_ir_value *
     if ((record->weight == &record->own ||
          qnnrt_lower_check_weight(record->weight, &err) == QNNRT_OK) &&
         qnnrt_lower__read(record->weight, values, &err) == QNNRT_OK) return values;
-    qnnrt_lower__refuse(job->lower, job->graph, NULL, "%s", err.text);
+    qnnrt_lower__refuse(job->graph, NULL, "%s", err.text);
     qnnrt_hooks_free(&job->lower->desc.hooks, values);
     return NULL;
 }
@@ -1472,7 +1474,7 @@ static qnnrt_lower_op *qnnrt_lower__add(qnnrt_lower__job *job, const char *type,
     int32_t *op_next;
     if (lower->arena.failed) return NULL;
     if (params != NULL && params->beyond) {
-        qnnrt_lower__refuse(lower, graph, NULL, "%s has a parameter beyond 32 bits", type);
+        qnnrt_lower__refuse(graph, NULL, "%s has a parameter beyond 32 bits", type);
         return NULL;
     }
     ops = (qnnrt_lower_op *)qnnrt_arena_more(&lower->arena, graph->ops, graph->op_count, &room,
@@ -1689,7 +1691,7 @@ static qnnrt_lower__view qnnrt_lower__view_of(qnnrt_lower__job *job, const qnnrt
     if (record == NULL) return view;
     if (known) {
         if (qnnrt_lower__known(job->lower, value) == NULL)
-            qnnrt_lower__refuse(job->lower, job->graph, "Give the file of the weights.",
+            qnnrt_lower__refuse(job->graph, "Give the file of the weights.",
                                 "weight \"%.200s\" has no data", value->name);
         view.value = value;
         return view;
@@ -2359,7 +2361,7 @@ static void qnnrt_lower__do_dropout(qnnrt_lower__job *job)
     qnnrt_lower__view x;
     const int32_t t = qnnrt_lower__each(job, 0, &x);
     if (qnnrt_ir_int(job->node, "train", 0) && qnnrt_ir_float(job->node, "p", 1) > 0)
-        qnnrt_lower__refuse(job->lower, job->graph, "Export the model after model.eval().",
+        qnnrt_lower__refuse(job->graph, "Export the model after model.eval().",
                             "dropout in training is not lowered");
     qnnrt_lower__set(job, 0, t, x.order);
 }
@@ -2590,8 +2592,7 @@ static void qnnrt_lower__do_arithmetic(qnnrt_lower__job *job)
     if (dtype == QNNRT_DTYPE_BOOL8)
         type = qnnrt_lower__lookup(bools, sizeof(bools) / sizeof(bools[0]), node->op);
     if (dtype == QNNRT_DTYPE_BOOL8 && type == NULL) {
-        qnnrt_lower__refuse(job->lower, job->graph, NULL, "this arithmetic of bools is not"
-                                                          " lowered");
+        qnnrt_lower__refuse(job->graph, NULL, "this arithmetic of bools is not lowered");
         return;
     }
     pair[0] = qnnrt_lower__view_of(job, node->inputs[0], 1);
@@ -2664,7 +2665,7 @@ static void qnnrt_lower__do_compare(qnnrt_lower__job *job)
     qnnrt_lower__view pair[2];
     qnnrt_dtype dtype;
     if (node->outputs[0]->dtype != QNNRT_DTYPE_BOOL8) {
-        qnnrt_lower__refuse(job->lower, job->graph, NULL, "operators on bits are not lowered");
+        qnnrt_lower__refuse(job->graph, NULL, "operators on bits are not lowered");
         return;
     }
     pair[0] = qnnrt_lower__view_of(job, node->inputs[0], 1);
@@ -2905,9 +2906,8 @@ static void qnnrt_lower__do_cat(qnnrt_lower__job *job)
         qnnrt_lower__view *view = &views[count];
         if (node->inputs[i] == NULL || node->inputs[i]->count == 0) continue;
         if (count == sizeof(views) / sizeof(views[0])) {
-            qnnrt_lower__refuse(job->lower, job->graph, "Join some of them first.",
-                                "more than %lu tensors are joined",
-                                (unsigned long)(sizeof(views) / sizeof(views[0])));
+            qnnrt_lower__refuse(job->graph, "Join some of them first.", "more than %lu tensors "
+                                "are joined", (unsigned long)(sizeof(views) / sizeof(views[0])));
             return;
         }
         *view = qnnrt_lower__in(job, i);
@@ -2993,7 +2993,7 @@ static void qnnrt_lower__do_diff(qnnrt_lower__job *job)
         qnnrt_lower__view_cast(job, &parts[count++], dtype);
     }
     if (turns > QNNRT_LOWER__MOST_INPUTS) {
-        qnnrt_lower__refuse(job->lower, job->graph, NULL, "more than %d differences of differences"
+        qnnrt_lower__refuse(job->graph, NULL, "more than %d differences of differences"
                             " are not lowered", (int)QNNRT_LOWER__MOST_INPUTS);
         return;
     }
@@ -3422,8 +3422,7 @@ static void qnnrt_lower__do_cumulate(qnnrt_lower__job *job)
         const int64_t count = x.dims[axis];
         int64_t i;
         if (count > 64) {
-            qnnrt_lower__refuse(job->lower, job->graph, NULL, "more than 64 elements are"
-                                                              " multiplied");
+            qnnrt_lower__refuse(job->graph, NULL, "more than 64 elements are multiplied");
             return;
         }
         for (i = 0; i < count; ++i) {
@@ -3731,7 +3730,7 @@ static void qnnrt_lower__take(qnnrt_lower__job *job, qnnrt_lower__view *x, uint3
         return;
     }
     if (runs > QNNRT_LOWER__MOST_INPUTS) {
-        qnnrt_lower__refuse(job->lower, job->graph, "Compute it on the host.",
+        qnnrt_lower__refuse(job->graph, "Compute it on the host.",
                             "it needs %lld slices of integers", (long long)runs);
         return;
     }
@@ -3820,7 +3819,7 @@ static void qnnrt_lower__do_pad(qnnrt_lower__job *job)
     uint32_t i;
     size_t k;
     if (pads == NULL || pads->ints == NULL || pads->count > 2 * x.rank) {
-        qnnrt_lower__refuse(job->lower, job->graph, NULL, "\"pad\" is not a list of integers");
+        qnnrt_lower__refuse(job->graph, NULL, "\"pad\" is not a list of integers");
         return;
     }
     for (k = 0; k < pads->count; ++k) given[k] = pads->ints[k];
@@ -3831,7 +3830,7 @@ static void qnnrt_lower__do_pad(qnnrt_lower__job *job)
         lo[axis] = given[2 * k] > 0 ? given[2 * k] : 0;
         hi[axis] = given[2 * k + 1] > 0 ? given[2 * k + 1] : 0;
         if (x.dims[axis] <= before + after) {
-            qnnrt_lower__refuse(job->lower, job->graph, NULL, "padding leaves nothing of axis %u",
+            qnnrt_lower__refuse(job->graph, NULL, "padding leaves nothing of axis %u",
                                 (unsigned)axis);
             return;
         }
@@ -3970,9 +3969,8 @@ static void qnnrt_lower__do_conv(qnnrt_lower__job *job)
     int32_t inputs[3], t;
     int depthwise;
     if (spatial > 2) {
-        qnnrt_lower__refuse(job->lower, job->graph,
-                            "Write it as a sum of conv2d over the frames, or compute it on the"
-                            " host.", "convolutions of three dimensions are not lowered");
+        qnnrt_lower__refuse(job->graph, "Write it as a sum of conv2d over the frames, or compute "
+                            "it on the host.", "convolutions of three dimensions are not lowered");
         return;
     }
     inputs[0] = qnnrt_lower__image(job, spatial, in, order);
@@ -4075,7 +4073,7 @@ static void qnnrt_lower__do_deconv(qnnrt_lower__job *job)
     inputs[1] = qnnrt_lower__turned_weight(job, weight, groups, dilation, more, kernel);
     if (job->lower->desc.target == QNNRT_LOWER_CPU &&
         qnnrt_lower__at(job, inputs[1])->kind != QNNRT_TENSOR_STATIC)
-        qnnrt_lower__refuse(job->lower, job->graph, "Export the weight as a parameter.",
+        qnnrt_lower__refuse(job->graph, "Export the weight as a parameter.",
                             "libQnnCpu.so computes garbage when the weight is not constant");
     if (biased) inputs[2] = qnnrt_lower__vector(job, node->inputs[2]);
     memset(&p, 0, sizeof(p));
@@ -4103,7 +4101,7 @@ static void qnnrt_lower__dilated_pool(qnnrt_lower__job *job, uint32_t spatial,
     int64_t lo[QNNRT_LOWER__RANK] = {0}, hi[QNNRT_LOWER__RANK] = {0}, at[2];
     uint32_t i;
     if (kernel[0] > QNNRT_LOWER__MOST_INPUTS || kernel[1] > QNNRT_LOWER__MOST_INPUTS) {
-        qnnrt_lower__refuse(job->lower, job->graph, NULL, "a kernel of more than %d with dilation"
+        qnnrt_lower__refuse(job->graph, NULL, "a kernel of more than %d with dilation"
                             " is not lowered", (int)QNNRT_LOWER__MOST_INPUTS);
         return;
     }
@@ -4296,7 +4294,7 @@ static void qnnrt_lower__do_upsample(qnnrt_lower__job *job)
     double step[2];
     int same = 1;
     if (value->rank != 4) {
-        qnnrt_lower__refuse(job->lower, job->graph, NULL, "only images of rank 4 are lowered");
+        qnnrt_lower__refuse(job->graph, NULL, "only images of rank 4 are lowered");
         return;
     }
     qnnrt_lower__image_dims(node->inputs[0], 2, in);
@@ -4355,7 +4353,7 @@ static void qnnrt_lower__do_pixel_shuffle(qnnrt_lower__job *job)
     qnnrt_lower__params p;
     int32_t t;
     if (job->node->outputs[0]->rank > 4) {
-        qnnrt_lower__refuse(job->lower, job->graph, "Reshape it to rank 4.",
+        qnnrt_lower__refuse(job->graph, "Reshape it to rank 4.",
                             "only images of rank 4 are lowered");
         return;
     }
@@ -4474,9 +4472,8 @@ static void qnnrt_lower__group_norm(qnnrt_lower__job *job, int64_t groups)
         return;
     }
     if (x.rank == QNNRT_LOWER__RANK) {
-        qnnrt_lower__refuse(job->lower, job->graph, "Reshape it to fewer dimensions.",
-                            "groups of channels need one dimension more than %u",
-                            (unsigned)QNNRT_LOWER__RANK);
+        qnnrt_lower__refuse(job->graph, "Reshape it to fewer dimensions.", "groups of channels "
+                            "need one dimension more than %u", (unsigned)QNNRT_LOWER__RANK);
         return;
     }
     /* [N, C, ..] as [N, G, C / G, ..]: N and G first, the others as they are stored. */
@@ -4587,7 +4584,7 @@ static void qnnrt_lower__do_var(qnnrt_lower__job *job)
     int32_t t;
     for (i = 0; i < x.rank; ++i) if (axes >> i & 1) count *= (double)x.dims[i];
     if (!(count - correction > 0)) {
-        qnnrt_lower__refuse(job->lower, job->graph, NULL, "the variance of %g values with"
+        qnnrt_lower__refuse(job->graph, NULL, "the variance of %g values with"
                             " correction %g is not a number", count, correction);
         return;
     }
@@ -4685,7 +4682,7 @@ static void qnnrt_lower__do_batch_norm(qnnrt_lower__job *job)
     int64_t dims[QNNRT_LOWER__RANK], channels, i;
     uint32_t d;
     if (qnnrt_ir_int(node, "training", 0) || node->input_count < 5) {
-        qnnrt_lower__refuse(job->lower, job->graph, "Export the model after model.eval().",
+        qnnrt_lower__refuse(job->graph, "Export the model after model.eval().",
                             "batch norm in training is not lowered");
         return;
     }
@@ -4783,7 +4780,7 @@ static double *qnnrt_lower__ids(qnnrt_lower__job *job, const qnnrt_ir_value *val
     for (i = 0; ids != NULL && i < value->count; ++i) {
         if (ids[i] < 0) ids[i] += (double)size;
         if (ids[i] >= 0 && ids[i] < (double)size) continue;
-        qnnrt_lower__refuse(job->lower, job->graph, NULL, "index %g is beyond the dimension of"
+        qnnrt_lower__refuse(job->graph, NULL, "index %g is beyond the dimension of"
                             " %lld", ids[i], (long long)size);
         qnnrt_hooks_free(&job->lower->desc.hooks, ids);
         return NULL;
@@ -4966,7 +4963,7 @@ static void qnnrt_lower__do_index(qnnrt_lower__job *job)
         const qnnrt_ir_value *value = node->inputs[i + 1];
         if (value == NULL) continue;
         if (value->dtype == QNNRT_DTYPE_BOOL8) {
-            qnnrt_lower__refuse(job->lower, job->graph, NULL, "indices of bools are not lowered");
+            qnnrt_lower__refuse(job->graph, NULL, "indices of bools are not lowered");
             return;
         }
         if (lists.count == 0) axis = i;
@@ -5095,7 +5092,7 @@ static void qnnrt_lower__do_index_copy(qnnrt_lower__job *job)
     double *base;
     uint32_t d;
     if (x.rank == 0) {
-        qnnrt_lower__refuse(job->lower, job->graph, NULL, "a scalar has no rows");
+        qnnrt_lower__refuse(job->graph, NULL, "a scalar has no rows");
         return;
     }
     for (d = 0; d < axis; ++d) before *= x.dims[d];
@@ -5155,7 +5152,7 @@ static void qnnrt_lower__do_constant(qnnrt_lower__job *job)
         if (result == QNNRT_OK)
             result = qnnrt_lower__read(&weight, values, &err);
         if (result != QNNRT_OK)
-            qnnrt_lower__refuse(job->lower, job->graph, NULL, "%s", err.text);
+            qnnrt_lower__refuse(job->graph, NULL, "%s", err.text);
         else
             qnnrt_lower__set(job, 0, qnnrt_lower__doubles(job, dtype, out->rank, out->dims, values),
                              NULL);
@@ -5411,7 +5408,7 @@ static int qnnrt_lower__full(qnnrt_lower__job *job, void (*function)(qnnrt_lower
         return 1;
     for (i = 0; i < node->input_count; ++i) {
         if (node->inputs[i] == NULL || node->inputs[i]->count != 0) continue;
-        qnnrt_lower__refuse(job->lower, job->graph, "Compute it on the host.",
+        qnnrt_lower__refuse(job->graph, "Compute it on the host.",
                             "input %lu has no elements", (unsigned long)i);
         return 0;
     }
@@ -5820,7 +5817,7 @@ static int qnnrt_lower__codes_scales(qnnrt_lower__job *job, qnnrt_lower__small *
     qnnrt_hooks_free(&job->lower->desc.hooks, sums);
     qnnrt_hooks_free(&job->lower->desc.hooks, v.values);
     if (result != QNNRT_OK && !job->lower->arena.failed)
-        qnnrt_lower__refuse(job->lower, job->graph, "Check the checkpoint, or keep this weight in"
+        qnnrt_lower__refuse(job->graph, "Check the checkpoint, or keep this weight in"
                             " floating point.", "%s", err.text);
     return result == QNNRT_OK;
 }
@@ -6202,7 +6199,7 @@ static void qnnrt_lower__small_graph(qnnrt_lower__job *job)
         graph->node = op->node;
         graph->failed = 0;
         if (bits != 0 && bits != 4 && bits != 8)
-            qnnrt_lower__refuse(lower, graph, NULL, "its weight is to have %lu bits, and can have 8"
+            qnnrt_lower__refuse(graph, NULL, "its weight is to have %lu bits, and can have 8"
                                 " or 4", (unsigned long)bits);
         else
             qnnrt_lower__small_op(job, op, type, bits);
@@ -6215,11 +6212,10 @@ static void qnnrt_lower__small_graph(qnnrt_lower__job *job)
             why = s->about.why;
     }
     if (made == 0 && why != NULL && !desc->weight_optional)
-        qnnrt_lower__refuse(lower, graph, "Compute in float16 where the library takes small"
-                            " weights, leave weight_bits out, or round the weights alone with"
-                            " weight_emulate.",
-                            "no weight can have %lu bits: %s", (unsigned long)desc->weight_bits,
-                            why);
+        qnnrt_lower__refuse(graph, "Compute in float16 where "
+                            "the library takes small weights, leave weight_bits out, or round the "
+                            "weights alone with weight_emulate.", "no weight can have %lu bits: %s",
+                            (unsigned long)desc->weight_bits, why);
 }
 
 /* Return what is known about small weights as one list, NULL: none, or without memory. */
@@ -6270,9 +6266,8 @@ static void qnnrt_lower__custom_param(qnnrt_lower__job *job, qnnrt_lower__params
     else if (absent && from->optional)
         qnnrt_lower__scalar(p, from->name, from->dtype, from->value);
     else
-        qnnrt_lower__refuse(job->lower, job->graph, "Correct the table of operators.",
-                            absent ? "the argument \"%.100s\" is missing, which parameter"
-                                     " \"%.100s\" needs"
+        qnnrt_lower__refuse(job->graph, "Correct the table of operators.", absent
+                            ? "the argument \"%.100s\" is missing, which parameter \"%.100s\" needs"
                             : "the argument \"%.100s\" is not what parameter \"%.100s\" takes",
                             name, from->name);
 }
@@ -6289,7 +6284,7 @@ static void qnnrt_lower__custom(qnnrt_lower__job *job, const qnnrt_lower_custom 
     memset(&p, 0, sizeof(p));
     if (count > QNNRT_LOWER__MOST_INPUTS || node->output_count > QNNRT_LOWER__MOST_INPUTS ||
         node->output_count == 0 || custom->param_count > sizeof(p.list) / sizeof(p.list[0])) {
-        qnnrt_lower__refuse(job->lower, job->graph, NULL, "it has no outputs, or too many inputs,"
+        qnnrt_lower__refuse(job->graph, NULL, "it has no outputs, or too many inputs,"
                             " outputs or parameters");
         return;
     }
@@ -6297,7 +6292,7 @@ static void qnnrt_lower__custom(qnnrt_lower__job *job, const qnnrt_lower_custom 
         const size_t at = custom->inputs != NULL ? custom->inputs[i] : i;
         qnnrt_lower__view view;
         if (at >= node->input_count) {
-            qnnrt_lower__refuse(job->lower, job->graph, "Correct the table of operators.",
+            qnnrt_lower__refuse(job->graph, "Correct the table of operators.",
                                 "it has %lu inputs, and input %lu of %s is number %lu",
                                 (unsigned long)node->input_count, (unsigned long)i, custom->type,
                                 (unsigned long)at);
@@ -6441,14 +6436,12 @@ static void qnnrt_lower__node(qnnrt_lower__job *job, const qnnrt_ir_node *node)
     for (i = 0; i < node->output_count; ++i)
         if (node->outputs[i]->count > INT32_MAX) large = node->outputs[i];
     if (large != NULL)
-        qnnrt_lower__refuse(job->lower, job->graph, NULL, "\"%.200s\" has %llu elements, at most"
-                            " 2147483647 are lowered", large->name,
-                            (unsigned long long)large->count);
+        qnnrt_lower__refuse(job->graph, NULL, "\"%.200s\" has %llu elements, at most 2147483647 "
+                            "are lowered", large->name, (unsigned long long)large->count);
     else if (custom != NULL)
         qnnrt_lower__custom(job, custom);
     else if (rule < 0)
-        qnnrt_lower__refuse(job->lower, job->graph,
-                            "Compute it on the host, or change the model.",
+        qnnrt_lower__refuse(job->graph, "Compute it on the host, or change the model.",
                             "there is no rule to lower this operator");
     else if (qnnrt_lower__full(job, qnnrt_lower__functions[rule]))
         qnnrt_lower__functions[rule](job);
@@ -6459,8 +6452,7 @@ static void qnnrt_lower__node(qnnrt_lower__job *job, const qnnrt_ir_node *node)
             (out->users == 0 && !out->is_output))
             continue;
         if (!job->lower->arena.failed)
-            qnnrt_lower__refuse(job->lower, job->graph, NULL, "output %u was not lowered",
-                                (unsigned)i);
+            qnnrt_lower__refuse(job->graph, NULL, "output %u was not lowered", (unsigned)i);
         qnnrt_lower__set(job, i, qnnrt_lower__tensor(job, QNNRT_TENSOR_INNER,
                                                      qnnrt_lower__dtype(job, out->dtype),
                                                      out->rank, out->dims), NULL);
@@ -6729,7 +6721,7 @@ static float *qnnrt_lower__floats(const qnnrt_lower__quantizer *q, int32_t from)
                  tensor->name, (unsigned long long)bad);
     }
     qnnrt_hooks_free(&q->lower->desc.hooks, values);
-    qnnrt_lower__refuse(q->lower, q->graph, "Repair the weights.", "%s", err.text);
+    qnnrt_lower__refuse(q->graph, "Repair the weights.", "%s", err.text);
     return NULL;
 }
 
@@ -7000,7 +6992,7 @@ static void qnnrt_lower__cover_given(qnnrt_lower__quantizer *q)
         group = qnnrt_lower__group_of(q, (int32_t)t);
         if (e->count > 0 || e->bits == 4 || e->bits == 32) {
             q->graph->failed = 0;
-            qnnrt_lower__refuse(q->lower, q->graph, "Give one scale, for 8 or 16 bits.",
+            qnnrt_lower__refuse(q->graph, "Give one scale, for 8 or 16 bits.",
                                 "the encoding of \"%.200s\" has %lu bits and %lu scales: that is"
                                 " for weights, and an operator computes this tensor", e->name,
                                 (unsigned long)e->bits, (unsigned long)e->count);
@@ -7270,10 +7262,9 @@ static qnnrt_quant qnnrt_lower__quant_of(qnnrt_lower__quantizer *q, int32_t tens
     int32_t offset = 0;
     if (!group->known) {
         q->graph->failed = group->told;
-        qnnrt_lower__refuse(q->lower, q->graph, "Calibrate the graph, or give an encoding for this"
-                            " tensor.", "missing scale: tensor \"%.200s\" has no range and no"
-                            " encoding", value != NULL ? value->name
-                                                       : q->graph->tensors[tensor].name);
+        qnnrt_lower__refuse(q->graph, "Calibrate the graph, or give an encoding for this tensor.",
+                            "missing scale: tensor \"%.200s\" has no range and no encoding",
+                            value != NULL ? value->name : q->graph->tensors[tensor].name);
         group->told = 1;
         return qnnrt_lower__per_tensor(0, 0);
     }
@@ -7377,7 +7368,7 @@ static int qnnrt_lower__weigh(qnnrt_lower__quantizer *q, int32_t from, int32_t a
             scales[k] = largest > 0 ? scales[k] == 1.0f ? largest : largest * 1e-6f : 1.0f;
     if (e != NULL && e->count > 1 && channels > 1 && e->count != channels) {
         qnnrt_hooks_free(&q->lower->desc.hooks, terms);
-        qnnrt_lower__refuse(q->lower, q->graph, "Give a scale for each output channel, or one for"
+        qnnrt_lower__refuse(q->graph, "Give a scale for each output channel, or one for"
                             " all.", "the encoding of weight \"%.200s\" has %lu scales, and the"
                             " weight has %lu output channels", e->name, (unsigned long)e->count,
                             (unsigned long)channels);
@@ -7387,7 +7378,7 @@ static int qnnrt_lower__weigh(qnnrt_lower__quantizer *q, int32_t from, int32_t a
         const int32_t half = bits <= 16 ? (int32_t)(1u << (bits - 1)) : 0;
         if (e->offset != -half && e->offset != 1 - half) {
             qnnrt_hooks_free(&q->lower->desc.hooks, terms);
-            qnnrt_lower__refuse(q->lower, q->graph, "Quantize weights symmetrically.", "the"
+            qnnrt_lower__refuse(q->graph, "Quantize weights symmetrically.", "the"
                                 " encoding of weight \"%.200s\" has offset %ld, expected %ld",
                                 e->name, (long)e->offset, -(long)half);
             return 0;
@@ -8320,17 +8311,17 @@ static void qnnrt_lower__ask(const qnnrt_lower__part *part, const qnnrt_lower_op
     if (release == NULL) release = "";
     known = op->package != NULL ? NULL : qnnrt_quirk_crash(name, release, &facts);
     if (known != NULL) {
-        qnnrt_lower__refuse(part->lower, part->graph, known->instead,
+        qnnrt_lower__refuse(part->graph, known->instead,
                             "%s is known to end the process here: %s", op->type, known->why);
         return;
     }
     if (!ask) return;
     known = op->package != NULL ? NULL : qnnrt_quirk_find(name, release, &facts);
     if (known != NULL && known->what != QNNRT_QUIRK_VALUES)
-        qnnrt_lower__refuse(part->lower, part->graph, known->instead,
+        qnnrt_lower__refuse(part->graph, known->instead,
                             "%s is known to be wrong here: %s", op->type, known->why);
     else if (qnnrt_builder_supports(part->builder, node, &err) == QNNRT_E_UNSUPPORTED)
-        qnnrt_lower__refuse(part->lower, part->graph, err.hint[0] != '\0'
+        qnnrt_lower__refuse(part->graph, err.hint[0] != '\0'
                             ? qnnrt_lower__text(part->lower, "%s", err.hint) : NULL, "%s",
                             err.text);
 }
@@ -8779,6 +8770,7 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_graph(qnnrt_lower *lower, const qnnrt_i
     first = lower->finding_count;
     graph = (qnnrt_lower__graph *)qnnrt_arena_get(&lower->arena, 1, sizeof(*graph));
     if (graph == NULL) return qnnrt_lower__fail_memory(err);
+    graph->lower = lower;
     graph->info.name = qnnrt_lower__text(lower, "%s", name);
     graph->info.ir = ir;
     graph->place = lower->place;
