@@ -1077,7 +1077,7 @@ struct qnnrt_llm {
     qnnrt_result    (*update)(qnnrt *model, size_t context, const char *graph, const char *tensor,
                               const void *data, size_t bytes, qnnrt_error *err);   /* of desc */
     int               adapter_lost;     /* 1: neither it nor another one is in all graphs */
-    void             *blocks;           /* list of its allocations */
+    qnnrt_arena       arena;            /* which holds it */
     uint32_t          sessions;         /* sessions on this model; any thread may change it */
 };
 
@@ -1106,36 +1106,6 @@ static int qnnrt_llm__layered(qnnrt_llm_role role)
 static uint64_t qnnrt_llm__stamp(const qnnrt_llm *llm, uint64_t adapter_key)
 {
     return llm->info.fingerprint ^ adapter_key * UINT64_C(0x9E3779B97F4A7C15);
-}
-
-/* Allocate memory that lives as long as a list of blocks: a model, or the search for its roles. */
-static void *qnnrt_llm__keep(const qnnrt_hooks *hooks, void **blocks, uint64_t count, size_t size)
-{
-    enum { HEAD = 16 };                 /* holds a pointer to the next block, keeps alignment */
-    unsigned char *block;
-    if (size != 0 && count > (uint64_t)SIZE_MAX / 4 / size) return NULL;
-    block = (unsigned char *)qnnrt_hooks_alloc(hooks, count * size + HEAD, 1);
-    if (block == NULL) return NULL;
-    memcpy(block, blocks, sizeof *blocks);
-    *blocks = block;
-    return block + HEAD;
-}
-
-static void qnnrt_llm__drop(const qnnrt_hooks *hooks, void **blocks)
-{
-    while (*blocks != NULL) {
-        void *block = *blocks;
-        memcpy(blocks, block, sizeof *blocks);
-        qnnrt_hooks_free(hooks, block);
-    }
-}
-
-static char *qnnrt_llm__keep_text(const qnnrt_hooks *hooks, void **blocks, const char *text,
-                                  size_t bytes)
-{
-    char *copy = (char *)qnnrt_llm__keep(hooks, blocks, (uint64_t)bytes + 1, 1);
-    if (copy != NULL) memcpy(copy, text, bytes);
-    return copy;
 }
 
 /* =====================================================================================
@@ -1555,8 +1525,7 @@ typedef struct qnnrt_llm__settings_reader {
     qnnrt_json_reader    json;
     const char          *file;                  /* for messages */
     int                  genie;                 /* 1: genie_config.json, with other members too */
-    const qnnrt_hooks   *hooks;
-    void               **blocks;                /* own the settings */
+    qnnrt_arena         *arena;                 /* owns the settings */
     qnnrt_llm__settings *settings;
     qnnrt_error         *err;
     uint32_t             seen;                  /* bit k: member k of the table below */
@@ -1662,19 +1631,6 @@ static qnnrt_result qnnrt_llm__settings_token(qnnrt_llm__settings_reader *r, int
     return QNNRT_OK;
 }
 
-/* Make room for one more element in a list, by doubling it. Return the list, or NULL. */
-static void *qnnrt_llm__settings_grow(qnnrt_llm__settings_reader *r, void *list, size_t count,
-                                      size_t *room, size_t size)
-{
-    void *more;
-    if (count < *room) return list;
-    more = qnnrt_llm__keep(r->hooks, r->blocks, (uint64_t)*room * 2 + 16, size);
-    if (more == NULL) return NULL;
-    if (count > 0) memcpy(more, list, count * size);
-    *room = *room * 2 + 16;
-    return more;
-}
-
 /* Read a token or a list of tokens. */
 static qnnrt_result qnnrt_llm__settings_eos(qnnrt_llm__settings_reader *r)
 {
@@ -1690,8 +1646,8 @@ static qnnrt_result qnnrt_llm__settings_eos(qnnrt_llm__settings_reader *r)
             if (s->eos_count >= QNNRT_LLM__SETTINGS_EOS)
                 return qnnrt_error_set(r->err, QNNRT_E_LIMIT, "%s: more than %d eos tokens",
                                        r->file, (int)QNNRT_LLM__SETTINGS_EOS);
-            eos = (int32_t *)qnnrt_llm__settings_grow(r, s->eos, s->eos_count, &s->eos_room,
-                                                      sizeof *eos);
+            eos = (int32_t *)qnnrt_arena_more(r->arena, s->eos, s->eos_count, &s->eos_room,
+                                              sizeof *eos);
             if (eos == NULL) return qnnrt_llm__fail_memory(r->err, "a model's settings");
             s->eos = eos;
             s->eos[s->eos_count++] = token;
@@ -1729,9 +1685,9 @@ static qnnrt_result qnnrt_llm__settings_role(qnnrt_llm__settings_reader *r)
                                 "Use tokens, positions, rope_cos, rope_sin, mask, window_mask, "
                                 "hidden, logits or unused; or, with a layer and optionally a head "
                                 "as in \"key_in 0\", key_in, key_out, value_in or value_out.");
-    list = (qnnrt_llm_role_desc *)qnnrt_llm__settings_grow(r, s->roles, s->role_count,
-                                                           &s->role_room, sizeof *list);
-    name = (char *)qnnrt_llm__keep(r->hooks, r->blocks, (uint64_t)key.bytes + 1, 1);
+    list = (qnnrt_llm_role_desc *)qnnrt_arena_more(r->arena, s->roles, s->role_count,
+                                                   &s->role_room, sizeof *list);
+    name = (char *)qnnrt_arena_get(r->arena, (uint64_t)key.bytes + 1, 1);
     if (list == NULL || name == NULL) return qnnrt_llm__fail_memory(r->err, "a model's settings");
     s->roles = list;
     if (qnnrt_json_copy(&key, name) != strlen(name))
@@ -1875,7 +1831,7 @@ static qnnrt_result qnnrt_llm__settings_file(qnnrt_llm__settings_reader *r,
 {
     const char *name = genie ? "genie_config.json" : "qnnrt.json";
     const size_t room = strlen(folder) + strlen(name) + 2;
-    char *path = (char *)qnnrt_llm__keep(r->hooks, r->blocks, room, 1), *text;
+    char *path = (char *)qnnrt_arena_get(r->arena, room, 1), *text;
     uint64_t bytes, again;
     qnnrt_result result;
     if (path == NULL) return qnnrt_llm__fail_memory(r->err, "a model's settings");
@@ -1891,7 +1847,7 @@ static qnnrt_result qnnrt_llm__settings_file(qnnrt_llm__settings_reader *r,
     if (bytes > QNNRT_LLM__SETTINGS_BYTES)
         return qnnrt_error_set(r->err, QNNRT_E_LIMIT, "%s has %llu bytes, more than %d", path,
                                (unsigned long long)bytes, (int)QNNRT_LLM__SETTINGS_BYTES);
-    text = (char *)qnnrt_llm__keep(r->hooks, r->blocks, bytes, 1);
+    text = (char *)qnnrt_arena_get(r->arena, bytes, 1);
     if (text == NULL) return qnnrt_llm__fail_memory(r->err, "a model's settings");
     result = qnnrt_file_read(path, text, (size_t)bytes, &again, r->err);
     if (result == QNNRT_E_NOT_FOUND || (result == QNNRT_OK && again != bytes))
@@ -1902,8 +1858,8 @@ static qnnrt_result qnnrt_llm__settings_file(qnnrt_llm__settings_reader *r,
 
 /* Read both files of desc->folder ("": none). own: from qnnrt.json, or from desc->config. */
 static qnnrt_result qnnrt_llm__settings_read(const qnnrt_llm_desc *desc, qnnrt_llm__settings *own,
-                                             qnnrt_llm__settings *genie, const qnnrt_hooks *hooks,
-                                             void **blocks, qnnrt_error *err)
+                                             qnnrt_llm__settings *genie, qnnrt_arena *arena,
+                                             qnnrt_error *err)
 {
     qnnrt_llm__settings_reader r;
     qnnrt_result result = QNNRT_OK;
@@ -1911,8 +1867,7 @@ static qnnrt_result qnnrt_llm__settings_read(const qnnrt_llm_desc *desc, qnnrt_l
     memset(own, 0, sizeof *own);
     memset(genie, 0, sizeof *genie);
     own->bos = genie->bos = -1;
-    r.hooks = hooks;
-    r.blocks = blocks;
+    r.arena = arena;
     r.err = err;
     if (desc->config != NULL)
         result = qnnrt_llm__settings_text(&r, own, 0, desc->config, desc->config_bytes);
@@ -1981,18 +1936,13 @@ typedef struct qnnrt_llm__items {
     size_t                   contexts;      /* of all models */
     size_t                  *readers;       /* [contexts][2] for keys and for values: the first
                                                graph of a context that may read them */
-    void                    *scratch;       /* first of a list of blocks */
+    qnnrt_arena              scratch;
     char                    *address;       /* "<context>/<name>" or "<step>/<name>" */
     size_t                   address_room;
     char                     texts[4][768];
     unsigned                 text;
     qnnrt_error             *err;
 } qnnrt_llm__items;
-
-static void *qnnrt_llm__items_scratch(qnnrt_llm__items *work, uint64_t count, size_t size)
-{
-    return qnnrt_llm__keep(&work->llm->hooks, &work->scratch, count, size);
-}
 
 static qnnrt_result qnnrt_llm__items_memory(qnnrt_llm__items *work)
 {
@@ -2005,8 +1955,8 @@ static qnnrt_result qnnrt_llm__items_models(qnnrt_llm__items *work, qnnrt *const
 {
     qnnrt_llm *llm = work->llm;
     size_t m;
-    llm->models = (qnnrt **)qnnrt_llm__keep(&llm->hooks, &llm->blocks, count, sizeof *llm->models);
-    work->before = (size_t *)qnnrt_llm__items_scratch(work, count, sizeof *work->before);
+    llm->models = (qnnrt **)qnnrt_arena_get(&llm->arena, count, sizeof *llm->models);
+    work->before = (size_t *)qnnrt_arena_get(&work->scratch, count, sizeof *work->before);
     if (llm->models == NULL || work->before == NULL) return qnnrt_llm__items_memory(work);
     for (m = 0; m < count; ++m) {
         if (models[m] == NULL)
@@ -2059,11 +2009,7 @@ static int qnnrt_llm__items_add(qnnrt_error *err, const char *format, ...)
 /* Append "and <n> more" unless nothing is left. */
 static void qnnrt_llm__items_more(qnnrt_error *err, size_t left)
 {
-    size_t used;
-    if (err == NULL || left == 0) return;
-    used = strlen(err->text);
-    snprintf(err->text + used, sizeof err->text - used, "\n  and %llu more",
-             (unsigned long long)left);
+    if (left > 0) qnnrt_error_add(err, "\n  and %llu more", (unsigned long long)left);
 }
 
 /* Write 'forward_1.bin, graph "decode"', the file without its folder, or 'host "embedding"'. */
@@ -2171,9 +2117,9 @@ static qnnrt_result qnnrt_llm__items_table(qnnrt_llm__items *work)
     const qnnrt_llm_desc *desc = work->desc;
     size_t i, k, count = desc->role_count + work->own.role_count;
     qnnrt_llm__items_entry *entries =
-        (qnnrt_llm__items_entry *)qnnrt_llm__items_scratch(work, count, sizeof *entries);
+        (qnnrt_llm__items_entry *)qnnrt_arena_get(&work->scratch, count, sizeof *entries);
     work->entries = entries;
-    work->table = (const void **)qnnrt_llm__items_scratch(work, count, sizeof *work->table);
+    work->table = (const void **)qnnrt_arena_get(&work->scratch, count, sizeof *work->table);
     if (entries == NULL || work->table == NULL) return qnnrt_llm__items_memory(work);
     work->table_count = count;
     for (i = 0; i < count; ++i) {
@@ -2256,7 +2202,7 @@ static int qnnrt_llm__items_address(qnnrt_llm__items *work, size_t number, const
 {
     size_t need = strlen(name) + 24;
     if (need > work->address_room) {
-        char *more = (char *)qnnrt_llm__items_scratch(work, (uint64_t)need * 2, 1);
+        char *more = (char *)qnnrt_arena_get(&work->scratch, (uint64_t)need * 2, 1);
         if (more == NULL) return 0;
         work->address = more;
         work->address_room = need * 2;
@@ -2338,19 +2284,18 @@ static qnnrt_result qnnrt_llm__items_wired(qnnrt_llm__items *work, qnnrt_llm__it
 static qnnrt_result qnnrt_llm__items_graph_begin(qnnrt_llm__items *work,
                                                  qnnrt_llm__items_graph *graph)
 {
-    const qnnrt_hooks *hooks = &work->llm->hooks;
     size_t s, i, at = 0;
     graph->count = 0;
     for (s = 0; s < graph->step_count; ++s)
         graph->count += graph->steps[s].graph->input_count + graph->steps[s].graph->output_count;
-    graph->tensors = (qnnrt_llm_tensor_info *)qnnrt_llm__keep(
-        hooks, &work->llm->blocks, graph->count, sizeof *graph->tensors);
-    graph->found = (qnnrt_llm__names_found *)qnnrt_llm__items_scratch(work, graph->count,
-                                                                      sizeof *graph->found);
+    graph->tensors = (qnnrt_llm_tensor_info *)qnnrt_arena_get(&work->llm->arena, graph->count,
+                                                              sizeof *graph->tensors);
+    graph->found = (qnnrt_llm__names_found *)qnnrt_arena_get(&work->scratch, graph->count,
+                                                             sizeof *graph->found);
     graph->first =
-        (size_t *)qnnrt_llm__items_scratch(work, graph->step_count + 1, sizeof *graph->first);
+        (size_t *)qnnrt_arena_get(&work->scratch, graph->step_count + 1, sizeof *graph->first);
     graph->shard =
-        (size_t *)qnnrt_llm__items_scratch(work, graph->step_count, sizeof *graph->shard);
+        (size_t *)qnnrt_arena_get(&work->scratch, graph->step_count, sizeof *graph->shard);
     if (graph->tensors == NULL || graph->found == NULL || graph->first == NULL ||
         graph->shard == NULL)
         return qnnrt_llm__items_memory(work);
@@ -2560,10 +2505,10 @@ static qnnrt_result qnnrt_llm__group_join(qnnrt_llm__items *work)
     const void **order;
     for (c = 0; c < contexts; ++c) count += context[c].graph_count;
     each = context[0].graph_count;
-    parts = (qnnrt_llm__group_part *)qnnrt_llm__items_scratch(work, count, sizeof *parts);
-    order = (const void **)qnnrt_llm__items_scratch(work, count, sizeof *order);
-    work->graphs = (qnnrt_llm__items_graph *)qnnrt_llm__items_scratch(work, each,
-                                                                      sizeof *work->graphs);
+    parts = (qnnrt_llm__group_part *)qnnrt_arena_get(&work->scratch, count, sizeof *parts);
+    order = (const void **)qnnrt_arena_get(&work->scratch, count, sizeof *order);
+    work->graphs = (qnnrt_llm__items_graph *)qnnrt_arena_get(&work->scratch, each,
+                                                             sizeof *work->graphs);
     if (parts == NULL || order == NULL || work->graphs == NULL)
         return qnnrt_llm__items_memory(work);
     for (c = 0, i = 0; c < contexts; ++c)
@@ -2598,7 +2543,7 @@ static qnnrt_result qnnrt_llm__group_join(qnnrt_llm__items *work)
     for (g = 0; g < each; ++g) {
         qnnrt_llm__items_graph *graph = &work->graphs[g];
         qnnrt_step_info *steps =
-            (qnnrt_step_info *)qnnrt_llm__items_scratch(work, contexts, sizeof *steps);
+            (qnnrt_step_info *)qnnrt_arena_get(&work->scratch, contexts, sizeof *steps);
         if (steps == NULL) return qnnrt_llm__items_memory(work);
         for (c = 0; c < contexts; ++c) {
             const qnnrt_llm__group_part *part = (const qnnrt_llm__group_part *)order[c * each + g];
@@ -2702,8 +2647,8 @@ static qnnrt_result qnnrt_llm__group_pipelines(qnnrt_llm__items *work)
     qnnrt_result result = QNNRT_OK;
     int joined = contexts == 1;
     size_t i;
-    work->graphs = (qnnrt_llm__items_graph *)qnnrt_llm__items_scratch(work, count,
-                                                                      sizeof *work->graphs);
+    work->graphs = (qnnrt_llm__items_graph *)qnnrt_arena_get(&work->scratch, count,
+                                                             sizeof *work->graphs);
     if (work->graphs == NULL) return qnnrt_llm__items_memory(work);
     for (i = 0; i < contexts && given == 0; ++i)
         if (model->contexts[i].failure != NULL)
@@ -2755,9 +2700,9 @@ static qnnrt_result qnnrt_llm__layout_pairs(qnnrt_llm__items *work, qnnrt_llm__i
     const qnnrt_llm_tensor_info **list;
     size_t i, count = 0;
     for (i = 0; i < graph->count; ++i) count += (size_t)qnnrt_llm__layered(graph->tensors[i].role);
-    list = (const qnnrt_llm_tensor_info **)qnnrt_llm__items_scratch(work, count, sizeof *list);
-    graph->pairs = (qnnrt_llm__items_pair *)qnnrt_llm__items_scratch(work, count,
-                                                                     sizeof *graph->pairs);
+    list = (const qnnrt_llm_tensor_info **)qnnrt_arena_get(&work->scratch, count, sizeof *list);
+    graph->pairs = (qnnrt_llm__items_pair *)qnnrt_arena_get(&work->scratch, count,
+                                                            sizeof *graph->pairs);
     graph->pair_count = 0;
     if (list == NULL || graph->pairs == NULL) return qnnrt_llm__items_memory(work);
     for (i = count = 0; i < graph->count; ++i)
@@ -2988,8 +2933,7 @@ static qnnrt_result qnnrt_llm__layout_deliver(qnnrt_llm__items *work)
     const qnnrt_llm__items_graph *first = &work->graphs[0];
     size_t g, k;
     llm->kv_count = first->pair_count;
-    llm->kv = (qnnrt_llm__kv *)qnnrt_llm__keep(&llm->hooks, &llm->blocks, llm->kv_count,
-                                               sizeof *llm->kv);
+    llm->kv = (qnnrt_llm__kv *)qnnrt_arena_get(&llm->arena, llm->kv_count, sizeof *llm->kv);
     if (llm->kv == NULL) return qnnrt_llm__items_memory(work);
     for (k = 0; k < llm->kv_count; ++k) {
         const qnnrt_llm__items_pair *pair = &first->pairs[k];
@@ -3078,8 +3022,8 @@ static qnnrt_result qnnrt_llm__order_list(qnnrt_llm__items *work, qnnrt_llm__ite
                                             graph->found[i].role == role);
     }
     *count = n;
-    items = (qnnrt_llm__order_numbered *)qnnrt_llm__items_scratch(work, n, sizeof *items);
-    *out = (const void **)qnnrt_llm__items_scratch(work, n, sizeof **out);
+    items = (qnnrt_llm__order_numbered *)qnnrt_arena_get(&work->scratch, n, sizeof *items);
+    *out = (const void **)qnnrt_arena_get(&work->scratch, n, sizeof **out);
     if (items == NULL || *out == NULL) return qnnrt_llm__items_memory(work);
     for (i = begin, n = 0; i < end; ++i) {
         if (graph->found[i].how != how || (role != QNNRT_LLM_ROLE_UNKNOWN &&
@@ -3166,7 +3110,7 @@ static qnnrt_result qnnrt_llm__order_inputs(qnnrt_llm__items *work,
             n += graph->tensors[i].role == in || graph->tensors[i].role == out;
         }
     }
-    *items = list = (const void **)qnnrt_llm__items_scratch(work, n, sizeof *list);
+    *items = list = (const void **)qnnrt_arena_get(&work->scratch, n, sizeof *list);
     *count = 0;
     if (list == NULL) return qnnrt_llm__items_memory(work);
     for (s = 0, n = 0; s < graph->step_count; ++s) {
@@ -3375,8 +3319,8 @@ static qnnrt_result qnnrt_llm__match_summaries(qnnrt_llm__items *work,
 {
     size_t s;
     if (graph->has == NULL)
-        graph->has = (qnnrt_llm__items_has *)qnnrt_llm__items_scratch(work, graph->step_count + 1,
-                                                                      sizeof *graph->has);
+        graph->has = (qnnrt_llm__items_has *)qnnrt_arena_get(&work->scratch, graph->step_count + 1,
+                                                             sizeof *graph->has);
     if (graph->has == NULL) return qnnrt_llm__items_memory(work);
     for (s = 0; s < graph->step_count; ++s)
         qnnrt_llm__match_summary(graph, graph->first[s], graph->first[s + 1], graph->has[s].of);
@@ -3559,10 +3503,10 @@ static qnnrt_result qnnrt_llm__match_collect(qnnrt_llm__items *work,
     for (g = 0; g < work->graph_count; ++g)
         for (i = 0; i < work->graphs[g].count; ++i)
             count += work->graphs[g].tensors[i].role == QNNRT_LLM_ROLE_UNKNOWN;
-    members = (qnnrt_llm__match_member *)qnnrt_llm__items_scratch(work, count, sizeof *members);
-    order = (const qnnrt_llm__match_member **)qnnrt_llm__items_scratch(work, count, sizeof *order);
-    puzzle->unknown = (qnnrt_llm__match_unknown *)qnnrt_llm__items_scratch(work, count,
-                                                                           sizeof *puzzle->unknown);
+    members = (qnnrt_llm__match_member *)qnnrt_arena_get(&work->scratch, count, sizeof *members);
+    order = (const qnnrt_llm__match_member **)qnnrt_arena_get(&work->scratch, count, sizeof *order);
+    puzzle->unknown = (qnnrt_llm__match_unknown *)qnnrt_arena_get(&work->scratch, count,
+                                                                  sizeof *puzzle->unknown);
     puzzle->unknown_count = 0;
     if (members == NULL || order == NULL || puzzle->unknown == NULL)
         return qnnrt_llm__items_memory(work);
@@ -3600,10 +3544,10 @@ static qnnrt_result qnnrt_llm__match_choices(qnnrt_llm__items *work,
     if (result != QNNRT_OK) return result;
     if (puzzle->choices == NULL || count > puzzle->open_room) {
         puzzle->open_room = count * 2;
-        puzzle->open = (qnnrt_llm__match_choice *)qnnrt_llm__items_scratch(
-            work, puzzle->open_room, sizeof *puzzle->open);
-        puzzle->choices = (const void **)qnnrt_llm__items_scratch(work, puzzle->open_room,
-                                                                  sizeof *puzzle->choices);
+        puzzle->open = (qnnrt_llm__match_choice *)qnnrt_arena_get(&work->scratch, puzzle->open_room,
+                                                                  sizeof *puzzle->open);
+        puzzle->choices = (const void **)qnnrt_arena_get(&work->scratch, puzzle->open_room,
+                                                         sizeof *puzzle->choices);
         if (puzzle->open == NULL || puzzle->choices == NULL) return qnnrt_llm__items_memory(work);
     }
     memset(puzzle->open, 0, count * sizeof *puzzle->open);
@@ -3659,7 +3603,7 @@ static qnnrt_result qnnrt_llm__match_refuse(qnnrt_llm__items *work, qnnrt_llm__m
     size_t k, i, listed = 0, left = 0;
     uint64_t looks = 0;
     const void **order =
-        (const void **)qnnrt_llm__items_scratch(work, puzzle->unknown_count, sizeof *order);
+        (const void **)qnnrt_arena_get(&work->scratch, puzzle->unknown_count, sizeof *order);
     if (order == NULL) return qnnrt_llm__items_memory(work);
     for (k = 0; k < puzzle->unknown_count; ++k) order[k] = &puzzle->unknown[k];
     qnnrt_sort(order, puzzle->unknown_count, qnnrt_llm__match_unknown_order);
@@ -3849,8 +3793,9 @@ static qnnrt_result qnnrt_llm__wires_gap(qnnrt_llm__items *work,
 static qnnrt_result qnnrt_llm__wires_edges(qnnrt_llm__items *work, qnnrt_llm__items_graph *graph,
                                            qnnrt_edge_desc *edges, size_t *count)
 {
-    qnnrt_llm__wires_cuts *cuts = (qnnrt_llm__wires_cuts *)qnnrt_llm__items_scratch(
-        work, graph->step_count, sizeof *cuts);
+    qnnrt_llm__wires_cuts *cuts = (qnnrt_llm__wires_cuts *)qnnrt_arena_get(&work->scratch,
+                                                                           graph->step_count,
+                                                                           sizeof *cuts);
     const qnnrt_llm_tensor_info *cos = NULL, *sin = NULL;
     qnnrt_result result = QNNRT_OK;
     char step[256];
@@ -3930,9 +3875,9 @@ static qnnrt_result qnnrt_llm__wires_apart(qnnrt_llm__items *work,
                                            const qnnrt_llm__items_graph *graph,
                                            qnnrt_use_desc **out, size_t *count)
 {
-    const void **list = (const void **)qnnrt_llm__items_scratch(work, graph->count, sizeof *list);
+    const void **list = (const void **)qnnrt_arena_get(&work->scratch, graph->count, sizeof *list);
     size_t i, begin, n = 0;
-    *out = (qnnrt_use_desc *)qnnrt_llm__items_scratch(work, graph->count, sizeof **out);
+    *out = (qnnrt_use_desc *)qnnrt_arena_get(&work->scratch, graph->count, sizeof **out);
     *count = 0;
     if (list == NULL || *out == NULL) return qnnrt_llm__items_memory(work);
     for (i = 0; i < graph->count; ++i)
@@ -3961,10 +3906,11 @@ static qnnrt_result qnnrt_llm__wires_apart(qnnrt_llm__items *work,
 static qnnrt_result qnnrt_llm__wires_wire(qnnrt_llm__items *work, qnnrt_llm__items_graph *graph)
 {
     qnnrt_pipeline_desc desc;
-    qnnrt_edge_desc *edges = (qnnrt_edge_desc *)qnnrt_llm__items_scratch(
-        work, (uint64_t)graph->step_count * 3, sizeof *edges);
+    qnnrt_edge_desc *edges = (qnnrt_edge_desc *)qnnrt_arena_get(&work->scratch,
+                                                                (uint64_t)graph->step_count * 3,
+                                                                sizeof *edges);
     qnnrt_step_desc *steps =
-        (qnnrt_step_desc *)qnnrt_llm__items_scratch(work, graph->step_count, sizeof *steps);
+        (qnnrt_step_desc *)qnnrt_arena_get(&work->scratch, graph->step_count, sizeof *steps);
     qnnrt_use_desc *apart;
     qnnrt_result result;
     size_t count, apart_count, s;
@@ -4019,7 +3965,7 @@ static qnnrt_result qnnrt_llm__wires_fed(qnnrt_llm__items *work,
 {
     const qnnrt_pipeline_info *info = qnnrt_pipeline_get_info(graph->pipeline);
     size_t e;
-    *out = (unsigned char *)qnnrt_llm__items_scratch(work, graph->count, 1);
+    *out = (unsigned char *)qnnrt_arena_get(&work->scratch, graph->count, 1);
     if (*out == NULL) return qnnrt_llm__items_memory(work);
     for (e = 0; e < info->edge_count; ++e) {
         const qnnrt_edge_info *edge = &info->edges[e];
@@ -4036,15 +3982,14 @@ static qnnrt_result qnnrt_llm__wires_slots(qnnrt_llm__items *work, qnnrt_llm__it
     qnnrt_llm *llm = work->llm;
     const qnnrt_pipeline_info *info = qnnrt_pipeline_get_info(graph->pipeline);
     const qnnrt_llm_tensor_info *other, **seen =
-        (const qnnrt_llm_tensor_info **)qnnrt_llm__items_scratch(work, info->slot_count,
-                                                                 sizeof *seen);
+        (const qnnrt_llm_tensor_info **)qnnrt_arena_get(&work->scratch, info->slot_count,
+                                                        sizeof *seen);
     unsigned char *fed;
     size_t i, k;
     qnnrt_result result = qnnrt_llm__wires_fed(work, graph, &fed);
     if (result != QNNRT_OK) return result;
     to->logits = to->hidden = NULL;
-    to->kv = (qnnrt_llm__ends *)qnnrt_llm__keep(&llm->hooks, &llm->blocks, llm->kv_count,
-                                                sizeof *to->kv);
+    to->kv = (qnnrt_llm__ends *)qnnrt_arena_get(&llm->arena, llm->kv_count, sizeof *to->kv);
     for (i = 0; i < QNNRT_LLM_ROLE_COUNT; ++i) {
         size_t most = 0;
         for (k = 0; k < graph->count; ++k) {
@@ -4052,8 +3997,8 @@ static qnnrt_result qnnrt_llm__wires_slots(qnnrt_llm__items *work, qnnrt_llm__it
             most += (size_t)graph->tensors[k].role == i && !graph->tensors[k].output;
         }
         if (qnnrt_llm__layered((qnnrt_llm_role)i)) most = 0;
-        to->inputs[i].slots = (const qnnrt_slot **)qnnrt_llm__keep(&llm->hooks, &llm->blocks, most,
-                                                            sizeof *to->inputs[i].slots);
+        to->inputs[i].slots = (const qnnrt_slot **)qnnrt_arena_get(&llm->arena, most,
+                                                                   sizeof *to->inputs[i].slots);
         if (to->inputs[i].slots == NULL) return qnnrt_llm__items_memory(work);
     }
     if (seen == NULL || to->kv == NULL) return qnnrt_llm__items_memory(work);
@@ -4230,7 +4175,7 @@ static qnnrt_result qnnrt_llm__roles_settings(qnnrt_llm__items *work, int angles
         memset(&info->rope, 0, sizeof info->rope);
         info->rope.pairs = work->llm->turned.pairs;
     }
-    copy = (int32_t *)qnnrt_llm__keep(&work->llm->hooks, &work->llm->blocks, count, sizeof *copy);
+    copy = (int32_t *)qnnrt_arena_get(&work->llm->arena, count, sizeof *copy);
     if (copy == NULL) return qnnrt_llm__items_memory(work);
     for (i = 0; i < count; ++i) {
         copy[i] = eos[i];
@@ -4355,7 +4300,7 @@ static qnnrt_result qnnrt_llm__roles_layout(qnnrt_llm__items *work)
                  (keys->inner == 1) == (values->inner == 1) ? "keys like values"
                  : keys->inner == 1 ? "keys transposed" : "values transposed",
                  whole ? ", the whole cache comes out" : "");
-    llm->info.layout = qnnrt_llm__keep_text(&llm->hooks, &llm->blocks, text, strlen(text));
+    llm->info.layout = qnnrt_arena_text(&llm->arena, text, strlen(text));
     return llm->info.layout != NULL ? QNNRT_OK : qnnrt_llm__items_memory(work);
 }
 
@@ -4395,10 +4340,9 @@ static qnnrt_result qnnrt_llm__roles_deliver(qnnrt_llm__items *work)
     qnnrt_llm_graph_info *infos;
     qnnrt_result result = QNNRT_OK;
     size_t g;
-    llm->graphs = (qnnrt_llm__graph *)qnnrt_llm__keep(&llm->hooks, &llm->blocks, work->graph_count,
+    llm->graphs = (qnnrt_llm__graph *)qnnrt_arena_get(&llm->arena, work->graph_count,
                                                       sizeof *llm->graphs);
-    infos = (qnnrt_llm_graph_info *)qnnrt_llm__keep(&llm->hooks, &llm->blocks, work->graph_count,
-                                                    sizeof *infos);
+    infos = (qnnrt_llm_graph_info *)qnnrt_arena_get(&llm->arena, work->graph_count, sizeof *infos);
     if (llm->graphs == NULL || infos == NULL) return qnnrt_llm__items_memory(work);
     llm->info.graphs = infos;
     for (g = 0; g < work->graph_count; ++g) {
@@ -4445,8 +4389,8 @@ static qnnrt_result qnnrt_llm__roles_name(qnnrt_llm__items *work)
         if (result == QNNRT_OK) result = qnnrt_llm__order_args(work, &work->graphs[g]);
     }
     if (result == QNNRT_OK) result = qnnrt_llm__items_leftover(work);
-    work->readers = (size_t *)qnnrt_llm__items_scratch(work, (uint64_t)work->contexts + 1,
-                                                       2 * sizeof *work->readers);
+    work->readers = (size_t *)qnnrt_arena_get(&work->scratch, (uint64_t)work->contexts + 1,
+                                              2 * sizeof *work->readers);
     if (result == QNNRT_OK && work->readers == NULL) return qnnrt_llm__items_memory(work);
     for (g = 0; g < work->graph_count && result == QNNRT_OK; ++g) {
         result = qnnrt_llm__order_ordered(work, &work->graphs[g], QNNRT_LLM_ROLE_KEY_IN,
@@ -4482,9 +4426,10 @@ static qnnrt_result qnnrt_llm__roles_sort(qnnrt_llm__items *work)
 {
     size_t i;
     const void **order =
-        (const void **)qnnrt_llm__items_scratch(work, work->graph_count, sizeof *order);
-    qnnrt_llm__items_graph *sorted = (qnnrt_llm__items_graph *)qnnrt_llm__items_scratch(
-        work, work->graph_count, sizeof *sorted);
+        (const void **)qnnrt_arena_get(&work->scratch, work->graph_count, sizeof *order);
+    qnnrt_llm__items_graph *sorted = (qnnrt_llm__items_graph *)qnnrt_arena_get(&work->scratch,
+                                                                               work->graph_count,
+                                                                               sizeof *sorted);
     if (order == NULL || sorted == NULL) return qnnrt_llm__items_memory(work);
     for (i = 0; i < work->graph_count; ++i) order[i] = &work->graphs[i];
     qnnrt_sort(order, work->graph_count, qnnrt_llm__roles_graph_order);
@@ -4500,8 +4445,8 @@ static qnnrt_result qnnrt_llm__roles_find(qnnrt_llm__items *work)
     qnnrt_result result;
     int angles = 0;
     size_t g;
-    result = qnnrt_llm__settings_read(work->desc, &work->own, &work->genie, &llm->hooks,
-                                      &work->scratch, work->err);
+    result = qnnrt_llm__settings_read(work->desc, &work->own, &work->genie, &work->scratch,
+                                      work->err);
     if (result == QNNRT_OK) result = qnnrt_llm__items_table(work);
     if (result == QNNRT_OK) result = qnnrt_llm__group_pipelines(work);
     if (result == QNNRT_OK && work->graph_count == 0)
@@ -4528,11 +4473,10 @@ static qnnrt_result qnnrt_llm__roles_find(qnnrt_llm__items *work)
 /* Free a model. */
 static void qnnrt_llm__roles_free(qnnrt_llm *llm)
 {
-    qnnrt_hooks hooks = llm->hooks;
-    void *blocks = llm->blocks;         /* one of them holds llm */
+    qnnrt_arena arena = llm->arena;     /* it holds llm */
     size_t g;
     for (g = 0; g < llm->info.graph_count; ++g) qnnrt_pipeline_destroy(llm->graphs[g].made);
-    qnnrt_llm__drop(&hooks, &blocks);
+    qnnrt_arena_free(&arena);
 }
 
 /* Make a language model of an opened model. */
@@ -4542,19 +4486,22 @@ static qnnrt_result qnnrt_llm__roles_open(qnnrt *model, const qnnrt_llm_desc *de
     qnnrt_llm__items work;
     const qnnrt_info *info = qnnrt_get_info(model != NULL ? model : desc->models[0]);
     qnnrt_llm_desc with;
-    void *blocks = NULL;
+    qnnrt_arena arena;
     qnnrt_result result;
     size_t g;
     memset(&work, 0, sizeof work);
+    memset(&arena, 0, sizeof arena);
     with = *desc;
     if (with.folder == NULL) with.folder = info->folder;
     if (with.hooks.alloc == NULL && info->backend != NULL)
         with.hooks = *qnnrt_backend_get_info(info->backend)->hooks;
     work.desc = &with;
     work.err = err;
-    work.llm = (qnnrt_llm *)qnnrt_llm__keep(&with.hooks, &blocks, 1, sizeof *work.llm);
+    arena.hooks = work.scratch.hooks = with.hooks;
+    arena.chunk = work.scratch.chunk = 1;       /* a block for each object: few, and often large */
+    work.llm = (qnnrt_llm *)qnnrt_arena_get(&arena, 1, sizeof *work.llm);
     if (work.llm == NULL) return qnnrt_llm__fail_memory(err, "a model");
-    work.llm->blocks = blocks;
+    work.llm->arena = arena;
     work.llm->hooks = with.hooks;
     work.llm->masked = desc->masked;
     work.llm->table = desc->table;
@@ -4572,7 +4519,7 @@ static qnnrt_result qnnrt_llm__roles_open(qnnrt *model, const qnnrt_llm_desc *de
                            : qnnrt_llm__items_models(&work, desc->models, desc->model_count);
     if (result == QNNRT_OK) result = qnnrt_llm__roles_find(&work);
     for (g = 0; g < work.graph_count; ++g) qnnrt_pipeline_destroy(work.graphs[g].made);
-    qnnrt_llm__drop(&with.hooks, &work.scratch);
+    qnnrt_arena_free(&work.scratch);
     if (result == QNNRT_OK) *out = work.llm;
     else qnnrt_llm__roles_free(work.llm);
     return result;
@@ -7624,7 +7571,7 @@ struct qnnrt_llm_adapter {
     qnnrt_llm               *llm;
     qnnrt_llm__adapter_part *parts;     /* [info.adapter_tensors], by name */
     uint64_t                 key;
-    void                    *blocks;    /* list of its allocations */
+    qnnrt_arena              arena;     /* without this struct */
 };
 
 /* Return "lora_A." or "lora_B." in the name of a tensor of an adapter; NULL for other tensors. */
@@ -7686,15 +7633,17 @@ static int qnnrt_llm__adapter_order(const void *a, const void *b)
 }
 
 /* List the tensors of all graphs by name, each name once, and check that those of one name are
-   alike. *out receives a block of `blocks`. */
-static qnnrt_result qnnrt_llm__adapter_tensors(const qnnrt_llm *llm, void **blocks,
+   alike. *out is in the arena, whose hooks this sets. */
+static qnnrt_result qnnrt_llm__adapter_tensors(const qnnrt_llm *llm, qnnrt_arena *arena,
                                                qnnrt_llm__adapter_list *out, qnnrt_error *err)
 {
     size_t i, count = 0;
+    memset(arena, 0, sizeof *arena);
     memset(out, 0, sizeof *out);
+    arena->hooks = llm->hooks;
+    arena->chunk = 1;
     (void)qnnrt_llm__adapter_each(llm, qnnrt_llm__adapter_add, out);
-    out->items = (const qnnrt_tensor_info **)qnnrt_llm__keep(&llm->hooks, blocks, out->count,
-                                                             sizeof *out->items);
+    out->items = (const qnnrt_tensor_info **)qnnrt_arena_get(arena, out->count, sizeof *out->items);
     if (out->items == NULL) return qnnrt_llm__fail_memory(err, "an adapter");
     out->count = 0;
     (void)qnnrt_llm__adapter_each(llm, qnnrt_llm__adapter_add, out);
@@ -7715,16 +7664,16 @@ static qnnrt_result qnnrt_llm__adapter_tensors(const qnnrt_llm *llm, void **bloc
 static qnnrt_result qnnrt_llm__adapter_open(qnnrt_llm *llm, qnnrt_error *err)
 {
     qnnrt_llm__adapter_list list;
-    void *blocks = NULL;
+    qnnrt_arena arena;
     size_t i;
-    qnnrt_result result = qnnrt_llm__adapter_tensors(llm, &blocks, &list, err);
+    qnnrt_result result = qnnrt_llm__adapter_tensors(llm, &arena, &list, err);
     for (i = 0; i < list.count && result == QNNRT_OK; ++i) {
         const char side = qnnrt_llm__adapter_side(list.items[i]->name)[5];
         const uint32_t rank = list.items[i]->dims[side == 'B'];
         if (rank > llm->info.adapter_rank) llm->info.adapter_rank = rank;
     }
     llm->info.adapter_tensors = result == QNNRT_OK ? list.count : 0;
-    qnnrt_llm__drop(&llm->hooks, &blocks);
+    qnnrt_arena_free(&arena);
     return result;
 }
 
@@ -7788,7 +7737,7 @@ static qnnrt_result qnnrt_llm__adapter_fill(qnnrt_llm_adapter *adapter,
                                                 "second" : "first"), "Take an adapter of this "
                                 "model, or compile the model with a higher --lora RANK.");
     values = (float *)qnnrt_hooks_alloc(hooks, to->count + from->columns, sizeof *values);
-    part->data = (unsigned char *)qnnrt_llm__keep(hooks, &adapter->blocks, to->bytes, 1);
+    part->data = (unsigned char *)qnnrt_arena_get(&adapter->arena, to->bytes, 1);
     if (values == NULL || part->data == NULL) {
         qnnrt_hooks_free(hooks, values);
         return qnnrt_llm__fail_memory(err, "an adapter");
@@ -7840,13 +7789,12 @@ static qnnrt_result qnnrt_llm__adapter_make(qnnrt_llm_adapter *adapter,
 {
     const qnnrt_llm *llm = adapter->llm;
     qnnrt_llm__adapter_list list;
-    qnnrt_result result = qnnrt_llm__adapter_tensors(llm, &adapter->blocks, &list, err);
+    qnnrt_result result = qnnrt_llm__adapter_tensors(llm, &adapter->arena, &list, err);
     const double scale = desc->scale != 0 ? desc->scale : 1;
     size_t i;
     if (result != QNNRT_OK) return result;
-    adapter->parts = (qnnrt_llm__adapter_part *)qnnrt_llm__keep(&llm->hooks, &adapter->blocks,
-                                                                list.count,
-                                                                sizeof *adapter->parts);
+    adapter->parts = (qnnrt_llm__adapter_part *)qnnrt_arena_get(&adapter->arena,
+                                                                list.count, sizeof *adapter->parts);
     if (adapter->parts == NULL) return qnnrt_llm__fail_memory(err, "an adapter");
     for (i = 0; i < list.count; ++i) {
         adapter->parts[i].tensor = list.items[i];
@@ -7911,19 +7859,19 @@ static qnnrt_result qnnrt_llm__adapter_apply(qnnrt_llm *llm, const qnnrt_llm_ada
 {
     qnnrt_llm__adapter_change change;
     qnnrt_llm__adapter_list list;
-    void *blocks = NULL;
+    qnnrt_arena arena;
     uint64_t most = 0;
-    qnnrt_result result = qnnrt_llm__adapter_tensors(llm, &blocks, &list, err);
+    qnnrt_result result = qnnrt_llm__adapter_tensors(llm, &arena, &list, err);
     size_t i;
     change.zero = NULL;
     if (result == QNNRT_OK) {
         for (i = 0; i < list.count; ++i)
             if (list.items[i]->bytes > most) most = list.items[i]->bytes;
-        change.zero = (const unsigned char *)qnnrt_llm__keep(&llm->hooks, &blocks, most, 1);
+        change.zero = (const unsigned char *)qnnrt_arena_get(&arena, most, 1);
         if (change.zero == NULL) result = qnnrt_llm__fail_memory(err, "an adapter");
     }
     if (result != QNNRT_OK) {
-        qnnrt_llm__drop(&llm->hooks, &blocks);
+        qnnrt_arena_free(&arena);
         return result;
     }
     change.llm = llm;
@@ -7944,7 +7892,7 @@ static qnnrt_result qnnrt_llm__adapter_apply(qnnrt_llm *llm, const qnnrt_llm_ada
         llm->adapter_key = adapter != NULL ? adapter->key : 0;
         llm->adapter_lost = 0;
     }
-    qnnrt_llm__drop(&llm->hooks, &blocks);
+    qnnrt_arena_free(&arena);
     return result;
 }
 
@@ -9349,7 +9297,7 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_adapter_destroy(qnnrt_llm_adapter *adapter)
     if (adapter == NULL) return QNNRT_OK;
     llm = adapter->llm;
     if (llm->adapter == adapter) return QNNRT_E_BUSY;
-    qnnrt_llm__drop(&llm->hooks, &adapter->blocks);
+    qnnrt_arena_free(&adapter->arena);
     qnnrt_hooks_free(&llm->hooks, adapter);
     qnnrt_llm__count(&llm->sessions, -1);
     return QNNRT_OK;
