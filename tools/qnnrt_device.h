@@ -291,10 +291,6 @@ QNNRT_API const uint32_t *qnnrt_get_dims(qnnrt_run *run, const qnnrt_slot *slot,
 #include <sys/types.h>
 #include <unistd.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* =====================================================================================
    MEMORY                                                                        >>memory
    Providers of memory with a file descriptor: heaps of the kernel, anonymous files, and
@@ -1468,9 +1464,6 @@ QNNRT_API const uint32_t *qnnrt_get_dims(qnnrt_run *run, const qnnrt_slot *slot,
     return NULL;
 }
 
-#ifdef __cplusplus
-}
-#endif
 #endif /* QNNRT_DEVICE__IMPL_ONCE */
 #endif /* QNNRT_DEVICE_IMPLEMENTATION */
 

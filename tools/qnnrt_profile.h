@@ -5,8 +5,8 @@
        #define QNNRT_PROFILE_IMPLEMENTATION         #include "qnnrt_profile.h"
        #include "qnnrt.h"
        #include "qnnrt_profile.h"
-   Both implementations stand in one file, this one after that of qnnrt.h. A run is profiled from
-   one call on, and its events are a table:
+   It is a friend of qnnrt.h: both implementations stand in one file, this one after that of
+   qnnrt.h, and the build options of qnnrt.h hold for both. A run is profiled from one call on:
 
        qnnrt_run_profile(run, QNNRT_PROFILE_DETAILED);
        qnnrt_exec(run);
@@ -16,26 +16,16 @@
 
    HTP reports cycles of nodes, CPU microseconds. Backend, release and device decide which events
    exist: look for what you need, and expect that it may be missing. On the x86-64 emulator "VTCM
-   acquire" and "power on" are not real times. qnnrt_run_profile_log() writes the file that the
-   vendor's viewer reads. Loading is profiled by a hook of the creation of contexts:
+   acquire" and "power on" are not real times. Loading is profiled by a hook of the creation of
+   contexts:
 
-       qnnrt_profile *loading;
        qnnrt_profile_create(QNNRT_PROFILE_BASIC, NULL, &loading, &err);
        desc.context_hooks = qnnrt_profile_hook(loading, NULL);
        if (qnnrt_open("model_dir", &desc, &model, &err) != QNNRT_OK) puts(err.text);
        qnnrt_profile_events(loading, &events, &count);
-       qnnrt_close(model);
-       qnnrt_profile_destroy(loading);
 
-   Uses     The internal names of qnnrt.h, whose hooks it adds to runs and to models.
-   Memory   One allocator hook, nothing else allocates.
    Threads  None are created. A run and its events belong to one thread at a time; so do a
             qnnrt_profile and the calls that create contexts with its hook.
-
-   BUILD OPTIONS, to define before the header is first included
-       QNNRT_PROFILE_API  replaces the storage and export prefix of all functions (default:
-                          QNNRT_API)
-       The options of qnnrt.h work here too, such as QNNRT_STATIC.
 
    ROOMS (search for the tag), below those of qnnrt.h
        >>event_abi >>events >>measure >>loading >>export
@@ -47,10 +37,6 @@
 
 #if QNNRT_VERSION_NUMBER != 5000
 #error "qnnrt_profile.h 0.5.0 needs qnnrt.h of the same version"
-#endif
-
-#ifndef QNNRT_PROFILE_API
-#define QNNRT_PROFILE_API QNNRT_API
 #endif
 
 #ifdef __cplusplus
@@ -86,7 +72,7 @@ typedef struct qnnrt_profile_event {
    Returns  QNNRT_OK; QNNRT_E_UNSUPPORTED (the backend has no profiles, or none of this level);
             QNNRT_E_BACKEND; QNNRT_E_MEMORY; QNNRT_E_ARG. After a failure profiling is off
    Cost     off: none, qnnrt_exec() runs the same code. On: the time that the library needs */
-QNNRT_PROFILE_API qnnrt_result qnnrt_run_profile(qnnrt_run *run, qnnrt_profile_level level);
+QNNRT_API qnnrt_result qnnrt_run_profile(qnnrt_run *run, qnnrt_profile_level level);
 
 /* Get the events of the last exec, in the order of its steps. They are valid until the next exec,
    qnnrt_run_profile() or the end of the run. The first call after an exec reads them from the
@@ -95,15 +81,15 @@ QNNRT_PROFILE_API qnnrt_result qnnrt_run_profile(qnnrt_run *run, qnnrt_profile_l
             last exec failed); QNNRT_E_BACKEND; QNNRT_E_LIMIT (more than 1,048,576 events, or nested
             deeper than 8 levels); QNNRT_E_MEMORY; QNNRT_E_ARG. After a failure *events is NULL and
             *count 0 */
-QNNRT_PROFILE_API qnnrt_result qnnrt_run_events(qnnrt_run *run, const qnnrt_profile_event **events,
-                                                size_t *count);
+QNNRT_API qnnrt_result qnnrt_run_events(qnnrt_run *run, const qnnrt_profile_event **events,
+                                        size_t *count);
 
 /* Write the events of the last exec to the log file that the SDK's qnn-profile-viewer reads,
    through libQnnSystem.so of release 2.40 or newer, except 2.44. An existing log is extended;
    that library makes missing folders.
    Returns  as qnnrt_run_events(); QNNRT_E_LIBRARY, QNNRT_E_VERSION (of libQnnSystem.so); QNNRT_E_IO
             (nothing was written) */
-QNNRT_PROFILE_API qnnrt_result qnnrt_run_profile_log(qnnrt_run *run, const char *path);
+QNNRT_API qnnrt_result qnnrt_run_profile_log(qnnrt_run *run, const char *path);
 
 /* ---- of loading ---- */
 
@@ -115,23 +101,21 @@ typedef struct qnnrt_profile qnnrt_profile;
    hooks    for its memory (default NULL: malloc and free)
    Returns  QNNRT_OK; QNNRT_E_MEMORY; QNNRT_E_ARG
    Frees    qnnrt_profile_destroy(), after the model was closed */
-QNNRT_PROFILE_API qnnrt_result qnnrt_profile_create(qnnrt_profile_level level,
-                                                    const qnnrt_hooks *hooks, qnnrt_profile **out,
-                                                    qnnrt_error *err);
+QNNRT_API qnnrt_result qnnrt_profile_create(qnnrt_profile_level level, const qnnrt_hooks *hooks,
+                                            qnnrt_profile **out, qnnrt_error *err);
 
 /* Return the hook for qnnrt_desc.context_hooks. It profiles the first creation of each context; if
    that fails because the backend has no profiles of this level, so does the call that creates it.
    next     the hook of another header, NULL: none */
-QNNRT_PROFILE_API qnnrt_context_hook *qnnrt_profile_hook(qnnrt_profile *profile,
-                                                         qnnrt_context_hook *next);
+QNNRT_API qnnrt_context_hook *qnnrt_profile_hook(qnnrt_profile *profile, qnnrt_context_hook *next);
 
 /* Get the events so far, in the order of creation. They are valid until another context is created,
    or the profile is destroyed. */
-QNNRT_PROFILE_API void qnnrt_profile_events(const qnnrt_profile *profile,
-                                            const qnnrt_profile_event **events, size_t *count);
+QNNRT_API void qnnrt_profile_events(const qnnrt_profile *profile,
+                                    const qnnrt_profile_event **events, size_t *count);
 
 /* Free a profile; NULL does nothing. */
-QNNRT_PROFILE_API void qnnrt_profile_destroy(qnnrt_profile *profile);
+QNNRT_API void qnnrt_profile_destroy(qnnrt_profile *profile);
 
 #ifdef __cplusplus
 }
@@ -144,10 +128,6 @@ QNNRT_PROFILE_API void qnnrt_profile_destroy(qnnrt_profile *profile);
 
 #ifndef QNNRT__IMPL_ONCE
 #error "define QNNRT_IMPLEMENTATION before QNNRT_PROFILE_IMPLEMENTATION: both stand in one file"
-#endif
-
-#ifdef __cplusplus
-extern "C" {
 #endif
 
 /* =====================================================================================
@@ -167,7 +147,7 @@ enum {                                           /* vendor: QNN_PROFILE_..., Qnn
 
 struct qnnrt__abi_profile_config {                /* vendor: QnnProfile_Config_t                  */
     uint32_t option;                              /*  0                                           */
-    union { uint64_t most_events; uint8_t optrace; } u;   /* 8 */
+    uint64_t optrace;                             /*  8  of a union; one byte                     */
 };
 
 struct qnnrt__abi_event {                         /* vendor: QnnProfile_EventData_t               */
@@ -177,20 +157,12 @@ struct qnnrt__abi_event {                         /* vendor: QnnProfile_EventDat
 };
 
 struct qnnrt__abi_event_extended {                /* vendor: QnnProfile_ExtendedEventData_t       */
-    uint32_t version;                             /*  0  1                                        */
-    struct {                                      /*  8                                           */
-        uint32_t    type, unit;                   /*  8, 12                                       */
-        union {                                   /* 16  a scalar, or an object of 24 bytes       */
-            struct {
-                uint32_t dtype;
-                union { float f32; double f64; uint64_t u64; int64_t i64; uint32_t u32; int32_t i32;
-                        uint16_t u16; int16_t i16; uint8_t u8; int8_t i8; } u;
-            } scalar;
-            uint64_t room[3];
-        } value;
-        uint64_t    time;                         /* 40                                           */
-        const char *name;                         /* 48                                           */
-    } v1;
+    uint32_t    version, unused;                  /*  0  1                                        */
+    uint32_t    type, unit;                       /*  8, 12                                       */
+    uint32_t    dtype;                            /* 16  of a scalar; an object has 24 bytes here */
+    uint64_t    value, object;                    /* 24, 32                                       */
+    uint64_t    time;                             /* 40                                           */
+    const char *name;                             /* 48                                           */
 };
 
 typedef struct qnnrt__abi_event_node {            /* vendor: QnnSystemProfile_ProfileEventV1_t    */
@@ -220,31 +192,24 @@ struct qnnrt__abi_target_config {                 /* vendor: ..._SerializationTa
 };
 
 #if QNNRT__CAN_CALL
-#define QNNRT__AT_IN(type, part, field, offset) \
-    QNNRT__STATIC_ASSERT(type##_##part##_##field, \
-                         offsetof(qnnrt__abi_##type, part.field) == (offset))
-QNNRT__IS(profile_config, 16);     QNNRT__AT(profile_config, u, 8);
-QNNRT__IS(event, 24);              QNNRT__AT(event, value, 8);
-QNNRT__AT(event, name, 16);
-QNNRT__IS(event_extended, 56);     QNNRT__AT(event_extended, v1, 8);
-QNNRT__AT_IN(event_extended, v1, value, 16);
-QNNRT__AT_IN(event_extended, v1, time, 40); QNNRT__AT_IN(event_extended, v1, name, 48);
+QNNRT__IS(profile_config, 16);     QNNRT__AT(profile_config, optrace, 8);
+QNNRT__IS(event, 24);              QNNRT__AT(event, value, 8);      QNNRT__AT(event, name, 16);
+QNNRT__IS(event_extended, 56);     QNNRT__AT(event_extended, type, 8);
+QNNRT__AT(event_extended, dtype, 16); QNNRT__AT(event_extended, value, 24);
+QNNRT__AT(event_extended, time, 40); QNNRT__AT(event_extended, name, 48);
 QNNRT__IS(event_node, 80);         QNNRT__AT(event_node, u, 8);
-QNNRT__AT(event_node, children, 64);
-QNNRT__AT(event_node, count, 72);
+QNNRT__AT(event_node, children, 64); QNNRT__AT(event_node, count, 72);
 QNNRT__IS(profile_data, 72);       QNNRT__AT(profile_data, begin_us, 8);
-QNNRT__AT(profile_data, method, 40);
-QNNRT__AT(profile_data, graph, 48); QNNRT__AT(profile_data, events, 56);
-QNNRT__AT(profile_data, count, 64);
+QNNRT__AT(profile_data, method, 40); QNNRT__AT(profile_data, graph, 48);
+QNNRT__AT(profile_data, events, 56); QNNRT__AT(profile_data, count, 64);
 QNNRT__IS(target, 24);             QNNRT__AT(target, name, 8);
 QNNRT__IS(target_config, 32);      QNNRT__AT(target_config, program, 8);
-#undef QNNRT__AT_IN
 #endif
 
 /* =====================================================================================
    EVENTS                                                                        >>events
    What a library measured: the vendor's profile handles, and their events as a table.
-   Needs: >>mem >>err >>log >>codes >>abi >>backend >>event_abi
+   Needs: >>mem >>err >>log >>codes >>dtype >>abi >>backend >>event_abi
    Knows nothing of: runs, models, files
    ===================================================================================== */
 
@@ -255,8 +220,9 @@ typedef struct qnnrt__profile_list {           /* a table that grows */
     qnnrt__arena         arena;                /* of all that it points to */
     qnnrt_profile_event *events;
     size_t               count, room;
-    size_t               step;                 /* of the events that are read now */
-    const qnnrt_backend *backend;              /* that has them */
+    size_t               step;                 /* of the events that are read now, */
+    const qnnrt_backend *backend;              /* its backend */
+    qnnrt__abi_handle    handle;               /* and its handle */
     uint32_t             left;                 /* that it may still declare */
     qnnrt_error         *err;
 } qnnrt__profile_list;
@@ -282,11 +248,11 @@ static qnnrt_result qnnrt__profile_open(qnnrt_backend *b, qnnrt_profile_level le
                                         qnnrt__abi_handle *out, qnnrt_error *err)
 {
     static const char *const names[] = { "off", "basic", "detailed", "optrace" };
+    static const qnnrt__abi_profile_config config = { QNNRT__ABI_PROFILE_OPTRACE, 1 };
+    const qnnrt__abi_profile_config *configs[2] = { &config, NULL };
     const qnnrt__abi_calls *calls = b->calls;
     const int trace = level == QNNRT_PROFILE_OPTRACE;
     const char *call = "profileCreate";
-    qnnrt__abi_profile_config config;
-    const qnnrt__abi_profile_config *configs[2] = { NULL, NULL };
     const uint32_t mark = qnnrt__log_mark(b->log_slot);
     qnnrt__abi_code code;
     *out = NULL;
@@ -302,10 +268,6 @@ static qnnrt_result qnnrt__profile_open(qnnrt_backend *b, qnnrt_profile_level le
                                                  : QNNRT__ABI_PROFILE_DETAILED, out);
     if (code != 0) *out = NULL;
     if (*out != NULL && trace) {
-        memset(&config, 0, sizeof(config));
-        config.option = QNNRT__ABI_PROFILE_OPTRACE;
-        config.u.optrace = 1;
-        configs[0] = &config;
         call = "profileSetConfig";
         code = calls->profile_set_config(*out, configs);
     }
@@ -324,28 +286,22 @@ static qnnrt_result qnnrt__profile_open(qnnrt_backend *b, qnnrt_profile_level le
     return qnnrt__backend_explain(b, err, call, code, mark);
 }
 
-static const char *qnnrt__profile_unit(uint32_t unit)
+/* Return a scalar of up to 64 bits; 0 for an object, which only the vendor's tools read. */
+static double qnnrt__profile_value(uint32_t dtype, uint64_t bits)
 {
-    static const char *const names[] = { "", "us", "bytes", "cycles", "count" };
-    return unit < sizeof(names) / sizeof(names[0]) ? names[unit] : "";
-}
-
-static double qnnrt__profile_value(const qnnrt__abi_event_extended *from)
-{
-    switch (from->v1.value.scalar.dtype) {
-    case QNNRT_DTYPE_F32: return (double)from->v1.value.scalar.u.f32;
-    case QNNRT_DTYPE_F64: return from->v1.value.scalar.u.f64;
-    case QNNRT_DTYPE_U64: return (double)from->v1.value.scalar.u.u64;
-    case QNNRT_DTYPE_I64: return (double)from->v1.value.scalar.u.i64;
-    case QNNRT_DTYPE_U32: return (double)from->v1.value.scalar.u.u32;
-    case QNNRT_DTYPE_I32: return (double)from->v1.value.scalar.u.i32;
-    case QNNRT_DTYPE_U16: return (double)from->v1.value.scalar.u.u16;
-    case QNNRT_DTYPE_I16: return (double)from->v1.value.scalar.u.i16;
-    case QNNRT_DTYPE_U8:
-    case QNNRT_DTYPE_BOOL8: return (double)from->v1.value.scalar.u.u8;
-    case QNNRT_DTYPE_I8: return (double)from->v1.value.scalar.u.i8;
-    default: return 0;                         /* an object for the vendor's tools */
-    }
+    const qnnrt__dtype_info *info = qnnrt__dtype_find((qnnrt_dtype)dtype);
+    const qnnrt__dtype_kind kind = qnnrt__dtype_kind_of((qnnrt_dtype)dtype);
+    const unsigned unused = info != NULL ? 64 - info->bits : 0;
+    float single;
+    double value;
+    memcpy(&single, &bits, sizeof(single));
+    memcpy(&value, &bits, sizeof(value));
+    if (dtype == QNNRT_DTYPE_F32) return (double)single;
+    if (dtype == QNNRT_DTYPE_F64) return value;
+    if (info == NULL || info->bits == 0) return 0;
+    if (kind == QNNRT__DTYPE_INT) return (double)((int64_t)(bits << unused) >> unused);
+    return kind == QNNRT__DTYPE_UINT || kind == QNNRT__DTYPE_BOOL
+               ? (double)(bits << unused >> unused) : 0;
 }
 
 /* Read one event in the vendor's form, and as a row of the table. If the plain form fails, try the
@@ -370,12 +326,12 @@ static void qnnrt__profile_event(const qnnrt__abi_calls *calls, uint64_t id,
         code = calls->profile_get_extended_event(id, extended);
     if (code == 0 && extended->version == 1) {
         from->kind = QNNRT__ABI_EVENT_EXTENDED;
-        if (extended->v1.name == NULL) extended->v1.name = "";
-        to->name = extended->v1.name;
-        to->type = extended->v1.type;
-        to->unit = extended->v1.unit;
-        to->time = extended->v1.time;
-        to->value = qnnrt__profile_value(extended);
+        if (extended->name == NULL) extended->name = "";
+        to->name = extended->name;
+        to->type = extended->type;
+        to->unit = extended->unit;
+        to->time = extended->time;
+        to->value = qnnrt__profile_value(extended->dtype, extended->value);
         return;
     }
     memset(&from->u, 0, sizeof(from->u));
@@ -383,29 +339,20 @@ static void qnnrt__profile_event(const qnnrt__abi_calls *calls, uint64_t id,
     to->vendor_code = code != 0 ? (uint32_t)(code & 0xFFFF) : (uint32_t)QNNRT__ABI_NOT_SUPPORTED;
 }
 
-/* Return the length of the node's name at the beginning of an event's name. After it come
-   " (cycles)", or ":OpId_17" or " OpId_2" (*id is set) before that. */
-static size_t qnnrt__profile_node_length(const char *text, size_t length, int *id)
-{
-    size_t at = length;
-    *id = 0;
-    if (at > 0 && text[at - 1] == ')') {
-        for (--at; at > 0 && text[at - 1] >= 'a' && text[at - 1] <= 'z';) --at;
-        if (at >= 2 && text[at - 1] == '(' && text[at - 2] == ' ') length = at - 2;
-    }
-    for (at = length; at > 0 && text[at - 1] >= '0' && text[at - 1] <= '9';) --at;
-    if (at == length || at < 6 || memcmp(text + at - 5, "OpId_", 5) != 0 ||
-        (text[at - 6] != ':' && text[at - 6] != ' ')) return length;
-    *id = 1;
-    return at - 6;
-}
-
-/* Copy the node's name from the name of an event of type 404. */
+/* Copy the node's name from the name of an event of type 404. After it come " (cycles)", or
+   ":OpId_17" or " OpId_2" before that. */
 static const char *qnnrt__profile_node(const char *name, uint32_t backend_id, qnnrt__arena *arena)
 {
-    int id;
-    size_t length = qnnrt__profile_node_length(name, strlen(name), &id);
-    if (!id && backend_id == QNNRT__ABI_BACKEND_CPU && name[0] == '_' && length > 1) {
+    size_t length = strlen(name), at = length;
+    if (at > 0 && name[at - 1] == ')') {
+        for (--at; at > 0 && name[at - 1] >= 'a' && name[at - 1] <= 'z';) --at;
+        if (at >= 2 && name[at - 1] == '(' && name[at - 2] == ' ') length = at - 2;
+    }
+    for (at = length; at > 0 && name[at - 1] >= '0' && name[at - 1] <= '9';) --at;
+    if (at < length && at >= 6 && memcmp(name + at - 5, "OpId_", 5) == 0 &&
+        (name[at - 6] == ':' || name[at - 6] == ' ')) {
+        length = at - 6;
+    } else if (backend_id == QNNRT__ABI_BACKEND_CPU && name[0] == '_' && length > 1) {
         ++name;                                /* CPU puts "_" before every name */
         --length;
     }
@@ -432,13 +379,14 @@ static qnnrt_profile_event *qnnrt__profile_row(qnnrt__profile_list *list)
 static int qnnrt__profile_take(qnnrt__profile_list *list, uint64_t id, uint32_t depth,
                                qnnrt__abi_event_node *from, const char **node)
 {
+    static const char *const units[] = { "", "us", "bytes", "cycles", "count" };
     qnnrt_profile_event *row = qnnrt__profile_row(list);
     size_t length = 0;
     if (row == NULL) return 0;
     qnnrt__profile_event(list->backend->calls, id, from, row);
     while (length < QNNRT__PROFILE_NAME && row->name[length] != '\0') ++length;
     row->name = qnnrt__arena_text(&list->arena, row->name, length);
-    row->unit_name = qnnrt__profile_unit(row->unit);
+    row->unit_name = units[row->unit < sizeof(units) / sizeof(units[0]) ? row->unit : 0];
     row->depth = depth;
     if (row->name != NULL && row->type == QNNRT__ABI_EVENT_NODE && row->vendor_code == 0)
         *node = qnnrt__profile_node(row->name, list->backend->info.id, &list->arena);
@@ -446,78 +394,72 @@ static int qnnrt__profile_take(qnnrt__profile_list *list, uint64_t id, uint32_t 
     return row->name != NULL && row->node != NULL;
 }
 
-/* Read the events of one level and all below, which belong to a node. *out receives them in the
-   vendor's form, whose names belong to the handle. */
-static qnnrt_result qnnrt__profile_level(qnnrt__profile_list *list, const uint64_t *ids,
-                                         uint32_t count, uint32_t depth, const char *node,
-                                         qnnrt__abi_event_node **out)
+/* Read the events of one level, below an event unless depth is 0, and all below them. node: theirs.
+   *nodes and *count receive them in the vendor's form, whose names belong to the handle. */
+static qnnrt_result qnnrt__profile_level(qnnrt__profile_list *list, uint64_t event, uint32_t depth,
+                                         const char *node, qnnrt__abi_event_node **nodes,
+                                         uint32_t *count)
 {
     const qnnrt__abi_calls *calls = list->backend->calls;
     qnnrt_result result = QNNRT_OK;
-    uint64_t *kept;
-    uint32_t i;
-    if (count > list->left)
+    qnnrt__abi_event_node *to;
+    const uint64_t *ids = NULL;
+    uint32_t found = 0, i;
+    qnnrt__abi_code code = 0;
+    if (depth == 0) code = calls->profile_get_events(list->handle, &ids, &found);
+    else if (calls->profile_get_sub_events != NULL)
+        code = calls->profile_get_sub_events(event, &ids, &found);
+    if (depth > 0 && (code & 0xFFFF) == QNNRT__ABI_NOT_SUPPORTED) return QNNRT_OK;
+    if (code != 0) {
+        qnnrt__fail(list->err, QNNRT_E_BACKEND, "%s: could not read the profile's events",
+                    list->backend->path);
+        return qnnrt__codes_explain(list->err, depth == 0 ? "profileGetEvents"
+                                                          : "profileGetSubEvents", code, -1, 0);
+    }
+    if (found == 0) return QNNRT_OK;
+    if (found > list->left)
         return qnnrt__fail(list->err, QNNRT_E_LIMIT, "the profile has more than %d events",
                            (int)QNNRT__PROFILE_MOST);
     if (depth == QNNRT__PROFILE_DEEPEST)
         return qnnrt__fail(list->err, QNNRT_E_LIMIT,
-                           "the profile's events are nested deeper than %d levels",
-                           (int)QNNRT__PROFILE_DEEPEST);
+                           "the profile's events are nested deeper than %d levels", (int)depth);
     if (ids == NULL)
-        return qnnrt__fail(list->err, QNNRT_E_BACKEND,
-                           "the profile declares %u events, but the list is missing",
-                           (unsigned)count);
-    list->left -= count;
-    *out = (qnnrt__abi_event_node *)qnnrt__arena_alloc(&list->arena, count, sizeof(**out));
+        return qnnrt__fail(list->err, QNNRT_E_BACKEND, "the profile declares %u events, but the"
+                           " list is missing", (unsigned)found);
+    list->left -= found;
+    to = (qnnrt__abi_event_node *)qnnrt__arena_alloc(&list->arena, found, sizeof(*to));
+    if (to == NULL) return qnnrt__fail_memory(list->err, "events");
     /* The next call may reuse the library's list. */
-    kept = (uint64_t *)qnnrt__arena_alloc(&list->arena, count, sizeof(*kept));
-    if (*out == NULL || kept == NULL) return qnnrt__fail_memory(list->err, "events");
-    memcpy(kept, ids, count * sizeof(*kept));
-    for (i = 0; i < count && result == QNNRT_OK; ++i) {
+    for (i = 0; i < found; ++i) to[i].u.plain.value = ids[i];
+    for (i = 0; i < found && result == QNNRT_OK; ++i) {
+        const uint64_t id = to[i].u.plain.value;
         const char *own = node;
-        const uint64_t *below = NULL;
-        uint32_t below_count = 0;
-        qnnrt__abi_code code = 0;
-        if (!qnnrt__profile_take(list, kept[i], depth, &(*out)[i], &own))
+        if (!qnnrt__profile_take(list, id, depth, &to[i], &own))
             return qnnrt__fail_memory(list->err, "events");
-        if (calls->profile_get_sub_events != NULL)
-            code = calls->profile_get_sub_events(kept[i], &below, &below_count);
-        if (code != 0 && (code & 0xFFFF) != QNNRT__ABI_NOT_SUPPORTED) {
-            qnnrt__fail(list->err, QNNRT_E_BACKEND, "could not read the profile's events");
-            return qnnrt__codes_explain(list->err, "profileGetSubEvents", code, -1, 0);
-        }
-        if (code != 0 || below_count == 0) continue;
-        result = qnnrt__profile_level(list, below, below_count, depth + 1, own,
-                                      &(*out)[i].children);
-        (*out)[i].count = below_count;
+        result = qnnrt__profile_level(list, id, depth + 1, own, &to[i].children, &to[i].count);
     }
+    *nodes = to;
+    *count = found;
     return result;
 }
 
 /* Append the events of a handle to the list, as those of a step. *nodes and *count receive them in
    the vendor's form. */
-static qnnrt_result qnnrt__profile_read(qnnrt__profile_list *list, qnnrt_backend *b,
+static qnnrt_result qnnrt__profile_read(qnnrt__profile_list *list, const qnnrt_backend *b,
                                         qnnrt__abi_handle handle, size_t step,
                                         qnnrt__abi_event_node **nodes, uint32_t *count,
                                         qnnrt_error *err)
 {
     const size_t before = list->count;
-    const uint64_t *ids = NULL;
-    qnnrt_result result = QNNRT_OK;
-    qnnrt__abi_code code;
-    *nodes = NULL;
-    *count = 0;
-    code = b->calls->profile_get_events(handle, &ids, count);
+    qnnrt_result result;
     list->backend = b;
+    list->handle = handle;
     list->step = step;
     list->left = (uint32_t)(QNNRT__PROFILE_MOST - before);
     list->err = err;
-    if (code != 0) {
-        qnnrt__fail(err, QNNRT_E_BACKEND, "%s: could not read the profile's events", b->path);
-        result = qnnrt__codes_explain(err, "profileGetEvents", code, -1, 0);
-    } else if (*count > 0) {
-        result = qnnrt__profile_level(list, ids, *count, 0, "", nodes);
-    }
+    *nodes = NULL;
+    *count = 0;
+    result = qnnrt__profile_level(list, 0, 0, "", nodes, count);
     if (result != QNNRT_OK) list->count = before;
     return result;
 }
@@ -548,7 +490,6 @@ typedef enum qnnrt__profile_state {
 typedef struct qnnrt__profile {                /* of a run */
     qnnrt__run_hook       hook;                /* first */
     const qnnrt_pipeline *pipeline;
-    qnnrt_backend        *backend;             /* of its first graph: whose tools read a log */
     qnnrt__profile_state  state;
     qnnrt__profile_list   list;
     qnnrt__profile_step   steps[1];            /* [step_count] */
@@ -562,8 +503,6 @@ static void qnnrt__profile_hold(qnnrt_backend **held, qnnrt_backend *b)
     if (b != NULL) qnnrt__hooks_lock(&b->hooks);
     *held = b;
 }
-
-/* ---- the hook of a run ---- */
 
 static qnnrt_result qnnrt__profile_before(qnnrt__run_hook *hook, size_t at,
                                           qnnrt__abi_handle *handle)
@@ -619,29 +558,37 @@ static qnnrt__profile *qnnrt__profile_of(const qnnrt_run *run)
     return (qnnrt__profile *)hook;
 }
 
-/* Make the profile of a run, with a handle for each step. */
-static qnnrt_result qnnrt__profile_start(qnnrt_run *run, qnnrt_profile_level level)
+QNNRT_API qnnrt_result qnnrt_run_profile(qnnrt_run *run, qnnrt_profile_level level)
 {
-    const qnnrt_pipeline *p = run->pipeline;
-    qnnrt_backend *b = run->parts[0].backend, *held = NULL;
-    qnnrt__profile *profile = (qnnrt__profile *)qnnrt__mem_alloc(
-        &b->hooks, sizeof(*profile) + (uint64_t)p->info.step_count * sizeof(profile->steps[0]));
-    qnnrt_result result = QNNRT_OK;
+    const qnnrt_pipeline *p;
+    const qnnrt_hooks *hooks;
+    qnnrt__profile *profile;
+    qnnrt_backend *held = NULL;
+    qnnrt_result result;
     size_t i;
-    if (profile == NULL) return qnnrt__fail_memory(qnnrt__run_err(run), "a profile");
+    if (run == NULL) return QNNRT_E_ARG;
+    p = run->pipeline;
+    hooks = &run->parts[0].backend->hooks;
+    result = qnnrt__profile_check(level, "qnnrt_run_profile", qnnrt__run_err(run));
+    if (result != QNNRT_OK) return result;
+    profile = qnnrt__profile_of(run);
+    if (profile != NULL) qnnrt__profile_lost(&profile->hook, run);
+    if (level == QNNRT_PROFILE_OFF) return QNNRT_OK;
+    profile = (qnnrt__profile *)qnnrt__mem_alloc(
+        hooks, sizeof(*profile) + (uint64_t)p->info.step_count * sizeof(profile->steps[0]));
+    if (profile == NULL) return qnnrt__fail_memory(&run->error, "a profile");
     profile->hook.before = qnnrt__profile_before;
     profile->hook.after = qnnrt__profile_after;
     profile->hook.end = qnnrt__profile_end;
     profile->hook.lost = qnnrt__profile_lost;
     profile->hook.destroyed = qnnrt__profile_destroyed;
     profile->pipeline = p;
-    profile->backend = b;
-    profile->list.arena.hooks = b->hooks;
+    profile->list.arena.hooks = *hooks;
     qnnrt__exec_hook(run, &profile->hook);
     for (i = 0; i < p->info.step_count && result == QNNRT_OK; ++i) {
         if (p->steps[i].backend == NULL) continue;
         qnnrt__profile_hold(&held, p->steps[i].backend);
-        result = qnnrt__profile_open(held, level, &profile->steps[i].handle, qnnrt__run_err(run));
+        result = qnnrt__profile_open(held, level, &profile->steps[i].handle, &run->error);
     }
     qnnrt__profile_hold(&held, NULL);
     if (result != QNNRT_OK) qnnrt__profile_lost(&profile->hook, run);
@@ -657,7 +604,7 @@ static qnnrt_result qnnrt__profile_own(qnnrt__profile *profile, size_t at, qnnrt
     row->name = profile->pipeline->steps[at].kind == QNNRT_STEP_DERIVED ? "convert time"
                                                                          : "host time";
     row->unit = 1;
-    row->unit_name = qnnrt__profile_unit(row->unit);
+    row->unit_name = "us";
     row->value = (double)(step->end_ns - step->begin_ns) / 1000;
     row->step = at;
     return QNNRT_OK;
@@ -666,19 +613,18 @@ static qnnrt_result qnnrt__profile_own(qnnrt__profile *profile, size_t at, qnnrt
 /* Read the events of the last exec into the table, unless it has them already. */
 static qnnrt_result qnnrt__profile_events(qnnrt__profile *profile, qnnrt_error *err)
 {
+    const char *why = profile == NULL                            ? ": profiling is off"
+                      : profile->state == QNNRT__PROFILE_FRESH  ? " yet"
+                      : profile->state == QNNRT__PROFILE_FAILED ? ": the last exec failed"
+                                                                : NULL;
     const qnnrt_pipeline *p;
     qnnrt_result result = QNNRT_OK;
     qnnrt_backend *held = NULL;
     size_t i;
-    if (profile == NULL)
-        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "there are no events: profiling is"
-                                            " off"), "Call qnnrt_run_profile() before"
-                                                     " qnnrt_exec().");
-    if (profile->state == QNNRT__PROFILE_FRESH)
-        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "there are no events yet"),
-                           "Call qnnrt_exec() first.");
-    if (profile->state == QNNRT__PROFILE_FAILED)
-        return qnnrt__fail(err, QNNRT_E_STATE, "there are no events: the last exec failed");
+    if (why != NULL)
+        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "there are no events%s", why), "%s",
+                           profile == NULL ? "Call qnnrt_run_profile() before qnnrt_exec()."
+                                           : "Call qnnrt_exec() first.");
     if (profile->state == QNNRT__PROFILE_READ) return QNNRT_OK;
     p = profile->pipeline;
     qnnrt_arena_free(&profile->list.arena);
@@ -699,20 +645,8 @@ static qnnrt_result qnnrt__profile_events(qnnrt__profile *profile, qnnrt_error *
     return result;
 }
 
-QNNRT_PROFILE_API qnnrt_result qnnrt_run_profile(qnnrt_run *run, qnnrt_profile_level level)
-{
-    qnnrt__profile *profile;
-    qnnrt_result result;
-    if (run == NULL) return QNNRT_E_ARG;
-    result = qnnrt__profile_check(level, "qnnrt_run_profile", qnnrt__run_err(run));
-    if (result != QNNRT_OK) return result;
-    profile = qnnrt__profile_of(run);
-    if (profile != NULL) qnnrt__profile_lost(&profile->hook, run);
-    return level != QNNRT_PROFILE_OFF ? qnnrt__profile_start(run, level) : QNNRT_OK;
-}
-
-QNNRT_PROFILE_API qnnrt_result qnnrt_run_events(qnnrt_run *run, const qnnrt_profile_event **events,
-                                                size_t *count)
+QNNRT_API qnnrt_result qnnrt_run_events(qnnrt_run *run, const qnnrt_profile_event **events,
+                                        size_t *count)
 {
     qnnrt__profile *profile;
     qnnrt_result result;
@@ -770,19 +704,16 @@ static qnnrt_result qnnrt__loading_after(qnnrt_context_hook *hook, const qnnrt__
     return result;
 }
 
-QNNRT_PROFILE_API qnnrt_result qnnrt_profile_create(qnnrt_profile_level level,
-                                                    const qnnrt_hooks *hooks, qnnrt_profile **out,
-                                                    qnnrt_error *err)
+QNNRT_API qnnrt_result qnnrt_profile_create(qnnrt_profile_level level, const qnnrt_hooks *hooks,
+                                            qnnrt_profile **out, qnnrt_error *err)
 {
     qnnrt_profile *profile;
     qnnrt_result result;
-    qnnrt_error_clear(err);
-    if (out == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_profile_create: out is NULL");
-    *out = NULL;
-    result = qnnrt__profile_check(level, "qnnrt_profile_create", err);
-    if (result == QNNRT_OK && hooks != NULL) result = qnnrt__backend_hooks(hooks, err);
-    if (result != QNNRT_OK) return result;
     if (hooks == NULL) hooks = &qnnrt__hooks_none;
+    result = qnnrt__err_begin("qnnrt_profile_create", "hooks", hooks, out, err);
+    if (result == QNNRT_OK) result = qnnrt__profile_check(level, "qnnrt_profile_create", err);
+    if (result == QNNRT_OK) result = qnnrt__backend_hooks(hooks, err);
+    if (result != QNNRT_OK) return result;
     profile = (qnnrt_profile *)qnnrt__mem_alloc(hooks, sizeof(*profile));
     if (profile == NULL) return qnnrt__fail_memory(err, "a profile");
     profile->hook.before = qnnrt__loading_before;
@@ -793,22 +724,21 @@ QNNRT_PROFILE_API qnnrt_result qnnrt_profile_create(qnnrt_profile_level level,
     return QNNRT_OK;
 }
 
-QNNRT_PROFILE_API qnnrt_context_hook *qnnrt_profile_hook(qnnrt_profile *profile,
-                                                         qnnrt_context_hook *next)
+QNNRT_API qnnrt_context_hook *qnnrt_profile_hook(qnnrt_profile *profile, qnnrt_context_hook *next)
 {
     if (profile == NULL) return next;
     profile->hook.next = next;
     return &profile->hook;
 }
 
-QNNRT_PROFILE_API void qnnrt_profile_events(const qnnrt_profile *profile,
-                                            const qnnrt_profile_event **events, size_t *count)
+QNNRT_API void qnnrt_profile_events(const qnnrt_profile *profile,
+                                    const qnnrt_profile_event **events, size_t *count)
 {
     *events = profile != NULL ? profile->list.events : NULL;
     *count = profile != NULL ? profile->list.count : 0;
 }
 
-QNNRT_PROFILE_API void qnnrt_profile_destroy(qnnrt_profile *profile)
+QNNRT_API void qnnrt_profile_destroy(qnnrt_profile *profile)
 {
     qnnrt_hooks hooks;
     if (profile == NULL) return;
@@ -827,7 +757,7 @@ QNNRT_PROFILE_API void qnnrt_profile_destroy(qnnrt_profile *profile)
 
 /* Write the events of every step to a target of the library. *call receives the call that
    answered. */
-static qnnrt__abi_code qnnrt__export_steps(const qnnrt__profile *profile,
+static qnnrt__abi_code qnnrt__export_steps(const qnnrt__profile *profile, const char *backend,
                                            const qnnrt__abi_system_calls *calls,
                                            const qnnrt__abi_target *target, const char **call)
 {
@@ -839,14 +769,14 @@ static qnnrt__abi_code qnnrt__export_steps(const qnnrt__profile *profile,
     config.type = QNNRT__ABI_TARGET_HEADER;
     config.program = "qnnrt";
     config.version = qnnrt_version();
-    config.backend = profile->backend->build_id;
+    config.backend = backend;
     *call = "systemProfileCreateSerializationTarget";
     code = calls->profile_create_target(*target, &config, 1, &handle);
     if (handle == NULL) return code != 0 ? code : (qnnrt__abi_code)QNNRT__ABI_NOT_SUPPORTED;
     for (i = 0; i < profile->pipeline->info.step_count && code == 0; ++i) {
         const qnnrt__profile_step *step = &profile->steps[i];
-        const qnnrt__abi_profile_data *list[1];
         qnnrt__abi_profile_data data;
+        const qnnrt__abi_profile_data *list[1];
         if (step->handle == NULL) continue;        /* the vendor's viewer knows graphs only */
         memset(&data, 0, sizeof(data));
         data.version = 1;
@@ -865,8 +795,8 @@ static qnnrt__abi_code qnnrt__export_steps(const qnnrt__profile *profile,
     return code != 0 ? code : freed;
 }
 
-/* Write a log of events that were read. Callers hold the lock. */
-static qnnrt_result qnnrt__export_write(const qnnrt__profile *profile,
+/* Write a log of events that were read. */
+static qnnrt_result qnnrt__export_write(const qnnrt__profile *profile, qnnrt_backend *b,
                                         const qnnrt__abi_system_calls *calls, const char *path,
                                         qnnrt_error *err)
 {
@@ -886,7 +816,9 @@ static qnnrt_result qnnrt__export_write(const qnnrt__profile *profile,
     target.name = slash != NULL ? slash + 1 : path;
     target.folder = folder;
     qnnrt__os_file_head(path, NULL, 0, &before, &missing);
-    code = qnnrt__export_steps(profile, calls, &target, &call);
+    qnnrt__hooks_lock(&b->hooks);
+    code = qnnrt__export_steps(profile, b->build_id, calls, &target, &call);
+    qnnrt__hooks_unlock(&b->hooks);
     if (code != 0) {
         qnnrt__fail(err, QNNRT_E_BACKEND, "cannot write the profile log %.400s", path);
         return qnnrt__codes_explain(err, call, code, -1, 0);
@@ -900,7 +832,7 @@ static qnnrt_result qnnrt__export_write(const qnnrt__profile *profile,
                        " process may write to.");
 }
 
-QNNRT_PROFILE_API qnnrt_result qnnrt_run_profile_log(qnnrt_run *run, const char *path)
+QNNRT_API qnnrt_result qnnrt_run_profile_log(qnnrt_run *run, const char *path)
 {
     qnnrt__profile *profile;
     const qnnrt__abi_system_calls *calls;
@@ -910,36 +842,30 @@ QNNRT_PROFILE_API qnnrt_result qnnrt_run_profile_log(qnnrt_run *run, const char 
     qnnrt_result result;
     if (run == NULL) return QNNRT_E_ARG;
     if (path == NULL || path[0] == '\0')
-        return qnnrt__fail(&run->error, QNNRT_E_ARG,
+        return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_ARG,
                            "qnnrt_run_profile_log: path is NULL or empty");
     profile = qnnrt__profile_of(run);
-    result = qnnrt__profile_events(profile, &run->error);
+    result = qnnrt__profile_events(profile, qnnrt__run_err(run));
     if (result != QNNRT_OK) return result;
-    b = profile->backend;
+    b = run->parts[0].backend;                     /* whose tools read the log */
     system_path = run->pipeline->model->system_path;
     result = qnnrt__system_open(system_path[0] != '\0' ? system_path : NULL, b->path,
                                 QNNRT__SYSTEM_OWN_NEVER, &b->hooks, &system, &run->error);
     if (result != QNNRT_OK) return result;
     calls = &system.provider->calls;
-    if (!qnnrt__system_is_whole(&system) || calls->profile_create_target == NULL ||
-        calls->profile_write == NULL || calls->profile_free_target == NULL)
+    if (qnnrt__system_is_whole(&system) && calls->profile_create_target != NULL &&
+        calls->profile_write != NULL && calls->profile_free_target != NULL)
+        result = qnnrt__export_write(profile, b, calls, path, &run->error);
+    else
         result = qnnrt__fail(&run->error, QNNRT_E_VERSION,
                              "%s has system interface %u.%u, which cannot write profile logs;"
                              " that of release 2.40 or newer can, but 2.44 cannot", system.path,
                              (unsigned)system.provider->version.major,
                              (unsigned)system.provider->version.minor);
-    else {
-        qnnrt__hooks_lock(&b->hooks);
-        result = qnnrt__export_write(profile, calls, path, &run->error);
-        qnnrt__hooks_unlock(&b->hooks);
-    }
     if (b->unload) qnnrt__system_close(&system);
     return result;
 }
 
-#ifdef __cplusplus
-}
-#endif
 #endif /* QNNRT_PROFILE__IMPL_ONCE */
 #endif /* QNNRT_PROFILE_IMPLEMENTATION */
 
