@@ -85,7 +85,7 @@
        see "Adapters" in qnnrt_llm.h.
 
    ROOMS (search for the tag)
-       >>config >>models >>read >>limits >>gguf >>write >>layer >>graph >>settings >>public
+       >>models >>read >>limits >>gguf >>write >>layer >>graph >>settings >>public
 */
 #ifndef QNNRT_LLM_GRAPH_H
 #define QNNRT_LLM_GRAPH_H
@@ -276,12 +276,6 @@ extern "C" {
 #endif
 
 /* =====================================================================================
-   CONFIGURATION                                                                 >>config
-   Errors, for every room.
-   Needs: nothing     Knows nothing of: models
-   ===================================================================================== */
-
-/* =====================================================================================
    MODELS                                                                        >>models
    What is fixed by the architecture.
    Needs: nothing     Knows nothing of: files, graphs
@@ -330,7 +324,7 @@ enum {
 /* =====================================================================================
    READ                                                                            >>read
    Reads JSON: what the files say, and whether they say it.
-   Needs: >>config     Knows nothing of: models
+   Needs: nothing     Knows nothing of: models
    ===================================================================================== */
 
 enum { QNNRT_LLM_GRAPH__TEXT = 64 };
@@ -436,6 +430,16 @@ static void qnnrt_llm_graph__read_wrong(qnnrt_llm_graph__reader *r, qnnrt_result
     r->result = qnnrt_error_set(r->err, code, "%s: \"%s\": expected %s", r->file, key, expected);
 }
 
+/* Read a value that is of a type, or null, which is absent. Return 1 if it is of the type. */
+static int qnnrt_llm_graph__read_value(qnnrt_llm_graph__reader *r, qnnrt_json_type type,
+                                       const char *key, const char *expected)
+{
+    const qnnrt_json_type found = qnnrt_json_value(&r->json);
+    if (found != type && found != QNNRT_JSON_NULL)
+        qnnrt_llm_graph__read_wrong(r, QNNRT_E_FORMAT, key, expected);
+    return found == type;
+}
+
 /* Read a number or a flag. Null is absent. */
 static void qnnrt_llm_graph__read_number(qnnrt_llm_graph__reader *r,
                                          const qnnrt_llm_graph__member *m)
@@ -485,24 +489,18 @@ static void qnnrt_llm_graph__read_copy(const qnnrt_json_text *text, qnnrt_llm_gr
 static void qnnrt_llm_graph__read_word(qnnrt_llm_graph__reader *r, const char *key,
                                        qnnrt_llm_graph__word *out)
 {
-    const qnnrt_json_type type = qnnrt_json_value(&r->json);
     out->text[0] = '\0';
-    if (type == QNNRT_JSON_NULL) return;
-    if (type != QNNRT_JSON_STRING) qnnrt_llm_graph__read_wrong(r, QNNRT_E_FORMAT, key, "a text");
-    else qnnrt_llm_graph__read_copy(&r->json.value, out);
+    if (qnnrt_llm_graph__read_value(r, QNNRT_JSON_STRING, key, "a text"))
+        qnnrt_llm_graph__read_copy(&r->json.value, out);
 }
 
 /* Read "architectures": the first one counts. */
 static void qnnrt_llm_graph__read_architectures(qnnrt_llm_graph__reader *r)
 {
-    const qnnrt_json_type type = qnnrt_json_value(&r->json);
     int first = 1;
     r->facts->architecture.text[0] = '\0';
-    if (type == QNNRT_JSON_NULL) return;
-    if (type != QNNRT_JSON_ARRAY) {
-        qnnrt_llm_graph__read_wrong(r, QNNRT_E_FORMAT, "architectures", "a list of names");
+    if (!qnnrt_llm_graph__read_value(r, QNNRT_JSON_ARRAY, "architectures", "a list of names"))
         return;
-    }
     while (qnnrt_json_more(&r->json)) {
         if (first) qnnrt_llm_graph__read_word(r, "architectures", &r->facts->architecture);
         qnnrt_json_skip(&r->json);
@@ -514,13 +512,8 @@ static void qnnrt_llm_graph__read_architectures(qnnrt_llm_graph__reader *r)
 static void qnnrt_llm_graph__read_kinds(qnnrt_llm_graph__reader *r)
 {
     qnnrt_llm_graph__facts *facts = r->facts;
-    const qnnrt_json_type type = qnnrt_json_value(&r->json);
     facts->kinds = 0;
-    if (type == QNNRT_JSON_NULL) return;
-    if (type != QNNRT_JSON_ARRAY) {
-        qnnrt_llm_graph__read_wrong(r, QNNRT_E_FORMAT, "layer_types", "a list of texts");
-        return;
-    }
+    if (!qnnrt_llm_graph__read_value(r, QNNRT_JSON_ARRAY, "layer_types", "a list of texts")) return;
     while (qnnrt_json_more(&r->json)) {
         const int text = qnnrt_json_value(&r->json) == QNNRT_JSON_STRING;
         const int sliding = text && qnnrt_json_is(&r->json.value, "sliding_attention");
@@ -571,12 +564,7 @@ static int qnnrt_llm_graph__read_member(qnnrt_llm_graph__reader *r,
 /* Read rope_scaling or rope_parameters. */
 static void qnnrt_llm_graph__read_rope(qnnrt_llm_graph__reader *r, const char *key)
 {
-    const qnnrt_json_type type = qnnrt_json_value(&r->json);
-    if (type == QNNRT_JSON_NULL) return;
-    if (type != QNNRT_JSON_OBJECT) {
-        qnnrt_llm_graph__read_wrong(r, QNNRT_E_FORMAT, key, "an object");
-        return;
-    }
+    if (!qnnrt_llm_graph__read_value(r, QNNRT_JSON_OBJECT, key, "an object")) return;
     while (r->result == QNNRT_OK && qnnrt_json_more(&r->json)) {
         const qnnrt_json_text *name = &r->json.key;
         if (qnnrt_json_is(name, "rope_type") || qnnrt_json_is(name, "type"))
@@ -597,15 +585,15 @@ static void qnnrt_llm_graph__read_config(qnnrt_llm_graph__reader *r)
     const qnnrt_json_text *key = &r->json.key;
     qnnrt_llm_graph__facts *facts = r->facts;
     if (qnnrt_json_is(key, "architectures")) qnnrt_llm_graph__read_architectures(r);
-    else if (qnnrt_json_is(key, "model_type")) qnnrt_llm_graph__read_word(r, "model_type",
-                                                                          &facts->type);
-    else if (qnnrt_json_is(key, "hidden_act")) qnnrt_llm_graph__read_word(r, "hidden_act",
-                                                                          &facts->act);
+    else if (qnnrt_json_is(key, "model_type"))
+        qnnrt_llm_graph__read_word(r, "model_type", &facts->type);
+    else if (qnnrt_json_is(key, "hidden_act"))
+        qnnrt_llm_graph__read_word(r, "hidden_act", &facts->act);
     else if (qnnrt_json_is(key, "hidden_activation"))
         qnnrt_llm_graph__read_word(r, "hidden_activation", &facts->activation);
     else if (qnnrt_json_is(key, "rope_scaling")) qnnrt_llm_graph__read_rope(r, "rope_scaling");
-    else if (qnnrt_json_is(key, "rope_parameters")) qnnrt_llm_graph__read_rope(r,
-                                                                               "rope_parameters");
+    else if (qnnrt_json_is(key, "rope_parameters"))
+        qnnrt_llm_graph__read_rope(r, "rope_parameters");
     else if (qnnrt_json_is(key, "layer_types")) qnnrt_llm_graph__read_kinds(r);
     else if (qnnrt_json_is(key, "quantization_config"))
         facts->quantized = qnnrt_json_value(&r->json) != QNNRT_JSON_NULL;
@@ -657,7 +645,7 @@ static qnnrt_result qnnrt_llm_graph__read_file(const char *file, int all, const 
 /* =====================================================================================
    LIMITS                                                                        >>limits
    From what a file says to a model that graphs can be made of.
-   Needs: >>config >>models >>read     Knows nothing of: JSON, graphs
+   Needs: >>models >>read     Knows nothing of: JSON, graphs
    ===================================================================================== */
 
 /* The names of config.json in GGUF, with the architecture before them. */
@@ -712,36 +700,50 @@ static const qnnrt_llm_graph__model *qnnrt_llm_graph__limits_model(
 {
     const char *name = facts->architecture.text[0] != '\0' ? facts->architecture.text
                                                             : facts->type.text;
-    char known[400];
-    size_t i, used = 0;
+    size_t i;
     for (i = 0; i < QNNRT_LLM_GRAPH__MODELS; ++i) {
         const qnnrt_llm_graph__model *m = &qnnrt_llm_graph__models[i];
         if (strcmp(name, facts->architecture.text[0] != '\0' ? m->architecture : m->type) == 0)
             return m;
-        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i > 0 ? ", " : "",
-                                 m->architecture);
     }
     if (name[0] == '\0')
-        qnnrt_llm_graph__wrong(facts, err, QNNRT_E_FORMAT, "\"architectures\" is missing; known"
-                               " are %s", known);
+        qnnrt_llm_graph__wrong(facts, err, QNNRT_E_FORMAT, "\"architectures\" is missing;");
     else
-        qnnrt_llm_graph__wrong(facts, err, QNNRT_E_UNSUPPORTED, "the architecture is \"%s\";"
-                               " known are %s", name, known);
+        qnnrt_llm_graph__wrong(facts, err, QNNRT_E_UNSUPPORTED, "the architecture is \"%s\";",
+                               name);
+    for (i = 0; i < QNNRT_LLM_GRAPH__MODELS; ++i)
+        qnnrt_error_add(err, "%s %s", i == 0 ? " known are" : ",",
+                        qnnrt_llm_graph__models[i].architecture);
     qnnrt_error_hint(err, QNNRT_E_UNSUPPORTED, "Export the model with pytorch-ir, and compile the "
                      ".json file.");
     return NULL;
 }
 
-/* Check that a count is there and not 0. */
-static int qnnrt_llm_graph__limits_count(const qnnrt_llm_graph__facts *facts,
-                                         const qnnrt_llm_graph__number *n, const char *key,
-                                         uint32_t *out, qnnrt_error *err)
+/* Take the counts that must be there and not 0. */
+static qnnrt_result qnnrt_llm_graph__limits_counts(const qnnrt_llm_graph__facts *facts,
+                                                   qnnrt_llm_graph *out, qnnrt_error *err)
 {
-    *out = (uint32_t)n->value;
-    if (n->given && *out > 0) return 1;
-    qnnrt_llm_graph__wrong(facts, err, QNNRT_E_FORMAT, "\"%s\" is %s, expected a number above 0",
-                           key, n->given ? "0" : "missing");
-    return 0;
+    const struct {
+        const qnnrt_llm_graph__number *from;
+        uint32_t                      *to;
+        const char                    *key;
+    } counts[] = {
+        { &facts->layers, &out->layers, "num_hidden_layers" },
+        { &facts->width, &out->width, "hidden_size" },
+        { &facts->heads, &out->heads, "num_attention_heads" },
+        { &facts->inner, &out->inner, "intermediate_size" },
+        { &facts->vocabulary, &out->vocabulary, "vocab_size" },
+        { &facts->positions, &out->positions, "max_position_embeddings" }
+    };
+    size_t i;
+    for (i = 0; i < sizeof(counts) / sizeof(counts[0]); ++i) {
+        *counts[i].to = (uint32_t)counts[i].from->value;
+        if (!counts[i].from->given || *counts[i].to == 0)
+            return qnnrt_llm_graph__wrong(facts, err, QNNRT_E_FORMAT, "\"%s\" is %s, expected a"
+                                          " number above 0", counts[i].key,
+                                          counts[i].from->given ? "0" : "missing");
+    }
+    return QNNRT_OK;
 }
 
 /* Take the settings of positions. */
@@ -885,18 +887,8 @@ static qnnrt_result qnnrt_llm_graph__limits_fill(const qnnrt_llm_graph__facts *f
     if (facts->both_ways.given && facts->both_ways.value > 0)
         return qnnrt_llm_graph__wrong(facts, err, QNNRT_E_UNSUPPORTED,
                                       "\"use_bidirectional_attention\" is true, expected false");
-    if (!qnnrt_llm_graph__limits_count(facts, &facts->layers, "num_hidden_layers", &out->layers,
-                                       err) ||
-        !qnnrt_llm_graph__limits_count(facts, &facts->width, "hidden_size", &out->width, err) ||
-        !qnnrt_llm_graph__limits_count(facts, &facts->heads, "num_attention_heads", &out->heads,
-                                       err) ||
-        !qnnrt_llm_graph__limits_count(facts, &facts->inner, "intermediate_size", &out->inner,
-                                       err) ||
-        !qnnrt_llm_graph__limits_count(facts, &facts->vocabulary, "vocab_size", &out->vocabulary,
-                                       err) ||
-        !qnnrt_llm_graph__limits_count(facts, &facts->positions, "max_position_embeddings",
-                                       &out->positions, err))
-        return QNNRT_E_FORMAT;
+    result = qnnrt_llm_graph__limits_counts(facts, out, err);
+    if (result != QNNRT_OK) return result;
     out->kv_heads = facts->kv_heads.given ? (uint32_t)facts->kv_heads.value : out->heads;
     out->head_dim = facts->head_dim.given ? (uint32_t)facts->head_dim.value
                     : m->head_dim != 0 ? m->head_dim : out->width / out->heads;
@@ -945,7 +937,7 @@ static qnnrt_result qnnrt_llm_graph__limits_fill(const qnnrt_llm_graph__facts *f
 /* =====================================================================================
    GGUF                                                                            >>gguf
    The metadata and the weights of a GGUF file as facts.
-   Needs: >>config >>read >>limits     Knows nothing of: JSON, graphs
+   Needs: >>read >>limits     Knows nothing of: JSON, graphs
    ===================================================================================== */
 
 /* Weights of checkpoints, without ".weight", and their names in GGUF. */
@@ -1346,7 +1338,7 @@ static qnnrt_result qnnrt_llm_graph__gguf_read(qnnrt_weights *weights, qnnrt_llm
 /* =====================================================================================
    WRITE                                                                          >>write
    Values and nodes of a graph, as the exporter pytorch-ir writes them.
-   Needs: >>config >>gguf     Knows nothing of: models
+   Needs: >>gguf     Knows nothing of: models
    ===================================================================================== */
 
 enum { QNNRT_LLM_GRAPH__NAME = 96 };
@@ -1432,20 +1424,24 @@ static qnnrt_llm_graph__value qnnrt_llm_graph__weight(qnnrt_llm_graph__writer *w
     return v;
 }
 
+static void qnnrt_llm_graph__string(qnnrt_json_writer *json, const char *key, const char *text)
+{
+    qnnrt_json_write_key(json, key);
+    qnnrt_json_write_string(json, text);
+}
+
 /* Write a value. */
 static void qnnrt_llm_graph__ref(qnnrt_llm_graph__writer *w, const qnnrt_llm_graph__value *v,
                                  int key)
 {
     uint32_t i;
     qnnrt_json_write_object(&w->json, 1);
-    qnnrt_json_write_key(&w->json, "name");
-    qnnrt_json_write_string(&w->json, key ? v->key : v->name);
+    qnnrt_llm_graph__string(&w->json, "name", key ? v->key : v->name);
     qnnrt_json_write_key(&w->json, "shape");
     qnnrt_json_write_array(&w->json, 1);
     for (i = 0; i < v->rank; ++i) qnnrt_json_write_u64(&w->json, v->dims[i]);
     qnnrt_json_write_close(&w->json);
-    qnnrt_json_write_key(&w->json, "dtype");
-    qnnrt_json_write_string(&w->json, v->dtype);
+    qnnrt_llm_graph__string(&w->json, "dtype", v->dtype);
     qnnrt_json_write_close(&w->json);
 }
 
@@ -1478,10 +1474,8 @@ static void qnnrt_llm_graph__begin(qnnrt_llm_graph__writer *w, const char *op,
     }
     snprintf(text, sizeof text, "aten.%s", op);
     qnnrt_json_write_object(&w->json, 0);
-    qnnrt_json_write_key(&w->json, "name");
-    qnnrt_json_write_string(&w->json, out->name);
-    qnnrt_json_write_key(&w->json, "op_type");
-    qnnrt_json_write_string(&w->json, text);
+    qnnrt_llm_graph__string(&w->json, "name", out->name);
+    qnnrt_llm_graph__string(&w->json, "op_type", text);
     qnnrt_llm_graph__refs(w, "inputs", inputs, count);
     qnnrt_llm_graph__refs(w, "outputs", &one, 1);
     qnnrt_json_write_key(&w->json, "attrs");
@@ -1517,28 +1511,39 @@ static void qnnrt_llm_graph__ints(qnnrt_llm_graph__writer *w, const char *key,
     qnnrt_json_write_close(&w->json);
 }
 
+/* Write a node without attributes; y and z may be NULL. */
+static void qnnrt_llm_graph__plain(qnnrt_llm_graph__writer *w, const char *op,
+                                   const qnnrt_llm_graph__value *x, const qnnrt_llm_graph__value *y,
+                                   const qnnrt_llm_graph__value *z, qnnrt_llm_graph__value *out)
+{
+    const qnnrt_llm_graph__value *inputs[3];
+    inputs[0] = x;
+    inputs[1] = y;
+    inputs[2] = z;
+    qnnrt_llm_graph__begin(w, op, inputs, 3, out);
+    qnnrt_llm_graph__end(w);
+}
+
 /* Write a node without attributes that gives a tensor of the shape of x. y may be NULL. */
 static qnnrt_llm_graph__value qnnrt_llm_graph__same(qnnrt_llm_graph__writer *w, const char *op,
                                                     const qnnrt_llm_graph__value *x,
                                                     const qnnrt_llm_graph__value *y,
                                                     const char *name)
 {
-    const qnnrt_llm_graph__value *inputs[2];
     qnnrt_llm_graph__value out = *x;
-    inputs[0] = x;
-    inputs[1] = y;
     snprintf(out.name, sizeof out.name, "%s", name);
-    qnnrt_llm_graph__begin(w, op, inputs, 2, &out);
-    qnnrt_llm_graph__end(w);
+    qnnrt_llm_graph__plain(w, op, x, y, NULL, &out);
     return out;
 }
 
-/* Write x times, divided by or plus a number: op is mul, div or add.Tensor. */
+/* Write x times, divided by or plus a number: op is mul, div or add.Tensor. name: of the result, ""
+   for a number */
 static qnnrt_llm_graph__value qnnrt_llm_graph__by(qnnrt_llm_graph__writer *w, const char *op,
-                                                  const qnnrt_llm_graph__value *x, double number)
+                                                  const qnnrt_llm_graph__value *x, double number,
+                                                  const char *name)
 {
     qnnrt_llm_graph__value out = *x;
-    out.name[0] = '\0';
+    snprintf(out.name, sizeof out.name, "%s", name);
     qnnrt_llm_graph__begin(w, op, &x, 1, &out);
     qnnrt_llm_graph__real(w, "other", number);
     qnnrt_llm_graph__end(w);
@@ -1676,7 +1681,6 @@ static qnnrt_llm_graph__value qnnrt_llm_graph__adapt(qnnrt_llm_graph__writer *w,
 {
     const uint64_t rank = w->desc->lora_rank;
     qnnrt_llm_graph__value part[2], low = *x, high = *y;
-    const qnnrt_llm_graph__value *inputs[2];
     char text[QNNRT_LLM_GRAPH__NAME];
     int i;
     for (i = 0; i < 2; ++i) {
@@ -1687,14 +1691,8 @@ static qnnrt_llm_graph__value qnnrt_llm_graph__adapt(qnnrt_llm_graph__writer *w,
     }
     low.name[0] = high.name[0] = '\0';
     low.dims[low.rank - 1] = rank;
-    inputs[0] = x;
-    inputs[1] = &part[0];
-    qnnrt_llm_graph__begin(w, "linear.default", inputs, 2, &low);
-    qnnrt_llm_graph__end(w);
-    inputs[0] = &low;
-    inputs[1] = &part[1];
-    qnnrt_llm_graph__begin(w, "linear.default", inputs, 2, &high);
-    qnnrt_llm_graph__end(w);
+    qnnrt_llm_graph__plain(w, "linear.default", x, &part[0], NULL, &low);
+    qnnrt_llm_graph__plain(w, "linear.default", &low, &part[1], NULL, &high);
     return qnnrt_llm_graph__same(w, "add.Tensor", y, &high, "");
 }
 
@@ -1706,20 +1704,14 @@ static qnnrt_llm_graph__value qnnrt_llm_graph__linear(qnnrt_llm_graph__writer *w
                                                       const char *out_name)
 {
     qnnrt_llm_graph__value weight, bias, out = *x;
-    const qnnrt_llm_graph__value *inputs[3];
     char text[QNNRT_LLM_GRAPH__NAME];
     snprintf(text, sizeof text, "%.60s.weight", name);
     weight = qnnrt_llm_graph__weight(w, layer, text, rows, x->dims[x->rank - 1], 0);
     snprintf(text, sizeof text, "%.60s.bias", name);
-    memset(&bias, 0, sizeof(bias));
     if (biased) bias = qnnrt_llm_graph__weight(w, layer, text, rows, 0, 0);
-    inputs[0] = x;
-    inputs[1] = &weight;
-    inputs[2] = biased ? &bias : NULL;
     out.dims[x->rank - 1] = rows;
     snprintf(out.name, sizeof out.name, "%s", out_name);
-    qnnrt_llm_graph__begin(w, "linear.default", inputs, 3, &out);
-    qnnrt_llm_graph__end(w);
+    qnnrt_llm_graph__plain(w, "linear.default", x, &weight, biased ? &bias : NULL, &out);
     if (layer >= 0 && qnnrt_llm_graph__adapts(w->desc, name))
         return qnnrt_llm_graph__adapt(w, layer, name, x, &out);
     return out;
@@ -1728,7 +1720,7 @@ static qnnrt_llm_graph__value qnnrt_llm_graph__linear(qnnrt_llm_graph__writer *w
 /* =====================================================================================
    LAYER                                                                          >>layer
    A layer of the model: norms, attention with its cache, and the MLP.
-   Needs: >>config >>write     Knows nothing of: files, parts
+   Needs: >>write     Knows nothing of: files, parts
    ===================================================================================== */
 
 /* Inputs that all layers read. */
@@ -1757,12 +1749,11 @@ static qnnrt_llm_graph__value qnnrt_llm_graph__norm(qnnrt_llm_graph__writer *w, 
         wide.name[0] = '\0';
         wide.dtype = "float32";
         qnnrt_llm_graph__begin(w, "to.dtype", &one, 1, &wide);
-        qnnrt_json_write_key(&w->json, "dtype");
-        qnnrt_json_write_string(&w->json, "torch.float32");
+        qnnrt_llm_graph__string(&w->json, "dtype", "torch.float32");
         qnnrt_llm_graph__end(w);
         weight = wide;
     }
-    if (plus_one) weight = qnnrt_llm_graph__by(w, "add.Tensor", &weight, 1);
+    if (plus_one) weight = qnnrt_llm_graph__by(w, "add.Tensor", &weight, 1, "");
     inputs[0] = x;
     inputs[1] = &weight;
     qnnrt_llm_graph__begin(w, "rms_norm.default", inputs, 2, &out);
@@ -1798,19 +1789,9 @@ static qnnrt_llm_graph__value qnnrt_llm_graph__cap(qnnrt_llm_graph__writer *w,
                                                    const qnnrt_llm_graph__value *x, double cap,
                                                    const char *name)
 {
-    qnnrt_llm_graph__value out = qnnrt_llm_graph__by(w, "div.Tensor", x, cap);
-    const qnnrt_llm_graph__value *one;
+    qnnrt_llm_graph__value out = qnnrt_llm_graph__by(w, "div.Tensor", x, cap, "");
     out = qnnrt_llm_graph__same(w, "tanh.default", &out, NULL, "");
-    if (name[0] == '\0') return qnnrt_llm_graph__by(w, "mul.Tensor", &out, cap);
-    {
-        qnnrt_llm_graph__value named = out;
-        one = &out;
-        snprintf(named.name, sizeof named.name, "%s", name);
-        qnnrt_llm_graph__begin(w, "mul.Tensor", &one, 1, &named);
-        qnnrt_llm_graph__real(w, "other", cap);
-        qnnrt_llm_graph__end(w);
-        return named;
-    }
+    return qnnrt_llm_graph__by(w, "mul.Tensor", &out, cap, name);
 }
 
 /* Write attention whose scores have a cap: heads that share a key are rows of one matrix.
@@ -1825,13 +1806,10 @@ static qnnrt_llm_graph__value qnnrt_llm_graph__capped(qnnrt_llm_graph__writer *w
     const uint64_t n = w->tokens, kv = m->kv_heads, share = m->heads / m->kv_heads;
     const uint64_t d = m->head_dim;
     qnnrt_llm_graph__value x = qnnrt_llm_graph__view(w, q, 4, kv, 1, share * n, d), out;
-    const qnnrt_llm_graph__value *inputs[2], *mask = &shared->mask[windowed];
-    inputs[0] = &x;
-    inputs[1] = k;
+    const qnnrt_llm_graph__value *mask = &shared->mask[windowed], *one = &x;
     out = qnnrt_llm_graph__value_of("", 4, kv, 1, share * n, w->context);
-    qnnrt_llm_graph__begin(w, "matmul.default", inputs, 2, &out);
-    qnnrt_llm_graph__end(w);
-    x = qnnrt_llm_graph__by(w, "mul.Tensor", &out, m->score_scale);
+    qnnrt_llm_graph__plain(w, "matmul.default", &x, k, NULL, &out);
+    x = qnnrt_llm_graph__by(w, "mul.Tensor", &out, m->score_scale, "");
     x = qnnrt_llm_graph__cap(w, &x, m->score_cap, "");
     if (share > 1 && n > 1 && shared->tall[windowed].name[0] == '\0') {
         uint64_t times[4] = { 1, 1, 0, 1 };
@@ -1845,17 +1823,13 @@ static qnnrt_llm_graph__value qnnrt_llm_graph__capped(qnnrt_llm_graph__writer *w
     }
     x = qnnrt_llm_graph__same(w, "add.Tensor", &x, share > 1 && n > 1 ? &shared->tall[windowed]
                                                                      : mask, "");
-    inputs[0] = &x;
     out = x;
     out.name[0] = '\0';
-    qnnrt_llm_graph__begin(w, "softmax.int", inputs, 1, &out);
+    qnnrt_llm_graph__begin(w, "softmax.int", &one, 1, &out);
     qnnrt_llm_graph__int(w, "dim", 3);
     qnnrt_llm_graph__end(w);
-    inputs[0] = &out;
-    inputs[1] = v;
     x = qnnrt_llm_graph__value_of("", 4, kv, 1, share * n, d);
-    qnnrt_llm_graph__begin(w, "matmul.default", inputs, 2, &x);
-    qnnrt_llm_graph__end(w);
+    qnnrt_llm_graph__plain(w, "matmul.default", &out, v, NULL, &x);
     return qnnrt_llm_graph__view(w, &x, 4, 1, m->heads, n, d);
 }
 
@@ -1961,8 +1935,8 @@ static qnnrt_llm_graph__value qnnrt_llm_graph__mlp(qnnrt_llm_graph__writer *w, u
         out = gate;
         out.name[0] = '\0';
         qnnrt_llm_graph__begin(w, "gelu.default", &one, 1, &out);
-        qnnrt_json_write_key(&w->json, "approximate");
-        qnnrt_json_write_string(&w->json, m->act == QNNRT_LLM_GRAPH_GELU ? "none" : "tanh");
+        qnnrt_llm_graph__string(&w->json, "approximate",
+                                m->act == QNNRT_LLM_GRAPH_GELU ? "none" : "tanh");
         qnnrt_llm_graph__end(w);
     }
     out = qnnrt_llm_graph__same(w, "mul.Tensor", &out, &up, "");
@@ -1991,7 +1965,7 @@ static qnnrt_llm_graph__value qnnrt_llm_graph__layer(qnnrt_llm_graph__writer *w,
 /* =====================================================================================
    GRAPH                                                                          >>graph
    A part of the model as one graph.
-   Needs: >>config >>write >>layer     Knows nothing of: files
+   Needs: >>write >>layer     Knows nothing of: files
    ===================================================================================== */
 
 static uint32_t qnnrt_llm_graph__first(const qnnrt_llm_graph *model, uint32_t part, uint32_t parts)
@@ -2014,13 +1988,9 @@ static qnnrt_llm_graph__value qnnrt_llm_graph__embedding(qnnrt_llm_graph__writer
                                                               0);
     const qnnrt_llm_graph__value table = qnnrt_llm_graph__weight(w, -1, "model.embed_tokens.weight",
                                                                  m->vocabulary, m->width, 0);
-    const qnnrt_llm_graph__value *inputs[2];
-    qnnrt_llm_graph__value out = qnnrt_llm_graph__value_of("", 3, 1, w->tokens, m->width, 0);
-    inputs[0] = &table;
-    inputs[1] = &ids;
-    snprintf(out.name, sizeof out.name, "%s", QNNRT_LLM_GRAPH_LOOK_UP);
-    qnnrt_llm_graph__begin(w, "embedding.default", inputs, 2, &out);
-    qnnrt_llm_graph__end(w);
+    qnnrt_llm_graph__value out = qnnrt_llm_graph__value_of(QNNRT_LLM_GRAPH_LOOK_UP, 3, 1, w->tokens,
+                                                           m->width, 0);
+    qnnrt_llm_graph__plain(w, "embedding.default", &table, &ids, NULL, &out);
     return out;
 }
 
@@ -2081,7 +2051,7 @@ static void qnnrt_llm_graph__nodes(qnnrt_llm_graph__writer *w, uint32_t part, ui
         x = qnnrt_llm_graph__input(w, name, 3, 1, w->tokens, m->width, 0);
     }
     if (part == 0 && m->embedding_scale > 0)
-        x = qnnrt_llm_graph__by(w, "mul.Tensor", &x, m->embedding_scale);
+        x = qnnrt_llm_graph__by(w, "mul.Tensor", &x, m->embedding_scale, "");
     qnnrt_llm_graph__shared_inputs(w, first, end, &shared);
     for (layer = first; layer < end && !w->failed; ++layer) {
         name[0] = '\0';
@@ -2108,8 +2078,8 @@ static void qnnrt_llm_graph__document(qnnrt_llm_graph__writer *w, uint32_t part,
 {
     size_t i;
     qnnrt_json_write_object(&w->json, 0);
-    qnnrt_json_write_key(&w->json, "model_name");
-    qnnrt_json_write_string(&w->json, w->desc->name != NULL ? w->desc->name : "decoder");
+    qnnrt_llm_graph__string(&w->json, "model_name",
+                            w->desc->name != NULL ? w->desc->name : "decoder");
     qnnrt_json_write_key(&w->json, "nodes");
     qnnrt_json_write_array(&w->json, 0);
     qnnrt_llm_graph__nodes(w, part, parts);
@@ -2120,8 +2090,7 @@ static void qnnrt_llm_graph__document(qnnrt_llm_graph__writer *w, uint32_t part,
     qnnrt_json_write_key(&w->json, "weight_name_mapping");
     qnnrt_json_write_object(&w->json, 0);
     for (i = 0; i < w->weights.count; ++i) {
-        qnnrt_json_write_key(&w->json, w->weights.items[i].name);
-        qnnrt_json_write_string(&w->json, w->weights.items[i].key);
+        qnnrt_llm_graph__string(&w->json, w->weights.items[i].name, w->weights.items[i].key);
     }
     qnnrt_json_write_close(&w->json);
     qnnrt_json_write_close(&w->json);
@@ -2130,7 +2099,7 @@ static void qnnrt_llm_graph__document(qnnrt_llm_graph__writer *w, uint32_t part,
 /* =====================================================================================
    SETTINGS                                                                    >>settings
    What a runtime has to know: the object "llm" of qnnrt.json.
-   Needs: nothing     Knows nothing of: graphs
+   Needs: >>write     Knows nothing of: graphs
    ===================================================================================== */
 
 static void qnnrt_llm_graph__setting(qnnrt_json_writer *json, const char *key, double value)
@@ -2150,12 +2119,10 @@ static void qnnrt_llm_graph__settings_rope(const qnnrt_llm_graph *m, qnnrt_json_
     qnnrt_json_write_object(json, 1);
     qnnrt_llm_graph__setting(json, "theta", theta);
     if (m->rotary == m->head_dim) {     /* else the tables have more angles than keys turn by */
-        qnnrt_json_write_key(json, "pairs");
-        qnnrt_json_write_string(json, "half");
+        qnnrt_llm_graph__string(json, "pairs", "half");
     }
     if (m->scaling != QNNRT_LLM_GRAPH_PLAIN) {
-        qnnrt_json_write_key(json, "scaling");
-        qnnrt_json_write_string(json, words[m->scaling]);
+        qnnrt_llm_graph__string(json, "scaling", words[m->scaling]);
         qnnrt_llm_graph__setting(json, "factor", m->factor);
     }
     if (m->scaling == QNNRT_LLM_GRAPH_LLAMA3) {
@@ -2170,7 +2137,7 @@ static void qnnrt_llm_graph__settings_rope(const qnnrt_llm_graph *m, qnnrt_json_
 /* =====================================================================================
    PUBLIC                                                                        >>public
    Public functions.
-   Needs: >>config >>models >>read >>limits >>gguf >>write >>graph >>settings     Knows nothing of:
+   Needs: >>models >>read >>limits >>gguf >>write >>graph >>settings     Knows nothing of:
    layers
    ===================================================================================== */
 
@@ -2278,10 +2245,8 @@ QNNRT_LLM_GRAPH_API qnnrt_result qnnrt_llm_graph_write(const qnnrt_llm_graph *mo
              qnnrt_llm_graph__first(model, part, parts);
     adapted = desc->lora_rank > 0 ? 14 * (size_t)layers : 0;
     room = sizeof(*w) + (10 + adapted + 24 * (size_t)layers) * sizeof(qnnrt_llm_graph__value);
-    w = (qnnrt_llm_graph__writer *)(hooks->alloc != NULL ? hooks->alloc(hooks->alloc_user, room)
-                                                       : malloc(room));
+    w = (qnnrt_llm_graph__writer *)qnnrt_hooks_alloc(hooks, room, 1);
     if (w == NULL) return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory for a graph");
-    memset(w, 0, sizeof(*w));
     w->model = model;
     w->desc = desc;
     w->tokens = tokens;
@@ -2296,8 +2261,7 @@ QNNRT_LLM_GRAPH_API qnnrt_result qnnrt_llm_graph_write(const qnnrt_llm_graph *mo
     qnnrt_llm_graph__document(w, part, parts);
     good = qnnrt_json_write_end(&w->json);
     failed = w->failed;
-    if (hooks->free != NULL) hooks->free(hooks->alloc_user, w);
-    else free(w);
+    qnnrt_hooks_free(hooks, w);
     if (failed) return qnnrt_error_set(err, QNNRT_E_LIMIT, "a tensor of the graph would have more "
                                        "than 2^40 elements");
     if (!good) return qnnrt_error_set(err, QNNRT_E_IO, "cannot write the graph");
@@ -2311,24 +2275,15 @@ typedef struct qnnrt_llm_graph__text {
     size_t             used, room;
 } qnnrt_llm_graph__text;
 
-static void qnnrt_llm_graph__text_free(qnnrt_llm_graph__text *text)
-{
-    if (text->hooks->free != NULL && text->data != NULL)
-        text->hooks->free(text->hooks->alloc_user, text->data);
-    else if (text->data != NULL) free(text->data);
-    text->data = NULL;
-}
-
 static int qnnrt_llm_graph__text_add(void *user, const char *data, size_t bytes)
 {
     qnnrt_llm_graph__text *text = (qnnrt_llm_graph__text *)user;
     if (text->room - text->used < bytes) {
         const size_t room = text->room * 2 + bytes + 65536;
-        char *more = (char *)(text->hooks->alloc != NULL
-                              ? text->hooks->alloc(text->hooks->alloc_user, room) : malloc(room));
+        char *more = (char *)qnnrt_hooks_alloc(text->hooks, room, 1);
         if (more == NULL) return 0;
         if (text->used > 0) memcpy(more, text->data, text->used);
-        qnnrt_llm_graph__text_free(text);
+        qnnrt_hooks_free(text->hooks, text->data);
         text->data = more;
         text->room = room;
     }
@@ -2358,7 +2313,7 @@ QNNRT_LLM_GRAPH_API qnnrt_result qnnrt_llm_graph_create(const qnnrt_llm_graph *m
     if (result == QNNRT_E_IO)
         result = qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory for a graph");
     if (result == QNNRT_OK) result = qnnrt_ir_read(text.data, text.used, &reading, out, err);
-    qnnrt_llm_graph__text_free(&text);
+    qnnrt_hooks_free(text.hooks, text.data);
     return result;
 }
 
