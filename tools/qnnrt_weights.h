@@ -112,8 +112,8 @@
        file, or an unknown type), LIMIT or MEMORY. The text begins with the path of the file.
 
    ROOMS (search for the tag)
-       >>config >>disk >>kind >>header >>gguf >>index >>folder >>lookup >>open >>blocks >>convert
-       >>public
+       >>config >>disk >>kind >>header >>gguf >>named >>index >>folder >>lookup >>open >>blocks
+       >>convert >>public
 */
 #ifndef QNNRT_WEIGHTS_H
 #define QNNRT_WEIGHTS_H
@@ -417,6 +417,14 @@ extern int madvise(void *at, size_t bytes, int advice);
 #endif
 
 enum { QNNRT_WEIGHTS__PATH = 4096, QNNRT_WEIGHTS__HEAD = 512 };
+
+/* Read a little-endian number of up to 8 bytes. */
+static uint64_t qnnrt_weights__number(const void *at, size_t bytes)
+{
+    uint64_t value = 0;
+    memcpy(&value, at, bytes);
+    return value;
+}
 
 /* An open file of weights. */
 typedef struct qnnrt_weights__disk {
@@ -811,11 +819,8 @@ static qnnrt_result qnnrt_weights__shard_open(qnnrt_weights__shard *shard, uint6
                                               qnnrt_arena *scratch, qnnrt_error *err)
 {
     const char *path = shard->disk.path;
-    uint64_t bytes = 0;
+    const uint64_t bytes = qnnrt_weights__number(shard->disk.head, 8);
     qnnrt_result result;
-    size_t i;
-    for (i = 0; i < 8 && i < shard->disk.head_bytes; ++i)
-        bytes |= (uint64_t)shard->disk.head[i] << (8 * i);
     if (shard->disk.bytes < 8 || bytes > shard->disk.bytes - 8)
         return qnnrt_weights__kind_refuse(&shard->disk, bytes, err);
     if (bytes > most) {
@@ -1083,19 +1088,6 @@ typedef struct qnnrt_weights__gguf {
     qnnrt_error                *err;
 } qnnrt_weights__gguf;
 
-static uint64_t qnnrt_weights__gguf_number(const void *at, size_t bytes)
-{
-    uint64_t value = 0;
-    size_t i;
-    for (i = 0; i < bytes; ++i) value |= (uint64_t)((const unsigned char *)at)[i] << (8 * i);
-    return value;
-}
-
-static int qnnrt_weights__gguf_begins(const qnnrt_weights__disk *disk)
-{
-    return disk->head_bytes >= 4 && memcmp(disk->head, "GGUF", 4) == 0;
-}
-
 /* Report a header that ends too early. */
 static qnnrt_result qnnrt_weights__gguf_cut(const qnnrt_weights__gguf *g, const char *what)
 {
@@ -1120,7 +1112,7 @@ static const char *qnnrt_weights__gguf_take(qnnrt_weights__gguf *g, uint64_t byt
 static int qnnrt_weights__gguf_count(qnnrt_weights__gguf *g, size_t bytes, uint64_t *out)
 {
     const char *at = qnnrt_weights__gguf_take(g, bytes);
-    if (at != NULL) *out = qnnrt_weights__gguf_number(at, bytes);
+    if (at != NULL) *out = qnnrt_weights__number(at, bytes);
     return at != NULL;
 }
 
@@ -1214,7 +1206,7 @@ static qnnrt_result qnnrt_weights__gguf_pairs(qnnrt_weights__gguf *g, qnnrt_weig
         if (qnnrt_json_is(&key, "general.alignment") || qnnrt_json_is(&key, "split.count")) {
             const int align = qnnrt_json_is(&key, "general.alignment");
             const uint64_t number = value.bytes > 8 ? 0
-                                    : qnnrt_weights__gguf_number(value.data, (size_t)value.bytes);
+                                    : qnnrt_weights__number(value.data, (size_t)value.bytes);
             if (value.list || value.kind > QNNRT_WEIGHTS_I32 ||
                 (align && (number == 0 || (number & (number - 1)) != 0 || number > 1u << 30)))
                 return qnnrt_weights__gguf_wrong(g, QNNRT_E_FORMAT, &key, align
@@ -1368,25 +1360,63 @@ static qnnrt_result qnnrt_weights__gguf_open(qnnrt_weights__shard *shard,
     return result;
 }
 
-/* Read the header of an opened file, check it, and add what it has to the room. */
-static qnnrt_result qnnrt_weights__gguf_read(const qnnrt_weights__shard *shard,
-                                             const qnnrt_weights_desc *limits,
-                                             qnnrt_weights__room *room, qnnrt_error *err)
+/* =====================================================================================
+   NAMED                                                                          >>named
+   Sorts and finds structs whose first member is their name: weights, pairs of GGUF, places.
+   Needs: nothing     Knows nothing of: what they are
+   ===================================================================================== */
+
+static const char *qnnrt_weights__named(const void *item)
 {
-    qnnrt_weights__gguf g;
-    return qnnrt_weights__gguf_walk(&g, shard, shard->header, shard->header_bytes, limits, room,
-                                    err);
+    return *(const char *const *)item;
+}
+
+static int qnnrt_weights__named_order(const void *a, const void *b)
+{
+    return strcmp(qnnrt_weights__named(a), qnnrt_weights__named(b));
+}
+
+/* Sort `count` structs of `size` bytes into `sorted`. Return the index of one that has the name of
+   the one before it, 0 if there is none. */
+static size_t qnnrt_weights__named_sort(const void *items, size_t count, size_t size,
+                                        const void **sorted)
+{
+    size_t i;
+    for (i = 0; i < count; ++i) sorted[i] = (const char *)items + i * size;
+    qnnrt_sort(sorted, count, qnnrt_weights__named_order);
+    for (i = 1; i < count; ++i)
+        if (qnnrt_weights__named_order(sorted[i - 1], sorted[i]) == 0) return i;
+    return 0;
+}
+
+/* Find the struct whose name is `prefix` and then `name`, or NULL. */
+static const void *qnnrt_weights__named_find(const void *const *sorted, size_t count,
+                                             const char *prefix, const char *name)
+{
+    const size_t bytes = strlen(prefix);
+    size_t low = 0;
+    while (low < count) {
+        const size_t middle = low + (count - low) / 2;
+        const char *at = qnnrt_weights__named(sorted[middle]);
+        int order = strncmp(at, prefix, bytes);
+        if (order == 0) order = strcmp(at + bytes, name);
+        if (order == 0) return sorted[middle];
+        if (order < 0) low = middle + 1;
+        else count = middle;
+    }
+    return NULL;
 }
 
 /* =====================================================================================
    INDEX OF SHARDS                                                                 >>index
    Reads x.safetensors.index.json: which weight lies in which file.
-   Needs: >>config >>disk >>header     Knows nothing of: headers, data
+   Needs: >>config >>disk >>header >>named     Knows nothing of: headers, data
    ===================================================================================== */
 
 /* "weight_map" has one of these for each weight. */
 typedef struct qnnrt_weights__place {
-    const char *name, *file;
+    const char *name;                    /* first, see >>named */
+    const char *file;
     size_t      shard;                   /* number of the file */
 } qnnrt_weights__place;
 
@@ -1398,30 +1428,9 @@ typedef struct qnnrt_weights__index {
     size_t       file_count;
 } qnnrt_weights__index;
 
-static int qnnrt_weights__place_by_name(const void *a, const void *b)
-{
-    return strcmp(((const qnnrt_weights__place *)a)->name, ((const qnnrt_weights__place *)b)->name);
-}
-
 static int qnnrt_weights__place_by_file(const void *a, const void *b)
 {
     return strcmp(((const qnnrt_weights__place *)a)->file, ((const qnnrt_weights__place *)b)->file);
-}
-
-/* Return the place of a name, or NULL. */
-static const qnnrt_weights__place *qnnrt_weights__index_find(const qnnrt_weights__index *index,
-                                                             const char *name)
-{
-    size_t low = 0, high = index->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const qnnrt_weights__place *at = (const qnnrt_weights__place *)index->by_name[middle];
-        const int order = strcmp(at->name, name);
-        if (order == 0) return at;
-        if (order < 0) low = middle + 1;
-        else high = middle;
-    }
-    return NULL;
 }
 
 /* Return 1 for the plain name of a file, without a path and not hidden: names that a file gives are
@@ -1462,7 +1471,6 @@ static qnnrt_result qnnrt_weights__index_map(qnnrt_weights__index *index, qnnrt_
                                    "index, found \"%.*s\"", index->path, key.bytes < 600 ?
                                    (int)key.bytes : 600, key.text, r->value.bytes < 300 ?
                                    (int)r->value.bytes : 300, r->value.text);
-        index->by_name[index->count] = &places[index->count];
         ++index->count;
     }
     return r->error == NULL ? QNNRT_OK
@@ -1567,12 +1575,11 @@ static qnnrt_result qnnrt_weights__index_read(qnnrt_weights__index *index, const
                                (unsigned long long)room.weight_count);
     result = qnnrt_weights__index_text(index, text, bytes, limits, &room, places, err);
     if (result != QNNRT_OK) return result;
-    qnnrt_sort(index->by_name, index->count, qnnrt_weights__place_by_name);
-    for (i = 1; i < index->count; ++i)
-        if (qnnrt_weights__place_by_name(index->by_name[i - 1], index->by_name[i]) == 0)
-            return qnnrt_error_set(err, QNNRT_E_FORMAT, QNNRT_WEIGHTS__SHOWN ": weight \""
-                                   QNNRT_WEIGHTS__SHOWN "\" occurs twice", path,
-                                   ((const qnnrt_weights__place *)index->by_name[i])->name);
+    i = qnnrt_weights__named_sort(places, index->count, sizeof *places, index->by_name);
+    if (i > 0)
+        return qnnrt_error_set(err, QNNRT_E_FORMAT, QNNRT_WEIGHTS__SHOWN ": weight \""
+                               QNNRT_WEIGHTS__SHOWN "\" occurs twice", path,
+                               qnnrt_weights__named(index->by_name[i]));
     return qnnrt_weights__index_files(index, limits, scratch, places, err);
 }
 
@@ -1654,7 +1661,7 @@ static qnnrt_result qnnrt_weights__folder_choose(const char *path, char name[QNN
 /* =====================================================================================
    LOOK-UP                                                                        >>lookup
    Finds a weight by its name, or by the name that a graph uses.
-   Needs: >>config >>disk >>header     Knows nothing of: files, JSON
+   Needs: >>config >>disk >>header >>named     Knows nothing of: files, JSON
    ===================================================================================== */
 
 struct qnnrt_weights {
@@ -1666,47 +1673,11 @@ struct qnnrt_weights {
     qnnrt_weights__shard *shards;        /* [info.file_count] */
 };
 
-static int qnnrt_weights__order_names(const void *a, const void *b)
-{
-    return strcmp(((const qnnrt_weight *)a)->name, ((const qnnrt_weight *)b)->name);
-}
-
-static int qnnrt_weights__order_keys(const void *a, const void *b)
-{
-    return strcmp(((const qnnrt_weights_value *)a)->key, ((const qnnrt_weights_value *)b)->key);
-}
-
-/* Return the pair of GGUF with this key, or NULL. */
-static const qnnrt_weights_value *qnnrt_weights__lookup_key(const qnnrt_weights *w, const char *key)
-{
-    size_t low = 0, high = w->info.value_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const qnnrt_weights_value *at = (const qnnrt_weights_value *)w->by_key[middle];
-        const int order = strcmp(at->key, key);
-        if (order == 0) return at;
-        if (order < 0) low = middle + 1;
-        else high = middle;
-    }
-    return NULL;
-}
-
 /* Return the weight whose name is `prefix` and then `name`, or NULL. */
 static const qnnrt_weight *qnnrt_weights__lookup(const qnnrt_weights *w, const char *prefix,
                                                  const char *name)
 {
-    const size_t bytes = strlen(prefix);
-    size_t low = 0, high = w->info.count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const qnnrt_weight *at = (const qnnrt_weight *)w->by_name[middle];
-        int order = strncmp(at->name, prefix, bytes);
-        if (order == 0) order = strcmp(at->name + bytes, name);
-        if (order == 0) return at;
-        if (order < 0) low = middle + 1;
-        else high = middle;
-    }
-    return NULL;
+    return (const qnnrt_weight *)qnnrt_weights__named_find(w->by_name, w->info.count, prefix, name);
 }
 
 /* Return the name without "model." at its beginning, or NULL if it does not begin so. */
@@ -1762,8 +1733,8 @@ static const qnnrt_weight *qnnrt_weights__lookup_tied(const qnnrt_weights *w, co
 /* =====================================================================================
    OPENING                                                                          >>open
    Reads the headers of all files, lists their weights, and compares them with the index.
-   Needs: >>config >>disk >>header >>gguf >>index >>folder >>lookup     Knows nothing of:
-   conversions
+   Needs: >>config >>disk >>kind >>header >>gguf >>named >>index >>folder >>lookup
+   Knows nothing of: conversions
    ===================================================================================== */
 
 static int qnnrt_weights__order_data(const void *a, const void *b)
@@ -1803,8 +1774,10 @@ static qnnrt_result qnnrt_weights__open_header(const qnnrt_weights__shard *shard
                                                const qnnrt_weights_desc *limits,
                                                qnnrt_weights__room *room, qnnrt_error *err)
 {
-    return shard->gguf ? qnnrt_weights__gguf_read(shard, limits, room, err)
-                       : qnnrt_weights__header_read(shard, limits, room, err);
+    qnnrt_weights__gguf g;
+    if (!shard->gguf) return qnnrt_weights__header_read(shard, limits, room, err);
+    return qnnrt_weights__gguf_walk(&g, shard, shard->header, shard->header_bytes, limits, room,
+                                    err);
 }
 
 /* Open and map a file. listed: 1 if an index lists it */
@@ -1815,28 +1788,13 @@ static qnnrt_result qnnrt_weights__open_file(qnnrt_weights *w, qnnrt_weights__sh
 {
     const qnnrt_result result = qnnrt_weights__disk_open(&shard->disk, path, err);
     if (result != QNNRT_OK) return result;
-    shard->gguf = qnnrt_weights__gguf_begins(&shard->disk);
+    shard->gguf = qnnrt_weights__kind_begins(&shard->disk, "GGUF", 4);
     if (!shard->gguf)
         return qnnrt_weights__shard_open(shard, limits->header_bytes, scratch, err);
     if (listed)
         return qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, QNNRT_WEIGHTS__SHOWN
                                ": an index lists it, expected safetensors, found GGUF", path);
     return qnnrt_weights__gguf_open(shard, limits, &w->keep, err);
-}
-
-/* Sort the pairs of GGUF by their keys, of which none may occur twice. */
-static qnnrt_result qnnrt_weights__open_keys(qnnrt_weights *w, qnnrt_error *err)
-{
-    size_t i;
-    for (i = 0; i < w->info.value_count; ++i) w->by_key[i] = &w->info.values[i];
-    qnnrt_sort(w->by_key, w->info.value_count, qnnrt_weights__order_keys);
-    for (i = 1; i < w->info.value_count; ++i) {
-        const qnnrt_weights_value *at = (const qnnrt_weights_value *)w->by_key[i];
-        if (qnnrt_weights__order_keys(w->by_key[i - 1], at) == 0)
-            return qnnrt_error_set(err, QNNRT_E_FORMAT, QNNRT_WEIGHTS__SHOWN ": key \""
-                                   QNNRT_WEIGHTS__SHOWN "\" occurs twice", at->file, at->key);
-    }
-    return QNNRT_OK;
 }
 
 /* Read the weights of one shard after those of the shards before it. index may be NULL. */
@@ -1858,7 +1816,8 @@ static qnnrt_result qnnrt_weights__open_shard(qnnrt_weights *w, size_t number,
     file->bytes = shard->disk.bytes;
     for (at = first; at < room->weights; ++at) {
         const qnnrt_weights__place *place =
-            index != NULL ? qnnrt_weights__index_find(index, at->name) : NULL;
+            index == NULL ? NULL : (const qnnrt_weights__place *)qnnrt_weights__named_find(
+                index->by_name, index->count, "", at->name);
         bytes += at->bytes;
         if (index != NULL && (place == NULL || place->shard != number)) {
             ++w->info.unlisted;
@@ -1875,18 +1834,24 @@ static qnnrt_result qnnrt_weights__open_shard(qnnrt_weights *w, size_t number,
     return QNNRT_OK;
 }
 
-/* Sort the weights by name, and compare them with the index. */
+/* Sort the pairs of GGUF and the weights by name, of which none may occur twice, and compare the
+   weights with the index. */
 static qnnrt_result qnnrt_weights__open_names(qnnrt_weights *w, const qnnrt_weights__index *index,
                                               qnnrt_error *err)
 {
-    size_t i;
-    for (i = 0; i < w->info.count; ++i) w->by_name[i] = &w->info.weights[i];
-    qnnrt_sort(w->by_name, w->info.count, qnnrt_weights__order_names);
-    for (i = 1; i < w->info.count; ++i) {
+    size_t i = qnnrt_weights__named_sort(w->info.values, w->info.value_count,
+                                         sizeof *w->info.values, w->by_key);
+    if (i > 0) {
+        const qnnrt_weights_value *at = (const qnnrt_weights_value *)w->by_key[i];
+        return qnnrt_error_set(err, QNNRT_E_FORMAT, QNNRT_WEIGHTS__SHOWN ": key \""
+                               QNNRT_WEIGHTS__SHOWN "\" occurs twice", at->file, at->key);
+    }
+    i = qnnrt_weights__named_sort(w->info.weights, w->info.count, sizeof *w->info.weights,
+                                  w->by_name);
+    if (i > 0) {
         const qnnrt_weight *at = (const qnnrt_weight *)w->by_name[i];
-        if (qnnrt_weights__order_names(w->by_name[i - 1], at) == 0)
-            return qnnrt_error_set(err, QNNRT_E_FORMAT, QNNRT_WEIGHTS__SHOWN ": weight \""
-                                   QNNRT_WEIGHTS__SHOWN "\" occurs twice", at->file, at->name);
+        return qnnrt_error_set(err, QNNRT_E_FORMAT, QNNRT_WEIGHTS__SHOWN ": weight \""
+                               QNNRT_WEIGHTS__SHOWN "\" occurs twice", at->file, at->name);
     }
     for (i = 0; index != NULL && i < index->count; ++i) {
         const qnnrt_weights__place *place = (const qnnrt_weights__place *)index->by_name[i];
@@ -1998,8 +1963,7 @@ static qnnrt_result qnnrt_weights__open_all(qnnrt_weights *w, const char *given,
         if (result != QNNRT_OK) return result;
         if (!w->shards[i].gguf) w->shards[i].header = NULL;
     }
-    result = qnnrt_weights__open_keys(w, err);
-    return result == QNNRT_OK ? qnnrt_weights__open_names(w, index, err) : result;
+    return qnnrt_weights__open_names(w, index, err);
 }
 
 /* Unmap the files and free everything. */
@@ -2512,7 +2476,8 @@ static void qnnrt_weights__convert_part(const qnnrt_weight *weight, uint64_t fir
 /* =====================================================================================
    PUBLIC FUNCTIONS                                                               >>public
    Check arguments, resolve defaults, call one room.
-   Needs: >>config >>disk >>gguf >>lookup >>open >>blocks >>convert     Knows nothing of: JSON
+   Needs: >>config >>disk >>gguf >>named >>lookup >>open >>blocks >>convert
+   Knows nothing of: JSON
    ===================================================================================== */
 
 QNNRT_WEIGHTS_API qnnrt_result qnnrt_weights_open(const char *path, const qnnrt_weights_desc *desc,
@@ -2658,7 +2623,9 @@ QNNRT_WEIGHTS_API qnnrt_result qnnrt_weights_unpair(qnnrt_weights *weights, cons
 QNNRT_WEIGHTS_API const qnnrt_weights_value *qnnrt_weights_get_value(const qnnrt_weights *weights,
                                                                      const char *key)
 {
-    return weights != NULL && key != NULL ? qnnrt_weights__lookup_key(weights, key) : NULL;
+    if (weights == NULL || key == NULL) return NULL;
+    return (const qnnrt_weights_value *)qnnrt_weights__named_find(
+        weights->by_key, weights->info.value_count, "", key);
 }
 
 QNNRT_WEIGHTS_API int qnnrt_weights_value_f64(const qnnrt_weights_value *value, uint64_t index,
@@ -2696,7 +2663,7 @@ QNNRT_WEIGHTS_API int qnnrt_weights_value_i64(const qnnrt_weights_value *value, 
         value->kind == QNNRT_WEIGHTS_F32 || value->kind == QNNRT_WEIGHTS_F64)
         return 0;
     size = qnnrt_weights__kind_bytes[value->kind];
-    bits = qnnrt_weights__gguf_number((const char *)value->data + index * size, size);
+    bits = qnnrt_weights__number((const char *)value->data + index * size, size);
     sign = (uint64_t)1 << (8 * size - 1);
     switch (value->kind) {
     case QNNRT_WEIGHTS_I8: case QNNRT_WEIGHTS_I16: case QNNRT_WEIGHTS_I32: case QNNRT_WEIGHTS_I64:
@@ -2719,7 +2686,7 @@ QNNRT_WEIGHTS_API int qnnrt_weights_value_next(const qnnrt_weights_value *value,
     if (value == NULL || at == NULL || value->kind != QNNRT_WEIGHTS_TEXT || *at >= value->bytes)
         return 0;
     data = (const char *)value->data + *at;
-    *bytes = (size_t)qnnrt_weights__gguf_number(data, 8);
+    *bytes = (size_t)qnnrt_weights__number(data, 8);
     *text = data + 8;
     *at += 8 + (uint64_t)*bytes;
     return 1;
