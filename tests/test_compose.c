@@ -1698,7 +1698,7 @@ TEST(the_failed_node_has_a_name)
     add_right(b, "b");
     fail_long(b);
     CHECK_EQ(qnnrt_builder_finish(b, &built, &err), QNNRT_E_UNSUPPORTED);
-    CHECK_EQ(strlen(qnnrt_builder_failed_node(b)), 1023);
+    CHECK_EQ(strlen(qnnrt_builder_failed_node(b)), 1024);
     CHECK(close_backend());
 }
 

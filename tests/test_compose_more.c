@@ -432,7 +432,7 @@ TEST(builders_one_after_another_make_the_same)
     qnnrt_builder *b;
     qnnrt *model;
     uint64_t first[2], key[2];
-    size_t live[2];
+    size_t live[2], bytes[2], i;
     int round;
     CHECK(open_ref());
     for (round = 0; round < 5; ++round) {
@@ -458,9 +458,14 @@ TEST(builders_one_after_another_make_the_same)
         CHECK_EQ(qnnrt_builder_finish(b, &model, &err), QNNRT_OK);
         CHECK(first_sum(model) == 4);
         CHECK_EQ(qnnrt_close(model), QNNRT_OK);
-        if (round >= 3) live[round - 3] = heap.live;
+        if (round < 3) continue;
+        live[round - 3] = heap.live;
+        bytes[round - 3] = 0;
+        for (i = 0; i < BLOCKS; ++i)
+            if (heap.out[i].base != NULL) bytes[round - 3] += heap.out[i].bytes;
     }
     CHECK_EQ(live[1], live[0] + 1);                                /* a spent builder, as qnnrt_builder_destroy() says */
+    CHECK(bytes[1] - bytes[0] <= 200);
     CHECK(close_ref());
 }
 

@@ -288,8 +288,8 @@ QNNRT_BUILDER_API const qnnrt_error *qnnrt_builder_error(const qnnrt_builder *bu
 
 /* Return the name of the node, or of the graph, that the first error belongs to, or NULL; when the
    library fails to finalize a graph, the node that its log blames, as HTP's does where it has no
-   kernel. The name is valid until qnnrt_builder_finish() or qnnrt_builder_destroy(). After finish
-   ask again: then it is valid until qnnrt_backend_close(), and cut after 1,023 bytes. */
+   kernel. The name is valid until qnnrt_builder_finish() or qnnrt_builder_destroy(). After these
+   ask again: then it is valid until qnnrt_backend_close(). */
 QNNRT_BUILDER_API const char *qnnrt_builder_failed_node(const qnnrt_builder *builder);
 QNNRT_BUILDER_API const char *qnnrt_builder_failed_graph(const qnnrt_builder *builder);
 
@@ -307,7 +307,7 @@ QNNRT_BUILDER_API qnnrt_result qnnrt_builder_finish(qnnrt_builder *builder, qnnr
                                                     qnnrt_error *err);
 
 /* Free a builder; NULL and a spent one are allowed. Calls on a spent builder are errors until its
-   backend is closed; 5 KB of it stay until then. */
+   backend is closed; 200 bytes of it stay until then. */
 QNNRT_BUILDER_API void qnnrt_builder_destroy(qnnrt_builder *builder);
 
 /* Write context `context` of a built model to a context binary. It is written aside and renamed.
@@ -980,14 +980,10 @@ typedef struct qnnrt__build_made {
     qnnrt__abi_handle device;           /* the contexts' own, NULL: the backend's */
 } qnnrt__build_made;
 
-/* In a spent builder only what stands before `arena` is used, until the backend is closed: calls on
-   a finished or destroyed builder are errors and not crashes. */
-struct qnnrt_builder {
-    qnnrt__backend_hook     hook;
+/* What a builder records until it is finished or destroyed. */
+typedef struct qnnrt__build {
     qnnrt_backend          *backend;
-    int                     spent;
     qnnrt_error             error;      /* the first error; later ones are not kept */
-    char                    failed_node[1024], failed_graph[1024];   /* once spent */
     qnnrt_builder_desc      desc;       /* its limits are resolved, its system_path is a copy */
     qnnrt_arena             arena;
     qnnrt_error            *err;        /* receives errors: error above, or the caller's */
@@ -1014,26 +1010,20 @@ struct qnnrt_builder {
     size_t                  graph_room[2];  /* of place, for its graphs and their handles */
     qnnrt__abi_handle       handle;     /* the library's graph that is being made */
     void                   *scratch;    /* for the data of one tensor, aligned to 64 */
-};
+} qnnrt__build;
 
-/* Free the block of a builder, which is spent. */
-static void qnnrt__build_closed(void *builder)
-{
-    qnnrt_hooks_free(&((qnnrt_builder *)builder)->backend->hooks, builder);
-}
-
-static void *qnnrt__build_alloc(const qnnrt_builder *b, uint64_t count, uint64_t bytes)
+static void *qnnrt__build_alloc(const qnnrt__build *b, uint64_t count, uint64_t bytes)
 {
     return qnnrt_arena_get(b->into, count, bytes);
 }
 
 /* Return 1 while what is recorded becomes part of the graph, 0 in qnnrt_builder_supports(). */
-static int qnnrt__build_keeps(const qnnrt_builder *b) { return b->into == &b->arena; }
+static int qnnrt__build_keeps(const qnnrt__build *b) { return b->into == &b->arena; }
 
 /* Fill an error whose text begins with the graph and the node. */
-static qnnrt_result qnnrt__build_fail(const qnnrt_builder *b, qnnrt_result code,
+static qnnrt_result qnnrt__build_fail(const qnnrt__build *b, qnnrt_result code,
                                       const char *format, ...) QNNRT__PRINTF(3, 4);
-static qnnrt_result qnnrt__build_fail(const qnnrt_builder *b, qnnrt_result code,
+static qnnrt_result qnnrt__build_fail(const qnnrt__build *b, qnnrt_result code,
                                       const char *format, ...)
 {
     char what[480];
@@ -1051,20 +1041,20 @@ static qnnrt_result qnnrt__build_fail(const qnnrt_builder *b, qnnrt_result code,
 
 /* Append what a vendor call returned to an error that says what was tried; code 0: success without
    a handle. The caller holds the lock. */
-static qnnrt_result qnnrt__build_explain(const qnnrt_builder *b, const char *call,
+static qnnrt_result qnnrt__build_explain(const qnnrt__build *b, const char *call,
                                          qnnrt__abi_code code)
 {
     return qnnrt__backend_explain(b->backend, b->err, call, code, b->backend->mark);
 }
 
-static qnnrt_result qnnrt__build_no_memory(const qnnrt_builder *b)
+static qnnrt_result qnnrt__build_no_memory(const qnnrt__build *b)
 {
     return qnnrt_error_set(b->err, QNNRT_E_MEMORY, "out of memory for graphs to build");
 }
 
 /* Return QNNRT_OK unless memory for what was recorded was missing. Copies may be NULL until this
    was asked. */
-static qnnrt_result qnnrt__build_recorded(const qnnrt_builder *b)
+static qnnrt_result qnnrt__build_recorded(const qnnrt__build *b)
 {
     return b->into->failed == QNNRT_OK ? QNNRT_OK : qnnrt__build_no_memory(b);
 }
@@ -1089,7 +1079,7 @@ static int qnnrt__build_taken(const qnnrt__build_names *names, const char *name)
 }
 
 /* Add a name, which is not copied, to a set. Return 0 when out of memory. */
-static int qnnrt__build_take(const qnnrt_builder *b, qnnrt__build_names *names,
+static int qnnrt__build_take(const qnnrt__build *b, qnnrt__build_names *names,
                              const char *name)
 {
     if (names->count * 2 >= names->room) {
@@ -1110,7 +1100,7 @@ static int qnnrt__build_take(const qnnrt_builder *b, qnnrt__build_names *names,
 }
 
 /* Copy a name. what: the thing that has it, for errors. */
-static qnnrt_result qnnrt__build_name(const qnnrt_builder *b, const char *name, const char *what,
+static qnnrt_result qnnrt__build_name(const qnnrt__build *b, const char *name, const char *what,
                                       const char **out)
 {
     size_t length = name != NULL ? strlen(name) : 0;
@@ -1126,7 +1116,7 @@ static qnnrt_result qnnrt__build_name(const qnnrt_builder *b, const char *name, 
 
 /* Make a name that is not taken from a prefix and a number, at least `count` and *last, which
    receives it. */
-static qnnrt_result qnnrt__build_number(const qnnrt_builder *b, const qnnrt__build_names *names,
+static qnnrt_result qnnrt__build_number(const qnnrt__build *b, const qnnrt__build_names *names,
                                         const char *prefix, const char *dash, size_t count,
                                         size_t *last, const char **out)
 {
@@ -1141,14 +1131,14 @@ static qnnrt_result qnnrt__build_number(const qnnrt_builder *b, const qnnrt__bui
     return QNNRT_OK;
 }
 
-static void *qnnrt__build_copy(const qnnrt_builder *b, const void *data, uint64_t bytes)
+static void *qnnrt__build_copy(const qnnrt__build *b, const void *data, uint64_t bytes)
 {
     void *copy = qnnrt__build_alloc(b, bytes, 1);
     if (copy != NULL) memcpy(copy, data, (size_t)bytes);
     return copy;
 }
 
-static qnnrt_result qnnrt__build_needs_graph(const qnnrt_builder *b, const char *what)
+static qnnrt_result qnnrt__build_needs_graph(const qnnrt__build *b, const char *what)
 {
     if (b->graph != NULL && b->graph->dlc == NULL) return QNNRT_OK;
     return qnnrt_error_hint(b->err, qnnrt__build_fail(b, QNNRT_E_STATE, "%s needs a graph", what),
@@ -1163,7 +1153,7 @@ static qnnrt_result qnnrt__build_needs_graph(const qnnrt_builder *b, const char 
    ===================================================================================== */
 
 /* Make the vendor's pairs of scales and offsets; offsets may be NULL. */
-static qnnrt__abi_scale_offset *qnnrt__tensor_pairs(const qnnrt_builder *b, const float *scales,
+static qnnrt__abi_scale_offset *qnnrt__tensor_pairs(const qnnrt__build *b, const float *scales,
                                                     const int32_t *offsets, uint64_t count)
 {
     qnnrt__abi_scale_offset *pairs =
@@ -1212,7 +1202,7 @@ static const char *qnnrt__tensor_blocks_wrong(const qnnrt_tensor_desc *d)
 }
 
 /* Write checked blocks in the vendor's form. */
-static void qnnrt__tensor_blocks(const qnnrt_builder *b, const qnnrt_tensor_desc *d,
+static void qnnrt__tensor_blocks(const qnnrt__build *b, const qnnrt_tensor_desc *d,
                                  qnnrt__abi_quantize *to)
 {
     const qnnrt_blocks *from = d->blocks;
@@ -1255,7 +1245,7 @@ static uint64_t qnnrt__tensor_wide(const signed char *codes, uint64_t count)
 }
 
 /* Check the codes of a tensor whose encoding may have blocks. */
-static qnnrt_result qnnrt__tensor_codes(const qnnrt_builder *b, const qnnrt__abi_tensor_body *body,
+static qnnrt_result qnnrt__tensor_codes(const qnnrt__build *b, const qnnrt__abi_tensor_body *body,
                                         const void *data, uint32_t bytes)
 {
     const signed char *codes = (const signed char *)data;
@@ -1283,7 +1273,7 @@ static qnnrt_tensor_info qnnrt__tensor_info(const qnnrt_tensor_desc *d)
 }
 
 /* Check an encoding and write it in the vendor's form. */
-static qnnrt_result qnnrt__tensor_quant(const qnnrt_builder *b, const qnnrt_tensor_desc *d,
+static qnnrt_result qnnrt__tensor_quant(const qnnrt__build *b, const qnnrt_tensor_desc *d,
                                         qnnrt__abi_quantize *to)
 {
     const qnnrt_quant *from = &d->quant;
@@ -1341,7 +1331,7 @@ static const uint32_t qnnrt__tensor_kinds[] = {
 };
 
 /* Mark the dynamic dimensions; the vendor's struct has them since version 2. */
-static qnnrt_result qnnrt__tensor_dynamic(const qnnrt_builder *b, const qnnrt_tensor_desc *d,
+static qnnrt_result qnnrt__tensor_dynamic(const qnnrt__build *b, const qnnrt_tensor_desc *d,
                                           qnnrt__abi_tensor *to)
 {
     uint32_t i = 0;
@@ -1357,7 +1347,7 @@ static qnnrt_result qnnrt__tensor_dynamic(const qnnrt_builder *b, const qnnrt_te
 }
 
 /* Check kind, shape and data of a descriptor. *bytes receives the size of its elements. */
-static qnnrt_result qnnrt__tensor_check(const qnnrt_builder *b, const qnnrt_tensor_desc *d,
+static qnnrt_result qnnrt__tensor_check(const qnnrt__build *b, const qnnrt_tensor_desc *d,
                                         int fixed_data, uint64_t *bytes)
 {
     const int given = d->data != NULL || d->load != NULL;
@@ -1394,7 +1384,7 @@ static qnnrt_result qnnrt__tensor_check(const qnnrt_builder *b, const qnnrt_tens
 }
 
 /* Check a descriptor and record it in the vendor's form. Its name is a copy already. */
-static qnnrt_result qnnrt__tensor_record(const qnnrt_builder *b, const qnnrt_tensor_desc *d,
+static qnnrt_result qnnrt__tensor_record(const qnnrt__build *b, const qnnrt_tensor_desc *d,
                                          qnnrt__build_tensor **out)
 {
     const int fixed_data = d->kind == QNNRT_TENSOR_UPDATEABLE || d->kind == QNNRT_TENSOR_STATIC;
@@ -1448,7 +1438,7 @@ static int qnnrt__tensor_side_of(const qnnrt__abi_tensor *tensor)
 }
 
 /* Add a recorded tensor to the graph. */
-static qnnrt_result qnnrt__tensor_add(qnnrt_builder *b, qnnrt__build_tensor *tensor)
+static qnnrt_result qnnrt__tensor_add(qnnrt__build *b, qnnrt__build_tensor *tensor)
 {
     const char *name = tensor->abi.body.name;
     const int side = qnnrt__tensor_side_of(&tensor->abi);
@@ -1481,7 +1471,7 @@ static qnnrt_result qnnrt__tensor_add(qnnrt_builder *b, qnnrt__build_tensor *ten
    ===================================================================================== */
 
 /* Return the tensor of a handle, or NULL. */
-static qnnrt__build_tensor *qnnrt__tensor_find(const qnnrt_builder *b, qnnrt_tensor handle)
+static qnnrt__build_tensor *qnnrt__tensor_find(const qnnrt__build *b, qnnrt_tensor handle)
 {
     const qnnrt__build_graph *graph = b->graph;
     if (handle < graph->first || (size_t)(handle - graph->first) >= graph->tensor_count)
@@ -1490,7 +1480,7 @@ static qnnrt__build_tensor *qnnrt__tensor_find(const qnnrt_builder *b, qnnrt_ten
 }
 
 /* Find the tensors of one side of a node from their handles. */
-static qnnrt_result qnnrt__node_ends(const qnnrt_builder *b, const qnnrt_tensor *handles,
+static qnnrt_result qnnrt__node_ends(const qnnrt__build *b, const qnnrt_tensor *handles,
                                      size_t count, int output, qnnrt__build_tensor ***out)
 {
     const char *const side = output ? "output" : "input";
@@ -1556,7 +1546,7 @@ static int qnnrt__node_scalar(const qnnrt_param_desc *d, qnnrt__abi_param *to)
 }
 
 /* Record the data of a parameter as a STATIC tensor named "<node>/<parameter>". */
-static qnnrt_result qnnrt__node_own(qnnrt_builder *b, const qnnrt_param_desc *d,
+static qnnrt_result qnnrt__node_own(qnnrt__build *b, const qnnrt_param_desc *d,
                                     const qnnrt__build_node *node, qnnrt__build_tensor **out)
 {
     const size_t room = strlen(node->op.name) + strlen(d->name) + 2;
@@ -1580,7 +1570,7 @@ static qnnrt_result qnnrt__node_own(qnnrt_builder *b, const qnnrt_param_desc *d,
 }
 
 /* Record a parameter: a scalar, data, or a tensor of the graph. */
-static qnnrt_result qnnrt__node_param(qnnrt_builder *b, const qnnrt_param_desc *d,
+static qnnrt_result qnnrt__node_param(qnnrt__build *b, const qnnrt_param_desc *d,
                                       qnnrt__build_node *node, size_t at)
 {
     qnnrt__abi_param *param = &node->op.params[at];
@@ -1620,7 +1610,7 @@ static qnnrt_result qnnrt__node_param(qnnrt_builder *b, const qnnrt_param_desc *
 }
 
 /* Record a placeholder tensor for an omitted input that has other inputs after it. */
-static qnnrt_result qnnrt__node_none(qnnrt_builder *b, const qnnrt__build_node *node,
+static qnnrt_result qnnrt__node_none(qnnrt__build *b, const qnnrt__build_node *node,
                                      size_t at)
 {
     qnnrt__build_tensor *none =
@@ -1640,7 +1630,7 @@ static qnnrt_result qnnrt__node_none(qnnrt_builder *b, const qnnrt__build_node *
 }
 
 /* Check and copy type, package and name of a node. */
-static qnnrt_result qnnrt__node_names(const qnnrt_builder *b, const qnnrt_node_desc *d,
+static qnnrt_result qnnrt__node_names(const qnnrt__build *b, const qnnrt_node_desc *d,
                                       qnnrt__abi_op *op)
 {
     qnnrt_result result = qnnrt__build_name(b, d->type, "the type of a node", &op->type);
@@ -1659,7 +1649,7 @@ static qnnrt_result qnnrt__node_names(const qnnrt_builder *b, const qnnrt_node_d
 }
 
 /* Make a node the writer of its outputs. */
-static qnnrt_result qnnrt__node_write(const qnnrt_builder *b, qnnrt__build_node *node)
+static qnnrt_result qnnrt__node_write(const qnnrt__build *b, qnnrt__build_node *node)
 {
     uint32_t i;
     for (i = 0; i < node->op.output_count; ++i) {
@@ -1674,7 +1664,7 @@ static qnnrt_result qnnrt__node_write(const qnnrt_builder *b, qnnrt__build_node 
 }
 
 /* Check a descriptor and record it. */
-static qnnrt_result qnnrt__node_make(qnnrt_builder *b, const qnnrt_node_desc *d,
+static qnnrt_result qnnrt__node_make(qnnrt__build *b, const qnnrt_node_desc *d,
                                      qnnrt__build_node **out)
 {
     qnnrt__build_node *node;
@@ -1727,7 +1717,7 @@ static qnnrt_result qnnrt__node_make(qnnrt_builder *b, const qnnrt_node_desc *d,
     return QNNRT_OK;
 }
 
-static qnnrt_result qnnrt__node_cycle(const qnnrt_builder *b, const qnnrt__build_node *top,
+static qnnrt_result qnnrt__node_cycle(const qnnrt__build *b, const qnnrt__build_node *top,
                                       const qnnrt__build_node *from)
 {
     const qnnrt__build_node *at;
@@ -1741,7 +1731,7 @@ static qnnrt_result qnnrt__node_cycle(const qnnrt_builder *b, const qnnrt__build
 }
 
 /* Put a node in the order after those that feed it, which it waits for on a stack. */
-static qnnrt_result qnnrt__node_place(qnnrt_builder *b, qnnrt__build_node *node,
+static qnnrt_result qnnrt__node_place(qnnrt__build *b, qnnrt__build_node *node,
                                       qnnrt__build_node ***last)
 {
     node->placed = 1;
@@ -1774,7 +1764,7 @@ static qnnrt_result qnnrt__node_place(qnnrt_builder *b, qnnrt__build_node *node,
 /* Put the nodes in an order in which each comes after those that feed it; nodes that are in such an
    order keep it. Refuse cycles, and tensors that are read, or are outputs of the graph, and that no
    node writes. */
-static qnnrt_result qnnrt__node_order(qnnrt_builder *b)
+static qnnrt_result qnnrt__node_order(qnnrt__build *b)
 {
     qnnrt__build_graph *graph = b->graph;
     qnnrt__build_node *node, *first = NULL, **last = &first;
@@ -1796,7 +1786,7 @@ static qnnrt_result qnnrt__node_order(qnnrt_builder *b)
 
 /* Return the vendor's form of a node, with copies of its tensors. It is valid until that of another
    one is asked for. */
-static qnnrt__abi_op qnnrt__node_op(const qnnrt_builder *b, const qnnrt__build_node *node)
+static qnnrt__abi_op qnnrt__node_op(const qnnrt__build *b, const qnnrt__build_node *node)
 {
     qnnrt__abi_op op = node->op;
     uint32_t i;
@@ -1855,7 +1845,7 @@ typedef struct qnnrt__device_configs {
 } qnnrt__device_configs;
 
 /* Collect the options that a descriptor sets. */
-static void qnnrt__device_configure(const qnnrt_builder *b, const void *desc,
+static void qnnrt__device_configure(const qnnrt__build *b, const void *desc,
                                     const qnnrt__device_option *option,
                                     qnnrt__device_configs *to)
 {
@@ -1905,7 +1895,7 @@ static uint32_t qnnrt__device_chip(uint32_t dsp_arch)
 }
 
 /* Create a device for a chip and an NPU generation; 0 leaves either out. */
-static qnnrt_result qnnrt__device_make(qnnrt_builder *b, uint32_t soc_model,
+static qnnrt_result qnnrt__device_make(qnnrt__build *b, uint32_t soc_model,
                                        uint32_t dsp_arch)
 {
     qnnrt_backend *backend = b->backend;
@@ -1942,7 +1932,7 @@ static qnnrt_result qnnrt__device_make(qnnrt_builder *b, uint32_t soc_model,
 /* Choose the device on which contexts are made. Create one for this builder if its desc names a
    chip or a generation, or if float graphs need it; else use the backend's. The caller holds the
    lock. */
-static qnnrt_result qnnrt__device_choose(qnnrt_builder *b)
+static qnnrt_result qnnrt__device_choose(qnnrt__build *b)
 {
     qnnrt_backend *backend = b->backend;
     const uint32_t dsp_arch = b->desc.dsp_arch;
@@ -2115,7 +2105,7 @@ static void qnnrt__key_graph(qnnrt__key *key, const qnnrt__build_graph *graph)
 }
 
 /* Compute the key of a builder. */
-static qnnrt__key qnnrt__key_of(const qnnrt_builder *b)
+static qnnrt__key qnnrt__key_of(const qnnrt__build *b)
 {
     const qnnrt_backend *backend = b->backend;
     qnnrt__key key = { UINT64_C(0x243F6A8885A308D3), UINT64_C(0x13198A2E03707344) };
@@ -2145,7 +2135,7 @@ static qnnrt__key qnnrt__key_of(const qnnrt_builder *b)
    ===================================================================================== */
 
 /* Tell the caller how far it is. Return QNNRT_E_CANCELLED if he wants it to end. */
-static qnnrt_result qnnrt__fill_tell(qnnrt_builder *b, qnnrt_build_phase phase,
+static qnnrt_result qnnrt__fill_tell(qnnrt__build *b, qnnrt_build_phase phase,
                                      const char *graph)
 {
     b->at.phase = phase;
@@ -2158,7 +2148,7 @@ static qnnrt_result qnnrt__fill_tell(qnnrt_builder *b, qnnrt_build_phase phase,
 }
 
 /* Let the caller write a tensor's data. Its error is shown after graph and tensor. */
-static qnnrt_result qnnrt__fill_load(const qnnrt_builder *b, const qnnrt__build_tensor *tensor,
+static qnnrt_result qnnrt__fill_load(const qnnrt__build *b, const qnnrt__build_tensor *tensor,
                                      void *data)
 {
     qnnrt_error own;
@@ -2175,7 +2165,7 @@ static qnnrt_result qnnrt__fill_load(const qnnrt_builder *b, const qnnrt__build_
 }
 
 /* Give a tensor to the graph. If it has load(), that writes its data before. */
-static qnnrt_result qnnrt__fill_tensor(const qnnrt_builder *b, qnnrt__build_tensor *tensor)
+static qnnrt_result qnnrt__fill_tensor(const qnnrt__build *b, qnnrt__build_tensor *tensor)
 {
     qnnrt__abi_tensor_body *body = &tensor->abi.body;
     qnnrt__abi_code code;
@@ -2199,7 +2189,7 @@ static qnnrt_result qnnrt__fill_tensor(const qnnrt_builder *b, qnnrt__build_tens
 
 /* Give the tensors of the graph to the vendor, which copies their data. One scratch buffer takes
    the data of each tensor with load() in turn. The caller holds the lock. */
-static qnnrt_result qnnrt__fill_tensors(qnnrt_builder *b)
+static qnnrt_result qnnrt__fill_tensors(qnnrt__build *b)
 {
     const qnnrt__build_graph *graph = b->graph;
     const qnnrt_hooks *hooks = &b->backend->hooks;
@@ -2224,7 +2214,7 @@ static qnnrt_result qnnrt__fill_tensors(qnnrt_builder *b)
 }
 
 /* Give the tensors and nodes of the graph to the vendor. The caller holds the lock. */
-static qnnrt_result qnnrt__fill_graph(qnnrt_builder *b)
+static qnnrt_result qnnrt__fill_graph(qnnrt__build *b)
 {
     const qnnrt__build_graph *graph = b->graph;
     const qnnrt__build_node *node;
@@ -2263,7 +2253,7 @@ static qnnrt_result qnnrt__fill_graph(qnnrt_builder *b)
 
 /* Return the node of the graph that the library's log blames, or NULL.
    Source: HTP 2.47 and 2.51 log: "fc" generated: could not create op */
-static const qnnrt__build_node *qnnrt__compose_blamed(const qnnrt_builder *b)
+static const qnnrt__build_node *qnnrt__compose_blamed(const qnnrt__build *b)
 {
     static const char words[] = "\" generated: ";
     const qnnrt__build_node *node;
@@ -2286,7 +2276,7 @@ static const qnnrt__build_node *qnnrt__compose_blamed(const qnnrt_builder *b)
 }
 
 /* Say why a graph could not be finalized. */
-static qnnrt_result qnnrt__compose_refused(qnnrt_builder *b, const char *name, qnnrt__abi_code code)
+static qnnrt_result qnnrt__compose_refused(qnnrt__build *b, const char *name, qnnrt__abi_code code)
 {
     const qnnrt__build_node *blamed = qnnrt__compose_blamed(b);
     char what[480];
@@ -2306,7 +2296,7 @@ static qnnrt_result qnnrt__compose_refused(qnnrt_builder *b, const char *name, q
 }
 
 /* Finalize a graph, with the hooks of the builder. */
-static qnnrt_result qnnrt__compose_finalize(qnnrt_builder *b, const char *name)
+static qnnrt_result qnnrt__compose_finalize(qnnrt__build *b, const char *name)
 {
     qnnrt_backend *backend = b->backend;
     qnnrt__creation creation;
@@ -2328,7 +2318,7 @@ static qnnrt_result qnnrt__compose_finalize(qnnrt_builder *b, const char *name)
 }
 
 /* Make room for one more graph in the lists of the context. */
-static qnnrt_graph_info *qnnrt__compose_grow(qnnrt_builder *b)
+static qnnrt_graph_info *qnnrt__compose_grow(qnnrt__build *b)
 {
     qnnrt__context *context = b->place;
     const size_t count = context->info->graph_count;
@@ -2344,7 +2334,7 @@ static qnnrt_graph_info *qnnrt__compose_grow(qnnrt_builder *b)
 }
 
 /* Finalize a graph and copy its description into the model. */
-static qnnrt_result qnnrt__compose_keep(qnnrt_builder *b, const qnnrt__abi_graph_info *from)
+static qnnrt_result qnnrt__compose_keep(qnnrt__build *b, const qnnrt__abi_graph_info *from)
 {
     qnnrt_context_info *info = b->place->info;
     qnnrt__table table = qnnrt__model_table(b->target, info->file, b->err);
@@ -2364,7 +2354,7 @@ static qnnrt_result qnnrt__compose_keep(qnnrt_builder *b, const qnnrt__abi_graph
 }
 
 /* Collect the tensors of one side, in order, as metadata lists them. */
-static qnnrt__abi_tensor *qnnrt__compose_side(const qnnrt_builder *b, int side, uint32_t *count)
+static qnnrt__abi_tensor *qnnrt__compose_side(const qnnrt__build *b, int side, uint32_t *count)
 {
     const qnnrt__build_graph *graph = b->graph;
     qnnrt__abi_tensor *list;
@@ -2379,7 +2369,7 @@ static qnnrt__abi_tensor *qnnrt__compose_side(const qnnrt_builder *b, int side, 
 }
 
 /* Create, fill and finalize the graph. The caller holds the lock. */
-static qnnrt_result qnnrt__compose_graph(qnnrt_builder *b)
+static qnnrt_result qnnrt__compose_graph(qnnrt__build *b)
 {
     const qnnrt__build_graph *graph = b->graph;
     qnnrt_backend *backend = b->backend;
@@ -2409,7 +2399,7 @@ static qnnrt_result qnnrt__compose_graph(qnnrt_builder *b)
 }
 
 /* Create and finalize the graphs of a container. The caller holds the lock. */
-static qnnrt_result qnnrt__compose_container(qnnrt_builder *b)
+static qnnrt_result qnnrt__compose_container(qnnrt__build *b)
 {
     const qnnrt__build_graph *graph = b->graph;
     const qnnrt__container_graph *one;
@@ -2441,7 +2431,7 @@ static qnnrt_result qnnrt__compose_container(qnnrt_builder *b)
 }
 
 /* Create and finalize the graphs of a context. The caller holds the lock. */
-static qnnrt_result qnnrt__compose_graphs(qnnrt_builder *b, const qnnrt__build_context *from)
+static qnnrt_result qnnrt__compose_graphs(qnnrt__build *b, const qnnrt__build_context *from)
 {
     for (b->graph = from->graphs; b->graph != NULL; b->graph = b->graph->next) {
         const qnnrt_result result = b->graph->dlc != NULL ? qnnrt__compose_container(b)
@@ -2452,7 +2442,7 @@ static qnnrt_result qnnrt__compose_graphs(qnnrt_builder *b, const qnnrt__build_c
 }
 
 /* Create a context with its graphs. The caller holds the lock. */
-static qnnrt_result qnnrt__compose_context(qnnrt_builder *b, const qnnrt__build_context *from)
+static qnnrt_result qnnrt__compose_context(qnnrt__build *b, const qnnrt__build_context *from)
 {
     qnnrt *model = b->target;
     qnnrt__context *context = b->place = &model->contexts[model->info.context_count];
@@ -2495,7 +2485,7 @@ static qnnrt_result qnnrt__compose_context(qnnrt_builder *b, const qnnrt__build_
 }
 
 /* Check each graph as a whole; this needs no vendor. */
-static qnnrt_result qnnrt__compose_check(qnnrt_builder *b)
+static qnnrt_result qnnrt__compose_check(qnnrt__build *b)
 {
     const qnnrt__build_context *context;
     qnnrt_result result = QNNRT_OK;
@@ -2518,7 +2508,7 @@ static qnnrt_result qnnrt__compose_check(qnnrt_builder *b)
 }
 
 /* Make the model of checked graphs. */
-static qnnrt_result qnnrt__compose_model(qnnrt_builder *b, qnnrt **out)
+static qnnrt_result qnnrt__compose_model(qnnrt__build *b, qnnrt **out)
 {
     const size_t count = b->context_count;
     const qnnrt__build_context *from;
@@ -2560,7 +2550,7 @@ static qnnrt_result qnnrt__compose_model(qnnrt_builder *b, qnnrt **out)
 }
 
 /* Open a system library that composes containers. */
-static qnnrt_result qnnrt__compose_system(const qnnrt_builder *b, qnnrt__system *system)
+static qnnrt_result qnnrt__compose_system(const qnnrt__build *b, qnnrt__system *system)
 {
     const qnnrt__abi_system_provider *p;
     const qnnrt_result result = qnnrt__system_open(b->desc.system_path, b->backend->path,
@@ -2577,7 +2567,7 @@ static qnnrt_result qnnrt__compose_system(const qnnrt_builder *b, qnnrt__system 
                             "Use the system library of QAIRT 2.47 or newer.");
 }
 
-static qnnrt_result qnnrt__compose_finish(qnnrt_builder *b, qnnrt **out)
+static qnnrt_result qnnrt__compose_finish(qnnrt__build *b, qnnrt **out)
 {
     qnnrt__system system;
     qnnrt_result result = qnnrt__compose_check(b);
@@ -2598,44 +2588,72 @@ static qnnrt_result qnnrt__compose_finish(qnnrt_builder *b, qnnrt **out)
    Knows nothing of: memory plans, execution
    ===================================================================================== */
 
-QNNRT_BUILDER_API const char *qnnrt_builder_failed_node(const qnnrt_builder *b)
+/* It stays until the backend is closed: calls on a spent builder are errors and not crashes. */
+struct qnnrt_builder {
+    qnnrt__backend_hook hook;
+    qnnrt_backend      *backend;
+    qnnrt__build       *now;                            /* NULL once spent */
+    const char         *failed_node, *failed_graph;     /* of a spent one, in keep; NULL: none */
+    qnnrt_arena         keep;
+};
+
+static const qnnrt_error qnnrt__builder_null = { QNNRT_E_ARG, 0, "the builder is NULL", "", NULL };
+static const qnnrt_error qnnrt__builder_spent = {
+    QNNRT_E_STATE, 0, "this builder was finished or destroyed", "Create another one.", NULL
+};
+
+QNNRT_BUILDER_API const qnnrt_error *qnnrt_builder_error(const qnnrt_builder *builder)
 {
-    if (b == NULL || b->error.code == QNNRT_OK) return NULL;
-    if (b->spent) return b->failed_node[0] != '\0' ? b->failed_node : NULL;
-    return b->op != NULL ? b->op->name : NULL;
+    if (builder == NULL) return &qnnrt__builder_null;
+    return builder->now != NULL ? &builder->now->error : &qnnrt__builder_spent;
 }
 
-QNNRT_BUILDER_API const char *qnnrt_builder_failed_graph(const qnnrt_builder *b)
+QNNRT_BUILDER_API const char *qnnrt_builder_failed_node(const qnnrt_builder *builder)
 {
-    if (b == NULL || b->error.code == QNNRT_OK) return NULL;
-    if (b->spent) return b->failed_graph[0] != '\0' ? b->failed_graph : NULL;
-    return b->graph != NULL ? b->graph->desc.name : NULL;
+    const qnnrt__build *b = builder != NULL ? builder->now : NULL;
+    if (b == NULL) return builder != NULL ? builder->failed_node : NULL;
+    return b->error.code != QNNRT_OK && b->op != NULL ? b->op->name : NULL;
 }
 
-/* Return 1 while the builder accepts more; a desc that is NULL ends that. */
-static int qnnrt__builder_going(qnnrt_builder *b, const void *desc, const char *call)
+QNNRT_BUILDER_API const char *qnnrt_builder_failed_graph(const qnnrt_builder *builder)
 {
-    if (b == NULL || b->spent || b->error.code != QNNRT_OK) return 0;
-    if (desc == NULL) qnnrt__build_fail(b, QNNRT_E_ARG, "%s: desc is NULL", call);
-    return desc != NULL;
+    const qnnrt__build *b = builder != NULL ? builder->now : NULL;
+    if (b == NULL) return builder != NULL ? builder->failed_graph : NULL;
+    return b->error.code != QNNRT_OK && b->graph != NULL ? b->graph->desc.name : NULL;
 }
 
-/* Free everything except the block, which turns later calls into errors and keeps the names of a
-   failure. */
-static void qnnrt__builder_spend(qnnrt_builder *b, const char *how)
+/* Return what the builder records while it accepts more, else NULL; a desc that is NULL ends
+   that. */
+static qnnrt__build *qnnrt__builder_going(qnnrt_builder *builder, const void *desc,
+                                          const char *call)
 {
-    qnnrt_backend *backend = b->backend;
-    if (b->error.code != QNNRT_OK && b->op != NULL)
-        snprintf(b->failed_node, sizeof(b->failed_node), "%s", b->op->name);
-    if (b->error.code != QNNRT_OK && b->graph != NULL && b->graph->desc.name != NULL)
-        snprintf(b->failed_graph, sizeof(b->failed_graph), "%s", b->graph->desc.name);
-    qnnrt__device_free(backend, b->device);
-    b->device = NULL;
-    qnnrt_arena_free(&b->arena);
-    b->spent = 1;
-    qnnrt_error_set(&b->error, QNNRT_E_STATE, "this builder was %s", how);
-    qnnrt_error_hint(&b->error, QNNRT_E_STATE, "Create another one.");
+    if (qnnrt_builder_error(builder)->code != QNNRT_OK) return NULL;
+    if (desc != NULL) return builder->now;
+    qnnrt__build_fail(builder->now, QNNRT_E_ARG, "%s: desc is NULL", call);
+    return NULL;
+}
+
+/* Free what a builder recorded, and keep the names of a failure. */
+static void qnnrt__builder_spend(qnnrt_builder *builder)
+{
+    const char *node = qnnrt_builder_failed_node(builder);
+    const char *graph = qnnrt_builder_failed_graph(builder);
+    qnnrt_backend *backend = builder->backend;
+    if (node != NULL) builder->failed_node = qnnrt_arena_text(&builder->keep, node, strlen(node));
+    if (graph != NULL)
+        builder->failed_graph = qnnrt_arena_text(&builder->keep, graph, strlen(graph));
+    qnnrt__device_free(backend, builder->now->device);
+    qnnrt_arena_free(&builder->now->arena);
+    qnnrt_hooks_free(&backend->hooks, builder->now);
+    builder->now = NULL;
     qnnrt__os_count(&backend->users, -1);
+}
+
+/* Free a spent builder. */
+static void qnnrt__builder_closed(void *builder)
+{
+    qnnrt_arena_free(&((qnnrt_builder *)builder)->keep);
+    qnnrt_hooks_free(&((qnnrt_builder *)builder)->backend->hooks, builder);
 }
 
 QNNRT_BUILDER_API qnnrt_result qnnrt_builder_create(qnnrt_backend *backend,
@@ -2646,7 +2664,8 @@ QNNRT_BUILDER_API qnnrt_result qnnrt_builder_create(qnnrt_backend *backend,
     const qnnrt__abi_calls *calls;
     const char *lacks;
     size_t path_bytes;
-    qnnrt_builder *b;
+    qnnrt_builder *builder;
+    qnnrt__build *b;
     const qnnrt_result result = qnnrt__err_begin("qnnrt_builder_create", "backend", backend, out,
                                                  err);
     if (result != QNNRT_OK) return result;
@@ -2668,8 +2687,13 @@ QNNRT_BUILDER_API qnnrt_result qnnrt_builder_create(qnnrt_backend *backend,
     }
     if (backend->backend == NULL) return qnnrt__backend_lost(backend->path, err);
     path_bytes = desc->system_path != NULL ? strlen(desc->system_path) + 1 : 0;
-    b = (qnnrt_builder *)qnnrt_hooks_alloc(&backend->hooks, 1, sizeof(*b) + path_bytes);
-    if (b == NULL) return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory for a builder");
+    builder = (qnnrt_builder *)qnnrt_hooks_alloc(&backend->hooks, 1, sizeof(*builder));
+    b = (qnnrt__build *)qnnrt_hooks_alloc(&backend->hooks, 1, sizeof(*b) + path_bytes);
+    if (builder == NULL || b == NULL) {
+        qnnrt_hooks_free(&backend->hooks, builder);
+        qnnrt_hooks_free(&backend->hooks, b);
+        return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory for a builder");
+    }
     b->desc = *desc;
     if (path_bytes > 0)
         b->desc.system_path = (const char *)memcpy((void *)(b + 1), desc->system_path, path_bytes);
@@ -2679,19 +2703,23 @@ QNNRT_BUILDER_API qnnrt_result qnnrt_builder_create(qnnrt_backend *backend,
     b->last = &b->contexts;
     b->err = &b->error;
     b->into = &b->arena;
-    b->hook.of = b;
-    b->hook.call = qnnrt__build_closed;
-    qnnrt__backend_list(backend, &backend->kept, &b->hook, 1);
+    builder->backend = backend;
+    builder->now = b;
+    builder->keep.hooks = backend->hooks;
+    builder->keep.chunk = 1;
+    builder->hook.of = builder;
+    builder->hook.call = qnnrt__builder_closed;
+    qnnrt__backend_list(backend, &backend->kept, &builder->hook, 1);
     qnnrt__os_count(&backend->users, 1);
-    *out = b;
+    *out = builder;
     return QNNRT_OK;
 }
 
-QNNRT_BUILDER_API void qnnrt_builder_context(qnnrt_builder *b, const qnnrt_context_desc *desc)
+/* Begin a context. desc may be NULL. */
+static void qnnrt__builder_context(qnnrt__build *b, const qnnrt_context_desc *desc)
 {
     qnnrt__build_context *context;
     char name[40];
-    if (!qnnrt__builder_going(b, b, "")) return;
     b->graph = NULL;
     context = (qnnrt__build_context *)qnnrt__build_alloc(b, 1, sizeof(*context));
     if (context == NULL) {
@@ -2712,12 +2740,19 @@ QNNRT_BUILDER_API void qnnrt_builder_context(qnnrt_builder *b, const qnnrt_conte
                           " qnnrt_priority", context->desc.name, (int)context->desc.priority);
 }
 
+QNNRT_BUILDER_API void qnnrt_builder_context(qnnrt_builder *builder,
+                                             const qnnrt_context_desc *desc)
+{
+    qnnrt__build *b = qnnrt__builder_going(builder, builder, "");
+    if (b != NULL) qnnrt__builder_context(b, desc);
+}
+
 /* Begin a graph of nodes, or the graphs of a container. desc may be NULL. */
-static void qnnrt__builder_begin(qnnrt_builder *b, const qnnrt_graph_desc *desc, const char *dlc)
+static void qnnrt__builder_begin(qnnrt__build *b, const qnnrt_graph_desc *desc, const char *dlc)
 {
     qnnrt__build_graph *graph;
     qnnrt_graph_desc *own;
-    if (b->context == NULL) qnnrt_builder_context(b, NULL);
+    if (b->context == NULL) qnnrt__builder_context(b, NULL);
     if (b->error.code != QNNRT_OK) return;
     b->graph = NULL;
     graph = (qnnrt__build_graph *)qnnrt__build_alloc(b, 1, sizeof(*graph));
@@ -2752,18 +2787,19 @@ static void qnnrt__builder_begin(qnnrt_builder *b, const qnnrt_graph_desc *desc,
 
 QNNRT_BUILDER_API void qnnrt_builder_graph(qnnrt_builder *builder, const qnnrt_graph_desc *desc)
 {
-    if (qnnrt__builder_going(builder, desc, "qnnrt_builder_graph"))
-        qnnrt__builder_begin(builder, desc, NULL);
+    qnnrt__build *b = qnnrt__builder_going(builder, desc, "qnnrt_builder_graph");
+    if (b != NULL) qnnrt__builder_begin(b, desc, NULL);
 }
 
-QNNRT_BUILDER_API void qnnrt_builder_dlc(qnnrt_builder *b, const char *path,
+QNNRT_BUILDER_API void qnnrt_builder_dlc(qnnrt_builder *builder, const char *path,
                                          const qnnrt_graph_desc *desc)
 {
+    qnnrt__build *b = qnnrt__builder_going(builder, builder, "");
     const qnnrt__context_kind *kind;
     unsigned char head[64];
     uint64_t bytes;
     const char *copy;
-    if (!qnnrt__builder_going(b, b, "")) return;
+    if (b == NULL) return;
     b->graph = NULL;
     if (path == NULL || path[0] == '\0') {
         qnnrt_error_set(&b->error, QNNRT_E_ARG, "qnnrt_builder_dlc: path is NULL or empty");
@@ -2795,13 +2831,13 @@ QNNRT_BUILDER_API void qnnrt_builder_dlc(qnnrt_builder *b, const char *path,
     b->containers = 1;
 }
 
-QNNRT_BUILDER_API qnnrt_tensor qnnrt_builder_tensor(qnnrt_builder *b,
+QNNRT_BUILDER_API qnnrt_tensor qnnrt_builder_tensor(qnnrt_builder *builder,
                                                     const qnnrt_tensor_desc *desc)
 {
+    qnnrt__build *b = qnnrt__builder_going(builder, desc, "qnnrt_builder_tensor");
     qnnrt_tensor_desc own;
     qnnrt__build_tensor *tensor;
-    if (!qnnrt__builder_going(b, desc, "qnnrt_builder_tensor") ||
-        qnnrt__build_needs_graph(b, "a tensor") != QNNRT_OK) return -1;
+    if (b == NULL || qnnrt__build_needs_graph(b, "a tensor") != QNNRT_OK) return -1;
     own = *desc;
     if ((desc->name == NULL
              ? qnnrt__build_number(b, &b->tensor_names, "t", "", b->graph->tensor_count,
@@ -2813,11 +2849,11 @@ QNNRT_BUILDER_API qnnrt_tensor qnnrt_builder_tensor(qnnrt_builder *b,
     return b->handles;
 }
 
-QNNRT_BUILDER_API void qnnrt_builder_node(qnnrt_builder *b, const qnnrt_node_desc *desc)
+QNNRT_BUILDER_API void qnnrt_builder_node(qnnrt_builder *builder, const qnnrt_node_desc *desc)
 {
+    qnnrt__build *b = qnnrt__builder_going(builder, desc, "qnnrt_builder_node");
     qnnrt__build_node *node;
-    if (!qnnrt__builder_going(b, desc, "qnnrt_builder_node") ||
-        qnnrt__node_make(b, desc, &node) != QNNRT_OK) return;
+    if (b == NULL || qnnrt__node_make(b, desc, &node) != QNNRT_OK) return;
     if (!qnnrt__build_take(b, &b->node_names, node->op.name)) qnnrt__build_no_memory(b);
     *b->graph->last = node;
     b->graph->last = &node->next;
@@ -2825,23 +2861,26 @@ QNNRT_BUILDER_API void qnnrt_builder_node(qnnrt_builder *b, const qnnrt_node_des
     b->at.node_count += 1;
 }
 
-QNNRT_BUILDER_API qnnrt_result qnnrt_builder_supports(qnnrt_builder *b,
+QNNRT_BUILDER_API qnnrt_result qnnrt_builder_supports(qnnrt_builder *builder,
                                                       const qnnrt_node_desc *desc,
                                                       qnnrt_error *err)
 {
+    const qnnrt_error *first = qnnrt_builder_error(builder);
     qnnrt_error own;
+    qnnrt__build *b;
     qnnrt_arena arena;
     qnnrt__build_node *node;
     qnnrt__abi_op op;
     qnnrt_result result;
     qnnrt_error_clear(err);
     if (err == NULL) err = &own;
-    if (b == NULL || desc == NULL)
+    if (builder == NULL || desc == NULL)
         return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_builder_supports: builder or desc is NULL");
-    if (b->error.code != QNNRT_OK) {
-        *err = b->error;
-        return err->code;
+    if (first->code != QNNRT_OK) {
+        *err = *first;
+        return first->code;
     }
+    b = builder->now;
     memset(&arena, 0, sizeof(arena));
     arena.hooks = b->backend->hooks;
     b->into = &arena;
@@ -2862,50 +2901,45 @@ QNNRT_BUILDER_API qnnrt_result qnnrt_builder_supports(qnnrt_builder *b,
     return result;
 }
 
-static const qnnrt_error qnnrt__builder_null = { QNNRT_E_ARG, 0, "the builder is NULL", "", NULL };
-
-QNNRT_BUILDER_API const qnnrt_error *qnnrt_builder_error(const qnnrt_builder *builder)
-{
-    return builder != NULL ? &builder->error : &qnnrt__builder_null;
-}
-
 QNNRT_BUILDER_API qnnrt_result qnnrt_builder_finish(qnnrt_builder *builder, qnnrt **out,
                                                     qnnrt_error *err)
 {
+    const qnnrt_error *first = qnnrt_builder_error(builder);
     qnnrt_result result;
     qnnrt_error_clear(err);
     if (out != NULL) *out = NULL;
     if (builder == NULL)
         return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_builder_finish: builder is NULL");
-    if (out == NULL && builder->error.code == QNNRT_OK) {
-        builder->graph = NULL;
-        qnnrt_error_set(&builder->error, QNNRT_E_ARG, "qnnrt_builder_finish: out is NULL");
+    if (out == NULL && first->code == QNNRT_OK) {
+        builder->now->graph = NULL;
+        qnnrt_error_set(&builder->now->error, QNNRT_E_ARG, "qnnrt_builder_finish: out is NULL");
     }
-    result = builder->error.code;
-    if (result == QNNRT_OK) result = qnnrt__compose_finish(builder, out);
-    if (err != NULL && result != QNNRT_OK) *err = builder->error;
-    if (!builder->spent) qnnrt__builder_spend(builder, "finished");
+    result = first->code;
+    if (result == QNNRT_OK) result = qnnrt__compose_finish(builder->now, out);
+    if (err != NULL && result != QNNRT_OK) *err = *first;
+    qnnrt_builder_destroy(builder);
     return qnnrt__hint_general(err, result);
 }
 
 QNNRT_BUILDER_API void qnnrt_builder_destroy(qnnrt_builder *builder)
 {
-    if (builder != NULL && !builder->spent) qnnrt__builder_spend(builder, "destroyed");
+    if (builder != NULL && builder->now != NULL) qnnrt__builder_spend(builder);
 }
 
 QNNRT_BUILDER_API qnnrt_result qnnrt_builder_key(qnnrt_builder *builder, uint64_t key[2],
                                                  qnnrt_error *err)
 {
+    const qnnrt_error *first = qnnrt_builder_error(builder);
     qnnrt__key own;
     qnnrt_error_clear(err);
     if (key != NULL) key[0] = key[1] = 0;
     if (builder == NULL || key == NULL)
         return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_builder_key: builder or key is NULL");
-    if (builder->error.code != QNNRT_OK) {
-        if (err != NULL) *err = builder->error;
-        return builder->error.code;
+    if (first->code != QNNRT_OK) {
+        if (err != NULL) *err = *first;
+        return first->code;
     }
-    own = qnnrt__key_of(builder);
+    own = qnnrt__key_of(builder->now);
     key[0] = own.a;
     key[1] = own.b;
     return QNNRT_OK;
