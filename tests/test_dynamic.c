@@ -944,7 +944,7 @@ TEST(dims_that_a_library_writes_are_checked)
         if (cases[i].limit != 0) CHECK_EQ(set_rows(run, "y", cases[i].limit, 2), QNNRT_OK);
         CHECK_EQ(qnnrt_exec(run), cases[i].result);
         if (cases[i].result != QNNRT_OK) {
-            CHECK_STR(qnnrt_run_error(run)->text, "output \"y\", which is float32[<=4,2]");
+            CHECK_STR(qnnrt_run_error(run)->text, "output \"y\" is float32[<=4,2]");
             CHECK(qnnrt_data(run, "y", &bytes) != NULL && bytes <= 32);
         }
         qnnrt_run_destroy(run);

@@ -11,18 +11,13 @@
        qnnrt_device_memory("dmabuf", &desc.mem);        // for qnnrt_prepare_with()
 
        power.preset = QNNRT_POWER_BURST;                // the NPU's clocks, for a burst of work
-       power.rpc_polling_us = QNNRT_POWER_ZERO;         // replaces the preset's
        qnnrt_power_set(qnnrt_get_info(model)->backend, &power, &report, &err);
 
-   A model that does not fit into the memory of the device runs with a part of its contexts:
-
-       desc.residency = QNNRT_RESIDENT_CALLER;
+       desc.residency = QNNRT_RESIDENT_CALLER;          // for a model larger than the memory
        if (qnnrt_open("model_dir", &desc, &model, &err) == QNNRT_OK)
-           qnnrt_model_swap(model, budget, &err);       // 0: one context at a time
+           qnnrt_model_swap(model, budget, &err);
 
-   After the vendor codes 1007 and 1011 the DSP has restarted, and all that was loaded is lost:
-
-       result = qnnrt_exec(run);
+       result = qnnrt_exec(run);                        // the DSP may restart
        code = qnnrt_run_error(run)->vendor_code & 0xFFFF;
        if (result == QNNRT_E_BACKEND && (code == 1007 || code == 1011) &&
            qnnrt_model_recover(model, &err) == QNNRT_OK)
@@ -36,9 +31,6 @@
        qnnrt_update(model, 0, "decode", "lora_a", data, bytes, &err);
        qnnrt_exec(run);
        now = qnnrt_get_dims(run, y, &rank);             // what the exec wrote
-
-   Memory   Providers give that of the kernel; all else comes from the hooks of the backend.
-   Threads  The header creates none. Providers may be used on any thread.
 
    ROOMS (search for the tag)
        >>memory >>package >>vote >>weight >>group >>swap >>recover >>flex
@@ -61,21 +53,8 @@ extern "C" {
 /* Choose memory by a word: "heap" (plain memory), "rpcmem" (FastRPC's allocator), "dmabuf" (the
    kernel's heap "system"), "memfd" (anonymous files) or "shared" (rpcmem, else dmabuf, else memfd
    on libQnnRef.so, else plain memory).
-   desc     its kind and provider are set
-   Returns  1; or 0 for another word, with desc as it was */
+   desc     its kind and provider are set, and the result is 1; for another word nothing, and 0 */
 QNNRT_API int qnnrt_device_memory(const char *word, qnnrt_mem_desc *desc);
-
-/* Return the provider for a heap of the kernel.
-   heap     plain name of a file in /dev/dma_heap, valid as long as the memory (default NULL:
-            "system")
-   A qnnrt_mem_create() with it returns QNNRT_E_ARG (not a plain name), QNNRT_E_UNSUPPORTED (no such
-   heap, no permission, no memory in it), QNNRT_E_MEMORY (it cannot be mapped). */
-QNNRT_API qnnrt_mem_provider qnnrt_device_heap(const char *heap);
-
-/* Return the provider for anonymous files, which libQnnRef.so takes and NPUs do not. A
-   qnnrt_mem_create() with it returns errors as above, QNNRT_E_UNSUPPORTED where the system has
-   none. */
-QNNRT_API qnnrt_mem_provider qnnrt_device_memfd(void);
 
 /* A descriptor of the caller, such as a camera's buffer. */
 typedef struct qnnrt_device_source {
@@ -84,10 +63,19 @@ typedef struct qnnrt_device_source {
     void    *data;           /* where the caller mapped it (default NULL: it is mapped) */
 } qnnrt_device_source;
 
-/* Return the provider for one block of a descriptor of the caller.
-   source   valid as long as the memory
-   A qnnrt_mem_create() with it returns QNNRT_E_ARG (not an open descriptor, fewer bytes than the
-   plan needs, not aligned), QNNRT_E_MEMORY (it cannot be mapped). */
+/* Return a provider, for qnnrt_mem_create() and all that calls it, on any thread: for a heap of the
+   kernel; for anonymous files, which libQnnRef.so takes and NPUs do not; for one block of a
+   descriptor of the caller.
+
+   heap     plain name of a file in /dev/dma_heap (default NULL: "system")
+   source   as heap valid as long as the memory
+
+   Results  of qnnrt_mem_create(): QNNRT_E_ARG (not a plain name; not an open descriptor, fewer
+            bytes than the plan needs, or not aligned), QNNRT_E_UNSUPPORTED (no such heap, no
+            anonymous files, no permission, no memory in it), QNNRT_E_MEMORY (it cannot be
+            mapped) */
+QNNRT_API qnnrt_mem_provider qnnrt_device_heap(const char *heap);
+QNNRT_API qnnrt_mem_provider qnnrt_device_memfd(void);
 QNNRT_API qnnrt_mem_provider qnnrt_device_fd(const qnnrt_device_source *source);
 
 /* ------------------------------------------------------------------------------- op packages -- */
@@ -186,10 +174,8 @@ QNNRT_API qnnrt_result qnnrt_update(qnnrt *model, size_t context, const char *gr
 /* --------------------------------------------------------------------------------- residency -- */
 
 /* Let contexts of a model that was opened with QNNRT_RESIDENT_CALLER come and go: qnnrt_exec()
-   creates them when a step needs them, and frees others to make room. First it frees what the run
-   has not used since its last exec began, the least recently used first; then what it used last,
-   because it needs that last in the next exec. So a budget of all shards but one loads one
-   or two of them in each exec, not all.
+   creates them when a step needs them, and frees others to make room. With a budget of all shards
+   but one, each exec loads one or two of them.
 
    bytes    most qnnrt_context_info.device_bytes of the contexts that exist at a time; 0: one
             context at a time. Another call changes it
@@ -199,9 +185,9 @@ QNNRT_API qnnrt_result qnnrt_update(qnnrt *model, size_t context, const char *gr
 QNNRT_API qnnrt_result qnnrt_model_swap(qnnrt *model, uint64_t bytes, qnnrt_error *err);
 
 /* Create all contexts of a model that was opened with QNNRT_RESIDENT_CALLER, so that those of HTP
-   which need spill-fill memory share one, if the library can: the vendor's REGISTER_MULTI_CONTEXTS.
-   It is what graphs use when the NPU's fast memory is full, and contexts of a model execute one
-   after the other; several threads need hooks.lock for that. From then on the model is as one with
+   share the spill-fill memory that graphs use when the NPU's fast memory is full, if the library
+   can: the vendor's REGISTER_MULTI_CONTEXTS. Contexts of a model execute one after the other;
+   several threads need hooks.lock for that. From then on the model is as one with
    QNNRT_RESIDENT_ALL. The x86-64 libraries refuse to share, which the log says and which is no
    failure; a device has not proven it.
 
@@ -218,19 +204,13 @@ QNNRT_API qnnrt_result qnnrt_model_load_shared(qnnrt *model, qnnrt_error *err);
    is bound to them, buffers and KV caches stay as they are: execute again what failed. Profiling is
    off and votes of qnnrt_power_set() are gone: set them again.
 
-   Returns  QNNRT_OK
-            QNNRT_E_BACKEND      the vendor failed again, or refused an op package. Until another
-                                 qnnrt_model_recover() succeeds, what needs the backend returns
-                                 QNNRT_E_STATE. Closing works
-            QNNRT_E_MEMORY
-            and, after which nothing was freed:
-            QNNRT_E_UNSUPPORTED  a model on the backend was built here: close it, or save it and
-                                 open the file
-            QNNRT_E_STATE        the model was opened with desc.inspect, or one on the backend from
-                                 memory that it had during qnnrt_open() only
-            QNNRT_E_IO           a file was replaced (its fingerprint differs), or cannot be read
-            QNNRT_E_NOT_FOUND    a file is missing
-            QNNRT_E_BUSY         a builder uses the backend
+   Returns  QNNRT_OK; QNNRT_E_MEMORY; QNNRT_E_BACKEND (the vendor failed again, or refused an op
+            package. Until another qnnrt_model_recover() succeeds, what needs the backend returns
+            QNNRT_E_STATE; closing works). And, after which nothing was freed: QNNRT_E_UNSUPPORTED
+            (a model on the backend was built here); QNNRT_E_STATE (the model was opened with
+            desc.inspect, or one on the backend from memory that it had during qnnrt_open() only);
+            QNNRT_E_IO (a file was replaced, its fingerprint differs, or cannot be read);
+            QNNRT_E_NOT_FOUND (a file is missing); QNNRT_E_BUSY (a builder uses the backend)
    Threads  nothing may use the backend during this call */
 QNNRT_API qnnrt_result qnnrt_model_recover(qnnrt *model, qnnrt_error *err);
 
@@ -751,10 +731,6 @@ static qnnrt_result qnnrt__update(qnnrt *model, size_t context,
     qnnrt_result result = qnnrt__update_find(graph, name, &tensor, err);
     if (result == QNNRT_OK) result = qnnrt__update_check(model, tensor, bytes, err);
     if (result != QNNRT_OK) return result;
-    if (model->infos[context].handle == NULL)
-        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "its context is not loaded"),
-                           "Call qnnrt_context_load() first, or qnnrt_model_recover() after a"
-                           " restart of the DSP.");
     memset(&change, 0, sizeof(change));
     qnnrt__run_tensor(tensor, &change);
     change.body.buffer.data = data;
@@ -784,12 +760,14 @@ QNNRT_API qnnrt_result qnnrt_update(qnnrt *model, size_t context, const char *gr
         return qnnrt__fail(err, QNNRT_E_ARG, "context %llu does not exist, the model has %u",
                            (unsigned long long)context, (unsigned)model->info.context_count);
     info = &model->infos[context];
-    if (model->info.backend == NULL)
-        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "%s was opened with desc.inspect,"
-                                            " for reading only", info->file),
-                           "Open it without desc.inspect.");
-    if (info->failure != NULL)
-        return qnnrt__fail(err, QNNRT_E_STATE, "%s did not load", info->file);
+    if (info->handle == NULL && model->take == NULL) {
+        qnnrt__fail(err, QNNRT_E_STATE, "%s is not loaded", info->file);
+        return qnnrt__hint(err, QNNRT_E_STATE,
+                           info->backend == NULL ? "Open it without desc.inspect."
+                                                 : "Call qnnrt_context_load() first, or"
+                                                   " qnnrt_model_recover() after a restart of the"
+                                                   " DSP.");
+    }
     of = qnnrt__model_graph(model, context, graph);
     if (of == NULL)
         return qnnrt__fail(err, QNNRT_E_NOT_FOUND, "%s has no graph \"%.160s\"", info->file, graph);
@@ -1121,7 +1099,6 @@ typedef struct qnnrt__flex_slot {
                                            execute; the library may change dims */
     uint32_t *dims;                     /* [rank] of now. NULL: they are fixed */
     uint32_t *asked;                    /* [rank] what the caller set; at first the bound */
-    uint32_t *bound;                    /* [rank] for an execute with the bound */
     int       set;                      /* 1: the caller set dims */
     int       required;                 /* 1: a step cannot do without it */
 } qnnrt__flex_slot;
@@ -1196,12 +1173,12 @@ static void qnnrt__flex_aim(const qnnrt__flex *flex, size_t step, int full)
         for (i = 0; i < count; ++i) {
             qnnrt__flex_slot *slot = &flex->slots[ends[i].slot];
             qnnrt__abi_tensor *tensor = &of->all[output][i];
-            const size_t bytes = slot->now.rank * sizeof(uint32_t);
+            const uint32_t *bound = ends[i].tensor->dims;
             if (slot->dims != NULL) {
-                if (output) memcpy(slot->dims, slot->asked, bytes);
-                if (full) memcpy(slot->bound, ends[i].tensor->dims, bytes);
+                if (output) memcpy(slot->dims, full ? bound : slot->asked,
+                                   slot->now.rank * sizeof(uint32_t));
                 qnnrt__flex_count(slot);
-                tensor->body.dims = full ? slot->bound : slot->dims;
+                tensor->body.dims = full && !output ? bound : slot->dims;
                 tensor->body.buffer.bytes = (uint32_t)(full ? ends[i].tensor->bytes
                                                             : slot->now.bytes);
             }
@@ -1240,17 +1217,14 @@ static qnnrt_result qnnrt__flex_before(qnnrt__run_hook *hook, size_t step,
     qnnrt_run *run = flex->run;
     const qnnrt__step *to = &run->steps[step];
     const qnnrt_slot *below = NULL, *unset;
-    char where[512];
     (void)profile;
     flex->executes = &flex->steps[step];
     if (flex->executes->cpu) below = qnnrt__flex_varies(flex, step, 0);
     unset = below != NULL ? qnnrt__flex_varies(flex, step, 1) : NULL;
     if (unset != NULL) {
-        qnnrt__run_fail(run, QNNRT_E_STATE, NULL, "%s: input \"%.160s\" has fewer elements than its"
-                        " bound, and the dims of output \"%.160s\" are not set; the CPU library"
-                        " does not find them",
-                        qnnrt__wiring_where(flex->pipeline, (uint32_t)step, where, sizeof(where)),
-                        below->address, unset->address);
+        qnnrt__run_fail(run, QNNRT_E_STATE, below, "has fewer elements than its bound, and the dims"
+                        " of output \"%.160s\" are not set; the CPU library does not find them",
+                        unset->address);
         return qnnrt__hint(&run->error, QNNRT_E_STATE,
                            "Call qnnrt_set_dims() with the dims that this output will have.");
     }
@@ -1271,7 +1245,7 @@ static qnnrt_result qnnrt__flex_after(qnnrt__run_hook *hook, size_t step)
     qnnrt__flex *flex = (qnnrt__flex *)hook;
     size_t count, i;
     const qnnrt__end *end = qnnrt__flex_ends(flex, step, 1, &count);
-    char where[512], given[400], facts[400];
+    char given[400], facts[400];
     flex->steps[step].warm = flex->run->generations[step];
     for (i = 0; i < count; ++i, ++end) {
         qnnrt__flex_slot *slot = &flex->slots[end->slot];
@@ -1282,11 +1256,10 @@ static qnnrt_result qnnrt__flex_after(qnnrt__run_hook *hook, size_t step)
             if (slot->now.bytes <= room) continue;
         }
         return qnnrt__run_fail(
-            flex->run, QNNRT_E_BACKEND, NULL, "%s: the library says that it wrote %s to output"
-            " \"%.160s\", which is %s in memory of %llu bytes",
-            qnnrt__wiring_where(flex->pipeline, (uint32_t)step, where, sizeof(where)),
-            qnnrt__flex_text(slot->dims, slot->now.rank, given, sizeof(given)), end->tensor->name,
-            qnnrt_tensor_text(end->tensor, facts, sizeof(facts)), (unsigned long long)room);
+            flex->run, QNNRT_E_BACKEND, &flex->pipeline->info.slots[end->slot],
+            "is %s in memory of %llu bytes, but the library says that it wrote %s",
+            qnnrt_tensor_text(end->tensor, facts, sizeof(facts)), (unsigned long long)room,
+            qnnrt__flex_text(slot->dims, slot->now.rank, given, sizeof(given)));
     }
     flex->executes = NULL;
     return QNNRT_OK;
@@ -1317,10 +1290,9 @@ static int qnnrt__flex_dynamic(qnnrt_run *run, qnnrt__binding *binding, qnnrt__f
     const uint32_t rank = binding->now->rank;
     uint32_t k;
     slot->now = *binding->now;
-    slot->dims = (uint32_t *)qnnrt__arena_alloc(&run->arena, (uint64_t)rank * 3, sizeof(uint32_t));
+    slot->dims = (uint32_t *)qnnrt__arena_alloc(&run->arena, (uint64_t)rank * 2, sizeof(uint32_t));
     if (slot->dims == NULL) return 0;
     slot->asked = slot->dims + rank;
-    slot->bound = slot->asked + rank;
     memcpy(slot->dims, slot->now.dims, rank * sizeof(uint32_t));
     memcpy(slot->asked, slot->now.dims, rank * sizeof(uint32_t));
     slot->now.dims = slot->dims;

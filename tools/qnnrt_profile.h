@@ -224,6 +224,8 @@ typedef struct qnnrt__profile_list {           /* a table that grows */
     const qnnrt_backend *backend;              /* its backend */
     qnnrt__abi_handle    handle;               /* and its handle */
     uint32_t             left;                 /* that it may still declare */
+    uint32_t             node_count;
+    qnnrt__abi_event_node *nodes;              /* those of the handle in the vendor's form */
     qnnrt_error         *err;
 } qnnrt__profile_list;
 
@@ -443,12 +445,9 @@ static qnnrt_result qnnrt__profile_level(qnnrt__profile_list *list, uint64_t eve
     return result;
 }
 
-/* Append the events of a handle to the list, as those of a step. *nodes and *count receive them in
-   the vendor's form. */
+/* Append the events of a handle to the list, as those of a step. */
 static qnnrt_result qnnrt__profile_read(qnnrt__profile_list *list, const qnnrt_backend *b,
-                                        qnnrt__abi_handle handle, size_t step,
-                                        qnnrt__abi_event_node **nodes, uint32_t *count,
-                                        qnnrt_error *err)
+                                        qnnrt__abi_handle handle, size_t step, qnnrt_error *err)
 {
     const size_t before = list->count;
     qnnrt_result result;
@@ -457,9 +456,9 @@ static qnnrt_result qnnrt__profile_read(qnnrt__profile_list *list, const qnnrt_b
     list->step = step;
     list->left = (uint32_t)(QNNRT__PROFILE_MOST - before);
     list->err = err;
-    *nodes = NULL;
-    *count = 0;
-    result = qnnrt__profile_level(list, 0, 0, "", nodes, count);
+    list->nodes = NULL;
+    list->node_count = 0;
+    result = qnnrt__profile_level(list, 0, 0, "", &list->nodes, &list->node_count);
     if (result != QNNRT_OK) list->count = before;
     return result;
 }
@@ -595,21 +594,6 @@ QNNRT_API qnnrt_result qnnrt_run_profile(qnnrt_run *run, qnnrt_profile_level lev
     return result;
 }
 
-/* Append the event of a step without a backend: its time. */
-static qnnrt_result qnnrt__profile_own(qnnrt__profile *profile, size_t at, qnnrt_error *err)
-{
-    const qnnrt__profile_step *step = &profile->steps[at];
-    qnnrt_profile_event *row = qnnrt__profile_row(&profile->list);
-    if (row == NULL) return qnnrt__fail_memory(err, "events");
-    row->name = profile->pipeline->steps[at].kind == QNNRT_STEP_DERIVED ? "convert time"
-                                                                         : "host time";
-    row->unit = 1;
-    row->unit_name = "us";
-    row->value = (double)(step->end_ns - step->begin_ns) / 1000;
-    row->step = at;
-    return QNNRT_OK;
-}
-
 /* Read the events of the last exec into the table, unless it has them already. */
 static qnnrt_result qnnrt__profile_events(qnnrt__profile *profile, qnnrt_error *err)
 {
@@ -632,13 +616,24 @@ static qnnrt_result qnnrt__profile_events(qnnrt__profile *profile, qnnrt_error *
     profile->list.count = profile->list.room = 0;
     for (i = 0; i < p->info.step_count && result == QNNRT_OK; ++i) {
         qnnrt__profile_step *step = &profile->steps[i];
-        if (p->steps[i].backend == NULL) {
-            result = qnnrt__profile_own(profile, i, err);
+        qnnrt_profile_event *row;
+        if (p->steps[i].backend != NULL) {
+            qnnrt__profile_hold(&held, p->steps[i].backend);
+            result = qnnrt__profile_read(&profile->list, held, step->handle, i, err);
+            step->events = profile->list.nodes;
+            step->count = profile->list.node_count;
             continue;
         }
-        qnnrt__profile_hold(&held, p->steps[i].backend);
-        result = qnnrt__profile_read(&profile->list, held, step->handle, i, &step->events,
-                                     &step->count, err);
+        profile->list.step = i;
+        row = qnnrt__profile_row(&profile->list);
+        if (row == NULL) {
+            result = qnnrt__fail_memory(err, "events");
+            continue;
+        }
+        row->name = p->steps[i].kind == QNNRT_STEP_DERIVED ? "convert time" : "host time";
+        row->unit = 1;
+        row->unit_name = "us";
+        row->value = (double)(step->end_ns - step->begin_ns) / 1000;
     }
     qnnrt__profile_hold(&held, NULL);
     if (result == QNNRT_OK) profile->state = QNNRT__PROFILE_READ;
@@ -693,12 +688,10 @@ static qnnrt_result qnnrt__loading_after(qnnrt_context_hook *hook, const qnnrt__
                                          qnnrt_error *err)
 {
     qnnrt_profile *profile = (qnnrt_profile *)hook;
-    qnnrt__abi_event_node *nodes;
-    uint32_t count;
     qnnrt_result result = QNNRT_OK;
     if (creation->created && profile->handle != NULL)
         result = qnnrt__profile_read(&profile->list, creation->backend, profile->handle,
-                                     creation->context, &nodes, &count, err);
+                                     creation->context, err);
     qnnrt__profile_close(creation->backend, profile->handle);
     profile->handle = NULL;
     return result;
