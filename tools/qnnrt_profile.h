@@ -662,7 +662,7 @@ QNNRT_API qnnrt_result qnnrt_run_events(qnnrt_run *run, const qnnrt_profile_even
 /* =====================================================================================
    LOADING                                                                      >>loading
    The profile of a model's contexts, which is a hook of their creation.
-   Needs: >>mem >>err >>abi >>backend >>friends >>event_abi >>events
+   Needs: >>mem >>err >>abi >>backend >>friends >>events
    Knows nothing of: runs, files
    ===================================================================================== */
 
