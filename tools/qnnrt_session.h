@@ -847,7 +847,7 @@ QNNRT_SESSION_API int qnnrt_session_bytes(qnnrt_dtype dtype, uint32_t rank, cons
 static const char *qnnrt_session__shape_text(qnnrt_dtype dtype, uint32_t rank, const int64_t *dims,
                                              int any_rank, char *text, size_t room)
 {
-    const uint32_t count = rank < QNNRT_SESSION_RANK ? rank : QNNRT_SESSION_RANK;
+    const uint32_t count = rank < QNNRT_SESSION_RANK ? rank : (uint32_t)QNNRT_SESSION_RANK;
     uint32_t i;
     char *at;
     snprintf(text, room, "%s%s", qnnrt_dtype_name(dtype), any_rank ? "[...]" : count == 0 ? "[]"
