@@ -1740,6 +1740,7 @@ static const char *qnnrt__os_file_open(const char *path, qnnrt__os_file *file)
     if (file->strange) return "it is not a regular file";
     do file->fd = open(path, O_RDONLY | O_NONBLOCK | QNNRT__O_CLOEXEC);
     while (file->fd < 0 && errno == EINTR);
+    file->missing = file->fd < 0 && errno == ENOENT;     /* removed meanwhile */
     if (file->fd < 0) return strerror(errno);
     if (fstat(file->fd, &file->facts) != 0) return strerror(errno);
     if (!S_ISREG(file->facts.st_mode)) return "it was replaced while it was being opened";

@@ -625,7 +625,7 @@ TEST(folders_that_cannot_be_used_are_named)
     CHECK_STR(err.text, "/no/such/folder");
     CHECK(err.hint[0] != '\0');
     CHECK_EQ(qnnrt_cache_get(p.c, key_a, p.out, NULL, &err), QNNRT_OK);      /* it is still there */
-    CHECK_EQ(qnnrt_cache_put(p.c, key_b, "/no/such/folder", two_names, 1, &err), QNNRT_E_IO);
+    CHECK_EQ(qnnrt_cache_put(p.c, key_b, "/no/such/folder", two_names, 1, &err), QNNRT_E_NOT_FOUND);
     CHECK_EQ(mkdir(in(p.from, "folder"), 0777), 0);
     {
         static const char *const names[] = { "folder" };

@@ -182,7 +182,7 @@ QNNRT_CACHE_API qnnrt_result qnnrt_cache_get(qnnrt_cache *cache, const char *key
    Returns  QNNRT_OK
             QNNRT_E_LIMIT  the files have more than desc.limit bytes; nothing was removed
             QNNRT_E_IO     a file cannot be read, or the entry cannot be written
-            QNNRT_E_ARG; QNNRT_E_MEMORY
+            QNNRT_E_NOT_FOUND (a file does not exist); QNNRT_E_ARG; QNNRT_E_MEMORY
    After an error there is no such entry, or the one of before. */
 QNNRT_CACHE_API qnnrt_result qnnrt_cache_put(qnnrt_cache *cache, const char *key,
                                              const char *folder, const char *const *names,
@@ -242,7 +242,6 @@ QNNRT_CACHE_API void qnnrt_cache_sweep(const char *folder);
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -259,7 +258,7 @@ extern "C" {
 
 /* =====================================================================================
    CONFIGURATION                                                                 >>config
-   Errors and memory, for every room.
+   The objects of every room.
    Needs: nothing     Knows nothing of: files, hashes
    ===================================================================================== */
 
@@ -277,19 +276,15 @@ typedef struct qnnrt_cache__found {      /* an entry of the folder */
 struct qnnrt_cache {
     qnnrt_hooks         hooks;
     uint64_t            limit;
-    char               *folder;
+    qnnrt_arena         kept, last, listed;      /* memory of what follows */
+    const char         *folder;          /* kept */
     unsigned char      *copy;            /* [QNNRT_CACHE__COPY] */
     unsigned char      *head;            /* of the entry that was read last; names are in it */
     qnnrt_cache_file   *files;           /* of that entry */
     qnnrt_cache_entry   entry;
-    qnnrt_cache__found *found;           /* [found_count], the longest unused first */
-    size_t              found_count, found_room;
+    const qnnrt_cache__found **found;    /* [found_count] listed, the longest unused first */
+    size_t              found_count;
 };
-
-static qnnrt_result qnnrt_cache__fail_memory(qnnrt_error *err)
-{
-    return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory for a cache");
-}
 
 /* =====================================================================================
    HASH                                                                            >>hash
@@ -444,34 +439,14 @@ QNNRT_CACHE_API void qnnrt_cache_key_end(qnnrt_cache_key *key, char text[QNNRT_C
 
 /* =====================================================================================
    DISK                                                                            >>disk
-   Opens, reads and writes regular files.
-   Needs: >>config >>hash     Knows nothing of: entries
+   Reads and writes regular files.
+   Needs: >>hash     Knows nothing of: entries
    ===================================================================================== */
 
 /* O_CLOEXEC of Linux (all architectures that QNN exists for): -std=c99 hides it. */
 #define QNNRT_CACHE__CLOEXEC 02000000
 
 #define QNNRT_CACHE__ROOM "Choose a folder that exists, has room, and is writable."
-
-/* Open a regular file to read, and get its size. Return -1, with errno set. */
-static int qnnrt_cache__open(const char *path, uint64_t *bytes)
-{
-    struct stat facts;
-    int fd = -1;
-    if (stat(path, &facts) != 0) return -1;
-    if (S_ISREG(facts.st_mode)) {                /* opening others can have effects */
-        do fd = open(path, O_RDONLY | O_NONBLOCK | QNNRT_CACHE__CLOEXEC);
-        while (fd < 0 && errno == EINTR);
-        if (fd < 0) return -1;
-    }
-    if (fd < 0 || fstat(fd, &facts) != 0 || !S_ISREG(facts.st_mode) || facts.st_size < 0) {
-        if (fd >= 0) close(fd);
-        errno = EINVAL;
-        return -1;
-    }
-    *bytes = (uint64_t)facts.st_size;
-    return fd;
-}
 
 /* Read exactly so many bytes. Return 0 on failure, with errno set: 0 if the file ends before. */
 static int qnnrt_cache__read(int fd, void *into, size_t bytes)
@@ -507,6 +482,15 @@ static int qnnrt_cache__path(char path[QNNRT_CACHE_PATH], const char *folder, co
     return 0;
 }
 
+/* Open a file of a folder to read, and write its path. */
+static qnnrt_result qnnrt_cache__file(char path[QNNRT_CACHE_PATH], const char *folder,
+                                      const char *name, int *fd, uint64_t *bytes, qnnrt_error *err)
+{
+    *fd = -1;
+    if (qnnrt_cache__path(path, folder, name)) return qnnrt_file_open(path, fd, bytes, err);
+    return qnnrt_error_set(err, QNNRT_E_IO, "cannot read %.600s: %s", path, strerror(errno));
+}
+
 /* Create a file that is not there yet. Return -1, with errno set. */
 static int qnnrt_cache__create(const char *path, unsigned mode)
 {
@@ -521,14 +505,13 @@ QNNRT_CACHE_API qnnrt_result qnnrt_cache_key_file(qnnrt_cache_key *key, const ch
 {
     unsigned char part[16384];
     uint64_t bytes, done = 0;
+    qnnrt_result result;
     int fd;
     if (key != NULL) key->spoilt += 1;           /* until the whole file was read */
     if (key == NULL || name == NULL || path == NULL)
         return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_cache_key_file: an argument is NULL");
-    fd = qnnrt_cache__open(path, &bytes);
-    if (fd < 0)
-        return qnnrt_error_set(err, errno == ENOENT || errno == ENOTDIR ? QNNRT_E_NOT_FOUND :
-                               QNNRT_E_IO, "cannot read %.600s: %s", path, strerror(errno));
+    result = qnnrt_file_open(path, &fd, &bytes, err);
+    if (result != QNNRT_OK) return result;
     qnnrt_cache__key_field(key, name, bytes);
     while (done < bytes) {
         const size_t size = bytes - done < sizeof part ? (size_t)(bytes - done) : sizeof part;
@@ -761,10 +744,7 @@ static int qnnrt_cache__key_good(const char *key)
 /* Forget the entry that was read last. */
 static void qnnrt_cache__entry_free(qnnrt_cache *cache)
 {
-    qnnrt_hooks_free(&cache->hooks, cache->head);
-    qnnrt_hooks_free(&cache->hooks, cache->files);
-    cache->head = NULL;
-    cache->files = NULL;
+    qnnrt_arena_free(&cache->last);
     memset(&cache->entry, 0, sizeof(cache->entry));
 }
 
@@ -828,11 +808,9 @@ static qnnrt_result qnnrt_cache__entry_read(qnnrt_cache *cache, int fd, const ch
     if (count == 0 || count > QNNRT_CACHE__MOST_FILES || head > QNNRT_CACHE__MOST_HEAD ||
         head < sizeof fixed || head > bytes - QNNRT_CACHE_HASH)
         return QNNRT_E_FORMAT;
-    cache->head = (unsigned char *)qnnrt_hooks_alloc(&cache->hooks, 1, (size_t)head +
-                                                     QNNRT_CACHE_HASH);
-    cache->files = (qnnrt_cache_file *)qnnrt_hooks_alloc(&cache->hooks, 1, (size_t)count *
-                                                         sizeof(*cache->files));
-    if (cache->head == NULL || cache->files == NULL) return QNNRT_E_MEMORY;
+    cache->head = (unsigned char *)qnnrt_arena_get(&cache->last, head + QNNRT_CACHE_HASH, 1);
+    cache->files = (qnnrt_cache_file *)qnnrt_arena_get(&cache->last, count, sizeof(*cache->files));
+    if (cache->last.failed != QNNRT_OK) return QNNRT_E_MEMORY;
     memcpy(cache->head, fixed, sizeof fixed);
     if (!qnnrt_cache__read(fd, cache->head + sizeof fixed,
                            (size_t)head + QNNRT_CACHE_HASH - sizeof fixed)) return QNNRT_E_IO;
@@ -869,6 +847,15 @@ static qnnrt_result qnnrt_cache__entry_copy(qnnrt_cache *cache, int fd, size_t i
     return QNNRT_E_FORMAT;
 }
 
+/* Report that an entry cannot be written, for errno. */
+static qnnrt_result qnnrt_cache__unwritten(const qnnrt_cache *cache, qnnrt_error *err)
+{
+    return qnnrt_error_hint(err,
+                            qnnrt_error_set(err, QNNRT_E_IO, "cannot write an entry of the cache "
+                                            "%.600s: %s", cache->folder, strerror(errno)), "%s",
+                            QNNRT_CACHE__ROOM);
+}
+
 /* Write an entry to a new file: first a head without hashes, then the files, then the head again.
    Return 0 after filling the error. */
 static int qnnrt_cache__entry_write(qnnrt_cache *cache, int to, unsigned char *head,
@@ -882,9 +869,9 @@ static int qnnrt_cache__entry_write(qnnrt_cache *cache, int to, unsigned char *h
     if (!qnnrt_cache__write(to, head, head_bytes + QNNRT_CACHE_HASH)) goto full;
     for (i = 0; i < count; ++i) {
         uint64_t bytes = 0, left;
-        const int fd = qnnrt_cache__path(path, folder, names[i]) ? qnnrt_cache__open(path, &bytes)
-                                                                 : -1;
-        int good = fd >= 0 && bytes == qnnrt_cache__u64_read(row);
+        int fd, good;
+        if (qnnrt_cache__file(path, folder, names[i], &fd, &bytes, err) != QNNRT_OK) return 0;
+        good = bytes == qnnrt_cache__u64_read(row);
         qnnrt_cache_hash_begin(&sum);
         for (left = bytes; good && left > 0;) {
             const size_t part = left < QNNRT_CACHE__COPY ? (size_t)left
@@ -897,11 +884,12 @@ static int qnnrt_cache__entry_write(qnnrt_cache *cache, int to, unsigned char *h
             close(fd);
             goto full;
         }
-        if (!good)
-            qnnrt_error_set(err, QNNRT_E_IO, "cannot read %.600s: %s", path, fd < 0 ?
-                            strerror(errno) : "it changed while it was read");
-        if (fd >= 0) close(fd);
-        if (!good) return 0;
+        close(fd);
+        if (!good) {
+            qnnrt_error_set(err, QNNRT_E_IO, "cannot read %.600s: it changed while it was read",
+                            path);
+            return 0;
+        }
         qnnrt_cache_hash_end(&sum, row + 8);
         row += QNNRT_CACHE__ROW + strlen(names[i]) + 1;
     }
@@ -911,10 +899,7 @@ static int qnnrt_cache__entry_write(qnnrt_cache *cache, int to, unsigned char *h
     if (lseek(to, 0, SEEK_SET) == 0 && qnnrt_cache__write(to, head, head_bytes + QNNRT_CACHE_HASH))
         return 1;
 full:
-    qnnrt_error_hint(err,
-                     qnnrt_error_set(err, QNNRT_E_IO, "cannot write an entry of the cache %.600s: "
-                                     "%s", cache->folder, strerror(errno)), "%s",
-                     QNNRT_CACHE__ROOM);
+    qnnrt_cache__unwritten(cache, err);
     return 0;
 }
 
@@ -958,40 +943,44 @@ static qnnrt_result qnnrt_cache__folder_scan(qnnrt_cache *cache, qnnrt_error *er
 {
     DIR *folder = opendir(cache->folder);
     const struct dirent *item;
+    size_t room = 0;
+    qnnrt_arena_free(&cache->listed);
+    cache->found = NULL;
     cache->found_count = 0;
     if (folder == NULL)
         return qnnrt_error_set(err, QNNRT_E_IO, "cannot list the cache %.600s: %s", cache->folder,
                                strerror(errno));
-    while ((item = readdir(folder)) != NULL) {
-        qnnrt_cache__found *found, *more;
+    while (cache->listed.failed == QNNRT_OK && (item = readdir(folder)) != NULL) {
+        qnnrt_cache__found *found;
         char key[QNNRT_CACHE_KEY_BYTES], path[QNNRT_CACHE_PATH];
         struct stat facts;
         if (!qnnrt_cache__folder_is(item->d_name, key) ||
             !qnnrt_cache__path(path, cache->folder, item->d_name) || stat(path, &facts) != 0)
             continue;
-        if (cache->found_count == cache->found_room) {
-            const size_t room = cache->found_room != 0 ? 2 * cache->found_room : 64;
-            more = (qnnrt_cache__found *)qnnrt_hooks_alloc(&cache->hooks, 1, room * sizeof(*more));
-            if (more == NULL) {
-                closedir(folder);
-                return qnnrt_cache__fail_memory(err);
-            }
-            if (cache->found_count > 0)
-                memcpy(more, cache->found, cache->found_count * sizeof(*more));
-            qnnrt_hooks_free(&cache->hooks, cache->found);
-            cache->found = more;
-            cache->found_room = room;
-        }
-        found = &cache->found[cache->found_count++];
-        memset(found, 0, sizeof(*found));
+        cache->found = (const qnnrt_cache__found **)qnnrt_arena_more(
+            &cache->listed, (void *)cache->found, cache->found_count, &room, sizeof(found));
+        found = (qnnrt_cache__found *)qnnrt_arena_get(&cache->listed, 1, sizeof(*found));
+        if (found == NULL) continue;
         memcpy(found->key, key, sizeof(key));
         found->bytes = facts.st_size > 0 ? (uint64_t)facts.st_size : 0;
         found->used = (int64_t)facts.st_mtime;
+        cache->found[cache->found_count++] = found;
     }
     closedir(folder);
-    if (cache->found_count > 1)
-        qsort(cache->found, cache->found_count, sizeof(*cache->found), qnnrt_cache__folder_order);
+    if (cache->listed.failed != QNNRT_OK)
+        return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory for a cache");
+    qnnrt_sort((const void **)cache->found, cache->found_count, qnnrt_cache__folder_order);
     return QNNRT_OK;
+}
+
+/* Open an entry, and write its path. */
+static qnnrt_result qnnrt_cache__folder_open(const qnnrt_cache *cache, const char *key,
+                                            char path[QNNRT_CACHE_PATH], int *fd, uint64_t *bytes,
+                                            qnnrt_error *err)
+{
+    char name[QNNRT_CACHE_KEY_BYTES + sizeof qnnrt_cache__tail];
+    snprintf(name, sizeof name, "%.64s%s", key, qnnrt_cache__tail);
+    return qnnrt_cache__file(path, cache->folder, name, fd, bytes, err);
 }
 
 static int qnnrt_cache__folder_remove(const qnnrt_cache *cache, const char *key)
@@ -1008,9 +997,9 @@ static void qnnrt_cache__folder_trim(qnnrt_cache *cache, const char *key)
     size_t i;
     qnnrt_cache_sweep(cache->folder);
     if (qnnrt_cache__folder_scan(cache, NULL) != QNNRT_OK) return;
-    for (i = 0; i < cache->found_count; ++i) all += cache->found[i].bytes;
+    for (i = 0; i < cache->found_count; ++i) all += cache->found[i]->bytes;
     for (i = 0; i < cache->found_count && all > cache->limit; ++i) {
-        const qnnrt_cache__found *found = &cache->found[i];
+        const qnnrt_cache__found *found = cache->found[i];
         if (strcmp(found->key, key) == 0) continue;
         if (qnnrt_cache__folder_remove(cache, found->key)) all -= found->bytes;
     }
@@ -1044,16 +1033,15 @@ QNNRT_CACHE_API qnnrt_result qnnrt_cache_open(const char *folder, const qnnrt_ca
                                 qnnrt_error_set(err, QNNRT_E_IO, "the cache %.600s is not a folder",
                                                 folder), "%s", QNNRT_CACHE__ROOM);
     cache = (qnnrt_cache *)qnnrt_hooks_alloc(&hooks, 1, sizeof(*cache));
-    if (cache == NULL) return qnnrt_cache__fail_memory(err);
-    cache->hooks = hooks;
+    if (cache == NULL) return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory for a cache");
+    cache->hooks = cache->kept.hooks = cache->last.hooks = cache->listed.hooks = hooks;
     cache->limit = desc != NULL && desc->limit != 0 ? desc->limit : UINT64_C(10) << 30;
-    cache->folder = (char *)qnnrt_hooks_alloc(&hooks, 1, strlen(folder) + 1);
-    cache->copy = (unsigned char *)qnnrt_hooks_alloc(&hooks, 1, QNNRT_CACHE__COPY);
-    if (cache->folder == NULL || cache->copy == NULL) {
+    cache->folder = qnnrt_arena_text(&cache->kept, folder, strlen(folder));
+    cache->copy = (unsigned char *)qnnrt_arena_get(&cache->kept, QNNRT_CACHE__COPY, 1);
+    if (cache->kept.failed != QNNRT_OK) {
         qnnrt_cache_close(cache);
-        return qnnrt_cache__fail_memory(err);
+        return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory for a cache");
     }
-    memcpy(cache->folder, folder, strlen(folder) + 1);
     *out = cache;
     return qnnrt_error_clear(err);
 }
@@ -1063,10 +1051,9 @@ QNNRT_CACHE_API void qnnrt_cache_close(qnnrt_cache *cache)
     qnnrt_hooks hooks;
     if (cache == NULL) return;
     hooks = cache->hooks;
-    qnnrt_cache__entry_free(cache);
-    qnnrt_hooks_free(&hooks, cache->found);
-    qnnrt_hooks_free(&hooks, cache->folder);
-    qnnrt_hooks_free(&hooks, cache->copy);
+    qnnrt_arena_free(&cache->last);
+    qnnrt_arena_free(&cache->listed);
+    qnnrt_arena_free(&cache->kept);
     qnnrt_hooks_free(&hooks, cache);
 }
 
@@ -1108,12 +1095,10 @@ QNNRT_CACHE_API qnnrt_result qnnrt_cache_get(qnnrt_cache *cache, const char *key
     if (cache == NULL || !qnnrt_cache__key_good(key) || folder == NULL)
         return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_cache_get: an argument is NULL, or the key "
                                "is not one");
-    fd = qnnrt_cache__folder_path(cache, key, path) ? qnnrt_cache__open(path, &bytes) : -1;
-    if (fd < 0)
-        return qnnrt_error_set(err, errno == ENOENT ? QNNRT_E_NOT_FOUND : QNNRT_E_IO,
-                               "cannot read the entry %s of the cache: %s", key, strerror(errno));
+    result = qnnrt_cache__folder_open(cache, key, path, &fd, &bytes, err);
+    if (result != QNNRT_OK) return result;
     result = qnnrt_cache__entry_read(cache, fd, key, bytes);
-    if (result == QNNRT_E_MEMORY) qnnrt_cache__fail_memory(err);
+    if (result == QNNRT_E_MEMORY) qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory for a cache");
     if (result == QNNRT_E_IO)
         qnnrt_error_set(err, result, "cannot read the entry %s of the cache: %s", key, errno != 0 ?
                         strerror(errno) : "it became shorter while it was read");
@@ -1174,7 +1159,7 @@ static unsigned char *qnnrt_cache__head(const qnnrt_cache *cache, const char *ke
     }
     head = (unsigned char *)qnnrt_hooks_alloc(&cache->hooks, 1, *bytes + QNNRT_CACHE_HASH);
     if (head == NULL) {
-        qnnrt_cache__fail_memory(err);
+        qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory for a cache");
         return NULL;
     }
     memcpy(head, qnnrt_cache__magic, sizeof qnnrt_cache__magic);
@@ -1184,18 +1169,16 @@ static unsigned char *qnnrt_cache__head(const qnnrt_cache *cache, const char *ke
     at = head + QNNRT_CACHE__FIXED;
     for (i = 0; i < count; ++i) {
         uint64_t size = 0;
-        const int fd = qnnrt_cache__path(path, folder, names[i]) ? qnnrt_cache__open(path, &size)
-                                                                 : -1;
-        if (fd >= 0) close(fd);
-        if (fd < 0)
-            qnnrt_error_set(err, QNNRT_E_IO, "cannot read %.600s: %s", path, strerror(errno));
-        else if (size > cache->limit || (all += size) > cache->limit)
-            qnnrt_error_hint(err,
-                             qnnrt_error_set(err, QNNRT_E_LIMIT, "the files have more than the "
-                                             "%llu bytes of the cache",
-                                             (unsigned long long)cache->limit),
-                             "Raise the limit of the cache.");
-        if (fd < 0 || all > cache->limit || size > cache->limit) {
+        int fd;
+        qnnrt_result result = qnnrt_cache__file(path, folder, names[i], &fd, &size, err);
+        if (result == QNNRT_OK) close(fd);
+        if (result == QNNRT_OK && (size > cache->limit || (all += size) > cache->limit))
+            result = qnnrt_error_hint(err,
+                                      qnnrt_error_set(err, QNNRT_E_LIMIT, "the files have more "
+                                                      "than the %llu bytes of the cache",
+                                                      (unsigned long long)cache->limit),
+                                      "Raise the limit of the cache.");
+        if (result != QNNRT_OK) {
             qnnrt_hooks_free(&cache->hooks, head);
             return NULL;
         }
@@ -1228,10 +1211,7 @@ QNNRT_CACHE_API qnnrt_result qnnrt_cache_put(qnnrt_cache *cache, const char *key
         good = qnnrt_cache__entry_write(cache, to, head, bytes, folder, names, count, err);
     qnnrt_hooks_free(&cache->hooks, head);
     if (to < 0 || (good && rename(aside, path) != 0)) {
-        qnnrt_error_hint(err,
-                         qnnrt_error_set(err, QNNRT_E_IO, "cannot write an entry of the cache "
-                                         "%.600s: %s", cache->folder, strerror(errno)), "%s",
-                         QNNRT_CACHE__ROOM);
+        qnnrt_cache__unwritten(cache, err);
         good = 0;
     }
     if (!good) {
@@ -1239,11 +1219,9 @@ QNNRT_CACHE_API qnnrt_result qnnrt_cache_put(qnnrt_cache *cache, const char *key
         return err->code;
     }
     if (close(to) != 0) {                        /* of a disk that is full, as late as now */
+        qnnrt_cache__unwritten(cache, err);
         unlink(path);
-        return qnnrt_error_hint(err,
-                                qnnrt_error_set(err, QNNRT_E_IO, "cannot write an entry of the "
-                                                "cache %.600s: %s", cache->folder, strerror(errno)),
-                                "%s", QNNRT_CACHE__ROOM);
+        return QNNRT_E_IO;
     }
     qnnrt_cache__folder_trim(cache, key);
     return qnnrt_error_clear(err);
@@ -1261,16 +1239,16 @@ QNNRT_CACHE_API qnnrt_result qnnrt_cache_list(qnnrt_cache *cache,
     result = qnnrt_cache__folder_scan(cache, err);
     if (result != QNNRT_OK) return result;
     for (i = 0; i < cache->found_count; ++i) {
-        const qnnrt_cache__found *found = &cache->found[i];
+        const qnnrt_cache__found *found = cache->found[i];
         char path[QNNRT_CACHE_PATH];
         uint64_t bytes = 0;
         int fd;
-        if (!qnnrt_cache__folder_path(cache, found->key, path)) continue;
-        fd = qnnrt_cache__open(path, &bytes);
-        if (fd < 0 && errno == ENOENT) continue;         /* another process removed it */
-        result = fd >= 0 ? qnnrt_cache__entry_read(cache, fd, found->key, bytes) : QNNRT_E_IO;
+        result = qnnrt_cache__folder_open(cache, found->key, path, &fd, &bytes, NULL);
+        if (result == QNNRT_E_NOT_FOUND) continue;       /* another process removed it */
+        if (result == QNNRT_OK) result = qnnrt_cache__entry_read(cache, fd, found->key, bytes);
         if (fd >= 0) close(fd);
-        if (result == QNNRT_E_MEMORY) return qnnrt_cache__fail_memory(err);
+        if (result == QNNRT_E_MEMORY)
+            return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory for a cache");
         if (fd < 0) {
             qnnrt_cache__entry_free(cache);
             memcpy(cache->entry.key, found->key, sizeof(found->key));
@@ -1296,7 +1274,7 @@ QNNRT_CACHE_API qnnrt_result qnnrt_cache_clear(qnnrt_cache *cache, size_t *count
     result = qnnrt_cache__folder_scan(cache, err);
     if (result != QNNRT_OK) return result;
     for (i = 0; i < cache->found_count; ++i) {
-        const qnnrt_cache__found *found = &cache->found[i];
+        const qnnrt_cache__found *found = cache->found[i];
         if (!qnnrt_cache__folder_remove(cache, found->key)) ++left;
         else {
             if (count != NULL) *count += 1;
@@ -1321,5 +1299,6 @@ QNNRT_CACHE_API qnnrt_result qnnrt_cache_clear(qnnrt_cache *cache, size_t *count
    LICENSE.
 
    HISTORY
+   0.5.0   API: qnnrt_cache_put() of a file that does not exist is QNNRT_E_NOT_FOUND.
    0.4.0   First version.
    --------------------------------------------------------------------------------------------- */
