@@ -301,7 +301,6 @@ QNNRT_COMPILE_API const qnnrt_compile_info *qnnrt_compile_get_info(qnnrt_compile
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #ifdef __cplusplus
@@ -333,7 +332,7 @@ typedef struct qnnrt_compile__part {
                                                             come first */
     const qnnrt_ir_value       **weights;        /* [weight_count], of a part of the host */
     size_t                       weight_count;
-    const qnnrt_compile__key    *keys;           /* [key_count] of all weights, sorted */
+    const qnnrt_compile__key   **keys;           /* [key_count] of all weights, sorted */
     size_t                       key_count;
     qnnrt_ir                    *ir;             /* the nodes alone */
 } qnnrt_compile__part;
@@ -369,8 +368,7 @@ struct qnnrt_compile {
     qnnrt_compile_backend  *backends;
     qnnrt_compile_pin      *pins;
     int                    *pin_used;
-    qnnrt_arena             arena;
-    int                     no_memory;
+    qnnrt_arena             arena;               /* .failed stays: later calls fail, too */
     qnnrt_lower            *main;                /* for weights and passes of the whole graphs */
     qnnrt_compile__graph   *first, **last;
     size_t                  graph_count;
@@ -390,16 +388,6 @@ struct qnnrt_compile {
     qnnrt_compile_info      info;
 };
 
-static qnnrt_result qnnrt_compile__fail_memory(qnnrt_error *err)
-{
-    return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory for a program");
-}
-
-static const char *qnnrt_compile__role(const qnnrt_compile *p, size_t backend)
-{
-    return p->backends[backend].role;
-}
-
 static qnnrt_lower_target qnnrt_compile__target(const qnnrt_compile *p, size_t backend)
 {
     return qnnrt_lower_target_of(qnnrt_backend_get_info(p->backends[backend].backend));
@@ -411,32 +399,20 @@ static qnnrt_lower_target qnnrt_compile__target(const qnnrt_compile *p, size_t b
    Needs: >>config     Knows nothing of: what it holds
    ===================================================================================== */
 
-/* Return zeroed memory, aligned to 16 bytes; NULL when out of memory, which the program
-   remembers. */
-static void *qnnrt_compile__get(qnnrt_compile *p, size_t count, size_t size)
-{
-    void *data = qnnrt_arena_get(&p->arena, count, size);
-    if (data == NULL) p->no_memory = 1;
-    return data;
-}
-
 /* Return the facts about graphs that were lowered. The program remembers if memory ran out: they
    then have no graphs. */
 static const qnnrt_lower_info *qnnrt_compile__facts(qnnrt_compile *p, qnnrt_lower *lower)
 {
     const qnnrt_lower_info *info = qnnrt_lower_get_info(lower);
-    if (info->graph_count == 0) p->no_memory = 1;
+    if (info->graph_count == 0) p->arena.failed = QNNRT_E_MEMORY;
     return info;
 }
 
 /* Return a copy of a text of any length. */
 static const char *qnnrt_compile__copy(qnnrt_compile *p, const char *text)
 {
-    const size_t length = strlen(text);
-    char *copy = (char *)qnnrt_compile__get(p, length + 1, 1);
-    if (copy == NULL) return "";
-    memcpy(copy, text, length);
-    return copy;
+    const char *copy = qnnrt_arena_text(&p->arena, text, strlen(text));
+    return copy != NULL ? copy : "";
 }
 
 /* Return a text made as by printf, of at most 2,399 bytes. */
@@ -457,13 +433,8 @@ static const char *qnnrt_compile__text(qnnrt_compile *p, const char *format, ...
 static void *qnnrt_compile__more(qnnrt_compile *p, void *array, size_t count, size_t *room,
                                  size_t size)
 {
-    void *larger;
-    if (count < *room) return array;
-    larger = qnnrt_compile__get(p, 2 * *room + 8, size);
-    if (larger == NULL) return array;
-    if (count > 0) memcpy(larger, array, count * size);
-    *room = 2 * *room + 8;
-    return larger;
+    void *larger = qnnrt_arena_more(&p->arena, array, count, room, size);
+    return larger != NULL ? larger : array;
 }
 
 /* =====================================================================================
@@ -493,10 +464,11 @@ static void qnnrt_compile__inputs(qnnrt_compile *p, qnnrt_compile__part *part,
     const int host = p->backends[part->info.backend].backend == NULL;
     size_t i, k, count = 0, total = 0;
     for (i = 0; i < part->node_count; ++i) total += part->nodes[i]->input_count;
-    part->inputs = (const qnnrt_ir_value **)qnnrt_compile__get(p, total, sizeof(*part->inputs));
-    part->weights = (const qnnrt_ir_value **)qnnrt_compile__get(p, host ? total : 0,
-                                                                sizeof(*part->weights));
-    if (p->no_memory) return;
+    part->inputs = (const qnnrt_ir_value **)qnnrt_arena_get(&p->arena, total,
+                                                            sizeof(*part->inputs));
+    part->weights = (const qnnrt_ir_value **)qnnrt_arena_get(&p->arena, host ? total : 0,
+                                                             sizeof(*part->weights));
+    if (p->arena.failed) return;
     for (i = 0; i < part->node_count; ++i)
         for (k = 0; k < part->nodes[i]->input_count; ++k) {
             const qnnrt_ir_value *value = part->nodes[i]->inputs[k];
@@ -526,8 +498,8 @@ static void qnnrt_compile__outputs(qnnrt_compile *p, qnnrt_compile__part *part,
     const qnnrt_ir *ir = part->graph->ir;
     size_t i, k, total = 0;
     for (i = 0; i < part->node_count; ++i) total += part->nodes[i]->output_count;
-    part->outputs = (const qnnrt_ir_value **)qnnrt_compile__get(p, total + ir->output_count,
-                                                                sizeof(*part->outputs));
+    part->outputs = (const qnnrt_ir_value **)qnnrt_arena_get(&p->arena, total + ir->output_count,
+                                                             sizeof(*part->outputs));
     if (part->outputs == NULL) return;
     for (i = 0; i < ir->output_count; ++i)
         if (flow->maker[ir->outputs[i]->number] == part->number + 1 && ir->outputs[i]->count > 0)
@@ -569,16 +541,16 @@ static qnnrt_result qnnrt_compile__cut(qnnrt_compile *p, qnnrt_compile__graph *g
     const qnnrt_partition_info *plan = graph->info.partition;
     const qnnrt_ir *ir = graph->ir;
     qnnrt_compile__flow flow;
-    size_t *part_of = (size_t *)qnnrt_compile__get(p, ir->node_count, sizeof(*part_of));
+    size_t *part_of = (size_t *)qnnrt_arena_get(&p->arena, ir->node_count, sizeof(*part_of));
     size_t i, k;
-    flow.maker = (size_t *)qnnrt_compile__get(p, ir->value_count, sizeof(*flow.maker));
-    flow.seen = (size_t *)qnnrt_compile__get(p, ir->value_count, sizeof(*flow.seen));
-    flow.crosses = (char *)qnnrt_compile__get(p, ir->value_count, 1);
-    graph->parts = (qnnrt_compile__part *)qnnrt_compile__get(p, plan->step_count,
-                                                             sizeof(*graph->parts));
-    graph->steps = (qnnrt_compile_step *)qnnrt_compile__get(p, plan->step_count,
-                                                            sizeof(*graph->steps));
-    if (p->no_memory) return qnnrt_compile__fail_memory(err);
+    flow.maker = (size_t *)qnnrt_arena_get(&p->arena, ir->value_count, sizeof(*flow.maker));
+    flow.seen = (size_t *)qnnrt_arena_get(&p->arena, ir->value_count, sizeof(*flow.seen));
+    flow.crosses = (char *)qnnrt_arena_get(&p->arena, ir->value_count, 1);
+    graph->parts = (qnnrt_compile__part *)qnnrt_arena_get(&p->arena, plan->step_count,
+                                                          sizeof(*graph->parts));
+    graph->steps = (qnnrt_compile_step *)qnnrt_arena_get(&p->arena, plan->step_count,
+                                                         sizeof(*graph->steps));
+    if (p->arena.failed) return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory");
     graph->info.step_count = plan->step_count;
     for (i = 0; i < plan->step_count; ++i) {
         qnnrt_compile__part *part = &graph->parts[i];
@@ -589,9 +561,9 @@ static qnnrt_result qnnrt_compile__cut(qnnrt_compile *p, qnnrt_compile__graph *g
         part->info.name = plan->step_count == 1 ? graph->info.name
                           : qnnrt_compile__step_name(p, graph->info.name, i);
         part->node_count = plan->steps[i].node_count;
-        part->nodes = (const qnnrt_ir_node **)qnnrt_compile__get(p, part->node_count,
-                                                                 sizeof(*part->nodes));
-        if (p->no_memory) return qnnrt_compile__fail_memory(err);
+        part->nodes = (const qnnrt_ir_node **)qnnrt_arena_get(&p->arena, part->node_count,
+                                                              sizeof(*part->nodes));
+        if (p->arena.failed) return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory");
         for (k = 0; k < part->node_count; ++k) {
             const size_t node = (size_t)plan->steps[i].nodes[k];
             size_t o;
@@ -612,7 +584,7 @@ static qnnrt_result qnnrt_compile__cut(qnnrt_compile *p, qnnrt_compile__graph *g
         qnnrt_compile__inputs(p, &graph->parts[i], &flow);
         qnnrt_compile__outputs(p, &graph->parts[i], &flow);
     }
-    return p->no_memory ? qnnrt_compile__fail_memory(err) : QNNRT_OK;
+    return p->arena.failed ? qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory") : QNNRT_OK;
 }
 
 /* =====================================================================================
@@ -689,12 +661,6 @@ static void qnnrt_compile__refuse(qnnrt_compile *p, qnnrt_compile__graph *graph,
     if (*refused == NULL) *refused = qnnrt_compile__text(p, "%.2000s", why);
 }
 
-/* Return the index of a node of a part in the graph that it is from. */
-static size_t qnnrt_compile__origin(const qnnrt_compile__graph *graph, const qnnrt_ir_node *node)
-{
-    return graph->node_at[node->number];
-}
-
 /* Let activations stay floats. */
 static void qnnrt_compile__in_floats(qnnrt_lower_desc *desc)
 {
@@ -733,8 +699,7 @@ static void qnnrt_compile__take_findings(qnnrt_compile *p, qnnrt_compile__graph 
     size_t i;
     for (i = 0; i < info->finding_count; ++i)
         if (info->findings[i].node != NULL)
-            qnnrt_compile__refuse(p, graph, backend,
-                                  qnnrt_compile__origin(graph, info->findings[i].node),
+            qnnrt_compile__refuse(p, graph, backend, graph->node_at[info->findings[i].node->number],
                                   info->findings[i].text);
 }
 
@@ -804,24 +769,24 @@ static qnnrt_result qnnrt_compile__number(qnnrt_compile *p, qnnrt_compile__graph
     for (i = 0; i < ir->node_count; ++i)
         if (ir->nodes[i]->number > most) most = ir->nodes[i]->number;
     graph->asked = ir->node_count;
-    graph->node_at = (size_t *)qnnrt_compile__get(p, most + 1, sizeof(*graph->node_at));
-    graph->pins = (int32_t *)qnnrt_compile__get(p, ir->node_count, sizeof(*graph->pins));
-    graph->refused = (const char **)qnnrt_compile__get(
-        p, ir->node_count * p->desc.backend_count, sizeof(*graph->refused));
-    if (p->no_memory) return qnnrt_compile__fail_memory(err);
+    graph->node_at = (size_t *)qnnrt_arena_get(&p->arena, most + 1, sizeof(*graph->node_at));
+    graph->pins = (int32_t *)qnnrt_arena_get(&p->arena, ir->node_count, sizeof(*graph->pins));
+    graph->refused = (const char **)qnnrt_arena_get(
+        &p->arena, ir->node_count * p->desc.backend_count, sizeof(*graph->refused));
+    if (p->arena.failed) return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory");
     for (i = 0; i < ir->node_count; ++i) {
         graph->node_at[ir->nodes[i]->number] = i;
         graph->pins[i] = -1;
     }
     for (k = 0; k < p->desc.pin_count; ++k) {
         const char *name = qnnrt_compile__became(ir, p->pins[k].node);
-        for (b = 0; strcmp(p->pins[k].role, qnnrt_compile__role(p, b)) != 0; ++b) {}
+        for (b = 0; strcmp(p->pins[k].role, p->backends[b].role) != 0; ++b) {}
         for (i = 0; i < ir->node_count; ++i) {
             if (strcmp(name, ir->nodes[i]->name) != 0) continue;
             if (graph->pins[i] >= 0 && graph->pins[i] != (int32_t)b)
                 return qnnrt_error_set(err, QNNRT_E_ARG, "node \"%.200s\" is pinned to \"%.100s\" "
                                        "and to \"%.100s\"", name,
-                                       qnnrt_compile__role(p, (size_t)graph->pins[i]),
+                                       p->backends[graph->pins[i]].role,
                                        p->pins[k].role);
             p->pin_used[k] = 1;
             graph->pins[i] = (int32_t)b;
@@ -842,11 +807,12 @@ static qnnrt_result qnnrt_compile__ask(qnnrt_compile *p, qnnrt_compile__graph *g
         if (p->backends[b].backend != NULL) {
             result = qnnrt_compile__ask_library(p, graph, b, err);
         } else {
-            for (i = 0; i < graph->ir->node_count && !p->no_memory; ++i)
+            for (i = 0; i < graph->ir->node_count && !p->arena.failed; ++i)
                 qnnrt_compile__ask_host(p, graph, b, i);
         }
     }
-    if (result == QNNRT_OK && p->no_memory) result = qnnrt_compile__fail_memory(err);
+    if (result == QNNRT_OK && p->arena.failed)
+        result = qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory");
     if (result != QNNRT_OK) graph->asked = 0;
     return result;
 }
@@ -854,7 +820,7 @@ static qnnrt_result qnnrt_compile__ask(qnnrt_compile *p, qnnrt_compile__graph *g
 /* =====================================================================================
    CHOOSE                                                                        >>choose
    A graph as the planner sees it: values, states, and the work of nodes.
-   Needs: >>config >>arena >>steps >>border     Knows nothing of: parts
+   Needs: >>config >>steps >>border     Knows nothing of: parts
    ===================================================================================== */
 
 /* Return the node that makes a value, if it overwrites a part of its first input. */
@@ -947,8 +913,8 @@ static void qnnrt_compile__nodes(qnnrt_compile *p, const qnnrt_compile__graph *g
     size_t i, k;
     for (i = 0; i < ir->node_count; ++i) {
         const qnnrt_ir_node *node = ir->nodes[i];
-        int32_t *list = (int32_t *)qnnrt_compile__get(p, node->input_count + node->output_count,
-                                                      sizeof(*list));
+        int32_t *list = (int32_t *)qnnrt_arena_get(
+            &p->arena, node->input_count + node->output_count, sizeof(*list));
         size_t count = 0;
         if (list == NULL) return;
         nodes[i].name = node->name;
@@ -980,17 +946,17 @@ static qnnrt_result qnnrt_compile__choose(qnnrt_compile *p, qnnrt_compile__graph
 {
     const qnnrt_ir *ir = graph->ir;
     qnnrt_partition_desc desc;
-    qnnrt_partition_value *values = (qnnrt_partition_value *)qnnrt_compile__get(
-        p, ir->value_count, sizeof(*values));
-    qnnrt_partition_state *states = (qnnrt_partition_state *)qnnrt_compile__get(
-        p, ir->output_count, sizeof(*states));
-    qnnrt_partition_node *nodes = (qnnrt_partition_node *)qnnrt_compile__get(
-        p, ir->node_count, sizeof(*nodes));
-    qnnrt_partition_backend *backends = (qnnrt_partition_backend *)qnnrt_compile__get(
-        p, p->desc.backend_count, sizeof(*backends));
+    qnnrt_partition_value *values = (qnnrt_partition_value *)qnnrt_arena_get(
+        &p->arena, ir->value_count, sizeof(*values));
+    qnnrt_partition_state *states = (qnnrt_partition_state *)qnnrt_arena_get(
+        &p->arena, ir->output_count, sizeof(*states));
+    qnnrt_partition_node *nodes = (qnnrt_partition_node *)qnnrt_arena_get(&p->arena, ir->node_count,
+                                                                          sizeof(*nodes));
+    qnnrt_partition_backend *backends = (qnnrt_partition_backend *)qnnrt_arena_get(
+        &p->arena, p->desc.backend_count, sizeof(*backends));
     qnnrt_result result;
     size_t b;
-    if (p->no_memory) return qnnrt_compile__fail_memory(err);
+    if (p->arena.failed) return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory");
     memset(&desc, 0, sizeof(desc));
     for (b = 0; b < p->desc.backend_count; ++b) {
         const qnnrt_compile_backend *backend = &p->backends[b];
@@ -1015,7 +981,7 @@ static qnnrt_result qnnrt_compile__choose(qnnrt_compile *p, qnnrt_compile__graph
     desc.user = graph;
     desc.state_hint = p->desc.state_hint != NULL ? p->desc.state_hint
                       : "Keep it on the host: set state_error to 0.";
-    if (p->no_memory) return qnnrt_compile__fail_memory(err);
+    if (p->arena.failed) return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory");
     qnnrt_partition_free(graph->partition);
     graph->partition = NULL;
     result = qnnrt_partition_create(&desc, &graph->partition, err);
@@ -1066,7 +1032,7 @@ static const char *qnnrt_compile__new_name(qnnrt_compile *p, const qnnrt_ir *ir,
 {
     const char *text = name;
     size_t i, number = 0;
-    for (i = 0; i < ir->value_count && !p->no_memory; ++i)
+    for (i = 0; i < ir->value_count && !p->arena.failed; ++i)
         if (strcmp(ir->values[i]->name, text) == 0) {
             text = qnnrt_compile__text(p, "%.200s.%lu", name, (unsigned long)++number);
             i = SIZE_MAX;                        /* begin again */
@@ -1103,7 +1069,7 @@ static int qnnrt_compile__make_outputs(qnnrt_compile *p, qnnrt_ir *ir)
                                         "clone.default"))
             return 0;
     }
-    return !p->no_memory;
+    return !p->arena.failed;
 }
 
 /* Release what the units of the last attempt hold. */
@@ -1148,20 +1114,24 @@ static int qnnrt_compile__key_order(const void *left, const void *right)
 /* List the weights that a part reads, each once. */
 static void qnnrt_compile__keys(qnnrt_compile *p, qnnrt_compile__part *part)
 {
-    qnnrt_compile__key *keys;
+    const qnnrt_compile__key **keys;
+    qnnrt_compile__key *list;
     size_t i, k, total = 0, count = 0, kept = 0;
     for (i = 0; i < part->node_count; ++i) total += part->nodes[i]->input_count;
-    keys = (qnnrt_compile__key *)qnnrt_compile__get(p, total, sizeof(*keys));
+    list = (qnnrt_compile__key *)qnnrt_arena_get(&p->arena, total, sizeof(*list));
+    keys = (const qnnrt_compile__key **)qnnrt_arena_get(&p->arena, total, sizeof(*keys));
     for (i = 0; i < part->node_count && keys != NULL; ++i)
         for (k = 0; k < part->nodes[i]->input_count; ++k) {
             const qnnrt_ir_value *value = part->nodes[i]->inputs[k];
             if (value == NULL || value->origin != QNNRT_IR_WEIGHT || value->count == 0) continue;
-            keys[count].identity = qnnrt_compile__identity(value);
-            keys[count++].bytes = value->count * qnnrt_ir_dtype_bytes(value->dtype);
+            list[count].identity = qnnrt_compile__identity(value);
+            list[count].bytes = value->count * qnnrt_ir_dtype_bytes(value->dtype);
+            keys[count] = &list[count];
+            ++count;
         }
-    if (count > 1) qsort(keys, count, sizeof(*keys), qnnrt_compile__key_order);
+    qnnrt_sort((const void **)keys, count, qnnrt_compile__key_order);
     for (i = 0; i < count; ++i)
-        if (kept == 0 || keys[kept - 1].identity != keys[i].identity) keys[kept++] = keys[i];
+        if (kept == 0 || keys[kept - 1]->identity != keys[i]->identity) keys[kept++] = keys[i];
     part->keys = keys;
     part->key_count = kept;
 }
@@ -1172,8 +1142,8 @@ static uint64_t qnnrt_compile__shared(const qnnrt_compile__part *a, const qnnrt_
     uint64_t bytes = 0;
     size_t i = 0, k = 0;
     while (i < a->key_count && k < b->key_count) {
-        const int order = qnnrt_compile__key_order(&a->keys[i], &b->keys[k]);
-        if (order == 0) bytes += a->keys[i].bytes;
+        const int order = qnnrt_compile__key_order(a->keys[i], b->keys[k]);
+        if (order == 0) bytes += a->keys[i]->bytes;
         i += order <= 0;
         k += order >= 0;
     }
@@ -1207,8 +1177,8 @@ static qnnrt_result qnnrt_compile__units(qnnrt_compile *p, qnnrt_error *err)
     qnnrt_compile__graph *graph;
     size_t i, k, most = 0;
     for (graph = p->first; graph != NULL; graph = graph->next) most += graph->info.step_count;
-    p->units = (qnnrt_compile__unit *)qnnrt_compile__get(p, most, sizeof(*p->units));
-    if (p->units == NULL) return qnnrt_compile__fail_memory(err);
+    p->units = (qnnrt_compile__unit *)qnnrt_arena_get(&p->arena, most, sizeof(*p->units));
+    if (p->units == NULL) return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory");
     for (graph = p->first; graph != NULL; graph = graph->next)
         for (i = 0; i < graph->info.step_count; ++i) {
             qnnrt_compile__part *part = &graph->parts[i];
@@ -1221,13 +1191,13 @@ static qnnrt_result qnnrt_compile__units(qnnrt_compile *p, qnnrt_error *err)
             part->info.ir = part->ir;
             if (p->backends[part->info.backend].backend == NULL) {
                 if (!qnnrt_compile__copy_outputs(p, graph->ir, part->ir))
-                    return qnnrt_compile__fail_memory(err);
+                    return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory");
                 continue;
             }
             for (k = 0; k < i; ++k)
                 ordinal += graph->parts[k].info.backend == part->info.backend;
             qnnrt_compile__keys(p, part);
-            if (p->no_memory) return qnnrt_compile__fail_memory(err);
+            if (p->arena.failed) return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory");
             k = qnnrt_compile__unit_of(p, part, ordinal);
             unit = &p->units[k];
             if (k == p->unit_count) {
@@ -1235,9 +1205,9 @@ static qnnrt_result qnnrt_compile__units(qnnrt_compile *p, qnnrt_error *err)
                 unit->program = p;
                 unit->backend = part->info.backend;
                 unit->ordinal = ordinal;
-                unit->parts = (qnnrt_compile__part **)qnnrt_compile__get(p, p->graph_count,
-                                                                         sizeof(*unit->parts));
-                if (unit->parts == NULL) return qnnrt_compile__fail_memory(err);
+                unit->parts = (qnnrt_compile__part **)qnnrt_arena_get(&p->arena, p->graph_count,
+                                                                      sizeof(*unit->parts));
+                if (p->arena.failed) return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory");
             }
             unit->parts[unit->part_count++] = part;
         }
@@ -1252,13 +1222,13 @@ static void qnnrt_compile__move(qnnrt_compile *p, qnnrt_compile__graph *graph, s
     if (graph->refused[backend * graph->asked + node] != NULL) return;
     p->moves = (qnnrt_compile_move *)qnnrt_compile__more(p, p->moves, p->move_count, &p->move_room,
                                                          sizeof(*p->moves));
-    if (p->no_memory) return;
+    if (p->arena.failed) return;
     qnnrt_compile__refuse(p, graph, backend, node, why);
     move = &p->moves[p->move_count++];
     move->graph = graph->info.name;
     move->node = graph->ir->nodes[node]->name;
     move->op = graph->ir->nodes[node]->op;
-    move->role = qnnrt_compile__role(p, backend);
+    move->role = p->backends[backend].role;
     move->why = graph->refused[backend * graph->asked + node];
     if (p->desc.told != NULL)
         p->desc.told(p->desc.told_user, qnnrt_compile__text(
@@ -1278,7 +1248,7 @@ static size_t qnnrt_compile__move_findings(qnnrt_compile *p, const qnnrt_compile
             for (at = 0; at < part->ir->node_count && part->ir->nodes[at] != node; ++at) {}
             if (at == part->ir->node_count) continue;
             qnnrt_compile__move(p, part->graph, unit->backend,
-                                qnnrt_compile__origin(part->graph, node), info->findings[k].text);
+                                part->graph->node_at[node->number], info->findings[k].text);
             moved += 1;
         }
     }
@@ -1311,7 +1281,7 @@ static qnnrt_result qnnrt_compile__encodings(qnnrt_compile *p, const qnnrt_compi
             if (!qnnrt_compile__is_meant(unit->parts[k], &desc->encodings[i])) continue;
             list = (qnnrt_lower_encoding *)qnnrt_compile__more(p, list, count, &room,
                                                                sizeof(*list));
-            if (p->no_memory) return qnnrt_compile__fail_memory(err);
+            if (p->arena.failed) return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory");
             list[count] = desc->encodings[i];
             list[count++].graph = unit->parts[k]->info.name;
         }
@@ -1385,7 +1355,7 @@ static void qnnrt_compile__count(qnnrt_compile__unit *unit)
    BLAME                                                                          >>blame
    Which node makes a library fail to compile a part: the one that its log names, else the last
    node of the shortest beginning of the part that fails.
-   Needs: >>config >>arena >>ask >>unit     Knows nothing of: plans
+   Needs: >>config >>ask >>unit     Knows nothing of: plans
    ===================================================================================== */
 
 /* Compile the first `count` nodes of a part alone. */
@@ -1408,8 +1378,8 @@ static qnnrt_result qnnrt_compile__try(qnnrt_compile *p, const qnnrt_compile__pa
     part.node_count = count;
     part.outer_count = part.output_count = 0;
     for (i = 0; i < count; ++i) room += whole->nodes[i]->output_count;
-    part.outputs = (const qnnrt_ir_value **)qnnrt_compile__get(p, room, sizeof(*part.outputs));
-    if (part.outputs == NULL) return qnnrt_compile__fail_memory(err);
+    part.outputs = (const qnnrt_ir_value **)qnnrt_arena_get(&p->arena, room, sizeof(*part.outputs));
+    if (part.outputs == NULL) return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory");
     for (i = 0; i < count; ++i)                  /* what later nodes read, or the part gives away */
         for (o = 0; o < whole->nodes[i]->output_count; ++o) {
             const qnnrt_ir_value *value = whole->nodes[i]->outputs[o];
@@ -1479,7 +1449,7 @@ static int qnnrt_compile__blame(qnnrt_compile *p, size_t backend, const qnnrt_bu
         for (k = 0; k < unit->part_count && node != NULL; ++k)
             if (strcmp(unit->parts[k]->info.name, graph) == 0)
                 qnnrt_compile__move(p, unit->parts[k]->graph, backend,
-                                    qnnrt_compile__origin(unit->parts[k]->graph, node), err->text);
+                                    unit->parts[k]->graph->node_at[node->number], err->text);
     }
     for (i = 0; i < p->unit_count && p->move_count == before; ++i)
         for (k = 0; k < p->units[i].part_count && p->move_count == before; ++k) {
@@ -1566,7 +1536,7 @@ qnnrt_compile__constant(qnnrt_compile *p, const qnnrt_ir_value *value,
     p->constant_values = (const qnnrt_ir_value **)qnnrt_compile__more(
         p, (void *)p->constant_values, p->constant_count, &p->constant_room,
         sizeof(*p->constant_values));
-    if (p->no_memory) return NULL;
+    if (p->arena.failed) return NULL;
     constant = &p->constants[p->constant_count];
     constant->name = qnnrt_compile__text(p, "%.200s.%lu", value->name,
                                          (unsigned long)p->constant_count);
@@ -1586,7 +1556,7 @@ static const qnnrt_cpu_fallback_tensor *qnnrt_compile__tensors(qnnrt_compile *p,
 {
     qnnrt_cpu_fallback_tensor *list;
     *count = qnnrt_cpu_fallback_tensors(part->ir, outputs, NULL, 0);
-    list = (qnnrt_cpu_fallback_tensor *)qnnrt_compile__get(p, *count, sizeof(*list));
+    list = (qnnrt_cpu_fallback_tensor *)qnnrt_arena_get(&p->arena, *count, sizeof(*list));
     if (list == NULL) *count = 0;
     else qnnrt_cpu_fallback_tensors(part->ir, outputs, list, *count);
     return list;
@@ -1596,7 +1566,8 @@ static const qnnrt_tensor_info *qnnrt_compile__infos(qnnrt_compile *p,
                                                      const qnnrt_cpu_fallback_tensor *list,
                                                      size_t count)
 {
-    qnnrt_tensor_info *infos = (qnnrt_tensor_info *)qnnrt_compile__get(p, count, sizeof(*infos));
+    qnnrt_tensor_info *infos = (qnnrt_tensor_info *)qnnrt_arena_get(&p->arena, count,
+                                                                    sizeof(*infos));
     size_t i;
     for (i = 0; i < count && infos != NULL; ++i) {
         infos[i].name = list[i].value->name;
@@ -1680,7 +1651,7 @@ static const qnnrt_host_step *qnnrt_compile__wire_host(qnnrt_compile *p,
                                                        const qnnrt_compile__part *part,
                                                        qnnrt_compile__wires *wires)
 {
-    qnnrt_host_step *step = (qnnrt_host_step *)qnnrt_compile__get(p, 1, sizeof(*step));
+    qnnrt_host_step *step = (qnnrt_host_step *)qnnrt_arena_get(&p->arena, 1, sizeof(*step));
     const qnnrt_cpu_fallback_tensor *inputs, *outputs;
     size_t i, k;
     if (step == NULL) return NULL;
@@ -1689,7 +1660,7 @@ static const qnnrt_host_step *qnnrt_compile__wire_host(qnnrt_compile *p,
     outputs = qnnrt_compile__tensors(p, part, 1, &step->output_count);
     step->inputs = qnnrt_compile__infos(p, inputs, step->input_count);
     step->outputs = qnnrt_compile__infos(p, outputs, step->output_count);
-    for (i = 0; i < step->input_count && !p->no_memory; ++i) {
+    for (i = 0; i < step->input_count && !p->arena.failed; ++i) {
         const qnnrt_compile_constant *constant;
         qnnrt_use_desc *wire;
         if (inputs[i].value->origin != QNNRT_IR_WEIGHT) continue;
@@ -1733,13 +1704,13 @@ static void qnnrt_compile__wire(qnnrt_compile *p, qnnrt_compile__graph *graph)
     for (i = 0; i < graph->info.step_count; ++i)
         inputs += graph->parts[i].input_count + graph->parts[i].weight_count;
     memset(desc, 0, sizeof(*desc));
-    steps = (qnnrt_step_desc *)qnnrt_compile__get(p, graph->info.step_count, sizeof(*steps));
-    wires.edges = (qnnrt_edge_desc *)qnnrt_compile__get(p, inputs, sizeof(*wires.edges));
-    wires.conversions = (qnnrt_conversion *)qnnrt_compile__get(p, inputs,
-                                                               sizeof(*wires.conversions));
-    wires.uses = (qnnrt_use_desc *)qnnrt_compile__get(p, 2 * inputs + graph->ir->output_count,
-                                                      sizeof(*wires.uses));
-    if (p->no_memory) return;
+    steps = (qnnrt_step_desc *)qnnrt_arena_get(&p->arena, graph->info.step_count, sizeof(*steps));
+    wires.edges = (qnnrt_edge_desc *)qnnrt_arena_get(&p->arena, inputs, sizeof(*wires.edges));
+    wires.conversions = (qnnrt_conversion *)qnnrt_arena_get(&p->arena, inputs,
+                                                            sizeof(*wires.conversions));
+    wires.uses = (qnnrt_use_desc *)qnnrt_arena_get(&p->arena, 2 * inputs + graph->ir->output_count,
+                                                   sizeof(*wires.uses));
+    if (p->arena.failed) return;
     desc->name = graph->info.name;
     desc->steps = steps;
     desc->edges = wires.edges;
@@ -1753,7 +1724,7 @@ static void qnnrt_compile__wire(qnnrt_compile *p, qnnrt_compile__graph *graph)
             steps[i].context = part->info.context;
             steps[i].graph = part->info.name;
         }
-        for (k = 0; k < part->input_count && !p->no_memory; ++k)
+        for (k = 0; k < part->input_count && !p->arena.failed; ++k)
             qnnrt_compile__wire_input(p, graph, part, k, &wires);
         qnnrt_compile__wire_outputs(p, graph, part, &wires);
         desc->step_count += 1;
@@ -1767,10 +1738,10 @@ static qnnrt_result qnnrt_compile__finish(qnnrt_compile *p, qnnrt_error *err)
 {
     qnnrt_compile__graph *graph;
     size_t b, i, k, count = 0;
-    p->contexts = (qnnrt_compile_context *)qnnrt_compile__get(p, p->unit_count,
-                                                              sizeof(*p->contexts));
+    p->contexts = (qnnrt_compile_context *)qnnrt_arena_get(&p->arena, p->unit_count,
+                                                           sizeof(*p->contexts));
     p->constant_count = 0;
-    if (p->no_memory) return qnnrt_compile__fail_memory(err);
+    if (p->arena.failed) return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory");
     for (b = 0; b < p->desc.backend_count; ++b) {
         size_t number = 0;
         for (i = 0; i < p->unit_count; ++i) {
@@ -1788,12 +1759,12 @@ static qnnrt_result qnnrt_compile__finish(qnnrt_compile *p, qnnrt_error *err)
     if (count == 0)
         return qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "the host would compute all nodes: a "
                                "program needs a graph for at least one backend");
-    for (graph = p->first; graph != NULL && !p->no_memory; graph = graph->next)
+    for (graph = p->first; graph != NULL && !p->arena.failed; graph = graph->next)
         qnnrt_compile__wire(p, graph);
-    if (!p->no_memory) return qnnrt_error_clear(err);
+    if (!p->arena.failed) return qnnrt_error_clear(err);
     p->info.contexts = NULL;
     p->info.context_count = 0;
-    return qnnrt_compile__fail_memory(err);
+    return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory");
 }
 
 /* =====================================================================================
@@ -1801,11 +1772,6 @@ static qnnrt_result qnnrt_compile__finish(qnnrt_compile *p, qnnrt_error *err)
    What became of the weights that were asked to be small.
    Needs: >>config >>arena >>border     Knows nothing of: plans, operators
    ===================================================================================== */
-
-static int qnnrt_compile__wants_small(const qnnrt_compile *p)
-{
-    return p->desc.lower.weight_bits != 0 || p->desc.lower.weight_bits_of != NULL;
-}
 
 /* List what the units of a backend did. */
 static void qnnrt_compile__smalls_of(qnnrt_compile *p, size_t backend)
@@ -1815,7 +1781,7 @@ static void qnnrt_compile__smalls_of(qnnrt_compile *p, size_t backend)
     for (i = 0; i < p->unit_count; ++i)
         if (p->units[i].backend == backend && p->units[i].lower != NULL)
             total += qnnrt_compile__facts(p, p->units[i].lower)->small_count;
-    list = (qnnrt_lower_small *)qnnrt_compile__get(p, total, sizeof(*list));
+    list = (qnnrt_lower_small *)qnnrt_arena_get(&p->arena, total, sizeof(*list));
     for (i = 0; i < p->unit_count && list != NULL; ++i)
         if (p->units[i].backend == backend && p->units[i].lower != NULL) {
             const qnnrt_lower_info *info = qnnrt_compile__facts(p, p->units[i].lower);
@@ -1823,7 +1789,7 @@ static void qnnrt_compile__smalls_of(qnnrt_compile *p, size_t backend)
                 memcpy(list + count, info->smalls, info->small_count * sizeof(*list));
             count += info->small_count;
         }
-    if (count != total) p->no_memory = 1;
+    if (count != total) p->arena.failed = QNNRT_E_MEMORY;
     p->smalls[backend].list = list;
     p->smalls[backend].count = count;
 }
@@ -1832,7 +1798,7 @@ static void qnnrt_compile__smalls_of(qnnrt_compile *p, size_t backend)
 static void qnnrt_compile__smalls_host(qnnrt_compile *p, size_t backend)
 {
     const size_t room = p->constant_count;
-    qnnrt_lower_small *list = (qnnrt_lower_small *)qnnrt_compile__get(p, room, sizeof(*list));
+    qnnrt_lower_small *list = (qnnrt_lower_small *)qnnrt_arena_get(&p->arena, room, sizeof(*list));
     size_t i, k, count = 0;
     for (i = 0; i < room && list != NULL; ++i) {
         const qnnrt_compile_constant *constant = &p->constants[i];
@@ -1861,14 +1827,14 @@ static qnnrt_result qnnrt_compile__smalls(qnnrt_compile *p, qnnrt_error *err)
 {
     const qnnrt_lower_small *first = NULL;
     size_t b, i, role = 0, made = 0;
-    if (!qnnrt_compile__wants_small(p)) return QNNRT_OK;
-    p->smalls = (qnnrt_compile_smalls *)qnnrt_compile__get(p, p->desc.backend_count,
-                                                           sizeof(*p->smalls));
-    for (b = 0; b < p->desc.backend_count && !p->no_memory; ++b) {
+    if (p->desc.lower.weight_bits == 0 && p->desc.lower.weight_bits_of == NULL) return QNNRT_OK;
+    p->smalls = (qnnrt_compile_smalls *)qnnrt_arena_get(&p->arena, p->desc.backend_count,
+                                                        sizeof(*p->smalls));
+    for (b = 0; b < p->desc.backend_count && !p->arena.failed; ++b) {
         if (p->backends[b].backend != NULL) qnnrt_compile__smalls_of(p, b);
         else qnnrt_compile__smalls_host(p, b);
     }
-    if (p->no_memory) return qnnrt_compile__fail_memory(err);
+    if (p->arena.failed) return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory");
     for (b = 0; b < p->desc.backend_count; ++b)
         for (i = 0; i < p->smalls[b].count; ++i) {
             const qnnrt_lower_small *small = &p->smalls[b].list[i];
@@ -1881,7 +1847,7 @@ static qnnrt_result qnnrt_compile__smalls(qnnrt_compile *p, qnnrt_error *err)
     if (made > 0 || first == NULL || p->move_count > 0) return QNNRT_OK;
     qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "no weight can have %lu bits: on \"%.100s\" "
                     "\"%.200s\" of %.60s stays in floating point: %.900s",
-                    (unsigned long)p->desc.lower.weight_bits, qnnrt_compile__role(p, role),
+                    (unsigned long)p->desc.lower.weight_bits, p->backends[role].role,
                     first->name, first->type, first->why);
     qnnrt_error_hint(err, QNNRT_OK, "Let a backend that computes in float16 have the nodes, leave "
                      "weight_bits out, or round the weights alone with weight_emulate.");
@@ -1947,22 +1913,22 @@ QNNRT_COMPILE_API qnnrt_result qnnrt_compile_create(const qnnrt_compile_desc *de
     result = qnnrt_compile__check_desc(desc, err);
     if (result != QNNRT_OK) return result;
     p = (qnnrt_compile *)qnnrt_hooks_alloc(&desc->hooks, 1, sizeof(*p));
-    if (p == NULL) return qnnrt_compile__fail_memory(err);
+    if (p == NULL) return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory");
     p->desc = *desc;
     p->arena.hooks = desc->hooks;
     p->arena.chunk = 32768;
     p->last = &p->first;
     if (p->desc.most_moves == 0) p->desc.most_moves = 1000;
-    p->backends = (qnnrt_compile_backend *)qnnrt_compile__get(p, desc->backend_count,
-                                                              sizeof(*p->backends));
-    p->pins = (qnnrt_compile_pin *)qnnrt_compile__get(p, desc->pin_count, sizeof(*p->pins));
-    p->pin_used = (int *)qnnrt_compile__get(p, desc->pin_count, sizeof(*p->pin_used));
-    p->models = (qnnrt **)qnnrt_compile__get(p, desc->backend_count, sizeof(*p->models));
-    for (i = 0; i < desc->pin_count && !p->no_memory; ++i) {
+    p->backends = (qnnrt_compile_backend *)qnnrt_arena_get(&p->arena, desc->backend_count,
+                                                           sizeof(*p->backends));
+    p->pins = (qnnrt_compile_pin *)qnnrt_arena_get(&p->arena, desc->pin_count, sizeof(*p->pins));
+    p->pin_used = (int *)qnnrt_arena_get(&p->arena, desc->pin_count, sizeof(*p->pin_used));
+    p->models = (qnnrt **)qnnrt_arena_get(&p->arena, desc->backend_count, sizeof(*p->models));
+    for (i = 0; i < desc->pin_count && !p->arena.failed; ++i) {
         p->pins[i].node = qnnrt_compile__copy(p, desc->pins[i].node);
         p->pins[i].role = qnnrt_compile__copy(p, desc->pins[i].role);
     }
-    for (i = 0; i < desc->backend_count && !p->no_memory; ++i) {
+    for (i = 0; i < desc->backend_count && !p->arena.failed; ++i) {
         qnnrt_compile_backend *backend = &p->backends[i];
         *backend = desc->backends[i];
         backend->role = qnnrt_compile__copy(p, backend->role);
@@ -1971,9 +1937,9 @@ QNNRT_COMPILE_API qnnrt_result qnnrt_compile_create(const qnnrt_compile_desc *de
             backend->speed = backend->backend == NULL ? 500
                              : qnnrt_compile__target(p, i) == QNNRT_LOWER_HTP ? 1e6 : 20000;
     }
-    if (p->no_memory) {
+    if (p->arena.failed) {
         qnnrt_compile_free(p);
-        return qnnrt_compile__fail_memory(err);
+        return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory");
     }
     p->info.costs = desc->costs;
     if (p->info.costs.per_step == 0) p->info.costs.per_step = 50;
@@ -2029,18 +1995,20 @@ QNNRT_COMPILE_API qnnrt_result qnnrt_compile_add(qnnrt_compile *p, qnnrt_ir *ir,
     result = qnnrt_lower_weights(p->main, ir, weights, err);
     if (result == QNNRT_OK) result = qnnrt_lower_passes(p->main, ir, err);
     if (result != QNNRT_OK) return result;
-    if (!qnnrt_compile__make_outputs(p, ir)) return qnnrt_compile__fail_memory(err);
-    graph = (qnnrt_compile__graph *)qnnrt_compile__get(p, 1, sizeof(*graph));
+    if (!qnnrt_compile__make_outputs(p, ir))
+        return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory");
+    graph = (qnnrt_compile__graph *)qnnrt_arena_get(&p->arena, 1, sizeof(*graph));
     p->graphs = (qnnrt_compile_graph *)qnnrt_compile__more(p, p->graphs, p->graph_count,
                                                            &p->graph_room, sizeof(*p->graphs));
-    if (p->no_memory) return qnnrt_compile__fail_memory(err);
+    if (p->arena.failed) return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory");
     graph->info.name = qnnrt_compile__copy(p, name);
     graph->info.ir = graph->ir = ir;
     graph->weights = weights;
     *p->last = graph;
     p->last = &graph->next;
     p->graph_count += 1;
-    return p->no_memory ? qnnrt_compile__fail_memory(err) : qnnrt_error_clear(err);
+    if (p->arena.failed) return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory");
+    return qnnrt_error_clear(err);
 }
 
 /* Check that each pin met a node. */
@@ -2150,10 +2118,10 @@ QNNRT_COMPILE_API qnnrt_result qnnrt_compile_watch(qnnrt_compile *p, size_t numb
         p->backends[graph->parts[step].info.backend].backend == NULL)
         return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_compile_watch: there is no such step on a "
                                "backend, or out is NULL");
-    part = (qnnrt_compile__part *)qnnrt_compile__get(p, 1, sizeof(*part));
-    list = (qnnrt_compile__part **)qnnrt_compile__get(p, 1, sizeof(*list));
-    unit = (qnnrt_compile__unit *)qnnrt_compile__get(p, 1, sizeof(*unit));
-    if (p->no_memory) return qnnrt_compile__fail_memory(err);
+    part = (qnnrt_compile__part *)qnnrt_arena_get(&p->arena, 1, sizeof(*part));
+    list = (qnnrt_compile__part **)qnnrt_arena_get(&p->arena, 1, sizeof(*list));
+    unit = (qnnrt_compile__unit *)qnnrt_arena_get(&p->arena, 1, sizeof(*unit));
+    if (p->arena.failed) return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory");
     *part = graph->parts[step];
     part->ir = NULL;
     list[0] = part;
