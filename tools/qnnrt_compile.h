@@ -1355,7 +1355,7 @@ static void qnnrt_compile__count(qnnrt_compile__unit *unit)
    BLAME                                                                          >>blame
    Which node makes a library fail to compile a part: the one that its log names, else the last
    node of the shortest beginning of the part that fails.
-   Needs: >>config >>ask >>unit     Knows nothing of: plans
+   Needs: >>config >>unit     Knows nothing of: plans
    ===================================================================================== */
 
 /* Compile the first `count` nodes of a part alone. */

@@ -57,7 +57,7 @@
            exec: host "embed": node "e" (embedding.default): index 9 is out of range: it may be ...
 
    ROOMS (search for the tag)
-       >>config >>border >>part >>call >>file >>write >>public
+       >>border >>part >>call >>file >>write >>public
 */
 #ifndef QNNRT_CPU_FALLBACK_H
 #define QNNRT_CPU_FALLBACK_H
@@ -182,20 +182,9 @@ extern "C" {
 #endif
 
 /* =====================================================================================
-   CONFIGURATION                                                                 >>config
-   Errors and memory, for every room.
-   Needs: nothing     Knows nothing of: graphs
-   ===================================================================================== */
-
-static qnnrt_result qnnrt_cpu_fallback__fail_memory(qnnrt_error *err)
-{
-    return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory for host steps");
-}
-
-/* =====================================================================================
    BORDER                                                                        >>border
    Dtypes inside a part and outside of it, and elements that change between them.
-   Needs: >>config     Knows nothing of: files, steps
+   Needs: nothing     Knows nothing of: files, steps
    ===================================================================================== */
 
 /* Return the dtype of the elements that a part computes with. */
@@ -318,7 +307,7 @@ static uint64_t qnnrt_cpu_fallback__border_convert(void *to, qnnrt_dtype to_dtyp
 /* =====================================================================================
    PART                                                                            >>part
    The tensors of a step, in their order.
-   Needs: >>config >>border     Knows nothing of: files, runs
+   Needs: >>border     Knows nothing of: files, runs
    ===================================================================================== */
 
 /* Return true if a weight is an input of the step. */
@@ -382,7 +371,7 @@ static qnnrt_result qnnrt_cpu_fallback__part_check(const qnnrt_ir *part, qnnrt_r
 /* =====================================================================================
    CALL                                                                            >>call
    Computes a step for a run.
-   Needs: >>config >>border     Knows nothing of: files
+   Needs: >>border     Knows nothing of: files
    ===================================================================================== */
 
 typedef struct qnnrt_cpu_fallback__step {
@@ -581,7 +570,7 @@ static qnnrt_result qnnrt_cpu_fallback__call_exec(void *user, const qnnrt_graph_
     out = (void **)qnnrt_hooks_alloc(step->hooks, step->part->output_count, sizeof(*out));
     call.scratch = (unsigned char *)qnnrt_hooks_alloc(step->hooks, bytes, 1);
     if (table == NULL || out == NULL || call.scratch == NULL) {
-        result = qnnrt_cpu_fallback__fail_memory(err);
+        result = qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory for host steps");
     } else {
         call.in = table;
         call.weights = table + step->part->input_count;
@@ -606,11 +595,12 @@ static qnnrt_result qnnrt_cpu_fallback__call_exec(void *user, const qnnrt_graph_
 /* =====================================================================================
    FILE                                                                            >>file
    Reads host.json.
-   Needs: >>config >>border >>part >>call     Knows nothing of: elements
+   Needs: >>border >>part >>call     Knows nothing of: elements
    ===================================================================================== */
 
 struct qnnrt_cpu_fallback {
     qnnrt_hooks          hooks;
+    qnnrt_arena          arena;              /* of what follows */
     qnnrt_cpu_fallback__step    *steps;      /* [room], the first `count` are in use */
     qnnrt_host_step *functions;          /* [room] */
     size_t               count, room;
@@ -645,7 +635,8 @@ static qnnrt_result qnnrt_cpu_fallback__file_read(qnnrt_cpu_fallback__file *f, c
     uint64_t bytes, again;
     qnnrt_result result;
     f->path = (char *)qnnrt_hooks_alloc(&f->desc.hooks, room, 1);
-    if (f->path == NULL) return qnnrt_cpu_fallback__fail_memory(f->err);
+    if (f->path == NULL)
+        return qnnrt_error_set(f->err, QNNRT_E_MEMORY, "out of memory for host steps");
     snprintf(f->path, room, "%s/host.json", dir);
     result = qnnrt_file_read(f->path, NULL, 0, &bytes, f->err);
     if (result == QNNRT_E_NOT_FOUND) { qnnrt_error_clear(f->err); return QNNRT_OK; }
@@ -655,7 +646,8 @@ static qnnrt_result qnnrt_cpu_fallback__file_read(qnnrt_cpu_fallback__file *f, c
                                "qnnrt_cpu_fallback_desc.file_bytes", f->path,
                                (unsigned long long)bytes);
     *text = (char *)qnnrt_hooks_alloc(&f->desc.hooks, bytes, 1);
-    if (*text == NULL) return qnnrt_cpu_fallback__fail_memory(f->err);
+    if (*text == NULL)
+        return qnnrt_error_set(f->err, QNNRT_E_MEMORY, "out of memory for host steps");
     f->text = *text;
     result = qnnrt_file_read(f->path, *text, (size_t)bytes, &again, f->err);
     if (result != QNNRT_OK) return result;
@@ -686,19 +678,6 @@ static const char *qnnrt_cpu_fallback__file_span(const qnnrt_json_text *key, con
     return at;
 }
 
-/* Put the name of a step in front of an error. */
-static qnnrt_result qnnrt_cpu_fallback__file_step(const qnnrt_cpu_fallback__file *f,
-                                                  const char *name,
-                                                  qnnrt_result result)
-{
-    qnnrt_error copy;
-    if (f->err == NULL) return result;
-    copy = *f->err;
-    qnnrt_error_set(f->err, result, "%.300s: step \"%.100s\": %.1400s", f->path, name, copy.text);
-    memcpy(f->err->hint, copy.hint, sizeof(copy.hint));
-    return result;
-}
-
 /* Refuse values that are too large. */
 static qnnrt_result qnnrt_cpu_fallback__file_sizes(const qnnrt_cpu_fallback__file *f,
                                                    const qnnrt_ir *part)
@@ -722,13 +701,13 @@ static qnnrt_result qnnrt_cpu_fallback__file_tensors(const qnnrt_cpu_fallback__f
     size_t i;
     step->input_count = qnnrt_cpu_fallback__part_list(step->part, 0, NULL, 0);
     step->output_count = qnnrt_cpu_fallback__part_list(step->part, 1, NULL, 0);
-    step->inputs = (qnnrt_cpu_fallback_tensor *)qnnrt_hooks_alloc(&f->desc.hooks, step->input_count,
-                                                                  sizeof(*step->inputs));
-    step->outputs = (qnnrt_cpu_fallback_tensor *)qnnrt_hooks_alloc(&f->desc.hooks,
-                                                                   step->output_count,
-                                                                   sizeof(*step->outputs));
-    if (step->inputs == NULL || step->outputs == NULL)
-        return qnnrt_cpu_fallback__fail_memory(f->err);
+    step->inputs = (qnnrt_cpu_fallback_tensor *)qnnrt_arena_get(&f->host->arena, step->input_count,
+                                                                sizeof(*step->inputs));
+    step->outputs = (qnnrt_cpu_fallback_tensor *)qnnrt_arena_get(&f->host->arena,
+                                                                 step->output_count,
+                                                                 sizeof(*step->outputs));
+    if (f->host->arena.failed != QNNRT_OK)
+        return qnnrt_error_set(f->err, QNNRT_E_MEMORY, "out of memory for host steps");
     qnnrt_cpu_fallback__part_list(step->part, 0, step->inputs, step->input_count);
     qnnrt_cpu_fallback__part_list(step->part, 1, step->outputs, step->output_count);
     for (i = 0; i < step->input_count; ++i)
@@ -771,8 +750,9 @@ static qnnrt_result qnnrt_cpu_fallback__file_one(qnnrt_cpu_fallback__file *f)
         return qnnrt_cpu_fallback__file_bad(f, "it has another number of steps than before");
     step = &host->steps[host->count++];
     step->hooks = &host->hooks;
-    step->name = (char *)qnnrt_hooks_alloc(&f->desc.hooks, key.bytes + 1, 1);
-    if (step->name == NULL) return qnnrt_cpu_fallback__fail_memory(f->err);
+    step->name = (char *)qnnrt_arena_get(&host->arena, key.bytes + 1, 1);
+    if (step->name == NULL)
+        return qnnrt_error_set(f->err, QNNRT_E_MEMORY, "out of memory for host steps");
     qnnrt_json_copy(&key, step->name);
     if (step->name[0] == '\0') return qnnrt_cpu_fallback__file_bad(f, "a step has no name");
     for (i = 0; i + 1 < host->count; ++i)
@@ -781,7 +761,8 @@ static qnnrt_result qnnrt_cpu_fallback__file_one(qnnrt_cpu_fallback__file *f)
                                    f->path, step->name);
     end = qnnrt_cpu_fallback__file_span(&key, &begin);
     result = qnnrt_cpu_fallback__file_graph(f, step, begin, (size_t)(end - begin));
-    if (result != QNNRT_OK) return qnnrt_cpu_fallback__file_step(f, step->name, result);
+    if (result != QNNRT_OK)
+        return qnnrt_error_about(f->err, result, "%.300s: step \"%.100s\": ", f->path, step->name);
     host->functions[host->count - 1].name = step->name;
     host->functions[host->count - 1].exec = qnnrt_cpu_fallback__call_exec;
     host->functions[host->count - 1].user = step;
@@ -842,12 +823,12 @@ static qnnrt_result qnnrt_cpu_fallback__file_all(qnnrt_cpu_fallback__file *f)
     if (host->room > f->desc.steps)
         return qnnrt_error_set(f->err, QNNRT_E_LIMIT, "%.300s: it has %lu steps, more than "
                                "qnnrt_cpu_fallback_desc.steps", f->path, (unsigned long)host->room);
-    host->steps = (qnnrt_cpu_fallback__step *)qnnrt_hooks_alloc(&f->desc.hooks, host->room,
-                                                                sizeof(*host->steps));
-    host->functions = (qnnrt_host_step *)qnnrt_hooks_alloc(&f->desc.hooks, host->room,
-                                                           sizeof(*host->functions));
-    if (host->steps == NULL || host->functions == NULL)
-        return qnnrt_cpu_fallback__fail_memory(f->err);
+    host->steps = (qnnrt_cpu_fallback__step *)qnnrt_arena_get(&host->arena, host->room,
+                                                              sizeof(*host->steps));
+    host->functions = (qnnrt_host_step *)qnnrt_arena_get(&host->arena, host->room,
+                                                         sizeof(*host->functions));
+    if (host->arena.failed != QNNRT_OK)
+        return qnnrt_error_set(f->err, QNNRT_E_MEMORY, "out of memory for host steps");
     return qnnrt_cpu_fallback__file_once(f, NULL);
 }
 
@@ -855,14 +836,8 @@ static void qnnrt_cpu_fallback__file_free(qnnrt_cpu_fallback *host)
 {
     const qnnrt_hooks hooks = host->hooks;
     size_t i;
-    for (i = 0; i < host->count; ++i) {
-        qnnrt_hooks_free(&hooks, host->steps[i].name);
-        qnnrt_hooks_free(&hooks, host->steps[i].inputs);
-        qnnrt_hooks_free(&hooks, host->steps[i].outputs);
-        qnnrt_ir_free(host->steps[i].part);
-    }
-    qnnrt_hooks_free(&hooks, host->steps);
-    qnnrt_hooks_free(&hooks, host->functions);
+    for (i = 0; i < host->count; ++i) qnnrt_ir_free(host->steps[i].part);
+    qnnrt_arena_free(&host->arena);
     qnnrt_hooks_free(&hooks, host);
 }
 
@@ -895,7 +870,7 @@ static qnnrt_result qnnrt_cpu_fallback__write_all(qnnrt_json_writer *json,
 /* =====================================================================================
    PUBLIC                                                                        >>public
    The functions of the header.
-   Needs: >>config >>part >>call >>file >>write     Knows nothing of: JSON
+   Needs: >>part >>call >>file >>write     Knows nothing of: JSON
    ===================================================================================== */
 
 /* Read host steps, from the file in `dir` or from the text that f has. */
@@ -912,8 +887,9 @@ static qnnrt_result qnnrt_cpu_fallback__public_read(qnnrt_cpu_fallback__file *f,
     if (f->desc.steps == 0) f->desc.steps = 4096;
     if (f->desc.value_bytes == 0) f->desc.value_bytes = (uint64_t)4 << 30;
     f->host = (qnnrt_cpu_fallback *)qnnrt_hooks_alloc(&f->desc.hooks, 1, sizeof(*f->host));
-    if (f->host == NULL) return qnnrt_cpu_fallback__fail_memory(f->err);
-    f->host->hooks = f->desc.hooks;
+    if (f->host == NULL)
+        return qnnrt_error_set(f->err, QNNRT_E_MEMORY, "out of memory for host steps");
+    f->host->hooks = f->host->arena.hooks = f->desc.hooks;
     if (dir != NULL) {
         result = qnnrt_cpu_fallback__file_read(f, dir, &text);
     } else if (f->bytes > f->desc.file_bytes) {

@@ -340,7 +340,7 @@ extern "C" {
 
 /* =====================================================================================
    CONFIGURATION                                                                 >>config
-   Errors, for every room.
+   Limits, for every room.
    Needs: nothing     Knows nothing of: graphs
    ===================================================================================== */
 
@@ -349,11 +349,6 @@ enum { QNNRT_PARTITION__MOST = 100000000 };
 
 /* Bytes that an arena allocates at once. */
 enum { QNNRT_PARTITION__CHUNK = 65536 };
-
-static qnnrt_result qnnrt_partition__fail_memory(qnnrt_error *err)
-{
-    return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory for a plan");
-}
 
 /* =====================================================================================
    MEMORY                                                                        >>memory
@@ -366,8 +361,7 @@ static qnnrt_result qnnrt_partition__fail_memory(qnnrt_error *err)
     ((type *)qnnrt_arena_get(arena, (uint64_t)(count), sizeof(type)))
 
 /* A list of `count` times the same number. */
-static int32_t *qnnrt_partition__numbers(qnnrt_arena *arena, uint64_t count,
-                                         int32_t value)
+static int32_t *qnnrt_partition__numbers(qnnrt_arena *arena, uint64_t count, int32_t value)
 {
     int32_t *list = QNNRT_PARTITION__NEW(arena, int32_t, count);
     uint64_t i;
@@ -494,10 +488,8 @@ static const char *qnnrt_partition__state_name(const qnnrt_partition_desc *desc,
 /* Copy a text into the plan, clean. Return "" when out of memory. */
 static const char *qnnrt_partition__keep(qnnrt_partition *p, const char *text)
 {
-    const size_t bytes = strlen(text);
-    char *copy = (char *)qnnrt_arena_get(&p->keep, (uint64_t)bytes + 1, 1);
+    char *copy = qnnrt_arena_text(&p->keep, text, strlen(text));
     if (copy == NULL) return "";
-    memcpy(copy, text, bytes);
     qnnrt_text_clean(copy);
     return copy;
 }
@@ -2218,7 +2210,6 @@ static int qnnrt_partition__broken(qnnrt_partition__audit *a, uint32_t rule, con
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    qnnrt_text_clean(text);
     a->rule = rule;
     (void)qnnrt_error_set(a->err, QNNRT_E_MISMATCH, "rule %u (%s): %s", (unsigned)rule,
                           qnnrt_partition__rules[rule], text);
@@ -3003,7 +2994,7 @@ QNNRT_PARTITION_API qnnrt_result qnnrt_partition_create(const qnnrt_partition_de
     keep.hooks = desc->hooks;
     keep.chunk = QNNRT_PARTITION__CHUNK;
     p = QNNRT_PARTITION__NEW(&keep, qnnrt_partition, 1);
-    if (p == NULL) return qnnrt_partition__fail_memory(err);
+    if (p == NULL) return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory for a plan");
     p->keep = keep;
     p->work.hooks = keep.hooks;
     p->work.chunk = keep.chunk;
@@ -3016,7 +3007,7 @@ QNNRT_PARTITION_API qnnrt_result qnnrt_partition_create(const qnnrt_partition_de
     p->desc = NULL;
     if (failed) {
         qnnrt_partition_free(p);
-        return qnnrt_partition__fail_memory(err);
+        return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory for a plan");
     }
     p->info.refusals = p->refusals;
     p->info.findings = p->findings;
@@ -3024,12 +3015,10 @@ QNNRT_PARTITION_API qnnrt_result qnnrt_partition_create(const qnnrt_partition_de
     *out = p;
     if (p->finding_count == 0) return QNNRT_OK;
     (void)qnnrt_error_set(err, p->findings[0].code, "%s", p->findings[0].text);
-    if (err != NULL) {
-        for (i = 1; i < p->finding_count && strlen(err->text) + 100 < sizeof err->text; ++i)
-            qnnrt_partition__append(err->text, sizeof err->text, "\n%s", p->findings[i].text);
-        snprintf(err->hint, sizeof err->hint, "%s", p->findings[0].hint);
-    }
-    return p->findings[0].code;
+    for (i = 1; err != NULL && i < p->finding_count && strlen(err->text) + 100 < sizeof err->text;
+         ++i)
+        qnnrt_error_add(err, "\n%s", p->findings[i].text);
+    return qnnrt_error_hint(err, p->findings[0].code, "%s", p->findings[0].hint);
 }
 
 QNNRT_PARTITION_API const char *qnnrt_partition_rule_name(uint32_t rule)
@@ -3073,8 +3062,9 @@ QNNRT_PARTITION_API qnnrt_result qnnrt_partition_check(const qnnrt_partition_des
         if (qnnrt_partition__audit_nodes(&a) && qnnrt_partition__audit_states(&a) &&
             qnnrt_partition__audit_views(&a)) (void)qnnrt_partition__replay(&a);
     }
-    result = a.rule != 0 ? QNNRT_E_MISMATCH : a.arena.failed ? qnnrt_partition__fail_memory(err) :
-             QNNRT_OK;
+    result = a.rule != 0 ? QNNRT_E_MISMATCH : QNNRT_OK;
+    if (a.rule == 0 && a.arena.failed)
+        result = qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory for a plan");
     qnnrt_arena_free(&a.arena);
     if (rule != NULL) *rule = a.rule;
     return result;
