@@ -939,7 +939,6 @@ typedef struct qnnrt__build_tensor {
     uint64_t          identity;         /* of its data, 0: none given */
     uint32_t          index;            /* in the graph */
     int               unnamed;          /* its name was made here */
-    int               stays;            /* its data is borrowed until the model is closed */
 } qnnrt__build_tensor;
 
 typedef struct qnnrt__build_node {
@@ -1414,9 +1413,9 @@ static qnnrt_result qnnrt__tensor_record(const qnnrt__build *b, const qnnrt_tens
     } else if (fixed_data && d->data != NULL) {
         result = qnnrt__tensor_codes(b, body, d->data, (uint32_t)bytes);
         if (result != QNNRT_OK) return result;
-        tensor->stays = d->borrow == QNNRT_BORROW_MODEL;
         body->buffer.data = d->borrow ? d->data : qnnrt__build_copy(b, d->data, bytes);
-        if (tensor->stays && b->backend->info.id == (uint32_t)QNNRT__ABI_BACKEND_REF)
+        if (d->borrow == QNNRT_BORROW_MODEL &&
+            b->backend->info.id == (uint32_t)QNNRT__ABI_BACKEND_REF)
             body->mem_type = QNNRT__ABI_MEM_REF_IN_PLACE;
         body->buffer.bytes = (uint32_t)bytes;
     }
@@ -1804,8 +1803,8 @@ static qnnrt__abi_op qnnrt__node_op(const qnnrt__build *b, const qnnrt__build_no
    Options of contexts and graphs, and the device that contexts are made on.
    Source: option numbers from public header sets (core 2.23 to 2.37), tried on releases
    2.47 to 2.51.
-   Needs: >>mem >>err >>log >>abi >>table >>htp >>friends >>backend (its struct)
-          >>model (its struct) >>build
+   Needs: >>mem >>err >>log >>abi >>htp >>friends >>backend (its struct) >>model (its struct)
+          >>build
    Knows nothing of: tensors, nodes
    ===================================================================================== */
 
@@ -1856,6 +1855,7 @@ static void qnnrt__device_configure(const qnnrt__build *b, const void *desc,
         qnnrt__abi_config *config = &to->configs[count];
         qnnrt__abi_htp_config *htp = &to->htp[count];
         uint32_t value;
+        size_t used;
         memcpy(&value, (const char *)desc + option->field, sizeof(value));
         if (value == 0) continue;
         if (option->form == QNNRT__DEVICE_PRIORITY) {
@@ -1871,8 +1871,9 @@ static void qnnrt__device_configure(const qnnrt__build *b, const void *desc,
         } else {
             continue;
         }
-        qnnrt__table_append(to->text, sizeof(to->text), "%s%s", count == 0 ? " with " : ", ",
-                            option->name);
+        used = strlen(to->text);
+        snprintf(to->text + used, sizeof(to->text) - used, "%s%s", count == 0 ? " with " : ", ",
+                 option->name);
         to->list[count++] = config;
         to->asked = to->list;
     }
