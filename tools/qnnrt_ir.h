@@ -725,6 +725,11 @@ static int64_t qnnrt_ir__times(int64_t a, int64_t b)
     return minus ? -(int64_t)(x * y) : (int64_t)(x * y);
 }
 
+static int qnnrt_ir__same_shape(const qnnrt_ir_value *a, const qnnrt_ir_value *b)
+{
+    return a->rank == b->rank && memcmp(a->dims, b->dims, a->rank * sizeof(*a->dims)) == 0;
+}
+
 /* Count the elements of a shape. Return 0 if a dimension is negative or too large, or if there are
    too many elements. */
 static int qnnrt_ir__count(uint32_t rank, const int64_t *dims, uint64_t *count)
@@ -1084,6 +1089,7 @@ typedef struct qnnrt_ir__shape {
     int64_t              dims[QNNRT_IR_RANK];
     qnnrt_result         code;               /* of a failure */
     char                 why[256];
+    char                 said[2][100];
 } qnnrt_ir__shape;
 
 #if defined(__GNUC__)
@@ -1121,6 +1127,13 @@ static const char *qnnrt_ir__shape_text(char *out, size_t room, uint32_t rank, c
     return out;
 }
 
+/* Write a shape for the text of a failure, which may have two. */
+static const char *qnnrt_ir__shape_say(qnnrt_ir__shape *s, int k, uint32_t rank,
+                                       const int64_t *dims)
+{
+    return qnnrt_ir__shape_text(s->said[k], sizeof s->said[k], rank, dims);
+}
+
 /* Get a dimension argument, counted from the end if negative. `rank` of a scalar counts as 1. */
 static int qnnrt_ir__shape_wrap(qnnrt_ir__shape *s, const char *name, int64_t dim, uint32_t rank,
                                 uint32_t *out)
@@ -1137,6 +1150,15 @@ static int qnnrt_ir__shape_wrap(qnnrt_ir__shape *s, const char *name, int64_t di
 static int qnnrt_ir__shape_axis(qnnrt_ir__shape *s, const char *name, uint32_t rank, uint32_t *out)
 {
     return qnnrt_ir__shape_wrap(s, name, qnnrt_ir_int(s->node, name, 0), rank, out);
+}
+
+/* Take the shape of input 0, which must have dimensions, and its argument dim. */
+static int qnnrt_ir__shape_dim(qnnrt_ir__shape *s, uint32_t *axis)
+{
+    const qnnrt_ir_value *x = s->node->inputs[0];
+    qnnrt_ir__shape_copy(s, x);
+    if (x->rank == 0) return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "input 0 has no dimensions");
+    return qnnrt_ir__shape_axis(s, "dim", s->rank, axis);
 }
 
 /* Get a list of dimensions as a set of bits; an absent or empty list is all of them. */
@@ -1163,15 +1185,14 @@ static int qnnrt_ir__shape_broadcast(qnnrt_ir__shape *s, uint32_t rank, const in
 {
     const uint32_t most = s->rank > rank ? s->rank : rank;
     int64_t out[QNNRT_IR_RANK];
-    char a[100], b[100];
     uint32_t i;
     for (i = 0; i < most; ++i) {             /* from the last dimension */
         const int64_t x = i < s->rank ? s->dims[s->rank - 1 - i] : 1;
         const int64_t y = i < rank ? dims[rank - 1 - i] : 1;
         if (x != y && x != 1 && y != 1)
             return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "%s and %s do not broadcast",
-                                        qnnrt_ir__shape_text(a, sizeof a, s->rank, s->dims),
-                                        qnnrt_ir__shape_text(b, sizeof b, rank, dims));
+                                        qnnrt_ir__shape_say(s, 0, s->rank, s->dims),
+                                        qnnrt_ir__shape_say(s, 1, rank, dims));
         out[most - 1 - i] = x == 1 ? y : x;
     }
     s->rank = most;
@@ -1184,13 +1205,12 @@ static int qnnrt_ir__shape_fits(qnnrt_ir__shape *s, const qnnrt_ir_value *x)
 {
     int64_t dims[QNNRT_IR_RANK];
     const uint32_t rank = s->rank;
-    char a[100], b[100];
     memcpy(dims, s->dims, sizeof(dims));
     if (x->rank <= rank && !qnnrt_ir__shape_broadcast(s, x->rank, x->dims)) return 0;
     if (x->rank > rank || memcmp(dims, s->dims, rank * sizeof(*dims)) != 0)
         return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "%s does not broadcast to %s",
-                                    qnnrt_ir__shape_text(a, sizeof a, x->rank, x->dims),
-                                    qnnrt_ir__shape_text(b, sizeof b, rank, dims));
+                                    qnnrt_ir__shape_say(s, 0, x->rank, x->dims),
+                                    qnnrt_ir__shape_say(s, 1, rank, dims));
     return 1;
 }
 
@@ -1224,11 +1244,9 @@ static int qnnrt_ir__shape_rank(qnnrt_ir__shape *s, size_t i, uint32_t least, ui
 static int qnnrt_ir__shape_vector(qnnrt_ir__shape *s, size_t i, int64_t size)
 {
     const qnnrt_ir_value *x = qnnrt_ir_input(s->node, i);
-    char a[200];
     if (x == NULL || (x->rank == 1 && x->dims[0] == size)) return 1;
     return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "input %u is %s, expected [%lld]", (unsigned)i,
-                                qnnrt_ir__shape_text(a, sizeof a, x->rank, x->dims),
-                                (long long)size);
+                                qnnrt_ir__shape_say(s, 0, x->rank, x->dims), (long long)size);
 }
 
 static int qnnrt_ir__shape_floats(qnnrt_ir__shape *s, const qnnrt_ir_value *x)
@@ -1550,7 +1568,6 @@ static int qnnrt_ir__shape_view(qnnrt_ir__shape *s)
     const size_t rank = qnnrt_ir_ints(s->node, name, list);
     uint64_t known = 1, count;
     size_t i, open = QNNRT_IR_RANK;
-    char a[200], b[100];
     if (rank > QNNRT_IR_RANK) return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "%s is too long", name);
     s->dtype = x->dtype;
     s->rank = (uint32_t)rank;
@@ -1564,7 +1581,7 @@ static int qnnrt_ir__shape_view(qnnrt_ir__shape *s)
     }
     if (!qnnrt_ir__count(s->rank, s->dims, &known))
         return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "%s is %s", name,
-                                    qnnrt_ir__shape_text(a, sizeof a, s->rank, list));
+                                    qnnrt_ir__shape_say(s, 0, s->rank, list));
     count = x->count;
     if (open != QNNRT_IR_RANK && known != 0) {
         s->dims[open] = (int64_t)(count / known);
@@ -1572,9 +1589,8 @@ static int qnnrt_ir__shape_view(qnnrt_ir__shape *s)
     }
     if (known != count)
         return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "%s %s does not hold the elements of %s",
-                                    name,
-                                    qnnrt_ir__shape_text(a, sizeof a, s->rank, list),
-                                    qnnrt_ir__shape_text(b, sizeof b, x->rank, x->dims));
+                                    name, qnnrt_ir__shape_say(s, 0, s->rank, list),
+                                    qnnrt_ir__shape_say(s, 1, x->rank, x->dims));
     return 1;
 }
 
@@ -1596,7 +1612,6 @@ static int qnnrt_ir__shape_expand(qnnrt_ir__shape *s)
     const size_t rank = qnnrt_ir_ints(s->node, "size", list);
     uint64_t count;
     size_t i;
-    char a[200];
     if (rank > QNNRT_IR_RANK || rank < x->rank)
         return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "size has %u dimensions, the input has %u",
                                     (unsigned)rank, (unsigned)x->rank);
@@ -1608,7 +1623,7 @@ static int qnnrt_ir__shape_expand(qnnrt_ir__shape *s)
     }
     if (!qnnrt_ir__count(s->rank, s->dims, &count))
         return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "size is %s",
-                                    qnnrt_ir__shape_text(a, sizeof a, s->rank, list));
+                                    qnnrt_ir__shape_say(s, 0, s->rank, list));
     return qnnrt_ir__shape_fits(s, x);
 }
 
@@ -1664,7 +1679,8 @@ static int qnnrt_ir__shape_unflatten(qnnrt_ir__shape *s)
     return 1;
 }
 
-static int qnnrt_ir__shape_unsqueeze(qnnrt_ir__shape *s)
+/* Put a dimension into the shape of input 0. */
+static int qnnrt_ir__shape_insert(qnnrt_ir__shape *s, int64_t size)
 {
     uint32_t axis, i;
     qnnrt_ir__shape_same(s);
@@ -1672,8 +1688,13 @@ static int qnnrt_ir__shape_unsqueeze(qnnrt_ir__shape *s)
         return qnnrt_ir__shape_fail(s, QNNRT_E_LIMIT, "too many dimensions");
     if (!qnnrt_ir__shape_axis(s, "dim", s->rank + 1, &axis)) return 0;
     for (i = s->rank++; i > axis; --i) s->dims[i] = s->dims[i - 1];
-    s->dims[axis] = 1;
+    s->dims[axis] = size;
     return 1;
+}
+
+static int qnnrt_ir__shape_unsqueeze(qnnrt_ir__shape *s)
+{
+    return qnnrt_ir__shape_insert(s, 1);
 }
 
 static int qnnrt_ir__shape_squeeze(qnnrt_ir__shape *s)
@@ -1739,9 +1760,7 @@ static int qnnrt_ir__shape_slice(qnnrt_ir__shape *s)
 {
     int64_t size, begin, end, step;
     uint32_t axis;
-    qnnrt_ir__shape_same(s);
-    if (!qnnrt_ir__shape_rank(s, 0, 1, QNNRT_IR_RANK)) return 0;
-    if (!qnnrt_ir__shape_axis(s, "dim", s->rank, &axis)) return 0;
+    if (!qnnrt_ir__shape_dim(s, &axis)) return 0;
     size = s->dims[axis];
     begin = qnnrt_ir__near(qnnrt_ir_int(s->node, "start", 0));
     end = qnnrt_ir__near(qnnrt_ir_int(s->node, "end", INT64_MAX));
@@ -1774,9 +1793,7 @@ static int qnnrt_ir__shape_narrow(qnnrt_ir__shape *s)
 {
     int64_t begin, length;
     uint32_t axis;
-    qnnrt_ir__shape_same(s);
-    if (!qnnrt_ir__shape_rank(s, 0, 1, QNNRT_IR_RANK)) return 0;
-    if (!qnnrt_ir__shape_axis(s, "dim", s->rank, &axis)) return 0;
+    if (!qnnrt_ir__shape_dim(s, &axis)) return 0;
     begin = qnnrt_ir__near(qnnrt_ir_int(s->node, "start", 0));
     length = qnnrt_ir__near(qnnrt_ir_int(s->node, "length", 0));
     if (begin < 0) begin += s->dims[axis];
@@ -1792,9 +1809,7 @@ static int qnnrt_ir__shape_select(qnnrt_ir__shape *s)
 {
     const int64_t index = qnnrt_ir_int(s->node, "index", 0);
     uint32_t axis;
-    qnnrt_ir__shape_same(s);
-    if (!qnnrt_ir__shape_rank(s, 0, 1, QNNRT_IR_RANK)) return 0;
-    if (!qnnrt_ir__shape_axis(s, "dim", s->rank, &axis)) return 0;
+    if (!qnnrt_ir__shape_dim(s, &axis)) return 0;
     if (index < -s->dims[axis] || index >= s->dims[axis])
         return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "index is %lld, the dimension has %lld",
                                     (long long)index, (long long)s->dims[axis]);
@@ -1810,7 +1825,6 @@ static int qnnrt_ir__shape_cat(qnnrt_ir__shape *s)
     const qnnrt_ir_value *first = NULL;
     uint32_t axis = 0, i;
     size_t k;
-    char a[100], b[100];
     for (k = 0; k < node->input_count; ++k) {
         const qnnrt_ir_value *x = node->inputs[k];
         if (x == NULL)
@@ -1826,10 +1840,9 @@ static int qnnrt_ir__shape_cat(qnnrt_ir__shape *s)
         for (i = 0; i < x->rank && x->rank == first->rank; ++i)
             if (i != axis && x->dims[i] != first->dims[i]) break;
         if (x->rank != first->rank || i < x->rank)
-            return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH,
-                                        "%s and %s do not join at dimension %u",
-                                        qnnrt_ir__shape_text(a, sizeof a, first->rank, first->dims),
-                                        qnnrt_ir__shape_text(b, sizeof b, x->rank, x->dims),
+            return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "%s and %s do not join at dimension "
+                                        "%u", qnnrt_ir__shape_say(s, 0, first->rank, first->dims),
+                                        qnnrt_ir__shape_say(s, 1, x->rank, x->dims),
                                         (unsigned)axis);
         s->dims[axis] = qnnrt_ir__near(s->dims[axis] + x->dims[axis]);
     }
@@ -1845,9 +1858,7 @@ static int qnnrt_ir__shape_diff(qnnrt_ir__shape *s)
     const int64_t n = qnnrt_ir_int(s->node, "n", 1);
     uint32_t axis, i;
     size_t k;
-    if (!qnnrt_ir__shape_rank(s, 0, 1, QNNRT_IR_RANK)) return 0;
-    qnnrt_ir__shape_same(s);
-    if (!qnnrt_ir__shape_axis(s, "dim", s->rank, &axis)) return 0;
+    if (!qnnrt_ir__shape_dim(s, &axis)) return 0;
     if (n != 1) return qnnrt_ir__shape_fail(s, QNNRT_E_UNSUPPORTED, "n is %lld", (long long)n);
     for (k = 1; k < s->node->input_count; ++k) {
         const qnnrt_ir_value *x = qnnrt_ir_input(s->node, k);
@@ -1865,23 +1876,14 @@ static int qnnrt_ir__shape_diff(qnnrt_ir__shape *s)
 
 static int qnnrt_ir__shape_stack(qnnrt_ir__shape *s)
 {
-    const qnnrt_ir_value *first = s->node->inputs[0];
-    uint32_t axis, i;
     size_t k;
-    for (k = 1; k < s->node->input_count; ++k) {
-        const qnnrt_ir_value *x = s->node->inputs[k];
-        if (x == NULL || x->rank != first->rank ||
-            memcmp(x->dims, first->dims, x->rank * sizeof(*x->dims)) != 0)
+    for (k = 1; k < s->node->input_count; ++k)
+        if (s->node->inputs[k] == NULL ||
+            !qnnrt_ir__same_shape(s->node->inputs[k], s->node->inputs[0]))
             return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH,
                                         "input %u has another shape than input 0",
                                         (unsigned)k);
-    }
-    qnnrt_ir__shape_same(s);
-    if (s->rank == QNNRT_IR_RANK)
-        return qnnrt_ir__shape_fail(s, QNNRT_E_LIMIT, "too many dimensions");
-    if (!qnnrt_ir__shape_axis(s, "dim", s->rank + 1, &axis)) return 0;
-    for (i = s->rank++; i > axis; --i) s->dims[i] = s->dims[i - 1];
-    s->dims[axis] = (int64_t)s->node->input_count;
+    if (!qnnrt_ir__shape_insert(s, (int64_t)s->node->input_count)) return 0;
     s->dtype = qnnrt_ir__shape_join(s, 0, s->node->input_count, "");
     return 1;
 }
@@ -1901,9 +1903,7 @@ static int qnnrt_ir__shape_split(qnnrt_ir__shape *s)
 {
     const int64_t size = qnnrt_ir_int(s->node, "split_size", 0);
     uint32_t axis;
-    qnnrt_ir__shape_same(s);
-    if (!qnnrt_ir__shape_rank(s, 0, 1, QNNRT_IR_RANK)) return 0;
-    if (!qnnrt_ir__shape_axis(s, "dim", s->rank, &axis)) return 0;
+    if (!qnnrt_ir__shape_dim(s, &axis)) return 0;
     if (size < 0 || (size == 0 && s->dims[axis] != 0))
         return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "split_size is %lld", (long long)size);
     return qnnrt_ir__shape_pieces(s, axis, size);
@@ -1913,9 +1913,7 @@ static int qnnrt_ir__shape_chunk(qnnrt_ir__shape *s)
 {
     const int64_t chunks = qnnrt_ir_int(s->node, "chunks", 0);
     uint32_t axis;
-    qnnrt_ir__shape_same(s);
-    if (!qnnrt_ir__shape_rank(s, 0, 1, QNNRT_IR_RANK)) return 0;
-    if (!qnnrt_ir__shape_axis(s, "dim", s->rank, &axis)) return 0;
+    if (!qnnrt_ir__shape_dim(s, &axis)) return 0;
     if (chunks < 1 || chunks > QNNRT_IR__MOST)
         return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "chunks is %lld", (long long)chunks);
     if (s->dims[axis] == 0) { s->outputs = (size_t)chunks; return 1; }
@@ -1929,9 +1927,7 @@ static int qnnrt_ir__shape_split_sizes(qnnrt_ir__shape *s)
     uint32_t axis;
     size_t i;
     if (sizes == NULL) sizes = qnnrt_ir_attr_find(s->node, "split_size");
-    qnnrt_ir__shape_same(s);
-    if (!qnnrt_ir__shape_rank(s, 0, 1, QNNRT_IR_RANK)) return 0;
-    if (!qnnrt_ir__shape_axis(s, "dim", s->rank, &axis)) return 0;
+    if (!qnnrt_ir__shape_dim(s, &axis)) return 0;
     if (sizes == NULL || sizes->kind != QNNRT_IR_INTS)
         return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "the list of sizes is missing");
     for (i = 0; i < sizes->count; ++i) {
@@ -1950,9 +1946,7 @@ static int qnnrt_ir__shape_split_sizes(qnnrt_ir__shape *s)
 static int qnnrt_ir__shape_unbind(qnnrt_ir__shape *s)
 {
     uint32_t axis;
-    qnnrt_ir__shape_same(s);
-    if (!qnnrt_ir__shape_rank(s, 0, 1, QNNRT_IR_RANK)) return 0;
-    if (!qnnrt_ir__shape_axis(s, "dim", s->rank, &axis)) return 0;
+    if (!qnnrt_ir__shape_dim(s, &axis)) return 0;
     s->outputs = (size_t)s->dims[axis];
     memmove(s->dims + axis, s->dims + axis + 1, (s->rank - axis - 1) * sizeof(*s->dims));
     --s->rank;
@@ -2340,14 +2334,13 @@ static int qnnrt_ir__shape_weight_norm(qnnrt_ir__shape *s)
     int good = g->dtype == v->dtype && (whole ? g->rank <= v->rank && g->count == 1
                                               : g->rank == v->rank);
     uint32_t axis = QNNRT_IR_RANK, d;
-    char a[200];
     if (!qnnrt_ir__shape_float(s) ||
         (!whole && !qnnrt_ir__shape_axis(s, "dim", s->rank, &axis))) return 0;
     for (d = 0; d < v->rank && good && !whole; ++d)
         good = g->dims[d] == (d == axis ? v->dims[d] : 1);
     return good || qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "input 1 is %s, expected one length "
                                         "for each place of dim, of the weight's dtype",
-                                        qnnrt_ir__shape_text(a, sizeof a, g->rank, g->dims));
+                                        qnnrt_ir__shape_say(s, 0, g->rank, g->dims));
 }
 
 static int qnnrt_ir__shape_group_norm(qnnrt_ir__shape *s)
@@ -2366,19 +2359,17 @@ static int qnnrt_ir__shape_layer_norm(qnnrt_ir__shape *s)
     int64_t last[QNNRT_IR_RANK];
     const size_t n = qnnrt_ir_ints(s->node, "normalized_shape", last);
     size_t i;
-    char a[100], b[100];
     if (!qnnrt_ir__shape_float(s)) return 0;
     if (n == 0 || n > x->rank || memcmp(last, x->dims + x->rank - n, n * sizeof(*last)) != 0)
         return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "normalized_shape is %s, the input %s",
-                                    qnnrt_ir__shape_text(a, sizeof a, (uint32_t)n, last),
-                                    qnnrt_ir__shape_text(b, sizeof b, x->rank, x->dims));
+                                    qnnrt_ir__shape_say(s, 0, (uint32_t)n, last),
+                                    qnnrt_ir__shape_say(s, 1, x->rank, x->dims));
     for (i = 1; i < s->node->input_count; ++i) {
         const qnnrt_ir_value *w = s->node->inputs[i];
         if (w != NULL && (w->rank != n || memcmp(w->dims, last, n * sizeof(*last)) != 0))
             return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "input %u is %s, expected %s",
-                                        (unsigned)i,
-                                        qnnrt_ir__shape_text(a, sizeof a, w->rank, w->dims),
-                                        qnnrt_ir__shape_text(b, sizeof b, (uint32_t)n, last));
+                                        (unsigned)i, qnnrt_ir__shape_say(s, 0, w->rank, w->dims),
+                                        qnnrt_ir__shape_say(s, 1, (uint32_t)n, last));
     }
     return 1;
 }
@@ -3269,12 +3260,17 @@ QNNRT_IR_API const char *qnnrt_ir_text(qnnrt_ir *ir, const char *text)
     return qnnrt_arena_text(&ir->own->arena, text, strlen(text));
 }
 
+/* Get a list of values. */
+static qnnrt_ir_value **qnnrt_ir__graph_values(qnnrt_ir *ir, size_t count)
+{
+    return (qnnrt_ir_value **)qnnrt_arena_get(&ir->own->arena, count + 1, sizeof(qnnrt_ir_value *));
+}
+
 /* Copy the inputs or outputs of a node. */
 static qnnrt_ir_value **qnnrt_ir__graph_copy(qnnrt_ir *ir, qnnrt_ir_value *const *list,
                                              size_t count)
 {
-    qnnrt_ir_value **copy =
-        (qnnrt_ir_value **)qnnrt_arena_get(&ir->own->arena, count + 1, sizeof(*copy));
+    qnnrt_ir_value **copy = qnnrt_ir__graph_values(ir, count);
     if (copy != NULL && count > 0) memcpy(copy, list, count * sizeof(*copy));
     return copy;
 }
@@ -3376,7 +3372,7 @@ QNNRT_IR_API int qnnrt_ir_set_input(qnnrt_ir *ir, qnnrt_ir_node *node, size_t i,
     qnnrt_ir_value **list;
     if (i > node->input_count) return 0;
     if (i == node->input_count) {
-        list = (qnnrt_ir_value **)qnnrt_arena_get(&ir->own->arena, i + 1, sizeof(*list));
+        list = qnnrt_ir__graph_values(ir, i);
         if (list == NULL) return 0;
         if (i > 0) memcpy(list, node->inputs, i * sizeof(*list));
         node->inputs = list;
@@ -3605,20 +3601,16 @@ static qnnrt_result qnnrt_ir__find_error(const qnnrt_ir *ir, qnnrt_error *err)
 {
     const qnnrt_ir__own *own = ir->own;
     const size_t count = own->found + own->lost;
-    size_t i, used = 0;
+    const qnnrt_result code = own->found > 0 ? own->findings[0].code : QNNRT_E_FORMAT;
+    size_t i;
     if (count == 0) return QNNRT_OK;
-    if (err == NULL) return own->found > 0 ? own->findings[0].code : QNNRT_E_FORMAT;
-    qnnrt_error_set(err, own->found > 0 ? own->findings[0].code : QNNRT_E_FORMAT, "%s", "");
-    for (i = 0; i < own->found; ++i) {
-        const size_t length = strlen(own->findings[i].text);
-        if (used + length + 60 > sizeof err->text) break;
-        used += (size_t)snprintf(err->text + used, sizeof err->text - used, i == 0 ? "%s" : "\n%s",
-                                 own->findings[i].text);
+    qnnrt_error_set(err, code, "%s", own->found > 0 ? own->findings[0].text : "");
+    for (i = own->found > 0; i < own->found && err != NULL; ++i) {
+        if (strlen(err->text) + strlen(own->findings[i].text) + 60 > sizeof err->text) break;
+        qnnrt_error_add(err, "\n%s", own->findings[i].text);
     }
-    if (i < count)
-        snprintf(err->text + used, sizeof err->text - used, "\nand %lu more findings",
-                 (unsigned long)(count - i));
-    return err->code;
+    if (i < count) qnnrt_error_add(err, "\nand %lu more findings", (unsigned long)(count - i));
+    return code;
 }
 
 /* =====================================================================================
@@ -3631,11 +3623,10 @@ static qnnrt_result qnnrt_ir__find_error(const qnnrt_ir *ir, qnnrt_error *err)
 static const char *qnnrt_ir__check_text(char *out, size_t room, qnnrt_dtype dtype, uint32_t rank,
                                         const int64_t *dims)
 {
-    const int row = qnnrt_ir__dtype_row(dtype);
     size_t used;
     qnnrt_ir__shape_text(out, room - 20, rank, dims);
     used = strlen(out);
-    snprintf(out + used, room - used, " %s", row < 0 ? "?" : qnnrt_ir__dtypes[row].name);
+    snprintf(out + used, room - used, " %s", qnnrt_ir_dtype_name(dtype));
     return out;
 }
 
@@ -4475,8 +4466,8 @@ static int qnnrt_ir__parse_node(qnnrt_ir__parse *p)
 /* Read the data of a constant; the reader stands before them. */
 static int qnnrt_ir__document_data(qnnrt_ir__parse *p, qnnrt_ir__ref *ref)
 {
-    const int row = qnnrt_ir__dtype_row(ref->dtype);
-    const int floats = row >= 0 && qnnrt_ir__dtypes[row].kind == 2;
+    const size_t size = qnnrt_ir_dtype_bytes(ref->dtype);
+    const int floats = qnnrt_ir__dtype_kind(ref->dtype) == 2;
     qnnrt_ir__nest nest;
     qnnrt_json_type type = qnnrt_json_value(&p->json);
     unsigned char *data;
@@ -4501,18 +4492,15 @@ static int qnnrt_ir__document_data(qnnrt_ir__parse *p, qnnrt_ir__ref *ref)
     }
     if (nest.floats && !floats)
         qnnrt_ir__parse_fault(ref, QNNRT_E_MISMATCH, "its data has fractions, its dtype has none");
-    for (i = 0; i < p->number_count && !floats && row >= 0; ++i)
+    for (i = 0; i < p->number_count && !floats && size > 0; ++i)
         if (!qnnrt_ir__number_fits(ref->dtype, p->wholes[i]))
             qnnrt_ir__parse_fault(ref, QNNRT_E_MISMATCH,
                                   "a number of its data does not fit its dtype");
     if (ref->fault != NULL) return 1;
-    data = (unsigned char *)qnnrt_arena_get(&p->ir->own->arena, p->number_count + 1,
-                                            (size_t)qnnrt_ir__dtypes[row].bytes);
+    data = (unsigned char *)qnnrt_arena_get(&p->ir->own->arena, p->number_count + 1, size);
     if (data == NULL) return qnnrt_ir__parse_memory(p);
     for (i = 0; i < p->number_count; ++i)
-        qnnrt_ir__number_put(data + i * (size_t)qnnrt_ir__dtypes[row].bytes, ref->dtype,
-                             p->wholes[i],
-                             p->numbers[i]);
+        qnnrt_ir__number_put(data + i * size, ref->dtype, p->wholes[i], p->numbers[i]);
     ref->rank = nest.rank;
     memcpy(ref->dims, nest.dims, sizeof(ref->dims));
     ref->data = data;
@@ -4523,15 +4511,14 @@ static int qnnrt_ir__document_data(qnnrt_ir__parse *p, qnnrt_ir__ref *ref)
 static int qnnrt_ir__document_hex(qnnrt_ir__parse *p, qnnrt_ir__ref *ref,
                                   const qnnrt_ir__ref *shape, const qnnrt_json_text *digits)
 {
-    const int row = qnnrt_ir__dtype_row(ref->dtype);
+    const size_t size = qnnrt_ir_dtype_bytes(ref->dtype);
     uint64_t count = 0;
     unsigned char *data;
     if (ref->fault == NULL && shape->fault != NULL)
         qnnrt_ir__parse_fault(ref, shape->code, shape->fault);
     if (ref->fault != NULL) return 1;
     if (!qnnrt_ir__count(shape->rank, shape->dims, &count) ||
-        digits->bytes / 2 / (size_t)qnnrt_ir__dtypes[row].bytes != count ||
-        digits->bytes % (2 * (size_t)qnnrt_ir__dtypes[row].bytes) != 0) {
+        digits->bytes / 2 / size != count || digits->bytes % (2 * size) != 0) {
         qnnrt_ir__parse_fault(ref, QNNRT_E_MISMATCH, "its hex digits do not fit its shape");
         return 1;
     }
@@ -4746,8 +4733,7 @@ static int qnnrt_ir__resolve_inputs(qnnrt_ir__parse *p)
 {
     qnnrt_ir *ir = p->ir;
     size_t i;
-    ir->inputs = (qnnrt_ir_value **)qnnrt_arena_get(&ir->own->arena, p->inputs.count + 1,
-                                                    sizeof(*ir->inputs));
+    ir->inputs = qnnrt_ir__graph_values(ir, p->inputs.count);
     if (ir->inputs == NULL) return qnnrt_ir__parse_memory(p);
     for (i = 0; i < p->inputs.count; ++i) {
         const qnnrt_ir__ref *ref = (const qnnrt_ir__ref *)p->inputs.at[i];
@@ -4861,9 +4847,7 @@ static int qnnrt_ir__resolve_outputs(qnnrt_ir__parse *p, const qnnrt_ir__entry *
 {
     qnnrt_ir_node *node = entry->node;
     size_t i;
-    node->outputs =
-        (qnnrt_ir_value **)qnnrt_arena_get(&p->ir->own->arena, entry->output_count + 1,
-                                                           sizeof(*node->outputs));
+    node->outputs = qnnrt_ir__graph_values(p->ir, entry->output_count);
     if (node->outputs == NULL || !qnnrt_ir__graph_append(p->ir, node))
         return qnnrt_ir__parse_memory(p);
     for (i = 0; i < entry->output_count; ++i) {
@@ -4955,8 +4939,7 @@ static int qnnrt_ir__resolve_absent(qnnrt_ir__parse *p, const qnnrt_ir__entry *e
     size_t i, from = 1, to = 1;
     if (entry->absent[0] != '\0') {              /* as qnnrt_ir_write() writes it */
         const size_t count = strlen(entry->absent);
-        list = (qnnrt_ir_value **)qnnrt_arena_get(&p->ir->own->arena,
-                                                  node->input_count + count + 1, sizeof(*list));
+        list = qnnrt_ir__graph_values(p->ir, node->input_count + count);
         if (list == NULL) return qnnrt_ir__parse_memory(p);
         for (from = to = 0; to < count; ++to)
             if (entry->absent[to] != '-' && from < node->input_count)
@@ -4968,9 +4951,7 @@ static int qnnrt_ir__resolve_absent(qnnrt_ir__parse *p, const qnnrt_ir__entry *e
     }
     if ((strcmp(node->op, "index.Tensor") == 0 || strncmp(node->op, "index_put", 9) == 0) &&
         mask != NULL && mask->ints != NULL) {
-        list = (qnnrt_ir_value **)qnnrt_arena_get(&p->ir->own->arena,
-                                                  node->input_count + mask->count + 1,
-                                                  sizeof(*list));
+        list = qnnrt_ir__graph_values(p->ir, node->input_count + mask->count);
         if (list == NULL) return qnnrt_ir__parse_memory(p);
         if (node->input_count > 0) list[0] = node->inputs[0];
         for (i = 0; i < mask->count; ++i)
@@ -4989,7 +4970,7 @@ static int qnnrt_ir__resolve_absent(qnnrt_ir__parse *p, const qnnrt_ir__entry *e
     }
     /* Without weights, the two running statistics alone. */
     if (strstr(node->op, "batch_norm") != NULL && node->input_count == 3) {
-        list = (qnnrt_ir_value **)qnnrt_arena_get(&p->ir->own->arena, 5, sizeof(*list));
+        list = qnnrt_ir__graph_values(p->ir, 5);
         if (list == NULL) return qnnrt_ir__parse_memory(p);
         list[0] = node->inputs[0];
         list[3] = node->inputs[1];
@@ -5004,9 +4985,7 @@ static int qnnrt_ir__resolve_reads(qnnrt_ir__parse *p, const qnnrt_ir__entry *en
 {
     qnnrt_ir_node *node = entry->node;
     size_t i;
-    node->inputs =
-        (qnnrt_ir_value **)qnnrt_arena_get(&p->ir->own->arena, entry->input_count + 1,
-                                                          sizeof(*node->inputs));
+    node->inputs = qnnrt_ir__graph_values(p->ir, entry->input_count);
     if (node->inputs == NULL) return qnnrt_ir__parse_memory(p);
     for (i = 0; i < entry->input_count; ++i) {
         const qnnrt_ir__ref *ref = entry->inputs[i];
@@ -5022,8 +5001,7 @@ static int qnnrt_ir__resolve_results(qnnrt_ir__parse *p)
 {
     qnnrt_ir *ir = p->ir;
     size_t i;
-    ir->outputs = (qnnrt_ir_value **)qnnrt_arena_get(&ir->own->arena, p->outputs.count + 1,
-                                                     sizeof(*ir->outputs));
+    ir->outputs = qnnrt_ir__graph_values(ir, p->outputs.count);
     if (ir->outputs == NULL) return qnnrt_ir__parse_memory(p);
     for (i = 0; i < p->outputs.count; ++i) {
         const qnnrt_ir__ref *ref = (const qnnrt_ir__ref *)p->outputs.at[i];
@@ -5245,7 +5223,7 @@ static void qnnrt_ir__wide_split(const qnnrt_ir__wide *x, uint32_t axis, int64_t
    return 1; or they return qnnrt_ir__eval_no(). */
 typedef struct qnnrt_ir__eval {
     const qnnrt_ir_node *node;
-    qnnrt_arena     *arena;
+    qnnrt_arena         *arena;
     qnnrt_ir__wide      *in, *out;           /* in[k].bytes 0: absent */
     size_t               in_count, out_count;
     int                  widen;              /* 1: see qnnrt_ir__wide_dtype() */
@@ -5256,6 +5234,14 @@ static int qnnrt_ir__eval_no(qnnrt_ir__eval *e, const char *why)
 {
     e->why = why;
     return 0;
+}
+
+/* Get memory for the node. Return NULL when out of memory, with e->why. */
+static void *qnnrt_ir__eval_get(qnnrt_ir__eval *e, int64_t count, size_t size)
+{
+    void *data = qnnrt_arena_get(e->arena, (uint64_t)count + 1, size);
+    if (data == NULL) e->why = "out of memory";
+    return data;
 }
 
 static const qnnrt_ir__wide *qnnrt_ir__eval_in(const qnnrt_ir__eval *e, size_t k)
@@ -5270,11 +5256,6 @@ static int qnnrt_ir__eval_is(const qnnrt_ir_node *node, const char *stem)
     if (strncmp(node->op, stem, bytes) != 0) return 0;
     return node->op[bytes] == '.' || node->op[bytes] == '\0' ||
            (node->op[bytes] == '_' && node->op[bytes + 1] == '.');
-}
-
-static double qnnrt_ir__eval_number(const qnnrt_ir__eval *e, const char *name)
-{
-    return qnnrt_ir_float(e->node, name, 0);
 }
 
 static int qnnrt_ir__eval_text(const qnnrt_ir_node *node, const char *name, const char *text)
@@ -5312,9 +5293,10 @@ static const char *const qnnrt_ir__unary_names[QNNRT_IR__UNARY_COUNT] = {
     "logical_not", "isnan", "isinf", "bitwise_not", "clamp",
 };
 
-/* a, b, c: arguments of the function, for example its bounds. */
-static double qnnrt_ir__math_unary(int what, double x, double a, double b, double c)
+/* args: arguments of the function, for example its bounds. */
+static double qnnrt_ir__math_unary(int what, double x, const double *args)
 {
+    const double a = args[0], b = args[1], c = args[2];
     double t;
     switch (what) {
     case QNNRT_IR__RELU: return x < 0 ? 0 : x;
@@ -5376,9 +5358,16 @@ static int qnnrt_ir__math_whole(int what, int64_t *x)
 
 static int qnnrt_ir__eval_unary(qnnrt_ir__eval *e)
 {
+    static const struct { int what; const char *args[3]; } known[] = {
+        { QNNRT_IR__HARDTANH, { "min_val", "max_val", "" } },
+        { QNNRT_IR__LEAKY, { "negative_slope", "", "" } },
+        { QNNRT_IR__ELU, { "alpha", "scale", "input_scale" } },
+        { QNNRT_IR__SOFTPLUS, { "beta", "threshold", "" } },
+    };
     const qnnrt_ir__wide *x = &e->in[0];
-    double a = 0, b = 0, c = 0;
+    double args[3] = { 0, 0, 0 };
     int what = 0;
+    size_t i;
     int64_t k;
     const char *name = e->node->op;
     if (strncmp(name, "q.", 2) == 0) what = name[2] == 's' ? QNNRT_IR__SILU : QNNRT_IR__GELU;
@@ -5387,30 +5376,19 @@ static int qnnrt_ir__eval_unary(qnnrt_ir__eval *e)
                 !qnnrt_ir__eval_is(e->node, qnnrt_ir__unary_names[what])) ++what;
     if (what == QNNRT_IR__GELU && qnnrt_ir__eval_text(e->node, "approximate", "tanh"))
         what = QNNRT_IR__GELU_TANH;
-    if (what == QNNRT_IR__HARDTANH) {
-        a = qnnrt_ir__eval_number(e, "min_val");
-        b = qnnrt_ir__eval_number(e, "max_val");
-    }
+    for (i = 0; i < 3 * (sizeof known / sizeof known[0]); ++i)
+        if (known[i / 3].what == what)
+            args[i % 3] = qnnrt_ir_float(e->node, known[i / 3].args[i % 3], 0);
     if (what == QNNRT_IR__CLAMP) {
-        a = qnnrt_ir_float(e->node, "min", -HUGE_VAL);
-        b = qnnrt_ir_float(e->node, "max", HUGE_VAL);
-    }
-    if (what == QNNRT_IR__LEAKY) a = qnnrt_ir__eval_number(e, "negative_slope");
-    if (what == QNNRT_IR__ELU) {
-        a = qnnrt_ir__eval_number(e, "alpha");
-        b = qnnrt_ir__eval_number(e, "scale");
-        c = qnnrt_ir__eval_number(e, "input_scale");
-    }
-    if (what == QNNRT_IR__SOFTPLUS) {
-        a = qnnrt_ir__eval_number(e, "beta");
-        b = qnnrt_ir__eval_number(e, "threshold");
+        args[0] = qnnrt_ir_float(e->node, "min", -HUGE_VAL);
+        args[1] = qnnrt_ir_float(e->node, "max", HUGE_VAL);
     }
     for (k = 0; k < x->count; ++k) {
         int64_t whole = x->whole ? qnnrt_ir__wide_i(x, k) : 0;
         if (x->whole && e->out->whole && qnnrt_ir__math_whole(what, &whole))
             qnnrt_ir__wide_set(e->out, k, e->out->dtype == QNNRT_DTYPE_BOOL8 ? whole & 1 : whole);
-        else qnnrt_ir__wide_put(e->out, k,
-                                qnnrt_ir__math_unary(what, qnnrt_ir__wide_f(x, k), a, b, c));
+        else
+            qnnrt_ir__wide_put(e->out, k, qnnrt_ir__math_unary(what, qnnrt_ir__wide_f(x, k), args));
     }
     return 1;
 }
@@ -5689,9 +5667,8 @@ static int qnnrt_ir__eval_reduce(qnnrt_ir__eval *e)
     for (k = 0; k < (int64_t)given && k < QNNRT_IR_RANK; ++k)
         bits |= (uint32_t)1 << (list[k] < 0 ? list[k] + (x->rank == 0 ? 1 : x->rank) : list[k]);
     if (given == 0) bits = UINT32_MAX;
-    sums =
-        (qnnrt_ir__sum *)qnnrt_arena_get(e->arena, (uint64_t)e->out->count + 1, sizeof(*sums));
-    if (sums == NULL) return qnnrt_ir__eval_no(e, "out of memory");
+    sums = (qnnrt_ir__sum *)qnnrt_ir__eval_get(e, e->out->count, sizeof(*sums));
+    if (sums == NULL) return 0;
     qnnrt_ir__walk_begin(&w, x->rank, x->dims);
     for (d = x->rank; d-- > 0;) {                        /* the reduced dimensions stay in place */
         if (bits >> d & 1) continue;
@@ -6193,9 +6170,9 @@ static int qnnrt_ir__eval_sort(qnnrt_ir__eval *e)
     qnnrt_ir__wide *const places = &e->out[e->out_count - 1];
     int64_t outer, size, inner, o, n, run, *now, *next;
     qnnrt_ir__wide_split(x, qnnrt_ir__eval_axis(e, "dim", x->rank), &outer, &size, &inner);
-    now = (int64_t *)qnnrt_arena_get(e->arena, (uint64_t)size + 1, sizeof(*now));
-    next = (int64_t *)qnnrt_arena_get(e->arena, (uint64_t)size + 1, sizeof(*next));
-    if (now == NULL || next == NULL) return qnnrt_ir__eval_no(e, "out of memory");
+    now = (int64_t *)qnnrt_ir__eval_get(e, size, sizeof(*now));
+    next = (int64_t *)qnnrt_ir__eval_get(e, size, sizeof(*next));
+    if (now == NULL || next == NULL) return 0;
     for (o = 0; o < outer * inner; ++o) {
         const int64_t from = o / inner * size * inner + o % inner;
         for (n = 0; n < size; ++n) now[n] = n;
@@ -6527,15 +6504,10 @@ static int qnnrt_ir__gemm_begin(qnnrt_ir__eval *e, qnnrt_ir__gemm *p, qnnrt_ir__
     memset(p, 0, sizeof(*p));
     p->alpha = p->beta = 1;
     p->out = out;
-    p->pack_a = (double *)qnnrt_arena_get(e->arena, (uint64_t)QNNRT_IR__ROWS * QNNRT_IR__DEPTH,
-                                          sizeof(double));
-    p->pack_b = (double *)qnnrt_arena_get(e->arena, (uint64_t)QNNRT_IR__TILE * QNNRT_IR__DEPTH,
-                                          sizeof(double));
-    p->sums = (double *)qnnrt_arena_get(e->arena, (uint64_t)QNNRT_IR__ROWS * QNNRT_IR__COLUMNS,
-                                        sizeof(double));
-    if (p->pack_a == NULL || p->pack_b == NULL || p->sums == NULL)
-        return qnnrt_ir__eval_no(e, "out of memory");
-    return 1;
+    p->pack_a = (double *)qnnrt_ir__eval_get(e, QNNRT_IR__ROWS * QNNRT_IR__DEPTH, sizeof(double));
+    p->pack_b = (double *)qnnrt_ir__eval_get(e, QNNRT_IR__TILE * QNNRT_IR__DEPTH, sizeof(double));
+    p->sums = (double *)qnnrt_ir__eval_get(e, QNNRT_IR__ROWS * QNNRT_IR__COLUMNS, sizeof(double));
+    return p->pack_a != NULL && p->pack_b != NULL && p->sums != NULL;
 }
 
 static int64_t qnnrt_ir__gemm_least(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -6647,9 +6619,8 @@ static int qnnrt_ir__eval_conv(qnnrt_ir__eval *e)
     p.rows = qnnrt_ir__net_area(s.out);
     p.columns = channels / groups;
     p.depth = w->dims[1] * qnnrt_ir__net_area(s.kernel);
-    p.a.places = (int64_t *)qnnrt_arena_get(
-        e->arena, (uint64_t)qnnrt_ir__net_area(s.kernel) + 1, sizeof(int64_t));
-    if (p.a.places == NULL) return qnnrt_ir__eval_no(e, "out of memory");
+    p.a.places = (int64_t *)qnnrt_ir__eval_get(e, qnnrt_ir__net_area(s.kernel), sizeof(int64_t));
+    if (p.a.places == NULL) return 0;
     p.a.x = x;
     p.a.slide = &s;
     p.a.step = area_in;
@@ -6756,9 +6727,8 @@ static int qnnrt_ir__eval_deconv(qnnrt_ir__eval *e)
     const int64_t channels = w->dims[0], per = channels / groups;
     int64_t area_in, area_out, area_kernel, k, c, t;
     qnnrt_ir__slide s, back;
-    double *sums =
-        (double *)qnnrt_arena_get(e->arena, (uint64_t)e->out->count + 1, sizeof(*sums));
-    if (sums == NULL) return qnnrt_ir__eval_no(e, "out of memory");
+    double *sums = (double *)qnnrt_ir__eval_get(e, e->out->count, sizeof(*sums));
+    if (sums == NULL) return 0;
     qnnrt_ir__net_slide(e, n, w->dims + 2, &s);
     back = s;                                            /* input and output change places */
     memcpy(back.in, s.out, sizeof(back.in));
@@ -7233,11 +7203,10 @@ static int qnnrt_ir__fold_can(const qnnrt_ir_node *node, const qnnrt_ir__fold_li
     }
     for (k = 0; k < node->output_count; ++k) {
         const qnnrt_ir_value *y = node->outputs[k];
-        const int row = qnnrt_ir__dtype_row(y->dtype);
+        const size_t size = qnnrt_ir_dtype_bytes(y->dtype);
         const int replaces = qnnrt_ir__fold_replaces(node);
-        if (row < 0 || (y->count > most->limit / (uint64_t)qnnrt_ir__dtypes[row].bytes &&
-                        !replaces)) return 0;
-        *bytes += y->count * (uint64_t)qnnrt_ir__dtypes[row].bytes;
+        if (size == 0 || (y->count > most->limit / size && !replaces)) return 0;
+        *bytes += y->count * size;
         if (*bytes > most->left && !replaces) return 0;
     }
     return 1;
@@ -7376,8 +7345,7 @@ static qnnrt_result qnnrt_ir__fold_node(qnnrt_ir *ir, qnnrt_ir_node *node, qnnrt
         NULL ? node->inputs[k]->data : NULL;
     for (k = 0; k < node->output_count; ++k) {
         const qnnrt_ir_value *y = node->outputs[k];
-        const int row = qnnrt_ir__dtype_row(y->dtype);
-        out[k] = qnnrt_arena_get(arena, y->count + 1, (size_t)qnnrt_ir__dtypes[row].bytes);
+        out[k] = qnnrt_arena_get(arena, y->count + 1, qnnrt_ir_dtype_bytes(y->dtype));
         if (out[k] == NULL) return qnnrt_ir__fail_memory(err);
     }
     result = qnnrt_ir__eval_node(&arena->hooks, node, 0, in, out, err);
@@ -7684,9 +7652,12 @@ static qnnrt_ir_node *qnnrt_ir__pass_from(const qnnrt_ir_value *value)
     return value->node->dead ? NULL : value->node;
 }
 
-static int qnnrt_ir__pass_same_shape(const qnnrt_ir_value *a, const qnnrt_ir_value *b)
+/* Set an argument of a node to true. */
+static int qnnrt_ir__pass_flag(qnnrt_ir__pass *p, qnnrt_ir_node *node, const char *name)
 {
-    return a->rank == b->rank && memcmp(a->dims, b->dims, a->rank * sizeof(*a->dims)) == 0;
+    qnnrt_ir_attr attr = qnnrt_ir__public_attr(name, QNNRT_IR_BOOL);
+    attr.f = (double)(attr.i = 1);
+    return qnnrt_ir_set(p->ir, node, &attr) || qnnrt_ir__pass_memory(p);
 }
 
 /* Change a node to another operator with other inputs, without arguments. Its outputs, and so the
@@ -7835,7 +7806,7 @@ static qnnrt_ir_value *qnnrt_ir__cleanup_same(const qnnrt_ir_node *node, int cop
                !(copies && qnnrt_ir__pass_in(node, copying))) {
         return NULL;
     }
-    if (x == NULL || x->dtype != y->dtype || !qnnrt_ir__pass_same_shape(x, y)) return NULL;
+    if (x == NULL || x->dtype != y->dtype || !qnnrt_ir__same_shape(x, y)) return NULL;
     return x;
 }
 
@@ -8093,7 +8064,7 @@ static int qnnrt_ir__cleanup_scatter(qnnrt_ir__pass *p, qnnrt_ir_node *node)
     qnnrt_ir_value *index;
     int64_t count;
     uint32_t d;
-    if (x->rank == 0 || !qnnrt_ir__pass_same_shape(ids, node->inputs[2]) || from == NULL ||
+    if (x->rank == 0 || !qnnrt_ir__same_shape(ids, node->inputs[2]) || from == NULL ||
         !qnnrt_ir__pass_in(from, expands)) return 1;
     index = from->inputs[0];
     count = ids->dims[axis];
@@ -8195,8 +8166,7 @@ QNNRT_IR_API qnnrt_dtype qnnrt_ir_run_dtype(const qnnrt_ir_run_desc *desc,
 
 static size_t qnnrt_ir__run_bytes(const qnnrt_ir__run *r, const qnnrt_ir_value *value)
 {
-    const int row = qnnrt_ir__dtype_row(qnnrt_ir_run_dtype(&r->desc, value));
-    return (size_t)value->count * (size_t)(row >= 0 ? qnnrt_ir__dtypes[row].bytes : 0);
+    return (size_t)value->count * qnnrt_ir_dtype_bytes(qnnrt_ir_run_dtype(&r->desc, value));
 }
 
 /* Make room for the elements of a value. */
@@ -8515,8 +8485,7 @@ static int qnnrt_ir__extract_all(qnnrt_ir__extract *x, const qnnrt_ir_value *con
             if (old->inputs[k] != NULL &&
                 (node->inputs[k] = qnnrt_ir__extract_read(x, old->inputs[k])) == NULL) return 0;
     }
-    x->to->outputs = (qnnrt_ir_value **)qnnrt_arena_get(&x->to->own->arena, count + 1,
-                                                        sizeof(*x->to->outputs));
+    x->to->outputs = qnnrt_ir__graph_values(x->to, count);
     if (x->to->outputs == NULL) return 0;
     for (i = 0; i < count; ++i, ++x->to->output_count)
         if ((x->to->outputs[i] = qnnrt_ir__extract_read(x, outputs[i])) == NULL) return 0;
@@ -8671,9 +8640,8 @@ static void qnnrt_ir__write_shape(qnnrt_ir__write *w, const qnnrt_ir_value *v)
 
 static void qnnrt_ir__write_dtype(qnnrt_ir__write *w, const qnnrt_ir_value *v)
 {
-    const int row = qnnrt_ir__dtype_row(v->dtype);
     qnnrt_json_write_key(w->json, "dtype");
-    qnnrt_json_write_string(w->json, row < 0 ? "?" : qnnrt_ir__dtypes[row].name);
+    qnnrt_json_write_string(w->json, qnnrt_ir_dtype_name(v->dtype));
 }
 
 static void qnnrt_ir__write_tensor(qnnrt_ir__write *w, const qnnrt_ir_value *v, const char *name)
@@ -8731,8 +8699,7 @@ static int qnnrt_ir__write_finite(double f)
 /* Write elements as nested lists. */
 static void qnnrt_ir__write_list(qnnrt_ir__write *w, const qnnrt_ir_value *v)
 {
-    const int row = qnnrt_ir__dtype_row(v->dtype);
-    const size_t size = row >= 0 ? (size_t)qnnrt_ir__dtypes[row].bytes : 0;
+    const size_t size = qnnrt_ir_dtype_bytes(v->dtype);
     const int kind = qnnrt_ir__dtype_kind(v->dtype);
     uint64_t i;
     uint32_t d;
@@ -8758,7 +8725,7 @@ static void qnnrt_ir__write_list(qnnrt_ir__write *w, const qnnrt_ir_value *v)
 /* Write a constant: as lists of numbers, if they are numbers of JSON. */
 static int qnnrt_ir__write_constant(qnnrt_ir__write *w, const qnnrt_ir_value *v)
 {
-    const size_t size = (size_t)qnnrt_ir__dtypes[qnnrt_ir__dtype_row(v->dtype)].bytes;
+    const size_t size = qnnrt_ir_dtype_bytes(v->dtype);
     int lists = v->count > 0, good = 1;
     uint64_t i;
     for (i = 0; i < v->count && lists && qnnrt_ir__dtype_kind(v->dtype) == 2; ++i)
@@ -9186,10 +9153,9 @@ static int qnnrt_ir__norm_core(qnnrt_ir__norm *n, const qnnrt_ir_node *node)
     for (k = divide ? 1 : 0; k < 2; ++k) {
         n->m.count = count;
         n->x = node->inputs[1 - k];
-        if (!qnnrt_ir__match_float(n->x) ||
-            !qnnrt_ir__pass_same_shape(n->x, node->outputs[0]) ||
-            !qnnrt_ir__norm_scale(n, qnnrt_ir__match_back(&n->m, node->inputs[k]), !divide,
-                                  &square, &reads) ||
+        if (!qnnrt_ir__match_float(n->x) || !qnnrt_ir__same_shape(n->x, node->outputs[0]) ||
+            !qnnrt_ir__norm_scale(n, qnnrt_ir__match_back(&n->m, node->inputs[k]),
+                                  !divide, &square, &reads) ||
             (reads > 0 && qnnrt_ir__match_root(n->x) != qnnrt_ir__match_root(square))) continue;
         qnnrt_ir__norm_center(n, square, reads);
         if (reads > 0 || n->layer) return 1;
@@ -9214,7 +9180,7 @@ static int qnnrt_ir__norm_match(qnnrt_ir__norm *n, const qnnrt_ir_node *node, in
         const qnnrt_ir_node *inner;
         n->m.count = count;
         if (!qnnrt_ir__norm_vector(node->inputs[1 - k], node->outputs[0]) ||
-            !qnnrt_ir__pass_same_shape(node->inputs[k], node->outputs[0])) continue;
+            !qnnrt_ir__same_shape(node->inputs[k], node->outputs[0])) continue;
         inner = qnnrt_ir__match_back(&n->m, node->inputs[k]);
         if (inner == NULL || !qnnrt_ir__norm_match(n, inner, tail - 1)) continue;
         if (tail == 2) n->bias = node->inputs[1 - k];
@@ -9308,7 +9274,7 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_pass_layer_norm(qnnrt_ir *ir, qnnrt_error *er
 /* =====================================================================================
    MERGE                                                                          >>merge
    Small patterns of two nodes.
-   Needs: >>attr >>graph >>public >>pass >>cleanup >>match     Knows nothing of: other patterns
+   Needs: >>attr >>pass >>cleanup >>match     Knows nothing of: other patterns
    ===================================================================================== */
 
 static int qnnrt_ir__merge_silu(qnnrt_ir__pass *p, qnnrt_ir_node *node)
@@ -9359,7 +9325,6 @@ static int qnnrt_ir__merge_matmul(qnnrt_ir__pass *p, qnnrt_ir_node *node)
 {
     static const char *const ops[] = { "matmul.default", "mm.default", "bmm.default", NULL };
     const int64_t before = qnnrt_ir_int(node, "transpose_b", 0);
-    qnnrt_ir_attr attr = qnnrt_ir__public_attr("transpose_b", QNNRT_IR_BOOL);
     qnnrt_ir_value *inputs[2];
     qnnrt_ir_node *swap;
     qnnrt_ir__match m;
@@ -9369,9 +9334,7 @@ static int qnnrt_ir__merge_matmul(qnnrt_ir__pass *p, qnnrt_ir_node *node)
     inputs[1] = swap != NULL ? qnnrt_ir__merge_swapped(swap) : NULL;
     if (inputs[1] == NULL) return 1;
     if (!qnnrt_ir__pass_become(p, node, "matmul.default", inputs, 2)) return 0;
-    attr.f = (double)(attr.i = 1);
-    if (before == 0 && !qnnrt_ir_set(p->ir, node, &attr))
-        return qnnrt_ir__pass_memory(p);
+    if (before == 0 && !qnnrt_ir__pass_flag(p, node, "transpose_b")) return 0;
     m.inner[0] = swap;
     m.count = 1;
     qnnrt_ir__match_fuse(p, &m, node);
@@ -9419,7 +9382,7 @@ static int qnnrt_ir__merge_bias(qnnrt_ir__match *m, const qnnrt_ir_node *node,
             !qnnrt_ir__pass_is(linear, "linear.default") || qnnrt_ir_input(linear, 2) != NULL ||
             !qnnrt_ir__merge_static(inputs[2]) || inputs[2]->rank != 1 || y->rank == 0 ||
             inputs[2]->dims[0] != y->dims[y->rank - 1] || inputs[2]->dtype != y->dtype ||
-            !qnnrt_ir__pass_same_shape(y, node->outputs[0])) continue;
+            !qnnrt_ir__same_shape(y, node->outputs[0])) continue;
         inputs[0] = linear->inputs[0];
         inputs[1] = linear->inputs[1];
         m->inner[m->count++] = linear;
@@ -9699,7 +9662,7 @@ static int qnnrt_ir__gelu_node(qnnrt_ir__pass *p, qnnrt_ir_node *node)
             attr.text = qnnrt_ir__gelu_gate(&m, all.factors[k], x);
         }
         if (attr.text == NULL || x->dtype != node->outputs[0]->dtype ||
-            !qnnrt_ir__pass_same_shape(x, node->outputs[0])) return 1;
+            !qnnrt_ir__same_shape(x, node->outputs[0])) return 1;
     }
     if (!qnnrt_ir__pass_become(p, node, "q.gelu", &x, 1)) return 0;
     if (!qnnrt_ir_set(p->ir, node, &attr)) return qnnrt_ir__pass_memory(p);
@@ -9743,7 +9706,7 @@ static qnnrt_ir_value *qnnrt_ir__attention_scaled(const qnnrt_ir_node *node, dou
     const int multiply = qnnrt_ir__pass_in(node, times);
     double number;
     if ((!multiply && !qnnrt_ir__pass_in(node, over)) || !qnnrt_ir__match_number(node, &number) ||
-        !qnnrt_ir__pass_same_shape(node->inputs[0], node->outputs[0]) ||
+        !qnnrt_ir__same_shape(node->inputs[0], node->outputs[0]) ||
         !(multiply || number < 0 || number > 0)) return NULL;
     number = *scale * (multiply ? number : 1 / number);
     if (!(number > -1e30 && number < 1e30)) return NULL;
@@ -9820,7 +9783,7 @@ static int qnnrt_ir__attention_scores(qnnrt_ir__attention *a, const qnnrt_ir_val
     for (k = 0; k < 2; ++k) {
         const qnnrt_ir__attention sum = *a;
         a->inputs[3] = node->inputs[1 - k];
-        if (qnnrt_ir__pass_same_shape(node->inputs[k], node->outputs[0]) &&
+        if (qnnrt_ir__same_shape(node->inputs[k], node->outputs[0]) &&
             qnnrt_ir__attention_core(a, node->inputs[k])) return 1;
         *a = sum;
     }
@@ -9867,19 +9830,17 @@ static qnnrt_ir_value *qnnrt_ir__attention_ordered(qnnrt_ir__pass *p, const qnnr
 static int qnnrt_ir__attention_become(qnnrt_ir__pass *p, qnnrt_ir_node *node,
                                       qnnrt_ir__attention *a, int64_t order[3][QNNRT_IR_RANK])
 {
-    qnnrt_ir_attr shared = qnnrt_ir__public_attr("enable_gqa", QNNRT_IR_BOOL);
     const uint32_t r = a->inputs[0]->rank;
     size_t i;
     for (i = 0; i < 3; ++i) {
         a->inputs[i] = qnnrt_ir__attention_ordered(p, node, a->inputs[i], order[i]);
         if (a->inputs[i] == NULL) return qnnrt_ir__pass_memory(p);
     }
-    shared.i = r > 2 && a->inputs[0]->dims[r - 3] != a->inputs[1]->dims[r - 3];
-    shared.f = (double)shared.i;
     if (!qnnrt_ir__pass_become(p, node, "scaled_dot_product_attention.default", a->inputs,
                                a->inputs[3] != NULL ? 4 : 3)) return 0;
-    if (!qnnrt_ir_set_float(p->ir, node, "scale", a->scale) ||
-        (shared.i != 0 && !qnnrt_ir_set(p->ir, node, &shared))) return qnnrt_ir__pass_memory(p);
+    if (!qnnrt_ir_set_float(p->ir, node, "scale", a->scale)) return qnnrt_ir__pass_memory(p);
+    if (r > 2 && a->inputs[0]->dims[r - 3] != a->inputs[1]->dims[r - 3] &&
+        !qnnrt_ir__pass_flag(p, node, "enable_gqa")) return 0;
     qnnrt_ir__match_fuse(p, &a->m, node);
     return 1;
 }
@@ -9904,7 +9865,7 @@ static int qnnrt_ir__attention_node(qnnrt_ir__pass *p, qnnrt_ir_node *node)
         !qnnrt_ir__attention_scores(&a, softmax->inputs[0])) return 1;
     a.inputs[2] = node->inputs[1];
     if (a.inputs[0]->rank != node->inputs[0]->rank || a.inputs[1]->rank != a.inputs[0]->rank ||
-        !qnnrt_ir__pass_same_shape(softmax->inputs[0], node->inputs[0]) ||
+        !qnnrt_ir__same_shape(softmax->inputs[0], node->inputs[0]) ||
         node->inputs[1]->count == 0) return 1;
     dtype = node->outputs[0]->dtype;
     for (i = 0; i < 3; ++i) qnnrt_ir__attention_back(&a, i, dtype, order[i]);
@@ -9926,8 +9887,8 @@ static int qnnrt_ir__attention_expands(const qnnrt_ir_value *heads, const qnnrt_
     const int64_t times = all->dims[r - 3] / heads->dims[r - 3];
     uint32_t i;
     if (narrow->rank == r)                           /* one head, which becomes many */
-        return qnnrt_ir__pass_same_shape(heads, narrow) && heads->dims[r - 3] == 1 &&
-               qnnrt_ir__pass_same_shape(wide, all);
+        return qnnrt_ir__same_shape(heads, narrow) && heads->dims[r - 3] == 1 &&
+               qnnrt_ir__same_shape(wide, all);
     if (narrow->rank != r + 1 || wide->rank != r + 1 || narrow->dims[at] != 1 ||
         wide->dims[at] != times) return 0;
     for (i = 0; i < r; ++i) {
@@ -9979,8 +9940,6 @@ static qnnrt_ir_value *qnnrt_ir__attention_heads(qnnrt_ir__match *m, qnnrt_ir_va
 
 static int qnnrt_ir__attention_share(qnnrt_ir__pass *p, qnnrt_ir_node *node)
 {
-    qnnrt_ir_attr shared = qnnrt_ir__public_attr("enable_gqa", QNNRT_IR_BOOL);
-    shared.f = (double)(shared.i = 1);
     while (qnnrt_ir__pass_is(node, "scaled_dot_product_attention.default") &&
            node->inputs[1]->rank > 2) {
         qnnrt_ir_value *x[2];
@@ -9992,7 +9951,7 @@ static int qnnrt_ir__attention_share(qnnrt_ir__pass *p, qnnrt_ir_node *node)
         x[1] = x[0] != NULL ? qnnrt_ir__attention_heads(&m, node->inputs[2]) : NULL;
         if (x[1] == NULL || x[0]->dims[at] != x[1]->dims[at]) return 1;
         for (i = 0; i < 2; ++i) qnnrt_ir_set_input(p->ir, node, 1 + i, x[i]);
-        if (!qnnrt_ir_set(p->ir, node, &shared)) return qnnrt_ir__pass_memory(p);
+        if (!qnnrt_ir__pass_flag(p, node, "enable_gqa")) return 0;
         if (node->fate[0] == '\0') node->fate = "shares heads of keys and values";
         qnnrt_ir__match_fuse(p, &m, node);
     }
@@ -11100,8 +11059,7 @@ static int qnnrt_ir__causal_check(qnnrt_ir__causal *f)
 static qnnrt_ir_value *qnnrt_ir__causal_input(qnnrt_ir *ir, const char *name, qnnrt_dtype dtype,
                                               uint32_t rank, const int64_t *dims)
 {
-    qnnrt_ir_value **list = (qnnrt_ir_value **)qnnrt_arena_get(
-        &ir->own->arena, ir->input_count + 1, sizeof(*list));
+    qnnrt_ir_value **list = qnnrt_ir__graph_values(ir, ir->input_count);
     qnnrt_ir_value *value = qnnrt_ir_add_value(ir, name, dtype, rank, dims);
     if (list == NULL || value == NULL) return NULL;
     if (ir->input_count > 0) memcpy(list, ir->inputs, ir->input_count * sizeof(*list));
@@ -11119,7 +11077,7 @@ static int qnnrt_ir__causal_replace(qnnrt_ir__causal *f, const qnnrt_ir_value *o
     const qnnrt_ir_node *before = old->node;
     qnnrt_ir_value *view = input, *now;
     qnnrt_ir_node *node;
-    if (!qnnrt_ir__pass_same_shape(old, input)) {
+    if (!qnnrt_ir__same_shape(old, input)) {
         view = qnnrt_ir_add_value(p->ir, input->name, input->dtype, old->rank, old->dims);
         node = view != NULL ? qnnrt_ir_add_node(p->ir, before, "view.default", &input, 1, &view, 1)
                             : NULL;
@@ -11276,7 +11234,7 @@ static int qnnrt_ir__kv_joined(qnnrt_ir__kv *k, qnnrt_ir_value *past, qnnrt_ir_n
             cut->inputs[0] != cache->whole || qnnrt_ir_int(cut, "step", 1) != 1 ||
             qnnrt_ir__kv_dim(cut, past) != cache->axis) continue;
         if (qnnrt_ir_int(cut, "end", INT64_MAX) < cache->whole->dims[cache->axis] ||
-            !qnnrt_ir__pass_same_shape(cut->outputs[0], cache->rows)) continue;
+            !qnnrt_ir__same_shape(cut->outputs[0], cache->rows)) continue;
         cache->out = ir->outputs[i];
     }
     return cache->out != NULL;
@@ -11289,7 +11247,7 @@ static int qnnrt_ir__kv_same(const qnnrt_ir_value *a, const qnnrt_ir_value *b, u
     size_t i;
     if (a == b) return 1;
     if (a == NULL || b == NULL || depth == 0 || a->dtype != b->dtype ||
-        !qnnrt_ir__pass_same_shape(a, b)) return 0;
+        !qnnrt_ir__same_shape(a, b)) return 0;
     if (x == NULL || y == NULL)
         return a->origin == QNNRT_IR_CONSTANT && b->origin == QNNRT_IR_CONSTANT &&
                a->data != NULL && b->data != NULL &&
