@@ -478,10 +478,9 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_tidy(qnnrt_ir *ir, qnnrt_error *err);
             input); QNNRT_E_LIMIT; QNNRT_E_MEMORY
    Frees    qnnrt_ir_free()
    Cost     time for the nodes, and a little for each value of `ir` */
-QNNRT_IR_API qnnrt_result qnnrt_ir_extract(const qnnrt_ir *ir,
-                                           const qnnrt_ir_node *const *nodes, size_t node_count,
-                                           const qnnrt_ir_value *const *inputs, size_t input_count,
-                                           const qnnrt_ir_value *const *outputs,
+QNNRT_IR_API qnnrt_result qnnrt_ir_extract(const qnnrt_ir *ir, const qnnrt_ir_node *const *nodes,
+                                           size_t node_count, const qnnrt_ir_value *const *inputs,
+                                           size_t input_count, const qnnrt_ir_value *const *outputs,
                                            size_t output_count, const char *name, qnnrt_ir **out,
                                            qnnrt_error *err);
 
@@ -1881,8 +1880,7 @@ static int qnnrt_ir__shape_stack(qnnrt_ir__shape *s)
         if (s->node->inputs[k] == NULL ||
             !qnnrt_ir__same_shape(s->node->inputs[k], s->node->inputs[0]))
             return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH,
-                                        "input %u has another shape than input 0",
-                                        (unsigned)k);
+                                        "input %u has another shape than input 0", (unsigned)k);
     if (!qnnrt_ir__shape_insert(s, (int64_t)s->node->input_count)) return 0;
     s->dtype = qnnrt_ir__shape_join(s, 0, s->node->input_count, "");
     return 1;
@@ -2698,8 +2696,7 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
     if (!qnnrt_ir__shape_rank(s, 0, 1, 1) || !qnnrt_ir__shape_rank(s, 1, 1, QNNRT_IR_RANK - 1) ||
         qnnrt_ir__dtype_kind(freq->dtype) != 2 || qnnrt_ir__dtype_kind(positions->dtype) != 1)
         return qnnrt_ir__shape_fail(s, QNNRT_E_UNSUPPORTED,
-                                    "not a rotary embedding of inv_freq [n] and "
-                                    "positions [.., S]");
+                                    "not a rotary embedding of inv_freq [n] and positions [.., S]");
     qnnrt_ir__shape_copy(s, positions);
     s->dims[s->rank++] = qnnrt_ir__times(2, freq->dims[0]);
     s->dtype = QNNRT_DTYPE_UNDEFINED;
@@ -3682,8 +3679,7 @@ static int qnnrt_ir__check_args(qnnrt_ir *ir, const qnnrt_ir_node *node)
         if (qnnrt_ir__attr_absent(attr) || qnnrt_ir__ops_ignored(attr->name) ||
             qnnrt_ir__attr_arg(node->info, attr->name, &arg)) continue;
         if (!qnnrt_ir__find(ir, node, QNNRT_E_UNSUPPORTED, 0, 0,
-                            "its argument \"%.100s\" is unknown",
-                            attr->name)) return 0;
+                            "its argument \"%.100s\" is unknown", attr->name)) return 0;
     }
     return 1;
 }
@@ -3954,8 +3950,7 @@ typedef struct qnnrt_ir__parse {
 __attribute__((cold, format(printf, 4, 5)))
 #endif
 static int qnnrt_ir__parse_fail(qnnrt_ir__parse *p, qnnrt_result code, size_t at,
-                                const char *format,
-                                ...)
+                                const char *format, ...)
 {
     char why[600];
     va_list args;
@@ -4703,8 +4698,7 @@ static int qnnrt_ir__resolve_fault(qnnrt_ir__parse *p, const qnnrt_ir_node *node
                               qnnrt_ir__resolve_name(ref), ref->fault);
     return qnnrt_ir__count(ref->rank, ref->dims, &count) ||
            QNNRT_IR__FIND(p, node, QNNRT_E_LIMIT, "%s \"%.200s\": it has more than 2^48 elements",
-                          what,
-                          qnnrt_ir__resolve_name(ref));
+                          what, qnnrt_ir__resolve_name(ref));
 }
 
 static int qnnrt_ir__resolve_same(const qnnrt_ir_value *x, const qnnrt_ir__ref *ref)
@@ -4721,8 +4715,7 @@ static int qnnrt_ir__resolve_compare(qnnrt_ir__parse *p, const qnnrt_ir_node *no
     char a[240], b[240];
     if (ref->fault != NULL || x->unknown || qnnrt_ir__resolve_same(x, ref)) return 1;
     return QNNRT_IR__FIND(p, node, QNNRT_E_MISMATCH, "%s \"%.200s\" is stated as %s, but it is %s",
-                          what,
-                          x->name,
+                          what, x->name,
                           qnnrt_ir__check_text(a, sizeof a, ref->dtype, ref->rank, ref->dims),
                           qnnrt_ir__check_text(b, sizeof b, x->dtype, x->rank, x->dims));
 }
@@ -5488,8 +5481,7 @@ static int qnnrt_ir__eval_scalar(qnnrt_ir__eval *e, const char *name, qnnrt_ir__
 {
     const qnnrt_dtype dtype = qnnrt_ir__attr_scalar(e->node, name);
     if (!qnnrt_ir__wide_begin(x, dtype == QNNRT_DTYPE_F32 ? QNNRT_DTYPE_F64 : QNNRT_DTYPE_I64, 0,
-                              NULL) ||
-        !qnnrt_ir__wide_make(e->arena, x, NULL))
+                              NULL) || !qnnrt_ir__wide_make(e->arena, x, NULL))
         return qnnrt_ir__eval_no(e, "out of memory");
     if (!x->whole) qnnrt_ir__wide_put(x, 0, qnnrt_ir_float(e->node, name, 0));
     else qnnrt_ir__wide_set(x, 0, qnnrt_ir_int(e->node, name, 0));
@@ -5775,8 +5767,7 @@ static int qnnrt_ir__eval_softmax(qnnrt_ir__eval *e)
         for (n = 0; n < size; ++n) sum += exp(qnnrt_ir__wide_f(x, begin + n * inner) - most);
         for (n = 0; n < size; ++n) {
             t = qnnrt_ir__wide_f(x, begin + n * inner) - most;
-            qnnrt_ir__wide_put(e->out, begin + n * inner,
-                               logarithm ? t - log(sum) : exp(t) / sum);
+            qnnrt_ir__wide_put(e->out, begin + n * inner, logarithm ? t - log(sum) : exp(t) / sum);
         }
     }
     return 1;
@@ -6521,8 +6512,7 @@ static void qnnrt_ir__gemm_run(const qnnrt_ir__gemm *p)
             const int64_t columns = qnnrt_ir__gemm_least(p->columns - j, QNNRT_IR__COLUMNS);
             const int64_t tiles = (rows + QNNRT_IR__TILE - 1) / QNNRT_IR__TILE *
                                   ((columns + QNNRT_IR__TILE - 1) / QNNRT_IR__TILE);
-            memset(p->sums, 0,
-                   (size_t)tiles * QNNRT_IR__TILE * QNNRT_IR__TILE * sizeof(*p->sums));
+            memset(p->sums, 0, (size_t)tiles * QNNRT_IR__TILE * QNNRT_IR__TILE * sizeof(*p->sums));
             for (k = 0; k < p->depth; k += QNNRT_IR__DEPTH)
                 qnnrt_ir__gemm_block(p, i, rows, j, columns, k,
                                      qnnrt_ir__gemm_least(p->depth - k, QNNRT_IR__DEPTH));
@@ -7131,8 +7121,7 @@ static qnnrt_result qnnrt_ir__eval_run(qnnrt_ir__eval *e, const void *const *inp
     if (result != QNNRT_OK) return result;
     for (k = 0; k < node->output_count; ++k) {
         const qnnrt_ir_value *y = node->outputs[k];
-        if (!qnnrt_ir__wide_begin(&e->out[k], qnnrt_ir__wide_dtype(y, e->widen), y->rank,
-                                  y->dims))
+        if (!qnnrt_ir__wide_begin(&e->out[k], qnnrt_ir__wide_dtype(y, e->widen), y->rank, y->dims))
             return qnnrt_ir__fail_memory(err);
         elements |= e->out[k].count;
     }
@@ -7802,8 +7791,7 @@ static qnnrt_ir_value *qnnrt_ir__cleanup_same(const qnnrt_ir_node *node, int cop
     } else if (copies && qnnrt_ir__pass_in(node, dropouts)) {
         if (qnnrt_ir_int(node, "train", 1) != 0 &&
             !(qnnrt_ir_float(node, "p", 1) <= 0)) return NULL;
-    } else if (!qnnrt_ir__pass_in(node, views) &&
-               !(copies && qnnrt_ir__pass_in(node, copying))) {
+    } else if (!qnnrt_ir__pass_in(node, views) && !(copies && qnnrt_ir__pass_in(node, copying))) {
         return NULL;
     }
     if (x == NULL || x->dtype != y->dtype || !qnnrt_ir__same_shape(x, y)) return NULL;
@@ -8493,10 +8481,9 @@ static int qnnrt_ir__extract_all(qnnrt_ir__extract *x, const qnnrt_ir_value *con
     return 1;
 }
 
-QNNRT_IR_API qnnrt_result qnnrt_ir_extract(const qnnrt_ir *ir,
-                                           const qnnrt_ir_node *const *nodes, size_t node_count,
-                                           const qnnrt_ir_value *const *inputs, size_t input_count,
-                                           const qnnrt_ir_value *const *outputs,
+QNNRT_IR_API qnnrt_result qnnrt_ir_extract(const qnnrt_ir *ir, const qnnrt_ir_node *const *nodes,
+                                           size_t node_count, const qnnrt_ir_value *const *inputs,
+                                           size_t input_count, const qnnrt_ir_value *const *outputs,
                                            size_t output_count, const char *name, qnnrt_ir **out,
                                            qnnrt_error *err)
 {
@@ -9454,8 +9441,7 @@ static void qnnrt_ir__batch_compute(const qnnrt_ir_node *conv, const qnnrt_ir_no
                              sqrt(qnnrt_ir__batch_at(norm->inputs[4], i, 1) + eps);
         const double b = qnnrt_ir__batch_at(qnnrt_ir_input(conv, 2), i, 0);
         for (k = i * row; k < (i + 1) * row; ++k)
-            qnnrt_ir__number_put(weight + k * bytes, dtype, 0,
-                                 qnnrt_ir__batch_at(w, k, 0) * scale);
+            qnnrt_ir__number_put(weight + k * bytes, dtype, 0, qnnrt_ir__batch_at(w, k, 0) * scale);
         qnnrt_ir__number_put(bias + i * bytes, dtype, 0,
                              (b - mean) * scale + qnnrt_ir__batch_at(norm->inputs[2], i, 0));
     }
@@ -10749,8 +10735,7 @@ static int qnnrt_ir__columns_attention(qnnrt_ir__columns *c, const qnnrt_ir_node
 {
     qnnrt_ir_value *key = node->inputs[1], *value = node->inputs[2];
     qnnrt_ir_value *mask = qnnrt_ir_input(node, 3);
-    if (c->of[node->inputs[0]->number].axis >= 0 ||
-        c->of[key->number].axis != (int)key->rank - 2 ||
+    if (c->of[node->inputs[0]->number].axis >= 0 || c->of[key->number].axis != (int)key->rank - 2 ||
         c->of[value->number].axis != (int)value->rank - 2)
         return qnnrt_ir__columns_refuse(c, node, "does not read the cells of both caches as rows");
     if (qnnrt_ir_int(node, "is_causal", 0) != 0)
@@ -10962,8 +10947,7 @@ static int qnnrt_ir__causal_mask(const qnnrt_ir__causal *f, const qnnrt_ir_value
         for (k = 0; k < f->cells; ++k, at += bytes) {
             const int seen = k <= first + i;
             const double x = kind == 0 ? 0 : qnnrt_ir__number_float(at, value->dtype);
-            if (kind == 0 ? (*at != 0) != seen
-                          : seen ? x < 0 || x > 0 : !(x <= -10000.0)) return 0;
+            if (kind == 0 ? (*at != 0) != seen : seen ? x < 0 || x > 0 : !(x <= -10000.0)) return 0;
         }
     return 1;
 }
@@ -11251,8 +11235,7 @@ static int qnnrt_ir__kv_same(const qnnrt_ir_value *a, const qnnrt_ir_value *b, u
     if (x == NULL || y == NULL)
         return a->origin == QNNRT_IR_CONSTANT && b->origin == QNNRT_IR_CONSTANT &&
                a->data != NULL && b->data != NULL &&
-               memcmp(a->data, b->data,
-                      (size_t)a->count * qnnrt_ir_dtype_bytes(a->dtype)) == 0;
+               memcmp(a->data, b->data, (size_t)a->count * qnnrt_ir_dtype_bytes(a->dtype)) == 0;
     if (strcmp(x->op, y->op) != 0 || x->input_count != y->input_count || a->index != b->index ||
         x->attr_count != y->attr_count) return 0;
     for (i = 0; i < x->attr_count; ++i) {

@@ -922,8 +922,7 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_adapter_destroy(qnnrt_llm_adapter *adapter)
             that could be restored, steps fail with QNNRT_E_STATE until another call succeeds
    Threads  no session of the model steps meanwhile
    Cost     one qnnrt_update() for each tensor of it and of the former one, in each graph */
-QNNRT_LLM_API qnnrt_result qnnrt_llm_adapter_apply(qnnrt_llm *llm,
-                                                   const qnnrt_llm_adapter *adapter,
+QNNRT_LLM_API qnnrt_result qnnrt_llm_adapter_apply(qnnrt_llm *llm, const qnnrt_llm_adapter *adapter,
                                                    qnnrt_error *err);
 
 /* Return the adapter that is applied; NULL: none. */
@@ -2050,9 +2049,8 @@ static const char *qnnrt_llm__items_what(qnnrt_llm__items *work, qnnrt_llm_role 
     const char *name = qnnrt_llm_role_name(role);
     char *out = qnnrt_llm__items_text(work);
     if (!qnnrt_llm__layered(role)) return name;
-    snprintf(out, sizeof work->texts[0],
-             head > 0 ? "%s of layer %u, head %u" : "%s of layer %u", name, (unsigned)layer,
-             (unsigned)head);
+    snprintf(out, sizeof work->texts[0], head > 0 ? "%s of layer %u, head %u" : "%s of layer %u",
+             name, (unsigned)layer, (unsigned)head);
     return out;
 }
 
@@ -2622,8 +2620,7 @@ static qnnrt_result qnnrt_llm__group_steps(qnnrt_llm__items *work, qnnrt_llm__it
     graph->steps = info->steps;
     graph->step_count = info->step_count;
     graph->wired = work->desc->made_count > 0;
-    if (work->desc->embeddings && info->step_count > 0 &&
-        info->steps[0].kind == QNNRT_STEP_HOST) {
+    if (work->desc->embeddings && info->step_count > 0 && info->steps[0].kind == QNNRT_STEP_HOST) {
         qnnrt_result result = qnnrt_llm__group_look_up(work, graph, info);
         if (result != QNNRT_OK) return result;
     }
@@ -2813,11 +2810,9 @@ static qnnrt_result qnnrt_llm__layout_axis(qnnrt_llm__items *work, size_t k, uin
                                   (unsigned)graph->ar, (unsigned)graph->context,
                                   graph->context == 0 ? " (no mask)" : "")) break;
         if (p->in != NULL)
-            qnnrt_llm__items_add(work->err, "\n    %s",
-                                 qnnrt_llm__items_say(work, graph, p->in));
+            qnnrt_llm__items_add(work->err, "\n    %s", qnnrt_llm__items_say(work, graph, p->in));
         if (p->out != NULL)
-            qnnrt_llm__items_add(work->err, "\n    %s",
-                                 qnnrt_llm__items_say(work, graph, p->out));
+            qnnrt_llm__items_add(work->err, "\n    %s", qnnrt_llm__items_say(work, graph, p->out));
     }
     return QNNRT_E_MISMATCH;
 }
@@ -3163,8 +3158,7 @@ static qnnrt_result qnnrt_llm__order_ordered(qnnrt_llm__items *work, qnnrt_llm__
             const qnnrt_llm__order_numbered *item = (const qnnrt_llm__order_numbered *)items[i];
             const qnnrt_llm__order_numbered *last =
                 i > 0 ? (const qnnrt_llm__order_numbered *)items[i - 1] : NULL;
-            if (count != inputs ||
-                (last != NULL && last->found->number == item->found->number)) {
+            if (count != inputs || (last != NULL && last->found->number == item->found->number)) {
                 const char *say = qnnrt_llm__items_say(work, graph, item->t);
                 qnnrt_llm__items_fail(work, graph, QNNRT_E_MISMATCH, "%s: %u outputs of this kind,"
                                       " expected one %s for each of %u inputs", say,
@@ -4275,8 +4269,7 @@ static uint64_t qnnrt_llm__roles_fingerprint(const qnnrt_llm__items *work)
                                                       pipeline->slots[i].tensor->bytes);
     }
     if (work->llm->table_data != NULL)
-        hash = qnnrt_llm__roles_hash_constant(hash, work->llm->table_data,
-                                              work->llm->table->bytes);
+        hash = qnnrt_llm__roles_hash_constant(hash, work->llm->table_data, work->llm->table->bytes);
     return hash;
 }
 
@@ -5141,10 +5134,8 @@ static void qnnrt_llm__holes_close(qnnrt_llm__cells *cells, const qnnrt_llm__sto
         if (!used) continue;
         if (from != to) {
             qnnrt_llm__rows_move(store, from, to, run);
-            memmove(cells->positions + to, cells->positions + from,
-                    run * sizeof *cells->positions);
-            memmove(cells->sequences + to, cells->sequences + from,
-                    run * sizeof *cells->sequences);
+            memmove(cells->positions + to, cells->positions + from, run * sizeof *cells->positions);
+            memmove(cells->sequences + to, cells->sequences + from, run * sizeof *cells->sequences);
         }
         to += run;
     }
@@ -6171,8 +6162,7 @@ static qnnrt_result qnnrt_llm__plan_check(const qnnrt_llm *llm, qnnrt_error *err
 }
 
 /* Lay out the tensors of one cache within a buffer. */
-static qnnrt_result qnnrt_llm__plan_ranges(qnnrt_llm__part *part, uint32_t lead,
-                                           qnnrt_error *err)
+static qnnrt_result qnnrt_llm__plan_ranges(qnnrt_llm__part *part, uint32_t lead, qnnrt_error *err)
 {
     const qnnrt_llm *llm = part->llm;
     size_t k;
@@ -6252,9 +6242,7 @@ static void qnnrt_llm__plan_want(const qnnrt_llm_session *session, qnnrt_llm__pa
             size_t alike = 1;
             if (in->count < 2) continue;
             first = in->slots[0]->tensor;
-            while (alike < in->count &&
-                   qnnrt_llm__plan_alike(first,
-                                         in->slots[alike]->tensor))
+            while (alike < in->count && qnnrt_llm__plan_alike(first, in->slots[alike]->tensor))
                 ++alike;
             if (alike < in->count) continue;
             if (wants->buffers != NULL) {
@@ -6263,8 +6251,7 @@ static void qnnrt_llm__plan_want(const qnnrt_llm_session *session, qnnrt_llm__pa
                 wants->buffers[wants->buffer_count].bytes = first->bytes;
             }
             for (i = 0; i < in->count; ++i)
-                qnnrt_llm__plan_place(wants, entry, in->slots[i], 0, wants->buffer_count,
-                                      0);
+                qnnrt_llm__plan_place(wants, entry, in->slots[i], 0, wants->buffer_count, 0);
             ++wants->buffer_count;
         }
     }
@@ -6357,8 +6344,7 @@ static qnnrt_result qnnrt_llm__session_cache(qnnrt_llm_session *session, qnnrt_l
     cache->added = (uint32_t *)qnnrt_hooks_alloc(hooks, cells, sizeof(uint32_t));
     if (!qnnrt_llm__cells_make(&cache->cells, hooks, cells) || cache->tokens == NULL ||
         cache->positions == NULL || cache->parents == NULL || cache->present == NULL ||
-        cache->sequences == NULL ||
-        cache->places == NULL || cache->added == NULL)
+        cache->sequences == NULL || cache->places == NULL || cache->added == NULL)
         return qnnrt_llm__fail_memory(err, "a cache");
     /* Masked cells still have a small weight, so they must hold 0. Memory begins as zero bytes. */
     for (k = 0; k < part->llm->kv_count; ++k) {
@@ -6729,8 +6715,7 @@ static int qnnrt_llm__choose_fits(const qnnrt_llm__part *part, const qnnrt_llm__
                                   uint32_t end)
 {
     return run->graph->cells >= end &&
-           (run == part->runs || run[-1].graph->ar != run->graph->ar ||
-            run[-1].graph->cells < end);
+           (run == part->runs || run[-1].graph->ar != run->graph->ar || run[-1].graph->cells < end);
 }
 
 /* Return the cost of so many tokens on the one graph that does them for the least. */
@@ -6976,8 +6961,7 @@ static qnnrt_result qnnrt_llm__step_check(qnnrt_llm_cache *cache, const qnnrt_ll
         if (batch->sequences != NULL && batch->sequences[i] == 0)
             return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "token %lu of the batch has no sequence",
                                    (unsigned long)i);
-        if (batch->parents != NULL &&
-            (batch->parents[i] < -1 || batch->parents[i] >= (int32_t)i))
+        if (batch->parents != NULL && (batch->parents[i] < -1 || batch->parents[i] >= (int32_t)i))
             return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "token %lu of the batch has parent %ld,"
                                    " expected an earlier token, or -1 for the cache",
                                    (unsigned long)i, (long)batch->parents[i]);
@@ -8863,10 +8847,9 @@ static int64_t qnnrt_llm__public_row(qnnrt_llm_cache *cache, size_t row, int *ke
 /* Refuse to read results that the graphs do not have. */
 static qnnrt_result qnnrt_llm__public_none(qnnrt_llm_cache *cache, const char *what)
 {
-    return qnnrt_error_hint(&cache->error,
-                            QNNRT_LLM__FAIL(cache, QNNRT_E_UNSUPPORTED, "the graphs have no output "
-                                            "of %s", what), "Compile the model with --outputs "
-                            "both.");
+    return qnnrt_error_hint(&cache->error, QNNRT_LLM__FAIL(cache, QNNRT_E_UNSUPPORTED,
+                                                           "the graphs have no output of %s", what),
+                            "Compile the model with --outputs both.");
 }
 
 QNNRT_LLM__HOT
@@ -9178,9 +9161,8 @@ static qnnrt_result qnnrt_llm__public_save(qnnrt_llm_cache *cache, int sequence,
     const uint64_t bits = qnnrt_llm__public_bits(sequence);
     const size_t needed = qnnrt_llm__state_bytes(&cache->cells, &cache->store, bits);
     if (data == NULL || capacity < needed)
-        return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "the state takes %lu bytes, but capacity is"
-                               " %lu", (unsigned long)needed,
-                               (unsigned long)(data != NULL ? capacity : 0));
+        return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "the state takes %lu bytes, but capacity is %lu",
+                               (unsigned long)needed, (unsigned long)(data != NULL ? capacity : 0));
     qnnrt_llm__state_save(&cache->cells, &cache->store, bits,
                           qnnrt_llm__stamp(cache->part->llm, cache->adapter_key), data);
     if (bytes != NULL) *bytes = needed;
@@ -9232,8 +9214,7 @@ QNNRT_LLM_API size_t qnnrt_llm_sequence_state_bytes(const qnnrt_llm_cache *cache
 }
 
 QNNRT_LLM_API qnnrt_result qnnrt_llm_sequence_state_save(qnnrt_llm_cache *cache, int sequence,
-                                                         void *data, size_t capacity,
-                                                         size_t *bytes)
+                                                         void *data, size_t capacity, size_t *bytes)
 {
     qnnrt_result result = qnnrt_llm__public_sequence(cache, sequence, 0);
     if (bytes != NULL) *bytes = 0;
@@ -9271,10 +9252,9 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_adapter_create(qnnrt_llm *llm,
         return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_llm_adapter_create: scale is %g",
                                desc->scale);
     if (llm->info.adapter_tensors == 0)
-        return qnnrt_error_hint(err,
-                                qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "the graphs have no room "
-                                                "for adapters"), "Compile the model with --lora "
-                                "RANK.");
+        return qnnrt_error_hint(err, qnnrt_error_set(err, QNNRT_E_UNSUPPORTED,
+                                                     "the graphs have no room for adapters"),
+                                "Compile the model with --lora RANK.");
     if (llm->update == NULL)
         return qnnrt_error_hint(err,
                                 qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "adapter: "
@@ -9303,8 +9283,7 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_adapter_destroy(qnnrt_llm_adapter *adapter)
     return QNNRT_OK;
 }
 
-QNNRT_LLM_API qnnrt_result qnnrt_llm_adapter_apply(qnnrt_llm *llm,
-                                                   const qnnrt_llm_adapter *adapter,
+QNNRT_LLM_API qnnrt_result qnnrt_llm_adapter_apply(qnnrt_llm *llm, const qnnrt_llm_adapter *adapter,
                                                    qnnrt_error *err)
 {
     qnnrt_error_clear(err);

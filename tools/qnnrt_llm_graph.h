@@ -187,8 +187,7 @@ typedef enum qnnrt_llm_graph_outputs {
    Returns  as qnnrt_llm_graph_read(): FORMAT for a file without metadata, and for a key that is
             missing or of another type */
 QNNRT_LLM_GRAPH_API qnnrt_result qnnrt_llm_graph_read_gguf(qnnrt_weights *weights,
-                                                           qnnrt_llm_graph *out,
-                                                           qnnrt_error *err);
+                                                           qnnrt_llm_graph *out, qnnrt_error *err);
 
 /* Return the name of the table of embeddings in the file of weights. */
 QNNRT_LLM_GRAPH_API const char *qnnrt_llm_graph_table(const qnnrt_llm_graph *model);
@@ -249,8 +248,7 @@ QNNRT_LLM_GRAPH_API void qnnrt_llm_graph_settings(const qnnrt_llm_graph *model, 
 
 /* Return the first layer of a part; of part == parts: the number of layers. */
 QNNRT_LLM_GRAPH_API uint32_t qnnrt_llm_graph_first_layer(const qnnrt_llm_graph *model,
-                                                         uint32_t part,
-                                                         uint32_t parts);
+                                                         uint32_t part, uint32_t parts);
 
 #define QNNRT_LLM_GRAPH_LOOK_UP  "embedding" /* the node that looks rows up in the table */
 /* Its rows, as the first graph takes them with desc.embedded. */
@@ -423,8 +421,7 @@ typedef struct qnnrt_llm_graph__reader {
 
 /* Report a value of the wrong kind; the key was read last. */
 static void qnnrt_llm_graph__read_wrong(qnnrt_llm_graph__reader *r, qnnrt_result code,
-                                        const char *key,
-                                        const char *expected)
+                                        const char *key, const char *expected)
 {
     if (r->result != QNNRT_OK || r->json.error != NULL) return;
     r->result = qnnrt_error_set(r->err, code, "%s: \"%s\": expected %s", r->file, key, expected);
@@ -538,8 +535,7 @@ static void qnnrt_llm_graph__read_tokens(qnnrt_llm_graph__reader *r, const char 
     while (!list || qnnrt_json_more(&r->json)) {
         int64_t token = -1;
         const int number = (list ? qnnrt_json_value(&r->json) : type) == QNNRT_JSON_NUMBER;
-        if (!number || !qnnrt_json_i64(&r->json.value, &token) || token < -1 ||
-            token > INT32_MAX)
+        if (!number || !qnnrt_json_i64(&r->json.value, &token) || token < -1 || token > INT32_MAX)
             qnnrt_llm_graph__read_wrong(r, QNNRT_E_FORMAT, key,
                                         most > 1 ? "a token or a list of tokens" : "a token");
         else if (*count == most)
@@ -1073,8 +1069,7 @@ static qnnrt_result qnnrt_llm_graph__gguf_refuse(const qnnrt_weights *weights,
                                    wanted[i].value);
     }
     result = qnnrt_llm_graph__gguf_number(weights, facts, "attention.value_length", 1, 4096,
-                                          &number,
-                                          err);
+                                          &number, err);
     if (result != QNNRT_OK) return result;
     key = facts->head_dim;
     if (!key.given && facts->heads.value > 0) key.value = facts->width.value / facts->heads.value;
@@ -1098,8 +1093,7 @@ static double qnnrt_llm_graph__gguf_divide(const qnnrt_llm_graph__facts *facts, 
 /* Find the settings of Llama 3.1 that give these factors of frequencies, [n]. In between, the
    inverse of a factor grows with the frequency along a line, which two of them fix. */
 static qnnrt_result qnnrt_llm_graph__gguf_llama3(qnnrt_llm_graph__facts *facts,
-                                                 const float *factors,
-                                                 uint32_t n, qnnrt_error *err)
+                                                 const float *factors, uint32_t n, qnnrt_error *err)
 {
     const double theta = facts->theta.given ? facts->theta.value : 10000;
     double most = 1, x[2] = { 0, 0 }, y[2] = { 0, 0 }, slope, width;
@@ -1247,8 +1241,7 @@ static qnnrt_result qnnrt_llm_graph__gguf_tokens(const qnnrt_weights *weights,
 
 /* Set the order of the rows of queries and keys in all layers. */
 static qnnrt_result qnnrt_llm_graph__gguf_unpair(const qnnrt_llm_graph *model,
-                                                 qnnrt_weights *weights,
-                                                 qnnrt_error *err)
+                                                 qnnrt_weights *weights, qnnrt_error *err)
 {
     static const char *const tails[] = { "attn_q.weight", "attn_k.weight", "attn_q.bias",
                                          "attn_k.bias" };
@@ -1501,8 +1494,7 @@ static void qnnrt_llm_graph__real(qnnrt_llm_graph__writer *w, const char *key, d
 }
 
 static void qnnrt_llm_graph__ints(qnnrt_llm_graph__writer *w, const char *key,
-                                  const uint64_t *values,
-                                  uint32_t count)
+                                  const uint64_t *values, uint32_t count)
 {
     uint32_t i;
     qnnrt_json_write_key(&w->json, key);
@@ -2174,8 +2166,7 @@ QNNRT_LLM_GRAPH_API qnnrt_result qnnrt_llm_graph_read_generation(const char *tex
 }
 
 QNNRT_LLM_GRAPH_API qnnrt_result qnnrt_llm_graph_read_gguf(qnnrt_weights *weights,
-                                                           qnnrt_llm_graph *out,
-                                                           qnnrt_error *err)
+                                                           qnnrt_llm_graph *out, qnnrt_error *err)
 {
     qnnrt_result result;
     if (weights == NULL || out == NULL)
@@ -2191,8 +2182,7 @@ QNNRT_LLM_GRAPH_API const char *qnnrt_llm_graph_table(const qnnrt_llm_graph *mod
 }
 
 QNNRT_LLM_GRAPH_API uint32_t qnnrt_llm_graph_first_layer(const qnnrt_llm_graph *model,
-                                                         uint32_t part,
-                                                         uint32_t parts)
+                                                         uint32_t part, uint32_t parts)
 {
     if (parts == 0) parts = 1;
     return part >= parts ? model->layers : qnnrt_llm_graph__first(model, part, parts);

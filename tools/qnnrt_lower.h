@@ -2073,8 +2073,7 @@ static uint32_t qnnrt_lower__axis(const qnnrt_ir_node *node, const char *name, u
    Knows nothing of: other operators
    ===================================================================================== */
 
-static const char *qnnrt_lower__lookup(const char *const (*table)[2], size_t count,
-                                       const char *op)
+static const char *qnnrt_lower__lookup(const char *const (*table)[2], size_t count, const char *op)
 {
     size_t i;
     for (i = 0; i < count; ++i) {
@@ -2141,8 +2140,7 @@ static void qnnrt_lower__do_clamp(qnnrt_lower__job *job)
 }
 
 /* Multiply and add numbers: x * scale + shift. */
-static int32_t qnnrt_lower__linear_map(qnnrt_lower__job *job, int32_t t, double scale,
-                                       double shift)
+static int32_t qnnrt_lower__linear_map(qnnrt_lower__job *job, int32_t t, double scale, double shift)
 {
     const qnnrt_dtype dtype = qnnrt_lower__at(job, t)->dtype;
     if (scale != 1)
@@ -3531,8 +3529,7 @@ enum { QNNRT_LOWER__MASKED = -30000, QNNRT_LOWER__MASK_STATIC = 1 << 17 };
 
 /* Return a mask whose values are known, for heads that are folded into rows. `values` is seen as
    mask->dims. */
-static qnnrt_lower__view qnnrt_lower__mask_known(qnnrt_lower__job *job,
-                                                 const qnnrt_lower__heads *h,
+static qnnrt_lower__view qnnrt_lower__mask_known(qnnrt_lower__job *job, const qnnrt_lower__heads *h,
                                                  const qnnrt_lower__view *mask,
                                                  const double *values)
 {
@@ -4111,8 +4108,7 @@ static void qnnrt_lower__dilated_pool(qnnrt_lower__job *job, uint32_t spatial,
         lo[axis] = pads[2 * i];
         hi[axis] = pads[2 * i + 1];
     }
-    qnnrt_lower__pad(job, &x, lo, hi, x.dtype == QNNRT_DTYPE_F16 ? -65504
-                                                                 : -3.4028234663852886e38);
+    qnnrt_lower__pad(job, &x, lo, hi, x.dtype == QNNRT_DTYPE_F16 ? -65504 : -3.4028234663852886e38);
     for (at[0] = 0; at[0] < kernel[0]; ++at[0])
         for (at[1] = 0; at[1] < kernel[1]; ++at[1]) {
             qnnrt_lower__view part = x;
@@ -4937,8 +4933,7 @@ static int32_t qnnrt_lower__flat(qnnrt_lower__job *job, const qnnrt_lower__lists
         ids = qnnrt_lower__between(job, "ElementWiseAdd", &ids, &below, QNNRT_DTYPE_I32, ids.rank,
                                    ids.dims);
         if (k > 0) {
-            sum.tensor = qnnrt_lower__linear_map(job, job->graph->bodies[sum.tensor].root, size,
-                                                 0);
+            sum.tensor = qnnrt_lower__linear_map(job, job->graph->bodies[sum.tensor].root, size, 0);
             sum = qnnrt_lower__both(job, "ElementWiseAdd", &sum, &ids, QNNRT_DTYPE_I32);
         } else {
             sum = ids;
@@ -5931,9 +5926,8 @@ static uint32_t qnnrt_lower__small_axis(const qnnrt_lower_tensor *tensor,
 
 /* Return why the library does not take the weight of an operator in the form of s, or NULL: the
    lines of qnnrt_quirks.h that do not apply to the weight as it is. */
-static const char *qnnrt_lower__small_refused(const qnnrt_lower__job *job,
-                                                   const qnnrt_lower_op *op,
-                                                   const qnnrt_lower__small *s, uint32_t axis)
+static const char *qnnrt_lower__small_refused(const qnnrt_lower__job *job, const qnnrt_lower_op *op,
+                                              const qnnrt_lower__small *s, uint32_t axis)
 {
     static const char *const names[] = { "Ref", "Cpu", "Htp" };
     const qnnrt_lower *lower = job->lower;
@@ -7706,8 +7700,7 @@ static int32_t qnnrt_lower__codes_of(qnnrt_lower__quantizer *q, int32_t t, const
     if (q->graph->tensors[at].dtype == dtype &&
         qnnrt_lower__quant_same(&q->graph->tensors[at].quant, quant))
         return at;
-    if (q->bytes[from] != QNNRT_LOWER__NONE &&
-        q->graph->tensors[q->bytes[from]].dtype == dtype &&
+    if (q->bytes[from] != QNNRT_LOWER__NONE && q->graph->tensors[q->bytes[from]].dtype == dtype &&
         qnnrt_lower__quant_same(&q->graph->tensors[q->bytes[from]].quant, quant))
         return q->bytes[from];
     q->bytes[from] = qnnrt_lower__twin(q, from, dtype);
