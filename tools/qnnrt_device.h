@@ -282,7 +282,7 @@ QNNRT_API const uint32_t *qnnrt_get_dims(qnnrt_run *run, const qnnrt_slot *slot,
 /* Map a block of its descriptor, or fail because it could not be made (why: the reason, else NULL).
    ours: the descriptor is closed after a failure. block->own: the begin of the map. */
 static qnnrt_result qnnrt__memory_map(const char *from, const char *why, int ours,
-                                             qnnrt_mem_block *block, qnnrt_error *err)
+                                      qnnrt_mem_block *block, qnnrt_error *err)
 {
     const size_t lead = (size_t)(block->fd_offset & (qnnrt__os_page_bytes() - 1));
     void *at = MAP_FAILED;
@@ -319,7 +319,7 @@ static void qnnrt__memory_free(void *user, const qnnrt_mem_block *block)
 
 /* Allocate from a heap of the kernel. user: its name, or NULL. */
 static qnnrt_result qnnrt__memory_heap(void *user, const qnnrt_backend *backend,
-                                              qnnrt_mem_block *block, qnnrt_error *err)
+                                       qnnrt_mem_block *block, qnnrt_error *err)
 {
     struct { uint64_t bytes; uint32_t fd, fd_flags; uint64_t heap_flags; } wanted;
     const char *name = user != NULL ? (const char *)user : "system", *why = NULL;
@@ -350,7 +350,7 @@ extern int qnnrt__ftruncate(int fd, off_t bytes) __asm__("ftruncate");
    since API 30 only.
    user     NULL: for libQnnRef.so only, because NPUs take no such file */
 static qnnrt_result qnnrt__memory_memfd(void *user, const qnnrt_backend *backend,
-                                               qnnrt_mem_block *block, qnnrt_error *err)
+                                        qnnrt_mem_block *block, qnnrt_error *err)
 {
     enum { CLOSE_ON_EXEC = 1 };
     const char *why = NULL;
@@ -366,7 +366,7 @@ static qnnrt_result qnnrt__memory_memfd(void *user, const qnnrt_backend *backend
 /* Take a block of the caller's descriptor. fstat() knows the size of files, and only lseek() that
    of buffers of a heap, which have no position. */
 static qnnrt_result qnnrt__memory_source(void *user, const qnnrt_backend *backend,
-                                                qnnrt_mem_block *block, qnnrt_error *err)
+                                         qnnrt_mem_block *block, qnnrt_error *err)
 {
     const qnnrt_device_source *source = (const qnnrt_device_source *)user;
     const uint64_t place = source->offset | (uintptr_t)source->data;
@@ -458,8 +458,7 @@ static void qnnrt__package_closed(void *package)
 }
 
 /* Register the operators of a hook, if it is an op package. Callers hold the lock. */
-static qnnrt_result qnnrt__package_register(const qnnrt__backend_hook *hook,
-                                                   qnnrt_error *err)
+static qnnrt_result qnnrt__package_register(const qnnrt__backend_hook *hook, qnnrt_error *err)
 {
     const qnnrt__package *package = (const qnnrt__package *)hook->of;
     qnnrt_backend *b;
@@ -476,8 +475,8 @@ static qnnrt_result qnnrt__package_register(const qnnrt__backend_hook *hook,
 }
 
 QNNRT_API qnnrt_result qnnrt_backend_register_ops(qnnrt_backend *backend, const char *path,
-                                                         const char *provider, const char *target,
-                                                         qnnrt_error *err)
+                                                  const char *provider, const char *target,
+                                                  qnnrt_error *err)
 {
     const size_t path_bytes = path != NULL ? strlen(path) + 1 : 0;
     const size_t provider_bytes = provider != NULL ? strlen(provider) + 1 : 0;
@@ -487,7 +486,7 @@ QNNRT_API qnnrt_result qnnrt_backend_register_ops(qnnrt_backend *backend, const 
     qnnrt_error_clear(err);
     if (backend == NULL || path_bytes <= 1 || provider_bytes <= 1)
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_backend_register_ops: backend, path or provider"
-                                             " is NULL or empty");
+                           " is NULL or empty");
     /* The loader puts the path on its stack, however long it is. */
     if (path_bytes > QNNRT__PATH_MAX)
         return qnnrt__fail(err, QNNRT_E_ARG,
@@ -527,8 +526,8 @@ static uint32_t qnnrt__vote_number(uint32_t value)
 
 /* Fill the vendor's config of one setting: that of the preset, with the numbers of the desc. 0: the
    desc does not ask for it. */
-static int qnnrt__vote_config(const qnnrt__power *p, const qnnrt_power_desc *desc,
-                                     int setting, qnnrt__abi_power_config *to)
+static int qnnrt__vote_config(const qnnrt__power *p, const qnnrt_power_desc *desc, int setting,
+                              qnnrt__abi_power_config *to)
 {
     const int asked = qnnrt__power_config(p, desc->preset, setting, to);
     qnnrt__abi_dcvs *dcvs = &to->u.dcvs;
@@ -562,7 +561,7 @@ static int qnnrt__vote_config(const qnnrt__power *p, const qnnrt_power_desc *des
 }
 
 static qnnrt_result qnnrt__vote_check(const qnnrt__power *p, const qnnrt_power_desc *desc,
-                                             qnnrt_error *err)
+                                      qnnrt_error *err)
 {
     qnnrt__abi_power_config config;
     int i, asked = 0;
@@ -590,15 +589,15 @@ static qnnrt_result qnnrt__vote_check(const qnnrt__power *p, const qnnrt_power_d
     for (i = 0; i < QNNRT_POWER_SETTINGS; ++i)
         asked |= qnnrt__vote_config(p, desc, i, &config);
     if (asked) return QNNRT_OK;
-    return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_ARG,
-                                        "qnnrt_power_set: the desc asks for nothing"),
+    qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_power_set: the desc asks for nothing");
+    return qnnrt__hint(err, QNNRT_E_ARG,
                        "Set a preset or a number, or pass NULL to take the vote back.");
 }
 
 /* Vote for each setting. Without a report, one that is not applied is a failure. Callers hold the
    lock. */
 static qnnrt_result qnnrt__vote_set(qnnrt_backend *b, const qnnrt_power_desc *desc,
-                                           qnnrt_power_report *report, qnnrt_error *err)
+                                    qnnrt_power_report *report, qnnrt_error *err)
 {
     qnnrt__power *p = &b->power;
     const uint32_t mark = qnnrt__log_mark(b->log_slot);
@@ -628,7 +627,7 @@ static qnnrt_result qnnrt__vote_set(qnnrt_backend *b, const qnnrt_power_desc *de
 }
 
 QNNRT_API qnnrt_result qnnrt_power_set(qnnrt_backend *backend, const qnnrt_power_desc *desc,
-                                              qnnrt_power_report *report, qnnrt_error *err)
+                                       qnnrt_power_report *report, qnnrt_error *err)
 {
     qnnrt_result result = QNNRT_OK;
     qnnrt_error_clear(err);
@@ -695,7 +694,7 @@ static qnnrt_result qnnrt__update_find(const qnnrt_graph_info *graph, const char
 
 /* Check that the tensor can take this data here. */
 static qnnrt_result qnnrt__update_check(const qnnrt *model, const qnnrt_tensor_info *tensor,
-                                               uint64_t bytes, qnnrt_error *err)
+                                        uint64_t bytes, qnnrt_error *err)
 {
     const qnnrt_backend *b = model->info.backend;
     const char *why = NULL;
@@ -719,9 +718,9 @@ static qnnrt_result qnnrt__update_check(const qnnrt *model, const qnnrt_tensor_i
 }
 
 /* Replace the data of a tensor. */
-static qnnrt_result qnnrt__update(qnnrt *model, size_t context,
-                                         const qnnrt_graph_info *graph, const char *name,
-                                         const void *data, size_t bytes, qnnrt_error *err)
+static qnnrt_result qnnrt__update(qnnrt *model, size_t context, const qnnrt_graph_info *graph,
+                                  const char *name, const void *data, size_t bytes,
+                                  qnnrt_error *err)
 {
     const qnnrt_tensor_info *tensor;
     qnnrt_backend *b = model->info.backend;
@@ -747,8 +746,8 @@ static qnnrt_result qnnrt__update(qnnrt *model, size_t context,
 }
 
 QNNRT_API qnnrt_result qnnrt_update(qnnrt *model, size_t context, const char *graph,
-                                           const char *tensor, const void *data, size_t bytes,
-                                           qnnrt_error *err)
+                                    const char *tensor, const void *data, size_t bytes,
+                                    qnnrt_error *err)
 {
     const qnnrt_context_info *info;
     const qnnrt_graph_info *of;
@@ -1371,8 +1370,8 @@ QNNRT_API qnnrt_result qnnrt_run_flex(qnnrt_run *run)
 }
 
 /* Find a slot of a run, and what may change of it: NULL, nothing in the run may. */
-static qnnrt_result qnnrt__flex_find(qnnrt_run *run, const qnnrt_slot *slot,
-                                     qnnrt__binding **found, qnnrt__flex_slot **of)
+static qnnrt_result qnnrt__flex_find(qnnrt_run *run, const qnnrt_slot *slot, qnnrt__binding **found,
+                                     qnnrt__flex_slot **of)
 {
     qnnrt__flex *flex;
     qnnrt_result result;

@@ -306,41 +306,6 @@ static double qnnrt__profile_value(uint32_t dtype, uint64_t bits)
                ? (double)(bits << unused >> unused) : 0;
 }
 
-/* Read one event in the vendor's form, and as a row of the table. If the plain form fails, try the
-   extended form, the only one of the CPU backend. If that fails too, keep the code. */
-static void qnnrt__profile_event(const qnnrt__abi_calls *calls, uint64_t id,
-                                 qnnrt__abi_event_node *from, qnnrt_profile_event *to)
-{
-    qnnrt__abi_event *plain = &from->u.plain;
-    qnnrt__abi_event_extended *extended = &from->u.extended;
-    qnnrt__abi_code code = QNNRT__ABI_NOT_SUPPORTED;
-    if (calls->profile_get_event != NULL) code = calls->profile_get_event(id, plain);
-    if (code == 0) {
-        if (plain->name == NULL) plain->name = "";
-        to->name = plain->name;
-        to->type = plain->type;
-        to->unit = plain->unit;
-        to->value = (double)plain->value;
-        return;
-    }
-    memset(&from->u, 0, sizeof(from->u));
-    if (calls->profile_get_extended_event != NULL)
-        code = calls->profile_get_extended_event(id, extended);
-    if (code == 0 && extended->version == 1) {
-        from->kind = QNNRT__ABI_EVENT_EXTENDED;
-        if (extended->name == NULL) extended->name = "";
-        to->name = extended->name;
-        to->type = extended->type;
-        to->unit = extended->unit;
-        to->time = extended->time;
-        to->value = qnnrt__profile_value(extended->dtype, extended->value);
-        return;
-    }
-    memset(&from->u, 0, sizeof(from->u));
-    plain->name = to->name = "";
-    to->vendor_code = code != 0 ? (uint32_t)(code & 0xFFFF) : (uint32_t)QNNRT__ABI_NOT_SUPPORTED;
-}
-
 /* Copy the node's name from the name of an event of type 404. After it come " (cycles)", or
    ":OpId_17" or " OpId_2" before that. */
 static const char *qnnrt__profile_node(const char *name, uint32_t backend_id, qnnrt__arena *arena)
@@ -376,16 +341,42 @@ static qnnrt_profile_event *qnnrt__profile_row(qnnrt__profile_list *list)
     return row;
 }
 
-/* Read an event into the vendor's form and into a row. node: of the event above; receives its
-   own. Return 0 when out of memory. */
+/* Read an event into the vendor's form and into a row. If the plain form fails, try the extended
+   form, the only one of the CPU backend; if that fails, too, keep the code. node: of the event
+   above; receives its own. Return 0 when out of memory. */
 static int qnnrt__profile_take(qnnrt__profile_list *list, uint64_t id, uint32_t depth,
                                qnnrt__abi_event_node *from, const char **node)
 {
     static const char *const units[] = { "", "us", "bytes", "cycles", "count" };
+    const qnnrt__abi_calls *calls = list->backend->calls;
+    qnnrt__abi_event *plain = &from->u.plain;
+    qnnrt__abi_event_extended *extended = &from->u.extended;
+    qnnrt__abi_code code = QNNRT__ABI_NOT_SUPPORTED;
     qnnrt_profile_event *row = qnnrt__profile_row(list);
     size_t length = 0;
     if (row == NULL) return 0;
-    qnnrt__profile_event(list->backend->calls, id, from, row);
+    if (calls->profile_get_event != NULL) code = calls->profile_get_event(id, plain);
+    if (code != 0) {
+        memset(&from->u, 0, sizeof(from->u));
+        if (calls->profile_get_extended_event != NULL)
+            code = calls->profile_get_extended_event(id, extended);
+        if (code == 0 && extended->version != 1) code = QNNRT__ABI_NOT_SUPPORTED;
+        if (code == 0) from->kind = QNNRT__ABI_EVENT_EXTENDED;
+        else memset(&from->u, 0, sizeof(from->u));
+        row->vendor_code = (uint32_t)(code & 0xFFFF);
+    }
+    if (from->kind == QNNRT__ABI_EVENT_EXTENDED) {
+        row->type = extended->type;
+        row->unit = extended->unit;
+        row->time = extended->time;
+        row->value = qnnrt__profile_value(extended->dtype, extended->value);
+        row->name = extended->name = extended->name != NULL ? extended->name : "";
+    } else {
+        row->type = plain->type;
+        row->unit = plain->unit;
+        row->value = (double)plain->value;
+        row->name = plain->name = plain->name != NULL ? plain->name : "";
+    }
     while (length < QNNRT__PROFILE_NAME && row->name[length] != '\0') ++length;
     row->name = qnnrt__arena_text(&list->arena, row->name, length);
     row->unit_name = units[row->unit < sizeof(units) / sizeof(units[0]) ? row->unit : 0];
