@@ -411,7 +411,7 @@ TEST(the_first_role_takes_the_backend_of_the_options)
     c.desc.backends = c.backends;
     c.desc.backend_count = 2;
     TRY(fails(&c, QNNRT_E_ARG));
-    SAYS("desc.model.backend and desc.backends");
+    SAYS("desc.model.backend");
     /* One backend for two roles is opened once, and used twice. */
     choose(&c);
     c.backends[0].backend = c.backends[1].backend = backend;

@@ -357,21 +357,16 @@ extern "C" {
 
 /* =====================================================================================
    VALUES                                                                         >>values
-   A value of a qnnrt.json, read or written by the same call: one function for each type. Wrong
-   types, numbers out of range and paths are errors with their place.
+   Members of an object of a qnnrt.json, read or written by the same call: one function for each
+   type. Wrong types, numbers out of range and paths are errors with their place.
    Needs: qnnrt_json.h     Knows nothing of: which objects there are, files, backends, graphs
    ===================================================================================== */
 
 enum {
     QNNRT_MANIFEST__DIMS  = 32,         /* a list with more dimensions is refused */
-    QNNRT_MANIFEST__ROLES = 16
+    QNNRT_MANIFEST__ROLES = 16,
+    QNNRT_MANIFEST__KEYS  = 16          /* of an object, and bytes of the longest one */
 };
-
-typedef enum qnnrt_manifest__mode {     /* what happens to the members of an object that is read */
-    QNNRT_MANIFEST__READ,               /* the one whose key was read is read */
-    QNNRT_MANIFEST__CHECK,              /* those that are needed must have been read */
-    QNNRT_MANIFEST__KEYS                /* their keys are written into the hint of an error */
-} qnnrt_manifest__mode;
 
 typedef struct qnnrt_manifest__list {
     unsigned char *items;
@@ -379,38 +374,26 @@ typedef struct qnnrt_manifest__list {
 } qnnrt_manifest__list;
 
 typedef struct qnnrt_manifest__io {
-    int                        writes;      /* 1: it writes; 0: it reads */
-    qnnrt_manifest__mode       mode;
     qnnrt_error               *err;
     qnnrt_result               result;      /* the first failure */
-    const char                *path;        /* of the text that is read */
-    char                       place[400];  /* in it, for errors; when writing, the pipeline's */
-    unsigned                   row;         /* of the member of the object */
-    uint32_t                   seen;        /* members of the object that were read */
-    int                        matched;     /* 1: the key that was read is one of the object's */
+    char                       place[400];  /* in the text, for errors */
     size_t                     number;      /* of the object in its list */
     size_t                     buffer;      /* of the pipeline that the slots are of */
     /* reading */
-    qnnrt_json_reader          r;
+    const char                *path;        /* of the text, which is right JSON */
+    qnnrt_json_reader          r;           /* behind the value that was read last */
+    const qnnrt_json_reader   *object;      /* behind the brace of the object that is read */
     qnnrt_arena               *arena;
     qnnrt_limits               limits;      /* none is 0 */
     uint32_t                   left;        /* entries that may follow */
     qnnrt_manifest__list       uses, wishes;            /* of the pipeline that is read */
-    const void               **sorted;      /* the last list of items with names, by these */
     /* writing */
-    qnnrt_json_writer         *json;
+    qnnrt_json_writer         *json;        /* NULL: it reads */
     const qnnrt_manifest_desc *desc;
-    const qnnrt_pipeline_desc *pipeline;    /* that is written */
-    const qnnrt_conversion    *given;       /* what its edges ask for, or NULL */
+    const qnnrt_manifest_pipeline *pipeline;            /* that is written */
 } qnnrt_manifest__io;
 
-static int qnnrt_manifest__good(const qnnrt_manifest__io *x)
-{
-    return x->result == QNNRT_OK && (x->writes || x->r.error == NULL);
-}
-
-/* Fill the error, with the place and byte of a text; the first error stays, and one of the text's
-   grammar. Return 0. */
+/* Fill the error, with the place and byte of a text; the first one stays. Return 0. */
 #ifdef __GNUC__
 __attribute__((cold, format(printf, 3, 4)))
 #endif
@@ -418,13 +401,13 @@ static int qnnrt_manifest__refuse(qnnrt_manifest__io *x, qnnrt_result code, cons
 {
     char text[700];
     va_list args;
-    if (!qnnrt_manifest__good(x)) return 0;
+    if (x->result != QNNRT_OK) return 0;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     x->result = qnnrt_error_set(x->err, code, "%s%s%s", x->place, x->place[0] != '\0' ? ": " : "",
                                 text);
-    if (x->writes) return 0;
+    if (x->json != NULL) return 0;
     qnnrt_error_add(x->err, " (byte %lu)", (unsigned long)(x->r.at - x->r.begin));
     qnnrt_error_about(x->err, code, "%s: ", x->path);
     return 0;
@@ -434,97 +417,93 @@ static int qnnrt_manifest__refuse(qnnrt_manifest__io *x, qnnrt_result code, cons
 static void *qnnrt_manifest__get(qnnrt_manifest__io *x, uint64_t count, uint64_t size)
 {
     void *data = qnnrt_arena_get(x->arena, count, size);
-    if (data == NULL && qnnrt_manifest__good(x))
+    if (data == NULL && x->result == QNNRT_OK)
         x->result = qnnrt_error_set(x->err, QNNRT_E_MEMORY, "out of memory for a program");
     return data;
 }
 
-/* Add an item to a list. Return it, or NULL. */
-static void *qnnrt_manifest__add(qnnrt_manifest__io *x, qnnrt_manifest__list *list, size_t bytes)
-{
-    if (list->room == 0) {      /* most lists are short */
-        list->items = (unsigned char *)qnnrt_manifest__get(x, 1, bytes);
-        list->room = 1;
-    } else {
-        list->items = (unsigned char *)qnnrt_arena_more(x->arena, list->items, list->count,
-                                                        &list->room, bytes);
-        if (list->items == NULL) (void)qnnrt_manifest__get(x, 1, bytes);      /* which fails */
-    }
-    return list->items != NULL ? list->items + list->count++ * bytes : NULL;
-}
-
-/* Return "a number" and the like, for messages. */
-static const char *qnnrt_manifest__type(qnnrt_json_type type)
-{
-    static const char *const names[] = { "nothing", "null", "false", "true", "a number", "text",
-                                         "a list", "an object" };
-    return names[(unsigned)type < 8 ? (unsigned)type : 0];
-}
-
-/* Write a value or key as it stands in the text. */
-static const char *qnnrt_manifest__shown(const qnnrt_json_text *text, char out[48])
-{
-    const size_t length = text->bytes < 40 ? text->bytes : 40;
-    memcpy(out, text->text, length);
-    memcpy(out + length, length < text->bytes ? "..." : "", length < text->bytes ? 4 : 1);
-    return out;
-}
-
-/* Fail because a value is not what was expected. */
+/* Fail because a value is not what was expected. It is shown as it stands in the text. */
 static int qnnrt_manifest__wrong(qnnrt_manifest__io *x, const char *key, const char *expected)
 {
-    char shown[48];
     const char *quote = x->r.type == QNNRT_JSON_STRING ? "\"" : "";
-    return qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, "\"%s\" is %s%s%s; expected %s", key, quote,
-                                  qnnrt_manifest__shown(&x->r.value, shown), quote, expected);
+    const int cut = x->r.value.bytes > 40;
+    return qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, "\"%s\" is %s%.*s%s%s; expected %s", key,
+                                  quote, cut ? 40 : (int)x->r.value.bytes, x->r.value.text,
+                                  cut ? "..." : "", quote, expected);
 }
 
-/* Read the next value, which must have this type. */
+/* Read the next value, which must have this type; TRUE is also false. */
 static int qnnrt_manifest__take(qnnrt_manifest__io *x, const char *key, qnnrt_json_type type)
 {
+    static const char *const names[] = { "nothing", "null", "false", "true", "a number", "text",
+                                         "a list", "an object", "true or false" };
     const qnnrt_json_type found = qnnrt_json_value(&x->r);
-    return found == type ||
+    return found == type || (type == QNNRT_JSON_TRUE && found == QNNRT_JSON_FALSE) ||
            qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, "\"%s\" is %s; expected %s", key,
-                                  qnnrt_manifest__type(found), qnnrt_manifest__type(type));
+                                  names[found], names[type == QNNRT_JSON_TRUE ? 8 : (int)type]);
 }
 
-/* Begin a member. needed: it is written also if it is 0, and must be read. Return 1 if its value
-   has to be written or read now, and begin to read it. */
+/* Begin a member. needed: it is written also if it is 0, and must be there to be read. Return 1 if
+   its value has to be written, or was read up to its beginning. */
 static int qnnrt_manifest__member(qnnrt_manifest__io *x, const char *key, int needed, int is_zero,
                                   qnnrt_json_type type)
 {
-    uint32_t bit;
-    size_t used;
-    if (x->writes) {
+    if (x->result != QNNRT_OK) return 0;
+    if (x->json != NULL) {
         if (needed || !is_zero) qnnrt_json_write_key(x->json, key);
         return needed || !is_zero;
     }
-    bit = (uint32_t)1 << x->row++;
-    switch (x->mode) {
-    case QNNRT_MANIFEST__READ:
-        if (x->matched || !qnnrt_json_is(&x->r.key, key)) return 0;
-        x->matched = 1;
-        if ((x->seen & bit) != 0)
-            return qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, "\"%s\" occurs twice", key);
-        x->seen |= bit;
-        return type == QNNRT_JSON_NONE || qnnrt_manifest__take(x, key, type);
-    case QNNRT_MANIFEST__CHECK:
-        if (needed && (x->seen & bit) == 0)
-            qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, "\"%s\" is missing", key);
-        return 0;
-    default:
-        used = strlen(x->err->hint);
-        snprintf(x->err->hint + used, sizeof x->err->hint - used, "%s%s",
-                 bit == 1 ? "" : ", ", key);
-        return 0;
+    x->r = *x->object;
+    for (; qnnrt_json_more(&x->r); qnnrt_json_skip(&x->r))
+        if (qnnrt_json_is(&x->r.key, key)) return qnnrt_manifest__take(x, key, type);
+    return needed && qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, "\"%s\" is missing", key);
+}
+
+/* Return 1 if the object that is read has one of these members. */
+static int qnnrt_manifest__has(const qnnrt_manifest__io *x, const char *a, const char *b,
+                               const char *c)
+{
+    qnnrt_json_reader r = *x->object;
+    for (; qnnrt_json_more(&r); qnnrt_json_skip(&r))
+        if (qnnrt_json_is(&r.key, a) || qnnrt_json_is(&r.key, b) || qnnrt_json_is(&r.key, c))
+            return 1;
+    return 0;
+}
+
+/* Check that the object that is read has no other keys than these, "a, b, c", and each once. */
+static int qnnrt_manifest__keys(qnnrt_manifest__io *x, const char *keys)
+{
+    unsigned char seen[QNNRT_MANIFEST__KEYS] = { 0 };
+    char key[QNNRT_MANIFEST__KEYS];
+    if (x->json != NULL) return 1;
+    x->r = *x->object;
+    for (; x->result == QNNRT_OK && qnnrt_json_more(&x->r); qnnrt_json_skip(&x->r)) {
+        const qnnrt_json_text *found = &x->r.key;
+        const int cut = found->bytes > 40;
+        const char *at = keys;
+        size_t i, length;
+        for (i = 0; *at != '\0'; at += length, at += strspn(at, ", "), ++i) {
+            length = strcspn(at, ",");
+            memcpy(key, at, length);
+            key[length] = '\0';
+            if (qnnrt_json_is(found, key)) break;
+        }
+        if (*at == '\0') {
+            qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, "unknown key \"%.*s%s\"",
+                                   cut ? 40 : (int)found->bytes, found->text, cut ? "..." : "");
+            qnnrt_error_hint(x->err, QNNRT_E_FORMAT, "Use the keys %s.", keys);
+        } else if (seen[i]++) {
+            qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, "\"%s\" occurs twice", key);
+        }
     }
+    return x->result == QNNRT_OK;
 }
 
 /* Check a name or, with file, the name of a file in the folder: a path is never followed. */
 static int qnnrt_manifest__check_name(qnnrt_manifest__io *x, const char *key, int file,
                                       const char *text)
 {
-    const qnnrt_result code = x->writes ? QNNRT_E_ARG : QNNRT_E_FORMAT;
+    const qnnrt_result code = x->json != NULL ? QNNRT_E_ARG : QNNRT_E_FORMAT;
     if (file && text != NULL && (text[0] == '\0' || text[0] == '.' || strpbrk(text, "/\\") != NULL))
         return qnnrt_manifest__refuse(x, code, "\"%s\" is \"%.200s\"; expected the plain name of a"
                                       " file in the folder", key, text);
@@ -532,9 +511,9 @@ static int qnnrt_manifest__check_name(qnnrt_manifest__io *x, const char *key, in
            qnnrt_manifest__refuse(x, code, "\"%s\" is empty; expected a name", key);
 }
 
-/* Copy a name that was read. */
-static int qnnrt_manifest__copy(qnnrt_manifest__io *x, const char *key, const qnnrt_json_text *text,
-                                int file, const char **out)
+/* Copy a name. Return NULL after a failure. */
+static const char *qnnrt_manifest__copy(qnnrt_manifest__io *x, const char *key, int file,
+                                        const qnnrt_json_text *text)
 {
     const size_t most = x->limits.name_bytes;
     const size_t raw = text->escaped ? most * 6 : most;     /* an escape has at most six bytes */
@@ -542,28 +521,28 @@ static int qnnrt_manifest__copy(qnnrt_manifest__io *x, const char *key, const qn
     char *copy = NULL;
     if (bytes <= raw) {
         copy = (char *)qnnrt_manifest__get(x, (uint64_t)bytes + 1, 1);
-        if (copy == NULL) return 0;
+        if (copy == NULL) return NULL;
         bytes = qnnrt_json_copy(text, copy);
     }
     if (bytes > most)
-        return qnnrt_manifest__refuse(x, QNNRT_E_LIMIT,
-                                      "\"%s\" is longer than %lu bytes (limits.name_bytes)", key,
-                                      (unsigned long)most);
-    if (strlen(copy) != bytes)
-        return qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, "\"%s\" contains \\u0000; a name cannot",
-                                      key);
-    *out = copy;
-    return qnnrt_manifest__check_name(x, key, file, copy);
+        qnnrt_manifest__refuse(x, QNNRT_E_LIMIT, "\"%s\" is longer than %lu bytes"
+                               " (limits.name_bytes)", key, (unsigned long)most);
+    else if (strlen(copy) != bytes)
+        qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, "\"%s\" contains \\u0000; a name cannot", key);
+    else if (qnnrt_manifest__check_name(x, key, file, copy)) return copy;
+    return NULL;
 }
 
 /* ---- one function for each type ---- */
 
-static void qnnrt_manifest__name(qnnrt_manifest__io *x, const char *key, int needed, int file,
+/* A name; of the key "file", that of a file. */
+static void qnnrt_manifest__name(qnnrt_manifest__io *x, const char *key, int needed,
                                  const char **value)
 {
+    const int file = strcmp(key, "file") == 0;
     if (!qnnrt_manifest__member(x, key, needed, *value == NULL, QNNRT_JSON_STRING)) return;
-    if (!x->writes) {
-        qnnrt_manifest__copy(x, key, &x->r.value, file, value);
+    if (x->json == NULL) {
+        *value = qnnrt_manifest__copy(x, key, file, &x->r.value);
     } else {
         qnnrt_manifest__check_name(x, key, file, *value);
         qnnrt_json_write_string(x->json, *value);
@@ -588,7 +567,7 @@ static void qnnrt_manifest__number(qnnrt_manifest__io *x, const char *key, int n
     uint64_t wide = bytes == 8 ? *(const uint64_t *)value : *(const uint32_t *)value;
     uint32_t narrow;
     if (!qnnrt_manifest__member(x, key, needed, wide == 0, QNNRT_JSON_NUMBER)) return;
-    if (x->writes) {
+    if (x->json != NULL) {
         qnnrt_json_write_u64(x->json, wide);
         return;
     }
@@ -601,7 +580,7 @@ static void qnnrt_manifest__i32(qnnrt_manifest__io *x, const char *key, int need
 {
     int64_t found = 0;
     if (!qnnrt_manifest__member(x, key, needed, *value == 0, QNNRT_JSON_NUMBER)) return;
-    if (x->writes) qnnrt_json_write_i64(x->json, *value);
+    if (x->json != NULL) qnnrt_json_write_i64(x->json, *value);
     else if (qnnrt_json_i64(&x->r.value, &found) && found >= INT32_MIN && found <= INT32_MAX)
         *value = (int32_t)found;
     else qnnrt_manifest__wrong(x, key, "a whole number of 32 bits");
@@ -610,88 +589,74 @@ static void qnnrt_manifest__i32(qnnrt_manifest__io *x, const char *key, int need
 static void qnnrt_manifest__f32(qnnrt_manifest__io *x, const char *key, int needed, float *value)
 {
     if (!qnnrt_manifest__member(x, key, needed, 1, QNNRT_JSON_NUMBER)) return;
-    if (x->writes) qnnrt_json_write_f32(x->json, *value);
+    if (x->json != NULL) qnnrt_json_write_f32(x->json, *value);
     else if (!qnnrt_json_f32(&x->r.value, value))
         qnnrt_manifest__wrong(x, key, "a number that a float32 can hold");
 }
 
 static void qnnrt_manifest__bool(qnnrt_manifest__io *x, const char *key, int *value)
 {
-    qnnrt_json_type type;
-    if (!qnnrt_manifest__member(x, key, 0, !*value, QNNRT_JSON_NONE)) return;
-    if (x->writes) {
-        qnnrt_json_write_bool(x->json, 1);
-        return;
-    }
-    type = qnnrt_json_value(&x->r);
-    *value = type == QNNRT_JSON_TRUE;
-    if (type != QNNRT_JSON_TRUE && type != QNNRT_JSON_FALSE)
-        qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, "\"%s\" is %s; expected true or false", key,
-                               qnnrt_manifest__type(type));
+    if (!qnnrt_manifest__member(x, key, 0, !*value, QNNRT_JSON_TRUE)) return;
+    if (x->json != NULL) qnnrt_json_write_bool(x->json, 1);
+    else *value = x->r.type == QNNRT_JSON_TRUE;
 }
 
-/* Hexadecimal digits: 16 of a number or, with text, 64. */
-static void qnnrt_manifest__digits(qnnrt_manifest__io *x, const char *key, uint64_t *number,
-                                   const char **text)
+/* `count` hexadecimal digits, at most 64, small ones in memory. */
+static void qnnrt_manifest__digits(qnnrt_manifest__io *x, const char *key, size_t count,
+                                   const char **value)
 {
     static const char digits[] = "0123456789abcdef0123456789ABCDEF";
-    const size_t count = text != NULL ? 64 : 16;
-    char found[65];
-    size_t i;
-    if (!qnnrt_manifest__member(x, key, 0, text != NULL ? *text == NULL : *number == 0,
-                                QNNRT_JSON_STRING)) return;
-    if (x->writes) {
-        if (text == NULL) snprintf(found, sizeof found, "%016llx", (unsigned long long)*number);
-        qnnrt_json_write_string(x->json, text != NULL ? *text : found);
+    char expected[32], *out;
+    size_t i = 0;
+    if (!qnnrt_manifest__member(x, key, 0, *value == NULL, QNNRT_JSON_STRING)) return;
+    if (x->json != NULL) {
+        qnnrt_json_write_string(x->json, *value);
         return;
     }
-    memset(found, 0, sizeof found);
-    for (i = 0; i < x->r.value.bytes && i < count; ++i) {
+    *value = out = (char *)qnnrt_manifest__get(x, count + 1, 1);
+    for (; out != NULL && i < x->r.value.bytes && i < count; ++i) {
         const char *at = (const char *)memchr(digits, x->r.value.text[i], sizeof digits - 1);
         if (at == NULL) break;
-        found[i] = digits[(at - digits) % 16];
-        if (text == NULL) *number = *number << 4 | (uint64_t)(at - digits) % 16;
+        out[i] = digits[(at - digits) % 16];
     }
-    if (i < count || x->r.value.bytes != count)
-        qnnrt_manifest__wrong(x, key, text == NULL ? "16 hexadecimal digits"
-                                                   : "64 hexadecimal digits");
-    else if (text != NULL && (*text = qnnrt_arena_text(x->arena, found, count)) == NULL)
-        (void)qnnrt_manifest__get(x, 1, 1);      /* which fails */
+    snprintf(expected, sizeof expected, "%lu hexadecimal digits", (unsigned long)count);
+    if (i < count || x->r.value.bytes != count) qnnrt_manifest__wrong(x, key, expected);
 }
 
-/* A word, whose number is that of the first name that it is; numbers end at `count`. */
-static void qnnrt_manifest__word(qnnrt_manifest__io *x, const char *key, int needed,
-                                 const char *(*name_of)(unsigned number), unsigned count,
-                                 const char *expected, unsigned *value)
+/* Return the word for a number of qnnrt_convert or of qnnrt_dtype, or NULL. */
+static const char *qnnrt_manifest__word_of(int convert, unsigned number)
 {
+    static const char *const words[] = { NULL, "values", "to_nhwc", "to_nchw" };
+    const char *name = convert ? number < 4 ? words[number] : NULL
+                               : qnnrt_dtype_name((qnnrt_dtype)number);
+    return name != NULL && strcmp(name, "unknown") != 0 ? name : NULL;
+}
+
+/* Read or write "convert" or "dtype". */
+static unsigned qnnrt_manifest__word(qnnrt_manifest__io *x, int convert, unsigned number)
+{
+    static const unsigned char widths[7] = { 0x02, 0x04, 0x08, 0x16, 0x26, 0x32, 0x64 };
+    const char *key = convert ? "convert" : "dtype", *word;
+    const char *expected = convert ? "\"values\", \"to_nhwc\" or \"to_nchw\""
+                                   : "a type with a size, such as \"float32\"";
     unsigned i;
-    if (!qnnrt_manifest__member(x, key, needed, *value == 0, QNNRT_JSON_STRING)) return;
-    if (x->writes) {
-        if (*value < count) qnnrt_json_write_string(x->json, name_of(*value));
-        else qnnrt_manifest__refuse(x, QNNRT_E_ARG, "\"%s\" is %u; expected %s", key, *value,
-                                    expected);
-        return;
+    if (!qnnrt_manifest__member(x, key, !convert, number == 0, QNNRT_JSON_STRING)) return number;
+    if (x->json != NULL) {
+        word = qnnrt_manifest__word_of(convert, number);
+        if (word == NULL)
+            qnnrt_manifest__refuse(x, QNNRT_E_ARG, "\"%s\" is %u; expected %s", key, number,
+                                   expected);
+        qnnrt_json_write_string(x->json, word);
+        return number;
     }
-    for (i = 0; i < count; ++i) {
-        const char *name = name_of(i);
-        if (name == NULL || name[0] != x->r.value.text[0] || !qnnrt_json_is(&x->r.value, name))
-            continue;
-        *value = i;
-        return;
+    for (i = 0; i < 42; ++i) {
+        number = convert ? i : i / 7 << 8 | widths[i % 7];
+        word = qnnrt_manifest__word_of(convert, number);
+        if (word != NULL && word[0] == x->r.value.text[0] && qnnrt_json_is(&x->r.value, word))
+            return number;
     }
     qnnrt_manifest__wrong(x, key, expected);
-}
-
-static const char *qnnrt_manifest__dtype_name(unsigned number)
-{
-    const char *name = qnnrt_dtype_name((qnnrt_dtype)number);
-    return strcmp(name, "unknown") != 0 ? name : NULL;
-}
-
-static const char *qnnrt_manifest__convert_name(unsigned number)
-{
-    static const char *const names[] = { NULL, "values", "to_nhwc", "to_nchw" };
-    return names[number];
+    return 0;
 }
 
 static void qnnrt_manifest__dims(qnnrt_manifest__io *x, qnnrt_tensor_info *tensor)
@@ -701,13 +666,13 @@ static void qnnrt_manifest__dims(qnnrt_manifest__io *x, qnnrt_tensor_info *tenso
                               ? x->limits.rank : (uint32_t)QNNRT_MANIFEST__DIMS;
     void *copy;
     if (!qnnrt_manifest__member(x, "dims", 1, 0, QNNRT_JSON_ARRAY)) return;
-    if (x->writes) {
+    if (x->json != NULL) {
         qnnrt_json_write_array(x->json, 1);
         for (i = 0; i < tensor->rank; ++i) qnnrt_json_write_u64(x->json, tensor->dims[i]);
         qnnrt_json_write_close(x->json);
         return;
     }
-    while (qnnrt_manifest__good(x) && qnnrt_json_more(&x->r)) {
+    while (x->result == QNNRT_OK && qnnrt_json_more(&x->r)) {
         if (tensor->rank == most)
             qnnrt_manifest__refuse(x, QNNRT_E_LIMIT, "\"dims\" has more than %lu dimensions"
                                    " (limits.rank)", (unsigned long)most);
@@ -725,8 +690,8 @@ static void qnnrt_manifest__dims(qnnrt_manifest__io *x, qnnrt_tensor_info *tenso
 static void qnnrt_manifest__pair(qnnrt_manifest__io *x, const char *key, const char *part,
                                  size_t *step, const char **name)
 {
-    if (key != NULL && !qnnrt_manifest__member(x, key, 1, 0, QNNRT_JSON_NONE)) return;
-    if (x->writes) {
+    if (key != NULL && !qnnrt_manifest__member(x, key, 1, 0, QNNRT_JSON_ARRAY)) return;
+    if (x->json != NULL) {
         qnnrt_json_write_array(x->json, 1);
         qnnrt_json_write_u64(x->json, *step);
         qnnrt_manifest__check_name(x, part, 0, *name);
@@ -734,12 +699,11 @@ static void qnnrt_manifest__pair(qnnrt_manifest__io *x, const char *key, const c
         qnnrt_json_write_close(x->json);
         return;
     }
-    if (!qnnrt_manifest__take(x, part, QNNRT_JSON_ARRAY)) return;
     if (qnnrt_json_more(&x->r) && qnnrt_manifest__take(x, part, QNNRT_JSON_NUMBER))
         *step = (size_t)qnnrt_manifest__whole(x, part, UINT32_MAX);
-    if (qnnrt_manifest__good(x) && qnnrt_json_more(&x->r) &&
+    if (x->result == QNNRT_OK && qnnrt_json_more(&x->r) &&
         qnnrt_manifest__take(x, part, QNNRT_JSON_STRING))
-        qnnrt_manifest__copy(x, part, &x->r.value, 0, name);
+        *name = qnnrt_manifest__copy(x, part, 0, &x->r.value);
     if (*name == NULL || qnnrt_json_more(&x->r))
         qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, "\"%s\" must have two elements: the number of a"
                                " step and the name of a tensor", part);
@@ -747,8 +711,7 @@ static void qnnrt_manifest__pair(qnnrt_manifest__io *x, const char *key, const c
 
 /* =====================================================================================
    OBJECTS                                                                       >>objects
-   The format: one function for each kind of object, which reads and writes it. Its calls are the
-   list of its keys.
+   The format: one function for each kind of object, which reads and writes it.
    Needs: >>values, qnnrt_json.h     Knows nothing of: files, backends, graphs
    ===================================================================================== */
 
@@ -765,94 +728,60 @@ typedef struct qnnrt_manifest__program {
     size_t role_count, context_count, constant_count, pipeline_count;
 } qnnrt_manifest__program;
 
+/* ---- lists ---- */
+
 typedef void qnnrt_manifest__object(qnnrt_manifest__io *x, void *item);
 
-/* ---- objects and lists ---- */
+/* What the items of a list are. */
+typedef struct qnnrt_manifest__kind {
+    const char             *part;       /* in messages */
+    qnnrt_json_type         type;
+    enum {
+        QNNRT_MANIFEST__ONE_LINE,       /* how it is written */
+        QNNRT_MANIFEST__LINES,
+        QNNRT_MANIFEST__GRAPH_LINE      /* a step: on one line if it is a graph */
+    } form;
+    int                     unique;     /* 1: it begins with its name, which no other one has */
+    size_t                  bytes;
+    qnnrt_manifest__object *object;
+} qnnrt_manifest__kind;
 
-/* Let the members of an object do what the mode says. */
-static void qnnrt_manifest__members(qnnrt_manifest__io *x, qnnrt_manifest__mode mode,
-                                    qnnrt_manifest__object *object, void *item)
+#define QNNRT_MANIFEST__KIND(part, form, unique, of, object) \
+    { part, QNNRT_JSON_OBJECT, QNNRT_MANIFEST__##form, unique, sizeof(of), qnnrt_manifest__##object }
+
+/* Read or write an object, or an item of another type. */
+static void qnnrt_manifest__one(qnnrt_manifest__io *x, const qnnrt_manifest__kind *kind, void *item)
 {
-    x->mode = mode;
-    x->row = 0;
-    object(x, item);
-    x->mode = QNNRT_MANIFEST__READ;
+    const qnnrt_json_reader *outer = x->object;
+    const int object = kind->type == QNNRT_JSON_OBJECT;
+    qnnrt_json_reader found;
+    if (x->json != NULL) {
+        if (object)
+            qnnrt_json_write_object(x->json, kind->form == QNNRT_MANIFEST__ONE_LINE ||
+                                                 (kind->form == QNNRT_MANIFEST__GRAPH_LINE &&
+                                                  ((qnnrt_step_desc *)item)->host == NULL));
+        kind->object(x, item);
+        if (object) qnnrt_json_write_close(x->json);
+    } else if (x->result == QNNRT_OK && qnnrt_manifest__take(x, kind->part, kind->type)) {
+        found = x->r;
+        x->object = &found;
+        kind->object(x, item);
+        x->object = outer;
+    }
 }
 
-/* Read or write an object. part: what it is, in messages. */
-static void qnnrt_manifest__one(qnnrt_manifest__io *x, const char *part, int one_line,
-                                qnnrt_manifest__object *object, void *item)
+/* Add an item to a list. Return it, or NULL. */
+static void *qnnrt_manifest__add(qnnrt_manifest__io *x, qnnrt_manifest__list *list, size_t bytes)
 {
-    const uint32_t seen = x->seen;
-    char key[48];
-    size_t used;
-    if (x->writes) {
-        qnnrt_json_write_object(x->json, one_line);
-        object(x, item);
-        qnnrt_json_write_close(x->json);
-        return;
+    if (list->room == 0) {      /* most lists are short */
+        list->items = (unsigned char *)qnnrt_manifest__get(x, 1, bytes);
+        list->room = 1;
+    } else {
+        list->items = (unsigned char *)qnnrt_arena_more(x->arena, list->items, list->count,
+                                                        &list->room, bytes);
+        if (list->items == NULL) (void)qnnrt_manifest__get(x, 1, bytes);      /* which fails */
     }
-    x->seen = 0;
-    if (!qnnrt_manifest__take(x, part, QNNRT_JSON_OBJECT)) return;
-    while (qnnrt_manifest__good(x) && qnnrt_json_more(&x->r)) {
-        x->matched = 0;
-        qnnrt_manifest__members(x, QNNRT_MANIFEST__READ, object, item);
-        if (x->matched || !qnnrt_manifest__good(x)) continue;
-        qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, "unknown key \"%s\"",
-                               qnnrt_manifest__shown(&x->r.key, key));
-        qnnrt_error_hint(x->err, QNNRT_E_FORMAT, "Use the keys ");
-        qnnrt_manifest__members(x, QNNRT_MANIFEST__KEYS, object, item);
-        used = strlen(x->err->hint);
-        snprintf(x->err->hint + used, sizeof x->err->hint - used, ".");
-    }
-    if (qnnrt_manifest__good(x)) qnnrt_manifest__members(x, QNNRT_MANIFEST__CHECK, object, item);
-    x->seen = seen;
-    x->matched = 1;
-}
-
-enum {                                  /* of a list */
-    QNNRT_MANIFEST__NEEDED = 1,
-    QNNRT_MANIFEST__ALONE  = 2,         /* its items are values, no objects */
-    QNNRT_MANIFEST__LINES  = 4,         /* its objects have several lines, except graphs */
-    QNNRT_MANIFEST__NAMED  = 8,         /* items begin with names, which differ */
-    QNNRT_MANIFEST__MAP    = 16         /* of uses, by names: an object */
-};
-
-static qnnrt_manifest__object qnnrt_manifest__step;
-
-/* Read or write one item of a list. */
-static void qnnrt_manifest__item(qnnrt_manifest__io *x, const char *part, int how,
-                                 qnnrt_manifest__object *object, void *item)
-{
-    const int graph = object == qnnrt_manifest__step && ((qnnrt_step_desc *)item)->host == NULL;
-    if ((how & QNNRT_MANIFEST__ALONE) != 0) object(x, item);
-    else qnnrt_manifest__one(x, part, graph || (how & QNNRT_MANIFEST__LINES) == 0, object, item);
-}
-
-/* Read items, each of which counts against limits.tensors. */
-static void qnnrt_manifest__read_items(qnnrt_manifest__io *x, const char *key, const char *part,
-                                       int how, qnnrt_manifest__object *object,
-                                       qnnrt_manifest__list *list, size_t bytes)
-{
-    const size_t outer = x->number, used = strlen(x->place);
-    size_t i;
-    for (i = 0; qnnrt_manifest__good(x) && qnnrt_json_more(&x->r); ++i) {
-        void *item = NULL;
-        snprintf(x->place + used, sizeof x->place - used, "%s%s %lu", used > 0 ? ": " : "", part,
-                 (unsigned long)i);
-        if (x->left == 0)
-            qnnrt_manifest__refuse(x, QNNRT_E_LIMIT, "the program has more than %lu entries"
-                                   " (limits.tensors)", (unsigned long)x->limits.tensors);
-        else item = qnnrt_manifest__add(x, list, bytes);
-        if (item == NULL || ((how & QNNRT_MANIFEST__MAP) != 0 &&
-                             !qnnrt_manifest__copy(x, key, &x->r.key, 0,
-                                                   &((qnnrt_use_desc *)item)->name))) return;
-        x->left -= 1;
-        x->number = i;
-        qnnrt_manifest__item(x, part, how, object, item);
-        if (qnnrt_manifest__good(x)) x->place[used] = '\0';
-    }
-    x->number = outer;
+    return list->items != NULL ? list->items + list->count++ * bytes : NULL;
 }
 
 static int qnnrt_manifest__order(const void *a, const void *b)
@@ -862,46 +791,72 @@ static int qnnrt_manifest__order(const void *a, const void *b)
 
 /* Return items, which begin with their names, in the order of these, and refuse a name that occurs
    twice. NULL after a failure. */
-static const void **qnnrt_manifest__sorted(qnnrt_manifest__io *x, const char *part,
-                                           const void *items, size_t count, size_t bytes)
+static const void **qnnrt_manifest__sorted(qnnrt_manifest__io *x, const qnnrt_manifest__kind *kind,
+                                           const void *items, size_t count)
 {
     const void **sorted = (const void **)qnnrt_manifest__get(x, count, sizeof *sorted);
     size_t i;
     if (sorted == NULL) return NULL;
-    for (i = 0; i < count; ++i) sorted[i] = (const unsigned char *)items + i * bytes;
+    for (i = 0; i < count; ++i) sorted[i] = (const unsigned char *)items + i * kind->bytes;
     qnnrt_sort(sorted, count, qnnrt_manifest__order);
     for (i = 1; i < count; ++i)
         if (qnnrt_manifest__order(sorted[i - 1], sorted[i]) == 0)
-            qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, "%s \"%.200s\" occurs twice", part,
+            qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, "%s \"%.200s\" occurs twice", kind->part,
                                    *(const char *const *)sorted[i]);
-    return qnnrt_manifest__good(x) ? sorted : NULL;
+    return sorted;
+}
+
+/* Read the items of a list that was found or, if it is an object, its members. Each counts against
+   limits.tensors. */
+static void qnnrt_manifest__read_items(qnnrt_manifest__io *x, const char *key,
+                                       const qnnrt_manifest__kind *kind, qnnrt_manifest__list *list)
+{
+    const size_t outer = x->number, used = strlen(x->place);
+    const int map = x->r.type == QNNRT_JSON_OBJECT;
+    qnnrt_json_reader all = x->r;
+    size_t i;
+    for (i = 0; x->result == QNNRT_OK && qnnrt_json_more(&all); ++i) {
+        void *item = NULL;
+        x->r = all;
+        snprintf(x->place + used, sizeof x->place - used, "%s%s %lu", used > 0 ? ": " : "",
+                 kind->part, (unsigned long)i);
+        if (x->left == 0)
+            qnnrt_manifest__refuse(x, QNNRT_E_LIMIT, "the program has more than %lu entries"
+                                   " (limits.tensors)", (unsigned long)x->limits.tensors);
+        else item = qnnrt_manifest__add(x, list, kind->bytes);
+        if (item == NULL) return;
+        if (map) ((qnnrt_use_desc *)item)->name = qnnrt_manifest__copy(x, key, 0, &all.key);
+        x->left -= 1;
+        x->number = i;
+        qnnrt_manifest__one(x, kind, item);
+        if (x->result == QNNRT_OK) x->place[used] = '\0';
+        qnnrt_json_skip(&all);
+    }
+    x->number = outer;
 }
 
 /* A list. items: the address of the pointer to it. */
-static void qnnrt_manifest__items(qnnrt_manifest__io *x, const char *key, const char *part, int how,
-                                  qnnrt_manifest__object *object, size_t bytes, void *items,
-                                  size_t *count)
+static void qnnrt_manifest__items(qnnrt_manifest__io *x, const char *key, int needed,
+                                  const qnnrt_manifest__kind *kind, void *items, size_t *count)
 {
     qnnrt_manifest__list list;
     size_t i;
     memset(&list, 0, sizeof list);
-    if (!qnnrt_manifest__member(x, key, how & QNNRT_MANIFEST__NEEDED, *count == 0,
-                                QNNRT_JSON_ARRAY)) return;
-    if (x->writes) {
-        qnnrt_json_write_array(x->json, (how & QNNRT_MANIFEST__ALONE) != 0);
+    if (!qnnrt_manifest__member(x, key, needed, *count == 0, QNNRT_JSON_ARRAY)) return;
+    if (x->json != NULL) {
+        qnnrt_json_write_array(x->json, kind->type != QNNRT_JSON_OBJECT);
         memcpy(&list.items, items, sizeof list.items);
         for (i = 0; i < *count; ++i) {
             x->number = i;
-            qnnrt_manifest__item(x, part, how, object, list.items + i * bytes);
+            qnnrt_manifest__one(x, kind, list.items + i * kind->bytes);
         }
         qnnrt_json_write_close(x->json);
         return;
     }
-    qnnrt_manifest__read_items(x, key, part, how, object, &list, bytes);
+    qnnrt_manifest__read_items(x, key, kind, &list);
     memcpy(items, &list.items, sizeof list.items);
     *count = list.count;
-    if (qnnrt_manifest__good(x) && (how & QNNRT_MANIFEST__NAMED) != 0)
-        x->sorted = qnnrt_manifest__sorted(x, part, list.items, list.count, bytes);
+    if (kind->unique) (void)qnnrt_manifest__sorted(x, kind, list.items, list.count);
 }
 
 /* ---- uses ---- */
@@ -909,33 +864,45 @@ static void qnnrt_manifest__items(qnnrt_manifest__io *x, const char *key, const 
 static void qnnrt_manifest__apart(qnnrt_manifest__io *x, void *item)
 {
     qnnrt_use_desc *use = (qnnrt_use_desc *)item;
+    use->apart = 1;
     qnnrt_manifest__pair(x, NULL, "apart", &use->step, &use->tensor);
 }
 
-/* The step of a use and its tensor, which is an input or an output. */
-static void qnnrt_manifest__side(qnnrt_manifest__io *x, void *item)
+/* The step of a use and its tensor, which is an input or, if `sides`, maybe an output. */
+static void qnnrt_manifest__side(qnnrt_manifest__io *x, int sides, qnnrt_use_desc *use)
 {
-    qnnrt_use_desc *use = (qnnrt_use_desc *)item;
     qnnrt_manifest__number(x, "step", 1, &use->step, sizeof use->step);
-    if (!x->writes || !use->output) qnnrt_manifest__name(x, "input", x->writes, 0, &use->tensor);
-    if (!x->writes || use->output) qnnrt_manifest__name(x, "output", x->writes, 0, &use->tensor);
-    if (!x->writes) use->output = (x->seen & 4) != 0;
-    if (x->mode == QNNRT_MANIFEST__CHECK && ((x->seen & 2) != 0) == use->output)
-        qnnrt_manifest__refuse(x, QNNRT_E_FORMAT,
-                               "it must have either an \"input\" or an \"output\"");
+    if (sides && x->json == NULL) {
+        use->output = qnnrt_manifest__has(x, "output", "output", "output");
+        if (use->output == qnnrt_manifest__has(x, "input", "input", "input"))
+            qnnrt_manifest__refuse(x, QNNRT_E_FORMAT,
+                                   "it must have either an \"input\" or an \"output\"");
+    }
+    qnnrt_manifest__name(x, use->output ? "output" : "input", 1, &use->tensor);
+}
+
+static void qnnrt_manifest__named(qnnrt_manifest__io *x, void *item)
+{
+    if (qnnrt_manifest__keys(x, "step, input, output"))
+        qnnrt_manifest__side(x, 1, (qnnrt_use_desc *)item);
 }
 
 static void qnnrt_manifest__slot(qnnrt_manifest__io *x, void *item)
 {
-    qnnrt_manifest__side(x, item);
-    qnnrt_manifest__number(x, "offset", 1, &((qnnrt_use_desc *)item)->offset, sizeof(uint64_t));
+    qnnrt_use_desc *use = (qnnrt_use_desc *)item;
+    if (!qnnrt_manifest__keys(x, "step, input, output, offset")) return;
+    use->in_buffer = 1;
+    use->buffer = x->buffer;
+    qnnrt_manifest__side(x, 1, use);
+    qnnrt_manifest__number(x, "offset", 1, &use->offset, sizeof use->offset);
 }
 
 static void qnnrt_manifest__range(qnnrt_manifest__io *x, void *item)
 {
     qnnrt_use_desc *use = (qnnrt_use_desc *)item;
-    qnnrt_manifest__number(x, "step", 1, &use->step, sizeof use->step);
-    qnnrt_manifest__name(x, "input", 1, 0, &use->tensor);
+    if (!qnnrt_manifest__keys(x, "step, input, low, high")) return;
+    use->has_range = 1;
+    qnnrt_manifest__side(x, 0, use);
     qnnrt_manifest__i32(x, "low", 1, &use->low);
     qnnrt_manifest__i32(x, "high", 1, &use->high);
 }
@@ -943,24 +910,23 @@ static void qnnrt_manifest__range(qnnrt_manifest__io *x, void *item)
 static void qnnrt_manifest__value(qnnrt_manifest__io *x, void *item)
 {
     qnnrt_use_desc *use = (qnnrt_use_desc *)item;
-    const char *name = (const char *)use->constant;
+    const char *name = NULL;
     size_t i = 0;
-    qnnrt_manifest__number(x, "step", 1, &use->step, sizeof use->step);
-    qnnrt_manifest__name(x, "input", 1, 0, &use->tensor);
-    if (x->writes) {
+    if (!qnnrt_manifest__keys(x, "step, input, constant")) return;
+    qnnrt_manifest__side(x, 0, use);
+    if (x->json != NULL) {
         while (i < x->desc->constant_count && x->desc->constants[i].data != use->constant) ++i;
-        name = i < x->desc->constant_count ? x->desc->constants[i].tensor.name : NULL;
-        if (name == NULL)
-            qnnrt_manifest__refuse(x, QNNRT_E_ARG, "input \"%.160s\" has a constant that is not"
-                                   " described", use->tensor);
+        if (i < x->desc->constant_count) name = x->desc->constants[i].tensor.name;
+        else qnnrt_manifest__refuse(x, QNNRT_E_ARG, "input \"%.160s\" has a constant that is not"
+                                    " described", use->tensor);
     }
-    qnnrt_manifest__name(x, "constant", 1, 0, &name);
+    qnnrt_manifest__name(x, "constant", 1, &name);
     use->constant = name;
 }
 
 /* Return 1 if a use belongs to a list, of the slots to that of the buffer. */
-static int qnnrt_manifest__has(const qnnrt_manifest__io *x, qnnrt_manifest__object *object,
-                               const qnnrt_use_desc *use)
+static int qnnrt_manifest__is(const qnnrt_manifest__io *x, qnnrt_manifest__object *object,
+                              const qnnrt_use_desc *use)
 {
     return object == qnnrt_manifest__apart ? use->apart
          : object == qnnrt_manifest__value ? use->constant != NULL
@@ -969,68 +935,57 @@ static int qnnrt_manifest__has(const qnnrt_manifest__io *x, qnnrt_manifest__obje
                                           : use->name != NULL;
 }
 
-/* A list of uses of a pipeline. */
-static void qnnrt_manifest__uses(qnnrt_manifest__io *x, const char *key, const char *part, int how,
+/* A list of uses of a pipeline, or an object of them by their names. */
+static void qnnrt_manifest__uses(qnnrt_manifest__io *x, const char *key, const char *part,
                                  qnnrt_manifest__object *object)
 {
-    const size_t total = x->writes ? x->pipeline->use_count : 0;
-    const qnnrt_use_desc *given = x->pipeline->uses;
-    size_t i = 0, first = x->uses.count;
-    qnnrt_use_desc *use;
-    while (i < total && !qnnrt_manifest__has(x, object, &given[i])) ++i;
-    if (!qnnrt_manifest__member(x, key, how & QNNRT_MANIFEST__NEEDED, i == total,
-                                (how & QNNRT_MANIFEST__MAP) != 0 ? QNNRT_JSON_OBJECT
-                                                                 : QNNRT_JSON_ARRAY)) return;
-    if (x->writes) {
-        if ((how & QNNRT_MANIFEST__MAP) != 0) qnnrt_json_write_object(x->json, 0);
-        else qnnrt_json_write_array(x->json, 0);
-        for (; i < total; ++i) {
-            qnnrt_use_desc copy = given[i];
-            if (!qnnrt_manifest__has(x, object, &copy)) continue;
-            if ((how & QNNRT_MANIFEST__MAP) != 0) qnnrt_json_write_key(x->json, copy.name);
-            qnnrt_manifest__item(x, part, how, object, &copy);
-        }
-        qnnrt_json_write_close(x->json);
+    const qnnrt_manifest__kind kind = {
+        part, object == qnnrt_manifest__apart ? QNNRT_JSON_ARRAY : QNNRT_JSON_OBJECT,
+        QNNRT_MANIFEST__ONE_LINE, 0, sizeof(qnnrt_use_desc), object
+    };
+    const int map = object == qnnrt_manifest__named;
+    const size_t total = x->json != NULL ? x->pipeline->desc.use_count : 0;
+    size_t i = 0;
+    while (i < total && !qnnrt_manifest__is(x, object, &x->pipeline->desc.uses[i])) ++i;
+    if (!qnnrt_manifest__member(x, key, object == qnnrt_manifest__slot, i == total,
+                                map ? QNNRT_JSON_OBJECT : QNNRT_JSON_ARRAY)) return;
+    if (x->json == NULL) {
+        qnnrt_manifest__read_items(x, key, &kind, &x->uses);
         return;
     }
-    qnnrt_manifest__read_items(x, key, part, how, object, &x->uses, sizeof *use);
-    for (use = (qnnrt_use_desc *)(void *)x->uses.items; first < x->uses.count; ++first) {
-        use[first].apart |= object == qnnrt_manifest__apart;
-        use[first].has_range |= object == qnnrt_manifest__range;
-        use[first].in_buffer |= object == qnnrt_manifest__slot;
-        if (object == qnnrt_manifest__slot) use[first].buffer = x->buffer;
+    if (map) qnnrt_json_write_object(x->json, 0);
+    else qnnrt_json_write_array(x->json, 0);
+    for (; i < total; ++i) {
+        qnnrt_use_desc use = x->pipeline->desc.uses[i];
+        if (!qnnrt_manifest__is(x, object, &use)) continue;
+        if (map) qnnrt_json_write_key(x->json, use.name);
+        qnnrt_manifest__one(x, &kind, &use);
     }
+    qnnrt_json_write_close(x->json);
 }
 
 /* ---- steps and edges ---- */
-
-static void qnnrt_manifest__dtype(qnnrt_manifest__io *x, qnnrt_dtype *dtype)
-{
-    unsigned number = (unsigned)*dtype;
-    qnnrt_manifest__word(x, "dtype", 1, qnnrt_manifest__dtype_name, QNNRT_DTYPE_BOOL8 + 1,
-                         "a type with a size, such as \"float32\"", &number);
-    if (!x->writes) *dtype = (qnnrt_dtype)number;
-}
 
 static void qnnrt_manifest__tensor(qnnrt_manifest__io *x, void *item)
 {
     qnnrt_tensor_info *tensor = (qnnrt_tensor_info *)item;
     qnnrt_quant *quant = &tensor->quant;
-    const int coded = x->writes ? quant->encoding != QNNRT_ENCODING_NONE : x->seen >> 3 != 0;
-    qnnrt_manifest__name(x, "name", 1, 0, &tensor->name);
-    qnnrt_manifest__dtype(x, &tensor->dtype);
+    const int coded = x->json != NULL ? quant->encoding != QNNRT_ENCODING_NONE
+                                      : qnnrt_manifest__has(x, "scale", "offset", "bits");
+    if (!qnnrt_manifest__keys(x, "name, dtype, dims, scale, offset, bits")) return;
+    qnnrt_manifest__name(x, "name", 1, &tensor->name);
+    tensor->dtype = (qnnrt_dtype)qnnrt_manifest__word(x, 0, (unsigned)tensor->dtype);
     qnnrt_manifest__dims(x, tensor);
-    if (x->writes && coded && quant->encoding != QNNRT_ENCODING_PER_TENSOR)
+    if (!coded) return;
+    if (x->json == NULL) quant->encoding = QNNRT_ENCODING_PER_TENSOR;
+    if (quant->encoding != QNNRT_ENCODING_PER_TENSOR)
         qnnrt_manifest__refuse(x, QNNRT_E_UNSUPPORTED,
                                "\"%.160s\" has an encoding that a manifest cannot have",
                                tensor->name);
-    if (x->writes && !coded) return;
-    qnnrt_manifest__f32(x, "scale", coded, &quant->scale);
-    qnnrt_manifest__i32(x, "offset", coded, &quant->offset);
+    qnnrt_manifest__f32(x, "scale", 1, &quant->scale);
+    qnnrt_manifest__i32(x, "offset", 1, &quant->offset);
     qnnrt_manifest__number(x, "bits", 0, &quant->bitwidth, sizeof quant->bitwidth);
-    if (!x->writes && coded) quant->encoding = QNNRT_ENCODING_PER_TENSOR;
-    if (x->mode == QNNRT_MANIFEST__CHECK && coded && (unsigned)tensor->dtype >> 8 != 3 &&
-        (unsigned)tensor->dtype >> 8 != 4)
+    if (x->json == NULL && (unsigned)tensor->dtype >> 8 != 3 && (unsigned)tensor->dtype >> 8 != 4)
         qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, "it has an encoding, but %s is not a quantized"
                                " type", qnnrt_dtype_name(tensor->dtype));
 }
@@ -1038,35 +993,32 @@ static void qnnrt_manifest__tensor(qnnrt_manifest__io *x, void *item)
 /* A graph, or a host step. */
 static void qnnrt_manifest__step(qnnrt_manifest__io *x, void *item)
 {
+    static const qnnrt_manifest__kind input =
+        QNNRT_MANIFEST__KIND("input", ONE_LINE, 1, qnnrt_tensor_info, tensor);
+    static const qnnrt_manifest__kind output =
+        QNNRT_MANIFEST__KIND("output", ONE_LINE, 1, qnnrt_tensor_info, tensor);
     qnnrt_step_desc *step = (qnnrt_step_desc *)item;
     qnnrt_host_step *host = (qnnrt_host_step *)(uintptr_t)step->host;
-    const int called = x->writes ? host != NULL : x->seen >> 2 != 0;
-    const int graph = x->writes ? host == NULL : (x->seen & 3) != 0;
-    const int how = QNNRT_MANIFEST__NAMED | (called && !graph ? QNNRT_MANIFEST__NEEDED : 0);
-    if (!x->writes && host == NULL)
-        step->host = host = (qnnrt_host_step *)qnnrt_manifest__get(x, 1, sizeof *host);
-    if (x->writes && graph && step->context >= x->desc->context_count)
-        qnnrt_manifest__refuse(x, QNNRT_E_ARG, "\"%.160s\" is in a context that is not described",
-                               step->graph != NULL ? step->graph : "");
-    if (!x->writes || graph) {
-        qnnrt_manifest__number(x, "context", graph && !called, &step->context,
-                               sizeof step->context);
-        qnnrt_manifest__name(x, "graph", graph && !called, 0, &step->graph);
-    }
-    if (host != NULL) {
-        qnnrt_manifest__name(x, "host", called && !graph, 0, &host->name);
-        qnnrt_manifest__items(x, "inputs", "input", how,
-                              qnnrt_manifest__tensor, sizeof *host->inputs, &host->inputs,
-                              &host->input_count);
-        qnnrt_manifest__items(x, "outputs", "output", how,
-                              qnnrt_manifest__tensor, sizeof *host->outputs, &host->outputs,
-                              &host->output_count);
-    }
-    if (x->mode != QNNRT_MANIFEST__CHECK) return;
-    if (graph == called)
+    const int graph = x->json != NULL ? host == NULL
+                                      : qnnrt_manifest__has(x, "context", "graph", "graph");
+    if (!qnnrt_manifest__keys(x, "context, graph, host, inputs, outputs")) return;
+    if (x->json == NULL && graph == qnnrt_manifest__has(x, "host", "inputs", "outputs"))
         qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, "it must have either \"context\" and \"graph\","
                                " or \"host\", \"inputs\" and \"outputs\"");
-    if (graph) step->host = NULL;
+    if (graph) {
+        if (x->json != NULL && step->context >= x->desc->context_count)
+            qnnrt_manifest__refuse(x, QNNRT_E_ARG, "\"%.160s\" is in a context that is not"
+                                   " described", step->graph != NULL ? step->graph : "");
+        qnnrt_manifest__number(x, "context", 1, &step->context, sizeof step->context);
+        qnnrt_manifest__name(x, "graph", 1, &step->graph);
+        return;
+    }
+    if (x->json == NULL)
+        step->host = host = (qnnrt_host_step *)qnnrt_manifest__get(x, 1, sizeof *host);
+    if (host == NULL) return;
+    qnnrt_manifest__name(x, "host", 1, &host->name);
+    qnnrt_manifest__items(x, "inputs", 1, &input, &host->inputs, &host->input_count);
+    qnnrt_manifest__items(x, "outputs", 1, &output, &host->outputs, &host->output_count);
 }
 
 /* An edge. What it asks for stands in a list of its own. */
@@ -1074,21 +1026,14 @@ static void qnnrt_manifest__edge(qnnrt_manifest__io *x, void *item)
 {
     qnnrt_edge_desc *edge = (qnnrt_edge_desc *)item;
     qnnrt_conversion none, *wish = &none;
-    unsigned how;
     memset(&none, 0, sizeof none);
-    if (x->writes && x->given != NULL) none = x->given[x->number];
-    if (!x->writes) {
-        if (x->number == x->wishes.count) qnnrt_manifest__add(x, &x->wishes, sizeof *wish);
-        if (x->wishes.items == NULL) return;
-        wish = (qnnrt_conversion *)(void *)x->wishes.items + x->number;
-    }
-    how = (unsigned)wish->how;
+    if (x->json == NULL) wish = (qnnrt_conversion *)qnnrt_manifest__add(x, &x->wishes, sizeof none);
+    else if (x->pipeline->conversions != NULL) none = x->pipeline->conversions[x->number];
+    if (wish == NULL || !qnnrt_manifest__keys(x, "from, to, convert, exact")) return;
     qnnrt_manifest__pair(x, "from", "from", &edge->from_step, &edge->from);
     qnnrt_manifest__pair(x, "to", "to", &edge->to_step, &edge->to);
-    qnnrt_manifest__word(x, "convert", 0, qnnrt_manifest__convert_name, QNNRT_CONVERT_TO_NCHW + 1,
-                         "\"values\", \"to_nhwc\" or \"to_nchw\"", &how);
+    wish->how = (qnnrt_convert)qnnrt_manifest__word(x, 1, (unsigned)wish->how);
     qnnrt_manifest__bool(x, "exact", &wish->exact);
-    wish->how = (qnnrt_convert)how;
 }
 
 /* ---- the program ---- */
@@ -1096,43 +1041,45 @@ static void qnnrt_manifest__edge(qnnrt_manifest__io *x, void *item)
 static void qnnrt_manifest__buffer(qnnrt_manifest__io *x, void *item)
 {
     qnnrt_buffer_desc *buffer = (qnnrt_buffer_desc *)item;
+    if (!qnnrt_manifest__keys(x, "name, bytes, align, slots")) return;
     x->buffer = x->number;
-    qnnrt_manifest__name(x, "name", 1, 0, &buffer->name);
+    qnnrt_manifest__name(x, "name", 1, &buffer->name);
     qnnrt_manifest__number(x, "bytes", 1, &buffer->bytes, sizeof buffer->bytes);
     qnnrt_manifest__number(x, "align", 0, &buffer->align, sizeof buffer->align);
-    qnnrt_manifest__uses(x, "slots", "slot", QNNRT_MANIFEST__NEEDED, qnnrt_manifest__slot);
-    if (x->mode == QNNRT_MANIFEST__CHECK && buffer->bytes == 0)
+    if (x->json == NULL && buffer->bytes == 0)
         qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, "\"bytes\" is 0; expected 1 or more");
-    if (x->mode == QNNRT_MANIFEST__CHECK && (buffer->align & (buffer->align - 1u)) != 0)
+    if (x->json == NULL && (buffer->align & (buffer->align - 1u)) != 0)
         qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, "\"align\" is %lu; expected a power of two",
                                (unsigned long)buffer->align);
+    qnnrt_manifest__uses(x, "slots", "slot", qnnrt_manifest__slot);
 }
 
 static void qnnrt_manifest__pipeline(qnnrt_manifest__io *x, void *item)
 {
+    static const qnnrt_manifest__kind step =
+        QNNRT_MANIFEST__KIND("step", GRAPH_LINE, 0, qnnrt_step_desc, step);
+    static const qnnrt_manifest__kind edge =
+        QNNRT_MANIFEST__KIND("edge", ONE_LINE, 0, qnnrt_edge_desc, edge);
+    static const qnnrt_manifest__kind buffer =
+        QNNRT_MANIFEST__KIND("buffer", LINES, 1, qnnrt_buffer_desc, buffer);
     qnnrt_manifest_pipeline *pipeline = (qnnrt_manifest_pipeline *)item;
     qnnrt_pipeline_desc *p = &pipeline->desc;
-    x->pipeline = p;
-    x->given = pipeline->conversions;
-    if (x->mode == QNNRT_MANIFEST__READ && x->seen == 0) {
-        memset(&x->uses, 0, sizeof x->uses);
-        memset(&x->wishes, 0, sizeof x->wishes);
-    }
-    qnnrt_manifest__name(x, "name", 1, 0, &p->name);
+    x->pipeline = pipeline;
+    memset(&x->uses, 0, sizeof x->uses);
+    memset(&x->wishes, 0, sizeof x->wishes);
+    qnnrt_manifest__name(x, "name", 1, &p->name);
     if (p->name != NULL) snprintf(x->place, sizeof x->place, "pipeline \"%.100s\"", p->name);
-    qnnrt_manifest__items(x, "steps", "step", QNNRT_MANIFEST__NEEDED | QNNRT_MANIFEST__LINES,
-                          qnnrt_manifest__step, sizeof *p->steps, &p->steps, &p->step_count);
-    qnnrt_manifest__items(x, "edges", "edge", 0, qnnrt_manifest__edge, sizeof *p->edges, &p->edges,
-                          &p->edge_count);
+    if (!qnnrt_manifest__keys(x, "name, steps, edges, edges_only, apart, constants, names, buffers,"
+                              " ranges")) return;
+    qnnrt_manifest__items(x, "steps", 1, &step, &p->steps, &p->step_count);
+    qnnrt_manifest__items(x, "edges", 0, &edge, &p->edges, &p->edge_count);
     qnnrt_manifest__bool(x, "edges_only", &p->edges_only);
-    qnnrt_manifest__uses(x, "apart", "apart", QNNRT_MANIFEST__ALONE, qnnrt_manifest__apart);
-    qnnrt_manifest__uses(x, "constants", "constant", 0, qnnrt_manifest__value);
-    qnnrt_manifest__uses(x, "names", "name", QNNRT_MANIFEST__MAP, qnnrt_manifest__side);
-    qnnrt_manifest__items(x, "buffers", "buffer", QNNRT_MANIFEST__NAMED | QNNRT_MANIFEST__LINES,
-                          qnnrt_manifest__buffer, sizeof *p->buffers, &p->buffers,
-                          &p->buffer_count);
-    qnnrt_manifest__uses(x, "ranges", "range", 0, qnnrt_manifest__range);
-    if (x->mode != QNNRT_MANIFEST__CHECK) return;
+    qnnrt_manifest__uses(x, "apart", "apart", qnnrt_manifest__apart);
+    qnnrt_manifest__uses(x, "constants", "constant", qnnrt_manifest__value);
+    qnnrt_manifest__uses(x, "names", "name", qnnrt_manifest__named);
+    qnnrt_manifest__items(x, "buffers", 0, &buffer, &p->buffers, &p->buffer_count);
+    qnnrt_manifest__uses(x, "ranges", "range", qnnrt_manifest__range);
+    if (x->json != NULL) return;
     if (p->step_count == 0) qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, "\"steps\" is empty");
     p->uses = (const qnnrt_use_desc *)(void *)x->uses.items;
     p->use_count = x->uses.count;
@@ -1142,18 +1089,23 @@ static void qnnrt_manifest__pipeline(qnnrt_manifest__io *x, void *item)
 static void qnnrt_manifest__role(qnnrt_manifest__io *x, void *item)
 {
     const char **role = (const char **)item;
-    if (x->writes) qnnrt_json_write_string(x->json, *role);
-    else if (qnnrt_manifest__take(x, "backend", QNNRT_JSON_STRING))
-        qnnrt_manifest__copy(x, "backend", &x->r.value, 0, role);
+    if (x->json != NULL) qnnrt_json_write_string(x->json, *role);
+    else *role = qnnrt_manifest__copy(x, "backend", 0, &x->r.value);
 }
 
 static void qnnrt_manifest__context(qnnrt_manifest__io *x, void *item)
 {
     qnnrt_manifest_context *context = (qnnrt_manifest_context *)item;
-    qnnrt_manifest__name(x, "file", 1, 1, &context->file);
-    qnnrt_manifest__name(x, "backend", 1, 0, &context->role);
-    qnnrt_manifest__digits(x, "fingerprint", &context->fingerprint, NULL);
-    qnnrt_manifest__digits(x, "sha256", NULL, &context->sha256);
+    char number[17];
+    const char *digits = NULL;
+    if (!qnnrt_manifest__keys(x, "file, backend, fingerprint, sha256")) return;
+    qnnrt_manifest__name(x, "file", 1, &context->file);
+    qnnrt_manifest__name(x, "backend", 1, &context->role);
+    snprintf(number, sizeof number, "%016llx", (unsigned long long)context->fingerprint);
+    if (context->fingerprint != 0) digits = number;
+    qnnrt_manifest__digits(x, "fingerprint", 16, &digits);
+    if (digits != NULL) context->fingerprint = strtoull(digits, NULL, 16);
+    qnnrt_manifest__digits(x, "sha256", 64, &context->sha256);
 }
 
 /* Compute the size of a constant. */
@@ -1180,34 +1132,67 @@ static void qnnrt_manifest__measure(qnnrt_manifest__io *x, qnnrt_manifest_consta
 static void qnnrt_manifest__constant(qnnrt_manifest__io *x, void *item)
 {
     qnnrt_manifest_constant *constant = (qnnrt_manifest_constant *)item;
-    qnnrt_manifest__name(x, "name", 1, 0, &constant->tensor.name);
-    qnnrt_manifest__name(x, "file", 1, 1, &constant->file);
+    if (!qnnrt_manifest__keys(x, "name, file, offset, dtype, dims")) return;
+    qnnrt_manifest__name(x, "name", 1, &constant->tensor.name);
+    qnnrt_manifest__name(x, "file", 1, &constant->file);
     qnnrt_manifest__number(x, "offset", 0, &constant->offset, sizeof constant->offset);
-    qnnrt_manifest__dtype(x, &constant->tensor.dtype);
+    constant->tensor.dtype =
+        (qnnrt_dtype)qnnrt_manifest__word(x, 0, (unsigned)constant->tensor.dtype);
     qnnrt_manifest__dims(x, &constant->tensor);
-    if (x->mode == QNNRT_MANIFEST__CHECK && qnnrt_manifest__good(x))
-        qnnrt_manifest__measure(x, constant);
+    if (x->json == NULL && x->result == QNNRT_OK) qnnrt_manifest__measure(x, constant);
 }
 
-static void qnnrt_manifest__program_of(qnnrt_manifest__io *x, void *item)
+/* Count contexts, and check that their roles are listed. */
+static void qnnrt_manifest__check_contexts(qnnrt_manifest__io *x, const qnnrt_manifest__program *p)
 {
+    size_t i, k;
+    if (p->context_count == 0) qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, "\"contexts\" is empty");
+    if (p->context_count > x->limits.files)
+        qnnrt_manifest__refuse(x, QNNRT_E_LIMIT, "%lu contexts, more than limits.files (%lu)",
+                               (unsigned long)p->context_count, (unsigned long)x->limits.files);
+    for (i = 0; i < p->context_count && x->result == QNNRT_OK; ++i) {
+        const char *role = p->contexts[i].role;
+        for (k = 0; k < p->role_count && strcmp(p->roles[k], role) != 0;) ++k;
+        if (k < p->role_count) p->contexts[i].role = p->roles[k];      /* equal ones: one address */
+        else qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, "context %lu: \"backends\" does not list its"
+                                    " backend \"%.200s\"", (unsigned long)i, role);
+    }
+}
+
+static void qnnrt_manifest__whole_program(qnnrt_manifest__io *x, void *item)
+{
+    static const qnnrt_manifest__kind role = {
+        "backend", QNNRT_JSON_STRING, QNNRT_MANIFEST__ONE_LINE, 1, sizeof(char *),
+        qnnrt_manifest__role
+    };
+    static const qnnrt_manifest__kind context =
+        QNNRT_MANIFEST__KIND("context", ONE_LINE, 1, qnnrt_manifest_context, context);
+    static const qnnrt_manifest__kind constant =
+        QNNRT_MANIFEST__KIND("constant", ONE_LINE, 0, qnnrt_manifest_constant, constant);
+    static const qnnrt_manifest__kind pipeline =
+        QNNRT_MANIFEST__KIND("pipeline", LINES, 1, qnnrt_manifest_pipeline, pipeline);
     qnnrt_manifest__program *p = (qnnrt_manifest__program *)item;
     qnnrt_manifest__number(x, "version", 1, &p->version, sizeof p->version);
-    qnnrt_manifest__items(x, "backends", "backend", QNNRT_MANIFEST__NEEDED | QNNRT_MANIFEST__ALONE |
-                          QNNRT_MANIFEST__NAMED, qnnrt_manifest__role, sizeof *p->roles, &p->roles,
-                          &p->role_count);
-    qnnrt_manifest__items(x, "contexts", "context", QNNRT_MANIFEST__NEEDED | QNNRT_MANIFEST__NAMED,
-                          qnnrt_manifest__context, sizeof *p->contexts, &p->contexts,
-                          &p->context_count);
-    qnnrt_manifest__items(x, "constants", "constant", QNNRT_MANIFEST__NAMED,
-                          qnnrt_manifest__constant, sizeof *p->constants, &p->constants,
-                          &p->constant_count);
-    if (x->mode == QNNRT_MANIFEST__READ && p->constants != NULL && p->sorted == NULL)
-        p->sorted = x->sorted;
-    qnnrt_manifest__items(x, "pipelines", "pipeline", QNNRT_MANIFEST__NAMED | QNNRT_MANIFEST__LINES,
-                          qnnrt_manifest__pipeline, sizeof *p->pipelines, &p->pipelines,
-                          &p->pipeline_count);
+    if (x->result == QNNRT_OK && p->version != QNNRT_MANIFEST__VERSION) {
+        qnnrt_manifest__refuse(x, QNNRT_E_VERSION, "the program has version %lu; this library reads"
+                               " version %d", (unsigned long)p->version,
+                               (int)QNNRT_MANIFEST__VERSION);
+        qnnrt_error_hint(x->err, QNNRT_E_VERSION, "Use a release of qnnrt_manifest.h that reads"
+                         " this version, or write the program again.");
+    }
+    if (x->result != QNNRT_OK ||        /* another version may have other keys */
+        !qnnrt_manifest__keys(x, "version, backends, contexts, constants, pipelines")) return;
+    qnnrt_manifest__items(x, "backends", 1, &role, &p->roles, &p->role_count);
+    qnnrt_manifest__items(x, "contexts", 1, &context, &p->contexts, &p->context_count);
+    qnnrt_manifest__items(x, "constants", 0, &constant, &p->constants, &p->constant_count);
+    if (x->json == NULL)
+        p->sorted = qnnrt_manifest__sorted(x, &constant, p->constants, p->constant_count);
+    qnnrt_manifest__items(x, "pipelines", 0, &pipeline, &p->pipelines, &p->pipeline_count);
+    if (x->json == NULL) qnnrt_manifest__check_contexts(x, p);
 }
+
+static const qnnrt_manifest__kind qnnrt_manifest__the_program =
+    QNNRT_MANIFEST__KIND("program", LINES, 0, qnnrt_manifest__program, whole_program);
 
 /* =====================================================================================
    TEXT                                                                             >>text
@@ -1234,7 +1219,6 @@ QNNRT_MANIFEST_API qnnrt_result qnnrt_manifest_write(const qnnrt_manifest_desc *
     x.err = err;
     x.desc = desc;
     x.json = &json;
-    x.writes = 1;
     program.version = QNNRT_MANIFEST__VERSION;
     program.roles = roles;
     for (i = 0; i < desc->context_count; ++i) {
@@ -1254,7 +1238,7 @@ QNNRT_MANIFEST_API qnnrt_result qnnrt_manifest_write(const qnnrt_manifest_desc *
     qnnrt_json_write_begin(&json, write, user, 4);
     qnnrt_json_write_object(&json, 0);
     qnnrt_json_write_key(&json, "program");
-    qnnrt_manifest__one(&x, "program", 0, qnnrt_manifest__program_of, &program);
+    qnnrt_manifest__one(&x, &qnnrt_manifest__the_program, &program);
     if (x.result != QNNRT_OK) return x.result;
     if (desc->more != NULL) desc->more(desc->more_user, &json);
     qnnrt_json_write_close(&json);
@@ -1264,69 +1248,31 @@ QNNRT_MANIFEST_API qnnrt_result qnnrt_manifest_write(const qnnrt_manifest_desc *
                                                                : "`write` did not accept it");
 }
 
-/* Count contexts, and check that their roles are listed. */
-static void qnnrt_manifest__check_contexts(qnnrt_manifest__io *x, const qnnrt_manifest__program *p)
-{
-    size_t i, k;
-    if (p->context_count == 0) qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, "\"contexts\" is empty");
-    if (p->context_count > x->limits.files)
-        qnnrt_manifest__refuse(x, QNNRT_E_LIMIT, "%lu contexts, more than limits.files (%lu)",
-                               (unsigned long)p->context_count, (unsigned long)x->limits.files);
-    for (i = 0; i < p->context_count && qnnrt_manifest__good(x); ++i) {
-        const char *role = p->contexts[i].role;
-        for (k = 0; k < p->role_count && strcmp(p->roles[k], role) != 0;) ++k;
-        if (k < p->role_count) p->contexts[i].role = p->roles[k];      /* equal ones: one address */
-        else qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, "context %lu: \"backends\" does not list its"
-                                    " backend \"%.200s\"", (unsigned long)i, role);
-    }
-}
-
-/* Check the version before anything else, because another version may have other keys. */
-static void qnnrt_manifest__version(qnnrt_manifest__io *x)
-{
-    qnnrt_json_reader ahead = x->r;
-    uint64_t version = QNNRT_MANIFEST__VERSION;
-    if (qnnrt_json_value(&ahead) != QNNRT_JSON_OBJECT) return;
-    while (qnnrt_json_more(&ahead))
-        if (!qnnrt_json_is(&ahead.key, "version")) qnnrt_json_skip(&ahead);
-        else if (!qnnrt_json_value_u64(&ahead, &version)) return;
-        else break;
-    if (ahead.error != NULL || version == QNNRT_MANIFEST__VERSION) return;
-    x->r = ahead;
-    qnnrt_manifest__refuse(x, QNNRT_E_VERSION,
-                           "the program has version %llu; this library reads version %d",
-                           (unsigned long long)version, (int)QNNRT_MANIFEST__VERSION);
-    qnnrt_error_hint(x->err, QNNRT_E_VERSION, "Use a release of qnnrt_manifest.h that reads this"
-                     " version, or write the program again.");
-}
-
 /* Read a qnnrt.json. All of it is copied from the text; other parts than "program" are skipped. */
 static qnnrt_result qnnrt_manifest__read(qnnrt_manifest__io *x, const char *text, size_t bytes,
                                          qnnrt_manifest__program *out)
 {
+    qnnrt_json_reader r, document;
     qnnrt_json_limits limits;
     int there = 0;
     limits.bytes = (size_t)x->limits.json_bytes;
     limits.depth = 64;
     x->left = x->limits.tensors;
     qnnrt_json_begin(&x->r, text, bytes, &limits);
-    if (qnnrt_json_value(&x->r) != QNNRT_JSON_OBJECT)
-        qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, "it is %s; expected an object",
-                               qnnrt_manifest__type(x->r.type));
-    while (qnnrt_manifest__good(x) && qnnrt_json_more(&x->r)) {
-        if (!qnnrt_json_is(&x->r.key, "program")) {
-            qnnrt_json_skip(&x->r);
-            continue;
-        }
-        if (there++) qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, "\"program\" occurs twice");
-        qnnrt_manifest__version(x);
-        if (qnnrt_manifest__good(x))
-            qnnrt_manifest__one(x, "program", 0, qnnrt_manifest__program_of, out);
-        if (qnnrt_manifest__good(x)) qnnrt_manifest__check_contexts(x, out);
-    }
-    if (x->result == QNNRT_OK && !qnnrt_json_end(&x->r))
+    r = x->r;
+    qnnrt_json_skip(&r);
+    if (!qnnrt_json_end(&r)) {          /* from here on it is right JSON */
         x->result = qnnrt_error_set(x->err, QNNRT_E_FORMAT, "%s: byte %lu: %s", x->path,
-                                    (unsigned long)x->r.error_at, x->r.error);
+                                    (unsigned long)r.error_at, r.error);
+    } else if (qnnrt_manifest__take(x, "qnnrt.json", QNNRT_JSON_OBJECT)) {
+        document = x->r;
+        for (; x->result == QNNRT_OK && qnnrt_json_more(&document); qnnrt_json_skip(&document)) {
+            if (!qnnrt_json_is(&document.key, "program")) continue;
+            x->r = document;
+            if (there++) qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, "\"program\" occurs twice");
+            qnnrt_manifest__one(x, &qnnrt_manifest__the_program, out);
+        }
+    }
     return x->result != QNNRT_E_FORMAT ? x->result
                : qnnrt_error_hint(x->err, QNNRT_E_FORMAT, "Repair it or write it again;"
                                   " tools/qnnrt_manifest.h describes the format.");
@@ -1630,31 +1576,9 @@ static const qnnrt_manifest_role *qnnrt_manifest__given(const qnnrt_manifest_ope
 {
     size_t i;
     for (i = 0; i < desc->backend_count; ++i)
-        if (strcmp(desc->backends[i].role, role) == 0) return &desc->backends[i];
+        if (desc->backends[i].role != NULL && strcmp(desc->backends[i].role, role) == 0)
+            return &desc->backends[i];
     return NULL;
-}
-
-/* Check the options, before anything is opened. */
-static qnnrt_result qnnrt_manifest__check_desc(const qnnrt_manifest_open_desc *desc,
-                                               qnnrt_error *err)
-{
-    size_t i;
-    if ((desc->backends == NULL && desc->backend_count > 0) ||
-        (desc->host_functions == NULL && desc->host_function_count > 0))
-        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_manifest_open: desc.backends or"
-                               " desc.host_functions is NULL with a count");
-    for (i = 0; i < desc->backend_count; ++i) {
-        const char *role = desc->backends[i].role, *why = NULL;
-        if (role == NULL || role[0] == '\0') why = "has no role";
-        else if (qnnrt_manifest__given(desc, role) != &desc->backends[i]) why = "is there twice";
-        else if (desc->backends[i].backend != NULL && desc->model.inspect)
-            why = "has an open backend, which desc.model.inspect does not use";
-        if (why != NULL)
-            return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_manifest_open: desc.backends[%lu]"
-                                   " \"%.200s\" %s", (unsigned long)i, role != NULL ? role : "",
-                                   why);
-    }
-    return QNNRT_OK;
 }
 
 /* Find the number of a role that contexts have, or return their number. */
@@ -1665,22 +1589,33 @@ static size_t qnnrt_manifest__part_of(const qnnrt_manifest *to, const char *role
     return i;
 }
 
-/* Check that the contexts have every role of desc.backends. */
+/* Check that desc.backends fits the roles of the contexts. */
 static qnnrt_result qnnrt_manifest__check_roles(qnnrt_manifest__work *w)
 {
     const qnnrt_manifest *to = w->to;
-    size_t i = 0, k;
-    while (i < w->desc->backend_count &&
-           qnnrt_manifest__part_of(to, w->desc->backends[i].role) < to->part_count) ++i;
-    if (i == w->desc->backend_count) return QNNRT_OK;
-    qnnrt_error_set(w->err, QNNRT_E_ARG, "qnnrt_manifest_open: desc.backends has the role"
-                    " \"%.200s\", but contexts of this model have %s", w->desc->backends[i].role,
-                    to->part_count == 0 ? "no roles" : "only");
-    for (k = 0; k < to->part_count; ++k)
-        qnnrt_error_add(w->err, "%s\"%.60s\"", k > 0 ? ", " : " ", to->parts[k].role);
-    return qnnrt_error_hint(w->err, QNNRT_E_ARG, to->part_count == 0
-                                ? "Set desc.model.backend or desc.model.backend_desc instead."
-                                : "Give a backend for the roles of the model only.");
+    const qnnrt_desc *model = &w->desc->model;
+    size_t i, k;
+    for (i = 0; i < w->desc->backend_count; ++i) {
+        const qnnrt_manifest_role *one = &w->desc->backends[i];
+        const char *role = one->role != NULL ? one->role : "", *why = NULL;
+        const size_t at = qnnrt_manifest__part_of(to, role);
+        if (role[0] == '\0') why = "has no role";
+        else if (qnnrt_manifest__given(w->desc, role) != one) why = "is there twice";
+        else if (one->backend != NULL && model->inspect)
+            why = "has an open backend, which desc.model.inspect does not use";
+        else if (to->part_count == 0) why = "is a role, but contexts of this model have no roles";
+        else if (at == to->part_count) why = "is a role that no context has; they have";
+        else if (at == 0 && model->backend != NULL)
+            why = "is the role of the first context, for which desc.model.backend is, too";
+        if (why == NULL) continue;
+        qnnrt_error_set(w->err, QNNRT_E_ARG, "qnnrt_manifest_open: desc.backends[%lu] \"%.200s\" %s",
+                        (unsigned long)i, role, why);
+        for (k = 0; at == to->part_count && k < to->part_count; ++k)
+            qnnrt_error_add(w->err, "%s\"%.60s\"", k > 0 ? ", " : " ", to->parts[k].role);
+        return qnnrt_error_hint(w->err, QNNRT_E_ARG, "Give one backend for a role of the model, or"
+                                " leave desc.backends NULL and set desc.model.backend.");
+    }
+    return QNNRT_OK;
 }
 
 /* List the roles of the contexts, each once. */
@@ -1698,13 +1633,7 @@ static qnnrt_result qnnrt_manifest__list_roles(qnnrt_manifest__work *w)
         }
         to->parts[to->part_count++].role = to->contexts[i].role;
     }
-    if (w->desc->model.backend == NULL ||
-        qnnrt_manifest__given(w->desc, to->parts[0].role) == NULL)
-        return qnnrt_manifest__check_roles(w);
-    qnnrt_error_set(w->err, QNNRT_E_ARG, "qnnrt_manifest_open: desc.model.backend and desc.backends"
-                    " both have a backend for the role of the first context, \"%.200s\"",
-                    to->parts[0].role);
-    return qnnrt_error_hint(w->err, QNNRT_E_ARG, "Leave desc.model.backend NULL.");
+    return qnnrt_manifest__check_roles(w);
 }
 
 /* Describe the backend of a role. names: receives the libraries to try in turn, the one that the
@@ -2212,11 +2141,12 @@ QNNRT_MANIFEST_API qnnrt_result qnnrt_manifest_open(const char *folder,
     if (desc == NULL) desc = &none;
     if (out != NULL) *out = NULL;
     if (out == NULL || (folder == NULL) == (desc->model.files == NULL) ||
-        (folder != NULL && folder[0] == '\0'))
-        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_manifest_open: out is NULL, or not one of"
-                               " folder and desc.model.files is given");
-    result = qnnrt_manifest__check_desc(desc, err);
-    if (result != QNNRT_OK) return result;
+        (folder != NULL && folder[0] == '\0') ||
+        (desc->backends == NULL && desc->backend_count > 0) ||
+        (desc->host_functions == NULL && desc->host_function_count > 0))
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_manifest_open: out is NULL, not one of"
+                               " folder and desc.model.files is given, or a list is NULL with a"
+                               " count");
     hooks = &desc->model.backend_desc.hooks;
     to = (qnnrt_manifest *)qnnrt_hooks_alloc(hooks, 1, sizeof *to);
     w = (qnnrt_manifest__work *)qnnrt_hooks_alloc(hooks, 1, sizeof *w);
@@ -2257,7 +2187,7 @@ QNNRT_MANIFEST_API qnnrt_result qnnrt_manifest_close(qnnrt_manifest *program)
         if (one == QNNRT_E_BUSY) return one;
         if (result == QNNRT_OK) result = one;
         for (k = 0; k < program->info.context_count && program->facts != NULL; ++k)
-            if (opened && program->contexts[k].model == part->model) {
+            if (program->contexts[k].role == part->role) {
                 program->contexts[k].file = program->facts[k].file;
                 program->contexts[k].info = &program->facts[k];
                 program->contexts[k].model = NULL;
