@@ -732,22 +732,24 @@ typedef struct qnnrt_manifest__program {
 
 typedef void qnnrt_manifest__object(qnnrt_manifest__io *x, void *item);
 
+typedef enum qnnrt_manifest__form {     /* how an object is written */
+    QNNRT_MANIFEST__ONE_LINE, QNNRT_MANIFEST__LINES,
+    QNNRT_MANIFEST__GRAPH_LINE          /* a step: on one line if it is a graph */
+} qnnrt_manifest__form;
+
 /* What the items of a list are. */
 typedef struct qnnrt_manifest__kind {
     const char             *part;       /* in messages */
     qnnrt_json_type         type;
-    enum {
-        QNNRT_MANIFEST__ONE_LINE,       /* how it is written */
-        QNNRT_MANIFEST__LINES,
-        QNNRT_MANIFEST__GRAPH_LINE      /* a step: on one line if it is a graph */
-    } form;
+    qnnrt_manifest__form    form;
     int                     unique;     /* 1: it begins with its name, which no other one has */
     size_t                  bytes;
     qnnrt_manifest__object *object;
 } qnnrt_manifest__kind;
 
 #define QNNRT_MANIFEST__KIND(part, form, unique, of, object) \
-    { part, QNNRT_JSON_OBJECT, QNNRT_MANIFEST__##form, unique, sizeof(of), qnnrt_manifest__##object }
+    { part, QNNRT_JSON_OBJECT, QNNRT_MANIFEST__##form, unique, sizeof(of), \
+      qnnrt_manifest__##object }
 
 /* Read or write an object, or an item of another type. */
 static void qnnrt_manifest__one(qnnrt_manifest__io *x, const qnnrt_manifest__kind *kind, void *item)
@@ -1608,8 +1610,8 @@ static qnnrt_result qnnrt_manifest__check_roles(qnnrt_manifest__work *w)
         else if (at == 0 && model->backend != NULL)
             why = "is the role of the first context, for which desc.model.backend is, too";
         if (why == NULL) continue;
-        qnnrt_error_set(w->err, QNNRT_E_ARG, "qnnrt_manifest_open: desc.backends[%lu] \"%.200s\" %s",
-                        (unsigned long)i, role, why);
+        qnnrt_error_set(w->err, QNNRT_E_ARG, "qnnrt_manifest_open: desc.backends[%lu] \"%.200s\""
+                        " %s", (unsigned long)i, role, why);
         for (k = 0; at == to->part_count && k < to->part_count; ++k)
             qnnrt_error_add(w->err, "%s\"%.60s\"", k > 0 ? ", " : " ", to->parts[k].role);
         return qnnrt_error_hint(w->err, QNNRT_E_ARG, "Give one backend for a role of the model, or"
