@@ -954,6 +954,7 @@ static const struct { const char *text; qnnrt_result code; const char *needle, *
     { "{\"program\": {\"version\": 1, \"backends\": [\"npu\"], \"contexts\": [{\"file\": \"a.bin\", \"backend\": \"npu\", \"fingerprint\": \"0123456789abcdef0\"}]}}", QNNRT_E_FORMAT, "\"fingerprint\"", NULL },
     { "{\"program\": {\"version\": 1, \"backends\": [\"npu\"], \"contexts\": [{\"file\": \"a.bin\", \"backend\": \"npu\", \"sha256\": \"0123456789abcdef\"}]}}", QNNRT_E_FORMAT, "context 0: \"sha256\" is \"0123456789abcdef\"", "64" },
     { "{\"program\": {\"version\": 1, \"backends\": [\"npu\"], \"contexts\": [{\"file\": \"a.bin\", \"backend\": \"npu\", \"hash\": \"0123456789abcdef\", \"fingerprint\": \"0123456789abcdef\"}]}}", QNNRT_E_FORMAT, "context 0: unknown key \"hash\"", "file, backend, fingerprint, sha256" },
+    { "{\"program\": {\"version\": 1, \"backends\": [\"npu\"], \"contexts\": [{\"file\": \"a.bin\", \"backend\": \"npu\"}, {\"fi1e\": \"b.bin\", \"backend\": \"npu\"}]}}", QNNRT_E_FORMAT, "context 1: unknown key \"fi1e\"", "file, backend, fingerprint, sha256" },
     /* constants */
     { PROGRAM(", \"constants\": [{\"name\": \"t\", \"file\": \"t\", \"dtype\": \"float33\", \"dims\": [1]}]"), QNNRT_E_FORMAT, "constant 0: \"dtype\" is \"float33\"", NULL },
     { PROGRAM(", \"constants\": [{\"name\": \"t\", \"file\": \"t\", \"dtype\": \"string\", \"dims\": [1]}]"), QNNRT_E_FORMAT, "\"dtype\" is \"string\"", NULL },

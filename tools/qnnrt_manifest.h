@@ -394,9 +394,7 @@ typedef struct qnnrt_manifest__io {
 } qnnrt_manifest__io;
 
 /* Fill the error, with the place and byte of a text; the first one stays. Return 0. */
-#ifdef __GNUC__
 __attribute__((cold, format(printf, 3, 4)))
-#endif
 static int qnnrt_manifest__refuse(qnnrt_manifest__io *x, qnnrt_result code, const char *format, ...)
 {
     char text[700];
@@ -536,11 +534,10 @@ static const char *qnnrt_manifest__copy(qnnrt_manifest__io *x, const char *key, 
 /* ---- one function for each type ---- */
 
 /* A name; of the key "file", that of a file. */
-static void qnnrt_manifest__name(qnnrt_manifest__io *x, const char *key, int needed,
-                                 const char **value)
+static void qnnrt_manifest__name(qnnrt_manifest__io *x, const char *key, const char **value)
 {
     const int file = strcmp(key, "file") == 0;
-    if (!qnnrt_manifest__member(x, key, needed, *value == NULL, QNNRT_JSON_STRING)) return;
+    if (!qnnrt_manifest__member(x, key, 1, 0, QNNRT_JSON_STRING)) return;
     if (x->json == NULL) {
         *value = qnnrt_manifest__copy(x, key, file, &x->r.value);
     } else {
@@ -576,22 +573,14 @@ static void qnnrt_manifest__number(qnnrt_manifest__io *x, const char *key, int n
     memcpy(value, bytes == 8 ? (const void *)&wide : (const void *)&narrow, bytes);
 }
 
-static void qnnrt_manifest__i32(qnnrt_manifest__io *x, const char *key, int needed, int32_t *value)
+static void qnnrt_manifest__i32(qnnrt_manifest__io *x, const char *key, int32_t *value)
 {
     int64_t found = 0;
-    if (!qnnrt_manifest__member(x, key, needed, *value == 0, QNNRT_JSON_NUMBER)) return;
+    if (!qnnrt_manifest__member(x, key, 1, 0, QNNRT_JSON_NUMBER)) return;
     if (x->json != NULL) qnnrt_json_write_i64(x->json, *value);
     else if (qnnrt_json_i64(&x->r.value, &found) && found >= INT32_MIN && found <= INT32_MAX)
         *value = (int32_t)found;
     else qnnrt_manifest__wrong(x, key, "a whole number of 32 bits");
-}
-
-static void qnnrt_manifest__f32(qnnrt_manifest__io *x, const char *key, int needed, float *value)
-{
-    if (!qnnrt_manifest__member(x, key, needed, 1, QNNRT_JSON_NUMBER)) return;
-    if (x->json != NULL) qnnrt_json_write_f32(x->json, *value);
-    else if (!qnnrt_json_f32(&x->r.value, value))
-        qnnrt_manifest__wrong(x, key, "a number that a float32 can hold");
 }
 
 static void qnnrt_manifest__bool(qnnrt_manifest__io *x, const char *key, int *value)
@@ -796,8 +785,10 @@ static int qnnrt_manifest__order(const void *a, const void *b)
 static const void **qnnrt_manifest__sorted(qnnrt_manifest__io *x, const qnnrt_manifest__kind *kind,
                                            const void *items, size_t count)
 {
-    const void **sorted = (const void **)qnnrt_manifest__get(x, count, sizeof *sorted);
+    const void **sorted = NULL;
     size_t i;
+    if (x->result == QNNRT_OK)
+        sorted = (const void **)qnnrt_manifest__get(x, count, sizeof *sorted);
     if (sorted == NULL) return NULL;
     for (i = 0; i < count; ++i) sorted[i] = (const unsigned char *)items + i * kind->bytes;
     qnnrt_sort(sorted, count, qnnrt_manifest__order);
@@ -880,7 +871,7 @@ static void qnnrt_manifest__side(qnnrt_manifest__io *x, int sides, qnnrt_use_des
             qnnrt_manifest__refuse(x, QNNRT_E_FORMAT,
                                    "it must have either an \"input\" or an \"output\"");
     }
-    qnnrt_manifest__name(x, use->output ? "output" : "input", 1, &use->tensor);
+    qnnrt_manifest__name(x, use->output ? "output" : "input", &use->tensor);
 }
 
 static void qnnrt_manifest__named(qnnrt_manifest__io *x, void *item)
@@ -905,8 +896,8 @@ static void qnnrt_manifest__range(qnnrt_manifest__io *x, void *item)
     if (!qnnrt_manifest__keys(x, "step, input, low, high")) return;
     use->has_range = 1;
     qnnrt_manifest__side(x, 0, use);
-    qnnrt_manifest__i32(x, "low", 1, &use->low);
-    qnnrt_manifest__i32(x, "high", 1, &use->high);
+    qnnrt_manifest__i32(x, "low", &use->low);
+    qnnrt_manifest__i32(x, "high", &use->high);
 }
 
 static void qnnrt_manifest__value(qnnrt_manifest__io *x, void *item)
@@ -922,7 +913,7 @@ static void qnnrt_manifest__value(qnnrt_manifest__io *x, void *item)
         else qnnrt_manifest__refuse(x, QNNRT_E_ARG, "input \"%.160s\" has a constant that is not"
                                     " described", use->tensor);
     }
-    qnnrt_manifest__name(x, "constant", 1, &name);
+    qnnrt_manifest__name(x, "constant", &name);
     use->constant = name;
 }
 
@@ -975,7 +966,7 @@ static void qnnrt_manifest__tensor(qnnrt_manifest__io *x, void *item)
     const int coded = x->json != NULL ? quant->encoding != QNNRT_ENCODING_NONE
                                       : qnnrt_manifest__has(x, "scale", "offset", "bits");
     if (!qnnrt_manifest__keys(x, "name, dtype, dims, scale, offset, bits")) return;
-    qnnrt_manifest__name(x, "name", 1, &tensor->name);
+    qnnrt_manifest__name(x, "name", &tensor->name);
     tensor->dtype = (qnnrt_dtype)qnnrt_manifest__word(x, 0, (unsigned)tensor->dtype);
     qnnrt_manifest__dims(x, tensor);
     if (!coded) return;
@@ -984,8 +975,12 @@ static void qnnrt_manifest__tensor(qnnrt_manifest__io *x, void *item)
         qnnrt_manifest__refuse(x, QNNRT_E_UNSUPPORTED,
                                "\"%.160s\" has an encoding that a manifest cannot have",
                                tensor->name);
-    qnnrt_manifest__f32(x, "scale", 1, &quant->scale);
-    qnnrt_manifest__i32(x, "offset", 1, &quant->offset);
+    if (qnnrt_manifest__member(x, "scale", 1, 0, QNNRT_JSON_NUMBER)) {
+        if (x->json != NULL) qnnrt_json_write_f32(x->json, quant->scale);
+        else if (!qnnrt_json_f32(&x->r.value, &quant->scale))
+            qnnrt_manifest__wrong(x, "scale", "a number that a float32 can hold");
+    }
+    qnnrt_manifest__i32(x, "offset", &quant->offset);
     qnnrt_manifest__number(x, "bits", 0, &quant->bitwidth, sizeof quant->bitwidth);
     if (x->json == NULL && (unsigned)tensor->dtype >> 8 != 3 && (unsigned)tensor->dtype >> 8 != 4)
         qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, "it has an encoding, but %s is not a quantized"
@@ -1012,13 +1007,13 @@ static void qnnrt_manifest__step(qnnrt_manifest__io *x, void *item)
             qnnrt_manifest__refuse(x, QNNRT_E_ARG, "\"%.160s\" is in a context that is not"
                                    " described", step->graph != NULL ? step->graph : "");
         qnnrt_manifest__number(x, "context", 1, &step->context, sizeof step->context);
-        qnnrt_manifest__name(x, "graph", 1, &step->graph);
+        qnnrt_manifest__name(x, "graph", &step->graph);
         return;
     }
     if (x->json == NULL)
         step->host = host = (qnnrt_host_step *)qnnrt_manifest__get(x, 1, sizeof *host);
     if (host == NULL) return;
-    qnnrt_manifest__name(x, "host", 1, &host->name);
+    qnnrt_manifest__name(x, "host", &host->name);
     qnnrt_manifest__items(x, "inputs", 1, &input, &host->inputs, &host->input_count);
     qnnrt_manifest__items(x, "outputs", 1, &output, &host->outputs, &host->output_count);
 }
@@ -1045,7 +1040,7 @@ static void qnnrt_manifest__buffer(qnnrt_manifest__io *x, void *item)
     qnnrt_buffer_desc *buffer = (qnnrt_buffer_desc *)item;
     if (!qnnrt_manifest__keys(x, "name, bytes, align, slots")) return;
     x->buffer = x->number;
-    qnnrt_manifest__name(x, "name", 1, &buffer->name);
+    qnnrt_manifest__name(x, "name", &buffer->name);
     qnnrt_manifest__number(x, "bytes", 1, &buffer->bytes, sizeof buffer->bytes);
     qnnrt_manifest__number(x, "align", 0, &buffer->align, sizeof buffer->align);
     if (x->json == NULL && buffer->bytes == 0)
@@ -1069,7 +1064,7 @@ static void qnnrt_manifest__pipeline(qnnrt_manifest__io *x, void *item)
     x->pipeline = pipeline;
     memset(&x->uses, 0, sizeof x->uses);
     memset(&x->wishes, 0, sizeof x->wishes);
-    qnnrt_manifest__name(x, "name", 1, &p->name);
+    qnnrt_manifest__name(x, "name", &p->name);
     if (p->name != NULL) snprintf(x->place, sizeof x->place, "pipeline \"%.100s\"", p->name);
     if (!qnnrt_manifest__keys(x, "name, steps, edges, edges_only, apart, constants, names, buffers,"
                               " ranges")) return;
@@ -1101,8 +1096,8 @@ static void qnnrt_manifest__context(qnnrt_manifest__io *x, void *item)
     char number[17];
     const char *digits = NULL;
     if (!qnnrt_manifest__keys(x, "file, backend, fingerprint, sha256")) return;
-    qnnrt_manifest__name(x, "file", 1, &context->file);
-    qnnrt_manifest__name(x, "backend", 1, &context->role);
+    qnnrt_manifest__name(x, "file", &context->file);
+    qnnrt_manifest__name(x, "backend", &context->role);
     snprintf(number, sizeof number, "%016llx", (unsigned long long)context->fingerprint);
     if (context->fingerprint != 0) digits = number;
     qnnrt_manifest__digits(x, "fingerprint", 16, &digits);
@@ -1135,8 +1130,8 @@ static void qnnrt_manifest__constant(qnnrt_manifest__io *x, void *item)
 {
     qnnrt_manifest_constant *constant = (qnnrt_manifest_constant *)item;
     if (!qnnrt_manifest__keys(x, "name, file, offset, dtype, dims")) return;
-    qnnrt_manifest__name(x, "name", 1, &constant->tensor.name);
-    qnnrt_manifest__name(x, "file", 1, &constant->file);
+    qnnrt_manifest__name(x, "name", &constant->tensor.name);
+    qnnrt_manifest__name(x, "file", &constant->file);
     qnnrt_manifest__number(x, "offset", 0, &constant->offset, sizeof constant->offset);
     constant->tensor.dtype =
         (qnnrt_dtype)qnnrt_manifest__word(x, 0, (unsigned)constant->tensor.dtype);
@@ -1330,6 +1325,7 @@ typedef struct qnnrt_manifest__work {
     qnnrt_error                     own, tried;  /* .tried: of a library that may be another one */
     size_t                          done;        /* contexts of models that are open */
     int                             joined;      /* 1: names join the pipelines */
+    qnnrt_manifest__io              io;          /* reads the program */
     char                            path[QNNRT_MANIFEST__PATH];
 } qnnrt_manifest__work;
 
@@ -1338,9 +1334,7 @@ static qnnrt_result qnnrt_manifest__no_memory(qnnrt_manifest__work *w)
     return qnnrt_error_set(w->err, QNNRT_E_MEMORY, "out of memory for a program");
 }
 
-#ifdef __GNUC__
 __attribute__((format(printf, 3, 4)))
-#endif
 static void qnnrt_manifest__log(const qnnrt_manifest__work *w, qnnrt_log_level level,
                                 const char *format, ...)
 {
@@ -1411,12 +1405,10 @@ static void qnnrt_manifest__drop(const qnnrt_hooks *hooks, const qnnrt_manifest_
    which refuses it. */
 static qnnrt_result qnnrt_manifest__text(qnnrt_manifest__work *w)
 {
-    qnnrt_manifest__io *x;
+    qnnrt_manifest__io *x = &w->io;
     qnnrt_manifest__map text;
     qnnrt_result result = qnnrt_manifest__path(w, "qnnrt.json", 10, "");
     if (result != QNNRT_OK) return result;
-    x = (qnnrt_manifest__io *)qnnrt_arena_get(&w->to->arena, 1, sizeof *x);
-    if (x == NULL) return qnnrt_manifest__no_memory(w);
     memset(&text, 0, sizeof text);
     x->arena = &w->to->arena;
     x->limits = w->limits;
