@@ -250,7 +250,7 @@ TEST(onnxrt_library_without_functions_is_refused)
     CHECK_STR(err.text, "cannot open the library build/no/such/libonnxruntime.so");
     a.library = "libnothing-at-all.so";
     CHECK_EQ(start(&a, &o), QNNRT_E_LIBRARY);
-    CHECK_STR(err.text, "cannot find the library libnothing-at-all.so. Tried:\n  there is no /");
+    CHECK_STR(err.text, "cannot open the library libnothing-at-all.so. Tried:\n  there is no /");
 }
 
 TEST(onnxrt_newest_library_of_a_folder_is_taken)

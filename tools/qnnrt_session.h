@@ -87,8 +87,8 @@
        what loses, or has no effect, is in info.warnings.
 
    ROOMS (search for the tag)
-       >>config >>shape >>file >>match >>policy >>merge >>wire >>onnx >>key >>store >>engine
-       >>attempt >>bind >>choose >>batch >>public
+       >>config >>shape >>file >>match >>policy >>merge >>wire >>onnx >>key >>store >>find
+       >>engine >>attempt >>bind >>choose >>batch >>public
 */
 #ifndef QNNRT_SESSION_H
 #define QNNRT_SESSION_H
@@ -284,6 +284,27 @@ typedef struct qnnrt_engine {
                                             Fills step, name, device, dtype, rank, dims, us; returns
                                             how many there are */
 } qnnrt_engine;
+
+/* Open the library of an engine: for code that is one. A library is called STEM or STEM.<numbers>;
+   in a folder the one with the highest numbers goes first, and STEM last.
+
+   stem     "libonnxruntime.so"
+   wanted   the option library_path: a file or a folder, with a slash; a name; or NULL
+   usual    [] ended by NULL: folders that are searched without `wanted`, and then names for the
+            system's search
+   err      receives a line for each file that did not open, after its text; may be NULL
+
+   A name, or without one the library, is searched in the folder of the program, in that of the
+   shared object with this code, then by the system: with NULL, in the absolute folders of
+   LD_LIBRARY_PATH and in `usual`, too. If LD_LIBRARY_PATH has an empty element, which means the
+   current folder, the system's part is left out.
+   Returns  what dlopen() returns, which the caller closes; NULL */
+QNNRT_SESSION_API void *qnnrt_engine_find(const char *stem, const char *wanted,
+                                          const char *const *usual, qnnrt_error *err);
+
+/* Write the path of the file that holds an address, of a function of a library for example.
+   Returns  1; 0 if it is unknown or too long, and out is "" */
+QNNRT_SESSION_API int qnnrt_engine_path(const void *address, char *out, size_t room);
 
 /* ---------------------------------------------------------------------------------- sessions -- */
 
@@ -2173,6 +2194,203 @@ static void qnnrt_session__store_end(qnnrt_session__scratch **scratch)
 }
 
 /* =====================================================================================
+   FIND                                                                             >>find
+   Finds the libraries of engines in folders.
+   Needs: nothing     Knows nothing of: engines
+   ===================================================================================== */
+
+enum { QNNRT_SESSION__FILE = 64 };       /* bytes of the name of a library */
+
+/* Return a function of the running program: -std=c99 hides some of POSIX. */
+static void *qnnrt_session__find_function(const char *name)
+{
+    void *self = dlopen(NULL, RTLD_NOW);
+    void *found = self != NULL ? dlsym(self, name) : NULL;
+    if (self != NULL) dlclose(self);
+    return found;
+}
+
+QNNRT_SESSION_API int qnnrt_engine_path(const void *address, char *out, size_t room)
+{
+    struct { const char *file; void *base; const char *symbol; void *at; } info;     /* Dl_info */
+    int (*look)(const void *, void *) = NULL;
+    void *found = qnnrt_session__find_function("dladdr");
+    memcpy((void *)&look, (const void *)&found, sizeof look);
+    memset(&info, 0, sizeof info);
+    if (room > 0) out[0] = '\0';
+    if (look == NULL || look(address, (void *)&info) == 0 || info.file == NULL ||
+        strlen(info.file) >= room) return 0;
+    memcpy(out, info.file, strlen(info.file) + 1);
+    return 1;
+}
+
+/* Write the path of the running program (place 0), or of the file with this code (1); it ends with
+   the folder's slash. Return 0 if it is unknown. */
+static int qnnrt_session__find_folder(int place, char out[QNNRT_SESSION__PATH])
+{
+    ptrdiff_t (*look)(const char *, char *, size_t) = NULL, length = -1;
+    void *(*self)(const char *) = qnnrt_session__find_function;
+    const void *address = NULL;
+    void *found = qnnrt_session__find_function("readlink");
+    memcpy((void *)&look, (const void *)&found, sizeof look);
+    memcpy((void *)&address, (const void *)&self, sizeof address);
+    if (place == 0) {
+        if (look != NULL) length = look("/proc/self/exe", out, QNNRT_SESSION__PATH - 1);
+        out[length > 0 ? length : 0] = '\0';
+    } else if (!qnnrt_engine_path(address, out, QNNRT_SESSION__PATH)) {
+        return 0;
+    }
+    if (out[0] != '/') return 0;
+    strrchr(out, '/')[1] = '\0';
+    return 1;
+}
+
+/* Return true for STEM with any number of ".<digits>" after it. */
+static int qnnrt_session__find_is(const char *name, const char *stem)
+{
+    const size_t length = strlen(stem);
+    const char *at = name + length;
+    if (strlen(name) >= QNNRT_SESSION__FILE || strncmp(name, stem, length) != 0) return 0;
+    while (*at == '.' && at[1] >= '0' && at[1] <= '9') at += 1 + strspn(at + 1, "0123456789");
+    return *at == '\0';
+}
+
+/* Order what follows the stem of two such names by its numbers. */
+static int qnnrt_session__find_order(const char *a, const char *b)
+{
+    while (*a == '.' && *b == '.') {
+        size_t x, y;
+        int order;
+        a += 1 + strspn(a + 1, "0");
+        b += 1 + strspn(b + 1, "0");
+        x = strspn(a, "0123456789");
+        y = strspn(b, "0123456789");
+        order = x != y ? (x > y ? 1 : -1) : memcmp(a, b, x);
+        if (order != 0) return order;
+        a += x;
+        b += x;
+    }
+    return (*a != '\0') - (*b != '\0');
+}
+
+/* Find the highest such name in a folder, of those below `name` unless that is "", and write it to
+   `name`. Return 0 if there is none. */
+static int qnnrt_session__find_next(const char *folder, const char *stem,
+                                    char name[QNNRT_SESSION__FILE])
+{
+    const size_t length = strlen(stem);
+    char best[QNNRT_SESSION__FILE] = "";
+    DIR *dir = opendir(folder);
+    const struct dirent *item;
+    while (dir != NULL && (item = readdir(dir)) != NULL) {
+        const char *has = item->d_name;
+        if (!qnnrt_session__find_is(has, stem) ||
+            (name[0] != '\0' && qnnrt_session__find_order(has + length, name + length) >= 0) ||
+            (best[0] != '\0' && qnnrt_session__find_order(has + length, best + length) <= 0))
+            continue;
+        memcpy(best, has, strlen(has) + 1);
+    }
+    if (dir != NULL) closedir(dir);
+    memcpy(name, best, sizeof best);
+    return best[0] != '\0';
+}
+
+/* Open a file. Add the reason to the error if that fails. */
+static void *qnnrt_session__find_open(const char *path, qnnrt_error *err)
+{
+    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    const char *why = handle == NULL ? dlerror() : NULL;
+    if (handle == NULL)
+        qnnrt_error_add(err, "\n  %.600s", why != NULL ? why : "the loader gave no reason");
+    return handle;
+}
+
+/* Open the newest library of a folder that opens, or the file `name` in it. */
+static void *qnnrt_session__find_in(const char *folder, const char *stem, const char *name,
+                                    int quiet, qnnrt_error *err)
+{
+    char path[QNNRT_SESSION__PATH], tried[QNNRT_SESSION__FILE] = "";
+    const size_t length = strlen(folder);
+    const char *slash = length > 0 && folder[length - 1] == '/' ? "" : "/";
+    struct stat facts;
+    void *handle = NULL;
+    int any = 0;
+    while (handle == NULL && name == NULL && qnnrt_session__find_next(folder, stem, tried)) {
+        any = 1;
+        if (snprintf(path, sizeof path, "%s%s%s", folder, slash, tried) < (int)sizeof path)
+            handle = qnnrt_session__find_open(path, err);
+    }
+    if (name != NULL &&
+        snprintf(path, sizeof path, "%s%s%s", folder, slash, name) < (int)sizeof path) {
+        any = stat(path, &facts) == 0;
+        if (any) handle = qnnrt_session__find_open(path, err);
+    }
+    if (!any && !quiet)
+        qnnrt_error_add(err, "\n  there is no %.300s%s%.200s%s", folder, slash,
+                        name != NULL ? name : stem, name != NULL ? "" : ".*");
+    return handle;
+}
+
+/* Return true if the system searches the current folder: LD_LIBRARY_PATH has an empty element. */
+static int qnnrt_session__find_unsafe(const char *list)
+{
+    const size_t length = list != NULL ? strlen(list) : 0;
+    size_t i;
+    for (i = 0; i < length; ++i)
+        if ((list[i] == ':' || list[i] == ';') &&
+            (i == 0 || i + 1 == length || list[i + 1] == list[i])) return 1;
+    return 0;
+}
+
+/* Search the folders of LD_LIBRARY_PATH, those of `usual`, and then the system's. */
+static void *qnnrt_session__find_system(const char *list, const char *stem,
+                                        const char *const *usual, qnnrt_error *err)
+{
+    char folder[QNNRT_SESSION__PATH];
+    void *handle = NULL;
+    while (list != NULL && *list != '\0' && handle == NULL) {
+        const size_t length = strcspn(list, ":;");
+        if (*list == '/' && length < sizeof folder) {
+            memcpy(folder, list, length);
+            folder[length] = '\0';
+            handle = qnnrt_session__find_in(folder, stem, NULL, 0, err);
+        }
+        list += length + (list[length] != '\0');
+    }
+    for (; *usual != NULL && handle == NULL; ++usual)
+        handle = **usual == '/' ? qnnrt_session__find_in(*usual, stem, NULL, 1, err)
+                                : qnnrt_session__find_open(*usual, err);
+    return handle;
+}
+
+QNNRT_SESSION_API void *qnnrt_engine_find(const char *stem, const char *wanted,
+                                          const char *const *usual, qnnrt_error *err)
+{
+    const char *list = getenv("LD_LIBRARY_PATH");
+    char folder[QNNRT_SESSION__PATH], first[QNNRT_SESSION__PATH] = "";
+    struct stat facts;
+    void *handle = NULL;
+    int place;
+    if (wanted != NULL && strchr(wanted, '/') != NULL)
+        return stat(wanted, &facts) == 0 && S_ISDIR(facts.st_mode)
+                   ? qnnrt_session__find_in(wanted, stem, NULL, 0, err)
+                   : qnnrt_session__find_open(wanted, err);
+    for (place = 0; place < 2 && handle == NULL; ++place) {
+        if (!qnnrt_session__find_folder(place, folder) || strcmp(folder, first) == 0) continue;
+        memcpy(first, folder, strlen(folder) + 1);
+        handle = qnnrt_session__find_in(folder, stem, wanted, 0, err);
+    }
+    if (handle != NULL) return handle;
+    if (qnnrt_session__find_unsafe(list)) {
+        qnnrt_error_add(err, "\n  skipped the system's search: LD_LIBRARY_PATH has an empty "
+                        "element, which means the current folder");
+        return NULL;
+    }
+    return wanted != NULL ? qnnrt_session__find_open(wanted, err)
+                          : qnnrt_session__find_system(list, stem, usual, err);
+}
+
+/* =====================================================================================
    ENGINE                                                                         >>engine
    Opens engines' libraries, finds their devices, and completes their errors.
    Needs: nothing     Knows nothing of: values, runs, caches
@@ -3901,5 +4119,6 @@ QNNRT_SESSION_API qnnrt_result qnnrt_binding_get(qnnrt_binding *binding, const c
    LICENSE.
 
    HISTORY
+   0.5.0   Added: qnnrt_engine_find() and qnnrt_engine_path(), for engines.
    0.4.0   First version.
    --------------------------------------------------------------------------------------------- */

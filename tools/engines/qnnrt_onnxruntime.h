@@ -38,11 +38,8 @@
    MANUAL
 
    Finding the library
-       Option "library_path": a path with a slash is opened as it is; if it is a folder, the newest
-       libonnxruntime.so.* in it. A bare name is searched in the folder of the program, in the
-       folder of the shared object that holds this code, then by the system. Without the option
-       libonnxruntime.so is searched like that, and in each folder libonnxruntime.so.*, the newest
-       first. If LD_LIBRARY_PATH names the current folder, the system's search is left out.
+       As qnnrt_engine_find() says, with the option "library_path": a file, the folder of
+       libonnxruntime.so.*, or a name.
        Versions 1.14 to 1.31 were measured. The version is read from the library's text before any
        slot is: older ones are refused, newer ones get the table of 1.31, with a line in the log.
 
@@ -446,176 +443,29 @@ static void qnnrt_ort__line(void *user, int severity, const char *category, cons
 
 /* =====================================================================================
    SEARCH                                                                        >>search
-   Finds a library in folders. Symbols that -std=c99 hides are looked up in the running program.
-   Needs: >>config     Knows nothing of: ONNX Runtime's functions
+   Opens the library.
+   Needs: nothing     Knows nothing of: ONNX Runtime's functions
    ===================================================================================== */
 
-static const char qnnrt_ort__name[] = "libonnxruntime.so";
-
-static void *qnnrt_ort__libc(const char *symbol)
-{
-    void *self = dlopen(NULL, RTLD_NOW);
-    void *found = self != NULL ? dlsym(self, symbol) : NULL;
-    if (self != NULL) dlclose(self);
-    return found;
-}
-
-/* Find the path of the library or program that contains an address. Return 0 if it is unknown. */
-static int qnnrt_ort__path_of(const void *address, char out[QNNRT_ORT__PATH])
-{
-    struct { const char *file; void *base; const char *symbol; void *at; } info;     /* Dl_info */
-    int (*find)(const void *, void *) = NULL;
-    void *found = qnnrt_ort__libc("dladdr");
-    memcpy((void *)&find, (const void *)&found, sizeof(find));
-    memset(&info, 0, sizeof(info));
-    if (find == NULL || find(address, (void *)&info) == 0 || info.file == NULL) return 0;
-    return snprintf(out, QNNRT_ORT__PATH, "%s", info.file) < QNNRT_ORT__PATH;
-}
-
-static int qnnrt_ort__path_of_program(char out[QNNRT_ORT__PATH])
-{
-    ptrdiff_t (*read_link)(const char *, char *, size_t) = NULL;
-    void *found = qnnrt_ort__libc("readlink");
-    ptrdiff_t length = -1;
-    memcpy((void *)&read_link, (const void *)&found, sizeof(read_link));
-    if (read_link != NULL) length = read_link("/proc/self/exe", out, QNNRT_ORT__PATH - 1);
-    if (length <= 0) return 0;
-    out[length] = '\0';
-    return 1;
-}
-
-static int qnnrt_ort__path_of_self(char out[QNNRT_ORT__PATH])
-{
-    int (*self)(char *) = qnnrt_ort__path_of_program;
-    const void *address = NULL;
-    memcpy((void *)&address, (const void *)&self, sizeof(address));
-    return qnnrt_ort__path_of(address, out) && out[0] == '/';
-}
-
-/* Return 1 if the system searches the current folder, as LD_LIBRARY_PATH has an empty element. */
-static int qnnrt_ort__search_is_unsafe(void)
-{
-    const char *path = getenv("LD_LIBRARY_PATH");
-    const size_t length = path != NULL ? strlen(path) : 0;
-    size_t i;
-    for (i = 0; i < length; ++i)
-        if ((path[i] == ':' || path[i] == ';') &&
-            (i == 0 || i + 1 == length || path[i + 1] == path[i])) return 1;
-    return 0;
-}
-
-/* Compare the numbers of two texts such as "1.31.1". */
-static int qnnrt_ort__newer(const char *a, const char *b)
-{
-    for (;;) {
-        unsigned long x = 0, y = 0;
-        for (; *a >= '0' && *a <= '9' && x < 100000000; ++a) x = x * 10 + (unsigned long)(*a - '0');
-        for (; *b >= '0' && *b <= '9' && y < 100000000; ++b) y = y * 10 + (unsigned long)(*b - '0');
-        if (x != y) return x > y;
-        if (*a != '.' || *b != '.') return *a == '.';
-        ++a;
-        ++b;
-    }
-}
-
-/* Find the newest libonnxruntime.so.<numbers> in a folder, whose path ends with a slash, that is
-   older than `below`, if that is not "". Return 0 if there is none; out receives its numbers. */
-static int qnnrt_ort__newest(const char *folder, const char *below, char out[64])
-{
-    const size_t length = sizeof qnnrt_ort__name - 1;
-    DIR *dir = opendir(folder);
-    struct dirent *entry;
-    out[0] = '\0';
-    while (dir != NULL && (entry = readdir(dir)) != NULL) {
-        const char *tail = entry->d_name + length + 1;
-        if (strncmp(entry->d_name, qnnrt_ort__name, length) != 0 || entry->d_name[length] != '.')
-            continue;
-        if (*tail == '\0' || strspn(tail, "0123456789.") != strlen(tail) || strlen(tail) > 63)
-            continue;
-        if (below[0] != '\0' && !qnnrt_ort__newer(below, tail)) continue;
-        if (out[0] == '\0' || qnnrt_ort__newer(tail, out)) strcpy(out, tail);
-    }
-    if (dir != NULL) closedir(dir);
-    return out[0] != '\0';
-}
-
-/* Open a library by its path, and add to the error why it cannot be opened. */
-static void *qnnrt_ort__open_path(const char *path, qnnrt_error *err)
-{
-    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    const char *why = handle == NULL ? dlerror() : NULL;
-    if (handle == NULL)
-        qnnrt_error_add(err, "\n  %s", why != NULL ? why : "the loader gave no reason");
-    return handle;
-}
-
-/* Open the library in a folder, whose path ends with a slash: by its plain name, or the newest. */
-static void *qnnrt_ort__open_folder(const char *folder, const char *name, qnnrt_error *err)
-{
-    char path[QNNRT_ORT__PATH], below[64] = "", tail[64];
-    struct stat facts;
-    void *handle = NULL;
-    int length = snprintf(path, sizeof path, "%s%s", folder, name);
-    if (length >= (int)sizeof path) return NULL;
-    if (stat(path, &facts) == 0) handle = qnnrt_ort__open_path(path, err);
-    else qnnrt_error_add(err, "\n  there is no %s", path);
-    while (handle == NULL && strcmp(name, qnnrt_ort__name) == 0 &&
-           qnnrt_ort__newest(folder, below, tail)) {
-        if (length + 1 + (int)strlen(tail) >= (int)sizeof path) break;
-        snprintf(path + length, sizeof path - (size_t)length, ".%s", tail);
-        handle = qnnrt_ort__open_path(path, err);
-        strcpy(below, tail);
-    }
-    return handle;
-}
+#define QNNRT_ORT__NAME "libonnxruntime.so"
 
 /* Open the library by the rule of the manual. An error names what was tried. */
 static void *qnnrt_ort__search(const char *asked, qnnrt_error *err)
 {
-    const char *name = asked != NULL ? asked : qnnrt_ort__name;
-    char folder[QNNRT_ORT__PATH], first[QNNRT_ORT__PATH] = "";
-    struct stat facts;
-    void *handle = NULL;
-    int place;
-    if (strchr(name, '/') != NULL) {
-        const int is_folder = stat(name, &facts) == 0 && S_ISDIR(facts.st_mode);
-        qnnrt_error_hint(err,
-                         qnnrt_error_set(err, QNNRT_E_LIBRARY, "cannot open the library %.1000s:",
-                                         name), "Check the path, and run ldd on the file.");
-        if (!is_folder) return qnnrt_ort__open_path(name, err);
-        if (snprintf(folder, sizeof folder, "%s/", name) >= (int)sizeof folder) return NULL;
-        return qnnrt_ort__open_folder(folder, qnnrt_ort__name, err);
-    }
+    static const char *const usual[] = { QNNRT_ORT__NAME, "libonnxruntime.so.1", NULL };
     qnnrt_error_hint(err,
-                     qnnrt_error_set(err, QNNRT_E_LIBRARY, "cannot find the library %.200s. Tried:",
-                                     name), "Give the path of libonnxruntime.so with the option "
-                     "library_path.");
-    for (place = 0; place < 2 && handle == NULL; ++place) {
-        char *slash;
-        if (!(place == 0 ? qnnrt_ort__path_of_program(folder) : qnnrt_ort__path_of_self(folder)))
-            continue;
-        slash = strrchr(folder, '/');
-        if (slash == NULL) continue;
-        slash[1] = '\0';
-        if (strcmp(folder, first) == 0) continue;
-        strcpy(first, folder);
-        handle = qnnrt_ort__open_folder(folder, name, err);
-    }
-    if (handle == NULL && qnnrt_ort__search_is_unsafe())
-        qnnrt_error_add(err, "\n  skipped the system's search: LD_LIBRARY_PATH has an empty "
-                        "element, which means the current folder");
-    else if (handle == NULL) {
-        handle = qnnrt_ort__open_path(name, err);
-        if (handle == NULL && asked == NULL)
-            handle = qnnrt_ort__open_path("libonnxruntime.so.1", err);
-    }
-    return handle;
+                     qnnrt_error_set(err, QNNRT_E_LIBRARY, "cannot open the library %.900s. Tried:",
+                                     asked != NULL ? asked : QNNRT_ORT__NAME), "%s",
+                     asked != NULL && strchr(asked, '/') != NULL ?
+                     "Check the path, and run ldd on the file." :
+                     "Give the path of libonnxruntime.so with the option library_path.");
+    return qnnrt_engine_find(QNNRT_ORT__NAME, asked, usual, err);
 }
 
 /* =====================================================================================
    VERSION                                                                      >>version
    Reads the library's version, and only then its table.
-   Needs: >>config >>table >>report >>search     Knows nothing of: models, providers
+   Needs: >>config >>table >>report     Knows nothing of: models, providers
    ===================================================================================== */
 
 /* Read a number without leading zeros, of at most three digits. Return -1 if there is none. */
@@ -686,7 +536,7 @@ static qnnrt_result qnnrt_ort__accept(qnnrt_ort__library *library, qnnrt_error *
                                                 "Runtime: it has no OrtGetApiBase", library->path),
                                 "Give the path of libonnxruntime.so; of a Python package, the file "
                                 "in its folder capi.");
-    if (!qnnrt_ort__path_of(symbol, library->path)) library->path[0] = '\0';
+    qnnrt_engine_path(symbol, library->path, sizeof library->path);
     memcpy((void *)&get, (const void *)&symbol, sizeof(get));
     base = get();
     if (base == NULL || base->GetApi == NULL || base->GetVersionString == NULL)
@@ -2344,7 +2194,7 @@ static qnnrt_result qnnrt_ort__open_any(const qnnrt_engine_open *desc, int trt, 
     } else {
         qnnrt_error_clear(err);
         snprintf(library->path, sizeof library->path, "%s",
-                 path != NULL ? path : qnnrt_ort__name);
+                 path != NULL ? path : QNNRT_ORT__NAME);
         result = qnnrt_ort__accept(library, err);
     }
     if (result == QNNRT_OK) {

@@ -34,12 +34,9 @@
    MANUAL
 
    Finding the library
-       The option "library_path" (or qnnrt_engine_open.library_path) is a file, or a folder that
-       holds libopenvino_c.so.<release>. Without it the folder of the program is searched, then the
-       folder of the shared object with this code, the absolute folders of LD_LIBRARY_PATH, the
-       folders that systems and OpenVINO's own archive install to, and last the system's search for
-       libopenvino_c.so. In a folder the highest release goes first. Where LD_LIBRARY_PATH has an
-       empty element, which means the current folder, the system's part is left out.
+       As qnnrt_engine_find() says, with the option "library_path": a file, the folder of
+       libopenvino_c.so.<release>, or a name. Usual folders are those that systems and OpenVINO's
+       own archive install to.
        Releases 2024.3 to 2026.4 were measured; older ones are refused, newer ones are accepted with
        a line in the log. Plug-ins lie beside the library; the option "plugins_xml" names OpenVINO's
        own list of plug-ins where they do not.
@@ -104,7 +101,6 @@ QNNRT_OPENVINO_API const qnnrt_engine *qnnrt_engine_openvino(void);
 #ifndef QNNRT_OPENVINO__IMPL_ONCE
 #define QNNRT_OPENVINO__IMPL_ONCE
 
-#include <dirent.h>
 #include <dlfcn.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -113,7 +109,6 @@ QNNRT_OPENVINO_API const qnnrt_engine *qnnrt_engine_openvino(void);
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/types.h>
-#include <unistd.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -339,210 +334,23 @@ static qnnrt_result qnnrt_openvino__said(const qnnrt_openvino__api *api, qnnrt_e
 /* =====================================================================================
    FIND                                                                             >>find
    Finds libopenvino_c.so.<release> and opens it.
-   Needs: >>config     Knows nothing of: the library's functions
+   Needs: nothing     Knows nothing of: the library's functions
    ===================================================================================== */
 
-enum { QNNRT_OPENVINO__MOST_FILES = 16, QNNRT_OPENVINO__FILE = 64 };
-
-/* Names of files, the highest release first. */
-typedef struct qnnrt_openvino__files {
-    char   names[QNNRT_OPENVINO__MOST_FILES][QNNRT_OPENVINO__FILE];
-    size_t count;
-} qnnrt_openvino__files;
-
-/* Return 1 for the name "libopenvino_c.so" with any number of ".<digits>" behind it. */
-static int qnnrt_openvino__find_name(const char *name)
-{
-    static const char stem[] = "libopenvino_c.so";
-    const char *at = name + sizeof stem - 1;
-    if (strlen(name) >= QNNRT_OPENVINO__FILE || strncmp(name, stem, sizeof stem - 1) != 0) return 0;
-    while (*at == '.' && at[1] >= '0' && at[1] <= '9') ++at, at += strspn(at, "0123456789");
-    return *at == '\0';
-}
-
-/* Compare two such names by their numbers. Return > 0 if a is the newer one. */
-static int qnnrt_openvino__find_newer(const char *a, const char *b)
-{
-    a += 16;
-    b += 16;
-    while (*a == '.' && *b == '.') {
-        size_t x, y;
-        int order;
-        a += 1 + strspn(a + 1, "0");
-        b += 1 + strspn(b + 1, "0");
-        x = strspn(a, "0123456789");
-        y = strspn(b, "0123456789");
-        if (x != y) return x > y ? 1 : -1;
-        order = memcmp(a, b, x);
-        if (order != 0) return order;
-        a += x;
-        b += x;
-    }
-    return (*a != '\0') - (*b != '\0');
-}
-
-/* List the libraries of a folder. When there are too many, the oldest are left out. */
-static void qnnrt_openvino__find_list(const char *folder, qnnrt_openvino__files *files)
-{
-    DIR *dir = opendir(folder);
-    struct dirent *entry;
-    files->count = 0;
-    if (dir == NULL) return;
-    while ((entry = readdir(dir)) != NULL) {
-        size_t at = files->count, i;
-        if (!qnnrt_openvino__find_name(entry->d_name)) continue;
-        while (at > 0 && qnnrt_openvino__find_newer(entry->d_name, files->names[at - 1]) > 0) --at;
-        if (at == QNNRT_OPENVINO__MOST_FILES) continue;
-        if (files->count < QNNRT_OPENVINO__MOST_FILES) ++files->count;
-        for (i = files->count - 1; i > at; --i)
-            memcpy(files->names[i], files->names[i - 1], QNNRT_OPENVINO__FILE);
-        memcpy(files->names[at], entry->d_name, strlen(entry->d_name) + 1);
-    }
-    closedir(dir);
-}
-
-/* Open a file. Add the reason to the error if that fails. */
-static void *qnnrt_openvino__find_open(const char *path, qnnrt_error *err)
-{
-    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    const char *why = handle == NULL ? dlerror() : NULL;
-    if (handle == NULL)
-        qnnrt_error_add(err, "\n  %.400s", why != NULL ? why : "the loader gave no reason");
-    return handle;
-}
-
-/* Open the newest library of a folder that can be opened. */
-static void *qnnrt_openvino__find_in(const char *folder, qnnrt_error *err)
-{
-    qnnrt_openvino__files files;
-    char path[QNNRT_OPENVINO__PATH];
-    void *handle = NULL;
-    size_t i;
-    qnnrt_openvino__find_list(folder, &files);
-    for (i = 0; i < files.count && handle == NULL; ++i) {
-        const int put = snprintf(path, sizeof path, "%s/%s", folder, files.names[i]);
-        if (put > 0 && (size_t)put < sizeof path) handle = qnnrt_openvino__find_open(path, err);
-    }
-    if (files.count == 0) qnnrt_error_add(err, "\n  %.300s: no libopenvino_c.so.*", folder);
-    return handle;
-}
-
-/* Find a function of the running program by name, as qnnrt.h does: -std=c99 hides some of POSIX. */
-static void *qnnrt_openvino__find_function(const char *name)
-{
-    void *self = dlopen(NULL, RTLD_NOW);
-    void *found = self != NULL ? dlsym(self, name) : NULL;
-    if (self != NULL) dlclose(self);
-    return found;
-}
-
-/* Write the path of the file that holds an address, "" if it is unknown. */
-static void qnnrt_openvino__find_path(const void *address, char out[QNNRT_OPENVINO__PATH])
-{
-    struct { const char *file; void *base; const char *symbol; void *at; } info;
-    int (*look)(const void *, void *) = NULL;
-    void *found = qnnrt_openvino__find_function("dladdr");
-    memcpy((void *)&look, (const void *)&found, sizeof look);
-    memset(&info, 0, sizeof info);
-    out[0] = '\0';
-    if (look == NULL || look(address, (void *)&info) == 0 || info.file == NULL) return;
-    if (strlen(info.file) < QNNRT_OPENVINO__PATH) memcpy(out, info.file, strlen(info.file) + 1);
-}
-
-/* Write the path of the running program, "" if it is unknown. */
-static void qnnrt_openvino__find_program(char out[QNNRT_OPENVINO__PATH])
-{
-    ptrdiff_t (*look)(const char *, char *, size_t) = NULL, length = -1;
-    void *found = qnnrt_openvino__find_function("readlink");
-    memcpy((void *)&look, (const void *)&found, sizeof look);
-    if (look != NULL) length = look("/proc/self/exe", out, QNNRT_OPENVINO__PATH - 1);
-    out[length > 0 ? length : 0] = '\0';
-}
-
-/* Search the folder of a file. */
-static void *qnnrt_openvino__find_beside(char path[QNNRT_OPENVINO__PATH], qnnrt_error *err)
-{
-    char *slash = strrchr(path, '/');
-    if (slash == NULL || path[0] != '/') return NULL;
-    *(slash == path ? slash + 1 : slash) = '\0';
-    return qnnrt_openvino__find_in(path, err);
-}
-
-/* Search the system: folders of LD_LIBRARY_PATH, usual folders, then the loader's own way. */
-static void *qnnrt_openvino__find_system(qnnrt_error *err)
-{
-    static const char *const folders[] = {
-        "/usr/local/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64",
-        "/usr/lib", "/opt/intel/openvino/runtime/lib/intel64",
-        "/opt/intel/openvino/runtime/lib/aarch64"
-    };
-    const char *list = getenv("LD_LIBRARY_PATH"), *at = list;
-    char path[QNNRT_OPENVINO__PATH];
-    void *handle = NULL;
-    size_t i, length;
-    for (i = 0, length = list != NULL ? strlen(list) : 0; i < length; ++i) {
-        if ((list[i] != ':' && list[i] != ';') ||
-            (i > 0 && i + 1 < length && list[i + 1] != list[i]))
-            continue;
-        qnnrt_error_add(err, "\n  skipped the system's search: LD_LIBRARY_PATH has an empty "
-                        "element, which means the current folder");
-        return NULL;
-    }
-    while (at != NULL && *at != '\0' && handle == NULL) {
-        length = strcspn(at, ":;");
-        if (*at == '/' && length < sizeof path) {
-            memcpy(path, at, length);
-            path[length] = '\0';
-            handle = qnnrt_openvino__find_in(path, err);
-        }
-        at += at[length] != '\0' ? length + 1 : length;
-    }
-    for (i = 0; i < sizeof folders / sizeof folders[0] && handle == NULL; ++i) {
-        qnnrt_openvino__files files;
-        qnnrt_openvino__find_list(folders[i], &files);   /* those without are not listed in err */
-        if (files.count > 0) handle = qnnrt_openvino__find_in(folders[i], err);
-    }
-    return handle != NULL ? handle : qnnrt_openvino__find_open("libopenvino_c.so", err);
-}
-
-/* Open the library: a path, the folder of one, a bare name, or NULL. */
+/* Open the library: a path, the folder of one, a name, or NULL. */
 static qnnrt_result qnnrt_openvino__find(const char *wanted, void **handle, qnnrt_error *err)
 {
-    char path[QNNRT_OPENVINO__PATH];
-    struct stat facts;
-    qnnrt_error own;
-    int put;
-    if (err == NULL) err = &own;
+    static const char *const usual[] = {
+        "/usr/local/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64",
+        "/usr/lib", "/opt/intel/openvino/runtime/lib/intel64",
+        "/opt/intel/openvino/runtime/lib/aarch64", "libopenvino_c.so", NULL
+    };
     qnnrt_error_hint(err,
                      qnnrt_error_set(err, QNNRT_E_LIBRARY, "openvino: cannot open OpenVINO's C "
                                      "library%s%.900s. Tried:", wanted ? " " : "", wanted ? wanted :
                                      ""), "Give the path of libopenvino_c.so.<release>, or of its "
                      "folder, in the option library_path.");
-    if (wanted != NULL && strchr(wanted, '/') != NULL) {
-        if (stat(wanted, &facts) == 0 && S_ISDIR(facts.st_mode))
-            *handle = qnnrt_openvino__find_in(wanted, err);
-        else *handle = qnnrt_openvino__find_open(wanted, err);
-        return *handle != NULL ? QNNRT_OK : QNNRT_E_LIBRARY;
-    }
-    for (put = 0; put < 2 && *handle == NULL; ++put) {
-        int (*self)(const char *) = qnnrt_openvino__find_name;
-        const void *address = NULL;
-        char *slash;
-        memcpy((void *)&address, (const void *)&self, sizeof address);
-        if (put == 0) qnnrt_openvino__find_program(path);
-        else qnnrt_openvino__find_path(address, path);
-        if (wanted == NULL) {
-            *handle = qnnrt_openvino__find_beside(path, err);
-            continue;
-        }
-        slash = path[0] == '/' ? strrchr(path, '/') : NULL;
-        if (slash == NULL || (size_t)(slash - path) + strlen(wanted) + 2 > sizeof path) continue;
-        memcpy(slash + 1, wanted, strlen(wanted) + 1);
-        *handle = qnnrt_openvino__find_open(path, err);
-    }
-    if (*handle == NULL)
-        *handle = wanted != NULL ? qnnrt_openvino__find_open(wanted, err)
-                                 : qnnrt_openvino__find_system(err);
+    *handle = qnnrt_engine_find("libopenvino_c.so", wanted, usual, err);
     return *handle != NULL ? QNNRT_OK : QNNRT_E_LIBRARY;
 }
 
@@ -793,7 +601,7 @@ static qnnrt_result qnnrt_openvino__library_open(qnnrt_openvino__library *librar
     qnnrt_result result = qnnrt_openvino__find(wanted, &handle, err);
     if (result != QNNRT_OK) return result;
     known = dlsym(handle, "ov_get_openvino_version");
-    if (known != NULL) qnnrt_openvino__find_path(known, library->path);
+    if (known != NULL) qnnrt_engine_path(known, library->path, sizeof library->path);
     else snprintf(library->path, sizeof library->path, "%s", wanted != NULL ? wanted : "");
     result = qnnrt_openvino__library_version(library, handle, err);
     if (result == QNNRT_OK) result = qnnrt_openvino__library_bind(library, handle, err);

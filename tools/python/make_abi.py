@@ -19,7 +19,7 @@ import headers  # noqa: E402
 HEADERS = [row.name + ".h" for row in headers.ROWS if "python" in row.how]
 # Engines are tables of functions that users write in C; entries of a cache are made and read by sessions; services for
 # code that stands on qnnrt.h have no use here.
-LEFT_OUT = re.compile(r"^(qnnrt_engine_(load|model|open|library)|qnnrt_engine|qnnrt_cache_(hash|key|get|put)\w*|qnnrt_arena\w*|"
+LEFT_OUT = re.compile(r"^(qnnrt_engine_(load|model|open|library|find|path)|qnnrt_engine|qnnrt_cache_(hash|key|get|put)\w*|qnnrt_arena\w*|"
                       r"qnnrt_error_\w+|qnnrt_text_clean|qnnrt_hooks_\w+|qnnrt_sort|qnnrt_file_open|qnnrt_values_convert)$")
 PLAIN = {"int": "c_int", "size_t": "c_size_t", "float": "c_float", "double": "c_double", "uint8_t": "c_uint8", "int8_t": "c_int8",
          "int16_t": "c_int16", "uint16_t": "c_uint16", "int32_t": "c_int32", "uint32_t": "c_uint32", "int64_t": "c_int64",
