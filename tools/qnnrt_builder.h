@@ -1259,18 +1259,6 @@ static qnnrt_result qnnrt__tensor_codes(const qnnrt__build *b, const qnnrt__abi_
                             "Quantize to 4 bits, or give 8-bit codes a scale per channel.");
 }
 
-/* Return what a descriptor says, without blocks. */
-static qnnrt_tensor_info qnnrt__tensor_info(const qnnrt_tensor_desc *d)
-{
-    qnnrt_tensor_info info;
-    memset(&info, 0, sizeof(info));
-    info.dtype = d->dtype;
-    info.rank = d->rank;
-    info.dims = d->dims;
-    info.quant = d->quant;
-    return info;
-}
-
 /* Check an encoding and write it in the vendor's form. */
 static qnnrt_result qnnrt__tensor_quant(const qnnrt__build *b, const qnnrt_tensor_desc *d,
                                         qnnrt__abi_quantize *to)
@@ -1279,8 +1267,13 @@ static qnnrt_result qnnrt__tensor_quant(const qnnrt__build *b, const qnnrt_tenso
     const qnnrt__dtype_info *info = qnnrt__dtype_find(d->dtype);
     const int fixed = qnnrt__dtype_is_fixed(d->dtype);
     const int narrow = from->bitwidth != 0 && from->bitwidth != info->bits;
-    const qnnrt_tensor_info tensor = qnnrt__tensor_info(d);
+    qnnrt_tensor_info tensor;
     const char *why = NULL;
+    memset(&tensor, 0, sizeof(tensor));
+    tensor.dtype = d->dtype;
+    tensor.rank = d->rank;
+    tensor.dims = d->dims;
+    tensor.quant = d->quant;
     to->definition = to->encoding = QNNRT__ABI_UNDEFINED;
     if (!fixed && from->encoding == QNNRT_ENCODING_NONE && d->blocks == NULL) return QNNRT_OK;
     if (!fixed) why = "its type carries values, so it takes no encoding";
@@ -2634,22 +2627,6 @@ static qnnrt__build *qnnrt__builder_going(qnnrt_builder *builder, const void *de
     return NULL;
 }
 
-/* Free what a builder recorded, and keep the names of a failure. */
-static void qnnrt__builder_spend(qnnrt_builder *builder)
-{
-    const char *node = qnnrt_builder_failed_node(builder);
-    const char *graph = qnnrt_builder_failed_graph(builder);
-    qnnrt_backend *backend = builder->backend;
-    if (node != NULL) builder->failed_node = qnnrt_arena_text(&builder->keep, node, strlen(node));
-    if (graph != NULL)
-        builder->failed_graph = qnnrt_arena_text(&builder->keep, graph, strlen(graph));
-    qnnrt__device_free(backend, builder->now->device);
-    qnnrt_arena_free(&builder->now->arena);
-    qnnrt_hooks_free(&backend->hooks, builder->now);
-    builder->now = NULL;
-    qnnrt__os_count(&backend->users, -1);
-}
-
 /* Free a spent builder. */
 static void qnnrt__builder_closed(void *builder)
 {
@@ -2924,7 +2901,19 @@ QNNRT_BUILDER_API qnnrt_result qnnrt_builder_finish(qnnrt_builder *builder, qnnr
 
 QNNRT_BUILDER_API void qnnrt_builder_destroy(qnnrt_builder *builder)
 {
-    if (builder != NULL && builder->now != NULL) qnnrt__builder_spend(builder);
+    const char *node = qnnrt_builder_failed_node(builder);
+    const char *graph = qnnrt_builder_failed_graph(builder);
+    qnnrt_backend *backend;
+    if (builder == NULL || builder->now == NULL) return;
+    backend = builder->backend;
+    if (node != NULL) builder->failed_node = qnnrt_arena_text(&builder->keep, node, strlen(node));
+    if (graph != NULL)
+        builder->failed_graph = qnnrt_arena_text(&builder->keep, graph, strlen(graph));
+    qnnrt__device_free(backend, builder->now->device);
+    qnnrt_arena_free(&builder->now->arena);
+    qnnrt_hooks_free(&backend->hooks, builder->now);
+    builder->now = NULL;
+    qnnrt__os_count(&backend->users, -1);
 }
 
 QNNRT_BUILDER_API qnnrt_result qnnrt_builder_key(qnnrt_builder *builder, uint64_t key[2],
