@@ -1,10 +1,10 @@
 /* qnnrt_partition.h - v0.5.0 - which backend computes which node of a graph, and what moves between
 
    In one C or C++ file:                        Everywhere else:
-       #define QNNRT_PARTITION_IMPLEMENTATION       #include "qnnrt_partition.h"
+       #define QNNRT_IMPLEMENTATION                 #include "qnnrt_partition.h"
+       #define QNNRT_PARTITION_IMPLEMENTATION
        #include "qnnrt_partition.h"
-   qnnrt.h lies beside this file or is found by the compiler; its functions are not needed, except
-   qnnrt_utf8_length().
+   qnnrt.h lies beside this file or is found by the compiler.
 
        qnnrt_partition_desc desc = {0};            // nodes, values, backends, supports()
        qnnrt_partition *plan; const qnnrt_partition_info *info; qnnrt_error err; size_t i;
@@ -15,8 +15,8 @@
                   (unsigned)info->steps[i].node_count);
        qnnrt_partition_free(plan);
 
-   Uses     Types and one public function of qnnrt.h, and libc. It knows nothing of QNN, of ATen
-            and of files: nodes, values and backends are numbers.
+   Uses     Of qnnrt.h the arena, errors and their types, and libc. It knows nothing of QNN, of
+            ATen and of files: nodes, values and backends are numbers.
    Trust    Names may be hostile. Numbers of the description are checked before use. supports() is
             trusted.
    Memory   One allocator hook serves every allocation. A plan owns its memory and frees it as a
@@ -507,19 +507,6 @@ static const char *qnnrt_partition__say(qnnrt_partition *p, const char *format, 
     return qnnrt_partition__keep(p, text);
 }
 
-/* Append text to a buffer of `room` bytes, as far as it fits. */
-#if defined(__GNUC__)
-__attribute__((format(printf, 3, 4)))
-#endif
-static void qnnrt_partition__append(char *buffer, size_t room, const char *format, ...)
-{
-    const size_t used = strlen(buffer);
-    va_list args;
-    va_start(args, format);
-    vsnprintf(buffer + used, room - used, format, args);
-    va_end(args);
-}
-
 /* Add a finding. What it does not concern is -1. Out of memory shows in the arena. */
 static void qnnrt_partition__find(qnnrt_partition *p, qnnrt_result code, int32_t node,
                                   int32_t value, int32_t state, int32_t backend, const char *text,
@@ -870,17 +857,19 @@ static void qnnrt_partition__ask_limits(qnnrt_partition *p, int32_t n, uint32_t 
             "Raise most_inputs and most_outputs, or add a backend.");
 }
 
-/* Write why backends cannot: "npu: no such type; cpu: marked". */
-static void qnnrt_partition__reasons(const qnnrt_partition *p, int32_t node, char *text,
-                                     size_t room)
+/* Return why backends cannot: "npu: no such type; cpu: marked". It is the text of `line`. */
+static const char *qnnrt_partition__reasons(const qnnrt_partition *p, int32_t node,
+                                            qnnrt_error *line)
 {
     int32_t b;
+    line->text[0] = '\0';
     for (b = 0; b < p->backends; ++b) {
         const char *why = p->refusals[(size_t)node * (size_t)p->backends + (size_t)b];
         if (why == NULL) continue;
-        qnnrt_partition__append(text, room, "%s%s: %s", text[0] == '\0' ? "" : "; ",
-                                qnnrt_partition__backend_name(p->desc, b), why);
+        qnnrt_error_add(line, "%s%s: %.700s", line->text[0] == '\0' ? "" : "; ",
+                        qnnrt_partition__backend_name(p->desc, b), why);
     }
+    return line->text;
 }
 
 /* Copy a reason, unless the backend gave the same one before. */
@@ -896,7 +885,7 @@ static int qnnrt_partition__ask(qnnrt_partition *p)
 {
     const qnnrt_partition_desc *desc = p->desc;
     const char *before[QNNRT_PARTITION_BACKENDS];
-    char text[700];
+    qnnrt_error line;
     uint8_t *is_read;
     int32_t *seen, n, b;
     uint32_t inputs, outputs;
@@ -940,15 +929,13 @@ static int qnnrt_partition__ask(qnnrt_partition *p)
         p->can[n] = p->asked[n];
         qnnrt_partition__alone(p, n, is_read, seen, &inputs, &outputs);
         qnnrt_partition__ask_limits(p, n, inputs, outputs);
-        text[0] = '\0';
-        if (p->asked[n] == 0) {
-            qnnrt_partition__reasons(p, n, text, sizeof text);
+        if (p->asked[n] == 0)
             qnnrt_partition__find(p, QNNRT_E_UNSUPPORTED, n, -1, -1, -1, qnnrt_partition__say(p,
                 "node \"%s\" (%s%s%s): no backend supports it: %s",
                 qnnrt_partition__node_name(desc, n), node->op != NULL ? node->op : "?",
-                node->types != NULL ? ", " : "", node->types != NULL ? node->types : "", text),
+                node->types != NULL ? ", " : "", node->types != NULL ? node->types : "",
+                qnnrt_partition__reasons(p, n, &line)),
                 p->host < 0 ? "Add the host as the last backend." : "");
-        }
         if (node->pin < 0 || p->can[n] == 0) continue;
         p->can[n] &= (uint32_t)1 << node->pin;
         if (p->can[n] == 0)
@@ -1033,30 +1020,29 @@ static int qnnrt_partition__place_lists(qnnrt_partition *p)
 static void qnnrt_partition__state_finding(qnnrt_partition *p, int32_t s, const int32_t *nodes,
                                            int32_t count)
 {
-    char text[900] = "";
+    qnnrt_error line, reasons;
     int32_t i, listed = 0;
+    line.text[0] = '\0';
     for (i = 0; i < count; ++i) {
         const int32_t n = nodes[i];
         const qnnrt_partition_node *node = &p->desc->nodes[n];
         const uint32_t all = ((uint32_t)1 << p->backends) - 1;
         if (p->can[n] == all) continue;
         if (++listed > 4) continue;
-        qnnrt_partition__append(text, sizeof text, "; \"%s\" (%s%s%s) ",
-            qnnrt_partition__node_name(p->desc, n), node->op != NULL ? node->op : "?",
-            node->types != NULL ? ", " : "", node->types != NULL ? node->types : "");
-        if (node->pin >= 0) {
-            qnnrt_partition__append(text, sizeof text, "is pinned to %s",
-                                    qnnrt_partition__backend_name(p->desc, node->pin));
-        } else {
-            char reasons[300] = "";
-            qnnrt_partition__reasons(p, n, reasons, sizeof reasons);
-            qnnrt_partition__append(text, sizeof text, "is not supported: %s", reasons);
-        }
+        qnnrt_error_add(&line, "; \"%s\" (%s%s%s) ", qnnrt_partition__node_name(p->desc, n),
+                        node->op != NULL ? node->op : "?", node->types != NULL ? ", " : "",
+                        node->types != NULL ? node->types : "");
+        if (node->pin >= 0)
+            qnnrt_error_add(&line, "is pinned to %s",
+                            qnnrt_partition__backend_name(p->desc, node->pin));
+        else
+            qnnrt_error_add(&line, "is not supported: %.300s",
+                            qnnrt_partition__reasons(p, n, &reasons));
     }
-    if (listed > 4) qnnrt_partition__append(text, sizeof text, "; and %d more", (int)listed - 4);
+    if (listed > 4) qnnrt_error_add(&line, "; and %d more", (int)listed - 4);
     qnnrt_partition__find(p, QNNRT_E_UNSUPPORTED, listed > 0 ? nodes[0] : -1, -1, s, -1,
         qnnrt_partition__say(p, "state \"%s\": no backend supports all %d nodes that touch it%s",
-                             qnnrt_partition__state_name(p->desc, s), (int)count, text),
+                             qnnrt_partition__state_name(p->desc, s), (int)count, line.text),
         p->desc->state_hint != NULL ? p->desc->state_hint
         : "Keep it on the host: set the policy of the state to HOST.");
 }
@@ -1094,7 +1080,7 @@ static void qnnrt_partition__place_on_host(qnnrt_partition *p, int32_t r)
     const int32_t *nodes = p->members.item + p->members.first[r];
     const int32_t count = p->members.first[r + 1] - p->members.first[r];
     const uint32_t host = p->host >= 0 ? (uint32_t)1 << p->host : 0;
-    char text[700];
+    qnnrt_error line;
     int32_t i;
     p->home_node[r] = -1;
     for (i = 0; i < count; ++i) {
@@ -1107,14 +1093,14 @@ static void qnnrt_partition__place_on_host(qnnrt_partition *p, int32_t r)
         } else if (host != 0 && w >= 0 && p->root[w] == r) {
             p->away[n] = 1;
         } else {
-            text[0] = '\0';
-            qnnrt_partition__reasons(p, n, text, sizeof text);
+            qnnrt_partition__reasons(p, n, &line);
             qnnrt_partition__find(p, QNNRT_E_UNSUPPORTED, n, r, p->state_of[r], -1,
                 qnnrt_partition__say(p, "value \"%s\": no backend supports all nodes that view or "
                     "overwrite it, and \"%s\" (%s) cannot run on the host%s%s%s",
                     qnnrt_partition__value_name(p->desc, r), qnnrt_partition__node_name(p->desc, n),
                     p->desc->nodes[n].op != NULL ? p->desc->nodes[n].op : "?",
-                    p->host < 0 ? ", which is no backend" : "", text[0] != '\0' ? ": " : "", text),
+                    p->host < 0 ? ", which is no backend" : "", line.text[0] != '\0' ? ": " : "",
+                    line.text),
                 p->host < 0 ? "Add the host as the last backend."
                             : "Let one backend support all of them, or remove pins.");
             return;
@@ -2059,24 +2045,25 @@ static int qnnrt_partition__result_steps(qnnrt_partition *p)
 static const char *qnnrt_partition__cheapest(qnnrt_partition *p, int32_t c)
 {
     const int32_t own = p->color[c];
-    char text[400];
+    qnnrt_error line;
     int32_t b;
     if (p->sets[c].from >= 0 && p->sets[c].from != own)
         return qnnrt_partition__say(p,
             "moved from %s in an island of up to %d nodes: the plan costs %.4g less",
             qnnrt_partition__backend_name(p->desc, p->sets[c].from), (int)p->sets[c].with,
             p->sets[c].gain);
-    snprintf(text, sizeof text, "cheapest on %s", qnnrt_partition__backend_name(p->desc, own));
+    line.text[0] = '\0';
+    qnnrt_error_add(&line, "cheapest on %s", qnnrt_partition__backend_name(p->desc, own));
     for (b = 0; b < p->backends; ++b) {
         double more;
         if (b == own || (p->cluster_mask[c] >> b & 1) == 0) continue;
         more = qnnrt_partition__recolor(p, c, b);
         (void)qnnrt_partition__recolor(p, c, own);
-        qnnrt_partition__append(text, sizeof text, ", %s costs %.4g %s%s",
-            qnnrt_partition__backend_name(p->desc, b), more < 0 ? -more : more,
-            more < 0 ? "less" : "more", more < 0 ? " but makes more steps" : "");
+        qnnrt_error_add(&line, ", %s costs %.4g %s%s", qnnrt_partition__backend_name(p->desc, b),
+                        more < 0 ? -more : more, more < 0 ? "less" : "more",
+                        more < 0 ? " but makes more steps" : "");
     }
-    return qnnrt_partition__keep(p, text);
+    return qnnrt_partition__keep(p, line.text);
 }
 
 static void qnnrt_partition__reason_of(qnnrt_partition *p, int32_t n, const char **cheapest,
@@ -2087,15 +2074,15 @@ static void qnnrt_partition__reason_of(qnnrt_partition *p, int32_t n, const char
     const int32_t c = p->cluster[n], state = p->of_state[n], r = p->of_class[n];
     const uint32_t own = p->asked[n], set = p->cluster_mask[c];
     const char *name = qnnrt_partition__backend_name(desc, choice->backend);
-    char text[500] = "";
+    qnnrt_error line;
     if (node->pin >= 0) {
         choice->reason = QNNRT_PARTITION_PINNED;
         choice->why = qnnrt_partition__say(p, "pinned to %s", name);
     } else if ((own & (own - 1)) == 0) {
         choice->reason = QNNRT_PARTITION_ONLY;
-        qnnrt_partition__reasons(p, n, text, sizeof text);
         choice->why = p->backends == 1 ? qnnrt_partition__say(p, "%s is the only backend", name) :
-                      qnnrt_partition__say(p, "only %s supports it: %s", name, text);
+                      qnnrt_partition__say(p, "only %s supports it: %s", name,
+                                           qnnrt_partition__reasons(p, n, &line));
     } else if (state >= 0) {
         choice->reason = QNNRT_PARTITION_OF_STATE;
         choice->why = qnnrt_partition__say(p, "touches the state \"%s\", which %s owns",

@@ -793,6 +793,15 @@ static int qnnrt_session__warn(qnnrt_session *session, qnnrt_error *err, const c
     return 1;
 }
 
+/* Return a function of the running program: -std=c99 hides some of POSIX. */
+static void *qnnrt_session__function(const char *name)
+{
+    void *self = dlopen(NULL, RTLD_NOW);
+    void *found = self != NULL ? dlsym(self, name) : NULL;
+    if (self != NULL) dlclose(self);
+    return found;
+}
+
 /* Return the nanoseconds of a monotonic clock, or 0 if there is none. */
 static uint64_t qnnrt_session__clock(const qnnrt_session *session)
 {
@@ -800,15 +809,6 @@ static uint64_t qnnrt_session__clock(const qnnrt_session *session)
     if (session->clock == NULL || session->clock(1 /* CLOCK_MONOTONIC */, (void *)&now) != 0)
         return 0;
     return (uint64_t)now.sec * 1000000000u + (uint64_t)now.nsec;
-}
-
-/* Find the clock: -std=c99 hides its name. */
-static void qnnrt_session__clock_find(qnnrt_session *session)
-{
-    void *self = dlopen(NULL, RTLD_NOW);
-    void *found = self != NULL ? dlsym(self, "clock_gettime") : NULL;
-    if (self != NULL) dlclose(self);
-    memcpy((void *)&session->clock, (const void *)&found, sizeof(session->clock));
 }
 
 /* =====================================================================================
@@ -2201,20 +2201,11 @@ static void qnnrt_session__store_end(qnnrt_session__scratch **scratch)
 
 enum { QNNRT_SESSION__FILE = 64 };       /* bytes of the name of a library */
 
-/* Return a function of the running program: -std=c99 hides some of POSIX. */
-static void *qnnrt_session__find_function(const char *name)
-{
-    void *self = dlopen(NULL, RTLD_NOW);
-    void *found = self != NULL ? dlsym(self, name) : NULL;
-    if (self != NULL) dlclose(self);
-    return found;
-}
-
 QNNRT_SESSION_API int qnnrt_engine_path(const void *address, char *out, size_t room)
 {
     struct { const char *file; void *base; const char *symbol; void *at; } info;     /* Dl_info */
     int (*look)(const void *, void *) = NULL;
-    void *found = qnnrt_session__find_function("dladdr");
+    void *found = qnnrt_session__function("dladdr");
     memcpy((void *)&look, (const void *)&found, sizeof look);
     memset(&info, 0, sizeof info);
     if (room > 0) out[0] = '\0';
@@ -2229,9 +2220,9 @@ QNNRT_SESSION_API int qnnrt_engine_path(const void *address, char *out, size_t r
 static int qnnrt_session__find_folder(int place, char out[QNNRT_SESSION__PATH])
 {
     ptrdiff_t (*look)(const char *, char *, size_t) = NULL, length = -1;
-    void *(*self)(const char *) = qnnrt_session__find_function;
+    void *(*self)(const char *) = qnnrt_session__function;
     const void *address = NULL;
-    void *found = qnnrt_session__find_function("readlink");
+    void *found = qnnrt_session__function("readlink");
     memcpy((void *)&look, (const void *)&found, sizeof look);
     memcpy((void *)&address, (const void *)&self, sizeof address);
     if (place == 0) {
@@ -3869,6 +3860,7 @@ QNNRT_SESSION_API qnnrt_result qnnrt_session_create(const char *path,
     qnnrt_error own;
     qnnrt_result result;
     const char *device = NULL;
+    void *clock;
     if (err == NULL) err = &own;
     if (out != NULL) *out = NULL;
     if (path == NULL || desc == NULL || out == NULL || desc->engines == NULL ||
@@ -3889,7 +3881,8 @@ QNNRT_SESSION_API qnnrt_result qnnrt_session_create(const char *path,
     session->arena.hooks = session->hooks;
     session->dispatch = desc->dispatch;
     session->dispatch_user = desc->dispatch_user;
-    qnnrt_session__clock_find(session);
+    clock = qnnrt_session__function("clock_gettime");
+    memcpy((void *)&session->clock, (const void *)&clock, sizeof session->clock);
     result = qnnrt_session__file_kind(path, &session->info.kind, err);
     if (result == QNNRT_OK) {
         session->info.path = qnnrt_session__keep_text(session, path, err);
