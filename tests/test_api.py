@@ -4,7 +4,7 @@
 The list has one function a line: its name, its fate (kept, changed, merged, removed, new) and then the replacement or
 the change. "changed" and "kept" functions are declared in a header, "removed" and "merged" ones are not, and every
 function that a header declares is in the list. All headers have one version, and those above qnnrt.h compare it: with
-a qnnrt.h whose number differs in any part none compiles."""
+a qnnrt.h whose number differs in any part none compiles. qnnrt_engines.h implements all that its engines need."""
 import os
 import re
 import subprocess
@@ -79,9 +79,24 @@ def versions():
                     yield "%s accepts a qnnrt.h of another %s" % (row.path, part)
 
 
+def engines():
+    """Return what qnnrt_engines.h does not implement of what its engines need."""
+    row, needed = headers.BY_NAME["qnnrt_engines"], set()
+    waiting = list(row.needs)
+    while waiting:
+        name = waiting.pop()
+        if name not in needed:
+            needed.add(name)
+            waiting += headers.BY_NAME[name].needs
+    for name in sorted(needed - {"qnnrt_json"}):
+        other = headers.BY_NAME[name]
+        if other.object != "-" and "\n#define %s_IMPLEMENTATION\n" % other.prefix not in row.text():
+            yield "%s does not define %s_IMPLEMENTATION, which its engines need" % (row.path, other.prefix)
+
+
 def main():
     names, fates = declared(), listed()
-    faults = list(wrong(names, fates)) + list(versions())
+    faults = list(wrong(names, fates)) + list(versions()) + list(engines())
     for fate in FATES[1:]:
         for name in sorted(n for n in fates if fates[n][0] == fate):
             print("%-8s %-28s %s" % (fate, name, fates[name][1]))

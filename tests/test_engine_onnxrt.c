@@ -428,7 +428,7 @@ TEST(onnxrt_errors_have_the_librarys_text_and_code)
     shut(&o);
     a.path = "huge.onnx";
     CHECK_EQ(start(&a, &o), QNNRT_E_MEMORY);
-    CHECK_STR(err.text, "requested 123456789012 bytes, ");
+    CHECK_STR(err.text, "requested 123456789012 bytes: ");
     shut(&o);
     CHECK(clean());
 }

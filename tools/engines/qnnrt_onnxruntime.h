@@ -361,12 +361,9 @@ static qnnrt_result qnnrt_ort__report(const qnnrt_ort__library *library, qnnrt_o
     qnnrt_result result = qnnrt_ort__result(vendor);
     if (text == NULL) text = "no text";
     if (qnnrt_ort__is_memory(text, &bytes)) {
-        const long pages = sysconf(_SC_AVPHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-        const unsigned long long left = pages > 0 && page > 0 ?
-            (unsigned long long)pages * (unsigned long long)page : 0;
         result = QNNRT_E_MEMORY;
-        qnnrt_error_set(err, result, "%s: out of memory: requested %llu bytes, %llu available: %s",
-                        what, bytes, left, text);
+        qnnrt_error_set(err, result, "%s: out of memory: requested %llu bytes: %s", what, bytes,
+                        text);
     } else {
         qnnrt_error_set(err, result, "%s: %s", what, text);
     }
@@ -2262,5 +2259,7 @@ QNNRT_ONNXRUNTIME_API const qnnrt_engine *qnnrt_engine_onnxruntime_trt(void)
    LICENSE.
 
    HISTORY
+   0.5.0   Changed: the library is searched as qnnrt_engine_find() says: in a folder the highest
+           numbers go first and libonnxruntime.so last; folders of LD_LIBRARY_PATH count, too.
    0.4.0   First version.
    --------------------------------------------------------------------------------------------- */

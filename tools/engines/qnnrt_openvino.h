@@ -2021,5 +2021,7 @@ QNNRT_OPENVINO_API const qnnrt_engine *qnnrt_engine_openvino(void)
    LICENSE.
 
    HISTORY
+   0.5.0   Changed: the library is searched as qnnrt_engine_find() says: a name, too, is not looked
+           for by the system if LD_LIBRARY_PATH has an empty element.
    0.4.0   First version.
    --------------------------------------------------------------------------------------------- */
