@@ -3020,8 +3020,7 @@ static const qnnrt__dtype_info *qnnrt__dtype_find(qnnrt_dtype dtype)
     return NULL;
 }
 
-/* Return the name of a type, "unknown" for one that is not in the table. */
-static const char *qnnrt__dtype_name(qnnrt_dtype dtype)
+QNNRT_API const char *qnnrt_dtype_name(qnnrt_dtype dtype)
 {
     const qnnrt__dtype_info *info = qnnrt__dtype_find(dtype);
     return info != NULL ? info->name : "unknown";
@@ -3032,8 +3031,6 @@ static qnnrt__dtype_kind qnnrt__dtype_kind_of(qnnrt_dtype dtype)
     const uint32_t number = (uint32_t)dtype >> 8;
     return number < QNNRT__DTYPE_OPAQUE ? (qnnrt__dtype_kind)number : QNNRT__DTYPE_OPAQUE;
 }
-
-QNNRT_API const char *qnnrt_dtype_name(qnnrt_dtype dtype) { return qnnrt__dtype_name(dtype); }
 
 static int qnnrt__dtype_kind_is_fixed(qnnrt__dtype_kind kind)
 {
@@ -3046,11 +3043,7 @@ static int qnnrt__dtype_is_fixed(qnnrt_dtype dtype)
 }
 
 /* Count the elements of a shape and the bytes they take, packed when an element has less than 8
-   bits.
-
-   dims     rank sizes, outermost first; rank 0 is one element, a size of 0 is an error
-   count    receives the elements, or 0
-   bytes    receives the bytes, or 0
+   bits; both are 0 on failure. Rank 0 is one element.
 
    Returns  QNNRT_OK
             QNNRT_E_UNSUPPORTED  the type is unknown or has no fixed width
@@ -3100,30 +3093,28 @@ static uint32_t qnnrt__float_bits(float x)
 /* Return mant / 2^shift, rounded half to even; shift is not 0. */
 static uint64_t qnnrt__float_shift_even(uint64_t mant, uint32_t shift)
 {
-    if (shift > 64)
-        return 0;
-    const uint64_t q    = shift == 64 ? 0 : mant >> shift;
-    const uint64_t rest = shift == 64 ? mant : mant & (((uint64_t)1 << shift) - 1u);
-    const uint64_t half = (uint64_t)1 << (shift - 1u);
-    return q + (rest > half || (rest == half && (q & 1u) != 0) ? 1u : 0u);
+    const uint64_t q    = shift < 64 ? mant >> shift : 0;
+    const uint64_t rest = shift < 64 ? mant - (q << shift) : mant;
+    const uint64_t half = (uint64_t)1 << ((shift - 1u) & 63u);
+    return shift <= 64 && (rest > half || (rest == half && (q & 1u) != 0)) ? q + 1u : q;
 }
 
-/* Return the position of the highest set bit; mant is not 0. */
+/* Return the position of the highest set bit, 0 for 0. */
 static int qnnrt__float_top_bit(uint64_t mant)
 {
-    return 63 - __builtin_clzll(mant);
+    return 63 - __builtin_clzll(mant | 1u);
 }
 
 /* Return the bits of the float nearest to mant * 2^exp in a format of `frac` bits of fraction whose
    exponent 0 is stored as `bias`; from the middle above the largest float on, infinity. */
 static uint64_t qnnrt__float_round(uint64_t mant, int exp, int frac, int bias)
 {
+    const int top  = exp + qnnrt__float_top_bit(mant);
+    const int last = (top < 1 - bias ? 1 - bias : top) - frac;  /* weight of the lowest bit */
     uint64_t q;
 
     if (mant == 0)
         return 0;
-    const int top  = exp + qnnrt__float_top_bit(mant);
-    const int last = (top < 1 - bias ? 1 - bias : top) - frac;  /* weight of the lowest bit */
     if (top > bias)
         return ((uint64_t)(uint32_t)(2 * bias + 1)) << frac;
     if (last <= exp)
@@ -3222,6 +3213,8 @@ static const char *qnnrt__encoding_warn(const qnnrt_tensor_info *tensor)
     const qnnrt__dtype_info *info = qnnrt__dtype_find(tensor->dtype);
     const qnnrt_quant *quant = &tensor->quant;
     const int per_axis = quant->encoding == QNNRT_ENCODING_PER_AXIS;
+    const uint32_t count = !per_axis ? 1 : quant->offsets != NULL ? quant->count : 0;
+    int64_t min, max;
 
     if (info == NULL)
         return NULL;
@@ -3232,8 +3225,6 @@ static const char *qnnrt__encoding_warn(const qnnrt_tensor_info *tensor)
     if (quant->encoding != QNNRT_ENCODING_PER_TENSOR && !per_axis)
         return "encoding is not converted to float";
 
-    int64_t min, max;
-    const uint32_t count = !per_axis ? 1 : quant->offsets != NULL ? quant->count : 0;
     qnnrt__encoding_range(qnnrt__dtype_kind_of(tensor->dtype),
                           quant->bitwidth != 0 ? quant->bitwidth : info->bits, &min, &max);
     for (uint32_t i = 0; i < count; ++i) {
@@ -3344,9 +3335,9 @@ static void qnnrt__value_format(qnnrt_dtype dtype, int *frac, int *bias)
 static qnnrt__value qnnrt__value_of_float(uint64_t raw, qnnrt_dtype dtype)
 {
     qnnrt__value value;
-    int frac, bias;
+    int frac, bias, field;
     qnnrt__value_format(dtype, &frac, &bias);
-    const int field = (int)(raw >> frac) & (2 * bias + 1);
+    field = (int)(raw >> frac) & (2 * bias + 1);
     value.negative = (raw >> frac) > (uint64_t)(2 * bias + 1);
     value.mant     = raw & (((uint64_t)1 << frac) - 1u);
     value.exp      = (field != 0 ? field : 1) - bias - frac;
@@ -3365,12 +3356,12 @@ static qnnrt__value qnnrt__value_get(const unsigned char *src, const qnnrt__form
                                      size_t index)
 {
     const uint64_t raw = qnnrt__value_load(src, form, index);
+    const uint64_t steps = form->kind == QNNRT__DTYPE_BOOL ? raw != 0
+                                                           : raw + (uint64_t)(int64_t)form->offset;
     qnnrt__value value;
 
     if (form->kind == QNNRT__DTYPE_FLOAT)
         return qnnrt__value_of_float(raw, form->dtype);
-    const uint64_t steps = form->kind == QNNRT__DTYPE_BOOL ? raw != 0
-                                                           : raw + (uint64_t)(int64_t)form->offset;
     value.special  = 0;
     value.negative = (steps >> 63) != 0 && form->dtype != QNNRT_DTYPE_U64;
     /* Codes have 34 bits at most after the offset is added; wider elements have the scale 1. */
@@ -3404,6 +3395,7 @@ static uint64_t qnnrt__value_code(const qnnrt__value *value, const qnnrt__form *
                                   uint64_t *lost)
 {
     const int special = value->special != 0;
+    const uint64_t most = value->negative ? form->sign : form->mask ^ form->sign;
     uint64_t size = value->special > 0x7F800000u ? 0 : UINT64_MAX;
 
     if (!special)
@@ -3414,7 +3406,6 @@ static uint64_t qnnrt__value_code(const qnnrt__value *value, const qnnrt__form *
         *lost += special || code < form->min || code > form->max;
         return (uint64_t)(code < form->min ? form->min : code > form->max ? form->max : code);
     }
-    const uint64_t most = value->negative ? form->sign : form->mask ^ form->sign;
     /* No value is UINT64_MAX, except that of an uint64 itself, which is not converted to one. */
     *lost += special || size > most || size == UINT64_MAX;
     size = size < most ? size : most;
@@ -3425,10 +3416,10 @@ static uint64_t qnnrt__value_code(const qnnrt__value *value, const qnnrt__form *
 static uint64_t qnnrt__value_float(const qnnrt__value *value, const qnnrt__form *form,
                                    uint64_t *lost)
 {
+    uint64_t infinity, bits;
     int frac, bias;
     qnnrt__value_format(form->dtype, &frac, &bias);
-    const uint64_t infinity = (uint64_t)(uint32_t)(2 * bias + 1) << frac;
-    uint64_t bits = infinity;
+    bits = infinity = (uint64_t)(uint32_t)(2 * bias + 1) << frac;
 
     if (value->special > 0x7F800000u) {     /* the top of what the NaN holds */
         const uint64_t load = value->special & 0x007FFFFFu;
@@ -3448,11 +3439,11 @@ static uint64_t qnnrt__value_float(const qnnrt__value *value, const qnnrt__form 
 static uint64_t qnnrt__value_element(const qnnrt__value *value, const qnnrt__form *form,
                                      uint64_t *lost)
 {
+    const int top = value->mant == 0 ? -1 : qnnrt__float_top_bit(value->mant) + value->exp;
     if (form->kind == QNNRT__DTYPE_FLOAT)
         return qnnrt__value_float(value, form, lost);
     if (form->kind != QNNRT__DTYPE_BOOL)
         return qnnrt__value_code(value, form, lost);
-    const int top = value->mant == 0 ? -1 : qnnrt__float_top_bit(value->mant) + value->exp;
     *lost += value->special != 0 || (value->mant != 0 && value->negative) || top > 0 ||
              (top == 0 && (value->mant & (value->mant - 1u)) != 0);
     return value->special != 0 || value->mant != 0;
@@ -3461,15 +3452,15 @@ static uint64_t qnnrt__value_element(const qnnrt__value *value, const qnnrt__for
 /* =====================================================================================
    LOOPS                                                                           >>loop
    Many elements of one scale at a time, in vector code where that gives the result of >>value.
-   Needs: >>config >>dtype >>value     Knows nothing of: shapes
+   Needs: >>config >>dtype >>float >>value     Knows nothing of: shapes
    ===================================================================================== */
 
 /* The result is the same in every rounding mode, with flush-to-zero and with -ffast-math. 16-bit
-   floats are converted on integers, which is always exact. Codes of 8 and 16 bits are converted by
-   the floating-point unit if qnnrt__float_is_plain() has seen that it rounds to nearest and keeps
-   denormals, |offset| <= 2^22, so that |code + offset| < 2^23, and no bound below overflows a
-   float. All else is converted one element at a time. The sticky flags (inexact, underflow) may be
-   raised.
+   floats are converted on integers, which is always exact. Codes of 8 and 16 bits, and int32, are
+   converted by the floating-point unit if qnnrt__float_is_plain() has seen that it rounds to
+   nearest and keeps denormals, |offset| <= 2^22, so that |code + offset| < 2^23, and no bound below
+   overflows a float. All else is converted one element at a time. The sticky flags (inexact,
+   underflow) may be raised.
 
    Why writing by the unit is exact. Let t = x / scale, from 24-bit mantissas X and S. If t is not
    halfway between two integers it is at least 2^-25 away from any such point: with
@@ -3500,17 +3491,17 @@ QNNRT__LOOP static void qnnrt__loop_read_f16(const unsigned char *QNNRT__RESTRIC
 {
     for (size_t i = 0; i < n; ++i) {
         uint16_t h;
-        uint32_t size, mant, b, small;
+        uint32_t b, small;
+        int32_t size;
         float f;
         memcpy(&h, src + 2 * i, sizeof(h));
-        size = h & 0x7FFFu;
-        mant = h & 0x03FFu;
-        f = (float)(int32_t)mant * (1.0f / 16777216.0f);
+        size = h & 0x7FFF;
+        f = (float)size * (1.0f / 16777216.0f);
         memcpy(&small, &f, sizeof(small));
-        b = (size << 13) + 0x38000000u;
-        b = qnnrt__loop_pick(size < 0x0400u, small, b);
-        b = qnnrt__loop_pick(size >= 0x7C00u, 0x7F800000u | (mant << 13), b);
-        b |= (uint32_t)(size > 0x7C00u) << 22;
+        b = ((uint32_t)size << 13) + 0x38000000u;
+        b += qnnrt__loop_pick(size >= 0x7C00, 0x38000000u, 0u);
+        b = qnnrt__loop_pick(size < 0x0400, small, b);
+        b |= (uint32_t)(size > 0x7C00) << 22;
         b |= (uint32_t)(h & 0x8000u) << 16;
         memcpy(dst + 4 * i, &b, sizeof(b));
     }
@@ -3523,24 +3514,24 @@ QNNRT__LOOP static uint32_t qnnrt__loop_write_f16(const unsigned char *QNNRT__RE
     const uint32_t end = 0x7C00u - (uint32_t)finite;
     uint32_t lost = 0;
     for (size_t i = 0; i < n; ++i) {
-        uint32_t b, size, small, up, h;
-        int32_t whole;
+        uint32_t b, small, up, h;
+        int32_t size, whole;
         float f, rest;
         uint16_t out;
         memcpy(&b, src + 4 * i, sizeof(b));
-        size = b & 0x7FFFFFFFu;
+        size = (int32_t)(b & 0x7FFFFFFFu);
         /* Below 2^-14 the result counts steps of 2^-24; everything here is exact. */
-        small = qnnrt__loop_pick(size < 0x38800000u, size, 0u);
+        small = qnnrt__loop_pick(size < 0x38800000, (uint32_t)size, 0u);
         memcpy(&f, &small, sizeof(f));
         f *= 16777216.0f;
         whole = (int32_t)f;
         rest  = f - (float)whole;
         up = (uint32_t)(rest > 0.5f) | ((uint32_t)(rest == 0.5f) & (uint32_t)whole);
-        h = (size - 0x38000000u + 0x0FFFu + ((size >> 13) & 1u)) >> 13;
-        h = qnnrt__loop_pick(size < 0x38800000u, (uint32_t)whole + (up & 1u), h);
-        h = qnnrt__loop_pick(size >= 0x477FF000u, end, h);
-        h = qnnrt__loop_pick(size > 0x7F800000u, 0x7E00u | ((size >> 13) & 0x03FFu), h);
-        lost += size - 0x477FF000u <= 0x7F800000u - 0x477FF000u;
+        h = ((uint32_t)size - 0x38000000u + 0x0FFFu + (((uint32_t)size >> 13) & 1u)) >> 13;
+        h = qnnrt__loop_pick(size < 0x38800000, (uint32_t)whole + (up & 1u), h);
+        h = qnnrt__loop_pick(size >= 0x477FF000, end, h);
+        h = qnnrt__loop_pick(size > 0x7F800000, 0x7E00u | (((uint32_t)size >> 13) & 0x03FFu), h);
+        lost += (uint32_t)(size >= 0x477FF000) & (uint32_t)(size <= 0x7F800000);
         out = (uint16_t)(h | ((b >> 16) & 0x8000u));
         memcpy(dst + 2 * i, &out, sizeof(out));
     }
@@ -3560,80 +3551,115 @@ QNNRT__LOOP static void qnnrt__loop_read_bf16(const unsigned char *QNNRT__RESTRI
     }
 }
 
-QNNRT__LOOP static uint32_t qnnrt__loop_write_bf16(const unsigned char *QNNRT__RESTRICT src,
-                                                   unsigned char *QNNRT__RESTRICT dst, size_t n,
-                                                   int finite)
+QNNRT__INLINE uint32_t qnnrt__loop_bf16(const unsigned char *QNNRT__RESTRICT src,
+                                        unsigned char *QNNRT__RESTRICT dst, size_t n, int finite)
 {
     uint32_t lost = 0;
     for (size_t i = 0; i < n; ++i) {
-        uint32_t b, size, r;
+        uint32_t b, r, over;
+        int32_t size;
         uint16_t out;
         memcpy(&b, src + 4 * i, sizeof(b));
-        size = b & 0x7FFFFFFFu;
+        size = (int32_t)(b & 0x7FFFFFFFu);
         r = b + 0x7FFFu + ((b >> 16) & 1u);
-        r = qnnrt__loop_pick(size > 0x7F800000u, b | 0x00400000u, r);
-        const uint32_t over = size - 0x7F7F8000u < 0x00008000u;     /* a finite one, to infinity */
-        lost += over;
-        out = (uint16_t)((r >> 16) - (over & (uint32_t)finite));
+        over = (uint32_t)(size >= 0x7F7F8000) & (uint32_t)(size < 0x7F800000);
+        lost += over;           /* a finite one, to infinity */
+        if (finite) r -= over << 16;
+        r = qnnrt__loop_pick(size > 0x7F800000, b | 0x00400000u, r);
+        out = (uint16_t)(r >> 16);
         memcpy(dst + 2 * i, &out, sizeof(out));
     }
     return lost;
 }
 
+/* Two loops, as one that asks which of them it is would take longer. */
+QNNRT__LOOP static uint32_t qnnrt__loop_write_bf16(const unsigned char *QNNRT__RESTRICT src,
+                                                   unsigned char *QNNRT__RESTRICT dst, size_t n,
+                                                   int finite)
+{
+    return finite ? qnnrt__loop_bf16(src, dst, n, 1) : qnnrt__loop_bf16(src, dst, n, 0);
+}
+
 /* Read codes. With the top bit flipped a signed code is unsigned, and larger by that bit; it is the
    fraction of a float from 2^23 on. The difference is exact, and not -0. */
-#define QNNRT__LOOP_READ(name, kind, type)                                                         \
-    kind static void name(const qnnrt__form *form, const unsigned char *QNNRT__RESTRICT src,       \
-                          unsigned char *QNNRT__RESTRICT dst, size_t n)                            \
+#define QNNRT__LOOP_READ(name, type)                                                               \
+    QNNRT__LOOP_LONG static void name(const qnnrt__form *form,                                     \
+                                      const unsigned char *QNNRT__RESTRICT src,                    \
+                                      unsigned char *QNNRT__RESTRICT dst, size_t n)                \
     {                                                                                              \
         const uint32_t bits = 0x4B000000u | (uint32_t)form->sign;                                  \
         const float base = (float)(8388608 - form->offset + (int32_t)form->sign);                  \
         const float scale = form->scale;                                                           \
         for (size_t i = 0; i < n; ++i) {                                                           \
             type code;                                                                             \
-            memcpy(&code, src + i * sizeof(code), sizeof(code));                                   \
-            const uint32_t b = code ^ bits;                                                        \
+            uint32_t b;                                                                            \
             float x;                                                                               \
+            memcpy(&code, src + i * sizeof(code), sizeof(code));                                   \
+            b = code ^ bits;                                                                       \
             memcpy(&x, &b, sizeof(x));                                                             \
             x = (x - base) * scale;                                                                \
             memcpy(dst + i * sizeof(x), &x, sizeof(x));                                            \
         }                                                                                          \
     }
-QNNRT__LOOP_READ(qnnrt__loop_read_8, QNNRT__LOOP, uint8_t)
-QNNRT__LOOP_READ(qnnrt__loop_read_16, QNNRT__LOOP_LONG, uint16_t)    /* the logits of a model */
+QNNRT__LOOP_READ(qnnrt__loop_read_8, uint8_t)
+QNNRT__LOOP_READ(qnnrt__loop_read_16, uint16_t)         /* the logits of a model */
 #undef QNNRT__LOOP_READ
 
-/* Write codes. A bound is 4 codes outside of the range, and off by one code at most when it becomes
-   a float. A NaN is above the range. */
+QNNRT__LOOP_LONG static void qnnrt__loop_read_i32(const unsigned char *QNNRT__RESTRICT src,
+                                                  unsigned char *QNNRT__RESTRICT dst, size_t n)
+{
+    for (size_t i = 0; i < n; ++i) {
+        int32_t code;
+        float x;
+        memcpy(&code, src + 4 * i, sizeof(code));
+        x = (float)code;
+        memcpy(dst + 4 * i, &x, sizeof(x));
+    }
+}
+
+/* Return the largest float that is stored as `code` at the offset 0. The middle above it is exact
+   in double, and belongs to the even code. */
+static float qnnrt__loop_end(int64_t code, float scale)
+{
+    const double middle = ((double)code + 0.5) * (double)scale;
+    float end = (float)middle;
+    if ((double)end > middle || ((code & 1) != 0 && (double)end == middle)) {
+        const uint32_t b = qnnrt__float_bits(end) + (middle < 0 ? 1u : UINT32_MAX);
+        memcpy(&end, &b, sizeof(end));
+    }
+    return end;
+}
+
+/* Write codes. A NaN is not within the range, and the end of int32 is not a float. */
 #define QNNRT__LOOP_WRITE(name, type)                                                              \
     QNNRT__LOOP static uint32_t name(const qnnrt__form *form,                                      \
                                      const unsigned char *QNNRT__RESTRICT src,                     \
                                      unsigned char *QNNRT__RESTRICT dst, size_t n)                 \
     {                                                                                              \
-        const int32_t zero = form->offset, min = (int32_t)form->min, max = (int32_t)form->max;     \
+        const int32_t zero = form->offset;                                                         \
+        const float top = qnnrt__loop_end(form->max + zero, form->scale);                          \
+        const float bottom = -qnnrt__loop_end(-(form->min + zero), form->scale);                   \
         const double inverse = 1.0 / (double)form->scale;                                          \
-        const float bottom = (float)((double)(min + zero - 4) * (double)form->scale);              \
-        const float top = (float)((double)(max + zero + 4) * (double)form->scale);                 \
-        uint32_t same = 0;                                                                         \
+        uint32_t lost = 0;                                                                         \
         for (size_t i = 0; i < n; ++i) {                                                           \
-            float x;                                                                               \
+            float x, fits;                                                                         \
+            double t;                                                                              \
             uint64_t r;                                                                            \
+            type code;                                                                             \
             memcpy(&x, src + i * sizeof(x), sizeof(x));                                            \
-            x = x < top ? x : top;                                                                 \
-            x = x > bottom ? x : bottom;                                                           \
-            const double t = ((double)x * inverse + QNNRT__LOOP_SNAP) + QNNRT__LOOP_ROUND;         \
+            fits = x < top ? x : top;                                                              \
+            fits = fits > bottom ? fits : bottom;                                                  \
+            lost += (uint32_t)(x != fits);                                                         \
+            t = ((double)fits * inverse + QNNRT__LOOP_SNAP) + QNNRT__LOOP_ROUND;                   \
             memcpy(&r, &t, sizeof(r));                                                             \
-            const int32_t code = (int32_t)((uint32_t)r - (uint32_t)zero);                          \
-            const int32_t least = code < min ? min : code;                                         \
-            const int32_t fits = least > max ? max : least;                                        \
-            const type y = (type)fits;                                                             \
-            memcpy(dst + i * sizeof(y), &y, sizeof(y));                                            \
-            same += code == fits;   /* one instruction less than counting what differs */          \
+            code = (type)((uint32_t)r - (uint32_t)zero);                                           \
+            memcpy(dst + i * sizeof(code), &code, sizeof(code));                                   \
         }                                                                                          \
-        return (uint32_t)n - same;                                                                 \
+        return lost;                                                                               \
     }
 QNNRT__LOOP_WRITE(qnnrt__loop_write_8, uint8_t)
 QNNRT__LOOP_WRITE(qnnrt__loop_write_16, uint16_t)
+QNNRT__LOOP_WRITE(qnnrt__loop_write_32, uint32_t)
 #undef QNNRT__LOOP_WRITE
 
 /* Convert one element at a time, from the element i of src to the element k of dst on. */
@@ -3648,16 +3674,18 @@ static uint64_t qnnrt__loop_each(const qnnrt__form *from, const unsigned char *s
     return lost;
 }
 
-/* Write codes by the unit, and NaNs again, which that leaves at an end of the range. */
+/* Write codes by the unit, and again what it leaves at a wrong end: NaNs, and 2^31 as int32. */
 static uint64_t qnnrt__loop_codes(const qnnrt__form *from, const unsigned char *src,
                                   const qnnrt__form *to, unsigned char *dst, size_t n)
 {
-    const uint32_t lost = to->bits == 8 ? qnnrt__loop_write_8(to, src, dst, n)
-                                        : qnnrt__loop_write_16(to, src, dst, n);
+    const uint32_t most = to->bits == 32 ? 0x4EFFFFFFu : 0x7F800000u;
+    const uint32_t lost = to->bits == 8  ? qnnrt__loop_write_8(to, src, dst, n)
+                        : to->bits == 16 ? qnnrt__loop_write_16(to, src, dst, n)
+                                         : qnnrt__loop_write_32(to, src, dst, n);
     for (size_t i = 0; lost != 0 && i < n; ++i) {
         uint32_t b;
         memcpy(&b, src + 4 * i, sizeof(b));
-        if ((b & 0x7FFFFFFFu) > 0x7F800000u) qnnrt__loop_each(from, src, i, to, dst, i, 1);
+        if ((b & 0x7FFFFFFFu) > most) qnnrt__loop_each(from, src, i, to, dst, i, 1);
     }
     return lost;
 }
@@ -3681,6 +3709,8 @@ static uint64_t qnnrt__loop_run(const qnnrt__form *from, const unsigned char *sr
         qnnrt__loop_read_8(from, at, out, n);
     else if (reads && from->by_unit && from->mask == 0xFFFFu)
         qnnrt__loop_read_16(from, at, out, n);
+    else if (reads && from->by_unit && from->bits == 32)
+        qnnrt__loop_read_i32(at, out, n);
     else if (writes && to->dtype == QNNRT_DTYPE_F16)
         return qnnrt__loop_write_f16(at, out, n, to->finite);
     else if (writes && to->dtype == QNNRT_DTYPE_BF16)
@@ -3706,6 +3736,8 @@ static qnnrt_result qnnrt__quant_open(const qnnrt_tensor_info *tensor, int codes
 {
     const qnnrt__dtype_info *info = qnnrt__dtype_find(tensor->dtype);
     const qnnrt_quant *quant = &tensor->quant;
+    const int fixed = qnnrt__dtype_is_fixed(tensor->dtype);
+    uint32_t used;
     uint64_t total, bytes;
     const qnnrt_result result = qnnrt__dtype_bytes(tensor->dtype, tensor->dims, tensor->rank,
                                                    &total, &bytes);
@@ -3713,8 +3745,7 @@ static qnnrt_result qnnrt__quant_open(const qnnrt_tensor_info *tensor, int codes
          : result == QNNRT_E_LIMIT       ? "it has too many elements"
                                          : "a dimension is missing or 0";
     if (result != QNNRT_OK) return result;
-    const int fixed = qnnrt__dtype_is_fixed(tensor->dtype);
-    const uint32_t used = fixed && quant->bitwidth != 0 ? quant->bitwidth : info->bits;
+    used = fixed && quant->bitwidth != 0 ? quant->bitwidth : info->bits;
     *why = "the format of its elements is not fixed";
     if (codes ? qnnrt__dtype_kind_of(tensor->dtype) == QNNRT__DTYPE_FLOAT
               : tensor->dtype == QNNRT_DTYPE_F4 || tensor->dtype == QNNRT_DTYPE_F8)
@@ -3746,11 +3777,11 @@ static size_t qnnrt__quant_scale(qnnrt__form *form, size_t index, size_t left)
         form->offset = quant->offset;
         if (quant->encoding == QNNRT_ENCODING_PER_AXIS) {
             uint64_t inner = 1;
+            uint32_t at;
             for (uint32_t i = (uint32_t)quant->axis + 1u; i < tensor->rank; ++i)
                 inner *= tensor->dims[i];           /* a part of form->total, which was checked */
-            const uint32_t at = (uint32_t)((index / inner) % tensor->dims[quant->axis]);
-            const uint64_t rest = inner - index % inner;
-            left = rest < left ? (size_t)rest : left;
+            at = (uint32_t)((index / inner) % tensor->dims[quant->axis]);
+            if (inner - index % inner < left) left = (size_t)(inner - index % inner);
             form->scale  = quant->scales[at];
             form->offset = quant->offsets != NULL ? quant->offsets[at] : 0;
         }
@@ -3758,7 +3789,8 @@ static size_t qnnrt__quant_scale(qnnrt__form *form, size_t index, size_t left)
         form->mant = scale.mant;
         form->exp  = scale.exp;
     }
-    form->by_unit = form->plain && (form->bits == 8 || form->bits == 16) &&
+    form->by_unit = form->plain && (form->bits == 8 || form->bits == 16 ||
+                                    form->dtype == QNNRT_DTYPE_I32) &&
                     form->kind != QNNRT__DTYPE_FLOAT && form->kind != QNNRT__DTYPE_BOOL &&
                     form->offset >= -QNNRT__LOOP_OFFSET && form->offset <= QNNRT__LOOP_OFFSET &&
                     form->scale < 1.2676506e30f;        /* 2^100 */
@@ -3783,37 +3815,16 @@ static uint64_t qnnrt__quant_convert(qnnrt__form *from, const void *src, qnnrt__
     return lost;
 }
 
-/* Describe a tensor, a list of values of the type `as`, float32 or int32, and find the byte in
-   which the element `begin` lies. */
-static qnnrt_result qnnrt__quant_range(const qnnrt_tensor_info *tensor, qnnrt_dtype as,
-                                       size_t begin, size_t count, qnnrt__form *form,
-                                       qnnrt__form *list, size_t *at)
-{
-    const char *why;
-    const qnnrt_result result = qnnrt__quant_open(tensor, as == QNNRT_DTYPE_I32, form, &why);
-    if (result != QNNRT_OK) return result;
-    if (begin > form->total || count > form->total - begin) return QNNRT_E_ARG;
-    qnnrt__value_form(list, qnnrt__dtype_find(as), 32);
-    *at = begin / 8u * form->bits + begin % 8u * form->bits / 8u;
-    return QNNRT_OK;
-}
-
 /* ---- entry points -------------------------------------------------------------------------- */
 
 /* Convert count stored elements, from index begin on in row-major order, to values of the type
-   `as`, float32 or int32; or values to elements. Packed neighbours keep their value.
+   `as`, float32 or int32; or, if it writes, values to elements. Packed neighbours keep their value.
 
-   float32  Every type gives the float nearest to the exact value, ties to even. bool8 gives 0 or 1.
-            NaN stays NaN and becomes quiet, except from float32, which is copied.
-            Fixed types store round_half_even(x / scale) - offset, computed exactly and clamped to
-            the codes of the type, or of the bitwidth; a narrow code fills its storage
-            sign-extended. NaN stores the code of real zero, infinities the ends. Integers are
-            rounded half to even and clamped, NaN gives 0. bool8 stores x != 0, so NaN gives 1. Half
-            and bfloat16 round to nearest even, overflow to infinity, and keep NaN as a quiet NaN.
-   int32    Integers, and the codes of fixed-point types, clamped to the type or the bitwidth, or to
-            int32; bool8 is v != 0. Only .bitwidth of the encoding matters.
-   data     the tensor's first byte, any alignment
-   values   any alignment; must not overlap data
+   float32  by the rules of room >>value. Floats overflow to infinity; NaNs become quiet, except
+            between two float32, which are copied. A narrow code fills its storage sign-extended
+   int32    integers, and the codes of fixed-point types, clamped to the type or the bitwidth, or to
+            int32; bool8 is v != 0. Only .bitwidth of the encoding matters
+   data     the tensor's first byte. It may have any alignment, as values may; they do not overlap
 
    Returns  QNNRT_OK
             QNNRT_E_ARG          begin + count is outside the shape, or the encoding is
@@ -3821,41 +3832,36 @@ static qnnrt_result qnnrt__quant_range(const qnnrt_tensor_info *tensor, qnnrt_dt
             QNNRT_E_UNSUPPORTED  unknown type, string, float4, float8, or a fixed-point type
                                  whose encoding is absent or of another kind; int32 of a float type
             QNNRT_E_LIMIT        the shape is larger than the address space */
-static qnnrt_result qnnrt__quant_read(const qnnrt_tensor_info *tensor, const void *data,
-                                      size_t begin, qnnrt_dtype as, void *values, size_t count)
+static qnnrt_result qnnrt__quant_values(const qnnrt_tensor_info *tensor, void *data, size_t begin,
+                                        qnnrt_dtype as, void *values, size_t count, int writes)
 {
     qnnrt__form form, list;
-    size_t at;
-    const qnnrt_result result = qnnrt__quant_range(tensor, as, begin, count, &form, &list, &at);
-    if (result != QNNRT_OK || count == 0) return result;
+    unsigned char *at;
+    const char *why;
+    const qnnrt_result result = qnnrt__quant_open(tensor, as == QNNRT_DTYPE_I32, &form, &why);
+    if (result != QNNRT_OK) return result;
+    if (!qnnrt__size_within(begin, count, form.total)) return QNNRT_E_ARG;
+    if (count == 0) return QNNRT_OK;
     if (data == NULL || values == NULL) return QNNRT_E_ARG;
-    qnnrt__quant_convert(&form, (const unsigned char *)data + at, &list, values, begin, count);
-    return QNNRT_OK;
-}
-
-static qnnrt_result qnnrt__quant_write(const qnnrt_tensor_info *tensor, void *data, size_t begin,
-                                       qnnrt_dtype as, const void *values, size_t count)
-{
-    qnnrt__form form, list;
-    size_t at;
-    const qnnrt_result result = qnnrt__quant_range(tensor, as, begin, count, &form, &list, &at);
-    if (result != QNNRT_OK || count == 0) return result;
-    if (data == NULL || values == NULL) return QNNRT_E_ARG;
-    qnnrt__quant_convert(&list, values, &form, (unsigned char *)data + at, begin, count);
+    qnnrt__value_form(&list, qnnrt__dtype_find(as), 32);
+    at = (unsigned char *)data + begin / 8u * form.bits + begin % 8u * form.bits / 8u;
+    if (writes) qnnrt__quant_convert(&list, values, &form, at, begin, count);
+    else qnnrt__quant_convert(&form, at, &list, values, begin, count);
     return QNNRT_OK;
 }
 
 /* Fill a whole tensor with real zero: the clamped -offset for fixed types, along the axis too,
    and zero bytes for everything else, fixed types without encoding included. Unused bits of a
    packed last byte become 0.
-   Returns  as qnnrt__quant_read(), except that float4 and float8 work */
+   Returns  as qnnrt__quant_values(), except that float4 and float8 work */
 static qnnrt_result qnnrt__quant_fill_zero(const qnnrt_tensor_info *tensor, void *dst)
 {
     unsigned char *to = (unsigned char *)dst;
     const char *why;
     qnnrt__form form;
     qnnrt__value none;
-    uint64_t count, bytes, lost = 0;
+    uint64_t count, bytes, zero, lost = 0;
+    size_t unit;
     qnnrt_result result = qnnrt__dtype_bytes(tensor->dtype, tensor->dims, tensor->rank, &count,
                                              &bytes);
     if (result != QNNRT_OK) return result;
@@ -3866,12 +3872,12 @@ static qnnrt_result qnnrt__quant_fill_zero(const qnnrt_tensor_info *tensor, void
     }
     result = qnnrt__quant_open(tensor, 0, &form, &why);
     if (result != QNNRT_OK) return result;
-    const size_t unit = form.bits / 8u;
+    unit = form.bits / 8u;
     memset(&none, 0, sizeof(none));
     to[bytes - 1u] = 0;
     for (size_t done = 0, n; done < count; done += n) {
         n = qnnrt__quant_scale(&form, done, (size_t)count - done);
-        const uint64_t zero = qnnrt__value_code(&none, &form, &lost);
+        zero = qnnrt__value_code(&none, &form, &lost);
         /* Packed runs are short enough to walk; others are set by copying what is set already. */
         for (size_t i = 0; i < (unit == 0 ? n : 1); ++i)
             qnnrt__value_store(to, &form, done + i, zero);
@@ -4191,7 +4197,7 @@ static void qnnrt__plan_search(qnnrt__plan_work *w, qnnrt__plan_rule rule, uint6
                                uint64_t looks)
 {
     uint64_t limit = UINT64_MAX;
-    uint32_t k = 0, round = 0;
+    uint32_t k = 0, round = 0, reach, to, i;
     qnnrt__plan_sort(w, w->order, rule);
     qnnrt__plan_clear(w);
     w->looks = 0;
@@ -4208,8 +4214,9 @@ static void qnnrt__plan_search(qnnrt__plan_work *w, qnnrt__plan_rule rule, uint6
         }
         if (k == 0)
             break;   /* the block does not fit alone: there is no lower plan */
-        const uint32_t reach = k < 40 ? k : k / 5 + 1;
-        const uint32_t to = k - 1 - round++ % reach, i = w->order[k];
+        reach = k < 40 ? k : k / 5 + 1;
+        to = k - 1 - round++ % reach;
+        i  = w->order[k];
         qnnrt__plan_unlink(w, w->order, to, placed);
         memmove(w->order + to + 1, w->order + to, (k - to) * sizeof(*w->order));
         w->order[to] = i;
@@ -5105,12 +5112,12 @@ static qnnrt_result qnnrt__table_quant(qnnrt__table *table, const qnnrt__abi_qua
     why = qnnrt__encoding_check(tensor);
     if (why != NULL)
         return qnnrt__table_fail(table, QNNRT_E_FORMAT, "tensor \"%.200s\" (%s): %s", tensor->name,
-                                 qnnrt__dtype_name(tensor->dtype), why);
+                                 qnnrt_dtype_name(tensor->dtype), why);
     why = qnnrt__encoding_warn(tensor);
     if (why != NULL)
         qnnrt__log(&table->arena->hooks, QNNRT_LOG_INFO, "table", 0,
                    "%s: tensor \"%.200s\" (%s): %s", table->file, tensor->name,
-                   qnnrt__dtype_name(tensor->dtype), why);
+                   qnnrt_dtype_name(tensor->dtype), why);
     return QNNRT_OK;
 }
 
@@ -5302,7 +5309,7 @@ static qnnrt_result qnnrt__table_usable(qnnrt__table *table, qnnrt_graph_info *g
             if (why == NULL) continue;
             snprintf(text, sizeof(text), "%s \"%.200s\" %s (%s, 0x%04x)",
                      qnnrt__table_noun((qnnrt__table_kind)kind), tensors[i].name, why,
-                     qnnrt__dtype_name(tensors[i].dtype), (unsigned)tensors[i].dtype);
+                     qnnrt_dtype_name(tensors[i].dtype), (unsigned)tensors[i].dtype);
             qnnrt_text_clean(text);
             graph->unsupported = qnnrt__arena_text(table->arena, text, strlen(text));
             return graph->unsupported != NULL ? QNNRT_OK : qnnrt__fail_memory(table->err, "tables");
@@ -5395,7 +5402,7 @@ QNNRT_API const char *qnnrt_tensor_text(const qnnrt_tensor_info *tensor, char *t
     text[0] = '\0';
     if (tensor == NULL) return text;
     quant = &tensor->quant;
-    snprintf(text, room, "%s[", qnnrt__dtype_name(tensor->dtype));
+    snprintf(text, room, "%s[", qnnrt_dtype_name(tensor->dtype));
     for (i = 0; i < tensor->rank; ++i)
         qnnrt__table_append(text, room, "%s%s%u", i > 0 ? "," : "",
                             tensor->dynamic_dims != NULL && tensor->dynamic_dims[i] ? "<=" : "",
@@ -8237,8 +8244,8 @@ QNNRT_API const char *qnnrt_step_text(const qnnrt_step_info *step, char *text, s
     } else if (step->kind == QNNRT_STEP_DERIVED) {
         snprintf(digits, sizeof(digits), "%llu", (unsigned long long)graph->outputs[0].bytes);
         snprintf(text, room, "%.170s: %s -> %s, ", graph->name,
-                 qnnrt__dtype_name(graph->inputs[0].dtype),
-                 qnnrt__dtype_name(graph->outputs[0].dtype));
+                 qnnrt_dtype_name(graph->inputs[0].dtype),
+                 qnnrt_dtype_name(graph->outputs[0].dtype));
         for (; *digit != '\0'; ++digit)
             qnnrt__table_append(text, room, digit > digits && strlen(digit) % 3 == 0 ? ",%c" : "%c",
                                 *digit);
@@ -8309,7 +8316,7 @@ static qnnrt_result qnnrt__program_tensor(qnnrt__table *table, const qnnrt_tenso
     if (why != NULL)
         return qnnrt__table_fail(table, to->bytes == 0 ? QNNRT_E_UNSUPPORTED : QNNRT_E_ARG,
                                  "tensor \"%.200s\" (%s): %s", to->name,
-                                 qnnrt__dtype_name(to->dtype), why);
+                                 qnnrt_dtype_name(to->dtype), why);
     if (per_axis && !qnnrt__table_copy_axis(table, quant->scales, quant->offsets, &to->quant))
         return qnnrt__fail_memory(table->err, "encodings");
     return QNNRT_OK;
@@ -8999,7 +9006,7 @@ static qnnrt_result qnnrt__slot_use(qnnrt_pipeline *p, const qnnrt_use_desc *use
         return qnnrt__fail(err, slot->role != QNNRT_ROLE_INPUT ? QNNRT_E_ARG : QNNRT_E_MISMATCH,
                            "it is %s %s of %s; a range expects an input of int32 that the caller"
                            " writes", slot->role == QNNRT_ROLE_CONSTANT ? "a" : "an",
-                           qnnrt_role_name(slot->role), qnnrt__dtype_name(slot->tensor->dtype));
+                           qnnrt_role_name(slot->role), qnnrt_dtype_name(slot->tensor->dtype));
     if (!slot->has_range || use->low > slot->low) slot->low = use->low;
     if (!slot->has_range || use->high < slot->high) slot->high = use->high;
     slot->has_range = 1;
@@ -11825,7 +11832,7 @@ static qnnrt_result qnnrt__run_takes(qnnrt_run *run, const qnnrt_slot *slot, uin
     for (done = 0; done < count; done += part) {
         const unsigned char *from = (const unsigned char *)values + 4u * done;
         part = count - done < PART ? count - done : (size_t)PART;
-        qnnrt__quant_write(&tensor, stored, 0, as, from, part);
+        qnnrt__quant_values(&tensor, stored, 0, as, (void *)(uintptr_t)from, part, 1);
         for (i = 0; i < part; ++i)
             if (stored[i] < slot->low || stored[i] > slot->high)
                 return qnnrt__run_fail(run, QNNRT_E_ARG, slot,
@@ -11901,7 +11908,7 @@ static qnnrt_result qnnrt__run_converted(qnnrt_run *run, const qnnrt_slot *slot,
     if (result == QNNRT_OK) return result;
     return qnnrt__run_fail(run, QNNRT_E_UNSUPPORTED, slot, "(%s) cannot be converted to or from %s",
                            qnnrt_tensor_text(slot->tensor, facts, sizeof(facts)),
-                           qnnrt__dtype_name(as));
+                           qnnrt_dtype_name(as));
 }
 
 /* QNNRT__X(write, f32, 1, const float, QNNRT_DTYPE_F32) defines qnnrt_write_f32(); likewise the
@@ -11921,7 +11928,8 @@ static qnnrt_result qnnrt__run_converted(qnnrt_run *run, const qnnrt_slot *slot,
         if (writes && slot->has_range) \
             result = qnnrt__run_takes(run, slot, begin, as, values, count); \
         if (result != QNNRT_OK) return result; \
-        result = qnnrt__quant_##verb(now, data, (size_t)begin, as, values, count); \
+        result = qnnrt__quant_values(now, data, (size_t)begin, as, (void *)(uintptr_t)values, \
+                                     count, writes); \
         return qnnrt__run_converted(run, slot, result, as); \
     }
 QNNRT__X(write, f32, 1, const float, QNNRT_DTYPE_F32)
@@ -11933,21 +11941,23 @@ QNNRT__X(read, i32, 0, int32_t, QNNRT_DTYPE_I32)
 QNNRT_API qnnrt_result qnnrt_encode_f32(const qnnrt_tensor_info *tensor, const float *values,
                                         void *data)
 {
+    void *from = (void *)(uintptr_t)values;
     qnnrt_result result;
     if (tensor == NULL || values == NULL || data == NULL) return QNNRT_E_ARG;
     /* Ask with no values, because what is refused must not be written. */
-    result = qnnrt__quant_write(tensor, data, 0, QNNRT_DTYPE_F32, values, 0);
+    result = qnnrt__quant_values(tensor, data, 0, QNNRT_DTYPE_F32, from, 0, 1);
     if (result != QNNRT_OK) return result;
     /* Clear the spare bits of a packed type. */
     if (tensor->bytes > 0) ((unsigned char *)data)[tensor->bytes - 1] = 0;
-    return qnnrt__quant_write(tensor, data, 0, QNNRT_DTYPE_F32, values, (size_t)tensor->count);
+    return qnnrt__quant_values(tensor, data, 0, QNNRT_DTYPE_F32, from, (size_t)tensor->count, 1);
 }
 
 QNNRT_API qnnrt_result qnnrt_decode_f32(const qnnrt_tensor_info *tensor, const void *data,
                                         float *values)
 {
     if (tensor == NULL || values == NULL || data == NULL) return QNNRT_E_ARG;
-    return qnnrt__quant_read(tensor, data, 0, QNNRT_DTYPE_F32, values, (size_t)tensor->count);
+    return qnnrt__quant_values(tensor, (void *)(uintptr_t)data, 0, QNNRT_DTYPE_F32, values,
+                               (size_t)tensor->count, 0);
 }
 
 /* =====================================================================================

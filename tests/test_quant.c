@@ -141,28 +141,28 @@ static qnnrt_result write_f32(void *dst, qnnrt_dtype dtype, const qnnrt_quant *q
                               size_t begin, const float *src, size_t count)
 {
     const qnnrt_tensor_info tensor = as_tensor(dtype, quant, dims, rank);
-    return qnnrt__quant_write(&tensor, dst, begin, QNNRT_DTYPE_F32, src, count);
+    return qnnrt__quant_values(&tensor, dst, begin, QNNRT_DTYPE_F32, (void *)(uintptr_t)src, count, 1);
 }
 
 static qnnrt_result read_f32(const void *src, qnnrt_dtype dtype, const qnnrt_quant *quant, const uint32_t *dims,
                              uint32_t rank, size_t begin, float *dst, size_t count)
 {
     const qnnrt_tensor_info tensor = as_tensor(dtype, quant, dims, rank);
-    return qnnrt__quant_read(&tensor, src, begin, QNNRT_DTYPE_F32, dst, count);
+    return qnnrt__quant_values(&tensor, (void *)(uintptr_t)src, begin, QNNRT_DTYPE_F32, dst, count, 0);
 }
 
 static qnnrt_result write_i32(void *dst, qnnrt_dtype dtype, const qnnrt_quant *quant, const uint32_t *dims, uint32_t rank,
                               size_t begin, const int32_t *src, size_t count)
 {
     const qnnrt_tensor_info tensor = as_tensor(dtype, quant, dims, rank);
-    return qnnrt__quant_write(&tensor, dst, begin, QNNRT_DTYPE_I32, src, count);
+    return qnnrt__quant_values(&tensor, dst, begin, QNNRT_DTYPE_I32, (void *)(uintptr_t)src, count, 1);
 }
 
 static qnnrt_result read_i32(const void *src, qnnrt_dtype dtype, const qnnrt_quant *quant, const uint32_t *dims,
                              uint32_t rank, size_t begin, int32_t *dst, size_t count)
 {
     const qnnrt_tensor_info tensor = as_tensor(dtype, quant, dims, rank);
-    return qnnrt__quant_read(&tensor, src, begin, QNNRT_DTYPE_I32, dst, count);
+    return qnnrt__quant_values(&tensor, (void *)(uintptr_t)src, begin, QNNRT_DTYPE_I32, dst, count, 0);
 }
 
 static qnnrt_result fill_zero(void *dst, qnnrt_dtype dtype, const qnnrt_quant *quant, const uint32_t *dims, uint32_t rank)
@@ -252,7 +252,7 @@ TEST(quant_every_type_has_its_name_and_width)
                  (all[i].code >> 8) == 3 || (all[i].code >> 8) == 4);
     }
     CHECK(qnnrt__dtype_find((qnnrt_dtype)0x999) == NULL);
-    CHECK_STR(qnnrt__dtype_name((qnnrt_dtype)0x999), "unknown");
+    CHECK_STR(qnnrt_dtype_name((qnnrt_dtype)0x999), "unknown");
 }
 
 TEST(quant_bytes_are_checked_and_packed)
@@ -1113,7 +1113,7 @@ TEST(quant_offsets_of_any_size_read_exactly)
                     for (size_t k = 0; k < N; ++k) codes[k] = (uint16_t)(k * 993u + (k % 3 == 0 ? 0u : 65535u));
                     codes[1] = is_signed ? 0x8000u : 0u;
                     codes[2] = is_signed ? 0x7FFFu : 0xFFFFu;
-                    CHECK_EQ(qnnrt__quant_read(&tensor, codes, 0, QNNRT_DTYPE_F32, values, N), QNNRT_OK);
+                    CHECK_EQ(qnnrt__quant_values(&tensor, (void *)(uintptr_t)codes, 0, QNNRT_DTYPE_F32, values, N, 0), QNNRT_OK);
                     for (size_t k = 0; k < N; ++k) {
                         const double code = is_signed ? (double)(int16_t)codes[k] : (double)codes[k];
                         const float exact = (float)((code + offset) * (double)as_float(sizes[s]));
@@ -1131,7 +1131,7 @@ TEST(quant_offsets_of_any_size_read_exactly)
         float values[N];
         for (size_t k = 0; k < N && t == 0; ++k) codes[k] = 32768;
         memset(values, 0xFF, sizeof values);
-        CHECK_EQ(qnnrt__quant_read(&tensor, codes, 0, QNNRT_DTYPE_F32, values, N), QNNRT_OK);
+        CHECK_EQ(qnnrt__quant_values(&tensor, (void *)(uintptr_t)codes, 0, QNNRT_DTYPE_F32, values, N, 0), QNNRT_OK);
         for (size_t k = 0; k < N; ++k) {
             uint32_t bits;
             memcpy(&bits, &values[k], 4);
@@ -1163,7 +1163,7 @@ TEST(quant_agrees_with_exact_fractions)
         for (size_t k = 0; k < FIXED_TYPES; ++k) {
             const fixed_type *t = &fixed_types[k];
             const uint32_t n = 3;
-            if (strcmp(qnnrt__dtype_name(t->dtype), name) == 0) {
+            if (strcmp(qnnrt_dtype_name(t->dtype), name) == 0) {
                 const qnnrt_quant q = per_tensor(as_float(scale), offset);
                 memcpy(real, &x, 4);
                 CHECK_EQ(write_f32(store, t->dtype, &q, &n, 1, 1, real, 1), QNNRT_OK);
