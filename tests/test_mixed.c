@@ -577,11 +577,13 @@ TEST(an_edge_that_does_not_ask_is_not_converted)
     halves(&p);
     p.wishes[0].how = (qnnrt_convert)9;
     CHECK_EQ(program_make(&p), QNNRT_E_ARG);
-    SAYS("convert is 9");
+    SAYS("edge 0: ");
+    SAYS("is not a qnnrt_convert");
     three(&p);
     p.wishes[1].exact = 1;
     CHECK_EQ(program_make(&p), QNNRT_E_ARG);
-    SAYS("edge 1: exact is set");
+    SAYS("edge 1: ");
+    SAYS("nothing to convert");
     three(&p);
     p.edges[1].to_step = 1;
     CHECK_EQ(program_make(&p), QNNRT_E_ARG);

@@ -146,8 +146,9 @@ typedef struct qnnrt_conversions qnnrt_conversions;
    hooks    alloc and free are used; NULL: malloc and free
    out      receives the conversions, NULL on failure
 
-   Returns  QNNRT_OK; QNNRT_E_ARG and QNNRT_E_NOT_FOUND (the text names the edge); as
-            qnnrt_convert_create(); QNNRT_E_LIMIT (more than 16,384 conversions); QNNRT_E_MEMORY
+   Returns  QNNRT_OK; as qnnrt_convert_create(), the text names the edge; QNNRT_E_LIMIT (more than
+            16,384 conversions); QNNRT_E_MEMORY. What does not exist is left as it is, and
+            qnnrt_pipeline_make() says so
    Frees    qnnrt_conversions_free(), after the pipelines of it are destroyed */
 QNNRT_CONVERT_API qnnrt_result qnnrt_conversions_create(const qnnrt_pipeline_desc *desc,
                                                         const qnnrt_conversion *wishes,
@@ -262,13 +263,15 @@ struct qnnrt_converter {
         uint32_t unsure = 0;                                                                       \
         for (size_t i = 0; i < n; ++i) {                                                           \
             type code;                                                                             \
+            double x, r;                                                                           \
             uint64_t sum, b;                                                                       \
+            float distance;                                                                        \
             uint32_t rest;                                                                         \
             memcpy(&code, src + i * sizeof(code), sizeof(code));                                   \
-            double x = (double)((int32_t)(code ^ sign) + offset) * scale * inverse;                \
-            const double r = x + 6755399441055744.0;        /* 1.5 * 2^52: leaves integers */      \
+            x = (double)((int32_t)(code ^ sign) + offset) * scale * inverse;                       \
+            r = x + 6755399441055744.0;                     /* 1.5 * 2^52: leaves integers */      \
             memcpy(&sum, &r, sizeof(sum));                                                         \
-            const float distance = (float)(x - (double)(int32_t)(uint32_t)sum);                    \
+            distance = (float)(x - (double)(int32_t)(uint32_t)sum);                                \
             memcpy(&rest, &distance, sizeof(rest));                                                \
             unsure += (uint32_t)((rest & 0x7FFFFFFFu) > 0x3EFFFFE0u);       /* 0.5 - 2^-20 */      \
             memcpy(&b, &x, sizeof(b));                                                             \
@@ -506,6 +509,7 @@ static qnnrt_result qnnrt_convert__make_ready(qnnrt_converter *c, int moves, qnn
 {
     const uint64_t most = SIZE_MAX / 2u / 8u;
     uint64_t total = 1, lost;
+    qnnrt_result result;
     qnnrt_error why;
     for (uint32_t i = 0; i < c->from.rank && total != 0; ++i)
         total = c->from.dims[i] != 0 && total > most / c->from.dims[i] ? 0
@@ -519,8 +523,7 @@ static qnnrt_result qnnrt_convert__make_ready(qnnrt_converter *c, int moves, qnn
     c->floats.dims = c->from.dims;
     if (moves) return QNNRT_OK;
     qnnrt_convert__choose(c);
-    const qnnrt_result result = qnnrt_values_convert(&c->from, NULL, &c->to, NULL, 0, 0, &lost,
-                                                     &why);
+    result = qnnrt_values_convert(&c->from, NULL, &c->to, NULL, 0, 0, &lost, &why);
     return result == QNNRT_OK ? result
          : qnnrt_convert__make_fail(err, result, &c->ends[0], &c->ends[1], why.text);
 }
@@ -531,7 +534,10 @@ static qnnrt_result qnnrt_convert__make_resolve(qnnrt_converter *c, qnnrt_error 
     const qnnrt_tensor_info *from = &c->ends[0], *to = &c->ends[1];
     const int nhwc = c->how == QNNRT_CONVERT_TO_NHWC;
     const int turns = nhwc || c->how == QNNRT_CONVERT_TO_NCHW;
+    const int fixed = from->dtype >= QNNRT_DTYPE_S2Q && from->dtype <= QNNRT_DTYPE_U32Q;
+    qnnrt_result result;
     const char *why;
+    int moves;
 
     if ((from->rank > 0 && from->dims == NULL) || (to->rank > 0 && to->dims == NULL))
         return qnnrt_error_set(err, QNNRT_E_ARG, "\"%.200s\" or \"%.200s\": no dimensions",
@@ -547,18 +553,20 @@ static qnnrt_result qnnrt_convert__make_resolve(qnnrt_converter *c, qnnrt_error 
     c->from_bits = qnnrt_convert__bits(from->dtype);
     c->to_bits   = qnnrt_convert__bits(to->dtype);
     if (turns) qnnrt_convert__make_order(nhwc ? &c->to : &c->from, nhwc ? from : to);
-    const int fixed = from->dtype >= QNNRT_DTYPE_S2Q && from->dtype <= QNNRT_DTYPE_U32Q;
-    const int moves = from->dtype == to->dtype &&
-                      (!fixed || qnnrt_quant_equal(&c->from.quant, &c->to.quant));
+    moves = from->dtype == to->dtype &&
+            (!fixed || qnnrt_quant_equal(&c->from.quant, &c->to.quant));
     if (!turns && (c->how != QNNRT_CONVERT_VALUES || moves)) {
-        qnnrt_convert__make_fail(err, QNNRT_E_ARG, from, to, "there is nothing to convert");
+        qnnrt_convert__make_fail(err, QNNRT_E_ARG, from, to,
+                                 (unsigned)c->how > (unsigned)QNNRT_CONVERT_TO_NCHW
+                                     ? "`how` is not a qnnrt_convert"
+                                     : "there is nothing to convert");
         return qnnrt_error_hint(err, QNNRT_E_ARG,
                                 "Wire the two by an edge, without a conversion.");
     }
     why = qnnrt_convert__make_refuses(from, (uint32_t)c->from_bits, turns);
     if (why == NULL) why = qnnrt_convert__make_refuses(to, (uint32_t)c->to_bits, turns);
     if (why != NULL) return qnnrt_convert__make_fail(err, QNNRT_E_UNSUPPORTED, from, to, why);
-    const qnnrt_result result = qnnrt_convert__make_ready(c, moves, err);
+    result = qnnrt_convert__make_ready(c, moves, err);
     c->batch = c->channels = c->points = 1;
     if (turns && result == QNNRT_OK) {
         c->batch    = c->from.dims[0];
@@ -627,8 +635,9 @@ static void qnnrt_convert__make_copy(qnnrt_arena *arena, const qnnrt_tensor_info
 
 QNNRT_CONVERT_API void qnnrt_convert_free(qnnrt_converter *converter)
 {
+    qnnrt_hooks hooks;
     if (converter == NULL) return;
-    const qnnrt_hooks hooks = converter->arena.hooks;
+    hooks = converter->arena.hooks;
     qnnrt_arena_free(&converter->arena);
     qnnrt_hooks_free(&hooks, converter);
 }
@@ -639,15 +648,18 @@ QNNRT_CONVERT_API qnnrt_result qnnrt_convert_create(const qnnrt_tensor_info *fro
                                                     qnnrt_converter **out, qnnrt_error *err)
 {
     static const char begin[] = "convert ";
+    qnnrt_converter *c;
     qnnrt_result result;
+    const char *name;
+    size_t skip, length;
     qnnrt_error_clear(err);
     if (out != NULL) *out = NULL;
     if (out == NULL || from == NULL || to == NULL || desc == NULL)
         return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_convert_create: an argument is NULL");
-    const char *name = desc->name != NULL ? desc->name : from->name != NULL ? from->name : "";
-    const size_t skip = desc->name != NULL ? 0 : sizeof(begin) - 1, length = strlen(name);
-    qnnrt_converter *c = (qnnrt_converter *)qnnrt_hooks_alloc(&desc->hooks, 1,
-                                                              sizeof(*c) + skip + length + 1);
+    name = desc->name != NULL ? desc->name : from->name != NULL ? from->name : "";
+    skip = desc->name != NULL ? 0 : sizeof(begin) - 1;
+    length = strlen(name);
+    c = (qnnrt_converter *)qnnrt_hooks_alloc(&desc->hooks, 1, sizeof(*c) + skip + length + 1);
     if (c == NULL) return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory for a converter");
     memcpy((char *)(c + 1), begin, skip);
     memcpy((char *)(c + 1) + skip, name, length);
@@ -729,7 +741,6 @@ static qnnrt_graph_info qnnrt_convert__insert_graph(const qnnrt_step_desc *step)
     qnnrt_graph_info graph;
     memset(&graph, 0, sizeof(graph));
     if (step->host != NULL) {
-        graph.name    = step->host->name;
         graph.inputs  = step->host->inputs;
         graph.outputs = step->host->outputs;
         graph.input_count  = step->host->input_count;
@@ -741,23 +752,6 @@ static qnnrt_graph_info qnnrt_convert__insert_graph(const qnnrt_step_desc *step)
         if (strcmp(info->contexts[step->context].graphs[i].name, step->graph) == 0)
             return info->contexts[step->context].graphs[i];
     return graph;
-}
-
-/* Check that each step is a host step, or a graph that there is. */
-static qnnrt_result qnnrt_convert__insert_check(const qnnrt_pipeline_desc *desc, qnnrt_error *err)
-{
-    for (size_t i = 0; i < desc->step_count; ++i) {
-        const qnnrt_step_desc *step = &desc->steps[i];
-        const qnnrt_info *info = qnnrt_get_info(step->model);
-        if (step->host != NULL || qnnrt_convert__insert_graph(step).name != NULL) continue;
-        if (info == NULL || step->graph == NULL || step->context >= info->context_count)
-            return qnnrt_error_set(err, QNNRT_E_ARG, "step %u: expected a model, one of its"
-                                   " contexts and the name of a graph, or a host step",
-                                   (unsigned)i);
-        return qnnrt_error_set(err, QNNRT_E_NOT_FOUND, "step %u: %s has no graph \"%.200s\"",
-                               (unsigned)i, info->contexts[step->context].file, step->graph);
-    }
-    return QNNRT_OK;
 }
 
 /* Find a tensor by its name. The search begins after the one that was found last, so edges in the
@@ -775,47 +769,34 @@ static const qnnrt_tensor_info *qnnrt_convert__tensor(const qnnrt_tensor_info *l
     return NULL;
 }
 
-/* Find the two tensors of an edge. last: those that were found last. */
-static qnnrt_result qnnrt_convert__insert_ends(const qnnrt_pipeline_desc *desc,
-                                               qnnrt_convert__edge *out, size_t last[2],
-                                               qnnrt_error *err)
+/* Find the two tensors of an edge; last: those that were found last. Return 0 if one does not
+   exist, which qnnrt_pipeline_make() says, too. */
+static int qnnrt_convert__insert_ends(const qnnrt_pipeline_desc *desc, qnnrt_convert__edge *out,
+                                      size_t last[2])
 {
     const qnnrt_edge_desc *edge = &desc->edges[out->edge];
-    const unsigned at = (unsigned)out->edge;
-    const qnnrt_tensor_info *found[2];
-    if ((unsigned)out->wish->how > (unsigned)QNNRT_CONVERT_TO_NCHW)
-        return qnnrt_error_set(err, QNNRT_E_ARG, "edge %u: convert is %d, which is not a"
-                               " qnnrt_convert", at, (int)out->wish->how);
-    if (out->wish->how == QNNRT_CONVERT_NONE)
-        return qnnrt_error_set(err, QNNRT_E_ARG, "edge %u: exact is set, but nothing is converted;"
-                               " expected convert, too", at);
+    qnnrt_graph_info from, to;
     if (edge->from == NULL || edge->to == NULL || edge->to_step >= desc->step_count ||
         edge->from_step >= edge->to_step)
-        return qnnrt_error_set(err, QNNRT_E_ARG, "edge %u: expected two names, and a step before"
-                               " the other; it leads from step %llu to step %llu of %u", at,
-                               (unsigned long long)edge->from_step,
-                               (unsigned long long)edge->to_step, (unsigned)desc->step_count);
-    for (int output = 0; output < 2; ++output) {
-        const size_t number = output ? edge->from_step : edge->to_step;
-        const char *name = output ? edge->from : edge->to;
-        const qnnrt_graph_info graph = qnnrt_convert__insert_graph(&desc->steps[number]);
-        found[output] = qnnrt_convert__tensor(output ? graph.outputs : graph.inputs,
-                                              output ? graph.output_count : graph.input_count,
-                                              name, &last[output]);
-        if (found[output] == NULL)
-            return qnnrt_error_set(err, QNNRT_E_NOT_FOUND, "edge %u: step %u (\"%.200s\") has no"
-                                   " %s \"%.200s\"", at, (unsigned)number,
-                                   graph.name != NULL ? graph.name : "",
-                                   output ? "output" : "input", name);
-    }
-    out->to   = found[0];
-    out->from = found[1];
-    return QNNRT_OK;
+        return 0;
+    from = qnnrt_convert__insert_graph(&desc->steps[edge->from_step]);
+    to   = qnnrt_convert__insert_graph(&desc->steps[edge->to_step]);
+    out->from = qnnrt_convert__tensor(from.outputs, from.output_count, edge->from, &last[0]);
+    out->to   = qnnrt_convert__tensor(to.inputs, to.input_count, edge->to, &last[1]);
+    return out->from != NULL && out->to != NULL;
 }
 
-static int qnnrt_convert__order(uint64_t a, uint64_t b)
+/* Compare what edges convert, and how. */
+static int qnnrt_convert__edge_compare(const qnnrt_convert__edge *x, const qnnrt_convert__edge *y)
 {
-    return a < b ? -1 : a > b;
+    const qnnrt_tensor_info *a = x->to, *b = y->to;
+    int order = (x->from > y->from) - (x->from < y->from);
+    if (order == 0) order = (int)x->wish->how - (int)y->wish->how;
+    if (order == 0) order = (x->wish->exact != 0) - (y->wish->exact != 0);
+    if (order == 0) order = (int)a->dtype - (int)b->dtype;
+    if (order == 0) order = memcmp(&a->quant.scale, &b->quant.scale, sizeof(float));
+    return order != 0 ? order : (a->quant.offset > b->quant.offset) -
+                                (a->quant.offset < b->quant.offset);
 }
 
 /* Order edges so that those that may share a converter follow each other, the first one first. */
@@ -823,25 +804,17 @@ static int qnnrt_convert__edge_order(const void *a, const void *b)
 {
     const qnnrt_convert__edge *x = (const qnnrt_convert__edge *)a;
     const qnnrt_convert__edge *y = (const qnnrt_convert__edge *)b;
-    const qnnrt_quant *p = &x->to->quant, *q = &y->to->quant;
-    int order = qnnrt_convert__order((uintptr_t)x->from, (uintptr_t)y->from);
+    const int order = qnnrt_convert__edge_compare(x, y);
     QNNRT_CONVERT__STEP();
-    if (order == 0) order = (int)x->wish->how - (int)y->wish->how;
-    if (order == 0) order = (x->wish->exact != 0) - (y->wish->exact != 0);
-    if (order == 0) order = qnnrt_convert__order((uint64_t)x->to->dtype, (uint64_t)y->to->dtype);
-    if (order == 0) order = memcmp(&p->scale, &q->scale, sizeof(p->scale));
-    if (order == 0) order = qnnrt_convert__order((uint32_t)p->offset, (uint32_t)q->offset);
-    return order != 0 ? order : qnnrt_convert__order(x->edge, y->edge);
+    return order != 0 ? order : x < y ? -1 : x > y;
 }
 
 /* Return 1 if two edges convert the same tensor in the same way. */
 static int qnnrt_convert__edge_shares(const qnnrt_convert__edge *x, const qnnrt_convert__edge *y)
 {
     const qnnrt_tensor_info *a = x->to, *b = y->to;
-    return x->from == y->from && x->wish->how == y->wish->how &&
-           !x->wish->exact == !y->wish->exact && a->dtype == b->dtype &&
-           a->vendor_format == b->vendor_format && qnnrt_quant_equal(&a->quant, &b->quant) &&
-           qnnrt_convert__make_equal(a, b);
+    return qnnrt_convert__edge_compare(x, y) == 0 && a->vendor_format == b->vendor_format &&
+           qnnrt_quant_equal(&a->quant, &b->quant) && qnnrt_convert__make_equal(a, b);
 }
 
 /* Give each edge the first one whose converter it shares. Return 0 when out of memory. */
@@ -869,6 +842,7 @@ static qnnrt_result qnnrt_convert__insert_make(qnnrt_conversions *c, const qnnrt
         qnnrt_convert__edge *edge = &c->edges[i], *first = &c->edges[edge->first];
         const size_t reader = given[edge->edge].to_step;
         qnnrt_convert_desc desc;
+        qnnrt_result result;
         qnnrt_error why;
         if (first != edge) {
             first->before = qnnrt_convert__least(first->before, reader);
@@ -882,8 +856,7 @@ static qnnrt_result qnnrt_convert__insert_make(qnnrt_conversions *c, const qnnrt
         desc.how   = edge->wish->how;
         desc.exact = edge->wish->exact;
         desc.hooks = c->arena.hooks;
-        const qnnrt_result result = qnnrt_convert_create(edge->from, edge->to, &desc,
-                                                         &edge->converter, &why);
+        result = qnnrt_convert_create(edge->from, edge->to, &desc, &edge->converter, &why);
         if (result != QNNRT_OK) {
             qnnrt_error_set(err, result, "edge %u: %s", (unsigned)edge->edge, why.text);
             return why.hint[0] != '\0' ? qnnrt_error_hint(err, result, "%s", why.hint) : result;
@@ -948,27 +921,27 @@ static qnnrt_result qnnrt_convert__insert(qnnrt_conversions *c, const qnnrt_pipe
                                           const qnnrt_conversion *wishes, size_t asked,
                                           qnnrt_error *err)
 {
-    qnnrt_result result = qnnrt_convert__insert_check(given, err);
     size_t last[2] = { SIZE_MAX, SIZE_MAX };
-    if (result != QNNRT_OK) return result;
+    qnnrt_result result;
+    qnnrt_step_desc *steps;
+    qnnrt_edge_desc *edges;
+    qnnrt_use_desc *uses;
     c->edges = (qnnrt_convert__edge *)qnnrt_arena_get(&c->arena, asked, sizeof(*c->edges));
     c->numbers = (size_t *)qnnrt_arena_get(&c->arena, given->step_count, sizeof(*c->numbers));
-    for (size_t i = 0; i < given->edge_count && c->numbers != NULL && result == QNNRT_OK; ++i) {
+    for (size_t i = 0; i < given->edge_count && c->numbers != NULL; ++i) {
         if (wishes[i].how == QNNRT_CONVERT_NONE && !wishes[i].exact) continue;
         c->edges[c->edge_count].edge = i;
         c->edges[c->edge_count].wish = &wishes[i];
-        result = qnnrt_convert__insert_ends(given, &c->edges[c->edge_count++], last, err);
+        c->edge_count += (size_t)qnnrt_convert__insert_ends(given, &c->edges[c->edge_count], last);
     }
-    if (result != QNNRT_OK) return result;
     if (c->numbers == NULL || !qnnrt_convert__insert_share(c)) return QNNRT_E_MEMORY;
     result = qnnrt_convert__insert_make(c, given->edges, err);
     if (result != QNNRT_OK) return result;
-    qnnrt_step_desc *steps = (qnnrt_step_desc *)qnnrt_arena_get(
+    steps = (qnnrt_step_desc *)qnnrt_arena_get(
         &c->arena, (uint64_t)given->step_count + c->count, sizeof(*steps));
-    qnnrt_edge_desc *edges = (qnnrt_edge_desc *)qnnrt_arena_get(
+    edges = (qnnrt_edge_desc *)qnnrt_arena_get(
         &c->arena, (uint64_t)given->edge_count + c->count, sizeof(*edges));
-    qnnrt_use_desc *uses =
-        (qnnrt_use_desc *)qnnrt_arena_get(&c->arena, given->use_count, sizeof(*uses));
+    uses = (qnnrt_use_desc *)qnnrt_arena_get(&c->arena, given->use_count, sizeof(*uses));
     if (c->arena.failed != QNNRT_OK) return QNNRT_E_MEMORY;
     qnnrt_convert__insert_steps(c, given, steps);
     qnnrt_convert__insert_edges(c, given, edges);
