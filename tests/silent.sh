@@ -65,7 +65,7 @@ job() {
     count=$((count + 1))
     end=-c
     if [ -n "${5-}" ]; then end='-fPIC -shared'; fi
-    case $2 in *++*) language='-x c++' ;; *) language='-x c' ;; esac
+    case $2 in *++*) language='-x c++' ;; *) language='-x c -Wdeclaration-after-statement' ;; esac
     echo "$count|$1 $2 $3 $4|$1 -std=$2 $warn -I. -Itools $needs $4 $language $end $dir/$3.c" >>"$jobs"
 }
 

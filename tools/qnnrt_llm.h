@@ -2496,9 +2496,9 @@ static int qnnrt_llm__group_part_order(const void *a, const void *b)
 static qnnrt_result qnnrt_llm__group_join(qnnrt_llm__items *work)
 {
     const qnnrt *model = work->llm->models[0];
-    size_t contexts, c, i, g, count = 0, each;
     const qnnrt_context_info *context = qnnrt_get_info(model)->contexts;
-    contexts = qnnrt_get_info(model)->context_count;
+    const size_t contexts = qnnrt_get_info(model)->context_count;
+    size_t c, i, g, count = 0, each;
     qnnrt_llm__group_part *parts;
     const void **order;
     for (c = 0; c < contexts; ++c) count += context[c].graph_count;

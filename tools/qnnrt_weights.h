@@ -2217,10 +2217,10 @@ static void qnnrt_weights__floats_read(qnnrt_dtype from, const void *source, int
             const uint32_t half = halves[i], size = half & 0x7FFFu;
             /* Subnormals are multiples of 2^-24, which float32 holds exactly. */
             const float small = (float)(int32_t)size * (1.0f / 16777216.0f);
-            uint32_t tiny, large = (size << 13) + ((uint32_t)112 << 23);
-            memcpy(&tiny, &small, sizeof tiny);
             const uint32_t special = 0u - (uint32_t)((int32_t)size >= 0x7C00);
             const uint32_t normal = 0u - (uint32_t)((int32_t)size >= 0x400);
+            uint32_t tiny, large = (size << 13) + ((uint32_t)112 << 23);
+            memcpy(&tiny, &small, sizeof tiny);
             large += special & (uint32_t)112 << 23;
             out[i] = (half & 0x8000u) << 16 | (normal & large) | (~normal & tiny);
         }
