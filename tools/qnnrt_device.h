@@ -920,21 +920,15 @@ static size_t qnnrt__swap_victim(const qnnrt *model, const qnnrt__swap *swap, ui
     return best;
 }
 
-/* Return 1 if a context can be created within the limit. */
-static int qnnrt__swap_fits(const qnnrt *model, const qnnrt__swap *swap, size_t at)
-{
-    const uint64_t there = model->info.device_bytes;
-    if (swap->bytes == 0) return there == 0;
-    return there <= swap->bytes && model->infos[at].device_bytes <= swap->bytes - there;
-}
-
 /* Create the context of a step, unless it exists, after making room for it. */
 static qnnrt_result qnnrt__swap_take(qnnrt *model, size_t at, uint64_t since, qnnrt_error *err)
 {
     qnnrt__swap *swap = (qnnrt__swap *)model->taker;
+    const uint64_t need = model->infos[at].device_bytes;
+    const uint64_t room = swap->bytes > need ? swap->bytes - need : 0;
     qnnrt_result result = QNNRT_OK;
     if (model->infos[at].handle == NULL) {
-        while (!qnnrt__swap_fits(model, swap, at))
+        while (model->info.device_bytes > room)
             qnnrt__resident_free(model, qnnrt__swap_victim(model, swap, since));
         result = qnnrt__group_again(model, at, err);
     }
@@ -976,22 +970,6 @@ QNNRT_API qnnrt_result qnnrt_model_swap(qnnrt *model, uint64_t bytes, qnnrt_erro
    Knows nothing of: pipelines, steps, memory of tensors
    ===================================================================================== */
 
-/* Do this to each context of a backend until it fails; back: the last context of a model first. */
-static qnnrt_result qnnrt__recover_each(qnnrt_backend *b, int back,
-                                        qnnrt_result (*act)(qnnrt *, size_t, qnnrt_error *),
-                                        qnnrt_error *err)
-{
-    qnnrt_result result = QNNRT_OK;
-    const qnnrt__backend_hook *hook;
-    size_t i;
-    for (hook = b->models; hook != NULL; hook = hook->next) {
-        qnnrt *model = (qnnrt *)hook->of;
-        for (i = 0; i < model->info.context_count && result == QNNRT_OK; ++i)
-            result = act(model, back ? model->info.context_count - 1 - i : i, err);
-    }
-    return result;
-}
-
 /* Check that a context can be created again. */
 static qnnrt_result qnnrt__recover_check(qnnrt *model, size_t at, qnnrt_error *err)
 {
@@ -1015,40 +993,35 @@ static qnnrt_result qnnrt__recover_check(qnnrt *model, size_t at, qnnrt_error *e
     return result;
 }
 
-/* Free a context, whatever the vendor answers. Those that come and go are created by the steps that
-   need them, the others by qnnrt__recover_again(). */
-static qnnrt_result qnnrt__recover_lose(qnnrt *model, size_t at, qnnrt_error *err)
-{
-    (void)err;
-    if (model->infos[at].handle != NULL && model->take == NULL) model->contexts[at].lost = 1;
-    qnnrt__resident_free(model, at);
-    return QNNRT_OK;
-}
-
-static qnnrt_result qnnrt__recover_again(qnnrt *model, size_t at, qnnrt_error *err)
-{
-    return model->contexts[at].lost ? qnnrt__group_again(model, at, err) : QNNRT_OK;
-}
-
-/* Create again what the DSP lost of a backend: free what is dead, contexts first; create device and
-   backend, register op packages, create the contexts. The log stays, because it is no part of the
-   DSP. Callers hold the lock. */
+/* Create again what the DSP lost of a backend. Those contexts that come and go are created by the
+   steps that need them. The log stays, because it is no part of the DSP. Callers hold the lock. */
 static qnnrt_result qnnrt__recover(qnnrt_backend *b, qnnrt_error *err)
 {
     const qnnrt__backend_hook *hook;
     qnnrt_result result;
-    qnnrt__recover_each(b, 1, qnnrt__recover_lose, err);
+    size_t i;
+    for (hook = b->models; hook != NULL; hook = hook->next) {
+        qnnrt *model = (qnnrt *)hook->of;
+        for (i = model->info.context_count; i-- > 0;) {
+            model->contexts[i].lost |= model->infos[i].handle != NULL && model->take == NULL;
+            qnnrt__resident_free(model, i);
+        }
+    }
     qnnrt__backend_end(b, 0, "freed after a restart of the DSP");
     b->renewed = 1;
     b->mark = qnnrt__log_mark(b->log_slot);
     result = qnnrt__backend_create(b, b->soc_model, err);
     for (hook = b->kept; hook != NULL && result == QNNRT_OK; hook = hook->next)
         result = qnnrt__package_register(hook, err);
-    if (result == QNNRT_OK) {
-        qnnrt__power_set(&b->power, b->provider, b->preset, &b->hooks);
-        result = qnnrt__recover_each(b, 0, qnnrt__recover_again, err);
-    } else {
+    if (result != QNNRT_OK) {
         qnnrt__backend_end(b, 0, "freed after a recovery that failed");
+        return result;
+    }
+    qnnrt__power_set(&b->power, b->provider, b->preset, &b->hooks);
+    for (hook = b->models; hook != NULL; hook = hook->next) {
+        qnnrt *model = (qnnrt *)hook->of;
+        for (i = 0; i < model->info.context_count && result == QNNRT_OK; ++i)
+            if (model->contexts[i].lost) result = qnnrt__group_again(model, i, err);
     }
     if (result == QNNRT_OK) b->restarts = 0;
     return result;
@@ -1058,8 +1031,9 @@ QNNRT_API qnnrt_result qnnrt_model_recover(qnnrt *model, qnnrt_error *err)
 {
     const qnnrt__backend_hook *of;
     uint32_t builders;
-    qnnrt_result result;
+    qnnrt_result result = QNNRT_OK;
     qnnrt_backend *b;
+    size_t i;
     qnnrt_error_clear(err);
     if (model == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_model_recover: model is NULL");
     b = model->info.backend;
@@ -1067,8 +1041,11 @@ QNNRT_API qnnrt_result qnnrt_model_recover(qnnrt *model, qnnrt_error *err)
         return qnnrt__fail(err, QNNRT_E_STATE, "qnnrt_model_recover: the model was opened with"
                            " desc.inspect and has no backend");
     builders = qnnrt__os_load(&b->users);
-    for (of = b->models; of != NULL; of = of->next) --builders;
-    result = qnnrt__recover_each(b, 0, qnnrt__recover_check, err);
+    for (of = b->models; of != NULL; of = of->next, --builders) {
+        qnnrt *each = (qnnrt *)of->of;
+        for (i = 0; i < each->info.context_count && result == QNNRT_OK; ++i)
+            result = qnnrt__recover_check(each, i, err);
+    }
     if (result == QNNRT_OK && builders > 0) {
         qnnrt__fail(err, QNNRT_E_BUSY, "%u builders use %s", (unsigned)builders, b->path);
         return qnnrt__hint(err, QNNRT_E_BUSY, "Finish or destroy them first.");
@@ -1113,7 +1090,6 @@ typedef struct qnnrt__flex_step {
 typedef struct qnnrt__flex {
     qnnrt__run_hook       hook;
     qnnrt_run            *run;
-    const qnnrt_pipeline *pipeline;
     qnnrt__flex_slot     *slots;        /* [slot_count] */
     qnnrt__flex_step     *steps;        /* [step_count] */
     const qnnrt__flex_step *executes;   /* or failed; NULL: none */
@@ -1152,9 +1128,9 @@ static int qnnrt__flex_fits(const qnnrt_tensor_info *tensor, const uint32_t *dim
 static const qnnrt__end *qnnrt__flex_ends(const qnnrt__flex *flex, size_t step, int output,
                                           size_t *count)
 {
-    const qnnrt_graph_info *graph = flex->pipeline->steps[step].graph;
+    const qnnrt_graph_info *graph = flex->run->pipeline->steps[step].graph;
     *count = output ? graph->output_count : graph->input_count;
-    return (output ? flex->pipeline->outputs : flex->pipeline->inputs)[step];
+    return (output ? flex->run->pipeline->outputs : flex->run->pipeline->inputs)[step];
 }
 
 /* Give a step the dims that are set, or with `full` the bound, and those of its tensors that take
@@ -1199,7 +1175,7 @@ static const qnnrt_slot *qnnrt__flex_varies(const qnnrt__flex *flex, size_t step
         const qnnrt__flex_slot *slot = &flex->slots[ends[i].slot];
         if (slot->dims != NULL && !flex->run->slots[ends[i].slot].omitted &&
             (output ? !slot->set : slot->now.count < ends[i].tensor->count))
-            return &flex->pipeline->info.slots[ends[i].slot];
+            return &flex->run->pipeline->info.slots[ends[i].slot];
     }
     return NULL;
 }
@@ -1255,7 +1231,7 @@ static qnnrt_result qnnrt__flex_after(qnnrt__run_hook *hook, size_t step)
             if (slot->now.bytes <= room) continue;
         }
         return qnnrt__run_fail(
-            flex->run, QNNRT_E_BACKEND, &flex->pipeline->info.slots[end->slot],
+            flex->run, QNNRT_E_BACKEND, &flex->run->pipeline->info.slots[end->slot],
             "is %s in memory of %llu bytes, but the library says that it wrote %s",
             qnnrt_tensor_text(end->tensor, facts, sizeof(facts)), (unsigned long long)room,
             qnnrt__flex_text(slot->dims, slot->now.rank, given, sizeof(given)));
@@ -1275,7 +1251,7 @@ static void qnnrt__flex_end(qnnrt__run_hook *hook, qnnrt_result result)
     flex->executes = NULL;
     if (failed == NULL) return;
     qnnrt__flex_aim(flex, (size_t)(failed - flex->steps), 0);
-    for (i = 0; failed->cpu && i < flex->pipeline->info.slot_count; ++i)
+    for (i = 0; failed->cpu && i < flex->run->pipeline->info.slot_count; ++i)
         optional |= !flex->slots[i].required && !flex->run->slots[i].omitted;
     if (result != QNNRT_E_BACKEND || !optional) return;
     flex->run->error.hint[0] = '\0';
@@ -1301,17 +1277,23 @@ static int qnnrt__flex_dynamic(qnnrt_run *run, qnnrt__binding *binding, qnnrt__f
     return 1;
 }
 
-/* Fill in what a run needs. Return 0: out of memory. */
-static int qnnrt__flex_fill(qnnrt__flex *flex)
+/* Make what a run needs. Return NULL: out of memory. */
+static qnnrt__flex *qnnrt__flex_make(qnnrt_run *run)
 {
-    qnnrt_run *run = flex->run;
     const qnnrt_pipeline *p = run->pipeline;
+    qnnrt__arena *arena = &run->arena;
+    qnnrt__flex *flex = (qnnrt__flex *)qnnrt__arena_alloc(arena, 1, sizeof(*flex));
     size_t i, count;
-    flex->slots = (qnnrt__flex_slot *)qnnrt__arena_alloc(&run->arena, p->info.slot_count,
+    if (flex == NULL) return NULL;
+    flex->slots = (qnnrt__flex_slot *)qnnrt__arena_alloc(arena, p->info.slot_count,
                                                          sizeof(*flex->slots));
-    flex->steps = (qnnrt__flex_step *)qnnrt__arena_alloc(&run->arena, p->info.step_count,
+    flex->steps = (qnnrt__flex_step *)qnnrt__arena_alloc(arena, p->info.step_count,
                                                          sizeof(*flex->steps));
-    if (flex->slots == NULL || flex->steps == NULL) return 0;
+    if (flex->slots == NULL || flex->steps == NULL) return NULL;
+    flex->run = run;
+    flex->hook.before = qnnrt__flex_before;
+    flex->hook.after = qnnrt__flex_after;
+    flex->hook.end = qnnrt__flex_end;
     for (i = 0; i < p->info.step_count; ++i) {
         flex->steps[i].all[0] = run->steps[i].inputs;
         flex->steps[i].all[1] = run->steps[i].outputs;
@@ -1321,7 +1303,7 @@ static int qnnrt__flex_fill(qnnrt__flex *flex)
     for (i = 0; i < p->info.slot_count; ++i) {
         flex->slots[i].required = p->info.slots[i].role == QNNRT_ROLE_EDGE;
         if (run->slots[i].now->dynamic_dims != NULL &&
-            !qnnrt__flex_dynamic(run, &run->slots[i], &flex->slots[i])) return 0;
+            !qnnrt__flex_dynamic(run, &run->slots[i], &flex->slots[i])) return NULL;
     }
     for (i = 0; i < p->end_count; ++i) {
         const qnnrt__end *end = &p->ends[i];
@@ -1329,10 +1311,10 @@ static int qnnrt__flex_fill(qnnrt__flex *flex)
         flex->slots[end->slot].required |= !end->tensor->optional;
         if (!end->tensor->optional || *room != NULL) continue;
         qnnrt__flex_ends(flex, end->step, end->output != 0, &count);
-        *room = (qnnrt__abi_tensor *)qnnrt__arena_alloc(&run->arena, count, sizeof(**room));
-        if (*room == NULL) return 0;
+        *room = (qnnrt__abi_tensor *)qnnrt__arena_alloc(arena, count, sizeof(**room));
+        if (*room == NULL) return NULL;
     }
-    return 1;
+    return flex;
 }
 
 /* Find what a run has, or make it. *out is NULL when nothing of it can change. */
@@ -1340,26 +1322,16 @@ static qnnrt_result qnnrt__flex_of(qnnrt_run *run, qnnrt__flex **out)
 {
     const qnnrt_pipeline *p = run->pipeline;
     qnnrt__run_hook *hook = run->hooks;
-    qnnrt__flex *flex;
     size_t i = 0;
     while (hook != NULL && hook->before != qnnrt__flex_before) hook = hook->next;
     *out = (qnnrt__flex *)hook;
     while (i < p->end_count && p->ends[i].tensor->dynamic_dims == NULL &&
            !p->ends[i].tensor->optional) ++i;
     if (hook != NULL || i == p->end_count) return QNNRT_OK;
-    flex = (qnnrt__flex *)qnnrt__arena_alloc(&run->arena, 1, sizeof(*flex));
-    if (flex != NULL) {
-        flex->run = run;
-        flex->pipeline = p;
-        flex->hook.before = qnnrt__flex_before;
-        flex->hook.after = qnnrt__flex_after;
-        flex->hook.end = qnnrt__flex_end;
-    }
-    if (flex == NULL || !qnnrt__flex_fill(flex))
-        return qnnrt__fail_memory(qnnrt__run_err(run), "dims that change");
+    *out = qnnrt__flex_make(run);
+    if (*out == NULL) return qnnrt__fail_memory(qnnrt__run_err(run), "dims that change");
     run->rigid = NULL;
-    qnnrt__exec_hook(run, &flex->hook);
-    *out = flex;
+    qnnrt__exec_hook(run, &(*out)->hook);
     return QNNRT_OK;
 }
 
