@@ -777,12 +777,6 @@ static const char *qnnrt_cache__entry_rows(qnnrt_cache *cache, size_t bytes, uin
     return rest != 0 ? "it has more bytes than its files" : NULL;
 }
 
-/* Return the hash of file i of the entry that was read last. */
-static const unsigned char *qnnrt_cache__entry_hash(const qnnrt_cache *cache, size_t i)
-{
-    return (const unsigned char *)cache->files[i].name - 8 - QNNRT_CACHE_HASH;
-}
-
 /* Read the head of an entry with this key from a file of `bytes` bytes. Return QNNRT_E_FORMAT with
    entry.damage if it is wrong, QNNRT_E_IO with errno, or QNNRT_E_MEMORY. */
 static qnnrt_result qnnrt_cache__entry_read(qnnrt_cache *cache, int fd, const char *key,
@@ -842,7 +836,8 @@ static qnnrt_result qnnrt_cache__entry_copy(qnnrt_cache *cache, int fd, size_t i
         left -= part;
     }
     qnnrt_cache_hash_end(&sum, hash);
-    if (memcmp(hash, qnnrt_cache__entry_hash(cache, i), sizeof hash) == 0) return QNNRT_OK;
+    /* In the head, the hash and 8 bytes stand before the name. */
+    if (memcmp(hash, cache->files[i].name - 8 - sizeof hash, sizeof hash) == 0) return QNNRT_OK;
     cache->entry.damage = "the hash of a file is wrong";
     return QNNRT_E_FORMAT;
 }

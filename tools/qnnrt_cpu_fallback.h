@@ -310,12 +310,6 @@ static uint64_t qnnrt_cpu_fallback__border_convert(void *to, qnnrt_dtype to_dtyp
    Needs: >>border     Knows nothing of: files, runs
    ===================================================================================== */
 
-/* Return true if a weight is an input of the step. */
-static int qnnrt_cpu_fallback__part_reads(const qnnrt_ir_value *value)
-{
-    return value->origin == QNNRT_IR_WEIGHT && value->users > 0 && value->count > 0;
-}
-
 /* Describe a value, if there is room. */
 static void qnnrt_cpu_fallback__part_add(const qnnrt_ir_value *value,
                                          qnnrt_cpu_fallback_tensor *list, size_t room,
@@ -344,9 +338,11 @@ static size_t qnnrt_cpu_fallback__part_list(const qnnrt_ir *part, int outputs,
         qnnrt_cpu_fallback__part_add(part->outputs[i], list, room, &count);
     for (i = 0; !outputs && i < part->input_count; ++i)
         qnnrt_cpu_fallback__part_add(part->inputs[i], list, room, &count);
-    for (i = 0; !outputs && i < part->value_count; ++i)
-        if (qnnrt_cpu_fallback__part_reads(part->values[i]))
-            qnnrt_cpu_fallback__part_add(part->values[i], list, room, &count);
+    for (i = 0; !outputs && i < part->value_count; ++i) {
+        const qnnrt_ir_value *const value = part->values[i];
+        if (value->origin == QNNRT_IR_WEIGHT && value->users > 0 && value->count > 0)
+            qnnrt_cpu_fallback__part_add(value, list, room, &count);
+    }
     return count;
 }
 

@@ -1086,11 +1086,6 @@ static const qnnrt_session__member *qnnrt_session__policy_members(qnnrt_policy_k
                                        : qnnrt_session__execution_members;
 }
 
-static const char *qnnrt_session__policy_what(qnnrt_policy_kind kind)
-{
-    return kind == QNNRT_POLICY_KERNEL ? "kernel policy" : "execution policy";
-}
-
 /* Set all to "says nothing". */
 static void qnnrt_session__policy_clear(qnnrt_session__policy *policy)
 {
@@ -1341,7 +1336,7 @@ static qnnrt_result qnnrt_session__policy_read(qnnrt_policy_kind kind, const cha
     qnnrt_session__reading r;
     const size_t bytes = strlen(text);
     unsigned seen = 0;
-    r.what = qnnrt_session__policy_what(kind);
+    r.what = kind == QNNRT_POLICY_KERNEL ? "kernel policy" : "execution policy";
     r.text = text;
     r.session = session;
     r.policy = policy;
@@ -2746,12 +2741,6 @@ static qnnrt_result qnnrt_session__bind_make(qnnrt_session *session, qnnrt_bindi
     return QNNRT_OK;
 }
 
-static const qnnrt_session_tensor *qnnrt_session__bind_tensor(const qnnrt_session *session,
-                                                              int output, size_t index)
-{
-    return output ? &session->facts.outputs[index] : &session->facts.inputs[index];
-}
-
 /* Place a value that is checked and complete. */
 static qnnrt_result qnnrt_session__bind_set(qnnrt_binding *binding, int output, size_t index,
                                             const qnnrt_value *value, qnnrt_error *err)
@@ -4039,8 +4028,7 @@ static qnnrt_result qnnrt_session__place(qnnrt_binding *binding, int output,
                                            &index, &session->error);
     if (result == QNNRT_OK) {
         qnnrt_value whole = *value;
-        result = qnnrt_session__match_value(qnnrt_session__bind_tensor(session, output, index),
-                                            output, &whole, &session->error);
+        result = qnnrt_session__match_value(&list[index], output, &whole, &session->error);
         if (result == QNNRT_OK && !output && whole.data != NULL)
             result = qnnrt_session__batch_limit(session, &list[index], &whole, &session->error);
         if (result == QNNRT_OK)

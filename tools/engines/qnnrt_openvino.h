@@ -851,8 +851,9 @@ static char *qnnrt_openvino__model_name(const qnnrt_openvino__library *library, 
 }
 
 /* Free a model and all it has. */
-static void qnnrt_openvino__model_free(qnnrt_openvino__model *model)
+static void qnnrt_openvino__model_free(void *object)
 {
+    qnnrt_openvino__model *model = (qnnrt_openvino__model *)object;
     const qnnrt_openvino__api *api = &model->library->api;
     const qnnrt_hooks hooks = model->hooks;
     if (model->compiled != NULL) api->ov_compiled_model_free(model->compiled);
@@ -1959,11 +1960,6 @@ static qnnrt_result qnnrt_openvino__open(const qnnrt_engine_open *desc, void **o
     return QNNRT_OK;
 }
 
-static void qnnrt_openvino__unload(void *object)
-{
-    qnnrt_openvino__model_free((qnnrt_openvino__model *)object);
-}
-
 static qnnrt_result qnnrt_openvino__load(void *object, const qnnrt_engine_load *load, void **out,
                                          qnnrt_engine_model *facts, qnnrt_error *err)
 {
@@ -2000,7 +1996,7 @@ static qnnrt_result qnnrt_openvino__load(void *object, const qnnrt_engine_load *
 static const qnnrt_engine qnnrt_openvino__engine = {
     QNNRT_ENGINE_VERSION, QNNRT_MODEL_ONNX | QNNRT_MODEL_OPENVINO, "openvino",
     "OpenVINO 2024.3 and newer, on CPU, GPU and NPU",
-    qnnrt_openvino__open, qnnrt_openvino__close, qnnrt_openvino__load, qnnrt_openvino__unload,
+    qnnrt_openvino__open, qnnrt_openvino__close, qnnrt_openvino__load, qnnrt_openvino__model_free,
     qnnrt_openvino__binding_create, qnnrt_openvino__binding_destroy, qnnrt_openvino__set,
     qnnrt_openvino__run, qnnrt_openvino__get, qnnrt_openvino__cancel, qnnrt_openvino__steps
 };
