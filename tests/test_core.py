@@ -99,7 +99,7 @@ def names():
     where_now = {}
     for row in headers.ROWS:
         bare = re.sub(r"/\*.*?\*/", "", row.text(), flags=re.S)
-        for name in re.findall(r"^%s_API\s[^;{}]*?\b(qnnrt_\w+)\s*\(" % row.prefix, bare, re.M) + \
+        for name in re.findall(r"^(?:%s|QNNRT)_API\s[^;{}]*?\b(qnnrt_\w+)\s*\(" % row.prefix, bare, re.M) + \
                 re.findall(r"^typedef struct (qnnrt_\w+)\s*\{", bare, re.M):
             where_now[name] = os.path.basename(row.path)
     kept = {"function": 0, "struct": 0}
