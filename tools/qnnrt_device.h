@@ -400,9 +400,8 @@ static const qnnrt_mem_provider qnnrt__memory_ref = {
 
 QNNRT_API qnnrt_mem_provider qnnrt_device_heap(const char *heap)
 {
-    const qnnrt_mem_provider provider = { "dmabuf", qnnrt__memory_heap,
-                                          qnnrt__memory_free, (void *)(uintptr_t)heap,
-                                          NULL };
+    const qnnrt_mem_provider provider = { "dmabuf", qnnrt__memory_heap, qnnrt__memory_free,
+                                          (void *)(uintptr_t)heap, NULL };
     return provider;
 }
 
@@ -415,9 +414,8 @@ QNNRT_API qnnrt_mem_provider qnnrt_device_memfd(void)
 
 QNNRT_API qnnrt_mem_provider qnnrt_device_fd(const qnnrt_device_source *source)
 {
-    const qnnrt_mem_provider provider = { "fd", qnnrt__memory_source,
-                                          qnnrt__memory_unmap, (void *)(uintptr_t)source,
-                                          NULL };
+    const qnnrt_mem_provider provider = { "fd", qnnrt__memory_source, qnnrt__memory_unmap,
+                                          (void *)(uintptr_t)source, NULL };
     return provider;
 }
 
@@ -1154,6 +1152,7 @@ static void qnnrt__flex_aim(const qnnrt__flex *flex, size_t step, int full)
                                    slot->now.rank * sizeof(uint32_t));
                 qnnrt__flex_count(slot);
                 tensor->body.dims = full && !output ? bound : slot->dims;
+                tensor->body.dynamic_dims = slot->now.dynamic_dims;
                 tensor->body.buffer.bytes = (uint32_t)(full ? ends[i].tensor->bytes
                                                             : slot->now.bytes);
             }
@@ -1259,24 +1258,6 @@ static void qnnrt__flex_end(qnnrt__run_hook *hook, qnnrt_result result)
                 "Call qnnrt_omit() for the optional tensors: the CPU library takes none.");
 }
 
-/* Give a dynamic slot dims of its own. Return 0: out of memory. */
-static int qnnrt__flex_dynamic(qnnrt_run *run, qnnrt__binding *binding, qnnrt__flex_slot *slot)
-{
-    const uint32_t rank = binding->now->rank;
-    uint32_t k;
-    slot->now = *binding->now;
-    slot->dims = (uint32_t *)qnnrt__arena_alloc(&run->arena, (uint64_t)rank * 2, sizeof(uint32_t));
-    if (slot->dims == NULL) return 0;
-    slot->asked = slot->dims + rank;
-    memcpy(slot->dims, slot->now.dims, rank * sizeof(uint32_t));
-    memcpy(slot->asked, slot->now.dims, rank * sizeof(uint32_t));
-    slot->now.dims = slot->dims;
-    for (k = 0; k < binding->end_count; ++k)
-        binding->ends[k].tensor->body.dynamic_dims = slot->now.dynamic_dims;
-    binding->now = &slot->now;
-    return 1;
-}
-
 /* Make what a run needs. Return NULL: out of memory. */
 static qnnrt__flex *qnnrt__flex_make(qnnrt_run *run)
 {
@@ -1301,9 +1282,19 @@ static qnnrt__flex *qnnrt__flex_make(qnnrt_run *run)
                              p->steps[i].backend->info.id == QNNRT__ABI_BACKEND_CPU;
     }
     for (i = 0; i < p->info.slot_count; ++i) {
-        flex->slots[i].required = p->info.slots[i].role == QNNRT_ROLE_EDGE;
-        if (run->slots[i].now->dynamic_dims != NULL &&
-            !qnnrt__flex_dynamic(run, &run->slots[i], &flex->slots[i])) return NULL;
+        const qnnrt_tensor_info *bound = run->slots[i].now;
+        qnnrt__flex_slot *slot = &flex->slots[i];
+        const size_t bytes = bound->rank * sizeof(uint32_t);
+        slot->required = p->info.slots[i].role == QNNRT_ROLE_EDGE;
+        if (bound->dynamic_dims == NULL) continue;
+        slot->dims = (uint32_t *)qnnrt__arena_alloc(arena, 2, bytes);
+        if (slot->dims == NULL) return NULL;
+        slot->asked = slot->dims + bound->rank;
+        memcpy(slot->dims, bound->dims, bytes);
+        memcpy(slot->asked, bound->dims, bytes);
+        slot->now = *bound;
+        slot->now.dims = slot->dims;
+        run->slots[i].now = &slot->now;
     }
     for (i = 0; i < p->end_count; ++i) {
         const qnnrt__end *end = &p->ends[i];
@@ -1415,11 +1406,11 @@ QNNRT_API const uint32_t *qnnrt_get_dims(qnnrt_run *run, const qnnrt_slot *slot,
    LICENSE.
 
    HISTORY
-   0.5.0   Added, from qnnrt.h: power beyond one preset; qnnrt_update(); qnnrt_recover() as
-           qnnrt_model_recover(); dynamic dims and optional tensors; desc.share_spill_fill as
-           qnnrt_model_load_shared(); budgets of contexts as qnnrt_model_swap().
+   0.5.0   First version, from qnnrt.h: heaps of the kernel and anonymous files; op packages; power
+           beyond one preset; qnnrt_update(); qnnrt_recover() as qnnrt_model_recover(); dynamic dims
+           and optional tensors; desc.share_spill_fill as qnnrt_model_load_shared(); budgets of
+           contexts as qnnrt_model_swap().
            Added: qnnrt_run_flex(), for runs with dynamic dims that set none.
-           First version; heaps of the kernel and anonymous files were in qnnrt.h, too.
            API: qnnrt_device_shared() is qnnrt_device_memory("shared", &desc); QNNRT_DEVICE_API is
            QNNRT_API.
    --------------------------------------------------------------------------------------------- */
