@@ -33,10 +33,7 @@
    builder names a chip, because float graphs need one. FLOAT_16 tensors have more kernels than
    FLOAT_32. With weight_sharing of a context the file is smaller, but x86-64 cannot load it.
 
-   BUILD OPTIONS, to define before the header is first included
-       QNNRT_BUILDER_API  replaces the storage and export prefix of all functions (default:
-                          QNNRT_API)
-       The options of qnnrt.h work here too, such as QNNRT_STATIC.
+   The build options are those of qnnrt.h, such as QNNRT_STATIC.
 
    ROOMS (search for the tag), below those of qnnrt.h
        >>op_abi >>validate >>container >>save >>build >>tensor >>node >>device >>key >>fill
@@ -49,10 +46,6 @@
 
 #if QNNRT_VERSION_NUMBER != 5000
 #error "qnnrt_builder.h 0.5.0 needs qnnrt.h of the same version"
-#endif
-
-#ifndef QNNRT_BUILDER_API
-#define QNNRT_BUILDER_API QNNRT_API
 #endif
 
 #ifdef __cplusplus
@@ -235,39 +228,35 @@ typedef struct qnnrt_node_desc {
    Returns  QNNRT_OK; QNNRT_E_ARG; QNNRT_E_UNSUPPORTED (a backend that cannot compose);
             QNNRT_E_MEMORY
    Frees    qnnrt_builder_finish() or qnnrt_builder_destroy(), before the backend is closed */
-QNNRT_BUILDER_API qnnrt_result qnnrt_builder_create(qnnrt_backend *backend,
-                                                    const qnnrt_builder_desc *desc,
-                                                    qnnrt_builder **out, qnnrt_error *err);
+QNNRT_API qnnrt_result qnnrt_builder_create(qnnrt_backend *backend, const qnnrt_builder_desc *desc,
+                                            qnnrt_builder **out, qnnrt_error *err);
 
 /* Begin another context: the graphs that follow belong to it. The first one begins by itself.
    desc may be NULL. */
-QNNRT_BUILDER_API void qnnrt_builder_context(qnnrt_builder *builder,
-                                             const qnnrt_context_desc *desc);
+QNNRT_API void qnnrt_builder_context(qnnrt_builder *builder, const qnnrt_context_desc *desc);
 
 /* Begin a graph: tensors and nodes that follow belong to it. */
-QNNRT_BUILDER_API void qnnrt_builder_graph(qnnrt_builder *builder, const qnnrt_graph_desc *desc);
+QNNRT_API void qnnrt_builder_graph(qnnrt_builder *builder, const qnnrt_graph_desc *desc);
 
 /* Add a tensor to the graph. Inputs and outputs are listed in the order in which they are added. */
-QNNRT_BUILDER_API qnnrt_tensor qnnrt_builder_tensor(qnnrt_builder *builder,
-                                                    const qnnrt_tensor_desc *desc);
+QNNRT_API qnnrt_tensor qnnrt_builder_tensor(qnnrt_builder *builder, const qnnrt_tensor_desc *desc);
 
 /* Add a node. Order does not matter: nodes may be added before those that feed them. */
-QNNRT_BUILDER_API void qnnrt_builder_node(qnnrt_builder *builder, const qnnrt_node_desc *desc);
+QNNRT_API void qnnrt_builder_node(qnnrt_builder *builder, const qnnrt_node_desc *desc);
 
 /* Add the graphs of a .dlc container, through libQnnSystem.so.
    desc     options of its graphs; .name renames the only one (default NULL: names as in the
             file) */
-QNNRT_BUILDER_API void qnnrt_builder_dlc(qnnrt_builder *builder, const char *path,
-                                         const qnnrt_graph_desc *desc);
+QNNRT_API void qnnrt_builder_dlc(qnnrt_builder *builder, const char *path,
+                                 const qnnrt_graph_desc *desc);
 
 /* Ask the library whether it supports this node, with these types and shapes. Nothing is added, and
    an error does not stop the builder. .load is not called: of data libraries read only parameters,
    and the static indices of Gather and Scatter operators, whose range they do not check then.
    Returns  QNNRT_OK; QNNRT_E_UNSUPPORTED (err has the vendor's reason); QNNRT_E_ARG, ... (a
             descriptor that qnnrt_builder_node() would refuse); the builder's first error */
-QNNRT_BUILDER_API qnnrt_result qnnrt_builder_supports(qnnrt_builder *builder,
-                                                      const qnnrt_node_desc *desc,
-                                                      qnnrt_error *err);
+QNNRT_API qnnrt_result qnnrt_builder_supports(qnnrt_builder *builder, const qnnrt_node_desc *desc,
+                                              qnnrt_error *err);
 
 /* Compute a key of what the builder would give to the library: two builders with the same key make
    the same model. It comes before finish, so that a model that was kept need not be compiled again.
@@ -279,19 +268,18 @@ QNNRT_BUILDER_API qnnrt_result qnnrt_builder_supports(qnnrt_builder *builder,
    Returns  QNNRT_OK; QNNRT_E_ARG; the builder's first error
    Cost     reads static data once, at several GB/s; 10 us for a graph of 100 nodes without data.
             It is no signature: who wants two contents of one key can make them */
-QNNRT_BUILDER_API qnnrt_result qnnrt_builder_key(qnnrt_builder *builder, uint64_t key[2],
-                                                 qnnrt_error *err);
+QNNRT_API qnnrt_result qnnrt_builder_key(qnnrt_builder *builder, uint64_t key[2], qnnrt_error *err);
 
 /* Return the builder's first error, or QNNRT_OK with an empty text. It is valid until
    qnnrt_builder_finish() or qnnrt_builder_destroy(). */
-QNNRT_BUILDER_API const qnnrt_error *qnnrt_builder_error(const qnnrt_builder *builder);
+QNNRT_API const qnnrt_error *qnnrt_builder_error(const qnnrt_builder *builder);
 
 /* Return the name of the node, or of the graph, that the first error belongs to, or NULL; when the
    library fails to finalize a graph, the node that its log blames, as HTP's does where it has no
    kernel. The name is valid until qnnrt_builder_finish() or qnnrt_builder_destroy(). After these
    ask again: then it is valid until qnnrt_backend_close(). */
-QNNRT_BUILDER_API const char *qnnrt_builder_failed_node(const qnnrt_builder *builder);
-QNNRT_BUILDER_API const char *qnnrt_builder_failed_graph(const qnnrt_builder *builder);
+QNNRT_API const char *qnnrt_builder_failed_node(const qnnrt_builder *builder);
+QNNRT_API const char *qnnrt_builder_failed_graph(const qnnrt_builder *builder);
 
 /* Check the graphs as a whole, give them to the vendor, finalize them, and return a model. It is
    wired, found, prepared and run like an opened model. The builder is used up, even after a
@@ -303,25 +291,23 @@ QNNRT_BUILDER_API const char *qnnrt_builder_failed_graph(const qnnrt_builder *bu
             containers also QNNRT_E_LIBRARY, QNNRT_E_VERSION (of libQnnSystem.so) and
             QNNRT_E_FORMAT
    Frees    qnnrt_close() */
-QNNRT_BUILDER_API qnnrt_result qnnrt_builder_finish(qnnrt_builder *builder, qnnrt **out,
-                                                    qnnrt_error *err);
+QNNRT_API qnnrt_result qnnrt_builder_finish(qnnrt_builder *builder, qnnrt **out, qnnrt_error *err);
 
 /* Free a builder; NULL and a spent one are allowed. Calls on a spent builder are errors until its
    backend is closed; 200 bytes of it stay until then. */
-QNNRT_BUILDER_API void qnnrt_builder_destroy(qnnrt_builder *builder);
+QNNRT_API void qnnrt_builder_destroy(qnnrt_builder *builder);
 
 /* Write context `context` of a built model to a context binary. It is written aside and renamed.
    Returns  QNNRT_OK; QNNRT_E_UNSUPPORTED (a model that was opened, not built: its file is the
             binary); QNNRT_E_ARG; QNNRT_E_IO; QNNRT_E_BACKEND; QNNRT_E_MEMORY
    Cost     the binary is in memory once; on the CPU backend each graph is executed once */
-QNNRT_BUILDER_API qnnrt_result qnnrt_save(qnnrt *model, size_t context, const char *path,
-                                          qnnrt_error *err);
+QNNRT_API qnnrt_result qnnrt_save(qnnrt *model, size_t context, const char *path, qnnrt_error *err);
 
 /* Write the binary into memory of the caller. data NULL: only *bytes is set.
    Returns  as qnnrt_save(); QNNRT_E_MISMATCH when capacity is too small (*bytes receives
             the size that is needed) */
-QNNRT_BUILDER_API qnnrt_result qnnrt_save_memory(qnnrt *model, size_t context, void *data,
-                                                 size_t capacity, size_t *bytes, qnnrt_error *err);
+QNNRT_API qnnrt_result qnnrt_save_memory(qnnrt *model, size_t context, void *data,
+                                         size_t capacity, size_t *bytes, qnnrt_error *err);
 
 #ifdef __cplusplus
 }
@@ -881,8 +867,8 @@ static const char *qnnrt__save_file(const char *path, const void *data, uint64_t
     return why;
 }
 
-QNNRT_BUILDER_API qnnrt_result qnnrt_save_memory(qnnrt *model, size_t context, void *data,
-                                                 size_t capacity, size_t *bytes, qnnrt_error *err)
+QNNRT_API qnnrt_result qnnrt_save_memory(qnnrt *model, size_t context, void *data,
+                                         size_t capacity, size_t *bytes, qnnrt_error *err)
 {
     uint64_t size = 0;
     qnnrt_result result;
@@ -895,8 +881,7 @@ QNNRT_BUILDER_API qnnrt_result qnnrt_save_memory(qnnrt *model, size_t context, v
     return result;
 }
 
-QNNRT_BUILDER_API qnnrt_result qnnrt_save(qnnrt *model, size_t context, const char *path,
-                                          qnnrt_error *err)
+QNNRT_API qnnrt_result qnnrt_save(qnnrt *model, size_t context, const char *path, qnnrt_error *err)
 {
     uint64_t size = 0;
     void *data = NULL;
@@ -2596,20 +2581,20 @@ static const qnnrt_error qnnrt__builder_spent = {
     QNNRT_E_STATE, 0, "this builder was finished or destroyed", "Create another one.", NULL
 };
 
-QNNRT_BUILDER_API const qnnrt_error *qnnrt_builder_error(const qnnrt_builder *builder)
+QNNRT_API const qnnrt_error *qnnrt_builder_error(const qnnrt_builder *builder)
 {
     if (builder == NULL) return &qnnrt__builder_null;
     return builder->now != NULL ? &builder->now->error : &qnnrt__builder_spent;
 }
 
-QNNRT_BUILDER_API const char *qnnrt_builder_failed_node(const qnnrt_builder *builder)
+QNNRT_API const char *qnnrt_builder_failed_node(const qnnrt_builder *builder)
 {
     const qnnrt__build *b = builder != NULL ? builder->now : NULL;
     if (b == NULL) return builder != NULL ? builder->failed_node : NULL;
     return b->error.code != QNNRT_OK && b->op != NULL ? b->op->name : NULL;
 }
 
-QNNRT_BUILDER_API const char *qnnrt_builder_failed_graph(const qnnrt_builder *builder)
+QNNRT_API const char *qnnrt_builder_failed_graph(const qnnrt_builder *builder)
 {
     const qnnrt__build *b = builder != NULL ? builder->now : NULL;
     if (b == NULL) return builder != NULL ? builder->failed_graph : NULL;
@@ -2634,9 +2619,8 @@ static void qnnrt__builder_closed(void *builder)
     qnnrt_hooks_free(&((qnnrt_builder *)builder)->backend->hooks, builder);
 }
 
-QNNRT_BUILDER_API qnnrt_result qnnrt_builder_create(qnnrt_backend *backend,
-                                                    const qnnrt_builder_desc *desc,
-                                                    qnnrt_builder **out, qnnrt_error *err)
+QNNRT_API qnnrt_result qnnrt_builder_create(qnnrt_backend *backend, const qnnrt_builder_desc *desc,
+                                            qnnrt_builder **out, qnnrt_error *err)
 {
     qnnrt_builder_desc defaults;
     const qnnrt__abi_calls *calls;
@@ -2718,8 +2702,7 @@ static void qnnrt__builder_context(qnnrt__build *b, const qnnrt_context_desc *de
                           " qnnrt_priority", context->desc.name, (int)context->desc.priority);
 }
 
-QNNRT_BUILDER_API void qnnrt_builder_context(qnnrt_builder *builder,
-                                             const qnnrt_context_desc *desc)
+QNNRT_API void qnnrt_builder_context(qnnrt_builder *builder, const qnnrt_context_desc *desc)
 {
     qnnrt__build *b = qnnrt__builder_going(builder, builder, "");
     if (b != NULL) qnnrt__builder_context(b, desc);
@@ -2763,14 +2746,14 @@ static void qnnrt__builder_begin(qnnrt__build *b, const qnnrt_graph_desc *desc, 
     b->context->last = &graph->next;
 }
 
-QNNRT_BUILDER_API void qnnrt_builder_graph(qnnrt_builder *builder, const qnnrt_graph_desc *desc)
+QNNRT_API void qnnrt_builder_graph(qnnrt_builder *builder, const qnnrt_graph_desc *desc)
 {
     qnnrt__build *b = qnnrt__builder_going(builder, desc, "qnnrt_builder_graph");
     if (b != NULL) qnnrt__builder_begin(b, desc, NULL);
 }
 
-QNNRT_BUILDER_API void qnnrt_builder_dlc(qnnrt_builder *builder, const char *path,
-                                         const qnnrt_graph_desc *desc)
+QNNRT_API void qnnrt_builder_dlc(qnnrt_builder *builder, const char *path,
+                                 const qnnrt_graph_desc *desc)
 {
     qnnrt__build *b = qnnrt__builder_going(builder, builder, "");
     const qnnrt__context_kind *kind;
@@ -2809,8 +2792,7 @@ QNNRT_BUILDER_API void qnnrt_builder_dlc(qnnrt_builder *builder, const char *pat
     b->containers = 1;
 }
 
-QNNRT_BUILDER_API qnnrt_tensor qnnrt_builder_tensor(qnnrt_builder *builder,
-                                                    const qnnrt_tensor_desc *desc)
+QNNRT_API qnnrt_tensor qnnrt_builder_tensor(qnnrt_builder *builder, const qnnrt_tensor_desc *desc)
 {
     qnnrt__build *b = qnnrt__builder_going(builder, desc, "qnnrt_builder_tensor");
     qnnrt_tensor_desc own;
@@ -2827,7 +2809,7 @@ QNNRT_BUILDER_API qnnrt_tensor qnnrt_builder_tensor(qnnrt_builder *builder,
     return b->handles;
 }
 
-QNNRT_BUILDER_API void qnnrt_builder_node(qnnrt_builder *builder, const qnnrt_node_desc *desc)
+QNNRT_API void qnnrt_builder_node(qnnrt_builder *builder, const qnnrt_node_desc *desc)
 {
     qnnrt__build *b = qnnrt__builder_going(builder, desc, "qnnrt_builder_node");
     qnnrt__build_node *node;
@@ -2839,9 +2821,8 @@ QNNRT_BUILDER_API void qnnrt_builder_node(qnnrt_builder *builder, const qnnrt_no
     b->at.node_count += 1;
 }
 
-QNNRT_BUILDER_API qnnrt_result qnnrt_builder_supports(qnnrt_builder *builder,
-                                                      const qnnrt_node_desc *desc,
-                                                      qnnrt_error *err)
+QNNRT_API qnnrt_result qnnrt_builder_supports(qnnrt_builder *builder, const qnnrt_node_desc *desc,
+                                              qnnrt_error *err)
 {
     const qnnrt_error *first = qnnrt_builder_error(builder);
     qnnrt_error own;
@@ -2879,8 +2860,7 @@ QNNRT_BUILDER_API qnnrt_result qnnrt_builder_supports(qnnrt_builder *builder,
     return result;
 }
 
-QNNRT_BUILDER_API qnnrt_result qnnrt_builder_finish(qnnrt_builder *builder, qnnrt **out,
-                                                    qnnrt_error *err)
+QNNRT_API qnnrt_result qnnrt_builder_finish(qnnrt_builder *builder, qnnrt **out, qnnrt_error *err)
 {
     const qnnrt_error *first = qnnrt_builder_error(builder);
     qnnrt_result result;
@@ -2899,7 +2879,7 @@ QNNRT_BUILDER_API qnnrt_result qnnrt_builder_finish(qnnrt_builder *builder, qnnr
     return qnnrt__hint_general(err, result);
 }
 
-QNNRT_BUILDER_API void qnnrt_builder_destroy(qnnrt_builder *builder)
+QNNRT_API void qnnrt_builder_destroy(qnnrt_builder *builder)
 {
     const char *node = qnnrt_builder_failed_node(builder);
     const char *graph = qnnrt_builder_failed_graph(builder);
@@ -2916,8 +2896,7 @@ QNNRT_BUILDER_API void qnnrt_builder_destroy(qnnrt_builder *builder)
     qnnrt__os_count(&backend->users, -1);
 }
 
-QNNRT_BUILDER_API qnnrt_result qnnrt_builder_key(qnnrt_builder *builder, uint64_t key[2],
-                                                 qnnrt_error *err)
+QNNRT_API qnnrt_result qnnrt_builder_key(qnnrt_builder *builder, uint64_t key[2], qnnrt_error *err)
 {
     const qnnrt_error *first = qnnrt_builder_error(builder);
     qnnrt__key own;
