@@ -311,6 +311,7 @@ typedef struct game_side {
     naive_cache      naive;
     size_t           bytes;
     uint64_t         ranges[NAIVE_TENSORS];
+    qnnrt_arena      arena;
 } game_side;
 
 typedef struct game {
@@ -407,9 +408,7 @@ static const char *game_compare(game *g, game_side *side)
 
 static const char *game_side_begin(game *g, game_side *side)
 {
-    qnnrt_hooks hooks;
     int k;
-    memset(&hooks, 0, sizeof(hooks));
     memset(side, 0, sizeof(*side));
     side->naive.count = 1 + game_draw(g, NAIVE_CELLS);
     side->store.kv = g->kv;
@@ -417,7 +416,7 @@ static const char *game_side_begin(game *g, game_side *side)
     side->store.lead = (uint32_t)game_draw(g, 2);
     side->store.stride = 1 + (uint32_t)game_draw(g, side->naive.count);
     side->store.ranges = side->ranges;
-    GAME_SAME(g, qnnrt_llm__cells_make(&side->cells, &hooks, (uint32_t)side->naive.count));
+    GAME_SAME(g, qnnrt_llm__cells_make(&side->cells, &side->arena, (uint32_t)side->naive.count));
     for (k = 0; k < g->shape.tensors; ++k) {
         size_t rows = (size_t)side->store.lead + (size_t)g->shape.rows[k];
         size_t piece = (size_t)(g->shape.inner[k] * g->shape.element[k]);
@@ -436,9 +435,7 @@ static const char *game_side_begin(game *g, game_side *side)
 
 static void game_side_end(game_side *side)
 {
-    qnnrt_hooks hooks;
-    memset(&hooks, 0, sizeof(hooks));
-    qnnrt_llm__cells_free(&side->cells, &hooks);
+    qnnrt_arena_free(&side->arena);
     free(side->store.data);
 }
 

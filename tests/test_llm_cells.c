@@ -8,7 +8,7 @@
 #include "test.h"
 #include <math.h>
 
-static qnnrt_hooks no_hooks;
+static qnnrt_arena memory;
 
 /* ---- making caches ----------------------------------------------------------------------------- */
 
@@ -18,12 +18,13 @@ typedef struct cache {
     qnnrt_llm__kv    kv[4];
     uint64_t         ranges[4];
     size_t           bytes;
+    qnnrt_arena      arena;
 } cache;
 
 static void cache_begin(cache *c, uint32_t count, uint32_t stride, uint32_t lead)
 {
     memset(c, 0, sizeof(*c));
-    if (!qnnrt_llm__cells_make(&c->cells, &no_hooks, count)) abort();
+    if (!qnnrt_llm__cells_make(&c->cells, &c->arena, count)) abort();
     c->store.kv = c->kv;
     c->store.ranges = c->ranges;
     c->store.stride = stride;
@@ -50,7 +51,7 @@ static void cache_memory(cache *c, int garbage)
 
 static void cache_end(cache *c)
 {
-    qnnrt_llm__cells_free(&c->cells, &no_hooks);
+    qnnrt_arena_free(&c->arena);
     free(c->store.data);
     c->store.data = NULL;
 }
@@ -110,7 +111,7 @@ TEST(llm_cells_one_cell_is_full_and_free_again)
 {
     qnnrt_llm__cells c;
     uint32_t found[2] = { 77, 77 };
-    CHECK(qnnrt_llm__cells_make(&c, &no_hooks, 1));
+    CHECK(qnnrt_llm__cells_make(&c, &memory, 1));
     CHECK(qnnrt_llm__cells_find(&c, 0, found));
     CHECK(qnnrt_llm__cells_find(&c, 1, found));
     CHECK_EQ(found[0], 0);
@@ -128,15 +129,14 @@ TEST(llm_cells_one_cell_is_full_and_free_again)
     CHECK_EQ(qnnrt_llm__cells_first(&c, 0), -1);
     CHECK(qnnrt_llm__cells_find(&c, 1, found));
     CHECK_EQ(found[1], 77);
-    qnnrt_llm__cells_free(&c, &no_hooks);
-    CHECK(c.positions == NULL && c.count == 0);
+    qnnrt_arena_free(&memory);
 }
 
 TEST(llm_cells_find_takes_the_lowest_holes_first)
 {
     qnnrt_llm__cells c;
     uint32_t found[8], i;
-    CHECK(qnnrt_llm__cells_make(&c, &no_hooks, 10));
+    CHECK(qnnrt_llm__cells_make(&c, &memory, 10));
     fill_cells(&c, 8);
     qnnrt_llm__cells_remove(&c, 0, 2, 4);
     qnnrt_llm__cells_remove(&c, 0, 6, 7);
@@ -149,14 +149,14 @@ TEST(llm_cells_find_takes_the_lowest_holes_first)
     }
     CHECK(!qnnrt_llm__cells_find(&c, 6, found));
     CHECK(!qnnrt_llm__cells_find(&c, UINT32_MAX, found));
-    qnnrt_llm__cells_free(&c, &no_hooks);
+    qnnrt_arena_free(&memory);
 }
 
 TEST(llm_cells_of_all_sequences_belong_to_each)
 {
     qnnrt_llm__cells c;
     int s;
-    CHECK(qnnrt_llm__cells_make(&c, &no_hooks, 4));
+    CHECK(qnnrt_llm__cells_make(&c, &memory, 4));
     qnnrt_llm__cells_set(&c, 1, 9, ~(uint64_t)0);
     qnnrt_llm__cells_set(&c, 0, 3, (uint64_t)1 << 63);
     for (s = 0; s < 64; ++s) {
@@ -172,13 +172,13 @@ TEST(llm_cells_of_all_sequences_belong_to_each)
     CHECK_EQ(c.end, 1);
     CHECK_EQ(qnnrt_llm__cells_last(&c, 63), 3);
     CHECK_EQ(c.members[62], 0);
-    qnnrt_llm__cells_free(&c, &no_hooks);
+    qnnrt_arena_free(&memory);
 }
 
 TEST(llm_cells_negative_ends_mean_zero_and_infinity)
 {
     qnnrt_llm__cells c;
-    CHECK(qnnrt_llm__cells_make(&c, &no_hooks, 4));
+    CHECK(qnnrt_llm__cells_make(&c, &memory, 4));
     qnnrt_llm__cells_set(&c, 0, 0, 1);
     qnnrt_llm__cells_set(&c, 1, INT32_MAX - 1, 1);
     qnnrt_llm__cells_set(&c, 2, INT32_MAX, 3);
@@ -198,13 +198,13 @@ TEST(llm_cells_negative_ends_mean_zero_and_infinity)
     qnnrt_llm__cells_remove(&c, -1, -5, -5);
     CHECK_EQ(c.used, 0);
     CHECK_EQ(c.end, 0);
-    qnnrt_llm__cells_free(&c, &no_hooks);
+    qnnrt_arena_free(&memory);
 }
 
 TEST(llm_cells_copy_shares_and_keep_frees)
 {
     qnnrt_llm__cells c;
-    CHECK(qnnrt_llm__cells_make(&c, &no_hooks, 8));
+    CHECK(qnnrt_llm__cells_make(&c, &memory, 8));
     fill_cells(&c, 6);
     qnnrt_llm__cells_copy(&c, 0, 1, 2, 4);
     CHECK_EQ(c.used, 6);
@@ -225,13 +225,13 @@ TEST(llm_cells_copy_shares_and_keep_frees)
     qnnrt_llm__cells_keep(&c, 5);
     CHECK_EQ(c.used, 0);
     CHECK_EQ(c.end, 0);
-    qnnrt_llm__cells_free(&c, &no_hooks);
+    qnnrt_arena_free(&memory);
 }
 
 TEST(llm_cells_shift_refuses_an_overflow_and_frees_below_zero)
 {
     qnnrt_llm__cells c;
-    CHECK(qnnrt_llm__cells_make(&c, &no_hooks, 4));
+    CHECK(qnnrt_llm__cells_make(&c, &memory, 4));
     qnnrt_llm__cells_set(&c, 0, 4, 1);
     qnnrt_llm__cells_set(&c, 1, 10, 3);
     qnnrt_llm__cells_set(&c, 2, INT32_MAX - 5, 1);
@@ -249,13 +249,13 @@ TEST(llm_cells_shift_refuses_an_overflow_and_frees_below_zero)
     CHECK_EQ(c.used, 0);
     CHECK_EQ(c.end, 0);
     CHECK_EQ(c.members[1], 0);
-    qnnrt_llm__cells_free(&c, &no_hooks);
+    qnnrt_arena_free(&memory);
 }
 
 TEST(llm_cells_turned_keys_are_not_shifted_unless_nothing_changes)
 {
     qnnrt_llm__cells c;
-    CHECK(qnnrt_llm__cells_make(&c, &no_hooks, 8));
+    CHECK(qnnrt_llm__cells_make(&c, &memory, 8));
     fill_cells(&c, 4);
     CHECK_EQ(qnnrt_llm__cells_shift(&c, 0, -1, -1, 1, 1), QNNRT_E_UNSUPPORTED);
     CHECK_EQ(qnnrt_llm__cells_shift(&c, 0, 3, 4, -9, 1), QNNRT_E_UNSUPPORTED);
@@ -266,7 +266,7 @@ TEST(llm_cells_turned_keys_are_not_shifted_unless_nothing_changes)
     CHECK_EQ(qnnrt_llm__cells_shift(&c, 0, 4, -1, 7, 1), QNNRT_OK);
     CHECK_EQ(qnnrt_llm__cells_shift(&c, 9, -1, -1, 7, 1), QNNRT_OK);
     CHECK_EQ(c.positions[3], 3);
-    qnnrt_llm__cells_free(&c, &no_hooks);
+    qnnrt_arena_free(&memory);
 }
 
 static int allocs_left, allocs_live;
@@ -282,17 +282,17 @@ static void few_free(void *user, void *data) { (void)user; --allocs_live; free(d
 TEST(llm_cells_without_memory_nothing_is_left)
 {
     qnnrt_llm__cells c;
-    qnnrt_hooks hooks;
+    qnnrt_arena few;
     int i;
-    memset(&hooks, 0, sizeof(hooks));
-    hooks.alloc = few_alloc;
-    hooks.free = few_free;
     for (i = 0; i < 3; ++i) {
+        memset(&few, 0, sizeof(few));
+        few.hooks.alloc = few_alloc;
+        few.hooks.free = few_free;
+        few.chunk = 1;
         allocs_left = i;
         memset(&c, 0xFF, sizeof(c));
-        CHECK_EQ(qnnrt_llm__cells_make(&c, &hooks, 100), i == 2);
-        if (i < 2) CHECK_EQ(allocs_live, 0);
-        qnnrt_llm__cells_free(&c, &hooks);
+        CHECK_EQ(qnnrt_llm__cells_make(&c, &few, 100), i == 2);
+        qnnrt_arena_free(&few);
         CHECK_EQ(allocs_live, 0);
     }
 }
@@ -580,7 +580,10 @@ TEST(llm_turns_rotate_keys_as_complex_numbers)
                         CHECK_EQ(qnnrt_llm__turn_begin(&turn, &rope, 20000000), QNNRT_E_LIMIT);
                         CHECK_EQ(qnnrt_llm__turn_begin(&turn, &rope, -20000000), QNNRT_E_LIMIT);
                         free(other);
-                        qnnrt_llm__turn_free(&turn, &no_hooks);
+                        free(turn.cosines);
+                        free(turn.sines);
+                        free(turn.values);
+                        free(turn.codes);
                         cache_end(&k);
                     }
 }

@@ -1004,6 +1004,13 @@ static qnnrt_result qnnrt_llm__fail_memory(qnnrt_error *err, const char *what)
     return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory for %s", what);
 }
 
+/* Return an arena with a block for each object: few, and often large. */
+static qnnrt_arena qnnrt_llm__arena(const qnnrt_hooks *hooks)
+{
+    const qnnrt_arena arena = { *hooks, 0, 1, 0, QNNRT_OK, NULL };
+    return arena;
+}
+
 /* Add `by` to a count of users, from any thread, and return the new count. */
 static uint32_t qnnrt_llm__count(uint32_t *users, int by)
 {
@@ -1059,7 +1066,6 @@ typedef struct qnnrt_llm__graph {
 } qnnrt_llm__graph;
 
 struct qnnrt_llm {
-    qnnrt_hooks       hooks;
     qnnrt           **models;           /* [model_count], those of pipelines */
     size_t            model_count;
     qnnrt_llm_info    info;
@@ -4483,19 +4489,16 @@ static qnnrt_result qnnrt_llm__roles_open(qnnrt *model, const qnnrt_llm_desc *de
     qnnrt_result result;
     size_t g;
     memset(&work, 0, sizeof work);
-    memset(&arena, 0, sizeof arena);
     with = *desc;
     if (with.folder == NULL) with.folder = info->folder;
     if (with.hooks.alloc == NULL && info->backend != NULL)
         with.hooks = *qnnrt_backend_get_info(info->backend)->hooks;
     work.desc = &with;
     work.err = err;
-    arena.hooks = work.scratch.hooks = with.hooks;
-    arena.chunk = work.scratch.chunk = 1;       /* a block for each object: few, and often large */
+    arena = work.scratch = qnnrt_llm__arena(&with.hooks);
     work.llm = (qnnrt_llm *)qnnrt_arena_get(&arena, 1, sizeof *work.llm);
     if (work.llm == NULL) return qnnrt_llm__fail_memory(err, "a model");
     work.llm->arena = arena;
-    work.llm->hooks = with.hooks;
     work.llm->masked = desc->masked;
     work.llm->table = desc->table;
     work.llm->table_data = desc->table_data;
@@ -4692,23 +4695,13 @@ static void qnnrt_llm__cells_clear(qnnrt_llm__cells *cells)
     }
 }
 
-static void qnnrt_llm__cells_free(qnnrt_llm__cells *cells, const qnnrt_hooks *hooks)
-{
-    qnnrt_hooks_free(hooks, cells->positions);
-    qnnrt_hooks_free(hooks, cells->sequences);
-    memset(cells, 0, sizeof(*cells));
-}
-
-/* Make `count` free cells. Return 0 without memory; then nothing has to be freed. */
-static int qnnrt_llm__cells_make(qnnrt_llm__cells *cells, const qnnrt_hooks *hooks, uint32_t count)
+/* Make `count` free cells. Return 0 without memory. */
+static int qnnrt_llm__cells_make(qnnrt_llm__cells *cells, qnnrt_arena *arena, uint32_t count)
 {
     memset(cells, 0, sizeof(*cells));
-    cells->positions = (int32_t *)qnnrt_hooks_alloc(hooks, count, sizeof(*cells->positions));
-    cells->sequences = (uint64_t *)qnnrt_hooks_alloc(hooks, count, sizeof(*cells->sequences));
-    if (cells->positions == NULL || cells->sequences == NULL) {
-        qnnrt_llm__cells_free(cells, hooks);
-        return 0;
-    }
+    cells->positions = (int32_t *)qnnrt_arena_get(arena, count, sizeof(*cells->positions));
+    cells->sequences = (uint64_t *)qnnrt_arena_get(arena, count, sizeof(*cells->sequences));
+    if (arena->failed) return 0;
     cells->count = count;
     qnnrt_llm__cells_clear(cells);
     return 1;
@@ -5183,15 +5176,6 @@ static qnnrt_result qnnrt_llm__turn_convert(const qnnrt_llm__turn *turn, const q
                 : qnnrt_decode_f32(&cell, turn->codes, turn->values);
 }
 
-static void qnnrt_llm__turn_free(qnnrt_llm__turn *turn, const qnnrt_hooks *hooks)
-{
-    qnnrt_hooks_free(hooks, turn->cosines);
-    qnnrt_hooks_free(hooks, turn->sines);
-    qnnrt_hooks_free(hooks, turn->values);
-    qnnrt_hooks_free(hooks, turn->codes);
-    memset(turn, 0, sizeof *turn);
-}
-
 /* Find out what is unknown about the keys of a model, and how many angles there are. */
 static void qnnrt_llm__turn_ask(qnnrt_llm__turn *turn, const qnnrt_llm *llm, uint64_t *most)
 {
@@ -5236,19 +5220,18 @@ static void qnnrt_llm__turn_ask(qnnrt_llm__turn *turn, const qnnrt_llm *llm, uin
 
 /* Prepare to turn the keys of a model. Where that is not possible turn->why says why.
    Returns  QNNRT_OK; QNNRT_E_MEMORY */
-static qnnrt_result qnnrt_llm__turn_make(qnnrt_llm__turn *turn, const qnnrt_hooks *hooks,
+static qnnrt_result qnnrt_llm__turn_make(qnnrt_llm__turn *turn, qnnrt_arena *arena,
                                          const qnnrt_llm *llm, qnnrt_error *err)
 {
     uint64_t most;
     size_t k;
     qnnrt_llm__turn_ask(turn, llm, &most);
     if (turn->why != NULL) return QNNRT_OK;
-    turn->cosines = (double *)qnnrt_hooks_alloc(hooks, turn->angles, sizeof *turn->cosines);
-    turn->sines = (double *)qnnrt_hooks_alloc(hooks, turn->angles, sizeof *turn->sines);
-    turn->values = (float *)qnnrt_hooks_alloc(hooks, most, sizeof *turn->values);
-    turn->codes = (unsigned char *)qnnrt_hooks_alloc(hooks, most, 8);
-    if (turn->cosines == NULL || turn->sines == NULL || turn->values == NULL || turn->codes == NULL)
-        return qnnrt_llm__fail_memory(err, "turned keys");
+    turn->cosines = (double *)qnnrt_arena_get(arena, turn->angles, sizeof *turn->cosines);
+    turn->sines = (double *)qnnrt_arena_get(arena, turn->angles, sizeof *turn->sines);
+    turn->values = (float *)qnnrt_arena_get(arena, most, sizeof *turn->values);
+    turn->codes = (unsigned char *)qnnrt_arena_get(arena, most, 8);
+    if (arena->failed) return qnnrt_llm__fail_memory(err, "turned keys");
     for (k = 0; k < llm->kv_count; ++k) {
         const qnnrt_llm__kv *kv = &llm->kv[k];
         const qnnrt_encoding encoding = kv->tensor->quant.encoding;
@@ -6081,7 +6064,7 @@ struct qnnrt_llm_cache {
 };
 
 struct qnnrt_llm_session {
-    qnnrt_hooks             hooks;
+    qnnrt_arena             arena;      /* which holds it */
     qnnrt_llm_session_desc  desc;
     qnnrt_llm__part        *parts;      /* [part_count] */
     size_t                  part_count;
@@ -6263,22 +6246,23 @@ static qnnrt_result qnnrt_llm__plan_make(qnnrt_llm_session *session, qnnrt_error
     qnnrt_llm__wants wants;
     qnnrt_plan_desc desc;
     qnnrt_mem_desc mem;
-    qnnrt_result result = QNNRT_E_MEMORY;
+    qnnrt_arena arena = qnnrt_llm__arena(&session->arena.hooks);
+    qnnrt_result result;
     size_t p;
     memset(&wants, 0, sizeof wants);
     memset(&desc, 0, sizeof desc);
     memset(&mem, 0, sizeof mem);
     for (p = 0; p < session->part_count; ++p)
         qnnrt_llm__plan_want(session, &session->parts[p], &wants);
-    wants.entries = (qnnrt_entry_desc *)qnnrt_hooks_alloc(&session->hooks, wants.entry_count, sizeof
-                                                          *wants.entries);
-    wants.buffers = (qnnrt_buffer_desc *)qnnrt_hooks_alloc(&session->hooks, wants.buffer_count,
-                                                           sizeof *wants.buffers);
-    wants.places = (qnnrt_place_desc *)qnnrt_hooks_alloc(&session->hooks, wants.place_count, sizeof
-                                                         *wants.places);
-    if (wants.entries == NULL || wants.buffers == NULL || wants.places == NULL) {
-        qnnrt_llm__fail_memory(err, "a plan");
-        goto done;
+    wants.entries = (qnnrt_entry_desc *)qnnrt_arena_get(&arena, wants.entry_count,
+                                                        sizeof *wants.entries);
+    wants.buffers = (qnnrt_buffer_desc *)qnnrt_arena_get(&arena, wants.buffer_count,
+                                                         sizeof *wants.buffers);
+    wants.places = (qnnrt_place_desc *)qnnrt_arena_get(&arena, wants.place_count,
+                                                       sizeof *wants.places);
+    if (arena.failed) {
+        qnnrt_arena_free(&arena);
+        return qnnrt_llm__fail_memory(err, "a plan");
     }
     wants.entry_count = wants.buffer_count = wants.place_count = 0;
     for (p = 0; p < session->part_count; ++p)
@@ -6299,10 +6283,7 @@ static qnnrt_result qnnrt_llm__plan_make(qnnrt_llm_session *session, qnnrt_error
         session->info.mem_name = qnnrt_mem_get_info(session->mem)->name;
         session->info.mem_reason = qnnrt_mem_get_info(session->mem)->reason;
     }
-done:
-    qnnrt_hooks_free(&session->hooks, wants.entries);
-    qnnrt_hooks_free(&session->hooks, wants.buffers);
-    qnnrt_hooks_free(&session->hooks, wants.places);
+    qnnrt_arena_free(&arena);
     return result;
 }
 
@@ -6317,7 +6298,7 @@ done:
 static qnnrt_result qnnrt_llm__session_cache(qnnrt_llm_session *session, qnnrt_llm__part *part,
                                              size_t index, qnnrt_error *err)
 {
-    const qnnrt_hooks *hooks = &session->hooks;
+    qnnrt_arena *arena = &session->arena;
     const qnnrt_llm_info *info = &part->llm->info;
     qnnrt_llm_cache *cache = &part->caches[index];
     const uint32_t cells = info->cells;
@@ -6335,16 +6316,14 @@ static qnnrt_result qnnrt_llm__session_cache(qnnrt_llm_session *session, qnnrt_l
         cache->store.data = (unsigned char *)buffer->data;
         cache->offset = buffer->offset;
     }
-    cache->tokens = (int32_t *)qnnrt_hooks_alloc(hooks, info->ar, sizeof(int32_t));
-    cache->positions = (int32_t *)qnnrt_hooks_alloc(hooks, info->ar, sizeof(int32_t));
-    cache->parents = (int32_t *)qnnrt_hooks_alloc(hooks, info->ar, sizeof(int32_t));
-    cache->present = (int32_t *)qnnrt_hooks_alloc(hooks, info->ar, sizeof(int32_t));
-    cache->sequences = (uint64_t *)qnnrt_hooks_alloc(hooks, info->ar, sizeof(uint64_t));
-    cache->places = (uint32_t *)qnnrt_hooks_alloc(hooks, info->ar, sizeof(uint32_t));
-    cache->added = (uint32_t *)qnnrt_hooks_alloc(hooks, cells, sizeof(uint32_t));
-    if (!qnnrt_llm__cells_make(&cache->cells, hooks, cells) || cache->tokens == NULL ||
-        cache->positions == NULL || cache->parents == NULL || cache->present == NULL ||
-        cache->sequences == NULL || cache->places == NULL || cache->added == NULL)
+    cache->tokens = (int32_t *)qnnrt_arena_get(arena, info->ar, sizeof(int32_t));
+    cache->positions = (int32_t *)qnnrt_arena_get(arena, info->ar, sizeof(int32_t));
+    cache->parents = (int32_t *)qnnrt_arena_get(arena, info->ar, sizeof(int32_t));
+    cache->present = (int32_t *)qnnrt_arena_get(arena, info->ar, sizeof(int32_t));
+    cache->sequences = (uint64_t *)qnnrt_arena_get(arena, info->ar, sizeof(uint64_t));
+    cache->places = (uint32_t *)qnnrt_arena_get(arena, info->ar, sizeof(uint32_t));
+    cache->added = (uint32_t *)qnnrt_arena_get(arena, cells, sizeof(uint32_t));
+    if (!qnnrt_llm__cells_make(&cache->cells, arena, cells))
         return qnnrt_llm__fail_memory(err, "a cache");
     /* Masked cells still have a small weight, so they must hold 0. Memory begins as zero bytes. */
     for (k = 0; k < part->llm->kv_count; ++k) {
@@ -6382,7 +6361,7 @@ static qnnrt_result qnnrt_llm__session_table(qnnrt_llm_session *session, qnnrt_l
     table->tensor = tensor;
     table->width = width;
     table->sine = sine;
-    result = qnnrt_llm__rope_table(&session->hooks, &part->llm->info.rope, tensor, width,
+    result = qnnrt_llm__rope_table(&session->arena.hooks, &part->llm->info.rope, tensor, width,
                                    width == dim && width % 2 == 0 ? width / 2 : width, sine,
                                    session->desc.positions, &table->rows, err);
     *rows = table->rows;
@@ -6390,16 +6369,15 @@ static qnnrt_result qnnrt_llm__session_table(qnnrt_llm_session *session, qnnrt_l
 }
 
 /* Describe the inputs of embeddings, and check that rows of the table fit. */
-static qnnrt_result qnnrt_llm__session_vectors(const qnnrt_llm_session *session,
-                                               const qnnrt_llm *llm, qnnrt_llm__run *run,
-                                               qnnrt_error *err)
+static qnnrt_result qnnrt_llm__session_vectors(qnnrt_llm_session *session, const qnnrt_llm *llm,
+                                               qnnrt_llm__run *run, qnnrt_error *err)
 {
     const qnnrt_llm__slots *in = &run->graph->inputs[QNNRT_LLM_ROLE_HIDDEN];
     const qnnrt_tensor_info *table = llm->table;
     char facts[2][160];
     size_t i;
-    run->vectors = (qnnrt_llm__vectors *)qnnrt_hooks_alloc(&session->hooks, in->count, sizeof
-                                                           *run->vectors);
+    run->vectors = (qnnrt_llm__vectors *)qnnrt_arena_get(&session->arena, in->count,
+                                                         sizeof *run->vectors);
     if (run->vectors == NULL) return qnnrt_llm__fail_memory(err, "a run");
     for (i = 0; i < in->count; ++i) {
         qnnrt_llm__vectors *vectors = &run->vectors[run->vector_count++];
@@ -6459,9 +6437,8 @@ static qnnrt_result qnnrt_llm__session_says(const qnnrt_llm__run *run, qnnrt_llm
 }
 
 /* Describe the inputs with a number for each token. */
-static qnnrt_result qnnrt_llm__session_numbers(const qnnrt_llm_session *session,
-                                               const qnnrt_llm *llm, qnnrt_llm__run *run,
-                                               qnnrt_error *err)
+static qnnrt_result qnnrt_llm__session_numbers(qnnrt_llm_session *session, const qnnrt_llm *llm,
+                                               qnnrt_llm__run *run, qnnrt_error *err)
 {
     static const qnnrt_llm_role roles[4] = { QNNRT_LLM_ROLE_TOKENS, QNNRT_LLM_ROLE_POSITIONS,
                                              QNNRT_LLM_ROLE_PADDING, QNNRT_LLM_ROLE_TOKEN_TYPES };
@@ -6474,8 +6451,8 @@ static qnnrt_result qnnrt_llm__session_numbers(const qnnrt_llm_session *session,
                                          session->desc.positions - 1, err);
     if (result != QNNRT_OK) return result;
     for (k = 0; k < 4; ++k) most += run->graph->inputs[roles[k]].count;
-    run->numbers = (qnnrt_llm__number *)qnnrt_hooks_alloc(&session->hooks, most, sizeof
-                                                          *run->numbers);
+    run->numbers = (qnnrt_llm__number *)qnnrt_arena_get(&session->arena, most,
+                                                        sizeof *run->numbers);
     if (run->numbers == NULL) return qnnrt_llm__fail_memory(err, "a run");
     for (k = 0; k < 4; ++k) {
         const qnnrt_llm__slots *in = &run->graph->inputs[roles[k]];
@@ -6500,7 +6477,7 @@ static qnnrt_result qnnrt_llm__session_run(qnnrt_llm_session *session, qnnrt_llm
     const qnnrt_llm *llm = part->llm;
     const qnnrt_llm__graph *graph = &llm->graphs[index];
     const qnnrt_pipeline_info *pipeline = qnnrt_pipeline_get_info(graph->pipeline);
-    const qnnrt_hooks *hooks = &session->hooks;
+    qnnrt_arena *arena = &session->arena;
     qnnrt_llm__run *run = &part->runs[index];
     const qnnrt_tensor_info *tensor;
     qnnrt_result result;
@@ -6516,12 +6493,11 @@ static qnnrt_result qnnrt_llm__session_run(qnnrt_llm_session *session, qnnrt_llm
     if (result == QNNRT_OK) result = qnnrt_llm__session_vectors(session, llm, run, err);
     if (result != QNNRT_OK) return result;
     most = graph->inputs[turns[0]].count + graph->inputs[turns[1]].count;
-    run->feeds = (qnnrt_llm__feed *)qnnrt_hooks_alloc(hooks, most, sizeof *run->feeds);
+    run->feeds = (qnnrt_llm__feed *)qnnrt_arena_get(arena, most, sizeof *run->feeds);
     most = graph->inputs[masks[0]].count + graph->inputs[masks[1]].count;
-    run->masks = (qnnrt_llm__mask *)qnnrt_hooks_alloc(hooks, most, sizeof *run->masks);
-    run->fresh = (qnnrt_llm__fresh *)qnnrt_hooks_alloc(hooks, llm->kv_count, sizeof *run->fresh);
-    if (run->feeds == NULL || run->masks == NULL || run->fresh == NULL)
-        return qnnrt_llm__fail_memory(err, "a run");
+    run->masks = (qnnrt_llm__mask *)qnnrt_arena_get(arena, most, sizeof *run->masks);
+    run->fresh = (qnnrt_llm__fresh *)qnnrt_arena_get(arena, llm->kv_count, sizeof *run->fresh);
+    if (arena->failed) return qnnrt_llm__fail_memory(err, "a run");
 
     for (which = 0; which < 2; ++which) {
         const qnnrt_llm__slots *in = &graph->inputs[turns[which]];
@@ -6578,53 +6554,29 @@ static uint64_t qnnrt_llm__session_naive(const qnnrt_llm *llm)
 
 static void qnnrt_llm__session_free(qnnrt_llm_session *session)
 {
-    const qnnrt_hooks hooks = session->hooks;
+    qnnrt_arena arena = session->arena;     /* it holds session */
     size_t p, i;
     for (p = 0; p < session->part_count; ++p) {
         qnnrt_llm__part *part = &session->parts[p];
         if (part->llm == NULL) continue;
-        for (i = 0; part->runs != NULL && i < part->llm->info.graph_count; ++i) {
-            qnnrt_llm__run *run = &part->runs[i];
-            qnnrt_run_destroy(run->run);
-            qnnrt_hooks_free(&hooks, run->feeds);
-            qnnrt_hooks_free(&hooks, run->masks);
-            qnnrt_hooks_free(&hooks, run->fresh);
-            qnnrt_hooks_free(&hooks, run->numbers);
-            qnnrt_hooks_free(&hooks, run->vectors);
-        }
-        for (i = 0; part->caches != NULL && i < session->desc.caches; ++i) {
-            qnnrt_llm_cache *cache = &part->caches[i];
-            qnnrt_llm__cells_free(&cache->cells, &hooks);
-            qnnrt_hooks_free(&hooks, cache->tokens);
-            qnnrt_hooks_free(&hooks, cache->positions);
-            qnnrt_hooks_free(&hooks, cache->parents);
-            qnnrt_hooks_free(&hooks, cache->present);
-            qnnrt_hooks_free(&hooks, cache->sequences);
-            qnnrt_hooks_free(&hooks, cache->places);
-            qnnrt_hooks_free(&hooks, cache->added);
-        }
-        for (i = 0; i < part->table_count; ++i) qnnrt_hooks_free(&hooks, part->tables[i].rows);
-        qnnrt_hooks_free(&hooks, part->runs);
-        qnnrt_hooks_free(&hooks, part->caches);
-        qnnrt_hooks_free(&hooks, part->tables);
-        qnnrt_hooks_free(&hooks, part->ranges);
-        qnnrt_hooks_free(&hooks, part->range_bytes);
-        qnnrt_llm__turn_free(&part->turn, &hooks);
+        for (i = 0; part->runs != NULL && i < part->llm->info.graph_count; ++i)
+            qnnrt_run_destroy(part->runs[i].run);
+        for (i = 0; i < part->table_count; ++i)
+            qnnrt_hooks_free(&arena.hooks, part->tables[i].rows);
         qnnrt_llm__count(&part->llm->sessions, -1);
     }
     qnnrt_mem_destroy(session->mem);
     qnnrt_plan_destroy(session->plan);
-    qnnrt_hooks_free(&hooks, session->kept_rows);
-    qnnrt_hooks_free(&hooks, session->kept);
-    qnnrt_hooks_free(&hooks, session->parts);
-    qnnrt_hooks_free(&hooks, session);
+    qnnrt_hooks_free(&arena.hooks, session->kept_rows);
+    qnnrt_hooks_free(&arena.hooks, session->kept);
+    qnnrt_arena_free(&arena);
 }
 
 /* Add a model to a session. */
 static qnnrt_result qnnrt_llm__session_part(qnnrt_llm_session *session, qnnrt_llm__part *part,
                                             qnnrt_llm *llm, qnnrt_error *err)
 {
-    const qnnrt_hooks *hooks = &session->hooks;
+    qnnrt_arena *arena = &session->arena;
     size_t tables = 0, g;
     qnnrt_result result;
     part->llm = llm;
@@ -6637,18 +6589,16 @@ static qnnrt_result qnnrt_llm__session_part(qnnrt_llm_session *session, qnnrt_ll
     for (g = 0; g < llm->info.graph_count; ++g)
         tables += llm->graphs[g].inputs[QNNRT_LLM_ROLE_ROPE_COS].count +
                   llm->graphs[g].inputs[QNNRT_LLM_ROLE_ROPE_SIN].count;
-    part->runs = (qnnrt_llm__run *)qnnrt_hooks_alloc(hooks, llm->info.graph_count, sizeof
-                                                     *part->runs);
-    part->caches = (qnnrt_llm_cache *)qnnrt_hooks_alloc(hooks, session->desc.caches, sizeof
-                                                        *part->caches);
-    part->tables = (qnnrt_llm__table *)qnnrt_hooks_alloc(hooks, tables, sizeof *part->tables);
-    part->ranges = (uint64_t *)qnnrt_hooks_alloc(hooks, llm->kv_count, sizeof *part->ranges);
-    part->range_bytes = (uint64_t *)qnnrt_hooks_alloc(hooks, llm->kv_count, sizeof
-                                                      *part->range_bytes);
-    if (part->runs == NULL || part->caches == NULL || part->tables == NULL ||
-        part->ranges == NULL || part->range_bytes == NULL)
-        return qnnrt_llm__fail_memory(err, "a session");
-    if (session->desc.turn_keys) result = qnnrt_llm__turn_make(&part->turn, hooks, llm, err);
+    part->runs = (qnnrt_llm__run *)qnnrt_arena_get(arena, llm->info.graph_count,
+                                                   sizeof *part->runs);
+    part->caches = (qnnrt_llm_cache *)qnnrt_arena_get(arena, session->desc.caches,
+                                                      sizeof *part->caches);
+    part->tables = (qnnrt_llm__table *)qnnrt_arena_get(arena, tables, sizeof *part->tables);
+    part->ranges = (uint64_t *)qnnrt_arena_get(arena, llm->kv_count, sizeof *part->ranges);
+    part->range_bytes = (uint64_t *)qnnrt_arena_get(arena, llm->kv_count,
+                                                    sizeof *part->range_bytes);
+    if (arena->failed) return qnnrt_llm__fail_memory(err, "a session");
+    if (session->desc.turn_keys) result = qnnrt_llm__turn_make(&part->turn, arena, llm, err);
     if (result != QNNRT_OK) return result;
     return qnnrt_llm__plan_ranges(part, session->desc.kv == QNNRT_LLM_SHIFT_POINTER, err);
 }
@@ -6820,6 +6770,7 @@ static qnnrt_result qnnrt_llm__late_reserve(qnnrt_llm_cache *cache, const qnnrt_
 {
     qnnrt_llm_session *session = cache->session;
     const qnnrt_llm_info *info = &cache->part->llm->info;
+    const qnnrt_hooks *hooks = &session->arena.hooks;
     const size_t count = qnnrt_llm__late_asked(batch, info->ar, NULL);
     const size_t bytes = (info->hidden != NULL ? (size_t)info->width * sizeof(float) : 0) +
                          info->logits_bytes;
@@ -6827,10 +6778,10 @@ static qnnrt_result qnnrt_llm__late_reserve(qnnrt_llm_cache *cache, const qnnrt_
     if (count == 0 || batch->logits != NULL || batch->codes != NULL || batch->hidden != NULL)
         return QNNRT_OK;
     if (count > session->kept_room || bytes > session->kept_bytes) {
-        qnnrt_hooks_free(&session->hooks, session->kept_rows);
-        qnnrt_hooks_free(&session->hooks, session->kept);
-        session->kept_rows = (size_t *)qnnrt_hooks_alloc(&session->hooks, count, sizeof(size_t));
-        session->kept = (unsigned char *)qnnrt_hooks_alloc(&session->hooks, count, bytes);
+        qnnrt_hooks_free(hooks, session->kept_rows);
+        qnnrt_hooks_free(hooks, session->kept);
+        session->kept_rows = (size_t *)qnnrt_hooks_alloc(hooks, count, sizeof(size_t));
+        session->kept = (unsigned char *)qnnrt_hooks_alloc(hooks, count, bytes);
         session->kept_room = 0;
         if (session->kept_rows == NULL || session->kept == NULL)
             return qnnrt_llm__fail_memory(&cache->error, "logits of a batch");
@@ -7555,7 +7506,7 @@ struct qnnrt_llm_adapter {
     qnnrt_llm               *llm;
     qnnrt_llm__adapter_part *parts;     /* [info.adapter_tensors], by name */
     uint64_t                 key;
-    qnnrt_arena              arena;     /* without this struct */
+    qnnrt_arena              arena;     /* which holds it */
 };
 
 /* Return "lora_A." or "lora_B." in the name of a tensor of an adapter; NULL for other tensors. */
@@ -7617,15 +7568,12 @@ static int qnnrt_llm__adapter_order(const void *a, const void *b)
 }
 
 /* List the tensors of all graphs by name, each name once, and check that those of one name are
-   alike. *out is in the arena, whose hooks this sets. */
+   alike. *out is in the arena. */
 static qnnrt_result qnnrt_llm__adapter_tensors(const qnnrt_llm *llm, qnnrt_arena *arena,
                                                qnnrt_llm__adapter_list *out, qnnrt_error *err)
 {
     size_t i, count = 0;
-    memset(arena, 0, sizeof *arena);
     memset(out, 0, sizeof *out);
-    arena->hooks = llm->hooks;
-    arena->chunk = 1;
     (void)qnnrt_llm__adapter_each(llm, qnnrt_llm__adapter_add, out);
     out->items = (const qnnrt_tensor_info **)qnnrt_arena_get(arena, out->count, sizeof *out->items);
     if (out->items == NULL) return qnnrt_llm__fail_memory(err, "an adapter");
@@ -7648,7 +7596,7 @@ static qnnrt_result qnnrt_llm__adapter_tensors(const qnnrt_llm *llm, qnnrt_arena
 static qnnrt_result qnnrt_llm__adapter_open(qnnrt_llm *llm, qnnrt_error *err)
 {
     qnnrt_llm__adapter_list list;
-    qnnrt_arena arena;
+    qnnrt_arena arena = qnnrt_llm__arena(&llm->arena.hooks);
     size_t i;
     qnnrt_result result = qnnrt_llm__adapter_tensors(llm, &arena, &list, err);
     for (i = 0; i < list.count && result == QNNRT_OK; ++i) {
@@ -7696,7 +7644,7 @@ static qnnrt_result qnnrt_llm__adapter_fill(qnnrt_llm_adapter *adapter,
                                             const qnnrt_llm_matrix *from, double scale,
                                             qnnrt_error *err)
 {
-    const qnnrt_hooks *hooks = &adapter->llm->hooks;
+    const qnnrt_hooks *hooks = &adapter->llm->arena.hooks;
     const qnnrt_tensor_info *to = part->tensor;
     const int side = qnnrt_llm__adapter_side(to->name)[5] == 'B';
     const size_t element = from->dtype == QNNRT_DTYPE_F32 ? 4 : 2;
@@ -7843,7 +7791,7 @@ static qnnrt_result qnnrt_llm__adapter_apply(qnnrt_llm *llm, const qnnrt_llm_ada
 {
     qnnrt_llm__adapter_change change;
     qnnrt_llm__adapter_list list;
-    qnnrt_arena arena;
+    qnnrt_arena arena = qnnrt_llm__arena(&llm->arena.hooks);
     uint64_t most = 0;
     qnnrt_result result = qnnrt_llm__adapter_tensors(llm, &arena, &list, err);
     size_t i;
@@ -8148,7 +8096,7 @@ typedef struct qnnrt_llm__sample_recent {
 } qnnrt_llm__sample_recent;
 
 struct qnnrt_llm_sampler {
-    qnnrt_hooks hooks;
+    qnnrt_arena arena;          /* which holds it */
     qnnrt_llm__keys_form form;
     uint32_t vocabulary;
     double   offset;            /* level = key + offset, of codes */
@@ -8446,13 +8394,8 @@ static void qnnrt_llm__sample_reset(qnnrt_llm_sampler *s)
 
 static void qnnrt_llm__sample_free(qnnrt_llm_sampler *s)
 {
-    qnnrt_hooks hooks;
-    if (s == NULL) return;
-    hooks = s->hooks;
-    qnnrt_hooks_free(&hooks, s->ring);
-    qnnrt_hooks_free(&hooks, s->recent);
-    qnnrt_hooks_free(&hooks, s->ones);
-    qnnrt_hooks_free(&hooks, s);
+    qnnrt_arena arena = s->arena;
+    qnnrt_arena_free(&arena);
 }
 
 /* Check a descriptor. The conditions refuse a NaN too. */
@@ -8518,14 +8461,17 @@ static qnnrt_result qnnrt_llm__sample_make(const qnnrt_tensor_info *logits,
 {
     const double one32 = 4294967296.0, one31 = 2147483648.0;
     double scale;
-    qnnrt_llm_sampler *s = NULL;
+    qnnrt_arena arena = qnnrt_llm__arena(&desc->hooks);
+    qnnrt_llm_sampler *s;
     qnnrt_result result = qnnrt_llm__sample_check(desc, err);
     if (result != QNNRT_OK) return result;
-    s = (qnnrt_llm_sampler *)qnnrt_hooks_alloc(&desc->hooks, 1, sizeof *s);
+    s = (qnnrt_llm_sampler *)qnnrt_arena_get(&arena, 1, sizeof *s);
     if (s == NULL) return qnnrt_llm__fail_memory(err, "a sampler");
-    s->hooks = desc->hooks;
     result = qnnrt_llm__sample_take_logits(s, logits, &scale, err);
-    if (result != QNNRT_OK) goto done;
+    if (result != QNNRT_OK) {
+        qnnrt_arena_free(&arena);
+        return result;
+    }
 
     s->top_k = desc->top_k;
     s->top_p = desc->top_p < 1.0f ? qnnrt_llm__sample_fixed((double)desc->top_p, one32) : 0;
@@ -8536,22 +8482,12 @@ static qnnrt_result qnnrt_llm__sample_make(const qnnrt_tensor_info *logits,
     s->inverse = 1.0 / s->penalty;
     if (s->penalty != 1.0) {
         s->room = desc->repetition_last != 0 ? desc->repetition_last : 64;
-        s->ring = (uint32_t *)qnnrt_hooks_alloc(&s->hooks, s->room, sizeof *s->ring);
-        s->recent = (qnnrt_llm__sample_recent *)qnnrt_hooks_alloc(&s->hooks, s->room, sizeof
-                                                                  *s->recent);
-        if (s->ring == NULL || s->recent == NULL) {
-            result = qnnrt_llm__fail_memory(err, "the recent tokens of a sampler");
-            goto done;
-        }
+        s->ring = (uint32_t *)qnnrt_arena_get(&arena, s->room, sizeof *s->ring);
+        s->recent = (qnnrt_llm__sample_recent *)qnnrt_arena_get(&arena, s->room, sizeof *s->recent);
     }
     if (desc->temperature > 0) {
         s->unit = 1048576.0 * scale / (double)desc->temperature;
-        s->ones = (qnnrt_llm__sample_one *)qnnrt_hooks_alloc(&s->hooks, s->vocabulary, sizeof
-                                                             *s->ones);
-        if (s->ones == NULL) {
-            result = qnnrt_llm__fail_memory(err, "the candidates of a sampler");
-            goto done;
-        }
+        s->ones = (qnnrt_llm__sample_one *)qnnrt_arena_get(&arena, s->vocabulary, sizeof *s->ones);
         for (int i = 0; i < QNNRT_LLM__SAMPLE_BINS; ++i)
             s->high[i] = qnnrt_llm__sample_fixed(qnnrt_llm__math_exp((double)i / -16.0), one32);
         for (int i = 0; i < 256; ++i) {
@@ -8559,12 +8495,14 @@ static qnnrt_result qnnrt_llm__sample_make(const qnnrt_tensor_info *logits,
             s->low[i] = qnnrt_llm__sample_fixed(qnnrt_llm__math_exp((double)i / -1048576.0), one31);
         }
     }
+    if (arena.failed) {
+        qnnrt_arena_free(&arena);
+        return qnnrt_llm__fail_memory(err, "the tokens of a sampler");
+    }
     qnnrt_llm__sample_reset(s);
+    s->arena = arena;
     *out = s;
-    s = NULL;
-done:
-    qnnrt_llm__sample_free(s);
-    return result;
+    return QNNRT_OK;
 }
 
 /* =====================================================================================
@@ -8649,6 +8587,7 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_session_create(qnnrt_llm *const *models, si
                                                     const qnnrt_llm_session_desc *desc,
                                                     qnnrt_llm_session **out, qnnrt_error *err)
 {
+    qnnrt_arena arena;
     qnnrt_llm_session *session;
     qnnrt_result result;
     size_t i;
@@ -8668,19 +8607,17 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_session_create(qnnrt_llm *const *models, si
                          (unsigned)desc->mem_kind > QNNRT_MEM_PROVIDER))
         return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_llm_session_create: desc has caches over "
                                "65,536, positions over 2^30, or an unknown kv or mem_kind");
-    session = (qnnrt_llm_session *)qnnrt_hooks_alloc(&models[0]->hooks, 1, sizeof *session);
+    arena = qnnrt_llm__arena(&models[0]->arena.hooks);
+    session = (qnnrt_llm_session *)qnnrt_arena_get(&arena, 1, sizeof *session);
     if (session == NULL) return qnnrt_llm__fail_memory(err, "a session");
-    session->hooks = models[0]->hooks;
+    session->arena = arena;
     if (desc != NULL) session->desc = *desc;
     if (session->desc.caches == 0) session->desc.caches = 1;
-    session->parts = (qnnrt_llm__part *)qnnrt_hooks_alloc(&session->hooks, model_count, sizeof
-                                                          *session->parts);
-    if (session->parts == NULL) {
-        result = qnnrt_llm__fail_memory(err, "a session");
-    } else {
-        session->part_count = model_count;
-        result = qnnrt_llm__session_make(session, models, err);
-    }
+    session->parts = (qnnrt_llm__part *)qnnrt_arena_get(&session->arena, model_count,
+                                                        sizeof *session->parts);
+    session->part_count = session->parts != NULL ? model_count : 0;
+    result = session->parts == NULL ? qnnrt_llm__fail_memory(err, "a session")
+                                    : qnnrt_llm__session_make(session, models, err);
     if (result != QNNRT_OK) qnnrt_llm__session_free(session);
     else *out = session;
     return result;
@@ -8978,12 +8915,6 @@ QNNRT_LLM_API qnnrt_llm_cache_info qnnrt_llm_cache_get_info(const qnnrt_llm_cach
     return info;
 }
 
-/* Prepare for a change of a cache by the caller. */
-static void qnnrt_llm__public_change(qnnrt_llm_cache *cache)
-{
-    qnnrt_llm__step_forget(cache);
-}
-
 /* Check the number of a sequence. */
 static qnnrt_result qnnrt_llm__public_sequence(qnnrt_llm_cache *cache, int sequence, int lowest)
 {
@@ -8997,7 +8928,7 @@ static qnnrt_result qnnrt_llm__public_sequence(qnnrt_llm_cache *cache, int seque
 QNNRT_LLM_API void qnnrt_llm_clear(qnnrt_llm_cache *cache)
 {
     if (cache == NULL) return;
-    qnnrt_llm__public_change(cache);
+    qnnrt_llm__step_forget(cache);
     qnnrt_llm__cells_clear(&cache->cells);
 }
 
@@ -9006,7 +8937,7 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_sequence_remove(qnnrt_llm_cache *cache, int
 {
     qnnrt_result result = qnnrt_llm__public_sequence(cache, sequence, -1);
     if (result != QNNRT_OK) return result;
-    qnnrt_llm__public_change(cache);
+    qnnrt_llm__step_forget(cache);
     qnnrt_llm__cells_remove(&cache->cells, sequence, begin, end);
     return QNNRT_OK;
 }
@@ -9016,7 +8947,7 @@ QNNRT_LLM_API uint32_t qnnrt_llm_compact(qnnrt_llm_cache *cache)
     uint32_t end;
     if (cache == NULL || cache->cells.used == cache->cells.end) return 0;
     end = cache->cells.end;
-    qnnrt_llm__public_change(cache);
+    qnnrt_llm__step_forget(cache);
     qnnrt_llm__holes_close(&cache->cells, &cache->store);
     return end - cache->cells.end;
 }
@@ -9027,7 +8958,7 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_sequence_copy(qnnrt_llm_cache *cache, int f
     qnnrt_result result = qnnrt_llm__public_sequence(cache, from, 0);
     if (result == QNNRT_OK) result = qnnrt_llm__public_sequence(cache, to, 0);
     if (result != QNNRT_OK) return result;
-    qnnrt_llm__public_change(cache);
+    qnnrt_llm__step_forget(cache);
     qnnrt_llm__cells_copy(&cache->cells, from, to, begin, end);
     return QNNRT_OK;
 }
@@ -9036,7 +8967,7 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_sequence_keep(qnnrt_llm_cache *cache, int s
 {
     qnnrt_result result = qnnrt_llm__public_sequence(cache, sequence, 0);
     if (result != QNNRT_OK) return result;
-    qnnrt_llm__public_change(cache);
+    qnnrt_llm__step_forget(cache);
     qnnrt_llm__cells_keep(&cache->cells, sequence);
     return QNNRT_OK;
 }
@@ -9113,7 +9044,7 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_sequence_shift(qnnrt_llm_cache *cache, int 
         result = qnnrt_llm__public_shift(cache, sequence, begin, end, delta);
         if (result != QNNRT_OK) return result;
     }
-    qnnrt_llm__public_change(cache);
+    qnnrt_llm__step_forget(cache);
     return QNNRT_OK;
 }
 
@@ -9141,7 +9072,7 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_cache_copy(qnnrt_llm_cache *to, const qnnrt
         return QNNRT_LLM__FAIL(to, QNNRT_E_LIMIT, "the other cache has position %ld, expected below"
                                " %lu (desc.positions of the session)", (long)last,
                                (unsigned long)to->session->desc.positions);
-    qnnrt_llm__public_change(to);
+    qnnrt_llm__step_forget(to);
     result = qnnrt_llm__state_copy(&to->cells, &to->store, &from->cells, &from->store, &to->error);
     if (result == QNNRT_OK) to->adapter_key = from->adapter_key;
     return result;
@@ -9155,11 +9086,16 @@ static uint64_t qnnrt_llm__public_bits(int sequence)
     return sequence < 0 ? ~(uint64_t)0 : (uint64_t)1 << sequence;
 }
 
-static qnnrt_result qnnrt_llm__public_save(qnnrt_llm_cache *cache, int sequence, void *data,
-                                           size_t capacity, size_t *bytes)
+static qnnrt_result qnnrt_llm__public_save(qnnrt_llm_cache *cache, int sequence, int lowest,
+                                           void *data, size_t capacity, size_t *bytes)
 {
-    const uint64_t bits = qnnrt_llm__public_bits(sequence);
-    const size_t needed = qnnrt_llm__state_bytes(&cache->cells, &cache->store, bits);
+    const qnnrt_result result = qnnrt_llm__public_sequence(cache, sequence, lowest);
+    uint64_t bits;
+    size_t needed;
+    if (bytes != NULL) *bytes = 0;
+    if (result != QNNRT_OK) return result;
+    bits = qnnrt_llm__public_bits(sequence);
+    needed = qnnrt_llm__state_bytes(&cache->cells, &cache->store, bits);
     if (data == NULL || capacity < needed)
         return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "the state takes %lu bytes, but capacity is %lu",
                                (unsigned long)needed, (unsigned long)(data != NULL ? capacity : 0));
@@ -9182,7 +9118,7 @@ static qnnrt_result qnnrt_llm__public_restore(qnnrt_llm_cache *cache, int sequen
                                       qnnrt_llm__stamp(llm, key), cache->session->desc.positions,
                                       cache->added, data, bytes, &cache->error);
     if (result == QNNRT_OK) {
-        qnnrt_llm__public_change(cache);
+        qnnrt_llm__step_forget(cache);
         cache->adapter_key = key;
     }
     return result;
@@ -9196,9 +9132,7 @@ QNNRT_LLM_API size_t qnnrt_llm_state_bytes(const qnnrt_llm_cache *cache)
 QNNRT_LLM_API qnnrt_result qnnrt_llm_state_save(qnnrt_llm_cache *cache, void *data, size_t capacity,
                                                 size_t *bytes)
 {
-    if (bytes != NULL) *bytes = 0;
-    if (cache == NULL) return QNNRT_E_ARG;
-    return qnnrt_llm__public_save(cache, -1, data, capacity, bytes);
+    return qnnrt_llm__public_save(cache, -1, -1, data, capacity, bytes);
 }
 
 QNNRT_LLM_API qnnrt_result qnnrt_llm_state_restore(qnnrt_llm_cache *cache, const void *data,
@@ -9216,10 +9150,7 @@ QNNRT_LLM_API size_t qnnrt_llm_sequence_state_bytes(const qnnrt_llm_cache *cache
 QNNRT_LLM_API qnnrt_result qnnrt_llm_sequence_state_save(qnnrt_llm_cache *cache, int sequence,
                                                          void *data, size_t capacity, size_t *bytes)
 {
-    qnnrt_result result = qnnrt_llm__public_sequence(cache, sequence, 0);
-    if (bytes != NULL) *bytes = 0;
-    if (result != QNNRT_OK) return result;
-    return qnnrt_llm__public_save(cache, sequence, data, capacity, bytes);
+    return qnnrt_llm__public_save(cache, sequence, 0, data, capacity, bytes);
 }
 
 QNNRT_LLM_API qnnrt_result qnnrt_llm_sequence_state_restore(qnnrt_llm_cache *cache, int sequence,
@@ -9237,6 +9168,7 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_adapter_create(qnnrt_llm *llm,
                                                     qnnrt_llm_adapter **out, qnnrt_error *err)
 {
     qnnrt_llm_adapter *adapter;
+    qnnrt_arena arena;
     qnnrt_result result;
     size_t i;
     qnnrt_error_clear(err);
@@ -9261,8 +9193,10 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_adapter_create(qnnrt_llm *llm,
                                                 "qnnrt_llm_desc.update is NULL, so that tensors "
                                                 "cannot be replaced"), "Set it to qnnrt_update, of "
                                 "qnnrt_device.h.");
-    adapter = (qnnrt_llm_adapter *)qnnrt_hooks_alloc(&llm->hooks, 1, sizeof *adapter);
+    arena = qnnrt_llm__arena(&llm->arena.hooks);
+    adapter = (qnnrt_llm_adapter *)qnnrt_arena_get(&arena, 1, sizeof *adapter);
     if (adapter == NULL) return qnnrt_llm__fail_memory(err, "an adapter");
+    adapter->arena = arena;
     adapter->llm = llm;
     qnnrt_llm__count(&llm->sessions, 1);
     result = qnnrt_llm__adapter_make(adapter, desc, err);
@@ -9273,13 +9207,12 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_adapter_create(qnnrt_llm *llm,
 
 QNNRT_LLM_API qnnrt_result qnnrt_llm_adapter_destroy(qnnrt_llm_adapter *adapter)
 {
-    qnnrt_llm *llm;
+    qnnrt_arena arena;
     if (adapter == NULL) return QNNRT_OK;
-    llm = adapter->llm;
-    if (llm->adapter == adapter) return QNNRT_E_BUSY;
-    qnnrt_arena_free(&adapter->arena);
-    qnnrt_hooks_free(&llm->hooks, adapter);
-    qnnrt_llm__count(&llm->sessions, -1);
+    if (adapter->llm->adapter == adapter) return QNNRT_E_BUSY;
+    qnnrt_llm__count(&adapter->llm->sessions, -1);
+    arena = adapter->arena;
+    qnnrt_arena_free(&arena);
     return QNNRT_OK;
 }
 
@@ -9319,7 +9252,7 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_sampler_create(const qnnrt_tensor_info *log
 
 QNNRT_LLM_API void qnnrt_llm_sampler_destroy(qnnrt_llm_sampler *sampler)
 {
-    qnnrt_llm__sample_free(sampler);
+    if (sampler != NULL) qnnrt_llm__sample_free(sampler);
 }
 
 QNNRT_LLM_API int32_t qnnrt_llm_sample(qnnrt_llm_sampler *sampler, const void *codes)
