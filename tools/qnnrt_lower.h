@@ -603,7 +603,7 @@ typedef struct qnnrt_lower__lent {
 struct qnnrt_lower {
     qnnrt_lower_desc        desc;
     qnnrt_dtype             compute;
-    qnnrt_arena             arena;
+    qnnrt_arena             arena, scratch;  /* scratch: while a node is lowered */
     qnnrt_lower__lent      *lent;            /* while passes run: the last one, or NULL */
     qnnrt_lower__graph     *first, **last;
     size_t                  graph_count;
@@ -890,7 +890,7 @@ static uint64_t qnnrt_lower__count(uint32_t rank, const int64_t *dims)
 }
 
 /* Make room for a table of a * b numbers that are computed for an operator. Return NULL after a
-   finding or without memory. The caller frees it with qnnrt_hooks_free(). */
+   finding or without memory. It is there until the node is lowered. */
 static void *qnnrt_lower__table(qnnrt_lower__job *job, uint64_t a, uint64_t b, size_t size)
 {
     void *table;
@@ -901,7 +901,7 @@ static void *qnnrt_lower__table(qnnrt_lower__job *job, uint64_t a, uint64_t b, s
                             (int)QNNRT_LOWER__MOST_TABLE);
         return NULL;
     }
-    table = qnnrt_hooks_alloc(&job->lower->desc.hooks, 1, (size_t)(a * b) * size + 1);
+    table = qnnrt_arena_get(&job->lower->scratch, a * b + 1, size);
     if (table == NULL) job->lower->arena.failed = QNNRT_E_MEMORY;
     return table;
 }
@@ -1413,8 +1413,7 @@ static int32_t qnnrt_lower__static(qnnrt_lower__job *job, const qnnrt_ir_value *
     return at;
 }
 
-/* Return the values of a weight or constant as new doubles, NULL after a finding. The caller frees
-   them with qnnrt_hooks_free(). */
+/* Return the values of a weight or constant as a table of doubles, NULL after a finding. */
 static double *qnnrt_lower__values(qnnrt_lower__job *job, const qnnrt_ir_value *value)
 {
     const qnnrt_lower__record *record =
@@ -1432,7 +1431,6 @@ static double *qnnrt_lower__values(qnnrt_lower__job *job, const qnnrt_ir_value *
          qnnrt_lower_check_weight(record->weight, &err) == QNNRT_OK) &&
         qnnrt_lower__read(record->weight, values, &err) == QNNRT_OK) return values;
     qnnrt_lower__refuse(job->graph, NULL, "%s", err.text);
-    qnnrt_hooks_free(&job->lower->desc.hooks, values);
     return NULL;
 }
 
@@ -3400,7 +3398,6 @@ static void qnnrt_lower__triangle(qnnrt_lower__job *job, qnnrt_lower__view *x, u
     t = qnnrt_lower__matmul(job, t, qnnrt_lower__doubles(job, x->dtype, 2, square, values), 0, 2,
                             rows);
     qnnrt_lower__become(x, t, &a);
-    qnnrt_hooks_free(&job->lower->desc.hooks, values);
 }
 
 /* cumsum, cumprod. HTP adds up integers only. */
@@ -3554,10 +3551,8 @@ static qnnrt_lower__view qnnrt_lower__mask_known(qnnrt_lower__job *job, const qn
         const int64_t own_row = rows == 1 ? 0 : apart ? row % h->rows : row;
         whole[i] = values[((before * heads + own_head) * rows + own_row) * cells + cell];
     }
-    out = qnnrt_lower__view_tensor(
+    return qnnrt_lower__view_tensor(
         job, qnnrt_lower__doubles(job, job->lower->compute, h->rank, dims, whole), h->rank, dims);
-    qnnrt_hooks_free(&job->lower->desc.hooks, whole);
-    return out;
 }
 
 /* Return the mask that attention adds, 0 for none in .tensor and .value. Bools say what to keep. */
@@ -3595,9 +3590,7 @@ static qnnrt_lower__view qnnrt_lower__mask(qnnrt_lower__job *job, const qnnrt_lo
                 values[i] = i % h->cells > i / h->cells ? QNNRT_LOWER__MASKED : 0;
         }
         if (values == NULL) return mask;
-        mask = qnnrt_lower__mask_known(job, h, &mask, values);
-        qnnrt_hooks_free(&job->lower->desc.hooks, values);
-        return mask;
+        return qnnrt_lower__mask_known(job, h, &mask, values);
     }
     mask = qnnrt_lower__view_of(job, value, 1);
     if (mask.dtype == QNNRT_DTYPE_BOOL8) {
@@ -3723,7 +3716,6 @@ static void qnnrt_lower__take(qnnrt_lower__job *job, qnnrt_lower__view *x, uint3
         if (matrix == NULL) return;
         for (i = 0; i < count; ++i) matrix[i * x->dims[axis] + from[i]] = 1;
         qnnrt_lower__mix(job, x, axis, count, matrix);
-        qnnrt_hooks_free(&job->lower->desc.hooks, matrix);
         return;
     }
     if (runs > QNNRT_LOWER__MOST_INPUTS) {
@@ -3780,7 +3772,6 @@ static void qnnrt_lower__pad(qnnrt_lower__job *job, qnnrt_lower__view *x, const 
                 for (d = 0; d < part->rank; ++d) stored[d] = part->dims[part->order[d]];
                 part->tensor = qnnrt_lower__doubles(job, x->dtype, part->rank, stored, values);
             }
-            qnnrt_hooks_free(&job->lower->desc.hooks, values);
             ++used;
         }
         *x = qnnrt_lower__join(job, parts, used, i);
@@ -3854,7 +3845,6 @@ static void qnnrt_lower__do_pad(qnnrt_lower__job *job)
             from[at] = place < 0 ? 0 : place >= n ? n - 1 : place;
         }
         qnnrt_lower__take(job, &x, i, from, count);
-        qnnrt_hooks_free(&job->lower->desc.hooks, from);
     }
     qnnrt_lower__set(job, 0, x.tensor, x.order);
 }
@@ -3884,7 +3874,6 @@ static void qnnrt_lower__do_roll(qnnrt_lower__job *job)
         for (i = 0; i < n; ++i)
             from[i] = flip ? n - 1 - i : ((i - shifts[k] % n) % n + n) % n;
         qnnrt_lower__take(job, &x, axis, from, n);
-        qnnrt_hooks_free(&job->lower->desc.hooks, from);
     }
     qnnrt_lower__view_dims(job, &x, out->rank, out->dims);
     qnnrt_lower__set(job, 0, x.tensor, x.order);
@@ -4009,7 +3998,6 @@ static int32_t qnnrt_lower__turned_weight(qnnrt_lower__job *job, const qnnrt_ir_
     const int64_t in = weight->dims[0] / groups, out = weight->dims[1];
     double *from, *to;
     int64_t i, o, y, x, g;
-    int32_t tensor;
     dims[0] = (h - 1) * dilation[0] + 1 + more[0];
     dims[1] = (w - 1) * dilation[1] + 1 + more[1];
     dims[2] = in * groups;
@@ -4024,11 +4012,7 @@ static int32_t qnnrt_lower__turned_weight(qnnrt_lower__job *job, const qnnrt_ir_
     }
     from = qnnrt_lower__values(job, weight);
     to = qnnrt_lower__zeros(job, dims[0] * dims[1], dims[2] * dims[3]);
-    if (from == NULL || to == NULL) {
-        qnnrt_hooks_free(&job->lower->desc.hooks, from);
-        qnnrt_hooks_free(&job->lower->desc.hooks, to);
-        return QNNRT_LOWER__NONE;
-    }
+    if (from == NULL || to == NULL) return QNNRT_LOWER__NONE;
     for (g = 0; g < groups; ++g)
         for (i = 0; i < in; ++i)
             for (o = 0; o < out; ++o)
@@ -4037,10 +4021,7 @@ static int32_t qnnrt_lower__turned_weight(qnnrt_lower__job *job, const qnnrt_ir_
                         to[((y * dilation[0] * dims[1] + x * dilation[1]) * dims[2] + g * in + i) *
                                dims[3] + g * out + o] =
                             from[(((g * in + i) * out + o) * h + y) * w + x];
-    tensor = qnnrt_lower__doubles(job, job->lower->compute, 4, dims, to);
-    qnnrt_hooks_free(&job->lower->desc.hooks, from);
-    qnnrt_hooks_free(&job->lower->desc.hooks, to);
-    return tensor;
+    return qnnrt_lower__doubles(job, job->lower->compute, 4, dims, to);
 }
 
 /* conv_transpose. output_padding: less is cut at the end, or zeros follow the kernel, because HTP
@@ -4153,7 +4134,6 @@ static void qnnrt_lower__mixed_pool(qnnrt_lower__job *job, uint32_t spatial, con
             for (at = first; at < stop; ++at) matrix[k * n + at] = 1. / (double)size;
         }
         qnnrt_lower__mix(job, &x, (uint32_t)axis, o, matrix);
-        qnnrt_hooks_free(&job->lower->desc.hooks, matrix);
     }
     qnnrt_lower__set(job, 0, x.tensor, x.order);
 }
@@ -4259,7 +4239,6 @@ static void qnnrt_lower__do_adaptive(qnnrt_lower__job *job)
                 for (at = begin; at < end; ++at) matrix[a * n + at] = 1. / (double)(end - begin);
             }
             qnnrt_lower__mix(job, &x, i, o, matrix);
-            qnnrt_hooks_free(&job->lower->desc.hooks, matrix);
         }
         qnnrt_lower__store(job, 0, &x);
     }
@@ -4334,7 +4313,6 @@ static void qnnrt_lower__do_upsample(qnnrt_lower__job *job)
             }
         }
         qnnrt_lower__mix(job, &x, 2 + i, o, matrix);
-        qnnrt_hooks_free(&job->lower->desc.hooks, matrix);
     }
     qnnrt_lower__set(job, 0, x.tensor, x.order);
 }
@@ -4376,13 +4354,10 @@ static int32_t qnnrt_lower__same(qnnrt_lower__job *job, qnnrt_dtype dtype, int64
                                  double number)
 {
     double *values = qnnrt_lower__zeros(job, count, 1);
-    int32_t tensor;
     int64_t i;
     if (values == NULL) return QNNRT_LOWER__NONE;
     for (i = 0; i < count; ++i) values[i] = number;
-    tensor = qnnrt_lower__doubles(job, dtype, 1, &count, values);
-    qnnrt_hooks_free(&job->lower->desc.hooks, values);
-    return tensor;
+    return qnnrt_lower__doubles(job, dtype, 1, &count, values);
 }
 
 /* Apply a norm over the last axis of a view, as one operator. weight, bias: 0 for none. */
@@ -4703,8 +4678,6 @@ static void qnnrt_lower__do_batch_norm(qnnrt_lower__job *job)
         qnnrt_lower__pair(job, d == 0 ? "ElementWiseMultiply" : "ElementWiseAdd", pair);
         pair[0] = qnnrt_lower__view_of(job, node->outputs[0], 0);
     }
-    qnnrt_hooks_free(&job->lower->desc.hooks, k);
-    for (d = 0; d < 4; ++d) qnnrt_hooks_free(&job->lower->desc.hooks, parts[d]);
 }
 
 /* instance_norm: each channel of each sample is a group. */
@@ -4778,7 +4751,6 @@ static double *qnnrt_lower__ids(qnnrt_lower__job *job, const qnnrt_ir_value *val
         if (ids[i] >= 0 && ids[i] < (double)size) continue;
         qnnrt_lower__refuse(job->graph, NULL, "index %g is beyond the dimension of"
                             " %lld", ids[i], (long long)size);
-        qnnrt_hooks_free(&job->lower->desc.hooks, ids);
         return NULL;
     }
     return ids;
@@ -4804,7 +4776,6 @@ static void qnnrt_lower__do_embedding(qnnrt_lower__job *job)
         double *values = qnnrt_lower__ids(job, ids, x.dims[axis]);
         if (values == NULL) return;
         t = qnnrt_lower__doubles(job, QNNRT_DTYPE_I32, rank, dims, values);
-        qnnrt_hooks_free(&job->lower->desc.hooks, values);
     } else {
         index = qnnrt_lower__in(job, 1);
         t = qnnrt_lower__plain(job, &index);
@@ -4863,9 +4834,7 @@ static int32_t qnnrt_lower__fill(qnnrt_lower__job *job, int32_t t, uint32_t rank
         uint64_t k;
         if (data == NULL) return QNNRT_LOWER__NONE;
         for (k = 0; k < count; ++k) memcpy(data + k * size, body->data, size);
-        t = qnnrt_lower__data(job, from->dtype, rank, dims, data);
-        qnnrt_hooks_free(&job->lower->desc.hooks, data);
-        return t;
+        return qnnrt_lower__data(job, from->dtype, rank, dims, data);
     }
     for (i = 0; i < rank; ++i) {
         own[i] = from->rank == rank ? from->dims[i] : 1;
@@ -4887,14 +4856,13 @@ static int32_t qnnrt_lower__flat_known(qnnrt_lower__job *job, const qnnrt_lower_
 {
     const uint64_t total = qnnrt_lower__count(lists->rank, lists->dims);
     double *flat = qnnrt_lower__zeros(job, (int64_t)total, 1);
-    int32_t t = QNNRT_LOWER__NONE;
     uint32_t k, d;
     uint64_t i;
-    if (flat == NULL) return t;
+    if (flat == NULL) return QNNRT_LOWER__NONE;
     for (k = 0; k < lists->count; ++k) {
         const qnnrt_ir_value *value = lists->values[k];
         double *ids = qnnrt_lower__ids(job, value, lists->sizes[k]);
-        if (ids == NULL) break;
+        if (ids == NULL) return QNNRT_LOWER__NONE;
         for (i = 0; i < total; ++i) {
             uint64_t left = i, at = 0, step = 1;
             for (d = lists->rank; d-- > 0;) {
@@ -4907,12 +4875,8 @@ static int32_t qnnrt_lower__flat_known(qnnrt_lower__job *job, const qnnrt_lower_
             }
             flat[i] = flat[i] * (double)lists->sizes[k] + ids[at];
         }
-        qnnrt_hooks_free(&job->lower->desc.hooks, ids);
     }
-    if (k == lists->count)
-        t = qnnrt_lower__doubles(job, QNNRT_DTYPE_I32, lists->rank, lists->dims, flat);
-    qnnrt_hooks_free(&job->lower->desc.hooks, flat);
-    return t;
+    return qnnrt_lower__doubles(job, QNNRT_DTYPE_I32, lists->rank, lists->dims, flat);
 }
 
 /* Return places in the axes as one, computed by the graph. Those below 0 count from the end. */
@@ -5069,7 +5033,6 @@ static void qnnrt_lower__do_triangle(qnnrt_lower__job *job)
     }
     cond = qnnrt_lower__view_tensor(
         job, qnnrt_lower__doubles(job, QNNRT_DTYPE_BOOL8, 2, dims, values), 2, dims);
-    qnnrt_hooks_free(&job->lower->desc.hooks, values);
     zero = qnnrt_lower__view_number(job, x.dtype, 0);
     qnnrt_lower__choose_by(job, &cond, &x, &zero);
 }
@@ -5100,7 +5063,6 @@ static void qnnrt_lower__do_index_copy(qnnrt_lower__job *job)
     dims[0] = before;
     dims[1] = count;
     pair[0] = qnnrt_lower__doubles(job, QNNRT_DTYPE_I32, 2, dims, base);
-    qnnrt_hooks_free(&job->lower->desc.hooks, base);
     dims[0] = 1;
     pair[1] = qnnrt_lower__reshape(job, qnnrt_lower__plain(job, &index), 2, dims);
     dims[0] = before;
@@ -5152,8 +5114,6 @@ static void qnnrt_lower__do_constant(qnnrt_lower__job *job)
             qnnrt_lower__set(job, 0, qnnrt_lower__doubles(job, dtype, out->rank, out->dims, values),
                              NULL);
     }
-    qnnrt_hooks_free(&job->lower->desc.hooks, values);
-    qnnrt_hooks_free(&job->lower->desc.hooks, data);
 }
 
 /* =====================================================================================
@@ -6439,6 +6399,7 @@ static void qnnrt_lower__node(qnnrt_lower__job *job, const qnnrt_ir_node *node)
                             "there is no rule to lower this operator");
     else if (qnnrt_lower__full(job, qnnrt_lower__functions[rule]))
         qnnrt_lower__functions[rule](job);
+    qnnrt_arena_free(&job->lower->scratch);
     for (i = 0; i < node->output_count; ++i) {
         const qnnrt_ir_value *out = node->outputs[i];
         const qnnrt_lower__record *record = qnnrt_lower__record_of(job->lower, out);
@@ -6614,6 +6575,13 @@ typedef struct qnnrt_lower__quantizer {
     qnnrt_lower__coded  *coded;
 } qnnrt_lower__quantizer;
 
+/* Return what functions that add to the graph in work need. */
+static qnnrt_lower__job qnnrt_lower__job_of(const qnnrt_lower__quantizer *q)
+{
+    const qnnrt_lower__job job = { q->lower, q->graph, q->graph->node };
+    return job;
+}
+
 static size_t qnnrt_lower__root(const qnnrt_lower__quantizer *q, size_t at)
 {
     while ((size_t)q->roots[at] != at) at = (size_t)(q->roots[at] = q->roots[q->roots[at]]);
@@ -6745,7 +6713,7 @@ static int qnnrt_lower__static_range(const qnnrt_lower__quantizer *q, int32_t fr
 static int32_t qnnrt_lower__coded_of(qnnrt_lower__quantizer *q, int32_t from, qnnrt_dtype dtype,
                                      const qnnrt_quant *quant)
 {
-    qnnrt_lower__job job;
+    qnnrt_lower__job job = qnnrt_lower__job_of(q);
     qnnrt_lower__coded *coded;
     qnnrt_lower__body *body;
     qnnrt_lower_tensor *tensor;
@@ -6756,9 +6724,6 @@ static int32_t qnnrt_lower__coded_of(qnnrt_lower__quantizer *q, int32_t from, qn
         if (coded->from == from && coded->dtype == dtype &&
             qnnrt_lower__quant_same(&coded->quant, quant))
             return coded->tensor;
-    job.lower = q->lower;
-    job.graph = q->graph;
-    job.node = q->graph->node;
     for (i = 0; i < q->graph->tensors[from].rank; ++i) dims[i] = q->graph->tensors[from].dims[i];
     at = qnnrt_lower__tensor(&job, QNNRT_TENSOR_STATIC, dtype, q->graph->tensors[from].rank, dims);
     coded = (qnnrt_lower__coded *)qnnrt_arena_get(&q->lower->arena, 1, sizeof(*coded));
@@ -7307,10 +7272,7 @@ static float *qnnrt_lower__weigh_scales(qnnrt_lower__quantizer *q, int32_t from,
     uint32_t k;
     if (body->source != NULL && (bits == 4 || bits == 8)) {
         qnnrt_lower__small form;
-        qnnrt_lower__job job;
-        job.lower = q->lower;
-        job.graph = q->graph;
-        job.node = q->graph->node;
+        qnnrt_lower__job job = qnnrt_lower__job_of(q);
         memset(&form, 0, sizeof(form));
         form.source = body->source;
         form.factor = body->scale;
@@ -7621,13 +7583,10 @@ static int qnnrt_lower__ends(qnnrt_lower__quantizer *q, const qnnrt_lower_op *op
 /* Return a new tensor with the dims of another one. */
 static int32_t qnnrt_lower__twin(const qnnrt_lower__quantizer *q, int32_t of, qnnrt_dtype dtype)
 {
-    qnnrt_lower__job job;
+    qnnrt_lower__job job = qnnrt_lower__job_of(q);
     int64_t dims[QNNRT_LOWER__RANK];
     uint32_t i;
     int32_t at;
-    job.lower = q->lower;
-    job.graph = q->graph;
-    job.node = q->graph->node;
     for (i = 0; i < q->graph->tensors[of].rank; ++i) dims[i] = q->graph->tensors[of].dims[i];
     at = qnnrt_lower__tensor(&job, QNNRT_TENSOR_INNER, dtype, q->graph->tensors[of].rank, dims);
     if (at == QNNRT_LOWER__NONE) return at;
@@ -7650,10 +7609,7 @@ static void qnnrt_lower__make_codes(const qnnrt_lower__quantizer *q, int32_t at,
 static void qnnrt_lower__convert_op(const qnnrt_lower__quantizer *q, const char *type, int32_t from,
                                     int32_t to)
 {
-    qnnrt_lower__job job;
-    job.lower = q->lower;
-    job.graph = q->graph;
-    job.node = q->graph->node;
+    qnnrt_lower__job job = qnnrt_lower__job_of(q);
     if (from != QNNRT_LOWER__NONE && to != QNNRT_LOWER__NONE)
         qnnrt_lower__add(&job, type, &from, 1, &to, 1, NULL);
 }
@@ -7719,7 +7675,7 @@ static int qnnrt_lower__quant_op(qnnrt_lower__quantizer *q, const qnnrt_lower_op
     qnnrt_lower__end inputs[QNNRT_LOWER__MOST_INPUTS], outputs[QNNRT_LOWER__MOST_INPUTS];
     int32_t in[QNNRT_LOWER__MOST_INPUTS], out[QNNRT_LOWER__MOST_INPUTS];
     qnnrt_lower__params params;
-    qnnrt_lower__job job;
+    qnnrt_lower__job job = qnnrt_lower__job_of(q);
     uint32_t bits = 0;
     size_t i, k;
     *why = NULL;
@@ -7759,9 +7715,6 @@ static int qnnrt_lower__quant_op(qnnrt_lower__quantizer *q, const qnnrt_lower_op
         qnnrt_lower__make_codes(q, out[i], outputs[i].dtype, &outputs[i].quant);
         q->codes[t] = out[i];
     }
-    job.lower = q->lower;
-    job.graph = q->graph;
-    job.node = q->graph->node;
     memset(&params, 0, sizeof(params));
     params.count = op->param_count;
     for (i = 0; i < op->param_count; ++i) params.list[i] = op->params[i];
@@ -7782,7 +7735,7 @@ static void qnnrt_lower__float_op(qnnrt_lower__quantizer *q, const qnnrt_lower_o
     int32_t in[QNNRT_LOWER__MOST_INPUTS], out[QNNRT_LOWER__MOST_INPUTS];
     qnnrt_lower__params params;
     qnnrt_lower_op *made;
-    qnnrt_lower__job job;
+    qnnrt_lower__job job = qnnrt_lower__job_of(q);
     size_t i;
     for (i = 0; i < op->input_count; ++i) in[i] = qnnrt_lower__plain_of(q, op->inputs[i]);
     for (i = 0; i < op->output_count; ++i) {
@@ -7793,9 +7746,6 @@ static void qnnrt_lower__float_op(qnnrt_lower__quantizer *q, const qnnrt_lower_o
             out[i] = qnnrt_lower__twin(q, t, q->was[t]);
         q->plain[t] = out[i];
     }
-    job.lower = q->lower;
-    job.graph = q->graph;
-    job.node = q->graph->node;
     memset(&params, 0, sizeof(params));
     params.count = op->param_count;
     for (i = 0; i < op->param_count; ++i) params.list[i] = op->params[i];
@@ -8463,7 +8413,7 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_create(const qnnrt_lower_desc *desc, qn
     lower = (qnnrt_lower *)qnnrt_hooks_alloc(&d->hooks, 1, sizeof(*lower));
     if (lower == NULL) return qnnrt_lower__fail_memory(err);
     lower->desc = *d;
-    lower->arena.hooks = d->hooks;
+    lower->arena.hooks = lower->scratch.hooks = d->hooks;
     lower->arena.chunk = 65536;
     lower->desc.context.name = lower->desc.graph.name = NULL;
     lower->compute = d->compute != (qnnrt_dtype)0 ? d->compute
@@ -8488,6 +8438,7 @@ QNNRT_LOWER_API void qnnrt_lower_free(qnnrt_lower *lower)
     qnnrt_hooks hooks;
     if (lower == NULL) return;
     qnnrt_arena_free(&lower->arena);
+    qnnrt_arena_free(&lower->scratch);
     hooks = lower->desc.hooks;
     qnnrt_hooks_free(&hooks, lower);
 }
