@@ -225,7 +225,7 @@ QNNRT_API qnnrt_result qnnrt_run_flex(qnnrt_run *run);
 /* Leave an optional input or output out of every exec from now on. Binding it takes it in again;
    with NULL, in the run's own memory.
    Returns  QNNRT_OK; QNNRT_E_NOT_FOUND (no such slot); QNNRT_E_ARG (a required tensor)
-   Cost     until it is taken in again, the tensors of its steps are copied before each exec */
+   Cost     as qnnrt_run_flex() */
 QNNRT_API qnnrt_result qnnrt_omit(qnnrt_run *run, const qnnrt_slot *slot);
 
 /* Set the dims of a dynamic tensor for every exec from now on. Its elements are packed by these
@@ -394,10 +394,6 @@ static qnnrt_result qnnrt__memory_source(void *user, const qnnrt_backend *backen
     return block->data != NULL ? QNNRT_OK : qnnrt__memory_map(from, NULL, 0, block, err);
 }
 
-static const qnnrt_mem_provider qnnrt__memory_ref = {
-    "memfd", qnnrt__memory_memfd, qnnrt__memory_free, NULL, NULL
-};
-
 QNNRT_API qnnrt_mem_provider qnnrt_device_heap(const char *heap)
 {
     const qnnrt_mem_provider provider = { "dmabuf", qnnrt__memory_heap, qnnrt__memory_free,
@@ -407,8 +403,8 @@ QNNRT_API qnnrt_mem_provider qnnrt_device_heap(const char *heap)
 
 QNNRT_API qnnrt_mem_provider qnnrt_device_memfd(void)
 {
-    qnnrt_mem_provider provider = qnnrt__memory_ref;
-    provider.user = (void *)(uintptr_t)"any";
+    const qnnrt_mem_provider provider = { "memfd", qnnrt__memory_memfd, qnnrt__memory_free,
+                                          (void *)(uintptr_t)"any", NULL };
     return provider;
 }
 
@@ -421,19 +417,21 @@ QNNRT_API qnnrt_mem_provider qnnrt_device_fd(const qnnrt_device_source *source)
 
 QNNRT_API int qnnrt_device_memory(const char *word, qnnrt_mem_desc *desc)
 {
-    enum { SHARED, DMABUF, MEMFD, HEAP, RPCMEM, WORDS };
-    static const struct { const char *word; qnnrt_mem_kind kind; } words[WORDS] = {
-        { "shared", QNNRT_MEM_SHARED }, { "dmabuf", QNNRT_MEM_PROVIDER },
-        { "memfd", QNNRT_MEM_PROVIDER }, { "heap", QNNRT_MEM_HEAP }, { "rpcmem", QNNRT_MEM_RPCMEM }
+    static const qnnrt_mem_provider none = { NULL, NULL, NULL, NULL, NULL };
+    static const qnnrt_mem_provider ref = { "memfd", qnnrt__memory_memfd, qnnrt__memory_free, NULL,
+                                            NULL };
+    const qnnrt_mem_provider heap = qnnrt_device_heap(NULL), memfd = qnnrt_device_memfd();
+    const struct { const char *word; qnnrt_mem_kind kind; qnnrt_mem_provider provider; } words[] = {
+        { "heap", QNNRT_MEM_HEAP, none }, { "rpcmem", QNNRT_MEM_RPCMEM, none },
+        { "shared", QNNRT_MEM_SHARED, heap }, { "dmabuf", QNNRT_MEM_PROVIDER, heap },
+        { "memfd", QNNRT_MEM_PROVIDER, memfd }
     };
-    int i = 0;
-    while (i < WORDS && strcmp(word, words[i].word) != 0) ++i;
-    if (i == WORDS) return 0;
+    size_t i = 0;
+    while (i < 5 && strcmp(word, words[i].word) != 0) ++i;
+    if (i == 5) return 0;
     desc->kind = words[i].kind;
-    memset(&desc->provider, 0, sizeof(desc->provider));
-    if (i == SHARED || i == DMABUF) desc->provider = qnnrt_device_heap(NULL);
-    if (i == SHARED) desc->provider.next = &qnnrt__memory_ref;
-    if (i == MEMFD) desc->provider = qnnrt_device_memfd();
+    desc->provider = words[i].provider;
+    if (desc->kind == QNNRT_MEM_SHARED) desc->provider.next = &ref;
     return 1;
 }
 

@@ -229,12 +229,11 @@ typedef struct qnnrt__profile_list {           /* a table that grows */
     qnnrt_error         *err;
 } qnnrt__profile_list;
 
-static qnnrt_result qnnrt__profile_check(qnnrt_profile_level level, const char *call,
-                                         qnnrt_error *err)
+static qnnrt_result qnnrt__profile_check(qnnrt_profile_level level, qnnrt_error *err)
 {
     if ((unsigned)level <= (unsigned)QNNRT_PROFILE_OPTRACE) return QNNRT_OK;
-    return qnnrt__fail(err, QNNRT_E_ARG, "%s: profile level %d, expected 0 to %d", call,
-                       (int)level, (int)QNNRT_PROFILE_OPTRACE);
+    return qnnrt__fail(err, QNNRT_E_ARG, "profile level %d, expected 0 to %d", (int)level,
+                       (int)QNNRT_PROFILE_OPTRACE);
 }
 
 static void qnnrt__profile_close(qnnrt_backend *b, qnnrt__abi_handle handle)
@@ -559,7 +558,7 @@ QNNRT_API qnnrt_result qnnrt_run_profile(qnnrt_run *run, qnnrt_profile_level lev
     if (run == NULL) return QNNRT_E_ARG;
     p = run->pipeline;
     hooks = &run->parts[0].backend->hooks;
-    result = qnnrt__profile_check(level, "qnnrt_run_profile", qnnrt__run_err(run));
+    result = qnnrt__profile_check(level, qnnrt__run_err(run));
     if (result != QNNRT_OK) return result;
     profile = qnnrt__profile_of(run);
     if (profile != NULL) qnnrt__profile_lost(&profile->hook, run);
@@ -695,7 +694,7 @@ QNNRT_API qnnrt_result qnnrt_profile_create(qnnrt_profile_level level, const qnn
     qnnrt_result result;
     if (hooks == NULL) hooks = &qnnrt__hooks_none;
     result = qnnrt__err_begin("qnnrt_profile_create", "hooks", hooks, out, err);
-    if (result == QNNRT_OK) result = qnnrt__profile_check(level, "qnnrt_profile_create", err);
+    if (result == QNNRT_OK) result = qnnrt__profile_check(level, err);
     if (result == QNNRT_OK) result = qnnrt__backend_hooks(hooks, err);
     if (result != QNNRT_OK) return result;
     profile = (qnnrt_profile *)qnnrt__mem_alloc(hooks, sizeof(*profile));
