@@ -573,8 +573,10 @@ typedef struct qnnrt_context_info {
     qnnrt_backend          *backend;       /* that it belongs to; NULL after desc.inspect */
 } qnnrt_context_info;
 
-/* Return "ufixed16", "float32", ...; "unknown" for other numbers. */
+/* Return "ufixed16", "float32", ..., "unknown" for other numbers; and the bits of a stored element:
+   2 and 4 are packed, 0 is without a fixed size. */
 QNNRT_API const char *qnnrt_dtype_name(qnnrt_dtype dtype);
+QNNRT_API uint32_t qnnrt_dtype_bits(qnnrt_dtype dtype);
 
 typedef enum qnnrt_vendor_enum {
     QNNRT_VENDOR_DTYPE = 0,        /* of qnnrt_tensor_info.dtype             */
@@ -3026,29 +3028,29 @@ QNNRT_API const char *qnnrt_dtype_name(qnnrt_dtype dtype)
     return info != NULL ? info->name : "unknown";
 }
 
+QNNRT_API uint32_t qnnrt_dtype_bits(qnnrt_dtype dtype)
+{
+    const qnnrt__dtype_info *info = qnnrt__dtype_find(dtype);
+    return info != NULL ? info->bits : 0;
+}
+
 static qnnrt__dtype_kind qnnrt__dtype_kind_of(qnnrt_dtype dtype)
 {
     const uint32_t number = (uint32_t)dtype >> 8;
     return number < QNNRT__DTYPE_OPAQUE ? (qnnrt__dtype_kind)number : QNNRT__DTYPE_OPAQUE;
 }
 
-static int qnnrt__dtype_kind_is_fixed(qnnrt__dtype_kind kind)
-{
-    return kind == QNNRT__DTYPE_SFIXED || kind == QNNRT__DTYPE_UFIXED;
-}
-
 static int qnnrt__dtype_is_fixed(qnnrt_dtype dtype)
 {
-    return qnnrt__dtype_kind_is_fixed(qnnrt__dtype_kind_of(dtype));
+    const qnnrt__dtype_kind kind = qnnrt__dtype_kind_of(dtype);
+    return kind == QNNRT__DTYPE_SFIXED || kind == QNNRT__DTYPE_UFIXED;
 }
 
 /* Count the elements of a shape and the bytes they take, packed when an element has less than 8
    bits; both are 0 on failure. Rank 0 is one element.
 
-   Returns  QNNRT_OK
-            QNNRT_E_UNSUPPORTED  the type is unknown or has no fixed width
-            QNNRT_E_ARG          dims is missing or holds a 0
-            QNNRT_E_LIMIT        more than SIZE_MAX / 2 bytes                                */
+   Returns  QNNRT_OK; QNNRT_E_UNSUPPORTED (the type has no fixed width); QNNRT_E_ARG (dims is
+            missing or holds a 0); QNNRT_E_LIMIT (more than SIZE_MAX / 2 bytes) */
 static qnnrt_result qnnrt__dtype_bytes(qnnrt_dtype dtype, const uint32_t *dims, uint32_t rank,
                                        uint64_t *count, uint64_t *bytes)
 {
@@ -3131,17 +3133,12 @@ static uint64_t qnnrt__float_round(uint64_t mant, int exp, int frac, int bias)
    computes with volatiles, so the answer is the machine's and not the compiler's. */
 static int qnnrt__float_is_plain(void)
 {
-    volatile float one = 1.0f, tiny = 1.0f / 1073741824.0f, denormal, half = 0.5f, up, down, kept;
-    const uint32_t denormal_bits = 0x00400000u;
-    float f;
+    const float denormal = 5.87747175e-39f;         /* 2^-127 */
+    volatile float one = 1.0f, tiny = 1.0f / 1073741824.0f, small = denormal, half = 0.5f;
+    volatile float up = one + tiny, down = one - tiny;
 
-    memcpy(&f, &denormal_bits, sizeof(f));
-    denormal = f;
-    up   = one + tiny;
-    down = one - tiny;
-    kept = denormal * half;     /* 0 when the unit flushes denormals */
-    f = kept;
-    return up == 1.0f && down == 1.0f && qnnrt__float_bits(f) == 0x00200000u;
+    small = small * half;       /* 0 when the unit flushes denormals */
+    return up == 1.0f && down == 1.0f && qnnrt__float_bits(small) == 0x00200000u;
 }
 
 /* =====================================================================================
@@ -3265,6 +3262,7 @@ typedef struct qnnrt__form {
     uint64_t total;     /* elements in the tensor                                             */
     int      plain;     /* the unit rounds to nearest and keeps denormals                     */
     int      finite;    /* a finite value does not become an infinity; in float16 nothing does */
+    int      coded;     /* it stands for (code + offset) * scale */
     /* set by qnnrt__quant_scale() */
     float    scale;     /* 1 for integer types, whose offset is 0                             */
     int32_t  offset;
@@ -3400,7 +3398,7 @@ static uint64_t qnnrt__value_code(const qnnrt__value *value, const qnnrt__form *
 
     if (!special)
         size = qnnrt__value_divide(value->mant, value->exp - form->exp, form->mant);
-    if (qnnrt__dtype_kind_is_fixed(form->kind)) {
+    if (form->coded) {
         int64_t code = size < (uint64_t)1 << 40 ? (int64_t)size : (int64_t)1 << 40;
         code = (value->negative ? -code : code) - form->offset;
         *lost += special || code < form->min || code > form->max;
@@ -3452,7 +3450,7 @@ static uint64_t qnnrt__value_element(const qnnrt__value *value, const qnnrt__for
 /* =====================================================================================
    LOOPS                                                                           >>loop
    Many elements of one scale at a time, in vector code where that gives the result of >>value.
-   Needs: >>config >>dtype >>float >>value     Knows nothing of: shapes
+   Needs: >>config >>float >>value     Knows nothing of: shapes
    ===================================================================================== */
 
 /* The result is the same in every rounding mode, with flush-to-zero and with -ffast-math. 16-bit
@@ -3699,7 +3697,7 @@ static uint64_t qnnrt__loop_run(const qnnrt__form *from, const unsigned char *sr
     unsigned char *out = dst + k * (to->bits / 8u);
 
     if (from->kind == to->kind && from->mask == UINT32_MAX && to->mask == UINT32_MAX &&
-        !qnnrt__dtype_kind_is_fixed(from->kind))
+        !from->coded)
         memcpy(out, at, n * 4u);
     else if (reads && from->dtype == QNNRT_DTYPE_F16)
         qnnrt__loop_read_f16(at, out, n);
@@ -3758,6 +3756,7 @@ static qnnrt_result qnnrt__quant_open(const qnnrt_tensor_info *tensor, int codes
     if (used > info->bits) *why = "bitwidth exceeds the bits of the type";
     if (*why != NULL) return QNNRT_E_ARG;
     qnnrt__value_form(form, info, used);
+    form->coded = fixed && !codes;
     if (codes && fixed) form->kind = form->min < 0 ? QNNRT__DTYPE_INT : QNNRT__DTYPE_UINT;
     form->tensor = tensor;
     form->total = total;
@@ -3770,7 +3769,7 @@ static size_t qnnrt__quant_scale(qnnrt__form *form, size_t index, size_t left)
     const qnnrt_tensor_info *tensor = form->tensor;
     form->scale = 1.0f;
     form->mant  = 1;
-    if (qnnrt__dtype_kind_is_fixed(form->kind)) {
+    if (form->coded) {
         const qnnrt_quant *quant = &tensor->quant;
         qnnrt__value scale;
         form->scale  = quant->scale;
@@ -3826,12 +3825,7 @@ static uint64_t qnnrt__quant_convert(qnnrt__form *from, const void *src, qnnrt__
             int32; bool8 is v != 0. Only .bitwidth of the encoding matters
    data     the tensor's first byte. It may have any alignment, as values may; they do not overlap
 
-   Returns  QNNRT_OK
-            QNNRT_E_ARG          begin + count is outside the shape, or the encoding is
-                                 inconsistent (qnnrt__encoding_check() says why)
-            QNNRT_E_UNSUPPORTED  unknown type, string, float4, float8, or a fixed-point type
-                                 whose encoding is absent or of another kind; int32 of a float type
-            QNNRT_E_LIMIT        the shape is larger than the address space */
+   Returns  QNNRT_OK; QNNRT_E_ARG (outside of the shape, NULL); as qnnrt__quant_open() */
 static qnnrt_result qnnrt__quant_values(const qnnrt_tensor_info *tensor, void *data, size_t begin,
                                         qnnrt_dtype as, void *values, size_t count, int writes)
 {
@@ -12448,7 +12442,7 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
            desc.check, QNNRT_CHECK_VERSION(), QNNRT_VERSION_NUMBER, which all headers above compare,
            qnnrt_exec_steps(), qnnrt_pipeline_prepare(), qnnrt_file.name,
            qnnrt_backend_desc.power, qnnrt_mem_provider, qnnrt_host_step.derived, and the calls
-           for code that stands on qnnrt.h, with qnnrt_values_convert().
+           for code that stands on qnnrt.h, with qnnrt_values_convert(); qnnrt_dtype_bits().
            Changed: a missing file or folder is QNNRT_E_NOT_FOUND in each call. A plan takes at
            most limits.places. A newline that an error inserts becomes a blank. Programs link
            without libgcc. qnnrt_power_set() after a recovery that failed is QNNRT_E_STATE.

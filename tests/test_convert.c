@@ -102,11 +102,8 @@ static uint32_t rng(void)
 static qnnrt_result create(const side *from, const side *to, qnnrt_convert how, qnnrt_converter **out, qnnrt_error *err)
 {
     qnnrt_converter *converter;
-    qnnrt_convert_desc desc;
-    qnnrt_result result;
-    memset(&desc, 0, sizeof desc);
-    desc.how = how;
-    result = qnnrt_convert_create(&from->info, &to->info, &desc, &converter, err);
+    const qnnrt_conversion wish = { how, 0 };
+    const qnnrt_result result = qnnrt_convert_create(&from->info, &to->info, &wish, NULL, &converter, err);
     if (result != QNNRT_OK && converter != NULL) return QNNRT_E_STATE;
     if (out == NULL) qnnrt_convert_free(converter);
     else *out = converter;
@@ -438,28 +435,28 @@ TEST(convert_exact_steps_fail_by_name)
     static side a, b;
     uint16_t halves[6];
     qnnrt_converter *converter;
-    qnnrt_convert_desc desc;
+    qnnrt_conversion wish = { QNNRT_CONVERT_VALUES, 0 };
+    qnnrt_hooks hooks;
     qnnrt_error err;
-    memset(&desc, 0, sizeof desc);
+    memset(&hooks, 0, sizeof hooks);
     memset(&err, 0, sizeof err);
     make_side(&a, "hidden", QNNRT_DTYPE_F32, 2, dims);
     make_side(&b, "x", QNNRT_DTYPE_F16, 2, dims);
-    desc.how = QNNRT_CONVERT_VALUES;
-    desc.hooks.alloc = few_alloc;
-    desc.hooks.free = few_free;
+    hooks.alloc = few_alloc;
+    hooks.free = few_free;
     for (int n = 0; n < 2; ++n) {
         allocations_left = n;
-        CHECK_EQ(qnnrt_convert_create(&a.info, &b.info, &desc, &converter, &err), QNNRT_E_MEMORY);
+        CHECK_EQ(qnnrt_convert_create(&a.info, &b.info, &wish, &hooks, &converter, &err), QNNRT_E_MEMORY);
         CHECK(converter == NULL);
         CHECK_EQ(allocations, 0);
     }
-    for (desc.exact = 0; desc.exact < 2; ++desc.exact) {
+    for (wish.exact = 0; wish.exact < 2; ++wish.exact) {
         allocations_left = 100;
-        CHECK_EQ(qnnrt_convert_create(&a.info, &b.info, &desc, &converter, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_convert_create(&a.info, &b.info, &wish, &hooks, &converter, &err), QNNRT_OK);
         CHECK_STR(qnnrt_convert_step(converter)->name, "convert hidden");
-        CHECK_EQ(qnnrt_convert_data(converter, values, halves, &err), desc.exact ? QNNRT_E_MISMATCH : QNNRT_OK);
-        if (desc.exact) CHECK_STR(err.text, "\"hidden\" (float32[2,3]) cannot be converted to \"x\" (float16[2,3])");
-        if (desc.exact) CHECK_STR(err.text, ": 2 of 6");
+        CHECK_EQ(qnnrt_convert_data(converter, values, halves, &err), wish.exact ? QNNRT_E_MISMATCH : QNNRT_OK);
+        if (wish.exact) CHECK_STR(err.text, "\"hidden\" (float32[2,3]) cannot be converted to \"x\" (float16[2,3])");
+        if (wish.exact) CHECK_STR(err.text, ": 2 of 6");
         CHECK_EQ(halves[1], 0x7BFF);
         CHECK_EQ(halves[3], 0xFBFF);
         CHECK_EQ(halves[5], 0x4200);
@@ -471,7 +468,7 @@ TEST(convert_exact_steps_fail_by_name)
         qnnrt_convert_free(converter);
         CHECK_EQ(allocations, 0);
     }
-    CHECK_EQ(qnnrt_convert_create(NULL, &b.info, &desc, &converter, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_convert_create(NULL, &b.info, &wish, &hooks, &converter, &err), QNNRT_E_ARG);
     CHECK(converter == NULL);
     qnnrt_convert_free(NULL);
 }

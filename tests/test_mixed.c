@@ -1152,13 +1152,10 @@ TEST(converters_are_steps_of_the_caller)
     CHECK(open_both());
     for (int n = 0; n < 2; ++n) {
         qnnrt_converter *narrow, *wide;
-        qnnrt_convert_desc desc;
+        const qnnrt_conversion wish = { QNNRT_CONVERT_VALUES, exact[n] };
         program p;
-        memset(&desc, 0, sizeof(desc));
-        desc.how = QNNRT_CONVERT_VALUES;
-        desc.exact = exact[n];
-        CHECK_EQ(qnnrt_convert_create(&f32, &f16, &desc, &narrow, &err), QNNRT_OK);
-        CHECK_EQ(qnnrt_convert_create(&z, &x, &desc, &wide, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_convert_create(&f32, &f16, &wish, NULL, &narrow, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_convert_create(&z, &x, &wish, NULL, &wide, &err), QNNRT_OK);
         program_begin(&p);
         graph_step(&p, 0, "twice");
         p.steps[p.desc.step_count++].host = qnnrt_convert_step(narrow);

@@ -75,12 +75,10 @@ typedef enum qnnrt_convert {
 
 typedef struct qnnrt_converter qnnrt_converter;
 
-typedef struct qnnrt_convert_desc {
-    qnnrt_convert how;      /* VALUES, TO_NHWC or TO_NCHW; not NONE */
+typedef struct qnnrt_conversion {       /* what an edge or a converter is asked for */
+    qnnrt_convert how;
     int           exact;    /* 1: an exec fails if a value is lost (default 0: it is counted) */
-    const char   *name;     /* of the step (default NULL: "convert " and the name of `from`) */
-    qnnrt_hooks   hooks;    /* alloc and free are used (default: malloc and free) */
-} qnnrt_convert_desc;
+} qnnrt_conversion;
 
 typedef struct qnnrt_converter_info {
     qnnrt_convert how;
@@ -95,6 +93,8 @@ typedef struct qnnrt_converter_info {
    from, to   two tensors with the same dimensions; with TO_NHWC, to->dims are those of `from` with
               dimension 1 as the last one, with TO_NCHW the reverse. name, dtype, rank, dims, quant,
               vendor_format and dynamic_dims are read; all is copied
+   wish       how is not NONE
+   hooks      alloc and free are used; NULL: malloc and free
    out        receives the converter, NULL on failure
 
    Returns    QNNRT_OK
@@ -109,19 +109,20 @@ typedef struct qnnrt_converter_info {
    Frees      qnnrt_convert_free() */
 QNNRT_CONVERT_API qnnrt_result qnnrt_convert_create(const qnnrt_tensor_info *from,
                                                     const qnnrt_tensor_info *to,
-                                                    const qnnrt_convert_desc *desc,
+                                                    const qnnrt_conversion *wish,
+                                                    const qnnrt_hooks *hooks,
                                                     qnnrt_converter **out, qnnrt_error *err);
 
-/* Return the step for qnnrt_step_desc.host. Its input and output have the names of the two
-   tensors ("from" and "to" for those without). It lives as long as the converter, which must
-   outlive the pipelines that it is a step of. */
+/* Return the step for qnnrt_step_desc.host, "convert " and the name of `from`. Its input and output
+   have the names of the two tensors ("from" and "to" for those without). It lives as long as the
+   converter, which must outlive the pipelines that it is a step of. */
 QNNRT_CONVERT_API const qnnrt_host_step *qnnrt_convert_step(const qnnrt_converter *converter);
 
 /* Convert without a pipeline.
 
    from, to   as large as their tensors, any alignment; they must not overlap
 
-   Returns    QNNRT_OK; QNNRT_E_MISMATCH with desc.exact, if a value is lost; QNNRT_E_ARG */
+   Returns    QNNRT_OK; QNNRT_E_MISMATCH with wish->exact, if a value is lost; QNNRT_E_ARG */
 QNNRT_CONVERT_API qnnrt_result qnnrt_convert_data(qnnrt_converter *converter, const void *from,
                                                   void *to, qnnrt_error *err);
 
@@ -130,11 +131,6 @@ QNNRT_CONVERT_API void qnnrt_convert_free(qnnrt_converter *converter);      /* m
 
 /* Return the converter of a step of a pipeline, or NULL: it is no conversion. */
 QNNRT_CONVERT_API qnnrt_converter *qnnrt_convert_of(const qnnrt_step_info *step);
-
-typedef struct qnnrt_conversion {       /* what an edge asks for */
-    qnnrt_convert how;                  /* (default 0: nothing) */
-    int           exact;                /* as in qnnrt_convert_desc */
-} qnnrt_conversion;
 
 typedef struct qnnrt_conversions qnnrt_conversions;
 
@@ -476,14 +472,6 @@ static qnnrt_result qnnrt_convert__make_fail(qnnrt_error *err, qnnrt_result code
                            to->name, qnnrt_tensor_text(to, other, sizeof(other)), why);
 }
 
-/* Return the bits of an element, by the vendor's numbers; 0: without a size. */
-static uint32_t qnnrt_convert__bits(qnnrt_dtype dtype)
-{
-    const uint32_t number = (uint32_t)dtype;
-    return number >> 8 >= 6 ? 0 : dtype == QNNRT_DTYPE_BF16 ? 16
-         : 10 * ((number >> 4) & 15u) + (number & 15u);
-}
-
 /* Return why a tensor takes no part in a conversion, or NULL. */
 static const char *qnnrt_convert__make_refuses(const qnnrt_tensor_info *tensor, uint32_t bits,
                                                int turns)
@@ -550,8 +538,8 @@ static qnnrt_result qnnrt_convert__make_resolve(qnnrt_converter *c, qnnrt_error 
                                         : "the dimensions are not those of NHWC and NCHW");
     c->from = *from;
     c->to   = *to;
-    c->from_bits = qnnrt_convert__bits(from->dtype);
-    c->to_bits   = qnnrt_convert__bits(to->dtype);
+    c->from_bits = qnnrt_dtype_bits(from->dtype);
+    c->to_bits   = qnnrt_dtype_bits(to->dtype);
     if (turns) qnnrt_convert__make_order(nhwc ? &c->to : &c->from, nhwc ? from : to);
     moves = from->dtype == to->dtype &&
             (!fixed || qnnrt_quant_equal(&c->from.quant, &c->to.quant));
@@ -644,29 +632,29 @@ QNNRT_CONVERT_API void qnnrt_convert_free(qnnrt_converter *converter)
 
 QNNRT_CONVERT_API qnnrt_result qnnrt_convert_create(const qnnrt_tensor_info *from,
                                                     const qnnrt_tensor_info *to,
-                                                    const qnnrt_convert_desc *desc,
+                                                    const qnnrt_conversion *wish,
+                                                    const qnnrt_hooks *hooks,
                                                     qnnrt_converter **out, qnnrt_error *err)
 {
     static const char begin[] = "convert ";
     qnnrt_converter *c;
     qnnrt_result result;
     const char *name;
-    size_t skip, length;
+    size_t length;
     qnnrt_error_clear(err);
     if (out != NULL) *out = NULL;
-    if (out == NULL || from == NULL || to == NULL || desc == NULL)
+    if (out == NULL || from == NULL || to == NULL || wish == NULL)
         return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_convert_create: an argument is NULL");
-    name = desc->name != NULL ? desc->name : from->name != NULL ? from->name : "";
-    skip = desc->name != NULL ? 0 : sizeof(begin) - 1;
+    name = from->name != NULL ? from->name : "";
     length = strlen(name);
-    c = (qnnrt_converter *)qnnrt_hooks_alloc(&desc->hooks, 1, sizeof(*c) + skip + length + 1);
+    c = (qnnrt_converter *)qnnrt_hooks_alloc(hooks, 1, sizeof(*c) + sizeof(begin) + length);
     if (c == NULL) return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory for a converter");
-    memcpy((char *)(c + 1), begin, skip);
-    memcpy((char *)(c + 1) + skip, name, length);
-    c->arena.hooks = desc->hooks;
+    memcpy((char *)(c + 1), begin, sizeof(begin) - 1);
+    memcpy((char *)(c + 1) + sizeof(begin) - 1, name, length);
+    if (hooks != NULL) c->arena.hooks = *hooks;
     c->arena.chunk = 1024;
-    c->how   = desc->how;
-    c->exact = desc->exact;
+    c->how   = wish->how;
+    c->exact = wish->exact;
     qnnrt_convert__make_copy(&c->arena, from, "from", &c->ends[0]);
     qnnrt_convert__make_copy(&c->arena, to, "to", &c->ends[1]);
     c->step.name    = (const char *)(c + 1);
@@ -841,7 +829,6 @@ static qnnrt_result qnnrt_convert__insert_make(qnnrt_conversions *c, const qnnrt
     for (size_t i = 0; i < c->edge_count; ++i) {
         qnnrt_convert__edge *edge = &c->edges[i], *first = &c->edges[edge->first];
         const size_t reader = given[edge->edge].to_step;
-        qnnrt_convert_desc desc;
         qnnrt_result result;
         qnnrt_error why;
         if (first != edge) {
@@ -852,11 +839,8 @@ static qnnrt_result qnnrt_convert__insert_make(qnnrt_conversions *c, const qnnrt
         if (c->count++ == QNNRT_CONVERT__MOST)
             return qnnrt_error_set(err, QNNRT_E_LIMIT, "edge %u: a pipeline of more than %d"
                                    " conversions", (unsigned)edge->edge, (int)QNNRT_CONVERT__MOST);
-        memset(&desc, 0, sizeof(desc));
-        desc.how   = edge->wish->how;
-        desc.exact = edge->wish->exact;
-        desc.hooks = c->arena.hooks;
-        result = qnnrt_convert_create(edge->from, edge->to, &desc, &edge->converter, &why);
+        result = qnnrt_convert_create(edge->from, edge->to, edge->wish, &c->arena.hooks,
+                                      &edge->converter, &why);
         if (result != QNNRT_OK) {
             qnnrt_error_set(err, result, "edge %u: %s", (unsigned)edge->edge, why.text);
             return why.hint[0] != '\0' ? qnnrt_error_hint(err, result, "%s", why.hint) : result;

@@ -1109,8 +1109,7 @@ static void qnnrt_manifest__context(qnnrt_manifest__io *x, void *item)
 static void qnnrt_manifest__measure(qnnrt_manifest__io *x, qnnrt_manifest_constant *constant)
 {
     qnnrt_tensor_info *tensor = &constant->tensor;
-    const unsigned low = (unsigned)tensor->dtype & 0xFFu;      /* the bits as decimal digits */
-    const unsigned bits = tensor->dtype == QNNRT_DTYPE_BF16 ? 16u : (low >> 4) * 10u + (low & 15u);
+    const unsigned bits = qnnrt_dtype_bits(tensor->dtype);
     uint64_t count = 1;
     uint32_t i;
     for (i = 0; i < tensor->rank && count <= (uint64_t)(SIZE_MAX / 16) / tensor->dims[i]; ++i)

@@ -191,7 +191,7 @@ static void measure(const row *r, size_t n, int calls, int rounds)
     unsigned char *from = (unsigned char *)malloc(from_bytes + both), *to = (unsigned char *)malloc(to_bytes + both);
     uint32_t dims = (uint32_t)n;
     qnnrt_tensor_info a, b;
-    qnnrt_convert_desc desc;
+    const qnnrt_conversion wish = { QNNRT_CONVERT_VALUES, 0 };
     qnnrt_converter *convert;
     qnnrt_error err;
     uint64_t lost = 0;
@@ -206,9 +206,7 @@ static void measure(const row *r, size_t n, int calls, int rounds)
     memset(from, 0, from_bytes + both);
     memset(to, 0, to_bytes + both);
     fill(r, from, n);
-    memset(&desc, 0, sizeof desc);
-    desc.how = QNNRT_CONVERT_VALUES;
-    if (qnnrt_convert_create(&a, &b, &desc, &convert, &err) != QNNRT_OK) stop(err.text);
+    if (qnnrt_convert_create(&a, &b, &wish, NULL, &convert, &err) != QNNRT_OK) stop(err.text);
 #ifdef BENCH_XNNPACK
     op = make_peer(r, from, to, n);
     has_peer = op != NULL;

@@ -463,15 +463,11 @@ class qnnrt_json_writer(Structure):
     pass
 
 
-class qnnrt_convert_desc(Structure):
+class qnnrt_conversion(Structure):
     pass
 
 
 class qnnrt_converter_info(Structure):
-    pass
-
-
-class qnnrt_conversion(Structure):
     pass
 
 
@@ -1232,21 +1228,15 @@ qnnrt_json_writer._fields_ = [
     ('objects', c_uint64 * 16),
     ('buffer', c_char * 4096),
 ]
-qnnrt_convert_desc._fields_ = [
+qnnrt_conversion._fields_ = [
     ('how', c_int),
     ('exact', c_int),
-    ('name', c_char_p),
-    ('hooks', qnnrt_hooks),
 ]
 qnnrt_converter_info._fields_ = [
     ('how', c_int),
     ('exact', c_int),
     ('lost', c_uint64),
     ('lost_ever', c_uint64),
-]
-qnnrt_conversion._fields_ = [
-    ('how', c_int),
-    ('exact', c_int),
 ]
 qnnrt_manifest_role._fields_ = [
     ('role', c_char_p),
@@ -1342,7 +1332,7 @@ FUNCTIONS = {
     'qnnrt_conversions_desc': (POINTER(qnnrt_pipeline_desc), [c_void_p]),
     'qnnrt_conversions_free': (None, [c_void_p]),
     'qnnrt_conversions_step': (c_size_t, [c_void_p, c_size_t]),
-    'qnnrt_convert_create': (c_int, [POINTER(qnnrt_tensor_info), POINTER(qnnrt_tensor_info), POINTER(qnnrt_convert_desc), POINTER(c_void_p), POINTER(qnnrt_error)]),
+    'qnnrt_convert_create': (c_int, [POINTER(qnnrt_tensor_info), POINTER(qnnrt_tensor_info), POINTER(qnnrt_conversion), POINTER(qnnrt_hooks), POINTER(c_void_p), POINTER(qnnrt_error)]),
     'qnnrt_convert_data': (c_int, [c_void_p, c_void_p, c_void_p, POINTER(qnnrt_error)]),
     'qnnrt_convert_free': (None, [c_void_p]),
     'qnnrt_convert_get_info': (qnnrt_converter_info, [c_void_p]),
@@ -1355,6 +1345,7 @@ FUNCTIONS = {
     'qnnrt_device_heap': (qnnrt_mem_provider, [c_char_p]),
     'qnnrt_device_memfd': (qnnrt_mem_provider, []),
     'qnnrt_device_memory': (c_int, [c_char_p, POINTER(qnnrt_mem_desc)]),
+    'qnnrt_dtype_bits': (c_uint32, [c_int]),
     'qnnrt_dtype_name': (c_char_p, [c_int]),
     'qnnrt_encode_f32': (c_int, [POINTER(qnnrt_tensor_info), POINTER(c_float), c_void_p]),
     'qnnrt_engine_onnxruntime': (c_void_p, []),
