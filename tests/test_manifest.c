@@ -13,6 +13,7 @@
 #define OPENS_DESC  qnnrt_manifest_open_desc
 #include "opens.h"
 #include "meta.h"
+#include "tensors.h"
 #include <stddef.h>
 
 /* ---- folders ---------------------------------------------------------------------------------- */
@@ -224,7 +225,6 @@ TEST(all_bytes_are_compared_on_request)
     TRY(nothing_left());
 }
 
-/* A context that made room for another one is read again: then nothing compares its bytes, so the two do not go together. */
 /* A context that made room for another one is read again: its file may have been replaced by one
    with the same fingerprint. */
 TEST(hashes_are_compared_whenever_a_file_is_read)
@@ -1427,17 +1427,6 @@ static void random_make(random_program *r)
     }
 }
 
-static qnnrt_tensor_info tensor_of(const char *name, const uint32_t dims[2])
-{
-    qnnrt_tensor_info tensor;
-    memset(&tensor, 0, sizeof(tensor));
-    tensor.name = name;
-    tensor.dtype = QNNRT_DTYPE_F32;
-    tensor.rank = 2;
-    tensor.dims = dims;
-    return tensor;
-}
-
 TEST(random_programs_are_read_as_they_were_written)
 {
     static random_program r;
@@ -1468,7 +1457,7 @@ TEST(random_programs_are_read_as_they_were_written)
     contexts[0].role = "npu";
     contexts[1].role = "cpu";
     for (i = 0; i < 2; ++i) {
-        constants[i].tensor = tensor_of(i == 0 ? "zero" : "one", dims);
+        constants[i].tensor = test_tensor(i == 0 ? "zero" : "one", QNNRT_DTYPE_F32, 2, dims);
         constants[i].file = "table";
         constants[i].offset = 4 * i;
         constants[i].data = random_table + i;

@@ -16,6 +16,7 @@
 #include "life.h"
 #include "bind.h"
 #include "converted.h"
+#include "tensors.h"
 
 #include <math.h>
 #include <sys/wait.h>
@@ -137,17 +138,6 @@ static qnnrt_result plus_one(void *user, const qnnrt_graph_info *step, const voi
     return QNNRT_OK;
 }
 
-static qnnrt_tensor_info tensor(const char *name, qnnrt_dtype dtype)
-{
-    qnnrt_tensor_info t;
-    memset(&t, 0, sizeof(t));
-    t.name = name;
-    t.dtype = dtype;
-    t.rank = 2;
-    t.dims = shape;
-    return t;
-}
-
 /* One pipeline: its description, and the arrays that it points to. */
 typedef struct program {
     qnnrt_pipeline_desc desc;
@@ -172,8 +162,8 @@ static void program_begin(program *p)
     p->desc.steps = p->steps;
     p->desc.edges = p->edges;
     p->desc.uses = p->uses;
-    p->in = tensor("y", QNNRT_DTYPE_F32);
-    p->out = tensor("z", QNNRT_DTYPE_F32);
+    p->in = test_tensor("y", QNNRT_DTYPE_F32, 2, shape);
+    p->out = test_tensor("z", QNNRT_DTYPE_F32, 2, shape);
     p->host.name = "plus_one";
     p->host.inputs = &p->in;
     p->host.outputs = &p->out;
@@ -602,7 +592,7 @@ TEST(one_tensor_is_converted_once_for_each_destination)
     /* twice feeds three host steps: two as float16, one as uint8; square reads it as it is. */
     halves(&p);
     other = p.host;
-    qnnrt_tensor_info bytes = tensor("q", QNNRT_DTYPE_U8Q);
+    qnnrt_tensor_info bytes = test_tensor("q", QNNRT_DTYPE_U8Q, 2, shape);
     bytes.quant.encoding = QNNRT_ENCODING_PER_TENSOR;
     bytes.quant.scale = 1;
     other.name = "bytes";
@@ -1144,8 +1134,8 @@ TEST(a_host_step_that_writes_past_its_output_meets_the_guard_page)
 TEST(converters_are_steps_of_the_caller)
 {
     static const int exact[2] = { 0, 1 };
-    const qnnrt_tensor_info f32 = tensor("y", QNNRT_DTYPE_F32), f16 = tensor("y", QNNRT_DTYPE_F16), z = tensor("z", QNNRT_DTYPE_F16);
-    const qnnrt_tensor_info x = tensor("x", QNNRT_DTYPE_F32);
+    const qnnrt_tensor_info f32 = test_tensor("y", QNNRT_DTYPE_F32, 2, shape), f16 = test_tensor("y", QNNRT_DTYPE_F16, 2, shape);
+    const qnnrt_tensor_info z = test_tensor("z", QNNRT_DTYPE_F16, 2, shape), x = test_tensor("x", QNNRT_DTYPE_F32, 2, shape);
     float big[COUNT], y[COUNT];
     memcpy(big, input, sizeof(big));
     big[4] = big[7] = 60000;                    /* twice that is no float16 */
