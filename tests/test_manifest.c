@@ -932,7 +932,7 @@ static const struct { const char *text; qnnrt_result code; const char *needle, *
     /* keys */
     { PROGRAM(", \"colour\": 1"), QNNRT_E_FORMAT, "unknown key \"colour\" (byte ", "version, backends, contexts, constants, pipelines" },
     { PROGRAM(", \"info\": {}"), QNNRT_E_FORMAT, "unknown key \"info\"", NULL },
-    { PIPELINE(STEPS ", \"edge\": []"), QNNRT_E_FORMAT, "pipeline \"main\": unknown key \"edge\"", NULL },
+    { PIPELINE(STEPS ", \"edge\": []"), QNNRT_E_FORMAT, "pipeline 0: unknown key \"edge\"", NULL },
     { PIPELINE("\"steps\": [{\"graf\": 1}]"), QNNRT_E_FORMAT, "pipeline \"main\": step 0: unknown key \"graf\"", "context, graph, host, inputs, outputs" },
     { PIPELINE(STEPS ", \"edges\": [" EDGE ", {\"from\": [0, \"y\"], \"to\": [1, \"u\"], \"a\\u0062\": 1}]"), QNNRT_E_FORMAT, "edge 1: unknown key", NULL },
     { PIPELINES("{" STEPS "}"), QNNRT_E_FORMAT, "pipeline 0: \"name\" is missing", NULL },

@@ -365,8 +365,16 @@ extern "C" {
 enum {
     QNNRT_MANIFEST__DIMS  = 32,         /* a list with more dimensions is refused */
     QNNRT_MANIFEST__ROLES = 16,
-    QNNRT_MANIFEST__KEYS  = 16          /* of an object, and bytes of the longest one */
+    QNNRT_MANIFEST__KEYS  = 16          /* an object may have, and bytes of the longest one */
 };
+
+/* An object of the text. */
+typedef struct qnnrt_manifest__object {
+    const char          *keys;          /* that it may have, "a, b, c" */
+    const unsigned char *values[QNNRT_MANIFEST__KEYS];      /* where that of each key begins, NULL:
+                                                               it has none */
+    qnnrt_json_reader    before, end;   /* before one of them; behind the object */
+} qnnrt_manifest__object;
 
 typedef struct qnnrt_manifest__list {
     unsigned char *items;
@@ -381,8 +389,8 @@ typedef struct qnnrt_manifest__io {
     size_t                     buffer;      /* of the pipeline that the slots are of */
     /* reading */
     const char                *path;        /* of the text, which is right JSON */
-    qnnrt_json_reader          r;           /* behind the value that was read last */
-    const qnnrt_json_reader   *object;      /* behind the brace of the object that is read */
+    qnnrt_json_reader          r;           /* behind what was read last */
+    qnnrt_manifest__object    *object;      /* that is read */
     qnnrt_arena               *arena;
     qnnrt_limits               limits;      /* none is 0 */
     uint32_t                   left;        /* entries that may follow */
@@ -441,60 +449,69 @@ static int qnnrt_manifest__take(qnnrt_manifest__io *x, const char *key, qnnrt_js
                                   names[found], names[type == QNNRT_JSON_TRUE ? 8 : (int)type]);
 }
 
+/* Return the number of a key in a list of them, "a, b, c", or QNNRT_MANIFEST__KEYS. */
+static size_t qnnrt_manifest__key(const char *keys, const char *key, size_t bytes)
+{
+    size_t i = 0;
+    for (; keys != NULL; ++i) {
+        const char *end = strchr(keys, ',');
+        const size_t length = end != NULL ? (size_t)(end - keys) : strlen(keys);
+        if (length == bytes && memcmp(keys, key, bytes) == 0) return i;
+        keys = end != NULL ? end + 2 : NULL;
+    }
+    return QNNRT_MANIFEST__KEYS;
+}
+
+/* Find the members of an object that begins, and refuse other keys, and one that occurs twice. */
+static void qnnrt_manifest__members(qnnrt_manifest__io *x, const char *keys)
+{
+    qnnrt_manifest__object *object = x->object;
+    char copy[QNNRT_MANIFEST__KEYS * 6];      /* an escape has at most six bytes */
+    memset(object, 0, sizeof *object);
+    object->keys = keys;
+    for (; x->result == QNNRT_OK && qnnrt_json_more(&x->r); qnnrt_json_skip(&x->r)) {
+        const qnnrt_json_text *found = &x->r.key;
+        const int cut = found->bytes > 40, bytes = cut ? 40 : (int)found->bytes;
+        const int resolve = found->escaped && found->bytes < sizeof copy;
+        const size_t length = resolve ? qnnrt_json_copy(found, copy) : found->bytes;
+        const size_t i = qnnrt_manifest__key(keys, resolve ? copy : found->text, length);
+        if (i < QNNRT_MANIFEST__KEYS && object->values[i] == NULL) {
+            object->values[i] = x->r.at;
+            object->before = x->r;
+            continue;
+        }
+        qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, i < QNNRT_MANIFEST__KEYS
+                                   ? "\"%.*s%s\" occurs twice" : "unknown key \"%.*s%s\"", bytes,
+                               found->text, cut ? "..." : "");
+        qnnrt_error_hint(x->err, QNNRT_E_FORMAT, "Use the keys %s, each once.", keys);
+    }
+    object->end = x->r;
+}
+
+/* Return where the value of a key begins in the object that is read, or NULL. */
+static const unsigned char *qnnrt_manifest__has(const qnnrt_manifest__io *x, const char *key)
+{
+    const size_t i = qnnrt_manifest__key(x->object->keys, key, strlen(key));
+    return i < QNNRT_MANIFEST__KEYS ? x->object->values[i] : NULL;
+}
+
 /* Begin a member. needed: it is written also if it is 0, and must be there to be read. Return 1 if
    its value has to be written, or was read up to its beginning. */
 static int qnnrt_manifest__member(qnnrt_manifest__io *x, const char *key, int needed, int is_zero,
                                   qnnrt_json_type type)
 {
+    const unsigned char *at;
     if (x->result != QNNRT_OK) return 0;
     if (x->json != NULL) {
         if (needed || !is_zero) qnnrt_json_write_key(x->json, key);
         return needed || !is_zero;
     }
-    x->r = *x->object;
-    for (; qnnrt_json_more(&x->r); qnnrt_json_skip(&x->r))
-        if (qnnrt_json_is(&x->r.key, key)) return qnnrt_manifest__take(x, key, type);
-    return needed && qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, "\"%s\" is missing", key);
-}
-
-/* Return 1 if the object that is read has one of these members. */
-static int qnnrt_manifest__has(const qnnrt_manifest__io *x, const char *a, const char *b,
-                               const char *c)
-{
-    qnnrt_json_reader r = *x->object;
-    for (; qnnrt_json_more(&r); qnnrt_json_skip(&r))
-        if (qnnrt_json_is(&r.key, a) || qnnrt_json_is(&r.key, b) || qnnrt_json_is(&r.key, c))
-            return 1;
-    return 0;
-}
-
-/* Check that the object that is read has no other keys than these, "a, b, c", and each once. */
-static int qnnrt_manifest__keys(qnnrt_manifest__io *x, const char *keys)
-{
-    unsigned char seen[QNNRT_MANIFEST__KEYS] = { 0 };
-    char key[QNNRT_MANIFEST__KEYS];
-    if (x->json != NULL) return 1;
-    x->r = *x->object;
-    for (; x->result == QNNRT_OK && qnnrt_json_more(&x->r); qnnrt_json_skip(&x->r)) {
-        const qnnrt_json_text *found = &x->r.key;
-        const int cut = found->bytes > 40;
-        const char *at = keys;
-        size_t i, length;
-        for (i = 0; *at != '\0'; at += length, at += strspn(at, ", "), ++i) {
-            length = strcspn(at, ",");
-            memcpy(key, at, length);
-            key[length] = '\0';
-            if (qnnrt_json_is(found, key)) break;
-        }
-        if (*at == '\0') {
-            qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, "unknown key \"%.*s%s\"",
-                                   cut ? 40 : (int)found->bytes, found->text, cut ? "..." : "");
-            qnnrt_error_hint(x->err, QNNRT_E_FORMAT, "Use the keys %s.", keys);
-        } else if (seen[i]++) {
-            qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, "\"%s\" occurs twice", key);
-        }
-    }
-    return x->result == QNNRT_OK;
+    at = qnnrt_manifest__has(x, key);
+    if (at == NULL)
+        return needed && qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, "\"%s\" is missing", key);
+    x->r = x->object->before;
+    x->r.at = at;
+    return qnnrt_manifest__take(x, key, type);
 }
 
 /* Check a name or, with file, the name of a file in the folder: a path is never followed. */
@@ -719,7 +736,7 @@ typedef struct qnnrt_manifest__program {
 
 /* ---- lists ---- */
 
-typedef void qnnrt_manifest__object(qnnrt_manifest__io *x, void *item);
+typedef void qnnrt_manifest__item(qnnrt_manifest__io *x, void *item);
 
 typedef enum qnnrt_manifest__form {     /* how an object is written */
     QNNRT_MANIFEST__ONE_LINE, QNNRT_MANIFEST__LINES,
@@ -733,30 +750,31 @@ typedef struct qnnrt_manifest__kind {
     qnnrt_manifest__form    form;
     int                     unique;     /* 1: it begins with its name, which no other one has */
     size_t                  bytes;
-    qnnrt_manifest__object *object;
+    qnnrt_manifest__item   *item;
+    const char             *keys;       /* of an object */
 } qnnrt_manifest__kind;
 
-#define QNNRT_MANIFEST__KIND(part, form, unique, of, object) \
+#define QNNRT_MANIFEST__KIND(part, form, unique, of, item, keys) \
     { part, QNNRT_JSON_OBJECT, QNNRT_MANIFEST__##form, unique, sizeof(of), \
-      qnnrt_manifest__##object }
+      qnnrt_manifest__##item, keys }
 
 /* Read or write an object, or an item of another type. */
 static void qnnrt_manifest__one(qnnrt_manifest__io *x, const qnnrt_manifest__kind *kind, void *item)
 {
-    const qnnrt_json_reader *outer = x->object;
+    qnnrt_manifest__object *outer = x->object, found;
     const int object = kind->type == QNNRT_JSON_OBJECT;
-    qnnrt_json_reader found;
     if (x->json != NULL) {
         if (object)
             qnnrt_json_write_object(x->json, kind->form == QNNRT_MANIFEST__ONE_LINE ||
                                                  (kind->form == QNNRT_MANIFEST__GRAPH_LINE &&
                                                   ((qnnrt_step_desc *)item)->host == NULL));
-        kind->object(x, item);
+        kind->item(x, item);
         if (object) qnnrt_json_write_close(x->json);
     } else if (x->result == QNNRT_OK && qnnrt_manifest__take(x, kind->part, kind->type)) {
-        found = x->r;
         x->object = &found;
-        kind->object(x, item);
+        if (object) qnnrt_manifest__members(x, kind->keys);
+        if (x->result == QNNRT_OK) kind->item(x, item);
+        if (object) x->r = found.end;
         x->object = outer;
     }
 }
@@ -806,11 +824,9 @@ static void qnnrt_manifest__read_items(qnnrt_manifest__io *x, const char *key,
 {
     const size_t outer = x->number, used = strlen(x->place);
     const int map = x->r.type == QNNRT_JSON_OBJECT;
-    qnnrt_json_reader all = x->r;
     size_t i;
-    for (i = 0; x->result == QNNRT_OK && qnnrt_json_more(&all); ++i) {
+    for (i = 0; x->result == QNNRT_OK && qnnrt_json_more(&x->r); ++i) {
         void *item = NULL;
-        x->r = all;
         snprintf(x->place + used, sizeof x->place - used, "%s%s %lu", used > 0 ? ": " : "",
                  kind->part, (unsigned long)i);
         if (x->left == 0)
@@ -818,12 +834,11 @@ static void qnnrt_manifest__read_items(qnnrt_manifest__io *x, const char *key,
                                    " (limits.tensors)", (unsigned long)x->limits.tensors);
         else item = qnnrt_manifest__add(x, list, kind->bytes);
         if (item == NULL) return;
-        if (map) ((qnnrt_use_desc *)item)->name = qnnrt_manifest__copy(x, key, 0, &all.key);
+        if (map) ((qnnrt_use_desc *)item)->name = qnnrt_manifest__copy(x, key, 0, &x->r.key);
         x->left -= 1;
         x->number = i;
         qnnrt_manifest__one(x, kind, item);
         if (x->result == QNNRT_OK) x->place[used] = '\0';
-        qnnrt_json_skip(&all);
     }
     x->number = outer;
 }
@@ -866,8 +881,8 @@ static void qnnrt_manifest__side(qnnrt_manifest__io *x, int sides, qnnrt_use_des
 {
     qnnrt_manifest__number(x, "step", 1, &use->step, sizeof use->step);
     if (sides && x->json == NULL) {
-        use->output = qnnrt_manifest__has(x, "output", "output", "output");
-        if (use->output == qnnrt_manifest__has(x, "input", "input", "input"))
+        use->output = qnnrt_manifest__has(x, "output") != NULL;
+        if (use->output == (qnnrt_manifest__has(x, "input") != NULL))
             qnnrt_manifest__refuse(x, QNNRT_E_FORMAT,
                                    "it must have either an \"input\" or an \"output\"");
     }
@@ -876,14 +891,12 @@ static void qnnrt_manifest__side(qnnrt_manifest__io *x, int sides, qnnrt_use_des
 
 static void qnnrt_manifest__named(qnnrt_manifest__io *x, void *item)
 {
-    if (qnnrt_manifest__keys(x, "step, input, output"))
-        qnnrt_manifest__side(x, 1, (qnnrt_use_desc *)item);
+    qnnrt_manifest__side(x, 1, (qnnrt_use_desc *)item);
 }
 
 static void qnnrt_manifest__slot(qnnrt_manifest__io *x, void *item)
 {
     qnnrt_use_desc *use = (qnnrt_use_desc *)item;
-    if (!qnnrt_manifest__keys(x, "step, input, output, offset")) return;
     use->in_buffer = 1;
     use->buffer = x->buffer;
     qnnrt_manifest__side(x, 1, use);
@@ -893,7 +906,6 @@ static void qnnrt_manifest__slot(qnnrt_manifest__io *x, void *item)
 static void qnnrt_manifest__range(qnnrt_manifest__io *x, void *item)
 {
     qnnrt_use_desc *use = (qnnrt_use_desc *)item;
-    if (!qnnrt_manifest__keys(x, "step, input, low, high")) return;
     use->has_range = 1;
     qnnrt_manifest__side(x, 0, use);
     qnnrt_manifest__i32(x, "low", &use->low);
@@ -905,7 +917,6 @@ static void qnnrt_manifest__value(qnnrt_manifest__io *x, void *item)
     qnnrt_use_desc *use = (qnnrt_use_desc *)item;
     const char *name = NULL;
     size_t i = 0;
-    if (!qnnrt_manifest__keys(x, "step, input, constant")) return;
     qnnrt_manifest__side(x, 0, use);
     if (x->json != NULL) {
         while (i < x->desc->constant_count && x->desc->constants[i].data != use->constant) ++i;
@@ -918,29 +929,29 @@ static void qnnrt_manifest__value(qnnrt_manifest__io *x, void *item)
 }
 
 /* Return 1 if a use belongs to a list, of the slots to that of the buffer. */
-static int qnnrt_manifest__is(const qnnrt_manifest__io *x, qnnrt_manifest__object *object,
+static int qnnrt_manifest__is(const qnnrt_manifest__io *x, qnnrt_manifest__item *item,
                               const qnnrt_use_desc *use)
 {
-    return object == qnnrt_manifest__apart ? use->apart
-         : object == qnnrt_manifest__value ? use->constant != NULL
-         : object == qnnrt_manifest__range ? use->has_range
-         : object == qnnrt_manifest__slot ? use->in_buffer && use->buffer == x->buffer
-                                          : use->name != NULL;
+    return item == qnnrt_manifest__apart ? use->apart
+         : item == qnnrt_manifest__value ? use->constant != NULL
+         : item == qnnrt_manifest__range ? use->has_range
+         : item == qnnrt_manifest__slot ? use->in_buffer && use->buffer == x->buffer
+                                        : use->name != NULL;
 }
 
-/* A list of uses of a pipeline, or an object of them by their names. */
+/* A list of uses of a pipeline, or an object of them by their names. keys: of one, NULL: a pair. */
 static void qnnrt_manifest__uses(qnnrt_manifest__io *x, const char *key, const char *part,
-                                 qnnrt_manifest__object *object)
+                                 qnnrt_manifest__item *item, const char *keys)
 {
     const qnnrt_manifest__kind kind = {
-        part, object == qnnrt_manifest__apart ? QNNRT_JSON_ARRAY : QNNRT_JSON_OBJECT,
-        QNNRT_MANIFEST__ONE_LINE, 0, sizeof(qnnrt_use_desc), object
+        part, keys == NULL ? QNNRT_JSON_ARRAY : QNNRT_JSON_OBJECT, QNNRT_MANIFEST__ONE_LINE, 0,
+        sizeof(qnnrt_use_desc), item, keys
     };
-    const int map = object == qnnrt_manifest__named;
+    const int map = item == qnnrt_manifest__named;
     const size_t total = x->json != NULL ? x->pipeline->desc.use_count : 0;
     size_t i = 0;
-    while (i < total && !qnnrt_manifest__is(x, object, &x->pipeline->desc.uses[i])) ++i;
-    if (!qnnrt_manifest__member(x, key, object == qnnrt_manifest__slot, i == total,
+    while (i < total && !qnnrt_manifest__is(x, item, &x->pipeline->desc.uses[i])) ++i;
+    if (!qnnrt_manifest__member(x, key, item == qnnrt_manifest__slot, i == total,
                                 map ? QNNRT_JSON_OBJECT : QNNRT_JSON_ARRAY)) return;
     if (x->json == NULL) {
         qnnrt_manifest__read_items(x, key, &kind, &x->uses);
@@ -950,7 +961,7 @@ static void qnnrt_manifest__uses(qnnrt_manifest__io *x, const char *key, const c
     else qnnrt_json_write_array(x->json, 0);
     for (; i < total; ++i) {
         qnnrt_use_desc use = x->pipeline->desc.uses[i];
-        if (!qnnrt_manifest__is(x, object, &use)) continue;
+        if (!qnnrt_manifest__is(x, item, &use)) continue;
         if (map) qnnrt_json_write_key(x->json, use.name);
         qnnrt_manifest__one(x, &kind, &use);
     }
@@ -964,8 +975,9 @@ static void qnnrt_manifest__tensor(qnnrt_manifest__io *x, void *item)
     qnnrt_tensor_info *tensor = (qnnrt_tensor_info *)item;
     qnnrt_quant *quant = &tensor->quant;
     const int coded = x->json != NULL ? quant->encoding != QNNRT_ENCODING_NONE
-                                      : qnnrt_manifest__has(x, "scale", "offset", "bits");
-    if (!qnnrt_manifest__keys(x, "name, dtype, dims, scale, offset, bits")) return;
+                                      : qnnrt_manifest__has(x, "scale") != NULL ||
+                                        qnnrt_manifest__has(x, "offset") != NULL ||
+                                        qnnrt_manifest__has(x, "bits") != NULL;
     qnnrt_manifest__name(x, "name", &tensor->name);
     tensor->dtype = (qnnrt_dtype)qnnrt_manifest__word(x, 0, (unsigned)tensor->dtype);
     qnnrt_manifest__dims(x, tensor);
@@ -991,15 +1003,19 @@ static void qnnrt_manifest__tensor(qnnrt_manifest__io *x, void *item)
 static void qnnrt_manifest__step(qnnrt_manifest__io *x, void *item)
 {
     static const qnnrt_manifest__kind input =
-        QNNRT_MANIFEST__KIND("input", ONE_LINE, 1, qnnrt_tensor_info, tensor);
+        QNNRT_MANIFEST__KIND("input", ONE_LINE, 1, qnnrt_tensor_info, tensor,
+                             "name, dtype, dims, scale, offset, bits");
     static const qnnrt_manifest__kind output =
-        QNNRT_MANIFEST__KIND("output", ONE_LINE, 1, qnnrt_tensor_info, tensor);
+        QNNRT_MANIFEST__KIND("output", ONE_LINE, 1, qnnrt_tensor_info, tensor,
+                             "name, dtype, dims, scale, offset, bits");
     qnnrt_step_desc *step = (qnnrt_step_desc *)item;
     qnnrt_host_step *host = (qnnrt_host_step *)(uintptr_t)step->host;
     const int graph = x->json != NULL ? host == NULL
-                                      : qnnrt_manifest__has(x, "context", "graph", "graph");
-    if (!qnnrt_manifest__keys(x, "context, graph, host, inputs, outputs")) return;
-    if (x->json == NULL && graph == qnnrt_manifest__has(x, "host", "inputs", "outputs"))
+                                      : qnnrt_manifest__has(x, "context") != NULL ||
+                                        qnnrt_manifest__has(x, "graph") != NULL;
+    if (x->json == NULL && graph == (qnnrt_manifest__has(x, "host") != NULL ||
+                                     qnnrt_manifest__has(x, "inputs") != NULL ||
+                                     qnnrt_manifest__has(x, "outputs") != NULL))
         qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, "it must have either \"context\" and \"graph\","
                                " or \"host\", \"inputs\" and \"outputs\"");
     if (graph) {
@@ -1026,7 +1042,7 @@ static void qnnrt_manifest__edge(qnnrt_manifest__io *x, void *item)
     memset(&none, 0, sizeof none);
     if (x->json == NULL) wish = (qnnrt_conversion *)qnnrt_manifest__add(x, &x->wishes, sizeof none);
     else if (x->pipeline->conversions != NULL) none = x->pipeline->conversions[x->number];
-    if (wish == NULL || !qnnrt_manifest__keys(x, "from, to, convert, exact")) return;
+    if (wish == NULL) return;
     qnnrt_manifest__pair(x, "from", "from", &edge->from_step, &edge->from);
     qnnrt_manifest__pair(x, "to", "to", &edge->to_step, &edge->to);
     wish->how = (qnnrt_convert)qnnrt_manifest__word(x, 1, (unsigned)wish->how);
@@ -1038,7 +1054,6 @@ static void qnnrt_manifest__edge(qnnrt_manifest__io *x, void *item)
 static void qnnrt_manifest__buffer(qnnrt_manifest__io *x, void *item)
 {
     qnnrt_buffer_desc *buffer = (qnnrt_buffer_desc *)item;
-    if (!qnnrt_manifest__keys(x, "name, bytes, align, slots")) return;
     x->buffer = x->number;
     qnnrt_manifest__name(x, "name", &buffer->name);
     qnnrt_manifest__number(x, "bytes", 1, &buffer->bytes, sizeof buffer->bytes);
@@ -1048,17 +1063,21 @@ static void qnnrt_manifest__buffer(qnnrt_manifest__io *x, void *item)
     if (x->json == NULL && (buffer->align & (buffer->align - 1u)) != 0)
         qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, "\"align\" is %lu; expected a power of two",
                                (unsigned long)buffer->align);
-    qnnrt_manifest__uses(x, "slots", "slot", qnnrt_manifest__slot);
+    qnnrt_manifest__uses(x, "slots", "slot", qnnrt_manifest__slot,
+                         "step, input, output, offset");
 }
 
 static void qnnrt_manifest__pipeline(qnnrt_manifest__io *x, void *item)
 {
     static const qnnrt_manifest__kind step =
-        QNNRT_MANIFEST__KIND("step", GRAPH_LINE, 0, qnnrt_step_desc, step);
+        QNNRT_MANIFEST__KIND("step", GRAPH_LINE, 0, qnnrt_step_desc, step,
+                             "context, graph, host, inputs, outputs");
     static const qnnrt_manifest__kind edge =
-        QNNRT_MANIFEST__KIND("edge", ONE_LINE, 0, qnnrt_edge_desc, edge);
+        QNNRT_MANIFEST__KIND("edge", ONE_LINE, 0, qnnrt_edge_desc, edge,
+                             "from, to, convert, exact");
     static const qnnrt_manifest__kind buffer =
-        QNNRT_MANIFEST__KIND("buffer", LINES, 1, qnnrt_buffer_desc, buffer);
+        QNNRT_MANIFEST__KIND("buffer", LINES, 1, qnnrt_buffer_desc, buffer,
+                             "name, bytes, align, slots");
     qnnrt_manifest_pipeline *pipeline = (qnnrt_manifest_pipeline *)item;
     qnnrt_pipeline_desc *p = &pipeline->desc;
     x->pipeline = pipeline;
@@ -1066,16 +1085,17 @@ static void qnnrt_manifest__pipeline(qnnrt_manifest__io *x, void *item)
     memset(&x->wishes, 0, sizeof x->wishes);
     qnnrt_manifest__name(x, "name", &p->name);
     if (p->name != NULL) snprintf(x->place, sizeof x->place, "pipeline \"%.100s\"", p->name);
-    if (!qnnrt_manifest__keys(x, "name, steps, edges, edges_only, apart, constants, names, buffers,"
-                              " ranges")) return;
     qnnrt_manifest__items(x, "steps", 1, &step, &p->steps, &p->step_count);
     qnnrt_manifest__items(x, "edges", 0, &edge, &p->edges, &p->edge_count);
     qnnrt_manifest__bool(x, "edges_only", &p->edges_only);
-    qnnrt_manifest__uses(x, "apart", "apart", qnnrt_manifest__apart);
-    qnnrt_manifest__uses(x, "constants", "constant", qnnrt_manifest__value);
-    qnnrt_manifest__uses(x, "names", "name", qnnrt_manifest__named);
+    qnnrt_manifest__uses(x, "apart", "apart", qnnrt_manifest__apart, NULL);
+    qnnrt_manifest__uses(x, "constants", "constant", qnnrt_manifest__value,
+                         "step, input, constant");
+    qnnrt_manifest__uses(x, "names", "name", qnnrt_manifest__named,
+                         "step, input, output");
     qnnrt_manifest__items(x, "buffers", 0, &buffer, &p->buffers, &p->buffer_count);
-    qnnrt_manifest__uses(x, "ranges", "range", qnnrt_manifest__range);
+    qnnrt_manifest__uses(x, "ranges", "range", qnnrt_manifest__range,
+                         "step, input, low, high");
     if (x->json != NULL) return;
     if (p->step_count == 0) qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, "\"steps\" is empty");
     p->uses = (const qnnrt_use_desc *)(void *)x->uses.items;
@@ -1095,7 +1115,6 @@ static void qnnrt_manifest__context(qnnrt_manifest__io *x, void *item)
     qnnrt_manifest_context *context = (qnnrt_manifest_context *)item;
     char number[17];
     const char *digits = NULL;
-    if (!qnnrt_manifest__keys(x, "file, backend, fingerprint, sha256")) return;
     qnnrt_manifest__name(x, "file", &context->file);
     qnnrt_manifest__name(x, "backend", &context->role);
     snprintf(number, sizeof number, "%016llx", (unsigned long long)context->fingerprint);
@@ -1128,7 +1147,6 @@ static void qnnrt_manifest__measure(qnnrt_manifest__io *x, qnnrt_manifest_consta
 static void qnnrt_manifest__constant(qnnrt_manifest__io *x, void *item)
 {
     qnnrt_manifest_constant *constant = (qnnrt_manifest_constant *)item;
-    if (!qnnrt_manifest__keys(x, "name, file, offset, dtype, dims")) return;
     qnnrt_manifest__name(x, "name", &constant->tensor.name);
     qnnrt_manifest__name(x, "file", &constant->file);
     qnnrt_manifest__number(x, "offset", 0, &constant->offset, sizeof constant->offset);
@@ -1159,25 +1177,19 @@ static void qnnrt_manifest__whole_program(qnnrt_manifest__io *x, void *item)
 {
     static const qnnrt_manifest__kind role = {
         "backend", QNNRT_JSON_STRING, QNNRT_MANIFEST__ONE_LINE, 1, sizeof(char *),
-        qnnrt_manifest__role
+        qnnrt_manifest__role, NULL
     };
     static const qnnrt_manifest__kind context =
-        QNNRT_MANIFEST__KIND("context", ONE_LINE, 1, qnnrt_manifest_context, context);
+        QNNRT_MANIFEST__KIND("context", ONE_LINE, 1, qnnrt_manifest_context, context,
+                             "file, backend, fingerprint, sha256");
     static const qnnrt_manifest__kind constant =
-        QNNRT_MANIFEST__KIND("constant", ONE_LINE, 0, qnnrt_manifest_constant, constant);
+        QNNRT_MANIFEST__KIND("constant", ONE_LINE, 0, qnnrt_manifest_constant, constant,
+                             "name, file, offset, dtype, dims");
     static const qnnrt_manifest__kind pipeline =
-        QNNRT_MANIFEST__KIND("pipeline", LINES, 1, qnnrt_manifest_pipeline, pipeline);
+        QNNRT_MANIFEST__KIND("pipeline", LINES, 1, qnnrt_manifest_pipeline, pipeline,
+                             "name, steps, edges, edges_only, apart, constants, names, buffers, ranges");
     qnnrt_manifest__program *p = (qnnrt_manifest__program *)item;
     qnnrt_manifest__number(x, "version", 1, &p->version, sizeof p->version);
-    if (x->result == QNNRT_OK && p->version != QNNRT_MANIFEST__VERSION) {
-        qnnrt_manifest__refuse(x, QNNRT_E_VERSION, "the program has version %lu; this library reads"
-                               " version %d", (unsigned long)p->version,
-                               (int)QNNRT_MANIFEST__VERSION);
-        qnnrt_error_hint(x->err, QNNRT_E_VERSION, "Use a release of qnnrt_manifest.h that reads"
-                         " this version, or write the program again.");
-    }
-    if (x->result != QNNRT_OK ||        /* another version may have other keys */
-        !qnnrt_manifest__keys(x, "version, backends, contexts, constants, pipelines")) return;
     qnnrt_manifest__items(x, "backends", 1, &role, &p->roles, &p->role_count);
     qnnrt_manifest__items(x, "contexts", 1, &context, &p->contexts, &p->context_count);
     qnnrt_manifest__items(x, "constants", 0, &constant, &p->constants, &p->constant_count);
@@ -1188,7 +1200,8 @@ static void qnnrt_manifest__whole_program(qnnrt_manifest__io *x, void *item)
 }
 
 static const qnnrt_manifest__kind qnnrt_manifest__the_program =
-    QNNRT_MANIFEST__KIND("program", LINES, 0, qnnrt_manifest__program, whole_program);
+    QNNRT_MANIFEST__KIND("program", LINES, 0, qnnrt_manifest__program, whole_program,
+                             "version, backends, contexts, constants, pipelines");
 
 /* =====================================================================================
    TEXT                                                                             >>text
@@ -1244,11 +1257,30 @@ QNNRT_MANIFEST_API qnnrt_result qnnrt_manifest_write(const qnnrt_manifest_desc *
                                                                : "`write` did not accept it");
 }
 
+/* Check the version before anything else, because another version may have other keys. */
+static void qnnrt_manifest__version(qnnrt_manifest__io *x)
+{
+    qnnrt_json_reader r = x->r;
+    uint64_t version = QNNRT_MANIFEST__VERSION;
+    if (qnnrt_json_value(&r) != QNNRT_JSON_OBJECT) return;
+    while (version == QNNRT_MANIFEST__VERSION && qnnrt_json_more(&r))
+        if (!qnnrt_json_is(&r.key, "version") || !qnnrt_json_value_u64(&r, &version)) {
+            version = QNNRT_MANIFEST__VERSION;
+            qnnrt_json_skip(&r);
+        }
+    if (version == QNNRT_MANIFEST__VERSION) return;
+    qnnrt_manifest__refuse(x, QNNRT_E_VERSION,
+                           "the program has version %llu; this library reads version %d",
+                           (unsigned long long)version, (int)QNNRT_MANIFEST__VERSION);
+    qnnrt_error_hint(x->err, QNNRT_E_VERSION, "Use a release of qnnrt_manifest.h that reads this"
+                     " version, or write the program again.");
+}
+
 /* Read a qnnrt.json. All of it is copied from the text; other parts than "program" are skipped. */
 static qnnrt_result qnnrt_manifest__read(qnnrt_manifest__io *x, const char *text, size_t bytes,
                                          qnnrt_manifest__program *out)
 {
-    qnnrt_json_reader r, document;
+    qnnrt_json_reader r;
     qnnrt_json_limits limits;
     int there = 0;
     limits.bytes = (size_t)x->limits.json_bytes;
@@ -1261,11 +1293,13 @@ static qnnrt_result qnnrt_manifest__read(qnnrt_manifest__io *x, const char *text
         x->result = qnnrt_error_set(x->err, QNNRT_E_FORMAT, "%s: byte %lu: %s", x->path,
                                     (unsigned long)r.error_at, r.error);
     } else if (qnnrt_manifest__take(x, "qnnrt.json", QNNRT_JSON_OBJECT)) {
-        document = x->r;
-        for (; x->result == QNNRT_OK && qnnrt_json_more(&document); qnnrt_json_skip(&document)) {
-            if (!qnnrt_json_is(&document.key, "program")) continue;
-            x->r = document;
+        while (x->result == QNNRT_OK && qnnrt_json_more(&x->r)) {
+            if (!qnnrt_json_is(&x->r.key, "program")) {
+                qnnrt_json_skip(&x->r);
+                continue;
+            }
             if (there++) qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, "\"program\" occurs twice");
+            qnnrt_manifest__version(x);
             qnnrt_manifest__one(x, &qnnrt_manifest__the_program, out);
         }
     }
