@@ -1187,7 +1187,8 @@ static void qnnrt_manifest__whole_program(qnnrt_manifest__io *x, void *item)
                              "name, file, offset, dtype, dims");
     static const qnnrt_manifest__kind pipeline =
         QNNRT_MANIFEST__KIND("pipeline", LINES, 1, qnnrt_manifest_pipeline, pipeline,
-                             "name, steps, edges, edges_only, apart, constants, names, buffers, ranges");
+                             "name, steps, edges, edges_only, apart, constants, names, buffers,"
+                             " ranges");
     qnnrt_manifest__program *p = (qnnrt_manifest__program *)item;
     qnnrt_manifest__number(x, "version", 1, &p->version, sizeof p->version);
     qnnrt_manifest__items(x, "backends", 1, &role, &p->roles, &p->role_count);
@@ -1727,14 +1728,16 @@ static int qnnrt_manifest__progressed(void *user, size_t done, size_t count, con
 
 /* Open a model with the first library that reads its binaries. Of several roles, one takes what
    comes with its backend before model.system_path: libraries of several makers may share a folder.
-   To inspect, that is the library that the caller named or that would serve the role "cpu". */
+   To inspect, that is the library that the caller named or, without model.system_path, that would
+   serve the role "cpu". */
 static qnnrt_result qnnrt_manifest__open_with(qnnrt_manifest__work *w, size_t at, qnnrt_desc *desc)
 {
     const char *names[3], *tries[4];
     size_t count = 0, i = 0;
     qnnrt_result result;
     qnnrt_manifest__choose(w, at, &desc->backend_desc, names);
-    if (w->to->part_count > 1 || desc->system_path == NULL) {
+    if (desc->system_path == NULL ||
+        (w->to->part_count > 1 && (!desc->inspect || desc->backend_desc.path != NULL))) {
         for (; names[i] != NULL && desc->inspect &&
                (desc->backend_desc.path != NULL || names[1] != NULL); ++i)
             tries[count++] = names[i];
