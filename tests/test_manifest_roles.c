@@ -906,6 +906,14 @@ TEST(libraries_of_several_makers_share_a_folder)
         CHECK_STR(qnnrt_get_info(info->models[1])->system_path, "libQnnRef.so");
         CHECK_EQ(qnnrt_manifest_close(program), QNNRT_OK);
     }
+    /* Where no library is named for a role, the one of the options reads what is inspected. */
+    c.desc.backend_count = 0;
+    c.desc.model.system_path = copy_path;
+    OPENS(&c, &program);
+    info = qnnrt_manifest_get_info(program);
+    CHECK_STR(info->system_path, "libQnnCopy.so");
+    CHECK_STR(qnnrt_get_info(info->models[1])->system_path, "libQnnCopy.so");
+    CHECK_EQ(qnnrt_manifest_close(program), QNNRT_OK);
     nothing_left();
 }
 
