@@ -1556,6 +1556,31 @@ TEST(what_a_manifest_cannot_have_is_not_written)
     meta_free(&text);
 }
 
+/* What is described may be constants of the program: nothing of it is written. */
+TEST(a_description_is_only_read)
+{
+    static const uint32_t dims[1] = { 2 };
+    static const float values[2] = { 1, 2 };
+    static const qnnrt_manifest_context contexts[1] = { { "a.bin", "npu", 7, NULL, NULL, 0, NULL, NULL } };
+    static const qnnrt_tensor_info tensors[1] = { { "v", 0, QNNRT_DTYPE_U8Q, 1, dims, 0, 0,
+        { QNNRT_ENCODING_PER_TENSOR, 0, 1, 0, 0, 0, NULL, NULL, 0 }, 0, 0, 0, NULL, 0, 0 } };
+    static const qnnrt_manifest_constant constants[1] = { { { "c", 0, QNNRT_DTYPE_F32, 1, dims, 0, 0,
+        { QNNRT_ENCODING_NONE, 0, 0, 0, 0, 0, NULL, NULL, 0 }, 0, 0, 0, NULL, 0, 0 }, "t", 0, values } };
+    static const qnnrt_host_step host = { "f", tensors, tensors, 1, 1, NULL, NULL, 0 };
+    static const qnnrt_step_desc steps[2] = { { NULL, 0, "first", NULL }, { NULL, 0, NULL, &host } };
+    static const qnnrt_edge_desc edges[1] = { { 0, "y", 1, "v" } };
+    static const qnnrt_use_desc uses[1] = { { 1, "v", 0, "n", 1, 0, 0, 0, values, 8, 1, 0, 0 } };
+    static const qnnrt_buffer_desc buffers[1] = { { "b", 8, 64 } };
+    static const qnnrt_manifest_pipeline pipelines[1] = { { { "p", steps, 2, edges, 1, 1, uses, 1, buffers, 1 }, NULL } };
+    static const qnnrt_manifest_desc desc = { contexts, 1, constants, 1, pipelines, 1, NULL, NULL };
+    meta_text text;
+    memset(&text, 0, sizeof(text));
+    CHECK_EQ(qnnrt_manifest_write(&desc, meta_add, &text, &error), QNNRT_OK);
+    CHECK_STR(text.data, "\"fingerprint\": \"0000000000000007\"");
+    CHECK_STR(text.data, "\"bytes\": 8");
+    meta_free(&text);
+}
+
 /* Add bytes in pieces of `step`. */
 static void hash_of(const void *data, size_t bytes, size_t step, unsigned char out[32], char text[65])
 {
@@ -1625,5 +1650,6 @@ TEST_MAIN("manifest")
     RUN(a_program_of_every_kind_is_written_as_it_was_read);
     RUN(random_programs_are_read_as_they_were_written);
     RUN(what_a_manifest_cannot_have_is_not_written);
+    RUN(a_description_is_only_read);
     RUN(sha256_is_that_of_python);
 }

@@ -974,12 +974,14 @@ static void qnnrt_manifest__tensor(qnnrt_manifest__io *x, void *item)
 {
     qnnrt_tensor_info *tensor = (qnnrt_tensor_info *)item;
     qnnrt_quant *quant = &tensor->quant;
+    unsigned dtype;
     const int coded = x->json != NULL ? quant->encoding != QNNRT_ENCODING_NONE
                                       : qnnrt_manifest__has(x, "scale") != NULL ||
                                         qnnrt_manifest__has(x, "offset") != NULL ||
                                         qnnrt_manifest__has(x, "bits") != NULL;
     qnnrt_manifest__name(x, "name", &tensor->name);
-    tensor->dtype = (qnnrt_dtype)qnnrt_manifest__word(x, 0, (unsigned)tensor->dtype);
+    dtype = qnnrt_manifest__word(x, 0, (unsigned)tensor->dtype);
+    if (x->json == NULL) tensor->dtype = (qnnrt_dtype)dtype;
     qnnrt_manifest__dims(x, tensor);
     if (!coded) return;
     if (x->json == NULL) quant->encoding = QNNRT_ENCODING_PER_TENSOR;
@@ -1120,7 +1122,7 @@ static void qnnrt_manifest__context(qnnrt_manifest__io *x, void *item)
     snprintf(number, sizeof number, "%016llx", (unsigned long long)context->fingerprint);
     if (context->fingerprint != 0) digits = number;
     qnnrt_manifest__digits(x, "fingerprint", 16, &digits);
-    if (digits != NULL) context->fingerprint = strtoull(digits, NULL, 16);
+    if (x->json == NULL && digits != NULL) context->fingerprint = strtoull(digits, NULL, 16);
     qnnrt_manifest__digits(x, "sha256", 64, &context->sha256);
 }
 
@@ -1147,11 +1149,12 @@ static void qnnrt_manifest__measure(qnnrt_manifest__io *x, qnnrt_manifest_consta
 static void qnnrt_manifest__constant(qnnrt_manifest__io *x, void *item)
 {
     qnnrt_manifest_constant *constant = (qnnrt_manifest_constant *)item;
+    unsigned dtype;
     qnnrt_manifest__name(x, "name", &constant->tensor.name);
     qnnrt_manifest__name(x, "file", &constant->file);
     qnnrt_manifest__number(x, "offset", 0, &constant->offset, sizeof constant->offset);
-    constant->tensor.dtype =
-        (qnnrt_dtype)qnnrt_manifest__word(x, 0, (unsigned)constant->tensor.dtype);
+    dtype = qnnrt_manifest__word(x, 0, (unsigned)constant->tensor.dtype);
+    if (x->json == NULL) constant->tensor.dtype = (qnnrt_dtype)dtype;
     qnnrt_manifest__dims(x, &constant->tensor);
     if (x->json == NULL && x->result == QNNRT_OK) qnnrt_manifest__measure(x, constant);
 }
@@ -2269,6 +2272,7 @@ QNNRT_MANIFEST_API qnnrt_result qnnrt_manifest_find(const qnnrt_manifest *progra
                                                     const qnnrt_pipeline **out, qnnrt_error *err)
 {
     const qnnrt_pipeline *found = NULL;
+    qnnrt_result result;
     size_t i, k, matches = 0;
     int graphs;
     qnnrt_error_clear(err);
@@ -2290,20 +2294,15 @@ QNNRT_MANIFEST_API qnnrt_result qnnrt_manifest_find(const qnnrt_manifest *progra
         *out = found;
         return QNNRT_OK;
     }
-    if (name == NULL)
-        qnnrt_error_set(err, QNNRT_E_NOT_FOUND, "the program has %lu pipelines, but no name is"
-                        " given", (unsigned long)program->info.pipeline_count);
-    else
-        qnnrt_error_set(err, matches > 1 ? QNNRT_E_ARG : QNNRT_E_NOT_FOUND,
-                        matches > 1 ? "\"%.200s\" names several pipelines"
-                                    : "no pipeline or graph \"%.200s\"", name);
-    qnnrt_error_add(err, "\n  it has:");
+    result = name != NULL && matches > 1 ? QNNRT_E_ARG : QNNRT_E_NOT_FOUND;
+    qnnrt_error_set(err, result, name == NULL ? "no name of a pipeline is given"
+                                 : matches > 1 ? "\"%.200s\" names several pipelines"
+                                               : "no pipeline or graph \"%.200s\"", name);
+    qnnrt_error_add(err, "\n  it has %lu:", (unsigned long)program->info.pipeline_count);
     for (i = 0; i < program->info.pipeline_count && i < 8; ++i)
         qnnrt_error_add(err, " \"%.100s\"", qnnrt_pipeline_get_info(program->made[i])->name);
-    if (program->info.pipeline_count > 8)
-        qnnrt_error_add(err, " and %lu more", (unsigned long)(program->info.pipeline_count - 8));
-    return qnnrt_error_hint(err, matches > 1 && name != NULL ? QNNRT_E_ARG : QNNRT_E_NOT_FOUND,
-                            "Give the name of one of them.");
+    if (i < program->info.pipeline_count) qnnrt_error_add(err, " ...");
+    return qnnrt_error_hint(err, result, "Give the name of one of them.");
 }
 
 QNNRT_MANIFEST_API qnnrt_result qnnrt_manifest_prepare(qnnrt_manifest *program, const char *name,
