@@ -18,7 +18,8 @@ LIBC = set("malloc free memcmp memcpy memmove memset strchr strcmp strerror strl
 # Files that are mapped need POSIX.
 POSIX = set("open read close lseek stat fstat mmap munmap madvise sysconf opendir readdir closedir memchr strpbrk strcpy".split())
 # It writes files.
-SESSION_POSIX = POSIX - {"mmap", "munmap", "madvise"} | set("dlopen dlsym dlclose flock getpid mkdir qsort rmdir strstr unlink".split())
+SESSION_POSIX = POSIX - {"mmap", "munmap", "madvise"} | set("dlopen dlsym dlclose dlerror flock getenv getpid mkdir qsort rmdir strcspn "
+                                                           "strspn strstr unlink".split())
 CACHE_POSIX = POSIX | set("calloc write mkdir rename unlink unlinkat openat fdopendir flock geteuid strspn utime getpid qsort time".split())
 MEMORY = LIBC - set("fopen fclose fread ferror".split())
 LIBM = set("ceil cos erf exp expm1 floor fmod log log1p log2 pow rint sin sincos sqrt tanh trunc".split())
@@ -28,10 +29,8 @@ LIMITS = {"qnnrt_llm": (LIBC, "qnnrt_exec", 21, 100),
           "qnnrt_weights": (MEMORY | POSIX, "qnnrt_json_more", 7, 7),
           "qnnrt_ir": (MEMORY | LIBM | {"memchr", "strcpy", "strstr"}, "qnnrt_json_more", 30, 200),
           "qnnrt_cache": (MEMORY | CACHE_POSIX, "qnnrt_error_set", 13, 13),
-          "qnnrt_onnxruntime": (MEMORY | {"dlopen", "dlsym", "dlclose", "dlerror", "getenv", "stat", "opendir", "readdir", "closedir", "sysconf", "getcwd", "fopen", "fread", "fclose", "strstr",
-                                                         "strspn", "strtol", "atoi", "strcpy"}, "qnnrt_session_bytes", 2, 60),
-          "qnnrt_openvino": (MEMORY | {"dlopen", "dlsym", "dlclose", "dlerror", "fopen", "fread", "fclose", "stat", "opendir",
-           "readdir", "closedir", "getenv", "strspn", "strcspn", "strstr", "strcpy"}, "qnnrt_error_set", 1, 40),
+          "qnnrt_onnxruntime": (MEMORY | set("atoi closedir dlclose dlopen dlsym getcwd opendir readdir strspn strstr".split()), "qnnrt_session_bytes", 2, 60),
+          "qnnrt_openvino": (MEMORY | set("dlclose dlsym stat strcspn strspn strstr".split()), "qnnrt_error_set", 1, 40),
           "qnnrt_qnn": (MEMORY | {"dlopen", "dlsym", "dlclose", "fopen", "fwrite", "fclose", "strtod", "strpbrk"}, "qnnrt_compile_build", 1, 60),
           "qnnrt_manifest": (MEMORY | POSIX | {"bsearch", "strtoull"}, "qnnrt_pipeline_make", 5, 30),
           "qnnrt_convert": (set("memcmp memcpy memset strcmp strlen _GLOBAL_OFFSET_TABLE_".split()), "qnnrt_hooks_alloc", 5, 5),
