@@ -44,7 +44,7 @@
        with -ffast-math. Fast loops do what is certain, and the rest is computed on integers.
 
    ROOMS (search for the tag)
-       >>config >>walk >>layout >>make >>insert
+       >>walk >>layout >>make >>insert
 */
 #ifndef QNNRT_CONVERT_H
 #define QNNRT_CONVERT_H
@@ -115,16 +115,12 @@ QNNRT_CONVERT_API qnnrt_result qnnrt_convert_create(const qnnrt_tensor_info *fro
 
 /* Return the step for qnnrt_step_desc.host, "convert " and the name of `from`. Its input and output
    have the names of the two tensors ("from" and "to" for those without). It lives as long as the
-   converter, which must outlive the pipelines that it is a step of. */
+   converter, which must outlive the pipelines that it is a step of.
+
+   Without a pipeline, call step->exec(step->user, NULL, &from, &to, &err): `from` and `to` are as
+   large as their tensors, of any alignment, and do not overlap. It returns QNNRT_E_MISMATCH with
+   wish->exact, if a value is lost. */
 QNNRT_CONVERT_API const qnnrt_host_step *qnnrt_convert_step(const qnnrt_converter *converter);
-
-/* Convert without a pipeline.
-
-   from, to   as large as their tensors, any alignment; they must not overlap
-
-   Returns    QNNRT_OK; QNNRT_E_MISMATCH with wish->exact, if a value is lost; QNNRT_E_ARG */
-QNNRT_CONVERT_API qnnrt_result qnnrt_convert_data(qnnrt_converter *converter, const void *from,
-                                                  void *to, qnnrt_error *err);
 
 QNNRT_CONVERT_API qnnrt_converter_info qnnrt_convert_get_info(const qnnrt_converter *converter);
 QNNRT_CONVERT_API void qnnrt_convert_free(qnnrt_converter *converter);      /* may be NULL */
@@ -176,9 +172,9 @@ extern "C" {
 #endif
 
 /* =====================================================================================
-   CONFIGURATION                                                                 >>config
-   How loops are compiled.
-   Needs: nothing     Knows nothing of: tensors
+   WALK                                                                            >>walk
+   Converts elements in their order, by the fastest way that is exact for both tensors.
+   Needs: nothing     Knows nothing of: pipelines
    ===================================================================================== */
 
 /* A function of loops over elements; gcc makes vector code at -O2 too, as clang does. */
@@ -197,12 +193,6 @@ static size_t qnnrt_convert__least(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
-
-/* =====================================================================================
-   WALK                                                                            >>walk
-   Converts elements in their order, by the fastest way that is exact for both tensors.
-   Needs: >>config     Knows nothing of: pipelines
-   ===================================================================================== */
 
 /* qnnrt_values_convert() is exact for any two tensors, and fast from and to float32. What goes
    through float32 without a change goes in two of these calls. 8- and 16-bit codes of one scale,
@@ -360,7 +350,7 @@ static uint64_t qnnrt_convert__walk(const qnnrt_converter *c, size_t begin,
    LAYOUT                                                                        >>layout
    Converts all elements of a tensor, and moves the channels, NCHW (dimension 1) or NHWC (the last
    one), through a tile on the stack.
-   Needs: >>config >>walk     Knows nothing of: pipelines
+   Needs: >>walk     Knows nothing of: pipelines
    ===================================================================================== */
 
 enum {
@@ -564,14 +554,13 @@ static qnnrt_result qnnrt_convert__make_resolve(qnnrt_converter *c, qnnrt_error 
     return result;
 }
 
-QNNRT_CONVERT_API qnnrt_result qnnrt_convert_data(qnnrt_converter *converter, const void *from,
-                                                  void *to, qnnrt_error *err)
+static qnnrt_result qnnrt_convert__exec(void *user, const qnnrt_graph_info *step,
+                                        const void *const *inputs, void *const *outputs,
+                                        qnnrt_error *err)
 {
-    size_t lost;
-    qnnrt_error_clear(err);
-    if (converter == NULL || from == NULL || to == NULL)
-        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_convert_data: an argument is NULL");
-    lost = (size_t)qnnrt_convert__run(converter, from, to);
+    qnnrt_converter *converter = (qnnrt_converter *)user;
+    const size_t lost = (size_t)qnnrt_convert__run(converter, inputs[0], outputs[0]);
+    (void)step;
     __atomic_store_n(&converter->lost, lost, __ATOMIC_RELAXED);
     if (lost == 0) return QNNRT_OK;
     __atomic_fetch_add(&converter->lost_ever, lost, __ATOMIC_RELAXED);
@@ -581,14 +570,6 @@ QNNRT_CONVERT_API qnnrt_result qnnrt_convert_data(qnnrt_converter *converter, co
     qnnrt_error_add(err, ": %zu of %zu", lost, converter->total);
     return qnnrt_error_hint(err, QNNRT_E_MISMATCH, "Clear `exact` to saturate them, or choose an"
                             " encoding that holds them.");
-}
-
-static qnnrt_result qnnrt_convert__exec(void *user, const qnnrt_graph_info *step,
-                                        const void *const *inputs, void *const *outputs,
-                                        qnnrt_error *err)
-{
-    (void)step;
-    return qnnrt_convert_data((qnnrt_converter *)user, inputs[0], outputs[0], err);
 }
 
 /* Copy bytes, or return NULL for none. */
@@ -697,7 +678,7 @@ QNNRT_CONVERT_API qnnrt_converter *qnnrt_convert_of(const qnnrt_step_info *step)
 /* =====================================================================================
    INSERT                                                                        >>insert
    The steps and edges of a description with conversions between them.
-   Needs: >>config >>walk >>make     Knows nothing of: elements
+   Needs: >>walk >>make     Knows nothing of: elements
    ===================================================================================== */
 
 enum { QNNRT_CONVERT__MOST = 16384 };

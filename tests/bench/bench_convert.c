@@ -183,6 +183,12 @@ static void fill(const row *r, unsigned char *data, size_t n)
     }
 }
 
+static qnnrt_result convert_data(const qnnrt_converter *convert, const void *from, void *to, qnnrt_error *err)
+{
+    const qnnrt_host_step *step = qnnrt_convert_step(convert);
+    return step->exec(step->user, NULL, &from, &to, err);
+}
+
 static void measure(const row *r, size_t n, int calls, int rounds)
 {
     static double ns[WAYS][MOST_ROUNDS];
@@ -216,7 +222,7 @@ static void measure(const row *r, size_t n, int calls, int rounds)
             const int turn = (way + round + 2) % WAYS;
             const double begin = now_ns();
             for (c = 0; c < calls; ++c) {
-                if (turn == OURS && qnnrt_convert_data(convert, from, to, &err) != QNNRT_OK) stop(err.text);
+                if (turn == OURS && convert_data(convert, from, to, &err) != QNNRT_OK) stop(err.text);
                 if (turn == BARE && has_bare(r)) bare(r, from, to, n);
                 if (turn == COPY) memcpy(to, from, both);
 #ifdef BENCH_XNNPACK

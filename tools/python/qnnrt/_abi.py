@@ -1333,7 +1333,6 @@ FUNCTIONS = {
     'qnnrt_conversions_free': (None, [c_void_p]),
     'qnnrt_conversions_step': (c_size_t, [c_void_p, c_size_t]),
     'qnnrt_convert_create': (c_int, [POINTER(qnnrt_tensor_info), POINTER(qnnrt_tensor_info), POINTER(qnnrt_conversion), POINTER(qnnrt_hooks), POINTER(c_void_p), POINTER(qnnrt_error)]),
-    'qnnrt_convert_data': (c_int, [c_void_p, c_void_p, c_void_p, POINTER(qnnrt_error)]),
     'qnnrt_convert_free': (None, [c_void_p]),
     'qnnrt_convert_get_info': (qnnrt_converter_info, [c_void_p]),
     'qnnrt_convert_of': (c_void_p, [POINTER(qnnrt_step_info)]),
