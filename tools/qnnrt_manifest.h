@@ -225,7 +225,7 @@ typedef struct qnnrt_manifest_info {
     const qnnrt_manifest_constant *constants;
     size_t                       pipeline_count;
     const qnnrt_pipeline *const *pipelines;      /* in the order of the program; without
-                                                    "pipelines" those that names join, then every
+                                                    "pipelines" those that names join, and every
                                                     other graph alone. One that needs a context that
                                                     did not load, with model.keep_going, is left
                                                     out */
