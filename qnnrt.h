@@ -12437,7 +12437,7 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
      hooks of a role, some of them                     all of them, or none            manifest.h
      qnnrt_builder_extend(), _reset(), .shared and     - (graphs of one builder; weight_sharing
          context.shared_bytes, .shared_copies              on HTP, QNNRT_BORROW_MODEL on Ref)
-     QNNRT_BUILDER_API                                 QNNRT_API
+     QNNRT_BUILDER_API, QNNRT_PROFILE_API, _DEVICE_API  QNNRT_API
            Added: qnnrt_backend_info.hooks, limits.scales, .entries, .places, .steps and .looks,
            desc.check, QNNRT_CHECK_VERSION(), QNNRT_VERSION_NUMBER, which all headers above compare,
            qnnrt_exec_steps(), qnnrt_pipeline_prepare(), qnnrt_file.name,
