@@ -3133,11 +3133,10 @@ static uint64_t qnnrt__float_round(uint64_t mant, int exp, int frac, int bias)
    computes with volatiles, so the answer is the machine's and not the compiler's. */
 static int qnnrt__float_is_plain(void)
 {
-    const float denormal = 5.87747175e-39f;         /* 2^-127 */
-    volatile float one = 1.0f, tiny = 1.0f / 1073741824.0f, small = denormal, half = 0.5f;
+    volatile float one = 1.0f, tiny = 1.0f / 1073741824.0f, small = 5.87747175e-39f, half = 0.5f;
     volatile float up = one + tiny, down = one - tiny;
 
-    small = small * half;       /* 0 when the unit flushes denormals */
+    small = small * half;       /* 2^-127 * half; 0 when the unit flushes denormals */
     return up == 1.0f && down == 1.0f && qnnrt__float_bits(small) == 0x00200000u;
 }
 
@@ -3527,7 +3526,7 @@ QNNRT__LOOP static uint32_t qnnrt__loop_write_f16(const unsigned char *QNNRT__RE
         up = (uint32_t)(rest > 0.5f) | ((uint32_t)(rest == 0.5f) & (uint32_t)whole);
         h = ((uint32_t)size - 0x38000000u + 0x0FFFu + (((uint32_t)size >> 13) & 1u)) >> 13;
         h = qnnrt__loop_pick(size < 0x38800000, (uint32_t)whole + (up & 1u), h);
-        h = qnnrt__loop_pick(size >= 0x477FF000, end, h);
+        h = qnnrt__loop_pick(size >= 0x477FF000, end, h);       /* from 65520 on */
         h = qnnrt__loop_pick(size > 0x7F800000, 0x7E00u | (((uint32_t)size >> 13) & 0x03FFu), h);
         lost += (uint32_t)(size >= 0x477FF000) & (uint32_t)(size <= 0x7F800000);
         out = (uint16_t)(h | ((b >> 16) & 0x8000u));
@@ -3561,7 +3560,7 @@ QNNRT__INLINE uint32_t qnnrt__loop_bf16(const unsigned char *QNNRT__RESTRICT src
         size = (int32_t)(b & 0x7FFFFFFFu);
         r = b + 0x7FFFu + ((b >> 16) & 1u);
         over = (uint32_t)(size >= 0x7F7F8000) & (uint32_t)(size < 0x7F800000);
-        lost += over;           /* a finite one, to infinity */
+        lost += over;           /* a finite one that is rounded to infinity */
         if (finite) r -= over << 16;
         r = qnnrt__loop_pick(size > 0x7F800000, b | 0x00400000u, r);
         out = (uint16_t)(r >> 16);
