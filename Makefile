@@ -390,6 +390,9 @@ LIB_WARN    =
 IMPL        = $(CC_$(config)) $(WARN) $(if $(filter lib,$(config)),$(LIB_WARN)) $(TEST_CPPFLAGS) $(DEPEND) $(if $(filter c++11,$(config)),,-x c) -c -o $@ $<
 IN_EACH     = $(addprefix $(B)/,$(addsuffix /$(1),$(CONFIGS)))
 
+# For tests, each plan of qnnrt_compile.h is checked.
+PLAN_CHECK  = $(if $(filter lib,$(config)),,-DQNNRT_COMPILE_PLAN_CHECK=partition_check -include partition_check.h)
+
 # header OBJECT HEADER MACROS FLAGS: how build/<config>/OBJECT is made
 define header
 IMPL_OBJECTS += $(1)
@@ -399,7 +402,7 @@ $$(call IN_EACH,$(1)): $(2) tools/headers $$(B)/.flags
 	$$(Q)$$(IMPL) $(addprefix -D,$(3)) $(4)
 endef
 $(foreach row,$(ROWS),$(if $(filter -% +%,$(call column,3,$(row))),,$(eval $(call header,$(call object,$(row)),$(call column,1,$(row)),\
-    $(call list,$(call column,4,$(row))),$(if $(filter impl,$(call column,3,$(row))),$(FRIENDS))))))
+    $(call list,$(call column,4,$(row))),$(if $(filter impl,$(call column,3,$(row))),$(FRIENDS))$(if $(filter compile,$(call column,3,$(row))),$$(PLAN_CHECK))))))
 
 $(call IN_EACH,nojson.o): qnnrt.h $(B)/.flags
 	$(call say,CC)

@@ -4,6 +4,7 @@
    copies keep their old content, and compared with one processor that runs the list in order. */
 #include "qnnrt_partition.h"
 #include "counted.h"
+#include "partition_check.h"
 #include "test.h"
 
 /* ---- graphs ---------------------------------------------------------------------------------- */
@@ -432,7 +433,7 @@ static void check(scene *s)
 {
     uint32_t rule;
     TEST_JUNK(err);
-    if (qnnrt_partition_check(&s->desc, info, &rule, &err) != QNNRT_OK) printf("partition: %s\n", err.text);
+    if (partition_check(&s->desc, info, &rule, &err) != QNNRT_OK) printf("partition: %s\n", err.text);
     CHECK_EQ(err.code, QNNRT_OK);
     CHECK_EQ(rule, 0);
 }
@@ -623,10 +624,10 @@ static uint32_t broken(scene *s, const copy *c)
 {
     uint32_t rule = 99;
     TEST_JUNK(err);
-    (void)qnnrt_partition_check(&s->desc, &c->info, &rule, &err);
+    (void)partition_check(&s->desc, &c->info, &rule, &err);
     if (rule > 0 && rule < 15) {
         char begin[64];
-        snprintf(begin, sizeof begin, "rule %u (%s): ", (unsigned)rule, qnnrt_partition_rule_name(rule));
+        snprintf(begin, sizeof begin, "rule %u (%s): ", (unsigned)rule, partition_rule_name(rule));
         if (err.code != QNNRT_E_MISMATCH || strncmp(err.text, begin, strlen(begin)) != 0) return 98;
     }
     return rule;
@@ -776,8 +777,8 @@ TEST(partition_check_finds_each_broken_rule)
     take(&c, &s);
     c.transfers[transfer_of(&c, 0, 0)].from = 1;
     CHECK_EQ(broken(&s, &c), 0);     /* the CPU reads host memory: the same */
-    CHECK_STR(qnnrt_partition_rule_name(14), "host");
-    CHECK(strcmp(qnnrt_partition_rule_name(0), "") == 0 && strcmp(qnnrt_partition_rule_name(15), "") == 0);
+    CHECK_STR(partition_rule_name(14), "host");
+    CHECK(strcmp(partition_rule_name(0), "") == 0 && strcmp(partition_rule_name(15), "") == 0);
 }
 
 /* What the check lets pass runs right: random plans, changed at random. */
@@ -1128,7 +1129,7 @@ TEST(partition_names_faults_of_descriptions)
     FAULT(s.backends[0].is_host = 1, "there is another host");
     FAULT(s.backends[0].speed = -1, "backend \"npu\": its speed is not a positive number");
     FAULT((s.values[3].name = "a\nb\x1b[2J", s.values[3].state = 5), "value \"a b?[2J\"");
-    CHECK_EQ(qnnrt_partition_check(&s.desc, info, &rule, &err), QNNRT_E_ARG);
+    CHECK_EQ(partition_check(&s.desc, info, &rule, &err), QNNRT_E_ARG);
     CHECK_STR(err.text, "a plan with findings has nothing to check");
 #undef FAULT
     /* No nodes: no steps. */
@@ -1245,7 +1246,7 @@ TEST(partition_plans_large_graphs)
     CHECK_EQ(qnnrt_partition_create(&desc, &plan, &err), QNNRT_OK);
     info = qnnrt_partition_get_info(plan);
     CHECK(calls == 2 * LARGE && info->asked == 2 * LARGE);
-    CHECK_EQ(qnnrt_partition_check(&desc, info, &rule, &err), QNNRT_OK);
+    CHECK_EQ(partition_check(&desc, info, &rule, &err), QNNRT_OK);
     CHECK(info->after.cost <= info->before.cost);
     CHECK_EQ(qnnrt_partition_create(&desc, &second, &err), QNNRT_OK);
     again = qnnrt_partition_get_info(second);

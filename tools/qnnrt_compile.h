@@ -41,6 +41,10 @@
        move       a node that a backend accepted and then failed to compile, and that another
                   backend computes instead
 
+   BUILD OPTIONS, to define before the header is first included
+       QNNRT_COMPILE_PLAN_CHECK  the name of a function that checks each plan, with desc, info, a
+                                 rule that is NULL, and err (default: none checks)
+
    MANUAL
 
    How a graph is divided
@@ -987,8 +991,11 @@ static qnnrt_result qnnrt_compile__choose(qnnrt_compile *p, qnnrt_compile__graph
     result = qnnrt_partition_create(&desc, &graph->partition, err);
     graph->info.partition = graph->partition != NULL ? qnnrt_partition_get_info(graph->partition)
                                                      : NULL;
-    if (result != QNNRT_OK) return result;
-    return qnnrt_partition_check(&desc, graph->info.partition, NULL, err);
+#ifdef QNNRT_COMPILE_PLAN_CHECK
+    if (result == QNNRT_OK)
+        result = QNNRT_COMPILE_PLAN_CHECK(&desc, graph->info.partition, NULL, err);
+#endif
+    return result;
 }
 
 /* =====================================================================================
@@ -2213,5 +2220,6 @@ QNNRT_COMPILE_API const qnnrt_compile_info *qnnrt_compile_get_info(qnnrt_compile
    LICENSE.
 
    HISTORY
+   0.5.0   Added  QNNRT_COMPILE_PLAN_CHECK. Without it, plans are no longer checked a second time.
    0.4.0   First version.
    --------------------------------------------------------------------------------------------- */
