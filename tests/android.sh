@@ -127,7 +127,7 @@ for api in $levels; do
     if [ -n "$bionic" ] && ! sysroot "$api" >"$work/log" 2>&1; then bad "sysroot_$api" "$(head -n 12 "$work/log")"; continue; fi
     cc=$(compiler "$api")
     for language in c99 c++11; do
-        for what in '-DQNNRT_IMPLEMENTATION -DQNNRT_LLM_IMPLEMENTATION' \
+        for what in '-DQNNRT_IMPLEMENTATION -DQNNRT_SAMPLE_IMPLEMENTATION -DQNNRT_LLM_IMPLEMENTATION' \
             '-DQNNRT_IMPLEMENTATION -DQNNRT_PROFILE_IMPLEMENTATION' '-DQNNRT_IMPLEMENTATION -DQNNRT_BUILDER_IMPLEMENTATION' \
             -DQNNRT_WEIGHTS_IMPLEMENTATION \
             '-DQNNRT_NO_JSON -DQNNRT_NO_ERROR_TEXT -DQNNRT_IMPLEMENTATION' -DQNNRT_JSON_IMPLEMENTATION; do

@@ -1,7 +1,7 @@
-/* qnnrt_llm.h: argmax and sampling on logits as they are stored. The tokens of one seed are the same
+/* qnnrt_sample.h: argmax and sampling on logits as they are stored. The tokens of one seed are the same
    in every configuration of this test; distributions are compared with a slow reference in doubles. */
-#define QNNRT_LLM_IMPLEMENTATION
-#include "qnnrt_llm.h"
+#define QNNRT_SAMPLE_IMPLEMENTATION
+#include "qnnrt_sample.h"
 #include <math.h>
 #include "test.h"
 #include "counted.h"
@@ -60,7 +60,7 @@ static void row_mixed(uint32_t seed)
     static float values[MOST];
     uint64_t state = seed;
     for (uint32_t i = 0; i < row.dims[1]; ++i)
-        values[i] = (float)((int)(qnnrt_llm__sample_random(&state) >> 40 & 0xFFFF) - 0x8000) / 4681.0f;
+        values[i] = (float)((int)(qnnrt_sample__draw_random(&state) >> 40 & 0xFFFF) - 0x8000) / 4681.0f;
     row_values(values);
 }
 
@@ -93,7 +93,7 @@ TEST(argmax_finds_it_in_every_type_size_and_place)
             row_type(types[t], count);
             for (uint32_t seed = 0; seed < 40; ++seed) {
                 row_mixed(seed);
-                CHECK_EQ(qnnrt_llm__keys_argmax(row.data, types[t], count), argmax_slow());
+                CHECK_EQ(qnnrt_sample__keys_argmax(row.data, types[t], count), argmax_slow());
             }
             /* One value is larger, in every place in turn; all others are equal. */
             for (uint32_t at = 0; at < count; at += 1 + count / 50) {
@@ -101,11 +101,11 @@ TEST(argmax_finds_it_in_every_type_size_and_place)
                 for (uint32_t i = 0; i < count; ++i) values[i] = -3;
                 values[at] = -2;
                 row_values(values);
-                CHECK_EQ(qnnrt_llm__keys_argmax(row.data, types[t], count), at);
+                CHECK_EQ(qnnrt_sample__keys_argmax(row.data, types[t], count), at);
                 if (at + 1 < count) {
                     values[count - 1] = -2;
                     row_values(values);
-                    CHECK_EQ(qnnrt_llm__keys_argmax(row.data, types[t], count), at);
+                    CHECK_EQ(qnnrt_sample__keys_argmax(row.data, types[t], count), at);
                 }
             }
         }
@@ -128,7 +128,7 @@ TEST(argmax_knows_all_codes_and_halves)
                 memcpy(row.data, &two[0], bytes);
                 memcpy(row.data + bytes, &two[1], bytes);
                 if (qnnrt_decode_f32(&row.info, row.data, row.real) != QNNRT_OK) abort();
-                CHECK_EQ(qnnrt_llm__keys_argmax(row.data, types[t], 2), argmax_slow());
+                CHECK_EQ(qnnrt_sample__keys_argmax(row.data, types[t], 2), argmax_slow());
             }
         }
     }
@@ -144,13 +144,13 @@ TEST(argmax_is_never_a_nan)
             row_type(types[t], count);
             for (uint32_t i = 0; i < count; ++i) values[i] = i % 2 != 0 ? NAN : -NAN;
             row_values(values);
-            CHECK_EQ(qnnrt_llm__keys_argmax(row.data, types[t], count), UINT32_MAX);
+            CHECK_EQ(qnnrt_sample__keys_argmax(row.data, types[t], count), UINT32_MAX);
             values[count / 3] = -INFINITY;
             row_values(values);
-            CHECK_EQ(qnnrt_llm__keys_argmax(row.data, types[t], count), count / 3);
+            CHECK_EQ(qnnrt_sample__keys_argmax(row.data, types[t], count), count / 3);
             values[count / 2] = -1e4f;
             row_values(values);
-            CHECK_EQ(qnnrt_llm__keys_argmax(row.data, types[t], count), count / 2);
+            CHECK_EQ(qnnrt_sample__keys_argmax(row.data, types[t], count), count / 2);
         }
     }
 }
@@ -160,21 +160,29 @@ TEST(argmax_of_zeros_is_the_first)
     static float values[4] = { -1.0f, -0.0f, 0.0f, -0.0f };
     row_type(QNNRT_DTYPE_F32, 4);
     row_values(values);
-    CHECK_EQ(qnnrt_llm__keys_argmax(row.data, QNNRT_DTYPE_F32, 4), 1);
+    CHECK_EQ(qnnrt_sample__keys_argmax(row.data, QNNRT_DTYPE_F32, 4), 1);
     row_type(QNNRT_DTYPE_F16, 4);
     row_values(values);
-    CHECK_EQ(qnnrt_llm__keys_argmax(row.data, QNNRT_DTYPE_F16, 4), 1);
+    CHECK_EQ(qnnrt_sample__keys_argmax(row.data, QNNRT_DTYPE_F16, 4), 1);
 }
 
 TEST(argmax_of_nothing_is_nothing)
 {
     static const uint16_t codes[4] = { 3, 9, 4, 9 };
-    CHECK_EQ(qnnrt_llm__keys_argmax(codes, QNNRT_DTYPE_U16, 4), 1);
-    CHECK_EQ(qnnrt_llm__keys_argmax(codes, QNNRT_DTYPE_I16, 1), 0);
-    CHECK_EQ(qnnrt_llm__keys_argmax(codes, QNNRT_DTYPE_U16Q, 0), UINT32_MAX);
-    CHECK_EQ(qnnrt_llm__keys_argmax(NULL, QNNRT_DTYPE_U16Q, 4), UINT32_MAX);
-    CHECK_EQ(qnnrt_llm__keys_argmax(codes, QNNRT_DTYPE_U4Q, 4), UINT32_MAX);
-    CHECK_EQ(qnnrt_llm__keys_argmax(codes, QNNRT_DTYPE_F64, 1), UINT32_MAX);
+    CHECK_EQ(qnnrt_sample__keys_argmax(codes, QNNRT_DTYPE_U16, 4), 1);
+    CHECK_EQ(qnnrt_sample__keys_argmax(codes, QNNRT_DTYPE_I16, 1), 0);
+    CHECK_EQ(qnnrt_sample__keys_argmax(codes, QNNRT_DTYPE_U16Q, 0), UINT32_MAX);
+    CHECK_EQ(qnnrt_sample__keys_argmax(NULL, QNNRT_DTYPE_U16Q, 4), UINT32_MAX);
+    CHECK_EQ(qnnrt_sample__keys_argmax(codes, QNNRT_DTYPE_U4Q, 4), UINT32_MAX);
+    CHECK_EQ(qnnrt_sample__keys_argmax(codes, QNNRT_DTYPE_F64, 1), UINT32_MAX);
+    row_type(QNNRT_DTYPE_U16Q, 4);
+    CHECK_EQ(qnnrt_sample_argmax(&row.info, codes), 1);
+    CHECK_EQ(qnnrt_sample_argmax(&row.info, NULL), -1);
+    CHECK_EQ(qnnrt_sample_argmax(NULL, codes), -1);
+    row.info.dtype = QNNRT_DTYPE_F64;
+    CHECK_EQ(qnnrt_sample_argmax(&row.info, codes), -1);
+    row.info.rank = 0;
+    CHECK_EQ(qnnrt_sample_argmax(&row.info, codes), -1);
 }
 
 TEST(argmax_takes_any_address)
@@ -185,7 +193,7 @@ TEST(argmax_takes_any_address)
         row_mixed(11);
         for (uint32_t by = 1; by < 4; ++by) {
             memcpy(shifted + by, row.data, sizeof row.data);
-            CHECK_EQ(qnnrt_llm__keys_argmax(shifted + by, types[t], 5000), argmax_slow());
+            CHECK_EQ(qnnrt_sample__keys_argmax(shifted + by, types[t], 5000), argmax_slow());
         }
     }
 }
@@ -242,12 +250,12 @@ TEST(every_weight_is_the_same_everywhere)
     qnnrt_llm_sampler *sampler;
     row_type(QNNRT_DTYPE_U16Q, 4);
     sampler = sampler_of(&desc);
-    for (uint32_t steps = 0; steps < QNNRT_LLM__SAMPLE_STEPS; steps += 61) {
-        const uint64_t weight = qnnrt_llm__sample_weight(sampler, steps);
+    for (uint32_t steps = 0; steps < QNNRT_SAMPLE__DRAW_STEPS; steps += 61) {
+        const uint64_t weight = qnnrt_sample__draw_weight(sampler, steps);
         CHECK(fabs((double)weight - exp(-(double)steps / 1048576.0) * 4294967296.0) < 4);
         hash = (hash ^ weight) * 1099511628211u;
     }
-    CHECK_EQ(qnnrt_llm__sample_weight(sampler, 0), (uint64_t)1 << 32);
+    CHECK_EQ(qnnrt_sample__draw_weight(sampler, 0), (uint64_t)1 << 32);
     CHECK_EQ(hash, 0x34e8ee7d72d2ccb3);
     qnnrt_llm_sampler_destroy(sampler);
 }

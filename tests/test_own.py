@@ -27,7 +27,7 @@ OWN = {
     "llm_math": ("QNNRT_LLM", "sine, cosine, exponential and logarithm"),
     "llm_misuse": ("QNNRT_LLM", "the checksum of a state, to make wrong states"),
     "llm_roles": ("QNNRT_LLM", "the shapes that roles lead to"),
-    "llm_sample": ("QNNRT_LLM", "sampling, with a given stream of random numbers"),
+    "llm_sample": ("QNNRT_SAMPLE", "sampling, with a given stream of random numbers"),
 }
 
 passed = failed = 0

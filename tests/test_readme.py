@@ -285,6 +285,7 @@ def loops_of(path):
 LOOP = r"\b(?:for|while) \(|\bdo \{"
 loops, _ = loops_of(os.path.join(TOP, "tools/qnnrt_llm.h"))
 prints("the loops of qnnrt_llm.h", """#define QNNRT_IMPLEMENTATION
+#define QNNRT_SAMPLE_IMPLEMENTATION
 #define QNNRT_LLM_IMPLEMENTATION
 #include "qnnrt_llm.h"
 static int32_t tokens[1024], next, first = 't', second = 'h', draft[4] = { 0, 'e', ' ', 't' };

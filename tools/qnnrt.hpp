@@ -6,6 +6,7 @@
                                              // QNNRT_PROFILE_IMPLEMENTATION,
                                              // QNNRT_CONVERT_IMPLEMENTATION,
                                              // QNNRT_MANIFEST_IMPLEMENTATION,
+                                             // QNNRT_SAMPLE_IMPLEMENTATION,
                                              // QNNRT_LLM_IMPLEMENTATION,
                                              // QNNRT_CACHE_IMPLEMENTATION and
                                              // QNNRT_SESSION_IMPLEMENTATION

@@ -7,6 +7,7 @@
    minima and the median of the ratios within one round. Times depend on the machine and are not
    judged. The exit status is 1 when the bytes in memory are not the same. */
 #define QNNRT_IMPLEMENTATION
+#define QNNRT_SAMPLE_IMPLEMENTATION
 #define QNNRT_LLM_IMPLEMENTATION
 #include "qnnrt_llm.h"
 

@@ -16,6 +16,7 @@
    is wrong. */
 #define QNNRT_IMPLEMENTATION
 #define QNNRT_BUILDER_IMPLEMENTATION
+#define QNNRT_SAMPLE_IMPLEMENTATION
 #define QNNRT_LLM_IMPLEMENTATION
 #include "qnnrt_llm.h"
 #include "qnnrt_builder.h"

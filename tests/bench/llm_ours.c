@@ -6,6 +6,7 @@
    next batch. Tokens are bytes. The program gives no description of the model; the header finds
    names, types and sizes. */
 #define QNNRT_IMPLEMENTATION
+#define QNNRT_SAMPLE_IMPLEMENTATION
 #define QNNRT_LLM_IMPLEMENTATION
 #include "qnnrt_llm.h"
 

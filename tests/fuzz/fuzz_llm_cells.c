@@ -4,6 +4,7 @@
    operations on sequences, new tokens, strides that change, states that are saved, damaged (with or
    without a corrected checksum) and restored. After every move both sides must be the same. */
 #define QNNRT_IMPLEMENTATION
+#define QNNRT_SAMPLE_IMPLEMENTATION
 #define QNNRT_LLM_IMPLEMENTATION
 #include "qnnrt_llm.h"
 #include "../llm_naive.h"

@@ -6,6 +6,7 @@
    a model that opens fulfils what steps rely on: every slot has as many elements as a step writes
    or reads. */
 #define QNNRT_IMPLEMENTATION
+#define QNNRT_SAMPLE_IMPLEMENTATION
 #define QNNRT_LLM_IMPLEMENTATION
 #include "qnnrt_llm.h"
 #define FUZZ_NAME "fuzz_llm_open"

@@ -315,6 +315,10 @@ class qnnrt_profile_event(Structure):
     pass
 
 
+class qnnrt_llm_sampler_desc(Structure):
+    pass
+
+
 class qnnrt_llm_role_desc(Structure):
     pass
 
@@ -360,10 +364,6 @@ class qnnrt_llm_pool_desc(Structure):
 
 
 class qnnrt_llm_cache_info(Structure):
-    pass
-
-
-class qnnrt_llm_sampler_desc(Structure):
     pass
 
 
@@ -883,6 +883,16 @@ qnnrt_profile_event._fields_ = [
     ('vendor_code', c_uint32),
     ('step', c_size_t),
 ]
+qnnrt_llm_sampler_desc._fields_ = [
+    ('temperature', c_float),
+    ('top_k', c_uint32),
+    ('top_p', c_float),
+    ('min_p', c_float),
+    ('repetition_penalty', c_float),
+    ('repetition_last', c_uint32),
+    ('seed', c_uint64),
+    ('hooks', qnnrt_hooks),
+]
 qnnrt_llm_role_desc._fields_ = [
     ('tensor', c_char_p),
     ('role', c_int),
@@ -1025,16 +1035,6 @@ qnnrt_llm_cache_info._fields_ = [
     ('used', c_uint32),
     ('end', c_uint32),
     ('at_once', c_uint32),
-]
-qnnrt_llm_sampler_desc._fields_ = [
-    ('temperature', c_float),
-    ('top_k', c_uint32),
-    ('top_p', c_float),
-    ('min_p', c_float),
-    ('repetition_penalty', c_float),
-    ('repetition_last', c_uint32),
-    ('seed', c_uint64),
-    ('hooks', qnnrt_hooks),
 ]
 qnnrt_llm_matrix._fields_ = [
     ('name', c_char_p),
@@ -1490,6 +1490,7 @@ FUNCTIONS = {
     'qnnrt_run_profile_log': (c_int, [c_void_p, c_char_p]),
     'qnnrt_run_slot': (POINTER(qnnrt_slot), [c_void_p, c_char_p]),
     'qnnrt_run_transfers': (c_int, [c_void_p, POINTER(POINTER(qnnrt_transfer_info)), POINTER(c_size_t)]),
+    'qnnrt_sample_argmax': (c_int32, [POINTER(qnnrt_tensor_info), c_void_p]),
     'qnnrt_session_bytes': (c_int, [c_int, c_uint32, POINTER(c_int64), POINTER(c_size_t)]),
     'qnnrt_session_cancel': (c_int, [c_void_p]),
     'qnnrt_session_create': (c_int, [c_char_p, POINTER(qnnrt_session_desc), POINTER(c_void_p), POINTER(qnnrt_error)]),
