@@ -695,10 +695,10 @@ static void expect_refused(cache *c, const unsigned char *data, size_t bytes, qn
 {
     qnnrt_llm__cells cells = c->cells;
     qnnrt_llm__store store = c->store;
-    unsigned char *memory = (unsigned char *)malloc(c->bytes), before[256], after[256];
+    unsigned char *stored = (unsigned char *)malloc(c->bytes), before[256], after[256];
     int same;
-    CHECK(memory != NULL && qnnrt_llm__state_bytes(&c->cells, &c->store, UINT64_MAX) <= sizeof(before));
-    memcpy(memory, c->store.data, c->bytes);
+    CHECK(stored != NULL && qnnrt_llm__state_bytes(&c->cells, &c->store, UINT64_MAX) <= sizeof(before));
+    memcpy(stored, c->store.data, c->bytes);
     memset(before, 0, sizeof(before));
     memset(after, 0, sizeof(after));
     qnnrt_llm__state_save(&c->cells, &c->store, UINT64_MAX, 1, before);
@@ -706,8 +706,8 @@ static void expect_refused(cache *c, const unsigned char *data, size_t bytes, qn
     CHECK_EQ(error.code, result);
     CHECK_STR(error.text, text);
     qnnrt_llm__state_save(&c->cells, &c->store, UINT64_MAX, 1, after);
-    same = memcmp(memory, c->store.data, c->bytes) == 0;
-    free(memory);
+    same = memcmp(stored, c->store.data, c->bytes) == 0;
+    free(stored);
     CHECK(same);
     CHECK(memcmp(before, after, sizeof(before)) == 0);
     CHECK(memcmp(&cells, &c->cells, sizeof(cells)) == 0);
