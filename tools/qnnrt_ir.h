@@ -750,6 +750,19 @@ static int qnnrt_ir__count(uint32_t rank, const int64_t *dims, uint64_t *count)
     return 1;
 }
 
+/* Append to a text in `room` bytes, as far as it fits. */
+#if defined(__GNUC__)
+__attribute__((format(printf, 3, 4)))
+#endif
+static void qnnrt_ir__append(char *out, size_t room, const char *format, ...)
+{
+    const size_t used = strlen(out);
+    va_list args;
+    va_start(args, format);
+    if (used < room) vsnprintf(out + used, room - used, format, args);
+    va_end(args);
+}
+
 /* =====================================================================================
    SYMBOL                                                                        >>symbol
    The names of a graph, each stored once, in a trie over their hashes.
@@ -1116,13 +1129,11 @@ static int qnnrt_ir__shape_copy(qnnrt_ir__shape *s, const qnnrt_ir_value *x)
 /* Write a shape as "[1, 128]". */
 static const char *qnnrt_ir__shape_text(char *out, size_t room, uint32_t rank, const int64_t *dims)
 {
-    size_t used = 0;
     uint32_t i;
-    out[used++] = '[';
-    for (i = 0; i < rank && i < QNNRT_IR_RANK && used + 24 < room; ++i)
-        used += (size_t)snprintf(out + used, room - used, i == 0 ? "%lld" : ", %lld",
-                                 (long long)dims[i]);
-    snprintf(out + used, room - used, "]");
+    snprintf(out, room, "[");
+    for (i = 0; i < rank && i < QNNRT_IR_RANK && strlen(out) + 24 < room; ++i)
+        qnnrt_ir__append(out, room, i == 0 ? "%lld" : ", %lld", (long long)dims[i]);
+    qnnrt_ir__append(out, room, "]");
     return out;
 }
 
@@ -3566,14 +3577,15 @@ static int qnnrt_ir__find(qnnrt_ir *ir, const qnnrt_ir_node *node, qnnrt_result 
     qnnrt_ir__own *own = ir->own;
     qnnrt_ir_finding *list, *finding;
     char text[1024];
-    size_t used = 0;
+    size_t used;
     va_list args;
     if (own->found >= own->most) { ++own->lost; return 1; }
+    text[0] = '\0';
     if (node != NULL && node->line > 0)
-        used = (size_t)snprintf(text, sizeof text, "line %lu: ", (unsigned long)node->line);
+        qnnrt_ir__append(text, sizeof text, "line %lu: ", (unsigned long)node->line);
     if (node != NULL && node->name[0] != '\0')
-        used += (size_t)snprintf(text + used, sizeof text - used, "node \"%.200s\" (%.100s): ",
-                                 node->name, node->op);
+        qnnrt_ir__append(text, sizeof text, "node \"%.200s\" (%.100s): ", node->name, node->op);
+    used = strlen(text);
     va_start(args, format);
     vsnprintf(text + used, sizeof text - used, format, args);
     va_end(args);
@@ -3620,26 +3632,24 @@ static qnnrt_result qnnrt_ir__find_error(const qnnrt_ir *ir, qnnrt_error *err)
 static const char *qnnrt_ir__check_text(char *out, size_t room, qnnrt_dtype dtype, uint32_t rank,
                                         const int64_t *dims)
 {
-    size_t used;
     qnnrt_ir__shape_text(out, room - 20, rank, dims);
-    used = strlen(out);
-    snprintf(out + used, room - used, " %s", qnnrt_ir_dtype_name(dtype));
+    qnnrt_ir__append(out, room, " %s", qnnrt_ir_dtype_name(dtype));
     return out;
 }
 
 /* Write the shapes of the first inputs of a node. */
 static const char *qnnrt_ir__check_inputs(char *out, size_t room, const qnnrt_ir_node *node)
 {
-    size_t i, used = 0;
+    size_t i;
     char text[240];
     out[0] = '\0';
-    for (i = 0; i < node->input_count && used + 260 < room; ++i) {
+    for (i = 0; i < node->input_count && strlen(out) + 260 < room; ++i) {
         const qnnrt_ir_value *x = node->inputs[i];
-        used += (size_t)snprintf(out + used, room - used, "%s%s", i == 0 ? "" : ", ",
-                                 x == NULL ? "-" : qnnrt_ir__check_text(text, sizeof text, x->dtype,
-                                                                        x->rank, x->dims));
+        qnnrt_ir__append(out, room, "%s%s", i == 0 ? "" : ", ",
+                         x == NULL ? "-" : qnnrt_ir__check_text(text, sizeof text, x->dtype,
+                                                                x->rank, x->dims));
     }
-    if (i < node->input_count) snprintf(out + used, room - used, ", ...");
+    if (i < node->input_count) qnnrt_ir__append(out, room, ", ...");
     return out;
 }
 

@@ -967,6 +967,19 @@ static qnnrt_arena qnnrt_llm__arena(const qnnrt_hooks *hooks)
     return arena;
 }
 
+/* Append to a text in `room` bytes, as far as it fits. */
+#if defined(__GNUC__)
+__attribute__((format(printf, 3, 4)))
+#endif
+static void qnnrt_llm__append(char *out, size_t room, const char *format, ...)
+{
+    const size_t used = strlen(out);
+    va_list args;
+    va_start(args, format);
+    if (used < room) vsnprintf(out + used, room - used, format, args);
+    va_end(args);
+}
+
 /* Add `by` to a count of users, from any thread, and return the new count. */
 static uint32_t qnnrt_llm__count(uint32_t *users, int by)
 {
@@ -3568,7 +3581,7 @@ static qnnrt_result qnnrt_llm__match_refuse(qnnrt_llm__items *work, qnnrt_llm__m
         const qnnrt_llm__match_member *m = u->members[0];
         const qnnrt_llm__match_choice *choice;
         char line[512], facts[160];
-        size_t used, at, shown = 0;
+        size_t at, shown = 0;
         if (m->t->role != QNNRT_LLM_ROLE_UNKNOWN) continue;
         if (m->t->output && u->choices == 0) {
             for (i = 0; i < u->count; ++i) {
@@ -3582,26 +3595,25 @@ static qnnrt_result qnnrt_llm__match_refuse(qnnrt_llm__items *work, qnnrt_llm__m
                                                         "names and shapes do not give the roles of "
                                                         "these tensors:"));
         if (left > 0) { ++left; continue; }
-        used = (size_t)snprintf(line, sizeof line, "\n  %s \"%.100s\" of step %u, %.100s: ",
-                                m->t->output ? "output" : "input", m->t->tensor->name,
-                                (unsigned)m->t->step,
-                                qnnrt_tensor_text(m->t->tensor, facts, sizeof facts));
+        snprintf(line, sizeof line, "\n  %s \"%.100s\" of step %u, %.100s: ",
+                 m->t->output ? "output" : "input", m->t->tensor->name, (unsigned)m->t->step,
+                 qnnrt_tensor_text(m->t->tensor, facts, sizeof facts));
         for (at = 0; shown < 3; ++at, ++shown) {
             at = qnnrt_llm__match_next(work, puzzle, u, at, &looks);
             if (at == puzzle->choice_count) break;
             choice = qnnrt_llm__match_choice_at(puzzle, at);
-            used += (size_t)snprintf(
-                line + used, sizeof line - used, "%s%s", shown > 0 ? ", " : "",
-                qnnrt_llm__items_what(work, choice->role, choice->layer, choice->head));
+            qnnrt_llm__append(line, sizeof line, "%s%s", shown > 0 ? ", " : "",
+                              qnnrt_llm__items_what(work, choice->role, choice->layer,
+                                                    choice->head));
         }
-        if (u->choices == 0) snprintf(line + used, sizeof line - used, "no role fits");
+        if (u->choices == 0) qnnrt_llm__append(line, sizeof line, "no role fits");
         else if (u->choices > shown)
-            snprintf(line + used, sizeof line - used, " or %llu more",
-                     (unsigned long long)(u->choices - shown));
+            qnnrt_llm__append(line, sizeof line, " or %llu more",
+                              (unsigned long long)(u->choices - shown));
         else if (u->choices == 1)
-            snprintf(line + used, sizeof line - used, ", which %llu other%s too",
-                     (unsigned long long)(u->last->takers - 1),
-                     u->last->takers == 2 ? " fits" : "s fit");
+            qnnrt_llm__append(line, sizeof line, ", which %llu other%s too",
+                              (unsigned long long)(u->last->takers - 1),
+                              u->last->takers == 2 ? " fits" : "s fit");
         if (!qnnrt_llm__items_add(work->err, "%s", line)) ++left;
     }
     qnnrt_llm__items_more(work->err, left);
@@ -4505,7 +4517,7 @@ static void qnnrt_llm__describe_line(const qnnrt_llm__describe_to *to, const cha
 static void qnnrt_llm__describe_model(const qnnrt_llm__describe_to *to, const qnnrt_llm_info *info)
 {
     char text[256];
-    size_t i, used = 0;
+    size_t i;
     qnnrt_llm__describe_line(to, "%u graph%s, %u tokens per call at most, context %u, cache of %u"
                              " cells", (unsigned)info->graph_count,
                              info->graph_count == 1 ? "" : "s", (unsigned)info->ar,
@@ -4546,9 +4558,8 @@ static void qnnrt_llm__describe_model(const qnnrt_llm__describe_to *to, const qn
                                      (unsigned)info->rope.original_context);
     }
     text[0] = '\0';
-    for (i = 0; i < info->eos_count && used < sizeof text - 32; ++i)
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%d", i > 0 ? ", " : "",
-                                 (int)info->eos[i]);
+    for (i = 0; i < info->eos_count && strlen(text) < sizeof text - 32; ++i)
+        qnnrt_llm__append(text, sizeof text, "%s%d", i > 0 ? ", " : "", (int)info->eos[i]);
     if (info->bos >= 0) qnnrt_llm__describe_line(to, "bos %d", (int)info->bos);
     qnnrt_llm__describe_line(to, "eos %s%s", info->eos_count > 0 ? text : "none",
                              i < info->eos_count ? ", ..." : "");
