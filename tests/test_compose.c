@@ -1451,7 +1451,7 @@ TEST(finalizing_is_measured_when_asked)
         qnnrt *built;
         qnnrt_profile_destroy(finalizing);
         CHECK_EQ(qnnrt_profile_create((qnnrt_profile_level)level, NULL, &finalizing, &err), QNNRT_OK);
-        desc.context_hooks = qnnrt_profile_hook(finalizing, NULL);
+        desc.context_hooks = qnnrt_profile_hook(finalizing);
         open_backend("", 0);
         b = builder_of(&desc);
         add_right(b, "g");

@@ -1058,7 +1058,7 @@ TEST(loading_is_profiled_on_both)
             c.desc.model.backend_desc.path = TEST_REF_LIB;
         }
         CHECK_EQ(qnnrt_profile_create(QNNRT_PROFILE_BASIC, NULL, &loading, NULL), QNNRT_OK);
-        c.desc.model.context_hooks = qnnrt_profile_hook(loading, NULL);
+        c.desc.model.context_hooks = qnnrt_profile_hook(loading);
         OPENS(&c, &program);
         qnnrt_profile_events(loading, &events, &count);
         for (i = 0; i < count; ++i) {

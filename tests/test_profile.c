@@ -441,7 +441,7 @@ static void not_had(int line, const char *knobs, qnnrt_profile_level level, qnnr
         TEST_JUNK(error);
         CHECK_EQ(qnnrt_profile_create(level, NULL, &loading, &error), known ? QNNRT_OK : code);
         CHECK(known == (loading != NULL));
-        desc.context_hooks = qnnrt_profile_hook(loading, NULL);
+        desc.context_hooks = qnnrt_profile_hook(loading);
         if (known) FAILS(folder_of_shards(), &desc, code, needle);
         else CHECK_STR(error.text, needle);
         qnnrt_profile_destroy(loading);
@@ -487,7 +487,7 @@ TEST(profile_of_loading_names_the_context)
     const qnnrt_profile_event *events, *again;
     size_t count;
     CHECK_EQ(qnnrt_profile_create(QNNRT_PROFILE_BASIC, NULL, &loading, &error), QNNRT_OK);
-    desc.context_hooks = qnnrt_profile_hook(loading, NULL);
+    desc.context_hooks = qnnrt_profile_hook(loading);
     fake_begin("");
     OPENS(folder_of_shards(), &desc, &model);
     qnnrt_profile_events(loading, &events, &count);
@@ -501,7 +501,7 @@ TEST(profile_of_loading_names_the_context)
     qnnrt_profile_destroy(loading);
 
     CHECK_EQ(qnnrt_profile_create(QNNRT_PROFILE_OFF, NULL, &loading, &error), QNNRT_OK);
-    desc.context_hooks = qnnrt_profile_hook(loading, NULL);
+    desc.context_hooks = qnnrt_profile_hook(loading);
     fake_begin("");
     OPENS(folder_of_shards(), &desc, &model);
     qnnrt_profile_events(loading, &events, &count);
@@ -521,7 +521,7 @@ TEST(profile_of_loading_that_cannot_be_read_fails_the_open)
     const qnnrt_profile_event *events;
     size_t count;
     CHECK_EQ(qnnrt_profile_create(QNNRT_PROFILE_BASIC, NULL, &loading, &error), QNNRT_OK);
-    desc.context_hooks = qnnrt_profile_hook(loading, NULL);
+    desc.context_hooks = qnnrt_profile_hook(loading);
     fake_begin("events=endless");
     FAILS(folder_of_shards(), &desc, QNNRT_E_LIMIT, "nested deeper");
     fake_begin("fail=profileGetEvents:0x2ee0:2,fail=profileGetEvents:0x2ee0:4");
@@ -530,7 +530,7 @@ TEST(profile_of_loading_that_cannot_be_read_fails_the_open)
     FAILS(folder_of_shards(), &desc, QNNRT_E_BACKEND, "contextCreateFromBinary");
     qnnrt_profile_destroy(loading);
     CHECK_EQ(qnnrt_profile_create(QNNRT_PROFILE_BASIC, NULL, &loading, &error), QNNRT_OK);
-    desc.context_hooks = qnnrt_profile_hook(loading, NULL);
+    desc.context_hooks = qnnrt_profile_hook(loading);
     desc.keep_going = 1;
     fake_begin("fail=profileGetEvents:0x2ee0:1");
     OPENS(folder_of_shards(), &desc, &model);
@@ -576,7 +576,7 @@ TEST(profile_arguments)
         CHECK_STR(error.text, "out is NULL");
         CHECK_EQ(qnnrt_profile_create(QNNRT_PROFILE_BASIC, &half, &loading, &error), QNNRT_E_ARG);
         CHECK_STR(error.text, "set both or neither");
-        CHECK(loading == NULL && qnnrt_profile_hook(NULL, NULL) == NULL);
+        CHECK(loading == NULL && qnnrt_profile_hook(NULL) == NULL);
         qnnrt_profile_events(NULL, &events, &count);
         CHECK(events == NULL && count == 0);
         qnnrt_profile_destroy(NULL);
@@ -619,7 +619,7 @@ TEST(profile_survives_every_failing_allocation)
         refuse_at = at;
         refuse_seen = 0;
         result = qnnrt_profile_create(QNNRT_PROFILE_DETAILED, &desc.backend_desc.hooks, &loading, &error);
-        desc.context_hooks = qnnrt_profile_hook(loading, NULL);
+        desc.context_hooks = qnnrt_profile_hook(loading);
         if (result == QNNRT_OK) result = qnnrt_open(folder_of_shards(), &desc, &model, &error);
         if (result == QNNRT_OK) result = qnnrt_prepare(model, NULL, &run, &error);
         if (result == QNNRT_OK) result = qnnrt_run_profile(run, QNNRT_PROFILE_DETAILED);

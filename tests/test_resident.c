@@ -324,7 +324,7 @@ TEST(the_first_load_of_each_context_is_profiled)
     size_t count, first, i, seen[SHARDS] = { 0 };
     life_begin("");
     CHECK_EQ(qnnrt_profile_create(QNNRT_PROFILE_BASIC, NULL, &loading, &err), QNNRT_OK);
-    desc.context_hooks = qnnrt_profile_hook(loading, NULL);
+    desc.context_hooks = qnnrt_profile_hook(loading);
     OPENS(&desc, &model);
     qnnrt_profile_events(loading, &events, &count);
     CHECK_EQ(count, 0);

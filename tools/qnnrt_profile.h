@@ -20,7 +20,7 @@
    contexts:
 
        qnnrt_profile_create(QNNRT_PROFILE_BASIC, NULL, &loading, &err);
-       desc.context_hooks = qnnrt_profile_hook(loading, NULL);
+       desc.context_hooks = qnnrt_profile_hook(loading);
        if (qnnrt_open("model_dir", &desc, &model, &err) != QNNRT_OK) puts(err.text);
        qnnrt_profile_events(loading, &events, &count);
 
@@ -104,10 +104,9 @@ typedef struct qnnrt_profile qnnrt_profile;
 QNNRT_API qnnrt_result qnnrt_profile_create(qnnrt_profile_level level, const qnnrt_hooks *hooks,
                                             qnnrt_profile **out, qnnrt_error *err);
 
-/* Return the hook for qnnrt_desc.context_hooks. It profiles the first creation of each context; if
-   that fails because the backend has no profiles of this level, so does the call that creates it.
-   next     the hook of another header, NULL: none */
-QNNRT_API qnnrt_context_hook *qnnrt_profile_hook(qnnrt_profile *profile, qnnrt_context_hook *next);
+/* Return the hook for qnnrt_desc.context_hooks, NULL for NULL. It profiles the first creation of
+   each context, which fails if the backend has no profiles of this level. */
+QNNRT_API qnnrt_context_hook *qnnrt_profile_hook(qnnrt_profile *profile);
 
 /* Get the events so far, in the order of creation. They are valid until another context is created,
    or the profile is destroyed. */
@@ -224,8 +223,7 @@ typedef struct qnnrt__profile_list {           /* a table that grows */
     const qnnrt_backend *backend;              /* its backend */
     qnnrt__abi_handle    handle;               /* and its handle */
     uint32_t             left;                 /* that it may still declare */
-    uint32_t             node_count;
-    qnnrt__abi_event_node *nodes;              /* those of the handle in the vendor's form */
+    qnnrt__abi_event_node root;                /* above those of the handle, in the vendor's form */
     qnnrt_error         *err;
 } qnnrt__profile_list;
 
@@ -290,16 +288,15 @@ static qnnrt_result qnnrt__profile_open(qnnrt_backend *b, qnnrt_profile_level le
 /* Return a scalar of up to 64 bits; 0 for an object, which only the vendor's tools read. */
 static double qnnrt__profile_value(uint32_t dtype, uint64_t bits)
 {
-    const qnnrt__dtype_info *info = qnnrt__dtype_find((qnnrt_dtype)dtype);
     const qnnrt__dtype_kind kind = qnnrt__dtype_kind_of((qnnrt_dtype)dtype);
-    const unsigned unused = info != NULL ? 64 - info->bits : 0;
+    const uint32_t unused = 64 - qnnrt_dtype_bits((qnnrt_dtype)dtype);
     float single;
     double value;
     memcpy(&single, &bits, sizeof(single));
     memcpy(&value, &bits, sizeof(value));
     if (dtype == QNNRT_DTYPE_F32) return (double)single;
     if (dtype == QNNRT_DTYPE_F64) return value;
-    if (info == NULL || info->bits == 0) return 0;
+    if (unused == 64) return 0;
     if (kind == QNNRT__DTYPE_INT) return (double)((int64_t)(bits << unused) >> unused);
     return kind == QNNRT__DTYPE_UINT || kind == QNNRT__DTYPE_BOOL
                ? (double)(bits << unused >> unused) : 0;
@@ -355,15 +352,14 @@ static int qnnrt__profile_take(qnnrt__profile_list *list, uint64_t id, uint32_t 
     size_t length = 0;
     if (row == NULL) return 0;
     if (calls->profile_get_event != NULL) code = calls->profile_get_event(id, plain);
-    if (code != 0) {
+    if (code != 0 && calls->profile_get_extended_event != NULL) {
         memset(&from->u, 0, sizeof(from->u));
-        if (calls->profile_get_extended_event != NULL)
-            code = calls->profile_get_extended_event(id, extended);
+        code = calls->profile_get_extended_event(id, extended);
         if (code == 0 && extended->version != 1) code = QNNRT__ABI_NOT_SUPPORTED;
         if (code == 0) from->kind = QNNRT__ABI_EVENT_EXTENDED;
-        else memset(&from->u, 0, sizeof(from->u));
-        row->vendor_code = (uint32_t)(code & 0xFFFF);
     }
+    if (code != 0) memset(&from->u, 0, sizeof(from->u));
+    row->vendor_code = (uint32_t)(code & 0xFFFF);
     if (from->kind == QNNRT__ABI_EVENT_EXTENDED) {
         row->type = extended->type;
         row->unit = extended->unit;
@@ -387,10 +383,9 @@ static int qnnrt__profile_take(qnnrt__profile_list *list, uint64_t id, uint32_t 
 }
 
 /* Read the events of one level, below an event unless depth is 0, and all below them. node: theirs.
-   *nodes and *count receive them in the vendor's form, whose names belong to the handle. */
+   above receives them in the vendor's form, whose names belong to the handle. */
 static qnnrt_result qnnrt__profile_level(qnnrt__profile_list *list, uint64_t event, uint32_t depth,
-                                         const char *node, qnnrt__abi_event_node **nodes,
-                                         uint32_t *count)
+                                         const char *node, qnnrt__abi_event_node *above)
 {
     const qnnrt__abi_calls *calls = list->backend->calls;
     qnnrt_result result = QNNRT_OK;
@@ -428,10 +423,10 @@ static qnnrt_result qnnrt__profile_level(qnnrt__profile_list *list, uint64_t eve
         const char *own = node;
         if (!qnnrt__profile_take(list, id, depth, &to[i], &own))
             return qnnrt__fail_memory(list->err, "events");
-        result = qnnrt__profile_level(list, id, depth + 1, own, &to[i].children, &to[i].count);
+        result = qnnrt__profile_level(list, id, depth + 1, own, &to[i]);
     }
-    *nodes = to;
-    *count = found;
+    above->children = to;
+    above->count = found;
     return result;
 }
 
@@ -446,9 +441,8 @@ static qnnrt_result qnnrt__profile_read(qnnrt__profile_list *list, const qnnrt_b
     list->step = step;
     list->left = (uint32_t)(QNNRT__PROFILE_MOST - before);
     list->err = err;
-    list->nodes = NULL;
-    list->node_count = 0;
-    result = qnnrt__profile_level(list, 0, 0, "", &list->nodes, &list->node_count);
+    memset(&list->root, 0, sizeof(list->root));
+    result = qnnrt__profile_level(list, 0, 0, "", &list->root);
     if (result != QNNRT_OK) list->count = before;
     return result;
 }
@@ -463,10 +457,9 @@ static qnnrt_result qnnrt__profile_read(qnnrt__profile_list *list, const qnnrt_b
    ===================================================================================== */
 
 typedef struct qnnrt__profile_step {
-    qnnrt__abi_handle      handle;             /* NULL: it has no backend */
-    uint64_t               begin_ns, end_ns;   /* of the last execute */
-    qnnrt__abi_event_node *events;             /* of the last execute, once they were read */
-    uint32_t               count;
+    qnnrt__abi_handle     handle;              /* NULL: it has no backend */
+    uint64_t              begin_ns, end_ns;    /* of the last execute */
+    qnnrt__abi_event_node root;                /* above its events, once they were read */
 } qnnrt__profile_step;
 
 typedef enum qnnrt__profile_state {
@@ -584,14 +577,17 @@ QNNRT_API qnnrt_result qnnrt_run_profile(qnnrt_run *run, qnnrt_profile_level lev
     return result;
 }
 
-/* Read the events of the last exec into the table, unless it has them already. */
-static qnnrt_result qnnrt__profile_events(qnnrt__profile *profile, qnnrt_error *err)
+/* Find the profile of a run, and read the events of the last exec into its table, unless it has
+   them already. */
+static qnnrt_result qnnrt__profile_events(qnnrt_run *run, qnnrt__profile **out)
 {
+    qnnrt__profile *profile = *out = qnnrt__profile_of(run);
+    qnnrt_error *err = qnnrt__run_err(run);
     const char *why = profile == NULL                            ? ": profiling is off"
                       : profile->state == QNNRT__PROFILE_FRESH  ? " yet"
                       : profile->state == QNNRT__PROFILE_FAILED ? ": the last exec failed"
                                                                 : NULL;
-    const qnnrt_pipeline *p;
+    const qnnrt_pipeline *p = run->pipeline;
     qnnrt_result result = QNNRT_OK;
     qnnrt_backend *held = NULL;
     size_t i;
@@ -600,7 +596,6 @@ static qnnrt_result qnnrt__profile_events(qnnrt__profile *profile, qnnrt_error *
                            profile == NULL ? "Call qnnrt_run_profile() before qnnrt_exec()."
                                            : "Call qnnrt_exec() first.");
     if (profile->state == QNNRT__PROFILE_READ) return QNNRT_OK;
-    p = profile->pipeline;
     qnnrt_arena_free(&profile->list.arena);
     profile->list.events = NULL;
     profile->list.count = profile->list.room = 0;
@@ -610,8 +605,7 @@ static qnnrt_result qnnrt__profile_events(qnnrt__profile *profile, qnnrt_error *
         if (p->steps[i].backend != NULL) {
             qnnrt__profile_hold(&held, p->steps[i].backend);
             result = qnnrt__profile_read(&profile->list, held, step->handle, i, err);
-            step->events = profile->list.nodes;
-            step->count = profile->list.node_count;
+            step->root = profile->list.root;
             continue;
         }
         profile->list.step = i;
@@ -641,8 +635,7 @@ QNNRT_API qnnrt_result qnnrt_run_events(qnnrt_run *run, const qnnrt_profile_even
     if (events == NULL || count == NULL)
         return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_ARG,
                            "qnnrt_run_events: events or count is NULL");
-    profile = qnnrt__profile_of(run);
-    result = qnnrt__profile_events(profile, qnnrt__run_err(run));
+    result = qnnrt__profile_events(run, &profile);
     if (result != QNNRT_OK) return result;
     *events = profile->list.events;
     *count = profile->list.count;
@@ -707,11 +700,9 @@ QNNRT_API qnnrt_result qnnrt_profile_create(qnnrt_profile_level level, const qnn
     return QNNRT_OK;
 }
 
-QNNRT_API qnnrt_context_hook *qnnrt_profile_hook(qnnrt_profile *profile, qnnrt_context_hook *next)
+QNNRT_API qnnrt_context_hook *qnnrt_profile_hook(qnnrt_profile *profile)
 {
-    if (profile == NULL) return next;
-    profile->hook.next = next;
-    return &profile->hook;
+    return profile != NULL ? &profile->hook : NULL;
 }
 
 QNNRT_API void qnnrt_profile_events(const qnnrt_profile *profile,
@@ -744,22 +735,18 @@ static qnnrt__abi_code qnnrt__export_steps(const qnnrt__profile *profile, const 
                                            const qnnrt__abi_system_calls *calls,
                                            const qnnrt__abi_target *target, const char **call)
 {
-    qnnrt__abi_target_config config;
+    const qnnrt__abi_target_config config = { QNNRT__ABI_TARGET_HEADER, "qnnrt", qnnrt_version(),
+                                              backend };
     qnnrt__abi_handle handle = NULL;
     qnnrt__abi_code code, freed;
     size_t i;
-    memset(&config, 0, sizeof(config));
-    config.type = QNNRT__ABI_TARGET_HEADER;
-    config.program = "qnnrt";
-    config.version = qnnrt_version();
-    config.backend = backend;
     *call = "systemProfileCreateSerializationTarget";
     code = calls->profile_create_target(*target, &config, 1, &handle);
     if (handle == NULL) return code != 0 ? code : (qnnrt__abi_code)QNNRT__ABI_NOT_SUPPORTED;
     for (i = 0; i < profile->pipeline->info.step_count && code == 0; ++i) {
         const qnnrt__profile_step *step = &profile->steps[i];
         qnnrt__abi_profile_data data;
-        const qnnrt__abi_profile_data *list[1];
+        const qnnrt__abi_profile_data *list = &data;
         if (step->handle == NULL) continue;        /* the vendor's viewer knows graphs only */
         memset(&data, 0, sizeof(data));
         data.version = 1;
@@ -767,11 +754,10 @@ static qnnrt__abi_code qnnrt__export_steps(const qnnrt__profile *profile, const 
         data.end_us = step->end_ns / 1000;
         data.method = QNNRT__ABI_METHOD_EXECUTE;
         data.graph = profile->pipeline->steps[i].graph->name;
-        data.events = step->events;
-        data.count = step->count;
-        list[0] = &data;
+        data.events = step->root.children;
+        data.count = step->root.count;
         *call = "systemProfileSerializeEventData";
-        code = calls->profile_write(handle, list, 1);
+        code = calls->profile_write(handle, &list, 1);
     }
     freed = calls->profile_free_target(handle);
     if (code == 0) *call = "systemProfileFreeSerializationTarget";
@@ -786,7 +772,8 @@ static qnnrt_result qnnrt__export_write(const qnnrt__profile *profile, qnnrt_bac
     const char *slash = strrchr(path, '/'), *call, *why;
     const size_t length = slash == NULL || slash == path ? 1 : (size_t)(slash - path);
     char folder[QNNRT__PATH_MAX];
-    qnnrt__abi_target target;
+    const qnnrt__abi_target target = { QNNRT__ABI_TARGET_FILE, slash != NULL ? slash + 1 : path,
+                                       folder };
     qnnrt__abi_code code;
     uint64_t before, after;
     int missing;
@@ -795,9 +782,6 @@ static qnnrt_result qnnrt__export_write(const qnnrt__profile *profile, qnnrt_bac
                            path);
     memcpy(folder, slash == NULL ? "." : path, length);
     folder[length] = '\0';
-    target.type = QNNRT__ABI_TARGET_FILE;
-    target.name = slash != NULL ? slash + 1 : path;
-    target.folder = folder;
     qnnrt__os_file_head(path, NULL, 0, &before, &missing);
     qnnrt__hooks_lock(&b->hooks);
     code = qnnrt__export_steps(profile, b->build_id, calls, &target, &call);
@@ -827,8 +811,7 @@ QNNRT_API qnnrt_result qnnrt_run_profile_log(qnnrt_run *run, const char *path)
     if (path == NULL || path[0] == '\0')
         return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_ARG,
                            "qnnrt_run_profile_log: path is NULL or empty");
-    profile = qnnrt__profile_of(run);
-    result = qnnrt__profile_events(profile, qnnrt__run_err(run));
+    result = qnnrt__profile_events(run, &profile);
     if (result != QNNRT_OK) return result;
     b = run->parts[0].backend;                     /* whose tools read the log */
     system_path = run->pipeline->model->system_path;

@@ -356,7 +356,7 @@ static qnnrt_manifest *try_sources(tool *t, const char *folder, const char *cons
     desc.model.metadata = (qnnrt_metadata)set->metadata;
     desc.model.keep_going = set->keep_going;
     desc.model.read = set->read;
-    desc.model.context_hooks = qnnrt_profile_hook(t->loading, NULL);
+    desc.model.context_hooks = qnnrt_profile_hook(t->loading);
     desc.model.residency = set->residency;
     const int swap = set->resident_given && !set->inspect &&
                      set->residency == QNNRT_RESIDENT_CALLER;

@@ -483,7 +483,7 @@ static void finalizing_is_profiled(const char *library, const char *name)
     CHECK_EQ(qnnrt_profile_create((qnnrt_profile_level)4, NULL, &finalizing, &err), QNNRT_E_ARG);
     CHECK_STR(err.text, "0 to 3");
     CHECK_EQ(qnnrt_profile_create(QNNRT_PROFILE_DETAILED, NULL, &finalizing, &err), QNNRT_OK);
-    desc.context_hooks = qnnrt_profile_hook(finalizing, NULL);
+    desc.context_hooks = qnnrt_profile_hook(finalizing);
     CHECK_EQ(qnnrt_builder_create(backend, &desc, &b, &err), QNNRT_OK);
     add_layer(b, "first", 1, "x", "y");
     qnnrt_builder_context(b, NULL);

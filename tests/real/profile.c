@@ -21,7 +21,7 @@ static qnnrt_profile *loading;
 static void measure_loading(qnnrt_desc *desc, qnnrt_profile_level level)
 {
     CHECK_EQ(qnnrt_profile_create(level, NULL, &loading, &err), QNNRT_OK);
-    desc->context_hooks = qnnrt_profile_hook(loading, NULL);
+    desc->context_hooks = qnnrt_profile_hook(loading);
 }
 
 static size_t loading_events(const qnnrt_profile_event **events)

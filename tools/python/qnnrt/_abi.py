@@ -1473,7 +1473,7 @@ FUNCTIONS = {
     'qnnrt_profile_create': (c_int, [c_int, POINTER(qnnrt_hooks), POINTER(c_void_p), POINTER(qnnrt_error)]),
     'qnnrt_profile_destroy': (None, [c_void_p]),
     'qnnrt_profile_events': (None, [c_void_p, POINTER(POINTER(qnnrt_profile_event)), POINTER(c_size_t)]),
-    'qnnrt_profile_hook': (c_void_p, [c_void_p, c_void_p]),
+    'qnnrt_profile_hook': (c_void_p, [c_void_p]),
     'qnnrt_quant_equal': (c_int, [POINTER(qnnrt_quant), POINTER(qnnrt_quant)]),
     'qnnrt_read_f32': (c_int, [c_void_p, POINTER(qnnrt_slot), c_uint64, POINTER(c_float), c_size_t]),
     'qnnrt_read_i32': (c_int, [c_void_p, POINTER(qnnrt_slot), c_uint64, POINTER(c_int32), c_size_t]),

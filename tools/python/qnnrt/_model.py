@@ -261,7 +261,7 @@ class Model(Object):
             profile_made = c_void_p()
             call(lib.qnnrt_profile_create, level, None, byref(profile_made))
             self._loading = Owner(profile_made.value, lib.qnnrt_profile_destroy)
-            desc.context_hooks = lib.qnnrt_profile_hook(self._loading, None)
+            desc.context_hooks = lib.qnnrt_profile_hook(self._loading)
         call(lib.qnnrt_manifest_open, folder, byref(opening), byref(made), caught=self._caught)
         self._owner = Owner(made.value, lib.qnnrt_manifest_close, self._loading, keep)
         if self._caught:
