@@ -12402,7 +12402,7 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
      qnnrt_recover()                                   qnnrt_model_recover()           device.h
      qnnrt_power_set() and its types, qnnrt_update(),  the same                        device.h
          qnnrt_omit(), qnnrt_set_dims(), qnnrt_get_dims(), qnnrt_backend_register_ops()
-     QNNRT_MEM_DMABUF, QNNRT_MEM_MEMFD, QNNRT_MEM_FD   qnnrt_device_heap(), _memfd(),  device.h
+     QNNRT_MEM_DMABUF, QNNRT_MEM_MEMFD, QNNRT_MEM_FD   qnnrt_device_memory(), _heap(), device.h
                                                        qnnrt_device_fd()
      qnnrt_context_info.resident                       .handle
      desc.profile_level                                qnnrt_profile_hook()            profile.h

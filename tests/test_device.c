@@ -33,12 +33,15 @@ TEST(words_choose_memory)
 TEST(anonymous_files_hold_what_is_written)
 {
     const size_t bytes = ((size_t)1 << 20) + 5;
-    const qnnrt_mem_provider provider = qnnrt_device_memfd();
+    qnnrt_mem_desc desc;
+    qnnrt_mem_provider provider;
     struct stat facts;
     unsigned char back = 0;
     qnnrt_mem_block block = { ((size_t)1 << 20) + 5, 64, NULL, -1, 0, 0, NULL };
     void *data;
     int fd;
+    CHECK_EQ(qnnrt_device_memory("memfd", &desc), 1);
+    provider = desc.provider;
     CHECK_EQ(provider.alloc(provider.user, NULL, &block, &error), QNNRT_OK);
     data = block.data;
     fd = block.fd;

@@ -123,6 +123,7 @@ static void begin_with(setup *s, const counter_graph *graphs, size_t count)
 {
     qnnrt_backend_desc backend;
     qnnrt_llm_session_desc desc;
+    qnnrt_mem_desc mem;
     qnnrt_llm_desc llm;
     qnnrt_llm_role_desc role;
     qnnrt_error err;
@@ -147,7 +148,8 @@ static void begin_with(setup *s, const counter_graph *graphs, size_t count)
     desc.caches = CACHES;
     desc.positions = 4096;
     desc.mem_kind = memory;
-    desc.mem_provider = qnnrt_device_memfd();
+    qnnrt_device_memory("memfd", &mem);
+    desc.mem_provider = mem.provider;
     desc.progress = progress;
     desc.progress_user = &ends;
     desc.by_cost = by_cost;

@@ -265,8 +265,8 @@ static qnnrt_run *prepare_of(qnnrt_manifest *program, qnnrt_mem_kind kind)
     qnnrt_run *run = NULL;
     qnnrt_prepare_desc how;
     memset(&how, 0, sizeof(how));
+    qnnrt_device_memory("memfd", &how.mem);
     how.mem.kind = kind;
-    how.mem.provider = qnnrt_device_memfd();
     if (qnnrt_manifest_prepare(program, "step", &how, &run, &err) != QNNRT_OK) { printf("%s\n", err.text); return NULL; }
     if (qnnrt_write_f32(run, qnnrt_run_slot(run, "h0"), 0, start, WIDTH) == QNNRT_OK) return run;
     qnnrt_run_destroy(run);

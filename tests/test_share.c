@@ -60,8 +60,8 @@ static qnnrt_result prepare(qnnrt *model, const char *name, qnnrt_run **run, qnn
 {
     qnnrt_prepare_desc how;
     memset(&how, 0, sizeof how);
+    qnnrt_device_memory("memfd", &how.mem);
     how.mem.kind = made_of;
-    how.mem.provider = qnnrt_device_memfd();
     return qnnrt_prepare_with(model, name, &how, run, err);
 }
 
@@ -887,7 +887,8 @@ TEST(a_callers_provider_is_checked_and_gets_its_memory_back)
     liar l;
     size_t count;
     memset(&l, 0, sizeof l);
-    l.real = qnnrt_device_memfd();
+    qnnrt_device_memory("memfd", &desc);
+    l.real = desc.provider;
     begin("");
     model = open_model(QNNRT_MEM_HEAP);
     plan = plan_of(model, 0);

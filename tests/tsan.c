@@ -232,6 +232,7 @@ static void building(int round)
 static void sessions(int round)
 {
     qnnrt_llm_session_desc desc;
+    qnnrt_mem_desc mem;
     qnnrt_llm_session *session = NULL;
     qnnrt_llm_cache *cache;
     qnnrt_error err;
@@ -242,7 +243,8 @@ static void sessions(int round)
     memset(expected, 0, sizeof expected);
     desc.kv = round % 2 == 0 ? QNNRT_LLM_SMART_MASK : QNNRT_LLM_SHIFT_POINTER;
     desc.mem_kind = round % 4 < 2 ? QNNRT_MEM_PROVIDER : QNNRT_MEM_HEAP;
-    desc.mem_provider = qnnrt_device_memfd();
+    qnnrt_device_memory("memfd", &mem);
+    desc.mem_provider = mem.provider;
     if (!good("sessions", "create", qnnrt_llm_session_create(&llm, 1, &desc, &session, &err), err.text)) return;
     cache = qnnrt_llm_cache_get(session, 0, 0);
     for (i = 0; i < WORDS; ++i) {

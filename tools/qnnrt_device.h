@@ -51,8 +51,8 @@ extern "C" {
 /* ------------------------------------------------------------------------------------ memory -- */
 
 /* Choose memory by a word: "heap" (plain memory), "rpcmem" (FastRPC's allocator), "dmabuf" (the
-   kernel's heap "system"), "memfd" (anonymous files) or "shared" (rpcmem, else dmabuf, else memfd
-   on libQnnRef.so, else plain memory).
+   kernel's heap "system"), "memfd" (anonymous files, which libQnnRef.so takes and NPUs do not) or
+   "shared" (rpcmem, else dmabuf, else memfd on libQnnRef.so, else plain memory).
    desc     its kind and provider are set, and the result is 1; for another word nothing, and 0 */
 QNNRT_API int qnnrt_device_memory(const char *word, qnnrt_mem_desc *desc);
 
@@ -64,18 +64,15 @@ typedef struct qnnrt_device_source {
 } qnnrt_device_source;
 
 /* Return a provider, for qnnrt_mem_create() and all that calls it, on any thread: for a heap of the
-   kernel; for anonymous files, which libQnnRef.so takes and NPUs do not; for one block of a
-   descriptor of the caller.
+   kernel; for one block of a descriptor of the caller.
 
    heap     plain name of a file in /dev/dma_heap (default NULL: "system")
    source   as heap valid as long as the memory
 
    Results  of qnnrt_mem_create(): QNNRT_E_ARG (not a plain name; not an open descriptor, fewer
             bytes than the plan needs, or not aligned), QNNRT_E_UNSUPPORTED (no such heap, no
-            anonymous files, no permission, no memory in it), QNNRT_E_MEMORY (it cannot be
-            mapped) */
+            permission, no memory in it), QNNRT_E_MEMORY (it cannot be mapped) */
 QNNRT_API qnnrt_mem_provider qnnrt_device_heap(const char *heap);
-QNNRT_API qnnrt_mem_provider qnnrt_device_memfd(void);
 QNNRT_API qnnrt_mem_provider qnnrt_device_fd(const qnnrt_device_source *source);
 
 /* ------------------------------------------------------------------------------- op packages -- */
@@ -261,15 +258,8 @@ QNNRT_API const uint32_t *qnnrt_get_dims(qnnrt_run *run, const qnnrt_slot *slot,
 #error "qnnrt_device.h is implemented where qnnrt.h is: define QNNRT_IMPLEMENTATION, too"
 #endif
 
-#include <errno.h>
-#include <fcntl.h>
-#include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/types.h>
-#include <unistd.h>
 
 /* =====================================================================================
    MEMORY                                                                        >>memory
@@ -401,13 +391,6 @@ QNNRT_API qnnrt_mem_provider qnnrt_device_heap(const char *heap)
     return provider;
 }
 
-QNNRT_API qnnrt_mem_provider qnnrt_device_memfd(void)
-{
-    const qnnrt_mem_provider provider = { "memfd", qnnrt__memory_memfd, qnnrt__memory_free,
-                                          (void *)(uintptr_t)"any", NULL };
-    return provider;
-}
-
 QNNRT_API qnnrt_mem_provider qnnrt_device_fd(const qnnrt_device_source *source)
 {
     const qnnrt_mem_provider provider = { "fd", qnnrt__memory_source, qnnrt__memory_unmap,
@@ -420,7 +403,9 @@ QNNRT_API int qnnrt_device_memory(const char *word, qnnrt_mem_desc *desc)
     static const qnnrt_mem_provider none = { NULL, NULL, NULL, NULL, NULL };
     static const qnnrt_mem_provider ref = { "memfd", qnnrt__memory_memfd, qnnrt__memory_free, NULL,
                                             NULL };
-    const qnnrt_mem_provider heap = qnnrt_device_heap(NULL), memfd = qnnrt_device_memfd();
+    const qnnrt_mem_provider heap = qnnrt_device_heap(NULL);
+    const qnnrt_mem_provider memfd = { "memfd", qnnrt__memory_memfd, qnnrt__memory_free,
+                                       (void *)(uintptr_t)"any", NULL };
     const struct { const char *word; qnnrt_mem_kind kind; qnnrt_mem_provider provider; } words[] = {
         { "heap", QNNRT_MEM_HEAP, none }, { "rpcmem", QNNRT_MEM_RPCMEM, none },
         { "shared", QNNRT_MEM_SHARED, heap }, { "dmabuf", QNNRT_MEM_PROVIDER, heap },
@@ -556,11 +541,11 @@ static int qnnrt__vote_config(const qnnrt__power *p, const qnnrt_power_desc *des
     return dcvs->set_dcvs || dcvs->set_sleep_latency || dcvs->set_bus || dcvs->set_core;
 }
 
-static qnnrt_result qnnrt__vote_check(const qnnrt__power *p, const qnnrt_power_desc *desc,
-                                      qnnrt_error *err)
+static qnnrt_result qnnrt__vote_check(const qnnrt_power_desc *desc, qnnrt_error *err)
 {
-    qnnrt__abi_power_config config;
-    int i, asked = 0;
+    static const qnnrt_power_desc nothing = { QNNRT_POWER_CUSTOM, 0, 0, { 0, 0, 0 }, { 0, 0, 0 },
+                                              0, 0 };
+    int i;
     if ((unsigned)desc->preset > (unsigned)QNNRT_POWER_LOW_POWER_SAVER)
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_power_set: preset %d, expected 0 to %d",
                            (int)desc->preset, (int)QNNRT_POWER_LOW_POWER_SAVER);
@@ -582,9 +567,7 @@ static qnnrt_result qnnrt__vote_check(const qnnrt__power *p, const qnnrt_power_d
                            (unsigned)c->max, (unsigned)QNNRT__ABI_CORNER_MIN,
                            (unsigned)QNNRT__ABI_CORNER_MAX);
     }
-    for (i = 0; i < QNNRT_POWER_SETTINGS; ++i)
-        asked |= qnnrt__vote_config(p, desc, i, &config);
-    if (asked) return QNNRT_OK;
+    if (memcmp(desc, &nothing, sizeof(nothing)) != 0) return QNNRT_OK;
     qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_power_set: the desc asks for nothing");
     return qnnrt__hint(err, QNNRT_E_ARG,
                        "Set a preset or a number, or pass NULL to take the vote back.");
@@ -629,7 +612,7 @@ QNNRT_API qnnrt_result qnnrt_power_set(qnnrt_backend *backend, const qnnrt_power
     qnnrt_error_clear(err);
     if (report != NULL) memset(report, 0, sizeof(*report));
     if (backend == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_power_set: backend is NULL");
-    if (desc != NULL) result = qnnrt__vote_check(&backend->power, desc, err);
+    if (desc != NULL) result = qnnrt__vote_check(desc, err);
     if (result != QNNRT_OK) return result;
     if (backend->backend == NULL) return qnnrt__backend_lost(backend->path, err);
     qnnrt__hooks_lock(&backend->hooks);
@@ -713,40 +696,16 @@ static qnnrt_result qnnrt__update_check(const qnnrt *model, const qnnrt_tensor_i
                        "Compile a context binary for each set of weights.");
 }
 
-/* Replace the data of a tensor. */
-static qnnrt_result qnnrt__update(qnnrt *model, size_t context, const qnnrt_graph_info *graph,
-                                  const char *name, const void *data, size_t bytes,
-                                  qnnrt_error *err)
-{
-    const qnnrt_tensor_info *tensor;
-    qnnrt_backend *b = model->info.backend;
-    qnnrt__abi_tensor change;
-    const qnnrt__abi_tensor *list[1];
-    qnnrt__abi_code code;
-    qnnrt_result result = qnnrt__update_find(graph, name, &tensor, err);
-    if (result == QNNRT_OK) result = qnnrt__update_check(model, tensor, bytes, err);
-    if (result != QNNRT_OK) return result;
-    memset(&change, 0, sizeof(change));
-    qnnrt__run_tensor(tensor, &change);
-    change.body.buffer.data = data;
-    list[0] = &change;
-    qnnrt__hooks_lock(&b->hooks);
-    b->mark = qnnrt__log_mark(b->log_slot);
-    code = b->calls->tensor_update(qnnrt__model_handle(model, context, graph), list, 1);
-    if (code != 0) {
-        qnnrt__fail(err, QNNRT_E_BACKEND, "the update of \"%.160s\" was refused", name);
-        result = qnnrt__backend_explain(b, err, "tensorUpdateGraphTensors", code, b->mark);
-    }
-    qnnrt__hooks_unlock(&b->hooks);
-    return result;
-}
-
 QNNRT_API qnnrt_result qnnrt_update(qnnrt *model, size_t context, const char *graph,
                                     const char *tensor, const void *data, size_t bytes,
                                     qnnrt_error *err)
 {
     const qnnrt_context_info *info;
     const qnnrt_graph_info *of;
+    const qnnrt_tensor_info *found;
+    qnnrt_backend *b;
+    qnnrt__abi_tensor change;
+    const qnnrt__abi_tensor *list = &change;
     qnnrt_result result;
     qnnrt_error_clear(err);
     if (model == NULL || graph == NULL || tensor == NULL || data == NULL)
@@ -766,7 +725,23 @@ QNNRT_API qnnrt_result qnnrt_update(qnnrt *model, size_t context, const char *gr
     of = qnnrt__model_graph(model, context, graph);
     if (of == NULL)
         return qnnrt__fail(err, QNNRT_E_NOT_FOUND, "%s has no graph \"%.160s\"", info->file, graph);
-    result = qnnrt__update(model, context, of, tensor, data, bytes, err);
+    result = qnnrt__update_find(of, tensor, &found, err);
+    if (result == QNNRT_OK) result = qnnrt__update_check(model, found, bytes, err);
+    if (result == QNNRT_OK) {
+        qnnrt__abi_code code;
+        memset(&change, 0, sizeof(change));
+        qnnrt__run_tensor(found, &change);
+        change.body.buffer.data = data;
+        b = model->info.backend;
+        qnnrt__hooks_lock(&b->hooks);
+        b->mark = qnnrt__log_mark(b->log_slot);
+        code = b->calls->tensor_update(qnnrt__model_handle(model, context, of), &list, 1);
+        if (code != 0) {
+            qnnrt__fail(err, QNNRT_E_BACKEND, "the update of \"%.160s\" was refused", tensor);
+            result = qnnrt__backend_explain(b, err, "tensorUpdateGraphTensors", code, b->mark);
+        }
+        qnnrt__hooks_unlock(&b->hooks);
+    }
     if (result == QNNRT_OK) return result;
     return qnnrt_error_about(err, result, "%s, graph \"%.160s\": ", info->file, graph);
 }

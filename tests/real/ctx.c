@@ -131,8 +131,8 @@ static void run_model(qnnrt *model, case_files *files, int mode)
     qnnrt_prepare_desc how;
     memset(&how, 0, sizeof how);
     how.guard = mode == GUARD;
+    qnnrt_device_memory("memfd", &how.mem);
     how.mem.kind = mode == SHARED ? QNNRT_MEM_PROVIDER : QNNRT_MEM_HEAP;
-    how.mem.provider = qnnrt_device_memfd();
     CHECK_EQ(qnnrt_get_info(model)->pipeline_count, 1);
     REAL_OK(qnnrt_prepare_with(model, NULL, &how, &run, &err), &err);
     TRY(check_files(run, files));

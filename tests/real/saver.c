@@ -34,8 +34,8 @@ static int saver_child(void *data)
     snprintf(system_path, sizeof system_path, "%s/libQnnSystem.so", c->release);
     desc.backend_desc.path = backend;
     desc.system_path = system_path;
+    qnnrt_device_memory("memfd", &how.mem);
     how.mem.kind = c->memory;
-    how.mem.provider = qnnrt_device_memfd();
     if (qnnrt_open(c->folder, &desc, &model, &err) != QNNRT_OK) { printf("%s\n", err.text); return 2; }
     if (qnnrt_prepare_with(model, NULL, &how, &run, &err) != QNNRT_OK) { printf("%s\n", err.text); return 3; }
     if (qnnrt_run_transfers(run, &list, &count) != QNNRT_OK) return 5;

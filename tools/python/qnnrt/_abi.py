@@ -1342,7 +1342,6 @@ FUNCTIONS = {
     'qnnrt_decode_f32': (c_int, [POINTER(qnnrt_tensor_info), c_void_p, POINTER(c_float)]),
     'qnnrt_device_fd': (qnnrt_mem_provider, [POINTER(qnnrt_device_source)]),
     'qnnrt_device_heap': (qnnrt_mem_provider, [c_char_p]),
-    'qnnrt_device_memfd': (qnnrt_mem_provider, []),
     'qnnrt_device_memory': (c_int, [c_char_p, POINTER(qnnrt_mem_desc)]),
     'qnnrt_dtype_bits': (c_uint32, [c_int]),
     'qnnrt_dtype_name': (c_char_p, [c_int]),
