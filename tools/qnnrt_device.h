@@ -235,8 +235,7 @@ QNNRT_API qnnrt_result qnnrt_omit(qnnrt_run *run, const qnnrt_slot *slot);
    that an exec may write. The CPU library finds none: it needs exactly the dims that an exec will
    give, as soon as an input is smaller than its bound.
    Returns  QNNRT_OK; QNNRT_E_MISMATCH (the text has both); QNNRT_E_NOT_FOUND (no such slot)
-   Cost     on the CPU library a run whose first exec has smaller dims executes each graph twice,
-            first with the bound: otherwise later ones write beyond the library's memory */
+   Cost     on the CPU library a run whose first exec has smaller dims executes each graph twice */
 QNNRT_API qnnrt_result qnnrt_set_dims(qnnrt_run *run, const qnnrt_slot *slot, const uint32_t *dims,
                                       uint32_t rank);
 
@@ -826,32 +825,28 @@ static qnnrt_result qnnrt__group_again(qnnrt *model, size_t at, qnnrt_error *err
     return qnnrt__resident_again(model, at, err);
 }
 
-/* Make the hook of a model. */
-static qnnrt_result qnnrt__group_create(qnnrt *model, qnnrt_error *err)
-{
-    qnnrt__group *group = (qnnrt__group *)qnnrt__arena_alloc(&model->arena, 1, sizeof(*group));
-    size_t several = 0, at;
-    if (group == NULL) return qnnrt__fail_memory(err, "a group");
-    group->model = model;
-    for (at = 0; at < model->info.context_count && qnnrt__open_is_htp(model->info.backend); ++at) {
-        const uint64_t need = qnnrt__htp_spill_fill(&model->infos[at]);
-        if (need > 0 && several++ == 0) group->leader = at;
-        if (need > group->bytes) group->bytes = need;
-    }
-    if (several < 2) group->bytes = 0;
-    group->hook.before = qnnrt__group_before;
-    group->hook.after = qnnrt__group_after;
-    group->hook.next = model->context_hooks;
-    model->context_hooks = &group->hook;
-    return QNNRT_OK;
-}
-
 QNNRT_API qnnrt_result qnnrt_model_load_shared(qnnrt *model, qnnrt_error *err)
 {
     qnnrt_result result = qnnrt__resident_caller(model, 0, "qnnrt_model_load_shared", err);
-    size_t at;
+    qnnrt__group *group;
+    size_t several = 0, at;
     if (result != QNNRT_OK) return result;
-    if (qnnrt__group_of(model) == NULL) result = qnnrt__group_create(model, err);
+    group = qnnrt__group_of(model);
+    if (group == NULL) {
+        group = (qnnrt__group *)qnnrt__arena_alloc(&model->arena, 1, sizeof(*group));
+        if (group == NULL) return qnnrt__fail_memory(err, "a group");
+        for (at = 0; at < model->info.context_count; ++at) {
+            const uint64_t need = qnnrt__htp_spill_fill(&model->infos[at]);
+            if (need > 0 && several++ == 0) group->leader = at;
+            if (need > group->bytes) group->bytes = need;
+        }
+        if (several < 2 || !qnnrt__open_is_htp(model->info.backend)) group->bytes = 0;
+        group->model = model;
+        group->hook.before = qnnrt__group_before;
+        group->hook.after = qnnrt__group_after;
+        group->hook.next = model->context_hooks;
+        model->context_hooks = &group->hook;
+    }
     for (at = 0; at < model->info.context_count && result == QNNRT_OK; ++at) {
         if (model->infos[at].failure != NULL || model->infos[at].handle != NULL) continue;
         qnnrt__hooks_lock(&model->arena.hooks);
@@ -1045,7 +1040,7 @@ typedef struct qnnrt__flex_slot {
     qnnrt_tensor_info now;              /* its dims, count and bytes: those of the next or last
                                            execute; the library may change dims */
     uint32_t *dims;                     /* [rank] of now. NULL: they are fixed */
-    uint32_t *asked;                    /* [rank] what the caller set; at first the bound */
+    uint32_t *asked;                    /* [rank] after dims: what the caller set, or the bound */
     int       set;                      /* 1: the caller set dims */
     int       required;                 /* 1: a step cannot do without it */
 } qnnrt__flex_slot;
@@ -1315,7 +1310,7 @@ static qnnrt_result qnnrt__flex_find(qnnrt_run *run, const qnnrt_slot *slot, qnn
     *found = qnnrt__run_find(run, slot);
     if (*found == NULL) return qnnrt__run_fail_slot(run, slot);
     result = qnnrt__flex_of(run, &flex);
-    if (result == QNNRT_OK) *of = flex != NULL ? &flex->slots[*found - run->slots] : NULL;
+    *of = result == QNNRT_OK && flex != NULL ? &flex->slots[*found - run->slots] : NULL;
     return result;
 }
 
