@@ -55,8 +55,8 @@
                   entries are pipelines; its blocks are the slots and buffers that have an offset
        group      entries that never execute at the same time, and therefore share scratch: the
                   memory of edges and outputs
-       buffer     a named block that keeps its content between calls (a KV cache); slots are placed
-                  in it
+       buffer     a named block that keeps its content between calls (a KV cache); a place puts a
+                  slot at an offset of it
        mem        memory that follows a plan
        run        an entry of a plan made executable: arrays filled, ready to bind and exec
 
@@ -71,9 +71,11 @@
                                   |    ^-- qnnrt_manifest.h   folders that say what they are
                                   +- qnnrt_llm.h         language models
                                   +- qnnrt_session.h     any engine that can run a model
-       They stand on the functions below. Those with * see more: their implementation is compiled in
-       the same file as this one's, after it. This header knows none of them. Without
-       qnnrt_device.h, runs with dynamic dims cannot execute, and optional tensors always take part.
+                                  +- qnnrt_compile.h     graphs compiled for several backends
+       tools/README.md lists all of them. They stand on the functions below. Those with * see more:
+       their implementation is compiled in the same file as this one's, after it. This header knows
+       none of them. Without qnnrt_device.h, runs with dynamic dims cannot execute, and optional
+       tensors always take part.
 
    BUILD OPTIONS, defined before the header is first included
        QNNRT_STATIC           makes every function static (default: external). In a shared object
@@ -82,7 +84,8 @@
        QNNRT_API              replaces the storage and export prefix of all functions
                               Both also apply to qnnrt_json.h, unless it was included before
        QNNRT_LOG_SLOTS        number of backends that can log at the same time, 1 to 16 (default 8)
-       QNNRT_NO_ERROR_TEXT    drops hints, and symbols and causes of vendor codes (13 KB)
+       QNNRT_NO_ERROR_TEXT    drops hints of this header, and symbols and causes of vendor codes
+                              (13 KB)
        QNNRT_NO_JSON          reads metadata from libQnnSystem.so only; qnnrt_json.h is not needed.
                               JSON that desc.files names is then refused
 
@@ -227,7 +230,8 @@
        is destroyed or the context is freed: each (context, offset, type, shape) once, however many
        runs use it. A tensor is not registered, and reaches the device as without this, if it is
        bound to memory of yours, is a scalar, has elements of less than 8 bits or dimensions that
-       may change, if the library refuses it, or if it moved to more than 16 offsets.
+       may change, belongs to a step of another backend than the plan's first one, if the library
+       refuses it, or if it moved to more than 16 offsets.
        Memory begins at a page, tensors at the plan's align (64 bytes); an offset must be a multiple
        of the element size. qnnrt makes no call to maintain caches: rpcmem's memory is cached (flag
        1), and the vendor's library does what is needed, as its "HTP Shared Buffer Tutorial" shows.
@@ -277,7 +281,8 @@
        destroy runs, plans and mems of a model (with shared memory these call the vendor, and so
        does qnnrt_bind_at() at a new offset); never close what another thread still uses. With
        qnnrt_model_swap(), several threads need hooks.lock: a run frees contexts that another one
-       may use. Facts that loading changes (.handle, .creates, .device_bytes) are not to be read
+       may use. Facts that loading changes (.handle, .creates, .create_ns, .device_bytes,
+       .device_peak) are not to be read
        meanwhile.
 
    A log on Android
@@ -417,8 +422,8 @@ typedef enum qnnrt_log_level {     /* the vendor's numbers */
                  free gets what alloc returned, never NULL. They are called on the caller's threads
                  only.
    log           may be called from any thread, the vendor's included; must copy what it keeps. part
-                 is "vendor" or a room of this file; text is one line without a newline; vendor_code
-                 may be 0. qnnrt logs at every level, the vendor only up to log_level. A line may
+                 is "vendor", or the room or header that says it; text is one line; vendor_code may
+                 be 0. qnnrt logs at every level, the vendor only up to log_level. A line may
                  arrive while the backend is being closed, but not later.
 
    lock, unlock  set both or neither. The lock is held during every call of a vendor library, except
@@ -426,7 +431,7 @@ typedef enum qnnrt_log_level {     /* the vendor's numbers */
                  while it is held, and must not take it.
 
    A hook must not throw or longjmp: the call would leak memory, or keep the lock. It may call only
-   those functions of qnnrt that take neither an object nor hooks: names, texts and explanations. */
+   those functions of qnnrt that take neither an object nor hooks: names and texts. */
 typedef struct qnnrt_hooks {
     void *(*alloc)(void *user, size_t bytes);             /* default: malloc */
     void  (*free)(void *user, void *data);                /* default: free   */
@@ -513,9 +518,10 @@ typedef struct qnnrt_tensor_info {
     uint32_t       vendor_type;     /* Qnn_TensorType_t */
     uint32_t       vendor_format;   /* Qnn_TensorDataFormat_t, 0: plain */
     uint32_t       vendor_version;  /* 1 or 2: version of the vendor's struct in the metadata */
-    const uint8_t *dynamic_dims;    /* [rank] not 0: dims[i] is the most, see qnnrt_set_dims();
+    const uint8_t *dynamic_dims;    /* [rank] not 0: dims[i] is the most, see qnnrt_set_dims()
+                                       of qnnrt_device.h;
                                        NULL: no dimension may change */
-    int            optional;        /* may be left out, see qnnrt_omit() */
+    int            optional;        /* may be left out, with qnnrt_omit() of qnnrt_device.h */
     int            updateable;      /* may be replaced after compilation, with qnnrt_device.h */
 } qnnrt_tensor_info;
 
@@ -604,7 +610,8 @@ QNNRT_API const char *qnnrt_tensor_text(const qnnrt_tensor_info *tensor, char *t
 
 /* Votes of this process for the clocks of the NPU. The system may overrule them. */
 typedef enum qnnrt_power_preset {
-    QNNRT_POWER_CUSTOM = 0,                 /* none; of qnnrt_power_set(): only its numbers */
+    QNNRT_POWER_CUSTOM = 0,                 /* no vote; for qnnrt_power_set() of
+                                               qnnrt_device.h: its numbers alone */
     QNNRT_POWER_BURST, QNNRT_POWER_SUSTAINED_HIGH_PERFORMANCE, QNNRT_POWER_HIGH_PERFORMANCE,
     QNNRT_POWER_BALANCED, QNNRT_POWER_LOW_BALANCED,
     QNNRT_POWER_HIGH_POWER_SAVER, QNNRT_POWER_POWER_SAVER, QNNRT_POWER_LOW_POWER_SAVER
@@ -808,7 +815,7 @@ QNNRT_API qnnrt_result qnnrt_close(qnnrt *model);
             does nothing
 
    Returns  QNNRT_OK; QNNRT_E_ARG (there is no such context, the residency is another, or
-            qnnrt_model_swap() loads the contexts); what desc.check returns;
+            qnnrt_model_swap() of qnnrt_device.h loads the contexts); what desc.check returns;
             QNNRT_E_STATE (the context could not be opened, see qnnrt_context_info.failure; or
             qnnrt_model_recover() has to succeed first); QNNRT_E_BUSY (another thread loads or
             unloads it); QNNRT_E_IO (the file was replaced, or cannot be read);
@@ -12389,31 +12396,38 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
    0.5.0   What not every app calls has moved to headers of tools/. Old -> new:
      conversions: qnnrt_edge_desc.convert, .exact      qnnrt_conversions_create()      convert.h
      QNNRT_STEP_CONVERT, qnnrt_step_info.convert       QNNRT_STEP_DERIVED, qnnrt_convert_of()
-     qnnrt_run_conversions(), qnnrt_conversion_info    qnnrt_convert_get_info()        convert.h
+     qnnrt_run_conversions(), qnnrt_conversion_info,   qnnrt_convert_get_info()        convert.h
+         qnnrt_step_info.exact
      desc.backends, .host_functions                    qnnrt_manifest_open_desc        manifest.h
-     desc.check_hashes; qnnrt_sha256_begin() ..        .sha256 of it; the same         sha256.h
+     desc.check_hashes                                 qnnrt_manifest_open_desc.sha256 manifest.h
+     qnnrt_sha256_begin() ..                           the same                        sha256.h
      qnnrt_open() of a program or of roles             qnnrt_manifest_open()           manifest.h
      qnnrt_info.program, .constants; ..context_info.role   qnnrt_manifest_info         manifest.h
      qnnrt_backend_role, qnnrt_file.role               qnnrt_manifest_role             manifest.h
+     qnnrt_constant_info                               qnnrt_manifest_constant         manifest.h
      qnnrt_host_function                               qnnrt_host_step
      QNNRT_RESIDENT_ONE, _BUDGET, desc.resident_bytes  qnnrt_model_swap()              device.h
      desc.share_spill_fill                             qnnrt_model_load_shared(), with device.h
                                                        QNNRT_RESIDENT_CALLER
      qnnrt_recover()                                   qnnrt_model_recover()           device.h
      qnnrt_power_set() and its types, qnnrt_update(),  the same                        device.h
+         qnnrt_power_preset_name(),
          qnnrt_omit(), qnnrt_set_dims(), qnnrt_get_dims(), qnnrt_backend_register_ops()
-     QNNRT_MEM_DMABUF, QNNRT_MEM_MEMFD, QNNRT_MEM_FD   qnnrt_device_memory(), _heap(), device.h
-                                                       qnnrt_device_fd()
+     QNNRT_MEM_DMABUF, _MEMFD, _FD, and .fd, .heap     qnnrt_device_memory(), _heap(), device.h
+         of qnnrt_mem_desc                             qnnrt_device_fd()
      qnnrt_context_info.resident                       .handle
      desc.profile_level                                qnnrt_profile_hook()            profile.h
-     qnnrt_run_profile(), _events(), _profile_log()    the same                        profile.h
+     qnnrt_run_profile(), _events(), _profile_log(),   the same                        profile.h
+         qnnrt_profile_event, qnnrt_profile_level
      qnnrt_info.events                                 qnnrt_profile_events()          profile.h
      qnnrt_explain(), qnnrt_explain_code()             the same                        explain.h
      qnnrt_explanation_get()                           qnnrt_explain_get()             explain.h
      the cause in qnnrt_error.text                     qnnrt_error.cause
      qnnrt_compose.h, QNNRT_COMPOSE                    qnnrt_builder.h, QNNRT_BUILDER_IMPLEMENTATION
      qnnrt_program.h, qnnrt_host.h                     qnnrt_compile.h, qnnrt_cpu_fallback.h
-     qnnrt_known.h, qnnrt_decoder.h                    qnnrt_quirks.h, qnnrt_llm_graph.h
+     qnnrt_known.h, qnnrt_decoder.h                    qnnrt_quirks.h, qnnrt_llm_graph.h: functions,
+                                                       types and macros begin as their header
+     qnnrt_profile_log.h, QNNRT_PROFILE_LOG_..         qnnrt_profile.h, QNNRT_PROFILE_..
      desc.align, .guard, .mem_kind, .no_zero, .per_tensor  qnnrt_prepare_with()
      qnnrt_mem_desc.guard                              .guard of a plan and of qnnrt_prepare_desc
      qnnrt_prepare_unbound(), .unbound                 .caller_io
@@ -12438,10 +12452,11 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
          context.shared_bytes, .shared_copies              on HTP, QNNRT_BORROW_MODEL on Ref)
      QNNRT_BUILDER_API, QNNRT_PROFILE_API, _DEVICE_API  QNNRT_API
            Added: qnnrt_backend_info.hooks, limits.scales, .entries, .places, .steps and .looks,
-           desc.check, QNNRT_CHECK_VERSION(), QNNRT_VERSION_NUMBER, which all headers above compare,
-           qnnrt_exec_steps(), qnnrt_pipeline_prepare(), qnnrt_file.name,
-           qnnrt_backend_desc.power, qnnrt_mem_provider, qnnrt_host_step.derived, and the calls
-           for code that stands on qnnrt.h, with qnnrt_values_convert(); qnnrt_dtype_bits().
+           desc.check, desc.context_hooks, QNNRT_CHECK_VERSION(), QNNRT_VERSION_NUMBER, which all
+           headers above compare, qnnrt_exec_steps(), qnnrt_pipeline_prepare(), qnnrt_file.name,
+           qnnrt_step_info.host, qnnrt_backend_desc.power, qnnrt_mem_provider,
+           qnnrt_host_step.derived, and the calls for code that stands on qnnrt.h, with
+           qnnrt_values_convert(); qnnrt_dtype_bits().
            Changed: a missing file or folder is QNNRT_E_NOT_FOUND in each call. A plan takes at
            most limits.places. A newline that an error inserts becomes a blank. Programs link
            without libgcc. qnnrt_power_set() after a recovery that failed is QNNRT_E_STATE.

@@ -21,9 +21,10 @@
 
    With --host_embedding the table of embeddings stays out of the graphs, as large tables have to.
    The folder then has the other three contexts as forward_0.bin to forward_2.bin, the table as
-   embeddings.bin, and a program in qnnrt.json: two pipelines, in which a function of the
-   caller, "embedding", looks up rows of the mapped table before the first graph. qnnrt-llm brings
-   that function, qnnrt_llm_embedding(); other programs name it in qnnrt_desc.host_functions.
+   embeddings.bin, and a program in qnnrt.json: two pipelines, in which a function of the caller,
+   "embedding", looks up rows of the mapped table before the first graph. qnnrt-llm brings that
+   function, qnnrt_llm_embedding(); other programs name it in
+   qnnrt_manifest_open_desc.host_functions.
 
    Without BACKEND_LIBRARY the program builds for libQnnRef.so, the reference backend, which needs
    nothing from Qualcomm. With libQnnHtp.so the same code builds for the NPU. Link with -lm. */

@@ -1237,10 +1237,13 @@ static void qnnrt_compile__move(qnnrt_compile *p, qnnrt_compile__graph *graph, s
     move->op = graph->ir->nodes[node]->op;
     move->role = p->backends[backend].role;
     move->why = graph->refused[backend * graph->asked + node];
-    if (p->desc.told != NULL)
-        p->desc.told(p->desc.told_user, qnnrt_compile__text(
-            p, "graph \"%.200s\": node \"%.200s\" (%.100s) moves away from \"%.60s\": %.1500s",
-            move->graph, move->node, move->op, move->role, move->why));
+    if (p->desc.told != NULL) {
+        char text[2400];
+        snprintf(text, sizeof text, "graph \"%.200s\": node \"%.200s\" (%.100s) moves away from"
+                 " \"%.60s\": %.1500s", move->graph, move->node, move->op, move->role, move->why);
+        qnnrt_text_clean(text);
+        p->desc.told(p->desc.told_user, text);
+    }
 }
 
 /* Move the nodes of all findings of a unit. Return how many there are. */

@@ -10551,7 +10551,6 @@ static int qnnrt_ir__columns_refuse(qnnrt_ir__columns *c, const qnnrt_ir_node *n
 {
     c->p.result = qnnrt_error_set(c->p.err, QNNRT_E_UNSUPPORTED, "node \"%.150s\" (%.60s) %s",
                                   node->name, node->op, why);
-    if (c->p.err != NULL) qnnrt_text_clean(c->p.err->text);
     qnnrt_error_hint(c->p.err, QNNRT_OK, "Export the model with its mask as an input, and with "
                      "attention over whole caches.");
     return 0;
@@ -11163,7 +11162,6 @@ static int qnnrt_ir__kv_refuse(qnnrt_ir__kv *k, const qnnrt_ir_node *node, const
 {
     k->c.p.result = qnnrt_error_set(k->c.p.err, QNNRT_E_UNSUPPORTED, "node \"%.150s\" (%.60s) %s "
                                     "\"%.150s\"", node->name, node->op, why, name);
-    if (k->c.p.err != NULL) qnnrt_text_clean(k->c.p.err->text);
     return 0;
 }
 

@@ -1,10 +1,9 @@
 /* qnnrt_quirks.h - part of qnnrt v0.5.0 - operators that Qualcomm's libraries compute wrong
 
-   A library's own answer, qnnrt_builder_supports(),
-   is not enough to build a model that is right: some
-   nodes it accepts compute something else, fail when they run, or end the process. This table lists
-   them, as measured on the x86-64 libraries 2.47 (CPU, HTP) and 2.51 (HTP), each with the types and
-   shapes that are affected:
+   A library's own answer, qnnrt_builder_supports(), is not enough to build a model that is right:
+   some nodes it accepts compute something else, fail when they run, or end the process. This table
+   lists them, as measured on the x86-64 libraries 2.47 (CPU, HTP) and 2.51 (HTP), each with the
+   types and shapes that are affected:
 
        #include "qnnrt_builder.h"
        #include "qnnrt_quirks.h"
@@ -15,9 +14,8 @@
        if (known != NULL) printf("%s: %s. %s\n", known->name, known->why, known->instead);
 
    Refusals are listed, too, with what to use instead: qnnrt_quirk_refusal() explains one.
-   tests/ops.c checks every line of the table on the genuine libraries: each must still happen,
-   and a
-   node that a line applies to must not be right.
+   tests/ops.c checks every line of the table on the genuine libraries: each must still happen, and
+   a node that a line applies to must not be right.
 
    Its functions are static and allocate nothing. No data of tensors is read.
 */

@@ -146,6 +146,7 @@ static void qnnrt_qnn__log(const qnnrt_hooks *hooks, qnnrt_log_level level, cons
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    qnnrt_text_clean(text);
     hooks->log(hooks->log_user, level, "qnn", 0, text);
 }
 
