@@ -1,6 +1,5 @@
 /* cli.h - what the command-line programs of qnnrt share: messages, files, options and help
 
-       #define CLI_NAME "qnnrt-run"      the name of the program in its messages
        #include "qnnrt.h"                with its implementation, and:
        #include "qnnrt_cache.h"
        #include "qnnrt_explain.h"
@@ -34,6 +33,9 @@
 #include <string.h>
 #include <unistd.h>
 
+/* The name of the program in its messages; each program defines it. */
+extern const char cli_name[];
+
 enum { STATUS_OK = 0, STATUS_FAILED = 1, STATUS_USAGE = 2, STATUS_WARNED = 3 };
 
 #if defined(__GNUC__)
@@ -52,7 +54,7 @@ static inline void *cli_alloc(size_t count, size_t size)
 {
     void *data = calloc(count != 0 ? count : 1, size);
     if (data == NULL) {
-        fputs(CLI_NAME ": out of memory\n", stderr);
+        fprintf(stderr, "%s: out of memory\n", cli_name);
         exit(STATUS_FAILED);
     }
     return data;
@@ -167,7 +169,7 @@ static inline void cli_message(const char *message, const char *hint)
     const int hinted = hint != NULL && hint[0] != '\0' && strcmp(hint, cli_last_hint) != 0;
     snprintf(cli_last_hint, sizeof(cli_last_hint), "%s", hint != NULL ? hint : "");
     const char *bold = cli_tone_text(stderr, CLI_BOLD), *plain = cli_tone_text(stderr, CLI_PLAIN);
-    char *both = cli_text("%s" CLI_NAME ":%s %s\n%s%s%s%s%s", bold, plain, text,
+    char *both = cli_text("%s%s:%s %s\n%s%s%s%s%s", bold, cli_name, plain, text,
                           hinted ? bold : "", hinted ? "hint:" : "", hinted ? plain : "",
                           hinted ? " " : "", hinted ? what : "");
     /* Print both in one call, so that lines of the vendor's threads do not come between them. */
@@ -216,7 +218,9 @@ CLI_FORMAT(2, 3) static inline int cli_usage(const char *hint, const char *forma
     va_start(list, format);
     char *message = cli_text_list(format, list);
     va_end(list);
-    cli_message(message, hint != NULL ? hint : "Run " CLI_NAME " --help.");
+    char *help = hint == NULL ? cli_text("Run %s --help.", cli_name) : NULL;
+    cli_message(message, hint != NULL ? hint : help);
+    free(help);
     free(message);
     return STATUS_USAGE;
 }
@@ -231,7 +235,7 @@ static inline void cli_log(void *user, qnnrt_log_level level, const char *room,
     if (level > *(const qnnrt_log_level *)user) return;
     if (vendor_code != 0)
         snprintf(code, sizeof(code), " (0x%llx)", (unsigned long long)vendor_code);
-    fprintf(stderr, CLI_NAME ": log %s %s: %s%s\n",
+    fprintf(stderr, "%s: log %s %s: %s%s\n", cli_name,
             level >= 0 && level <= QNNRT_LOG_DEBUG ? names[level] : "?", room != NULL ? room : "",
             line != NULL ? line : "", code);
 }

@@ -69,7 +69,7 @@ static inline char *cli_short_help(const char *help)
 /* Return the name of the shell's function: '-' becomes '_'. The caller frees it. */
 static inline char *cli_function(void)
 {
-    char *name = cli_text("_%s", CLI_NAME);
+    char *name = cli_text("_%s", cli_name);
     for (char *c = name; *c != '\0'; ++c)
         if (*c == '-') *c = '_';
     return name;
@@ -100,14 +100,15 @@ static inline void cli_bash_verb(FILE *out, const cli_program *p, const char *ve
 static inline void cli_bash(FILE *out, const cli_program *p)
 {
     char *name = cli_function();
-    fprintf(out, "# completion of " CLI_NAME " for bash, made by " CLI_NAME " --completion bash\n"
+    fprintf(out, "# completion of %s for bash, made by %s --completion bash\n"
             "%s() {\n"
             "    local now=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
             "    local verb=%s words= files=1 option=0\n"
             "    if [ \"$now\" = = ]; then now=\n"
             "    elif [ \"$before\" = = ]; then before=${COMP_WORDS[COMP_CWORD-2]}\n"
             "    fi\n"
-            "    COMPREPLY=()\n", name, p->verb_count > 0 ? p->verbs[0].name : "all");
+            "    COMPREPLY=()\n", cli_name, cli_name, name,
+            p->verb_count > 0 ? p->verbs[0].name : "all");
     if (p->verb_count > 0) {
         fputs("    local verbs='", out);
         for (size_t i = 0; i < p->verb_count; ++i) fprintf(out, "%s ", p->verbs[i].name);
@@ -131,7 +132,7 @@ static inline void cli_bash(FILE *out, const cli_program *p)
             "        compopt +o default 2>/dev/null\n"
             "    fi\n"
             "}\n"
-            "complete -o default -F %s " CLI_NAME "\n", name);
+            "complete -o default -F %s %s\n", name, cli_name);
     free(name);
 }
 
@@ -175,9 +176,9 @@ static inline void cli_zsh_verb(FILE *out, const cli_program *p, unsigned lists,
 static inline void cli_zsh(FILE *out, const cli_program *p)
 {
     char *name = cli_function();
-    fprintf(out, "#compdef " CLI_NAME "\n"
-            "# completion of " CLI_NAME " for zsh, made by " CLI_NAME " --completion zsh\n"
-            "%s() {\n", name);
+    fprintf(out, "#compdef %s\n"
+            "# completion of %s for zsh, made by %s --completion zsh\n"
+            "%s() {\n", cli_name, cli_name, cli_name, name);
     if (p->verb_count > 0) {
         fputs("    local -a verbs\n    verbs=(\n", out);
         for (size_t i = 0; i < p->verb_count; ++i) {
@@ -208,8 +209,8 @@ static inline void cli_zsh(FILE *out, const cli_program *p)
     if (p->verb_count > 0) fputs("        ;;\n    esac\n", out);
     /* Without the last line it is for fpath, where zsh calls the file itself. */
     fprintf(out, "}\n"
-            "if [ \"$funcstack[1]\" = %s ]; then %s \"$@\"; else compdef %s " CLI_NAME "; fi\n",
-            name, name, name);
+            "if [ \"$funcstack[1]\" = %s ]; then %s \"$@\"; else compdef %s %s; fi\n",
+            name, name, name, cli_name);
     free(name);
 }
 
@@ -218,7 +219,7 @@ static inline void cli_zsh(FILE *out, const cli_program *p)
 static inline void cli_fish_option(FILE *out, const cli_option *o, const char *when)
 {
     char *help = cli_short_help(o->help), *words = o->value != NULL ? cli_value_words(o) : NULL;
-    fprintf(out, "complete -c " CLI_NAME " %s-l %s", when, o->name);
+    fprintf(out, "complete -c %s %s-l %s", cli_name, when, o->name);
     if (words != NULL && words[0] != '\0') fprintf(out, " -x -a '%s'", words);
     else if (words != NULL) fputs(cli_is_file(o) ? " -r -F" : " -x", out);
     fputs(" -d ", out);
@@ -231,11 +232,11 @@ static inline void cli_fish_option(FILE *out, const cli_option *o, const char *w
 static inline void cli_fish(FILE *out, const cli_program *p)
 {
     const cli_option *o;
-    fputs("# completion of " CLI_NAME " for fish, made by " CLI_NAME " --completion fish\n", out);
+    fprintf(out, "# completion of %s for fish, made by %s --completion fish\n", cli_name, cli_name);
     for (size_t i = 0; i < p->verb_count; ++i) {
         const cli_verb *v = &p->verbs[i];
         char *help = cli_short_help(v->summary);
-        fprintf(out, "complete -c " CLI_NAME " -n __fish_use_subcommand -f -a %s -d ", v->name);
+        fprintf(out, "complete -c %s -n __fish_use_subcommand -f -a %s -d ", cli_name, v->name);
         cli_quoted(out, help, "\\'");
         fputc('\n', out);
         free(help);

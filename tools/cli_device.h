@@ -63,7 +63,7 @@ static inline int cli_progress(void *user, size_t done, size_t count, const char
     char *text = cli_text("loading %lu of %lu: %s", (unsigned long)done + 1, (unsigned long)count,
                           shown);
     if (done == count) cli_busy_end();
-    else if (*(const int *)user) fprintf(stderr, CLI_NAME ": %s\n", text);
+    else if (*(const int *)user) fprintf(stderr, "%s: %s\n", cli_name, text);
     else cli_busy(1, "%s", text);
     free(text);
     free(shown);

@@ -143,7 +143,9 @@ static inline void cli_on_crash(int number)
                                         ", within a library or this program"};
     const cli_stage *stage = cli_stage_now();
     if (getpid() == cli_process) {
-        cli_on_crash_say("\n" CLI_NAME ": crashed while ");
+        cli_on_crash_say("\n");
+        cli_on_crash_say(cli_name);
+        cli_on_crash_say(": crashed while ");
         cli_on_crash_say(stage->doing);
         cli_on_crash_say(where[stage->library]);
         cli_on_crash_say(stage->library > 0

@@ -74,7 +74,7 @@ static inline void cli_help_options(FILE *out, const cli_program *p, unsigned li
 
 static inline void cli_help_usage(FILE *out, const char *verb, const char *usage)
 {
-    char *line = cli_text("  " CLI_NAME "%s%s%s%s", verb != NULL ? " " : "",
+    char *line = cli_text("  %s%s%s%s%s", cli_name, verb != NULL ? " " : "",
                           verb != NULL ? verb : "", usage[0] != '\0' ? " " : "", usage);
     cli_help_line(out, line);
     free(line);
@@ -83,7 +83,7 @@ static inline void cli_help_usage(FILE *out, const char *verb, const char *usage
 static inline void cli_help_examples(FILE *out, const char *const *examples)
 {
     for (size_t i = 0; examples != NULL && examples[i] != NULL; ++i) {
-        char *line = cli_text("      " CLI_NAME " %s", examples[i]);
+        char *line = cli_text("      %s %s", cli_name, examples[i]);
         cli_fold(out, line, strlen(line), cli_columns(out, INT_MAX), " \\");
         fputc('\n', out);
         free(line);
@@ -179,7 +179,7 @@ static inline void cli_man_options(FILE *out, const cli_program *p, unsigned lis
 static inline void cli_man_examples(FILE *out, const char *const *examples, int begins)
 {
     for (size_t i = 0; examples != NULL && examples[i] != NULL; ++i) {
-        char *line = cli_text(CLI_NAME " %s", examples[i]);
+        char *line = cli_text("%s %s", cli_name, examples[i]);
         fputs(begins && i == 0 ? ".RS 4\n.nf\n" : ".PP\n.RS 4\n.nf\n", out);
         cli_roff(out, line);
         fputs(".fi\n.RE\n", out);
@@ -189,7 +189,7 @@ static inline void cli_man_examples(FILE *out, const char *const *examples, int 
 
 static inline void cli_man_usage(FILE *out, const char *verb, const char *usage)
 {
-    fputs(".HP\n.B " CLI_NAME, out);
+    fprintf(out, ".HP\n.B %s", cli_name);
     if (verb != NULL) fprintf(out, " %s", verb);
     fputc('\n', out);
     if (usage[0] != '\0') cli_roff(out, usage);
@@ -201,8 +201,9 @@ static inline void cli_manual(FILE *out, const cli_program *p)
     char *summary = cli_text("%s", p->summary);
     const size_t bytes = strlen(summary);
     if (bytes > 0 && summary[bytes - 1] == '.') summary[bytes - 1] = '\0';
-    fprintf(out, ".\\\" made by " CLI_NAME " --man\n.TH \"" CLI_NAME "\" 1 \"\" \"qnnrt %s\" "
-            "\"qnnrt\"\n.nh\n.ad l\n.SH NAME\n" CLI_NAME " \\- ", qnnrt_version());
+    fprintf(out, ".\\\" made by %s --man\n.TH \"%s\" 1 \"\" \"qnnrt %s\" "
+            "\"qnnrt\"\n.nh\n.ad l\n.SH NAME\n%s \\- ", cli_name, cli_name, qnnrt_version(),
+            cli_name);
     cli_roff(out, summary);
     free(summary);
     fputs(".SH SYNOPSIS\n", out);

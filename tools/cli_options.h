@@ -209,7 +209,7 @@ typedef struct cli_program {
     const char       *statuses;        /* one paragraph about the exit status                  */
     const cli_verb   *verbs;           /* [verb_count]; the first one is the default           */
     size_t            verb_count;
-    const cli_table  *tables;          /* [table_count]; each part of a program may have one   */
+    const cli_table *const *tables;    /* [table_count]; each part of a program may have one   */
     size_t            table_count;
     int               operands;        /* 1: words that are not options go to .operand_field   */
     size_t            operand_field;   /* offset of a cli_list in the settings                 */
@@ -228,8 +228,8 @@ typedef struct cli_program {
 /* Return the option with an index counted through all tables; NULL after the last one. */
 static inline const cli_option *cli_option_at(const cli_program *p, size_t index)
 {
-    for (size_t i = 0; i < p->table_count; index -= p->tables[i++].count)
-        if (index < p->tables[i].count) return &p->tables[i].options[index];
+    for (size_t i = 0; i < p->table_count; index -= p->tables[i++]->count)
+        if (index < p->tables[i]->count) return &p->tables[i]->options[index];
     return NULL;
 }
 

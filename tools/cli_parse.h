@@ -59,7 +59,7 @@ static inline int cli_unknown_option(const cli_program *p, const cli_verb *verb,
         cli_near_try(&near, o->name);
         if (o->alias != NULL) cli_near_try(&near, o->alias);
     }
-    if (other != NULL) hint = cli_text("Use it with " CLI_NAME " %s.", other->name);
+    if (other != NULL) hint = cli_text("Use it with %s %s.", cli_name, other->name);
     else if (near.best != NULL) hint = cli_text("Use --%s.", near.best);
     if (other != NULL) cli_usage(hint, "%s is not an option of %s", shown, verb->name);
     else cli_usage(hint, dashes == 2 ? "unknown option %s" : "unknown option \"%s\"", shown);
@@ -224,7 +224,7 @@ static inline int cli_answer(const cli_program *p, const cli_option *o, const ch
                              FILE *out, cli_parsed *parsed)
 {
     if (o->kind == CLI_HELP) cli_help(out, p, parsed->named ? parsed->verb : NULL);
-    else if (o->kind == CLI_VERSION) fprintf(out, CLI_NAME " %s\n", qnnrt_version());
+    else if (o->kind == CLI_VERSION) fprintf(out, "%s %s\n", cli_name, qnnrt_version());
     else if (o->kind == CLI_MAN) cli_manual(out, p);
     else if (o->kind == CLI_COMPLETION && cli_word(value, cli_shells) < 0)
         return cli_unknown_word(o, value, cli_shells, "");
@@ -291,7 +291,7 @@ static inline int cli_unknown_verb(const cli_program *p, const char *word, int f
         cli_near_try(&near, names[v]);
     }
     char *shown = cli_shown(word), *all = cli_join(names), *hint = NULL;
-    if (first && near.best != NULL) hint = cli_text("Use " CLI_NAME " %s.", near.best);
+    if (first && near.best != NULL) hint = cli_text("Use %s %s.", cli_name, near.best);
     if (first) cli_usage(hint, "unknown verb \"%s\": expected %s", shown, all);
     else cli_usage(cli_is_verb(p, word) ? "Write the verb as the first word." : NULL,
                    "unexpected argument \"%s\"", shown);

@@ -40,6 +40,7 @@
 
 #define CLI_NAME "qnnrt-llm"
 #include "cli.h"
+const char cli_name[] = CLI_NAME;
 
 #include <time.h>
 
@@ -301,6 +302,7 @@ static const char *const examples[] = {
     "model_dir --embedding vectors.npy --normalize < texts", NULL};
 
 static const cli_table table = CLI_TABLE(options);
+static const cli_table *const tables[] = {&table};
 
 static const cli_program program = {
     .summary = "Let a language model that was compiled for QNN write text.",
@@ -316,7 +318,7 @@ static const cli_program program = {
              "tokenizer at both ends.",
     .statuses = "Exit status: 0 everything succeeded, 1 something failed, 2 wrong usage, 130 after "
                 "Ctrl-C.",
-    .tables = &table, .table_count = 1,
+    .tables = tables, .table_count = 1,
     .operands = 1, .operand_field = offsetof(settings, folders)
 };
 

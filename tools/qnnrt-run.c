@@ -94,6 +94,7 @@
 
 #define CLI_NAME "qnnrt-run"
 #include "cli.h"
+const char cli_name[] = CLI_NAME;
 
 #include <math.h>
 #include <pthread.h>
@@ -811,12 +812,10 @@ static const cli_verb verbs[] = {
      .lists = VERB_EXPLAIN, .takes = VERB_EXPLAIN, .raw = 1, .run = verb_explain}
 };
 
-static const cli_table tables[] = {
-    CLI_TABLE(model_options), CLI_TABLE(compile_options), CLI_TABLE(doctor_options),
-    CLI_TABLE(pair_options), CLI_TABLE(compare_options), CLI_TABLE(explain_options),
-    CLI_TABLE(profile_options), CLI_TABLE(card_options), CLI_TABLE(bench_options),
-    CLI_TABLE(capture_options), CLI_TABLE(extract_options), CLI_TABLE(ops_options),
-    CLI_TABLE(common_options)
+static const cli_table *const tables[] = {
+    &model_table, &compile_table, &doctor_table, &pair_table, &compare_table, &explain_table,
+    &profile_table, &card_table, &bench_table, &capture_table, &extract_table, &ops_table,
+    &common_table
 };
 
 static const char *const program_examples[] = {

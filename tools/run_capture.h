@@ -103,6 +103,8 @@ static const cli_option capture_options[] = {
              "capture"}
 };
 
+static const cli_table capture_table = CLI_TABLE(capture_options);
+
 typedef struct capture {
     tool  *t;
     char **names;                      /* [count] of the files so far                      */

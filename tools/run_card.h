@@ -378,3 +378,5 @@ static const cli_option card_options[] = {
     {.name = "costs", .value = "FILE", .kind = CLI_TEXT, FIELD(card.costs), .verbs = VERB_REPORT,
      .help = "add the times of a profile that profile --save wrote, such as one of a phone"}
 };
+
+static const cli_table card_table = CLI_TABLE(card_options);

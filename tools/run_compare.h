@@ -28,6 +28,8 @@ static const cli_option compare_options[] = {
      .key = CLI_KEY_NONE, .help = "print the result as JSON instead of tables"}
 };
 
+static const cli_table compare_table = CLI_TABLE(compare_options);
+
 /* Compare the slots that steps wrote, in the order of the steps. */
 static void compare_slots(comparison *c, const paired *one, qnnrt_run *const runs[2])
 {

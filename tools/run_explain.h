@@ -12,6 +12,8 @@ static const cli_option explain_options[] = {
      .help = "print JSON instead of text; it stands before the code or the line"}
 };
 
+static const cli_table explain_table = CLI_TABLE(explain_options);
+
 /* Print "0x1388    5000  QNN_CONTEXT_ERROR_INVALID_ARGUMENT". */
 static void say_code(const tool *t, const qnnrt_explanation *e)
 {

@@ -584,3 +584,5 @@ static const cli_option extract_options[] = {
     {.name = "json", .kind = CLI_FLAG, FIELD(json), .verbs = VERB_EXTRACT,
      .help = "write what was found to standard output as JSON"}
 };
+
+static const cli_table extract_table = CLI_TABLE(extract_options);

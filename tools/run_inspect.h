@@ -18,6 +18,8 @@ typedef struct fact {
 
 #define FACT_OF(type, member, label, kind) {#member, label, kind, offsetof(type, member)}
 
+enum { CONTEXT_FACTS = 9, GRAPH_FACTS = 13 };
+
 static const fact context_facts[] = {
     FACT_OF(qnnrt_context_info, build_id,             "build id",         FACT_TEXT),
     FACT_OF(qnnrt_context_info, backend_id,           "backend id",       FACT_U32),
@@ -45,9 +47,6 @@ static const fact graph_facts[] = {
     FACT_OF(qnnrt_graph_info, dlbc,                 "dlbc",               FACT_U32),
     FACT_OF(qnnrt_graph_info, safe_share_io,        "safe share io",      FACT_U32)
 };
-
-enum { CONTEXT_FACTS = sizeof(context_facts) / sizeof(context_facts[0]),
-       GRAPH_FACTS = sizeof(graph_facts) / sizeof(graph_facts[0]) };
 
 static uint64_t fact_number(const fact *f, const void *base)
 {

@@ -228,3 +228,5 @@ static const cli_option ops_options[] = {
     {.name = "json", .kind = CLI_FLAG, FIELD(json), .verbs = VERB_OPS,
      .help = "write the operators to standard output as JSON"}
 };
+
+static const cli_table ops_table = CLI_TABLE(ops_options);

@@ -309,6 +309,8 @@ static const cli_option model_options[] = {
              "\"left_out\" of --json say what is missing and why, and the exit status is 1"}
 };
 
+static const cli_table model_table = CLI_TABLE(model_options);
+
 static const cli_option compile_options[] = {
     {.name = "output_dir", .value = "DIR", .kind = CLI_TEXT, FIELD(output_dir),
      .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
@@ -552,6 +554,8 @@ static const cli_option compile_options[] = {
              "does"}
 };
 
+static const cli_table compile_table = CLI_TABLE(compile_options);
+
 static const cli_option doctor_options[] = {
     {.name = "backend_so", .alias = "backend", .value = "[ROLE=]FILE", .kind = CLI_OWN,
      .take = take_backend, .repeat = 1, .verbs = VERB_DOCTOR,
@@ -594,6 +598,8 @@ static const cli_option doctor_options[] = {
      .help = "print the findings as a JSON document instead of text"}
 };
 
+static const cli_table doctor_table = CLI_TABLE(doctor_options);
+
 static const cli_option common_options[] = {
     {.name = "log_level", .value = "LEVEL", .kind = CLI_LEVEL, FIELD(log_level),
      .verbs = VERBS_MODEL | VERBS_OPEN | VERB_COMPILE | VERB_DOCTOR, .key = CLI_KEY_NONE,
@@ -601,6 +607,8 @@ static const cli_option common_options[] = {
              "3 info, 4 verbose, 5 debug; by number or name (default off)"},
     CLI_COMMON
 };
+
+static const cli_table common_table = CLI_TABLE(common_options);
 
 /* True if the verb only looks at models. */
 static int only_looks(const settings *set)

@@ -42,6 +42,8 @@ static const cli_option pair_options[] = {
      .help = "chip that the device of side B is created for (default: that of side A)"}
 };
 
+static const cli_table pair_table = CLI_TABLE(pair_options);
+
 /* True if side B differs from side A by an option. */
 static int pair_differs(const settings *set)
 {

@@ -569,6 +569,8 @@ static const cli_option bench_options[] = {
      .help = "write the result as CSV; - for standard output, which then holds nothing else"}
 };
 
+static const cli_table bench_table = CLI_TABLE(bench_options);
+
 static const char *const bench_examples[] = {
     "bench model_dir --backend_so libQnnHtp.so --perf_profile burst",
     "bench old_dir new_dir --backend_so libQnnHtp.so",

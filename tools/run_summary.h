@@ -294,3 +294,5 @@ static const cli_option profile_options[] = {
      .help = "draw the costs as a picture for a browser: pipelines, below them their steps and "
              "nodes, as wide as their times; - for standard output"}
 };
+
+static const cli_table profile_table = CLI_TABLE(profile_options);

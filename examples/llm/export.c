@@ -39,6 +39,7 @@
 
 #define CLI_NAME "export"
 #include "tools/cli.h"
+const char cli_name[] = CLI_NAME;
 
 static void stop(const char *text)
 {
@@ -96,7 +97,8 @@ static const cli_option options[] = {
 
 static const char *const examples[] = { "tests/data/llm/model out --shards 4", NULL };
 
-static const cli_table tables[] = {CLI_TABLE(options)};
+static const cli_table option_table = CLI_TABLE(options);
+static const cli_table *const tables[] = {&option_table};
 
 static const cli_program program = {
     .summary = "Export a Llama as a folder of QNN context binaries.",
