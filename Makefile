@@ -56,7 +56,7 @@ once     = $(if $(filter -,$(call column,3,$(1))),,-D$(call column,2,$(1))__IMPL
 # Friends are compiled with qnnrt.h, after it.
 FRIENDS := $(foreach row,$(call having,7,friend),-D$(call column,4,$(row)) -include $(call column,1,$(row)))
 
-TOOLS    := $(patsubst tools/%.c,$(B)/%,$(wildcard tools/*.c))
+TOOLS    := $(B)/qnnrt-run $(B)/qnnrt-llm
 EXAMPLES := $(patsubst %.c,$(B)/%,$(wildcard examples/*.c examples/llm/*.c examples/host/*.c))
 TESTS    := $(patsubst tests/test_%.c,%,$(wildcard tests/test_*.c))
 REAL     := $(patsubst tests/real/%.c,%,$(wildcard tests/real/*.c))
@@ -84,7 +84,7 @@ $(B)/.flags: FORCE
 
 # The compiler writes what a file includes beside the object or program.
 DEPEND = -MMD -MP -MF $@.d -MT $@
--include $(wildcard $(B)/*.d $(B)/*/*.d $(B)/examples/*/*.d)
+-include $(filter-out $(TOOLS:=.d),$(wildcard $(B)/*.d $(B)/*/*.d $(B)/examples/*/*.d $(foreach d,$(B) $(B)/*,$d/units/*/*.d $d/units/*/*/*.d)))
 
 # ---- tools and examples ---------------------------------------------------------------------------
 
@@ -102,15 +102,28 @@ $(addprefix $(B)/,qnnrt-run examples/05_make_model examples/06_generate): LIB :=
 LINKED := $(foreach row,$(ROWS),$(call once,$(row)))
 OPT_LEVEL = $(OPT)
 BUILD_C99 = $(CC) -std=c99 $(OPT_LEVEL) $(WARN) -I. -Itools $(LINKED) $(DEPEND) $(CPPFLAGS) $(CFLAGS) -o $@ $<
-$(TOOLS): OPT_LEVEL = $(OPT_LIGHT)
-$(TOOLS): $(B)/%: tools/%.c $$(LIB) $(B)/.flags
-	$(call say,CC)
-	$(Q)$(BUILD_C99) $(LIB) $(LDFLAGS) $(LIBS) -lm
 
+# The programs are made of units, an object each: tools/run/io/zip.c becomes build/units/run/io/zip.o.
+units      = $(patsubst tools/%.c,%.o,$(wildcard $(addprefix tools/,$(1))))
+RUN_UNITS := $(call units,run/*.c run/*/*.c cli/*.c)
+LLM_UNITS := $(call units,llm/*.c cli/*.c)
+$(B)/units/%.o: OPT_LEVEL = $(OPT_LIGHT)
+$(B)/units/%.o: tools/%.c $(B)/.flags
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(BUILD_C99) -c
+
+$(B)/qnnrt-run: $(addprefix $(B)/units/,$(RUN_UNITS))
+$(B)/qnnrt-llm: $(addprefix $(B)/units/,$(LLM_UNITS))
+$(TOOLS): $$(LIB) $(B)/.flags
+	$(call say,LD)
+	$(Q)$(CC) $(OPT_LIGHT) $(CFLAGS) -o $@ $(filter %.o,$^) $(LIB) $(LDFLAGS) $(LIBS) -lm
+
+$(B)/examples/llm/export: $(addprefix $(B)/units/,$(call units,cli/*.c))
 $(EXAMPLES): $(B)/%: %.c $$(LIB) $(B)/.flags
 	$(call say,CC)
 	@mkdir -p $(@D)
-	$(Q)$(BUILD_C99) $(LIB) $(LDFLAGS) $(LIBS) -lm
+	$(Q)$(BUILD_C99) $(filter %.o,$^) $(LIB) $(LDFLAGS) $(LIBS) -lm
 
 # Examples find the backend beside them.
 $(EXAMPLE_REFS): UP := ../..
@@ -458,9 +471,25 @@ $(B)/json_check: tests/json_check.c $(LIB) $(B)/.flags
 
 # tests/fuzz/fuzz_<name>.c, its inputs in tests/fuzz/corpus/<name>/, words for it in <name>.dict. test
 # replays the inputs without libFuzzer; `make fuzz` runs it for real, on a work corpus of its own.
-$(call IN_EACH,fuzz_encodings) $(call IN_EACH,fuzz_files): private TEST_CPPFLAGS += $(LINKED)
 FUZZ_LINK   = $(if $(filter fuzz,$(config)),-fsanitize=fuzzer,-DFUZZ_REPLAY)
-$(foreach t,$(FUZZERS),$(call IN_EACH,fuzz_$t)): tests/fuzz/$$(@F).c $$(ARCHIVE) $(B)/.flags
+RUN_FUZZERS := $(foreach t,encodings extract files,$(call IN_EACH,fuzz_$t))
+$(filter-out $(RUN_FUZZERS),$(foreach t,$(FUZZERS),$(call IN_EACH,fuzz_$t))): tests/fuzz/$$(@F).c $$(ARCHIVE) $(B)/.flags
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(TEST_BUILD) $(FUZZ_LINK)
+
+# These call what qnnrt-run reads files with: its units, except the one with main().
+define tested_units
+$(B)/$(1)/units/%.o: tools/%.c $(B)/.flags
+	$$(call say,CC)
+	@mkdir -p $$(@D)
+	$$(Q)$$(CC_$(1)) $$(WARN) $$(TEST_CPPFLAGS) $$(DEPEND) -c -o $$@ $$<
+endef
+$(foreach c,$(CONFIGS),$(eval $(call tested_units,$c)))
+$(call IN_EACH,librun.a): $(patsubst %,$$(@D)/units/%,$(filter-out run/main.o run/headers.o,$(RUN_UNITS)))
+	@rm -f $@ && ar rc $@ $^
+
+$(RUN_FUZZERS): tests/fuzz/$$(@F).c $$(@D)/librun.a $$(ARCHIVE) $(B)/.flags
 	$(call say,CC)
 	@mkdir -p $(@D)
 	$(Q)$(TEST_BUILD) $(FUZZ_LINK)
@@ -946,7 +975,7 @@ python-abi:
 INSTALL ?= install
 INSTALL_HEADERS := $(foreach row,$(ROWS),$(call column,1,$(row))) tools/qnnrt.hpp
 INSTALL_CMAKE   := qnnrtConfig.cmake qnnrtConfigVersion.cmake
-# Examples include the headers as they are installed. llm/export.c is left out: it is written with tools/cli.h.
+# Examples include the headers as they are installed. llm/export.c is left out: it is written with tools/cli/.
 INSTALL_EXAMPLES = $(filter-out examples/llm/export.c,$(sort $(wildcard examples/*.[ch] examples/*/*.[ch] examples/*/*.py)))
 # Where the shells look: name of the shell, folder, and name of the file with % for the program.
 COMPLETIONS     := bash:share/bash-completion/completions:% zsh:share/zsh/site-functions:_% fish:share/fish/vendor_completions.d:%.fish

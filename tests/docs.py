@@ -106,7 +106,7 @@ def names(pattern, *paths):
 def commands(path, text):
     """Return what is wrong with the commands of a document: targets, options, paths, and where they write."""
     count, wrong = 0, []
-    options = names(r'\.name = "(\w+)"|\.alias = "(\w+)"', *files("tools/qnnrt-*.c", "tools/run_*.h", "tools/cli_*.h", "tools/run/**/*.[ch]", "tools/cli/*.[ch]", "tools/llm/*.[ch]"))
+    options = names(r'\.name = "(\w+)"|\.alias = "(\w+)"', *files("tools/run/**/*.[ch]", "tools/cli/*.[ch]", "tools/llm/*.[ch]"))
     targets = names(r"^## ([\w-]+):", "Makefile", *files("tests/make/*.mk"))
     for block in blocks(text):
         for words in re.findall(r"(?:^|[;&(] ?)make((?: [a-z][\w-]*(?![\w/=.]))+)", block):

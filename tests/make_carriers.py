@@ -3,7 +3,7 @@
 
     python3 tests/make_carriers.py DIR      write small ones into DIR: the corpus of tests/fuzz/fuzz_extract.c
 
-Nothing here is shared with tools/run_carriers.h: tests/test_extract.py compares what both say. Python's standard
+Nothing here is shared with tools/run/io: tests/test_extract.py compares what both say. Python's standard
 library is enough; zlib and zipfile are the oracles of >>inflate and >>zip."""
 import os
 import struct

@@ -12,7 +12,7 @@ import re
 import sys
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-FILES = ("qnnrt.h", "qnnrt_json.h", "tools/*.h", "tools/*.c", "tools/refbackend/*.h", "tools/refbackend/*.c")
+FILES = ("qnnrt.h", "qnnrt_json.h", "tools/*.h", "tools/cli/*.[ch]", "tools/run/*.[ch]", "tools/run/*/*.[ch]", "tools/llm/*.[ch]", "tools/refbackend/*.h", "tools/refbackend/*.c")
 STRING = r'"(?:[^"\\\n]|\\.)*"'
 # A comment; a character, which may be a quote; strings with only white space and PRI macros between them.
 TOKEN = re.compile(r"/\*.*?\*/|'(?:[^'\\]|\\.)+'|%s(?:(?:\s|PRI\w+)*%s)*" % (STRING, STRING), re.S)

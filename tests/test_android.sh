@@ -138,9 +138,9 @@ says cmake_pages app/android/CMakeFiles/app.dir/link.txt '-Wl,-z,max-page-size=1
 
 # All programs of examples/android are as in build-ndk.sh.
 cmake_run cmake_all -S "$top/examples/android" -B "$tmp/all" -DCMAKE_EXPORT_COMPILE_COMMANDS=1
-sed -n 's/.* -o [^ ]*\/\([^ \/]*\) \([a-z][^ ]*\)\.c .*/\2.c/p' "$tmp/lines" |
-    grep -v '^tools/refbackend/' | sort >"$tmp/by_script"
-grep -oE '(tools/qnnrt-[a-z]*|examples/[a-z0-9_/]*)\.c"' "$tmp/all/compile_commands.json" | tr -d '"' | sort -u >"$tmp/by_cmake"
+sources='(tools/(run|llm|cli)|examples)/[a-z0-9_/]*\.c'
+grep -oE "$sources" "$tmp/lines" | sort -u >"$tmp/by_script"
+grep -oE "$sources\"" "$tmp/all/compile_commands.json" | tr -d '"' | sort -u >"$tmp/by_cmake"
 check cmake_programs "build-ndk.sh and CMakeLists.txt differ: $(diff "$tmp/by_script" "$tmp/by_cmake")" cmp -s "$tmp/by_script" "$tmp/by_cmake"
 check cmake_ref "refbackend is not compiled without contraction" \
     grep -qE -- '-ffp-contract=off.*refbackend/ref_op\.c' "$tmp/all/compile_commands.json"

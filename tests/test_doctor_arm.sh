@@ -17,7 +17,7 @@ elif [ ! -f "$arm/libQnnHtp.so" ]; then
     finish
     exit
 fi
-"$cc" -std=c99 -O1 -I. -Itools -o "$tmp/qnnrt-run" tools/qnnrt-run.c -ldl -lm 2>"$tmp/err" || bad build "$(head -n 3 "$tmp/err")"
+"$cc" -std=c99 -O1 -I. -Itools -o "$tmp/qnnrt-run" tools/run/*.c tools/run/*/*.c tools/cli/*.c -ldl -lm 2>"$tmp/err" || bad build "$(head -n 3 "$tmp/err")"
 unset ADSP_LIBRARY_PATH
 
 # doctor PREFIX ARGUMENT ...: with the files below PREFIX as those of the machine

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """The headers above qnnrt.h, the tool and the examples use only public names, and these headers call only them and libc."""
+import glob
 import os
 import re
 import shutil
@@ -73,7 +74,8 @@ check(private("qnnrt_llm__fail(qnnrt_fail)", ["qnnrt", "qnnrt_json"]) == [], "qn
 NAMES = [row.name for row in headers.ROWS] + ["qnnrt_quirk"]
 users = [(row.path, [name for name in NAMES if name not in (row.name, row.name.rstrip("s"))]) for row in headers.ROWS if row.home != "impl"]
 check(len(users) > 13, "the table has %d headers above qnnrt.h" % len(users))
-users += [("tools/qnnrt-llm.c", ["qnnrt", "qnnrt_json", "qnnrt_llm"])]
+users += [(path, NAMES) for path in sorted(glob.glob("tools/cli/*.[ch]", root_dir=TOP) + glob.glob("tools/run/**/*.[ch]", root_dir=TOP, recursive=True) +
+                                           glob.glob("tools/llm/*.[ch]", root_dir=TOP))]
 for folder, _, files in os.walk(os.path.join(TOP, "examples")):
     for file in sorted(files):
         if file.endswith((".c", ".h", ".cpp", ".py")):

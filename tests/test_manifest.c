@@ -6,7 +6,7 @@
 #include "test.h"
 #include "../tools/qnnrt_manifest.h"
 #include "../tools/qnnrt_sha256.h"
-#include "../tools/run_describe.h"
+#include "../tools/run/show/describe.c"
 #define OPENS_OPEN  qnnrt_manifest_open
 #define OPENS_CLOSE qnnrt_manifest_close
 #define OPENS_MODEL qnnrt_manifest

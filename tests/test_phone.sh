@@ -396,9 +396,9 @@ if ! command -v "$cc" >/dev/null 2>&1 || ! command -v "$emulator" >/dev/null 2>&
 else
     fresh
     mkdir "$tmp/arm_tools" "$tmp/arm"
-    for file in tools/qnnrt-run examples/03_compose; do
-        "$cc" -std=c99 -O0 -I. -Itools -o "$tmp/arm_tools/${file##*/}" $file.c -ldl -lm 2>>"$tmp/err"
-    done
+    "$cc" -std=c99 -O0 -I. -Itools -o "$tmp/arm_tools/qnnrt-run" tools/run/*.c tools/run/*/*.c tools/cli/*.c \
+        -ldl -lm -pthread 2>>"$tmp/err"
+    "$cc" -std=c99 -O0 -I. -Itools -o "$tmp/arm_tools/03_compose" examples/03_compose.c -ldl -lm 2>>"$tmp/err"
     "$cc" -std=c99 -O0 -ffp-contract=off -D_POSIX_C_SOURCE=200809L -I. -Itools -fPIC -fvisibility=hidden -shared \
         -Wl,-soname,libQnnRef.so -o "$tmp/arm_tools/libQnnRef.so" tools/refbackend/*.c -lm 2>>"$tmp/err"
     cp -R "$phone/root" "$phone/props" "$phone/page_size" "$phone/free_kb" "$phone/kernel" "$tmp/arm"

@@ -3,8 +3,8 @@
 
     python3 tests/test_rooms.py [-v]        -v: prints the used names of each room
 
-Prints the rooms, their lines and the names they use; tests/rooms.py finds them. No line of a header or tool
-has more than 100 characters."""
+Prints the rooms, their lines and the names they use; tests/rooms.py finds them. Likewise each folder of units of a
+program uses only those that its header names: tests/units.py. No line of a header or tool has more than 100 characters."""
 import glob
 import os
 import re
@@ -12,6 +12,7 @@ import sys
 
 import headers
 import rooms
+import units
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # Lines of a room; rooms that are tables alone may have more.
@@ -50,51 +51,25 @@ def wide(paths):
     return found
 
 
-def parts(program, texts):
-    """Return where the list of rooms at the head of qnnrt-run.c differs from its parts, a dict of texts by names of files."""
-    head = program[program.index("   ROOMS "):program.index("*/")]
-    listed = {name: re.findall(r">>(\w+)", tags) for name, tags in re.findall(r"(run_\w+\.h):((?: >>\w+)+)", head)}
-    found, where = [], {}
-    for name, text in sorted(texts.items()):
-        own = re.findall(r">>(\w+)", text[:text.index("*/")].partition("   ROOMS ")[2])
-        tags = re.findall(r"^/\* =+\n   [A-Z][^\n]*>>(\w+)$", text, re.M)
-        if listed.get(name) != tags:
-            found.append("qnnrt-run.c lists %s for %s, which has %s" % (listed.get(name), name, tags))
-        if own and own != tags:
-            found.append("%s lists %s and has %s" % (name, own, tags))
-        for tag in tags:
-            if tag in where:
-                found.append(">>%s is a room of %s and of %s" % (tag, where[tag], name))
-            where[tag] = name
-    return found + ["qnnrt-run.c lists %s, which is no part" % name for name in sorted(set(listed) - set(texts))]
-
-
-def load_parts():
-    """Return qnnrt-run.c and its parts, for parts()."""
-    texts = {}
-    for path in glob.glob(os.path.join(TOP, "tools", "run_*.h")) + [os.path.join(TOP, "tools", "qnnrt-run.c")]:
-        with open(path, encoding="utf-8") as file:
-            texts[os.path.basename(path)] = file.read()
-    return texts.pop("qnnrt-run.c"), texts
-
-
 def main():
     failed = passed = 0
     verbose = "-v" in sys.argv[1:]
     paths = ["qnnrt.h", "qnnrt_json.h"]
     paths += sorted(os.path.relpath(path, TOP) for kind in "hc" for path in glob.glob(os.path.join(TOP, "tools", "*." + kind)) +
                     glob.glob(os.path.join(TOP, "tools", "engines", "*." + kind)))
+    programs = units.load()
+    paths += sorted(programs)
     wrong = wide(paths)
     for text in wrong:
         print("rooms: " + text)
     failed += len(wrong)
     passed += len(paths) - len({text.split(":")[0] for text in wrong})
-    program, texts = load_parts()
-    wrong = parts(program, texts)
+    wrong = units.faults(programs)
     for text in wrong:
         print("rooms: " + text)
+    print("\n".join("  " + line for line in units.drawing(programs)))
     failed += len(wrong)
-    passed += len(texts)
+    passed += len(programs)
     for key, fewest in KEYS.items():
         loaded = load(key)
         wrong = rooms.faults(loaded, FLOOR, MOST, DATA)

@@ -5,6 +5,7 @@ import sys
 
 import rooms
 import test_rooms
+import units
 
 passed = failed = 0
 
@@ -103,16 +104,32 @@ finds("needs_nothing_of_it", in_room("sort", lambda text: text.replace(banner(te
 finds("needs_below", in_room("sort", lambda text: text.replace(banner(text, "sort").group(0),
       banner(text, "sort").group(0).replace("Needs: ", "Needs: >>run "))), r">>sort needs >>run, which is not above it")
 
-# The list of rooms in qnnrt-run.c: a part that it does not name, one that is not there, a tag with two owners.
-program, texts = test_rooms.load_parts()
-tag = "                >>zip\n"
-for name, text, change, others in (
-        ("unlisted_part", r"lists None for run_zip\.h", lambda: program.replace("run_zip.h: >>span >>inflate >>zip", ""), {}),
-        ("lost_part", r"lists run_lost\.h, which is no part", lambda: program.replace("   ROOMS ", "   ROOMS run_lost.h: >>lost "), {}),
-        ("tag_twice", r">>elf is a room of run_elf\.h and of run_zip\.h", lambda: program,
-         {"run_zip.h": texts["run_zip.h"].replace(tag, "                >>elf\n")})):
-    found = test_rooms.parts(change(), {**texts, **others})
-    check(any(re.search(text, line) for line in found), "%s: not found in %s" % (name, found))
+# The units of the programs: each fault alone in a text.
+programs = units.load()
+check(not units.faults(programs), "the units as they are have faults")
+ZIP, STEP, IO = "tools/run/io/zip.c", "tools/run/model/step.c", "tools/run/io/io.h"
+
+
+def finds_unit(name, sentence, path, change):
+    text = change(programs[path])
+    check(text != programs[path], "%s: %s is not changed" % (name, path))
+    found = units.faults({**programs, path: text})
+    check(any(re.search(sentence, line) for line in found), "%s: not found in %s" % (name, found))
+
+
+finds_unit("unlisted_unit", r"zip\.c has \['zip'\], and its header lists None", IO, lambda text: text.replace("zip.c: >>zip", ""))
+finds_unit("lost_unit", r"io/lost\.c is listed, and is no unit", IO, lambda text: text.replace("zip.c: >>zip", "zip.c: >>zip   lost.c: >>lost"))
+finds_unit("tag_twice", r">>span is a room of \S+span\.c and of \S+zip\.c", ZIP, lambda text: text.replace(">>zip", ">>span"))
+finds_unit("rooms_at_the_head", r"zip\.c lists \[\] and has \['zip'\]", ZIP, lambda text: text.replace("   ROOM     >>zip", ""))
+finds_unit("calls_upwards", r"step\.c uses span_cut of io, and its folder does not need that", STEP,
+           lambda text: text + "\nint step_self(void *s) { return span_cut(s); }\n")
+finds_unit("type_from_above", r"step\.c uses span of io", STEP, lambda text: text + "\nint step_self(span part) { return part.bytes > 0; }\n")
+finds_unit("constant_from_above", r"step\.c uses VALUE_RANK of io", STEP, lambda text: text + "\nenum { STEP_SELF = VALUE_RANK };\n")
+finds_unit("needs_too_much", r"io needs draw and does not use it", IO, lambda text: text.replace("Needs:   base", "Needs:   draw base"))
+finds_unit("circle", r"need each other: io model$", "tools/run/model/model.h", lambda text: text.replace("Needs:   base", "Needs:   io base"))
+finds_unit("too_many_lines", r"step\.c has \d+ lines, at most 500", STEP, lambda text: text + "\n" * 500)
+finds_unit("no_stages", r"run\.c calls a library and does not include cli/stages\.h last", "tools/run/io/run.c",
+           lambda text: text.replace('#include "cli/stages.h"\n', ""))
 
 print("%d passed, %d failed" % (passed, failed))
 sys.exit(failed != 0)

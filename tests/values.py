@@ -1,4 +1,4 @@
-"""Files of tensors, read and written without numpy, and the random values of qnnrt-run: an oracle that shares no code with tools/run_values.h."""
+"""Files of tensors, read and written without numpy, and the random values of qnnrt-run: an oracle that shares no code with tools/run/io."""
 import ast
 import json
 import struct

@@ -45,10 +45,21 @@ say() {
 }
 
 mkdir -p "$out"
+# sources PROGRAM: its files; the tools are made of units in folders
+sources() {
+    case $1 in
+    tools/qnnrt-run) echo tools/run/*.c tools/run/*/*.c tools/cli/*.c ;;
+    tools/qnnrt-llm) echo tools/llm/*.c tools/cli/*.c ;;
+    examples/llm/export) echo examples/llm/export.c tools/cli/*.c ;;
+    *) echo "$1.c" ;;
+    esac
+}
+
 for program in tools/qnnrt-run tools/qnnrt-llm examples/01_hello examples/02_prefill_decode examples/03_compose \
     examples/04_cnn_transformer examples/05_make_model examples/06_generate examples/llm/export \
     examples/host/host; do
-    say "$@" -o "$out/${program##*/}" "$program.c" $link -ldl -lm
+    # shellcheck disable=SC2046  # names of files without blanks
+    say "$@" -o "$out/${program##*/}" $(sources "$program") $link -ldl -lm
 done
 say "$@" -ffp-contract=off -D_POSIX_C_SOURCE=200809L -fPIC -fvisibility=hidden -shared \
     -Wl,-soname,libQnnRef.so -o "$out/libQnnRef.so" tools/refbackend/*.c $link -lm

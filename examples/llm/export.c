@@ -13,7 +13,7 @@
        executorch   prefill_forward and kv_forward; tensors for each head; the caller gives
                     positions, and the first shard has cosines and sines for all
 
-   Link with -lm. */
+   It is compiled with the units of tools/cli, and linked with -ldl and -lm. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,9 +28,12 @@
 #define QNNRT_CACHE_IMPLEMENTATION
 #define QNNRT_DEVICE_IMPLEMENTATION
 #define QNNRT_EXPLAIN_IMPLEMENTATION
+#define QNNRT_MANIFEST_IMPLEMENTATION
+#define QNNRT_CONVERT_IMPLEMENTATION
 #include "qnnrt.h"
 #include "tools/qnnrt_builder.h"
 #include "tools/qnnrt_cache.h"
+#include "tools/qnnrt_convert.h"
 #include "tools/qnnrt_device.h"
 #include "tools/qnnrt_explain.h"
 #include "tools/qnnrt_llm_graph.h"
@@ -38,7 +41,7 @@
 #include "tools/qnnrt_manifest.h"
 
 #define CLI_NAME "export"
-#include "tools/cli.h"
+#include "tools/cli/cli.h"
 const char cli_name[] = CLI_NAME;
 
 static void stop(const char *text)

@@ -3,11 +3,12 @@
    An input is the text of a file, followed by CONTROL bytes that choose the bits of activations and whether samples have
    given ranges, too. Whatever happens, there must be no crash and no leak; what is read has a name, a scale that is a positive
    number and an offset within its codes, and every tensor of a graph that was quantized has a scale. */
-#define main qnnrt_run_main            /* the tool is a program of one file */
-#include "qnnrt-run.c"
-#undef main
+#include "run/compile/aten.h"
+#include "qnnrt_lower.h"
 #define FUZZ_NAME "fuzz_encodings"
 #include "fuzz.h"
+
+const char cli_name[] = "fuzz_encodings";
 
 enum { CONTROL = 2 };
 
@@ -135,7 +136,6 @@ static void play(const unsigned char *data, size_t size)
     }
     if (good) quantize(&a, data + size - CONTROL);
     stderr = before;
-    (void)qnnrt_run_main;
     free(t.error);
     free(t.error_hint);
     aten_free(&a);

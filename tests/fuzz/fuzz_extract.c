@@ -3,11 +3,11 @@
    An input is a file. Whatever happens, there must be no crash and no leak; a piece lies within the file or was unpacked
    from it, has a name that is safe, and unpacks to as many bytes as it states or says what is wrong. The replay also plays
    each small file cut at every byte, and with every byte changed in two ways. */
-#define main qnnrt_run_main            /* the tool is a program of one file */
-#include "qnnrt-run.c"
-#undef main
+#include "run/io/io.h"
 #define FUZZ_NAME "fuzz_extract"
 #include "fuzz.h"
+
+const char cli_name[] = "fuzz_extract";
 
 typedef struct sum { uint64_t bytes, value; } sum;
 
@@ -80,7 +80,6 @@ static void exact(const unsigned char *data, size_t size)
 static void play(const unsigned char *data, size_t size)
 {
     exact(data, size);
-    (void)qnnrt_run_main;
 #ifdef FUZZ_REPLAY
     if (size <= 1024) {
         static const unsigned char masks[] = {0xFF, 0x01};

@@ -3,11 +3,17 @@
    The first byte of an input chooses the reader, the rest is the file. Of an entry of a cache, all hashes are made right
    first: what is behind them is read, too. Whatever happens, there must be no crash and no leak, and a reader that refuses
    says why. The replay also plays each file cut at every byte. */
-#define main qnnrt_run_main            /* the tool is a program of one file */
-#include "qnnrt-run.c"
-#undef main
+#include "run/check/check.h"
+#include "run/io/io.h"
+#include "run/measure/measure.h"
+#include "qnnrt_cache.h"
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
 #define FUZZ_NAME "fuzz_files"
 #include "fuzz.h"
+
+const char cli_name[] = "fuzz_files";
 
 #define KEY "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
 
@@ -234,7 +240,6 @@ static void play(const unsigned char *data, size_t size)
                                                                      play_config, play_entry};
     if (size == 0) return;
     if (nowhere == NULL) begin();
-    (void)qnnrt_run_main;
     readers[data[0] % 6](data + 1, size - 1);
 #ifdef FUZZ_REPLAY
     for (size_t cut = 1; cut < size && cut <= 2048; ++cut) readers[data[0] % 6](data + 1, cut - 1);

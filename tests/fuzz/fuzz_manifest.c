@@ -10,7 +10,7 @@
 #include "fuzz.h"
 #include "../meta.h"
 #include "../../tools/qnnrt_manifest.h"
-#include "../../tools/run_describe.h"
+#include "../../tools/run/show/describe.c"
 #include <dlfcn.h>
 #include <sys/stat.h>
 #include <unistd.h>

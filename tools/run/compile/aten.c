@@ -1,0 +1,317 @@
+/* aten.c - graphs in ATen operators are read, with their weights
+
+   ROOM     >>aten */
+#include "run/compile/aten.h"
+#include "run/io/io.h"
+
+#include <strings.h>
+
+#include "cli/stages.h"
+
+/* =====================================================================================
+   ATEN                                                                           >>aten
+   Graphs as torch.export gives them: read, check, find their weights. Each step looks at all
+   graphs and prints all that is wrong, before the next one begins.
+   ===================================================================================== */
+
+enum { ATEN_TEXT_BYTES = 1 << 30 };    /* most bytes of a file */
+
+int aten_is_graph(const char *path)
+{
+    const size_t length = strlen(path);
+    return length >= 5 && strcasecmp(path + length - 5, ".json") == 0;
+}
+
+/* Report an option for .json graphs that was given with another file. Return STATUS_USAGE. */
+static int aten_not_a_graph(const char *path, const char *option)
+{
+    const size_t length = strlen(path);
+    const int dlc = length >= 4 && strcasecmp(path + length - 4, ".dlc") == 0;
+    return cli_usage(dlc ? "Leave it out."
+                         : "Export the model to a .json file with pytorch-ir, and name that file.",
+                     "%s is for .json graphs, and %s is not one", option, path);
+}
+
+/* Check that a file is none of those that compile cannot read, by what it carries or by its name:
+   others are containers, whatever they are called. Returns STATUS_OK, or STATUS_USAGE after a
+   message. */
+static int aten_foreign(const char *path)
+{
+    static const char *const tails[] = {".safetensors", ".onnx", ".tflite", ".pt", ".pth", ".pt2"};
+    const size_t length = strlen(path);
+    if (carries_contexts(path))
+        return cli_usage("Take them out with qnnrt-run extract FILE --output_dir DIR and run them.",
+                         "%s carries context binaries, which are compiled already", path);
+    for (size_t i = 0; i < sizeof(tails) / sizeof(tails[0]); ++i) {
+        const size_t bytes = strlen(tails[i]);
+        if (length <= bytes || strcasecmp(path + length - bytes, tails[i]) != 0) continue;
+        if (i == 0)
+            return cli_usage("Name a .json graph and --weights, or the folder of a language model.",
+                             "compile needs a graph, and %s has weights alone", path);
+        return cli_usage("Export the model to a .json file with pytorch-ir, and name that file.",
+                         "compile takes " COMPILE_SOURCES ", and %s is none of them", path);
+    }
+    return STATUS_OK;
+}
+
+int aten_agree(const settings *set, size_t graphs)
+{
+    const compile_settings *c = &set->compile;
+    if (c->eos_count > 0 && !c->kv_rows)
+        return cli_usage("Add --kv_rows.", "--eos is for language models, compiled with --kv_rows");
+    if (c->fp16 && c->fp32)
+        return cli_usage("Choose one.", "--fp16 and --fp32 exclude each other");
+    if (graphs > 0 && c->weights.count > 1 && c->weights.count != graphs)
+        return cli_usage("Name --weights once for all graphs, or once for each.",
+                         "%lu graph%s and %lu --weights", (unsigned long)graphs, cli_plural(graphs),
+                         (unsigned long)c->weights.count);
+    if (c->calibrate.count > 1 && c->calibrate.count != graphs)
+        return cli_usage("Name --calibrate once for all graphs, or once for each.",
+                         "%lu graph%s and %lu --calibrate", (unsigned long)graphs,
+                         cli_plural(graphs), (unsigned long)c->calibrate.count);
+    if (c->calibrate_so != NULL && c->calibrate.count == 0)
+        return cli_usage("Name a list of samples with --calibrate LIST.",
+                         "--calibrate_so needs samples");
+    if (codes_wanted(c) && c->kv_rows)
+        return cli_usage("Choose one.", "%s and --kv_rows exclude each other",
+                         c->calibrate.count > 0 ? "--calibrate" : "--encodings");
+    if ((c->act_bits != 0 || c->write_encodings != NULL) && !codes_wanted(c))
+        return cli_usage("Name a list of samples with --calibrate LIST.", "%s needs ranges",
+                         c->act_bits != 0 ? "--activation_bits" : "--write_encodings");
+    if (c->write_encodings != NULL && graphs != 1)
+        return cli_usage("Compile the graphs one after the other.",
+                         "--write_encodings is for one graph");
+    return small_check(c);
+}
+
+int aten_check(const settings *set)
+{
+    const compile_settings *c = &set->compile;
+    size_t graphs = 0;
+    for (size_t i = 0; i < set->files.count; ++i) {
+        if (aten_foreign(set->files.items[i]) != STATUS_OK) return STATUS_USAGE;
+        graphs += aten_is_graph(set->files.items[i]) != 0;
+    }
+    if (graphs > 0 && graphs < set->files.count)
+        return cli_usage("Compile them one after the other.",
+                         "compile takes .dlc containers or .json graphs, not both at once");
+    const char *given = c->weights.count > 0   ? "--weights"
+                        : c->io >= 0           ? "--io"
+                        : c->fp32              ? "--fp32"
+                        : c->contexts != 0     ? "--contexts"
+                        : c->op_map != NULL    ? "--op_map"
+                        : c->report != NULL    ? "--report"
+                        : set->svg != NULL     ? "--svg"
+                        : set->dot != NULL     ? "--dot"
+                        : c->verify != 0       ? "--verify"
+                        : c->verify_nodes != 0 ? "--verify_nodes"
+                        : c->tolerance > 0     ? "--verify_tolerance"
+                        : c->positions != 0    ? "--positions"
+                        : c->rope_base > 0     ? "--rope_base"
+                        : c->weight_bits != 0  ? "--weight_bits"
+                        : c->kv_rows           ? "--kv_rows"
+                        : c->calibrate.count > 0 ? "--calibrate"
+                        : c->encodings != NULL ? "--encodings"
+                        : c->write_encodings != NULL ? "--write_encodings"
+                        : c->act_bits != 0     ? "--activation_bits"
+                                               : NULL;
+    if (graphs == 0 && given != NULL)
+        return aten_not_a_graph(set->files.items[0], given);
+    return aten_agree(set, graphs);
+}
+
+int aten_wants_lowering(const settings *set)
+{
+    return set->compile.report != NULL || set->compile.write_encodings != NULL ||
+           set->svg != NULL || set->dot != NULL || set->compile.verify != 0 ||
+           set->compile.verify_nodes != 0;
+}
+
+int aten_name(aten *a, const char *const *asked)
+{
+    for (size_t i = 0; i < a->graph_count; ++i) {
+        aten_graph *g = &a->graphs[i];
+        const char *slash = strrchr(g->file, '/'), *base = slash != NULL ? slash + 1 : g->file;
+        g->default_name = cli_text("%.*s", (int)(strlen(base) - 5), base);
+        g->name = asked[i] != NULL ? asked[i] : g->default_name;
+        for (size_t k = 0; k < i; ++k)
+            if (strcmp(a->graphs[k].name, g->name) == 0)
+                return cli_usage("Name the graphs with --graph_name N1,N2.",
+                                 "two graphs are named \"%s\"", g->name);
+    }
+    return STATUS_OK;
+}
+
+uint64_t aten_spent(aten *a, int phase, uint64_t begin)
+{
+    const uint64_t now = cli_now_ns();
+    if (a != NULL) a->ns[phase] += now - begin;
+    return now;
+}
+
+int aten_read_graph(aten *a, aten_graph *g)
+{
+    const qnnrt_ir_finding *list = NULL;
+    qnnrt_ir_desc desc = {0};
+    size_t count = 0;
+    qnnrt_error err;
+    page p = {NULL, 0, 0};
+    if (g->text == NULL) g->text = cli_read_file(g->file, ATEN_TEXT_BYTES, &g->bytes);
+    if (g->text == NULL) {
+        fail(a->t, NULL, "Name the .json file that pytorch-ir wrote.", "cannot read %s: %s",
+             g->file, strerror(errno));
+        return 0;
+    }
+    desc.custom = a->map.names;
+    desc.custom_count = a->map.count;
+    if (qnnrt_ir_read(g->text, g->bytes, &desc, &g->ir, &err) != QNNRT_OK) {
+        const char *slash = strrchr(g->file, '/');
+        const int config = strcmp(slash != NULL ? slash + 1 : g->file, "config.json") == 0;
+        fail(a->t, NULL,
+             config ? "Name the folder of the language model, not this file." : cli_hint(&err),
+             "%s: %s", g->file, cli_told(&err));
+        return 0;
+    }
+    g->node_count = g->ir->node_count;
+    if (qnnrt_ir_check(g->ir, &list, &count, &err) == QNNRT_OK)
+        return kv_rewrite(a->t, g->file, g->ir, a->kv);
+    if (count == 0) {                            /* the check itself failed */
+        fail(a->t, NULL, cli_hint(&err), "%s: %s", g->file, cli_told(&err));
+        return 0;
+    }
+    int unsupported = 1;
+    for (size_t i = 0; i < count; ++i) {
+        page_add(&p, "\n  %s", list[i].text);
+        unsupported = unsupported && list[i].code == QNNRT_E_UNSUPPORTED;
+    }
+    fail(a->t, NULL,
+         unsupported ? "Change these parts of the model, and export it again."
+                     : "Export the model again, or correct the file.",
+         "%s has %lu fault%s:%s", g->file, (unsigned long)count, cli_plural(count), p.data);
+    free(p.data);
+    return 0;
+}
+
+int aten_read(aten *a)
+{
+    const cli_list *paths = &a->t->set.compile.weights;
+    uint64_t begin = cli_now_ns();
+    int good = 1;
+    a->kv = cli_alloc(1, sizeof(*a->kv));
+    for (size_t i = 0; i < a->graph_count; ++i) good &= aten_read_graph(a, &a->graphs[i]);
+    good = good && kv_ends(a->t, a->graphs[0].file, a->kv);
+    begin = aten_spent(a, ATEN_READ, begin);
+    a->weights = cli_alloc(paths->count, sizeof(*a->weights));
+    a->weights_count = paths->count;
+    for (size_t i = 0; i < paths->count; ++i) {
+        qnnrt_error err;
+        if (qnnrt_weights_open(paths->items[i], NULL, &a->weights[i], &err) == QNNRT_OK) continue;
+        fail(a->t, NULL, cli_hint(&err), "%s", cli_told(&err));
+        good = 0;
+    }
+    for (size_t i = 0; i < a->graph_count && paths->count > 0; ++i)
+        a->graphs[i].weights = a->weights[paths->count == 1 ? 0 : i];
+    aten_spent(a, ATEN_WEIGHTS, begin);
+    return good;
+}
+
+char *aten_read_weights(const aten *a, size_t number)
+{
+    const qnnrt_weights_info *info = qnnrt_weights_get_info(a->weights[number]);
+    char *read = cli_alloc(info->count, 1);
+    for (size_t i = 0; i < a->graph_count; ++i) {
+        const aten_graph *g = &a->graphs[i];
+        for (size_t k = 0; k < g->ir->value_count && g->weights == a->weights[number]; ++k) {
+            const qnnrt_ir_value *value = g->ir->values[k];
+            const qnnrt_weight *weight = value->key == NULL || value->users == 0 ? NULL
+                                         : qnnrt_weights_match(g->weights, value->key);
+            if (weight != NULL) read[weight - info->weights] = 1;
+        }
+    }
+    return read;
+}
+
+void aten_surplus(const aten *a, size_t number)
+{
+    enum { SHOWN = 5 };
+    const qnnrt_weights_info *info = qnnrt_weights_get_info(a->weights[number]);
+    char *read = aten_read_weights(a, number);
+    page p = {NULL, 0, 0};
+    size_t surplus = 0;
+    for (size_t i = 0; i < info->count; ++i) {
+        if (read[i]) continue;
+        if (surplus++ >= SHOWN) continue;
+        page_add(&p, "%s%s", surplus > 1 ? ", " : "", info->weights[i].name);
+    }
+    if (surplus > 0)
+        say(a->t, "note      no graph reads %lu of the %lu weights in %s: %s%s\n",
+            (unsigned long)surplus, (unsigned long)info->count,
+            a->t->set.compile.weights.items[number], p.data, surplus > SHOWN ? ", ..." : "");
+    free(p.data);
+    free(read);
+}
+
+const char *aten_nearest(const aten *a, const char *name, size_t bytes)
+{
+    cli_near near = {name, bytes, NULL, 0};
+    for (size_t g = 0; g < a->graph_count; ++g) {
+        const qnnrt_ir *ir = a->graphs[g].ir;
+        for (size_t i = 0; i < ir->node_count; ++i) cli_near_try(&near, ir->nodes[i]->name);
+        for (size_t i = 0; i < ir->removed_count; ++i)
+            if (strncmp(ir->removed[i]->fate, "fused into ", 11) == 0)
+                cli_near_try(&near, ir->removed[i]->name);
+    }
+    return near.best;
+}
+
+void aten_missing(const aten *a, const aten_graph *g, const qnnrt_error *err)
+{
+    page p = {NULL, 0, 0};
+    size_t count = 0, computable = 0;
+    for (size_t i = 0; i < g->ir->value_count; ++i) {
+        const qnnrt_ir_value *value = g->ir->values[i];
+        if (value->origin != QNNRT_IR_WEIGHT || value->users == 0 || value->count == 0 ||
+            value->data != NULL || qnnrt_lower_weight_of(value) != NULL) continue;
+        const qnnrt_weight *weight = g->weights != NULL
+                                     ? qnnrt_weights_match(g->weights, value->key) : NULL;
+        count += 1;
+        computable += weight == NULL && strstr(value->key, "inv_freq") != NULL;
+        page_add(&p, "\n  \"%s\" ", value->key);
+        page_dims(&p, value->rank, value->dims);
+        if (weight == NULL) {
+            page_text(&p, " is missing");
+            continue;
+        }
+        int64_t dims[QNNRT_WEIGHTS_RANK];
+        for (uint32_t k = 0; k < weight->rank; ++k) dims[k] = (int64_t)weight->dims[k];
+        page_text(&p, " is ");
+        page_dims(&p, weight->rank, dims);
+        page_add(&p, " in %s", weight->file);
+    }
+    const char *hint = g->weights == NULL ? "Name the checkpoint with --weights PATH."
+                       : count == computable
+                         ? "Add --rope_base X, where X is rope_theta in the model's config.json."
+                         : err->hint;
+    if (count == 0) fail(a->t, NULL, cli_hint(err), "%s: %s", g->file, cli_told(err));
+    else
+        fail(a->t, NULL, hint, "%s: %lu weight%s another shape:%s", g->file, (unsigned long)count,
+             count == 1 ? " is missing or has" : "s are missing or have", p.data);
+    free(p.data);
+}
+
+size_t aten_findings(const aten *a, size_t first, const char *what)
+{
+    const qnnrt_lower_info *info = qnnrt_lower_get_info(a->lower);
+    const size_t count = info->finding_count - first;
+    page p = {NULL, 0, 0};
+    if (count == 0) return 0;
+    for (size_t i = first; i < info->finding_count; ++i) {
+        page_add(&p, "\n  %s", info->findings[i].text);
+        if (info->findings[i].hint != NULL && info->findings[i].hint[0] != '\0')
+            page_add(&p, "\n    %s", info->findings[i].hint);
+    }
+    fail(a->t, NULL, NULL, "%s %lu node%s:%s", what, (unsigned long)count, cli_plural(count),
+         p.data);
+    free(p.data);
+    return count;
+}

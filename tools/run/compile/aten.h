@@ -1,0 +1,372 @@
+/* aten.h - qnnrt-run: graphs in ATen operators are read, lowered, calibrated and verified
+
+   Needs:   base cli draw io model show
+
+   UNITS    op_map.c: >>op_map                      small.c: >>small
+            kv.c: >>kv                              aten.c: >>aten
+            lower.c: >>aten_lower                   fate.c: >>fate
+            chart.c: >>chart                        progress.c: >>progress
+            guess.c: >>guess                        verify.c: >>verify
+            verify_graph.c: >>verify_graphs         histogram.c: >>calibration >>histogram
+            calibrate.c: >>calibrate
+            encodings.c: >>read_encodings >>write_encodings */
+#ifndef RUN_COMPILE_ATEN_H
+#define RUN_COMPILE_ATEN_H
+
+#include "run/base/base.h"
+#include "qnnrt_llm_graph.h"
+#include "qnnrt_lower.h"
+
+#include <signal.h>
+
+/* ---- op_map.c: --op_map: operators of graphs that op packages compute ---- */
+
+typedef struct op_map {
+    const char              **names;             /* [count] operators of graphs             */
+    qnnrt_lower_custom       *rows;              /* [count]                                 */
+    const char              **roles;             /* [count] NULL: of every backend          */
+    qnnrt_lower_custom_param **params;           /* [count] lists that rows have            */
+    uint32_t                **inputs;
+    size_t                    count, at[5];      /* at: the rooms of the lists              */
+    char                    **texts;             /* all strings                             */
+    size_t                    text_count, text_room;
+} op_map;
+
+void op_map_free(op_map *map);
+
+/* Read the table of --op_map, if there is one. Return 0 after printing an error. */
+int op_map_read(tool *t, op_map *map);
+
+/* ---- small.c: weights of 8 and 4 bits ---- */
+
+typedef struct small_options {
+    tool   *t;
+    size_t *kept;                      /* of each --keep_weight: its weights            */
+    char  **near;                      /* of each: the name nearest to it, or NULL      */
+} small_options;
+
+/* Return true if activations become codes. */
+int codes_wanted(const compile_settings *c);
+
+/* Ways from what samples show to a range. */
+typedef enum range_method { RANGE_MINMAX, RANGE_PERCENTILE, RANGE_MSE } range_method;
+
+/* Read --calibrate_method: the method, and which percentage of the values lies below the highest,
+   and above the lowest value of a range. Return 0 if the text is none. */
+int range_method_of(const char *text, range_method *method, double *percent);
+
+/* Check options that depend on each other. Returns STATUS_OK, or STATUS_USAGE after a message. */
+int small_check(const compile_settings *c);
+
+/* Add the options to a descriptor. */
+void small_desc(small_options *a, tool *t, qnnrt_lower_desc *desc);
+
+/* Check that each pattern of --keep_weight kept a weight. Return 0 after printing an error. */
+int small_kept(tool *t, const small_options *a);
+
+void small_free(small_options *a);
+
+/* Add a line for each weight that was asked to be small. on: " on npu" for several backends. */
+void small_report(page *p, const qnnrt_lower_small *list, size_t count, const char *on);
+
+/* Print a line about all weights that are small, and notes about others and bad ones. on: as of
+   small_report(). */
+void small_say(tool *t, const qnnrt_lower_small *list, size_t length, const char *on);
+
+/* ---- kv.c: graphs of language models that update their caches ---- */
+
+/* What all graphs have in common, and what qnnrt-llm has to know. */
+typedef struct kv_facts {
+    qnnrt_ir_kv_info info;             /* .caches 0: no graph was read yet             */
+    qnnrt_llm_graph    tokens;         /* .bos, .eos and .eos_count                    */
+} kv_facts;
+
+/* Rewrite a graph that was read. What is constant is folded before, so that it is seen. */
+qnnrt_result kv_graph(qnnrt_ir *ir, qnnrt_ir_kv_info *info, qnnrt_error *err);
+
+/* Rewrite the graph of a file, if that is wanted. All must have the caches of the first one. Return
+   0 after printing an error. */
+int kv_rewrite(tool *t, const char *file, qnnrt_ir *ir, kv_facts *facts);
+
+/* Take the begin and end tokens: those of --eos, else those of config.json beside the graph, if it
+   is there. Return 0 after printing an error. */
+int kv_ends(tool *t, const char *graph, kv_facts *facts);
+
+/* Write the member "llm" of qnnrt.json. A begin token that is an end token, too, is left out:
+   tokenizers do not put it before texts. */
+void kv_settings(void *user, json *j);
+
+/* ---- aten.c: graphs in ATen operators are read, with their weights ---- */
+
+/* What compile spends its time with. */
+enum { ATEN_READ, ATEN_WEIGHTS, ATEN_PASSES, ATEN_LOWER, ATEN_ASK, ATEN_BUILD, ATEN_SAVE,
+       ATEN_VERIFY, ATEN_PHASES };
+
+enum { ATEN_PASSES_MOST = 64 };
+
+typedef struct aten_pass {
+    const char *name;
+    size_t      nodes;                 /* after it                                      */
+} aten_pass;
+
+typedef struct aten_graph {
+    const char    *file;
+    const char    *name;               /* in the binary                                 */
+    char          *default_name;       /* of the file, or NULL                          */
+    uint32_t       context;            /* that it belongs to, of a decoder              */
+    char          *text;               /* of the file, or made                          */
+    size_t         bytes;
+    qnnrt_ir      *ir;
+    qnnrt_weights *weights;            /* one of aten.weights, or NULL                  */
+    size_t         node_count;         /* as read                                       */
+    aten_pass      passes[ATEN_PASSES_MOST];     /* [pass_count] that ran                 */
+    size_t         pass_count;
+} aten_graph;
+
+typedef struct aten {
+    tool           *t;
+    aten_graph     *graphs;
+    size_t          graph_count;
+    qnnrt_weights **weights;           /* [weights_count], in the order of --weights    */
+    size_t          weights_count;
+    qnnrt_lower    *lower;
+    aten_graph     *now;               /* that passes work on                           */
+    small_options   small;
+    struct decoder *decoder;           /* that the graphs are made of, NULL: of files   */
+    kv_facts       *kv;                /* with --kv_rows                                */
+    qnnrt_lower_encoding *encodings;   /* [encoding_count] of activations               */
+    size_t          encoding_count, encoding_room;
+    size_t          encoding_biases;   /* of them                                       */
+    uint64_t        ns[ATEN_PHASES];
+    op_map          map;               /* of --op_map                                   */
+    page            verified;          /* what --verify has printed, for --report       */
+} aten;
+
+#define COMPILE_SOURCES ".dlc containers, .json graphs of PyTorch, the folder of a language" \
+    " model, or a .gguf file"
+
+/* Return true if a file is a graph in ATen operators, by its name. */
+int aten_is_graph(const char *path);
+
+/* Check options that depend on each other. graphs: how many there are, 0: containers. Returns
+   STATUS_OK, or STATUS_USAGE after a message. */
+int aten_agree(const settings *set, size_t graphs);
+
+/* Check which options go with the kind of the files. Returns STATUS_OK, or STATUS_USAGE after a
+   message. */
+int aten_check(const settings *set);
+
+/* Return true if something is asked for that shows how graphs are lowered. */
+int aten_wants_lowering(const settings *set);
+
+/* Name the graphs: as asked, or after their files. Returns STATUS_OK, or STATUS_USAGE after a
+   message. */
+int aten_name(aten *a, const char *const *asked);
+
+/* Add the time since `begin` to a phase, and return the time now. */
+uint64_t aten_spent(aten *a, int phase, uint64_t begin);
+
+/* Read and check one graph. Return 0 after printing all that is wrong. */
+int aten_read_graph(aten *a, aten_graph *g);
+
+/* Read the graphs and open the weights. Return 0 after printing all that is wrong. */
+int aten_read(aten *a);
+
+/* Return for each weight of a file whether a graph reads it. The caller frees the list. */
+char *aten_read_weights(const aten *a, size_t number);
+
+/* Say which weights of a file no graph reads. */
+void aten_surplus(const aten *a, size_t number);
+
+/* Return the node nearest to a name, or NULL: one that is there, or that was fused into another. */
+const char *aten_nearest(const aten *a, const char *name, size_t bytes);
+
+/* Print all weights that are missing or have another shape, after qnnrt_lower_weights() failed. */
+void aten_missing(const aten *a, const aten_graph *g, const qnnrt_error *err);
+
+/* Print the findings of lowering from number `first` on, and return their number. */
+size_t aten_findings(const aten *a, size_t first, const char *what);
+
+/* ---- lower.c: graphs in ATen operators become graphs of QNN ---- */
+
+/* Return for which chip binaries are compiled. */
+qnnrt_builder_desc compile_builder(const tool *t);
+
+/* Return how graphs are lowered for the opened backend. */
+qnnrt_lower_desc aten_desc(aten *a);
+
+/* Make activations codes, if that is wanted, and say what stays float. Return 0 after printing an
+   error. */
+int aten_quantize(aten *a, qnnrt_lower *lower);
+
+/* Lower all graphs for an opened backend. Return 0 after printing all that is wrong. */
+int aten_lower(aten *a);
+
+/* Add the lowered graphs to a builder. Return 0 after printing all that is wrong. */
+int aten_emit(aten *a, qnnrt_builder *builder);
+
+/* Say what float16 changed, after the weights were read. */
+void aten_loss(const aten *a);
+
+/* Free what was read and made. */
+void aten_free(aten *a);
+
+/* ---- fate.c: --report of compile, node by node ---- */
+
+/* Add what --verify found, the files that were written, the times, and the memory; and write the
+   report. */
+void fate_end_page(const aten *a, page *p, char *const *paths, size_t path_count);
+
+/* Write the report, of a compilation that failed, too. paths: the binaries, or NULL. */
+void fate_write(const aten *a, char *const *paths);
+
+/* ---- chart.c: pictures of graphs before and after the passes ---- */
+
+/* Write the pictures that were asked for, also of a compilation that failed. */
+void chart_write(const aten *a);
+
+/* ---- progress.c: how far compile is ---- */
+
+typedef struct progress {
+    int      lines;                    /* 1: --progress                                   */
+    uint64_t begin_ns, last_ns;        /* last_ns: of the last line, 0: none yet          */
+    int      phase;                    /* of the last line                                */
+} progress;
+
+void progress_begin(progress *p, const settings *set);
+
+/* Print how far the builder is: qnnrt_builder_desc.progress. */
+void progress_build(void *user, const qnnrt_build_progress *at);
+
+/* ---- guess.c: random inputs that a graph can take ---- */
+
+/* Fill an input: floats are random between -1 and 1, masks 0 (or 1, if they are not floats),
+   positions 0, 1, 2, ..., and other integers random within the rows that they choose from. */
+void guess_input(const qnnrt_ir *ir, const qnnrt_ir_value *value, uint64_t seed, double *out);
+
+/* ---- verify.c: outputs of a compiled graph beside those that the host computes ---- */
+
+typedef struct verify {                /* one graph                                            */
+    aten                         *a;
+    const aten_graph             *g;
+    qnnrt_ir                     *ir;            /* as read, with its weights                  */
+    const qnnrt_lower_graph_info *info;          /* what became of it, NULL: several parts     */
+    const char                  **ins, **outs;   /* names of inputs and outputs; NULL: not there */
+    qnnrt_run                    *run;
+    double                      **inputs;        /* [ir->input_count]                          */
+    double                        tolerance, most;   /* most: beyond it, values count as it    */
+    size_t                        nodes, wrong, nans;    /* of --verify_nodes                  */
+    int                           all;               /* 1: a line for each node                */
+    const size_t                 *small;             /* [ir->value_count] 1 + number of the weight
+                                                        whose rounded values it has, or NULL   */
+} verify;
+
+typedef struct verify_sum {            /* two tensors, compared                                */
+    double largest, difference;        /* the largest expected value; NaN is infinite          */
+    double signal, noise;              /* squares of expected values and of differences        */
+    uint64_t nans;                     /* expected values that are NaN                         */
+    uint64_t rows, agreed;             /* along the last axis; whose largest values are at one
+                                          place, 0: not counted                                */
+} verify_sum;
+
+/* Compare an expected value with a computed one. */
+void verify_one(verify_sum *sum, double expected, double got, double most);
+
+/* Return the largest difference as a part of the largest expected value. */
+double verify_relative(const verify_sum *sum);
+
+/* Copy the elements of a weight for qnnrt_ir_run(). */
+qnnrt_result verify_load(void *user, const qnnrt_ir_value *value, void *data, qnnrt_error *err);
+
+/* Take the names of inputs and outputs: those of the lowered graph, or of the graph itself
+   (NULL). */
+void verify_names(verify *v, const qnnrt_lower_graph_info *info);
+
+/* Fill the inputs of one run, on the host and on the backend. Return 0 after printing an error. */
+int verify_fill(verify *v, uint64_t seed);
+
+/* Run the graph on the host. outputs: [ir->output_count]. Return 0 after printing an error. */
+int verify_host(verify *v, qnnrt_result (*watch)(void *user, const qnnrt_ir_node *node,
+                                                 size_t output, const void *data,
+                                                 qnnrt_error *err), void *const *outputs);
+
+/* Run the graph on the backend. Return 0 after printing an error. */
+int verify_exec(verify *v);
+
+/* Compare `runs` runs with random inputs, and print the largest differences of each output. */
+void verify_outputs(verify *v, uint32_t runs);
+
+/* ---- verify_graph.c: compiled graphs are compared with qnnrt_ir_run() ---- */
+
+/* Compare graph `number` of an opened model. half: a backend computes in float16; by_name: inputs
+   and outputs have the names of the graph. */
+void verify_graph(aten *a, qnnrt_manifest *model, size_t number, int half, int by_name);
+
+/* Open the written files on the backend that compiled them, and compare all graphs. Return 0 if
+   that is not wanted. */
+int verify_files(aten *a, char *const *paths);
+
+/* ---- histogram.c: samples of calibration, and a histogram of the values of a tensor ---- */
+
+/* Read the elements of an input from a file: [value->count]. Return 0 after printing an error. */
+int sample_read(const tool *t, const char *path, const qnnrt_ir_value *value, double *out);
+
+enum { HISTOGRAM_BINS = 4096, HISTOGRAM_CUTS = 161 };
+
+typedef struct histogram {
+    double   low, width;               /* of the first bin: its lower edge; of each bin   */
+    uint64_t zeros;                    /* values in .bins that are 0                      */
+    uint64_t bins[HISTOGRAM_BINS];
+} histogram;
+
+/* Count a value. One that no earlier run had counts as the nearest. */
+void histogram_add(histogram *h, double value);
+
+/* Move the limits of a range inwards, so that the values beyond each are at most so many of 100. */
+void histogram_percentile(const histogram *h, double percent, double *low, double *high);
+
+/* Choose the limits with the least square error of codes of so many bits: among pairs of cuts, then
+   one limit after the other among all edges. */
+void histogram_mse(const histogram *h, uint32_t bits, double *low, double *high);
+
+/* ---- calibrate.c: ranges of activations from samples ---- */
+
+/* What the runs of one graph have shown. */
+typedef struct calibration {
+    aten                 *a;
+    aten_graph           *g;
+    const char           *list;        /* path                                            */
+    qnnrt_lower          *lower;
+    qnnrt_ir             *ir;          /* that the samples are for                        */
+    const qnnrt_ir       *part;        /* of it that is calibrated, NULL: all             */
+    const char           *name;        /* of the graph that is calibrated                 */
+    qnnrt                *model;
+    qnnrt_run            *run;
+    double              **inputs;      /* [ir->input_count]                               */
+    double              **fed;         /* [part->input_count]                             */
+    qnnrt_lower_encoding *ranges;      /* [tensor_count], of tensors; .name NULL: of none */
+    range_method          method;
+    double                percent;     /* of RANGE_PERCENTILE                             */
+    histogram           **histograms;  /* [tensor_count] of the second run, NULL: first   */
+    size_t                samples;
+    int                   half;        /* 1: the graph computes in float16                */
+} calibration;
+
+/* Run the samples, and append what they show to the encodings. Return 0 after printing an error. */
+int calibrate_run(calibration *c, uint64_t begin);
+
+/* Calibrate all graphs, if that is wanted. Return 0 after printing an error. */
+int calibrate(aten *a);
+
+/* ---- encodings.c: files of encodings, as AIMET writes them ---- */
+
+/* Read the text of a file of encodings into a->encodings. Return 0 after printing an error. */
+int encodings_parse(aten *a, const char *path, const char *text, size_t bytes);
+
+/* Read --encodings into a->encodings, if it is given. Return 0 after printing an error. */
+int encodings_read(aten *a);
+
+/* Write --write_encodings, if it is given. Return 0 after printing an error. */
+int encodings_write(aten *a);
+
+#endif /* RUN_COMPILE_ATEN_H */

@@ -1,0 +1,131 @@
+/* choices.c - which backend computes which node, and why
+
+   ROOM     >>choices */
+#include "run/compile/compile.h"
+
+/* =====================================================================================
+   CHOICES                                                                      >>choices
+   What --backends decided: steps for everyone, each node with --explain_plan.
+   ===================================================================================== */
+
+/* Return the role of a backend of a plan; -1: memory of the host. */
+static const char *choice_role(const mixed *m, int32_t backend)
+{
+    return backend >= 0 ? m->backends[backend].role : "host";
+}
+
+/* Add each node with its candidates, and why it is where it is. */
+static void choice_nodes(page *out, const mixed *m, const qnnrt_compile_graph *graph)
+{
+    const qnnrt_partition_info *plan = graph->partition;
+    for (size_t i = 0; i < plan->choice_count; ++i) {
+        const qnnrt_partition_choice *choice = &plan->choices[i];
+        page p = {NULL, 0, 0};
+        page_text(&p, "");
+        for (size_t b = 0; b < m->backend_count; ++b)
+            if (choice->candidates >> b & 1)
+                page_add(&p, "%s%s", p.used > 0 ? "," : "", m->backends[b].role);
+        page_add(out, "  %-28s %-34s step %-3lu %-6s of %-14s %s\n", graph->ir->nodes[i]->name,
+            graph->ir->nodes[i]->op, (unsigned long)choice->step, choice_role(m, choice->backend),
+            p.data, choice->why);
+        for (size_t b = 0; b < m->backend_count; ++b) {
+            const char *why = plan->refusals[i * m->backend_count + b];
+            if (why != NULL) page_add(out, "    not %s: %s\n", m->backends[b].role, why);
+        }
+        free(p.data);
+    }
+}
+
+/* Add the plan of a graph, with each node or without. */
+static void choice_graph(page *out, const mixed *m, const qnnrt_compile_graph *graph, int nodes)
+{
+    const qnnrt_partition_info *plan = graph->partition;
+    if (plan == NULL) return;
+    page_add(out, "\nplan      graph \"%s\": %lu nodes in %lu step%s, %lu transfer%s, %llu bytes\n",
+        graph->name, (unsigned long)graph->ir->node_count, (unsigned long)plan->step_count,
+        cli_plural(plan->step_count), (unsigned long)plan->transfer_count,
+        cli_plural(plan->transfer_count), (unsigned long long)plan->after.bytes);
+    page_add(out, "          estimated %.6g us, %.6g of it work; in the order of the nodes: %lu"
+             " steps, %.6g us\n", plan->after.cost, plan->after.work,
+             (unsigned long)plan->before.steps, plan->before.cost);
+    for (size_t i = 0; i < plan->step_count; ++i) {
+        const qnnrt_partition_step *step = &plan->steps[i];
+        for (size_t k = 0; k < plan->transfer_count; ++k) {
+            const qnnrt_partition_transfer *move = &plan->transfers[k];
+            if (move->before_step != i) continue;
+            page_add(out, "           \"%s\" from %s to %s, %llu bytes\n",
+                     graph->ir->values[move->value]->name, choice_role(m, move->from),
+                     choice_role(m, move->to), (unsigned long long)move->bytes);
+        }
+        page_add(out, "  step %-3lu %-6s %lu nodes, \"%s\" to \"%s\"", (unsigned long)i,
+            choice_role(m, step->backend), (unsigned long)step->node_count,
+            graph->ir->nodes[step->nodes[0]]->name,
+            graph->ir->nodes[step->nodes[step->node_count - 1]]->name);
+        if (graph->step_count > i && graph->steps[i].op_count > 0)
+            page_add(out, ", %lu operators", (unsigned long)graph->steps[i].op_count);
+        page_add(out, "\n");
+    }
+    for (size_t i = 0; i < plan->state_count; ++i)
+        page_add(out, "  state    %s: %s: %s\n", choice_role(m, plan->states[i].owner),
+            plan->states[i].name, plan->states[i].why);
+    if (nodes) choice_nodes(out, m, graph);
+}
+
+/* Add the costs, and the plans of all graphs. */
+static void choice_all(page *out, const mixed *m, int nodes)
+{
+    const qnnrt_compile_info *info = qnnrt_compile_get_info(m->program);
+    page_add(out, "\ncosts     a step %g us, a transfer %g us and %g us for a byte; operations in a"
+                  " us:", info->costs.per_step, info->costs.per_crossing, info->costs.per_byte);
+    for (size_t i = 0; i < info->backend_count; ++i)
+        page_add(out, " %s %g", info->backends[i].role, info->backends[i].speed);
+    page_text(out, "\n");
+    for (size_t i = 0; i < info->graph_count; ++i)
+        choice_graph(out, m, &info->graphs[i], nodes);
+    if (info->flushed > 0)
+        page_add(out, "note      %llu values of weights are 0 in float16\n",
+                 (unsigned long long)info->flushed);
+    if (info->clamped > 0)
+        page_add(out, "note      %llu values of constants are too large for float16 and became its"
+                      " largest number\n", (unsigned long long)info->clamped);
+}
+
+void choices(const mixed *m)
+{
+    const qnnrt_compile_info *info = qnnrt_compile_get_info(m->program);
+    page p = {NULL, 0, 0};
+    choice_all(&p, m, m->a->t->set.compile.explain);
+    say(m->a->t, "%s", p.data);
+    free(p.data);
+    for (size_t i = 0; i < info->backend_count && info->smalls != NULL; ++i) {
+        char *on = cli_text(" on %s", info->backends[i].role);
+        small_say(m->a->t, info->smalls[i].list, info->smalls[i].count, on);
+        free(on);
+    }
+}
+
+void choices_report(const mixed *m)
+{
+    const aten *a = m->a;
+    page p = {NULL, 0, 0};
+    if (a->t->set.compile.report == NULL || m->program == NULL) return;
+    const qnnrt_compile_info *info = qnnrt_compile_get_info(m->program);
+    for (size_t i = 0; i < info->backend_count; ++i) {
+        const qnnrt_backend_info *backend = info->backends[i].backend == NULL ? NULL
+                                    : qnnrt_backend_get_info(info->backends[i].backend);
+        if (backend == NULL) page_add(&p, "%s: computes in float32\n", info->backends[i].role);
+        else page_add(&p, "%s: %s, build %s\n", info->backends[i].role, backend->provider,
+                      backend->build_id);
+    }
+    choice_all(&p, m, 1);
+    if (info->move_count > 0) page_text(&p, "\nmoved\n");
+    for (size_t i = 0; i < info->move_count; ++i)
+        page_add(&p, "  graph \"%s\": node \"%s\" (%s) away from %s: %s\n", info->moves[i].graph,
+                 info->moves[i].node, info->moves[i].op, info->moves[i].role, info->moves[i].why);
+    for (size_t i = 0; i < info->backend_count && info->smalls != NULL; ++i) {
+        char *on = cli_text(" on %s", info->backends[i].role);
+        small_report(&p, info->smalls[i].list, info->smalls[i].count, on);
+        free(on);
+    }
+    fate_end_page(a, &p, m->paths, m->path_count);
+}

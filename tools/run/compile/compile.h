@@ -1,0 +1,234 @@
+/* compile.h - qnnrt-run: graphs of PyTorch, language models and containers become context binaries
+
+   Needs:   base cli model show
+
+   UNITS    tokens.c: >>tokens                      tokenizer.c: >>tokenizer
+            decoder.c: >>decoder                    mixed.c: >>mixed
+            choices.c: >>choices                    divide.c: >>divide
+            folder.c: >>folder                      cache.c: >>cache
+            options.c: >>compile_options            compile.c: >>compile */
+#ifndef RUN_COMPILE_COMPILE_H
+#define RUN_COMPILE_COMPILE_H
+
+#include "run/compile/aten.h"
+#include "qnnrt_cache.h"
+#include "qnnrt_compile.h"
+
+/* ---- tokens.c: the tokens of a GGUF file, and their merges ---- */
+
+/* Types of tokens in GGUF. */
+enum { TOKEN_NORMAL = 1, TOKEN_UNKNOWN, TOKEN_CONTROL, TOKEN_USER };
+
+typedef struct vocab_token {
+    const char *text;
+    size_t      bytes;
+    uint32_t    id;
+    int         type;
+    double      score;
+} vocab_token;
+
+typedef struct tokenizer {
+    tool        *t;
+    const qnnrt_weights *weights;
+    vocab_token *tokens;               /* [count], by number                            */
+    const vocab_token **sorted;        /* [count], by text                              */
+    size_t       count;
+    const char  *pattern;              /* that cuts a text into words                   */
+    int          sentences;            /* 1: SentencePiece                              */
+    int          ignore_merges;        /* 1: a word that is a token needs no merges     */
+    int32_t      bos;                  /* -1: texts begin without one                   */
+    page         word;                 /* of >>tokenizer_text()                         */
+} tokenizer;
+
+/* Return a copy of a text with a NUL, until the next call. */
+const char *tokenizer_text(tokenizer *k, const char *text, size_t bytes);
+
+/* Find out which kind of tokenizer it is. Return 0 after saying that it is none of those known. */
+int tokenizer_kind(tokenizer *k);
+
+/* Read the tokens. Return 0 after saying what is wrong. */
+int tokenizer_read(tokenizer *k);
+
+/* Write the merges that the file lists, except those that lead to no token. */
+void merges_listed(tokenizer *k, json *j);
+
+/* Write the merges that SentencePiece does: two neighbours become the token with the best score. */
+void merges_of_scores(tokenizer *k, json *j);
+
+/* ---- tokenizer.c: the tokenizer of a GGUF file as tokenizer.json ---- */
+
+/* Write the tokenizer of a GGUF file beside the model; a kind that is not known is only said. */
+void tokenizer_write(tool *t, const qnnrt_weights *weights, int32_t bos);
+
+/* ---- decoder.c: compile language models, from config.json or GGUF ---- */
+
+enum { DECODER_TEXT_BYTES = 1 << 26, DECODER_CONTEXT = 4096,
+       DECODER_GRAPHS = 2 * COMPILE_LENGTHS };
+
+typedef struct decoder_shape {
+    uint32_t              tokens, context;       /* of a call                           */
+    int                   prompt;                /* 0: for answers                      */
+} decoder_shape;
+
+typedef struct decoder {
+    qnnrt_llm_graph         model;
+    const char           *folder;                /* of the model, or its GGUF file      */
+    int                   gguf;                  /* 1: it is a GGUF file                */
+    char                 *config;                /* path of config.json, or of GGUF     */
+    decoder_shape         shapes[DECODER_GRAPHS];        /* [shape_count] a graph for each  */
+    size_t                shape_count;
+    uint32_t              context, shards;       /* context: the longest                */
+    const qnnrt_weight   *table;                 /* on the host, or NULL                */
+    qnnrt_weight          halves;                /* .table, if it was made of blocks    */
+    void                 *room;                  /* its data                            */
+} decoder;
+
+/* Return true for a GGUF file, by its name. */
+int decoder_is_gguf(const char *path);
+
+/* Return true for a model: its folder, or its GGUF file. */
+int decoder_is_model(const char *path);
+
+/* Check options that depend on each other. Returns STATUS_OK, or STATUS_USAGE after a message. */
+int decoder_check(const settings *set);
+
+/* Read the model and make all graphs. Return 0 after printing all that is wrong. */
+int decoder_read(aten *a);
+
+void decoder_settings(void *user, json *j);
+
+/* Complete a program, whose contexts are described, with the pipelines of the model and with what
+   qnnrt-llm has to know. write: receives it. Return 0 after printing an error. */
+int decoder_program(const aten *a, qnnrt_manifest_desc *desc,
+                    int (*write)(const aten *a, const qnnrt_manifest_desc *desc));
+
+/* Write the tokenizer of a GGUF file beside the binaries. */
+void decoder_tokenizer(const aten *a);
+
+void decoder_free(decoder *d);
+
+/* ---- mixed.c: several backends for one program: their libraries, and the folder ---- */
+
+typedef struct mixed {
+    aten                  *a;
+    qnnrt_compile_backend *backends;   /* [backend_count]; NULL: the host                  */
+    qnnrt_compile_pin     *pins;       /* [pin_count]                                      */
+    size_t                 backend_count, pin_count;
+    char                 **words;      /* texts of roles and pins                          */
+    size_t                 word_count, word_room;
+    qnnrt_compile         *program;
+    char                 **paths;      /* of the files that were written                   */
+    size_t                 path_count, path_room;
+} mixed;
+
+/* Keep a text until the end. */
+char *mixed_keep(mixed *m, char *text);
+
+/* Check the options of several backends, without --backends that there are none. Returns STATUS_OK,
+   or STATUS_USAGE after a message. */
+int mixed_check(mixed *m);
+
+/* Give each backend the rows of --op_map that are for its role or for all. Return 0 after printing
+   an error. */
+int mixed_map(mixed *m, const aten *a);
+
+void mixed_told(void *user, const char *text);
+
+/* Open the backends. Return 0 after printing an error. */
+int mixed_open(mixed *m);
+
+/* Save everything below `path`, the name without ".bin". Return 0 after printing an error: then
+   nothing was written. */
+int mixed_save(mixed *m, const char *path);
+
+/* ---- choices.c: which backend computes which node, and why ---- */
+
+/* Print what was decided. */
+void choices(const mixed *m);
+
+/* Write the report, of a compilation that failed, too. */
+void choices_report(const mixed *m);
+
+/* ---- divide.c: graphs are divided over several backends, compared and calibrated ---- */
+
+/* Open the folder with the backends that compiled it, and compare all graphs. Return 0 if that is
+   not wanted. */
+int mixed_verify(mixed *m);
+
+/* Find the ranges of activations, if they are to be codes. Return 0 after printing an error. */
+int mixed_ranges(mixed *m);
+
+/* Compile for several backends, and write the folder. Return 0 after printing an error. */
+int mixed_compile(mixed *m, const char *path);
+
+/* Close what mixed_open() and mixed_compile() made. */
+void mixed_free(mixed *m);
+
+/* ---- folder.c: the folder that compile writes: its lock, names, and program ---- */
+
+/* The value of --graph_name. */
+typedef struct compile_names {
+    char        *words;                /* the text of all names, cut into words          */
+    const char **names;                /* [number of files], NULL: the default           */
+} compile_names;
+
+/* Split "N1,N2". Returns STATUS_OK, or STATUS_USAGE after a message. */
+int compile_split(const settings *set, compile_names *out);
+
+/* Return DIR/NAME, without ".bin". The caller frees it. */
+char *compile_path(const settings *set);
+
+/* Let other compilations write into the folder. */
+void compile_unlock(tool *t);
+
+/* Make the folder for the files, and lock it until compile_unlock(); or only try whether it can be
+   made: then a folder that did not exist is removed again, and no signal finds it. *missing
+   receives what cli_missing_folder() returns. Return 0 after printing an error. */
+int compile_folder(tool *t, int try_only, char **missing);
+
+/* Free a list of paths, which ends with NULL. */
+void compile_free(char **paths);
+
+/* Check that DIR/qnnrt.json, if it exists, has nothing but what is written anew: a program, and
+   with llm the settings of a language model. Return 0 after printing an error. */
+int compile_replaces(tool *t, int llm);
+
+/* Save the contexts of a built model, and the program of graphs (a: NULL: containers). Return the
+   list of their paths, or NULL after printing an error: then none of the files exists, and a folder
+   that was made for them neither. */
+char **compile_save(tool *t, qnnrt *model, const aten *a, const char *path);
+
+/* ---- cache.c: a cache of what compile has written ---- */
+
+typedef struct compile_cache {
+    qnnrt_cache *cache;                /* NULL: there is none                 */
+    char         key[QNNRT_CACHE_KEY_BYTES];
+    int          hit;                  /* 1: the files are from the cache     */
+} compile_cache;
+
+/* Open the cache of --cache, and make the key. */
+void cache_begin(compile_cache *c, const tool *t, const compile_names *names, const aten *a,
+                 const mixed *m, const char *path);
+
+/* Copy the files from the cache. Return the paths of the binaries, or NULL: compile. */
+char **cache_take(compile_cache *c, tool *t);
+
+/* Keep the files that were compiled: the binaries, and of graphs the program, what it names, and
+   their steps on the host. */
+void cache_keep(const compile_cache *c, const tool *t, const aten *a, char *const *paths);
+
+/* Do what --cache_list and --cache_clear say. */
+void cache_manage(tool *t);
+
+/* Check the options of the cache. Returns STATUS_OK, or STATUS_USAGE after a message. */
+int check_cache(const settings *set);
+
+/* ---- options.c: the options of compile ---- */
+
+extern const cli_table compile_table;
+
+/* ---- compile.c: the verb compile ---- */
+
+int verb_compile(void *user);
+
+#endif /* RUN_COMPILE_COMPILE_H */

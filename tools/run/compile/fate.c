@@ -1,0 +1,240 @@
+/* fate.c - --report of compile, node by node
+
+   ROOM     >>fate */
+#include "run/compile/aten.h"
+
+#include <sys/stat.h>
+
+/* =====================================================================================
+   FATE                                                                           >>fate
+   What became of each node of a graph. Lists are in a fixed order; times come last.
+   ===================================================================================== */
+
+typedef struct fate_item {             /* something to sort                               */
+    uint64_t    key;                   /* the largest first, or the smallest              */
+    const char *name;                  /* for equal keys                                  */
+    const void *what;
+    size_t      index;
+} fate_item;
+
+static int fate_rising(const void *left, const void *right)
+{
+    const fate_item *a = left, *b = right;
+    if (a->key != b->key) return a->key < b->key ? -1 : 1;
+    return a->index < b->index ? -1 : a->index > b->index;
+}
+
+static int fate_falling(const void *left, const void *right)
+{
+    const fate_item *a = left, *b = right;
+    if (a->key != b->key) return a->key > b->key ? -1 : 1;
+    const int order = strcmp(a->name, b->name);
+    return order != 0 ? order : a->index < b->index ? -1 : a->index > b->index;
+}
+
+/* Sort, unless the list is empty. */
+static void fate_sort(fate_item *items, size_t count, int (*order)(const void *, const void *))
+{
+    if (count > 1) qsort(items, count, sizeof(*items), order);
+}
+
+/* Add one input or output: as the file has it, and as the binary has it. */
+static void fate_end(page *p, const char *kind, const qnnrt_ir_value *value,
+                     const qnnrt_lower_graph_info *info, int32_t tensor)
+{
+    page_add(p, "  %-11s %s %s ", kind, value->name, qnnrt_ir_dtype_name(value->dtype));
+    page_dims(p, value->rank, value->dims);
+    if (tensor <= 0) {
+        page_text(p, kind[0] == 'i' ? ": nothing reads it, it is left out\n" : ": is left out\n");
+        return;
+    }
+    const qnnrt_lower_tensor *t = &info->tensors[tensor];
+    int64_t dims[8];
+    for (uint32_t i = 0; i < t->rank; ++i) dims[i] = t->dims[i];
+    page_add(p, " as %s %s ", t->name, qnnrt_ir_dtype_name(t->dtype));
+    page_dims(p, t->rank, dims);
+    page_text(p, "\n");
+}
+
+/* Add the operators of one node; items are those of all nodes, sorted. Return the first of the next
+   node. */
+static size_t fate_ops(page *p, const fate_item *items, size_t count, size_t at, uint64_t number,
+                       const char *before)
+{
+    while (at < count && items[at].key < number) ++at;
+    for (; at < count && items[at].key == number; ++at) {
+        page_add(p, "%s%s", before, items[at].name);
+        before = ", ";
+    }
+    return at;
+}
+
+/* Add a line for each node, in the order of the file; those that passes added come last. */
+static void fate_nodes(page *p, const aten_graph *g, const qnnrt_lower_graph_info *info)
+{
+    const qnnrt_ir *ir = g->ir;
+    const size_t count = ir->node_count + ir->removed_count;
+    fate_item *nodes = cli_alloc(count, sizeof(*nodes));
+    fate_item *ops = cli_alloc(info->op_count, sizeof(*ops));
+    size_t op_count = 0, at = 0;
+    for (size_t i = 0; i < count; ++i) {
+        const qnnrt_ir_node *node = i < ir->node_count ? ir->nodes[i]
+                                                       : ir->removed[i - ir->node_count];
+        nodes[i].key = node->number;
+        nodes[i].what = node;
+    }
+    for (size_t i = 0; i < info->op_count; ++i) {
+        if (!info->ops[i].used || info->ops[i].node == NULL) continue;
+        ops[op_count].key = info->ops[i].node->number;
+        ops[op_count].name = info->ops[i].name;
+        ops[op_count].index = i;
+        ++op_count;
+    }
+    fate_sort(nodes, count, fate_rising);
+    fate_sort(ops, op_count, fate_rising);
+    page_text(p, "\n  nodes\n");
+    for (size_t i = 0; i < count; ++i) {
+        const qnnrt_ir_node *node = nodes[i].what;
+        const char *mark = node->fate[0] != '\0' ? ": " : "";
+        const size_t before = at;
+        page_add(p, "    %s = %s%s%s", node->name, node->op, mark, node->fate);
+        at = fate_ops(p, ops, op_count, at, nodes[i].key,
+                      mark[0] != '\0' ? "; " : ": ");
+        if (at == before && !node->dead) page_text(p, mark[0] != '\0' ? "; no operator"
+                                                                        : ": no operator");
+        page_text(p, "\n");
+        if (node->source[0] != '\0') page_add(p, "        %s\n", node->source);
+    }
+    free(nodes);
+    free(ops);
+}
+
+/* Add how many operators of each type there are. */
+static void fate_types(page *p, const qnnrt_lower_graph_info *info)
+{
+    fate_item *types = cli_alloc(info->op_count, sizeof(*types));
+    size_t count = 0;
+    for (size_t i = 0; i < info->op_count; ++i) {
+        size_t k = 0;
+        if (!info->ops[i].used) continue;
+        while (k < count && strcmp(types[k].name, info->ops[i].type) != 0) ++k;
+        if (k == count) types[count++].name = info->ops[i].type;
+        types[k].key += 1;
+    }
+    fate_sort(types, count, fate_falling);
+    page_text(p, "\n  operators\n");
+    for (size_t i = 0; i < count; ++i)
+        page_add(p, "    %5llu %s\n", (unsigned long long)types[i].key, types[i].name);
+    free(types);
+}
+
+/* Add the static tensors, the largest first. */
+static void fate_statics(page *p, const qnnrt_lower_graph_info *info)
+{
+    fate_item *items = cli_alloc(info->tensor_count, sizeof(*items));
+    size_t count = 0;
+    for (size_t i = 1; i < info->tensor_count; ++i) {
+        const qnnrt_lower_tensor *t = &info->tensors[i];
+        if (!t->used || t->kind != QNNRT_TENSOR_STATIC) continue;
+        items[count].key = t->bytes;
+        items[count].name = t->name;
+        items[count].what = t;
+        items[count++].index = i;
+    }
+    fate_sort(items, count, fate_falling);
+    page_add(p, "\n  static tensors: %lu with %llu bytes\n", (unsigned long)count,
+             (unsigned long long)info->static_bytes);
+    for (size_t i = 0; i < count; ++i) {
+        const qnnrt_lower_tensor *t = items[i].what;
+        int64_t dims[8];
+        for (uint32_t k = 0; k < t->rank; ++k) dims[k] = t->dims[k];
+        page_add(p, "    %12llu %s %s ", (unsigned long long)t->bytes, t->name,
+                 qnnrt_ir_dtype_name(t->dtype));
+        page_dims(p, t->rank, dims);
+        page_text(p, "\n");
+    }
+    free(items);
+}
+
+static void fate_graph(page *p, const aten_graph *g, const qnnrt_lower_graph_info *info)
+{
+    size_t before = g->node_count;
+    page_add(p, "\ngraph \"%s\" from %s\n", g->name, g->file);
+    page_add(p, "  %lu nodes as read, %lu after the passes, %lu operators\n",
+             (unsigned long)g->node_count, (unsigned long)g->ir->node_count,
+             (unsigned long)info->used_ops);
+    for (size_t i = 0; i < g->ir->input_count; ++i)
+        fate_end(p, "input", g->ir->inputs[i], info, info->inputs[i]);
+    for (size_t i = 0; i < g->ir->output_count; ++i)
+        fate_end(p, "output", g->ir->outputs[i], info, info->outputs[i]);
+    page_text(p, "\n  passes\n");
+    for (size_t i = 0; i < g->pass_count; ++i) {
+        page_add(p, "    %-18s %6lu nodes to %6lu\n", g->passes[i].name, (unsigned long)before,
+                 (unsigned long)g->passes[i].nodes);
+        before = g->passes[i].nodes;
+    }
+    fate_nodes(p, g, info);
+    fate_types(p, info);
+    fate_statics(p, info);
+}
+
+/* Add the most memory that the program had, where the system says it. */
+static void fate_memory(page *p)
+{
+    size_t bytes = 0;
+    char *text = cli_read_file("/proc/self/status", 1 << 20, &bytes);
+    const char *line = text != NULL ? strstr(text, "VmHWM:") : NULL;
+    if (line != NULL) page_add(p, "  %-28s %10lu KiB\n", "most memory",
+                               strtoul(line + 6, NULL, 10));
+    free(text);
+}
+
+void fate_end_page(const aten *a, page *p, char *const *paths, size_t path_count)
+{
+    static const char *const phases[ATEN_PHASES] = {
+        "read and check", "open weights", "passes", "lower", "ask the library", "build", "save",
+        "verify"
+    };
+    if (a->verified.data != NULL) page_text(p, a->verified.data);
+    if (path_count > 0) page_text(p, "\nfiles\n");
+    for (size_t i = 0; i < path_count; ++i) {
+        struct stat status;
+        if (stat(paths[i], &status) == 0)
+            page_add(p, "  %12llu %s\n", (unsigned long long)status.st_size, paths[i]);
+    }
+    page_text(p, "\ntimes\n");
+    for (size_t i = 0; i < ATEN_PHASES; ++i)
+        if (a->ns[i] != 0) page_add(p, "  %-28s %10.3f ms\n", phases[i], ms(a->ns[i]));
+    fate_memory(p);
+    char *shown = cli_shown_text(p->data, 2);    /* names in files may be hostile */
+    page out = {shown, strlen(shown), 0};
+    write_named(a->t, a->t->set.compile.report, &out, 0);
+    free(shown);
+    free(p->data);
+}
+
+void fate_write(const aten *a, char *const *paths)
+{
+    tool *t = a->t;
+    size_t path_count = 0;
+    const qnnrt_lower_info *info = a->lower != NULL ? qnnrt_lower_get_info(a->lower) : NULL;
+    page p = {NULL, 0, 0};
+    if (t->set.compile.report == NULL || info == NULL) return;
+    const qnnrt_backend_info *backend = qnnrt_backend_get_info(t->backend);
+    page_add(&p, "compiled for %s, build %s\n", backend->provider, backend->build_id);
+    for (size_t i = 0; i < info->graph_count; ++i)
+        fate_graph(&p, &a->graphs[i], &info->graphs[i]);
+    if (info->finding_count > 0) page_text(&p, "\nfindings\n");
+    for (size_t i = 0; i < info->finding_count; ++i)
+        page_add(&p, "  %s\n%s%s%s", info->findings[i].text,
+                 info->findings[i].hint[0] != '\0' ? "    " : "", info->findings[i].hint,
+                 info->findings[i].hint[0] != '\0' ? "\n" : "");
+    if (info->flushed + info->clamped > 0)
+        page_add(&p, "\nfloat16\n  %llu values of weights became 0, %llu of constants the largest"
+                 " number\n", (unsigned long long)info->flushed, (unsigned long long)info->clamped);
+    if (info->folded_count > 0) page_text(&p, "\nencodings that are not used\n");
+    for (size_t i = 0; i < info->folded_count; ++i) page_add(&p, "  %s\n", info->folded[i]);
+    small_report(&p, info->smalls, info->small_count, "");
+    while (paths != NULL && paths[path_count] != NULL) ++path_count;
+    fate_end_page(a, &p, paths, path_count);
+}

@@ -1,0 +1,304 @@
+/* verify.c - outputs of a compiled graph beside those that the host computes
+
+   ROOM     >>verify */
+#include "run/compile/aten.h"
+#include "run/io/io.h"
+
+#include <math.h>
+
+#include "cli/stages.h"
+
+/* =====================================================================================
+   VERIFY                                                                        >>verify
+   Runs graphs as they were read on the host, and what was made of them on the backend.
+   ===================================================================================== */
+
+void verify_one(verify_sum *sum, double expected, double got, double most)
+{
+    sum->nans += isnan(expected) != 0;
+    if (isnan(expected) && isnan(got)) return;
+    if (expected > most) expected = most;
+    if (expected < -most) expected = -most;
+    if (got > most) got = most;
+    if (got < -most) got = -most;
+    const double difference = fabs(expected - got);
+    if (fabs(expected) > sum->largest && fabs(expected) < most) sum->largest = fabs(expected);
+    if (fabs(expected) < most) {
+        sum->signal += expected * expected;
+        sum->noise += difference * difference;
+    }
+    if (!(difference <= sum->difference)) sum->difference = isnan(difference) ? HUGE_VAL
+                                                                              : difference;
+}
+
+double verify_relative(const verify_sum *sum)
+{
+    return sum->largest > 0 ? sum->difference / sum->largest : sum->difference;
+}
+
+/* Return the SNR in dB, at most 999. */
+static double verify_snr(const verify_sum *sum)
+{
+    const double db = sum->noise > 0 ? 4.3429448190325182 * log(sum->signal / sum->noise) : 999;
+    return db < 999 ? db : 999;
+}
+
+qnnrt_result verify_load(void *user, const qnnrt_ir_value *value, void *data, qnnrt_error *err)
+{
+    const verify *v = user;
+    const qnnrt_weight *weight = qnnrt_lower_weight_of(value);
+    qnnrt_weights_loss loss = {0, 0, 0};
+    if (value->count == 0) return QNNRT_OK;
+    if (v->small != NULL && v->small[value->number] > 0)
+        return qnnrt_lower_small_values(v->a->lower, v->small[value->number] - 1, data, err);
+    if (weight == NULL) {
+        memset(err, 0, sizeof(*err));
+        err->code = QNNRT_E_NOT_FOUND;
+        snprintf(err->text, sizeof(err->text), "weight %.200s is missing", value->name);
+        return err->code;
+    }
+    return qnnrt_weights_convert(weight, value->dtype, data,
+                                 (size_t)(value->count * qnnrt_ir_dtype_bytes(value->dtype)), &loss,
+                                 err);
+}
+
+/* Return the place of a tensor of the compiled graph and its facts, or NULL. */
+static void *verify_tensor(const verify *v, const char *name, const qnnrt_tensor_info **facts)
+{
+    const qnnrt_slot *slot = name != NULL ? qnnrt_run_slot(v->run, name) : NULL;
+    if (slot == NULL) return NULL;
+    *facts = slot->tensor;
+    return qnnrt_data(v->run, name, NULL);
+}
+
+void verify_names(verify *v, const qnnrt_lower_graph_info *info)
+{
+    for (size_t i = 0; i < v->ir->input_count; ++i)
+        v->ins[i] = info == NULL ? v->ir->inputs[i]->name
+                    : info->inputs[i] > 0 ? info->tensors[info->inputs[i]].name : NULL;
+    for (size_t i = 0; i < v->ir->output_count; ++i)
+        v->outs[i] = info == NULL ? v->ir->outputs[i]->name
+                     : info->outputs[i] > 0 ? info->tensors[info->outputs[i]].name : NULL;
+}
+
+int verify_fill(verify *v, uint64_t seed)
+{
+    const qnnrt_tensor_info *facts = NULL;
+    for (size_t i = 0; i < v->ir->input_count; ++i) {
+        const qnnrt_ir_value *value = v->ir->inputs[i];
+        guess_input(v->ir, value, seed * 1000 + i, v->inputs[i]);
+        void *data = verify_tensor(v, v->ins[i], &facts);
+        if (data == NULL) continue;              /* nothing reads this input */
+        if (facts->count == value->count &&
+            value_put(facts->dtype, v->inputs[i], data, value->count) &&
+            value_get(facts->dtype, data, v->inputs[i], value->count)) continue;
+        fail(v->a->t, NULL, NULL, "--verify: input \"%s\" has another type", value->name);
+        return 0;
+    }
+    return 1;
+}
+
+int verify_host(verify *v, qnnrt_result (*watch)(void *user, const qnnrt_ir_node *node,
+                                                 size_t output, const void *data,
+                                                 qnnrt_error *err), void *const *outputs)
+{
+    const void **inputs = cli_alloc(v->ir->input_count, sizeof(*inputs));
+    void **room = cli_alloc(v->ir->input_count, sizeof(*room));
+    qnnrt_ir_run_desc desc = {0};
+    qnnrt_error err;
+    desc.load = verify_load;
+    desc.load_user = v;
+    desc.watch = watch;
+    desc.watch_user = v;
+    desc.wide = 1;
+    for (size_t i = 0; i < v->ir->input_count; ++i) {
+        const qnnrt_ir_value *value = v->ir->inputs[i];
+        const qnnrt_dtype dtype = qnnrt_ir_run_dtype(&desc, value);
+        inputs[i] = room[i] = cli_alloc((size_t)value->count, qnnrt_ir_dtype_bytes(dtype));
+        value_put(dtype, v->inputs[i], room[i], value->count);
+    }
+    const int good = qnnrt_ir_run(v->ir, &desc, inputs, outputs, &err) == QNNRT_OK;
+    if (!good)
+        fail(v->a->t, NULL, cli_hint(&err), "--verify: %s: %s", v->g->file, cli_told(&err));
+    for (size_t i = 0; i < v->ir->input_count; ++i) free(room[i]);
+    free(room);
+    free(inputs);
+    return good;
+}
+
+int verify_exec(verify *v)
+{
+    if (qnnrt_exec(v->run) == QNNRT_OK) return 1;
+    const qnnrt_error *err = qnnrt_run_error(v->run);
+    fail(v->a->t, NULL, cli_hint(err), "--verify: %s", cli_told(err));
+    return 0;
+}
+
+/* Count the rows whose largest values are at one place, if they have at least VERIFY_CLASSES: such
+   a row may be scores of a vocabulary. */
+static void verify_top(verify_sum *sum, const qnnrt_ir_value *value, const double *expected,
+                       const double *got)
+{
+    enum { VERIFY_CLASSES = 10 };
+    const uint64_t last = value->rank > 0 ? (uint64_t)value->dims[value->rank - 1] : 0;
+    if (last < VERIFY_CLASSES || !value_is_float(value->dtype)) return;
+    for (uint64_t row = 0; row < value->count / last; ++row) {
+        const double *a = expected + row * last, *b = got + row * last;
+        uint64_t top[2] = {0, 0};
+        for (uint64_t k = 1; k < last; ++k) {
+            if (a[k] > a[top[0]]) top[0] = k;
+            if (b[k] > b[top[1]]) top[1] = k;
+        }
+        sum->rows += 1;
+        sum->agreed += top[0] == top[1];
+    }
+}
+
+/* Print a line of --verify, and keep it for --report. */
+CLI_FORMAT(2, 3) static void verify_say(aten *a, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    char *text = cli_text_list(format, list);
+    va_end(list);
+    say(a->t, "%s", text);
+    page_text(&a->verified, text);
+    free(text);
+}
+
+/* Add the differences of one output to its sum. Return 0 after printing an error. */
+static int verify_output(verify *v, size_t i, qnnrt_dtype dtype, const void *expected,
+                         verify_sum *sum)
+{
+    const qnnrt_ir_value *value = v->ir->outputs[i];
+    const qnnrt_tensor_info *facts = NULL;
+    const void *data = verify_tensor(v, v->outs[i], &facts);
+    double *a = cli_alloc((size_t)value->count, sizeof(*a));
+    double *b = cli_alloc((size_t)value->count, sizeof(*b));
+    const int good = data != NULL && facts->count == value->count &&
+                     value_get(dtype, expected, a, value->count) &&
+                     value_get(facts->dtype, data, b, value->count);
+    for (uint64_t k = 0; k < value->count && good; ++k) verify_one(sum, a[k], b[k], v->most);
+    if (good) verify_top(sum, value, a, b);
+    free(a);
+    free(b);
+    if (!good)
+        fail(v->a->t, NULL, NULL, "--verify: output \"%s\" is not in the compiled graph",
+             value->name);
+    return good;
+}
+
+/* A weight of a node whose place a copy with rounded values has. */
+typedef struct verify_swap {
+    qnnrt_ir_node  *node;
+    size_t          input;
+    qnnrt_ir_value *old;
+} verify_swap;
+
+/* Let each node of the lowered graph that multiplies with a small weight read the rounded values;
+   another node may read the same weight as it is. swaps: [info->op_count]. Return how many were
+   swapped; *small receives what verify.small is, and the caller frees it. */
+static size_t verify_round(const verify *v, verify_swap *swaps, size_t **small)
+{
+    const qnnrt_lower_graph_info *info = v->info;
+    qnnrt_ir *ir = v->g->ir;
+    size_t count = 0;
+    *small = cli_alloc(ir->value_count + info->op_count, sizeof(**small));
+    for (size_t i = 0; i < info->op_count; ++i) {
+        const qnnrt_lower_op *op = &info->ops[i];
+        if (!op->used || op->node == NULL || op->input_count < 2) continue;
+        const qnnrt_lower_tensor *tensor = &info->tensors[op->inputs[1]];
+        qnnrt_ir_node *node = ir->nodes[op->node->at];
+        for (size_t k = 0; k < node->input_count && tensor->small > 0; ++k) {
+            qnnrt_ir_value *old = node->inputs[k];
+            if (old == NULL || old != tensor->value) continue;
+            qnnrt_ir_value *now = qnnrt_ir_add_value(ir, old->name, QNNRT_DTYPE_F32, old->rank,
+                                                     old->dims);
+            if (now == NULL || !qnnrt_ir_set_input(ir, node, k, now)) return count;
+            now->origin = QNNRT_IR_WEIGHT;
+            now->key = old->key;
+            (*small)[now->number] = tensor->small;
+            swaps[count].node = node;
+            swaps[count].input = k;
+            swaps[count++].old = old;
+        }
+    }
+    return count;
+}
+
+/* Run the lowered graph on the host with rounded weights. Return 0 after printing an error. */
+static int verify_host_small(verify *v, void *const *outputs)
+{
+    verify_swap *swaps = cli_alloc(v->info->op_count, sizeof(*swaps));
+    qnnrt_ir *before = v->ir;
+    size_t *small = NULL;
+    const size_t count = verify_round(v, swaps, &small);
+    v->small = small;
+    v->ir = v->g->ir;
+    const int good = verify_host(v, NULL, outputs);
+    v->ir = before;
+    v->small = NULL;
+    for (size_t i = 0; i < count; ++i)
+        qnnrt_ir_set_input(v->g->ir, swaps[i].node, swaps[i].input, swaps[i].old);
+    free(small);
+    free(swaps);
+    return good;
+}
+
+void verify_outputs(verify *v, uint32_t runs)
+{
+    const size_t count = v->ir->output_count;
+    tool *t = v->a->t;
+    const int small = v->info != NULL && v->a->t->set.compile.weight_bits != 0 &&
+                      qnnrt_lower_get_info(v->a->lower)->small_count > 0;
+    verify_sum *sums = cli_alloc(2 * count, sizeof(*sums)), *checked = small ? sums + count : sums;
+    void **outputs = cli_alloc(count, sizeof(*outputs));
+    qnnrt_ir_run_desc wide = {0};
+    int good = 1;
+    wide.wide = 1;
+    for (size_t i = 0; i < count; ++i)
+        outputs[i] = cli_alloc((size_t)v->ir->outputs[i]->count, sizeof(double));
+    for (uint32_t run = 0; run < runs && good; ++run) {
+        cli_busy(0, "run %lu of %lu of --verify", (unsigned long)run + 1, (unsigned long)runs);
+        good = verify_fill(v, run + 1) && verify_exec(v);
+        for (int rounded = 0; rounded <= small && good; ++rounded) {
+            const qnnrt_ir *ir = rounded ? v->g->ir : v->ir;
+            good = rounded ? verify_host_small(v, outputs) : verify_host(v, NULL, outputs);
+            for (size_t i = 0; i < count && good; ++i)
+                if (v->ir->outputs[i]->count > 0)
+                    good = verify_output(v, i, qnnrt_ir_run_dtype(&wide, ir->outputs[i]),
+                                         outputs[i], &sums[(size_t)rounded * count + i]);
+        }
+    }
+    if (good)
+        verify_say(v->a, "\nverify    graph \"%s\", %lu run%s, tolerance %g%s\n", v->g->name,
+                   (unsigned long)runs, cli_plural(runs), v->tolerance,
+                   small ? " with rounded weights on the host" : "");
+    for (int rounded = small; rounded >= 0 && good; --rounded) {
+        if (small && !rounded) verify_say(v->a, "  and from the weights as they were:\n");
+        for (size_t i = 0; i < count; ++i) {
+            const verify_sum *sum = &sums[(size_t)rounded * count + i];
+            verify_say(v->a,
+                       "  %-24s largest value %.4g, difference %.3g, relative %.3g, SNR %.1f dB",
+                       v->ir->outputs[i]->name, sum->largest, sum->difference,
+                       verify_relative(sum), verify_snr(sum));
+            if (sum->rows > 0)
+                verify_say(v->a, ", top-1 equal in %llu of %llu", (unsigned long long)sum->agreed,
+                           (unsigned long long)sum->rows);
+            verify_say(v->a, "\n");
+        }
+    }
+    for (size_t i = 0; i < count && good; ++i)
+        if (checked[i].nans > 0)
+            fail(t, NULL, "Find where they come from with --verify_nodes first.",
+                 "graph \"%s\": %llu values of output \"%s\" are NaN on the host, in %lu run%s",
+                 v->g->name, (unsigned long long)checked[i].nans, v->ir->outputs[i]->name,
+                 (unsigned long)runs, cli_plural(runs));
+        else if (!(verify_relative(&checked[i]) <= v->tolerance))
+            fail(t, NULL, "Find the first node that differs with --verify_nodes first.",
+                 "graph \"%s\": output \"%s\" differs by %.3g of its largest value, more than %g",
+                 v->g->name, v->ir->outputs[i]->name, verify_relative(&checked[i]), v->tolerance);
+    for (size_t i = 0; i < count; ++i) free(outputs[i]);
+    free(outputs);
+    free(sums);
+}
