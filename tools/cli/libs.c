@@ -197,8 +197,7 @@ char *cli_leave_role(const qnnrt_error *err, cli_role *roles, size_t *count,
 {
     char *note = NULL;
     for (*at = 0; *count > (backend == NULL) && *at < *count; ++*at) {
-        char *text = cli_text("desc.backends has the role \"%s\", which the model does not have; ",
-                              roles[*at].role);
+        char *text = cli_text("\"%s\" is a role that no context has", roles[*at].role);
         if (strstr(err->text, text) != NULL)
             note = cli_text("--backend_so %s=%s is not used: the model has no such role",
                             roles[*at].role, roles[*at].file);
