@@ -2131,14 +2131,6 @@ static void *qnnrt__arena_alloc(qnnrt__arena *arena, uint64_t count, uint64_t by
     return (unsigned char *)chunk + QNNRT__ARENA_HEAD + (size_t)(chunk->used - need);
 }
 
-/* Return a copy of `length` bytes with a NUL after them, or NULL. */
-static char *qnnrt__arena_text(qnnrt__arena *arena, const char *text, size_t length)
-{
-    char *copy = (char *)qnnrt__arena_alloc(arena, (uint64_t)length + 1, 1);
-    if (copy != NULL) memcpy(copy, text, length);
-    return copy;
-}
-
 /* Return an array of at least `need` items: items itself while *room suffices, else a copy with at
    least twice the room. Return NULL when out of memory. The old array stays in the arena. */
 static void *qnnrt__arena_grow(qnnrt__arena *arena, void *items, size_t count, size_t bytes,
@@ -3024,7 +3016,8 @@ static const qnnrt__dtype_info qnnrt__dtype_table[] = {
 /* Find a type in the table. Return NULL when the table does not have it. */
 static const qnnrt__dtype_info *qnnrt__dtype_find(qnnrt_dtype dtype)
 {
-    for (size_t i = 0; i < sizeof(qnnrt__dtype_table) / sizeof(qnnrt__dtype_table[0]); ++i)
+    size_t i;
+    for (i = 0; i < sizeof(qnnrt__dtype_table) / sizeof(qnnrt__dtype_table[0]); ++i)
         if (qnnrt__dtype_table[i].dtype == dtype) return &qnnrt__dtype_table[i];
     return NULL;
 }
@@ -3064,6 +3057,7 @@ static qnnrt_result qnnrt__dtype_bytes(qnnrt_dtype dtype, const uint32_t *dims, 
     const qnnrt__dtype_info *info = qnnrt__dtype_find(dtype);
     uint64_t n = 1, size = 0;
     int fits = 1;
+    uint32_t i;
 
     *count = 0;
     *bytes = 0;
@@ -3071,7 +3065,7 @@ static qnnrt_result qnnrt__dtype_bytes(qnnrt_dtype dtype, const uint32_t *dims, 
         return QNNRT_E_UNSUPPORTED;
     if (dims == NULL && rank != 0)
         return QNNRT_E_ARG;
-    for (uint32_t i = 0; i < rank; ++i) {
+    for (i = 0; i < rank; ++i) {
         if (dims[i] == 0)
             return QNNRT_E_ARG;
         fits = fits && qnnrt__size_mul(n, dims[i], &n);
@@ -3164,13 +3158,14 @@ static int qnnrt__encoding_scale_ok(float scale)
 static const char *qnnrt__encoding_check_axis(const qnnrt_tensor_info *tensor)
 {
     const qnnrt_quant *quant = &tensor->quant;
+    uint32_t i;
     if (tensor->dims == NULL || quant->axis < 0 || (uint32_t)quant->axis >= tensor->rank)
         return "axis is outside the rank";
     if (quant->count != tensor->dims[quant->axis])
         return "number of scales differs from the size of the axis";
     if (quant->scales == NULL)
         return "scales of the axis are missing";
-    for (uint32_t i = 0; i < quant->count; ++i)
+    for (i = 0; i < quant->count; ++i)
         if (!qnnrt__encoding_scale_ok(quant->scales[i]))
             return "a scale of the axis is not positive and finite, or its 1/scale is infinite";
     return NULL;
@@ -3218,6 +3213,7 @@ static const char *qnnrt__encoding_warn(const qnnrt_tensor_info *tensor)
     const int per_axis = quant->encoding == QNNRT_ENCODING_PER_AXIS;
     const uint32_t count = !per_axis ? 1 : quant->offsets != NULL ? quant->count : 0;
     int64_t min, max;
+    uint32_t i;
 
     if (info == NULL)
         return NULL;
@@ -3230,7 +3226,7 @@ static const char *qnnrt__encoding_warn(const qnnrt_tensor_info *tensor)
 
     qnnrt__encoding_range(qnnrt__dtype_kind_of(tensor->dtype),
                           quant->bitwidth != 0 ? quant->bitwidth : info->bits, &min, &max);
-    for (uint32_t i = 0; i < count; ++i) {
+    for (i = 0; i < count; ++i) {
         const int64_t zero = -(int64_t)(per_axis ? quant->offsets[i] : quant->offset);
         if (zero < min || zero > max)
             return "offset is outside the codes, so that real zero saturates";
@@ -3379,8 +3375,9 @@ static qnnrt__value qnnrt__value_get(const unsigned char *src, const qnnrt__form
 static uint64_t qnnrt__value_divide(uint64_t mant, int exp, uint64_t by)
 {
     uint64_t whole = mant / by, rest = mant % by;
+    int step;
 
-    for (int step; exp > 0 && mant != 0; exp -= step) {
+    for (; exp > 0 && mant != 0; exp -= step) {
         step = exp < 32 ? exp : 32;
         if ((whole >> (64 - step)) != 0)
             return UINT64_MAX;
@@ -3493,7 +3490,8 @@ QNNRT__INLINE uint32_t qnnrt__loop_pick(int take, uint32_t a, uint32_t b)
 QNNRT__LOOP static void qnnrt__loop_read_f16(const unsigned char *QNNRT__RESTRICT src,
                                              unsigned char *QNNRT__RESTRICT dst, size_t n)
 {
-    for (size_t i = 0; i < n; ++i) {
+    size_t i;
+    for (i = 0; i < n; ++i) {
         uint16_t h;
         uint32_t b, small;
         int32_t size;
@@ -3517,7 +3515,8 @@ QNNRT__LOOP static uint32_t qnnrt__loop_write_f16(const unsigned char *QNNRT__RE
 {
     const uint32_t end = 0x7C00u - (uint32_t)finite;
     uint32_t lost = 0;
-    for (size_t i = 0; i < n; ++i) {
+    size_t i;
+    for (i = 0; i < n; ++i) {
         uint32_t b, small, up, h;
         int32_t size, whole;
         float f, rest;
@@ -3545,7 +3544,8 @@ QNNRT__LOOP static uint32_t qnnrt__loop_write_f16(const unsigned char *QNNRT__RE
 QNNRT__LOOP static void qnnrt__loop_read_bf16(const unsigned char *QNNRT__RESTRICT src,
                                               unsigned char *QNNRT__RESTRICT dst, size_t n)
 {
-    for (size_t i = 0; i < n; ++i) {
+    size_t i;
+    for (i = 0; i < n; ++i) {
         uint16_t h;
         uint32_t b;
         memcpy(&h, src + 2 * i, sizeof(h));
@@ -3559,7 +3559,8 @@ QNNRT__INLINE uint32_t qnnrt__loop_bf16(const unsigned char *QNNRT__RESTRICT src
                                         unsigned char *QNNRT__RESTRICT dst, size_t n, int finite)
 {
     uint32_t lost = 0;
-    for (size_t i = 0; i < n; ++i) {
+    size_t i;
+    for (i = 0; i < n; ++i) {
         uint32_t b, r, over;
         int32_t size;
         uint16_t out;
@@ -3594,7 +3595,8 @@ QNNRT__LOOP static uint32_t qnnrt__loop_write_bf16(const unsigned char *QNNRT__R
         const uint32_t bits = 0x4B000000u | (uint32_t)form->sign;                                  \
         const float base = (float)(8388608 - form->offset + (int32_t)form->sign);                  \
         const float scale = form->scale;                                                           \
-        for (size_t i = 0; i < n; ++i) {                                                           \
+        size_t i;                                                                                  \
+        for (i = 0; i < n; ++i) {                                                                  \
             type code;                                                                             \
             uint32_t b;                                                                            \
             float x;                                                                               \
@@ -3612,7 +3614,8 @@ QNNRT__LOOP_READ(qnnrt__loop_read_16, uint16_t)         /* the logits of a model
 QNNRT__LOOP_LONG static void qnnrt__loop_read_i32(const unsigned char *QNNRT__RESTRICT src,
                                                   unsigned char *QNNRT__RESTRICT dst, size_t n)
 {
-    for (size_t i = 0; i < n; ++i) {
+    size_t i;
+    for (i = 0; i < n; ++i) {
         int32_t code;
         float x;
         memcpy(&code, src + 4 * i, sizeof(code));
@@ -3645,7 +3648,8 @@ static float qnnrt__loop_end(int64_t code, float scale)
         const float bottom = -qnnrt__loop_end(-(form->min + zero), form->scale);                   \
         const double inverse = 1.0 / (double)form->scale;                                          \
         uint32_t lost = 0;                                                                         \
-        for (size_t i = 0; i < n; ++i) {                                                           \
+        size_t i;                                                                                  \
+        for (i = 0; i < n; ++i) {                                                                  \
             float x, fits;                                                                         \
             double t;                                                                              \
             uint64_t r;                                                                            \
@@ -3686,7 +3690,8 @@ static uint64_t qnnrt__loop_codes(const qnnrt__form *from, const unsigned char *
     const uint32_t lost = to->bits == 8  ? qnnrt__loop_write_8(to, src, dst, n)
                         : to->bits == 16 ? qnnrt__loop_write_16(to, src, dst, n)
                                          : qnnrt__loop_write_32(to, src, dst, n);
-    for (size_t i = 0; lost != 0 && i < n; ++i) {
+    size_t i;
+    for (i = 0; lost != 0 && i < n; ++i) {
         uint32_t b;
         memcpy(&b, src + 4 * i, sizeof(b));
         if ((b & 0x7FFFFFFFu) > most) qnnrt__loop_each(from, src, i, to, dst, i, 1);
@@ -3773,6 +3778,7 @@ static qnnrt_result qnnrt__quant_open(const qnnrt_tensor_info *tensor, int codes
 static size_t qnnrt__quant_scale(qnnrt__form *form, size_t index, size_t left)
 {
     const qnnrt_tensor_info *tensor = form->tensor;
+    uint32_t i;
     form->scale = 1.0f;
     form->mant  = 1;
     if (form->coded) {
@@ -3783,7 +3789,7 @@ static size_t qnnrt__quant_scale(qnnrt__form *form, size_t index, size_t left)
         if (quant->encoding == QNNRT_ENCODING_PER_AXIS) {
             uint64_t inner = 1;
             uint32_t at;
-            for (uint32_t i = (uint32_t)quant->axis + 1u; i < tensor->rank; ++i)
+            for (i = (uint32_t)quant->axis + 1u; i < tensor->rank; ++i)
                 inner *= tensor->dims[i];           /* a part of form->total, which was checked */
             at = (uint32_t)((index / inner) % tensor->dims[quant->axis]);
             if (inner - index % inner < left) left = (size_t)(inner - index % inner);
@@ -3810,8 +3816,9 @@ static uint64_t qnnrt__quant_convert(qnnrt__form *from, const void *src, qnnrt__
     const size_t i = from->bits < 8 ? begin % (8u / from->bits) : 0;
     const size_t k = to->bits < 8 ? begin % (8u / to->bits) : 0;
     uint64_t lost = 0;
+    size_t done, n;
     from->plain = to->plain = qnnrt__float_is_plain();
-    for (size_t done = 0, n; done < count; done += n) {
+    for (done = 0; done < count; done += n) {
         n = qnnrt__quant_scale(from, begin + done, count - done);
         n = qnnrt__quant_scale(to, begin + done, n);
         lost += qnnrt__loop_run(from, (const unsigned char *)src, i + done, to,
@@ -3861,7 +3868,7 @@ static qnnrt_result qnnrt__quant_fill_zero(const qnnrt_tensor_info *tensor, void
     qnnrt__form form;
     qnnrt__value none;
     uint64_t count, bytes, zero, lost = 0;
-    size_t unit;
+    size_t unit, done, n, i, set, more;
     qnnrt_result result = qnnrt__dtype_bytes(tensor->dtype, tensor->dims, tensor->rank, &count,
                                              &bytes);
     if (result != QNNRT_OK) return result;
@@ -3875,13 +3882,13 @@ static qnnrt_result qnnrt__quant_fill_zero(const qnnrt_tensor_info *tensor, void
     unit = form.bits / 8u;
     memset(&none, 0, sizeof(none));
     to[bytes - 1u] = 0;
-    for (size_t done = 0, n; done < count; done += n) {
+    for (done = 0; done < count; done += n) {
         n = qnnrt__quant_scale(&form, done, (size_t)count - done);
         zero = qnnrt__value_code(&none, &form, &lost);
         /* Packed runs are short enough to walk; others are set by copying what is set already. */
-        for (size_t i = 0; i < (unit == 0 ? n : 1); ++i)
+        for (i = 0; i < (unit == 0 ? n : 1); ++i)
             qnnrt__value_store(to, &form, done + i, zero);
-        for (size_t set = 1, more; unit != 0 && set < n; set += more) {
+        for (set = 1; unit != 0 && set < n; set += more) {
             more = set < n - set ? set : n - set;
             memcpy(to + (done + set) * unit, to + done * unit, more * unit);
         }
@@ -4013,7 +4020,8 @@ static int qnnrt__plan_compare(const void *a, const void *b)
 
 static void qnnrt__plan_sort(const qnnrt__plan_work *w, uint32_t *order, qnnrt__plan_rule rule)
 {
-    for (uint32_t k = 0; k < w->used; ++k) {
+    uint32_t k;
+    for (k = 0; k < w->used; ++k) {
         const qnnrt__plan_node *x = &w->node[order[k]];
         qnnrt__plan_rank *rank = &w->rank[order[k]];
         if (rule == QNNRT__PLAN_BY_START) rank->key = UINT32_MAX - x->first;
@@ -4025,7 +4033,7 @@ static void qnnrt__plan_sort(const qnnrt__plan_work *w, uint32_t *order, qnnrt__
         w->sorted[k] = rank;
     }
     qnnrt_sort(w->sorted, w->used, qnnrt__plan_compare);
-    for (uint32_t k = 0; k < w->used; ++k)
+    for (k = 0; k < w->used; ++k)
         order[k] = (uint32_t)((const qnnrt__plan_rank *)w->sorted[k] - w->rank);
 }
 
@@ -4100,10 +4108,11 @@ static int qnnrt__plan_place(qnnrt__plan_work *w, uint32_t i, uint64_t limit, ui
 static uint64_t qnnrt__plan_keep(qnnrt__plan_work *w)
 {
     uint64_t peak = w->base;
-    for (uint32_t k = 0; k < w->used; ++k)
+    uint32_t k;
+    for (k = 0; k < w->used; ++k)
         if (w->node[w->order[k]].end > peak)
             peak = w->node[w->order[k]].end;
-    for (uint32_t k = 0; k < w->used && peak < w->best; ++k)
+    for (k = 0; k < w->used && peak < w->best; ++k)
         w->items[w->order[k]].offset = w->node[w->order[k]].offset;
     if (peak < w->best) w->best = peak;
     return peak;
@@ -4119,18 +4128,19 @@ static void qnnrt__plan_stack(qnnrt__plan_work *w)
 {
     uint32_t first_death = UINT32_MAX, last_birth = 0, bottom = 0;
     uint64_t top = 0;
-    for (uint32_t k = 0; k < w->used; ++k) {
+    uint32_t k;
+    for (k = 0; k < w->used; ++k) {
         const qnnrt__plan_node *x = &w->node[w->order[k]];
         if (x->last < first_death) first_death = x->last;
         if (x->first > last_birth) last_birth = x->first;
     }
-    for (uint32_t k = 0; k < w->used; ++k) {
+    for (k = 0; k < w->used; ++k) {
         const qnnrt__plan_node *x = &w->node[w->order[k]];
         const uint64_t meets = x->first <= first_death && x->last >= last_birth;
         w->rank[w->order[k]].key = meets << 63 | w->items[w->order[k]].align;
     }
     qnnrt__plan_sort(w, w->order, QNNRT__PLAN_BY_KEY);
-    for (uint32_t k = 0; k < w->used; ++k) {
+    for (k = 0; k < w->used; ++k) {
         const uint32_t i = w->order[k];
         const uint64_t mask = w->items[i].align - 1;
         w->items[i].offset = (top + mask) & ~mask;
@@ -4154,11 +4164,12 @@ static uint64_t qnnrt__plan_sweep(qnnrt__plan_work *w)
 {
     uint64_t live = w->base, most = w->base;
     uint32_t dead = 0;
+    uint32_t k;
     memcpy(w->ends, w->order, w->used * sizeof(*w->ends));
     qnnrt__plan_sort(w, w->ends, QNNRT__PLAN_BY_END);
     qnnrt__plan_sort(w, w->order, QNNRT__PLAN_BY_START);
     qnnrt__plan_clear(w);
-    for (uint32_t k = 0; k < w->used; ++k) {
+    for (k = 0; k < w->used; ++k) {
         const uint32_t i = w->order[k];
         for (; w->node[w->ends[dead]].last < w->node[i].first; ++dead) {
             live -= w->rank[w->ends[dead]].size;
@@ -4178,7 +4189,8 @@ static uint64_t qnnrt__plan_sweep(qnnrt__plan_work *w)
 /* Reverse time. Two blocks meet afterwards if and only if they met before. */
 static void qnnrt__plan_mirror(const qnnrt__plan_work *w)
 {
-    for (uint32_t i = 0; i < w->count; ++i) {
+    uint32_t i;
+    for (i = 0; i < w->count; ++i) {
         const uint32_t first = w->node[i].first;
         w->node[i].first = UINT32_MAX - w->node[i].last;
         w->node[i].last = UINT32_MAX - first;
@@ -4243,7 +4255,8 @@ static qnnrt_result qnnrt__plan_start(qnnrt__plan_work *w)
 {
     uint64_t sum = 0;
     qnnrt_result result = QNNRT_OK;
-    for (uint32_t i = 0; i < w->count; ++i) {
+    uint32_t i;
+    for (i = 0; i < w->count; ++i) {
         qnnrt__plan_item *x = &w->items[i];
         x->offset = 0;
         if (!qnnrt__size_power_of_two(x->align) || x->last < x->first) result = QNNRT_E_ARG;
@@ -4266,13 +4279,14 @@ static void qnnrt__plan_improve(qnnrt__plan_work *w, qnnrt__plan_sums *sums, uin
         QNNRT__PLAN_BY_LENGTH, QNNRT__PLAN_BY_START, QNNRT__PLAN_BY_SIZE
     };
     uint64_t looks = w->used > 128 ? QNNRT__PLAN_LOOKS : ((uint64_t)w->used * w->used) << 10;
+    size_t r;
     sums->bound = qnnrt__plan_sweep(w);
     if (w->best > sums->bound) {
         qnnrt__plan_mirror(w);
         (void)qnnrt__plan_sweep(w);
         qnnrt__plan_mirror(w);
     }
-    for (size_t r = 0; r < sizeof(rules) / sizeof(rules[0]); ++r, looks /= 2) {
+    for (r = 0; r < sizeof(rules) / sizeof(rules[0]); ++r, looks /= 2) {
         qnnrt__plan_search(w, rules[r], sums->bound, looks < *left ? looks : *left);
         *left -= w->looks < *left ? w->looks : *left;
     }
@@ -5000,7 +5014,7 @@ static qnnrt_result qnnrt__table_name(qnnrt__table *table, const char *name, con
     if (length > most)
         return qnnrt__table_fail(table, QNNRT_E_LIMIT, "%s %u has a name longer than %u bytes"
                                  " (limits.name_bytes)", kind, (unsigned)index, (unsigned)most);
-    *out = table->kept ? name : qnnrt__arena_text(table->arena, name, length);
+    *out = table->kept ? name : qnnrt_arena_text(table->arena, name, length);
     return *out != NULL ? QNNRT_OK : qnnrt__fail_memory(table->err, "names");
 }
 
@@ -5311,7 +5325,7 @@ static qnnrt_result qnnrt__table_usable(qnnrt__table *table, qnnrt_graph_info *g
                      qnnrt__table_noun((qnnrt__table_kind)kind), tensors[i].name, why,
                      qnnrt_dtype_name(tensors[i].dtype), (unsigned)tensors[i].dtype);
             qnnrt_text_clean(text);
-            graph->unsupported = qnnrt__arena_text(table->arena, text, strlen(text));
+            graph->unsupported = qnnrt_arena_text(table->arena, text, strlen(text));
             return graph->unsupported != NULL ? QNNRT_OK : qnnrt__fail_memory(table->err, "tables");
         }
         if (count == 0) graph->unsupported = "it has no inputs or no outputs";
@@ -5905,7 +5919,7 @@ static qnnrt_result qnnrt__system_copy(qnnrt__table *table, const qnnrt__abi_inf
     context->context_tensor_count = three ? v3->context_tensor_count : v1->context_tensor_count;
     if (three) context->soc_model = v3->soc_model;
     if (three && htp) context->dsp_arch = qnnrt__htp_arch(v3->metadata, v3->metadata_bytes);
-    context->build_id = qnnrt__arena_text(table->arena, build, strlen(build));
+    context->build_id = qnnrt_arena_text(table->arena, build, strlen(build));
     if (count == 0) return qnnrt__table_fail(table, QNNRT_E_FORMAT, "it has no graphs");
     result = qnnrt__table_take(table, count);
     if (result != QNNRT_OK) return result;
@@ -8052,7 +8066,7 @@ static int qnnrt__scan_visit(void *user, const char *name)
                                                    sizeof(*files), (uint64_t)scan->count + 1,
                                                    &scan->room);
     if (file == NULL || files == NULL ||
-        (file->name = qnnrt__arena_text(scan->arena, name, strlen(name))) == NULL)
+        (file->name = qnnrt_arena_text(scan->arena, name, strlen(name))) == NULL)
         return QNNRT_E_MEMORY;
     file->kind = !binary ? QNNRT__SCAN_TEXT
                  : qnnrt__scan_forward(name, strlen(name) - 4, &file->index) ? QNNRT__SCAN_FORWARD
@@ -8949,7 +8963,7 @@ static qnnrt_result qnnrt__slot_use_name(qnnrt_pipeline *p, const qnnrt_use_desc
                            " empty and not like \"<step>/<tensor>\"", use->name);
     *called = *end;
     called->called = 1;
-    called->name = qnnrt__arena_text(p->arena, use->name, strlen(use->name));
+    called->name = qnnrt_arena_text(p->arena, use->name, strlen(use->name));
     if (called->name == NULL) return qnnrt__fail_memory(err, "a pipeline");
     p->by_name[p->end_count + p->info.name_count++] = called;
     p->slots[end->slot].address = called->name;
@@ -9032,7 +9046,7 @@ static qnnrt_result qnnrt__slot_uses(qnnrt_pipeline *p, const qnnrt_pipeline_des
     for (i = 0; i < desc->buffer_count; ++i) {
         const char *name = desc->buffers[i].name;
         buffers[i] = desc->buffers[i];
-        if (name != NULL) buffers[i].name = qnnrt__arena_text(p->arena, name, strlen(name));
+        if (name != NULL) buffers[i].name = qnnrt_arena_text(p->arena, name, strlen(name));
         if (name != NULL && buffers[i].name == NULL) return qnnrt__fail_memory(err, "a pipeline");
     }
     for (i = 0; i < desc->use_count; ++i) {
@@ -9263,7 +9277,7 @@ QNNRT_API qnnrt_result qnnrt_pipeline_make(const qnnrt_pipeline_desc *desc, qnnr
     if (desc->step_count < 8) arena.chunk = 1024;      /* a program may have thousands of them */
     if (named.name == NULL) named.name = first->graph;
     if (named.name != NULL)
-        named.name = qnnrt__arena_text(&arena, named.name, strlen(named.name));
+        named.name = qnnrt_arena_text(&arena, named.name, strlen(named.name));
     result = qnnrt__pipeline_build(&arena, first->model, &named, &p, err);
     if (result != QNNRT_OK) {
         qnnrt_arena_free(&arena);
@@ -9367,7 +9381,7 @@ static qnnrt_result qnnrt__pipeline_of(qnnrt *model, const qnnrt_step_desc *step
     if (name == NULL &&
         qnnrt__scan_suffix(desc.name, strlen(desc.name), &begin, &index, &total) && begin > 0 &&
         index == 1 && total == count)
-        desc.name = qnnrt__arena_text(&model->arena, desc.name, begin);
+        desc.name = qnnrt_arena_text(&model->arena, desc.name, begin);
     result = qnnrt__pipeline_build(&model->arena, model, &desc, out, &failure);
     /* If a shard is missing, it is unknown which graphs belong together, and a part of a model
        must not look like the whole model. */
@@ -9902,7 +9916,7 @@ static qnnrt_result qnnrt__open_scan(qnnrt *model, qnnrt__open_work *work, const
                    "%s/qnnrt.json is ignored: this program was built with QNNRT_NO_JSON", folder);
 #endif
     if (result != QNNRT_OK) return result;
-    model->info.folder = qnnrt__arena_text(&model->arena, folder, strlen(folder));
+    model->info.folder = qnnrt_arena_text(&model->arena, folder, strlen(folder));
     if (model->info.folder == NULL) return qnnrt__fail_memory(err, "a path");
     return qnnrt__scan_choose(scan, folder, desc->inspect, &model->arena.hooks, err);
 }
@@ -9915,7 +9929,7 @@ static qnnrt_result qnnrt__open_path(qnnrt *model, qnnrt__open_work *work, const
     if (!qnnrt__os_path_join(work->path, folder, strlen(folder), *path))
         return qnnrt__fail(err, QNNRT_E_ARG, "the path of %.200s is longer than %d bytes", *path,
                            QNNRT__PATH_MAX);
-    *path = qnnrt__arena_text(&model->arena, work->path, strlen(work->path));
+    *path = qnnrt_arena_text(&model->arena, work->path, strlen(work->path));
     return *path != NULL ? QNNRT_OK : qnnrt__fail_memory(err, "a path");
 }
 
@@ -9935,7 +9949,7 @@ static qnnrt_result qnnrt__open_names(qnnrt *model, qnnrt__metadata_source *sour
     snprintf(text, sizeof(text), several ? "(memory %u)" : "(memory)", (unsigned)at);
     if (name == NULL) name = text;
     if (!source->binary && source->json != NULL) name = source->json;
-    file->name = qnnrt__arena_text(&model->arena, name, strlen(name));
+    file->name = qnnrt_arena_text(&model->arena, name, strlen(name));
     return file->name != NULL ? QNNRT_OK : qnnrt__fail_memory(err, "names");
 }
 

@@ -106,9 +106,9 @@ TEST(arenas_take_a_large_block_apart_and_keep_their_chunk)
     qnnrt__arena_chunk *chunk;
     char *text;
     arena_begin(&arena);
-    CHECK(qnnrt__arena_text(&arena, "first", 5) != NULL);
+    CHECK(qnnrt_arena_text(&arena, "first", 5) != NULL);
     chunk = arena.chunks;
-    text = qnnrt__arena_text(&arena, "second", 6);
+    text = qnnrt_arena_text(&arena, "second", 6);
     CHECK(text != NULL && strcmp(text, "second") == 0);
     if (QNNRT__ARENA_CHUNK != 0) {
         /* A large block gets a chunk of its own, and the other one stays in use. */

@@ -242,12 +242,13 @@ struct qnnrt_converter {
         const qnnrt_converter *c, const unsigned char *__restrict src, float *__restrict dst,      \
         size_t n)                                                                                  \
     {                                                                                              \
+        size_t i;                                                                                  \
         /* With the top bit flipped a signed code is unsigned, and larger by that bit. */          \
         const uint32_t sign = c->from.dtype < QNNRT_DTYPE_U2Q ? 1u << (8 * sizeof(type) - 1) : 0;  \
         const int32_t offset = (int32_t)((uint32_t)c->from.quant.offset - sign);                   \
         const double scale = c->scale, inverse = c->inverse;                                       \
         uint32_t unsure = 0;                                                                       \
-        for (size_t i = 0; i < n; ++i) {                                                           \
+        for (i = 0; i < n; ++i) {                                                                  \
             type code;                                                                             \
             double x, r;                                                                           \
             uint64_t sum, b;                                                                       \
@@ -315,6 +316,7 @@ static uint64_t qnnrt_convert__walk(const qnnrt_converter *c, size_t begin,
     const qnnrt_tensor_info *from = &c->from, *to = &c->to;
     float floats[QNNRT_CONVERT__CHUNK];
     uint64_t lost = 0, some = 0;
+    size_t done, part;
     if (c->way == QNNRT_CONVERT__MOVE) {
         memcpy(dst, src, n * (c->from_bits / 8u));
         return 0;
@@ -323,7 +325,7 @@ static uint64_t qnnrt_convert__walk(const qnnrt_converter *c, size_t begin,
         (void)qnnrt_values_convert(from, src, to, dst, begin, n, &lost, NULL);
         return lost;
     }
-    for (size_t done = 0, part; done < n; done += part, lost += some) {
+    for (done = 0; done < n; done += part, lost += some) {
         /* Chunks begin with a byte of elements below 8 bits, as begin does. */
         const unsigned char *in = src + done * c->from_bits / 8u;
         unsigned char *out = dst + done * c->to_bits / 8u;
@@ -363,9 +365,10 @@ enum {
 static void qnnrt_convert__turn(const unsigned char *src, size_t src_step, unsigned char *dst,
                                 size_t dst_step, size_t rows, size_t n, size_t bytes)
 {
+    size_t i, row;
 #define QNNRT_CONVERT__TURN(size)                                                                  \
-    for (size_t i = 0; i < n; ++i)                                                                 \
-        for (size_t row = 0; row < rows; ++row)                                                    \
+    for (i = 0; i < n; ++i)                                                                        \
+        for (row = 0; row < rows; ++row)                                                           \
             memcpy(dst + (i * dst_step + row) * (size), src + (row * src_step + i) * (size), size)
     switch (bytes) {
     case 1:  QNNRT_CONVERT__TURN(1); break;
@@ -387,11 +390,12 @@ static uint64_t qnnrt_convert__tile(const qnnrt_converter *converter, const unsi
     const size_t nhwc = base + p * converter->channels + c;
     const int to_nhwc = converter->how == QNNRT_CONVERT_TO_NHWC;
     uint64_t lost = 0;
+    size_t i;
 
     if (!to_nhwc)
         qnnrt_convert__turn(src + nhwc * from_bytes, converter->channels, tile,
                             QNNRT_CONVERT__POINTS, points, channels, from_bytes);
-    for (size_t i = 0; i < channels; ++i) {
+    for (i = 0; i < channels; ++i) {
         const size_t nchw = base + (c + i) * converter->points + p;
         unsigned char *row = tile + i * QNNRT_CONVERT__POINTS * (to_nhwc ? to_bytes : from_bytes);
         lost += to_nhwc
@@ -411,16 +415,17 @@ static uint64_t qnnrt_convert__run(const qnnrt_converter *converter, const void 
     unsigned char *dst = (unsigned char *)to;
     const size_t channels = converter->channels, points = converter->points;
     uint64_t lost = 0;
+    size_t n, p, p_n, c, c_n;
 
     if (converter->how == QNNRT_CONVERT_VALUES) {
         /* Clear the spare bits of a packed type. */
         if (converter->to_bits < 8) dst[(converter->total * converter->to_bits - 1) / 8u] = 0;
         return qnnrt_convert__walk(converter, 0, src, dst, converter->total);
     }
-    for (size_t n = 0; n < converter->batch; ++n)
-        for (size_t p = 0, p_n; p < points; p += p_n) {
+    for (n = 0; n < converter->batch; ++n)
+        for (p = 0; p < points; p += p_n) {
             p_n = qnnrt_convert__least(points - p, QNNRT_CONVERT__POINTS);
-            for (size_t c = 0, c_n; c < channels; c += c_n) {
+            for (c = 0; c < channels; c += c_n) {
                 c_n = qnnrt_convert__least(channels - c, QNNRT_CONVERT__CHANNELS);
                 lost += qnnrt_convert__tile(converter, src, dst, n * channels * points, c, c_n, p,
                                             p_n);
@@ -489,7 +494,8 @@ static qnnrt_result qnnrt_convert__make_ready(qnnrt_converter *c, int moves, qnn
     uint64_t total = 1, lost;
     qnnrt_result result;
     qnnrt_error why;
-    for (uint32_t i = 0; i < c->from.rank && total != 0; ++i)
+    uint32_t i;
+    for (i = 0; i < c->from.rank && total != 0; ++i)
         total = c->from.dims[i] != 0 && total > most / c->from.dims[i] ? 0
               : total * c->from.dims[i];
     if (total == 0)
@@ -708,6 +714,7 @@ static qnnrt_graph_info qnnrt_convert__insert_graph(const qnnrt_step_desc *step)
 {
     const qnnrt_info *info = qnnrt_get_info(step->model);
     qnnrt_graph_info graph;
+    size_t i;
     memset(&graph, 0, sizeof(graph));
     if (step->host != NULL) {
         graph.inputs  = step->host->inputs;
@@ -717,7 +724,7 @@ static qnnrt_graph_info qnnrt_convert__insert_graph(const qnnrt_step_desc *step)
         return graph;
     }
     if (info == NULL || step->graph == NULL || step->context >= info->context_count) return graph;
-    for (size_t i = 0; i < info->contexts[step->context].graph_count; ++i)
+    for (i = 0; i < info->contexts[step->context].graph_count; ++i)
         if (strcmp(info->contexts[step->context].graphs[i].name, step->graph) == 0)
             return info->contexts[step->context].graphs[i];
     return graph;
@@ -728,7 +735,8 @@ static qnnrt_graph_info qnnrt_convert__insert_graph(const qnnrt_step_desc *step)
 static const qnnrt_tensor_info *qnnrt_convert__tensor(const qnnrt_tensor_info *list, size_t count,
                                                       const char *name, size_t *last)
 {
-    for (size_t i = 0; list != NULL && i < count; ++i) {
+    size_t i;
+    for (i = 0; list != NULL && i < count; ++i) {
         const size_t at = (*last + 1 + i) % count;
         QNNRT_CONVERT__STEP();
         if (list[at].name == NULL || strcmp(list[at].name, name) != 0) continue;
@@ -792,10 +800,11 @@ static int qnnrt_convert__insert_share(qnnrt_conversions *c)
     qnnrt_convert__edge *first = c->edges;
     const void **sorted =
         (const void **)qnnrt_arena_get(&c->arena, c->edge_count, sizeof(*sorted));
+    size_t i;
     if (sorted == NULL) return 0;
-    for (size_t i = 0; i < c->edge_count; ++i) sorted[i] = &c->edges[i];
+    for (i = 0; i < c->edge_count; ++i) sorted[i] = &c->edges[i];
     qnnrt_sort(sorted, c->edge_count, qnnrt_convert__edge_order);
-    for (size_t i = 0; i < c->edge_count; ++i) {
+    for (i = 0; i < c->edge_count; ++i) {
         const size_t at = (size_t)((const qnnrt_convert__edge *)sorted[i] - c->edges);
         if (i == 0 || !qnnrt_convert__edge_shares(first, &c->edges[at])) first = &c->edges[at];
         c->edges[at].first = (size_t)(first - c->edges);
@@ -807,7 +816,8 @@ static int qnnrt_convert__insert_share(qnnrt_conversions *c)
 static qnnrt_result qnnrt_convert__insert_make(qnnrt_conversions *c, const qnnrt_edge_desc *given,
                                                qnnrt_error *err)
 {
-    for (size_t i = 0; i < c->edge_count; ++i) {
+    size_t i;
+    for (i = 0; i < c->edge_count; ++i) {
         qnnrt_convert__edge *edge = &c->edges[i], *first = &c->edges[edge->first];
         const size_t reader = given[edge->edge].to_step;
         qnnrt_result result;
@@ -835,14 +845,15 @@ static void qnnrt_convert__insert_steps(qnnrt_conversions *c, const qnnrt_pipeli
                                         qnnrt_step_desc *steps)
 {
     size_t *numbers = c->numbers, more = 0;     /* zeros: the conversions before each step */
-    for (size_t i = 0; i < c->edge_count; ++i)
+    size_t i, s;
+    for (i = 0; i < c->edge_count; ++i)
         if (c->edges[i].converter != NULL) c->edges[i].number = numbers[c->edges[i].before]++;
-    for (size_t s = 0; s < given->step_count; ++s) {
+    for (s = 0; s < given->step_count; ++s) {
         more += numbers[s];
         numbers[s] = s + more;
         steps[numbers[s]] = given->steps[s];
     }
-    for (size_t i = 0; i < c->edge_count; ++i) {
+    for (i = 0; i < c->edge_count; ++i) {
         qnnrt_convert__edge *edge = &c->edges[i];
         if (edge->converter == NULL) continue;
         edge->number += edge->before == 0 ? 0 : numbers[edge->before - 1] + 1;
@@ -862,12 +873,13 @@ static void qnnrt_convert__insert_edges(const qnnrt_conversions *c,
                                         const qnnrt_pipeline_desc *given, qnnrt_edge_desc *edges)
 {
     qnnrt_edge_desc *into = edges + given->edge_count;
-    for (size_t i = 0; i < given->edge_count; ++i) {
+    size_t i;
+    for (i = 0; i < given->edge_count; ++i) {
         edges[i] = given->edges[i];
         edges[i].from_step = qnnrt_convert__insert_number(c, edges[i].from_step);
         edges[i].to_step   = qnnrt_convert__insert_number(c, edges[i].to_step);
     }
-    for (size_t i = 0; i < c->edge_count; ++i) {
+    for (i = 0; i < c->edge_count; ++i) {
         const qnnrt_convert__edge *edge = &c->edges[i], *first = &c->edges[edge->first];
         qnnrt_edge_desc *out = &edges[edge->edge];
         if (first == edge) {
@@ -891,9 +903,10 @@ static qnnrt_result qnnrt_convert__insert(qnnrt_conversions *c, const qnnrt_pipe
     qnnrt_step_desc *steps;
     qnnrt_edge_desc *edges;
     qnnrt_use_desc *uses;
+    size_t i;
     c->edges = (qnnrt_convert__edge *)qnnrt_arena_get(&c->arena, asked, sizeof(*c->edges));
     c->numbers = (size_t *)qnnrt_arena_get(&c->arena, given->step_count, sizeof(*c->numbers));
-    for (size_t i = 0; i < given->edge_count && c->numbers != NULL; ++i) {
+    for (i = 0; i < given->edge_count && c->numbers != NULL; ++i) {
         if (wishes[i].how == QNNRT_CONVERT_NONE && !wishes[i].exact) continue;
         c->edges[c->edge_count].edge = i;
         c->edges[c->edge_count].wish = &wishes[i];
@@ -910,7 +923,7 @@ static qnnrt_result qnnrt_convert__insert(qnnrt_conversions *c, const qnnrt_pipe
     if (c->arena.failed != QNNRT_OK) return QNNRT_E_MEMORY;
     qnnrt_convert__insert_steps(c, given, steps);
     qnnrt_convert__insert_edges(c, given, edges);
-    for (size_t i = 0; i < given->use_count; ++i) {
+    for (i = 0; i < given->use_count; ++i) {
         uses[i] = given->uses[i];
         uses[i].step = qnnrt_convert__insert_number(c, uses[i].step);
     }
@@ -931,6 +944,7 @@ QNNRT_CONVERT_API qnnrt_result qnnrt_conversions_create(const qnnrt_pipeline_des
     qnnrt_conversions *c;
     qnnrt_result result = QNNRT_OK;
     size_t asked = 0;
+    size_t i;
     qnnrt_error_clear(err);
     if (out != NULL) *out = NULL;
     if (out == NULL || desc == NULL || (desc->steps == NULL && desc->step_count > 0) ||
@@ -944,7 +958,7 @@ QNNRT_CONVERT_API qnnrt_result qnnrt_conversions_create(const qnnrt_pipeline_des
     if (hooks != NULL) c->arena.hooks = *hooks;
     c->arena.chunk = 1024;
     c->desc = *desc;
-    for (size_t i = 0; wishes != NULL && i < desc->edge_count; ++i)
+    for (i = 0; wishes != NULL && i < desc->edge_count; ++i)
         asked += wishes[i].how != QNNRT_CONVERT_NONE || wishes[i].exact;
     c->step_count = asked > 0 ? desc->step_count : 0;
     if (asked > 0) result = qnnrt_convert__insert(c, desc, wishes, asked, err);
@@ -968,8 +982,9 @@ QNNRT_CONVERT_API size_t qnnrt_conversions_step(const qnnrt_conversions *convers
 QNNRT_CONVERT_API void qnnrt_conversions_free(qnnrt_conversions *conversions)
 {
     qnnrt_hooks hooks;
+    size_t i;
     if (conversions == NULL) return;
-    for (size_t i = 0; i < conversions->edge_count; ++i)
+    for (i = 0; i < conversions->edge_count; ++i)
         qnnrt_convert_free(conversions->edges[i].converter);
     hooks = conversions->arena.hooks;
     qnnrt_arena_free(&conversions->arena);

@@ -1112,11 +1112,12 @@ static double qnnrt_llm__math_turn(double x, int64_t quarters)
     const double square = r * r;
     const int64_t quarter = (nearest + quarters) & 3;
     double sum = 1.0;
+    int n;
     /* Sum the power series from its far end. As |r| < 0.79, the first missing term is < 1e-17. */
     if ((quarter & 1) != 0) {
-        for (int n = 16; n > 0; n -= 2) sum = 1.0 - square * sum / (double)(n * (n - 1));
+        for (n = 16; n > 0; n -= 2) sum = 1.0 - square * sum / (double)(n * (n - 1));
     } else {
-        for (int n = 17; n > 1; n -= 2) sum = 1.0 - square * sum / (double)(n * (n - 1));
+        for (n = 17; n > 1; n -= 2) sum = 1.0 - square * sum / (double)(n * (n - 1));
         sum *= r;
     }
     return quarter >= 2 ? -sum : sum;
@@ -1131,11 +1132,12 @@ static double qnnrt_llm__math_exp(double x)
     double k, r, power, sum = 1.0;
     int64_t n;
     uint64_t bits;
+    int i;
     x = x < -700.0 ? -700.0 : x > 700.0 ? 700.0 : x;
     n = (int64_t)(x * 1.4426950408889634);
     k = (double)n;
     r = x - k * QNNRT_LLM__LOG_2_1 - k * QNNRT_LLM__LOG_2_2;
-    for (int i = 20; i > 1; --i) sum = 1.0 + r * sum / (double)i;
+    for (i = 20; i > 1; --i) sum = 1.0 + r * sum / (double)i;
     sum = 1.0 + (r + r) * sum / 2.0;
     bits = (uint64_t)(n + 1023) << 52;      /* 2 ^ n */
     memcpy(&power, &bits, sizeof power);
@@ -1147,6 +1149,7 @@ static double qnnrt_llm__math_log(double x)
 {
     double m, s, square, sum = 1.0, k;
     uint64_t bits;
+    int n;
     memcpy(&bits, &x, sizeof bits);
     k = (double)((int64_t)(bits >> 52) - 1023);
     bits = (bits & 0x000FFFFFFFFFFFFFu) | 0x3FF0000000000000u;
@@ -1158,7 +1161,7 @@ static double qnnrt_llm__math_log(double x)
     /* log(m) = 2 * (s + s^3 / 3 + s^5 / 5 + ...), |s| < 0.172 */
     s = (m - 1.0) / (m + 1.0);
     square = s * s;
-    for (int n = 23; n > 1; n -= 2) sum = 1.0 + square * sum * (double)(n - 2) / (double)n;
+    for (n = 23; n > 1; n -= 2) sum = 1.0 + square * sum * (double)(n - 2) / (double)n;
     s = (m - 1.0) * sum / ((m + 1.0) / 2.0);
     return (s + k * QNNRT_LLM__LOG_2_2) + k * QNNRT_LLM__LOG_2_1;
 }
@@ -1241,6 +1244,7 @@ static qnnrt_result qnnrt_llm__rope_table(const qnnrt_hooks *hooks, const qnnrt_
     float *values = NULL;
     unsigned char *table = NULL;
     qnnrt_result result = qnnrt_llm__rope_resolve(&rope, "the caller", QNNRT_E_ARG, err);
+    uint32_t i, row;
 
     *out = NULL;
     if (result != QNNRT_OK) return result;
@@ -1266,7 +1270,7 @@ static qnnrt_result qnnrt_llm__rope_table(const qnnrt_hooks *hooks, const qnnrt_
         result = qnnrt_llm__fail_memory(err, "tables of cos and sin");
         goto done;
     }
-    for (uint32_t i = 0; i < angles; ++i) {
+    for (i = 0; i < angles; ++i) {
         frequencies[i] = qnnrt_llm__rope_frequency(&rope, i, angles);
         if (frequencies[i] * (double)(positions - 1) > QNNRT_LLM__ROPE_ANGLE) {
             result = qnnrt_error_set(err, QNNRT_E_LIMIT, "tensor \"%s\": the angle of position %u "
@@ -1281,9 +1285,9 @@ static qnnrt_result qnnrt_llm__rope_table(const qnnrt_hooks *hooks, const qnnrt_
     dims[1] = width;
     for (done = 0; done < positions; done += rows) {
         if (rows > positions - done) rows = positions - done;
-        for (uint32_t row = 0; row < rows; ++row) {
+        for (row = 0; row < rows; ++row) {
             float *to = values + (size_t)row * width;
-            for (uint32_t i = 0; i < angles; ++i) {
+            for (i = 0; i < angles; ++i) {
                 const double angle = (double)(done + row) * frequencies[i];
                 to[i] = (float)(sine ? qnnrt_llm__math_sin(angle) : qnnrt_llm__math_cos(angle));
             }

@@ -319,7 +319,7 @@ static const char *qnnrt__profile_node(const char *name, uint32_t backend_id, qn
         ++name;                                /* CPU puts "_" before every name */
         --length;
     }
-    return qnnrt__arena_text(arena, name, length);
+    return qnnrt_arena_text(arena, name, length);
 }
 
 /* Append a row. Return NULL when out of memory. */
@@ -373,7 +373,7 @@ static int qnnrt__profile_take(qnnrt__profile_list *list, uint64_t id, uint32_t 
         row->name = plain->name = plain->name != NULL ? plain->name : "";
     }
     while (length < QNNRT__PROFILE_NAME && row->name[length] != '\0') ++length;
-    row->name = qnnrt__arena_text(&list->arena, row->name, length);
+    row->name = qnnrt_arena_text(&list->arena, row->name, length);
     row->unit_name = units[row->unit < sizeof(units) / sizeof(units[0]) ? row->unit : 0];
     row->depth = depth;
     if (row->name != NULL && row->type == QNNRT__ABI_EVENT_NODE && row->vendor_code == 0)

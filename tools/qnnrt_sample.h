@@ -231,7 +231,8 @@ static int32_t qnnrt_sample__keys_of(const qnnrt_sample__keys_form *form,
 static unsigned char qnnrt_sample__keys_code8(const unsigned char *at, unsigned char flip)
 {
     unsigned char most = 0;
-    for (int i = 0; i < QNNRT_SAMPLE__KEYS_BLOCK; ++i) {
+    int i;
+    for (i = 0; i < QNNRT_SAMPLE__KEYS_BLOCK; ++i) {
         const unsigned char key = (unsigned char)(at[i] ^ flip);
         most = key > most ? key : most;
     }
@@ -242,7 +243,8 @@ QNNRT_SAMPLE__HOT
 static int16_t qnnrt_sample__keys_code16(const unsigned char *at, uint16_t flip)
 {
     int16_t most = -32768;
-    for (int i = 0; i < QNNRT_SAMPLE__KEYS_BLOCK; ++i) {
+    int i;
+    for (i = 0; i < QNNRT_SAMPLE__KEYS_BLOCK; ++i) {
         uint16_t bits;
         int16_t key;
         memcpy(&bits, at + 2 * i, sizeof bits);
@@ -255,7 +257,8 @@ static int16_t qnnrt_sample__keys_code16(const unsigned char *at, uint16_t flip)
 static int16_t qnnrt_sample__keys_float16(const unsigned char *at, uint16_t infinity)
 {
     int16_t most = -32768;
-    for (int i = 0; i < QNNRT_SAMPLE__KEYS_BLOCK; ++i) {
+    int i;
+    for (i = 0; i < QNNRT_SAMPLE__KEYS_BLOCK; ++i) {
         uint16_t bits;
         int16_t key;
         memcpy(&bits, at + 2 * i, sizeof bits);
@@ -268,7 +271,8 @@ static int16_t qnnrt_sample__keys_float16(const unsigned char *at, uint16_t infi
 static int32_t qnnrt_sample__keys_float32(const unsigned char *at)
 {
     int32_t most = QNNRT_SAMPLE__KEYS_NONE;
-    for (int i = 0; i < QNNRT_SAMPLE__KEYS_BLOCK; ++i) {
+    int i;
+    for (i = 0; i < QNNRT_SAMPLE__KEYS_BLOCK; ++i) {
         uint32_t bits;
         int32_t key;
         memcpy(&bits, at + 4 * i, sizeof bits);
@@ -491,7 +495,8 @@ static uint64_t qnnrt_sample__draw_times(uint64_t a, uint64_t b)
 static uint64_t qnnrt_sample__draw_sum(const qnnrt_llm_sampler *s, uint32_t count)
 {
     uint64_t sum = 0;      /* below 2^63: fewer than 2^31 weights of at most 2^32 */
-    for (uint32_t i = 0; i < count; ++i) sum += qnnrt_sample__draw_weight(s, s->ones[i].steps);
+    uint32_t i;
+    for (i = 0; i < count; ++i) sum += qnnrt_sample__draw_weight(s, s->ones[i].steps);
     return sum;
 }
 
@@ -502,11 +507,12 @@ static uint32_t qnnrt_sample__draw_best(qnnrt_llm_sampler *s, uint32_t count, in
                                         uint64_t want)
 {
     uint32_t cut = 0, kept = 0;
-    for (uint32_t shift = 16; ; shift -= 8) {
+    uint32_t shift, i;
+    for (shift = 16; ; shift -= 8) {
         const uint32_t bins = shift == 16 ? QNNRT_SAMPLE__DRAW_BINS : 256;
         uint32_t bin = 0;
         memset(s->bins, 0, sizeof *s->bins * bins);
-        for (uint32_t i = 0; i < count; ++i) {
+        for (i = 0; i < count; ++i) {
             const uint32_t steps = s->ones[i].steps, upper = steps >> shift;
             if (shift != 16 && upper >> 8 != cut) continue;
             s->bins[shift == 16 ? upper : upper & 255] +=
@@ -516,7 +522,7 @@ static uint32_t qnnrt_sample__draw_best(qnnrt_llm_sampler *s, uint32_t count, in
         cut = cut << 8 | bin;
         if (shift == 0) break;
     }
-    for (uint32_t i = 0; i < count; ++i) {
+    for (i = 0; i < count; ++i) {
         const qnnrt_sample__draw_one one = s->ones[i];
         if (one.steps > cut || (one.steps == cut && want == 0)) continue;
         if (one.steps == cut) {
@@ -532,7 +538,8 @@ static uint32_t qnnrt_sample__draw_best(qnnrt_llm_sampler *s, uint32_t count, in
    multiplying, so that a compiler has no product to fuse with a sum. */
 static void qnnrt_sample__draw_penalize(qnnrt_llm_sampler *s, const unsigned char *codes)
 {
-    for (uint32_t i = 0; i < s->distinct; ++i) {
+    uint32_t i;
+    for (i = 0; i < s->distinct; ++i) {
         qnnrt_sample__draw_recent *recent = &s->recent[i];
         const int32_t key = qnnrt_sample__keys_of(&s->form, codes, recent->token);
         recent->nan = key == QNNRT_SAMPLE__KEYS_NONE;
@@ -549,7 +556,8 @@ static int64_t qnnrt_sample__draw_top(const qnnrt_llm_sampler *s, const unsigned
     int32_t key = QNNRT_SAMPLE__KEYS_NONE;
     uint32_t index = 0, begin = 0;
     int64_t best = -1;
-    for (uint32_t i = 0; i < s->distinct; ++i) {
+    uint32_t i;
+    for (i = 0; i < s->distinct; ++i) {
         qnnrt_sample__keys_scan(&s->form, codes, begin, s->recent[i].token, &key, &index);
         begin = s->recent[i].token + 1;
     }
@@ -558,7 +566,7 @@ static int64_t qnnrt_sample__draw_top(const qnnrt_llm_sampler *s, const unsigned
         best = index;
         *top = qnnrt_sample__draw_level(s, key);
     }
-    for (uint32_t i = 0; i < s->distinct; ++i) {
+    for (i = 0; i < s->distinct; ++i) {
         const qnnrt_sample__draw_recent *recent = &s->recent[i];
         if (recent->nan) continue;
         if (best < 0 || recent->level > *top || (recent->level == *top && recent->token < best)) {
@@ -591,12 +599,13 @@ static int32_t qnnrt_sample__draw_token(qnnrt_llm_sampler *s, const unsigned cha
     int32_t bound;
     uint32_t count = 0, begin = 0, kept;
     uint64_t at;
+    uint32_t i;
 
     qnnrt_sample__draw_penalize(s, codes);
     best = qnnrt_sample__draw_top(s, codes, &top);
     if (best < 0 || s->unit == 0) return (int32_t)best;
     bound = qnnrt_sample__draw_bound(s, top);
-    for (uint32_t i = 0; i < s->distinct; ++i) {
+    for (i = 0; i < s->distinct; ++i) {
         const qnnrt_sample__draw_recent *recent = &s->recent[i];
         uint32_t steps;
         count = qnnrt_sample__draw_collect(s, codes, begin, recent->token, bound, top, count);
@@ -616,7 +625,7 @@ static int32_t qnnrt_sample__draw_token(qnnrt_llm_sampler *s, const unsigned cha
     }
     if (s->min_p != 0) {
         kept = 0;
-        for (uint32_t i = 0; i < count; ++i)
+        for (i = 0; i < count; ++i)
             if (qnnrt_sample__draw_weight(s, s->ones[i].steps) >= s->min_p)
                 s->ones[kept++] = s->ones[i];
         count = kept;
@@ -690,13 +699,14 @@ static void qnnrt_sample__draw_free(qnnrt_llm_sampler *s)
 /* Check a descriptor. The conditions refuse a NaN too. */
 static qnnrt_result qnnrt_sample__draw_check(const qnnrt_llm_sampler_desc *desc, qnnrt_error *err)
 {
+    size_t i;
     const struct { const char *name, *range; float value, high; } fields[] = {
         { "temperature",        "0 to 1e30", desc->temperature,        1e30f },
         { "top_p",              "0 to 1",    desc->top_p,              1.0f  },
         { "min_p",              "0 to 1",    desc->min_p,              1.0f  },
         { "repetition_penalty", "0 to 1e30", desc->repetition_penalty, 1e30f }
     };
-    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; ++i)
+    for (i = 0; i < sizeof fields / sizeof fields[0]; ++i)
         if (!(fields[i].value >= 0 && fields[i].value <= fields[i].high))
             return qnnrt_error_set(err, QNNRT_E_ARG, "%s is %g, expected %s", fields[i].name,
                                    (double)fields[i].value, fields[i].range);
@@ -748,9 +758,10 @@ static uint64_t qnnrt_sample__draw_fixed(double x, double one) { return (uint64_
 static uint64_t qnnrt_sample__draw_exp(double x, double one)
 {
     double sum = 1.0;
+    int i;
     x /= -32.0;
-    for (int i = 20; i > 0; --i) sum = 1.0 + x * sum / (double)i;
-    for (int i = 0; i < 5; ++i) sum *= sum;
+    for (i = 20; i > 0; --i) sum = 1.0 + x * sum / (double)i;
+    for (i = 0; i < 5; ++i) sum *= sum;
     return qnnrt_sample__draw_fixed(sum, one);
 }
 
@@ -764,6 +775,7 @@ static qnnrt_result qnnrt_sample__draw_make(const qnnrt_tensor_info *logits,
     qnnrt_arena arena = { desc->hooks, 0, 1, 0, QNNRT_OK, NULL };    /* a block for each object */
     qnnrt_llm_sampler *s;
     qnnrt_result result = qnnrt_sample__draw_check(desc, err);
+    int i;
     if (result != QNNRT_OK) return result;
     s = (qnnrt_llm_sampler *)qnnrt_arena_get(&arena, 1, sizeof *s);
     if (s == NULL) return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory for a sampler");
@@ -789,9 +801,9 @@ static qnnrt_result qnnrt_sample__draw_make(const qnnrt_tensor_info *logits,
     if (desc->temperature > 0) {
         s->unit = 1048576.0 * scale / (double)desc->temperature;
         s->ones = (qnnrt_sample__draw_one *)qnnrt_arena_get(&arena, s->vocabulary, sizeof *s->ones);
-        for (int i = 0; i < QNNRT_SAMPLE__DRAW_BINS; ++i)
+        for (i = 0; i < QNNRT_SAMPLE__DRAW_BINS; ++i)
             s->high[i] = qnnrt_sample__draw_exp((double)i / 16.0, one32);
-        for (int i = 0; i < 256; ++i) {
+        for (i = 0; i < 256; ++i) {
             s->middle[i] = qnnrt_sample__draw_exp((double)i / 4096.0, one31);
             s->low[i] = qnnrt_sample__draw_exp((double)i / 1048576.0, one31);
         }
