@@ -41,13 +41,15 @@ def load(key, change=lambda path, text: text):
 
 
 def wide(paths):
-    """Return the lines that are too long."""
+    """Return the lines that are too long, and loops that declare a variable."""
     found = []
     for path in paths:
         with open(os.path.join(TOP, path), encoding="utf-8") as file:
             for number, line in enumerate(file, 1):
                 if len(line.rstrip("\n")) > WIDEST:
                     found.append("%s:%d: %d characters, at most %d" % (path, number, len(line.rstrip("\n")), WIDEST))
+                if path.endswith(".h") and re.search(r"\bfor \((?:const )?[a-z_]\w* \*?\w+ *[=;,]", line):
+                    found.append("%s:%d: a loop declares a variable; blocks declare at their top" % (path, number))
     return found
 
 
