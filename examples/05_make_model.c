@@ -3,7 +3,7 @@
        05_make_model MODEL_DIR OUT_DIR [BACKEND_LIBRARY] [--host_embedding]
 
    MODEL_DIR holds config.json and model.safetensors of a Llama with Hugging Face's names, and
-   ranges.json with the smallest and largest value of each activation (tests/make_ranges.py
+   ranges.json with the smallest and largest value of each activation (tests/llm/make_ranges.py
    measures them). tests/data/llm/model is such a folder. OUT_DIR must exist. The program writes
    four contexts to it, cut like the exports of models that are too large for one context:
 

@@ -8,7 +8,7 @@
            maker.tokens = 32;
            llm_part(&maker, &part);                            // fills the present graph
 
-   Weights have Hugging Face's names. With ranges (tests/make_ranges.py measures them) activations
+   Weights have Hugging Face's names. With ranges (tests/llm/make_ranges.py measures them) activations
    have 16 bits; weights have 8 bits and a scale for each output; keys and values have 8 bits. NPUs
    of phones run these types fast. Without ranges everything is float32.
 
@@ -1074,7 +1074,7 @@ static void llm_read_ranges(const char *path, const llm_config *is, llm_ranges *
         fine = ranges->layer[i / LAYER_RANGES][i % LAYER_RANGES][0] <
                ranges->layer[i / LAYER_RANGES][i % LAYER_RANGES][1];
     snprintf(error, sizeof error, "%s: expected a range that contains 0 for each activation of %u "
-             "layers, as tests/make_ranges.py writes it", path,
+             "layers, as tests/llm/make_ranges.py writes it", path,
              (unsigned)is->layers);
     if (!fine && r.error == NULL)
         stop(error);

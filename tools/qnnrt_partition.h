@@ -2219,6 +2219,6 @@ QNNRT_PARTITION_API qnnrt_result qnnrt_partition_create(const qnnrt_partition_de
 /* ---------------------------------------------------------------------------------------------
    HISTORY
    0.5.0   API: no qnnrt_partition_check() and qnnrt_partition_rule_name(). The check that does not
-           know how a plan is made is tests/partition_check.h; QNNRT_COMPILE_PLAN_CHECK of
+           know how a plan is made is tests/harness/partition_check.h; QNNRT_COMPILE_PLAN_CHECK of
            qnnrt_compile.h names a function that checks each plan.
    --------------------------------------------------------------------------------------------- */

@@ -257,7 +257,7 @@ typedef struct qnnrt_dispatch {          /* one row of the dispatch log */
    not set has memory of the engine. What a function has not created it leaves NULL. An engine
    without a library may leave *library NULL, and close is not called then; *model may not be NULL.
    Files that are of no qnnrt_model_kind are refused before an engine is asked.
-   tests/session_engine.h has a small one. */
+   tests/harness/session_engine.h has a small one. */
 typedef struct qnnrt_engine {
     uint32_t    version;                 /* QNNRT_ENGINE_VERSION */
     uint32_t    kinds;                   /* qnnrt_model_kind bits */

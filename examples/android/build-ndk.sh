@@ -57,7 +57,7 @@ sources() {
 
 for program in tools/qnnrt-run tools/qnnrt-llm examples/01_hello examples/02_prefill_decode examples/03_compose \
     examples/04_cnn_transformer examples/05_make_model examples/06_generate examples/llm/export \
-    examples/host/host; do
+    examples/server/server; do
     # shellcheck disable=SC2046  # names of files without blanks
     say "$@" -o "$out/${program##*/}" $(sources "$program") $link -ldl -lm
 done

@@ -3,7 +3,7 @@
        export MODEL_DIR OUT_DIR [--option VALUE ...]        export --help lists the options
 
    MODEL_DIR holds config.json and model.safetensors of a Llama with Hugging Face's names, such as
-   tests/data/llm/model, and ranges.json as tests/make_ranges.py writes it. OUT_DIR, which must
+   tests/data/llm/model, and ranges.json as tests/llm/make_ranges.py writes it. OUT_DIR, which must
    exist, gets forward_0.bin, forward_1.bin, ..., and qnnrt.json with the theta of its positions.
    Each binary has a prefill graph and a decode graph:
 

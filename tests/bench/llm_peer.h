@@ -1,6 +1,6 @@
 /* llm_peer.h - shared by the three programs of bench-llm: a clock and the report
 
-   Each prints `key value` lines that tests/bench-llm.py reads: load_us, from the program's first
+   Each prints `key value` lines that tests/bench/bench-llm.py reads: load_us, from the program's first
    line until the first token can be requested; generate_us; rss_kb, hwm_kb and anon_kb of the
    process then; and `text` with the bytes that were generated, in hex. */
 #ifndef LLM_PEER_H

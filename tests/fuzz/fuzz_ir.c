@@ -8,7 +8,7 @@
 #include "qnnrt_json.h"
 #define FUZZ_NAME "fuzz_ir"
 #include "fuzz.h"
-#include "../sink.h"
+#include "sink.h"
 
 enum { CONTROL = 4 };
 

@@ -1,13 +1,13 @@
 /* fuzz_llm_cells.c - the cells, rows and states of qnnrt_llm.h against a naive cache
 
-   The bytes of an input are the moves of a game, see tests/llm_naive.h: a model and two caches, then
+   The bytes of an input are the moves of a game, see tests/harness/llm_naive.h: a model and two caches, then
    operations on sequences, new tokens, strides that change, states that are saved, damaged (with or
    without a corrected checksum) and restored. After every move both sides must be the same. */
 #define QNNRT_IMPLEMENTATION
 #define QNNRT_SAMPLE_IMPLEMENTATION
 #define QNNRT_LLM_IMPLEMENTATION
 #include "qnnrt_llm.h"
-#include "../llm_naive.h"
+#include "llm_naive.h"
 #define FUZZ_NAME "fuzz_llm_cells"
 #include "fuzz.h"
 

@@ -8,7 +8,7 @@
 #include "../../qnnrt.h"
 #define FUZZ_NAME "fuzz_manifest"
 #include "fuzz.h"
-#include "../meta.h"
+#include "meta.h"
 #include "../../tools/qnnrt_manifest.h"
 #include "../../tools/run/show/describe.c"
 #include <dlfcn.h>

@@ -18,7 +18,7 @@
 enum { CONTROL = 16, BLOCKS = 4, NAMES = 64, PAIRS_MOST = 400, VALUES = 512 };
 
 #include "fuzz_model.h"
-#include "../bind.h"
+#include "bind.h"
 
 static int locked;
 

@@ -13,7 +13,7 @@
 #define FUZZ_NAME "fuzz_ref_binary"
 #include "fuzz.h"
 #include <dlfcn.h>
-#include "../ref_sign.h"
+#include "ref_sign.h"
 
 #ifndef TEST_REF_LIB
 #define TEST_REF_LIB "build/libQnnRef.so"

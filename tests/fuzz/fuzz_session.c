@@ -4,8 +4,8 @@
    too. A model loads, or is refused with QNNRT_E_FORMAT or QNNRT_E_LIMIT. A run that succeeds got values that fit: their
    memory has exactly the bytes that they say. */
 #include "../../tools/qnnrt_session.h"
-#include "../test.h"
-#include "../session_engine.h"
+#include "test.h"
+#include "session_engine.h"
 #define FUZZ_NAME "fuzz_session"
 #include "fuzz.h"
 

@@ -7,7 +7,7 @@
    share no byte at one time. */
 #define QNNRT_IMPLEMENTATION
 #include "../../qnnrt.h"
-#include "../meta.h"
+#include "meta.h"
 #define FUZZ_NAME "fuzz_table"
 #include "fuzz.h"
 

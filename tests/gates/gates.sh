@@ -18,8 +18,8 @@ commit=$(git rev-parse --short HEAD)
 git diff --quiet HEAD -- . ":!$report" || commit=$commit+
 bad=0
 mkdir -p "$B/gates"
-sh tests/coverage.sh >"$B/gates/coverage" 2>&1 || bad=1
-"$PYTHON" tests/mutants.py -n "${N:-100}" -s "${SEED:-1}" -b "$base" >"$B/gates/mutants" 2>&1 || bad=1
+sh tests/project/coverage.sh >"$B/gates/coverage" 2>&1 || bad=1
+"$PYTHON" tests/project/mutants.py -n "${N:-100}" -s "${SEED:-1}" -b "$base" >"$B/gates/mutants" 2>&1 || bad=1
 {
     echo "Coverage of the headers by their unit tests, and mutants of what changed: written by \`make gates\`."
     echo "Below a floor of tests/gates/floors, or fewer than 92 % of the mutants killed: failed."

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Check the hashes of dequantized blocks in tests/test_gguf.c against the package gguf.
+"""Check the hashes of dequantized blocks in tests/weights/test_gguf.c against the package gguf.
 
-    build/ggml/venv/bin/python tests/ggml/block_hashes.py tests/test_gguf.c      (needs make ggml-models)
+    build/ggml/venv/bin/python tests/ggml/block_hashes.py tests/weights/test_gguf.c      (needs make ggml-models)
 
 Both fill blocks of each type with the same pseudo-random bytes, whose scales are finite, turn them into float32, and
 hash the bits. The package's code is numpy, and shares nothing with tools/qnnrt_weights.h."""

@@ -20,7 +20,7 @@ import numpy
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(TOP, "tests"))
+sys.path.insert(0, os.path.join(TOP, "tests", "harness"))
 import checks                                    # noqa: E402
 from checks import check, close                  # noqa: E402
 

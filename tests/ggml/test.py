@@ -19,7 +19,7 @@ import sys
 import tempfile
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(TOP, "tests"))
+sys.path.insert(0, os.path.join(TOP, "tests", "harness"))
 import checks                                    # noqa: E402
 from checks import check, close                  # noqa: E402
 
@@ -591,7 +591,7 @@ def installed():
 
 
 def android():
-    """Android has what the plug-in calls: it is built for aarch64 as tests/test_android.sh builds the rest."""
+    """Android has what the plug-in calls: it is built for aarch64 as tests/android/test_android.sh builds the rest."""
     flags = "--target=aarch64-linux-gnu -O1 -w -D__ANDROID__ -D__NO_CTYPE -fno-builtin-bcmp -mno-outline-atomics -fPIC -shared"
     source = os.path.join(TOP, "tools", "ggml")
     for version in (NEW, OLD):

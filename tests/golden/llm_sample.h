@@ -1,4 +1,4 @@
-/* Tokens by type, recipe and order, of tests/test_llm_sample.c: QNNRT_UPDATE_GOLDEN=this file */
+/* Tokens by type, recipe and order, of tests/llm/test_llm_sample.c: QNNRT_UPDATE_GOLDEN=this file */
 static const int32_t golden[TYPES][RECIPES][DRAWN] = {
     { { 4402, 2044, 114, 4816, 434, 1581, 861, 3785 },
       { 3354, 249, 1187, 1359, 41, 3842, 434, 3593 },

@@ -14,7 +14,7 @@ import qnnrt.Qnnrt;
 import qnnrt.QnnrtException;
 
 /**
- * The classes of the Android sample app on the desk, on libQnnRef.so. tests/test_jni.sh runs it:
+ * The classes of the Android sample app on the desk, on libQnnRef.so. tests/jni/test_jni.sh runs it:
  *
  *   JniTest LIBRARY LAYER_DIR LLM_DIR NUMBERS_DIR BEGIN_DIR LOGITS.raw PROMPT TEXT
  *

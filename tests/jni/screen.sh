@@ -7,9 +7,9 @@
 # Robolectric's companion androidx.test is in a repository that may be out of reach; only its names are needed, and
 # stand-ins of a line each have them.
 suite=screen
-. "$(dirname "$0")/../tool.sh"
+. "$(dirname "$0")/../harness/tool.sh"
 
-top=$tests/../..
+top=$tests/..
 data=$top/tests/data
 app=$top/examples/android/app/src/main
 work=$build/app-check
@@ -36,7 +36,7 @@ stand_in() {
 mkdir -p "$work" && rm -rf "$work/classes" "$work/stand_ins" "$work/libraries" "$work/layer" "$work/llm"
 mkdir -p "$work/classes" "$work/libraries" "$work/layer" "$work/llm"
 if [ ! -f "$work/lib/.done" ]; then
-    step fetch mvn -q -B -f "$tests/screen/pom.xml" dependency:copy-dependencies -DoutputDirectory="$(cd "$work" && pwd)/lib"
+    step fetch mvn -q -B -f "$tests/jni/screen/pom.xml" dependency:copy-dependencies -DoutputDirectory="$(cd "$work" && pwd)/lib"
     touch "$work/lib/.done"
 fi
 
@@ -76,7 +76,7 @@ kotlin() {
         -cp "$work/classes:$android:$jars" -d "$work/classes" "$2"
 }
 kotlin app_compiles "$app/kotlin/qnnrt/sample/MainActivity.kt"
-kotlin test_compiles "$tests/screen/ScreenTest.kt"
+kotlin test_compiles "$tests/jni/screen/ScreenTest.kt"
 step jni ${CC:-cc} -std=c99 -O1 -fPIC -shared -fvisibility=hidden -I"$top" -I"$top/tools" -I"$home/include" -I"$home/include/linux" \
     -o "$work/libraries/libqnnrt_jni.so" "$app/cpp/qnnrt_jni.c" -ldl -pthread
 cp "$ref" "$work/libraries/"

@@ -17,7 +17,7 @@ models=$tmp/models
 mkdir -p "$models/layer" "$models/llm"
 "$build/examples/03_compose" "$build/libQnnRef.so" "$models/layer/layer.bin" >"$tmp/log"
 "$build/examples/llm/export" tests/data/llm/model "$models/llm" --type w8a16 --backend_so "$build/libQnnRef.so" >"$tmp/log"
-"$python" tests/make_weights.py "$models/cnn.safetensors" tests/data/ir/torch_cnn.npz
+"$python" tests/harness/make_weights.py "$models/cnn.safetensors" tests/data/ir/torch_cnn.npz
 QNNRT_BUILD=$build QNNRT_TEST_MODELS=$models PYTHONDONTWRITEBYTECODE=1
 export QNNRT_BUILD QNNRT_TEST_MODELS PYTHONDONTWRITEBYTECODE
 status=0

@@ -11,7 +11,7 @@ import unittest
 from common import TOP
 from qnnrt import _abi as abi
 
-sys.path.append(os.path.join(TOP, "tests"))
+sys.path.append(os.path.join(TOP, "tests", "project"))
 import headers  # noqa: E402
 
 

@@ -8,7 +8,7 @@
    entries. */
 #include "real.h"
 #include "qnnrt_explain.h"
-#include "bench/qnn_raw.h"
+#include "../bench/qnn_raw.h"
 #include <dlfcn.h>
 
 /* ---- the vendor's interface ------------------------------------------------------------------- */

@@ -9,7 +9,7 @@
    of libQnnSystem.so the models of DATA_FOLDER/ctx must run and return the expected values.
    Binaries below QNNRT_SAMPLES are tested, too. */
 #include "real.h"
-#include "../meta.h"
+#include "meta.h"
 
 static real_list folders;
 static int       folders_given;              /* number of those from DATA_FOLDER */

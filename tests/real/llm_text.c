@@ -4,7 +4,7 @@
        real_llm_text RELEASE_FOLDER DATA_FOLDER [part of a test's name]
 
    tests/golden/llm_argmax.txt has, for each text of expected.json, the most probable byte after
-   every byte of it, by the float model (numpy, see tests/reference_llm.py). The files are of
+   every byte of it, by the float model (numpy, see tests/llm/reference_llm.py). The files are of
    release 2.51; an older library refuses them. */
 #include "real.h"
 #include "qnnrt_llm.h"

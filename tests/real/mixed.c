@@ -4,7 +4,7 @@
        real_mixed RELEASE_FOLDER DATA_FOLDER [part of a test's name]
 
    With QNNRT_MIXED_FOLDER=folder it leaves the program there, and a language model in its folder llm, and ends;
-   tests/test_mixed_tool.sh looks at both.
+   tests/cli/test_mixed_tool.sh looks at both.
    The HTP library is that of RELEASE_FOLDER, the CPU library that of release 2.47, the only one that has it.
 
        first    HTP   h = relu(W1 x)                float16
@@ -16,8 +16,8 @@
 #include "qnnrt_builder.h"
 #include "qnnrt_profile.h"
 #include "qnnrt_manifest.h"
-#include "../host_llm.h"
-#include "../programs.h"
+#include "host_llm.h"
+#include "programs.h"
 
 static qnnrt_error err;
 

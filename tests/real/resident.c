@@ -6,7 +6,7 @@
    after a recovery, and when several threads load them. The x86-64 libraries refuse to share
    spill-fill memory: the contexts are then created without. */
 #include "real.h"
-#include "../swap.h"
+#include "swap.h"
 #include "qnnrt_profile.h"
 #include <pthread.h>
 

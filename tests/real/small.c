@@ -5,7 +5,7 @@
    What is built has to equal the evaluator with rounded weights; what a library refuses has to be known before it is asked. */
 #include "real.h"
 #include "qnnrt_builder.h"
-#include "../small_case.h"
+#include "small_case.h"
 
 static qnnrt_backend *small_open(const char *name)
 {

@@ -13,7 +13,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
 OUT = os.path.join(HERE, "qnnrt", "_abi.py")
-sys.path.insert(0, os.path.join(TOP, "tests"))
+sys.path.insert(0, os.path.join(TOP, "tests", "project"))
 import headers  # noqa: E402
 
 HEADERS = [row.name + ".h" for row in headers.ROWS if "python" in row.how]

@@ -7,7 +7,7 @@
    Strings cross the border as arrays of UTF-8, because the strings of JNI have an encoding of their
    own. Handles are addresses that only Qnnrt.java sees.
 
-   Built by CMakeLists.txt for Android, and by tests/test_jni.sh for the desk. Besides libc and libdl
+   Built by CMakeLists.txt for Android, and by tests/jni/test_jni.sh for the desk. Besides libc and libdl
    it needs liblog there.                                                                        */
 #define QNNRT_STATIC
 #define QNNRT_IMPLEMENTATION

@@ -1,0 +1,99 @@
+#!/bin/sh
+# The Java and JNI layer of the Android sample app, on a JDK of the desk and on libQnnRef.so.
+#     sh tests/jni/test_jni.sh [BUILD_DIR]
+# Without a JDK (on Debian: openjdk-17-jdk-headless) it is skipped, or failed with QNNRT_REQUIRE_ALL=1.
+suite=test_jni
+. "$(dirname "$0")/../harness/tool.sh"
+
+top=$tests/..
+app=$top/examples/android/app/src/main
+ref=$build/libQnnRef.so
+case $ref in /*) ;; *) ref=$(pwd)/$ref ;; esac
+python=
+if command -v "${PYTHON:-python3}" >/dev/null 2>&1; then python=${PYTHON:-python3}; fi
+
+javac=$(command -v javac) || javac=
+home=
+if [ -n "$javac" ]; then home=$(dirname "$(dirname "$(readlink -f "$javac")")"); fi
+if [ -z "$home" ] || [ ! -f "$home/include/jni.h" ]; then
+    skip jdk "there is no JDK with a javac and a jni.h"
+    finish
+    exit
+fi
+
+# step NAME COMMAND ...: it succeeds and prints nothing
+step() {
+    name=$1
+    shift
+    "$@" >"$tmp/out" 2>&1
+    status=$?
+    if [ $status -eq 0 ] && [ ! -s "$tmp/out" ]; then good
+    else bad "$name" "status $status: $(head -n 20 "$tmp/out")"; fi
+}
+
+# Only what Java 8 has, as on Android 7. The header that javac writes declares each native function: a C
+# function of another type, or of a name that Java does not have, does not compile.
+mkdir "$tmp/classes" "$tmp/h" "$tmp/layer" "$tmp/llm" "$tmp/begins" "$tmp/padded" "$tmp/numbers"
+step java_8 "$javac" --release 8 -Xlint:all -Xlint:-options -Werror -h "$tmp/h" -d "$tmp/classes" "$app"/java/qnnrt/*.java
+step java_test "$javac" -Xlint:all -Werror -cp "$tmp/classes" -d "$tmp/classes" "$tests/jni/JniTest.java"
+# The program of examples/android/README.md, in the class that it needs.
+mkdir "$tmp/readme"
+{
+    echo 'import java.nio.ByteBuffer; import qnnrt.Qnnrt; class Readme {'
+    echo 'static void show(String text) { }'
+    echo 'static void run(String folder, String chat, String libraries, ByteBuffer image) {'
+    sed -n '/^```java$/,/^```$/p' "$top/examples/android/README.md" | grep -v '^```'
+    echo '} }'
+} >"$tmp/readme/Readme.java"
+step java_readme "$javac" -cp "$tmp/classes" -d "$tmp/readme" "$tmp/readme/Readme.java"
+check java_readme "no program in examples/android/README.md" grep -q llm.generate "$tmp/readme/Readme.java"
+
+# shellcheck disable=SC2086  # several words
+c_library() {
+    ${CC:-cc} -std=c99 -O0 -g -fPIC -shared -fvisibility=hidden -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wcast-qual \
+        -I"$home/include" -I"$home/include/linux" "$@" -ldl -pthread
+}
+step probe_library c_library -o "$tmp/libprobe.so" "$tests/jni/probe.c"
+step jni_library c_library -Werror=missing-prototypes -include "$tmp/h/qnnrt_Qnnrt.h" -I"$top" -I"$top/tools" \
+    -o "$tmp/libqnnrt_jni.so" "$app/cpp/qnnrt_jni.c" -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free \
+    -Wl,-rpath,"$tmp" -L"$tmp" -lprobe
+
+sed -n 's/.*\(Java_qnnrt_[A-Za-z_]*\).*/\1/p' "$tmp/h/qnnrt_Qnnrt.h" >"$tmp/names"
+echo JNI_OnLoad >>"$tmp/names"
+nm -D --defined-only "$tmp/libqnnrt_jni.so" | sed 's/.* //' | sort >"$tmp/symbols"
+check exports "not the functions of Qnnrt.java alone: $(sort "$tmp/names" | diff - "$tmp/symbols" | head -n 5)" \
+    sh -c 'sort "$1" | cmp - "$2"' - "$tmp/names" "$tmp/symbols"
+
+# The models, and what the C programs compute with them.
+check layer "not made" "$build/examples/03_compose" "$ref" "$tmp/layer/layer.bin"
+check llm "not exported" "$build/examples/llm/export" "$data/llm/model" "$tmp/llm" --type w8a16 --shards 4 --backend_so "$ref"
+cp "$tmp"/llm/*.bin "$tmp/begins/"
+echo '{ "llm": { "bos": 84, "eos": [104] } }' >"$tmp/begins/qnnrt.json"
+numbers=
+if [ -n "$python" ]; then
+    check padded "no model with more tokens" "$python" "$tests/harness/pad_model.py" "$data/llm/model" "$tmp/padded" 300
+    check numbers "not exported" "$build/examples/llm/export" "$tmp/padded" "$tmp/numbers" --type f32 --backend_so "$ref"
+    numbers=$tmp/numbers
+else
+    skip numbers "there is no python3"
+fi
+printf 'T\000\000\000' >"$tmp/T.raw"
+run --ctx_dir "$tmp/llm" --backend_so "$ref" --graph token_ar1_cl128 --input input_ids="$tmp/T.raw" --output_dir "$tmp/c"
+is qnnrt_run 0
+prompt='And the LORD said unto '
+text=$(sed -n "s/.*\"prompt\": \"$prompt\", \"text\": \"\([^\"]*\)\".*/\1/p" "$data/llm/expected.json")
+if [ ${#text} -eq 64 ]; then good; else bad expected "no text of 64 bytes in expected.json: '$text'"; fi
+
+"$home/bin/java" -Xcheck:jni -Xms32m -Xmx32m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 \
+    -Djava.library.path="$tmp" -cp "$tmp/classes" JniTest "$ref" "$tmp/layer" "$tmp/llm" "$numbers" "$tmp/begins" \
+    "$tmp/c/token_ar1_cl128/logits.raw" "$prompt" "$text" >"$tmp/java" 2>&1
+status=$?
+grep -v '^[0-9]* passed, [0-9]* failed$' "$tmp/java"
+closing=$(sed -n 's/^\([0-9]* passed, [0-9]* failed\)$/\1/p' "$tmp/java" | tail -n 1)
+# shellcheck disable=SC2086  # four words
+set -- $closing
+passed=$((passed + ${1-0})) failed=$((failed + ${3-0}))
+check java "the virtual machine ended with status $status" test -n "$closing"
+check jni_check "the virtual machine warns: $(grep -E 'WARNING|FATAL' "$tmp/java" | head -n 3)" \
+    sh -c '! grep -qE "WARNING|FATAL" "$1"' - "$tmp/java"
+finish

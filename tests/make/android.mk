@@ -1,0 +1,11 @@
+# Android: the build, and the sample app on a desk.
+
+.PHONY: android-check
+## android-check: build for Android at API 21, 24, 28, 31 and run that under qemu (BIONIC=folder or ANDROID_NDK=folder)
+android-check: $(TOOLS) $(B)/libQnnRef.so $(B)/examples/05_make_model $(B)/examples/llm/export
+	@BIONIC='$(BIONIC)' ANDROID_NDK='$(ANDROID_NDK)' ANDROID_QNN='$(ANDROID_QNN)' LEVELS='$(LEVELS)' sh tests/android/android.sh
+
+.PHONY: app-check
+## app-check: the screen of the Android sample app on a desk, with Robolectric (needs a JDK and mvn, which fetches 500 MB)
+app-check: $(B)/libQnnRef.so $(B)/examples/03_compose $(B)/examples/llm/export
+	@CC='$(CC)' sh tests/jni/screen.sh $(B)

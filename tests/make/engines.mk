@@ -1,0 +1,44 @@
+# Sessions on the engines of others.
+
+# onnx, onnxruntime and openvino for Python 3.11, by hash; and an old openvino, which needs an old numpy.
+ENGINES_VENV = $(B)/engines/venv
+$(ENGINES_VENV)/.made: tests/engines/requirements.txt
+$(ENGINES_VENV)-2024/.made: tests/engines/requirements-2024.txt
+$(ENGINES_VENV)/.made $(ENGINES_VENV)-2024/.made:
+	@mkdir -p $(B)/engines
+	$(venv)
+	@touch $@
+
+.PHONY: test-engines
+## test-engines: run the 140 recorded cases of the package onnx through sessions, as the engines' own Python does
+test-engines: $(B)/c99/engine_run $(ENGINES_VENV)/.made $(ENGINES_VENV)-2024/.made
+	@$(PYTHON) tools/fetch/engine-libs.py --dir $(B)/engines all
+	@sh tests/engines/cases.sh $(B) $(ENGINES_VENV)
+
+.PHONY: test-carriers
+## test-carriers: extract contexts from files that ONNX Runtime and ExecuTorch's package write, and run them (fetches 19 MB)
+test-carriers: $(B)/qnnrt-run $(ENGINES_VENV)/.made
+	@$(call fetch,2.51)
+	@$(ENGINES_VENV)/bin/python tests/cli/carriers.py $(B)
+
+.PHONY: tensorrt-check
+## tensorrt-check: compile tools/engines/tensorrt.cpp (TENSORRT_INCLUDE=folder CUDA_INCLUDE='folder ...', TENSORRT_FLAGS=-DQNNRT_TENSORRT_NO_PARSER)
+tensorrt-check:
+	@if [ -z "$(TENSORRT_INCLUDE)" ] || [ -z "$(CUDA_INCLUDE)" ]; then \
+	    echo "tensorrt-check: TENSORRT_INCLUDE=FOLDER holds NvInfer.h, CUDA_INCLUDE='FOLDER ...' cuda_runtime_api.h"; exit 2; fi
+	@mkdir -p $(B)
+	$(Q)$(CXX) -std=c++14 -O2 -Wall -Wextra -Wconversion -Wshadow -Wno-deprecated-declarations -Werror -I. -Itools $(TENSORRT_FLAGS) \
+	    $(addprefix -isystem ,$(TENSORRT_INCLUDE) $(CUDA_INCLUDE)) -c -o $(B)/tensorrt.o tools/engines/tensorrt.cpp
+	@echo "tensorrt-check: $(B)/tensorrt.o was compiled; nothing was linked or run"
+
+.PHONY: session-table
+## session-table: run an MLP, a CNN and MiniLM through each engine; print differences and times (5 min; python3, session-models)
+session-table: session-models $(B)/c99/session_table $(B)/qnnrt-run $(B)/libQnnRef.so
+	@$(call fetch,2.47 2.51)
+	@$(PYTHON) tools/fetch/engine-libs.py --dir $(B)/engines
+	$(PYTHON) tests/session/session_table.py --exports $(EXPORTS)/session --build $(B) $(if $(REPORT),--report '$(REPORT)') $(MODELS)
+
+.PHONY: session-models
+## session-models: export an MLP, a CNN and MiniLM as graphs and as ONNX into build/exports/session
+session-models: $(EXPORTS)/venv/.made
+	$(EXPORT)/export_session.py --out $(EXPORTS)/session
