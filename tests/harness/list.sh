@@ -131,7 +131,7 @@ unit() {
 
 fuzz() {
     put $((2 * seconds)) "asan/$name" "$limit_slow" "$(goals asan "$B/asan/$name")" \
-        "QNNREF_LEDGER=strict $asan_env $B/asan/$name tests/fuzz/corpus/${name#fuzz_}/*"
+        "QNNREF_LEDGER=strict $asan_env $B/asan/$name tests/fuzz/corpus/${name#fuzz_}.pack"
 }
 
 # A genuine test on each release, and with ASan on the newest; slow ones have ASan in test-all only.

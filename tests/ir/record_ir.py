@@ -507,5 +507,20 @@ run(aten._weight_norm.default, f(4, 3, 2, 2), f(4, 1, 1, 1))
 run(aten._weight_norm.default, half, f(1, 3, dtype=torch.float16), 1)
 run(aten._weight_norm.default, torch.tensor([[3.0, 4.0], [0.0, 0.0]]), torch.tensor([[2.0], [1.0]]), 0)
 
-json.dump(graph, sys.stdout, indent=0, separators=(",", ":"))
+
+def compact(value):
+    return json.dumps(value, separators=(",", ":"))
+
+
+# One case a line: each node, tensor and constant.
+parts = []
+for key, value in graph.items():
+    if isinstance(value, list) and value:
+        text = "[\n%s\n]" % ",\n".join(map(compact, value))
+    elif isinstance(value, dict) and value:
+        text = "{\n%s\n}" % ",\n".join("%s:%s" % (compact(name), compact(item)) for name, item in value.items())
+    else:
+        text = compact(value)
+    parts.append("%s:%s" % (compact(key), text))
+sys.stdout.write("{\n%s\n}" % ",\n".join(parts))
 sys.stdout.write("\n")
