@@ -33,12 +33,14 @@ export AARCH64_CC      ?= aarch64-linux-gnu-gcc
 export AARCH64_SYSROOT ?= /usr/aarch64-linux-gnu
 export QEMU            ?= qemu-aarch64-static
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-PROBE     = mkdir -p $(B); echo 'int main(void) { return 0; }' > $(B)/probe.c; \
-            if clang $(SANITIZE) -o $(B)/probe $(B)/probe.c 2>/dev/null; then echo clang; else echo '$(CC)'; fi
+PROBE     = mkdir -p $(B); echo 'int main(void) { return 0; }' > $(B)/probe.$$$$.c; \
+            if clang $(SANITIZE) -o $(B)/probe.$$$$ $(B)/probe.$$$$.c 2>/dev/null; then echo clang; else echo '$(CC)'; fi; \
+            rm -f $(B)/probe.$$$$*
 ASAN_CC   = $(eval ASAN_CC := $$(shell $$(PROBE)))$(ASAN_CC)
 
-# tests/harness/suite.sh runs make: beside another goal, both would write the same files.
-ifneq ($(filter test test-all check oom,$(MAKECMDGOALS)),)
+# Goals that build nothing themselves. tests/harness/suite.sh runs make: beside another goal, both would write the same files.
+SUITES := test test-all check oom
+ifneq ($(filter $(SUITES),$(MAKECMDGOALS)),)
 .NOTPARALLEL:
 endif
 
@@ -80,9 +82,13 @@ $(B)/.flags: FORCE
 	@printf '%s\n' '$(subst ','\'',$(FLAGS))' > $@.$$$$; \
 	if cmp -s $@.$$$$ $@; then rm -f $@.$$$$; else mv $@.$$$$ $@; fi
 
-# The compiler writes what a file includes beside the object or program.
+# The compiler writes what a file includes beside the object or program. Who builds nothing does not read it: another
+# make may be writing it.
 DEPEND = -MMD -MP -MF $@.d -MT $@
--include $(filter-out $(TOOLS:=.d),$(wildcard $(B)/*.d $(B)/*/*.d $(B)/examples/*/*.d $(foreach d,$(B) $(B)/*,$d/units/*/*.d $d/units/*/*/*.d)))
+ifneq ($(filter-out $(SUITES) help%,$(or $(MAKECMDGOALS),all)),)
+-include $(filter-out $(TOOLS:=.d),$(wildcard $(B)/*.d $(B)/*/*.d $(B)/examples/*/*.d $(B)/*/ref/*.d $(B)/*/fake/*.d \
+    $(foreach d,$(B) $(B)/*,$d/units/*/*.d $d/units/*/*/*.d)))
+endif
 
 # ---- tools and examples ---------------------------------------------------------------------------
 
@@ -176,7 +182,7 @@ oom:
 
 ## help-tests: list which test belongs to which room or file, and what it costs
 help-tests:
-	@sed -n '/^# test  /,$$p' tests/index
+	@sed -n '/^# file  /,$$p' tests/index
 
 # ---- the shared library ---------------------------------------------------------------------------
 

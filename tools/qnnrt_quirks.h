@@ -14,8 +14,8 @@
        if (known != NULL) printf("%s: %s. %s\n", known->name, known->why, known->instead);
 
    Refusals are listed, too, with what to use instead: qnnrt_quirk_refusal() explains one.
-   tests/ref/ops.c checks every line of the table on the genuine libraries: each must still happen, and
-   a node that a line applies to must not be right.
+   tests/ref/ops.c checks every line of the table on the genuine libraries: each must still happen,
+   and a node that a line applies to must not be right.
 
    Its functions are static and allocate nothing. No data of tensors is read.
 */

@@ -545,15 +545,15 @@ static void check_limits(check *c)
 /* Check everything. Return 0 if all promises were kept, else 1. */
 static int check_all(engine *e)
 {
-    char folder[] = "/tmp/host-check-XXXXXX";
+    char folder[] = "/tmp/server-check-XXXXXX";
     check c = { e, 0, 0, { {0}, 0 }, { { {0}, 0 } } };
     if (e->target.info->cells < TEXT) {
-        fprintf(stderr, "host: the model remembers %u tokens, expected at least %d to check\n",
+        fprintf(stderr, "server: the model remembers %u tokens, expected at least %d to check\n",
                 (unsigned)e->target.info->cells, TEXT);
         return 1;
     }
     if (mkdtemp(folder) == NULL) {
-        fprintf(stderr, "host: cannot make the folder %s\n", folder);
+        fprintf(stderr, "server: cannot make the folder %s\n", folder);
         return 1;
     }
     check_perplexity(&c, "The voice of him that crieth in the wilderness, "

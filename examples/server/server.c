@@ -414,7 +414,7 @@ static void serve(server *s)
 
 static void complain(const qnnrt_error *err)
 {
-    fputs("host: ", stderr);
+    fputs("server: ", stderr);
     print_bytes(stderr, err->text, strlen(err->text));
     putc('\n', stderr);
     if (err->cause != NULL)
@@ -462,7 +462,7 @@ int main(int argc, char **argv)
     if (count == 0)
         return usage();
     if (count == 1)
-        fputs("host: no backend was named: using libQnnRef.so, the reference backend\n", stderr);
+        fputs("server: no backend was named: using libQnnRef.so, the reference backend\n", stderr);
     how.folder = names[0];
     how.library = names[1];
     how.draft = names[2];

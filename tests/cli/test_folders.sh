@@ -102,5 +102,5 @@ writes 'compile --cache' "$run" compile "$tmp/model" --backend_so "$ref" --outpu
 writes compile "$run" compile "$tmp/model" --backend_so "$ref" --output_dir "$there"
 writes capture "$run" capture "$tmp/made" --backend_so "$ref" --output_dir "$there"
 # shellcheck disable=SC2016
-writes texts sh -c 'exec "$@" <"$0"' "$tmp/lines" "$tmp/bin/host" --store "$there" "$tmp/llm" "$ref"
+writes texts sh -c 'exec "$@" <"$0"' "$tmp/lines" "$tmp/bin/server" --store "$there" "$tmp/llm" "$ref"
 finish

@@ -100,9 +100,10 @@ if [ -z "$no_arm" ] && [ ! -d "$arm_root" ]; then no_arm="there is no $arm_root"
 no_m32=
 if [ -n "$all" ]; then
     mkdir -p "$B"
-    if ! echo 'int main(void) { return 0; }' | $CC -m32 -x c - -o "$B/probe32" 2>/dev/null; then
+    if ! echo 'int main(void) { return 0; }' | $CC -m32 -x c - -o "$B/probe32.$$" 2>/dev/null; then
         no_m32="$CC -m32 does not work (on Debian: gcc-12-multilib)"
     fi
+    rm -f "$B/probe32.$$"
 fi
 
 # one CONFIG FACTOR LIMIT: a unit test in one configuration, FACTOR times as long as it takes there

@@ -13,7 +13,8 @@
 # A program that crashes, takes too long or prints no such line is one failure. Its output goes to
 # build/log/<label>.log and is shown when a test failed. With QNNRT_REQUIRE_ALL=1 a skipped
 # test is a failure. TEST_JOBS programs (default: one for each core) run at a time, each bound to one
-# core: the vendor's emulator spins for its second thread.
+# core: the vendor's emulator spins for its second thread. While another run.sh runs a test of the same label, it waits
+# (where flock is installed): both write its log, and may write the same folders.
 set -u
 LC_ALL=C
 export LC_ALL
@@ -57,10 +58,14 @@ one() {
     if [ -n "$have_timeout" ]; then prefix="$prefix timeout -k 10 $limit"; fi
     log=$logs/$label.log
     mkdir -p "${log%/*}"
+    if [ -n "$have_flock" ]; then
+        exec 8>"${log%.log}.lock"
+        flock 8
+    fi
 
     start=$(now)
     # shellcheck disable=SC2086  # the prefix is several words
-    (exec </dev/null >"$log" 2>&1 3<&- && exec $prefix sh -c "$command") &
+    (exec </dev/null >"$log" 2>&1 3<&- 8>&- && exec $prefix sh -c "$command") &
     child=$!
     wait "$child" 2>/dev/null
     status=$?
@@ -98,6 +103,7 @@ one() {
         line ok "$label" "$p" "$f" "$s" "$took"
         if [ "$s" -gt 0 ]; then grep -a ': skipped: ' "$log" | head -n 8 | sed 's/^/      /'; fi
     fi
+    exec 8>&-
 }
 
 # worker CORE: take the next free line of the list until none is left
@@ -125,6 +131,8 @@ results=$taken/results
 : >"$results"
 trap 'rm -rf "$taken"' EXIT
 
+have_flock=
+if command -v flock >/dev/null 2>&1; then have_flock=1; fi
 have_timeout=
 if timeout -k 1 5 true 2>/dev/null; then have_timeout=1; fi
 

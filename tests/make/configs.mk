@@ -43,7 +43,6 @@ $(foreach d,$(REF_DIRS),$(REF:%=$d/ref/%.o)): tools/refbackend/$$(basename $$(@F
 	$(call say,CC)
 	@mkdir -p $(@D)
 	$(Q)$(REF_BUILD) $(WARN) $(DEPEND) $(REF_FLAGS) -c -o $@ $<
--include $(wildcard $(B)/*/ref/*.d)
 
 $(REF_DIRS:%=%/libQnnRef.so): $(REF:%=$$(@D)/ref/%.o)
 	$(call say,LD)
@@ -60,7 +59,6 @@ $(FAKE_DIRS:%=%/libQnnFake.so): tests/fake/fake_qnn.c $(B)/.flags
 	$(call say,CC)
 	@mkdir -p $(@D)
 	$(Q)$(CC_$(config)) $(WARN) $(TEST_CPPFLAGS) $(DEPEND) -fPIC -shared -o $@ $< $(LDFLAGS) -ldl -pthread
--include $(wildcard $(B)/*/fake/*.d)
 
 # libcdsprpc.so as it is in phones, and as it was without rpcmem_alloc2.
 $(FAKE_DIRS:%=%/libcdsprpc.so) $(FAKE_DIRS:%=%/old/libcdsprpc.so): tests/fake/fake_cdsprpc.c $(B)/.flags
