@@ -171,8 +171,9 @@ typedef struct qnnrt_ir_node {
     const char        *name;
     const char        *op;           /* "add.Tensor"; "getitem" and "rope" for the names
                                         "<built-in function getitem>" and
-                                        "wrap_with_set_grad_enabled" */
-    const qnnrt_ir_op *info;         /* NULL: the operator is unknown */
+                                        "wrap_with_set_grad_enabled"; "view.default" for
+                                        "_unsafe_view.default" and the like */
+    const qnnrt_ir_op *info;         /* of "add_.Tensor" that of "add.Tensor"; NULL: unknown */
     qnnrt_ir_value   **inputs;       /* [input_count], NULL: an optional one that is absent */
     size_t             input_count;
     qnnrt_ir_value   **outputs;      /* [output_count] */
@@ -1340,18 +1341,6 @@ static int qnnrt_ir__shape_binary(qnnrt_ir__shape *s)
     if (b == NULL && *number == '\0')
         return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "the second operand is missing");
     s->dtype = qnnrt_ir__shape_join(s, 0, 2, b == NULL ? number : "");
-    return 1;
-}
-
-/* In place: the result has the shape and dtype of the first operand. */
-static int qnnrt_ir__shape_inplace(qnnrt_ir__shape *s)
-{
-    const qnnrt_ir_value *x = s->node->inputs[0];
-    if (!qnnrt_ir__shape_binary(s)) return 0;
-    if (s->rank != x->rank || memcmp(s->dims, x->dims, s->rank * sizeof(*s->dims)) != 0)
-        return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH,
-                                    "the result is larger than the operand that it overwrites");
-    s->dtype = x->dtype;
     return 1;
 }
 
@@ -2718,8 +2707,8 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
 /* =====================================================================================
    OPERATORS                                                                        >>ops
    The operators, each once: its inputs, its arguments with ATen's defaults, its shape.
-   Needs: >>config >>attr >>shape >>shape_math >>shape_view >>shape_net >>shape_make, and the
-   functions that its table names     Knows nothing of: files
+   Needs: >>config >>dtype >>attr >>shape >>shape_math >>shape_view >>shape_net >>shape_make, and
+   the functions that its table names     Knows nothing of: files
    ===================================================================================== */
 
 /* X(name, least inputs, most inputs (255: any), arguments, function of shape, of evaluation). A
@@ -2729,23 +2718,15 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
 #define QNNRT_IR__OPS(X) \
     /* one input, element by element */ \
     X("relu.default", 1, 1, "", same, unary) \
-    X("relu_.default", 1, 1, "", same, unary) \
     X("relu6.default", 1, 1, "", same, unary) \
-    X("relu6_.default", 1, 1, "", same, unary) \
     X("silu.default", 1, 1, "", float, unary) \
-    X("silu_.default", 1, 1, "", float, unary) \
     X("gelu.default", 1, 1, "str approximate=none", float, unary) \
     X("sigmoid.default", 1, 1, "", real, unary) \
-    X("sigmoid_.default", 1, 1, "", float, unary) \
     X("tanh.default", 1, 1, "", real, unary) \
     X("hardtanh.default", 1, 1, "Scalar min_val=-1, Scalar max_val=1", same, unary) \
-    X("hardtanh_.default", 1, 1, "Scalar min_val=-1, Scalar max_val=1", same, unary) \
     X("hardsigmoid.default", 1, 1, "", float, unary) \
-    X("hardsigmoid_.default", 1, 1, "", float, unary) \
     X("hardswish.default", 1, 1, "", float, unary) \
-    X("hardswish_.default", 1, 1, "", float, unary) \
     X("leaky_relu.default", 1, 1, "Scalar negative_slope=0.01", float, unary) \
-    X("leaky_relu_.default", 1, 1, "Scalar negative_slope=0.01", float, unary) \
     X("elu.default", 1, 1, "Scalar alpha=1, Scalar scale=1, Scalar input_scale=1", float, unary) \
     X("softplus.default", 1, 1, "Scalar beta=1, Scalar threshold=20", float, unary) \
     X("mish.default", 1, 1, "", float, unary) \
@@ -2771,28 +2752,22 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
     X("isinf.default", 1, 1, "", test, unary) \
     X("bitwise_not.default", 1, 1, "", same, unary) \
     X("clamp.default", 1, 1, "Scalar? min, Scalar? max", clamp, unary) \
-    X("clamp_.default", 1, 1, "Scalar? min, Scalar? max", clamp, unary) \
     X("clamp_min.default", 1, 1, "Scalar min", clamp, unary) \
     X("clamp_max.default", 1, 1, "Scalar max", clamp, unary) \
     X("tril.default", 1, 1, "int diagonal=0", triangle, triangle) \
     X("triu.default", 1, 1, "int diagonal=0", triangle, triangle) \
     X("dropout.default", 1, 1, "float p, bool train", same, copy) \
-    X("dropout_.default", 1, 1, "float p, bool train", same, copy) \
     X("feature_dropout.default", 1, 1, "float p, bool train", same, copy) \
     /* two inputs, or one and a number */ \
     X("add.Tensor", 1, 2, "Scalar? other, Scalar alpha=1", binary, binary) \
-    X("add_.Tensor", 1, 2, "Scalar? other, Scalar alpha=1", inplace, binary) \
     X("add.Scalar", 1, 1, "Scalar other, Scalar alpha=1", binary, binary) \
     X("sub.Tensor", 1, 2, "Scalar? other, Scalar alpha=1", binary, binary) \
-    X("sub_.Tensor", 1, 2, "Scalar? other, Scalar alpha=1", inplace, binary) \
     X("sub.Scalar", 1, 1, "Scalar other, Scalar alpha=1", binary, binary) \
     X("rsub.Tensor", 1, 2, "Scalar? other, Scalar alpha=1", binary, binary) \
     X("rsub.Scalar", 1, 1, "Scalar other, Scalar alpha=1", binary, binary) \
     X("mul.Tensor", 1, 2, "Scalar? other", binary, binary) \
-    X("mul_.Tensor", 1, 2, "Scalar? other", inplace, binary) \
     X("mul.Scalar", 1, 1, "Scalar other", binary, binary) \
     X("div.Tensor", 1, 2, "Scalar? other", divide, binary) \
-    X("div_.Tensor", 1, 2, "Scalar? other", inplace, binary) \
     X("div.Scalar", 1, 1, "Scalar other", divide, binary) \
     X("div.Tensor_mode", 1, 2, "Scalar? other, str? rounding_mode", divide, binary) \
     X("floor_divide.default", 1, 2, "Scalar? other", binary, binary) \
@@ -2833,9 +2808,7 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
     X("where.ScalarSelf", 2, 2, "Scalar self", where, where) \
     X("where.Scalar", 1, 1, "Scalar self, Scalar other", where, where) \
     X("masked_fill.Scalar", 2, 2, "Scalar value", mask, where) \
-    X("masked_fill_.Scalar", 2, 2, "Scalar value", mask, where) \
     X("masked_fill.Tensor", 2, 3, "Scalar? value", mask, where) \
-    X("masked_fill_.Tensor", 2, 3, "Scalar? value", mask, where) \
     /* over dimensions */ \
     X("mean.default", 1, 1, "dtype? dtype", mean, reduce) \
     X("mean.dim", 1, 1, "ints? dim, bool keepdim=false, dtype? dtype", mean, reduce) \
@@ -2871,7 +2844,6 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
     /* copies and casts */ \
     X("alias.default", 1, 1, "", same, copy) \
     X("detach.default", 1, 1, "", same, copy) \
-    X("detach_.default", 1, 1, "", same, copy) \
     X("clone.default", 1, 1, "", same, copy) \
     X("contiguous.default", 1, 1, "", same, copy) \
     X("lift_fresh_copy.default", 1, 1, "", same, copy) \
@@ -2883,10 +2855,8 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
     X("to.other", 2, 2, "", type_as, copy) \
     X("type_as.default", 2, 2, "", type_as, copy) \
     X("copy.default", 2, 2, "", copied, expand) \
-    X("copy_.default", 2, 2, "", copied, expand) \
     /* views and moves */ \
     X("view.default", 1, 1, "ints size", view, copy) \
-    X("_unsafe_view.default", 1, 1, "ints size", view, copy) \
     X("reshape.default", 1, 1, "ints shape", view, copy) \
     X("view_as.default", 2, 2, "", view_as, copy) \
     X("reshape_as.default", 2, 2, "", view_as, copy) \
@@ -2907,7 +2877,6 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
     X("narrow.default", 1, 1, "int dim, int start, int length", narrow, slice) \
     X("select.int", 1, 1, "int dim, int index", select, slice) \
     X("cat.default", 1, 255, "int dim=0", cat, join) \
-    X("concat.default", 1, 255, "int dim=0", cat, join) \
     X("stack.default", 1, 255, "int dim=0", stack, join) \
     X("split.Tensor", 1, 1, "int split_size, int dim=0", split, split) \
     X("split.sizes", 1, 1, "ints split_size, int dim=0", split_sizes, split) \
@@ -2927,14 +2896,11 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
     X("gather.default", 2, 2, "int dim, bool sparse_grad=false", gather, select) \
     X("scatter.src", 3, 3, "int dim", scatter, scatter) \
     X("scatter.value", 2, 2, "int dim, Scalar value", scatter, scatter) \
-    X("scatter_.src", 3, 3, "int dim", scatter, scatter) \
     X("masked_scatter.default", 3, 3, "", masked_scatter, masked_scatter) \
     X("index_put.default", 3, 255, "bool accumulate=false", index_put, index) \
-    X("index_put_.default", 3, 255, "bool accumulate=false", index_put, index) \
     X("slice_scatter.default", 2, 2, "int dim=0, int? start, int? end, int step=1", \
       slice_scatter, slice_scatter) \
     X("index_copy.default", 3, 3, "int dim", index_copy, select) \
-    X("index_copy_.default", 3, 3, "int dim", index_copy, select) \
     X("embedding.default", 2, 2, \
       "int padding_idx=-1, bool scale_grad_by_freq=false, bool sparse=false", embedding, select) \
     /* layers */ \
@@ -3044,13 +3010,66 @@ static int (*const qnnrt_ir__ops_empty[])(qnnrt_ir__shape *s) = {
     qnnrt_ir__shape_new,
 };
 
-QNNRT_IR_API const qnnrt_ir_op *qnnrt_ir_op_find(const char *name)
+/* Other spellings of operators. Nodes have the name in the table of operators; but those that
+   overwrite their first input keep theirs, which tells them apart until qnnrt_ir_pass_inplace(). */
+static const struct qnnrt_ir__spelling {
+    const char *name, *op;
+    int         overwrites;
+} qnnrt_ir__ops_spellings[] = {
+    { "detach_.default", "detach.default", 0 },
+    { "_unsafe_view.default", "view.default", 0 },
+    { "concat.default", "cat.default", 0 },
+    { "relu_.default", "relu.default", 1 },
+    { "relu6_.default", "relu6.default", 1 },
+    { "silu_.default", "silu.default", 1 },
+    { "sigmoid_.default", "sigmoid.default", 1 },
+    { "hardtanh_.default", "hardtanh.default", 1 },
+    { "hardsigmoid_.default", "hardsigmoid.default", 1 },
+    { "hardswish_.default", "hardswish.default", 1 },
+    { "leaky_relu_.default", "leaky_relu.default", 1 },
+    { "clamp_.default", "clamp.default", 1 },
+    { "dropout_.default", "dropout.default", 1 },
+    { "add_.Tensor", "add.Tensor", 1 },
+    { "sub_.Tensor", "sub.Tensor", 1 },
+    { "mul_.Tensor", "mul.Tensor", 1 },
+    { "div_.Tensor", "div.Tensor", 1 },
+    { "masked_fill_.Scalar", "masked_fill.Scalar", 1 },
+    { "masked_fill_.Tensor", "masked_fill.Tensor", 1 },
+    { "copy_.default", "copy.default", 1 },
+    { "scatter_.src", "scatter.src", 1 },
+    { "index_put_.default", "index_put.default", 1 },
+    { "index_copy_.default", "index_copy.default", 1 },
+};
+
+/* Find an operator by one of its names. stays: the name that a node has, or NULL. */
+static const qnnrt_ir_op *qnnrt_ir__ops_find(const char *name, const char **stays)
 {
     size_t i;
-    for (i = 0; name != NULL && i < QNNRT_IR__OP_COUNT; ++i)
-        if (qnnrt_ir__ops[i].name[0] == name[0] && strcmp(qnnrt_ir__ops[i].name, name) == 0)
+    *stays = NULL;
+    for (i = 0; i < sizeof(qnnrt_ir__ops_spellings) / sizeof(qnnrt_ir__ops_spellings[0]); ++i)
+        if (strcmp(qnnrt_ir__ops_spellings[i].name, name) == 0) {
+            if (qnnrt_ir__ops_spellings[i].overwrites) *stays = qnnrt_ir__ops_spellings[i].name;
+            name = qnnrt_ir__ops_spellings[i].op;
+            break;
+        }
+    for (i = 0; i < QNNRT_IR__OP_COUNT; ++i)
+        if (qnnrt_ir__ops[i].name[0] == name[0] && strcmp(qnnrt_ir__ops[i].name, name) == 0) {
+            if (*stays == NULL) *stays = qnnrt_ir__ops[i].name;
             return &qnnrt_ir__ops[i];
+        }
     return NULL;
+}
+
+QNNRT_IR_API const qnnrt_ir_op *qnnrt_ir_op_find(const char *name)
+{
+    const char *stays;
+    return name != NULL ? qnnrt_ir__ops_find(name, &stays) : NULL;
+}
+
+/* Return true if a node overwrites its first input. */
+static int qnnrt_ir__ops_overwrites(const qnnrt_ir_node *node)
+{
+    return node->info != NULL && strcmp(node->op, node->info->name) != 0;
 }
 
 QNNRT_IR_API const qnnrt_ir_op *qnnrt_ir_op_get(size_t index)
@@ -3113,6 +3132,20 @@ static int qnnrt_ir__ops_full(qnnrt_ir__shape *s, int (*shape)(qnnrt_ir__shape *
     return 1;
 }
 
+/* In place: the result has the shape and dtype of the first operand. */
+static int qnnrt_ir__ops_inplace(qnnrt_ir__shape *s)
+{
+    const qnnrt_ir_value *x = s->node->inputs[0];
+    if (s->rank != x->rank || memcmp(s->dims, x->dims, s->rank * sizeof(*s->dims)) != 0)
+        return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH,
+                                    "the result is larger than the operand that it overwrites");
+    if (qnnrt_ir__dtype_kind(s->dtype) > qnnrt_ir__dtype_kind(x->dtype))
+        return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "the result is %s and overwrites %s",
+                                    qnnrt_ir_dtype_name(s->dtype), qnnrt_ir_dtype_name(x->dtype));
+    s->dtype = x->dtype;
+    return 1;
+}
+
 /* Check the inputs and arguments of a node, then infer the shape of output s->index. */
 static int qnnrt_ir__ops_infer(const qnnrt_ir_node *node, size_t index, qnnrt_ir__shape *s)
 {
@@ -3151,6 +3184,7 @@ static int qnnrt_ir__ops_infer(const qnnrt_ir_node *node, size_t index, qnnrt_ir
                                         (int)arg.type_bytes, arg.type);
     }
     if (!qnnrt_ir__ops_shape[op - qnnrt_ir__ops](s)) return 0;
+    if (qnnrt_ir__ops_overwrites(node) && !qnnrt_ir__ops_inplace(s)) return 0;
     if (s->outputs <= index) return 1;
     if (!qnnrt_ir__count(s->rank, s->dims, &count))
         return qnnrt_ir__shape_fail(s, QNNRT_E_LIMIT, "the result has too many elements");
@@ -3303,13 +3337,13 @@ QNNRT_IR_API qnnrt_ir_node *qnnrt_ir_add_node(qnnrt_ir *ir, const qnnrt_ir_node 
     qnnrt_ir_node *node = (qnnrt_ir_node *)qnnrt_arena_get(&ir->own->arena, 1, sizeof(*node));
     size_t i;
     if (node == NULL) return NULL;
-    node->op = qnnrt_ir_text(ir, op);
+    node->info = qnnrt_ir__ops_find(op, &node->op);
+    if (node->info == NULL) node->op = qnnrt_ir_text(ir, op);
     node->inputs = qnnrt_ir__graph_copy(ir, inputs, input_count);
     node->outputs = qnnrt_ir__graph_copy(ir, outputs, output_count);
     if (node->op == NULL || node->inputs == NULL || node->outputs == NULL ||
         !qnnrt_ir__graph_append(ir, node)) return NULL;
     node->name = output_count > 0 ? outputs[0]->name : node->op;
-    node->info = qnnrt_ir_op_find(op);
     node->input_count = input_count;
     node->output_count = output_count;
     node->source = node->fate = "";
@@ -3527,17 +3561,12 @@ static int qnnrt_ir__graph_order(qnnrt_ir *ir, int move, qnnrt_ir_node **cycle)
     return mark != NULL && next != NULL && stack != NULL && out != NULL;
 }
 
-/* Return the operator without its "_" if a node overwrites its first input, else NULL. detach_
-   changes no element. */
+/* Return the operator without its "_" if a node overwrites its first input, else NULL. */
 static const qnnrt_ir_op *qnnrt_ir__graph_plain(const qnnrt_ir_node *node)
 {
-    const char *at = strstr(node->op, "_.");
-    char name[100];
-    if (at == NULL || node->op[0] == '_' || strcmp(node->op, "detach_.default") == 0 ||
-        node->input_count == 0 || node->inputs[0] == NULL || node->output_count != 1) return NULL;
-    snprintf(name, sizeof name, "%.*s%.50s", (int)(at - node->op < 40 ? at - node->op : 40),
-             node->op, at + 1);
-    return qnnrt_ir_op_find(name);
+    if (!qnnrt_ir__ops_overwrites(node) || node->input_count == 0 || node->inputs[0] == NULL ||
+        node->output_count != 1) return NULL;
+    return node->info;
 }
 
 QNNRT_IR_API qnnrt_result qnnrt_ir_tidy(qnnrt_ir *ir, qnnrt_error *err)
@@ -4397,8 +4426,8 @@ static int qnnrt_ir__parse_op(qnnrt_ir__parse *p, qnnrt_ir_node *node, const cha
     else if (strncmp(op, "aten::", 6) == 0) op += 6;
     else if (strcmp(op, "<built-in function getitem>") == 0) op = "getitem";
     else if (strcmp(op, "wrap_with_set_grad_enabled") == 0) op = "rope";
-    node->info = qnnrt_ir_op_find(op);
-    node->op = node->info != NULL ? node->info->name : qnnrt_ir_text(p->ir, op);
+    node->info = qnnrt_ir__ops_find(op, &node->op);
+    if (node->info == NULL) node->op = qnnrt_ir_text(p->ir, op);
     return node->op != NULL || qnnrt_ir__parse_memory(p);
 }
 
@@ -7589,8 +7618,9 @@ QNNRT_IR_API int qnnrt_ir_set_ints(qnnrt_ir *ir, qnnrt_ir_node *node, const char
 
 QNNRT_IR_API int qnnrt_ir_set_op(qnnrt_ir *ir, qnnrt_ir_node *node, const char *op)
 {
-    const qnnrt_ir_op *info = qnnrt_ir_op_find(op);
-    const char *name = info != NULL ? info->name : qnnrt_ir_text(ir, op);
+    const char *name;
+    const qnnrt_ir_op *info = qnnrt_ir__ops_find(op, &name);
+    if (info == NULL) name = qnnrt_ir_text(ir, op);
     if (name == NULL) return 0;
     node->op = name;
     node->info = info;
@@ -7723,8 +7753,8 @@ static int qnnrt_ir__pass_round(qnnrt_ir__pass *p, qnnrt_ir_node *node)
 static const qnnrt_ir_value *qnnrt_ir__cleanup_owner(const qnnrt_ir_value *value)
 {
     static const char *const views[] = {
-        "alias.default", "detach.default", "detach_.default", "contiguous.default",
-        "lift_fresh.default", "view.default", "_unsafe_view.default", "view_as.default",
+        "alias.default", "detach.default", "contiguous.default",
+        "lift_fresh.default", "view.default", "view_as.default",
         "reshape.default", "reshape_as.default", "expand.default", "expand_as.default",
         "flatten.using_ints", "unflatten.int", "unsqueeze.default", "squeeze.default",
         "squeeze.dim", "squeeze.dims", "permute.default", "transpose.int", "t.default",
@@ -7770,8 +7800,8 @@ static int qnnrt_ir__cleanup_alone(const qnnrt_ir_value *value)
 static qnnrt_ir_value *qnnrt_ir__cleanup_same(const qnnrt_ir_node *node, int copies)
 {
     static const char *const views[] = {
-        "alias.default", "detach.default", "detach_.default", "lift_fresh.default", "view.default",
-        "_unsafe_view.default", "view_as.default", "expand.default", "expand_as.default",
+        "alias.default", "detach.default", "lift_fresh.default", "view.default",
+        "view_as.default", "expand.default", "expand_as.default",
         "flatten.using_ints", "unflatten.int", "squeeze.default", "squeeze.dim", "squeeze.dims",
         "slice.Tensor", "narrow.default", NULL
     };
@@ -7781,9 +7811,8 @@ static qnnrt_ir_value *qnnrt_ir__cleanup_same(const qnnrt_ir_node *node, int cop
         "to.other", "type_as.default", NULL
     };
     static const char *const dropouts[] = {
-        "dropout.default", "dropout_.default", "feature_dropout.default", NULL
+        "dropout.default", "feature_dropout.default", NULL
     };
-    static const char *const joins[] = { "cat.default", "concat.default", NULL };
     qnnrt_ir_value *x = qnnrt_ir_input(node, 0), *y = NULL;
     size_t i, full = 0;
     if (node->output_count != 1) return NULL;
@@ -7791,7 +7820,7 @@ static qnnrt_ir_value *qnnrt_ir__cleanup_same(const qnnrt_ir_node *node, int cop
     if (qnnrt_ir__pass_is(node, "getitem")) {
         const int64_t index = qnnrt_ir_int(node, "index", -1);
         x = index < 0 ? NULL : qnnrt_ir_input(node, (size_t)index);
-    } else if (copies && qnnrt_ir__pass_in(node, joins)) {
+    } else if (copies && qnnrt_ir__pass_is(node, "cat.default")) {
         for (i = 0; i < node->input_count; ++i) {
             if (node->inputs[i] == NULL || node->inputs[i]->count == 0) continue;
             x = node->inputs[i];
@@ -9899,7 +9928,7 @@ static int qnnrt_ir__attention_expands(const qnnrt_ir_value *heads, const qnnrt_
 static qnnrt_ir_value *qnnrt_ir__attention_unview(qnnrt_ir__match *m, qnnrt_ir_value *x)
 {
     static const char *const views[] = {
-        "reshape.default", "view.default", "_unsafe_view.default", "unsqueeze.default",
+        "reshape.default", "view.default", "unsqueeze.default",
         "flatten.using_ints", "contiguous.default", "clone.default", "alias.default", NULL
     };
     qnnrt_ir_node *node = qnnrt_ir__pass_from(x);
@@ -10112,10 +10141,10 @@ static int qnnrt_ir__trace_rule(qnnrt_ir__trace *t, const qnnrt_ir_node *node, i
     };
     static const char *const views[] = {
         "unsqueeze.default", "squeeze.default", "squeeze.dim", "squeeze.dims", "view.default",
-        "_unsafe_view.default", "reshape.default", "flatten.using_ints", "unflatten.int", NULL
+        "reshape.default", "flatten.using_ints", "unflatten.int", NULL
     };
     static const char *const products[] = { "matmul.default", "mm.default", "bmm.default", NULL };
-    static const char *const joins[] = { "cat.default", "concat.default", "stack.default", NULL };
+    static const char *const joins[] = { "cat.default", "stack.default", NULL };
     static const char *const cuts[] = {
         "slice.Tensor", "narrow.default", "select.int", "repeat_interleave.self_int", NULL
     };
@@ -10156,7 +10185,7 @@ static int qnnrt_ir__trace_value(qnnrt_ir__trace *t, qnnrt_ir_value *value)
 {
     static const char *const moves[] = {
         "to.dtype", "contiguous.default", "clone.default", "alias.default", "unsqueeze.default",
-        "squeeze.default", "squeeze.dim", "squeeze.dims", "view.default", "_unsafe_view.default",
+        "squeeze.default", "squeeze.dim", "squeeze.dims", "view.default",
         "reshape.default", "flatten.using_ints", "expand.default", "permute.default",
         "transpose.int", "t.default", NULL
     };
@@ -10581,7 +10610,7 @@ static int qnnrt_ir__columns_views(const qnnrt_ir_node *node)
 {
     static const char *const views[] = {
         "unsqueeze.default", "squeeze.default", "squeeze.dim", "squeeze.dims", "view.default",
-        "_unsafe_view.default", "reshape.default", "flatten.using_ints", "unflatten.int", NULL
+        "reshape.default", "flatten.using_ints", "unflatten.int", NULL
     };
     return qnnrt_ir__pass_in(node, views);
 }
@@ -11210,8 +11239,7 @@ static int qnnrt_ir__kv_joined(qnnrt_ir__kv *k, qnnrt_ir_value *past, qnnrt_ir_n
                                qnnrt_ir__kv_cache *cache)
 {
     const qnnrt_ir *ir = k->c.p.ir;
-    const int joins = qnnrt_ir__pass_is(node, "cat.default") ||
-                      qnnrt_ir__pass_is(node, "concat.default");
+    const int joins = qnnrt_ir__pass_is(node, "cat.default");
     size_t i;
     if (!joins || node->input_count != 2 || node->inputs[0] != past) return 0;
     cache->past = past;
@@ -11610,5 +11638,7 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_pass_kv_rows(qnnrt_ir *ir, int names, qnnrt_i
    LICENSE.
 
    HISTORY
+   0.5.0   API: "_unsafe_view", "concat" and "detach_" are read as "view", "cat" and "detach". Of
+           operators that overwrite their input, such as "relu_", node->info is that of "relu".
    0.4.0   First version.
    --------------------------------------------------------------------------------------------- */

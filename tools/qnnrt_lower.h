@@ -5210,7 +5210,6 @@ static void qnnrt_lower__do_constant(qnnrt_lower__job *job)
     X("type_as.default", alias, "Cast ElementWiseNotEqual", "") \
     /* views and moves */ \
     X("view.default", view, "Reshape", "") \
-    X("_unsafe_view.default", view, "Reshape", "") \
     X("reshape.default", view, "Reshape", "") \
     X("view_as.default", view, "Reshape", "") \
     X("reshape_as.default", view, "Reshape", "") \
@@ -5230,7 +5229,6 @@ static void qnnrt_lower__do_constant(qnnrt_lower__job *job)
     X("chunk.default", split, "StridedSlice", "") \
     X("unbind.int", split, "StridedSlice Reshape", "") \
     X("cat.default", cat, "Concat", "") \
-    X("concat.default", cat, "Concat", "") \
     X("stack.default", cat, "Concat Reshape", "") \
     X("expand*", expand, "Tile", "") \
     X("copy.default", expand, "Tile Cast", "") \

@@ -455,6 +455,10 @@ TEST(ir_knows_what_pytorch_computes_for_every_operator)
     }
     CHECK_EQ(missing, 0);
     CHECK(i > 200 && qnnrt_ir_op_find("nonsense") == NULL && qnnrt_ir_op_find(NULL) == NULL);
+    /* Other spellings. There is no "neg_" in the table. */
+    CHECK(qnnrt_ir_op_find("relu_.default") == qnnrt_ir_op_find("relu.default") && qnnrt_ir_op_find("neg_.default") == NULL);
+    CHECK(qnnrt_ir_op_find("_unsafe_view.default") == qnnrt_ir_op_find("view.default"));
+    CHECK(qnnrt_ir_op_find("concat.default") == qnnrt_ir_op_find("cat.default"));
     qnnrt_ir_free(ir);
 }
 
@@ -1190,6 +1194,10 @@ TEST(ir_checks_every_input)
         { F("x", "2, 3") ", " F("w", "3"), F("y", "2, 3"), "copy.default", "", NULL },
         { F("x", "2, 3") ", " F("w", "4"), F("y", "2, 3"), "copy.default", "", "[2, 3] and [4] do not broadcast" },
         { F("x", "2, 3") ", " F("w", "2, 2, 3"), F("y", "2, 3"), "copy_.default", "", "[2, 2, 3] does not broadcast to [2, 3]" },
+        { V("x", "int64", "2, 3"), V("y", "int64", "2, 3"), "sigmoid_.default", "", "the result is float32 and overwrites int64" },
+        { F("x", "3") ", " F("w", "2, 3"), F("y", "2, 3"), "add_.Tensor", "", "larger than the operand that it overwrites" },
+        { F("x", "2, 3"), F("y", "3, 2"), "_unsafe_view.default", "'size': [3, 2]", NULL },
+        { F("x", "2, 3"), F("y", "2, 3"), "concat.default", "", NULL },
         { F("x", "2, 3") ", " F("w", "2, 4"), F("y", "2, 3"), "copy.default", "", "[2, 3] and [2, 4] do not broadcast" },
         { F("x", "2, 2, 1") ", " F("w", "2, 2, 3"), F("y", "2, 2, 1"), "copy.default", "", "[2, 2, 3] does not broadcast to [2, 2, 1]" },
         { F("x", "2, 3") ", " F("w", "1, 3"), F("y", "2, 3"), "copy.default", "", NULL },
