@@ -121,20 +121,21 @@ elf() {
 # ---- each level ---------------------------------------------------------------------------------------
 
 head='  API  file               kind        bytes  needs              version imports  pages   note'
+# Header and options, with commas: two builds of the core at each level, each implementation of tools/headers at the lowest.
+variants='qnnrt.h,-DQNNRT_IMPLEMENTATION qnnrt.h,-DQNNRT_NO_JSON,-DQNNRT_NO_ERROR_TEXT,-DQNNRT_IMPLEMENTATION
+    tools/qnnrt_llm.h,-DQNNRT_IMPLEMENTATION,-DQNNRT_SAMPLE_IMPLEMENTATION,-DQNNRT_LLM_IMPLEMENTATION'
+implementations=$(awk '!/^#/ && $3 != "-" && NF { print $1 ($7 ~ /friend/ ? ",-DQNNRT_IMPLEMENTATION" : "") ",-D" $2 "_IMPLEMENTATION" }' tools/headers)
 lowest=${levels%% *}
 for api in $levels; do
     out=$work/api-$api
     if [ -n "$bionic" ] && ! sysroot "$api" >"$work/log" 2>&1; then bad "sysroot_$api" "$(head -n 12 "$work/log")"; continue; fi
     cc=$(compiler "$api")
     for language in c99 c++11; do
-        for what in '-DQNNRT_IMPLEMENTATION -DQNNRT_SAMPLE_IMPLEMENTATION -DQNNRT_LLM_IMPLEMENTATION' \
-            '-DQNNRT_IMPLEMENTATION -DQNNRT_PROFILE_IMPLEMENTATION' '-DQNNRT_IMPLEMENTATION -DQNNRT_BUILDER_IMPLEMENTATION' \
-            -DQNNRT_WEIGHTS_IMPLEMENTATION \
-            '-DQNNRT_NO_JSON -DQNNRT_NO_ERROR_TEXT -DQNNRT_IMPLEMENTATION' -DQNNRT_JSON_IMPLEMENTATION; do
-            case $what in *WEIGHTS*) header=tools/qnnrt_weights.h ;; *PROFILE*) header=tools/qnnrt_profile.h ;; *BUILDER*) header=tools/qnnrt_builder.h ;; *LLM*) header=tools/qnnrt_llm.h ;; *JSON_I*) header=qnnrt_json.h ;; *) header=qnnrt.h ;; esac
+        for what in $variants $([ "$api" != "$lowest" ] || echo "$implementations"); do
+            header=${what%%,*}
             case $language in c99) x=c ;; *) x=c++ ;; esac
             # shellcheck disable=SC2086  # several words
-            check "headers_$api" "$header as $language" $cc -x $x -std=$language -fsyntax-only -Wall -Wextra $warnings -I. -Itools $what $header
+            check "headers_$api" "$header as $language" $cc -x $x -std=$language -fsyntax-only -Wall -Wextra $warnings -I. -Itools -Itools/engines $(echo "${what#*,}" | tr , ' ') "$header"
         done
     done
     # The libraries have what the level has, and nothing newer: aligned_alloc is of 28, memfd_create of 30.

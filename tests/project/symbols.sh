@@ -69,7 +69,7 @@ empty "with static functions nothing is exported" \
 empty "with a hidden QNNRT_API every symbol is hidden, those of qnnrt_json.h too" \
     "$("$objdump" -t "$hidden" | awk '$2 == "g" && !/\.hidden/ { print $NF }')"
 empty "every macro that the header defines starts with QNNRT" \
-    "$(sed -n 's/^[[:space:]]*#[[:space:]]*define[[:space:]][[:space:]]*\([A-Za-z_0-9]*\).*/\1/p' "$header" "$(dirname "$header")/tools/qnnrt_builder.h" "$(dirname "$header")/tools/qnnrt_profile.h" | sort -u | grep -v '^QNNRT')"
+    "$(sed -n 's/^[[:space:]]*#[[:space:]]*define[[:space:]][[:space:]]*\([A-Za-z_0-9]*\).*/\1/p' "$header" $(awk -v top="$(dirname "$header")" '!/^#/ && $7 ~ /friend/ { print top "/" $1 }' "$(dirname "$header")/tools/headers") | sort -u | grep -v '^QNNRT')"
 
 # Variables. .data.rel.ro and .rodata are constant once loaded.
 empty "no writable variable but $allowed_data" "$(for file in "$object" "$static"; do

@@ -67,6 +67,9 @@ def versions():
         if row in above and ('\n#if QNNRT_VERSION_NUMBER != %d\n#error "%s.h %s needs qnnrt.h of the same version"\n#endif\n'
                              % (number, row.name, version)) not in row.text():
             yield "%s does not compare QNNRT_VERSION_NUMBER with %d" % (row.path, number)
+    with open(os.path.join(TOP, "tools/qnnrt.hpp"), encoding="utf-8") as file:
+        if " v%s - " % version not in file.readline():
+            yield "the first line of tools/qnnrt.hpp does not say v%s" % version
     with tempfile.TemporaryDirectory() as folder:
         for part in ("MAJOR", "MINOR", "PATCH"):
             with open(os.path.join(folder, "qnnrt.h"), "w", encoding="utf-8") as file:
