@@ -6847,7 +6847,6 @@ struct qnnrt_backend {
     uint32_t                    dsp_arch;          /* of the context loaded last, 0: not stated */
     uint32_t                    dsp_arch_users;    /* contexts that exist and state one */
     int                         renewed;           /* a recovery created them again, or failed */
-    uint32_t                    restarts;          /* answers of a restart; a recovery clears it */
     int                         lists_lock;        /* of the next three */
     qnnrt__backend_hook        *models;            /* oldest first, here and below; no call */
     qnnrt__backend_hook        *runs;              /* called by a recovery: their graphs are gone */
@@ -6974,17 +6973,6 @@ static qnnrt_result qnnrt__backend_create(qnnrt_backend *b, uint32_t soc_model, 
     }
     b->info.has_device = 1;
     return QNNRT_OK;
-}
-
-/* Write what a vendor call answered, see qnnrt__codes_explain(). A restart of the DSP is counted,
-   so that a recovery knows which backends are lost. */
-static qnnrt_result qnnrt__backend_explain(qnnrt_backend *b, qnnrt_error *err, const char *call,
-                                           qnnrt__abi_code code, uint32_t mark)
-{
-    const qnnrt__abi_code low = code & 0xFFFF;
-    if (low == QNNRT__ABI_RESTARTED || low == QNNRT__ABI_RESTARTED_FATAL)
-        qnnrt__os_count(&b->restarts, 1);
-    return qnnrt__codes_explain(err, call, code, b->log_slot, mark);
 }
 
 /* Refuse a call on a backend or a context, of this name, that is not created again yet. */
@@ -7310,7 +7298,7 @@ static qnnrt__registered qnnrt__register_take(qnnrt__register *all, qnnrt_backen
    One context binary: loads its bytes, checks it, creates it on the backend and frees it.
    Source of the ExecuTorch head: its public runtime sources (u32 0x5678ABCD, u64 signature,
    u64 size, padding to 256 bytes, little-endian).
-   Needs: >>os >>mem >>err >>log >>abi >>htp >>backend (its struct) >>friends
+   Needs: >>os >>mem >>err >>log >>codes >>abi >>htp >>backend (its struct) >>friends
           >>register
    Knows nothing of: folders, pipelines
    ===================================================================================== */
@@ -7615,7 +7603,7 @@ static qnnrt_result qnnrt__context_fetch(qnnrt__context *context, uint32_t mark,
         context->graphs[i] = NULL;
         qnnrt__fail(err, QNNRT_E_BACKEND, "%s: the metadata lists graph \"%.200s\", but the library"
                     " does not return it", context->info->file, name);
-        return qnnrt__backend_explain(b, err, "graphRetrieve", code, mark);
+        return qnnrt__codes_explain(err, "graphRetrieve", code, b->log_slot, mark);
     }
     return QNNRT_OK;
 }
@@ -7644,7 +7632,7 @@ static qnnrt_result qnnrt__context_create(qnnrt__context *context, size_t at,
             context->info->handle = NULL;     /* after a failure it may hold anything */
             qnnrt__fail(err, QNNRT_E_BACKEND, "%s: %s cannot load it", context->info->file,
                         b->path);
-            result = qnnrt__backend_explain(b, err, "contextCreateFromBinary", code, mark);
+            result = qnnrt__codes_explain(err, "contextCreateFromBinary", code, b->log_slot, mark);
         }
     }
     result = qnnrt__friends_after(hooks, &creation, result, err);
@@ -11978,8 +11966,8 @@ QNNRT_API qnnrt_result qnnrt_decode_f32(const qnnrt_tensor_info *tensor, const v
    EXEC                                                                            >>exec
    Calls the steps of a run: one after the other and nothing else, or with what is on: locks,
    hooks, contexts that come and go.
-   Needs: >>os >>mem >>err >>log >>abi >>compare >>backend (its struct) >>friends >>context >>model
-          >>resident >>wiring >>slot >>binding >>host >>run >>access
+   Needs: >>os >>mem >>err >>log >>codes >>abi >>compare >>backend (its struct) >>friends
+          >>context >>model >>resident >>wiring >>slot >>binding >>host >>run >>access
    Knows nothing of: memory plans, files
    ===================================================================================== */
 
@@ -12079,7 +12067,7 @@ static qnnrt_result qnnrt__exec_failed(qnnrt_run *run, const qnnrt__step *step,
                     qnnrt__wiring_where(run->pipeline, (uint32_t)at, where, sizeof(where)));
     if (part == NULL) return qnnrt__host_explain((qnnrt__host *)step->graph, &run->error);
     if (run->part_count > 1) qnnrt_error_add(&run->error, " on %.200s", part->backend->path);
-    return qnnrt__backend_explain(part->backend, &run->error, "graphExecute", code,
+    return qnnrt__codes_explain(&run->error, "graphExecute", code, part->backend->log_slot,
                                   run->mixed ? part->mark : run->mark);
 }
 

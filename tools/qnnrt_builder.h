@@ -380,7 +380,7 @@ QNNRT__AT(front, core, 16);        QNNRT__AT(front, u, 40);
    Asks the vendor whether it supports a node, except where the question would crash it. An
    error names the node with its tensors.
    Source: measured on CPU 2.47 and HTP 2.47 to 2.51, operator by operator.
-   Needs: >>err >>log >>dtype >>abi >>compare >>backend (its struct) >>op_abi
+   Needs: >>err >>log >>codes >>dtype >>abi >>compare >>backend (its struct) >>op_abi
    Knows nothing of: how a node was described, graphs
    ===================================================================================== */
 
@@ -548,7 +548,7 @@ static qnnrt_result qnnrt__validate(qnnrt_backend *b, const qnnrt__abi_op *op, i
         return qnnrt_error_hint(err, QNNRT_E_UNSUPPORTED, "Use FullyConnected or Conv2d.");
     if (why != NULL) return QNNRT_E_UNSUPPORTED;
     qnnrt_error_add(err, "\n  ");
-    qnnrt__backend_explain(b, err, "backendValidateOpConfig", code, b->mark);
+    qnnrt__codes_explain(err, "backendValidateOpConfig", code, b->log_slot, b->mark);
     return QNNRT_E_UNSUPPORTED;
 }
 
@@ -684,11 +684,11 @@ static qnnrt_result qnnrt__container_compose(qnnrt__container *c, const qnnrt__s
     if (code != 0 && c->refused != NULL) {       /* the code does not name that graph */
         qnnrt_error_set(err, QNNRT_E_BACKEND, "cannot create graph \"%.200s\" of %s%s", c->refused,
                         path, asked);
-        return qnnrt__backend_explain(b, err, "graphCreate", c->refused_code, b->mark);
+        return qnnrt__codes_explain(err, "graphCreate", c->refused_code, b->log_slot, b->mark);
     }
     if (code != 0) {
         qnnrt_error_set(err, QNNRT_E_BACKEND, "cannot compose the graphs of %s%s", path, asked);
-        return qnnrt__backend_explain(b, err, "systemDlcComposeGraphs", code, b->mark);
+        return qnnrt__codes_explain(err, "systemDlcComposeGraphs", code, b->log_slot, b->mark);
     }
     if (c->graphs == NULL || c->count == 0 || c->count != c->made)
         return qnnrt_error_set(err, QNNRT_E_FORMAT,
@@ -700,7 +700,7 @@ static qnnrt_result qnnrt__container_compose(qnnrt__container *c, const qnnrt__s
 /* =====================================================================================
    SAVE                                                                             >>save
    A context of a built model as a context binary, in memory or in a file.
-   Needs: >>os >>mem >>err >>log >>abi >>backend (its struct) >>context (its struct)
+   Needs: >>os >>mem >>err >>log >>codes >>abi >>backend (its struct) >>context (its struct)
           >>model (its struct) >>run (its view of a tensor)
    Knows nothing of: builders
    ===================================================================================== */
@@ -715,7 +715,7 @@ static qnnrt_result qnnrt__save_answer(const qnnrt *model, size_t at, const char
     if (code == 0 && bytes > 0 && bytes <= most) return QNNRT_OK;
     qnnrt_error_set(err, QNNRT_E_BACKEND, "cannot save context \"%.200s\"%s", model->infos[at].file,
                     code == 0 ? ": its size is 0, or larger than the room for it" : "");
-    return qnnrt__backend_explain(b, err, call, code, b->mark);
+    return qnnrt__codes_explain(err, call, code, b->log_slot, b->mark);
 }
 
 static qnnrt_result qnnrt__save_check(const qnnrt *model, size_t at, qnnrt_error *err)
@@ -904,7 +904,7 @@ QNNRT_API qnnrt_result qnnrt_save(qnnrt *model, size_t context, const char *path
    BUILD                                                                           >>build
    What a builder records: contexts, graphs, tensors and nodes in the vendor's structs; lists,
    sets of names, errors that name graph and node.
-   Needs: >>mem >>err >>abi >>table >>system (its struct) >>friends >>backend (its struct)
+   Needs: >>mem >>err >>codes >>abi >>table >>system (its struct) >>friends >>backend (its struct)
           >>context (its struct) >>validate
    Knows nothing of: what makes a tensor or a node right, vendor calls
    ===================================================================================== */
@@ -1028,7 +1028,7 @@ static qnnrt_result qnnrt__build_fail(const qnnrt__build *b, qnnrt_result code,
 static qnnrt_result qnnrt__build_explain(const qnnrt__build *b, const char *call,
                                          qnnrt__abi_code code)
 {
-    return qnnrt__backend_explain(b->backend, b->err, call, code, b->backend->mark);
+    return qnnrt__codes_explain(b->err, call, code, b->backend->log_slot, b->backend->mark);
 }
 
 static qnnrt_result qnnrt__build_no_memory(const qnnrt__build *b)

@@ -422,7 +422,7 @@ QNNRT_API int qnnrt_device_memory(const char *word, qnnrt_mem_desc *desc)
 /* =====================================================================================
    OP PACKAGES                                                                 >>package
    Operators of the caller. They are kept with the backend, because a recovery registers them again.
-   Needs: >>os >>mem (hooks) >>err >>log >>abi >>friends >>backend
+   Needs: >>os >>mem (hooks) >>err >>log >>codes >>abi >>friends >>backend
    Knows nothing of: models, graphs
    ===================================================================================== */
 
@@ -451,7 +451,7 @@ static qnnrt_result qnnrt__package_register(const qnnrt__backend_hook *hook, qnn
     if (code == 0) return QNNRT_OK;
     qnnrt__fail(err, QNNRT_E_BACKEND, "op package %s with entry \"%s\" was refused by %s",
                 package->path, package->provider, b->path);
-    return qnnrt__backend_explain(b, err, "backendRegisterOpPackage", code, b->mark);
+    return qnnrt__codes_explain(err, "backendRegisterOpPackage", code, b->log_slot, b->mark);
 }
 
 QNNRT_API qnnrt_result qnnrt_backend_register_ops(qnnrt_backend *backend, const char *path,
@@ -495,7 +495,7 @@ QNNRT_API qnnrt_result qnnrt_backend_register_ops(qnnrt_backend *backend, const 
 /* =====================================================================================
    VOTE                                                                            >>vote
    Power beyond one preset: numbers, votes that change, an answer for each setting.
-   Needs: >>mem (hooks) >>err >>log >>abi >>power >>backend
+   Needs: >>mem (hooks) >>err >>log >>codes >>abi >>power >>backend
    Knows nothing of: memory of tensors, runs
    ===================================================================================== */
 
@@ -601,7 +601,7 @@ static qnnrt_result qnnrt__vote_set(qnnrt_backend *b, const qnnrt_power_desc *de
                                             " has no power settings", failed.name),
                            "Pass a report; then the call does not fail for this reason.");
     qnnrt__fail(err, QNNRT_E_BACKEND, "%s was refused", failed.name);
-    return qnnrt__backend_explain(b, err, call, failed.vendor_code, mark);
+    return qnnrt__codes_explain(err, call, failed.vendor_code, b->log_slot, mark);
 }
 
 QNNRT_API qnnrt_result qnnrt_power_set(qnnrt_backend *backend, const qnnrt_power_desc *desc,
@@ -622,7 +622,8 @@ QNNRT_API qnnrt_result qnnrt_power_set(qnnrt_backend *backend, const qnnrt_power
         const qnnrt__abi_code code = qnnrt__power_release(&backend->power, &backend->hooks);
         if (code != 0) {
             qnnrt__fail(err, QNNRT_E_BACKEND, "could not take back the power vote");
-            result = qnnrt__backend_explain(backend, err, "destroyPowerConfigId", code, mark);
+            result = qnnrt__codes_explain(err, "destroyPowerConfigId", code, backend->log_slot,
+                                          mark);
         }
     }
     qnnrt__hooks_unlock(&backend->hooks);
@@ -641,7 +642,7 @@ QNNRT_API const char *qnnrt_power_preset_name(qnnrt_power_preset preset)
 /* =====================================================================================
    TENSORS                                                                       >>weight
    New data for tensors that were compiled as updateable (LoRA).
-   Needs: >>mem (hooks) >>err >>log >>abi >>table >>backend (its struct) >>model >>run
+   Needs: >>mem (hooks) >>err >>log >>codes >>abi >>table >>backend (its struct) >>model >>run
    Knows nothing of: adapters
    ===================================================================================== */
 
@@ -649,17 +650,15 @@ QNNRT_API const char *qnnrt_power_preset_name(qnnrt_power_preset preset)
 static qnnrt_result qnnrt__update_find(const qnnrt_graph_info *graph, const char *name,
                                        const qnnrt_tensor_info **out, qnnrt_error *err)
 {
-    static const struct { qnnrt__table_kind kind; const char *name; } lists[3] = {
-        { QNNRT__TABLE_UPDATEABLES, NULL }, { QNNRT__TABLE_INPUTS, "an input" },
-        { QNNRT__TABLE_OUTPUTS, "an output" }
-    };
-    size_t count, i, k;
-    for (k = 0; k < 3; ++k) {
-        *out = qnnrt__table_get(graph, lists[k].kind, &count);
+    int kind = QNNRT__TABLE_KINDS;
+    size_t count, i;
+    while (kind-- > 0) {
+        *out = qnnrt__table_get(graph, (qnnrt__table_kind)kind, &count);
         for (i = 0; i < count && strcmp((*out)->name, name) != 0; ++i) ++*out;
         if (i == count) continue;
-        return k == 0 ? QNNRT_OK : qnnrt__fail(err, QNNRT_E_ARG, "\"%.160s\" is %s and not"
-                                               " updateable", name, lists[k].name);
+        if (kind == QNNRT__TABLE_UPDATEABLES) return QNNRT_OK;
+        return qnnrt__fail(err, QNNRT_E_ARG, "\"%.160s\" is an %s and not updateable", name,
+                           qnnrt__table_noun((qnnrt__table_kind)kind));
     }
     qnnrt__fail(err, QNNRT_E_NOT_FOUND, "the metadata lists no updateable tensor \"%.160s\"", name);
     for (i = 0; i < graph->updateable_count && i < 8; ++i)
@@ -701,7 +700,7 @@ QNNRT_API qnnrt_result qnnrt_update(qnnrt *model, size_t context, const char *gr
 {
     const qnnrt_context_info *info;
     const qnnrt_graph_info *of;
-    const qnnrt_tensor_info *found;
+    const qnnrt_tensor_info *found = NULL;
     qnnrt_backend *b;
     qnnrt__abi_tensor change;
     const qnnrt__abi_tensor *list = &change;
@@ -737,7 +736,8 @@ QNNRT_API qnnrt_result qnnrt_update(qnnrt *model, size_t context, const char *gr
         code = b->calls->tensor_update(qnnrt__model_handle(model, context, of), &list, 1);
         if (code != 0) {
             qnnrt__fail(err, QNNRT_E_BACKEND, "the update of \"%.160s\" was refused", tensor);
-            result = qnnrt__backend_explain(b, err, "tensorUpdateGraphTensors", code, b->mark);
+            result = qnnrt__codes_explain(err, "tensorUpdateGraphTensors", code, b->log_slot,
+                                          b->mark);
         }
         qnnrt__hooks_unlock(&b->hooks);
     }
@@ -749,7 +749,7 @@ QNNRT_API qnnrt_result qnnrt_update(qnnrt *model, size_t context, const char *gr
    GROUP                                                                           >>group
    Spill-fill memory that the contexts of a model share: a hook of their creation, which names
    the context that began the group. That one states the most that any of them needs.
-   Needs: >>os >>mem >>err >>log >>abi >>htp >>backend (its struct) >>friends >>model >>resident
+   Needs: >>mem >>err >>log >>abi >>htp >>backend (its struct) >>friends >>model >>resident
           >>open
    Knows nothing of: pipelines, steps, memory of tensors
    ===================================================================================== */
@@ -810,16 +810,16 @@ static qnnrt_result qnnrt__group_again(qnnrt *model, size_t at, qnnrt_error *err
 {
     qnnrt__group *group = qnnrt__group_of(model);
     qnnrt_backend *b = model->info.backend;
-    const uint32_t restarts = qnnrt__os_load(&b->restarts);
     qnnrt_error own;
     qnnrt_result result;
+    uint32_t code;
     if (err == NULL) err = &own;
     result = qnnrt__resident_again(model, at, err);
-    if (result != QNNRT_E_BACKEND || group == NULL || !group->refused ||
-        qnnrt__os_load(&b->restarts) != restarts) return result;
+    if (result != QNNRT_E_BACKEND || group == NULL || !group->refused) return result;
+    code = (uint32_t)(err->vendor_code & 0xFFFF);
+    if (code == QNNRT__ABI_RESTARTED || code == QNNRT__ABI_RESTARTED_FATAL) return result;
     qnnrt__log(&b->hooks, QNNRT_LOG_INFO, "context", err->vendor_code, "%s does not share"
-               " spill-fill memory (0x%x): each context has its own", b->path,
-               (unsigned)(err->vendor_code & 0xFFFF));
+               " spill-fill memory (0x%x): each context has its own", b->path, (unsigned)code);
     group->bytes = 0;
     qnnrt_error_clear(err);
     return qnnrt__resident_again(model, at, err);
@@ -989,7 +989,6 @@ static qnnrt_result qnnrt__recover(qnnrt_backend *b, qnnrt_error *err)
         for (i = 0; i < model->info.context_count && result == QNNRT_OK; ++i)
             if (model->contexts[i].lost) result = qnnrt__group_again(model, i, err);
     }
-    if (result == QNNRT_OK) b->restarts = 0;
     return result;
 }
 

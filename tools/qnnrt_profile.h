@@ -282,7 +282,7 @@ static qnnrt_result qnnrt__profile_open(qnnrt_backend *b, qnnrt_profile_level le
                                  : "Profile on another backend.");
     }
     qnnrt__fail(err, QNNRT_E_BACKEND, "%s: cannot create a %s profile", b->path, names[level]);
-    return qnnrt__backend_explain(b, err, call, code, mark);
+    return qnnrt__codes_explain(err, call, code, b->log_slot, mark);
 }
 
 /* Return a scalar of up to 64 bits; 0 for an object, which only the vendor's tools read. */
