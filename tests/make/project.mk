@@ -16,6 +16,11 @@ api:
 core:
 	@CC='$(CC)' $(PYTHON) tests/project/test_core.py --times
 
+.PHONY: lines
+## lines: lines of code that are shipped, before the core became small and now
+lines:
+	@$(PYTHON) tests/project/lines.py
+
 .PHONY: vendor
 ## vendor: write the vendor's codes and names into qnnrt.h, codes and log lines into qnnrt_explain.h, from tools/vendor/vendor.txt
 vendor:
