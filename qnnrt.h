@@ -11999,7 +11999,7 @@ static qnnrt_result qnnrt__exec_rigid(qnnrt_run *run)
     return qnnrt__hint(&run->error, qnnrt__run_fail(
                            run, QNNRT_E_STATE, run->rigid, "is %s, and its dims may change",
                            qnnrt_tensor_text(run->rigid->tensor, facts, sizeof(facts))),
-                       "Call qnnrt_run_flex() or qnnrt_set_dims() of qnnrt_device.h first.");
+                       "Call qnnrt_run_dynamic() or qnnrt_set_dims() of qnnrt_device.h first.");
 }
 
 /* Return 1 if two slots must not lie in the same memory: one is written while the value of the

@@ -235,7 +235,7 @@ public:
     {
         qnnrt_error err;
         check(qnnrt_run_create(mem, entry, &object_, &err), err);
-        qnnrt_run_flex(object_);        /* out of memory: exec says so */
+        qnnrt_run_dynamic(object_);     /* out of memory: exec says so */
     }
     explicit run(run_owner &&other) noexcept : run_owner(std::move(other)) {}
 
@@ -392,7 +392,7 @@ public:
         qnnrt_run *made = nullptr;
         qnnrt_error err;
         check(qnnrt_prepare(object_, name, &made, &err), err);
-        qnnrt_run_flex(made);           /* out of memory: exec says so */
+        qnnrt_run_dynamic(made);        /* out of memory: exec says so */
         return run(run_owner::adopt(made));
     }
 

@@ -55,12 +55,12 @@
        and orders the nodes in steps.
 
    What a library accepts may still fail
-       Each context is finalized. If that fails, the node is found that is to blame: the library's
-       log names it, or else a search does, which compiles shorter and shorter parts. The node is
-       marked, the plan is made again, and desc.told hears about the move. Pins are never moved: a
-       pinned node that fails is an error. With desc.lower.no_ask nobody is asked beforehand, except
-       about nodes that are known to end the process; with builder.no_validate a library is not
-       asked while it builds, either, and finalize alone decides.
+       Each context is finalized. If that fails, the failing node is found: the library's log names
+       it, or else a search does, which compiles shorter and shorter parts. The node is marked, the
+       plan is made again, and desc.told hears about the move. Pins are never moved: a pinned node
+       that fails is an error. With desc.lower.no_ask nobody is asked beforehand, except about nodes
+       that are known to end the process; with builder.no_validate a library is not asked while it
+       builds, either, and finalize alone decides.
 
    Operators of op packages
        A row of desc.lower.custom holds for every backend, and one of backend.custom for that one
@@ -104,7 +104,7 @@
        graph.
 
    ROOMS (search for the tag)
-       >>config >>arena >>steps >>border >>ask >>choose >>unit >>blame >>wire >>small >>public
+       >>config >>arena >>steps >>border >>ask >>choose >>unit >>failing >>wire >>small >>public
 */
 #ifndef QNNRT_COMPILE_H
 #define QNNRT_COMPILE_H
@@ -1362,7 +1362,7 @@ static void qnnrt_compile__count(qnnrt_compile__unit *unit)
 }
 
 /* =====================================================================================
-   BLAME                                                                          >>blame
+   FAILING NODE                                                                 >>failing
    Which node makes a library fail to compile a part: the one that its log names, else the last
    node of the shortest beginning of the part that fails.
    Needs: >>config >>unit     Knows nothing of: plans
@@ -1445,8 +1445,8 @@ static int qnnrt_compile__search(qnnrt_compile *p, const qnnrt_compile__part *pa
 }
 
 /* Move the node that made a library fail. Return 0 if no node is found. */
-static int qnnrt_compile__blame(qnnrt_compile *p, size_t backend, const qnnrt_builder *builder,
-                                const qnnrt_error *err)
+static int qnnrt_compile__failing(qnnrt_compile *p, size_t backend, const qnnrt_builder *builder,
+                                  const qnnrt_error *err)
 {
     const char *graph = qnnrt_builder_failed_graph(builder);
     const char *op = qnnrt_builder_failed_node(builder);
@@ -1501,7 +1501,7 @@ static qnnrt_result qnnrt_compile__compile(qnnrt_compile *p, size_t backend, siz
     result = qnnrt_builder_finish(builder, &p->models[backend], err);
     if (result != QNNRT_OK && qnnrt_compile__is_fault(result)) {
         first = *err;
-        if (qnnrt_compile__blame(p, backend, builder, &first)) *moved += p->move_count - before;
+        if (qnnrt_compile__failing(p, backend, builder, &first)) *moved += p->move_count - before;
         *err = first;
     }
     if (result == QNNRT_OK)
@@ -1867,7 +1867,7 @@ static qnnrt_result qnnrt_compile__smalls(qnnrt_compile *p, qnnrt_error *err)
 /* =====================================================================================
    PUBLIC                                                                        >>public
    Public functions.
-   Needs: >>config >>arena >>steps >>border >>ask >>choose >>unit >>blame >>wire >>small
+   Needs: >>config >>arena >>steps >>border >>ask >>choose >>unit >>failing >>wire >>small
    Knows nothing of: operators
    ===================================================================================== */
 

@@ -33,7 +33,7 @@
        now = qnnrt_get_dims(run, y, &rank);             // what the exec wrote
 
    ROOMS (search for the tag)
-       >>memory >>package >>vote >>weight >>group >>swap >>recover >>flex
+       >>memory >>package >>vote >>weight >>group >>swap >>recover >>dynamic
 */
 #ifndef QNNRT_DEVICE_H
 #define QNNRT_DEVICE_H
@@ -217,12 +217,12 @@ QNNRT_API qnnrt_result qnnrt_model_recover(qnnrt *model, qnnrt_error *err);
    too; qnnrt_exec() of a run with dynamic dims needs one of them.
    Returns  QNNRT_OK, QNNRT_E_MEMORY, QNNRT_E_ARG
    Cost     exec then takes its slower path, some 100 ns per step */
-QNNRT_API qnnrt_result qnnrt_run_flex(qnnrt_run *run);
+QNNRT_API qnnrt_result qnnrt_run_dynamic(qnnrt_run *run);
 
 /* Leave an optional input or output out of every exec from now on. Binding it takes it in again;
    with NULL, in the run's own memory.
    Returns  QNNRT_OK; QNNRT_E_NOT_FOUND (no such slot); QNNRT_E_ARG (a required tensor)
-   Cost     as qnnrt_run_flex() */
+   Cost     as qnnrt_run_dynamic() */
 QNNRT_API qnnrt_result qnnrt_omit(qnnrt_run *run, const qnnrt_slot *slot);
 
 /* Set the dims of a dynamic tensor for every exec from now on. Its elements are packed by these
@@ -1027,7 +1027,7 @@ QNNRT_API qnnrt_result qnnrt_model_recover(qnnrt *model, qnnrt_error *err)
 }
 
 /* =====================================================================================
-   FLEX                                                                             >>flex
+   DYNAMIC DIMS                                                                  >>dynamic
    What may change between two executes of a run: the dims of dynamic tensors, and which
    optional tensors take part: a hook of the run, which gives each step its tensors.
    Needs: >>mem >>err >>dtype >>abi >>table >>compare >>backend (its struct) >>friends >>wiring
@@ -1035,40 +1035,40 @@ QNNRT_API qnnrt_result qnnrt_model_recover(qnnrt *model, qnnrt_error *err)
    Knows nothing of: memory
    ===================================================================================== */
 
-typedef struct qnnrt__flex_slot {
+typedef struct qnnrt__dynamic_slot {
     qnnrt_tensor_info now;              /* its dims, count and bytes: those of the next or last
                                            execute; the library may change dims */
     uint32_t *dims;                     /* [rank] of now. NULL: they are fixed */
     uint32_t *asked;                    /* [rank] after dims: what the caller set, or the bound */
     int       set;                      /* 1: the caller set dims */
     int       required;                 /* 1: a step cannot do without it */
-} qnnrt__flex_slot;
+} qnnrt__dynamic_slot;
 
-typedef struct qnnrt__flex_step {
+typedef struct qnnrt__dynamic_step {
     qnnrt__abi_tensor *all[2];          /* [output] all its tensors */
     qnnrt__abi_tensor *rooms[2];        /* [output] for those that take part; NULL: all always do */
     uint32_t           warm;            /* generation of the graph that was executed, with the bound
                                            first; 0: none */
-    int                cpu;             /* 1: on libQnnCpu.so, see qnnrt__flex_before() */
-} qnnrt__flex_step;
+    int                cpu;             /* 1: on libQnnCpu.so, see qnnrt__dynamic_before() */
+} qnnrt__dynamic_step;
 
-typedef struct qnnrt__flex {
-    qnnrt__run_hook       hook;
-    qnnrt_run            *run;
-    qnnrt__flex_slot     *slots;        /* [slot_count] */
-    qnnrt__flex_step     *steps;        /* [step_count] */
-    const qnnrt__flex_step *executes;   /* or failed; NULL: none */
-} qnnrt__flex;
+typedef struct qnnrt__dynamic {
+    qnnrt__run_hook            hook;
+    qnnrt_run                 *run;
+    qnnrt__dynamic_slot       *slots;    /* [slot_count] */
+    qnnrt__dynamic_step       *steps;    /* [step_count] */
+    const qnnrt__dynamic_step *executes; /* or failed; NULL: none */
+} qnnrt__dynamic;
 
 /* Count the elements and bytes of dims within the bound, which cannot overflow. */
-static void qnnrt__flex_count(qnnrt__flex_slot *slot)
+static void qnnrt__dynamic_count(qnnrt__dynamic_slot *slot)
 {
     qnnrt__dtype_bytes(slot->now.dtype, slot->dims, slot->now.rank, &slot->now.count,
                        &slot->now.bytes);
 }
 
 /* Write dims as "[1,5,8]". */
-static const char *qnnrt__flex_text(const uint32_t *dims, uint32_t rank, char *out, size_t room)
+static const char *qnnrt__dynamic_text(const uint32_t *dims, uint32_t rank, char *out, size_t room)
 {
     uint32_t i;
     snprintf(out, room, "[");
@@ -1079,7 +1079,7 @@ static const char *qnnrt__flex_text(const uint32_t *dims, uint32_t rank, char *o
 }
 
 /* Return 1 if dims are those of the tensor, or less where it is dynamic. */
-static int qnnrt__flex_fits(const qnnrt_tensor_info *tensor, const uint32_t *dims)
+static int qnnrt__dynamic_fits(const qnnrt_tensor_info *tensor, const uint32_t *dims)
 {
     uint32_t i;
     for (i = 0; i < tensor->rank; ++i)
@@ -1090,40 +1090,40 @@ static int qnnrt__flex_fits(const qnnrt_tensor_info *tensor, const uint32_t *dim
 }
 
 /* Return the tensors of one side of a step. */
-static const qnnrt__end *qnnrt__flex_ends(const qnnrt__flex *flex, size_t step, int output,
-                                          size_t *count)
+static const qnnrt__end *qnnrt__dynamic_ends(const qnnrt__dynamic *dynamic, size_t step, int output,
+                                             size_t *count)
 {
-    const qnnrt_graph_info *graph = flex->run->pipeline->steps[step].graph;
+    const qnnrt_graph_info *graph = dynamic->run->pipeline->steps[step].graph;
     *count = output ? graph->output_count : graph->input_count;
-    return (output ? flex->run->pipeline->outputs : flex->run->pipeline->inputs)[step];
+    return (output ? dynamic->run->pipeline->outputs : dynamic->run->pipeline->inputs)[step];
 }
 
 /* Give a step the dims that are set, or with `full` the bound, and those of its tensors that take
    part. Outputs get the dims that the step may write. */
-static void qnnrt__flex_aim(const qnnrt__flex *flex, size_t step, int full)
+static void qnnrt__dynamic_aim(const qnnrt__dynamic *dynamic, size_t step, int full)
 {
-    const qnnrt__flex_step *of = &flex->steps[step];
-    qnnrt__step *to = &flex->run->steps[step];
+    const qnnrt__dynamic_step *of = &dynamic->steps[step];
+    qnnrt__step *to = &dynamic->run->steps[step];
     int output;
     for (output = 0; output < 2; ++output) {
         qnnrt__abi_tensor *room = of->rooms[output];
         size_t count, i;
-        const qnnrt__end *ends = qnnrt__flex_ends(flex, step, output, &count);
+        const qnnrt__end *ends = qnnrt__dynamic_ends(dynamic, step, output, &count);
         uint32_t taken = 0;
         for (i = 0; i < count; ++i) {
-            qnnrt__flex_slot *slot = &flex->slots[ends[i].slot];
+            qnnrt__dynamic_slot *slot = &dynamic->slots[ends[i].slot];
             qnnrt__abi_tensor *tensor = &of->all[output][i];
             const uint32_t *bound = ends[i].tensor->dims;
             if (slot->dims != NULL) {
                 if (output) memcpy(slot->dims, full ? bound : slot->asked,
                                    slot->now.rank * sizeof(uint32_t));
-                qnnrt__flex_count(slot);
+                qnnrt__dynamic_count(slot);
                 tensor->body.dims = full && !output ? bound : slot->dims;
                 tensor->body.dynamic_dims = slot->now.dynamic_dims;
                 tensor->body.buffer.bytes = (uint32_t)(full ? ends[i].tensor->bytes
                                                             : slot->now.bytes);
             }
-            if (room != NULL && !flex->run->slots[ends[i].slot].omitted) room[taken++] = *tensor;
+            if (room != NULL && !dynamic->run->slots[ends[i].slot].omitted) room[taken++] = *tensor;
         }
         if (room == NULL) continue;
         *(output ? &to->outputs : &to->inputs) = room;
@@ -1133,15 +1133,16 @@ static void qnnrt__flex_aim(const qnnrt__flex *flex, size_t step, int full)
 
 /* Find a dynamic tensor that takes part in a step: an input with fewer elements than its bound, or
    an output whose dims are not set. Return its slot, or NULL. */
-static const qnnrt_slot *qnnrt__flex_varies(const qnnrt__flex *flex, size_t step, int output)
+static const qnnrt_slot *qnnrt__dynamic_varies(const qnnrt__dynamic *dynamic, size_t step,
+                                               int output)
 {
     size_t count, i;
-    const qnnrt__end *ends = qnnrt__flex_ends(flex, step, output, &count);
+    const qnnrt__end *ends = qnnrt__dynamic_ends(dynamic, step, output, &count);
     for (i = 0; i < count; ++i) {
-        const qnnrt__flex_slot *slot = &flex->slots[ends[i].slot];
-        if (slot->dims != NULL && !flex->run->slots[ends[i].slot].omitted &&
+        const qnnrt__dynamic_slot *slot = &dynamic->slots[ends[i].slot];
+        if (slot->dims != NULL && !dynamic->run->slots[ends[i].slot].omitted &&
             (output ? !slot->set : slot->now.count < ends[i].tensor->count))
-            return &flex->run->pipeline->info.slots[ends[i].slot];
+            return &dynamic->run->pipeline->info.slots[ends[i].slot];
     }
     return NULL;
 }
@@ -1151,17 +1152,17 @@ static const qnnrt_slot *qnnrt__flex_varies(const qnnrt__flex *flex, size_t step
    output needs its dims as soon as a dynamic input is smaller than its bound. And it allocates
    memory for the dims of the first execute of a graph, and writes beyond it when a later one has
    more: so the first execute has the bound. */
-static qnnrt_result qnnrt__flex_before(qnnrt__run_hook *hook, size_t step,
-                                       qnnrt__abi_handle *profile)
+static qnnrt_result qnnrt__dynamic_before(qnnrt__run_hook *hook, size_t step,
+                                          qnnrt__abi_handle *profile)
 {
-    qnnrt__flex *flex = (qnnrt__flex *)hook;
-    qnnrt_run *run = flex->run;
+    qnnrt__dynamic *dynamic = (qnnrt__dynamic *)hook;
+    qnnrt_run *run = dynamic->run;
     const qnnrt__step *to = &run->steps[step];
     const qnnrt_slot *below = NULL, *unset;
     (void)profile;
-    flex->executes = &flex->steps[step];
-    if (flex->executes->cpu) below = qnnrt__flex_varies(flex, step, 0);
-    unset = below != NULL ? qnnrt__flex_varies(flex, step, 1) : NULL;
+    dynamic->executes = &dynamic->steps[step];
+    if (dynamic->executes->cpu) below = qnnrt__dynamic_varies(dynamic, step, 0);
+    unset = below != NULL ? qnnrt__dynamic_varies(dynamic, step, 1) : NULL;
     if (unset != NULL) {
         qnnrt__run_fail(run, QNNRT_E_STATE, below, "has fewer elements than its bound, and the dims"
                         " of output \"%.160s\" are not set; the CPU library does not find them",
@@ -1169,88 +1170,88 @@ static qnnrt_result qnnrt__flex_before(qnnrt__run_hook *hook, size_t step,
         return qnnrt__hint(&run->error, QNNRT_E_STATE,
                            "Call qnnrt_set_dims() with the dims that this output will have.");
     }
-    if (below != NULL && flex->executes->warm != run->generations[step]) {
+    if (below != NULL && dynamic->executes->warm != run->generations[step]) {
         qnnrt__abi_code code;
-        qnnrt__flex_aim(flex, step, 1);
+        qnnrt__dynamic_aim(dynamic, step, 1);
         code = to->execute(to->graph, to->inputs, to->input_count, to->outputs, to->output_count,
                            NULL, NULL);
         if (code != 0) return qnnrt__exec_failed(run, to, code);
     }
-    qnnrt__flex_aim(flex, step, 0);
+    qnnrt__dynamic_aim(dynamic, step, 0);
     return QNNRT_OK;
 }
 
 /* Take the dims that a step wrote. They are checked, because later steps read that much memory. */
-static qnnrt_result qnnrt__flex_after(qnnrt__run_hook *hook, size_t step)
+static qnnrt_result qnnrt__dynamic_after(qnnrt__run_hook *hook, size_t step)
 {
-    qnnrt__flex *flex = (qnnrt__flex *)hook;
+    qnnrt__dynamic *dynamic = (qnnrt__dynamic *)hook;
     size_t count, i;
-    const qnnrt__end *end = qnnrt__flex_ends(flex, step, 1, &count);
+    const qnnrt__end *end = qnnrt__dynamic_ends(dynamic, step, 1, &count);
     char given[400], facts[400];
-    flex->steps[step].warm = flex->run->generations[step];
+    dynamic->steps[step].warm = dynamic->run->generations[step];
     for (i = 0; i < count; ++i, ++end) {
-        qnnrt__flex_slot *slot = &flex->slots[end->slot];
+        qnnrt__dynamic_slot *slot = &dynamic->slots[end->slot];
         const uint64_t room = slot->now.bytes;
-        if (slot->dims == NULL || flex->run->slots[end->slot].omitted) continue;
-        if (qnnrt__flex_fits(end->tensor, slot->dims)) {
-            qnnrt__flex_count(slot);
+        if (slot->dims == NULL || dynamic->run->slots[end->slot].omitted) continue;
+        if (qnnrt__dynamic_fits(end->tensor, slot->dims)) {
+            qnnrt__dynamic_count(slot);
             if (slot->now.bytes <= room) continue;
         }
         return qnnrt__run_fail(
-            flex->run, QNNRT_E_BACKEND, &flex->run->pipeline->info.slots[end->slot],
+            dynamic->run, QNNRT_E_BACKEND, &dynamic->run->pipeline->info.slots[end->slot],
             "is %s in memory of %llu bytes, but the library says that it wrote %s",
             qnnrt_tensor_text(end->tensor, facts, sizeof(facts)), (unsigned long long)room,
-            qnnrt__flex_text(slot->dims, slot->now.rank, given, sizeof(given)));
+            qnnrt__dynamic_text(slot->dims, slot->now.rank, given, sizeof(given)));
     }
-    flex->executes = NULL;
+    dynamic->executes = NULL;
     return QNNRT_OK;
 }
 
 /* After a step that failed its outputs have the dims that they may have. libQnnCpu.so (2.47)
    refuses each optional tensor (0x1774). */
-static void qnnrt__flex_end(qnnrt__run_hook *hook, qnnrt_result result)
+static void qnnrt__dynamic_end(qnnrt__run_hook *hook, qnnrt_result result)
 {
-    qnnrt__flex *flex = (qnnrt__flex *)hook;
-    const qnnrt__flex_step *failed = flex->executes;
+    qnnrt__dynamic *dynamic = (qnnrt__dynamic *)hook;
+    const qnnrt__dynamic_step *failed = dynamic->executes;
     int optional = 0;
     size_t i;
-    flex->executes = NULL;
+    dynamic->executes = NULL;
     if (failed == NULL) return;
-    qnnrt__flex_aim(flex, (size_t)(failed - flex->steps), 0);
-    for (i = 0; failed->cpu && i < flex->run->pipeline->info.slot_count; ++i)
-        optional |= !flex->slots[i].required && !flex->run->slots[i].omitted;
+    qnnrt__dynamic_aim(dynamic, (size_t)(failed - dynamic->steps), 0);
+    for (i = 0; failed->cpu && i < dynamic->run->pipeline->info.slot_count; ++i)
+        optional |= !dynamic->slots[i].required && !dynamic->run->slots[i].omitted;
     if (result != QNNRT_E_BACKEND || !optional) return;
-    flex->run->error.hint[0] = '\0';
-    qnnrt__hint(&flex->run->error, result,
+    dynamic->run->error.hint[0] = '\0';
+    qnnrt__hint(&dynamic->run->error, result,
                 "Call qnnrt_omit() for the optional tensors: the CPU library takes none.");
 }
 
 /* Make what a run needs. Return NULL: out of memory. */
-static qnnrt__flex *qnnrt__flex_make(qnnrt_run *run)
+static qnnrt__dynamic *qnnrt__dynamic_make(qnnrt_run *run)
 {
     const qnnrt_pipeline *p = run->pipeline;
     qnnrt__arena *arena = &run->arena;
-    qnnrt__flex *flex = (qnnrt__flex *)qnnrt__arena_alloc(arena, 1, sizeof(*flex));
+    qnnrt__dynamic *dynamic = (qnnrt__dynamic *)qnnrt__arena_alloc(arena, 1, sizeof(*dynamic));
     size_t i, count;
-    if (flex == NULL) return NULL;
-    flex->slots = (qnnrt__flex_slot *)qnnrt__arena_alloc(arena, p->info.slot_count,
-                                                         sizeof(*flex->slots));
-    flex->steps = (qnnrt__flex_step *)qnnrt__arena_alloc(arena, p->info.step_count,
-                                                         sizeof(*flex->steps));
-    if (flex->slots == NULL || flex->steps == NULL) return NULL;
-    flex->run = run;
-    flex->hook.before = qnnrt__flex_before;
-    flex->hook.after = qnnrt__flex_after;
-    flex->hook.end = qnnrt__flex_end;
+    if (dynamic == NULL) return NULL;
+    dynamic->slots = (qnnrt__dynamic_slot *)qnnrt__arena_alloc(arena, p->info.slot_count,
+                                                               sizeof(*dynamic->slots));
+    dynamic->steps = (qnnrt__dynamic_step *)qnnrt__arena_alloc(arena, p->info.step_count,
+                                                               sizeof(*dynamic->steps));
+    if (dynamic->slots == NULL || dynamic->steps == NULL) return NULL;
+    dynamic->run = run;
+    dynamic->hook.before = qnnrt__dynamic_before;
+    dynamic->hook.after = qnnrt__dynamic_after;
+    dynamic->hook.end = qnnrt__dynamic_end;
     for (i = 0; i < p->info.step_count; ++i) {
-        flex->steps[i].all[0] = run->steps[i].inputs;
-        flex->steps[i].all[1] = run->steps[i].outputs;
-        flex->steps[i].cpu = p->steps[i].backend != NULL &&
+        dynamic->steps[i].all[0] = run->steps[i].inputs;
+        dynamic->steps[i].all[1] = run->steps[i].outputs;
+        dynamic->steps[i].cpu = p->steps[i].backend != NULL &&
                              p->steps[i].backend->info.id == QNNRT__ABI_BACKEND_CPU;
     }
     for (i = 0; i < p->info.slot_count; ++i) {
         const qnnrt_tensor_info *bound = run->slots[i].now;
-        qnnrt__flex_slot *slot = &flex->slots[i];
+        qnnrt__dynamic_slot *slot = &dynamic->slots[i];
         const size_t bytes = bound->rank * sizeof(uint32_t);
         slot->required = p->info.slots[i].role == QNNRT_ROLE_EDGE;
         if (bound->dynamic_dims == NULL) continue;
@@ -1265,59 +1266,59 @@ static qnnrt__flex *qnnrt__flex_make(qnnrt_run *run)
     }
     for (i = 0; i < p->end_count; ++i) {
         const qnnrt__end *end = &p->ends[i];
-        qnnrt__abi_tensor **room = &flex->steps[end->step].rooms[end->output != 0];
-        flex->slots[end->slot].required |= !end->tensor->optional;
+        qnnrt__abi_tensor **room = &dynamic->steps[end->step].rooms[end->output != 0];
+        dynamic->slots[end->slot].required |= !end->tensor->optional;
         if (!end->tensor->optional || *room != NULL) continue;
-        qnnrt__flex_ends(flex, end->step, end->output != 0, &count);
+        qnnrt__dynamic_ends(dynamic, end->step, end->output != 0, &count);
         *room = (qnnrt__abi_tensor *)qnnrt__arena_alloc(arena, count, sizeof(**room));
         if (*room == NULL) return NULL;
     }
-    return flex;
+    return dynamic;
 }
 
 /* Find what a run has, or make it. *out is NULL when nothing of it can change. */
-static qnnrt_result qnnrt__flex_of(qnnrt_run *run, qnnrt__flex **out)
+static qnnrt_result qnnrt__dynamic_of(qnnrt_run *run, qnnrt__dynamic **out)
 {
     const qnnrt_pipeline *p = run->pipeline;
     qnnrt__run_hook *hook = run->hooks;
     size_t i = 0;
-    while (hook != NULL && hook->before != qnnrt__flex_before) hook = hook->next;
-    *out = (qnnrt__flex *)hook;
+    while (hook != NULL && hook->before != qnnrt__dynamic_before) hook = hook->next;
+    *out = (qnnrt__dynamic *)hook;
     while (i < p->end_count && p->ends[i].tensor->dynamic_dims == NULL &&
            !p->ends[i].tensor->optional) ++i;
     if (hook != NULL || i == p->end_count) return QNNRT_OK;
-    *out = qnnrt__flex_make(run);
+    *out = qnnrt__dynamic_make(run);
     if (*out == NULL) return qnnrt__fail_memory(qnnrt__run_err(run), "dims that change");
     run->rigid = NULL;
     qnnrt__exec_hook(run, &(*out)->hook);
     return QNNRT_OK;
 }
 
-QNNRT_API qnnrt_result qnnrt_run_flex(qnnrt_run *run)
+QNNRT_API qnnrt_result qnnrt_run_dynamic(qnnrt_run *run)
 {
-    qnnrt__flex *flex;
-    return run != NULL ? qnnrt__flex_of(run, &flex) : QNNRT_E_ARG;
+    qnnrt__dynamic *dynamic;
+    return run != NULL ? qnnrt__dynamic_of(run, &dynamic) : QNNRT_E_ARG;
 }
 
 /* Find a slot of a run, and what may change of it: NULL, nothing in the run may. */
-static qnnrt_result qnnrt__flex_find(qnnrt_run *run, const qnnrt_slot *slot, qnnrt__binding **found,
-                                     qnnrt__flex_slot **of)
+static qnnrt_result qnnrt__dynamic_find(qnnrt_run *run, const qnnrt_slot *slot,
+                                        qnnrt__binding **found, qnnrt__dynamic_slot **of)
 {
-    qnnrt__flex *flex;
+    qnnrt__dynamic *dynamic;
     qnnrt_result result;
     if (run == NULL) return QNNRT_E_ARG;
     *found = qnnrt__run_find(run, slot);
     if (*found == NULL) return qnnrt__run_fail_slot(run, slot);
-    result = qnnrt__flex_of(run, &flex);
-    *of = result == QNNRT_OK && flex != NULL ? &flex->slots[*found - run->slots] : NULL;
+    result = qnnrt__dynamic_of(run, &dynamic);
+    *of = result == QNNRT_OK && dynamic != NULL ? &dynamic->slots[*found - run->slots] : NULL;
     return result;
 }
 
 QNNRT_API qnnrt_result qnnrt_omit(qnnrt_run *run, const qnnrt_slot *slot)
 {
     qnnrt__binding *found = NULL;
-    qnnrt__flex_slot *of = NULL;
-    const qnnrt_result result = qnnrt__flex_find(run, slot, &found, &of);
+    qnnrt__dynamic_slot *of = NULL;
+    const qnnrt_result result = qnnrt__dynamic_find(run, slot, &found, &of);
     if (result != QNNRT_OK) return result;
     if (of == NULL || of->required) {
         qnnrt__run_fail(run, QNNRT_E_ARG, slot, "is required%s",
@@ -1334,16 +1335,16 @@ QNNRT_API qnnrt_result qnnrt_set_dims(qnnrt_run *run, const qnnrt_slot *slot, co
 {
     const qnnrt_tensor_info *tensor;
     qnnrt__binding *found = NULL;
-    qnnrt__flex_slot *of = NULL;
-    const qnnrt_result result = qnnrt__flex_find(run, slot, &found, &of);
+    qnnrt__dynamic_slot *of = NULL;
+    const qnnrt_result result = qnnrt__dynamic_find(run, slot, &found, &of);
     char given[400], facts[400];
     if (result != QNNRT_OK) return result;
     tensor = slot->tensor;
     if (of != NULL && of->dims == NULL) of = NULL;          /* its dims are fixed */
-    if (dims != NULL && (rank != tensor->rank || !qnnrt__flex_fits(tensor, dims))) {
+    if (dims != NULL && (rank != tensor->rank || !qnnrt__dynamic_fits(tensor, dims))) {
         qnnrt__run_fail(run, QNNRT_E_MISMATCH, slot, "is %s, but the dims to set are %s",
                         qnnrt_tensor_text(tensor, facts, sizeof(facts)),
-                        qnnrt__flex_text(dims, rank, given, sizeof(given)));
+                        qnnrt__dynamic_text(dims, rank, given, sizeof(given)));
         return qnnrt__hint(&run->error, QNNRT_E_MISMATCH, "%s",
                            of != NULL ? "Change only the dims after \"<=\", to at least 1."
                                       : "Compile the graph with dynamic dims to change them.");
@@ -1351,7 +1352,7 @@ QNNRT_API qnnrt_result qnnrt_set_dims(qnnrt_run *run, const qnnrt_slot *slot, co
     if (of == NULL) return QNNRT_OK;
     memcpy(of->asked, dims != NULL ? dims : tensor->dims, tensor->rank * sizeof(uint32_t));
     memcpy(of->dims, of->asked, tensor->rank * sizeof(uint32_t));
-    qnnrt__flex_count(of);
+    qnnrt__dynamic_count(of);
     of->set = dims != NULL;
     return QNNRT_OK;
 }
@@ -1377,7 +1378,7 @@ QNNRT_API const uint32_t *qnnrt_get_dims(qnnrt_run *run, const qnnrt_slot *slot,
            beyond one preset; qnnrt_update(); qnnrt_recover() as qnnrt_model_recover(); dynamic dims
            and optional tensors; desc.share_spill_fill as qnnrt_model_load_shared(); budgets of
            contexts as qnnrt_model_swap().
-           Added: qnnrt_run_flex(), for runs with dynamic dims that set none.
+           Added: qnnrt_run_dynamic(), for runs with dynamic dims that set none.
            API: qnnrt_device_shared() is qnnrt_device_memory("shared", &desc); QNNRT_DEVICE_API is
            QNNRT_API.
    --------------------------------------------------------------------------------------------- */

@@ -285,7 +285,7 @@
        >>config >>shape >>math >>rope                                               the floor
        >>names >>settings >>items >>group >>layout >>order >>match >>wires
        >>roles >>describe                                                           what tensors are
-       >>cells >>rows >>holes >>turn >>state >>mask                                 one cache
+       >>cells >>rows >>defragment >>turn >>state >>mask                            one cache
        >>embedding >>plan >>session >>choose >>late >>step >>pool >>adapter         running
        >>public >>manage
 */
@@ -5081,14 +5081,14 @@ static void qnnrt_llm__rows_fill(const qnnrt_llm__store *store, size_t k, uint64
 }
 
 /* =====================================================================================
-   HOLES                                                                         >>holes
+   DEFRAGMENT                                                               >>defragment
    Closes holes between cells.
    Needs: >>cells >>rows     Knows nothing of: graphs, states
    ===================================================================================== */
 
 /* Move the cells in use to the front, run by run. They keep their order, so that sums over them
    have the same order. */
-static void qnnrt_llm__holes_close(qnnrt_llm__cells *cells, const qnnrt_llm__store *store)
+static void qnnrt_llm__defragment(qnnrt_llm__cells *cells, const qnnrt_llm__store *store)
 {
     uint32_t from, to = 0, run;
     for (from = 0; from < cells->end; from += run) {
@@ -6603,7 +6603,7 @@ static qnnrt_result qnnrt_llm__session_make(qnnrt_llm_session *session, qnnrt_ll
 /* =====================================================================================
    CHOICE                                                                       >>choose
    Chooses the graph of a step, by size or by cost, and closes holes where that helps.
-   Needs: >>shape >>cells >>rows >>holes >>plan     Knows nothing of: batches, inputs
+   Needs: >>shape >>cells >>rows >>defragment >>plan     Knows nothing of: batches, inputs
    ===================================================================================== */
 
 /* Find the smallest graph that takes `count` tokens after `end` cells, else the largest that takes
@@ -6697,7 +6697,7 @@ static qnnrt_llm__run *qnnrt_llm__choose_first(qnnrt_llm_cache *cache, size_t co
     if (cells->used < cells->end &&
         (qnnrt_llm__choose_by_size(cache, count, cells->used) != run ||
          (cache->store.lead != 0 && cells->count - cells->end < count))) {
-        qnnrt_llm__holes_close(&cache->cells, &cache->store);
+        qnnrt_llm__defragment(&cache->cells, &cache->store);
         run = qnnrt_llm__choose_by_size(cache, count, cells->end);
     }
     return qnnrt_llm__choose_by_cost(cache, run, count, whole);
@@ -8239,7 +8239,7 @@ QNNRT_LLM_API uint32_t qnnrt_llm_compact(qnnrt_llm_cache *cache)
     if (cache == NULL || cache->cells.used == cache->cells.end) return 0;
     end = cache->cells.end;
     qnnrt_llm__step_forget(cache);
-    qnnrt_llm__holes_close(&cache->cells, &cache->store);
+    qnnrt_llm__defragment(&cache->cells, &cache->store);
     return end - cache->cells.end;
 }
 

@@ -146,7 +146,7 @@
        >>layout >>align                                                             values
        >>elementwise >>binary >>shape >>reduce >>linear >>places >>image >>norm
        >>select >>table >>range                                                     operators
-       >>codes >>small >>custom >>graph >>encode >>spread >>forms >>quant           programs
+       >>codes >>small >>custom >>graph >>encode >>propagate >>forms >>quant        programs
        >>cut >>emit >>public
 */
 #ifndef QNNRT_LOWER_H
@@ -6751,7 +6751,7 @@ static int32_t qnnrt_lower__coded_of(qnnrt_lower__quantizer *q, int32_t from, qn
 }
 
 /* =====================================================================================
-   SPREAD                                                                        >>spread
+   PROPAGATE                                                                  >>propagate
    Which tensors have one encoding, and what it has to cover.
    Needs: >>config >>arena >>tensor >>static >>encode     Knows nothing of: builders
    ===================================================================================== */
@@ -6777,7 +6777,7 @@ static const char qnnrt_lower__comparers[] =
     "ElementWiseEqual ElementWiseNotEqual ElementWiseLess ElementWiseLessEqual ElementWiseGreater"
     " ElementWiseGreaterEqual";
 
-static int qnnrt_lower__is_spread(const qnnrt_lower__quantizer *q, int32_t tensor)
+static int qnnrt_lower__is_propagated(const qnnrt_lower__quantizer *q, int32_t tensor)
 {
     return tensor != QNNRT_LOWER__NONE &&
            q->graph->tensors[tensor].kind != QNNRT_TENSOR_STATIC &&
@@ -6800,7 +6800,7 @@ static void qnnrt_lower__join_op(qnnrt_lower__quantizer *q, const qnnrt_lower_op
     size_t i;
     if (clips) {                                 /* what it clips needs no codes */
         const qnnrt_lower_tensor *x = &q->graph->tensors[op->inputs[0]];
-        if (qnnrt_lower__is_spread(q, op->inputs[0]) && x->readers == 1 && x->op >= 0 &&
+        if (qnnrt_lower__is_propagated(q, op->inputs[0]) && x->readers == 1 && x->op >= 0 &&
             x->kind == QNNRT_TENSOR_INNER &&
             (q->given[base + (size_t)op->inputs[0]] == NULL ||
              !(q->given[base + (size_t)op->inputs[0]]->scale > 0))) {
@@ -6811,7 +6811,7 @@ static void qnnrt_lower__join_op(qnnrt_lower__quantizer *q, const qnnrt_lower_op
     if (!mover && !qnnrt_lower__one_of(qnnrt_lower__comparers, op->type)) return;
     for (i = 0; i < op->input_count + op->output_count; ++i) {
         const int32_t t = i < op->input_count ? op->inputs[i] : op->outputs[i - op->input_count];
-        if (!qnnrt_lower__is_spread(q, t)) continue;
+        if (!qnnrt_lower__is_propagated(q, t)) continue;
         if (first != QNNRT_LOWER__NONE)
             qnnrt_lower__unite(q, base + (size_t)first, base + (size_t)t);
         first = t;
@@ -6837,18 +6837,18 @@ static int qnnrt_lower__cover_op(qnnrt_lower__quantizer *q, const qnnrt_lower_op
     q->graph->failed = 0;
     if (strcmp(op->type, "Softmax") == 0 || strcmp(op->type, "Sigmoid") == 0)
         qnnrt_lower__cover_more(q, op->outputs[0], 0, 1, 0);
-    if (strcmp(op->type, "MatMul") == 0 && qnnrt_lower__is_spread(q, op->inputs[1]))
+    if (strcmp(op->type, "MatMul") == 0 && qnnrt_lower__is_propagated(q, op->inputs[1]))
         qnnrt_lower__group_of(q, op->inputs[1])->symmetric = 1;
     if (qnnrt_lower__one_of(qnnrt_lower__movers, op->type) ||
         qnnrt_lower__one_of(qnnrt_lower__comparers, op->type))
         for (i = 0; i < op->input_count; ++i) {
             const qnnrt_lower_tensor *tensor = &q->graph->tensors[op->inputs[i]];
-            int32_t other = qnnrt_lower__is_spread(q, op->outputs[0]) ? op->outputs[0]
+            int32_t other = qnnrt_lower__is_propagated(q, op->outputs[0]) ? op->outputs[0]
                             : op->inputs[i == 0];
             double low, high;
             int masked;
             if (op->inputs[i] == QNNRT_LOWER__NONE || tensor->kind != QNNRT_TENSOR_STATIC ||
-                !qnnrt_lower__is_float(tensor->dtype) || !qnnrt_lower__is_spread(q, other))
+                !qnnrt_lower__is_float(tensor->dtype) || !qnnrt_lower__is_propagated(q, other))
                 continue;
             if (!qnnrt_lower__static_range(q, op->inputs[i], &low, &high, &masked)) return 0;
             qnnrt_lower__cover_more(q, other, low, high, masked);
@@ -6863,7 +6863,8 @@ static void qnnrt_lower__cover_masks(qnnrt_lower__quantizer *q, const qnnrt_lowe
     if (strcmp(op->type, "ElementWiseAdd") != 0) return;
     for (i = 0; i < 2; ++i) {
         qnnrt_lower__group *mask, *other;
-        if (!qnnrt_lower__is_spread(q, op->inputs[i]) || !qnnrt_lower__is_spread(q, op->inputs[!i]))
+        if (!qnnrt_lower__is_propagated(q, op->inputs[i]) ||
+            !qnnrt_lower__is_propagated(q, op->inputs[!i]))
             continue;
         mask = qnnrt_lower__group_of(q, op->inputs[i]);
         other = qnnrt_lower__group_of(q, op->inputs[!i]);
@@ -6945,7 +6946,7 @@ static void qnnrt_lower__cover_given(qnnrt_lower__quantizer *q)
         const qnnrt_lower_encoding *e = q->given[q->graph->base + t];
         qnnrt_lower__group *group;
         double low, high;
-        if (e == NULL || !qnnrt_lower__is_spread(q, (int32_t)t)) continue;
+        if (e == NULL || !qnnrt_lower__is_propagated(q, (int32_t)t)) continue;
         group = qnnrt_lower__group_of(q, (int32_t)t);
         if (e->count > 0 || e->bits == 4 || e->bits == 32) {
             q->graph->failed = 0;
@@ -7024,7 +7025,7 @@ static qnnrt_result qnnrt_lower__join_same(qnnrt_lower__quantizer *q, qnnrt_erro
             for (k = 1; k < q->graph->tensor_count; ++k) {
                 const qnnrt_lower_tensor *tensor = &q->graph->tensors[k];
                 int end;
-                if (!tensor->used || !qnnrt_lower__is_spread(q, (int32_t)k) ||
+                if (!tensor->used || !qnnrt_lower__is_propagated(q, (int32_t)k) ||
                     (tensor->kind != QNNRT_TENSOR_INPUT && tensor->kind != QNNRT_TENSOR_OUTPUT))
                     continue;
                 for (end = 0; end < 2; ++end) {
@@ -7175,7 +7176,7 @@ static qnnrt_result qnnrt_lower__unmet(qnnrt_lower__quantizer *q, qnnrt_error *e
 /* =====================================================================================
    FORMS                                                                          >>forms
    How the inputs and outputs of an operator on codes are encoded, so that the library takes it.
-   Needs: >>config >>arena >>tensor >>codes >>small >>encode >>spread
+   Needs: >>config >>arena >>tensor >>codes >>small >>encode >>propagate
    Knows nothing of: ATen operators
    ===================================================================================== */
 
@@ -7574,7 +7575,7 @@ static int qnnrt_lower__ends(qnnrt_lower__quantizer *q, const qnnrt_lower_op *op
    QUANT                                                                          >>quant
    Graphs written anew, with operators on codes. One that the library refuses computes in floats,
    between Dequantize and Quantize.
-   Needs: >>config >>params >>tensor >>operator >>graph >>encode >>spread >>forms
+   Needs: >>config >>params >>tensor >>operator >>graph >>encode >>propagate >>forms
    Knows nothing of: ATen operators, where to cut
    ===================================================================================== */
 

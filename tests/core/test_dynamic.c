@@ -14,7 +14,7 @@ static qnnrt_error err;
 static qnnrt_result prepares(qnnrt *model, const char *name, qnnrt_run **run, qnnrt_error *error)
 {
     const qnnrt_result result = qnnrt_prepare(model, name, run, error);
-    return result == QNNRT_OK ? qnnrt_run_flex(*run) : result;
+    return result == QNNRT_OK ? qnnrt_run_dynamic(*run) : result;
 }
 static float weights[32], bias[4], values[64];
 static qnnrt_backend *backend;
@@ -231,7 +231,7 @@ TEST(dims_are_set_per_call_and_those_of_outputs_read)
 /* Without qnnrt_device.h. */
 TEST(dims_that_nothing_sets_are_refused)
 {
-    static const char *const calls[] = { "flex", "set", "omit" };
+    static const char *const calls[] = { "dynamic", "set", "omit" };
     size_t i;
     for (i = 0; i < sizeof(calls) / sizeof(calls[0]); ++i) {
         qnnrt_run *run;
@@ -246,16 +246,16 @@ TEST(dims_that_nothing_sets_are_refused)
         CHECK_EQ(qnnrt_exec(run), QNNRT_E_STATE);
         CHECK_STR(qnnrt_run_error(run)->text, "is float32[<=4,");
         CHECK_STR(qnnrt_run_error(run)->text, "and its dims may change");
-        CHECK_STR(qnnrt_run_error(run)->hint, "qnnrt_run_flex() or qnnrt_set_dims() of qnnrt_device.h");
-        if (i == 0) CHECK_EQ(qnnrt_run_flex(run), QNNRT_OK);
+        CHECK_STR(qnnrt_run_error(run)->hint, "qnnrt_run_dynamic() or qnnrt_set_dims() of qnnrt_device.h");
+        if (i == 0) CHECK_EQ(qnnrt_run_dynamic(run), QNNRT_OK);
         if (i == 1) CHECK_EQ(qnnrt_set_dims(run, qnnrt_run_slot(run, "x"), NULL, 0), QNNRT_OK);
         if (i == 2) CHECK_EQ(qnnrt_omit(run, qnnrt_run_slot(run, "b")), QNNRT_OK);
         CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
-        CHECK_EQ(qnnrt_run_flex(run), QNNRT_OK);
+        CHECK_EQ(qnnrt_run_dynamic(run), QNNRT_OK);
         qnnrt_run_destroy(run);
         TRY(close_all(model));
     }
-    CHECK_EQ(qnnrt_run_flex(NULL), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_run_dynamic(NULL), QNNRT_E_ARG);
 }
 
 /* The memory of a plan holds the bound, and outputs may be limited to less. */

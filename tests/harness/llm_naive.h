@@ -671,7 +671,7 @@ static const char *game_step(game *g)
     } else if (move < 28 && game_draw(g, 2) > 0) { game_move(g, side); ++g->moves[6]; }
     else if (move < 28) {
         g->moves[12] += naive_used(&side->naive) < naive_end(&side->naive);
-        qnnrt_llm__holes_close(&side->cells, &side->store);
+        qnnrt_llm__defragment(&side->cells, &side->store);
         naive_close(&side->naive);
     }
     else if (move < 29) { GAME_TRY(game_get(g, side)); ++g->moves[7]; }

@@ -459,7 +459,7 @@ TEST(llm_holes_are_closed_in_order)
         qnnrt_llm__cells_remove(&c.cells, 0, 3, 4);
         CHECK_EQ(c.cells.used, 5);
         CHECK_EQ(c.cells.end, 10);
-        qnnrt_llm__holes_close(&c.cells, &c.store);
+        qnnrt_llm__defragment(&c.cells, &c.store);
         CHECK_EQ(c.cells.used, 5);
         CHECK_EQ(c.cells.end, 5);
         CHECK_EQ(c.store.stride, 11);
@@ -473,10 +473,10 @@ TEST(llm_holes_are_closed_in_order)
         for (; i < 12; ++i) CHECK(c.cells.sequences[i] == 0);
         CHECK_EQ(qnnrt_llm__cells_last(&c.cells, 0), 9);
         CHECK_EQ(c.cells.members[0], 4);
-        qnnrt_llm__holes_close(&c.cells, &c.store);             /* without holes nothing moves */
+        qnnrt_llm__defragment(&c.cells, &c.store);             /* without holes nothing moves */
         CHECK_EQ(c.cells.end, 5);
         qnnrt_llm__cells_clear(&c.cells);
-        qnnrt_llm__holes_close(&c.cells, &c.store);
+        qnnrt_llm__defragment(&c.cells, &c.store);
         CHECK_EQ(c.cells.end, 0);
         cache_end(&c);
     }

@@ -11,7 +11,7 @@ static qnnrt_error err;
 static qnnrt_result prepares(qnnrt *model, const char *name, qnnrt_run **run, qnnrt_error *error)
 {
     const qnnrt_result result = qnnrt_prepare(model, name, run, error);
-    return result == QNNRT_OK ? qnnrt_run_flex(*run) : result;
+    return result == QNNRT_OK ? qnnrt_run_dynamic(*run) : result;
 }
 static float values[64];
 

@@ -1649,7 +1649,7 @@ static qnnrt_result qnnrt_qnn__binding_prepare(qnnrt_qnn__binding *b, qnnrt_erro
     result = qnnrt_plan_create(&plan, &b->plan, err);
     if (result == QNNRT_OK) result = qnnrt_mem_create(b->plan, &mem, &b->mem, err);
     if (result == QNNRT_OK) result = qnnrt_run_create(b->mem, 0, &b->run, err);
-    if (result == QNNRT_OK && qnnrt_run_flex(b->run) != QNNRT_OK)
+    if (result == QNNRT_OK && qnnrt_run_dynamic(b->run) != QNNRT_OK)
         result = qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory for dims that change");
     return result;
 }

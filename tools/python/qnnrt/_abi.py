@@ -1483,7 +1483,7 @@ FUNCTIONS = {
     'qnnrt_run_destroy': (None, [c_void_p]),
     'qnnrt_run_error': (POINTER(qnnrt_error), [c_void_p]),
     'qnnrt_run_events': (c_int, [c_void_p, POINTER(POINTER(qnnrt_profile_event)), POINTER(c_size_t)]),
-    'qnnrt_run_flex': (c_int, [c_void_p]),
+    'qnnrt_run_dynamic': (c_int, [c_void_p]),
     'qnnrt_run_pipeline': (c_void_p, [c_void_p]),
     'qnnrt_run_profile': (c_int, [c_void_p, c_int]),
     'qnnrt_run_profile_log': (c_int, [c_void_p, c_char_p]),

@@ -367,7 +367,7 @@ class Run(Object):
         self.pipeline = pipeline
         self._model_text = repr(model)
         self._owner = Owner(made.value, lib.qnnrt_run_destroy, parent)
-        lib.qnnrt_run_flex(made)                # out of memory: exec says so
+        lib.qnnrt_run_dynamic(made)             # out of memory: exec says so
         if self._caught:
             self._owner = None
             self._caught.check()

@@ -187,7 +187,7 @@ static void execute_once(const tool *t, const qnnrt_pipeline_info *info, finding
         add_finding(f, AREA_RUN, FOUND_FAULT, info->name, cli_hint(&err), "%s", cli_told(&err));
         return;
     }
-    qnnrt_run_flex(run);
+    qnnrt_run_dynamic(run);
     const uint64_t begin = cli_now_ns();
     const int good = qnnrt_exec(run) == QNNRT_OK;
     const double took = ms(cli_now_ns() - begin);

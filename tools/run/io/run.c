@@ -314,7 +314,7 @@ int start_run(tool *t, job *j, qnnrt_mem **mem, qnnrt_run **run)
         fail(t, j, cli_hint(&err), "pipeline %s: %s", j->title, cli_told(&err));
         return 0;
     }
-    qnnrt_run_flex(*run);               /* out of memory: exec says so */
+    qnnrt_run_dynamic(*run);               /* out of memory: exec says so */
     j->prepare_ns += cli_now_ns() - begin;
     if (t->set.guard) guard_begin(j, *run);
     return change_run(t, j, *run);

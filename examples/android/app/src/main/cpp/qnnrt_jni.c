@@ -237,7 +237,7 @@ JNI(jlong, nativePrepare)(JNIEnv *env, jclass self, jlong model, jbyteArray pipe
         QNNRT_OK)
         throw_error(env, &err);
     else
-        qnnrt_run_flex(run);            /* out of memory: exec says so */
+        qnnrt_run_dynamic(run);            /* out of memory: exec says so */
     free(name);
     return to_handle(run);
 }
