@@ -3,7 +3,7 @@
 #     sh tests/cli/test_decoder_tool.sh [BUILD_DIR [RELEASE_DIR]]
 suite=test_decoder_tool
 . "$(dirname "$0")/../harness/tool.sh"
-. "$tests/harness/text.sh"
+texts
 ref=$build/libQnnRef.so
 model=$data/llm/model
 

@@ -3,7 +3,7 @@
 #     sh tests/cli/test_gguf_tool.sh [BUILD_DIR [RELEASE_DIR]]
 suite=test_gguf_tool
 . "$(dirname "$0")/../harness/tool.sh"
-. "$tests/harness/text.sh"
+texts
 ref=$build/libQnnRef.so
 python=${PYTHON:-python3}
 if ! command -v "$python" >/dev/null 2>&1; then

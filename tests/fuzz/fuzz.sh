@@ -11,5 +11,6 @@ mkdir -p "$folder/$name" || exit 1
 rm -rf "$folder/$name-begin"
 "${PYTHON:-python3}" tests/fuzz/corpus.py unpack "tests/fuzz/corpus/$name.pack" "$folder/$name-begin" || exit 1
 set -- -max_len="$length" -max_total_time="$seconds" -print_final_stats=1 -artifact_prefix="$folder/$name-"
-if [ -f "tests/fuzz/$name.dict" ]; then set -- -dict="tests/fuzz/$name.dict" "$@"; fi
+sed -n "/^\[$name\]$/,/^\[/p" tests/fuzz/words | grep -v '^\[' >"$folder/$name.dict"
+if [ -s "$folder/$name.dict" ]; then set -- -dict="$folder/$name.dict" "$@"; fi
 exec "$folder/fuzz_$name" "$@" "$folder/$name" "$folder/$name-begin"

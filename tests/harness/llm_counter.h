@@ -294,4 +294,14 @@ static qnnrt *counter_make(qnnrt_backend *backend, const counter_graph *graphs, 
     return model;
 }
 
+/* A batch of these tokens, of sequence 0, at its next positions. */
+static inline qnnrt_llm_batch llm_batch(const int32_t *tokens, size_t count)
+{
+    qnnrt_llm_batch batch;
+    memset(&batch, 0, sizeof batch);
+    batch.tokens = tokens;
+    batch.count = count;
+    return batch;
+}
+
 #endif

@@ -113,6 +113,30 @@ for name, path in zip(sys.argv[2::2], sys.argv[3::2]):
 # human BYTES: as tables and messages show a number of bytes of 10,000 to a GiB
 human() { awk -v n="$1" 'BEGIN { n /= 1024; unit = "KiB"; if (n >= 1023.95) { n /= 1024; unit = "MiB" }; printf "%.1f %s", n, unit }'; }
 
+# texts: before makes_text, which lets the model of tests/data/llm/model, compiled from a source, write
+texts() {
+    out=$tmp/o
+    length=64
+    prompt='And the LORD said unto '
+    expected=$(sed -n 's/.*"prompt": "And the LORD said unto ", "text": "\([^"]*\)".*/\1/p' "$data/llm/expected.json")
+}
+
+# makes_text NAME SOURCE LIBRARY OPTION ...: compile the source to $out ($tmp/said has what was printed), and let it write
+# $length bytes: those of the model as torch runs it
+makes_text() {
+    name=$1 source=$2 library=$3
+    shift 3
+    rm -rf "$out"
+    run compile "$source" --output_dir "$out" --backend_so "$library" "$@"
+    is "$name" 0
+    mv "$tmp/out" "$tmp/said"
+    "$build/qnnrt-llm" --ctx_dir "$out" --backend_so "$library" --prompt "$prompt" --max_gen $length >"$tmp/text" 2>"$tmp/err"
+    check "$name" "wrote '$(cat "$tmp/text")': $(head -n 3 "$tmp/err")" \
+        test "$(cat "$tmp/text")" = "$(printf %.${length}s "$expected")"
+}
+# holds NAME FILE TEXT
+holds() { check "$1" "no '$3' in $2" grep -qF -- "$3" "$2"; }
+
 # finish: print the sum; fail if a check failed
 finish() {
     if [ "$skipped" -gt 0 ]; then

@@ -1,6 +1,6 @@
 #!/bin/sh
 # JSONTestSuite through build/c99/json_check, where QNNRT_SAMPLES/json_suite has its files: y_* is accepted,
-# n_* refused, and i_* as listed below. The project's own cases are in tests/json/json_cases.h.
+# n_* refused, and i_* as listed below. The project's own cases are in tests/json/test_json_cases.c.
 # The last line is "N passed, N failed".
 set -u
 LC_ALL=C

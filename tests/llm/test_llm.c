@@ -7,10 +7,8 @@
 #include "qnnrt_builder.h"
 #include "qnnrt_device.h"
 #include "llm_counter.h"
-#include "llm_batch.h"
 #include "test.h"
 #include "backend.h"
-#include "control.h"
 #include "counted.h"
 #include <math.h>
 #include <pthread.h>

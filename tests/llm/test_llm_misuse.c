@@ -10,9 +10,7 @@ static unsigned long long searched;         /* steps of searches, while a model 
 #include "qnnrt_llm.h"
 #include "qnnrt_builder.h"
 #include "llm_counter.h"
-#include "llm_batch.h"
 #include "test.h"
-#include "control.h"
 #include "backend.h"
 #include <math.h>
 

@@ -10,7 +10,6 @@
 #include "qnnrt_lower.h"
 #include "qnnrt_weights.h"
 #include "test.h"
-#include "control.h"
 #include "counted.h"
 #include "backend.h"
 

@@ -73,7 +73,10 @@ define llm_model
 	$(RUN) $(B)/qnnrt-llm --ctx_dir $(LLM_OUT)/model --backend_so $(RUN_LIB) --prompt '$(PROMPT) ' \
 	    --max_gen 64 > $(LLM_OUT)/text
 	@cat $(LLM_OUT)/text
-	@sh tests/llm/check_llm.sh $(LLM_OUT)/text '$(PROMPT) '
+	@text=$$(sed -n 's/.*"prompt": "$(PROMPT) ", "text": "\([^"]*\)".*/\1/p' tests/data/llm/expected.json); \
+	if [ -n "$$text" ] && grep -qF "$$text" $(LLM_OUT)/text; then \
+	    echo "OK: the text is the one that Qualcomm's language-model runtime writes with this model"; \
+	else echo "FAILED: that is not '$$text'"; exit 1; fi
 endef
 
 LLM_PROGRAMS := $(B)/examples/llm/export $(B)/qnnrt-llm

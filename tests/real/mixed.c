@@ -17,7 +17,6 @@
 #include "qnnrt_profile.h"
 #include "qnnrt_manifest.h"
 #include "host_llm.h"
-#include "programs.h"
 
 static qnnrt_error err;
 
@@ -85,6 +84,22 @@ static double error_of(const float *y)
 }
 
 /* ---- contexts --------------------------------------------------------------------------------- */
+
+/* Open the language model of a program. desc: NULL, or what else is wanted. */
+static qnnrt_result programs_llm(const qnnrt_manifest *program, const qnnrt_llm_desc *desc, qnnrt_llm **out,
+                                 qnnrt_error *why)
+{
+    const qnnrt_manifest_info *info = qnnrt_manifest_get_info(program);
+    qnnrt_llm_desc with;
+    memset(&with, 0, sizeof(with));
+    if (desc != NULL) with = *desc;
+    if (with.folder == NULL) with.folder = info->folder;
+    with.made = info->pipelines;
+    with.made_count = info->pipeline_count;
+    with.models = info->models;
+    with.model_count = info->model_count;
+    return qnnrt_llm_open(NULL, &with, out, why);
+}
 
 static const char *htp_library(char path[1024]) { return real_library(path, "libQnnHtp.so"); }
 static const char *cpu_library(char path[1024]) { return real_sibling(path, "2.47", "libQnnCpu.so"); }
