@@ -285,7 +285,7 @@
        >>config >>shape >>math >>rope                                               the floor
        >>names >>settings >>items >>group >>layout >>order >>match >>wires
        >>roles >>describe                                                           what tensors are
-       >>cells >>rows >>defragment >>turn >>state >>mask                            one cache
+       >>cells >>rows >>defragment >>kshift >>state >>mask                          one cache
        >>embedding >>plan >>session >>choose >>late >>step >>pool >>adapter         running
        >>public >>manage
 */
@@ -5108,24 +5108,24 @@ static void qnnrt_llm__defragment(qnnrt_llm__cells *cells, const qnnrt_llm__stor
 }
 
 /* =====================================================================================
-   TURNS                                                                          >>turn
+   K-SHIFT                                                                      >>kshift
    Rotates stored keys to other positions (RoPE).
    Needs: >>config >>shape >>math >>rope >>rows     Knows nothing of: sequences, graphs that run
    ===================================================================================== */
 
 /* What it takes to turn the keys of a model. */
-typedef struct qnnrt_llm__turn {
+typedef struct qnnrt_llm__kshift {
     const char    *why;                 /* keys cannot be turned; NULL: they can */
     const char    *hint;
     uint32_t       angles, head;        /* different angles; values of a head */
     double        *cosines, *sines;     /* [angles] of the present shift */
     float         *values;              /* [outer * inner] of a cell */
     unsigned char *codes;               /* the same as stored */
-} qnnrt_llm__turn;
+} qnnrt_llm__kshift;
 
 /* Return the values of a head in a tensor of keys. A cell without strides is [heads][values], in
    every layout. */
-static uint32_t qnnrt_llm__turn_head(const qnnrt_llm__kv *kv)
+static uint32_t qnnrt_llm__kshift_head(const qnnrt_llm__kv *kv)
 {
     const qnnrt_tensor_info *tensor = kv->tensor;
     if (tensor->rank < 2) return 0;
@@ -5133,8 +5133,8 @@ static uint32_t qnnrt_llm__turn_head(const qnnrt_llm__kv *kv)
 }
 
 /* Convert the keys of a cell of tensor k; back: to codes. */
-static qnnrt_result qnnrt_llm__turn_convert(const qnnrt_llm__turn *turn, const qnnrt_llm__kv *kv,
-                                            int back)
+static qnnrt_result qnnrt_llm__kshift_convert(const qnnrt_llm__kshift *kshift,
+                                              const qnnrt_llm__kv *kv, int back)
 {
     qnnrt_tensor_info cell = *kv->tensor;
     const uint32_t dims[1] = { kv->outer * kv->inner };
@@ -5143,65 +5143,65 @@ static qnnrt_result qnnrt_llm__turn_convert(const qnnrt_llm__turn *turn, const q
     cell.dynamic_dims = NULL;
     cell.count = dims[0];
     cell.bytes = cell.count * kv->element;
-    return back ? qnnrt_encode_f32(&cell, turn->values, turn->codes)
-                : qnnrt_decode_f32(&cell, turn->codes, turn->values);
+    return back ? qnnrt_encode_f32(&cell, kshift->values, kshift->codes)
+                : qnnrt_decode_f32(&cell, kshift->codes, kshift->values);
 }
 
 /* Find out what is unknown about the keys of a model, and how many angles there are. */
-static void qnnrt_llm__turn_ask(qnnrt_llm__turn *turn, const qnnrt_llm *llm, uint64_t *most)
+static void qnnrt_llm__kshift_ask(qnnrt_llm__kshift *kshift, const qnnrt_llm *llm, uint64_t *most)
 {
     const qnnrt_llm__slots *cosines = &llm->graphs[0].inputs[QNNRT_LLM_ROLE_ROPE_COS];
     const qnnrt_llm__slots *windows = &llm->graphs[0].inputs[QNNRT_LLM_ROLE_WINDOW_MASK];
     qnnrt_llm_rope_pairs pairs = llm->turned.pairs;
     size_t k;
     *most = 1;
-    turn->head = 0;
-    turn->why = "its layers have keys of several widths";
-    turn->hint = "Compute the tokens again.";
+    kshift->head = 0;
+    kshift->why = "its layers have keys of several widths";
+    kshift->hint = "Compute the tokens again.";
     for (k = 0; k < llm->kv_count; ++k) {
         const qnnrt_llm__kv *kv = &llm->kv[k];
         const uint64_t count = (uint64_t)kv->outer * kv->inner;
         if (kv->role != QNNRT_LLM_ROLE_KEY_IN) continue;
-        if (turn->head == 0) turn->head = qnnrt_llm__turn_head(kv);
-        if (turn->head != qnnrt_llm__turn_head(kv) || turn->head == 0 ||
-            count % turn->head != 0 || count > UINT32_MAX) return;
+        if (kshift->head == 0) kshift->head = qnnrt_llm__kshift_head(kv);
+        if (kshift->head != qnnrt_llm__kshift_head(kv) || kshift->head == 0 ||
+            count % kshift->head != 0 || count > UINT32_MAX) return;
         if (count > *most) *most = count;
     }
-    turn->angles = turn->head / 2;
+    kshift->angles = kshift->head / 2;
     if (cosines->count > 0) {
         const qnnrt_tensor_info *tensor = cosines->slots[0]->tensor;
         const uint32_t width = tensor->dims[tensor->rank - 1];
-        if (width == turn->head && pairs == QNNRT_LLM_ROPE_UNKNOWN) pairs = QNNRT_LLM_ROPE_HALF;
-        if (width != turn->head) turn->angles = width;
+        if (width == kshift->head && pairs == QNNRT_LLM_ROPE_UNKNOWN) pairs = QNNRT_LLM_ROPE_HALF;
+        if (width != kshift->head) kshift->angles = width;
     }
-    turn->hint = "Set \"pairs\" of \"rope\" in qnnrt.json, or desc.rope.pairs, to \"half\" or"
+    kshift->hint = "Set \"pairs\" of \"rope\" in qnnrt.json, or desc.rope.pairs, to \"half\" or"
                  " \"interleaved\".";
-    turn->why = "which of their values RoPE pairs is unknown";
+    kshift->why = "which of their values RoPE pairs is unknown";
     if (pairs == QNNRT_LLM_ROPE_UNKNOWN) return;
-    turn->hint = "Set \"rope\" in qnnrt.json, or desc.rope, to what the model was trained with.";
-    turn->why = "the angles of RoPE are computed in the graphs, and unknown";
+    kshift->hint = "Set \"rope\" in qnnrt.json, or desc.rope, to what the model was trained with.";
+    kshift->why = "the angles of RoPE are computed in the graphs, and unknown";
     if (!(llm->turned.theta > 0)) return;
-    turn->hint = "Compute the tokens again.";
-    turn->why = "layers with a sliding window may have other angles, computed in the graphs";
+    kshift->hint = "Compute the tokens again.";
+    kshift->why = "layers with a sliding window may have other angles, computed in the graphs";
     if (cosines->count == 0 && windows->count > 0) return;
-    turn->why = "cos has more values than half a head";
-    if (turn->angles == 0 || turn->angles > turn->head / 2) return;
-    turn->why = NULL;
+    kshift->why = "cos has more values than half a head";
+    if (kshift->angles == 0 || kshift->angles > kshift->head / 2) return;
+    kshift->why = NULL;
 }
 
-/* Prepare to turn the keys of a model. Where that is not possible turn->why says why.
+/* Prepare to turn the keys of a model. Where that is not possible kshift->why says why.
    Returns  QNNRT_OK; QNNRT_E_MEMORY */
-static qnnrt_result qnnrt_llm__turn_make(qnnrt_llm__turn *turn, qnnrt_arena *arena,
-                                         const qnnrt_llm *llm, qnnrt_error *err)
+static qnnrt_result qnnrt_llm__kshift_make(qnnrt_llm__kshift *kshift, qnnrt_arena *arena,
+                                           const qnnrt_llm *llm, qnnrt_error *err)
 {
     uint64_t most;
     size_t k;
-    qnnrt_llm__turn_ask(turn, llm, &most);
-    if (turn->why != NULL) return QNNRT_OK;
-    turn->cosines = (double *)qnnrt_arena_get(arena, turn->angles, sizeof *turn->cosines);
-    turn->sines = (double *)qnnrt_arena_get(arena, turn->angles, sizeof *turn->sines);
-    turn->values = (float *)qnnrt_arena_get(arena, most, sizeof *turn->values);
-    turn->codes = (unsigned char *)qnnrt_arena_get(arena, most, 8);
+    qnnrt_llm__kshift_ask(kshift, llm, &most);
+    if (kshift->why != NULL) return QNNRT_OK;
+    kshift->cosines = (double *)qnnrt_arena_get(arena, kshift->angles, sizeof *kshift->cosines);
+    kshift->sines = (double *)qnnrt_arena_get(arena, kshift->angles, sizeof *kshift->sines);
+    kshift->values = (float *)qnnrt_arena_get(arena, most, sizeof *kshift->values);
+    kshift->codes = (unsigned char *)qnnrt_arena_get(arena, most, 8);
     if (arena->failed) return qnnrt_llm__fail_memory(err, "turned keys");
     for (k = 0; k < llm->kv_count; ++k) {
         const qnnrt_llm__kv *kv = &llm->kv[k];
@@ -5209,49 +5209,49 @@ static qnnrt_result qnnrt_llm__turn_make(qnnrt_llm__turn *turn, qnnrt_arena *are
         if (kv->role == QNNRT_LLM_ROLE_KEY_IN &&
             (kv->element > 8 ||
              (encoding != QNNRT_ENCODING_NONE && encoding != QNNRT_ENCODING_PER_TENSOR) ||
-             qnnrt_llm__turn_convert(turn, kv, 0) != QNNRT_OK ||
-             qnnrt_llm__turn_convert(turn, kv, 1) != QNNRT_OK))
-            turn->why = "their type or encoding has no conversion from numbers";
+             qnnrt_llm__kshift_convert(kshift, kv, 0) != QNNRT_OK ||
+             qnnrt_llm__kshift_convert(kshift, kv, 1) != QNNRT_OK))
+            kshift->why = "their type or encoding has no conversion from numbers";
     }
     return QNNRT_OK;
 }
 
 /* Begin a shift by delta. Return QNNRT_E_LIMIT if an angle is too large to be exact. */
-static qnnrt_result qnnrt_llm__turn_begin(qnnrt_llm__turn *turn, const qnnrt_llm_rope *rope,
-                                          int32_t delta)
+static qnnrt_result qnnrt_llm__kshift_begin(qnnrt_llm__kshift *kshift, const qnnrt_llm_rope *rope,
+                                            int32_t delta)
 {
     uint32_t i;
-    for (i = 0; i < turn->angles; ++i) {
-        const double angle = (double)delta * qnnrt_llm__rope_frequency(rope, i, turn->angles);
+    for (i = 0; i < kshift->angles; ++i) {
+        const double angle = (double)delta * qnnrt_llm__rope_frequency(rope, i, kshift->angles);
         if (angle > QNNRT_LLM__ROPE_ANGLE || angle < -QNNRT_LLM__ROPE_ANGLE) return QNNRT_E_LIMIT;
-        turn->cosines[i] = qnnrt_llm__math_cos(angle);
-        turn->sines[i] = qnnrt_llm__math_sin(angle);
+        kshift->cosines[i] = qnnrt_llm__math_cos(angle);
+        kshift->sines[i] = qnnrt_llm__math_sin(angle);
     }
     return QNNRT_OK;
 }
 
 /* Turn the keys of one cell in all layers. */
-static void qnnrt_llm__turn_cell(const qnnrt_llm__turn *turn, const qnnrt_llm_rope *rope,
-                                 const qnnrt_llm__store *store, uint32_t cell)
+static void qnnrt_llm__kshift_cell(const qnnrt_llm__kshift *kshift, const qnnrt_llm_rope *rope,
+                                   const qnnrt_llm__store *store, uint32_t cell)
 {
     const int apart = rope->pairs == QNNRT_LLM_ROPE_INTERLEAVED;
-    const size_t step = apart ? 2 : 1, other = apart ? 1 : turn->angles;
+    const size_t step = apart ? 2 : 1, other = apart ? 1 : kshift->angles;
     uint32_t h, i;
     size_t k;
     for (k = 0; k < store->kv_count; ++k) {
         const qnnrt_llm__kv *kv = &store->kv[k];
         if (kv->role != QNNRT_LLM_ROLE_KEY_IN) continue;
-        qnnrt_llm__rows_get(store, k, turn->codes, 1, 0, cell, 1);
-        (void)qnnrt_llm__turn_convert(turn, kv, 0);         /* it was tried before */
-        for (h = 0; h < kv->outer * kv->inner; h += turn->head)
-            for (i = 0; i < turn->angles; ++i) {
-                float *a = turn->values + h + i * step, *b = a + other;
-                const double u = *a, v = *b, c = turn->cosines[i], s = turn->sines[i];
+        qnnrt_llm__rows_get(store, k, kshift->codes, 1, 0, cell, 1);
+        (void)qnnrt_llm__kshift_convert(kshift, kv, 0);         /* it was tried before */
+        for (h = 0; h < kv->outer * kv->inner; h += kshift->head)
+            for (i = 0; i < kshift->angles; ++i) {
+                float *a = kshift->values + h + i * step, *b = a + other;
+                const double u = *a, v = *b, c = kshift->cosines[i], s = kshift->sines[i];
                 *a = (float)(u * c - v * s);
                 *b = (float)(v * c + u * s);
             }
-        (void)qnnrt_llm__turn_convert(turn, kv, 1);
-        qnnrt_llm__rows_put(store, k, turn->codes, 1, 0, cell, 1);
+        (void)qnnrt_llm__kshift_convert(kshift, kv, 1);
+        qnnrt_llm__rows_put(store, k, kshift->codes, 1, 0, cell, 1);
     }
 }
 
@@ -5947,7 +5947,7 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_embedding(void *user, const qnnrt_graph_inf
 /* =====================================================================================
    PLAN                                                                           >>plan
    What a session is made of, and the plan of its memory.
-   Needs: >>config >>shape >>cells >>rows >>turn >>mask >>embedding
+   Needs: >>config >>shape >>cells >>rows >>kshift >>mask >>embedding
    Knows nothing of: how runs are made
    ===================================================================================== */
 
@@ -6015,7 +6015,7 @@ typedef struct qnnrt_llm__part {        /* one model of a session */
     uint64_t          buffer_bytes;     /* of one cache */
     qnnrt_llm_cache  *caches;           /* [session.desc.caches] */
     size_t            first_buffer, first_entry;
-    qnnrt_llm__turn   turn;             /* with desc.turn_keys */
+    qnnrt_llm__kshift kshift;           /* with desc.turn_keys */
 } qnnrt_llm__part;
 
 struct qnnrt_llm_cache {
@@ -6261,7 +6261,7 @@ static qnnrt_result qnnrt_llm__plan_make(qnnrt_llm_session *session, qnnrt_error
 /* =====================================================================================
    SESSION                                                                     >>session
    Makes runs and caches of one or more models.
-   Needs: >>config >>shape >>rope >>cells >>rows >>turn >>mask >>embedding >>plan
+   Needs: >>config >>shape >>rope >>cells >>rows >>kshift >>mask >>embedding >>plan
    Knows nothing of: steps
    ===================================================================================== */
 
@@ -6569,7 +6569,7 @@ static qnnrt_result qnnrt_llm__session_part(qnnrt_llm_session *session, qnnrt_ll
     part->range_bytes = (uint64_t *)qnnrt_arena_get(arena, llm->kv_count,
                                                     sizeof *part->range_bytes);
     if (arena->failed) return qnnrt_llm__fail_memory(err, "a session");
-    if (session->desc.turn_keys) result = qnnrt_llm__turn_make(&part->turn, arena, llm, err);
+    if (session->desc.turn_keys) result = qnnrt_llm__kshift_make(&part->kshift, arena, llm, err);
     if (result != QNNRT_OK) return result;
     return qnnrt_llm__plan_ranges(part, session->desc.kv == QNNRT_LLM_SHIFT_POINTER, err);
 }
@@ -8275,20 +8275,20 @@ static int qnnrt_llm__public_turned(const qnnrt_llm_cache *cache)
 static int qnnrt_llm__public_can_shift(const qnnrt_llm_cache *cache)
 {
     return !qnnrt_llm__public_turned(cache) ||
-           (cache->session->desc.turn_keys && cache->part->turn.why == NULL);
+           (cache->session->desc.turn_keys && cache->part->kshift.why == NULL);
 }
 
 /* Fail because keys are rotated by positions. */
 static qnnrt_result qnnrt_llm__public_stuck(qnnrt_llm_cache *cache)
 {
-    const qnnrt_llm__turn *turn = &cache->part->turn;
+    const qnnrt_llm__kshift *kshift = &cache->part->kshift;
     const int asked = cache->session->desc.turn_keys;
     return qnnrt_error_hint(&cache->error,
                             QNNRT_LLM__FAIL(cache, QNNRT_E_UNSUPPORTED, "cannot change positions: "
                                             "keys are stored rotated by them (RoPE), as %s%s%s",
                                             qnnrt_dtype_name(cache->part->llm->info.cache_dtype),
-                                            asked ? ", and " : "", asked ? turn->why : ""), "%s",
-                            asked ? turn->hint : "Set desc.turn_keys of the session, or remove "
+                                            asked ? ", and " : "", asked ? kshift->why : ""), "%s",
+                            asked ? kshift->hint : "Set desc.turn_keys of the session, or remove "
                             "those cells and compute their tokens again.");
 }
 
@@ -8298,16 +8298,16 @@ static qnnrt_result qnnrt_llm__public_shift(qnnrt_llm_cache *cache, int sequence
 {
     const qnnrt_llm__cells *cells = &cache->cells;
     const qnnrt_llm_rope *rope = &cache->part->llm->turned;
-    qnnrt_llm__turn *turn = &cache->part->turn;
+    qnnrt_llm__kshift *kshift = &cache->part->kshift;
     const int turned = qnnrt_llm__public_turned(cache) && delta != 0;
     uint32_t cell, done = 0;
     for (cell = 0; cell < cells->end && turned; ++cell) {
         if (!qnnrt_llm__cells_within(cells, cell, (uint64_t)1 << sequence, begin, end) ||
             cells->positions[cell] + delta < 0) continue;
-        if (done++ == 0 && qnnrt_llm__turn_begin(turn, rope, delta) != QNNRT_OK)
+        if (done++ == 0 && qnnrt_llm__kshift_begin(kshift, rope, delta) != QNNRT_OK)
             return QNNRT_LLM__FAIL(cache, QNNRT_E_LIMIT, "a shift by %ld turns keys by angles above"
                                    " %g", (long)delta, QNNRT_LLM__ROPE_ANGLE);
-        qnnrt_llm__turn_cell(turn, rope, &cache->store, cell);
+        qnnrt_llm__kshift_cell(kshift, rope, &cache->store, cell);
     }
     return qnnrt_llm__cells_shift(&cache->cells, sequence, begin, end, delta, 0);
 }

@@ -501,14 +501,14 @@ TEST(llm_turns_rotate_keys_as_complex_numbers)
                         double expected[CELLS][HEADS][HEAD];
                         qnnrt_tensor_info tensor;
                         qnnrt_llm_rope rope;
-                        qnnrt_llm__turn turn;
+                        qnnrt_llm__kshift kshift;
                         unsigned char *other;
                         int32_t total[CELLS];
                         uint32_t n;
                         cache k;
                         memset(&tensor, 0, sizeof tensor);
                         memset(&rope, 0, sizeof rope);
-                        memset(&turn, 0, sizeof turn);
+                        memset(&kshift, 0, sizeof kshift);
                         memset(total, 0, sizeof total);
                         rope.theta = 500;
                         rope.pairs = (qnnrt_llm_rope_pairs)pairs;
@@ -526,30 +526,30 @@ TEST(llm_turns_rotate_keys_as_complex_numbers)
                         k.kv[1].role = QNNRT_LLM_ROLE_VALUE_IN;
                         k.kv[0].tensor = k.kv[1].tensor = &tensor;
                         cache_memory(&k, 0x5A);
-                        CHECK_EQ(qnnrt_llm__turn_head(&k.kv[0]), HEAD);
-                        turn.head = HEAD;
-                        turn.angles = angles;
-                        turn.cosines = (double *)malloc(angles * sizeof(double));
-                        turn.sines = (double *)malloc(angles * sizeof(double));
-                        turn.values = (float *)malloc(HEADS * HEAD * sizeof(float));
-                        turn.codes = (unsigned char *)malloc(HEADS * HEAD * 4);
+                        CHECK_EQ(qnnrt_llm__kshift_head(&k.kv[0]), HEAD);
+                        kshift.head = HEAD;
+                        kshift.angles = angles;
+                        kshift.cosines = (double *)malloc(angles * sizeof(double));
+                        kshift.sines = (double *)malloc(angles * sizeof(double));
+                        kshift.values = (float *)malloc(HEADS * HEAD * sizeof(float));
+                        kshift.codes = (unsigned char *)malloc(HEADS * HEAD * 4);
                         other = (unsigned char *)malloc(k.bytes);
                         for (c = 0; c < CELLS; ++c) {
                             for (i = 0; i < HEADS * HEAD; ++i) {
                                 random = random * 1664525u + 1013904223u;
-                                turn.values[i] = (float)((int)(random >> 16) % 2000 - 1000) / 100;
-                                expected[c][i / HEAD][i % HEAD] = turn.values[i];
+                                kshift.values[i] = (float)((int)(random >> 16) % 2000 - 1000) / 100;
+                                expected[c][i / HEAD][i % HEAD] = kshift.values[i];
                             }
-                            CHECK_EQ(qnnrt_llm__turn_convert(&turn, &k.kv[0], 1), QNNRT_OK);
-                            qnnrt_llm__rows_put(&k.store, 0, turn.codes, 1, 0, (uint32_t)c, 1);
+                            CHECK_EQ(qnnrt_llm__kshift_convert(&kshift, &k.kv[0], 1), QNNRT_OK);
+                            qnnrt_llm__rows_put(&k.store, 0, kshift.codes, 1, 0, (uint32_t)c, 1);
                         }
                         for (n = 0; n < 20; ++n) {
                             const int32_t by = (int32_t)(random >> 8) % 50 - 25;
                             c = (int)n % CELLS;
                             random = random * 1664525u + 1013904223u;
                             memcpy(other, k.store.data, k.bytes);
-                            CHECK_EQ(qnnrt_llm__turn_begin(&turn, &rope, by), QNNRT_OK);
-                            qnnrt_llm__turn_cell(&turn, &rope, &k.store, (uint32_t)c);
+                            CHECK_EQ(qnnrt_llm__kshift_begin(&kshift, &rope, by), QNNRT_OK);
+                            qnnrt_llm__kshift_cell(&kshift, &rope, &k.store, (uint32_t)c);
                             total[c] += by;
                             /* Other cells keep their bytes. */
                             for (h = 0; h <= CELLS; ++h) {
@@ -563,8 +563,8 @@ TEST(llm_turns_rotate_keys_as_complex_numbers)
                             CHECK(memcmp(other + k.ranges[1], k.store.data + k.ranges[1], k.bytes - k.ranges[1]) == 0);
                         }
                         for (c = 0; c < CELLS; ++c) {
-                            qnnrt_llm__rows_get(&k.store, 0, turn.codes, 1, 0, (uint32_t)c, 1);
-                            CHECK_EQ(qnnrt_llm__turn_convert(&turn, &k.kv[0], 0), QNNRT_OK);
+                            qnnrt_llm__rows_get(&k.store, 0, kshift.codes, 1, 0, (uint32_t)c, 1);
+                            CHECK_EQ(qnnrt_llm__kshift_convert(&kshift, &k.kv[0], 0), QNNRT_OK);
                             for (h = 0; h < HEADS; ++h)
                                 for (i = 0; i < HEAD; ++i) {
                                     const int rotated = i < 2 * (int)angles, half = pairs == 1;
@@ -574,16 +574,16 @@ TEST(llm_turns_rotate_keys_as_complex_numbers)
                                     const double u = expected[c][h][low], v = expected[c][h][high];
                                     const double should = !rotated ? expected[c][h][i]
                                                           : upper ? u * sin(angle) + v * cos(angle) : u * cos(angle) - v * sin(angle);
-                                    CHECK(fabs(turn.values[h * HEAD + i] - should) < (codes ? 0.004 : 2e-5));
+                                    CHECK(fabs(kshift.values[h * HEAD + i] - should) < (codes ? 0.004 : 2e-5));
                                 }
                         }
-                        CHECK_EQ(qnnrt_llm__turn_begin(&turn, &rope, 20000000), QNNRT_E_LIMIT);
-                        CHECK_EQ(qnnrt_llm__turn_begin(&turn, &rope, -20000000), QNNRT_E_LIMIT);
+                        CHECK_EQ(qnnrt_llm__kshift_begin(&kshift, &rope, 20000000), QNNRT_E_LIMIT);
+                        CHECK_EQ(qnnrt_llm__kshift_begin(&kshift, &rope, -20000000), QNNRT_E_LIMIT);
                         free(other);
-                        free(turn.cosines);
-                        free(turn.sines);
-                        free(turn.values);
-                        free(turn.codes);
+                        free(kshift.cosines);
+                        free(kshift.sines);
+                        free(kshift.values);
+                        free(kshift.codes);
                         cache_end(&k);
                     }
 }
