@@ -165,13 +165,15 @@ static void play_list(const unsigned char *data, size_t size)
 static void play_config(const unsigned char *data, size_t size)
 {
     FILE *before = stderr;
+    graph_choices graph;
     tool t;
     int good;
     put_file(file_path, data, size);
     memset(&t, 0, sizeof(t));
     t.out = stderr = nowhere;          /* messages, but not those of sanitizers */
     t.set.run.config = file_path;
-    good = read_config(&t, (int)(size % 2));
+    memset(&graph, 0, sizeof(graph));
+    good = read_config(&t, size % 2 != 0 ? &graph : NULL);
     stderr = before;
     MUST(good == !t.failed);
     free(t.error);

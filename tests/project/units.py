@@ -61,7 +61,7 @@ def uses(text, functions, words):
     """Return which of these names a text uses: functions that are called or passed, types of declarations, constants."""
     code = rooms.strip(text)
     code = re.sub(r"^#\s*include.*$", "", code, flags=re.M)
-    code = re.sub(r"\bstruct \w+\s+\*", "", code)            # known by name alone
+    code = re.sub(r"\bstruct \w+\s+\*", "int *", code)      # known by name alone
     own = set(re.findall(r"[\w*,] +\**(\w+)(?= =|;|, |\)|\[)", code))
     found = set(re.findall(r"(?<![.>\w])(\w+)(?=\()", code)) & functions
     for name in set(re.findall(r"(?<![.>\w])[A-Za-z_]\w*", code)) & words:

@@ -93,6 +93,7 @@ struct cli_option {
     cli_kind    kind;
     unsigned    verbs;                 /* bits of the verbs that list it; 0: all               */
     size_t      field;                 /* offset in the settings                               */
+    int         own;                   /* 1: .field is in those of the table                   */
     uint64_t    least, most;
     double      bottom, top;           /* range of a CLI_REAL                                  */
     int         above;                 /* 1: the number must be greater than 0                 */
@@ -119,9 +120,15 @@ typedef struct cli_verb {
 typedef struct cli_table {
     const cli_option *options;         /* [count]                                              */
     size_t            count;
+    /* Settings of these options alone: [bytes] that cli_parse() makes, a copy of *defaults (NULL:
+       zeros). Their address goes to the settings, to the pointer at the offset `own`. */
+    size_t            bytes, own;
+    const void       *defaults;
 } cli_table;
 
-#define CLI_TABLE(options) {options, sizeof(options) / sizeof((options)[0])}
+#define CLI_TABLE(options) {options, sizeof(options) / sizeof((options)[0]), 0, 0, NULL}
+#define CLI_TABLE_OF(options, type, at, defaults) \
+    {options, sizeof(options) / sizeof((options)[0]), sizeof(type), at, defaults}
 
 typedef struct cli_program {
     const char       *summary;         /* one sentence                                         */

@@ -104,6 +104,39 @@ int cli_take_backend(const cli_option *o, const char *value, const char **file,
     return STATUS_OK;
 }
 
+/* Return the settings that an option is for: those of its table, or of the program. */
+static void *cli_fields(const cli_program *p, size_t index, void *settings)
+{
+    size_t i = 0;
+    void *own;
+    while (index >= p->tables[i]->count) index -= p->tables[i++]->count;
+    if (!p->tables[i]->options[index].own) return settings;
+    memcpy(&own, (char *)settings + p->tables[i]->own, sizeof(own));
+    return own;
+}
+
+/* Make the settings of each table that has its own. */
+static void cli_make_own(const cli_program *p, void *settings)
+{
+    for (size_t i = 0; i < p->table_count; ++i) {
+        const cli_table *table = p->tables[i];
+        if (table->bytes == 0) continue;
+        void *own = cli_alloc(1, table->bytes);
+        if (table->defaults != NULL) memcpy(own, table->defaults, table->bytes);
+        memcpy((char *)settings + table->own, &own, sizeof(own));
+    }
+}
+
+static void cli_free_own(const cli_program *p, void *settings)
+{
+    for (size_t i = 0; i < p->table_count; ++i) {
+        void *own;
+        if (p->tables[i]->bytes == 0) continue;
+        memcpy(&own, (char *)settings + p->tables[i]->own, sizeof(own));
+        free(own);
+    }
+}
+
 /* Store a value in the settings. Returns STATUS_OK, or STATUS_USAGE after a message. */
 static int cli_store(const cli_option *o, const char *value, void *settings)
 {
@@ -246,7 +279,7 @@ static int cli_parse_option(const cli_program *p, int argc, char **argv, int *at
     parsed->given[parsed->given_count].option = o;
     parsed->given[parsed->given_count++].value = value;
     const int status = cli_answer(p, o, value, out, parsed);
-    return status == STATUS_OK ? cli_store(o, value, settings) : status;
+    return status == STATUS_OK ? cli_store(o, value, cli_fields(p, index, settings)) : status;
 }
 
 int cli_is_verb(const cli_program *p, const char *word)
@@ -321,9 +354,10 @@ int cli_parse(const cli_program *p, int argc, char **argv, void *settings, FILE 
         parsed->named = 1;
         at = 2;
     }
+    cli_make_own(p, settings);
     if (p->operands) cli_make_list(settings, p->operand_field, most);
     for (size_t i = 0; (o = cli_option_at(p, i)) != NULL; ++i)
-        if (o->kind == CLI_LIST) cli_make_list(settings, o->field, most);
+        if (o->kind == CLI_LIST) cli_make_list(cli_fields(p, i, settings), o->field, most);
     for (; at < argc && status == STATUS_OK && !parsed->answered; ++at) {
         const char *word = argv[at];
         const int raw = cli_is_raw(p, parsed, word);
@@ -343,7 +377,8 @@ void cli_free(const cli_program *p, void *settings, cli_parsed *parsed)
     const cli_option *o;
     if (p->operands) cli_free_list(settings, p->operand_field);
     for (size_t i = 0; (o = cli_option_at(p, i)) != NULL; ++i)
-        if (o->kind == CLI_LIST) cli_free_list(settings, o->field);
+        if (o->kind == CLI_LIST) cli_free_list(cli_fields(p, i, settings), o->field);
+    cli_free_own(p, settings);
     free(parsed->given);
     parsed->given = NULL;
 }

@@ -292,7 +292,7 @@ static void choose_for_verb(tool *t, unsigned lists)
     char *model = lists == VERB_REPLAY && at == 0 && word != NULL ? cli_text("%s/model", word)
                   : word != NULL ? cli_text("%s", word) : NULL;
     const char *none = "";
-    if (lists == VERB_COMPILE ? set->compile.backends == NULL
+    if (lists == VERB_COMPILE ? set->compile->backends == NULL
                               : (lists & VERBS_OPEN) != 0 && !set->inspect)
         choose_libraries(t, lists == VERB_COMPILE ? NULL : model);
     else if ((lists & VERBS_MODEL) != 0) cli_choose(&t->choice, NULL, &none, &t->set.system);
@@ -316,7 +316,7 @@ static int perform(tool *t, const cli_parsed *parsed, int first)
     if (model) status = check_model(&t->set, parsed);
     if (status == STATUS_OK) status = check_written(&t->set, parsed);
     if (status != STATUS_OK) return status;
-    if (read_config(t, lists == VERB_COMPILE)) {
+    if (read_config(t, lists == VERB_COMPILE ? compile_graph(t) : NULL)) {
         choose_for_verb(t, lists);
         status = parsed->verb->run(t);
     }
@@ -341,20 +341,12 @@ int main(int argc, char **argv)
     cli_catch_signals();
     t.trace_begin_ns = cli_now_ns();
     t.set.inferences = 1;
-    t.set.profiling.inferences = 10;
-    t.set.bench.calls = 100;
-    t.set.bench.warmups = 3;
-    t.set.bench.threads = 1;
-    t.set.bench.sittings = 3;
-    t.set.bench.least = 2;
-    t.set.profiling.top = 15;
     t.set.run.keep_outputs = UINT32_MAX;
-    t.set.compile.io = -1;
-    t.set.compile.prefill = t.set.compile.decode = UINT32_MAX;
     int status = cli_parse(&program, argc, argv, &t.set, t.out, &parsed);
     t.parsed = &parsed;
     t.given = parsed.given;
     t.given_count = parsed.given_count;
+    note_documents(&t.set, &parsed);
     if (status == STATUS_OK && !parsed.answered)
         status = perform(&t, &parsed, parsed.operand != NULL && parsed.operand == argv[1]);
     for (size_t i = 0; i < t.set.input_count; ++i) free(t.set.inputs[i].name);

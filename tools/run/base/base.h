@@ -29,6 +29,7 @@ enum { VERB_RUN = 1, VERB_INSPECT = 2, VERB_PLAN = 4, VERB_COMPILE = 8,
        VERBS_OPEN = VERBS_FEED | VERB_REPLAY };
 
 #define FIELD(member) .field = offsetof(settings, member)
+#define OWN(type, member) .own = 1, .field = offsetof(type, member)
 
 typedef enum number_form { FORM_NATIVE = 0, FORM_FLOAT, FORM_BOTH } number_form;
 enum { OUTPUT_RAW = 0, OUTPUT_NPY, OUTPUT_SAFETENSORS };   /* settings.output_file */
@@ -40,51 +41,6 @@ typedef struct input_option {          /* --input [GRAPH:]NAME=FILE             
     const char *file;
 } input_option;
 
-/* Most lengths of --context, and tokens of --eos. */
-enum { COMPILE_LENGTHS = 8, COMPILE_EOS = 64 };
-
-typedef struct compile_settings {
-    const char *names, *binary_file;   /* --graph_name, --binary_file                      */
-    const char *report;
-    uint32_t    arch, vtcm, level, hvx;
-    int         fp16, share;
-    cli_list    weights;               /* from here: graphs in ATen operators              */
-    int         io;                    /* index in io_words, -1: not given                 */
-    int         fp32;
-    uint32_t    positions, contexts;
-    double      rope_base, tolerance;
-    const char *backends;              /* --backends A,B,host                              */
-    cli_list    pins, speeds;
-    int         state_policy;          /* index in state_words                             */
-    int         explain, no_ask, no_validate;
-    uint32_t    verify;                /* runs of --verify                                 */
-    int         verify_nodes;          /* index in node_words                              */
-    uint32_t    weight_bits, weight_block;
-    int         weight_emulate;
-    int         weight_method;         /* index in method_words                            */
-    cli_list    keep_weights;          /* patterns                                         */
-    uint32_t    prefill, decode;       /* from here: language models; UINT32_MAX: not given */
-    uint32_t    shards;                /* 0: not given                                     */
-    uint32_t    lengths[COMPILE_LENGTHS];        /* [length_count] --context              */
-    size_t      length_count;
-    int         embedding;             /* index in embedding_words                         */
-    int         outputs;               /* a qnnrt_llm_graph_outputs                          */
-    uint32_t    lora_rank;             /* --lora RANK:PROJECTIONS; 0: not given            */
-    const char *lora;
-    const char *cache;                 /* --cache                                          */
-    uint64_t    cache_limit;           /* MiB; 0: the default                              */
-    int         cache_list, cache_clear;
-    int         kv_rows;
-    int32_t     eos[COMPILE_EOS];      /* [eos_count]                                      */
-    size_t      eos_count;
-    cli_list    calibrate;
-    const char *calibrate_so;
-    const char *calibrate_method;      /* see range_method_of()                            */
-    const char *encodings, *write_encodings;
-    uint32_t    act_bits;
-    const char *op_map;                /* --op_map                                         */
-} compile_settings;
-
 enum { DIMS_MOST = 32 };
 
 typedef struct dims_option {           /* --dims NAME=1x5x8                                */
@@ -93,33 +49,14 @@ typedef struct dims_option {           /* --dims NAME=1x5x8                     
     uint32_t    dims[DIMS_MOST], rank;
 } dims_option;
 
-typedef struct doctor_settings {
-    uint32_t    arch, page_size;       /* 0: not given                                     */
-    uint32_t    limit_s;               /* of a child; 0: not given                         */
-    int         platform;              /* index in platform_words                          */
-    int         no_load, run;
-    const char *root, *report;
-} doctor_settings;
-
-typedef struct profile_settings {
-    const char *against, *save, *svg;
-    uint32_t    inferences, top;
-    int         level;                 /* index in level_words                             */
-} profile_settings;
-
-typedef struct card_settings {
-    const char *output, *costs;
-    int         run;
-} card_settings;
-
 enum { ROLES_MOST = CLI_ROLES };
 
-typedef struct bench_settings {
-    uint32_t warmups, calls, threads, rounds, sittings;      /* rounds 0: not given            */
-    double   duration, rate, least;    /* least: percent; 0: not given                         */
-    const char *csv;
-    cli_list samples, other_env;
-} bench_settings;
+typedef struct graph_choices {         /* what HTP compiles a graph for; 0: not given        */
+    uint32_t arch, vtcm, level, hvx;
+    int      fp16, share;
+    int      one_file;                 /* 1: --config_file is one file alone: the key of a cache
+                                          has the first                                      */
+} graph_choices;
 
 typedef struct run_settings {
     const char *lists;                 /* --input_list                                     */
@@ -132,18 +69,6 @@ typedef struct run_settings {
     uint32_t    rpc_latency_us, rpc_polling_us;  /* of --config_file; 0: not given         */
     int         inferences_given, native_in, native_out, validate, synchronous, quiet, watch;
 } run_settings;
-
-typedef struct pair_settings {         /* what side B has instead; 0: as side A            */
-    const char *backend, *system;
-    cli_role    roles[ROLES_MOST];     /* [role_count] --other_backend_so ROLE=FILE        */
-    size_t      role_count;
-    uint32_t    soc_model;
-} pair_settings;
-
-typedef struct compare_settings {
-    cli_list tolerances, dtypes;       /* --tolerance, --dtype                             */
-    int      histogram;
-} compare_settings;
 
 /* Words of qnnrt_device_memory(). */
 enum { MEMORY_HEAP, MEMORY_SHARED };
@@ -176,14 +101,17 @@ typedef struct settings {
     qnnrt_residency residency;
     uint64_t        resident_bytes;    /* 0: one context                                   */
     int             resident_given, share_spill_fill, progress;
-    compile_settings compile;
-    doctor_settings  doctor;
-    run_settings     run;
-    pair_settings    pair;
-    bench_settings   bench;
-    compare_settings compare;
-    profile_settings profiling;
-    card_settings    card;
+    run_settings    run;
+    /* Of one verb, or a few: the header of their folder has the struct. cli_parse() makes them.  */
+    struct compile_settings *compile;
+    struct doctor_settings  *doctor;
+    struct pair_settings    *pair;
+    struct bench_settings   *bench;
+    struct compare_settings *compare;
+    struct profile_settings *profiling;
+    struct card_settings    *card;
+    const char     *documents[2];      /* options of the first documents for standard output    */
+    size_t          document_count;
 } settings;
 
 typedef struct output_file {
@@ -295,8 +223,6 @@ void leave_out(tool *t, const char *file, const char *pipeline, const char *reas
 
 int is_stdout(const char *path);
 
-enum { DOCUMENTS = 13 };               /* that may go to standard output */
-
 /* Print lines for people, in which names may be hostile. When a document goes to standard output,
    print nothing. */
 void say(const tool *t, const char *format, ...);
@@ -321,8 +247,11 @@ char *safe_name(const char *name, const char *suffix, char *const *used, size_t 
 
 extern const char *const memory_words[];
 
-/* Count the documents for standard output. names receives their options; it may be NULL. */
-int documents_on_stdout(const settings *set, const char *names[DOCUMENTS]);
+/* Count the documents for standard output: .documents and .document_count. */
+void note_documents(settings *set, const cli_parsed *parsed);
+
+/* True if an option names a file that is written. */
+int is_document(const char *name);
 
 int take_backend(void *at, const cli_option *o, const char *value);
 

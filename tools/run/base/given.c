@@ -10,24 +10,35 @@
 
 const char *const memory_words[] = {"heap", "shared", "rpcmem", "dmabuf", "memfd", NULL};
 
-int documents_on_stdout(const settings *set, const char *names[DOCUMENTS])
+/* The options of documents, as messages call them. file: 1: the option names a file, - for standard
+   output; 0: the document goes there in any case. */
+static const struct { const char *name, *called; int file; } documents[] = {
+    {"json", "--json", 0}, {"bind_plan_out", "--bind_plan_out -", 1},
+    {"json_file", "--json_file -", 1}, {"dot", "--dot -", 1}, {"svg", "--svg -", 1},
+    {"profile_out", "--profile_out -", 1}, {"manifest", "--manifest", 0},
+    {"report", "--report -", 1}, {"save", "--save -", 1}, {"output", "--output -", 1},
+    {"csv", "--csv -", 1}
+};
+enum { DOCUMENTS = sizeof(documents) / sizeof(documents[0]) };
+
+int is_document(const char *name)
 {
-    const struct { const char *name; int wanted; } documents[DOCUMENTS] = {
-        {"--json", set->json}, {"--bind_plan_out -", is_stdout(set->plan_out)},
-        {"--json_file -", is_stdout(set->json_file)}, {"--dot -", is_stdout(set->dot)},
-        {"--svg -", is_stdout(set->svg)}, {"--profile_out -", is_stdout(set->profile_out)},
-        {"--manifest", set->manifest}, {"--report -", is_stdout(set->compile.report)},
-        {"--svg -", is_stdout(set->profiling.svg)}, {"--save -", is_stdout(set->profiling.save)},
-        {"--output -", is_stdout(set->card.output)},
-        {"--report -", is_stdout(set->doctor.report)}, {"--csv -", is_stdout(set->bench.csv)}
-    };
-    int count = 0;
-    for (size_t i = 0; i < DOCUMENTS; ++i) {
-        if (!documents[i].wanted) continue;
-        if (names != NULL) names[count] = documents[i].name;
-        ++count;
+    for (size_t i = 0; i < DOCUMENTS; ++i)
+        if (documents[i].file && strcmp(documents[i].name, name) == 0) return 1;
+    return 0;
+}
+
+void note_documents(settings *set, const cli_parsed *parsed)
+{
+    for (size_t d = 0; d < DOCUMENTS; ++d) {
+        size_t i = 0;
+        while (i < parsed->given_count &&
+               strcmp(parsed->given[i].option->name, documents[d].name) != 0) ++i;
+        if (i == parsed->given_count) continue;
+        if (documents[d].file && !is_stdout(parsed->given[i].value)) continue;
+        if (set->document_count < 2) set->documents[set->document_count] = documents[d].called;
+        ++set->document_count;
     }
-    return count;
 }
 
 int take_backend(void *at, const cli_option *o, const char *value)

@@ -45,7 +45,7 @@ int is_stdout(const char *path)
 
 void say(const tool *t, const char *format, ...)
 {
-    if (t->set.run.quiet || documents_on_stdout(&t->set, NULL) > 0) return;
+    if (t->set.run.quiet || t->set.document_count > 0) return;
     va_list list;
     va_start(list, format);
     char *text = cli_text_list(format, list), *shown = cli_shown_text(text, 2);
@@ -57,7 +57,7 @@ void say(const tool *t, const char *format, ...)
 
 void say_marked(const tool *t, cli_tone tone, const char *word, const char *text)
 {
-    if (t->set.run.quiet || documents_on_stdout(&t->set, NULL) > 0) return;
+    if (t->set.run.quiet || t->set.document_count > 0) return;
     char *shown = cli_shown_text(text, 2), *at = tone != CLI_PLAIN ? strstr(shown, word) : NULL;
     const size_t bytes = at != NULL ? (size_t)(at - shown) : strlen(shown);
     char *whole = cli_text("%.*s%s%s%s%s", (int)bytes, shown,

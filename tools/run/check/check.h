@@ -12,6 +12,16 @@
 
 #include "run/base/base.h"
 
+/* ---- settings of verbs ---- */
+
+typedef struct doctor_settings {
+    uint32_t    arch, page_size;       /* 0: not given                                     */
+    uint32_t    limit_s;               /* of a child; 0: not given                         */
+    int         platform;              /* index in platform_words                          */
+    int         no_load, run;
+    const char *root, *report;
+} doctor_settings;
+
 /* ---- findings.c: what was looked at, what was found, and what to do ---- */
 
 typedef enum finding_area {

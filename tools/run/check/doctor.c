@@ -188,7 +188,7 @@ static void work_device(void *user, findings *f)
 {
     const doctor *d = user;
     child_stage(f, "looking for the transport to the DSP");
-    check_device(&d->device, d->t->set.doctor.arch, f);
+    check_device(&d->device, d->t->set.doctor->arch, f);
 }
 
 /* Say that the libraries of the folders were only read, and what loads one. */
@@ -210,7 +210,7 @@ static void note_unloaded(doctor *d)
 static void check_backends(doctor *d, uint32_t limit_s)
 {
     const settings *set = &d->t->set;
-    if (set->doctor.no_load) {
+    if (set->doctor->no_load) {
         add_finding(&d->f, AREA_BACKEND, FOUND_NOTE, "backend", NULL, "not loaded: --no_load");
         return;
     }
@@ -231,9 +231,9 @@ static void check_models(doctor *d, uint32_t limit_s)
         const size_t faults = d->f.levels[FOUND_FAULT];
         d->at = d->models[i];
         in_child(&d->f, AREA_MODEL, base_name(d->at), limit_s, work_model, d);
-        if (set->doctor.run && d->f.levels[FOUND_FAULT] == faults)
+        if (set->doctor->run && d->f.levels[FOUND_FAULT] == faults)
             in_child(&d->f, AREA_RUN, base_name(d->at),
-                     set->doctor.limit_s != 0 ? limit_s : RUN_S, work_run, d);
+                     set->doctor->limit_s != 0 ? limit_s : RUN_S, work_run, d);
     }
 }
 
@@ -242,23 +242,23 @@ static void examine(doctor *d)
     enum { LOOK_S = 120 };
     static const lib_platform platforms[] = {LIB_UNKNOWN, LIB_ANDROID, LIB_LINUX, LIB_X86_64};
     const settings *set = &d->t->set;
-    const uint32_t limit_s = set->doctor.limit_s != 0 ? set->doctor.limit_s : LOOK_S;
-    device_find(&d->device, set->doctor.root);
-    d->arch = set->doctor.arch != 0 ? set->doctor.arch
+    const uint32_t limit_s = set->doctor->limit_s != 0 ? set->doctor->limit_s : LOOK_S;
+    device_find(&d->device, set->doctor->root);
+    d->arch = set->doctor->arch != 0 ? set->doctor->arch
               : d->device.chip != NULL ? d->device.chip->arch : 0;
     d->libs.f = &d->f;
-    d->libs.asked = platforms[set->doctor.platform];
+    d->libs.asked = platforms[set->doctor->platform];
     d->libs.arch = d->arch;
-    d->libs.page_size = set->doctor.page_size;
+    d->libs.page_size = set->doctor->page_size;
     if (d->libs.page_size == 0 && d->device.present && d->device.root[0] == '\0')
         d->libs.page_size = (uint32_t)sysconf(_SC_PAGESIZE);
     d->models = cli_alloc(set->files.count, sizeof(*d->models));
     for (size_t i = 0; i < set->files.count; ++i) take_folder(d, set->files.items[i]);
     if (d->libs.count > 0) check_libs(&d->libs);
-    if (d->device.present && d->device.root[0] == '\0' && !set->doctor.no_load)
+    if (d->device.present && d->device.root[0] == '\0' && !set->doctor->no_load)
         in_child(&d->f, AREA_DEVICE, "libcdsprpc.so", limit_s, work_device, d);
     else
-        check_device(&d->device, set->doctor.arch, &d->f);
+        check_device(&d->device, set->doctor->arch, &d->f);
     check_backends(d, limit_s);
     check_models(d, limit_s);
 }
@@ -268,10 +268,10 @@ int verb_doctor(void *user)
     tool *t = user;
     settings *set = &t->set;
     doctor d;
-    if (set->json && is_stdout(set->doctor.report))
+    if (set->json && is_stdout(set->doctor->report))
         return cli_usage("Write the report to a file.", "--json and --report - both need standard"
                          " output");
-    if (set->doctor.run && set->doctor.no_load)
+    if (set->doctor->run && set->doctor->no_load)
         return cli_usage("Leave out --no_load.", "--run loads libraries, and --no_load forbids it");
     memset(&d, 0, sizeof(d));
     d.t = t;
@@ -281,7 +281,7 @@ int verb_doctor(void *user)
     examine(&d);
     char *sum = sum_text(&d.f);
     say(t, "%s\n", sum);
-    if (set->doctor.report != NULL) write_doctor_report(&d, set->doctor.report);
+    if (set->doctor->report != NULL) write_doctor_report(&d, set->doctor->report);
     if (set->json) write_doctor_json(&d);
     const int status = d.f.levels[FOUND_FAULT] > 0 ? STATUS_FAILED
                        : d.f.levels[FOUND_WARNING] > 0 ? STATUS_WARNED : STATUS_OK;

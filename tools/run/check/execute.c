@@ -105,7 +105,7 @@ static void check_by_marks(const doctor *d, const target *g, char **names, const
         free(path);
     }
     add_finding(f, AREA_MODEL, FOUND_NOTE, "graphs", NULL,
-                "not looked at: %s, and there is no JSON", d->t->set.doctor.no_load
+                "not looked at: %s, and there is no JSON", d->t->set.doctor->no_load
                 ? "--no_load loads no libQnnSystem.so" : "no libQnnSystem.so was found");
 }
 
@@ -114,8 +114,8 @@ static void check_by_marks(const doctor *d, const target *g, char **names, const
 static int open_described(doctor *d, int described, int *no_system, qnnrt_error *err)
 {
     const settings *set = &d->t->set;
-    if (!set->doctor.no_load && open_folder(d, d->at, QNNRT_METADATA_ALL, 1, err)) return 1;
-    *no_system = set->doctor.no_load || (err->code == QNNRT_E_LIBRARY && set->system == NULL);
+    if (!set->doctor->no_load && open_folder(d, d->at, QNNRT_METADATA_ALL, 1, err)) return 1;
+    *no_system = set->doctor->no_load || (err->code == QNNRT_E_LIBRARY && set->system == NULL);
     return *no_system && described && open_folder(d, d->at, QNNRT_METADATA_JSON, 1, err);
 }
 

@@ -20,30 +20,31 @@ static const cli_option doctor_options[] = {
      .help = "libQnnSystem.so of this computer, which reads context binaries (default: the one "
              "beside the backend library, else by the system's search). Without it, their JSON is "
              "read, or else texts in them that the vendor does not document"},
-    {.name = "no_load", .kind = CLI_FLAG, FIELD(doctor.no_load), .verbs = VERB_DOCTOR,
+    {.name = "no_load", .kind = CLI_FLAG, OWN(doctor_settings, no_load), .verbs = VERB_DOCTOR,
      .help = "load no library at all: files are only read"},
-    {.name = "run", .kind = CLI_FLAG, FIELD(doctor.run), .verbs = VERB_DOCTOR,
+    {.name = "run", .kind = CLI_FLAG, OWN(doctor_settings, run), .verbs = VERB_DOCTOR,
      .help = "execute every pipeline of a model without faults once, with inputs of zeros"},
     {.name = "platform", .value = "any|android|linux|x86_64", .kind = CLI_WORD,
-     .words = platform_words, FIELD(doctor.platform), .verbs = VERB_DOCTOR,
+     .words = platform_words, OWN(doctor_settings, platform), .verbs = VERB_DOCTOR,
      .help = "what the libraries must be made for; linux is arm64 with glibc (default any: that of "
              "libQnnHtp.so)"},
     {.name = "dsp_arch", .value = "N", .kind = CLI_U32, .least = 10, .most = 99,
-     FIELD(doctor.arch), .verbs = VERB_DOCTOR,
+     OWN(doctor_settings, arch), .verbs = VERB_DOCTOR,
      .help = "NPU generation of the device, such as 75: its stub and skel must be there, and those "
              "of other generations are not checked (default: that of this device's chip, if it has "
              "one; else every stub needs its skel)"},
     {.name = "page_size", .value = "BYTES", .kind = CLI_U32, .least = 4096, .most = 65536,
-     FIELD(doctor.page_size), .verbs = VERB_DOCTOR,
+     OWN(doctor_settings, page_size), .verbs = VERB_DOCTOR,
      .help = "page size of the device, such as 16384 (default: not known)"},
-    {.name = "root", .value = "DIR", .kind = CLI_TEXT, FIELD(doctor.root), .verbs = VERB_DOCTOR,
+    {.name = "root", .value = "DIR", .kind = CLI_TEXT, OWN(doctor_settings, root),
+     .verbs = VERB_DOCTOR,
      .help = "look at the device whose /sys, /dev and /vendor are copied below DIR (default: at "
              "this machine, if the program is for Arm)"},
     {.name = "timeout", .value = "SECONDS", .kind = CLI_U32, .least = 1, .most = 86400,
-     FIELD(doctor.limit_s), .verbs = VERB_DOCTOR,
+     OWN(doctor_settings, limit_s), .verbs = VERB_DOCTOR,
      .help = "how long a library may take before it counts as hanging (default 120, and 3600 for "
              "--run)"},
-    {.name = "report", .value = "FILE", .kind = CLI_TEXT, FIELD(doctor.report),
+    {.name = "report", .value = "FILE", .kind = CLI_TEXT, OWN(doctor_settings, report),
      .verbs = VERB_DOCTOR,
      .help = "also write all of it to a text file for a bug report, without the home folder, names "
              "of users, and weights; names of files and tensors are in it"},
@@ -51,4 +52,5 @@ static const cli_option doctor_options[] = {
      .help = "print the findings as a JSON document instead of text"}
 };
 
-const cli_table doctor_table = CLI_TABLE(doctor_options);
+const cli_table doctor_table =
+    CLI_TABLE_OF(doctor_options, doctor_settings, offsetof(settings, doctor), NULL);

@@ -56,10 +56,10 @@ static int aten_foreign(const char *path)
 
 int aten_agree(const settings *set, size_t graphs)
 {
-    const compile_settings *c = &set->compile;
+    const compile_settings *c = set->compile;
     if (c->eos_count > 0 && !c->kv_rows)
         return cli_usage("Add --kv_rows.", "--eos is for language models, compiled with --kv_rows");
-    if (c->fp16 && c->fp32)
+    if (c->graph.fp16 && c->fp32)
         return cli_usage("Choose one.", "--fp16 and --fp32 exclude each other");
     if (graphs > 0 && c->weights.count > 1 && c->weights.count != graphs)
         return cli_usage("Name --weights once for all graphs, or once for each.",
@@ -86,7 +86,7 @@ int aten_agree(const settings *set, size_t graphs)
 
 int aten_check(const settings *set)
 {
-    const compile_settings *c = &set->compile;
+    const compile_settings *c = set->compile;
     size_t graphs = 0;
     for (size_t i = 0; i < set->files.count; ++i) {
         if (aten_foreign(set->files.items[i]) != STATUS_OK) return STATUS_USAGE;
@@ -122,9 +122,9 @@ int aten_check(const settings *set)
 
 int aten_wants_lowering(const settings *set)
 {
-    return set->compile.report != NULL || set->compile.write_encodings != NULL ||
-           set->svg != NULL || set->dot != NULL || set->compile.verify != 0 ||
-           set->compile.verify_nodes != 0;
+    return set->compile->report != NULL || set->compile->write_encodings != NULL ||
+           set->svg != NULL || set->dot != NULL || set->compile->verify != 0 ||
+           set->compile->verify_nodes != 0;
 }
 
 int aten_name(aten *a, const char *const *asked)
@@ -194,7 +194,7 @@ int aten_read_graph(aten *a, aten_graph *g)
 
 int aten_read(aten *a)
 {
-    const cli_list *paths = &a->t->set.compile.weights;
+    const cli_list *paths = &a->t->set.compile->weights;
     uint64_t begin = cli_now_ns();
     int good = 1;
     a->kv = cli_alloc(1, sizeof(*a->kv));
@@ -246,7 +246,7 @@ void aten_surplus(const aten *a, size_t number)
     if (surplus > 0)
         say(a->t, "note      no graph reads %lu of the %lu weights in %s: %s%s\n",
             (unsigned long)surplus, (unsigned long)info->count,
-            a->t->set.compile.weights.items[number], p.data, surplus > SHOWN ? ", ..." : "");
+            a->t->set.compile->weights.items[number], p.data, surplus > SHOWN ? ", ..." : "");
     free(p.data);
     free(read);
 }

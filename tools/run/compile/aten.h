@@ -19,6 +19,52 @@
 
 #include <signal.h>
 
+/* ---- settings of verbs ---- */
+
+/* Most lengths of --context, and tokens of --eos. */
+enum { COMPILE_LENGTHS = 8, COMPILE_EOS = 64 };
+
+typedef struct compile_settings {
+    const char *names, *binary_file;   /* --graph_name, --binary_file                      */
+    const char *report;
+    graph_choices graph;
+    cli_list    weights;               /* from here: graphs in ATen operators              */
+    int         io;                    /* index in io_words, -1: not given                 */
+    int         fp32;
+    uint32_t    positions, contexts;
+    double      rope_base, tolerance;
+    const char *backends;              /* --backends A,B,host                              */
+    cli_list    pins, speeds;
+    int         state_policy;          /* index in state_words                             */
+    int         explain, no_ask, no_validate;
+    uint32_t    verify;                /* runs of --verify                                 */
+    int         verify_nodes;          /* index in node_words                              */
+    uint32_t    weight_bits, weight_block;
+    int         weight_emulate;
+    int         weight_method;         /* index in method_words                            */
+    cli_list    keep_weights;          /* patterns                                         */
+    uint32_t    prefill, decode;       /* from here: language models; UINT32_MAX: not given */
+    uint32_t    shards;                /* 0: not given                                     */
+    uint32_t    lengths[COMPILE_LENGTHS];        /* [length_count] --context              */
+    size_t      length_count;
+    int         embedding;             /* index in embedding_words                         */
+    int         outputs;               /* a qnnrt_llm_graph_outputs                          */
+    uint32_t    lora_rank;             /* --lora RANK:PROJECTIONS; 0: not given            */
+    const char *lora;
+    const char *cache;                 /* --cache                                          */
+    uint64_t    cache_limit;           /* MiB; 0: the default                              */
+    int         cache_list, cache_clear;
+    int         kv_rows;
+    int32_t     eos[COMPILE_EOS];      /* [eos_count]                                      */
+    size_t      eos_count;
+    cli_list    calibrate;
+    const char *calibrate_so;
+    const char *calibrate_method;      /* see range_method_of()                            */
+    const char *encodings, *write_encodings;
+    uint32_t    act_bits;
+    const char *op_map;                /* --op_map                                         */
+} compile_settings;
+
 /* ---- op_map.c: --op_map: operators of graphs that op packages compute ---- */
 
 typedef struct op_map {

@@ -121,7 +121,7 @@ static uint64_t cache_add_weights(qnnrt_cache_key *key, const aten *a)
    --calibrate_so decide is in these ranges. */
 static void cache_add_ranges(qnnrt_cache_key *key, const aten *a)
 {
-    if (a->t->set.compile.calibrate.count > 0) cache_add_text(key, "activations", "codes");
+    if (a->t->set.compile->calibrate.count > 0) cache_add_text(key, "activations", "codes");
     for (size_t i = 0; i < a->encoding_count; ++i) {
         const qnnrt_lower_encoding *e = &a->encodings[i];
         char *range = cli_text("%.17g %.17g %d", e->low, e->high, e->masked);
@@ -200,7 +200,7 @@ static int cache_key(const tool *t, const compile_names *names, const aten *a, c
     for (size_t i = 0; a != NULL && i < a->graph_count; ++i)
         if (!cache_add_graph(&key, &a->graphs[i], err)) return 0;
     if (a != NULL && a->decoder != NULL && !cache_add_decoder(&key, a->decoder, err)) return 0;
-    if (a != NULL && t->set.compile.kv_rows) {           /* the tokens of config.json */
+    if (a != NULL && t->set.compile->kv_rows) {           /* the tokens of config.json */
         const qnnrt_llm_graph *model = &a->kv->tokens;
         qnnrt_cache_key_add(&key, "bos", &model->bos, sizeof(model->bos));
         qnnrt_cache_key_add(&key, "eos", model->eos, model->eos_count * sizeof(*model->eos));
@@ -221,9 +221,9 @@ void cache_begin(compile_cache *c, const tool *t, const compile_names *names, co
     qnnrt_cache_desc desc = {0};
     qnnrt_error err;
     memset(c, 0, sizeof(*c));
-    if (t->set.compile.cache == NULL) return;
-    desc.limit = t->set.compile.cache_limit << 20;
-    int good = qnnrt_cache_open(t->set.compile.cache, &desc, &c->cache, &err) == QNNRT_OK;
+    if (t->set.compile->cache == NULL) return;
+    desc.limit = t->set.compile->cache_limit << 20;
+    int good = qnnrt_cache_open(t->set.compile->cache, &desc, &c->cache, &err) == QNNRT_OK;
     good = good && cache_key(t, names, a, m, path, c->key, &err);
     if (good) return;
     cache_note(t, &err);
@@ -365,13 +365,13 @@ void cache_manage(tool *t)
     qnnrt_cache_desc desc = {0};
     qnnrt_cache *cache = NULL;
     qnnrt_error err;
-    const char *folder = t->set.compile.cache;
+    const char *folder = t->set.compile->cache;
     if (!cli_is_folder(folder)) {
         fail(t, NULL, "Name the folder of an earlier --cache.", "there is no cache %s", folder);
         return;
     }
     qnnrt_result result = qnnrt_cache_open(folder, &desc, &cache, &err);
-    if (result == QNNRT_OK && t->set.compile.cache_list) {
+    if (result == QNNRT_OK && t->set.compile->cache_list) {
         result = qnnrt_cache_list(cache, cache_show, &list, &err);
         char *bytes = cli_grouped(list.bytes);
         if (result == QNNRT_OK)
@@ -379,7 +379,7 @@ void cache_manage(tool *t)
                 (unsigned long)list.count, list.count == 1 ? "y" : "ies", bytes);
         free(bytes);
     }
-    if (result == QNNRT_OK && t->set.compile.cache_clear) {
+    if (result == QNNRT_OK && t->set.compile->cache_clear) {
         result = qnnrt_cache_clear(cache, &list.count, &list.bytes, &err);
         char *bytes = cli_grouped(list.bytes);
         if (result == QNNRT_OK)
@@ -393,7 +393,7 @@ void cache_manage(tool *t)
 
 int check_cache(const settings *set)
 {
-    const compile_settings *c = &set->compile;
+    const compile_settings *c = set->compile;
     const char *given = c->cache_list ? "--cache_list" : c->cache_clear ? "--cache_clear"
                         : c->cache_limit != 0 ? "--cache_limit" : NULL;
     if (given != NULL && c->cache == NULL)

@@ -180,7 +180,7 @@ static int calibrate_samples(calibration *c)
    printing an error. */
 static long calibrate_cut(calibration *c, size_t tensors)
 {
-    const uint32_t bits = c->a->t->set.compile.act_bits == 8 ? 8 : 16;
+    const uint32_t bits = c->a->t->set.compile->act_bits == 8 ? 8 : 16;
     long cut = 0;
     c->histograms = cli_alloc(tensors, sizeof(*c->histograms));
     for (size_t i = 0; i < tensors; ++i) {
@@ -251,7 +251,7 @@ int calibrate_run(calibration *c, uint64_t begin)
     c->inputs = cli_alloc(c->ir->input_count, sizeof(*c->inputs));
     for (size_t i = 0; i < c->ir->input_count; ++i)
         c->inputs[i] = cli_alloc((size_t)c->ir->inputs[i]->count, sizeof(double));
-    range_method_of(c->a->t->set.compile.calibrate_method, &c->method, &c->percent);
+    range_method_of(c->a->t->set.compile->calibrate_method, &c->method, &c->percent);
     int good = calibrate_samples(c);
     long cut = 0;
     if (good && c->method != RANGE_MINMAX) cut = calibrate_cut(c, tensors);
@@ -310,7 +310,7 @@ static int calibrate_is_possible(aten *a)
 
 int calibrate(aten *a)
 {
-    const compile_settings *c = &a->t->set.compile;
+    const compile_settings *c = a->t->set.compile;
     qnnrt_backend_desc desc;
     qnnrt_backend *other = NULL;
     qnnrt_error err;

@@ -94,7 +94,7 @@ void choices(const mixed *m)
 {
     const qnnrt_compile_info *info = qnnrt_compile_get_info(m->program);
     page p = {NULL, 0, 0};
-    choice_all(&p, m, m->a->t->set.compile.explain);
+    choice_all(&p, m, m->a->t->set.compile->explain);
     say(m->a->t, "%s", p.data);
     free(p.data);
     for (size_t i = 0; i < info->backend_count && info->smalls != NULL; ++i) {
@@ -108,7 +108,7 @@ void choices_report(const mixed *m)
 {
     const aten *a = m->a;
     page p = {NULL, 0, 0};
-    if (a->t->set.compile.report == NULL || m->program == NULL) return;
+    if (a->t->set.compile->report == NULL || m->program == NULL) return;
     const qnnrt_compile_info *info = qnnrt_compile_get_info(m->program);
     for (size_t i = 0; i < info->backend_count; ++i) {
         const qnnrt_backend_info *backend = info->backends[i].backend == NULL ? NULL

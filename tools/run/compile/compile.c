@@ -20,18 +20,17 @@ static int check_compile(const settings *set)
 {
     int status = check_cache(set);
     if (status == STATUS_OK) status = check_packages(set);
-    if (status != STATUS_OK || set->compile.cache_list || set->compile.cache_clear) return status;
+    if (status != STATUS_OK || set->compile->cache_list || set->compile->cache_clear) return status;
     if (set->files.count == 0)
         return cli_usage("Run qnnrt-run compile --help.", "compile takes " COMPILE_SOURCES);
     if (set->output_dir == NULL)
         return cli_usage("Name a folder with --output_dir DIR.", "compile needs --output_dir");
-    if (set->compile.binary_file != NULL && strchr(set->compile.binary_file, '/') != NULL)
+    if (set->compile->binary_file != NULL && strchr(set->compile->binary_file, '/') != NULL)
         return cli_usage("Name the folder with --output_dir DIR.",
-                         "--binary_file takes a name, not a path: %s", set->compile.binary_file);
-    const char *documents[DOCUMENTS];
-    if (documents_on_stdout(set, documents) > 1)
+                         "--binary_file takes a name, not a path: %s", set->compile->binary_file);
+    if (set->document_count > 1)
         return cli_usage("Write one of them to a file.", "%s and %s both write to standard output",
-                         documents[0], documents[1]);
+                         set->documents[0], set->documents[1]);
     status = decoder_check(set);
     return status != STATUS_OK || decoder_is_model(set->files.items[0]) ? status : aten_check(set);
 }
@@ -50,7 +49,7 @@ static char **compile_build(tool *t, const compile_names *names, aten *a, const 
     progress_begin(&shown, set);
     desc.progress = progress_build;
     desc.progress_user = &shown;
-    context.weight_sharing = set->compile.share;
+    context.weight_sharing = set->compile->graph.share;
     qnnrt_result result = qnnrt_builder_create(t->backend, &desc, &builder, &err);
     if (result == QNNRT_OK) {
         if (a == NULL) qnnrt_builder_context(builder, &context);
@@ -61,10 +60,10 @@ static char **compile_build(tool *t, const compile_names *names, aten *a, const 
         for (size_t i = 0; i < set->files.count && a == NULL; ++i) {
             qnnrt_graph_desc graph = {0};
             graph.name = names->names[i];
-            graph.fp16 = set->compile.fp16;
-            graph.optimization_level = set->compile.level;
-            graph.vtcm_mib = set->compile.vtcm;
-            graph.hvx_threads = set->compile.hvx;
+            graph.fp16 = set->compile->graph.fp16;
+            graph.optimization_level = set->compile->graph.level;
+            graph.vtcm_mib = set->compile->graph.vtcm;
+            graph.hvx_threads = set->compile->graph.hvx;
             qnnrt_builder_dlc(builder, set->files.items[i], &graph);
         }
         const uint64_t begin = cli_now_ns();
@@ -147,7 +146,7 @@ int verb_compile(void *user)
     compile_cache cache = {0};
     qnnrt_backend_desc desc;
     qnnrt_error err;
-    const compile_settings *set = &t->set.compile;
+    const compile_settings *set = t->set.compile;
     mixed m = {0};
     int status = check_compile(&t->set);
     if (status == STATUS_OK && (set->cache_list || set->cache_clear)) {
@@ -173,7 +172,7 @@ int verb_compile(void *user)
         m.a = a;
         status = mixed_check(&m);
     }
-    if (status == STATUS_OK && m.a == NULL && t->set.compile.backends != NULL)
+    if (status == STATUS_OK && m.a == NULL && t->set.compile->backends != NULL)
         status = cli_usage("Leave it out.", "--backends is for .json graphs and folders of language"
                            " models, and %s is neither", t->set.files.items[0]);
     if (status == STATUS_OK && m.backend_count == 0)
@@ -190,7 +189,7 @@ int verb_compile(void *user)
         (a != NULL && (!op_map_read(t, &a->map) || !mixed_map(&m, a) ||
                        !(a->decoder != NULL ? decoder_read(a) : aten_read(a))))) {
     } else if (!compile_folder(t, 1, &missing) ||
-               (a != NULL && !compile_replaces(t, a->decoder != NULL || t->set.compile.kv_rows))) {
+               (a != NULL && !compile_replaces(t, a->decoder != NULL || t->set.compile->kv_rows))) {
     } else if (m.backend_count > 0) {
         if (mixed_open(&m)) {
             t->backend = m.backends[0].backend;

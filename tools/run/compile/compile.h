@@ -227,6 +227,9 @@ int check_cache(const settings *set);
 
 extern const cli_table compile_table;
 
+/* Return what --config_file may say about graphs, too. */
+graph_choices *compile_graph(tool *t);
+
 /* ---- compile.c: the verb compile ---- */
 
 int verb_compile(void *user);

@@ -27,7 +27,7 @@ int decoder_is_model(const char *path)
 
 int decoder_check(const settings *set)
 {
-    const compile_settings *c = &set->compile;
+    const compile_settings *c = set->compile;
     const int folder = set->files.count > 0 && decoder_is_model(set->files.items[0]);
     const char *given = c->prefill != UINT32_MAX  ? "--prefill"
                         : c->decode != UINT32_MAX ? "--decode"
@@ -120,8 +120,8 @@ static int decoder_weights(aten *a)
     tool *t = a->t;
     qnnrt_error err;
     /* cli_parse() has made room for as many words as the command line has. */
-    t->set.compile.weights.items[0] = d->folder;
-    t->set.compile.weights.count = 1;
+    t->set.compile->weights.items[0] = d->folder;
+    t->set.compile->weights.count = 1;
     a->weights = cli_alloc(1, sizeof(*a->weights));
     if (qnnrt_weights_open(d->folder, NULL, &a->weights[0], &err) != QNNRT_OK) {
         fail(t, NULL, cli_hint(&err), "%s", cli_told(&err));
@@ -135,7 +135,7 @@ static int decoder_weights(aten *a)
 static int decoder_config(aten *a)
 {
     decoder *d = a->decoder;
-    const compile_settings *c = &a->t->set.compile;
+    const compile_settings *c = a->t->set.compile;
     uint64_t begin = cli_now_ns();
     qnnrt_error err;
     if (!d->gguf && !decoder_files(a)) return 0;
@@ -180,7 +180,7 @@ static char *decoder_name(const decoder_shape *shape)
 static int decoder_make(aten *a, uint32_t shard, size_t which)
 {
     decoder *d = a->decoder;
-    const compile_settings *c = &a->t->set.compile;
+    const compile_settings *c = a->t->set.compile;
     aten_graph *g = &a->graphs[a->graph_count++];
     qnnrt_llm_graph_desc desc = {0};
     qnnrt_error err;
@@ -254,7 +254,7 @@ int decoder_read(aten *a)
     uint64_t begin;
     if (!decoder_config(a)) return 0;
     begin = cli_now_ns();
-    if (t->set.compile.embedding != 0 && t->set.compile.backends == NULL && !decoder_table(a))
+    if (t->set.compile->embedding != 0 && t->set.compile->backends == NULL && !decoder_table(a))
         return 0;
     begin = aten_spent(a, ATEN_WEIGHTS, begin);
     a->graphs = cli_alloc((size_t)d->shards * d->shape_count, sizeof(*a->graphs));

@@ -45,7 +45,7 @@ int mixed_verify(mixed *m)
     qnnrt_manifest *model = NULL;
     qnnrt_error err;
     int half = lowered.compute == QNNRT_DTYPE_F16;
-    if (t->set.compile.verify == 0) return 0;
+    if (t->set.compile->verify == 0) return 0;
     memset(roles, 0, sizeof(roles));
     mixed_used(m, used);
     for (size_t i = 0; i < m->backend_count; ++i) {
@@ -74,7 +74,7 @@ int mixed_verify(mixed *m)
 /* Return what all programs have in common. */
 static qnnrt_compile_desc mixed_desc(const mixed *m)
 {
-    const compile_settings *c = &m->a->t->set.compile;
+    const compile_settings *c = m->a->t->set.compile;
     qnnrt_compile_desc desc = {0};
     desc.backends = m->backends;
     desc.backend_count = m->backend_count;
@@ -98,7 +98,7 @@ static int mixed_has_codes(const qnnrt_backend *backend)
 static int mixed_calibrate_step(mixed *m, qnnrt_compile *program, size_t graph, size_t step)
 {
     aten *a = m->a;
-    const compile_settings *set = &a->t->set.compile;
+    const compile_settings *set = a->t->set.compile;
     const qnnrt_compile_graph *whole = &qnnrt_compile_get_info(program)->graphs[graph];
     const size_t backend = whole->steps[step].backend;
     const qnnrt_lower_desc lowered = aten_desc(a);
@@ -173,7 +173,7 @@ int mixed_ranges(mixed *m)
 {
     aten *a = m->a;
     size_t i = 0;
-    if (!codes_wanted(&a->t->set.compile)) return 1;
+    if (!codes_wanted(a->t->set.compile)) return 1;
     while (i < m->backend_count && !mixed_has_codes(m->backends[i].backend)) ++i;
     if (i == m->backend_count) {
         fail(a->t, NULL, "Name a library that computes with codes, such as libQnnHtp.so.",
@@ -181,7 +181,7 @@ int mixed_ranges(mixed *m)
         return 0;
     }
     return encodings_read(a) &&
-           (a->t->set.compile.calibrate.count == 0 || mixed_calibrate(m));
+           (a->t->set.compile->calibrate.count == 0 || mixed_calibrate(m));
 }
 
 int mixed_compile(mixed *m, const char *path)

@@ -331,7 +331,7 @@ int encodings_parse(aten *a, const char *path, const char *text, size_t bytes)
 
 int encodings_read(aten *a)
 {
-    const char *path = a->t->set.compile.encodings;
+    const char *path = a->t->set.compile->encodings;
     size_t bytes = 0;
     if (path == NULL) return 1;
     if (a->decoder != NULL) {
@@ -429,7 +429,7 @@ static size_t encodings_list(qnnrt_json_writer *j, const qnnrt_lower_graph_info 
 
 int encodings_write(aten *a)
 {
-    const char *path = a->t->set.compile.write_encodings;
+    const char *path = a->t->set.compile->write_encodings;
     const qnnrt_lower_graph_info *g;
     page p = {NULL, 0, 0};
     qnnrt_json_writer j;

@@ -208,7 +208,7 @@ void fate_end_page(const aten *a, page *p, char *const *paths, size_t path_count
     fate_memory(p);
     char *shown = cli_shown_text(p->data, 2);    /* names in files may be hostile */
     page out = {shown, strlen(shown), 0};
-    write_named(a->t, a->t->set.compile.report, &out, 0);
+    write_named(a->t, a->t->set.compile->report, &out, 0);
     free(shown);
     free(p->data);
 }
@@ -219,7 +219,7 @@ void fate_write(const aten *a, char *const *paths)
     size_t path_count = 0;
     const qnnrt_lower_info *info = a->lower != NULL ? qnnrt_lower_get_info(a->lower) : NULL;
     page p = {NULL, 0, 0};
-    if (t->set.compile.report == NULL || info == NULL) return;
+    if (t->set.compile->report == NULL || info == NULL) return;
     const qnnrt_backend_info *backend = qnnrt_backend_get_info(t->backend);
     page_add(&p, "compiled for %s, build %s\n", backend->provider, backend->build_id);
     for (size_t i = 0; i < info->graph_count; ++i)

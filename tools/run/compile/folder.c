@@ -20,7 +20,7 @@ int compile_split(const settings *set, compile_names *out)
 {
     size_t count = 0;
     out->names = cli_alloc(set->files.count, sizeof(*out->names));
-    out->words = cli_text("%s", set->compile.names != NULL ? set->compile.names : "");
+    out->words = cli_text("%s", set->compile->names != NULL ? set->compile->names : "");
     for (char *word = out->words; word != NULL;) {
         char *comma = strchr(word, ',');
         if (comma != NULL) *comma++ = '\0';
@@ -35,7 +35,7 @@ int compile_split(const settings *set, compile_names *out)
 
 char *compile_path(const settings *set)
 {
-    const char *name = set->compile.binary_file;
+    const char *name = set->compile->binary_file;
     if (name == NULL && decoder_is_model(set->files.items[0])) name = "model";
     if (name == NULL) {
         const char *slash = strrchr(set->files.items[0], '/');
@@ -228,7 +228,7 @@ static int compile_program(const aten *a, qnnrt *model, char *const *paths)
     desc.context_count = parts;
     desc.pipelines = pipelines;
     desc.pipeline_count = graphs;
-    if (t->set.compile.kv_rows) desc.more = kv_settings;
+    if (t->set.compile->kv_rows) desc.more = kv_settings;
     desc.more_user = a->kv;
     if (a->decoder != NULL) desc.pipeline_count = 0;
     good = good && (a->decoder != NULL ? decoder_program(a, &desc, compile_manifest)

@@ -21,7 +21,7 @@ int kv_rewrite(tool *t, const char *file, qnnrt_ir *ir, kv_facts *facts)
 {
     qnnrt_ir_kv_info info, *all;
     qnnrt_error err;
-    if (!t->set.compile.kv_rows) return 1;
+    if (!t->set.compile->kv_rows) return 1;
     all = &facts->info;
     if (kv_graph(ir, &info, &err) != QNNRT_OK) {
         fail(t, NULL, cli_hint(&err), "--kv_rows: %s: %s", file, cli_told(&err));
@@ -50,7 +50,7 @@ int kv_rewrite(tool *t, const char *file, qnnrt_ir *ir, kv_facts *facts)
 int kv_ends(tool *t, const char *graph, kv_facts *facts)
 {
     enum { MOST = 1 << 24 };
-    const compile_settings *c = &t->set.compile;
+    const compile_settings *c = t->set.compile;
     const char *slash = strrchr(graph, '/');
     qnnrt_llm_graph *model = &facts->tokens;
     qnnrt_error err;

@@ -14,7 +14,7 @@ qnnrt_builder_desc compile_builder(const tool *t)
 {
     qnnrt_builder_desc desc = {0};
     desc.soc_model = t->set.soc_model;
-    desc.dsp_arch = t->set.compile.arch;
+    desc.dsp_arch = t->set.compile->graph.arch;
     desc.system_path = t->set.system;
     return desc;
 }
@@ -29,20 +29,20 @@ static int aten_is_adapter(void *user, const char *name)
 
 qnnrt_lower_desc aten_desc(aten *a)
 {
-    const compile_settings *c = &a->t->set.compile;
+    const compile_settings *c = a->t->set.compile;
     const qnnrt_backend_info *backend = qnnrt_backend_get_info(a->t->backend);
     qnnrt_lower_desc desc = {0};
     desc.target = qnnrt_lower_target_of(backend);
     desc.build_id = backend->build_id;
-    desc.compute = c->fp32 ? QNNRT_DTYPE_F32 : c->fp16 ? QNNRT_DTYPE_F16 : (qnnrt_dtype)0;
+    desc.compute = c->fp32 ? QNNRT_DTYPE_F32 : c->graph.fp16 ? QNNRT_DTYPE_F16 : (qnnrt_dtype)0;
     desc.native_io = c->io >= 0 ? c->io : a->decoder != NULL || c->kv_rows;
     desc.positions = c->positions;
     desc.rope_base = c->rope_base;
     desc.contexts = c->contexts;
-    desc.context.weight_sharing = c->share;
-    desc.graph.optimization_level = c->level;
-    desc.graph.vtcm_mib = c->vtcm;
-    desc.graph.hvx_threads = c->hvx;
+    desc.context.weight_sharing = c->graph.share;
+    desc.graph.optimization_level = c->graph.level;
+    desc.graph.vtcm_mib = c->graph.vtcm;
+    desc.graph.hvx_threads = c->graph.hvx;
     desc.custom = a->map.rows;
     desc.custom_count = a->map.count;
     if (c->lora_rank != 0) desc.updateable = aten_is_adapter;

@@ -31,7 +31,7 @@ static const char *mixed_library(const settings *set, const char *role, int firs
 static int mixed_roles(mixed *m)
 {
     const settings *set = &m->a->t->set;
-    char *word = mixed_keep(m, cli_text("%s", set->compile.backends));
+    char *word = mixed_keep(m, cli_text("%s", set->compile->backends));
     m->backends = cli_alloc(ROLES_MOST + 1, sizeof(*m->backends));
     while (word != NULL) {
         char *comma = strchr(word, ',');
@@ -65,7 +65,7 @@ static int mixed_roles(mixed *m)
 /* Read --pin NODE=ROLE and --speed ROLE=N. Returns STATUS_OK, or STATUS_USAGE after a message. */
 static int mixed_pins(mixed *m)
 {
-    const compile_settings *c = &m->a->t->set.compile;
+    const compile_settings *c = m->a->t->set.compile;
     m->pins = cli_alloc(c->pins.count + 1, sizeof(*m->pins));
     if (c->embedding != 0) {
         m->pins[m->pin_count].node = QNNRT_LLM_GRAPH_LOOK_UP;
@@ -117,7 +117,7 @@ static int mixed_packages(const mixed *m)
 int mixed_check(mixed *m)
 {
     const settings *set = &m->a->t->set;
-    const compile_settings *c = &set->compile;
+    const compile_settings *c = set->compile;
     const char *given = set->role_count > 0  ? "--backend_so ROLE=FILE"
                         : c->pins.count > 0   ? "--pin"
                         : c->speeds.count > 0 ? "--speed"
@@ -163,7 +163,7 @@ int mixed_map(mixed *m, const aten *a)
         if (b < m->backend_count || map->roles[i] == NULL) continue;
         fail(a->t, NULL, "Name a role of --backends, except the host.",
              "%s: operator \"%s\": no backend has the role \"%s\"",
-             a->t->set.compile.op_map, map->names[i], map->roles[i]);
+             a->t->set.compile->op_map, map->names[i], map->roles[i]);
         return 0;
     }
     for (size_t b = 0; b < m->backend_count && map->count > 0; ++b) {
@@ -197,7 +197,7 @@ int mixed_open(mixed *m)
             return 0;
         }
         backend->builder = compile_builder(t);
-        backend->builder.no_validate = t->set.compile.no_validate;
+        backend->builder.no_validate = t->set.compile->no_validate;
         say_backend(t, backend->backend, backend->role, 0);
         if (!register_packages(t, backend->backend, backend->role, i == 0)) return 0;
     }
@@ -255,7 +255,7 @@ static int mixed_manifest(mixed *m, const qnnrt_manifest_context *contexts,
     desc.pipelines = pipelines;
     desc.pipeline_count = info->graph_count;
     if (m->a->decoder != NULL) desc.more = decoder_settings;
-    else if (t->set.compile.kv_rows) desc.more = kv_settings;
+    else if (t->set.compile->kv_rows) desc.more = kv_settings;
     desc.more_user = m->a->decoder != NULL ? (void *)m->a->decoder : (void *)m->a->kv;
     int good = qnnrt_manifest_write(&desc, json_to_page, &p, &err) == QNNRT_OK;
     if (!good) fail(t, NULL, cli_hint(&err), "%s: %s", path, cli_told(&err));

@@ -159,7 +159,7 @@ static size_t op_map_twice(const op_map *map)
 
 int op_map_read(tool *t, op_map *map)
 {
-    const char *path = t->set.compile.op_map, *wrong = NULL;
+    const char *path = t->set.compile->op_map, *wrong = NULL;
     qnnrt_json_reader r;
     size_t bytes = 0;
     if (path == NULL) return 1;

@@ -38,7 +38,7 @@ static size_t list_numbers(const char *text, uint64_t most, uint64_t *numbers, s
 /* Read --eos: tokens, joined by commas. */
 static int take_eos(void *at, const cli_option *o, const char *value)
 {
-    compile_settings *set = &((settings *)at)->compile;
+    compile_settings *set = at;
     uint64_t tokens[COMPILE_EOS];
     set->eos_count = list_numbers(value, INT32_MAX, tokens, COMPILE_EOS);
     if (set->eos_count == 0) return cli_wrong_value(o, value, "tokens, joined by commas");
@@ -49,7 +49,7 @@ static int take_eos(void *at, const cli_option *o, const char *value)
 /* Read --context: lengths, joined by commas. */
 static int take_lengths(void *at, const cli_option *o, const char *value)
 {
-    compile_settings *set = &((settings *)at)->compile;
+    compile_settings *set = at;
     uint64_t lengths[COMPILE_LENGTHS];
     set->length_count = list_numbers(value, 1 << 24, lengths, COMPILE_LENGTHS);
     int good = set->length_count > 0;
@@ -65,7 +65,7 @@ static int take_lengths(void *at, const cli_option *o, const char *value)
 /* Read --lora: a rank, or a rank and projections. */
 static int take_lora(void *at, const cli_option *o, const char *value)
 {
-    compile_settings *set = &((settings *)at)->compile;
+    compile_settings *set = at;
     const size_t bytes = strcspn(value, ":");
     uint64_t rank = 0;
     const int good = part_number(value, bytes, 65536, &rank) && rank > 0 &&
@@ -83,118 +83,127 @@ static const cli_option compile_options[] = {
      .help = "folder for the files; it is created if it does not exist"},
     {.name = "json", .kind = CLI_FLAG, FIELD(json), .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
      .help = "print the files that were written as JSON instead of text"},
-    {.name = "graph_name", .value = "N1,N2", .kind = CLI_TEXT, FIELD(compile.names),
+    {.name = "graph_name", .value = "N1,N2", .kind = CLI_TEXT, OWN(compile_settings, names),
      .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
      .help = "names of the graphs, in the order of the files (default: the names in the "
              "containers, or of the .json files); an empty name keeps the default: N1,,N3"},
-    {.name = "binary_file", .value = "NAME", .kind = CLI_TEXT, FIELD(compile.binary_file),
+    {.name = "binary_file", .value = "NAME", .kind = CLI_TEXT, OWN(compile_settings, binary_file),
      .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
      .help = "name of the binary without .bin (default: the name of the first file)"},
-    {.name = "weights", .value = "PATH", .kind = CLI_LIST, FIELD(compile.weights),
+    {.name = "weights", .value = "PATH", .kind = CLI_LIST, OWN(compile_settings, weights),
      .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
      .help = ".json: weights of the graphs: a .safetensors file, the .index.json of several, or a "
              "folder with either. Name it once for all graphs, or once for each graph"},
-    {.name = "io", .value = "float|native", .kind = CLI_WORD, .words = io_words, FIELD(compile.io),
+    {.name = "io", .value = "float|native", .kind = CLI_WORD, .words = io_words,
+     OWN(compile_settings, io),
      .verbs = VERB_COMPILE,
      .help = ".json, folders: type of float inputs and outputs: float is float32, native is the "
              "type that the graphs compute in (default: float for .json, native for folders)"},
-    {.name = "fp32", .kind = CLI_FLAG, FIELD(compile.fp32), .verbs = VERB_COMPILE,
+    {.name = "fp32", .kind = CLI_FLAG, OWN(compile_settings, fp32), .verbs = VERB_COMPILE,
      .help = ".json, folders: make all float tensors float32 (default: float16 on HTP, float32 on "
              "other libraries). With libQnnHtp.so 2.51 the results are not more exact"},
     {.name = "contexts", .value = "N", .kind = CLI_U32, .least = 1, .most = 1000,
-     FIELD(compile.contexts), .verbs = VERB_COMPILE,
+     OWN(compile_settings, contexts), .verbs = VERB_COMPILE,
      .help = ".json: number of binaries to cut the graphs into, with equal shares of the weights: "
              "NAME_1_of_N.bin and so on (default 1: NAME.bin)"},
     {.name = "weight_bits", .value = "8|4|16", .kind = CLI_U32, .least = 4, .most = 16,
-     FIELD(compile.weight_bits), .verbs = VERB_COMPILE,
+     OWN(compile_settings, weight_bits), .verbs = VERB_COMPILE,
      .help = ".json, folders: bits of the weights that operators multiply with: 8 or 4, with one "
              "scale per output channel, beside activations in floating point (default 16: "
              "floating point)"},
     {.name = "weight_block", .value = "N", .kind = CLI_U32, .least = 2, .most = 1 << 20,
-     FIELD(compile.weight_block), .verbs = VERB_COMPILE,
+     OWN(compile_settings, weight_block), .verbs = VERB_COMPILE,
      .help = ".json, folders: with --weight_bits 4 a scale for each N inputs of a channel, where "
              "the library computes that right; 32 keeps the blocks of Q4_0 in GGUF as they are"},
     {.name = "weight_method", .value = "minmax|mse", .kind = CLI_WORD, .words = method_words,
-     FIELD(compile.weight_method), .verbs = VERB_COMPILE,
+     OWN(compile_settings, weight_method), .verbs = VERB_COMPILE,
      .help = ".json, folders: scales of small weights: from the largest value, or with the least "
              "square error (default: minmax for 8 bits, mse for 4)"},
-    {.name = "keep_weight", .value = "PATTERN", .kind = CLI_LIST, FIELD(compile.keep_weights),
+    {.name = "keep_weight", .value = "PATTERN", .kind = CLI_LIST,
+     OWN(compile_settings, keep_weights),
      .verbs = VERB_COMPILE,
      .help = ".json, folders: keep the weights with this name in floating point; * is any text"},
-    {.name = "weight_emulate", .kind = CLI_FLAG, FIELD(compile.weight_emulate),
+    {.name = "weight_emulate", .kind = CLI_FLAG, OWN(compile_settings, weight_emulate),
      .verbs = VERB_COMPILE,
      .help = ".json, folders: where the library does not take small weights, round their values "
              "to the same codes, and store these in floating point"},
     {.name = "positions", .value = "N", .kind = CLI_U32, .least = 1, .most = 1 << 24,
-     FIELD(compile.positions), .verbs = VERB_COMPILE,
+     OWN(compile_settings, positions), .verbs = VERB_COMPILE,
      .help = ".json: number of positions in the tables of rotary embeddings (default 4096)"},
     {.name = "rope_base", .value = "X", .kind = CLI_REAL, .bottom = 0, .top = 1e30, .above = 1,
-     FIELD(compile.rope_base), .verbs = VERB_COMPILE,
+     OWN(compile_settings, rope_base), .verbs = VERB_COMPILE,
      .help = ".json: base of rotary embeddings, from which \"inv_freq\" is computed where no file "
              "has it, such as 10000; without it, such a weight is missing"},
-    {.name = "prefill", .value = "N", .kind = CLI_U32, .most = 1 << 14, FIELD(compile.prefill),
+    {.name = "prefill", .value = "N", .kind = CLI_U32, .most = 1 << 14,
+     OWN(compile_settings, prefill),
      .verbs = VERB_COMPILE,
      .help = "folders: tokens that the graph for prompts takes in a call (default 32; 0: no such "
              "graph)"},
-    {.name = "decode", .value = "N", .kind = CLI_U32, .most = 1 << 14, FIELD(compile.decode),
+    {.name = "decode", .value = "N", .kind = CLI_U32, .most = 1 << 14,
+     OWN(compile_settings, decode),
      .verbs = VERB_COMPILE,
      .help = "folders: tokens that the graph for answers takes in a call (default 1; 0: no such "
              "graph)"},
-    {.name = "context", .value = "N1,N2", .kind = CLI_OWN, .take = take_lengths,
+    {.name = "context", .value = "N1,N2", .kind = CLI_OWN, .take = take_lengths, .own = 1,
      .verbs = VERB_COMPILE,
      .help = "folders: tokens that the model remembers, the new ones included (default: as "
              "config.json says, at most 4096). With several lengths there are graphs for each: "
              "short texts run in the faster ones"},
     {.name = "shards", .value = "N", .kind = CLI_U32, .least = 1, .most = 1000,
-     FIELD(compile.shards), .verbs = VERB_COMPILE,
+     OWN(compile_settings, shards), .verbs = VERB_COMPILE,
      .help = "folders: binaries to make, with equal numbers of layers: model_1_of_N.bin and so on "
              "(default 1: model.bin)"},
     {.name = "embedding", .value = "graph|host", .kind = CLI_WORD, .words = embedding_words,
-     FIELD(compile.embedding), .verbs = VERB_COMPILE,
+     OWN(compile_settings, embedding), .verbs = VERB_COMPILE,
      .help = "folders: where rows of the table of embeddings are looked up: in the first graph, "
              "or on the host, in a file that is mapped (default graph)"},
     {.name = "outputs", .value = "logits|hidden|both", .kind = CLI_WORD, .words = output_words,
-     FIELD(compile.outputs), .verbs = VERB_COMPILE,
+     OWN(compile_settings, outputs), .verbs = VERB_COMPILE,
      .help = "folders: what the model computes: logits to write text (default), the last hidden "
              "state for embeddings of texts, or both"},
-    {.name = "lora", .value = "RANK[:P1,P2]", .kind = CLI_OWN, .take = take_lora,
+    {.name = "lora", .value = "RANK[:P1,P2]", .kind = CLI_OWN, .take = take_lora, .own = 1,
      .verbs = VERB_COMPILE,
      .help = "folders: leave room for adapters (LoRA) up to this rank, on the projections q_proj, "
              "v_proj and so on (default: all). They are 0 until qnnrt-llm --lora, which needs a "
              "library with updates"},
-    {.name = "kv_rows", .kind = CLI_FLAG, FIELD(compile.kv_rows), .verbs = VERB_COMPILE,
+    {.name = "kv_rows", .kind = CLI_FLAG, OWN(compile_settings, kv_rows), .verbs = VERB_COMPILE,
      .help = ".json: the graphs are the steps of one language model, for prompts and for single "
              "tokens. A cache that a graph updates becomes an input with the past rows and an "
              "output with the new rows, and inputs and outputs get the names that qnnrt-llm knows. "
              "In the mask, the columns of the new tokens come last"},
-    {.name = "eos", .value = "T1,T2", .kind = CLI_OWN, .take = take_eos, .verbs = VERB_COMPILE,
+    {.name = "eos", .value = "T1,T2", .kind = CLI_OWN, .take = take_eos, .own = 1,
+     .verbs = VERB_COMPILE,
      .help = "with --kv_rows: numbers of the tokens that end a text, for qnnrt-llm (default: those "
              "of config.json in the folder of the first graph, if it is there)"},
-    {.name = "backends", .value = "A,B,host", .kind = CLI_TEXT, FIELD(compile.backends),
+    {.name = "backends", .value = "A,B,host", .kind = CLI_TEXT, OWN(compile_settings, backends),
      .verbs = VERB_COMPILE,
      .help = ".json, folders: roles of several backends, the preferred one first, such as "
              "npu,cpu,host. Each node is computed by one that can; host is this project's own "
              "evaluator, for what no library has. The folder opens as one program"},
-    {.name = "pin", .value = "NODE=ROLE", .kind = CLI_LIST, FIELD(compile.pins), .repeat = 1,
+    {.name = "pin", .value = "NODE=ROLE", .kind = CLI_LIST, OWN(compile_settings, pins),
+     .repeat = 1,
      .verbs = VERB_COMPILE,
      .help = "with --backends: let this backend compute the node, or fail"},
-    {.name = "speed", .value = "ROLE=N", .kind = CLI_LIST, FIELD(compile.speeds), .repeat = 1,
+    {.name = "speed", .value = "ROLE=N", .kind = CLI_LIST, OWN(compile_settings, speeds),
+     .repeat = 1,
      .verbs = VERB_COMPILE,
      .help = "with --backends: operations in a microsecond, to compare backends (default 1000000 "
              "for libQnnHtp.so, 20000 for other libraries, 500 for the host)"},
     {.name = "state_policy", .value = "host|error", .kind = CLI_WORD, .words = state_words,
-     FIELD(compile.state_policy), .verbs = VERB_COMPILE,
+     OWN(compile_settings, state_policy), .verbs = VERB_COMPILE,
      .help = "with --backends: where a cache that index_copy updates lives if no backend can "
              "compute all nodes that touch it: on the host (default), or nowhere: an error with "
              "the reasons"},
-    {.name = "no_ask", .kind = CLI_FLAG, FIELD(compile.no_ask), .verbs = VERB_COMPILE,
+    {.name = "no_ask", .kind = CLI_FLAG, OWN(compile_settings, no_ask), .verbs = VERB_COMPILE,
      .help = "with --backends: do not ask the library about each operator, and do not avoid its "
              "known errors, except those that end the process: only what fails to compile moves to "
              "another backend"},
-    {.name = "no_validate", .kind = CLI_FLAG, FIELD(compile.no_validate), .verbs = VERB_COMPILE,
+    {.name = "no_validate", .kind = CLI_FLAG, OWN(compile_settings, no_validate),
+     .verbs = VERB_COMPILE,
      .help = "as --no_ask, and the library is not asked about nodes that are added, either: only "
              "those move whose finalize fails"},
-    {.name = "explain_plan", .kind = CLI_FLAG, FIELD(compile.explain), .verbs = VERB_COMPILE,
+    {.name = "explain_plan", .kind = CLI_FLAG, OWN(compile_settings, explain),
+     .verbs = VERB_COMPILE,
      .key = CLI_KEY_NONE,
      .help = "with --backends: print for each node which backends can compute it, which one does, "
              "and why"},
@@ -213,28 +222,29 @@ static const cli_option compile_options[] = {
      .help = "HTP: chip to compile for: SM8650, \"8 Gen 3\" or 57; help lists all (default on "
              "x86-64: 57)"},
     {.name = "dsp_arch", .value = "N", .kind = CLI_U32, .least = 1, .most = 65535,
-     FIELD(compile.arch), .verbs = VERB_COMPILE,
+     OWN(compile_settings, graph.arch), .verbs = VERB_COMPILE,
      .help = "HTP: NPU generation, such as 75 (default: the chip's)"},
-    {.name = "fp16", .kind = CLI_FLAG, FIELD(compile.fp16), .verbs = VERB_COMPILE,
+    {.name = "fp16", .kind = CLI_FLAG, OWN(compile_settings, graph.fp16), .verbs = VERB_COMPILE,
      .help = "HTP: compute float32 graphs of containers in half precision; .json, folders: make "
              "all float tensors float16, on every library"},
     {.name = "optimization_level", .value = "N", .kind = CLI_U32, .least = 1, .most = 3,
-     FIELD(compile.level), .verbs = VERB_COMPILE,
+     OWN(compile_settings, graph.level), .verbs = VERB_COMPILE,
      .help = "HTP: 1 to 3 (default: the library's choice)"},
     {.name = "vtcm_mib", .value = "N", .kind = CLI_U32, .least = 1, .most = 1024,
-     FIELD(compile.vtcm), .verbs = VERB_COMPILE,
+     OWN(compile_settings, graph.vtcm), .verbs = VERB_COMPILE,
      .help = "HTP: fast memory that a graph may use, in MiB (default: the library's choice)"},
     {.name = "hvx_threads", .value = "N", .kind = CLI_U32, .least = 1, .most = 64,
-     FIELD(compile.hvx), .verbs = VERB_COMPILE,
+     OWN(compile_settings, graph.hvx), .verbs = VERB_COMPILE,
      .help = "HTP: vector threads of a graph (default: the library's choice)"},
-    {.name = "weight_sharing", .kind = CLI_FLAG, FIELD(compile.share), .verbs = VERB_COMPILE,
+    {.name = "weight_sharing", .kind = CLI_FLAG, OWN(compile_settings, graph.share),
+     .verbs = VERB_COMPILE,
      .help = "HTP: store weights that graphs have in common once. Such a file runs on a device, "
              "but not on the x86-64 emulator"},
     {.name = "progress", .kind = CLI_FLAG, FIELD(progress), .verbs = VERB_COMPILE,
      .key = CLI_KEY_NONE,
      .help = "print the progress of the compilation to standard error: nodes, bytes of weights "
              "and seconds (default: only on a terminal)"},
-    {.name = "report", .value = "FILE", .kind = CLI_TEXT, FIELD(compile.report),
+    {.name = "report", .value = "FILE", .kind = CLI_TEXT, OWN(compile_settings, report),
      .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
      .help = ".json, folders: write what became of each node, the passes, the operators by type, "
              "the static tensors by size, the sizes of the files and the times, also when "
@@ -249,32 +259,34 @@ static const cli_option compile_options[] = {
      .help = ".json, folders: write the same drawings for Graphviz: FILE, and X.before.dot for "
              "X.dot"},
     {.name = "verify", .value = "N", .kind = CLI_U32, .least = 1, .most = 1000000,
-     FIELD(compile.verify), .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
+     OWN(compile_settings, verify), .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
      .help = ".json, folders: open the written files, run each graph N times with random inputs, "
              "and print the largest differences from what qnnrt computes from the .json file; "
              "exit status 1 if one is too large"},
     {.name = "verify_tolerance", .value = "T", .kind = CLI_REAL, .bottom = 0, .top = 1e6,
-     .above = 1, FIELD(compile.tolerance), .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
+     .above = 1, OWN(compile_settings, tolerance), .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
      .help = "largest difference that --verify allows, as a part of the largest value (default "
              "0.0001; 0.02 on HTP, with float16, and with activations of 16 bits; 0.2 with 8 bits; "
              "of --verify_nodes 0.1 with weights of 8 bits, and 0.5 with 4)"},
     {.name = "verify_nodes", .value = "first|all", .kind = CLI_WORD, .words = node_words,
-     FIELD(compile.verify_nodes), .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
+     OWN(compile_settings, verify_nodes), .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
      .help = ".json, folders: build each graph again with every value as an output, run it once, "
              "and print the first node that differs, or all nodes"},
-    {.name = "cache", .value = "DIR", .kind = CLI_TEXT, FIELD(compile.cache),
+    {.name = "cache", .value = "DIR", .kind = CLI_TEXT, OWN(compile_settings, cache),
      .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
      .help = "folder that keeps what was compiled. If graphs, weights, options, library and "
              "program are those of an entry, its files are copied; a damaged entry is compiled "
              "again. Weights are read for that, 0.6 GB each second"},
     {.name = "cache_limit", .value = "MIB", .kind = CLI_U64, .least = 1, .most = 1 << 30,
-     FIELD(compile.cache_limit), .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
+     OWN(compile_settings, cache_limit), .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
      .help = "most that the entries of --cache may have, in MiB: those unused for longest are "
              "removed (default 10240)"},
-    {.name = "cache_list", .kind = CLI_FLAG, FIELD(compile.cache_list), .verbs = VERB_COMPILE,
+    {.name = "cache_list", .kind = CLI_FLAG, OWN(compile_settings, cache_list),
+     .verbs = VERB_COMPILE,
      .key = CLI_KEY_NONE,
      .help = "list the entries of --cache, and compile nothing"},
-    {.name = "cache_clear", .kind = CLI_FLAG, FIELD(compile.cache_clear), .verbs = VERB_COMPILE,
+    {.name = "cache_clear", .kind = CLI_FLAG, OWN(compile_settings, cache_clear),
+     .verbs = VERB_COMPILE,
      .key = CLI_KEY_NONE,
      .help = "remove the entries of --cache, and compile nothing"},
     {.name = "op_package", .value = "[ROLE=]PATH:PROVIDER[:TARGET]", .kind = CLI_LIST,
@@ -283,7 +295,7 @@ static const cli_option compile_options[] = {
              "function that it exports as its entry, and for HTP the target CPU (x86-64) or HTP. "
              "With several backends cpu=PATH... is for the role cpu, and PATH... for the first "
              "one. Repeat the option for several"},
-    {.name = "op_map", .value = "FILE", .kind = CLI_TEXT, FIELD(compile.op_map),
+    {.name = "op_map", .value = "FILE", .kind = CLI_TEXT, OWN(compile_settings, op_map),
      .verbs = VERB_COMPILE, .key = CLI_KEY_FILE,
      .help = ".json, folders: table of operators of graphs that become operators of op packages: "
              "{\"mylib.line.default\": {\"package\": \"my.package\", \"type\": \"LineOf\", "
@@ -291,33 +303,44 @@ static const cli_option compile_options[] = {
              "\"float32\", \"default\": 1}}}}. inputs, attr and default may be left out. "
              "\"role\": \"npu\" makes it a row of one of the --backends"},
 
-    {.name = "calibrate", .value = "LIST", .kind = CLI_LIST, FIELD(compile.calibrate),
+    {.name = "calibrate", .value = "LIST", .kind = CLI_LIST, OWN(compile_settings, calibrate),
      .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
      .help = ".json, folders: make activations codes, with ranges that samples show. LIST is a "
              "text file with a line for each sample: the files of the inputs in their order, or "
              "as INPUT:=FILE; a file is .npy, .safetensors, or raw bytes of the input's type, and "
              "is found from the current folder. Name LIST once for all graphs, or once for each "
              "graph"},
-    {.name = "calibrate_so", .value = "FILE", .kind = CLI_TEXT, FIELD(compile.calibrate_so),
+    {.name = "calibrate_so", .value = "FILE", .kind = CLI_TEXT, OWN(compile_settings, calibrate_so),
      .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
      .help = ".json, folders: library that runs the samples (default: the one that compiles)"},
     {.name = "calibrate_method", .value = "minmax|percentile[:P]|mse", .kind = CLI_TEXT,
-     FIELD(compile.calibrate_method), .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
+     OWN(compile_settings, calibrate_method), .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
      .help = ".json, folders: range of a tensor with --calibrate: all that samples show "
              "(default); without the highest and the lowest 100 - P percent of the values (P: "
              "99.99 if it is left out); or with the least square error. The last two run the "
              "samples twice"},
     {.name = "activation_bits", .value = "16|8", .kind = CLI_U32, .least = 8, .most = 16,
-     FIELD(compile.act_bits), .verbs = VERB_COMPILE,
+     OWN(compile_settings, act_bits), .verbs = VERB_COMPILE,
      .help = ".json, folders: bits of activations with --calibrate (default 16)"},
-    {.name = "encodings", .value = "FILE", .kind = CLI_TEXT, FIELD(compile.encodings),
+    {.name = "encodings", .value = "FILE", .kind = CLI_TEXT, OWN(compile_settings, encodings),
      .verbs = VERB_COMPILE, .key = CLI_KEY_FILE,
      .help = ".json: make activations codes, with scales and offsets from a file that AIMET wrote; "
              "with --calibrate, the tensors that it names get these, the others what samples show"},
     {.name = "write_encodings", .value = "FILE", .kind = CLI_TEXT,
-     FIELD(compile.write_encodings), .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
+     OWN(compile_settings, write_encodings), .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
      .help = ".json, folders: write the scales and offsets of activations and weights, as AIMET "
              "does"}
 };
 
-const cli_table compile_table = CLI_TABLE(compile_options);
+static const compile_settings compile_defaults = {
+    .io = -1, .prefill = UINT32_MAX, .decode = UINT32_MAX};
+
+const cli_table compile_table =
+    CLI_TABLE_OF(compile_options, compile_settings, offsetof(settings, compile), &compile_defaults);
+
+graph_choices *compile_graph(tool *t)
+{
+    compile_settings *set = t->set.compile;
+    set->graph.one_file = set->cache != NULL;
+    return &set->graph;
+}

@@ -103,7 +103,7 @@ static uint32_t small_bits(void *user, const qnnrt_ir_value *value, const char *
                            uint32_t bits)
 {
     small_options *a = user;
-    const cli_list *keep = &a->t->set.compile.keep_weights;
+    const cli_list *keep = &a->t->set.compile->keep_weights;
     const qnnrt_weight *weight = qnnrt_lower_weight_of(value);
     const char *key = value->key != NULL ? value->key : value->name;
     (void)type;
@@ -121,7 +121,7 @@ static uint32_t small_bits(void *user, const qnnrt_ir_value *value, const char *
 
 void small_desc(small_options *a, tool *t, qnnrt_lower_desc *desc)
 {
-    const compile_settings *c = &t->set.compile;
+    const compile_settings *c = t->set.compile;
     desc->weight_method = (qnnrt_lower_method)c->weight_method;
     if (c->weight_bits != 8 && c->weight_bits != 4) return;
     desc->weight_bits = c->weight_bits;
@@ -139,7 +139,7 @@ void small_desc(small_options *a, tool *t, qnnrt_lower_desc *desc)
 
 int small_kept(tool *t, const small_options *a)
 {
-    const cli_list *keep = &t->set.compile.keep_weights;
+    const cli_list *keep = &t->set.compile->keep_weights;
     int good = 1;
     for (size_t i = 0; i < keep->count && a->kept != NULL; ++i) {
         if (a->kept[i] > 0) continue;
@@ -155,7 +155,7 @@ int small_kept(tool *t, const small_options *a)
 
 void small_free(small_options *a)
 {
-    for (size_t i = 0; a->near != NULL && i < a->t->set.compile.keep_weights.count; ++i)
+    for (size_t i = 0; a->near != NULL && i < a->t->set.compile->keep_weights.count; ++i)
         free(a->near[i]);
     free(a->near);
     free(a->kept);

@@ -249,7 +249,7 @@ void verify_outputs(verify *v, uint32_t runs)
 {
     const size_t count = v->ir->output_count;
     tool *t = v->a->t;
-    const int small = v->info != NULL && v->a->t->set.compile.weight_bits != 0 &&
+    const int small = v->info != NULL && v->a->t->set.compile->weight_bits != 0 &&
                       qnnrt_lower_get_info(v->a->lower)->small_count > 0;
     verify_sum *sums = cli_alloc(2 * count, sizeof(*sums)), *checked = small ? sums + count : sums;
     void **outputs = cli_alloc(count, sizeof(*outputs));

@@ -56,7 +56,7 @@ static qnnrt_ir *verify_read(const aten *a, const aten_graph *g, qnnrt_lower *lo
     qnnrt_result result = qnnrt_ir_read(g->text, g->bytes, NULL, &ir, &err);
     qnnrt_ir_kv_info info;
     if (result == QNNRT_OK) result = qnnrt_ir_check(ir, NULL, NULL, &err);
-    if (result == QNNRT_OK && a->t->set.compile.kv_rows) result = kv_graph(ir, &info, &err);
+    if (result == QNNRT_OK && a->t->set.compile->kv_rows) result = kv_graph(ir, &info, &err);
     if (result == QNNRT_OK) result = qnnrt_lower_weights(lower, ir, g->weights, &err);
     if (result == QNNRT_OK) return ir;
     fail(a->t, NULL, result == QNNRT_E_UNSUPPORTED && a->map.count > 0
@@ -123,7 +123,7 @@ static void verify_nodes(verify *v)
 
 void verify_graph(aten *a, qnnrt_manifest *model, size_t number, int half, int by_name)
 {
-    const compile_settings *c = &a->t->set.compile;
+    const compile_settings *c = a->t->set.compile;
     verify v = {0};
     qnnrt_error err;
     v.a = a;
@@ -165,7 +165,7 @@ void verify_graph(aten *a, qnnrt_manifest *model, size_t number, int half, int b
 int verify_files(aten *a, char *const *paths)
 {
     tool *t = a->t;
-    const compile_settings *c = &t->set.compile;
+    const compile_settings *c = t->set.compile;
     const qnnrt_lower_desc lowered = aten_desc(a);
     /* HTP computes with float32 tensors as exactly as with float16. */
     const int half = lowered.compute == QNNRT_DTYPE_F16 || lowered.target == QNNRT_LOWER_HTP;

@@ -306,16 +306,16 @@ static int check_card(const tool *t)
     static const char *const looks[] = {
         "output", "costs", "ctx_dir", "retrieve_context", "system_so", "graph", "align", "read",
         "metadata", "no_manifest", "keep_going", "log_level", "quiet"};
-    if (t->set.card.output == NULL)
+    if (t->set.card->output == NULL)
         return cli_usage("Add --output report.html.", "report: --output FILE is missing");
-    for (size_t i = 0; i < t->given_count && !t->set.card.run; ++i) {
+    for (size_t i = 0; i < t->given_count && !t->set.card->run; ++i) {
         const char *name = t->given[i].option->name;
         size_t k = 0;
         while (k < sizeof(looks) / sizeof(looks[0]) && strcmp(looks[k], name) != 0) ++k;
         if (k == sizeof(looks) / sizeof(looks[0]))
             return cli_usage("Add --run.", "--%s needs --run", name);
     }
-    if (t->set.card.run && t->set.card.costs != NULL)
+    if (t->set.card->run && t->set.card->costs != NULL)
         return cli_usage("Leave one of them out.", "--run excludes --costs");
     return STATUS_OK;
 }
@@ -334,7 +334,7 @@ static void write_broken_card(tool *t, const costs *none)
     if (found.levels[FOUND_FAULT] == 0)
         add_finding(&found, AREA_MODEL, FOUND_FAULT, base_name(d.at), t->error_hint, "%s",
                     t->error != NULL ? t->error : "cannot be opened");
-    write_card(t, t->set.card.output, &found, none);
+    write_card(t, t->set.card->output, &found, none);
     free_findings(&found);
 }
 
@@ -348,12 +348,12 @@ int verb_report(void *user)
     memset(&all, 0, sizeof(all));
     memset(&found, 0, sizeof(found));
     if (status != STATUS_OK) return status;
-    set->inspect = !set->card.run;
-    if (set->card.run) set->profile = profile_levels[set->profiling.level];
+    set->inspect = !set->card->run;
+    if (set->card->run) set->profile = profile_levels[set->profiling->level];
     status = check_model(set, t->parsed);
     if (status != STATUS_OK) return status;
     t->sampling = 1;
-    if (set->card.run) set->inferences = set->profiling.inferences + 1;
+    if (set->card->run) set->inferences = set->profiling->inferences + 1;
     if (!check_sources(t, set->ctx_dir, set->files.items, set->files.count)) return STATUS_OK;
     if (!open_model(t)) {
         write_broken_card(t, &all);
@@ -363,24 +363,27 @@ int verb_report(void *user)
     for (size_t i = 0; i < t->job_count; ++i)    /* what is not wired is a finding */
         if (t->jobs[i].info->failure == NULL) plan_job(t, &t->jobs[i]);
     doctor_model(t, &found);
-    if (set->card.run) {
+    if (set->card->run) {
         run_jobs(t);
         take_costs(t, &all);
     }
-    if (set->card.costs == NULL || read_costs(t, set->card.costs, &all))
-        write_card(t, set->card.output, &found, &all);
+    if (set->card->costs == NULL || read_costs(t, set->card->costs, &all))
+        write_card(t, set->card->output, &found, &all);
     free_costs(&all);
     free_findings(&found);
     return STATUS_OK;
 }
 
 static const cli_option card_options[] = {
-    {.name = "output", .value = "FILE", .kind = CLI_TEXT, FIELD(card.output), .verbs = VERB_REPORT,
+    {.name = "output", .value = "FILE", .kind = CLI_TEXT, OWN(card_settings, output),
+     .verbs = VERB_REPORT,
      .help = "file to write, such as report.html; - for standard output"},
-    {.name = "run", .kind = CLI_FLAG, FIELD(card.run), .verbs = VERB_REPORT,
+    {.name = "run", .kind = CLI_FLAG, OWN(card_settings, run), .verbs = VERB_REPORT,
      .help = "execute the pipelines as profile does, and add the times"},
-    {.name = "costs", .value = "FILE", .kind = CLI_TEXT, FIELD(card.costs), .verbs = VERB_REPORT,
+    {.name = "costs", .value = "FILE", .kind = CLI_TEXT, OWN(card_settings, costs),
+     .verbs = VERB_REPORT,
      .help = "add the times of a profile that profile --save wrote, such as one of a phone"}
 };
 
-const cli_table card_table = CLI_TABLE(card_options);
+const cli_table card_table =
+    CLI_TABLE_OF(card_options, card_settings, offsetof(settings, card), NULL);

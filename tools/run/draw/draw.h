@@ -12,6 +12,13 @@
 
 #include "run/show/show.h"
 
+/* ---- settings of verbs ---- */
+
+typedef struct card_settings {
+    const char *output, *costs;
+    int         run;
+} card_settings;
+
 /* ---- svg.c: texts that fit their place, frame and style of all pictures ---- */
 
 /* PICTURE: the width of a picture, which is that of text in a README. */

@@ -216,6 +216,6 @@ void write_flame(tool *t, const costs *all, const costs *before)
 {
     flame f = {{NULL, 0, 0}, MARGIN, 0, {NULL, 0, 0}};
     draw_flame(&f, all, before);
-    svg_write(t, t->set.profiling.svg, &f.body, PICTURE, f.y);
+    svg_write(t, t->set.profiling->svg, &f.body, PICTURE, f.y);
     free(f.body.data);
 }

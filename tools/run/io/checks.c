@@ -24,7 +24,7 @@ static int check_diff(const settings *set)
     if (set->ctx_dir != NULL || set->files.count != 2)
         return cli_usage("Use qnnrt-run inspect --diff A B.",
                          "--diff takes two models, each a folder or a file");
-    if (documents_on_stdout(set, NULL) > 0 || set->json_file != NULL || set->plan_out != NULL ||
+    if (set->document_count > 0 || set->json_file != NULL || set->plan_out != NULL ||
         set->dot != NULL || set->svg != NULL)
         return cli_usage("Leave out the options that write documents.",
                          "--diff prints differences and nothing else");
@@ -58,12 +58,10 @@ static const char *precious(const char *path)
 
 int check_written(const settings *set, const cli_parsed *parsed)
 {
-    static const char *const documents[] = {"bind_plan_out", "csv", "dot", "json_file", "output",
-        "profile_out", "report", "save", "svg", NULL};
     for (size_t i = 0; i < parsed->given_count; ++i) {
         const char *name = parsed->given[i].option->name, *path = parsed->given[i].value;
         const char *other = NULL, *what = NULL;
-        if (path == NULL || cli_word(name, documents) < 0) continue;
+        if (path == NULL || !is_document(name)) continue;
         for (size_t k = 0; k < parsed->given_count && other == NULL; ++k) {
             const cli_option *o = parsed->given[k].option;
             const char *value = parsed->given[k].value;
@@ -124,7 +122,7 @@ static int check_run(settings *set, const cli_parsed *parsed)
 int check_model(settings *set, const cli_parsed *parsed)
 {
     static const char *const words[] = {"--inspect", "inspect", "plan"};
-    const char *word = words[set->command], *documents[DOCUMENTS];
+    const char *word = words[set->command];
     int status = check_feed(set);
     if (status == STATUS_OK) status = check_run(set, parsed);
     if (status != STATUS_OK) return status;
@@ -178,9 +176,9 @@ int check_model(settings *set, const cli_parsed *parsed)
                          "--manifest is an option of inspect");
     if (set->dot != NULL && set->command == COMMAND_PLAN)
         return cli_usage("Use --svg.", "--dot is not an option of plan");
-    if (documents_on_stdout(set, documents) > 1)
+    if (set->document_count > 1)
         return cli_usage("Write one of them to a file.", "%s and %s both write to standard output",
-                         documents[0], documents[1]);
+                         set->documents[0], set->documents[1]);
     if (parsed->operand != NULL && set->files.count == 1 && cli_is_folder(set->files.items[0])) {
         set->ctx_dir = set->files.items[0];
         set->files.count = 0;

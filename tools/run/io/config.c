@@ -72,7 +72,7 @@ enum { CONFIG_KEYS = sizeof(config_keys) / sizeof(config_keys[0]) };
 typedef struct config_read {
     tool       *t;
     const char *file;
-    int         compiles;              /* 1: for compile                                   */
+    graph_choices *graph;              /* of compile, or NULL                              */
     char       *inner;                 /* name of the file that the outer form names       */
     int         good;
     page        lines;                 /* what each key did                                */
@@ -125,7 +125,7 @@ static void config_do(config_read *c, const config_key *key, const char *value, 
                       int is_whole)
 {
     settings *set = &c->t->set;
-    compile_settings *compile = &set->compile;
+    graph_choices *graph = c->graph;
     const uint32_t number = (uint32_t)(whole < UINT32_MAX ? whole : UINT32_MAX);
     const int by_compiler = key->act >= CONFIG_VTCM && key->act <= CONFIG_SHARE;
     const int by_device = key->act >= CONFIG_PERF && key->act <= CONFIG_SPILL;
@@ -135,9 +135,9 @@ static void config_do(config_read *c, const config_key *key, const char *value, 
         config_fail(c, key->path, "Leave it out.", "is %s, and only %s is possible here", value,
                     key->value);
     else if (key->act == CONFIG_DEFAULT) told = "as ever";
-    else if (by_compiler && !c->compiles) told = "decided when a model is compiled";
-    else if (key->act == CONFIG_ARCH && !c->compiles) told = "the binary has its own";
-    else if (by_device && c->compiles) told = "for running alone";
+    else if (by_compiler && c->graph == NULL) told = "decided when a model is compiled";
+    else if (key->act == CONFIG_ARCH && c->graph == NULL) told = "the binary has its own";
+    else if (by_device && c->graph != NULL) told = "for running alone";
     else if (key->act == CONFIG_PERF) config_perf(c, key->path, value);
     else if (key->act == CONFIG_MEMORY && strcmp(value, "shared_buffer") == 0)
         set->memory = MEMORY_SHARED;
@@ -149,19 +149,19 @@ static void config_do(config_read *c, const config_key *key, const char *value, 
     else if (key->act == CONFIG_CHIP)
         config_set(c, key->path, &set->soc_model, number, "--soc_model");
     else if (key->act == CONFIG_ARCH)
-        config_set(c, key->path, &compile->arch, number, "--dsp_arch");
+        config_set(c, key->path, &graph->arch, number, "--dsp_arch");
     else if (key->act == CONFIG_RPC_LATENCY) set->run.rpc_latency_us = number;
     else if (key->act == CONFIG_RPC_POLLING)
         set->run.rpc_polling_us = number == 0 ? QNNRT_POWER_ZERO : number;
     else if (key->act == CONFIG_SPILL) set->share_spill_fill |= number != 0;
     else if (key->act == CONFIG_VTCM)
-        config_set(c, key->path, &compile->vtcm, number, "--vtcm_mib");
+        config_set(c, key->path, &graph->vtcm, number, "--vtcm_mib");
     else if (key->act == CONFIG_LEVEL)
-        config_set(c, key->path, &compile->level, number, "--optimization_level");
+        config_set(c, key->path, &graph->level, number, "--optimization_level");
     else if (key->act == CONFIG_HVX)
-        config_set(c, key->path, &compile->hvx, number, "--hvx_threads");
-    else if (key->act == CONFIG_FP16) compile->fp16 |= number != 0;
-    else compile->share |= number != 0;
+        config_set(c, key->path, &graph->hvx, number, "--hvx_threads");
+    else if (key->act == CONFIG_FP16) graph->fp16 |= number != 0;
+    else graph->share |= number != 0;
     char *shown = cli_shown(value);
     page_add(&c->lines, "          %s %s: %s\n", key->path, shown, told != NULL ? told : "taken");
     free(shown);
@@ -254,10 +254,10 @@ static void config_file(config_read *c, const char *path)
     free(text);
 }
 
-int read_config(tool *t, int compiles)
+int read_config(tool *t, graph_choices *graph)
 {
     const char *path = t->set.run.config;
-    config_read c = {t, path, compiles, NULL, 1, {NULL, 0, 0}};
+    config_read c = {t, path, graph, NULL, 1, {NULL, 0, 0}};
     if (path == NULL) return 1;
     config_file(&c, path);
     if (c.good && c.inner != NULL) {
@@ -265,7 +265,7 @@ int read_config(tool *t, int compiles)
         char *beside = slash != NULL ? cli_text("%.*s/%s", (int)(slash - path), path, name)
                                      : cli_text("%s", name);
         c.inner = NULL;
-        if (compiles && t->set.compile.cache != NULL)      /* its key has the first file alone */
+        if (graph != NULL && graph->one_file)
             config_fail(&c, "config_file_path", "Name the second file as --config_file.",
                         "cannot be used with --cache");
         else config_file(&c, beside);

@@ -460,7 +460,7 @@ extern const cli_table extract_table;
 
 /* Read --config_file, in the outer form, which names a second file, or in the inner one. Paths in a
    file are not followed: the second one lies beside the first. Return 0 after a message. */
-int read_config(tool *t, int compiles);
+int read_config(tool *t, graph_choices *graph);
 
 /* ---- checks.c: options that exclude or need each other, and what no document may replace ---- */
 

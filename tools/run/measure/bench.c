@@ -40,7 +40,7 @@ static void sleep_until(uint64_t moment)
 static void *lane_measure(void *user)
 {
     lane *l = user;
-    const bench_settings *set = &l->t->set.bench;
+    const bench_settings *set = l->t->set.bench;
     const uint64_t most = (uint64_t)(set->duration * 1e9);
     const double step = set->rate > 0 ? 1e9 / set->rate : 0;
     l->begin_ns = l->end_ns = cli_now_ns();
@@ -70,7 +70,7 @@ int lane_begin(lane *l, tool *t, job *j)
     l->j = j;
     if (!start_run(t, j, &l->mem, &l->run) || !load_inputs(t, j, l->run)) return 0;
     l->first_ns = lane_call(l);
-    for (uint32_t i = 0; i < t->set.bench.warmups && l->result == QNNRT_OK; ++i) lane_call(l);
+    for (uint32_t i = 0; i < t->set.bench->warmups && l->result == QNNRT_OK; ++i) lane_call(l);
     if (l->result != QNNRT_OK) lane_fail(l);
     return l->result == QNNRT_OK;
 }
@@ -206,11 +206,11 @@ static void say_benched(const tool *t, const benched *b)
     say(t, "  calls     %lu in %.3f s, %.1f in a second, %lu thread%s, after a first call of %s and"
         " %lu warm-up%s\n", (unsigned long)b->exec.count, b->seconds,
         b->seconds > 0 ? (double)b->exec.count / b->seconds : 0, (unsigned long)b->threads,
-        cli_plural(b->threads), first, (unsigned long)t->set.bench.warmups,
-        cli_plural(t->set.bench.warmups));
-    if (t->set.bench.rate > 0)
-        say(t, "            at most %g in a second and thread; %lu began late\n", t->set.bench.rate,
-            (unsigned long)b->late);
+        cli_plural(b->threads), first, (unsigned long)t->set.bench->warmups,
+        cli_plural(t->set.bench->warmups));
+    if (t->set.bench->rate > 0)
+        say(t, "            at most %g in a second and thread; %lu began late\n",
+            t->set.bench->rate, (unsigned long)b->late);
     say(t, "  memory    arena %s, prepared in %s\n", arena, prepare);
     say_summary_head(t);
     say_summary(t, "exec", &b->exec);
@@ -227,7 +227,7 @@ static void say_benched(const tool *t, const benched *b)
 /* Bench one pipeline in all threads. Return 0 after a message. */
 static int bench_pipeline(bench *all, size_t at)
 {
-    const size_t count = all->t->set.bench.threads;
+    const size_t count = all->t->set.bench->threads;
     lane *lanes = cli_alloc(count, sizeof(*lanes));
     benched *b = &all->list[all->count];
     samples calls = {NULL, 0, 0};
@@ -269,7 +269,7 @@ static int bench_pipeline(bench *all, size_t at)
 static int bench_open(bench *all)
 {
     tool *t = all->t;
-    const size_t count = t->set.bench.threads;
+    const size_t count = t->set.bench->threads;
     all->others = cli_alloc(count, sizeof(*all->others));
     for (size_t i = 0; i < count; ++i) {
         tool *one = i == 0 ? t : &all->others[i - 1];
@@ -368,7 +368,7 @@ static void write_bench_json(const bench *all)
         json_open(j, NULL, '{', 0);
         json_string(j, "name", b->j->info->name);
         json_count(j, "threads", b->threads);
-        json_count(j, "warmups", t->set.bench.warmups);
+        json_count(j, "warmups", t->set.bench->warmups);
         json_count(j, "late", b->late);
         json_value(j, "seconds", b->seconds);
         json_value(j, "first_call_ns", b->first_ns);
@@ -411,7 +411,7 @@ void csv_row(page *p, const char *name, const char *what, const summary *s)
 static void write_bench_csv(const bench *all)
 {
     page p = {NULL, 0, 0};
-    if (all->t->set.bench.csv == NULL) return;
+    if (all->t->set.bench->csv == NULL) return;
     csv_head(&p);
     for (size_t i = 0; i < all->count; ++i) {
         const benched *b = &all->list[i];
@@ -422,7 +422,7 @@ static void write_bench_csv(const bench *all)
             csv_row(&p, b->j->info->name, part_words[k], &b->parts[k]);
         csv_row(&p, b->j->info->name, "first_call", &first);
     }
-    write_named(all->t, all->t->set.bench.csv, &p, 0);
+    write_named(all->t, all->t->set.bench->csv, &p, 0);
     free(p.data);
 }
 
@@ -451,7 +451,7 @@ void bench_model(tool *t)
             before, now, peak);
     if (t->set.json) write_bench_json(&all);
     if (good) write_bench_csv(&all);
-    for (size_t i = 0; all.others != NULL && i + 1 < t->set.bench.threads; ++i) {
+    for (size_t i = 0; all.others != NULL && i + 1 < t->set.bench->threads; ++i) {
         close_all(&all.others[i]);
         t->failed |= all.others[i].failed;
         free(all.others[i].error);

@@ -14,9 +14,9 @@
 
 static const cli_option compare_options[] = {
     {.name = "tolerance", .value = "[NAME=]T[:abs|:codes]", .kind = CLI_LIST,
-     FIELD(compare.tolerances), .verbs = VERB_COMPARE | VERB_REPLAY, .key = CLI_KEY_NONE,
+     OWN(compare_settings, tolerances), .verbs = VERB_COMPARE | VERB_REPLAY, .key = CLI_KEY_NONE,
      .help = TOLERANCE_HELP},
-    {.name = "histogram", .kind = CLI_FLAG, FIELD(compare.histogram),
+    {.name = "histogram", .kind = CLI_FLAG, OWN(compare_settings, histogram),
      .verbs = VERB_COMPARE | VERB_REPLAY, .key = CLI_KEY_NONE,
      .help = "print how the differences are distributed for every tensor that is not equal "
              "(default: only for those beyond the tolerance)"},
@@ -24,7 +24,7 @@ static const cli_option compare_options[] = {
      .key = CLI_KEY_NONE,
      .help = "folders of values: the model that wrote them, whose metadata gives raw files types, "
              "dims and encodings by their names; it does not run"},
-    {.name = "dtype", .value = "[NAME=]TYPE", .kind = CLI_LIST, FIELD(compare.dtypes),
+    {.name = "dtype", .value = "[NAME=]TYPE", .kind = CLI_LIST, OWN(compare_settings, dtypes),
      .verbs = VERB_COMPARE, .key = CLI_KEY_NONE,
      .help = "type of raw files, such as float32 or ufixed16, or of the file NAME alone; repeat "
              "the option for several (default: that of --ctx_dir, else of the same tensor on the "
@@ -33,7 +33,8 @@ static const cli_option compare_options[] = {
      .key = CLI_KEY_NONE, .help = "print the result as JSON instead of tables"}
 };
 
-const cli_table compare_table = CLI_TABLE(compare_options);
+const cli_table compare_table =
+    CLI_TABLE_OF(compare_options, compare_settings, offsetof(settings, compare), NULL);
 
 /* Compare the slots that steps wrote, in the order of the steps. */
 static void compare_slots(comparison *c, const paired *one, qnnrt_run *const runs[2])

@@ -13,7 +13,7 @@
 
 int compare_begin(comparison *c, tool *t, double otherwise)
 {
-    const cli_list *texts = &t->set.compare.tolerances;
+    const cli_list *texts = &t->set.compare->tolerances;
     memset(c, 0, sizeof(*c));
     c->t = t;
     c->limits = cli_alloc(texts->count + 1, sizeof(*c->limits));
@@ -247,7 +247,7 @@ void compare_say(const comparison *c, size_t first)
     free(cells);
     for (size_t i = first; i < c->count; ++i)
         if (compare_is_bad(&c->rows[i]) ||
-            (c->t->set.compare.histogram && c->rows[i].m.unequal > 0))
+            (c->t->set.compare->histogram && c->rows[i].m.unequal > 0))
             compare_details(c, &c->rows[i]);
 }
 

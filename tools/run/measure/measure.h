@@ -14,6 +14,27 @@
 
 #include "run/show/show.h"
 
+/* ---- settings of verbs ---- */
+
+typedef struct pair_settings {         /* what side B has instead; 0: as side A            */
+    const char *backend, *system;
+    cli_role    roles[ROLES_MOST];     /* [role_count] --other_backend_so ROLE=FILE        */
+    size_t      role_count;
+    uint32_t    soc_model;
+} pair_settings;
+
+typedef struct bench_settings {
+    uint32_t warmups, calls, threads, rounds, sittings;      /* rounds 0: not given            */
+    double   duration, rate, least;    /* least: percent; 0: not given                         */
+    const char *csv;
+    cli_list samples, other_env;
+} bench_settings;
+
+typedef struct compare_settings {
+    cli_list tolerances, dtypes;       /* --tolerance, --dtype                             */
+    int      histogram;
+} compare_settings;
+
 /* ---- pair.c: two models side by side ---- */
 
 typedef struct paired {                /* a pipeline of both sides, or of one              */

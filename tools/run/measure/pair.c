@@ -15,30 +15,31 @@
 
 static int take_other_backend(void *at, const cli_option *o, const char *value)
 {
-    pair_settings *set = &((settings *)at)->pair;
+    pair_settings *set = at;
     return cli_take_backend(o, value, &set->backend, set->roles, &set->role_count);
 }
 
 static const cli_option pair_options[] = {
     {.name = "other_backend_so", .value = "[ROLE=]FILE", .kind = CLI_OWN,
-     .take = take_other_backend, .repeat = 1, .verbs = VERBS_PAIR, .key = CLI_KEY_NONE,
+     .take = take_other_backend, .own = 1, .repeat = 1, .verbs = VERBS_PAIR, .key = CLI_KEY_NONE,
      .help = "library of side B (default: that of --backend_so, else one that its binaries were "
              "made for)"},
-    {.name = "other_system_so", .value = "FILE", .kind = CLI_TEXT, FIELD(pair.system),
+    {.name = "other_system_so", .value = "FILE", .kind = CLI_TEXT, OWN(pair_settings, system),
      .verbs = VERBS_PAIR, .key = CLI_KEY_NONE,
      .help = "libQnnSystem.so of side B (default: the one of --system_so, or with "
              "--other_backend_so the one beside that library)"},
-    {.name = "other_soc_model", .value = "CHIP", .kind = CLI_CHIP, FIELD(pair.soc_model),
+    {.name = "other_soc_model", .value = "CHIP", .kind = CLI_CHIP, OWN(pair_settings, soc_model),
      .verbs = VERBS_PAIR, .key = CLI_KEY_NONE,
      .help = "chip that the device of side B is created for (default: that of side A)"}
 };
 
-const cli_table pair_table = CLI_TABLE(pair_options);
+const cli_table pair_table =
+    CLI_TABLE_OF(pair_options, pair_settings, offsetof(settings, pair), NULL);
 
 int pair_differs(const settings *set)
 {
-    return set->pair.backend != NULL || set->pair.role_count > 0 || set->pair.system != NULL ||
-           set->pair.soc_model != 0;
+    return set->pair->backend != NULL || set->pair->role_count > 0 || set->pair->system != NULL ||
+           set->pair->soc_model != 0;
 }
 
 int check_pair(const settings *set, const char *verb)
@@ -60,7 +61,7 @@ void pair_model(settings *set, const char *const *word)
 void pair_sides(pairing *p, tool *t)
 {
     const char *const *words = t->set.files.items;
-    const pair_settings *other = &t->set.pair;
+    const pair_settings *other = t->set.pair;
     settings *b = &p->other.set;
     p->sides[0] = t;
     p->sides[1] = &p->other;

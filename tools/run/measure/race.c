@@ -85,7 +85,7 @@ static int race_measure(heat *h, const racer *sides)
    With --rounds: the rest. */
 static int race_sitting(race *all, const racer *sides, uint64_t loading)
 {
-    const bench_settings *set = &all->t->set.bench;
+    const bench_settings *set = all->t->set.bench;
     for (size_t i = 0; i < all->count; ++i) {
         heat *h = &all->heats[i];
         const uint64_t begin = cli_now_ns();
@@ -104,7 +104,7 @@ static int race_sitting(race *all, const racer *sides, uint64_t loading)
 /* True if more sittings would not help, or are not wanted. */
 static int race_is_over(const race *all, uint64_t begin)
 {
-    const bench_settings *set = &all->t->set.bench;
+    const bench_settings *set = all->t->set.bench;
     int precise = 1, full = 1;
     if (all->sittings < set->sittings) return 0;
     if (set->rounds > 0) return 1;
@@ -125,7 +125,7 @@ static int race_sit(race *all, pairing *p)
     memset(sides, 0, sizeof(sides));
     for (int i = 0; i < 2; ++i) p->sides[i]->set.run.quiet |= all->sittings > 0;
     good = racer_start(&sides[0], p->sides[0], NULL, 'A') &&
-        racer_start(&sides[1], p->sides[1], &all->t->set.bench.other_env, 'B');
+        racer_start(&sides[1], p->sides[1], &all->t->set.bench->other_env, 'B');
     if (good && all->count == 0) race_pair(all, sides);
     good = good && all->count > 0;
     if (good && !race_sitting(all, sides, cli_now_ns() - begin)) {
@@ -141,7 +141,7 @@ static int race_sit(race *all, pairing *p)
     }
     ++all->sittings;
     for (size_t i = 0; i < all->count && good; ++i)
-        judge(&all->heats[i].result, all->t->set.bench.least / 100);
+        judge(&all->heats[i].result, all->t->set.bench->least / 100);
     return good;
 }
 
@@ -168,11 +168,11 @@ static void say_heat(const race *all, heat *h)
     }
     say(t, "  change    %s, from %s to %s with 99 percent confidence\n", ratio, low, high);
     if (r->says != NO_DIFFERENCE) say(t, "  result    B is %s\n", verdict_words[r->says]);
-    else if (is_precise(r, t->set.bench.least / 100))
-        say(t, "  result    no difference of %g percent\n", t->set.bench.least);
+    else if (is_precise(r, t->set.bench->least / 100))
+        say(t, "  result    no difference of %g percent\n", t->set.bench->least);
     else
         say(t, "  result    no difference was found, but the times vary too much to tell %g"
-            " percent: try --duration\n", t->set.bench.least);
+            " percent: try --duration\n", t->set.bench->least);
     free(name);
     free(ratio);
     free(low);
@@ -199,7 +199,7 @@ static void write_race_json(race *all)
     json_bool(j, "ok", !all->t->failed);
     json_string(j, "error", all->t->error);
     json_string(j, "timer", TIMER_TEXT);
-    json_value(j, "threshold_percent", all->t->set.bench.least);
+    json_value(j, "threshold_percent", all->t->set.bench->least);
     json_count(j, "starts", all->sittings);
     for (int i = 0; i < 2; ++i) {
         json_open(j, labels[i], '{', 1);
@@ -214,7 +214,7 @@ static void write_race_json(race *all)
         json_open(j, NULL, '{', 0);
         json_string(j, "name", h->name);
         json_count(j, "calls", h->calls);
-        json_rivals(j, &h->result, all->t->set.bench.least / 100);
+        json_rivals(j, &h->result, all->t->set.bench->least / 100);
         for (int k = 0; k < 2; ++k) {
             const summary s = sum_up(&h->ns[k]);
             json_summary(j, labels[k], &s);
@@ -230,7 +230,7 @@ static void write_race_json(race *all)
 static void write_race_csv(race *all)
 {
     page p = {NULL, 0, 0};
-    if (all->t->set.bench.csv == NULL) return;
+    if (all->t->set.bench->csv == NULL) return;
     page_text(&p, "pipeline,verdict,ratio,low,high,rounds,a_median_ns,b_median_ns\n");
     for (size_t i = 0; i < all->count; ++i) {
         heat *h = &all->heats[i];
@@ -240,7 +240,7 @@ static void write_race_csv(race *all)
                  h->result.ratio, h->result.low, h->result.high, (unsigned long)h->result.count,
                  sum_up(&h->ns[0]).median, sum_up(&h->ns[1]).median);
     }
-    write_named(all->t, all->t->set.bench.csv, &p, 0);
+    write_named(all->t, all->t->set.bench->csv, &p, 0);
     free(p.data);
 }
 
@@ -299,11 +299,11 @@ static void sum_up_file(tool *t, const char *name, samples *list, int good)
         write_page(t, "-", &p, 0);
         free(p.data);
     }
-    if (good && t->set.bench.csv != NULL) {
+    if (good && t->set.bench->csv != NULL) {
         memset(&p, 0, sizeof(p));
         csv_head(&p);
         csv_row(&p, name, "samples", &s);
-        write_named(t, t->set.bench.csv, &p, 0);
+        write_named(t, t->set.bench->csv, &p, 0);
         free(p.data);
     }
 }
@@ -311,7 +311,7 @@ static void sum_up_file(tool *t, const char *name, samples *list, int good)
 /* Check that two files have as many times, and not too many. Return 0 after a message. */
 static int same_rounds(tool *t, const heat *h)
 {
-    const char *const *files = t->set.bench.samples.items;
+    const char *const *files = t->set.bench->samples.items;
     if (h->ns[0].count != h->ns[1].count)
         fail(t, NULL, "Give both files one line for each round.",
              "%s has %lu times and %s has %lu", files[0], (unsigned long)h->ns[0].count, files[1],
@@ -325,7 +325,7 @@ static int same_rounds(tool *t, const heat *h)
 /* Sum up the times of files, instead of running a model; two files are two sides. */
 static void bench_samples(tool *t)
 {
-    const cli_list *files = &t->set.bench.samples;
+    const cli_list *files = &t->set.bench->samples;
     heat h;
     race all;
     int good = 1;
@@ -343,7 +343,7 @@ static void bench_samples(tool *t)
         all.count = good && same_rounds(t, &h);
         for (size_t i = 0; all.count > 0 && i < h.ns[0].count; ++i)
             add_round(&h.result, h.ns[0].ns[i], h.ns[1].ns[i]);
-        if (all.count > 0) judge(&h.result, t->set.bench.least / 100);
+        if (all.count > 0) judge(&h.result, t->set.bench->least / 100);
         if (all.count > 0) say_heat(&all, &h);
         if (t->set.json) write_race_json(&all);
         if (all.count > 0) write_race_csv(&all);
@@ -353,50 +353,55 @@ static void bench_samples(tool *t)
 
 static const cli_option bench_options[] = {
     {.name = "num_inferences", .value = "N", .kind = CLI_U32, .least = 1, .most = 10000000,
-     FIELD(bench.calls), .verbs = VERB_BENCH,
+     OWN(bench_settings, calls), .verbs = VERB_BENCH,
      .help = "calls of each pipeline and thread that count (default 100)"},
     {.name = "duration", .value = "SECONDS", .kind = CLI_REAL, .bottom = 0, .top = 1e6, .above = 1,
-     FIELD(bench.duration), .verbs = VERB_BENCH,
+     OWN(bench_settings, duration), .verbs = VERB_BENCH,
      .help = "measure each pipeline so long, instead of --num_inferences; with two models: stop "
              "then even if the result is not precise (default 60)"},
-    {.name = "warmup", .value = "N", .kind = CLI_U32, .most = 1000000, FIELD(bench.warmups),
+    {.name = "warmup", .value = "N", .kind = CLI_U32, .most = 1000000, OWN(bench_settings, warmups),
      .verbs = VERB_BENCH,
      .help = "calls after the first one that do not count (default 3). The first call is shown "
              "alone"},
     {.name = "rate", .value = "N", .kind = CLI_REAL, .bottom = 0.01, .top = 1e6,
-     FIELD(bench.rate), .verbs = VERB_BENCH,
+     OWN(bench_settings, rate), .verbs = VERB_BENCH,
      .help = "start at most N calls in a second and thread, as an app with a camera does; sleep "
              "in between (default: one call after the other)"},
     {.name = "threads", .value = "N", .kind = CLI_U32, .least = 1, .most = 64,
-     FIELD(bench.threads), .verbs = VERB_BENCH,
+     OWN(bench_settings, threads), .verbs = VERB_BENCH,
      .help = "threads that execute at a time, each with a backend and a model of its own "
              "(default 1)"},
     {.name = "rounds", .value = "N", .kind = CLI_U32, .least = 1, .most = 2000,
-     FIELD(bench.rounds), .verbs = VERB_BENCH,
+     OWN(bench_settings, rounds), .verbs = VERB_BENCH,
      .help = "with two models: measure so many rounds (default: until the interval is half as "
              "wide as the threshold on each side)"},
     {.name = "starts", .value = "N", .kind = CLI_U32, .least = 1, .most = 100,
-     FIELD(bench.sittings), .verbs = VERB_BENCH,
+     OWN(bench_settings, sittings), .verbs = VERB_BENCH,
      .help = "with two models: start both sides anew at least so often, because where code and "
              "data lie in memory changes times (default 3)"},
     {.name = "threshold", .value = "PERCENT", .kind = CLI_REAL, .bottom = 0, .top = 100,
-     .above = 1, FIELD(bench.least), .verbs = VERB_BENCH,
+     .above = 1, OWN(bench_settings, least), .verbs = VERB_BENCH,
      .help = "with two models: the least difference that counts (default 2)"},
-    {.name = "other_env", .value = "NAME=VALUE", .kind = CLI_LIST, FIELD(bench.other_env),
+    {.name = "other_env", .value = "NAME=VALUE", .kind = CLI_LIST, OWN(bench_settings, other_env),
      .verbs = VERB_BENCH,
      .help = "environment of side B alone, such as ADSP_LIBRARY_PATH; repeat the option for "
              "several"},
-    {.name = "samples", .value = "FILE", .kind = CLI_LIST, FIELD(bench.samples),
+    {.name = "samples", .value = "FILE", .kind = CLI_LIST, OWN(bench_settings, samples),
      .verbs = VERB_BENCH,
      .help = "run nothing: sum up the times in a text, one number of nanoseconds on each line; "
              "two files are the rounds of side A and side B"},
     {.name = "json", .kind = CLI_FLAG, FIELD(json), .verbs = VERB_BENCH,
      .help = "print the result as JSON instead of tables"},
-    {.name = "csv", .value = "FILE", .kind = CLI_TEXT, FIELD(bench.csv), .verbs = VERB_BENCH,
+    {.name = "csv", .value = "FILE", .kind = CLI_TEXT, OWN(bench_settings, csv),
+     .verbs = VERB_BENCH,
      .help = "write the result as CSV; - for standard output, which then holds nothing else"}
 };
 
-const cli_table bench_table = CLI_TABLE(bench_options);
+static const bench_settings bench_defaults = {
+    .calls = 100, .warmups = 3, .threads = 1, .sittings = 3, .least = 2};
+
+const cli_table bench_table =
+    CLI_TABLE_OF(bench_options, bench_settings, offsetof(settings, bench), &bench_defaults);
 
 const char *const bench_examples[] = {
     "bench model_dir --backend_so libQnnHtp.so --perf_profile burst",
@@ -411,11 +416,11 @@ static int check_bench(const tool *t, int two)
         {"threshold", 1}, {"other_env", 1}
     };
     const settings *set = &t->set;
-    const int files = set->bench.samples.count > 0;
-    if (set->json && is_stdout(set->bench.csv))
+    const int files = set->bench->samples.count > 0;
+    if (set->json && is_stdout(set->bench->csv))
         return cli_usage("Write one of them to a file.",
                          "--json and --csv - both write to standard output");
-    if (files && (set->bench.samples.count > 2 || set->files.count > 0))
+    if (files && (set->bench->samples.count > 2 || set->files.count > 0))
         return cli_usage("Write bench --samples A.txt --samples B.txt.",
                          "--samples takes the place of models, once or twice");
     if (!files && is_given(t->parsed, "duration") && is_given(t->parsed, "num_inferences"))
@@ -424,8 +429,8 @@ static int check_bench(const tool *t, int two)
         if (is_given(t->parsed, only[i].name) && only[i].pair != two)
             return cli_usage(two ? "Leave it out, or name one model." : "Name two models.",
                              "--%s is for %s", only[i].name, two ? "one model" : "two models");
-    for (size_t i = 0; i < set->bench.other_env.count; ++i) {
-        const char *text = set->bench.other_env.items[i];
+    for (size_t i = 0; i < set->bench->other_env.count; ++i) {
+        const char *text = set->bench->other_env.items[i];
         if (text[0] == '=' || strchr(text, '=') == NULL)
             return cli_usage("Write --other_env NAME=VALUE.", "--other_env takes NAME=VALUE, not "
                              "\"%s\"", text);
@@ -437,9 +442,9 @@ int verb_bench(void *user)
 {
     tool *t = user;
     settings *set = &t->set;
-    const int files = set->bench.samples.count > 0;
-    const int two = files ? set->bench.samples.count == 2
-        : set->files.count > 1 || pair_differs(set) || set->bench.other_env.count > 0;
+    const int files = set->bench->samples.count > 0;
+    const int two = files ? set->bench->samples.count == 2
+        : set->files.count > 1 || pair_differs(set) || set->bench->other_env.count > 0;
     int status = check_bench(t, two);
     if (status == STATUS_OK && !files) status = check_feed(set);
     if (status != STATUS_OK) return status;

@@ -197,7 +197,7 @@ static const qnnrt_slot *result_slot(const tool *t, const char *key)
 /* Return the type of --dtype for an item, UNDEFINED without one. */
 static qnnrt_dtype result_dtype(const tool *t, const char *key)
 {
-    const cli_list *texts = &t->set.compare.dtypes;
+    const cli_list *texts = &t->set.compare->dtypes;
     const char *slash = strrchr(key, '/'), *stem = slash != NULL ? slash + 1 : key;
     qnnrt_dtype dtype = QNNRT_DTYPE_UNDEFINED;
     for (int own = 0; own < 2; ++own)            /* one with a name wins */
@@ -214,8 +214,8 @@ static qnnrt_dtype result_dtype(const tool *t, const char *key)
 
 int check_dtypes(const settings *set)
 {
-    for (size_t i = 0; i < set->compare.dtypes.count; ++i) {
-        const char *text = set->compare.dtypes.items[i], *equals = strrchr(text, '=');
+    for (size_t i = 0; i < set->compare->dtypes.count; ++i) {
+        const char *text = set->compare->dtypes.items[i], *equals = strrchr(text, '=');
         qnnrt_dtype dtype = QNNRT_DTYPE_UNDEFINED;
         if (equals != text && dtype_of(equals != NULL ? equals + 1 : text, &dtype) &&
             value_size(dtype) != 0) continue;

@@ -25,7 +25,7 @@ static void say_lines(const tool *t, const cost_lines *lines, line_kind kind, co
 {
     static const char *const heads[LINE_KINDS][3] = {
         {"nodes", "on device", "step"}, {"nodes", "", "operator"}, {"step", "operator", "node"}};
-    const size_t top = t->set.profiling.top, rows = lines->count < top ? lines->count : top;
+    const size_t top = t->set.profiling->top, rows = lines->count < top ? lines->count : top;
     const char *titles[COLUMNS] = {"share", "time"};
     char *(*cells)[COLUMNS] = cli_alloc(rows, sizeof(*cells));
     size_t c = two ? 4 : 2;
@@ -206,7 +206,7 @@ static void write_change(tool *t, const char *path, const costs *a, const costs 
 static int measure_costs(tool *t, costs *all)
 {
     t->sampling = 1;
-    t->set.inferences = t->set.profiling.inferences + 1;
+    t->set.inferences = t->set.profiling->inferences + 1;
     if (!open_model(t) || !select_jobs(t)) return 0;
     for (size_t i = 0; i < t->job_count; ++i) plan_job(t, &t->jobs[i]);
     if (!t->failed || t->set.keep_going) run_jobs(t);
@@ -240,19 +240,19 @@ int run_profile(tool *t)
 {
     costs a, b;
     const settings *set = &t->set;
-    const char *later = NULL, *earlier = set->profiling.against;
+    const char *later = NULL, *earlier = set->profiling->against;
     memset(&a, 0, sizeof(a));
     memset(&b, 0, sizeof(b));
     if (set->files.count > 0 && is_saved(set->files.items[0])) {
         later = set->files.items[set->files.count - 1];
         if (set->files.count == 2) earlier = set->files.items[0];
-        if (set->files.count > 2 || (set->files.count == 2 && set->profiling.against != NULL))
+        if (set->files.count > 2 || (set->files.count == 2 && set->profiling->against != NULL))
             return cli_usage("Name two profiles, or one with --against.",
                              "profile compares two saved profiles");
         const int status = check_saved(t);
         if (status != STATUS_OK) return status;
     } else {
-        t->set.profile = profile_levels[set->profiling.level];
+        t->set.profile = profile_levels[set->profiling->level];
         const int status = check_model(&t->set, t->parsed);
         if (status != STATUS_OK) return status;
     }
@@ -262,11 +262,11 @@ int run_profile(tool *t)
         say_costs(t, earlier != NULL ? &a : &b, earlier != NULL ? &b : NULL);
         if (set->json && earlier != NULL) write_change(t, "-", &a, &b);
         else if (set->json) write_costs(t, "-", &b);
-        if (set->profiling.save != NULL) {
-            write_costs(t, set->profiling.save, &b);
-            say(t, "wrote     %s\n", set->profiling.save);
+        if (set->profiling->save != NULL) {
+            write_costs(t, set->profiling->save, &b);
+            say(t, "wrote     %s\n", set->profiling->save);
         }
-        if (set->profiling.svg != NULL) write_flame(t, &b, earlier != NULL ? &a : NULL);
+        if (set->profiling->svg != NULL) write_flame(t, &b, earlier != NULL ? &a : NULL);
     }
     free_costs(&a);
     free_costs(&b);
@@ -275,26 +275,31 @@ int run_profile(tool *t)
 
 static const cli_option profile_options[] = {
     {.name = "profiling_level", .value = "basic|detailed|optrace", .kind = CLI_WORD,
-     .words = level_words, FIELD(profiling.level), .verbs = VERB_PROFILE | VERB_REPORT,
+     .words = level_words, OWN(profile_settings, level), .verbs = VERB_PROFILE | VERB_REPORT,
      .help = "what the library measures: steps with basic, their nodes too with detailed "
              "(default); optrace (HTP) adds its trace to --profile_out"},
     {.name = "num_inferences", .value = "N", .kind = CLI_U32, .least = 1, .most = 10000,
-     FIELD(profiling.inferences), .verbs = VERB_PROFILE | VERB_REPORT,
+     OWN(profile_settings, inferences), .verbs = VERB_PROFILE | VERB_REPORT,
      .help = "inferences that are measured, after a first one that is not (default 10). Times are "
              "the mean of the faster half"},
-    {.name = "against", .value = "FILE", .kind = CLI_TEXT, FIELD(profiling.against),
+    {.name = "against", .value = "FILE", .kind = CLI_TEXT, OWN(profile_settings, against),
      .verbs = VERB_PROFILE,
      .help = "compare with an earlier profile, which --save or --json wrote"},
-    {.name = "save", .value = "FILE", .kind = CLI_TEXT, FIELD(profiling.save),
+    {.name = "save", .value = "FILE", .kind = CLI_TEXT, OWN(profile_settings, save),
      .verbs = VERB_PROFILE, .help = "write the profile as JSON, to compare others with it"},
     {.name = "top", .value = "N", .kind = CLI_U32, .least = 1, .most = 1000000,
-     FIELD(profiling.top), .verbs = VERB_PROFILE,
+     OWN(profile_settings, top), .verbs = VERB_PROFILE,
      .help = "most lines of each table (default 15)"},
     {.name = "json", .kind = CLI_FLAG, FIELD(json), .verbs = VERB_PROFILE,
      .help = "print the profile, or the differences, as JSON instead of tables"},
-    {.name = "svg", .value = "FILE", .kind = CLI_TEXT, FIELD(profiling.svg), .verbs = VERB_PROFILE,
+    {.name = "svg", .value = "FILE", .kind = CLI_TEXT, OWN(profile_settings, svg),
+     .verbs = VERB_PROFILE,
      .help = "draw the costs as a picture for a browser: pipelines, below them their steps and "
              "nodes, as wide as their times; - for standard output"}
 };
 
-const cli_table profile_table = CLI_TABLE(profile_options);
+static const profile_settings profile_defaults = {.inferences = 10, .top = 15};
+
+const cli_table profile_table =
+    CLI_TABLE_OF(profile_options, profile_settings, offsetof(settings, profiling),
+                 &profile_defaults);

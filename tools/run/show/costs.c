@@ -182,7 +182,7 @@ void take_costs(const tool *t, costs *all)
     all->backend = cli_text("%s", backend != NULL ? backend->provider : "");
     all->build = cli_text("%s", backend != NULL ? backend->build_id : "");
     all->level = cli_text("%s", profile_words[t->set.profile]);
-    all->inferences = t->set.profiling.inferences;
+    all->inferences = t->set.profiling->inferences;
     cost_loading(t, all);
     for (size_t i = 0; i < t->job_count; ++i) cost_pipeline(all, &t->jobs[i]);
 }

@@ -15,6 +15,14 @@
 #include "run/base/base.h"
 #include "run/show/describe.h"
 
+/* ---- settings of verbs ---- */
+
+typedef struct profile_settings {
+    const char *against, *save, *svg;
+    uint32_t    inferences, top;
+    int         level;                 /* index in level_words                             */
+} profile_settings;
+
 /* ---- inspect.c: a model's metadata for people and for --json ---- */
 
 typedef enum fact_kind { FACT_U32, FACT_U64, FACT_TEXT, FACT_VERSION } fact_kind;
