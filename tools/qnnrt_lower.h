@@ -6844,7 +6844,7 @@ static int qnnrt_lower__cover_op(qnnrt_lower__quantizer *q, const qnnrt_lower_op
         for (i = 0; i < op->input_count; ++i) {
             const qnnrt_lower_tensor *tensor = &q->graph->tensors[op->inputs[i]];
             int32_t other = qnnrt_lower__is_propagated(q, op->outputs[0]) ? op->outputs[0]
-                            : op->inputs[i == 0];
+                            : op->input_count > 1 ? op->inputs[i == 0] : QNNRT_LOWER__NONE;
             double low, high;
             int masked;
             if (op->inputs[i] == QNNRT_LOWER__NONE || tensor->kind != QNNRT_TENSOR_STATIC ||

@@ -541,6 +541,42 @@ TEST(lower_masks_cost_no_more_codes_than_softmax_needs)
     CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
 }
 
+/* Operators that move integers have one input, and no codes. */
+TEST(lower_codes_leave_views_of_integers_alone)
+{
+#define IDS(name, shape) "{\"name\":\"" name "\",\"shape\":" shape ",\"dtype\":\"int64\"}"
+    static const char text[] = GRAPH(T("x", "[4]") "," IDS("i", "[2,3]"), T("y", "[4]") "," IDS("v", "[6]"), "", "",
+        NODE("y", "sigmoid.default", T("x", "[4]"), T("y", "[4]"), "") ","
+        NODE("v", "reshape.default", IDS("i", "[2,3]"), IDS("v", "[6]"), "\"shape\":[6]"));
+    qnnrt_backend *backend = opened();
+    qnnrt_lower_encoding given;
+    qnnrt_lower_desc desc;
+    qnnrt_lower *lower = NULL;
+    qnnrt_builder *builder = NULL;
+    qnnrt_ir *ir = NULL;
+    memset(&desc, 0, sizeof(desc));
+    memset(&given, 0, sizeof(given));
+    given.name = "x";
+    given.low = -4;
+    given.high = 4;
+    desc.act_bits = 16;
+    desc.encodings = &given;
+    desc.encoding_count = 1;
+    CHECK_EQ(qnnrt_ir_read(text, strlen(text), NULL, &ir, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_ir_check(ir, NULL, NULL, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_lower_create(&desc, &lower, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_lower_weights(lower, ir, NULL, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_lower_graph(lower, ir, "g", &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_builder_create(backend, NULL, &builder, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_lower_quantize(lower, builder, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_lower_get_info(lower)->graphs[0].tensors[qnnrt_lower_get_info(lower)->graphs[0].outputs[1]].dtype,
+             QNNRT_DTYPE_I32);
+    qnnrt_builder_destroy(builder);
+    qnnrt_lower_free(lower);
+    qnnrt_ir_free(ir);
+    CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
+}
+
 /* Every allocation fails once: an error that says so, or none is needed, and nothing is lost. */
 TEST(lower_codes_without_memory_are_an_error)
 {
@@ -603,5 +639,6 @@ TEST_MAIN("lower_quant")
 {
     RUN(lower_codes_are_those_of_a_slow_simulation);
     RUN(lower_masks_cost_no_more_codes_than_softmax_needs);
+    RUN(lower_codes_leave_views_of_integers_alone);
     RUN(lower_codes_without_memory_are_an_error);
 }
