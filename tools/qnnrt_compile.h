@@ -5,6 +5,7 @@
        #define QNNRT_BUILDER_IMPLEMENTATION
        #define QNNRT_WEIGHTS_IMPLEMENTATION
        #define QNNRT_IR_IMPLEMENTATION
+       #define QNNRT_IR_PASSES_IMPLEMENTATION
        #define QNNRT_LOWER_IMPLEMENTATION
        #define QNNRT_PARTITION_IMPLEMENTATION
        #define QNNRT_CPU_FALLBACK_IMPLEMENTATION
@@ -48,7 +49,7 @@
    MANUAL
 
    How a graph is divided
-       The passes of qnnrt_ir.h run once for the whole graph. Then each backend is asked about each
+       The passes run once for the whole graph. Then each backend is asked about each
        node: is there a rule to lower it, does the library accept the operators, are they known to
        be wrong there (qnnrt_quirks.h)? The host is asked, too, with qnnrt_ir_eval_ask().
        qnnrt_partition.h chooses a backend for each node, by these answers, pins, states and costs,
@@ -2224,5 +2225,6 @@ QNNRT_COMPILE_API const qnnrt_compile_info *qnnrt_compile_get_info(qnnrt_compile
 
    HISTORY
    0.5.0   Added  QNNRT_COMPILE_PLAN_CHECK. Without it, plans are no longer checked a second time.
+           Needs QNNRT_IR_PASSES_IMPLEMENTATION.
    0.4.0   First version.
    --------------------------------------------------------------------------------------------- */

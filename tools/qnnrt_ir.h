@@ -54,7 +54,7 @@
        unknown, cycles, a wrong order, symbolic shapes, unknown dtypes. qnnrt_ir_check() lists these
        findings, and adds those of the operators: unknown ones, wrong arguments, and shapes and
        dtypes that differ from those that follow from the inputs.
-       Passes, folding and evaluation need a graph without findings.
+       Evaluation, and the passes of qnnrt_ir_passes.h, need a graph without findings.
 
    Arguments
        Nodes carry only the arguments that were written down. qnnrt_ir_int() and its relatives
@@ -72,10 +72,7 @@
 
    Computing
        qnnrt_ir_eval_node() computes one node on the host: what no backend can do, or the expected
-       result of what one did. qnnrt_ir_fold() computes all nodes that depend on constants alone,
-       such as the masks and positions of language models:
-           qnnrt_ir_fold(ir, 0, &count, &err);
-       qnnrt_ir_fold_weights() does so with small weights, too.
+       result of what one did.
        qnnrt_ir_run() computes a whole graph, with weights that are loaded one by one:
            qnnrt_ir_run_desc desc = {0};
            desc.load = load;                            // copies the elements of one weight
@@ -86,9 +83,7 @@
        >>shape >>shape_math >>shape_view >>shape_net >>shape_make >>ops             operators
        >>graph >>find >>check >>number >>text >>parse >>document >>resolve          graphs
        >>wide >>eval_math >>eval_move >>gemm >>eval_net >>eval >>fold >>public      values
-       >>pass >>cleanup >>run >>extract >>write                      passes, a run, parts and files
-       >>match >>norms >>merge >>batch >>gelu >>attention >>trace >>rope             patterns
-       >>columns >>causal >>kv_rows                                                 caches
+       >>inplace >>run >>extract >>write                                a run, parts and files
 */
 #ifndef QNNRT_IR_H
 #define QNNRT_IR_H
@@ -305,6 +300,28 @@ QNNRT_IR_API qnnrt_dtype qnnrt_ir_dtype(const qnnrt_ir_node *node, const char *n
 QNNRT_IR_API const char *qnnrt_ir_dtype_name(qnnrt_dtype dtype);
 QNNRT_IR_API qnnrt_dtype qnnrt_ir_dtype_from(const char *name);
 QNNRT_IR_API size_t qnnrt_ir_dtype_bytes(qnnrt_dtype dtype);
+/* Return 0 for bool, 1 for integers, 2 for floats, -1 for others. */
+QNNRT_IR_API int qnnrt_ir_dtype_kind(qnnrt_dtype dtype);
+
+/* Read an element of a constant, of any alignment: a float, an integer or bool. */
+QNNRT_IR_API double qnnrt_ir_element_float(const void *at, qnnrt_dtype dtype);
+QNNRT_IR_API int64_t qnnrt_ir_element_int(const void *at, qnnrt_dtype dtype);
+/* Write an element: of integers and bools i, of floats f, rounded to the nearest, ties to even. */
+QNNRT_IR_API void qnnrt_ir_element_put(void *at, qnnrt_dtype dtype, int64_t i, double f);
+
+/* ----------------------------------------------------------------------------------- looking -- */
+
+/* Return true if a node has an operator, or one of a list that ends with NULL. */
+QNNRT_IR_API int qnnrt_ir_is(const qnnrt_ir_node *node, const char *op);
+QNNRT_IR_API int qnnrt_ir_is_in(const qnnrt_ir_node *node, const char *const *list);
+/* Return the live node that computes a value; NULL if there is none, or for NULL. */
+QNNRT_IR_API qnnrt_ir_node *qnnrt_ir_producer(const qnnrt_ir_value *value);
+QNNRT_IR_API int qnnrt_ir_same_shape(const qnnrt_ir_value *a, const qnnrt_ir_value *b);
+/* Return the input that a node gives back unchanged, or NULL. copies: 1: also of those that give
+   other memory with the same elements. */
+QNNRT_IR_API qnnrt_ir_value *qnnrt_ir_unchanged(const qnnrt_ir_node *node, int copies);
+/* Begin an arena with the allocator and the limits of a graph, for what a pass needs meanwhile. */
+QNNRT_IR_API qnnrt_arena qnnrt_ir_arena(const qnnrt_ir *ir);
 
 /* -------------------------------------------------------------------------------- evaluation -- */
 
@@ -361,6 +378,12 @@ typedef struct qnnrt_ir_run_desc {
 QNNRT_IR_API qnnrt_dtype qnnrt_ir_run_dtype(const qnnrt_ir_run_desc *desc,
                                             const qnnrt_ir_value *value);
 
+/* Turn "relu_", "add_" and others that overwrite their input into "relu", "add": later readers of
+   the input read the result instead, and a result that would become wider is converted.
+   Returns also QNNRT_E_UNSUPPORTED if a later node or the graph's outputs read the memory through
+   another value: text names both. */
+QNNRT_IR_API qnnrt_result qnnrt_ir_pass_inplace(qnnrt_ir *ir, qnnrt_error *err);
+
 /* Compute a graph without findings on the host: the expected result of what a backend computes.
 
    ir       is changed as by qnnrt_ir_pass_inplace(), so that operators that overwrite their input
@@ -379,40 +402,14 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_run(qnnrt_ir *ir, const qnnrt_ir_run_desc *de
                                        const void *const *inputs, void *const *outputs,
                                        qnnrt_error *err);
 
-/* Compute all nodes that depend on constants alone; their outputs become constants, the nodes are
-   removed with the fate "folded". Then qnnrt_ir_tidy() runs. Weights are not constants.
-
-   limit    largest output, in bytes (default 0: 64 MiB)
-   count    receives the number of nodes that were folded; may be NULL
-
-   What cannot be computed stays as it is. Nodes that overwrite their input are renamed first, as
-   qnnrt_ir_pass_inplace() does, since what they change is not constant.
-   Returns  QNNRT_OK; QNNRT_E_FORMAT (a cycle); QNNRT_E_UNSUPPORTED as qnnrt_ir_pass_inplace();
-            QNNRT_E_LIMIT (qnnrt_ir_desc.fold_bytes or .fold_operations: text names the node, what
-            it takes and what is left); QNNRT_E_MEMORY; QNNRT_E_ARG */
-QNNRT_IR_API qnnrt_result qnnrt_ir_fold(qnnrt_ir *ir, uint64_t limit, size_t *count,
-                                        qnnrt_error *err);
-
-/* Do the same, where weights that have data count as constants: tables of relative positions,
-   scales of normalizations, small transposed matrices. A layer above sets qnnrt_ir_value.data to
-   elements of the value's dtype, row-major, of any alignment: data of a mapped file need no copy.
-   They are read during the call alone.
-
-   limit    largest output, in bytes (default 0: 4 MiB)
-   total    new constants of this call, in bytes (default 0: 64 MiB). Nodes whose outputs would
-            exceed it stay as they are, and nodes that would exceed a limit of qnnrt_ir_desc
-
-   For weights with a norm (_weight_norm), which take the place of others, only the limits of
-   qnnrt_ir_desc hold.
-   Returns  as qnnrt_ir_fold() */
-QNNRT_IR_API qnnrt_result qnnrt_ir_fold_weights(qnnrt_ir *ir, uint64_t limit, uint64_t total,
-                                                size_t *count, qnnrt_error *err);
-
 /* ----------------------------------------------------------------------------------- editing -- */
 
 /* Add a value that a new node will produce. Its name is made unique: "norm", "norm_1", ...
    Returns NULL when out of memory, or if rank, a dimension or the element count is too large. */
 QNNRT_IR_API qnnrt_ir_value *qnnrt_ir_add_value(qnnrt_ir *ir, const char *name, qnnrt_dtype dtype,
+                                                uint32_t rank, const int64_t *dims);
+/* Add an input of the graph, the last one. Returns NULL as qnnrt_ir_add_value(). */
+QNNRT_IR_API qnnrt_ir_value *qnnrt_ir_add_input(qnnrt_ir *ir, const char *name, qnnrt_dtype dtype,
                                                 uint32_t rank, const int64_t *dims);
 /* Add a constant. Its data is copied; with NULL it is zero, and *room receives it to be filled.
    room may be NULL. */
@@ -436,11 +433,36 @@ QNNRT_IR_API int qnnrt_ir_set_float(qnnrt_ir *ir, qnnrt_ir_node *node, const cha
                                     double value);
 QNNRT_IR_API int qnnrt_ir_set_ints(qnnrt_ir *ir, qnnrt_ir_node *node, const char *name,
                                    const int64_t *values, size_t count);
+QNNRT_IR_API int qnnrt_ir_set_bool(qnnrt_ir *ir, qnnrt_ir_node *node, const char *name, int value);
+QNNRT_IR_API int qnnrt_ir_set_text(qnnrt_ir *ir, qnnrt_ir_node *node, const char *name,
+                                   const char *text);
 /* Set the operator of a node. Returns 0 when out of memory. */
 QNNRT_IR_API int qnnrt_ir_set_op(qnnrt_ir *ir, qnnrt_ir_node *node, const char *op);
 /* Set input i of a node, an existing one or the next. Returns 0 when out of memory. */
 QNNRT_IR_API int qnnrt_ir_set_input(qnnrt_ir *ir, qnnrt_ir_node *node, size_t i,
                                     qnnrt_ir_value *value);
+/* Change a node to another operator with other inputs, without arguments; its fate says so. Its
+   outputs, and so the names of the graph's outputs, stay. Returns 0 when out of memory. */
+QNNRT_IR_API int qnnrt_ir_become(qnnrt_ir *ir, qnnrt_ir_node *node, const char *op,
+                                 qnnrt_ir_value *const *inputs, size_t count);
+/* Add "to.dtype" before a node (NULL: at the end), which makes `to` from `from`. Returns 0 when out
+   of memory. */
+QNNRT_IR_API int qnnrt_ir_convert(qnnrt_ir *ir, const qnnrt_ir_node *before, qnnrt_ir_value *from,
+                                  qnnrt_ir_value *to);
+/* Convert the result of a changed node, if it has another dtype now, to that of its output.
+   Returns QNNRT_OK; as qnnrt_ir_infer(); QNNRT_E_MEMORY */
+QNNRT_IR_API qnnrt_result qnnrt_ir_round(qnnrt_ir *ir, qnnrt_ir_node *node, qnnrt_error *err);
+/* Compute a node whose inputs have data: its outputs become constants, and it is killed with the
+   fate "folded". What it takes counts for qnnrt_ir_desc.fold_bytes and .fold_operations.
+   Returns QNNRT_OK; as qnnrt_ir_eval_node(); QNNRT_E_LIMIT (text names the node, what it takes and
+   what is left). Without QNNRT_OK the node is as before */
+QNNRT_IR_API qnnrt_result qnnrt_ir_fold_node(qnnrt_ir *ir, qnnrt_ir_node *node, qnnrt_error *err);
+/* Set dtype and shape of a value, such as an input that readers want smaller. Returns 0 if rank, a
+   dimension or the element count is too large. */
+QNNRT_IR_API int qnnrt_ir_set_shape(qnnrt_ir_value *value, qnnrt_dtype dtype, uint32_t rank,
+                                    const int64_t *dims);
+/* Give a value a name; another value that has it gets a new one. Returns 0 when out of memory. */
+QNNRT_IR_API int qnnrt_ir_set_name(qnnrt_ir *ir, qnnrt_ir_value *value, const char *name);
 /* Let all readers of a value, and the outputs of the graph, read another one. */
 QNNRT_IR_API void qnnrt_ir_replace(qnnrt_ir *ir, const qnnrt_ir_value *old, qnnrt_ir_value *now);
 /* Take a node out of use. It stops reading its inputs; qnnrt_ir_tidy() removes it. Its fate is set
@@ -502,133 +524,6 @@ struct qnnrt_json_writer;
             (writer->error says why); QNNRT_E_MEMORY */
 QNNRT_IR_API qnnrt_result qnnrt_ir_write(const qnnrt_ir *ir, struct qnnrt_json_writer *writer,
                                          qnnrt_error *err);
-
-/* ------------------------------------------------------------------------------------ passes -- */
-
-/* Each pass rewrites a graph without findings: it does what qnnrt_ir_pass_inplace() does, then its
-   own work, and tidies the graph. A node that a pass takes away is in ir->removed with its fate;
-   one that it changes has a fate, too. The outputs of the graph keep their names, shapes and
-   dtypes, and count as readers. Run qnnrt_ir_pass_noops() first: patterns are not found through
-   copies and assertions.
-   Returns  QNNRT_OK; QNNRT_E_MEMORY (then only qnnrt_ir_free() may follow); QNNRT_E_FORMAT as
-            qnnrt_ir_tidy(); QNNRT_E_UNSUPPORTED as qnnrt_ir_pass_inplace(); QNNRT_E_ARG */
-
-/* Turn "relu_", "add_" and others that overwrite their input into "relu", "add": later readers of
-   the input read the result instead, and a result that would become wider is converted.
-   Returns also QNNRT_E_UNSUPPORTED if a later node or the graph's outputs read the memory through
-   another value: text names both. */
-QNNRT_IR_API qnnrt_result qnnrt_ir_pass_inplace(qnnrt_ir *ir, qnnrt_error *err);
-
-/* Remove assertions and nodes that copy their input: alias, detach, contiguous, dropout of
-   inference, to.dtype to the same dtype, views of the same shape, getitem, cat of one tensor that
-   has elements. One that makes an output of the graph from an input, a weight or another output
-   becomes "alias.default". */
-QNNRT_IR_API qnnrt_result qnnrt_ir_pass_noops(qnnrt_ir *ir, qnnrt_error *err);
-
-/* Rename operators of core ATen, which exports have after run_decompositions(), to those that
-   passes know: convolution to conv1d, conv2d, conv3d or conv_transpose; native_layer_norm to
-   layer_norm; native_batch_norm and _native_batch_norm_legit_no_training to batch_norm. Those whose
-   other results are read stay. What writes rows of one dimension becomes index_copy: index_put with
-   one index, slice_scatter of neighbours, scatter by an index that is expanded from one dimension.
-   Negative indices, which index_put alone may have, are then out of range. */
-QNNRT_IR_API qnnrt_result qnnrt_ir_pass_native(qnnrt_ir *ir, qnnrt_error *err);
-
-/* Remove nodes whose outputs nothing reads. Inputs of the graph stay. */
-QNNRT_IR_API qnnrt_result qnnrt_ir_pass_dead(qnnrt_ir *ir, qnnrt_error *err);
-
-/* Turn the nodes of a normalization over the last dimension into one, in the place of the last:
-   "q.rms_norm" is x / sqrt(mean(x^2) + eps) * weight, "q.layer_norm" is
-   (x - mean(x)) / sqrt(mean((x - mean(x))^2) + eps) * weight + bias; weight and bias are vectors,
-   or absent. Inner results must have one reader, which may be to.dtype or expand. x is the tensor
-   before its conversions to wider floats. rms_norm.default and layer_norm.default over one
-   dimension change, too. */
-QNNRT_IR_API qnnrt_result qnnrt_ir_pass_rms_norm(qnnrt_ir *ir, qnnrt_error *err);
-QNNRT_IR_API qnnrt_result qnnrt_ir_pass_layer_norm(qnnrt_ir *ir, qnnrt_error *err);
-
-/* Turn x * sigmoid(x), and silu, into "q.silu". */
-QNNRT_IR_API qnnrt_result qnnrt_ir_pass_silu(qnnrt_ir *ir, qnnrt_error *err);
-
-/* Let matmul read the second matrix as it was before a transpose of its last two dimensions, with
-   the argument transpose_b. mm and bmm with such a matrix become matmul. */
-QNNRT_IR_API qnnrt_result qnnrt_ir_pass_matmul_transpose(qnnrt_ir *ir, qnnrt_error *err);
-
-/* Turn products of x with a transposed weight (matmul, mm), such products with a bias (addmm), and
-   "linear.default" whose only reader adds a bias, into "linear.default". Weight and bias are
-   weights or constants. */
-QNNRT_IR_API qnnrt_result qnnrt_ir_pass_linear(qnnrt_ir *ir, qnnrt_error *err);
-
-/* Fold batch_norm into the convolution before it: the node of batch_norm becomes the convolution,
-   with a weight and a bias that are new constants. The convolution must have no other reader, its
-   weight and the vectors of batch_norm must have data: set qnnrt_ir_value.data of weights before.
-   Other nodes that read the same weight keep it. batch_norm in training stays. */
-QNNRT_IR_API qnnrt_result qnnrt_ir_pass_bn_fold(qnnrt_ir *ir, qnnrt_error *err);
-
-/* Turn x / 2 * (1 + erf(x / sqrt(2))), its form with tanh, and gelu, into "q.gelu". */
-QNNRT_IR_API qnnrt_result qnnrt_ir_pass_gelu(qnnrt_ir *ir, qnnrt_error *err);
-
-/* Turn softmax(query * key^T * scale + mask) * value into "scaled_dot_product_attention.default",
-   in the place of the last product, with the arguments scale and enable_gqa (when one head of keys
-   and values serves several queries). Softmax is over the last dimension, mask is a float tensor
-   that broadcasts to the scores, or absent; query or key may be scaled before. Query, key and value
-   are the tensors before their conversions to wider floats, and before a transpose of the key; a
-   key that is kept transposed gets a permute. Inner results must have one reader, which may be
-   to.dtype or expand. */
-QNNRT_IR_API qnnrt_result qnnrt_ir_pass_attention(qnnrt_ir *ir, qnnrt_error *err);
-
-/* Let "scaled_dot_product_attention.default" read keys and values before their heads are copied for
-   several queries each (unsqueeze, expand, reshape; or repeat_interleave), with the argument
-   enable_gqa. Both must be copied equally often, in the order of repeat_interleave. Run
-   qnnrt_ir_pass_attention() before. */
-QNNRT_IR_API qnnrt_result qnnrt_ir_pass_gqa(qnnrt_ir *ir, qnnrt_error *err);
-
-/* Replace cos and sin of positions, and "rope", by rows of tables: "embedding.default" of a new
-   constant [positions, ..]. Backends that compute in float16 have no cos of large angles.
-
-   positions    rows of a table; the graph may get the positions 0 to positions - 1 from then on
-
-   The argument of cos or sin must depend on one tensor of integers, element by element, and on
-   constants and weights with data, as position * inv_freq does in any order of dimensions. A table
-   is computed with the graph's own nodes, and compared with them for random positions. Equal tables
-   are stored once. Factors after cos stay nodes. */
-QNNRT_IR_API qnnrt_result qnnrt_ir_pass_rope_table(qnnrt_ir *ir, uint32_t positions,
-                                                   qnnrt_error *err);
-
-/* What qnnrt_ir_pass_kv_rows() found. */
-typedef struct qnnrt_ir_kv_info {
-    size_t   caches;                 /* of keys and of values; 0: the graph has none */
-    uint32_t ar;                     /* new rows of each: tokens per call */
-    uint32_t context;                /* past and new rows: columns of the mask */
-    int      written;                /* 1: the graph wrote into them, and was changed; 0: it
-                                        returned new rows already */
-} qnnrt_ir_kv_info;
-
-/* Let a step of a language model read caches of past rows and return its new rows alone, as runners
-   of compiled models expect it. A row is the key, or the value, of one token.
-
-   names    1: rename inputs and outputs: input_ids, attention_mask, position_ids, past_key_<i>_in,
-            past_value_<i>_in, past_key_<i>_out, past_value_<i>_out, logits, as far as their role is
-            certain. Layers are numbered as attention comes
-   info     receives what was found; may be NULL
-
-   A cache is an input of the graph [.., context, ..] which index_copy writes `ar` new rows into, or
-   what qnnrt_ir_pass_native() renames to it; attention reads the whole, and the graph returns it.
-   Afterwards the input is [.., context - ar, ..], attention reads past and new rows behind each
-   other, and the output is the new rows [.., ar, ..]; with ar = context the input vanishes. So does
-   the input that said where the rows go, if nothing else reads it.
-
-   The order of the columns of a mask is another one: the first context - ar are those of the past
-   rows, the last ar those of the new ones. The caller of the compiled graph has to give it so. A
-   causal mask that the graph computes from the place of the new rows becomes an input
-   "attention_mask" [1, 1, ar, context], which is added to the scores. If it gets the first place
-   alone, that becomes "position_ids" [1, ar].
-
-   The result is the same as before for caches without the cells that would be overwritten. The pass
-   follows the cells through the graph: whatever depends on their order, other than a mask that is
-   an input, is refused. Run qnnrt_ir_fold() first.
-   Returns  also QNNRT_E_UNSUPPORTED: text names the node and the reason. The graph is then as
-            before, except for names of operators as above */
-QNNRT_IR_API qnnrt_result qnnrt_ir_pass_kv_rows(qnnrt_ir *ir, int names, qnnrt_ir_kv_info *info,
-                                                qnnrt_error *err);
 
 #ifdef __cplusplus
 }
@@ -725,7 +620,7 @@ static int64_t qnnrt_ir__times(int64_t a, int64_t b)
     return minus ? -(int64_t)(x * y) : (int64_t)(x * y);
 }
 
-static int qnnrt_ir__same_shape(const qnnrt_ir_value *a, const qnnrt_ir_value *b)
+QNNRT_IR_API int qnnrt_ir_same_shape(const qnnrt_ir_value *a, const qnnrt_ir_value *b)
 {
     return a->rank == b->rank && memcmp(a->dims, b->dims, a->rank * sizeof(*a->dims)) == 0;
 }
@@ -853,7 +748,7 @@ static int qnnrt_ir__dtype_row(qnnrt_dtype dtype)
 }
 
 /* Return 0 for bool, 1 for integers, 2 for floats, -1 for others. */
-static int qnnrt_ir__dtype_kind(qnnrt_dtype dtype)
+QNNRT_IR_API int qnnrt_ir_dtype_kind(qnnrt_dtype dtype)
 {
     const int row = qnnrt_ir__dtype_row(dtype);
     return row < 0 ? -1 : qnnrt_ir__dtypes[row].kind;
@@ -902,7 +797,7 @@ static qnnrt_dtype qnnrt_ir__dtype_join(qnnrt_dtype a, qnnrt_dtype b)
    other operand (`weak`: a scalar tensor, or a number) is of a higher kind. */
 static qnnrt_dtype qnnrt_ir__dtype_weak(qnnrt_dtype strong, qnnrt_dtype weak)
 {
-    const int a = qnnrt_ir__dtype_kind(strong), b = qnnrt_ir__dtype_kind(weak);
+    const int a = qnnrt_ir_dtype_kind(strong), b = qnnrt_ir_dtype_kind(weak);
     if (a < 0 || b < 0) return a < 0 ? weak : strong;
     return a == 2 || (a == 1 && b < 2) ? strong : qnnrt_ir__dtype_join(strong, weak);
 }
@@ -1262,7 +1157,7 @@ static int qnnrt_ir__shape_vector(qnnrt_ir__shape *s, size_t i, int64_t size)
 
 static int qnnrt_ir__shape_floats(qnnrt_ir__shape *s, const qnnrt_ir_value *x)
 {
-    if (qnnrt_ir__dtype_kind(x->dtype) == 2) return 1;
+    if (qnnrt_ir_dtype_kind(x->dtype) == 2) return 1;
     return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "an input is %s, expected a float type",
                                 qnnrt_dtype_name(x->dtype));
 }
@@ -1311,7 +1206,7 @@ static int qnnrt_ir__shape_triangle(qnnrt_ir__shape *s)
 static int qnnrt_ir__shape_real(qnnrt_ir__shape *s)
 {
     qnnrt_ir__shape_same(s);
-    if (qnnrt_ir__dtype_kind(s->dtype) < 2) s->dtype = QNNRT_DTYPE_F32;
+    if (qnnrt_ir_dtype_kind(s->dtype) < 2) s->dtype = QNNRT_DTYPE_F32;
     return 1;
 }
 
@@ -1347,7 +1242,7 @@ static int qnnrt_ir__shape_binary(qnnrt_ir__shape *s)
 static int qnnrt_ir__shape_divide(qnnrt_ir__shape *s)
 {
     if (!qnnrt_ir__shape_binary(s)) return 0;
-    if (!qnnrt_ir__attr_has(s->node, "rounding_mode") && qnnrt_ir__dtype_kind(s->dtype) < 2)
+    if (!qnnrt_ir__attr_has(s->node, "rounding_mode") && qnnrt_ir_dtype_kind(s->dtype) < 2)
         s->dtype = QNNRT_DTYPE_F32;
     return 1;
 }
@@ -1363,7 +1258,7 @@ static int qnnrt_ir__shape_compare(qnnrt_ir__shape *s)
 static int qnnrt_ir__shape_bits(qnnrt_ir__shape *s)
 {
     if (!qnnrt_ir__shape_binary(s)) return 0;
-    return qnnrt_ir__dtype_kind(s->dtype) < 2 ||
+    return qnnrt_ir_dtype_kind(s->dtype) < 2 ||
            qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "bits of floats have no meaning");
 }
 
@@ -1442,7 +1337,7 @@ static int qnnrt_ir__shape_reduce(qnnrt_ir__shape *s)
 static int qnnrt_ir__shape_sum(qnnrt_ir__shape *s)
 {
     if (!qnnrt_ir__shape_reduce(s)) return 0;
-    if (!qnnrt_ir__attr_has(s->node, "dtype") && qnnrt_ir__dtype_kind(s->dtype) < 2)
+    if (!qnnrt_ir__attr_has(s->node, "dtype") && qnnrt_ir_dtype_kind(s->dtype) < 2)
         s->dtype = QNNRT_DTYPE_I64;
     return 1;
 }
@@ -1450,7 +1345,7 @@ static int qnnrt_ir__shape_sum(qnnrt_ir__shape *s)
 static int qnnrt_ir__shape_mean(qnnrt_ir__shape *s)
 {
     if (!qnnrt_ir__shape_reduce(s)) return 0;
-    return qnnrt_ir__dtype_kind(s->dtype) == 2 ||
+    return qnnrt_ir_dtype_kind(s->dtype) == 2 ||
            qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "the mean of integers has no dtype");
 }
 
@@ -1517,7 +1412,7 @@ static int qnnrt_ir__shape_cumulate(qnnrt_ir__shape *s)
 {
     uint32_t axis;
     qnnrt_ir__shape_same(s);
-    if (qnnrt_ir__dtype_kind(s->dtype) < 2) s->dtype = QNNRT_DTYPE_I64;
+    if (qnnrt_ir_dtype_kind(s->dtype) < 2) s->dtype = QNNRT_DTYPE_I64;
     return qnnrt_ir__shape_axis(s, "dim", s->rank, &axis) && qnnrt_ir__shape_dtype(s, s->dtype);
 }
 
@@ -1527,7 +1422,7 @@ static int qnnrt_ir__shape_softmax(qnnrt_ir__shape *s)
     qnnrt_ir__shape_same(s);
     if (!qnnrt_ir__shape_axis(s, "dim", s->rank, &axis) || !qnnrt_ir__shape_dtype(s, s->dtype))
         return 0;
-    return qnnrt_ir__dtype_kind(s->dtype) == 2 ||
+    return qnnrt_ir_dtype_kind(s->dtype) == 2 ||
            qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "the result is %s, expected a float type",
                                 qnnrt_dtype_name(s->dtype));
 }
@@ -1878,7 +1773,7 @@ static int qnnrt_ir__shape_stack(qnnrt_ir__shape *s)
     size_t k;
     for (k = 1; k < s->node->input_count; ++k)
         if (s->node->inputs[k] == NULL ||
-            !qnnrt_ir__same_shape(s->node->inputs[k], s->node->inputs[0]))
+            !qnnrt_ir_same_shape(s->node->inputs[k], s->node->inputs[0]))
             return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH,
                                         "input %u has another shape than input 0", (unsigned)k);
     if (!qnnrt_ir__shape_insert(s, (int64_t)s->node->input_count)) return 0;
@@ -2694,7 +2589,7 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
 {
     const qnnrt_ir_value *freq = s->node->inputs[0], *positions = s->node->inputs[1];
     if (!qnnrt_ir__shape_rank(s, 0, 1, 1) || !qnnrt_ir__shape_rank(s, 1, 1, QNNRT_IR_RANK - 1) ||
-        qnnrt_ir__dtype_kind(freq->dtype) != 2 || qnnrt_ir__dtype_kind(positions->dtype) != 1)
+        qnnrt_ir_dtype_kind(freq->dtype) != 2 || qnnrt_ir_dtype_kind(positions->dtype) != 1)
         return qnnrt_ir__shape_fail(s, QNNRT_E_UNSUPPORTED,
                                     "not a rotary embedding of inv_freq [n] and positions [.., S]");
     qnnrt_ir__shape_copy(s, positions);
@@ -3139,7 +3034,7 @@ static int qnnrt_ir__ops_inplace(qnnrt_ir__shape *s)
     if (s->rank != x->rank || memcmp(s->dims, x->dims, s->rank * sizeof(*s->dims)) != 0)
         return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH,
                                     "the result is larger than the operand that it overwrites");
-    if (qnnrt_ir__dtype_kind(s->dtype) > qnnrt_ir__dtype_kind(x->dtype))
+    if (qnnrt_ir_dtype_kind(s->dtype) > qnnrt_ir_dtype_kind(x->dtype))
         return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "the result is %s and overwrites %s",
                                     qnnrt_ir_dtype_name(s->dtype), qnnrt_ir_dtype_name(x->dtype));
     s->dtype = x->dtype;
@@ -3231,6 +3126,11 @@ static qnnrt_ir *qnnrt_ir__graph_make(const qnnrt_hooks *hooks, uint64_t bytes, 
     return ir;
 }
 
+QNNRT_IR_API qnnrt_arena qnnrt_ir_arena(const qnnrt_ir *ir)
+{
+    return qnnrt_ir__arena_like(&ir->own->arena);
+}
+
 QNNRT_IR_API void qnnrt_ir_free(qnnrt_ir *ir)
 {
     qnnrt_arena arena;
@@ -3256,8 +3156,8 @@ static int qnnrt_ir__graph_list(qnnrt_ir *ir, qnnrt_ir_value *value)
     return 1;
 }
 
-static int qnnrt_ir__graph_shape(qnnrt_ir_value *value, qnnrt_dtype dtype, uint32_t rank,
-                                 const int64_t *dims)
+QNNRT_IR_API int qnnrt_ir_set_shape(qnnrt_ir_value *value, qnnrt_dtype dtype, uint32_t rank,
+                                    const int64_t *dims)
 {
     value->dtype = dtype;
     value->rank = rank <= QNNRT_IR_RANK ? rank : 0;
@@ -3283,7 +3183,7 @@ QNNRT_IR_API qnnrt_ir_value *qnnrt_ir_add_value(qnnrt_ir *ir, const char *name, 
     qnnrt_ir_value *value =
         (qnnrt_ir_value *)qnnrt_arena_get(&ir->own->arena, 1, sizeof(*value));
     qnnrt_ir__symbol *symbol = value != NULL ? qnnrt_ir__graph_unique(ir, name) : NULL;
-    if (symbol == NULL || !qnnrt_ir__graph_shape(value, dtype, rank, dims) ||
+    if (symbol == NULL || !qnnrt_ir_set_shape(value, dtype, rank, dims) ||
         !qnnrt_ir__graph_list(ir, value)) return NULL;
     value->name = symbol->text;
     value->origin = QNNRT_IR_NODE;
@@ -3466,6 +3366,26 @@ QNNRT_IR_API void qnnrt_ir_kill(qnnrt_ir *ir, qnnrt_ir_node *node, const char *f
     for (i = 0; i < node->input_count; ++i) qnnrt_ir__graph_use(node->inputs[i], -1);
 }
 
+QNNRT_IR_API int qnnrt_ir_set_name(qnnrt_ir *ir, qnnrt_ir_value *value, const char *name)
+{
+    const char *text = qnnrt_ir_text(ir, name);
+    qnnrt_ir__symbol *symbol;
+    size_t i;
+    if (text == NULL) return 0;
+    for (i = 0; i < ir->value_count; ++i) {
+        if (ir->values[i] == value || strcmp(ir->values[i]->name, name) != 0) continue;
+        symbol = qnnrt_ir__graph_unique(ir, name);
+        if (symbol == NULL) return 0;
+        symbol->value = ir->values[i];
+        ir->values[i]->name = symbol->text;
+    }
+    symbol = qnnrt_ir__graph_symbol(ir, name, strlen(name));
+    if (symbol == NULL) return 0;
+    symbol->value = value;
+    value->name = text;
+    return 1;
+}
+
 /* Count all users again. */
 static void qnnrt_ir__graph_users(qnnrt_ir *ir)
 {
@@ -3559,6 +3479,23 @@ static int qnnrt_ir__graph_order(qnnrt_ir *ir, int move, qnnrt_ir_node **cycle)
     }
     qnnrt_arena_free(&scratch);
     return mark != NULL && next != NULL && stack != NULL && out != NULL;
+}
+
+QNNRT_IR_API int qnnrt_ir_is(const qnnrt_ir_node *node, const char *op)
+{
+    return strcmp(node->op, op) == 0;
+}
+
+QNNRT_IR_API int qnnrt_ir_is_in(const qnnrt_ir_node *node, const char *const *list)
+{
+    while (*list != NULL && !qnnrt_ir_is(node, *list)) ++list;
+    return *list != NULL;
+}
+
+QNNRT_IR_API qnnrt_ir_node *qnnrt_ir_producer(const qnnrt_ir_value *value)
+{
+    if (value == NULL || value->origin != QNNRT_IR_NODE || value->node == NULL) return NULL;
+    return value->node->dead ? NULL : value->node;
 }
 
 /* Return the operator without its "_" if a node overwrites its first input, else NULL. */
@@ -3822,7 +3759,7 @@ static uint32_t qnnrt_ir__number_narrow(double f, int exponent, int mantissa)
 }
 
 /* Write an element: of integers i, of floats f. */
-static void qnnrt_ir__number_put(void *at, qnnrt_dtype dtype, int64_t i, double f)
+QNNRT_IR_API void qnnrt_ir_element_put(void *at, qnnrt_dtype dtype, int64_t i, double f)
 {
     const float f32 = (float)f;
     const int32_t i32 = (int32_t)i;
@@ -3867,7 +3804,7 @@ static double qnnrt_ir__number_widen(uint32_t bits, int exponent, int mantissa)
 }
 
 /* Read an element, as a float or as an integer. */
-static double qnnrt_ir__number_float(const void *at, qnnrt_dtype dtype)
+QNNRT_IR_API double qnnrt_ir_element_float(const void *at, qnnrt_dtype dtype)
 {
     double f64 = 0;
     float f32 = 0;
@@ -3885,7 +3822,7 @@ static double qnnrt_ir__number_float(const void *at, qnnrt_dtype dtype)
     }
 }
 
-static int64_t qnnrt_ir__number_whole(const void *at, qnnrt_dtype dtype)
+QNNRT_IR_API int64_t qnnrt_ir_element_int(const void *at, qnnrt_dtype dtype)
 {
     int64_t i64 = 0;
     int32_t i32 = 0;
@@ -4501,7 +4438,7 @@ static int qnnrt_ir__parse_node(qnnrt_ir__parse *p)
 static int qnnrt_ir__document_data(qnnrt_ir__parse *p, qnnrt_ir__ref *ref)
 {
     const size_t size = qnnrt_ir_dtype_bytes(ref->dtype);
-    const int floats = qnnrt_ir__dtype_kind(ref->dtype) == 2;
+    const int floats = qnnrt_ir_dtype_kind(ref->dtype) == 2;
     qnnrt_ir__nest nest;
     qnnrt_json_type type = qnnrt_json_value(&p->json);
     unsigned char *data;
@@ -4534,7 +4471,7 @@ static int qnnrt_ir__document_data(qnnrt_ir__parse *p, qnnrt_ir__ref *ref)
     data = (unsigned char *)qnnrt_arena_get(&p->ir->own->arena, p->number_count + 1, size);
     if (data == NULL) return qnnrt_ir__parse_memory(p);
     for (i = 0; i < p->number_count; ++i)
-        qnnrt_ir__number_put(data + i * size, ref->dtype, p->wholes[i], p->numbers[i]);
+        qnnrt_ir_element_put(data + i * size, ref->dtype, p->wholes[i], p->numbers[i]);
     ref->rank = nest.rank;
     memcpy(ref->dims, nest.dims, sizeof(ref->dims));
     ref->data = data;
@@ -4722,7 +4659,7 @@ static qnnrt_ir_value *qnnrt_ir__resolve_make(qnnrt_ir__parse *p, qnnrt_ir__symb
     value->name = name != NULL ? name->text : "";
     value->origin = origin;
     value->unknown = ref->fault != NULL;
-    if (!qnnrt_ir__graph_shape(value, ref->dtype, ref->rank, ref->dims)) value->unknown = 1;
+    if (!qnnrt_ir_set_shape(value, ref->dtype, ref->rank, ref->dims)) value->unknown = 1;
     if (name != NULL && name->value == NULL) name->value = value;
     return value;
 }
@@ -4995,7 +4932,7 @@ static int qnnrt_ir__resolve_absent(qnnrt_ir__parse *p, const qnnrt_ir__entry *e
     }
     /* Exports differ in the order of the two: inv_freq first, then positions. */
     if (strcmp(node->op, "rope") == 0 && node->input_count == 2 && node->inputs[1]->rank == 1 &&
-        qnnrt_ir__dtype_kind(node->inputs[0]->dtype) == 1) {
+        qnnrt_ir_dtype_kind(node->inputs[0]->dtype) == 1) {
         qnnrt_ir_value *const positions = node->inputs[0];
         node->inputs[0] = node->inputs[1];
         node->inputs[1] = positions;
@@ -5115,8 +5052,8 @@ static double qnnrt_ir__wide_f(const qnnrt_ir__wide *x, int64_t at)
         memcpy(&f32, from, sizeof f32);
         return (double)f32;
     }
-    return x->whole ? (double)qnnrt_ir__number_whole(from, x->dtype)
-                    : qnnrt_ir__number_float(from, x->dtype);
+    return x->whole ? (double)qnnrt_ir_element_int(from, x->dtype)
+                    : qnnrt_ir_element_float(from, x->dtype);
 }
 
 /* Convert to an integer; what is too large becomes the end of the range. */
@@ -5127,7 +5064,7 @@ static int64_t qnnrt_ir__wide_round(double f)
 
 static int64_t qnnrt_ir__wide_i(const qnnrt_ir__wide *x, int64_t at)
 {
-    if (x->whole) return qnnrt_ir__number_whole(qnnrt_ir__wide_at(x, at), x->dtype);
+    if (x->whole) return qnnrt_ir_element_int(qnnrt_ir__wide_at(x, at), x->dtype);
     return qnnrt_ir__wide_round(qnnrt_ir__wide_f(x, at));
 }
 
@@ -5137,12 +5074,12 @@ static void qnnrt_ir__wide_put(qnnrt_ir__wide *x, int64_t at, double f)
     const float f32 = (float)f;
     unsigned char *const to = qnnrt_ir__wide_room(x, at);
     if (x->dtype == QNNRT_DTYPE_F32) memcpy(to, &f32, sizeof f32);
-    else qnnrt_ir__number_put(to, x->dtype, qnnrt_ir__wide_round(f), f);
+    else qnnrt_ir_element_put(to, x->dtype, qnnrt_ir__wide_round(f), f);
 }
 
 static void qnnrt_ir__wide_set(qnnrt_ir__wide *x, int64_t at, int64_t i)
 {
-    qnnrt_ir__number_put(qnnrt_ir__wide_room(x, at), x->dtype, i, (double)i);
+    qnnrt_ir_element_put(qnnrt_ir__wide_room(x, at), x->dtype, i, (double)i);
 }
 
 /* Copy one element, converted. */
@@ -7196,49 +7133,10 @@ static qnnrt_result qnnrt_ir__eval_node(const qnnrt_hooks *hooks, const qnnrt_ir
 
 /* =====================================================================================
    FOLD                                                                            >>fold
-   Replaces nodes that depend on constants alone by their results.
+   What a node takes, and one whose outputs become constants.
    Needs: >>config >>attr >>dtype >>ops >>graph >>eval_math >>eval_move >>gemm >>eval_net
    >>eval     Knows nothing of: files
    ===================================================================================== */
-
-/* What may be folded. */
-typedef struct qnnrt_ir__fold_limits {
-    uint64_t limit, left;                    /* bytes: of an output, of all outputs to come */
-    int      weights;                        /* 1: weights with data count as constants */
-} qnnrt_ir__fold_limits;
-
-/* Return true if a node makes a weight of a weight: the new one takes its place, so that limits for
-   further constants do not hold. */
-static int qnnrt_ir__fold_replaces(const qnnrt_ir_node *node)
-{
-    return qnnrt_ir__eval_of[node->info - qnnrt_ir__ops] == qnnrt_ir__eval_weight_norm;
-}
-
-/* Return true if all inputs of a node have data, and its outputs are small enough and belong to it
-   alone. *bytes receives their size. */
-static int qnnrt_ir__fold_can(const qnnrt_ir_node *node, const qnnrt_ir__fold_limits *most,
-                              uint64_t *bytes)
-{
-    size_t k;
-    *bytes = 0;
-    if (node->dead || node->info == NULL || node->output_count == 0) return 0;
-    for (k = 0; k < node->input_count; ++k) {
-        const qnnrt_ir_value *x = node->inputs[k];
-        if (x == NULL) continue;
-        if (x->origin != QNNRT_IR_CONSTANT && !(most->weights && x->origin == QNNRT_IR_WEIGHT))
-            return 0;
-        if (x->data == NULL && x->count > 0) return 0;
-    }
-    for (k = 0; k < node->output_count; ++k) {
-        const qnnrt_ir_value *y = node->outputs[k];
-        const size_t size = qnnrt_ir_dtype_bytes(y->dtype);
-        const int replaces = qnnrt_ir__fold_replaces(node);
-        if (size == 0 || (y->count > most->limit / size && !replaces)) return 0;
-        *bytes += y->count * size;
-        if (*bytes > most->left && !replaces) return 0;
-    }
-    return 1;
-}
 
 /* Return about how many operations a product takes: tiles of 4 x 4 sums, and copies of both sides
    for each block of the other one. */
@@ -7337,15 +7235,20 @@ static double qnnrt_ir__fold_cost(const qnnrt_ir_node *node)
 }
 
 /* Take what a node needs from what is left of the graph's limits, whether it can be computed or
-   not. made: bytes of its outputs; a reduction has as many sums. */
-static qnnrt_result qnnrt_ir__fold_spend(qnnrt_ir *ir, const qnnrt_ir_node *node, uint64_t made,
+   not: the bytes of its outputs; a reduction has as many sums. */
+static qnnrt_result qnnrt_ir__fold_spend(qnnrt_ir *ir, const qnnrt_ir_node *node,
                                          qnnrt_error *err)
 {
     const int reduces = qnnrt_ir__eval_of[node->info - qnnrt_ir__ops] == qnnrt_ir__eval_reduce;
-    const double operations = qnnrt_ir__fold_cost(node), bytes = (double)made +
-        (reduces ? (double)node->outputs[0]->count * (double)sizeof(qnnrt_ir__sum) : 0);
+    const double operations = qnnrt_ir__fold_cost(node);
+    double bytes = reduces ? (double)node->outputs[0]->count * (double)sizeof(qnnrt_ir__sum) : 0;
     qnnrt_ir__own *own = ir->own;
-    const int large = bytes > own->fold_bytes;
+    size_t k;
+    int large;
+    for (k = 0; k < node->output_count; ++k)
+        bytes += (double)node->outputs[k]->count *
+                 (double)qnnrt_ir_dtype_bytes(node->outputs[k]->dtype);
+    large = bytes > own->fold_bytes;
     if (large || operations > own->fold_operations) {
         qnnrt_error_set(err, QNNRT_E_LIMIT, "node \"%.200s\" (%.100s): it is constant, and folding "
                         "it takes %.0f %s: %.0f are left of qnnrt_ir_desc.%s", node->name, node->op,
@@ -7360,17 +7263,26 @@ static qnnrt_result qnnrt_ir__fold_spend(qnnrt_ir *ir, const qnnrt_ir_node *node
     return QNNRT_OK;
 }
 
-/* Compute one node; its outputs become constants. */
-static qnnrt_result qnnrt_ir__fold_node(qnnrt_ir *ir, qnnrt_ir_node *node, qnnrt_error *err)
+QNNRT_IR_API qnnrt_result qnnrt_ir_fold_node(qnnrt_ir *ir, qnnrt_ir_node *node, qnnrt_error *err)
 {
-    qnnrt_arena *arena = &ir->own->arena;
-    const void **in = (const void **)qnnrt_arena_get(arena, node->input_count + 1, sizeof(*in));
-    void **out = (void **)qnnrt_arena_get(arena, node->output_count + 1, sizeof(*out));
+    qnnrt_arena *arena;
+    const void **in;
+    void **out;
     qnnrt_result result;
     size_t k;
+    qnnrt_error_clear(err);
+    if (ir == NULL || node == NULL || node->dead || node->output_count == 0)
+        return qnnrt_error_set(err, QNNRT_E_ARG, "ir or node is NULL, or the node is dead or has "
+                               "no output");
+    result = qnnrt_ir_eval_ask(node, err);
+    if (result == QNNRT_OK) result = qnnrt_ir__fold_spend(ir, node, err);
+    if (result != QNNRT_OK) return result;
+    arena = &ir->own->arena;
+    in = (const void **)qnnrt_arena_get(arena, node->input_count + 1, sizeof(*in));
+    out = (void **)qnnrt_arena_get(arena, node->output_count + 1, sizeof(*out));
     if (in == NULL || out == NULL) return qnnrt_ir__fail_memory(err);
-    for (k = 0; k < node->input_count; ++k) in[k] = node->inputs[k] !=
-        NULL ? node->inputs[k]->data : NULL;
+    for (k = 0; k < node->input_count; ++k)
+        in[k] = node->inputs[k] != NULL ? node->inputs[k]->data : NULL;
     for (k = 0; k < node->output_count; ++k) {
         const qnnrt_ir_value *y = node->outputs[k];
         out[k] = qnnrt_arena_get(arena, y->count + 1, qnnrt_ir_dtype_bytes(y->dtype));
@@ -7388,30 +7300,6 @@ static qnnrt_result qnnrt_ir__fold_node(qnnrt_ir *ir, qnnrt_ir_node *node, qnnrt
     }
     qnnrt_ir_kill(ir, node, "folded");
     return QNNRT_OK;
-}
-
-static qnnrt_result qnnrt_ir__fold_all(qnnrt_ir *ir, qnnrt_ir__fold_limits most, size_t *count,
-                                       qnnrt_error *err)
-{
-    size_t i, folded = 0;
-    uint64_t bytes;
-    for (i = 0; i < ir->node_count; ++i) {
-        qnnrt_result result;
-        if (!qnnrt_ir__fold_can(ir->nodes[i], &most, &bytes) ||
-            qnnrt_ir_eval_ask(ir->nodes[i], NULL) != QNNRT_OK) continue;
-        result = qnnrt_ir__fold_spend(ir, ir->nodes[i], bytes, err);
-        if (result != QNNRT_OK && !most.weights) return result;
-        if (result == QNNRT_OK) result = qnnrt_ir__fold_node(ir, ir->nodes[i], err);
-        if (result == QNNRT_E_MEMORY) return result;
-        if (result == QNNRT_OK) {
-            most.left -= qnnrt_ir__fold_replaces(ir->nodes[i]) ? 0 : bytes;
-            ++folded;
-        } else {
-            qnnrt_error_clear(err);                  /* what cannot be computed stays a node */
-        }
-    }
-    if (count != NULL) *count = folded;
-    return qnnrt_ir_tidy(ir, err);
 }
 
 /* =====================================================================================
@@ -7616,6 +7504,21 @@ QNNRT_IR_API int qnnrt_ir_set_ints(qnnrt_ir *ir, qnnrt_ir_node *node, const char
     return qnnrt_ir_set(ir, node, &attr);
 }
 
+QNNRT_IR_API int qnnrt_ir_set_bool(qnnrt_ir *ir, qnnrt_ir_node *node, const char *name, int value)
+{
+    qnnrt_ir_attr attr = qnnrt_ir__public_attr(name, QNNRT_IR_BOOL);
+    attr.f = (double)(attr.i = value != 0);
+    return qnnrt_ir_set(ir, node, &attr);
+}
+
+QNNRT_IR_API int qnnrt_ir_set_text(qnnrt_ir *ir, qnnrt_ir_node *node, const char *name,
+                                   const char *text)
+{
+    qnnrt_ir_attr attr = qnnrt_ir__public_attr(name, QNNRT_IR_TEXT);
+    attr.text = text;
+    return qnnrt_ir_set(ir, node, &attr);
+}
+
 QNNRT_IR_API int qnnrt_ir_set_op(qnnrt_ir *ir, qnnrt_ir_node *node, const char *op)
 {
     const char *name;
@@ -7627,130 +7530,81 @@ QNNRT_IR_API int qnnrt_ir_set_op(qnnrt_ir *ir, qnnrt_ir_node *node, const char *
     return 1;
 }
 
-/* =====================================================================================
-   PASS                                                                            >>pass
-   What all passes do: visit nodes, change them, and look at scalars.
-   Needs: >>config >>dtype >>graph >>public     Knows nothing of: patterns
-   ===================================================================================== */
-
-typedef struct qnnrt_ir__pass {
-    qnnrt_ir     *ir;
-    qnnrt_error  *err;
-    qnnrt_result  result;
-} qnnrt_ir__pass;
-
-static int qnnrt_ir__pass_memory(qnnrt_ir__pass *p)
+QNNRT_IR_API qnnrt_ir_value *qnnrt_ir_add_input(qnnrt_ir *ir, const char *name, qnnrt_dtype dtype,
+                                                uint32_t rank, const int64_t *dims)
 {
-    p->result = qnnrt_ir__fail_memory(p->err);
-    return 0;
+    qnnrt_ir_value **list = qnnrt_ir__graph_values(ir, ir->input_count);
+    qnnrt_ir_value *value = qnnrt_ir_add_value(ir, name, dtype, rank, dims);
+    if (list == NULL || value == NULL) return NULL;
+    if (ir->input_count > 0) memcpy(list, ir->inputs, ir->input_count * sizeof(*list));
+    list[ir->input_count++] = value;
+    ir->inputs = list;
+    value->origin = QNNRT_IR_INPUT;
+    return value;
 }
 
-/* Visit all live nodes in order, also those that are added later in the order, then tidy the graph.
-   each() returns 0 to stop, with p->result set. */
-static qnnrt_result qnnrt_ir__pass_visit(qnnrt_ir *ir, qnnrt_error *err,
-                                         int (*each)(qnnrt_ir__pass *p, qnnrt_ir_node *node))
+/* Set an operator and what the fate says of it. Return 0 when out of memory. */
+static int qnnrt_ir__public_op(qnnrt_ir *ir, qnnrt_ir_node *node, const char *op)
 {
-    qnnrt_ir__pass p;
-    size_t i;
-    p.ir = ir;
-    p.err = err;
-    p.result = QNNRT_OK;
-    qnnrt_error_clear(err);
-    if (ir == NULL) return qnnrt_error_set(err, QNNRT_E_ARG, "ir is NULL");
-    for (i = 0; i < ir->node_count; ++i)
-        if (!ir->nodes[i]->dead && !each(&p, ir->nodes[i])) return p.result;
-    return qnnrt_ir_tidy(ir, err);
-}
-
-static int qnnrt_ir__pass_is(const qnnrt_ir_node *node, const char *op)
-{
-    return strcmp(node->op, op) == 0;
-}
-
-/* Return true if the operator of a node is in a list that ends with NULL. */
-static int qnnrt_ir__pass_in(const qnnrt_ir_node *node, const char *const *list)
-{
-    while (*list != NULL && !qnnrt_ir__pass_is(node, *list)) ++list;
-    return *list != NULL;
-}
-
-/* Return the node that computes a value, or NULL. */
-static qnnrt_ir_node *qnnrt_ir__pass_from(const qnnrt_ir_value *value)
-{
-    if (value == NULL || value->origin != QNNRT_IR_NODE || value->node == NULL) return NULL;
-    return value->node->dead ? NULL : value->node;
-}
-
-/* Set an argument of a node to true. */
-static int qnnrt_ir__pass_flag(qnnrt_ir__pass *p, qnnrt_ir_node *node, const char *name)
-{
-    qnnrt_ir_attr attr = qnnrt_ir__public_attr(name, QNNRT_IR_BOOL);
-    attr.f = (double)(attr.i = 1);
-    return qnnrt_ir_set(p->ir, node, &attr) || qnnrt_ir__pass_memory(p);
-}
-
-/* Change a node to another operator with other inputs, without arguments. Its outputs, and so the
-   names of the graph's outputs, stay. */
-static int qnnrt_ir__pass_become(qnnrt_ir__pass *p, qnnrt_ir_node *node, const char *op,
-                                 qnnrt_ir_value *const *inputs, size_t count)
-{
-    qnnrt_ir_value **copy = qnnrt_ir__graph_copy(p->ir, inputs, count);
     char fate[160];
     const char *text;
-    size_t i;
     snprintf(fate, sizeof fate, "became %.60s, was %.60s", op, node->op);
-    text = qnnrt_ir_text(p->ir, fate);
-    if (copy == NULL || text == NULL || !qnnrt_ir_set_op(p->ir, node, op))
-        return qnnrt_ir__pass_memory(p);
+    text = qnnrt_ir_text(ir, fate);
+    if (text == NULL || !qnnrt_ir_set_op(ir, node, op)) return 0;
+    node->fate = text;
+    return 1;
+}
+
+QNNRT_IR_API int qnnrt_ir_become(qnnrt_ir *ir, qnnrt_ir_node *node, const char *op,
+                                 qnnrt_ir_value *const *inputs, size_t count)
+{
+    qnnrt_ir_value **copy = qnnrt_ir__graph_copy(ir, inputs, count);
+    size_t i;
+    if (copy == NULL || !qnnrt_ir__public_op(ir, node, op)) return 0;
     for (i = 0; i < count; ++i) qnnrt_ir__graph_use(copy[i], 1);
     for (i = 0; i < node->input_count; ++i) qnnrt_ir__graph_use(node->inputs[i], -1);
     node->inputs = copy;
     node->input_count = count;
     node->attrs = NULL;
     node->attr_count = 0;
-    node->fate = text;
     return 1;
 }
 
-/* Add "to.dtype" before a node (NULL: at the end) which makes a value from another one. */
-static int qnnrt_ir__pass_convert(qnnrt_ir__pass *p, const qnnrt_ir_node *before,
-                                  qnnrt_ir_value *from, qnnrt_ir_value *to)
+QNNRT_IR_API int qnnrt_ir_convert(qnnrt_ir *ir, const qnnrt_ir_node *before, qnnrt_ir_value *from,
+                                  qnnrt_ir_value *to)
 {
-    qnnrt_ir_attr attr = qnnrt_ir__public_attr("dtype", QNNRT_IR_TEXT);
-    qnnrt_ir_node *node = qnnrt_ir_add_node(p->ir, before, "to.dtype", &from, 1, &to, 1);
+    qnnrt_ir_node *node = qnnrt_ir_add_node(ir, before, "to.dtype", &from, 1, &to, 1);
     char text[40];
     snprintf(text, sizeof text, "torch.%s", qnnrt_ir_dtype_name(to->dtype));
-    attr.text = text;
-    return node != NULL && qnnrt_ir_set(p->ir, node, &attr) ? 1 : qnnrt_ir__pass_memory(p);
+    return node != NULL && qnnrt_ir_set_text(ir, node, "dtype", text);
 }
 
-/* Convert the result of a changed node to the dtype that its output has. */
-static int qnnrt_ir__pass_round(qnnrt_ir__pass *p, qnnrt_ir_node *node)
+QNNRT_IR_API qnnrt_result qnnrt_ir_round(qnnrt_ir *ir, qnnrt_ir_node *node, qnnrt_error *err)
 {
     qnnrt_ir_value *y = node->outputs[0], *wide;
     qnnrt_dtype dtype;
     uint32_t rank;
     int64_t dims[QNNRT_IR_RANK];
-    p->result = qnnrt_ir_infer(node, 0, &dtype, &rank, dims, p->err);
-    if (p->result != QNNRT_OK) return 0;
-    if (dtype == QNNRT_DTYPE_UNDEFINED || dtype == y->dtype) return 1;
-    wide = qnnrt_ir_add_value(p->ir, node->name, dtype, y->rank, y->dims);
-    if (wide == NULL) return qnnrt_ir__pass_memory(p);
+    const qnnrt_result result = qnnrt_ir_infer(node, 0, &dtype, &rank, dims, err);
+    if (result != QNNRT_OK) return result;
+    if (dtype == QNNRT_DTYPE_UNDEFINED || dtype == y->dtype) return QNNRT_OK;
+    wide = qnnrt_ir_add_value(ir, node->name, dtype, y->rank, y->dims);
+    if (wide == NULL) return qnnrt_ir__fail_memory(err);
     node->outputs[0] = wide;
     wide->node = node;
-    return qnnrt_ir__pass_convert(p, node->at + 1 < p->ir->node_count ?
-                                  p->ir->nodes[node->at + 1] : NULL, wide, y);
+    return qnnrt_ir_convert(ir, node->at + 1 < ir->node_count ? ir->nodes[node->at + 1] : NULL,
+                            wide, y) ? QNNRT_OK : qnnrt_ir__fail_memory(err);
 }
 
 /* =====================================================================================
-   CLEANUP                                                                      >>cleanup
-   Passes that make a graph plain: no overwritten inputs, no copies, no constant nodes.
-   Needs: >>config >>attr >>graph >>fold >>public >>pass     Knows nothing of: patterns
+   IN PLACE                                                                      >>inplace
+   Operators that overwrite their input become those that do not.
+   Needs: >>config >>attr >>graph >>public     Knows nothing of: patterns
    ===================================================================================== */
 
 /* Return the value that owns the memory of a value, as far as is known: the input of views, and of
    operators that may return their input. */
-static const qnnrt_ir_value *qnnrt_ir__cleanup_owner(const qnnrt_ir_value *value)
+static const qnnrt_ir_value *qnnrt_ir__inplace_owner(const qnnrt_ir_value *value)
 {
     static const char *const views[] = {
         "alias.default", "detach.default", "contiguous.default",
@@ -7766,38 +7620,36 @@ static const qnnrt_ir_value *qnnrt_ir__cleanup_owner(const qnnrt_ir_value *value
         "to.dtype", "to.dtype_layout", "to.device", "to.other", "type_as.default", NULL
     };
     for (;;) {
-        const qnnrt_ir_node *node = qnnrt_ir__pass_from(value);
+        const qnnrt_ir_node *node = qnnrt_ir_producer(value);
         size_t at = 0;
         if (node == NULL) return value;
-        if (qnnrt_ir__pass_is(node, "getitem")) {
+        if (qnnrt_ir_is(node, "getitem")) {
             const int64_t index = qnnrt_ir_int(node, "index", -1);
             if (index < 0 || (uint64_t)index >= node->input_count) return value;
             at = (size_t)index;
-        } else if (!qnnrt_ir__pass_in(node, views) && !qnnrt_ir__pass_in(node, same)) {
+        } else if (!qnnrt_ir_is_in(node, views) && !qnnrt_ir_is_in(node, same)) {
             return value;
         }
         if (at >= node->input_count || node->inputs[at] == NULL) return value;
-        if (qnnrt_ir__pass_in(node, same) && node->inputs[at]->dtype != value->dtype) return value;
+        if (qnnrt_ir_is_in(node, same) && node->inputs[at]->dtype != value->dtype) return value;
         value = node->inputs[at];
     }
 }
 
 /* Return true if only one chain of views leads to a value: nothing else reads its memory. */
-static int qnnrt_ir__cleanup_alone(const qnnrt_ir_value *value)
+static int qnnrt_ir__inplace_alone(const qnnrt_ir_value *value)
 {
-    const qnnrt_ir_value *owner = qnnrt_ir__cleanup_owner(value);
+    const qnnrt_ir_value *owner = qnnrt_ir__inplace_owner(value);
     while (value->users == 1 && value != owner) {
         const qnnrt_ir_node *node = value->node;
-        const int64_t index = qnnrt_ir__pass_is(node, "getitem") ? qnnrt_ir_int(node, "index", 0)
+        const int64_t index = qnnrt_ir_is(node, "getitem") ? qnnrt_ir_int(node, "index", 0)
                                                                  : 0;
         value = node->inputs[(size_t)index];
     }
     return value->users == 1;
 }
 
-/* Return the input that a node gives back unchanged, or NULL. `copies`: also of those that give
-   other memory with the same elements. */
-static qnnrt_ir_value *qnnrt_ir__cleanup_same(const qnnrt_ir_node *node, int copies)
+QNNRT_IR_API qnnrt_ir_value *qnnrt_ir_unchanged(const qnnrt_ir_node *node, int copies)
 {
     static const char *const views[] = {
         "alias.default", "detach.default", "lift_fresh.default", "view.default",
@@ -7817,355 +7669,99 @@ static qnnrt_ir_value *qnnrt_ir__cleanup_same(const qnnrt_ir_node *node, int cop
     size_t i, full = 0;
     if (node->output_count != 1) return NULL;
     y = node->outputs[0];
-    if (qnnrt_ir__pass_is(node, "getitem")) {
+    if (qnnrt_ir_is(node, "getitem")) {
         const int64_t index = qnnrt_ir_int(node, "index", -1);
         x = index < 0 ? NULL : qnnrt_ir_input(node, (size_t)index);
-    } else if (copies && qnnrt_ir__pass_is(node, "cat.default")) {
+    } else if (copies && qnnrt_ir_is(node, "cat.default")) {
         for (i = 0; i < node->input_count; ++i) {
             if (node->inputs[i] == NULL || node->inputs[i]->count == 0) continue;
             x = node->inputs[i];
             ++full;
         }
         if (full != 1) return NULL;
-    } else if (copies && qnnrt_ir__pass_in(node, dropouts)) {
+    } else if (copies && qnnrt_ir_is_in(node, dropouts)) {
         if (qnnrt_ir_int(node, "train", 1) != 0 &&
             !(qnnrt_ir_float(node, "p", 1) <= 0)) return NULL;
-    } else if (!qnnrt_ir__pass_in(node, views) && !(copies && qnnrt_ir__pass_in(node, copying))) {
+    } else if (!qnnrt_ir_is_in(node, views) && !(copies && qnnrt_ir_is_in(node, copying))) {
         return NULL;
     }
-    if (x == NULL || x->dtype != y->dtype || !qnnrt_ir__same_shape(x, y)) return NULL;
+    if (x == NULL || x->dtype != y->dtype || !qnnrt_ir_same_shape(x, y)) return NULL;
     return x;
 }
 
 /* Return the value of which a value is another name. */
-static const qnnrt_ir_value *qnnrt_ir__cleanup_named(const qnnrt_ir_value *value)
+static const qnnrt_ir_value *qnnrt_ir__inplace_named(const qnnrt_ir_value *value)
 {
     for (;;) {
-        const qnnrt_ir_node *node = qnnrt_ir__pass_from(value);
-        const qnnrt_ir_value *x = node != NULL ? qnnrt_ir__cleanup_same(node, 0) : NULL;
+        const qnnrt_ir_node *node = qnnrt_ir_producer(value);
+        const qnnrt_ir_value *x = node != NULL ? qnnrt_ir_unchanged(node, 0) : NULL;
         if (x == NULL) return value;
         value = x;
     }
 }
 
-static int qnnrt_ir__cleanup_shared(qnnrt_ir__pass *p, const qnnrt_ir_node *node,
-                                    const qnnrt_ir_value *other, const char *reader)
+static qnnrt_result qnnrt_ir__inplace_shared(const qnnrt_ir_node *node, const qnnrt_ir_value *other,
+                                             const char *reader, qnnrt_error *err)
 {
-    p->result = qnnrt_error_set(p->err, QNNRT_E_UNSUPPORTED, "node \"%.100s\" (%.60s) overwrites "
-                                "the memory of \"%.100s\", which \"%.100s\" reads later",
-                                node->name, node->op, other->name, reader);
-    qnnrt_error_hint(p->err, QNNRT_OK, "Export the model with functions that do not overwrite "
-                     "their input.");
-    return 0;
+    qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "node \"%.100s\" (%.60s) overwrites the memory of "
+                    "\"%.100s\", which \"%.100s\" reads later", node->name, node->op, other->name,
+                    reader);
+    qnnrt_error_hint(err, QNNRT_OK, "Export the model with functions that do not overwrite their "
+                     "input.");
+    return QNNRT_E_UNSUPPORTED;
 }
 
 /* Let nodes after one that overwrites x read its result y. */
-static int qnnrt_ir__cleanup_later(qnnrt_ir__pass *p, const qnnrt_ir_node *node,
-                                   const qnnrt_ir_value *x, qnnrt_ir_value *y)
+static qnnrt_result qnnrt_ir__inplace_later(qnnrt_ir *ir, const qnnrt_ir_node *node,
+                                            const qnnrt_ir_value *x, qnnrt_ir_value *y,
+                                            qnnrt_error *err)
 {
-    const qnnrt_ir_value *owner = qnnrt_ir__cleanup_owner(x), *name = qnnrt_ir__cleanup_named(x);
+    const qnnrt_ir_value *owner = qnnrt_ir__inplace_owner(x), *name = qnnrt_ir__inplace_named(x);
     size_t i, k;
-    if (qnnrt_ir__cleanup_alone(x)) return 1;
-    for (i = node->at + 1; i < p->ir->node_count; ++i) {
-        qnnrt_ir_node *reader = p->ir->nodes[i];
+    if (qnnrt_ir__inplace_alone(x)) return QNNRT_OK;
+    for (i = node->at + 1; i < ir->node_count; ++i) {
+        qnnrt_ir_node *reader = ir->nodes[i];
         for (k = 0; k < reader->input_count && !reader->dead; ++k) {
             const qnnrt_ir_value *value = reader->inputs[k];
             if (value == NULL) continue;
-            if (qnnrt_ir__cleanup_named(value) == name) qnnrt_ir_set_input(p->ir, reader, k, y);
-            else if (reader->output_count > 0 && qnnrt_ir__cleanup_owner(value) == owner)
-                return qnnrt_ir__cleanup_shared(p, node, value, reader->name);
+            if (qnnrt_ir__inplace_named(value) == name) qnnrt_ir_set_input(ir, reader, k, y);
+            else if (reader->output_count > 0 && qnnrt_ir__inplace_owner(value) == owner)
+                return qnnrt_ir__inplace_shared(node, value, reader->name, err);
         }
     }
-    for (i = 0; i < p->ir->output_count; ++i)
-        if (qnnrt_ir__cleanup_owner(p->ir->outputs[i]) == owner)
-            return qnnrt_ir__cleanup_shared(p, node, p->ir->outputs[i], "the end of the graph");
-    return 1;
+    for (i = 0; i < ir->output_count; ++i)
+        if (qnnrt_ir__inplace_owner(ir->outputs[i]) == owner)
+            return qnnrt_ir__inplace_shared(node, ir->outputs[i], "the end of the graph", err);
+    return QNNRT_OK;
 }
 
-static int qnnrt_ir__cleanup_inplace(qnnrt_ir__pass *p, qnnrt_ir_node *node)
+static qnnrt_result qnnrt_ir__inplace_node(qnnrt_ir *ir, qnnrt_ir_node *node, qnnrt_error *err)
 {
     const qnnrt_ir_op *op = qnnrt_ir__graph_plain(node);
-    qnnrt_ir_value *y;
-    char fate[160];
-    if (op == NULL) return 1;
-    y = node->outputs[0];
-    if (!qnnrt_ir__cleanup_later(p, node, node->inputs[0], y)) return 0;
-    snprintf(fate, sizeof fate, "became %.60s, was %.60s", op->name, node->op);
-    node->fate = qnnrt_ir_text(p->ir, fate);
-    if (node->fate == NULL) { node->fate = ""; return qnnrt_ir__pass_memory(p); }
-    if (!qnnrt_ir_set_op(p->ir, node, op->name)) return qnnrt_ir__pass_memory(p);
+    qnnrt_result result;
+    if (op == NULL) return QNNRT_OK;
+    result = qnnrt_ir__inplace_later(ir, node, node->inputs[0], node->outputs[0], err);
+    if (result != QNNRT_OK) return result;
+    if (!qnnrt_ir__public_op(ir, node, op->name)) return qnnrt_ir__fail_memory(err);
     /* add_ of bfloat16 and float32 gives bfloat16, add gives float32. */
-    return qnnrt_ir__pass_round(p, node);
+    return qnnrt_ir_round(ir, node, err);
 }
 
 QNNRT_IR_API qnnrt_result qnnrt_ir_pass_inplace(qnnrt_ir *ir, qnnrt_error *err)
 {
-    return qnnrt_ir__pass_visit(ir, err, qnnrt_ir__cleanup_inplace);
-}
-
-/* Visit as qnnrt_ir__pass_visit() does, when no node overwrites its input any more. */
-static qnnrt_result qnnrt_ir__cleanup_run(qnnrt_ir *ir, qnnrt_error *err,
-                                          int (*each)(qnnrt_ir__pass *p, qnnrt_ir_node *node))
-{
-    const qnnrt_result result = qnnrt_ir_pass_inplace(ir, err);
-    return result == QNNRT_OK ? qnnrt_ir__pass_visit(ir, err, each) : result;
-}
-
-/* Remove a node that gives back x. If its result is an output of the graph, the producer of x makes
-   that value instead, so that it keeps its name. */
-static int qnnrt_ir__cleanup_remove(qnnrt_ir__pass *p, qnnrt_ir_node *node, qnnrt_ir_value *x)
-{
-    qnnrt_ir_value *y = node->outputs[0];
-    qnnrt_ir_node *from = qnnrt_ir__pass_from(x);
-    if (y->is_output == 0) {
-        qnnrt_ir_kill(p->ir, node, "no effect");
-        qnnrt_ir_replace(p->ir, y, x);
-        return 1;
-    }
-    if (from == NULL || x->is_output > 0)
-        return qnnrt_ir__pass_is(node, "alias.default") ||
-               qnnrt_ir__pass_become(p, node, "alias.default", &x, 1);
-    qnnrt_ir_kill(p->ir, node, "no effect");
-    qnnrt_ir_replace(p->ir, x, y);
-    from->outputs[x->index] = y;
-    y->node = from;
-    y->index = x->index;
-    x->node = NULL;
-    return 1;
-}
-
-static int qnnrt_ir__cleanup_noop(qnnrt_ir__pass *p, qnnrt_ir_node *node)
-{
-    qnnrt_ir_value *x;
-    if (qnnrt_ir__pass_is(node, "_assert_tensor_metadata.default")) {
-        qnnrt_ir_kill(p->ir, node, "checked while compiling");
-        return 1;
-    }
-    x = qnnrt_ir__cleanup_same(node, 1);
-    return x == NULL || qnnrt_ir__cleanup_remove(p, node, x);
-}
-
-QNNRT_IR_API qnnrt_result qnnrt_ir_pass_noops(qnnrt_ir *ir, qnnrt_error *err)
-{
-    return qnnrt_ir__cleanup_run(ir, err, qnnrt_ir__cleanup_noop);
-}
-
-/* Change a node to another operator with the same inputs, and those of its arguments that the other
-   one has. Results after the first are dropped. */
-static int qnnrt_ir__cleanup_rename(qnnrt_ir__pass *p, qnnrt_ir_node *node, const char *op)
-{
-    const qnnrt_ir_attr *attrs = node->attrs;
-    const size_t count = node->attr_count;
+    qnnrt_result result = QNNRT_OK;
     size_t i;
-    if (!qnnrt_ir__pass_become(p, node, op, node->inputs, node->input_count)) return 0;
-    for (i = 0; i < count; ++i) {
-        char begin[64], first[64];
-        snprintf(begin, sizeof begin, " %.60s", attrs[i].name);
-        snprintf(first, sizeof first, " %.60s=", attrs[i].name);
-        if ((strstr(node->info->args, begin) != NULL || strstr(node->info->args, first) != NULL) &&
-            !qnnrt_ir_set(p->ir, node, &attrs[i])) return qnnrt_ir__pass_memory(p);
-    }
-    for (i = 1; i < node->output_count; ++i) node->outputs[i]->node = NULL;
-    node->output_count = 1;
-    return 1;
-}
-
-static int qnnrt_ir__cleanup_native(qnnrt_ir__pass *p, qnnrt_ir_node *node)
-{
-    static const char *const straight[] = { "conv1d.default", "conv2d.default", "conv3d.default" };
-    static const char *const transposed[] = {
-        "conv_transpose1d.default", "conv_transpose2d.input", NULL
-    };
-    static const char *const batch[] = {
-        "native_batch_norm.default", "_native_batch_norm_legit_no_training.default", NULL
-    };
-    qnnrt_ir_attr training = qnnrt_ir__public_attr("training", QNNRT_IR_BOOL);
-    const char *op = NULL;
-    size_t i;
-    if (node->output_count == 0) return 1;
-    for (i = 1; i < node->output_count; ++i) if (node->outputs[i]->users > 0) return 1;
-    if (qnnrt_ir__pass_is(node, "convolution.default"))
-        op = (qnnrt_ir_int(node, "transposed", 0) != 0 ? transposed
-                                                       : straight)[node->inputs[1]->rank - 3];
-    if (qnnrt_ir__pass_is(node, "native_layer_norm.default")) op = "layer_norm.default";
-    if (qnnrt_ir__pass_in(node, batch)) op = "batch_norm.default";
-    if (op == NULL) return 1;
-    if (!qnnrt_ir__cleanup_rename(p, node, op)) return 0;
-    if (qnnrt_ir__pass_is(node, "batch_norm.default") &&
-        qnnrt_ir_attr_find(node, "training") == NULL && !qnnrt_ir_set(p->ir, node, &training))
-        return qnnrt_ir__pass_memory(p);
-    return 1;
-}
-
-/* ---- writes of rows ---- */
-
-/* Return a value with these dims, which a view or an expansion before the node makes, or the value
-   itself. NULL: out of memory. */
-static qnnrt_ir_value *qnnrt_ir__cleanup_shaped(qnnrt_ir__pass *p, qnnrt_ir_node *before,
-                                                qnnrt_ir_value *value, uint32_t rank,
-                                                const int64_t *dims)
-{
-    qnnrt_ir_value *out;
-    qnnrt_ir_node *node;
-    char name[300];
-    if (value->rank == rank && memcmp(value->dims, dims, rank * sizeof(*dims)) == 0) return value;
-    snprintf(name, sizeof name, "%.250s_rows", before->name);
-    out = qnnrt_ir_add_value(p->ir, name, value->dtype, rank, dims);
-    if (out == NULL) return NULL;
-    node = qnnrt_ir_add_node(p->ir, before, out->count == value->count ? "view.default"
-                                                                      : "expand.default",
-                             &value, 1, &out, 1);
-    return node != NULL && qnnrt_ir_set_ints(p->ir, node, "size", dims, rank) ? out : NULL;
-}
-
-/* Let a node be index_copy of rows at `index`, whose rank is 1. The rows have the dimensions of its
-   output, with those of the index along the axis, or are broadcast to them. */
-static int qnnrt_ir__cleanup_copies(qnnrt_ir__pass *p, qnnrt_ir_node *node, uint32_t axis,
-                                    qnnrt_ir_value *index, qnnrt_ir_value *rows)
-{
-    const qnnrt_ir_value *x = node->inputs[0];
-    qnnrt_ir_value *inputs[3];
-    int64_t dims[QNNRT_IR_RANK];
-    memcpy(dims, x->dims, x->rank * sizeof(*dims));
-    dims[axis] = (int64_t)index->count;
-    inputs[0] = node->inputs[0];
-    inputs[1] = index;
-    inputs[2] = qnnrt_ir__cleanup_shaped(p, node, rows, x->rank, dims);
-    if (inputs[2] == NULL) return qnnrt_ir__pass_memory(p);
-    return qnnrt_ir__pass_become(p, node, "index_copy.default", inputs, 3) &&
-           (qnnrt_ir_set_int(p->ir, node, "dim", (int64_t)axis) || qnnrt_ir__pass_memory(p));
-}
-
-/* index_put with one index of rank 1, which is not known to count from the end */
-static int qnnrt_ir__cleanup_index_put(qnnrt_ir__pass *p, qnnrt_ir_node *node)
-{
-    qnnrt_ir_value *index = NULL;
-    uint32_t axis = 0;
-    size_t i;
-    uint64_t k;
-    for (i = 1; i + 1 < node->input_count; ++i) {
-        if (node->inputs[i] == NULL) continue;
-        if (index != NULL) return 1;
-        index = node->inputs[i];
-        axis = (uint32_t)i - 1;
-    }
-    if (index == NULL || index->rank != 1 || index->count == 0) return 1;
-    for (k = 0; index->origin == QNNRT_IR_CONSTANT && k < index->count; ++k)
-        if (index->dtype == QNNRT_DTYPE_I64 ? ((const int64_t *)index->data)[k] < 0
-            : index->dtype != QNNRT_DTYPE_I32 || ((const int32_t *)index->data)[k] < 0)
-            return 1;
-    return qnnrt_ir__cleanup_copies(p, node, axis, index, node->inputs[node->input_count - 1]);
-}
-
-/* slice_scatter of neighbours, which has at least one */
-static int qnnrt_ir__cleanup_slice_scatter(qnnrt_ir__pass *p, qnnrt_ir_node *node)
-{
-    const qnnrt_ir_value *x = node->inputs[0];
-    const int64_t dim = qnnrt_ir_int(node, "dim", 0);
-    const uint32_t axis = (uint32_t)(dim < 0 ? dim + (int64_t)x->rank : dim);
-    int64_t begin = qnnrt_ir_int(node, "start", 0), count = node->inputs[1]->dims[axis], i;
-    qnnrt_ir_value *index;
-    void *room = NULL;
-    char name[300];
-    if (count == 0 || (count > 1 && qnnrt_ir_int(node, "step", 1) != 1)) return 1;
-    if (begin < 0) begin += x->dims[axis];
-    if (begin < 0) begin = 0;
-    snprintf(name, sizeof name, "%.250s_index", node->name);
-    index = qnnrt_ir_add_constant(p->ir, name, QNNRT_DTYPE_I64, 1, &count, NULL, &room);
-    if (index == NULL) return qnnrt_ir__pass_memory(p);
-    for (i = 0; i < count; ++i) ((int64_t *)room)[i] = begin + i;
-    return qnnrt_ir__cleanup_copies(p, node, axis, index, node->inputs[1]);
-}
-
-/* scatter of whole rows: the index is expanded from one dimension */
-static int qnnrt_ir__cleanup_scatter(qnnrt_ir__pass *p, qnnrt_ir_node *node)
-{
-    static const char *const expands[] = { "expand.default", "expand_as.default", NULL };
-    static const char *const views[] = {
-        "view.default", "reshape.default", "unsqueeze.default", NULL
-    };
-    const qnnrt_ir_value *x = node->inputs[0], *ids = node->inputs[1];
-    const qnnrt_ir_node *from = qnnrt_ir__pass_from(ids);
-    const int64_t dim = qnnrt_ir_int(node, "dim", 0);
-    const uint32_t axis = (uint32_t)(dim < 0 ? dim + (int64_t)x->rank : dim);
-    qnnrt_ir_value *index;
-    int64_t count;
-    uint32_t d;
-    if (x->rank == 0 || !qnnrt_ir__same_shape(ids, node->inputs[2]) || from == NULL ||
-        !qnnrt_ir__pass_in(from, expands)) return 1;
-    index = from->inputs[0];
-    count = ids->dims[axis];
-    if (count == 0 || index->count != (uint64_t)count) return 1;
-    for (d = 0; d < x->rank; ++d) {
-        const int64_t own = d + index->rank < x->rank ? 1 : index->dims[d + index->rank - x->rank];
-        if (d != axis && (own != 1 || ids->dims[d] != x->dims[d])) return 1;
-    }
-    while (index->rank != 1 && (from = qnnrt_ir__pass_from(index)) != NULL &&
-           qnnrt_ir__pass_in(from, views) && from->inputs[0]->count == index->count)
-        index = from->inputs[0];                         /* views of one dimension */
-    index = qnnrt_ir__cleanup_shaped(p, node, index, 1, &count);
-    if (index == NULL) return qnnrt_ir__pass_memory(p);
-    return qnnrt_ir__cleanup_copies(p, node, axis, index, node->inputs[2]);
-}
-
-/* Make index_copy of what writes rows of one dimension. */
-static int qnnrt_ir__cleanup_writes(qnnrt_ir__pass *p, qnnrt_ir_node *node)
-{
-    if (node->output_count != 1) return 1;
-    if (qnnrt_ir__pass_is(node, "index_put.default")) return qnnrt_ir__cleanup_index_put(p, node);
-    if (qnnrt_ir__pass_is(node, "scatter.src")) return qnnrt_ir__cleanup_scatter(p, node);
-    return !qnnrt_ir__pass_is(node, "slice_scatter.default") ||
-           qnnrt_ir__cleanup_slice_scatter(p, node);
-}
-
-static int qnnrt_ir__cleanup_all(qnnrt_ir__pass *p, qnnrt_ir_node *node)
-{
-    return qnnrt_ir__cleanup_native(p, node) && qnnrt_ir__cleanup_writes(p, node);
-}
-
-QNNRT_IR_API qnnrt_result qnnrt_ir_pass_native(qnnrt_ir *ir, qnnrt_error *err)
-{
-    return qnnrt_ir__cleanup_run(ir, err, qnnrt_ir__cleanup_all);
-}
-
-QNNRT_IR_API qnnrt_result qnnrt_ir_pass_dead(qnnrt_ir *ir, qnnrt_error *err)
-{
-    return qnnrt_ir_pass_inplace(ir, err);
-}
-
-/* Fold when no node overwrites its input any more: elements that change are not constant. */
-static qnnrt_result qnnrt_ir__cleanup_fold(qnnrt_ir *ir, qnnrt_ir__fold_limits most, size_t *count,
-                                           qnnrt_error *err)
-{
-    const qnnrt_result result = qnnrt_ir_pass_inplace(ir, err);
-    if (count != NULL) *count = 0;
-    return result == QNNRT_OK ? qnnrt_ir__fold_all(ir, most, count, err) : result;
-}
-
-QNNRT_IR_API qnnrt_result qnnrt_ir_fold(qnnrt_ir *ir, uint64_t limit, size_t *count,
-                                        qnnrt_error *err)
-{
-    qnnrt_ir__fold_limits most;
-    most.limit = limit != 0 ? limit : UINT64_C(64) << 20;
-    most.left = UINT64_MAX;
-    most.weights = 0;
-    return qnnrt_ir__cleanup_fold(ir, most, count, err);
-}
-
-QNNRT_IR_API qnnrt_result qnnrt_ir_fold_weights(qnnrt_ir *ir, uint64_t limit, uint64_t total,
-                                                size_t *count, qnnrt_error *err)
-{
-    qnnrt_ir__fold_limits most;
-    most.limit = limit != 0 ? limit : UINT64_C(4) << 20;
-    most.left = total != 0 ? total : UINT64_C(64) << 20;
-    most.weights = 1;
-    return qnnrt_ir__cleanup_fold(ir, most, count, err);
+    qnnrt_error_clear(err);
+    if (ir == NULL) return qnnrt_error_set(err, QNNRT_E_ARG, "ir is NULL");
+    for (i = 0; i < ir->node_count && result == QNNRT_OK; ++i)
+        if (!ir->nodes[i]->dead) result = qnnrt_ir__inplace_node(ir, ir->nodes[i], err);
+    return result == QNNRT_OK ? qnnrt_ir_tidy(ir, err) : result;
 }
 
 /* =====================================================================================
    RUN                                                                              >>run
    Computes a whole graph. Values live from their producer to their last reader.
-   Needs: >>config >>dtype >>wide >>eval >>cleanup     Knows nothing of: operators
+   Needs: >>config >>dtype >>wide >>eval >>inplace     Knows nothing of: operators
    ===================================================================================== */
 
 /* One value while a graph runs. */
@@ -8357,7 +7953,7 @@ static qnnrt_ir_value *qnnrt_ir__extract_copy(qnnrt_ir__extract *x, const qnnrt_
         (qnnrt_ir_value *)qnnrt_arena_get(&x->to->own->arena, 1, sizeof(*value));
     qnnrt_ir__symbol *symbol = qnnrt_ir__graph_symbol(x->to, from->name, strlen(from->name));
     if (value == NULL || symbol == NULL || !qnnrt_ir__graph_list(x->to, value) ||
-        !qnnrt_ir__graph_shape(value, from->dtype, from->rank, from->dims)) return NULL;
+        !qnnrt_ir_set_shape(value, from->dtype, from->rank, from->dims)) return NULL;
     value->name = symbol->text;
     value->origin = origin;
     value->unknown = from->unknown;
@@ -8726,7 +8322,7 @@ static int qnnrt_ir__write_finite(double f)
 static void qnnrt_ir__write_list(qnnrt_ir__write *w, const qnnrt_ir_value *v)
 {
     const size_t size = qnnrt_ir_dtype_bytes(v->dtype);
-    const int kind = qnnrt_ir__dtype_kind(v->dtype);
+    const int kind = qnnrt_ir_dtype_kind(v->dtype);
     uint64_t i;
     uint32_t d;
     for (i = 0; i < v->count; ++i) {
@@ -8737,9 +8333,9 @@ static void qnnrt_ir__write_list(qnnrt_ir__write *w, const qnnrt_ir_value *v)
             if (i % part != 0) break;
             qnnrt_json_write_array(w->json, 1);
         }
-        if (kind == 2) qnnrt_json_write_f64(w->json, qnnrt_ir__number_float(at, v->dtype));
+        if (kind == 2) qnnrt_json_write_f64(w->json, qnnrt_ir_element_float(at, v->dtype));
         else if (kind == 0) qnnrt_json_write_bool(w->json, *at != 0);
-        else qnnrt_json_write_i64(w->json, qnnrt_ir__number_whole(at, v->dtype));
+        else qnnrt_json_write_i64(w->json, qnnrt_ir_element_int(at, v->dtype));
         for (d = v->rank, part = 1; d-- > 0;) {
             part *= (uint64_t)v->dims[d];
             if ((i + 1) % part != 0) break;
@@ -8754,8 +8350,8 @@ static int qnnrt_ir__write_constant(qnnrt_ir__write *w, const qnnrt_ir_value *v)
     const size_t size = qnnrt_ir_dtype_bytes(v->dtype);
     int lists = v->count > 0, good = 1;
     uint64_t i;
-    for (i = 0; i < v->count && lists && qnnrt_ir__dtype_kind(v->dtype) == 2; ++i)
-        lists = qnnrt_ir__write_finite(qnnrt_ir__number_float((const unsigned char *)v->data +
+    for (i = 0; i < v->count && lists && qnnrt_ir_dtype_kind(v->dtype) == 2; ++i)
+        lists = qnnrt_ir__write_finite(qnnrt_ir_element_float((const unsigned char *)v->data +
                                                               (size_t)i * size, v->dtype));
     qnnrt_json_write_object(w->json, 1);
     qnnrt_ir__write_dtype(w, v);
@@ -8936,2696 +8532,6 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_write(const qnnrt_ir *ir, struct qnnrt_json_w
     return result;
 }
 
-/* =====================================================================================
-   MATCH                                                                          >>match
-   Finds the nodes of a pattern, from the last to the first.
-   Needs: >>dtype >>attr >>graph >>pass     Knows nothing of: patterns
-   ===================================================================================== */
-
-typedef struct qnnrt_ir__match {
-    qnnrt_ir_node *inner[24];                /* nodes that the fused one replaces */
-    size_t         count;
-} qnnrt_ir__match;
-
-static int qnnrt_ir__match_float(const qnnrt_ir_value *value)
-{
-    return value->dtype == QNNRT_DTYPE_F32 || value->dtype == QNNRT_DTYPE_F16 ||
-           value->dtype == QNNRT_DTYPE_BF16 || value->dtype == QNNRT_DTYPE_F64;
-}
-
-/* Return the input of to.dtype between floats, or NULL. */
-static qnnrt_ir_value *qnnrt_ir__match_cast(const qnnrt_ir_value *value)
-{
-    const qnnrt_ir_node *node = qnnrt_ir__pass_from(value);
-    if (node == NULL || !qnnrt_ir__pass_is(node, "to.dtype")) return NULL;
-    return qnnrt_ir__match_float(node->inputs[0]) && qnnrt_ir__match_float(value) ? node->inputs[0]
-                                                                                  : NULL;
-}
-
-/* Return the value before all conversions between floats. */
-static const qnnrt_ir_value *qnnrt_ir__match_root(const qnnrt_ir_value *value)
-{
-    const qnnrt_ir_value *x;
-    while ((x = qnnrt_ir__match_cast(value)) != NULL) value = x;
-    return value;
-}
-
-/* Return x before conversions to wider floats, with a dtype if there is such a one; else x. */
-static qnnrt_ir_value *qnnrt_ir__match_narrow(qnnrt_ir_value *x, qnnrt_dtype dtype)
-{
-    qnnrt_ir_value *from = x, *best = NULL;
-    for (;;) {
-        qnnrt_ir_value *next = qnnrt_ir__match_cast(from);
-        if (from->dtype == dtype) best = from;
-        if (next == NULL || (next->dtype != from->dtype && qnnrt_ir_dtype_bytes(next->dtype) >=
-                                                           qnnrt_ir_dtype_bytes(from->dtype)))
-            return best != NULL ? best : x;
-        from = next;
-    }
-}
-
-/* Return the node that computes a value which one node reads, and keep it in the match; at most 4
-   of to.dtype and expand between them are kept, too. Return NULL if there is no such node. */
-static qnnrt_ir_node *qnnrt_ir__match_back(qnnrt_ir__match *m, const qnnrt_ir_value *value)
-{
-    size_t skipped;
-    for (skipped = 0; skipped <= 4; ++skipped) {
-        qnnrt_ir_node *node = qnnrt_ir__pass_from(value);
-        if (node == NULL || value->users != 1 || value->is_output > 0 || node->output_count != 1 ||
-            m->count == sizeof(m->inner) / sizeof(m->inner[0])) return NULL;
-        m->inner[m->count++] = node;
-        if (qnnrt_ir__match_cast(value) == NULL && !qnnrt_ir__pass_is(node, "expand.default"))
-            return node;
-        value = node->inputs[0];
-    }
-    return NULL;
-}
-
-/* Return true if a node has the first input and one number: an argument, or a constant of one
-   element. */
-static int qnnrt_ir__match_number(const qnnrt_ir_node *node, double *number)
-{
-    const qnnrt_ir_value *c = qnnrt_ir_input(node, 1);
-    float f;
-    if (c == NULL) {
-        *number = qnnrt_ir_float(node, "other", 0);
-        return qnnrt_ir_attr_find(node, "other") != NULL;
-    }
-    if (c->origin != QNNRT_IR_CONSTANT || c->count != 1 || c->data == NULL) return 0;
-    if (c->dtype == QNNRT_DTYPE_F64) memcpy(number, c->data, sizeof(*number));
-    else if (c->dtype != QNNRT_DTYPE_F32) return 0;
-    memcpy(&f, c->data, sizeof(f));
-    if (c->dtype == QNNRT_DTYPE_F32) *number = (double)f;
-    return 1;
-}
-
-/* Return true if a node has exactly two inputs, and no factor on the second. */
-static int qnnrt_ir__match_pair(const qnnrt_ir_node *node, const char *op)
-{
-    const double alpha = qnnrt_ir_float(node, "alpha", 1);
-    return qnnrt_ir__pass_is(node, op) && node->input_count == 2 && node->inputs[0] != NULL &&
-           node->inputs[1] != NULL && !(alpha < 1) && !(alpha > 1);
-}
-
-static int qnnrt_ir__match_power(const qnnrt_ir_node *node, double exponent)
-{
-    const double e = qnnrt_ir_float(node, "exponent", 0);
-    return qnnrt_ir__pass_is(node, "pow.Tensor_Scalar") && !(e < exponent) && !(e > exponent);
-}
-
-/* Return true if a node takes the mean over the last dimension and keeps that. */
-static int qnnrt_ir__match_mean(const qnnrt_ir_node *node)
-{
-    int64_t dims[QNNRT_IR_RANK];
-    if (!qnnrt_ir__pass_is(node, "mean.dim") || node->inputs[0]->rank == 0) return 0;
-    return qnnrt_ir_ints(node, "dim", dims) == 1 && qnnrt_ir_int(node, "keepdim", 0) != 0 &&
-           (dims[0] == -1 || dims[0] == (int64_t)node->inputs[0]->rank - 1);
-}
-
-/* Get the order of dimensions that a node makes from those of its input. Return 0 if the node does
-   not only reorder. */
-static int qnnrt_ir__match_order(const qnnrt_ir_node *node, int64_t order[QNNRT_IR_RANK])
-{
-    const int64_t rank = node->input_count == 1 ? (int64_t)node->inputs[0]->rank : 0;
-    const int transpose = qnnrt_ir__pass_is(node, "transpose.int");
-    int64_t a, b, i;
-    if (qnnrt_ir__pass_is(node, "permute.default")) {
-        if (qnnrt_ir_ints(node, "dims", order) != (size_t)rank) return 0;
-        for (i = 0; i < rank; ++i) if (order[i] < 0) order[i] += rank;
-        return 1;
-    }
-    if (rank < 2 || (!transpose && !qnnrt_ir__pass_is(node, "t.default"))) return 0;
-    a = transpose ? qnnrt_ir_int(node, "dim0", 0) : 0;
-    b = transpose ? qnnrt_ir_int(node, "dim1", 0) : 1;
-    for (i = 0; i < rank; ++i) order[i] = i;
-    a += a < 0 ? rank : 0;
-    b += b < 0 ? rank : 0;
-    order[a] = b;
-    order[b] = a;
-    return 1;
-}
-
-/* Return true if an order of dimensions changes nothing. */
-static int qnnrt_ir__match_plain(const int64_t *order, uint32_t rank)
-{
-    uint32_t i;
-    for (i = 0; i < rank; ++i) if (order[i] != (int64_t)i) return 0;
-    return 1;
-}
-
-/* Return true if a node takes the variance over the last dimension, without correction, and keeps
-   that. */
-static int qnnrt_ir__match_variance(const qnnrt_ir_node *node)
-{
-    int64_t dims[QNNRT_IR_RANK];
-    const double correction = qnnrt_ir_float(node, "correction", 1);
-    if (qnnrt_ir__pass_is(node, "var.dim") ? qnnrt_ir_int(node, "unbiased", 1) != 0
-        : !qnnrt_ir__pass_is(node, "var.correction") || correction < 0 || correction > 0) return 0;
-    return qnnrt_ir_ints(node, "dim", dims) == 1 && qnnrt_ir_int(node, "keepdim", 0) != 0 &&
-           node->inputs[0]->rank > 0 &&
-           (dims[0] == -1 || dims[0] == (int64_t)node->inputs[0]->rank - 1);
-}
-
-/* Kill the inner nodes of a match that nothing reads any more; their fate names the node that
-   replaces them. Readers come before what they read. */
-static void qnnrt_ir__match_fuse(qnnrt_ir__pass *p, const qnnrt_ir__match *m,
-                                 const qnnrt_ir_node *into)
-{
-    char fate[300];
-    size_t i;
-    snprintf(fate, sizeof fate, "fused into %.250s", into->name);
-    for (i = 0; i < m->count; ++i)
-        if (m->inner[i]->outputs[0]->users == 0) qnnrt_ir_kill(p->ir, m->inner[i], fate);
-}
-
-/* =====================================================================================
-   NORMS                                                                          >>norms
-   Normalizations over the last dimension.
-   Needs: >>attr >>public >>pass >>cleanup >>match     Knows nothing of: other patterns
-   ===================================================================================== */
-
-typedef struct qnnrt_ir__norm {
-    qnnrt_ir__match  m;
-    qnnrt_ir_value  *x, *weight, *bias;
-    double           eps;
-    int              layer;                  /* 1: the mean is subtracted */
-} qnnrt_ir__norm;
-
-/* Match 1 / sqrt(mean(square) + eps), or of the variance, from the node of the root; *square
-   receives the value that is squared, *reads how often: 0 for a variance. */
-static int qnnrt_ir__norm_scale(qnnrt_ir__norm *n, const qnnrt_ir_node *root, int inverse,
-                                qnnrt_ir_value **square, uint32_t *reads)
-{
-    const qnnrt_ir_node *node = root;
-    if (node == NULL) return 0;
-    if (inverse && qnnrt_ir__pass_is(node, "reciprocal.default")) {
-        node = qnnrt_ir__match_back(&n->m, node->inputs[0]);
-        inverse = 0;
-        if (node == NULL) return 0;
-    }
-    if (!(inverse ? qnnrt_ir__pass_is(node, "rsqrt.default") || qnnrt_ir__match_power(node, -0.5)
-                  : qnnrt_ir__pass_is(node, "sqrt.default") || qnnrt_ir__match_power(node, 0.5)))
-        return 0;
-    node = qnnrt_ir__match_back(&n->m, node->inputs[0]);
-    if (node == NULL || (!qnnrt_ir__pass_is(node, "add.Tensor") &&
-                         !qnnrt_ir__pass_is(node, "add.Scalar")) ||
-        !qnnrt_ir__match_number(node, &n->eps)) return 0;
-    n->eps *= qnnrt_ir_float(node, "alpha", 1);
-    node = qnnrt_ir__match_back(&n->m, node->inputs[0]);
-    if (!(n->eps >= 0) || node == NULL) return 0;
-    *square = node->inputs[0];
-    *reads = 0;
-    if (qnnrt_ir__match_variance(node)) return 1;
-    if (!qnnrt_ir__match_mean(node)) return 0;
-    node = qnnrt_ir__match_back(&n->m, node->inputs[0]);
-    if (node == NULL) return 0;
-    *square = node->inputs[0];
-    *reads = qnnrt_ir__match_pair(node, "mul.Tensor") ? 2 : 1;
-    return *reads == 2 ? node->inputs[0] == node->inputs[1] : qnnrt_ir__match_power(node, 2) ||
-           qnnrt_ir__pass_is(node, "square.default");
-}
-
-/* Find out whether the normalized value is x - mean(x) which nothing else reads; if reads is 0, of
-   the x that has the variance. */
-static void qnnrt_ir__norm_center(qnnrt_ir__norm *n, const qnnrt_ir_value *square, uint32_t reads)
-{
-    const size_t count = n->m.count;
-    qnnrt_ir_node *sub = qnnrt_ir__pass_from(n->x), *mean;
-    if ((reads > 0 && n->x != square) || n->x->users != reads + 1 || n->x->is_output > 0 ||
-        sub == NULL || !qnnrt_ir__match_pair(sub, "sub.Tensor") ||
-        n->m.count == sizeof(n->m.inner) / sizeof(n->m.inner[0]) ||
-        (reads == 0 && qnnrt_ir__match_root(sub->inputs[0]) != qnnrt_ir__match_root(square)))
-        return;
-    n->m.inner[n->m.count++] = sub;
-    mean = qnnrt_ir__match_back(&n->m, sub->inputs[1]);
-    if (mean == NULL || !qnnrt_ir__match_mean(mean) ||
-        qnnrt_ir__match_root(mean->inputs[0]) != qnnrt_ir__match_root(sub->inputs[0])) {
-        n->m.count = count;
-        return;
-    }
-    n->layer = 1;
-    n->x = sub->inputs[0];
-}
-
-/* Match x * 1 / sqrt(...), or x / sqrt(...), without weights. */
-static int qnnrt_ir__norm_core(qnnrt_ir__norm *n, const qnnrt_ir_node *node)
-{
-    const int divide = qnnrt_ir__match_pair(node, "div.Tensor");
-    const size_t count = n->m.count;
-    qnnrt_ir_value *square;
-    uint32_t reads;
-    size_t k;
-    if (!divide && !qnnrt_ir__match_pair(node, "mul.Tensor")) return 0;
-    for (k = divide ? 1 : 0; k < 2; ++k) {
-        n->m.count = count;
-        n->x = node->inputs[1 - k];
-        if (!qnnrt_ir__match_float(n->x) || !qnnrt_ir__same_shape(n->x, node->outputs[0]) ||
-            !qnnrt_ir__norm_scale(n, qnnrt_ir__match_back(&n->m, node->inputs[k]),
-                                  !divide, &square, &reads) ||
-            (reads > 0 && qnnrt_ir__match_root(n->x) != qnnrt_ir__match_root(square))) continue;
-        qnnrt_ir__norm_center(n, square, reads);
-        if (reads > 0 || n->layer) return 1;
-    }
-    return 0;
-}
-
-/* Return true if a value is a vector of the size of the last dimension of another one. */
-static int qnnrt_ir__norm_vector(const qnnrt_ir_value *vector, const qnnrt_ir_value *x)
-{
-    return vector->rank == 1 && x->rank > 0 && vector->dims[0] == x->dims[x->rank - 1];
-}
-
-/* Match a norm with `tail` of weight and bias after it: 2, 1 or 0 of them. */
-static int qnnrt_ir__norm_match(qnnrt_ir__norm *n, const qnnrt_ir_node *node, int tail)
-{
-    const size_t count = n->m.count;
-    size_t k;
-    if (tail == 0) return qnnrt_ir__norm_core(n, node);
-    if (!qnnrt_ir__match_pair(node, tail == 2 ? "add.Tensor" : "mul.Tensor")) return 0;
-    for (k = 0; k < 2; ++k) {
-        const qnnrt_ir_node *inner;
-        n->m.count = count;
-        if (!qnnrt_ir__norm_vector(node->inputs[1 - k], node->outputs[0]) ||
-            !qnnrt_ir__same_shape(node->inputs[k], node->outputs[0])) continue;
-        inner = qnnrt_ir__match_back(&n->m, node->inputs[k]);
-        if (inner == NULL || !qnnrt_ir__norm_match(n, inner, tail - 1)) continue;
-        if (tail == 2) n->bias = node->inputs[1 - k];
-        else n->weight = node->inputs[1 - k];
-        return 1;
-    }
-    return 0;
-}
-
-static int qnnrt_ir__norm_become(qnnrt_ir__pass *p, qnnrt_ir_node *node, const qnnrt_ir__norm *n)
-{
-    qnnrt_ir_value *inputs[3];
-    inputs[0] = qnnrt_ir__match_narrow(n->x, node->outputs[0]->dtype);
-    inputs[1] = n->weight;
-    inputs[2] = n->bias;
-    if (!qnnrt_ir__pass_become(p, node, n->layer ? "q.layer_norm" : "q.rms_norm", inputs,
-                               n->bias != NULL ? 3 : n->weight != NULL ? 2 : 1))
-        return 0;
-    if (!qnnrt_ir_set_float(p->ir, node, "eps", n->eps)) return qnnrt_ir__pass_memory(p);
-    qnnrt_ir__match_fuse(p, &n->m, node);
-    return qnnrt_ir__pass_round(p, node);
-}
-
-/* Change ATen's own norm if it is over one dimension. Without eps, ATen takes that of the dtype. */
-static int qnnrt_ir__norm_native(qnnrt_ir__pass *p, qnnrt_ir_node *node, int layer)
-{
-    qnnrt_ir__norm n;
-    int64_t dims[QNNRT_IR_RANK];
-    memset(&n, 0, sizeof(n));
-    n.layer = layer;
-    n.eps = qnnrt_ir_float(node, "eps", node->inputs[0]->dtype == QNNRT_DTYPE_F32
-                                        ? 1.1920928955078125e-07 : -1);
-    n.x = node->inputs[0];
-    n.weight = qnnrt_ir_input(node, 1);
-    n.bias = qnnrt_ir_input(node, 2);
-    if (qnnrt_ir_ints(node, "normalized_shape", dims) != 1 || !(n.eps >= 0)) return 1;
-    return qnnrt_ir__norm_become(p, node, &n);
-}
-
-static int qnnrt_ir__norm_node(qnnrt_ir__pass *p, qnnrt_ir_node *node, int layer, int tail)
-{
-    qnnrt_ir__norm n;
-    memset(&n, 0, sizeof(n));
-    if (qnnrt_ir__pass_is(node, layer ? "layer_norm.default" : "rms_norm.default"))
-        return qnnrt_ir__norm_native(p, node, layer);
-    if (node->output_count != 1 || !qnnrt_ir__norm_match(&n, node, tail) || n.layer != layer ||
-        !qnnrt_ir__match_float(node->outputs[0])) return 1;
-    return qnnrt_ir__norm_become(p, node, &n);
-}
-
-static int qnnrt_ir__norm_rms(qnnrt_ir__pass *p, qnnrt_ir_node *node)
-{
-    return qnnrt_ir__norm_node(p, node, 0, 1);
-}
-
-static int qnnrt_ir__norm_rms_bare(qnnrt_ir__pass *p, qnnrt_ir_node *node)
-{
-    return qnnrt_ir__norm_node(p, node, 0, 0);
-}
-
-static int qnnrt_ir__norm_layer(qnnrt_ir__pass *p, qnnrt_ir_node *node)
-{
-    return qnnrt_ir__norm_node(p, node, 1, 2);
-}
-
-static int qnnrt_ir__norm_layer_weight(qnnrt_ir__pass *p, qnnrt_ir_node *node)
-{
-    return qnnrt_ir__norm_node(p, node, 1, 1);
-}
-
-static int qnnrt_ir__norm_layer_bare(qnnrt_ir__pass *p, qnnrt_ir_node *node)
-{
-    return qnnrt_ir__norm_node(p, node, 1, 0);
-}
-
-QNNRT_IR_API qnnrt_result qnnrt_ir_pass_rms_norm(qnnrt_ir *ir, qnnrt_error *err)
-{
-    qnnrt_result result = qnnrt_ir__cleanup_run(ir, err, qnnrt_ir__norm_rms);
-    if (result == QNNRT_OK) result = qnnrt_ir__cleanup_run(ir, err, qnnrt_ir__norm_rms_bare);
-    return result;
-}
-
-QNNRT_IR_API qnnrt_result qnnrt_ir_pass_layer_norm(qnnrt_ir *ir, qnnrt_error *err)
-{
-    qnnrt_result result = qnnrt_ir__cleanup_run(ir, err, qnnrt_ir__norm_layer);
-    if (result == QNNRT_OK) result = qnnrt_ir__cleanup_run(ir, err, qnnrt_ir__norm_layer_weight);
-    if (result == QNNRT_OK) result = qnnrt_ir__cleanup_run(ir, err, qnnrt_ir__norm_layer_bare);
-    return result;
-}
-
-/* =====================================================================================
-   MERGE                                                                          >>merge
-   Small patterns of two nodes.
-   Needs: >>attr >>pass >>cleanup >>match     Knows nothing of: other patterns
-   ===================================================================================== */
-
-static int qnnrt_ir__merge_silu(qnnrt_ir__pass *p, qnnrt_ir_node *node)
-{
-    qnnrt_ir__match m;
-    size_t k;
-    if (qnnrt_ir__pass_is(node, "silu.default"))
-        return qnnrt_ir__pass_become(p, node, "q.silu", node->inputs, 1);
-    if (!qnnrt_ir__match_pair(node, "mul.Tensor")) return 1;
-    for (k = 0; k < 2; ++k) {
-        qnnrt_ir_node *gate = qnnrt_ir__pass_from(node->inputs[k]);
-        qnnrt_ir_value *x = node->inputs[1 - k];
-        if (gate == NULL || gate->outputs[0]->users != 1 || gate->outputs[0]->is_output > 0 ||
-            !qnnrt_ir__pass_is(gate, "sigmoid.default") || gate->inputs[0] != x ||
-            x->dtype != node->outputs[0]->dtype) continue;
-        if (!qnnrt_ir__pass_become(p, node, "q.silu", &x, 1)) return 0;
-        m.inner[0] = gate;
-        m.count = 1;
-        qnnrt_ir__match_fuse(p, &m, node);
-        return 1;
-    }
-    return 1;
-}
-
-QNNRT_IR_API qnnrt_result qnnrt_ir_pass_silu(qnnrt_ir *ir, qnnrt_error *err)
-{
-    return qnnrt_ir__cleanup_run(ir, err, qnnrt_ir__merge_silu);
-}
-
-/* Return the input of a node that swaps the last two dimensions, or NULL. */
-static qnnrt_ir_value *qnnrt_ir__merge_swapped(const qnnrt_ir_node *node)
-{
-    const int64_t rank = node->input_count == 1 ? (int64_t)node->inputs[0]->rank : 0;
-    int64_t a = rank - 2, b = rank - 1;
-    if (rank < 2) return NULL;
-    if (qnnrt_ir__pass_is(node, "transpose.int")) {
-        a = qnnrt_ir_int(node, "dim0", 0);
-        b = qnnrt_ir_int(node, "dim1", 0);
-        if (a < 0) a += rank;
-        if (b < 0) b += rank;
-    } else if (!qnnrt_ir__pass_is(node, "t.default")) {
-        return NULL;
-    }
-    return a + b == 2 * rank - 3 && a >= rank - 2 && b >= rank - 2 ? node->inputs[0] : NULL;
-}
-
-static int qnnrt_ir__merge_matmul(qnnrt_ir__pass *p, qnnrt_ir_node *node)
-{
-    static const char *const ops[] = { "matmul.default", "mm.default", "bmm.default", NULL };
-    const int64_t before = qnnrt_ir_int(node, "transpose_b", 0);
-    qnnrt_ir_value *inputs[2];
-    qnnrt_ir_node *swap;
-    qnnrt_ir__match m;
-    if (!qnnrt_ir__pass_in(node, ops)) return 1;
-    swap = qnnrt_ir__pass_from(node->inputs[1]);
-    inputs[0] = node->inputs[0];
-    inputs[1] = swap != NULL ? qnnrt_ir__merge_swapped(swap) : NULL;
-    if (inputs[1] == NULL) return 1;
-    if (!qnnrt_ir__pass_become(p, node, "matmul.default", inputs, 2)) return 0;
-    if (before == 0 && !qnnrt_ir__pass_flag(p, node, "transpose_b")) return 0;
-    m.inner[0] = swap;
-    m.count = 1;
-    qnnrt_ir__match_fuse(p, &m, node);
-    return 1;
-}
-
-QNNRT_IR_API qnnrt_result qnnrt_ir_pass_matmul_transpose(qnnrt_ir *ir, qnnrt_error *err)
-{
-    return qnnrt_ir__cleanup_run(ir, err, qnnrt_ir__merge_matmul);
-}
-
-/* Return true if a value has elements in the checkpoint or in the graph. */
-static int qnnrt_ir__merge_static(const qnnrt_ir_value *value)
-{
-    return value->origin == QNNRT_IR_WEIGHT || value->origin == QNNRT_IR_CONSTANT;
-}
-
-/* Return the weight [out, in] of a product whose second matrix is its transpose, or NULL; the node
-   that transposes it is kept in the match. */
-static qnnrt_ir_value *qnnrt_ir__merge_weight(qnnrt_ir__match *m, const qnnrt_ir_node *node,
-                                              qnnrt_ir_value *b)
-{
-    int64_t order[QNNRT_IR_RANK];
-    qnnrt_ir_node *swap = qnnrt_ir__pass_from(b);
-    if (b->rank != 2) return NULL;
-    if (qnnrt_ir_int(node, "transpose_b", 0) != 0)
-        return qnnrt_ir__merge_static(b) ? b : NULL;
-    if (swap == NULL || !qnnrt_ir__match_order(swap, order) || order[0] != 1 ||
-        !qnnrt_ir__merge_static(swap->inputs[0])) return NULL;
-    m->inner[m->count++] = swap;
-    return swap->inputs[0];
-}
-
-/* Match a bias that is added to a linear layer without one. */
-static int qnnrt_ir__merge_bias(qnnrt_ir__match *m, const qnnrt_ir_node *node,
-                                qnnrt_ir_value *inputs[3])
-{
-    size_t k;
-    if (!qnnrt_ir__match_pair(node, "add.Tensor")) return 0;
-    for (k = 0; k < 2; ++k) {
-        const qnnrt_ir_value *y = node->inputs[k];
-        qnnrt_ir_node *linear = qnnrt_ir__pass_from(y);
-        inputs[2] = node->inputs[1 - k];
-        if (linear == NULL || y->users != 1 || y->is_output > 0 ||
-            !qnnrt_ir__pass_is(linear, "linear.default") || qnnrt_ir_input(linear, 2) != NULL ||
-            !qnnrt_ir__merge_static(inputs[2]) || inputs[2]->rank != 1 || y->rank == 0 ||
-            inputs[2]->dims[0] != y->dims[y->rank - 1] || inputs[2]->dtype != y->dtype ||
-            !qnnrt_ir__same_shape(y, node->outputs[0])) continue;
-        inputs[0] = linear->inputs[0];
-        inputs[1] = linear->inputs[1];
-        m->inner[m->count++] = linear;
-        return 1;
-    }
-    return 0;
-}
-
-static int qnnrt_ir__merge_linear(qnnrt_ir__pass *p, qnnrt_ir_node *node)
-{
-    static const char *const products[] = { "matmul.default", "mm.default", NULL };
-    const double alpha = qnnrt_ir_float(node, "alpha", 1), beta = qnnrt_ir_float(node, "beta", 1);
-    qnnrt_ir_value *inputs[3];
-    qnnrt_ir__match m;
-    m.count = 0;
-    memset(inputs, 0, sizeof(inputs));
-    if (qnnrt_ir__pass_in(node, products)) {
-        inputs[0] = node->inputs[0];
-        inputs[1] = qnnrt_ir__merge_weight(&m, node, node->inputs[1]);
-    } else if (qnnrt_ir__pass_is(node, "addmm.default")) {
-        inputs[0] = node->inputs[1];
-        inputs[1] = qnnrt_ir__merge_weight(&m, node, node->inputs[2]);
-        inputs[2] = node->inputs[0];
-        if (inputs[1] == NULL || alpha < 1 || alpha > 1 || beta < 1 || beta > 1 ||
-            inputs[2]->rank != 1 || inputs[2]->dims[0] != inputs[1]->dims[0]) return 1;
-    } else if (!qnnrt_ir__merge_bias(&m, node, inputs)) {
-        return 1;
-    }
-    if (inputs[1] == NULL || inputs[0]->rank < 2 || inputs[0]->dtype != inputs[1]->dtype ||
-        inputs[0]->dtype != node->outputs[0]->dtype) return 1;
-    if (!qnnrt_ir__pass_become(p, node, "linear.default", inputs, inputs[2] != NULL ? 3 : 2))
-        return 0;
-    qnnrt_ir__match_fuse(p, &m, node);
-    return 1;
-}
-
-QNNRT_IR_API qnnrt_result qnnrt_ir_pass_linear(qnnrt_ir *ir, qnnrt_error *err)
-{
-    return qnnrt_ir__cleanup_run(ir, err, qnnrt_ir__merge_linear);
-}
-
-/* =====================================================================================
-   BATCH NORM                                                                     >>batch
-   Folds batch_norm into convolutions.
-   Needs: >>dtype >>attr >>number >>public >>pass >>cleanup >>match
-   Knows nothing of: other patterns
-   ===================================================================================== */
-
-/* Return element i of a tensor of any alignment; `otherwise` if the tensor is absent. */
-static double qnnrt_ir__batch_at(const qnnrt_ir_value *value, uint64_t i, double otherwise)
-{
-    if (value == NULL) return otherwise;
-    return qnnrt_ir__number_float((const char *)value->data +
-                                  i * qnnrt_ir_dtype_bytes(value->dtype), value->dtype);
-}
-
-/* Compute weight and bias for the results of batch_norm: w * scale, (b - mean) * scale + beta. */
-static void qnnrt_ir__batch_compute(const qnnrt_ir_node *conv, const qnnrt_ir_node *norm,
-                                    qnnrt_dtype dtype, char *weight, char *bias)
-{
-    const qnnrt_ir_value *w = conv->inputs[1];
-    const uint64_t rows = (uint64_t)w->dims[0], row = rows > 0 ? w->count / rows : 0;
-    const size_t bytes = qnnrt_ir_dtype_bytes(dtype);
-    const double eps = qnnrt_ir_float(norm, "eps", 1e-5);
-    uint64_t i, k;
-    for (i = 0; i < rows; ++i) {
-        const double mean = qnnrt_ir__batch_at(norm->inputs[3], i, 0);
-        const double scale = qnnrt_ir__batch_at(norm->inputs[1], i, 1) /
-                             sqrt(qnnrt_ir__batch_at(norm->inputs[4], i, 1) + eps);
-        const double b = qnnrt_ir__batch_at(qnnrt_ir_input(conv, 2), i, 0);
-        for (k = i * row; k < (i + 1) * row; ++k)
-            qnnrt_ir__number_put(weight + k * bytes, dtype, 0, qnnrt_ir__batch_at(w, k, 0) * scale);
-        qnnrt_ir__number_put(bias + i * bytes, dtype, 0,
-                             (b - mean) * scale + qnnrt_ir__batch_at(norm->inputs[2], i, 0));
-    }
-}
-
-/* Return true if inputs of a node, from one on, are absent or floats with data. */
-static int qnnrt_ir__batch_data(const qnnrt_ir_node *node, size_t from)
-{
-    size_t i;
-    for (i = from; i < node->input_count; ++i) {
-        const qnnrt_ir_value *x = node->inputs[i];
-        if (x != NULL && (x->data == NULL || !qnnrt_ir__match_float(x))) return 0;
-    }
-    return 1;
-}
-
-static int qnnrt_ir__batch_node(qnnrt_ir__pass *p, qnnrt_ir_node *node)
-{
-    static const char *const convs[] = {
-        "conv1d.default", "conv2d.default", "conv3d.default", "conv1d.padding", "conv2d.padding",
-        NULL
-    };
-    qnnrt_ir__match m;
-    qnnrt_ir_node *conv;
-    qnnrt_ir_value *inputs[3], *w;
-    void *weight, *bias;
-    char name[300];
-    m.count = 0;
-    if (!qnnrt_ir__pass_is(node, "batch_norm.default") || node->input_count != 5 ||
-        qnnrt_ir_int(node, "training", 1) != 0 || node->inputs[3] == NULL ||
-        node->inputs[4] == NULL || !qnnrt_ir__batch_data(node, 1)) return 1;
-    conv = qnnrt_ir__match_back(&m, node->inputs[0]);
-    if (conv == NULL || m.count != 1 || !qnnrt_ir__pass_in(conv, convs) ||
-        !qnnrt_ir__batch_data(conv, 1) || conv->inputs[1] == NULL ||
-        conv->outputs[0]->dtype != node->outputs[0]->dtype ||
-        conv->inputs[0]->rank != conv->inputs[1]->rank) return 1;
-    w = conv->inputs[1];
-    inputs[0] = conv->inputs[0];
-    snprintf(name, sizeof name, "%.250s_weight", node->name);
-    inputs[1] = qnnrt_ir_add_constant(p->ir, name, w->dtype, w->rank, w->dims, NULL, &weight);
-    snprintf(name, sizeof name, "%.250s_bias", node->name);
-    inputs[2] = qnnrt_ir_add_constant(p->ir, name, w->dtype, 1, w->dims, NULL, &bias);
-    if (inputs[1] == NULL || inputs[2] == NULL) return qnnrt_ir__pass_memory(p);
-    qnnrt_ir__batch_compute(conv, node, w->dtype, (char *)weight, (char *)bias);
-    if (!qnnrt_ir__pass_become(p, node, conv->op, inputs, 3)) return 0;
-    node->attrs = conv->attrs;
-    node->attr_count = conv->attr_count;
-    qnnrt_ir__match_fuse(p, &m, node);
-    return 1;
-}
-
-QNNRT_IR_API qnnrt_result qnnrt_ir_pass_bn_fold(qnnrt_ir *ir, qnnrt_error *err)
-{
-    return qnnrt_ir__cleanup_run(ir, err, qnnrt_ir__batch_node);
-}
-
-/* =====================================================================================
-   GELU                                                                            >>gelu
-   Finds GELU among its multiplications, in any order.
-   Needs: >>attr >>graph >>public >>pass >>cleanup >>match     Knows nothing of: other patterns
-   ===================================================================================== */
-
-/* A product: numbers, and values that are not products themselves. */
-typedef struct qnnrt_ir__product {
-    double          number;
-    qnnrt_ir_value *factors[4];
-    size_t          count;                   /* more than 4: too many */
-} qnnrt_ir__product;
-
-/* Take the inputs of a product apart. Return 0 if the node is not a product. */
-static int qnnrt_ir__gelu_product(qnnrt_ir__match *m, const qnnrt_ir_node *node,
-                                  qnnrt_ir__product *out, int depth)
-{
-    static const char *const times[] = { "mul.Tensor", "mul.Scalar", NULL };
-    static const char *const over[] = { "div.Tensor", "div.Scalar", NULL };
-    const int divide = qnnrt_ir__pass_in(node, over);
-    double number = 1;
-    size_t i, inputs = 1;
-    if (!divide && !qnnrt_ir__pass_in(node, times)) return 0;
-    if (!qnnrt_ir__match_number(node, &number)) {
-        if (divide || node->input_count != 2) return 0;
-        number = 1;
-        inputs = 2;
-    }
-    out->number = divide ? out->number / number : out->number * number;
-    for (i = 0; i < inputs; ++i) {
-        const size_t count = m->count;
-        qnnrt_ir_node *inner = depth < 6 ? qnnrt_ir__match_back(m, node->inputs[i]) : NULL;
-        if (inner != NULL && m->count == count + 1 &&
-            qnnrt_ir__gelu_product(m, inner, out, depth + 1)) continue;
-        m->count = count;
-        if (out->count < 4) out->factors[out->count] = node->inputs[i];
-        ++out->count;
-    }
-    return 1;
-}
-
-/* Return true if a value is a number, within a thousandth, times one factor. */
-static int qnnrt_ir__gelu_is(qnnrt_ir__match *m, const qnnrt_ir_value *value, double number,
-                             qnnrt_ir__product *out)
-{
-    const qnnrt_ir_node *node = qnnrt_ir__match_back(m, value);
-    memset(out, 0, sizeof(*out));
-    out->number = 1;
-    return node != NULL && qnnrt_ir__gelu_product(m, node, out, 0) && out->count == 1 &&
-           out->number > number * 0.999 && out->number < number * 1.001;
-}
-
-/* Return true if a value is 0.044715 times a power of x. */
-static int qnnrt_ir__gelu_power(qnnrt_ir__match *m, const qnnrt_ir_value *value,
-                                const qnnrt_ir_value *x, int exponent)
-{
-    const qnnrt_ir_node *node = qnnrt_ir__match_back(m, value);
-    qnnrt_ir__product term;
-    size_t i;
-    memset(&term, 0, sizeof(term));
-    term.number = 1;
-    if (node == NULL || !qnnrt_ir__gelu_product(m, node, &term, 0) || term.count > 4 ||
-        term.number < 0.04471 || term.number > 0.04472) return 0;
-    for (i = 0; i < term.count; ++i) {
-        if (term.factors[i] == x) { --exponent; continue; }
-        node = qnnrt_ir__match_back(m, term.factors[i]);
-        if (node == NULL || node->inputs[0] != x) return 0;
-        if (qnnrt_ir__match_power(node, 2)) exponent -= 2;
-        else if (qnnrt_ir__match_power(node, 3)) exponent -= 3;
-        else return 0;
-    }
-    return exponent == 0;
-}
-
-/* Return true if a value is x + 0.044715 * x^3. */
-static int qnnrt_ir__gelu_cubic(qnnrt_ir__match *m, const qnnrt_ir_value *value,
-                                const qnnrt_ir_value *x)
-{
-    const qnnrt_ir_node *sum = qnnrt_ir__match_back(m, value);
-    if (sum == NULL || !qnnrt_ir__match_pair(sum, "add.Tensor")) return 0;
-    if (sum->inputs[0] == x) return qnnrt_ir__gelu_power(m, sum->inputs[1], x, 3);
-    return sum->inputs[1] == x && qnnrt_ir__gelu_power(m, sum->inputs[0], x, 3);
-}
-
-/* Return the node whose result and 1 make a value, or NULL. */
-static const qnnrt_ir_node *qnnrt_ir__gelu_one(const qnnrt_ir_node *node)
-{
-    double one;
-    return node != NULL && (qnnrt_ir__pass_is(node, "add.Tensor") ||
-                            qnnrt_ir__pass_is(node, "add.Scalar")) &&
-           qnnrt_ir__match_number(node, &one) && !(one < 1) && !(one > 1) &&
-           qnnrt_ir_attr_find(node, "alpha") == NULL ? node : NULL;
-}
-
-/* Return true if a value is sqrt(2 / pi) * (x + 0.044715 * x^3), also with x outside. */
-static int qnnrt_ir__gelu_angle(qnnrt_ir__match *m, const qnnrt_ir_value *value,
-                                const qnnrt_ir_value *x)
-{
-    const qnnrt_ir_node *node = qnnrt_ir__match_back(m, value);
-    qnnrt_ir__product all;
-    memset(&all, 0, sizeof(all));
-    all.number = 1;
-    if (node == NULL || !qnnrt_ir__gelu_product(m, node, &all, 0) || all.number < 0.7971 ||
-        all.number > 0.7987) return 0;
-    if (all.count == 1) return qnnrt_ir__gelu_cubic(m, all.factors[0], x);
-    if (all.count != 2 || (all.factors[0] != x && all.factors[1] != x)) return 0;
-    node = qnnrt_ir__match_back(m, all.factors[all.factors[0] == x ? 1 : 0]);
-    node = qnnrt_ir__gelu_one(node);
-    return node != NULL && qnnrt_ir__gelu_power(m, node->inputs[0], x, 2);
-}
-
-/* Match 1 + erf(x / sqrt(2)), or 1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)). Return the name of
-   the form, or NULL. */
-static const char *qnnrt_ir__gelu_gate(qnnrt_ir__match *m, const qnnrt_ir_value *value,
-                                       const qnnrt_ir_value *x)
-{
-    const qnnrt_ir_node *node = qnnrt_ir__gelu_one(qnnrt_ir__match_back(m, value));
-    qnnrt_ir__product inner;
-    node = node != NULL ? qnnrt_ir__match_back(m, node->inputs[0]) : NULL;
-    if (node == NULL) return NULL;
-    if (qnnrt_ir__pass_is(node, "erf.default"))
-        return qnnrt_ir__gelu_is(m, node->inputs[0], 0.7071067811865476, &inner) &&
-               inner.factors[0] == x ? "none" : NULL;
-    return qnnrt_ir__pass_is(node, "tanh.default") &&
-           qnnrt_ir__gelu_angle(m, node->inputs[0], x) ? "tanh" : NULL;
-}
-
-static int qnnrt_ir__gelu_node(qnnrt_ir__pass *p, qnnrt_ir_node *node)
-{
-    qnnrt_ir_attr attr = qnnrt_ir__public_attr("approximate", QNNRT_IR_TEXT);
-    const qnnrt_ir_attr *stated = qnnrt_ir_attr_find(node, "approximate");
-    qnnrt_ir__match m;
-    qnnrt_ir__product all;
-    qnnrt_ir_value *x = qnnrt_ir_input(node, 0);
-    size_t k, count;
-    m.count = 0;
-    if (qnnrt_ir__pass_is(node, "gelu.default")) {
-        attr.text = stated != NULL && stated->kind == QNNRT_IR_TEXT ? stated->text : "none";
-    } else {
-        memset(&all, 0, sizeof(all));
-        all.number = 1;
-        if (!qnnrt_ir__gelu_product(&m, node, &all, 0) || all.count != 2 || all.number < 0.4999 ||
-            all.number > 0.5001) return 1;
-        count = m.count;
-        for (k = 0; k < 2 && attr.text == NULL; ++k) {
-            m.count = count;
-            x = all.factors[1 - k];
-            attr.text = qnnrt_ir__gelu_gate(&m, all.factors[k], x);
-        }
-        if (attr.text == NULL || x->dtype != node->outputs[0]->dtype ||
-            !qnnrt_ir__same_shape(x, node->outputs[0])) return 1;
-    }
-    if (!qnnrt_ir__pass_become(p, node, "q.gelu", &x, 1)) return 0;
-    if (!qnnrt_ir_set(p->ir, node, &attr)) return qnnrt_ir__pass_memory(p);
-    qnnrt_ir__match_fuse(p, &m, node);
-    return 1;
-}
-
-QNNRT_IR_API qnnrt_result qnnrt_ir_pass_gelu(qnnrt_ir *ir, qnnrt_error *err)
-{
-    return qnnrt_ir__cleanup_run(ir, err, qnnrt_ir__gelu_node);
-}
-
-/* =====================================================================================
-   ATTENTION                                                                  >>attention
-   Finds scaled dot product attention among matrix products.
-   Needs: >>attr >>graph >>public >>pass >>cleanup >>match     Knows nothing of: other patterns
-   ===================================================================================== */
-
-typedef struct qnnrt_ir__attention {
-    qnnrt_ir__match  m;
-    qnnrt_ir_value  *inputs[4];              /* query, key, value, mask or NULL */
-    double           scale;
-    int              swap[3];                /* 1: the last two dimensions are to be swapped */
-} qnnrt_ir__attention;
-
-/* Return true if a node is a product of two matrices; *swap receives true if it reads the second
-   one with its last two dimensions swapped. */
-static int qnnrt_ir__attention_product(const qnnrt_ir_node *node, int *swap)
-{
-    static const char *const ops[] = { "matmul.default", "mm.default", "bmm.default", NULL };
-    if (!qnnrt_ir__pass_in(node, ops)) return 0;
-    *swap = qnnrt_ir_int(node, "transpose_b", 0) != 0;
-    return 1;
-}
-
-/* Return x if a node multiplies x with a number or divides by one, which goes to *scale. */
-static qnnrt_ir_value *qnnrt_ir__attention_scaled(const qnnrt_ir_node *node, double *scale)
-{
-    static const char *const times[] = { "mul.Tensor", "mul.Scalar", NULL };
-    static const char *const over[] = { "div.Tensor", "div.Scalar", NULL };
-    const int multiply = qnnrt_ir__pass_in(node, times);
-    double number;
-    if ((!multiply && !qnnrt_ir__pass_in(node, over)) || !qnnrt_ir__match_number(node, &number) ||
-        !qnnrt_ir__same_shape(node->inputs[0], node->outputs[0]) ||
-        !(multiply || number < 0 || number > 0)) return NULL;
-    number = *scale * (multiply ? number : 1 / number);
-    if (!(number > -1e30 && number < 1e30)) return NULL;
-    *scale = number;
-    return node->inputs[0];
-}
-
-/* Follow input i of the attention back through numbers that scale it (not the values), reorderings
-   that it can do without, and conversions to wider floats. order receives the one that is left. */
-static void qnnrt_ir__attention_back(qnnrt_ir__attention *a, size_t i, qnnrt_dtype dtype,
-                                     int64_t order[QNNRT_IR_RANK])
-{
-    const uint32_t rank = a->inputs[i]->rank;
-    int64_t own[QNNRT_IR_RANK];
-    uint32_t k;
-    for (k = 0; k < rank; ++k) order[k] = k;
-    if (a->swap[i]) {
-        order[rank - 2] = rank - 1;
-        order[rank - 1] = rank - 2;
-    }
-    while (a->m.count < sizeof(a->m.inner) / sizeof(a->m.inner[0])) {
-        qnnrt_ir_value *x = a->inputs[i], *from = NULL;
-        qnnrt_ir_node *node = qnnrt_ir__pass_from(x);
-        if (node == NULL || node->output_count != 1) return;
-        if (i < 2) from = qnnrt_ir__attention_scaled(node, &a->scale);
-        if (from == NULL && x->dtype != dtype && qnnrt_ir__match_narrow(x, dtype) != x)
-            from = node->inputs[0];
-        if (from == NULL && !qnnrt_ir__match_plain(order, rank) &&
-            qnnrt_ir__match_order(node, own)) {
-            for (k = 0; k < rank; ++k) order[k] = own[order[k]];
-            from = node->inputs[0];
-        }
-        if (from == NULL) return;
-        a->m.inner[a->m.count++] = node;
-        a->inputs[i] = from;
-    }
-}
-
-/* Match the product of query and key, scaled. baddbmm adds a mask. */
-static int qnnrt_ir__attention_core(qnnrt_ir__attention *a, const qnnrt_ir_value *scores)
-{
-    size_t steps;
-    for (steps = 0; steps < 3 && scores != NULL; ++steps) {
-        const qnnrt_ir_node *node = qnnrt_ir__match_back(&a->m, scores);
-        const int sum = node != NULL && qnnrt_ir__pass_is(node, "baddbmm.default");
-        const double beta = sum ? qnnrt_ir_float(node, "beta", 1) : 1;
-        if (node == NULL) return 0;
-        if (sum || qnnrt_ir__attention_product(node, &a->swap[1])) {
-            /* A mask that is added before the scaling would be scaled, too. */
-            if (sum && (a->inputs[3] != NULL || a->scale < 1 || a->scale > 1 || beta < 1 ||
-                        beta > 1)) return 0;
-            if (sum) a->inputs[3] = node->inputs[0];
-            if (sum) a->scale = qnnrt_ir_float(node, "alpha", 1);
-            a->inputs[0] = node->inputs[sum];
-            a->inputs[1] = node->inputs[1 + sum];
-            a->swap[1] = sum || !a->swap[1];
-            return 1;
-        }
-        scores = qnnrt_ir__attention_scaled(node, &a->scale);
-    }
-    return 0;
-}
-
-/* Match the scores, with a mask or without. */
-static int qnnrt_ir__attention_scores(qnnrt_ir__attention *a, const qnnrt_ir_value *scores)
-{
-    const qnnrt_ir__attention before = *a;
-    const qnnrt_ir_node *node;
-    size_t k;
-    if (qnnrt_ir__attention_core(a, scores)) return 1;
-    *a = before;
-    node = qnnrt_ir__match_back(&a->m, scores);
-    if (node == NULL || !qnnrt_ir__match_pair(node, "add.Tensor")) return 0;
-    for (k = 0; k < 2; ++k) {
-        const qnnrt_ir__attention sum = *a;
-        a->inputs[3] = node->inputs[1 - k];
-        if (qnnrt_ir__same_shape(node->inputs[k], node->outputs[0]) &&
-            qnnrt_ir__attention_core(a, node->inputs[k])) return 1;
-        *a = sum;
-    }
-    return 0;
-}
-
-/* Return true if shapes and dtypes are those of the operator. */
-static int qnnrt_ir__attention_fits(const qnnrt_ir__attention *a, const qnnrt_ir_value *y,
-                                    int64_t order[3][QNNRT_IR_RANK])
-{
-    const uint32_t r = y->rank;
-    uint32_t i, d;
-    for (i = 0; i < 3; ++i) {
-        const qnnrt_ir_value *x = a->inputs[i];
-        if (x->dtype != y->dtype || x->rank != r || !qnnrt_ir__match_float(x)) return 0;
-        for (d = 0; d + 2 < r; ++d) {
-            const int64_t size = x->dims[order[i][d]];
-            const int64_t keys = a->inputs[1]->dims[order[1][d]];
-            if (size != y->dims[d] && (i == 0 || d + 3 < r || size != 1)) return 0;
-            if (i == 2 && size != keys) return 0;
-        }
-    }
-    return a->inputs[3] == NULL || qnnrt_ir__match_float(a->inputs[3]);
-}
-
-/* Return input i in the order of the operator: with a reordering before the node if needed. */
-static qnnrt_ir_value *qnnrt_ir__attention_ordered(qnnrt_ir__pass *p, const qnnrt_ir_node *node,
-                                                   qnnrt_ir_value *x, const int64_t *order)
-{
-    int64_t dims[QNNRT_IR_RANK];
-    char name[300];
-    qnnrt_ir_value *y;
-    qnnrt_ir_node *permute;
-    uint32_t i;
-    if (qnnrt_ir__match_plain(order, x->rank)) return x;
-    for (i = 0; i < x->rank; ++i) dims[i] = x->dims[order[i]];
-    snprintf(name, sizeof name, "%.250s_order", node->name);
-    y = qnnrt_ir_add_value(p->ir, name, x->dtype, x->rank, dims);
-    permute = y != NULL ? qnnrt_ir_add_node(p->ir, node, "permute.default", &x, 1, &y, 1) : NULL;
-    if (permute == NULL || !qnnrt_ir_set_ints(p->ir, permute, "dims", order, x->rank)) return NULL;
-    return y;
-}
-
-static int qnnrt_ir__attention_become(qnnrt_ir__pass *p, qnnrt_ir_node *node,
-                                      qnnrt_ir__attention *a, int64_t order[3][QNNRT_IR_RANK])
-{
-    const uint32_t r = a->inputs[0]->rank;
-    size_t i;
-    for (i = 0; i < 3; ++i) {
-        a->inputs[i] = qnnrt_ir__attention_ordered(p, node, a->inputs[i], order[i]);
-        if (a->inputs[i] == NULL) return qnnrt_ir__pass_memory(p);
-    }
-    if (!qnnrt_ir__pass_become(p, node, "scaled_dot_product_attention.default", a->inputs,
-                               a->inputs[3] != NULL ? 4 : 3)) return 0;
-    if (!qnnrt_ir_set_float(p->ir, node, "scale", a->scale)) return qnnrt_ir__pass_memory(p);
-    if (r > 2 && a->inputs[0]->dims[r - 3] != a->inputs[1]->dims[r - 3] &&
-        !qnnrt_ir__pass_flag(p, node, "enable_gqa")) return 0;
-    qnnrt_ir__match_fuse(p, &a->m, node);
-    return 1;
-}
-
-static int qnnrt_ir__attention_node(qnnrt_ir__pass *p, qnnrt_ir_node *node)
-{
-    static const char *const softmaxes[] = { "softmax.int", "_softmax.default", NULL };
-    qnnrt_ir__attention a;
-    const qnnrt_ir_node *softmax;
-    int64_t order[3][QNNRT_IR_RANK], dim;
-    qnnrt_dtype dtype;
-    size_t i;
-    memset(&a, 0, sizeof(a));
-    a.scale = 1;
-    if (!qnnrt_ir__attention_product(node, &a.swap[2]) || node->inputs[0]->rank < 2 ||
-        node->inputs[0]->rank != node->inputs[1]->rank) return 1;
-    softmax = qnnrt_ir__match_back(&a.m, node->inputs[0]);
-    if (softmax == NULL || !qnnrt_ir__pass_in(softmax, softmaxes) ||
-        !qnnrt_ir__match_float(softmax->outputs[0])) return 1;
-    dim = qnnrt_ir_int(softmax, "dim", 0);
-    if ((dim != -1 && dim != (int64_t)softmax->inputs[0]->rank - 1) ||
-        !qnnrt_ir__attention_scores(&a, softmax->inputs[0])) return 1;
-    a.inputs[2] = node->inputs[1];
-    if (a.inputs[0]->rank != node->inputs[0]->rank || a.inputs[1]->rank != a.inputs[0]->rank ||
-        !qnnrt_ir__same_shape(softmax->inputs[0], node->inputs[0]) ||
-        node->inputs[1]->count == 0) return 1;
-    dtype = node->outputs[0]->dtype;
-    for (i = 0; i < 3; ++i) qnnrt_ir__attention_back(&a, i, dtype, order[i]);
-    if (!qnnrt_ir__attention_fits(&a, node->outputs[0], order)) return 1;
-    return qnnrt_ir__attention_become(p, node, &a, order);
-}
-
-QNNRT_IR_API qnnrt_result qnnrt_ir_pass_attention(qnnrt_ir *ir, qnnrt_error *err)
-{
-    return qnnrt_ir__cleanup_run(ir, err, qnnrt_ir__attention_node);
-}
-
-/* Return true if a value is what expand makes of heads: head by head several times, and in `narrow`
-   once. */
-static int qnnrt_ir__attention_expands(const qnnrt_ir_value *heads, const qnnrt_ir_value *narrow,
-                                       const qnnrt_ir_value *wide, const qnnrt_ir_value *all)
-{
-    const uint32_t r = heads->rank, at = r - 2;
-    const int64_t times = all->dims[r - 3] / heads->dims[r - 3];
-    uint32_t i;
-    if (narrow->rank == r)                           /* one head, which becomes many */
-        return qnnrt_ir__same_shape(heads, narrow) && heads->dims[r - 3] == 1 &&
-               qnnrt_ir__same_shape(wide, all);
-    if (narrow->rank != r + 1 || wide->rank != r + 1 || narrow->dims[at] != 1 ||
-        wide->dims[at] != times) return 0;
-    for (i = 0; i < r; ++i) {
-        const int64_t size = heads->dims[i];
-        const uint32_t place = i < at ? i : i + 1;
-        if (narrow->dims[place] != size || wide->dims[place] != size) return 0;
-    }
-    return 1;
-}
-
-/* Return the input of a view, which is kept in the match, or NULL. */
-static qnnrt_ir_value *qnnrt_ir__attention_unview(qnnrt_ir__match *m, qnnrt_ir_value *x)
-{
-    static const char *const views[] = {
-        "reshape.default", "view.default", "unsqueeze.default",
-        "flatten.using_ints", "contiguous.default", "clone.default", "alias.default", NULL
-    };
-    qnnrt_ir_node *node = qnnrt_ir__pass_from(x);
-    if (node == NULL || !qnnrt_ir__pass_in(node, views) ||
-        m->count == sizeof(m->inner) / sizeof(m->inner[0])) return NULL;
-    m->inner[m->count++] = node;
-    return node->inputs[0];
-}
-
-/* Return the tensor of which a value has each head several times in a row, or NULL. */
-static qnnrt_ir_value *qnnrt_ir__attention_heads(qnnrt_ir__match *m, qnnrt_ir_value *x)
-{
-    const uint32_t at = x->rank - 3;
-    qnnrt_ir_value *wide = x, *narrow, *heads, *before;
-    qnnrt_ir_node *node = qnnrt_ir__pass_from(x);
-    if (node != NULL && qnnrt_ir__pass_is(node, "repeat_interleave.self_int")) {
-        const int64_t dim = qnnrt_ir_int(node, "dim", (int64_t)x->rank);
-        m->inner[m->count++] = node;
-        return dim == (int64_t)at || dim == -3 ? node->inputs[0] : NULL;
-    }
-    while ((before = qnnrt_ir__attention_unview(m, wide)) != NULL) wide = before;
-    node = qnnrt_ir__pass_from(wide);
-    if (node == NULL || !qnnrt_ir__pass_is(node, "expand.default") ||
-        m->count == sizeof(m->inner) / sizeof(m->inner[0])) return NULL;
-    m->inner[m->count++] = node;
-    narrow = heads = node->inputs[0];
-    while (heads != NULL && heads->rank > x->rank) heads = qnnrt_ir__attention_unview(m, heads);
-    if (heads == NULL || heads->rank != x->rank || heads->dims[at] < 1 ||
-        x->dims[at] % heads->dims[at] != 0 ||
-        !qnnrt_ir__attention_expands(heads, narrow, wide, x)) return NULL;
-    return memcmp(heads->dims, x->dims, at * sizeof(*x->dims)) == 0 &&
-           memcmp(heads->dims + at + 1, x->dims + at + 1, 2 * sizeof(*x->dims)) == 0 ? heads : NULL;
-}
-
-static int qnnrt_ir__attention_share(qnnrt_ir__pass *p, qnnrt_ir_node *node)
-{
-    while (qnnrt_ir__pass_is(node, "scaled_dot_product_attention.default") &&
-           node->inputs[1]->rank > 2) {
-        qnnrt_ir_value *x[2];
-        qnnrt_ir__match m;
-        uint32_t at = node->inputs[1]->rank - 3;
-        size_t i;
-        m.count = 0;
-        x[0] = qnnrt_ir__attention_heads(&m, node->inputs[1]);
-        x[1] = x[0] != NULL ? qnnrt_ir__attention_heads(&m, node->inputs[2]) : NULL;
-        if (x[1] == NULL || x[0]->dims[at] != x[1]->dims[at]) return 1;
-        for (i = 0; i < 2; ++i) qnnrt_ir_set_input(p->ir, node, 1 + i, x[i]);
-        if (!qnnrt_ir__pass_flag(p, node, "enable_gqa")) return 0;
-        if (node->fate[0] == '\0') node->fate = "shares heads of keys and values";
-        qnnrt_ir__match_fuse(p, &m, node);
-    }
-    return 1;
-}
-
-QNNRT_IR_API qnnrt_result qnnrt_ir_pass_gqa(qnnrt_ir *ir, qnnrt_error *err)
-{
-    return qnnrt_ir__cleanup_run(ir, err, qnnrt_ir__attention_share);
-}
-
-/* =====================================================================================
-   TRACE                                                                          >>trace
-   Follows a value back to one tensor of integers, the positions, and finds which of their
-   dimensions runs along which of its own.
-   Needs: >>dtype >>attr >>pass >>match     Knows nothing of: tables, numbers
-   ===================================================================================== */
-
-typedef struct qnnrt_ir__traced {
-    qnnrt_ir_value *value;
-    int             moves;                   /* 1: it depends on the positions; 0: constant */
-    int             axis[QNNRT_IR_RANK];     /* the dimension of the positions that runs along each
-                                                of its own, -1: none, or one of size 1 */
-    const void     *data;                    /* elements */
-    void           *room;                    /* the same, if they are computed; else NULL */
-    int             computed;
-} qnnrt_ir__traced;
-
-typedef struct qnnrt_ir__trace {
-    qnnrt_ir__traced  cells[64];             /* in an order in which they can be computed */
-    size_t            count, depth;
-    qnnrt_ir_value   *source;                /* the positions, or NULL */
-} qnnrt_ir__trace;
-
-static qnnrt_ir__traced *qnnrt_ir__trace_find(qnnrt_ir__trace *t, const qnnrt_ir_value *value)
-{
-    size_t i;
-    for (i = 0; i < t->count; ++i) if (t->cells[i].value == value) return &t->cells[i];
-    return NULL;
-}
-
-static qnnrt_ir__traced *qnnrt_ir__trace_add(qnnrt_ir__trace *t, qnnrt_ir_value *value, int moves)
-{
-    qnnrt_ir__traced *cell = &t->cells[t->count];
-    size_t i;
-    if (t->count == sizeof(t->cells) / sizeof(t->cells[0])) return NULL;
-    ++t->count;
-    memset(cell, 0, sizeof(*cell));
-    cell->value = value;
-    cell->moves = moves;
-    for (i = 0; i < QNNRT_IR_RANK; ++i) cell->axis[i] = -1;
-    return cell;
-}
-
-/* Element by element, with broadcast: inputs that depend on the positions do so alike. */
-static int qnnrt_ir__trace_each(qnnrt_ir__trace *t, const qnnrt_ir_node *node, int *axis)
-{
-    const qnnrt_ir_value *y = node->outputs[0];
-    size_t i, found = 0;
-    for (i = 0; i < node->input_count; ++i) {
-        const qnnrt_ir__traced *x = qnnrt_ir__trace_find(t, node->inputs[i]);
-        uint32_t d;
-        if (x == NULL || !x->moves) continue;
-        for (d = 0; d < y->rank; ++d) {
-            const int lead = (int)d - (int)(y->rank - x->value->rank);
-            const int own = lead >= 0 ? x->axis[lead] : -1;
-            if (own >= 0 && x->value->dims[lead] != y->dims[d]) return 0;
-            if (found > 0 && own != axis[d]) return 0;
-            axis[d] = own;
-        }
-        ++found;
-    }
-    return 1;
-}
-
-/* Other shapes of the same elements: a dimension of the positions stays one dimension. */
-static int qnnrt_ir__trace_view(const qnnrt_ir__traced *x, const qnnrt_ir_value *y, int *axis)
-{
-    uint32_t i = 0, k = 0;
-    while (i < x->value->rank || k < y->rank) {
-        const uint32_t from = i, to = k;
-        int64_t a = 1, b = 1;
-        uint32_t d;
-        do {
-            if (a <= b && i < x->value->rank) a *= x->value->dims[i++];
-            else if (k < y->rank) b *= y->dims[k++];
-            else if (i < x->value->rank) a *= x->value->dims[i++];
-            else return 0;
-        } while (a != b);
-        for (d = from; d < i; ++d) {
-            uint32_t own = to;
-            if (x->axis[d] < 0) continue;
-            while (own < k && y->dims[own] == 1) ++own;
-            if (own == k || y->dims[own] != a || x->value->dims[d] != a) return 0;
-            axis[own] = x->axis[d];
-        }
-    }
-    return 1;
-}
-
-/* A product of matrices, one of them constant: the inner dimension is not one of the positions. */
-static int qnnrt_ir__trace_product(qnnrt_ir__trace *t, const qnnrt_ir_node *node, int *axis)
-{
-    const qnnrt_ir__traced *a = qnnrt_ir__trace_find(t, node->inputs[0]);
-    const qnnrt_ir__traced *b = qnnrt_ir__trace_find(t, node->inputs[1]);
-    const qnnrt_ir__traced *x = a->moves ? a : b;
-    const int swap = qnnrt_ir_int(node, "transpose_b", 0) != 0;
-    const uint32_t r = x->value->rank, n = node->outputs[0]->rank;
-    uint32_t inner, outer, d;
-    if ((a->moves && b->moves) || a->value->rank < 2 || b->value->rank < 2 || n < r) return 0;
-    inner = x == a || swap ? r - 1 : r - 2;
-    outer = inner == r - 1 ? r - 2 : r - 1;
-    if (x->axis[inner] >= 0) return 0;
-    for (d = 0; d + 2 < r; ++d) axis[n - r + d] = x->axis[d];
-    axis[x == a ? n - 2 : n - 1] = x->axis[outer];
-    return 1;
-}
-
-/* cat and stack of values that depend on the positions alike. */
-static int qnnrt_ir__trace_join(qnnrt_ir__trace *t, const qnnrt_ir_node *node, int *axis)
-{
-    const int stack = qnnrt_ir__pass_is(node, "stack.default");
-    const uint32_t r = node->outputs[0]->rank;
-    int64_t dim = qnnrt_ir_int(node, "dim", 0);
-    size_t i;
-    uint32_t d;
-    if (dim < 0) dim += r;
-    for (i = 0; i < node->input_count; ++i) {
-        const qnnrt_ir__traced *x = qnnrt_ir__trace_find(t, node->inputs[i]);
-        if (x == NULL || !x->moves || x->value->rank + (uint32_t)stack != r) return 0;
-        for (d = 0; d < r; ++d) {
-            const int own = !stack ? x->axis[d] : (int64_t)d < dim ? x->axis[d]
-                          : (int64_t)d == dim ? -1 : x->axis[d - 1];
-            if ((i > 0 && own != axis[d]) || ((int64_t)d == dim && own >= 0)) return 0;
-            axis[d] = own;
-        }
-    }
-    return 1;
-}
-
-/* Parts and repetitions along a dimension that is not one of the positions. */
-static int qnnrt_ir__trace_cut(const qnnrt_ir__traced *x, const qnnrt_ir_node *node, int *axis)
-{
-    const int select = qnnrt_ir__pass_is(node, "select.int");
-    const uint32_t r = x->value->rank;
-    int64_t dim = qnnrt_ir_int(node, "dim", qnnrt_ir__pass_is(node, "slice.Tensor") ? 0 : r);
-    uint32_t d, k = 0;
-    if (dim < 0) dim += r;
-    if (dim >= (int64_t)r || x->axis[dim] >= 0) return 0;
-    for (d = 0; d < r; ++d) if (!select || (int64_t)d != dim) axis[k++] = x->axis[d];
-    return 1;
-}
-
-static int qnnrt_ir__trace_rule(qnnrt_ir__trace *t, const qnnrt_ir_node *node, int *axis)
-{
-    static const char *const each[] = {
-        "to.dtype", "to.dtype_layout", "to.device", "_to_copy.default", "contiguous.default",
-        "clone.default", "alias.default", "detach.default", "lift_fresh_copy.default",
-        "neg.default", "cos.default", "sin.default", "add.Tensor", "add.Scalar", "sub.Tensor",
-        "sub.Scalar", "rsub.Scalar", "mul.Tensor", "mul.Scalar", "div.Tensor", "div.Scalar",
-        "expand.default", "repeat.default", NULL
-    };
-    static const char *const views[] = {
-        "unsqueeze.default", "squeeze.default", "squeeze.dim", "squeeze.dims", "view.default",
-        "reshape.default", "flatten.using_ints", "unflatten.int", NULL
-    };
-    static const char *const products[] = { "matmul.default", "mm.default", "bmm.default", NULL };
-    static const char *const joins[] = { "cat.default", "stack.default", NULL };
-    static const char *const cuts[] = {
-        "slice.Tensor", "narrow.default", "select.int", "repeat_interleave.self_int", NULL
-    };
-    const qnnrt_ir__traced *x = qnnrt_ir__trace_find(t, node->inputs[0]);
-    int64_t order[QNNRT_IR_RANK];
-    uint32_t d;
-    if (qnnrt_ir__pass_in(node, each)) return qnnrt_ir__trace_each(t, node, axis);
-    if (qnnrt_ir__pass_in(node, views)) return qnnrt_ir__trace_view(x, node->outputs[0], axis);
-    if (qnnrt_ir__pass_in(node, products)) return qnnrt_ir__trace_product(t, node, axis);
-    if (qnnrt_ir__pass_in(node, joins)) return qnnrt_ir__trace_join(t, node, axis);
-    if (qnnrt_ir__pass_in(node, cuts)) return qnnrt_ir__trace_cut(x, node, axis);
-    if (qnnrt_ir__pass_is(node, "rope")) {
-        const qnnrt_ir__traced *positions = qnnrt_ir__trace_find(t, node->inputs[1]);
-        for (d = 0; d < positions->value->rank; ++d) axis[d] = positions->axis[d];
-        return !x->moves;
-    }
-    if (!qnnrt_ir__match_order(node, order)) return 0;
-    for (d = 0; d < x->value->rank; ++d) axis[d] = x->axis[order[d]];
-    return 1;
-}
-
-/* Return true if a value depends on no input of the graph. Look at so many nodes at most. */
-static int qnnrt_ir__trace_still(const qnnrt_ir_value *value, unsigned *nodes)
-{
-    const qnnrt_ir_node *node = qnnrt_ir__pass_from(value);
-    size_t i;
-    if (node == NULL) return value->data != NULL;
-    if (*nodes == 0) return 0;
-    --*nodes;
-    for (i = 0; i < node->input_count; ++i)
-        if (node->inputs[i] != NULL && !qnnrt_ir__trace_still(node->inputs[i], nodes)) return 0;
-    return 1;
-}
-
-/* Trace a value: add it, after all that it depends on. Return 0 if that is not known to depend on
-   one tensor of integers, element by element, and on constants. */
-static int qnnrt_ir__trace_value(qnnrt_ir__trace *t, qnnrt_ir_value *value)
-{
-    static const char *const moves[] = {
-        "to.dtype", "contiguous.default", "clone.default", "alias.default", "unsqueeze.default",
-        "squeeze.default", "squeeze.dim", "squeeze.dims", "view.default",
-        "reshape.default", "flatten.using_ints", "expand.default", "permute.default",
-        "transpose.int", "t.default", NULL
-    };
-    qnnrt_ir_node *node = qnnrt_ir__pass_from(value);
-    const int whole = qnnrt_ir__dtype_kind(value->dtype) == 1;
-    qnnrt_ir__traced *cell;
-    int any = 0, axis[QNNRT_IR_RANK];
-    size_t i;
-    if (qnnrt_ir__trace_find(t, value) != NULL) return 1;
-    for (i = 0; i < QNNRT_IR_RANK; ++i) axis[i] = -1;
-    if (node == NULL && value->data != NULL) {
-        cell = qnnrt_ir__trace_add(t, value, 0);
-        if (cell != NULL) cell->data = value->data;
-        return cell != NULL;
-    }
-    if (whole && (node == NULL || !qnnrt_ir__pass_in(node, moves))) {
-        unsigned nodes = 256;
-        if (t->source != NULL || qnnrt_ir__trace_still(value, &nodes)) return 0;
-        cell = qnnrt_ir__trace_add(t, value, 1);
-        if (cell == NULL) return 0;
-        t->source = value;
-        for (i = 0; i < value->rank; ++i) if (value->dims[i] > 1) cell->axis[i] = (int)i;
-        return 1;
-    }
-    if (node == NULL || t->depth == 64 || node->input_count == 0 || node->inputs[0] == NULL ||
-        (node->output_count != 1 && !qnnrt_ir__pass_is(node, "rope"))) return 0;
-    ++t->depth;
-    for (i = 0; i < node->input_count; ++i) {
-        if (node->inputs[i] == NULL) continue;
-        if (!qnnrt_ir__trace_value(t, node->inputs[i])) return 0;
-        any |= qnnrt_ir__trace_find(t, node->inputs[i])->moves;
-    }
-    --t->depth;
-    if (any && !qnnrt_ir__trace_rule(t, node, axis)) return 0;
-    cell = qnnrt_ir__trace_add(t, value, any);
-    if (cell == NULL) return 0;
-    for (i = 0; i < value->rank; ++i) if (value->dims[i] > 1) cell->axis[i] = axis[i];
-    return 1;
-}
-
-/* =====================================================================================
-   ROPE                                                                            >>rope
-   Replaces cos and sin of positions by tables.
-   Needs: >>config >>dtype >>graph >>number >>public >>pass >>cleanup >>match >>trace
-   Knows nothing of: other patterns
-   ===================================================================================== */
-
-typedef struct qnnrt_ir__rope {
-    qnnrt_ir__pass   p;
-    qnnrt_ir__trace  trace;
-    qnnrt_arena  arena;                  /* of one node */
-    uint32_t         positions;              /* rows of a table */
-    uint32_t        *at;                     /* the positions that are computed */
-    const void     **in;
-    void           **out;
-} qnnrt_ir__rope;
-
-enum { QNNRT_IR__ROPE_LARGE = 1 << 24 };     /* elements of a value, and positions at a time */
-
-/* Return true if the traced values are small enough, and the outputs of a node depend on all
-   positions, on each along one dimension. */
-static int qnnrt_ir__rope_can(qnnrt_ir__rope *r, const qnnrt_ir_node *node)
-{
-    const qnnrt_ir_value *source = r->trace.source;
-    size_t i, k;
-    uint32_t d;
-    if (source == NULL || source->count == 0 || source->rank == QNNRT_IR_RANK) return 0;
-    for (i = 0; i < r->trace.count; ++i)
-        if (r->trace.cells[i].value->count > QNNRT_IR__ROPE_LARGE) return 0;
-    for (k = 0; k < node->output_count; ++k) {
-        const qnnrt_ir__traced *y = qnnrt_ir__trace_find(&r->trace, node->outputs[k]);
-        uint32_t seen = 0, expected = 0;
-        if (!y->moves || y->value->count == 0) return 0;
-        for (d = 0; d < source->rank; ++d)
-            if (source->dims[d] > 1) expected |= (uint32_t)1 << d;
-        for (d = 0; d < y->value->rank; ++d) {
-            if (y->axis[d] < 0) continue;
-            if (seen >> y->axis[d] & 1 || y->value->dims[d] != source->dims[y->axis[d]]) return 0;
-            seen |= (uint32_t)1 << y->axis[d];
-        }
-        if (seen != expected || y->value->count / source->count * r->positions >
-                                (uint64_t)QNNRT_IR__ROPE_LARGE * 16) return 0;
-    }
-    return 1;
-}
-
-/* Make room for the elements of all traced values that are not constants. */
-static int qnnrt_ir__rope_room(qnnrt_ir__rope *r)
-{
-    size_t i, in = 1, out = 2;
-    for (i = 0; i < r->trace.count; ++i) {
-        qnnrt_ir__traced *cell = &r->trace.cells[i];
-        const qnnrt_ir_node *node = qnnrt_ir__pass_from(cell->value);
-        if (node != NULL && node->input_count > in) in = node->input_count;
-        if (cell->data != NULL) continue;
-        cell->data = cell->room = qnnrt_arena_get(&r->arena, cell->value->count + 1,
-                                                  qnnrt_ir_dtype_bytes(cell->value->dtype));
-        if (cell->data == NULL) return 0;
-    }
-    r->in = (const void **)qnnrt_arena_get(&r->arena, in, sizeof(*r->in));
-    r->out = (void **)qnnrt_arena_get(&r->arena, out, sizeof(*r->out));
-    r->at = (uint32_t *)qnnrt_arena_get(&r->arena, r->trace.source->count, sizeof(*r->at));
-    return r->in != NULL && r->out != NULL && r->at != NULL;
-}
-
-/* Compute all traced values for the positions r->at. Return 0 if that is not possible. */
-static int qnnrt_ir__rope_compute(qnnrt_ir__rope *r)
-{
-    const size_t bytes = qnnrt_ir_dtype_bytes(r->trace.source->dtype);
-    size_t i, k;
-    for (i = 0; i < r->trace.count; ++i) {
-        qnnrt_ir__traced *cell = &r->trace.cells[i];
-        const qnnrt_ir_node *node = qnnrt_ir__pass_from(cell->value);
-        if (cell->value == r->trace.source) {
-            char *to = (char *)cell->room;
-            for (k = 0; k < cell->value->count; ++k)
-                qnnrt_ir__number_put(to + k * bytes, cell->value->dtype, r->at[k], 0);
-            continue;
-        }
-        if (node == NULL || (cell->computed && !cell->moves)) continue;
-        if (i > 0 && node == r->trace.cells[i - 1].value->node) continue;     /* its other output */
-        for (k = 0; k < node->input_count; ++k)
-            r->in[k] = node->inputs[k] != NULL
-                           ? qnnrt_ir__trace_find(&r->trace, node->inputs[k])->data : NULL;
-        for (k = 0; k < node->output_count; ++k)
-            r->out[k] = qnnrt_ir__trace_find(&r->trace, node->outputs[k])->room;
-        r->p.result = qnnrt_ir_eval_node(&r->arena.hooks, node, r->in, r->out, r->p.err);
-        if (r->p.result != QNNRT_OK) return 0;
-        cell->computed = 1;
-    }
-    return 1;
-}
-
-/* Copy the elements of y to the rows of r->at in a table, or compare them with those. */
-static int qnnrt_ir__rope_rows(qnnrt_ir__rope *r, const qnnrt_ir__traced *y, char *table,
-                               int compare)
-{
-    const qnnrt_ir_value *source = r->trace.source;
-    const size_t bytes = qnnrt_ir_dtype_bytes(y->value->dtype);
-    const uint64_t width = y->value->count / source->count;
-    uint64_t row[QNNRT_IR_RANK], place[QNNRT_IR_RANK], of[QNNRT_IR_RANK], step = 1, k;
-    uint64_t at[QNNRT_IR_RANK] = {0}, position = 0, column = 0;
-    uint32_t d;
-    for (d = source->rank; d-- > 0; step *= (uint64_t)source->dims[d]) of[d] = step;
-    for (d = y->value->rank, step = 1; d-- > 0;) {
-        row[d] = y->axis[d] >= 0 ? of[y->axis[d]] : 0;
-        place[d] = y->axis[d] >= 0 ? 0 : step;
-        if (y->axis[d] < 0) step *= (uint64_t)y->value->dims[d];
-    }
-    for (k = 0; k < y->value->count; ++k) {
-        const char *from = (const char *)y->data + k * bytes;
-        char *to = table + (r->at[position] * width + column) * bytes;
-        if (!compare) memcpy(to, from, bytes);
-        else if (memcmp(to, from, bytes) != 0) return 0;
-        for (d = y->value->rank; d-- > 0;) {             /* the next element */
-            const uint64_t size = (uint64_t)y->value->dims[d];
-            position += row[d];
-            column += place[d];
-            if (++at[d] < size) break;
-            position -= row[d] * size;
-            column -= place[d] * size;
-            at[d] = 0;
-        }
-    }
-    return 1;
-}
-
-/* Fill the tables of all outputs of a node, and compare them with the graph for two lists of
-   random positions. Return 0 if they differ, or the graph cannot be computed. */
-static int qnnrt_ir__rope_fill(qnnrt_ir__rope *r, const qnnrt_ir_node *node, char *const *tables)
-{
-    const uint64_t count = r->trace.source->count;
-    uint64_t i, first;
-    uint32_t random = 2463534242u;
-    size_t k;
-    int round;
-    for (first = 0; first < r->positions; first += count) {
-        for (i = 0; i < count; ++i)
-            r->at[i] = (uint32_t)(first + i < r->positions ? first + i : r->positions - 1u);
-        if (!qnnrt_ir__rope_compute(r)) return 0;
-        for (k = 0; k < node->output_count; ++k)
-            qnnrt_ir__rope_rows(r, qnnrt_ir__trace_find(&r->trace, node->outputs[k]), tables[k], 0);
-    }
-    for (round = 0; round < 2; ++round) {
-        for (i = 0; i < count; ++i) {
-            random ^= random << 13;
-            random ^= random >> 17;
-            random ^= random << 5;
-            r->at[i] = random % r->positions;
-        }
-        if (!qnnrt_ir__rope_compute(r)) return 0;
-        for (k = 0; k < node->output_count; ++k)
-            if (!qnnrt_ir__rope_rows(r, qnnrt_ir__trace_find(&r->trace, node->outputs[k]),
-                                     tables[k], 1)) return 0;
-    }
-    return 1;
-}
-
-/* Return a constant with the rows of a table: an earlier one if it is equal. */
-static qnnrt_ir_value *qnnrt_ir__rope_constant(qnnrt_ir__rope *r, const qnnrt_ir_value *y,
-                                               const char *table)
-{
-    const size_t bytes = qnnrt_ir_dtype_bytes(y->dtype);
-    int64_t dims[2];
-    char name[300];
-    size_t i;
-    dims[0] = r->positions;
-    dims[1] = (int64_t)(y->count / r->trace.source->count);
-    for (i = 0; i < r->p.ir->value_count; ++i) {
-        qnnrt_ir_value *old = r->p.ir->values[i];
-        if (old->origin == QNNRT_IR_CONSTANT && old->data != NULL && old->dtype == y->dtype &&
-            old->rank == 2 && old->dims[0] == dims[0] && old->dims[1] == dims[1] &&
-            memcmp(old->data, table, (size_t)old->count * bytes) == 0) return old;
-    }
-    snprintf(name, sizeof name, "%.250s_table", y->name);
-    return qnnrt_ir_add_constant(r->p.ir, name, y->dtype, 2, dims, table, NULL);
-}
-
-/* Add a node before another one that makes `to`, or if NULL a new value of a shape. */
-static qnnrt_ir_value *qnnrt_ir__rope_step(qnnrt_ir__rope *r, const qnnrt_ir_node *before,
-                                           const char *op, qnnrt_ir_value *const *inputs,
-                                           const char *list, const int64_t *items,
-                                           qnnrt_ir_value *to, uint32_t rank, const int64_t *dims)
-{
-    qnnrt_ir_node *node;
-    if (to == NULL) to = qnnrt_ir_add_value(r->p.ir, before->name, inputs[0]->dtype, rank, dims);
-    if (to == NULL) return NULL;
-    node = qnnrt_ir_add_node(r->p.ir, before, op, inputs, list == NULL ? 2 : 1, &to, 1);
-    if (node == NULL || (list != NULL && !qnnrt_ir_set_ints(r->p.ir, node, list, items, to->rank)))
-        return NULL;
-    return to;
-}
-
-/* Let rows of a table make an output of a node that is killed: in the shape and order of y. */
-static int qnnrt_ir__rope_emit(qnnrt_ir__rope *r, const qnnrt_ir_node *node,
-                               const qnnrt_ir__traced *y, qnnrt_ir_value *table)
-{
-    qnnrt_ir_value *source = r->trace.source, *inputs[2], *to = y->value;
-    int64_t dims[QNNRT_IR_RANK], rows[QNNRT_IR_RANK], turned[QNNRT_IR_RANK], order[QNNRT_IR_RANK];
-    uint32_t d, k = 0, n = 0;
-    int axis;
-    memcpy(dims, source->dims, sizeof(dims));
-    dims[source->rank] = table->dims[1];
-    /* The rows without dimensions of 1: first those of the positions, then the others as in y. */
-    for (axis = 0; axis < (int)source->rank; ++axis)
-        for (d = 0, k = 0; d < to->rank; ++d) {
-            if (y->axis[d] == axis) { order[k] = n; rows[n++] = to->dims[d]; }
-            k += to->dims[d] > 1;
-        }
-    for (d = 0, k = 0; d < to->rank; ++d) {
-        if (to->dims[d] == 1) continue;
-        if (y->axis[d] < 0) { order[k] = n; rows[n++] = to->dims[d]; }
-        turned[k++] = to->dims[d];
-    }
-    inputs[0] = table;
-    inputs[1] = source;
-    if (qnnrt_ir__match_plain(order, n)) {
-        const int same = to->rank == source->rank + 1 &&
-                         memcmp(to->dims, dims, to->rank * sizeof(*dims)) == 0;
-        inputs[0] = qnnrt_ir__rope_step(r, node, "embedding.default", inputs, NULL, NULL,
-                                        same ? to : NULL, source->rank + 1, dims);
-        return inputs[0] != NULL &&
-               (same || qnnrt_ir__rope_step(r, node, "view.default", inputs, "size", to->dims, to,
-                                            0, NULL) != NULL);
-    }
-    inputs[0] = qnnrt_ir__rope_step(r, node, "embedding.default", inputs, NULL, NULL, NULL,
-                                    source->rank + 1, dims);
-    if (inputs[0] != NULL)
-        inputs[0] = qnnrt_ir__rope_step(r, node, "view.default", inputs, "size", rows, NULL, n,
-                                        rows);
-    if (inputs[0] != NULL)
-        inputs[0] = qnnrt_ir__rope_step(r, node, "permute.default", inputs, "dims", order, NULL, n,
-                                        turned);
-    return inputs[0] != NULL && qnnrt_ir__rope_step(r, node, "view.default", inputs, "size",
-                                                    to->dims, to, 0, NULL) != NULL;
-}
-
-/* Replace a traced node by tables. */
-static int qnnrt_ir__rope_replace(qnnrt_ir__rope *r, qnnrt_ir_node *node)
-{
-    char *tables[2], fate[300];
-    size_t i, k;
-    if (!qnnrt_ir__rope_room(r)) return qnnrt_ir__pass_memory(&r->p);
-    for (k = 0; k < node->output_count; ++k) {
-        const qnnrt_ir_value *y = node->outputs[k];
-        tables[k] = (char *)qnnrt_arena_get(&r->arena, y->count / r->trace.source->count *
-                                            r->positions, qnnrt_ir_dtype_bytes(y->dtype));
-        if (tables[k] == NULL) return qnnrt_ir__pass_memory(&r->p);
-    }
-    if (!qnnrt_ir__rope_fill(r, node, tables)) {
-        if (r->p.result == QNNRT_E_MEMORY) return 0;
-        r->p.result = QNNRT_OK;                          /* what cannot be computed stays a node */
-        qnnrt_error_clear(r->p.err);
-        return 1;
-    }
-    snprintf(fate, sizeof fate, "became tables of %u positions", (unsigned)r->positions);
-    qnnrt_ir_kill(r->p.ir, node, fate);
-    for (k = 0; k < node->output_count; ++k) {
-        const qnnrt_ir__traced *y = qnnrt_ir__trace_find(&r->trace, node->outputs[k]);
-        qnnrt_ir_value *table;
-        if (y->value->users == 0) continue;
-        table = qnnrt_ir__rope_constant(r, y->value, tables[k]);
-        if (table == NULL || !qnnrt_ir__rope_emit(r, node, y, table))
-            return qnnrt_ir__pass_memory(&r->p);
-    }
-    snprintf(fate, sizeof fate, "computed into the tables of %.200s", node->name);
-    for (i = r->trace.count; i-- > 0;) {
-        qnnrt_ir_node *inner = qnnrt_ir__pass_from(r->trace.cells[i].value);
-        if (r->trace.cells[i].value == r->trace.source || inner == NULL || inner == node ||
-            inner->outputs[0]->users > 0 || inner->output_count != 1) continue;
-        for (k = 0; k < node->output_count && inner->outputs[0] != node->outputs[k];) ++k;
-        if (k == node->output_count) qnnrt_ir_kill(r->p.ir, inner, fate);
-    }
-    return 1;
-}
-
-static int qnnrt_ir__rope_node(qnnrt_ir__rope *r, qnnrt_ir_node *node)
-{
-    static const char *const ops[] = { "cos.default", "sin.default", "rope", NULL };
-    size_t k;
-    int good = 1;
-    if (!qnnrt_ir__pass_in(node, ops)) return 1;
-    memset(&r->trace, 0, sizeof(r->trace));
-    for (k = 0; k < node->output_count && good; ++k)
-        good = qnnrt_ir__trace_value(&r->trace, node->outputs[k]);
-    if (!good || !qnnrt_ir__rope_can(r, node)) return 1;
-    r->arena = qnnrt_ir__arena_like(&r->p.ir->own->arena);
-    good = qnnrt_ir__rope_replace(r, node);
-    qnnrt_arena_free(&r->arena);
-    return good;
-}
-
-QNNRT_IR_API qnnrt_result qnnrt_ir_pass_rope_table(qnnrt_ir *ir, uint32_t positions,
-                                                   qnnrt_error *err)
-{
-    qnnrt_ir__rope r;
-    qnnrt_result result;
-    size_t i;
-    memset(&r, 0, sizeof(r));
-    qnnrt_error_clear(err);
-    if (positions == 0) return qnnrt_error_set(err, QNNRT_E_ARG, "positions is 0");
-    result = qnnrt_ir_pass_inplace(ir, err);
-    if (result != QNNRT_OK) return result;
-    r.p.ir = ir;
-    r.p.err = err;
-    r.p.result = QNNRT_OK;
-    r.positions = positions;
-    for (i = 0; i < ir->node_count; ++i)
-        if (!ir->nodes[i]->dead && !qnnrt_ir__rope_node(&r, ir->nodes[i])) return r.p.result;
-    return qnnrt_ir_tidy(ir, err);
-}
-
-/* =====================================================================================
-   COLUMNS                                                                      >>columns
-   Follows the cells of caches through a graph: which dimension of each value runs along them. What
-   it lets pass gives the same result for the cells in any order.
-   Needs: >>config >>dtype >>attr >>pass >>match >>trace
-   Knows nothing of: how caches are written
-   ===================================================================================== */
-
-/* Kinds of caches, as bits of qnnrt_ir__use.kinds; most masks of a graph. */
-enum { QNNRT_IR__KEY = 1, QNNRT_IR__VALUE = 2, QNNRT_IR__MASKS = 8 };
-/* What becomes an input, qnnrt_ir__along.given: "position_ids" and "attention_mask". */
-enum { QNNRT_IR__GIVEN_POSITIONS = 1, QNNRT_IR__GIVEN_MASK = 2 };
-
-typedef struct qnnrt_ir__along {
-    int      axis;                           /* the dimension that runs along the cells, -1: none */
-    uint32_t cache;                          /* 1 + the cache whose elements these are, 0: none */
-    int      checked;                        /* 1 + the dimension that was checked, or 0 */
-    int      given;                          /* which of the inputs that >>causal makes it becomes,
-                                                0: none */
-    int      follows;                        /* 1: it is computed from such an input */
-} qnnrt_ir__along;
-
-/* What products of matrices do with a cache. */
-typedef struct qnnrt_ir__use {
-    int    kinds;                            /* KEY: cells stay columns; VALUE: they are summed */
-    size_t at;                               /* of the first such product, in the order of nodes */
-} qnnrt_ir__use;
-
-typedef struct qnnrt_ir__columns {
-    qnnrt_ir__pass   p;
-    qnnrt_ir__along *of;                     /* [ir->value_count] */
-    qnnrt_ir__use   *uses;                   /* [caches] */
-    int64_t          cells;
-    qnnrt_ir_value  *masks[QNNRT_IR__MASKS]; /* inputs of the graph with a column for each cell */
-    size_t           mask_count;
-} qnnrt_ir__columns;
-
-static int qnnrt_ir__columns_refuse(qnnrt_ir__columns *c, const qnnrt_ir_node *node,
-                                    const char *why)
-{
-    c->p.result = qnnrt_error_set(c->p.err, QNNRT_E_UNSUPPORTED, "node \"%.150s\" (%.60s) %s",
-                                  node->name, node->op, why);
-    qnnrt_error_hint(c->p.err, QNNRT_OK, "Export the model with its mask as an input, and with "
-                     "attention over whole caches.");
-    return 0;
-}
-
-/* Return true for operators that compute each element from those in its place, with broadcast. */
-static int qnnrt_ir__columns_each(const qnnrt_ir_node *node)
-{
-    static const char *const each[] = {
-        "to.dtype", "to.dtype_layout", "to.device", "_to_copy.default", "contiguous.default",
-        "clone.default", "alias.default", "detach.default", "lift_fresh_copy.default",
-        "dropout.default", "expand.default", "neg.default", "abs.default", "exp.default",
-        "tanh.default", "sigmoid.default", "relu.default", "reciprocal.default", "sqrt.default",
-        "add.Tensor", "add.Scalar", "sub.Tensor", "sub.Scalar", "rsub.Tensor", "rsub.Scalar",
-        "mul.Tensor", "mul.Scalar", "div.Tensor", "div.Scalar", "pow.Tensor_Scalar",
-        "clamp.default", "clamp_min.default", "clamp_max.default", "maximum.default",
-        "minimum.default", "max.other", "min.other", "eq.Tensor", "eq.Scalar", "ne.Tensor",
-        "ne.Scalar", "lt.Tensor", "lt.Scalar", "le.Tensor", "le.Scalar", "gt.Tensor", "gt.Scalar",
-        "ge.Tensor", "ge.Scalar", "logical_and.default", "logical_or.default",
-        "logical_xor.default", "logical_not.default", "bitwise_not.default", "bitwise_and.Tensor",
-        "bitwise_or.Tensor", "__and__.Tensor", "__or__.Tensor", "where.self", "where.ScalarOther",
-        "where.ScalarSelf", "where.Scalar", "masked_fill.Scalar", "masked_fill.Tensor", NULL
-    };
-    return qnnrt_ir__pass_in(node, each);
-}
-
-static int qnnrt_ir__columns_views(const qnnrt_ir_node *node)
-{
-    static const char *const views[] = {
-        "unsqueeze.default", "squeeze.default", "squeeze.dim", "squeeze.dims", "view.default",
-        "reshape.default", "flatten.using_ints", "unflatten.int", NULL
-    };
-    return qnnrt_ir__pass_in(node, views);
-}
-
-/* Return the dimension of y that dimension d of x becomes in another shape, or -1. */
-static int qnnrt_ir__columns_view(qnnrt_ir_value *x, const qnnrt_ir_value *y, int d)
-{
-    qnnrt_ir__traced from;
-    int axis[QNNRT_IR_RANK];
-    uint32_t i;
-    memset(&from, 0, sizeof(from));
-    from.value = x;
-    for (i = 0; i < QNNRT_IR_RANK; ++i) from.axis[i] = axis[i] = -1;
-    from.axis[d] = 0;
-    if (!qnnrt_ir__trace_view(&from, y, axis)) return -1;
-    for (i = 0; i < y->rank; ++i) if (axis[i] == 0) return (int)i;
-    return -1;
-}
-
-/* Return true if a constant has the same elements all along dimension d. */
-static int qnnrt_ir__columns_level(const qnnrt_ir_value *x, int d)
-{
-    const size_t bytes = qnnrt_ir_dtype_bytes(x->dtype);
-    size_t inner = bytes, outer = 1, i, k;
-    uint32_t r;
-    for (r = 0; r < x->rank; ++r) {
-        if (r < (uint32_t)d) outer *= (size_t)x->dims[r];
-        if (r > (uint32_t)d) inner *= (size_t)x->dims[r];
-    }
-    for (i = 0; i < outer; ++i) {
-        const char *first = (const char *)x->data + i * inner * (size_t)x->dims[d];
-        for (k = 1; k < (size_t)x->dims[d]; ++k)
-            if (memcmp(first, first + k * inner, inner) != 0) return 0;
-    }
-    return 1;
-}
-
-/* Check that each column of an operand, along its dimension d, depends on that column of inputs of
-   the graph alone: masks. Return 0 if not, with an error. */
-static int qnnrt_ir__columns_mask(qnnrt_ir__columns *c, const qnnrt_ir_node *reader,
-                                  qnnrt_ir_value *x, int d, unsigned depth)
-{
-    qnnrt_ir__along *own = &c->of[x->number];
-    const qnnrt_ir_node *node = qnnrt_ir__pass_from(x);
-    int64_t order[QNNRT_IR_RANK];
-    size_t i;
-    if (x->dims[d] == 1 || own->checked == d + 1) return 1;
-    if (own->given == QNNRT_IR__GIVEN_MASK && d == (int)x->rank - 1 &&
-        !c->of[reader->outputs[0]->number].follows) return 1;
-    own->checked = d + 1;
-    if (x->origin == QNNRT_IR_INPUT) {
-        for (i = 0; i < c->mask_count && c->masks[i] != x;) ++i;
-        if (i == QNNRT_IR__MASKS)
-            return qnnrt_ir__columns_refuse(c, reader, "reads too many masks");
-        if (i == c->mask_count) c->masks[c->mask_count++] = x;
-        return 1;
-    }
-    if (x->origin == QNNRT_IR_CONSTANT && x->data != NULL && qnnrt_ir__columns_level(x, d))
-        return 1;
-    if (node == NULL || own->axis >= 0 || depth == 64)
-        return qnnrt_ir__columns_refuse(c, reader, "reads another constant or weight for each cell "
-                                                   "of a cache");
-    if (qnnrt_ir__columns_each(node)) {
-        for (i = 0; i < node->input_count; ++i) {
-            qnnrt_ir_value *in = node->inputs[i];
-            const int lead = in != NULL ? d - (int)(x->rank - in->rank) : -1;
-            if (lead >= 0 && !qnnrt_ir__columns_mask(c, node, in, lead, depth + 1)) return 0;
-        }
-        return 1;
-    }
-    if (qnnrt_ir__columns_views(node)) {
-        const int from = qnnrt_ir__columns_view(x, node->inputs[0], d);
-        if (from >= 0) return qnnrt_ir__columns_mask(c, node, node->inputs[0], from, depth + 1);
-    }
-    if (qnnrt_ir__match_order(node, order))
-        return qnnrt_ir__columns_mask(c, node, node->inputs[0], (int)order[d], depth + 1);
-    if (qnnrt_ir__pass_is(node, "slice.Tensor") && node->inputs[0]->dims[d] == x->dims[d])
-        return qnnrt_ir__columns_mask(c, node, node->inputs[0], d, depth + 1);
-    return qnnrt_ir__columns_refuse(c, node, "computes a mask for the cells of a cache in their "
-                                             "order");
-}
-
-/* Note that an output runs along the cells. */
-static int qnnrt_ir__columns_set(qnnrt_ir__columns *c, const qnnrt_ir_node *node, int axis,
-                                 uint32_t cache)
-{
-    qnnrt_ir__along *y = &c->of[node->outputs[0]->number];
-    if (axis < 0 || node->outputs[0]->dims[axis] != c->cells)
-        return qnnrt_ir__columns_refuse(c, node, "does not keep the cells of a cache apart");
-    y->axis = axis;
-    y->cache = cache;
-    return 1;
-}
-
-/* Note what a product does with a cache. */
-static void qnnrt_ir__columns_use(qnnrt_ir__columns *c, const qnnrt_ir_node *node,
-                                  const qnnrt_ir_value *x, int kind)
-{
-    const uint32_t cache = c->of[x->number].cache;
-    qnnrt_ir__use *use = cache > 0 ? &c->uses[cache - 1] : NULL;
-    if (use == NULL) return;
-    if (use->kinds == 0) use->at = node->at;
-    use->kinds |= kind;
-}
-
-/* Element by element: inputs run along the cells in one dimension of the result, or are masks. */
-static int qnnrt_ir__columns_join(qnnrt_ir__columns *c, const qnnrt_ir_node *node)
-{
-    const qnnrt_ir_value *y = node->outputs[0];
-    uint32_t cache = 0;
-    int axis = -1;
-    size_t i;
-    for (i = 0; i < node->input_count; ++i) {
-        const qnnrt_ir_value *x = node->inputs[i];
-        const qnnrt_ir__along *own = x != NULL ? &c->of[x->number] : NULL;
-        const int lead = x != NULL ? (int)(y->rank - x->rank) : 0;
-        if (own == NULL || own->axis < 0) continue;
-        if (axis >= 0 && axis != own->axis + lead)
-            return qnnrt_ir__columns_refuse(c, node, "reads the cells of caches along two "
-                                                     "dimensions");
-        cache = axis >= 0 && cache != own->cache ? 0 : own->cache;
-        axis = own->axis + lead;
-    }
-    for (i = 0; i < node->input_count; ++i) {
-        qnnrt_ir_value *x = node->inputs[i];
-        const int d = x != NULL ? axis - (int)(y->rank - x->rank) : -1;
-        if (d < 0 || c->of[x->number].axis >= 0) continue;
-        if (!qnnrt_ir__columns_mask(c, node, x, d, 0)) return 0;
-    }
-    return qnnrt_ir__columns_set(c, node, axis, cache);
-}
-
-/* A product of matrices: cells are the columns of the result, or both matrices are summed over
-   them. */
-static int qnnrt_ir__columns_product(qnnrt_ir__columns *c, const qnnrt_ir_node *node)
-{
-    const qnnrt_ir_value *a = node->inputs[0], *b = node->inputs[1];
-    const int swap = qnnrt_ir_int(node, "transpose_b", 0) != 0;
-    const int ar = (int)a->rank, br = (int)b->rank, rank = (int)node->outputs[0]->rank;
-    const int am = c->of[a->number].axis, bm = c->of[b->number].axis;
-    const int inner = swap ? br - 1 : br - 2, outer = swap ? br - 2 : br - 1;
-    if (ar >= 2 && br >= 2 && am == ar - 1 && bm == inner) {
-        qnnrt_ir__columns_use(c, node, a, QNNRT_IR__VALUE);
-        qnnrt_ir__columns_use(c, node, b, QNNRT_IR__VALUE);
-        return 1;
-    }
-    if (ar >= 2 && br >= 2 && am < 0 && bm == outer) {
-        qnnrt_ir__columns_use(c, node, b, QNNRT_IR__KEY);
-        return qnnrt_ir__columns_set(c, node, rank - 1, 0);
-    }
-    if (ar >= 2 && br >= 2 && bm < 0 && am == ar - 2) {
-        qnnrt_ir__columns_use(c, node, a, QNNRT_IR__KEY);
-        return qnnrt_ir__columns_set(c, node, rank - 2, 0);
-    }
-    return qnnrt_ir__columns_refuse(c, node, "multiplies the cells of a cache with numbers of "
-                                             "their order");
-}
-
-static int qnnrt_ir__columns_attention(qnnrt_ir__columns *c, const qnnrt_ir_node *node)
-{
-    qnnrt_ir_value *key = node->inputs[1], *value = node->inputs[2];
-    qnnrt_ir_value *mask = qnnrt_ir_input(node, 3);
-    if (c->of[node->inputs[0]->number].axis >= 0 || c->of[key->number].axis != (int)key->rank - 2 ||
-        c->of[value->number].axis != (int)value->rank - 2)
-        return qnnrt_ir__columns_refuse(c, node, "does not read the cells of both caches as rows");
-    if (qnnrt_ir_int(node, "is_causal", 0) != 0)
-        return qnnrt_ir__columns_refuse(c, node, "masks the cells of a cache by their order "
-                                                 "(is_causal)");
-    if (mask != NULL && mask->rank > 0 &&
-        !qnnrt_ir__columns_mask(c, node, mask, (int)mask->rank - 1, 0)) return 0;
-    qnnrt_ir__columns_use(c, node, key, QNNRT_IR__KEY);
-    qnnrt_ir__columns_use(c, node, value, QNNRT_IR__VALUE);
-    return 1;
-}
-
-/* Reductions: over the cells, or over other dimensions. */
-static int qnnrt_ir__columns_reduce(qnnrt_ir__columns *c, const qnnrt_ir_node *node)
-{
-    const qnnrt_ir_value *x = node->inputs[0];
-    const int axis = c->of[x->number].axis;
-    const int keep = qnnrt_ir_int(node, "keepdim", 0) != 0;
-    int64_t dims[QNNRT_IR_RANK];
-    const size_t count = qnnrt_ir_ints(node, "dim", dims);
-    int before = 0;
-    size_t i;
-    if (count == 0) return 1;                                    /* over all */
-    for (i = 0; i < count; ++i) {
-        if (dims[i] < 0) dims[i] += x->rank;
-        if (dims[i] == axis) return 1;
-        before += dims[i] < axis;
-    }
-    return qnnrt_ir__columns_set(c, node, keep ? axis : axis - before, 0);
-}
-
-/* Follow the cells through a node. */
-static int qnnrt_ir__columns_node(qnnrt_ir__columns *c, const qnnrt_ir_node *node)
-{
-    static const char *const softmaxes[] = {
-        "softmax.int", "_softmax.default", "log_softmax.int", NULL
-    };
-    static const char *const reductions[] = {
-        "sum.dim_IntList", "mean.dim", "amax.default", "amin.default", NULL
-    };
-    static const char *const cuts[] = {
-        "slice.Tensor", "narrow.default", "select.int", "repeat_interleave.self_int", NULL
-    };
-    static const char *const products[] = { "matmul.default", "mm.default", "bmm.default", NULL };
-    const qnnrt_ir__along *x = NULL;
-    int64_t order[QNNRT_IR_RANK];
-    size_t i;
-    for (i = 0; i < node->input_count && x == NULL; ++i)
-        if (node->inputs[i] != NULL && c->of[node->inputs[i]->number].axis >= 0)
-            x = &c->of[node->inputs[i]->number];
-    if (x == NULL || node->output_count == 0) return 1;
-    if (qnnrt_ir__columns_each(node)) return qnnrt_ir__columns_join(c, node);
-    if (qnnrt_ir__pass_in(node, products)) return qnnrt_ir__columns_product(c, node);
-    if (qnnrt_ir__pass_is(node, "scaled_dot_product_attention.default"))
-        return qnnrt_ir__columns_attention(c, node);
-    if (qnnrt_ir__pass_in(node, softmaxes)) return qnnrt_ir__columns_set(c, node, x->axis, 0);
-    if (qnnrt_ir__pass_in(node, reductions)) return qnnrt_ir__columns_reduce(c, node);
-    if (qnnrt_ir__columns_views(node))
-        return qnnrt_ir__columns_set(c, node, qnnrt_ir__columns_view(node->inputs[0],
-                                                                     node->outputs[0], x->axis),
-                                     x->cache);
-    if (qnnrt_ir__match_order(node, order)) {
-        for (i = 0; order[i] != x->axis;) ++i;
-        return qnnrt_ir__columns_set(c, node, (int)i, x->cache);
-    }
-    if (qnnrt_ir__pass_in(node, cuts)) {
-        qnnrt_ir__traced from;
-        int axis[QNNRT_IR_RANK];
-        memset(&from, 0, sizeof(from));
-        from.value = node->inputs[0];
-        for (i = 0; i < QNNRT_IR_RANK; ++i) from.axis[i] = axis[i] = -1;
-        from.axis[x->axis] = 0;
-        if (qnnrt_ir__trace_cut(&from, node, axis)) {
-            for (i = 0; axis[i] != 0;) ++i;
-            return qnnrt_ir__columns_set(c, node, (int)i, x->cache);
-        }
-    }
-    return qnnrt_ir__columns_refuse(c, node, "reads the cells of a cache in their order");
-}
-
-/* =====================================================================================
-   CAUSAL                                                                        >>causal
-   Finds positions and causal masks that a graph computes from one input: the position of its first
-   token, or the positions of all. It computes them for some positions, and compares.
-   Needs: >>config >>dtype >>number >>graph >>public >>pass >>columns
-   Knows nothing of: caches, attention
-   ===================================================================================== */
-
-enum { QNNRT_IR__CAUSAL_LARGE = 1 << 24 };   /* elements of a value */
-
-typedef struct qnnrt_ir__causal {
-    qnnrt_ir__columns *c;
-    qnnrt_arena    arena;                /* of the elements */
-    qnnrt_ir_value    *source;               /* an input of integers */
-    qnnrt_ir_value    *positions;            /* an input with all of them; NULL: not known */
-    int64_t            ar, cells;
-    size_t             count;                /* of values; those that are made later follow none */
-    void             **data;                 /* [count] NULL: not from source */
-    unsigned char     *raw;                  /* [count] 1: read as it is, not through
-                                                positions or masks */
-    const void        *in[16];
-} qnnrt_ir__causal;
-
-/* Return the only input of integers that a value depends on, or NULL. */
-static qnnrt_ir_value *qnnrt_ir__causal_source(qnnrt_ir_value *value, unsigned depth)
-{
-    const qnnrt_ir_node *node = qnnrt_ir__pass_from(value);
-    qnnrt_ir_value *found = NULL;
-    size_t i;
-    if (value->origin == QNNRT_IR_INPUT)
-        return qnnrt_ir__dtype_kind(value->dtype) == 1 ? value : NULL;
-    if (node == NULL || depth == 0) return NULL;
-    for (i = 0; i < node->input_count; ++i) {
-        qnnrt_ir_value *from = node->inputs[i] != NULL
-                                   ? qnnrt_ir__causal_source(node->inputs[i], depth - 1) : NULL;
-        if (from != NULL && found != NULL && from != found) return NULL;
-        if (from != NULL) found = from;
-    }
-    return found;
-}
-
-/* Make room for all values that follow from the source and from constants alone. Return 0 when out
-   of memory. */
-static int qnnrt_ir__causal_room(qnnrt_ir__causal *f)
-{
-    const qnnrt_ir *ir = f->c->p.ir;
-    size_t i, k;
-    f->count = ir->value_count;
-    f->data = (void **)qnnrt_arena_get(&f->arena, f->count + 1, sizeof(*f->data));
-    f->raw = (unsigned char *)qnnrt_arena_get(&f->arena, f->count + 1, 1);
-    if (f->data == NULL || f->raw == NULL) return 0;
-    f->data[f->source->number] = qnnrt_arena_get(&f->arena, (size_t)f->source->count + 1,
-                                                 sizeof(int64_t));
-    if (f->data[f->source->number] == NULL) return 0;
-    for (i = 0; i < ir->node_count; ++i) {
-        const qnnrt_ir_node *node = ir->nodes[i];
-        int follows = 0, good = node->output_count == 1 && node->input_count <= 16 &&
-                                node->outputs[0]->count <= QNNRT_IR__CAUSAL_LARGE;
-        for (k = 0; k < node->input_count && good; ++k) {
-            const qnnrt_ir_value *x = node->inputs[k];
-            if (x == NULL) continue;
-            follows |= f->data[x->number] != NULL;
-            good = f->data[x->number] != NULL ||
-                   (x->origin == QNNRT_IR_CONSTANT && x->data != NULL);
-        }
-        if (!good || !follows) continue;
-        f->data[node->outputs[0]->number] = qnnrt_arena_get(
-            &f->arena, (size_t)node->outputs[0]->count + 1,
-            qnnrt_ir_dtype_bytes(node->outputs[0]->dtype));
-        if (f->data[node->outputs[0]->number] == NULL) return 0;
-    }
-    return 1;
-}
-
-/* Compute all values for a first position; what cannot be computed does not follow. Return 0 when
-   out of memory. */
-static int qnnrt_ir__causal_compute(qnnrt_ir__causal *f, int64_t first)
-{
-    const qnnrt_ir *ir = f->c->p.ir;
-    const size_t bytes = qnnrt_ir_dtype_bytes(f->source->dtype);
-    qnnrt_result result;
-    qnnrt_error err;
-    size_t i, k;
-    for (i = 0; i < (size_t)f->source->count; ++i)
-        qnnrt_ir__number_put((char *)f->data[f->source->number] + i * bytes, f->source->dtype,
-                             first + (int64_t)i, 0);
-    for (i = 0; i < ir->node_count; ++i) {
-        const qnnrt_ir_node *node = ir->nodes[i];
-        void **y = node->output_count == 1 ? &f->data[node->outputs[0]->number] : NULL;
-        if (y == NULL || *y == NULL) continue;
-        for (k = 0; k < node->input_count && *y != NULL; ++k) {
-            const qnnrt_ir_value *x = node->inputs[k];
-            f->in[k] = x == NULL ? NULL : f->data[x->number] != NULL ? f->data[x->number] : x->data;
-            if (x != NULL && f->in[k] == NULL) *y = NULL;
-        }
-        if (*y == NULL) continue;
-        result = qnnrt_ir_eval_node(&f->arena.hooks, node, f->in, y, &err);
-        if (result == QNNRT_E_MEMORY) return 0;
-        if (result != QNNRT_OK) *y = NULL;
-    }
-    return 1;
-}
-
-/* Return true if the elements of a value are the positions from `first` on. */
-static int qnnrt_ir__causal_positions(const qnnrt_ir__causal *f, const qnnrt_ir_value *value,
-                                      int64_t first)
-{
-    const size_t bytes = qnnrt_ir_dtype_bytes(value->dtype);
-    const char *data = (const char *)f->data[value->number];
-    int64_t i;
-    if (value->count != (uint64_t)f->ar || qnnrt_ir__dtype_kind(value->dtype) != 1) return 0;
-    for (i = 0; i < f->ar; ++i)
-        if (qnnrt_ir__number_whole(data + (size_t)i * bytes, value->dtype) != first + i) return 0;
-    return 1;
-}
-
-/* Return true if a value lets the token at each position from `first` on see the cells up to its
-   own: true, or 0 where others are -10000 or less. */
-static int qnnrt_ir__causal_mask(const qnnrt_ir__causal *f, const qnnrt_ir_value *value,
-                                 int64_t first)
-{
-    const size_t bytes = qnnrt_ir_dtype_bytes(value->dtype);
-    const char *at = (const char *)f->data[value->number];
-    const int kind = qnnrt_ir__dtype_kind(value->dtype);
-    int64_t i, k;
-    if (value->rank < 2 || value->dims[value->rank - 1] != f->cells || kind == 1 || kind < 0 ||
-        value->count != (uint64_t)f->ar * (uint64_t)f->cells) return 0;
-    for (i = 0; i < f->ar; ++i)
-        for (k = 0; k < f->cells; ++k, at += bytes) {
-            const int seen = k <= first + i;
-            const double x = kind == 0 ? 0 : qnnrt_ir__number_float(at, value->dtype);
-            if (kind == 0 ? (*at != 0) != seen : seen ? x < 0 || x > 0 : !(x <= -10000.0)) return 0;
-        }
-    return 1;
-}
-
-/* Return true if a node reads a value that follows from the source, and does not follow itself. */
-static int qnnrt_ir__causal_ends(const qnnrt_ir__causal *f, const qnnrt_ir_node *node,
-                                 const qnnrt_ir_value *value)
-{
-    const size_t y = node->output_count > 0 ? node->outputs[0]->number : f->count;
-    size_t k;
-    if (node->output_count == 0 || (y < f->count && f->data[y] != NULL)) return 0;
-    for (k = 0; k < node->input_count; ++k) if (node->inputs[k] == value) return 1;
-    return 0;
-}
-
-/* Return the node that reads a mask, if it does not follow from the source; NULL: there is none. A
-   mask of booleans must be one of scaled_dot_product_attention: *good receives 0 if it is not. */
-static const qnnrt_ir_node *qnnrt_ir__causal_reader(const qnnrt_ir__causal *f,
-                                                    const qnnrt_ir_value *mask, int *good)
-{
-    const qnnrt_ir *ir = f->c->p.ir;
-    const qnnrt_ir_node *found = NULL;
-    size_t i;
-    *good = 1;
-    for (i = 0; i < ir->node_count; ++i) {
-        const qnnrt_ir_node *node = ir->nodes[i];
-        if (!qnnrt_ir__causal_ends(f, node, mask)) continue;
-        found = node;
-        if (mask->dtype == QNNRT_DTYPE_BOOL8 &&
-            !qnnrt_ir__pass_is(node, "scaled_dot_product_attention.default")) *good = 0;
-    }
-    return found;
-}
-
-/* Mark positions and masks in f->c->of. Return 0 when out of memory. */
-static int qnnrt_ir__causal_find(qnnrt_ir__causal *f)
-{
-    const qnnrt_ir *ir = f->c->p.ir;
-    const int rounds = f->ar * f->cells > 1 << 18 ? 5 : 16;
-    uint32_t random = 2463534242u;
-    size_t i;
-    int round, good;
-    if (!qnnrt_ir__causal_room(f)) return 0;
-    for (round = 0; round < rounds; ++round) {
-        const int64_t last = f->cells - f->ar;
-        const int64_t first = round < 2 && round <= last ? round
-                              : round == 2 ? last : (int64_t)(random % ((uint32_t)last + 1));
-        random ^= random << 13;
-        random ^= random >> 17;
-        random ^= random << 5;
-        if (!qnnrt_ir__causal_compute(f, first)) return 0;
-        for (i = 0; i < ir->value_count; ++i) {
-            const qnnrt_ir_value *value = ir->values[i];
-            int *given = &f->c->of[i].given;
-            if (f->data[i] == NULL || (round > 0 && *given == 0)) *given = 0;
-            else if (qnnrt_ir__causal_positions(f, value, first))
-                *given = QNNRT_IR__GIVEN_POSITIONS;
-            else
-                *given = qnnrt_ir__causal_mask(f, value, first) ? QNNRT_IR__GIVEN_MASK : 0;
-        }
-    }
-    for (i = 0; i < ir->value_count; ++i) {
-        f->c->of[i].follows = f->data[i] != NULL;
-        if (f->c->of[i].given != QNNRT_IR__GIVEN_MASK) continue;
-        qnnrt_ir__causal_reader(f, ir->values[i], &good);
-        if (!good) f->c->of[i].given = 0;
-    }
-    return 1;
-}
-
-/* Check that nothing reads the source but through positions and masks. Return 0 if not. */
-static int qnnrt_ir__causal_check(qnnrt_ir__causal *f)
-{
-    const qnnrt_ir *ir = f->c->p.ir;
-    size_t i, k;
-    f->raw[f->source->number] = f->c->of[f->source->number].given == 0;
-    for (i = 0; i < ir->node_count; ++i) {
-        const qnnrt_ir_node *node = ir->nodes[i];
-        for (k = 0; k < node->input_count; ++k) {
-            const qnnrt_ir_value *x = node->inputs[k];
-            const qnnrt_ir_value *y = node->output_count > 0 ? node->outputs[0] : NULL;
-            if (x == NULL || y == NULL || !f->raw[x->number]) continue;
-            if (f->data[y->number] == NULL)
-                return qnnrt_ir__columns_refuse(f->c, node, "reads the first position in another "
-                                                "way than as positions or as a causal mask");
-            f->raw[y->number] = f->c->of[y->number].given == 0;
-        }
-    }
-    return 1;
-}
-
-/* Add an input to the graph. Return NULL when out of memory. */
-static qnnrt_ir_value *qnnrt_ir__causal_input(qnnrt_ir *ir, const char *name, qnnrt_dtype dtype,
-                                              uint32_t rank, const int64_t *dims)
-{
-    qnnrt_ir_value **list = qnnrt_ir__graph_values(ir, ir->input_count);
-    qnnrt_ir_value *value = qnnrt_ir_add_value(ir, name, dtype, rank, dims);
-    if (list == NULL || value == NULL) return NULL;
-    if (ir->input_count > 0) memcpy(list, ir->inputs, ir->input_count * sizeof(*list));
-    list[ir->input_count++] = value;
-    ir->inputs = list;
-    value->origin = QNNRT_IR_INPUT;
-    return value;
-}
-
-/* Let all readers of a value read an input instead, in its shape and of a dtype. */
-static int qnnrt_ir__causal_replace(qnnrt_ir__causal *f, const qnnrt_ir_value *old,
-                                    qnnrt_ir_value *input, qnnrt_dtype dtype)
-{
-    qnnrt_ir__pass *p = &f->c->p;
-    const qnnrt_ir_node *before = old->node;
-    qnnrt_ir_value *view = input, *now;
-    qnnrt_ir_node *node;
-    if (!qnnrt_ir__same_shape(old, input)) {
-        view = qnnrt_ir_add_value(p->ir, input->name, input->dtype, old->rank, old->dims);
-        node = view != NULL ? qnnrt_ir_add_node(p->ir, before, "view.default", &input, 1, &view, 1)
-                            : NULL;
-        if (node == NULL || !qnnrt_ir_set_ints(p->ir, node, "size", old->dims, old->rank))
-            return qnnrt_ir__pass_memory(p);
-    }
-    now = view;
-    if (view->dtype != dtype) {
-        now = qnnrt_ir_add_value(p->ir, input->name, dtype, old->rank, old->dims);
-        if (now == NULL) return qnnrt_ir__pass_memory(p);
-        if (!qnnrt_ir__pass_convert(p, before, view, now)) return 0;
-    }
-    qnnrt_ir_replace(p->ir, old, now);
-    return 1;
-}
-
-/* Make inputs of positions, if the source has the first one alone, and of the masks. */
-static int qnnrt_ir__causal_apply(qnnrt_ir__causal *f)
-{
-    qnnrt_ir *ir = f->c->p.ir;
-    const size_t count = ir->value_count;
-    const int alone = f->c->of[f->source->number].given == 0;
-    qnnrt_ir_value *mask = NULL;
-    int64_t dims[4] = { 1, 1, 0, 0 };
-    size_t i;
-    f->positions = alone ? NULL : f->source;
-    for (i = 0; i < count; ++i) {
-        const qnnrt_ir_value *value = ir->values[i];
-        const int given = f->c->of[i].given;
-        const qnnrt_ir_node *reader = NULL;
-        qnnrt_dtype dtype = value->dtype;
-        int good;
-        if (given == 0 || value->origin != QNNRT_IR_NODE) continue;
-        if (given == QNNRT_IR__GIVEN_MASK) {
-            reader = qnnrt_ir__causal_reader(f, value, &good);
-            if (reader == NULL) continue;
-            if (dtype == QNNRT_DTYPE_BOOL8) dtype = reader->inputs[0]->dtype;
-            dims[2] = f->ar;
-            dims[3] = f->cells;
-            if (mask == NULL && f->c->mask_count < QNNRT_IR__MASKS) {
-                mask = qnnrt_ir__causal_input(ir, "attention_mask", dtype, 4, dims);
-                f->c->masks[f->c->mask_count++] = mask;
-            }
-        } else if (alone) {
-            dims[1] = f->ar;
-            if (f->positions == NULL)
-                f->positions = qnnrt_ir__causal_input(ir, "position_ids", f->source->dtype, 2,
-                                                      dims);
-            dims[1] = 1;
-        } else {
-            continue;
-        }
-        if ((reader != NULL ? mask : f->positions) == NULL)
-            return qnnrt_ir__pass_memory(&f->c->p);
-        if (!qnnrt_ir__causal_replace(f, value, reader != NULL ? mask : f->positions, dtype))
-            return 0;
-    }
-    return 1;
-}
-
-/* =====================================================================================
-   KEYS AND VALUES                                                              >>kv_rows
-   Caches that a graph updates become caches that it reads, and new rows that it returns.
-   Needs: >>config >>symbol >>dtype >>attr >>graph >>public >>pass >>cleanup >>match >>columns
-          >>causal     Knows nothing of: how attention is computed
-   ===================================================================================== */
-
-typedef struct qnnrt_ir__kv_cache {
-    qnnrt_ir_value *past, *rows;             /* input of the graph; what is new */
-    qnnrt_ir_value *whole;                   /* what attention reads: past and new rows */
-    qnnrt_ir_value *index;                   /* where the rows go; NULL: behind the past ones */
-    qnnrt_ir_node  *node;                    /* that makes `whole` */
-    qnnrt_ir_value *out;                     /* output of the graph */
-    uint32_t        axis;                    /* the dimension of the cells */
-} qnnrt_ir__kv_cache;
-
-typedef struct qnnrt_ir__kv {
-    qnnrt_ir__columns   c;                   /* c.p is the pass */
-    qnnrt_arena     arena;
-    qnnrt_ir__kv_cache *caches;              /* [count], in the order of the graph's inputs */
-    size_t              count;
-    qnnrt_ir__causal    causal;              /* .source NULL: it finds nothing */
-    unsigned char      *read;                /* [ir->input_count] 1: a node read it at first */
-    int64_t             ar;
-} qnnrt_ir__kv;
-
-static int qnnrt_ir__kv_refuse(qnnrt_ir__kv *k, const qnnrt_ir_node *node, const char *why,
-                               const char *name)
-{
-    k->c.p.result = qnnrt_error_set(k->c.p.err, QNNRT_E_UNSUPPORTED, "node \"%.150s\" (%.60s) %s "
-                                    "\"%.150s\"", node->name, node->op, why, name);
-    return 0;
-}
-
-/* Return the node that reads a value alone, or NULL. */
-static qnnrt_ir_node *qnnrt_ir__kv_reader(const qnnrt_ir *ir, const qnnrt_ir_value *value)
-{
-    size_t i, n;
-    if (value->users != 1 || value->is_output > 0) return NULL;
-    for (i = 0; i < ir->node_count; ++i)
-        for (n = 0; n < ir->nodes[i]->input_count && !ir->nodes[i]->dead; ++n)
-            if (ir->nodes[i]->inputs[n] == value) return ir->nodes[i];
-    return NULL;
-}
-
-static qnnrt_ir_value *qnnrt_ir__kv_output(const qnnrt_ir *ir, const qnnrt_ir_value *value)
-{
-    size_t i;
-    for (i = 0; i < ir->output_count; ++i) if (ir->outputs[i] == value) return ir->outputs[i];
-    return NULL;
-}
-
-/* Return the argument "dim" of a node in the dimensions of a value. */
-static uint32_t qnnrt_ir__kv_dim(const qnnrt_ir_node *node, const qnnrt_ir_value *value)
-{
-    const int64_t dim = qnnrt_ir_int(node, "dim", 0);
-    return (uint32_t)(dim < 0 ? dim + (int64_t)value->rank : dim);
-}
-
-/* Match index_copy into an input of the graph. */
-static int qnnrt_ir__kv_written(qnnrt_ir__kv *k, qnnrt_ir_value *past, qnnrt_ir_node *node,
-                                qnnrt_ir__kv_cache *cache)
-{
-    if (!qnnrt_ir__pass_is(node, "index_copy.default") || node->inputs[0] != past) return 0;
-    cache->past = past;
-    cache->node = node;
-    cache->index = node->inputs[1];
-    cache->rows = node->inputs[2];
-    cache->whole = node->outputs[0];
-    cache->out = qnnrt_ir__kv_output(k->c.p.ir, cache->whole);
-    cache->axis = qnnrt_ir__kv_dim(node, past);
-    return 1;
-}
-
-/* Match cat(past, rows) of an input of the graph, where the rows are an output. */
-static int qnnrt_ir__kv_joined(qnnrt_ir__kv *k, qnnrt_ir_value *past, qnnrt_ir_node *node,
-                               qnnrt_ir__kv_cache *cache)
-{
-    const qnnrt_ir *ir = k->c.p.ir;
-    const int joins = qnnrt_ir__pass_is(node, "cat.default");
-    size_t i;
-    if (!joins || node->input_count != 2 || node->inputs[0] != past) return 0;
-    cache->past = past;
-    cache->node = node;
-    cache->rows = node->inputs[1];
-    cache->whole = node->outputs[0];
-    cache->axis = qnnrt_ir__kv_dim(node, past);
-    cache->out = qnnrt_ir__kv_output(ir, cache->rows);
-    for (i = 0; i < ir->output_count && cache->out == NULL; ++i) {
-        const qnnrt_ir_node *cut = qnnrt_ir__pass_from(ir->outputs[i]);
-        if (cut == NULL || !qnnrt_ir__pass_is(cut, "slice.Tensor") ||
-            cut->inputs[0] != cache->whole || qnnrt_ir_int(cut, "step", 1) != 1 ||
-            qnnrt_ir__kv_dim(cut, past) != cache->axis) continue;
-        if (qnnrt_ir_int(cut, "end", INT64_MAX) < cache->whole->dims[cache->axis] ||
-            !qnnrt_ir__same_shape(cut->outputs[0], cache->rows)) continue;
-        cache->out = ir->outputs[i];
-    }
-    return cache->out != NULL;
-}
-
-/* Return true if two values are computed alike from the same inputs. */
-static int qnnrt_ir__kv_same(const qnnrt_ir_value *a, const qnnrt_ir_value *b, unsigned depth)
-{
-    const qnnrt_ir_node *x = qnnrt_ir__pass_from(a), *y = qnnrt_ir__pass_from(b);
-    size_t i;
-    if (a == b) return 1;
-    if (a == NULL || b == NULL || depth == 0 || a->dtype != b->dtype ||
-        !qnnrt_ir__same_shape(a, b)) return 0;
-    if (x == NULL || y == NULL)
-        return a->origin == QNNRT_IR_CONSTANT && b->origin == QNNRT_IR_CONSTANT &&
-               a->data != NULL && b->data != NULL &&
-               memcmp(a->data, b->data, (size_t)a->count * qnnrt_ir_dtype_bytes(a->dtype)) == 0;
-    if (strcmp(x->op, y->op) != 0 || x->input_count != y->input_count || a->index != b->index ||
-        x->attr_count != y->attr_count) return 0;
-    for (i = 0; i < x->attr_count; ++i) {
-        const qnnrt_ir_attr *m = &x->attrs[i], *n = &y->attrs[i];
-        if (strcmp(m->name, n->name) != 0 || m->kind != n->kind || m->i != n->i ||
-            memcmp(&m->f, &n->f, sizeof(m->f)) != 0 || strcmp(m->text, n->text) != 0 ||
-            m->count != n->count) return 0;
-        if (m->count > 0 && memcmp(m->floats, n->floats, m->count * sizeof(*m->floats)) != 0)
-            return 0;
-    }
-    for (i = 0; i < x->input_count; ++i)
-        if (!qnnrt_ir__kv_same(x->inputs[i], y->inputs[i], depth - 1)) return 0;
-    return 1;
-}
-
-/* Check what is common to all caches. */
-static int qnnrt_ir__kv_agree(qnnrt_ir__kv *k)
-{
-    size_t i;
-    for (i = 0; i < k->count; ++i) {
-        const qnnrt_ir__kv_cache *cache = &k->caches[i], *first = &k->caches[0];
-        const uint32_t axis = cache->axis;
-        if (cache->out == NULL)
-            return qnnrt_ir__kv_refuse(k, cache->node, "writes a cache that is no output of the "
-                                                       "graph:", cache->past->name);
-        if ((cache->index == NULL) != (first->index == NULL))
-            return qnnrt_ir__kv_refuse(k, cache->node, "has another form than the node of cache",
-                                       first->past->name);
-        if (cache->whole->dims[axis] != first->whole->dims[first->axis] ||
-            cache->rows->dims[axis] != first->rows->dims[first->axis])
-            return qnnrt_ir__kv_refuse(k, cache->node, "has other numbers of cells or new rows "
-                                                       "than the node of cache",
-                                       first->past->name);
-        if (!qnnrt_ir__kv_same(cache->index, first->index, 16))
-            return qnnrt_ir__kv_refuse(k, cache->node, "writes at another place than the node of "
-                                                       "cache", first->past->name);
-    }
-    k->ar = k->count > 0 ? k->caches[0].rows->dims[k->caches[0].axis] : 0;
-    k->c.cells = k->count > 0 ? k->caches[0].whole->dims[k->caches[0].axis] : 0;
-    return 1;
-}
-
-/* Find the caches of a graph. Return 0 after an error. */
-static int qnnrt_ir__kv_find(qnnrt_ir__kv *k)
-{
-    static const char *const writes[] = {
-        "index_put.default", "slice_scatter.default", "scatter.src", "masked_scatter.default", NULL
-    };
-    const qnnrt_ir *ir = k->c.p.ir;
-    size_t i, n;
-    k->caches = (qnnrt_ir__kv_cache *)qnnrt_arena_get(&k->arena, ir->input_count + 1,
-                                                      sizeof(*k->caches));
-    k->read = (unsigned char *)qnnrt_arena_get(&k->arena, ir->input_count + 3, 1);
-    if (k->caches == NULL || k->read == NULL) return qnnrt_ir__pass_memory(&k->c.p);
-    memset(k->read, 0, ir->input_count + 3);             /* two inputs may be added */
-    for (i = 0; i < ir->input_count; ++i) {
-        qnnrt_ir_value *past = ir->inputs[i];
-        qnnrt_ir__kv_cache *cache = &k->caches[k->count];
-        qnnrt_ir_node *node = qnnrt_ir__kv_reader(ir, past);
-        k->read[i] = past->users > 0;
-        if (past->rank < 2 || !qnnrt_ir__match_float(past)) continue;
-        for (n = 0; n < ir->node_count && past->users > 1; ++n)
-            if (qnnrt_ir__pass_is(ir->nodes[n], "index_copy.default") &&
-                ir->nodes[n]->inputs[0] == past)
-                return qnnrt_ir__kv_refuse(k, ir->nodes[n], "is not the only reader of cache",
-                                           past->name);
-        if (node == NULL) continue;
-        memset(cache, 0, sizeof(*cache));
-        if (qnnrt_ir__kv_written(k, past, node, cache) ||
-            qnnrt_ir__kv_joined(k, past, node, cache)) ++k->count;
-        else if (qnnrt_ir__pass_in(node, writes) && node->inputs[0] == past)
-            return qnnrt_ir__kv_refuse(k, node, "writes other parts of a cache than rows at one"
-                                                " place of each:", past->name);
-    }
-    return qnnrt_ir__kv_agree(k);
-}
-
-/* Make the records of values and caches, and find the positions and masks that follow from what the
-   caches are written by. */
-static int qnnrt_ir__kv_places(qnnrt_ir__kv *k)
-{
-    const qnnrt_ir *ir = k->c.p.ir;
-    qnnrt_ir__columns *c = &k->c;
-    qnnrt_ir__causal *f = &k->causal;
-    size_t i;
-    c->of = (qnnrt_ir__along *)qnnrt_arena_get(&k->arena, ir->value_count + 1, sizeof(*c->of));
-    c->uses = (qnnrt_ir__use *)qnnrt_arena_get(&k->arena, k->count + 1, sizeof(*c->uses));
-    if (c->of == NULL || c->uses == NULL) return qnnrt_ir__pass_memory(&c->p);
-    memset(c->uses, 0, (k->count + 1) * sizeof(*c->uses));
-    memset(c->of, 0, (ir->value_count + 1) * sizeof(*c->of));
-    for (i = 0; i < ir->value_count; ++i) c->of[i].axis = -1;
-    f->source = k->caches[0].index != NULL ? qnnrt_ir__causal_source(k->caches[0].index, 32) : NULL;
-    if (f->source != NULL && f->source->count != 1 && f->source->count != (uint64_t)k->ar)
-        f->source = NULL;
-    if (f->source == NULL) return 1;
-    f->c = c;
-    f->ar = k->ar;
-    f->cells = c->cells;
-    f->arena = qnnrt_ir__arena_like(&k->arena);
-    return qnnrt_ir__causal_find(f) ? qnnrt_ir__causal_check(f) : qnnrt_ir__pass_memory(&c->p);
-}
-
-/* Follow the cells of all caches. */
-static int qnnrt_ir__kv_trace(qnnrt_ir__kv *k)
-{
-    const qnnrt_ir *ir = k->c.p.ir;
-    qnnrt_ir__columns *c = &k->c;
-    size_t i, n;
-    for (i = 0; i < k->count; ++i) {
-        c->of[k->caches[i].whole->number].axis = (int)k->caches[i].axis;
-        c->of[k->caches[i].whole->number].cache = (uint32_t)i + 1;
-    }
-    for (i = 0; i < ir->node_count; ++i) {
-        const qnnrt_ir_node *node = ir->nodes[i];
-        if (node->output_count == 0) continue;
-        for (n = 0; n < k->count && k->caches[n].out != node->outputs[0];) ++n;
-        if (n < k->count) continue;                      /* new rows as a slice of the whole */
-        if (!qnnrt_ir__columns_node(c, node)) return 0;
-    }
-    for (i = 0; i < ir->output_count; ++i) {
-        const qnnrt_ir_value *y = ir->outputs[i];
-        for (n = 0; n < k->count && k->caches[n].out != y;) ++n;
-        if (n == k->count && c->of[y->number].axis >= 0)
-            return qnnrt_ir__kv_refuse(k, y->node, "returns something for each cell of the caches:",
-                                       y->name);
-    }
-    return 1;
-}
-
-/* Let the graph read one cache of fewer cells, and return its new rows. */
-static int qnnrt_ir__kv_change(qnnrt_ir__kv *k, qnnrt_ir__kv_cache *cache)
-{
-    qnnrt_ir__pass *p = &k->c.p;
-    qnnrt_ir_node *node = cache->node, *join;
-    qnnrt_ir_value *rows = cache->rows, *parts[2], *whole;
-    char name[300];
-    size_t i;
-    if (rows->dtype != cache->past->dtype) {
-        snprintf(name, sizeof name, "%.250s_rows", node->name);
-        rows = qnnrt_ir_add_value(p->ir, name, cache->past->dtype, rows->rank, rows->dims);
-        if (rows == NULL) return qnnrt_ir__pass_memory(p);
-        if (!qnnrt_ir__pass_convert(p, node, cache->rows, rows)) return 0;
-    }
-    whole = rows;
-    if (k->ar < k->c.cells) {
-        parts[0] = cache->past;
-        parts[1] = rows;
-        whole = qnnrt_ir_add_value(p->ir, node->name, rows->dtype, rows->rank, cache->past->dims);
-        join = whole != NULL ? qnnrt_ir_add_node(p->ir, node, "cat.default", parts, 2, &whole, 1)
-                             : NULL;
-        if (join == NULL || !qnnrt_ir_set_int(p->ir, join, "dim", cache->axis))
-            return qnnrt_ir__pass_memory(p);
-        join->fate = "reads past and new rows";
-    }
-    qnnrt_ir_kill(p->ir, node, "became past and new rows");
-    qnnrt_ir_replace(p->ir, cache->whole, whole);
-    for (i = 0; i < p->ir->output_count && whole != rows; ++i) {
-        if (p->ir->outputs[i] != whole) continue;
-        p->ir->outputs[i] = rows;
-        ++rows->is_output;
-        ++rows->users;
-        --whole->is_output;
-        --whole->users;
-    }
-    cache->past->dims[cache->axis] -= k->ar;
-    qnnrt_ir__count(cache->past->rank, cache->past->dims, &cache->past->count);
-    cache->whole = whole;
-    cache->rows = cache->out = rows;
-    return 1;
-}
-
-/* Take inputs away that no node reads any more. */
-static void qnnrt_ir__kv_inputs(qnnrt_ir__kv *k)
-{
-    qnnrt_ir *ir = k->c.p.ir;
-    size_t i, kept = 0;
-    for (i = 0; i < ir->input_count; ++i)
-        if (ir->inputs[i]->users > 0 || !k->read[i]) ir->inputs[kept++] = ir->inputs[i];
-    ir->input_count = kept;
-}
-
-/* Give a value a name; another value that has it gets a new one. Return 0 when out of memory. */
-static int qnnrt_ir__kv_name(qnnrt_ir *ir, qnnrt_ir_value *value, const char *name)
-{
-    const char *text = qnnrt_ir_text(ir, name);
-    qnnrt_ir__symbol *symbol;
-    size_t i;
-    if (text == NULL) return 0;
-    for (i = 0; i < ir->value_count; ++i) {
-        if (ir->values[i] == value || strcmp(ir->values[i]->name, name) != 0) continue;
-        symbol = qnnrt_ir__graph_unique(ir, name);
-        if (symbol == NULL) return 0;
-        symbol->value = ir->values[i];
-        ir->values[i]->name = symbol->text;
-    }
-    symbol = qnnrt_ir__graph_symbol(ir, name, strlen(name));
-    if (symbol == NULL) return 0;
-    symbol->value = value;
-    value->name = text;
-    return 1;
-}
-
-/* Return the input of the graph of which a value is a view or a conversion, or NULL. */
-static qnnrt_ir_value *qnnrt_ir__kv_input(qnnrt_ir_value *value)
-{
-    unsigned depth;
-    for (depth = 0; depth < 16 && value != NULL; ++depth) {
-        const qnnrt_ir_node *node = qnnrt_ir__pass_from(value);
-        if (value->origin == QNNRT_IR_INPUT) return value;
-        if (node == NULL || node->input_count == 0 ||
-            (!qnnrt_ir__columns_views(node) && !qnnrt_ir__pass_is(node, "to.dtype"))) return NULL;
-        value = node->inputs[0];
-    }
-    return NULL;
-}
-
-/* Return the input with token ids, which are rows of a weight; positions may be, too. */
-static qnnrt_ir_value *qnnrt_ir__kv_tokens(const qnnrt_ir__kv *k)
-{
-    const qnnrt_ir *ir = k->c.p.ir;
-    size_t i;
-    for (i = 0; i < ir->node_count; ++i) {
-        const qnnrt_ir_node *node = ir->nodes[i];
-        qnnrt_ir_value *from;
-        if (!qnnrt_ir__pass_is(node, "embedding.default") ||
-            node->inputs[0]->origin != QNNRT_IR_WEIGHT) continue;
-        from = qnnrt_ir__kv_input(node->inputs[1]);
-        if (from != NULL && from != k->causal.positions) return from;
-    }
-    return NULL;
-}
-
-/* Give the names of Qualcomm's hub to all inputs and outputs that are not caches and whose role is
-   certain. */
-static int qnnrt_ir__kv_others(qnnrt_ir__kv *k)
-{
-    qnnrt_ir *ir = k->c.p.ir;
-    qnnrt_ir_value *tokens = qnnrt_ir__kv_tokens(k), *places = NULL, *logits = NULL;
-    size_t i, n, place_count = 0, logits_count = 0;
-    for (i = 0; i < ir->input_count; ++i) {
-        qnnrt_ir_value *x = ir->inputs[i];
-        if (x == tokens || qnnrt_ir__match_float(x) || x->users == 0 ||
-            x->count != (uint64_t)k->ar) continue;
-        places = x;
-        ++place_count;
-    }
-    for (i = 0; i < ir->output_count; ++i) {
-        for (n = 0; n < k->count && k->caches[n].out != ir->outputs[i];) ++n;
-        if (n < k->count) continue;
-        logits = ir->outputs[i];
-        ++logits_count;
-    }
-    return (tokens == NULL || qnnrt_ir__kv_name(ir, tokens, "input_ids")) &&
-           (place_count != 1 || qnnrt_ir__kv_name(ir, places, "position_ids")) &&
-           (k->c.mask_count != 1 || qnnrt_ir__kv_name(ir, k->c.masks[0], "attention_mask")) &&
-           (logits_count != 1 || qnnrt_ir__kv_name(ir, logits, "logits"));
-}
-
-/* Check that each cache has keys or values, and that there are as many of both. */
-static int qnnrt_ir__kv_kinds(qnnrt_ir__kv *k)
-{
-    qnnrt_ir__pass *p = &k->c.p;
-    unsigned long counts[3] = { 0, 0, 0 };
-    size_t i;
-    for (i = 0; i < k->count; ++i) {
-        const int kinds = k->c.uses[i].kinds;
-        if (kinds != QNNRT_IR__KEY && kinds != QNNRT_IR__VALUE)
-            return qnnrt_ir__kv_refuse(k, k->caches[i].node,
-                                       "makes neither keys nor values for attention from cache",
-                                       k->caches[i].past->name);
-        ++counts[kinds];
-    }
-    if (counts[QNNRT_IR__KEY] == counts[QNNRT_IR__VALUE]) return 1;
-    p->result = qnnrt_error_set(p->err, QNNRT_E_UNSUPPORTED, "the graph has %lu caches of keys and "
-                                "%lu of values", counts[QNNRT_IR__KEY], counts[QNNRT_IR__VALUE]);
-    return 0;
-}
-
-/* Give names to all inputs and outputs. Keys and values are numbered as attention reads them. */
-static int qnnrt_ir__kv_names(qnnrt_ir__kv *k)
-{
-    const qnnrt_ir__use *uses = k->c.uses;
-    size_t i, n;
-    char name[64];
-    for (i = 0; i < k->count; ++i) {
-        const char *kind = uses[i].kinds == QNNRT_IR__KEY ? "key" : "value";
-        unsigned layer = 0;
-        for (n = 0; n < k->count; ++n)
-            layer += uses[n].kinds == uses[i].kinds &&
-                     (uses[n].at < uses[i].at || (uses[n].at == uses[i].at && n < i));
-        snprintf(name, sizeof name, "past_%s_%u_in", kind, layer);
-        if (!qnnrt_ir__kv_name(k->c.p.ir, k->caches[i].past, name)) return 0;
-        snprintf(name, sizeof name, "past_%s_%u_out", kind, layer);
-        if (!qnnrt_ir__kv_name(k->c.p.ir, k->caches[i].out, name)) return 0;
-    }
-    return qnnrt_ir__kv_others(k);
-}
-
-static void qnnrt_ir__kv_tell(const qnnrt_ir__kv *k, qnnrt_ir_kv_info *info)
-{
-    info->caches = k->count;
-    info->ar = (uint32_t)k->ar;
-    info->context = (uint32_t)k->c.cells;
-    info->written = k->caches[0].index != NULL;
-}
-
-static int qnnrt_ir__kv_all(qnnrt_ir__kv *k, int names, qnnrt_ir_kv_info *info)
-{
-    size_t i;
-    int written;
-    if (!qnnrt_ir__kv_find(k)) return 0;
-    if (k->count == 0) return 1;
-    written = k->caches[0].index != NULL;
-    if (!written && !names) {
-        qnnrt_ir__kv_tell(k, info);
-        return 1;
-    }
-    if (!qnnrt_ir__kv_places(k) || !qnnrt_ir__kv_trace(k)) return 0;
-    if (names && !qnnrt_ir__kv_kinds(k)) return 0;
-    if (k->causal.source != NULL && !qnnrt_ir__causal_apply(&k->causal)) return 0;
-    for (i = 0; i < k->count && written; ++i)
-        if (!qnnrt_ir__kv_change(k, &k->caches[i])) return 0;
-    if (written) {
-        k->c.p.result = qnnrt_ir_tidy(k->c.p.ir, k->c.p.err);
-        if (k->c.p.result != QNNRT_OK) return 0;
-        qnnrt_ir__kv_inputs(k);
-    }
-    qnnrt_ir__kv_tell(k, info);
-    return !names || qnnrt_ir__kv_names(k) || qnnrt_ir__pass_memory(&k->c.p);
-}
-
-QNNRT_IR_API qnnrt_result qnnrt_ir_pass_kv_rows(qnnrt_ir *ir, int names, qnnrt_ir_kv_info *info,
-                                                qnnrt_error *err)
-{
-    qnnrt_ir_kv_info found;
-    qnnrt_ir__kv k;
-    qnnrt_result result;
-    memset(&found, 0, sizeof(found));
-    if (info != NULL) *info = found;
-    qnnrt_error_clear(err);
-    result = qnnrt_ir__cleanup_run(ir, err, qnnrt_ir__cleanup_writes);
-    if (result != QNNRT_OK) return result;
-    memset(&k, 0, sizeof(k));
-    k.c.p.ir = ir;
-    k.c.p.err = err;
-    k.c.p.result = QNNRT_OK;
-    k.arena = qnnrt_ir__arena_like(&ir->own->arena);
-    qnnrt_ir__kv_all(&k, names, &found);
-    qnnrt_arena_free(&k.causal.arena);
-    qnnrt_arena_free(&k.arena);
-    if (k.c.p.result == QNNRT_OK && info != NULL) *info = found;
-    return k.c.p.result;
-}
-
 #ifdef __cplusplus
 }
 #endif
@@ -11640,5 +8546,8 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_pass_kv_rows(qnnrt_ir *ir, int names, qnnrt_i
    HISTORY
    0.5.0   API: "_unsafe_view", "concat" and "detach_" are read as "view", "cat" and "detach". Of
            operators that overwrite their input, such as "relu_", node->info is that of "relu".
+           The passes and qnnrt_ir_fold*() are in qnnrt_ir_passes.h. What they do to a graph is
+           public: looking at it, _become(), _convert(), _round(), _fold_node(), _add_input(),
+           _set_bool(), _set_text(), _set_shape(), _set_name(), elements, _arena().
    0.4.0   First version.
    --------------------------------------------------------------------------------------------- */

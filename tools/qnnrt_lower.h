@@ -5,10 +5,11 @@
        #define QNNRT_BUILDER_IMPLEMENTATION
        #define QNNRT_WEIGHTS_IMPLEMENTATION
        #define QNNRT_IR_IMPLEMENTATION
+       #define QNNRT_IR_PASSES_IMPLEMENTATION
        #define QNNRT_LOWER_IMPLEMENTATION
        #include "qnnrt_lower.h"
-   qnnrt.h, qnnrt_json.h, qnnrt_builder.h, qnnrt_quirks.h, qnnrt_weights.h and qnnrt_ir.h lie beside
-   this file or are found by the compiler. Link with -ldl -lm.
+   The headers that it includes lie beside this file or are found by the compiler. Link with
+   -ldl -lm.
 
        qnnrt_lower_desc desc = {0};
        desc.target = qnnrt_lower_target_of(qnnrt_backend_get_info(backend));
@@ -154,7 +155,7 @@
 
 #include "qnnrt_builder.h"
 #include "qnnrt_weights.h"
-#include "qnnrt_ir.h"
+#include "qnnrt_ir_passes.h"
 
 #if QNNRT_VERSION_NUMBER != 5000
 #error "qnnrt_lower.h 0.5.0 needs qnnrt.h of the same version"
@@ -419,9 +420,9 @@ QNNRT_LOWER_API const qnnrt_weight *qnnrt_lower_weight_of(const qnnrt_ir_value *
    Cost     reads the weight once */
 QNNRT_LOWER_API qnnrt_result qnnrt_lower_check_weight(const qnnrt_weight *weight, qnnrt_error *err);
 
-/* Run the passes of qnnrt_ir.h that the target wants, and fold what is constant. Weights that are
-   folded are checked: QNNRT_E_MISMATCH, see qnnrt_lower_check_weight(). The others are checked when
-   the builder asks for them. */
+/* Run the passes of qnnrt_ir_passes.h that the target wants, and fold constants. Weights that
+   are folded are checked: QNNRT_E_MISMATCH, see qnnrt_lower_check_weight(). The others are checked
+   when the builder asks for them. */
 QNNRT_LOWER_API qnnrt_result qnnrt_lower_passes(qnnrt_lower *lower, qnnrt_ir *ir, qnnrt_error *err);
 
 /* Lower a graph. ir must live as long as `lower`, and must not change.
@@ -8915,5 +8916,6 @@ QNNRT_LOWER_API const qnnrt_lower_rule *qnnrt_lower_rule_get(size_t index)
    LICENSE.
 
    HISTORY
+   0.5.0   Needs QNNRT_IR_PASSES_IMPLEMENTATION.
    0.4.0   First version.
    --------------------------------------------------------------------------------------------- */

@@ -7,7 +7,8 @@
 #define _POSIX_C_SOURCE 200809L
 #define QNNRT_IMPLEMENTATION
 #define QNNRT_IR_IMPLEMENTATION
-#include "qnnrt_ir.h"
+#define QNNRT_IR_PASSES_IMPLEMENTATION
+#include "qnnrt_ir_passes.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

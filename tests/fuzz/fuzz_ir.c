@@ -4,7 +4,7 @@
    and edits. Whatever happens, there must be no crash, no leak and no text without an end; a graph
    without findings stays so after folding and ordering, and when it is written and read again; then it is written as
    the same text. */
-#include "qnnrt_ir.h"
+#include "qnnrt_ir_passes.h"
 #include "qnnrt_json.h"
 #define FUZZ_NAME "fuzz_ir"
 #include "fuzz.h"

@@ -2,7 +2,7 @@
 
    "in x 2,3", "weight w 3", "weight w 3 key", "out y", and nodes "y 2,3 = add.Tensor x w {'alpha': 2}" with ' instead
    of "; a value is float32, or "x:int64 2,3". show() writes a graph as "y=add.Tensor(x,w) -> y". */
-#include "qnnrt_ir.h"
+#include "qnnrt_ir_passes.h"
 #include "test.h"
 
 static qnnrt_error err;

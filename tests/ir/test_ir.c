@@ -3,7 +3,7 @@
    Graphs in this file are written with ' instead of ". Shapes of all operators are compared with
    what PyTorch computes, as tests/ir/record_ir.py recorded it. With QNNRT_SAMPLES, files of others
    are read, too. */
-#include "qnnrt_ir.h"
+#include "qnnrt_ir_passes.h"
 #include "counted.h"
 #include "test.h"
 #include <math.h>

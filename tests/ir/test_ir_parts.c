@@ -3,7 +3,7 @@
    A graph that is cut into parts, each computed alone, gives the same bytes as the whole one; so does a graph that was
    written and read again. Graphs in this file are
    written with ' instead of ". */
-#include "qnnrt_ir.h"
+#include "qnnrt_ir_passes.h"
 #include "qnnrt_json.h"
 #include "counted.h"
 #include "test.h"

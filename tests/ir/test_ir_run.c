@@ -2,7 +2,7 @@
 
    Two graphs are compared with what PyTorch computes: tests/data/ir/torch_*.npz has their weights, inputs and
    outputs. Other graphs in this file are written with ' instead of ". */
-#include "qnnrt_ir.h"
+#include "qnnrt_ir_passes.h"
 #include "counted.h"
 #include "test.h"
 #include <math.h>

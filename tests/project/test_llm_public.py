@@ -29,6 +29,7 @@ LIBM = set("ceil cos erf exp expm1 floor fmod log log1p log2 pow rint sin sincos
 LIMITS = {"qnnrt_llm": (LIBC, "qnnrt_exec", 21, 100),
           "qnnrt_weights": (MEMORY | POSIX, "qnnrt_json_more", 7, 7),
           "qnnrt_ir": (MEMORY | LIBM | {"memchr", "strcpy", "strstr"}, "qnnrt_json_more", 30, 200),
+          "qnnrt_ir_passes": (MEMORY | {"sqrt", "log", "floor", "fabs", "cos", "sin", "strstr"}, "qnnrt_ir_become", 16, 150),
           "qnnrt_cache": (MEMORY | CACHE_POSIX, "qnnrt_error_set", 13, 13),
           "qnnrt_onnxruntime": (MEMORY | set("atoi closedir dlclose dlopen dlsym getcwd opendir readdir strspn strstr".split()), "qnnrt_session_bytes", 2, 60),
           "qnnrt_openvino": (MEMORY | set("dlclose dlsym stat strcspn strspn strstr".split()), "qnnrt_error_set", 1, 40),
@@ -71,8 +72,9 @@ check(private("a = qnnrt__fail(QNNRT__STATIC) + qnnrt_json__peek();", ["qnnrt", 
 check(private("qnnrt_llm__fail(qnnrt_fail)", ["qnnrt", "qnnrt_json"]) == [], "qnnrt_llm__fail is not a private name of qnnrt.h")
 
 # A header of its own may use the private names of no other.
-NAMES = [row.name for row in headers.ROWS] + ["qnnrt_quirk"]
-users = [(row.path, [name for name in NAMES if name not in (row.name, row.name.rstrip("s"))]) for row in headers.ROWS if row.home != "impl"]
+NAMES = [row.name for row in headers.ROWS] + ["qnnrt_quirk", "qnnrt_pass"]
+OWN = {"qnnrt_quirks": "qnnrt_quirk", "qnnrt_ir_passes": "qnnrt_pass"}
+users = [(row.path, [name for name in NAMES if name not in (row.name, OWN.get(row.name))]) for row in headers.ROWS if row.home != "impl"]
 check(len(users) > 13, "the table has %d headers above qnnrt.h" % len(users))
 users += [(path, NAMES) for path in sorted(glob.glob("tools/cli/*.[ch]", root_dir=TOP) + glob.glob("tools/run/**/*.[ch]", root_dir=TOP, recursive=True) +
                                            glob.glob("tools/llm/*.[ch]", root_dir=TOP))]

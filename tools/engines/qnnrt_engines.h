@@ -39,6 +39,7 @@
 #define QNNRT_SESSION_IMPLEMENTATION
 #define QNNRT_WEIGHTS_IMPLEMENTATION
 #define QNNRT_IR_IMPLEMENTATION
+#define QNNRT_IR_PASSES_IMPLEMENTATION
 #define QNNRT_LOWER_IMPLEMENTATION
 #define QNNRT_PARTITION_IMPLEMENTATION
 #define QNNRT_CPU_FALLBACK_IMPLEMENTATION
@@ -53,6 +54,7 @@
 #include "qnnrt_session.h"
 #include "qnnrt_weights.h"
 #include "qnnrt_ir.h"
+#include "qnnrt_ir_passes.h"
 #include "qnnrt_lower.h"
 #include "qnnrt_partition.h"
 #include "qnnrt_cpu_fallback.h"
