@@ -21,8 +21,8 @@
 
    Each folder has a header of its name, which says what the folder needs: base is below all,
    then come model, io and show, then draw, check, compile and measure, and this unit uses all.
-   A verb has its table of options in its own folder. A new verb needs rows in verbs[] and tables[]
-   below, and a VERB_ bit and its settings in base.h.
+   A verb has its options and its settings in its own folder. A new verb needs rows in verbs[] and
+   tables[] below, a VERB_ bit in base.h, and there a pointer to its settings, if it has some.
 
    ROOMS    >>verbs >>main                                                                       */
 #include "run/run.h"
