@@ -1,4 +1,4 @@
-/* test_ir_passes.c - qnnrt_ir.h: the passes
+/* test_ir_passes.c - qnnrt_ir_passes.h
 
    Graphs in this file are lines of ir_lines.h, and the result is compared as text: "y=add.Tensor(x,w)". With
    QNNRT_SAMPLES, a genuine file is read, too.
