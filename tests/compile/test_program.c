@@ -330,9 +330,50 @@ TEST(program_steps_with_the_same_weights_share_a_context)
     close_backends(&b);
 }
 
+/* A name that forges a line, in what desc.told hears of a node that moves: it promises one line. */
+#define FORGED "n\\u001b[31m\\u000aFORGED"
+
+typedef struct heard { size_t count; char text[2400]; } heard;
+
+static void hear(void *user, const char *text)
+{
+    heard *h = (heard *)user;
+    if (h->count++ == 0) snprintf(h->text, sizeof h->text, "%s", text);
+}
+
+TEST(program_tells_one_line_of_a_node_that_moves)
+{
+    static const char text[] = GRAPH("y", "", NODE(FORGED, "neg.default", V("x")) "," NODE("y", "abs.default", V(FORGED)));
+    qnnrt_compile_desc desc;
+    qnnrt_compile *prog = NULL;
+    qnnrt_ir *ir = NULL;
+    heard h = { 0, "" };
+    bench b;
+    open_backends(&b);
+    CHECK(faults("fail=graphFinalize:0x1770"));
+    memset(&desc, 0, sizeof(desc));
+    desc.backends = b.backends;
+    desc.backend_count = 3;
+    desc.told = hear;
+    desc.told_user = &h;
+    CHECK_EQ(qnnrt_compile_create(&desc, &prog, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_ir_read(text, strlen(text), NULL, &ir, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_ir_check(ir, NULL, NULL, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_compile_add(prog, ir, NULL, "graph", &err), QNNRT_OK);
+    CHECK(qnnrt_compile_build(prog, &err) != QNNRT_OK);          /* no backend is left */
+    CHECK(faults(""));
+    CHECK(h.count > 0);
+    CHECK_STR(h.text, "moves away from");
+    CHECK(strpbrk(h.text, "\033\n") == NULL);
+    qnnrt_compile_free(prog);
+    qnnrt_ir_free(ir);
+    close_backends(&b);
+}
+
 TEST_MAIN("program")
 {
     RUN(program_steps_with_the_same_weights_share_a_context);
     RUN(program_small_weights_are_for_backends_that_take_them);
+    RUN(program_tells_one_line_of_a_node_that_moves);
     RUN(program_random_programs_are_right);
 }
