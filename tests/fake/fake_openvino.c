@@ -1,6 +1,6 @@
 /* fake_openvino.c - a test double of libopenvino_c.so, which fails on demand and counts its handles
 
-       cc -std=c99 -D_POSIX_C_SOURCE=200809L -fPIC -shared -o libopenvino_c.so.9990 fake_openvino.c
+       cc -std=c99 -D_POSIX_C_SOURCE=200809L -fPIC -shared -o libopenvino_c.so.9990 tests/fake/fake_openvino.c
 
    It reads any file as a model with one input "x" and one output "y" of the same shape and type, and
    computes y = x + 1 for float32, and copies all else. The declarations were written from the

@@ -20,7 +20,7 @@
    escaped, and a name becomes a file name only after safe_name().
 
    Each folder has a header of its name, which says what the folder needs: base is below all,
-   then come model, io and show, then draw, check, compile and measure, and this unit uses all.
+   then come model, io and show, check and draw, then compile and measure, and this unit uses all.
    A verb has its options and its settings in its own folder. A new verb needs rows in verbs[] and
    tables[] below, a VERB_ bit in base.h, and there a pointer to its settings, if it has some.
 
