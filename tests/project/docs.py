@@ -34,7 +34,8 @@ MADE = {"examples/android/app/src/main/jniLibs/arm64-v8a"}     # paths of the re
 
 def files(*patterns):
     """Return the files of the checkout that fit patterns, as sorted paths below it."""
-    return sorted(os.path.relpath(path, TOP) for pattern in patterns for path in glob.glob(os.path.join(TOP, pattern), recursive=True))
+    return sorted(os.path.relpath(path, TOP) for pattern in patterns for path in glob.glob(os.path.join(TOP, pattern), recursive=True)
+                  if "__pycache__" not in path)
 
 
 def read(path):
