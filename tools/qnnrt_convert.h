@@ -4,7 +4,7 @@
        #define QNNRT_CONVERT_IMPLEMENTATION         #include "qnnrt.h"
        #include "qnnrt_convert.h"                   #include "qnnrt_convert.h"
 
-       qnnrt_conversion wishes[2] = { { QNNRT_CONVERT_VALUES } };   // of edges[0]: f16 -> f32
+       qnnrt_conversion wishes[2] = { { QNNRT_CONVERT_VALUES, 0 } };     // edges[0]: f16 -> f32
        qnnrt_conversions *conversions;
        if (qnnrt_conversions_create(&desc, wishes, NULL, &conversions, &err) != QNNRT_OK ||
            qnnrt_pipeline_make(qnnrt_conversions_desc(conversions), &pipeline, &err) != QNNRT_OK)

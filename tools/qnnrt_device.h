@@ -8,7 +8,7 @@
    It is a friend of qnnrt.h: both implementations stand in one file, this one after that of
    qnnrt.h, and the build options of qnnrt.h hold for both.
 
-       qnnrt_device_memory("dmabuf", &desc.mem);        // for qnnrt_prepare_with()
+       qnnrt_device_memory("dmabuf", &prepare.mem);     // for qnnrt_prepare_with()
 
        power.preset = QNNRT_POWER_BURST;                // the NPU's clocks, for a burst of work
        qnnrt_power_set(qnnrt_get_info(model)->backend, &power, &report, &err);

@@ -157,6 +157,29 @@ return logits == NULL || bytes == 0; }
 """ % first_screen("qnnrt.h", "qnnrt_close(model);"))
 
 
+# What stands before the code of a header's first screen: functions, and declarations in main().
+SCREENS = {
+    "qnnrt_convert": ("", "qnnrt_pipeline_desc desc = {0}; qnnrt_pipeline *pipeline; qnnrt_error err;"),
+    "qnnrt_manifest": ("""static int to_file(void *user, const char *text, size_t bytes) { return fwrite(text, 1, bytes, (FILE *)user) == bytes; }
+static qnnrt_result look_up(void *user, const qnnrt_graph_info *step, const void *const *in, void *const *out, qnnrt_error *err)
+{ (void)user; (void)step; (void)in; (void)out; (void)err; return QNNRT_OK; }
+""", "float pixels[4] = {0}; qnnrt_manifest_context contexts[2] = {{0}}; qnnrt_manifest_pipeline pipelines[1]; FILE *file = stdout; qnnrt_error err;"
+     " memset(pipelines, 0, sizeof pipelines);"),
+    "qnnrt_device": ("", "qnnrt_prepare_desc prepare = {0}; qnnrt_desc desc = {0}; qnnrt_power_desc power = {0}; qnnrt_power_report report; qnnrt *model;"
+                     " qnnrt_run *run = NULL; qnnrt_error err; qnnrt_result result; uint64_t code, budget = 1; const qnnrt_slot *x = NULL, *y = NULL, *bias = NULL;"
+                     " const uint32_t *now = NULL; uint32_t dims[2] = {1, 1}, rank; float data[4] = {0}; size_t bytes = sizeof data;"),
+    "qnnrt_builder": ("", "qnnrt_backend_desc backend_desc = {0}; qnnrt_graph_desc graph = {0}; qnnrt_tensor_desc t = {0}; qnnrt_node_desc node = {0};"
+                      " qnnrt_tensor x, y; qnnrt_backend *backend; qnnrt_builder *b; qnnrt *model; qnnrt_run *run; qnnrt_error err;"),
+    "qnnrt_explain": ("", "qnnrt *model; qnnrt_error err;"),
+}
+for screen_of, (before, declared) in sorted(SCREENS.items()):
+    head = open(os.path.join(TOP, headers.BY_NAME[screen_of].path)).read().partition("*/")[0]
+    head = re.split(r"\n   (?:Uses |ROOMS|Whatever is)", head)[0]
+    code = [line for line in head.split("\n") if re.match(r"       +\S", line) and not re.match(r"       +(#|\.\.\.|qnnrt-run)", line)]
+    check("the first screen of %s.h" % screen_of, "#include <stdio.h>\n#include <string.h>\n#include \"qnnrt.h\"\n#include \"%s.h\"\n%sint main(void) {\n%s\n%s\n%sreturn 0; }\n"
+          % (screen_of, before, declared, "\n".join(line.split("//")[0] for line in code), "(void)now; " if "*now" in declared else ""))
+
+
 def vendored(name, files, defines):
     """Compile the implementation in a folder that holds only copies of these files."""
     global passed, failed
