@@ -100,7 +100,7 @@ static int ours_read(peer_build *build, const char *text, size_t bytes)
 
 static const char *build_text(peer_build *build, peer_text text)
 {
-    return qnnrt__arena_text(&build->arena, text.text, text.bytes);
+    return qnnrt_arena_text(&build->arena, text.text, text.bytes);
 }
 
 static qnnrt_version_info build_version(peer_text text)
