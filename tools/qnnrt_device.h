@@ -6,7 +6,7 @@
        #include "qnnrt.h"
        #include "qnnrt_device.h"
    It is a friend of qnnrt.h: both implementations stand in one file, this one after that of
-   qnnrt.h, and the build options of qnnrt.h hold for both.
+   qnnrt.h, and build options of qnnrt.h, such as QNNRT_STATIC, hold for both.
 
        qnnrt_device_memory("dmabuf", &prepare.mem);     // for qnnrt_prepare_with()
 

@@ -28,7 +28,7 @@
    BUILD OPTIONS, to define before the header is first included
        QNNRT_IR_PASSES_API  replaces the storage and export prefix of all functions (default:
                             QNNRT_API)
-       The options of qnnrt.h and qnnrt_ir.h work here too.
+       The options of qnnrt.h and qnnrt_ir.h work here too, such as QNNRT_STATIC.
 
    MANUAL
 

@@ -6,7 +6,8 @@
        #include "qnnrt.h"
        #include "qnnrt_profile.h"
    It is a friend of qnnrt.h: both implementations stand in one file, this one after that of
-   qnnrt.h, and the build options of qnnrt.h hold for both. A run is profiled from one call on:
+   qnnrt.h, and build options of qnnrt.h, such as QNNRT_STATIC, hold for both. A run is profiled
+   from one call on:
 
        qnnrt_run_profile(run, QNNRT_PROFILE_DETAILED);
        qnnrt_exec(run);
