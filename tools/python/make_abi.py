@@ -3,8 +3,8 @@
 
     tools/python/make_abi.py [--check]      CC: the C compiler, which expands the macros
 
---check compares instead of writing. tests/python/test_abi.py compares the structs with what the compiler makes of
-them."""
+--check compares instead of writing.
+tests/python/test_abi.py compares the structs with what the compiler makes of them."""
 import os
 import re
 import subprocess
@@ -17,10 +17,8 @@ sys.path.insert(0, os.path.join(TOP, "tests", "project"))
 import headers  # noqa: E402
 
 HEADERS = [row.name + ".h" for row in headers.ROWS if "python" in row.how]
-# Engines are tables of functions that users write in C; entries of a cache are made and read by sessions; services for
-# code that stands on qnnrt.h have no use here.
-LEFT_OUT = re.compile(r"^(qnnrt_engine_(load|model|open|library|find|path)|qnnrt_engine|qnnrt_cache_(hash|key|get|put)\w*|qnnrt_arena\w*|"
-                      r"qnnrt_error_\w+|qnnrt_text_clean|qnnrt_hooks_\w+|qnnrt_sort|qnnrt_file_open|qnnrt_values_convert)$")
+# Tables of functions that users write in C.
+LEFT_OUT = re.compile(r"qnnrt_(engine(_\w+)?|host_step)$")
 PLAIN = {"int": "c_int", "size_t": "c_size_t", "float": "c_float", "double": "c_double", "uint8_t": "c_uint8", "int8_t": "c_int8",
          "int16_t": "c_int16", "uint16_t": "c_uint16", "int32_t": "c_int32", "uint32_t": "c_uint32", "int64_t": "c_int64",
          "uint64_t": "c_uint64", "char": "c_char", "unsigned char": "c_ubyte", "unsigned": "c_uint"}
@@ -162,6 +160,38 @@ class Abi:
             elif line:
                 sys.exit("make_abi: cannot read: " + line)
 
+    def shorten(self):
+        """Keep what the package names, what their declarations need, and all results."""
+        package, words = os.path.dirname(OUT), set()
+        for name in os.listdir(package):
+            if name.endswith(".py") and name != os.path.basename(OUT):
+                with open(os.path.join(package, name), encoding="utf-8") as file:
+                    words.update(re.findall(r"\w+", file.read()))
+        waiting = words = words | {"QNNRT_OK"} | {name for name in self.numbers if name.startswith("QNNRT_E_")}
+        while waiting:
+            declared = "".join(str(table.get(name, "")) for name in waiting for table in (self.structs, self.functions))
+            waiting = set(re.findall(r"\bqnnrt_\w+", declared)) - words
+            words = words | waiting
+        for table in (self.numbers, self.structs, self.functions):
+            for name in set(table) - words:
+                del table[name]
+
+    def struct(self, name, written):
+        """Write a struct after those that it has or points to. To one of its own kind it has a c_void_p."""
+        if name in written:
+            return
+        written.append(name)
+        for other in re.findall(r"\bqnnrt_\w+", str(self.structs[name])):
+            if other in self.structs:
+                yield from self.struct(other, written)
+        yield ""
+        yield ""
+        yield "class %s(Structure):" % name
+        yield "    _fields_ = ["
+        for field, kind in self.structs[name]:
+            yield "        (%r, %s)," % (field, kind.replace("POINTER(%s)" % name, "c_void_p"))
+        yield "    ]"
+
     def text(self):
         yield '"""The C interface of libqnnrt.so. Written by tools/python/make_abi.py: do not change it here."""'
         yield "# pylint: skip-file"
@@ -170,20 +200,11 @@ class Abi:
         yield ""
         yield "VERSION = %r" % (self.version,)
         yield ""
-        for name, value in self.numbers.items():
-            yield "%s = %d" % (name, value)
+        yield from ("%s = %d" % pair for pair in self.numbers.items())
+        written = []
         for name in self.structs:
-            yield ""
-            yield ""
-            yield "class %s(Structure):" % name
-            yield "    pass"
+            yield from self.struct(name, written)
         yield ""
-        yield ""
-        for name, fields in self.structs.items():
-            yield "%s._fields_ = [" % name
-            for field, kind in fields:
-                yield "    (%r, %s)," % (field, kind)
-            yield "]"
         yield ""
         yield "FUNCTIONS = {"
         for name, (result, parameters) in sorted(self.functions.items()):
@@ -194,6 +215,7 @@ class Abi:
 def main():
     abi = Abi()
     abi.read(source())
+    abi.shorten()
     text = "\n".join(abi.text()) + "\n"
     if "--check" in sys.argv[1:]:
         with open(OUT) as file:
