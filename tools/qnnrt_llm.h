@@ -134,7 +134,7 @@
 
    Several contexts
        The time of a step grows with its context. A model may have graphs for several (qnnrt-run
-       compile --context 128,512,2048): each step takes the smallest number of tokens that is
+       compile --context_lengths 128,512,2048): each step takes the smallest number of tokens that is
        enough and then the shortest context in which the text fits, and the cache stays while
        graphs change. qnnrt_llm_session_runs() tells how often each one ran.
 

@@ -91,7 +91,7 @@ static const cli_option options[] = {
       .help = "tokens that the prefill graph takes in a call (default 32; 0: no such graph)" },
     { .name = "decode", .value = "N", .kind = COUNT, FIELD(decode),
       .help = "tokens that the decode graph takes in a call (default 1; 0: no such graph)" },
-    { .name = "context", .value = "N", .kind = COUNT, FIELD(context),
+    { .name = "context_lengths", .old = "context", .value = "N", .kind = COUNT, FIELD(context),
       .help = "tokens that the model remembers, the new ones included (default: as config.json "
               "says)" },
     { .name = "ranges", .value = "FILE", .kind = CLI_TEXT, FIELD(ranges),
@@ -138,7 +138,8 @@ static void check_options(settings *o, llm_config *is)
     const uint32_t most = o->prefill > o->decode ? o->prefill : o->decode;
     char error[256];
     if (o->context == 0) o->context = is->context;
-    snprintf(error, sizeof error, "--context %u is more than config.json has, a context of %u",
+    snprintf(error, sizeof error,
+             "--context_lengths %u is more than config.json has, a context of %u",
              (unsigned)o->context, (unsigned)is->context);
     if (o->context > is->context) stop(error);
     snprintf(error, sizeof error, "a graph of %u tokens needs a context of more than %u, got %u",

@@ -54,10 +54,10 @@ echo '{}' >"$tmp/map.json"
 # table says nothing else; those that name a file must be here, since its content counts.
 none="calibrate calibrate_so calibrate_method encodings write_encodings output_dir binary_file graph_name weights backend_so backend progress report svg dot verify verify_tolerance verify_nodes
 cache cache_limit cache_list cache_clear log_level version help"
-values="io=native fp32= fp16= contexts=2 positions=128 rope_base=10000 soc_model=43 dsp_arch=75 optimization_level=2 vtcm_mib=4
+values="io=native fp32= fp16= shards=2 rope_positions=128 rope_base=10000 soc_model=43 dsp_arch=75 optimization_level=2 vtcm_mib=4
 hvx_threads=2 weight_sharing= system_so=$ref weight_bits=8 op_package= op_map=$tmp/map.json config_file=$tmp/map.json"
 # Of a folder with a language model.
-folders="prefill=8 decode=2 context=64 shards=2 embedding=host"
+folders="prefill=8 decode=2 context_lengths=64 shards=2 embedding=host"
 "$tool" compile --help | sed -n 's/^  --\([a-z_0-9]*\) *\([^ ,]*\).*/\1=\2/p' >"$tmp/options"
 for line in $(cat "$tmp/options"); do
     option=${line%%=*}
@@ -81,22 +81,22 @@ for word in io=float log_level=off verify=1; do
     esac
 done
 if [ -f "$data/llm/model/config.json" ]; then
-    run compile "$data/llm/model" --backend_so "$ref" --output_dir "$tmp/llm" --cache "$cache" --prefill 0 --context 32
+    run compile "$data/llm/model" --backend_so "$ref" --output_dir "$tmp/llm" --cache "$cache" --prefill 0 --context_lengths 32
     is llm 0
     model=$(key)
     rm -rf "$tmp/llm2"
-    run compile "$data/llm/model" --backend_so "$ref" --output_dir "$tmp/llm2" --cache "$cache" --prefill 0 --context 32
+    run compile "$data/llm/model" --backend_so "$ref" --output_dir "$tmp/llm2" --cache "$cache" --prefill 0 --context_lengths 32
     says llm_hit out "the files are in entry $model"
     check llm_equal "$(diff -r "$tmp/llm" "$tmp/llm2")" diff -r "$tmp/llm" "$tmp/llm2"
     for word in $folders; do
-        case $word in prefill=*) more="--context 32" ;; context=*) more="--prefill 0" ;; *) more="--prefill 0 --context 32" ;; esac
+        case $word in prefill=*) more="--context_lengths 32" ;; context_lengths=*) more="--prefill 0" ;; *) more="--prefill 0 --context_lengths 32" ;; esac
         # shellcheck disable=SC2086
         run compile "$data/llm/model" --backend_so "$ref" --output_dir "$tmp/key" --cache "$cache" $more "--${word%%=*}" "${word#*=}"
         check "key_${word%%=*}" "the key is $(key), as without it" test "$(key)" != "$model" -a -n "$(key)"
     done
     # The table of embeddings is a file beside the binaries.
     rm -rf "$tmp/key2"
-    run compile "$data/llm/model" --backend_so "$ref" --output_dir "$tmp/key2" --cache "$cache" --prefill 0 --context 32 --embedding host
+    run compile "$data/llm/model" --backend_so "$ref" --output_dir "$tmp/key2" --cache "$cache" --prefill 0 --context_lengths 32 --embedding host
     says table_hit out "the files are in entry"
     check table "$(ls "$tmp/key2")" cmp "$tmp/key/embeddings.raw" "$tmp/key2/embeddings.raw"
     check table_program "another program" cmp "$tmp/key/qnnrt.json" "$tmp/key2/qnnrt.json"
@@ -244,7 +244,7 @@ is list 0
 says listed out "torch_cnn.bin, qnnrt.json"
 check sum "$(tail -n 1 "$tmp/out")" grep -q "^$(entries) entries, " "$tmp/out"
 big=$(ls -l "$entry" | awk '{ print $5 }')
-compile limited --contexts 3 --cache_limit 1
+compile limited --shards 3 --cache_limit 1
 is limited 0
 total=$(find "$cache" -type f -exec cat {} + | wc -c)
 check limit "$total bytes, each entry $big" test "$total" -le 1048576

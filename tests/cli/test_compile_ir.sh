@@ -83,7 +83,7 @@ check binary_file "$(ls "$out")" test -s "$out/both.bin"
 rm -rf "$out"
 
 # shellcheck disable=SC2086
-compile contexts 0 "wrote     $out/torch_cnn_2_of_3.bin" $cnn --contexts 3 --verify 2 --verify_nodes all
+compile contexts 0 "wrote     $out/torch_cnn_2_of_3.bin" $cnn --shards 3 --verify 2 --verify_nodes all
 says differences out "softmax                  largest value "
 says nodes out "nodes compared, 0 differ"
 says node out "equal   conv2d_2 "
@@ -132,7 +132,7 @@ python3 "$tests/harness/make_weights.py" "$tmp/llm.safetensors" "$ir/tiny_prefil
 llm="$ir/tiny_prefill.json $ir/tiny_decode.json --graph_name prefill,decode --weights $tmp/llm.safetensors --rope_base 1000000"
 for contexts in 1 2; do
     # shellcheck disable=SC2086
-    compile program_$contexts 0 "wrote     $out/qnnrt.json" $llm --contexts $contexts
+    compile program_$contexts 0 "wrote     $out/qnnrt.json" $llm --shards $contexts
     check program_${contexts}_ids "$(cat "$out/qnnrt.json")" \
         test "$(grep -c '{"step": 0, "input": "input_ids", "low": 0, "high": 127}' "$out/qnnrt.json")" -eq 2
     check program_${contexts}_places "$(cat "$out/qnnrt.json")" \
@@ -415,7 +415,7 @@ rm -rf "$out"
 
 mkdir -p "$out/torch_cnn_3_of_3.bin"
 # shellcheck disable=SC2086
-run compile $cnn --contexts 3 --backend_so "$ref" --output_dir "$out"
+run compile $cnn --shards 3 --backend_so "$ref" --output_dir "$out"
 is third_file 1
 says third_file_why err "torch_cnn_3_of_3.bin"
 check none_of_three "$(ls "$out")" test "$(ls "$out")" = torch_cnn_3_of_3.bin

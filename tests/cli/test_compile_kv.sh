@@ -58,7 +58,7 @@ says plain out 'graph "decode", '
 check plain "an end token, and no config.json" sh -c '! grep -q eos "$1"' - "$out/qnnrt.json"
 check plain "no past_key_3_in in the metadata" grep -q past_key_3_in "$out/prefill_json.json"
 check plain "$(ls "$out")" test "$(ls "$out" | wc -l)" -eq 3
-makes contexts --contexts 2
+makes contexts --shards 2
 check contexts "$(ls "$out")" test -s "$out/prefill_2_of_2.bin"
 makes verify --verify 1
 makes mixed --backends npu,host --pin embedding=host --verify 1

@@ -215,7 +215,7 @@ wrong speed_words 2 '--speed takes a role and a positive number, not "npu=fast"'
 wrong speed_zero 2 'not "npu=0"' --speed npu=0
 wrong speed_nan 2 'not "npu=nan"' --speed npu=nan
 wrong speed_role 2 '--speed gpu=: no backend has this role' --speed gpu=1
-wrong with_contexts 2 '--contexts is for one backend, and --backends names several' --contexts 2
+wrong with_shards 2 '--shards is for one backend, and --backends names several' --shards 2
 printf 'PK\003\004' >"$tmp/a.dlc"
 # shellcheck disable=SC2086
 mixed with_dlc 2 '--backends is for .json graphs and folders of language models, and' "$tmp/a.dlc" $refs

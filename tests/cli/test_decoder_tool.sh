@@ -23,7 +23,7 @@ holds one "$out/qnnrt.json" '"eos": [0]'
 holds one "$out/qnnrt.json" '{"step": 0, "input": "input_ids", "low": 0, "high": 255}'
 check one "$(ls "$out")" test "$(ls "$out" | wc -l)" -eq 3
 # The folder is written again over itself; another pipeline takes other lengths.
-run compile "$model" --output_dir "$out" --backend_so "$ref" --prefill 5 --context 100
+run compile "$model" --output_dir "$out" --backend_so "$ref" --prefill 5 --context_lengths 100
 is again 0
 holds again "$out/qnnrt.json" '"graph": "prompt_ar5_cl100_1_of_1"'
 for shards in 2 3 4; do makes "shards_$shards" "$ref" --shards $shards --verify 1; done
@@ -36,10 +36,10 @@ holds host "$tmp/said" 'no graph reads 1 of the 39 weights'
 makes decode_alone "$ref" --prefill 0 --embedding host
 makes prefill_alone "$ref" --prefill 7 --decode 0
 # Several contexts: short texts run in the first ones, and the text stays the same.
-makes contexts "$ref" --context 48,128,64 --shards 2 --verify 1
+makes contexts "$ref" --context_lengths 48,128,64 --shards 2 --verify 1
 holds contexts "$out/qnnrt.json" '"graph": "token_ar1_cl48_2_of_2"'
 holds contexts "$out/qnnrt.json" '"graph": "prompt_ar32_cl128_1_of_2"'
-makes contexts_host "$ref" --context 64,128 --embedding host
+makes contexts_host "$ref" --context_lengths 64,128 --embedding host
 # The last hidden state beside the logits; room for adapters, which are 0.
 makes both "$ref" --outputs both --shards 2 --verify 1
 makes lora "$ref" --lora 4:q_proj,down_proj --shards 2
@@ -84,8 +84,8 @@ mkdir "$tmp/empty" "$tmp/m"
 refuses no_config 1 'empty/config.json: No such file' "$tmp/empty"
 hinted no_config 'config.json and model.safetensors'
 refuses two 2 'compile takes one model, got 2' "$model" "$model"
-refuses graph_option 2 '--contexts is not for folders' "$model" --contexts 2
-hinted graph_option --shards
+refuses graph_option 2 '--rope_positions is not for folders' "$model" --positions 2
+hinted graph_option 'Leave it out'
 refuses weights 2 '--weights is not for folders' "$model" --weights "$model"
 refuses eos 2 '--eos is not for folders' "$model" --eos 3
 refuses block 2 '--weight_block needs weights of 4 bits' "$model" --weight_bits 8 --weight_block 16
@@ -94,11 +94,11 @@ refuses keep 2 '--keep_weight needs small weights' "$model" --keep_weight lm_hea
 refuses no_ranges 2 '--activation_bits needs ranges' "$model" --activation_bits 8
 refuses encodings 2 '--encodings is not for folders' "$model" --encodings "$model/config.json"
 refuses no_graph 2 '--prefill 0 and --decode 0 leave no graph' "$model" --prefill 0 --decode 0
-refuses folder_option 2 '--shards is for language models' "$data/ir/torch_cnn.json" --shards 2
+refuses folder_option 2 '--context_lengths is for language models' "$data/ir/torch_cnn.json" --context 2
 refuses shards_5 1 'a model of 4 layers cannot be cut into 5 parts' "$model" --shards 5
-refuses contexts_twice 2 '--context takes up to 8 different numbers' "$model" --context 64,64
-refuses contexts_word 2 '--context takes up to 8 different numbers' "$model" --context 64,
-refuses contexts_room 1 'a graph of 32 tokens needs a context of more than that, got 20' "$model" --context 20,64
+refuses contexts_twice 2 '--context_lengths takes up to 8 different numbers' "$model" --context_lengths 64,64
+refuses contexts_word 2 '--context_lengths takes up to 8 different numbers' "$model" --context_lengths 64,
+refuses contexts_room 1 'a graph of 32 tokens needs a context of more than that, got 20' "$model" --context_lengths 20,64
 refuses outputs 2 '--outputs takes logits, hidden or both' "$model" --outputs all
 refuses lora_rank 2 '--lora takes a rank' "$model" --lora 0:q_proj
 refuses lora_empty 2 '--lora takes a rank' "$model" --lora 4:
@@ -106,11 +106,19 @@ refuses lora_name 1 'the model has no projection "qkv_proj"' "$model" --lora 4:v
 hinted lora_name 'Name q_proj, k_proj'
 refuses lora_verify 2 '--verify does not know the adapters of --lora' "$model" --lora 4 --verify 1
 refuses lora_folder 2 '--lora is for language models' "$data/ir/torch_cnn.json" --lora 4
-refuses no_room 1 'a graph of 32 tokens needs a context of more than that, got 32' "$model" --context 32
-refuses long 1 'a context of 129 is more than "max_position_embeddings", 128' "$model" --context 129
+refuses no_room 1 'a graph of 32 tokens needs a context of more than that, got 32' "$model" --context_lengths 32
+refuses long 1 'a context of 129 is more than "max_position_embeddings", 128' "$model" --context_lengths 129
 refuses mixed_shards 2 '--shards is for one backend, and --backends names several' "$model" --backends npu,host --shards 2
 refuses no_host 2 '--embedding host needs the host, which is not one of the --backends' "$model" --backends npu --embedding host
 refuses embedding 2 '--embedding takes graph or host' "$model" --embedding file
+# Former names of options are read, and shown nowhere.
+makes old_names "$ref" --contexts 2 --context 64,128
+holds old_names "$out/qnnrt.json" '"graph": "token_ar1_cl64_2_of_2"'
+for page in "compile --help" --man "--completion bash" "--completion zsh" "--completion fish"; do
+    # shellcheck disable=SC2086
+    run $page
+    check "old_names_in $page" "$(cat "$tmp/out")" sh -c '! grep -E -e "-(l |[\\]-|-)(context|contexts|positions)([^a-z_]|$)" "$1"' - "$tmp/out"
+done
 # config NAME TEXT SED: config.json, changed
 config() {
     sed "$3" "$model/config.json" >"$tmp/m/config.json"

@@ -112,7 +112,7 @@ peft = {"peft_type": "LORA", "r": 4, "lora_alpha": 8, "use_rslora": False, "use_
 
 # ---- vectors ----
 both = compiled("both", "--outputs", "both", "--shards", "2")
-hidden = compiled("hidden", "--outputs", "hidden", "--embedding", "host", "--context", "64,128")
+hidden = compiled("hidden", "--outputs", "hidden", "--embedding", "host", "--context_lengths", "64,128")
 for folder in both, hidden:
     name = os.path.basename(folder)
     status, out, said = llm(folder, "--embedding", "-", "--prompt", plain[1]["text"])
@@ -146,7 +146,7 @@ refused("options", llm(both, "--normalize"), 2, "--normalize is for embeddings")
 refused("options", llm(both, "--embedding", "-", "--stats", "x"), 2, "does not take --stats")
 
 # ---- adapters ----
-room = compiled("room", "--outputs", "both", "--lora", "4:q_proj,v_proj", "--context", "64,128")
+room = compiled("room", "--outputs", "both", "--lora", "4:q_proj,v_proj", "--context_lengths", "64,128")
 two = [c for c in cases if c["kind"] == "adapter-two"]
 rooted = dict(peft, use_rslora=True, lora_alpha=4)                  # 4 / sqrt(4)
 for name, options in (("folder", [adapter("folder", peft)]), ("rooted", [adapter("rooted", rooted)]),
@@ -183,7 +183,7 @@ refused("rank", llm(small, "--lora", os.path.join(tmp, "folder"), "--prompt", "a
 
 htp = os.path.join(RELEASE, "libQnnHtp.so")
 if os.path.exists(htp):
-    folder = compiled("half", "--outputs", "both", "--context", "48,64", "--prefill", "8", library=htp)
+    folder = compiled("half", "--outputs", "both", "--context_lengths", "48,64", "--prefill", "8", library=htp)
     status, out, said = llm(folder, "--embedding", "-", "--prompt", plain[1]["text"], library=htp)
     if check("htp_embedding", status == 0, said):
         near("htp_embedding", json.loads(out)["embeddings"][0], plain[1]["mean"], tolerance=5e-3)

@@ -121,7 +121,7 @@ def compare(name, o):
     folder, out = os.path.join(o.folder, name), os.path.join(o.folder, name + ".qnn")
     model = make(name, folder)
     shutil.rmtree(out, ignore_errors=True)
-    run(os.path.join(o.tools, "qnnrt-run"), "compile", folder, "--output_dir", out, "--backend_so", o.backend, "--prefill", "16", "--context", "96",
+    run(os.path.join(o.tools, "qnnrt-run"), "compile", folder, "--output_dir", out, "--backend_so", o.backend, "--prefill", "16", "--context_lengths", "96",
         *o.option)
     prompt = torch.randint(3, SIZES["vocab_size"], (37,)).tolist()
     written, rows = llm(out, prompt, 24, o)

@@ -192,7 +192,7 @@ def random_model(folder, name, facts):
     write(model, False, **facts)
     write(plain, True, **facts)
     ref = path("libQnnRef.so")
-    compiled(model, out, ref, "--context", "128", "--fp32")
+    compiled(model, out, ref, "--context_lengths", "128", "--fp32")
     tokenizer = Tokenizer.from_file(os.path.join(out, "tokenizer.json"))
     ends = {facts["words"]["eos"]}
     for text, (prompt, follows) in zip(TEXTS, oracle(plain, TOKENS, *TEXTS)):

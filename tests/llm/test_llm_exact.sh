@@ -49,7 +49,7 @@ fi
 mkdir "$tmp/deep"
 check deep_is_made "it fails" "$build/examples/llm/random_model" "$tmp/deep" 16 7
 says_it deep_8 80 "$tmp/deep" deep '' --type f32 --naming executorch --shards 8
-says_it other_lengths 80 "$trained" trained '' --type f32 --prefill 13 --decode 2 --context 128 --shards 3
+says_it other_lengths 80 "$trained" trained '' --type f32 --prefill 13 --decode 2 --context_lengths 128 --shards 3
 
 # The tokens of another model show that the comparison can fail.
 if "$exact" "$tmp/made" "$ref" "$golden" tied >"$tmp/out" 2>&1; then bad comparison_can_fail "$(tail -n 2 "$tmp/out")"

@@ -88,7 +88,7 @@ made decode_alone "$trained" --type f32 --prefill 0
 computes decode_alone "$ref" trained 10000 100 0.0002
 made prefill_alone "$trained" --type f32 --decode 0 --prefill 16 --naming executorch
 computes prefill_alone "$ref" trained 10000 100 0.0002
-made other_lengths "$trained" --type f32 --prefill 5 --decode 2 --context 113 --shards 3
+made other_lengths "$trained" --type f32 --prefill 5 --decode 2 --context_lengths 113 --shards 3
 computes other_lengths "$ref" trained 10000 100 0.0002
 
 # Names as in exports.

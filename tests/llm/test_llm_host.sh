@@ -279,7 +279,7 @@ says no_folder err nowhere
 run --store "$tmp/nowhere" "$tmp/f32" "$ref"
 is no_store 1
 says no_store err nowhere
-made short "$model" --type f32 --context 64
+made short "$model" --type f32 --context_lengths 64
 run --check "$tmp/short" "$ref"
 is short_context 1
 says short_context err 'the model remembers 63 tokens'

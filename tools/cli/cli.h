@@ -88,6 +88,7 @@ typedef struct cli_option cli_option;
 
 struct cli_option {
     const char *name, *alias;          /* without "--"; alias may be NULL                      */
+    const char *old;                   /* a former name: it is read, and shown nowhere         */
     const char *value;                 /* as the help shows it; NULL: the option takes none    */
     const char *help;                  /* a sentence without its full stop                     */
     cli_kind    kind;

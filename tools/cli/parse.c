@@ -14,8 +14,11 @@ static int cli_takes(const cli_option *o, const cli_verb *verb)
 
 static int cli_named(const cli_option *o, const char *word, size_t bytes)
 {
-    return (strlen(o->name) == bytes && strncmp(o->name, word, bytes) == 0) ||
-           (o->alias != NULL && strlen(o->alias) == bytes && strncmp(o->alias, word, bytes) == 0);
+    const char *const names[] = {o->name, o->alias, o->old};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); ++i)
+        if (names[i] != NULL && strlen(names[i]) == bytes && strncmp(names[i], word, bytes) == 0)
+            return 1;
+    return 0;
 }
 
 /* Return the first verb whose help lists an option of this name, or NULL. */
@@ -265,7 +268,7 @@ static int cli_parse_option(const cli_program *p, int argc, char **argv, int *at
     const cli_option *o = cli_option_of(p, parsed->verb, word, bytes, &index);
     if (o == NULL) return cli_unknown_option(p, parsed->verb, argv[*at]);
 
-    const char *name = strlen(o->name) == bytes ? o->name : o->alias;
+    const char *name = o->alias != NULL && strlen(o->alias) == bytes ? o->alias : o->name;
     if (o->value == NULL && value != NULL) return cli_usage(NULL, "--%s takes no value", name);
     if (o->value != NULL) {
         if (value == NULL && *at + 1 < argc && strncmp(argv[*at + 1], "--", 2) != 0)

@@ -108,7 +108,7 @@ static const char *const plan_examples[] = {"plan model_dir --svg memory.svg", N
 static const char *const compile_examples[] = {
     "compile prompt.dlc token.dlc --graph_name prompt,token --output_dir out --soc_model 57",
     "compile model.json --weights model.safetensors --backend_so libQnnHtp.so --output_dir out",
-    "compile Qwen3-0.6B --context 1024 --shards 2 --output_dir out",
+    "compile Qwen3-0.6B --context_lengths 1024 --shards 2 --output_dir out",
     NULL};
 static const char *const report_examples[] = {
     "report model_dir --output report.html",

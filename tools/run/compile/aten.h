@@ -21,7 +21,7 @@
 
 /* ---- settings of verbs ---- */
 
-/* Most lengths of --context, and tokens of --eos. */
+/* Most lengths of --context_lengths, and tokens of --eos. */
 enum { COMPILE_LENGTHS = 8, COMPILE_EOS = 64 };
 
 typedef struct compile_settings {
@@ -31,7 +31,8 @@ typedef struct compile_settings {
     cli_list    weights;               /* from here: graphs in ATen operators              */
     int         io;                    /* index in io_words, -1: not given                 */
     int         fp32;
-    uint32_t    positions, contexts;
+    uint32_t    rope_positions;
+    uint32_t    shards;                /* 0: not given                                     */
     double      rope_base, tolerance;
     const char *backends;              /* --backends A,B,host                              */
     cli_list    pins, speeds;
@@ -44,8 +45,7 @@ typedef struct compile_settings {
     int         weight_method;         /* index in method_words                            */
     cli_list    keep_weights;          /* patterns                                         */
     uint32_t    prefill, decode;       /* from here: language models; UINT32_MAX: not given */
-    uint32_t    shards;                /* 0: not given                                     */
-    uint32_t    lengths[COMPILE_LENGTHS];        /* [length_count] --context              */
+    uint32_t    lengths[COMPILE_LENGTHS];        /* [length_count] --context_lengths      */
     size_t      length_count;
     int         embedding;             /* index in embedding_words                         */
     int         outputs;               /* a qnnrt_llm_graph_outputs                          */

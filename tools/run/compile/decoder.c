@@ -31,8 +31,7 @@ int decoder_check(const settings *set)
     const int folder = set->files.count > 0 && decoder_is_model(set->files.items[0]);
     const char *given = c->prefill != UINT32_MAX  ? "--prefill"
                         : c->decode != UINT32_MAX ? "--decode"
-                        : c->length_count != 0    ? "--context"
-                        : c->shards != 0          ? "--shards"
+                        : c->length_count != 0    ? "--context_lengths"
                         : c->embedding != 0       ? "--embedding"
                         : c->outputs != 0         ? "--outputs"
                         : c->lora_rank != 0       ? "--lora"
@@ -48,18 +47,16 @@ int decoder_check(const settings *set)
                          "compile takes one model, got %lu files and folders",
                          (unsigned long)set->files.count);
     given = c->weights.count > 0 ? "--weights"
-            : c->contexts != 0   ? "--contexts"
             : c->names != NULL   ? "--graph_name"
-            : c->positions != 0  ? "--positions"
+            : c->rope_positions != 0 ? "--rope_positions"
             : c->rope_base > 0   ? "--rope_base"
             : c->kv_rows         ? "--kv_rows"
             : c->eos_count > 0   ? "--eos"
             : c->encodings       ? "--encodings"
                                  : NULL;
     if (given != NULL)
-        return cli_usage(c->contexts != 0 ? "Use --shards."
-                         : c->eos_count > 0 ? "Write it into config.json, as eos_token_id."
-                                            : "Leave it out.",
+        return cli_usage(c->eos_count > 0 ? "Write it into config.json, as eos_token_id."
+                                          : "Leave it out.",
                          "%s is not for folders and .gguf files", given);
     if (c->prefill == 0 && c->decode == 0)
         return cli_usage("Leave one of them out.", "--prefill 0 and --decode 0 leave no graph");

@@ -36,9 +36,9 @@ qnnrt_lower_desc aten_desc(aten *a)
     desc.build_id = backend->build_id;
     desc.compute = c->fp32 ? QNNRT_DTYPE_F32 : c->graph.fp16 ? QNNRT_DTYPE_F16 : (qnnrt_dtype)0;
     desc.native_io = c->io >= 0 ? c->io : a->decoder != NULL || c->kv_rows;
-    desc.positions = c->positions;
+    desc.positions = c->rope_positions;
     desc.rope_base = c->rope_base;
-    desc.contexts = c->contexts;
+    desc.contexts = a->decoder != NULL ? 0 : c->shards;
     desc.context.weight_sharing = c->graph.share;
     desc.graph.optimization_level = c->graph.level;
     desc.graph.vtcm_mib = c->graph.vtcm;

@@ -130,8 +130,7 @@ int mixed_check(mixed *m)
         return cli_usage("Name the backends with --backends npu,cpu,host.",
                          "%s needs --backends", given);
     if (c->backends == NULL) return STATUS_OK;
-    const char *alone = c->contexts != 0       ? "--contexts"
-                        : c->shards != 0       ? "--shards"
+    const char *alone = c->shards != 0       ? "--shards"
                         : c->verify_nodes != 0 ? "--verify_nodes"
                         : c->calibrate_so != NULL ? "--calibrate_so"
                         : c->write_encodings != NULL ? "--write_encodings"

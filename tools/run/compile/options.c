@@ -46,7 +46,7 @@ static int take_eos(void *at, const cli_option *o, const char *value)
     return STATUS_OK;
 }
 
-/* Read --context: lengths, joined by commas. */
+/* Read --context_lengths: lengths, joined by commas. */
 static int take_lengths(void *at, const cli_option *o, const char *value)
 {
     compile_settings *set = at;
@@ -102,10 +102,10 @@ static const cli_option compile_options[] = {
     {.name = "fp32", .kind = CLI_FLAG, OWN(compile_settings, fp32), .verbs = VERB_COMPILE,
      .help = ".json, folders: make all float tensors float32 (default: float16 on HTP, float32 on "
              "other libraries). With libQnnHtp.so 2.51 the results are not more exact"},
-    {.name = "contexts", .value = "N", .kind = CLI_U32, .least = 1, .most = 1000,
-     OWN(compile_settings, contexts), .verbs = VERB_COMPILE,
-     .help = ".json: number of binaries to cut the graphs into, with equal shares of the weights: "
-             "NAME_1_of_N.bin and so on (default 1: NAME.bin)"},
+    {.name = "shards", .old = "contexts", .value = "N", .kind = CLI_U32, .least = 1, .most = 1000,
+     OWN(compile_settings, shards), .verbs = VERB_COMPILE,
+     .help = ".json, folders: binaries to make, NAME_1_of_N.bin and so on (default 1: NAME.bin). "
+             "Graphs are cut into equal shares of the weights, language models between layers"},
     {.name = "weight_bits", .value = "8|4|16", .kind = CLI_U32, .least = 4, .most = 16,
      OWN(compile_settings, weight_bits), .verbs = VERB_COMPILE,
      .help = ".json, folders: bits of the weights that operators multiply with: 8 or 4, with one "
@@ -127,8 +127,8 @@ static const cli_option compile_options[] = {
      .verbs = VERB_COMPILE,
      .help = ".json, folders: where the library does not take small weights, round their values "
              "to the same codes, and store these in floating point"},
-    {.name = "positions", .value = "N", .kind = CLI_U32, .least = 1, .most = 1 << 24,
-     OWN(compile_settings, positions), .verbs = VERB_COMPILE,
+    {.name = "rope_positions", .old = "positions", .value = "N", .kind = CLI_U32,
+     .least = 1, .most = 1 << 24, OWN(compile_settings, rope_positions), .verbs = VERB_COMPILE,
      .help = ".json: number of positions in the tables of rotary embeddings (default 4096)"},
     {.name = "rope_base", .value = "X", .kind = CLI_REAL, .bottom = 0, .top = 1e30, .above = 1,
      OWN(compile_settings, rope_base), .verbs = VERB_COMPILE,
@@ -144,15 +144,11 @@ static const cli_option compile_options[] = {
      .verbs = VERB_COMPILE,
      .help = "folders: tokens that the graph for answers takes in a call (default 1; 0: no such "
              "graph)"},
-    {.name = "context", .value = "N1,N2", .kind = CLI_OWN, .take = take_lengths, .own = 1,
-     .verbs = VERB_COMPILE,
+    {.name = "context_lengths", .old = "context", .value = "N1,N2", .kind = CLI_OWN,
+     .take = take_lengths, .own = 1, .verbs = VERB_COMPILE,
      .help = "folders: tokens that the model remembers, the new ones included (default: as "
              "config.json says, at most 4096). With several lengths there are graphs for each: "
              "short texts run in the faster ones"},
-    {.name = "shards", .value = "N", .kind = CLI_U32, .least = 1, .most = 1000,
-     OWN(compile_settings, shards), .verbs = VERB_COMPILE,
-     .help = "folders: binaries to make, with equal numbers of layers: model_1_of_N.bin and so on "
-             "(default 1: model.bin)"},
     {.name = "embedding", .value = "graph|host", .kind = CLI_WORD, .words = embedding_words,
      OWN(compile_settings, embedding), .verbs = VERB_COMPILE,
      .help = "folders: where rows of the table of embeddings are looked up: in the first graph, "
