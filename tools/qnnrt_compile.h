@@ -98,6 +98,18 @@
        lives on the host, and the steps get copies; or, with desc.state_error, the build is an
        error that names the tensor, the nodes and the reason of each backend.
 
+   One backend
+       With desc.whole the only backend computes all graphs as they are: nobody is asked which nodes
+       it has, nothing is moved, and what it refuses is an error, with all findings in
+       qnnrt_lower_get_info(step.lower). The graphs are lowered once, and the pipelines have no
+       edges: contexts of a graph are wired by the names of their tensors.
+
+   Shards
+       desc.lower.contexts is how many contexts the weights are divided into: each step gets as many
+       as its share of the bytes, one at least. They are cut where the fewest bytes cross, and their
+       graphs have the name of the step. qnnrt_compile_place() puts graphs that are shards already
+       into contexts.
+
    Several graphs
        A context has at most one step of each graph. Steps of several graphs share it where they
        read the same weights, the most bytes first; those without such weights where they have the
@@ -158,8 +170,8 @@ typedef struct qnnrt_compile_desc {
                                                     each crossing, 0.001 for each byte) */
     uint32_t                     most_moves;     /* more is QNNRT_E_LIMIT (default 0: 1,000) */
     qnnrt_lower_desc             lower;          /* options of all steps; .hooks, .target,
-                                                    .build_id, .contexts, .watch, .same and .io are
-                                                    not used, nor .compute for libQnnCpu.so */
+                                                    .build_id, .watch, .same and .io are not used,
+                                                    nor .compute for libQnnCpu.so */
     void                       (*told)(void *user, const char *text);
                                                  /* is called with one line for each move (default
                                                     NULL) */
@@ -167,6 +179,8 @@ typedef struct qnnrt_compile_desc {
     const char                  *state_hint;     /* hint of the error of .state_error; it must live
                                                     as long as the program (default NULL: one that
                                                     names .state_error) */
+    int                          whole;          /* 1: the only backend computes all graphs as they
+                                                    are, see "One backend" (default 0) */
 } qnnrt_compile_desc;
 
 typedef struct qnnrt_compile qnnrt_compile;
@@ -174,9 +188,12 @@ typedef struct qnnrt_compile qnnrt_compile;
 typedef struct qnnrt_compile_step {
     size_t          backend;         /* in desc.backends */
     const char     *name;            /* of the graph in its context, or of the host's function */
-    size_t          context;         /* in info.contexts; SIZE_MAX: the host computes */
+    size_t          context;         /* in info.contexts, the first one of several; SIZE_MAX: the
+                                        host computes */
     const qnnrt_ir *ir;              /* what it computes */
     size_t          op_count;        /* QNN operators; 0 on the host */
+    qnnrt_lower    *lower;           /* after qnnrt_compile_lower(); NULL: the host computes */
+    size_t          number;          /* of the step among the graphs of .lower */
 } qnnrt_compile_step;
 
 typedef struct qnnrt_compile_graph {
@@ -184,7 +201,8 @@ typedef struct qnnrt_compile_graph {
     const qnnrt_ir             *ir;              /* after the passes */
     const qnnrt_compile_step   *steps;
     size_t                      step_count;
-    const qnnrt_partition_info *partition;       /* node i is ir->nodes[i], value i ir->values[i] */
+    const qnnrt_partition_info *partition;       /* node i is ir->nodes[i], value i ir->values[i];
+                                                    NULL with desc.whole */
     const qnnrt_pipeline_desc  *pipeline;        /* for qnnrt_manifest_write(), after a build */
     const qnnrt_conversion     *conversions;     /* [pipeline->edge_count] what its edges ask for */
 } qnnrt_compile_graph;
@@ -250,12 +268,24 @@ QNNRT_COMPILE_API qnnrt_result qnnrt_compile_add(qnnrt_compile *program, qnnrt_i
                                                  const qnnrt_weights *weights, const char *name,
                                                  qnnrt_error *err);
 
+/* Put the graphs that are added from now on, as a whole, into context number `context`, counted
+   from 0; see qnnrt_lower_place().
+   Returns QNNRT_OK; QNNRT_E_ARG (program is NULL or without desc.whole, context is too large) */
+QNNRT_COMPILE_API qnnrt_result qnnrt_compile_place(qnnrt_compile *program, uint32_t context,
+                                                   qnnrt_error *err);
+
 /* Ask the backends about all nodes, and divide the graphs. qnnrt_compile_build() does it, too.
    Returns  QNNRT_OK; QNNRT_E_UNSUPPORTED (nodes that no backend has, states that cannot be met: the
             text lists them with the reasons); QNNRT_E_ARG (a pin that cannot be met);
             QNNRT_E_NOT_FOUND (a pin for a node that does not exist); the error of a builder;
             QNNRT_E_MEMORY */
 QNNRT_COMPILE_API qnnrt_result qnnrt_compile_plan(qnnrt_compile *program, qnnrt_error *err);
+
+/* Plan, and lower all steps; move nodes that are refused, and try again. info.graphs has the steps
+   with their operators, also after findings. qnnrt_compile_build() does it, too, unless it is done.
+   Returns  QNNRT_OK; as qnnrt_compile_plan(), qnnrt_lower_graph() and qnnrt_lower_quantize();
+            QNNRT_E_LIMIT (too many moves) */
+QNNRT_COMPILE_API qnnrt_result qnnrt_compile_lower(qnnrt_compile *program, qnnrt_error *err);
 
 /* Plan, lower and finalize all steps; move nodes that fail, and try again.
    A second call builds anew, with graphs that were added meanwhile; nodes that moved stay moved.
@@ -271,14 +301,17 @@ typedef struct qnnrt_compile_watched {
     qnnrt       *model;              /* with a graph of the step's name */
 } qnnrt_compile_watched;
 
-/* Build a step of a plan in floats, with every float tensor as an input or output.
+/* Build a step of a plan alone, with inner tensors as outputs.
    graph, step  in info.graphs and its .steps, not of the host
+   watch        1: as the step is lowered, with every value as an output; 2: in floats, with every
+                float tensor, as in qnnrt_lower_desc
+   on           a backend that builds it as it is lowered for its own (NULL: its own)
    out          valid as long as the program, until the next plan
    Returns      QNNRT_OK; as qnnrt_lower_graph() and qnnrt_builder_finish(); QNNRT_E_ARG
    Frees        qnnrt_compile_unwatch() */
 QNNRT_COMPILE_API qnnrt_result qnnrt_compile_watch(qnnrt_compile *program, size_t graph,
-                                                   size_t step, qnnrt_compile_watched *out,
-                                                   qnnrt_error *err);
+                                                   size_t step, int watch, qnnrt_backend *on,
+                                                   qnnrt_compile_watched *out, qnnrt_error *err);
 QNNRT_COMPILE_API void qnnrt_compile_unwatch(qnnrt_compile_watched *watched);
 
 /* Write the elements of a constant for the folder, row-major and of the constant's dtype.
@@ -340,6 +373,12 @@ typedef struct qnnrt_compile__part {
     const qnnrt_compile__key   **keys;           /* [key_count] of all weights, sorted */
     size_t                       key_count;
     qnnrt_ir                    *ir;             /* the nodes alone */
+    struct qnnrt_compile__unit  *unit;           /* NULL: the host computes it */
+    const qnnrt_lower_graph_info *lowered;       /* after a build, NULL: the host computes it */
+    size_t                       step;           /* first one of the pipeline that is its own */
+    const qnnrt_graph_info     **shards;         /* [shard_count] its graphs in the built contexts,
+                                                    one in each */
+    size_t                       shard_count;
 } qnnrt_compile__part;
 
 typedef struct qnnrt_compile__graph {
@@ -355,6 +394,7 @@ typedef struct qnnrt_compile__graph {
     qnnrt_compile__part    *parts;
     qnnrt_compile_step     *steps;
     qnnrt_pipeline_desc     pipeline;
+    uint32_t                place;               /* of qnnrt_compile_place(), + 1; 0: none */
     struct qnnrt_compile__graph *next;
 } qnnrt_compile__graph;
 
@@ -365,7 +405,8 @@ typedef struct qnnrt_compile__unit {
     qnnrt_compile__part **parts;                 /* [part_count], at most one of each graph */
     size_t                part_count;
     qnnrt_lower          *lower;
-    int                   watch;                 /* 1: all tensors are inputs or outputs */
+    size_t                contexts;              /* in the model of its backend, after a build */
+    int                   watch;                 /* as qnnrt_compile_watch() has it */
 } qnnrt_compile__unit;
 
 struct qnnrt_compile {
@@ -390,6 +431,8 @@ struct qnnrt_compile {
     size_t                  graph_room;
     qnnrt_compile_smalls   *smalls;              /* [backend_count], of info */
     qnnrt_dtype             outer;               /* of float inputs and outputs of all graphs */
+    uint32_t                place;               /* of the next graph, see there */
+    int                     lowered;             /* 1: all units are, and not built yet */
     qnnrt_compile_info      info;
 };
 
@@ -539,6 +582,27 @@ static const char *qnnrt_compile__step_name(qnnrt_compile *p, const char *name, 
     return text;
 }
 
+/* Let the only backend have all of a graph. */
+static qnnrt_result qnnrt_compile__whole(qnnrt_compile *p, qnnrt_compile__graph *graph,
+                                         qnnrt_error *err)
+{
+    const qnnrt_ir *ir = graph->ir;
+    qnnrt_compile__part *part = (qnnrt_compile__part *)qnnrt_arena_get(&p->arena, 1, sizeof(*part));
+    graph->steps = (qnnrt_compile_step *)qnnrt_arena_get(&p->arena, 1, sizeof(*graph->steps));
+    if (p->arena.failed) return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory");
+    part->graph = graph;
+    part->info.name = graph->info.name;
+    part->nodes = (const qnnrt_ir_node **)(uintptr_t)ir->nodes;
+    part->node_count = ir->node_count;
+    part->inputs = (const qnnrt_ir_value **)(uintptr_t)ir->inputs;
+    part->input_count = ir->input_count;
+    part->outputs = (const qnnrt_ir_value **)(uintptr_t)ir->outputs;
+    part->output_count = part->outer_count = ir->output_count;
+    graph->parts = part;
+    graph->info.step_count = 1;
+    return QNNRT_OK;
+}
+
 /* Cut a graph in parts, as its plan says. */
 static qnnrt_result qnnrt_compile__cut(qnnrt_compile *p, qnnrt_compile__graph *graph,
                                        qnnrt_error *err)
@@ -682,16 +746,17 @@ static qnnrt_lower_desc qnnrt_compile__options(const qnnrt_compile *p, size_t ba
     desc.hooks = p->desc.hooks;
     desc.target = qnnrt_lower_target_of(info);
     desc.build_id = info->build_id;
-    desc.compute = qnnrt_compile__compute(p, backend);
-    desc.contexts = 0;
     desc.watch = 0;
-    desc.passed = NULL;
+    desc.same_count = 0;
     if (p->backends[backend].custom != NULL) {
         desc.custom = p->backends[backend].custom;
         desc.custom_count = p->backends[backend].custom_count;
     }
+    if (p->desc.whole) return desc;
+    desc.compute = qnnrt_compile__compute(p, backend);
+    desc.contexts = 0;
+    desc.passed = NULL;
     desc.weight_optional = 1;                    /* another backend may have small ones */
-    desc.same_count = 0;
     if (desc.target == QNNRT_LOWER_CPU) qnnrt_compile__in_floats(&desc);
     return desc;
 }
@@ -1089,10 +1154,11 @@ static void qnnrt_compile__drop(qnnrt_compile *p)
         qnnrt_close(p->models[i]);
         p->models[i] = NULL;
     }
-    for (i = 0; i < p->unit_count; ++i) qnnrt_lower_free(p->units[i].lower);
+    for (i = 0; i < p->unit_count && !p->desc.whole; ++i) qnnrt_lower_free(p->units[i].lower);
     p->unit_count = 0;
+    p->lowered = 0;
     for (graph = p->first; graph != NULL; graph = graph->next) {
-        for (i = 0; graph->parts != NULL && i < graph->info.step_count; ++i)
+        for (i = 0; graph->parts != NULL && i < graph->info.step_count && !p->desc.whole; ++i)
             qnnrt_ir_free(graph->parts[i].ir);
         graph->parts = NULL;
         graph->info.step_count = 0;
@@ -1168,6 +1234,7 @@ static size_t qnnrt_compile__unit_of(const qnnrt_compile *p, const qnnrt_compile
         const qnnrt_compile__unit *unit = &p->units[i];
         uint64_t bytes = unit->ordinal == ordinal;       /* decides where no weight does */
         int has = unit->backend != part->info.backend;
+        if (p->desc.whole) return i;
         for (k = 0; k < unit->part_count && !has; ++k) {
             has = unit->parts[k]->graph == part->graph;
             bytes += 2 * qnnrt_compile__shared(unit->parts[k], part);
@@ -1177,6 +1244,32 @@ static size_t qnnrt_compile__unit_of(const qnnrt_compile *p, const qnnrt_compile
         best = i;
     }
     return best;
+}
+
+/* Make a graph of a part. whole: it is that of all nodes. */
+static qnnrt_result qnnrt_compile__extract(qnnrt_compile__part *part, int whole, qnnrt_error *err)
+{
+    part->ir = part->graph->ir;
+    return whole ? QNNRT_OK
+                 : qnnrt_ir_extract(part->graph->ir, part->nodes, part->node_count, part->inputs,
+                                    part->input_count, part->outputs, part->output_count,
+                                    part->info.name, &part->ir, err);
+}
+
+/* Return into how many contexts the parts of a unit are cut: their share of all weights. */
+static uint32_t qnnrt_compile__shards(const qnnrt_compile *p, const qnnrt_compile__unit *unit)
+{
+    double all = 0, own = 0, count;
+    size_t i, k;
+    if (unit->watch || p->desc.lower.contexts <= 1) return 1;
+    for (i = 0; i < p->unit_count; ++i)
+        for (k = 0; k < p->units[i].parts[0]->key_count; ++k) {
+            const double bytes = (double)p->units[i].parts[0]->keys[k]->bytes;
+            all += bytes;
+            own += unit == &p->units[i] ? bytes : 0;
+        }
+    count = all > 0 ? own * (double)p->desc.lower.contexts / all + 0.5 : 1;
+    return count >= 1 ? (uint32_t)count : 1;
 }
 
 /* Put the parts of all graphs in units, and make a graph of each. */
@@ -1192,9 +1285,7 @@ static qnnrt_result qnnrt_compile__units(qnnrt_compile *p, qnnrt_error *err)
             qnnrt_compile__part *part = &graph->parts[i];
             qnnrt_compile__unit *unit;
             size_t ordinal = 0;
-            qnnrt_result result = qnnrt_ir_extract(
-                graph->ir, part->nodes, part->node_count, part->inputs, part->input_count,
-                part->outputs, part->output_count, part->info.name, &part->ir, err);
+            const qnnrt_result result = qnnrt_compile__extract(part, p->desc.whole, err);
             if (result != QNNRT_OK) return result;
             part->info.ir = part->ir;
             if (p->backends[part->info.backend].backend == NULL) {
@@ -1217,6 +1308,8 @@ static qnnrt_result qnnrt_compile__units(qnnrt_compile *p, qnnrt_error *err)
                                                                       sizeof(*unit->parts));
                 if (p->arena.failed) return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory");
             }
+            part->unit = unit;
+            part->info.number = unit->part_count;
             unit->parts[unit->part_count++] = part;
         }
     return QNNRT_OK;
@@ -1252,7 +1345,7 @@ static size_t qnnrt_compile__move_findings(qnnrt_compile *p, const qnnrt_compile
 {
     const qnnrt_lower_info *info = qnnrt_compile__facts(p, unit->lower);
     size_t i, k, at, moved = 0;
-    for (k = 0; k < info->finding_count; ++k) {
+    for (k = 0; k < info->finding_count && !p->desc.whole; ++k) {
         const qnnrt_ir_node *node = info->findings[k].node;
         for (i = 0; i < unit->part_count && node != NULL; ++i) {
             const qnnrt_compile__part *part = unit->parts[i];
@@ -1287,6 +1380,7 @@ static qnnrt_result qnnrt_compile__encodings(qnnrt_compile *p, const qnnrt_compi
     const size_t most = desc->encoding_count;
     qnnrt_lower_encoding *list = NULL;
     size_t i, k, count = 0, room = 0;
+    if (most == 0) return QNNRT_OK;
     for (k = 0; k < unit->part_count; ++k)
         for (i = 0; i < most; ++i) {
             if (!qnnrt_compile__is_meant(unit->parts[k], &desc->encodings[i])) continue;
@@ -1307,35 +1401,53 @@ static qnnrt_result qnnrt_compile__quantize(qnnrt_compile *p, const qnnrt_compil
 {
     const qnnrt_compile_backend *backend = &p->backends[unit->backend];
     qnnrt_builder *scratch = NULL;
-    qnnrt_result result = qnnrt_builder_create(backend->backend, &backend->builder, &scratch, err);
+    qnnrt_result result;
+    if (p->desc.lower.act_bits == 0) return QNNRT_OK;
+    result = qnnrt_builder_create(backend->backend, &backend->builder, &scratch, err);
     if (result == QNNRT_OK) result = qnnrt_lower_quantize(unit->lower, scratch, err);
     qnnrt_builder_destroy(scratch);
     return result;
 }
 
-/* Lower the parts of a unit, and add them to a builder. *moved receives how many nodes the library
-   refused there; then the result is QNNRT_E_UNSUPPORTED. */
-static qnnrt_result qnnrt_compile__lower(qnnrt_compile *p, qnnrt_compile__unit *unit,
-                                         qnnrt_builder *builder, size_t *moved, qnnrt_error *err)
+/* Make what lowers a unit. With desc.whole it is what ran the passes, which knows their removed
+   nodes. */
+static qnnrt_result qnnrt_compile__lowers(qnnrt_compile *p, qnnrt_compile__unit *unit,
+                                          qnnrt_error *err)
 {
     qnnrt_lower_desc desc = qnnrt_compile__options(p, unit->backend);
-    qnnrt_result result, worst = QNNRT_OK;
-    qnnrt_error first;
-    size_t i;
-    desc.io = qnnrt_compile__io;
+    qnnrt_result result;
+    unit->lower = p->main;
+    if (p->desc.whole && !unit->watch) return QNNRT_OK;
+    unit->lower = NULL;
+    desc.passed = NULL;
+    if (!p->desc.whole) desc.io = qnnrt_compile__io;
     desc.io_user = unit;
-    if (unit->watch) {
+    desc.contexts = qnnrt_compile__shards(p, unit);
+    desc.watch = unit->watch;
+    if (unit->watch == 2) {
         qnnrt_compile__in_floats(&desc);
-        desc.watch = 2;
         desc.weight_bits = desc.weight_block = 0;
         desc.weight_emulate = 0;
         desc.weight_bits_of = NULL;
     }
     result = qnnrt_compile__encodings(p, unit, &desc, err);
-    if (result == QNNRT_OK) result = qnnrt_lower_create(&desc, &unit->lower, err);
+    return result == QNNRT_OK ? qnnrt_lower_create(&desc, &unit->lower, err) : result;
+}
+
+/* Lower the parts of a unit. *moved receives how many nodes are refused; then the result is
+   QNNRT_E_UNSUPPORTED. */
+static qnnrt_result qnnrt_compile__lower(qnnrt_compile *p, qnnrt_compile__unit *unit, size_t *moved,
+                                         qnnrt_error *err)
+{
+    qnnrt_result result = qnnrt_compile__lowers(p, unit, err), worst = QNNRT_OK;
+    const int whole = result == QNNRT_OK && unit->lower == p->main;
+    qnnrt_error first;
+    size_t i;
     for (i = 0; i < unit->part_count && result == QNNRT_OK; ++i) {
-        const qnnrt_compile__part *part = unit->parts[i];
-        result = qnnrt_lower_weights(unit->lower, part->ir, part->graph->weights, err);
+        qnnrt_compile__part *part = unit->parts[i];
+        if (!whole) result = qnnrt_lower_weights(unit->lower, part->ir, part->graph->weights, err);
+        else if (part->graph->place != 0)
+            result = qnnrt_lower_place(unit->lower, part->graph->place - 1, err);
         if (result != QNNRT_OK) break;
         result = qnnrt_lower_graph(unit->lower, part->ir, part->info.name, &first);
         if (result == QNNRT_OK) continue;
@@ -1344,9 +1456,19 @@ static qnnrt_result qnnrt_compile__lower(qnnrt_compile *p, qnnrt_compile__unit *
         worst = result;
         result = QNNRT_OK;
     }
+    for (i = 0; i < unit->part_count; ++i) unit->parts[i]->info.lower = unit->lower;
     if (result == QNNRT_OK) result = worst;
-    if (result == QNNRT_OK && desc.act_bits != 0) result = qnnrt_compile__quantize(p, unit, err);
-    if (result == QNNRT_OK) result = qnnrt_lower_emit(unit->lower, builder, err);
+    if (result == QNNRT_OK) result = qnnrt_compile__quantize(p, unit, err);
+    if (result == QNNRT_E_UNSUPPORTED && unit->lower != NULL)
+        *moved += qnnrt_compile__move_findings(p, unit);
+    return result;
+}
+
+/* Add a unit to a builder. *moved as above, for what the library refuses there. */
+static qnnrt_result qnnrt_compile__emit(qnnrt_compile *p, qnnrt_compile__unit *unit,
+                                        qnnrt_builder *builder, size_t *moved, qnnrt_error *err)
+{
+    const qnnrt_result result = qnnrt_lower_emit(unit->lower, builder, err);
     if (result == QNNRT_E_UNSUPPORTED) *moved += qnnrt_compile__move_findings(p, unit);
     return result;
 }
@@ -1356,8 +1478,11 @@ static void qnnrt_compile__count(qnnrt_compile__unit *unit)
 {
     const qnnrt_lower_info *info = qnnrt_compile__facts(unit->program, unit->lower);
     size_t i;
-    for (i = 0; i < unit->part_count && i < info->graph_count; ++i)
+    for (i = 0; i < unit->part_count && i < info->graph_count; ++i) {
         unit->parts[i]->info.op_count = info->graphs[i].used_ops;
+        unit->parts[i]->lowered = &info->graphs[i];
+    }
+    unit->contexts = info->contexts;
     unit->program->info.flushed += info->flushed;
     unit->program->info.clamped += info->clamped;
 }
@@ -1409,7 +1534,8 @@ static qnnrt_result qnnrt_compile__try(qnnrt_compile *p, const qnnrt_compile__pa
     if (result == QNNRT_OK)
         result = qnnrt_builder_create(p->backends[backend].backend, &p->backends[backend].builder,
                                       &builder, err);
-    if (result == QNNRT_OK) result = qnnrt_compile__lower(p, &unit, builder, &moved, err);
+    if (result == QNNRT_OK) result = qnnrt_compile__lower(p, &unit, &moved, err);
+    if (result == QNNRT_OK) result = qnnrt_compile__emit(p, &unit, builder, &moved, err);
     if (result == QNNRT_OK) result = qnnrt_builder_finish(builder, &model, err);
     qnnrt_builder_destroy(builder);
     qnnrt_close(model);
@@ -1489,7 +1615,7 @@ static qnnrt_result qnnrt_compile__compile(qnnrt_compile *p, size_t backend, siz
                                   &builder, err);
     for (i = 0; i < p->unit_count && result == QNNRT_OK; ++i) {
         if (p->units[i].backend != backend) continue;
-        result = qnnrt_compile__lower(p, &p->units[i], builder, moved, err);
+        result = qnnrt_compile__emit(p, &p->units[i], builder, moved, err);
         if (result != QNNRT_E_UNSUPPORTED) continue;
         if (worst == QNNRT_OK) { worst = result; first = *err; }
         result = QNNRT_OK;                       /* the other units may have findings, too */
@@ -1500,7 +1626,7 @@ static qnnrt_result qnnrt_compile__compile(qnnrt_compile *p, size_t backend, siz
         return result;
     }
     result = qnnrt_builder_finish(builder, &p->models[backend], err);
-    if (result != QNNRT_OK && qnnrt_compile__is_fault(result)) {
+    if (qnnrt_compile__is_fault(result) && !p->desc.whole) {
         first = *err;
         if (qnnrt_compile__failing(p, backend, builder, &first)) *moved += p->move_count - before;
         *err = first;
@@ -1589,18 +1715,38 @@ static const qnnrt_tensor_info *qnnrt_compile__infos(qnnrt_compile *p,
     return infos;
 }
 
-/* Return what became of a part in its context; NULL: the host computes it, or memory ran out. */
-static const qnnrt_lower_graph_info *qnnrt_compile__lowered(qnnrt_compile *p,
-                                                            const qnnrt_compile__part *part)
+/* Return the step of the pipeline, one of the first `count` of a part, that makes a tensor;
+   SIZE_MAX: none does. */
+static size_t qnnrt_compile__maker(const qnnrt_compile__part *part, const char *name, size_t count)
 {
     size_t i, k;
-    for (i = 0; i < p->unit_count; ++i)
-        for (k = 0; k < p->units[i].part_count; ++k)
-            if (p->units[i].parts[k] == part) {
-                const qnnrt_lower_info *info = qnnrt_compile__facts(p, p->units[i].lower);
-                return k < info->graph_count ? &info->graphs[k] : NULL;
-            }
+    if (part->unit == NULL) return part->step;
+    for (i = 0; i < count; ++i)
+        for (k = 0; k < part->shards[i]->output_count; ++k)
+            if (strcmp(part->shards[i]->outputs[k].name, name) == 0) return part->step + i;
+    return SIZE_MAX;
+}
+
+/* Return the graph of a part in a context of the program, or NULL. */
+static const qnnrt_graph_info *qnnrt_compile__graph_of(const qnnrt_compile *p,
+                                                       const qnnrt_compile__part *part,
+                                                       size_t context)
+{
+    const qnnrt_info *model = qnnrt_get_info(p->models[part->info.backend]);
+    const qnnrt_context_info *at = &model->contexts[p->contexts[context].number];
+    size_t i;
+    for (i = 0; i < at->graph_count; ++i)
+        if (strcmp(at->graphs[i].name, part->info.name) == 0) return &at->graphs[i];
     return NULL;
+}
+
+/* Return true if step `shard` of a part reads a tensor. */
+static int qnnrt_compile__reads(const qnnrt_compile__part *part, size_t shard, const char *name)
+{
+    size_t k;
+    for (k = 0; k < part->shards[shard]->input_count; ++k)
+        if (strcmp(part->shards[shard]->inputs[k].name, name) == 0) return 1;
+    return 0;
 }
 
 /* Find the part that makes a value for others, and its output. Return 0 if none does. */
@@ -1625,35 +1771,76 @@ typedef struct qnnrt_compile__wires {
     qnnrt_use_desc      *uses;
 } qnnrt_compile__wires;
 
-/* Wire input `index` of a part. */
+/* Return an edge that is added. */
+static qnnrt_edge_desc *qnnrt_compile__edge(qnnrt_compile__graph *graph,
+                                            qnnrt_compile__wires *wires, size_t from_step,
+                                            const char *from, size_t to_step, const char *to)
+{
+    qnnrt_edge_desc *edge = &wires->edges[graph->pipeline.edge_count++];
+    edge->from_step = from_step;
+    edge->from = from;
+    edge->to_step = to_step;
+    edge->to = to;
+    return edge;
+}
+
+/* Wire input `index` of a part, which step `shard` of the part may read. */
 static void qnnrt_compile__wire_input(qnnrt_compile *p, qnnrt_compile__graph *graph,
-                                      const qnnrt_compile__part *part, size_t index,
+                                      const qnnrt_compile__part *part, size_t shard, size_t index,
                                       qnnrt_compile__wires *wires)
 {
-    const qnnrt_lower_graph_info *lowered = qnnrt_compile__lowered(p, part);
+    const qnnrt_lower_graph_info *lowered = part->lowered;
     const qnnrt_ir_value *value = part->inputs[index];
-    qnnrt_pipeline_desc *desc = &graph->pipeline;
+    const qnnrt_lower_tensor *tensor = NULL;
+    const char *name = value->name;
     size_t from, output;
-    if (lowered != NULL && lowered->inputs[index] <= 0) return;      /* nothing reads it */
+    if (lowered != NULL) {
+        tensor = &lowered->tensors[lowered->inputs[index]];
+        name = tensor->name;
+        if (lowered->inputs[index] <= 0 || !qnnrt_compile__reads(part, shard, name)) return;
+    }
     if (qnnrt_compile__source(graph, value, &from, &output)) {
         const qnnrt_compile__part *source = &graph->parts[from];
-        qnnrt_conversion *converts = &wires->conversions[desc->edge_count];
-        qnnrt_edge_desc *wire = &wires->edges[desc->edge_count++];
-        wire->from_step = from;
-        wire->from = qnnrt_compile__output_name(p, source, output);
-        wire->to_step = part->number;
-        wire->to = value->name;
+        const char *made = qnnrt_compile__output_name(p, source, output);
+        qnnrt_conversion *converts = &wires->conversions[graph->pipeline.edge_count];
+        qnnrt_compile__edge(graph, wires, qnnrt_compile__maker(source, made, source->shard_count),
+                            made, part->step + shard, name);
         if (qnnrt_compile__border(p, source, value, 1, output) !=
             qnnrt_compile__border(p, part, value, 0, index))
             converts->how = QNNRT_CONVERT_VALUES;
-    } else if (lowered != NULL && lowered->tensors[lowered->inputs[index]].has_range) {
-        qnnrt_use_desc *wire = &wires->uses[desc->use_count++];
-        wire->step = part->number;
-        wire->tensor = value->name;
+    } else if (tensor != NULL && tensor->has_range) {
+        qnnrt_use_desc *wire = &wires->uses[graph->pipeline.use_count++];
+        wire->step = part->step + shard;
+        wire->tensor = name;
         wire->has_range = 1;
-        wire->low = lowered->tensors[lowered->inputs[index]].low;
-        wire->high = lowered->tensors[lowered->inputs[index]].high;
+        wire->low = tensor->low;
+        wire->high = tensor->high;
     }
+}
+
+/* Add the steps of the pipeline that a part on a backend has, and wire them. With desc.whole
+   nothing but ranges is said. */
+static void qnnrt_compile__wire_shards(qnnrt_compile *p, qnnrt_compile__graph *graph,
+                                       const qnnrt_compile__part *part, qnnrt_step_desc *steps,
+                                       qnnrt_compile__wires *wires)
+{
+    const size_t last = part->info.context + part->unit->contexts;
+    size_t i, k, context = part->info.context, from;
+    for (i = 0; i < part->shard_count && context < last; ++i, ++context) {
+        const qnnrt_graph_info *shard = part->shards[i];
+        while (qnnrt_compile__graph_of(p, part, context) != shard) ++context;
+        steps[part->step + i].context = context;
+        steps[part->step + i].graph = part->info.name;
+        for (k = 0; k < part->input_count && !p->arena.failed; ++k)
+            qnnrt_compile__wire_input(p, graph, part, i, k, wires);
+        for (k = 0; k < shard->input_count && i > 0 && !p->desc.whole; ++k) {
+            from = qnnrt_compile__maker(part, shard->inputs[k].name, i);
+            if (from != SIZE_MAX)
+                qnnrt_compile__edge(graph, wires, from, shard->inputs[k].name, part->step + i,
+                                    shard->inputs[k].name);
+        }
+    }
+    graph->pipeline.step_count += part->shard_count;
 }
 
 /* Describe the step of the host that a part is, and bind its weights. */
@@ -1681,7 +1868,7 @@ static const qnnrt_host_step *qnnrt_compile__wire_host(qnnrt_compile *p,
         constant = qnnrt_compile__constant(p, part->weights[k], &inputs[i]);
         if (constant == NULL) break;
         wire = &wires->uses[graph->pipeline.use_count++];
-        wire->step = part->number;
+        wire->step = part->step;
         wire->tensor = inputs[i].value->name;
         wire->constant = constant->data;
         wire->constant_bytes = (size_t)constant->bytes;
@@ -1699,10 +1886,27 @@ static void qnnrt_compile__wire_outputs(qnnrt_compile *p, qnnrt_compile__graph *
         qnnrt_use_desc *name = &wires->uses[graph->pipeline.use_count];
         if (!qnnrt_compile__source(graph, part->outputs[i], &from, &output)) continue;
         name->name = name->tensor = qnnrt_compile__output_name(p, part, i);
-        name->step = part->number;
+        name->step = qnnrt_compile__maker(part, name->name, part->shard_count);
         name->output = 1;
         graph->pipeline.use_count += 1;
     }
+}
+
+/* Find the graphs of a part in the contexts of its unit. Return how many tensors they read. */
+static size_t qnnrt_compile__find_shards(qnnrt_compile *p, qnnrt_compile__part *part)
+{
+    size_t i, inputs = 0;
+    if (part->unit == NULL) return 0;
+    part->shards = (const qnnrt_graph_info **)qnnrt_arena_get(&p->arena, part->unit->contexts,
+                                                              sizeof(*part->shards));
+    part->shard_count = 0;
+    for (i = 0; i < part->unit->contexts && part->shards != NULL; ++i) {
+        const qnnrt_graph_info *shard = qnnrt_compile__graph_of(p, part, part->info.context + i);
+        if (shard == NULL) continue;
+        part->shards[part->shard_count++] = shard;
+        inputs += shard->input_count;
+    }
+    return inputs;
 }
 
 /* Describe the pipeline of a graph. */
@@ -1711,11 +1915,15 @@ static void qnnrt_compile__wire(qnnrt_compile *p, qnnrt_compile__graph *graph)
     qnnrt_pipeline_desc *desc = &graph->pipeline;
     qnnrt_compile__wires wires;
     qnnrt_step_desc *steps;
-    size_t i, k, inputs = 0;
-    for (i = 0; i < graph->info.step_count; ++i)
-        inputs += graph->parts[i].input_count + graph->parts[i].weight_count;
+    size_t i, k, inputs = 0, count = 0;
+    for (i = 0; i < graph->info.step_count; ++i) {
+        qnnrt_compile__part *part = &graph->parts[i];
+        inputs += part->input_count + part->weight_count + qnnrt_compile__find_shards(p, part);
+        part->step = count;
+        count += part->unit != NULL ? part->shard_count : 1;
+    }
     memset(desc, 0, sizeof(*desc));
-    steps = (qnnrt_step_desc *)qnnrt_arena_get(&p->arena, graph->info.step_count, sizeof(*steps));
+    steps = (qnnrt_step_desc *)qnnrt_arena_get(&p->arena, count, sizeof(*steps));
     wires.edges = (qnnrt_edge_desc *)qnnrt_arena_get(&p->arena, inputs, sizeof(*wires.edges));
     wires.conversions = (qnnrt_conversion *)qnnrt_arena_get(&p->arena, inputs,
                                                             sizeof(*wires.conversions));
@@ -1726,19 +1934,18 @@ static void qnnrt_compile__wire(qnnrt_compile *p, qnnrt_compile__graph *graph)
     desc->steps = steps;
     desc->edges = wires.edges;
     desc->uses = wires.uses;
-    desc->edges_only = 1;
+    desc->edges_only = !p->desc.whole;
     for (i = 0; i < graph->info.step_count; ++i) {
         qnnrt_compile__part *part = &graph->parts[i];
-        if (part->info.context == QNNRT_COMPILE__HOST) {
-            steps[i].host = qnnrt_compile__wire_host(p, graph, part, &wires);
+        if (part->unit == NULL) {
+            steps[part->step].host = qnnrt_compile__wire_host(p, graph, part, &wires);
+            for (k = 0; k < part->input_count && !p->arena.failed; ++k)
+                qnnrt_compile__wire_input(p, graph, part, 0, k, &wires);
+            desc->step_count += 1;
         } else {
-            steps[i].context = part->info.context;
-            steps[i].graph = part->info.name;
+            qnnrt_compile__wire_shards(p, graph, part, steps, &wires);
         }
-        for (k = 0; k < part->input_count && !p->arena.failed; ++k)
-            qnnrt_compile__wire_input(p, graph, part, k, &wires);
         qnnrt_compile__wire_outputs(p, graph, part, &wires);
-        desc->step_count += 1;
     }
     graph->info.pipeline = desc;
     graph->info.conversions = wires.conversions;
@@ -1749,20 +1956,22 @@ static qnnrt_result qnnrt_compile__finish(qnnrt_compile *p, qnnrt_error *err)
 {
     qnnrt_compile__graph *graph;
     size_t b, i, k, count = 0;
-    p->contexts = (qnnrt_compile_context *)qnnrt_arena_get(&p->arena, p->unit_count,
-                                                           sizeof(*p->contexts));
+    for (i = 0; i < p->unit_count; ++i) count += p->units[i].contexts;
+    p->contexts = (qnnrt_compile_context *)qnnrt_arena_get(&p->arena, count, sizeof(*p->contexts));
+    count = 0;
     p->constant_count = 0;
     if (p->arena.failed) return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory");
     for (b = 0; b < p->desc.backend_count; ++b) {
         size_t number = 0;
         for (i = 0; i < p->unit_count; ++i) {
             if (p->units[i].backend != b) continue;
-            p->contexts[count].backend = b;
-            p->contexts[count].model = p->models[b];
-            p->contexts[count].number = number++;
             for (k = 0; k < p->units[i].part_count; ++k)
                 p->units[i].parts[k]->info.context = count;
-            count += 1;
+            for (k = 0; k < p->units[i].contexts; ++k) {
+                p->contexts[count].backend = b;
+                p->contexts[count].model = p->models[b];
+                p->contexts[count++].number = number++;
+            }
         }
     }
     p->info.contexts = p->contexts;
@@ -1895,6 +2104,9 @@ static qnnrt_result qnnrt_compile__check_desc(const qnnrt_compile_desc *desc, qn
     if (desc->backends[0].backend == NULL)
         return qnnrt_error_set(err, QNNRT_E_ARG, "the host alone is no program: name a backend "
                                "before it");
+    if (desc->whole && (desc->backend_count > 1 || desc->pin_count > 0))
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_compile_create: whole is for one backend, "
+                               "without pins");
     if (desc->pin_count > 0 && desc->pins == NULL)
         return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_compile_create: pins is NULL");
     for (i = 0; i < desc->pin_count; ++i) {
@@ -1958,12 +2170,13 @@ QNNRT_COMPILE_API qnnrt_result qnnrt_compile_create(const qnnrt_compile_desc *de
     if (p->info.costs.per_byte == 0) p->info.costs.per_byte = 0.001;
     p->info.backends = p->backends;
     p->info.backend_count = p->desc.backend_count;
-    /* Patterns that HTP needs fused are lowered in parts elsewhere. */
-    options = p->desc.lower;
-    options.hooks = p->desc.hooks;
-    options.target = htp ? QNNRT_LOWER_HTP : qnnrt_compile__target(p, 0);
-    options.contexts = 0;
-    qnnrt_compile__in_floats(&options);
+    options = p->desc.whole ? qnnrt_compile__options(p, 0) : p->desc.lower;
+    if (!p->desc.whole) {            /* what HTP needs fused is lowered in parts elsewhere */
+        options.hooks = p->desc.hooks;
+        options.target = htp ? QNNRT_LOWER_HTP : qnnrt_compile__target(p, 0);
+        options.contexts = 0;
+        qnnrt_compile__in_floats(&options);
+    }
     result = qnnrt_lower_create(&options, &p->main, err);
     if (result != QNNRT_OK) {
         qnnrt_compile_free(p);
@@ -2006,7 +2219,7 @@ QNNRT_COMPILE_API qnnrt_result qnnrt_compile_add(qnnrt_compile *p, qnnrt_ir *ir,
     result = qnnrt_lower_weights(p->main, ir, weights, err);
     if (result == QNNRT_OK) result = qnnrt_lower_passes(p->main, ir, err);
     if (result != QNNRT_OK) return result;
-    if (!qnnrt_compile__make_outputs(p, ir))
+    if (!p->desc.whole && !qnnrt_compile__make_outputs(p, ir))
         return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory");
     graph = (qnnrt_compile__graph *)qnnrt_arena_get(&p->arena, 1, sizeof(*graph));
     p->graphs = (qnnrt_compile_graph *)qnnrt_compile__more(p, p->graphs, p->graph_count,
@@ -2015,10 +2228,21 @@ QNNRT_COMPILE_API qnnrt_result qnnrt_compile_add(qnnrt_compile *p, qnnrt_ir *ir,
     graph->info.name = qnnrt_compile__copy(p, name);
     graph->info.ir = graph->ir = ir;
     graph->weights = weights;
+    graph->place = p->place;
     *p->last = graph;
     p->last = &graph->next;
     p->graph_count += 1;
     if (p->arena.failed) return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory");
+    return qnnrt_error_clear(err);
+}
+
+QNNRT_COMPILE_API qnnrt_result qnnrt_compile_place(qnnrt_compile *p, uint32_t context,
+                                                   qnnrt_error *err)
+{
+    if (p == NULL || !p->desc.whole || context >= 65535)
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_compile_place: program is NULL or without "
+                               "whole, or context %u is too large", (unsigned)context);
+    p->place = context + 1;
     return qnnrt_error_clear(err);
 }
 
@@ -2078,7 +2302,14 @@ QNNRT_COMPILE_API qnnrt_result qnnrt_compile_plan(qnnrt_compile *p, qnnrt_error 
     qnnrt_result result = QNNRT_OK;
     if (p == NULL || p->first == NULL)
         return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_compile_plan: there is no graph");
+    if (p->desc.whole && p->unit_count > 0)
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_compile_plan: with whole, graphs are "
+                               "lowered once");
     qnnrt_compile__drop(p);
+    for (graph = p->first; graph != NULL && p->desc.whole && result == QNNRT_OK;
+         graph = graph->next)
+        result = qnnrt_compile__whole(p, graph, err);
+    if (p->desc.whole) return result == QNNRT_OK ? qnnrt_error_clear(err) : result;
     for (graph = p->first; graph != NULL && result == QNNRT_OK; graph = graph->next)
         result = qnnrt_compile__ask(p, graph, err);
     if (result == QNNRT_OK) result = qnnrt_compile__check_pins(p, err);
@@ -2091,22 +2322,54 @@ QNNRT_COMPILE_API qnnrt_result qnnrt_compile_plan(qnnrt_compile *p, qnnrt_error 
     return result == QNNRT_OK ? qnnrt_error_clear(err) : result;
 }
 
+/* Return the error of too many moves, if there are. */
+static qnnrt_result qnnrt_compile__limit(qnnrt_compile *p, qnnrt_result result, size_t moved,
+                                         qnnrt_error *err)
+{
+    if (result == QNNRT_OK || moved == 0 || p->move_count <= p->desc.most_moves) return result;
+    qnnrt_compile__drop(p);
+    return qnnrt_error_set(err, QNNRT_E_LIMIT, "%lu nodes failed to compile, more than the limit",
+                           (unsigned long)p->move_count);
+}
+
+QNNRT_COMPILE_API qnnrt_result qnnrt_compile_lower(qnnrt_compile *p, qnnrt_error *err)
+{
+    qnnrt_result result;
+    size_t i, moved;
+    do {
+        qnnrt_result worst = QNNRT_OK;
+        qnnrt_error first;
+        result = qnnrt_compile_plan(p, err);
+        if (result == QNNRT_OK) result = qnnrt_compile__units(p, err);
+        moved = 0;
+        for (i = 0; result == QNNRT_OK && i < p->unit_count; ++i) {
+            result = qnnrt_compile__lower(p, &p->units[i], &moved, &first);
+            if (result == QNNRT_OK) continue;
+            if (err != NULL && (worst == QNNRT_OK || result != QNNRT_E_UNSUPPORTED)) *err = first;
+            if (result != QNNRT_E_UNSUPPORTED) break;
+            worst = result;
+            result = QNNRT_OK;                   /* the other units may have findings, too */
+        }
+        if (result == QNNRT_OK) result = worst;
+        if (p != NULL) result = qnnrt_compile__limit(p, result, moved, err);
+    } while (result != QNNRT_OK && result != QNNRT_E_LIMIT && moved > 0);
+    if (p != NULL) p->lowered = result == QNNRT_OK;
+    return result;
+}
+
 QNNRT_COMPILE_API qnnrt_result qnnrt_compile_build(qnnrt_compile *p, qnnrt_error *err)
 {
     qnnrt_result result;
     size_t b, moved;
     do {
-        result = qnnrt_compile_plan(p, err);
-        if (result == QNNRT_OK) result = qnnrt_compile__units(p, err);
+        result = p != NULL && p->lowered ? QNNRT_OK : qnnrt_compile_lower(p, err);
         moved = 0;
         for (b = 0; result == QNNRT_OK && b < p->desc.backend_count; ++b)
             result = qnnrt_compile__compile(p, b, &moved, err);
-        if (p != NULL && moved > 0 && p->move_count > p->desc.most_moves) {
-            qnnrt_compile__drop(p);
-            return qnnrt_error_set(err, QNNRT_E_LIMIT, "%lu nodes failed to compile, more than the "
-                                   "limit", (unsigned long)p->move_count);
-        }
-    } while (result != QNNRT_OK && moved > 0);
+        if (p == NULL) return result;
+        p->lowered = 0;
+        result = qnnrt_compile__limit(p, result, moved, err);
+    } while (result != QNNRT_OK && result != QNNRT_E_LIMIT && moved > 0);
     if (result == QNNRT_OK) result = qnnrt_compile__finish(p, err);
     if (result != QNNRT_OK) return result;
     result = qnnrt_compile__smalls(p, err);
@@ -2115,6 +2378,7 @@ QNNRT_COMPILE_API qnnrt_result qnnrt_compile_build(qnnrt_compile *p, qnnrt_error
 }
 
 QNNRT_COMPILE_API qnnrt_result qnnrt_compile_watch(qnnrt_compile *p, size_t number, size_t step,
+                                                   int watch, qnnrt_backend *on,
                                                    qnnrt_compile_watched *out, qnnrt_error *err)
 {
     qnnrt_compile__graph *graph = p != NULL ? p->first : NULL;
@@ -2126,9 +2390,9 @@ QNNRT_COMPILE_API qnnrt_result qnnrt_compile_watch(qnnrt_compile *p, size_t numb
     if (out != NULL) memset(out, 0, sizeof(*out));
     for (; graph != NULL && number > 0; --number) graph = graph->next;
     if (out == NULL || graph == NULL || graph->parts == NULL || step >= graph->info.step_count ||
-        p->backends[graph->parts[step].info.backend].backend == NULL)
+        watch < 1 || watch > 2 || p->backends[graph->parts[step].info.backend].backend == NULL)
         return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_compile_watch: there is no such step on a "
-                               "backend, or out is NULL");
+                               "backend, watch is not 1 or 2, or out is NULL");
     part = (qnnrt_compile__part *)qnnrt_arena_get(&p->arena, 1, sizeof(*part));
     list = (qnnrt_compile__part **)qnnrt_arena_get(&p->arena, 1, sizeof(*list));
     unit = (qnnrt_compile__unit *)qnnrt_arena_get(&p->arena, 1, sizeof(*unit));
@@ -2140,14 +2404,13 @@ QNNRT_COMPILE_API qnnrt_result qnnrt_compile_watch(qnnrt_compile *p, size_t numb
     unit->backend = part->info.backend;
     unit->parts = list;
     unit->part_count = 1;
-    unit->watch = 1;
-    result = qnnrt_ir_extract(graph->ir, part->nodes, part->node_count, part->inputs,
-                              part->input_count, part->outputs, part->output_count,
-                              part->info.name, &part->ir, err);
+    unit->watch = watch;
+    result = qnnrt_compile__extract(part, 0, err);
     if (result == QNNRT_OK)
-        result = qnnrt_builder_create(p->backends[unit->backend].backend,
+        result = qnnrt_builder_create(on != NULL ? on : p->backends[unit->backend].backend,
                                       &p->backends[unit->backend].builder, &builder, err);
-    if (result == QNNRT_OK) result = qnnrt_compile__lower(p, unit, builder, &moved, err);
+    if (result == QNNRT_OK) result = qnnrt_compile__lower(p, unit, &moved, err);
+    if (result == QNNRT_OK) result = qnnrt_lower_emit(unit->lower, builder, err);
     if (result == QNNRT_OK) {
         result = qnnrt_builder_finish(builder, &out->model, err);
         builder = NULL;
@@ -2224,7 +2487,10 @@ QNNRT_COMPILE_API const qnnrt_compile_info *qnnrt_compile_get_info(qnnrt_compile
    LICENSE.
 
    HISTORY
-   0.5.0   Added  QNNRT_COMPILE_PLAN_CHECK. Without it, plans are no longer checked a second time.
+   0.5.0   Added  desc.whole, qnnrt_compile_place(), qnnrt_compile_lower(), step.lower and .number;
+                  desc.lower.contexts cuts steps.
+           API:   qnnrt_compile_watch() takes `watch` (2: as before) and `on` (NULL: as before).
+           Added  QNNRT_COMPILE_PLAN_CHECK. Without it, plans are no longer checked a second time.
            Needs QNNRT_IR_PASSES_IMPLEMENTATION.
    0.4.0   First version.
    --------------------------------------------------------------------------------------------- */

@@ -26,14 +26,16 @@ static qnnrt_result wire(const qnnrt_compile_info *info, const qnnrt_compile_gra
     qnnrt_step_desc *steps = (qnnrt_step_desc *)calloc(desc.step_count, sizeof(*steps));
     qnnrt_host_step *hosts = (qnnrt_host_step *)calloc(desc.step_count, sizeof(*hosts));
     qnnrt_result result;
-    size_t i;
+    size_t i, k;
     if (steps == NULL || hosts == NULL) abort();
     for (i = 0; i < desc.step_count; ++i) {
         steps[i] = desc.steps[i];
         if (steps[i].host != NULL) {
             hosts[i] = *steps[i].host;
             hosts[i].exec = compute;
-            hosts[i].user = (void *)(uintptr_t)graph->steps[i].ir;
+            for (k = 0; k < graph->step_count; ++k)
+                if (strcmp(graph->steps[k].name, hosts[i].name) == 0)
+                    hosts[i].user = (void *)(uintptr_t)graph->steps[k].ir;
             steps[i].host = &hosts[i];
         } else {
             steps[i].model = info->contexts[desc.steps[i].context].model;
@@ -330,6 +332,85 @@ TEST(program_steps_with_the_same_weights_share_a_context)
     close_backends(&b);
 }
 
+/* With shards each backend has as many contexts as its share of the weights; what crosses them is wired, also what an
+   output and a later step read. With whole, the pipeline of one backend is wired by names. */
+TEST(program_shards_give_what_one_context_gives)
+{
+    static const char text[] = "{\"model_name\":\"m\",\"graph_inputs\":[" V("x") "],\"graph_outputs\":[" V("b") "," V("h") "],"
+        "\"weights\":[" W("w") "," W("u") "," W("v") "," W("z") "],\"weight_name_mapping\":{\"p_w\":\"w\",\"p_u\":\"u\","
+        "\"p_v\":\"v\",\"p_z\":\"z\"},\"nodes\":[" NODE("a", "linear.default", V("x") "," W("p_w")) ","
+        NODE("b", "relu.default", V("a")) "," NODE("c", "linear.default", V("b") "," W("p_u")) ","
+        NODE("d", "neg.default", V("c")) "," NODE("e", "linear.default", V("d") "," W("p_v")) ","
+        NODE("f", "add.Tensor", V("e") "," V("b")) "," NODE("g", "linear.default", V("f") "," W("p_z")) ","
+        NODE("h", "add.Tensor", V("g") "," V("c")) "]}";
+    static const qnnrt_compile_pin pins[] = { { "d", "host" }, { "a", "npu" }, { "c", "npu" }, { "e", "npu" }, { "g", "npu" } };
+    static const size_t wanted[2][4] = { { 2, 2, 4, 4 }, { 1, 2, 3, 4 } };       /* contexts for 1 to 4 shards */
+    float w[4][16], x[8], outputs[2][8];
+    const void *inputs[] = { x };
+    void *places[] = { outputs[0], outputs[1] };
+    uint32_t shards, state = 5;
+    size_t i, k;
+    int whole;
+    for (i = 0; i < 64; ++i) w[i / 16][i % 16] = (float)((state = state * 1664525u + 1013904223u) >> 8) / 16777216.0f - 0.5f;
+    for (i = 0; i < 8; ++i) x[i] = (float)i - 3.5f;
+    for (whole = 0; whole < 2; ++whole)
+        for (shards = 1; shards <= 4; ++shards) {
+            qnnrt_compile_desc desc;
+            qnnrt_compile *prog = NULL;
+            qnnrt_pipeline *pipeline = NULL;
+            qnnrt_conversions *conversions = NULL;
+            const qnnrt_compile_info *info;
+            qnnrt_ir *ir = NULL;
+            prepared t;
+            bench b;
+            open_backends(&b);
+            CHECK_EQ(qnnrt_ir_read(text, strlen(text), NULL, &ir, &err), QNNRT_OK);
+            CHECK_EQ(qnnrt_ir_check(ir, NULL, NULL, &err), QNNRT_OK);
+            for (i = k = 0; i < ir->value_count; ++i)
+                if (ir->values[i]->origin == QNNRT_IR_WEIGHT) ir->values[i]->data = w[k++];
+            CHECK_EQ(k, 4);
+            CHECK_EQ(qnnrt_ir_run(ir, NULL, inputs, places, &err), QNNRT_OK);
+            for (i = 0; i < ir->value_count; ++i) ir->values[i]->note = NULL;
+            memset(&desc, 0, sizeof(desc));
+            desc.backends = b.backends;
+            desc.backend_count = whole ? 1 : 3;
+            desc.pins = pins;
+            desc.pin_count = whole ? 0 : 5;
+            desc.whole = whole;
+            desc.lower.contexts = shards;
+            CHECK_EQ(qnnrt_compile_create(&desc, &prog, &err), QNNRT_OK);
+            CHECK_EQ(qnnrt_compile_add(prog, ir, NULL, "m", &err), QNNRT_OK);
+            CHECK_EQ(qnnrt_compile_lower(prog, &err), QNNRT_OK);
+            info = qnnrt_compile_get_info(prog);
+            CHECK(info->graphs[0].steps[0].lower != NULL);
+            CHECK_EQ(info->context_count, 0);
+            CHECK_EQ(qnnrt_lower_get_info(info->graphs[0].steps[0].lower)->graphs[0].used_ops > 0, 1);
+            CHECK_EQ(qnnrt_compile_build(prog, &err), QNNRT_OK);
+            info = qnnrt_compile_get_info(prog);
+            CHECK_EQ(info->context_count, wanted[whole][shards - 1]);
+            CHECK_EQ(info->graphs[0].step_count, whole ? 1 : 3);
+            CHECK_EQ(info->graphs[0].pipeline->step_count, info->context_count + !whole);
+            CHECK_EQ(info->graphs[0].pipeline->edge_count == 0, whole);
+            CHECK_EQ(wire(info, &info->graphs[0], &conversions, &pipeline), QNNRT_OK);
+            CHECK(prepare(&t, pipeline));
+            CHECK_EQ(qnnrt_write_f32(t.run, qnnrt_run_slot(t.run, "x"), 0, x, 8), QNNRT_OK);
+            CHECK_EQ(qnnrt_exec(t.run), QNNRT_OK);
+            for (i = 0; i < 2; ++i) {
+                float data[8];
+                CHECK_EQ(qnnrt_read_f32(t.run, qnnrt_run_slot(t.run, i == 0 ? "b" : "h"), 0, data, 8), QNNRT_OK);
+                for (k = 0; k < 8; ++k) CHECK(fabs((double)data[k] - (double)outputs[i][k]) < 1e-5);
+            }
+            release(&t);
+            qnnrt_pipeline_destroy(pipeline);
+            qnnrt_conversions_free(conversions);
+            if (whole) CHECK_EQ(qnnrt_compile_build(prog, &err), QNNRT_E_ARG);       /* once */
+            else CHECK_EQ(qnnrt_compile_build(prog, &err), QNNRT_OK);
+            qnnrt_compile_free(prog);
+            qnnrt_ir_free(ir);
+            close_backends(&b);
+        }
+}
+
 /* A name that forges a line, in what desc.told hears of a node that moves: it promises one line. */
 #define FORGED "n\\u001b[31m\\u000aFORGED"
 
@@ -372,6 +453,7 @@ TEST(program_tells_one_line_of_a_node_that_moves)
 
 TEST_MAIN("program")
 {
+    RUN(program_shards_give_what_one_context_gives);
     RUN(program_steps_with_the_same_weights_share_a_context);
     RUN(program_small_weights_are_for_backends_that_take_them);
     RUN(program_tells_one_line_of_a_node_that_moves);

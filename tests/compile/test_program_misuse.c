@@ -257,17 +257,17 @@ TEST(program_watches_steps_of_libraries)
     describe(&b, three_pins);
     CHECK_EQ(qnnrt_compile_create(&b.desc, &p, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_compile_add(p, ir, NULL, "m", &err), QNNRT_OK);
-    CHECK_EQ(qnnrt_compile_watch(p, 0, 0, &watched, &err), QNNRT_E_ARG);     /* no plan */
+    CHECK_EQ(qnnrt_compile_watch(p, 0, 0, 2, NULL, &watched, &err), QNNRT_E_ARG);     /* no plan */
     CHECK_EQ(qnnrt_compile_plan(p, &err), QNNRT_OK);
     graph = &qnnrt_compile_get_info(p)->graphs[0];
-    CHECK_EQ(qnnrt_compile_watch(NULL, 0, 0, &watched, &err), QNNRT_E_ARG);
-    CHECK_EQ(qnnrt_compile_watch(p, 1, 0, &watched, &err), QNNRT_E_ARG);
-    CHECK_EQ(qnnrt_compile_watch(p, 0, graph->step_count, &watched, &err), QNNRT_E_ARG);
-    CHECK_EQ(qnnrt_compile_watch(p, 0, 0, NULL, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_compile_watch(NULL, 0, 0, 2, NULL, &watched, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_compile_watch(p, 1, 0, 2, NULL, &watched, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_compile_watch(p, 0, graph->step_count, 2, NULL, &watched, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_compile_watch(p, 0, 0, 2, NULL, NULL, &err), QNNRT_E_ARG);
     for (i = 0; i < graph->step_count; ++i) {
         const int host = b.backends[graph->steps[i].backend].backend == NULL;
         memset(&watched, 0xFF, sizeof(watched));
-        CHECK_EQ(qnnrt_compile_watch(p, 0, i, &watched, &err), host ? QNNRT_E_ARG : QNNRT_OK);
+        CHECK_EQ(qnnrt_compile_watch(p, 0, i, 2, NULL, &watched, &err), host ? QNNRT_E_ARG : QNNRT_OK);
         if (!host) {
             const qnnrt_graph_info *built = qnnrt_get_info(watched.model)->contexts[0].graphs;
             CHECK(built != NULL && built->output_count >= watched.ir->node_count);

@@ -115,7 +115,7 @@ static int mixed_calibrate_step(mixed *m, qnnrt_compile *program, size_t graph, 
              (lowered.compute == (qnnrt_dtype)0 &&
               qnnrt_lower_target_of(qnnrt_backend_get_info(m->backends[backend].backend)) ==
                   QNNRT_LOWER_HTP);
-    qnnrt_result result = qnnrt_compile_watch(program, graph, step, &watched, &err);
+    qnnrt_result result = qnnrt_compile_watch(program, graph, step, 2, NULL, &watched, &err);
     if (result == QNNRT_OK) result = qnnrt_prepare(watched.model, c.name, &c.run, &err);
     if (result != QNNRT_OK)
         fail(a->t, NULL, cli_hint(&err), "calibration of graph \"%s\": %s", c.name, cli_told(&err));
