@@ -77,11 +77,11 @@
        all steps that touch floats among them, in all graphs, compute in it: caches of language
        models have one type.
 
-   Small weights
+   Quantized weights
        desc.lower.weight_bits is for the backends that compute in float16. On the others the same
        weights stay float, or are rounded and stored as floats with weight_emulate; the host
-       computes with them as they are. info.smalls says it for each weight, by backend. If no
-       backend can make any weight small, the build is an error.
+       computes with them as they are. info.weight_only says it for each weight, by backend. If no
+       backend can quantize any weight, the build is an error.
 
    Activations as codes
        desc.lower.act_bits and .encodings are for the libraries that can compute with codes: all
@@ -117,7 +117,8 @@
        graph.
 
    ROOMS (search for the tag)
-       >>config >>arena >>steps >>border >>ask >>choose >>unit >>failing >>wire >>small >>public
+       >>config >>arena >>steps >>border >>ask >>choose >>unit >>failing >>wire >>weight_only
+       >>public
 */
 #ifndef QNNRT_COMPILE_H
 #define QNNRT_COMPILE_H
@@ -226,11 +227,11 @@ typedef struct qnnrt_compile_move {
     const char *why;
 } qnnrt_compile_move;
 
-/* The weights that were asked to be small on one backend. */
-typedef struct qnnrt_compile_smalls {
-    const qnnrt_lower_small *list;   /* [count]; of the host: all weights that its steps read */
-    size_t                   count;
-} qnnrt_compile_smalls;
+/* The weights that were asked to be quantized on one backend. */
+typedef struct qnnrt_compile_weight_only {
+    const qnnrt_lower_weight_only *list;         /* [count]; of the host: all that its steps read */
+    size_t                         count;
+} qnnrt_compile_weight_only;
 
 typedef struct qnnrt_compile_info {
     const qnnrt_compile_graph    *graphs;
@@ -245,7 +246,7 @@ typedef struct qnnrt_compile_info {
     const qnnrt_compile_backend  *backends;      /* as in the description, with their speeds */
     size_t                        backend_count;
     uint64_t                      flushed, clamped;      /* as in qnnrt_lower_info */
-    const qnnrt_compile_smalls   *smalls;        /* [backend_count], of the last build */
+    const qnnrt_compile_weight_only *weight_only;        /* [backend_count], of the last build */
 } qnnrt_compile_info;
 
 /* Begin. desc, its pins and its roles may be freed after the call; opened backends, custom rows and
@@ -290,7 +291,7 @@ QNNRT_COMPILE_API qnnrt_result qnnrt_compile_lower(qnnrt_compile *program, qnnrt
 /* Plan, lower and finalize all steps; move nodes that fail, and try again.
    A second call builds anew, with graphs that were added meanwhile; nodes that moved stay moved.
    Returns  QNNRT_OK; as qnnrt_compile_plan(); as qnnrt_builder_finish(), for what is not the fault
-            of a node; QNNRT_E_UNSUPPORTED (no weight can be small); QNNRT_E_LIMIT (too many
+            of a node; QNNRT_E_UNSUPPORTED (no weight can be quantized); QNNRT_E_LIMIT (too many
             moves) */
 QNNRT_COMPILE_API qnnrt_result qnnrt_compile_build(qnnrt_compile *program, qnnrt_error *err);
 
@@ -429,7 +430,7 @@ struct qnnrt_compile {
     size_t                  move_count, move_room;
     qnnrt_compile_graph    *graphs;              /* [graph_count], of info */
     size_t                  graph_room;
-    qnnrt_compile_smalls   *smalls;              /* [backend_count], of info */
+    qnnrt_compile_weight_only *weight_only;      /* [backend_count], of info */
     qnnrt_dtype             outer;               /* of float inputs and outputs of all graphs */
     uint32_t                place;               /* of the next graph, see there */
     int                     lowered;             /* 1: all units are, and not built yet */
@@ -756,7 +757,7 @@ static qnnrt_lower_desc qnnrt_compile__options(const qnnrt_compile *p, size_t ba
     desc.compute = qnnrt_compile__compute(p, backend);
     desc.contexts = 0;
     desc.passed = NULL;
-    desc.weight_optional = 1;                    /* another backend may have small ones */
+    desc.weight_optional = 1;                    /* another backend may quantize them */
     if (desc.target == QNNRT_LOWER_CPU) qnnrt_compile__in_floats(&desc);
     return desc;
 }
@@ -823,9 +824,9 @@ static const char *qnnrt_compile__became(const qnnrt_ir *ir, const char *name)
     size_t i, hops;
     for (hops = 0; hops < ir->removed_count; ++hops) {
         for (i = 0; i < ir->removed_count && (strcmp(ir->removed[i]->name, name) != 0 ||
-             strncmp(ir->removed[i]->fate, fused, sizeof(fused) - 1) != 0); ++i) {}
+             strncmp(ir->removed[i]->mapping, fused, sizeof(fused) - 1) != 0); ++i) {}
         if (i == ir->removed_count) break;
-        name = ir->removed[i]->fate + sizeof(fused) - 1;
+        name = ir->removed[i]->mapping + sizeof(fused) - 1;
     }
     return name;
 }
@@ -1168,7 +1169,7 @@ static void qnnrt_compile__drop(qnnrt_compile *p)
     p->info.contexts = NULL;
     p->info.context_count = p->constant_count = 0;
     p->info.flushed = p->info.clamped = 0;
-    p->smalls = NULL;
+    p->weight_only = NULL;
 }
 
 /* Return what identifies a weight in all graphs. */
@@ -1988,79 +1989,80 @@ static qnnrt_result qnnrt_compile__finish(qnnrt_compile *p, qnnrt_error *err)
 }
 
 /* =====================================================================================
-   SMALL                                                                          >>small
-   What became of the weights that were asked to be small.
+   WEIGHT ONLY                                                              >>weight_only
+   What became of the weights that were asked to be quantized.
    Needs: >>config >>arena >>border     Knows nothing of: plans, operators
    ===================================================================================== */
 
 /* List what the units of a backend did. */
-static void qnnrt_compile__smalls_of(qnnrt_compile *p, size_t backend)
+static void qnnrt_compile__weight_only_of(qnnrt_compile *p, size_t backend)
 {
-    qnnrt_lower_small *list;
+    qnnrt_lower_weight_only *list;
     size_t i, total = 0, count = 0;
     for (i = 0; i < p->unit_count; ++i)
         if (p->units[i].backend == backend && p->units[i].lower != NULL)
-            total += qnnrt_compile__facts(p, p->units[i].lower)->small_count;
-    list = (qnnrt_lower_small *)qnnrt_arena_get(&p->arena, total, sizeof(*list));
+            total += qnnrt_compile__facts(p, p->units[i].lower)->weight_only_count;
+    list = (qnnrt_lower_weight_only *)qnnrt_arena_get(&p->arena, total, sizeof(*list));
     for (i = 0; i < p->unit_count && list != NULL; ++i)
         if (p->units[i].backend == backend && p->units[i].lower != NULL) {
             const qnnrt_lower_info *info = qnnrt_compile__facts(p, p->units[i].lower);
-            if (info->small_count > 0)
-                memcpy(list + count, info->smalls, info->small_count * sizeof(*list));
-            count += info->small_count;
+            if (info->weight_only_count > 0)
+                memcpy(list + count, info->weight_only, info->weight_only_count * sizeof(*list));
+            count += info->weight_only_count;
         }
     if (count != total) p->arena.failed = QNNRT_E_MEMORY;
-    p->smalls[backend].list = list;
-    p->smalls[backend].count = count;
+    p->weight_only[backend].list = list;
+    p->weight_only[backend].count = count;
 }
 
 /* List the float matrices that steps of the host read: they stay as they are. */
-static void qnnrt_compile__smalls_host(qnnrt_compile *p, size_t backend)
+static void qnnrt_compile__weight_only_host(qnnrt_compile *p, size_t backend)
 {
     const size_t room = p->constant_count;
-    qnnrt_lower_small *list = (qnnrt_lower_small *)qnnrt_arena_get(&p->arena, room, sizeof(*list));
+    qnnrt_lower_weight_only *list =
+        (qnnrt_lower_weight_only *)qnnrt_arena_get(&p->arena, room, sizeof(*list));
     size_t i, k, count = 0;
     for (i = 0; i < room && list != NULL; ++i) {
         const qnnrt_compile_constant *constant = &p->constants[i];
         const qnnrt_ir_value *value = p->constant_values[i];
         const qnnrt_weight *weight = qnnrt_lower_weight_of(value);
-        qnnrt_lower_small *small = &list[count];
+        qnnrt_lower_weight_only *w = &list[count];
         if (!qnnrt_compile__is_float(value->dtype) || value->rank < 2) continue;
-        small->name = weight != NULL && weight->name[0] != '\0' ? weight->name : value->name;
-        small->type = "host steps";
-        small->weight = weight;
-        small->rank = constant->rank;
-        for (k = 0; k < constant->rank; ++k) small->dims[k] = constant->dims[k];
-        small->kept = p->desc.lower.weight_bits_of != NULL &&
-                      p->desc.lower.weight_bits_of(p->desc.lower.weight_user, value, small->type,
+        w->name = weight != NULL && weight->name[0] != '\0' ? weight->name : value->name;
+        w->type = "host steps";
+        w->weight = weight;
+        w->rank = constant->rank;
+        for (k = 0; k < constant->rank; ++k) w->dims[k] = constant->dims[k];
+        w->kept = p->desc.lower.weight_bits_of != NULL &&
+                      p->desc.lower.weight_bits_of(p->desc.lower.weight_user, value, w->type,
                                                    p->desc.lower.weight_bits) == 0;
-        small->why = small->kept ? "it is kept" : "the host computes with floats";
-        small->float_bytes = small->bytes = constant->bytes;
+        w->why = w->kept ? "it is kept" : "the host computes with floats";
+        w->float_bytes = w->bytes = constant->bytes;
         count += 1;
     }
-    p->smalls[backend].list = list;
-    p->smalls[backend].count = count;
+    p->weight_only[backend].list = list;
+    p->weight_only[backend].count = count;
 }
 
-/* List all weights that were asked to be small. Fail if none of them is. */
-static qnnrt_result qnnrt_compile__smalls(qnnrt_compile *p, qnnrt_error *err)
+/* List all weights that were asked to be quantized. Fail if none of them is. */
+static qnnrt_result qnnrt_compile__weight_only(qnnrt_compile *p, qnnrt_error *err)
 {
-    const qnnrt_lower_small *first = NULL;
+    const qnnrt_lower_weight_only *first = NULL;
     size_t b, i, role = 0, made = 0;
     if (p->desc.lower.weight_bits == 0 && p->desc.lower.weight_bits_of == NULL) return QNNRT_OK;
-    p->smalls = (qnnrt_compile_smalls *)qnnrt_arena_get(&p->arena, p->desc.backend_count,
-                                                        sizeof(*p->smalls));
+    p->weight_only = (qnnrt_compile_weight_only *)qnnrt_arena_get(&p->arena, p->desc.backend_count,
+                                                                  sizeof(*p->weight_only));
     for (b = 0; b < p->desc.backend_count && !p->arena.failed; ++b) {
-        if (p->backends[b].backend != NULL) qnnrt_compile__smalls_of(p, b);
-        else qnnrt_compile__smalls_host(p, b);
+        if (p->backends[b].backend != NULL) qnnrt_compile__weight_only_of(p, b);
+        else qnnrt_compile__weight_only_host(p, b);
     }
     if (p->arena.failed) return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory");
     for (b = 0; b < p->desc.backend_count; ++b)
-        for (i = 0; i < p->smalls[b].count; ++i) {
-            const qnnrt_lower_small *small = &p->smalls[b].list[i];
-            made += small->bits != 0;
-            if (first != NULL || small->kept) continue;
-            first = small;
+        for (i = 0; i < p->weight_only[b].count; ++i) {
+            const qnnrt_lower_weight_only *w = &p->weight_only[b].list[i];
+            made += w->bits != 0;
+            if (first != NULL || w->kept) continue;
+            first = w;
             role = b;
         }
     /* A node that moved took its weight to a backend that keeps it as it is: that was told. */
@@ -2077,7 +2079,7 @@ static qnnrt_result qnnrt_compile__smalls(qnnrt_compile *p, qnnrt_error *err)
 /* =====================================================================================
    PUBLIC                                                                        >>public
    Public functions.
-   Needs: >>config >>arena >>steps >>border >>ask >>choose >>unit >>failing >>wire >>small
+   Needs: >>config >>arena >>steps >>border >>ask >>choose >>unit >>failing >>wire >>weight_only
    Knows nothing of: operators
    ===================================================================================== */
 
@@ -2258,8 +2260,8 @@ static qnnrt_result qnnrt_compile__check_pins(const qnnrt_compile *p, qnnrt_erro
                 if (strcmp(graph->ir->removed[k]->name, p->pins[i].node) == 0) {
                     qnnrt_error_set(err, QNNRT_E_NOT_FOUND, "node \"%.200s\" of graph \"%.200s\" "
                                     "cannot be pinned: it was %.200s", p->pins[i].node,
-                                    graph->info.name, graph->ir->removed[k]->fate[0] != '\0' ?
-                                    graph->ir->removed[k]->fate : "unused");
+                                    graph->info.name, graph->ir->removed[k]->mapping[0] != '\0' ?
+                                    graph->ir->removed[k]->mapping : "unused");
                     qnnrt_error_hint(err, QNNRT_OK, "Pin the node that it became.");
                     return QNNRT_E_NOT_FOUND;
                 }
@@ -2372,7 +2374,7 @@ QNNRT_COMPILE_API qnnrt_result qnnrt_compile_build(qnnrt_compile *p, qnnrt_error
     } while (result != QNNRT_OK && result != QNNRT_E_LIMIT && moved > 0);
     if (result == QNNRT_OK) result = qnnrt_compile__finish(p, err);
     if (result != QNNRT_OK) return result;
-    result = qnnrt_compile__smalls(p, err);
+    result = qnnrt_compile__weight_only(p, err);
     if (result != QNNRT_OK) qnnrt_compile__drop(p);
     return result;
 }
@@ -2472,7 +2474,7 @@ QNNRT_COMPILE_API const qnnrt_compile_info *qnnrt_compile_get_info(qnnrt_compile
     p->info.constant_count = p->constant_count;
     p->info.moves = p->moves;
     p->info.move_count = p->move_count;
-    p->info.smalls = p->smalls;
+    p->info.weight_only = p->weight_only;
     return &p->info;
 }
 
@@ -2490,6 +2492,7 @@ QNNRT_COMPILE_API const qnnrt_compile_info *qnnrt_compile_get_info(qnnrt_compile
    0.5.0   Added  desc.whole, qnnrt_compile_place(), qnnrt_compile_lower(), step.lower and .number;
                   desc.lower.contexts cuts steps.
            API:   qnnrt_compile_watch() takes `watch` (2: as before) and `on` (NULL: as before).
+                  qnnrt_compile_smalls is qnnrt_compile_weight_only, info.smalls .weight_only.
            Added  QNNRT_COMPILE_PLAN_CHECK. Without it, plans are no longer checked a second time.
            Needs QNNRT_IR_PASSES_IMPLEMENTATION.
    0.4.0   First version.

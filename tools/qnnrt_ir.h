@@ -68,7 +68,7 @@
            qnnrt_ir_replace(ir, last->outputs[0], value);       // in all readers and graph outputs
            qnnrt_ir_kill(ir, last, "fused into norm");
            qnnrt_ir_tidy(ir, &err);                     // order, and what nothing reads
-       A node that is killed or unused stays in ir->removed, with its fate, for reports.
+       A node that is killed or unused stays in ir->removed, with its mapping, for reports.
 
    Computing
        qnnrt_ir_eval_node() computes one node on the host: what no backend can do, or the expected
@@ -176,7 +176,7 @@ typedef struct qnnrt_ir_node {
     qnnrt_ir_attr     *attrs;        /* [attr_count], as written; see qnnrt_ir_int() for defaults */
     size_t             attr_count;
     const char        *source;       /* the exporter's line, or "" */
-    const char        *fate;         /* "", or what became of it: "fused into norm" */
+    const char        *mapping;      /* "", or what became of it: "fused into norm" */
     int                dead;         /* 1: killed, or unused when qnnrt_ir_tidy() ran */
     size_t             number;       /* index in the file; of an added node: a larger number */
     size_t             line, byte;   /* of its beginning in the file; 0, 0 for an added node */
@@ -441,7 +441,7 @@ QNNRT_IR_API int qnnrt_ir_set_op(qnnrt_ir *ir, qnnrt_ir_node *node, const char *
 /* Set input i of a node, an existing one or the next. Returns 0 when out of memory. */
 QNNRT_IR_API int qnnrt_ir_set_input(qnnrt_ir *ir, qnnrt_ir_node *node, size_t i,
                                     qnnrt_ir_value *value);
-/* Change a node to another operator with other inputs, without arguments; its fate says so. Its
+/* Change a node to another operator with other inputs, without arguments; its mapping says so. Its
    outputs, and so the names of the graph's outputs, stay. Returns 0 when out of memory. */
 QNNRT_IR_API int qnnrt_ir_become(qnnrt_ir *ir, qnnrt_ir_node *node, const char *op,
                                  qnnrt_ir_value *const *inputs, size_t count);
@@ -453,7 +453,7 @@ QNNRT_IR_API int qnnrt_ir_convert(qnnrt_ir *ir, const qnnrt_ir_node *before, qnn
    Returns QNNRT_OK; as qnnrt_ir_infer(); QNNRT_E_MEMORY */
 QNNRT_IR_API qnnrt_result qnnrt_ir_round(qnnrt_ir *ir, qnnrt_ir_node *node, qnnrt_error *err);
 /* Compute a node whose inputs have data: its outputs become constants, and it is killed with the
-   fate "folded". What it takes counts for qnnrt_ir_desc.fold_bytes and .fold_operations.
+   mapping "folded". What it takes counts for qnnrt_ir_desc.fold_bytes and .fold_operations.
    Returns QNNRT_OK; as qnnrt_ir_eval_node(); QNNRT_E_LIMIT (text names the node, what it takes and
    what is left). Without QNNRT_OK the node is as before */
 QNNRT_IR_API qnnrt_result qnnrt_ir_fold_node(qnnrt_ir *ir, qnnrt_ir_node *node, qnnrt_error *err);
@@ -465,9 +465,9 @@ QNNRT_IR_API int qnnrt_ir_set_shape(qnnrt_ir_value *value, qnnrt_dtype dtype, ui
 QNNRT_IR_API int qnnrt_ir_set_name(qnnrt_ir *ir, qnnrt_ir_value *value, const char *name);
 /* Let all readers of a value, and the outputs of the graph, read another one. */
 QNNRT_IR_API void qnnrt_ir_replace(qnnrt_ir *ir, const qnnrt_ir_value *old, qnnrt_ir_value *now);
-/* Take a node out of use. It stops reading its inputs; qnnrt_ir_tidy() removes it. Its fate is set
-   to a text, which is copied; NULL: it stays. */
-QNNRT_IR_API void qnnrt_ir_kill(qnnrt_ir *ir, qnnrt_ir_node *node, const char *fate);
+/* Take a node out of use. It stops reading its inputs; qnnrt_ir_tidy() removes it. Its mapping
+   is set to a text, which is copied; NULL: it stays. */
+QNNRT_IR_API void qnnrt_ir_kill(qnnrt_ir *ir, qnnrt_ir_node *node, const char *mapping);
 /* Copy a text to the memory of the graph. Returns NULL when out of memory. */
 QNNRT_IR_API const char *qnnrt_ir_text(qnnrt_ir *ir, const char *text);
 /* Remove dead nodes and nodes whose outputs nothing reads, except those that overwrite their input;
@@ -494,7 +494,7 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_tidy(qnnrt_ir *ir, qnnrt_error *err);
    and constants stay what they are, with name, key and data, and other values become inputs after
    those of `inputs`, in the order of their first use. Values keep their names. Nodes keep name,
    operator, arguments, source, line and number, so that a node of the new graph has the number of
-   the one in `ir`; nodes that are added later have larger ones. Findings and fates stay behind.
+   the one in `ir`; nodes that are added later have larger ones. Findings and mappings stay behind.
    Returns  QNNRT_OK; QNNRT_E_ARG (a node that is dead or occurs twice, an input that is computed
             inside or occurs twice: text names it; one that is NULL or of another graph);
             QNNRT_E_UNSUPPORTED (a node overwrites its
@@ -517,7 +517,7 @@ struct qnnrt_json_writer;
    The graph that is read back has the same inputs, outputs, nodes in the same order, arguments,
    names, keys and constants, to the bit. Left out are removed and dead nodes, weights and constants
    that nothing reads, the data of weights, arguments of the kind QNNRT_IR_OTHER (which no operator
-   has), fates and lines. A node whose name another one has gets a number behind it.
+   has), mappings and lines. A node whose name another one has gets a number behind it.
    Other readers of the format understand the text, except for floats that are not finite,
    constants without elements, and absent inputs.
    Returns  QNNRT_OK; QNNRT_E_ARG (two values have one name, a constant has no data); QNNRT_E_IO
@@ -3246,7 +3246,7 @@ QNNRT_IR_API qnnrt_ir_node *qnnrt_ir_add_node(qnnrt_ir *ir, const qnnrt_ir_node 
     node->name = output_count > 0 ? outputs[0]->name : node->op;
     node->input_count = input_count;
     node->output_count = output_count;
-    node->source = node->fate = "";
+    node->source = node->mapping = "";
     node->number = ir->own->number++;
     for (i = 0; i < input_count; ++i) qnnrt_ir__graph_use(inputs[i], 1);
     for (i = 0; i < output_count; ++i) {
@@ -3356,11 +3356,11 @@ QNNRT_IR_API void qnnrt_ir_replace(qnnrt_ir *ir, const qnnrt_ir_value *old, qnnr
     if (from != NULL) from->users = left;
 }
 
-QNNRT_IR_API void qnnrt_ir_kill(qnnrt_ir *ir, qnnrt_ir_node *node, const char *fate)
+QNNRT_IR_API void qnnrt_ir_kill(qnnrt_ir *ir, qnnrt_ir_node *node, const char *mapping)
 {
-    const char *copy = fate != NULL ? qnnrt_ir_text(ir, fate) : NULL;
+    const char *copy = mapping != NULL ? qnnrt_ir_text(ir, mapping) : NULL;
     size_t i;
-    if (copy != NULL) node->fate = copy;
+    if (copy != NULL) node->mapping = copy;
     if (node->dead) return;
     node->dead = 1;
     for (i = 0; i < node->input_count; ++i) qnnrt_ir__graph_use(node->inputs[i], -1);
@@ -3522,7 +3522,7 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_tidy(qnnrt_ir *ir, qnnrt_error *err)
         qnnrt_ir_node *node = ir->nodes[i];
         int used = node->output_count == 0 || qnnrt_ir__graph_plain(node) != NULL;
         for (k = 0; k < node->output_count && !used; ++k) used = node->outputs[k]->users > 0;
-        if (!used) qnnrt_ir_kill(ir, node, node->fate[0] == '\0' ? "unused" : NULL);
+        if (!used) qnnrt_ir_kill(ir, node, node->mapping[0] == '\0' ? "unused" : NULL);
     }
     return qnnrt_ir__graph_sweep(ir) ? QNNRT_OK : qnnrt_ir__fail_memory(err);
 }
@@ -4420,7 +4420,7 @@ static int qnnrt_ir__parse_node(qnnrt_ir__parse *p)
     if (!qnnrt_ir__parse_good(p)) return 0;
     node->name = name != NULL ? name->text : "";
     node->source = source != NULL ? source->text : "";
-    node->fate = "";
+    node->mapping = "";
     node->number = p->ir->own->number++;
     entry->node = node;
     entry->absent = absent != NULL ? absent->text : "";
@@ -7543,15 +7543,15 @@ QNNRT_IR_API qnnrt_ir_value *qnnrt_ir_add_input(qnnrt_ir *ir, const char *name, 
     return value;
 }
 
-/* Set an operator and what the fate says of it. Return 0 when out of memory. */
+/* Set an operator and what the mapping says of it. Return 0 when out of memory. */
 static int qnnrt_ir__public_op(qnnrt_ir *ir, qnnrt_ir_node *node, const char *op)
 {
-    char fate[160];
+    char mapping[160];
     const char *text;
-    snprintf(fate, sizeof fate, "became %.60s, was %.60s", op, node->op);
-    text = qnnrt_ir_text(ir, fate);
+    snprintf(mapping, sizeof mapping, "became %.60s, was %.60s", op, node->op);
+    text = qnnrt_ir_text(ir, mapping);
     if (text == NULL || !qnnrt_ir_set_op(ir, node, op)) return 0;
-    node->fate = text;
+    node->mapping = text;
     return 1;
 }
 
@@ -8001,7 +8001,7 @@ static qnnrt_ir_node *qnnrt_ir__extract_node(qnnrt_ir__extract *x, const qnnrt_i
     node->info = from->info;
     node->op = from->info != NULL ? from->info->name : qnnrt_ir_text(x->to, from->op);
     node->source = qnnrt_ir_text(x->to, from->source);
-    node->fate = "";
+    node->mapping = "";
     node->number = from->number;
     node->line = from->line;
     node->byte = from->byte;
@@ -8546,6 +8546,7 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_write(const qnnrt_ir *ir, struct qnnrt_json_w
    HISTORY
    0.5.0   API: "_unsafe_view", "concat" and "detach_" are read as "view", "cat" and "detach". Of
            operators that overwrite their input, such as "relu_", node->info is that of "relu".
+           qnnrt_ir_node.fate is .mapping.
            The passes and qnnrt_ir_fold*() are in qnnrt_ir_passes.h. What they do to a graph is
            public: looking at it, _become(), _convert(), _round(), _fold_node(), _add_input(),
            _set_bool(), _set_text(), _set_shape(), _set_name(), elements, _arena().

@@ -12,7 +12,7 @@
        if (qnnrt_ir_pass_noops(ir, &err) != QNNRT_OK ||
            qnnrt_ir_fold(ir, 0, &count, &err) != QNNRT_OK ||
            qnnrt_ir_pass_rms_norm(ir, &err) != QNNRT_OK) puts(err.text);
-       // ir->removed has what is gone, with its fate
+       // ir->removed has what is gone, with its mapping
 
    Uses     Public names of qnnrt.h and qnnrt_ir.h, libc and libm. It knows nothing of QNN.
    Trust    As qnnrt_ir.h: graphs may be hostile, once qnnrt_ir_check() has no finding.
@@ -64,15 +64,15 @@ extern "C" {
 #endif
 
 /* Each pass rewrites a graph without findings: it does what qnnrt_ir_pass_inplace() does, then its
-   own work, and tidies the graph. A node that a pass takes away is in ir->removed with its fate;
-   one that it changes has a fate, too. The outputs of the graph keep their names, shapes and
+   own work, and tidies the graph. A node that a pass takes away is in ir->removed with its mapping;
+   one that it changes has a mapping, too. The outputs of the graph keep their names, shapes and
    dtypes, and count as readers. Run qnnrt_ir_pass_noops() first: patterns are not found through
    copies and assertions.
    Returns  QNNRT_OK; QNNRT_E_MEMORY (then only qnnrt_ir_free() may follow); QNNRT_E_FORMAT as
             qnnrt_ir_tidy(); QNNRT_E_UNSUPPORTED as qnnrt_ir_pass_inplace(); QNNRT_E_ARG */
 
 /* Compute all nodes that depend on constants alone; their outputs become constants, the nodes are
-   removed with the fate "folded". Then qnnrt_ir_tidy() runs. Weights are not constants.
+   removed with the mapping "folded". Then qnnrt_ir_tidy() runs. Weights are not constants.
 
    limit    largest output, in bytes (default 0: 64 MiB)
    count    receives the number of nodes that were folded; may be NULL
@@ -751,16 +751,16 @@ static int qnnrt_pass__match_variance(const qnnrt_ir_node *node)
            (dims[0] == -1 || dims[0] == (int64_t)node->inputs[0]->rank - 1);
 }
 
-/* Kill the inner nodes of a match that nothing reads any more; their fate names the node that
+/* Kill the inner nodes of a match that nothing reads any more; their mapping names the node that
    replaces them. Readers come before what they read. */
 static void qnnrt_pass__match_fuse(qnnrt_pass__work *p, const qnnrt_pass__match *m,
                                    const qnnrt_ir_node *into)
 {
-    char fate[300];
+    char mapping[300];
     size_t i;
-    snprintf(fate, sizeof fate, "fused into %.250s", into->name);
+    snprintf(mapping, sizeof mapping, "fused into %.250s", into->name);
     for (i = 0; i < m->count; ++i)
-        if (m->inner[i]->outputs[0]->users == 0) qnnrt_ir_kill(p->ir, m->inner[i], fate);
+        if (m->inner[i]->outputs[0]->users == 0) qnnrt_ir_kill(p->ir, m->inner[i], mapping);
 }
 
 /* =====================================================================================
@@ -1647,7 +1647,7 @@ static int qnnrt_pass__attention_share(qnnrt_pass__work *p, qnnrt_ir_node *node)
         if (x[1] == NULL || x[0]->dims[at] != x[1]->dims[at]) return 1;
         for (i = 0; i < 2; ++i) qnnrt_ir_set_input(p->ir, node, 1 + i, x[i]);
         if (!qnnrt_ir_set_bool(p->ir, node, "enable_gqa", 1)) return qnnrt_pass__memory(p);
-        if (node->fate[0] == '\0') node->fate = "shares heads of keys and values";
+        if (node->mapping[0] == '\0') node->mapping = "shares heads of keys and values";
         qnnrt_pass__match_fuse(p, &m, node);
     }
     return 1;
@@ -2138,7 +2138,7 @@ static int qnnrt_pass__rope_emit(qnnrt_pass__rope *r, const qnnrt_ir_node *node,
 /* Replace a traced node by tables. */
 static int qnnrt_pass__rope_replace(qnnrt_pass__rope *r, qnnrt_ir_node *node)
 {
-    char *tables[2], fate[300];
+    char *tables[2], mapping[300];
     size_t i, k;
     if (!qnnrt_pass__rope_room(r)) return qnnrt_pass__memory(&r->p);
     for (k = 0; k < node->output_count; ++k) {
@@ -2153,8 +2153,8 @@ static int qnnrt_pass__rope_replace(qnnrt_pass__rope *r, qnnrt_ir_node *node)
         qnnrt_error_clear(r->p.err);
         return 1;
     }
-    snprintf(fate, sizeof fate, "became tables of %u positions", (unsigned)r->positions);
-    qnnrt_ir_kill(r->p.ir, node, fate);
+    snprintf(mapping, sizeof mapping, "became tables of %u positions", (unsigned)r->positions);
+    qnnrt_ir_kill(r->p.ir, node, mapping);
     for (k = 0; k < node->output_count; ++k) {
         const qnnrt_pass__traced *y = qnnrt_pass__trace_find(&r->trace, node->outputs[k]);
         qnnrt_ir_value *table;
@@ -2163,13 +2163,13 @@ static int qnnrt_pass__rope_replace(qnnrt_pass__rope *r, qnnrt_ir_node *node)
         if (table == NULL || !qnnrt_pass__rope_emit(r, node, y, table))
             return qnnrt_pass__memory(&r->p);
     }
-    snprintf(fate, sizeof fate, "computed into the tables of %.200s", node->name);
+    snprintf(mapping, sizeof mapping, "computed into the tables of %.200s", node->name);
     for (i = r->trace.count; i-- > 0;) {
         qnnrt_ir_node *inner = qnnrt_ir_producer(r->trace.cells[i].value);
         if (r->trace.cells[i].value == r->trace.source || inner == NULL || inner == node ||
             inner->outputs[0]->users > 0 || inner->output_count != 1) continue;
         for (k = 0; k < node->output_count && inner->outputs[0] != node->outputs[k];) ++k;
-        if (k == node->output_count) qnnrt_ir_kill(r->p.ir, inner, fate);
+        if (k == node->output_count) qnnrt_ir_kill(r->p.ir, inner, mapping);
     }
     return 1;
 }
@@ -3083,7 +3083,7 @@ static int qnnrt_pass__kv_change(qnnrt_pass__kv *k, qnnrt_pass__kv_cache *cache)
                              : NULL;
         if (join == NULL || !qnnrt_ir_set_int(p->ir, join, "dim", cache->axis))
             return qnnrt_pass__memory(p);
-        join->fate = "reads past and new rows";
+        join->mapping = "reads past and new rows";
     }
     qnnrt_ir_kill(p->ir, node, "became past and new rows");
     qnnrt_ir_replace(p->ir, cache->whole, whole);

@@ -134,9 +134,9 @@
 
    Several contexts
        The time of a step grows with its context. A model may have graphs for several (qnnrt-run
-       compile --context_lengths 128,512,2048): each step takes the smallest number of tokens that is
-       enough and then the shortest context in which the text fits, and the cache stays while
-       graphs change. qnnrt_llm_session_runs() tells how often each one ran.
+       compile --context_lengths 128,512,2048): each step takes the smallest number of tokens
+       that is enough and then the shortest context in which the text fits, and the cache stays
+       while graphs change. qnnrt_llm_session_runs() tells how often each one ran.
 
    Graphs by cost
        A bundle has a graph for one token and one for many. By default 2 tokens run on the graph for

@@ -79,7 +79,7 @@
        stays bool. Constants beyond float16, such as the -3.4e38 of a mask, become its largest
        number; a weight beyond it is an error.
 
-   Small weights
+   Quantized weights
        With desc.weight_bits the weights of FullyConnected, Conv2d, DepthWiseConv2d and MatMul are
        signed codes with one scale per output channel, and activations stay float. 8 bits: the scale
        is the largest value / 127. 4 bits: codes from -7 to 7, with the scale, among those that clip
@@ -87,8 +87,9 @@
        inputs has a scale of its own. Scales are computed by qnnrt_lower_graph(), which reads these
        weights; codes when the builder reads them. Tables of embeddings stay float: the library
        gathers in the type of the table. qnnrt_quirks.h says what a library takes. A weight that it
-       does not take stays as it is, and info.smalls says why; if that is so for all weights it is a
-       finding. With desc.weight_emulate such weights are rounded as well, and stored as floats.
+       does not take stays as it is, and info.weight_only says why; if that is so for all weights
+       it is a finding. With desc.weight_emulate such weights are rounded as well, and stored as
+       floats.
 
    Activations
        With desc.act_bits the float tensors of a graph become unsigned codes of 16 or 8 bits, each
@@ -147,7 +148,7 @@
        >>layout >>align                                                             values
        >>elementwise >>binary >>shape >>reduce >>linear >>places >>image >>norm
        >>select >>table >>range                                                     operators
-       >>codes >>small >>custom >>graph >>encode >>propagate >>forms >>quant        programs
+       >>round >>weight_only >>custom >>graph >>encode >>propagate >>forms >>quant        programs
        >>cut >>emit >>public
 */
 #ifndef QNNRT_LOWER_H
@@ -228,7 +229,7 @@ typedef struct qnnrt_lower_custom {
     size_t      param_count;         /* at most 8 */
 } qnnrt_lower_custom;
 
-/* How the scales of a small weight are found. */
+/* How the scales of a quantized weight are found. */
 typedef enum qnnrt_lower_method {
     QNNRT_LOWER_MINMAX = 1,          /* the largest value has the largest code */
     QNNRT_LOWER_MSE                  /* the least square error of 8 scales up to that, each with the
@@ -267,7 +268,7 @@ typedef struct qnnrt_lower_desc {
                                         says (default NULL) */
     void              *io_user;
     uint32_t           weight_bits;  /* 8 or 4: of the weights that operators multiply with, see
-                                        "Small weights" (default 0: they have the compute type) */
+                                        "Quantized weights" (default 0: as they are computed) */
     uint32_t           weight_block; /* 4 bits: inputs that share a scale (default 0: all inputs of
                                         an output channel) */
     int                weight_emulate;   /* 1: a weight that the library takes in the compute type
@@ -292,7 +293,7 @@ typedef struct qnnrt_lower_desc {
     size_t             custom_count;
     int                weight_optional;  /* 1: a graph in which no weight can have weight_bits keeps
                                             all of them (default 0: that is an error) */
-    qnnrt_lower_method weight_method;    /* how scales of small weights are found (default 0: MINMAX
+    qnnrt_lower_method weight_method;    /* how scales of its weights are found (default 0: MINMAX
                                         for 8 bits, MSE for 4) */
     int              (*updateable)(void *user, const char *name);
                                      /* returns 1 for an input of floats that becomes a tensor of
@@ -320,7 +321,7 @@ typedef struct qnnrt_lower_tensor {
     int32_t               low, high;
     uint32_t              context;   /* of its producer; of an input or static: 0 */
     uint32_t              last;      /* context of its last reader */
-    size_t                small;     /* 1 + number in info.smalls, 0: it is not small */
+    size_t                weight_only;   /* 1 + number in info.weight_only, 0: not there */
 } qnnrt_lower_tensor;
 
 typedef struct qnnrt_lower_op {
@@ -357,8 +358,8 @@ typedef struct qnnrt_lower_graph_info {
                                                     an input that nothing reads: 0 */
 } qnnrt_lower_graph_info;
 
-/* A weight that was asked to be small, in one form. */
-typedef struct qnnrt_lower_small {
+/* A weight that was asked to be quantized, in one form. */
+typedef struct qnnrt_lower_weight_only {
     const char         *name;        /* of the weight */
     const char         *type;        /* of the operator that reads it */
     const qnnrt_weight *weight;      /* its data */
@@ -374,7 +375,7 @@ typedef struct qnnrt_lower_small {
                                         if all values are exact */
     double              worst;       /* largest difference */
     int                 kept;        /* 1: weight_bits_of said that it stays */
-} qnnrt_lower_small;
+} qnnrt_lower_weight_only;
 
 typedef struct qnnrt_lower_info {
     const qnnrt_lower_graph_info *graphs;
@@ -384,8 +385,8 @@ typedef struct qnnrt_lower_info {
     uint32_t                      contexts;      /* that have operators */
     uint64_t                      flushed;       /* values of weights that became 0 in float16 */
     uint64_t                      clamped;       /* values of constants beyond float16 */
-    const qnnrt_lower_small      *smalls;        /* in the order in which operators read them */
-    size_t                        small_count;
+    const qnnrt_lower_weight_only *weight_only;  /* in the order in which operators read them */
+    size_t                        weight_only_count;
     const char *const            *folded;        /* names of encodings with scales that were not
                                                     used, after qnnrt_lower_quantize(): passes have
                                                     folded or fused their tensors, or another
@@ -473,13 +474,13 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_ask(qnnrt_lower *lower, qnnrt_builder *
 QNNRT_LOWER_API const qnnrt_ir_node *qnnrt_lower_node_of(const qnnrt_lower *lower,
                                                          const char *graph, const char *op);
 
-/* Compute the values that a small weight has after rounding, in the order of the weight, without
-   the factor that its operator multiplies with (alpha of addmm).
-   number   in info.smalls; .bits must not be 0
+/* Compute the values that a quantized weight has after rounding, in the order of the weight,
+   without the factor that its operator multiplies with (alpha of addmm).
+   number   in info.weight_only; .bits must not be 0
    values   [weight->count]
    Returns  QNNRT_OK; QNNRT_E_ARG; QNNRT_E_MEMORY; QNNRT_E_MISMATCH */
-QNNRT_LOWER_API qnnrt_result qnnrt_lower_small_values(qnnrt_lower *lower, size_t number,
-                                                      float *values, qnnrt_error *err);
+QNNRT_LOWER_API qnnrt_result qnnrt_lower_weight_only_values(qnnrt_lower *lower, size_t number,
+                                                            float *values, qnnrt_error *err);
 
 /* Write the elements of a static tensor, as the builder gets them.
    graph, tensor   numbers in info.graphs and in its .tensors
@@ -537,7 +538,7 @@ enum {
 };
 
 typedef struct qnnrt_lower__graph qnnrt_lower__graph;
-typedef struct qnnrt_lower__small qnnrt_lower__small;
+typedef struct qnnrt_lower__weight_only qnnrt_lower__weight_only;
 
 /* In which context a weight is, with several contexts. */
 typedef struct qnnrt_lower__home {
@@ -571,8 +572,8 @@ typedef struct qnnrt_lower__body {
     double               scale;                  /* of the source */
     int32_t              root;                   /* the tensor of which this is a reshape */
     int32_t              next;                   /* of the same source, or of the same hash */
-    qnnrt_lower__small  *small;                  /* STATIC: its form, NULL: as it is */
-    int32_t              small_next;             /* STATIC: of the same data in another form */
+    qnnrt_lower__weight_only *weight_only;       /* STATIC: its form, NULL: as it is */
+    int32_t              weight_only_next;       /* STATIC: of the same data in another form */
 } qnnrt_lower__body;
 
 struct qnnrt_lower__graph {
@@ -614,8 +615,8 @@ struct qnnrt_lower {
     uint64_t                clamped;
     int                     quantized;           /* 1: qnnrt_lower_quantize() was called */
     qnnrt_lower__home     **homes;               /* [QNNRT_LOWER__HASH], NULL: not yet needed */
-    qnnrt_lower__small     *smalls, **smalls_last;
-    size_t                  small_count;
+    qnnrt_lower__weight_only *weight_only, **weight_only_last;
+    size_t                  weight_only_count;
     uint32_t                place;               /* of the next graph */
     qnnrt_lower_info        info;
     qnnrt_lower_graph_info *graphs;              /* of info */
@@ -5437,7 +5438,7 @@ static void qnnrt_lower__range(qnnrt_lower__job *job)
 }
 
 /* =====================================================================================
-   CODES                                                                          >>codes
+   ROUND                                                                          >>round
    Weights as codes: their scales, the codes, and what rounding changed.
    Needs: >>config >>arena >>tensor >>static     Knows nothing of: operators, libraries
    ===================================================================================== */
@@ -5445,11 +5446,11 @@ static void qnnrt_lower__range(qnnrt_lower__job *job)
 /* Elements with one scale are a group: an output channel, or a block of its inputs. In the source
    element e belongs to channel e / channel_step % channels, and to block
    e / input_step % inputs / block. */
-struct qnnrt_lower__small {
-    qnnrt_lower__small        *next;
-    qnnrt_lower_small          about;
+struct qnnrt_lower__weight_only {
+    qnnrt_lower__weight_only  *next;
+    qnnrt_lower_weight_only    about;
     const qnnrt_lower__record *source;
-    size_t                     number;           /* in info.smalls */
+    size_t                     number;           /* in info.weight_only */
     double                     factor;           /* that its operator multiplies its values with */
     int                        as_is;            /* 1: codes and scales of the file's blocks */
     uint32_t                   count, channels, channel_step, inputs, input_step;
@@ -5471,7 +5472,7 @@ typedef enum qnnrt_lower__visit_kind {
 
 typedef struct qnnrt_lower__visitor {
     qnnrt_lower        *lower;
-    const qnnrt_lower__small *small;
+    const qnnrt_lower__weight_only *weight_only;
     float              *values;      /* [QNNRT_LOWER__CHUNK] */
     uint32_t            first, count;            /* that .values has, from the source */
     float               clip;
@@ -5483,25 +5484,26 @@ typedef struct qnnrt_lower__visitor {
 } qnnrt_lower__visitor;
 
 /* Convert some elements to float32. */
-static qnnrt_result qnnrt_lower__codes_read(qnnrt_lower__visitor *v, uint32_t first, uint32_t count,
+static qnnrt_result qnnrt_lower__round_read(qnnrt_lower__visitor *v, uint32_t first, uint32_t count,
                                             qnnrt_error *err)
 {
     qnnrt_result result;
     uint32_t i;
     if (v->first == first && v->count == count) return QNNRT_OK;
     v->count = 0;
-    result = qnnrt_weights_part(v->small->source->weight, first, count, QNNRT_DTYPE_F32, v->values,
-                                count * sizeof(float), NULL, err);
+    result = qnnrt_weights_part(v->weight_only->source->weight, first, count, QNNRT_DTYPE_F32,
+                                v->values, count * sizeof(float), NULL, err);
     if (result != QNNRT_OK) return result;
-    for (i = 0; i < count && v->small->factor != 1; ++i)
-        v->values[i] = (float)(v->values[i] * v->small->factor);
+    for (i = 0; i < count && v->weight_only->factor != 1; ++i)
+        v->values[i] = (float)(v->values[i] * v->weight_only->factor);
     v->first = first;
     v->count = count;
     return QNNRT_OK;
 }
 
 /* Return how many elements from e on belong to one group, and which one that is. */
-static uint32_t qnnrt_lower__codes_run(const qnnrt_lower__small *s, uint32_t e, uint32_t *group)
+static uint32_t qnnrt_lower__round_run(const qnnrt_lower__weight_only *s, uint32_t e,
+                                       uint32_t *group)
 {
     const uint32_t channel = e / s->channel_step % s->channels;
     uint32_t run = s->channel_step - e % s->channel_step;
@@ -5515,7 +5517,7 @@ static uint32_t qnnrt_lower__codes_run(const qnnrt_lower__small *s, uint32_t e, 
 }
 
 /* Round to a code, halves away from 0. */
-static int qnnrt_lower__codes_code(float value, float scale, int most)
+static int qnnrt_lower__round_code(float value, float scale, int most)
 {
     const double ratio = (double)value / (double)scale;
     return !(ratio < most) ? most : !(ratio > -most) ? -most
@@ -5523,19 +5525,19 @@ static int qnnrt_lower__codes_code(float value, float scale, int most)
 }
 
 /* Return the code of a value that is one times the scale, which may be negative or 0. */
-static int qnnrt_lower__codes_stored(float value, float scale)
+static int qnnrt_lower__round_stored(float value, float scale)
 {
     const double ratio = scale == 0 ? 0 : (double)value / (double)scale;
     return (int)(ratio + (ratio < 0 ? -0.5 : 0.5));
 }
 
-static int qnnrt_lower__codes_most(const qnnrt_lower__small *s)
+static int qnnrt_lower__round_most(const qnnrt_lower__weight_only *s)
 {
     return s->about.bits == 4 ? 7 : 127;
 }
 
 /* Return true if scales are those with the least square error. */
-static int qnnrt_lower__codes_fit(const qnnrt_lower *lower, const qnnrt_lower__small *s)
+static int qnnrt_lower__round_fit(const qnnrt_lower *lower, const qnnrt_lower__weight_only *s)
 {
     return lower->desc.weight_method != (qnnrt_lower_method)0
                ? lower->desc.weight_method == QNNRT_LOWER_MSE : s->about.bits == 4;
@@ -5543,7 +5545,7 @@ static int qnnrt_lower__codes_fit(const qnnrt_lower *lower, const qnnrt_lower__s
 
 /* Add up what a scale would give: products of values and codes, and squares of codes. No value is
    beyond 500 scales. Without branches, which a processor would guess wrong. */
-static void qnnrt_lower__codes_sums(const float *values, uint32_t count, float scale, int most,
+static void qnnrt_lower__round_sums(const float *values, uint32_t count, float scale, int most,
                                     double *products, double *squares)
 {
     const float inverse = 1 / scale;
@@ -5565,17 +5567,17 @@ static void qnnrt_lower__codes_sums(const float *values, uint32_t count, float s
 }
 
 /* Visit the values of a run, which belong to one group. */
-static void qnnrt_lower__codes_step(qnnrt_lower__visitor *v, qnnrt_lower__visit_kind kind,
+static void qnnrt_lower__round_step(qnnrt_lower__visitor *v, qnnrt_lower__visit_kind kind,
                                     float *values, uint32_t count, uint32_t group)
 {
-    const qnnrt_lower__small *s = v->small;
-    const int most = qnnrt_lower__codes_most(s), half = v->lower->compute == QNNRT_DTYPE_F16;
+    const qnnrt_lower__weight_only *s = v->weight_only;
+    const int most = qnnrt_lower__round_most(s), half = v->lower->compute == QNNRT_DTYPE_F16;
     const float scale = s->scales[group];
     float largest = scale;
     uint32_t i;
     if (kind == QNNRT_LOWER__SUMS) {
         if (scale > 1e-35f)
-            qnnrt_lower__codes_sums(values, count, scale * v->clip / (float)most, most,
+            qnnrt_lower__round_sums(values, count, scale * v->clip / (float)most, most,
                                     &v->products[group], &v->squares[group]);
         return;
     }
@@ -5590,8 +5592,8 @@ static void qnnrt_lower__codes_step(qnnrt_lower__visitor *v, qnnrt_lower__visit_
         return;
     }
     for (i = 0; i < count; ++i) {
-        const int code = s->as_is ? qnnrt_lower__codes_stored(values[i], scale)
-                                  : qnnrt_lower__codes_code(values[i], scale, most);
+        const int code = s->as_is ? qnnrt_lower__round_stored(values[i], scale)
+                                  : qnnrt_lower__round_code(values[i], scale, most);
         const float rounded = (float)code * scale;
         const double wrong = fabs((double)values[i] - rounded);
         v->signal += (double)values[i] * values[i];
@@ -5603,19 +5605,19 @@ static void qnnrt_lower__codes_step(qnnrt_lower__visitor *v, qnnrt_lower__visit_
 }
 
 /* Visit the elements from `first` up to, not including, `end`. */
-static qnnrt_result qnnrt_lower__codes_visit(qnnrt_lower__visitor *v, qnnrt_lower__visit_kind kind,
+static qnnrt_result qnnrt_lower__round_visit(qnnrt_lower__visitor *v, qnnrt_lower__visit_kind kind,
                                              uint32_t first, uint32_t end, qnnrt_error *err)
 {
     while (first < end) {
         const uint32_t count = end - first < QNNRT_LOWER__CHUNK ? end - first
                                                                 : (uint32_t)QNNRT_LOWER__CHUNK;
-        const qnnrt_result result = qnnrt_lower__codes_read(v, first, count, err);
+        const qnnrt_result result = qnnrt_lower__round_read(v, first, count, err);
         uint32_t i, run, group;
         if (result != QNNRT_OK) return result;
         for (i = 0; i < count; i += run) {
-            run = qnnrt_lower__codes_run(v->small, first + i, &group);
+            run = qnnrt_lower__round_run(v->weight_only, first + i, &group);
             if (run > count - i) run = count - i;
-            qnnrt_lower__codes_step(v, kind, v->values + i, run, group);
+            qnnrt_lower__round_step(v, kind, v->values + i, run, group);
         }
         if (kind == QNNRT_LOWER__CODES) v->count = 0;    /* .values were replaced */
         first += count;
@@ -5624,7 +5626,7 @@ static qnnrt_result qnnrt_lower__codes_visit(qnnrt_lower__visitor *v, qnnrt_lowe
 }
 
 /* Return a scale that is a normal number. */
-static float qnnrt_lower__codes_scale(double scale)
+static float qnnrt_lower__round_scale(double scale)
 {
     return scale == 0 ? 1.0f : scale < 1.17549436e-38 ? 1.17549436e-38f : (float)scale;
 }
@@ -5633,10 +5635,10 @@ static float qnnrt_lower__codes_scale(double scale)
    of (x - scale * c)^2 is sum(x * c) / sum(c^2), and it lowers that sum by sum(x * c)^2 / sum(c^2):
    the clip whose codes lower it most is taken. Groups are decided in runs of channels if these
    follow each other in the source, so that each is converted once. */
-static qnnrt_result qnnrt_lower__codes_clips(qnnrt_lower__visitor *v, double *sums,
+static qnnrt_result qnnrt_lower__round_clips(qnnrt_lower__visitor *v, double *sums,
                                              qnnrt_error *err)
 {
-    const qnnrt_lower__small *s = v->small;
+    const qnnrt_lower__weight_only *s = v->weight_only;
     const uint32_t groups = s->channels * s->blocks, rows = s->count / s->channel_step;
     const int apart = s->channels == rows;
     double *gains = sums + 2 * (size_t)groups, *best = sums + 3 * (size_t)groups;
@@ -5652,7 +5654,7 @@ static qnnrt_result qnnrt_lower__codes_clips(qnnrt_lower__visitor *v, double *su
         for (clip = 0; clip < QNNRT_LOWER__CLIPS && result == QNNRT_OK; ++clip) {
             for (g = from; g < to; ++g) v->products[g] = v->squares[g] = 0;
             v->clip = 1 - 0.1f * (float)clip;
-            result = qnnrt_lower__codes_visit(v, QNNRT_LOWER__SUMS, row * s->channel_step,
+            result = qnnrt_lower__round_visit(v, QNNRT_LOWER__SUMS, row * s->channel_step,
                                               end * s->channel_step, err);
             for (g = from; g < to; ++g) {
                 if (!(v->products[g] > 0 && v->squares[g] > 0)) continue;
@@ -5661,19 +5663,19 @@ static qnnrt_result qnnrt_lower__codes_clips(qnnrt_lower__visitor *v, double *su
                 best[g] = v->products[g] / v->squares[g];
             }
         }
-        for (g = from; g < to; ++g) s->scales[g] = qnnrt_lower__codes_scale(best[g]);
+        for (g = from; g < to; ++g) s->scales[g] = qnnrt_lower__round_scale(best[g]);
     }
     return result;
 }
 
 /* Round the scales of blocks to multiples of a scale per channel. */
-static void qnnrt_lower__codes_multiples(qnnrt_lower__small *s)
+static void qnnrt_lower__round_multiples(qnnrt_lower__weight_only *s)
 {
     uint32_t channel, b;
     for (channel = 0; channel < s->channels; ++channel) {
         float *scales = s->scales + (size_t)channel * s->blocks, largest = scales[0];
         for (b = 1; b < s->blocks; ++b) if (scales[b] > largest) largest = scales[b];
-        s->outer[channel] = qnnrt_lower__codes_scale((double)largest / 15);
+        s->outer[channel] = qnnrt_lower__round_scale((double)largest / 15);
         for (b = 0; b < s->blocks; ++b) {
             const double times = floor((double)scales[b] / s->outer[channel] + 0.5);
             const int near = times < 1 ? 1 : times > 15 ? 15 : (int)times;
@@ -5684,7 +5686,7 @@ static void qnnrt_lower__codes_multiples(qnnrt_lower__small *s)
 }
 
 /* Round the scales to float16, as libQnnHtp.so does beside float16: then codes fit what it uses. */
-static void qnnrt_lower__codes_halves(qnnrt_lower__small *s)
+static void qnnrt_lower__round_halves(qnnrt_lower__weight_only *s)
 {
     uint32_t i;
     for (i = 0; i < s->channels * s->blocks; ++i) {
@@ -5702,7 +5704,7 @@ static void qnnrt_lower__codes_halves(qnnrt_lower__small *s)
 
 /* Take the scales of blocks as the file has them, if it has the blocks that are wanted: those of
    Q4_0, 32 codes of a row from -8 to 7. */
-static void qnnrt_lower__codes_blocks(qnnrt_lower__small *s)
+static void qnnrt_lower__round_blocks(qnnrt_lower__weight_only *s)
 {
     enum { BYTES = 18 };                         /* of a block; the scale comes first */
     uint32_t channel, b;
@@ -5723,10 +5725,10 @@ static void qnnrt_lower__codes_blocks(qnnrt_lower__small *s)
 }
 
 /* Compute the scales of a weight. Return 0 after a finding or without memory. */
-static int qnnrt_lower__codes_scales(qnnrt_lower__job *job, qnnrt_lower__small *s)
+static int qnnrt_lower__round_scales(qnnrt_lower__job *job, qnnrt_lower__weight_only *s)
 {
     const uint32_t groups = s->channels * s->blocks;
-    const int fit = qnnrt_lower__codes_fit(job->lower, s);
+    const int fit = qnnrt_lower__round_fit(job->lower, s);
     qnnrt_lower__visitor v;
     double *sums = NULL;
     qnnrt_result result = QNNRT_E_MEMORY;
@@ -5735,7 +5737,7 @@ static int qnnrt_lower__codes_scales(qnnrt_lower__job *job, qnnrt_lower__small *
     memset(&v, 0, sizeof(v));
     err.text[0] = '\0';
     v.lower = job->lower;
-    v.small = s;
+    v.weight_only = s;
     v.values = (float *)qnnrt_hooks_alloc(&job->lower->desc.hooks,
                                           QNNRT_LOWER__CHUNK, sizeof(float));
     s->scales = (float *)qnnrt_arena_get(&job->lower->arena, groups, sizeof(float));
@@ -5749,7 +5751,7 @@ static int qnnrt_lower__codes_scales(qnnrt_lower__job *job, qnnrt_lower__small *
                                            4 * (uint64_t)groups, sizeof(double));
     if (v.values == NULL || (fit && sums == NULL)) job->lower->arena.failed = QNNRT_E_MEMORY;
     if (!job->lower->arena.failed)
-        result = qnnrt_lower__codes_visit(&v, QNNRT_LOWER__LARGEST, 0, s->count, &err);
+        result = qnnrt_lower__round_visit(&v, QNNRT_LOWER__LARGEST, 0, s->count, &err);
     if (result == QNNRT_OK && v.invalid + v.beyond > 0) {
         result = QNNRT_E_MISMATCH;
         snprintf(err.text, sizeof err.text, "weight \"%.300s\" has %llu values that are %s",
@@ -5758,15 +5760,15 @@ static int qnnrt_lower__codes_scales(qnnrt_lower__job *job, qnnrt_lower__small *
     }
     if (result == QNNRT_OK && fit) {
         memset(sums, 0, 4 * (size_t)groups * sizeof(double));
-        result = qnnrt_lower__codes_clips(&v, sums, &err);
+        result = qnnrt_lower__round_clips(&v, sums, &err);
     }
     if (result == QNNRT_OK && job->lower->desc.weight_method == (qnnrt_lower_method)0)
-        qnnrt_lower__codes_blocks(s);
+        qnnrt_lower__round_blocks(s);
     for (g = 0; g < groups && result == QNNRT_OK && !fit; ++g)
-        s->scales[g] = qnnrt_lower__codes_scale((double)s->scales[g] / qnnrt_lower__codes_most(s));
-    if (result == QNNRT_OK && s->form == QNNRT_BLOCK_EXPANSION) qnnrt_lower__codes_multiples(s);
+        s->scales[g] = qnnrt_lower__round_scale((double)s->scales[g] / qnnrt_lower__round_most(s));
+    if (result == QNNRT_OK && s->form == QNNRT_BLOCK_EXPANSION) qnnrt_lower__round_multiples(s);
     else if (result == QNNRT_OK && !s->as_is && job->lower->compute == QNNRT_DTYPE_F16)
-        qnnrt_lower__codes_halves(s);
+        qnnrt_lower__round_halves(s);
     if (s->source->file != NULL) qnnrt_weights_done(s->source->file, s->source->weight);
     qnnrt_hooks_free(&job->lower->desc.hooks, sums);
     qnnrt_hooks_free(&job->lower->desc.hooks, v.values);
@@ -5778,7 +5780,7 @@ static int qnnrt_lower__codes_scales(qnnrt_lower__job *job, qnnrt_lower__small *
 
 /* Write codes (sfixed8) or rounded values (the compute type, float32) in the order of the source,
    and note what rounding changed. */
-static qnnrt_result qnnrt_lower__codes_write(qnnrt_lower *lower, qnnrt_lower__small *s,
+static qnnrt_result qnnrt_lower__round_write(qnnrt_lower *lower, qnnrt_lower__weight_only *s,
                                              qnnrt_dtype dtype, char *data, qnnrt_error *err)
 {
     const size_t size = qnnrt_lower__dtype_bytes(dtype);
@@ -5787,7 +5789,7 @@ static qnnrt_result qnnrt_lower__codes_write(qnnrt_lower *lower, qnnrt_lower__sm
     uint32_t first, count;
     memset(&v, 0, sizeof(v));
     v.lower = lower;
-    v.small = s;
+    v.weight_only = s;
     v.values = (float *)qnnrt_hooks_alloc(&lower->desc.hooks, QNNRT_LOWER__CHUNK, sizeof(float));
     if (v.values == NULL) return qnnrt_lower__fail_memory(err);
     for (first = 0; first < s->count && result == QNNRT_OK; first += count) {
@@ -5795,7 +5797,7 @@ static qnnrt_result qnnrt_lower__codes_write(qnnrt_lower *lower, qnnrt_lower__sm
         count = s->count - first < QNNRT_LOWER__CHUNK ? s->count - first
                                                       : (uint32_t)QNNRT_LOWER__CHUNK;
         v.codes = dtype == QNNRT_DTYPE_S8Q ? (signed char *)data + first : NULL;
-        result = qnnrt_lower__codes_visit(&v, QNNRT_LOWER__CODES, first, first + count, err);
+        result = qnnrt_lower__round_visit(&v, QNNRT_LOWER__CODES, first, first + count, err);
         if (result != QNNRT_OK || dtype == QNNRT_DTYPE_S8Q) continue;
         qnnrt_lower__as_weight(&part, QNNRT_DTYPE_F32, count, v.values);
         result = qnnrt_weights_convert(&part, dtype, data + first * size, count * size, NULL, err);
@@ -5810,20 +5812,20 @@ static qnnrt_result qnnrt_lower__codes_write(qnnrt_lower *lower, qnnrt_lower__sm
     return QNNRT_OK;
 }
 
-static qnnrt_result qnnrt_lower__codes_values(qnnrt_lower *lower, const qnnrt_lower__small *small,
+static qnnrt_result qnnrt_lower__round_values(qnnrt_lower *lower, const qnnrt_lower__weight_only *s,
                                               float *values, qnnrt_error *err)
 {
-    qnnrt_lower__small copy = *small;
-    const qnnrt_result result = qnnrt_lower__codes_write(lower, &copy, QNNRT_DTYPE_F32,
+    qnnrt_lower__weight_only copy = *s;
+    const qnnrt_result result = qnnrt_lower__round_write(lower, &copy, QNNRT_DTYPE_F32,
                                                          (char *)values, err);
     uint32_t i;
-    for (i = 0; i < small->count && result == QNNRT_OK && small->factor != 1; ++i)
-        values[i] = (float)(values[i] / small->factor);
+    for (i = 0; i < s->count && result == QNNRT_OK && s->factor != 1; ++i)
+        values[i] = (float)(values[i] / s->factor);
     return result;
 }
 
-/* Write the elements of a static tensor, small or not: the builder calls it. */
-static qnnrt_result qnnrt_lower__codes_load(qnnrt_lower *lower, const qnnrt_lower_tensor *tensor,
+/* Write the elements of a static tensor, quantized or not: the builder calls it. */
+static qnnrt_result qnnrt_lower__round_load(qnnrt_lower *lower, const qnnrt_lower_tensor *tensor,
                                             const qnnrt_lower__body *body, void *data, size_t bytes,
                                             qnnrt_error *err)
 {
@@ -5831,7 +5833,7 @@ static qnnrt_result qnnrt_lower__codes_load(qnnrt_lower *lower, const qnnrt_lowe
     qnnrt_result result;
     char *room = NULL;
     uint32_t i, moved = 0;
-    if (body->small == NULL) return qnnrt_lower__load(lower, tensor, body, data, bytes, err);
+    if (body->weight_only == NULL) return qnnrt_lower__load(lower, tensor, body, data, bytes, err);
     if (bytes != tensor->bytes)
         return qnnrt_error_set(err, QNNRT_E_ARG, "tensor \"%.200s\" has %llu bytes, not %llu",
                                tensor->name, (unsigned long long)tensor->bytes,
@@ -5841,7 +5843,7 @@ static qnnrt_result qnnrt_lower__codes_load(qnnrt_lower *lower, const qnnrt_lowe
         room = (char *)qnnrt_hooks_alloc(&lower->desc.hooks, 1, bytes);
         if (room == NULL) return qnnrt_lower__fail_memory(err);
     }
-    result = qnnrt_lower__codes_write(lower, body->small, tensor->dtype,
+    result = qnnrt_lower__round_write(lower, body->weight_only, tensor->dtype,
                                       moved ? room : (char *)data, err);
     if (result == QNNRT_OK && moved)
         qnnrt_lower__permute_copy(room, (char *)data, size, body->source_rank, body->source_dims,
@@ -5851,25 +5853,25 @@ static qnnrt_result qnnrt_lower__codes_load(qnnrt_lower *lower, const qnnrt_lowe
 }
 
 /* =====================================================================================
-   SMALL                                                                          >>small
+   WEIGHT ONLY                                                              >>weight_only
    Weights of 8 and 4 bits: which operators get them, and in which form.
-   Needs: >>config >>arena >>tensor >>codes     Knows nothing of: values, builders
+   Needs: >>config >>arena >>tensor >>round     Knows nothing of: values, builders
    ===================================================================================== */
 
-/* Operators whose input 1 can be small, and the axes of its output channels and its inputs; -1 is
+/* Operators whose input 1 can be quantized, the axes of its output channels and its inputs; -1 is
    the last axis. */
 static const struct {
     const char *type;
     int8_t      channels, inputs;        /* inputs 0: they are not summed up */
-} qnnrt_lower__small_types[] = {
+} qnnrt_lower__weight_only_types[] = {
     { "FullyConnected", -2, -1 }, { "MatMul", -1, -2 }, { "Conv2d", -1, -2 },
     { "DepthWiseConv2d", -1, 0 },
 };
 
 /* Find the axis of the source that axis `at` of a tensor is. Return its step in the source, 0: it
    is none. */
-static uint32_t qnnrt_lower__small_axis(const qnnrt_lower_tensor *tensor,
-                                        const qnnrt_lower__body *body, uint32_t at)
+static uint32_t qnnrt_lower__weight_only_axis(const qnnrt_lower_tensor *tensor,
+                                              const qnnrt_lower__body *body, uint32_t at)
 {
     uint64_t inner = 1, stride = 1, step = 1;
     uint32_t i, k;
@@ -5885,8 +5887,10 @@ static uint32_t qnnrt_lower__small_axis(const qnnrt_lower_tensor *tensor,
 
 /* Return why the library does not take the weight of an operator in the form of s, or NULL: the
    lines of qnnrt_quirks.h that do not apply to the weight as it is. */
-static const char *qnnrt_lower__small_refused(const qnnrt_lower__job *job, const qnnrt_lower_op *op,
-                                              const qnnrt_lower__small *s, uint32_t axis)
+static const char *qnnrt_lower__weight_only_refused(const qnnrt_lower__job *job,
+                                                    const qnnrt_lower_op *op,
+                                                    const qnnrt_lower__weight_only *s,
+                                                    uint32_t axis)
 {
     static const char *const names[] = { "Ref", "Cpu", "Htp" };
     const qnnrt_lower *lower = job->lower;
@@ -5902,7 +5906,7 @@ static const char *qnnrt_lower__small_refused(const qnnrt_lower__job *job, const
     qnnrt_quirk_node facts;
     size_t i;
     if (dtype == QNNRT_DTYPE_F32 && !(htp && lower->desc.no_ask))
-        return "libraries take small weights beside float16, not beside float32";
+        return "libraries take quantized weights beside float16, not beside float32";
     if (!qnnrt_lower__is_float(dtype) && s->blocks == 1 && strcmp(op->type, "MatMul") == 0)
         return "scales per channel would crash the library here";
     memset(descs, 0, sizeof(descs));
@@ -5951,7 +5955,8 @@ static const char *qnnrt_lower__small_refused(const qnnrt_lower__job *job, const
     return NULL;
 }
 
-static int qnnrt_lower__small_same(const qnnrt_lower__small *a, const qnnrt_lower__small *b)
+static int qnnrt_lower__weight_only_same(const qnnrt_lower__weight_only *a,
+                                         const qnnrt_lower__weight_only *b)
 {
     return a->source->weight == b->source->weight && a->factor == b->factor &&
            a->about.bits == b->about.bits && a->about.emulated == b->about.emulated &&
@@ -5962,8 +5967,8 @@ static int qnnrt_lower__small_same(const qnnrt_lower__small *a, const qnnrt_lowe
 }
 
 /* Return the tensor of a weight in the form of s. It is made if there is none. */
-static int32_t qnnrt_lower__small_tensor(qnnrt_lower__job *job, int32_t from,
-                                         qnnrt_lower__small *s, const uint32_t axes[2])
+static int32_t qnnrt_lower__weight_only_tensor(qnnrt_lower__job *job, int32_t from,
+                                               qnnrt_lower__weight_only *s, const uint32_t axes[2])
 {
     qnnrt_lower__graph *graph = job->graph;
     const qnnrt_dtype dtype = s->about.emulated ? job->lower->compute : QNNRT_DTYPE_S8Q;
@@ -5973,9 +5978,9 @@ static int32_t qnnrt_lower__small_tensor(qnnrt_lower__job *job, int32_t from,
     qnnrt_blocks *blocks;
     uint32_t i;
     int32_t at;
-    for (at = graph->bodies[from].small_next; at != QNNRT_LOWER__NONE;
-         at = graph->bodies[at].small_next)
-        if (graph->bodies[at].small == s) return at;
+    for (at = graph->bodies[from].weight_only_next; at != QNNRT_LOWER__NONE;
+         at = graph->bodies[at].weight_only_next)
+        if (graph->bodies[at].weight_only == s) return at;
     for (i = 0; i < qnnrt_lower__at(job, from)->rank; ++i)
         dims[i] = qnnrt_lower__at(job, from)->dims[i];
     at = qnnrt_lower__tensor(job, QNNRT_TENSOR_STATIC, dtype, i, dims);
@@ -5984,11 +5989,11 @@ static int32_t qnnrt_lower__small_tensor(qnnrt_lower__job *job, int32_t from,
     body = &graph->bodies[at];
     *body = graph->bodies[from];
     body->root = at;
-    body->small = s;
-    graph->bodies[from].small_next = at;
+    body->weight_only = s;
+    graph->bodies[from].weight_only_next = at;
     tensor->name = qnnrt_lower__at(job, from)->name;
     tensor->value = qnnrt_lower__at(job, from)->value;
-    tensor->small = s->number + 1;
+    tensor->weight_only = s->number + 1;
     if (s->about.emulated) return at;
     if (s->form == (qnnrt_block_form)0) {
         tensor->quant.encoding = QNNRT_ENCODING_PER_AXIS;
@@ -6012,29 +6017,31 @@ static int32_t qnnrt_lower__small_tensor(qnnrt_lower__job *job, int32_t from,
 
 /* Decide the form of the weight of an operator: s is filled, with .bits 0 and a reason if it stays
    as it is. axes: of the output channels and the inputs in the tensor */
-static void qnnrt_lower__small_form(const qnnrt_lower__job *job, const qnnrt_lower_op *op,
-                                    size_t type, uint32_t bits, qnnrt_lower__small *s,
-                                    uint32_t axes[2])
+static void qnnrt_lower__weight_only_form(const qnnrt_lower__job *job, const qnnrt_lower_op *op,
+                                          size_t type, uint32_t bits, qnnrt_lower__weight_only *s,
+                                          uint32_t axes[2])
 {
     const qnnrt_lower_desc *desc = &job->lower->desc;
     const qnnrt_lower_tensor *tensor = qnnrt_lower__at(job, op->inputs[1]);
     const qnnrt_lower__body *body = &job->graph->bodies[op->inputs[1]];
     const qnnrt_weight *weight = body->source->weight;
     const int fixed = !qnnrt_lower__is_float(qnnrt_lower__at(job, op->inputs[0])->dtype);
-    const int summed = qnnrt_lower__small_types[type].inputs != 0;
+    const int summed = qnnrt_lower__weight_only_types[type].inputs != 0;
     const char *why = "", *refused = NULL;
     size_t i;
     int exchanged = 0;
     memset(s, 0, sizeof(*s));
     for (i = 0; i < op->param_count; ++i)
         exchanged |= strcmp(op->params[i].name, "transpose_in1") == 0 && op->params[i].value != 0;
-    axes[0] = (uint32_t)((int)tensor->rank + qnnrt_lower__small_types[type].channels - exchanged);
-    axes[1] = (uint32_t)((int)tensor->rank + qnnrt_lower__small_types[type].inputs + exchanged);
+    axes[0] = (uint32_t)((int)tensor->rank - exchanged +
+                         qnnrt_lower__weight_only_types[type].channels);
+    axes[1] = (uint32_t)((int)tensor->rank + exchanged +
+                         qnnrt_lower__weight_only_types[type].inputs);
     s->source = body->source;
     s->factor = body->scale;
     s->count = (uint32_t)tensor->count;
     s->channels = tensor->dims[axes[0]];
-    s->channel_step = qnnrt_lower__small_axis(tensor, body, axes[0]);
+    s->channel_step = qnnrt_lower__weight_only_axis(tensor, body, axes[0]);
     s->inputs = s->blocks = s->input_step = 1;
     s->about.name = weight->name[0] != '\0' ? weight->name : tensor->name;
     s->about.type = op->type;
@@ -6055,7 +6062,7 @@ static void qnnrt_lower__small_form(const qnnrt_lower__job *job, const qnnrt_low
     if (why[0] != '\0') { s->about.bits = 0; s->about.why = why; return; }
     if (bits == 4 && desc->weight_block > 0) {
         const uint32_t inputs = summed ? tensor->dims[axes[1]] : 0;
-        const uint32_t step = summed ? qnnrt_lower__small_axis(tensor, body, axes[1]) : 0;
+        const uint32_t step = summed ? qnnrt_lower__weight_only_axis(tensor, body, axes[1]) : 0;
         if (!summed) why = "its inputs are not summed up, so it has no blocks";
         else if (step == 0) why = "its inputs are no axis of the weight in the file";
         else if (inputs % desc->weight_block != 0) why = "the block does not divide its inputs";
@@ -6065,7 +6072,7 @@ static void qnnrt_lower__small_form(const qnnrt_lower__job *job, const qnnrt_low
             s->input_step = step;
             s->blocks = inputs / desc->weight_block;
             s->about.block = desc->weight_block;
-            refused = qnnrt_lower__small_refused(job, op, s, axes[0]);
+            refused = qnnrt_lower__weight_only_refused(job, op, s, axes[0]);
         }
         if (refused != NULL && !desc->weight_emulate) {
             why = refused;
@@ -6075,7 +6082,7 @@ static void qnnrt_lower__small_form(const qnnrt_lower__job *job, const qnnrt_low
             refused = NULL;
         }
     }
-    if (s->blocks == 1) refused = qnnrt_lower__small_refused(job, op, s, axes[0]);
+    if (s->blocks == 1) refused = qnnrt_lower__weight_only_refused(job, op, s, axes[0]);
     if (refused != NULL) {
         why = refused;
         if (desc->weight_emulate) s->about.emulated = 1;
@@ -6089,39 +6096,41 @@ static void qnnrt_lower__small_form(const qnnrt_lower__job *job, const qnnrt_low
 }
 
 /* Give the weight of an operator its form. */
-static void qnnrt_lower__small_op(qnnrt_lower__job *job, qnnrt_lower_op *op, size_t type,
-                                  uint32_t bits)
+static void qnnrt_lower__weight_only_op(qnnrt_lower__job *job, qnnrt_lower_op *op, size_t type,
+                                        uint32_t bits)
 {
     qnnrt_lower *lower = job->lower;
-    qnnrt_lower__small form, *s;
+    qnnrt_lower__weight_only form, *s;
     uint32_t axes[2];
     int32_t *inputs, at;
-    qnnrt_lower__small_form(job, op, type, bits, &form, axes);
-    for (s = lower->smalls; s != NULL && !qnnrt_lower__small_same(s, &form);) s = s->next;
+    qnnrt_lower__weight_only_form(job, op, type, bits, &form, axes);
+    for (s = lower->weight_only; s != NULL && !qnnrt_lower__weight_only_same(s, &form);)
+        s = s->next;
     if (s == NULL) {
-        s = (qnnrt_lower__small *)qnnrt_lower__copy(lower, &form, sizeof(form));
-        if (s == NULL || (s->about.bits != 0 && !qnnrt_lower__codes_scales(job, s))) return;
-        s->number = lower->small_count;
-        *lower->smalls_last = s;
-        lower->smalls_last = &s->next;
-        lower->small_count += 1;
+        s = (qnnrt_lower__weight_only *)qnnrt_lower__copy(lower, &form, sizeof(form));
+        if (s == NULL || (s->about.bits != 0 && !qnnrt_lower__round_scales(job, s))) return;
+        s->number = lower->weight_only_count;
+        *lower->weight_only_last = s;
+        lower->weight_only_last = &s->next;
+        lower->weight_only_count += 1;
     }
     if (s->about.bits == 0) return;
-    at = qnnrt_lower__small_tensor(job, op->inputs[1], s, axes);
+    at = qnnrt_lower__weight_only_tensor(job, op->inputs[1], s, axes);
     inputs = (int32_t *)qnnrt_lower__copy(lower, op->inputs, op->input_count * sizeof(*inputs));
     if (at == QNNRT_LOWER__NONE || inputs == NULL) return;
     inputs[1] = at;
     op->inputs = inputs;
 }
 
-/* Make the weights of a lowered graph small, where that is wanted. */
-static void qnnrt_lower__small_graph(qnnrt_lower__job *job)
+/* Quantize the weights of a lowered graph, where that is wanted. */
+static void qnnrt_lower__weight_only_graph(qnnrt_lower__job *job)
 {
-    enum { TYPES = sizeof(qnnrt_lower__small_types) / sizeof(qnnrt_lower__small_types[0]) };
+    enum { TYPES = sizeof(qnnrt_lower__weight_only_types) /
+                   sizeof(qnnrt_lower__weight_only_types[0]) };
     qnnrt_lower *lower = job->lower;
     qnnrt_lower__graph *graph = job->graph;
     const qnnrt_lower_desc *desc = &lower->desc;
-    const qnnrt_lower__small *s;
+    const qnnrt_lower__weight_only *s;
     const char *why = NULL;
     char *needed;
     size_t i, k, type, made = 0;
@@ -6141,7 +6150,7 @@ static void qnnrt_lower__small_graph(qnnrt_lower__job *job)
         uint32_t bits = desc->weight_bits;
         for (type = 0; type < TYPES; ++type)
             if (op->package == NULL &&
-                strcmp(op->type, qnnrt_lower__small_types[type].type) == 0) break;
+                strcmp(op->type, qnnrt_lower__weight_only_types[type].type) == 0) break;
         if (type == TYPES || !needed[op->outputs[0]] ||
             qnnrt_lower__at(job, op->inputs[1])->kind != QNNRT_TENSOR_STATIC ||
             graph->bodies[op->inputs[1]].source == NULL)
@@ -6155,31 +6164,32 @@ static void qnnrt_lower__small_graph(qnnrt_lower__job *job)
             qnnrt_lower__refuse(graph, NULL, "its weight is to have %lu bits, and can have 8"
                                 " or 4", (unsigned long)bits);
         else
-            qnnrt_lower__small_op(job, op, type, bits);
+            qnnrt_lower__weight_only_op(job, op, type, bits);
     }
     graph->node = NULL;
     graph->failed = 0;
-    for (s = lower->smalls; s != NULL; s = s->next) {
+    for (s = lower->weight_only; s != NULL; s = s->next) {
         made += s->about.bits != 0;
         if (s->about.bits == 0 && why == NULL && !s->about.kept)
             why = s->about.why;
     }
     if (made == 0 && why != NULL && !desc->weight_optional)
         qnnrt_lower__refuse(graph, "Compute in float16 where "
-                            "the library takes small weights, leave weight_bits out, or round the "
+                            "the library takes quantized weights, leave weight_bits out, or round "
                             "weights alone with weight_emulate.", "no weight can have %lu bits: %s",
                             (unsigned long)desc->weight_bits, why);
 }
 
-/* Return what is known about small weights as one list, NULL: none, or without memory. */
-static const qnnrt_lower_small *qnnrt_lower__small_list(qnnrt_lower *lower)
+/* Return what is known about quantized weights as one list, NULL: none, or without memory. */
+static const qnnrt_lower_weight_only *qnnrt_lower__weight_only_list(qnnrt_lower *lower)
 {
-    qnnrt_lower_small *list;
-    const qnnrt_lower__small *s;
+    qnnrt_lower_weight_only *list;
+    const qnnrt_lower__weight_only *s;
     size_t i = 0;
-    if (lower->small_count == 0) return NULL;
-    list = (qnnrt_lower_small *)qnnrt_arena_get(&lower->arena, lower->small_count, sizeof(*list));
-    for (s = lower->smalls; s != NULL && list != NULL; s = s->next) list[i++] = s->about;
+    if (lower->weight_only_count == 0) return NULL;
+    list = (qnnrt_lower_weight_only *)qnnrt_arena_get(&lower->arena, lower->weight_only_count,
+                                                      sizeof(*list));
+    for (s = lower->weight_only; s != NULL && list != NULL; s = s->next) list[i++] = s->about;
     return list;
 }
 
@@ -7177,7 +7187,7 @@ static qnnrt_result qnnrt_lower__unmet(qnnrt_lower__quantizer *q, qnnrt_error *e
 /* =====================================================================================
    FORMS                                                                          >>forms
    How the inputs and outputs of an operator on codes are encoded, so that the library takes it.
-   Needs: >>config >>arena >>tensor >>codes >>small >>encode >>propagate
+   Needs: >>config >>arena >>tensor >>round >>weight_only >>encode >>propagate
    Knows nothing of: ATen operators
    ===================================================================================== */
 
@@ -7271,7 +7281,7 @@ static float *qnnrt_lower__weigh_scales(qnnrt_lower__quantizer *q, int32_t from,
     uint64_t inner = 1, i;
     uint32_t k;
     if (body->source != NULL && (bits == 4 || bits == 8)) {
-        qnnrt_lower__small form;
+        qnnrt_lower__weight_only form;
         qnnrt_lower__job job = qnnrt_lower__job_of(q);
         memset(&form, 0, sizeof(form));
         form.source = body->source;
@@ -7279,12 +7289,12 @@ static float *qnnrt_lower__weigh_scales(qnnrt_lower__quantizer *q, int32_t from,
         form.count = (uint32_t)tensor->count;
         form.channels = channels;
         form.channel_step = channels == 1 ? form.count
-                            : qnnrt_lower__small_axis(tensor, body, (uint32_t)axis);
+                            : qnnrt_lower__weight_only_axis(tensor, body, (uint32_t)axis);
         form.inputs = form.blocks = form.input_step = 1;
         form.about.name = tensor->name;
         form.about.bits = bits;
         if (form.channel_step != 0 && qnnrt_lower__is_float(body->source->weight->dtype))
-            return qnnrt_lower__codes_scales(&job, &form) ? form.scales : NULL;
+            return qnnrt_lower__round_scales(&job, &form) ? form.scales : NULL;
     }
     scales = (float *)qnnrt_arena_get(&q->lower->arena, channels, sizeof(*scales));
     values = qnnrt_lower__floats(q, from);
@@ -7298,7 +7308,7 @@ static float *qnnrt_lower__weigh_scales(qnnrt_lower__quantizer *q, int32_t from,
         const uint64_t at = channels > 1 ? i / inner % channels : 0;
         if (value > (double)scales[at]) scales[at] = (float)value;
     }
-    for (k = 0; k < channels; ++k) scales[k] = qnnrt_lower__codes_scale((double)scales[k]);
+    for (k = 0; k < channels; ++k) scales[k] = qnnrt_lower__round_scale((double)scales[k]);
     qnnrt_hooks_free(&q->lower->desc.hooks, values);
     return scales;
 }
@@ -7637,7 +7647,7 @@ static int32_t qnnrt_lower__plain_of(qnnrt_lower__quantizer *q, int32_t t)
 }
 
 /* Return a tensor as codes of so many bits. */
-static int32_t qnnrt_lower__codes_of(qnnrt_lower__quantizer *q, int32_t t, const qnnrt_quant *quant,
+static int32_t qnnrt_lower__round_of(qnnrt_lower__quantizer *q, int32_t t, const qnnrt_quant *quant,
                                      uint32_t bits)
 {
     const qnnrt_dtype dtype = qnnrt_lower__code_dtype(bits);
@@ -7702,7 +7712,7 @@ static int qnnrt_lower__quant_op(qnnrt_lower__quantizer *q, const qnnrt_lower_op
         in[i] = inputs[i].tensor;
         if (qnnrt_lower__was_float(q, op->inputs[i]) &&
             q->graph->tensors[op->inputs[i]].kind != QNNRT_TENSOR_STATIC)
-            in[i] = qnnrt_lower__codes_of(q, op->inputs[i], &inputs[i].quant,
+            in[i] = qnnrt_lower__round_of(q, op->inputs[i], &inputs[i].quant,
                                           inputs[i].dtype == QNNRT_DTYPE_U8Q ? 8 : 16);
     }
     for (i = 0; i < op->output_count; ++i) {
@@ -8149,7 +8159,7 @@ static void qnnrt_lower__cut_all(qnnrt_lower *lower, uint32_t count)
 /* =====================================================================================
    EMIT                                                                            >>emit
    Lowered graphs in a builder.
-   Needs: >>config >>arena >>codes >>graph     Knows nothing of: the IR's operators, where to cut
+   Needs: >>config >>arena >>round >>graph     Knows nothing of: the IR's operators, where to cut
    ===================================================================================== */
 
 /* The builder asks for the elements of a static tensor. */
@@ -8162,7 +8172,7 @@ typedef struct qnnrt_lower__demand {
 static qnnrt_result qnnrt_lower__on_load(void *user, void *data, size_t bytes, qnnrt_error *err)
 {
     const qnnrt_lower__demand *demand = (const qnnrt_lower__demand *)user;
-    return qnnrt_lower__codes_load(demand->lower, &demand->graph->tensors[demand->tensor],
+    return qnnrt_lower__round_load(demand->lower, &demand->graph->tensors[demand->tensor],
                                    &demand->graph->bodies[demand->tensor], data, bytes, err);
 }
 
@@ -8333,7 +8343,8 @@ static void qnnrt_lower__emit_part(qnnrt_lower *lower, qnnrt_lower__graph *graph
 /* =====================================================================================
    PUBLIC                                                                        >>public
    Public functions.
-   Needs: >>config >>arena >>tensor >>static >>table >>range >>codes >>small >>graph >>quant >>cut
+   Needs: >>config >>arena >>tensor >>static >>table >>range >>round >>weight_only >>graph >>quant
+          >>cut
           >>emit
    Knows nothing of: operators
    ===================================================================================== */
@@ -8420,7 +8431,7 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_create(const qnnrt_lower_desc *desc, qn
                      : d->target == QNNRT_LOWER_HTP ? QNNRT_DTYPE_F16 : QNNRT_DTYPE_F32;
     if (lower->desc.positions == 0) lower->desc.positions = 4096;
     lower->last = &lower->first;
-    lower->smalls_last = &lower->smalls;
+    lower->weight_only_last = &lower->weight_only;
     if (d->build_id != NULL) {
         lower->desc.build_id = (const char *)qnnrt_lower__copy(lower, d->build_id,
                                                                strlen(d->build_id) + 1);
@@ -8744,7 +8755,7 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_graph(qnnrt_lower *lower, const qnnrt_i
                 qnnrt_lower__outer(&job, ir->outputs[i], 1, i));
     }
     if (lower->desc.watch == 1 && !lower->arena.failed) qnnrt_lower__watch(&job);
-    if (lower->desc.act_bits == 0 && !lower->arena.failed) qnnrt_lower__small_graph(&job);
+    if (lower->desc.act_bits == 0 && !lower->arena.failed) qnnrt_lower__weight_only_graph(&job);
     if (lower->arena.failed) return qnnrt_lower__fail_memory(err);
     qnnrt_lower__mark(lower, graph, 0);
     if (lower->desc.watch > 1) qnnrt_lower__watch_all(graph);
@@ -8867,23 +8878,23 @@ QNNRT_LOWER_API const qnnrt_lower_info *qnnrt_lower_get_info(qnnrt_lower *lower)
     lower->info.finding_count = lower->finding_count;
     lower->info.flushed = lower->loss.flushed;
     lower->info.clamped = lower->clamped;
-    lower->info.smalls = qnnrt_lower__small_list(lower);
-    lower->info.small_count = lower->info.smalls != NULL ? lower->small_count : 0;
+    lower->info.weight_only = qnnrt_lower__weight_only_list(lower);
+    lower->info.weight_only_count = lower->info.weight_only != NULL ? lower->weight_only_count : 0;
     return &lower->info;
 }
 
-QNNRT_LOWER_API qnnrt_result qnnrt_lower_small_values(qnnrt_lower *lower, size_t number,
-                                                      float *values, qnnrt_error *err)
+QNNRT_LOWER_API qnnrt_result qnnrt_lower_weight_only_values(qnnrt_lower *lower, size_t number,
+                                                            float *values, qnnrt_error *err)
 {
-    const qnnrt_lower__small *small;
+    const qnnrt_lower__weight_only *s;
     if (lower == NULL || values == NULL)
-        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_lower_small_values: lower or values is "
-                               "NULL");
-    for (small = lower->smalls; small != NULL && number > 0; small = small->next) --number;
-    if (small == NULL || small->about.bits == 0)
-        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_lower_small_values: this weight does not "
-                               "exist, or is not small");
-    return qnnrt_lower__codes_values(lower, small, values, err);
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_lower_weight_only_values: lower or values"
+                               " is NULL");
+    for (s = lower->weight_only; s != NULL && number > 0; s = s->next) --number;
+    if (s == NULL || s->about.bits == 0)
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_lower_weight_only_values: this weight does"
+                               " not exist, or is not quantized");
+    return qnnrt_lower__round_values(lower, s, values, err);
 }
 
 QNNRT_LOWER_API qnnrt_result qnnrt_lower_static_data(qnnrt_lower *lower, size_t graph,
@@ -8896,7 +8907,7 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_static_data(qnnrt_lower *lower, size_t 
         at->tensors[tensor].kind != QNNRT_TENSOR_STATIC)
         return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_lower_static_data: an argument is NULL, or "
                                "this is no static tensor");
-    return qnnrt_lower__codes_load(lower, &at->tensors[tensor], &at->bodies[tensor], data, bytes,
+    return qnnrt_lower__round_load(lower, &at->tensors[tensor], &at->bodies[tensor], data, bytes,
                                    err);
 }
 
@@ -8917,5 +8928,8 @@ QNNRT_LOWER_API const qnnrt_lower_rule *qnnrt_lower_rule_get(size_t index)
 
    HISTORY
    0.5.0   Needs QNNRT_IR_PASSES_IMPLEMENTATION.
+           API: qnnrt_lower_small is qnnrt_lower_weight_only, qnnrt_lower_small_values()
+           qnnrt_lower_weight_only_values(), info.smalls and .small_count are .weight_only and
+           .weight_only_count, qnnrt_lower_tensor.small is .weight_only.
    0.4.0   First version.
    --------------------------------------------------------------------------------------------- */

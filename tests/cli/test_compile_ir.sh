@@ -88,36 +88,36 @@ says differences out "softmax                  largest value "
 says nodes out "nodes compared, 0 differ"
 says node out "equal   conv2d_2 "
 check three "$(ls "$out")" test "$(ls "$out" | wc -l)" -eq 7
-# ---- small weights ----
+# ---- quantized weights ----
 rm -rf "$out"
 # shellcheck disable=SC2086
-compile small 0 "small     4 of 4 weights: 13,216 bytes became 6,968, SNR 4" $cnn --fp16 --weight_bits 8 --verify 2 --report "$tmp/small"
-says small_verify out "tolerance 0.02 with rounded weights on the host"
-says small_snr out "and from the weights as they were:"
-check small_end "$(cat "$tmp/small")" sh -c '[ "$(grep -c "^  softmax .* relative .*, SNR [0-9.]* dB, top-1 equal in 2 of 2$" "$1")" -eq 2 ]' - "$tmp/small"
-check small_report "$(cat "$tmp/small")" grep -q '^ *2560 *1320 *8 .* fc.weight .10,128. of FullyConnected$' "$tmp/small"
+compile weight_only 0 "quantized 4 of 4 weights: 13,216 bytes became 6,968, SNR 4" $cnn --fp16 --weight_bits 8 --verify 2 --report "$tmp/small"
+says weight_only_verify out "tolerance 0.02 with rounded weights on the host"
+says weight_only_snr out "and from the weights as they were:"
+check weight_only_end "$(cat "$tmp/small")" sh -c '[ "$(grep -c "^  softmax .* relative .*, SNR [0-9.]* dB, top-1 equal in 2 of 2$" "$1")" -eq 2 ]' - "$tmp/small"
+check weight_only_report "$(cat "$tmp/small")" grep -q '^ *2560 *1320 *8 .* fc.weight .10,128. of FullyConnected$' "$tmp/small"
 rm -rf "$out"
 # shellcheck disable=SC2086
-compile small_kept 0 "small     3 of 4 weights: 10,656 bytes became 2,984" $cnn --fp16 --weight_bits 4 --weight_block 16 --keep_weight 'f*.weight'
-says small_stays out "note      1 weight of FullyConnected stays in floating point: it is kept"
+compile weight_only_kept 0 "quantized 3 of 4 weights: 10,656 bytes became 2,984" $cnn --fp16 --weight_bits 4 --weight_block 16 --keep_weight 'f*.weight'
+says weight_only_stays out "note      1 weight of FullyConnected stays in floating point: it is kept"
 rm -rf "$out"
 # shellcheck disable=SC2086
-compile small_blocks 0 "1 weight of DepthWiseConv2d has one scale per channel" $cnn --fp16 --weight_bits 4 --weight_block 16 --verify 1
+compile weight_only_blocks 0 "1 weight of DepthWiseConv2d has one scale per channel" $cnn --fp16 --weight_bits 4 --weight_block 16 --verify 1
 rm -rf "$out"
 # shellcheck disable=SC2086
-compile small_float32 1 "no weight can have 8 bits: libraries take small weights beside float16" $cnn --weight_bits 8
+compile weight_only_float32 1 "no weight can have 8 bits: libraries take quantized weights beside float16" $cnn --weight_bits 8
 # shellcheck disable=SC2086
-compile small_emulated 0 "weights of Conv2d have rounded values, but their size as before" $cnn --weight_bits 8 --weight_emulate --verify 1
+compile weight_only_emulated 0 "weights of Conv2d have rounded values, but their size as before" $cnn --weight_bits 8 --weight_emulate --verify 1
 says emulated_verify out "tolerance 0.0001 with rounded weights on the host"
 rm -rf "$out"
 # shellcheck disable=SC2086
-compile small_pattern 1 "--keep_weight conv9* is the name of no weight" $cnn --fp16 --weight_bits 8 --keep_weight 'conv9*'
+compile weight_only_pattern 1 "--keep_weight conv9* is the name of no weight" $cnn --fp16 --weight_bits 8 --keep_weight 'conv9*'
 # shellcheck disable=SC2086
-compile small_five 2 "--weight_bits is 5" $cnn --weight_bits 5
+compile weight_only_five 2 "--weight_bits is 5" $cnn --weight_bits 5
 # shellcheck disable=SC2086
-compile small_block_8 2 "--weight_block needs weights of 4 bits" $cnn --weight_bits 8 --weight_block 16
+compile weight_only_block_8 2 "--weight_block needs weights of 4 bits" $cnn --weight_bits 8 --weight_block 16
 # shellcheck disable=SC2086
-compile small_keep_alone 2 "--keep_weight needs small weights" $cnn --keep_weight fc.weight
+compile weight_only_keep_alone 2 "--keep_weight needs quantized weights" $cnn --keep_weight fc.weight
 
 # shellcheck disable=SC2086
 run compile $cnn --backend_so "$ref" --output_dir "$out" --verify 1 --verify_tolerance 1e-12 --verify_nodes first
@@ -244,7 +244,7 @@ for name, last in (("mask", "-inf"), ("half", "1"), ("plain", "0")):
 ' "$tmp"
 what='values that are NaN and'
 compile nan_weight 1 "weight \"fc.weight\" has 2 $what 1 that are infinite, of 1280; the first is number 3" "$ir/torch_cnn.json" --weights "$tmp/nan.safetensors"
-compile nan_small 1 'weight "fc.weight" has 3 values that are infinite or not a number' "$ir/torch_cnn.json" --weights "$tmp/nan.safetensors" --fp16 --weight_bits 8
+compile nan_weight_only 1 'weight "fc.weight" has 3 values that are infinite or not a number' "$ir/torch_cnn.json" --weights "$tmp/nan.safetensors" --fp16 --weight_bits 8
 compile infinite_weight 1 "weight \"fc.bias\" has 0 $what 1 that are infinite, of 10; the first is number 2" "$ir/torch_cnn.json" --weights "$tmp/inf.safetensors" --fp16
 compile nan_folded 1 "weight \"b1.running_var\" has 1 $what 0" "$ir/torch_cnn.json" --weights "$tmp/folded.safetensors"
 compile nan_host 1 "weight \"fc.weight\" has 2 $what 1" "$ir/torch_cnn.json" --weights "$tmp/nan.safetensors" --backends npu,host --backend_so "npu=$ref" --pin linear=host

@@ -98,23 +98,23 @@ mixed state_host 0 'verify    graph "tiny_decode"' $decode $refs --pin index_cop
 says state_owner out '  state    host: past_kv_flat_0: '
 says state_others out '  state    npu: past_kv_flat_1: '
 
-# ---- small weights: one backend has them, the host does not ----
+# ---- quantized weights: one backend has them, the host does not ----
 refs="--backends npu,cpu,host --backend_so npu=$ref --backend_so cpu=$ref"
 # shellcheck disable=SC2086
-mixed small 0 'small     1 of 1 weights on npu: 1,024 bytes became 640, SNR 4' $llama $refs --fp16 --pin linear=host --pin linear_1=npu \
+mixed weight_only 0 'quantized 1 of 1 weights on npu: 1,024 bytes became 640, SNR 4' $llama $refs --fp16 --pin linear=host --pin linear_1=npu \
     --weight_bits 8 --verify 2 --report "$tmp/report"
-says small_host out 'note      2 weights of host steps on host stay in floating point: the host computes with floats'
-check small_report "$(cat "$tmp/report")" grep -qE '^ +1024 +1024 +- +- +- q.weight \[16,16\] of host steps: the host computes' "$tmp/report"
-check small_steps "$(cat "$tmp/report")" grep -qE '^  linear_1 .*linear.default .*step . +npu .*pinned to npu' "$tmp/report"
+says weight_only_host out 'note      2 weights of host steps on host stay in floating point: the host computes with floats'
+check weight_only_report "$(cat "$tmp/report")" grep -qE '^ +1024 +1024 +- +- +- q.weight \[16,16\] of host steps: the host computes' "$tmp/report"
+check weight_only_steps "$(cat "$tmp/report")" grep -qE '^  linear_1 .*linear.default .*step . +npu .*pinned to npu' "$tmp/report"
 rm -f "$tmp/report"
 # shellcheck disable=SC2086
-mixed small_none 1 'no weight can have 8 bits: on "npu" "q.weight" of FullyConnected stays in floating point: libraries take small' \
+mixed weight_only_none 1 'no weight can have 8 bits: on "npu" "q.weight" of FullyConnected stays in floating point: libraries take quantized' \
     $llama $refs --weight_bits 8
 # shellcheck disable=SC2086
-mixed small_emulated 0 'have rounded values, but their size as before' $llama $refs --weight_bits 8 --weight_emulate --verify 1
+mixed weight_only_emulated 0 'have rounded values, but their size as before' $llama $refs --weight_bits 8 --weight_emulate --verify 1
 # shellcheck disable=SC2086
-mixed small_pattern 1 '--keep_weight q.wei is the name of no weight' $llama $refs --fp16 --weight_bits 8 --keep_weight q.wei
-hinted small_pattern_hint 'Use --keep_weight q.weight.'
+mixed weight_only_pattern 1 '--keep_weight q.wei is the name of no weight' $llama $refs --fp16 --weight_bits 8 --keep_weight q.wei
+hinted weight_only_pattern_hint 'Use --keep_weight q.weight.'
 
 # ---- activations as codes: libraries have them, the host computes with floats ----
 echo "$tmp/x.raw" >"$tmp/x.list"
@@ -177,14 +177,14 @@ if [ -f "$htp" ] && [ -f "$cpu" ]; then
     mixed cpu_codes 1 'none of the --backends computes with activations as codes' $cnn --backends cpu,host --backend_so "cpu=$cpu" \
         --calibrate "$tmp/x.list"
     # shellcheck disable=SC2086
-    mixed htp_small 0 'small     1 of 1 weights on npu: 1,024 bytes became 640, SNR 4' $llama $both --pin linear=cpu --pin linear_1=npu \
+    mixed htp_weight_only 0 'quantized 1 of 1 weights on npu: 1,024 bytes became 640, SNR 4' $llama $both --pin linear=cpu --pin linear_1=npu \
         --weight_bits 8 --verify 2
-    says htp_small_cpu out 'on cpu stays in floating point: libraries take small weights beside float16, not beside float32'
+    says htp_weight_only_cpu out 'on cpu stays in floating point: libraries take quantized weights beside float16, not beside float32'
     # shellcheck disable=SC2086
     run --ctx_dir "$out" $both_so --input "ids=$tmp/ids.raw" --input "mask=$tmp/mask.raw" --input "pos=$tmp/pos.raw" \
         --output_dir "$tmp/llama_small"
-    is htp_small_runs 0
-    equal htp_small_pytorch "$tmp/llama_small/torch_llama/linear_1.raw" "$tmp/logits.raw" 2e-2
+    is htp_weight_only_runs 0
+    equal htp_weight_only_pytorch "$tmp/llama_small/torch_llama/linear_1.raw" "$tmp/logits.raw" 2e-2
     # shellcheck disable=SC2086
     mixed decode_host 0 'verify    graph "tiny_decode"' $decode $both --pin softmax=host --verify 2
     # shellcheck disable=SC2086

@@ -63,8 +63,8 @@ holds embedded "$tmp/said" '  step 0   host   1 nodes, "embedding" to "embedding
 holds embedded "$out/qnnrt.json" '"rope": {"theta": 10000.0, "pairs": "half"}'
 check embedded_table "$(ls -l "$out")" test "$(wc -c <"$out/model_host_0.raw")" -eq 131072
 check embedded_steps "$(ls "$out")" test "$(ls "$out" | wc -l)" -eq 4
-mixed embedded_small --embedding host --fp16 --weight_bits 8
-holds embedded_small "$tmp/said" 'small     29 of 29 weights on npu: 1,638,400 bytes became '
+mixed embedded_weight_only --embedding host --fp16 --weight_bits 8
+holds embedded_weight_only "$tmp/said" 'quantized 29 of 29 weights on npu: 1,638,400 bytes became '
 mixed attention --pin scaled_dot_product_attention_35=host --pin linear_41=npu --pin embedding=npu
 holds attention "$tmp/said" '  step 1   host   1 nodes, "scaled_dot_product_attention_35"'
 mixed head --pin logits=host --pin cat_30=cpu --prefill 5
@@ -90,7 +90,7 @@ refuses weights 2 '--weights is not for folders' "$model" --weights "$model"
 refuses eos 2 '--eos is not for folders' "$model" --eos 3
 refuses block 2 '--weight_block needs weights of 4 bits' "$model" --weight_bits 8 --weight_block 16
 refuses block_alone 2 '--weight_block needs weights of 4 bits' "$model" --weight_block 32
-refuses keep 2 '--keep_weight needs small weights' "$model" --keep_weight lm_head.weight
+refuses keep 2 '--keep_weight needs quantized weights' "$model" --keep_weight lm_head.weight
 refuses no_ranges 2 '--activation_bits needs ranges' "$model" --activation_bits 8
 refuses encodings 2 '--encodings is not for folders' "$model" --encodings "$model/config.json"
 refuses no_graph 2 '--prefill 0 and --decode 0 leave no graph' "$model" --prefill 0 --decode 0

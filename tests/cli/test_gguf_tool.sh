@@ -35,13 +35,13 @@ makes q8_0 q8_0 "$ref" --verify 1
 makes q8_0_host q8_0 "$ref" --embedding host
 check q8_0_host "$(ls -l "$out")" test "$(wc -c <"$out/embeddings.raw")" -eq 65536
 length=5                                         # then two words are nearly equal
-makes q8_0_small q8_0 "$ref" --fp16 --weight_bits 8 --keep_weight output.weight --verify 1
-holds q8_0_small "$tmp/said" 'small     28 of 29 weights'
+makes q8_0_weight_only q8_0 "$ref" --fp16 --weight_bits 8 --keep_weight output.weight --verify 1
+holds q8_0_weight_only "$tmp/said" 'quantized 28 of 29 weights'
 # 4 bits write another text from byte 48 on, in stock llama.cpp as here.
 length=48
 makes q4_0 q4_0 "$ref" --verify 1
 makes q4_0_blocks q4_0 "$ref" --fp16 --weight_bits 4 --weight_block 32 --verify 1
-holds q4_0_blocks "$tmp/said" 'small     29 of 29 weights: 1,638,400 bytes became 512,000, no value changed'
+holds q4_0_blocks "$tmp/said" 'quantized 29 of 29 weights: 1,638,400 bytes became 512,000, no value changed'
 makes mixed q4_0 "$ref" --backends npu,cpu,host --backend_so "npu=$ref" --backend_so "cpu=$ref" --embedding host
 length=64
 
@@ -130,7 +130,7 @@ if [ -f "$release/libQnnHtp.so" ]; then
     makes htp f16 "$release/libQnnHtp.so" --soc_model 57
     length=48
     makes htp_blocks q4_0 "$release/libQnnHtp.so" --soc_model 57 --weight_bits 4 --weight_block 32
-    holds htp_blocks "$tmp/said" 'small     29 of 29 weights: 1,638,400 bytes became 512,000, no value changed'
+    holds htp_blocks "$tmp/said" 'quantized 29 of 29 weights: 1,638,400 bytes became 512,000, no value changed'
 else skip htp "no libQnnHtp.so in $release: make qnn-libs"
 fi
 finish

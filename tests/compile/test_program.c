@@ -183,7 +183,7 @@ static uint32_t keep_all(void *user, const qnnrt_ir_value *weight, const char *t
 }
 
 /* Two steps read one weight: the library's has 8 bits, the host's is as it was. */
-TEST(program_small_weights_are_for_backends_that_take_them)
+TEST(program_quantized_weights_are_for_backends_that_take_them)
 {
     enum { ROWS = 24, WIDTH = 32 };
     static const char text[] = "{\"model_name\":\"m\",\"graph_inputs\":[{\"name\":\"x\",\"shape\":[2,32],\"dtype\":\"float32\"}],"
@@ -230,18 +230,18 @@ TEST(program_small_weights_are_for_backends_that_take_them)
         desc.lower.weight_bits_of = form == 3 ? keep_all : NULL;
         CHECK_EQ(qnnrt_compile_create(&desc, &prog, &err), QNNRT_OK);
         CHECK_EQ(qnnrt_compile_add(prog, ir, NULL, "m", &err), QNNRT_OK);
-        CHECK(qnnrt_compile_get_info(prog)->smalls == NULL);
+        CHECK(qnnrt_compile_get_info(prog)->weight_only == NULL);
         if (form == 1) {
             CHECK_EQ(qnnrt_compile_build(prog, &err), QNNRT_E_UNSUPPORTED);
             CHECK_STR(err.text, "no weight can have 8 bits: on \"npu\" \"p_w\" of FullyConnected stays in floating point");
-            CHECK(qnnrt_compile_get_info(prog)->smalls == NULL && qnnrt_compile_get_info(prog)->context_count == 0);
+            CHECK(qnnrt_compile_get_info(prog)->weight_only == NULL && qnnrt_compile_get_info(prog)->context_count == 0);
         } else {
             const qnnrt_compile_info *info;
-            const qnnrt_compile_smalls *smalls;
+            const qnnrt_compile_weight_only *weight_only;
             prepared t;
             CHECK_EQ(qnnrt_compile_build(prog, &err), QNNRT_OK);
             info = qnnrt_compile_get_info(prog);
-            smalls = info->smalls;
+            weight_only = info->weight_only;
             if (form == 4) {                     /* one type for all inputs and outputs: the host's, else that of the backends */
                 CHECK_EQ(wire(info, &info->graphs[0], &conversions, &pipeline), QNNRT_OK);
                 CHECK(prepare(&t, pipeline));
@@ -255,11 +255,11 @@ TEST(program_small_weights_are_for_backends_that_take_them)
                 close_backends(&b);
                 continue;
             }
-            CHECK(smalls != NULL && smalls[0].count == 1 && smalls[1].count == 0 && smalls[2].count == 1);
-            CHECK(smalls[0].list[0].bits == (form == 3 ? 0 : 8) && smalls[0].list[0].emulated == (form == 2));
-            CHECK_EQ(smalls[0].list[0].kept, form == 3);
-            CHECK(smalls[2].list[0].bits == 0 && smalls[2].list[0].bytes == sizeof(w));
-            CHECK_STR(smalls[2].list[0].why, form == 3 ? "it is kept" : "the host computes with floats");
+            CHECK(weight_only != NULL && weight_only[0].count == 1 && weight_only[1].count == 0 && weight_only[2].count == 1);
+            CHECK(weight_only[0].list[0].bits == (form == 3 ? 0 : 8) && weight_only[0].list[0].emulated == (form == 2));
+            CHECK_EQ(weight_only[0].list[0].kept, form == 3);
+            CHECK(weight_only[2].list[0].bits == 0 && weight_only[2].list[0].bytes == sizeof(w));
+            CHECK_STR(weight_only[2].list[0].why, form == 3 ? "it is kept" : "the host computes with floats");
             CHECK_EQ(wire(info, &info->graphs[0], &conversions, &pipeline), QNNRT_OK);
             CHECK(prepare(&t, pipeline));
             CHECK_EQ(qnnrt_run_slot(t.run, "a")->tensor->dtype, QNNRT_DTYPE_F32);
@@ -455,7 +455,7 @@ TEST_MAIN("program")
 {
     RUN(program_shards_give_what_one_context_gives);
     RUN(program_steps_with_the_same_weights_share_a_context);
-    RUN(program_small_weights_are_for_backends_that_take_them);
+    RUN(program_quantized_weights_are_for_backends_that_take_them);
     RUN(program_tells_one_line_of_a_node_that_moves);
     RUN(program_random_programs_are_right);
 }

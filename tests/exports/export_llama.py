@@ -11,7 +11,7 @@ MODEL_DIR/model.safetensors. --mask inside: the static form computes its mask an
 
 --record writes what torch computes in float32: the greedy text after ten prompts, and the perplexity of a text in
 windows of 64 bytes, each of which begins anew; the first byte of a window is not counted. Once more it does so with
-the weights of linear layers rounded to 8 and to 4 bits per output channel: what a model with small weights has to
+the weights of linear layers rounded to 8 and to 4 bits per output channel: what a model with quantized weights has to
 give. Tests compare with this file, so that they need no torch.
 
 This needs torch, transformers, pytorch-ir and safetensors: see "make exports"."""

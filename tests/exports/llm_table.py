@@ -57,7 +57,7 @@ def compiled(o, name, library, bits, model):
     seconds = time.monotonic() - begin
     small = re.search(r"^small .*, SNR ([0-9.]+) to ([0-9.]+) dB$", said, re.M)
     if bool(bits) != (small is not None):
-        raise SystemExit("%s: not the line on small weights: %s" % (name, said))
+        raise SystemExit("%s: not the line on quantized weights: %s" % (name, said))
     return out, "%s..%s" % small.groups() if small else "-", seconds
 
 

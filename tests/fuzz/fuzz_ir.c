@@ -42,7 +42,7 @@ static void check_graph(const qnnrt_ir *ir)
     size_t i, k;
     for (i = 0; i < ir->node_count; ++i) {
         const qnnrt_ir_node *node = ir->nodes[i];
-        MUST(node->at == i && node->op != NULL && node->name != NULL && node->source != NULL && node->fate != NULL);
+        MUST(node->at == i && node->op != NULL && node->name != NULL && node->source != NULL && node->mapping != NULL);
         for (k = 0; k < node->output_count; ++k) MUST(node->outputs[k] != NULL && node->outputs[k]->name != NULL);
         for (k = 0; k < node->attr_count; ++k) MUST(node->attrs[k].name != NULL && node->attrs[k].text != NULL);
     }

@@ -68,7 +68,7 @@ TEST(ir_reads_a_graph)
     CHECK(node->info == qnnrt_ir_op_find("relu.default") && node->info != NULL);
     CHECK(node->inputs[0] == ir->inputs[0] && node->outputs[0] == ir->outputs[0]);
     CHECK_EQ(node->line, 3);
-    CHECK(node->attr_count == 0 && strcmp(node->source, "") == 0 && strcmp(node->fate, "") == 0);
+    CHECK(node->attr_count == 0 && strcmp(node->source, "") == 0 && strcmp(node->mapping, "") == 0);
     CHECK_EQ(ir->inputs[0]->origin, QNNRT_IR_INPUT);
     CHECK_EQ(ir->inputs[0]->users, 1);
     CHECK_EQ(ir->inputs[0]->dtype, QNNRT_DTYPE_F32);
@@ -588,7 +588,7 @@ TEST(ir_edits_keep_users_and_order)
     CHECK_EQ(ir->node_count, 3);
     CHECK_EQ(ir->removed_count, 2);
     CHECK(strcmp(ir->removed[0]->name, "b3") == 0 || strcmp(ir->removed[0]->name, "b2") == 0);
-    CHECK_STR(ir->removed[0]->fate, "unused");
+    CHECK_STR(ir->removed[0]->mapping, "unused");
     a = ir->nodes[0];
     b = ir->nodes[1];
     y = ir->nodes[2];
@@ -616,7 +616,7 @@ TEST(ir_edits_keep_users_and_order)
     CHECK_EQ(check(ir), QNNRT_OK);
     CHECK_EQ(qnnrt_ir_tidy(ir, &err), QNNRT_OK);
     CHECK(ir->node_count == 3 && ir->nodes[1] == made && ir->removed_count == 3);
-    CHECK(strcmp(ir->removed[2]->fate, "became mul") == 0 && ir->removed[2]->at == 2);
+    CHECK(strcmp(ir->removed[2]->mapping, "became mul") == 0 && ir->removed[2]->at == 2);
     CHECK_EQ(check(ir), QNNRT_OK);
     /* A graph output is replaced, too. */
     qnnrt_ir_replace(ir, y->outputs[0], value);
@@ -845,7 +845,7 @@ TEST(ir_folds_what_depends_on_constants_alone)
     CHECK_EQ(folded, 3);
     CHECK_EQ(ir->node_count, 3);
     CHECK_EQ(ir->removed_count, 3);
-    CHECK(strcmp(ir->removed[0]->name, "r") == 0 && strcmp(ir->removed[0]->fate, "folded") == 0);
+    CHECK(strcmp(ir->removed[0]->name, "r") == 0 && strcmp(ir->removed[0]->mapping, "folded") == 0);
     CHECK_EQ(check(ir), QNNRT_OK);
     m = ir->nodes[2]->inputs[1];
     sum = ir->outputs[3];

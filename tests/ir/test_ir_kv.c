@@ -369,7 +369,7 @@ TEST(ir_kv_rows_keeps_inputs_that_others_read)
     CHECK(strcmp(ir->inputs[3]->name, "mask") == 0 && strcmp(ir->inputs[4]->name, "pk") == 0 &&
           strcmp(ir->inputs[6]->name, "idle") == 0);
     CHECK_EQ(removed(ir, "index_copy.default"), 2);
-    CHECK_STR(ir->removed[0]->fate, "past and new rows");
+    CHECK_STR(ir->removed[0]->mapping, "past and new rows");
     qnnrt_ir_free(ir);
     CHECK(keeps("in q 1,2,1,3\nin k 1,2,1,3\nin v 1,2,1,3\nin mask 1,6\nin at:int64 1\nin pk 1,2,6,3\nin pv 1,2,6,3\n"
                 "ck 1,2,6,3 = index_copy.default pk at k {'dim': 2}\ncv 1,2,6,3 = index_copy.default pv at v {'dim': 2}\n"

@@ -92,7 +92,7 @@ TEST(ir_inplace_keeps_the_dtype)
     CHECK(sound(ir));
     CHECK(same(show(ir), "a=neg.default(x) y_1=add.Tensor(a,z) y=to.dtype(y_1) -> y"));
     CHECK(ir->nodes[1]->outputs[0]->dtype == QNNRT_DTYPE_F32 && ir->outputs[0]->dtype == QNNRT_DTYPE_BF16);
-    CHECK_STR(ir->nodes[1]->fate, "became add.Tensor, was add_.Tensor");
+    CHECK_STR(ir->nodes[1]->mapping, "became add.Tensor, was add_.Tensor");
     qnnrt_ir_free(ir);
 }
 
@@ -225,7 +225,7 @@ TEST(ir_dead_removes_what_nothing_reads)
     CHECK_EQ(qnnrt_ir_pass_dead(ir, &err), QNNRT_OK);
     CHECK(sound(ir) && same(show(ir), "a=neg.default(x) -> a"));
     CHECK(ir->input_count == 2 && ir->removed_count == 2);
-    CHECK_STR(ir->removed[0]->fate, "unused");
+    CHECK_STR(ir->removed[0]->mapping, "unused");
     qnnrt_ir_free(ir);
     CHECK_EQ(qnnrt_ir_pass_dead(NULL, &err), QNNRT_E_ARG);
     CHECK_EQ(qnnrt_ir_pass_noops(NULL, &err), QNNRT_E_ARG);
@@ -323,9 +323,9 @@ TEST(ir_rms_norm_is_found_through_conversions)
     CHECK_EQ(qnnrt_ir_pass_rms_norm(ir, &err), QNNRT_OK);
     CHECK(sound(ir) && same(show(ir), "y=q.rms_norm(x,w) -> y"));
     CHECK(qnnrt_ir_float(ir->nodes[0], "eps", 0) > 0.0099 && qnnrt_ir_float(ir->nodes[0], "eps", 0) < 0.0101);
-    CHECK_STR(ir->nodes[0]->fate, "was mul.Tensor");
+    CHECK_STR(ir->nodes[0]->mapping, "was mul.Tensor");
     CHECK_EQ(ir->removed_count, 7);
-    CHECK_STR(ir->removed[1]->fate, "fused into y");
+    CHECK_STR(ir->removed[1]->mapping, "fused into y");
     qnnrt_ir_free(ir);
     /* The weight is float32: so is the result, and x after its conversion. */
     CHECK(becomes("in x:bfloat16 2,4\nweight w 4\nc 2,4 = to.dtype x {'dtype': 'torch.float32'}\n"
@@ -621,8 +621,8 @@ TEST(ir_attention_reads_before_conversions)
     CHECK_EQ(qnnrt_ir_pass_attention(ir, &err), QNNRT_OK);
     CHECK(sound(ir) && same(show(ir), FUSED "(q,k,v,mask) -> y"));
     CHECK_EQ(ir->removed_count, 8);
-    CHECK_STR(ir->removed[0]->fate, "fused into y");
-    CHECK_STR(ir->nodes[0]->fate, "was matmul.default");
+    CHECK_STR(ir->removed[0]->mapping, "fused into y");
+    CHECK_STR(ir->nodes[0]->mapping, "was matmul.default");
     qnnrt_ir_free(ir);
     CHECK(becomes(lines, qnnrt_ir_pass_attention, FUSED "(q,k,v,mask) -> y"));
 }
@@ -736,8 +736,8 @@ TEST(ir_gqa_reads_before_heads_are_copied)
         CHECK(good && ir != NULL);
         CHECK_EQ(qnnrt_ir_pass_gqa(ir, &err), QNNRT_OK);
         CHECK_EQ(qnnrt_ir_int(ir->nodes[0], "enable_gqa", 0), 1);
-        CHECK_STR(ir->removed[0]->fate, "fused into y");
-        CHECK(ir->nodes[0]->fate[0] != '\0');
+        CHECK_STR(ir->removed[0]->mapping, "fused into y");
+        CHECK(ir->nodes[0]->mapping[0] != '\0');
         qnnrt_ir_free(ir);
     }
     /* Copies that others read stay for them. */
@@ -930,7 +930,7 @@ TEST(ir_rope_table_replaces_the_rope_of_exporters)
     CHECK_EQ(tables(one, &err), QNNRT_OK);
     CHECK(sound(one) && same(show(one), "c=embedding.default(c_table,p) y=neg.default(c) -> y"));
     CHECK(one->nodes[0]->inputs[0]->dtype == QNNRT_DTYPE_BF16 && one->nodes[0]->inputs[0]->dims[0] == ROWS);
-    CHECK_STR(one->removed[0]->fate, "became tables of 50 positions");
+    CHECK_STR(one->removed[0]->mapping, "became tables of 50 positions");
     qnnrt_ir_free(one);
 }
 
@@ -945,7 +945,7 @@ TEST(ir_rope_table_stores_equal_tables_once)
     CHECK(sound(ir) && same(show(ir), "c=embedding.default(c_table,p) d=embedding.default(c_table,p) y=add.Tensor(c,d) -> y"));
     removed_count = ir->removed_count;
     CHECK_EQ(removed_count, 11);
-    CHECK_STR(ir->removed[removed_count - 1]->fate, "tables");
+    CHECK_STR(ir->removed[removed_count - 1]->mapping, "tables");
     qnnrt_ir_free(ir);
 }
 

@@ -1,7 +1,7 @@
 # Benches: times, which no test judges.
 
 # Those of `make bench`.
-BENCHES := bench_convert bench_exec bench_ir bench_small
+BENCHES := bench_convert bench_exec bench_ir bench_weight_only
 
 # One core: the vendor's emulator spins for its second thread.
 PIN := $(shell taskset -c 0 true 2>/dev/null && echo taskset -c 0)
@@ -112,18 +112,18 @@ bench-compile: $(B)/bench/bench_compile $(B)/libQnnRef.so
 	else echo "bench-compile: without torch.export: make exports installs it"; fi
 
 # Real widths, two layers: width 1536 with make_llama_ir.py, which needs numpy; else the graphs of the tests.
-SMALL_REAL   ?= $(B)/bench/small
-.PHONY: bench-small
-## bench-small: bytes, SNR, time and memory of weights of 16, 8 and 4 bits on HTP (SMALL_PYTHON=python with numpy)
-bench-small: $(B)/bench/bench_small
+WEIGHT_ONLY_REAL   ?= $(B)/bench/weight_only
+.PHONY: bench-weight-only
+## bench-weight-only: bytes, SNR, time and memory of weights of 16, 8 and 4 bits on HTP (WEIGHT_ONLY_PYTHON=python with numpy)
+bench-weight-only: $(B)/bench/bench_weight_only
 	@$(call fetch,2.51)
-	@mkdir -p $(SMALL_REAL)
-	@python='$(or $(SMALL_PYTHON),$(PYTHON))'; if [ -f $(SMALL_REAL)/model.safetensors ]; then :; \
-	elif $$python -c 'import numpy' 2>/dev/null; then $$python tests/exports/make_llama_ir.py real $(SMALL_REAL) --vocabulary 8192; \
-	else echo "bench-small: without width 1536: $$python has no numpy (SMALL_PYTHON=python with numpy)"; fi
-	@$(PYTHON) tests/harness/make_weights.py $(SMALL_REAL)/llama.safetensors tests/data/ir/tiny_prefill.json
-	@real=; if [ -f $(SMALL_REAL)/model.safetensors ]; then real='$(SMALL_REAL)/prefill/model.json $(SMALL_REAL)/model.safetensors'; fi; \
-	$(PIN) $(B)/bench/bench_small $(QNN51)/libQnnHtp.so tests/data/ir/tiny_prefill.json $(SMALL_REAL)/llama.safetensors $$real
+	@mkdir -p $(WEIGHT_ONLY_REAL)
+	@python='$(or $(WEIGHT_ONLY_PYTHON),$(PYTHON))'; if [ -f $(WEIGHT_ONLY_REAL)/model.safetensors ]; then :; \
+	elif $$python -c 'import numpy' 2>/dev/null; then $$python tests/exports/make_llama_ir.py real $(WEIGHT_ONLY_REAL) --vocabulary 8192; \
+	else echo "bench-weight-only: without width 1536: $$python has no numpy (WEIGHT_ONLY_PYTHON=python with numpy)"; fi
+	@$(PYTHON) tests/harness/make_weights.py $(WEIGHT_ONLY_REAL)/llama.safetensors tests/data/ir/tiny_prefill.json
+	@real=; if [ -f $(WEIGHT_ONLY_REAL)/model.safetensors ]; then real='$(WEIGHT_ONLY_REAL)/prefill/model.json $(WEIGHT_ONLY_REAL)/model.safetensors'; fi; \
+	$(PIN) $(B)/bench/bench_weight_only $(QNN51)/libQnnHtp.so tests/data/ir/tiny_prefill.json $(WEIGHT_ONLY_REAL)/llama.safetensors $$real
 
 # Genie and a bare loop run the same file as we do, each through a library that records when it computes.
 LLM_PEERS := $(B)/bench/llm_genie $(B)/bench/llm_raw $(B)/bench/llm_ours $(B)/bench/libllm_proxy.so

@@ -1,7 +1,7 @@
 # Beside Qualcomm's libraries and plain computations: operators, tables, expected values of tests.
 
 .PHONY: llm-table
-## llm-table: compile the sample model in float and with small weights; print bytes, errors, texts (10 min; python3)
+## llm-table: compile the sample model in float and with quantized weights; print bytes, errors, texts (10 min; python3)
 llm-table: $(B)/qnnrt-run $(B)/qnnrt-llm $(B)/libQnnRef.so $(B)/bench/llm_genie
 	@$(call fetch,2.51)
 	$(PYTHON) tests/exports/llm_table.py $(B)/llm-table --tools $(B) --htp $(QNN51) --genie $(B)/bench/llm_genie

@@ -81,7 +81,7 @@ int aten_agree(const settings *set, size_t graphs)
     if (c->write_encodings != NULL && graphs != 1)
         return cli_usage("Compile the graphs one after the other.",
                          "--write_encodings is for one graph");
-    return small_check(c);
+    return weight_only_check(c);
 }
 
 int aten_check(const settings *set)
@@ -258,7 +258,7 @@ const char *aten_nearest(const aten *a, const char *name, size_t bytes)
         const qnnrt_ir *ir = a->graphs[g].ir;
         for (size_t i = 0; i < ir->node_count; ++i) cli_near_try(&near, ir->nodes[i]->name);
         for (size_t i = 0; i < ir->removed_count; ++i)
-            if (strncmp(ir->removed[i]->fate, "fused into ", 11) == 0)
+            if (strncmp(ir->removed[i]->mapping, "fused into ", 11) == 0)
                 cli_near_try(&near, ir->removed[i]->name);
     }
     return near.best;

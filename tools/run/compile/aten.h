@@ -2,9 +2,9 @@
 
    Needs:   base cli draw io model show
 
-   UNITS    op_map.c: >>op_map                      small.c: >>small
+   UNITS    op_map.c: >>op_map                      weight_only.c: >>weight_only
             kv.c: >>kv                              aten.c: >>aten
-            lower.c: >>aten_lower                   fate.c: >>fate
+            lower.c: >>aten_lower                   node_map.c: >>node_map
             chart.c: >>chart                        progress.c: >>progress
             guess.c: >>guess                        verify.c: >>verify
             verify_graph.c: >>verify_graphs         histogram.c: >>calibration >>histogram
@@ -83,13 +83,13 @@ void op_map_free(op_map *map);
 /* Read the table of --op_map, if there is one. Return 0 after printing an error. */
 int op_map_read(tool *t, op_map *map);
 
-/* ---- small.c: weights of 8 and 4 bits ---- */
+/* ---- weight_only.c: weights of 8 and 4 bits ---- */
 
-typedef struct small_options {
+typedef struct weight_only_options {
     tool   *t;
     size_t *kept;                      /* of each --keep_weight: its weights            */
     char  **near;                      /* of each: the name nearest to it, or NULL      */
-} small_options;
+} weight_only_options;
 
 /* Return true if activations become codes. */
 int codes_wanted(const compile_settings *c);
@@ -102,22 +102,22 @@ typedef enum range_method { RANGE_MINMAX, RANGE_PERCENTILE, RANGE_MSE } range_me
 int range_method_of(const char *text, range_method *method, double *percent);
 
 /* Check options that depend on each other. Returns STATUS_OK, or STATUS_USAGE after a message. */
-int small_check(const compile_settings *c);
+int weight_only_check(const compile_settings *c);
 
 /* Add the options to a descriptor. */
-void small_desc(small_options *a, tool *t, qnnrt_lower_desc *desc);
+void weight_only_desc(weight_only_options *a, tool *t, qnnrt_lower_desc *desc);
 
 /* Check that each pattern of --keep_weight kept a weight. Return 0 after printing an error. */
-int small_kept(tool *t, const small_options *a);
+int weight_only_kept(tool *t, const weight_only_options *a);
 
-void small_free(small_options *a);
+void weight_only_free(weight_only_options *a);
 
-/* Add a line for each weight that was asked to be small. on: " on npu" for several backends. */
-void small_report(page *p, const qnnrt_lower_small *list, size_t count, const char *on);
+/* Add a line for each weight that was asked to be quantized. on: " on npu" for several backends. */
+void weight_only_report(page *p, const qnnrt_lower_weight_only *list, size_t count, const char *on);
 
-/* Print a line about all weights that are small, and notes about others and bad ones. on: as of
-   small_report(). */
-void small_say(tool *t, const qnnrt_lower_small *list, size_t length, const char *on);
+/* Print a line about all quantized weights, and notes about others and bad ones. on: as of
+   weight_only_report(). */
+void weight_only_say(tool *t, const qnnrt_lower_weight_only *list, size_t length, const char *on);
 
 /* ---- kv.c: graphs of language models that update their caches ---- */
 
@@ -177,7 +177,7 @@ typedef struct aten {
     size_t          weights_count;
     qnnrt_lower    *lower;
     aten_graph     *now;               /* that passes work on                           */
-    small_options   small;
+    weight_only_options weight_only;
     struct decoder *decoder;           /* that the graphs are made of, NULL: of files   */
     kv_facts       *kv;                /* with --kv_rows                                */
     qnnrt_lower_encoding *encodings;   /* [encoding_count] of activations               */
@@ -257,14 +257,14 @@ void aten_loss(const aten *a);
 /* Free what was read and made. */
 void aten_free(aten *a);
 
-/* ---- fate.c: --report of compile, node by node ---- */
+/* ---- node_map.c: --report of compile, node by node ---- */
 
 /* Add what --verify found, the files that were written, the times, and the memory; and write the
    report. */
-void fate_end_page(const aten *a, page *p, char *const *paths, size_t path_count);
+void node_map_end_page(const aten *a, page *p, char *const *paths, size_t path_count);
 
 /* Write the report, of a compilation that failed, too. paths: the binaries, or NULL. */
-void fate_write(const aten *a, char *const *paths);
+void node_map_write(const aten *a, char *const *paths);
 
 /* ---- chart.c: pictures of graphs before and after the passes ---- */
 
@@ -303,7 +303,7 @@ typedef struct verify {                /* one graph                             
     double                        tolerance, most;   /* most: beyond it, values count as it    */
     size_t                        nodes, wrong, nans;    /* of --verify_nodes                  */
     int                           all;               /* 1: a line for each node                */
-    const size_t                 *small;             /* [ir->value_count] 1 + number of the weight
+    const size_t                 *weight_only;       /* [ir->value_count] 1 + number of the weight
                                                         whose rounded values it has, or NULL   */
 } verify;
 

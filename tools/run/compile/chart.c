@@ -45,16 +45,16 @@ typedef struct chart_graph {
 } chart_graph;
 
 /* Return what became of a node of the graph after the passes. ops: operators of each live node. */
-static chart_kind chart_fate(const qnnrt_lower_info *info, const qnnrt_ir_node *node,
-                             const size_t *ops)
+static chart_kind chart_mapping(const qnnrt_lower_info *info, const qnnrt_ir_node *node,
+                                const size_t *ops)
 {
     for (size_t i = 0; i < info->finding_count; ++i)
         if (info->findings[i].node == node) return CHART_REFUSED;
     if (node->dead)
-        return strncmp(node->fate, "fused", 5) == 0    ? CHART_FUSED
-               : strncmp(node->fate, "folded", 6) == 0 ? CHART_FOLDED
+        return strncmp(node->mapping, "fused", 5) == 0    ? CHART_FUSED
+               : strncmp(node->mapping, "folded", 6) == 0 ? CHART_FOLDED
                                                        : CHART_REMOVED;
-    return ops[node->at] == 0 ? CHART_NONE : node->fate[0] != '\0' ? CHART_CHANGED : CHART_KEPT;
+    return ops[node->at] == 0 ? CHART_NONE : node->mapping[0] != '\0' ? CHART_CHANGED : CHART_KEPT;
 }
 
 /* Add what a box reads. Inputs of the graph come after its nodes. */
@@ -106,21 +106,21 @@ static void chart_make(chart_graph *out, const aten_graph *g, const qnnrt_lower_
     out->items = cli_alloc(out->count, sizeof(*out->items));
     for (size_t i = 0; i < ir->node_count; ++i) {
         const qnnrt_ir_node *node = ir->nodes[i];
-        const qnnrt_ir_node *fate = !before ? node
+        const qnnrt_ir_node *mapping = !before ? node
                                     : node->number < g->node_count ? now[node->number] : NULL;
         chart_box *box = &out->items[i];
         page p = {NULL, 0, 0};
         box->name = node->name;
-        box->kind = fate != NULL ? chart_fate(info, fate, ops) : CHART_REMOVED;
+        box->kind = mapping != NULL ? chart_mapping(info, mapping, ops) : CHART_REMOVED;
         box->line = cli_text("%s", before || ops[i] == 0 ? node->op : types[i].data);
         page_add(&p, "%s = %s", node->name, node->op);
         for (size_t k = 0; k < node->output_count; ++k) {
             page_add(&p, "\n%s ", qnnrt_ir_dtype_name(node->outputs[k]->dtype));
             page_dims(&p, node->outputs[k]->rank, node->outputs[k]->dims);
         }
-        if (fate != NULL && fate->fate[0] != '\0') page_add(&p, "\n%s", fate->fate);
-        if (fate != NULL && !fate->dead && ops[fate->at] != 0)
-            page_add(&p, "\n%s", types[fate->at].data);
+        if (mapping != NULL && mapping->mapping[0] != '\0') page_add(&p, "\n%s", mapping->mapping);
+        if (mapping != NULL && !mapping->dead && ops[mapping->at] != 0)
+            page_add(&p, "\n%s", types[mapping->at].data);
         box->title = p.data;
         box->reads = cli_alloc(node->input_count, sizeof(*box->reads));
         for (size_t k = 0; k < node->input_count; ++k) chart_read(ir, box, node->inputs[k]);

@@ -97,9 +97,9 @@ void choices(const mixed *m)
     choice_all(&p, m, m->a->t->set.compile->explain);
     say(m->a->t, "%s", p.data);
     free(p.data);
-    for (size_t i = 0; i < info->backend_count && info->smalls != NULL; ++i) {
+    for (size_t i = 0; i < info->backend_count && info->weight_only != NULL; ++i) {
         char *on = cli_text(" on %s", info->backends[i].role);
-        small_say(m->a->t, info->smalls[i].list, info->smalls[i].count, on);
+        weight_only_say(m->a->t, info->weight_only[i].list, info->weight_only[i].count, on);
         free(on);
     }
 }
@@ -122,10 +122,10 @@ void choices_report(const mixed *m)
     for (size_t i = 0; i < info->move_count; ++i)
         page_add(&p, "  graph \"%s\": node \"%s\" (%s) away from %s: %s\n", info->moves[i].graph,
                  info->moves[i].node, info->moves[i].op, info->moves[i].role, info->moves[i].why);
-    for (size_t i = 0; i < info->backend_count && info->smalls != NULL; ++i) {
+    for (size_t i = 0; i < info->backend_count && info->weight_only != NULL; ++i) {
         char *on = cli_text(" on %s", info->backends[i].role);
-        small_report(&p, info->smalls[i].list, info->smalls[i].count, on);
+        weight_only_report(&p, info->weight_only[i].list, info->weight_only[i].count, on);
         free(on);
     }
-    fate_end_page(a, &p, m->paths, m->path_count);
+    node_map_end_page(a, &p, m->paths, m->path_count);
 }

@@ -72,8 +72,8 @@ static char **compile_build(tool *t, const compile_names *names, aten *a, const 
         aten_spent(a, ATEN_BUILD, begin);
         if (a != NULL) aten_loss(a);
         if (a != NULL && result == QNNRT_OK)
-            small_say(t, qnnrt_lower_get_info(a->lower)->smalls,
-                      qnnrt_lower_get_info(a->lower)->small_count, "");
+            weight_only_say(t, qnnrt_lower_get_info(a->lower)->weight_only,
+                            qnnrt_lower_get_info(a->lower)->weight_only_count, "");
     }
     const uint64_t begin = cli_now_ns();
     char **paths = result == QNNRT_OK ? compile_save(t, model, a, path) : NULL;
@@ -238,7 +238,7 @@ int verb_compile(void *user)
         if (paths != NULL && a != NULL && verify_files(a, paths)) aten_spent(a, ATEN_VERIFY, begin);
         cache_keep(&cache, t, a, paths);
         if (a != NULL && paths != NULL) decoder_tokenizer(a);
-        if (a != NULL) fate_write(a, paths);
+        if (a != NULL) node_map_write(a, paths);
         if (a != NULL && paths != NULL) encodings_write(a);
         if (a != NULL) chart_write(a);
         if (paths != NULL) compile_show(t, paths, library);

@@ -232,7 +232,7 @@ int mixed_compile(mixed *m, const char *path)
         return 0;
     }
     choices(m);
-    return small_kept(t, &a->small) && mixed_save(m, path);
+    return weight_only_kept(t, &a->weight_only) && mixed_save(m, path);
 }
 
 void mixed_free(mixed *m)

@@ -46,7 +46,7 @@ qnnrt_lower_desc aten_desc(aten *a)
     desc.custom = a->map.rows;
     desc.custom_count = a->map.count;
     if (c->lora_rank != 0) desc.updateable = aten_is_adapter;
-    small_desc(&a->small, a->t, &desc);
+    weight_only_desc(&a->weight_only, a->t, &desc);
     if (codes_wanted(c)) desc.act_bits = c->act_bits != 0 ? c->act_bits : 16;
     desc.encodings = a->encodings;
     desc.encoding_count = a->encoding_count;
@@ -153,7 +153,7 @@ int aten_lower(aten *a)
         good = 0;
     }
     if (!good || aten_findings(a, 0, "there is no way to lower") != 0) return 0;
-    if (!small_kept(a->t, &a->small)) return 0;
+    if (!weight_only_kept(a->t, &a->weight_only)) return 0;
     if (desc.act_bits != 0 && !aten_quantize(a, a->lower)) return 0;
     aten_say_folded(a);
     aten_spent(a, ATEN_LOWER, begin);
@@ -207,7 +207,7 @@ void aten_free(aten *a)
         free(a->graphs[i].default_name);
     }
     for (size_t i = 0; i < a->weights_count; ++i) qnnrt_weights_close(a->weights[i]);
-    small_free(&a->small);
+    weight_only_free(&a->weight_only);
     for (size_t i = 0; i < a->encoding_count; ++i) {
         free((char *)(uintptr_t)a->encodings[i].name);
         free((float *)(uintptr_t)a->encodings[i].scales);

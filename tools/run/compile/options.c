@@ -117,16 +117,16 @@ static const cli_option compile_options[] = {
              "the library computes that right; 32 keeps the blocks of Q4_0 in GGUF as they are"},
     {.name = "weight_method", .value = "minmax|mse", .kind = CLI_WORD, .words = method_words,
      OWN(compile_settings, weight_method), .verbs = VERB_COMPILE,
-     .help = ".json, folders: scales of small weights: from the largest value, or with the least "
-             "square error (default: minmax for 8 bits, mse for 4)"},
+     .help = ".json, folders: scales of quantized weights: from the largest value, or with the "
+             "least square error (default: minmax for 8 bits, mse for 4)"},
     {.name = "keep_weight", .value = "PATTERN", .kind = CLI_LIST,
      OWN(compile_settings, keep_weights),
      .verbs = VERB_COMPILE,
      .help = ".json, folders: keep the weights with this name in floating point; * is any text"},
     {.name = "weight_emulate", .kind = CLI_FLAG, OWN(compile_settings, weight_emulate),
      .verbs = VERB_COMPILE,
-     .help = ".json, folders: where the library does not take small weights, round their values "
-             "to the same codes, and store these in floating point"},
+     .help = ".json, folders: where the library does not take quantized weights, round their "
+             "values in the same way, and store these in floating point"},
     {.name = "rope_positions", .old = "positions", .value = "N", .kind = CLI_U32,
      .least = 1, .most = 1 << 24, OWN(compile_settings, rope_positions), .verbs = VERB_COMPILE,
      .help = ".json: number of positions in the tables of rotary embeddings (default 4096)"},

@@ -49,8 +49,9 @@ qnnrt_result verify_load(void *user, const qnnrt_ir_value *value, void *data, qn
     const qnnrt_weight *weight = qnnrt_lower_weight_of(value);
     qnnrt_weights_loss loss = {0, 0, 0};
     if (value->count == 0) return QNNRT_OK;
-    if (v->small != NULL && v->small[value->number] > 0)
-        return qnnrt_lower_small_values(v->a->lower, v->small[value->number] - 1, data, err);
+    if (v->weight_only != NULL && v->weight_only[value->number] > 0)
+        return qnnrt_lower_weight_only_values(v->a->lower, v->weight_only[value->number] - 1,
+                                              data, err);
     if (weight == NULL) {
         memset(err, 0, sizeof(*err));
         err->code = QNNRT_E_NOT_FOUND;
@@ -195,21 +196,21 @@ typedef struct verify_swap {
     qnnrt_ir_value *old;
 } verify_swap;
 
-/* Let each node of the lowered graph that multiplies with a small weight read the rounded values;
+/* Let each node of the lowered graph that multiplies with quantized weights read rounded values;
    another node may read the same weight as it is. swaps: [info->op_count]. Return how many were
-   swapped; *small receives what verify.small is, and the caller frees it. */
-static size_t verify_round(const verify *v, verify_swap *swaps, size_t **small)
+   swapped; *numbers receives what verify.weight_only is, and the caller frees it. */
+static size_t verify_round(const verify *v, verify_swap *swaps, size_t **numbers)
 {
     const qnnrt_lower_graph_info *info = v->info;
     qnnrt_ir *ir = v->g->ir;
     size_t count = 0;
-    *small = cli_alloc(ir->value_count + info->op_count, sizeof(**small));
+    *numbers = cli_alloc(ir->value_count + info->op_count, sizeof(**numbers));
     for (size_t i = 0; i < info->op_count; ++i) {
         const qnnrt_lower_op *op = &info->ops[i];
         if (!op->used || op->node == NULL || op->input_count < 2) continue;
         const qnnrt_lower_tensor *tensor = &info->tensors[op->inputs[1]];
         qnnrt_ir_node *node = ir->nodes[op->node->at];
-        for (size_t k = 0; k < node->input_count && tensor->small > 0; ++k) {
+        for (size_t k = 0; k < node->input_count && tensor->weight_only > 0; ++k) {
             qnnrt_ir_value *old = node->inputs[k];
             if (old == NULL || old != tensor->value) continue;
             qnnrt_ir_value *now = qnnrt_ir_add_value(ir, old->name, QNNRT_DTYPE_F32, old->rank,
@@ -217,7 +218,7 @@ static size_t verify_round(const verify *v, verify_swap *swaps, size_t **small)
             if (now == NULL || !qnnrt_ir_set_input(ir, node, k, now)) return count;
             now->origin = QNNRT_IR_WEIGHT;
             now->key = old->key;
-            (*small)[now->number] = tensor->small;
+            (*numbers)[now->number] = tensor->weight_only;
             swaps[count].node = node;
             swaps[count].input = k;
             swaps[count++].old = old;
@@ -231,16 +232,16 @@ static int verify_host_small(verify *v, void *const *outputs)
 {
     verify_swap *swaps = cli_alloc(v->info->op_count, sizeof(*swaps));
     qnnrt_ir *before = v->ir;
-    size_t *small = NULL;
-    const size_t count = verify_round(v, swaps, &small);
-    v->small = small;
+    size_t *numbers = NULL;
+    const size_t count = verify_round(v, swaps, &numbers);
+    v->weight_only = numbers;
     v->ir = v->g->ir;
     const int good = verify_host(v, NULL, outputs);
     v->ir = before;
-    v->small = NULL;
+    v->weight_only = NULL;
     for (size_t i = 0; i < count; ++i)
         qnnrt_ir_set_input(v->g->ir, swaps[i].node, swaps[i].input, swaps[i].old);
-    free(small);
+    free(numbers);
     free(swaps);
     return good;
 }
@@ -249,9 +250,10 @@ void verify_outputs(verify *v, uint32_t runs)
 {
     const size_t count = v->ir->output_count;
     tool *t = v->a->t;
-    const int small = v->info != NULL && v->a->t->set.compile->weight_bits != 0 &&
-                      qnnrt_lower_get_info(v->a->lower)->small_count > 0;
-    verify_sum *sums = cli_alloc(2 * count, sizeof(*sums)), *checked = small ? sums + count : sums;
+    const int quantized = v->info != NULL && v->a->t->set.compile->weight_bits != 0 &&
+                      qnnrt_lower_get_info(v->a->lower)->weight_only_count > 0;
+    verify_sum *sums = cli_alloc(2 * count, sizeof(*sums));
+    verify_sum *checked = quantized ? sums + count : sums;
     void **outputs = cli_alloc(count, sizeof(*outputs));
     qnnrt_ir_run_desc wide = {0};
     int good = 1;
@@ -261,7 +263,7 @@ void verify_outputs(verify *v, uint32_t runs)
     for (uint32_t run = 0; run < runs && good; ++run) {
         cli_busy(0, "run %lu of %lu of --verify", (unsigned long)run + 1, (unsigned long)runs);
         good = verify_fill(v, run + 1) && verify_exec(v);
-        for (int rounded = 0; rounded <= small && good; ++rounded) {
+        for (int rounded = 0; rounded <= quantized && good; ++rounded) {
             const qnnrt_ir *ir = rounded ? v->g->ir : v->ir;
             good = rounded ? verify_host_small(v, outputs) : verify_host(v, NULL, outputs);
             for (size_t i = 0; i < count && good; ++i)
@@ -273,9 +275,9 @@ void verify_outputs(verify *v, uint32_t runs)
     if (good)
         verify_say(v->a, "\nverify    graph \"%s\", %lu run%s, tolerance %g%s\n", v->g->name,
                    (unsigned long)runs, cli_plural(runs), v->tolerance,
-                   small ? " with rounded weights on the host" : "");
-    for (int rounded = small; rounded >= 0 && good; --rounded) {
-        if (small && !rounded) verify_say(v->a, "  and from the weights as they were:\n");
+                   quantized ? " with rounded weights on the host" : "");
+    for (int rounded = quantized; rounded >= 0 && good; --rounded) {
+        if (quantized && !rounded) verify_say(v->a, "  and from the weights as they were:\n");
         for (size_t i = 0; i < count; ++i) {
             const verify_sum *sum = &sums[(size_t)rounded * count + i];
             verify_say(v->a,

@@ -1,13 +1,13 @@
-/* small.c - weights of 8 and 4 bits on Qualcomm's libraries
+/* weight_only.c - weights of 8 and 4 bits on Qualcomm's libraries
 
-       real_small RELEASE_FOLDER DATA_FOLDER [part of a test's name]
+       real_weight_only RELEASE_FOLDER DATA_FOLDER [part of a test's name]
 
    What is built has to equal the evaluator with rounded weights; what a library refuses has to be known before it is asked. */
 #include "real.h"
 #include "qnnrt_builder.h"
-#include "small_case.h"
+#include "weight_only_case.h"
 
-static qnnrt_backend *small_open(const char *name)
+static qnnrt_backend *weight_only_open(const char *name)
 {
     qnnrt_backend_desc desc;
     qnnrt_backend *backend = NULL;
@@ -26,38 +26,38 @@ TEST(htp_computes_what_the_rounded_weights_do)
     qnnrt_backend *backend;
     size_t i, form, small = 0, kept = 0;
     if (real_no_device()) SKIP("needs a library that runs graphs");
-    backend = small_open("libQnnHtp.so");
+    backend = weight_only_open("libQnnHtp.so");
     CHECK(backend != NULL);
-    for (i = 0; i < SMALL_CASES; ++i)
+    for (i = 0; i < WEIGHT_ONLY_CASES; ++i)
         for (form = 0; form < 3; ++form) {
-            const int two = strcmp(small_cases[i].name, "tied") == 0 || strcmp(small_cases[i].name, "twice") == 0;
+            const int two = strcmp(weight_only_cases[i].name, "tied") == 0 || strcmp(weight_only_cases[i].name, "twice") == 0;
             const double most = !two ? 5e-3 : form == 0 ? 3e-2 : 0.4;
-            small_try t;
+            weight_only_try t;
             qnnrt_result result;
             size_t k;
-            CHECK(small_begin(&t, small_cases[i].text, NULL));
+            CHECK(weight_only_begin(&t, weight_only_cases[i].text, NULL));
             t.desc.target = QNNRT_LOWER_HTP;
             t.desc.build_id = qnnrt_backend_get_info(backend)->build_id;
             t.desc.weight_bits = forms[form][0];
             t.desc.weight_block = forms[form][1];
-            result = small_lower(&t);
-            if (result == QNNRT_E_UNSUPPORTED) {         /* no weight can be small */
+            result = weight_only_lower(&t);
+            if (result == QNNRT_E_UNSUPPORTED) {         /* no weight can be quantized */
                 CHECK_STR(t.err.text, "no weight can have");
-                kept += t.info->small_count;
-                small_end(&t);
+                kept += t.info->weight_only_count;
+                weight_only_end(&t);
                 continue;
             }
-            if (result == QNNRT_OK) result = small_run(&t, backend, !two);
-            for (k = 0; k < t.info->small_count; ++k) {
-                if (t.info->smalls[k].bits == 0) ++kept;
+            if (result == QNNRT_OK) result = weight_only_run(&t, backend, !two);
+            for (k = 0; k < t.info->weight_only_count; ++k) {
+                if (t.info->weight_only[k].bits == 0) ++kept;
                 else ++small;
             }
             if (result != QNNRT_OK || !(t.error <= most))
-                printf("    %s, %u bits, block %u: error %g %s\n", small_cases[i].name, (unsigned)forms[form][0],
+                printf("    %s, %u bits, block %u: error %g %s\n", weight_only_cases[i].name, (unsigned)forms[form][0],
                        (unsigned)forms[form][1], t.error, t.err.text);
             CHECK_EQ(result, QNNRT_OK);
             CHECK(t.error <= most);
-            small_end(&t);
+            weight_only_end(&t);
         }
     printf("    %lu weights are small, %lu stay float\n", (unsigned long)small, (unsigned long)kept);
     CHECK(small >= 27 && kept > 0);
@@ -65,20 +65,20 @@ TEST(htp_computes_what_the_rounded_weights_do)
 }
 
 /* A linear layer of a size. */
-static qnnrt_result small_layer(small_try *t, uint32_t out, uint32_t in, uint32_t bits, uint32_t block, float size)
+static qnnrt_result weight_only_layer(weight_only_try *t, uint32_t out, uint32_t in, uint32_t bits, uint32_t block, float size)
 {
     char text[2048];
     uint64_t k;
     snprintf(text, sizeof text, S_GRAPH(S_T("x", "[4,%u]"), S_T("y", "[4,%u]"), S_W("w", "[%u,%u]"), "\"w\":\"w\"",
              S_NODE("y", "linear.default", S_T("x", "[4,%u]") "," S_W("w", "[%u,%u]"), "[4,%u]", "")),
              (unsigned)in, (unsigned)out, (unsigned)out, (unsigned)in, (unsigned)in, (unsigned)out, (unsigned)in, (unsigned)out);
-    if (!small_begin(t, text, NULL)) return t->err.code;
+    if (!weight_only_begin(t, text, NULL)) return t->err.code;
     for (k = 0; k < (uint64_t)out * in; ++k) t->weights[0][k] *= size;
     t->desc.target = QNNRT_LOWER_HTP;
     t->desc.build_id = "v2.51";
     t->desc.weight_bits = bits;
     t->desc.weight_block = block;
-    return small_lower(t);
+    return weight_only_lower(t);
 }
 
 /* Sizes at which block-wise weights in other forms are wrong without an error, and scales that float16 cannot hold. */
@@ -92,24 +92,24 @@ TEST(htp_is_right_at_every_size_and_scale)
     qnnrt_backend *backend;
     size_t i, k;
     if (real_no_device()) SKIP("needs a library that runs graphs");
-    backend = small_open("libQnnHtp.so");
+    backend = weight_only_open("libQnnHtp.so");
     CHECK(backend != NULL);
     for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); ++i)
         for (k = 0; k < (i < 3 || i == 10 || i == 12 ? 4u : 1u); ++k) {
             /* 2.47 makes 0 of scales below the normal numbers of float16. */
             const int old = strstr(qnnrt_backend_get_info(backend)->build_id, "2.47") != NULL;
-            small_try t;
+            weight_only_try t;
             qnnrt_result result;
             if (old && scales[k] < 1e-3f) continue;
-            result = small_layer(&t, sizes[i][0], sizes[i][1], sizes[i][2], sizes[i][3], scales[k]);
-            if (result == QNNRT_OK) result = small_run(&t, backend, 1);
+            result = weight_only_layer(&t, sizes[i][0], sizes[i][1], sizes[i][2], sizes[i][3], scales[k]);
+            if (result == QNNRT_OK) result = weight_only_run(&t, backend, 1);
             if (result != QNNRT_OK || !(t.error <= 5e-3))
                 printf("    [%u,%u], %u bits, block %u, size %g: error %g %s\n", (unsigned)sizes[i][0], (unsigned)sizes[i][1],
                        (unsigned)sizes[i][2], (unsigned)sizes[i][3], (double)scales[k], t.error, t.err.text);
             CHECK_EQ(result, QNNRT_OK);
-            CHECK_EQ(t.info->smalls[0].block, sizes[i][3]);
+            CHECK_EQ(t.info->weight_only[0].block, sizes[i][3]);
             CHECK(t.error <= 5e-3);
-            small_end(&t);
+            weight_only_end(&t);
         }
     CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
 }
@@ -120,49 +120,49 @@ TEST(htp_gets_no_odd_rows)
     static const uint32_t odd[][3] = { { 33, 65, 8 }, { 33, 66, 8 }, { 34, 1, 8 }, { 33, 68, 4 }, { 100, 1001, 4 } };
     size_t i;
     for (i = 0; i < sizeof(odd) / sizeof(odd[0]); ++i) {
-        small_try t;
-        CHECK_EQ(small_layer(&t, odd[i][0], odd[i][1], odd[i][2], 0, 1), QNNRT_E_UNSUPPORTED);
-        CHECK_EQ(t.info->smalls[0].bits, 0);
-        CHECK_STR(t.info->smalls[0].why, "are garbage for more than 32 channels");
-        small_end(&t);
+        weight_only_try t;
+        CHECK_EQ(weight_only_layer(&t, odd[i][0], odd[i][1], odd[i][2], 0, 1), QNNRT_E_UNSUPPORTED);
+        CHECK_EQ(t.info->weight_only[0].bits, 0);
+        CHECK_STR(t.info->weight_only[0].why, "are garbage for more than 32 channels");
+        weight_only_end(&t);
     }
 }
 
 /* libQnnCpu.so takes none: an error that says so, or rounded values in float32. */
-TEST(cpu_emulates_small_weights)
+TEST(cpu_emulates_quantized_weights)
 {
     qnnrt_backend *backend;
     size_t i;
     if (real_no_device()) SKIP("needs a library that runs graphs");
-    backend = small_open("libQnnCpu.so");
+    backend = weight_only_open("libQnnCpu.so");
     if (backend == NULL) return;                 /* this release has no libQnnCpu.so; 2.47 has */
-    for (i = 0; i < SMALL_CASES; ++i) {
-        const int two = strcmp(small_cases[i].name, "tied") == 0 || strcmp(small_cases[i].name, "twice") == 0;
-        small_try t;
-        CHECK(small_begin(&t, small_cases[i].text, NULL));
+    for (i = 0; i < WEIGHT_ONLY_CASES; ++i) {
+        const int two = strcmp(weight_only_cases[i].name, "tied") == 0 || strcmp(weight_only_cases[i].name, "twice") == 0;
+        weight_only_try t;
+        CHECK(weight_only_begin(&t, weight_only_cases[i].text, NULL));
         t.desc.target = QNNRT_LOWER_CPU;
         t.desc.build_id = qnnrt_backend_get_info(backend)->build_id;
         t.desc.weight_bits = 8;
-        CHECK_EQ(small_lower(&t), QNNRT_E_UNSUPPORTED);
-        small_end(&t);
-        CHECK(small_begin(&t, small_cases[i].text, NULL));
+        CHECK_EQ(weight_only_lower(&t), QNNRT_E_UNSUPPORTED);
+        weight_only_end(&t);
+        CHECK(weight_only_begin(&t, weight_only_cases[i].text, NULL));
         t.desc.target = QNNRT_LOWER_CPU;
         t.desc.build_id = qnnrt_backend_get_info(backend)->build_id;
         t.desc.weight_bits = 8;
         t.desc.weight_emulate = 1;
-        CHECK_EQ(small_lower(&t), QNNRT_OK);
-        CHECK_EQ(small_run(&t, backend, !two), QNNRT_OK);
-        if (!(t.error <= (two ? 3e-2 : 1e-5))) printf("    %s: error %g\n", small_cases[i].name, t.error);
+        CHECK_EQ(weight_only_lower(&t), QNNRT_OK);
+        CHECK_EQ(weight_only_run(&t, backend, !two), QNNRT_OK);
+        if (!(t.error <= (two ? 3e-2 : 1e-5))) printf("    %s: error %g\n", weight_only_cases[i].name, t.error);
         CHECK(t.error <= (two ? 3e-2 : 1e-5));
-        small_end(&t);
+        weight_only_end(&t);
     }
     CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
 }
 
-TEST_MAIN_ARGS("real_small", 2, "RELEASE DATA")
+TEST_MAIN_ARGS("real_weight_only", 2, "RELEASE DATA")
 {
     RUN(htp_computes_what_the_rounded_weights_do);
     RUN(htp_is_right_at_every_size_and_scale);
     RUN(htp_gets_no_odd_rows);
-    RUN(cpu_emulates_small_weights);
+    RUN(cpu_emulates_quantized_weights);
 }

@@ -1,46 +1,47 @@
-/* fate.c - --report of compile, node by node
+/* node_map.c - --report of compile, node by node
 
-   ROOM     >>fate */
+   ROOM     >>node_map */
 #include "run/compile/aten.h"
 
 #include <sys/stat.h>
 
 /* =====================================================================================
-   FATE                                                                           >>fate
+   NODE MAP                                                                   >>node_map
    What became of each node of a graph. Lists are in a fixed order; times come last.
    ===================================================================================== */
 
-typedef struct fate_item {             /* something to sort                               */
+typedef struct node_map_item {         /* something to sort                               */
     uint64_t    key;                   /* the largest first, or the smallest              */
     const char *name;                  /* for equal keys                                  */
     const void *what;
     size_t      index;
-} fate_item;
+} node_map_item;
 
-static int fate_rising(const void *left, const void *right)
+static int node_map_rising(const void *left, const void *right)
 {
-    const fate_item *a = left, *b = right;
+    const node_map_item *a = left, *b = right;
     if (a->key != b->key) return a->key < b->key ? -1 : 1;
     return a->index < b->index ? -1 : a->index > b->index;
 }
 
-static int fate_falling(const void *left, const void *right)
+static int node_map_falling(const void *left, const void *right)
 {
-    const fate_item *a = left, *b = right;
+    const node_map_item *a = left, *b = right;
     if (a->key != b->key) return a->key > b->key ? -1 : 1;
     const int order = strcmp(a->name, b->name);
     return order != 0 ? order : a->index < b->index ? -1 : a->index > b->index;
 }
 
 /* Sort, unless the list is empty. */
-static void fate_sort(fate_item *items, size_t count, int (*order)(const void *, const void *))
+static void node_map_sort(node_map_item *items, size_t count,
+                          int (*order)(const void *, const void *))
 {
     if (count > 1) qsort(items, count, sizeof(*items), order);
 }
 
 /* Add one input or output: as the file has it, and as the binary has it. */
-static void fate_end(page *p, const char *kind, const qnnrt_ir_value *value,
-                     const qnnrt_lower_graph_info *info, int32_t tensor)
+static void node_map_end(page *p, const char *kind, const qnnrt_ir_value *value,
+                         const qnnrt_lower_graph_info *info, int32_t tensor)
 {
     page_add(p, "  %-11s %s %s ", kind, value->name, qnnrt_ir_dtype_name(value->dtype));
     page_dims(p, value->rank, value->dims);
@@ -58,8 +59,8 @@ static void fate_end(page *p, const char *kind, const qnnrt_ir_value *value,
 
 /* Add the operators of one node; items are those of all nodes, sorted. Return the first of the next
    node. */
-static size_t fate_ops(page *p, const fate_item *items, size_t count, size_t at, uint64_t number,
-                       const char *before)
+static size_t node_map_ops(page *p, const node_map_item *items, size_t count, size_t at,
+                           uint64_t number, const char *before)
 {
     while (at < count && items[at].key < number) ++at;
     for (; at < count && items[at].key == number; ++at) {
@@ -70,12 +71,12 @@ static size_t fate_ops(page *p, const fate_item *items, size_t count, size_t at,
 }
 
 /* Add a line for each node, in the order of the file; those that passes added come last. */
-static void fate_nodes(page *p, const aten_graph *g, const qnnrt_lower_graph_info *info)
+static void node_map_nodes(page *p, const aten_graph *g, const qnnrt_lower_graph_info *info)
 {
     const qnnrt_ir *ir = g->ir;
     const size_t count = ir->node_count + ir->removed_count;
-    fate_item *nodes = cli_alloc(count, sizeof(*nodes));
-    fate_item *ops = cli_alloc(info->op_count, sizeof(*ops));
+    node_map_item *nodes = cli_alloc(count, sizeof(*nodes));
+    node_map_item *ops = cli_alloc(info->op_count, sizeof(*ops));
     size_t op_count = 0, at = 0;
     for (size_t i = 0; i < count; ++i) {
         const qnnrt_ir_node *node = i < ir->node_count ? ir->nodes[i]
@@ -90,16 +91,16 @@ static void fate_nodes(page *p, const aten_graph *g, const qnnrt_lower_graph_inf
         ops[op_count].index = i;
         ++op_count;
     }
-    fate_sort(nodes, count, fate_rising);
-    fate_sort(ops, op_count, fate_rising);
+    node_map_sort(nodes, count, node_map_rising);
+    node_map_sort(ops, op_count, node_map_rising);
     page_text(p, "\n  nodes\n");
     for (size_t i = 0; i < count; ++i) {
         const qnnrt_ir_node *node = nodes[i].what;
-        const char *mark = node->fate[0] != '\0' ? ": " : "";
+        const char *mark = node->mapping[0] != '\0' ? ": " : "";
         const size_t before = at;
-        page_add(p, "    %s = %s%s%s", node->name, node->op, mark, node->fate);
-        at = fate_ops(p, ops, op_count, at, nodes[i].key,
-                      mark[0] != '\0' ? "; " : ": ");
+        page_add(p, "    %s = %s%s%s", node->name, node->op, mark, node->mapping);
+        at = node_map_ops(p, ops, op_count, at, nodes[i].key,
+                          mark[0] != '\0' ? "; " : ": ");
         if (at == before && !node->dead) page_text(p, mark[0] != '\0' ? "; no operator"
                                                                         : ": no operator");
         page_text(p, "\n");
@@ -110,9 +111,9 @@ static void fate_nodes(page *p, const aten_graph *g, const qnnrt_lower_graph_inf
 }
 
 /* Add how many operators of each type there are. */
-static void fate_types(page *p, const qnnrt_lower_graph_info *info)
+static void node_map_types(page *p, const qnnrt_lower_graph_info *info)
 {
-    fate_item *types = cli_alloc(info->op_count, sizeof(*types));
+    node_map_item *types = cli_alloc(info->op_count, sizeof(*types));
     size_t count = 0;
     for (size_t i = 0; i < info->op_count; ++i) {
         size_t k = 0;
@@ -121,7 +122,7 @@ static void fate_types(page *p, const qnnrt_lower_graph_info *info)
         if (k == count) types[count++].name = info->ops[i].type;
         types[k].key += 1;
     }
-    fate_sort(types, count, fate_falling);
+    node_map_sort(types, count, node_map_falling);
     page_text(p, "\n  operators\n");
     for (size_t i = 0; i < count; ++i)
         page_add(p, "    %5llu %s\n", (unsigned long long)types[i].key, types[i].name);
@@ -129,9 +130,9 @@ static void fate_types(page *p, const qnnrt_lower_graph_info *info)
 }
 
 /* Add the static tensors, the largest first. */
-static void fate_statics(page *p, const qnnrt_lower_graph_info *info)
+static void node_map_statics(page *p, const qnnrt_lower_graph_info *info)
 {
-    fate_item *items = cli_alloc(info->tensor_count, sizeof(*items));
+    node_map_item *items = cli_alloc(info->tensor_count, sizeof(*items));
     size_t count = 0;
     for (size_t i = 1; i < info->tensor_count; ++i) {
         const qnnrt_lower_tensor *t = &info->tensors[i];
@@ -141,7 +142,7 @@ static void fate_statics(page *p, const qnnrt_lower_graph_info *info)
         items[count].what = t;
         items[count++].index = i;
     }
-    fate_sort(items, count, fate_falling);
+    node_map_sort(items, count, node_map_falling);
     page_add(p, "\n  static tensors: %lu with %llu bytes\n", (unsigned long)count,
              (unsigned long long)info->static_bytes);
     for (size_t i = 0; i < count; ++i) {
@@ -156,7 +157,7 @@ static void fate_statics(page *p, const qnnrt_lower_graph_info *info)
     free(items);
 }
 
-static void fate_graph(page *p, const aten_graph *g, const qnnrt_lower_graph_info *info)
+static void node_map_graph(page *p, const aten_graph *g, const qnnrt_lower_graph_info *info)
 {
     size_t before = g->node_count;
     page_add(p, "\ngraph \"%s\" from %s\n", g->name, g->file);
@@ -164,22 +165,22 @@ static void fate_graph(page *p, const aten_graph *g, const qnnrt_lower_graph_inf
              (unsigned long)g->node_count, (unsigned long)g->ir->node_count,
              (unsigned long)info->used_ops);
     for (size_t i = 0; i < g->ir->input_count; ++i)
-        fate_end(p, "input", g->ir->inputs[i], info, info->inputs[i]);
+        node_map_end(p, "input", g->ir->inputs[i], info, info->inputs[i]);
     for (size_t i = 0; i < g->ir->output_count; ++i)
-        fate_end(p, "output", g->ir->outputs[i], info, info->outputs[i]);
+        node_map_end(p, "output", g->ir->outputs[i], info, info->outputs[i]);
     page_text(p, "\n  passes\n");
     for (size_t i = 0; i < g->pass_count; ++i) {
         page_add(p, "    %-18s %6lu nodes to %6lu\n", g->passes[i].name, (unsigned long)before,
                  (unsigned long)g->passes[i].nodes);
         before = g->passes[i].nodes;
     }
-    fate_nodes(p, g, info);
-    fate_types(p, info);
-    fate_statics(p, info);
+    node_map_nodes(p, g, info);
+    node_map_types(p, info);
+    node_map_statics(p, info);
 }
 
 /* Add the most memory that the program had, where the system says it. */
-static void fate_memory(page *p)
+static void node_map_memory(page *p)
 {
     size_t bytes = 0;
     char *text = cli_read_file("/proc/self/status", 1 << 20, &bytes);
@@ -189,7 +190,7 @@ static void fate_memory(page *p)
     free(text);
 }
 
-void fate_end_page(const aten *a, page *p, char *const *paths, size_t path_count)
+void node_map_end_page(const aten *a, page *p, char *const *paths, size_t path_count)
 {
     static const char *const phases[ATEN_PHASES] = {
         "read and check", "open weights", "passes", "lower", "ask the library", "build", "save",
@@ -205,7 +206,7 @@ void fate_end_page(const aten *a, page *p, char *const *paths, size_t path_count
     page_text(p, "\ntimes\n");
     for (size_t i = 0; i < ATEN_PHASES; ++i)
         if (a->ns[i] != 0) page_add(p, "  %-28s %10.3f ms\n", phases[i], ms(a->ns[i]));
-    fate_memory(p);
+    node_map_memory(p);
     char *shown = cli_shown_text(p->data, 2);    /* names in files may be hostile */
     page out = {shown, strlen(shown), 0};
     write_named(a->t, a->t->set.compile->report, &out, 0);
@@ -213,7 +214,7 @@ void fate_end_page(const aten *a, page *p, char *const *paths, size_t path_count
     free(p->data);
 }
 
-void fate_write(const aten *a, char *const *paths)
+void node_map_write(const aten *a, char *const *paths)
 {
     tool *t = a->t;
     size_t path_count = 0;
@@ -223,7 +224,7 @@ void fate_write(const aten *a, char *const *paths)
     const qnnrt_backend_info *backend = qnnrt_backend_get_info(t->backend);
     page_add(&p, "compiled for %s, build %s\n", backend->provider, backend->build_id);
     for (size_t i = 0; i < info->graph_count; ++i)
-        fate_graph(&p, &a->graphs[i], &info->graphs[i]);
+        node_map_graph(&p, &a->graphs[i], &info->graphs[i]);
     if (info->finding_count > 0) page_text(&p, "\nfindings\n");
     for (size_t i = 0; i < info->finding_count; ++i)
         page_add(&p, "  %s\n%s%s%s", info->findings[i].text,
@@ -234,7 +235,7 @@ void fate_write(const aten *a, char *const *paths)
                  " number\n", (unsigned long long)info->flushed, (unsigned long long)info->clamped);
     if (info->folded_count > 0) page_text(&p, "\nencodings that are not used\n");
     for (size_t i = 0; i < info->folded_count; ++i) page_add(&p, "  %s\n", info->folded[i]);
-    small_report(&p, info->smalls, info->small_count, "");
+    weight_only_report(&p, info->weight_only, info->weight_only_count, "");
     while (paths != NULL && paths[path_count] != NULL) ++path_count;
-    fate_end_page(a, &p, paths, path_count);
+    node_map_end_page(a, &p, paths, path_count);
 }

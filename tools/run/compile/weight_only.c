@@ -1,20 +1,20 @@
-/* small.c - weights of 8 and 4 bits
+/* weight_only.c - weights of 8 and 4 bits
 
-   ROOM     >>small */
+   ROOM     >>weight_only */
 #include "run/compile/aten.h"
 
 #include <math.h>
 
 /* =====================================================================================
-   SMALL                                                                          >>small
+   WEIGHT ONLY                                                              >>weight_only
    --weight_bits, --calibrate and their relatives, and what they did to each weight.
    ===================================================================================== */
 
 /* Below these SNRs of a weight, in dB, a note names it. */
-enum { SMALL_LOW_8 = 30, SMALL_LOW_4 = 12 };
+enum { WEIGHT_ONLY_LOW_8 = 30, WEIGHT_ONLY_LOW_4 = 12 };
 
 /* Return true if a name matches a pattern, where * is any text. */
-static int small_matches(const char *pattern, const char *name)
+static int weight_only_matches(const char *pattern, const char *name)
 {
     const char *star = NULL, *again = name;
     while (*name != '\0') {
@@ -56,22 +56,22 @@ int range_method_of(const char *text, range_method *method, double *percent)
     return *end == '\0' && *percent > 50 && *percent <= 100;
 }
 
-int small_check(const compile_settings *c)
+int weight_only_check(const compile_settings *c)
 {
     static const char *const names[] = {"--keep_weight", "--weight_emulate", "--weight_method"};
     const int given[] = {c->keep_weights.count > 0, c->weight_emulate,
                          c->weight_method != 0 && !codes_wanted(c)};
-    const int small = c->weight_bits == 8 || c->weight_bits == 4;
-    if (c->weight_bits != 0 && !small && c->weight_bits != 16)
+    const int quantized = c->weight_bits == 8 || c->weight_bits == 4;
+    if (c->weight_bits != 0 && !quantized && c->weight_bits != 16)
         return cli_usage("Give 8 or 4, or 16 for weights in floating point.",
                          "--weight_bits is %lu", (unsigned long)c->weight_bits);
     if (c->weight_block != 0 && c->weight_bits != 4)
         return cli_usage("Add --weight_bits 4, or leave --weight_block out.",
                          "--weight_block needs weights of 4 bits");
     for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); ++i)
-        if (given[i] && !small)
-            return cli_usage("Add --weight_bits 8 or --weight_bits 4.", "%s needs small weights",
-                             names[i]);
+        if (given[i] && !quantized)
+            return cli_usage("Add --weight_bits 8 or --weight_bits 4.",
+                             "%s needs quantized weights", names[i]);
     range_method method;
     double percent;
     if (!range_method_of(c->calibrate_method, &method, &percent))
@@ -88,7 +88,7 @@ int small_check(const compile_settings *c)
 }
 
 /* Keep a name if it is nearer to a pattern than the one before. */
-static void small_near(char **kept, const char *pattern, const char *name)
+static void weight_only_near(char **kept, const char *pattern, const char *name)
 {
     cli_near near = {pattern, strlen(pattern), NULL, 0};
     if (*kept != NULL) cli_near_try(&near, *kept);
@@ -99,18 +99,19 @@ static void small_near(char **kept, const char *pattern, const char *name)
 }
 
 /* Say how many bits a weight gets: none with --keep_weight. */
-static uint32_t small_bits(void *user, const qnnrt_ir_value *value, const char *type,
-                           uint32_t bits)
+static uint32_t weight_only_bits(void *user, const qnnrt_ir_value *value, const char *type,
+                                 uint32_t bits)
 {
-    small_options *a = user;
+    weight_only_options *a = user;
     const cli_list *keep = &a->t->set.compile->keep_weights;
     const qnnrt_weight *weight = qnnrt_lower_weight_of(value);
     const char *key = value->key != NULL ? value->key : value->name;
     (void)type;
     for (size_t i = 0; i < keep->count; ++i) {
-        if (!small_matches(keep->items[i], key) && !small_matches(keep->items[i], value->name) &&
-            (weight == NULL || !small_matches(keep->items[i], weight->name))) {
-            small_near(&a->near[i], keep->items[i], key);
+        if (!weight_only_matches(keep->items[i], key) &&
+            !weight_only_matches(keep->items[i], value->name) &&
+            (weight == NULL || !weight_only_matches(keep->items[i], weight->name))) {
+            weight_only_near(&a->near[i], keep->items[i], key);
             continue;
         }
         a->kept[i] += 1;
@@ -119,7 +120,7 @@ static uint32_t small_bits(void *user, const qnnrt_ir_value *value, const char *
     return bits;
 }
 
-void small_desc(small_options *a, tool *t, qnnrt_lower_desc *desc)
+void weight_only_desc(weight_only_options *a, tool *t, qnnrt_lower_desc *desc)
 {
     const compile_settings *c = t->set.compile;
     desc->weight_method = (qnnrt_lower_method)c->weight_method;
@@ -133,11 +134,11 @@ void small_desc(small_options *a, tool *t, qnnrt_lower_desc *desc)
         a->kept = cli_alloc(c->keep_weights.count, sizeof(*a->kept));
         a->near = cli_alloc(c->keep_weights.count, sizeof(*a->near));
     }
-    desc->weight_bits_of = small_bits;
+    desc->weight_bits_of = weight_only_bits;
     desc->weight_user = a;
 }
 
-int small_kept(tool *t, const small_options *a)
+int weight_only_kept(tool *t, const weight_only_options *a)
 {
     const cli_list *keep = &t->set.compile->keep_weights;
     int good = 1;
@@ -145,7 +146,7 @@ int small_kept(tool *t, const small_options *a)
         if (a->kept[i] > 0) continue;
         char *hint = a->near[i] != NULL ? cli_text("Use --keep_weight %s.", a->near[i])
             : cli_text("Take a name from --report FILE; * stands for any text.");
-        fail(t, NULL, hint, "--keep_weight %s is the name of no weight that could be small",
+        fail(t, NULL, hint, "--keep_weight %s is the name of no weight that could be quantized",
              keep->items[i]);
         free(hint);
         good = 0;
@@ -153,7 +154,7 @@ int small_kept(tool *t, const small_options *a)
     return good;
 }
 
-void small_free(small_options *a)
+void weight_only_free(weight_only_options *a)
 {
     for (size_t i = 0; a->near != NULL && i < a->t->set.compile->keep_weights.count; ++i)
         free(a->near[i]);
@@ -161,14 +162,14 @@ void small_free(small_options *a)
     free(a->kept);
 }
 
-void small_report(page *p, const qnnrt_lower_small *list, size_t count, const char *on)
+void weight_only_report(page *p, const qnnrt_lower_weight_only *list, size_t count, const char *on)
 {
     uint64_t before = 0, after = 0;
     if (count == 0) return;
-    page_add(p, "\nsmall weights%s: %lu\n  %12s %12s %5s %8s %10s\n", on, (unsigned long)count,
+    page_add(p, "\nquantized weights%s: %lu\n  %12s %12s %5s %8s %10s\n", on, (unsigned long)count,
              "float bytes", "bytes", "bits", "SNR dB", "worst");
     for (size_t i = 0; i < count; ++i) {
-        const qnnrt_lower_small *s = &list[i];
+        const qnnrt_lower_weight_only *s = &list[i];
         int64_t dims[8];
         for (uint32_t k = 0; k < s->rank; ++k) dims[k] = s->dims[k];
         before += s->float_bytes;
@@ -191,13 +192,13 @@ void small_report(page *p, const qnnrt_lower_small *list, size_t count, const ch
 }
 
 /* Say how many weights stay as they are for a reason that none before had. */
-static void small_stay(tool *t, const qnnrt_lower_small *list, size_t length, size_t first,
-                       const char *on)
+static void weight_only_stay(tool *t, const qnnrt_lower_weight_only *list, size_t length,
+                             size_t first, const char *on)
 {
-    const qnnrt_lower_small *s = &list[first];
+    const qnnrt_lower_weight_only *s = &list[first];
     size_t count = 0;
     for (size_t i = 0; i < length; ++i) {
-        const qnnrt_lower_small *other = &list[i];
+        const qnnrt_lower_weight_only *other = &list[i];
         const int same = other->bits == s->bits && other->emulated == s->emulated &&
                          strcmp(other->why, s->why) == 0 && strcmp(other->type, s->type) == 0;
         if (same && i < first) return;
@@ -211,15 +212,15 @@ static void small_stay(tool *t, const qnnrt_lower_small *list, size_t length, si
         s->type, on, what[(count > 1 ? 3 : 0) + (s->emulated ? 2 : s->bits != 0)], s->why);
 }
 
-void small_say(tool *t, const qnnrt_lower_small *list, size_t length, const char *on)
+void weight_only_say(tool *t, const qnnrt_lower_weight_only *list, size_t length, const char *on)
 {
-    const qnnrt_lower_small *low = NULL;
+    const qnnrt_lower_weight_only *low = NULL;
     double least = HUGE_VAL, most = -HUGE_VAL;
     uint64_t before = 0, after = 0;
     size_t count = 0, lows = 0, exact = 0;
     if (length == 0) return;
     for (size_t i = 0; i < length; ++i) {
-        const qnnrt_lower_small *s = &list[i];
+        const qnnrt_lower_weight_only *s = &list[i];
         if (s->bits == 0) continue;
         count += 1;
         before += s->float_bytes;
@@ -231,10 +232,10 @@ void small_say(tool *t, const qnnrt_lower_small *list, size_t length, const char
             least = s->snr;
             low = s;
         }
-        lows += s->snr < (s->bits == 8 ? SMALL_LOW_8 : SMALL_LOW_4);
+        lows += s->snr < (s->bits == 8 ? WEIGHT_ONLY_LOW_8 : WEIGHT_ONLY_LOW_4);
     }
     char *from = cli_grouped(before), *to = cli_grouped(after);
-    say(t, "small     %lu of %lu weights%s", (unsigned long)count, (unsigned long)length, on);
+    say(t, "quantized %lu of %lu weights%s", (unsigned long)count, (unsigned long)length, on);
     if (count > 0) say(t, ": %s bytes became %s", from, to);
     if (low != NULL) say(t, ", SNR %.1f to %.1f dB", least, most);
     if (low == NULL && exact > 0) say(t, ", no value changed");
@@ -242,7 +243,7 @@ void small_say(tool *t, const qnnrt_lower_small *list, size_t length, const char
     free(from);
     free(to);
     for (size_t i = 0; i < length; ++i)
-        if (list[i].why[0] != '\0') small_stay(t, list, length, i, on);
+        if (list[i].why[0] != '\0') weight_only_stay(t, list, length, i, on);
     if (lows > 0)
         say(t, "note      %lu weight%s a low SNR, the lowest is %.1f dB of \"%s\":"
                   " --keep_weight keeps one, --report lists all\n", (unsigned long)lows,

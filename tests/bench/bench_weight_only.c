@@ -1,6 +1,6 @@
-/* bench_small.c - weights of 16, 8 and 4 bits: bytes, SNR, times and memory of compiling a graph
+/* bench_weight_only.c - weights of 16, 8 and 4 bits: bytes, SNR, times and memory of compiling a graph
 
-       bench_small LIBRARY (GRAPH.json WEIGHTS)...
+       bench_weight_only LIBRARY (GRAPH.json WEIGHTS)...
 
    Each form of each graph, with scales by each method, is compiled in a process of its own. "lower" has the scales, "codes" is what the builder's loads
    take, measured alone, and "library" is what is left of finishing the builder. */
@@ -24,7 +24,7 @@ static double now(void)
 
 static void die(const qnnrt_error *err)
 {
-    fprintf(stderr, "bench_small: %s\n", err->text);
+    fprintf(stderr, "bench_weight_only: %s\n", err->text);
     exit(1);
 }
 
@@ -103,10 +103,10 @@ static void compile(const char *library, const char *graph, const char *checkpoi
     if (bits != 16) strcat(form, method == QNNRT_LOWER_MSE ? " mse" : " minmax");
     info = qnnrt_lower_get_info(lower);
     printf("%-24.24s %-12s %8.1f MB", name, form, (double)binary * 1e-6);
-    for (i = 0; i < info->small_count; ++i) {
-        if (!info->smalls[i].measured) continue;
-        if (info->smalls[i].snr < least) least = info->smalls[i].snr;
-        if (info->smalls[i].snr > most) most = info->smalls[i].snr;
+    for (i = 0; i < info->weight_only_count; ++i) {
+        if (!info->weight_only[i].measured) continue;
+        if (info->weight_only[i].snr < least) least = info->weight_only[i].snr;
+        if (info->weight_only[i].snr > most) most = info->weight_only[i].snr;
     }
     if (least <= most) printf("  %5.1f to %5.1f dB", least, most);
     else printf("  %17s", "-");

@@ -1,8 +1,8 @@
-/* small_case.h - graphs with small weights: lowered, built, run, and compared with the evaluator on rounded weights
+/* weight_only_case.h - graphs with quantized weights: lowered, built, run, and compared with the evaluator on rounded weights
 
    A case is a graph of one or two nodes. Its weights are random, or made by the test, and lie in memory. Include it first. */
-#ifndef SMALL_CASE_H
-#define SMALL_CASE_H
+#ifndef WEIGHT_ONLY_CASE_H
+#define WEIGHT_ONLY_CASE_H
 
 #include "qnnrt_lower.h"
 #include <math.h>
@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct small_case {
+typedef struct weight_only_case {
     const char *name, *text;         /* the graph */
-} small_case;
+} weight_only_case;
 
 #define S_T(name, shape) "{\"name\":\"" name "\",\"shape\":" shape ",\"dtype\":\"float32\"}"
 #define S_W(name, shape) "{\"name\":\"" name "\",\"shape\":" shape ",\"dtype\":\"float32\"}"
@@ -24,7 +24,7 @@ typedef struct small_case {
 #define TIED_IDS "{\"name\":\"ids\",\"shape\":[1,3],\"dtype\":\"int64\"}"
 #define S_CONV "\"stride\":[1,1],\"padding\":[1,1],\"dilation\":[1,1]"
 
-static const small_case small_cases[] = {
+static const weight_only_case weight_only_cases[] = {
     { "linear", S_GRAPH(S_T("x", "[2,5,64]"), S_T("y", "[2,5,24]"), S_W("w", "[24,64]") "," S_W("b", "[24]"), "\"w\":\"w\",\"b\":\"b\"",
       S_NODE("y", "linear.default", S_T("x", "[2,5,64]") "," S_W("w", "[24,64]") "," S_W("b", "[24]"), "[2,5,24]", "")) },
     { "matmul", S_GRAPH(S_T("x", "[2,5,64]"), S_T("y", "[2,5,24]"), S_W("w", "[64,24]"), "\"w\":\"w\"",
@@ -70,10 +70,10 @@ static const small_case small_cases[] = {
       S_NODE("y", "batch_norm.default", S_T("z", "[1,12,6,7]") "," S_W("g", "[12]") "," S_W("b", "[12]") "," S_W("m", "[12]") ","
              S_W("v", "[12]"), "[1,12,6,7]", "\"training\":false,\"momentum\":0.1,\"eps\":0.00001")) },
 };
-enum { SMALL_CASES = sizeof small_cases / sizeof small_cases[0] };
+enum { WEIGHT_ONLY_CASES = sizeof weight_only_cases / sizeof weight_only_cases[0] };
 
 /* Return the next of a sequence of numbers between -1 and 1, more of them near 0. */
-static float small_random(uint64_t *state)
+static float weight_only_random(uint64_t *state)
 {
     float sum = 0;
     int i;
@@ -85,7 +85,7 @@ static float small_random(uint64_t *state)
 }
 
 /* A graph while it is tried. */
-typedef struct small_try {
+typedef struct weight_only_try {
     qnnrt_ir        *ir;
     float           *weights[16];    /* of the graph, as they were made */
     float           *rounded[16];
@@ -93,11 +93,11 @@ typedef struct small_try {
     qnnrt_lower     *lower;
     const qnnrt_lower_info *info;
     qnnrt_error      err;
-    double           error;          /* largest difference / largest value, after small_run() */
-} small_try;
+    double           error;          /* largest difference / largest value, after weight_only_run() */
+} weight_only_try;
 
 /* Read a graph and make its weights. spoil, NULL or a function that changes them, gets each. */
-static int small_begin(small_try *t, const char *text, void (*spoil)(const qnnrt_ir_value *value, float *data))
+static int weight_only_begin(weight_only_try *t, const char *text, void (*spoil)(const qnnrt_ir_value *value, float *data))
 {
     uint64_t state = 7;
     size_t i, k;
@@ -110,7 +110,7 @@ static int small_begin(small_try *t, const char *text, void (*spoil)(const qnnrt
         if (value->origin != QNNRT_IR_WEIGHT || value->count == 0) continue;
         t->weights[k] = (float *)malloc((size_t)value->count * sizeof(float));
         for (e = 0; e < value->count; ++e) {
-            t->weights[k][e] = small_random(&state) * 0.3f;
+            t->weights[k][e] = weight_only_random(&state) * 0.3f;
             if (strcmp(value->name, "v") == 0 && value->rank == 1) t->weights[k][e] = 1 + t->weights[k][e];   /* a variance */
         }
         if (spoil != NULL) spoil(value, t->weights[k]);
@@ -120,7 +120,7 @@ static int small_begin(small_try *t, const char *text, void (*spoil)(const qnnrt
 }
 
 /* Lower it. t->desc has the options. */
-static qnnrt_result small_lower(small_try *t)
+static qnnrt_result weight_only_lower(weight_only_try *t)
 {
     qnnrt_result result = qnnrt_lower_create(&t->desc, &t->lower, &t->err);
     if (result == QNNRT_OK) result = qnnrt_lower_weights(t->lower, t->ir, NULL, &t->err);
@@ -130,7 +130,7 @@ static qnnrt_result small_lower(small_try *t)
     return result;
 }
 
-static void small_end(small_try *t)
+static void weight_only_end(weight_only_try *t)
 {
     size_t i;
     qnnrt_lower_free(t->lower);
@@ -140,7 +140,7 @@ static void small_end(small_try *t)
 
 /* Build and run it on random inputs, and compare its outputs with those of the evaluator. rounded 1: the evaluator has rounded
    weights; 0: those of the graph, for weights that several operators read in several forms. */
-static qnnrt_result small_run(small_try *t, qnnrt_backend *backend, int rounded)
+static qnnrt_result weight_only_run(weight_only_try *t, qnnrt_backend *backend, int rounded)
 {
     qnnrt_builder *builder = NULL;
     qnnrt *model = NULL;
@@ -169,7 +169,7 @@ static qnnrt_result small_run(small_try *t, qnnrt_backend *backend, int rounded)
         char *own = (char *)malloc((size_t)value->count * size);
         for (e = 0; e < value->count; ++e) {
             if (value->dtype == QNNRT_DTYPE_F32) {
-                const float x = small_random(&state);
+                const float x = weight_only_random(&state);
                 memcpy(own + 4 * e, &x, 4);
                 memcpy((char *)data + 4 * e, &x, 4);
             } else {
@@ -186,11 +186,11 @@ static qnnrt_result small_run(small_try *t, qnnrt_backend *backend, int rounded)
         result = t->err.code;
     }
     t->info = qnnrt_lower_get_info(t->lower);
-    for (i = 0; i < t->info->small_count && result == QNNRT_OK; ++i) {
-        const qnnrt_lower_small *small = &t->info->smalls[i];
+    for (i = 0; i < t->info->weight_only_count && result == QNNRT_OK; ++i) {
+        const qnnrt_lower_weight_only *small = &t->info->weight_only[i];
         if (small->bits == 0) continue;
         t->rounded[i] = (float *)malloc((size_t)small->weight->count * sizeof(float));
-        result = qnnrt_lower_small_values(t->lower, i, t->rounded[i], &t->err);
+        result = qnnrt_lower_weight_only_values(t->lower, i, t->rounded[i], &t->err);
         for (k = 0; k < t->ir->value_count; ++k)
             if (rounded && qnnrt_lower_weight_of(t->ir->values[k]) == small->weight)
                 t->ir->values[k]->data = t->rounded[i];

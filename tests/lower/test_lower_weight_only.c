@@ -1,11 +1,11 @@
-/* test_lower_small.c - qnnrt_lower.h: weights of 8 and 4 bits, on libQnnRef.so */
-#include "small_case.h"
+/* test_lower_weight_only.c - qnnrt_lower.h: weights of 8 and 4 bits, on libQnnRef.so */
+#include "weight_only_case.h"
 #include "counted.h"
 #include "ref.h"
 #include "test.h"
 #include "backend.h"
 
-static qnnrt_backend *small_backend(void)
+static qnnrt_backend *weight_only_backend(void)
 {
     qnnrt_backend *backend = NULL;
     qnnrt_error err;
@@ -13,34 +13,34 @@ static qnnrt_backend *small_backend(void)
     return backend;
 }
 
-/* Every operator that takes small weights computes what the evaluator does with the rounded weights. */
-TEST(small_weights_compute_what_their_rounded_values_do)
+/* Every operator that takes quantized weights computes what the evaluator does with the rounded weights. */
+TEST(quantized_weights_compute_what_their_rounded_values_do)
 {
     static const uint32_t forms[3][2] = { {8, 0}, {4, 0}, {4, 16} };
-    qnnrt_backend *backend = small_backend();
+    qnnrt_backend *backend = weight_only_backend();
     size_t i, form;
     CHECK(backend != NULL);
-    for (i = 0; i < SMALL_CASES; ++i)
+    for (i = 0; i < WEIGHT_ONLY_CASES; ++i)
         for (form = 0; form < 3; ++form) {
             /* Their weight has two forms, or one of two readers takes it as it is: near the float graph, then. */
-            const int two = strcmp(small_cases[i].name, "tied") == 0 || strcmp(small_cases[i].name, "twice") == 0;
+            const int two = strcmp(weight_only_cases[i].name, "tied") == 0 || strcmp(weight_only_cases[i].name, "twice") == 0;
             const double most = !two ? 5e-3 : form == 0 ? 2e-2 : 0.4;
-            small_try t;
+            weight_only_try t;
             qnnrt_result result;
-            CHECK(small_begin(&t, small_cases[i].text, NULL));
+            CHECK(weight_only_begin(&t, weight_only_cases[i].text, NULL));
             t.desc.compute = QNNRT_DTYPE_F16;
             t.desc.weight_bits = forms[form][0];
             t.desc.weight_block = forms[form][1];
-            result = small_lower(&t);
-            if (result == QNNRT_OK) result = small_run(&t, backend, !two);
+            result = weight_only_lower(&t);
+            if (result == QNNRT_OK) result = weight_only_run(&t, backend, !two);
             if (result != QNNRT_OK || !(t.error <= most))
-                printf("    %s, %u bits, block %u: error %g %s\n", small_cases[i].name, (unsigned)forms[form][0], (unsigned)forms[form][1],
+                printf("    %s, %u bits, block %u: error %g %s\n", weight_only_cases[i].name, (unsigned)forms[form][0], (unsigned)forms[form][1],
                        t.error, t.err.text);
             CHECK_EQ(result, QNNRT_OK);
             CHECK(t.error <= most);
-            CHECK(t.info->small_count > 0 && t.info->smalls[0].bits == forms[form][0] && t.info->smalls[0].measured);
-            if (strcmp(small_cases[i].name, "twice") == 0) CHECK_EQ(t.info->small_count, 2);
-            small_end(&t);
+            CHECK(t.info->weight_only_count > 0 && t.info->weight_only[0].bits == forms[form][0] && t.info->weight_only[0].measured);
+            if (strcmp(weight_only_cases[i].name, "twice") == 0) CHECK_EQ(t.info->weight_only_count, 2);
+            weight_only_end(&t);
         }
     CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
 }
@@ -48,7 +48,7 @@ TEST(small_weights_compute_what_their_rounded_values_do)
 /* ---- codes and scales ---- */
 
 /* Return the small static tensor number `skip` of graph 0, 0 if there is none. */
-static size_t small_static(const small_try *t, size_t skip)
+static size_t weight_only_static(const weight_only_try *t, size_t skip)
 {
     const qnnrt_lower_graph_info *graph = &t->info->graphs[0];
     size_t i;
@@ -58,22 +58,22 @@ static size_t small_static(const small_try *t, size_t skip)
 }
 
 /* A slow and obvious version of 8 bits: w[out][in] in the file; `turned`: the file has w[in][out]. */
-TEST(small_codes_are_those_of_a_slow_and_obvious_version)
+TEST(weight_only_codes_are_those_of_a_slow_and_obvious_version)
 {
     static const struct { const char *name; uint32_t out, in; int turned; } cases[] = { {"linear", 24, 64, 0}, {"matmul", 24, 64, 1} };
     size_t i;
     for (i = 0; i < 2; ++i) {
-        small_try t;
+        weight_only_try t;
         size_t k, at;
         uint32_t o, e;
         signed char codes[24 * 64];
-        for (k = 0; strcmp(small_cases[k].name, cases[i].name) != 0;) ++k;
-        CHECK(small_begin(&t, small_cases[k].text, NULL));
+        for (k = 0; strcmp(weight_only_cases[k].name, cases[i].name) != 0;) ++k;
+        CHECK(weight_only_begin(&t, weight_only_cases[k].text, NULL));
         t.desc.compute = QNNRT_DTYPE_F16;
         t.desc.weight_bits = 8;
-        CHECK_EQ(small_lower(&t), QNNRT_OK);
-        at = small_static(&t, 0);
-        CHECK(at != 0 && small_static(&t, 1) == 0);
+        CHECK_EQ(weight_only_lower(&t), QNNRT_OK);
+        at = weight_only_static(&t, 0);
+        CHECK(at != 0 && weight_only_static(&t, 1) == 0);
         CHECK_EQ(qnnrt_lower_static_data(t.lower, 0, at, codes, sizeof codes, &t.err), QNNRT_OK);
         {
             const qnnrt_lower_tensor *tensor = &t.info->graphs[0].tensors[at];
@@ -95,7 +95,7 @@ TEST(small_codes_are_those_of_a_slow_and_obvious_version)
                 }
             }
         }
-        small_end(&t);
+        weight_only_end(&t);
     }
 }
 
@@ -113,17 +113,17 @@ static double square_error(const float *w, uint32_t count, double scale, int mos
 }
 
 /* The scales of 4 bits: their error is within 3 % of the best of 4000 scales, channel by channel. */
-TEST(small_scales_of_4_bits_are_nearly_the_best)
+TEST(weight_only_scales_of_4_bits_are_nearly_the_best)
 {
-    small_try t;
+    weight_only_try t;
     size_t at;
     uint32_t o, i;
-    CHECK(small_begin(&t, small_cases[0].text, NULL));
+    CHECK(weight_only_begin(&t, weight_only_cases[0].text, NULL));
     t.weights[0][3 * 64] = 2.5f;                         /* an outlier, which a good scale clips or not */
     t.desc.compute = QNNRT_DTYPE_F16;
     t.desc.weight_bits = 4;
-    CHECK_EQ(small_lower(&t), QNNRT_OK);
-    at = small_static(&t, 0);
+    CHECK_EQ(weight_only_lower(&t), QNNRT_OK);
+    at = weight_only_static(&t, 0);
     CHECK(at != 0);
     CHECK_EQ(t.info->graphs[0].tensors[at].quant.bitwidth, 4);
     for (o = 0; o < 24; ++o) {
@@ -139,28 +139,28 @@ TEST(small_scales_of_4_bits_are_nearly_the_best)
         if (own > 1.15 * best) printf("    channel %u: %g, best %g, unclipped %g\n", (unsigned)o, own, best, plain);
         CHECK(own <= 1.15 * best && own <= plain * 1.0001);
     }
-    small_end(&t);
+    weight_only_end(&t);
 }
 
 /* Scales by each method: min-max has the largest value as its largest code, and the error by mse is never larger than
    that; with 4 bits and an outlier it is a quarter smaller. */
-TEST(small_scales_by_mse_are_better_than_by_min_max)
+TEST(weight_only_scales_by_mse_are_better_than_by_min_max)
 {
     double errors[2][2][24];                             /* [8 or 4 bits][method][channel] */
     uint32_t bits, method, o, i;
     for (bits = 0; bits < 2; ++bits)
         for (method = 0; method < 2; ++method) {
             const int most = bits ? 7 : 127;
-            small_try t;
+            weight_only_try t;
             size_t at;
-            CHECK(small_begin(&t, small_cases[0].text, NULL));
+            CHECK(weight_only_begin(&t, weight_only_cases[0].text, NULL));
             for (i = 0; i < 64; ++i)                     /* an outlier, and values between codes of its scale */
                 t.weights[0][5 * 64 + i] = i == 7 ? 1.0f : (i % 2 ? 0.45f : -0.45f) / (float)most;
             t.desc.compute = QNNRT_DTYPE_F16;
             t.desc.weight_bits = bits ? 4 : 8;
             t.desc.weight_method = method ? QNNRT_LOWER_MSE : QNNRT_LOWER_MINMAX;
-            CHECK_EQ(small_lower(&t), QNNRT_OK);
-            at = small_static(&t, 0);
+            CHECK_EQ(weight_only_lower(&t), QNNRT_OK);
+            at = weight_only_static(&t, 0);
             CHECK(at != 0);
             for (o = 0; o < 24; ++o) {
                 const float *w = t.weights[0] + o * 64, scale = t.info->graphs[0].tensors[at].quant.scales[o];
@@ -169,7 +169,7 @@ TEST(small_scales_by_mse_are_better_than_by_min_max)
                 if (method == 0) CHECK(fabs((double)scale * most - largest) <= largest / 2048);
                 errors[bits][method][o] = square_error(w, 64, scale, most);
             }
-            small_end(&t);
+            weight_only_end(&t);
         }
     for (bits = 0; bits < 2; ++bits) {
         for (o = 0; o < 24; ++o) CHECK(errors[bits][1][o] <= errors[bits][0][o] * 1.01);
@@ -202,7 +202,7 @@ static void spoil_zeros(const qnnrt_ir_value *value, float *data)
     for (i = 0; i < 64; ++i) { data[i] = 0; data[64 + i] *= 1e-38f; }
 }
 
-TEST(small_weights_that_are_no_numbers_are_refused)
+TEST(quantized_weights_that_are_no_numbers_are_refused)
 {
     static void (*const spoils[3])(const qnnrt_ir_value *, float *) = { spoil_nan, spoil_infinite, spoil_large };
     static const char *const texts[3] = {
@@ -210,104 +210,104 @@ TEST(small_weights_that_are_no_numbers_are_refused)
         "has 1 values that are too large for float16" };
     size_t i;
     for (i = 0; i < 6; ++i) {
-        small_try t;
-        CHECK(small_begin(&t, small_cases[0].text, spoils[i / 2]));
+        weight_only_try t;
+        CHECK(weight_only_begin(&t, weight_only_cases[0].text, spoils[i / 2]));
         t.desc.compute = QNNRT_DTYPE_F16;
         t.desc.weight_bits = i % 2 == 0 ? 8 : 4;
-        CHECK_EQ(small_lower(&t), QNNRT_E_UNSUPPORTED);
+        CHECK_EQ(weight_only_lower(&t), QNNRT_E_UNSUPPORTED);
         CHECK_STR(t.err.text, "weight \"w\"");
         CHECK_STR(t.err.text, texts[i / 2]);
-        small_end(&t);
+        weight_only_end(&t);
     }
 }
 
-TEST(small_weights_of_zeros_have_scales)
+TEST(quantized_weights_of_zeros_have_scales)
 {
     uint32_t bits;
     for (bits = 4; bits <= 8; bits += 4) {
-        small_try t;
+        weight_only_try t;
         size_t at, i;
         signed char codes[24 * 64];
-        CHECK(small_begin(&t, small_cases[0].text, spoil_zeros));
+        CHECK(weight_only_begin(&t, weight_only_cases[0].text, spoil_zeros));
         t.desc.compute = QNNRT_DTYPE_F16;
         t.desc.weight_bits = bits;
-        CHECK_EQ(small_lower(&t), QNNRT_OK);
-        at = small_static(&t, 0);
+        CHECK_EQ(weight_only_lower(&t), QNNRT_OK);
+        at = weight_only_static(&t, 0);
         CHECK(t.info->graphs[0].tensors[at].quant.scales[0] > 0 && t.info->graphs[0].tensors[at].quant.scales[1] >= 1.17549435e-38f);
         CHECK_EQ(qnnrt_lower_static_data(t.lower, 0, at, codes, sizeof codes, &t.err), QNNRT_OK);
         for (i = 0; i < 64; ++i) CHECK_EQ(codes[i], 0);
-        small_end(&t);
+        weight_only_end(&t);
     }
 }
 
 /* ---- what is asked for, and what a library takes ---- */
 
-static uint32_t small_keep(void *user, const qnnrt_ir_value *weight, const char *type, uint32_t bits)
+static uint32_t weight_only_keep(void *user, const qnnrt_ir_value *weight, const char *type, uint32_t bits)
 {
     const char *const *keep = (const char *const *)user;
     return strcmp(weight->name, keep[0]) == 0 && strcmp(type, keep[1]) == 0 ? (uint32_t)atoi(keep[2]) : bits;
 }
 
-TEST(small_weights_can_be_kept_one_by_one)
+TEST(quantized_weights_can_be_kept_one_by_one)
 {
     static const char *const keep[] = { "w", "MatMul", "0" }, *const odd[] = { "w", "FullyConnected", "5" };
-    small_try t;
+    weight_only_try t;
     size_t i;
-    for (i = 0; strcmp(small_cases[i].name, "twice") != 0;) ++i;
-    CHECK(small_begin(&t, small_cases[i].text, NULL));
+    for (i = 0; strcmp(weight_only_cases[i].name, "twice") != 0;) ++i;
+    CHECK(weight_only_begin(&t, weight_only_cases[i].text, NULL));
     t.desc.compute = QNNRT_DTYPE_F16;
     t.desc.weight_bits = 8;
-    t.desc.weight_bits_of = small_keep;
+    t.desc.weight_bits_of = weight_only_keep;
     t.desc.weight_user = (void *)(uintptr_t)keep;
-    CHECK_EQ(small_lower(&t), QNNRT_OK);
-    CHECK_EQ(t.info->small_count, 2);
-    CHECK(t.info->smalls[0].bits == 8 && t.info->smalls[1].bits == 0);
-    CHECK(small_static(&t, 0) != 0 && small_static(&t, 1) == 0);
+    CHECK_EQ(weight_only_lower(&t), QNNRT_OK);
+    CHECK_EQ(t.info->weight_only_count, 2);
+    CHECK(t.info->weight_only[0].bits == 8 && t.info->weight_only[1].bits == 0);
+    CHECK(weight_only_static(&t, 0) != 0 && weight_only_static(&t, 1) == 0);
     CHECK_EQ(t.info->graphs[0].static_bytes, 32u * 32u * (1 + 2));
-    small_end(&t);
-    CHECK(small_begin(&t, small_cases[i].text, NULL));
+    weight_only_end(&t);
+    CHECK(weight_only_begin(&t, weight_only_cases[i].text, NULL));
     t.desc.compute = QNNRT_DTYPE_F16;
-    t.desc.weight_bits_of = small_keep;
+    t.desc.weight_bits_of = weight_only_keep;
     t.desc.weight_user = (void *)(uintptr_t)odd;
-    CHECK_EQ(small_lower(&t), QNNRT_E_UNSUPPORTED);
+    CHECK_EQ(weight_only_lower(&t), QNNRT_E_UNSUPPORTED);
     CHECK_STR(t.err.text, "is to have 5 bits");
-    small_end(&t);
+    weight_only_end(&t);
     memset(&t, 0, sizeof(t));
     t.desc.weight_bits = 3;
     CHECK_EQ(qnnrt_lower_create(&t.desc, &t.lower, &t.err), QNNRT_E_ARG);
 }
 
-/* float32 takes no small weights on any library: an error, or rounded values in float32. */
-TEST(small_weights_beside_float32_are_an_error_or_emulated)
+/* float32 takes no quantized weights on any library: an error, or rounded values in float32. */
+TEST(quantized_weights_beside_float32_are_an_error_or_emulated)
 {
-    qnnrt_backend *backend = small_backend();
+    qnnrt_backend *backend = weight_only_backend();
     int target;
     CHECK(backend != NULL);
     for (target = QNNRT_LOWER_REF; target <= QNNRT_LOWER_HTP; ++target) {
-        small_try t;
-        CHECK(small_begin(&t, small_cases[0].text, NULL));
+        weight_only_try t;
+        CHECK(weight_only_begin(&t, weight_only_cases[0].text, NULL));
         t.desc.compute = QNNRT_DTYPE_F32;
         t.desc.target = (qnnrt_lower_target)target;
         t.desc.weight_bits = 8;
-        CHECK_EQ(small_lower(&t), QNNRT_E_UNSUPPORTED);
-        CHECK_STR(t.err.text, "no weight can have 8 bits: libraries take small weights beside float16");
-        small_end(&t);
-        CHECK(small_begin(&t, small_cases[0].text, NULL));
+        CHECK_EQ(weight_only_lower(&t), QNNRT_E_UNSUPPORTED);
+        CHECK_STR(t.err.text, "no weight can have 8 bits: libraries take quantized weights beside float16");
+        weight_only_end(&t);
+        CHECK(weight_only_begin(&t, weight_only_cases[0].text, NULL));
         t.desc.compute = QNNRT_DTYPE_F32;
         t.desc.target = (qnnrt_lower_target)target;
         t.desc.weight_bits = 8;
         t.desc.weight_emulate = 1;
-        CHECK_EQ(small_lower(&t), QNNRT_OK);
-        CHECK(t.info->smalls[0].emulated && t.info->smalls[0].bytes == 24 * 64 * 4);
-        if (target == QNNRT_LOWER_REF) CHECK_EQ(small_run(&t, backend, 1), QNNRT_OK);
+        CHECK_EQ(weight_only_lower(&t), QNNRT_OK);
+        CHECK(t.info->weight_only[0].emulated && t.info->weight_only[0].bytes == 24 * 64 * 4);
+        if (target == QNNRT_LOWER_REF) CHECK_EQ(weight_only_run(&t, backend, 1), QNNRT_OK);
         CHECK(t.error <= 1e-5);
-        small_end(&t);
+        weight_only_end(&t);
     }
     CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
 }
 
 /* What libQnnHtp.so refuses stays in float16, and the reason is told. */
-TEST(small_weights_that_htp_refuses_stay_float)
+TEST(quantized_weights_that_htp_refuses_stay_float)
 {
     /* no_ask skips what is refused, and not what would crash. */
     static const struct { const char *name, *build, *why; uint32_t bits, block, got_bits, got_block; int no_ask; } rows[] = {
@@ -329,48 +329,48 @@ TEST(small_weights_that_htp_refuses_stay_float)
     };
     size_t i, k;
     for (i = 0; i < sizeof(rows) / sizeof(rows[0]); ++i) {
-        small_try t;
-        for (k = 0; strcmp(small_cases[k].name, rows[i].name) != 0;) ++k;
-        CHECK(small_begin(&t, small_cases[k].text, NULL));
+        weight_only_try t;
+        for (k = 0; strcmp(weight_only_cases[k].name, rows[i].name) != 0;) ++k;
+        CHECK(weight_only_begin(&t, weight_only_cases[k].text, NULL));
         t.desc.target = QNNRT_LOWER_HTP;
         t.desc.build_id = rows[i].build;
         t.desc.weight_bits = rows[i].bits;
         t.desc.weight_block = rows[i].block;
         t.desc.no_ask = rows[i].no_ask;
         if (rows[i].no_ask == 2) t.desc.compute = QNNRT_DTYPE_F32;
-        if (small_lower(&t) != QNNRT_OK) printf("    %s: %s\n", rows[i].name, t.err.text);
-        CHECK(t.info->small_count > 0);
-        if (t.info->smalls[0].bits != rows[i].got_bits) printf("    %s: %s\n", rows[i].name, t.info->smalls[0].why);
-        CHECK_EQ(t.info->smalls[0].bits, rows[i].got_bits);
-        CHECK_EQ(t.info->smalls[0].block, rows[i].got_block);
-        CHECK_STR(t.info->smalls[0].why, rows[i].why);
-        small_end(&t);
+        if (weight_only_lower(&t) != QNNRT_OK) printf("    %s: %s\n", rows[i].name, t.err.text);
+        CHECK(t.info->weight_only_count > 0);
+        if (t.info->weight_only[0].bits != rows[i].got_bits) printf("    %s: %s\n", rows[i].name, t.info->weight_only[0].why);
+        CHECK_EQ(t.info->weight_only[0].bits, rows[i].got_bits);
+        CHECK_EQ(t.info->weight_only[0].block, rows[i].got_block);
+        CHECK_STR(t.info->weight_only[0].why, rows[i].why);
+        weight_only_end(&t);
     }
 }
 
 /* Two graphs that share a weight share its scales: they are computed once, and listed once. */
-TEST(small_weights_of_two_graphs_are_one)
+TEST(quantized_weights_of_two_graphs_are_one)
 {
-    small_try t;
-    CHECK(small_begin(&t, small_cases[0].text, NULL));
+    weight_only_try t;
+    CHECK(weight_only_begin(&t, weight_only_cases[0].text, NULL));
     t.desc.compute = QNNRT_DTYPE_F16;
     t.desc.weight_bits = 8;
-    CHECK_EQ(small_lower(&t), QNNRT_OK);
+    CHECK_EQ(weight_only_lower(&t), QNNRT_OK);
     CHECK_EQ(qnnrt_lower_graph(t.lower, t.ir, "h", &t.err), QNNRT_OK);
     t.info = qnnrt_lower_get_info(t.lower);
-    CHECK_EQ(t.info->small_count, 1);
+    CHECK_EQ(t.info->weight_only_count, 1);
     CHECK_EQ(t.info->graph_count, 2);
     CHECK(t.info->graphs[0].static_bytes == t.info->graphs[1].static_bytes && t.info->graphs[0].static_bytes < 24 * 64 * 2);
-    small_end(&t);
+    weight_only_end(&t);
 }
 
 /* ---- memory ---- */
 
 /* Every allocation fails once: an error that says so, or none is needed, and nothing is lost. */
-TEST(small_weights_without_memory_are_an_error)
+TEST(quantized_weights_without_memory_are_an_error)
 {
     static const struct { const char *name; uint32_t bits, block; } forms[] = { {"linear", 8, 0}, {"linear", 4, 16}, {"matmul", 4, 0}, {"conv", 8, 0} };
-    qnnrt_backend *backend = small_backend();
+    qnnrt_backend *backend = weight_only_backend();
     long at, failed = 0;
     size_t i, k;
     CHECK(backend != NULL);
@@ -379,10 +379,10 @@ TEST(small_weights_without_memory_are_an_error)
             qnnrt_builder *builder = NULL;
             qnnrt *model = NULL;
             float *values;
-            small_try t;
+            weight_only_try t;
             qnnrt_result result;
-            for (k = 0; k + 1 < SMALL_CASES && strcmp(small_cases[k].name, forms[i].name) != 0;) ++k;
-            CHECK(small_begin(&t, small_cases[k].text, NULL));
+            for (k = 0; k + 1 < WEIGHT_ONLY_CASES && strcmp(weight_only_cases[k].name, forms[i].name) != 0;) ++k;
+            CHECK(weight_only_begin(&t, weight_only_cases[k].text, NULL));
             t.desc.hooks.alloc = counted_alloc;
             t.desc.hooks.free = counted_free;
             t.desc.compute = QNNRT_DTYPE_F16;
@@ -391,17 +391,17 @@ TEST(small_weights_without_memory_are_an_error)
             allocations = live = 0;
             fail_at = at;
             TEST_JUNK(t.err);
-            result = small_lower(&t);
+            result = weight_only_lower(&t);
             if (result == QNNRT_OK) CHECK_EQ(qnnrt_builder_create(backend, NULL, &builder, &t.err), QNNRT_OK);
             if (result == QNNRT_OK) result = qnnrt_lower_emit(t.lower, builder, &t.err);
             if (result == QNNRT_OK) result = qnnrt_builder_finish(builder, &model, &t.err);
             else qnnrt_builder_destroy(builder);
             if (result == QNNRT_OK) {
                 t.info = qnnrt_lower_get_info(t.lower);
-                CHECK(t.info->small_count > 0 || allocations > at);
-                if (t.info->small_count > 0) {
-                    values = (float *)malloc((size_t)t.info->smalls[0].weight->count * sizeof(float));
-                    result = qnnrt_lower_small_values(t.lower, 0, values, &t.err);
+                CHECK(t.info->weight_only_count > 0 || allocations > at);
+                if (t.info->weight_only_count > 0) {
+                    values = (float *)malloc((size_t)t.info->weight_only[0].weight->count * sizeof(float));
+                    result = qnnrt_lower_weight_only_values(t.lower, 0, values, &t.err);
                     free(values);
                 }
             }
@@ -413,7 +413,7 @@ TEST(small_weights_without_memory_are_an_error)
             }
             fail_at = -1;
             CHECK_EQ(qnnrt_close(model), QNNRT_OK);
-            small_end(&t);
+            weight_only_end(&t);
             CHECK_EQ(live, 0);
             if (result == QNNRT_OK && allocations <= at) break;
         }
@@ -422,17 +422,17 @@ TEST(small_weights_without_memory_are_an_error)
     CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
 }
 
-TEST_MAIN("lower_small")
+TEST_MAIN("lower_weight_only")
 {
-    RUN(small_weights_compute_what_their_rounded_values_do);
-    RUN(small_codes_are_those_of_a_slow_and_obvious_version);
-    RUN(small_scales_of_4_bits_are_nearly_the_best);
-    RUN(small_scales_by_mse_are_better_than_by_min_max);
-    RUN(small_weights_that_are_no_numbers_are_refused);
-    RUN(small_weights_of_zeros_have_scales);
-    RUN(small_weights_can_be_kept_one_by_one);
-    RUN(small_weights_beside_float32_are_an_error_or_emulated);
-    RUN(small_weights_that_htp_refuses_stay_float);
-    RUN(small_weights_of_two_graphs_are_one);
-    RUN(small_weights_without_memory_are_an_error);
+    RUN(quantized_weights_compute_what_their_rounded_values_do);
+    RUN(weight_only_codes_are_those_of_a_slow_and_obvious_version);
+    RUN(weight_only_scales_of_4_bits_are_nearly_the_best);
+    RUN(weight_only_scales_by_mse_are_better_than_by_min_max);
+    RUN(quantized_weights_that_are_no_numbers_are_refused);
+    RUN(quantized_weights_of_zeros_have_scales);
+    RUN(quantized_weights_can_be_kept_one_by_one);
+    RUN(quantized_weights_beside_float32_are_an_error_or_emulated);
+    RUN(quantized_weights_that_htp_refuses_stay_float);
+    RUN(quantized_weights_of_two_graphs_are_one);
+    RUN(quantized_weights_without_memory_are_an_error);
 }
