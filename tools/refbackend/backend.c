@@ -1,8 +1,8 @@
-/* backend.c - backend, device, power, properties and messages of the interface
+/* backend.c - logs, backend, device, power, properties and messages of the interface
 
    The device is the CPU that runs the program: one device with one core. Power settings are checked
    and kept as handles, but have no effect.
-   Knows nothing of: contexts, graphs */
+   Knows nothing of: graphs */
 #include "ref.h"
 
 #include <stdlib.h>
@@ -38,15 +38,6 @@ q_code ref_property(ref_call *call, uint32_t key)
         if (key >= properties[i].first && key <= properties[i].last)
             return properties[i].supported ? Q_OK : Q_NOT_SUPPORTED;
     return Q_UNKNOWN_KEY;
-}
-
-int ref_priority_known(uint32_t priority)
-{
-    static const uint32_t known[] = { 0, 50, 100, 150, 200, 300, 400, 500 };
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); ++i)
-        if (known[i] == priority)
-            return 1;
-    return 0;
 }
 
 /* ---- messages ------------------------------------------------------------------------------- */
@@ -123,6 +114,63 @@ q_code ref_error_message(ref_call *call, q_code code, const char **out)
         if (messages[i].code == (code & 0xFFFF))
             *out = messages[i].text;
     return *out != NULL ? Q_OK : Q_ERROR_HANDLE;
+}
+
+/* ---- logs ---------------------------------------------------------------------------------- */
+
+q_code ref_log_create(ref_call *call, q_log_callback callback, uint32_t level, q_handle *out)
+{
+    ref_log *log;
+    if (out == NULL)
+        return ref_fail(call, Q_LOG_ARGUMENT, "the pointer for the handle is NULL");
+    if (level < Q_LOG_ERROR || level > Q_LOG_DEBUG)
+        return ref_fail(call, Q_LOG_ARGUMENT, "level %u, expected 1 to 5", (unsigned)level);
+    log = ref_ledger_make(call, REF_LOG, sizeof(*log));
+    if (log == NULL)
+        return call->code;
+    log->callback = callback;
+    log->level = level;
+    ref_log_join(log);
+    *out = (q_handle)(uintptr_t)log->head.handle;
+    return Q_OK;
+}
+
+q_code ref_log_level(ref_call *call, q_handle handle, uint32_t level)
+{
+    ref_log *log = ref_ledger_get(call, REF_LOG, handle, Q_LOG_HANDLE);
+    if (log == NULL)
+        return call->code;
+    if (level < Q_LOG_ERROR || level > Q_LOG_DEBUG)
+        return ref_fail(call, Q_LOG_ARGUMENT, "level %u, expected 1 to 5", (unsigned)level);
+    log->level = level;
+    return Q_OK;
+}
+
+q_code ref_log_free(ref_call *call, q_handle handle)
+{
+    ref_log *log = ref_ledger_get(call, REF_LOG, handle, Q_LOG_HANDLE);
+    q_log_callback late;
+    ref_backend *backend;
+    ref_device *device;
+    if (log == NULL)
+        return call->code;
+    for (size_t i = 0; (backend = ref_ledger_at(REF_BACKEND, i)) != NULL; ++i) {
+        if (backend->log == log) {
+            backend->log = NULL;
+            ref_ledger_misuse(call, "log %u was freed before backend %u, which uses it",
+                              (unsigned)log->head.number, (unsigned)backend->head.number);
+        }
+    }
+    for (size_t i = 0; (device = ref_ledger_at(REF_DEVICE, i)) != NULL; ++i)
+        if (device->log == log)
+            device->log = NULL;
+    late = log->callback;
+    ref_log_leave(log);
+    ref_ledger_remove(&log->head);
+    ref_free(log);
+    if (ref_fault.log_late)
+        ref_log_hostile(late);
+    return Q_OK;
 }
 
 /* ---- backend -------------------------------------------------------------------------------- */

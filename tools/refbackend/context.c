@@ -8,6 +8,15 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+int ref_priority_known(uint32_t priority)
+{
+    static const uint32_t known[] = { 0, 50, 100, 150, 200, 300, 400, 500 };
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); ++i)
+        if (known[i] == priority)
+            return 1;
+    return 0;
+}
+
 /* Enter a context into the spill-fill group that a custom config of HTP names. */
 static q_code join_group(ref_call *call, const q_htp_config *config, ref_context *context)
 {
@@ -215,7 +224,7 @@ q_code ref_context_load(ref_call *call, q_handle backend_handle, q_handle device
     if (code != Q_OK)
         return code;
     if (ref_fault.log_thread)
-        ref_log_hostile();
+        ref_log_hostile_all();
     context = ref_alloc(sizeof(*context));
     if (context == NULL)
         return ref_fail(call, Q_MEMORY, "no memory");

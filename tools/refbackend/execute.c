@@ -855,7 +855,7 @@ q_code ref_graph_execute(ref_call *call, q_handle handle, const q_tensor *inputs
         return ref_fail(call, Q_GRAPH_HANDLE, "the binary of context %u has changed or is gone",
                         (unsigned)graph->context->head.number);
     if (ref_fault.log_thread)
-        ref_log_hostile();
+        ref_log_hostile_all();
     code = ref_profile_get(call, profile_handle, graph->context->backend, &profile);
     if (code == Q_OK)
         code = ref_signal_none(call, signal);

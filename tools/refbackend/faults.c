@@ -37,6 +37,7 @@
    To test a missing symbol, use any other library.
    Knows nothing of: how the calls apply the faults */
 #include "ref.h"
+#include "ref_slots.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -76,11 +77,11 @@ static void defaults(rules *r)
 
 static int read_number(const char *word, uint64_t *out)
 {
-    char *end = NULL;
+    char *rest = NULL;
     if (word[0] < '0' || word[0] > '9')
         return 0;
-    *out = strtoull(word, &end, word[0] == '0' && (word[1] == 'x' || word[1] == 'X') ? 16 : 10);
-    return *end == '\0';
+    *out = strtoull(word, &rest, word[0] == '0' && (word[1] == 'x' || word[1] == 'X') ? 16 : 10);
+    return *rest == '\0';
 }
 
 static int read_version(const char *word, q_version *out)
@@ -123,7 +124,7 @@ static int read_rule(rules *r, int what, char *text, const char *suffix)
 {
     char *parts[3] = { text, NULL, NULL };
     int count = 1;
-    rule *made = &r->list[r->count];
+    rule *added = &r->list[r->count];
     if (r->count == RULES)
         return 0;
     for (char *at = text; *at != '\0'; ++at) {
@@ -134,23 +135,23 @@ static int read_rule(rules *r, int what, char *text, const char *suffix)
         *at = '\0';
         parts[count++] = at + 1;
     }
-    made->what = what;
-    made->slot = ref_slot_find(parts[0]);
-    made->nth = made->code = 0;
-    if (made->slot == REF_NONE || (suffix != NULL && count < 2) || (suffix == NULL && count > 2))
+    added->what = what;
+    added->slot = ref_slot_find(parts[0]);
+    added->nth = added->code = 0;
+    if (added->slot == REF_NONE || (suffix != NULL && count < 2) || (suffix == NULL && count > 2))
         return 0;
     if (suffix != NULL) {
-        char *last = parts[count - 1], *end = strstr(last, suffix);
+        char *last = parts[count - 1], *unit = strstr(last, suffix);
         if (suffix[0] != '\0') {
-            if (end == NULL || strcmp(end, suffix) != 0)
+            if (unit == NULL || strcmp(unit, suffix) != 0)
                 return 0;
-            *end = '\0';
+            *unit = '\0';
         }
-        if (!read_number(last, &made->code))
+        if (!read_number(last, &added->code))
             return 0;
         --count;
     }
-    if (count == 2 && (!read_number(parts[1], &made->nth) || made->nth == 0))
+    if (count == 2 && (!read_number(parts[1], &added->nth) || added->nth == 0))
         return 0;
     ++r->count;
     return 1;
@@ -236,12 +237,12 @@ int ref_faults_set(const char *text, char *why, size_t bytes)
     }
     strcpy(next.words, text);
     for (at = next.words; *at != '\0'; ) {
-        char *end = at + strcspn(at, ";\n"), *value, word[120];
-        const int last = *end == '\0';
-        *end = '\0';
+        char *stop = at + strcspn(at, ";\n"), *value, word[120];
+        const int last = *stop == '\0';
+        *stop = '\0';
         while (*at == ' ' || *at == '\t')
             ++at;
-        for (value = end; value > at && (value[-1] == ' ' || value[-1] == '\t'); )
+        for (value = stop; value > at && (value[-1] == ' ' || value[-1] == '\t'); )
             *--value = '\0';
         snprintf(word, sizeof(word), "%.*s", (int)sizeof(word) - 1, at);
         value = strchr(at, '=');
@@ -253,7 +254,7 @@ int ref_faults_set(const char *text, char *why, size_t bytes)
                 return 0;
             }
         }
-        at = last ? end : end + 1;
+        at = last ? stop : stop + 1;
     }
     follow(&next.faults);
     current = next;

@@ -24,6 +24,7 @@
    feature that the library does not have returns 1000 and logs it.
    Knows nothing of: the work of the calls */
 #include "ref.h"
+#include "ref_slots.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -31,67 +32,6 @@
 #include <time.h>
 
 #define REF_EXPORT __attribute__((visibility("default")))
-
-/* All slots, in the order of their tables. HAS: a function of that name exists; LACKS: the call
-   returns 1000. */
-#define CORE_SLOTS(HAS, LACKS)                                                                     \
-    HAS(propertyHasCapability) HAS(backendCreate) HAS(backendSetConfig)                            \
-    HAS(backendGetApiVersion) HAS(backendGetBuildId) HAS(backendRegisterOpPackage)                 \
-    HAS(backendGetSupportedOperations) HAS(backendValidateOpConfig) HAS(backendFree)               \
-    HAS(contextCreate) HAS(contextSetConfig) HAS(contextGetBinarySize) HAS(contextGetBinary)       \
-    HAS(contextCreateFromBinary) HAS(contextFree) HAS(graphCreate) LACKS(graphCreateSubgraph)      \
-    HAS(graphSetConfig) HAS(graphAddNode) HAS(graphFinalize) HAS(graphRetrieve)                    \
-    HAS(graphExecute) LACKS(graphExecuteAsync) LACKS(tensorCreateContextTensor)                    \
-    HAS(tensorCreateGraphTensor) HAS(logCreate) HAS(logSetLogLevel) HAS(logFree)                   \
-    HAS(profileCreate) HAS(profileSetConfig) HAS(profileGetEvents) HAS(profileGetSubEvents)        \
-    HAS(profileGetEventData) HAS(profileGetExtendedEventData) HAS(profileFree) HAS(memRegister)    \
-    HAS(memDeRegister) HAS(deviceGetPlatformInfo) HAS(deviceFreePlatformInfo)                      \
-    HAS(deviceGetInfrastructure) HAS(deviceCreate) HAS(deviceSetConfig) HAS(deviceGetInfo)         \
-    HAS(deviceFree) LACKS(signalCreate) LACKS(signalSetConfig) LACKS(signalTrigger)                \
-    LACKS(signalFree) HAS(errorGetMessage) LACKS(errorGetVerboseMessage)                           \
-    LACKS(errorFreeVerboseMessage) LACKS(graphPrepareExecutionEnvironment)                         \
-    LACKS(graphReleaseExecutionEnvironment) LACKS(graphGetProperty) HAS(contextValidateBinary)     \
-    LACKS(contextCreateFromBinaryWithSignal) LACKS(contextCreateFromBinaryListAsync)               \
-    HAS(tensorUpdateGraphTensors) LACKS(tensorUpdateContextTensors)                                \
-    LACKS(contextGetBinarySectionSize) LACKS(contextGetBinarySection)                              \
-    LACKS(contextApplyBinarySection) LACKS(backendGetProperty) LACKS(contextGetProperty)           \
-    LACKS(contextGetIncrementalBinary) LACKS(contextReleaseIncrementalBinary)                      \
-    LACKS(contextFinalize) HAS(globalConfigSet) LACKS(contextCreateFromBinaryWithCallback)         \
-    LACKS(contextGetBinarySectionUpdate) LACKS(contextFreeBinarySectionUpdate)                     \
-    LACKS(contextAddToDlc)
-#define SYSTEM_SLOTS(HAS, LACKS)                                                                   \
-    HAS(systemContextCreate) HAS(systemContextGetBinaryInfo) HAS(systemContextGetMetaData)         \
-    HAS(systemContextFree) HAS(systemTensorGetMemoryFootprint) HAS(systemLogCreate)                \
-    HAS(systemLogSetLogLevel) HAS(systemLogFree) LACKS(systemDlcCreateFromFile)                    \
-    LACKS(systemDlcCreateFromBinary) LACKS(systemDlcComposeGraphs) LACKS(systemDlcGetOpMappings)   \
-    LACKS(systemDlcFree) LACKS(systemProfileCreateSerializationTarget)                             \
-    LACKS(systemProfileSerializeEventData) LACKS(systemProfileFreeSerializationTarget)             \
-    LACKS(systemDlcGetRecordByName) LACKS(systemDlcGetRecordsByType)                               \
-    LACKS(systemDlcGetRecordDataSize) LACKS(systemDlcReadRecordDataMemoryMapped)                   \
-    LACKS(systemDlcFreeRecord) LACKS(systemDlcSave)                                                \
-    LACKS(systemDlcCreateFromFileWithDestinationDir)                                               \
-    LACKS(systemDlcCreateFromBinaryWithDestinationDir) LACKS(systemDlcGetBinarySize)               \
-    LACKS(systemDlcGetBinary) LACKS(systemDlcCreateWithDestinationDir)
-#define POWER_SLOTS(HAS, LACKS)                                                                    \
-    HAS(createPowerConfigId) HAS(destroyPowerConfigId) HAS(setPowerConfig) HAS(setMemoryConfig)
-
-#define AT(name)   AT_##name,
-#define NAME(name) #name,
-enum { CORE_SLOTS(AT, AT) SYSTEM_SLOTS(AT, AT) POWER_SLOTS(AT, AT) AT_END };
-static const char *const slot_names[] = {
-    CORE_SLOTS(NAME, NAME) SYSTEM_SLOTS(NAME, NAME) POWER_SLOTS(NAME, NAME)
-};
-typedef char slots_are_counted[(int)AT_systemContextCreate == (int)Q_CORE_SLOTS
-                               && (int)AT_createPowerConfigId == (int)Q_CORE_SLOTS + Q_SYSTEM_SLOTS
-                               && (int)AT_END == (int)REF_SLOTS ? 1 : -1];
-
-int ref_slot_find(const char *name)
-{
-    for (int i = 0; i < REF_SLOTS; ++i)
-        if (strcmp(slot_names[i], name) == 0)
-            return i;
-    return REF_NONE;
-}
 
 /* ---- begin and end of every call ------------------------------------------------------------ */
 
@@ -117,19 +57,10 @@ static const char *t(const char *text) { return text != NULL ? text : "NULL"; }
 
 static uint64_t delayed_ms;              /* total delay by rules; used under the lock */
 
-/* Return a moment in ns. Not the time of the thread: asking for that is a call of the kernel, which
-   on a busy machine gives the core to another process at once. */
-static uint64_t now_ns(void)
-{
-    struct timespec now = { 0, 0 };
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /* Take the lock, count the call and apply the rules. Return 1 when the call has to be made. */
 static int begin(ref_call *call, int slot)
 {
-    call->name = slot_names[slot];
+    call->name = ref_slot_name(slot);
     call->code = Q_OK;
     call->log = NULL;
     call->arguments[0] = call->made[0] = '\0';
@@ -149,7 +80,7 @@ static int begin(ref_call *call, int slot)
         delayed_ms += call->wish.delay_ms;
     }
     if (call->wish.slower > 0)
-        call->begun = now_ns();
+        call->begun = ref_now_ns();
     return (call->wish.code == Q_OK && !call->wish.null) || frees(call->name);
 }
 
@@ -175,9 +106,9 @@ static q_code end(ref_call *call, q_code code)
     if (ref_trace_wanted())
         ref_trace_line(call);
     if (call->wish.slower > 0) {
-        const uint64_t took = now_ns() - call->begun;
+        const uint64_t took = ref_now_ns() - call->begun;
         const uint64_t most = took + took * call->wish.slower / 100;
-        while (now_ns() - call->begun < most) { }
+        while (ref_now_ns() - call->begun < most) { }
     }
     code = call->code;
     ref_unlock();

@@ -3,9 +3,9 @@
    Layers; each one calls only those below it:
 
      interface.c   the two provider objects; every slot: begin, call, end
-     backend.c     backend, device, power, properties, messages
-     context.c     contexts: create, save, load
+     backend.c     logs, backend, device, power, properties, messages
      execute.c     graph calls of the interface, execute
+     context.c     contexts: create, save, load
      mem.c         registered memory
      profile.c     events of one call
      system.c      metadata of a binary
@@ -13,7 +13,9 @@
      model.c       graphs and tensors without handles: checks, order, memory plan
      shape.c       dims and absent inputs of one execute
      tensor.c      one tensor: encoding, bytes
-     trace.c log.c faults.c ledger.c    the floor
+     ledger.c      handles of all objects, the lock, memory
+     log.c         lines to the callbacks of logs
+     trace.c faults.c slots.c    the floor
      ref_op.h      operators (ref_op.c, ops_*.c): know nothing of this file
 
    Handles are numbers, never addresses, and none is used twice. One lock, ref_lock(),
@@ -88,7 +90,7 @@ void  ref_ledger_restart(void);
 /* Write what is alive and what was misused; "" when there is nothing to report. */
 size_t ref_ledger_report(char *text, size_t bytes);
 
-/* ---- trace.c, interface.c -------------------------------------------------------------------- */
+/* ---- trace.c --------------------------------------------------------------------------------- */
 
 /* Faults that the rules demand for a call. */
 typedef struct ref_wish {
@@ -108,9 +110,6 @@ struct ref_call {
     char        arguments[400], made[40];/* for the trace; made: object that the call makes */
 };
 
-int  ref_slot_find(const char *name);                /* REF_NONE: no such slot */
-enum { REF_SLOTS = Q_CORE_SLOTS + Q_SYSTEM_SLOTS + 4 };   /* 4: power functions */
-
 void ref_trace_line(const ref_call *call);
 int  ref_trace_wanted(void);
 void ref_trace_set(int on);
@@ -124,16 +123,19 @@ q_code ref_fail(ref_call *call, q_code code, const char *format, ...);
 
 struct ref_log {
     ref_object     head;
+    ref_log       *next;                 /* of all logs */
     q_log_callback callback;
     uint32_t       level;
 };
 
 void ref_log_write(ref_call *call, uint32_t level, const char *format, ...);
-void ref_log_v(ref_call *call, uint32_t level, const char *format, va_list args);
-q_code ref_log_create(ref_call *call, q_log_callback callback, uint32_t level, q_handle *out);
-q_code ref_log_level(ref_call *call, q_handle log, uint32_t level);
-q_code ref_log_free(ref_call *call, q_handle log);
-void ref_log_hostile(void);              /* send lines from another thread, now */
+/* Enter a log into the list of those that receive lines, or take it out. */
+void ref_log_join(ref_log *log);
+void ref_log_leave(ref_log *log);
+/* Send lines that are hard to handle from another thread, now: to one callback, or to all. */
+void ref_log_hostile(q_log_callback callback);
+void ref_log_hostile_all(void);
+uint64_t ref_now_ns(void);
 
 /* ---- faults.c -------------------------------------------------------------------------------- */
 
@@ -403,6 +405,9 @@ typedef struct ref_profile {
 } ref_profile;
 
 /* backend.c */
+q_code ref_log_create(ref_call *call, q_log_callback callback, uint32_t level, q_handle *out);
+q_code ref_log_level(ref_call *call, q_handle log, uint32_t level);
+q_code ref_log_free(ref_call *call, q_handle log);
 q_code ref_property(ref_call *call, uint32_t key);
 q_code ref_backend_create(ref_call *call, q_handle log, const q_config **configs, q_handle *out);
 q_code ref_backend_config(ref_call *call, q_handle backend, const q_config **configs);
@@ -424,9 +429,9 @@ q_code ref_power_set(ref_call *call, uint32_t id, const q_power_config **configs
 q_code ref_power_memory(ref_call *call, uint32_t device, uint32_t core,
                         const q_memory_config **configs);
 q_platform_info *ref_platform(void);
-int    ref_priority_known(uint32_t priority);
 
 /* context.c */
+int    ref_priority_known(uint32_t priority);
 q_code ref_context_create(ref_call *call, q_handle backend, q_handle device,
                           const q_config **configs, q_handle *out);
 q_code ref_context_config(ref_call *call, q_handle context, const q_config **configs);
@@ -480,7 +485,6 @@ void   ref_profile_clear(ref_profile *profile);
 /* Add an event. Return its index, or REF_NONE when there is no memory. profile NULL: do nothing. */
 int    ref_profile_add(ref_profile *profile, int parent, uint32_t type, uint32_t unit,
                        uint64_t value, const char *name);
-uint64_t ref_now_ns(void);
 
 /* system.c */
 q_code ref_system_create(ref_call *call, q_handle *out);

@@ -72,12 +72,19 @@ class Caught(List[BaseException]):
             raise self.pop()
 
 
+def failure(err: abi.qnnrt_error, code: int = 0) -> errors.Error:
+    """Make the exception for an error of C, with its likely cause."""
+    known = abi.qnnrt_error.from_buffer_copy(err)
+    lib.qnnrt_explain_error(byref(known))
+    return errors.make(known, code or err.code)
+
+
 def call(function: Callable[..., int], *arguments: Any, caught: Optional[Caught] = None) -> None:
     """Call a function that takes a qnnrt_error last; raise what it reports."""
     err = abi.qnnrt_error()
     code = function(*arguments, byref(err))
     if code:
-        (caught or Caught()).check(errors.make(err, code))
+        (caught or Caught()).check(failure(err, code))
 
 
 def text_of(data: Optional[bytes]) -> str:

@@ -1,7 +1,6 @@
 """One exception for each result of the C functions; all of them are an Error."""
 from __future__ import annotations
 
-from ctypes import byref
 from typing import Any, Tuple
 
 from . import _abi as abi
@@ -131,12 +130,8 @@ _CLASSES = {c.code: c for c in (ArgumentError, OutOfMemoryError, FileError, Form
                                 MismatchError, UnsupportedError, BackendError, BusyError, StateError, LimitError, CancelledError)}
 
 
-def make(err: abi.qnnrt_error, code: int = 0) -> Error:
-    """Make the exception for an error of C."""
-    from ._core import lib  # it imports this module
-    code = code or err.code
-    known = abi.qnnrt_error.from_buffer_copy(err)
-    lib.qnnrt_explain_error(byref(known))
+def make(known: abi.qnnrt_error, code: int) -> Error:
+    """Make the exception for an error of C that is explained already; _core.failure() explains it, too."""
     text = known.text.decode("utf-8", "replace")
     if known.cause:
         text += "\n  likely cause: " + known.cause.decode("utf-8", "replace")

@@ -8,7 +8,7 @@ from typing import Any, Iterable, Iterator, List, Optional, Sequence, Tuple, Uni
 
 from . import _abi as abi
 from . import _errors as errors
-from ._core import Guard, Object, Owner, call, lib
+from ._core import Guard, Object, Owner, call, failure, lib
 from ._model import Model
 
 
@@ -86,7 +86,7 @@ class LLM(Object):
 
     def _check(self, code: int) -> None:
         if code or self._caught:
-            self._caught.check(errors.make(lib.qnnrt_llm_error(self._cache).contents, code) if code else None)
+            self._caught.check(failure(lib.qnnrt_llm_error(self._cache).contents, code) if code else None)
 
     def encode(self, text: str) -> List[int]:
         """Text to tokens, with the tokenizer."""
@@ -160,7 +160,7 @@ class LLM(Object):
             with self._guard:
                 codes = lib.qnnrt_llm_codes(self._cache, self._row)
                 if not codes:
-                    raise errors.make(lib.qnnrt_llm_error(self._cache).contents)
+                    raise failure(lib.qnnrt_llm_error(self._cache).contents)
                 token = lib.qnnrt_llm_sample(sampler, codes)
             if token < 0:
                 raise errors.BackendError("all logits are NaN")

@@ -9,7 +9,7 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Seque
 from . import _abi as abi
 from . import _arrays as arrays
 from . import _errors as errors
-from ._core import Caught, Guard, Object, Owner, call, lib, name_of, path_of, text_of
+from ._core import Caught, Guard, Object, Owner, call, failure, lib, name_of, path_of, text_of
 
 _DEVICES = {6: "npu", 4: "gpu", 3: "cpu", 5391686: "cpu"}
 _LEVELS = {"off": 0, "error": 1, "warn": 2, "info": 3, "verbose": 4, "debug": 5}
@@ -387,7 +387,7 @@ class Run(Object):
         return self.pipeline.outputs
 
     def _failed(self, code: int) -> errors.Error:
-        return errors.make(lib.qnnrt_run_error(self._handle()).contents, code)
+        return failure(lib.qnnrt_run_error(self._handle()).contents, code)
 
     def _check(self, code: int) -> None:
         if code or self._caught:
@@ -399,7 +399,7 @@ class Run(Object):
             owner = self._handle()
             slot = lib.qnnrt_run_slot(owner, name_of(name))
             if not slot:
-                raise errors.make(lib.qnnrt_run_error(owner).contents)
+                raise failure(lib.qnnrt_run_error(owner).contents)
             self._slots[name] = slot
         return slot
 
@@ -433,7 +433,7 @@ class Run(Object):
         owner, slot, size = self._handle(), self._slot(name), c_size_t()
         address = lib.qnnrt_data_slot(owner, slot, byref(size))
         if not address:
-            raise errors.make(lib.qnnrt_run_error(owner).contents)
+            raise failure(lib.qnnrt_run_error(owner).contents)
         info = slot.contents
         key = ctypes.addressof(info)
         return arrays.view(address, size.value, info.tensor.contents.dtype, self.dims(name), (owner, self._bound.get(key)))
@@ -458,7 +458,7 @@ class Run(Object):
                 size = c_size_t()
                 address = lib.qnnrt_data_slot(owner, slot, byref(size))
                 if not address:
-                    raise errors.make(lib.qnnrt_run_error(owner).contents)
+                    raise failure(lib.qnnrt_run_error(owner).contents)
                 if made.nbytes != size.value:
                     raise errors.MismatchError("%s has %d bytes, and the array has %d (%s%s)" % (
                         what, size.value, made.nbytes, arrays.dtype_name(made.dtype), list(made.shape)), "Give it the shape %s." % list(self.dims(name)))

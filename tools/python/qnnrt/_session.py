@@ -14,7 +14,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 from . import _abi as abi
 from . import _arrays as arrays
 from . import _errors as errors
-from ._core import Caught, Guard, Object, Owner, call, lib, name_of, path_of, text_of
+from ._core import Caught, Guard, Object, Owner, call, failure, lib, name_of, path_of, text_of
 from ._model import Quant, _hooks, choice, quant_of
 
 _PRECISIONS = {"default": abi.QNNRT_PRECISION_DEFAULT, "fp32": abi.QNNRT_PRECISION_FP32, "fp16": abi.QNNRT_PRECISION_FP16, "int8": abi.QNNRT_PRECISION_INT8}
@@ -438,7 +438,7 @@ class InferenceSession(Object):
     def _failed(self, code: int) -> errors.Error:
         if code == _BUSY:
             return errors.BusyError("another thread uses this session", "Give each thread its own session, or take turns with a lock.")
-        return errors.make(lib.qnnrt_session_error(self._handle()).contents, code)
+        return failure(lib.qnnrt_session_error(self._handle()).contents, code)
 
     def _check(self, code: int) -> None:
         """Raise how a call failed, or what a function of the caller raised meanwhile."""
