@@ -64,7 +64,7 @@ TOOLS    := $(B)/qnnrt-run $(B)/qnnrt-llm
 EXAMPLES := $(patsubst %.c,$(B)/%,$(wildcard examples/*.c examples/llm/*.c examples/server/*.c))
 REF      := $(patsubst tools/refbackend/%.c,%,$(wildcard tools/refbackend/*.c))
 # Operators know nothing of the rest: their tests are linked with these alone.
-REF_OPS  := $(filter ref_op ops_%,$(REF))
+REF_OPS  := $(filter ref_op ops ops_%,$(REF))
 
 LIBS      := -ldl -pthread
 TEST_LIBS := -ldl -lm -pthread

@@ -21,6 +21,11 @@ core:
 lines:
 	@$(PYTHON) tests/project/lines.py
 
+.PHONY: layers
+## layers: draw which header, folder, unit and room uses which, floor by floor; an arrow upwards or a circle is an error (L=word)
+layers:
+	@$(PYTHON) tests/project/test_layers.py $(L)
+
 .PHONY: vendor
 ## vendor: write the vendor's codes and names into qnnrt.h, codes and log lines into qnnrt_explain.h, from tools/vendor/vendor.txt
 vendor:

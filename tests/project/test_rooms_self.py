@@ -4,6 +4,7 @@ import re
 import sys
 
 import rooms
+import test_layers
 import test_rooms
 import units
 
@@ -130,6 +131,18 @@ finds_unit("circle", r"need each other: io model$", "tools/run/model/model.h", l
 finds_unit("too_many_lines", r"step\.c has \d+ lines, at most 500", STEP, lambda text: text + "\n" * 500)
 finds_unit("no_stages", r"run\.c calls a library and does not include cli/stages\.h last", "tools/run/io/run.c",
            lambda text: text.replace('#include "cli/stages.h"\n', ""))
+
+# Calls and includes that run upwards or in a circle, between units, folders and headers; all at once.
+files = test_layers.load()
+layers = (("tools/refbackend/slots.c", "int self(void) { return ref_fail(0, 0, 0) != 0; }", r"slots\.c uses log\.c, which is not below it"),
+          ("tools/refbackend/log.c", "int self(void) { return ref_ledger_at(0, 0) != 0; }", r"a circle: .*log\.c -> "),
+          ("tools/cli/text.c", "int self(void) { return bench_table.count; }", r"the house: a circle: .*cli -> tools/run"),
+          ("tools/qnnrt_partition.h", '#include "qnnrt_lower.h"', r"partition\.h uses tools/qnnrt_lower\.h, and tools/headers"))
+for path, code, _ in layers:
+    files[path] += code + "\n"
+found = [text for _, faults in test_layers.look(files) for text in faults]
+for path, _, sentence in layers:
+    check(any(re.search(sentence, text) for text in found), "%s: not found in %s" % (sentence, found))
 
 print("%d passed, %d failed" % (passed, failed))
 sys.exit(failed != 0)

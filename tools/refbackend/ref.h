@@ -3,12 +3,12 @@
    Layers; each one calls only those below it:
 
      interface.c   the two provider objects; every slot: begin, call, end
-     backend.c     logs, backend, device, power, properties, messages
      execute.c     graph calls of the interface, execute
+     system.c      metadata of a binary
+     backend.c     logs, backend, device, power, properties, messages
      context.c     contexts: create, save, load
      mem.c         registered memory
      profile.c     events of one call
-     system.c      metadata of a binary
      binary.c      a model to bytes and back
      model.c       graphs and tensors without handles: checks, order, memory plan
      shape.c       dims and absent inputs of one execute
@@ -16,7 +16,7 @@
      ledger.c      handles of all objects, the lock, memory
      log.c         lines to the callbacks of logs
      trace.c faults.c slots.c    the floor
-     ref_op.h      operators (ref_op.c, ops_*.c): know nothing of this file
+     ops.c ops_*.c ref_op.c      operators (ref_op.h): know nothing of this file
 
    Handles are numbers, never addresses, and none is used twice. One lock, ref_lock(),
    guards everything that is shared; execute releases it while it computes. */

@@ -1,5 +1,4 @@
-/* ref_op.c - what the operators of libQnnRef.so share: the registry, the checks, values and their
-   storage
+/* ref_op.c - what the operators of libQnnRef.so share: the checks, values and their storage
 
    Knows nothing of: handles, contexts, vendor structs, any single operator */
 #include "ref_op.h"
@@ -11,32 +10,6 @@
 #ifdef REF_AVX2
 #include <cpuid.h>
 #endif
-
-/* ---- registry -------------------------------------------------------------------------------- */
-
-static const ref_op *const families[] = {
-    ref_ops_binary, ref_ops_unary, ref_ops_activation, ref_ops_linear, ref_ops_conv, ref_ops_pool,
-    ref_ops_norm, ref_ops_reduce, ref_ops_shape, ref_ops_index, ref_ops_cast
-};
-enum { FAMILIES = sizeof families / sizeof families[0] };
-
-const ref_op *ref_op_get(size_t index)
-{
-    for (size_t f = 0; f < FAMILIES; ++f)
-        for (const ref_op *op = families[f]; op->type != NULL; ++op)
-            if (index-- == 0)
-                return op;
-    return NULL;
-}
-
-const ref_op *ref_op_find(const char *type)
-{
-    for (size_t f = 0; f < FAMILIES; ++f)
-        for (const ref_op *op = families[f]; op->type != NULL; ++op)
-            if (strcmp(op->type, type) == 0)
-                return op;
-    return NULL;
-}
 
 /* ---- types ----------------------------------------------------------------------------------- */
 

@@ -3,8 +3,8 @@
    An operator is three functions over plain views of tensors: check() tells whether a node is
    valid, and the reason when it is not; scratch() tells how much memory run() needs; run()
    computes. It knows nothing of handles, contexts, vendor structs and files. One file per family
-   (ops_*.c) exports one table. ref_op.c joins the tables, has the checks that all operators share,
-   and converts values between storage and float.
+   (ops_*.c) exports one table, and ops.c joins the tables. ref_op.c has the checks that all operators
+   share, and converts values between storage and float.
 
    Meaning  that of the operator's documentation, not of one library. tools/qnnrt_quirks.h lists the
             known differences of the genuine libraries
@@ -129,10 +129,8 @@ struct ref_op {
 
 /* Tables of the families; each ends with type NULL. */
 extern const ref_op ref_ops_binary[], ref_ops_unary[], ref_ops_activation[], ref_ops_linear[],
-    ref_ops_conv[],
-                    ref_ops_pool[], ref_ops_norm[], ref_ops_reduce[], ref_ops_shape[],
-                    ref_ops_index[],
-                    ref_ops_cast[];
+    ref_ops_conv[], ref_ops_pool[], ref_ops_norm[], ref_ops_reduce[], ref_ops_shape[],
+    ref_ops_index[], ref_ops_cast[];
 
 const ref_op *ref_op_find(const char *type);
 /* Returns NULL after the last. */
