@@ -141,9 +141,13 @@ $(EXAMPLE_REFS): $(B)/libQnnRef.so
 fetch = if command -v $(PYTHON) >/dev/null 2>&1; then $(PYTHON) tools/fetch/qnn-libs.py --dir $(B)/qnn $(1); \
         else echo "qnn-libs: python3 is missing; it and its pip are needed to fetch Qualcomm's libraries"; false; fi
 
+# A copy of tests/data in which the contexts of language models are unpacked: documents and tests name it.
+$(B)/data/.made: tests/harness/data.py $(shell find tests/data -type f)
+	@$(PYTHON) $< $(@D) && touch $@
+
 .PHONY: qnn-libs
-## qnn-libs: fetch Qualcomm's libraries into build/qnn (QNN_RELEASES=all, aarch64 or a list)
-qnn-libs:
+## qnn-libs: fetch Qualcomm's libraries into build/qnn, unpack models for them into build/data (QNN_RELEASES=all, aarch64 or a list)
+qnn-libs: $(B)/data/.made
 	@$(call fetch,$(QNN_RELEASES))
 
 ENGINES ?= onnxruntime-1.31.1 openvino-2026.4.1

@@ -6,7 +6,7 @@
        02_prefill_decode TARGET_DIR DRAFT_DIR [BACKEND_LIBRARY [SYSTEM_LIBRARY]]
 
    The models have the tensor names of Qualcomm's hub, and each token is a byte. Use
-   tests/data/llm/w8a16_one as the target and tests/data/llm/w8a16_four (the same model in four
+   build/data/llm/w8a16_one as the target and build/data/llm/w8a16_four (the same model in four
    shards) as the draft; both are made for libQnnHtp.so of release 2.51. Link with -lm. */
 #include <math.h>
 #include <stdio.h>

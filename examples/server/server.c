@@ -3,7 +3,7 @@
 
        server [OPTION ...] FOLDER [BACKEND_LIBRARY [DRAFT_FOLDER]]
 
-   FOLDER holds a language model whose tokens are bytes: tests/data/llm/w8a16_one for libQnnHtp.so
+   FOLDER holds a language model whose tokens are bytes: build/data/llm/w8a16_one for libQnnHtp.so
    of 2.51, or what examples/llm/export.c makes. DRAFT_FOLDER is a second one, to draft for it.
    Without BACKEND_LIBRARY the graphs run on libQnnRef.so, the reference backend.
 

@@ -233,7 +233,7 @@ done
 sides="$work/here $work/there"
 rm -rf "$work/here" "$work/there" && mkdir -p "$work/here" "$work/there"
 cp "$host/libQnnRef.so" "$work/here/" && cp "$android/libQnnRef.so" "$work/there/"
-for side in $sides; do ln -s "$PWD/tests/data" "$side/data"; done
+for side in $sides; do ln -s "$PWD/$B/data" "$side/data"; done
 host_system=$B/qnn/2.51/onnxruntime_qnn/libQnnSystem.so
 # A folder, not the file: a library may look for others beside it.
 ln -s "$PWD/$(dirname "$host_system")" "$work/here/qnn"
@@ -313,8 +313,8 @@ elif [ ! -f "$host_system" ]; then
     skip genuine "$host_system is missing: say 'make qnn-libs'"
 else
     genuine=0
-    for path in tests/data/ctx/*/* tests/data/llm/w8a16_one tests/data/llm/w8a16_four; do
-        path=${path#tests/}
+    for path in "$B"/data/ctx/*/* "$B"/data/llm/w8a16_one "$B"/data/llm/w8a16_four; do
+        path=${path#"$B"/}
         sample=genuine_$(basename "$(dirname "$path")")_$(basename "$path")
         document "$sample" qnnrt-run inspect "$path" --json --system_so qnn/libQnnSystem.so
         document "${sample}_plan" qnnrt-run plan "$path" --json --system_so qnn/libQnnSystem.so

@@ -5,7 +5,7 @@
 #   tests/bench/ab.sh BUILD_DIR RUNS [LIBRARY_A LIBRARY_B]
 #
 # The model is one graph of a small Llama on libQnnRef.so, about a millisecond. Of two genuine libraries it prints the
-# verdict on tests/data/llm/w8a16_one, once. The exit status is 1 if a run on equal folders does not say "no
+# verdict on build/data/llm/w8a16_one, once. The exit status is 1 if a run on equal folders does not say "no
 # difference", or more than one in 20 does not find the slower side.
 set -u
 LC_ALL=C
@@ -40,6 +40,6 @@ equal=$right
 verdicts slower slower --other_env QNNREF_FAULTS=slower=graphExecute:5%
 slower=$right
 if [ $# -ge 4 ]; then
-    "$build/qnnrt-run" bench tests/data/llm/w8a16_one --backend_so "$3" --other_backend_so "$4" --graph token_ar1_cl128 | tail -n 6
+    "$build/qnnrt-run" bench "$build/data/llm/w8a16_one" --backend_so "$3" --other_backend_so "$4" --graph token_ar1_cl128 | tail -n 6
 fi
 [ "$equal" -eq "$runs" ] && [ $((20 * slower)) -ge $((19 * runs)) ]

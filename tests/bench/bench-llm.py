@@ -4,7 +4,7 @@
     python3 tests/bench/bench-llm.py [--rounds N] [--cpu N|any] [--only NAME,...] [BUILD_FOLDER [RELEASES [DATA_FOLDER]]]
 
 BUILD_FOLDER is build/bench with the programs of tests/bench/llm_*.c; RELEASES is build/qnn, where 2.51 is used; DATA_FOLDER
-is tests/data/llm. Each runtime is a process of its own that gets its libQnnHtp.so from llm_proxy.c, which forwards to the
+is build/data/llm. Each runtime is a process of its own that gets its libQnnHtp.so from llm_proxy.c, which forwards to the
 genuine library and records when each execute begins and ends. It measures the time between two executes of the decode
 graph, which a runtime adds: once with the first two executes made and the others skipped, where code and data stay
 in the caches, and once with all of them made, 40 ms of emulation in between. Runtimes alternate, in another order each
@@ -117,7 +117,7 @@ def main():
     parser.add_argument("--only", default="", help="such as Genie,raw")
     parser.add_argument("folders", nargs="*", default=[])
     options = parser.parse_args()
-    folders = options.folders + ["build/bench", "build/qnn", "tests/data/llm"][len(options.folders):]
+    folders = options.folders + ["build/bench", "build/qnn", "build/data/llm"][len(options.folders):]
     bench = Bench(*folders, cpu=None if options.cpu == "any" else int(options.cpu))
     names = [name for name in bench.peers if not options.only or name in options.only.split(",")]
     failed = []

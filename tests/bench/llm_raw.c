@@ -3,7 +3,7 @@
        llm_raw LIBQNNHTP LIBQNNSYSTEM CONTEXT.bin PROMPT COUNT
 
    A program for one model whose tensors are known, with only the necessary checks:
-   tests/data/llm/w8a16_one, its names, its types, bytes as tokens. Decoding, each step sets one
+   build/data/llm/w8a16_one, its names, its types, bytes as tokens. Decoding, each step sets one
    more column of the mask, copies the rows of the position, stores the new keys and values in the
    inputs of the decode graph and takes the largest logit. */
 #include "llm_peer.h"

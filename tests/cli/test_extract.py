@@ -217,7 +217,7 @@ def containers(tmp):
     refuses(tmp, "graphs.dlc", make.dlc(make.dlc_model(graphs)), "no context binary")
     takes(tmp, "cache.dlc", make.dlc(make.dlc_model(graphs), ("htp.v75", a)), {"htp.bin": a})
     for name, inputs, outputs, operators in (("w8a16_ar1", 12, 9, 252), ("w8a16_ar32", 12, 9, None)):
-        code, said, wrong = run("extract", os.path.join(TOP, "tests/data/llm/dlc", name + ".dlc"), "--json")
+        code, said, wrong = run("extract", os.path.join(BUILD, "data/llm/dlc", name + ".dlc"), "--json")
         check(name, code == 0, wrong)
         graph = json.loads(said)["files"][0]["graphs"][0]
         check(name, (len(graph["inputs"]), len(graph["outputs"])) == (inputs, outputs), graph)

@@ -143,21 +143,21 @@ real() {
         if [ -z "$all" ] && [ "$seconds" -gt 30 ] && [ "$release" != 2.51 ]; then continue; fi
         folder=$B/qnn/$release
         if [ -f "$folder/.stamp" ]; then
-            put "$seconds" "$name@$release" "$limit_real" "$(goals c99 "$B/c99/$name")" \
-                "$B/c99/$name $folder/onnxruntime_qnn tests/data"
+            put "$seconds" "$name@$release" "$limit_real" "$(goals c99 "$B/c99/$name,$B/data/.made")" \
+                "$B/c99/$name $folder/onnxruntime_qnn $B/data"
         else
             skip "$name@$release" qnn "$folder is missing: $fetch"
         fi
     done
     if [ -f "$B/qnn/2.51/.stamp" ] && { [ -n "$all" ] || [ "$seconds" -le 8 ]; }; then
-        put $((2 * seconds)) "asan/$name@2.51" "$limit_real" "$(goals asan "$B/asan/$name")" \
-            "ASAN_OPTIONS=detect_leaks=0 $asan_env $B/asan/$name $B/qnn/2.51/onnxruntime_qnn tests/data"
+        put $((2 * seconds)) "asan/$name@2.51" "$limit_real" "$(goals asan "$B/asan/$name,$B/data/.made")" \
+            "ASAN_OPTIONS=detect_leaks=0 $asan_env $B/asan/$name $B/qnn/2.51/onnxruntime_qnn $B/data"
     fi
     if [ -z "$all" ] || [ -n "$no_arm" ]; then return; fi
     folder=$B/qnn/2.51-aarch64
     if [ -f "$folder/.stamp" ]; then
-        put $((5 * seconds)) "aarch64/$name@2.51" "$limit_real" "$(goals aarch64 "$B/aarch64/$name")" \
-            "QNNRT_NO_DEVICE=1 $qemu -L $arm_root -E LD_LIBRARY_PATH=$folder/onnxruntime_qnn $B/aarch64/$name $folder/onnxruntime_qnn tests/data"
+        put $((5 * seconds)) "aarch64/$name@2.51" "$limit_real" "$(goals aarch64 "$B/aarch64/$name,$B/data/.made")" \
+            "QNNRT_NO_DEVICE=1 $qemu -L $arm_root -E LD_LIBRARY_PATH=$folder/onnxruntime_qnn $B/aarch64/$name $folder/onnxruntime_qnn $B/data"
     else
         skip "aarch64/$name@2.51" qnn-aarch64 "$folder is missing: say 'make qnn-libs QNN_RELEASES=aarch64'"
     fi
@@ -166,10 +166,10 @@ real() {
 script() {
     label=script/${file##*/}
     case $file in
-    *.sh) put "$seconds" "$label" "$limit_slow" "$(goals script '')" "${all:+QNNRT_TEST_ALL=1 }sh tests/$file" ;;
+    *.sh) put "$seconds" "$label" "$limit_slow" "$(goals script "$B/data/.made")" "${all:+QNNRT_TEST_ALL=1 }sh tests/$file" ;;
     *)
         if [ -n "$python" ]; then
-            put "$seconds" "$label" "$limit" "$(goals script '')" "$PYTHON tests/$file"
+            put "$seconds" "$label" "$limit" "$(goals script "$B/data/.made")" "$PYTHON tests/$file"
         else
             skip "$label" - "$PYTHON is missing"
         fi ;;
@@ -189,7 +189,7 @@ make() {
     if ! has counts "$needs"; then command="$command && echo '1 passed, 0 failed'"; fi
     word=$limit_slow
     if has anycore "$needs"; then word=$limit_all_cores; fi
-    put "$seconds" "$file" "$word" "$(goals script '')" "$command"
+    put "$seconds" "$file" "$word" "$(goals script "$B/data/.made")" "$command"
 }
 
 {

@@ -1,7 +1,7 @@
 # Shared by shell tests of the tools. A test sets suite and reads this file; it gets
 #     build release    its arguments, BUILD_DIR (default build) and RELEASE_DIR (default: 2.51 below it)
 #     tool fake        paths of qnnrt-run, or of what the test sets it to, and of the fake library
-#     tests data tmp   folders; tmp is removed at the end
+#     tests data tmp   folders: tests, BUILD_DIR/data (tests/data unpacked), and one that is removed at the end
 # and the checks below, which print nothing when they pass. A test ends with finish.
 set -u
 LC_ALL=C
@@ -11,7 +11,7 @@ unset QNNFAKE COLUMNS QNNRT_BACKEND QNNRT_SYSTEM
 build=${1:-build}
 release=${2:-$build/qnn/2.51/onnxruntime_qnn}
 tests=$(dirname "$0")/..
-data=$tests/data
+data=$build/data
 tool=$build/qnnrt-run
 fake=$build/fake/libQnnFake.so
 

@@ -2,7 +2,7 @@
 
 .PHONY: android-check
 ## android-check: build for Android at API 21, 24, 28, 31 and run that under qemu (BIONIC=folder or ANDROID_NDK=folder)
-android-check: $(TOOLS) $(B)/libQnnRef.so $(B)/examples/05_make_model $(B)/examples/llm/export
+android-check: $(TOOLS) $(B)/libQnnRef.so $(B)/examples/05_make_model $(B)/examples/llm/export $(B)/data/.made
 	@BIONIC='$(BIONIC)' ANDROID_NDK='$(ANDROID_NDK)' ANDROID_QNN='$(ANDROID_QNN)' LEVELS='$(LEVELS)' sh tests/android/android.sh
 
 .PHONY: app-check

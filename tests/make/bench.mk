@@ -25,10 +25,10 @@ $(B)/bench/libempty_qnn.so $(B)/bench/libllm_proxy.so: $(B)/bench/lib%.so: tests
 
 .PHONY: bench
 ## bench: time qnnrt_exec beside the vendor's graphExecute, conversions beside XNNPACK's, graphs on the host; then bench-json
-bench: $(BENCHES:%=$(B)/bench/%) $(B)/bench/libempty_qnn.so
+bench: $(BENCHES:%=$(B)/bench/%) $(B)/data/.made $(B)/bench/libempty_qnn.so
 	@$(call fetch,2.47 2.51) || true
 	@set -e; for program in $(BENCHES:%=$(B)/bench/%); do \
-	    $(PIN) $$program $(B)/bench/libempty_qnn.so $(B)/qnn tests/data; done
+	    $(PIN) $$program $(B)/bench/libempty_qnn.so $(B)/qnn $(B)/data; done
 	@$(MAKE) bench-json
 
 $(B)/bench/bench_session: tests/bench/bench_session.c $(B)/libqnnrt.so $(B)/.flags
@@ -130,10 +130,10 @@ LLM_PEERS := $(B)/bench/llm_genie $(B)/bench/llm_raw $(B)/bench/llm_ours $(B)/be
 
 .PHONY: bench-llm
 ## bench-llm: time a token's work on the host: ours beside Qualcomm's Genie and a bare loop; then large models' shapes
-bench-llm: $(LLM_PEERS) $(B)/bench/bench_llm_shapes $(B)/libQnnRef.so
+bench-llm: $(LLM_PEERS) $(B)/data/.made $(B)/bench/bench_llm_shapes $(B)/libQnnRef.so
 	@$(call fetch,2.51) || true
 	@status=0; \
-	if [ -f $(QNN51)/libGenie.so ]; then $(PYTHON) tests/bench/bench-llm.py $(B)/bench $(B)/qnn tests/data/llm || status=1; \
+	if [ -f $(QNN51)/libGenie.so ]; then $(PYTHON) tests/bench/bench-llm.py $(B)/bench $(B)/qnn $(B)/data/llm || status=1; \
 	else echo "bench-llm: without Genie: $(QNN51)/libGenie.so is missing"; fi; \
 	$(PIN) $(B)/bench/bench_llm_shapes $(B)/libQnnRef.so || status=1; exit $$status
 

@@ -107,10 +107,10 @@ server-ref: $(B)/examples/server/server $(B)/examples/llm/export $(B)/libQnnRef.
 	$(B)/examples/server/server --check --shift $(SERVER_OUT)/model $(RUN_LIB) $(SERVER_OUT)/draft
 	printf $(SERVER_ASKS) | $(B)/examples/server/server $(SERVER_OUT)/model $(RUN_LIB) $(SERVER_OUT)/draft
 
-server-htp: $(B)/examples/server/server
+server-htp: $(B)/examples/server/server $(B)/data/.made
 	@$(call fetch,2.51)
-	$(B)/examples/server/server --check tests/data/llm/w8a16_one $(RUN_LIB)
-	printf $(SERVER_ASKS) | $(B)/examples/server/server tests/data/llm/w8a16_one $(RUN_LIB)
+	$(B)/examples/server/server --check $(B)/data/llm/w8a16_one $(RUN_LIB)
+	printf $(SERVER_ASKS) | $(B)/examples/server/server $(B)/data/llm/w8a16_one $(RUN_LIB)
 
 server-%:
 	@echo "server: there is no backend '$*' for this: BACKEND is ref or htp"; exit 2

@@ -94,7 +94,7 @@ if [ -f "$release/libQnnHtp.so" ]; then
     else bad hello_runs "$(cat "$out/text" "$out/log")"; fi
     # Qualcomm's own language-model runtime made the first text: tests/data/llm/expected.json.
     expected='And the LORD said unto |him, What is the son of Abraham, and the son of Abimelech the so'
-    if "$build/examples/02_prefill_decode" tests/data/llm/w8a16_one tests/data/llm/w8a16_four "$release/libQnnHtp.so" \
+    if "$build/examples/02_prefill_decode" "$build/data/llm/w8a16_one" "$build/data/llm/w8a16_four" "$release/libQnnHtp.so" \
         >"$out/text" 2>"$out/log" && grep -qxF "$expected" "$out/text"; then good
     else bad prefill_decode_writes_the_known_text "$(cat "$out/text" "$out/log")"; fi
     if grep -q 'one arena of [0-9]* bytes' "$out/log"; then good; else bad prefill_decode_plans_one_arena "$(cat "$out/log")"; fi

@@ -209,7 +209,7 @@ MORE = [
     ("json_no_race", ["bench", "{model}", "{missing}", *BACKEND, "--json"], "qnnrt-run.bench-pair"),
     ("json_samples", ["bench", "--samples", "{missing}", "--json"], "qnnrt-run.bench-samples"),
     ("json_extract", ["extract", "{missing}", "--json"], "qnnrt-run.extract"),
-    ("json_dlc", ["extract", os.path.join(TOP, "tests/data/llm/dlc/w8a16_ar1.dlc"), "--json"], "qnnrt-run.extract"),
+    ("json_dlc", ["extract", os.path.join(BUILD, "data/llm/dlc/w8a16_ar1.dlc"), "--json"], "qnnrt-run.extract"),
     ("json_ops", ["ops", "--json"], "qnnrt-run.ops"),
     ("json_no_op", ["ops", HOSTILE, "--json"], "qnnrt-run.ops"),
     ("json_explain", ["explain", "--json"], "qnnrt-run.explain"),

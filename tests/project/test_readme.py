@@ -436,7 +436,7 @@ def save(name, data):
 slots, made, types = {}, set(), {"INT_32": "int32", "UFIXED_POINT_16": "ufixed16", "UFIXED_POINT_8": "ufixed8"}
 for shard in range(4):
     for data, name in (("w8a16_four/forward_%d.bin", "forward_%d.bin"), ("json/w8a16_four_%d.json", "forward_%d_json.json")):
-        os.symlink(os.path.join(TOP, "tests/data/llm", data % shard), os.path.join(folder, "shards", name % shard))
+        os.symlink(os.path.join(TOP, "build/data/llm", data % shard), os.path.join(folder, "shards", name % shard))
     with open(os.path.join(folder, "shards/forward_%d_json.json" % shard)) as file:
         graph = json.load(file)["info"]["graphs"][0]["info"]
     for role, tensors in (("input", "graphInputs"), ("output", "graphOutputs")):
