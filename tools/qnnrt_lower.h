@@ -193,6 +193,8 @@ typedef struct qnnrt_lower_encoding {
     int32_t      offset;             /* 1 - 2^bits to 0 */
     double       low, high;          /* what was measured */
     int          masked;             /* 1: values at or below QNNRT_LOWER_MASKED were met, too */
+    int          apart;              /* 1: what an operator only moves into this tensor has an
+                                        encoding of its own, and is converted: caches of 8 bits */
     const float *scales;             /* of a weight: [count], one for each output channel */
     uint32_t     count;
 } qnnrt_lower_encoding;
@@ -440,6 +442,13 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_graph(qnnrt_lower *lower, const qnnrt_i
    Returns QNNRT_OK; QNNRT_E_ARG (lower is NULL, or context is 65,535 or more) */
 QNNRT_LOWER_API qnnrt_result qnnrt_lower_place(qnnrt_lower *lower, uint32_t context,
                                                qnnrt_error *err);
+
+/* Replace desc.encodings: for names and operators that are known once the graphs were lowered. Call
+   it before qnnrt_lower_quantize(). The list must live as long.
+   Returns  QNNRT_OK; QNNRT_E_ARG (also after qnnrt_lower_quantize()) */
+QNNRT_LOWER_API qnnrt_result qnnrt_lower_encode(qnnrt_lower *lower,
+                                                const qnnrt_lower_encoding *encodings, size_t count,
+                                                qnnrt_error *err);
 
 /* Make activations codes of desc.act_bits bits, with desc.encodings: call it after all graphs were
    lowered, before qnnrt_lower_emit(). Without act_bits it does nothing.
@@ -6823,6 +6832,8 @@ static void qnnrt_lower__join_op(qnnrt_lower__quantizer *q, const qnnrt_lower_op
     for (i = 0; i < op->input_count + op->output_count; ++i) {
         const int32_t t = i < op->input_count ? op->inputs[i] : op->outputs[i - op->input_count];
         if (!qnnrt_lower__is_propagated(q, t)) continue;
+        if (i >= op->input_count && mover && q->given[base + (size_t)t] != NULL &&
+            q->given[base + (size_t)t]->apart) continue;
         if (first != QNNRT_LOWER__NONE)
             qnnrt_lower__unite(q, base + (size_t)first, base + (size_t)t);
         first = t;
@@ -7196,7 +7207,7 @@ static qnnrt_result qnnrt_lower__unmet(qnnrt_lower__quantizer *q, qnnrt_error *e
        a  as activations, of the bits of the result      w  int8 or less, for each output channel
        c  as an activation of 8 bits, symmetric          W  int8, one scale
        8  8 bits, one scale                              b  int32, in steps of the products
-       i  int32, one scale */
+       i  int32, one scale                               o  as an activation, of its own bits */
 typedef struct qnnrt_lower__form {
     const char *type;
     int32_t     axis;                            /* of the weight's output channels */
@@ -7208,7 +7219,7 @@ static const qnnrt_lower__form qnnrt_lower__forms[] = {
     { "Conv2d", 3, { "awb", "aWb", NULL, NULL } },
     { "DepthWiseConv2d", 3, { "awb", "aWb", NULL, NULL } },
     { "TransposeConv2d", 3, { "awb", "aWb", NULL, NULL } },
-    { "MatMul", 0, { "aaa", "aca", NULL, NULL } },
+    { "MatMul", 0, { "aoa", "aaa", "aca", NULL } },
     { "LayerNorm", 0, { "a8i", "a88", NULL, NULL } },
     { "RmsNorm", 0, { "aaa", "a88", NULL, NULL } },
     { "", 0, { "aaaaaaaa", NULL, NULL, NULL } },
@@ -7532,6 +7543,8 @@ static int qnnrt_lower__ends(qnnrt_lower__quantizer *q, const qnnrt_lower_op *op
                              const char *form, uint32_t bits, qnnrt_lower__end *inputs,
                              qnnrt_lower__end *outputs)
 {
+    const int moves = qnnrt_lower__one_of(qnnrt_lower__movers, op->type) &&
+                      qnnrt_lower__was_float(q, op->outputs[0]);
     const size_t letters = strlen(form);
     size_t i;
     for (i = 0; i < op->input_count + op->output_count; ++i) {
@@ -7540,8 +7553,8 @@ static int qnnrt_lower__ends(qnnrt_lower__quantizer *q, const qnnrt_lower_op *op
         const int32_t t = out ? op->outputs[i - op->input_count] : op->inputs[i];
         const qnnrt_lower_tensor *tensor = &q->graph->tensors[t];
         const int statics = tensor->kind == QNNRT_TENSOR_STATIC;
-        const char letter = out || i >= letters ? 'a' : form[i];
-        const uint32_t own = letter == '8' || letter == 'c' ? 8 : out
+        const char letter = out || i >= letters || (statics && form[i] == 'o') ? 'a' : form[i];
+        const uint32_t own = letter == '8' || letter == 'c' ? 8 : out || letter == 'o'
                                  ? qnnrt_lower__bits_of(q, t) : bits;
         memset(end, 0, sizeof(*end));
         end->tensor = t;
@@ -7550,7 +7563,8 @@ static int qnnrt_lower__ends(qnnrt_lower__quantizer *q, const qnnrt_lower_op *op
         if (!qnnrt_lower__was_float(q, t)) continue;
         end->dtype = qnnrt_lower__code_dtype(own);
         if (!statics) {
-            end->quant = qnnrt_lower__quant_of(q, t, own, letter == 'c' && bits == 16);
+            const int32_t as = moves ? op->outputs[0] : t;     /* another one, if that is .apart */
+            end->quant = qnnrt_lower__quant_of(q, as, own, letter == 'c' && bits == 16);
             if (!(end->quant.scale > 0)) return 0;
         } else if (letter == 'w' || letter == 'W' ||
                    (letter != 'a' && strcmp(op->type, "MatMul") == 0)) {
@@ -8779,6 +8793,18 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_place(qnnrt_lower *lower, uint32_t cont
     return qnnrt_error_clear(err);
 }
 
+QNNRT_LOWER_API qnnrt_result qnnrt_lower_encode(qnnrt_lower *lower,
+                                                const qnnrt_lower_encoding *encodings, size_t count,
+                                                qnnrt_error *err)
+{
+    if (lower == NULL || (encodings == NULL && count > 0) || lower->quantized)
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_lower_encode: lower or encodings is NULL, "
+                               "or the graphs are quantized already");
+    lower->desc.encodings = encodings;
+    lower->desc.encoding_count = count;
+    return qnnrt_error_clear(err);
+}
+
 QNNRT_LOWER_API qnnrt_result qnnrt_lower_quantize(qnnrt_lower *lower, qnnrt_builder *scratch,
                                                   qnnrt_error *err)
 {
@@ -8931,5 +8957,6 @@ QNNRT_LOWER_API const qnnrt_lower_rule *qnnrt_lower_rule_get(size_t index)
            API: qnnrt_lower_small is qnnrt_lower_weight_only, qnnrt_lower_small_values()
            qnnrt_lower_weight_only_values(), info.smalls and .small_count are .weight_only and
            .weight_only_count, qnnrt_lower_tensor.small is .weight_only.
+           Added  qnnrt_lower_encode(), qnnrt_lower_encoding.apart.
    0.4.0   First version.
    --------------------------------------------------------------------------------------------- */

@@ -577,6 +577,73 @@ TEST(lower_codes_leave_views_of_integers_alone)
     CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
 }
 
+/* A cache of 8 bits between activations of 16: what is moved into it is converted, and what is read with it has 8 bits.
+   The encodings are given once the graph was lowered. */
+TEST(lower_codes_keep_caches_apart)
+{
+    static const char text[] = GRAPH(T("x", "[2,2]") "," T("past", "[2,3]") "," T("w", "[2,2]"),
+        T("now", "[2,2]") "," T("y", "[2,5]"), "", "",
+        NODE("s", "sigmoid.default", T("x", "[2,2]"), T("s", "[2,2]"), "") ","
+        NODE("now", "permute.default", T("s", "[2,2]"), T("now", "[2,2]"), "\"dims\":[1,0]") ","
+        NODE("all", "cat.default", T("past", "[2,3]") "," T("now", "[2,2]"), T("all", "[2,5]"), "\"dim\":1") ","
+        NODE("y", "matmul.default", T("w", "[2,2]") "," T("all", "[2,5]"), T("y", "[2,5]"), ""));
+    static const char *const eight[3] = { "past", "now", "all" };
+    qnnrt_backend *backend = opened();
+    qnnrt_lower_encoding given[5];
+    qnnrt_lower_desc desc;
+    qnnrt_lower *lower = NULL;
+    qnnrt_builder *builder = NULL;
+    qnnrt_ir *ir = NULL;
+    const qnnrt_lower_graph_info *info;
+    size_t i, t, found = 0, sixteen = 0;
+    memset(&desc, 0, sizeof(desc));
+    memset(given, 0, sizeof(given));
+    given[0].name = "x";
+    given[1].name = "w";
+    given[2].name = "s";
+    given[3].name = "y";
+    for (i = 0; i < 4; ++i) { given[i].low = -4; given[i].high = 4; }
+    given[4].name = "now";
+    given[4].bits = 8;
+    given[4].scale = 1.0f / 64;
+    given[4].offset = -128;
+    given[4].apart = 1;
+    desc.act_bits = 16;
+    desc.native_io = 1;
+    CHECK_EQ(qnnrt_ir_read(text, strlen(text), NULL, &ir, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_ir_check(ir, NULL, NULL, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_lower_create(&desc, &lower, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_lower_weights(lower, ir, NULL, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_lower_graph(lower, ir, "g", &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_lower_encode(lower, NULL, 5, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_lower_encode(NULL, given, 5, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_lower_encode(lower, given, 5, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_builder_create(backend, NULL, &builder, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_lower_quantize(lower, builder, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_lower_encode(lower, given, 5, &err), QNNRT_E_ARG);
+    info = &qnnrt_lower_get_info(lower)->graphs[0];
+    for (t = 1; t < info->tensor_count; ++t) {
+        const qnnrt_lower_tensor *tensor = &info->tensors[t];
+        if (!tensor->used || tensor->value == NULL) continue;
+        if (strcmp(tensor->value->name, "s") == 0) {             /* with 16 bits, and converted */
+            sixteen += tensor->dtype == QNNRT_DTYPE_U16Q;
+            continue;
+        }
+        for (i = 0; i < 3 && strcmp(tensor->value->name, eight[i]) != 0; ++i) {}
+        CHECK_EQ(tensor->dtype, i < 3 ? QNNRT_DTYPE_U8Q : QNNRT_DTYPE_U16Q);
+        if (i < 3) CHECK(tensor->quant.scale == given[4].scale && tensor->quant.offset == -128);
+        found += i < 3;
+    }
+    CHECK(found >= 3 && sixteen == 1);
+    qnnrt_builder_destroy(builder);
+    CHECK_EQ(qnnrt_builder_create(backend, NULL, &builder, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_lower_emit(lower, builder, &err), QNNRT_OK);
+    qnnrt_builder_destroy(builder);
+    qnnrt_lower_free(lower);
+    qnnrt_ir_free(ir);
+    CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
+}
+
 /* Every allocation fails once: an error that says so, or none is needed, and nothing is lost. */
 TEST(lower_codes_without_memory_are_an_error)
 {
@@ -640,5 +707,6 @@ TEST_MAIN("lower_quant")
     RUN(lower_codes_are_those_of_a_slow_simulation);
     RUN(lower_masks_cost_no_more_codes_than_softmax_needs);
     RUN(lower_codes_leave_views_of_integers_alone);
+    RUN(lower_codes_keep_caches_apart);
     RUN(lower_codes_without_memory_are_an_error);
 }
