@@ -202,6 +202,8 @@ typedef struct qnnrt_llm_graph_desc {
                                         near equal numbers of layers */
     int         embedded;            /* 1: part 0 takes rows of the table of embeddings, under the
                                         name that they have between parts, instead of input_ids */
+    int         ends_apart;          /* 1: part 0 is the table of embeddings alone, and the last
+                                        one the last norm and the head; .parts is 3 or more */
     qnnrt_dtype (*weight_dtype)(void *user, const char *key);
                                      /* returns the dtype that the checkpoint has for a weight, so
                                         that 1 + weight can be folded (default: float32) */
@@ -1965,6 +1967,17 @@ static uint32_t qnnrt_llm_graph__first(const qnnrt_llm_graph *model, uint32_t pa
     return (uint32_t)((uint64_t)part * model->layers / parts);
 }
 
+/* Return the first layer of a part, which may have none; of part == parts: the number of layers. */
+static uint32_t qnnrt_llm_graph__begin_of(const qnnrt_llm_graph *model,
+                                          const qnnrt_llm_graph_desc *desc, uint32_t part,
+                                          uint32_t parts)
+{
+    if (!desc->ends_apart) return qnnrt_llm_graph__first(model, part, parts);
+    if (part == 0) return 0;
+    return part + 1 >= parts ? model->layers
+                             : qnnrt_llm_graph__first(model, part - 1, parts - 2);
+}
+
 /* Name the hidden state before a layer, as Qualcomm's hub does. */
 static void qnnrt_llm_graph__hidden(char *out, size_t room, uint32_t layer)
 {
@@ -1972,16 +1985,16 @@ static void qnnrt_llm_graph__hidden(char *out, size_t room, uint32_t layer)
     else snprintf(out, room, "_model_layers_%u_Add_1_Add_output_0", (unsigned)layer - 1);
 }
 
-/* Write the embedding of input_ids. */
-static qnnrt_llm_graph__value qnnrt_llm_graph__embedding(qnnrt_llm_graph__writer *w)
+/* Write the embedding of input_ids. name: of its rows */
+static qnnrt_llm_graph__value qnnrt_llm_graph__embedding(qnnrt_llm_graph__writer *w,
+                                                         const char *name)
 {
     const qnnrt_llm_graph *m = w->model;
     const qnnrt_llm_graph__value ids = qnnrt_llm_graph__input(w, "input_ids", 2, 1, w->tokens, 0,
                                                               0);
     const qnnrt_llm_graph__value table = qnnrt_llm_graph__weight(w, -1, "model.embed_tokens.weight",
                                                                  m->vocabulary, m->width, 0);
-    qnnrt_llm_graph__value out = qnnrt_llm_graph__value_of(QNNRT_LLM_GRAPH_LOOK_UP, 3, 1, w->tokens,
-                                                           m->width, 0);
+    qnnrt_llm_graph__value out = qnnrt_llm_graph__value_of(name, 3, 1, w->tokens, m->width, 0);
     qnnrt_llm_graph__plain(w, "embedding.default", &table, &ids, NULL, &out);
     return out;
 }
@@ -2029,22 +2042,24 @@ static void qnnrt_llm_graph__head(qnnrt_llm_graph__writer *w, const qnnrt_llm_gr
 static void qnnrt_llm_graph__nodes(qnnrt_llm_graph__writer *w, uint32_t part, uint32_t parts)
 {
     const qnnrt_llm_graph *m = w->model;
-    const uint32_t first = qnnrt_llm_graph__first(m, part, parts);
-    const uint32_t end = qnnrt_llm_graph__first(m, part + 1, parts);
+    const uint32_t first = qnnrt_llm_graph__begin_of(m, w->desc, part, parts);
+    const uint32_t end = qnnrt_llm_graph__begin_of(m, w->desc, part + 1, parts);
     const int last = part + 1 == parts;
+    const char *rows = w->desc->ends_apart ? QNNRT_LLM_GRAPH_EMBEDDED : "";
     qnnrt_llm_graph__shared shared;
     qnnrt_llm_graph__value x;
     char name[QNNRT_LLM_GRAPH__NAME];
     uint32_t layer;
     if (part == 0 && !w->desc->embedded) {
-        x = qnnrt_llm_graph__embedding(w);
+        x = qnnrt_llm_graph__embedding(w, m->embedding_scale > 0 || rows[0] == '\0'
+                                          ? QNNRT_LLM_GRAPH_LOOK_UP : rows);
     } else {
         qnnrt_llm_graph__hidden(name, sizeof name, first);
         x = qnnrt_llm_graph__input(w, name, 3, 1, w->tokens, m->width, 0);
     }
     if (part == 0 && m->embedding_scale > 0)
-        x = qnnrt_llm_graph__by(w, "mul.Tensor", &x, m->embedding_scale, "");
-    qnnrt_llm_graph__shared_inputs(w, first, end, &shared);
+        x = qnnrt_llm_graph__by(w, "mul.Tensor", &x, m->embedding_scale, rows);
+    if (first < end) qnnrt_llm_graph__shared_inputs(w, first, end, &shared);
     for (layer = first; layer < end && !w->failed; ++layer) {
         name[0] = '\0';
         if (layer + 1 == end && !last) qnnrt_llm_graph__hidden(name, sizeof name, end);
@@ -2215,7 +2230,11 @@ QNNRT_LLM_GRAPH_API qnnrt_result qnnrt_llm_graph_write(const qnnrt_llm_graph *mo
     if (model->layers > QNNRT_LLM_GRAPH_LAYERS || model->heads == 0 || model->kv_heads == 0)
         return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_llm_graph_write: the model is not one of "
                                "qnnrt_llm_graph_read()");
-    if (parts > model->layers)
+    if (desc->ends_apart && (parts < 3 || (part == 0 && desc->embedded)))
+        return qnnrt_error_set(err, QNNRT_E_ARG, "a model whose ends are apart has 3 parts or more,"
+                               " and with .embedded no part 0, got part %u of %u", (unsigned)part,
+                               (unsigned)parts);
+    if (parts - (desc->ends_apart ? 2 : 0) > model->layers)
         return qnnrt_error_set(err, QNNRT_E_ARG, "a model of %u layers cannot be cut into %u parts",
                                (unsigned)model->layers, (unsigned)parts);
     if (part >= parts)
@@ -2231,8 +2250,8 @@ QNNRT_LLM_GRAPH_API qnnrt_result qnnrt_llm_graph_write(const qnnrt_llm_graph *mo
     if ((unsigned)desc->outputs > QNNRT_LLM_GRAPH_BOTH)
         return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_llm_graph_write: unknown desc.outputs");
     if (qnnrt_llm_graph__adapts_check(model, desc, err) != QNNRT_OK) return QNNRT_E_ARG;
-    layers = qnnrt_llm_graph__first(model, part + 1, parts) -
-             qnnrt_llm_graph__first(model, part, parts);
+    layers = qnnrt_llm_graph__begin_of(model, desc, part + 1, parts) -
+             qnnrt_llm_graph__begin_of(model, desc, part, parts);
     adapted = desc->lora_rank > 0 ? 14 * (size_t)layers : 0;
     room = sizeof(*w) + (10 + adapted + 24 * (size_t)layers) * sizeof(qnnrt_llm_graph__value);
     w = (qnnrt_llm_graph__writer *)qnnrt_hooks_alloc(hooks, room, 1);
@@ -2344,7 +2363,8 @@ QNNRT_LLM_GRAPH_API void qnnrt_llm_graph_settings(const qnnrt_llm_graph *model, 
    LICENSE.
 
    HISTORY
-   0.5.0   Added  qnnrt_llm_graph_read_gguf(), qnnrt_llm_graph_table(), which replaces
+   0.5.0   Added  qnnrt_llm_graph_desc.ends_apart.
+           Added  qnnrt_llm_graph_read_gguf(), qnnrt_llm_graph_table(), which replaces
            QNNRT_LLM_GRAPH_TABLE.
    0.4.0   First version. Added: the last hidden state as an output, room for adapters.
    --------------------------------------------------------------------------------------------- */

@@ -240,6 +240,45 @@ TEST(decoder_graphs_have_no_finding)
     CHECK(asked > 0);
 }
 
+/* The table and the head alone, the layers between them; a scaled table has the name behind its factor. */
+TEST(decoder_ends_are_parts_of_their_own)
+{
+    static const char *const architectures[2] = { "LlamaForCausalLM", "GemmaForCausalLM" };
+    static const char *const ends[5] = { "input_ids", QNNRT_LLM_GRAPH_EMBEDDED, "_model_layers_0_Add_1_Add_output_0",
+                                         "_model_layers_2_Add_1_Add_output_0", "logits" };
+    static const size_t inputs[4] = { 1, 6, 8, 1 };
+    qnnrt_llm_graph m;
+    qnnrt_llm_graph_desc desc;
+    qnnrt_ir *ir;
+    qnnrt_error err;
+    memset(&desc, 0, sizeof(desc));
+    desc.context = 12;
+    desc.ends_apart = 1;
+    for (size_t i = 0; i < 2; ++i) {
+        CHECK_EQ(decoder_read(decoder_config(architectures[i], ""), &m, &err), QNNRT_OK);
+        desc.parts = 4;
+        for (desc.part = 0; desc.part < 4; ++desc.part) {
+            CHECK_EQ(qnnrt_llm_graph_create(&m, &desc, &ir, &err), QNNRT_OK);
+            CHECK_EQ(qnnrt_ir_check(ir, NULL, NULL, &err), QNNRT_OK);
+            CHECK_EQ(ir->input_count, inputs[desc.part]);
+            CHECK_EQ(strcmp(ir->inputs[0]->name, ends[desc.part]), 0);
+            CHECK_EQ(strcmp(ir->outputs[ir->output_count - 1]->name, ends[desc.part + 1]), 0);
+            qnnrt_ir_free(ir);
+        }
+    }
+    desc.part = 0;
+    desc.parts = 2;
+    CHECK_EQ(qnnrt_llm_graph_create(&m, &desc, &ir, &err), QNNRT_E_ARG);
+    CHECK_STR(err.text, "ends are apart");
+    desc.parts = 6;
+    CHECK_EQ(qnnrt_llm_graph_create(&m, &desc, &ir, &err), QNNRT_E_ARG);
+    CHECK_STR(err.text, "cannot be cut into 6 parts");
+    desc.parts = 3;
+    desc.embedded = 1;
+    CHECK_EQ(qnnrt_llm_graph_create(&m, &desc, &ir, &err), QNNRT_E_ARG);
+    CHECK_STR(err.text, "no part 0");
+}
+
 TEST(decoder_refuses_wrong_parts_and_lengths)
 {
     static const struct { uint32_t tokens, context, part, parts; const char *text; } cases[] = {
@@ -383,6 +422,7 @@ TEST_MAIN("decoder")
     RUN(decoder_config_cut_anywhere_fails_cleanly);
     RUN(decoder_generation_config_replaces_tokens);
     RUN(decoder_graphs_have_no_finding);
+    RUN(decoder_ends_are_parts_of_their_own);
     RUN(decoder_refuses_wrong_parts_and_lengths);
     RUN(decoder_fails_cleanly_without_memory_and_when_writing_fails);
     RUN(decoder_settings_are_those_of_the_config);
