@@ -275,7 +275,7 @@ QNNRT_API qnnrt_result qnnrt_builder_key(qnnrt_builder *builder, uint64_t key[2]
 QNNRT_API const qnnrt_error *qnnrt_builder_error(const qnnrt_builder *builder);
 
 /* Return the name of the node, or of the graph, that the first error belongs to, or NULL; when the
-   library fails to finalize a graph, the node that its log blames, as HTP's does where it has no
+   library fails to finalize a graph, the node that its log names, as HTP's does where it has no
    kernel. The name is valid until qnnrt_builder_finish() or qnnrt_builder_destroy(). After these
    ask again: then it is valid until qnnrt_backend_close(). */
 QNNRT_API const char *qnnrt_builder_failed_node(const qnnrt_builder *builder);
@@ -2230,9 +2230,9 @@ static qnnrt_result qnnrt__fill_graph(qnnrt__build *b)
    Knows nothing of: memory plans, execution
    ===================================================================================== */
 
-/* Return the node of the graph that the library's log blames, or NULL.
+/* Return the node of the graph that the library's log names, or NULL.
    Source: HTP 2.47 and 2.51 log: "fc" generated: could not create op */
-static const qnnrt__build_node *qnnrt__compose_blamed(const qnnrt__build *b)
+static const qnnrt__build_node *qnnrt__compose_failing(const qnnrt__build *b)
 {
     static const char words[] = "\" generated: ";
     const qnnrt__build_node *node;
@@ -2257,11 +2257,11 @@ static const qnnrt__build_node *qnnrt__compose_blamed(const qnnrt__build *b)
 /* Say why a graph could not be finalized. */
 static qnnrt_result qnnrt__compose_refused(qnnrt__build *b, const char *name, qnnrt__abi_code code)
 {
-    const qnnrt__build_node *blamed = qnnrt__compose_blamed(b);
+    const qnnrt__build_node *failing = qnnrt__compose_failing(b);
     char what[480];
     qnnrt_error_set(b->err, QNNRT_E_BACKEND, "cannot finalize graph \"%.200s\"", name);
-    if (blamed != NULL) {
-        b->op = &blamed->op;
+    if (failing != NULL) {
+        b->op = &failing->op;
         qnnrt_error_add(b->err, ", because of %s", qnnrt__validate_what(b->op, what));
     }
     if (code == QNNRT__ABI_MEM_ALLOC) {

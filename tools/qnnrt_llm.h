@@ -186,14 +186,14 @@
        To go back to position 100, to end a sequence, and to close the holes that it left:
            qnnrt_llm_sequence_remove(cache, 0, 100, -1);
            qnnrt_llm_sequence_remove(cache, 1, -1, -1);
-           qnnrt_llm_compact(cache);
+           qnnrt_llm_defragment(cache);
 
    Context shift
        A text that grows beyond its context loses a part, and what follows moves down, as
        llama-server does it. Keys are stored rotated by their positions (RoPE), so a session must be
        told to rotate them again, and be able to:
            qnnrt_llm_session_desc how = {0};
-           how.turn_keys = 1;
+           how.k_shift = 1;
            qnnrt_llm_session_create(&llm, 1, &how, &session, &err);
            cache = qnnrt_llm_cache_get(session, 0, 0);
            if (qnnrt_llm_can_shift(cache)) {
@@ -373,7 +373,7 @@ typedef struct qnnrt_llm_rope {
     double                 low_frequency;      /* LLAMA3 (default 0: 1) */
     double                 high_frequency;     /* LLAMA3 (default 0: 4) */
     uint32_t               original_context;   /* LLAMA3 (default 0: 8192) */
-    qnnrt_llm_rope_pairs   pairs;              /* for desc.turn_keys of a session (default 0: from
+    qnnrt_llm_rope_pairs   pairs;              /* for desc.k_shift of a session (default 0: from
                                                   the files; HALF where rows of cos have each angle
                                                   twice) */
 } qnnrt_llm_rope;
@@ -557,7 +557,7 @@ typedef struct qnnrt_llm_session_desc {
                                       qnnrt_llm_cost_get(). A batch that one graph could take may
                                       then be several chunks (default 0: the smallest graph that
                                       takes all remaining tokens, else the largest) */
-    int           turn_keys;       /* 1: qnnrt_llm_sequence_shift() rotates stored keys to their new
+    int           k_shift;         /* 1: qnnrt_llm_sequence_shift() rotates stored keys to their new
                                       positions where it can, see qnnrt_llm_can_shift() (default 0:
                                       it refuses) */
     qnnrt_mem_provider mem_provider;   /* for .mem_kind, see qnnrt_mem_desc.provider */
@@ -774,13 +774,13 @@ QNNRT_LLM_API int32_t      qnnrt_llm_sequence_first(const qnnrt_llm_cache *cache
 QNNRT_LLM_API int32_t      qnnrt_llm_sequence_last(const qnnrt_llm_cache *cache, int sequence);
 
 /* Return 1 if qnnrt_llm_sequence_shift() can change positions: keys are not rotated by them; or
-   desc.turn_keys of the session is set, and the pairs of values, the angles and the type of keys
+   desc.k_shift of the session is set, and the pairs of values, the angles and the type of keys
    are known. A shift then decodes the keys of each cell, rotates them by delta times each
    frequency, and encodes them again. This costs a rounding: at most half a code for each value and
    call, more where a rotated value is beyond the range of the type; of float32 about 1e-7 of its
    size. Values do not change; nor do they know that the text before them is another one now, so
    that results after a shift differ from those of the shorter text, as in llama.cpp. Where keys
-   were changed after RoPE (another rotation, such as Hadamard's), do not set desc.turn_keys.
+   were changed after RoPE (another rotation, such as Hadamard's), do not set desc.k_shift.
    0: qnnrt_llm_error() says why after a shift was refused. */
 QNNRT_LLM_API int          qnnrt_llm_can_shift(const qnnrt_llm_cache *cache);
 
@@ -790,7 +790,7 @@ QNNRT_LLM_API int          qnnrt_llm_can_shift(const qnnrt_llm_cache *cache);
    change, except for the rounding of a backend whose sums depend on where cells are.
    Returns  the cells by which the end fell; 0: there were no holes
    Cost     moves the cells after the first hole */
-QNNRT_LLM_API uint32_t     qnnrt_llm_compact(qnnrt_llm_cache *cache);
+QNNRT_LLM_API uint32_t     qnnrt_llm_defragment(qnnrt_llm_cache *cache);
 
 /* Replace the content of a cache by the content of another cache of the same model, of any session.
    Returns   QNNRT_OK; QNNRT_E_ARG (another model); QNNRT_E_LIMIT (too few cells, or positions are
@@ -6015,7 +6015,7 @@ typedef struct qnnrt_llm__part {        /* one model of a session */
     uint64_t          buffer_bytes;     /* of one cache */
     qnnrt_llm_cache  *caches;           /* [session.desc.caches] */
     size_t            first_buffer, first_entry;
-    qnnrt_llm__kshift kshift;           /* with desc.turn_keys */
+    qnnrt_llm__kshift kshift;           /* with desc.k_shift */
 } qnnrt_llm__part;
 
 struct qnnrt_llm_cache {
@@ -6569,7 +6569,7 @@ static qnnrt_result qnnrt_llm__session_part(qnnrt_llm_session *session, qnnrt_ll
     part->range_bytes = (uint64_t *)qnnrt_arena_get(arena, llm->kv_count,
                                                     sizeof *part->range_bytes);
     if (arena->failed) return qnnrt_llm__fail_memory(err, "a session");
-    if (session->desc.turn_keys) result = qnnrt_llm__kshift_make(&part->kshift, arena, llm, err);
+    if (session->desc.k_shift) result = qnnrt_llm__kshift_make(&part->kshift, arena, llm, err);
     if (result != QNNRT_OK) return result;
     return qnnrt_llm__plan_ranges(part, session->desc.kv == QNNRT_LLM_SHIFT_POINTER, err);
 }
@@ -8233,7 +8233,7 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_sequence_remove(qnnrt_llm_cache *cache, int
     return QNNRT_OK;
 }
 
-QNNRT_LLM_API uint32_t qnnrt_llm_compact(qnnrt_llm_cache *cache)
+QNNRT_LLM_API uint32_t qnnrt_llm_defragment(qnnrt_llm_cache *cache)
 {
     uint32_t end;
     if (cache == NULL || cache->cells.used == cache->cells.end) return 0;
@@ -8265,7 +8265,7 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_sequence_keep(qnnrt_llm_cache *cache, int s
 
 /* Return 1 for a model that takes positions: it stores keys rotated by them, so that other
    positions would need other keys. */
-static int qnnrt_llm__public_turned(const qnnrt_llm_cache *cache)
+static int qnnrt_llm__public_rotated(const qnnrt_llm_cache *cache)
 {
     const qnnrt_llm__slots *in = cache->part->llm->graphs[0].inputs;
     return in[QNNRT_LLM_ROLE_POSITIONS].count + in[QNNRT_LLM_ROLE_ROPE_COS].count > 0;
@@ -8274,21 +8274,21 @@ static int qnnrt_llm__public_turned(const qnnrt_llm_cache *cache)
 /* Return 1 if positions can change. */
 static int qnnrt_llm__public_can_shift(const qnnrt_llm_cache *cache)
 {
-    return !qnnrt_llm__public_turned(cache) ||
-           (cache->session->desc.turn_keys && cache->part->kshift.why == NULL);
+    return !qnnrt_llm__public_rotated(cache) ||
+           (cache->session->desc.k_shift && cache->part->kshift.why == NULL);
 }
 
 /* Fail because keys are rotated by positions. */
 static qnnrt_result qnnrt_llm__public_stuck(qnnrt_llm_cache *cache)
 {
     const qnnrt_llm__kshift *kshift = &cache->part->kshift;
-    const int asked = cache->session->desc.turn_keys;
+    const int asked = cache->session->desc.k_shift;
     return qnnrt_error_hint(&cache->error,
                             QNNRT_LLM__FAIL(cache, QNNRT_E_UNSUPPORTED, "cannot change positions: "
                                             "keys are stored rotated by them (RoPE), as %s%s%s",
                                             qnnrt_dtype_name(cache->part->llm->info.cache_dtype),
                                             asked ? ", and " : "", asked ? kshift->why : ""), "%s",
-                            asked ? kshift->hint : "Set desc.turn_keys of the session, or remove "
+                            asked ? kshift->hint : "Set desc.k_shift of the session, or remove "
                             "those cells and compute their tokens again.");
 }
 
@@ -8299,7 +8299,7 @@ static qnnrt_result qnnrt_llm__public_shift(qnnrt_llm_cache *cache, int sequence
     const qnnrt_llm__cells *cells = &cache->cells;
     const qnnrt_llm_rope *rope = &cache->part->llm->turned;
     qnnrt_llm__kshift *kshift = &cache->part->kshift;
-    const int turned = qnnrt_llm__public_turned(cache) && delta != 0;
+    const int turned = qnnrt_llm__public_rotated(cache) && delta != 0;
     uint32_t cell, done = 0;
     for (cell = 0; cell < cells->end && turned; ++cell) {
         if (!qnnrt_llm__cells_within(cells, cell, (uint64_t)1 << sequence, begin, end) ||
@@ -8542,6 +8542,7 @@ QNNRT_LLM_API void qnnrt_llm_adapter_mix(qnnrt_llm_cache *cache)
    0.5.0   API: QNNRT_LLM_VERSION_MAJOR and its kin are QNNRT_VERSION_MAJOR of qnnrt.h.
            API: sampling is qnnrt_sample.h, which this header includes: where
            QNNRT_LLM_IMPLEMENTATION is defined, define QNNRT_SAMPLE_IMPLEMENTATION, too.
+           API: qnnrt_llm_compact() is qnnrt_llm_defragment(), desc.turn_keys desc.k_shift.
            API: adapters need qnnrt_llm_desc.update, qnnrt_update of qnnrt_device.h.
            Added: qnnrt_llm_desc.models, pipelines with graphs of several models, such as those of
            qnnrt_manifest_open(); a step of a second model was refused.

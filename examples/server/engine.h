@@ -300,7 +300,7 @@ static qnnrt_result engine_open(engine *e, const engine_desc *how, qnnrt_error *
     }
     desc.progress = engine_progress;
     desc.progress_user = e;
-    desc.turn_keys = how->shift;
+    desc.k_shift = how->shift;
     desc.by_cost = how->by_cost;
     desc.clock_ns = how->by_cost ? engine_clock : NULL;
     models[0] = e->target.llm;              /* the graphs of both share one memory */
@@ -814,7 +814,7 @@ static int engine_step(engine *e)
     plan(e);
     first = e->batch.count;
     if (first == 0) {
-        qnnrt_llm_compact(e->target.cache);     /* there is time to close the holes */
+        qnnrt_llm_defragment(e->target.cache);  /* there is time to close the holes */
         return 0;
     }
     engine_room(e, first);

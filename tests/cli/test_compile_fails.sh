@@ -206,6 +206,6 @@ PYTHON
 wait='delay=graphFinalize:600000ms'
 interrupted one "$wait" 1 --backend_so "$ref"
 interrupted several "$wait" 1 --backends npu,cpu,host --backend_so "npu=$ref" --backend_so "cpu=$ref" --pin s=cpu
-# ... and while the node to blame is searched.
+# ... and while the failing node is searched.
 interrupted search 'fail=graphFinalize:1:0x3ea; delay=graphFinalize:2:600000ms' 2 --backends npu,host --backend_so "npu=$ref"
 finish

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""qnnrt-run extract: what it takes out of files is what tests/cli/make_carriers.py put in, and hostile files are refused.
+"""qnnrt-run extract: what it takes out of files is what tests/cli/make_containers.py put in, and hostile files are refused.
 
     python3 tests/cli/test_extract.py [BUILD_DIR]
 
@@ -15,7 +15,7 @@ import tempfile
 import zipfile
 import zlib
 
-import make_carriers as make
+import make_containers as make
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
 from checks import check, close  # noqa: E402
 

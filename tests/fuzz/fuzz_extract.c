@@ -41,7 +41,7 @@ static void once(const unsigned char *data, size_t size)
         carried *whole = pieces_add(&e.found, cli_text("whole"), "", e.all);
         if (whole != NULL) piece_unwrap(whole);
     }
-    carrier_read(e.all, e.kind, &e.found, 0);
+    container_read(e.all, e.kind, &e.found, 0);
     name_pieces(&e, 1);
     for (i = 0; i < e.found.count; ++i) {
         const carried *p = &e.found.list[i];

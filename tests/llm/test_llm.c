@@ -435,7 +435,7 @@ static void random_life(setup *s, uint32_t seed, int operations)
             } else if (what == 14) CHECK_EQ(qnnrt_llm_cache_copy(cache, qnnrt_llm_cache_get(s->sessions[k], 0, other)), QNNRT_OK);
             else if (what == 15 && l->count == 0) qnnrt_llm_clear(cache);
             else if (what == 15) {
-                const uint32_t was = qnnrt_llm_cache_get_info(cache).end, fell = qnnrt_llm_compact(cache);
+                const uint32_t was = qnnrt_llm_cache_get_info(cache).end, fell = qnnrt_llm_defragment(cache);
                 CHECK_EQ(fell, was - (uint32_t)l->count);
                 CHECK_EQ(qnnrt_llm_cache_get_info(cache).end, l->count);
                 closed += fell > 0;
@@ -477,7 +477,7 @@ TEST(random_lives_of_a_cache_with_caches_of_rank_three)
 
 TEST(random_lives_moved_texts_ended_decodes_and_closed_holes)
 {
-    printf("  caches compacted: %u\n", closed);
+    printf("  caches defragmented: %u\n", closed);
     CHECK(closed > 20);
     printf("  decodes ended: %u, done before: %u\n", ended[0], ended[1]);
     CHECK(ended[0] > 100 && ended[1] > 10);

@@ -252,7 +252,7 @@ TEST(llm_cells_shift_refuses_an_overflow_and_frees_below_zero)
     qnnrt_arena_free(&memory);
 }
 
-TEST(llm_cells_turned_keys_are_not_shifted_unless_nothing_changes)
+TEST(llm_cells_rotated_keys_are_not_shifted_unless_nothing_changes)
 {
     qnnrt_llm__cells c;
     CHECK(qnnrt_llm__cells_make(&c, &memory, 8));
@@ -982,7 +982,7 @@ TEST_MAIN("llm_cells")
     RUN(llm_cells_negative_ends_mean_zero_and_infinity);
     RUN(llm_cells_copy_shares_and_keep_frees);
     RUN(llm_cells_shift_refuses_an_overflow_and_frees_below_zero);
-    RUN(llm_cells_turned_keys_are_not_shifted_unless_nothing_changes);
+    RUN(llm_cells_rotated_keys_are_not_shifted_unless_nothing_changes);
     RUN(llm_cells_without_memory_nothing_is_left);
     RUN(llm_rows_bytes_of_public_models_and_of_sizes_that_no_memory_has);
     RUN(llm_rows_arrange_moves_what_is_in_use_and_no_more);

@@ -277,10 +277,10 @@ static double apart(const float *a, const float *b)
     return most;
 }
 
-/* Two texts grow by turns, and one ends. A cache that is compacted gives the very bits of one that
+/* Two texts grow by turns, and one ends. A cache that is defragmented gives the very bits of one that
    never had a hole: cells keep their order. Beside a cache with the holes left, sums of float32 are
    in another order, codes of w8a16 may be the next ones. */
-TEST(a_compacted_cache_is_one_that_never_had_holes)
+TEST(a_defragmented_cache_is_one_that_never_had_holes)
 {
     static const char *const words[6] = { "In the", " beginning", " God created", " the", " heaven and", " the earth" };
     static const llm_names names[2] = { LLM_HUB, LLM_EXECUTORCH };
@@ -317,9 +317,9 @@ TEST(a_compacted_cache_is_one_that_never_had_holes)
                 batch.tokens = &token;
                 batch.count = 1;
                 CHECK_EQ(qnnrt_llm_eval(caches[1], &batch), QNNRT_OK);
-                CHECK_EQ(qnnrt_llm_compact(caches[1]), 16);
+                CHECK_EQ(qnnrt_llm_defragment(caches[1]), 16);
                 CHECK_EQ(qnnrt_llm_accept(caches[1], NULL, 1), QNNRT_E_STATE);
-                CHECK_EQ(qnnrt_llm_compact(caches[1]), 0);
+                CHECK_EQ(qnnrt_llm_defragment(caches[1]), 0);
                 CHECK_EQ(qnnrt_llm_cache_get_info(caches[1]).end, qnnrt_llm_cache_get_info(caches[1]).used);
                 CHECK_EQ(state_of(caches[1], 1), bytes);
                 CHECK(memcmp(states[0], states[1], bytes) == 0);
@@ -413,7 +413,7 @@ TEST(a_shifted_text_has_the_keys_of_its_new_positions)
                     memset(&desc, 0, sizeof desc);
                     desc.kv = kinds[k];
                     desc.caches = 2;
-                    desc.turn_keys = 1;
+                    desc.k_shift = 1;
                     session = session_of(&e, &desc);
                     CHECK(session != NULL);
                     for (i = 0; i < 2; ++i) caches[i] = qnnrt_llm_cache_get(session, 0, (size_t)i);
@@ -464,7 +464,7 @@ TEST(a_context_shift_keeps_the_beginning_and_goes_on)
             memset(&desc, 0, sizeof desc);
             desc.kv = kinds[k];
             desc.caches = 2;
-            desc.turn_keys = 1;
+            desc.k_shift = 1;
             session = session_of(&e, &desc);
             CHECK(session != NULL);
             caches[0] = qnnrt_llm_cache_get(session, 0, 0);
@@ -499,7 +499,7 @@ TEST(a_context_shift_keeps_the_beginning_and_goes_on)
 TEST(a_shift_is_refused_by_name)
 {
     static const struct { int turn; llm_names names; double theta; qnnrt_llm_rope_pairs pairs; const char *text, *hint; } rows[] = {
-        { 0, LLM_HUB, 0, QNNRT_LLM_ROPE_HALF, "as uint8 quantized", "turn_keys" },
+        { 0, LLM_HUB, 0, QNNRT_LLM_ROPE_HALF, "as uint8 quantized", "k_shift" },
         { 1, LLM_HUB, 0, QNNRT_LLM_ROPE_UNKNOWN, "and which of their values RoPE pairs is unknown", "\"interleaved\"" },
         { 1, LLM_EXECUTORCH, 10000, QNNRT_LLM_ROPE_UNKNOWN, "and which of their values RoPE pairs is unknown", "\"half\"" },
         { 1, LLM_EXECUTORCH, 0, QNNRT_LLM_ROPE_HALF, "and the angles of RoPE are computed in the graphs, and unknown", "\"rope\"" }
@@ -514,7 +514,7 @@ TEST(a_shift_is_refused_by_name)
         rope_known(rows[i].theta, rows[i].pairs);
         engine_begin(&e, 1, 0, rows[i].names);
         memset(&desc, 0, sizeof desc);
-        desc.turn_keys = rows[i].turn;
+        desc.k_shift = rows[i].turn;
         session = session_of(&e, &desc);
         CHECK(session != NULL);
         cache = qnnrt_llm_cache_get(session, 0, 0);
@@ -543,7 +543,7 @@ TEST(a_shift_is_refused_by_name)
         size_t bytes;
         memset(&desc, 0, sizeof desc);
         memset(&batch, 0, sizeof batch);
-        desc.turn_keys = 1;
+        desc.k_shift = 1;
         session = session_of(&e, &desc);
         CHECK(session != NULL);
         cache = qnnrt_llm_cache_get(session, 0, 0);
@@ -585,7 +585,7 @@ TEST(allocations_of_a_session_that_turns_keys)
     fail_at = -1;
     engine_begin(&e, 1, 0, LLM_HUB);
     memset(&desc, 0, sizeof desc);
-    desc.turn_keys = 1;
+    desc.k_shift = 1;
     before = live;
     for (n = 0; session == NULL; ++n) {
         CHECK(n < 1000);
@@ -602,7 +602,7 @@ TEST(allocations_of_a_session_that_turns_keys)
     CHECK_EQ(say(cache, 0, long_text, NULL), QNNRT_OK);
     allocations = 0;
     CHECK_EQ(qnnrt_llm_sequence_shift(cache, 0, -1, -1, 3), QNNRT_OK);
-    (void)qnnrt_llm_compact(cache);
+    (void)qnnrt_llm_defragment(cache);
     CHECK_EQ(allocations, 0);
     qnnrt_llm_session_destroy(session);
     CHECK_EQ(live, before);
@@ -614,7 +614,7 @@ TEST_MAIN("llm_engine")
 {
     RUN(a_decode_ends_before_any_shard_and_changes_nothing);
     RUN(a_text_leaves_and_comes_back_beside_others_that_go_on);
-    RUN(a_compacted_cache_is_one_that_never_had_holes);
+    RUN(a_defragmented_cache_is_one_that_never_had_holes);
     RUN(a_shifted_text_has_the_keys_of_its_new_positions);
     RUN(a_context_shift_keeps_the_beginning_and_goes_on);
     RUN(a_shift_is_refused_by_name);

@@ -264,7 +264,7 @@ TEST(every_call_with_nothing)
     CHECK_EQ(qnnrt_llm_sequence_shift(NULL, 0, 0, 0, 0), QNNRT_E_ARG);
     CHECK_EQ(qnnrt_llm_sequence_first(NULL, 0), -1);
     CHECK_EQ(qnnrt_llm_sequence_last(NULL, 0), -1);
-    CHECK_EQ(qnnrt_llm_compact(NULL), 0);
+    CHECK_EQ(qnnrt_llm_defragment(NULL), 0);
     CHECK_EQ(qnnrt_llm_cache_copy(NULL, NULL), QNNRT_E_ARG);
     CHECK_EQ(qnnrt_llm_state_bytes(NULL), 0);
     CHECK_EQ(qnnrt_llm_state_save(NULL, &value, sizeof value, &bytes), QNNRT_E_ARG);

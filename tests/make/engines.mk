@@ -15,11 +15,11 @@ test-engines: $(B)/c99/engine_run $(ENGINES_VENV)/.made $(ENGINES_VENV)-2024/.ma
 	@$(PYTHON) tools/fetch/engine-libs.py --dir $(B)/engines all
 	@sh tests/engines/cases.sh $(B) $(ENGINES_VENV)
 
-.PHONY: test-carriers
-## test-carriers: extract contexts from files that ONNX Runtime and ExecuTorch's package write, and run them (fetches 19 MB)
-test-carriers: $(B)/qnnrt-run $(ENGINES_VENV)/.made
+.PHONY: test-containers
+## test-containers: extract contexts from files that ONNX Runtime and ExecuTorch's package write, and run them (fetches 19 MB)
+test-containers: $(B)/qnnrt-run $(ENGINES_VENV)/.made
 	@$(call fetch,2.51)
-	@$(ENGINES_VENV)/bin/python tests/cli/carriers.py $(B)
+	@$(ENGINES_VENV)/bin/python tests/cli/containers.py $(B)
 
 .PHONY: tensorrt-check
 ## tensorrt-check: compile tools/engines/tensorrt.cpp (TENSORRT_INCLUDE=folder CUDA_INCLUDE='folder ...', TENSORRT_FLAGS=-DQNNRT_TENSORRT_NO_PARSER)

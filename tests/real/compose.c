@@ -255,7 +255,7 @@ static void add_wrong(qnnrt_builder *b)
     add_node(b, "Relu", h, QNNRT_NO_TENSOR, y);
 }
 
-TEST(the_log_blames_a_node_that_has_no_kernel)
+TEST(the_log_names_a_node_that_has_no_kernel)
 {
     qnnrt_backend *backend;
     qnnrt_builder *b;
@@ -1026,7 +1026,7 @@ TEST_MAIN_ARGS("compose", 2, "RELEASE DATA")
     RUN(the_htp_builds_runs_and_restores);
     if (has_cpu()) RUN(the_cpu_builds_runs_and_restores);
     RUN(loaded_weights_are_copied);
-    RUN(the_log_blames_a_node_that_has_no_kernel);
+    RUN(the_log_names_a_node_that_has_no_kernel);
     RUN(the_htp_builds_four_graphs);
     if (has_cpu()) RUN(the_cpu_builds_four_graphs);
     RUN(finalizing_is_measured);

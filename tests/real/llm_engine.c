@@ -266,7 +266,7 @@ static void closes(const char *name, qnnrt_llm_kv kv)
     CHECK_EQ(qnnrt_llm_state_restore(s.cache[1], states[0], bytes), QNNRT_OK);
     CHECK_EQ(say(s.cache[1], 0, " and", dense), QNNRT_OK);
     CHECK_EQ(qnnrt_llm_sequence_remove(s.cache[0], 0, 39, -1), QNNRT_OK);
-    CHECK(qnnrt_llm_compact(s.cache[0]) > 0);
+    CHECK(qnnrt_llm_defragment(s.cache[0]) > 0);
     CHECK_EQ(qnnrt_llm_cache_get_info(s.cache[0]).end, qnnrt_llm_cache_get_info(s.cache[0]).used);
     CHECK_EQ(say(s.cache[0], 0, " and", closed), QNNRT_OK);
     CHECK(memcmp(closed, dense, sizeof dense) == 0);
@@ -275,7 +275,7 @@ static void closes(const char *name, qnnrt_llm_kv kv)
     TRY(end(&s));
 }
 
-TEST(a_compacted_cache_is_one_that_never_had_holes)
+TEST(a_defragmented_cache_is_one_that_never_had_holes)
 {
     TRY(closes("w8a16_one", QNNRT_LLM_SMART_MASK));
     TRY(closes("w8a16_four", QNNRT_LLM_SHIFT_POINTER));
@@ -311,7 +311,7 @@ static void shifts(const char *name, qnnrt_llm_kv kv)
     memset(&how, 0, sizeof how);
     how.caches = 2;
     how.kv = kv;
-    how.turn_keys = 1;
+    how.k_shift = 1;
     TRY(begin(&s, name, &how));
     CHECK_EQ(qnnrt_llm_can_shift(s.cache[0]), 1);
     CHECK_EQ(say(s.cache[0], 0, text, NULL), QNNRT_OK);
@@ -372,7 +372,7 @@ TEST_MAIN_ARGS("real_llm_engine", 2, "RELEASE_FOLDER DATA_FOLDER")
     RUN(a_text_leaves_and_comes_back);
     RUN(a_decode_ends_early_and_changes_nothing);
     RUN(graphs_run_by_cost);
-    RUN(a_compacted_cache_is_one_that_never_had_holes);
+    RUN(a_defragmented_cache_is_one_that_never_had_holes);
     RUN(a_shifted_text_has_the_keys_of_its_new_positions);
     RUN(a_model_without_room_for_adapters_says_so);
 }

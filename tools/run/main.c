@@ -218,7 +218,7 @@ static const cli_verb verbs[] = {
      .lists = VERB_REPLAY, .takes = VERB_REPLAY, .run = verb_replay},
     {.name = "report", .usage = "DIR|FILE ... --output FILE [options]",
      .examples = report_examples,
-     .summary = "Write the card of a model as one page of HTML: findings, contexts, wiring, "
+     .summary = "Write a report of a model as one page of HTML: findings, contexts, wiring, "
                 "tensors and memory of each pipeline, and with --run or --costs its times.",
      .notes = "The page has no scripts and loads nothing. Without --run no backend is opened.",
      .lists = VERB_REPORT, .takes = VERB_REPORT, .run = verb_report},
@@ -242,7 +242,7 @@ static const cli_verb verbs[] = {
 
 static const cli_table *const tables[] = {
     &model_table, &compile_table, &doctor_table, &pair_table, &compare_table, &explain_table,
-    &profile_table, &card_table, &bench_table, &capture_table, &extract_table, &ops_table,
+    &profile_table, &html_report_table, &bench_table, &capture_table, &extract_table, &ops_table,
     &common_table
 };
 

@@ -578,7 +578,7 @@ class qnnrt_llm_session_desc(Structure):
         ('progress', CFUNCTYPE(c_int, c_void_p, POINTER(qnnrt_llm_progress))),
         ('progress_user', c_void_p),
         ('by_cost', c_int),
-        ('turn_keys', c_int),
+        ('k_shift', c_int),
         ('mem_provider', qnnrt_mem_provider),
     ]
 

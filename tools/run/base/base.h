@@ -109,7 +109,7 @@ typedef struct settings {
     struct bench_settings   *bench;
     struct compare_settings *compare;
     struct profile_settings *profiling;
-    struct card_settings    *card;
+    struct html_report_settings *html_report;
     const char     *documents[2];      /* options of the first documents for standard output    */
     size_t          document_count;
 } settings;

@@ -20,7 +20,7 @@ static int guess_named(const qnnrt_ir_value *value, const char *word)
 static int64_t guess_rows(const qnnrt_ir *ir, const qnnrt_ir_value *value, int64_t rows, int depth)
 {
     static const char *const views[] = {
-        "view", "reshape", "_unsafe_view", "unsqueeze", "squeeze", "expand", "clone", "alias",
+        "view", "reshape", "unsqueeze", "squeeze", "expand", "clone", "alias",
         "slice", "to", "_to_copy", "contiguous", "flatten", "select", "detach", NULL
     };
     for (size_t i = 0; i < ir->node_count; ++i) {

@@ -6,7 +6,7 @@
             stages.c: >>stages                      cards.c: >>cards
             flow.c: >>flow                          dot.c: >>dot
             arena.c: >>arena                        flame.c: >>flame
-            html.c: >>html                          card.c: >>card >>report_verb */
+            html.c: >>html                          html_report.c: >>html_report >>report_verb */
 #ifndef RUN_DRAW_DRAW_H
 #define RUN_DRAW_DRAW_H
 
@@ -14,10 +14,10 @@
 
 /* ---- settings of verbs ---- */
 
-typedef struct card_settings {
+typedef struct html_report_settings {
     const char *output, *costs;
     int         run;
-} card_settings;
+} html_report_settings;
 
 /* ---- svg.c: texts that fit their place, frame and style of all pictures ---- */
 
@@ -236,10 +236,10 @@ void html_begin(page *p, const char *title);
 
 void html_end(page *p);
 
-/* ---- card.c: the verb report, which writes the card of a model as HTML ---- */
+/* ---- html_report.c: the verb report, which writes a report of a model as HTML ---- */
 
 int verb_report(void *user);
 
-extern const cli_table card_table;
+extern const cli_table html_report_table;
 
 #endif /* RUN_DRAW_DRAW_H */

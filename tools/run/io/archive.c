@@ -1,4 +1,4 @@
-/* archive.c - carriers in archives, and in archives within them
+/* archive.c - containers in archives, and in archives within them
 
    ROOM     >>archive */
 #include "run/io/io.h"
@@ -145,7 +145,7 @@ static void archive_nested(const zip_member *m, head_kind kind, pieces *out, uns
     }
     inner.unpacked = out->unpacked;
     inner.work = out->work;
-    carrier_read(data, kind, &inner, depth + 1);
+    container_read(data, kind, &inner, depth + 1);
     if (kind == HEAD_ZIP && inner.is_dlc) {
         carried *added = pieces_add(out, cli_text("member %s", m->name), "", data);
         if (added != NULL) {
@@ -219,7 +219,7 @@ static void archive_read(span file, pieces *out, unsigned depth)
     zip_free(&list);
 }
 
-void carrier_read(span file, head_kind kind, pieces *out, unsigned depth)
+void container_read(span file, head_kind kind, pieces *out, unsigned depth)
 {
     if (depth == 0) out->work = ARCHIVE_WORK(file.bytes);
     if (kind == HEAD_PTE) pte_read(file, out);
@@ -235,7 +235,7 @@ int carries_contexts(const char *path)
     memset(&found, 0, sizeof(found));
     if (cli_is_folder(path) || span_map(path, 1, &all) != NULL) return 0;
     found.path = path;
-    carrier_read(all, head_of(all), &found, 0);
+    container_read(all, head_of(all), &found, 0);
     for (size_t i = 0; i < found.count; ++i) has |= piece_is_context(&found.list[i]);
     has = has && !found.is_dlc;
     pieces_free(&found);

@@ -62,7 +62,7 @@ static void extract_open(extract *e, const char *path)
         carried *added = pieces_add(&e->found, cli_text("the whole file"), "", e->all);
         if (added != NULL) piece_unwrap(added);
     }
-    carrier_read(e->all, e->kind, &e->found, 0);
+    container_read(e->all, e->kind, &e->found, 0);
 }
 
 /* Return what a file is. */

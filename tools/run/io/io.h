@@ -422,7 +422,7 @@ void onnx_read(span file, pieces *out);
 /* Read the member "model" of a .dlc. */
 void dlc_read(span model, pieces *out);
 
-/* ---- archive.c: carriers in archives, and in archives within them ---- */
+/* ---- archive.c: containers in archives, and in archives within them ---- */
 
 /* An archive in an archive can be a thousand times as large, and the next one again. All that is
    unpacked to look into a file of so many bytes may cost so much; see inflate(). */
@@ -432,7 +432,7 @@ void dlc_read(span model, pieces *out);
 char *stem_of(const char *path);
 
 /* Read a file that carries contexts. */
-void carrier_read(span file, head_kind kind, pieces *out, unsigned depth);
+void container_read(span file, head_kind kind, pieces *out, unsigned depth);
 
 /* True if a file is none that is compiled, because it carries context binaries. A .dlc may have
    both graphs and contexts. */

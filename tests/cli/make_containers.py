@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Files that carry context binaries, made from the public descriptions of their formats.
 
-    python3 tests/cli/make_carriers.py DIR      write small ones into DIR: the corpus of tests/fuzz/fuzz_extract.c
+    python3 tests/cli/make_containers.py DIR      write small ones into DIR: the corpus of tests/fuzz/fuzz_extract.c
 
 Nothing here is shared with tools/run/io: tests/cli/test_extract.py compares what both say. Python's standard
 library is enough; zlib and zipfile are the oracles of >>inflate and >>zip."""

@@ -1,13 +1,13 @@
-/* card.c - the verb report, which writes the card of a model as HTML
+/* html_report.c - the verb report, which writes a report of a model as HTML
 
-   ROOMS     >>card >>report_verb */
+   ROOMS     >>html_report >>report_verb */
 #include "run/draw/draw.h"
 #include "run/model/model.h"
 #include "run/io/io.h"
 #include "run/check/check.h"
 
 /* =====================================================================================
-   CARD                                                                             >>card
+   HTML REPORT                                                               >>html_report
    The sections of the page: sums, findings, contexts, pipelines, costs.
    ===================================================================================== */
 
@@ -22,7 +22,7 @@ static char *chip_text(uint32_t soc, uint32_t arch)
 }
 
 /* Write the sums at the top. */
-static void card_sums(const tool *t, page *p, const findings *found, const costs *all)
+static void html_report_sums(const tool *t, page *p, const findings *found, const costs *all)
 {
     const qnnrt_manifest_info *info = qnnrt_manifest_get_info(t->model);
     uint64_t bytes = 0, needed = 0, arena = 0;
@@ -54,7 +54,7 @@ static void card_sums(const tool *t, page *p, const findings *found, const costs
 }
 
 /* Write what doctor_model() found; what is well is folded. */
-static void card_findings(page *p, const findings *found)
+static void html_report_findings(page *p, const findings *found)
 {
     page_text(p, "<section id=\"findings\">\n<h2>Findings</h2>\n");
     for (int good = 0; good < 2; ++good) {
@@ -83,7 +83,7 @@ static void card_findings(page *p, const findings *found)
     page_text(p, "</section>\n");
 }
 
-static void card_contexts(const tool *t, page *p)
+static void html_report_contexts(const tool *t, page *p)
 {
     static const char *const heads[] = {"", "file", ">size", "made by", "for", "backend", ">graphs",
                                         ">loaded in", NULL};
@@ -118,7 +118,7 @@ static void card_contexts(const tool *t, page *p)
 }
 
 /* Write all tensors of a pipeline, folded. */
-static void card_tensors(page *p, const job *j)
+static void html_report_tensors(page *p, const job *j)
 {
     static const char *const heads[] = {"tensor", "role", "dims", "type", "encoding", ">size",
                                         ">offset", ">steps", NULL};
@@ -145,7 +145,7 @@ static void card_tensors(page *p, const job *j)
     page_text(p, "</details>\n");
 }
 
-static void card_edges(page *p, const qnnrt_pipeline_info *info)
+static void html_report_edges(page *p, const qnnrt_pipeline_info *info)
 {
     static const char *const heads[] = {">from step", "output", ">to step", "input", ">size",
                                         "wired because of", NULL};
@@ -171,7 +171,7 @@ static void card_edges(page *p, const qnnrt_pipeline_info *info)
 enum { UNTITLED = MARGIN + 20 };       /* below the name of a pipeline in a picture */
 
 /* Write a pipeline: its wiring, its tensors, its memory. */
-static void card_pipeline(page *p, const job *j, size_t index)
+static void html_report_pipeline(page *p, const job *j, size_t index)
 {
     flow f = {{NULL, 0, 0}, MARGIN, PICTURE, {0, 0, 0, 0}};
     page arena = {NULL, 0, 0};
@@ -182,8 +182,8 @@ static void card_pipeline(page *p, const job *j, size_t index)
     draw_flow(&f, j->info, 0);
     html_item(p, "h3", NULL, "Wiring");
     html_picture(p, &f.body, f.width, f.y + MARGIN, UNTITLED);
-    card_edges(p, j->info);
-    card_tensors(p, j);
+    html_report_edges(p, j->info);
+    html_report_tensors(p, j);
     if (j->plan_info != NULL) {
         const double height = draw_arena(&arena, j, MARGIN);
         html_item(p, "h3", NULL, "Memory");
@@ -197,7 +197,7 @@ static void card_pipeline(page *p, const job *j, size_t index)
 }
 
 /* Write the most expensive lines of a pipeline as a table. */
-static void card_lines(page *p, const costs *all, size_t pipeline, line_kind kind)
+static void html_report_lines(page *p, const costs *all, size_t pipeline, line_kind kind)
 {
     enum { MOST = 20 };
     static const char *const heads[LINE_KINDS][6] = {
@@ -230,7 +230,7 @@ static void card_lines(page *p, const costs *all, size_t pipeline, line_kind kin
     free_lines(&lines);
 }
 
-static void card_costs(page *p, const costs *all)
+static void html_report_costs(page *p, const costs *all)
 {
     flame f = {{NULL, 0, 0}, MARGIN, 0, {NULL, 0, 0}};
     page_text(p, "<section id=\"costs\">\n<h2>Times</h2>\n");
@@ -243,13 +243,13 @@ static void card_costs(page *p, const costs *all)
     for (size_t i = 0; i < all->count; ++i) {
         if (all->rows[i].kind != COST_PIPELINE) continue;
         html_item(p, "h3", "mono", cost_label(all, i));
-        for (int kind = 0; kind < LINE_KINDS; ++kind) card_lines(p, all, i, (line_kind)kind);
+        for (int kind = 0; kind < LINE_KINDS; ++kind) html_report_lines(p, all, i, (line_kind)kind);
     }
     page_text(p, "</section>\n");
     free(f.body.data);
 }
 
-static void card_links(const tool *t, page *p, int measured)
+static void html_report_links(const tool *t, page *p, int measured)
 {
     page_text(p, "<nav>\n");
     if (t->model != NULL) page_text(p, "<a href=\"#sums\">At a glance</a>\n");
@@ -267,7 +267,7 @@ static void card_links(const tool *t, page *p, int measured)
 }
 
 /* Write the whole page. all: no rows: nothing was measured */
-static void write_card(tool *t, const char *path, const findings *found, const costs *all)
+static void write_html_report(tool *t, const char *path, const findings *found, const costs *all)
 {
     page p = {NULL, 0, 0};
     const qnnrt_manifest_info *info = qnnrt_manifest_get_info(t->model);
@@ -282,13 +282,13 @@ static void write_card(tool *t, const char *path, const findings *found, const c
               : info == NULL ? cli_text("model for QNN, which could not be opened")
               : cli_text("model for QNN, looked at without a backend"));
     page_text(&p, "</header>\n<div class=\"layout\">\n");
-    card_links(t, &p, all->count > 0);
+    html_report_links(t, &p, all->count > 0);
     page_text(&p, "<main>\n");
-    if (info != NULL) card_sums(t, &p, found, all);
-    card_findings(&p, found);
-    if (info != NULL) card_contexts(t, &p);
-    for (size_t i = 0; i < t->job_count; ++i) card_pipeline(&p, &t->jobs[i], i);
-    if (all->count > 0) card_costs(&p, all);
+    if (info != NULL) html_report_sums(t, &p, found, all);
+    html_report_findings(&p, found);
+    if (info != NULL) html_report_contexts(t, &p);
+    for (size_t i = 0; i < t->job_count; ++i) html_report_pipeline(&p, &t->jobs[i], i);
+    if (all->count > 0) html_report_costs(&p, all);
     html_take(&p, "footer", NULL, cli_text("Made by qnnrt-run %s.", qnnrt_version()));
     page_text(&p, "</main>\n</div>\n");
     html_end(&p);
@@ -301,28 +301,28 @@ static void write_card(tool *t, const char *path, const findings *found, const c
    ===================================================================================== */
 
 /* Check that options for an execution come with --run. */
-static int check_card(const tool *t)
+static int check_html_report(const tool *t)
 {
     static const char *const looks[] = {
         "output", "costs", "ctx_dir", "retrieve_context", "system_so", "graph", "align", "read",
         "metadata", "no_manifest", "keep_going", "log_level", "quiet"};
-    if (t->set.card->output == NULL)
+    if (t->set.html_report->output == NULL)
         return cli_usage("Add --output report.html.", "report: --output FILE is missing");
-    for (size_t i = 0; i < t->given_count && !t->set.card->run; ++i) {
+    for (size_t i = 0; i < t->given_count && !t->set.html_report->run; ++i) {
         const char *name = t->given[i].option->name;
         size_t k = 0;
         while (k < sizeof(looks) / sizeof(looks[0]) && strcmp(looks[k], name) != 0) ++k;
         if (k == sizeof(looks) / sizeof(looks[0]))
             return cli_usage("Add --run.", "--%s needs --run", name);
     }
-    if (t->set.card->run && t->set.card->costs != NULL)
+    if (t->set.html_report->run && t->set.html_report->costs != NULL)
         return cli_usage("Leave one of them out.", "--run excludes --costs");
     return STATUS_OK;
 }
 
 /* Write the page of a model that cannot be opened: what doctor finds in its folder, and the error
    if it finds no fault. */
-static void write_broken_card(tool *t, const costs *none)
+static void write_broken_report(tool *t, const costs *none)
 {
     findings found;
     doctor d;
@@ -334,7 +334,7 @@ static void write_broken_card(tool *t, const costs *none)
     if (found.levels[FOUND_FAULT] == 0)
         add_finding(&found, AREA_MODEL, FOUND_FAULT, base_name(d.at), t->error_hint, "%s",
                     t->error != NULL ? t->error : "cannot be opened");
-    write_card(t, t->set.card->output, &found, none);
+    write_html_report(t, t->set.html_report->output, &found, none);
     free_findings(&found);
 }
 
@@ -344,46 +344,46 @@ int verb_report(void *user)
     settings *set = &t->set;
     costs all;
     findings found;
-    int status = check_card(t);
+    int status = check_html_report(t);
     memset(&all, 0, sizeof(all));
     memset(&found, 0, sizeof(found));
     if (status != STATUS_OK) return status;
-    set->inspect = !set->card->run;
-    if (set->card->run) set->profile = profile_levels[set->profiling->level];
+    set->inspect = !set->html_report->run;
+    if (set->html_report->run) set->profile = profile_levels[set->profiling->level];
     status = check_model(set, t->parsed);
     if (status != STATUS_OK) return status;
     t->sampling = 1;
-    if (set->card->run) set->inferences = set->profiling->inferences + 1;
+    if (set->html_report->run) set->inferences = set->profiling->inferences + 1;
     if (!check_sources(t, set->ctx_dir, set->files.items, set->files.count)) return STATUS_OK;
     if (!open_model(t)) {
-        write_broken_card(t, &all);
+        write_broken_report(t, &all);
         return STATUS_OK;
     }
     if (!select_jobs(t)) return STATUS_OK;
     for (size_t i = 0; i < t->job_count; ++i)    /* what is not wired is a finding */
         if (t->jobs[i].info->failure == NULL) plan_job(t, &t->jobs[i]);
     doctor_model(t, &found);
-    if (set->card->run) {
+    if (set->html_report->run) {
         run_jobs(t);
         take_costs(t, &all);
     }
-    if (set->card->costs == NULL || read_costs(t, set->card->costs, &all))
-        write_card(t, set->card->output, &found, &all);
+    if (set->html_report->costs == NULL || read_costs(t, set->html_report->costs, &all))
+        write_html_report(t, set->html_report->output, &found, &all);
     free_costs(&all);
     free_findings(&found);
     return STATUS_OK;
 }
 
-static const cli_option card_options[] = {
-    {.name = "output", .value = "FILE", .kind = CLI_TEXT, OWN(card_settings, output),
+static const cli_option html_report_options[] = {
+    {.name = "output", .value = "FILE", .kind = CLI_TEXT, OWN(html_report_settings, output),
      .verbs = VERB_REPORT,
      .help = "file to write, such as report.html; - for standard output"},
-    {.name = "run", .kind = CLI_FLAG, OWN(card_settings, run), .verbs = VERB_REPORT,
+    {.name = "run", .kind = CLI_FLAG, OWN(html_report_settings, run), .verbs = VERB_REPORT,
      .help = "execute the pipelines as profile does, and add the times"},
-    {.name = "costs", .value = "FILE", .kind = CLI_TEXT, OWN(card_settings, costs),
+    {.name = "costs", .value = "FILE", .kind = CLI_TEXT, OWN(html_report_settings, costs),
      .verbs = VERB_REPORT,
      .help = "add the times of a profile that profile --save wrote, such as one of a phone"}
 };
 
-const cli_table card_table =
-    CLI_TABLE_OF(card_options, card_settings, offsetof(settings, card), NULL);
+const cli_table html_report_table =
+    CLI_TABLE_OF(html_report_options, html_report_settings, offsetof(settings, html_report), NULL);

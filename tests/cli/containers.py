@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Context binaries in files that ONNX Runtime and ExecuTorch wrote: qnnrt-run extract gives back the same bytes.
 
-    build/engines/venv/bin/python tests/cli/carriers.py [BUILD_DIR]       (make test-carriers)
+    build/engines/venv/bin/python tests/cli/containers.py [BUILD_DIR]       (make test-containers)
 
 onnxruntime 1.31.1 with the provider of onnxruntime-qnn 2.7.0 compiles a model, with the binary in the .onnx and beside
 it; qnnrt-run runs what was extracted on libQnnHtp.so 2.51, and its output is ONNX Runtime's, byte by byte. The .pte are
-written by the serializer of the package executorch 1.5.1, which is fetched by its hash into BUILD_DIR/carriers. Only its
+written by the serializer of the package executorch 1.5.1, which is fetched by its hash into BUILD_DIR/containers. Only its
 serializer is used: the modules that need PyTorch are empty, and the delegates' bytes are the binary from above behind the
 head that its QNN backend puts there."""
 import os
@@ -22,7 +22,7 @@ import onnx.helper
 import onnx.numpy_helper
 import onnxruntime
 
-import make_carriers as make
+import make_containers as make
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools", "fetch"))
 import packages  # noqa: E402
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
@@ -114,7 +114,7 @@ def models(tmp):
 
 def fetch_executorch():
     """Return the folder of the unpacked serializer."""
-    folder = os.path.join(BUILD, "carriers", "executorch-1.5.1")
+    folder = os.path.join(BUILD, "containers", "executorch-1.5.1")
     stamp = EXECUTORCH[3] + "\n"
 
     def unpack(package, fresh):
@@ -193,7 +193,7 @@ def programs(tmp, binary, output):
 
 
 def main():
-    tmp = tempfile.mkdtemp(prefix="carriers.")
+    tmp = tempfile.mkdtemp(prefix="containers.")
     try:
         programs(tmp, *models(tmp))
     finally:
