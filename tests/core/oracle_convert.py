@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Print conversions of whole tensors as lines of words, computed with exact fractions.
+"""Print conversions of whole tensors as lines of words, computed with exact integers.
 
     how rank dims  from to  lost count elements elements
 
@@ -10,12 +10,12 @@ or 2 axis count (scale offset)..., with scales as the bits of a float32. Element
 import functools
 import itertools
 import random
-from fractions import Fraction
 
 FLOATS = {"float16": (10, 15, 16), "bfloat16": (7, 127, 16), "float32": (23, 127, 32), "float64": (52, 1023, 64)}
 INTS = {"%s%d" % (kind, bits): (kind[0] in "is", bits) for kind in ("int", "uint", "sfixed", "ufixed")
         for bits in (2, 4, 8, 16, 32, 64) if bits < 64 or "fixed" not in kind}
 VALUES, TO_NHWC, TO_NCHW = 1, 2, 3
+ONE = 1080                                       # a value is an integer, in units of 2^-1080
 RNG = random.Random(20261122)
 
 
@@ -23,27 +23,33 @@ def bits_of(dtype):
     return 8 if dtype == "bool8" else FLOATS[dtype][2] if dtype in FLOATS else INTS[dtype][1]
 
 
+def nearest(value, unit):
+    """Return value / unit, rounded to nearest, ties to even."""
+    code, rest = divmod(value, unit)
+    return code + int(2 * rest > unit or (2 * rest == unit and code & 1))
+
+
 def decode(dtype, element, scale, offset):
-    """Return an element's value as a fraction and its sign; or "inf" or the fraction bits of a NaN instead of the value."""
+    """Return an element's value and its sign; or "inf" or the fraction bits of a NaN instead of the value."""
     if dtype == "bool8":
-        return Fraction(element != 0), 0
+        return int(element != 0) << ONE, 0
     if dtype in FLOATS:
         frac, bias, bits = FLOATS[dtype]
         sign, field, mant = element >> (bits - 1), element >> frac & (2 * bias + 1), element & ((1 << frac) - 1)
         if field == 2 * bias + 1:
             return ("inf" if mant == 0 else ("nan", mant, frac)), sign
-        value = Fraction(mant + ((1 << frac) if field else 0)) * power(max(field, 1) - bias - frac)
+        value = (mant + ((1 << frac) if field else 0)) << (ONE + max(field, 1) - bias - frac)
         return (-value if sign else value), sign
     signed, bits = INTS[dtype]
     code = element - (1 << bits) if signed and element >> (bits - 1) else element
-    value = Fraction(code) if "fixed" not in dtype else (code + offset) * scale
+    value = code << ONE if "fixed" not in dtype else (code + offset) * scale
     return value, int(value < 0)
 
 
 def encode(dtype, value, sign, scale, offset):
     """Return the element that stores a value, and 1 if it does not fit."""
     if dtype == "bool8":
-        fits = isinstance(value, Fraction) and 0 <= value <= 1
+        fits = isinstance(value, int) and 0 <= value <= 1 << ONE
         return int(value != 0), int(not fits)
     if dtype in FLOATS:
         frac, bias, bits = FLOATS[dtype]
@@ -59,32 +65,23 @@ def encode(dtype, value, sign, scale, offset):
         elif value == 0:
             size = 0
         else:
-            a = abs(value)
-            exp = a.numerator.bit_length() - a.denominator.bit_length()
-            if power(exp) > a:
-                exp -= 1
-            exp = max(exp, 1 - bias)
-            size = round(a / power(exp - frac)) + ((exp + bias - 1) << frac)      # round() takes ties to even
+            exp = max(value.bit_length() - 1 - ONE, 1 - bias)
+            size = nearest(abs(value), 1 << (ONE + exp - frac)) + ((exp + bias - 1) << frac)
             lost = int(size >= top)
             size = min(size, top - 1)
         return size | sign << (bits - 1), lost
     signed, bits = INTS[dtype]
     least, most = (-1 << (bits - 1), (1 << (bits - 1)) - 1) if signed else (0, (1 << bits) - 1)
     if "fixed" not in dtype:
-        scale, offset = Fraction(1), 0
+        scale, offset = 1 << ONE, 0
     if isinstance(value, tuple):
         code, lost = -offset, 1
     elif value == "inf":
         code, lost = (least if sign else most), 1
     else:
-        code = round(value / scale) - offset
+        code = nearest(value, scale) - offset
         lost = int(not least <= code <= most)
     return min(max(code, least), most) & ((1 << bits) - 1), lost
-
-
-@functools.lru_cache(None)
-def power(exp):
-    return Fraction(2) ** exp
 
 
 @functools.lru_cache(None)
@@ -114,14 +111,12 @@ def put(how, dims, a, b, elements):
     to_dims = dims if how == VALUES else [dims[0]] + dims[2:] + [dims[1]] if how == TO_NHWC else [dims[0], dims[-1]] + dims[1:-1]
     out, lost, same = [0] * count, 0, str(a) == str(b)
     for n, place in enumerate(itertools.product(*map(range, dims))):
-        to = list(place)
-        if how == TO_NHWC:
-            to = [place[0]] + list(place[2:]) + [place[1]]
-        elif how == TO_NCHW:
-            to = [place[0], place[-1]] + list(place[1:-1])
-        at = 0
-        for i in range(rank):
-            at = at * to_dims[i] + to[i]
+        to, at = place, n
+        if how != VALUES:
+            to = place[:1] + place[2:] + place[1:2] if how == TO_NHWC else place[:1] + place[-1:] + place[1:-1]
+            at = 0
+            for i in range(rank):
+                at = at * to_dims[i] + to[i]
         if same:
             out[at] = elements[n]
             continue
@@ -173,7 +168,7 @@ def near(dtype, a, b):
     signed, bits = INTS.get(b.dtype, (False, 1))
     least, most = (-1 << (bits - 1), (1 << (bits - 1)) - 1) if signed else (0, (1 << bits) - 1)
     code = RNG.choice([least, most, RNG.randint(least, most), 0, 1])
-    value = (code + offset + RNG.choice([Fraction(1, 2), Fraction(-1, 2), 0])) * (scale or 1)
+    value = (2 * (code + offset) + RNG.choice([1, -1, 0])) * (scale or 1 << ONE) // 2
     element, _ = encode(dtype, value, int(value < 0), None, None)
     return max(0, min(element + RNG.choice([-1, 0, 0, 1]), (1 << bits_of(dtype)) - 1))
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Print quantisation cases as text lines, computed with exact fractions.
+"""Print quantisation cases as text lines, computed with exact integers.
 
 Each line is: dtype scale_bits offset x_bits code
 dtype is the table name (ufixed8 ...), scale_bits and x_bits are float32 bit patterns in hex,
@@ -7,7 +7,6 @@ offset and code are decimal. tests/core/test_quant.c compares them when QNNRT_OR
 """
 import random
 import struct
-from fractions import Fraction
 
 TYPES = [("ufixed2", 0, 3), ("sfixed2", -2, 1), ("ufixed4", 0, 15), ("sfixed4", -8, 7),
          ("ufixed8", 0, 255), ("sfixed8", -128, 127),
@@ -20,10 +19,16 @@ def to_bits(x):
 
 
 def exact(bits):
-    """Return the exact value of a finite float32, from its fields."""
+    """Return the exact value of a finite float32, from its fields: an integer, in units of 2^-150."""
     field, mant = (bits >> 23) & 255, bits & 0x7FFFFF
-    value = Fraction(mant | (1 << 23) if field else mant) * Fraction(2) ** (max(field, 1) - 150)
+    value = (mant | (1 << 23) if field else mant) << max(field, 1)
     return -value if bits >> 31 else value
+
+
+def nearest(value, unit):
+    """Return value / unit, rounded to nearest, ties to even."""
+    code, rest = divmod(value, unit)
+    return code + int(2 * rest > unit or (2 * rest == unit and code & 1))
 
 
 def code_of(bits, scale, offset, lo, hi):
@@ -33,16 +38,16 @@ def code_of(bits, scale, offset, lo, hi):
     elif size == 0x7F800000:
         return lo if bits >> 31 else hi
     else:
-        q = round(exact(bits) / scale)          # Fraction rounds half to even
+        q = nearest(exact(bits), scale)
     return min(max(q - offset, lo), hi)
 
 
-def nearest_bits(value):
-    """Return the bits of a float32 near a fraction; exactness does not matter here."""
+def nearest_bits(halves):
+    """Return the bits of a float32 near a value in units of 2^-151; exactness does not matter here."""
     try:
-        return to_bits(float(value))
+        return to_bits(halves / (1 << 151))
     except OverflowError:
-        return 0xFF7FFFFF if value < 0 else 0x7F7FFFFF
+        return 0xFF7FFFFF if halves < 0 else 0x7F7FFFFF
 
 
 def main():
@@ -65,11 +70,11 @@ def main():
             for _ in range(60):
                 q = rng.randint(lo, hi)
                 # The exact point between two codes when a float holds it, and its neighbours.
-                b = nearest_bits((q + offset + Fraction(1, 2)) * scale)
+                b = nearest_bits((2 * (q + offset) + 1) * scale)
                 xs += [b, min(b + 1, 0xFFFFFFFF), max(b - 1, 0)]
-                xs.append(nearest_bits((q + offset) * scale))
+                xs.append(nearest_bits(2 * (q + offset) * scale))
                 m = rng.randrange(1, 1 << rng.randint(1, 12)) * 2 + 1
-                xs.append(nearest_bits(rng.choice([-1, 1]) * Fraction(m, 2) * scale))
+                xs.append(nearest_bits(rng.choice([-1, 1]) * m * scale))
             xs += [rng.getrandbits(32) for _ in range(10)]
             for x in xs:
                 print(name, "%08x" % s, offset, "%08x" % x, code_of(x, scale, offset, lo, hi))

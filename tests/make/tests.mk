@@ -44,14 +44,14 @@ $(foreach row,$(PROGRAMS),$(call IN_EACH,$(call program,$(row)))): $$(SOURCE_$$(
 	@mkdir -p $(@D)
 	$(Q)$(TEST_BUILD) $(FUZZ_LINK)
 
-# An oracle prints expected values; its test finds them through QNNRT_ORACLE.
+# An oracle prints expected values, in large pieces; its test finds them through QNNRT_ORACLE.
 $(foreach row,$(INDEX),$(foreach need,$(filter %.py,$(call list,$(call column,4,$(row)))),$(eval \
     $(B)/oracle/$(notdir $(need:.py=.txt)): tests/$(need))))
 # QNNRT_SAMPLES decides which files this one reads.
 $(B)/oracle/oracle_meta.txt: FORCE $(wildcard tests/data/json/*.json)
 $(B)/oracle/%.txt:
 	@mkdir -p $(@D)
-	$(Q)$(PYTHON) $< > $@.$$$$ && mv $@.$$$$ $@
+	$(Q)PYTHONUNBUFFERED= $(PYTHON) $< > $@.$$$$ && mv $@.$$$$ $@
 
 # A locale with a decimal comma, made from Debian's package locales.
 $(B)/locale/.made:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Print safetensors files and conversions of their elements, computed with exact fractions.
+"""Print safetensors files and conversions of their elements, computed with exact integers.
 
     file   <name> <hex of the file>            then one line for each thing that it holds:
     weight <name> <type> <dims> <hex>          in the order of the header; dims are joined by x, "-" for rank 0
@@ -13,7 +13,6 @@ tests/weights/test_weights.c compares them when QNNRT_ORACLE names the output.
 import json
 import random
 import struct
-from fractions import Fraction
 
 FLOATS = {"F16": (10, 15, 16), "BF16": (7, 127, 16), "F32": (23, 127, 32), "F64": (52, 1023, 64)}
 INTS = {"I8": (True, 8), "I16": (True, 16), "I32": (True, 32), "I64": (True, 64), "U8": (False, 8), "U16": (False, 16),
@@ -23,17 +22,23 @@ BITS = dict({name: about[2] for name, about in FLOATS.items()}, **{name: about[1
 RNG = random.Random(15)
 
 
-def power(exponent):
-    return Fraction(2) ** exponent
+ONE = 1080                                               # a value is an integer, in units of 2^-1080
+
+
+def nearest(value, shift):
+    """Return value / 2^shift, rounded to nearest, ties to even."""
+    code, rest = value >> shift, value & ((1 << shift) - 1)
+    half = 1 << (shift - 1)
+    return code + int(rest > half or (rest == half and code & 1))
 
 
 def decode(kind, bits):
-    """Return (sign, value): a fraction, "inf" or "nan"."""
+    """Return (sign, value): an integer, "inf" or "nan"."""
     frac, bias, width = FLOATS[kind]
     sign, field, rest = bits >> (width - 1), bits >> frac & (2 * bias + 1), bits & ((1 << frac) - 1)
     if field == 2 * bias + 1:
         return sign, "nan" if rest else "inf"
-    return sign, Fraction(rest + ((1 << frac) if field else 0)) * power(max(field, 1) - bias - frac)
+    return sign, (rest + ((1 << frac) if field else 0)) << (ONE + max(field, 1) - bias - frac)
 
 
 def encode(kind, sign, value):
@@ -45,10 +50,8 @@ def encode(kind, sign, value):
         return "nan"
     if value == "inf":
         return sign | infinity
-    exponent = 1 - bias
-    while value >= power(exponent + 1):
-        exponent += 1
-    code = round(value / power(exponent - frac))         # Python rounds halves of fractions to even
+    exponent = max(value.bit_length() - 1 - ONE, 1 - bias)
+    code = nearest(value, ONE + exponent - frac)
     code += (exponent + bias - 1) << frac
     return sign | min(code, infinity)
 
@@ -80,8 +83,8 @@ def float_cases(source, target):
         other_frac, other_bias, other_width = FLOATS[kind]
         for code in (0, 1, 2, (1 << other_frac) - 1, 1 << other_frac, ((2 * other_bias + 1) << other_frac) - 1):
             sign, value = decode(kind, code)
-            for scale in (1, Fraction(1, 2), Fraction(3, 2), 2):
-                at = encode(source, 0, value * scale)
+            for halves in (2, 1, 3, 4):
+                at = encode(source, 0, value * halves // 2)
                 yield from (at, max(at - 1, 0), at + 1, at | 1 << (width - 1))
     infinity = (2 * bias + 1) << frac
     yield from (infinity, infinity | 1 << (width - 1), infinity + 1, infinity + (1 << (frac - 1)), (1 << width) - 1)
@@ -90,7 +93,7 @@ def float_cases(source, target):
         code = RNG.randrange((2 * other_bias + 1) << other_frac)
         below, above = decode(target, code)[1], decode(target, code + 1)[1]
         if above != "inf":
-            at = encode(source, RNG.randrange(2), (below + above) / 2)
+            at = encode(source, RNG.randrange(2), (below + above) // 2)
             yield from (at, at + 1, at - 1 if at & (infinity - 1) else at)
     for _ in range(150):
         yield RNG.getrandbits(width)
