@@ -319,6 +319,7 @@
        >>vendor_codes >>vendor_names                                                the data
        (headers of tools/ list their own)
 */
+#ifndef QNNRT__WHOLE
 #ifndef QNNRT_H
 #define QNNRT_H
 
@@ -12389,6 +12390,11 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
 
 #endif /* QNNRT__IMPL_ONCE */
 #endif /* QNNRT_IMPLEMENTATION */
+
+#ifdef QNNRT__IMPL_ONCE     /* nothing is left: compilers do not read the file again */
+#define QNNRT__WHOLE
+#endif
+#endif /* QNNRT__WHOLE */
 
 /* ------------------------------------------------------------------------------------------------
    LICENCE: public domain (unlicense.org) or MIT, at your choice; both texts are in the file

@@ -100,7 +100,7 @@ IMPL_OBJECTS += $(1)
 $$(call IN_EACH,$(1)): $(2) tools/headers $$(B)/.flags
 	$$(call say,CC)
 	@mkdir -p $$(@D)
-	$$(Q)$$(IMPL) $(addprefix -D,$(3)) $(4)
+	$$(Q)$$(IMPL) $(if $(filter QNNRT_IMPLEMENTATION,$(3)),,-DQNNRT__IMPL_ONCE) $(addprefix -D,$(3)) $(4)
 endef
 $(foreach row,$(ROWS),$(if $(filter -% +%,$(call column,3,$(row))),,$(eval $(call header,$(call object,$(row)),$(call column,1,$(row)),\
     $(call list,$(call column,4,$(row))),$(if $(filter impl,$(call column,3,$(row))),$(FRIENDS))$(if $(filter compile,$(call column,3,$(row))),$$(PLAN_CHECK))))))

@@ -19,7 +19,7 @@ define tested_units
 $(B)/$(1)/units/%.o: tools/%.c $(B)/.flags
 	$$(call say,CC)
 	@mkdir -p $$(@D)
-	$$(Q)$$(CC_$(1)) $$(WARN) $$(TEST_CPPFLAGS) $$(DEPEND) -c -o $$@ $$<
+	$$(Q)$$(CC_$(1)) $$(WARN) $$(TEST_CPPFLAGS) $$(LINKED) $$(DEPEND) -c -o $$@ $$<
 endef
 $(foreach c,$(CONFIGS),$(eval $(call tested_units,$c)))
 $(call IN_EACH,librun.a): $(patsubst %,$$(@D)/units/%,$(filter-out run/main.o run/headers.o,$(RUN_UNITS)))
@@ -33,7 +33,9 @@ LIB_DEFS    = -DTEST_FAKE_LIB='"$(FAKE_OF)"' -DTEST_REF_LIB='"$(REF_OF)/libQnnRe
               -DTEST_OP_PACKAGE='"$(B)/fake/libOpPackage.so"' -DTEST_FAKE_ORT='"$(dir $(FAKE_OF))libFakeOrt.so"' \
               -DTEST_ENGINES='"$(B)/engines"' -DTEST_QNN='"$(B)/qnn"' -DTEST_FAKE_FOLDER='"$(dir $(FAKE_OF))"'
 LINK        = $(if $(filter c++11,$(config)),-x none) $(filter %.o %.a,$^) $(LDFLAGS) $(TEST_LIBS)
-TEST_BUILD  = $(CC_$(config)) $(TEST_WARN) $(TEST_CPPFLAGS) $(LIB_DEFS) $(DEPEND) -o $@ $< $(LINK)
+# Where the source does not compile qnnrt.h itself, the compiler reads it once, however many headers include it.
+READ_ONCE   = $(if $(shell grep -s QNNRT_IMPLEMENTATION $<),,-DQNNRT__IMPL_ONCE)
+TEST_BUILD  = $(CC_$(config)) $(TEST_WARN) $(TEST_CPPFLAGS) $(READ_ONCE) $(LIB_DEFS) $(DEPEND) -o $@ $< $(LINK)
 needing     = $(filter $(1),$(NEEDS_$(@F)))
 LINKED_WITH = $(if $(call needing,refops),$(REF_OPS:%=$(REF_OF)/ref/%.o),$(if $(call needing,nojson),$(@D)/nojson.o, \
               $(if $(call needing,tools),$(@D)/librun.a) $(ARCHIVE)))
