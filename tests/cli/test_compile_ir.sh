@@ -266,12 +266,12 @@ compile pictures 0 "wrote     $tmp/cnn.svg" $cnn --svg "$tmp/cnn.svg" --dot "$tm
 rm -rf "$out"
 check svg "not XML" python3 -c 'import sys, xml.dom.minidom
 for path in sys.argv[1:]: xml.dom.minidom.parse(path)' "$tmp/cnn.svg" "$tmp/cnn.before.svg"
-check svg_before "14 nodes and 2 ends in cnn.before.svg" test "$(grep -c '<g>' "$tmp/cnn.before.svg")" -eq 16
+check svg_before "14 nodes and 2 ends in cnn.before.svg" test "$(grep -c '<g class="card">' "$tmp/cnn.before.svg")" -eq 16
 check svg_edges "16 edges in cnn.before.svg" test "$(grep -c 'class="wire"' "$tmp/cnn.before.svg")" -eq 16
 check svg_fused "no fused node" grep -q 'class="edge"' "$tmp/cnn.before.svg"
 check svg_ops "no operator" grep -q '>Transpose Conv2d<' "$tmp/cnn.svg"
-check dot "no node" grep -qF 'label="batch_norm\nTranspose Conv2d"' "$tmp/cnn.dot"
-check dot_before "no node" grep -qF 'label="conv2d\nconv2d.default"' "$tmp/cnn.before.dot"
+check dot "no node" grep -qF 'label="Transpose Conv2d\nbatch_norm"' "$tmp/cnn.dot"
+check dot_before "no node" grep -qF 'label="conv2d\nconv2d"' "$tmp/cnn.before.dot"
 # shellcheck disable=SC2086
 compile one_document 2 "both write to standard output" $cnn --svg - --report -
 

@@ -63,7 +63,7 @@ is four 0
 silent four_quiet err
 says four_wrote out "wrote     $tmp/four.html"
 page four "$tmp/four.html" "'token_ar1_cl128' in all" "tags.count('svg') == 4" "'At a glance' in all" \
-    "all.count('read by steps 1, 2') == 6" "'peak = lower bound' in all" "'No fault and no warning.' in all" \
+    "source.count('>read by steps 1, 2</text>') == 6" "'peak = lower bound' in all" "'No fault and no warning.' in all" \
     "[r[1] for t in tables for r in t if t[0][1] == 'file'][1:] == ['w8a16_four_%d.json' % i for i in range(4)]"
 # All tensors of the dumps, with their dims, as Python reads them.
 cat >"$tmp/names.py" <<'EOF'

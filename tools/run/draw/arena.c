@@ -9,7 +9,8 @@
    A memory plan: steps to the right, offsets upwards, a rectangle for each block.
    ===================================================================================== */
 
-enum { PLOT_LEFT = 88, PLOT_WIDTH = 560, PLOT_RIGHT = PLOT_LEFT + PLOT_WIDTH, INSET_HEIGHT = 220 };
+enum { PLOT_LEFT = 96, PLOT_WIDTH = 552, PLOT_RIGHT = PLOT_LEFT + PLOT_WIDTH, INSET_HEIGHT = 220,
+       LABELS = PLOT_RIGHT + 14, LABEL_WIDTH = PICTURE - LABELS - MARGIN / 2, TICK_COLUMNS = 9 };
 
 /* The part of the arena that a plot shows: offsets from low to high between two y. */
 typedef struct window {
@@ -23,22 +24,23 @@ static double plot_height(const qnnrt_plan_info *plan)
     return plan->block_count <= 24 ? 400 : 560;
 }
 
-/* Return the distance of the axis marks: a power of two that gives at most seven marks. */
-static uint64_t tick_of(uint64_t peak)
+/* Return the distance of the marks of an axis: a power of two that gives at most `most` + 1. */
+static uint64_t tick_of(uint64_t span, uint64_t most)
 {
     uint64_t tick = 1;
-    while (peak / tick > 6 && tick < UINT64_MAX / 4) tick *= 2;
+    while (span / tick > most && tick < UINT64_MAX / 4) tick *= 2;
     return tick;
 }
 
-/* Return "1.5 KiB"; it is exact, because ticks are powers of two. The caller frees it. */
-static char *tick_text(uint64_t bytes)
+/* Return "1.5 KiB" for a multiple of a tick. All marks of an axis have one unit, in which a tick
+   has three decimals at most: so they are exact, and no two are equal. The caller frees it. */
+static char *tick_text(uint64_t bytes, uint64_t tick)
 {
     static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-    double value = (double)bytes;
     size_t unit = 0;
-    for (; value >= 1024 && unit < 6; ++unit) value /= 1024;
-    return bytes == 0 ? cli_text("0") : cli_text("%.4g %s", value, units[unit]);
+    while (unit < 6 && tick >= ((uint64_t)128 << 10 * unit)) ++unit;
+    return bytes == 0 ? cli_text("0")
+        : cli_text("%.15g %s", (double)bytes / (double)((uint64_t)1 << 10 * unit), units[unit]);
 }
 
 static double arena_y(const window *w, uint64_t offset)
@@ -63,7 +65,8 @@ static void draw_block(page *p, const job *j, const qnnrt_plan_block *block, dou
     const double top = arena_y(w, block->offset + block->bytes);
     const double height = arena_y(w, block->offset) - top;
     const double inset = height >= 3 ? 0.5 : 0;
-    const size_t columns = width > 16 ? (size_t)((width - 14) / (height >= 17 ? 7.3 : 6.1)) : 0;
+    const char *font = height >= 17 ? "bold" : "tiny";
+    const size_t columns = text_columns(font, width - 14);
     char *name = block_name(j, block), *bytes = cli_bytes_text(block->bytes),
         *exact = cli_grouped(block->bytes);
     char *offset = cli_grouped(block->offset);
@@ -85,10 +88,10 @@ static void draw_block(page *p, const job *j, const qnnrt_plan_block *block, dou
     if (height >= 14 && (columns_in(name) <= columns || columns >= 10)) {
         const int two = height >= 34 && columns_in(bytes) <= columns;
         const double middle = top + height / 2;
-        style = cli_text("%s t-%s", height >= 17 ? "bold" : "tiny", kind);
-        svg_text(p, x + 8, two ? middle - 3 : middle + (height >= 17 ? 4 : 3.5), style, columns,
+        style = cli_text("%s t-%s", font, kind);
+        svg_text(p, x + 8, two ? middle - 3 : middle + (height >= 17 ? 4 : 3.5), style, width - 14,
                  name);
-        if (two) svg_text(p, x + 8, middle + 12, "meta", columns, bytes);
+        if (two) svg_text(p, x + 8, middle + 12, "meta", width - 14, bytes);
         free(style);
     }
     page_text(p, "</g>\n");
@@ -99,20 +102,37 @@ static void draw_block(page *p, const job *j, const qnnrt_plan_block *block, dou
     free(title);
 }
 
-static void draw_axes(page *p, const job *j, double column, const window *w)
+/* Draw the offsets. Where they are too long, they count from the first mark. */
+static void draw_offsets(page *p, const window *w, double top)
 {
-    const size_t steps = j->info->step_count;
-    const uint64_t tick = tick_of(w->high - w->low);
-    const double top = w->top - 10, bottom = w->bottom;
-    for (uint64_t at = (w->low + tick - 1) / tick * tick; at <= w->high; at += tick) {
+    const uint64_t tick = tick_of(w->high - w->low, 6);
+    const uint64_t first = (w->low + tick - 1) / tick * tick;
+    char *last = tick_text(w->high / tick * tick, tick), *exact = cli_grouped(first);
+    const uint64_t base = columns_in(last) > TICK_COLUMNS ? first : 0;
+    char *title = base != 0 ? cli_text("after offset %s", exact) : cli_text("offset in the arena");
+    page_text(p, "<g class=\"ticks\">\n");
+    for (uint64_t at = first; at <= w->high; at += tick) {
         const double y = arena_y(w, at);
-        char *label = tick_text(at);
+        char *label = tick_text(at - base, tick);
         page_add(p, "<path class=\"grid\" d=\"M%d %.1fH%d\"/>\n", PLOT_LEFT, y, PLOT_RIGHT);
-        svg_text(p, PLOT_LEFT - 8, y + 4, "meta end", 9, label);
+        svg_text(p, PLOT_LEFT - 8, y + 4, "meta end", PLOT_LEFT, label);
         free(label);
         if (w->high - at < tick) break;
     }
-    const size_t every = (size_t)(34 / column) + 1;      /* leaves room between numbers */
+    page_add(p, "</g>\n<text class=\"meta mid\" transform=\"translate(16 %.1f) rotate(-90)\">",
+             (top + w->bottom) / 2);
+    page_add(p, "%s</text>\n", title);
+    free(last);
+    free(exact);
+    free(title);
+}
+
+static void draw_axes(page *p, const job *j, double column, const window *w)
+{
+    const size_t steps = j->info->step_count, every = (size_t)tick_of(steps, PLOT_WIDTH / 34);
+    const double top = w->top - 10, bottom = w->bottom;
+    draw_offsets(p, w, top);
+    page_text(p, "<g class=\"ticks\">\n");
     for (size_t s = 0; s < steps; ++s) {
         const double x = PLOT_LEFT + column * (double)s;
         if (s > 0 && column >= 4)
@@ -121,19 +141,17 @@ static void draw_axes(page *p, const job *j, double column, const window *w)
         const qnnrt_step_info *step = &j->info->steps[s];
         char *file = step->kind == QNNRT_STEP_DERIVED ? cli_text("convert") : step_file(step);
         char *number = cli_text("%lu", (unsigned long)s), *both = cli_text("%s  %s", number, file);
-        const int fits = (double)columns_in(both) * 6.8 + 8 < column;
-        svg_text(p, x + column / 2, bottom + 17, "meta mid", fits ? 100 : 6, fits ? both : number);
+        const int fits = text_width("meta", both) + 8 < column;
+        svg_text(p, x + column / 2, bottom + 17, "meta mid", PLOT_WIDTH, fits ? both : number);
         free(file);
         free(number);
         free(both);
     }
+    page_text(p, "</g>\n");
     page_add(p, "<path class=\"axis\" fill=\"none\" d=\"M%d %.1fV%.1fH%d\"/>\n", PLOT_LEFT, top,
-             bottom,
-             PLOT_LEFT + PLOT_WIDTH);
-    svg_text(p, PLOT_LEFT + PLOT_WIDTH / 2.0, bottom + 35, "meta mid", 60, "step of the pipeline");
-    page_add(p, "<text class=\"meta mid\" transform=\"translate(16 %.1f) rotate(-90)\">",
-             (top + bottom) / 2);
-    page_text(p, "offset in the arena</text>\n");
+             bottom, PLOT_LEFT + PLOT_WIDTH);
+    svg_text(p, PLOT_LEFT + PLOT_WIDTH / 2.0, bottom + 35, "meta mid", PLOT_WIDTH,
+             "step of the pipeline");
 }
 
 /* Draw below each step of a mixed pipeline the colour of its place. */
@@ -169,13 +187,13 @@ static double draw_limits(page *p, const qnnrt_plan_info *plan, const window *w)
                  PLOT_RIGHT + 8);
     page_add(p, "<path class=\"bound\" d=\"M%d %.1fH%d\"/>\n", PLOT_LEFT, bound,
              PLOT_RIGHT + 8);
-    svg_text(p, PLOT_RIGHT + 14, peak + 4, equal ? "head t-bad" : "head", 20, equal
+    svg_text(p, LABELS, peak + 4, equal ? "head t-bad" : "head", LABEL_WIDTH, equal
              ? "peak = lower bound" : "peak");
-    svg_text(p, PLOT_RIGHT + 14, peak + 19, "meta", 20, peak_bytes);
+    svg_text(p, LABELS, peak + 19, "meta", LABEL_WIDTH, peak_bytes);
     if (!equal) {
         const double y = bound > peak + 34 && bound < peak + 60 ? bound : peak + 34;
-        svg_text(p, PLOT_RIGHT + 14, y + 4, "head t-bad", 20, "lower bound");
-        svg_text(p, PLOT_RIGHT + 14, y + 19, "meta", 20, bound_bytes);
+        svg_text(p, LABELS, y + 4, "head t-bad", LABEL_WIDTH, "lower bound");
+        svg_text(p, LABELS, y + 19, "meta", LABEL_WIDTH, bound_bytes);
         end = y + 19;
     }
     free(peak_bytes);
@@ -235,20 +253,22 @@ static void label_thin(page *p, const job *j, const qnnrt_plan_block **blocks, c
             const double left = w->bottom - (double)(count - i - 1) * LINE;
             if (label->y > y) y = label->y < left ? label->y : left > y ? left : y;
             char *bytes = cli_bytes_text(label->bytes);
-            char *text = label->count > 1 ? cli_text("%s \xC3\x97 %lu", label->key,
-                                                     (unsigned long)label->count)
-                : cli_text("%s", label->name);
-            char *title = cli_text("%s\n%lu block%s, %s", text, (unsigned long)label->count,
-                                   cli_plural(label->count), bytes),
-                *style = cli_text("tiny t-%s", label->kind);
+            const unsigned long times = (unsigned long)label->count;
+            const char *name = times > 1 ? label->key : label->name;
+            char *rest = times > 1 ? cli_text(" \xC3\x97 %lu", times) : cli_text("%s", "");
+            char *style = cli_text("tiny t-%s", label->kind);
+            char *text = named(name, rest, text_columns(style, LABEL_WIDTH));
+            char *title = cli_text("%s%s\n%lu block%s, %s", name, rest, times, cli_plural(times),
+                                   bytes);
             page_add(p, "<path class=\"lead\" d=\"M%d %.1fL%d %.1f\"/>\n", PLOT_RIGHT + 1,
                      label->y + 0.5, PLOT_RIGHT + 11, y);
             page_text(p, "<g>\n");
             svg_title(p, title);
-            svg_text(p, PLOT_RIGHT + 14, y + 3.5, style, 25, text);
+            svg_text(p, LABELS, y + 3.5, style, LABEL_WIDTH, text);
             page_text(p, "</g>\n");
             y += LINE;
             free(bytes);
+            free(rest);
             free(text);
             free(title);
             free(style);
@@ -258,7 +278,7 @@ static void label_thin(page *p, const job *j, const qnnrt_plan_block **blocks, c
     }
     if (shown < count && most > 0) {
         char *more = cli_text("and %lu more", (unsigned long)(count - shown));
-        svg_text(p, PLOT_RIGHT + 14, y + 3.5, "tiny", 25, more);
+        svg_text(p, LABELS, y + 3.5, "tiny", LABEL_WIDTH, more);
         free(more);
     }
     free(labels);
@@ -292,14 +312,13 @@ static void draw_plot(page *p, const job *j, const qnnrt_plan_block **blocks, co
     label_thin(p, j, blocks, w, labels);
 }
 
-static void draw_legend(page *p, const job *j, double y)
+static void draw_legend(page *p, const job *j, legend *at)
 {
     static const struct { const char *kind, *label; int kept; } kinds[] = {
         {"input", "input, stays between calls", 1}, {"input", "input", 0},
             {"edge", "edge between steps", 0},
         {"output", "output", 0}, {"buffer", "buffer", 1}
     };
-    double x = MARGIN;
     int rest = 0;                                /* 1: a block stays after its last step */
     for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); ++k) {
         int there = 0;
@@ -309,39 +328,35 @@ static void draw_legend(page *p, const job *j, double y)
             there |= strcmp(block_kind(block), kinds[k].kind) == 0 && kept == kinds[k].kept;
             rest |= kept && block->last + 1u < j->info->step_count;
         }
-        if (there) x = draw_key(p, x, y, kinds[k].kind, kinds[k].label);
+        if (there) draw_key(p, at, kinds[k].kind, kinds[k].label);
     }
-    if (rest) draw_key(p, x, y, "rest", "kept after its last use");
+    if (rest) draw_key(p, at, "rest", "kept after its last use");
 }
 
 double draw_arena(page *p, const job *j, double y)
 {
     const qnnrt_plan_info *plan = j->plan_info;
     char *name = pipeline_label(j->info);
-    svg_text(p, MARGIN, y + 16, "h1", (PICTURE - 2 * MARGIN) * 10 / 93, name);
-    free(name);
     if (plan == NULL) {
-        char *line = cli_text("%.*s", (int)strcspn(j->error != NULL ? j->error : "no plan", "\n"),
-                          j->error != NULL ? j->error : "no plan");
-        char *reason = cli_shown(line);
-        svg_text(p, MARGIN, y + 35, "meta t-bad", (size_t)((PICTURE - 2 * MARGIN) * 10 / 68),
-                 reason);
-        free(line);
+        char *reason = cli_shown_text(j->error != NULL ? j->error : "no plan", 2);
+        y = draw_head(p, y, name, "meta t-bad", reason);
+        free(name);
         free(reason);
-        return y + 60;
+        return y + 10.5;
     }
-    const int mixed = is_mixed(j->info);
-    window all = {0, plan->peak, y + (mixed ? 114 : 92), 0}, moving = {0, 0, 0, 0};
-    all.bottom = all.top + plot_height(plan);
     char *peak = cli_bytes_text(plan->peak), *bound = cli_bytes_text(plan->bound),
         *naive = cli_bytes_text(plan->naive);
-    page about = {NULL, 0, 0};
-    page_add(&about, "memory plan: %lu block%s in %s; lower bound %s, one after another %s",
-             (unsigned long)plan->block_count,
-             cli_plural(plan->block_count), peak, bound, naive);
-    svg_text(p, MARGIN, y + 35, "meta", (size_t)((PICTURE - 2 * MARGIN) * 10 / 68), about.data);
-    draw_legend(p, j, y + 62);
-    if (mixed) draw_places(p, j->info, MARGIN, y + 84);
+    char *about = cli_text("memory plan: %lu block%s in %s; lower bound %s, one after another %s",
+                           (unsigned long)plan->block_count, cli_plural(plan->block_count), peak,
+                           bound, naive);
+    legend at = {MARGIN, draw_head(p, y, name, "meta", about) + 12.5};
+    draw_legend(p, j, &at);
+    if (is_mixed(j->info)) {
+        at.x = MARGIN;
+        at.y += 22;
+        draw_places(p, j->info, &at);
+    }
+    window all = {0, plan->peak, at.y + 30, at.y + 30 + plot_height(plan)}, moving = {0, 0, 0, 0};
     const qnnrt_plan_block **blocks = sorted_blocks(plan);
     const int inset = find_moving(plan, &moving);
     page limits = {NULL, 0, 0};                  /* over the blocks */
@@ -356,9 +371,10 @@ double draw_arena(page *p, const job *j, double y)
             *title = cli_text("what moves, enlarged: %s", part);
         moving.top = all.bottom + 86;
         moving.bottom = moving.top + INSET_HEIGHT;
-        page_add(p, "<path class=\"window\" d=\"M%d %.1fH%dV%.1fH%dz\"/>\n", PLOT_LEFT - 3, top - 1,
-                 PLOT_RIGHT + 3, low + 1, PLOT_LEFT - 3);
-        svg_text(p, MARGIN, all.bottom + 62, "bold", 80, title);
+        if (low - top >= 4)                      /* a thinner one is a line of its blocks */
+            page_add(p, "<path class=\"window\" d=\"M%d %.1fH%dV%.1fH%dz\"/>\n", PLOT_LEFT - 3,
+                     top - 1, PLOT_RIGHT + 3, low + 1, PLOT_LEFT - 3);
+        svg_text(p, MARGIN, all.bottom + 62, "bold", PICTURE - 2 * MARGIN, title);
         draw_plot(p, j, blocks, &moving, moving.top);
         end = moving.bottom;
         free(part);
@@ -368,7 +384,8 @@ double draw_arena(page *p, const job *j, double y)
     free(peak);
     free(bound);
     free(naive);
-    free(about.data);
+    free(about);
+    free(name);
     return end + 44;
 }
 

@@ -9,7 +9,13 @@
    Lists of tensors beside the steps, with groups in one line.
    ===================================================================================== */
 
-enum { NAME_COLUMNS = (CARD_WIDTH - 26) * 10 / 73, META_COLUMNS = (CARD_WIDTH - 26) * 10 / 67 };
+enum { ENTRY_WIDTH = CARD_WIDTH - 26, ENTRY_LINES = 5, ENTRY_GAP = 7 };
+
+typedef struct entry {                 /* what a card says about a group of tensors */
+    const char *styles[ENTRY_LINES];
+    char       *texts[ENTRY_LINES];    /* [count] of one line or several */
+    size_t      count, lines;
+} entry;
 
 /* Return the text that follows an arrow in an entry: the other end of an edge, or the present of a
    cache. NULL: none. The caller frees it. */
@@ -45,15 +51,48 @@ static char *entry_note(const item *first, side which)
     return made;
 }
 
-/* Return the number of lines of one entry of a card. */
-static size_t entry_lines(const item *first, side which)
+/* Add a text to an entry, which takes it. A name takes one line. */
+static void add_text(entry *e, const char *style, int is_name, char *text)
 {
-    char *end = entry_end(first, 1, which), *note = entry_note(first, which);
-    size_t lines = 2u + (end != NULL) + (note != NULL);
-    lines += which == SIDE_EDGE && first->tensor->quant.encoding != QNNRT_ENCODING_NONE;
-    free(end);
-    free(note);
-    return lines;
+    if (text == NULL) return;
+    const size_t columns = text_columns(style, ENTRY_WIDTH);
+    char *made = is_name ? shortened(text, columns) : wrapped(text, columns);
+    e->styles[e->count] = style;
+    e->texts[e->count++] = made;
+    e->lines += is_name ? 1 : line_count(style, ENTRY_WIDTH, made);
+    free(text);
+}
+
+static entry make_entry(const item *items, size_t count, side which)
+{
+    entry e = {{NULL}, {NULL}, 0, 0};
+    const item *first = &items[0];
+    const int bad = first->bad, edge = which == SIDE_EDGE;
+    const char *strong = bad ? "bold t-bad" : first->edge != NULL && !edge ? "bold t-edge" : "bold";
+    char *shape = shape_text(first->tensor), *bytes = cli_bytes_text(first->tensor->bytes);
+    char *name = group_name(items, count, 0),
+        *times = count > 1 ? cli_text("  \xC3\x97 %lu", (unsigned long)count) : cli_text("%s", "");
+    add_text(&e, strong, 1, named(name, times, text_columns(strong, ENTRY_WIDTH)));
+    add_text(&e, strong, 1, entry_end(items, count, which));
+    const size_t taken = columns_in(shape) + columns_in(bytes) + (count > 1 ? 7u : 2u);
+    add_text(&e, "meta", 0, cli_text("%s,%s%s%s", shape,
+                                     taken > text_columns("meta", ENTRY_WIDTH) ? "\n" : " ", bytes,
+                                     count > 1 ? " each" : ""));
+    if (edge && first->tensor->quant.encoding != QNNRT_ENCODING_NONE)
+        add_text(&e, "meta", 0, count > 1 ? cli_text("%s", "quantized, see each")
+                 : encoding_text(&first->tensor->quant));
+    add_text(&e, bad ? "meta t-bad" : which == SIDE_CACHE ? "meta t-cache" : "meta t-edge", 0,
+             entry_note(first, which));
+    free(name);
+    free(times);
+    free(shape);
+    free(bytes);
+    return e;
+}
+
+static void free_entry(entry *e)
+{
+    for (size_t i = 0; i < e->count; ++i) free(e->texts[i]);
 }
 
 static size_t shown_groups(const item_list *list)
@@ -65,8 +104,12 @@ double card_height(const item_list *list, side which)
 {
     if (list->count == 0) return 0;
     double height = 28;
-    for (size_t g = 0; g < shown_groups(list); ++g)
-        height += 7 + 14.5 * (double)entry_lines(&list->items[list->groups[g]], which);
+    for (size_t g = 0; g < shown_groups(list); ++g) {
+        const size_t begin = list->groups[g];
+        entry e = make_entry(&list->items[begin], list->groups[g + 1] - begin, which);
+        height += ENTRY_GAP + LINE_HEIGHT * (double)e.lines;
+        free_entry(&e);
+    }
     return height + (shown_groups(list) < list->group_count ? 20 : 0) + 6;
 }
 
@@ -92,10 +135,13 @@ void broken(page *p, double x, double from, double to)
 }
 
 /* Write all tensors of a group as the text that a browser shows on hover. */
-static void entry_title(page *p, const item *items, size_t count)
+static void entry_title(page *p, const item *items, size_t count, side which)
 {
     enum { LISTED = 40 };
     page s = {NULL, 0, 0};
+    char *all = group_name(items, count, 0), *end = entry_end(items, count, which);
+    char *note = entry_note(&items[0], which);
+    if (count > 1 || end != NULL) page_add(&s, "%s %s\n", all, end != NULL ? end : "");
     for (size_t i = 0; i < count && i < LISTED; ++i) {
         char *name = cli_shown(items[i].tensor->name), *shape = shape_text(items[i].tensor);
         char *encoding = encoding_text(&items[i].tensor->quant),
@@ -108,47 +154,26 @@ static void entry_title(page *p, const item *items, size_t count)
         free(bytes);
     }
     if (count > LISTED) page_add(&s, "\nand %lu more", (unsigned long)(count - LISTED));
+    if (note != NULL) page_add(&s, "\n%s", note);
+    free(all);
+    free(end);
+    free(note);
     svg_title(p, s.data);
     free(s.data);
 }
 
-static void draw_entry(page *p, double x, double y, const item *items, size_t count, side which)
+/* Draw an entry. Return the y below it. */
+static double draw_entry(page *p, double x, double y, const item *items, size_t count, side which)
 {
-    const item *first = &items[0];
-    const char *strong = first->bad ? "bold t-bad" : first->edge != NULL && which != SIDE_EDGE
-        ? "bold t-edge" : "bold";
-    char *name = group_name(items, count, 0), *shape = shape_text(first->tensor);
-    char *bytes = cli_bytes_text(first->tensor->bytes), *end = entry_end(items, count, which),
-        *note = entry_note(first, which);
-    size_t room = NAME_COLUMNS;
+    entry e = make_entry(items, count, which);
     page_text(p, "<g class=\"entry\">\n");
-    entry_title(p, items, count);
-    if (count > 1) {
-        char *times = cli_text("\xC3\x97 %lu", (unsigned long)count);
-        svg_text(p, x + CARD_WIDTH - 26, y, "bold end", 12, times);
-        room -= columns_in(times) + 2;
-        free(times);
-    }
-    svg_text(p, x, y, strong, room, name);
-    if (end != NULL) svg_text(p, x, y += 14.5, strong, NAME_COLUMNS, end);
-    char *line = cli_text("%s, %s%s", shape, bytes, count > 1 ? " each" : "");
-    svg_text(p, x, y += 14.5, "meta", META_COLUMNS, line);
-    free(line);
-    if (which == SIDE_EDGE && first->tensor->quant.encoding != QNNRT_ENCODING_NONE) {
-        char *encoding = count > 1 ? cli_text("%s", "quantized, see each")
-            : encoding_text(&first->tensor->quant);
-        svg_text(p, x, y += 14.5, "meta", META_COLUMNS, encoding);
-        free(encoding);
-    }
-    if (note != NULL)
-        svg_text(p, x, y + 14.5, first->bad ? "meta t-bad" : which == SIDE_CACHE ? "meta t-cache"
-                 : "meta t-edge", META_COLUMNS, note);
+    entry_title(p, items, count, which);
+    y += 13;                                     /* of the first baseline */
+    for (size_t i = 0; i < e.count; ++i)
+        y = svg_lines(p, x, y, e.styles[i], ENTRY_WIDTH, e.texts[i]);
     page_text(p, "</g>\n");
-    free(name);
-    free(shape);
-    free(bytes);
-    free(end);
-    free(note);
+    free_entry(&e);
+    return y - 13 + ENTRY_GAP;
 }
 
 /* Return the heading of a card. The caller frees it. */
@@ -173,18 +198,17 @@ void draw_card(page *p, double x, double y, const item_list *list, side which, c
     char *bytes = cli_bytes_text(list->bytes), *usual = card_head(list, which);
     char *style = cli_text("head t-%s", kind), *end = cli_text("head end t-%s", kind);
     svg_card(p, kind, x, y, CARD_WIDTH, height, 6);
-    svg_text(p, x + 13, y + 19, style, 24, head != NULL ? head : usual);
-    svg_text(p, x + CARD_WIDTH - 13, y + 19, end, 12, bytes);
+    svg_text(p, x + 13, y + 19, style, ENTRY_WIDTH, head != NULL ? head : usual);
+    svg_text(p, x + CARD_WIDTH - 13, y + 19, end, ENTRY_WIDTH, bytes);
     double at = y + 28;
     for (size_t g = 0; g < shown_groups(list); ++g) {
         const size_t begin = list->groups[g], count = list->groups[g + 1] - begin;
-        draw_entry(p, x + 13, at + 13, &list->items[begin], count, which);
-        at += 7 + 14.5 * (double)entry_lines(&list->items[begin], which);
+        at = draw_entry(p, x + 13, at, &list->items[begin], count, which);
     }
     if (shown_groups(list) < list->group_count) {
         char *more = cli_text("and %lu more",
                               (unsigned long)(list->count - list->groups[shown_groups(list)]));
-        svg_text(p, x + 13, at + 13, "meta", 30, more);
+        svg_text(p, x + 13, at + 13, "meta", ENTRY_WIDTH, more);
         free(more);
     }
     page_text(p, "</g>\n");

@@ -35,7 +35,8 @@ static void dot_stage(page *p, const qnnrt_pipeline_info *info, const flow_stage
                       const char *node, const char *colour)
 {
     const qnnrt_step_info *step = &info->steps[m->first];
-    char *text = stage_facts(info, m), *graph = stage_name(info, m), *place = step_place(step);
+    char *text = stage_facts(info, m, SIZE_MAX), *graph = stage_name(info, m);
+    char *place = step_place(step);
     const int is_graph = step->kind == QNNRT_STEP_GRAPH;
     page_add(p, "    %s [fillcolor=\"%s\", %s, label=\"", node,
              step->kind == QNNRT_STEP_HOST ? "#f4efdc" : step->kind == QNNRT_STEP_DERIVED

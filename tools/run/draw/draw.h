@@ -6,7 +6,8 @@
             stages.c: >>stages                      cards.c: >>cards
             flow.c: >>flow                          dot.c: >>dot
             arena.c: >>arena                        flame.c: >>flame
-            html.c: >>html                          html_report.c: >>html_report >>report_verb */
+            layers.c: >>layers                      html.c: >>html
+            html_report.c: >>html_report >>report_verb */
 #ifndef RUN_DRAW_DRAW_H
 #define RUN_DRAW_DRAW_H
 
@@ -24,18 +25,39 @@ typedef struct html_report_settings {
 /* PICTURE: the width of a picture, which is that of text in a README. */
 enum { PICTURE = 830, MARGIN = 20, PLACE_COLOURS = 4 };
 
+#define LINE_HEIGHT 14.5
+
 size_t columns_in(const char *s);
 
-/* Shorten a text in the middle, where names differ least from each other. `s` comes from
-   cli_shown(). The caller frees the result. */
+/* Return the width of a text in the font of a style, and how many columns a width has. */
+double text_width(const char *style, const char *s);
+
+size_t text_columns(const char *style, double width);
+
+/* Shorten a name in the middle, where names differ least from each other. Numbers are never
+   shortened: see named() and wrapped(). `s` comes from cli_shown(). The caller frees the result. */
 char *shortened(const char *s, size_t columns);
+
+/* Return a name and the rest of its line, of which only the name is shortened. The caller frees
+   it. */
+char *named(const char *name, const char *rest, size_t columns);
+
+/* Break a text into lines, at blanks and times signs; longer words are names, and shortened. The
+   caller frees the result. */
+char *wrapped(const char *s, size_t columns);
 
 /* Write text from cli_shown() as XML. */
 void xml_text(page *p, const char *s);
 
-/* Write one line of at most `columns`. style: classes of the style sheet below; `s` comes from
-   cli_shown(). */
-void svg_text(page *p, double x, double y, const char *style, size_t columns, const char *s);
+/* Write one line, shortened to a width. style: classes of the style sheet below; `s` comes from
+   cli_shown(). A <title> around it has the whole name. */
+void svg_text(page *p, double x, double y, const char *style, double width, const char *s);
+
+/* Count the lines that svg_lines() writes. */
+size_t line_count(const char *style, double width, const char *s);
+
+/* Write lines of at most this width. Return the y of a further one. */
+double svg_lines(page *p, double x, double y, const char *style, double width, const char *s);
 
 /* Draw a rectangle. round: radius of its corners. */
 void svg_box(page *p, const char *style, double x, double y, double width, double height,
@@ -55,15 +77,21 @@ void svg_picture(page *p, const page *body, double width, double height, double 
 
 void svg_write(tool *t, const char *path, const page *body, double width, double height);
 
-/* Draw one colour of a legend. Return where the next one begins. */
-double draw_key(page *p, double x, double y, const char *style, const char *label);
+/* Draw the name of a pipeline, and what is said about it in as many lines as it takes. Return the y
+   of a further line. */
+double draw_head(page *p, double y, const char *name, const char *style, const char *about);
+
+typedef struct legend { double x, y; } legend;       /* where its next colour stands */
+
+/* Draw one colour of a legend, in a new row if this one is full. */
+void draw_key(page *p, legend *at, const char *style, const char *label);
 
 /* Return the style of a step in the picture of a mixed pipeline: the colour of its backend, or that
    of its kind. backend: from number_backends() */
 const char *place_style(const qnnrt_step_info *step, size_t backend);
 
 /* Draw the legend of a mixed pipeline: its backends, and its other kinds of steps. */
-void draw_places(page *p, const qnnrt_pipeline_info *info, double x, double y);
+void draw_places(page *p, const qnnrt_pipeline_info *info, legend *at);
 
 /* ---- groups.c: tensors of a step that are drawn as one line ---- */
 
@@ -172,9 +200,9 @@ void draw_card(page *p, double x, double y, const item_list *list, side which, c
 /* Return the name of a stage: of its graph, or "prompt_[2..7]_of_8". The caller frees it. */
 char *stage_name(const qnnrt_pipeline_info *info, const flow_stage *m);
 
-/* Return the second line of a graph: file and size; for a stage of several what is between its
-   steps. The caller frees it. */
-char *stage_facts(const qnnrt_pipeline_info *info, const flow_stage *m);
+/* Return the second line of a graph in so many columns: file and size; for a stage of several what
+   is between its steps, if there is room. The caller frees it. */
+char *stage_facts(const qnnrt_pipeline_info *info, const flow_stage *m, size_t columns);
 
 /* Draw one pipeline below what is there. */
 void draw_flow(flow *f, const qnnrt_pipeline_info *info, int to_right);
@@ -208,6 +236,47 @@ typedef struct flame {
 void draw_flame(flame *f, const costs *all, const costs *before);
 
 void write_flame(tool *t, const costs *all, const costs *before);
+
+/* ---- layers.c: a graph as boxes in layers, with repeated layers drawn once ---- */
+
+typedef struct layer_box {             /* a node; after the nodes inputs and outputs of the graph */
+    const char *style;
+    int         end;                   /* 1: an input or an output                                */
+    char       *head, *name, *title;   /* operator, or type of an end; on hover. From cli_shown() */
+    char       *key;                   /* equal for boxes that do the same                        */
+    size_t     *reads;                 /* [read_count] boxes                                      */
+    size_t      read_count;
+    size_t      times;                 /* how many others it stands for                           */
+    size_t      layer, row, repeat;    /* repeat: 1 + its index, or 0                             */
+    double      x, height;             /* of its middle, from the middle of its row               */
+} layer_box;
+
+typedef struct layer_repeat { size_t first, count, times; } layer_repeat;
+
+typedef struct layer_row {
+    size_t repeat, column;             /* repeat: as in a box; column: its first row              */
+    double x, y, width, height, above, column_width;
+} layer_row;
+
+typedef struct layers {
+    char         *title, *about;
+    layer_box    *items;               /* [nodes] in an order in which they can run; then ends */
+    size_t        count, nodes;
+    layer_repeat *repeats;             /* [repeat_count], after fold_layers()                  */
+    size_t        repeat_count;
+    layer_row    *rows;                /* [row_count], after place_layers()                    */
+    size_t        row_count;
+    double        width, height;
+} layers;
+
+/* Leave out nodes that repeat earlier ones, and inputs and outputs of theirs. */
+void fold_layers(layers *g);
+
+void place_layers(layers *g);
+
+void draw_layers(page *p, const layers *g, double x, double y);
+
+void free_layers(layers *g);
 
 /* ---- html.c: a page of HTML, made of escaped texts, tables and pictures ---- */
 

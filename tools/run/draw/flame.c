@@ -33,7 +33,7 @@ static void flame_bar(page *p, const char *style, double x, double y, double wid
                       const char *name, const char *more, double us)
 {
     const double inset = width > 3 ? 0.5 : 0;
-    const size_t columns = width > 22 ? (size_t)((width - 10) / 6.8) : 0;
+    const double room = width - 10;
     char *shown = cli_shown(name[0] != '\0' ? name : "(no name)"), *about = cli_shown(more);
     char *time = us_text(us, 0),
         *title = cli_text("%s\n%s%s%s", shown, about, about[0] != '\0' ? ", " : "", time),
@@ -42,8 +42,9 @@ static void flame_bar(page *p, const char *style, double x, double y, double wid
     svg_card(p, style, x + inset, y, width - 2 * inset > 0.1 ? width - 2 * inset : 0.1,
              FLAME_ROW - 3, 0);
     svg_title(p, title);
-    if (columns >= 4)
-        svg_text(p, x + 5, y + 18, text_style, columns, columns_in(both) <= columns ? both : shown);
+    if (text_columns(text_style, room) >= 4)
+        svg_text(p, x + 5, y + 18, text_style, room,
+                 text_width(text_style, both) <= room ? both : shown);
     page_text(p, "</g>\n");
     free(shown);
     free(about);
@@ -112,33 +113,39 @@ static void flame_pipeline(flame *f, const costs *all, size_t pipeline, const ch
 static double flame_list(flame *f, const cost_lines *lines, line_kind kind, double whole, double x,
                          double y)
 {
-    const double width = FLAME_WIDTH / 2.0 - 10, names = 168, room = width - names - 106;
+    const double width = FLAME_WIDTH / 2.0 - 10, names = 160;
     const size_t rows = lines->count < FLAME_BARS ? lines->count : FLAME_BARS;
     const double most = rows > 0 && lines->items[0].us[0] > 0 ? lines->items[0].us[0] : 1;
+    char *numbers[FLAME_BARS];
+    double taken = 0;                            /* by the widest of the numbers */
     page *p = &f->body;
     if (rows == 0) return 0;
-    svg_text(p, x, y + 10, "head", 30, kind == LINE_OPERATORS ? "operators" : "nodes");
+    svg_text(p, x, y + 10, "head", names, kind == LINE_OPERATORS ? "operators" : "nodes");
     for (size_t i = 0; i < rows; ++i) {
-        const cost_line *line = &lines->items[i];
-        const double at = y + 18 + 19 * (double)i;
-        const char *label = kind == LINE_OPERATORS ? line->about : line->name;
-        char *share = share_text(line->us[0], whole), *us = us_text(line->us[0], 0);
-        char *name = cli_shown(label[0] != '\0' ? label : "(no name)");
-        char *about = cli_shown(line->about),
-            *number = cli_text("%s  %s", us, share),
-            *title = cli_text("%s\n%s\n%s, %s", name, about, us, share);
-        page_text(p, "<g>\n");
-        svg_title(p, title);
-        svg_text(p, x, at + 12, "meta", (size_t)((names - 8) / 6.8), name);
-        svg_box(p, operator_style(f, line->about), x + names, at + 2,
-                room * line->us[0] / most > 1 ? room * line->us[0] / most : 1, 12, 2);
-        svg_text(p, x + width, at + 12, "tiny end", 17, number);
-        page_text(p, "</g>\n");
+        char *share = share_text(lines->items[i].us[0], whole),
+            *us = us_text(lines->items[i].us[0], 0);
+        numbers[i] = cli_text("%s  %s", us, share);
+        if (text_width("tiny end", numbers[i]) > taken) taken = text_width("tiny end", numbers[i]);
         free(share);
         free(us);
+    }
+    for (size_t i = 0; i < rows; ++i) {
+        const cost_line *line = &lines->items[i];
+        const double at = y + 18 + 19 * (double)i, room = width - names - taken - 16;
+        const double bar = room > 0 ? room * line->us[0] / most : 0;
+        const char *label = kind == LINE_OPERATORS ? line->about : line->name;
+        char *name = cli_shown(label[0] != '\0' ? label : "(no name)");
+        char *about = cli_shown(line->about),
+            *title = cli_text("%s\n%s\n%s", name, about, numbers[i]);
+        page_text(p, "<g>\n");
+        svg_title(p, title);
+        svg_text(p, x, at + 12, "meta", names, name);
+        svg_box(p, operator_style(f, line->about), x + names + 8, at + 2, bar > 1 ? bar : 1, 12, 2);
+        svg_text(p, x + width, at + 12, "tiny end", taken, numbers[i]);
+        page_text(p, "</g>\n");
+        free(numbers[i]);
         free(name);
         free(about);
-        free(number);
         free(title);
     }
     return 18 + 19 * (double)rows;
@@ -152,7 +159,7 @@ static void flame_loading(flame *f, const costs *all)
         if (all->rows[i].kind == COST_LOAD) sum += all->rows[i].us;
     if (sum <= 0) return;
     char *us = us_text(sum, 0), *text = cli_text("loading  %s", us);
-    svg_text(&f->body, MARGIN, f->y + 10, "head", 60, text);
+    svg_text(&f->body, MARGIN, f->y + 10, "head", FLAME_WIDTH, text);
     f->y += 18;
     for (size_t i = 0; i < all->count; ++i) {
         const cost *row = &all->rows[i];
@@ -190,9 +197,7 @@ void draw_flame(flame *f, const costs *all, const costs *before)
         char *about = other != SIZE_MAX ? cli_text("%s, before %s: %s", us, was, change)
             : cli_text("%s, the first time %s", us, first);
         f->scale = longest > 0 ? FLAME_WIDTH / longest : 0;
-        svg_text(&f->body, MARGIN, f->y + 16, "h1", 84, name);
-        svg_text(&f->body, MARGIN, f->y + 35, "meta", 110, about);
-        f->y += 46;
+        f->y = draw_head(&f->body, f->y, name, "meta", about) - 3.5;
         if (other != SIZE_MAX) flame_pipeline(f, before, other, "before");
         flame_pipeline(f, all, i, other != SIZE_MAX ? "after" : NULL);
         cost_lines operators = make_lines(all, i, NULL, LINE_OPERATORS),

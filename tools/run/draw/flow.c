@@ -34,22 +34,29 @@ char *stage_name(const qnnrt_pipeline_info *info, const flow_stage *m)
     return made;
 }
 
-char *stage_facts(const qnnrt_pipeline_info *info, const flow_stage *m)
+char *stage_facts(const qnnrt_pipeline_info *info, const flow_stage *m, size_t columns)
 {
     const qnnrt_step_info *s = &info->steps[m->first];
     uint64_t bytes = 0;
     for (size_t i = 0; i < m->count; ++i)
         bytes += s[i].kind == QNNRT_STEP_GRAPH ? step_context(s + i).info->file_bytes : 0;
-    char *file = step_file(s), *size = cli_bytes_text(bytes);
-    char *inner = m->inner.group_count > 0 ? group_name(m->inner.items, m->inner.groups[1], 0)
-        : NULL;
-    char *made = m->count == 1
-        ? bytes != 0 ? cli_text("%s, %s", file, size) : cli_text("%s", file)
-        : cli_text("from %s%s%s%s%s", file, bytes != 0 ? ", " : "", bytes != 0 ? size : "",
-                   inner != NULL ? "; between them " : "", inner != NULL ? inner : "");
+    char *file = step_file(s), *size = cli_bytes_text(bytes), *rest = cli_text(", %s", size);
+    char *from = cli_text("%s%s", m->count > 1 ? "from " : "", file);
+    char *made = named(from, bytes != 0 ? rest : "", columns);
+    const size_t room = columns - columns_in(made);
+    if (m->inner.group_count > 0 && room > 24) {
+        char *inner = group_name(m->inner.items, m->inner.groups[1], 0),
+            *fitted = named(inner, "", room - 15),
+            *both = cli_text("%s; between them %s", made, fitted);
+        free(inner);
+        free(fitted);
+        free(made);
+        made = both;
+    }
     free(file);
     free(size);
-    free(inner);
+    free(rest);
+    free(from);
     return made;
 }
 
@@ -61,8 +68,8 @@ static void draw_number(page *p, const flow_stage *m, double x, double y, double
         : cli_text("%lu\xE2\x80\x93%lu", (unsigned long)m->first,
                    (unsigned long)(m->first + m->count - 1));
     const double middle = y + height / 2 - 26;
-    svg_text(p, x + 36, middle + 22, word, 6, m->count > 1 ? "steps" : "step");
-    svg_text(p, x + 36, middle + 39, digits, 8, number);
+    svg_text(p, x + 36, middle + 22, word, 72, m->count > 1 ? "steps" : "step");
+    svg_text(p, x + 36, middle + 39, digits, 72, number);
     free(number);
 }
 
@@ -74,13 +81,14 @@ static void draw_graph(page *p, const qnnrt_pipeline_info *info, const flow_stag
     const qnnrt_step_info *s = &info->steps[m->first];
     char *times = m->count > 1 ? cli_text("\xC3\x97 %lu", (unsigned long)m->count) : NULL;
     const char *mark = times != NULL && place == NULL ? times : place;
-    const double end = mark != NULL ? 7.9 * (double)(columns_in(mark) + 2) : 0;
-    const double room = (width - 76 - 14 - end) / 7.9;
-    const size_t columns = room > 4 ? (size_t)room : 4;
-    char *graph = stage_name(info, m), *facts = stage_facts(info, m), *file = step_file(s),
-        *full = cli_shown(s->graph->name);
+    const double end = mark != NULL ? text_width("on bold", mark) + 14 : 0;
+    const double room = width - 76 - 14 - end;
+    char *graph = stage_name(info, m), *full = cli_shown(s->graph->name), *file = step_file(s);
+    char *facts = stage_facts(info, m, text_columns("dim", room)),
+        *whole = stage_facts(info, m, SIZE_MAX);
     page title = {NULL, 0, 0};
-    page_add(&title, "%s\n%s", full, file);
+    page_add(&title, "%s\n%s%s%s\n%s", full, file, m->count > 1 ? "\n" : "",
+             m->count > 1 ? graph : "", whole);
     for (size_t i = 0; i < GRAPH_FACTS; ++i)
         if (fact_number(&graph_facts[i], s->graph) != 0)
             page_add(&title, "\n%s %llu", graph_facts[i].label,
@@ -91,17 +99,41 @@ static void draw_graph(page *p, const qnnrt_pipeline_info *info, const flow_stag
     svg_card(p, style, x, y, width, BAR_HEIGHT, 8);
     svg_title(p, title.data);
     draw_number(p, m, x, y, BAR_HEIGHT, "dim mid", "on bold mid");
-    svg_text(p, x + 76, y + 22, "on bold", columns, graph);
-    svg_text(p, x + 76, y + 39, "dim", columns, facts);
+    svg_text(p, x + 76, y + 22, "on bold", room, graph);
+    svg_text(p, x + 76, y + 39, "dim", room, facts);
     if (mark != NULL)
-        svg_text(p, x + width - 14, y + 31, "on bold end", PLACE_COLUMNS, mark);
+        svg_text(p, x + width - 14, y + 31, "on bold end", width, mark);
     page_text(p, "</g>\n");
     free(times);
     free(graph);
     free(facts);
+    free(whole);
     free(file);
     free(full);
     free(title.data);
+}
+
+/* Write what a host step or a conversion does. Of a conversion only the tensor's name is shortened;
+   a narrow bar has two lines, and the bytes if there is room. */
+static void draw_doing(page *p, const qnnrt_step_info *s, double x, double y, double width,
+                       char *text)
+{
+    char *types = s->kind == QNNRT_STEP_DERIVED ? strrchr(text, ':') : NULL;
+    const size_t taken = types != NULL ? columns_in(types) : 0;
+    if (types == NULL || taken + 24 < text_columns("bold", width)) {
+        char *head = cli_text("%.*s", (int)(strlen(text) - (types != NULL ? strlen(types) : 0)),
+                              text);
+        char *line = named(head, types != NULL ? types : "", text_columns("bold", width));
+        svg_text(p, x, y + 4, "bold", width, line);
+        free(head);
+        free(line);
+        return;
+    }
+    *types = '\0';
+    types += 2;
+    if (text_width("tiny", types) > width && strchr(types, ',') != NULL) *strchr(types, ',') = '\0';
+    svg_text(p, x, y - 3, "tiny bold", width, text);
+    svg_text(p, x, y + 11, "tiny", width, types);
 }
 
 /* Draw a host step, a bar between two rails, or a conversion, a low bar with pointed ends. */
@@ -110,7 +142,6 @@ static void draw_other(page *p, const qnnrt_step_info *s, const flow_stage *m, d
 {
     const int host = s->kind == QNNRT_STEP_HOST;
     const double right = left + width, height = host ? BAR_HEIGHT : BAR_HEIGHT - 12;
-    const size_t columns = (size_t)((width - 76 - 28) / 7.9);
     char *text = step_text(s, "\xE2\x86\x92");
     svg_card(p, host ? "host" : "bare", left, y, width, height, 0);
     svg_title(p, text);
@@ -122,7 +153,7 @@ static void draw_other(page *p, const qnnrt_step_info *s, const flow_stage *m, d
                  "\n", left, y + height / 2, -height / 2, right - 18, height / 2, height / 2,
                  left + 18);
     draw_number(p, m, left, y, height, "meta mid", "bold mid");
-    svg_text(p, left + 76, y + height / 2 + 4, "bold", columns, text);
+    draw_doing(p, s, left + 76, y + height / 2, width - 76 - 22, text);
     page_text(p, "</g>\n");
     free(text);
 }
@@ -211,54 +242,27 @@ static void draw_between(flow *f, const flow_stage *above, const flow_stage *bel
 /* Draw the reason why a pipeline is not wired, in several lines. */
 static void draw_failure(flow *f, const char *failure)
 {
-    const double width = f->width - 2 * MARGIN;
-    const size_t columns = (size_t)((width - 26) / 6.8);
-    page lines = {NULL, 0, 0};
-    double y = f->y + 19;
-    size_t rows = 0;
-    char *rest = cli_text("not wired: %s", failure), *at = rest;
-    while (*at != '\0' && rows < 12) {
-        size_t length = strcspn(at, "\n");
-        char *line = cli_text("%.*s", (int)length, at), *fit = cli_shown(line);
-        /* Cut at the last blank, or anywhere if there is none. */
-        while (columns_in(fit) > columns) {
-            size_t cut = length - 1;
-            while (cut > columns / 2 && at[cut] != ' ') --cut;
-            while (cut > 1 && ((unsigned char)at[cut] & 0xC0) == 0x80) --cut;
-            length = cut > 0 ? cut : 1;
-            free(line);
-            free(fit);
-            line = cli_text("%.*s", (int)length, at);
-            fit = cli_shown(line);
-            if (length <= columns / 2) break;
-        }
-        svg_text(&lines, MARGIN + 13, y, "meta t-bad", columns, fit);
-        y += 15;
-        ++rows;
-        at += length;
-        while (*at == ' ' || *at == '\n') ++at;
-        free(line);
-        free(fit);
-    }
-    svg_card(&f->body, "bad", MARGIN, f->y, width, y - f->y - 4, 6);
-    page_bytes(&f->body, lines.data, lines.used);
+    const double width = PICTURE - 2 * MARGIN, room = width - 26;
+    char *text = cli_text("not wired: %s", failure), *shown = cli_shown_text(text, 2);
+    const double lines = (double)line_count("meta t-bad", room, shown) * LINE_HEIGHT;
+    svg_card(&f->body, "bad", MARGIN, f->y, width, lines + 16, 6);
+    svg_title(&f->body, shown);
+    svg_lines(&f->body, MARGIN + 13, f->y + 19, "meta t-bad", room, shown);
     page_text(&f->body, "</g>\n");
-    f->y = y - 4 + 18;
-    free(rest);
-    free(lines.data);
+    f->y += lines + 16 + 18;
+    free(text);
+    free(shown);
 }
 
 /* Draw the name of a pipeline and what it has. */
 static void draw_flow_head(flow *f, const qnnrt_pipeline_info *info)
 {
-    const size_t columns = (size_t)((f->width - 2 * MARGIN) / 9.3);
     char *name = pipeline_label(info);
     size_t inputs = 0, outputs = 0;
     for (size_t i = 0; i < info->slot_count; ++i) {
         inputs += info->slots[i].role == QNNRT_ROLE_INPUT;
         outputs += info->slots[i].role == QNNRT_ROLE_OUTPUT;
     }
-    svg_text(&f->body, MARGIN, f->y + 16, "h1", columns, name);
     page about = {NULL, 0, 0};
     const struct { const char *what; size_t count; } counts[] = {
         {"step", info->step_count}, {"input", inputs}, {"edge", info->edge_count},
@@ -267,11 +271,11 @@ static void draw_flow_head(flow *f, const qnnrt_pipeline_info *info)
     for (size_t i = 0; i < (info->failure != NULL ? 1u : 4u); ++i)
         page_add(&about, "%s%lu %s%s", i == 0 ? "pipeline: " : ", ", (unsigned long)counts[i].count,
                  counts[i].what, cli_plural(counts[i].count));
-    svg_text(&f->body, MARGIN, f->y + 35, "meta", 90, about.data);
-    f->y += 52;
+    f->y = draw_head(&f->body, f->y, name, "meta", about.data) + 2.5;
     if (is_mixed(info)) {
-        draw_places(&f->body, info, MARGIN, f->y + 4);
-        f->y += 22;
+        legend at = {MARGIN, f->y + 4};
+        draw_places(&f->body, info, &at);
+        f->y = at.y + 18;
     }
     if (info->failure != NULL) draw_failure(f, info->failure->text);
     free(name);

@@ -15,23 +15,58 @@
    Texts that fit their place; frame and style of both pictures.
    ===================================================================================== */
 
-/* Return the columns of a character of `length` bytes, each 0.6 of the font size wide: what is
-   beyond Latin, Greek and the like counts twice. */
+/* Return how many columns a character of `length` bytes takes: two beyond Latin, Greek and the
+   like, and beyond arrows and mathematical signs. */
 static size_t columns_of(const char *s, size_t length)
 {
-    (void)s;
-    return length > 2 ? 2 : 1;
+    return length > 3 || (length == 3 && (unsigned char)s[0] != 0xE2) ? 2 : 1;
+}
+
+/* Return the bytes of the first character; a byte that is none counts as one. */
+static size_t character(const char *s)
+{
+    const size_t length = qnnrt_utf8_length(s, NULL);
+    return length != 0 ? length : 1;
 }
 
 size_t columns_in(const char *s)
 {
     size_t columns = 0;
-    while (*s != '\0') {
-        const size_t length = qnnrt_utf8_length(s, NULL);
+    for (size_t length; *s != '\0'; s += length) {
+        length = character(s);
         columns += columns_of(s, length);
-        s += length != 0 ? length : 1;
     }
     return columns;
+}
+
+/* Return the size of the font of a style. */
+static double font_size(const char *style)
+{
+    static const struct { const char *style; double size; } sizes[] = {
+        {"h1", 15}, {"meta", 11}, {"head", 11}, {"dim", 11}, {"tiny", 10}
+    };
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); ++i)
+        if (strstr(style, sizes[i].style) != NULL) return sizes[i].size;
+    return 12;
+}
+
+/* A column takes what the widest of the usual fonts takes. */
+static const double column_width = 0.62;
+
+double text_width(const char *style, const char *s)
+{
+    return font_size(style) * column_width * (double)columns_in(s);
+}
+
+size_t text_columns(const char *style, double width)
+{
+    return width > 0 ? (size_t)(width / font_size(style) / column_width + 1e-6) : 0;
+}
+
+/* True for characters of numbers, and of ranges like [2..7]. */
+static int is_number(char c)
+{
+    return c != '\0' && strchr("0123456789[.]", c) != NULL;
 }
 
 char *shortened(const char *s, size_t columns)
@@ -40,10 +75,10 @@ char *shortened(const char *s, size_t columns)
     const size_t room = columns > 1 ? columns - 1 : 0, head = room * 3 / 5;
     size_t used = 0, at = 0, tail = strlen(s), back = 0;
     while (s[at] != '\0') {
-        const size_t length = qnnrt_utf8_length(s + at, NULL), width = columns_of(s + at, length);
+        const size_t length = character(s + at), width = columns_of(s + at, length);
         if (used + width > head) break;
         used += width;
-        at += length != 0 ? length : 1;
+        at += length;
     }
     while (tail > at) {                          /* go back one character */
         size_t begin = tail - 1;
@@ -53,7 +88,63 @@ char *shortened(const char *s, size_t columns)
         back += width;
         tail = begin;
     }
+    size_t head_end = at, tail_begin = tail;     /* a part of a number would be another number */
+    while (head_end > 0 && is_number(s[head_end - 1]) && is_number(s[head_end])) --head_end;
+    while (tail_begin > 0 && is_number(s[tail_begin - 1]) && is_number(s[tail_begin])) ++tail_begin;
+    if (head_end > 0 || s[tail_begin] != '\0') {
+        at = head_end;
+        tail = tail_begin;
+    }
     return cli_text("%.*s\xE2\x80\xA6%s", (int)at, s, s + tail);
+}
+
+char *named(const char *name, const char *rest, size_t columns)
+{
+    const size_t taken = columns_in(rest);
+    char *fitted = shortened(name, columns > taken ? columns - taken : 0),
+        *made = cli_text("%s%s", fitted, rest);
+    free(fitted);
+    return made;
+}
+
+/* Return the bytes of the next piece of a text that may begin a line: a word, or a part of one that
+   is longer than a line and has times signs. */
+static size_t next_piece(const char *s, size_t columns)
+{
+    const size_t bytes = strcspn(s, " \n");
+    char *word = cli_text("%.*s", (int)bytes, s), *times = strstr(word, "\xC3\x97");
+    const size_t piece = columns_in(word) > columns && times != NULL ? (size_t)(times - word) + 2
+                                                                      : bytes;
+    free(word);
+    return piece;
+}
+
+char *wrapped(const char *s, size_t columns)
+{
+    page p = {NULL, 0, 0};
+    size_t used = 0;                             /* columns of the line so far */
+    page_text(&p, "");
+    while (*s != '\0') {
+        const size_t bytes = next_piece(s, columns);
+        char *word = cli_text("%.*s", (int)bytes, s), *fitted = shortened(word, columns);
+        const size_t width = columns_in(fitted);
+        if (used > 0 && used + width > columns) {
+            if (p.data[p.used - 1] == ' ') --p.used;
+            page_text(&p, "\n");
+            used = 0;
+        }
+        page_text(&p, fitted);
+        used += width;
+        s += bytes;
+        if (*s == '\n' || *s == ' ') {
+            page_bytes(&p, s, 1);
+            used = *s == '\n' ? 0 : used + 1;
+            ++s;
+        }
+        free(word);
+        free(fitted);
+    }
+    return p.data;
 }
 
 void xml_text(page *p, const char *s)
@@ -70,13 +161,57 @@ void xml_text(page *p, const char *s)
     }
 }
 
-void svg_text(page *p, double x, double y, const char *style, size_t columns, const char *s)
+/* Return what a text usually takes if another font than that of the page may have to draw it: then
+   its characters have any width. Else return 0. */
+static double foreign_width(const char *style, const char *s)
 {
-    char *fitted = shortened(s, columns);
-    page_add(p, "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\">", x, y, style);
+    static const char *const ours[] = {"\xE2\x80\xA6", "\xE2\x80\x93", "\xE2\x86\x92",
+                                       "\xE2\x87\x84", "\xE2\x89\xA0"};
+    double width = 0;
+    int foreign = 0;
+    for (size_t length; *s != '\0'; s += length) {
+        size_t i = 0;
+        length = character(s);
+        width += columns_of(s, length) == 2 ? 1 : 0.6;
+        while (i < sizeof(ours) / sizeof(ours[0]) && strncmp(s, ours[i], length) != 0) ++i;
+        foreign |= (unsigned char)*s >= 0xCD && i == sizeof(ours) / sizeof(ours[0]);
+    }
+    return foreign ? font_size(style) * width : 0;
+}
+
+void svg_text(page *p, double x, double y, const char *style, double width, const char *s)
+{
+    char *fitted = shortened(s, text_columns(style, width));
+    page_add(p, "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\"", x, y, style);
+    if (foreign_width(style, fitted) > 0)
+        page_add(p, " textLength=\"%.1f\" lengthAdjust=\"spacingAndGlyphs\"",
+                 foreign_width(style, fitted));
+    page_text(p, ">");
     xml_text(p, fitted);
     page_text(p, "</text>\n");
     free(fitted);
+}
+
+size_t line_count(const char *style, double width, const char *s)
+{
+    char *lines = wrapped(s, text_columns(style, width));
+    size_t count = 1;
+    for (const char *at = lines; (at = strchr(at, '\n')) != NULL; ++at) ++count;
+    free(lines);
+    return count;
+}
+
+double svg_lines(page *p, double x, double y, const char *style, double width, const char *s)
+{
+    char *lines = wrapped(s, text_columns(style, width));
+    for (char *at = lines, *next; at != NULL; at = next) {
+        next = strchr(at, '\n');
+        if (next != NULL) *next++ = '\0';
+        if (*at != '\0') svg_text(p, x, y, style, width, at);
+        y += LINE_HEIGHT;
+    }
+    free(lines);
+    return y;
 }
 
 void svg_box(page *p, const char *style, double x, double y, double width, double height,
@@ -130,6 +265,8 @@ static const struct { const char *selector, *light, *dark; } svg_styles[] = {
     {".t-cache", "fill: #5a3980", "fill: #cbaeea"},
     {".rest", "fill: #eef4fa", "fill: #15202b"},
     {".gone", "fill: #eef4fa; stroke: #b9c6d6", "fill: #15202b; stroke: #4a5866"},
+    {".none", "fill: #f7f9fb; stroke: #b9c6d6; stroke-dasharray: 3 2",
+     "fill: #10171f; stroke: #4a5866"},
     {".bad", "fill: #fbe3e1; stroke: #c9433a", "fill: #3b1614; stroke: #e0564c"},
     {".t-bad", "fill: #a32820", "fill: #ff968e"},
     {".broken", "stroke: #c9433a; stroke-width: 2; stroke-dasharray: 5 4; fill: none",
@@ -211,11 +348,30 @@ void svg_write(tool *t, const char *path, const page *body, double width, double
     free(p.data);
 }
 
-double draw_key(page *p, double x, double y, const char *style, const char *label)
+double draw_head(page *p, double y, const char *name, const char *style, const char *about)
 {
-    svg_box(p, style, x + 0.5, y - 10.5, 14, 12, 2);
-    svg_text(p, x + 21, y, "meta", 40, label);
-    return x + 21 + 6.8 * (double)columns_in(label) + 22;
+    const double width = PICTURE - 2 * MARGIN;
+    page_text(p, "<g>\n");
+    svg_title(p, name);
+    svg_text(p, MARGIN, y + 16, "h1", width, name);
+    page_text(p, "</g>\n");
+    return svg_lines(p, MARGIN, y + 35, style, width, about);
+}
+
+void draw_key(page *p, legend *at, const char *style, const char *label)
+{
+    const double most = PICTURE - 2 * MARGIN - 21, whole = text_width("meta", label);
+    const double width = whole < most ? whole : most;
+    if (at->x > MARGIN && at->x + 21 + width > PICTURE - MARGIN) {
+        at->x = MARGIN;
+        at->y += 22;
+    }
+    page_text(p, "<g>\n");
+    svg_title(p, label);
+    svg_box(p, style, at->x + 0.5, at->y - 10.5, 14, 12, 2);
+    svg_text(p, at->x + 21, at->y, "meta", width, label);
+    page_text(p, "</g>\n");
+    at->x += 21 + width + 22;
 }
 
 const char *place_style(const qnnrt_step_info *step, size_t backend)
@@ -225,7 +381,7 @@ const char *place_style(const qnnrt_step_info *step, size_t backend)
         : step->kind == QNNRT_STEP_DERIVED ? "convert" : colours[backend % PLACE_COLOURS];
 }
 
-void draw_places(page *p, const qnnrt_pipeline_info *info, double x, double y)
+void draw_places(page *p, const qnnrt_pipeline_info *info, legend *at)
 {
     size_t count = 0, next = 0, *numbers = number_backends(info, &count);
     int host = 0, convert = 0;
@@ -235,10 +391,10 @@ void draw_places(page *p, const qnnrt_pipeline_info *info, double x, double y)
         convert |= step->kind == QNNRT_STEP_DERIVED;
         if (step->kind != QNNRT_STEP_GRAPH || numbers[i] != next || next >= PLACE_COLOURS) continue;
         char *place = step_place(step);
-        x = draw_key(p, x, y, place_style(step, next++), place);
+        draw_key(p, at, place_style(step, next++), place);
         free(place);
     }
-    if (host) x = draw_key(p, x, y, "host", "host");
-    if (convert) draw_key(p, x, y, "convert", "conversion");
+    if (host) draw_key(p, at, "host", "host");
+    if (convert) draw_key(p, at, "convert", "conversion");
     free(numbers);
 }
