@@ -43,18 +43,18 @@ bench-session: $(B)/bench/bench_session $(B)/libQnnRef.so
 	@mkdir -p $(B)/bench/session
 	@$(PIN) $(B)/bench/bench_session $(B)/bench/session $(B)/libQnnRef.so $(ORT)
 
-# Peers: yyjson by tools/fetch/peers.py, the other two where their Debian packages are installed. simdjson is
+# Peers: yyjson by tools/fetch/engine-libs.py, the other two where their Debian packages are installed. simdjson is
 # meant to be built for the machine it runs on; yyjson is fastest with these flags, so ours has them too.
-PEERS       := $(B)/peers
-YYJSON      := $(if $(wildcard $(PEERS)/yyjson/yyjson.c),1)
+YYJSON_DIR  := $(B)/engines/yyjson-0.10.0
+YYJSON      := $(if $(wildcard $(YYJSON_DIR)/yyjson.c),1)
 SIMDJSON    := $(if $(wildcard /usr/include/simdjson.h),1)
 CJSON       := $(if $(wildcard /usr/include/cjson/cJSON.h),1)
-PEER_FLAGS   = $(if $(YYJSON),-DBENCH_YYJSON -I$(PEERS)/yyjson) $(if $(SIMDJSON),-DBENCH_SIMDJSON) \
+PEER_FLAGS   = $(if $(YYJSON),-DBENCH_YYJSON -I$(YYJSON_DIR)) $(if $(SIMDJSON),-DBENCH_SIMDJSON) \
                $(if $(CJSON),-DBENCH_CJSON)
 PEER_OBJECTS = $(if $(YYJSON),$(B)/bench/yyjson.o) $(if $(SIMDJSON),$(B)/bench/simdjson.o)
 PEER_LIBS    = $(if $(SIMDJSON),-lsimdjson -lstdc++) $(if $(CJSON),-lcjson)
 
-$(B)/bench/yyjson.o: $(PEERS)/yyjson/yyjson.c $(B)/.flags
+$(B)/bench/yyjson.o: $(YYJSON_DIR)/yyjson.c $(B)/.flags
 	$(call say,CC)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=c99 -O3 -falign-functions=64 -c -o $@ $<
@@ -66,7 +66,7 @@ $(B)/bench/simdjson.o: tests/bench/bench_simdjson.cpp tests/bench/bench_json.h $
 
 .PHONY: bench-json bench-json-peers bench-json-run
 bench-json-peers:
-	@$(PYTHON) tools/fetch/peers.py --dir $(PEERS) yyjson || echo "bench-json: without yyjson"
+	@$(PYTHON) tools/fetch/engine-libs.py --dir $(B)/engines yyjson-0.10.0 || echo "bench-json: without yyjson"
 
 $(B)/bench/bench_json: tests/bench/bench_json.c $(PEER_OBJECTS) $(B)/.flags
 	$(call say,CC)
@@ -93,10 +93,10 @@ bench-ab: $(B)/qnnrt-run $(B)/examples/llm/export $(B)/libQnnRef.so
 ## bench-ops: time libQnnRef.so beside libQnnCpu.so and ONNX Runtime: MatMul, Conv2d, a decoder layer
 bench-ops: $(B)/bench/bench_ops $(B)/libQnnRef.so
 	@$(call fetch,2.47) || true
-	@$(PYTHON) tools/fetch/peers.py --dir $(PEERS) onnxruntime || echo "bench-ops: without ONNX Runtime"
+	@$(PYTHON) tools/fetch/engine-libs.py --dir $(B)/engines onnxruntime-1.31.1 || echo "bench-ops: without ONNX Runtime"
 	@there() { if [ -f "$$1" ]; then echo "$$1"; else echo -; fi; }; \
 	$(PIN) $(B)/bench/bench_ops $(B)/libQnnRef.so "$$(there $(B)/qnn/2.47/onnxruntime_qnn/libQnnCpu.so)" \
-	    "$$(there $(PEERS)/onnxruntime/libonnxruntime.so)"
+	    "$$(there $(B)/engines/onnxruntime-1.31.1/libonnxruntime.so.1.31.1)"
 
 # The genuine graph needs weights to be found, not their values: a file of 3.5 GB that takes no room on the disk.
 COMPILE_IR    = $(or $(wildcard $(QNNRT_SAMPLES)/ir/qwen2_prefill_ir.json),tests/data/ir/tiny_prefill.json)

@@ -17,7 +17,7 @@ import sys
 import tarfile
 
 import packages
-from packages import Failure, say
+from packages import Failure
 
 PACKAGE, BACKEND = "llama-cpp-python", "scikit_build_core.build"
 LIBRARIES = ["ggml-base", "ggml", "ggml-cpu", "llama"]
@@ -95,16 +95,10 @@ def build(package, fresh, version, jobs):
 
 
 def make(version, base, jobs):
-    folder = os.path.join(base, version)
-    if packages.is_there(folder, stamp(version)):
-        say("%s is there already" % folder)
-        return
     number, digest, _ = VERSIONS[version]
-    say("fetching %s %s (75 MB) and building ggml %s" % (PACKAGE, number, version))
-    count = packages.install(
-        folder, stamp(version), lambda work: packages.download("sdist", PACKAGE, number, digest, [], work, BACKEND),
-        lambda package, fresh: build(package, fresh, version, jobs))
-    say("%s: %d files, sha256 of the sources as pinned" % (folder, count))
+    packages.install(os.path.join(base, version), stamp(version), "%s %s (75 MB), to build ggml %s" % (PACKAGE, number, version),
+                     lambda work: packages.download("sdist", PACKAGE, number, digest, [], work, BACKEND),
+                     lambda package, fresh: build(package, fresh, version, jobs))
 
 
 def main(arguments):
@@ -116,7 +110,7 @@ def main(arguments):
             jobs = int(arguments[1])
         arguments = arguments[2:]
     names = packages.chosen(arguments, DEFAULT, VERSIONS, VERSIONS, "version")
-    return 2 if names is None else packages.each(names, lambda name: make(name, base, jobs))
+    return packages.each(names, lambda name: make(name, base, jobs))
 
 
 if __name__ == "__main__":

@@ -2,8 +2,10 @@
 
 Python's standard library and pip are enough; any Python from 3.8 on does. A folder of unpacked files has a .stamp, whose
 text says what was unpacked; it is written last, and the folder appears by a rename: it is whole, or it is not there."""
+import collections
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -14,6 +16,11 @@ import zipfile
 
 class Failure(Exception):
     pass
+
+
+# source, package, version, sha256: see download(). members: a pattern of what is unpacked. needed: a file that must be
+# there. size: in megabytes. folders: True: members keep theirs; else the last component of a name is the file's name.
+Package = collections.namedtuple("Package", "source package version sha256 members needed size folders", defaults=(False,))
 
 
 def program():
@@ -59,12 +66,13 @@ def name_only(backend, package, version, folder):
     """Write a build backend that knows the package's name and version; return the folder for PYTHONPATH."""
     path = os.path.join(folder, "backend", *backend.split(".")) + ".py"
     os.makedirs(os.path.dirname(path))
+    open(os.path.join(os.path.dirname(path), "__init__.py"), "w").close()      # else an installed package comes first
     with open(path, "w", encoding="utf-8") as file:
         file.write(NAME_ONLY % (package, version))
     return os.path.join(folder, "backend")
 
 
-def download(source, package, version, wanted, platforms, folder, backend=None):
+def download(source, package, version, wanted, platforms, folder, backend="setuptools.build_meta"):
     """Let pip or npm fetch a package into folder; return its path after a check of the hash.
 
     source is pip (a wheel), sdist (a source package whose build backend is the module .backend) or npm."""
@@ -91,6 +99,8 @@ def download(source, package, version, wanted, platforms, folder, backend=None):
         raise Failure("%s is missing; on Debian install %s" % (command[0], command[0]))
     if done.returncode != 0:
         text = done.stdout.decode("utf-8", "replace").strip()
+        if "No module named pip" in text:
+            raise Failure("pip is missing: '%s -m pip' does not work; on Debian install python3-pip" % sys.executable)
         if "DO NOT MATCH THE HASHES" in text.upper():
             raise Failure("REFUSED: the package that came has another sha256 than the pinned one\n" + text)
         raise Failure("%s could not download %s %s (no network?); it said:\n%s"
@@ -114,15 +124,46 @@ def write(source, path, name):
         os.chmod(path, 0o755)
 
 
-def install(folder, stamp, get, unpack):
-    """Make folder: get(work) returns the package's path, unpack(package, fresh) what it counts."""
+def members(path):
+    """Yield the name and an open file of each regular member."""
+    if path.endswith(".gz") or path.endswith(".tgz"):
+        with tarfile.open(path, "r:gz") as archive:
+            for member in archive:
+                if member.isfile():
+                    yield member.name, archive.extractfile(member)
+    else:
+        with zipfile.ZipFile(path) as archive:
+            for name in archive.namelist():
+                if not name.endswith("/"):
+                    with archive.open(name) as source:
+                        yield name, source
+
+
+def unpack(path, folder, row):
+    """Unpack the members of a row: the pattern is of whole names, so that none leaves the folder. Return how many."""
+    wanted, count = re.compile(row.members), 0
+    for name, source in members(path):
+        if wanted.fullmatch(name):
+            write(source, os.path.join(folder, *name.split("/")[0 if row.folders else -1:]), name)
+            count += 1
+    if not os.path.exists(os.path.join(folder, row.needed)):
+        raise Failure("the package holds no " + os.path.basename(row.needed))
+    return count
+
+
+def install(folder, stamp, title, get, make):
+    """Make folder, unless it is there: get(work) returns the package's path, make(package, fresh) counts its files."""
+    if is_there(folder, stamp):
+        say("%s is there already" % folder)
+        return
+    say("fetching " + title)
     base = os.path.dirname(folder)
     os.makedirs(base, exist_ok=True)
     work = os.path.abspath(tempfile.mkdtemp(prefix=".part-", dir=base))
     try:
         package = get(work)
         fresh = os.path.join(work, "unpacked")
-        count = unpack(package, fresh)
+        count = make(package, fresh)
         with open(os.path.join(fresh, ".stamp"), "w", encoding="utf-8") as file:
             file.write(stamp)
         try:
@@ -132,9 +173,20 @@ def install(folder, stamp, get, unpack):
         except OSError:
             if not is_there(folder, stamp):   # else another run was faster
                 raise
-        return count
+        say("%s: %d files, sha256 as pinned" % (folder, count))
     finally:
         shutil.rmtree(work, ignore_errors=True)
+
+
+def fetch(row, folder, platforms):
+    """Make a folder of a row. The pattern belongs to the stamp: if it changes, the package is unpacked again."""
+    install(folder, row.sha256 + "\n" + row.members + "\n", "%s %s (%d MB)" % (row.package, row.version, row.size),
+            lambda work: download(*row[:4], platforms, work), lambda path, fresh: unpack(path, fresh, row))
+
+
+def base_of(arguments, base):
+    """Take --dir from the arguments. Return the folder, and the other arguments."""
+    return (arguments[1], arguments[2:]) if arguments[:1] == ["--dir"] and len(arguments) > 1 else (base, arguments)
 
 
 def chosen(words, default, known, every, noun):
@@ -147,7 +199,9 @@ def chosen(words, default, known, every, noun):
 
 
 def each(names, fetch):
-    """Call fetch for each name, also after a failure of another one. Return the exit status."""
+    """Call fetch for each name of chosen(), also after a failure of another one. Return the exit status."""
+    if names is None:
+        return 2
     status = 0
     for name in names:
         try:

@@ -10,15 +10,9 @@ runtime they need in DIR/<release>/onnxruntime_qnn.libs (both folders must stay 
 Python's standard library and pip are enough; any Python from 3.8 on does.
 """
 import os
-import re
-import subprocess
-import sys
-import zipfile
 
 import packages
-from packages import Failure, say
 
-PACKAGE = "onnxruntime-qnn"
 X86_64, AARCH64 = "manylinux_2_35_x86_64", "manylinux_2_34_aarch64"
 # name: (package version, platform, sha256 of the wheel, folder)
 RELEASES = {
@@ -33,61 +27,24 @@ RELEASES = {
 DEFAULT = ["2.47", "2.51"]
 ALL = ["2.47", "2.48", "2.49", "2.50", "2.51"]
 
-# Members to unpack; a full match, so that a member cannot leave the folder.
-WANTED = re.compile(r"onnxruntime_qnn/(libQnn\w*\.so|libGenie\.so|libonnxruntime_providers_qnn\.so|LICENSE|\w*LICENSE\.pdf)"
-                    r"|onnxruntime_qnn\.libs/[\w+-][\w.+-]*")
+# Members to unpack.
+WANTED = (r"onnxruntime_qnn/(libQnn\w*\.so|libGenie\.so|libonnxruntime_providers_qnn\.so|LICENSE|\w*LICENSE\.pdf)"
+          r"|onnxruntime_qnn\.libs/[\w+-][\w.+-]*")
 NOTICE = ("The libraries are Qualcomm's, under the licence inside the package (Qualcomm_LICENSE.pdf): "
           "you fetch them for yourself, qnnrt never redistributes them.")
 
 
-def stamp(name):
-    # The pattern belongs to the stamp: if it changes, the wheel is unpacked again.
-    return RELEASES[name][2] + "\n" + WANTED.pattern + "\n"
-
-
-def unpack(wheel, folder):
-    libraries = 0
-    with zipfile.ZipFile(wheel) as archive:
-        for member in archive.namelist():
-            if not WANTED.fullmatch(member):
-                continue
-            path = os.path.join(folder, *member.split("/"))
-            with archive.open(member) as source:
-                packages.write(source, path, member)
-            libraries += ".so" in member
-    if not os.path.exists(os.path.join(folder, "onnxruntime_qnn", "libQnnHtp.so")):
-        raise Failure("the package holds no libQnnHtp.so")
-    return libraries
-
-
 def fetch(name, base):
-    version, platform, wheel_hash, folder_name = RELEASES[name]
-    folder = os.path.join(base, folder_name)
-    if packages.is_there(folder, stamp(name)):
-        say("%s is there already" % folder)
-        return
-    say("fetching %s %s (about 100 MB)" % (PACKAGE, version))
-    libraries = packages.install(
-        folder, stamp(name), lambda work: packages.download("pip", PACKAGE, version, wheel_hash, [platform], work), unpack)
-    say("%s: %d libraries, sha256 as pinned" % (folder, libraries))
+    version, platform, wheel_hash, folder = RELEASES[name]
+    row = packages.Package("pip", "onnxruntime-qnn", version, wheel_hash, WANTED, "onnxruntime_qnn/libQnnHtp.so", 100, True)
+    packages.fetch(row, os.path.join(base, folder), [platform])
 
 
 def main(arguments):
-    base = os.path.join("build", "qnn")
-    if arguments[:1] == ["--dir"] and len(arguments) > 1:
-        base, arguments = arguments[1], arguments[2:]
-    names = packages.chosen(arguments, DEFAULT, sorted(RELEASES), ALL, "release")
-    if names is None:
-        return 2
-    say(NOTICE)
-    missing = [name for name in names
-               if not packages.is_there(os.path.join(base, RELEASES[name][3]), stamp(name))]
-    if missing:
-        probe = subprocess.run([sys.executable, "-m", "pip", "--version"], stdin=subprocess.DEVNULL,
-                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        if probe.returncode != 0:
-            say("pip is missing: '%s -m pip' does not work; on Debian install python3-pip" % sys.executable)
-            return 1
+    base, names = packages.base_of(arguments, os.path.join("build", "qnn"))
+    names = packages.chosen(names, DEFAULT, sorted(RELEASES), ALL, "release")
+    if names is not None:
+        packages.say(NOTICE)
     return packages.each(names, lambda name: fetch(name, base))
 
 
