@@ -117,7 +117,7 @@ static void say_op(tool *t, const op_row *row)
     say(t, "%s\n", row->name);
     for (size_t k = 0; k < 3; ++k)
         for (size_t i = 0; i < OP_PARTS; ++i)
-            if (op_parts[i].kind == kinds[k] && strcmp(op_parts[i].op, row->name) == 0)
+            if (op_parts[i].kind == kinds[k] && op_listed(op_parts[i].ops, row->name))
                 say_part(t, words[k], &op_parts[i]);
     say(t, "  right on   %s: %s\n", OP_CPU, op_types(row->cpu));
     say(t, "             %s: %s\n", OP_HTP, op_types(row->htp));
@@ -142,7 +142,7 @@ static void json_op(json *j, const op_row *row)
     for (size_t k = 0; k < 3; ++k) {
         json_open(j, lists[k], '[', 0);
         for (size_t i = 0; i < OP_PARTS; ++i) {
-            if (op_parts[i].kind != kinds[k] || strcmp(op_parts[i].op, row->name) != 0) continue;
+            if (op_parts[i].kind != kinds[k] || !op_listed(op_parts[i].ops, row->name)) continue;
             json_open(j, NULL, '{', 1);
             json_string(j, "name", op_parts[i].name);
             json_string(j, "text", op_parts[i].text);

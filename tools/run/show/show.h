@@ -188,7 +188,7 @@ char *change_text(double from, double to);
 /* ---- op_types.c: which types of which operators the libraries compute right ---- */
 
 typedef struct op_part {
-    const char *op;
+    const char *ops;                   /* those that have it, joined by blanks                 */
     char        kind;                  /* i: input, o: output, p: parameter                    */
     const char *name, *text;
 } op_part;
@@ -198,7 +198,7 @@ typedef struct op_row {
     const char *cpu, *htp;             /* types; "": none was right; NULL: not measured        */
 } op_row;
 
-enum { OP_ROWS = 101, OP_PARTS = 368 };
+enum { OP_ROWS = 101, OP_PARTS = 219 };
 
 extern const op_row op_rows[OP_ROWS];
 
