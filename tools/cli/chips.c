@@ -103,9 +103,8 @@ int cli_take_chip(const cli_option *o, const char *value, uint32_t *model)
         *model = (uint32_t)number;
         return STATUS_OK;
     }
-    char *shown = cli_shown(value);
+    OWNED char *shown = cli_shown(value);
     cli_usage("Run it with --soc_model help for the list.",
               "--%s takes a chip such as SM8650, \"8 Gen 3\" or 57, not \"%s\"", o->name, shown);
-    free(shown);
     return STATUS_USAGE;
 }

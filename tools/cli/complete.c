@@ -82,12 +82,11 @@ static void cli_bash_verb(FILE *out, const cli_program *p, const char *verb, uns
     const cli_option *o;
     for (size_t i = 0; (o = cli_option_at(p, i)) != NULL; ++i) {
         if (!cli_is_listed(o, lists) || o->value == NULL) continue;
-        char *words = cli_value_words(o);
+        OWNED char *words = cli_value_words(o);
         fprintf(out, "    %s:--%s", verb, o->name);
         if (o->alias != NULL) fprintf(out, "|%s:--%s", verb, o->alias);
         if (words[0] != '\0') fprintf(out, ") words='%s' ;;\n", words);
         else fprintf(out, ") files=%d ;;\n", cli_is_file(o));
-        free(words);
     }
     fprintf(out, "    %s:*) words='", verb);
     for (size_t i = 0; (o = cli_option_at(p, i)) != NULL; ++i)
@@ -98,7 +97,7 @@ static void cli_bash_verb(FILE *out, const cli_program *p, const char *verb, uns
 /* bash breaks words at '=', and names files itself where the function offers nothing. */
 static void cli_bash(FILE *out, const cli_program *p)
 {
-    char *name = cli_function();
+    OWNED char *name = cli_function();
     fprintf(out, "# completion of %s for bash, made by %s --completion bash\n"
             "%s() {\n"
             "    local now=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
@@ -132,7 +131,6 @@ static void cli_bash(FILE *out, const cli_program *p)
             "    fi\n"
             "}\n"
             "complete -o default -F %s %s\n", name, cli_name);
-    free(name);
 }
 
 /* ---- zsh ---- */
@@ -140,9 +138,10 @@ static void cli_bash(FILE *out, const cli_program *p)
 /* Print a specification for _arguments: '*--name=[help]:value:action'. */
 static void cli_zsh_option(FILE *out, const cli_option *o, const char *name)
 {
-    char *help = cli_short_help(o->help), *words = o->value != NULL ? cli_value_words(o) : NULL;
+    OWNED char *help = cli_short_help(o->help);
+    OWNED char *words = o->value != NULL ? cli_value_words(o) : NULL;
     const int repeat = o->kind == CLI_LIST || o->repeat;
-    char *before = cli_text("%s--%s%s", repeat ? "*" : "", name, words != NULL ? "=" : "");
+    OWNED char *before = cli_text("%s--%s%s", repeat ? "*" : "", name, words != NULL ? "=" : "");
     fputs("            ", out);
     cli_quoted(out, before, "");
     fputs("'['", out);
@@ -155,9 +154,6 @@ static void cli_zsh_option(FILE *out, const cli_option *o, const char *name)
         else fputs(cli_is_file(o) ? "':_files'" : "': '", out);
     }
     fputs(" \\\n", out);
-    free(help);
-    free(words);
-    free(before);
 }
 
 static void cli_zsh_verb(FILE *out, const cli_program *p, unsigned lists, int files)
@@ -174,20 +170,18 @@ static void cli_zsh_verb(FILE *out, const cli_program *p, unsigned lists, int fi
 
 static void cli_zsh(FILE *out, const cli_program *p)
 {
-    char *name = cli_function();
+    OWNED char *name = cli_function();
     fprintf(out, "#compdef %s\n"
             "# completion of %s for zsh, made by %s --completion zsh\n"
             "%s() {\n", cli_name, cli_name, cli_name, name);
     if (p->verb_count > 0) {
         fputs("    local -a verbs\n    verbs=(\n", out);
         for (size_t i = 0; i < p->verb_count; ++i) {
-            char *help = cli_short_help(p->verbs[i].summary);
-            char *line = cli_text("%s:%s", p->verbs[i].name, help);
+            OWNED char *help = cli_short_help(p->verbs[i].summary);
+            OWNED char *line = cli_text("%s:%s", p->verbs[i].name, help);
             fputs("        ", out);
             cli_quoted(out, line, "");
             fputc('\n', out);
-            free(help);
-            free(line);
         }
         fputs("    )\n"
               "    if (( CURRENT == 2 )) && [[ $words[2] != -* ]]; then\n"
@@ -210,22 +204,20 @@ static void cli_zsh(FILE *out, const cli_program *p)
     fprintf(out, "}\n"
             "if [ \"$funcstack[1]\" = %s ]; then %s \"$@\"; else compdef %s %s; fi\n",
             name, name, name, cli_name);
-    free(name);
 }
 
 /* ---- fish ---- */
 
 static void cli_fish_option(FILE *out, const cli_option *o, const char *when)
 {
-    char *help = cli_short_help(o->help), *words = o->value != NULL ? cli_value_words(o) : NULL;
+    OWNED char *help = cli_short_help(o->help);
+    OWNED char *words = o->value != NULL ? cli_value_words(o) : NULL;
     fprintf(out, "complete -c %s %s-l %s", cli_name, when, o->name);
     if (words != NULL && words[0] != '\0') fprintf(out, " -x -a '%s'", words);
     else if (words != NULL) fputs(cli_is_file(o) ? " -r -F" : " -x", out);
     fputs(" -d ", out);
     cli_quoted(out, help, "\\'");
     fputc('\n', out);
-    free(help);
-    free(words);
 }
 
 static void cli_fish(FILE *out, const cli_program *p)
@@ -234,15 +226,13 @@ static void cli_fish(FILE *out, const cli_program *p)
     fprintf(out, "# completion of %s for fish, made by %s --completion fish\n", cli_name, cli_name);
     for (size_t i = 0; i < p->verb_count; ++i) {
         const cli_verb *v = &p->verbs[i];
-        char *help = cli_short_help(v->summary);
+        OWNED char *help = cli_short_help(v->summary);
         fprintf(out, "complete -c %s -n __fish_use_subcommand -f -a %s -d ", cli_name, v->name);
         cli_quoted(out, help, "\\'");
         fputc('\n', out);
-        free(help);
-        char *when = cli_text("-n '__fish_seen_subcommand_from %s' ", v->name);
+        OWNED char *when = cli_text("-n '__fish_seen_subcommand_from %s' ", v->name);
         for (size_t k = 0; (o = cli_option_at(p, k)) != NULL; ++k)
             if ((o->verbs & v->lists) != 0) cli_fish_option(out, o, when);
-        free(when);
     }
     for (size_t k = 0; (o = cli_option_at(p, k)) != NULL; ++k)
         if (o->verbs == 0) cli_fish_option(out, o, "");

@@ -44,14 +44,12 @@ void cli_settle(qnnrt_manifest **model, int share, int swap, uint64_t bytes, qnn
 
 int cli_progress(void *user, size_t done, size_t count, const char *file)
 {
-    char *shown = cli_shown(file);
-    char *text = cli_text("loading %lu of %lu: %s", (unsigned long)done + 1, (unsigned long)count,
-                          shown);
+    OWNED char *shown = cli_shown(file);
+    OWNED char *text = cli_text("loading %lu of %lu: %s", (unsigned long)done + 1,
+                                (unsigned long)count, shown);
     if (done == count) cli_busy_end();
     else if (*(const int *)user) fprintf(stderr, "%s: %s\n", cli_name, text);
     else cli_busy(1, "%s", text);
-    free(text);
-    free(shown);
     return 1;
 }
 
@@ -73,12 +71,9 @@ cli_device cli_device_of(const qnnrt_manifest *model)
 char *cli_device_text(const qnnrt_manifest *model)
 {
     const cli_device device = cli_device_of(model);
-    char *peak = cli_bytes_text(device.peak), *all = cli_bytes_text(device.all);
-    char *made = cli_text("%llu context%s, loaded %llu time%s: at most %s of about %s on the"
-                          " device", (unsigned long long)device.contexts,
-                          cli_plural(device.contexts), (unsigned long long)device.creates,
-                          cli_plural(device.creates), peak, all);
-    free(peak);
-    free(all);
-    return made;
+    OWNED char *peak = cli_bytes_text(device.peak), *all = cli_bytes_text(device.all);
+    return cli_text("%llu context%s, loaded %llu time%s: at most %s of about %s on the"
+                    " device", (unsigned long long)device.contexts,
+                    cli_plural(device.contexts), (unsigned long long)device.creates,
+                    cli_plural(device.creates), peak, all);
 }

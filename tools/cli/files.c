@@ -205,7 +205,7 @@ int cli_write_file(const char *path, const void *data, size_t bytes, int replace
 
 int cli_make_folders(const char *path)
 {
-    char *part = cli_text("%s", path);
+    OWNED char *part = cli_text("%s", path);
     int made = 1;
     for (char *c = part + 1; made && part[0] != '\0'; ++c) {
         const char kept = *c;
@@ -219,7 +219,6 @@ int cli_make_folders(const char *path)
         *c = kept;
         if (kept == '\0') break;
     }
-    free(part);
     return made;
 }
 
@@ -241,11 +240,10 @@ char *cli_missing_folder(const char *path)
 
 void cli_remove_folders(const char *path, const char *first)
 {
-    char *part = cli_text("%s", path);
+    OWNED char *part = cli_text("%s", path);
     for (size_t length = strlen(part); length >= strlen(first); --length) {
         if (part[length] != '/' && part[length] != '\0') continue;
         part[length] = '\0';
         if (length > 0 && part[length - 1] != '/' && rmdir(part) != 0) break;
     }
-    free(part);
 }

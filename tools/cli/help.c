@@ -63,29 +63,25 @@ static void cli_help_options(FILE *out, const cli_program *p, unsigned lists)
     const cli_option *o;
     for (size_t i = 0; (o = cli_option_at(p, i)) != NULL; ++i) {
         if (!cli_is_listed(o, lists)) continue;
-        char *text = cli_option_text(o, "--"), *line = cli_text("  %s", text);
+        OWNED char *text = cli_option_text(o, "--"), *line = cli_text("  %s", text);
         cli_help_line(out, line);
         cli_paragraph(out, 8, o->help);
-        free(text);
-        free(line);
     }
 }
 
 static void cli_help_usage(FILE *out, const char *verb, const char *usage)
 {
-    char *line = cli_text("  %s%s%s%s%s", cli_name, verb != NULL ? " " : "",
-                          verb != NULL ? verb : "", usage[0] != '\0' ? " " : "", usage);
+    OWNED char *line = cli_text("  %s%s%s%s%s", cli_name, verb != NULL ? " " : "",
+                                verb != NULL ? verb : "", usage[0] != '\0' ? " " : "", usage);
     cli_help_line(out, line);
-    free(line);
 }
 
 static void cli_help_examples(FILE *out, const char *const *examples)
 {
     for (size_t i = 0; examples != NULL && examples[i] != NULL; ++i) {
-        char *line = cli_text("      %s %s", cli_name, examples[i]);
+        OWNED char *line = cli_text("      %s %s", cli_name, examples[i]);
         cli_fold(out, line, strlen(line), cli_columns(out, INT_MAX), " \\");
         fputc('\n', out);
-        free(line);
     }
 }
 
@@ -97,10 +93,9 @@ static void cli_help_verbs(FILE *out, const cli_program *p)
         const char *stop = strstr(v->summary, ". ");
         const int bytes = (int)(stop != NULL ? (size_t)(stop - v->summary) + 1
                                              : strlen(v->summary));
-        char *first = cli_text("%.*s", bytes, v->summary);
+        OWNED char *first = cli_text("%.*s", bytes, v->summary);
         cli_help_usage(out, v->name, v->usage);
         cli_paragraph(out, 6, first);
-        free(first);
     }
 }
 
@@ -164,11 +159,9 @@ static void cli_man_options(FILE *out, const cli_program *p, unsigned lists)
     const cli_option *o;
     for (size_t i = 0; (o = cli_option_at(p, i)) != NULL; ++i) {
         if (lists != 0 ? (o->verbs & lists) == 0 : o->verbs != 0) continue;
-        char *text = cli_option_text(o, "--"), *help = cli_text("%s.", o->help);
+        OWNED char *text = cli_option_text(o, "--"), *help = cli_text("%s.", o->help);
         cli_roff_part(out, ".TP\n.B", text);
         cli_roff(out, help);
-        free(text);
-        free(help);
     }
 }
 
@@ -176,11 +169,10 @@ static void cli_man_options(FILE *out, const cli_program *p, unsigned lists)
 static void cli_man_examples(FILE *out, const char *const *examples, int begins)
 {
     for (size_t i = 0; examples != NULL && examples[i] != NULL; ++i) {
-        char *line = cli_text("%s %s", cli_name, examples[i]);
+        OWNED char *line = cli_text("%s %s", cli_name, examples[i]);
         fputs(begins && i == 0 ? ".RS 4\n.nf\n" : ".PP\n.RS 4\n.nf\n", out);
         cli_roff(out, line);
         fputs(".fi\n.RE\n", out);
-        free(line);
     }
 }
 

@@ -155,20 +155,18 @@ static qnnrt *cli_look(const char *model, const char *system)
 void cli_choose_id(cli_choice *c, const char *model, const char *system)
 {
     const char *place = NULL;
-    char *binary = cli_first_binary(model);
+    OWNED char *binary = cli_first_binary(model);
     const cli_head head = binary != NULL ? cli_head_of(binary) : CLI_HEAD_OTHER;
-    free(binary);
     if (head == CLI_HEAD_REF) {
         c->id = CLI_ID_REF;
         return;
     }
-    char *found = system == NULL ? cli_find_library("libQnnSystem.so", &place) : NULL;
+    OWNED char *found = system == NULL ? cli_find_library("libQnnSystem.so", &place) : NULL;
     qnnrt *look = cli_look(model, system != NULL ? system : found);
     const qnnrt_info *info = look != NULL ? qnnrt_get_info(look) : NULL;
     for (size_t i = 0; info != NULL && i < info->context_count && c->id == 0; ++i)
         c->id = info->contexts[i].backend_id;
     qnnrt_close(look);
-    free(found);
 }
 
 void cli_choose_roles(cli_choice *c, const qnnrt_manifest *model,
@@ -197,11 +195,10 @@ char *cli_leave_role(const qnnrt_error *err, cli_role *roles, size_t *count,
 {
     char *note = NULL;
     for (*at = 0; *count > (backend == NULL) && *at < *count; ++*at) {
-        char *text = cli_text("\"%s\" is a role that no context has", roles[*at].role);
+        OWNED char *text = cli_text("\"%s\" is a role that no context has", roles[*at].role);
         if (strstr(err->text, text) != NULL)
             note = cli_text("--backend_so %s=%s is not used: the model has no such role",
                             roles[*at].role, roles[*at].file);
-        free(text);
         if (note == NULL) continue;
         memmove(&roles[*at], &roles[*at + 1], (--*count - *at) * sizeof(*roles));
         break;

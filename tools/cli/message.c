@@ -13,19 +13,16 @@ static char cli_last_hint[512];        /* the last hint, which is not printed tw
 
 void cli_message(const char *message, const char *hint)
 {
-    char *text = cli_shown_text(message, 1), *what = cli_shown(hint != NULL ? hint : "");
+    OWNED char *text = cli_shown_text(message, 1), *what = cli_shown(hint != NULL ? hint : "");
     const int hinted = hint != NULL && hint[0] != '\0' && strcmp(hint, cli_last_hint) != 0;
     snprintf(cli_last_hint, sizeof(cli_last_hint), "%s", hint != NULL ? hint : "");
     const char *bold = cli_tone_text(stderr, CLI_BOLD), *plain = cli_tone_text(stderr, CLI_PLAIN);
-    char *both = cli_text("%s%s:%s %s\n%s%s%s%s%s", bold, cli_name, plain, text,
-                          hinted ? bold : "", hinted ? "hint:" : "", hinted ? plain : "",
-                          hinted ? " " : "", hinted ? what : "");
+    OWNED char *both = cli_text("%s%s:%s %s\n%s%s%s%s%s", bold, cli_name, plain, text,
+                                hinted ? bold : "", hinted ? "hint:" : "", hinted ? plain : "",
+                                hinted ? " " : "", hinted ? what : "");
     /* Print both in one call, so that lines of the vendor's threads do not come between them. */
     cli_busy_end();
     cli_print(stderr, both);
-    free(both);
-    free(text);
-    free(what);
 }
 
 const char *cli_told(const qnnrt_error *err)
@@ -58,12 +55,10 @@ int cli_usage(const char *hint, const char *format, ...)
 {
     va_list list;
     va_start(list, format);
-    char *message = cli_text_list(format, list);
+    OWNED char *message = cli_text_list(format, list);
     va_end(list);
-    char *help = hint == NULL ? cli_text("Run %s --help.", cli_name) : NULL;
+    OWNED char *help = hint == NULL ? cli_text("Run %s --help.", cli_name) : NULL;
     cli_message(message, hint != NULL ? hint : help);
-    free(help);
-    free(message);
     return STATUS_USAGE;
 }
 

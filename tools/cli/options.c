@@ -105,10 +105,8 @@ void cli_near_try(cli_near *near, const char *known)
 char *cli_near_hint(const cli_near *near)
 {
     const int found = near->best != NULL && near->distance < near->bytes;
-    char *shown = found ? cli_shown(near->best) : NULL;
-    char *hint = shown != NULL ? cli_text("Use \"%s\".", shown) : NULL;
-    free(shown);
-    return hint;
+    OWNED char *shown = found ? cli_shown(near->best) : NULL;
+    return shown != NULL ? cli_text("Use \"%s\".", shown) : NULL;
 }
 
 /* =====================================================================================

@@ -38,8 +38,8 @@ static int cli_unknown_option(const cli_program *p, const cli_verb *verb, const 
     const size_t dashes = strncmp(word, "--", 2) == 0 ? 2 : 1, bytes = strcspn(word + dashes, "=");
     const cli_verb *other = dashes == 2 ? cli_verb_of(p, word + 2, bytes) : NULL;
     cli_near near = {word + dashes, bytes, NULL, 0};
-    char *name = cli_text("%.*s", (int)(dashes + bytes), word), *shown = cli_shown(name);
-    char *hint = NULL;
+    OWNED char *name = cli_text("%.*s", (int)(dashes + bytes), word), *shown = cli_shown(name);
+    OWNED char *hint = NULL;
     const cli_option *o;
     for (size_t i = 0; other == NULL && (o = cli_option_at(p, i)) != NULL; ++i) {
         if (!cli_takes(o, verb)) continue;
@@ -50,9 +50,6 @@ static int cli_unknown_option(const cli_program *p, const cli_verb *verb, const 
     else if (near.best != NULL) hint = cli_text("Use --%s.", near.best);
     if (other != NULL) cli_usage(hint, "%s is not an option of %s", shown, verb->name);
     else cli_usage(hint, dashes == 2 ? "unknown option %s" : "unknown option \"%s\"", shown);
-    free(name);
-    free(shown);
-    free(hint);
     return STATUS_USAGE;
 }
 
@@ -62,20 +59,16 @@ static int cli_unknown_word(const cli_option *o, const char *value, const char *
 {
     cli_near near = {value, strlen(value), NULL, 0};
     for (size_t i = 0; words[i] != NULL; ++i) cli_near_try(&near, words[i]);
-    char *all = cli_join(words), *shown = cli_shown(value);
-    char *hint = near.best != NULL ? cli_text("Use --%s %s.", o->name, near.best) : NULL;
+    OWNED char *all = cli_join(words), *shown = cli_shown(value);
+    OWNED char *hint = near.best != NULL ? cli_text("Use --%s %s.", o->name, near.best) : NULL;
     cli_usage(hint, "--%s takes %s%s, not \"%s\"", o->name, all, also, shown);
-    free(all);
-    free(shown);
-    free(hint);
     return STATUS_USAGE;
 }
 
 int cli_wrong_value(const cli_option *o, const char *value, const char *takes)
 {
-    char *shown = cli_shown(value);
+    OWNED char *shown = cli_shown(value);
     cli_usage(NULL, "--%s takes %s, not \"%s\"", o->name, takes, shown);
-    free(shown);
     return STATUS_USAGE;
 }
 
@@ -295,20 +288,16 @@ int cli_is_verb(const cli_program *p, const char *word)
 int cli_unknown_verb(const cli_program *p, const char *word, int first)
 {
     cli_near near = {word, strlen(word), NULL, 0};
-    const char **names = (const char **)cli_alloc(p->verb_count + 1, sizeof(*names));
+    OWNED const char **names = (const char **)cli_alloc(p->verb_count + 1, sizeof(*names));
     for (size_t v = 0; v < p->verb_count; ++v) {
         names[v] = p->verbs[v].name;
         cli_near_try(&near, names[v]);
     }
-    char *shown = cli_shown(word), *all = cli_join(names), *hint = NULL;
+    OWNED char *shown = cli_shown(word), *all = cli_join(names), *hint = NULL;
     if (first && near.best != NULL) hint = cli_text("Use %s %s.", cli_name, near.best);
     if (first) cli_usage(hint, "unknown verb \"%s\": expected %s", shown, all);
     else cli_usage(cli_is_verb(p, word) ? "Write the verb as the first word." : NULL,
                    "unexpected argument \"%s\"", shown);
-    free((void *)names);
-    free(shown);
-    free(all);
-    free(hint);
     return STATUS_USAGE;
 }
 
@@ -318,9 +307,8 @@ static int cli_parse_operand(const cli_program *p, const char *word, void *setti
 {
     const int raw = parsed->verb != NULL && parsed->verb->raw;
     if (!raw && (!p->operands || word[0] == '\0' || strcmp(word, "--") == 0)) {
-        char *shown = cli_shown(word);
+        OWNED char *shown = cli_shown(word);
         cli_usage(NULL, "unexpected argument \"%s\"", shown);
-        free(shown);
         return STATUS_USAGE;
     }
     cli_list *list = (cli_list *)(void *)((char *)settings + p->operand_field);
@@ -345,7 +333,7 @@ int cli_parse(const cli_program *p, int argc, char **argv, void *settings, FILE 
     const cli_option *o;
     size_t option_count = 0;
     while (cli_option_at(p, option_count) != NULL) ++option_count;
-    unsigned char *seen = (unsigned char *)cli_alloc(option_count, 1);
+    OWNED unsigned char *seen = (unsigned char *)cli_alloc(option_count, 1);
     const size_t most = (size_t)argc + 1;
     int status = STATUS_OK, at = 1;
     memset(parsed, 0, sizeof(*parsed));
@@ -371,7 +359,6 @@ int cli_parse(const cli_program *p, int argc, char **argv, void *settings, FILE 
         else
             status = cli_parse_operand(p, word, settings, parsed);
     }
-    free(seen);
     return status;
 }
 

@@ -18,6 +18,13 @@ void *cli_alloc(size_t count, size_t size)
     return data;
 }
 
+void cli_free_owned(void *pointer)
+{
+    void *data;
+    memcpy(&data, pointer, sizeof(data));
+    free(data);
+}
+
 void *cli_grow(void *items, size_t count, size_t *room, size_t size)
 {
     if (count < *room) return items;
@@ -69,10 +76,8 @@ char *cli_bytes_text(uint64_t bytes)
     double value = (double)bytes / 1024;
     size_t unit = 0;
     if (bytes < 10000) {
-        char *number = cli_grouped(bytes);
-        char *made = cli_text("%s byte%s", number, cli_plural(bytes));
-        free(number);
-        return made;
+        OWNED char *number = cli_grouped(bytes);
+        return cli_text("%s byte%s", number, cli_plural(bytes));
     }
     for (; value >= 1023.95 && unit < 5; ++unit) value /= 1024;
     return cli_text("%.1f %s", value, units[unit]);

@@ -40,6 +40,16 @@ enum { STATUS_OK = 0, STATUS_FAILED = 1, STATUS_USAGE = 2, STATUS_WARNED = 3 };
 #define CLI_FORMAT(text, values)
 #endif
 
+/* Before a declaration: memory of malloc() that a pointer, or a struct that begins with one, has at
+   the end of its block, is freed there. (Other compilers than gcc and clang keep it.) */
+#if defined(__GNUC__)
+#define OWNED __attribute__((cleanup(cli_free_owned)))
+#else
+#define OWNED
+#endif
+
+void cli_free_owned(void *pointer);
+
 /* Return zeroed memory for count items; end the program when there is none. */
 void *cli_alloc(size_t count, size_t size);
 

@@ -109,10 +109,10 @@ int adapter_open(tool *t)
     qnnrt_error err;
     if (path == NULL) return 1;
     const char *slash = strrchr(path, '/');
-    char *file = cli_text(folder ? "%s/adapter_model.safetensors" : "%s", path);
-    char *beside = folder ? cli_text("%s/adapter_config.json", path)
-                          : cli_text("%.*sadapter_config.json",
-                                     slash != NULL ? (int)(slash - path) + 1 : 0, path);
+    OWNED char *file = cli_text(folder ? "%s/adapter_model.safetensors" : "%s", path);
+    OWNED char *beside = folder ? cli_text("%s/adapter_config.json", path)
+                                : cli_text("%.*sadapter_config.json",
+                                           slash != NULL ? (int)(slash - path) + 1 : 0, path);
     int good = qnnrt_weights_open(file, NULL, &weights, &err) == QNNRT_OK || fail_error(t, &err);
     if (good && t->set.lora_scale == 0) {
         good = adapter_read_config(t, beside, &config);
@@ -137,8 +137,6 @@ int adapter_open(tool *t)
     }
     free(parts);
     qnnrt_weights_close(weights);
-    free(file);
-    free(beside);
     return good;
 }
 

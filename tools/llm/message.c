@@ -12,20 +12,18 @@ void warn(const char *format, ...)
 {
     va_list list;
     va_start(list, format);
-    char *message = cli_text_list(format, list);
+    OWNED char *message = cli_text_list(format, list);
     va_end(list);
     cli_message(message, NULL);
-    free(message);
 }
 
 int fail(tool *t, const char *hint, const char *format, ...)
 {
     va_list list;
     va_start(list, format);
-    char *message = cli_text_list(format, list);
+    OWNED char *message = cli_text_list(format, list);
     va_end(list);
     cli_message(message, hint);
-    free(message);
     t->failed = 1;
     return 0;
 }

@@ -64,9 +64,8 @@ static void choose_libraries(tool *t)
     if (set->role_count > 0) return;
     cli_choose(&t->choice, set->ctx_dir, set->describe ? &none : &set->backend, &set->system);
     if (!set->describe && !named) {
-        char *path = cli_shown(set->backend);
+        OWNED char *path = cli_shown(set->backend);
         fprintf(stderr, CLI_NAME ": backend %s: %s\n", path, t->choice.why);
-        free(path);
     }
 }
 
@@ -112,9 +111,8 @@ int open_model(tool *t)
             cli_settle(&t->model, share, swap, set->resident_bytes, &err);
             break;
         }
-        char *note = cli_leave_role(&err, set->roles, &set->role_count, set->backend, &at);
+        OWNED char *note = cli_leave_role(&err, set->roles, &set->role_count, set->backend, &at);
         if (note != NULL) fprintf(stderr, CLI_NAME ": %s\n", note);
-        free(note);
         if (first.text[0] == '\0') first = err;
         else err = first;                        /* the role may be misspelt */
     } while (set->role_count < named);

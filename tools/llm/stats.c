@@ -72,9 +72,8 @@ void say_stats(const tool *t)
              (unsigned long long)info.tensors, info.mem_reason[0] != '\0' ? "; " : "",
              info.mem_reason);
     if (t->set.resident_given) {
-        char *device = cli_device_text(t->model);
+        OWNED char *device = cli_device_text(t->model);
         warn("%s", device);
-        free(device);
     }
 }
 

@@ -32,7 +32,7 @@ static int read_step(tool *t, const int32_t *tokens, size_t count)
 {
     static const unsigned char all[1] = {1};
     const int dumps = t->dump.file != NULL;
-    unsigned char *wanted = NULL;
+    OWNED unsigned char *wanted = NULL;
     qnnrt_llm_batch batch;
     memset(&batch, 0, sizeof(batch));
     batch.tokens = tokens;
@@ -44,7 +44,6 @@ static int read_step(tool *t, const int32_t *tokens, size_t count)
         batch.logits = t->rows;
     }
     const qnnrt_result result = decode(t, &batch);
-    free(wanted);
     if (result != QNNRT_OK) return fail_error(t, qnnrt_llm_error(t->cache));
     for (size_t i = 0; i < count; ++i) {
         add_token(&t->said, tokens[i]);

@@ -62,13 +62,11 @@ char *read_all(tool *t, const char *path, size_t *bytes)
     enum { MOST = 1 << 28 };
     char *data = cli_read_file(path, MOST, bytes);
     if (data != NULL) return data;
-    char *shown = cli_shown(path);
+    OWNED char *shown = cli_shown(path);
     const char *option = t->set.perplexity != NULL    ? "perplexity"
                          : t->set.tokens_file != NULL ? "tokens" : "prompt_file";
-    char *hint = cli_text("Name a file with --%s FILE.", option);
+    OWNED char *hint = cli_text("Name a file with --%s FILE.", option);
     fail(t, hint, "cannot read %s: %s", shown, strerror(errno));
-    free(shown);
-    free(hint);
     return NULL;
 }
 

@@ -273,12 +273,10 @@ static int wrong_operand(const char *word, int first)
         return cli_usage("Use qnnrt-run doctor DIR.", "unknown verb \"libs\"");
     if (access(word, F_OK) != 0 || cli_is_verb(&program, word))
         return cli_unknown_verb(&program, word, first);
-    char *shown = cli_shown(word);
-    char *hint = cli_text("Run it with qnnrt-run run %s, or look at it with qnnrt-run inspect %s.",
-                          shown, shown);
+    OWNED char *shown = cli_shown(word);
+    OWNED char *hint = cli_text("Run it with qnnrt-run run %s, or look at it with qnnrt-run"
+                                " inspect %s.", shown, shown);
     cli_usage(hint, "unexpected argument \"%s\"", shown);
-    free(shown);
-    free(hint);
     return STATUS_USAGE;
 }
 
@@ -289,14 +287,13 @@ static void choose_for_verb(tool *t, unsigned lists)
     const size_t at = lists == VERB_REPLAY && set->files.count > 1;
     const char *word = set->ctx_dir != NULL ? set->ctx_dir
                        : set->files.count > at ? set->files.items[at] : NULL;
-    char *model = lists == VERB_REPLAY && at == 0 && word != NULL ? cli_text("%s/model", word)
-                  : word != NULL ? cli_text("%s", word) : NULL;
+    OWNED char *model = lists == VERB_REPLAY && at == 0 && word != NULL ? cli_text("%s/model", word)
+                        : word != NULL ? cli_text("%s", word) : NULL;
     const char *none = "";
     if (lists == VERB_COMPILE ? set->compile->backends == NULL
                               : (lists & VERBS_OPEN) != 0 && !set->inspect)
         choose_libraries(t, lists == VERB_COMPILE ? NULL : model);
     else if ((lists & VERBS_MODEL) != 0) cli_choose(&t->choice, NULL, &none, &t->set.system);
-    free(model);
 }
 
 /* Check the options and do what the verb says. Returns the exit status; t->failed counts as

@@ -34,10 +34,9 @@ void page_add(page *p, const char *format, ...)
 {
     va_list list;
     va_start(list, format);
-    char *made = cli_text_list(format, list);
+    OWNED char *made = cli_text_list(format, list);
     va_end(list);
     page_text(p, made);
-    free(made);
 }
 
 void page_dims(page *p, uint32_t rank, const int64_t *dims)
@@ -58,9 +57,8 @@ int write_file(tool *t, job *j, const char *path, const void *data, size_t bytes
 {
     if (cli_write_file(path, data, bytes, replace)) return 1;
     const int why = errno;
-    char *name = cli_shown(path);
+    OWNED char *name = cli_shown(path);
     fail(t, j, CLI_WRITE_HINT, "cannot write %s: %s", name, strerror(why));
-    free(name);
     return 0;
 }
 
@@ -75,9 +73,8 @@ void say_wrote(tool *t, const char *path)
 {
     t->wrote = cli_grow(t->wrote, t->wrote_count, &t->wrote_room, sizeof(*t->wrote));
     t->wrote[t->wrote_count++] = cli_text("%s", path);
-    char *name = cli_shown(path);
+    OWNED char *name = cli_shown(path);
     say(t, "wrote     %s\n", name);
-    free(name);
 }
 
 void write_named(tool *t, const char *path, const page *p, int replace)
@@ -187,7 +184,6 @@ char *version_text(qnnrt_version_info version)
 
 void json_version(json *j, const char *key, qnnrt_version_info version)
 {
-    char *value = version_text(version);
+    OWNED char *value = version_text(version);
     json_string(j, key, value);
-    free(value);
 }

@@ -48,11 +48,9 @@ void say(const tool *t, const char *format, ...)
     if (t->set.run.quiet || t->set.document_count > 0) return;
     va_list list;
     va_start(list, format);
-    char *text = cli_text_list(format, list), *shown = cli_shown_text(text, 2);
+    OWNED char *text = cli_text_list(format, list), *shown = cli_shown_text(text, 2);
     va_end(list);
     cli_put(t->out, shown);
-    free(text);
-    free(shown);
 }
 
 void say_marked(const tool *t, cli_tone tone, const char *word, const char *text)
@@ -60,13 +58,13 @@ void say_marked(const tool *t, cli_tone tone, const char *word, const char *text
     if (t->set.run.quiet || t->set.document_count > 0) return;
     char *shown = cli_shown_text(text, 2), *at = tone != CLI_PLAIN ? strstr(shown, word) : NULL;
     const size_t bytes = at != NULL ? (size_t)(at - shown) : strlen(shown);
-    char *whole = cli_text("%.*s%s%s%s%s", (int)bytes, shown,
-                           at != NULL ? cli_tone_text(t->out, tone) : "", at != NULL ? word : "",
-                           at != NULL ? cli_tone_text(t->out, CLI_PLAIN) : "",
-                           at != NULL ? at + strlen(word) : "");
+    OWNED char *whole = cli_text("%.*s%s%s%s%s", (int)bytes, shown,
+                                 at != NULL ? cli_tone_text(t->out, tone) : "",
+                                 at != NULL ? word : "",
+                                 at != NULL ? cli_tone_text(t->out, CLI_PLAIN) : "",
+                                 at != NULL ? at + strlen(word) : "");
     cli_put(t->out, whole);
     free(shown);
-    free(whole);
 }
 
 void say_error(const tool *t, const char *what, const qnnrt_error *err)
@@ -81,10 +79,9 @@ void say_left(const tool *t)
     say(t, "\nleft out\n");
     for (size_t i = 0; i < t->left_count; ++i) {
         const left_out *left = &t->left[i];
-        char *name = cli_shown(left->file != NULL ? left->file : left->pipeline);
+        OWNED char *name = cli_shown(left->file != NULL ? left->file : left->pipeline);
         say(t, left->file != NULL ? "  file %s: %s\n" : "  pipeline \"%s\": %s\n", name,
             left->reason);
-        free(name);
     }
 }
 
@@ -123,14 +120,13 @@ char *safe_name(const char *name, const char *suffix, char *const *used, size_t 
     base[length] = '\0';
 
     /* All numbers in one pass: thousands of hostile names may be equal. */
-    unsigned char *taken = cli_alloc(count + 1, 1);
+    OWNED unsigned char *taken = cli_alloc(count + 1, 1);
     size_t number = 0;
     for (size_t i = 0; i < count; ++i) {
         const size_t other = used[i] != NULL ? name_number(used[i], base, suffix) : SIZE_MAX;
         if (other <= count) taken[other] = 1;
     }
     while (taken[number]) ++number;
-    free(taken);
     return number == 0 ? cli_text("%s%s", base, suffix)
                        : cli_text("%s_%lu%s", base, (unsigned long)number, suffix);
 }

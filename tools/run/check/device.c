@@ -63,9 +63,8 @@ void device_find(device *d, const char *root)
 /* Return 1 if a node exists, 2 if it may also be opened. */
 static int device_node(const device *d, const char *path)
 {
-    char *full = cli_text("%s%s", d->root, path);
+    OWNED char *full = cli_text("%s%s", d->root, path);
     const int found = access(full, F_OK) != 0 ? 0 : access(full, R_OK) != 0 ? 1 : 2;
-    free(full);
     return found;
 }
 
@@ -73,9 +72,8 @@ static int device_node(const device *d, const char *path)
 static const char *device_rpc(const device *d)
 {
     for (size_t i = 0; i < sizeof(device_rpc_places) / sizeof(device_rpc_places[0]); ++i) {
-        char *path = cli_text("%s/libcdsprpc.so", device_rpc_places[i]);
+        OWNED char *path = cli_text("%s/libcdsprpc.so", device_rpc_places[i]);
         const int found = device_node(d, path);
-        free(path);
         if (found) return device_rpc_places[i];
     }
     return NULL;
@@ -96,11 +94,10 @@ static void check_chip(const device *d, uint32_t arch, findings *f)
                     "%s (chip number %u) has NPU v%u, and --dsp_arch says v%lu", d->chip->name,
                     d->id, d->chip->arch, (unsigned long)arch);
     else {
-        char *vtcm = d->chip->vtcm_mib != 0 ? cli_text("%u MiB", d->chip->vtcm_mib)
-                                            : cli_text("of unknown size");
+        OWNED char *vtcm = d->chip->vtcm_mib != 0 ? cli_text("%u MiB", d->chip->vtcm_mib)
+                                                  : cli_text("of unknown size");
         add_finding(f, AREA_DEVICE, FOUND_OK, "SoC", NULL, "%s (chip number %u), NPU v%u, VTCM %s",
                     d->chip->name, d->id, d->chip->arch, vtcm);
-        free(vtcm);
     }
 }
 
@@ -169,9 +166,10 @@ static void check_skel_path(uint32_t arch, findings *f)
 {
     static const char name[] = "ADSP_LIBRARY_PATH";
     const char *value = getenv(name);
-    char *skel = arch != 0 ? cli_text("libQnnHtpV%luSkel.so", (unsigned long)arch)
-                           : cli_text("libQnnHtpVXXSkel.so");
-    char *hint = cli_text("Set it to the folder of %s; separate several folders with ';'.", skel);
+    OWNED char *skel = arch != 0 ? cli_text("libQnnHtpV%luSkel.so", (unsigned long)arch)
+                                 : cli_text("libQnnHtpVXXSkel.so");
+    OWNED char *hint = cli_text("Set it to the folder of %s; separate several folders with ';'.",
+                                skel);
     if (value == NULL || value[0] == '\0') {
         add_finding(f, AREA_DEVICE, FOUND_WARNING, name, hint,
                     "not set: the DSP finds only skels in the system's own folders");
@@ -201,8 +199,6 @@ static void check_skel_path(uint32_t arch, findings *f)
                         skel, missing > 0 ? " that exist" : "");
         free(rest);
     }
-    free(skel);
-    free(hint);
 }
 
 void check_device(const device *d, uint32_t arch, findings *f)

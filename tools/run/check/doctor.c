@@ -42,10 +42,9 @@ static void hide_homes(page *p, const char *homes)
     for (char *at = p->data; at != NULL && (at = strstr(at, homes)) != NULL;) {
         at += strlen(homes);
         const size_t bytes = strcspn(at, "/ :;,\"'\n");
-        char *name = cli_text("%.*s", (int)bytes, at);
+        OWNED char *name = cli_text("%.*s", (int)bytes, at);
         const size_t offset = (size_t)(at - p->data);
         if (strcmp(name, "USER") != 0) hide(p, name, "USER");
-        free(name);
         at = p->data + offset;
     }
 }
@@ -80,38 +79,33 @@ static void write_doctor_report(doctor *d, const char *path)
                                             "QNNRT_BACKEND", "QNNRT_SYSTEM"};
     page p = {NULL, 0, 0};
     struct utsname system;
-    char *sum = sum_text(&d->f);
+    OWNED char *sum = sum_text(&d->f);
     page_add(&p, "qnnrt-run doctor, qnnrt %s\n", qnnrt_version());
     if (uname(&system) == 0)
         page_add(&p, "system     %s %s, %s\n", system.sysname, system.release, system.machine);
     for (size_t i = 0; i < d->t->set.files.count; ++i) {
-        char *shown = cli_shown(d->t->set.files.items[i]);
+        OWNED char *shown = cli_shown(d->t->set.files.items[i]);
         page_add(&p, "folder     %s\n", shown);
-        free(shown);
     }
     for (size_t i = 0; i < d->t->given_count; ++i) {
         const cli_given *given = &d->t->given[i];
-        char *shown = cli_shown(given->value != NULL ? given->value : "");
+        OWNED char *shown = cli_shown(given->value != NULL ? given->value : "");
         page_add(&p, "option     --%s %s\n", given->option->name, shown);
-        free(shown);
     }
     for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); ++i) {
         const char *value = getenv(variables[i]);
-        char *shown = cli_shown(value != NULL ? value : "");
+        OWNED char *shown = cli_shown(value != NULL ? value : "");
         if (value != NULL) page_add(&p, "%s=%s\n", variables[i], shown);
-        free(shown);
     }
     for (size_t i = 0; i < d->f.count; ++i) {
         const int heading = i == 0 || d->f.items[i - 1].area != d->f.items[i].area;
-        char *text = finding_text(&d->f.items[i], heading, 0);
+        OWNED char *text = finding_text(&d->f.items[i], heading, 0);
         page_add(&p, "%s%s", heading ? "\n" : "", text);
-        free(text);
     }
     page_add(&p, "\n%s\n", sum);
     hide_user(&p);
     write_named(d->t, path, &p, 0);
     free(p.data);
-    free(sum);
 }
 
 static void write_doctor_json(doctor *d)
@@ -199,11 +193,10 @@ static void note_unloaded(doctor *d)
         if (d->libs.files[i].role == LIB_BACKEND && d->libs.files[i].failure == NULL)
             backend = &d->libs.files[i];
     const int ours = backend != NULL && backend->machine == ELF_OURS;
-    char *fix = ours ? cli_text("Add --backend_so %s to load it too.", backend->path) : NULL;
+    OWNED char *fix = ours ? cli_text("Add --backend_so %s to load it too.", backend->path) : NULL;
     add_finding(&d->f, AREA_BACKEND, FOUND_NOTE, "backend", fix, "%s", backend == NULL || ours
                 ? "not loaded: the libraries of a folder are only read"
                 : "not loaded: libQnnHtp.so is for another machine than this one");
-    free(fix);
 }
 
 /* Check each backend that is named, or the one that is found. */
@@ -279,13 +272,12 @@ int verb_doctor(void *user)
     const char *reader = getenv("QNNRT_SYSTEM");
     if (set->system == NULL && reader != NULL && reader[0] != '\0') set->system = reader;
     examine(&d);
-    char *sum = sum_text(&d.f);
+    OWNED char *sum = sum_text(&d.f);
     say(t, "%s\n", sum);
     if (set->doctor->report != NULL) write_doctor_report(&d, set->doctor->report);
     if (set->json) write_doctor_json(&d);
     const int status = d.f.levels[FOUND_FAULT] > 0 ? STATUS_FAILED
                        : d.f.levels[FOUND_WARNING] > 0 ? STATUS_WARNED : STATUS_OK;
-    free(sum);
     free_findings(&d.f);
     free_libs(&d.libs);
     free(d.loaded);

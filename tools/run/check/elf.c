@@ -84,12 +84,10 @@ static void elf_needed(lib_file *f, int fd, const elf_segments *s, const unsigne
     const size_t entry = 2 * (size_t)l->word;
     const uint64_t held = elf_number(dynamic + l->filesz, l->word);
     const size_t count = (size_t)(held / entry < MOST ? held / entry : MOST);
-    unsigned char *entries = cli_alloc(count, entry);
+    OWNED unsigned char *entries = cli_alloc(count, entry);
     uint64_t names_at = 0, names_bytes = 0;
-    if (!elf_read(fd, f->bytes, elf_number(dynamic + l->offset, l->word), entries, count * entry)) {
-        free(entries);
+    if (!elf_read(fd, f->bytes, elf_number(dynamic + l->offset, l->word), entries, count * entry))
         return;
-    }
     for (size_t i = 0; i < count; ++i) {
         const uint64_t tag = elf_number(entries + i * entry, l->word);
         const uint64_t value = elf_number(entries + i * entry + l->word, l->word);
@@ -109,7 +107,6 @@ static void elf_needed(lib_file *f, int fd, const elf_segments *s, const unsigne
         else if (strcmp(name, "libc.so") == 0 && f->platform == LIB_UNKNOWN)
             f->platform = LIB_ANDROID;
     }
-    free(entries);
 }
 
 /* Read the build id from a segment of notes, if it is among the first ones. */
@@ -331,7 +328,7 @@ static void mark_look(lib_marks *m, const char *begin, const char *at, const cha
 int find_marks(int fd, uint64_t most, lib_marks *m)
 {
     const size_t room = MARKS_BACK + MARKS_BLOCK + MARKS_AHEAD;
-    char *block = cli_alloc(room, 1);
+    OWNED char *block = cli_alloc(room, 1);
     size_t used = 0, at = 0, got = 0;
     int good = lseek(fd, 0, SEEK_SET) == 0;
     do {
@@ -348,7 +345,6 @@ int find_marks(int fd, uint64_t most, lib_marks *m)
             mark_look(m, block, block + at, block + used);
         if (last) break;
     } while (good);
-    free(block);
     return good;
 }
 

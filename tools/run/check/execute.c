@@ -39,9 +39,8 @@ static char *find_reader(const doctor *d, const char *folder)
     const char *place = NULL;
     char *found = system_beside(d->t->set.backend);
     if (found != NULL) return found;
-    char *binary = cli_first_binary(folder);
+    OWNED char *binary = cli_first_binary(folder);
     const int ref = binary != NULL && cli_head_of(binary) == CLI_HEAD_REF;
-    free(binary);
     return cli_find_library(ref ? "libQnnRef.so" : "libQnnSystem.so", &place);
 }
 
@@ -55,7 +54,7 @@ static int open_folder(doctor *d, const char *folder, qnnrt_metadata metadata, i
     qnnrt_cpu_fallback_desc options = {0};
     memset(roles, 0, sizeof(roles));
     backend_options(t, &desc.model.backend_desc);
-    char *reader = t->set.system == NULL && d->loaded == NULL ? find_reader(d, folder) : NULL;
+    OWNED char *reader = t->set.system == NULL && d->loaded == NULL ? find_reader(d, folder) : NULL;
     desc.model.backend_desc.path = d->loaded;
     for (size_t i = 0; i < t->set.role_count; ++i) {
         roles[i].role = t->set.roles[i].role;
@@ -76,7 +75,6 @@ static int open_folder(doctor *d, const char *folder, qnnrt_metadata metadata, i
         desc.host_functions = qnnrt_cpu_fallback_functions(t->hosts[0], &desc.host_function_count);
         good = qnnrt_manifest_open(folder, &desc, &t->model, err) == QNNRT_OK;
     }
-    free(reader);
     return good;
 }
 
@@ -100,9 +98,8 @@ static void check_by_marks(const doctor *d, const target *g, char **names, const
                            size_t count, findings *f)
 {
     for (size_t i = 0; i < count; ++i) {
-        char *path = cli_text("%s/%s", d->at, names[i]);
+        OWNED char *path = cli_text("%s/%s", d->at, names[i]);
         if (!bad[i]) check_marked(g, f, path, names[i]);
-        free(path);
     }
     add_finding(f, AREA_MODEL, FOUND_NOTE, "graphs", NULL,
                 "not looked at: %s, and there is no JSON", d->t->set.doctor->no_load
@@ -129,20 +126,17 @@ void work_model(void *user, findings *f)
     enum { MOST = 1 << 26 };
     const int described = has_name(d->at, is_metadata_name) > 0;
     char **names = names_in(d->at, is_binary_name, &count);
-    char *bad = cli_alloc(count, 1);
-    char **reported = cli_alloc(count, sizeof(*reported));
-    char *manifest = cli_text("%s/qnnrt.json", d->at);
-    char *program = cli_read_file(manifest, MOST, &program_bytes);
+    OWNED char *bad = cli_alloc(count, 1);
+    OWNED char **reported = cli_alloc(count, sizeof(*reported));
+    OWNED char *manifest = cli_text("%s/qnnrt.json", d->at);
+    OWNED char *program = cli_read_file(manifest, MOST, &program_bytes);
     for (size_t i = 0; i < count; ++i) {
-        char *path = cli_text("%s/%s", d->at, names[i]);
+        OWNED char *path = cli_text("%s/%s", d->at, names[i]);
         bad[i] = !check_binary(f, path, names[i]) ||
                  !check_hash(f, path, names[i], program, program_bytes, &without);
         if (bad[i]) reported[faults++] = names[i];
-        free(path);
     }
     note_without_hash(f, without, count);
-    free(program);
-    free(manifest);
     child_stage(f, "reading the model with libQnnSystem.so");
     if (count == 0 || faults < count) {
         const int opened = open_described(d, described || count == 0, &no_system, &err);
@@ -155,8 +149,6 @@ void work_model(void *user, findings *f)
                         text_after(cli_told(&err), d->at));
     }
     if (names != NULL) free_names(names, count);
-    free(reported);
-    free(bad);
 }
 
 /* Count the values of the outputs that are no numbers. */
@@ -180,9 +172,8 @@ static void execute_once(const tool *t, const qnnrt_pipeline_info *info, finding
 {
     qnnrt_run *run = NULL;
     qnnrt_error err;
-    char *doing = cli_text("executing %s", info->name);
+    OWNED char *doing = cli_text("executing %s", info->name);
     child_stage(f, doing);
-    free(doing);
     if (qnnrt_manifest_prepare(t->model, info->name, NULL, &run, &err) != QNNRT_OK) {
         add_finding(f, AREA_RUN, FOUND_FAULT, info->name, cli_hint(&err), "%s", cli_told(&err));
         return;

@@ -44,7 +44,7 @@ static char *finding_brief(const char *text)
     page_text(&p, "");
     while (*text != '\0') {
         size_t used = 1, number = inside ? 0 : strspn(text, "0123456789,");
-        char *bytes = NULL;
+        OWNED char *bytes = NULL;
         if (number > 5 && number < 27 && strncmp(text + number, unit, sizeof(unit) - 1) == 0) {
             uint64_t value = 0;
             for (size_t i = 0; i < number; ++i)
@@ -60,7 +60,6 @@ static char *finding_brief(const char *text)
         } else {
             page_bytes(&p, text, 1);
         }
-        free(bytes);
         inside = text[used - 1] != ' ' && text[used - 1] != '\n';
         text += used;
     }
@@ -71,21 +70,16 @@ char *finding_text(const finding *one, int heading, int brief)
 {
     enum { COLUMNS_MOST = 100 };
     const int plain = brief && one->level < FOUND_WARNING;
-    char *told = !plain ? cli_text("%s", one->found) : finding_brief(one->found);
-    char *what = cli_shown(one->what), *found = finding_lines(told);
-    char *fix = cli_shown(one->fix);
+    OWNED char *told = !plain ? cli_text("%s", one->found) : finding_brief(one->found);
+    OWNED char *what = cli_shown(one->what), *found = finding_lines(told);
+    OWNED char *fix = cli_shown(one->fix);
     const size_t first = strlen(FINDING_MARGIN ": ") + strlen(what) + strcspn(found, "\n");
     const int apart = plain && first > COLUMNS_MOST;
-    char *text = cli_text("%s%s  %-8s %s:%s%s\n%s%s%s", heading ? finding_areas[one->area] : "",
-                          heading ? "\n" : "", finding_levels[one->level], what,
-                          apart ? "\n" FINDING_MARGIN : " ", found,
-                          fix[0] != '\0' ? FINDING_MARGIN "hint: " : "", fix,
-                          fix[0] != '\0' ? "\n" : "");
-    free(told);
-    free(what);
-    free(found);
-    free(fix);
-    return text;
+    return cli_text("%s%s  %-8s %s:%s%s\n%s%s%s", heading ? finding_areas[one->area] : "",
+                    heading ? "\n" : "", finding_levels[one->level], what,
+                    apart ? "\n" FINDING_MARGIN : " ", found,
+                    fix[0] != '\0' ? FINDING_MARGIN "hint: " : "", fix,
+                    fix[0] != '\0' ? "\n" : "");
 }
 
 static void pipe_text(FILE *pipe, const char *text)
@@ -120,12 +114,11 @@ void take_finding(findings *f, finding_area area, finding_level level, char *wha
     ++f->levels[level];
     if (f->pipe != NULL) pipe_send(f->pipe, (int)area, (int)level, what, found, fix);
     if (f->shown == NULL) return;
-    char *text = finding_text(one, f->count < 2 || f->items[f->count - 2].area != area,
-                              1);
+    OWNED char *text = finding_text(one, f->count < 2 || f->items[f->count - 2].area != area,
+                                    1);
     static const cli_tone tones[] = {CLI_GREEN, CLI_PLAIN, CLI_YELLOW, CLI_RED};
     say_marked(f->shown, tones[level], finding_levels[level], text);
     fflush(f->shown->out);
-    free(text);
 }
 
 void add_finding(findings *f, finding_area area, finding_level level, const char *what,

@@ -20,13 +20,11 @@ static int check_release_of(const lib_marks *m, const char *library, findings *f
                             const unsigned *made)
 {
     if (m->known == 0 || compare_release(made, m->release) <= 0) return 1;
-    char *release = release_text(m);
-    char *hint = cli_text("Take libraries of release %u.%u or newer, or compile the model with"
-                          " %u.%u.", made[0], made[1], m->release[0], m->release[1]);
+    OWNED char *release = release_text(m);
+    OWNED char *hint = cli_text("Take libraries of release %u.%u or newer, or compile the model"
+                                " with %u.%u.", made[0], made[1], m->release[0], m->release[1]);
     add_finding(f, AREA_MODEL, FOUND_FAULT, file, hint, "made by release %u.%u.%u, and %s has the"
                 " older release %s", made[0], made[1], made[2], library, release);
-    free(hint);
-    free(release);
     return 0;
 }
 
@@ -46,19 +44,17 @@ static void check_arch(const target *g, findings *f, const char *file, uint32_t 
     if (arch == 0) return;
     if (g->libs != NULL && g->arch == 0 && g->libs->platform != LIB_X86_64) {
         findings *all = g->libs->f;
-        char *why = cli_text("%s is compiled for v%lu", file, (unsigned long)arch);
+        OWNED char *why = cli_text("%s is compiled for v%lu", file, (unsigned long)arch);
         g->libs->f = f;
         need_both(g->libs, arch, why);
         g->libs->f = all;
-        free(why);
     }
     if (g->arch == 0 || arch == g->arch) return;
-    char *hint = cli_text("Compile the model for this device, with --dsp_arch %lu or its"
-                          " --soc_model.", (unsigned long)g->arch);
+    OWNED char *hint = cli_text("Compile the model for this device, with --dsp_arch %lu or its"
+                                " --soc_model.", (unsigned long)g->arch);
     add_finding(f, AREA_MODEL, arch > g->arch ? FOUND_FAULT : FOUND_WARNING, file, hint,
                 "compiled for v%lu, and the device has v%lu%s", (unsigned long)arch,
                 (unsigned long)g->arch, arch > g->arch ? "" : "; whether that runs is unproven");
-    free(hint);
 }
 
 /* Check the chip that a context was compiled for, and the VTCM that its graphs ask for. */
@@ -141,9 +137,8 @@ int check_hash(findings *f, const char *path, const char *name, const char *prog
         ++*without;
         return 1;
     }
-    char *doing = cli_text("reading all bytes of %s", name);
+    OWNED char *doing = cli_text("reading all bytes of %s", name);
     child_stage(f, doing);
-    free(doing);
     const int whole = sha256_file(path, &bytes, found);
     const int same = whole && strcasecmp(expected, found) == 0;
     if (same)
@@ -177,15 +172,13 @@ void check_marked(const target *g, findings *f, const char *path, const char *na
         find_marks(fd, (uint64_t)status.st_size < CONTEXT_MARKS ? (uint64_t)status.st_size
                                                                 : CONTEXT_MARKS, &marks);
     if (fd >= 0) close(fd);
-    char *release = marks.known > 0 ? release_text(&marks) : NULL;
-    char *arch = marks.arch != 0 ? cli_text(", for v%u", marks.arch) : cli_text("%s", "");
+    OWNED char *release = marks.known > 0 ? release_text(&marks) : NULL;
+    OWNED char *arch = marks.arch != 0 ? cli_text(", for v%u", marks.arch) : cli_text("%s", "");
     add_finding(f, AREA_MODEL, FOUND_OK, name, NULL, "%s%s%s", release != NULL ?
                 "made by release " : "its release is not known", release != NULL ? release : "",
                 arch);
     check_made(g, f, name, marks.known > 0 ? marks.release : NULL);
     check_arch(g, f, name, marks.arch);
-    free(release);
-    free(arch);
 }
 
 /* =====================================================================================
@@ -224,9 +217,8 @@ static char *context_facts_text(const qnnrt_context_info *c)
     if (c->dsp_arch != 0) page_add(&p, ", NPU v%lu", (unsigned long)c->dsp_arch);
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); ++i) {
         if (i > 0 && sizes[i].value == 0) continue;
-        char *value = cli_grouped(sizes[i].value);
+        OWNED char *value = cli_grouped(sizes[i].value);
         page_add(&p, "%s %s %s bytes", i > 0 ? "," : "\n ", sizes[i].label, value);
-        free(value);
     }
     return p.data;
 }
@@ -245,9 +237,8 @@ static void check_context(const target *g, findings *f, const qnnrt_manifest_con
     lib_marks made;
     size_t shared = 0;
     if (in->failure != NULL && in->failure->code == QNNRT_E_NOT_FOUND && g->folder != NULL) {
-        char *path = cli_text("%s/%s", g->folder, in->file);
+        OWNED char *path = cli_text("%s/%s", g->folder, in->file);
         check_marked(g, f, path, in->file);
-        free(path);
         return;
     }
     if (in->failure != NULL) {
@@ -255,14 +246,12 @@ static void check_context(const target *g, findings *f, const qnnrt_manifest_con
                     text_after(cli_told(in->failure), in->file));
         return;
     }
-    char *facts = context_facts_text(c);
+    OWNED char *facts = context_facts_text(c);
     add_finding(f, AREA_MODEL, FOUND_OK, in->file, NULL, "%s", facts);
-    free(facts);
     if (c->file_bytes == 0 && g->whole) {
-        char *binary = manifest_file(in);
+        OWNED char *binary = manifest_file(in);
         add_finding(f, AREA_MODEL, FOUND_FAULT, binary, "Copy the context binary to this place.",
                     "missing: there is only %s, which describes it", in->file);
-        free(binary);
     } else if (c->from_json)
         add_finding(f, AREA_MODEL, c->from_system ? FOUND_OK : FOUND_NOTE, c->json_file, NULL,
                     c->from_system ? "it agrees with %s" : "it was not compared with %s", in->file);
@@ -302,15 +291,13 @@ static void check_need(const qnnrt_manifest_info *info, findings *f)
     }
     if (count == 0) return;
     const int large = need > QNNRT_DOMAIN_BYTES;
-    char *bytes = cli_grouped(need), *most = cli_grouped(QNNRT_DOMAIN_BYTES);
+    OWNED char *bytes = cli_grouped(need), *most = cli_grouped(QNNRT_DOMAIN_BYTES);
     add_finding(f, AREA_MODEL, large ? FOUND_WARNING : FOUND_OK, "memory of the NPU", large
                 ? "Load contexts in turns with --resident one, or use fewer bits for weights."
                 : NULL,
                 "%lu context%s need%s about %s bytes; one process has about"
                 " %s bytes",
                 (unsigned long)count, cli_plural(count), count == 1 ? "s" : "", bytes, most);
-    free(bytes);
-    free(most);
 }
 
 /* Plan the memory of a pipeline. Return its bytes; 0 after adding a fault. */
@@ -342,13 +329,12 @@ static void check_pipeline(const tool *t, const qnnrt_pipeline *pipeline, findin
                    !qnnrt_quant_equal(&info->edges[i].from->quant, &info->edges[i].to->quant);
     const uint64_t peak = plan_bytes(t, pipeline, info, f);
     if (peak == 0) return;
-    char *bytes = cli_grouped(peak);
+    OWNED char *bytes = cli_grouped(peak);
     add_finding(f, AREA_MODEL, FOUND_OK, info->name, NULL, "%lu step%s, %lu edge%s%s, an arena of"
                 " %s bytes", (unsigned long)info->step_count, cli_plural(info->step_count),
                 (unsigned long)info->edge_count, cli_plural(info->edge_count),
                 info->edge_count == 0 ? "" : unequal > 0 ? ", converted where types differ"
                 : " with equal types and encodings", bytes);
-    free(bytes);
 }
 
 void check_health(const tool *t, const target *g, char *const *reported, size_t count, findings *f)

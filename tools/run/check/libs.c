@@ -116,7 +116,7 @@ char **names_in(const char *folder, int (*fits)(const char *name), size_t *count
 char *lib_facts(const lib_file *f)
 {
     page p = {NULL, 0, 0};
-    char *release = release_text(&f->marks), *bytes = cli_grouped(f->bytes);
+    OWNED char *release = release_text(&f->marks), *bytes = cli_grouped(f->bytes);
     page_text(&p, lib_platforms[f->platform]);
     if (f->machine == ELF_HEXAGON) page_add(&p, " v%x", (unsigned)(f->flags & 0xff));
     else if (f->align >= 1024 && f->platform != LIB_X86_64)
@@ -124,8 +124,6 @@ char *lib_facts(const lib_file *f)
     if (release[0] != '\0') page_add(&p, ", release %s", release);
     if (f->build[0] != '\0') page_add(&p, ", build id %s", f->build);
     page_add(&p, ", %s bytes", bytes);
-    free(release);
-    free(bytes);
     return p.data;
 }
 
@@ -210,7 +208,8 @@ static const char *platform_hint(lib_platform platform)
 static int check_machine(libs *l, const lib_file *f)
 {
     if (is_hexagon_role(f)) {
-        char *hint = cli_text("Take the file from lib/hexagon-v%u/unsigned of the SDK.", f->arch);
+        OWNED char *hint = cli_text("Take the file from lib/hexagon-v%u/unsigned of the SDK.",
+                                    f->arch);
         const int machine = f->platform == LIB_HEXAGON && f->bits == 32;
         const int arch = (f->flags & 0xff) == (f->arch / 10 << 4 | f->arch % 10);
         if (!machine)
@@ -220,7 +219,6 @@ static int check_machine(libs *l, const lib_file *f)
         else if (!arch)
             about_lib(l, FOUND_FAULT, f->name, hint, "made for v%x, and its name says v%u",
                       (unsigned)(f->flags & 0xff), f->arch);
-        free(hint);
         return machine && arch;
     }
     if (f->platform == l->platform || l->platform == LIB_UNKNOWN || f->platform == LIB_UNKNOWN ||
@@ -253,7 +251,7 @@ static void check_release(libs *l, const lib_file *f)
     static const char hint[] = "Take all libraries from one release.";
     unsigned release[3];
     if (l->backend == NULL || f == l->backend) return;
-    char *ours = release_text(&f->marks), *theirs = release_text(&l->backend->marks);
+    OWNED char *ours = release_text(&f->marks), *theirs = release_text(&l->backend->marks);
     if (releases_differ(&f->marks, &l->backend->marks))
         about_lib(l, FOUND_FAULT, f->name, hint, "release %s, and libQnnHtp.so has release %s",
                   ours, theirs);
@@ -262,8 +260,6 @@ static void check_release(libs *l, const lib_file *f)
              compare_release(release, l->backend->marks.release) != 0)
         about_lib(l, FOUND_FAULT, f->name, hint,
                   "its function is %s, and libQnnHtp.so has release %s", f->marks.symbol, theirs);
-    free(ours);
-    free(theirs);
 }
 
 /* Check that a file belongs into such a folder. */
@@ -278,11 +274,11 @@ static void check_role(libs *l, const lib_file *f)
         about_lib(l, FOUND_WARNING, f->name, "Remove it, unless your own code needs it.",
                   "Qualcomm's libraries for Android have a C++ runtime inside");
     if (f->role == LIB_SKEL && f->bytes > MOST_SKEL) {
-        char *hint = cli_text("Take the one of lib/hexagon-v%u/unsigned, of about 14 MB.", f->arch);
+        OWNED char *hint = cli_text("Take the one of lib/hexagon-v%u/unsigned, of about 14 MB.",
+                                    f->arch);
         about_lib(l, FOUND_WARNING, f->name, hint,
                   "%llu MB, so it is the file with symbols for a debugger",
                   (unsigned long long)(f->bytes >> 20));
-        free(hint);
     }
 }
 
@@ -315,10 +311,9 @@ static void check_files(libs *l)
         if (f->role == LIB_OTHER && own.count == 0) {
             ++others;
         } else if (f->failure == NULL) {
-            char *facts = lib_facts(f);
+            OWNED char *facts = lib_facts(f);
             about_lib(l, own.count > 0 || is_left_out(l, f) ? FOUND_NOTE : FOUND_OK, f->name, "",
                       "%s", facts);
-            free(facts);
         }
         for (size_t k = 0; k < own.count; ++k)
             take_finding(all, own.items[k].area, own.items[k].level, own.items[k].what,
@@ -351,14 +346,12 @@ static void need_pair(libs *l, lib_role role, unsigned arch, const char *why)
     unsigned char *reported = arch < 100 ? &l->missing[role == LIB_SKEL][arch] : &other;
     if (find_lib(l, role, arch) != NULL || *reported) return;
     *reported = 1;
-    char *hint = role == LIB_SKEL
-        ? cli_text("Add it from lib/hexagon-v%u/unsigned of the same release.", arch)
-        : cli_text("Add it from lib/%s of the same release.",
-                   l->platform == LIB_LINUX ? "aarch64-oe-linux-..." : "aarch64-android");
-    char *name = cli_text("libQnnHtpV%u%s.so", arch, role == LIB_STUB ? "Stub" : "Skel");
+    OWNED char *hint = role == LIB_SKEL
+              ? cli_text("Add it from lib/hexagon-v%u/unsigned of the same release.", arch)
+              : cli_text("Add it from lib/%s of the same release.",
+                         l->platform == LIB_LINUX ? "aarch64-oe-linux-..." : "aarch64-android");
+    OWNED char *name = cli_text("libQnnHtpV%u%s.so", arch, role == LIB_STUB ? "Stub" : "Skel");
     about_lib(l, FOUND_FAULT, name, hint, "missing: %s", why);
-    free(name);
-    free(hint);
 }
 
 void need_both(libs *l, unsigned arch, const char *why)
@@ -378,17 +371,15 @@ static void check_pairs(libs *l)
                   "missing: without it, every context binary needs its JSON");
     if (l->platform == LIB_X86_64) return;
     if (l->arch != 0) {
-        char *why = cli_text("the device has NPU generation %lu", (unsigned long)l->arch);
+        OWNED char *why = cli_text("the device has NPU generation %lu", (unsigned long)l->arch);
         need_both(l, l->arch, why);
-        free(why);
         return;
     }
     for (size_t i = 0; i < l->count; ++i) {
         const lib_file *f = &l->files[i];
         if (f->role != LIB_STUB && f->role != LIB_SKEL) continue;
-        char *why = cli_text("%s is useless without it", f->name);
+        OWNED char *why = cli_text("%s is useless without it", f->name);
         need_pair(l, f->role == LIB_STUB ? LIB_SKEL : LIB_STUB, f->arch, why);
-        free(why);
         ++pairs;
     }
     if (pairs == 0)

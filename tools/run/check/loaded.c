@@ -41,8 +41,8 @@ static void check_partner(const lib_file *backend, const char *path, findings *f
                                " the system searches.";
     lib_file other;
     read_lib(&other, path);
-    char *facts = lib_facts(&other), *ours = release_text(&other.marks);
-    char *theirs = release_text(&backend->marks);
+    OWNED char *facts = lib_facts(&other), *ours = release_text(&other.marks);
+    OWNED char *theirs = release_text(&backend->marks);
     if (other.failure != NULL)
         add_finding(f, AREA_BACKEND, FOUND_FAULT, path, other.cure, "%s", other.failure);
     else if (releases_differ(&other.marks, &backend->marks))
@@ -51,9 +51,6 @@ static void check_partner(const lib_file *backend, const char *path, findings *f
                     "release %s, and %s has release %s", ours, backend->name, theirs);
     else
         add_finding(f, AREA_BACKEND, FOUND_OK, path, NULL, "%s", facts);
-    free(facts);
-    free(ours);
-    free(theirs);
     free_lib(&other);
 }
 
@@ -72,8 +69,8 @@ static void check_partners(const tool *t, const lib_file *backend, findings *f)
 {
     enum { MOST = 16 << 20 };
     size_t bytes = 0;
-    char *system = t->set.system != NULL ? cli_text("%s", t->set.system)
-                                         : system_beside(backend->path);
+    OWNED char *system = t->set.system != NULL ? cli_text("%s", t->set.system)
+                                               : system_beside(backend->path);
     if (system != NULL) check_partner(backend, system, f);
     else if (backend->role == LIB_BACKEND)
         add_finding(f, AREA_BACKEND, FOUND_NOTE, "libQnnSystem.so", NULL,
@@ -98,7 +95,6 @@ static void check_partners(const tool *t, const lib_file *backend, findings *f)
     }
     free(last);
     free(maps);
-    free(system);
 }
 
 static void check_symbols(const char *path, findings *f)
@@ -122,8 +118,8 @@ static void check_opened(const doctor *d, const qnnrt_backend_info *info, const 
     lib_marks said;
     char id[16];
     read_lib(&file, info->path);
-    char *core = version_text(info->core_api), *api = version_text(info->backend_api);
-    char *facts = lib_facts(&file);
+    OWNED char *core = version_text(info->core_api), *api = version_text(info->backend_api);
+    OWNED char *facts = lib_facts(&file);
     add_finding(f, AREA_BACKEND, FOUND_OK, info->path, NULL, "loaded, %s\n  %s", why, facts);
     if (strchr(asked, '/') != NULL && !cli_is_same(asked, info->path))
         add_finding(f, AREA_BACKEND, FOUND_WARNING, asked,
@@ -144,9 +140,6 @@ static void check_opened(const doctor *d, const qnnrt_backend_info *info, const 
     if (file.role != LIB_OTHER && info->id != CLI_ID_REF) check_partners(d->t, &file, f);
     snprintf(id, sizeof(id), "%lu", (unsigned long)info->id);
     child_tell(f, info->path, info->build_id, id);
-    free(core);
-    free(api);
-    free(facts);
     free_lib(&file);
 }
 
@@ -161,9 +154,8 @@ static void work_backend(void *user, findings *f)
     qnnrt_error err;
     child_stage(f, "looking for the library that the model is for");
     cli_choose(&choice, d->model_count > 0 ? d->models[0] : NULL, &path, &system);
-    char *doing = cli_text("loading and starting %s", base_name(path));
+    OWNED char *doing = cli_text("loading and starting %s", base_name(path));
     child_stage(f, doing);
-    free(doing);
     backend_options(d->t, &desc);
     desc.path = path;
     if (qnnrt_backend_open(&desc, &backend, &err) == QNNRT_OK) {

@@ -78,10 +78,9 @@ int check_written(const settings *set, const cli_parsed *parsed)
             if (is_same_file(path, set->files.items[k])) what = "file that this command reads";
         if (what == NULL) what = precious(path);
         if (what == NULL) continue;
-        char *shown = cli_shown(path);
+        OWNED char *shown = cli_shown(path);
         const int status = cli_usage("Name another file.", "--%s would replace %s, a %s", name,
                                      shown, what);
-        free(shown);
         return status;
     }
     return STATUS_OK;

@@ -84,11 +84,10 @@ CLI_FORMAT(4, 5) static void config_fail(config_read *c, const char *path, const
 {
     va_list list;
     va_start(list, format);
-    char *text = cli_text_list(format, list);
+    OWNED char *text = cli_text_list(format, list);
     va_end(list);
     if (c->good) fail(c->t, NULL, hint, "%s: \"%s\" %s", c->file, path, text);
     c->good = 0;
-    free(text);
 }
 
 /* Set a number that an option may have set, too. */
@@ -110,9 +109,8 @@ static void config_perf(config_read *c, const char *path, const char *value)
     const int word = cli_word(value, presets);
     if (cli_word(value, none) >= 0) return;
     if (word < 0) {
-        char *all = cli_join(presets);
+        OWNED char *all = cli_join(presets);
         config_fail(c, path, "Use one of these.", "is \"%s\", and there is %s", value, all);
-        free(all);
         return;
     }
     uint32_t power = (uint32_t)c->t->set.power;
@@ -162,9 +160,8 @@ static void config_do(config_read *c, const config_key *key, const char *value, 
         config_set(c, key->path, &graph->hvx, number, "--hvx_threads");
     else if (key->act == CONFIG_FP16) graph->fp16 |= number != 0;
     else graph->share |= number != 0;
-    char *shown = cli_shown(value);
+    OWNED char *shown = cli_shown(value);
     page_add(&c->lines, "          %s %s: %s\n", key->path, shown, told != NULL ? told : "taken");
-    free(shown);
 }
 
 /* Take a value of the file. */
@@ -201,10 +198,10 @@ static void config_value(config_read *c, const char *path, const qnnrt_json_read
         }
         cli_near_try(&near, config_keys[i].path);
     }
-    char *hint = near.best != NULL ? cli_text("Write \"%s\", or leave the key out.", near.best)
-                                   : cli_text("Leave the key out.");
+    OWNED char *hint = near.best != NULL
+        ? cli_text("Write \"%s\", or leave the key out.", near.best)
+        : cli_text("Leave the key out.");
     config_fail(c, path, hint, "is a key that %s does not know", CLI_NAME);
-    free(hint);
 }
 
 /* Take the value that comes next, with all that is in it. */
@@ -262,8 +259,8 @@ int read_config(tool *t, graph_choices *graph)
     config_file(&c, path);
     if (c.good && c.inner != NULL) {
         const char *slash = strrchr(path, '/'), *name = c.inner;
-        char *beside = slash != NULL ? cli_text("%.*s/%s", (int)(slash - path), path, name)
-                                     : cli_text("%s", name);
+        OWNED char *beside = slash != NULL ? cli_text("%.*s/%s", (int)(slash - path), path, name)
+                                           : cli_text("%s", name);
         c.inner = NULL;
         if (graph != NULL && graph->one_file)
             config_fail(&c, "config_file_path", "Name the second file as --config_file.",
@@ -273,7 +270,6 @@ int read_config(tool *t, graph_choices *graph)
             config_fail(&c, "config_file_path", "Name the second file alone.",
                         "stands in the second file, too");
         c.file = path;
-        free(beside);
         free((void *)(uintptr_t)name);
     }
     if (c.good) say(t, "config    %s\n%s", path, c.lines.used > 0 ? c.lines.data : "");

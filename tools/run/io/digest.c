@@ -71,10 +71,9 @@ static double *digest_values(qnnrt_run *run, const qnnrt_slot *slot, size_t *cou
     if (good && stored == tensor.dtype) {
         good = value_get(stored, data, values, tensor.count);
     } else if (good) {
-        float *reals = cli_alloc(*count, sizeof(*reals));
+        OWNED float *reals = cli_alloc(*count, sizeof(*reals));
         good = qnnrt_read_f32(run, slot, 0, reals, *count) == QNNRT_OK;
         for (size_t i = 0; i < *count && good; ++i) values[i] = (double)reals[i];
-        free(reals);
     }
     if (good) return values;
     free(values);
@@ -100,7 +99,7 @@ void say_digests(const tool *t, const job *j)
     enum { LISTED = 8 };
     for (size_t i = 0; i < j->digest_count && i < LISTED; ++i) {
         const digest *d = &j->digests[i];
-        char *name = cli_shown(j->info->slots[d->slot].address);
+        OWNED char *name = cli_shown(j->info->slots[d->slot].address);
         say(t, "  values    \"%s\" %llu value%s: min %.6g, max %.6g, mean %.6g", name,
             (unsigned long long)d->count, cli_plural(d->count), d->min, d->max, d->mean);
         if (d->nans > 0) say(t, ", %llu NaN", (unsigned long long)d->nans);
@@ -112,7 +111,6 @@ void say_digests(const tool *t, const job *j)
         for (size_t k = 0; k < d->top_count; ++k)
             say(t, " [%lu] %.6g", (unsigned long)d->top[k], d->tops[k]);
         say(t, "\n");
-        free(name);
     }
     if (j->digest_count > LISTED)
         say(t, "            and %lu more outputs\n", (unsigned long)(j->digest_count - LISTED));
@@ -183,7 +181,7 @@ void show_watch(const tool *t, job *j, int last)
     if (!t->set.run.watch || j->exec_count == 0) return;
     if (!last && now - j->watched_ns < (cli_is_terminal(stderr) ? pause / 10 : pause)) return;
     j->watched_ns = now;
-    char *steps = watch_steps(j);
+    OWNED char *steps = watch_steps(j);
     const uint64_t took = j->exec_ns[j->exec_count - 1];
     if (cli_is_terminal(stderr) && !last)
         cli_busy(1, "%lu inferences, the last %.3f ms%s", (unsigned long)j->exec_count, ms(took),
@@ -191,5 +189,4 @@ void show_watch(const tool *t, job *j, int last)
     else
         fprintf(stderr, CLI_NAME ": %lu inference%s, the last %.3f ms%s\n",
                 (unsigned long)j->exec_count, cli_plural(j->exec_count), ms(took), steps);
-    free(steps);
 }

@@ -18,11 +18,11 @@ static int piece_is_taken(const carried *p)
 
 void name_pieces(extract *list, size_t count)
 {
-    char **used = NULL;
+    OWNED char **used = NULL;
     size_t used_count = 0, room = 0;
     for (size_t e = 0; e < count; ++e) {
         pieces *found = &list[e].found;
-        char *own = stem_of(list[e].path);
+        OWNED char *own = stem_of(list[e].path);
         for (size_t i = 0; i < found->count; ++i) {
             carried *p = &found->list[i];
             const char *stem = p->stem != NULL ? p->stem : own;
@@ -34,16 +34,13 @@ void name_pieces(extract *list, size_t count)
                 before += k < i;
                 ++all;
             }
-            char *base = all > 1 ? cli_text("%s_%lu_of_%lu", stem, (unsigned long)before + 1,
-                                            (unsigned long)all) : cli_text("%s", stem);
+            OWNED char *base = all > 1 ? cli_text("%s_%lu_of_%lu", stem, (unsigned long)before + 1,
+                                                  (unsigned long)all) : cli_text("%s", stem);
             p->file = safe_name(base, p->is_dlc ? ".dlc" : ".bin", used, used_count);
-            free(base);
             used = cli_grow(used, used_count, &room, sizeof(*used));
             used[used_count++] = p->file;
         }
-        free(own);
     }
-    free(used);
 }
 
 /* Open and read a file. */
@@ -73,10 +70,9 @@ static const char *extract_kind(const extract *e)
 
 static void say_listing(tool *t, const graph_listing *graph)
 {
-    char *title = cli_shown(graph->name);
+    OWNED char *title = cli_shown(graph->name);
     say(t, "  graph \"%s\": %llu operators, %llu tensors\n", title,
         (unsigned long long)graph->node_count, (unsigned long long)graph->tensor_count);
-    free(title);
     for (int output = 0; output < 2; ++output)
         for (size_t i = 0; i < graph->count; ++i) {
             const graph_tensor *tensor = &graph->tensors[i];
@@ -84,41 +80,35 @@ static void say_listing(tool *t, const graph_listing *graph)
             if (tensor->output != output) continue;
             for (uint32_t d = 0; d < tensor->rank; ++d)
                 page_add(&dims, "%s%lu", d > 0 ? "x" : "", (unsigned long)tensor->dims[d]);
-            char *name = cli_shown(tensor->name);
+            OWNED char *name = cli_shown(tensor->name);
             say(t, "    %-6s %-12s %s  \"%s\"\n", output ? "output" : "input",
                 qnnrt_dtype_name((qnnrt_dtype)tensor->dtype), dims.data != NULL ? dims.data : "1",
                 name);
-            free(name);
             free(dims.data);
         }
 }
 
 static void say_piece(tool *t, const carried *p)
 {
-    char *bytes = cli_grouped(p->bytes), *where = cli_shown(p->where), *owner = cli_shown(p->owner);
-    char *problem = p->problem != NULL ? cli_shown(p->problem) : NULL;
+    OWNED char *bytes = cli_grouped(p->bytes), *where = cli_shown(p->where);
+    OWNED char *owner = cli_shown(p->owner);
+    OWNED char *problem = p->problem != NULL ? cli_shown(p->problem) : NULL;
     say(t, "  %s%s%s%s: %s bytes, ", where, owner[0] != '\0' ? " (" : "", owner,
         owner[0] != '\0' ? ")" : "", bytes);
     if (problem != NULL) say(t, "not taken: %s\n", problem);
     else if (p->file == NULL) say(t, "not for QNN\n");
     else say(t, "%s %s %s\n", p->is_dlc ? ".dlc container" : head_names[p->kind],
              p->written ? "->" : "as", p->file);
-    free(bytes);
-    free(where);
-    free(owner);
-    free(problem);
 }
 
 static void say_extract(tool *t, const extract *e)
 {
-    char *bytes = cli_grouped(e->all.bytes), *path = cli_shown(e->path);
+    OWNED char *bytes = cli_grouped(e->all.bytes), *path = cli_shown(e->path);
     if (e->problem == NULL && (e->found.count > 0 || e->found.graph_count > 0)) {
         say(t, "%s: %s, %s bytes\n", path, extract_kind(e), bytes);
         for (size_t i = 0; i < e->found.count; ++i) say_piece(t, &e->found.list[i]);
         for (size_t i = 0; i < e->found.graph_count; ++i) say_listing(t, &e->found.graphs[i]);
     }
-    free(bytes);
-    free(path);
 }
 
 static int extract_write(void *user, const unsigned char *data, size_t bytes)
@@ -129,14 +119,13 @@ static int extract_write(void *user, const unsigned char *data, size_t bytes)
 /* Write a piece. Return 0 after printing an error. */
 static int write_piece(tool *t, carried *p)
 {
-    char *path = cli_text("%s/%s", t->set.output_dir, p->file);
+    OWNED char *path = cli_text("%s/%s", t->set.output_dir, p->file);
     uint64_t work = ARCHIVE_WORK(p->bytes);
     cli_file file;
     const char *wrong = NULL;
     errno = 0;
     if (!cli_create(&file, path, 1)) {
         fail(t, NULL, CLI_WRITE_HINT, "cannot write %s: %s", path, strerror(errno));
-        free(path);
         return 0;
     }
     if (p->packed.packed.data != NULL) wrong = zip_unpack(&p->packed, &work, extract_write,
@@ -152,7 +141,6 @@ static int write_piece(tool *t, carried *p)
     } else {
         p->written = 1;
     }
-    free(path);
     return p->written;
 }
 
@@ -164,12 +152,11 @@ static int extract_is_free(tool *t, const extract *list, size_t count)
     for (size_t e = 0; e < count && is_free; ++e)
         for (size_t i = 0; i < list[e].found.count && is_free; ++i) {
             if (list[e].found.list[i].file == NULL) continue;
-            char *path = cli_text("%s/%s", t->set.output_dir, list[e].found.list[i].file);
+            OWNED char *path = cli_text("%s/%s", t->set.output_dir, list[e].found.list[i].file);
             is_free = lstat(path, &status) != 0;
             if (!is_free)
                 fail(t, NULL, "Name another folder with --output_dir, or remove the file.",
                      "%s exists, and extract replaces nothing", path);
-            free(path);
         }
     return is_free;
 }

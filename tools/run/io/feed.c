@@ -31,9 +31,8 @@ int read_lists(tool *t)
     t->lists = cli_alloc(count, sizeof(*t->lists));
     for (const char *part = text; t->list_count < count; ++t->list_count) {
         const size_t bytes = strcspn(part, ",");
-        char *path = cli_text("%.*s", (int)bytes, part);
+        OWNED char *path = cli_text("%.*s", (int)bytes, part);
         const int good = strcmp(path, "__") == 0 || list_read(path, &t->lists[t->list_count], &err);
-        free(path);
         part += bytes + 1;
         if (good) continue;
         fail(t, NULL, cli_hint(&err), "%s", cli_told(&err));
@@ -49,8 +48,8 @@ static int line_files(const tool *t, const job *j, const list_line *line, const 
                       qnnrt_error *err)
 {
     const size_t slots = j->info->slot_count;
-    const char **names = cli_alloc(slots, sizeof(*names)), **found = cli_alloc(slots,
-                                                                              sizeof(*found));
+    OWNED const char **names = cli_alloc(slots, sizeof(*names)), **found = cli_alloc(slots,
+                                                                                    sizeof(*found));
     size_t count = 0, at = 0;
     for (size_t i = 0; i < slots; ++i)
         if (j->info->slots[i].role == QNNRT_ROLE_INPUT)
@@ -69,8 +68,6 @@ static int line_files(const tool *t, const job *j, const list_line *line, const 
             good = list_lacks(j->list, line, names[at], err);
         ++at;
     }
-    free((void *)names);
-    free((void *)found);
     return good;
 }
 
@@ -124,14 +121,13 @@ static int feed_try(const char *path, const qnnrt_tensor_info *tensor, number_fo
                     uint32_t batch, qnnrt_error *err)
 {
     const uint64_t floats = tensor->count * sizeof(float);
-    void *values = cli_alloc((size_t)(tensor->bytes > floats ? tensor->bytes : floats), 1);
+    OWNED void *values = cli_alloc((size_t)(tensor->bytes > floats ? tensor->bytes : floats), 1);
     value_file file;
     int real = 0;
     const int good = value_open(path, tensor->name, VALUE_BYTES, &file, err) &&
                      feed_part(&file, 0, batch, err) &&
                      value_take(&file, tensor, form, values, &real, err);
     value_close(&file);
-    free(values);
     return good;
 }
 
@@ -170,7 +166,7 @@ static int feed_check(tool *t, job *j, size_t slot, const char *path, const list
 /* Check the files of all inputs. */
 static void feed_check_job(tool *t, job *j)
 {
-    const char **files = cli_alloc(j->info->slot_count, sizeof(*files));
+    OWNED const char **files = cli_alloc(j->info->slot_count, sizeof(*files));
     qnnrt_error err;
     int good = 1;
     for (size_t i = 0; i < j->info->slot_count; ++i)
@@ -183,7 +179,6 @@ static void feed_check_job(tool *t, job *j)
             if (files[i] != NULL && files[i] != j->input_files[i])
                 good = feed_check(t, j, i, files[i], line);
     }
-    free((void *)files);
 }
 
 int place_feed(tool *t)
@@ -237,7 +232,7 @@ int check_before_loading(tool *t)
 static int join_lines(const tool *t, const job *j, size_t slot, size_t line, uint64_t lines,
                       value_file *file, qnnrt_error *err)
 {
-    const char **files = cli_alloc(j->info->slot_count, sizeof(*files));
+    OWNED const char **files = cli_alloc(j->info->slot_count, sizeof(*files));
     const size_t part = file->bytes;
     char *whole = cli_alloc((size_t)lines, part);
     int good = 1;
@@ -256,7 +251,6 @@ static int join_lines(const tool *t, const job *j, size_t slot, size_t line, uin
         if (good) memcpy(whole + i * part, next.data, part);
         value_close(&next);
     }
-    free((void *)files);
     free(file->room);
     file->data = file->room = whole;
     file->bytes = part * (size_t)lines;
@@ -309,19 +303,18 @@ static int load_input(tool *t, job *j, qnnrt_run *run, const qnnrt_slot *slot, c
 {
     const qnnrt_tensor_info tensor = tensor_now(run, slot);
     const size_t floats = (size_t)tensor.count * sizeof(float);
-    void *values = cli_alloc(tensor.bytes > floats ? (size_t)tensor.bytes : floats, 1);
+    OWNED void *values = cli_alloc(tensor.bytes > floats ? (size_t)tensor.bytes : floats, 1);
     qnnrt_error err;
     int real = 0, good = read_input(t, j, path, slot, &tensor, at, values, &real, &err);
     if (!good) fail(t, j, cli_hint(&err), "%s: %s", path, cli_told(&err));
     good = good && put_input(t, j, run, slot, path, &tensor, values, real);
     j->input_floats[slot - j->info->slots] = real;
-    free(values);
     return good;
 }
 
 int load_line(tool *t, job *j, qnnrt_run *run, feed_at *at)
 {
-    const char **files = cli_alloc(j->info->slot_count, sizeof(*files));
+    OWNED const char **files = cli_alloc(j->info->slot_count, sizeof(*files));
     qnnrt_error err;
     int good = 1;
     if (j->list != NULL) good = line_files(t, j, &j->list->lines[at->line], files, &err);
@@ -329,7 +322,6 @@ int load_line(tool *t, job *j, qnnrt_run *run, feed_at *at)
     if (!good) fail(t, j, cli_hint(&err), "%s", cli_told(&err));
     for (size_t i = 0; i < j->info->slot_count && good; ++i)
         if (files[i] != NULL) good = load_input(t, j, run, &j->info->slots[i], files[i], at);
-    free((void *)files);
     return good;
 }
 
@@ -346,18 +338,16 @@ int load_inputs(tool *t, job *j, qnnrt_run *run)
             continue;
         }
         if (!load_input(t, j, run, &j->info->slots[i], j->input_files[i], &at)) return 0;
-        char *name = cli_shown(j->info->slots[i].address);
+        OWNED char *name = cli_shown(j->info->slots[i].address);
         say(t, "  input     \"%s\" from %s, %s\n", name, j->input_files[i], j->input_floats[i]
             ? "float32" : "native");
-        free(name);
     }
     if (zero == 0 || j->list != NULL) return 1;
     say(t, "  inputs without a file are %s:", t->set.no_zero ? "unfilled" : "zero");
     for (size_t i = 0, listed = 0; i < j->info->slot_count && listed < LISTED; ++i) {
         if (j->info->slots[i].role != QNNRT_ROLE_INPUT || j->input_files[i] != NULL) continue;
-        char *name = cli_shown(j->info->slots[i].address);
+        OWNED char *name = cli_shown(j->info->slots[i].address);
         say(t, "%s \"%s\"", listed++ > 0 ? "," : "", name);
-        free(name);
     }
     if (zero > LISTED) say(t, " and %lu more", (unsigned long)(zero - LISTED));
     say(t, "\n");

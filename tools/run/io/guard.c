@@ -98,13 +98,12 @@ void guard_begin(const job *j, qnnrt_run *run)
         const void *data = qnnrt_data_slot(run, &j->info->slots[i], &bytes);
         if (data == NULL) continue;
         guarded_tensor *tensor = &guard.tensors[guard.count++];
-        char *name = cli_shown(j->info->slots[i].address);
+        OWNED char *name = cli_shown(j->info->slots[i].address);
         tensor->begin = (uintptr_t)data;
         tensor->end = tensor->begin + bytes;
         tensor->name = cli_text("%s \"%s\" (%lu bytes) of pipeline %s",
                                 qnnrt_role_name(j->info->slots[i].role), name,
                                 (unsigned long)bytes, j->title);
-        free(name);
     }
     memset(&action, 0, sizeof(action));
     action.sa_sigaction = guard_on_fault;

@@ -263,7 +263,7 @@ static void inflate_stored(inflate_state *s)
 const char *inflate(span in, uint64_t most, uint64_t *work, inflate_take *take, void *user,
                     uint64_t *made)
 {
-    inflate_state *s = cli_alloc(1, sizeof(*s));
+    OWNED inflate_state *s = cli_alloc(1, sizeof(*s));
     unsigned last = 0;
     s->in = in;
     s->most = most;
@@ -288,6 +288,5 @@ const char *inflate(span in, uint64_t most, uint64_t *work, inflate_take *take, 
     inflate_flush(s);
     const char *wrong = s->wrong;
     if (made != NULL) *made = s->made;
-    free(s);
     return wrong;
 }

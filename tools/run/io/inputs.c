@@ -114,11 +114,10 @@ void place_input(tool *t, const input_option *input)
     if (asked == 0)
         fail(t, NULL, NULL, "--input %s: pipeline \"%s\" is not selected by --graph",
              input->text, graph);
-    char *hint = cli_near_hint(&near);
+    OWNED char *hint = cli_near_hint(&near);
     if (asked > 0 && placed == 0)
         fail(t, NULL, hint, "--input %s: %s", input->text, reasons[0] != '\0' ? reasons
              : "no pipeline can run");
-    free(hint);
     free(reasons);
     free(graph);
 }
@@ -183,11 +182,10 @@ static void select_tensors(tool *t, job *j, const char *option, char *names, qnn
         else {
             cli_near near = {name, strlen(name), NULL, 0};
             near_slots(&near, j, role);
-            char *hint = cli_near_hint(&near);
+            OWNED char *hint = cli_near_hint(&near);
             fail(t, j, hint != NULL ? hint : role == QNNRT_ROLE_INPUT ? cli_hint(&err)
                  : "Name an output, or a tensor between two steps. A tensor within a graph must be"
                    " made an output when it is compiled.", "--%s: %s", option, cli_told(&err));
-            free(hint);
         }
     }
 }
@@ -199,7 +197,7 @@ void select_by_text(tool *t, const char *option, const char *text, qnnrt_role ro
         job *j = before < bytes ? selection_job(t, part, before) : NULL;
         const char *names = j != NULL ? part + before + 1 : part;
         if (j == NULL && t->job_count == 1) j = &t->jobs[0];
-        char *list = cli_text("%.*s", (int)(part + bytes - names), names);
+        OWNED char *list = cli_text("%.*s", (int)(part + bytes - names), names);
         if (j == NULL)
             fail(t, NULL, "Write GRAPH:TENSOR,TENSOR;GRAPH:TENSOR.",
                  "--%s: \"%s\" does not begin with one of the %lu pipelines", option, list,
@@ -207,7 +205,6 @@ void select_by_text(tool *t, const char *option, const char *text, qnnrt_role ro
         else
             select_tensors(t, j, option, list, role,
                            role == QNNRT_ROLE_INPUT ? j->native_slots : j->written_slots);
-        free(list);
         part += bytes + (part[bytes] == ';');
     }
 }

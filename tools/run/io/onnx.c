@@ -76,7 +76,7 @@ typedef struct onnx_context {
 static span onnx_beside(pieces *out, span name, char **problem)
 {
     span data = {NULL, 0};
-    char *plain = span_text(name);
+    OWNED char *plain = span_text(name);
     const char *slash = out->path != NULL ? strrchr(out->path, '/') : NULL;
     if (strlen(plain) != name.bytes || plain[0] == '\0' || strchr(plain, '/') != NULL ||
         strchr(plain, '\\') != NULL || strcmp(plain, ".") == 0 || strcmp(plain, "..") == 0) {
@@ -85,18 +85,17 @@ static span onnx_beside(pieces *out, span name, char **problem)
     } else if (out->path == NULL) {
         *problem = cli_text("it is in the file \"%.200s\" beside the model", plain);
     } else {
-        char *path = slash != NULL ? cli_text("%.*s/%s", (int)(slash - out->path), out->path, plain)
-                                   : cli_text("%s", plain);
+        OWNED char *path = slash != NULL
+            ? cli_text("%.*s/%s", (int)(slash - out->path), out->path, plain)
+            : cli_text("%s", plain);
         const char *why = span_map(path, 0, &data);
         if (why != NULL)
             *problem = cli_text("the file it names, \"%.200s\", cannot be read: %s", plain, why);
-        free(path);
     }
     if (data.data != NULL) {
         out->maps = cli_grow(out->maps, out->map_count, &out->map_room, sizeof(*out->maps));
         out->maps[out->map_count++] = data;
     }
-    free(plain);
     return data;
 }
 

@@ -69,11 +69,11 @@ static void pte_judge(carried *p)
 /* Read the delegates of a method. seen: [PIECES_MOST] what each piece was read from. */
 static void pte_plan(pte *p, pieces *out, flat_table plan, uint64_t *seen)
 {
-    char *method = flat_text(&p->f, plan, PTE_PLAN_NAME);
+    OWNED char *method = flat_text(&p->f, plan, PTE_PLAN_NAME);
     const flat_list delegates = flat_items(&p->f, plan, PTE_PLAN_DELEGATES, 4);
     for (uint64_t i = 0; i < delegates.count && p->f.wrong == NULL && out->problem == NULL; ++i) {
         const flat_table delegate = flat_item(&p->f, delegates, i);
-        char *owner = flat_text(&p->f, delegate, PTE_DELEGATE_ID);
+        OWNED char *owner = flat_text(&p->f, delegate, PTE_DELEGATE_ID);
         const flat_table reference = flat_child(&p->f, delegate, PTE_DELEGATE_DATA);
         span data = {NULL, 0};
         uint64_t key = 0;
@@ -95,9 +95,7 @@ static void pte_plan(pte *p, pieces *out, flat_table plan, uint64_t *seen)
             else if (added != NULL && strcmp(owner, "QnnBackend") == 0) pte_judge(added);
             else if (added != NULL) added->kind = HEAD_OTHER;
         }
-        free(owner);
     }
-    free(method);
 }
 
 void pte_read(span file, pieces *out)
@@ -122,7 +120,7 @@ void pte_read(span file, pieces *out)
     }
     const flat_table root = flat_root(&p.f, program);
     const flat_list plans = flat_items(&p.f, root, PTE_PLANS, 4);
-    uint64_t *seen = cli_alloc(PIECES_MOST, sizeof(*seen));
+    OWNED uint64_t *seen = cli_alloc(PIECES_MOST, sizeof(*seen));
     p.inlined = flat_items(&p.f, root, PTE_INLINE, 4);
     p.placed = flat_items(&p.f, root, PTE_SEGMENTS, 4);
     for (uint64_t i = 0; i < plans.count && p.f.wrong == NULL && out->problem == NULL; ++i)
@@ -130,5 +128,4 @@ void pte_read(span file, pieces *out)
     if (p.f.wrong != NULL)
         pieces_problem(out, "it is damaged at byte %llu: %s", (unsigned long long)p.f.wrong_at,
                        p.f.wrong);
-    free(seen);
 }

@@ -29,14 +29,14 @@ static const char *output_name(const job *j, size_t slot)
 void name_files(tool *t)
 {
     const char *ending = t->set.output_file == OUTPUT_NPY ? ".npy" : ".raw";
-    char *native = cli_text("_native%s", ending);
+    OWNED char *native = cli_text("_native%s", ending);
     const char *suffix = t->list_count > 0 && t->set.output_form == FORM_NATIVE ? native : ending;
-    char **folders = cli_alloc(t->job_count, sizeof(*folders));
+    OWNED char **folders = cli_alloc(t->job_count, sizeof(*folders));
     for (size_t i = 0; i < t->job_count; ++i) {
         job *j = &t->jobs[i];
         j->folder = folders[i] = safe_name(j->info->name, "", folders, i);
         const size_t slots = j->info->slot_count;
-        char **used = cli_alloc(2 * slots, sizeof(*used));
+        OWNED char **used = cli_alloc(2 * slots, sizeof(*used));
         for (size_t s = 0; s < slots; ++s)
             if (j->info->slots[s].role == QNNRT_ROLE_OUTPUT || j->written_slots[s])
                 j->files[s] = used[s] = safe_name(file_name(j, s), suffix, used, slots);
@@ -45,10 +45,7 @@ void name_files(tool *t)
             if (j->files[s] != NULL)
                 j->native_files[s] = used[slots + s] =
                     safe_name(file_name(j, s), native, used, 2 * slots);
-        free(used);
     }
-    free(folders);
-    free(native);
 }
 
 static void note_file(job *j, uint32_t inference, const qnnrt_slot *slot, number_form form,
@@ -138,9 +135,9 @@ static int write_form(tool *t, job *j, qnnrt_run *run, const result_at *at, numb
     const size_t slots = j->info->slot_count;
     output_value *list = cli_alloc(slots, sizeof(*list));
     value_out *outs = cli_alloc(slots, sizeof(*outs));
-    const qnnrt_slot **from = cli_alloc(slots, sizeof(*from));
-    char *path = cli_text("%s/outputs%s.safetensors", folder,
-                          names == j->native_files ? "_native" : "");
+    OWNED const qnnrt_slot **from = cli_alloc(slots, sizeof(*from));
+    OWNED char *path = cli_text("%s/outputs%s.safetensors", folder,
+                                names == j->native_files ? "_native" : "");
     size_t count = 0;
     int good = 1;
     for (size_t i = 0; i < slots && good; ++i) {
@@ -163,8 +160,6 @@ static int write_form(tool *t, job *j, qnnrt_run *run, const result_at *at, numb
             note_file(j, at->number, from[i], form, outs[i].bytes, cli_text("%s", path));
     }
     for (size_t i = 0; i < slots; ++i) free(list[i].values);
-    free(path);
-    free((void *)from);
     free(outs);
     free(list);
     return good;
@@ -187,7 +182,7 @@ static int write_outputs(tool *t, job *j, qnnrt_run *run, const result_at *at)
 {
     const settings *set = &t->set;
     if (set->output_dir == NULL || at->number >= set->run.keep_outputs) return 1;
-    char *folder = result_folder(t, j, at);
+    OWNED char *folder = result_folder(t, j, at);
     int good = cli_make_folders(folder);
     if (!good) fail(t, j, CLI_WRITE_HINT, "cannot make the folder %s: %s", folder, strerror(errno));
     /* Write the native files first, because not every type can be converted to float. */
@@ -196,7 +191,6 @@ static int write_outputs(tool *t, job *j, qnnrt_run *run, const result_at *at)
     good = good && write_form(t, j, run, at,
                               set->output_form == FORM_NATIVE ? FORM_NATIVE : FORM_FLOAT, folder,
                               j->files);
-    free(folder);
     return good;
 }
 
@@ -214,12 +208,11 @@ static int compare_ns(const void *a, const void *b)
 void min_and_median(const job *j, uint64_t *min, uint64_t *median)
 {
     const size_t count = j->exec_count;
-    uint64_t *sorted = cli_alloc(count, sizeof(*sorted));
+    OWNED uint64_t *sorted = cli_alloc(count, sizeof(*sorted));
     memcpy(sorted, j->exec_ns, count * sizeof(*sorted));
     qsort(sorted, count, sizeof(*sorted), compare_ns);
     *min = sorted[0];
     *median = count % 2 != 0 ? sorted[count / 2] : (sorted[count / 2 - 1] + sorted[count / 2]) / 2;
-    free(sorted);
 }
 
 static void say_result(const tool *t, const job *j)
@@ -236,11 +229,10 @@ static void say_result(const tool *t, const job *j)
     /* List the files of one inference: paths of the others differ only in Result_<n>. */
     for (size_t i = 0; i < j->written_count &&
          j->written[i].inference == j->written[0].inference; ++i) {
-        char *path = cli_shown(j->written[i].path), *bytes = cli_bytes_text(j->written[i].bytes);
+        OWNED char *path = cli_shown(j->written[i].path);
+        OWNED char *bytes = cli_bytes_text(j->written[i].bytes);
         say(t, "  output    %s, %s, %s\n", path, bytes,
             j->written[i].form == FORM_FLOAT ? "float32" : "native");
-        free(path);
-        free(bytes);
     }
     if (j->exec_count > 1 && j->written_count > 0)
         say(t, "            and the same for every other inference\n");
@@ -261,10 +253,9 @@ static void say_memory(const tool *t, job *j, qnnrt_run *run, const qnnrt_mem_in
         mem->reason[0] != '\0' ? "; " : "", mem->reason);
     for (size_t i = 0; i < count && mem->kind != QNNRT_MEM_HEAP; ++i) {
         if (list[i].registered) continue;
-        char *name = cli_shown(list[i].slot->address);
+        OWNED char *name = cli_shown(list[i].slot->address);
         say(t, "            %s of step %lu: %s\n", name, (unsigned long)list[i].step,
             list[i].reason);
-        free(name);
     }
 }
 
@@ -284,19 +275,15 @@ static void take_conversions(const tool *t, job *j)
     j->conversion_count = count;
     for (size_t i = 0; i < count; ++i) {
         if (list[i].lost_ever == 0) continue;
-        char *text = step_text(&j->info->steps[list[i].step], "\xE2\x86\x92");
-        char *ever = cli_grouped(list[i].lost_ever), *last = cli_grouped(list[i].lost);
-        char *message = cli_text("warning: pipeline %s, step %lu (%s): %s value%s did not fit and"
-                                 " %s saturated, %s of them in the last inference", j->title,
-                                 (unsigned long)list[i].step, text, ever,
-                                 cli_plural(list[i].lost_ever),
-                                 list[i].lost_ever == 1 ? "was" : "were", last);
+        OWNED char *text = step_text(&j->info->steps[list[i].step], "\xE2\x86\x92");
+        OWNED char *ever = cli_grouped(list[i].lost_ever), *last = cli_grouped(list[i].lost);
+        OWNED char *message = cli_text("warning: pipeline %s, step %lu (%s): %s value%s did not fit"
+                                       " and %s saturated, %s of them in the last inference",
+                                       j->title, (unsigned long)list[i].step, text, ever,
+                                       cli_plural(list[i].lost_ever),
+                                       list[i].lost_ever == 1 ? "was" : "were", last);
         fflush(t->out);
         cli_message(message, "Set \"exact\" in the edge to make it an error.");
-        free(text);
-        free(ever);
-        free(last);
-        free(message);
     }
 }
 

@@ -226,8 +226,8 @@ int takes_whole_numbers(const qnnrt_tensor_info *tensor)
 /* Check that float32 values are whole numbers that a tensor can hold. Return 0 with an error. */
 static int value_whole(const float *values, const qnnrt_tensor_info *tensor, qnnrt_error *err)
 {
-    int64_t *whole = cli_alloc((size_t)tensor->count, sizeof(*whole));
-    void *stored = cli_alloc((size_t)tensor->count, value_size(tensor->dtype));
+    OWNED int64_t *whole = cli_alloc((size_t)tensor->count, sizeof(*whole));
+    OWNED void *stored = cli_alloc((size_t)tensor->count, value_size(tensor->dtype));
     uint64_t i = 0, lost = 0;
     for (; i < tensor->count; ++i) {
         const float x = values[i];
@@ -247,8 +247,6 @@ static int value_whole(const float *values, const qnnrt_tensor_info *tensor, qnn
                    "as float32, value %llu is %g; \"%s\" (%s) takes whole numbers",
                    (unsigned long long)i, (double)values[i], tensor->name,
                    qnnrt_dtype_name(tensor->dtype));
-    free(whole);
-    free(stored);
     return i == tensor->count && lost == 0;
 }
 
@@ -280,10 +278,9 @@ int value_take(const value_file *file, const qnnrt_tensor_info *tensor, number_f
                           qnnrt_dtype_name(file->dtype), tensor->name,
                           qnnrt_dtype_name(tensor->dtype));
     if (*real) {
-        double *wide = cli_alloc((size_t)file->count, sizeof(*wide));
+        OWNED double *wide = cli_alloc((size_t)file->count, sizeof(*wide));
         const int good = value_get(file->dtype, file->data, wide, file->count) &&
                          value_put(QNNRT_DTYPE_F32, wide, out, file->count);
-        free(wide);
         if (good) return !takes_whole_numbers(tensor) || value_whole(out, tensor, err);
     } else if (floats == value_is_float(stored) && value_size(stored) != 0 &&
                value_convert_counted(file->dtype, file->data, stored, out, file->count, &lost)) {
@@ -368,9 +365,8 @@ int value_write(tool *t, job *j, const char *path, const value_out *list, size_t
     }
     if (!good) {
         const int why = errno;
-        char *name = cli_shown(path);
+        OWNED char *name = cli_shown(path);
         fail(t, j, CLI_WRITE_HINT, "cannot write %s: %s", name, strerror(why));
-        free(name);
     }
     free(head.data);
     return good;

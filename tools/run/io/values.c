@@ -84,20 +84,18 @@ static int value_convert(qnnrt_dtype from, const void *data, qnnrt_dtype to, voi
 int value_get(qnnrt_dtype dtype, const void *data, double *out, uint64_t count)
 {
     if (value_is_float(dtype)) return value_convert(dtype, data, QNNRT_DTYPE_F64, out, count);
-    int64_t *whole = cli_alloc((size_t)count, sizeof(*whole));
+    OWNED int64_t *whole = cli_alloc((size_t)count, sizeof(*whole));
     const int good = value_convert(dtype, data, QNNRT_DTYPE_I64, whole, count);
     for (uint64_t i = 0; i < count; ++i) out[i] = (double)whole[i];
-    free(whole);
     return good;
 }
 
 int value_put(qnnrt_dtype dtype, const double *from, void *data, uint64_t count)
 {
     if (value_is_float(dtype)) return value_convert(QNNRT_DTYPE_F64, from, dtype, data, count);
-    int64_t *whole = cli_alloc((size_t)count, sizeof(*whole));
+    OWNED int64_t *whole = cli_alloc((size_t)count, sizeof(*whole));
     for (uint64_t i = 0; i < count; ++i) whole[i] = (int64_t)from[i];
     const int good = value_convert(QNNRT_DTYPE_I64, whole, dtype, data, count);
-    free(whole);
     return good;
 }
 

@@ -117,7 +117,7 @@ static int zip_by_place(const void *a, const void *b)
 /* Mark members whose bytes another one uses too: so a small archive becomes a huge one. */
 static void zip_overlaps(span all, zip_list *list)
 {
-    zip_member **order = cli_alloc(list->count, sizeof(*order));
+    OWNED zip_member **order = cli_alloc(list->count, sizeof(*order));
     uint64_t end = 0;
     for (size_t i = 0; i < list->count; ++i) order[i] = &list->members[i];
     if (list->count > 1) qsort(order, list->count, sizeof(*order), zip_by_place);
@@ -126,7 +126,6 @@ static void zip_overlaps(span all, zip_list *list)
         if (order[i]->at < end) order[i]->problem = "it overlaps another member";
         else end = (uint64_t)(order[i]->packed.data - all.data) + order[i]->packed.bytes;
     }
-    free(order);
 }
 
 void zip_read(span all, zip_list *list)

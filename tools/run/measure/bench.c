@@ -165,9 +165,8 @@ void say_summary(const tool *t, const char *what, const summary *s)
     if (s->count == 0) return;
     say(t, "  %-12s", what);
     for (size_t i = 0; i < sizeof(ns) / sizeof(ns[0]); ++i) {
-        char *text = time_text(ns[i]);
+        OWNED char *text = time_text(ns[i]);
         say(t, " %11s", text);
-        free(text);
     }
     say(t, "\n");
 }
@@ -187,21 +186,20 @@ void say_bars(const tool *t, const summary *s, const time_bars *h)
     for (size_t i = 0; i <= TIME_BINS; ++i) if (h->bins[i] > most) most = h->bins[i];
     for (size_t i = 0; i <= TIME_BINS; ++i) {
         const size_t length = (h->bins[i] * LONGEST + most - 1) / most;
-        char *from = time_text(i < TIME_BINS ? s->least + (double)i * h->width : s->p99);
+        OWNED char *from = time_text(i < TIME_BINS ? s->least + (double)i * h->width : s->p99);
         char bar[LONGEST + 1];
         memset(bar, '#', length);
         bar[length] = '\0';
         if (h->bins[i] > 0 || (i < TIME_BINS && h->width > 0))
             say(t, "  %s %11s %8lu %s\n", i < TIME_BINS ? " " : ">", from,
                 (unsigned long)h->bins[i], bar);
-        free(from);
     }
 }
 
 static void say_benched(const tool *t, const benched *b)
 {
-    char *first = time_text(b->first_ns), *prepare = time_text((double)b->j->prepare_ns),
-        *arena = cli_bytes_text(b->j->plan_info->peak);
+    OWNED char *first = time_text(b->first_ns), *prepare = time_text((double)b->j->prepare_ns),
+              *arena = cli_bytes_text(b->j->plan_info->peak);
     say(t, "\nbench %s\n", b->j->title);
     say(t, "  calls     %lu in %.3f s, %.1f in a second, %lu thread%s, after a first call of %s and"
         " %lu warm-up%s\n", (unsigned long)b->exec.count, b->seconds,
@@ -219,9 +217,6 @@ static void say_benched(const tool *t, const benched *b)
         say(t, "  backend, accelerator and host are of %lu other calls, with a profile\n",
             (unsigned long)b->parts[PART_BACKEND].count);
     say_bars(t, &b->exec, &b->bars);
-    free(first);
-    free(prepare);
-    free(arena);
 }
 
 /* Bench one pipeline in all threads. Return 0 after a message. */
@@ -434,18 +429,17 @@ void bench_model(tool *t)
     all.before = process_bytes("VmRSS:");
     int good = bench_open(&all);
     if (good) {
-        char *text = time_text((double)all.load_ns);
+        OWNED char *text = time_text((double)all.load_ns);
         say(t, "loaded    in %s\n", text);
         if (t->set.power == QNNRT_POWER_CUSTOM)
             say(t, "power     not set: clocks are the system's (--perf_profile)\n");
         say(t, "timer     %s\n", TIMER_TEXT);
-        free(text);
     }
     for (size_t i = 0; good && i < t->job_count; ++i) good = bench_pipeline(&all, i);
     all.resident = process_bytes("VmRSS:");
     all.peak = process_bytes("VmHWM:");
-    char *before = cli_bytes_text(all.before), *now = cli_bytes_text(all.resident),
-        *peak = cli_bytes_text(all.peak);
+    OWNED char *before = cli_bytes_text(all.before), *now = cli_bytes_text(all.resident),
+              *peak = cli_bytes_text(all.peak);
     if (good)
         say(t, "\nmemory    of the process: %s before loading, %s resident, %s at its peak\n",
             before, now, peak);
@@ -456,9 +450,6 @@ void bench_model(tool *t)
         t->failed |= all.others[i].failed;
         free(all.others[i].error);
     }
-    free(before);
-    free(now);
-    free(peak);
     free(all.others);
     free(all.list);
 }

@@ -48,10 +48,9 @@ static const qnnrt_slot *port_slot(const job *j, size_t step, const char *name, 
         if ((output ? edge->from_step : edge->to_step) == step &&
             strcmp((output ? edge->from : edge->to)->name, name) == 0) return edge->slot;
     }
-    char *address = cli_text("%lu/%s", (unsigned long)step, name);
+    OWNED char *address = cli_text("%lu/%s", (unsigned long)step, name);
     for (size_t i = 0; i < (output ? 1u : 2u) && found == NULL; ++i)
         qnnrt_slot_find(j->pipeline, address, roles[i], &found, NULL);
-    free(address);
     return found;
 }
 
@@ -61,7 +60,7 @@ static const qnnrt_slot *port_slot(const job *j, size_t step, const char *name, 
 static uint32_t failed_step(const job *j, const qnnrt_error *err)
 {
     static const char begin[] = "pipeline \"", end[] = "\": step ";
-    char *name = cli_text("%.200s", j->info->name), *digits = NULL;
+    OWNED char *name = cli_text("%.200s", j->info->name), *digits = NULL;
     const size_t at = strlen(begin) + strlen(name), after = at + strlen(end);
     const char *text = err->text;
     uint64_t number = 0;
@@ -71,8 +70,6 @@ static uint32_t failed_step(const job *j, const qnnrt_error *err)
         digits = cli_text("%.*s", (int)strspn(text + after, "0123456789"), text + after);
         if (cli_number(digits, j->info->step_count - 1, &number)) step = (uint32_t)number;
     }
-    free(name);
-    free(digits);
     return step;
 }
 
@@ -142,15 +139,13 @@ static int capture_tensor(capture *c, json *j, job *from, const qnnrt_slot *slot
     char hash[HASH_TEXT], *file = NULL;
     int good = 1;
     if (data != NULL) {
-        char *name = cli_text("%lu_%lu_%s", (unsigned long)pipeline,
-                              (unsigned long)(slot - from->info->slots), slot->tensor->name);
+        OWNED char *name = cli_text("%lu_%lu_%s", (unsigned long)pipeline,
+                                    (unsigned long)(slot - from->info->slots), slot->tensor->name);
         file = safe_name(name, ".raw", c->names, c->count);
         c->names = cli_grow(c->names, c->count, &c->room, sizeof(*c->names));
         c->names[c->count++] = file;
-        free(name);
-        char *path = cli_text("%s/%s", c->t->set.output_dir, file);
+        OWNED char *path = cli_text("%s/%s", c->t->set.output_dir, file);
         good = write_file(c->t, from, path, data, bytes, 1);
-        free(path);
         qnnrt_sha256_text(data, bytes, hash);
     }
     json_open(j, NULL, '{', 1);
@@ -295,12 +290,11 @@ static int capture_files(tool *t, json *j)
         const char *file = i < info->context_count
             ? info->contexts[i].file : info->constants[i - info->context_count].file;
         const char *slash = strrchr(file, '/');
-        char *path = context_path(info, file);
+        OWNED char *path = context_path(info, file);
         char hash[HASH_TEXT];
         uint64_t bytes = 0;
         good = sha256_file(path, &bytes, hash);
         if (!good) fail(t, NULL, NULL, "cannot read %s: %s", path, strerror(errno));
-        free(path);
         if (!good) break;
         json_open(j, NULL, '{', 1);
         json_string(j, "file", slash != NULL ? slash + 1 : file);
@@ -329,12 +323,11 @@ int capture_plan(tool *t, job *j)
 static int capture_is_new(tool *t)
 {
     struct stat old;
-    char *path = cli_text("%s/%s", t->set.output_dir, CAPTURE_FILE);
+    OWNED char *path = cli_text("%s/%s", t->set.output_dir, CAPTURE_FILE);
     const int there = lstat(path, &old) == 0 && S_ISREG(old.st_mode);      /* links are replaced */
     if (there)
         fail(t, NULL, "Name another folder with --output_dir DIR, or remove this one.",
              "%s has a capture already", t->set.output_dir);
-    free(path);
     return !there;
 }
 
@@ -360,14 +353,13 @@ int verb_capture(void *user)
     for (size_t i = 0; i < t->set.input_count && good; ++i) place_input(t, &t->set.inputs[i]);
     if (good) place_changes(t);
     if (t->failed) return STATUS_FAILED;
-    char *missing = cli_missing_folder(t->set.output_dir);
+    OWNED char *missing = cli_missing_folder(t->set.output_dir);
     if (!cli_make_folders(t->set.output_dir)) {
         fail(t, NULL, CLI_WRITE_HINT, "cannot make the folder %s: %s", t->set.output_dir,
              strerror(errno));
-        free(missing);
         return STATUS_FAILED;
     }
-    char *path = cli_text("%s/%s", t->set.output_dir, CAPTURE_FILE);
+    OWNED char *path = cli_text("%s/%s", t->set.output_dir, CAPTURE_FILE);
     json_document(j, &p, CAPTURE_FORMAT);
     capture_backends(t, j);
     good = capture_files(t, j);
@@ -384,8 +376,6 @@ int verb_capture(void *user)
     for (size_t i = 0; i < c.count; ++i) free(c.names[i]);
     free(c.names);
     if (!good && missing != NULL) cli_remove_folders(t->set.output_dir, missing);
-    free(missing);
-    free(path);
     free(p.data);
     return good && !t->failed ? STATUS_OK : STATUS_FAILED;
 }

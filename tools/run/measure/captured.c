@@ -88,7 +88,7 @@ void captured_close(captured *c)
 int captured_open_folder(tool *t, const char *folder, captured *c)
 {
     size_t bytes = 0;
-    char *name = cli_shown(folder);
+    OWNED char *name = cli_shown(folder);
     memset(c, 0, sizeof(*c));
     c->folder = folder;
     c->dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -103,7 +103,6 @@ int captured_open_folder(tool *t, const char *folder, captured *c)
             fail(t, NULL, "Capture again with this program.", "%s/" CAPTURE_FILE ": %s", name,
                  c->problem);
     }
-    free(name);
     return c->text != NULL && c->problem == NULL;
 }
 
@@ -113,7 +112,7 @@ const char *captured_data(tool *t, const captured *c, captured_tensor *tensor)
     size_t bytes = 0;
     if (tensor->was_read) return tensor->data;
     char *data = captured_file(c, tensor->file, CAPTURED_BYTES, 1, &bytes);
-    char *folder = cli_shown(c->folder);
+    OWNED char *folder = cli_shown(c->folder);
     tensor->was_read = 1;
     if (data == NULL) {
         fail(t, NULL, errno == ELOOP ? "Put the file itself there: links are not followed."
@@ -130,6 +129,5 @@ const char *captured_data(tool *t, const captured *c, captured_tensor *tensor)
                   tensor->file);
     }
     if (tensor->data == NULL) captured_drop(data, bytes);
-    free(folder);
     return tensor->data;
 }

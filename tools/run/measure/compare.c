@@ -128,9 +128,8 @@ static void compare_job(comparison *c, pairing *p, const paired *one)
 
 static int is_capture(const char *path)
 {
-    char *file = cli_text("%s/%s", path, CAPTURE_FILE);
+    OWNED char *file = cli_text("%s/%s", path, CAPTURE_FILE);
     const int there = access(file, F_OK) == 0;
-    free(file);
     return there;
 }
 

@@ -118,8 +118,8 @@ void compare_tensors(comparison *c, const char *where, uint32_t step, const char
         free(why);
         return;
     }
-    double *x = cli_alloc((size_t)a->count, sizeof(*x)), *y = cli_alloc((size_t)a->count,
-                                                                        sizeof(*y));
+    OWNED double *x = cli_alloc((size_t)a->count, sizeof(*x)), *y = cli_alloc((size_t)a->count,
+                                                                              sizeof(*y));
     const limit *most = compare_limit(c, name);
     const char *why = !numbers_of(a, a_data, a->count, x)   ? "its type on side A has no numbers"
                       : !numbers_of(b, b_data, a->count, y) ? "its type on side B has no numbers"
@@ -145,8 +145,6 @@ void compare_tensors(comparison *c, const char *where, uint32_t step, const char
             ++c->bad;
         }
     }
-    free(x);
-    free(y);
 }
 
 void compare_first(comparison *c, const compared *row, const char *step)
@@ -183,15 +181,13 @@ static void compare_details(const comparison *c, const compared *row)
 {
     const tool *t = c->t;
     const measure *m = &row->m;
-    char *name = cli_shown(row->name);
+    OWNED char *name = cli_shown(row->name);
     if (row->problem != NULL) {
-        char *problem = cli_shown_text(row->problem, 1);
+        OWNED char *problem = cli_shown_text(row->problem, 1);
         say(t, "  %s: %s\n", name, problem);
-        free(problem);
-        free(name);
         return;
     }
-    char *index = compare_index(row, compare_is_bad(row) ? m->first_bad : m->worst);
+    OWNED char *index = compare_index(row, compare_is_bad(row) ? m->first_bad : m->worst);
     if (compare_is_bad(row)) {
         say(t, "  %s: the first beyond the tolerance is %s: %.9g and %.9g", name, index,
             row->bad[0], row->bad[1]);
@@ -202,8 +198,7 @@ static void compare_details(const comparison *c, const compared *row)
     } else {
         say(t, "  %s: the largest difference is at %s\n", name, index);
     }
-    free(index);
-    char *unequal = cli_grouped(m->unequal), *count = cli_grouped(m->count);
+    OWNED char *unequal = cli_grouped(m->unequal), *count = cli_grouped(m->count);
     say(t, "    %s of %s values differ", unequal, count);
     if (m->wild > 0) say(t, ", %llu where one is NaN or infinite", (unsigned long long)m->wild);
     if (m->codes)
@@ -213,16 +208,13 @@ static void compare_details(const comparison *c, const compared *row)
     for (size_t i = 0; i < MEASURE_BINS; ++i)
         if (m->bins[i] > 0) say(t, "  %s: %llu", compare_bins[i], (unsigned long long)m->bins[i]);
     say(t, "\n");
-    free(name);
-    free(unequal);
-    free(count);
 }
 
 void compare_say(const comparison *c, size_t first)
 {
     static const char *const titles[COLUMNS] = {"tensor", "type", "max abs", "mean abs", "RMSE",
                                                 "cosine", "SQNR dB", ""};
-    char *(*cells)[COLUMNS] = cli_alloc(c->count - first, sizeof(*cells));
+    OWNED char *(*cells)[COLUMNS] = cli_alloc(c->count - first, sizeof(*cells));
     for (size_t i = first; i < c->count; ++i) {
         const compared *row = &c->rows[i];
         const measure *m = &row->m;
@@ -244,7 +236,6 @@ void compare_say(const comparison *c, size_t first)
                        cli_plural(m->code_max)) : cli_text("%s", says);
     }
     say_table(c->t, titles, "llrrrrrl", cells, c->count - first);
-    free(cells);
     for (size_t i = first; i < c->count; ++i)
         if (compare_is_bad(&c->rows[i]) ||
             (c->t->set.compare->histogram && c->rows[i].m.unequal > 0))
@@ -347,10 +338,9 @@ int compare_verdict(comparison *c, const char *format)
         if (c->limits_used[i] || t->failed) continue;
         cli_near near = {c->limits[i].tensor, strlen(c->limits[i].tensor), NULL, 0};
         for (size_t k = 0; k < c->count; ++k) cli_near_try(&near, c->rows[k].name);
-        char *hint = cli_near_hint(&near);
+        OWNED char *hint = cli_near_hint(&near);
         fail(t, NULL, hint != NULL ? hint : "Name a tensor as the table does.",
              "--tolerance: no tensor \"%s\" was compared", c->limits[i].tensor);
-        free(hint);
     }
     if (c->count == 0 && !t->failed)
         fail(t, NULL, "Name two models, two captures, or two folders of values.",
@@ -358,9 +348,8 @@ int compare_verdict(comparison *c, const char *format)
     if (!t->failed || c->count > 0)
         say(t, "\n%lu tensor%s compared, %lu beyond the tolerance\n", (unsigned long)c->count,
             cli_plural(c->count), (unsigned long)c->bad);
-    char *first = c->first != NULL ? cli_shown(c->first) : NULL;
+    OWNED char *first = c->first != NULL ? cli_shown(c->first) : NULL;
     if (first != NULL) say(t, "the first that differs is %s\n", first);
-    free(first);
     compare_write(c, format);
     return c->bad > 0 || t->failed ? STATUS_FAILED : STATUS_OK;
 }

@@ -47,11 +47,10 @@ int numbers_of(const qnnrt_tensor_info *tensor, const void *data, uint64_t count
                         quant->encoding == QNNRT_ENCODING_PER_AXIS;
     if (value_is_float(tensor->dtype)) return value_get(tensor->dtype, data, out, count);
     if (quant->bitwidth != 0 || integer_bytes(tensor->dtype) == 0) {
-        float *values = cli_alloc((size_t)tensor->count, sizeof(*values));
+        OWNED float *values = cli_alloc((size_t)tensor->count, sizeof(*values));
         const int good = count <= tensor->count &&
                          qnnrt_decode_f32(tensor, data, values) == QNNRT_OK;
         for (uint64_t i = 0; i < count && good; ++i) out[i] = (double)values[i];
-        free(values);
         return good;
     }
     const uint64_t stride = quant->encoding == QNNRT_ENCODING_PER_AXIS ? axis_stride(tensor) : 1;
@@ -212,10 +211,9 @@ int limit_read(const char *text, limit *out)
     size_t kind = 0;
     memset(out, 0, sizeof(*out));
     while (kind < 3 && strcmp(number + length, kinds[kind]) != 0) ++kind;
-    char *digits = cli_text("%.*s", (int)length, number);
+    OWNED char *digits = cli_text("%.*s", (int)length, number);
     const int good = kind < 3 && equals != text && cli_real(digits, &out->value) &&
                      out->value >= 0 && isfinite(out->value);
-    free(digits);
     out->kind = (limit_kind)kind;
     if (good && equals != NULL) out->tensor = cli_text("%.*s", (int)(equals - text), text);
     return good;

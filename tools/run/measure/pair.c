@@ -140,7 +140,7 @@ static void pair_jobs(pairing *p)
 {
     tool *a = p->sides[0], *b = p->sides[1];
     size_t left[2] = {0, b->job_count}, last = 0;
-    char *taken = cli_alloc(b->job_count, 1);
+    OWNED char *taken = cli_alloc(b->job_count, 1);
     p->list = cli_alloc(a->job_count + b->job_count, sizeof(*p->list));
     for (; p->count < a->job_count; ++p->count) {
         paired *one = &p->list[p->count];
@@ -161,7 +161,6 @@ static void pair_jobs(pairing *p)
         else p->list[p->count++].jobs[1] = &b->jobs[k];
     }
     for (size_t i = 0; i < p->count; ++i) pair_slots(&p->list[i]);
-    free(taken);
 }
 
 void pair_gather(pairing *p)
@@ -215,11 +214,10 @@ static int pair_copy(pairing *p, const paired *one, qnnrt_run *const runs[2],
     for (size_t i = 0; i < 2; ++i)
         data[i] = qnnrt_data_slot(runs[i], i == 0 ? from : to, &bytes[i]);
     if (count != count_now(runs[1], to)) {
-        char *name = cli_shown(from->address);
+        OWNED char *name = cli_shown(from->address);
         fail(p->sides[1], one->jobs[1], NULL, "input \"%s\" has %llu values on side A and %llu on"
              " side B", name, (unsigned long long)count,
              (unsigned long long)count_now(runs[1], to));
-        free(name);
         return 0;
     }
     if (a->dtype == b->dtype && qnnrt_quant_equal(&a->quant, &b->quant) && bytes[0] == bytes[1] &&
@@ -227,7 +225,7 @@ static int pair_copy(pairing *p, const paired *one, qnnrt_run *const runs[2],
         memcpy(data[1], data[0], bytes[0]);
         return 1;
     }
-    void *values = cli_alloc(count, 4);
+    OWNED void *values = cli_alloc(count, 4);
     result = integers ? qnnrt_read_i32(runs[0], from, 0, values, count)
                       : qnnrt_read_f32(runs[0], from, 0, values, count);
     if (result != QNNRT_OK) fail_run(p->sides[0], one->jobs[0], runs[0]);
@@ -236,7 +234,6 @@ static int pair_copy(pairing *p, const paired *one, qnnrt_run *const runs[2],
         fail_run(p->sides[1], one->jobs[1], runs[1]);
         result = QNNRT_E_ARG;
     }
-    free(values);
     return result == QNNRT_OK;
 }
 
@@ -249,9 +246,8 @@ int pair_inputs(pairing *p, const paired *one, qnnrt_run *const runs[2])
             !pair_copy(p, one, runs, &a->slots[i], one->slots[i])) return 0;
     for (size_t i = 0; i < b->slot_count; ++i) {
         if (b->slots[i].role != QNNRT_ROLE_INPUT || pair_taken(one, &b->slots[i])) continue;
-        char *name = cli_shown(b->slots[i].address);
+        OWNED char *name = cli_shown(b->slots[i].address);
         say(p->sides[0], "  input     \"%s\" of side B alone is zero\n", name);
-        free(name);
     }
     return 1;
 }

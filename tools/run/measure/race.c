@@ -155,8 +155,8 @@ static void say_heat(const race *all, heat *h)
 {
     const tool *t = all->t;
     const rivals *r = &h->result;
-    char *name = cli_shown(h->name), *ratio = change_of(r->ratio), *low = change_of(r->low),
-        *high = change_of(r->high);
+    OWNED char *name = cli_shown(h->name), *ratio = change_of(r->ratio), *low = change_of(r->low),
+              *high = change_of(r->high);
     say(t, "\nbench \"%s\"\n", name);
     say(t, "  rounds    %lu of %lu call%s of each side in turns, %lu start%s\n",
         (unsigned long)r->count, (unsigned long)h->calls, cli_plural(h->calls),
@@ -173,10 +173,6 @@ static void say_heat(const race *all, heat *h)
     else
         say(t, "  result    no difference was found, but the times vary too much to tell %g"
             " percent: try --duration\n", t->set.bench->least);
-    free(name);
-    free(ratio);
-    free(low);
-    free(high);
 }
 
 static void json_rivals(json *j, const rivals *r, double least)

@@ -105,9 +105,8 @@ static void racer_environment(const cli_list *list)
 {
     for (size_t i = 0; i < list->count; ++i) {
         const char *value = strchr(list->items[i], '=');
-        char *name = cli_text("%.*s", (int)(value - list->items[i]), list->items[i]);
+        OWNED char *name = cli_text("%.*s", (int)(value - list->items[i]), list->items[i]);
         setenv(name, value + 1, 1);
-        free(name);
     }
 }
 

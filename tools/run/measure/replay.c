@@ -40,9 +40,8 @@ static const qnnrt_pipeline *replay_graph(const tool *t, const captured_pipeline
         graph = p->steps[at].graph->name;
     }
     if (context == info->context_count) return NULL;
-    char *name = cli_text("%lu/%s", (unsigned long)context, graph);
+    OWNED char *name = cli_text("%lu/%s", (unsigned long)context, graph);
     qnnrt_manifest_find(t->model, name, &found, NULL);
-    free(name);
     return found;
 }
 
@@ -77,19 +76,17 @@ static char *replay_values(const qnnrt_tensor_info *to, const captured_tensor *f
         memcpy(out, data, (size_t)to->bytes);
         return NULL;
     }
-    double *wide = cli_alloc((size_t)count, sizeof(*wide));
+    OWNED double *wide = cli_alloc((size_t)count, sizeof(*wide));
     int good = numbers_of(&from->info, data, count, wide);
     if (good && to->quant.encoding == QNNRT_ENCODING_NONE) {
         for (uint64_t i = 0; i < count && !value_is_float(to->dtype); ++i)
             if (!(fabs(wide[i]) < 9e18)) wide[i] = 0;        /* an integer cannot hold it */
         good = value_put(to->dtype, wide, out, count);
     } else if (good) {
-        float *values = cli_alloc((size_t)count, sizeof(*values));
+        OWNED float *values = cli_alloc((size_t)count, sizeof(*values));
         for (uint64_t i = 0; i < count; ++i) values[i] = (float)wide[i];
         good = qnnrt_encode_f32(to, values, out) == QNNRT_OK;
-        free(values);
     }
-    free(wide);
     return good ? NULL : cli_text("no conversion from %s to %s",
                                   qnnrt_dtype_name(from->info.dtype),
                                   qnnrt_dtype_name(to->dtype));
@@ -103,7 +100,7 @@ static int replay_input(comparison *c, const captured *from, const captured_pipe
     const captured_port *name = &pipeline->steps[at].ports[0][port];
     captured_tensor *tensor = &pipeline->tensors[name->tensor];
     const char *data = NULL;
-    char *why = NULL;
+    OWNED char *why = NULL;
     int good = 1;
     if (to == NULL) why = cli_text("the step has no input of this name");
     else if (tensor->file == NULL) why = cli_text("it was not captured");
@@ -114,7 +111,6 @@ static int replay_input(comparison *c, const captured *from, const captured_pipe
     }
     if (why != NULL) compare_problem(c, pipeline->name, at, name->name, why);
     good = good && why == NULL;
-    free(why);
     return good;
 }
 
@@ -140,7 +136,7 @@ static int replay_inputs(comparison *c, const captured *from, const captured_pip
                          uint32_t at, const job *j, qnnrt_run *run)
 {
     const captured_step *step = &pipeline->steps[at];
-    char *filled = cli_alloc(j->info->slot_count, 1);
+    OWNED char *filled = cli_alloc(j->info->slot_count, 1);
     int good = 1;
     for (size_t i = 0; i < step->counts[0] && good; ++i) {
         const captured_tensor *tensor = &pipeline->tensors[step->ports[0][i].tensor];
@@ -162,7 +158,6 @@ static int replay_inputs(comparison *c, const captured *from, const captured_pip
         compare_problem(c, pipeline->name, at, slot->tensor->name, "the capture lacks this input");
         good = 0;
     }
-    free(filled);
     return good;
 }
 
@@ -248,16 +243,16 @@ static void replay_host_step(comparison *c, const captured *from,
         compare_problem(c, pipeline->name, at, step->graph, "the model has no such host step");
         return;
     }
-    void **ins = cli_alloc(graph->input_count, sizeof(*ins)), **owned = cli_alloc(
-        graph->input_count, sizeof(*owned)), **outs = cli_alloc(graph->output_count, sizeof(*outs));
+    OWNED void **ins = cli_alloc(graph->input_count, sizeof(*ins));
+    OWNED void **owned = cli_alloc(graph->input_count, sizeof(*owned));
+    OWNED void **outs = cli_alloc(graph->output_count, sizeof(*outs));
     int good = 1;
     qnnrt_error err = {QNNRT_OK, 0, "", "", NULL};
     for (size_t i = 0; i < graph->input_count && good; ++i) {
         const qnnrt_slot *slot = NULL;
         const size_t port = replay_port(step, 0, graph->inputs[i].name);
-        char *address = cli_text("%lu/%s", (unsigned long)place, graph->inputs[i].name);
+        OWNED char *address = cli_text("%lu/%s", (unsigned long)place, graph->inputs[i].name);
         qnnrt_slot_find(owner, address, QNNRT_ROLE_CONSTANT, &slot, NULL);
-        free(address);
         if (slot != NULL) {
             ins[i] = (void *)(uintptr_t)slot->constant;
             continue;
@@ -288,9 +283,6 @@ static void replay_host_step(comparison *c, const captured *from,
     }
     for (size_t i = 0; i < graph->input_count; ++i) free(owned[i]);
     for (size_t i = 0; i < graph->output_count; ++i) free(outs[i]);
-    free(ins);
-    free(owned);
-    free(outs);
 }
 
 /* Replay a step. */
@@ -305,10 +297,9 @@ static void replay_step(comparison *c, const captured *from, const captured_pipe
     char room[1024], *was = cli_shown(step->text);
     const char *here = graph == NULL ? step->text
         : qnnrt_step_text(&qnnrt_pipeline_get_info(graph)->steps[0], room, sizeof(room));
-    char *text = cli_shown(here);
+    OWNED char *text = cli_shown(here);
     say(c->t, "\nstep %lu   %s\n", (unsigned long)at, text);
     if (strcmp(text, was) != 0) say(c->t, "  captured  %s\n", was);
-    free(text);
     free(was);
     if (step->kind == QNNRT_STEP_DERIVED) {
         say(c->t, "  not replayed: conversions are qnnrt's own\n");
@@ -330,16 +321,13 @@ static double replay_tolerance(const tool *t, const captured *from, int given)
     const char *name = here != NULL ? cli_backend_name(here->id) : "";
     const int same = from->backend != NULL && here != NULL &&
                      strcmp(from->backend, name) == 0 && strcmp(from->build, here->build_id) == 0;
-    char *folder = cli_shown(from->folder),
-        *backend = cli_shown(from->backend != NULL ? from->backend : "no backend"),
-        *build = cli_shown(from->build != NULL ? from->build : "");
+    OWNED char *folder = cli_shown(from->folder),
+              *backend = cli_shown(from->backend != NULL ? from->backend : "no backend"),
+              *build = cli_shown(from->build != NULL ? from->build : "");
     say(t, "capture   %s, of %s %s\n", folder, backend, build);
     say(t, "tolerance %s\n", given ? "that of --tolerance"
         : same ? "nothing may differ: this is the library that was captured"
         : "2 percent of the largest value of a tensor: another library was captured");
-    free(folder);
-    free(backend);
-    free(build);
     return same ? 0 : 0.02;
 }
 
@@ -389,9 +377,8 @@ int verb_replay(void *user)
     for (size_t p = 0; p < from.count; ++p) {
         const captured_pipeline *pipeline = &from.pipelines[p];
         if (!replay_asked(&t->set, pipeline->name)) continue;
-        char *title = cli_shown(pipeline->name);
+        OWNED char *title = cli_shown(pipeline->name);
         say(t, "\nreplay \"%s\"\n", title);
-        free(title);
         for (uint32_t s = 0; s < pipeline->step_count; ++s)
             if (pipeline->error == NULL || s <= pipeline->failed_step)
                 replay_step(&c, &from, pipeline, s);

@@ -40,9 +40,8 @@ int is_values(const char *path)
     int model = 0;
     if (!cli_is_folder(path)) return is_value_file(path);
     for (size_t i = 0; i < 2 && !model; ++i) {
-        char *file = cli_text("%s/%s", path, models[i]);
+        OWNED char *file = cli_text("%s/%s", path, models[i]);
         model = access(file, F_OK) == 0;
-        free(file);
     }
     DIR *dir = opendir(path);
     const struct dirent *entry;
@@ -75,11 +74,10 @@ static int add_weights(tool *t, value_items *to, const char *path, const char *k
     const char *slash = strrchr(key, '/'), *stem = slash != NULL ? slash + 1 : key;
     const size_t length = strncmp(stem, "outputs", 7) == 0 ? (size_t)(stem - key) : strlen(key);
     for (size_t i = 0; i < info->count; ++i) {
-        char *name = safe_name(info->weights[i].name, "", NULL, 0);
+        OWNED char *name = safe_name(info->weights[i].name, "", NULL, 0);
         add_value_item(to, cli_text("%.*s%s%s", (int)length, key,
                               length > 0 && length == strlen(key) ? "/" : "", name), path,
                  cli_text("%s", info->weights[i].name));
-        free(name);
     }
     qnnrt_weights_close(weights);
     return 1;
@@ -115,8 +113,8 @@ static int add_folder(tool *t, value_items *to, const char *path, const char *re
         struct stat status;
         const char *name = entry->d_name;
         if (name[0] == '.') continue;
-        char *inner = cli_text("%s/%s", path, name);
-        char *key = cli_text("%s%s%s", rel, rel[0] != '\0' ? "/" : "", name);
+        OWNED char *inner = cli_text("%s/%s", path, name);
+        OWNED char *key = cli_text("%s%s%s", rel, rel[0] != '\0' ? "/" : "", name);
         if (lstat(inner, &status) != 0) good = 1;
         else if (S_ISDIR(status.st_mode)) {
             good = depth < ITEM_DEPTH && add_folder(t, to, inner, key, depth + 1);
@@ -129,8 +127,6 @@ static int add_folder(tool *t, value_items *to, const char *path, const char *re
             fail(t, NULL, "Name one of the folders in it.", "%s has too many files", path);
             good = 0;
         }
-        free(inner);
-        free(key);
     }
     if (dir != NULL) closedir(dir);
     return good;
@@ -204,10 +200,9 @@ static qnnrt_dtype result_dtype(const tool *t, const char *key)
         for (size_t i = 0; i < texts->count; ++i) {
             const char *text = texts->items[i], *equals = strrchr(text, '=');
             if ((equals != NULL) != own) continue;
-            char *name = cli_text("%.*s", (int)(own ? equals - text : 0), text);
+            OWNED char *name = cli_text("%.*s", (int)(own ? equals - text : 0), text);
             if (!own || strcmp(name, key) == 0 || strcmp(name, stem) == 0)
                 dtype_of(own ? equals + 1 : text, &dtype);
-            free(name);
         }
     return dtype;
 }

@@ -136,7 +136,7 @@ void judge(rivals *r, double least)
     const double spread = sqrt(N * (N + 1) * (2 * N + 1) / 24);
     const double at = floor(expected - CONFIDENCE_Z * spread);
     const size_t rank = at < 1 ? 1 : (size_t)at;
-    double *means = cli_alloc(all, sizeof(*means));
+    OWNED double *means = cli_alloc(all, sizeof(*means));
     for (size_t i = 0, k = 0; i < n; ++i)
         for (size_t j = i; j < n; ++j) means[k++] = (r->logs[i] + r->logs[j]) / 2;
     qsort(means, all, sizeof(*means), compare_doubles);
@@ -145,7 +145,6 @@ void judge(rivals *r, double least)
     r->high = exp(means[all - rank]);
     r->says = r->low > 1 && r->ratio >= 1 + least       ? B_IS_SLOWER
               : r->high < 1 && r->ratio <= 1 / (1 + least) ? B_IS_FASTER : NO_DIFFERENCE;
-    free(means);
 }
 
 int is_precise(const rivals *r, double least)

@@ -27,12 +27,9 @@ static void say_lines(const tool *t, const cost_lines *lines, line_kind kind, co
         {"nodes", "on device", "step"}, {"nodes", "", "operator"}, {"step", "operator", "node"}};
     const size_t top = t->set.profiling->top, rows = lines->count < top ? lines->count : top;
     const char *titles[COLUMNS] = {"share", "time"};
-    char *(*cells)[COLUMNS] = cli_alloc(rows, sizeof(*cells));
+    OWNED char *(*cells)[COLUMNS] = cli_alloc(rows, sizeof(*cells));
     size_t c = two ? 4 : 2;
-    if (lines->count == 0) {
-        free(cells);
-        return;
-    }
+    if (lines->count == 0) return;
     if (two) {
         titles[0] = "before";
         titles[1] = "after";
@@ -58,12 +55,10 @@ static void say_lines(const tool *t, const cost_lines *lines, line_kind kind, co
         cell[c++] = cli_text("%lu", (unsigned long)(kind == LINE_NODES ? line->step
                                                     : line->count[two && line->us[1] > 0]));
         if (kind == LINE_STEPS) {
-            char *name = short_name(line->name, 40), *file = short_name(line->about, 24);
+            OWNED char *name = short_name(line->name, 40), *file = short_name(line->about, 24);
             if (!two) cell[c++] = line->extra[0] > 0 ? us_text(line->extra[0], 0) : cli_text("-");
             cell[c++] = cli_text("%lu  %s  %s", (unsigned long)line->step, file,
                                  is_made_up(line->name) ? "" : name);
-            free(name);
-            free(file);
         } else {
             cell[c++] = short_name(line->about, 24);
             if (kind == LINE_NODES) cell[c++] = short_name(line->name, 46);
@@ -75,7 +70,6 @@ static void say_lines(const tool *t, const cost_lines *lines, line_kind kind, co
             (unsigned long)lines->count);
     say(t, "\n");
     say_table(t, titles, two ? "rrrrr" : kind == LINE_STEPS ? "rrrr" : "rrr", cells, rows);
-    free(cells);
 }
 
 static void say_loads(const tool *t, const costs *a, const costs *b)
@@ -85,33 +79,23 @@ static void say_loads(const tool *t, const costs *a, const costs *b)
     for (int s = 0; s < 2; ++s)
         for (size_t i = 0; both[s] != NULL && i < both[s]->count; ++i)
             if (both[s]->rows[i].kind == COST_LOAD) sums[s] += both[s]->rows[i].us;
-    char *before = us_text(sums[0], 0), *after = us_text(sums[1], 0);
+    OWNED char *before = us_text(sums[0], 0), *after = us_text(sums[1], 0);
     say(t, b != NULL ? "loading   %s before, %s after\n" : "loading   %s\n", before, after);
     for (size_t i = 0; b == NULL && i < a->count; ++i) {
         const cost *row = &a->rows[i];
         if (row->kind != COST_LOAD) continue;
-        char *share = share_text(row->us, sums[0]), *us = us_text(row->us, 0),
-            *name = short_name(row->name, 60), *about = short_name(row->about, 12);
+        OWNED char *share = share_text(row->us, sums[0]), *us = us_text(row->us, 0),
+                  *name = short_name(row->name, 60), *about = short_name(row->about, 12);
         say(t, "  %7s  %8s  %s %s\n", share, us, about, name);
-        free(share);
-        free(us);
-        free(name);
-        free(about);
     }
-    free(before);
-    free(after);
 }
 
 static void say_costs_head(const tool *t, const char *label, const costs *all)
 {
-    char *model = short_name(all->model, 80), *backend = short_name(all->backend, 30),
-        *build = short_name(all->build, 40), *level = short_name(all->level, 12);
+    OWNED char *model = short_name(all->model, 80), *backend = short_name(all->backend, 30),
+              *build = short_name(all->build, 40), *level = short_name(all->level, 12);
     say(t, "%-9s %s\n          on %s %s, level %s, %.0f inference%s after a first one\n", label,
         model, backend, build, level, all->inferences, all->inferences > 1 ? "s" : "");
-    free(model);
-    free(backend);
-    free(build);
-    free(level);
 }
 
 /* Print costs, or their change from a to b. */
@@ -126,9 +110,9 @@ static void say_costs(const tool *t, const costs *a, const costs *b)
         if (row->kind != COST_PIPELINE) continue;
         const size_t other = b != NULL ? other_pipeline(a, i, b) : SIZE_MAX;
         const double whole[2] = {row->us, other != SIZE_MAX ? b->rows[other].us : 0};
-        char *name = short_name(cost_label(a, i), 60), *us = us_text(whole[0], 0),
-            *first = us_text(row->extra, 0), *after = us_text(whole[1], 0),
-            *change = change_text(whole[0], whole[1]);
+        OWNED char *name = short_name(cost_label(a, i), 60), *us = us_text(whole[0], 0),
+                  *first = us_text(row->extra, 0), *after = us_text(whole[1], 0),
+                  *change = change_text(whole[0], whole[1]);
         if (b == NULL) say(t, "\npipeline \"%s\"  %s, the first time %s\n", name, us, first);
         else if (other == SIZE_MAX)
             say(t, "\npipeline \"%s\"  %s before, missing after\n", name, us);
@@ -138,18 +122,11 @@ static void say_costs(const tool *t, const costs *a, const costs *b)
             say_lines(t, &lines, (line_kind)kind, whole, b != NULL);
             free_lines(&lines);
         }
-        free(name);
-        free(us);
-        free(first);
-        free(after);
-        free(change);
     }
     for (size_t i = 0; b != NULL && i < b->count; ++i) {
         if (b->rows[i].kind != COST_PIPELINE || other_pipeline(b, i, a) != SIZE_MAX) continue;
-        char *name = short_name(cost_label(b, i), 60), *us = us_text(b->rows[i].us, 0);
+        OWNED char *name = short_name(cost_label(b, i), 60), *us = us_text(b->rows[i].us, 0);
         say(t, "\npipeline \"%s\"  %s after, missing before\n", name, us);
-        free(name);
-        free(us);
     }
 }
 

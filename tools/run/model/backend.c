@@ -49,14 +49,13 @@ int fail_if_foreign(tool *t, const char *model)
     const int foreign = made != 0 && info->id != made &&
                         strcmp(cli_backend_name(info->id), "unknown") != 0;
     if (foreign) {
-        char *hint = cli_text("Name %s with %s%s.", cli_library_name(made),
-                              t->backend_option != NULL ? t->backend_option : "--backend_so",
-                              t->choice.backend == NULL ? ", or leave --backend_so out"
-                              : strcmp(t->choice.why, CLI_NAMED_BY_ENVIRONMENT) == 0
-                              ? ", or correct QNNRT_BACKEND" : "");
+        OWNED char *hint = cli_text("Name %s with %s%s.", cli_library_name(made),
+                                    t->backend_option != NULL ? t->backend_option : "--backend_so",
+                                    t->choice.backend == NULL ? ", or leave --backend_so out"
+                                    : strcmp(t->choice.why, CLI_NAMED_BY_ENVIRONMENT) == 0
+                                    ? ", or correct QNNRT_BACKEND" : "");
         fail(t, NULL, hint, "%s was made for %s, and the library %s is for %s", model,
              cli_backend_name(made), info->path, cli_backend_name(info->id));
-        free(hint);
     }
     qnnrt_backend_close(own);
     return foreign;
@@ -86,8 +85,8 @@ size_t list_backends(const tool *t, qnnrt_backend *list[ROLES_MOST], const char 
 void say_backend(const tool *t, const qnnrt_backend *backend, const char *role, int first)
 {
     const qnnrt_backend_info *info = qnnrt_backend_get_info(backend);
-    char *path = cli_shown(info->path), *provider = cli_shown(info->provider),
-        *build = cli_shown(info->build_id);
+    OWNED char *path = cli_shown(info->path), *provider = cli_shown(info->provider),
+              *build = cli_shown(info->build_id);
     say(t, "backend   %s%s%s\n", role, role[0] != '\0' ? ": " : "", path);
     if (first && t->choice.why != NULL) say(t, "          %s\n", t->choice.why);
     say(t, "          provider %s, build %s", provider[0] != '\0' ? provider
@@ -96,9 +95,6 @@ void say_backend(const tool *t, const qnnrt_backend *backend, const char *role, 
     say_version(t, ", core API ", info->core_api);
     say_version(t, ", backend API ", info->backend_api);
     say(t, "\n          opened in %.3f ms\n", ms(info->open_ns));
-    free(path);
-    free(provider);
-    free(build);
 }
 
 const char *model_name(const tool *t)
@@ -121,17 +117,14 @@ static void say_need(const tool *t)
         found = 1;
     }
     if (!found) return;
-    char *bytes = cli_bytes_text(need), *most = cli_bytes_text(QNNRT_DOMAIN_BYTES);
+    OWNED char *bytes = cli_bytes_text(need), *most = cli_bytes_text(QNNRT_DOMAIN_BYTES);
     say(t, "device    about %s; one process has about %s on the NPU\n", bytes, most);
-    free(bytes);
-    free(most);
 }
 
 void say_device(const tool *t)
 {
-    char *text = cli_device_text(t->model);
+    OWNED char *text = cli_device_text(t->model);
     say(t, "device    %s\n", text);
-    free(text);
 }
 
 void say_contexts(const tool *t)
@@ -140,18 +133,16 @@ void say_contexts(const tool *t)
     const qnnrt_manifest_context *contexts = qnnrt_manifest_get_info(t->model)->contexts;
     count = qnnrt_manifest_get_info(t->model)->context_count;
     const char *system_path = qnnrt_manifest_get_info(t->model)->system_path;
-    char *system_shown = cli_shown(system_path[0] != '\0' ? system_path : "(not needed)");
+    OWNED char *system_shown = cli_shown(system_path[0] != '\0' ? system_path : "(not needed)");
     say(t, "system    %s\n", system_shown);
-    free(system_shown);
-    char *model_shown = cli_shown(model_name(t));
+    OWNED char *model_shown = cli_shown(model_name(t));
     say(t, "model     %s, %lu context%s\n", model_shown, (unsigned long)count, cli_plural(count));
-    free(model_shown);
     for (size_t i = 0; i < count; ++i) {
         const qnnrt_manifest_context *in = &contexts[i];
         const qnnrt_context_info *c = in->info;
-        char *file = cli_shown(in->file);
-        char *build = cli_shown(c->build_id != NULL ? c->build_id : "");
-        char *role = cli_shown(in->role), *bytes = cli_bytes_text(c->file_bytes);
+        OWNED char *file = cli_shown(in->file);
+        OWNED char *build = cli_shown(c->build_id != NULL ? c->build_id : "");
+        OWNED char *role = cli_shown(in->role), *bytes = cli_bytes_text(c->file_bytes);
         say(t, "  %lu  %s", (unsigned long)i, file);
         if (c->file_bytes != 0 || in->failure != NULL) say(t, "  %s", bytes);
         else say(t, "  without its binary");
@@ -166,10 +157,6 @@ void say_contexts(const tool *t)
             if (!t->set.inspect) say(t, ", create %.3f ms", ms(c->create_ns));
             say(t, "\n");
         }
-        free(file);
-        free(role);
-        free(bytes);
-        free(build);
     }
     say_need(t);
 }
@@ -180,12 +167,10 @@ void say_valid(const tool *t)
     for (size_t i = 0; i < info->context_count; ++i) {
         const qnnrt_context_info *c = info->contexts[i].info;
         if (info->contexts[i].failure != NULL || c->backend == NULL) continue;
-        char *file = cli_shown(info->contexts[i].file);
-        char *path = cli_shown(qnnrt_backend_get_info(c->backend)->path);
+        OWNED char *file = cli_shown(info->contexts[i].file);
+        OWNED char *path = cli_shown(qnnrt_backend_get_info(c->backend)->path);
         say(t, "valid     %s: %s created it in %.3f ms, and has its %lu graph%s\n", file, path,
             ms(c->create_ns), (unsigned long)c->graph_count, cli_plural(c->graph_count));
-        free(file);
-        free(path);
     }
 }
 

@@ -19,10 +19,9 @@ int check_dims(settings *set)
         int good = equals != NULL && equals != text;
         dims->text = text;
         while (good && dims->rank < DIMS_MOST) {
-            char *number = cli_text("%.*s", (int)strcspn(at, "x"), at);
+            OWNED char *number = cli_text("%.*s", (int)strcspn(at, "x"), at);
             uint64_t value = 0;
             good = cli_number(number, UINT32_MAX, &value);
-            free(number);
             dims->dims[dims->rank++] = (uint32_t)value;
             at += strcspn(at, "x");
             if (*at == '\0') break;
@@ -50,10 +49,9 @@ static void place_change(tool *t, const char *option, const char *name)
         if (qnnrt_slot_find(j->pipeline, name, QNNRT_ROLE_ANY, &slot, &err) == QNNRT_OK) return;
         near_slots(&near, j, QNNRT_ROLE_ANY);
     }
-    char *hint = cli_near_hint(&near);
+    OWNED char *hint = cli_near_hint(&near);
     fail(t, NULL, hint != NULL ? hint : cli_hint(&err), "--%s %s: %s", option, name,
          err.text[0] != '\0' ? cli_told(&err) : "no pipeline can run");
-    free(hint);
 }
 
 void place_changes(tool *t)
@@ -101,9 +99,7 @@ void say_changes(const tool *t, const job *j, qnnrt_run *run)
         if (now.dynamic_dims == NULL) continue;
         now.dynamic_dims = NULL;
         now.dims = qnnrt_get_dims(run, &j->info->slots[i], NULL);
-        char *name = cli_shown(j->info->slots[i].address), *dims = dims_text(&now);
+        OWNED char *name = cli_shown(j->info->slots[i].address), *dims = dims_text(&now);
         say(t, "  dims      \"%s\" %s\n", name, dims);
-        free(name);
-        free(dims);
     }
 }

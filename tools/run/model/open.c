@@ -17,9 +17,8 @@ static int opens_backends(const settings *set, const char *model)
 {
     if (set->role_count > 0) return 1;
     if (model == NULL) return 0;
-    char *path = cli_text("%s/qnnrt.json", model);
+    OWNED char *path = cli_text("%s/qnnrt.json", model);
     const int there = access(path, F_OK) == 0;
-    free(path);
     return there;
 }
 

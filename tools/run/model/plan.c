@@ -167,7 +167,7 @@ static void say_slots(const tool *t, const job *j)
                                                 "size", "offset",
                                                 "steps"};
     const size_t count = j->info->slot_count;
-    char *(*cells)[COLUMNS] = cli_alloc(count, sizeof(*cells));
+    OWNED char *(*cells)[COLUMNS] = cli_alloc(count, sizeof(*cells));
     for (size_t i = 0; i < count; ++i) {
         const qnnrt_slot *slot = &j->info->slots[i];
         const qnnrt_tensor_info *tensor = slot->tensor;
@@ -182,20 +182,16 @@ static void say_slots(const tool *t, const job *j)
         cells[i][7] = first == last ? cli_text("%lu", first) : cli_text("%lu-%lu", first, last);
     }
     say_table(t, titles, "     rr", cells, count);
-    free(cells);
 }
 
 static void say_peak(const tool *t, const qnnrt_plan_info *plan)
 {
-    char *peak = cli_bytes_text(plan->peak), *bound = cli_bytes_text(plan->bound);
-    char *naive = cli_bytes_text(plan->naive);
+    OWNED char *peak = cli_bytes_text(plan->peak), *bound = cli_bytes_text(plan->bound);
+    OWNED char *naive = cli_bytes_text(plan->naive);
     say(t, "  memory    peak %s, bound %s, naive %s, alignment %lu%s\n", peak, bound, naive,
         (unsigned long)plan->align,
         t->set.guard ? "; with --guard every tensor has pages of its own"
         : t->set.per_tensor ? "; with --per_tensor every tensor has a block of its own" : "");
-    free(peak);
-    free(bound);
-    free(naive);
 }
 
 void say_job(const tool *t, const job *j)
@@ -208,15 +204,12 @@ void say_job(const tool *t, const job *j)
         const qnnrt_step_info *step = &info->steps[i];
         const qnnrt_manifest_context context = step_context(step);
         const int graphs = context.info != NULL;
-        char *file = graphs ? cli_shown(context.file) : step_text(step, "\xE2\x86\x92");
-        char *graph = cli_shown(step->graph->name), *place = step_place(step);
+        OWNED char *file = graphs ? cli_shown(context.file) : step_text(step, "\xE2\x86\x92");
+        OWNED char *graph = cli_shown(step->graph->name), *place = step_place(step);
         say(t, "  step %lu  %s", (unsigned long)i, file);
         if (graphs) say(t, "  \"%s\"", graph);
         if (graphs && mixed) say(t, "  on %s", place);
         say(t, "\n");
-        free(file);
-        free(graph);
-        free(place);
     }
     if (info->failure != NULL) {
         say_error(t, "not wired", info->failure);
@@ -226,26 +219,21 @@ void say_job(const tool *t, const job *j)
     for (size_t i = 0; i < info->slot_count; ++i) {
         if (j->names[i] == NULL) continue;
         const qnnrt_slot *slot = &info->slots[i];
-        char *name = cli_shown(j->names[i]), *tensor = cli_shown(slot->tensor->name);
+        OWNED char *name = cli_shown(j->names[i]), *tensor = cli_shown(slot->tensor->name);
         say(t, "  \"%s\" is %s \"%s\" of step %lu\n", name, qnnrt_role_name(slot->role), tensor,
             (unsigned long)slot->first);
-        free(name);
-        free(tensor);
     }
     for (size_t i = 0; i < info->slot_count; ++i) {
         if (!info->slots[i].has_range) continue;
-        char *name = cli_shown(info->slots[i].address);
+        OWNED char *name = cli_shown(info->slots[i].address);
         say(t, "  \"%s\" takes values from %ld to %ld\n", name, (long)info->slots[i].low,
             (long)info->slots[i].high);
-        free(name);
     }
     for (size_t i = 0; i < info->edge_count; ++i) {
         const qnnrt_edge_info *edge = &info->edges[i];
-        char *from = cli_shown(edge->from->name), *to = cli_shown(edge->to->name);
+        OWNED char *from = cli_shown(edge->from->name), *to = cli_shown(edge->to->name);
         say(t, "  step %lu \"%s\" -> step %lu \"%s\": %s\n", (unsigned long)edge->from_step, from,
             (unsigned long)edge->to_step, to, edge->reason);
-        free(from);
-        free(to);
     }
     if (j->plan_info != NULL) say_peak(t, j->plan_info);
 }
@@ -284,8 +272,8 @@ void say_blocks(const tool *t, const job *j)
                                                 "tensor", NULL};
     if (j->plan_info == NULL) return;
     const size_t count = j->plan_info->block_count;
-    char *(*cells)[COLUMNS] = cli_alloc(count, sizeof(*cells));
-    const qnnrt_plan_block **blocks = sorted_blocks(j->plan_info);
+    OWNED char *(*cells)[COLUMNS] = cli_alloc(count, sizeof(*cells));
+    OWNED const qnnrt_plan_block **blocks = sorted_blocks(j->plan_info);
     for (size_t i = 0; i < count; ++i) {
         const qnnrt_plan_block *block = blocks[i];
         const unsigned long first = block->first, last = block->last;
@@ -297,8 +285,6 @@ void say_blocks(const tool *t, const job *j)
         cells[i][5] = block_name(j, block);
     }
     say_table(t, titles, "rr", cells, count);
-    free((void *)blocks);
-    free(cells);
 }
 
 qnnrt_result make_plan(const tool *t, const qnnrt_pipeline *pipeline, qnnrt_plan **out,

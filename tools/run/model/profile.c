@@ -134,10 +134,9 @@ void say_events(const tool *t, const char *title, const qnnrt_pipeline_info *inf
         return;
     }
     for (size_t i = 0; i < count; ++i) {
-        char *name = cli_shown(events[i].name);
+        OWNED char *name = cli_shown(events[i].name);
         const size_t length = strlen(name) + 2 * events[i].depth;
         if (length > width) width = length < 60 ? length : 60;
-        free(name);
     }
     say(t, "  profile   %s\n    %-7s %16s %-6s  %-*s  node\n", title,
         info != NULL ? "step" : "context", "value", "unit",
@@ -277,17 +276,16 @@ static double trace_step(json *j, const job *of, const qnnrt_profile_event *even
             whole = events[i].value;
         if (events[i].type == EVENT_NODE && events[i].value > 0) all += events[i].value;
     }
-    char *text = step_text(step, "\xE2\x86\x92");
+    OWNED char *text = step_text(step, "\xE2\x86\x92");
     char *name = cli_text("step %lu, %s", (unsigned long)events[0].step,
                           step->kind == QNNRT_STEP_GRAPH ? step->graph->name : text);
     trace_bar(j, TRACK_STEPS, name, begin_us, whole);
-    free(text);
     free(name);
     for (size_t i = 0; i < count; ++i) {
         if (events[i].type == EVENT_NODE) continue;
-        char *key = cli_text("%lu %s, %s", (unsigned long)i, events[i].name, events[i].unit_name);
+        OWNED char *key = cli_text("%lu %s, %s", (unsigned long)i, events[i].name,
+                                   events[i].unit_name);
         json_value(j, key, events[i].value);
-        free(key);
     }
     trace_bar_end(j);
     for (size_t i = 0; i < count; ++i) {
@@ -331,10 +329,9 @@ static void trace_loading(tool *t)
         json_count(j, "bytes", c->file_bytes);
         for (size_t e = 0; e < count; ++e) {
             if (events[e].step != i) continue;
-            char *key = cli_text("%lu %s, %s", (unsigned long)e, events[e].name,
-                                 events[e].unit_name);
+            OWNED char *key = cli_text("%lu %s, %s", (unsigned long)e, events[e].name,
+                                       events[e].unit_name);
             json_value(j, key, events[e].value);
-            free(key);
         }
         trace_bar_end(j);
         at += us;

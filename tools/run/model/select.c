@@ -53,20 +53,19 @@ static const qnnrt_pipeline *find_unwired(const tool *t, const char *name)
 /* Leave out a pipeline that is not wired. */
 static void leave_pipeline(tool *t, const qnnrt_pipeline_info *info)
 {
-    char *name = cli_shown(info->name);
+    OWNED char *name = cli_shown(info->name);
     fail(t, NULL, info->failure->hint[0] != '\0' ? cli_hint(info->failure)
          : "Replace the file that did not load.",
          "pipeline \"%s\" is left out, and its graphs stand alone: %s", name,
          cli_told(info->failure));
     leave_out(t, NULL, info->name, info->failure->text);
-    free(name);
 }
 
 /* Add each graph that is in none of the jobs, alone. */
 static void add_graphs(tool *t)
 {
     const qnnrt_manifest_info *info = qnnrt_manifest_get_info(t->model);
-    char **taken = cli_alloc(info->context_count, sizeof(*taken));
+    OWNED char **taken = cli_alloc(info->context_count, sizeof(*taken));
     for (size_t c = 0; c < info->context_count; ++c)
         taken[c] = cli_alloc(info->contexts[c].info->graph_count, 1);
     for (size_t i = 0; i < t->job_count; ++i)
@@ -78,15 +77,13 @@ static void add_graphs(tool *t)
     for (size_t c = 0; c < info->context_count; ++c) {
         for (size_t g = 0; g < info->contexts[c].info->graph_count; ++g) {
             const qnnrt_pipeline *alone = NULL;
-            char *name = cli_text("%lu/%s", (unsigned long)c,
-                                  info->contexts[c].info->graphs[g].name);
+            OWNED char *name = cli_text("%lu/%s", (unsigned long)c,
+                                        info->contexts[c].info->graphs[g].name);
             if (!taken[c][g] && qnnrt_manifest_find(t->model, name, &alone, NULL) == QNNRT_OK)
                 add_job(t, alone, NULL);
-            free(name);
         }
         free(taken[c]);
     }
-    free(taken);
 }
 
 /* Add all pipelines. With --keep_going, run and plan leave out what is not wired; then, or if a
@@ -134,9 +131,8 @@ int select_jobs(tool *t)
         cli_near near = {set->graphs.items[i], strlen(set->graphs.items[i]), NULL, 0};
         for (size_t k = 0; k < info->pipeline_count; ++k)
             cli_near_try(&near, qnnrt_pipeline_get_info(info->pipelines[k])->name);
-        char *hint = cli_near_hint(&near);
+        OWNED char *hint = cli_near_hint(&near);
         fail(t, NULL, hint != NULL ? hint : cli_hint(&err), "--graph: %s", cli_told(&err));
-        free(hint);
     }
     if (t->job_count == 0 && !t->failed) fail(t, NULL, NULL, "the model has no graph that can run");
     return t->job_count > 0 && (!t->failed || set->keep_going);

@@ -47,12 +47,11 @@ static void find_sources(const settings *set, const char *const *words, size_t c
         from->folder = words[0];
         return;
     }
-    char *taken = cli_alloc(count, 1);
+    OWNED char *taken = cli_alloc(count, 1);
     for (size_t i = 0; i < count; ++i) {         /* mark JSON whose binary is named, too */
-        char *sibling = json_sibling(words[i]);
+        OWNED char *sibling = json_sibling(words[i]);
         for (size_t k = 0; sibling != NULL && k < count; ++k)
             if (strcmp(words[k], sibling) == 0) taken[k] = 1;
-        free(sibling);
     }
     for (size_t i = 0; i < count; ++i) {
         qnnrt_file *file = &from->files[from->count];
@@ -70,7 +69,6 @@ static void find_sources(const settings *set, const char *const *words, size_t c
         }
         ++from->count;
     }
-    free(taken);
 }
 
 static void free_sources(sources *from)
@@ -186,9 +184,8 @@ qnnrt_manifest *try_sources(tool *t, const char *folder, const char *const *word
 static int choose_reader(tool *t, const char *model)
 {
     const char *place = NULL;
-    char *binary = cli_first_binary(model);
+    OWNED char *binary = cli_first_binary(model);
     const int ref = binary != NULL && cli_head_of(binary) == CLI_HEAD_REF;
-    free(binary);
     t->choice.system = cli_find_library(ref ? "libQnnRef.so" : "libQnnSystem.so", &place);
     t->set.system = t->choice.system;
     return t->set.system != NULL;

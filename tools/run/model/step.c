@@ -70,17 +70,15 @@ char *step_place(const qnnrt_step_info *step)
 
 int is_elsewhere(const qnnrt_step_info *a, const qnnrt_step_info *b)
 {
-    char *x = step_place(a), *y = step_place(b);
+    OWNED char *x = step_place(a), *y = step_place(b);
     const int differ = strcmp(x, y) != 0;
-    free(x);
-    free(y);
     return differ;
 }
 
 size_t *number_backends(const qnnrt_pipeline_info *info, size_t *count)
 {
     size_t *numbers = cli_alloc(info->step_count, sizeof(*numbers));
-    const qnnrt_step_info **firsts = cli_alloc(info->step_count, sizeof(*firsts));
+    OWNED const qnnrt_step_info **firsts = cli_alloc(info->step_count, sizeof(*firsts));
     *count = 0;
     for (size_t i = 0; i < info->step_count; ++i) {
         size_t k = 0;
@@ -89,7 +87,6 @@ size_t *number_backends(const qnnrt_pipeline_info *info, size_t *count)
         if (k == *count) firsts[(*count)++] = &info->steps[i];
         numbers[i] = k;
     }
-    free((void *)firsts);
     return numbers;
 }
 

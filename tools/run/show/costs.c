@@ -142,7 +142,7 @@ static void cost_pipeline(costs *all, const job *j)
 {
     const size_t first = j->exec_count > 1 ? 1 : 0, runs = j->exec_count - first;
     if (j->exec_count == 0 || j->sample_count != j->exec_count) return;
-    timed *order = cli_alloc(runs, sizeof(*order));
+    OWNED timed *order = cli_alloc(runs, sizeof(*order));
     for (size_t i = 0; i < runs; ++i) {
         order[i].ns = j->exec_ns[i + first];
         order[i].at = i + first;
@@ -156,11 +156,10 @@ static void cost_pipeline(costs *all, const job *j)
     for (size_t i = 0, next; i < j->event_count; i = next) {
         const qnnrt_step_info *step = &j->info->steps[j->events[i].step];
         const int is_graph = step->kind == QNNRT_STEP_GRAPH;
-        char *text = step_text(step, "\xE2\x86\x92");
+        OWNED char *text = step_text(step, "\xE2\x86\x92");
         const char *file = is_graph ? step_context(step).file : "host";
         char *name = cli_text("%s", is_graph ? step->graph->name : text);
         const size_t row = cost_add(all, COST_STEP, name, cli_text("%s", base_name(file)), 0, 0);
-        free(text);
         for (next = i; next < j->event_count && j->events[next].step == j->events[i].step; ++next)
             if (j->events[next].type == EVENT_NODE)
                 cost_add(all, COST_NODE, cli_text("%s", j->events[next].node),
@@ -169,7 +168,6 @@ static void cost_pipeline(costs *all, const job *j)
             cost_step(all, row, j->events + i, j->samples + order[k].at * j->event_count + i,
                       next - i, is_graph, part);
     }
-    free(order);
 }
 
 void take_costs(const tool *t, costs *all)

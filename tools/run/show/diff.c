@@ -20,11 +20,10 @@ static void differs(const differ *d, const char *format, ...)
 {
     va_list list;
     va_start(list, format);
-    char *what = cli_text_list(format, list);
+    OWNED char *what = cli_text_list(format, list);
     va_end(list);
     say(d->t, "%s: %s\n", d->where, what);
     d->t->different = 1;
-    free(what);
 }
 
 /* Compare two texts and free them. */
@@ -134,13 +133,11 @@ static int diff_lone(const differ *d, const char *kind, const void *a, const voi
     memcpy((void *)&before, a, sizeof(before));
     memcpy((void *)&after, b, sizeof(after));
     if (strcmp(before, after) == 0) return 0;
-    char *from = cli_shown(before), *to = cli_shown(after);
+    OWNED char *from = cli_shown(before), *to = cli_shown(after);
     differ inner = {d->t, cli_text("%s, %s \"%s\"", d->where, kind, from)};
     differs(&inner, "is called \"%s\" in the second model", to);
     pair(&inner, a, b);
     free(inner.where);
-    free(from);
-    free(to);
     return 1;
 }
 
@@ -150,12 +147,12 @@ static void diff_lists(const differ *d, const char *kind, size_t size, const voi
                        size_t b_count, diff_pair pair)
 {
     if (a_count == 1 && b_count == 1 && diff_lone(d, kind, a, b, pair)) return;
-    named *left = by_name(a, a_count, size), *right = by_name(b, b_count, size);
+    OWNED named *left = by_name(a, a_count, size), *right = by_name(b, b_count, size);
     size_t i = 0, k = 0, only = 0, moved = 0;
     while (i < a_count || k < b_count) {
         const int order = i == a_count ? 1 : k == b_count ? -1
             : strcmp(left[i].name, right[k].name);
-        char *name = cli_shown(order <= 0 ? left[i].name : right[k].name);
+        OWNED char *name = cli_shown(order <= 0 ? left[i].name : right[k].name);
         differ inner = {d->t, cli_text("%s, %s \"%s\"", d->where, kind, name)};
         if (order == 0) {
             moved += left[i].place != right[k].place;
@@ -167,11 +164,8 @@ static void diff_lists(const differ *d, const char *kind, size_t size, const voi
         if (order <= 0) ++i;
         if (order >= 0) ++k;
         free(inner.where);
-        free(name);
     }
     if (moved > 0 && only == 0) differs(d, "the order of the %ss", kind);
-    free(left);
-    free(right);
 }
 
 static void diff_tensor_pair(const differ *d, const void *a, const void *b)
@@ -197,7 +191,7 @@ static int diff_bytes(const differ *d, const char *a, const char *b)
 {
     enum { PIECE = 1 << 16 };
     const int left = cli_open(a), right = cli_open(b);
-    char *mine = cli_alloc(PIECE, 1), *other = cli_alloc(PIECE, 1);
+    OWNED char *mine = cli_alloc(PIECE, 1), *other = cli_alloc(PIECE, 1);
     uint64_t at = 0, differing = 0, first = 0, sizes[2] = {0, 0};
     size_t got[2] = {1, 1};
     const char *bad = left < 0 ? a : right < 0 ? b : NULL;
@@ -220,8 +214,6 @@ static int diff_bytes(const differ *d, const char *a, const char *b)
                 (unsigned long long)first);
     if (left >= 0) close(left);
     if (right >= 0) close(right);
-    free(mine);
-    free(other);
     return bad == NULL;
 }
 
@@ -235,11 +227,9 @@ static int diff_binaries(const differ *d, size_t i, size_t *without)
         ++*without;
         return 1;
     }
-    char *mine = context_path(a, a->contexts[i].file);
-    char *other = context_path(b, b->contexts[i].file);
+    OWNED char *mine = context_path(a, a->contexts[i].file);
+    OWNED char *other = context_path(b, b->contexts[i].file);
     const int good = diff_bytes(d, mine, other);
-    free(mine);
-    free(other);
     return good;
 }
 
@@ -264,9 +254,8 @@ int run_diff(tool *t)
                        diff_graph_pair);
             good = diff_binaries(&d, i, &without);
         } else {
-            char *file = cli_shown(i < counts[0] ? a[i].file : b[i].file);
+            OWNED char *file = cli_shown(i < counts[0] ? a[i].file : b[i].file);
             differs(&d, "%s, only in the %s model", file, i < counts[0] ? "first" : "second");
-            free(file);
         }
         free(d.where);
     }

@@ -36,9 +36,8 @@ static void dump_enum(dump *d, const char *key, const char *prefix, qnnrt_vendor
                       uint32_t value)
 {
     const char *name = qnnrt_vendor_name(which, value);
-    char *whole = name != NULL ? cli_text("%s%s", prefix, name) : cli_text("UNKNOWN");
+    OWNED char *whole = name != NULL ? cli_text("%s%s", prefix, name) : cli_text("UNKNOWN");
     json_string(&d->j, key, whole);
-    free(whole);
 }
 
 /* Write a float as the SDK's tool does: widened to double. */
@@ -266,19 +265,18 @@ void write_dumps(tool *t)
     const size_t length = strlen(path);
     const int folder = !is_stdout(path) && (cli_is_folder(path) || path[length - 1] == '/');
     if (count > 1 && !folder) {
-        char *hint = cli_text("Name a folder, as %s/, for one file each.",
-                              is_stdout(path) ? "metadata" : path);
+        OWNED char *hint = cli_text("Name a folder, as %s/, for one file each.",
+                                    is_stdout(path) ? "metadata" : path);
         fail(t, NULL, hint, "--json_file %s: the model has %lu contexts, but this is one file",
              path,
              (unsigned long)count);
-        free(hint);
         return;
     }
     if (folder && !cli_make_folders(path)) {
         fail(t, NULL, CLI_WRITE_HINT, "cannot make the folder %s: %s", path, strerror(errno));
         return;
     }
-    char **names = cli_alloc(count, sizeof(*names));
+    OWNED char **names = cli_alloc(count, sizeof(*names));
     for (size_t i = 0; i < count; ++i) {
         size_t same = 0;
         names[i] = dump_name(contexts[i].file);
@@ -291,13 +289,11 @@ void write_dumps(tool *t)
             continue;
         }
         page p = {NULL, 0, 0};
-        char *to = folder ? cli_text("%s%s%s", path, path[length - 1] == '/' ? "" : "/", names[i])
-            : cli_text("%s", path);
+        const char *slash = path[length - 1] == '/' ? "" : "/";
+        OWNED char *to = folder ? cli_text("%s%s%s", path, slash, names[i]) : cli_text("%s", path);
         dump_context(&p, contexts[i].info, set->unified);
         write_named(t, to, &p, folder);
         free(p.data);
-        free(to);
     }
     for (size_t i = 0; i < count; ++i) free(names[i]);
-    free(names);
 }

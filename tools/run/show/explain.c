@@ -100,15 +100,12 @@ int verb_explain(void *user)
     }
     const qnnrt_explanation *found = qnnrt_explain(all);
     if (found == NULL) {
-        char *hex = cli_text("0x%s", all), *name = cli_shown(all);
+        OWNED char *hex = cli_text("0x%s", all), *name = cli_shown(all);
         const char *op = op_nearest(all, 0);
-        char *hint = qnnrt_explain(hex) != NULL ? cli_text("Write 0x%s.", name)
-            : op != NULL ? cli_text("Run qnnrt-run ops %s: that is an operator.", op)
-                         : cli_text("Run qnnrt-run explain for the list.");
+        OWNED char *hint = qnnrt_explain(hex) != NULL ? cli_text("Write 0x%s.", name)
+                  : op != NULL ? cli_text("Run qnnrt-run ops %s: that is an operator.", op)
+                               : cli_text("Run qnnrt-run explain for the list.");
         fail(t, NULL, hint, "\"%s\" is not a known code, symbol or line", name);
-        free(name);
-        free(hex);
-        free(hint);
     }
     if (t->set.json) report_codes(t, found, 0);
     else if (found != NULL) say_one(t, found);

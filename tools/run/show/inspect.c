@@ -109,7 +109,7 @@ static void say_tensors(const tool *t, const qnnrt_graph_info *g)
         {g->updateables, g->updateable_count, "updateable"}
     };
     const size_t rows = g->input_count + g->output_count + g->updateable_count;
-    char *(*cells)[COLUMNS] = cli_alloc(rows, sizeof(*cells));
+    OWNED char *(*cells)[COLUMNS] = cli_alloc(rows, sizeof(*cells));
     size_t r = 0;
     for (size_t k = 0; k < 3; ++k) {
         for (size_t i = 0; i < lists[k].count; ++i, ++r) {
@@ -124,7 +124,6 @@ static void say_tensors(const tool *t, const qnnrt_graph_info *g)
         }
     }
     say_table(t, titles, "  r  r", cells, rows);
-    free(cells);
 }
 
 /* Print the facts of a graph in lines that are no wider than tables. A fact of 0 is not in the
@@ -136,24 +135,22 @@ static void say_sizes(const tool *t, const qnnrt_graph_info *g)
         const fact *f = &graph_facts[i];
         if (fact_number(f, g) == 0) continue;
         const int sized = strstr(f->key, "_bytes") != NULL;
-        char *value = sized ? cli_bytes_text(fact_number(f, g)) : cli_grouped(fact_number(f, g));
-        char *text = cli_text("%s %s", f->label, value);
+        OWNED char *value = sized ? cli_bytes_text(fact_number(f, g))
+                                  : cli_grouped(fact_number(f, g));
+        OWNED char *text = cli_text("%s %s", f->label, value);
         const int next = column > 0 && column + 2 + width_of(text) >= CLI_TABLE_WIDTH;
         const char *before = column == 0 ? "    sizes     " : next ? ",\n              " : ", ";
         say(t, "%s%s", before, text);
         column = (column == 0 || next ? 14 : column + 2) + width_of(text);
-        free(value);
-        free(text);
     }
     if (column > 0) say(t, "\n");
 }
 
 static void say_graph(const tool *t, const qnnrt_graph_info *g)
 {
-    char *name = cli_shown(g->name);
+    OWNED char *name = cli_shown(g->name);
     say(t, "  graph \"%s\", %lu input%s, %lu output%s\n", name, (unsigned long)g->input_count,
         cli_plural(g->input_count), (unsigned long)g->output_count, cli_plural(g->output_count));
-    free(name);
     say_sizes(t, g);
     if (g->unsupported != NULL) say(t, "    cannot run: %s\n", g->unsupported);
     say_tensors(t, g);
@@ -162,9 +159,10 @@ static void say_graph(const tool *t, const qnnrt_graph_info *g)
 static void say_context(const tool *t, size_t index, const qnnrt_manifest_context *in)
 {
     const qnnrt_context_info *c = in->info;
-    char *file = cli_shown(in->file), *source = source_text(qnnrt_manifest_get_info(t->model), c),
-        *build = cli_shown(c->build_id != NULL ? c->build_id : "");
-    char *bytes = cli_bytes_text(c->file_bytes), *blob_bytes = cli_bytes_text(c->blob_bytes);
+    OWNED char *source = source_text(qnnrt_manifest_get_info(t->model), c);
+    OWNED char *file = cli_shown(in->file), *build = cli_shown(c->build_id != NULL ? c->build_id
+                                                                                   : "");
+    OWNED char *bytes = cli_bytes_text(c->file_bytes), *blob_bytes = cli_bytes_text(c->blob_bytes);
     say(t, "\ncontext %lu  %s", (unsigned long)index, file);
     if (c->file_bytes != 0) say(t, ", %s", bytes);
     else if (in->failure == NULL) say(t, ", without its binary");
@@ -172,9 +170,9 @@ static void say_context(const tool *t, size_t index, const qnnrt_manifest_contex
     if (in->failure != NULL) {
         say_error(t, "failed", in->failure);
     } else {
-        char *core = version_text(c->core_api), *api = version_text(c->backend_api);
-        char *role = cli_shown(in->role);
-        char *blob = version_text(c->blob_version);
+        OWNED char *core = version_text(c->core_api), *api = version_text(c->backend_api);
+        OWNED char *role = cli_shown(in->role);
+        OWNED char *blob = version_text(c->blob_version);
         const char *soc = cli_chip_name(c->soc_model);
         say(t, "  metadata    %s\n", source);
         say(t, "  build id    %s\n", build[0] != '\0' ? build : "(not stated)");
@@ -192,16 +190,7 @@ static void say_context(const tool *t, size_t index, const qnnrt_manifest_contex
             say(t, "  tensors of the context itself: %lu\n",
                 (unsigned long)c->context_tensor_count);
         for (size_t g = 0; g < c->graph_count; ++g) say_graph(t, &c->graphs[g]);
-        free(core);
-        free(role);
-        free(api);
-        free(blob);
     }
-    free(file);
-    free(source);
-    free(build);
-    free(bytes);
-    free(blob_bytes);
 }
 
 /* Say what the host steps of the folder compute: the operators of each, in order. */
@@ -214,14 +203,12 @@ static void say_host(const tool *t)
     say(t, "host      %lu step%s in host.json\n", (unsigned long)count, cli_plural(count));
     for (size_t i = 0; i < count; ++i) {
         const qnnrt_ir *part = qnnrt_cpu_fallback_part(t->hosts[0], i);
-        char *name = cli_shown(functions[i].name);
+        OWNED char *name = cli_shown(functions[i].name);
         say(t, "  %s  %lu node%s:", name, (unsigned long)part->node_count,
             cli_plural(part->node_count));
-        free(name);
         for (size_t k = 0; k < part->node_count && k < 8; ++k) {
-            char *op = cli_shown(part->nodes[k]->op);
+            OWNED char *op = cli_shown(part->nodes[k]->op);
             say(t, "%s%s", k > 0 ? ", " : " ", op);
-            free(op);
         }
         say(t, part->node_count > 8 ? ", ...\n" : "\n");
     }
@@ -232,14 +219,12 @@ void say_model(const tool *t)
     size_t count = 0;
     const qnnrt_manifest_context *contexts = qnnrt_manifest_get_info(t->model)->contexts;
     count = qnnrt_manifest_get_info(t->model)->context_count;
-    char *name = cli_shown(model_name(t));
+    OWNED char *name = cli_shown(model_name(t));
     const char *path = qnnrt_manifest_get_info(t->model)->system_path;
-    char *system_path = cli_shown(path[0] != '\0' ? path : "(not needed)");
+    OWNED char *system_path = cli_shown(path[0] != '\0' ? path : "(not needed)");
     say(t, "model     %s, %lu context%s\nsystem    %s\n", name, (unsigned long)count,
         cli_plural(count),
         system_path);
-    free(name);
-    free(system_path);
     for (size_t i = 0; i < count; ++i) say_context(t, i, &contexts[i]);
     say_host(t);
 }

@@ -15,7 +15,7 @@ int sha256_file(const char *path, uint64_t *bytes, char text[HASH_TEXT])
     qnnrt_sha256 sum;
     size_t got = PIECE;
     const int fd = cli_open(path);
-    char *piece = cli_alloc(PIECE, 1);
+    OWNED char *piece = cli_alloc(PIECE, 1);
     int good = fd >= 0;
     *bytes = 0;
     qnnrt_sha256_begin(&sum);
@@ -26,7 +26,6 @@ int sha256_file(const char *path, uint64_t *bytes, char text[HASH_TEXT])
     }
     const int why = errno;
     if (fd >= 0) close(fd);
-    free(piece);
     qnnrt_sha256_end(&sum, NULL, text);
     errno = why;
     return good;
@@ -123,8 +122,8 @@ void write_manifest(tool *t)
     qnnrt_manifest_context *contexts = cli_alloc(info->context_count, sizeof(*contexts));
     described_pipeline *pipelines = cli_alloc(info->pipeline_count, sizeof(*pipelines));
     qnnrt_manifest_pipeline *listed = cli_alloc(info->pipeline_count, sizeof(*listed));
-    char **files = cli_alloc(info->context_count, sizeof(*files));
-    char **hashes = cli_alloc(info->context_count, sizeof(*hashes));
+    OWNED char **files = cli_alloc(info->context_count, sizeof(*files));
+    OWNED char **hashes = cli_alloc(info->context_count, sizeof(*hashes));
     qnnrt_manifest_desc desc = {0};
     qnnrt_error err;
     page p = {NULL, 0, 0};
@@ -134,10 +133,9 @@ void write_manifest(tool *t)
         contexts[i].file = files[i];
         contexts[i].fingerprint = info->contexts[i].info->fingerprint;
         if (info->contexts[i].info->file_bytes > 0) {
-            char *path = context_path(info, info->contexts[i].file);
+            OWNED char *path = context_path(info, info->contexts[i].file);
             contexts[i].sha256 = hashes[i] = hash_context(t, path);
             complete &= hashes[i] != NULL;
-            free(path);
         }
         complete &= info->contexts[i].failure == NULL &&
                     (contexts[i].role = manifest_role(t, &info->contexts[i])) != NULL;
@@ -166,8 +164,6 @@ void write_manifest(tool *t)
         free(files[i]);
         free(hashes[i]);
     }
-    free(files);
-    free(hashes);
     free(p.data);
     for (size_t i = 0; i < info->pipeline_count; ++i) describe_free(&pipelines[i]);
     free(pipelines);

@@ -33,12 +33,12 @@ static char *op_lower(const char *text)
 
 const char *op_nearest(const char *word, int parts)
 {
-    char *low = op_lower(word);
+    OWNED char *low = op_lower(word);
     const size_t bytes = strlen(low);
     const char *near = NULL, *ends = NULL, *has = NULL;
     size_t least = 1 + bytes / 4;
     for (size_t i = 0; i < OP_ROWS && bytes > 1; ++i) {
-        char *known = op_lower(op_rows[i].name);
+        OWNED char *known = op_lower(op_rows[i].name);
         const size_t length = strlen(known), distance = cli_distance(low, bytes, known);
         if (distance < least || (distance == least && near == NULL)) {
             least = distance;
@@ -47,9 +47,7 @@ const char *op_nearest(const char *word, int parts)
         if (ends == NULL && length > bytes && strcmp(known + length - bytes, low) == 0)
             ends = op_rows[i].name;
         if (has == NULL && strstr(known, low) != NULL) has = op_rows[i].name;
-        free(known);
     }
-    free(low);
     return near != NULL || !parts ? near : ends != NULL ? ends : has;
 }
 
@@ -93,7 +91,7 @@ static const char *op_types(const char *types)
 static void say_part(tool *t, const char *kind, const op_part *part)
 {
     enum { WIDTH = 100 };
-    char *head = cli_text("  %-9s  %-16s ", kind, part->name);
+    OWNED char *head = cli_text("  %-9s  %-16s ", kind, part->name);
     size_t column = strlen(head);
     say(t, "%s", head);
     for (const char *word = part->text; *word != '\0';) {
@@ -107,7 +105,6 @@ static void say_part(tool *t, const char *kind, const op_part *part)
         word += bytes + (word[bytes] == ' ');
     }
     say(t, "\n");
-    free(head);
 }
 
 static void say_op(tool *t, const op_row *row)
@@ -125,11 +122,10 @@ static void say_op(tool *t, const op_row *row)
     for (size_t i = 0; i < QNNRT_QUIRK_COUNT; ++i) {
         const qnnrt_quirk *known = &qnnrt_quirks[i];
         if (!op_is_known(known, row)) continue;
-        char *text = cli_text("%s on %s, %s: %s. %s", op_fault(known->what), known->backends,
-                              strcmp(known->dtypes, "*") == 0 ? "all types" : known->dtypes,
-                              known->why, known->instead);
+        OWNED char *text = cli_text("%s on %s, %s: %s. %s", op_fault(known->what), known->backends,
+                                    strcmp(known->dtypes, "*") == 0 ? "all types" : known->dtypes,
+                                    known->why, known->instead);
         cli_paragraph(t->out, 2, text);
-        free(text);
     }
 }
 
@@ -182,11 +178,10 @@ static size_t ops_asked(tool *t, const op_row **asked)
             continue;
         }
         const char *near = op_nearest(words->items[i], 1);
-        char *hint = near != NULL ? cli_text("Run qnnrt-run ops %s.", near)
-                                  : cli_text("Run qnnrt-run ops for the list.");
+        OWNED char *hint = near != NULL ? cli_text("Run qnnrt-run ops %s.", near)
+                                        : cli_text("Run qnnrt-run ops for the list.");
         fail(t, NULL, hint, "\"%s\" is no operator%s%s", words->items[i],
              near != NULL ? "; the nearest is " : "", near != NULL ? near : "");
-        free(hint);
     }
     return count;
 }
@@ -194,7 +189,7 @@ static size_t ops_asked(tool *t, const op_row **asked)
 int verb_ops(void *user)
 {
     tool *t = user;
-    const op_row **asked = cli_alloc(OP_ROWS + t->set.files.count, sizeof(*asked));
+    OWNED const op_row **asked = cli_alloc(OP_ROWS + t->set.files.count, sizeof(*asked));
     const size_t count = ops_asked(t, asked);
     if (t->set.json) {
         page p = {NULL, 0, 0};
@@ -219,7 +214,6 @@ int verb_ops(void *user)
         say(t, "libQnnRef.so computes all of them. Types: f16 and f32 are floats; u8, u16, s8, s16"
             " and s32\nare quantized codes; i8 to i64, ui8 and ui32 are integers; b8 is bool.\n");
     }
-    free(asked);
     return STATUS_OK;
 }
 
