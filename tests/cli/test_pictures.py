@@ -469,7 +469,7 @@ with tempfile.TemporaryDirectory() as tmp:
     on += [("text", ".none"), (".tiny", ".none")]
     on += [(text, ".paper") for text in ("text", ".meta", ".tiny", ".t-input", ".t-edge", ".t-output", ".t-buffer", ".t-bad")]
     on += [(text, kind) for kind in (".step", ".place0", ".place1", ".place2", ".place3") for text in (".on", ".dim")]
-    on += [(".n-op%d" % i, ".op%d" % i) for i in range(8)] + [(".t-edge", ".input"), (".t-edge", ".output"), (".t-bad", ".input"), (".t-bad", ".output")]
+    on += [(".ink", ".op%d" % i) for i in range(8)] + [(".t-edge", ".input"), (".t-edge", ".output"), (".t-bad", ".input"), (".t-bad", ".output")]
     for name, scheme in (("light", light), ("dark", dict(light, **dark))):
         check(len(scheme) > 40, "the style has %d colours" % len(scheme))
         for text, ground in on:

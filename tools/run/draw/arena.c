@@ -33,12 +33,12 @@ static uint64_t tick_of(uint64_t span, uint64_t most)
 }
 
 /* Return "1.5 KiB" for a multiple of a tick. All marks of an axis have one unit, in which a tick
-   has three decimals at most: so they are exact, and no two are equal. The caller frees it. */
+   has two decimals at most: so they are exact, and no two are equal. The caller frees it. */
 static char *tick_text(uint64_t bytes, uint64_t tick)
 {
     static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     size_t unit = 0;
-    while (unit < 6 && tick >= ((uint64_t)128 << 10 * unit)) ++unit;
+    while (unit < 6 && tick >= ((uint64_t)256 << 10 * unit)) ++unit;
     return bytes == 0 ? cli_text("0")
         : cli_text("%.15g %s", (double)bytes / (double)((uint64_t)1 << 10 * unit), units[unit]);
 }
@@ -71,9 +71,6 @@ static void draw_block(page *p, const job *j, const qnnrt_plan_block *block, dou
         *exact = cli_grouped(block->bytes);
     char *offset = cli_grouped(block->offset);
     const char *kept = block->kept ? ", kept between calls" : "";
-    char *title = cli_text("%s\n%s%s, %s bytes at %s, steps %lu to %lu", name, kind, kept, exact,
-                           offset,
-                       (unsigned long)block->first, (unsigned long)block->last);
     /* A block that keeps its content stays in use after its last step. */
     const size_t left = j->info->step_count > block->last + 1u
         ? j->info->step_count - block->last - 1 : 0;
@@ -84,7 +81,8 @@ static void draw_block(page *p, const job *j, const qnnrt_plan_block *block, dou
     svg_card(p, style, x + 1, top + inset, width - 2 > 0.5 ? width - 2 : 0.5, height - 2 * inset,
              height >= 8 ? 2 : 0);
     free(style);
-    svg_title(p, title);
+    title_take(p, cli_text("%s\n%s%s, %s bytes at %s, steps %lu to %lu", name, kind, kept, exact,
+                           offset, (unsigned long)block->first, (unsigned long)block->last));
     if (height >= 14 && (columns_in(name) <= columns || columns >= 10)) {
         const int two = height >= 34 && columns_in(bytes) <= columns;
         const double middle = top + height / 2;
@@ -99,7 +97,6 @@ static void draw_block(page *p, const job *j, const qnnrt_plan_block *block, dou
     free(bytes);
     free(exact);
     free(offset);
-    free(title);
 }
 
 /* Draw the offsets. Where they are too long, they count from the first mark. */
@@ -113,10 +110,8 @@ static void draw_offsets(page *p, const window *w, double top)
     page_text(p, "<g class=\"ticks\">\n");
     for (uint64_t at = first; at <= w->high; at += tick) {
         const double y = arena_y(w, at);
-        char *label = tick_text(at - base, tick);
         page_add(p, "<path class=\"grid\" d=\"M%d %.1fH%d\"/>\n", PLOT_LEFT, y, PLOT_RIGHT);
-        svg_text(p, PLOT_LEFT - 8, y + 4, "meta end", PLOT_LEFT, label);
-        free(label);
+        svg_take(p, PLOT_LEFT - 8, y + 4, "meta end", PLOT_LEFT, tick_text(at - base, tick));
         if (w->high - at < tick) break;
     }
     page_add(p, "</g>\n<text class=\"meta mid\" transform=\"translate(16 %.1f) rotate(-90)\">",
@@ -160,16 +155,14 @@ static void draw_strip(page *p, const qnnrt_pipeline_info *info, double column, 
     size_t backends = 0, *numbers = number_backends(info, &backends);
     for (size_t s = 0; s < info->step_count; ++s) {
         const qnnrt_step_info *step = &info->steps[s];
-        char *text = step_file(step), *place = step_place(step),
-            *title = cli_text("step %lu: %s\n%s", (unsigned long)s, text, place);
+        char *text = step_file(step), *place = step_place(step);
         const double inset = column > 3 ? 1 : 0;
         svg_card(p, place_style(step, numbers[s]), PLOT_LEFT + column * (double)s + inset,
                  bottom + 1, column - 2 * inset, 4, 0);
-        svg_title(p, title);
+        title_take(p, cli_text("step %lu: %s\n%s", (unsigned long)s, text, place));
         page_text(p, "</g>\n");
         free(text);
         free(place);
-        free(title);
     }
     free(numbers);
 }
@@ -180,7 +173,6 @@ static double draw_limits(page *p, const qnnrt_plan_info *plan, const window *w)
 {
     const double peak = arena_y(w, plan->peak), bound = arena_y(w, plan->bound);
     const int equal = plan->peak == plan->bound;
-    char *peak_bytes = cli_bytes_text(plan->peak), *bound_bytes = cli_bytes_text(plan->bound);
     double end = peak + 19;
     if (!equal)
         page_add(p, "<path class=\"peak\" d=\"M%d %.1fH%d\"/>\n", PLOT_LEFT, peak,
@@ -189,15 +181,13 @@ static double draw_limits(page *p, const qnnrt_plan_info *plan, const window *w)
              PLOT_RIGHT + 8);
     svg_text(p, LABELS, peak + 4, equal ? "head t-bad" : "head", LABEL_WIDTH, equal
              ? "peak = lower bound" : "peak");
-    svg_text(p, LABELS, peak + 19, "meta", LABEL_WIDTH, peak_bytes);
+    svg_take(p, LABELS, peak + 19, "meta", LABEL_WIDTH, cli_bytes_text(plan->peak));
     if (!equal) {
         const double y = bound > peak + 34 && bound < peak + 60 ? bound : peak + 34;
         svg_text(p, LABELS, y + 4, "head t-bad", LABEL_WIDTH, "lower bound");
-        svg_text(p, LABELS, y + 19, "meta", LABEL_WIDTH, bound_bytes);
+        svg_take(p, LABELS, y + 19, "meta", LABEL_WIDTH, cli_bytes_text(plan->bound));
         end = y + 19;
     }
-    free(peak_bytes);
-    free(bound_bytes);
     return end + 18;
 }
 
@@ -257,30 +247,25 @@ static void label_thin(page *p, const job *j, const qnnrt_plan_block **blocks, c
             const char *name = times > 1 ? label->key : label->name;
             char *rest = times > 1 ? cli_text(" \xC3\x97 %lu", times) : cli_text("%s", "");
             char *style = cli_text("tiny t-%s", label->kind);
-            char *text = named(name, rest, text_columns(style, LABEL_WIDTH));
-            char *title = cli_text("%s%s\n%lu block%s, %s", name, rest, times, cli_plural(times),
-                                   bytes);
             page_add(p, "<path class=\"lead\" d=\"M%d %.1fL%d %.1f\"/>\n", PLOT_RIGHT + 1,
                      label->y + 0.5, PLOT_RIGHT + 11, y);
             page_text(p, "<g>\n");
-            svg_title(p, title);
-            svg_text(p, LABELS, y + 3.5, style, LABEL_WIDTH, text);
+            title_take(p, cli_text("%s%s\n%lu block%s, %s", name, rest, times, cli_plural(times),
+                                   bytes));
+            svg_take(p, LABELS, y + 3.5, style, LABEL_WIDTH,
+                     named(name, rest, text_columns(style, LABEL_WIDTH)));
             page_text(p, "</g>\n");
             y += LINE;
             free(bytes);
             free(rest);
-            free(text);
-            free(title);
             free(style);
         }
         free(label->key);
         free(label->name);
     }
-    if (shown < count && most > 0) {
-        char *more = cli_text("and %lu more", (unsigned long)(count - shown));
-        svg_text(p, LABELS, y + 3.5, "tiny", LABEL_WIDTH, more);
-        free(more);
-    }
+    if (shown < count && most > 0)
+        svg_take(p, LABELS, y + 3.5, "tiny", LABEL_WIDTH,
+                 cli_text("and %lu more", (unsigned long)(count - shown)));
     free(labels);
 }
 
@@ -367,18 +352,17 @@ double draw_arena(page *p, const job *j, double y)
     double end = all.bottom;
     if (inset) {                                 /* what moves, below the whole */
         const double top = arena_y(&all, moving.high), low = arena_y(&all, moving.low);
-        char *part = cli_bytes_text(moving.high - moving.low),
-            *title = cli_text("what moves, enlarged: %s", part);
+        char *part = cli_bytes_text(moving.high - moving.low);
         moving.top = all.bottom + 86;
         moving.bottom = moving.top + INSET_HEIGHT;
         if (low - top >= 4)                      /* a thinner one is a line of its blocks */
             page_add(p, "<path class=\"window\" d=\"M%d %.1fH%dV%.1fH%dz\"/>\n", PLOT_LEFT - 3,
                      top - 1, PLOT_RIGHT + 3, low + 1, PLOT_LEFT - 3);
-        svg_text(p, MARGIN, all.bottom + 62, "bold", PICTURE - 2 * MARGIN, title);
+        svg_take(p, MARGIN, all.bottom + 62, "bold", PICTURE - 2 * MARGIN,
+                 cli_text("what moves, enlarged: %s", part));
         draw_plot(p, j, blocks, &moving, moving.top);
         end = moving.bottom;
         free(part);
-        free(title);
     }
     free((void *)blocks);
     free(peak);

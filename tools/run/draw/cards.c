@@ -14,7 +14,8 @@ enum { ENTRY_WIDTH = CARD_WIDTH - 26, ENTRY_LINES = 5, ENTRY_GAP = 7 };
 typedef struct entry {                 /* what a card says about a group of tensors */
     const char *styles[ENTRY_LINES];
     char       *texts[ENTRY_LINES];    /* [count] of one line or several */
-    size_t      count, lines;
+    size_t      count;
+    double      height;
 } entry;
 
 /* Return the text that follows an arrow in an entry: the other end of an edge, or the present of a
@@ -59,7 +60,7 @@ static void add_text(entry *e, const char *style, int is_name, char *text)
     char *made = is_name ? shortened(text, columns) : wrapped(text, columns);
     e->styles[e->count] = style;
     e->texts[e->count++] = made;
-    e->lines += is_name ? 1 : line_count(style, ENTRY_WIDTH, made);
+    e->height = svg_lines(NULL, 0, e->height, style, ENTRY_WIDTH, made);
     free(text);
 }
 
@@ -107,7 +108,7 @@ double card_height(const item_list *list, side which)
     for (size_t g = 0; g < shown_groups(list); ++g) {
         const size_t begin = list->groups[g];
         entry e = make_entry(&list->items[begin], list->groups[g + 1] - begin, which);
-        height += ENTRY_GAP + LINE_HEIGHT * (double)e.lines;
+        height += ENTRY_GAP + e.height;
         free_entry(&e);
     }
     return height + (shown_groups(list) < list->group_count ? 20 : 0) + 6;
@@ -158,8 +159,7 @@ static void entry_title(page *p, const item *items, size_t count, side which)
     free(all);
     free(end);
     free(note);
-    svg_title(p, s.data);
-    free(s.data);
+    title_take(p, s.data);
 }
 
 /* Draw an entry. Return the y below it. */
@@ -177,43 +177,39 @@ static double draw_entry(page *p, double x, double y, const item *items, size_t 
 }
 
 /* Return the heading of a card. The caller frees it. */
-static char *card_head(const item_list *list, side which)
+static char *card_head(const item_list *list, side which, int shared)
 {
     const unsigned long all = (unsigned long)list->count;
     size_t joined = 0;                           /* number of edges that pass over a step */
     for (size_t i = 0; which != SIDE_EDGE && i < list->count; ++i)
         joined += list->items[i].edge != NULL;
+    if (shared) return cli_text("%lu shared input%s", all, cli_plural(all));
     if (which == SIDE_EDGE && list->count > 0 && list->items[0].bad)
         return cli_text("%lu broken edge%s", all, cli_plural(all));
     return joined < list->count ? cli_text("%lu %s%s", all, side_names[which], cli_plural(all))
         : cli_text("%lu %s", all, which == SIDE_INPUT ? "from earlier steps" : "for later steps");
 }
 
-void draw_card(page *p, double x, double y, const item_list *list, side which, const char *head)
+void draw_card(page *p, double x, double y, const item_list *list, side which, int shared)
 {
     const double height = card_height(list, which);
     int bad = 0;
     for (size_t i = 0; i < list->count; ++i) bad |= list->items[i].bad && which == SIDE_EDGE;
     const char *kind = bad ? "bad" : side_names[which];
-    char *bytes = cli_bytes_text(list->bytes), *usual = card_head(list, which);
     char *style = cli_text("head t-%s", kind), *end = cli_text("head end t-%s", kind);
     svg_card(p, kind, x, y, CARD_WIDTH, height, 6);
-    svg_text(p, x + 13, y + 19, style, ENTRY_WIDTH, head != NULL ? head : usual);
-    svg_text(p, x + CARD_WIDTH - 13, y + 19, end, ENTRY_WIDTH, bytes);
+    svg_take(p, x + 13, y + 19, style, ENTRY_WIDTH, card_head(list, which, shared));
+    svg_take(p, x + CARD_WIDTH - 13, y + 19, end, ENTRY_WIDTH, cli_bytes_text(list->bytes));
     double at = y + 28;
     for (size_t g = 0; g < shown_groups(list); ++g) {
         const size_t begin = list->groups[g], count = list->groups[g + 1] - begin;
         at = draw_entry(p, x + 13, at, &list->items[begin], count, which);
     }
-    if (shown_groups(list) < list->group_count) {
-        char *more = cli_text("and %lu more",
-                              (unsigned long)(list->count - list->groups[shown_groups(list)]));
-        svg_text(p, x + 13, at + 13, "meta", ENTRY_WIDTH, more);
-        free(more);
-    }
+    const size_t shown = shown_groups(list), rest = list->count - list->groups[shown];
+    if (shown < list->group_count)
+        svg_take(p, x + 13, at + 13, "meta", ENTRY_WIDTH,
+                 cli_text("and %lu more", (unsigned long)rest));
     page_text(p, "</g>\n");
-    free(bytes);
-    free(usual);
     free(style);
     free(end);
 }

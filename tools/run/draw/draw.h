@@ -53,10 +53,10 @@ void xml_text(page *p, const char *s);
    cli_shown(). A <title> around it has the whole name. */
 void svg_text(page *p, double x, double y, const char *style, double width, const char *s);
 
-/* Count the lines that svg_lines() writes. */
-size_t line_count(const char *style, double width, const char *s);
+/* The same for a text that is then freed. */
+void svg_take(page *p, double x, double y, const char *style, double width, char *s);
 
-/* Write lines of at most this width. Return the y of a further one. */
+/* Write lines of at most this width. Return the y of a further one. p: NULL: write nothing. */
 double svg_lines(page *p, double x, double y, const char *style, double width, const char *s);
 
 /* Draw a rectangle. round: radius of its corners. */
@@ -68,6 +68,8 @@ void svg_card(page *p, const char *style, double x, double y, double width, doub
               double round);
 
 void svg_title(page *p, const char *s);
+
+void title_take(page *p, char *s);
 
 /* Write the style sheet; every selector is below `svg`, because a report has other texts too. */
 void svg_style(page *p);
@@ -192,8 +194,8 @@ void arrow_right(page *p, double y, double from, double to);
 /* Draw a broken line with a cross in its middle. */
 void broken(page *p, double x, double from, double to);
 
-/* Draw a card. head: NULL: the usual one. */
-void draw_card(page *p, double x, double y, const item_list *list, side which, const char *head);
+/* Draw a card. shared: 1: of inputs that several steps read. */
+void draw_card(page *p, double x, double y, const item_list *list, side which, int shared);
 
 /* ---- flow.c: pipelines as a picture (SVG) ---- */
 

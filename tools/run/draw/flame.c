@@ -35,23 +35,18 @@ static void flame_bar(page *p, const char *style, double x, double y, double wid
     const double inset = width > 3 ? 0.5 : 0;
     const double room = width - 10;
     char *shown = cli_shown(name[0] != '\0' ? name : "(no name)"), *about = cli_shown(more);
-    char *time = us_text(us, 0),
-        *title = cli_text("%s\n%s%s%s", shown, about, about[0] != '\0' ? ", " : "", time),
-        *both = cli_text("%s  %s", shown, time);
-    char *text_style = cli_text("meta n-%s", style);
+    char *time = us_text(us, 0), *both = cli_text("%s  %s", shown, time);
+    const char *ink = strncmp(style, "op", 2) == 0 ? "meta ink" : "meta on";
     svg_card(p, style, x + inset, y, width - 2 * inset > 0.1 ? width - 2 * inset : 0.1,
              FLAME_ROW - 3, 0);
-    svg_title(p, title);
-    if (text_columns(text_style, room) >= 4)
-        svg_text(p, x + 5, y + 18, text_style, room,
-                 text_width(text_style, both) <= room ? both : shown);
+    title_take(p, cli_text("%s\n%s%s%s", shown, about, about[0] != '\0' ? ", " : "", time));
+    if (text_columns(ink, room) >= 4)
+        svg_text(p, x + 5, y + 18, ink, room, text_width(ink, both) <= room ? both : shown);
     page_text(p, "</g>\n");
     free(shown);
     free(about);
     free(time);
-    free(title);
     free(both);
-    free(text_style);
 }
 
 /* Return the time of a row, or what the rows of the next kind below it take if that is more. */
@@ -135,18 +130,14 @@ static double flame_list(flame *f, const cost_lines *lines, line_kind kind, doub
         const double bar = room > 0 ? room * line->us[0] / most : 0;
         const char *label = kind == LINE_OPERATORS ? line->about : line->name;
         char *name = cli_shown(label[0] != '\0' ? label : "(no name)");
-        char *about = cli_shown(line->about),
-            *title = cli_text("%s\n%s\n%s", name, about, numbers[i]);
+        char *about = cli_shown(line->about);
         page_text(p, "<g>\n");
-        svg_title(p, title);
-        svg_text(p, x, at + 12, "meta", names, name);
+        title_take(p, cli_text("%s\n%s\n%s", name, about, numbers[i]));
+        svg_take(p, x, at + 12, "meta", names, name);
         svg_box(p, operator_style(f, line->about), x + names + 8, at + 2, bar > 1 ? bar : 1, 12, 2);
-        svg_text(p, x + width, at + 12, "tiny end", taken, numbers[i]);
+        svg_take(p, x + width, at + 12, "tiny end", taken, numbers[i]);
         page_text(p, "</g>\n");
-        free(numbers[i]);
-        free(name);
         free(about);
-        free(title);
     }
     return 18 + 19 * (double)rows;
 }
@@ -158,8 +149,8 @@ static void flame_loading(flame *f, const costs *all)
     for (size_t i = 0; i < all->count; ++i)
         if (all->rows[i].kind == COST_LOAD) sum += all->rows[i].us;
     if (sum <= 0) return;
-    char *us = us_text(sum, 0), *text = cli_text("loading  %s", us);
-    svg_text(&f->body, MARGIN, f->y + 10, "head", FLAME_WIDTH, text);
+    char *us = us_text(sum, 0);
+    svg_take(&f->body, MARGIN, f->y + 10, "head", FLAME_WIDTH, cli_text("loading  %s", us));
     f->y += 18;
     for (size_t i = 0; i < all->count; ++i) {
         const cost *row = &all->rows[i];
@@ -171,7 +162,6 @@ static void flame_loading(flame *f, const costs *all)
     }
     f->y += FLAME_ROW + 16;
     free(us);
-    free(text);
 }
 
 void draw_flame(flame *f, const costs *all, const costs *before)

@@ -64,13 +64,11 @@ char *stage_facts(const qnnrt_pipeline_info *info, const flow_stage *m, size_t c
 static void draw_number(page *p, const flow_stage *m, double x, double y, double height,
                         const char *word, const char *digits)
 {
-    char *number = m->count == 1 ? cli_text("%lu", (unsigned long)m->first)
-        : cli_text("%lu\xE2\x80\x93%lu", (unsigned long)m->first,
-                   (unsigned long)(m->first + m->count - 1));
+    const unsigned long first = (unsigned long)m->first, last = first + m->count - 1;
     const double middle = y + height / 2 - 26;
     svg_text(p, x + 36, middle + 22, word, 72, m->count > 1 ? "steps" : "step");
-    svg_text(p, x + 36, middle + 39, digits, 72, number);
-    free(number);
+    svg_take(p, x + 36, middle + 39, digits, 72, m->count == 1 ? cli_text("%lu", first)
+             : cli_text("%lu\xE2\x80\x93%lu", first, last));
 }
 
 /* Draw a graph, or several: a bar in the colour of its backend, with a shadow if there are several.
@@ -84,8 +82,7 @@ static void draw_graph(page *p, const qnnrt_pipeline_info *info, const flow_stag
     const double end = mark != NULL ? text_width("on bold", mark) + 14 : 0;
     const double room = width - 76 - 14 - end;
     char *graph = stage_name(info, m), *full = cli_shown(s->graph->name), *file = step_file(s);
-    char *facts = stage_facts(info, m, text_columns("dim", room)),
-        *whole = stage_facts(info, m, SIZE_MAX);
+    char *whole = stage_facts(info, m, SIZE_MAX);
     page title = {NULL, 0, 0};
     page_add(&title, "%s\n%s%s%s\n%s", full, file, m->count > 1 ? "\n" : "",
              m->count > 1 ? graph : "", whole);
@@ -97,20 +94,17 @@ static void draw_graph(page *p, const qnnrt_pipeline_info *info, const flow_stag
         page_add(p, "<path class=\"lead\" d=\"M%.1f %.1fv%dq0 8 -8 8H%.1f\"/>\n",
                  x + width - 8 + 8 + i * 3, y + 6 + i * 3, BAR_HEIGHT - 14, x + 10 + i * 3);
     svg_card(p, style, x, y, width, BAR_HEIGHT, 8);
-    svg_title(p, title.data);
+    title_take(p, title.data);
     draw_number(p, m, x, y, BAR_HEIGHT, "dim mid", "on bold mid");
-    svg_text(p, x + 76, y + 22, "on bold", room, graph);
-    svg_text(p, x + 76, y + 39, "dim", room, facts);
+    svg_take(p, x + 76, y + 22, "on bold", room, graph);
+    svg_take(p, x + 76, y + 39, "dim", room, stage_facts(info, m, text_columns("dim", room)));
     if (mark != NULL)
         svg_text(p, x + width - 14, y + 31, "on bold end", width, mark);
     page_text(p, "</g>\n");
     free(times);
-    free(graph);
-    free(facts);
     free(whole);
     free(file);
     free(full);
-    free(title.data);
 }
 
 /* Write what a host step or a conversion does. Of a conversion only the tensor's name is shortened;
@@ -121,12 +115,10 @@ static void draw_doing(page *p, const qnnrt_step_info *s, double x, double y, do
     char *types = s->kind == QNNRT_STEP_DERIVED ? strrchr(text, ':') : NULL;
     const size_t taken = types != NULL ? columns_in(types) : 0;
     if (types == NULL || taken + 24 < text_columns("bold", width)) {
-        char *head = cli_text("%.*s", (int)(strlen(text) - (types != NULL ? strlen(types) : 0)),
-                              text);
-        char *line = named(head, types != NULL ? types : "", text_columns("bold", width));
-        svg_text(p, x, y + 4, "bold", width, line);
-        free(head);
-        free(line);
+        char *rest = cli_text("%s", types != NULL ? types : "");
+        if (types != NULL) *types = '\0';
+        svg_take(p, x, y + 4, "bold", width, named(text, rest, text_columns("bold", width)));
+        free(rest);
         return;
     }
     *types = '\0';
@@ -212,12 +204,9 @@ static void draw_between(flow *f, const flow_stage *above, const flow_stage *bel
     const int alone = above == NULL || below == NULL;
     if (left > 0) {
         const double y = first + tallest - left, x = f->columns[SIDE_INPUT];
-        char *head = cli_text("%lu shared input%s", (unsigned long)shared->count,
-                              cli_plural(shared->count));
-        draw_card(&f->body, x, y, shared, SIDE_INPUT, head);
+        draw_card(&f->body, x, y, shared, SIDE_INPUT, 1);
         page_add(&f->body, "<path class=\"arrow\" d=\"M%.1f %.1fH%dV%.1f\"/>\n", x, y + left / 2,
                  RAIL, bottom);
-        free(head);
     }
     for (int s = 0; s < SIDES; ++s) {
         if (heights[s] <= 0) continue;
@@ -234,7 +223,7 @@ static void draw_between(flow *f, const flow_stage *above, const flow_stage *bel
             if (s != SIDE_OUTPUT)
                 arrow(&f->body, middle, y + heights[s], bottom, s == SIDE_CACHE);
         }
-        draw_card(&f->body, x, y, lists[s], (side)s, NULL);
+        draw_card(&f->body, x, y, lists[s], (side)s, 0);
     }
     f->y = bottom;
 }
@@ -244,7 +233,7 @@ static void draw_failure(flow *f, const char *failure)
 {
     const double width = PICTURE - 2 * MARGIN, room = width - 26;
     char *text = cli_text("not wired: %s", failure), *shown = cli_shown_text(text, 2);
-    const double lines = (double)line_count("meta t-bad", room, shown) * LINE_HEIGHT;
+    const double lines = svg_lines(NULL, 0, 0, "meta t-bad", room, shown);
     svg_card(&f->body, "bad", MARGIN, f->y, width, lines + 16, 6);
     svg_title(&f->body, shown);
     svg_lines(&f->body, MARGIN + 13, f->y + 19, "meta t-bad", room, shown);
@@ -340,10 +329,7 @@ static void draw_right(flow *f, const qnnrt_pipeline_info *info, const stages *o
         if (edge > below) below = edge;
     }
     if (shared > 0) {                            /* above all, with a line along the stages */
-        char *head = cli_text("%lu shared input%s", (unsigned long)of->shared.count,
-                              cli_plural(of->shared.count));
-        draw_card(p, MARGIN, f->y, &of->shared, SIDE_INPUT, head);
-        free(head);
+        draw_card(p, MARGIN, f->y, &of->shared, SIDE_INPUT, 1);
         f->y += shared + 14;
     }
     const double line = f->y, top = f->y + (shared > 0 ? 14 : 0) + tallest + ARROW,
@@ -359,7 +345,7 @@ static void draw_right(flow *f, const qnnrt_pipeline_info *info, const stages *o
             const int bad = edges->items[0].bad;
             if (!bad) arrow_right(p, middle, x, x + EDGE_GAP / 2.0);
             x += EDGE_GAP / 2.0;
-            draw_card(p, x, middle - card / 2, edges, SIDE_EDGE, NULL);
+            draw_card(p, x, middle - card / 2, edges, SIDE_EDGE, 0);
             x += CARD_WIDTH;
             if (!bad) arrow_right(p, middle, x, x + EDGE_GAP / 2.0);
             x += EDGE_GAP / 2.0;
@@ -380,7 +366,7 @@ static void draw_right(flow *f, const qnnrt_pipeline_info *info, const stages *o
             if (around_it)
                 page_add(p, "<path class=\"arrow\" d=\"M%.1f %.1fH%.1fV%.1f\"/>\n", x + CARD_WIDTH,
                          y + height / 2, x + CARD_WIDTH + 10, y + height);
-            draw_card(p, x, y, list, up[k], NULL);
+            draw_card(p, x, y, list, up[k], 0);
             y -= CARD_GAP;
         }
         if (m->shares) {
@@ -394,7 +380,7 @@ static void draw_right(flow *f, const qnnrt_pipeline_info *info, const stages *o
         const item_list *outputs = &m->all.lists[SIDE_OUTPUT];
         if (outputs->count > 0) {
             arrow(p, x + CARD_WIDTH / 2.0, middle + height / 2, top + BAR_HEIGHT + ARROW, 0);
-            draw_card(p, x, top + BAR_HEIGHT + ARROW, outputs, SIDE_OUTPUT, NULL);
+            draw_card(p, x, top + BAR_HEIGHT + ARROW, outputs, SIDE_OUTPUT, 0);
         }
         x += STEP_X;
         if (x > right) right = x;

@@ -231,8 +231,8 @@ static void place_layer(layers *g, layer_place *places, size_t count)
         row->width = (double)(boxes - 1) * BOX_STEP + BOX_WIDTH;
         for (size_t k = 0; k < boxes; ++k) {
             layer_box *box = &g->items[places[i + k].box];
-            box->height = 7 + LINE_HEIGHT * (double)(1 + (box->end ? line_count("dim", BOX_TEXT,
-                                                                               box->head) : 1));
+            box->height = 7 + LINE_HEIGHT +
+                (box->end ? svg_lines(NULL, 0, 0, "dim", BOX_TEXT, box->head) : LINE_HEIGHT);
             box->x = ((double)k - (double)(boxes - 1) / 2) * BOX_STEP;
             box->row = g->row_count;
             if (box->height > row->height) row->height = box->height;
@@ -336,15 +336,12 @@ static void draw_frames(page *p, const layers *g, double x, double y)
         const double top = y + row->y - 26;
         char *text = cli_text("layer \xC3\x97 %lu: %lu node%s each", (unsigned long)of->times,
                               (unsigned long)of->count, cli_plural(of->count));
-        char *title = cli_text("%s\n%s to %s", text, g->items[of->first].name,
-                               g->items[of->first + of->count - 1].name);
         page_text(p, "<g>\n");
-        svg_title(p, title);
+        title_take(p, cli_text("%s\n%s to %s", text, g->items[of->first].name,
+                               g->items[of->first + of->count - 1].name));
         svg_box(p, "window", left, top, width, y + last->y + last->height + 8 - top, 8);
-        svg_text(p, left + 12, top + 16, "head", width - 24, text);
+        svg_take(p, left + 12, top + 16, "head", width - 24, text);
         page_text(p, "</g>\n");
-        free(text);
-        free(title);
     }
 }
 
@@ -360,20 +357,17 @@ void draw_layers(page *p, const layers *g, double x, double y)
         char *stem = several ? skeleton(box->name) : cli_text("%s", box->name);
         char *times = several ? cli_text(" \xC3\x97 %lu", (unsigned long)box->times + 1)
             : cli_text("%s", "");
-        char *title = cli_text("%s%s%s%s", several ? stem : "", times, several ? "\n" : "",
-                               box->title);
         const char *font = box->end ? "on mid" : "tiny mid";
-        char *name = named(stem, times, text_columns(font, BOX_TEXT));
         svg_card(p, box->style, middle - BOX_WIDTH / 2.0, top, BOX_WIDTH, box->height,
                  box->end ? 16 : 4);
-        svg_title(p, title);
+        title_take(p, cli_text("%s%s%s%s", several ? stem : "", times, several ? "\n" : "",
+                               box->title));
         if (box->end) svg_lines(p, middle, top + 29, "dim mid", BOX_TEXT, box->head);
         else svg_text(p, middle, top + 15, "head mid", BOX_TEXT, box->head);
-        svg_text(p, middle, top + (box->end ? 15 : 29), font, BOX_TEXT, name);
+        svg_take(p, middle, top + (box->end ? 15 : 29), font, BOX_TEXT,
+                 named(stem, times, text_columns(font, BOX_TEXT)));
         page_text(p, "</g>\n");
         free(stem);
-        free(title);
         free(times);
-        free(name);
     }
 }

@@ -192,13 +192,10 @@ void svg_text(page *p, double x, double y, const char *style, double width, cons
     free(fitted);
 }
 
-size_t line_count(const char *style, double width, const char *s)
+void svg_take(page *p, double x, double y, const char *style, double width, char *s)
 {
-    char *lines = wrapped(s, text_columns(style, width));
-    size_t count = 1;
-    for (const char *at = lines; (at = strchr(at, '\n')) != NULL; ++at) ++count;
-    free(lines);
-    return count;
+    svg_text(p, x, y, style, width, s);
+    free(s);
 }
 
 double svg_lines(page *p, double x, double y, const char *style, double width, const char *s)
@@ -207,7 +204,7 @@ double svg_lines(page *p, double x, double y, const char *style, double width, c
     for (char *at = lines, *next; at != NULL; at = next) {
         next = strchr(at, '\n');
         if (next != NULL) *next++ = '\0';
-        if (*at != '\0') svg_text(p, x, y, style, width, at);
+        if (p != NULL && *at != '\0') svg_text(p, x, y, style, width, at);
         y += LINE_HEIGHT;
     }
     free(lines);
@@ -237,6 +234,12 @@ void svg_title(page *p, const char *s)
     page_text(p, "</title>\n");
 }
 
+void title_take(page *p, char *s)
+{
+    svg_title(p, s);
+    free(s);
+}
+
 /* The style of all pictures, and of those in a report: what holds always, and what differs where
    the reader prefers dark pages. */
 static const struct { const char *selector, *light, *dark; } svg_styles[] = {
@@ -251,6 +254,7 @@ static const struct { const char *selector, *light, *dark; } svg_styles[] = {
     {".mid", "text-anchor: middle", NULL},
     {".bold", "font-weight: bold", NULL},
     {".on", "fill: #ffffff", "fill: #ffffff"},
+    {".ink", "fill: #1d2733", "fill: #f0f4f8"},
     {".dim", "fill: #cfd9e4; font-size: 11px", "fill: #cfd9e4"},
     {".step", "fill: #24344d", "fill: #2b4468"},
     {".input", "fill: #dbe9f6; stroke: #5b8db8", "fill: #12283d; stroke: #4c82b3"},
@@ -300,16 +304,6 @@ static const struct { const char *selector, *light, *dark; } svg_styles[] = {
     {".op5", "fill: #aee3e2", "fill: #155c5b"},
     {".op6", "fill: #e9e2a4", "fill: #625a12"},
     {".op7", "fill: #d9dfe5", "fill: #38424d"},
-    {".n-step", "fill: #ffffff", "fill: #ffffff"},
-    {".n-place1", "fill: #ffffff", "fill: #ffffff"},
-    {".n-op0", "fill: #1d2733", "fill: #f0f4f8"},
-    {".n-op1", "fill: #1d2733", "fill: #f0f4f8"},
-    {".n-op2", "fill: #1d2733", "fill: #f0f4f8"},
-    {".n-op3", "fill: #1d2733", "fill: #f0f4f8"},
-    {".n-op4", "fill: #1d2733", "fill: #f0f4f8"},
-    {".n-op5", "fill: #1d2733", "fill: #f0f4f8"},
-    {".n-op6", "fill: #1d2733", "fill: #f0f4f8"},
-    {".n-op7", "fill: #1d2733", "fill: #f0f4f8"},
     {".bare", "fill: none", "fill: none"}
 };
 
