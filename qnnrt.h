@@ -42,8 +42,8 @@
        context    one loaded context binary, a compiled model file; one of several is a shard
        graph      one callable function of a context, such as "prefill" and "decode"
        tensor     an input or output: name, id, dtype, dims (row-major), encoding, bytes
-       encoding   how the stored integers of a quantized tensor, its codes, become real numbers:
-                  real = (code + offset) * scale
+       encoding   how the stored integers of a quantized tensor become real numbers:
+                  real = (q + offset) * scale
        step       a graph or a function of the caller (a host step)
        pipeline   steps in order, wired: an output of one is an input of a later one. Steps are
                   counted from 0; a single graph is a pipeline of one step
@@ -182,7 +182,7 @@
        them (not with QNNRT_NO_JSON).
 
    Values
-       qnnrt_data() gives the stored bytes in place. Codes order like the numbers, so an argmax
+       qnnrt_data() gives the stored bytes in place. They order like the numbers, so an argmax
        needs no conversion. qnnrt_write_f32() and qnnrt_read_f32() convert by type and encoding,
        exactly; qnnrt_write_i32() and qnnrt_read_i32() do so for int32. All take a slot and the
        first element; look a name up once, before a loop:
@@ -478,9 +478,9 @@ typedef enum qnnrt_dtype {
     QNNRT_DTYPE_U16 = 0x0116, QNNRT_DTYPE_U32 = 0x0132, QNNRT_DTYPE_U64 = 0x0164,
     QNNRT_DTYPE_F4  = 0x0204, QNNRT_DTYPE_F8  = 0x0208, QNNRT_DTYPE_F16 = 0x0216,
     QNNRT_DTYPE_BF16 = 0x0226, QNNRT_DTYPE_F32 = 0x0232, QNNRT_DTYPE_F64 = 0x0264,
-    QNNRT_DTYPE_S2Q = 0x0302, QNNRT_DTYPE_S4Q = 0x0304, QNNRT_DTYPE_S8Q = 0x0308, /* signed codes */
+    QNNRT_DTYPE_S2Q = 0x0302, QNNRT_DTYPE_S4Q = 0x0304, QNNRT_DTYPE_S8Q = 0x0308, /* quantized */
     QNNRT_DTYPE_S16Q = 0x0316, QNNRT_DTYPE_S32Q = 0x0332,
-    /* unsigned codes */
+    /* unsigned, quantized */
     QNNRT_DTYPE_U2Q  = 0x0402, QNNRT_DTYPE_U4Q  = 0x0404, QNNRT_DTYPE_U8Q = 0x0408,
     QNNRT_DTYPE_U16Q = 0x0416, QNNRT_DTYPE_U32Q = 0x0432,
     QNNRT_DTYPE_BOOL8 = 0x0508, QNNRT_DTYPE_STRING = 0x0608, QNNRT_DTYPE_UNDEFINED = 0x7FFFFFFF
@@ -493,11 +493,11 @@ typedef enum qnnrt_encoding {
     QNNRT_ENCODING_OTHER           /* runs, but without float access: see vendor_encoding */
 } qnnrt_encoding;
 
-/* How codes become real numbers: real = (code + offset) * scale. */
+/* How quantized values q become real numbers: real = (q + offset) * scale. */
 typedef struct qnnrt_quant {
     qnnrt_encoding encoding;
     uint32_t       bitwidth;          /* bits of the storage that are used, 0: all. Each element has
-                                         its own bytes: codes are not packed */
+                                         its own bytes: they are not packed */
     float          scale;             /* PER_TENSOR */
     int32_t        offset;            /* PER_TENSOR */
     int32_t        axis;              /* PER_AXIS: the dimension that the scales belong to */
@@ -596,7 +596,7 @@ typedef enum qnnrt_vendor_enum {
    "FLAT_BUFFER", "SCALE_OFFSET"; NULL if the number is not known. */
 QNNRT_API const char *qnnrt_vendor_name(qnnrt_vendor_enum which, uint32_t value);
 
-/* Return 1 if two encodings are equal, bit for bit: equal codes then mean equal numbers. */
+/* Return 1 if two encodings are equal, bit for bit: equal integers then mean equal numbers. */
 QNNRT_API int qnnrt_quant_equal(const qnnrt_quant *a, const qnnrt_quant *b);
 
 /* Write dtype, dims and encoding of a tensor, as error texts have them:
@@ -1358,8 +1358,8 @@ QNNRT_API qnnrt_result qnnrt_exec_steps(qnnrt_run *run, size_t first, size_t cou
    begin    first element, row-major
    count    of values; begin + count is at most the tensor's element count
 
-   float    quantized types: converted by their encoding; codes are rounded half to even and
-            saturated, NaN becomes the code of real zero. Integer types: the value, rounded half to
+   float    quantized types: converted by their encoding; q is rounded half to even and
+            saturated, NaN becomes the q of real zero. Integer types: the value, rounded half to
             even and saturated, NaN becomes 0; bool8: 0 for 0, else 1 (also for NaN). 16-bit floats:
             rounded half to even. 4- and 8-bit floats are refused: their layout is not fixed
    int32    integer types: the value, saturated. Quantized types: the code itself. Float types are
@@ -3230,7 +3230,7 @@ static const char *qnnrt__encoding_warn(const qnnrt_tensor_info *tensor)
     for (i = 0; i < count; ++i) {
         const int64_t zero = -(int64_t)(per_axis ? quant->offsets[i] : quant->offset);
         if (zero < min || zero > max)
-            return "offset is outside the codes, so that real zero saturates";
+            return "offset is outside the range, so that real zero saturates";
     }
     return NULL;
 }
@@ -3760,7 +3760,7 @@ static qnnrt_result qnnrt__quant_open(const qnnrt_tensor_info *tensor, int codes
     if (codes ? qnnrt__dtype_kind_of(tensor->dtype) == QNNRT__DTYPE_FLOAT
               : tensor->dtype == QNNRT_DTYPE_F4 || tensor->dtype == QNNRT_DTYPE_F8)
         return QNNRT_E_UNSUPPORTED;
-    *why = "its codes have no encoding that is converted";
+    *why = "its values have no encoding that is converted";
     if (!codes && fixed && quant->encoding != QNNRT_ENCODING_PER_TENSOR &&
         quant->encoding != QNNRT_ENCODING_PER_AXIS)
         return QNNRT_E_UNSUPPORTED;

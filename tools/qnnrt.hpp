@@ -520,7 +520,7 @@ public:
     }
     const void *codes(std::size_t row)
     {
-        const void *found = qnnrt_llm_codes(cache_, row);
+        const void *found = qnnrt_llm_stored_logits(cache_, row);
         if (found == nullptr)
             throw error(*qnnrt_llm_error(cache_));
         return found;

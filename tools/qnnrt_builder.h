@@ -142,9 +142,9 @@ typedef enum qnnrt_tensor_kind {
 } qnnrt_tensor_kind;
 
 /* Weights with one scale per block of an axis, instead of qnnrt_tensor_desc.quant. The type is
-   sfixed8 with codes of 4 bits, one per byte: -8 to 7. Others are refused: HTP takes the low 4 bits
-   of a code without an error.
-   EXPANSION  real = code * scales[channel] * multipliers[channel * blocks + block], with scales
+   sfixed8 with values of 4 bits, one per byte: -8 to 7. Others are refused: HTP takes the low 4
+   bits of a value without an error.
+   EXPANSION  real = q * scales[channel] * multipliers[channel * blocks + block], with scales
               above 0. (vendor: BLOCKWISE_EXPANSION)
    PLAIN      real = code * scales[channel * blocks + block], with scales of any sign, and 0.
               (vendor: BLOCK)
@@ -1160,7 +1160,7 @@ static const char *qnnrt__tensor_blocks_wrong(const qnnrt_tensor_desc *d)
     if (!expansion && from->form != QNNRT_BLOCK_PLAIN)
         return "blocks.form is neither EXPANSION nor PLAIN";
     if (d->dtype != QNNRT_DTYPE_S8Q)
-        return "blocks have 4-bit codes, one per byte: use sfixed8";
+        return "blocks have 4-bit values, one per byte: use sfixed8";
     if (from->axis < 0 || (uint32_t)from->axis >= d->rank) return "blocks.axis is outside the rank";
     if (from->block_axis < 0 || (uint32_t)from->block_axis >= d->rank ||
         from->block_axis == from->axis)
@@ -1237,11 +1237,11 @@ static qnnrt_result qnnrt__tensor_codes(const qnnrt__build *b, const qnnrt__abi_
     if (body->quantize.definition == QNNRT__ABI_DEFINED &&
         body->quantize.encoding >= QNNRT__ABI_BLOCK) at = qnnrt__tensor_wide(codes, bytes);
     if (at == bytes) return QNNRT_OK;
-    qnnrt__build_fail(b, QNNRT_E_ARG, "tensor \"%.200s\": code %d of element %llu is outside the 4"
+    qnnrt__build_fail(b, QNNRT_E_ARG, "tensor \"%.200s\": value %d of element %llu is outside the 4"
                       " bits of blocks, -8 to 7", body->name, (int)codes[at],
                       (unsigned long long)at);
     return qnnrt_error_hint(b->err, QNNRT_E_ARG,
-                            "Quantize to 4 bits, or give 8-bit codes a scale per channel.");
+                            "Quantize to 4 bits, or give 8-bit values a scale per channel.");
 }
 
 /* Check an encoding and write it in the vendor's form. */

@@ -83,8 +83,8 @@
        computes with them as they are. info.weight_only says it for each weight, by backend. If no
        backend can quantize any weight, the build is an error.
 
-   Activations as codes
-       desc.lower.act_bits and .encodings are for the libraries that can compute with codes: all
+   Quantized activations
+       desc.lower.act_bits and .encodings are for the libraries that compute quantized: all
        except libQnnCpu.so, whose steps and those of the host stay float. Each step converts its
        inputs and outputs itself. An encoding of a graph is for each step with such a tensor. For
        ranges, plan a program without act_bits; qnnrt_compile_watch() then builds one step in
@@ -785,7 +785,7 @@ static qnnrt_result qnnrt_compile__ask_library(qnnrt_compile *p, qnnrt_compile__
     const qnnrt_ir *ir = graph->ir;
     qnnrt_result result;
     desc.native_io = 1;                          /* borders are asked about when they are known */
-    qnnrt_compile__in_floats(&desc);             /* what a library refuses with codes stays float */
+    qnnrt_compile__in_floats(&desc);             /* what it refuses to quantize stays float */
     result = qnnrt_ir_extract(ir, (const qnnrt_ir_node *const *)ir->nodes, ir->node_count,
                               (const qnnrt_ir_value *const *)ir->inputs, ir->input_count,
                               (const qnnrt_ir_value *const *)ir->outputs, ir->output_count,
@@ -1396,7 +1396,7 @@ static qnnrt_result qnnrt_compile__encodings(qnnrt_compile *p, const qnnrt_compi
     return QNNRT_OK;
 }
 
-/* Make codes of the activations of a unit, if that is wanted. */
+/* Quantize the activations of a unit, if that is wanted. */
 static qnnrt_result qnnrt_compile__quantize(qnnrt_compile *p, const qnnrt_compile__unit *unit,
                                             qnnrt_error *err)
 {

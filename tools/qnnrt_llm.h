@@ -101,10 +101,11 @@
            qnnrt_llm_session_create(&llm, 1, &how, &session, &err);
        The cache is then as it was before the call. To keep what was computed so far, decode the
        prompt in parts of qnnrt_llm_info.ar tokens, which are the chunks.
-       Three functions read logits: qnnrt_llm_codes() in place and as stored, qnnrt_llm_logits() as
-       numbers, qnnrt_llm_argmax() the most probable token. They work for all rows of a short batch,
-       and for the last row of each sequence and the last chunk of a long one. To get logits of
-       other rows, of all chunks, ask for them, and leave batch.logits NULL to read them afterwards:
+       Three functions read logits: qnnrt_llm_stored_logits() in place and as stored,
+       qnnrt_llm_logits() as numbers, qnnrt_llm_argmax() the most probable token. They work for all
+       rows of a short batch, and for the last row of each sequence and the last chunk of a long
+       one. To get logits of other rows, of all chunks, ask for them, and leave batch.logits NULL to
+       read them afterwards:
            batch.wanted = wanted;                      // [count], not 0 where logits are wanted
            batch.logits = logits;                      // as many rows of info->vocabulary
            qnnrt_llm_decode(cache, &batch);
@@ -171,7 +172,7 @@
    Sampling
        qnnrt_sample.h, which this header includes, draws tokens from logits as stored:
            qnnrt_llm_sampler_create(info->logits, NULL, &sampler, &err);
-           next = qnnrt_llm_sample(sampler, qnnrt_llm_codes(cache, row));
+           next = qnnrt_llm_sample(sampler, qnnrt_llm_stored_logits(cache, row));
 
    Several sequences
        Two answers to one prompt: compute and store the prompt once, as sequence 0, copy it, and
@@ -202,8 +203,8 @@
            }
        It needs to know which values of a head RoPE pairs: "pairs" of "rope" in qnnrt.json, or
        desc.rope.pairs. Beside the same text computed at the new positions, keys of 8 bits differed
-       by up to 2 codes after one shift and 3 after six, logits by 0.07; in float32 keys by 5e-6.
-       A key that the graph clipped stays clipped: on HTP 2.51 two of 2,496 differed by 8 codes.
+       by up to 2 steps after one shift and 3 after six, logits by 0.07; in float32 keys by 5e-6.
+       A key that the graph clipped stays clipped: on HTP 2.51 two of 2,496 differed by 8 steps.
 
    Drafts
        qnnrt_llm_eval() computes tokens and keeps none; qnnrt_llm_accept() keeps those that proved
@@ -648,10 +649,10 @@ typedef struct qnnrt_llm_batch {
                                           the cache (default NULL: each token follows all earlier
                                           tokens of its sequences) */
     const unsigned char *wanted;       /* [count] not 0: this token's results are wanted (default
-                                          NULL: the last token's). Without .logits, .codes and
+                                          NULL: the last token's). Without .logits, .stored and
                                           .hidden, qnnrt_llm_logits() has them after the call */
     float               *logits;       /* [wanted][vocabulary] receives logits, or NULL */
-    void                *codes;        /* receives the same as stored, or NULL */
+    void                *stored;       /* receives logits as they are stored, or NULL */
     const float         *embeddings;   /* [count][width] rows instead of tokens, where
                                           qnnrt_llm_info.embeddings is not NULL; the rows of tokens
                                           that are not -1 are not read (default NULL: tokens) */
@@ -694,11 +695,11 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_accept(qnnrt_llm_cache *cache, const uint32
    each sequence. Instead of these two, batch.wanted says which rows of earlier chunks are kept, if
    the batch has no buffer for them.
 
-   codes    as stored, of the type of qnnrt_llm_info.logits; NULL on failure
-   logits   as numbers, into values [vocabulary]; QNNRT_E_STATE or QNNRT_E_ARG on failure
-   argmax   the most probable token, the lowest of equals; -1 on failure
+   stored_logits   as stored, of the type of qnnrt_llm_info.logits; NULL on failure
+   logits          as numbers, into values [vocabulary]; QNNRT_E_STATE or QNNRT_E_ARG on failure
+   argmax          the most probable token, the lowest of equals; -1 on failure
    qnnrt_llm_error() has the error. */
-QNNRT_LLM_API const void *qnnrt_llm_codes(qnnrt_llm_cache *cache, size_t row);
+QNNRT_LLM_API const void *qnnrt_llm_stored_logits(qnnrt_llm_cache *cache, size_t row);
 QNNRT_LLM_API qnnrt_result qnnrt_llm_logits(qnnrt_llm_cache *cache, size_t row, float *values);
 QNNRT_LLM_API int32_t qnnrt_llm_argmax(qnnrt_llm_cache *cache, size_t row);
 
@@ -897,7 +898,7 @@ QNNRT_LLM_API void qnnrt_llm_adapter_mix(qnnrt_llm_cache *cache);
    user     is not used
    step     has two inputs, in any order, and one output:
                 ids     [.., n]           int32, uint32 or int64
-                table   [.., rows, width] float32, float16, bfloat16, or codes with one scale
+                table   [.., rows, width] float32, float16, bfloat16, or quantized, with one scale
                 output  [.., n, width]    the same types
    Returns  QNNRT_OK; QNNRT_E_ARG (an id below 0 or not below `rows`: the text names the step, the
             id and its place); QNNRT_E_MISMATCH (other shapes); QNNRT_E_UNSUPPORTED (other types).
@@ -5673,7 +5674,7 @@ static qnnrt_result qnnrt_llm__mask_codes_of(const qnnrt_tensor_info *tensor, fl
         return qnnrt_error_set(err, result, "mask \"%s\": cannot convert numbers to its type",
                                tensor->name);
     if (codes->attend == codes->masked)
-        return qnnrt_error_set(err, QNNRT_E_MISMATCH, "mask \"%s\" has no code below 0 to forbid "
+        return qnnrt_error_set(err, QNNRT_E_MISMATCH, "mask \"%s\" has no value below 0 to forbid "
                                "attention (scale %g, offset %d)", tensor->name,
                                (double)quant->scale, (int)quant->offset);
     return QNNRT_OK;
@@ -5852,7 +5853,7 @@ static qnnrt_result qnnrt_llm__embedding_find(const qnnrt_graph_info *step,
                                "expected %s", step->name, wrong->name,
                                qnnrt_tensor_text(wrong, facts[0], sizeof facts[0]), wrong ==
                                ends->ids ? "int32, uint32 or int64" : "float32, float16, bfloat16 "
-                               "or codes of 8 or 16 bits with one scale");
+                               "or quantized to 8 or 16 bits with one scale");
     ends->width = ends->table->rank >= 2 ? ends->table->dims[ends->table->rank - 1] : 0;
     ends->rows = ends->width > 0 ? ends->table->count / ends->width : 0;
     if (ends->rows == 0 || ends->rows != ends->table->dims[ends->table->rank - 2] ||
@@ -6746,7 +6747,7 @@ static qnnrt_result qnnrt_llm__late_reserve(qnnrt_llm_cache *cache, const qnnrt_
     const size_t bytes = (info->hidden != NULL ? (size_t)info->width * sizeof(float) : 0) +
                          info->logits_bytes;
     session->kept_count = session->kept_most = 0;
-    if (count == 0 || batch->logits != NULL || batch->codes != NULL || batch->hidden != NULL)
+    if (count == 0 || batch->logits != NULL || batch->stored != NULL || batch->hidden != NULL)
         return QNNRT_OK;
     if (count > session->kept_room || bytes > session->kept_bytes) {
         qnnrt_hooks_free(hooks, session->kept_rows);
@@ -6847,7 +6848,7 @@ static qnnrt_result qnnrt_llm__step_check(qnnrt_llm_cache *cache, const qnnrt_ll
     }
     none = batch->embeddings != NULL && info->embeddings == NULL ? "batch.embeddings: the graphs"
                                                                    " take tokens"
-           : (batch->logits != NULL || batch->codes != NULL) && info->logits == NULL
+           : (batch->logits != NULL || batch->stored != NULL) && info->logits == NULL
                ? "batch.logits: the graphs have no logits"
            : batch->hidden != NULL && info->hidden == NULL
                ? "batch.hidden: the graphs have no output of the last hidden state" : NULL;
@@ -7308,14 +7309,14 @@ static qnnrt_result qnnrt_llm__step_give(qnnrt_llm_cache *cache, const qnnrt_llm
     const qnnrt_llm__run *run = cache->session->stepped_run;
     const qnnrt_llm_info *info = &cache->part->llm->info;
     uint32_t r;
-    if (batch->logits == NULL && batch->codes == NULL && batch->hidden == NULL)
+    if (batch->logits == NULL && batch->stored == NULL && batch->hidden == NULL)
         return first + count < batch->count ? qnnrt_llm__late_save(cache, first, count) : QNNRT_OK;
     for (r = 0; r < count; ++r) {
         const size_t i = first + r;
         qnnrt_result result = QNNRT_OK;
         if (batch->wanted != NULL ? batch->wanted[i] == 0 : i + 1 < batch->count) continue;
-        if (batch->codes != NULL)
-            memcpy((unsigned char *)batch->codes + *given * run->logits_bytes,
+        if (batch->stored != NULL)
+            memcpy((unsigned char *)batch->stored + *given * run->logits_bytes,
                    run->logits + r * run->logits_bytes, run->logits_bytes);
         if (batch->logits != NULL)
             result = qnnrt_read_f32(run->run, run->graph->logits, (uint64_t)r * info->vocabulary,
@@ -8084,7 +8085,7 @@ static qnnrt_result qnnrt_llm__public_none(qnnrt_llm_cache *cache, const char *w
 }
 
 QNNRT_LLM__HOT
-QNNRT_LLM_API const void *qnnrt_llm_codes(qnnrt_llm_cache *cache, size_t row)
+QNNRT_LLM_API const void *qnnrt_llm_stored_logits(qnnrt_llm_cache *cache, size_t row)
 {
     int kept;
     const int64_t at = qnnrt_llm__public_row(cache, row, &kept);
@@ -8123,7 +8124,7 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_logits(qnnrt_llm_cache *cache, size_t row, 
         one.dims = &vocabulary;
         one.count = vocabulary;
         one.bytes = run->logits_bytes;
-        result = qnnrt_decode_f32(&one, qnnrt_llm_codes(cache, row), values);
+        result = qnnrt_decode_f32(&one, qnnrt_llm_stored_logits(cache, row), values);
         if (result == QNNRT_OK) return result;
         return QNNRT_LLM__FAIL(cache, result, "cannot convert %s to float32",
                                qnnrt_dtype_name(one.dtype));
@@ -8180,8 +8181,8 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_pool(const qnnrt_llm *llm, const qnnrt_llm_
 QNNRT_LLM__HOT
 QNNRT_LLM_API int32_t qnnrt_llm_argmax(qnnrt_llm_cache *cache, size_t row)
 {
-    const void *codes = qnnrt_llm_codes(cache, row);
-    return codes != NULL ? qnnrt_sample_argmax(cache->part->llm->info.logits, codes) : -1;
+    const void *stored = qnnrt_llm_stored_logits(cache, row);
+    return stored != NULL ? qnnrt_sample_argmax(cache->part->llm->info.logits, stored) : -1;
 }
 
 /* =====================================================================================
@@ -8542,7 +8543,8 @@ QNNRT_LLM_API void qnnrt_llm_adapter_mix(qnnrt_llm_cache *cache)
    0.5.0   API: QNNRT_LLM_VERSION_MAJOR and its kin are QNNRT_VERSION_MAJOR of qnnrt.h.
            API: sampling is qnnrt_sample.h, which this header includes: where
            QNNRT_LLM_IMPLEMENTATION is defined, define QNNRT_SAMPLE_IMPLEMENTATION, too.
-           API: qnnrt_llm_compact() is qnnrt_llm_defragment(), desc.turn_keys desc.k_shift.
+           API: qnnrt_llm_compact() is qnnrt_llm_defragment(), desc.turn_keys desc.k_shift,
+           qnnrt_llm_codes() qnnrt_llm_stored_logits(), batch.codes batch.stored.
            API: adapters need qnnrt_llm_desc.update, qnnrt_update of qnnrt_device.h.
            Added: qnnrt_llm_desc.models, pipelines with graphs of several models, such as those of
            qnnrt_manifest_open(); a step of a second model was refused.

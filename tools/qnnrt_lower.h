@@ -81,21 +81,22 @@
 
    Quantized weights
        With desc.weight_bits the weights of FullyConnected, Conv2d, DepthWiseConv2d and MatMul are
-       signed codes with one scale per output channel, and activations stay float. 8 bits: the scale
-       is the largest value / 127. 4 bits: codes from -7 to 7, with the scale, among those that clip
-       some values, whose rounding has the least square error; with desc.weight_block each block of
+       signed integers with one scale per output channel, and activations stay float. 8 bits: the
+       scale is the largest value / 127. 4 bits: -7 to 7, with the scale, among those that clip some
+       values, whose rounding has the least square error; with desc.weight_block each block of
        inputs has a scale of its own. Scales are computed by qnnrt_lower_graph(), which reads these
-       weights; codes when the builder reads them. Tables of embeddings stay float: the library
-       gathers in the type of the table. qnnrt_quirks.h says what a library takes. A weight that it
-       does not take stays as it is, and info.weight_only says why; if that is so for all weights
-       it is a finding. With desc.weight_emulate such weights are rounded as well, and stored as
-       floats.
+       weights; quantized values when the builder reads them. Tables of embeddings stay float:
+       the library gathers in the type of the table. qnnrt_quirks.h says what a library takes. A
+       weight that it does not take stays as it is, and info.weight_only says why; if that is so
+       for all weights it is a finding. With desc.weight_emulate such weights are rounded as
+       well, and stored as floats.
 
-   Activations
-       With desc.act_bits the float tensors of a graph become unsigned codes of 16 or 8 bits, each
-       with a scale and an offset. Ranges come from the graph itself: lower it with watch = 2, run
-       it with samples, and give what the outputs and inputs had as desc.encodings of a second
-       `lower`; tensors have the same names there. Or give the scales that another tool chose.
+   Quantized activations
+       With desc.act_bits the float tensors of a graph become unsigned integers of 16 or 8 bits,
+       each with a scale and an offset. Ranges come from the graph itself: lower it with watch =
+       2, run it with samples, and give what the outputs and inputs had as desc.encodings of a
+       second `lower`; tensors have the same names there. Or give the scales that another tool
+       chose.
            desc.act_bits = 16;   desc.encodings = encodings;   desc.encoding_count = n;
            // create, weights, passes, graph
            qnnrt_builder_create(backend, NULL, &scratch, &err);
@@ -105,12 +106,12 @@
        Tensors that an operator only moves (Reshape, Concat, StridedSlice, Gather, PoolMax2d ...)
        have one encoding. Weights of layers become int8 with a scale for each output channel, or
        for all of them where the library wants that; biases int32. An operator that the library
-       refuses with codes computes in floats, between Dequantize and Quantize: op.in_float says
-       why. Inputs and outputs stay float32; with native_io they are codes.
+       refuses when quantized computes in floats, between Dequantize and Quantize: op.in_float says
+       why. Inputs and outputs stay float32; with native_io they are quantized.
        A tensor without a range is an error. libQnnCpu.so 2.47 is refused: what Quantize and
-       Dequantize compute is 0 from the second execution on, Relu on codes clips nothing, the
-       library crashes when it opens a binary with Conv2d or DepthWiseConv2d on codes, and it has no
-       operators for codes of 16 bits. Weights in blocks are for float activations.
+       Dequantize compute is 0 from the second execution on, a quantized Relu clips nothing, the
+       library crashes when it opens a binary with a quantized Conv2d or DepthWiseConv2d, and it has
+       no operators for 16 bits. Weights in blocks are for float activations.
 
    Contexts
        With desc.contexts the graphs are cut into several contexts with near equal shares of the
@@ -180,7 +181,7 @@ typedef enum qnnrt_lower_target {
 /* Return the target of an opened backend. */
 QNNRT_LOWER_API qnnrt_lower_target qnnrt_lower_target_of(const qnnrt_backend_info *backend);
 
-/* How the codes of a tensor become real numbers, or which range they have to cover. */
+/* How quantized values of a tensor become real numbers, or which range they have to cover. */
 typedef struct qnnrt_lower_encoding {
     const char  *graph;              /* NULL: all graphs */
     const char  *name;               /* of a tensor, as in qnnrt_lower_tensor or of the value that
@@ -188,7 +189,7 @@ typedef struct qnnrt_lower_encoding {
     uint32_t     bits;               /* 8 or 16, of a weight 4 or 8 (default 0: act_bits, of a
                                         weight 8); 32 of a bias: its scale follows from its weight
                                         and input, and this one is not used */
-    float        scale;              /* real = (code + offset) * scale; codes are unsigned
+    float        scale;              /* real = (q + offset) * scale; q is unsigned
                                         (default 0: low and high decide) */
     int32_t      offset;             /* 1 - 2^bits to 0 */
     double       low, high;          /* what was measured */
@@ -199,7 +200,7 @@ typedef struct qnnrt_lower_encoding {
     uint32_t     count;
 } qnnrt_lower_encoding;
 
-/* Values at or below are those of masks. A range does not cover them: codes only keep them so far
+/* Values at or below are those of masks. A range does not cover them: they are only kept so far
    below the others that Softmax makes them 0. */
 #define QNNRT_LOWER_MASKED (-10000.0)
 
@@ -235,7 +236,7 @@ typedef struct qnnrt_lower_custom {
 typedef enum qnnrt_lower_method {
     QNNRT_LOWER_MINMAX = 1,          /* the largest value has the largest code */
     QNNRT_LOWER_MSE                  /* the least square error of 8 scales up to that, each with the
-                                        factor that fits its codes best */
+                                        factor that fits its values best */
 } qnnrt_lower_method;
 
 typedef struct qnnrt_lower_desc {
@@ -281,8 +282,8 @@ typedef struct qnnrt_lower_desc {
                                      /* returns the bits of a weight, 0, 8 or 4, that an operator of
                                         this type reads; bits: the default (default NULL: `bits`) */
     void              *weight_user;
-    uint32_t           act_bits;     /* 8 or 16: activations are codes of so many bits, see
-                                        "Activations" (default 0: floats) */
+    uint32_t           act_bits;     /* 8 or 16: activations are quantized to so many bits,
+                                        see "Quantized activations" (default 0: floats) */
     const qnnrt_lower_encoding *encodings;       /* [encoding_count]; a later one of the same name
                                         replaces an earlier one, and a scale replaces ranges. As
                                         .same it must live until qnnrt_lower_free() */
@@ -371,7 +372,7 @@ typedef struct qnnrt_lower_weight_only {
     int                 emulated;    /* 1: stored in the compute type, its values are rounded */
     const char         *why;         /* it stays as it is, has another form, is emulated; or "" */
     uint64_t            float_bytes; /* in the compute type */
-    uint64_t            bytes;       /* codes of .bits and scales */
+    uint64_t            bytes;       /* values of .bits and scales */
     int                 measured;    /* 1: it was read by the builder, and these are known: */
     double              snr;         /* power of the weight to that of the rounding, in dB; infinite
                                         if all values are exact */
@@ -450,7 +451,7 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_encode(qnnrt_lower *lower,
                                                 const qnnrt_lower_encoding *encodings, size_t count,
                                                 qnnrt_error *err);
 
-/* Make activations codes of desc.act_bits bits, with desc.encodings: call it after all graphs were
+/* Quantize activations to desc.act_bits bits, with desc.encodings: call it after all graphs were
    lowered, before qnnrt_lower_emit(). Without act_bits it does nothing.
 
    scratch  builder of the same backend and chip, in which the library is asked about operators: do
@@ -1173,7 +1174,7 @@ static qnnrt_result qnnrt_lower__convert(qnnrt_lower *lower, const qnnrt_lower__
     return QNNRT_OK;
 }
 
-/* Write the elements of a static tensor that has no codes. */
+/* Write the elements of a static tensor that is not quantized. */
 static qnnrt_result qnnrt_lower__load_plain(qnnrt_lower *lower, const qnnrt_lower_tensor *tensor,
                                             const qnnrt_lower__body *body, void *data, size_t bytes,
                                             qnnrt_error *err)
@@ -1228,7 +1229,7 @@ static int qnnrt_lower__is_codes(qnnrt_dtype dtype)
            dtype == QNNRT_DTYPE_S32Q;
 }
 
-/* Write floats as codes of a tensor: rounded half away from zero, and clamped. */
+/* Write floats as quantized values of a tensor: rounded half away from zero, and clamped. */
 static void qnnrt_lower__write_codes(const qnnrt_lower_tensor *tensor, const float *values,
                                      void *data)
 {
@@ -5448,7 +5449,7 @@ static void qnnrt_lower__range(qnnrt_lower__job *job)
 
 /* =====================================================================================
    ROUND                                                                          >>round
-   Weights as codes: their scales, the codes, and what rounding changed.
+   Quantized weights: their scales, their values, and what rounding changed.
    Needs: >>config >>arena >>tensor >>static     Knows nothing of: operators, libraries
    ===================================================================================== */
 
@@ -5461,7 +5462,7 @@ struct qnnrt_lower__weight_only {
     const qnnrt_lower__record *source;
     size_t                     number;           /* in info.weight_only */
     double                     factor;           /* that its operator multiplies its values with */
-    int                        as_is;            /* 1: codes and scales of the file's blocks */
+    int                        as_is;            /* 1: values and scales of the file's blocks */
     uint32_t                   count, channels, channel_step, inputs, input_step;
     uint32_t                   blocks;           /* of a channel */
     qnnrt_block_form           form;             /* 0: a scale per channel */
@@ -7089,7 +7090,7 @@ static qnnrt_result qnnrt_lower__check_given(const qnnrt_lower *lower, qnnrt_err
         } else if (bits != 4 && bits != 8 && bits != 16) why = "its bits are not 4, 8, 16 or 32";
         else if (!(e->scale >= 0) || isinf(e->scale)) why = "its scale is not a positive number";
         else if (e->scale > 0 && (e->offset > 0 || e->offset <= -(int32_t)(1u << bits)))
-            why = "its offset is beyond its codes";
+            why = "its offset is out of range";
         else if (e->count > 0 && e->scales == NULL) why = "it has no scales";
         for (k = 0; k < e->count && why == NULL && bits != 32; ++k)
             if (!(e->scales[k] > 0) || isinf(e->scales[k]))
@@ -7809,7 +7810,7 @@ static void qnnrt_lower__rewrite_op(qnnrt_lower__quantizer *q, const qnnrt_lower
     }
     if (floats && !cast && qnnrt_lower__quant_op(q, op, &why)) return;
     if (q->lower->arena.failed) return;
-    qnnrt_lower__float_op(q, op, !floats ? NULL : cast ? "codes are not cast" : why);
+    qnnrt_lower__float_op(q, op, !floats ? NULL : cast ? "quantized values are not cast" : why);
 }
 
 /* Write a graph anew. */
@@ -8411,9 +8412,9 @@ static qnnrt_result qnnrt_lower__check_desc(const qnnrt_lower_desc *d, qnnrt_err
                                "and act_bits is %lu", d->weight_block != 0 ? "weight_block" :
                                "weight_emulate", (unsigned long)d->act_bits);
     if (d->act_bits != 0 && d->target == QNNRT_LOWER_CPU) {
-        qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "libQnnCpu.so cannot be trusted with activations "
-                        "as codes: results are wrong from the second execution on, and it crashes "
-                        "when it opens a binary with Conv2d on codes");
+        qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "libQnnCpu.so cannot be trusted with quantized "
+                        "activations: results are wrong from the second execution on, and it "
+                        "crashes when it opens a binary with a quantized Conv2d");
         qnnrt_error_hint(err, QNNRT_OK, "Compile for the CPU with float activations.");
         return QNNRT_E_UNSUPPORTED;
     }

@@ -383,7 +383,7 @@ static int qnnrt_quirk__not_1x1_of_8(const qnnrt_quirk_node *node)
            (w->dims[0] > 1 || w->dims[1] > 1 || w->dims[2] % 8 != 0);
 }
 
-/* Codes of a channel that do not fill whole words of 32 bits, in more than 32 channels. */
+/* Weights of a channel that do not fill whole words of 32 bits, in more than 32 channels. */
 static int qnnrt_quirk__odd_rows(const qnnrt_quirk_node *node)
 {
     const qnnrt_tensor_desc *w = qnnrt_quirk__in(node, 1);
@@ -648,10 +648,10 @@ static const qnnrt_quirk qnnrt_quirks[] = {
 { "cpu-no-f16", "Cpu", QNNRT_QUIRK_REFUSED, 0xC26, "*", "f16", qnnrt_quirk__not_conversion,
   "the CPU library has no float16, except in Cast, Convert and Dequantize", QNNRT_QUIRK__FLOAT },
 { "cpu-no-u16", "Cpu", QNNRT_QUIRK_REFUSED, 0xC26, "*", "u16", qnnrt_quirk__not_conversion,
-  "the CPU library has no 16-bit codes, except in Quantize, Dequantize and Convert",
+  "the CPU library has no 16-bit quantization, except in Quantize, Dequantize and Convert",
   QNNRT_QUIRK__FLOAT },
 { "cpu-no-signed", "Cpu", QNNRT_QUIRK_REFUSED, 0xC26, "*", "s8 s16", qnnrt_quirk__not_conversion,
-  "the CPU library does not compute with signed codes", QNNRT_QUIRK__FLOAT },
+  "the CPU library does not compute with signed quantized values", QNNRT_QUIRK__FLOAT },
 { "cpu-would-crash", "Cpu", QNNRT_QUIRK_REFUSED, 0,
   "Split StridedSlice Argmax Argmin TopK ResizeBilinear ResizeNearestNeighbor", "f16 u16 s8 s16",
   NULL,
@@ -684,14 +684,14 @@ static const qnnrt_quirk qnnrt_quirks[] = {
   "the CPU library accepts 8 bits without an error and computes wrong values", QNNRT_QUIRK__FLOAT },
 { "cpu-raw-u8", "Cpu", QNNRT_QUIRK_DIFFERS, 0, "ReduceMax StridedSlice", "u8",
   qnnrt_quirk__other_quant,
-  "codes are copied as they are, as if the output had the encoding of the input",
+  "quantized values are copied as they are, as if the output had the encoding of the input",
   "Give the output the encoding of the input, and use Convert." },
 { "cpu-count-pads", "Cpu", QNNRT_QUIRK_DIFFERS, 0, "PoolAvg2d", "u8", qnnrt_quirk__count_pads,
   "count_pad_for_edges is ignored in 8 bits", QNNRT_QUIRK__FLOAT },
 { "cpu-convert", "Cpu", QNNRT_QUIRK_DIFFERS, 0, "Convert", "*", NULL,
-  "offsets of unsigned codes are used with the wrong sign", "Use Quantize and Dequantize." },
+  "offsets of unsigned types are used with the wrong sign", "Use Quantize and Dequantize." },
 { "cpu-scatter-add", "Cpu", QNNRT_QUIRK_DIFFERS, 0, "ScatterNd", "u8", qnnrt_quirk__reduction_add,
-  "data and updates are added as codes: 1 off, which is more than 2 codes here",
+  "data and updates are added as stored: 1 off, which is more than 2 steps here",
   QNNRT_QUIRK__FLOAT },
 { "cpu-scatter", "Cpu", QNNRT_QUIRK_DIFFERS, 0, "ScatterElements", "f32 u8 i32",
   qnnrt_quirk__axis_not_0,
@@ -864,7 +864,7 @@ static const qnnrt_quirk qnnrt_quirks[] = {
 { "htp-overflow", "Htp", QNNRT_QUIRK_EXTREMES, 0, "ElementWiseAdd ElementWiseMultiply", "i32", NULL,
   "int32 saturates instead of wrapping", "" },
 { "htp-s8-shift", "Htp", QNNRT_QUIRK_DIFFERS, 0, "Gather Softmax", "s8", qnnrt_quirk__shifted,
-  "results of signed 8-bit codes are 128 off", "Use u8." },
+  "results of signed 8-bit types are 128 steps off", "Use u8." },
 { "htp-cast-half", "Htp", QNNRT_QUIRK_EXTREMES, 0, "Cast", "f32", qnnrt_quirk__to_f16,
   "float16 is rounded half away from zero, and values that are too large become NaN", "" },
 { "htp-cast-bool", "Htp", QNNRT_QUIRK_VALUES, 0, "Cast", "*", qnnrt_quirk__to_bool,
@@ -875,7 +875,7 @@ static const qnnrt_quirk qnnrt_quirks[] = {
   "broadcast in floating point: wrong after the first row",
   "Use ElementWiseDivide and ElementWiseFloor." },
 { "htp-softplus", "Htp", QNNRT_QUIRK_DIFFERS, 0, "ElementWiseNeuron", "u16", qnnrt_quirk__softplus,
-  "an approximation: about 200 codes from the value", "Use floating point." },
+  "an approximation: about 200 steps from the value", "Use floating point." },
 { "htp-cumulative", "Htp", QNNRT_QUIRK_DIFFERS, 0, "CumulativeSum", "u16",
   qnnrt_quirk__cumulative_forward,
   "every step of the sum is rounded, and errors add up", "Use MatMul with a triangle of ones." },

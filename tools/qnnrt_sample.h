@@ -11,7 +11,7 @@
        qnnrt_llm_sampler_desc how = {0};           // {0} is greedy
        how.temperature = 0.8f; how.top_k = 40; how.top_p = 0.95f; how.seed = 1;
        qnnrt_llm_sampler_create(logits, &how, &sampler, &err);     // the tensor of the logits
-       next = qnnrt_llm_sample(sampler, codes);                    // one row of it
+       next = qnnrt_llm_sample(sampler, stored);                    // one row of it
        qnnrt_llm_sampler_accept(sampler, next);    // for the repetition penalty
 
    Make one sampler for each text: it remembers the tokens of its text.
@@ -74,10 +74,10 @@ QNNRT_SAMPLE_API qnnrt_result qnnrt_llm_sampler_create(const qnnrt_tensor_info *
                                                        qnnrt_llm_sampler **out, qnnrt_error *err);
 QNNRT_SAMPLE_API void qnnrt_llm_sampler_destroy(qnnrt_llm_sampler *sampler);
 
-/* Draw a token from one row of logits as stored, such as qnnrt_llm_codes() has it. Return -1 for
-   NULL, and if all logits are NaN. Of tokens with equal logits the lower one counts as more
+/* Draw a token from one row of logits as stored, such as qnnrt_llm_stored_logits() has it. Return
+   -1 for NULL, and if all logits are NaN. Of tokens with equal logits the lower one counts as more
    probable. */
-QNNRT_SAMPLE_API int32_t qnnrt_llm_sample(qnnrt_llm_sampler *sampler, const void *codes);
+QNNRT_SAMPLE_API int32_t qnnrt_llm_sample(qnnrt_llm_sampler *sampler, const void *stored);
 
 /* Add a token to the recent tokens of the repetition penalty. Call this for each token that was
    drawn, and for the tokens of a prompt if the penalty should include them. */
@@ -89,7 +89,7 @@ QNNRT_SAMPLE_API void qnnrt_llm_sampler_reset(qnnrt_llm_sampler *sampler);
 /* Return the most probable token of one row of logits as stored, the lowest of equals, without a
    sampler. Return -1 for NULL, if all logits are NaN, and for a type that samplers refuse. Integers
    compare as they are, whatever their encoding. */
-QNNRT_SAMPLE_API int32_t qnnrt_sample_argmax(const qnnrt_tensor_info *logits, const void *codes);
+QNNRT_SAMPLE_API int32_t qnnrt_sample_argmax(const qnnrt_tensor_info *logits, const void *stored);
 
 #ifdef __cplusplus
 }
@@ -133,10 +133,10 @@ typedef enum qnnrt_sample__keys_kind {
 typedef struct qnnrt_sample__keys_form {
     qnnrt_sample__keys_kind kind;
     uint32_t bytes;
-    uint32_t flip;          /* codes: the sign bit, inverted before comparing */
+    uint32_t flip;          /* quantized: the sign bit, inverted before comparing */
     uint32_t infinity;      /* FLOAT16: its bits, 0x7C00, or 0x7F80 for bfloat16 */
     int32_t  lowest, highest;   /* keys of numbers, infinities included */
-    int32_t  bias;          /* codes: code = key + bias */
+    int32_t  bias;          /* quantized: the value is key + bias */
 } qnnrt_sample__keys_form;
 
 enum {
@@ -145,7 +145,7 @@ enum {
 };
 
 /* Find the form of a type. Return 0 if it has none. Integers without an encoding compare as
-   codes. */
+   quantized values do. */
 QNNRT_SAMPLE__HOT
 static int qnnrt_sample__keys_form_of(qnnrt_dtype dtype, qnnrt_sample__keys_form *form)
 {
@@ -206,9 +206,9 @@ static int32_t qnnrt_sample__keys_of32(uint32_t bits)
 
 /* Return the key of one logit. */
 static int32_t qnnrt_sample__keys_of(const qnnrt_sample__keys_form *form,
-                                     const unsigned char *codes, uint32_t index)
+                                     const unsigned char *stored, uint32_t index)
 {
-    const unsigned char *at = codes + (size_t)index * form->bytes;
+    const unsigned char *at = stored + (size_t)index * form->bytes;
     if (form->kind == QNNRT_SAMPLE__KEYS_CODE8) {
         return (int32_t)(*at ^ form->flip);
     } else if (form->kind == QNNRT_SAMPLE__KEYS_FLOAT32) {
@@ -303,14 +303,15 @@ static int32_t qnnrt_sample__keys_block(const qnnrt_sample__keys_form *form,
 /* Continue the search for the largest key in [begin, end): change *key and *index if it has a
    larger one. Only the block that holds it is read twice. */
 QNNRT_SAMPLE__HOT
-static void qnnrt_sample__keys_scan(const qnnrt_sample__keys_form *form, const unsigned char *codes,
-                                   uint32_t begin, uint32_t end, int32_t *key, uint32_t *index)
+static void qnnrt_sample__keys_scan(const qnnrt_sample__keys_form *form,
+                                    const unsigned char *stored, uint32_t begin, uint32_t end,
+                                    int32_t *key, uint32_t *index)
 {
     const uint32_t size = QNNRT_SAMPLE__KEYS_BLOCK;
     uint32_t block = end;
     if (end - begin < size) {
         for (; begin < end; ++begin) {
-            const int32_t one = qnnrt_sample__keys_of(form, codes, begin);
+            const int32_t one = qnnrt_sample__keys_of(form, stored, begin);
             if (one > *key) {
                 *key = one;
                 *index = begin;
@@ -321,7 +322,7 @@ static void qnnrt_sample__keys_scan(const qnnrt_sample__keys_form *form, const u
     while (begin < end) {
         int32_t most;
         if (end - begin < size) begin = end - size;   /* the last block overlaps the one before */
-        most = qnnrt_sample__keys_block(form, codes + (size_t)begin * form->bytes);
+        most = qnnrt_sample__keys_block(form, stored + (size_t)begin * form->bytes);
         if (most > *key) {
             *key = most;
             block = begin;
@@ -333,11 +334,11 @@ static void qnnrt_sample__keys_scan(const qnnrt_sample__keys_form *form, const u
         const uint16_t code = (uint16_t)((uint32_t)*key ^ form->flip);
         uint16_t bits;
         for (;; ++block) {
-            memcpy(&bits, codes + (size_t)block * 2, sizeof bits);
+            memcpy(&bits, stored + (size_t)block * 2, sizeof bits);
             if (bits == code) break;
         }
     } else {
-        while (qnnrt_sample__keys_of(form, codes, block) != *key) ++block;
+        while (qnnrt_sample__keys_of(form, stored, block) != *key) ++block;
     }
     *index = block;
 }
@@ -345,13 +346,13 @@ static void qnnrt_sample__keys_scan(const qnnrt_sample__keys_form *form, const u
 /* Return the index of the largest logit, the lowest index if several are equal, ignoring NaNs.
    Return UINT32_MAX if there is no such logit, or if the type has no form. */
 QNNRT_SAMPLE__HOT
-static uint32_t qnnrt_sample__keys_argmax(const void *codes, qnnrt_dtype dtype, uint32_t count)
+static uint32_t qnnrt_sample__keys_argmax(const void *stored, qnnrt_dtype dtype, uint32_t count)
 {
     qnnrt_sample__keys_form form;
     int32_t key = QNNRT_SAMPLE__KEYS_NONE;
     uint32_t index = UINT32_MAX;
-    if (codes == NULL || !qnnrt_sample__keys_form_of(dtype, &form)) return UINT32_MAX;
-    qnnrt_sample__keys_scan(&form, (const unsigned char *)codes, 0, count, &key, &index);
+    if (stored == NULL || !qnnrt_sample__keys_form_of(dtype, &form)) return UINT32_MAX;
+    qnnrt_sample__keys_scan(&form, (const unsigned char *)stored, 0, count, &key, &index);
     return index;
 }
 
@@ -363,7 +364,7 @@ static uint32_t qnnrt_sample__keys_argmax(const void *codes, qnnrt_dtype dtype, 
 
 /* ---- levels and steps ----
 
-   A level is a logit as a number: for codes (code + offset), in units of the scale, for floats the
+   A level is a logit as a number: if quantized, q + offset, in units of the scale; for floats the
    float itself. Both are exact. The distance of a token from the best one, divided by the
    temperature, is counted in steps of 2^-20 and cut towards 0. Everything after that is computed in
    integers. A token 23 or more below the best one is never drawn; its probability is below 10^-10.
@@ -392,7 +393,7 @@ struct qnnrt_llm_sampler {
     qnnrt_arena arena;          /* which holds it */
     qnnrt_sample__keys_form form;
     uint32_t vocabulary;
-    double   offset;            /* level = key + offset, of codes */
+    double   offset;            /* level = key + offset, if quantized */
     double   unit;              /* steps per level; 0: greedy */
     uint32_t top_k;             /* 0: all */
     uint64_t top_p, min_p;      /* in 2^-32; 0: off */
@@ -536,12 +537,12 @@ static uint32_t qnnrt_sample__draw_best(qnnrt_llm_sampler *s, uint32_t count, in
 
 /* Apply the penalty to the levels of recent tokens. It divides by the inverse instead of
    multiplying, so that a compiler has no product to fuse with a sum. */
-static void qnnrt_sample__draw_penalize(qnnrt_llm_sampler *s, const unsigned char *codes)
+static void qnnrt_sample__draw_penalize(qnnrt_llm_sampler *s, const unsigned char *stored)
 {
     uint32_t i;
     for (i = 0; i < s->distinct; ++i) {
         qnnrt_sample__draw_recent *recent = &s->recent[i];
-        const int32_t key = qnnrt_sample__keys_of(&s->form, codes, recent->token);
+        const int32_t key = qnnrt_sample__keys_of(&s->form, stored, recent->token);
         recent->nan = key == QNNRT_SAMPLE__KEYS_NONE;
         if (recent->nan) continue;
         recent->level = qnnrt_sample__draw_level(s, key);
@@ -550,7 +551,7 @@ static void qnnrt_sample__draw_penalize(qnnrt_llm_sampler *s, const unsigned cha
 }
 
 /* Find the best token and its level. Return -1 if all logits are NaN. */
-static int64_t qnnrt_sample__draw_top(const qnnrt_llm_sampler *s, const unsigned char *codes,
+static int64_t qnnrt_sample__draw_top(const qnnrt_llm_sampler *s, const unsigned char *stored,
                                       double *top)
 {
     int32_t key = QNNRT_SAMPLE__KEYS_NONE;
@@ -558,10 +559,10 @@ static int64_t qnnrt_sample__draw_top(const qnnrt_llm_sampler *s, const unsigned
     int64_t best = -1;
     uint32_t i;
     for (i = 0; i < s->distinct; ++i) {
-        qnnrt_sample__keys_scan(&s->form, codes, begin, s->recent[i].token, &key, &index);
+        qnnrt_sample__keys_scan(&s->form, stored, begin, s->recent[i].token, &key, &index);
         begin = s->recent[i].token + 1;
     }
-    qnnrt_sample__keys_scan(&s->form, codes, begin, s->vocabulary, &key, &index);
+    qnnrt_sample__keys_scan(&s->form, stored, begin, s->vocabulary, &key, &index);
     if (key != QNNRT_SAMPLE__KEYS_NONE) {
         best = index;
         *top = qnnrt_sample__draw_level(s, key);
@@ -578,12 +579,12 @@ static int64_t qnnrt_sample__draw_top(const qnnrt_llm_sampler *s, const unsigned
 }
 
 /* Add the tokens of [begin, end) that can be drawn to the candidates. Return the new count. */
-static uint32_t qnnrt_sample__draw_collect(qnnrt_llm_sampler *s, const unsigned char *codes,
+static uint32_t qnnrt_sample__draw_collect(qnnrt_llm_sampler *s, const unsigned char *stored,
                                            uint32_t begin, uint32_t end, int32_t bound, double top,
                                            uint32_t count)
 {
     for (; begin < end; ++begin) {
-        const int32_t key = qnnrt_sample__keys_of(&s->form, codes, begin);
+        const int32_t key = qnnrt_sample__keys_of(&s->form, stored, begin);
         if (key < bound) continue;
         s->ones[count].token   = begin;
         s->ones[count++].steps = qnnrt_sample__draw_steps(s, top, qnnrt_sample__draw_level(s, key));
@@ -592,7 +593,7 @@ static uint32_t qnnrt_sample__draw_collect(qnnrt_llm_sampler *s, const unsigned 
 }
 
 /* Draw a token. */
-static int32_t qnnrt_sample__draw_token(qnnrt_llm_sampler *s, const unsigned char *codes)
+static int32_t qnnrt_sample__draw_token(qnnrt_llm_sampler *s, const unsigned char *stored)
 {
     double top = 0;
     int64_t best;
@@ -601,14 +602,14 @@ static int32_t qnnrt_sample__draw_token(qnnrt_llm_sampler *s, const unsigned cha
     uint64_t at;
     uint32_t i;
 
-    qnnrt_sample__draw_penalize(s, codes);
-    best = qnnrt_sample__draw_top(s, codes, &top);
+    qnnrt_sample__draw_penalize(s, stored);
+    best = qnnrt_sample__draw_top(s, stored, &top);
     if (best < 0 || s->unit == 0) return (int32_t)best;
     bound = qnnrt_sample__draw_bound(s, top);
     for (i = 0; i < s->distinct; ++i) {
         const qnnrt_sample__draw_recent *recent = &s->recent[i];
         uint32_t steps;
-        count = qnnrt_sample__draw_collect(s, codes, begin, recent->token, bound, top, count);
+        count = qnnrt_sample__draw_collect(s, stored, begin, recent->token, bound, top, count);
         begin = recent->token + 1;
         if (recent->nan) continue;
         steps = qnnrt_sample__draw_steps(s, top, recent->level);
@@ -616,7 +617,7 @@ static int32_t qnnrt_sample__draw_token(qnnrt_llm_sampler *s, const unsigned cha
         s->ones[count].token   = recent->token;
         s->ones[count++].steps = steps;
     }
-    count = qnnrt_sample__draw_collect(s, codes, begin, s->vocabulary, bound, top, count);
+    count = qnnrt_sample__draw_collect(s, stored, begin, s->vocabulary, bound, top, count);
 
     if (s->top_k != 0 && s->top_k < count) count = qnnrt_sample__draw_best(s, count, 0, s->top_k);
     if (s->top_p != 0) {
@@ -841,10 +842,10 @@ QNNRT_SAMPLE_API void qnnrt_llm_sampler_destroy(qnnrt_llm_sampler *sampler)
     if (sampler != NULL) qnnrt_sample__draw_free(sampler);
 }
 
-QNNRT_SAMPLE_API int32_t qnnrt_llm_sample(qnnrt_llm_sampler *sampler, const void *codes)
+QNNRT_SAMPLE_API int32_t qnnrt_llm_sample(qnnrt_llm_sampler *sampler, const void *stored)
 {
-    if (sampler == NULL || codes == NULL) return -1;
-    return qnnrt_sample__draw_token(sampler, (const unsigned char *)codes);
+    if (sampler == NULL || stored == NULL) return -1;
+    return qnnrt_sample__draw_token(sampler, (const unsigned char *)stored);
 }
 
 QNNRT_SAMPLE_API void qnnrt_llm_sampler_accept(qnnrt_llm_sampler *sampler, int32_t token)
@@ -859,10 +860,10 @@ QNNRT_SAMPLE_API void qnnrt_llm_sampler_reset(qnnrt_llm_sampler *sampler)
 }
 
 QNNRT_SAMPLE__HOT
-QNNRT_SAMPLE_API int32_t qnnrt_sample_argmax(const qnnrt_tensor_info *logits, const void *codes)
+QNNRT_SAMPLE_API int32_t qnnrt_sample_argmax(const qnnrt_tensor_info *logits, const void *stored)
 {
     if (logits == NULL || logits->rank == 0 || logits->dims == NULL) return -1;
-    return (int32_t)qnnrt_sample__keys_argmax(codes, logits->dtype,
+    return (int32_t)qnnrt_sample__keys_argmax(stored, logits->dtype,
                                               logits->dims[logits->rank - 1]);
 }
 

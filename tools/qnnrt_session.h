@@ -149,7 +149,7 @@ typedef struct qnnrt_session_tensor {
     uint32_t          rank;
     int64_t           dims[QNNRT_SESSION_RANK];      /* -1: any */
     const char *const *dim_names;        /* [rank], "" where a dimension has no name; or NULL */
-    const qnnrt_quant *quant;            /* with desc.native_io: what codes mean; or NULL */
+    const qnnrt_quant *quant;            /* with desc.native_io: its encoding; or NULL */
     int               optional;          /* an input that may be left out */
     int               any_rank;          /* 1: the model does not say the rank; it is 0 here */
 } qnnrt_session_tensor;
@@ -324,7 +324,7 @@ typedef struct qnnrt_session_desc {
     uint32_t    threads;                 /* of one operator (default 0: 1) */
     int         allow_fallback;          /* 1: "npu", "gpu" or "cuda" may become "cpu", in parts or
                                             whole; reported (default 0) */
-    int         native_io;               /* 1: quantized tensors are their codes (default 0: they
+    int         native_io;               /* 1: quantized tensors are as stored (default 0: they
                                             are float32) */
     const qnnrt_session_option *options; size_t option_count;
     const qnnrt_session_shape  *shapes;  size_t shape_count;

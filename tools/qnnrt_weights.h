@@ -35,7 +35,7 @@
 
    WORDS
        weight    a named tensor in a file: type, dims, and bytes in row-major order, little-endian
-       block     32 or 256 neighbours of a row that share scales, as GGUF has them: their codes
+       block     32 or 256 neighbours of a row that share scales, as GGUF has them: their values
                  stand for float32
        shard     one of several files that hold one model; x.safetensors.index.json lists which
                  weight lies in which shard
@@ -1997,7 +1997,7 @@ static qnnrt_result qnnrt_weights__open(const char *path, const qnnrt_weights_de
 
 /* =====================================================================================
    BLOCKS                                                                        >>blocks
-   Turns blocks of codes into float32. Each value is rounded once at most, so that all orders of
+   Turns quantized blocks into float32. Each value is rounded once at most, so that all orders of
    the same products and sums give the same bits, ggml's, too.
    Needs: nothing     Knows nothing of: files, names, shapes
    ===================================================================================== */

@@ -130,10 +130,10 @@ typedef struct batch {
     int32_t       *token, *position;        /* [most] */
     uint64_t      *sequences;               /* [most] bit s for sequence s */
     unsigned char *wanted;                  /* [most] 1: the logits after this token are wanted */
-    uint32_t      *row;                     /* [most] row of those logits in codes */
+    uint32_t      *row;                     /* [most] row of those logits in stored */
     unsigned char *keep;                    /* [most] after an eval: 1 for tokens to keep */
     uint32_t      *rows_kept;               /* [most] their indices, ascending */
-    unsigned char *codes;                   /* [rows_most][row_bytes] logits as stored */
+    unsigned char *stored;                  /* [rows_most][row_bytes] logits as stored */
     size_t         rows, rows_most, row_bytes;
 } batch;
 
@@ -146,7 +146,7 @@ static void batch_free(batch *b)
     free(b->row);
     free(b->keep);
     free(b->rows_kept);
-    free(b->codes);
+    free(b->stored);
     memset(b, 0, sizeof(*b));
 }
 
@@ -164,9 +164,9 @@ static int batch_make(batch *b, const model *m, size_t most, size_t rows)
     b->row = (uint32_t *)calloc(most, sizeof(*b->row));
     b->keep = (unsigned char *)calloc(most, sizeof(*b->keep));
     b->rows_kept = (uint32_t *)calloc(most, sizeof(*b->rows_kept));
-    b->codes = (unsigned char *)calloc(rows, b->row_bytes);
+    b->stored = (unsigned char *)calloc(rows, b->row_bytes);
     if (b->token != NULL && b->position != NULL && b->sequences != NULL && b->wanted != NULL &&
-        b->row != NULL && b->keep != NULL && b->rows_kept != NULL && b->codes != NULL)
+        b->row != NULL && b->keep != NULL && b->rows_kept != NULL && b->stored != NULL)
         return 1;
     batch_free(b);
     return 0;
@@ -194,7 +194,7 @@ static size_t batch_add(batch *b, int32_t token, size_t position, size_t sequenc
 /* Return the logits after token i, which was wanted. */
 static const void *batch_codes(const batch *b, size_t i)
 {
-    return b->codes + b->row[i] * b->row_bytes;
+    return b->stored + b->row[i] * b->row_bytes;
 }
 
 /* Compute a batch. `call` is qnnrt_llm_decode, which takes any length and keeps all tokens, or
@@ -208,7 +208,7 @@ static qnnrt_result batch_compute(batch *b, qnnrt_llm_cache *cache,
     to.sequences = b->sequences;
     to.positions = b->position;
     to.wanted = b->wanted;
-    to.codes = b->rows > 0 ? b->codes : NULL;
+    to.stored = b->rows > 0 ? b->stored : NULL;
     return call(cache, &to);
 }
 

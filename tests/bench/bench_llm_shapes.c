@@ -183,10 +183,10 @@ static volatile uint16_t sink;
 static void round_of_argmax(qnnrt_llm_cache *cache, size_t vocabulary, unsigned seed, size_t r)
 {
     /* Write random codes in place of those that a model computes. */
-    uint16_t *codes = (uint16_t *)(uintptr_t)qnnrt_llm_codes(cache, 0);
+    uint16_t *codes = (uint16_t *)(uintptr_t)qnnrt_llm_stored_logits(cache, 0);
     size_t i, k, best = 0;
     int32_t got = -1;
-    if (codes == NULL) stop("qnnrt_llm_codes", "gives none");
+    if (codes == NULL) stop("qnnrt_llm_stored_logits", "gives none");
     for (i = 0; i < vocabulary; ++i) {
         seed = seed * 1664525u + 1013904223u;
         codes[i] = (uint16_t)(seed >> 16);

@@ -13,8 +13,8 @@ wrong no_model 'compare takes two models' compare
 wrong one_model 'compare takes a second model' compare "$data/ctx/qairt2.51/mlp_u8" --backend_so "$ref"
 hinted one_model '--other_backend_so'
 wrong three 'compare takes two models, not 3' compare a b c
-for value in x 1:code -1 nan 1e999 =1 'y=' 0.1:; do
-    wrong "tolerance_$value" '--tolerance takes [NAME=]T[:abs|:codes]' compare a b --tolerance "$value"
+for value in x 1:code 1:quantize -1 nan 1e999 =1 'y=' 0.1:; do
+    wrong "tolerance_$value" '--tolerance takes [NAME=]T[:abs|:quantized]' compare a b --tolerance "$value"
 done
 model=$data/ctx/qairt2.51/mlp_u8
 wrong useless '--output_dir' compare a b --output_dir x
@@ -71,17 +71,17 @@ import glob, json, sys
 row, = json.load(open(sys.argv[1] + "/out"))["tensors"]
 a, b = (open(glob.glob(f"{sys.argv[1]}/run{i}/*/y.raw")[0], "rb").read() for i in (1, 2))
 d = [abs(x - y) for x, y in zip(a, b)]
-assert row["dtypes"] == ["ufixed8"] * 2 and row["code_max"] == max(d) and abs(row["code_mean"] - sum(d) / len(d)) < 1e-12
+assert row["dtypes"] == ["ufixed8"] * 2 and row["quantized_max"] == max(d) and abs(row["quantized_mean"] - sum(d) / len(d)) < 1e-12
 scale = row["max_abs"] / max(d)
-assert scale > 0 and abs(row["mean_abs"] - row["code_mean"] * scale) < 1e-9 and row["unequal"] == sum(x > 0 for x in d)
+assert scale > 0 and abs(row["mean_abs"] - row["quantized_mean"] * scale) < 1e-9 and row["unequal"] == sum(x > 0 for x in d)
 most = max(d)
 P
-    most=$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["tensors"][0]["code_max"])' "$tmp/out")
-    run compare "$tmp/run1" "$tmp/run2" --ctx_dir "$model" --system_so "$release/libQnnSystem.so" --tolerance "$most:codes"
+    most=$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["tensors"][0]["quantized_max"])' "$tmp/out")
+    run compare "$tmp/run1" "$tmp/run2" --ctx_dir "$model" --system_so "$release/libQnnSystem.so" --tolerance "$most:quantized"
     is codes_within 0
     run compare "$tmp/run1" "$tmp/run2" --ctx_dir "$model" --system_so "$release/libQnnSystem.so" --tolerance "y=$((most - 1)):codes"
     is codes_beyond 1
-    says codes_beyond out "codes by $most at most"
+    says codes_beyond out "quantized by $most at most"
 fi
 
 # Files that are damaged or hostile: a message each, and no control character in what is printed.
@@ -140,7 +140,7 @@ open(sys.argv[2], "wb").write(zipfile.ZipFile(sys.argv[1]).read("in/0.npy"))' "$
     says precision out 'ufixed16, float32'
     run compare "$tmp/codes" "$tmp/codes_captured/model" --backend_so "$htp" --other_backend_so "$ref" --input "x=$tmp/x.npy" --input_data_type float --tolerance 1:codes
     is precision_codes 1
-    says precision_codes out 'a tolerance in codes needs equal encodings'
+    says precision_codes out 'a :quantized tolerance needs equal encodings'
 fi
 
 # ---- capture and replay: a model in four shards ----

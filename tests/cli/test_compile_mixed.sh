@@ -116,7 +116,7 @@ mixed weight_only_emulated 0 'have rounded values, but their size as before' $ll
 mixed weight_only_pattern 1 '--keep_weight q.wei is the name of no weight' $llama $refs --fp16 --weight_bits 8 --keep_weight q.wei
 hinted weight_only_pattern_hint 'Use --keep_weight q.weight.'
 
-# ---- activations as codes: libraries have them, the host computes with floats ----
+# ---- quantized activations: libraries have them, the host computes with floats ----
 echo "$tmp/x.raw" >"$tmp/x.list"
 # shellcheck disable=SC2086
 mixed codes 0 'calibrated graph "torch_cnn.2": 1 samples' $cnn $refs $middle --pin relu_=host --calibrate "$tmp/x.list" --verify 2
@@ -174,7 +174,7 @@ if [ -f "$htp" ] && [ -f "$cpu" ]; then
     mixed htp_codes 0 'calibrated graph "torch_cnn.0": 1 samples' $cnn $both $middle --pin relu_=cpu --calibrate "$tmp/x.list" --verify 2
     says htp_codes_cpu out '  step 1   cpu '
     # shellcheck disable=SC2086
-    mixed cpu_codes 1 'none of the --backends computes with activations as codes' $cnn --backends cpu,host --backend_so "cpu=$cpu" \
+    mixed cpu_codes 1 'none of the --backends computes with quantized activations' $cnn --backends cpu,host --backend_so "cpu=$cpu" \
         --calibrate "$tmp/x.list"
     # shellcheck disable=SC2086
     mixed htp_weight_only 0 'quantized 1 of 1 weights on npu: 1,024 bytes became 640, SNR 4' $llama $both --pin linear=cpu --pin linear_1=npu \

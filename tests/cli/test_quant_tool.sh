@@ -1,5 +1,5 @@
 #!/bin/sh
-# qnnrt-run compile with activations as codes: samples, files of encodings, and what it says about bad ones.
+# qnnrt-run compile with quantized activations: samples, files of encodings, and what it says about bad ones.
 #     sh tests/cli/test_quant_tool.sh [BUILD_DIR [RELEASE_DIR]]
 suite=test_quant_tool
 . "$(dirname "$0")/../harness/tool.sh"
@@ -187,7 +187,7 @@ refused lpbq 'encoding of "fc.weight": it has scales of blocks' 'p["fc.weight"].
 refused lpbq_200 'encoding of "fc.weight": it has scales of blocks' 'd = {"version": "2.0.0", "encodings": [{"name": "fc.weight", "output_dtype": "int4", "axis": 1, "block_size": 32,
     "per_channel_float_scale": [[0.1]] * 10, "per_block_int_scale": [[1] * 4] * 10}]}'
 refused floats_200 'encoding of "x": its output_dtype is not int' 'd = {"version": "2.0.0", "encodings": [{"name": "x", "output_dtype": "float16"}]}'
-refused point_200 'encoding of "x": its offset is beyond its codes' 'd = {"version": "2.0.0", "encodings": [{"name": "x", "output_dtype": "uint8", "y_scale": 1, "y_zero_point": 256}]}'
+refused point_200 'encoding of "x": its offset is out of range' 'd = {"version": "2.0.0", "encodings": [{"name": "x", "output_dtype": "uint8", "y_scale": 1, "y_zero_point": 256}]}'
 refused weightlike 'the encoding of "flatten" has 8 bits and 2 scales: that is for weights' 'd["param_encodings"].append(dict(p["fc.weight"], name="flatten", scale=[1, 2], offset=[-128, -128])); a["flatten"]["name"] = "x"; d["activation_encodings"] = list(a.values())[1:]'
 refused weightlike_4 'the encoding of "flatten" has 4 bits' 'd["param_encodings"].append(dict(p["fc.weight"], name="flatten", bw=4, scale=[1], offset=[-8])); a["flatten"]["name"] = "x"; d["activation_encodings"] = list(a.values())[1:]'
 refused range_empty 'encoding of "x": its range is empty' 'd = {"activation_encodings": {"x": [{"bitwidth": 8, "min": 0, "max": 0}]}}'
@@ -197,7 +197,7 @@ refused no_scales 'encoding of "flatten": missing scale' 'a["flatten"]["scale"] 
 refused zero 'encoding of "flatten": its scale is not a positive number' 'a["flatten"]["scale"] = [0]'
 refused left_out 'missing scale: tensor "linear" has no range' 'd["activation_encodings"] = [e for e in a.values() if e["name"] in ("x", "softmax")]'
 refused no_offset 'encoding of "flatten": missing offset' 'del a["flatten"]["offset"]'
-refused offset 'encoding of "flatten": its offset is beyond its codes' 'a["flatten"]["offset"] = [-256]'
+refused offset 'encoding of "flatten": its offset is out of range' 'a["flatten"]["offset"] = [-256]'
 refused bits 'encoding of "flatten": its bits are not 8 or 16' 'a["flatten"]["bw"] = 7'
 refused floats 'encoding of "flatten": it is of floats' 'a["flatten"]["dtype"] = "FLOAT"'
 refused blocks_of 'encoding of "fc.weight": it has scales of blocks' 'p["fc.weight"]["enc_type"] = "PER_BLOCK"'
@@ -215,7 +215,7 @@ compile blocks 2 '--weight_block is for float activations' --calibrate "$tmp/x.n
 compile no_ranges 2 '--activation_bits needs ranges' --activation_bits 8
 if [ -f "$cpu" ]; then
     ref=$cpu
-    compile cpu 1 'libQnnCpu.so cannot be trusted with activations as codes' --calibrate "$tmp/x.npy.list"
+    compile cpu 1 'libQnnCpu.so cannot be trusted with quantized activations' --calibrate "$tmp/x.npy.list"
 else
     skip cpu "no $cpu: make qnn-libs"
 fi

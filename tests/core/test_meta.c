@@ -1032,7 +1032,7 @@ TEST(bad_scales_and_offsets_are_refused)
     free(digits);
     /* Legal, but reported with a line in the log. */
     X_IS(with_quant("{" DEFINED("SCALE_OFFSET") "'scaleOffset':{'scale':0.5,'offset':3}}"), X_FACTS " encoding 1 vendor 0x0 bitwidth 0 3f000000/3\n");
-    CHECK_STR(log_text, "offset is outside the codes");
+    CHECK_STR(log_text, "offset is outside the range");
 }
 
 #define ONE3 "[{'scale':1,'offset':0},{'scale':1,'offset':0},{'scale':1,'offset':0}]"

@@ -303,7 +303,7 @@ static void decodes(qnnrt_llm_cache *cache, const list *past, const batch_of *b)
         if (result != QNNRT_OK) {
             CHECK_EQ(result, QNNRT_E_CANCELLED);
             CHECK_STR(qnnrt_llm_error(cache)->text, "ended it before step 0");
-            CHECK(qnnrt_llm_codes(cache, b->count - 1) == NULL);
+            CHECK(qnnrt_llm_stored_logits(cache, b->count - 1) == NULL);
             CHECK_EQ(qnnrt_llm_accept(cache, NULL, 1), QNNRT_E_STATE);
             TRY(same_cache(cache, past));
         }
@@ -571,7 +571,7 @@ TEST(failed_step_changes_nothing)
             CHECK_EQ(gives(cache, b.tokens, b.count), QNNRT_E_BACKEND);
             CHECK_STR(qnnrt_llm_error(cache)->text, "0x1770");
             CHECK(faults(""));
-            CHECK(qnnrt_llm_codes(cache, 0) == NULL && qnnrt_llm_argmax(cache, 0) == -1);
+            CHECK(qnnrt_llm_stored_logits(cache, 0) == NULL && qnnrt_llm_argmax(cache, 0) == -1);
             CHECK_EQ(qnnrt_llm_accept(cache, NULL, 1), QNNRT_E_STATE);
             TRY(same_cache(cache, &l));
             TRY(looked_at(cache, &l, 23));
@@ -692,7 +692,7 @@ TEST(second_chunk_that_is_refused)
         batch.count = 12;
         CHECK_EQ(qnnrt_llm_decode(cache, &batch), QNNRT_E_ARG);
         CHECK_STR(qnnrt_llm_error(cache)->text, "position 3 of token 9 of the batch, expected above 8");
-        CHECK(qnnrt_llm_codes(cache, 0) == NULL && qnnrt_llm_argmax(cache, 7) == -1);
+        CHECK(qnnrt_llm_stored_logits(cache, 0) == NULL && qnnrt_llm_argmax(cache, 7) == -1);
         CHECK_EQ(qnnrt_llm_error(cache)->code, QNNRT_E_STATE);
         CHECK_EQ(qnnrt_llm_accept(cache, NULL, 1), QNNRT_E_STATE);
         CHECK_EQ(qnnrt_llm_cache_get_info(cache).used, 0);
@@ -704,7 +704,7 @@ TEST(second_chunk_that_is_refused)
         CHECK_EQ(qnnrt_llm_eval(qnnrt_llm_cache_get(s.sessions[k], 0, 1), &batch), QNNRT_OK);
         batch.count = 0;
         CHECK_EQ(qnnrt_llm_decode(cache, &batch), QNNRT_E_ARG);
-        CHECK(qnnrt_llm_codes(qnnrt_llm_cache_get(s.sessions[k], 0, 1), 1) != NULL);
+        CHECK(qnnrt_llm_stored_logits(qnnrt_llm_cache_get(s.sessions[k], 0, 1), 1) != NULL);
     }
     TRY(finish(&s));
 }
@@ -869,13 +869,13 @@ TEST(logits_by_every_way)
         CHECK_EQ(qnnrt_llm_decode(cache, &batch), QNNRT_OK);
         qnnrt_llm_clear(cache);
         batch.logits = NULL;
-        batch.codes = codes;
+        batch.stored = codes;
         CHECK_EQ(qnnrt_llm_decode(cache, &batch), QNNRT_OK);
         CHECK(memcmp(logits, codes, 4 * COUNTER_VOCABULARY * sizeof *logits) == 0);
         CHECK(codes[4 * COUNTER_VOCABULARY] == 0);
         /* Of two chunks of 8 and 4 tokens, only the second still has logits. */
         for (i = 0; i < 12; ++i) {
-            const float *at = (const float *)qnnrt_llm_codes(cache, i);
+            const float *at = (const float *)qnnrt_llm_stored_logits(cache, i);
             CHECK_EQ(at != NULL, i >= 8);
             if (i < 8) {
                 CHECK_EQ(qnnrt_llm_error(cache)->code, QNNRT_E_ARG);
@@ -893,14 +893,14 @@ TEST(logits_by_every_way)
                 CHECK(memcmp(logits + given * COUNTER_VOCABULARY, at, sizeof row) == 0);
             given += wanted[i] != 0;
         }
-        CHECK(qnnrt_llm_codes(cache, 12) == NULL);
+        CHECK(qnnrt_llm_stored_logits(cache, 12) == NULL);
         /* Without `wanted`, the last row has logits. An eval gives them too. */
         qnnrt_llm_clear(cache);
         batch.wanted = NULL;
         batch.logits = row;
         batch.count = 3;
         CHECK_EQ(qnnrt_llm_eval(cache, &batch), QNNRT_OK);
-        CHECK(memcmp(row, codes, sizeof row) == 0 && memcmp(row, qnnrt_llm_codes(cache, 2), sizeof row) == 0);
+        CHECK(memcmp(row, codes, sizeof row) == 0 && memcmp(row, qnnrt_llm_stored_logits(cache, 2), sizeof row) == 0);
         CHECK_EQ(qnnrt_llm_eval(cache, NULL), QNNRT_E_ARG);
         /* A text may hold the same token twice, and a batch may hold the token that ends a text. */
         CHECK(!qnnrt_llm_is_eos(s.llm, tokens[0]));
@@ -1360,7 +1360,7 @@ static void late_with_scales(qnnrt_llm_cache *cache, size_t row)
     info->quant.axis = (int32_t)info->rank - 1;
     result = qnnrt_llm_logits(cache, row, values);
     untold = strstr(qnnrt_llm_error(cache)->text, "cannot convert") == NULL;
-    memcpy(codes, qnnrt_llm_codes(cache, row), sizeof codes);
+    memcpy(codes, qnnrt_llm_stored_logits(cache, row), sizeof codes);
     for (i = 0; i < COUNTER_VOCABULARY; ++i) wrong += values[i] != (float)codes[i] * scales[i];
     info->quant.scales = NULL;
     told = qnnrt_llm_logits(cache, row, values) != QNNRT_OK &&
@@ -1409,7 +1409,7 @@ TEST(decoding_allocates_only_for_late_logits)
             qnnrt_llm_clear(cache);
             batch.wanted = wanted;
             if (i == 0) batch.logits = logits;
-            else batch.codes = logits;
+            else batch.stored = logits;
             CHECK_EQ(qnnrt_llm_decode(cache, &batch), QNNRT_OK);
         }
         CHECK_EQ(allocations, before);

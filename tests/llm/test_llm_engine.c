@@ -174,7 +174,7 @@ TEST(a_decode_ends_before_any_shard_and_changes_nothing)
                         CHECK_STR(qnnrt_llm_error(cache)->text, "ended it before step");
                         CHECK_EQ(state_of(cache, 1), bytes);
                         CHECK(memcmp(states[0], states[1], bytes) == 0);
-                        CHECK(qnnrt_llm_codes(cache, s.count - 1) == NULL);
+                        CHECK(qnnrt_llm_stored_logits(cache, s.count - 1) == NULL);
                         CHECK_EQ(qnnrt_llm_accept(cache, NULL, 1), QNNRT_E_STATE);
                     }
                     /* An eval ends in the same way, and can be repeated. */

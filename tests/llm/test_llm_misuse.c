@@ -172,7 +172,7 @@ TEST(accept_after_a_refused_eval)
         batch.positions = wrong + 2;
         CHECK_EQ(qnnrt_llm_eval(qnnrt_llm_cache_get(s.sessions[k], 0, 1), &batch), QNNRT_E_ARG);
         CHECK_EQ(qnnrt_llm_decode(qnnrt_llm_cache_get(s.sessions[k], 0, 1), &batch), QNNRT_E_ARG);
-        CHECK(qnnrt_llm_codes(cache, 1) != NULL);
+        CHECK(qnnrt_llm_stored_logits(cache, 1) != NULL);
         CHECK_EQ(qnnrt_llm_accept(cache, NULL, 2), QNNRT_OK);
     }
     TRY(finish(&s));
@@ -253,7 +253,7 @@ TEST(every_call_with_nothing)
     CHECK_EQ(qnnrt_llm_decode(NULL, &batch), QNNRT_E_ARG);
     CHECK_EQ(qnnrt_llm_eval(NULL, NULL), QNNRT_E_ARG);
     CHECK_EQ(qnnrt_llm_accept(NULL, NULL, 0), QNNRT_E_ARG);
-    CHECK(qnnrt_llm_codes(NULL, 0) == NULL);
+    CHECK(qnnrt_llm_stored_logits(NULL, 0) == NULL);
     CHECK_EQ(qnnrt_llm_logits(NULL, 0, &value), QNNRT_E_ARG);
     CHECK_EQ(qnnrt_llm_argmax(NULL, 0), -1);
     CHECK_EQ(qnnrt_llm_cache_get_info(NULL).cells, 0);
@@ -461,7 +461,7 @@ TEST(graphs_without_cells)
         CHECK_EQ(qnnrt_llm_cache_get_info(cache).cells, 0);
         CHECK_EQ(qnnrt_llm_cache_get_info(cache).at_once, 8);
         if (qnnrt_llm_eval(cache, &batch) != QNNRT_OK) TEST_SAY(qnnrt_llm_error(cache)->text);
-        CHECK(qnnrt_llm_codes(cache, 7) != NULL);
+        CHECK(qnnrt_llm_stored_logits(cache, 7) != NULL);
         CHECK_EQ(qnnrt_llm_accept(cache, NULL, 1), QNNRT_E_LIMIT);
         CHECK_EQ(qnnrt_llm_accept(cache, NULL, 0), QNNRT_OK);
         CHECK_EQ(qnnrt_llm_decode(cache, &batch), QNNRT_E_LIMIT);
@@ -605,7 +605,7 @@ TEST(faults_at_every_execute)
                     CHECK_EQ(qnnrt_llm_error(cache)->code, result);
                     CHECK(qnnrt_llm_error(cache)->text[0] != '\0');
                     TRY(as_before(cache, bytes));
-                    CHECK(qnnrt_llm_codes(cache, 0) == NULL);
+                    CHECK(qnnrt_llm_stored_logits(cache, 0) == NULL);
                     CHECK_EQ(qnnrt_llm_accept(cache, NULL, 1), QNNRT_E_STATE);
                 }
                 /* The call continues, or returns an error with a text. */

@@ -267,7 +267,7 @@ TEST(hidden_states_are_those_of_numpy)
                 CHECK_EQ(qnnrt_llm_argmax(m.cache, c->count - 1), -1);
                 CHECK_STR(qnnrt_llm_error(m.cache)->text, "no output of logits");
                 CHECK_EQ(qnnrt_llm_logits(m.cache, c->count - 1, row), QNNRT_E_UNSUPPORTED);
-                CHECK(qnnrt_llm_codes(m.cache, c->count - 1) == NULL);
+                CHECK(qnnrt_llm_stored_logits(m.cache, c->count - 1) == NULL);
             }
             /* The last token alone, without .wanted. */
             batch.wanted = NULL;

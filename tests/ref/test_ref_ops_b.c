@@ -283,7 +283,7 @@ TEST(matmul_refuses_what_is_wrong_and_says_why)
     TRY(ops_refused("is FLOAT_16, with UFIXED_POINT_16 as input 0"));
     b = matmul_begin(REF_U16Q, "3,4", REF_U16Q, "4,6", "3,6");
     ops_encode(b, REF_QUANT_PER_TENSOR, 1, 0.1f, -32767);
-    TRY(ops_refused("has offset -32767, expected -32768: 16-bit codes of a second operand are"
+    TRY(ops_refused("has offset -32767, expected -32768: 16-bit values of a second operand are"
                     " symmetric"));
     b = matmul_begin(REF_U16Q, "3,4", REF_S8Q, "4,6", "3,6");
     ops_encode_channels(b, 1, 1.0);
@@ -813,7 +813,7 @@ TEST(resizing_refuses_what_is_wrong_and_says_why)
     TRY(ops_refused("antialias is not computed here: pass 0"));
     resize_make("ResizeNearestNeighbor", REF_U8Q, "1,3,4,2", "1,6,8,2", RESIZE_PLAIN);
     TRY(ops_refused("output \"t1\" has a different encoding than input 0 \"t0\": libraries"
-                    " copy the codes"));
+                    " copy the values"));
     resize_make("ResizeBilinear", REF_F32, "1,3,4,2", "1,6,8,2", RESIZE_PLAIN);
     ops.tensors[1].dtype = REF_F16;
     TRY(ops_refused("output \"t1\" is FLOAT_16, expected FLOAT_32"));
@@ -1450,7 +1450,7 @@ TEST(index_operators_refuse_what_is_wrong_and_say_why)
     ops_scalar("k", REF_U32, 3);
     ops_encode(&ops.tensors[1], REF_QUANT_PER_TENSOR, 1, 9.0f, 0);
     TRY(ops_refused("output 0 \"t1\" has a different encoding than input 0 \"t0\": libraries"
-                    " copy the codes"));
+                    " copy the values"));
     ops.tensors[1].quant = ops.tensors[0].quant;
     ops.tensors[2].dtype = REF_F32;
     TRY(ops_refused("output 1 \"t2\" is FLOAT_32, expected INT_32 or UINT_32"));

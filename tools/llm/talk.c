@@ -56,7 +56,7 @@ static int read_step(tool *t, const int32_t *tokens, size_t count)
 static int32_t next_token(tool *t, size_t row)
 {
     const uint64_t begin = clock_ns(NULL);
-    const void *codes = qnnrt_llm_codes(t->cache, row);
+    const void *codes = qnnrt_llm_stored_logits(t->cache, row);
     const int32_t token = qnnrt_llm_sample(t->sampler, codes);
     t->sampling += clock_ns(NULL) - begin;
     if (token >= 0) return token;

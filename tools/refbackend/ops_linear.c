@@ -503,7 +503,7 @@ static int matmul_check(const ref_node *node, ref_why *why)
                               " tensor can have", b->name);
         if (ref_is_quantized(b->dtype) && bits_of(b->dtype) == 16 &&
             (q->offsets != NULL ? q->offsets[0] : 0) != symmetric_offset(b->dtype))
-            return ref_refuse(why, "input 1 \"%s\" has offset %ld, expected %ld: 16-bit codes of a"
+            return ref_refuse(why, "input 1 \"%s\" has offset %ld, expected %ld: 16-bit values of a"
                               " second operand are symmetric", b->name,
                               (long)(q->offsets != NULL ? q->offsets[0] : 0),
                               (long)symmetric_offset(b->dtype));

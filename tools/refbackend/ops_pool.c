@@ -195,7 +195,7 @@ static int resize_nearest_check(const ref_node *node, ref_why *why)
         return 0;
     if (!ref_same_encoding(node->in[0], node->out[0]))
         return ref_refuse(why, "output \"%s\" has a different encoding than input 0 \"%s\":"
-                          " libraries copy the codes, give both the same", node->out[0]->name,
+                          " libraries copy the values, give both the same", node->out[0]->name,
                           node->in[0]->name);
     return 1;
 }

@@ -257,7 +257,7 @@ static int topk_check(const ref_node *node, ref_why *why)
         return 0;
     if (!ref_same_encoding(x, values))
         return ref_refuse(why, "output 0 \"%s\" has a different encoding than input 0 \"%s\":"
-                          " libraries copy the codes, give both the same", values->name, x->name);
+                          " libraries copy the values, give both the same", values->name, x->name);
     return 1;
 }
 

@@ -162,9 +162,9 @@ int ref_expect_same_encoding(const ref_tensor *tensor, const char *what, const r
         return 0;
     if (ref_same_encoding(tensor, as))
         return 1;
-    return ref_refuse(why, "%s \"%s\" has a different encoding than %s \"%s\", but codes are copied"
-                      " unchanged: use one encoding, or insert a Convert", what, tensor->name,
-                      as_what, as->name);
+    return ref_refuse(why, "%s \"%s\" has a different encoding than %s \"%s\", but values are"
+                      " copied unchanged: use one encoding, or insert a Convert", what,
+                      tensor->name, as_what, as->name);
 }
 
 /* Offsets of 8- and 16-bit codes must be integers that float32 holds exactly. */

@@ -465,7 +465,7 @@ q_code ref_value_codes(const ref_value *value, const void *data, ref_why *why)
     for (uint64_t i = 0; i < value->bytes; ++i) {
         if (codes[i] >= -8 && codes[i] <= 7)
             continue;
-        ref_refuse(why, "tensor \"%s\": code %d of element %llu is outside the 4 bits of blocks,"
+        ref_refuse(why, "tensor \"%s\": value %d of element %llu is outside the 4 bits of blocks,"
                    " -8 to 7; HTP takes the low 4 bits", value->view.name, (int)codes[i],
                    (unsigned long long)i);
         return Q_TENSOR_PARAM;

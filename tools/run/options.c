@@ -69,7 +69,7 @@ static const cli_option model_options[] = {
      .verbs = VERBS_FEED,
      .help = "content of an input; FILE is the part after the last '=': raw bytes, .npy, or "
              ".safetensors with a tensor of this name. random:SEED instead of a file makes values: "
-             "floats from -1 to 1, codes of all bits, integers and bools of 0 and 1. Without "
+             "floats from -1 to 1, all bits if quantized, integers and bools of 0 and 1. Without "
              "GRAPH: it is for every pipeline that has this input; FILE alone is for the only "
              "input. Inputs without a file are zero, or with random:SEED alone random"},
     {.name = "input_data_type", .value = "native|float", .kind = CLI_WORD,
@@ -137,7 +137,7 @@ static const cli_option model_options[] = {
     {.name = "output_file_type", .value = "raw|npy|safetensors", .kind = CLI_WORD,
      .words = file_words, FIELD(output_file), .verbs = VERB_RUN,
      .help = "form of output files: raw bytes, TENSOR.npy, or outputs.safetensors with all "
-             "tensors (default raw). Codes are stored as integers"},
+             "tensors (default raw). Quantized values are integers"},
     {.name = "bind_plan_out", .value = "FILE", .kind = CLI_TEXT, FIELD(plan_out),
      .verbs = VERBS_MODEL,
      .help = "write steps, slots, edges and the memory plan as JSON; - for standard output, which "

@@ -593,7 +593,7 @@ class qnnrt_llm_batch(Structure):
         ('parents', POINTER(c_int32)),
         ('wanted', POINTER(c_ubyte)),
         ('logits', POINTER(c_float)),
-        ('codes', c_void_p),
+        ('stored', c_void_p),
         ('embeddings', POINTER(c_float)),
         ('hidden', POINTER(c_float)),
     ]
@@ -840,7 +840,7 @@ FUNCTIONS = {
     'qnnrt_llm_cache_get_info': (qnnrt_llm_cache_info, [c_void_p]),
     'qnnrt_llm_clear': (None, [c_void_p]),
     'qnnrt_llm_close': (c_int, [c_void_p]),
-    'qnnrt_llm_codes': (c_void_p, [c_void_p, c_size_t]),
+    'qnnrt_llm_stored_logits': (c_void_p, [c_void_p, c_size_t]),
     'qnnrt_llm_decode': (c_int, [c_void_p, POINTER(qnnrt_llm_batch)]),
     'qnnrt_llm_error': (POINTER(qnnrt_error), [c_void_p]),
     'qnnrt_llm_get_info': (POINTER(qnnrt_llm_info), [c_void_p]),

@@ -158,7 +158,7 @@ class LLM(Object):
                     raise
                 return
             with self._guard:
-                codes = lib.qnnrt_llm_codes(self._cache, self._row)
+                codes = lib.qnnrt_llm_stored_logits(self._cache, self._row)
                 if not codes:
                     raise failure(lib.qnnrt_llm_error(self._cache).contents)
                 token = lib.qnnrt_llm_sample(sampler, codes)

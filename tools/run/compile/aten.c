@@ -72,10 +72,10 @@ int aten_agree(const settings *set, size_t graphs)
     if (c->calibrate_so != NULL && c->calibrate.count == 0)
         return cli_usage("Name a list of samples with --calibrate LIST.",
                          "--calibrate_so needs samples");
-    if (codes_wanted(c) && c->kv_rows)
+    if (quantizes(c) && c->kv_rows)
         return cli_usage("Choose one.", "%s and --kv_rows exclude each other",
                          c->calibrate.count > 0 ? "--calibrate" : "--encodings");
-    if ((c->act_bits != 0 || c->write_encodings != NULL) && !codes_wanted(c))
+    if ((c->act_bits != 0 || c->write_encodings != NULL) && !quantizes(c))
         return cli_usage("Name a list of samples with --calibrate LIST.", "%s needs ranges",
                          c->act_bits != 0 ? "--activation_bits" : "--write_encodings");
     if (c->write_encodings != NULL && graphs != 1)

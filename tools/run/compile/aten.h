@@ -91,8 +91,8 @@ typedef struct weight_only_options {
     char  **near;                      /* of each: the name nearest to it, or NULL      */
 } weight_only_options;
 
-/* Return true if activations become codes. */
-int codes_wanted(const compile_settings *c);
+/* Return true if activations are to be quantized. */
+int quantizes(const compile_settings *c);
 
 /* Ways from what samples show to a range. */
 typedef enum range_method { RANGE_MINMAX, RANGE_PERCENTILE, RANGE_MSE } range_method;
@@ -241,7 +241,7 @@ qnnrt_builder_desc compile_builder(const tool *t);
 /* Return how graphs are lowered for the opened backend. */
 qnnrt_lower_desc aten_desc(aten *a);
 
-/* Make activations codes, if that is wanted, and say what stays float. Return 0 after printing an
+/* Quantize activations, if that is wanted, and say what stays float. Return 0 after printing an
    error. */
 int aten_quantize(aten *a, qnnrt_lower *lower);
 
@@ -371,8 +371,8 @@ void histogram_add(histogram *h, double value);
 /* Move the limits of a range inwards, so that the values beyond each are at most so many of 100. */
 void histogram_percentile(const histogram *h, double percent, double *low, double *high);
 
-/* Choose the limits with the least square error of codes of so many bits: among pairs of cuts, then
-   one limit after the other among all edges. */
+/* Choose the limits with the least square error of values of so many bits: among pairs of cuts,
+   then one limit after the other among all edges. */
 void histogram_mse(const histogram *h, uint32_t bits, double *low, double *high);
 
 /* ---- calibrate.c: ranges of activations from samples ---- */

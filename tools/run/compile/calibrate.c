@@ -296,7 +296,7 @@ static int calibrate_graph(aten *a, aten_graph *g, const char *list, qnnrt_backe
     return good;
 }
 
-/* Ask whether the opened backend takes activations as codes. Return 0 after printing an error. */
+/* Ask whether the opened backend takes quantized activations. Return 0 after printing an error. */
 static int calibrate_is_possible(aten *a)
 {
     const qnnrt_lower_desc desc = aten_desc(a);
@@ -315,7 +315,7 @@ int calibrate(aten *a)
     qnnrt_backend *other = NULL;
     qnnrt_error err;
     int good = 1;
-    if (!codes_wanted(c)) return 1;
+    if (!quantizes(c)) return 1;
     if (!calibrate_is_possible(a)) return 0;         /* before samples are run */
     if (c->calibrate.count == 0) return 1;
     backend_options(a->t, &desc);

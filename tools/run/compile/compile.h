@@ -155,7 +155,7 @@ void choices_report(const mixed *m);
    not wanted. */
 int mixed_verify(mixed *m);
 
-/* Find the ranges of activations, if they are to be codes. Return 0 after printing an error. */
+/* Find the ranges of activations, if they are to be quantized. Return 0 after printing an error. */
 int mixed_ranges(mixed *m);
 
 /* Compile for several backends, and write the folder. Return 0 after printing an error. */

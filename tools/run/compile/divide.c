@@ -87,7 +87,7 @@ static qnnrt_compile_desc mixed_desc(const mixed *m)
     return desc;
 }
 
-/* Return true if a backend computes with codes. */
+/* Return true if a backend computes with quantized activations. */
 static int mixed_has_codes(const qnnrt_backend *backend)
 {
     return backend != NULL &&
@@ -135,7 +135,7 @@ static int mixed_calibrate_step(mixed *m, qnnrt_compile *program, size_t graph, 
     return good;
 }
 
-/* Plan the graphs in floats, and calibrate the steps of backends that compute with codes. Return 0
+/* Plan the graphs in floats, and calibrate the steps of backends that compute quantized. Return 0
    after printing an error. */
 static int mixed_calibrate(mixed *m)
 {
@@ -173,11 +173,11 @@ int mixed_ranges(mixed *m)
 {
     aten *a = m->a;
     size_t i = 0;
-    if (!codes_wanted(a->t->set.compile)) return 1;
+    if (!quantizes(a->t->set.compile)) return 1;
     while (i < m->backend_count && !mixed_has_codes(m->backends[i].backend)) ++i;
     if (i == m->backend_count) {
-        fail(a->t, NULL, "Name a library that computes with codes, such as libQnnHtp.so.",
-             "none of the --backends computes with activations as codes");
+        fail(a->t, NULL, "Name a library that computes quantized, such as libQnnHtp.so.",
+             "none of the --backends computes with quantized activations");
         return 0;
     }
     return encodings_read(a) &&

@@ -13,8 +13,8 @@
    where min and max are enough. Version 1.0.0 has lists:
        {"name": "x", "enc_type": "PER_TENSOR", "dtype": "INT", "bw": 8, "is_sym": false,
         "scale": [0.1], "offset": [-12]}
-   In both, a code c means (c + offset) * scale, with c from 0 to 2^bits - 1. Version 2.0.0 has one
-   list, "encodings", and the zero points of ONNX: (c - y_zero_point) * y_scale, where int8 begins
+   In both, q means (q + offset) * scale, with q from 0 to 2^bits - 1. Version 2.0.0 has one
+   list, "encodings", and the zero points of ONNX: (q - y_zero_point) * y_scale, where int8 begins
    at -128:
        {"name": "x", "output_dtype": "uint8", "y_scale": 0.1, "y_zero_point": 12}
    ===================================================================================== */
@@ -67,7 +67,7 @@ static void encoding_number(encoding_read *e, const qnnrt_json_text *text, int w
     } else {
         e->offsets = cli_grow(e->offsets, e->offset_count, &e->offset_room, sizeof(*e->offsets));
         if (!qnnrt_json_f64(text, &number) || !(fabs(number) <= 65536) || number != floor(number))
-            e->why = "its offset is not a whole number of its codes";
+            e->why = "its offset is not a whole number of steps";
         else e->offsets[e->offset_count++] = (int64_t)number;
     }
 }
@@ -150,7 +150,7 @@ static void encoding_member(encoding_read *e, qnnrt_json_reader *r)
         e->why = "its enc_type is none of PER_TENSOR, PER_CHANNEL, PER_BLOCK and LPBQ";
     }
     if (what == ENCODING_BLOCKS && type != QNNRT_JSON_NULL) {
-        e->why = "it has scales of blocks, which weights do not have beside activations of codes";
+        e->why = "it has scales of blocks, which weights do not have beside quantized activations";
         e->hint = "Leave it out of the file: its scales per channel are computed from the weight.";
     }
     if (type == QNNRT_JSON_ARRAY || type == QNNRT_JSON_OBJECT) qnnrt_json_skip(r);
@@ -182,7 +182,7 @@ static void encoding_of_ends(encoding_read *e)
     }
 }
 
-/* Make offsets of zero points: codes are from 0. */
+/* Make offsets of zero points: values are from 0. */
 static void encoding_of_points(encoding_read *e)
 {
     const int64_t half = e->sign && e->bits > 0 && e->bits <= 16 ? (int64_t)1 << (e->bits - 1) : 0;
@@ -220,7 +220,7 @@ static int encoding_keep(encoding_read *e)
     }
     for (size_t i = 0; i < e->offset_count && e->why == NULL && !bias; ++i) {
         const int64_t offset = e->offsets[i];
-        if (offset > 0 || offset <= -2 * half) e->why = "its offset is beyond its codes";
+        if (offset > 0 || offset <= -2 * half) e->why = "its offset is out of range";
         else if (e->scale_count > 1 && offset != 0 && offset != -half && offset != 1 - half)
             e->why = "its channels are not symmetric";
     }

@@ -114,7 +114,7 @@ static void histogram_costs(const histogram *h, int below, histogram_sums *sums)
     }
 }
 
-/* Return the square error of codes from edge `from` to edge `to`: a 12th of a step for values
+/* Return the square error of values from edge `from` to edge `to`: a 12th of a step for values
    between them, except 0, and the distance of those beyond. */
 static double histogram_error(const histogram *h, const histogram_sums *below,
                               const histogram_sums *above, size_t from, size_t to, double most)

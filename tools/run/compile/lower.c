@@ -47,7 +47,7 @@ qnnrt_lower_desc aten_desc(aten *a)
     desc.custom_count = a->map.count;
     if (c->lora_rank != 0) desc.updateable = aten_is_adapter;
     weight_only_desc(&a->weight_only, a->t, &desc);
-    if (codes_wanted(c)) desc.act_bits = c->act_bits != 0 ? c->act_bits : 16;
+    if (quantizes(c)) desc.act_bits = c->act_bits != 0 ? c->act_bits : 16;
     desc.encodings = a->encodings;
     desc.encoding_count = a->encoding_count;
     return desc;

@@ -301,7 +301,7 @@ static const cli_option compile_options[] = {
 
     {.name = "calibrate", .value = "LIST", .kind = CLI_LIST, OWN(compile_settings, calibrate),
      .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
-     .help = ".json, folders: make activations codes, with ranges that samples show. LIST is a "
+     .help = ".json, folders: quantize activations, with ranges that samples show. LIST is a "
              "text file with a line for each sample: the files of the inputs in their order, or "
              "as INPUT:=FILE; a file is .npy, .safetensors, or raw bytes of the input's type, and "
              "is found from the current folder. Name LIST once for all graphs, or once for each "
@@ -320,7 +320,7 @@ static const cli_option compile_options[] = {
      .help = ".json, folders: bits of activations with --calibrate (default 16)"},
     {.name = "encodings", .value = "FILE", .kind = CLI_TEXT, OWN(compile_settings, encodings),
      .verbs = VERB_COMPILE, .key = CLI_KEY_FILE,
-     .help = ".json: make activations codes, with scales and offsets from a file that AIMET wrote; "
+     .help = ".json: quantize activations, with scales and offsets from a file that AIMET wrote; "
              "with --calibrate, the tensors that it names get these, the others what samples show"},
     {.name = "write_encodings", .value = "FILE", .kind = CLI_TEXT,
      OWN(compile_settings, write_encodings), .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,

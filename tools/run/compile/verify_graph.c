@@ -135,7 +135,7 @@ void verify_graph(aten *a, qnnrt_manifest *model, size_t number, int half, int b
     v.info = by_name ? NULL : &qnnrt_lower_get_info(a->lower)->graphs[number];
     verify_names(&v, v.info);
     v.tolerance = c->tolerance > 0 ? c->tolerance : half ? 2e-2 : 1e-4;
-    if (c->tolerance <= 0 && codes_wanted(c)) v.tolerance = c->act_bits == 8 ? 0.2 : 2e-2;
+    if (c->tolerance <= 0 && quantizes(c)) v.tolerance = c->act_bits == 8 ? 0.2 : 2e-2;
     /* Several backends: the weights on the host are as they were. */
     if (by_name && c->tolerance <= 0 && c->weight_bits == 8) v.tolerance = 0.1;
     if (by_name && c->tolerance <= 0 && c->weight_bits == 4) v.tolerance = 0.5;

@@ -35,7 +35,7 @@ static int weight_only_matches(const char *pattern, const char *name)
     return *pattern == '\0';
 }
 
-int codes_wanted(const compile_settings *c)
+int quantizes(const compile_settings *c)
 {
     return c->calibrate.count > 0 || c->encodings != NULL;
 }
@@ -60,7 +60,7 @@ int weight_only_check(const compile_settings *c)
 {
     static const char *const names[] = {"--keep_weight", "--weight_emulate", "--weight_method"};
     const int given[] = {c->keep_weights.count > 0, c->weight_emulate,
-                         c->weight_method != 0 && !codes_wanted(c)};
+                         c->weight_method != 0 && !quantizes(c)};
     const int quantized = c->weight_bits == 8 || c->weight_bits == 4;
     if (c->weight_bits != 0 && !quantized && c->weight_bits != 16)
         return cli_usage("Give 8 or 4, or 16 for weights in floating point.",
@@ -81,8 +81,8 @@ int weight_only_check(const compile_settings *c)
         return cli_usage("Name a list of samples with --calibrate LIST.",
                          "--calibrate_method needs samples");
     const char *by = c->calibrate.count > 0 ? "--calibrate" : "--encodings";
-    if (codes_wanted(c) && (c->weight_block != 0 || c->weight_emulate))
-        return cli_usage("Choose one.", "%s is for float activations, and %s makes them codes",
+    if (quantizes(c) && (c->weight_block != 0 || c->weight_emulate))
+        return cli_usage("Choose one.", "%s is for float activations, and %s quantizes them",
                          c->weight_block != 0 ? "--weight_block" : "--weight_emulate", by);
     return STATUS_OK;
 }

@@ -13,7 +13,7 @@
    ===================================================================================== */
 
 static const cli_option compare_options[] = {
-    {.name = "tolerance", .value = "[NAME=]T[:abs|:codes]", .kind = CLI_LIST,
+    {.name = "tolerance", .value = "[NAME=]T[:abs|:quantized]", .kind = CLI_LIST,
      OWN(compare_settings, tolerances), .verbs = VERB_COMPARE | VERB_REPLAY, .key = CLI_KEY_NONE,
      .help = TOLERANCE_HELP},
     {.name = "histogram", .kind = CLI_FLAG, OWN(compare_settings, histogram),

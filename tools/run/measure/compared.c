@@ -23,8 +23,8 @@ int compare_begin(comparison *c, tool *t, double otherwise)
     for (size_t i = 0; i < texts->count; ++i) {
         limit one;
         if (!limit_read(texts->items[i], &one))
-            return cli_usage("Write --tolerance 0.01, 0.5:abs or 2:codes, or NAME=0.01.",
-                             "--tolerance takes [NAME=]T[:abs|:codes], not \"%s\"",
+            return cli_usage("Write --tolerance 0.01, 0.5:abs or 2:quantized, or NAME=0.01.",
+                             "--tolerance takes [NAME=]T[:abs|:quantized], not \"%s\"",
                              texts->items[i]);
         if (one.tensor == NULL) {
             c->limits[0] = one;
@@ -123,8 +123,8 @@ void compare_tensors(comparison *c, const char *where, uint32_t step, const char
     const limit *most = compare_limit(c, name);
     const char *why = !numbers_of(a, a_data, a->count, x)   ? "its type on side A has no numbers"
                       : !numbers_of(b, b_data, a->count, y) ? "its type on side B has no numbers"
-                      : most->kind == LIMIT_CODES && !same_codes(a, b)
-                          ? "a tolerance in codes needs equal encodings on both sides" : NULL;
+                      : most->kind == LIMIT_QUANTIZED && !same_encoding(a, b)
+                          ? "a :quantized tolerance needs equal encodings on both sides" : NULL;
     if (why != NULL) compare_problem(c, where, step, name, why);
     else {
         compared *row = compare_row(c, where, step, name);
@@ -133,15 +133,15 @@ void compare_tensors(comparison *c, const char *where, uint32_t step, const char
         row->rank = a->rank < DIMS_MOST ? a->rank : DIMS_MOST;
         for (uint32_t d = 0; d < row->rank; ++d) row->dims[d] = a->dims[d];
         measure_numbers(&row->m, x, y, a->count);
-        if (same_codes(a, b)) measure_codes(&row->m, a, a_data, b_data);
+        if (same_encoding(a, b)) measure_quantized(&row->m, a, a_data, b_data);
         row->most = *most;
         limit_apply(most, &row->m, x, y, a, a_data, b_data);
         const uint64_t at = row->m.first_bad;
         if (at != UINT64_MAX) {
             row->bad[0] = x[at];
             row->bad[1] = y[at];
-            for (size_t i = 0; i < 2 && row->m.codes; ++i)
-                row->bad_codes[i] = integer_at(a->dtype, i == 0 ? a_data : b_data, at);
+            for (size_t i = 0; i < 2 && row->m.quantized; ++i)
+                row->bad_quantized[i] = integer_at(a->dtype, i == 0 ? a_data : b_data, at);
             ++c->bad;
         }
     }
@@ -191,9 +191,9 @@ static void compare_details(const comparison *c, const compared *row)
     if (compare_is_bad(row)) {
         say(t, "  %s: the first beyond the tolerance is %s: %.9g and %.9g", name, index,
             row->bad[0], row->bad[1]);
-        if (m->codes)
-            say(t, " (codes %lld and %lld)", (long long)row->bad_codes[0],
-                (long long)row->bad_codes[1]);
+        if (m->quantized)
+            say(t, " (quantized %lld and %lld)", (long long)row->bad_quantized[0],
+                (long long)row->bad_quantized[1]);
         say(t, "\n");
     } else {
         say(t, "  %s: the largest difference is at %s\n", name, index);
@@ -201,9 +201,9 @@ static void compare_details(const comparison *c, const compared *row)
     OWNED char *unequal = cli_grouped(m->unequal), *count = cli_grouped(m->count);
     say(t, "    %s of %s values differ", unequal, count);
     if (m->wild > 0) say(t, ", %llu where one is NaN or infinite", (unsigned long long)m->wild);
-    if (m->codes)
-        say(t, "; codes by %llu at most, %.3g on average", (unsigned long long)m->code_max,
-            m->code_mean);
+    if (m->quantized)
+        say(t, "; quantized by %llu at most, %.3g on average", (unsigned long long)m->quantized_max,
+            m->quantized_mean);
     say(t, "\n    differences as parts of %.4g, the largest value:", m->largest);
     for (size_t i = 0; i < MEASURE_BINS; ++i)
         if (m->bins[i] > 0) say(t, "  %s: %llu", compare_bins[i], (unsigned long long)m->bins[i]);
@@ -231,9 +231,9 @@ void compare_say(const comparison *c, size_t first)
             cell[2 + k] = row->problem != NULL ? cli_text("-") : cli_text("%.4g", values[k]);
         cell[5] = row->problem != NULL ? cli_text("-") : cli_text("%.7f", m->cosine);
         cell[6] = row->problem != NULL ? cli_text("-") : compare_sqnr(m->sqnr_db);
-        cell[7] = row->m.codes && m->unequal > 0
-            ? cli_text("%s, %llu code%s", says, (unsigned long long)m->code_max,
-                       cli_plural(m->code_max)) : cli_text("%s", says);
+        cell[7] = row->m.quantized && m->unequal > 0
+            ? cli_text("%s, %llu step%s", says, (unsigned long long)m->quantized_max,
+                       cli_plural(m->quantized_max)) : cli_text("%s", says);
     }
     say_table(c->t, titles, "llrrrrrl", cells, c->count - first);
     for (size_t i = first; i < c->count; ++i)
@@ -262,7 +262,7 @@ static void compare_index_json(json *j, const char *key, const compared *row, ui
 /* Write a row as an object. */
 static void compare_row_json(json *j, const compared *row)
 {
-    static const char *const kinds[] = {"relative", "abs", "codes"};
+    static const char *const kinds[] = {"relative", "abs", "quantized"};
     const measure *m = &row->m;
     json_open(j, NULL, '{', 0);
     json_string(j, "where", row->where);
@@ -288,9 +288,9 @@ static void compare_row_json(json *j, const compared *row)
         json_number(j, "rmse", m->rmse);
         json_number(j, "cosine", m->cosine);
         json_number(j, "sqnr_db", m->sqnr_db);
-        if (m->codes) {
-            json_count(j, "code_max", m->code_max);
-            json_number(j, "code_mean", m->code_mean);
+        if (m->quantized) {
+            json_count(j, "quantized_max", m->quantized_max);
+            json_number(j, "quantized_mean", m->quantized_mean);
         }
         json_number(j, "tolerance", row->most.value);
         json_string(j, "tolerance_kind", kinds[row->most.kind]);

@@ -10,7 +10,7 @@
 
 /* =====================================================================================
    NUMBERS                                                                       >>numbers
-   The elements of a tensor as codes, and as real numbers.
+   The elements of a tensor as stored integers, and as real numbers.
    ===================================================================================== */
 
 /* Return the bytes of an integer type of whole bytes, quantized or not; 0 for other types. */
@@ -69,7 +69,7 @@ int numbers_of(const qnnrt_tensor_info *tensor, const void *data, uint64_t count
     return 1;
 }
 
-int same_codes(const qnnrt_tensor_info *a, const qnnrt_tensor_info *b)
+int same_encoding(const qnnrt_tensor_info *a, const qnnrt_tensor_info *b)
 {
     return a->dtype == b->dtype && integer_bytes(a->dtype) != 0 &&
            a->quant.encoding != QNNRT_ENCODING_NONE && qnnrt_quant_equal(&a->quant, &b->quant);
@@ -185,41 +185,41 @@ void measure_numbers(measure *m, const double *a, const double *b, uint64_t coun
                    20 * log10(2) * (scale.values - scale.differences);
 }
 
-void measure_codes(measure *m, const qnnrt_tensor_info *tensor, const void *a, const void *b)
+void measure_quantized(measure *m, const qnnrt_tensor_info *tensor, const void *a, const void *b)
 {
     measure_sum sum = {0, 0};
-    m->codes = 1;
+    m->quantized = 1;
     for (uint64_t i = 0; i < m->count; ++i) {
         const int64_t x = integer_at(tensor->dtype, a, i), y = integer_at(tensor->dtype, b, i);
         const uint64_t d = x > y ? (uint64_t)x - (uint64_t)y : (uint64_t)y - (uint64_t)x;
-        if (d > m->code_max) m->code_max = d;
+        if (d > m->quantized_max) m->quantized_max = d;
         measure_add(&sum, (double)d);
     }
-    m->code_mean = m->count > 0 ? measure_total(&sum) / (double)m->count : 0;
+    m->quantized_mean = m->count > 0 ? measure_total(&sum) / (double)m->count : 0;
 }
 
 /* =====================================================================================
    LIMITS                                                                         >>limits
-   --tolerance [TENSOR=]T[:abs|:codes]: what a difference may be.
+   --tolerance [TENSOR=]T[:abs|:quantized]: what a difference may be.
    ===================================================================================== */
 
 int limit_read(const char *text, limit *out)
 {
-    static const char *const kinds[] = {"", ":abs", ":codes"};
+    static const char *const kinds[] = {"", ":abs", ":quantized", ":codes"};
     const char *equals = strrchr(text, '='), *number = equals != NULL ? equals + 1 : text;
     const size_t length = strcspn(number, ":");
     size_t kind = 0;
     memset(out, 0, sizeof(*out));
-    while (kind < 3 && strcmp(number + length, kinds[kind]) != 0) ++kind;
+    while (kind < 4 && strcmp(number + length, kinds[kind]) != 0) ++kind;
     OWNED char *digits = cli_text("%.*s", (int)length, number);
-    const int good = kind < 3 && equals != text && cli_real(digits, &out->value) &&
+    const int good = kind < 4 && equals != text && cli_real(digits, &out->value) &&
                      out->value >= 0 && isfinite(out->value);
-    out->kind = (limit_kind)kind;
+    out->kind = kind < 3 ? (limit_kind)kind : LIMIT_QUANTIZED;   /* ":codes" is its old name */
     if (good && equals != NULL) out->tensor = cli_text("%.*s", (int)(equals - text), text);
     return good;
 }
 
-/* Return the largest difference of real numbers that a limit allows; codes are times the scale. */
+/* Return the largest difference of real numbers that a limit allows; steps are times the scale. */
 static double limit_of(const limit *l, const measure *m)
 {
     return l->kind == LIMIT_RELATIVE ? l->value * m->largest : l->value;
@@ -232,7 +232,7 @@ void limit_apply(const limit *l, measure *m, const double *a, const double *b,
     for (uint64_t i = 0; i < m->count; ++i) {
         double d = fabs(a[i] - b[i]);
         if (measure_equal(a[i], b[i])) d = 0;
-        else if (l->kind == LIMIT_CODES)
+        else if (l->kind == LIMIT_QUANTIZED)
             d = fabs((double)integer_at(tensor->dtype, a_data, i) -
                      (double)integer_at(tensor->dtype, b_data, i));
         if (d <= most) continue;                 /* NaN is beyond every limit */

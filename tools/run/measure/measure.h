@@ -82,14 +82,14 @@ int pair_inputs(pairing *p, const paired *one, qnnrt_run *const runs[2]);
 
 /* ---- measure.c: how far two tensors are from each other ---- */
 
-/* Return the integer at an index: the code of a quantized tensor. 64 bits unsigned end at 2^63. */
+/* Return the integer at an index, as it is stored. 64 bits unsigned end at 2^63. */
 int64_t integer_at(qnnrt_dtype dtype, const void *data, uint64_t index);
 
 /* Read a tensor as real numbers: [count]. Return 0 if its type has none. */
 int numbers_of(const qnnrt_tensor_info *tensor, const void *data, uint64_t count, double *out);
 
-/* True if equal codes of two tensors mean equal numbers, so that codes can be compared. */
-int same_codes(const qnnrt_tensor_info *a, const qnnrt_tensor_info *b);
+/* True if equal integers of two tensors mean equal numbers, so that they can be compared. */
+int same_encoding(const qnnrt_tensor_info *a, const qnnrt_tensor_info *b);
 
 enum { MEASURE_BINS = 10 };            /* differences of 0; below 1e-6, 1e-5, ... 1 times the
                                           largest reference value; others; wild pairs           */
@@ -103,18 +103,18 @@ typedef struct measure {
                                           is 0 and something differs                        */
     uint64_t worst, first_bad;         /* indices; UINT64_MAX: none                         */
     uint64_t bins[MEASURE_BINS];
-    int      codes;                    /* 1: the figures below exist                        */
-    uint64_t code_max;
-    double   code_mean;
+    int      quantized;                /* 1: the figures below exist                        */
+    uint64_t quantized_max;
+    double   quantized_mean;
 } measure;
 
-/* Fill everything except codes and first_bad. */
+/* Fill everything except what is counted in integers, and first_bad. */
 void measure_numbers(measure *m, const double *a, const double *b, uint64_t count);
 
-/* Fill what is counted in codes. */
-void measure_codes(measure *m, const qnnrt_tensor_info *tensor, const void *a, const void *b);
+/* Fill what is counted in integers. */
+void measure_quantized(measure *m, const qnnrt_tensor_info *tensor, const void *a, const void *b);
 
-typedef enum limit_kind { LIMIT_RELATIVE = 0, LIMIT_ABS, LIMIT_CODES } limit_kind;
+typedef enum limit_kind { LIMIT_RELATIVE = 0, LIMIT_ABS, LIMIT_QUANTIZED } limit_kind;
 
 typedef struct limit {                 /* one --tolerance                                  */
     char      *tensor;                 /* NULL: every tensor without one of its own        */
@@ -124,14 +124,14 @@ typedef struct limit {                 /* one --tolerance                       
 
 #define TOLERANCE_HELP \
     "largest difference that counts as equal, as a part of the largest magnitude in the tensor " \
-    "of side A: 0.01 is one percent; 0.5:abs is a difference of values, 2:codes one of the codes " \
-    "of a quantized tensor. NAME=T is for the tensor NAME alone; repeat the option for several " \
-    "(default of compare: 0)"
+    "of side A: 0.01 is one percent; 0.5:abs is a difference of values, 2:quantized one of the " \
+    "stored integers of a quantized tensor. NAME=T is for the tensor NAME alone; repeat the " \
+    "option for several (default of compare: 0)"
 
 /* Read one --tolerance. Return 0 if it is something else. */
 int limit_read(const char *text, limit *out);
 
-/* Find the first element beyond a limit. a and b: codes for a limit in codes, else numbers. */
+/* Find the first element beyond a limit. a and b: integers for a limit of them, else numbers. */
 void limit_apply(const limit *l, measure *m, const double *a, const double *b,
                  const qnnrt_tensor_info *tensor, const void *a_data, const void *b_data);
 
@@ -147,7 +147,7 @@ typedef struct compared {              /* a tensor of both sides                
     uint32_t    rank, dims[DIMS_MOST];
     measure     m;
     double      bad[2];                /* the values at m.first_bad                        */
-    int64_t     bad_codes[2];          /* with m.codes                                     */
+    int64_t     bad_quantized[2];      /* with m.quantized                                 */
     limit       most;                  /* borrowed from the list                           */
 } compared;
 

@@ -212,7 +212,7 @@ int verb_ops(void *user)
             say(t, "%-28s %-30s %s\n", asked[i]->name, op_types(asked[i]->cpu),
                 op_types(asked[i]->htp));
         say(t, "libQnnRef.so computes all of them. Types: f16 and f32 are floats; u8, u16, s8, s16"
-            " and s32\nare quantized codes; i8 to i64, ui8 and ui32 are integers; b8 is bool.\n");
+            " and s32\nare quantized; i8 to i64, ui8 and ui32 are integers; b8 is bool.\n");
     }
     return STATUS_OK;
 }

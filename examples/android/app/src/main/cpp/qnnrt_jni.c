@@ -499,7 +499,7 @@ JNI(jint, nativeLlmNext)(JNIEnv *env, jclass self, jlong llm)
 {
     jni_llm *l = (jni_llm *)to_object(llm);
     (void)self;
-    const void *codes = qnnrt_llm_codes(l->cache, l->count - 1);
+    const void *codes = qnnrt_llm_stored_logits(l->cache, l->count - 1);
     if (codes == NULL) {
         throw_error(env, qnnrt_llm_error(l->cache));
         return -1;
