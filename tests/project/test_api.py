@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Print the fate of the public functions of 0.1, and check that tests/golden/api_0.1.txt lists every function.
+"""Print what became of the public functions of 0.1, and check that tests/golden/api_0.1.txt lists every function.
 
-The list has one function a line: its name, its fate (kept, changed, merged, removed, new) and then the replacement or
+The list has one function a line: its name, its state (kept, changed, merged, removed, new) and then the replacement or
 the change. "changed" and "kept" functions are declared in a header, "removed" and "merged" ones are not, and every
 function that a header declares is in the list. All headers have one version, and those above qnnrt.h compare it: with
-a qnnrt.h whose number differs in any part none compiles. qnnrt_engines.h implements all that its engines need."""
+a qnnrt.h whose number differs in any part none compiles. qnnrt_engines.h implements all that its engines need.
+Public names and options have the words of the field, and none of the project's own ones before them."""
+import glob
 import os
 import re
 import subprocess
@@ -16,7 +18,9 @@ import headers
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 HEADERS = [row.path for row in headers.ROWS]
 DECLARATION = re.compile(r"^(?:%s)_API\s[^;{}]*?\b(qnnrt_\w+)\s*\([^;{}]*\)\s*;" % "|".join(row.prefix for row in headers.ROWS), re.M)
-FATES = ("kept", "changed", "merged", "removed", "new")
+HOUSE = set("blame blamed card cards carrier carriers codes fate flex hole holes small smalls spread turn turned".split())
+OPTIONS = {"context", "contexts", "positions"}                 # names before, which are read all the same
+STATES = ("kept", "changed", "merged", "removed", "new")
 
 
 def declared():
@@ -30,28 +34,41 @@ def declared():
 
 
 def listed():
-    fates = {}
+    states = {}
     with open(os.path.join(TOP, "tests/golden/api_0.1.txt")) as file:
         for line in file:
             if line.strip() and not line.startswith("#"):
-                name, fate, about = (line.rstrip("\n").split(None, 2) + [""])[:3]
-                fates[name] = (fate, about)
-    return fates
+                name, state, about = (line.rstrip("\n").split(None, 2) + [""])[:3]
+                states[name] = (state, about)
+    return states
 
 
-def wrong(names, fates):
-    for name, (fate, about) in sorted(fates.items()):
-        if fate not in FATES:
-            yield "%s: %s is not a fate" % (name, fate)
-        elif (name in names) != (fate in ("kept", "changed", "new")):
-            yield "%s is %s, and %s" % (name, fate, "a header declares it" if name in names else "no header declares it")
-        if fate in ("changed", "merged", "removed") and not about:
-            yield "%s is %s: the list does not say what to use or what changed" % (name, fate)
+def wrong(names, states):
+    for name, (state, about) in sorted(states.items()):
+        if state not in STATES:
+            yield "%s: %s is not a state" % (name, state)
+        elif (name in names) != (state in ("kept", "changed", "new")):
+            yield "%s is %s, and %s" % (name, state, "a header declares it" if name in names else "no header declares it")
+        if state in ("changed", "merged", "removed") and not about:
+            yield "%s is %s: the list does not say what to use or what changed" % (name, state)
         for other in re.findall(r"\b(qnnrt_\w+)\(", about):
             if other not in names:
                 yield "%s: %s(), its replacement, is not declared" % (name, other)
-    for name in sorted(set(names) - set(fates)):
+    for name in sorted(set(names) - set(states)):
         yield "%s of %s is not in the list" % (name, names[name])
+
+
+def house():
+    """Return the public names and options that have words of the house."""
+    for row in headers.ROWS:
+        text = re.sub(r"/\*.*?\*/", "", row.declared(), flags=re.S)
+        for name in sorted(set(re.findall(r"\w+", text))):
+            if HOUSE & set(name.lower().split("_")):
+                yield "%s: %s has a word of the house" % (row.path, name)
+    for path in glob.glob(os.path.join(TOP, "tools/*/**/*.c"), recursive=True):
+        with open(path, encoding="utf-8") as file:
+            for name in OPTIONS & set(re.findall(r'\.name = "(\w+)"', file.read())):
+                yield "%s: the option --%s has another name" % (path, name)
 
 
 def versions():
@@ -98,14 +115,14 @@ def engines():
 
 
 def main():
-    names, fates = declared(), listed()
-    faults = list(wrong(names, fates)) + list(versions()) + list(engines())
-    for fate in FATES[1:]:
-        for name in sorted(n for n in fates if fates[n][0] == fate):
-            print("%-8s %-28s %s" % (fate, name, fates[name][1]))
-    before = sum(fate != "new" for fate, _ in fates.values())
+    names, states = declared(), listed()
+    faults = list(wrong(names, states)) + list(house()) + list(versions()) + list(engines())
+    for state in STATES[1:]:
+        for name in sorted(n for n in states if states[n][0] == state):
+            print("%-8s %-28s %s" % (state, name, states[name][1]))
+    before = sum(state != "new" for state, _ in states.values())
     print("%d functions before, %d now: %s" % (before, len(names), ", ".join(
-        "%d %s" % (sum(f == fate for f, _ in fates.values()), fate) for fate in FATES)))
+        "%d %s" % (sum(f == state for f, _ in states.values()), state) for state in STATES)))
     for fault in faults:
         print("api: " + fault)
     print("%d passed, %d failed" % (len(names), len(faults)))
