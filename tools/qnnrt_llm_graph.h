@@ -763,6 +763,10 @@ static qnnrt_result qnnrt_llm_graph__limits_rope(const qnnrt_llm_graph__facts *f
         return qnnrt_llm_graph__wrong(facts, err, QNNRT_E_MISMATCH, "positions rotate %u of the"
                                       " %u values of a head, expected even numbers",
                                       (unsigned)out->rotary, (unsigned)out->head_dim);
+    if (type[0] == '\0' && facts->gguf == NULL && facts->factor.given && facts->factor.value != 1)
+        return qnnrt_llm_graph__wrong(facts, err, QNNRT_E_FORMAT, "positions are scaled by a"
+                                      " factor of %g, but \"rope_type\" is missing",
+                                      facts->factor.value);
     if (type[0] == '\0' || strcmp(type, "default") == 0) return QNNRT_OK;
     if (strcmp(type, "linear") == 0) out->scaling = QNNRT_LLM_GRAPH_LINEAR;
     else if (strcmp(type, "llama3") == 0) out->scaling = QNNRT_LLM_GRAPH_LLAMA3;

@@ -94,6 +94,7 @@ TEST(decoder_refuses_by_name)
         { "Phi3ForCausalLM", "\"rope_scaling\": {\"type\": \"longrope\", \"short_factor\": [1, 2]}", "scaled by \"longrope\"", QNNRT_E_UNSUPPORTED },
         { "LlamaForCausalLM", "\"rope_scaling\": {\"rope_type\": \"linear\"}", "\"factor\" is missing", QNNRT_E_FORMAT },
         { "LlamaForCausalLM", "\"rope_scaling\": {\"rope_type\": \"llama3\", \"factor\": 8}", "low_freq_factor", QNNRT_E_FORMAT },
+        { "LlamaForCausalLM", "\"rope_scaling\": {\"factor\": 8.0}", "\"rope_type\" is missing", QNNRT_E_FORMAT },
         { "LlamaForCausalLM", "\"rope_scaling\": 3", "\"rope_scaling\": expected an object", QNNRT_E_FORMAT },
         { "LlamaForCausalLM", "\"rope_parameters\": {\"full_attention\": {}}", "each kind of layer", QNNRT_E_UNSUPPORTED },
         { "LlamaForCausalLM", "\"rope_theta\": 0.5", "\"rope_theta\" is 0.5", QNNRT_E_FORMAT },
