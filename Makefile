@@ -219,8 +219,8 @@ python-abi:
 INSTALL ?= install
 INSTALL_HEADERS := $(foreach row,$(ROWS),$(call column,1,$(row))) tools/qnnrt.hpp
 INSTALL_CMAKE   := qnnrtConfig.cmake qnnrtConfigVersion.cmake
-# Examples include the headers as they are installed. llm/export.c is left out: it is written with tools/cli/.
-INSTALL_EXAMPLES = $(filter-out examples/llm/export.c,$(sort $(wildcard examples/*.[ch] examples/*/*.[ch] examples/*/*.py)))
+# Examples include the headers as they are installed. llm/export is left out: it is written with tools/cli/.
+INSTALL_EXAMPLES = $(filter-out examples/llm/export.c examples/llm/executorch.h,$(sort $(wildcard examples/*.[ch] examples/*/*.[ch] examples/*/*.py)))
 # Where the shells look: name of the shell, folder, and name of the file with % for the program.
 COMPLETIONS     := bash:share/bash-completion/completions:% zsh:share/zsh/site-functions:_% fish:share/fish/vendor_completions.d:%.fish
 COMPLETION_FILES = $(foreach tool,$(notdir $(TOOLS)),$(foreach row,$(COMPLETIONS),$(word 2,$(subst :, ,$(row)))/$(subst %,$(tool),$(word 3,$(subst :, ,$(row))))))

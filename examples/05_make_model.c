@@ -1,4 +1,4 @@
-/* Build a language model in C: read its weights, quantize them, describe its graphs, and save them.
+/* Build a language model in C: read its weights, make its graphs, quantize them, and save them.
 
        05_make_model MODEL_DIR OUT_DIR [BACKEND_LIBRARY] [--host_embedding]
 
@@ -35,8 +35,13 @@
 #define QNNRT_IMPLEMENTATION
 #define QNNRT_BUILDER_IMPLEMENTATION
 #define QNNRT_WEIGHTS_IMPLEMENTATION
+#define QNNRT_IR_IMPLEMENTATION
+#define QNNRT_IR_PASSES_IMPLEMENTATION
+#define QNNRT_LOWER_IMPLEMENTATION
+#define QNNRT_LLM_GRAPH_IMPLEMENTATION
 #include "qnnrt.h"
-#include "tools/qnnrt_builder.h"
+#include "tools/qnnrt_llm_graph.h"
+#include "tools/qnnrt_lower.h"
 
 static void stop(const char *text)
 {
@@ -44,7 +49,7 @@ static void stop(const char *text)
     exit(1);
 }
 
-static void fail(const qnnrt_error *err)
+static void stop_error(const qnnrt_error *err)
 {
     fprintf(stderr, "05_make_model: %s\n", err->text);
     if (err->cause != NULL)
@@ -54,36 +59,60 @@ static void fail(const qnnrt_error *err)
     exit(1);
 }
 
-#include "llm_layers.h"
+#include "llm_graphs.h"
 
-enum { LAYERS = 4, SHARDS = 4, GRAPHS = 2, PREFILL = 32 };
+enum { LAYERS = 4, SHARDS = 4, PREFILL = 32 };
 
-static const llm_cut cuts[SHARDS] = {   /* first layer, end, with the table, with the head */
-    { 0, 0, 1, 0 }, { 0, 2, 0, 0 }, { 2, 4, 0, 0 }, { 4, 4, 0, 1 },
-};
+static const uint32_t layers_end[SHARDS] = { 0, 2, 4, 4 };      /* of each shard */
 
-static const char *const graphs[GRAPHS] = { "prefill_forward", "kv_forward" };
-static const uint32_t    tokens_of[GRAPHS] = { PREFILL, 1 };
+static const char *const graphs[LLM_GRAPHS] = { "prefill_forward", "kv_forward" };
+static const uint32_t    tokens_of[LLM_GRAPHS] = { PREFILL, 1 };
 
-/* Describe the shards from `first` on. */
-static void build(llm_maker *m, int first)
+/* Give the hidden state short names: hidden_2 comes out of layer 1. */
+static qnnrt_ir *rename_hidden(const llm_model *m, const llm_part *part, qnnrt_ir *ir)
 {
-    static const char *const files[SHARDS] = { "forward_0", "forward_1", "forward_2", "forward_3" };
-    for (int shard = first; shard < SHARDS; ++shard) {
-        /* .weight_sharing would store the weights once for both graphs of an HTP context. Devices
-           load such a context, the x86-64 emulator does not. libQnnRef.so always stores equal
-           weights once. */
-        qnnrt_context_desc context = {0};
-        context.name = files[shard - first];
-        qnnrt_builder_context(m->builder, &context);
-        for (int g = 0; g < GRAPHS; ++g) {
-            qnnrt_graph_desc graph = {0};
-            graph.name = graphs[g];
-            qnnrt_builder_graph(m->builder, &graph);
-            m->tokens = tokens_of[g];
-            llm_part(m, &cuts[shard]);
-        }
+    const uint32_t shard = part->graph.part;
+    char name[32];
+    (void)m;
+    if (shard > 0) {
+        snprintf(name, sizeof name, "hidden_%u", (unsigned)layers_end[shard - 1]);
+        if (!qnnrt_ir_set_name(ir, ir->inputs[0], name))
+            stop("out of memory");
     }
+    if (shard < SHARDS - 1) {
+        snprintf(name, sizeof name, "hidden_%u", (unsigned)layers_end[shard]);
+        if (!qnnrt_ir_set_name(ir, ir->outputs[ir->output_count - 1], name))
+            stop("out of memory");
+    }
+    return NULL;                        /* no other graph in its place */
+}
+
+/* Build a shard and save it. qnnrt_lower_desc.context.weight_sharing would store the weights once
+   for both graphs of an HTP context. Devices load such a context, the x86-64 emulator does not.
+   libQnnRef.so always stores equal weights once. Return the encoding of its first input. */
+static qnnrt_quant build(const llm_model *m, qnnrt_backend *backend, uint32_t shard,
+                         const char *path)
+{
+    qnnrt_quant quant;
+    llm_part part = {0};
+    qnnrt *model;
+    qnnrt_error err;
+    part.graph.parts = SHARDS;
+    part.graph.part = shard;
+    part.graph.ends_apart = 1;
+    part.edit = rename_hidden;
+    for (int g = 0; g < LLM_GRAPHS; ++g) {
+        part.tokens[g] = tokens_of[g];
+        snprintf(part.names[g], sizeof part.names[g], "%s", graphs[g]);
+    }
+    model = llm_build(m, backend, &part);
+    if (qnnrt_save(model, 0, path, &err) != QNNRT_OK)
+        stop_error(&err);
+    printf("saved %s\n", path);
+    quant = qnnrt_pipeline_get_info(qnnrt_get_info(model)->pipelines[0])->steps[0].graph
+                ->inputs[0].quant;
+    qnnrt_close(model);
+    return quant;
 }
 
 /* ---- other files of the folder ---- */
@@ -111,30 +140,30 @@ static void finish(FILE *file)
 }
 
 /* Write the table as it is: float32 [vocabulary, width]. */
-static void write_table(const llm_maker *m, const char *folder)
+static void write_table(const llm_model *m, const char *folder)
 {
-    const shape is = shape2(m->is.vocabulary, m->is.width);
     FILE *file = create(folder, "embeddings.bin");
-    fwrite(weights_of(m, "model.embed_tokens.weight", is), sizeof(float), count_of(is), file);
+    float *table = llm_table(m);
+    fwrite(table, sizeof *table, (size_t)m->is.vocabulary * m->is.width, file);
+    free(table);
     finish(file);
 }
 
 /* Write the roles of tensors, which a program does not need, and the theta. */
-static void write_roles(const llm_maker *m, const char *folder)
+static void write_roles(const llm_model *m, const char *folder)
 {
     FILE *file = create(folder, "qnnrt.json");
     fprintf(file, "{ \"llm\": { \"roles\": {");
     for (int i = 0; i < SHARDS - 1; ++i)
         fprintf(file, "%s\"hidden_%u\": \"hidden\"", i > 0 ? ", " : " ",
-                (unsigned)cuts[i].end);
+                (unsigned)layers_end[i]);
     fprintf(file, " },\n           \"rope\": { \"theta\": %.17g } } }\n", m->is.theta);
     finish(file);
 }
 
 /* Write the program. Graphs and the step on the host are wired by the names of their tensors. */
-static void write_program(const llm_maker *m, const char *folder)
+static void write_program(const llm_model *m, const char *folder, qnnrt_quant hidden)
 {
-    const qnnrt_quant hidden = over_hidden(m, 0);
     const unsigned vocabulary = m->is.vocabulary, width = m->is.width;
     FILE *file = create(folder, "qnnrt.json");
     fprintf(file, "{ \"program\": { \"version\": 1, \"backends\": [\"npu\"],\n  \"contexts\": [");
@@ -144,7 +173,7 @@ static void write_program(const llm_maker *m, const char *folder)
     fprintf(file, "],\n  \"constants\": [{ \"name\": \"embeddings\", \"file\": \"embeddings.bin\","
                   " \"dtype\": \"float32\", \"dims\": [%u, %u] }],\n  \"pipelines\": [", vocabulary,
             width);
-    for (int g = 0; g < GRAPHS; ++g) {
+    for (int g = 0; g < LLM_GRAPHS; ++g) {
         const unsigned tokens = tokens_of[g];
         fprintf(file, "%s{ \"name\": \"%s\",\n    \"steps\": [\n      { \"host\": \"embedding\",\n",
                 g > 0 ? ", " : "", graphs[g]);
@@ -168,13 +197,11 @@ int main(int argc, char **argv)
 {
     qnnrt_backend_desc backend_desc = {0};
     qnnrt_backend *backend;
-    qnnrt *model;
     qnnrt_error err;
-    llm_weights weights;
-    static llm_maker m;
-    static llm_ranges ranges;
+    llm_model m;
     char path[512];
-    int first = 0;                      /* the first shard that becomes a context */
+    qnnrt_quant hidden = {0};           /* of the first input */
+    uint32_t first = 0, i;              /* the first shard that becomes a context */
 
     if (argc > 3 && strcmp(argv[argc - 1], "--host_embedding") == 0) {
         first = 1;
@@ -185,15 +212,10 @@ int main(int argc, char **argv)
                         "[--host_embedding]\n");
         return 2;
     }
-    llm_read_config(argv[1], &m.is);
-    if (m.is.layers != LAYERS || m.is.context <= PREFILL)
-        stop("config.json: expected 4 layers and a context of more than 32 tokens");
     snprintf(path, sizeof path, "%s/ranges.json", argv[1]);
-    llm_read_ranges(path, &m.is, &ranges);
-    llm_read_weights(argv[1], &weights);
-    m.weights = &weights;
-    m.ranges = &ranges;
-    m.names = LLM_HUB_SHORT;
+    llm_open(argv[1], path, &m);
+    if (m.is.layers != LAYERS || m.is.positions <= PREFILL)
+        stop("config.json: expected 4 layers and a context of more than 32 tokens");
 
     backend_desc.path = argc > 3 ? argv[3] : "libQnnRef.so";
     if (argc <= 3) {
@@ -202,27 +224,22 @@ int main(int argc, char **argv)
         fflush(stdout);
     }
     if (qnnrt_backend_open(&backend_desc, &backend, &err) != QNNRT_OK)
-        fail(&err);
-    if (qnnrt_builder_create(backend, NULL, &m.builder, &err) != QNNRT_OK)
-        fail(&err);
-    build(&m, first);
-    if (qnnrt_builder_finish(m.builder, &model, &err) != QNNRT_OK)
-        fail(&err);
-    printf("built with %s\n", qnnrt_backend_get_info(backend)->path);
-    for (int i = 0; i < SHARDS - first; ++i) {
-        snprintf(path, sizeof path, "%s/forward_%d.bin", argv[2], i);
-        if (qnnrt_save(model, (size_t)i, path, &err) != QNNRT_OK)
-            fail(&err);
-        printf("saved %s\n", path);
+        stop_error(&err);
+    for (i = first; i < SHARDS; ++i) {
+        qnnrt_quant quant;
+        snprintf(path, sizeof path, "%s/forward_%u.bin", argv[2], (unsigned)(i - first));
+        quant = build(&m, backend, i, path);
+        if (i == first)
+            hidden = quant;
     }
+    printf("built with %s\n", qnnrt_backend_get_info(backend)->path);
     if (first > 0) {
         write_table(&m, argv[2]);
-        write_program(&m, argv[2]);
+        write_program(&m, argv[2], hidden);
     } else {
         write_roles(&m, argv[2]);
     }
-    qnnrt_close(model);
     qnnrt_backend_close(backend);
-    llm_free_weights(&weights);
+    llm_close(&m);
     return 0;
 }

@@ -8,8 +8,7 @@
    Each binary has a prefill graph and a decode graph:
 
        hub          prompt_ar32_cl128_1_of_2 and token_ar1_cl128_1_of_2; a tensor for the keys of
-                    a layer and one for its values; the caller computes cosines and sines. With
-                    --type f32 the graphs come from qnnrt_llm_graph.h, as in qnnrt-run compile
+                    a layer and one for its values; the caller computes cosines and sines
        executorch   prefill_forward and kv_forward; tensors for each head; the caller gives
                     positions, and the first shard has cosines and sines for all
 
@@ -57,7 +56,8 @@ static void stop_error(const qnnrt_error *err)
     exit(1);
 }
 
-#include "../llm_layers.h"
+#include "../llm_graphs.h"
+#include "executorch.h"
 
 /* ---- options --------------------------------------------------------------------------------- */
 
@@ -133,15 +133,15 @@ static void read_options(settings *o, int argc, char **argv)
 }
 
 /* Check that the options fit what config.json says. */
-static void check_options(settings *o, llm_config *is)
+static void check_options(settings *o, const qnnrt_llm_graph *is)
 {
     const uint32_t most = o->prefill > o->decode ? o->prefill : o->decode;
     char error[256];
-    if (o->context == 0) o->context = is->context;
+    if (o->context == 0) o->context = is->positions;
     snprintf(error, sizeof error,
              "--context_lengths %u is more than config.json has, a context of %u",
-             (unsigned)o->context, (unsigned)is->context);
-    if (o->context > is->context) stop(error);
+             (unsigned)o->context, (unsigned)is->positions);
+    if (o->context > is->positions) stop(error);
     snprintf(error, sizeof error, "a graph of %u tokens needs a context of more than %u, got %u",
              (unsigned)most, (unsigned)most, (unsigned)o->context);
     if (most == 0) stop("neither a prefill graph nor a decode graph is to be made");
@@ -149,106 +149,28 @@ static void check_options(settings *o, llm_config *is)
     snprintf(error, sizeof error, "cannot cut %u layers into %u shards", (unsigned)is->layers,
              (unsigned)o->shards);
     if (o->shards == 0 || o->shards > is->layers) stop(error);
-    is->context = o->context;
 }
 
-/* The name of a graph on the hub. */
-static void hub_name(char *name, size_t room, const settings *o, int decode, uint32_t shard)
-{
-    snprintf(name, room, "%s_ar%u_cl%u_%u_of_%u", decode ? "token" : "prompt",
-             (unsigned)(decode ? o->decode : o->prefill), (unsigned)o->context,
-             (unsigned)shard + 1, (unsigned)o->shards);
-}
+/* ---- parts ----------------------------------------------------------------------------------- */
 
-/* Graphs in ATen operators, and what becomes of them. */
-typedef struct made {
-    qnnrt_llm_graph model;
-    qnnrt_lower  *lower;                        /* reads the weights until the model is finished */
-    qnnrt_ir    **graphs;                       /* [count] */
-    size_t        count;
-} made;
-
-/* Make the graph of a shard from config.json, and lower it. */
-static void make_graph(made *d, llm_maker *m, const settings *o, uint32_t shard, int decode)
+/* Describe the context of a shard. */
+static void describe(const settings *o, uint32_t shard, llm_part *part)
 {
-    qnnrt_llm_graph_desc desc = {0};
-    qnnrt_ir **ir = &d->graphs[d->count++];
-    qnnrt_error err;
-    char name[64];
-    hub_name(name, sizeof name, o, decode, shard);
-    desc.tokens = decode ? o->decode : o->prefill;
-    desc.context = o->context;
-    desc.part = shard;
-    desc.parts = o->shards;
-    if (qnnrt_llm_graph_create(&d->model, &desc, ir, &err) != QNNRT_OK ||
-        qnnrt_ir_check(*ir, NULL, NULL, &err) != QNNRT_OK ||
-        qnnrt_lower_weights(d->lower, *ir, m->weights->file, &err) != QNNRT_OK ||
-        qnnrt_lower_passes(d->lower, *ir, &err) != QNNRT_OK ||
-        qnnrt_lower_place(d->lower, shard, &err) != QNNRT_OK ||
-        qnnrt_lower_graph(d->lower, *ir, name, &err) != QNNRT_OK)
-        stop_error(&err);
-}
-
-/* Make all graphs from config.json, and add them to the builder. */
-static void make_all(made *d, llm_maker *m, const settings *o, const qnnrt_backend *backend)
-{
-    qnnrt_lower_desc desc = {0};
-    qnnrt_error err;
-    char path[512], *text;
-    size_t bytes;
-    uint32_t i;
-    snprintf(path, sizeof path, "%s/config.json", o->model);
-    text = read_text(path, &bytes);
-    if (qnnrt_llm_graph_read(text, bytes, &d->model, &err) != QNNRT_OK) stop_error(&err);
-    free(text);
-    d->graphs = (qnnrt_ir **)room(2 * (size_t)o->shards, sizeof *d->graphs);
-    desc.target = qnnrt_lower_target_of(qnnrt_backend_get_info(backend));
-    desc.build_id = qnnrt_backend_get_info(backend)->build_id;
-    if (qnnrt_lower_create(&desc, &d->lower, &err) != QNNRT_OK) stop_error(&err);
-    for (i = 0; i < o->shards; ++i) {
-        if (o->prefill != 0) make_graph(d, m, o, i, 0);
-        if (o->decode != 0) make_graph(d, m, o, i, 1);
-    }
-    if (qnnrt_lower_emit(d->lower, m->builder, &err) != QNNRT_OK) stop_error(&err);
-}
-
-static void free_made(made *d)
-{
-    qnnrt_lower_free(d->lower);
-    while (d->count > 0) qnnrt_ir_free(d->graphs[--d->count]);
-    free(d->graphs);
-}
-
-/* Describe all shards, each with its graphs. */
-static void build(llm_maker *m, const settings *o)
-{
-    const uint32_t n = o->shards, tokens[2] = { o->prefill, o->decode };
-    uint32_t i, g;
-    for (i = 0; i < n; ++i) {
-        qnnrt_context_desc context = {0};
-        llm_cut cut = {0};
-        char name[64];
-        snprintf(name, sizeof name, "forward_%u", (unsigned)i);
-        context.name = name;
-        qnnrt_builder_context(m->builder, &context);
-        cut.first = i * m->is.layers / n;
-        cut.end = (i + 1) * m->is.layers / n;
-        cut.embedding = i == 0;
-        cut.head = i + 1 == n;
-        for (g = 0; g < 2; ++g) {
-            qnnrt_graph_desc graph = {0};
-            if (tokens[g] == 0) continue;
-            if (m->names == LLM_EXECUTORCH)
-                snprintf(name, sizeof name, "%s_forward", g == 0 ? "prefill" : "kv");
-            else
-                hub_name(name, sizeof name, o, g != 0, i);
-            graph.name = name;
-            graph.fp16 = m->ranges == NULL;         /* NPUs compute no float32 */
-            qnnrt_builder_graph(m->builder, &graph);
-            m->tokens = tokens[g];
-            llm_part(m, &cut);
-        }
-    }
+    static const char *const words[2][2] = { { "prompt", "prefill" }, { "token", "kv" } };
+    memset(part, 0, sizeof *part);
+    part->graph.context = o->context;
+    part->graph.part = shard;
+    part->graph.parts = o->shards;
+    part->tokens[0] = o->prefill;
+    part->tokens[1] = o->decode;
+    if (o->naming == EXECUTORCH) part->edit = to_executorch;
+    for (int g = 0; g < 2; ++g)
+        if (o->naming == EXECUTORCH)
+            snprintf(part->names[g], sizeof part->names[g], "%s_forward", words[g][1]);
+        else
+            snprintf(part->names[g], sizeof part->names[g], "%s_ar%u_cl%u_%u_of_%u", words[g][0],
+                     (unsigned)part->tokens[g], (unsigned)o->context, (unsigned)shard + 1,
+                     (unsigned)o->shards);
 }
 
 /* Refuse a folder with a longer model: its last shards would be read as shards of this one. */
@@ -263,7 +185,7 @@ static void refuse_more(const settings *o)
 }
 
 /* Write what is in no tensor and runtimes have to know; qnnrt_llm.h looks for it in this file. */
-static void write_settings(const llm_maker *m, const settings *o)
+static void write_settings(const llm_model *m, const settings *o)
 {
     char path[512], text[128], error[640];
     snprintf(path, sizeof path, "%s/qnnrt.json", o->out);
@@ -278,53 +200,41 @@ int main(int argc, char **argv)
 {
     qnnrt_backend_desc backend_desc = {0};
     qnnrt_backend *backend;
-    qnnrt *model;
     qnnrt_error err;
-    llm_weights weights;
-    made graphs = {0};
-    static llm_maker m;
-    static llm_ranges ranges;
+    llm_model m;
     settings o = {0};
     char path[512];
     uint32_t i;
 
     read_options(&o, argc, argv);
-    llm_read_config(o.model, &m.is);
+    snprintf(path, sizeof path, "%s/ranges.json", o.model);
+    llm_open(o.model, o.type == F32 ? NULL : o.ranges != NULL ? o.ranges : path, &m);
     check_options(&o, &m.is);
     refuse_more(&o);
-    m.names = o.naming == HUB ? LLM_HUB : LLM_EXECUTORCH;
-    if (o.type == W8A16) {
-        snprintf(path, sizeof path, "%s/ranges.json", o.model);
-        llm_read_ranges(o.ranges != NULL ? o.ranges : path, &m.is, &ranges);
-        m.ranges = &ranges;
-    }
-    llm_read_weights(o.model, &weights);
-    m.weights = &weights;
 
     backend_desc.path = o.backend;
     if (qnnrt_backend_open(&backend_desc, &backend, &err) != QNNRT_OK) {
         cli_message(err.text, "Name the library with --backend_so LIB.");
         return 1;
     }
-    if (qnnrt_builder_create(backend, NULL, &m.builder, &err) != QNNRT_OK) stop_error(&err);
-    if (o.type == F32 && o.naming == HUB) make_all(&graphs, &m, &o, backend);
-    else build(&m, &o);
-    if (qnnrt_builder_finish(m.builder, &model, &err) != QNNRT_OK) stop_error(&err);
     cli_catch_signals();
     for (i = 0; i < o.shards; ++i) {
+        qnnrt *model;
+        llm_part part;
+        describe(&o, i, &part);
+        model = llm_build(&m, backend, &part);
         snprintf(path, sizeof path, "%s/forward_%u.bin", o.out, (unsigned)i);
         cli_hold();                             /* a signal does not leave half a file */
-        if (qnnrt_save(model, i, path, &err) != QNNRT_OK) stop_error(&err);
+        if (qnnrt_save(model, 0, path, &err) != QNNRT_OK) stop_error(&err);
         cli_release();
+        qnnrt_close(model);
     }
     write_settings(&m, &o);
     printf("%u layers, %s, %s names, %u context binar%s in %s, built with %s\n",
            (unsigned)m.is.layers, types[o.type], namings[o.naming], (unsigned)o.shards,
            o.shards == 1 ? "y" : "ies", o.out, qnnrt_backend_get_info(backend)->path);
-    qnnrt_close(model);
     qnnrt_backend_close(backend);
-    free_made(&graphs);
-    llm_free_weights(&weights);
+    llm_close(&m);
     free((void *)o.folders.items);
     return 0;
 }

@@ -23,8 +23,13 @@ static void stop(const char *text)
     abort();
 }
 
-#include "qnnrt_builder.h"
-#include "examples/llm_layers.h"
+static void stop_error(const qnnrt_error *err)
+{
+    stop(err->text);
+}
+
+#include "examples/llm_graphs.h"
+#include "examples/llm/executorch.h"
 
 enum { HOST_LLM_PREFILL = 32, HOST_LLM_GRAPHS = 2, HOST_LLM_SHARDS = 8 };
 
@@ -35,9 +40,8 @@ typedef struct host_llm {
     qnnrt_conversions *conversions[HOST_LLM_GRAPHS];
     qnnrt_pipeline *made[HOST_LLM_GRAPHS];      /* NULL: the table is in the graphs */
     qnnrt_llm      *llm;
-    llm_maker       maker;
-    llm_ranges      ranges;
-    llm_weights     weights;
+    llm_model       is;
+    float          *table;                      /* [vocabulary, width] */
     uint16_t       *half;                       /* the table as float16, or NULL */
     size_t          replaced;                   /* steps of the model's pipelines that are left out */
 } host_llm;
@@ -47,7 +51,7 @@ static uint32_t host_llm_rows;                  /* of the table, 0: all */
 /* Make a pipeline of the look-up and the steps of pipeline `g` of the model. */
 static inline void host_llm_pipeline(host_llm *h, host_llm_kind kind, int g)
 {
-    const llm_config *is = &h->maker.is;
+    const qnnrt_llm_graph *is = &h->is.is;
     const qnnrt_pipeline_info *graphs = qnnrt_pipeline_get_info(qnnrt_get_info(h->model)->pipelines[g]);
     const uint32_t table_dims[2] = { host_llm_rows != 0 ? host_llm_rows : is->vocabulary, is->width };
     const char *const hidden = "_model_embed_tokens_Gather_output_0";
@@ -103,7 +107,7 @@ static inline void host_llm_pipeline(host_llm *h, host_llm_kind kind, int g)
     constant.constant = h->half;
     constant.constant_bytes = (size_t)is->vocabulary * is->width * (kind == HOST_LLM_HALF ? 2 : 4);
     if (kind != HOST_LLM_HALF)
-        constant.constant = weights_of(&h->maker, "model.embed_tokens.weight", shape2(is->vocabulary, is->width));
+        constant.constant = h->table;
     desc.name = graphs->name;
     desc.steps = steps;
     desc.step_count = count + 1;
@@ -117,7 +121,7 @@ static inline void host_llm_pipeline(host_llm *h, host_llm_kind kind, int g)
 /* Make the table of float16. */
 static inline void host_llm_half(host_llm *h)
 {
-    const llm_config *is = &h->maker.is;
+    const qnnrt_llm_graph *is = &h->is.is;
     const uint32_t dims[2] = { is->vocabulary, is->width };
     qnnrt_tensor_info all;
     memset(&all, 0, sizeof all);
@@ -128,9 +132,7 @@ static inline void host_llm_half(host_llm *h)
     all.count = (uint64_t)is->vocabulary * is->width;
     all.bytes = all.count * 2;
     h->half = (uint16_t *)room((size_t)all.count, sizeof *h->half);
-    if (qnnrt_encode_f32(&all, weights_of(&h->maker, "model.embed_tokens.weight", shape2(is->vocabulary, is->width)),
-                         h->half) != QNNRT_OK)
-        stop("the table cannot be converted");
+    if (qnnrt_encode_f32(&all, h->table, h->half) != QNNRT_OK) stop("the table cannot be converted");
 }
 
 /* Read the model of a folder such as tests/data/llm/model. */
@@ -138,13 +140,36 @@ static inline void host_llm_read(host_llm *h, const char *folder)
 {
     char path[1024];
     memset(h, 0, sizeof *h);
-    llm_read_config(folder, &h->maker.is);
     snprintf(path, sizeof path, "%.900s/ranges.json", folder);
-    llm_read_ranges(path, &h->maker.is, &h->ranges);
-    llm_read_weights(folder, &h->weights);
-    h->maker.weights = &h->weights;
-    h->maker.ranges = &h->ranges;
-    h->maker.names = LLM_HUB;
+    llm_open(folder, path, &h->is);
+    h->table = llm_table(&h->is);
+}
+
+/* Build the model in shards, each a context with a graph for `prefill` tokens and one for one token. embedded: the
+   first has no table. executorch: with the names of that family */
+static inline void host_llm_build(host_llm *h, qnnrt_backend *backend, uint32_t shards, uint32_t prefill, int embedded,
+                                  int executorch)
+{
+    llm_made made[HOST_LLM_SHARDS];
+    qnnrt_builder *builder;
+    qnnrt_error err;
+    uint32_t i;
+    if (qnnrt_builder_create(backend, NULL, &builder, &err) != QNNRT_OK) stop(err.text);
+    for (i = 0; i < shards; ++i) {
+        llm_part part;
+        memset(&part, 0, sizeof part);
+        part.graph.part = i;
+        part.graph.parts = shards;
+        part.graph.embedded = embedded;
+        part.tokens[0] = prefill;
+        part.tokens[1] = 1;
+        strcpy(part.names[0], "prefill");
+        strcpy(part.names[1], "decode");
+        if (executorch) part.edit = to_executorch;
+        llm_add(&h->is, backend, &part, builder, &made[i]);
+    }
+    if (qnnrt_builder_finish(builder, &h->model, &err) != QNNRT_OK) stop(err.text);
+    for (i = 0; i < shards; ++i) llm_free(&made[i]);
 }
 
 /* Open the graphs of h->model as a language model. */
@@ -166,24 +191,8 @@ static inline void host_llm_open(host_llm *h, host_llm_kind kind)
 
 static inline void host_llm_make(host_llm *h, qnnrt_backend *backend, const char *folder, host_llm_kind kind)
 {
-    llm_cut cut;
-    qnnrt_error err;
-    int g;
     host_llm_read(h, folder);
-    cut.first = 0;
-    cut.end = h->maker.is.layers;
-    cut.embedding = kind == HOST_LLM_IN_GRAPH;
-    cut.head = 1;
-    if (qnnrt_builder_create(backend, NULL, &h->maker.builder, &err) != QNNRT_OK) stop(err.text);
-    for (g = 0; g < HOST_LLM_GRAPHS; ++g) {
-        qnnrt_graph_desc graph;
-        memset(&graph, 0, sizeof graph);
-        graph.name = g == 0 ? "prefill" : "decode";
-        qnnrt_builder_graph(h->maker.builder, &graph);
-        h->maker.tokens = g == 0 ? HOST_LLM_PREFILL : 1;
-        llm_part(&h->maker, &cut);
-    }
-    if (qnnrt_builder_finish(h->maker.builder, &h->model, &err) != QNNRT_OK) stop(err.text);
+    host_llm_build(h, backend, 1, HOST_LLM_PREFILL, kind != HOST_LLM_IN_GRAPH, 0);
     host_llm_open(h, kind);
 }
 
@@ -210,7 +219,8 @@ static inline void host_llm_close(host_llm *h)
     for (g = 0; g < HOST_LLM_GRAPHS; ++g) qnnrt_conversions_free(h->conversions[g]);
     if (qnnrt_close(h->model) != QNNRT_OK) stop("the model is busy");
     free(h->half);
-    llm_free_weights(&h->weights);
+    free(h->table);
+    llm_close(&h->is);
 }
 
 /* Decode a prompt and let the model continue it, greedily: `count` bytes, then a 0. */

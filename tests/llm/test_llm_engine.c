@@ -26,36 +26,21 @@ typedef struct engine {
 
 static qnnrt_llm_desc opening;              /* of engines */
 
+typedef enum llm_names { LLM_HUB, LLM_EXECUTORCH } llm_names;
+
 /* Build the model in shards, each a context with a graph for PREFILL tokens and one for one token. */
 static void engine_begin(engine *e, uint32_t shards, int floats, llm_names names)
 {
     qnnrt_backend_desc desc;
-    uint32_t i, g;
     desc = test_ref_desc();
     memset(e, 0, sizeof *e);
     if (qnnrt_backend_open(&desc, &e->backend, &err) != QNNRT_OK) stop(err.text);
     host_llm_read(&e->h, MODEL);
-    if (floats) e->h.maker.ranges = NULL;
-    e->h.maker.names = names;
-    if (qnnrt_builder_create(e->backend, NULL, &e->h.maker.builder, &err) != QNNRT_OK) stop(err.text);
-    for (i = 0; i < shards; ++i) {
-        llm_cut cut;
-        memset(&cut, 0, sizeof cut);
-        cut.first = i * e->h.maker.is.layers / shards;
-        cut.end = (i + 1) * e->h.maker.is.layers / shards;
-        cut.embedding = i == 0;
-        cut.head = i + 1 == shards;
-        if (i > 0) qnnrt_builder_context(e->h.maker.builder, NULL);
-        for (g = 0; g < 2; ++g) {
-            qnnrt_graph_desc graph;
-            memset(&graph, 0, sizeof graph);
-            graph.name = g == 0 ? "prefill" : "decode";
-            qnnrt_builder_graph(e->h.maker.builder, &graph);
-            e->h.maker.tokens = g == 0 ? PREFILL : 1;
-            llm_part(&e->h.maker, &cut);
-        }
+    if (floats) {
+        free(e->h.is.ranges);
+        e->h.is.ranges = NULL;
     }
-    if (qnnrt_builder_finish(e->h.maker.builder, &e->h.model, &err) != QNNRT_OK) stop(err.text);
+    host_llm_build(&e->h, e->backend, shards, PREFILL, 0, names == LLM_EXECUTORCH);
     if (qnnrt_llm_open(e->h.model, &opening, &e->h.llm, &err) != QNNRT_OK) stop(err.text);
 }
 

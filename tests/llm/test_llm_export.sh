@@ -83,6 +83,15 @@ for shards in 1 8; do           # 8 bits are few for noise: many tokens are near
 done
 check deep_w8a16_is_like_one "8 shards compute other logits than one" cmp "$tmp/logits_deep_1" "$tmp/logits_deep_8"
 
+# One head of keys: the tensor of a layer is that of the head, in other ranks. The tokens are another model's.
+mkdir "$tmp/one"
+check random_model_is_made "it fails" "$build/examples/llm/random_model" "$tmp/one" 16 7 1
+for naming in hub executorch; do
+    made "one_head_$naming" "$tmp/one" --ranges "$data/llm/deep_ranges.json" --naming $naming
+    computes "one_head_$naming" "$ref" deep 50000 0 100 "$tmp/logits_one_$naming"
+done
+check one_head_is_like_a_layer "other logits with a tensor for each head" cmp "$tmp/logits_one_hub" "$tmp/logits_one_executorch"
+
 # One graph does the work of two; other lengths.
 made decode_alone "$trained" --type f32 --prefill 0
 computes decode_alone "$ref" trained 10000 100 0.0002
@@ -160,7 +169,7 @@ refused no_backend 1 '/no/such.so' "$trained" --backend_so /no/such.so
 hinted no_backend '--backend_so LIB'
 refused ranges_of_fewer_layers 1 'expected a range' "$deep" --ranges "$trained/ranges.json"
 refused ranges_of_more_layers 1 'expected a range' "$trained" --ranges "$data/llm/deep_ranges.json"
-refused no_ranges 1 'ranges.json cannot be opened' "$deep"
+refused no_ranges 1 'ranges.json: No such file' "$deep"
 
 # config NAME TEXT SED: config.json, changed
 config() {
@@ -169,13 +178,14 @@ config() {
 }
 mkdir "$tmp/model"
 cp "$trained/ranges.json" "$trained/model.safetensors" "$tmp/model/"
-config other_model 'expected "model_type" "llama"' 's/"llama"/"qwen2"/'
-config rope_scaling 'no "rope_scaling"' 's/"vocab_size"/"rope_scaling": {"factor": 8.0}, "vocab_size"/'
-config no_theta 'rope_theta 1 or more' 's/10000.0/"high"/'
-config too_many_heads '"num_attention_heads" must be a number from 1 to 64' 's/"num_attention_heads": 4/"num_attention_heads": 4000000000/'
-config unequal_groups 'a multiple of num_key_value_heads' 's/"num_key_value_heads": 2/"num_key_value_heads": 3/'
-config other_shape 'has another shape than config.json says' 's/"head_dim": 32/"head_dim": 30/'
-config cut_short 'config.json, byte' 's/}//'
+config other_model 'expected a Llama' 's/"llama"/"qwen2"/'
+config rope_scaling '"rope_type" is missing' 's/"vocab_size"/"rope_scaling": {"factor": 8.0}, "vocab_size"/'
+config linear_positions 'without biases and scaled positions' 's/"vocab_size"/"rope_scaling": {"type": "linear", "factor": 8.0}, "vocab_size"/'
+config no_theta '"rope_theta": expected a number' 's/10000.0/"high"/'
+config too_many_heads '"num_attention_heads": expected a whole number' 's/"num_attention_heads": 4/"num_attention_heads": 4000000000/'
+config unequal_groups 'a multiple of "num_key_value_heads"' 's/"num_key_value_heads": 2/"num_key_value_heads": 3/'
+config other_shape 'have another shape' 's/"head_dim": 32/"head_dim": 30/'
+config cut_short 'config.json: byte' 's/}//'
 cp "$trained/config.json" "$tmp/model/"
 sed 's/\[-1.2275, 1.1737\]/[1.2275, -1.1737]/' "$trained/ranges.json" >"$tmp/model/ranges.json"
 refused range_turned_round 1 'expected a range' "$tmp/model"

@@ -113,8 +113,7 @@ TEST(sessions_that_look_rows_up_give_the_same_logits)
         CHECK_EQ(qnnrt_llm_session_create(&h.llm, 1, NULL, &session, &err), QNNRT_OK);
         cache = qnnrt_llm_cache_get(session, 0, 0);
         memset(&batch, 0, sizeof batch);
-        memcpy(row + 128, (const float *)weights_of(&h.maker, "model.embed_tokens.weight", shape2(256, 128)) + 'n' * 128,
-               128 * sizeof *row);
+        memcpy(row + 128, h.table + 'n' * 128, 128 * sizeof *row);
         batch.tokens = tokens;
         batch.count = 2;
         batch.embeddings = row;
@@ -294,24 +293,25 @@ TEST(caches_of_one_name_must_be_apart)
     qnnrt_pipeline *pipeline;
     qnnrt_llm_desc llm_desc;
     qnnrt_llm *llm;
-    llm_cut cut = { 0, 2, 1, 0 };
+    qnnrt_builder *builder;
+    llm_made built[2];
+    llm_part part;
     size_t k, l, n = 0, a = 0;
     int turn;
     host_llm_read(&h, MODEL);
-    h.maker.names = LLM_HUB;
-    CHECK_EQ(qnnrt_builder_create(backend, NULL, &h.maker.builder, &err), QNNRT_OK);
-    for (turn = 0; turn < 2; ++turn) {
-        qnnrt_graph_desc graph;
-        memset(&graph, 0, sizeof graph);
-        graph.name = turn == 0 ? "lower" : "upper";
-        if (turn == 1) qnnrt_builder_context(h.maker.builder, NULL);
-        qnnrt_builder_graph(h.maker.builder, &graph);
-        h.maker.tokens = 1;
-        cut.embedding = turn == 0;
-        cut.head = turn == 1;
-        llm_part(&h.maker, &cut);
+    CHECK_EQ(qnnrt_builder_create(backend, NULL, &builder, &err), QNNRT_OK);
+    for (turn = 0; turn < 2; ++turn) {          /* layers 0 and 1, and once more, with the head */
+        memset(&part, 0, sizeof part);
+        if (turn == 1) h.is.is.layers = 2;
+        part.graph.parts = turn == 0 ? 2 : 1;
+        part.graph.embedded = turn == 1;
+        part.tokens[0] = 1;
+        strcpy(part.names[0], turn == 0 ? "lower" : "upper");
+        llm_add(&h.is, backend, &part, builder, &built[turn]);
     }
-    if (qnnrt_builder_finish(h.maker.builder, &h.model, &err) != QNNRT_OK) printf("%s\n", err.text);
+    if (qnnrt_builder_finish(builder, &h.model, &err) != QNNRT_OK) printf("%s\n", err.text);
+    llm_free(&built[0]);
+    llm_free(&built[1]);
     CHECK(h.model != NULL);
     memset(steps, 0, sizeof steps);
     memset(&edge, 0, sizeof edge);
