@@ -94,6 +94,30 @@ static char *chart_types(const char *types)
     return left > 0 ? cli_text("%.*s +%lu", (int)(end - from), from, left) : cli_text("%s", from);
 }
 
+/* Make the box of a node. became: what it is after the passes, or NULL; types: of its operators, or
+   NULL; before: the graph is drawn as it was read. */
+static void chart_node(layer_box *box, const qnnrt_ir *ir, const qnnrt_ir_node *node,
+                       const qnnrt_ir_node *became, chart_kind kind, const char *types, int before)
+{
+    page title = {NULL, 0, 0}, key = {NULL, 0, 0};
+    page_add(&title, "%s = %s", node->name, node->op);
+    page_add(&key, "%d %s", (int)kind, node->op);
+    for (size_t k = 0; k < node->output_count; ++k) {
+        char *type = chart_type(node->outputs[k]);
+        page_add(&title, "\n%s", type);
+        page_add(&key, "\n%s", type);
+        free(type);
+    }
+    box->key = key.data;
+    if (became != NULL && became->mapping[0] != '\0') page_add(&title, "\n%s", became->mapping);
+    if (types != NULL) page_add(&title, "\n%s", types);
+    chart_texts(box, kind, node->name, before || types == NULL
+                ? cli_text("%.*s", (int)strcspn(node->op, "."), node->op) : chart_types(types),
+                title.data);
+    box->reads = cli_alloc(node->input_count, sizeof(*box->reads));
+    for (size_t k = 0; k < node->input_count; ++k) chart_read(ir, box, node->inputs[k]);
+}
+
 /* Make the items of a graph. before: it is the graph as it was read, and g->ir is what became of
    it. */
 static void chart_make(layers *out, const aten_graph *g, const qnnrt_lower_info *info,
@@ -125,25 +149,9 @@ static void chart_make(layers *out, const aten_graph *g, const qnnrt_lower_info 
         const qnnrt_ir_node *became = !before ? node
                                     : node->number < g->node_count ? now[node->number] : NULL;
         const chart_kind kind = became != NULL ? chart_became(info, became, ops) : CHART_REMOVED;
-        layer_box *box = &out->items[i];
-        page p = {NULL, 0, 0}, key = {NULL, 0, 0};
-        page_add(&p, "%s = %s", node->name, node->op);
-        page_add(&key, "%d %s", (int)kind, node->op);
-        for (size_t k = 0; k < node->output_count; ++k) {
-            char *type = chart_type(node->outputs[k]);
-            page_add(&p, "\n%s", type);
-            page_add(&key, "\n%s", type);
-            free(type);
-        }
-        box->key = key.data;
-        if (became != NULL && became->mapping[0] != '\0') page_add(&p, "\n%s", became->mapping);
-        if (became != NULL && !became->dead && ops[became->at] != 0)
-            page_add(&p, "\n%s", types[became->at].data);
-        chart_texts(box, kind, node->name, before || ops[i] == 0
-                    ? cli_text("%.*s", (int)strcspn(node->op, "."), node->op)
-                    : chart_types(types[i].data), p.data);
-        box->reads = cli_alloc(node->input_count, sizeof(*box->reads));
-        for (size_t k = 0; k < node->input_count; ++k) chart_read(ir, box, node->inputs[k]);
+        const int lives = became != NULL && !became->dead && ops[became->at] != 0;
+        chart_node(&out->items[i], ir, node, became, kind, lives ? types[became->at].data : NULL,
+                   before);
     }
     for (size_t i = 0; i < ir->input_count; ++i)
         chart_end(&out->items[ir->node_count + i], ir->inputs[i], "input");

@@ -207,12 +207,11 @@ static int compare_labels(const void *a, const void *b)
     return x->y != y->y ? (x->y < y->y ? -1 : 1) : strcmp(x->key, y->key);
 }
 
-/* Draw labels for the blocks of a plot that are lower than a line of text, from y downwards. */
-static void label_thin(page *p, const job *j, const qnnrt_plan_block **blocks, const window *w,
-                       double y)
+/* Return labels for the blocks of a plot that are lower than a line of text, from top to bottom. */
+static thin_label *find_thin(const job *j, const qnnrt_plan_block **blocks, const window *w,
+                             size_t *found)
 {
-    enum { LINE = 13, LOWEST = 14 };
-    const size_t most = w->bottom > y ? (size_t)((w->bottom - y) / LINE) + 1 : 0;
+    enum { LOWEST = 14 };
     thin_label *labels = NULL;
     size_t count = 0, room = 0;
     for (size_t b = 0; b < j->plan_info->block_count; ++b) {
@@ -236,29 +235,44 @@ static void label_thin(page *p, const job *j, const qnnrt_plan_block **blocks, c
         if (top < labels[i].y) labels[i].y = top;
     }
     if (count > 1) qsort(labels, count, sizeof(*labels), compare_labels);
+    *found = count;
+    return labels;
+}
+
+static void draw_thin(page *p, const thin_label *label, double y)
+{
+    char *bytes = cli_bytes_text(label->bytes), *style = cli_text("tiny t-%s", label->kind);
+    const unsigned long times = (unsigned long)label->count;
+    const char *name = times > 1 ? label->key : label->name;
+    char *rest = times > 1 ? cli_text(" \xC3\x97 %lu", times) : cli_text("%s", "");
+    page_add(p, "<path class=\"lead\" d=\"M%d %.1fL%d %.1f\"/>\n", PLOT_RIGHT + 1, label->y + 0.5,
+             PLOT_RIGHT + 11, y);
+    page_text(p, "<g>\n");
+    title_take(p, cli_text("%s%s\n%lu block%s, %s", name, rest, times, cli_plural(times), bytes));
+    svg_take(p, LABELS, y + 3.5, style, LABEL_WIDTH,
+             named(name, rest, text_columns(style, LABEL_WIDTH)));
+    page_text(p, "</g>\n");
+    free(bytes);
+    free(rest);
+    free(style);
+}
+
+/* Draw labels for thin blocks from y downwards, as many as there is room for. */
+static void label_thin(page *p, const job *j, const qnnrt_plan_block **blocks, const window *w,
+                       double y)
+{
+    enum { LINE = 13 };
+    const size_t most = w->bottom > y ? (size_t)((w->bottom - y) / LINE) + 1 : 0;
+    size_t count = 0;
+    thin_label *labels = find_thin(j, blocks, w, &count);
     const size_t shown = count <= most ? count : most > 0 ? most - 1 : 0;
     for (size_t i = 0; i < count; ++i) {
         thin_label *label = &labels[i];
         if (i < shown) {
             const double left = w->bottom - (double)(count - i - 1) * LINE;
             if (label->y > y) y = label->y < left ? label->y : left > y ? left : y;
-            char *bytes = cli_bytes_text(label->bytes);
-            const unsigned long times = (unsigned long)label->count;
-            const char *name = times > 1 ? label->key : label->name;
-            char *rest = times > 1 ? cli_text(" \xC3\x97 %lu", times) : cli_text("%s", "");
-            char *style = cli_text("tiny t-%s", label->kind);
-            page_add(p, "<path class=\"lead\" d=\"M%d %.1fL%d %.1f\"/>\n", PLOT_RIGHT + 1,
-                     label->y + 0.5, PLOT_RIGHT + 11, y);
-            page_text(p, "<g>\n");
-            title_take(p, cli_text("%s%s\n%lu block%s, %s", name, rest, times, cli_plural(times),
-                                   bytes));
-            svg_take(p, LABELS, y + 3.5, style, LABEL_WIDTH,
-                     named(name, rest, text_columns(style, LABEL_WIDTH)));
-            page_text(p, "</g>\n");
+            draw_thin(p, label, y);
             y += LINE;
-            free(bytes);
-            free(rest);
-            free(style);
         }
         free(label->key);
         free(label->name);

@@ -312,6 +312,27 @@ static double side_height(const flow_stage *m, int below)
     return height;
 }
 
+/* Draw the inputs and caches of a stage above its bar, which is at `top`. */
+static void draw_above(page *p, const flow_stage *m, double x, double top)
+{
+    static const side up[2] = {SIDE_CACHE, SIDE_INPUT};      /* from the bar upwards */
+    double y = top - ARROW;
+    for (int k = 0; k < 2; ++k) {
+        const item_list *list = &m->all.lists[up[k]];
+        const double height = card_height(list, up[k]), at = x + CARD_WIDTH / 2.0;
+        if (height <= 0) continue;
+        y -= height;
+        /* The arrow of inputs passes the card of the caches. */
+        const int around_it = up[k] == SIDE_INPUT && y + height < top - ARROW;
+        arrow(p, around_it ? x + CARD_WIDTH + 10 : at, y + height, top, up[k] == SIDE_CACHE);
+        if (around_it)
+            page_add(p, "<path class=\"arrow\" d=\"M%.1f %.1fH%.1fV%.1f\"/>\n", x + CARD_WIDTH,
+                     y + height / 2, x + CARD_WIDTH + 10, y + height);
+        draw_card(p, x, y, list, up[k], 0);
+        y -= CARD_GAP;
+    }
+}
+
 /* Draw the stages beside each other: inputs and caches above, outputs below, edges between. */
 static void draw_right(flow *f, const qnnrt_pipeline_info *info, const stages *of)
 {
@@ -353,22 +374,7 @@ static void draw_right(flow *f, const qnnrt_pipeline_info *info, const stages *o
             arrow_right(p, middle, x, x + EDGE_GAP);
             x += EDGE_GAP;
         }
-        double y = top - ARROW;
-        const side up[2] = {SIDE_CACHE, SIDE_INPUT};
-        for (int k = 0; k < 2; ++k) {            /* from the bar upwards */
-            const item_list *list = &m->all.lists[up[k]];
-            const double height = card_height(list, up[k]), at = x + CARD_WIDTH / 2.0;
-            if (height <= 0) continue;
-            y -= height;
-            /* The arrow of inputs passes the card of the caches. */
-            const int around_it = up[k] == SIDE_INPUT && y + height < top - ARROW;
-            arrow(p, around_it ? x + CARD_WIDTH + 10 : at, y + height, top, up[k] == SIDE_CACHE);
-            if (around_it)
-                page_add(p, "<path class=\"arrow\" d=\"M%.1f %.1fH%.1fV%.1f\"/>\n", x + CARD_WIDTH,
-                         y + height / 2, x + CARD_WIDTH + 10, y + height);
-            draw_card(p, x, y, list, up[k], 0);
-            y -= CARD_GAP;
-        }
+        draw_above(p, m, x, top);
         if (m->shares) {
             page_add(p, "<path class=\"arrow\" d=\"M%.1f %.1fH%.1fV%.1f\"/>", last, line, x - 8,
                      middle);
