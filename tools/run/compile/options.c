@@ -247,13 +247,13 @@ static const cli_option compile_options[] = {
              "compiling fails; - for standard output"},
     {.name = "svg", .value = "FILE", .kind = CLI_TEXT, FIELD(svg), .verbs = VERB_COMPILE,
      .key = CLI_KEY_NONE,
-     .help = ".json, folders: draw the graphs after the passes, with the operators of each node, "
-             "and before the passes in X.before.svg for X.svg, coloured by what became of each "
-             "node; - writes the drawing after the passes to standard output"},
+     .help = ".json, folders: draw the graphs after the passes, with the operators of each node "
+             "and repeated layers once, and before the passes in X.before.svg for X.svg, coloured "
+             "by what became of each node; - writes the drawing after the passes to standard output"},
     {.name = "dot", .value = "FILE", .kind = CLI_TEXT, FIELD(dot), .verbs = VERB_COMPILE,
      .key = CLI_KEY_NONE,
-     .help = ".json, folders: write the same drawings for Graphviz: FILE, and X.before.dot for "
-             "X.dot"},
+     .help = ".json, folders: write the same drawings for Graphviz, with all nodes: FILE, and "
+             "X.before.dot for X.dot"},
     {.name = "verify", .value = "N", .kind = CLI_U32, .least = 1, .most = 1000000,
      OWN(compile_settings, verify), .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
      .help = ".json, folders: open the written files, run each graph N times with random inputs, "
