@@ -233,6 +233,32 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_read(const char *text, size_t bytes, const qn
                                         qnnrt_ir **out, qnnrt_error *err);
 QNNRT_IR_API void qnnrt_ir_free(qnnrt_ir *ir);
 
+/* Make an empty graph, to which the functions of "editing" add inputs, weights, nodes and outputs.
+
+   name     of the graph; it is copied
+   desc     may be NULL; .text_bytes and .nodes are not used
+   out      receives the graph, NULL on failure
+
+   Returns  QNNRT_OK; QNNRT_E_MEMORY; QNNRT_E_ARG
+   Frees    qnnrt_ir_free() */
+QNNRT_IR_API qnnrt_result qnnrt_ir_create(const char *name, const qnnrt_ir_desc *desc,
+                                          qnnrt_ir **out, qnnrt_error *err);
+
+/* Copy a graph, so that passes may change one of the two.
+
+   ir       a graph that qnnrt_ir_read() read without findings, or that has no other findings than
+            those of operators. The copy does not need it: only the data of weights are borrowed
+   desc     hooks, limits and operators of the caller for the copy, as for qnnrt_ir_create(); NULL:
+            those of `ir`
+   out      receives the graph, NULL on failure
+
+   The copy has the same inputs, outputs, nodes in the same order, values, names, arguments, keys
+   and constants. Left out are dead and removed nodes with their outputs, mappings, and notes.
+   Returns  QNNRT_OK; QNNRT_E_ARG (reading `ir` had findings); QNNRT_E_LIMIT; QNNRT_E_MEMORY
+   Frees    qnnrt_ir_free() */
+QNNRT_IR_API qnnrt_result qnnrt_ir_copy(const qnnrt_ir *ir, const qnnrt_ir_desc *desc,
+                                        qnnrt_ir **out, qnnrt_error *err);
+
 typedef struct qnnrt_ir_finding {
     const qnnrt_ir_node *node;       /* NULL: it concerns the graph as a whole */
     qnnrt_result         code;       /* FORMAT: damaged; MISMATCH: a shape or dtype differs;
@@ -411,6 +437,12 @@ QNNRT_IR_API qnnrt_ir_value *qnnrt_ir_add_value(qnnrt_ir *ir, const char *name, 
 /* Add an input of the graph, the last one. Returns NULL as qnnrt_ir_add_value(). */
 QNNRT_IR_API qnnrt_ir_value *qnnrt_ir_add_input(qnnrt_ir *ir, const char *name, qnnrt_dtype dtype,
                                                 uint32_t rank, const int64_t *dims);
+/* Add an output of the graph, the last one. Returns 0 when out of memory. */
+QNNRT_IR_API int qnnrt_ir_add_output(qnnrt_ir *ir, qnnrt_ir_value *value);
+/* Add a weight without data. name: the placeholder. Returns NULL as qnnrt_ir_add_value(). */
+QNNRT_IR_API qnnrt_ir_value *qnnrt_ir_add_weight(qnnrt_ir *ir, const char *name, const char *key,
+                                                 qnnrt_dtype dtype, uint32_t rank,
+                                                 const int64_t *dims);
 /* Add a constant. Its data is copied; with NULL it is zero, and *room receives it to be filled.
    room may be NULL. */
 QNNRT_IR_API qnnrt_ir_value *qnnrt_ir_add_constant(qnnrt_ir *ir, const char *name,
@@ -3096,6 +3128,7 @@ typedef struct qnnrt_ir__own {
     qnnrt_arena   arena;
     qnnrt_ir__symbol *names;
     size_t            value_room, node_room, removed_room, number;
+    size_t            input_room, output_room;
     qnnrt_ir_finding *findings;              /* the first `kept` ones are of reading */
     size_t            kept, found, finding_room, most;
     size_t            lost, lost_kept;       /* findings over the limit; those of reading */
@@ -3104,31 +3137,9 @@ typedef struct qnnrt_ir__own {
     double            fold_bytes, fold_operations;       /* that are left */
 } qnnrt_ir__own;
 
-/* Make an empty graph. Return NULL when out of memory. */
-static qnnrt_ir *qnnrt_ir__graph_make(const qnnrt_hooks *hooks, uint64_t bytes, size_t findings)
+QNNRT_IR_API const char *qnnrt_ir_text(qnnrt_ir *ir, const char *text)
 {
-    qnnrt_arena arena;
-    qnnrt_ir__own *own;
-    qnnrt_ir *ir;
-    memset(&arena, 0, sizeof(arena));
-    arena.hooks = *hooks;
-    arena.limit = bytes;
-    arena.chunk = 65536;
-    ir = (qnnrt_ir *)qnnrt_arena_get(&arena, 1, sizeof(*ir));
-    own = (qnnrt_ir__own *)qnnrt_arena_get(&arena, 1, sizeof(*own));
-    if (ir == NULL || own == NULL) { qnnrt_arena_free(&arena); return NULL; }
-    own->arena = arena;
-    own->most = findings;
-    own->fold_bytes = 1073741824.0;
-    own->fold_operations = 8589934592.0;
-    ir->own = own;
-    ir->name = ir->version = "";
-    return ir;
-}
-
-QNNRT_IR_API qnnrt_arena qnnrt_ir_arena(const qnnrt_ir *ir)
-{
-    return qnnrt_ir__arena_like(&ir->own->arena);
+    return qnnrt_arena_text(&ir->own->arena, text, strlen(text));
 }
 
 QNNRT_IR_API void qnnrt_ir_free(qnnrt_ir *ir)
@@ -3139,21 +3150,94 @@ QNNRT_IR_API void qnnrt_ir_free(qnnrt_ir *ir)
     qnnrt_arena_free(&arena);
 }
 
+/* Make an empty graph with the limits and the operators of a descriptor. Return NULL when out of
+   memory. */
+static qnnrt_ir *qnnrt_ir__graph_make(const char *name, const qnnrt_ir_desc *desc)
+{
+    qnnrt_arena arena;
+    qnnrt_ir__own *own;
+    qnnrt_ir *ir;
+    int good;
+    size_t i;
+    memset(&arena, 0, sizeof(arena));
+    arena.hooks = desc->hooks;
+    arena.limit = desc->memory_bytes != 0 ? desc->memory_bytes : UINT64_C(4) << 30;
+    arena.chunk = 65536;
+    ir = (qnnrt_ir *)qnnrt_arena_get(&arena, 1, sizeof(*ir));
+    own = (qnnrt_ir__own *)qnnrt_arena_get(&arena, 1, sizeof(*own));
+    if (ir == NULL || own == NULL) { qnnrt_arena_free(&arena); return NULL; }
+    own->arena = arena;
+    own->most = desc->findings != 0 ? desc->findings : 1000;
+    own->fold_bytes = desc->fold_bytes != 0 ? (double)desc->fold_bytes : 1073741824.0;
+    own->fold_operations = desc->fold_operations != 0 ? (double)desc->fold_operations
+                                                      : 8589934592.0;
+    ir->own = own;
+    ir->version = "";
+    ir->name = qnnrt_ir_text(ir, name);
+    own->custom_count = desc->custom_count;
+    own->custom = (const char **)qnnrt_arena_get(&own->arena, desc->custom_count + 1,
+                                                 sizeof(*own->custom));
+    good = ir->name != NULL && own->custom != NULL;
+    for (i = 0; good && i < desc->custom_count; ++i)
+        good = (own->custom[i] = qnnrt_ir_text(ir, desc->custom[i])) != NULL;
+    if (good) return ir;
+    qnnrt_ir_free(ir);
+    return NULL;
+}
+
+/* Make an empty graph like another one. desc: its hooks, limits and operators, NULL: those of `ir`,
+   with what is left for folding. Return NULL when out of memory. */
+static qnnrt_ir *qnnrt_ir__graph_like(const qnnrt_ir *ir, const char *name,
+                                      const qnnrt_ir_desc *desc)
+{
+    const qnnrt_ir__own *own = ir->own;
+    qnnrt_ir_desc like;
+    qnnrt_ir *to;
+    memset(&like, 0, sizeof(like));
+    like.hooks = own->arena.hooks;
+    like.memory_bytes = own->arena.limit;
+    like.findings = (uint32_t)own->most;
+    like.custom = own->custom;
+    like.custom_count = own->custom_count;
+    to = qnnrt_ir__graph_make(name, desc != NULL ? desc : &like);
+    if (to == NULL) return NULL;
+    to->own->number = own->number;
+    if (desc == NULL) {
+        to->own->fold_bytes = own->fold_bytes;
+        to->own->fold_operations = own->fold_operations;
+    }
+    to->version = qnnrt_ir_text(to, ir->version);
+    if (to->version != NULL) return to;
+    qnnrt_ir_free(to);
+    return NULL;
+}
+
+QNNRT_IR_API qnnrt_arena qnnrt_ir_arena(const qnnrt_ir *ir)
+{
+    return qnnrt_ir__arena_like(&ir->own->arena);
+}
+
 static qnnrt_ir__symbol *qnnrt_ir__graph_symbol(qnnrt_ir *ir, const char *text, size_t bytes)
 {
     return qnnrt_ir__symbol_get(&ir->own->arena, &ir->own->names, text, bytes, 1);
 }
 
+/* Append a value to a list of the graph. Return 0 when out of memory. */
+static int qnnrt_ir__graph_push(qnnrt_ir *ir, qnnrt_ir_value ***list, size_t *count, size_t *room,
+                                qnnrt_ir_value *value)
+{
+    void *more = qnnrt_arena_more(&ir->own->arena, *list, *count, room, sizeof(value));
+    if (more == NULL) return 0;
+    *list = (qnnrt_ir_value **)more;
+    (*list)[(*count)++] = value;
+    return 1;
+}
+
 /* Add a value to the list of values. Return 0 when out of memory. */
 static int qnnrt_ir__graph_list(qnnrt_ir *ir, qnnrt_ir_value *value)
 {
-    void *list = qnnrt_arena_more(&ir->own->arena, ir->values, ir->value_count,
-                                  &ir->own->value_room, sizeof(value));
-    if (list == NULL) return 0;
-    ir->values = (qnnrt_ir_value **)list;
     value->number = ir->value_count;
-    ir->values[ir->value_count++] = value;
-    return 1;
+    return qnnrt_ir__graph_push(ir, &ir->values, &ir->value_count, &ir->own->value_room, value);
 }
 
 QNNRT_IR_API int qnnrt_ir_set_shape(qnnrt_ir_value *value, qnnrt_dtype dtype, uint32_t rank,
@@ -3197,9 +3281,35 @@ static void qnnrt_ir__graph_use(qnnrt_ir_value *value, int by)
     if (value != NULL) value->users = (uint32_t)((int64_t)value->users + by);
 }
 
-QNNRT_IR_API const char *qnnrt_ir_text(qnnrt_ir *ir, const char *text)
+QNNRT_IR_API qnnrt_ir_value *qnnrt_ir_add_input(qnnrt_ir *ir, const char *name, qnnrt_dtype dtype,
+                                                uint32_t rank, const int64_t *dims)
 {
-    return qnnrt_arena_text(&ir->own->arena, text, strlen(text));
+    qnnrt_ir_value *value = qnnrt_ir_add_value(ir, name, dtype, rank, dims);
+    if (value == NULL || !qnnrt_ir__graph_push(ir, &ir->inputs, &ir->input_count,
+                                               &ir->own->input_room, value)) return NULL;
+    value->origin = QNNRT_IR_INPUT;
+    return value;
+}
+
+QNNRT_IR_API qnnrt_ir_value *qnnrt_ir_add_weight(qnnrt_ir *ir, const char *name, const char *key,
+                                                 qnnrt_dtype dtype, uint32_t rank,
+                                                 const int64_t *dims)
+{
+    qnnrt_ir_value *value = qnnrt_ir_add_value(ir, name, dtype, rank, dims);
+    const char *copy = value != NULL ? qnnrt_ir_text(ir, key) : NULL;
+    if (copy == NULL) return NULL;
+    value->key = copy;
+    value->origin = QNNRT_IR_WEIGHT;
+    return value;
+}
+
+QNNRT_IR_API int qnnrt_ir_add_output(qnnrt_ir *ir, qnnrt_ir_value *value)
+{
+    if (!qnnrt_ir__graph_push(ir, &ir->outputs, &ir->output_count, &ir->own->output_room, value))
+        return 0;
+    ++value->is_output;
+    ++value->users;
+    return 1;
 }
 
 /* Get a list of values. */
@@ -3274,6 +3384,7 @@ static int qnnrt_ir__graph_attr(qnnrt_ir *ir, const qnnrt_ir_attr *from, qnnrt_i
     *to = *from;
     to->ints = NULL;
     to->floats = NULL;
+    if (!list) to->count = 0;
     to->name = qnnrt_ir_text(ir, from->name);
     to->text = from->text != NULL ? qnnrt_ir_text(ir, from->text) : "";
     if (to->name == NULL || to->text == NULL) return 0;
@@ -7326,26 +7437,30 @@ static int qnnrt_ir__public_python(qnnrt_ir__parse *p)
     return 1;
 }
 
-/* Make an empty graph with the limits and the operators of a descriptor. */
-static qnnrt_ir *qnnrt_ir__public_make(const qnnrt_ir_desc *desc)
+/* Begin a call that makes a graph: check its arguments. desc NULL: plain defaults */
+static qnnrt_result qnnrt_ir__public_begin(const void *from, const char *what,
+                                           const qnnrt_ir_desc *desc, qnnrt_ir_desc *plain,
+                                           qnnrt_ir **out, qnnrt_error *err)
 {
-    qnnrt_ir *ir = qnnrt_ir__graph_make(
-        &desc->hooks, desc->memory_bytes != 0 ? desc->memory_bytes : UINT64_C(4) << 30,
-        desc->findings != 0 ? desc->findings : 1000);
-    size_t i;
-    if (ir != NULL && desc->fold_bytes != 0) ir->own->fold_bytes = (double)desc->fold_bytes;
-    if (ir != NULL && desc->fold_operations != 0)
-        ir->own->fold_operations = (double)desc->fold_operations;
-    if (ir == NULL || desc->custom_count == 0) return ir;
-    ir->own->custom = (const char **)qnnrt_arena_get(&ir->own->arena, desc->custom_count,
-                                                     sizeof(*ir->own->custom));
-    for (i = 0; ir->own->custom != NULL && i < desc->custom_count; ++i) {
-        ir->own->custom[i] = qnnrt_ir_text(ir, desc->custom[i]);
-        if (ir->own->custom[i] == NULL) ir->own->custom = NULL;
-    }
-    if (ir->own->custom != NULL) ir->own->custom_count = desc->custom_count;
-    else { qnnrt_ir_free(ir); return NULL; }
-    return ir;
+    memset(plain, 0, sizeof(*plain));
+    if (out != NULL) *out = NULL;
+    if (from == NULL || out == NULL)
+        return qnnrt_error_set(err, QNNRT_E_ARG, "%s is NULL", from == NULL ? what : "out");
+    if (desc != NULL) *plain = *desc;
+    if ((plain->hooks.alloc == NULL) != (plain->hooks.free == NULL) ||
+        (plain->custom == NULL && plain->custom_count > 0))
+        return qnnrt_error_set(err, QNNRT_E_ARG, "hooks need alloc and free, and custom its list");
+    return qnnrt_error_clear(err);
+}
+
+QNNRT_IR_API qnnrt_result qnnrt_ir_create(const char *name, const qnnrt_ir_desc *desc,
+                                          qnnrt_ir **out, qnnrt_error *err)
+{
+    qnnrt_ir_desc plain;
+    const qnnrt_result result = qnnrt_ir__public_begin(name, "name", desc, &plain, out, err);
+    if (result != QNNRT_OK) return result;
+    *out = qnnrt_ir__graph_make(name, &plain);
+    return *out != NULL ? QNNRT_OK : qnnrt_ir__fail_memory(err);
 }
 
 QNNRT_IR_API qnnrt_result qnnrt_ir_read(const char *text, size_t bytes, const qnnrt_ir_desc *desc,
@@ -7353,16 +7468,9 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_read(const char *text, size_t bytes, const qn
 {
     qnnrt_ir_desc plain;
     qnnrt_ir__parse p;
-    memset(&plain, 0, sizeof(plain));
+    const qnnrt_result result = qnnrt_ir__public_begin(text, "text", desc, &plain, out, err);
+    if (result != QNNRT_OK) return result;
     memset(&p, 0, sizeof(p));
-    qnnrt_error_clear(err);
-    if (out != NULL) *out = NULL;
-    if (text == NULL || out == NULL)
-        return qnnrt_error_set(err, QNNRT_E_ARG, "%s is NULL", text == NULL ? "text" : "out");
-    if (desc != NULL) plain = *desc;
-    if ((plain.hooks.alloc == NULL) != (plain.hooks.free == NULL) ||
-        (plain.custom == NULL && plain.custom_count > 0))
-        return qnnrt_error_set(err, QNNRT_E_ARG, "hooks need alloc and free, and custom its list");
     if (bytes > (plain.text_bytes != 0 ? plain.text_bytes : UINT64_C(1) << 30))
         return qnnrt_error_set(err, QNNRT_E_LIMIT, "the graph has %llu bytes, more than "
                                "qnnrt_ir_desc.text_bytes", (unsigned long long)bytes);
@@ -7370,14 +7478,14 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_read(const char *text, size_t bytes, const qn
     p.bytes = bytes;
     p.err = err;
     p.most_nodes = plain.nodes != 0 ? plain.nodes : 1000000;
-    p.ir = qnnrt_ir__public_make(&plain);
+    p.ir = qnnrt_ir__graph_make("", &plain);
     if (p.ir == NULL) return qnnrt_ir__fail_memory(err);
     p.scratch = qnnrt_ir__arena_like(&p.ir->own->arena);
     if (!qnnrt_ir__document_once(&p) && p.result == QNNRT_E_FORMAT && p.json.error != NULL &&
         qnnrt_ir__public_python(&p)) {
         /* Begin again: the JSON had numbers that only Python writes. */
         qnnrt_ir_free(p.ir);
-        p.ir = qnnrt_ir__public_make(&plain);
+        p.ir = qnnrt_ir__graph_make("", &plain);
         p.result = p.ir != NULL ? QNNRT_OK : qnnrt_ir__fail_memory(err);
         qnnrt_error_clear(p.result == QNNRT_OK ? err : NULL);
         p.inputs.count = p.outputs.count = p.weights.count = p.constants.count = 0;
@@ -7528,19 +7636,6 @@ QNNRT_IR_API int qnnrt_ir_set_op(qnnrt_ir *ir, qnnrt_ir_node *node, const char *
     node->op = name;
     node->info = info;
     return 1;
-}
-
-QNNRT_IR_API qnnrt_ir_value *qnnrt_ir_add_input(qnnrt_ir *ir, const char *name, qnnrt_dtype dtype,
-                                                uint32_t rank, const int64_t *dims)
-{
-    qnnrt_ir_value **list = qnnrt_ir__graph_values(ir, ir->input_count);
-    qnnrt_ir_value *value = qnnrt_ir_add_value(ir, name, dtype, rank, dims);
-    if (list == NULL || value == NULL) return NULL;
-    if (ir->input_count > 0) memcpy(list, ir->inputs, ir->input_count * sizeof(*list));
-    list[ir->input_count++] = value;
-    ir->inputs = list;
-    value->origin = QNNRT_IR_INPUT;
-    return value;
 }
 
 /* Set an operator and what the mapping says of it. Return 0 when out of memory. */
@@ -7931,8 +8026,8 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_run(qnnrt_ir *ir, const qnnrt_ir_run_desc *de
 
 /* =====================================================================================
    EXTRACT                                                                      >>extract
-   Makes a graph of some nodes of another one.
-   Needs: >>config >>symbol >>graph     Knows nothing of: operators, passes
+   Makes a graph of some nodes of another one, or of all.
+   Needs: >>config >>symbol >>dtype >>graph >>public     Knows nothing of: operators, passes
    ===================================================================================== */
 
 typedef struct qnnrt_ir__extract {
@@ -7941,17 +8036,46 @@ typedef struct qnnrt_ir__extract {
     qnnrt_arena   scratch;
     qnnrt_ir_value  **copies;                /* [from->value_count], NULL: not copied yet */
     unsigned char    *taken;                 /* [from->node_count], 1: in the new graph */
-    size_t            input_room;
     qnnrt_error      *err;
 } qnnrt_ir__extract;
 
-/* Copy a value without data. Return NULL when out of memory. */
+/* Begin a new graph. desc may be NULL. */
+static qnnrt_result qnnrt_ir__extract_begin(qnnrt_ir__extract *x, const qnnrt_ir *ir,
+                                            const char *name, const qnnrt_ir_desc *desc,
+                                            qnnrt_error *err)
+{
+    memset(x, 0, sizeof(*x));
+    x->from = ir;
+    x->err = err;
+    x->scratch = qnnrt_ir__arena_like(&ir->own->arena);
+    x->to = qnnrt_ir__graph_like(ir, name != NULL ? name : ir->name, desc);
+    x->copies = (qnnrt_ir_value **)qnnrt_arena_get(&x->scratch, ir->value_count + 1,
+                                                   sizeof(*x->copies));
+    x->taken = (unsigned char *)qnnrt_arena_get(&x->scratch, ir->node_count + 1, 1);
+    return x->to != NULL && x->copies != NULL && x->taken != NULL ? QNNRT_OK
+                                                                  : qnnrt_ir__fail_memory(err);
+}
+
+/* End with a graph, or without one. good: 0 when out of memory */
+static qnnrt_result qnnrt_ir__extract_end(qnnrt_ir__extract *x, qnnrt_result result, int good,
+                                          qnnrt_ir **out)
+{
+    if (result == QNNRT_OK && !good)
+        result = qnnrt_ir__fail_arena(x->err, x->to->own->arena.failed);
+    qnnrt_arena_free(&x->scratch);
+    if (result == QNNRT_OK) *out = x->to;
+    else qnnrt_ir_free(x->to);
+    return result;
+}
+
+/* Copy a value; its data are shared. Return NULL when out of memory. */
 static qnnrt_ir_value *qnnrt_ir__extract_copy(qnnrt_ir__extract *x, const qnnrt_ir_value *from,
                                               qnnrt_ir_origin origin)
 {
     qnnrt_ir_value *value =
         (qnnrt_ir_value *)qnnrt_arena_get(&x->to->own->arena, 1, sizeof(*value));
     qnnrt_ir__symbol *symbol = qnnrt_ir__graph_symbol(x->to, from->name, strlen(from->name));
+    const int data = origin == QNNRT_IR_WEIGHT || origin == QNNRT_IR_CONSTANT;
     if (value == NULL || symbol == NULL || !qnnrt_ir__graph_list(x->to, value) ||
         !qnnrt_ir_set_shape(value, from->dtype, from->rank, from->dims)) return NULL;
     value->name = symbol->text;
@@ -7959,33 +8083,26 @@ static qnnrt_ir_value *qnnrt_ir__extract_copy(qnnrt_ir__extract *x, const qnnrt_
     value->unknown = from->unknown;
     symbol->value = value;
     x->copies[from->number] = value;
-    return value;
+    if (!data) return value;
+    value->data = from->data;
+    value->key = from->key == NULL ? NULL : qnnrt_ir_text(x->to, from->key);
+    return value->key == NULL && from->key != NULL ? NULL : value;
 }
 
 /* Add an input of the new graph. */
 static qnnrt_ir_value *qnnrt_ir__extract_input(qnnrt_ir__extract *x, const qnnrt_ir_value *from)
 {
     qnnrt_ir_value *value = qnnrt_ir__extract_copy(x, from, QNNRT_IR_INPUT);
-    void *list = qnnrt_arena_more(&x->to->own->arena, x->to->inputs, x->to->input_count,
-                                  &x->input_room, sizeof(value));
-    if (value == NULL || list == NULL) return NULL;
-    x->to->inputs = (qnnrt_ir_value **)list;
-    x->to->inputs[x->to->input_count++] = value;
-    return value;
+    return value != NULL && qnnrt_ir__graph_push(x->to, &x->to->inputs, &x->to->input_count,
+                                                 &x->to->own->input_room, value) ? value : NULL;
 }
 
 /* Return the copy of a value that a node or the end of the graph reads; NULL when out of memory. */
 static qnnrt_ir_value *qnnrt_ir__extract_read(qnnrt_ir__extract *x, const qnnrt_ir_value *from)
 {
-    qnnrt_ir_value *value = x->copies[from->number];
-    if (value != NULL) return value;
-    if (from->origin != QNNRT_IR_WEIGHT && from->origin != QNNRT_IR_CONSTANT)
-        return qnnrt_ir__extract_input(x, from);
-    value = qnnrt_ir__extract_copy(x, from, from->origin);
-    if (value == NULL) return NULL;
-    value->data = from->data;
-    value->key = from->key == NULL ? NULL : qnnrt_ir_text(x->to, from->key);
-    return value->key == NULL && from->key != NULL ? NULL : value;
+    if (x->copies[from->number] != NULL) return x->copies[from->number];
+    return from->origin == QNNRT_IR_WEIGHT || from->origin == QNNRT_IR_CONSTANT
+           ? qnnrt_ir__extract_copy(x, from, from->origin) : qnnrt_ir__extract_input(x, from);
 }
 
 /* Copy a node with its outputs; what it reads follows. Return NULL when out of memory. */
@@ -7999,7 +8116,7 @@ static qnnrt_ir_node *qnnrt_ir__extract_node(qnnrt_ir__extract *x, const qnnrt_i
     node->name = symbol->text;
     if (symbol->node == NULL) symbol->node = node;
     node->info = from->info;
-    node->op = from->info != NULL ? from->info->name : qnnrt_ir_text(x->to, from->op);
+    node->op = from->info != NULL ? from->op : qnnrt_ir_text(x->to, from->op);
     node->source = qnnrt_ir_text(x->to, from->source);
     node->mapping = "";
     node->number = from->number;
@@ -8017,7 +8134,8 @@ static qnnrt_ir_node *qnnrt_ir__extract_node(qnnrt_ir__extract *x, const qnnrt_i
     for (i = 0; i < from->attr_count; ++i, ++node->attr_count)
         if (!qnnrt_ir__graph_attr(x->to, &from->attrs[i], &node->attrs[i])) return NULL;
     for (i = 0; i < from->output_count; ++i, ++node->output_count) {
-        qnnrt_ir_value *y = qnnrt_ir__extract_copy(x, from->outputs[i], QNNRT_IR_NODE);
+        qnnrt_ir_value *y = x->copies[from->outputs[i]->number];
+        if (y == NULL) y = qnnrt_ir__extract_copy(x, from->outputs[i], QNNRT_IR_NODE);
         if (y == NULL) return NULL;
         y->node = node;
         y->index = (uint32_t)i;
@@ -8123,40 +8241,79 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_extract(const qnnrt_ir *ir, const qnnrt_ir_no
                                            qnnrt_error *err)
 {
     qnnrt_ir__extract x;
-    qnnrt_result result = QNNRT_OK;
+    qnnrt_result result;
+    int good = 1;
     qnnrt_error_clear(err);
     if (out != NULL) *out = NULL;
     if (ir == NULL || out == NULL || (nodes == NULL && node_count > 0) ||
         (inputs == NULL && input_count > 0) || (outputs == NULL && output_count > 0))
         return qnnrt_error_set(err, QNNRT_E_ARG, "ir, nodes, inputs, outputs or out is NULL");
-    memset(&x, 0, sizeof(x));
-    x.from = ir;
-    x.err = err;
-    x.scratch = qnnrt_ir__arena_like(&ir->own->arena);
-    x.to = qnnrt_ir__graph_make(&x.scratch.hooks, x.scratch.limit, ir->own->most);
-    if (x.to != NULL) {
-        x.to->own->number = ir->own->number;
-        x.to->own->custom = ir->own->custom;     /* the graph outlives its parts */
-        x.to->own->custom_count = ir->own->custom_count;
-        x.to->own->fold_bytes = ir->own->fold_bytes;
-        x.to->own->fold_operations = ir->own->fold_operations;
-        x.to->name = qnnrt_ir_text(x.to, name != NULL ? name : ir->name);
-        x.to->version = qnnrt_ir_text(x.to, ir->version);
-    }
-    x.copies = (qnnrt_ir_value **)qnnrt_arena_get(&x.scratch, ir->value_count + 1,
-                                                  sizeof(*x.copies));
-    x.taken = (unsigned char *)qnnrt_arena_get(&x.scratch, ir->node_count + 1, 1);
-    if (x.to == NULL || x.to->name == NULL || x.to->version == NULL || x.copies == NULL ||
-        x.taken == NULL) result = qnnrt_ir__fail_memory(err);
+    result = qnnrt_ir__extract_begin(&x, ir, name, NULL, err);
     if (result == QNNRT_OK) result = qnnrt_ir__extract_take(&x, nodes, node_count);
     if (result == QNNRT_OK) result = qnnrt_ir__extract_inputs(&x, inputs, input_count);
     if (result == QNNRT_OK) result = qnnrt_ir__extract_outputs(&x, outputs, output_count);
-    if (result == QNNRT_OK && !qnnrt_ir__extract_all(&x, outputs, output_count))
-        result = qnnrt_ir__fail_arena(err, x.to->own->arena.failed);
-    qnnrt_arena_free(&x.scratch);
-    if (result == QNNRT_OK) *out = x.to;
-    else qnnrt_ir_free(x.to);
-    return result;
+    if (result == QNNRT_OK) good = qnnrt_ir__extract_all(&x, outputs, output_count);
+    return qnnrt_ir__extract_end(&x, result, good, out);
+}
+
+/* Give the copies of constants data of their own. Those of one key that share them, share them
+   again. Return 0 when out of memory. */
+static int qnnrt_ir__extract_data(qnnrt_ir__extract *x)
+{
+    qnnrt_ir__symbol *keys = NULL, *symbol;
+    size_t i;
+    for (i = 0; i < x->from->value_count; ++i) {
+        qnnrt_ir_value *from = x->from->values[i], *to = x->copies[i];
+        const size_t size = qnnrt_ir_dtype_bytes(from->dtype);
+        void *room;
+        if (to == NULL || from->origin != QNNRT_IR_CONSTANT || from->data == NULL) continue;
+        symbol = qnnrt_ir__symbol_get(&x->scratch, &keys, from->key, strlen(from->key), 1);
+        if (symbol == NULL) return 0;
+        if (symbol->value != NULL && symbol->value->data == from->data) {
+            to->data = x->copies[symbol->value->number]->data;
+            continue;
+        }
+        if (symbol->value == NULL) symbol->value = from;
+        room = qnnrt_arena_get(&x->to->own->arena, from->count + 1, size);
+        if (room == NULL) return 0;
+        memcpy(room, from->data, (size_t)from->count * size);
+        to->data = room;
+    }
+    return 1;
+}
+
+/* Copy all that lives. Return 0 when out of memory. */
+static int qnnrt_ir__extract_copies(qnnrt_ir__extract *x)
+{
+    const qnnrt_ir *const from = x->from;
+    size_t i;
+    for (i = 0; i < from->value_count; ++i) {
+        const qnnrt_ir_value *const v = from->values[i];
+        const int lives = v->origin != QNNRT_IR_NODE || qnnrt_ir_producer(v) != NULL;
+        if (lives && qnnrt_ir__extract_copy(x, v, v->origin) == NULL) return 0;
+    }
+    for (i = 0; i < from->input_count; ++i)
+        if (!qnnrt_ir__graph_push(x->to, &x->to->inputs, &x->to->input_count,
+                                  &x->to->own->input_room, x->copies[from->inputs[i]->number]))
+            return 0;
+    for (i = 0; i < from->node_count; ++i) x->taken[i] = !from->nodes[i]->dead;
+    return qnnrt_ir__extract_data(x) &&
+           qnnrt_ir__extract_all(x, (const qnnrt_ir_value *const *)from->outputs,
+                                 from->output_count);
+}
+
+QNNRT_IR_API qnnrt_result qnnrt_ir_copy(const qnnrt_ir *ir, const qnnrt_ir_desc *desc,
+                                        qnnrt_ir **out, qnnrt_error *err)
+{
+    qnnrt_ir__extract x;
+    qnnrt_ir_desc plain;
+    qnnrt_result result = qnnrt_ir__public_begin(ir, "ir", desc, &plain, out, err);
+    if (result != QNNRT_OK) return result;
+    if (ir->own->kept + ir->own->lost_kept > 0)
+        return qnnrt_error_set(err, QNNRT_E_ARG, "a graph with findings cannot be copied");
+    result = qnnrt_ir__extract_begin(&x, ir, NULL, desc, err);
+    return qnnrt_ir__extract_end(&x, result, result == QNNRT_OK && qnnrt_ir__extract_copies(&x),
+                                 out);
 }
 
 /* =====================================================================================
@@ -8544,7 +8701,8 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_write(const qnnrt_ir *ir, struct qnnrt_json_w
    LICENSE.
 
    HISTORY
-   0.5.0   API: "_unsafe_view", "concat" and "detach_" are read as "view", "cat" and "detach". Of
+   0.5.0   Added  qnnrt_ir_create(), qnnrt_ir_copy(), qnnrt_ir_add_weight(), qnnrt_ir_add_output().
+           API: "_unsafe_view", "concat" and "detach_" are read as "view", "cat" and "detach". Of
            operators that overwrite their input, such as "relu_", node->info is that of "relu".
            qnnrt_ir_node.fate is .mapping.
            The passes and qnnrt_ir_fold*() are in qnnrt_ir_passes.h. What they do to a graph is

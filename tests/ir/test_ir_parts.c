@@ -1,4 +1,4 @@
-/* test_ir_parts.c - qnnrt_ir.h: graphs of some nodes of another one, and graphs that are written
+/* test_ir_parts.c - qnnrt_ir.h: graphs of some nodes of another one, copies, graphs that are made and written
 
    A graph that is cut into parts, each computed alone, gives the same bytes as the whole one; so does a graph that was
    written and read again. Graphs in this file are
@@ -616,11 +616,13 @@ static int same_graph(const qnnrt_ir *a, const qnnrt_ir *b, int renamed)
         for (k = 0; k < x->output_count; ++k) if (!same_value(x->outputs[k], y->outputs[k])) return 0;
         for (k = m = 0; k < x->attr_count; ++k) {
             if (x->attrs[k].kind == QNNRT_IR_OTHER) continue;
+            while (m < y->attr_count && y->attrs[m].kind == QNNRT_IR_OTHER) ++m;
             if (m >= y->attr_count || !same_attr(&x->attrs[k], &y->attrs[m++])) {
                 printf("    node \"%s\": argument \"%s\" differs\n", x->name, x->attrs[k].name);
                 return 0;
             }
         }
+        while (m < y->attr_count && y->attrs[m].kind == QNNRT_IR_OTHER) ++m;
         if (m != y->attr_count) return 0;
     }
     return 1;
@@ -659,11 +661,28 @@ static int same_results(qnnrt_ir *a, qnnrt_ir *b)
     return good;
 }
 
+/* True if two graphs are written as the same text. */
+static int same_text(const qnnrt_ir *a, const qnnrt_ir *b)
+{
+    sink x, y;
+    const int good = write_graph(a, &x) == QNNRT_OK && write_graph(b, &y) == QNNRT_OK && x.used == y.used &&
+                     memcmp(x.text, y.text, x.used) == 0;
+    free(x.text);
+    free(y.text);
+    return good;
+}
+
+/* True if what is written and read again, and a copy, are the same graph. */
 static int round_trip(qnnrt_ir *ir, int renamed, int runs)
 {
-    qnnrt_ir *read = again(ir);
+    qnnrt_ir *read = again(ir), *copy = NULL;
     int good = read != NULL && same_graph(ir, read, renamed);
     if (good && runs) good = same_results(ir, read);
+    TEST_JUNK(err);
+    good = good && qnnrt_ir_copy(ir, NULL, &copy, &err) == QNNRT_OK && same_graph(ir, copy, 0) && same_text(ir, copy);
+    if (good && qnnrt_ir_check(copy, NULL, NULL, &err) != QNNRT_OK) good = 0;
+    if (good && runs) good = same_results(ir, copy);
+    qnnrt_ir_free(copy);
     qnnrt_ir_free(read);
     return good;
 }
@@ -1009,6 +1028,245 @@ TEST(ir_write_survives_every_failing_allocation)
     CHECK_EQ(live, 0);
 }
 
+/* ---- copies ---- */
+
+/* A weight, two constants that share their data, an argument of each kind, a node that overwrites. */
+#define COPIED GRAPH(F("x", "2"), F("y", "2") ", " F("x", "2"), F("k.w", "2"), \
+    NODE("a", "add.Tensor", F("x", "2") ", " F("c_1", "2"), F("a", "2"), "'alpha': 2.5") ", " \
+    NODE("b", "mul.Tensor", F("a", "2") ", " F("p_w", "2"), F("b", "2"), "'t': 'a text', 'n': [1, 2], 'f': [0.5], 'o': true") ", " \
+    NODE("r", "relu_.default", F("b", "2"), F("r", "2"), "") ", " \
+    NODE("y", "add.Tensor", F("r", "2") ", " F("c_2", "2"), F("y", "2"), "")) \
+    ", 'weight_name_mapping': {'c_1': 'k', 'c_2': 'k', 'p_w': 'k.w'}, 'model_name': 'copied', 'pytorch_version': '2', " \
+    "'constants': {'k': {'data': [1, 2], 'dtype': 'float32'}}}"
+
+TEST(ir_copy_needs_nothing_of_the_graph)
+{
+    static const float data[2] = { 3, -4 };
+    qnnrt_ir *ir = ir_graph_unchecked(COPIED, NULL, &err), *copy = NULL;
+    sink before, after;
+    size_t i;
+    CHECK(ir != NULL);
+    ir->values[0]->note = ir;
+    for (i = 0; i < ir->value_count; ++i) if (ir->values[i]->origin == QNNRT_IR_WEIGHT) ir->values[i]->data = data;
+    CHECK_EQ(write_graph(ir, &before), QNNRT_OK);
+    TEST_JUNK(err);
+    CHECK_EQ(qnnrt_ir_copy(ir, NULL, &copy, &err), QNNRT_OK);
+    CHECK_EQ(err.code, QNNRT_OK);
+    CHECK(same_graph(ir, copy, 0) && copy->value_count == ir->value_count);
+    CHECK_STR(copy->version, "2");
+    CHECK_EQ(copy->inputs[0]->users, 2);
+    for (i = 0; i < ir->value_count; ++i) {
+        const qnnrt_ir_value *from = ir->values[i], *to = copy->values[i];
+        CHECK(from != to && from->name != to->name && to->number == i && to->note == NULL);
+        CHECK_STR(from->name, to->name);
+        CHECK_EQ(from->data == to->data, from->origin != QNNRT_IR_CONSTANT);     /* a weight's is borrowed */
+        CHECK(to->data == NULL || (uintptr_t)to->data % 16 == 0 || from->origin == QNNRT_IR_WEIGHT);
+    }
+    CHECK(copy->nodes[0]->inputs[1]->data == copy->nodes[3]->inputs[1]->data);
+    for (i = 0; i < ir->node_count; ++i) {
+        CHECK(copy->nodes[i]->number == ir->nodes[i]->number && copy->nodes[i]->line == ir->nodes[i]->line && copy->nodes[i]->at == i);
+        CHECK(copy->nodes[i]->outputs[0]->node == copy->nodes[i] && copy->nodes[i]->attrs != ir->nodes[i]->attrs);
+    }
+    /* Passes change one of the two; a node that is added to the copy has a number and a name of its own. */
+    CHECK_EQ(qnnrt_ir_pass_inplace(ir, &err), QNNRT_OK);
+    qnnrt_ir_kill(ir, ir->nodes[3], "gone");
+    CHECK_EQ(write_graph(copy, &after), QNNRT_OK);
+    CHECK(after.used == before.used && memcmp(after.text, before.text, before.used) == 0);
+    free(after.text);
+    qnnrt_ir_free(ir);
+    CHECK_EQ(write_graph(copy, &after), QNNRT_OK);
+    CHECK(after.used == before.used && memcmp(after.text, before.text, before.used) == 0);
+    {
+        qnnrt_ir_value *y = qnnrt_ir_add_value(copy, "y", QNNRT_DTYPE_F32, 1, copy->outputs[0]->dims);
+        CHECK(y != NULL && strcmp(y->name, "y_1") == 0);
+        CHECK(qnnrt_ir_add_node(copy, NULL, "relu.default", &copy->outputs[0], 1, &y, 1) != NULL);
+        CHECK(copy->nodes[4]->number == 4 && copy->outputs[0]->users == 2);
+        CHECK(qnnrt_ir_add_input(copy, "x", QNNRT_DTYPE_F32, 0, NULL) != NULL && copy->input_count == 2);
+        CHECK(qnnrt_ir_add_output(copy, y) && copy->output_count == 3 && y->users == 1 && y->is_output == 1);
+    }
+    free(before.text);
+    free(after.text);
+    qnnrt_ir_free(copy);
+}
+
+TEST(ir_copy_leaves_out_what_is_dead)
+{
+    qnnrt_ir *ir = graph(SMALL), *copy = NULL;
+    size_t i, values = 0;
+    CHECK(ir != NULL);
+    CHECK_EQ(qnnrt_ir_pass_noops(ir, &err), QNNRT_OK);
+    qnnrt_ir_replace(ir, ir->nodes[1]->outputs[0], ir->nodes[0]->outputs[0]);
+    qnnrt_ir_kill(ir, ir->nodes[1], "killed, and not tidied");
+    for (i = 0; i < ir->value_count; ++i)
+        values += ir->values[i]->origin != QNNRT_IR_NODE || qnnrt_ir_producer(ir->values[i]) != NULL;
+    CHECK(values < ir->value_count);
+    CHECK_EQ(qnnrt_ir_copy(ir, NULL, &copy, &err), QNNRT_OK);
+    CHECK(copy->node_count + 1 == ir->node_count && copy->removed_count == 0 && copy->value_count == values);
+    CHECK(same_text(ir, copy));
+    for (i = 0; i < copy->node_count; ++i) CHECK(copy->nodes[i]->mapping[0] == '\0' && !copy->nodes[i]->dead);
+    qnnrt_ir_free(copy);
+    qnnrt_ir_free(ir);
+}
+
+TEST(ir_copy_takes_operators_and_limits)
+{
+    static const char *const names[1] = { "my.line" };
+    const char *text = GRAPH(F("x", "2"), F("y", "2"), "", NODE("y", "my.line", F("x", "2"), F("y", "2"), "'a': {}")) "}";
+    const int64_t many = 100000;
+    qnnrt_ir_desc desc, plain;
+    qnnrt_ir *ir, *copy = NULL;
+    memset(&desc, 0, sizeof(desc));
+    memset(&plain, 0, sizeof(plain));
+    desc.custom = names;
+    desc.custom_count = 1;
+    ir = graph_with(text, &desc);
+    CHECK(ir != NULL);
+    CHECK_EQ(qnnrt_ir_copy(ir, NULL, &copy, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_ir_check(copy, NULL, NULL, &err), QNNRT_OK);
+    CHECK_EQ(copy->nodes[0]->attrs[0].kind, QNNRT_IR_OTHER);
+    qnnrt_ir_free(ir);
+    ir = copy;
+    CHECK_EQ(qnnrt_ir_copy(ir, &plain, &copy, &err), QNNRT_OK);     /* without operators of the caller */
+    CHECK_EQ(qnnrt_ir_check(copy, NULL, NULL, &err), QNNRT_E_UNSUPPORTED);
+    qnnrt_ir_free(copy);
+    plain.memory_bytes = 70000;
+    CHECK_EQ(qnnrt_ir_copy(ir, &plain, &copy, &err), QNNRT_OK);
+    CHECK(qnnrt_ir_add_constant(copy, "c", QNNRT_DTYPE_U8, 1, &many, NULL, NULL) == NULL);
+    qnnrt_ir_free(copy);
+    /* What was wrong in a file stays known: such a graph has no copy. */
+    TEST_JUNK(err);
+    plain.custom_count = 1;
+    CHECK_EQ(qnnrt_ir_copy(ir, &plain, &copy, &err), QNNRT_E_ARG);
+    CHECK(copy == NULL && strstr(err.text, "custom its list") != NULL);
+    CHECK_EQ(qnnrt_ir_copy(NULL, NULL, &copy, &err), QNNRT_E_ARG);
+    CHECK_STR(err.text, "ir is NULL");
+    CHECK_EQ(qnnrt_ir_copy(ir, NULL, NULL, &err), QNNRT_E_ARG);
+    qnnrt_ir_free(ir);
+    ir = ir_graph_unchecked(GRAPH(F("x", "2"), F("z", "2"), "", NODE("y", "relu.default", F("x", "2"), F("y", "2"), "")) "}", NULL, &err);
+    CHECK(ir != NULL);
+    CHECK_EQ(qnnrt_ir_copy(ir, NULL, &copy, &err), QNNRT_E_ARG);
+    CHECK(copy == NULL && strstr(err.text, "findings") != NULL);
+    qnnrt_ir_free(ir);
+}
+
+TEST(ir_copy_survives_every_failing_allocation)
+{
+    qnnrt_ir_desc desc;
+    const int64_t large = 200000;
+    qnnrt_ir *ir, *copy = NULL;
+    qnnrt_result result = QNNRT_E_MEMORY;
+    long failed = 0, before;
+    memset(&desc, 0, sizeof(desc));
+    desc.hooks.alloc = counted_alloc;
+    desc.hooks.free = counted_free;
+    desc.memory_bytes = 500000;
+    fail_at = -1;
+    ir = ir_graph_unchecked(COPIED, &desc, &err);
+    CHECK(ir != NULL);
+    before = live;
+    for (fail_at = 0; result != QNNRT_OK; ++fail_at) {
+        allocations = 0;
+        TEST_JUNK(err);
+        result = qnnrt_ir_copy(ir, NULL, &copy, &err);
+        CHECK(result == QNNRT_OK || (result == QNNRT_E_MEMORY && err.code == result && copy == NULL && live == before));
+        failed += result != QNNRT_OK;
+    }
+    fail_at = -1;
+    CHECK(failed >= 2 && same_text(ir, copy));
+    qnnrt_ir_free(copy);
+    CHECK(qnnrt_ir_add_constant(ir, "large", QNNRT_DTYPE_U8, 1, &large, NULL, NULL) != NULL);
+    before = live;
+    desc.memory_bytes = 150000;
+    CHECK_EQ(qnnrt_ir_copy(ir, &desc, &copy, &err), QNNRT_E_LIMIT);
+    CHECK_EQ(live, before);
+    qnnrt_ir_free(ir);
+    CHECK_EQ(live, 0);
+}
+
+/* ---- graphs that are made ---- */
+
+/* Make y = x * w + c with the calls for it. Return 0 when out of memory. */
+static int make_graph(qnnrt_ir *ir)
+{
+    static const float two[2] = { 1, 2 };
+    static const int64_t dims[1] = { 2 };
+    qnnrt_ir_value *in[2], *out;
+    qnnrt_ir_node *node;
+    in[0] = qnnrt_ir_add_input(ir, "x", QNNRT_DTYPE_F32, 1, dims);
+    in[1] = qnnrt_ir_add_weight(ir, "p_w", "w", QNNRT_DTYPE_F32, 1, dims);
+    out = qnnrt_ir_add_value(ir, "a", QNNRT_DTYPE_F32, 1, dims);
+    if (in[0] == NULL || in[1] == NULL || out == NULL || qnnrt_ir_add_node(ir, NULL, "mul.Tensor", in, 2, &out, 1) == NULL) return 0;
+    in[0] = out;
+    in[1] = qnnrt_ir_add_constant(ir, "c", QNNRT_DTYPE_F32, 1, dims, two, NULL);
+    out = qnnrt_ir_add_value(ir, "y", QNNRT_DTYPE_F32, 1, dims);
+    if (in[1] == NULL || out == NULL) return 0;
+    node = qnnrt_ir_add_node(ir, NULL, "add.Tensor", in, 2, &out, 1);
+    return node != NULL && qnnrt_ir_set_float(ir, node, "alpha", 0.5) && qnnrt_ir_add_output(ir, out);
+}
+
+TEST(ir_create_makes_what_is_read)
+{
+    qnnrt_ir *ir = NULL, *read, *same = graph(GRAPH(F("x", "2"), F("y", "2"), F("w", "2"),
+        NODE("a", "mul.Tensor", F("x", "2") ", " F("p_w", "2"), F("a", "2"), "") ", "
+        NODE("y", "add.Tensor", F("a", "2") ", " F("c", "2"), F("y", "2"), "'alpha': 0.5"))
+        ", 'model_name': 'made', 'weight_name_mapping': {'p_w': 'w'}, 'constants': {'c': {'data': [1, 2], 'dtype': 'float32'}}}");
+    size_t i;
+    TEST_JUNK(err);
+    CHECK_EQ(qnnrt_ir_create("made", NULL, &ir, &err), QNNRT_OK);
+    CHECK(err.code == QNNRT_OK && ir->input_count == 0 && ir->output_count == 0 && ir->node_count == 0);
+    CHECK(make_graph(ir));
+    CHECK_EQ(qnnrt_ir_check(ir, NULL, NULL, &err), QNNRT_OK);
+    CHECK(same != NULL && same_graph(ir, same, 0) && same_text(ir, same) && round_trip(ir, 0, 0));
+    CHECK_EQ(qnnrt_ir_tidy(ir, &err), QNNRT_OK);
+    CHECK(same_graph(ir, same, 0));
+    qnnrt_ir_free(same);
+    /* Lists of any length; names that are taken get numbers. */
+    for (i = 0; i < 100; ++i) {
+        const int64_t dims[1] = { (int64_t)i };
+        CHECK(qnnrt_ir_add_input(ir, "x", QNNRT_DTYPE_F32, 1, dims) != NULL);
+        CHECK(qnnrt_ir_add_output(ir, ir->inputs[i + 1]));
+    }
+    CHECK(ir->input_count == 101 && ir->output_count == 101 && ir->inputs[100]->dims[0] == 99);
+    CHECK(ir->outputs[50] == ir->inputs[50] && ir->inputs[50]->users == 1 && ir->outputs[0]->node == ir->nodes[1]);
+    CHECK_STR(ir->inputs[100]->name, "x_100");
+    CHECK(qnnrt_ir_add_output(ir, ir->inputs[50]) && ir->inputs[50]->is_output == 2);
+    CHECK(qnnrt_ir_add_weight(ir, "p_w", "w", QNNRT_DTYPE_F32, 9, NULL) == NULL);
+    read = again(ir);
+    CHECK(read != NULL && same_graph(ir, read, 0));
+    qnnrt_ir_free(read);
+    qnnrt_ir_free(ir);
+    CHECK_EQ(qnnrt_ir_create(NULL, NULL, &ir, &err), QNNRT_E_ARG);
+    CHECK(ir == NULL && strstr(err.text, "name is NULL") != NULL);
+    CHECK_EQ(qnnrt_ir_create("", NULL, NULL, &err), QNNRT_E_ARG);
+}
+
+TEST(ir_create_survives_every_failing_allocation)
+{
+    qnnrt_ir_desc desc;
+    qnnrt_ir *ir;
+    long failed = 0;
+    int done = 0;
+    memset(&desc, 0, sizeof(desc));
+    desc.hooks.alloc = counted_alloc;
+    CHECK_EQ(qnnrt_ir_create("", &desc, NULL, &err), QNNRT_E_ARG);
+    desc.hooks.free = counted_free;
+    for (fail_at = 0; !done; ++fail_at) {
+        qnnrt_result result;
+        allocations = 0;
+        TEST_JUNK(err);
+        result = qnnrt_ir_create("made", &desc, &ir, &err);
+        CHECK(result == QNNRT_OK || (result == QNNRT_E_MEMORY && err.code == result && ir == NULL));
+        done = result == QNNRT_OK && make_graph(ir);
+        failed += !done;
+        qnnrt_ir_free(ir);
+        CHECK_EQ(live, 0);
+    }
+    fail_at = -1;
+    CHECK(failed >= 1);
+    desc.memory_bytes = 200;
+    CHECK_EQ(qnnrt_ir_create("made", &desc, &ir, &err), QNNRT_E_MEMORY);
+}
+
 TEST_MAIN("ir_parts")
 {
     RUN(ir_parts_compute_what_the_whole_computes);
@@ -1032,4 +1290,10 @@ TEST_MAIN("ir_parts")
     RUN(ir_write_shares_constants);
     RUN(ir_hex_is_checked);
     RUN(ir_write_survives_every_failing_allocation);
+    RUN(ir_copy_needs_nothing_of_the_graph);
+    RUN(ir_copy_leaves_out_what_is_dead);
+    RUN(ir_copy_takes_operators_and_limits);
+    RUN(ir_copy_survives_every_failing_allocation);
+    RUN(ir_create_makes_what_is_read);
+    RUN(ir_create_survives_every_failing_allocation);
 }
