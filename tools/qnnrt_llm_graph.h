@@ -85,7 +85,7 @@
        see "Adapters" in qnnrt_llm.h.
 
    ROOMS (search for the tag)
-       >>models >>read >>limits >>gguf >>write >>layer >>graph >>settings >>public
+       >>models >>read >>limits >>gguf >>build >>layer >>graph >>settings >>public
 */
 #ifndef QNNRT_LLM_GRAPH_H
 #define QNNRT_LLM_GRAPH_H
@@ -214,28 +214,16 @@ typedef struct qnnrt_llm_graph_desc {
                                         (default NULL: all) */
 } qnnrt_llm_graph_desc;
 
-/* Write a graph as JSON that qnnrt_ir_read() reads without findings.
+/* Make a graph, without findings. qnnrt_ir_write() writes it as JSON.
 
    model    from qnnrt_llm_graph_read()
    desc     may be NULL
-   write    receives the text in pieces and returns 1 when it accepted a piece
-
-   Returns  QNNRT_OK; QNNRT_E_ARG (tokens, context, or part do not fit; .lora lists a projection
-            that the model does not have); QNNRT_E_LIMIT; QNNRT_E_IO
-            (write returned 0); QNNRT_E_MEMORY
-   Cost     1 ms for 32 layers */
-QNNRT_LLM_GRAPH_API qnnrt_result qnnrt_llm_graph_write(const qnnrt_llm_graph *model,
-                                                       const qnnrt_llm_graph_desc *desc,
-                                                       int (*write)(void *user, const char *text,
-                                                                    size_t bytes),
-                                                       void *user, qnnrt_error *err);
-
-/* Make a graph, without findings: what qnnrt_llm_graph_write() writes, read.
-
    out      receives the graph, NULL on failure
 
-   Returns  as qnnrt_llm_graph_write() and qnnrt_ir_read()
-   Frees    qnnrt_ir_free() */
+   Returns  QNNRT_OK; QNNRT_E_ARG (tokens, context, or part do not fit; .lora lists a projection
+            that the model does not have); QNNRT_E_LIMIT (a tensor is too large); QNNRT_E_MEMORY
+   Frees    qnnrt_ir_free()
+   Cost     1 ms for 32 layers */
 QNNRT_LLM_GRAPH_API qnnrt_result qnnrt_llm_graph_create(const qnnrt_llm_graph *model,
                                                         const qnnrt_llm_graph_desc *desc,
                                                         qnnrt_ir **out, qnnrt_error *err);
@@ -1335,280 +1323,236 @@ static qnnrt_result qnnrt_llm_graph__gguf_read(qnnrt_weights *weights, qnnrt_llm
 }
 
 /* =====================================================================================
-   WRITE                                                                          >>write
-   Values and nodes of a graph, as the exporter pytorch-ir writes them.
+   BUILD                                                                          >>build
+   Values and nodes of a graph.
    Needs: >>gguf     Knows nothing of: models
    ===================================================================================== */
 
 enum { QNNRT_LLM_GRAPH__NAME = 96 };
 
-typedef struct qnnrt_llm_graph__value {
-    char     name[QNNRT_LLM_GRAPH__NAME];
-    char     key[QNNRT_LLM_GRAPH__NAME];         /* of a weight in the checkpoint */
-    const char *dtype;
+typedef struct qnnrt_llm_graph__shape {
     uint32_t rank;
-    uint64_t dims[4];
-} qnnrt_llm_graph__value;
+    int64_t  dims[4];
+} qnnrt_llm_graph__shape;
 
-typedef struct qnnrt_llm_graph__list {
-    qnnrt_llm_graph__value *items;               /* [room] */
-    size_t                count, room;
-} qnnrt_llm_graph__list;
-
-/* A graph while it is written. */
-typedef struct qnnrt_llm_graph__writer {
-    qnnrt_json_writer         json;
+/* A graph while it is made. The first failure sticks. */
+typedef struct qnnrt_llm_graph__maker {
+    qnnrt_ir                   *ir;
     const qnnrt_llm_graph      *model;
     const qnnrt_llm_graph_desc *desc;
-    uint32_t                  tokens, context;
-    qnnrt_llm_graph__list       inputs, outputs, weights;
-    unsigned long             nodes;
-    int                       failed;            /* 1: a list is full, or the sizes are too large */
-} qnnrt_llm_graph__writer;
+    uint32_t                    tokens, context;
+    unsigned long               nodes;
+    qnnrt_ir_node              *node;            /* the last one, whose arguments follow */
+    qnnrt_ir_value             *table;           /* of embeddings, NULL: not read */
+    qnnrt_ir_value              none;            /* these two stand for what was not made */
+    qnnrt_ir_node               no_node;
+    qnnrt_result                failed;
+} qnnrt_llm_graph__maker;
 
-static qnnrt_llm_graph__value qnnrt_llm_graph__value_of(const char *name, uint32_t rank, uint64_t a,
-                                                        uint64_t b, uint64_t c, uint64_t d)
+static qnnrt_llm_graph__shape qnnrt_llm_graph__shape_of(uint32_t rank, uint64_t a, uint64_t b,
+                                                        uint64_t c, uint64_t d)
 {
-    qnnrt_llm_graph__value v;
-    memset(&v, 0, sizeof(v));
-    snprintf(v.name, sizeof v.name, "%s", name);
-    v.dtype = "float32";
-    v.rank = rank;
-    v.dims[0] = a;
-    v.dims[1] = b;
-    v.dims[2] = c;
-    v.dims[3] = d;
-    return v;
+    qnnrt_llm_graph__shape shape;
+    shape.rank = rank;
+    shape.dims[0] = (int64_t)a;
+    shape.dims[1] = (int64_t)b;
+    shape.dims[2] = (int64_t)c;
+    shape.dims[3] = (int64_t)d;
+    return shape;
 }
 
-static void qnnrt_llm_graph__keep(qnnrt_llm_graph__writer *w, qnnrt_llm_graph__list *list,
-                                  const qnnrt_llm_graph__value *v)
+/* Return the shape of x with another size of one axis. */
+static qnnrt_llm_graph__shape qnnrt_llm_graph__sized(const qnnrt_ir_value *x, uint32_t axis,
+                                                     uint64_t size)
 {
-    if (list->count == list->room) w->failed = 1;
-    else list->items[list->count++] = *v;
+    qnnrt_llm_graph__shape shape;
+    shape.rank = x->rank;
+    memcpy(shape.dims, x->dims, sizeof(shape.dims));
+    shape.dims[axis] = (int64_t)size;
+    return shape;
 }
 
-static qnnrt_llm_graph__value qnnrt_llm_graph__input(qnnrt_llm_graph__writer *w, const char *name,
-                                                     uint32_t rank, uint64_t a, uint64_t b,
-                                                     uint64_t c, uint64_t d)
+/* Return the size of the last axis. */
+static uint64_t qnnrt_llm_graph__last(const qnnrt_ir_value *x)
 {
-    qnnrt_llm_graph__value v = qnnrt_llm_graph__value_of(name, rank, a, b, c, d);
-    if (strcmp(name, "input_ids") == 0) v.dtype = "int64";
-    qnnrt_llm_graph__keep(w, &w->inputs, &v);
-    return v;
+    return (uint64_t)x->dims[x->rank - 1];
+}
+
+/* Note that something could not be made, unless `good`. */
+static void qnnrt_llm_graph__good(qnnrt_llm_graph__maker *g, int good)
+{
+    if (!good && g->failed == QNNRT_OK) g->failed = QNNRT_E_MEMORY;
+}
+
+/* Return a value that was made, or what stands for it. */
+static qnnrt_ir_value *qnnrt_llm_graph__made(qnnrt_llm_graph__maker *g, qnnrt_ir_value *value)
+{
+    qnnrt_llm_graph__good(g, value != NULL);
+    return value != NULL ? value : &g->none;
+}
+
+/* Return 1 if a tensor may have a shape, and nothing has failed. */
+static int qnnrt_llm_graph__fits(qnnrt_llm_graph__maker *g, const qnnrt_llm_graph__shape *shape)
+{
+    uint64_t elements = 1;
+    uint32_t i;
+    for (i = 0; i < shape->rank && g->failed == QNNRT_OK; ++i) {     /* each is below 2^40 */
+        const uint64_t dim = (uint64_t)shape->dims[i];
+        if (dim == 0 || elements > ((uint64_t)1 << 40) / dim) g->failed = QNNRT_E_LIMIT;
+        else elements *= dim;
+    }
+    return g->failed == QNNRT_OK;
+}
+
+static qnnrt_ir_value *qnnrt_llm_graph__input(qnnrt_llm_graph__maker *g, const char *name,
+                                              qnnrt_llm_graph__shape shape)
+{
+    const qnnrt_dtype dtype = strcmp(name, "input_ids") == 0 ? QNNRT_DTYPE_I64 : QNNRT_DTYPE_F32;
+    if (!qnnrt_llm_graph__fits(g, &shape)) return &g->none;
+    return qnnrt_llm_graph__made(g, qnnrt_ir_add_input(g->ir, name, dtype, shape.rank,
+                                                       shape.dims));
+}
+
+static void qnnrt_llm_graph__output(qnnrt_llm_graph__maker *g, qnnrt_ir_value *value)
+{
+    qnnrt_llm_graph__good(g, qnnrt_ir_add_output(g->ir, value));
 }
 
 /* Add a weight: "model.layers.<layer>." before its name, unless layer is below 0. b 0: a vector.
    typed: with the dtype of the checkpoint, else float32 */
-static qnnrt_llm_graph__value qnnrt_llm_graph__weight(qnnrt_llm_graph__writer *w, int64_t layer,
-                                                      const char *name, uint64_t a, uint64_t b,
-                                                      int typed)
+static qnnrt_ir_value *qnnrt_llm_graph__weight(qnnrt_llm_graph__maker *g, int64_t layer,
+                                               const char *name, uint64_t a, uint64_t b, int typed)
 {
-    qnnrt_llm_graph__value v = qnnrt_llm_graph__value_of("p_", b != 0 ? 2 : 1, a, b, 0, 0);
+    const qnnrt_llm_graph__shape shape = qnnrt_llm_graph__shape_of(b != 0 ? 2 : 1, a, b, 0, 0);
+    char key[QNNRT_LLM_GRAPH__NAME], placeholder[QNNRT_LLM_GRAPH__NAME + 2];
+    qnnrt_dtype dtype = QNNRT_DTYPE_F32;
     size_t i;
-    if (w->model->gguf) qnnrt_llm_graph__gguf_key(v.key, sizeof v.key, layer, name);
-    else if (layer >= 0) snprintf(v.key, sizeof v.key, "model.layers.%ld.%s", (long)layer, name);
-    else snprintf(v.key, sizeof v.key, "%s", name);
-    for (i = 0; v.key[i] != '\0' && i + 3 < sizeof v.name; ++i)
-        v.name[i + 2] = v.key[i] == '.' ? '_' : v.key[i];
-    v.name[i + 2] = '\0';
-    if (typed && w->desc->weight_dtype != NULL) {
-        const qnnrt_dtype dtype = w->desc->weight_dtype(w->desc->weight_user, v.key);
-        if (dtype == QNNRT_DTYPE_BF16) v.dtype = "bfloat16";
-        if (dtype == QNNRT_DTYPE_F16) v.dtype = "float16";
-    }
-    for (i = 0; i < w->weights.count; ++i)       /* the head may be the table of embeddings */
-        if (strcmp(w->weights.items[i].name, v.name) == 0) return v;
-    qnnrt_llm_graph__keep(w, &w->weights, &v);
-    return v;
+    if (g->model->gguf) qnnrt_llm_graph__gguf_key(key, sizeof key, layer, name);
+    else if (layer >= 0) snprintf(key, sizeof key, "model.layers.%ld.%s", (long)layer, name);
+    else snprintf(key, sizeof key, "%s", name);
+    if (g->table != NULL && strcmp(g->table->key, key) == 0) return g->table;    /* as the head */
+    snprintf(placeholder, sizeof placeholder, "p_%s", key);
+    for (i = 0; placeholder[i] != '\0'; ++i) if (placeholder[i] == '.') placeholder[i] = '_';
+    if (typed && g->desc->weight_dtype != NULL) dtype = g->desc->weight_dtype(g->desc->weight_user,
+                                                                              key);
+    if (dtype != QNNRT_DTYPE_BF16 && dtype != QNNRT_DTYPE_F16) dtype = QNNRT_DTYPE_F32;
+    if (!qnnrt_llm_graph__fits(g, &shape)) return &g->none;
+    return qnnrt_llm_graph__made(g, qnnrt_ir_add_weight(g->ir, placeholder, key, dtype, shape.rank,
+                                                        shape.dims));
 }
 
-static void qnnrt_llm_graph__string(qnnrt_json_writer *json, const char *key, const char *text)
+/* Add a node that gives a float32 tensor; g->node takes its arguments. Inputs may be NULL: left
+   out. name: of the result, "" for a number */
+static qnnrt_ir_value *qnnrt_llm_graph__node(qnnrt_llm_graph__maker *g, const char *op,
+                                             const char *name, qnnrt_ir_value *x,
+                                             qnnrt_ir_value *y, qnnrt_ir_value *z,
+                                             qnnrt_llm_graph__shape shape)
 {
-    qnnrt_json_write_key(json, key);
-    qnnrt_json_write_string(json, text);
-}
-
-/* Write a value. */
-static void qnnrt_llm_graph__ref(qnnrt_llm_graph__writer *w, const qnnrt_llm_graph__value *v,
-                                 int key)
-{
-    uint32_t i;
-    qnnrt_json_write_object(&w->json, 1);
-    qnnrt_llm_graph__string(&w->json, "name", key ? v->key : v->name);
-    qnnrt_json_write_key(&w->json, "shape");
-    qnnrt_json_write_array(&w->json, 1);
-    for (i = 0; i < v->rank; ++i) qnnrt_json_write_u64(&w->json, v->dims[i]);
-    qnnrt_json_write_close(&w->json);
-    qnnrt_llm_graph__string(&w->json, "dtype", v->dtype);
-    qnnrt_json_write_close(&w->json);
-}
-
-static void qnnrt_llm_graph__refs(qnnrt_llm_graph__writer *w, const char *key,
-                                  const qnnrt_llm_graph__value *const *values, size_t count)
-{
-    size_t i;
-    qnnrt_json_write_key(&w->json, key);
-    qnnrt_json_write_array(&w->json, 0);
-    for (i = 0; i < count; ++i)
-        if (values[i] != NULL) qnnrt_llm_graph__ref(w, values[i], 0);
-    qnnrt_json_write_close(&w->json);
-}
-
-/* Begin a node: its attributes follow, then qnnrt_llm_graph__end(). out->name: "" for a number */
-static void qnnrt_llm_graph__begin(qnnrt_llm_graph__writer *w, const char *op,
-                                   const qnnrt_llm_graph__value *const *inputs, size_t count,
-                                   qnnrt_llm_graph__value *out)
-{
-    const qnnrt_llm_graph__value *one = out;
-    char text[QNNRT_LLM_GRAPH__NAME];
-    uint64_t elements = 1;
-    uint32_t i;
-    if (out->name[0] == '\0')
-        snprintf(out->name, sizeof out->name, "%.*s_%lu", (int)strcspn(op, "."), op, w->nodes);
-    w->nodes += 1;
-    for (i = 0; i < out->rank; ++i) {            /* each dimension is below 2^40 */
-        if (out->dims[i] == 0 || elements > ((uint64_t)1 << 40) / out->dims[i]) w->failed = 1;
-        else elements *= out->dims[i];
-    }
-    snprintf(text, sizeof text, "aten.%s", op);
-    qnnrt_json_write_object(&w->json, 0);
-    qnnrt_llm_graph__string(&w->json, "name", out->name);
-    qnnrt_llm_graph__string(&w->json, "op_type", text);
-    qnnrt_llm_graph__refs(w, "inputs", inputs, count);
-    qnnrt_llm_graph__refs(w, "outputs", &one, 1);
-    qnnrt_json_write_key(&w->json, "attrs");
-    qnnrt_json_write_object(&w->json, 1);
-}
-
-static void qnnrt_llm_graph__end(qnnrt_llm_graph__writer *w)
-{
-    qnnrt_json_write_close(&w->json);
-    qnnrt_json_write_close(&w->json);
-}
-
-static void qnnrt_llm_graph__int(qnnrt_llm_graph__writer *w, const char *key, int64_t value)
-{
-    qnnrt_json_write_key(&w->json, key);
-    qnnrt_json_write_i64(&w->json, value);
-}
-
-static void qnnrt_llm_graph__real(qnnrt_llm_graph__writer *w, const char *key, double value)
-{
-    qnnrt_json_write_key(&w->json, key);
-    qnnrt_json_write_f64(&w->json, value);
-}
-
-static void qnnrt_llm_graph__ints(qnnrt_llm_graph__writer *w, const char *key,
-                                  const uint64_t *values, uint32_t count)
-{
-    uint32_t i;
-    qnnrt_json_write_key(&w->json, key);
-    qnnrt_json_write_array(&w->json, 1);
-    for (i = 0; i < count; ++i) qnnrt_json_write_u64(&w->json, values[i]);
-    qnnrt_json_write_close(&w->json);
-}
-
-/* Write a node without attributes; y and z may be NULL. */
-static void qnnrt_llm_graph__plain(qnnrt_llm_graph__writer *w, const char *op,
-                                   const qnnrt_llm_graph__value *x, const qnnrt_llm_graph__value *y,
-                                   const qnnrt_llm_graph__value *z, qnnrt_llm_graph__value *out)
-{
-    const qnnrt_llm_graph__value *inputs[3];
-    inputs[0] = x;
-    inputs[1] = y;
-    inputs[2] = z;
-    qnnrt_llm_graph__begin(w, op, inputs, 3, out);
-    qnnrt_llm_graph__end(w);
-}
-
-/* Write a node without attributes that gives a tensor of the shape of x. y may be NULL. */
-static qnnrt_llm_graph__value qnnrt_llm_graph__same(qnnrt_llm_graph__writer *w, const char *op,
-                                                    const qnnrt_llm_graph__value *x,
-                                                    const qnnrt_llm_graph__value *y,
-                                                    const char *name)
-{
-    qnnrt_llm_graph__value out = *x;
-    snprintf(out.name, sizeof out.name, "%s", name);
-    qnnrt_llm_graph__plain(w, op, x, y, NULL, &out);
+    qnnrt_ir_value *inputs[3], *out;
+    char numbered[QNNRT_LLM_GRAPH__NAME];
+    size_t count = 0;
+    snprintf(numbered, sizeof numbered, "%.*s_%lu", (int)strcspn(op, "."), op, g->nodes);
+    g->nodes += 1;
+    if (x != NULL) inputs[count++] = x;
+    if (y != NULL) inputs[count++] = y;
+    if (z != NULL) inputs[count++] = z;
+    g->node = &g->no_node;
+    if (!qnnrt_llm_graph__fits(g, &shape)) return &g->none;
+    out = qnnrt_llm_graph__made(g, qnnrt_ir_add_value(g->ir, name[0] != '\0' ? name : numbered,
+                                                      QNNRT_DTYPE_F32, shape.rank, shape.dims));
+    if (g->failed == QNNRT_OK)
+        g->node = qnnrt_ir_add_node(g->ir, NULL, op, inputs, count, &out, 1);
+    if (g->node == NULL) g->node = &g->no_node;
+    qnnrt_llm_graph__good(g, g->node != &g->no_node);
     return out;
 }
 
-/* Write x times, divided by or plus a number: op is mul, div or add.Tensor. name: of the result, ""
-   for a number */
-static qnnrt_llm_graph__value qnnrt_llm_graph__by(qnnrt_llm_graph__writer *w, const char *op,
-                                                  const qnnrt_llm_graph__value *x, double number,
-                                                  const char *name)
+static void qnnrt_llm_graph__int(qnnrt_llm_graph__maker *g, const char *name, uint64_t value)
 {
-    qnnrt_llm_graph__value out = *x;
-    snprintf(out.name, sizeof out.name, "%s", name);
-    qnnrt_llm_graph__begin(w, op, &x, 1, &out);
-    qnnrt_llm_graph__real(w, "other", number);
-    qnnrt_llm_graph__end(w);
+    qnnrt_llm_graph__good(g, qnnrt_ir_set_int(g->ir, g->node, name, (int64_t)value));
+}
+
+static void qnnrt_llm_graph__real(qnnrt_llm_graph__maker *g, const char *name, double value)
+{
+    qnnrt_llm_graph__good(g, qnnrt_ir_set_float(g->ir, g->node, name, value));
+}
+
+static void qnnrt_llm_graph__ints(qnnrt_llm_graph__maker *g, const char *name,
+                                  const int64_t *values, size_t count)
+{
+    qnnrt_llm_graph__good(g, qnnrt_ir_set_ints(g->ir, g->node, name, values, count));
+}
+
+static void qnnrt_llm_graph__text(qnnrt_llm_graph__maker *g, const char *name, const char *value)
+{
+    qnnrt_llm_graph__good(g, qnnrt_ir_set_text(g->ir, g->node, name, value));
+}
+
+/* Add a node that gives a tensor of the shape of x. y may be NULL. */
+static qnnrt_ir_value *qnnrt_llm_graph__same(qnnrt_llm_graph__maker *g, const char *op,
+                                             qnnrt_ir_value *x, qnnrt_ir_value *y,
+                                             const char *name)
+{
+    return qnnrt_llm_graph__node(g, op, name, x, y, NULL,
+                                 qnnrt_llm_graph__sized(x, 0, (uint64_t)x->dims[0]));
+}
+
+/* Add x times, divided by or plus a number: op is mul, div or add.Tensor. */
+static qnnrt_ir_value *qnnrt_llm_graph__by(qnnrt_llm_graph__maker *g, const char *op,
+                                           qnnrt_ir_value *x, double number, const char *name)
+{
+    qnnrt_ir_value *out = qnnrt_llm_graph__same(g, op, x, NULL, name);
+    qnnrt_llm_graph__real(g, "other", number);
     return out;
 }
 
-static qnnrt_llm_graph__value qnnrt_llm_graph__view(qnnrt_llm_graph__writer *w,
-                                                    const qnnrt_llm_graph__value *x, uint32_t rank,
-                                                    uint64_t a, uint64_t b, uint64_t c, uint64_t d)
+static qnnrt_ir_value *qnnrt_llm_graph__view(qnnrt_llm_graph__maker *g, qnnrt_ir_value *x,
+                                             qnnrt_llm_graph__shape shape)
 {
-    qnnrt_llm_graph__value out = qnnrt_llm_graph__value_of("", rank, a, b, c, d);
-    qnnrt_llm_graph__begin(w, "reshape.default", &x, 1, &out);
-    qnnrt_llm_graph__ints(w, "shape", out.dims, rank);
-    qnnrt_llm_graph__end(w);
+    qnnrt_ir_value *out = qnnrt_llm_graph__node(g, "reshape.default", "", x, NULL, NULL, shape);
+    qnnrt_llm_graph__ints(g, "shape", shape.dims, shape.rank);
     return out;
 }
 
-/* Order four axes anew. name: of the result, "" for a number */
-static qnnrt_llm_graph__value qnnrt_llm_graph__permute(qnnrt_llm_graph__writer *w,
-                                                       const qnnrt_llm_graph__value *x,
-                                                       unsigned order, const char *name)
+/* Order four axes anew: 0x0213 is 0, 2, 1, 3. */
+static qnnrt_ir_value *qnnrt_llm_graph__permute(qnnrt_llm_graph__maker *g, qnnrt_ir_value *x,
+                                                unsigned order, const char *name)
 {
-    qnnrt_llm_graph__value out = *x;
-    uint64_t dims[4];
-    uint32_t i;
-    for (i = 0; i < 4; ++i) {                    /* 0x0213 is 0, 2, 1, 3 */
+    qnnrt_llm_graph__shape shape;
+    qnnrt_ir_value *out;
+    int64_t dims[4];
+    int i;
+    shape.rank = 4;
+    for (i = 0; i < 4; ++i) {
         dims[i] = order >> (4 * (3 - i)) & 15;
-        out.dims[i] = x->dims[dims[i]];
+        shape.dims[i] = x->dims[dims[i]];
     }
-    snprintf(out.name, sizeof out.name, "%s", name);
-    qnnrt_llm_graph__begin(w, "permute.default", &x, 1, &out);
-    qnnrt_llm_graph__ints(w, "dims", dims, 4);
-    qnnrt_llm_graph__end(w);
+    out = qnnrt_llm_graph__node(g, "permute.default", name, x, NULL, NULL, shape);
+    qnnrt_llm_graph__ints(g, "dims", dims, 4);
     return out;
 }
 
-static qnnrt_llm_graph__value qnnrt_llm_graph__slice(qnnrt_llm_graph__writer *w,
-                                                     const qnnrt_llm_graph__value *x,
-                                                     uint64_t start, uint64_t end)
+/* Cut from the last axis. */
+static qnnrt_ir_value *qnnrt_llm_graph__slice(qnnrt_llm_graph__maker *g, qnnrt_ir_value *x,
+                                              uint64_t start, uint64_t end)
 {
-    qnnrt_llm_graph__value out = *x;
-    out.name[0] = '\0';
-    out.dims[x->rank - 1] = end - start;
-    qnnrt_llm_graph__begin(w, "slice.Tensor", &x, 1, &out);
-    qnnrt_llm_graph__int(w, "dim", (int64_t)x->rank - 1);
-    qnnrt_llm_graph__int(w, "start", (int64_t)start);
-    qnnrt_llm_graph__int(w, "end", (int64_t)end);
-    qnnrt_llm_graph__end(w);
+    qnnrt_ir_value *out = qnnrt_llm_graph__node(g, "slice.Tensor", "", x, NULL, NULL,
+                                                qnnrt_llm_graph__sized(x, x->rank - 1,
+                                                                       end - start));
+    qnnrt_llm_graph__int(g, "dim", x->rank - 1);
+    qnnrt_llm_graph__int(g, "start", start);
+    qnnrt_llm_graph__int(g, "end", end);
     return out;
 }
 
 /* Join two or three values along an axis; c may be NULL. */
-static qnnrt_llm_graph__value qnnrt_llm_graph__join(qnnrt_llm_graph__writer *w,
-                                                    const qnnrt_llm_graph__value *a,
-                                                    const qnnrt_llm_graph__value *b,
-                                                    const qnnrt_llm_graph__value *c, uint32_t axis)
+static qnnrt_ir_value *qnnrt_llm_graph__join(qnnrt_llm_graph__maker *g, qnnrt_ir_value *a,
+                                             qnnrt_ir_value *b, qnnrt_ir_value *c, uint32_t axis)
 {
-    const qnnrt_llm_graph__value *inputs[3];
-    qnnrt_llm_graph__value out = *a;
-    inputs[0] = a;
-    inputs[1] = b;
-    inputs[2] = c;
-    out.name[0] = '\0';
-    out.dims[axis] = a->dims[axis] + b->dims[axis] + (c != NULL ? c->dims[axis] : 0);
-    qnnrt_llm_graph__begin(w, "cat.default", inputs, 3, &out);
-    qnnrt_llm_graph__int(w, "dim", axis);
-    qnnrt_llm_graph__end(w);
+    const int64_t size = a->dims[axis] + b->dims[axis] + (c != NULL ? c->dims[axis] : 0);
+    qnnrt_ir_value *out = qnnrt_llm_graph__node(g, "cat.default", "", a, b, c,
+                                                qnnrt_llm_graph__sized(a, axis, (uint64_t)size));
+    qnnrt_llm_graph__int(g, "dim", axis);
     return out;
 }
 
@@ -1671,299 +1615,263 @@ static qnnrt_result qnnrt_llm_graph__adapts_check(const qnnrt_llm_graph *model,
     }
 }
 
-/* Write what an adapter adds to the product y of x: B (A x). */
-static qnnrt_llm_graph__value qnnrt_llm_graph__adapt(qnnrt_llm_graph__writer *w, int64_t layer,
-                                                     const char *name,
-                                                     const qnnrt_llm_graph__value *x,
-                                                     const qnnrt_llm_graph__value *y)
+/* Add what an adapter adds to the product y of x: B (A x). */
+static qnnrt_ir_value *qnnrt_llm_graph__adapt(qnnrt_llm_graph__maker *g, int64_t layer,
+                                              const char *name, qnnrt_ir_value *x,
+                                              qnnrt_ir_value *y)
 {
-    const uint64_t rank = w->desc->lora_rank;
-    qnnrt_llm_graph__value part[2], low = *x, high = *y;
+    const uint64_t rank = g->desc->lora_rank;
+    const uint64_t rows = qnnrt_llm_graph__last(y), columns = qnnrt_llm_graph__last(x);
+    qnnrt_ir_value *part[2], *out;
     char text[QNNRT_LLM_GRAPH__NAME];
     int i;
     for (i = 0; i < 2; ++i) {
         snprintf(text, sizeof text, "model.layers.%ld.%.40s.lora_%c.weight", (long)layer, name,
                  "AB"[i]);
-        part[i] = qnnrt_llm_graph__input(w, text, 2, i == 0 ? rank : y->dims[y->rank - 1],
-                                         i == 0 ? x->dims[x->rank - 1] : rank, 0, 0);
+        part[i] = qnnrt_llm_graph__input(g, text,
+                                         qnnrt_llm_graph__shape_of(2, i == 0 ? rank : rows,
+                                                                   i == 0 ? columns : rank, 0, 0));
     }
-    low.name[0] = high.name[0] = '\0';
-    low.dims[low.rank - 1] = rank;
-    qnnrt_llm_graph__plain(w, "linear.default", x, &part[0], NULL, &low);
-    qnnrt_llm_graph__plain(w, "linear.default", &low, &part[1], NULL, &high);
-    return qnnrt_llm_graph__same(w, "add.Tensor", y, &high, "");
+    out = qnnrt_llm_graph__node(g, "linear.default", "", x, part[0], NULL,
+                                qnnrt_llm_graph__sized(x, x->rank - 1, rank));
+    out = qnnrt_llm_graph__node(g, "linear.default", "", out, part[1], NULL,
+                                qnnrt_llm_graph__sized(y, y->rank - 1, rows));
+    return qnnrt_llm_graph__same(g, "add.Tensor", y, out, "");
 }
 
-/* Write a product with a weight "<name>.weight" [rows, columns] and, if biased, "<name>.bias". */
-static qnnrt_llm_graph__value qnnrt_llm_graph__linear(qnnrt_llm_graph__writer *w, int64_t layer,
-                                                      const char *name,
-                                                      const qnnrt_llm_graph__value *x,
-                                                      uint64_t rows, int biased,
-                                                      const char *out_name)
+/* Add a product with a weight "<name>.weight" [rows, columns] and, if biased, "<name>.bias". */
+static qnnrt_ir_value *qnnrt_llm_graph__linear(qnnrt_llm_graph__maker *g, int64_t layer,
+                                               const char *name, qnnrt_ir_value *x, uint64_t rows,
+                                               int biased, const char *out_name)
 {
-    qnnrt_llm_graph__value weight, bias, out = *x;
+    qnnrt_ir_value *weight, *bias = NULL, *out;
     char text[QNNRT_LLM_GRAPH__NAME];
     snprintf(text, sizeof text, "%.60s.weight", name);
-    weight = qnnrt_llm_graph__weight(w, layer, text, rows, x->dims[x->rank - 1], 0);
+    weight = qnnrt_llm_graph__weight(g, layer, text, rows, qnnrt_llm_graph__last(x), 0);
     snprintf(text, sizeof text, "%.60s.bias", name);
-    if (biased) bias = qnnrt_llm_graph__weight(w, layer, text, rows, 0, 0);
-    out.dims[x->rank - 1] = rows;
-    snprintf(out.name, sizeof out.name, "%s", out_name);
-    qnnrt_llm_graph__plain(w, "linear.default", x, &weight, biased ? &bias : NULL, &out);
-    if (layer >= 0 && qnnrt_llm_graph__adapts(w->desc, name))
-        return qnnrt_llm_graph__adapt(w, layer, name, x, &out);
-    return out;
+    if (biased) bias = qnnrt_llm_graph__weight(g, layer, text, rows, 0, 0);
+    out = qnnrt_llm_graph__node(g, "linear.default", out_name, x, weight, bias,
+                                qnnrt_llm_graph__sized(x, x->rank - 1, rows));
+    if (layer < 0 || !qnnrt_llm_graph__adapts(g->desc, name)) return out;
+    return qnnrt_llm_graph__adapt(g, layer, name, x, out);
 }
 
 /* =====================================================================================
    LAYER                                                                          >>layer
    A layer of the model: norms, attention with its cache, and the MLP.
-   Needs: >>write     Knows nothing of: files, parts
+   Needs: >>build     Knows nothing of: files, parts
    ===================================================================================== */
 
 /* Inputs that all layers read. */
 typedef struct qnnrt_llm_graph__shared {
-    qnnrt_llm_graph__value mask[2];              /* without and with a window */
-    qnnrt_llm_graph__value tall[2];              /* the same, for heads as rows; name "": not yet */
-    qnnrt_llm_graph__value cosine, sine;
+    qnnrt_ir_value *mask[2];                     /* without and with a window */
+    qnnrt_ir_value *tall[2];                     /* the same, for heads as rows; NULL: not yet */
+    qnnrt_ir_value *cosine, *sine;
 } qnnrt_llm_graph__shared;
 
-/* Write x / sqrt(mean(x^2) + epsilon) times a weight, or times 1 + weight. out_name: "" for a
-   number */
-static qnnrt_llm_graph__value qnnrt_llm_graph__norm(qnnrt_llm_graph__writer *w, int64_t layer,
-                                                    const char *name,
-                                                    const qnnrt_llm_graph__value *x,
-                                                    const char *out_name)
+/* Add x / sqrt(mean(x^2) + epsilon) times a weight, or times 1 + weight. */
+static qnnrt_ir_value *qnnrt_llm_graph__norm(qnnrt_llm_graph__maker *g, int64_t layer,
+                                             const char *name, qnnrt_ir_value *x,
+                                             const char *out_name)
 {
-    const uint64_t size = x->dims[x->rank - 1];
-    const int plus_one = w->model->plus_one;
-    qnnrt_llm_graph__value weight = qnnrt_llm_graph__weight(w, layer, name, size, 0, plus_one);
-    qnnrt_llm_graph__value out = *x;
-    const qnnrt_llm_graph__value *inputs[2];
-    snprintf(out.name, sizeof out.name, "%s", out_name);
-    if (strcmp(weight.dtype, "float32") != 0) {
-        const qnnrt_llm_graph__value *one = &weight;
-        qnnrt_llm_graph__value wide = weight;
-        wide.name[0] = '\0';
-        wide.dtype = "float32";
-        qnnrt_llm_graph__begin(w, "to.dtype", &one, 1, &wide);
-        qnnrt_llm_graph__string(&w->json, "dtype", "torch.float32");
-        qnnrt_llm_graph__end(w);
-        weight = wide;
+    const int64_t size = x->dims[x->rank - 1];
+    const int plus_one = g->model->plus_one;
+    qnnrt_ir_value *out, *weight = qnnrt_llm_graph__weight(g, layer, name, (uint64_t)size, 0,
+                                                           plus_one);
+    if (weight->dtype != QNNRT_DTYPE_F32) {
+        weight = qnnrt_llm_graph__same(g, "to.dtype", weight, NULL, "");
+        qnnrt_llm_graph__text(g, "dtype", "torch.float32");
     }
-    if (plus_one) weight = qnnrt_llm_graph__by(w, "add.Tensor", &weight, 1, "");
-    inputs[0] = x;
-    inputs[1] = &weight;
-    qnnrt_llm_graph__begin(w, "rms_norm.default", inputs, 2, &out);
-    qnnrt_llm_graph__ints(w, "normalized_shape", &size, 1);
-    qnnrt_llm_graph__real(w, "eps", w->model->epsilon);
-    qnnrt_llm_graph__end(w);
+    if (plus_one) weight = qnnrt_llm_graph__by(g, "add.Tensor", weight, 1, "");
+    out = qnnrt_llm_graph__same(g, "rms_norm.default", x, weight, out_name);
+    qnnrt_llm_graph__ints(g, "normalized_shape", &size, 1);
+    qnnrt_llm_graph__real(g, "eps", g->model->epsilon);
     return out;
 }
 
 /* Rotate heads [1, n, heads, D] or what has this shape: pairs of values are half a head apart. */
-static qnnrt_llm_graph__value qnnrt_llm_graph__rotate(qnnrt_llm_graph__writer *w,
-                                                      const qnnrt_llm_graph__value *x,
-                                                      const qnnrt_llm_graph__shared *shared)
+static qnnrt_ir_value *qnnrt_llm_graph__rotate(qnnrt_llm_graph__maker *g, qnnrt_ir_value *x,
+                                               const qnnrt_llm_graph__shared *shared)
 {
-    const uint64_t half = w->model->rotary / 2, all = w->model->head_dim;
-    const qnnrt_llm_graph__value low = qnnrt_llm_graph__slice(w, x, 0, half);
-    const qnnrt_llm_graph__value high = qnnrt_llm_graph__slice(w, x, half, 2 * half);
-    const qnnrt_llm_graph__value *c = &shared->cosine, *s = &shared->sine;
-    const qnnrt_llm_graph__value a = qnnrt_llm_graph__same(w, "mul.Tensor", &low, c, "");
-    const qnnrt_llm_graph__value b = qnnrt_llm_graph__same(w, "mul.Tensor", &high, s, "");
-    const qnnrt_llm_graph__value d = qnnrt_llm_graph__same(w, "mul.Tensor", &high, c, "");
-    const qnnrt_llm_graph__value e = qnnrt_llm_graph__same(w, "mul.Tensor", &low, s, "");
-    const qnnrt_llm_graph__value first = qnnrt_llm_graph__same(w, "sub.Tensor", &a, &b, "");
-    const qnnrt_llm_graph__value second = qnnrt_llm_graph__same(w, "add.Tensor", &d, &e, "");
-    qnnrt_llm_graph__value rest;
-    if (2 * half == all) return qnnrt_llm_graph__join(w, &first, &second, NULL, 3);
-    rest = qnnrt_llm_graph__slice(w, x, 2 * half, all);
-    return qnnrt_llm_graph__join(w, &first, &second, &rest, 3);
+    const uint64_t half = g->model->rotary / 2, all = g->model->head_dim;
+    qnnrt_ir_value *low = qnnrt_llm_graph__slice(g, x, 0, half);
+    qnnrt_ir_value *high = qnnrt_llm_graph__slice(g, x, half, 2 * half);
+    qnnrt_ir_value *c = shared->cosine, *s = shared->sine;
+    qnnrt_ir_value *low_c = qnnrt_llm_graph__same(g, "mul.Tensor", low, c, "");
+    qnnrt_ir_value *high_s = qnnrt_llm_graph__same(g, "mul.Tensor", high, s, "");
+    qnnrt_ir_value *high_c = qnnrt_llm_graph__same(g, "mul.Tensor", high, c, "");
+    qnnrt_ir_value *low_s = qnnrt_llm_graph__same(g, "mul.Tensor", low, s, "");
+    qnnrt_ir_value *first = qnnrt_llm_graph__same(g, "sub.Tensor", low_c, high_s, "");
+    qnnrt_ir_value *second = qnnrt_llm_graph__same(g, "add.Tensor", high_c, low_s, "");
+    qnnrt_ir_value *rest = 2 * half < all ? qnnrt_llm_graph__slice(g, x, 2 * half, all) : NULL;
+    return qnnrt_llm_graph__join(g, first, second, rest, 3);
 }
 
-/* Write cap * tanh(x / cap). */
-static qnnrt_llm_graph__value qnnrt_llm_graph__cap(qnnrt_llm_graph__writer *w,
-                                                   const qnnrt_llm_graph__value *x, double cap,
-                                                   const char *name)
+/* Add cap * tanh(x / cap). */
+static qnnrt_ir_value *qnnrt_llm_graph__cap(qnnrt_llm_graph__maker *g, qnnrt_ir_value *x,
+                                            double cap, const char *name)
 {
-    qnnrt_llm_graph__value out = qnnrt_llm_graph__by(w, "div.Tensor", x, cap, "");
-    out = qnnrt_llm_graph__same(w, "tanh.default", &out, NULL, "");
-    return qnnrt_llm_graph__by(w, "mul.Tensor", &out, cap, name);
+    qnnrt_ir_value *out = qnnrt_llm_graph__by(g, "div.Tensor", x, cap, "");
+    out = qnnrt_llm_graph__same(g, "tanh.default", out, NULL, "");
+    return qnnrt_llm_graph__by(g, "mul.Tensor", out, cap, name);
 }
 
-/* Write attention whose scores have a cap: heads that share a key are rows of one matrix.
+/* Return the mask for `share` heads as rows of one matrix. */
+static qnnrt_ir_value *qnnrt_llm_graph__tall(qnnrt_llm_graph__maker *g,
+                                             qnnrt_llm_graph__shared *shared, int windowed,
+                                             uint64_t share)
+{
+    qnnrt_ir_value *mask = shared->mask[windowed], **tall = &shared->tall[windowed];
+    int64_t times[4] = { 1, 1, 0, 1 };
+    if (share == 1 || g->tokens == 1) return mask;
+    if (*tall != NULL) return *tall;
+    times[2] = (int64_t)share;
+    *tall = qnnrt_llm_graph__node(g, "repeat.default", "", mask, NULL, NULL,
+                                  qnnrt_llm_graph__sized(mask, 2, share * g->tokens));
+    qnnrt_llm_graph__ints(g, "repeats", times, 4);
+    return *tall;
+}
+
+/* Add attention whose scores have a cap: heads that share a key are rows of one matrix.
    q: [1, heads, n, D]; k: [KV, 1, D, context]; v: [KV, 1, context, D] */
-static qnnrt_llm_graph__value qnnrt_llm_graph__capped(qnnrt_llm_graph__writer *w,
-                                                      qnnrt_llm_graph__shared *shared, int windowed,
-                                                      const qnnrt_llm_graph__value *q,
-                                                      const qnnrt_llm_graph__value *k,
-                                                      const qnnrt_llm_graph__value *v)
+static qnnrt_ir_value *qnnrt_llm_graph__capped(qnnrt_llm_graph__maker *g,
+                                               qnnrt_llm_graph__shared *shared, int windowed,
+                                               qnnrt_ir_value *q, qnnrt_ir_value *k,
+                                               qnnrt_ir_value *v)
 {
-    const qnnrt_llm_graph *m = w->model;
-    const uint64_t n = w->tokens, kv = m->kv_heads, share = m->heads / m->kv_heads;
-    const uint64_t d = m->head_dim;
-    qnnrt_llm_graph__value x = qnnrt_llm_graph__view(w, q, 4, kv, 1, share * n, d), out;
-    const qnnrt_llm_graph__value *mask = &shared->mask[windowed], *one = &x;
-    out = qnnrt_llm_graph__value_of("", 4, kv, 1, share * n, w->context);
-    qnnrt_llm_graph__plain(w, "matmul.default", &x, k, NULL, &out);
-    x = qnnrt_llm_graph__by(w, "mul.Tensor", &out, m->score_scale, "");
-    x = qnnrt_llm_graph__cap(w, &x, m->score_cap, "");
-    if (share > 1 && n > 1 && shared->tall[windowed].name[0] == '\0') {
-        uint64_t times[4] = { 1, 1, 0, 1 };
-        times[2] = share;
-        shared->tall[windowed] = *mask;
-        shared->tall[windowed].name[0] = '\0';
-        shared->tall[windowed].dims[2] *= share;
-        qnnrt_llm_graph__begin(w, "repeat.default", &mask, 1, &shared->tall[windowed]);
-        qnnrt_llm_graph__ints(w, "repeats", times, 4);
-        qnnrt_llm_graph__end(w);
-    }
-    x = qnnrt_llm_graph__same(w, "add.Tensor", &x, share > 1 && n > 1 ? &shared->tall[windowed]
-                                                                     : mask, "");
-    out = x;
-    out.name[0] = '\0';
-    qnnrt_llm_graph__begin(w, "softmax.int", &one, 1, &out);
-    qnnrt_llm_graph__int(w, "dim", 3);
-    qnnrt_llm_graph__end(w);
-    x = qnnrt_llm_graph__value_of("", 4, kv, 1, share * n, d);
-    qnnrt_llm_graph__plain(w, "matmul.default", &out, v, NULL, &x);
-    return qnnrt_llm_graph__view(w, &x, 4, 1, m->heads, n, d);
+    const qnnrt_llm_graph *m = g->model;
+    const uint64_t n = g->tokens, kv = m->kv_heads, share = m->heads / m->kv_heads;
+    const qnnrt_llm_graph__shape rows = qnnrt_llm_graph__shape_of(4, kv, 1, share * n,
+                                                                  m->head_dim);
+    qnnrt_ir_value *x = qnnrt_llm_graph__view(g, q, rows);
+    x = qnnrt_llm_graph__node(g, "matmul.default", "", x, k, NULL,
+                              qnnrt_llm_graph__sized(x, 3, g->context));
+    x = qnnrt_llm_graph__by(g, "mul.Tensor", x, m->score_scale, "");
+    x = qnnrt_llm_graph__cap(g, x, m->score_cap, "");
+    x = qnnrt_llm_graph__same(g, "add.Tensor", x, qnnrt_llm_graph__tall(g, shared, windowed, share),
+                              "");
+    x = qnnrt_llm_graph__same(g, "softmax.int", x, NULL, "");
+    qnnrt_llm_graph__int(g, "dim", 3);
+    x = qnnrt_llm_graph__node(g, "matmul.default", "", x, v, NULL, rows);
+    return qnnrt_llm_graph__view(g, x, qnnrt_llm_graph__shape_of(4, 1, m->heads, n, m->head_dim));
 }
 
-/* Write attention without a cap. */
-static qnnrt_llm_graph__value qnnrt_llm_graph__attend(qnnrt_llm_graph__writer *w,
-                                                      const qnnrt_llm_graph__value *mask,
-                                                      const qnnrt_llm_graph__value *q,
-                                                      const qnnrt_llm_graph__value *k,
-                                                      const qnnrt_llm_graph__value *v)
+/* Add attention without a cap. */
+static qnnrt_ir_value *qnnrt_llm_graph__attend(qnnrt_llm_graph__maker *g, qnnrt_ir_value *mask,
+                                               qnnrt_ir_value *q, qnnrt_ir_value *k,
+                                               qnnrt_ir_value *v)
 {
-    const qnnrt_llm_graph *m = w->model;
-    const qnnrt_llm_graph__value keys = qnnrt_llm_graph__permute(w, k, 0x1032, "");
-    const qnnrt_llm_graph__value values = qnnrt_llm_graph__permute(w, v, 0x1023, "");
-    const qnnrt_llm_graph__value *inputs[4];
-    qnnrt_llm_graph__value out = *q;
-    inputs[0] = q;
-    inputs[1] = &keys;
-    inputs[2] = &values;
-    inputs[3] = mask;
-    out.name[0] = '\0';
-    qnnrt_llm_graph__begin(w, "scaled_dot_product_attention.default", inputs, 4, &out);
-    qnnrt_llm_graph__real(w, "scale", m->score_scale);
-    qnnrt_json_write_key(&w->json, "enable_gqa");
-    qnnrt_json_write_bool(&w->json, m->heads != m->kv_heads);
-    qnnrt_llm_graph__end(w);
+    const qnnrt_llm_graph *m = g->model;
+    qnnrt_ir_value *keys = qnnrt_llm_graph__permute(g, k, 0x1032, "");
+    qnnrt_ir_value *values = qnnrt_llm_graph__permute(g, v, 0x1023, "");
+    qnnrt_ir_value *out = qnnrt_llm_graph__node(g, "scaled_dot_product_attention.default", "", q,
+                                                keys, values,
+                                                qnnrt_llm_graph__sized(q, 0, 1));
+    qnnrt_llm_graph__good(g, g->node == &g->no_node ||
+                                 qnnrt_ir_set_input(g->ir, g->node, 3, mask));
+    qnnrt_llm_graph__real(g, "scale", m->score_scale);
+    qnnrt_llm_graph__good(g, qnnrt_ir_set_bool(g->ir, g->node, "enable_gqa",
+                                               m->heads != m->kv_heads));
     return out;
 }
 
 /* Put new rows after those of the cache, and return both. layer, which: key or value */
-static qnnrt_llm_graph__value qnnrt_llm_graph__cache(qnnrt_llm_graph__writer *w, uint32_t layer,
-                                                     const char *which, unsigned order,
-                                                     uint32_t axis,
-                                                     const qnnrt_llm_graph__value *rows)
+static qnnrt_ir_value *qnnrt_llm_graph__cache(qnnrt_llm_graph__maker *g, uint32_t layer,
+                                              const char *which, unsigned order, uint32_t axis,
+                                              qnnrt_ir_value *rows)
 {
-    const uint64_t cells = w->context - w->tokens;
     char name[QNNRT_LLM_GRAPH__NAME];
-    qnnrt_llm_graph__value past, now;
+    qnnrt_ir_value *past, *now;
     snprintf(name, sizeof name, "past_%s_%u_out", which, (unsigned)layer);
-    now = qnnrt_llm_graph__permute(w, rows, order, name);
-    qnnrt_llm_graph__keep(w, &w->outputs, &now);
+    now = qnnrt_llm_graph__permute(g, rows, order, name);
+    qnnrt_llm_graph__output(g, now);
     snprintf(name, sizeof name, "past_%s_%u_in", which, (unsigned)layer);
-    past = qnnrt_llm_graph__input(w, name, 4, now.dims[0], now.dims[1],
-                                  axis == 2 ? cells : now.dims[2], axis == 3 ? cells : now.dims[3]);
-    return qnnrt_llm_graph__join(w, &past, &now, NULL, axis);
+    past = qnnrt_llm_graph__input(g, name, qnnrt_llm_graph__sized(now, axis,
+                                                                  g->context - g->tokens));
+    return qnnrt_llm_graph__join(g, past, now, NULL, axis);
 }
 
-/* Write the attention of a layer: from the normed hidden state to what is added to it. */
-static qnnrt_llm_graph__value qnnrt_llm_graph__attention(qnnrt_llm_graph__writer *w, uint32_t layer,
-                                                         const qnnrt_llm_graph__value *x,
-                                                         qnnrt_llm_graph__shared *shared)
+/* Add the attention of a layer: from the normed hidden state to what is added to it. */
+static qnnrt_ir_value *qnnrt_llm_graph__attention(qnnrt_llm_graph__maker *g, uint32_t layer,
+                                                  qnnrt_ir_value *x,
+                                                  qnnrt_llm_graph__shared *shared)
 {
     static const char *const names[] = { "self_attn.q_proj", "self_attn.k_proj",
                                          "self_attn.v_proj" };
     static const char *const norms[] = { "self_attn.q_norm.weight", "self_attn.k_norm.weight" };
-    const qnnrt_llm_graph *m = w->model;
-    const uint64_t n = w->tokens, d = m->head_dim;
+    const qnnrt_llm_graph *m = g->model;
+    const uint64_t n = g->tokens, d = m->head_dim;
     const uint64_t rows = (m->heads + 2 * (uint64_t)m->kv_heads) * d;
-    const int windowed = m->windowed[layer] && m->window < w->context;
-    qnnrt_llm_graph__value all, part[3], k, v, out;
+    const int windowed = m->windowed[layer] && m->window < g->context;
+    qnnrt_ir_value *all = NULL, *part[3], *k, *v, *out;
     uint64_t at = 0;
     int i;
-    if (m->fused) all = qnnrt_llm_graph__linear(w, layer, "self_attn.qkv_proj", x, rows, 0, "");
+    if (m->fused) all = qnnrt_llm_graph__linear(g, layer, "self_attn.qkv_proj", x, rows, 0, "");
     for (i = 0; i < 3; ++i) {
         const uint64_t heads = i == 0 ? m->heads : m->kv_heads;
-        part[i] = m->fused ? qnnrt_llm_graph__slice(w, &all, at, at + heads * d)
-                           : qnnrt_llm_graph__linear(w, layer, names[i], x, heads * d, m->qkv_bias,
-                                                     "");
+        out = m->fused ? qnnrt_llm_graph__slice(g, all, at, at + heads * d)
+                       : qnnrt_llm_graph__linear(g, layer, names[i], x, heads * d, m->qkv_bias, "");
         at += heads * d;
-        part[i] = qnnrt_llm_graph__view(w, &part[i], 4, 1, n, heads, d);
-        if (i < 2 && m->head_norms) part[i] = qnnrt_llm_graph__norm(w, layer, norms[i], &part[i],
-                                                                    "");
-        part[i] = qnnrt_llm_graph__permute(w, &part[i], 0x0213, "");
-        if (i < 2) part[i] = qnnrt_llm_graph__rotate(w, &part[i], shared);
+        out = qnnrt_llm_graph__view(g, out, qnnrt_llm_graph__shape_of(4, 1, n, heads, d));
+        if (i < 2 && m->head_norms) out = qnnrt_llm_graph__norm(g, layer, norms[i], out, "");
+        out = qnnrt_llm_graph__permute(g, out, 0x0213, "");
+        part[i] = i < 2 ? qnnrt_llm_graph__rotate(g, out, shared) : out;
     }
-    k = qnnrt_llm_graph__cache(w, layer, "key", 0x1032, 3, &part[1]);
-    v = qnnrt_llm_graph__cache(w, layer, "value", 0x1023, 2, &part[2]);
-    out = m->score_cap > 0 ? qnnrt_llm_graph__capped(w, shared, windowed, &part[0], &k, &v)
-                           : qnnrt_llm_graph__attend(w, &shared->mask[windowed], &part[0], &k, &v);
-    out = qnnrt_llm_graph__permute(w, &out, 0x0213, "");
-    out = qnnrt_llm_graph__view(w, &out, 3, 1, n, m->heads * d, 0);
-    return qnnrt_llm_graph__linear(w, layer, "self_attn.o_proj", &out, m->width, m->o_bias, "");
+    k = qnnrt_llm_graph__cache(g, layer, "key", 0x1032, 3, part[1]);
+    v = qnnrt_llm_graph__cache(g, layer, "value", 0x1023, 2, part[2]);
+    out = m->score_cap > 0 ? qnnrt_llm_graph__capped(g, shared, windowed, part[0], k, v)
+                           : qnnrt_llm_graph__attend(g, shared->mask[windowed], part[0], k, v);
+    out = qnnrt_llm_graph__permute(g, out, 0x0213, "");
+    out = qnnrt_llm_graph__view(g, out, qnnrt_llm_graph__shape_of(3, 1, n, m->heads * d, 0));
+    return qnnrt_llm_graph__linear(g, layer, "self_attn.o_proj", out, m->width, m->o_bias, "");
 }
 
-/* Write the MLP of a layer. */
-static qnnrt_llm_graph__value qnnrt_llm_graph__mlp(qnnrt_llm_graph__writer *w, uint32_t layer,
-                                                   const qnnrt_llm_graph__value *x)
+/* Add the MLP of a layer. */
+static qnnrt_ir_value *qnnrt_llm_graph__mlp(qnnrt_llm_graph__maker *g, uint32_t layer,
+                                            qnnrt_ir_value *x)
 {
-    const qnnrt_llm_graph *m = w->model;
-    qnnrt_llm_graph__value gate, up, out;
+    const qnnrt_llm_graph *m = g->model;
+    const uint64_t inner = m->inner;
+    qnnrt_ir_value *gate, *up;
     if (m->fused) {
-        const qnnrt_llm_graph__value both = qnnrt_llm_graph__linear(w, layer, "mlp.gate_up_proj", x,
-                                                                    2 * (uint64_t)m->inner, 0, "");
-        gate = qnnrt_llm_graph__slice(w, &both, 0, m->inner);
-        up = qnnrt_llm_graph__slice(w, &both, m->inner, 2 * (uint64_t)m->inner);
+        qnnrt_ir_value *both = qnnrt_llm_graph__linear(g, layer, "mlp.gate_up_proj", x, 2 * inner,
+                                                       0, "");
+        gate = qnnrt_llm_graph__slice(g, both, 0, inner);
+        up = qnnrt_llm_graph__slice(g, both, inner, 2 * inner);
     } else {
-        gate = qnnrt_llm_graph__linear(w, layer, "mlp.gate_proj", x, m->inner, m->mlp_bias, "");
-        up = qnnrt_llm_graph__linear(w, layer, "mlp.up_proj", x, m->inner, m->mlp_bias, "");
+        gate = qnnrt_llm_graph__linear(g, layer, "mlp.gate_proj", x, inner, m->mlp_bias, "");
+        up = qnnrt_llm_graph__linear(g, layer, "mlp.up_proj", x, inner, m->mlp_bias, "");
     }
-    if (m->act == QNNRT_LLM_GRAPH_SILU) {
-        out = qnnrt_llm_graph__same(w, "silu.default", &gate, NULL, "");
-    } else {
-        const qnnrt_llm_graph__value *one = &gate;
-        out = gate;
-        out.name[0] = '\0';
-        qnnrt_llm_graph__begin(w, "gelu.default", &one, 1, &out);
-        qnnrt_llm_graph__string(&w->json, "approximate",
-                                m->act == QNNRT_LLM_GRAPH_GELU ? "none" : "tanh");
-        qnnrt_llm_graph__end(w);
-    }
-    out = qnnrt_llm_graph__same(w, "mul.Tensor", &out, &up, "");
-    return qnnrt_llm_graph__linear(w, layer, "mlp.down_proj", &out, m->width, m->mlp_bias, "");
+    gate = qnnrt_llm_graph__same(g, m->act == QNNRT_LLM_GRAPH_SILU ? "silu.default"
+                                                                    : "gelu.default", gate, NULL,
+                                 "");
+    if (m->act != QNNRT_LLM_GRAPH_SILU)
+        qnnrt_llm_graph__text(g, "approximate", m->act == QNNRT_LLM_GRAPH_GELU ? "none" : "tanh");
+    x = qnnrt_llm_graph__same(g, "mul.Tensor", gate, up, "");
+    return qnnrt_llm_graph__linear(g, layer, "mlp.down_proj", x, m->width, m->mlp_bias, "");
 }
 
-/* Write a layer. name: of its result */
-static qnnrt_llm_graph__value qnnrt_llm_graph__layer(qnnrt_llm_graph__writer *w, uint32_t layer,
-                                                     const qnnrt_llm_graph__value *hidden,
-                                                     qnnrt_llm_graph__shared *shared,
-                                                     const char *name)
+/* Add a layer. name: of its result */
+static qnnrt_ir_value *qnnrt_llm_graph__layer(qnnrt_llm_graph__maker *g, uint32_t layer,
+                                              qnnrt_ir_value *hidden,
+                                              qnnrt_llm_graph__shared *shared, const char *name)
 {
-    const int four = w->model->four_norms;
-    qnnrt_llm_graph__value x, y = qnnrt_llm_graph__norm(w, layer, "input_layernorm.weight", hidden,
-                                                        "");
-    y = qnnrt_llm_graph__attention(w, layer, &y, shared);
-    if (four) y = qnnrt_llm_graph__norm(w, layer, "post_attention_layernorm.weight", &y, "");
-    x = qnnrt_llm_graph__same(w, "add.Tensor", hidden, &y, "");
-    y = qnnrt_llm_graph__norm(w, layer, four ? "pre_feedforward_layernorm.weight"
-                                           : "post_attention_layernorm.weight", &x, "");
-    y = qnnrt_llm_graph__mlp(w, layer, &y);
-    if (four) y = qnnrt_llm_graph__norm(w, layer, "post_feedforward_layernorm.weight", &y, "");
-    return qnnrt_llm_graph__same(w, "add.Tensor", &x, &y, name);
+    const int four = g->model->four_norms;
+    qnnrt_ir_value *x, *y = qnnrt_llm_graph__norm(g, layer, "input_layernorm.weight", hidden, "");
+    y = qnnrt_llm_graph__attention(g, layer, y, shared);
+    if (four) y = qnnrt_llm_graph__norm(g, layer, "post_attention_layernorm.weight", y, "");
+    x = qnnrt_llm_graph__same(g, "add.Tensor", hidden, y, "");
+    y = qnnrt_llm_graph__norm(g, layer, four ? "pre_feedforward_layernorm.weight"
+                                             : "post_attention_layernorm.weight", x, "");
+    y = qnnrt_llm_graph__mlp(g, layer, y);
+    if (four) y = qnnrt_llm_graph__norm(g, layer, "post_feedforward_layernorm.weight", y, "");
+    return qnnrt_llm_graph__same(g, "add.Tensor", x, y, name);
 }
 
 /* =====================================================================================
    GRAPH                                                                          >>graph
    A part of the model as one graph.
-   Needs: >>write >>layer     Knows nothing of: files
+   Needs: >>build >>layer     Knows nothing of: files
    ===================================================================================== */
 
 static uint32_t qnnrt_llm_graph__first(const qnnrt_llm_graph *model, uint32_t part, uint32_t parts)
@@ -1973,9 +1881,9 @@ static uint32_t qnnrt_llm_graph__first(const qnnrt_llm_graph *model, uint32_t pa
 
 /* Return the first layer of a part, which may have none; of part == parts: the number of layers. */
 static uint32_t qnnrt_llm_graph__begin_of(const qnnrt_llm_graph *model,
-                                          const qnnrt_llm_graph_desc *desc, uint32_t part,
-                                          uint32_t parts)
+                                          const qnnrt_llm_graph_desc *desc, uint32_t part)
 {
+    const uint32_t parts = desc->parts;
     if (!desc->ends_apart) return qnnrt_llm_graph__first(model, part, parts);
     if (part == 0) return 0;
     return part + 1 >= parts ? model->layers
@@ -1989,129 +1897,102 @@ static void qnnrt_llm_graph__hidden(char *out, size_t room, uint32_t layer)
     else snprintf(out, room, "_model_layers_%u_Add_1_Add_output_0", (unsigned)layer - 1);
 }
 
-/* Write the embedding of input_ids. name: of its rows */
-static qnnrt_llm_graph__value qnnrt_llm_graph__embedding(qnnrt_llm_graph__writer *w,
-                                                         const char *name)
+/* Add the embedding of input_ids. name: of its rows */
+static qnnrt_ir_value *qnnrt_llm_graph__embedding(qnnrt_llm_graph__maker *g, const char *name)
 {
-    const qnnrt_llm_graph *m = w->model;
-    const qnnrt_llm_graph__value ids = qnnrt_llm_graph__input(w, "input_ids", 2, 1, w->tokens, 0,
-                                                              0);
-    const qnnrt_llm_graph__value table = qnnrt_llm_graph__weight(w, -1, "model.embed_tokens.weight",
-                                                                 m->vocabulary, m->width, 0);
-    qnnrt_llm_graph__value out = qnnrt_llm_graph__value_of(name, 3, 1, w->tokens, m->width, 0);
-    qnnrt_llm_graph__plain(w, "embedding.default", &table, &ids, NULL, &out);
-    return out;
+    const qnnrt_llm_graph *m = g->model;
+    qnnrt_ir_value *ids = qnnrt_llm_graph__input(g, "input_ids",
+                                                 qnnrt_llm_graph__shape_of(2, 1, g->tokens, 0, 0));
+    qnnrt_ir_value *table = qnnrt_llm_graph__weight(g, -1, "model.embed_tokens.weight",
+                                                    m->vocabulary, m->width, 0);
+    if (table != &g->none) g->table = table;
+    return qnnrt_llm_graph__node(g, "embedding.default", name, table, ids, NULL,
+                                 qnnrt_llm_graph__shape_of(3, 1, g->tokens, m->width, 0));
 }
 
-/* Write the inputs that all layers read. */
-static void qnnrt_llm_graph__shared_inputs(qnnrt_llm_graph__writer *w, uint32_t first, uint32_t end,
+/* Add the inputs that all layers read. */
+static void qnnrt_llm_graph__shared_inputs(qnnrt_llm_graph__maker *g, uint32_t first, uint32_t end,
                                            qnnrt_llm_graph__shared *shared)
 {
     static const char *const names[2] = { "attention_mask", "window_attention_mask" };
-    const qnnrt_llm_graph *m = w->model;
+    const qnnrt_llm_graph *m = g->model;
+    const qnnrt_llm_graph__shape mask = qnnrt_llm_graph__shape_of(4, 1, 1, g->tokens, g->context);
+    const qnnrt_llm_graph__shape angles = qnnrt_llm_graph__shape_of(4, 1, 1, g->tokens,
+                                                                    m->head_dim / 2);
     int has[2] = { 0, 0 }, i;
     uint32_t layer;
     memset(shared, 0, sizeof(*shared));
     for (layer = first; layer < end; ++layer)
-        has[m->windowed[layer] && m->window < w->context] = 1;
+        has[m->windowed[layer] && m->window < g->context] = 1;
     for (i = 0; i < 2; ++i)
-        if (has[i]) shared->mask[i] = qnnrt_llm_graph__input(w, names[i], 4, 1, 1, w->tokens,
-                                                             w->context);
-    shared->cosine = qnnrt_llm_graph__input(w, "position_ids_cos", 4, 1, 1, w->tokens,
-                                            m->head_dim / 2);
-    shared->sine = qnnrt_llm_graph__input(w, "position_ids_sin", 4, 1, 1, w->tokens,
-                                          m->head_dim / 2);
+        if (has[i]) shared->mask[i] = qnnrt_llm_graph__input(g, names[i], mask);
+    shared->cosine = qnnrt_llm_graph__input(g, "position_ids_cos", angles);
+    shared->sine = qnnrt_llm_graph__input(g, "position_ids_sin", angles);
     if (m->rotary == m->head_dim) return;
-    shared->cosine = qnnrt_llm_graph__slice(w, &shared->cosine, 0, m->rotary / 2);
-    shared->sine = qnnrt_llm_graph__slice(w, &shared->sine, 0, m->rotary / 2);
+    shared->cosine = qnnrt_llm_graph__slice(g, shared->cosine, 0, m->rotary / 2);
+    shared->sine = qnnrt_llm_graph__slice(g, shared->sine, 0, m->rotary / 2);
 }
 
-/* Write the last norm and the head. */
-static void qnnrt_llm_graph__head(qnnrt_llm_graph__writer *w, const qnnrt_llm_graph__value *hidden)
+/* Add the last norm and the head. */
+static void qnnrt_llm_graph__head(qnnrt_llm_graph__maker *g, qnnrt_ir_value *hidden)
 {
-    const qnnrt_llm_graph *m = w->model;
+    const qnnrt_llm_graph *m = g->model;
     const char *name = m->tied ? "model.embed_tokens" : "lm_head";
-    const int shown = w->desc->outputs != QNNRT_LLM_GRAPH_LOGITS;
-    qnnrt_llm_graph__value x = qnnrt_llm_graph__norm(w, -1, "model.norm.weight", hidden,
-                                                     shown ? "last_hidden_state" : "");
-    if (shown) qnnrt_llm_graph__keep(w, &w->outputs, &x);
-    if (w->desc->outputs == QNNRT_LLM_GRAPH_HIDDEN) return;
-    x = qnnrt_llm_graph__linear(w, -1, name, &x, m->vocabulary, 0,
-                                m->logit_cap > 0 ? "" : "logits");
-    if (m->logit_cap > 0) x = qnnrt_llm_graph__cap(w, &x, m->logit_cap, "logits");
-    qnnrt_llm_graph__keep(w, &w->outputs, &x);
+    const int shown = g->desc->outputs != QNNRT_LLM_GRAPH_LOGITS;
+    qnnrt_ir_value *x = qnnrt_llm_graph__norm(g, -1, "model.norm.weight", hidden,
+                                              shown ? "last_hidden_state" : "");
+    if (shown) qnnrt_llm_graph__output(g, x);
+    if (g->desc->outputs == QNNRT_LLM_GRAPH_HIDDEN) return;
+    x = qnnrt_llm_graph__linear(g, -1, name, x, m->vocabulary, 0, m->logit_cap > 0 ? "" : "logits");
+    if (m->logit_cap > 0) x = qnnrt_llm_graph__cap(g, x, m->logit_cap, "logits");
+    qnnrt_llm_graph__output(g, x);
 }
 
-/* Write the nodes of a part. */
-static void qnnrt_llm_graph__nodes(qnnrt_llm_graph__writer *w, uint32_t part, uint32_t parts)
+/* Add all of the part. */
+static void qnnrt_llm_graph__part(qnnrt_llm_graph__maker *g)
 {
-    const qnnrt_llm_graph *m = w->model;
-    const uint32_t first = qnnrt_llm_graph__begin_of(m, w->desc, part, parts);
-    const uint32_t end = qnnrt_llm_graph__begin_of(m, w->desc, part + 1, parts);
-    const int last = part + 1 == parts;
-    const char *rows = w->desc->ends_apart ? QNNRT_LLM_GRAPH_EMBEDDED : "";
+    const qnnrt_llm_graph *m = g->model;
+    const uint32_t part = g->desc->part;
+    const uint32_t first = qnnrt_llm_graph__begin_of(m, g->desc, part);
+    const uint32_t end = qnnrt_llm_graph__begin_of(m, g->desc, part + 1);
+    const int last = part + 1 == g->desc->parts;
+    const char *rows = g->desc->ends_apart ? QNNRT_LLM_GRAPH_EMBEDDED : "";
     qnnrt_llm_graph__shared shared;
-    qnnrt_llm_graph__value x;
+    qnnrt_ir_value *x;
     char name[QNNRT_LLM_GRAPH__NAME];
     uint32_t layer;
-    if (part == 0 && !w->desc->embedded) {
-        x = qnnrt_llm_graph__embedding(w, m->embedding_scale > 0 || rows[0] == '\0'
+    if (part == 0 && !g->desc->embedded) {
+        x = qnnrt_llm_graph__embedding(g, m->embedding_scale > 0 || rows[0] == '\0'
                                           ? QNNRT_LLM_GRAPH_LOOK_UP : rows);
     } else {
         qnnrt_llm_graph__hidden(name, sizeof name, first);
-        x = qnnrt_llm_graph__input(w, name, 3, 1, w->tokens, m->width, 0);
+        x = qnnrt_llm_graph__input(g, name, qnnrt_llm_graph__shape_of(3, 1, g->tokens, m->width,
+                                                                      0));
     }
     if (part == 0 && m->embedding_scale > 0)
-        x = qnnrt_llm_graph__by(w, "mul.Tensor", &x, m->embedding_scale, rows);
-    if (first < end) qnnrt_llm_graph__shared_inputs(w, first, end, &shared);
-    for (layer = first; layer < end && !w->failed; ++layer) {
+        x = qnnrt_llm_graph__by(g, "mul.Tensor", x, m->embedding_scale, rows);
+    if (first < end) qnnrt_llm_graph__shared_inputs(g, first, end, &shared);
+    for (layer = first; layer < end && g->failed == QNNRT_OK; ++layer) {
         name[0] = '\0';
         if (layer + 1 == end && !last) qnnrt_llm_graph__hidden(name, sizeof name, end);
-        x = qnnrt_llm_graph__layer(w, layer, &x, &shared, name);
+        x = qnnrt_llm_graph__layer(g, layer, x, &shared, name);
     }
-    if (last) qnnrt_llm_graph__head(w, &x);
-    else qnnrt_llm_graph__keep(w, &w->outputs, &x);
-}
-
-/* Write a list of values, by their names or keys. */
-static void qnnrt_llm_graph__list_of(qnnrt_llm_graph__writer *w, const char *key,
-                                     const qnnrt_llm_graph__list *list, int keys)
-{
-    size_t i;
-    qnnrt_json_write_key(&w->json, key);
-    qnnrt_json_write_array(&w->json, 0);
-    for (i = 0; i < list->count; ++i) qnnrt_llm_graph__ref(w, &list->items[i], keys);
-    qnnrt_json_write_close(&w->json);
-}
-
-/* Write the document. */
-static void qnnrt_llm_graph__document(qnnrt_llm_graph__writer *w, uint32_t part, uint32_t parts)
-{
-    size_t i;
-    qnnrt_json_write_object(&w->json, 0);
-    qnnrt_llm_graph__string(&w->json, "model_name",
-                            w->desc->name != NULL ? w->desc->name : "decoder");
-    qnnrt_json_write_key(&w->json, "nodes");
-    qnnrt_json_write_array(&w->json, 0);
-    qnnrt_llm_graph__nodes(w, part, parts);
-    qnnrt_json_write_close(&w->json);
-    qnnrt_llm_graph__list_of(w, "graph_inputs", &w->inputs, 0);
-    qnnrt_llm_graph__list_of(w, "graph_outputs", &w->outputs, 0);
-    qnnrt_llm_graph__list_of(w, "weights", &w->weights, 1);
-    qnnrt_json_write_key(&w->json, "weight_name_mapping");
-    qnnrt_json_write_object(&w->json, 0);
-    for (i = 0; i < w->weights.count; ++i) {
-        qnnrt_llm_graph__string(&w->json, w->weights.items[i].name, w->weights.items[i].key);
-    }
-    qnnrt_json_write_close(&w->json);
-    qnnrt_json_write_close(&w->json);
+    if (last) qnnrt_llm_graph__head(g, x);
+    else qnnrt_llm_graph__output(g, x);
 }
 
 /* =====================================================================================
    SETTINGS                                                                    >>settings
    What a runtime has to know: the object "llm" of qnnrt.json.
-   Needs: >>write     Knows nothing of: graphs
+   Needs: nothing     Knows nothing of: graphs
    ===================================================================================== */
+
+static void qnnrt_llm_graph__setting_text(qnnrt_json_writer *json, const char *key,
+                                          const char *text)
+{
+    qnnrt_json_write_key(json, key);
+    qnnrt_json_write_string(json, text);
+}
 
 static void qnnrt_llm_graph__setting(qnnrt_json_writer *json, const char *key, double value)
 {
@@ -2130,10 +2011,10 @@ static void qnnrt_llm_graph__settings_rope(const qnnrt_llm_graph *m, qnnrt_json_
     qnnrt_json_write_object(json, 1);
     qnnrt_llm_graph__setting(json, "theta", theta);
     if (m->rotary == m->head_dim) {     /* else the tables have more angles than keys turn by */
-        qnnrt_llm_graph__string(json, "pairs", "half");
+        qnnrt_llm_graph__setting_text(json, "pairs", "half");
     }
     if (m->scaling != QNNRT_LLM_GRAPH_PLAIN) {
-        qnnrt_llm_graph__string(json, "scaling", words[m->scaling]);
+        qnnrt_llm_graph__setting_text(json, "scaling", words[m->scaling]);
         qnnrt_llm_graph__setting(json, "factor", m->factor);
     }
     if (m->scaling == QNNRT_LLM_GRAPH_LLAMA3) {
@@ -2148,7 +2029,7 @@ static void qnnrt_llm_graph__settings_rope(const qnnrt_llm_graph *m, qnnrt_json_
 /* =====================================================================================
    PUBLIC                                                                        >>public
    Public functions.
-   Needs: >>models >>read >>limits >>gguf >>write >>graph >>settings     Knows nothing of:
+   Needs: >>models >>read >>limits >>gguf >>build >>graph >>settings     Knows nothing of:
    layers
    ===================================================================================== */
 
@@ -2207,127 +2088,77 @@ QNNRT_LLM_GRAPH_API uint32_t qnnrt_llm_graph_first_layer(const qnnrt_llm_graph *
     return part >= parts ? model->layers : qnnrt_llm_graph__first(model, part, parts);
 }
 
-QNNRT_LLM_GRAPH_API qnnrt_result qnnrt_llm_graph_write(const qnnrt_llm_graph *model,
-                                                       const qnnrt_llm_graph_desc *desc,
-                                                       int (*write)(void *user, const char *text,
-                                                                    size_t bytes),
-                                                       void *user, qnnrt_error *err)
+/* Check which graph is asked for, with the defaults filled in. */
+static qnnrt_result qnnrt_llm_graph__check(const qnnrt_llm_graph *model,
+                                           const qnnrt_llm_graph_desc *desc, qnnrt_error *err)
 {
-    qnnrt_llm_graph_desc none;
-    qnnrt_llm_graph__writer *w;
-    const qnnrt_hooks *hooks;
-    uint32_t part, parts, tokens, context, layers;
-    size_t room, adapted;
-    int good, failed;
-    memset(&none, 0, sizeof(none));
-    if (desc == NULL) desc = &none;
-    if (model == NULL || write == NULL)
-        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_llm_graph_write: model or write is NULL");
-    hooks = &desc->hooks;
-    if ((hooks->alloc == NULL) != (hooks->free == NULL))
-        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_llm_graph_write: hooks need alloc and "
+    if ((desc->hooks.alloc == NULL) != (desc->hooks.free == NULL))
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_llm_graph_create: hooks need alloc and "
                                "free");
-    parts = desc->parts != 0 ? desc->parts : 1;
-    part = desc->part;
-    tokens = desc->tokens != 0 ? desc->tokens : 1;
-    context = desc->context != 0 ? desc->context : model->positions;
     if (model->layers > QNNRT_LLM_GRAPH_LAYERS || model->heads == 0 || model->kv_heads == 0)
-        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_llm_graph_write: the model is not one of "
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_llm_graph_create: the model is not one of "
                                "qnnrt_llm_graph_read()");
-    if (desc->ends_apart && (parts < 3 || (part == 0 && desc->embedded)))
+    if (desc->ends_apart && (desc->parts < 3 || (desc->part == 0 && desc->embedded)))
         return qnnrt_error_set(err, QNNRT_E_ARG, "a model whose ends are apart has 3 parts or more,"
-                               " and with .embedded no part 0, got part %u of %u", (unsigned)part,
-                               (unsigned)parts);
-    if (parts - (desc->ends_apart ? 2 : 0) > model->layers)
+                               " and with .embedded no part 0, got part %u of %u",
+                               (unsigned)desc->part, (unsigned)desc->parts);
+    if (desc->parts - (desc->ends_apart ? 2 : 0) > model->layers)
         return qnnrt_error_set(err, QNNRT_E_ARG, "a model of %u layers cannot be cut into %u parts",
-                               (unsigned)model->layers, (unsigned)parts);
-    if (part >= parts)
-        return qnnrt_error_set(err, QNNRT_E_ARG, "part %u of %u does not exist", (unsigned)part,
-                               (unsigned)parts);
-    if (tokens >= context)
+                               (unsigned)model->layers, (unsigned)desc->parts);
+    if (desc->part >= desc->parts)
+        return qnnrt_error_set(err, QNNRT_E_ARG, "part %u of %u does not exist",
+                               (unsigned)desc->part, (unsigned)desc->parts);
+    if (desc->tokens >= desc->context)
         return qnnrt_error_set(err, QNNRT_E_ARG, "a graph of %u tokens needs a context of more "
-                               "than that, got %u", (unsigned)tokens, (unsigned)context);
-    if (context > model->positions)
+                               "than that, got %u", (unsigned)desc->tokens,
+                               (unsigned)desc->context);
+    if (desc->context > model->positions)
         return qnnrt_error_set(err, QNNRT_E_ARG, "a context of %u is more than "
-                               "\"max_position_embeddings\", %u", (unsigned)context,
+                               "\"max_position_embeddings\", %u", (unsigned)desc->context,
                                (unsigned)model->positions);
     if ((unsigned)desc->outputs > QNNRT_LLM_GRAPH_BOTH)
-        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_llm_graph_write: unknown desc.outputs");
-    if (qnnrt_llm_graph__adapts_check(model, desc, err) != QNNRT_OK) return QNNRT_E_ARG;
-    layers = qnnrt_llm_graph__begin_of(model, desc, part + 1, parts) -
-             qnnrt_llm_graph__begin_of(model, desc, part, parts);
-    adapted = desc->lora_rank > 0 ? 14 * (size_t)layers : 0;
-    room = sizeof(*w) + (10 + adapted + 24 * (size_t)layers) * sizeof(qnnrt_llm_graph__value);
-    w = (qnnrt_llm_graph__writer *)qnnrt_hooks_alloc(hooks, room, 1);
-    if (w == NULL) return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory for a graph");
-    w->model = model;
-    w->desc = desc;
-    w->tokens = tokens;
-    w->context = context;
-    w->inputs.items = (qnnrt_llm_graph__value *)(void *)(w + 1);
-    w->inputs.room = 5 + adapted + 2 * (size_t)layers;
-    w->outputs.items = w->inputs.items + w->inputs.room;
-    w->outputs.room = 2 + 2 * (size_t)layers;
-    w->weights.items = w->outputs.items + w->outputs.room;
-    w->weights.room = 3 + 20 * (size_t)layers;
-    qnnrt_json_write_begin(&w->json, write, user, 0);
-    qnnrt_llm_graph__document(w, part, parts);
-    good = qnnrt_json_write_end(&w->json);
-    failed = w->failed;
-    qnnrt_hooks_free(hooks, w);
-    if (failed) return qnnrt_error_set(err, QNNRT_E_LIMIT, "a tensor of the graph would have more "
-                                       "than 2^40 elements");
-    if (!good) return qnnrt_error_set(err, QNNRT_E_IO, "cannot write the graph");
-    return qnnrt_error_clear(err);
-}
-
-/* A text that grows. */
-typedef struct qnnrt_llm_graph__text {
-    const qnnrt_hooks *hooks;
-    char              *data;
-    size_t             used, room;
-} qnnrt_llm_graph__text;
-
-static int qnnrt_llm_graph__text_add(void *user, const char *data, size_t bytes)
-{
-    qnnrt_llm_graph__text *text = (qnnrt_llm_graph__text *)user;
-    if (text->room - text->used < bytes) {
-        const size_t room = text->room * 2 + bytes + 65536;
-        char *more = (char *)qnnrt_hooks_alloc(text->hooks, room, 1);
-        if (more == NULL) return 0;
-        if (text->used > 0) memcpy(more, text->data, text->used);
-        qnnrt_hooks_free(text->hooks, text->data);
-        text->data = more;
-        text->room = room;
-    }
-    memcpy(text->data + text->used, data, bytes);
-    text->used += bytes;
-    return 1;
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_llm_graph_create: unknown desc.outputs");
+    return qnnrt_llm_graph__adapts_check(model, desc, err);
 }
 
 QNNRT_LLM_GRAPH_API qnnrt_result qnnrt_llm_graph_create(const qnnrt_llm_graph *model,
                                                         const qnnrt_llm_graph_desc *desc,
                                                         qnnrt_ir **out, qnnrt_error *err)
 {
-    qnnrt_llm_graph_desc none;
-    qnnrt_llm_graph__text text;
-    qnnrt_ir_desc reading;
+    qnnrt_llm_graph_desc full;
+    qnnrt_llm_graph__maker g;
+    qnnrt_ir_desc empty;
     qnnrt_result result;
-    memset(&none, 0, sizeof(none));
-    memset(&text, 0, sizeof(text));
-    memset(&reading, 0, sizeof(reading));
-    if (desc == NULL) desc = &none;
-    if (out == NULL)
-        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_llm_graph_create: out is NULL");
-    *out = NULL;
-    text.hooks = &desc->hooks;
-    reading.hooks = desc->hooks;
-    result = qnnrt_llm_graph_write(model, desc, qnnrt_llm_graph__text_add, &text, err);
-    if (result == QNNRT_E_IO)
-        result = qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory for a graph");
-    if (result == QNNRT_OK) result = qnnrt_ir_read(text.data, text.used, &reading, out, err);
-    qnnrt_hooks_free(text.hooks, text.data);
-    return result;
+    memset(&full, 0, sizeof(full));
+    memset(&g, 0, sizeof(g));
+    memset(&empty, 0, sizeof(empty));
+    if (out != NULL) *out = NULL;
+    if (model == NULL || out == NULL)
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_llm_graph_create: model or out is NULL");
+    if (desc != NULL) full = *desc;
+    if (full.parts == 0) full.parts = 1;
+    if (full.tokens == 0) full.tokens = 1;
+    if (full.context == 0) full.context = model->positions;
+    result = qnnrt_llm_graph__check(model, &full, err);
+    if (result != QNNRT_OK) return result;
+    empty.hooks = full.hooks;
+    result = qnnrt_ir_create(full.name != NULL ? full.name : "decoder", &empty, &g.ir, err);
+    if (result != QNNRT_OK) return result;
+    g.model = model;
+    g.desc = &full;
+    g.tokens = full.tokens;
+    g.context = full.context;
+    g.none.rank = 4;
+    g.none.dims[0] = g.none.dims[1] = g.none.dims[2] = g.none.dims[3] = 1;
+    qnnrt_llm_graph__part(&g);
+    if (g.failed == QNNRT_OK) {
+        *out = g.ir;
+        return qnnrt_error_clear(err);
+    }
+    qnnrt_ir_free(g.ir);
+    return qnnrt_error_set(err, g.failed, g.failed == QNNRT_E_LIMIT
+                           ? "a tensor of the graph would have more than 2^40 elements"
+                           : "out of memory for a graph");
 }
 
 QNNRT_LLM_GRAPH_API void qnnrt_llm_graph_settings(const qnnrt_llm_graph *model, uint32_t context,
@@ -2370,5 +2201,7 @@ QNNRT_LLM_GRAPH_API void qnnrt_llm_graph_settings(const qnnrt_llm_graph *model, 
    0.5.0   Added  qnnrt_llm_graph_desc.ends_apart.
            Added  qnnrt_llm_graph_read_gguf(), qnnrt_llm_graph_table(), which replaces
            QNNRT_LLM_GRAPH_TABLE.
+           API: qnnrt_llm_graph_write() is gone. Call qnnrt_llm_graph_create(), then
+           qnnrt_ir_write().
    0.4.0   First version. Added: the last hidden state as an output, room for adapters.
    --------------------------------------------------------------------------------------------- */

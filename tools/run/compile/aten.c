@@ -149,31 +149,15 @@ uint64_t aten_spent(aten *a, int phase, uint64_t begin)
     return now;
 }
 
-int aten_read_graph(aten *a, aten_graph *g)
+int aten_check_graph(aten *a, aten_graph *g)
 {
     const qnnrt_ir_finding *list = NULL;
-    qnnrt_ir_desc desc = {0};
     size_t count = 0;
     qnnrt_error err;
     page p = {NULL, 0, 0};
-    if (g->text == NULL) g->text = cli_read_file(g->file, ATEN_TEXT_BYTES, &g->bytes);
-    if (g->text == NULL) {
-        fail(a->t, NULL, "Name the .json file that pytorch-ir wrote.", "cannot read %s: %s",
-             g->file, strerror(errno));
-        return 0;
-    }
-    desc.custom = a->map.names;
-    desc.custom_count = a->map.count;
-    if (qnnrt_ir_read(g->text, g->bytes, &desc, &g->ir, &err) != QNNRT_OK) {
-        const char *slash = strrchr(g->file, '/');
-        const int config = strcmp(slash != NULL ? slash + 1 : g->file, "config.json") == 0;
-        fail(a->t, NULL,
-             config ? "Name the folder of the language model, not this file." : cli_hint(&err),
-             "%s: %s", g->file, cli_told(&err));
-        return 0;
-    }
-    g->node_count = g->ir->node_count;
-    if (qnnrt_ir_check(g->ir, &list, &count, &err) == QNNRT_OK)
+    g->node_count = g->read->node_count;
+    if (qnnrt_ir_check(g->read, &list, &count, &err) == QNNRT_OK &&
+        qnnrt_ir_copy(g->read, NULL, &g->ir, &err) == QNNRT_OK)
         return kv_rewrite(a->t, g->file, g->ir, a->kv);
     if (count == 0) {                            /* the check itself failed */
         fail(a->t, NULL, cli_hint(&err), "%s: %s", g->file, cli_told(&err));
@@ -189,6 +173,37 @@ int aten_read_graph(aten *a, aten_graph *g)
                      : "Export the model again, or correct the file.",
          "%s has %lu fault%s:%s", g->file, (unsigned long)count, cli_plural(count), p.data);
     free(p.data);
+    return 0;
+}
+
+/* Read and check the graph of a file. Return 0 after printing all that is wrong. */
+static int aten_read_graph(aten *a, aten_graph *g)
+{
+    qnnrt_ir_desc desc = {0};
+    qnnrt_cache_hash hash;
+    qnnrt_error err;
+    size_t bytes = 0;
+    char *text = cli_read_file(g->file, ATEN_TEXT_BYTES, &bytes);
+    if (text == NULL) {
+        fail(a->t, NULL, "Name the .json file that pytorch-ir wrote.", "cannot read %s: %s",
+             g->file, strerror(errno));
+        return 0;
+    }
+    if (a->t->set.compile->cache != NULL) {
+        qnnrt_cache_hash_begin(&hash);
+        qnnrt_cache_hash_add(&hash, text, bytes);
+        qnnrt_cache_hash_end(&hash, g->hash);
+    }
+    desc.custom = a->map.names;
+    desc.custom_count = a->map.count;
+    const qnnrt_result result = qnnrt_ir_read(text, bytes, &desc, &g->read, &err);
+    free(text);
+    if (result == QNNRT_OK) return aten_check_graph(a, g);
+    const char *slash = strrchr(g->file, '/');
+    const int config = strcmp(slash != NULL ? slash + 1 : g->file, "config.json") == 0;
+    fail(a->t, NULL,
+         config ? "Name the folder of the language model, not this file." : cli_hint(&err),
+         "%s: %s", g->file, cli_told(&err));
     return 0;
 }
 

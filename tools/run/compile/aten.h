@@ -14,6 +14,7 @@
 #define RUN_COMPILE_ATEN_H
 
 #include "run/base/base.h"
+#include "qnnrt_cache.h"
 #include "qnnrt_llm_graph.h"
 #include "qnnrt_lower.h"
 
@@ -160,9 +161,9 @@ typedef struct aten_graph {
     const char    *name;               /* in the binary                                 */
     char          *default_name;       /* of the file, or NULL                          */
     uint32_t       context;            /* that it belongs to, of a decoder              */
-    char          *text;               /* of the file, or made                          */
-    size_t         bytes;
-    qnnrt_ir      *ir;
+    unsigned char  hash[QNNRT_CACHE_HASH];       /* of the file, with --cache             */
+    qnnrt_ir      *read;               /* the graph as it was read, and stays           */
+    qnnrt_ir      *ir;                 /* what passes change                            */
     qnnrt_weights *weights;            /* one of aten.weights, or NULL                  */
     size_t         node_count;         /* as read                                       */
     aten_pass      passes[ATEN_PASSES_MOST];     /* [pass_count] that ran                 */
@@ -212,8 +213,8 @@ int aten_name(aten *a, const char *const *asked);
 /* Add the time since `begin` to a phase, and return the time now. */
 uint64_t aten_spent(aten *a, int phase, uint64_t begin);
 
-/* Read and check one graph. Return 0 after printing all that is wrong. */
-int aten_read_graph(aten *a, aten_graph *g);
+/* Check g->read, and make g->ir of it. Return 0 after printing all that is wrong. */
+int aten_check_graph(aten *a, aten_graph *g);
 
 /* Read the graphs and open the weights. Return 0 after printing all that is wrong. */
 int aten_read(aten *a);

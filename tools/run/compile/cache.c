@@ -138,20 +138,23 @@ static int cache_hash_text(void *user, const char *text, size_t bytes)
     return 1;
 }
 
-/* Add a graph: its text, or what it would be as one. Return 0 after filling the error. */
-static int cache_add_graph(qnnrt_cache_key *key, const aten_graph *g, qnnrt_error *err)
+/* Add a graph: the hash of its file, or of what it would be as one. Return 0 after filling the
+   error. */
+static int cache_add_graph(qnnrt_cache_key *key, const aten *a, const aten_graph *g,
+                           qnnrt_error *err)
 {
     unsigned char hash[QNNRT_CACHE_HASH];
     qnnrt_json_writer writer;
     qnnrt_cache_hash text;
     cache_add_text(key, "graph", g->name);
-    if (g->text != NULL) {
-        qnnrt_cache_key_add(key, "text", g->text, g->bytes);
+    if (a->decoder == NULL) {
+        qnnrt_cache_key_add(key, "hash of file", g->hash, sizeof(g->hash));
         return 1;
     }
     qnnrt_cache_hash_begin(&text);
     qnnrt_json_write_begin(&writer, cache_hash_text, &text, 0);
-    if (qnnrt_ir_write(g->ir, &writer, err) != QNNRT_OK || !qnnrt_json_write_end(&writer)) return 0;
+    if (qnnrt_ir_write(g->read, &writer, err) != QNNRT_OK || !qnnrt_json_write_end(&writer))
+        return 0;
     qnnrt_cache_hash_end(&text, hash);
     qnnrt_cache_key_add(key, "hash of text", hash, sizeof(hash));
     return 1;
@@ -198,7 +201,7 @@ static int cache_key(const tool *t, const compile_names *names, const aten *a, c
         if (qnnrt_cache_key_file(&key, "content", t->set.files.items[i], err) != QNNRT_OK) return 0;
     }
     for (size_t i = 0; a != NULL && i < a->graph_count; ++i)
-        if (!cache_add_graph(&key, &a->graphs[i], err)) return 0;
+        if (!cache_add_graph(&key, a, &a->graphs[i], err)) return 0;
     if (a != NULL && a->decoder != NULL && !cache_add_decoder(&key, a->decoder, err)) return 0;
     if (a != NULL && t->set.compile->kv_rows) {           /* the tokens of config.json */
         const qnnrt_llm_graph *model = &a->kv->tokens;

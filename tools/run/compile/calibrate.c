@@ -211,6 +211,7 @@ static int calibrate_build(calibration *c, qnnrt_backend *backend)
 {
     qnnrt_lower_desc desc = aten_desc(c->a);
     qnnrt_builder_desc builder_desc = compile_builder(c->a->t);
+    const qnnrt_ir_desc plain = {0};             /* without operators of --op_map         */
     qnnrt_builder *builder = NULL;
     qnnrt_error err;
     c->half = desc.compute == QNNRT_DTYPE_F16 ||
@@ -223,7 +224,7 @@ static int calibrate_build(calibration *c, qnnrt_backend *backend)
     desc.weight_bits = desc.weight_block = 0;
     desc.weight_bits_of = NULL;
     qnnrt_result result = qnnrt_lower_create(&desc, &c->lower, &err);
-    if (result == QNNRT_OK) result = qnnrt_ir_read(c->g->text, c->g->bytes, NULL, &c->ir, &err);
+    if (result == QNNRT_OK) result = qnnrt_ir_copy(c->g->read, &plain, &c->ir, &err);
     if (result == QNNRT_OK) result = qnnrt_ir_check(c->ir, NULL, NULL, &err);
     if (result == QNNRT_OK) result = qnnrt_lower_weights(c->lower, c->ir, c->g->weights, &err);
     if (result == QNNRT_OK) result = qnnrt_lower_passes(c->lower, c->ir, &err);
@@ -279,11 +280,6 @@ static int calibrate_graph(aten *a, aten_graph *g, const char *list, qnnrt_backe
 {
     calibration c = {0};
     const uint64_t begin = cli_now_ns();
-    if (g->text == NULL) {
-        fail(a->t, NULL, "Leave --calibrate out.", "graph \"%s\" is made of config.json: it cannot"
-             " be calibrated", g->name);
-        return 0;
-    }
     c.a = a;
     c.g = g;
     c.list = list;

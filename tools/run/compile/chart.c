@@ -253,14 +253,10 @@ static void chart_all(const aten *a, int before)
     tool *t = a->t;
     const qnnrt_lower_info *info = qnnrt_lower_get_info(a->lower);
     layers *graphs = cli_alloc(info->graph_count, sizeof(*graphs));
-    qnnrt_ir **read = cli_alloc(info->graph_count, sizeof(*read));
     size_t count = 0;
     for (size_t i = 0; i < info->graph_count; ++i) {
         const aten_graph *g = &a->graphs[i];
-        const qnnrt_ir *ir = g->ir;
-        if (before && qnnrt_ir_read(g->text, g->bytes, NULL, &read[i], NULL) != QNNRT_OK) continue;
-        if (before) ir = read[i];
-        chart_make(&graphs[count++], g, info, &info->graphs[i], ir, before);
+        chart_make(&graphs[count++], g, info, &info->graphs[i], before ? g->read : g->ir, before);
     }
     if (t->set.dot != NULL) {
         char *path = before ? chart_before(t->set.dot) : cli_text("%s", t->set.dot);
@@ -273,8 +269,6 @@ static void chart_all(const aten *a, int before)
         free(path);
     }
     for (size_t i = 0; i < count; ++i) free_layers(&graphs[i]);
-    for (size_t i = 0; i < info->graph_count; ++i) qnnrt_ir_free(read[i]);
-    free(read);
     free(graphs);
 }
 

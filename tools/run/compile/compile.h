@@ -11,7 +11,6 @@
 #define RUN_COMPILE_COMPILE_H
 
 #include "run/compile/aten.h"
-#include "qnnrt_cache.h"
 #include "qnnrt_compile.h"
 
 /* ---- tokens.c: the tokens of a GGUF file, and their merges ---- */

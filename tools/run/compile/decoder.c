@@ -181,7 +181,6 @@ static int decoder_make(aten *a, uint32_t shard, size_t which)
     aten_graph *g = &a->graphs[a->graph_count++];
     qnnrt_llm_graph_desc desc = {0};
     qnnrt_error err;
-    page p = {NULL, 0, 0};
     g->file = d->config;
     g->context = shard;
     g->weights = a->weights[0];
@@ -202,13 +201,9 @@ static int decoder_make(aten *a, uint32_t shard, size_t which)
     desc.embedded = d->table != NULL;
     desc.weight_dtype = decoder_dtype;
     desc.weight_user = a->weights[0];
-    if (qnnrt_llm_graph_write(&d->model, &desc, json_to_page, &p, &err) != QNNRT_OK) {
-        free(p.data);
+    if (qnnrt_llm_graph_create(&d->model, &desc, &g->read, &err) != QNNRT_OK)
         return decoder_wrong(a, &err);
-    }
-    g->text = p.data;
-    g->bytes = p.used;
-    return aten_read_graph(a, g);
+    return aten_check_graph(a, g);
 }
 
 /* Find the table of embeddings for --embedding host. Blocks become float16. Return 0 after printing

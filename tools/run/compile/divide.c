@@ -141,6 +141,7 @@ static int mixed_calibrate(mixed *m)
 {
     aten *a = m->a;
     qnnrt_compile_desc desc = mixed_desc(m);
+    const qnnrt_ir_desc plain = {0};             /* without operators of --op_map         */
     qnnrt_ir **graphs = cli_alloc(a->graph_count, sizeof(*graphs));
     qnnrt_compile *program = NULL;
     qnnrt_error err;
@@ -150,7 +151,7 @@ static int mixed_calibrate(mixed *m)
     qnnrt_result result = qnnrt_compile_create(&desc, &program, &err);
     for (size_t i = 0; i < a->graph_count && result == QNNRT_OK; ++i) {
         const aten_graph *g = &a->graphs[i];
-        result = qnnrt_ir_read(g->text, g->bytes, NULL, &graphs[i], &err);
+        result = qnnrt_ir_copy(g->read, &plain, &graphs[i], &err);
         if (result == QNNRT_OK) result = qnnrt_ir_check(graphs[i], NULL, NULL, &err);
         if (result == QNNRT_OK)
             result = qnnrt_compile_add(program, graphs[i], g->weights, g->name, &err);

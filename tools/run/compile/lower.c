@@ -203,7 +203,7 @@ void aten_free(aten *a)
     op_map_free(&a->map);
     for (size_t i = 0; i < a->graph_count; ++i) {
         qnnrt_ir_free(a->graphs[i].ir);
-        free(a->graphs[i].text);
+        qnnrt_ir_free(a->graphs[i].read);
         free(a->graphs[i].default_name);
     }
     for (size_t i = 0; i < a->weights_count; ++i) qnnrt_weights_close(a->weights[i]);

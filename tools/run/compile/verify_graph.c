@@ -47,13 +47,14 @@ static qnnrt_result verify_watch(void *user, const qnnrt_ir_node *node, size_t o
     return QNNRT_OK;
 }
 
-/* Read the graph again, as it was before the passes, with its weights. Return NULL after printing
-   an error. */
-static qnnrt_ir *verify_read(const aten *a, const aten_graph *g, qnnrt_lower *lower)
+/* Copy the graph, as it was before the passes, with its weights. Return NULL after printing an
+   error. */
+static qnnrt_ir *verify_copy(const aten *a, const aten_graph *g, qnnrt_lower *lower)
 {
+    const qnnrt_ir_desc plain = {0};             /* the host has no operators of --op_map */
     qnnrt_ir *ir = NULL;
     qnnrt_error err;
-    qnnrt_result result = qnnrt_ir_read(g->text, g->bytes, NULL, &ir, &err);
+    qnnrt_result result = qnnrt_ir_copy(g->read, &plain, &ir, &err);
     qnnrt_ir_kv_info info;
     if (result == QNNRT_OK) result = qnnrt_ir_check(ir, NULL, NULL, &err);
     if (result == QNNRT_OK && a->t->set.compile->kv_rows) result = kv_graph(ir, &info, &err);
@@ -83,7 +84,7 @@ static void verify_nodes(verify *v)
     desc.contexts = 1;
     v->run = NULL;
     qnnrt_result result = qnnrt_lower_create(&desc, &lower, &err);
-    if (result == QNNRT_OK) ir = verify_read(a, v->g, lower);
+    if (result == QNNRT_OK) ir = verify_copy(a, v->g, lower);
     if (ir != NULL) {
         result = qnnrt_lower_passes(lower, ir, &err);
         if (result == QNNRT_OK) result = qnnrt_lower_graph(lower, ir, v->g->name, &err);
@@ -128,7 +129,7 @@ void verify_graph(aten *a, qnnrt_manifest *model, size_t number, int half, int b
     qnnrt_error err;
     v.a = a;
     v.g = &a->graphs[number];
-    v.ir = verify_read(a, v.g, a->lower);
+    v.ir = verify_copy(a, v.g, a->lower);
     if (v.ir == NULL) return;
     v.ins = cli_alloc(v.ir->input_count, sizeof(*v.ins));
     v.outs = cli_alloc(v.ir->output_count, sizeof(*v.outs));
