@@ -109,20 +109,20 @@ for name, most in (("x", 1.0), ("same", 1.0), ("larger", 1.5)):
     open("%s/%s.raw" % (sys.argv[1], name), "wb").write(struct.pack("<768f", *values))
     open("%s/%s.txt" % (sys.argv[1], name), "w").write("%s/%s.raw\n" % (sys.argv[1], name))
 PYTHON
-compile codes --calibrate "$tmp/x.txt"
-is codes 0
-codes=$(key)
-check key_codes "the key of codes is that of floats" test "$codes" != "$first" -a -n "$codes"
-compile codes_again --calibrate "$tmp/same.txt" --calibrate_so "$ref"
-says codes_hit out "the files are in entry $codes"
-check codes_equal "another binary" diff -r "$tmp/codes" "$tmp/codes_again"
+compile quantized --calibrate "$tmp/x.txt"
+is quantized 0
+quantized=$(key)
+check key_quantized "the key of quantized activations is that of floats" test "$quantized" != "$first" -a -n "$quantized"
+compile quantized_again --calibrate "$tmp/same.txt" --calibrate_so "$ref"
+says quantized_hit out "the files are in entry $quantized"
+check quantized_equal "another binary" diff -r "$tmp/quantized" "$tmp/quantized_again"
 cp "$tmp/larger.raw" "$tmp/x.raw"
 compile codes_other --calibrate "$tmp/x.txt"
 is codes_other 0
-check key_samples "the samples are not in the key" test "$(key)" != "$codes" -a -n "$(key)"
+check key_samples "the samples are not in the key" test "$(key)" != "$quantized" -a -n "$(key)"
 compile codes_more --calibrate "$tmp/same.txt" --activation_bits 8
 is codes_more 0
-check key_bits "the bits of activations are not in the key" test "$(key)" != "$codes" -a -n "$(key)"
+check key_bits "the bits of activations are not in the key" test "$(key)" != "$quantized" -a -n "$(key)"
 run compile "$graph" --weights "$weights" --calibrate_so "$ref" --output_dir "$tmp/none"
 is samples_missing 2
 # A weight that the graph reads, one bit of it; one that it does not read; the graph; its name; the library.

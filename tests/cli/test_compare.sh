@@ -65,8 +65,8 @@ if [ -e "$htp" ]; then
         run --ctx_dir "$model" --backend_so "$htp" --input "x=random:$seed" --output_dir "$tmp/run$seed"
     done
     run compare "$tmp/run1" "$tmp/run2" --ctx_dir "$model" --system_so "$release/libQnnSystem.so" --json
-    is codes 1
-    python3 - "$tmp" <<'P' || bad codes "other figures: $(cat "$tmp/out")"
+    is quantized 1
+    python3 - "$tmp" <<'P' || bad quantized "other figures: $(cat "$tmp/out")"
 import glob, json, sys
 row, = json.load(open(sys.argv[1] + "/out"))["tensors"]
 a, b = (open(glob.glob(f"{sys.argv[1]}/run{i}/*/y.raw")[0], "rb").read() for i in (1, 2))
@@ -78,10 +78,10 @@ most = max(d)
 P
     most=$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["tensors"][0]["quantized_max"])' "$tmp/out")
     run compare "$tmp/run1" "$tmp/run2" --ctx_dir "$model" --system_so "$release/libQnnSystem.so" --tolerance "$most:quantized"
-    is codes_within 0
+    is quantized_within 0
     run compare "$tmp/run1" "$tmp/run2" --ctx_dir "$model" --system_so "$release/libQnnSystem.so" --tolerance "y=$((most - 1)):codes"
-    is codes_beyond 1
-    says codes_beyond out "quantized by $most at most"
+    is quantized_beyond 1
+    says quantized_beyond out "quantized by $most at most"
 fi
 
 # Files that are damaged or hostile: a message each, and no control character in what is printed.
@@ -125,22 +125,22 @@ then good; else bad hostile_values "see above"; fi
 wrong_path() { run compare "$1" "$2"; is "path_$1" 1; says path err 'cannot open'; }
 wrong_path "$tmp/values/A" "$tmp/no_such"
 
-# ---- codes on HTP against floats on Ref: another precision ----
+# ---- quantized on HTP against floats on Ref: another precision ----
 
 if [ -e "$htp" ] && python3 "$tests/harness/make_weights.py" "$tmp/cnn.safetensors" "$data/ir/torch_cnn.npz"; then
     python3 -c 'import sys, zipfile
 open(sys.argv[2], "wb").write(zipfile.ZipFile(sys.argv[1]).read("in/0.npy"))' "$data/ir/torch_cnn.npz" "$tmp/x.npy"
     echo "$tmp/x.npy" >"$tmp/list"
-    run compile "$data/ir/torch_cnn.json" --weights "$tmp/cnn.safetensors" --backend_so "$htp" --output_dir "$tmp/codes" --io native --calibrate "$tmp/list"
+    run compile "$data/ir/torch_cnn.json" --weights "$tmp/cnn.safetensors" --backend_so "$htp" --output_dir "$tmp/quantized" --io native --calibrate "$tmp/list"
     run compile "$data/ir/torch_cnn.json" --weights "$tmp/cnn.safetensors" --backend_so "$ref" --output_dir "$tmp/floats"
-    run capture "$tmp/codes" --backend_so "$htp" --output_dir "$tmp/codes_captured" --input "x=$tmp/x.npy" --input_data_type float
-    mv "$tmp/floats" "$tmp/codes_captured/model"
-    run replay "$tmp/codes_captured" --backend_so "$ref"
+    run capture "$tmp/quantized" --backend_so "$htp" --output_dir "$tmp/quantized_captured" --input "x=$tmp/x.npy" --input_data_type float
+    mv "$tmp/floats" "$tmp/quantized_captured/model"
+    run replay "$tmp/quantized_captured" --backend_so "$ref"
     is precision 0
     says precision out 'ufixed16, float32'
-    run compare "$tmp/codes" "$tmp/codes_captured/model" --backend_so "$htp" --other_backend_so "$ref" --input "x=$tmp/x.npy" --input_data_type float --tolerance 1:codes
-    is precision_codes 1
-    says precision_codes out 'a :quantized tolerance needs equal encodings'
+    run compare "$tmp/quantized" "$tmp/quantized_captured/model" --backend_so "$htp" --other_backend_so "$ref" --input "x=$tmp/x.npy" --input_data_type float --tolerance 1:codes
+    is precision_quantized 1
+    says precision_quantized out 'a :quantized tolerance needs equal encodings'
 fi
 
 # ---- capture and replay: a model in four shards ----

@@ -119,7 +119,7 @@ hinted weight_only_pattern_hint 'Use --keep_weight q.weight.'
 # ---- quantized activations: libraries have them, the host computes with floats ----
 echo "$tmp/x.raw" >"$tmp/x.list"
 # shellcheck disable=SC2086
-mixed codes 0 'calibrated graph "torch_cnn.2": 1 samples' $cnn $refs $middle --pin relu_=host --calibrate "$tmp/x.list" --verify 2
+mixed quantized 0 'calibrated graph "torch_cnn.2": 1 samples' $cnn $refs $middle --pin relu_=host --calibrate "$tmp/x.list" --verify 2
 says codes_tolerance out 'tolerance 0.02'
 rm -rf "$tmp/y"
 run --ctx_dir "$out" --backend_so "npu=$ref" --input "x=$tmp/x.raw" --output_dir "$tmp/y"
@@ -174,7 +174,7 @@ if [ -f "$htp" ] && [ -f "$cpu" ]; then
     mixed htp_codes 0 'calibrated graph "torch_cnn.0": 1 samples' $cnn $both $middle --pin relu_=cpu --calibrate "$tmp/x.list" --verify 2
     says htp_codes_cpu out '  step 1   cpu '
     # shellcheck disable=SC2086
-    mixed cpu_codes 1 'none of the --backends computes with quantized activations' $cnn --backends cpu,host --backend_so "cpu=$cpu" \
+    mixed cpu_quantized 1 'none of the --backends computes with quantized activations' $cnn --backends cpu,host --backend_so "cpu=$cpu" \
         --calibrate "$tmp/x.list"
     # shellcheck disable=SC2086
     mixed htp_weight_only 0 'quantized 1 of 1 weights on npu: 1,024 bytes became 640, SNR 4' $llama $both --pin linear=cpu --pin linear_1=npu \

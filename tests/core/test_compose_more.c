@@ -773,7 +773,7 @@ TEST(scales_of_blocks_have_any_sign)
     }
 }
 
-TEST(codes_of_blocks_have_four_bits)
+TEST(values_of_blocks_have_four_bits)
 {
     static const int wrong[] = { 8, -9, 127, -128 };
     float scales[ROWS * IN_ROW];
@@ -969,7 +969,7 @@ TEST_MAIN("compose_more")
     RUN(data_of_several_graphs_is_lent_in_each_way);
     RUN(wrong_graphs_are_refused_and_change_nothing);
     RUN(scales_of_blocks_have_any_sign);
-    RUN(codes_of_blocks_have_four_bits);
+    RUN(values_of_blocks_have_four_bits);
     RUN(memory_that_overlaps_is_refused_by_name);
     RUN(a_later_step_may_write_over_what_was_read);
     RUN(every_allocation_may_fail);

@@ -382,7 +382,7 @@ static void check_against_reference(uint32_t rounds)
     }
 }
 
-TEST(quant_codes_equal_exact_arithmetic)
+TEST(quant_values_equal_exact_arithmetic)
 {
     check_against_reference(20000);
 }
@@ -583,7 +583,7 @@ TEST(quant_packed_neighbours_keep_their_value)
     }
 }
 
-TEST(quant_bitwidth_narrows_the_codes)
+TEST(quant_bitwidth_narrows_the_range)
 {
     const uint32_t n = 6;
     qnnrt_quant q = per_tensor(1.0f, 0);
@@ -1181,13 +1181,13 @@ TEST_MAIN("quant")
     RUN(quant_every_type_has_its_name_and_width);
     RUN(quant_bytes_are_checked_and_packed);
     RUN(quant_every_code_dequantizes_exactly_and_returns);
-    RUN(quant_codes_equal_exact_arithmetic);
+    RUN(quant_values_equal_exact_arithmetic);
     RUN(quant_exact_ties_go_to_even);
     RUN(quant_special_values_are_as_documented);
     RUN(quant_every_length_and_misalignment_works);
     RUN(quant_every_axis_uses_its_own_scale);
     RUN(quant_packed_neighbours_keep_their_value);
-    RUN(quant_bitwidth_narrows_the_codes);
+    RUN(quant_bitwidth_narrows_the_range);
     RUN(quant_every_half_converts_both_ways);
     RUN(quant_half_extremes_are_ieee);
     RUN(quant_every_bfloat_returns_and_rounds_to_even);

@@ -475,7 +475,7 @@ TEST(random_lives_of_a_cache_with_caches_of_rank_three)
     TRY(random_lives(graphs, 2, 40, 60));
 }
 
-TEST(random_lives_moved_texts_ended_decodes_and_closed_holes)
+TEST(random_lives_moved_texts_ended_decodes_and_defragmented)
 {
     printf("  caches defragmented: %u\n", closed);
     CHECK(closed > 20);
@@ -954,7 +954,7 @@ TEST(graphs_that_read_fewer_cells_drop_out)
 
 /* Holes are closed before a step only where this helps: with a shift pointer, new cells are then
    computed in place. */
-TEST(holes_are_closed_where_that_helps)
+TEST(caches_are_defragmented_where_that_helps)
 {
     static const int32_t tokens[16] = { 0 }, parents[8] = { -1, 0, 1, 1, 0, -1, 5, 6 };
     setup s;
@@ -1587,7 +1587,7 @@ TEST(state_of_a_model_with_other_weights_is_refused)
 
 /* ---- masks of other types ---- */
 
-TEST(masks_say_no_in_their_own_codes)
+TEST(masks_say_no_in_their_own_values)
 {
     static const uint32_t dims[1] = { 4 };
     static const struct {
@@ -1639,7 +1639,7 @@ TEST_MAIN("test_llm")
 {
     RUN(random_lives_of_a_cache_with_three_graphs);
     RUN(random_lives_of_a_cache_with_caches_of_rank_three);
-    RUN(random_lives_moved_texts_ended_decodes_and_closed_holes);
+    RUN(random_lives_moved_texts_ended_decodes_and_defragmented);
     RUN(random_lives_with_whole_caches_out);
     RUN(random_lives_with_contexts_of_several_lengths);
     RUN(random_lives_with_a_sliding_window);
@@ -1659,11 +1659,11 @@ TEST_MAIN("test_llm")
     RUN(costs_without_a_clock_are_the_callers);
     RUN(costs_of_random_graphs_are_low);
     RUN(random_lives_with_graphs_by_cost);
-    RUN(holes_are_closed_where_that_helps);
+    RUN(caches_are_defragmented_where_that_helps);
     RUN(cos_and_sin_of_every_position_come_from_the_host);
     RUN(decoding_allocates_only_for_late_logits);
     RUN(random_lives_in_shared_memory);
     RUN(every_allocation_may_fail);
     RUN(state_of_a_model_with_other_weights_is_refused);
-    RUN(masks_say_no_in_their_own_codes);
+    RUN(masks_say_no_in_their_own_values);
 }

@@ -445,7 +445,7 @@ TEST(llm_rows_put_copies_pieces_of_any_size)
 
 /* ---- holes -------------------------------------------------------------------------------------- */
 
-TEST(llm_holes_are_closed_in_order)
+TEST(llm_cells_are_defragmented_in_order)
 {
     cache c;
     uint32_t lead, i;
@@ -990,7 +990,7 @@ TEST_MAIN("llm_cells")
     RUN(llm_rows_of_a_shifted_tensor_are_where_the_graph_looks);
     RUN(llm_rows_fill_repeats_one_element);
     RUN(llm_rows_put_copies_pieces_of_any_size);
-    RUN(llm_holes_are_closed_in_order);
+    RUN(llm_cells_are_defragmented_in_order);
     RUN(llm_turns_rotate_keys_as_complex_numbers);
     RUN(llm_state_has_the_bytes_that_the_header_describes);
     RUN(llm_state_checksum_is_the_described_one);

@@ -96,7 +96,7 @@ TEST(rows_of_every_type_arrive_in_every_type)
 }
 
 /* The conversion is that of qnnrt_write_f32(): rounded half to even, and saturated. */
-TEST(codes_are_rounded_like_those_of_other_inputs)
+TEST(quantized_rows_are_rounded_like_other_inputs)
 {
     static look_up l;
     static uint16_t codes[ROWS * WIDTH];
@@ -198,7 +198,7 @@ TEST(tensors_that_do_not_fit_are_refused_with_their_facts)
 TEST_MAIN("llm_embedding")
 {
     RUN(rows_of_every_type_arrive_in_every_type);
-    RUN(codes_are_rounded_like_those_of_other_inputs);
+    RUN(quantized_rows_are_rounded_like_other_inputs);
     RUN(another_scale_is_converted_and_an_equal_one_copied);
     RUN(an_id_outside_the_table_is_named_and_nothing_is_written);
     RUN(tensors_that_do_not_fit_are_refused_with_their_facts);

@@ -211,7 +211,7 @@ TEST(llama3_leaves_short_waves_and_divides_long_ones)
     CHECK(between > 3);
 }
 
-TEST(codes_are_the_nearest)
+TEST(quantized_values_are_the_nearest)
 {
     uint32_t dims[3];
     qnnrt_llm_rope rope = { 0 };
@@ -370,7 +370,7 @@ TEST_MAIN("llm_math")
     RUN(plain_tables_are_those_of_libm);
     RUN(scaled_tables_are_those_of_the_formula);
     RUN(llama3_leaves_short_waves_and_divides_long_ones);
-    RUN(codes_are_the_nearest);
+    RUN(quantized_values_are_the_nearest);
     RUN(half_tables_are_rounded_to_nearest);
     RUN(what_cannot_be_is_refused_by_name);
     RUN(no_memory_is_an_answer_and_leaks_nothing);

@@ -112,7 +112,7 @@ TEST(argmax_finds_it_in_every_type_size_and_place)
     }
 }
 
-TEST(argmax_knows_all_codes_and_halves)
+TEST(argmax_knows_all_integers_and_halves)
 {
     /* Each of the 65,536 codes beside each of some: the comparison is that of the numbers. */
     for (size_t t = 0; t < TYPES; ++t) {
@@ -854,7 +854,7 @@ TEST(memory_is_taken_once_and_given_back)
 TEST_MAIN("llm_sample")
 {
     RUN(argmax_finds_it_in_every_type_size_and_place);
-    RUN(argmax_knows_all_codes_and_halves);
+    RUN(argmax_knows_all_integers_and_halves);
     RUN(argmax_is_never_a_nan);
     RUN(argmax_of_zeros_is_the_first);
     RUN(argmax_of_nothing_is_nothing);

@@ -463,7 +463,7 @@ static qnnrt_backend *opened(void)
     return backend;
 }
 
-TEST(lower_codes_are_those_of_a_slow_simulation)
+TEST(lower_quantized_values_are_those_of_a_slow_simulation)
 {
     static const struct { const char *name, *text; double codes, within[2]; } cases[] = {
         { "mlp", mlp, 1, { 0.02, 0.05 } }, { "cnn", cnn, 1, { 0.02, 0.06 } },
@@ -491,7 +491,7 @@ TEST(lower_codes_are_those_of_a_slow_simulation)
 
 /* A mask covers what Softmax makes 0 in so many bits and no more: 12 below the scores in 8 bits, 32 in 16. Ranges do
    not say their bits. */
-TEST(lower_masks_cost_no_more_codes_than_softmax_needs)
+TEST(lower_masks_cost_no_more_steps_than_softmax_needs)
 {
     static const char text[] = GRAPH(T("x", "[4]") "," T("mask", "[4]"), T("y", "[4]"), "", "",
         NODE("s", "add.Tensor", T("x", "[4]") "," T("mask", "[4]"), T("s", "[4]"), "") ","
@@ -542,7 +542,7 @@ TEST(lower_masks_cost_no_more_codes_than_softmax_needs)
 }
 
 /* Operators that move integers have one input, and no codes. */
-TEST(lower_codes_leave_views_of_integers_alone)
+TEST(lower_quantizing_leaves_views_of_integers_alone)
 {
 #define IDS(name, shape) "{\"name\":\"" name "\",\"shape\":" shape ",\"dtype\":\"int64\"}"
     static const char text[] = GRAPH(T("x", "[4]") "," IDS("i", "[2,3]"), T("y", "[4]") "," IDS("v", "[6]"), "", "",
@@ -579,7 +579,7 @@ TEST(lower_codes_leave_views_of_integers_alone)
 
 /* A cache of 8 bits between activations of 16: what is moved into it is converted, and what is read with it has 8 bits.
    The encodings are given once the graph was lowered. */
-TEST(lower_codes_keep_caches_apart)
+TEST(lower_quantizing_keeps_caches_apart)
 {
     static const char text[] = GRAPH(T("x", "[2,2]") "," T("past", "[2,3]") "," T("w", "[2,2]"),
         T("now", "[2,2]") "," T("y", "[2,5]"), "", "",
@@ -645,7 +645,7 @@ TEST(lower_codes_keep_caches_apart)
 }
 
 /* Every allocation fails once: an error that says so, or none is needed, and nothing is lost. */
-TEST(lower_codes_without_memory_are_an_error)
+TEST(lower_quantizing_without_memory_is_an_error)
 {
     static const char *const texts[3] = { mlp, cnn, attention };
     qnnrt_backend *backend = opened();
@@ -704,9 +704,9 @@ TEST(lower_codes_without_memory_are_an_error)
 
 TEST_MAIN("lower_quant")
 {
-    RUN(lower_codes_are_those_of_a_slow_simulation);
-    RUN(lower_masks_cost_no_more_codes_than_softmax_needs);
-    RUN(lower_codes_leave_views_of_integers_alone);
-    RUN(lower_codes_keep_caches_apart);
-    RUN(lower_codes_without_memory_are_an_error);
+    RUN(lower_quantized_values_are_those_of_a_slow_simulation);
+    RUN(lower_masks_cost_no_more_steps_than_softmax_needs);
+    RUN(lower_quantizing_leaves_views_of_integers_alone);
+    RUN(lower_quantizing_keeps_caches_apart);
+    RUN(lower_quantizing_without_memory_is_an_error);
 }

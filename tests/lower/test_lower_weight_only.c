@@ -58,7 +58,7 @@ static size_t weight_only_static(const weight_only_try *t, size_t skip)
 }
 
 /* A slow and obvious version of 8 bits: w[out][in] in the file; `turned`: the file has w[in][out]. */
-TEST(weight_only_codes_are_those_of_a_slow_and_obvious_version)
+TEST(quantized_weights_are_those_of_a_slow_and_obvious_version)
 {
     static const struct { const char *name; uint32_t out, in; int turned; } cases[] = { {"linear", 24, 64, 0}, {"matmul", 24, 64, 1} };
     size_t i;
@@ -425,7 +425,7 @@ TEST(quantized_weights_without_memory_are_an_error)
 TEST_MAIN("lower_weight_only")
 {
     RUN(quantized_weights_compute_what_their_rounded_values_do);
-    RUN(weight_only_codes_are_those_of_a_slow_and_obvious_version);
+    RUN(quantized_weights_are_those_of_a_slow_and_obvious_version);
     RUN(weight_only_scales_of_4_bits_are_nearly_the_best);
     RUN(weight_only_scales_by_mse_are_better_than_by_min_max);
     RUN(quantized_weights_that_are_no_numbers_are_refused);

@@ -779,7 +779,7 @@ TEST(supports_tells_what_the_library_says)
 
 /* Why qnnrt_lower.h refuses activations as codes for libQnnCpu.so: x -> Quantize -> Dequantize gives x once, and
    zeros from the second execution on. If this test fails, the library has been repaired. */
-TEST(the_cpu_computes_with_codes_only_once)
+TEST(the_cpu_computes_quantized_only_once)
 {
     static const char *const types[2] = { "Quantize", "Dequantize" };
     const float in[4] = { 1, 2, -3, 1.5f };
@@ -1035,6 +1035,6 @@ TEST_MAIN_ARGS("compose", 2, "RELEASE DATA")
     RUN(weights_mean_what_their_encoding_says);
     RUN(supports_tells_what_the_library_says);
     if (has_cpu()) RUN(an_op_package_of_the_cpu_computes);
-    if (has_cpu()) RUN(the_cpu_computes_with_codes_only_once);
+    if (has_cpu()) RUN(the_cpu_computes_quantized_only_once);
     RUN(an_op_package_that_is_not_there_is_named);
 }

@@ -159,8 +159,8 @@ static void agrees(const char *folder, qnnrt_llm_kv kv, double least)
 }
 
 TEST(half_precision_agrees_with_the_float_model) { TRY(agrees("f32io_one", QNNRT_LLM_SMART_MASK, 0.99)); }
-TEST(codes_agree_with_the_float_model)           { TRY(agrees("w8a16_one", QNNRT_LLM_SMART_MASK, 0.97)); }
-TEST(codes_in_shards_agree_with_the_float_model) { TRY(agrees("w8a16_four", QNNRT_LLM_SHIFT_POINTER, 0.97)); }
+TEST(quantized_agrees_with_the_float_model)           { TRY(agrees("w8a16_one", QNNRT_LLM_SMART_MASK, 0.97)); }
+TEST(quantized_shards_agree_with_the_float_model) { TRY(agrees("w8a16_four", QNNRT_LLM_SHIFT_POINTER, 0.97)); }
 
 /* Shard 0 of another model: the text would be fluent but wrong. */
 TEST(mixed_shards_are_refused_at_the_cut)
@@ -192,7 +192,7 @@ TEST_MAIN_ARGS("real_llm_text", 2, "RELEASE_FOLDER DATA_FOLDER")
     RUN(one_context_writes_it_with_a_moving_window);
     RUN(four_shards_write_it_with_a_moving_window);
     RUN(half_precision_agrees_with_the_float_model);
-    RUN(codes_agree_with_the_float_model);
-    RUN(codes_in_shards_agree_with_the_float_model);
+    RUN(quantized_agrees_with_the_float_model);
+    RUN(quantized_shards_agree_with_the_float_model);
     RUN(mixed_shards_are_refused_at_the_cut);
 }

@@ -102,7 +102,7 @@ TEST(session_runs_folders_of_qualcomms_tools)
 }
 
 /* Codes as floats: their decoded values. */
-TEST(session_shows_codes_as_floats)
+TEST(session_shows_quantized_values_as_floats)
 {
     char folder[1024], file[1024];
     const char *sample = release() == 2047 ? "ctx/qairt2.47/mlp_u8" : "ctx/qairt2.51/mlp_u8";
@@ -224,7 +224,7 @@ TEST(session_says_which_library_a_folder_is_for)
 TEST_MAIN_ARGS("real_session", 2, "RELEASE DATA ")
 {
     RUN(session_runs_folders_of_qualcomms_tools);
-    RUN(session_shows_codes_as_floats);
+    RUN(session_shows_quantized_values_as_floats);
     RUN(session_compiles_graphs);
     RUN(session_says_which_library_a_folder_is_for);
 }

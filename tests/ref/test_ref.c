@@ -1310,7 +1310,7 @@ static uint64_t script_shared(script *s, uint32_t count, uint32_t bytes, uint32_
 
 /* The codes of blocks are looked at when a file is read: not beyond their blob, and once, not for
    each of many tensors that share it, which would take 5 * 10^10 steps. */
-TEST(codes_of_blocks_in_a_binary_are_read_once_and_within_their_blob)
+TEST(values_of_blocks_in_a_binary_are_read_once_and_within_their_blob)
 {
     q_handle context = NULL;
     script s;
@@ -2737,7 +2737,7 @@ TEST_MAIN("ref")
     RUN(threads_may_execute_one_graph_and_several);
     RUN(a_binary_cut_short_at_every_byte_is_refused);
     RUN(a_binary_of_megabytes_is_refused_in_a_moment);
-    RUN(codes_of_blocks_in_a_binary_are_read_once_and_within_their_blob);
+    RUN(values_of_blocks_in_a_binary_are_read_once_and_within_their_blob);
     RUN(intermediate_tensors_are_placed_by_first_fit);
     RUN(many_tensors_are_placed_in_few_steps);
     RUN(outputs_may_overlap_inputs_and_not_each_other);

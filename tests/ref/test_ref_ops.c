@@ -158,7 +158,7 @@ TEST(values_of_every_encoding_are_read)
     ops_end();
 }
 
-TEST(codes_are_rounded_to_nearest_and_saturated)
+TEST(quantized_values_are_rounded_to_nearest_and_saturated)
 {
     static const float values[] = { 0.5f,
                                     -0.5f,
@@ -2230,7 +2230,7 @@ TEST_MAIN("test_ref_ops")
     RUN(half_of_every_code_is_read);
     RUN(half_is_rounded_once_ties_to_even);
     RUN(values_of_every_encoding_are_read);
-    RUN(codes_are_rounded_to_nearest_and_saturated);
+    RUN(quantized_values_are_rounded_to_nearest_and_saturated);
     RUN(every_operator_is_found_by_name);
     RUN(types_have_names_and_sizes);
     RUN(encodings_are_compared_in_every_part);

@@ -336,7 +336,7 @@ TEST(engine_runs_each_pipeline_of_a_folder)
     CHECK_STR(err.hint, "option pipeline");
 }
 
-TEST(engine_shows_codes_as_floats_or_as_they_are)
+TEST(engine_shows_quantized_values_as_floats_or_as_they_are)
 {
     static const float from[8] = { -5, -0.5f, 0, 0.5f, 1, 20, 122.5f, 1000 }, to[8] = { 0, 0, 0, 0.5f, 1, 20, 122.5f, 122.5f };
     static const uint8_t codes[8] = { 0, 9, 10, 11, 12, 50, 255, 255 }, out[8] = { 10, 10, 10, 11, 12, 50, 255, 255 };
@@ -601,7 +601,7 @@ TEST(engine_compiles_graphs_for_two_libraries)
     }
 }
 
-TEST(engine_makes_weights_small)
+TEST(engine_quantizes_weights)
 {
     loaded t;
     static const int32_t ids[IDS] = { 4, 3, 2 };
@@ -968,11 +968,11 @@ TEST_MAIN("engine_qnn")
     RUN(engine_lists_what_it_can_open);
     RUN(engine_refuses_other_libraries_and_options);
     RUN(engine_runs_each_pipeline_of_a_folder);
-    RUN(engine_shows_codes_as_floats_or_as_they_are);
+    RUN(engine_shows_quantized_values_as_floats_or_as_they_are);
     RUN(engine_follows_dims_that_change);
     RUN(engine_compiles_graphs_and_opens_what_it_saved);
     RUN(engine_compiles_graphs_for_two_libraries);
-    RUN(engine_makes_weights_small);
+    RUN(engine_quantizes_weights);
     RUN(engine_checks_indices_before_it_runs);
     RUN(engine_finds_weights);
     RUN(engine_refuses_what_has_no_effect);

@@ -56,11 +56,11 @@ static int read_step(tool *t, const int32_t *tokens, size_t count)
 static int32_t next_token(tool *t, size_t row)
 {
     const uint64_t begin = clock_ns(NULL);
-    const void *codes = qnnrt_llm_stored_logits(t->cache, row);
-    const int32_t token = qnnrt_llm_sample(t->sampler, codes);
+    const void *stored = qnnrt_llm_stored_logits(t->cache, row);
+    const int32_t token = qnnrt_llm_sample(t->sampler, stored);
     t->sampling += clock_ns(NULL) - begin;
     if (token >= 0) return token;
-    if (codes == NULL) fail_error(t, qnnrt_llm_error(t->cache));
+    if (stored == NULL) fail_error(t, qnnrt_llm_error(t->cache));
     else fail(t, NULL, "the model returned NaN for all logits");
     return -1;
 }

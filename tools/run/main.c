@@ -159,7 +159,7 @@ static const cli_verb verbs[] = {
               "file of llama.cpp (llama, qwen2, qwen3; F32, F16, BF16, Q4_0, Q4_1, Q5_0, Q5_1, "
               "Q8_0, Q4_K, Q5_K, Q6_K): DIR is then a model for qnnrt-llm, with the tokenizer of a "
               "GGUF file as tokenizer.json. What is said here about folders is true of GGUF files. "
-              "Blocks of quantized weights become floats; --weight_bits makes them small again.",
+              "Blocks of quantized weights become floats; --weight_bits quantizes them again.",
      .lists = VERB_COMPILE, .takes = VERB_COMPILE, .run = verb_compile},
     {.name = "doctor", .usage = "[DIR ...] [options]", .examples = doctor_examples,
      .summary = "Look for what keeps a model from running: in folders of Qualcomm's libraries and "

@@ -12,7 +12,7 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 from . import _abi as abi
 from . import _errors as errors
 
-# number: name, format of struct, name in numpy, type in ONNX Runtime. Codes of quantized types are integers.
+# number: name, format of struct, name in numpy, type in ONNX Runtime. Quantized types are integers.
 _TYPES: Dict[int, Tuple[str, Any, str, str]] = {
     abi.QNNRT_DTYPE_F32: ("float32", "f", "float32", "tensor(float)"), abi.QNNRT_DTYPE_F64: ("float64", "d", "float64", "tensor(double)"),
     abi.QNNRT_DTYPE_F16: ("float16", "e", "float16", "tensor(float16)"), abi.QNNRT_DTYPE_BF16: ("bfloat16", "H", "uint16", "tensor(bfloat16)"),
@@ -32,7 +32,7 @@ _BY_FORMAT = {"f": abi.QNNRT_DTYPE_F32, "d": abi.QNNRT_DTYPE_F64, "e": abi.QNNRT
               "c": abi.QNNRT_DTYPE_U8, "h": abi.QNNRT_DTYPE_I16, "H": abi.QNNRT_DTYPE_U16, "i": abi.QNNRT_DTYPE_I32, "I": abi.QNNRT_DTYPE_U32,
               "q": abi.QNNRT_DTYPE_I64, "Q": abi.QNNRT_DTYPE_U64, "?": abi.QNNRT_DTYPE_BOOL8}
 _BY_FORMAT["l"], _BY_FORMAT["L"] = (abi.QNNRT_DTYPE_I64, abi.QNNRT_DTYPE_U64) if struct.calcsize("l") == 8 else (abi.QNNRT_DTYPE_I32, abi.QNNRT_DTYPE_U32)
-# What a tensor also takes: its codes, or the bits of its numbers.
+# What a tensor also takes: its stored integers, or the bits of its numbers.
 _ALSO = {number: _BY_NAME[names[2]] for number, names in _TYPES.items() if names[0] != names[2] and names[2] in _BY_NAME}
 
 

@@ -158,10 +158,10 @@ class LLM(Object):
                     raise
                 return
             with self._guard:
-                codes = lib.qnnrt_llm_stored_logits(self._cache, self._row)
-                if not codes:
+                stored = lib.qnnrt_llm_stored_logits(self._cache, self._row)
+                if not stored:
                     raise failure(lib.qnnrt_llm_error(self._cache).contents)
-                token = lib.qnnrt_llm_sample(sampler, codes)
+                token = lib.qnnrt_llm_sample(sampler, stored)
             if token < 0:
                 raise errors.BackendError("all logits are NaN")
             if token in self.info.eos:

@@ -30,7 +30,7 @@ def choice(value: str, choices: Mapping[str, int], what: str) -> int:
 
 @dataclass(frozen=True)
 class Quant:
-    """How codes become numbers: (code + offset) * scale."""
+    """How stored integers q become numbers: (q + offset) * scale."""
     scales: Tuple[float, ...]
     offsets: Tuple[int, ...]
     axis: Optional[int] = None
@@ -429,7 +429,7 @@ class Run(Object):
                 self._check(lib.qnnrt_set_dims(owner, slot, (c_uint32 * max(1, len(dims)))(*dims), len(dims)))
 
     def __getitem__(self, name: str) -> Any:
-        """An array over the stored elements of a slot, where they lie. Codes of quantized types are integers."""
+        """An array over the stored elements of a slot, where they lie. Quantized types are integers."""
         owner, slot, size = self._handle(), self._slot(name), c_size_t()
         address = lib.qnnrt_data_slot(owner, slot, byref(size))
         if not address:
@@ -533,7 +533,7 @@ class Run(Object):
         return self.pipeline.plan()
 
     def __call__(self, **inputs: Any) -> Dict[str, Any]:
-        """Write inputs, execute, and return all outputs as float32 arrays (codes are converted)."""
+        """Write inputs, execute, and return all outputs as float32 arrays (quantized values are converted)."""
         for name, values in inputs.items():
             self.write(name, values)
         self.exec()

@@ -273,7 +273,7 @@ class InferenceSession(Object):
     workspace_size    bytes of scratch memory for an engine
     threads           of one operator (default 1)
     allow_fallback    True: what the device cannot run may run on the CPU; fallback says what does
-    native_io         True: quantized inputs and outputs are their codes, else float32
+    native_io         True: quantized inputs and outputs are integers, else float32
     options           {"onnxrt": {"key": value}}, {"onnxrt.key": value}, or {"library_path": path} for every engine; without
                       library_path, the packages onnxruntime, openvino and onnxruntime-qnn are used where pip installed them
     shapes            {"x": [1, 3, 224, 224]} for an input, {"batch": 1} for a dimension

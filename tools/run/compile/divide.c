@@ -88,7 +88,7 @@ static qnnrt_compile_desc mixed_desc(const mixed *m)
 }
 
 /* Return true if a backend computes with quantized activations. */
-static int mixed_has_codes(const qnnrt_backend *backend)
+static int mixed_is_quantized(const qnnrt_backend *backend)
 {
     return backend != NULL &&
            qnnrt_lower_target_of(qnnrt_backend_get_info(backend)) != QNNRT_LOWER_CPU;
@@ -162,7 +162,7 @@ static int mixed_calibrate(mixed *m)
     const qnnrt_compile_info *info = good ? qnnrt_compile_get_info(program) : NULL;
     for (size_t i = 0; good && i < info->graph_count; ++i)
         for (size_t k = 0; k < info->graphs[i].step_count && good; ++k)
-            if (mixed_has_codes(m->backends[info->graphs[i].steps[k].backend].backend))
+            if (mixed_is_quantized(m->backends[info->graphs[i].steps[k].backend].backend))
                 good = mixed_calibrate_step(m, program, i, k);
     qnnrt_compile_free(program);
     for (size_t i = 0; i < a->graph_count; ++i) qnnrt_ir_free(graphs[i]);
@@ -175,7 +175,7 @@ int mixed_ranges(mixed *m)
     aten *a = m->a;
     size_t i = 0;
     if (!quantizes(a->t->set.compile)) return 1;
-    while (i < m->backend_count && !mixed_has_codes(m->backends[i].backend)) ++i;
+    while (i < m->backend_count && !mixed_is_quantized(m->backends[i].backend)) ++i;
     if (i == m->backend_count) {
         fail(a->t, NULL, "Name a library that computes quantized, such as libQnnHtp.so.",
              "none of the --backends computes with quantized activations");

@@ -167,8 +167,8 @@ static void encoding_of_ends(encoding_read *e)
     for (size_t i = 0; i < count && e->why == NULL; ++i) {
         const double low = e->ends[0][i] < 0 ? e->ends[0][i] : 0;
         const double high = e->ends[1][i] > 0 ? e->ends[1][i] : 0;
-        const double half = -low > high ? -low : high, codes = (most - 1) / 2;
-        const double scale = e->symmetric ? half / codes : (high - low) / most;
+        const double half = -low > high ? -low : high, steps = (most - 1) / 2;
+        const double scale = e->symmetric ? half / steps : (high - low) / most;
         if (!(scale > 1e-37 && scale < 3e38)) {
             e->why = "its range is empty, or too large";
             break;

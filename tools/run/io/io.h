@@ -32,7 +32,7 @@ int dtype_of(const char *name, qnnrt_dtype *out);
 
 int value_is_float(qnnrt_dtype dtype);
 
-/* Return the integer type that holds the codes of a quantized type; any other type as it is. */
+/* Return the integer type in which a quantized type is stored; any other type as it is. */
 qnnrt_dtype value_stored(qnnrt_dtype dtype);
 
 /* Return the bytes of an element, 0 for types that do not fill bytes. */
@@ -55,7 +55,7 @@ uint64_t value_random(uint64_t *state);
 /* Read "random:SEED". */
 int value_seed(const char *text, uint64_t *seed);
 
-/* Fill a tensor with random values: floats from -1 to below 1, codes of all bits, bools, and
+/* Fill a tensor with random values: floats from -1 to below 1, all bits if quantized, bools, and
    integers of 0 and 1, or from low to high. The sequence begins with the sum of the seed and the
    64-bit FNV-1a hash of the tensor's name; each element takes one number of it. Return 0 for a type
    of another kind. */
@@ -111,13 +111,13 @@ int takes_whole_numbers(const qnnrt_tensor_info *tensor);
 /* Take the values of a file for a tensor, whose dims and bytes are those of now. out has room for
    tensor->bytes and for tensor->count floats. *real: 1: it received float32 values; 0: the bytes of
    the tensor. form: FORM_FLOAT: raw bytes are float32, and the values of a file of integers are
-   real numbers; else integers are codes of a quantized tensor. Return 0 with an error. */
+   real numbers; else integers are what a quantized tensor stores. Return 0 with an error. */
 int value_take(const value_file *file, const qnnrt_tensor_info *tensor, number_form form,
                void *out, int *real, qnnrt_error *err);
 
 typedef struct value_out {             /* a tensor that is written                             */
     const char     *name;              /* in a .safetensors file; each name once               */
-    qnnrt_dtype     dtype;             /* a quantized one is written as its codes              */
+    qnnrt_dtype     dtype;             /* a quantized one is written as integers               */
     uint32_t        rank;
     const uint32_t *dims;              /* [rank]                                               */
     const void     *data;              /* [bytes]                                              */

@@ -116,7 +116,7 @@ int value_fill(const qnnrt_tensor_info *tensor, uint64_t seed, int32_t low, int3
 {
     const qnnrt_dtype dtype = value_stored(tensor->dtype);
     const size_t size = value_size(dtype);
-    const int codes = dtype != tensor->dtype;
+    const int quantized = dtype != tensor->dtype;
     const uint32_t used = tensor->quant.bitwidth != 0 ? tensor->quant.bitwidth : 64;
     const int is_signed = (dtype & 0xFF00) == 0;
     uint64_t state = 0xCBF29CE484222325u;
@@ -133,7 +133,8 @@ int value_fill(const qnnrt_tensor_info *tensor, uint64_t seed, int32_t low, int3
             continue;
         }
         if (dtype == QNNRT_DTYPE_BOOL8) r &= 1;
-        else if (!codes) r = (uint64_t)(low + (int64_t)(r % (uint64_t)((int64_t)high - low + 1)));
+        else if (!quantized)
+            r = (uint64_t)(low + (int64_t)(r % (uint64_t)((int64_t)high - low + 1)));
         else if (used < 8 * size) {              /* few bits of the storage, with their sign */
             r &= ((uint64_t)1 << used) - 1;
             if (is_signed && r >> (used - 1) != 0) r -= (uint64_t)1 << used;

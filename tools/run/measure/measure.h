@@ -125,7 +125,7 @@ typedef struct limit {                 /* one --tolerance                       
 #define TOLERANCE_HELP \
     "largest difference that counts as equal, as a part of the largest magnitude in the tensor " \
     "of side A: 0.01 is one percent; 0.5:abs is a difference of values, 2:quantized one of the " \
-    "stored integers of a quantized tensor. NAME=T is for the tensor NAME alone; repeat the " \
+    "integers that a quantized tensor stores. NAME=T is for the tensor NAME alone; repeat the " \
     "option for several (default of compare: 0)"
 
 /* Read one --tolerance. Return 0 if it is something else. */

@@ -293,7 +293,7 @@ static int read_result(tool *t, kept_weights *kept, const value_item *from, resu
     if (slot != NULL && slot->tensor->count == r->info.count &&
         slot->tensor->dtype != r->info.dtype &&
         value_stored(slot->tensor->dtype) == r->info.dtype) {
-        r->info = *slot->tensor;                 /* codes, in a file that has integers alone */
+        r->info = *slot->tensor;                 /* as stored, in a file that has integers alone */
         r->info.name = from->key;
     }
     return 1;
