@@ -249,7 +249,8 @@ static const cli_option compile_options[] = {
      .key = CLI_KEY_NONE,
      .help = ".json, folders: draw the graphs after the passes, with the operators of each node "
              "and repeated layers once, and before the passes in X.before.svg for X.svg, coloured "
-             "by what became of each node; - writes the drawing after the passes to standard output"},
+             "by what became of each node; - writes the drawing after the passes to standard "
+             "output"},
     {.name = "dot", .value = "FILE", .kind = CLI_TEXT, FIELD(dot), .verbs = VERB_COMPILE,
      .key = CLI_KEY_NONE,
      .help = ".json, folders: write the same drawings for Graphviz, with all nodes: FILE, and "
