@@ -1431,6 +1431,14 @@ QNNRT_API size_t qnnrt_utf8_length(const char *text, int *shown);
    not part of a visible character by qnnrt_utf8_length() becomes "?". */
 QNNRT_API void qnnrt_text_clean(char *text);
 
+/* Append to a text in `room` bytes by a format of printf; what does not fit is cut. */
+QNNRT_API void qnnrt_text_append(char *text, size_t room, const char *format, ...)
+    QNNRT__PRINTF(3, 4);
+
+/* Pass a line, by a format of printf, to hooks->log, which may be NULL. It is cleaned. */
+QNNRT_API void qnnrt_log(const qnnrt_hooks *hooks, qnnrt_log_level level, const char *room,
+                         uint64_t vendor_code, const char *format, ...) QNNRT__PRINTF(5, 6);
+
 /* Allocate and free as hooks say: hooks, or hooks->alloc, may be NULL. The memory is zeroed and
    aligned to 16 bytes.
    Returns  memory for count * size bytes, at least one; NULL when out of memory, or if the product
@@ -2233,6 +2241,15 @@ QNNRT_API void qnnrt_text_clean(char *text)
     }
 }
 
+QNNRT_API void qnnrt_text_append(char *text, size_t room, const char *format, ...)
+{
+    const size_t used = strlen(text);
+    va_list args;
+    va_start(args, format);
+    if (used < room) vsnprintf(text + used, room - used, format, args);
+    va_end(args);
+}
+
 /* Append `length` bytes to the text in `to`, which has room for `room` bytes. A text that does not
    fit is cut between two characters. */
 static void qnnrt__err_append(char *to, size_t room, const char *text, size_t length)
@@ -2317,35 +2334,7 @@ QNNRT_API qnnrt_result qnnrt_error_clear(qnnrt_error *err)
     return QNNRT_OK;
 }
 
-/* Fill an error, without a hint, and return its code. */
-static qnnrt_result qnnrt__err_set(qnnrt_error *err, qnnrt_result code, const char *format,
-                                   va_list args)
-{
-    qnnrt_error_clear(err);
-    if (err != NULL) err->code = code;
-    qnnrt__err_vadd(err, format, args);
-    return code;
-}
-
-/* Set the hint of an error that has none, and return `code`. */
-static qnnrt_result qnnrt__err_hint(qnnrt_error *err, qnnrt_result code, const char *format,
-                                    va_list args)
-{
-    if (err != NULL && err->hint[0] == '\0')
-        qnnrt__err_format(err->hint, sizeof(err->hint), format, args);
-    return code;
-}
-
-static qnnrt_result qnnrt__fail(qnnrt_error *err, qnnrt_result code, const char *format, ...)
-    QNNRT__PRINTF(3, 4);
-static qnnrt_result qnnrt__fail(qnnrt_error *err, qnnrt_result code, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    qnnrt__err_set(err, code, format, args);
-    va_end(args);
-    return code;
-}
+#define qnnrt__fail qnnrt_error_set
 
 static qnnrt_result qnnrt__fail_memory(qnnrt_error *err, const char *what)
 {
@@ -2364,18 +2353,11 @@ static qnnrt_result qnnrt__fail_file(qnnrt_error *err, const char *path, const c
 
        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_IO, "%s is empty", path),
                           "Copy the file again."); */
+#ifndef QNNRT_NO_ERROR_TEXT
+#define qnnrt__hint qnnrt_error_hint
+#else       /* calls are inlined, and the texts vanish */
 static qnnrt_result qnnrt__hint(qnnrt_error *err, qnnrt_result code, const char *format, ...)
     QNNRT__PRINTF(3, 4);
-#ifndef QNNRT_NO_ERROR_TEXT
-static qnnrt_result qnnrt__hint(qnnrt_error *err, qnnrt_result code, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    qnnrt__err_hint(err, code, format, args);
-    va_end(args);
-    return code;
-}
-#else       /* calls are inlined, and the texts vanish */
 static qnnrt_result qnnrt__hint(qnnrt_error *err, qnnrt_result code, const char *format, ...)
 {
     (void)err;
@@ -2435,8 +2417,10 @@ QNNRT_API qnnrt_result qnnrt_error_about(qnnrt_error *err, qnnrt_result code, co
 QNNRT_API qnnrt_result qnnrt_error_set(qnnrt_error *err, qnnrt_result code, const char *format, ...)
 {
     va_list args;
+    qnnrt_error_clear(err);
+    if (err != NULL) err->code = code;
     va_start(args, format);
-    qnnrt__err_set(err, code, format, args);
+    qnnrt__err_vadd(err, format, args);
     va_end(args);
     return code;
 }
@@ -2446,7 +2430,8 @@ QNNRT_API qnnrt_result qnnrt_error_hint(qnnrt_error *err, qnnrt_result code, con
 {
     va_list args;
     va_start(args, format);
-    qnnrt__err_hint(err, code, format, args);
+    if (err != NULL && err->hint[0] == '\0')
+        qnnrt__err_format(err->hint, sizeof(err->hint), format, args);
     va_end(args);
     return code;
 }
@@ -2546,11 +2531,8 @@ typedef struct qnnrt__log_slot {
 
 static qnnrt__log_slot qnnrt__log_slots[QNNRT_LOG_SLOTS];
 
-/* Pass a line of our own to the host's hook. */
-static void qnnrt__log(const qnnrt_hooks *hooks, qnnrt_log_level level, const char *room,
-                       uint64_t vendor_code, const char *format, ...) QNNRT__PRINTF(5, 6);
-static void qnnrt__log(const qnnrt_hooks *hooks, qnnrt_log_level level, const char *room,
-                       uint64_t vendor_code, const char *format, ...)
+QNNRT_API void qnnrt_log(const qnnrt_hooks *hooks, qnnrt_log_level level, const char *room,
+                         uint64_t vendor_code, const char *format, ...)
 {
     char line[1024];
     va_list args;
@@ -2569,9 +2551,9 @@ static void qnnrt__log_error(const qnnrt_hooks *hooks, qnnrt_log_level level, co
     const char *line = err->text;
     const char *end;
     for (; (end = strchr(line, '\n')) != NULL; line = end + 1, before = "")
-        qnnrt__log(hooks, level, room, 0, "%s%.*s", before, (int)(end - line), line);
-    qnnrt__log(hooks, level, room, 0, "%s%s", before, line);
-    if (err->cause != NULL) qnnrt__log(hooks, level, room, 0, "likely cause: %s", err->cause);
+        qnnrt_log(hooks, level, room, 0, "%s%.*s", before, (int)(end - line), line);
+    qnnrt_log(hooks, level, room, 0, "%s%s", before, line);
+    if (err->cause != NULL) qnnrt_log(hooks, level, room, 0, "likely cause: %s", err->cause);
 }
 
 /* Return where line `number` is kept, when the current call began with line `begin`. */
@@ -2751,9 +2733,9 @@ static void qnnrt__log_report(int index, uint32_t mark, qnnrt_error *err)
 /* Refuse to free what is in use. */
 static qnnrt_result qnnrt__log_busy(const qnnrt_hooks *hooks, const char *what, uint32_t users)
 {
-    qnnrt__log(hooks, QNNRT_LOG_ERROR, "log", 0,
-               "%s is still in use and stays open: %u users; destroy runs first, then mems, plans"
-               " and made pipelines, then close models, then backends", what, (unsigned)users);
+    qnnrt_log(hooks, QNNRT_LOG_ERROR, "log", 0,
+              "%s is still in use and stays open: %u users; destroy runs first, then mems, plans"
+              " and made pipelines, then close models, then backends", what, (unsigned)users);
     return QNNRT_E_BUSY;
 }
 
@@ -4914,9 +4896,9 @@ static qnnrt_result qnnrt__library_choose(void *library, const char *path,
         if (list[i] != NULL && list[i]->version.major == wanted->major &&
             list[i]->version.minor >= wanted->minor) {
             if (count > 1)
-                qnnrt__log(hooks, QNNRT_LOG_INFO, wanted->room, 0,
-                           "%s offers %u providers; number %u fits and is used", path,
-                           (unsigned)count, (unsigned)i);
+                qnnrt_log(hooks, QNNRT_LOG_INFO, wanted->room, 0,
+                          "%s offers %u providers; number %u fits and is used", path,
+                          (unsigned)count, (unsigned)i);
             *out = list[i];
             return QNNRT_OK;
         }
@@ -5130,9 +5112,9 @@ static qnnrt_result qnnrt__table_quant(qnnrt__table *table, const qnnrt__abi_qua
                                  qnnrt_dtype_name(tensor->dtype), why);
     why = qnnrt__encoding_warn(tensor);
     if (why != NULL)
-        qnnrt__log(&table->arena->hooks, QNNRT_LOG_INFO, "table", 0,
-                   "%s: tensor \"%.200s\" (%s): %s", table->file, tensor->name,
-                   qnnrt_dtype_name(tensor->dtype), why);
+        qnnrt_log(&table->arena->hooks, QNNRT_LOG_INFO, "table", 0,
+                  "%s: tensor \"%.200s\" (%s): %s", table->file, tensor->name,
+                  qnnrt_dtype_name(tensor->dtype), why);
     return QNNRT_OK;
 }
 
@@ -5287,18 +5269,6 @@ static qnnrt_result qnnrt__table_tensors(qnnrt__table *table, const qnnrt__abi_t
     return result == QNNRT_OK ? qnnrt__table_close(table, kind, tensors, count, graph) : result;
 }
 
-/* Append to a text by a format; what does not fit is cut. */
-static void qnnrt__table_append(char *out, size_t room, const char *format, ...)
-    QNNRT__PRINTF(3, 4);
-static void qnnrt__table_append(char *out, size_t room, const char *format, ...)
-{
-    size_t used = strlen(out);
-    va_list args;
-    va_start(args, format);
-    vsnprintf(out + used, room - used, format, args);
-    va_end(args);
-}
-
 /* Return why this version cannot run a graph with this tensor, or NULL. htp: its backend is HTP. */
 static const char *qnnrt__table_unsupported(const qnnrt_tensor_info *tensor, int htp)
 {
@@ -5419,25 +5389,25 @@ QNNRT_API const char *qnnrt_tensor_text(const qnnrt_tensor_info *tensor, char *t
     quant = &tensor->quant;
     snprintf(text, room, "%s[", qnnrt_dtype_name(tensor->dtype));
     for (i = 0; i < tensor->rank; ++i)
-        qnnrt__table_append(text, room, "%s%s%u", i > 0 ? "," : "",
+        qnnrt_text_append(text, room, "%s%s%u", i > 0 ? "," : "",
                             tensor->dynamic_dims != NULL && tensor->dynamic_dims[i] ? "<=" : "",
                             (unsigned)tensor->dims[i]);
-    qnnrt__table_append(text, room, "]");
+    qnnrt_text_append(text, room, "]");
     if (quant->encoding == QNNRT_ENCODING_PER_TENSOR)
-        qnnrt__table_append(text, room, " scale %.9g offset %d", (double)quant->scale,
+        qnnrt_text_append(text, room, " scale %.9g offset %d", (double)quant->scale,
                             (int)quant->offset);
     if (quant->encoding == QNNRT_ENCODING_PER_AXIS && quant->count > 0)
-        qnnrt__table_append(text, room, " %u scales over axis %d, %.9g offset %d to %.9g offset %d",
+        qnnrt_text_append(text, room, " %u scales over axis %d, %.9g offset %d to %.9g offset %d",
                             (unsigned)quant->count, (int)quant->axis, (double)quant->scales[0],
                             qnnrt__compare_offset(quant, 0),
                             (double)quant->scales[quant->count - 1],
                             qnnrt__compare_offset(quant, quant->count - 1));
     if (quant->encoding == QNNRT_ENCODING_OTHER)
-        qnnrt__table_append(text, room, " encoding %u", (unsigned)quant->vendor_encoding);
+        qnnrt_text_append(text, room, " encoding %u", (unsigned)quant->vendor_encoding);
     if (quant->bitwidth != 0)
-        qnnrt__table_append(text, room, " bitwidth %u", (unsigned)quant->bitwidth);
+        qnnrt_text_append(text, room, " bitwidth %u", (unsigned)quant->bitwidth);
     if (tensor->vendor_format != 0)
-        qnnrt__table_append(text, room, " format 0x%x", (unsigned)tensor->vendor_format);
+        qnnrt_text_append(text, room, " format 0x%x", (unsigned)tensor->vendor_format);
     return text;
 }
 
@@ -5511,7 +5481,7 @@ static qnnrt_result qnnrt__compare_list(const qnnrt__compare_sides *sides, qnnrt
         snprintf(what, sizeof(what), "%s \"%.200s\"", noun, a[i].name);
         qnnrt__compare_whole(&a[i], in_a, sizeof(in_a));
         qnnrt__compare_whole(&text, in_b, sizeof(in_b));
-        qnnrt__table_append(in_b, sizeof(in_b), "%s",
+        qnnrt_text_append(in_b, sizeof(in_b), "%s",
                             qnnrt__compare_first(&a[i].quant, &text.quant, first, sizeof(first)));
         result = qnnrt__compare_differs(sides, what, in_a, in_b);
     }
@@ -5744,9 +5714,9 @@ static qnnrt__abi_code qnnrt__power_vote(qnnrt__power *p, const qnnrt__abi_power
     configs[0] = config;
     if (p->infrastructure != NULL) made = p->infrastructure->set(p->id, configs);
     if (p->infrastructure == NULL || made != 0)
-        qnnrt__log(hooks, QNNRT_LOG_WARN, "power", made, "%s: %s",
-                   qnnrt__power_names[config->option - QNNRT__ABI_POWER_DCVS_V3],
-                   made != 0 ? "refused" : "not available on this backend");
+        qnnrt_log(hooks, QNNRT_LOG_WARN, "power", made, "%s: %s",
+                  qnnrt__power_names[config->option - QNNRT__ABI_POWER_DCVS_V3],
+                  made != 0 ? "refused" : "not available on this backend");
     else if (config->option == QNNRT__ABI_POWER_RPC_POLLING) p->polling = config->u.us != 0;
     return made;
 }
@@ -5976,8 +5946,8 @@ static qnnrt_result qnnrt__system_read(const qnnrt__system *system, qnnrt__table
     }
     code = system->provider->calls.free(handle);
     if (code != 0)
-        qnnrt__log(&table->arena->hooks, QNNRT_LOG_WARN, "system", code,
-                   "systemContextFree answered 0x%x; continuing", (unsigned)(code & 0xFFFF));
+        qnnrt_log(&table->arena->hooks, QNNRT_LOG_WARN, "system", code,
+                  "systemContextFree answered 0x%x; continuing", (unsigned)(code & 0xFFFF));
     return result;
 }
 
@@ -6244,7 +6214,7 @@ static int qnnrt__record_lacks(qnnrt__record_reader *read, const char *key,
             qnnrt_json_value(&r);
             continue;
         }
-        qnnrt__table_append(keys, sizeof(keys), "%s\"%.*s\"", count++ == 0 ? ", but " : ", ",
+        qnnrt_text_append(keys, sizeof(keys), "%s\"%.*s\"", count++ == 0 ? ", but " : ", ",
                             (int)bytes, bytes > 0 ? r.key.text : "");
         qnnrt_json_skip(&r);
     }
@@ -6911,10 +6881,10 @@ static qnnrt_result qnnrt__backend_choose(qnnrt_backend *b, const char *name, qn
     lacks = qnnrt__backend_lacks(b->calls);
     if (lacks != NULL) return qnnrt__library_lacks(b->path, lacks, err);
     if (b->provider->core.minor > QNNRT__ABI_CORE_MINOR_KNOWN)
-        qnnrt__log(&b->hooks, QNNRT_LOG_WARN, "backend", 0,
-                   "%s has core interface 2.%u, newer than the newest that was measured, 2.%d;"
-                   " tables only grow, so it is used",
-                   b->path, (unsigned)b->provider->core.minor, QNNRT__ABI_CORE_MINOR_KNOWN);
+        qnnrt_log(&b->hooks, QNNRT_LOG_WARN, "backend", 0,
+                  "%s has core interface 2.%u, newer than the newest that was measured, 2.%d;"
+                  " tables only grow, so it is used",
+                  b->path, (unsigned)b->provider->core.minor, QNNRT__ABI_CORE_MINOR_KNOWN);
     return QNNRT_OK;
 }
 
@@ -6926,10 +6896,10 @@ static void qnnrt__backend_create_log(qnnrt_backend *b, qnnrt_log_level level)
     b->log_slot = qnnrt__log_open(&b->log_book, &b->hooks, level);
     b->mark = qnnrt__log_mark(b->log_slot);
     if (b->log_slot < 0) {
-        qnnrt__log(&b->hooks, QNNRT_LOG_WARN, "backend", 0,
-                   "no log slot is free (QNNRT_LOG_SLOTS is %d): errors will not show the library's"
-                   " log lines",
-                   QNNRT_LOG_SLOTS);
+        qnnrt_log(&b->hooks, QNNRT_LOG_WARN, "backend", 0,
+                  "no log slot is free (QNNRT_LOG_SLOTS is %d): errors will not show the library's"
+                  " log lines",
+                  QNNRT_LOG_SLOTS);
         return;
     }
     if (b->calls->log_create == NULL || b->calls->log_free == NULL) return;
@@ -6939,8 +6909,8 @@ static void qnnrt__backend_create_log(qnnrt_backend *b, qnnrt_log_level level)
                                 &b->log);
     if (code != 0) b->log = NULL;
     if (code != 0 && (code & 0xFFFF) != QNNRT__ABI_NOT_SUPPORTED)
-        qnnrt__log(&b->hooks, QNNRT_LOG_WARN, "backend", code,
-                   "logCreate answered 0x%x; continuing without", (unsigned)(code & 0xFFFF));
+        qnnrt_log(&b->hooks, QNNRT_LOG_WARN, "backend", code,
+                  "logCreate answered 0x%x; continuing without", (unsigned)(code & 0xFFFF));
     b->info.has_log = b->log != NULL;
 }
 
@@ -7000,8 +6970,8 @@ static qnnrt_result qnnrt__backend_end(qnnrt_backend *b, int with_log, const cha
     for (i = 0; i < 4; ++i) {
         if (codes[i] == 0) continue;
         result = QNNRT_E_BACKEND;
-        qnnrt__log(&b->hooks, QNNRT_LOG_ERROR, "backend", codes[i], "%s answered 0x%x while %s was"
-                   " %s", calls[i], (unsigned)(codes[i] & 0xFFFF), b->path, when);
+        qnnrt_log(&b->hooks, QNNRT_LOG_ERROR, "backend", codes[i], "%s answered 0x%x while %s was"
+                  " %s", calls[i], (unsigned)(codes[i] & 0xFFFF), b->path, when);
     }
     return result;
 }
@@ -7104,9 +7074,9 @@ QNNRT_API qnnrt_result qnnrt_backend_open(const qnnrt_backend_desc *desc, qnnrt_
         return result;
     }
     b->info.open_ns = qnnrt__os_clock_ns() - began;
-    qnnrt__log(&b->hooks, QNNRT_LOG_INFO, "backend", 0, "loaded %s (%s, %s, core %u.%u)", b->path,
-               b->provider_name, b->build_id, (unsigned)b->info.core_api.major,
-               (unsigned)b->info.core_api.minor);
+    qnnrt_log(&b->hooks, QNNRT_LOG_INFO, "backend", 0, "loaded %s (%s, %s, core %u.%u)", b->path,
+              b->provider_name, b->build_id, (unsigned)b->info.core_api.major,
+              (unsigned)b->info.core_api.minor);
     *out = b;
     return QNNRT_OK;
 }
@@ -7188,9 +7158,9 @@ static void qnnrt__register_end(qnnrt__registration *r)
     void **user = &r->share->users;
     const qnnrt__abi_code code = b->calls->mem_deregister(&r->handle, 1);
     if (code != 0 && !r->owner->said_end)
-        qnnrt__log(&b->hooks, QNNRT_LOG_ERROR, "register", code,
-                   "memDeRegister answered 0x%x for \"%.200s\" at offset %llu (said once)",
-                   (unsigned)(code & 0xFFFF), r->tensor->name, (unsigned long long)r->offset);
+        qnnrt_log(&b->hooks, QNNRT_LOG_ERROR, "register", code,
+                  "memDeRegister answered 0x%x for \"%.200s\" at offset %llu (said once)",
+                  (unsigned)(code & 0xFFFF), r->tensor->name, (unsigned long long)r->offset);
     r->owner->said_end |= code != 0;
     while (*at != r) at = &(*at)->next;
     *at = r->next;
@@ -7273,9 +7243,9 @@ static qnnrt__registered qnnrt__register_take(qnnrt__register *all, qnnrt_backen
     if (got.code != 0 || r->handle == NULL) {
         if (got.code == 0) got.why = "memRegister returned no handle";
         if (!all->said)
-            qnnrt__log(&b->hooks, QNNRT_LOG_WARN, "register", got.code,
-                       "memRegister answered 0x%x for \"%.200s\", which is then copied (said once)",
-                       (unsigned)(got.code & 0xFFFF), tensor->name);
+            qnnrt_log(&b->hooks, QNNRT_LOG_WARN, "register", got.code,
+                      "memRegister answered 0x%x for \"%.200s\", which is then copied (said once)",
+                      (unsigned)(got.code & 0xFFFF), tensor->name);
         all->said = 1;
         if ((got.code & 0xFFFF) == QNNRT__ABI_NOT_SUPPORTED) all->lacks = got.code;
         qnnrt__mem_free(&b->hooks, r);
@@ -7649,10 +7619,10 @@ static void qnnrt__context_generations(qnnrt__context *context)
     qnnrt_backend *b = context->info->backend;
 #if defined(__x86_64__) || defined(_M_X64)
     if (b->dsp_arch != 0 && context->info->dsp_arch != 0 && b->dsp_arch != context->info->dsp_arch)
-        qnnrt__log(&b->hooks, QNNRT_LOG_WARN, "context", 0,
-                   "%s is for NPU generation v%u and others on this backend are for v%u; the x86-64"
-                   " emulator runs only those loaded last", context->info->file,
-                   (unsigned)context->info->dsp_arch, (unsigned)b->dsp_arch);
+        qnnrt_log(&b->hooks, QNNRT_LOG_WARN, "context", 0,
+                  "%s is for NPU generation v%u and others on this backend are for v%u; the x86-64"
+                  " emulator runs only those loaded last", context->info->file,
+                  (unsigned)context->info->dsp_arch, (unsigned)b->dsp_arch);
 #endif
     if (context->info->dsp_arch == 0) return;
     b->dsp_arch = context->info->dsp_arch;
@@ -7672,8 +7642,8 @@ static qnnrt_result qnnrt__context_free(qnnrt__context *context)
     if (context->stated && --b->dsp_arch_users == 0) b->dsp_arch = 0;
     context->stated = 0;
     if (code == 0) return QNNRT_OK;
-    qnnrt__log(&b->hooks, QNNRT_LOG_ERROR, "context", code, "contextFree answered 0x%x for %s",
-               (unsigned)(code & 0xFFFF), context->info->file);
+    qnnrt_log(&b->hooks, QNNRT_LOG_ERROR, "context", code, "contextFree answered 0x%x for %s",
+              (unsigned)(code & 0xFFFF), context->info->file);
     return QNNRT_E_BACKEND;
 }
 
@@ -8112,11 +8082,9 @@ static int qnnrt__scan_name_order(const void *a, const void *b)
 static qnnrt__scan_file *qnnrt__scan_find(const qnnrt__scan *scan, const char *name)
 {
     qnnrt__scan_file key;
-    size_t at;
     key.name = name;
-    at = qnnrt__sort_bound((const void *const *)scan->files, scan->count, &key,
-                           qnnrt__scan_name_order);
-    return at < scan->count && strcmp(scan->files[at]->name, name) == 0 ? scan->files[at] : NULL;
+    return (qnnrt__scan_file *)(uintptr_t)qnnrt__sort_find(
+        (const void *const *)scan->files, scan->count, &key, qnnrt__scan_name_order);
 }
 
 /* Check that every numbered shard of a model occurs exactly once. */
@@ -8219,9 +8187,9 @@ static qnnrt_result qnnrt__scan_choose(qnnrt__scan *scan, const char *folder, in
         if (kind == QNNRT__SCAN_TEXT) file->json = file->name;
         if (file->kind == kind) ++kept;      /* they come first */
         else if (file->kind != QNNRT__SCAN_TEXT)
-            qnnrt__log(hooks, QNNRT_LOG_INFO, "scan", 0,
-                       "%s is left out: %s decides which files are the model", file->name,
-                       kind == QNNRT__SCAN_LISTED ? scan->list : scan->files[0]->name);
+            qnnrt_log(hooks, QNNRT_LOG_INFO, "scan", 0,
+                      "%s is left out: %s decides which files are the model", file->name,
+                      kind == QNNRT__SCAN_LISTED ? scan->list : scan->files[0]->name);
     }
     scan->count = kept;
     return kind == QNNRT__SCAN_FORWARD || kind == QNNRT__SCAN_PART
@@ -8250,14 +8218,14 @@ QNNRT_API const char *qnnrt_step_text(const qnnrt_step_info *step, char *text, s
                  qnnrt_dtype_name(graph->inputs[0].dtype),
                  qnnrt_dtype_name(graph->outputs[0].dtype));
         for (; *digit != '\0'; ++digit)
-            qnnrt__table_append(text, room, digit > digits && strlen(digit) % 3 == 0 ? ",%c" : "%c",
+            qnnrt_text_append(text, room, digit > digits && strlen(digit) % 3 == 0 ? ",%c" : "%c",
                                 *digit);
-        qnnrt__table_append(text, room, " bytes");
+        qnnrt_text_append(text, room, " bytes");
     } else {
         snprintf(text, room, "graph \"%.160s\" of %.120s", graph->name,
                  step->model->infos[step->context].file);
         if (step->backend != NULL)
-            qnnrt__table_append(text, room, " on %.60s", step->backend->info.provider[0] != '\0'
+            qnnrt_text_append(text, room, " on %.60s", step->backend->info.provider[0] != '\0'
                                                             ? step->backend->info.provider
                                                             : step->backend->info.path);
     }
@@ -9385,8 +9353,8 @@ static qnnrt_result qnnrt__pipeline_of(qnnrt *model, const qnnrt_step_desc *step
     *kept = failure;
     (*out)->info.failure = kept;
     (*out)->info.slot_count = (*out)->info.edge_count = 0;
-    qnnrt__log(&model->arena.hooks, QNNRT_LOG_WARN, "pipeline", 0, "\"%s\" is not wired:",
-               desc.name);
+    qnnrt_log(&model->arena.hooks, QNNRT_LOG_WARN, "pipeline", 0, "\"%s\" is not wired:",
+              desc.name);
     qnnrt__log_error(&model->arena.hooks, QNNRT_LOG_WARN, "pipeline", "", kept);
     return QNNRT_OK;
 }
@@ -9814,12 +9782,12 @@ static qnnrt_result qnnrt__folder_order(qnnrt *model, qnnrt__scan *scan, const c
     ended = qnnrt__folder_end(model, path, text, &r, result == QNNRT_OK ? err : NULL);
     if (result == QNNRT_OK) result = ended;
     if (result == QNNRT_OK && scan->listed == 0)
-        qnnrt__log(&model->arena.hooks, QNNRT_LOG_INFO, "model", 0,
-                   "%s has no \"ctx-bins\": file names decide which files form the model", path);
+        qnnrt_log(&model->arena.hooks, QNNRT_LOG_INFO, "model", 0,
+                  "%s has no \"ctx-bins\": file names decide which files form the model", path);
     if (result == QNNRT_OK && more > 0)
-        qnnrt__log(&model->arena.hooks, QNNRT_LOG_WARN, "model", 0,
-                   "%s has %llu lists \"ctx-bins\": the first one is taken, the others are ignored",
-                   path, (unsigned long long)more + 1);
+        qnnrt_log(&model->arena.hooks, QNNRT_LOG_WARN, "model", 0,
+                  "%s has %llu lists \"ctx-bins\": the first one is taken, the others are ignored",
+                  path, (unsigned long long)more + 1);
     return result;
 }
 
@@ -9901,8 +9869,8 @@ static qnnrt_result qnnrt__open_scan(qnnrt *model, qnnrt__open_work *work, const
         result = qnnrt__folder_order(model, scan, folder, work->path, err);
 #else
     if (result == QNNRT_OK && scan->manifest && !desc->no_manifest)
-        qnnrt__log(&model->arena.hooks, QNNRT_LOG_WARN, "open", 0,
-                   "%s/qnnrt.json is ignored: this program was built with QNNRT_NO_JSON", folder);
+        qnnrt_log(&model->arena.hooks, QNNRT_LOG_WARN, "open", 0,
+                  "%s/qnnrt.json is ignored: this program was built with QNNRT_NO_JSON", folder);
 #endif
     if (result != QNNRT_OK) return result;
     model->info.folder = qnnrt_arena_text(&model->arena, folder, strlen(folder));
@@ -10149,8 +10117,8 @@ static qnnrt_result qnnrt__open_load(qnnrt *model, const char *folder, const qnn
         result = qnnrt__open_file(model, at, source, &work->system, desc->metadata, &foreign, err);
         if (result != QNNRT_OK && foreign && folder != NULL &&
             work->scan.files[0]->kind == QNNRT__SCAN_ANY) {
-            qnnrt__log(&model->arena.hooks, QNNRT_LOG_WARN, "model", 0, "%s is left out:",
-                       source->file.name);
+            qnnrt_log(&model->arena.hooks, QNNRT_LOG_WARN, "model", 0, "%s is left out:",
+                      source->file.name);
             qnnrt__log_error(&model->arena.hooks, QNNRT_LOG_WARN, "model", "", err);
             model->info.context_count = at;
             memset(&model->contexts[at], 0, sizeof(model->contexts[at]));
@@ -10170,11 +10138,11 @@ static qnnrt_result qnnrt__open_load(qnnrt *model, const char *folder, const qnn
     }
     qnnrt_error_clear(err);
     if (model->info.device_bytes > QNNRT_DOMAIN_BYTES && qnnrt__open_is_htp(model->info.backend))
-        qnnrt__log(&model->arena.hooks, QNNRT_LOG_WARN, "model", 0,
-                   "the contexts need about %llu bytes on the device; one process has about %llu"
-                   " there: see \"Residency\" of qnnrt.h",
-                   (unsigned long long)model->info.device_bytes,
-                   (unsigned long long)QNNRT_DOMAIN_BYTES);
+        qnnrt_log(&model->arena.hooks, QNNRT_LOG_WARN, "model", 0,
+                  "the contexts need about %llu bytes on the device; one process has about %llu"
+                  " there: see \"Residency\" of qnnrt.h",
+                  (unsigned long long)model->info.device_bytes,
+                  (unsigned long long)QNNRT_DOMAIN_BYTES);
     return qnnrt__open_progress(desc, count, count, "", err);
 }
 

@@ -1922,8 +1922,8 @@ static qnnrt_result qnnrt__device_choose(qnnrt__build *b)
     if (backend->info.id != QNNRT__ABI_BACKEND_HTP || backend->device == NULL) return QNNRT_OK;
     if (guess != 0) {
         if (qnnrt__device_make(b, guess, dsp_arch) == QNNRT_OK) return QNNRT_OK;
-        qnnrt__log(&backend->hooks, QNNRT_LOG_WARN, "compose", b->err->vendor_code, "continuing"
-                   " without a chip; float graphs may not compile: %s", b->err->text);
+        qnnrt_log(&backend->hooks, QNNRT_LOG_WARN, "compose", b->err->vendor_code, "continuing"
+                  " without a chip; float graphs may not compile: %s", b->err->text);
         qnnrt_error_clear(b->err);
     }
     b->device_soc = backend->soc_model;
@@ -1941,8 +1941,8 @@ static qnnrt_result qnnrt__device_free(qnnrt_backend *b, qnnrt__abi_handle devic
     code = b->calls->device_free(device);
     qnnrt__hooks_unlock(&b->hooks);
     if (code == 0) return QNNRT_OK;
-    qnnrt__log(&b->hooks, QNNRT_LOG_ERROR, "backend", code, "deviceFree answered 0x%x for the"
-               " device of a built model", (unsigned)(code & 0xFFFF));
+    qnnrt_log(&b->hooks, QNNRT_LOG_ERROR, "backend", code, "deviceFree answered 0x%x for the"
+              " device of a built model", (unsigned)(code & 0xFFFF));
     return QNNRT_E_BACKEND;
 }
 
@@ -2404,8 +2404,8 @@ static qnnrt_result qnnrt__compose_container(qnnrt__build *b)
     }
     code = container.dlc != NULL ? b->system->provider->calls.dlc_free(container.dlc) : 0;
     if (code != 0)
-        qnnrt__log(&b->backend->hooks, QNNRT_LOG_WARN, "container", code,
-                   "systemDlcFree returned 0x%x", (unsigned)(code & 0xFFFF));
+        qnnrt_log(&b->backend->hooks, QNNRT_LOG_WARN, "container", code,
+                  "systemDlcFree returned 0x%x", (unsigned)(code & 0xFFFF));
     return result;
 }
 

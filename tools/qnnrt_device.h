@@ -818,8 +818,8 @@ static qnnrt_result qnnrt__group_again(qnnrt *model, size_t at, qnnrt_error *err
     if (result != QNNRT_E_BACKEND || group == NULL || !group->refused) return result;
     code = (uint32_t)(err->vendor_code & 0xFFFF);
     if (code == QNNRT__ABI_RESTARTED || code == QNNRT__ABI_RESTARTED_FATAL) return result;
-    qnnrt__log(&b->hooks, QNNRT_LOG_INFO, "context", err->vendor_code, "%s does not share"
-               " spill-fill memory (0x%x): each context has its own", b->path, (unsigned)code);
+    qnnrt_log(&b->hooks, QNNRT_LOG_INFO, "context", err->vendor_code, "%s does not share"
+              " spill-fill memory (0x%x): each context has its own", b->path, (unsigned)code);
     group->bytes = 0;
     qnnrt_error_clear(err);
     return qnnrt__resident_again(model, at, err);
@@ -1020,9 +1020,9 @@ QNNRT_API qnnrt_result qnnrt_model_recover(qnnrt *model, qnnrt_error *err)
     qnnrt__hooks_lock(&b->hooks);
     result = qnnrt__recover(b, err);
     qnnrt__hooks_unlock(&b->hooks);
-    qnnrt__log(&b->hooks, result == QNNRT_OK ? QNNRT_LOG_WARN : QNNRT_LOG_ERROR, "resident", 0,
-               "after a restart of the DSP, %s was %s", b->path,
-               result == QNNRT_OK ? "recovered" : "not recovered");
+    qnnrt_log(&b->hooks, result == QNNRT_OK ? QNNRT_LOG_WARN : QNNRT_LOG_ERROR, "resident", 0,
+              "after a restart of the DSP, %s was %s", b->path,
+              result == QNNRT_OK ? "recovered" : "not recovered");
     return qnnrt__hint_general(err, result);
 }
 
@@ -1030,7 +1030,7 @@ QNNRT_API qnnrt_result qnnrt_model_recover(qnnrt *model, qnnrt_error *err)
    DYNAMIC DIMS                                                                  >>dynamic
    What may change between two executes of a run: the dims of dynamic tensors, and which
    optional tensors take part: a hook of the run, which gives each step its tensors.
-   Needs: >>mem >>err >>dtype >>abi >>table >>compare >>backend (its struct) >>friends >>wiring
+   Needs: >>mem >>err >>dtype >>abi >>compare >>backend (its struct) >>friends >>wiring
           >>binding >>run >>access >>exec
    Knows nothing of: memory
    ===================================================================================== */
@@ -1073,8 +1073,8 @@ static const char *qnnrt__dynamic_text(const uint32_t *dims, uint32_t rank, char
     uint32_t i;
     snprintf(out, room, "[");
     for (i = 0; i < rank && i < 32; ++i)
-        qnnrt__table_append(out, room, "%s%u", i > 0 ? "," : "", (unsigned)dims[i]);
-    qnnrt__table_append(out, room, rank > 32 ? ",...]" : "]");
+        qnnrt_text_append(out, room, "%s%u", i > 0 ? "," : "", (unsigned)dims[i]);
+    qnnrt_text_append(out, room, rank > 32 ? ",...]" : "]");
     return out;
 }
 

@@ -678,19 +678,6 @@ static int qnnrt_ir__count(uint32_t rank, const int64_t *dims, uint64_t *count)
     return 1;
 }
 
-/* Append to a text in `room` bytes, as far as it fits. */
-#if defined(__GNUC__)
-__attribute__((format(printf, 3, 4)))
-#endif
-static void qnnrt_ir__append(char *out, size_t room, const char *format, ...)
-{
-    const size_t used = strlen(out);
-    va_list args;
-    va_start(args, format);
-    if (used < room) vsnprintf(out + used, room - used, format, args);
-    va_end(args);
-}
-
 /* =====================================================================================
    SYMBOL                                                                        >>symbol
    The names of a graph, each stored once, in a trie over their hashes.
@@ -1060,8 +1047,8 @@ static const char *qnnrt_ir__shape_text(char *out, size_t room, uint32_t rank, c
     uint32_t i;
     snprintf(out, room, "[");
     for (i = 0; i < rank && i < QNNRT_IR_RANK && strlen(out) + 24 < room; ++i)
-        qnnrt_ir__append(out, room, i == 0 ? "%lld" : ", %lld", (long long)dims[i]);
-    qnnrt_ir__append(out, room, "]");
+        qnnrt_text_append(out, room, i == 0 ? "%lld" : ", %lld", (long long)dims[i]);
+    qnnrt_text_append(out, room, "]");
     return out;
 }
 
@@ -3659,9 +3646,9 @@ static int qnnrt_ir__find(qnnrt_ir *ir, const qnnrt_ir_node *node, qnnrt_result 
     if (own->found >= own->most) { ++own->lost; return 1; }
     text[0] = '\0';
     if (node != NULL && node->line > 0)
-        qnnrt_ir__append(text, sizeof text, "line %lu: ", (unsigned long)node->line);
+        qnnrt_text_append(text, sizeof text, "line %lu: ", (unsigned long)node->line);
     if (node != NULL && node->name[0] != '\0')
-        qnnrt_ir__append(text, sizeof text, "node \"%.200s\" (%.100s): ", node->name, node->op);
+        qnnrt_text_append(text, sizeof text, "node \"%.200s\" (%.100s): ", node->name, node->op);
     used = strlen(text);
     va_start(args, format);
     vsnprintf(text + used, sizeof text - used, format, args);
@@ -3710,7 +3697,7 @@ static const char *qnnrt_ir__check_text(char *out, size_t room, qnnrt_dtype dtyp
                                         const int64_t *dims)
 {
     qnnrt_ir__shape_text(out, room - 20, rank, dims);
-    qnnrt_ir__append(out, room, " %s", qnnrt_ir_dtype_name(dtype));
+    qnnrt_text_append(out, room, " %s", qnnrt_ir_dtype_name(dtype));
     return out;
 }
 
@@ -3722,11 +3709,11 @@ static const char *qnnrt_ir__check_inputs(char *out, size_t room, const qnnrt_ir
     out[0] = '\0';
     for (i = 0; i < node->input_count && strlen(out) + 260 < room; ++i) {
         const qnnrt_ir_value *x = node->inputs[i];
-        qnnrt_ir__append(out, room, "%s%s", i == 0 ? "" : ", ",
+        qnnrt_text_append(out, room, "%s%s", i == 0 ? "" : ", ",
                          x == NULL ? "-" : qnnrt_ir__check_text(text, sizeof text, x->dtype,
                                                                 x->rank, x->dims));
     }
-    if (i < node->input_count) qnnrt_ir__append(out, room, ", ...");
+    if (i < node->input_count) qnnrt_text_append(out, room, ", ...");
     return out;
 }
 

@@ -968,19 +968,6 @@ static qnnrt_arena qnnrt_llm__arena(const qnnrt_hooks *hooks)
     return arena;
 }
 
-/* Append to a text in `room` bytes, as far as it fits. */
-#if defined(__GNUC__)
-__attribute__((format(printf, 3, 4)))
-#endif
-static void qnnrt_llm__append(char *out, size_t room, const char *format, ...)
-{
-    const size_t used = strlen(out);
-    va_list args;
-    va_start(args, format);
-    if (used < room) vsnprintf(out + used, room - used, format, args);
-    va_end(args);
-}
-
 /* Add `by` to a count of users, from any thread, and return the new count. */
 static uint32_t qnnrt_llm__count(uint32_t *users, int by)
 {
@@ -3607,16 +3594,16 @@ static qnnrt_result qnnrt_llm__match_refuse(qnnrt_llm__items *work, qnnrt_llm__m
             at = qnnrt_llm__match_next(work, puzzle, u, at, &looks);
             if (at == puzzle->choice_count) break;
             choice = qnnrt_llm__match_choice_at(puzzle, at);
-            qnnrt_llm__append(line, sizeof line, "%s%s", shown > 0 ? ", " : "",
+            qnnrt_text_append(line, sizeof line, "%s%s", shown > 0 ? ", " : "",
                               qnnrt_llm__items_what(work, choice->role, choice->layer,
                                                     choice->head));
         }
-        if (u->choices == 0) qnnrt_llm__append(line, sizeof line, "no role fits");
+        if (u->choices == 0) qnnrt_text_append(line, sizeof line, "no role fits");
         else if (u->choices > shown)
-            qnnrt_llm__append(line, sizeof line, " or %llu more",
+            qnnrt_text_append(line, sizeof line, " or %llu more",
                               (unsigned long long)(u->choices - shown));
         else if (u->choices == 1)
-            qnnrt_llm__append(line, sizeof line, ", which %llu other%s too",
+            qnnrt_text_append(line, sizeof line, ", which %llu other%s too",
                               (unsigned long long)(u->last->takers - 1),
                               u->last->takers == 2 ? " fits" : "s fit");
         if (!qnnrt_llm__items_add(work->err, "%s", line)) ++left;
@@ -4564,7 +4551,7 @@ static void qnnrt_llm__describe_model(const qnnrt_llm__describe_to *to, const qn
     }
     text[0] = '\0';
     for (i = 0; i < info->eos_count && strlen(text) < sizeof text - 32; ++i)
-        qnnrt_llm__append(text, sizeof text, "%s%d", i > 0 ? ", " : "", (int)info->eos[i]);
+        qnnrt_text_append(text, sizeof text, "%s%d", i > 0 ? ", " : "", (int)info->eos[i]);
     if (info->bos >= 0) qnnrt_llm__describe_line(to, "bos %d", (int)info->bos);
     qnnrt_llm__describe_line(to, "eos %s%s", info->eos_count > 0 ? text : "none",
                              i < info->eos_count ? ", ..." : "");

@@ -1371,21 +1371,6 @@ static qnnrt_result qnnrt_manifest__no_memory(qnnrt_manifest__work *w)
     return qnnrt_error_set(w->err, QNNRT_E_MEMORY, "out of memory for a program");
 }
 
-__attribute__((format(printf, 3, 4)))
-static void qnnrt_manifest__log(const qnnrt_manifest__work *w, qnnrt_log_level level,
-                                const char *format, ...)
-{
-    const qnnrt_hooks *hooks = &w->to->arena.hooks;
-    char text[1024];
-    va_list args;
-    if (hooks->log == NULL) return;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    qnnrt_text_clean(text);
-    hooks->log(hooks->log_user, level, "manifest", 0, text);
-}
-
 /* Write the path of a file of the folder into w->path: the first `length` bytes of a name, and what
    ends it. */
 static qnnrt_result qnnrt_manifest__path(qnnrt_manifest__work *w, const char *name, size_t length,
@@ -1476,8 +1461,9 @@ static void qnnrt_manifest__left_out(const qnnrt_manifest__work *w)
         for (i = 0; i < w->program.context_count &&
                     strcmp(entry->d_name, w->program.contexts[i].file) != 0;) ++i;
         if (i == w->program.context_count)
-            qnnrt_manifest__log(w, QNNRT_LOG_INFO, "%s is left out: qnnrt.json decides which files"
-                                " are the model", entry->d_name);
+            qnnrt_log(&w->to->arena.hooks, QNNRT_LOG_INFO, "manifest", 0,
+                      "%s is left out: qnnrt.json decides which files are the model",
+                      entry->d_name);
     }
     if (folder != NULL) closedir(folder);
 }
@@ -1549,8 +1535,8 @@ static qnnrt_result qnnrt_manifest__files(qnnrt_manifest__work *w)
         to->contexts[i].info = &to->facts[i];
         result = qnnrt_manifest__find_files(w, &w->files[i]);
         if (w->desc->sha256 != NULL && w->files[i].path != NULL && to->contexts[i].sha256 == NULL)
-            qnnrt_manifest__log(w, QNNRT_LOG_WARN, "%s is not compared with a SHA-256: qnnrt.json"
-                                " has none", w->files[i].name);
+            qnnrt_log(&w->to->arena.hooks, QNNRT_LOG_WARN, "manifest", 0,
+                      "%s is not compared with a SHA-256: qnnrt.json has none", w->files[i].name);
     }
     return result;
 }
@@ -1704,9 +1690,9 @@ static qnnrt_result qnnrt_manifest__backend(qnnrt_manifest__work *w, size_t at)
         result = qnnrt_backend_open(&desc, &part->backend, &w->tried);
         part->owned = result == QNNRT_OK;
         if (result == QNNRT_OK && i > 0)
-            qnnrt_manifest__log(w, QNNRT_LOG_WARN, "%s serves the backend role \"%s\", because %s"
-                                " cannot be opened", qnnrt_backend_get_info(part->backend)->path,
-                                part->role, names[0]);
+            qnnrt_log(&w->to->arena.hooks, QNNRT_LOG_WARN, "manifest", 0,
+                      "%s serves the backend role \"%s\", because %s cannot be opened",
+                      qnnrt_backend_get_info(part->backend)->path, part->role, names[0]);
         if (result == QNNRT_E_LIBRARY) qnnrt_error_add(w->err, "\n  %s", w->tried.text);
     }
     if (result == QNNRT_OK) return qnnrt_error_clear(w->err);
@@ -1801,8 +1787,8 @@ static qnnrt_result qnnrt_manifest__forgive(qnnrt_manifest__work *w, size_t at)
     if (kept == NULL) return qnnrt_manifest__no_memory(w);
     *kept = *w->err;
     w->to->contexts[at].failure = w->to->facts[at].failure = kept;
-    qnnrt_manifest__log(w, QNNRT_LOG_ERROR, "%s did not load: %s", w->to->contexts[at].file,
-                        kept->text);
+    qnnrt_log(&w->to->arena.hooks, QNNRT_LOG_ERROR, "manifest", 0, "%s did not load: %s",
+              w->to->contexts[at].file, kept->text);
     return QNNRT_OK;
 }
 
@@ -1973,8 +1959,8 @@ static qnnrt_result qnnrt_manifest__make_one(qnnrt_manifest__work *w,
     int lacks = 0;
     qnnrt_result result = qnnrt_manifest__describe(w, &from->desc, &lacks);
     if (lacks) {
-        qnnrt_manifest__log(w, QNNRT_LOG_WARN, "pipeline \"%.200s\" is left out: a file of it did"
-                            " not load", from->desc.name);
+        qnnrt_log(&w->to->arena.hooks, QNNRT_LOG_WARN, "manifest", 0,
+                  "pipeline \"%.200s\" is left out: a file of it did not load", from->desc.name);
         return qnnrt_error_clear(w->err);
     }
     if (result == QNNRT_OK)
@@ -1991,8 +1977,8 @@ static qnnrt_result qnnrt_manifest__make_one(qnnrt_manifest__work *w,
     }
     if (result == QNNRT_OK || result == QNNRT_E_MEMORY) return result;
     if (w->joined) {
-        qnnrt_manifest__log(w, QNNRT_LOG_WARN, "\"%.200s\" is not wired: %s", from->desc.name,
-                            w->err->text);
+        qnnrt_log(&w->to->arena.hooks, QNNRT_LOG_WARN, "manifest", 0, "\"%.200s\" is not wired: %s",
+                  from->desc.name, w->err->text);
         return qnnrt_error_clear(w->err);
     }
     if (result == QNNRT_E_ARG) result = QNNRT_E_FORMAT;     /* it is a mistake of the file */
@@ -2133,8 +2119,9 @@ static qnnrt_result qnnrt_manifest__plain(qnnrt_manifest__work *w)
         to->contexts[i].failure = info->contexts[i].failure;
         to->contexts[i].info = &info->contexts[i];
         if (w->desc->sha256 != NULL)
-            qnnrt_manifest__log(w, QNNRT_LOG_WARN, "%s is not compared with a SHA-256: the folder"
-                                " has no program", info->contexts[i].file);
+            qnnrt_log(&w->to->arena.hooks, QNNRT_LOG_WARN, "manifest", 0,
+                      "%s is not compared with a SHA-256: the folder has no program",
+                      info->contexts[i].file);
     }
     to->info.contexts = to->contexts;
     to->info.context_count = info->context_count;

@@ -239,8 +239,8 @@ static void qnnrt__profile_close(qnnrt_backend *b, qnnrt__abi_handle handle)
 {
     qnnrt__abi_code code = handle != NULL ? b->calls->profile_free(handle) : 0;
     if (code != 0)
-        qnnrt__log(&b->hooks, QNNRT_LOG_ERROR, "profile", code, "profileFree answered 0x%x",
-                   (unsigned)(code & 0xFFFF));
+        qnnrt_log(&b->hooks, QNNRT_LOG_ERROR, "profile", code, "profileFree answered 0x%x",
+                  (unsigned)(code & 0xFFFF));
 }
 
 /* Create one vendor handle. Callers hold the lock, here and below. */

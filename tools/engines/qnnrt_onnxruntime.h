@@ -396,22 +396,6 @@ static int qnnrt_ort__failed(const qnnrt_ort__library *library, qnnrt_ort__statu
     return 1;
 }
 
-/* Write a line to the host's log. */
-#if defined(__GNUC__)
-__attribute__((format(printf, 3, 4)))
-#endif
-static void qnnrt_ort__log(const qnnrt_hooks *hooks, qnnrt_log_level level, const char *format, ...)
-{
-    char text[1024];
-    va_list args;
-    if (hooks->log == NULL) return;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    qnnrt_ort__clean(text);
-    hooks->log(hooks->log_user, level, "onnxrt", 0, text);
-}
-
 /* Where the lines of a session go. Some failures are told only there. */
 typedef struct qnnrt_ort__sink {
     qnnrt_hooks hooks;
@@ -426,16 +410,17 @@ static void qnnrt_ort__line(void *user, int severity, const char *category, cons
 {
     static const qnnrt_log_level levels[] = { QNNRT_LOG_VERBOSE, QNNRT_LOG_INFO, QNNRT_LOG_WARN };
     qnnrt_ort__sink *sink = (qnnrt_ort__sink *)user;
+    char line[1024];
     (void)category;
     (void)id;
     (void)where;
     if (sink == NULL || text == NULL) return;
-    if (severity >= 3 && __atomic_exchange_n(&sink->taken, 1, __ATOMIC_ACQ_REL) == 0) {
-        snprintf(sink->first, sizeof sink->first, "%s", text);
-        qnnrt_ort__clean(sink->first);
-    }
-    qnnrt_ort__log(&sink->hooks, severity >= 0 && severity < 3 ? levels[severity]
-                                                               : QNNRT_LOG_ERROR, "%s", text);
+    snprintf(line, sizeof line, "%s", text);
+    qnnrt_ort__clean(line);
+    if (severity >= 3 && __atomic_exchange_n(&sink->taken, 1, __ATOMIC_ACQ_REL) == 0)
+        snprintf(sink->first, sizeof sink->first, "%.399s", line);
+    qnnrt_log(&sink->hooks, severity >= 0 && severity < 3 ? levels[severity] : QNNRT_LOG_ERROR,
+              "onnxrt", 0, "%s", line);
 }
 
 /* =====================================================================================
@@ -462,7 +447,7 @@ static void *qnnrt_ort__search(const char *asked, qnnrt_error *err)
 /* =====================================================================================
    VERSION                                                                      >>version
    Reads the library's version, and only then its table.
-   Needs: >>config >>table >>report     Knows nothing of: models, providers
+   Needs: >>config >>table     Knows nothing of: models, providers
    ===================================================================================== */
 
 /* Read a number without leading zeros, of at most three digits. Return -1 if there is none. */
@@ -557,9 +542,9 @@ static qnnrt_result qnnrt_ort__accept(qnnrt_ort__library *library, qnnrt_error *
                                "has no table for API %d", library->path, library->version,
                                library->number);
     if (api > QNNRT_ORT__NEWEST)
-        qnnrt_ort__log(&library->hooks, QNNRT_LOG_WARN, "ONNX Runtime %.64s is newer than 1.%d,"
-                       " which was measured; its table of 1.%d is used", library->version,
-                       (int)QNNRT_ORT__NEWEST, (int)QNNRT_ORT__NEWEST);
+        qnnrt_log(&library->hooks, QNNRT_LOG_WARN, "onnxrt", 0,
+                  "ONNX Runtime %.64s is newer than 1.%d, which was measured; its table of 1.%d is"
+                  " used", library->version, (int)QNNRT_ORT__NEWEST, (int)QNNRT_ORT__NEWEST);
     return qnnrt_ort__table(library, slots, err);
 }
 
@@ -780,9 +765,9 @@ static qnnrt_result qnnrt_ort__entries(const qnnrt_ort__library *library,
                                                         "option \"%.200s\" is unknown to ONNX "
                                                         "Runtime %s", key, library->version),
                                         "Correct the name of the option.");
-            qnnrt_ort__log(&load->hooks, QNNRT_LOG_WARN, "option \"%.200s\" is unknown up to ONNX"
-                           " Runtime 1.%d; version %s may ignore it", key, (int)QNNRT_ORT__KEYS,
-                           library->version);
+            qnnrt_log(&load->hooks, QNNRT_LOG_WARN, "onnxrt", 0,
+                      "option \"%.200s\" is unknown up to ONNX Runtime 1.%d; version %s may ignore"
+                      " it", key, (int)QNNRT_ORT__KEYS, library->version);
         }
         result = qnnrt_ort__entry(library, options, key, load->options[i].value, err);
     }
@@ -1189,9 +1174,10 @@ static qnnrt_result qnnrt_ort__shapes_enter(qnnrt_ort__model *model, const qnnrt
         for (d = 0; d < shape->rank; ++d) {
             if (input->dims[d] != -1 || shape->dims[d] < 0) continue;
             input->dims[d] = shape->dims[d];
-            qnnrt_ort__log(&load->hooks, QNNRT_LOG_WARN, "dimension %u of input \"%.200s\" has no"
-                           " name: it is fixed to %lld for the caller, but free for ONNX Runtime",
-                           (unsigned)d, input->name, (long long)shape->dims[d]);
+            qnnrt_log(&load->hooks, QNNRT_LOG_WARN, "onnxrt", 0,
+                      "dimension %u of input \"%.200s\" has no name: it is fixed to %lld for the"
+                      " caller, but free for ONNX Runtime", (unsigned)d, input->name,
+                      (long long)shape->dims[d]);
         }
     }
     return QNNRT_OK;

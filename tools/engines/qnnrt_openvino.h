@@ -140,23 +140,6 @@ static qnnrt_result qnnrt_openvino__fail_memory(qnnrt_error *err, size_t bytes)
                            (unsigned long)bytes);
 }
 
-/* Log one line. */
-#if defined(__GNUC__)
-__attribute__((cold, format(printf, 3, 4)))
-#endif
-static void qnnrt_openvino__log(const qnnrt_hooks *hooks, qnnrt_log_level level,
-                                const char *format, ...)
-{
-    char text[2048];
-    va_list args;
-    if (hooks->log == NULL) return;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    qnnrt_text_clean(text);
-    hooks->log(hooks->log_user, level, "openvino", 0, text);
-}
-
 /* =====================================================================================
    ABI                                                                               >>abi
    OpenVINO's C interface: functions by name, opaque handles and five small structs.
@@ -567,10 +550,10 @@ static qnnrt_result qnnrt_openvino__library_version(qnnrt_openvino__library *lib
     if (library->year > QNNRT_OPENVINO__NEW_YEAR ||
         (library->year == QNNRT_OPENVINO__NEW_YEAR &&
          library->release > QNNRT_OPENVINO__NEW_RELEASE))
-        qnnrt_openvino__log(&library->hooks, QNNRT_LOG_INFO, "OpenVINO %s is newer than %d.%d, the"
-                            " newest that was measured: it is used as that one",
-                            library->version, QNNRT_OPENVINO__NEW_YEAR,
-                            QNNRT_OPENVINO__NEW_RELEASE);
+        qnnrt_log(&library->hooks, QNNRT_LOG_INFO, "openvino", 0,
+                  "OpenVINO %s is newer than %d.%d, the newest that was measured: it is used as"
+                  " that one", library->version, QNNRT_OPENVINO__NEW_YEAR,
+                  QNNRT_OPENVINO__NEW_RELEASE);
     return QNNRT_OK;
 }
 
@@ -681,8 +664,9 @@ static qnnrt_result qnnrt_openvino__device_list(qnnrt_openvino__library *library
         char *full = NULL;
         if (list.names[i] == NULL || at == QNNRT_OPENVINO__MOST_DEVICES ||
             !qnnrt_openvino__device_name(list.names[i], library->names[at])) {
-            qnnrt_openvino__log(&library->hooks, QNNRT_LOG_WARN, "device \"%.100s\" is left out",
-                                list.names[i] != NULL ? list.names[i] : "(no name)");
+            qnnrt_log(&library->hooks, QNNRT_LOG_WARN, "openvino", 0,
+                      "device \"%.100s\" is left out",
+                      list.names[i] != NULL ? list.names[i] : "(no name)");
             continue;
         }
         memcpy(library->devices[at], list.names[i], strlen(list.names[i]) + 1);
@@ -1135,8 +1119,8 @@ static void qnnrt_openvino__cached_save(qnnrt_openvino__model *model, const qnnr
     if (status == 0 && stat(path, &facts) == 0 && facts.st_size > 0)
         model->saved[0] = qnnrt_openvino__cached_names[hetero];
     else
-        qnnrt_openvino__log(&model->hooks, QNNRT_LOG_WARN, "the compiled model is not saved:"
-                            " cannot write %.900s (status %d)", path, status);
+        qnnrt_log(&model->hooks, QNNRT_LOG_WARN, "openvino", 0, "the compiled model is not saved:"
+                  " cannot write %.900s (status %d)", path, status);
 }
 
 /* =====================================================================================
@@ -1272,7 +1256,7 @@ static qnnrt_result qnnrt_openvino__load_all(qnnrt_openvino__model *model,
     if (result == QNNRT_OK && load->save != NULL && load->cached == NULL)
         qnnrt_openvino__cached_save(model, load, hetero);
     if (result == QNNRT_OK && hetero)
-        qnnrt_openvino__log(&model->hooks, QNNRT_LOG_WARN, "%s", model->fallback);
+        qnnrt_log(&model->hooks, QNNRT_LOG_WARN, "openvino", 0, "%s", model->fallback);
     if (!hetero) model->fallback[0] = '\0';
     return result;
 }
@@ -1828,8 +1812,9 @@ static qnnrt_result qnnrt_openvino__run(void *object, qnnrt_error *err)
         if (!slot->watched) continue;
         result = qnnrt_openvino__get_asked(binding, i, &value, err);
         if (result != QNNRT_OK || !slot->copied || slot->tensor == NULL) continue;
-        qnnrt_openvino__log(&model->hooks, QNNRT_LOG_INFO, "OpenVINO does not write output \"%s\""
-                            " where it is placed: it is copied", model->ports[1][i].name);
+        qnnrt_log(&model->hooks, QNNRT_LOG_INFO, "openvino", 0,
+                  "OpenVINO does not write output \"%s\" where it is placed: it is copied",
+                  model->ports[1][i].name);
         again = 1;
     }
     for (i = 0; i < model->count[1] && result == QNNRT_OK; ++i)

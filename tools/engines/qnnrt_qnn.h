@@ -135,21 +135,6 @@ static qnnrt_result qnnrt_qnn__fail_memory(qnnrt_error *err, uint64_t bytes)
                            (unsigned long long)bytes);
 }
 
-#if defined(__GNUC__)
-__attribute__((cold, format(printf, 3, 4)))
-#endif
-static void qnnrt_qnn__log(const qnnrt_hooks *hooks, qnnrt_log_level level, const char *format, ...)
-{
-    char text[1024];
-    va_list args;
-    if (hooks->log == NULL) return;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    qnnrt_text_clean(text);
-    hooks->log(hooks->log_user, level, "qnn", 0, text);
-}
-
 /* Return zeroed memory of an arena; NULL after filling the error. */
 static void *qnnrt_qnn__take(qnnrt_arena *arena, uint64_t count, size_t size, qnnrt_error *err)
 {
@@ -391,8 +376,8 @@ static qnnrt_result qnnrt_qnn__library_one(qnnrt_qnn__library *lib, qnnrt_backen
             *line++ = *from == '\n' ? ' ' : *from;
     *line = '\0';
     qnnrt_error_add(&lib->missing, "%s%s", lib->missing.text[0] != '\0' ? "; " : "", err->text);
-    qnnrt_qnn__log(&lib->hooks, QNNRT_LOG_INFO, "no %s: %.900s", qnnrt_qnn__names[device],
-                   err->text);
+    qnnrt_log(&lib->hooks, QNNRT_LOG_INFO, "qnn", 0, "no %s: %.900s", qnnrt_qnn__names[device],
+              err->text);
     return QNNRT_OK;
 }
 
@@ -871,7 +856,7 @@ static void qnnrt_qnn__graph_tick(void *user, const qnnrt_build_progress *progre
 static void qnnrt_qnn__graph_told(void *user, const char *text)
 {
     const qnnrt_qnn__model *m = (const qnnrt_qnn__model *)user;
-    qnnrt_qnn__log(&m->arena.hooks, QNNRT_LOG_WARN, "moved: %.900s", text);
+    qnnrt_log(&m->arena.hooks, QNNRT_LOG_WARN, "qnn", 0, "moved: %.900s", text);
 }
 
 /* Read and check the graph. */
@@ -1725,8 +1710,8 @@ static qnnrt_result qnnrt_qnn__binding_create(void *model, void **binding, qnnrt
     if (result == QNNRT_OK && m->timed && qnnrt_pipeline_get_info(m->pipeline)->step_count > 1) {
         b->profiled = qnnrt_run_profile(b->run, QNNRT_PROFILE_BASIC) == QNNRT_OK;
         if (!b->profiled)
-            qnnrt_qnn__log(&m->arena.hooks, QNNRT_LOG_WARN, "steps are not timed: %.900s",
-                           qnnrt_run_error(b->run)->text);
+            qnnrt_log(&m->arena.hooks, QNNRT_LOG_WARN, "qnn", 0, "steps are not timed: %.900s",
+                      qnnrt_run_error(b->run)->text);
     }
     if (result != QNNRT_OK) {
         qnnrt_qnn__binding_destroy(b);
@@ -1988,7 +1973,7 @@ static void qnnrt_qnn__unload(void *model)
     qnnrt_pipeline_destroy(m->made);
     qnnrt_conversions_free(m->conversions);
     if (qnnrt_close(m->folder) != QNNRT_OK || qnnrt_manifest_close(m->opened) != QNNRT_OK)
-        qnnrt_qnn__log(&hooks, QNNRT_LOG_ERROR, "closing the model failed");
+        qnnrt_log(&hooks, QNNRT_LOG_ERROR, "qnn", 0, "closing the model failed");
     qnnrt_compile_free(m->program);
     qnnrt_cpu_fallback_close(m->host);
     qnnrt_ir_free(m->ir);
@@ -2018,10 +2003,10 @@ static qnnrt_result qnnrt_qnn__public_power(const qnnrt_qnn__model *m, qnnrt_err
     for (i = 0; result == QNNRT_OK && i < QNNRT_POWER_SETTINGS; ++i)
         if (report.settings[i].answer == QNNRT_POWER_REFUSED ||
             report.settings[i].answer == QNNRT_POWER_NOT_AVAILABLE)
-            qnnrt_qnn__log(&m->arena.hooks, QNNRT_LOG_WARN, "power: %s is %s",
-                           report.settings[i].name,
-                           report.settings[i].answer == QNNRT_POWER_REFUSED ? "refused"
-                                                                            : "not available");
+            qnnrt_log(&m->arena.hooks, QNNRT_LOG_WARN, "qnn", 0, "power: %s is %s",
+                      report.settings[i].name,
+                      report.settings[i].answer == QNNRT_POWER_REFUSED ? "refused"
+                        : "not available");
     return result;
 }
 
@@ -2100,8 +2085,8 @@ static qnnrt_result qnnrt_qnn__load(void *library, const qnnrt_engine_load *load
         return result;
     }
     if (m->fallback != NULL)
-        qnnrt_qnn__log(&lib->hooks, QNNRT_LOG_WARN, "not on the %s: %.900s",
-                       qnnrt_qnn__names[m->device], m->fallback);
+        qnnrt_log(&lib->hooks, QNNRT_LOG_WARN, "qnn", 0, "not on the %s: %.900s",
+                  qnnrt_qnn__names[m->device], m->fallback);
     out->inputs = m->input_facts;
     out->input_count = m->input_count;
     out->outputs = m->output_facts;
