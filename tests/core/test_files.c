@@ -152,6 +152,18 @@ static int shard_write(const char *folder, const char *name, unsigned shard)
     return text_write(folder, name, text);
 }
 
+/* Write forward_0.bin and so on. */
+static int shards_write(const char *folder, unsigned count)
+{
+    char name[32];
+    unsigned i;
+    for (i = 0; i < count; ++i) {
+        snprintf(name, sizeof(name), "forward_%u.bin", i);
+        if (!shard_write(folder, name, i)) return 0;
+    }
+    return 1;
+}
+
 /* ---- folders -------------------------------------------------------------------------------- */
 
 TEST(folder_missing_is_an_error_with_its_path)
@@ -670,7 +682,7 @@ TEST(forward_with_a_gap_names_the_missing_shard)
     qnnrt_desc desc = new_desc();
     const char *folder = test_tmpdir();
     fake_begin("");
-    CHECK(shard_write(folder, "forward_0.bin", 0) && shard_write(folder, "forward_1.bin", 1));
+    CHECK(shards_write(folder, 2));
     CHECK(shard_write(folder, "forward_2.bin", 2) && shard_write(folder, "forward_10.bin", 3));
     FAILS(folder, &desc, QNNRT_E_FORMAT, folder, "shard 3 is missing", "forward_10.bin");
     CHECK(strstr(fake_trace(), "backendCreate") == NULL);
@@ -711,7 +723,7 @@ TEST(forward_twice_the_same_number_names_both)
     qnnrt_desc desc = new_desc();
     const char *folder = test_tmpdir();
     fake_begin("");
-    CHECK(shard_write(folder, "forward_0.bin", 0) && shard_write(folder, "forward_1.bin", 1));
+    CHECK(shards_write(folder, 2));
     CHECK(shard_write(folder, "forward_01.bin", 1));
     FAILS(folder, &desc, QNNRT_E_FORMAT, folder, "forward_1.bin", "forward_01.bin", "same shard");
     folder = test_tmpdir();
@@ -737,7 +749,7 @@ TEST(forward_files_leave_others_out_with_a_log_line)
     const char *folder = test_tmpdir();
     qnnrt *model = NULL;
     fake_begin("");
-    CHECK(shard_write(folder, "forward_0.bin", 0) && shard_write(folder, "forward_1.bin", 1));
+    CHECK(shards_write(folder, 2));
     WRITE(folder, "embedding.bin", "not a context binary, and never looked at");
     WRITE(folder, "forward_1234567890.bin", "ten digits: not a number of a shard");
     WRITE(folder, "forward_x.bin", "no number");
@@ -2322,10 +2334,8 @@ TEST(limit_files_holds_at_its_edge)
     unsigned i;
     fake_begin("");
     memset(files, 0, sizeof(files));
+    CHECK(shards_write(folder, 3));
     for (i = 0; i < 3; ++i) {
-        char name[32];
-        snprintf(name, sizeof(name), "forward_%u.bin", i);
-        CHECK(shard_write(folder, name, i));
         files[i].data = ONE;
         files[i].bytes = strlen(ONE);
     }
@@ -2354,11 +2364,7 @@ TEST(limits_entries_and_places_hold_at_their_edges)
     qnnrt *model = NULL;
     unsigned i;
     fake_begin("");
-    for (i = 0; i < 2; ++i) {
-        char name[32];
-        snprintf(name, sizeof(name), "forward_%u.bin", i);
-        CHECK(shard_write(folder, name, i));
-    }
+    CHECK(shards_write(folder, 2));
     desc.limits.entries = 3;                     /* "." and ".." count, too */
     FAILS(folder, &desc, QNNRT_E_LIMIT, "more than 3 entries", "limits.entries");
     desc.limits.entries = 4;
@@ -2399,11 +2405,7 @@ TEST(limits_steps_and_looks_hold_at_their_edges)
     qnnrt *model = NULL;
     unsigned i;
     fake_begin("");
-    for (i = 0; i < 2; ++i) {
-        char name[32];
-        snprintf(name, sizeof(name), "forward_%u.bin", i);
-        CHECK(shard_write(folder, name, i));
-    }
+    CHECK(shards_write(folder, 2));
     desc.limits.looks = 3;                      /* 2 graphs in 2 contexts */
     FAILS(folder, &desc, QNNRT_E_LIMIT, "too many to look for pipelines", "limits.looks (3)");
     desc.limits.looks = 1000;

@@ -18,11 +18,9 @@
 #include <sys/wait.h>
 
 enum { SHARDS = 4, WIDTH = 8, PADDING = 512 };
+#include "shards.h"
 
-static char folder[1100], copy_path[1200];
-static float weights[SHARDS][WIDTH * WIDTH], start[WIDTH];
-static uint64_t sizes[SHARDS];
-static qnnrt_error err;
+static char copy_path[1200];
 static ref_api copy;
 
 static const char *const roles[SHARDS] = { "npu", "cpu", "npu", "cpu" };
@@ -93,68 +91,10 @@ static qnnrt_result swap(qnnrt_manifest *program, uint64_t bytes)
 
 /* ---- the model ------------------------------------------------------------------------------- */
 
-static const char *file_of(int shard)
-{
-    static char path[SHARDS][1200];
-    snprintf(path[shard], sizeof(path[shard]), "%s/forward_%d.bin", folder, shard);
-    return path[shard];
-}
-
-/* Add the graph of a shard. A second output grows with the shard, so that its file does. */
-static void shard_graph(qnnrt_builder *b, int shard)
-{
-    static float padding[SHARDS * PADDING];
-    const uint32_t more = (uint32_t)(shard + 1) * PADDING;
-    qnnrt_graph_desc desc;
-    qnnrt_tensor x, w, y, p;
-    char in[16], out[16], extra[16];
-    snprintf(in, sizeof(in), "h%d", shard);
-    snprintf(out, sizeof(out), "h%d", shard + 1);
-    snprintf(extra, sizeof(extra), "extra%d", shard);
-    memset(&desc, 0, sizeof(desc));
-    desc.name = "step";
-    qnnrt_builder_graph(b, &desc);
-    x = life_tensor(b, in, QNNRT_TENSOR_INPUT, 1, WIDTH, NULL);
-    w = life_tensor(b, "weights", QNNRT_TENSOR_UPDATEABLE, WIDTH, WIDTH, weights[shard]);
-    y = life_tensor(b, out, QNNRT_TENSOR_OUTPUT, 1, WIDTH, NULL);
-    life_node(b, "project", "MatMul", x, w, y, NULL);
-    p = life_tensor(b, "padding", QNNRT_TENSOR_STATIC, 1, more, padding);
-    life_node(b, "relu", "Relu", p, QNNRT_NO_TENSOR,
-              life_tensor(b, extra, QNNRT_TENSOR_OUTPUT, 1, more, NULL), NULL);
-}
-
 TEST(the_model_is_built_and_saved)
 {
-    qnnrt_backend_desc desc;
-    qnnrt_backend *backend;
-    qnnrt_builder *b;
-    qnnrt *model;
-    struct stat facts;
-    int i, k;
-    for (i = 0; i < SHARDS; ++i)
-        for (k = 0; k < WIDTH * WIDTH; ++k)
-            weights[i][k] = (float)((i * 5 + k * 3) % 7) * 0.25f - 0.5f;
-    for (k = 0; k < WIDTH; ++k) start[k] = (float)k - 2.5f;
-    desc = test_ref_desc();
     begin("", "");
-    CHECK_EQ(qnnrt_backend_open(&desc, &backend, NULL), QNNRT_OK);
-    CHECK_EQ(qnnrt_builder_create(backend, NULL, &b, NULL), QNNRT_OK);
-    for (i = 0; i < SHARDS; ++i) {
-        qnnrt_context_desc context;
-        memset(&context, 0, sizeof(context));
-        context.name = "shard";
-        qnnrt_builder_context(b, &context);
-        shard_graph(b, i);
-    }
-    if (qnnrt_builder_finish(b, &model, &err) != QNNRT_OK) printf("%s\n", err.text);
-    CHECK_EQ(err.code, QNNRT_OK);
-    for (i = 0; i < SHARDS; ++i) {
-        CHECK_EQ(qnnrt_save(model, (size_t)i, file_of(i), NULL), QNNRT_OK);
-        CHECK_EQ(stat(file_of(i), &facts), 0);
-        sizes[i] = (uint64_t)facts.st_size;
-    }
-    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
-    CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
+    shards_save(QNNRT_TENSOR_UPDATEABLE);
     nothing_left();
 }
 
@@ -245,19 +185,6 @@ static qnnrt_result update(const qnnrt_manifest *program, int i, const float *va
 {
     const qnnrt_manifest_context *context = &qnnrt_manifest_get_info(program)->contexts[i];
     return qnnrt_update(context->model, context->context, "step", "weights", values, sizeof(weights[i]), &err);
-}
-
-/* Compute the model's output. */
-static void expect(float *y)
-{
-    float x[WIDTH];
-    int i, k, n;
-    memcpy(y, start, sizeof(x));
-    for (i = 0; i < SHARDS; ++i) {
-        memcpy(x, y, sizeof(x));
-        for (n = 0; n < WIDTH; ++n)
-            for (k = 0, y[n] = 0; k < WIDTH; ++k) y[n] += x[k] * weights[i][k * WIDTH + n];
-    }
 }
 
 static qnnrt_run *prepare_of(qnnrt_manifest *program, qnnrt_mem_kind kind)

@@ -16,90 +16,14 @@
 #include <time.h>
 
 enum { SHARDS = 8, WIDTH = 8, PADDING = 1024 };
-
-static char folder[1100];
-static float weights[SHARDS][WIDTH * WIDTH], start[WIDTH];
-static uint64_t sizes[SHARDS];
-static qnnrt_error err;
-
-static const char *file_of(int shard)
-{
-    static char path[1200];
-    snprintf(path, sizeof(path), "%s/forward_%d.bin", folder, shard);
-    return path;
-}
+#include "shards.h"
 
 /* ---- the model ------------------------------------------------------------------------------- */
 
-/* Add the graph of a shard. A second output grows with the shard, so that its file does. */
-static void shard_graph(qnnrt_builder *b, int shard)
-{
-    static float padding[SHARDS * PADDING];
-    const uint32_t more = (uint32_t)(shard + 1) * PADDING;
-    qnnrt_graph_desc desc;
-    qnnrt_tensor x, w, y, p;
-    char in[16], out[16], extra[16];
-    snprintf(in, sizeof(in), "h%d", shard);
-    snprintf(out, sizeof(out), "h%d", shard + 1);
-    snprintf(extra, sizeof(extra), "extra%d", shard);
-    memset(&desc, 0, sizeof(desc));
-    desc.name = "step";
-    qnnrt_builder_graph(b, &desc);
-    x = life_tensor(b, in, QNNRT_TENSOR_INPUT, 1, WIDTH, NULL);
-    w = life_tensor(b, "weights", QNNRT_TENSOR_STATIC, WIDTH, WIDTH, weights[shard]);
-    y = life_tensor(b, out, QNNRT_TENSOR_OUTPUT, 1, WIDTH, NULL);
-    life_node(b, "project", "MatMul", x, w, y, NULL);
-    p = life_tensor(b, "padding", QNNRT_TENSOR_STATIC, 1, more, padding);
-    life_node(b, "relu", "Relu", p, QNNRT_NO_TENSOR,
-              life_tensor(b, extra, QNNRT_TENSOR_OUTPUT, 1, more, NULL), NULL);
-}
-
 TEST(the_model_is_built_and_saved)
 {
-    qnnrt_backend_desc desc;
-    qnnrt_backend *backend;
-    qnnrt_builder *b;
-    qnnrt *model;
-    struct stat facts;
-    int i, k;
-    for (i = 0; i < SHARDS; ++i)
-        for (k = 0; k < WIDTH * WIDTH; ++k)
-            weights[i][k] = (float)((i * 5 + k * 3) % 7) * 0.25f - 0.5f;
-    for (k = 0; k < WIDTH; ++k) start[k] = (float)k - 2.5f;
-    desc = test_ref_desc();
     ref_begin("");
-    CHECK_EQ(qnnrt_backend_open(&desc, &backend, NULL), QNNRT_OK);
-    CHECK_EQ(qnnrt_builder_create(backend, NULL, &b, NULL), QNNRT_OK);
-    for (i = 0; i < SHARDS; ++i) {
-        qnnrt_context_desc context;
-        memset(&context, 0, sizeof(context));
-        context.name = "shard";
-        qnnrt_builder_context(b, &context);
-        shard_graph(b, i);
-    }
-    if (qnnrt_builder_finish(b, &model, &err) != QNNRT_OK) printf("%s\n", err.text);
-    CHECK_EQ(err.code, QNNRT_OK);
-    for (i = 0; i < SHARDS; ++i) {
-        CHECK_EQ(qnnrt_save(model, (size_t)i, file_of(i), NULL), QNNRT_OK);
-        CHECK_EQ(stat(file_of(i), &facts), 0);
-        sizes[i] = (uint64_t)facts.st_size;
-    }
-    CHECK(sizes[1] > sizes[0]);
-    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
-    CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
-}
-
-/* Compute the model's output. */
-static void expect(float *y)
-{
-    float x[WIDTH];
-    int i, k, n;
-    memcpy(y, start, sizeof(x));
-    for (i = 0; i < SHARDS; ++i) {
-        memcpy(x, y, sizeof(x));
-        for (n = 0; n < WIDTH; ++n)
-            for (k = 0, y[n] = 0; k < WIDTH; ++k) y[n] += x[k] * weights[i][k * WIDTH + n];
-    }
+    shards_save(QNNRT_TENSOR_STATIC);
 }
 
 static qnnrt_desc desc_of(qnnrt_residency residency, uint64_t bytes)
