@@ -125,13 +125,12 @@ q_code ref_log_create(ref_call *call, q_log_callback callback, uint32_t level, q
         return ref_fail(call, Q_LOG_ARGUMENT, "the pointer for the handle is NULL");
     if (level < Q_LOG_ERROR || level > Q_LOG_DEBUG)
         return ref_fail(call, Q_LOG_ARGUMENT, "level %u, expected 1 to 5", (unsigned)level);
-    log = ref_ledger_make(call, REF_LOG, sizeof(*log));
+    log = ref_ledger_make(call, REF_LOG, sizeof(*log), out);
     if (log == NULL)
         return call->code;
     log->callback = callback;
     log->level = level;
     ref_log_join(log);
-    *out = (q_handle)(uintptr_t)log->head.handle;
     return Q_OK;
 }
 
@@ -151,23 +150,16 @@ q_code ref_log_free(ref_call *call, q_handle handle)
     ref_log *log = ref_ledger_get(call, REF_LOG, handle, Q_LOG_HANDLE);
     q_log_callback late;
     ref_backend *backend;
-    ref_device *device;
     if (log == NULL)
         return call->code;
-    for (size_t i = 0; (backend = ref_ledger_at(REF_BACKEND, i)) != NULL; ++i) {
-        if (backend->log == log) {
-            backend->log = NULL;
+    for (size_t i = 0; (backend = ref_ledger_at(REF_BACKEND, i)) != NULL; ++i)
+        if (backend->head.log == log)
             ref_ledger_misuse(call, "log %u was freed before backend %u, which uses it",
                               (unsigned)log->head.number, (unsigned)backend->head.number);
-        }
-    }
-    for (size_t i = 0; (device = ref_ledger_at(REF_DEVICE, i)) != NULL; ++i)
-        if (device->log == log)
-            device->log = NULL;
+    ref_ledger_mute(log);
     late = log->callback;
     ref_log_leave(log);
-    ref_ledger_remove(&log->head);
-    ref_free(log);
+    ref_ledger_drop(&log->head);
     if (ref_fault.log_late)
         ref_log_hostile(late);
     return Q_OK;
@@ -175,13 +167,12 @@ q_code ref_log_free(ref_call *call, q_handle handle)
 
 /* ---- backend -------------------------------------------------------------------------------- */
 
-/* Look up a log; its handle may be NULL. Return 0 when the handle is not that of a log. */
-static int log_get(ref_call *call, q_handle handle, q_code code, ref_log **log)
+/* Let a log get the lines of the call. Return 0 if the handle is neither NULL nor that of a log. */
+static int log_take(ref_call *call, q_handle handle, q_code code)
 {
-    *log = handle != NULL ? ref_ledger_get(call, REF_LOG, handle, code) : NULL;
-    if (*log != NULL)
-        call->log = *log;
-    return handle == NULL || *log != NULL;
+    if (handle != NULL)
+        call->log = ref_ledger_get(call, REF_LOG, handle, code);
+    return handle == NULL || call->log != NULL;
 }
 
 static q_code backend_configs(ref_call *call, const q_config **configs)
@@ -202,25 +193,17 @@ static q_code backend_configs(ref_call *call, const q_config **configs)
     return Q_OK;
 }
 
-q_code ref_backend_create(ref_call *call, q_handle log_handle, const q_config **configs,
-                          q_handle *out)
+q_code ref_backend_create(ref_call *call, q_handle log, const q_config **configs, q_handle *out)
 {
-    ref_backend *backend;
-    ref_log *log;
     q_code code;
-    if (!log_get(call, log_handle, Q_BACKEND_ARGUMENT, &log))
+    if (!log_take(call, log, Q_BACKEND_ARGUMENT))
         return call->code;
     if (out == NULL)
         return ref_fail(call, Q_BACKEND_ARGUMENT, "the pointer for the handle is NULL");
     code = backend_configs(call, configs);
     if (code != Q_OK)
         return code;
-    backend = ref_ledger_make(call, REF_BACKEND, sizeof(*backend));
-    if (backend == NULL)
-        return call->code;
-    backend->log = log;
-    *out = (q_handle)(uintptr_t)backend->head.handle;
-    return Q_OK;
+    return ref_ledger_make(call, REF_BACKEND, sizeof(ref_backend), out) != NULL ? Q_OK : call->code;
 }
 
 q_code ref_backend_config(ref_call *call, q_handle handle, const q_config **configs)
@@ -228,7 +211,6 @@ q_code ref_backend_config(ref_call *call, q_handle handle, const q_config **conf
     ref_backend *backend = ref_ledger_get(call, REF_BACKEND, handle, Q_BACKEND_HANDLE);
     if (backend == NULL)
         return call->code;
-    call->log = backend->log;
     return backend_configs(call, configs);
 }
 
@@ -237,7 +219,6 @@ q_code ref_backend_package(ref_call *call, q_handle handle, const char *path, co
     ref_backend *backend = ref_ledger_get(call, REF_BACKEND, handle, Q_BACKEND_HANDLE);
     if (backend == NULL)
         return call->code;
-    call->log = backend->log;
     return ref_fail(call, Q_NOT_SUPPORTED,
                     "package \"%.200s\" (%.100s): this backend takes no operator packages",
                     path != NULL ? path : "(NULL)", name != NULL ? name : "NULL");
@@ -253,7 +234,6 @@ q_code ref_backend_operations(ref_call *call, q_handle handle, uint32_t *count,
     uint32_t n = 0;
     if (backend == NULL)
         return call->code;
-    call->log = backend->log;
     if (count == NULL || out == NULL)
         return ref_fail(call, Q_BACKEND_ARGUMENT, "the pointer for the list is NULL");
     for (; n < MOST && (op = ref_op_get(n)) != NULL; ++n) {
@@ -271,7 +251,6 @@ q_code ref_backend_free(ref_call *call, q_handle handle)
     unsigned taken = 0;
     if (backend == NULL)
         return call->code;
-    call->log = backend->log;
     /* contexts are freed with it, as in the genuine libraries */
     for (size_t i = 0; ; ) {
         ref_context *context = ref_ledger_at(REF_CONTEXT, i);
@@ -301,8 +280,7 @@ q_code ref_backend_free(ref_call *call, q_handle handle)
     if (taken > 0)
         ref_ledger_misuse(call, "backend %u was freed while %u contexts and profiles existed",
                           (unsigned)backend->head.number, taken);
-    ref_ledger_remove(&backend->head);
-    ref_free(backend);
+    ref_ledger_drop(&backend->head);
     return Q_OK;
 }
 
@@ -326,8 +304,7 @@ q_platform_info *ref_platform(void)
 
 q_code ref_device_info(ref_call *call, q_handle handle, const q_platform_info **out)
 {
-    ref_log *log;
-    if (!log_get(call, handle, Q_ARGUMENT, &log))
+    if (!log_take(call, handle, Q_ARGUMENT))
         return call->code;
     if (out == NULL)
         return ref_fail(call, Q_ARGUMENT, "the pointer for the information is NULL");
@@ -337,8 +314,7 @@ q_code ref_device_info(ref_call *call, q_handle handle, const q_platform_info **
 
 q_code ref_device_info_free(ref_call *call, q_handle handle, const q_platform_info *info)
 {
-    ref_log *log;
-    if (!log_get(call, handle, Q_ARGUMENT, &log))
+    if (!log_take(call, handle, Q_ARGUMENT))
         return call->code;
     if (info != ref_platform())
         return ref_fail(call, Q_ARGUMENT, "the pointer is not from deviceGetPlatformInfo");
@@ -350,7 +326,6 @@ q_code ref_device_info_of(ref_call *call, q_handle handle, const q_platform_info
     ref_device *device = ref_ledger_get(call, REF_DEVICE, handle, Q_DEVICE_HANDLE);
     if (device == NULL)
         return call->code;
-    call->log = device->log;
     if (out == NULL)
         return ref_fail(call, Q_ARGUMENT, "the pointer for the information is NULL");
     *out = ref_platform();
@@ -370,25 +345,17 @@ static q_code device_configs(ref_call *call, const q_config **configs)
     return Q_OK;
 }
 
-q_code ref_device_create(ref_call *call, q_handle log_handle, const q_config **configs,
-                         q_handle *out)
+q_code ref_device_create(ref_call *call, q_handle log, const q_config **configs, q_handle *out)
 {
-    ref_device *device;
-    ref_log *log;
     q_code code;
-    if (!log_get(call, log_handle, Q_ARGUMENT, &log))
+    if (!log_take(call, log, Q_ARGUMENT))
         return call->code;
     if (out == NULL)
         return ref_fail(call, Q_ARGUMENT, "the pointer for the handle is NULL");
     code = device_configs(call, configs);
     if (code != Q_OK)
         return code;
-    device = ref_ledger_make(call, REF_DEVICE, sizeof(*device));
-    if (device == NULL)
-        return call->code;
-    device->log = log;
-    *out = (q_handle)(uintptr_t)device->head.handle;
-    return Q_OK;
+    return ref_ledger_make(call, REF_DEVICE, sizeof(ref_device), out) != NULL ? Q_OK : call->code;
 }
 
 q_code ref_device_config(ref_call *call, q_handle handle, const q_config **configs)
@@ -396,7 +363,6 @@ q_code ref_device_config(ref_call *call, q_handle handle, const q_config **confi
     ref_device *device = ref_ledger_get(call, REF_DEVICE, handle, Q_DEVICE_HANDLE);
     if (device == NULL)
         return call->code;
-    call->log = device->log;
     return device_configs(call, configs);
 }
 
@@ -406,14 +372,12 @@ q_code ref_device_free(ref_call *call, q_handle handle)
     ref_context *context;
     if (device == NULL)
         return call->code;
-    call->log = device->log;
     for (size_t i = 0; (context = ref_ledger_at(REF_CONTEXT, i)) != NULL; ++i)
         if (context->device == device)
             return ref_fail(call, Q_DEVICE_IN_USE,
                             "context %u uses device %u; free the context first",
                             (unsigned)context->head.number, (unsigned)device->head.number);
-    ref_ledger_remove(&device->head);
-    ref_free(device);
+    ref_ledger_drop(&device->head);
     return Q_OK;
 }
 
@@ -449,7 +413,7 @@ q_code ref_power_create(ref_call *call, uint32_t device, uint32_t core, uint32_t
         return code;
     if (id == NULL)
         return ref_fail(call, Q_POWER_POINTER, "the pointer for the id is NULL");
-    p = ref_ledger_make(call, REF_POWER, sizeof(*p));
+    p = ref_ledger_make(call, REF_POWER, sizeof(*p), NULL);
     if (p == NULL)
         return call->code;
     p->id = 0xF0000000u + p->head.number * 7919u % 0x0F000000u;
@@ -462,8 +426,7 @@ q_code ref_power_destroy(ref_call *call, uint32_t id)
     power *p = power_find(id);
     if (p == NULL)
         return ref_fail(call, Q_POWER_INPUT, "there is no power id %u", (unsigned)id);
-    ref_ledger_remove(&p->head);
-    ref_free(p);
+    ref_ledger_drop(&p->head);
     return Q_OK;
 }
 

@@ -406,10 +406,8 @@ static q_code read_nodes(source *s, ref_body *body, int use, ref_why *why)
             step.arguments[k].bits = get_u64(s);
             step.arguments[k].value = get_index(s, body->value_count, 1);
         }
-        if (in == NULL || out == NULL || step.arguments == NULL) {
-            ref_refuse(why, "no memory");
-            return Q_MEMORY;
-        }
+        if (in == NULL || out == NULL || step.arguments == NULL)
+            return ref_refused(why, Q_MEMORY, "no memory");
         step.in = in;
         step.out = out;
         code = s->bad || use == REF_BINARY_TELL ? Q_OK : ref_body_node(body, &step, why);
@@ -456,13 +454,11 @@ static q_code read_description(source *s, ref_model *model, const unsigned char 
     strcpy(model->build, build);
     if (use != REF_BINARY_TELL
         && (model->core.major != ref_fault.core.major
-            || model->core.minor > ref_fault.core.minor)) {
-        ref_refuse(why,
-                   "the binary was made with core interface %u.%u by %s; this library has %u.%u",
-                   (unsigned)model->core.major, (unsigned)model->core.minor, build,
-                   (unsigned)ref_fault.core.major, (unsigned)ref_fault.core.minor);
-        return Q_CONTEXT_ARGUMENT;
-    }
+            || model->core.minor > ref_fault.core.minor))
+        return ref_refused(why, Q_CONTEXT_ARGUMENT, "the binary was made with core interface %u.%u"
+                           " by %s; this library has %u.%u", (unsigned)model->core.major,
+                           (unsigned)model->core.minor, build, (unsigned)ref_fault.core.major,
+                           (unsigned)ref_fault.core.minor);
     count = get_count(s, 16);
     for (uint32_t i = 0; i < count && !s->bad; ++i) {
         const uint64_t offset = get_u64(s), size = get_u64(s);
@@ -473,10 +469,9 @@ static q_code read_description(source *s, ref_model *model, const unsigned char 
         end = offset + size;
         expected = ref_rounded(end);
         /* A model that is only described needs the sizes of its data, not the data. */
-        if (ref_model_datum(model, data + offset, size, 0, use != REF_BINARY_RUN) == REF_NONE) {
-            ref_refuse(why, "no memory for %llu bytes of data", (unsigned long long)size);
-            return Q_MEMORY;
-        }
+        if (ref_model_datum(model, data + offset, size, 0, use != REF_BINARY_RUN) == REF_NONE)
+            return ref_refused(why, Q_MEMORY, "no memory for %llu bytes of data",
+                               (unsigned long long)size);
     }
     if (end != bytes)
         s->bad = 1;
@@ -545,17 +540,15 @@ ref_model *ref_binary_read(const void *data, uint64_t bytes, int use, ref_why *w
     s.end = s.at + described;
     model = ref_model_new();
     if (model == NULL) {
-        ref_refuse(why, "no memory");
-        *code = Q_MEMORY;
+        *code = ref_refused(why, Q_MEMORY, "no memory");
         return NULL;
     }
     model->file_bytes = bytes;
     *code = read_description(&s, model, start + offset, bytes - offset, use, why);
-    if (*code == Q_OK && (s.bad || s.at != s.end)) {
-        ref_refuse(why, "the binary is damaged: its description is not valid at byte %llu",
-                   (unsigned long long)(s.at - start));
-        *code = Q_CONTEXT_FROM_BINARY;
-    }
+    if (*code == Q_OK && (s.bad || s.at != s.end))
+        *code = ref_refused(why, Q_CONTEXT_FROM_BINARY,
+                            "the binary is damaged: its description is not valid at byte %llu",
+                            (unsigned long long)(s.at - start));
     ref_arena_free(&s.arena);
     if (*code == Q_OK)
         return model;

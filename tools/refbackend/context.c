@@ -83,7 +83,6 @@ static ref_backend *owners_get(ref_call *call, q_handle backend_handle, q_handle
     ref_backend *backend = ref_ledger_get(call, REF_BACKEND, backend_handle, Q_CONTEXT_HANDLE);
     if (backend == NULL)
         return NULL;
-    call->log = backend->log;
     *device = NULL;
     if (device_handle != NULL) {
         *device = ref_ledger_get(call, REF_DEVICE, device_handle, Q_CONTEXT_ARGUMENT);
@@ -98,9 +97,8 @@ static q_code enter(ref_call *call, ref_context *context, const q_config **confi
     const q_code code = configs_check(call, configs, context);
     if (code != Q_OK)
         return code;
-    if (!ref_ledger_add(&context->head, REF_CONTEXT))
+    if (!ref_ledger_add(call, &context->head, REF_CONTEXT, out))
         return ref_fail(call, Q_MEMORY, "no memory");
-    *out = (q_handle)(uintptr_t)context->head.handle;
     return Q_OK;
 }
 
@@ -135,17 +133,9 @@ q_code ref_context_create(ref_call *call, q_handle backend_handle, q_handle devi
     return code;
 }
 
-static ref_context *context_get(ref_call *call, q_handle handle)
-{
-    ref_context *context = ref_ledger_get(call, REF_CONTEXT, handle, Q_CONTEXT_HANDLE);
-    if (context != NULL)
-        call->log = context->backend->log;
-    return context;
-}
-
 q_code ref_context_config(ref_call *call, q_handle handle, const q_config **configs)
 {
-    ref_context *context = context_get(call, handle);
+    ref_context *context = ref_ledger_get(call, REF_CONTEXT, handle, Q_CONTEXT_HANDLE);
     if (context == NULL)
         return call->code;
     if (configs == NULL)
@@ -168,7 +158,7 @@ static q_code writable(ref_call *call, const ref_context *context)
 
 q_code ref_context_size(ref_call *call, q_handle handle, uint64_t *bytes)
 {
-    ref_context *context = context_get(call, handle);
+    ref_context *context = ref_ledger_get(call, REF_CONTEXT, handle, Q_CONTEXT_HANDLE);
     q_code code;
     if (context == NULL)
         return call->code;
@@ -183,7 +173,7 @@ q_code ref_context_size(ref_call *call, q_handle handle, uint64_t *bytes)
 q_code ref_context_binary(ref_call *call, q_handle handle, void *data, uint64_t bytes,
                           uint64_t *written)
 {
-    ref_context *context = context_get(call, handle);
+    ref_context *context = ref_ledger_get(call, REF_CONTEXT, handle, Q_CONTEXT_HANDLE);
     uint64_t need;
     q_code code;
     if (context == NULL)
@@ -247,10 +237,8 @@ q_code ref_context_load(ref_call *call, q_handle backend_handle, q_handle device
         return code;
     }
     ref_profile_clear(profile);
-    ref_profile_add(profile, REF_NONE, 1004, Q_UNIT_MICROSEC, (ref_now_ns() - began) / 1000,
-                    "Accelerator (load binary) time");
-    ref_profile_add(profile, REF_NONE, 100, Q_UNIT_MICROSEC, (ref_now_ns() - began) / 1000,
-                    "QNN (load binary) time");
+    ref_profile_time(profile, 1004, began, "Accelerator (load binary) time");
+    ref_profile_time(profile, 100, began, "QNN (load binary) time");
     return Q_OK;
 }
 
@@ -274,7 +262,6 @@ q_code ref_context_check(ref_call *call, q_handle backend_handle, const void *da
     q_code code;
     if (backend == NULL)
         return call->code;
-    call->log = backend->log;
     if (data == NULL || bytes == 0)
         return ref_fail(call, Q_CONTEXT_ARGUMENT, "the binary is empty");
     model = ref_binary_read(data, bytes, REF_BINARY_RUN, &why, &code);
@@ -293,8 +280,7 @@ void ref_context_drop(ref_context *context)
             ++i;
             continue;
         }
-        ref_ledger_remove(&graph->head);
-        ref_free(graph);
+        ref_ledger_drop(&graph->head);
     }
     for (size_t i = 0; (mem = ref_ledger_at(REF_MEM, i)) != NULL; ) {
         if (mem->context != context)
@@ -302,8 +288,8 @@ void ref_context_drop(ref_context *context)
         else
             ref_mem_drop(mem);
     }
-    ref_ledger_remove(&context->head);
-    discard(context);
+    ref_model_free(context->model);
+    ref_ledger_drop(&context->head);
 }
 
 q_code ref_context_free(ref_call *call, q_handle handle, q_handle profile_handle)
@@ -316,7 +302,6 @@ q_code ref_context_free(ref_call *call, q_handle handle, q_handle profile_handle
     q_code code;
     if (context == NULL)
         return call->code;
-    call->log = context->backend->log;
     code = ref_profile_get(call, profile_handle, context->backend, &profile);
     if (code != Q_OK)
         return code;
@@ -338,9 +323,7 @@ q_code ref_context_free(ref_call *call, q_handle handle, q_handle profile_handle
                           (unsigned)context->head.number, left);
     ref_context_drop(context);
     ref_profile_clear(profile);
-    ref_profile_add(profile, REF_NONE, 4003, Q_UNIT_MICROSEC, (ref_now_ns() - began) / 1000,
-                    "Accelerator (deinit) time");
-    ref_profile_add(profile, REF_NONE, 500, Q_UNIT_MICROSEC, (ref_now_ns() - began) / 1000,
-                    "QNN (deinit) time");
+    ref_profile_time(profile, 4003, began, "Accelerator (deinit) time");
+    ref_profile_time(profile, 500, began, "QNN (deinit) time");
     return Q_OK;
 }

@@ -48,21 +48,17 @@ static q_code configs_check(ref_call *call, const q_config **configs, uint32_t *
 
 static q_code graph_handle(ref_call *call, ref_context *context, ref_body *body, q_handle *out)
 {
-    ref_graph *graph = ref_ledger_make(call, REF_GRAPH, sizeof(*graph));
+    ref_graph *graph = ref_ledger_make(call, REF_GRAPH, sizeof(*graph), out);
     if (graph == NULL)
         return call->code;
     graph->context = context;
     graph->body = body;
-    *out = (q_handle)(uintptr_t)graph->head.handle;
     return Q_OK;
 }
 
 static ref_graph *graph_get(ref_call *call, q_handle handle)
 {
-    ref_graph *graph = ref_ledger_get(call, REF_GRAPH, handle, Q_GRAPH_HANDLE);
-    if (graph != NULL)
-        call->log = graph->context->backend->log;
-    return graph;
+    return ref_ledger_get(call, REF_GRAPH, handle, Q_GRAPH_HANDLE);
 }
 
 q_code ref_graph_create(ref_call *call, q_handle handle, const char *name,
@@ -75,7 +71,6 @@ q_code ref_graph_create(ref_call *call, q_handle handle, const char *name,
     q_code code;
     if (context == NULL)
         return call->code;
-    call->log = context->backend->log;
     if (out == NULL)
         return ref_fail(call, Q_GRAPH_ARGUMENT, "the pointer for the handle is NULL");
     if (context->from_binary)
@@ -110,7 +105,6 @@ q_code ref_graph_retrieve(ref_call *call, q_handle handle, const char *name, q_h
     ref_body *body;
     if (context == NULL)
         return call->code;
-    call->log = context->backend->log;
     if (out == NULL)
         return ref_fail(call, Q_GRAPH_ARGUMENT, "the pointer for the handle is NULL");
     body = name != NULL ? ref_model_find(context->model, name) : NULL;
@@ -202,59 +196,50 @@ static q_code node_tensor(const ref_body *body, const q_op *op, const char *what
                           const q_tensor *given, int *out, ref_why *why)
 {
     ref_why facts;
-    if (given->version != 1 && given->version != 2) {
-        ref_refuse(why, "node \"%s\": %s %u has struct version %u", op->v1.name, what, (unsigned)i,
-                   (unsigned)given->version);
-        return Q_GRAPH_TENSOR;
-    }
+    if (given->version != 1 && given->version != 2)
+        return ref_refused(why, Q_GRAPH_TENSOR, "node \"%s\": %s %u has struct version %u",
+                           op->v1.name, what, (unsigned)i, (unsigned)given->version);
     if (given->v.type == Q_NULL) {
         *out = REF_NONE;
         return Q_OK;
     }
     *out = ref_body_index(body, given->v.id);
-    if (*out == REF_NONE) {
-        ref_refuse(why, "node \"%s\": %s %u \"%.200s\" (id %u) was not created in graph \"%s\"",
-                   op->v1.name, what, (unsigned)i, given->v.name != NULL ? given->v.name : "",
-                   (unsigned)given->v.id, body->name);
-        return Q_GRAPH_TENSOR;
-    }
-    if (!facts_agree(given, body->values[*out], &facts)) {
-        ref_refuse(why, "node \"%s\": %s %u: %s", op->v1.name, what, (unsigned)i, facts.text);
-        return Q_GRAPH_TENSOR;
-    }
+    if (*out == REF_NONE)
+        return ref_refused(why, Q_GRAPH_TENSOR,
+                           "node \"%s\": %s %u \"%.200s\" (id %u) was not created in graph \"%s\"",
+                           op->v1.name, what, (unsigned)i,
+                           given->v.name != NULL ? given->v.name : "", (unsigned)given->v.id,
+                           body->name);
+    if (!facts_agree(given, body->values[*out], &facts))
+        return ref_refused(why, Q_GRAPH_TENSOR, "node \"%s\": %s %u: %s", op->v1.name, what,
+                           (unsigned)i, facts.text);
     return Q_OK;
 }
 
 static q_code op_check(const q_op *op, ref_why *why)
 {
-    if (op->version != 1) {
-        ref_refuse(why, "an operator of struct version %u, expected 1", (unsigned)op->version);
-        return Q_GRAPH_OP;
-    }
-    if (op->v1.name == NULL || op->v1.type == NULL || op->v1.package == NULL) {
-        ref_refuse(why, "an operator needs a name, a type and a package");
-        return Q_GRAPH_OP;
-    }
+    if (op->version != 1)
+        return ref_refused(why, Q_GRAPH_OP, "an operator of struct version %u, expected 1",
+                           (unsigned)op->version);
+    if (op->v1.name == NULL || op->v1.type == NULL || op->v1.package == NULL)
+        return ref_refused(why, Q_GRAPH_OP, "an operator needs a name, a type and a package");
     if ((op->v1.input_count > 0 && op->v1.inputs == NULL) || (op->v1.output_count > 0
                                                               && op->v1.outputs == NULL)
-        || (op->v1.param_count > 0 && op->v1.params == NULL)) {
-        ref_refuse(why, "node \"%s\": elements declared, but the list is NULL", op->v1.name);
-        return Q_GRAPH_OP;
-    }
-    if (op->v1.input_count > 10000 || op->v1.output_count > 10000 || op->v1.param_count > 1000) {
-        ref_refuse(why, "node \"%s\" has %u inputs, %u outputs and %u parameters; at most 10000,"
-                   " 10000 and 1000 are allowed", op->v1.name, (unsigned)op->v1.input_count,
-                   (unsigned)op->v1.output_count, (unsigned)op->v1.param_count);
-        return Q_GRAPH_OP;
-    }
+        || (op->v1.param_count > 0 && op->v1.params == NULL))
+        return ref_refused(why, Q_GRAPH_OP, "node \"%s\": elements declared, but the list is NULL",
+                           op->v1.name);
+    if (op->v1.input_count > 10000 || op->v1.output_count > 10000 || op->v1.param_count > 1000)
+        return ref_refused(why, Q_GRAPH_OP,
+                           "node \"%s\" has %u inputs, %u outputs and %u parameters; at most 10000,"
+                           " 10000 and 1000 are allowed", op->v1.name, (unsigned)op->v1.input_count,
+                           (unsigned)op->v1.output_count, (unsigned)op->v1.param_count);
     for (uint32_t i = 0; i < op->v1.param_count; ++i) {
         const q_param *param = &op->v1.params[i];
-        if (param->name == NULL || param->kind > Q_PARAM_TENSOR) {
-            ref_refuse(why, "node \"%s\": parameter %u has %s", op->v1.name, (unsigned)i,
-                       param->name == NULL ? "no name" :
-                           "a kind that is neither scalar nor tensor");
-            return Q_GRAPH_OP;
-        }
+        if (param->name == NULL || param->kind > Q_PARAM_TENSOR)
+            return ref_refused(why, Q_GRAPH_OP, "node \"%s\": parameter %u has %s", op->v1.name,
+                               (unsigned)i,
+                               param->name == NULL ? "no name"
+                                 : "a kind that is neither scalar nor tensor");
     }
     return Q_OK;
 }
@@ -353,7 +338,6 @@ q_code ref_backend_validate(ref_call *call, q_handle handle, const q_op *op)
     q_code code;
     if (backend == NULL)
         return call->code;
-    call->log = backend->log;
     code = op_check(op, &why);
     if (code != Q_OK)
         return ref_fail(call, Q_OP_REFUSED, "%s", why.text);
@@ -385,18 +369,16 @@ q_code ref_backend_validate(ref_call *call, q_handle handle, const q_op *op)
             params[i].tensor = loose_tensor(&param->u.tensor, &arena, &why, &code);
             if (params[i].tensor != NULL &&
                 (!params[i].tensor->fixed || params[i].tensor->unseen)) {
-                ref_refuse(&why, "node \"%s\": parameter \"%s\" is not a STATIC tensor with data",
-                           op->v1.name, param->name);
-                code = Q_OP_REFUSED;
+                code = ref_refused(&why, Q_OP_REFUSED,
+                                   "node \"%s\": parameter \"%s\" is not a STATIC tensor with data",
+                                   op->v1.name, param->name);
             }
         } else {
             params[i].dtype = param->u.scalar.dtype;
-            if (!ref_scalar(params[i].dtype, scalar_bits(&param->u.scalar), &params[i].value)) {
-                ref_refuse(&why, "node \"%s\": parameter \"%s\" has type 0x%04x, which no scalar "
-                           "has", op->v1.name,
-                           param->name, (unsigned)params[i].dtype);
-                code = Q_OP_REFUSED;
-            }
+            if (!ref_scalar(params[i].dtype, scalar_bits(&param->u.scalar), &params[i].value))
+                code = ref_refused(&why, Q_OP_REFUSED,
+                                   "node \"%s\": parameter \"%s\" has type 0x%04x, which no scalar "
+                                   "has", op->v1.name, param->name, (unsigned)params[i].dtype);
         }
     }
     node.in = in;
@@ -453,8 +435,7 @@ q_code ref_graph_finalize(ref_call *call, q_handle handle, q_handle profile_hand
     if (code != Q_OK)
         return ref_fail(call, code, "%s", why.text);
     ref_profile_clear(profile);
-    ref_profile_add(profile, REF_NONE, 300, Q_UNIT_MICROSEC, (ref_now_ns() - began) / 1000,
-                    "QNN (finalize) time");
+    ref_profile_time(profile, 300, began, "QNN (finalize) time");
     return Q_OK;
 }
 
@@ -470,24 +451,20 @@ static q_code update_check(const ref_graph *graph, const q_tensor *given, ref_va
     *out = NULL;
     if (given != NULL && (given->version == 1 || given->version == 2))
         *out = ref_body_value(graph->body, given->v.id);
-    if (*out == NULL) {
-        ref_refuse(why, "graph \"%s\" has no tensor with the id %u", graph->body->name,
-                   given != NULL ? (unsigned)given->v.id : 0u);
-        return Q_TENSOR_MISSING;
-    }
-    if ((*out)->type != Q_UPDATEABLE_STATIC) {
-        ref_refuse(why, "tensor \"%s\" has type %u; only UPDATEABLE_STATIC ones can be updated",
-                   (*out)->view.name, (unsigned)(*out)->type);
-        return Q_TENSOR_UPDATE;
-    }
+    if (*out == NULL)
+        return ref_refused(why, Q_TENSOR_MISSING, "graph \"%s\" has no tensor with the id %u",
+                           graph->body->name, given != NULL ? (unsigned)given->v.id : 0u);
+    if ((*out)->type != Q_UPDATEABLE_STATIC)
+        return ref_refused(why, Q_TENSOR_UPDATE,
+                           "tensor \"%s\" has type %u; only UPDATEABLE_STATIC ones can be updated",
+                           (*out)->view.name, (unsigned)(*out)->type);
     if (!facts_agree(given, *out, why))
         return Q_TENSOR_UPDATE;
     code = ref_made_from(given, &arena, &made, why);
-    if (code == Q_OK && made.bytes != (*out)->bytes) {
-        ref_refuse(why, "tensor \"%s\": %llu bytes given, expected %llu", (*out)->view.name,
-                   (unsigned long long)made.bytes, (unsigned long long)(*out)->bytes);
-        code = Q_TENSOR_UPDATE;
-    }
+    if (code == Q_OK && made.bytes != (*out)->bytes)
+        code = ref_refused(why, Q_TENSOR_UPDATE, "tensor \"%s\": %llu bytes given, expected %llu",
+                           (*out)->view.name, (unsigned long long)made.bytes,
+                           (unsigned long long)(*out)->bytes);
     ref_arena_free(&arena);
     return code;
 }
@@ -760,10 +737,9 @@ static q_code compute(ref_body *body, int timed, ref_why *why)
         ref_why own;
         if (step->folded)
             continue;
-        if (!step->run.op->run(&step->run, scratch, &own)) {
-            ref_refuse(why, "node \"%.120s\": %.380s", step->view.name, own.text);
-            return Q_GENERAL;
-        }
+        if (!step->run.op->run(&step->run, scratch, &own))
+            return ref_refused(why, Q_GENERAL, "node \"%.120s\": %.380s", step->view.name,
+                               own.text);
         if (timed)
             step->ns = ref_now_ns() - began;
     }

@@ -136,31 +136,59 @@ static unsigned configs_count(const void *configs)
     return n;
 }
 
+/* The functions of slots: each begins its call, notes its arguments for the trace (a format and its
+   values), lets the work be done by the layers below, and ends. parameters: with their brackets.
+       CALLS  does nothing when a rule says so
+       MAKES  gives *out the handle of an object
+       TELLS  gives *out something else: NULL or 0 when a rule says so
+       FREES  works in any case */
+#define CALLS(slot, parameters, work, ...)                                                         \
+    static q_code slot parameters                                                                  \
+    {                                                                                              \
+        ref_call call;                                                                             \
+        const int go = begin(&call, AT_##slot);                                                    \
+        note(&call, __VA_ARGS__);                                                                  \
+        return end(&call, go ? (work) : Q_OK);                                                     \
+    }
+#define MAKES(slot, parameters, work, ...)                                                         \
+    static q_code slot parameters                                                                  \
+    {                                                                                              \
+        ref_call call;                                                                             \
+        const int go = begin(&call, AT_##slot);                                                    \
+        note(&call, __VA_ARGS__);                                                                  \
+        return made(&call, go ? (work) : Q_OK, out);                                               \
+    }
+#define TELLS(slot, parameters, out, work, ...)                                                    \
+    static q_code slot parameters                                                                  \
+    {                                                                                              \
+        ref_call call;                                                                             \
+        const int go = begin(&call, AT_##slot);                                                    \
+        note(&call, __VA_ARGS__);                                                                  \
+        if (!go && (out) != NULL)                                                                  \
+            *(out) = 0;                                                                            \
+        return end(&call, go ? (work) : Q_OK);                                                     \
+    }
+#define FREES(slot, parameters, work, ...)                                                         \
+    static q_code slot parameters                                                                  \
+    {                                                                                              \
+        ref_call call;                                                                             \
+        begin(&call, AT_##slot);                                                                   \
+        note(&call, __VA_ARGS__);                                                                  \
+        return end(&call, work);                                                                   \
+    }
+
 /* ---- properties, backend -------------------------------------------------------------------- */
 
-static q_code propertyHasCapability(uint32_t key)
-{
-    ref_call call;
-    const int go = begin(&call, AT_propertyHasCapability);
-    note(&call, "%u", (unsigned)key);
-    return end(&call, go ? ref_property(&call, key) : Q_OK);
-}
+CALLS(propertyHasCapability, (uint32_t key),
+      ref_property(&call, key), "%u", (unsigned)key)
 
-static q_code backendCreate(q_handle log, const q_config **configs, q_handle *out)
-{
-    ref_call call;
-    const int go = begin(&call, AT_backendCreate);
-    note(&call, "%s, %u configs", h(log), configs_count(configs));
-    return made(&call, go ? ref_backend_create(&call, log, configs, out) : Q_OK, out);
-}
+MAKES(backendCreate, (q_handle log, const q_config **configs, q_handle *out),
+      ref_backend_create(&call, log, configs, out), "%s, %u configs", h(log),
+      configs_count(configs))
 
-static q_code backendSetConfig(q_handle backend, const q_config **configs)
-{
-    ref_call call;
-    const int go = begin(&call, AT_backendSetConfig);
-    note(&call, "%s, %u configs", h(backend), configs_count(configs));
-    return end(&call, go ? ref_backend_config(&call, backend, configs) : Q_OK);
-}
+CALLS(backendSetConfig, (q_handle backend, const q_config **configs),
+      ref_backend_config(&call, backend, configs), "%s, %u configs", h(backend),
+      configs_count(configs))
 
 static q_code backendGetApiVersion(q_versions *out)
 {
@@ -189,14 +217,10 @@ static q_code backendGetBuildId(const char **out)
     return end(&call, code);
 }
 
-static q_code backendRegisterOpPackage(q_handle backend, const char *path, const char *name,
-                                       const char *target)
-{
-    ref_call call;
-    const int go = begin(&call, AT_backendRegisterOpPackage);
-    note(&call, "%s, %s, %s, %s", h(backend), t(path), t(name), t(target));
-    return end(&call, go ? ref_backend_package(&call, backend, path, name) : Q_OK);
-}
+CALLS(backendRegisterOpPackage, (q_handle backend, const char *path, const char *name,
+      const char *target),
+      ref_backend_package(&call, backend, path, name), "%s, %s, %s, %s", h(backend), t(path),
+      t(name), t(target))
 
 static q_code backendGetSupportedOperations(q_handle backend, uint32_t *count,
                                             const q_op_name **out)
@@ -211,169 +235,85 @@ static q_code backendGetSupportedOperations(q_handle backend, uint32_t *count,
     return end(&call, go ? ref_backend_operations(&call, backend, count, out) : Q_OK);
 }
 
-static q_code backendValidateOpConfig(q_handle backend, q_op op)
-{
-    ref_call call;
-    const int go = begin(&call, AT_backendValidateOpConfig);
-    note(&call, "%s, %s %s", h(backend), t(op.v1.type), t(op.v1.name));
-    return end(&call, go ? ref_backend_validate(&call, backend, &op) : Q_OK);
-}
+CALLS(backendValidateOpConfig, (q_handle backend, q_op op),
+      ref_backend_validate(&call, backend, &op), "%s, %s %s", h(backend), t(op.v1.type),
+      t(op.v1.name))
 
-static q_code backendFree(q_handle backend)
-{
-    ref_call call;
-    begin(&call, AT_backendFree);
-    note(&call, "%s", h(backend));
-    return end(&call, ref_backend_free(&call, backend));
-}
+FREES(backendFree, (q_handle backend),
+      ref_backend_free(&call, backend), "%s", h(backend))
 
 /* ---- contexts ------------------------------------------------------------------------------- */
 
-static q_code contextCreate(q_handle backend, q_handle device, const q_config **configs,
-                            q_handle *out)
-{
-    ref_call call;
-    const int go = begin(&call, AT_contextCreate);
-    note(&call, "%s, %s, %u configs", h(backend), h(device), configs_count(configs));
-    return made(&call, go ? ref_context_create(&call, backend, device, configs, out) : Q_OK, out);
-}
+MAKES(contextCreate, (q_handle backend, q_handle device, const q_config **configs, q_handle *out),
+      ref_context_create(&call, backend, device, configs, out), "%s, %s, %u configs", h(backend),
+      h(device), configs_count(configs))
 
-static q_code contextSetConfig(q_handle context, const q_config **configs)
-{
-    ref_call call;
-    const int go = begin(&call, AT_contextSetConfig);
-    note(&call, "%s, %u configs", h(context), configs_count(configs));
-    return end(&call, go ? ref_context_config(&call, context, configs) : Q_OK);
-}
+CALLS(contextSetConfig, (q_handle context, const q_config **configs),
+      ref_context_config(&call, context, configs), "%s, %u configs", h(context),
+      configs_count(configs))
 
-static q_code contextGetBinarySize(q_handle context, uint64_t *bytes)
-{
-    ref_call call;
-    const int go = begin(&call, AT_contextGetBinarySize);
-    note(&call, "%s", h(context));
-    if (!go && bytes != NULL)
-        *bytes = 0;
-    return end(&call, go ? ref_context_size(&call, context, bytes) : Q_OK);
-}
+TELLS(contextGetBinarySize, (q_handle context, uint64_t *bytes), bytes,
+      ref_context_size(&call, context, bytes), "%s", h(context))
 
-static q_code contextGetBinary(q_handle context, void *data, uint64_t bytes, uint64_t *written)
-{
-    ref_call call;
-    const int go = begin(&call, AT_contextGetBinary);
-    note(&call, "%s, %llu bytes", h(context), (unsigned long long)bytes);
-    if (!go && written != NULL)
-        *written = 0;
-    return end(&call, go ? ref_context_binary(&call, context, data, bytes, written) : Q_OK);
-}
+TELLS(contextGetBinary, (q_handle context, void *data, uint64_t bytes, uint64_t *written), written,
+      ref_context_binary(&call, context, data, bytes, written), "%s, %llu bytes", h(context),
+      (unsigned long long)bytes)
 
 /* Return what the trace shows of a context's spill-fill group: "" without one. */
-static const char *group_text(const q_config **configs, char *text, size_t bytes)
+static const char *group_text(const q_config **configs)
 {
+    static char text[96];                /* used under the lock */
     text[0] = '\0';
-    for (; configs != NULL && *configs != NULL; ++configs) {
+    for (; ref_trace_wanted() && configs != NULL && *configs != NULL; ++configs) {
         const q_htp_config *custom = (*configs)->option == 0 ? (*configs)->u.custom : NULL;
         if (custom != NULL && custom->option == Q_HTP_MULTI_CONTEXTS)
-            snprintf(text, bytes, ", spill-fill group of %s with %llu bytes",
+            snprintf(text, sizeof(text), ", spill-fill group of %s with %llu bytes",
                      h(custom->group.first), (unsigned long long)custom->group.bytes);
     }
     return text;
 }
 
-static q_code contextCreateFromBinary(q_handle backend, q_handle device, const q_config **configs,
-                                      const void *data,
-                                      uint64_t bytes, q_handle *out, q_handle profile)
-{
-    ref_call call;
-    char group[96];
-    const int go = begin(&call, AT_contextCreateFromBinary);
-    note(&call, "%s, %s, %u configs, %llu bytes, %s%s", h(backend), h(device),
-         configs_count(configs), (unsigned long long)bytes, h(profile),
-         ref_trace_wanted() ? group_text(configs, group, sizeof(group)) : "");
-    return made(&call, go ? ref_context_load(&call, backend, device, configs, data, bytes, out,
-                                             profile) : Q_OK, out);
-}
+MAKES(contextCreateFromBinary, (q_handle backend, q_handle device, const q_config **configs,
+      const void *data, uint64_t bytes, q_handle *out, q_handle profile),
+      ref_context_load(&call, backend, device, configs, data, bytes, out, profile),
+      "%s, %s, %u configs, %llu bytes, %s%s", h(backend), h(device), configs_count(configs),
+      (unsigned long long)bytes, h(profile), group_text(configs))
 
-static q_code contextFree(q_handle context, q_handle profile)
-{
-    ref_call call;
-    begin(&call, AT_contextFree);
-    note(&call, "%s, %s", h(context), h(profile));
-    return end(&call, ref_context_free(&call, context, profile));
-}
+FREES(contextFree, (q_handle context, q_handle profile),
+      ref_context_free(&call, context, profile), "%s, %s", h(context), h(profile))
 
-static q_code contextValidateBinary(q_handle backend, q_handle device, const q_config **configs,
-                                    const void *data, uint64_t bytes)
-{
-    ref_call call;
-    const int go = begin(&call, AT_contextValidateBinary);
-    note(&call, "%s, %s, %u configs, %llu bytes", h(backend), h(device), configs_count(configs),
-         (unsigned long long)bytes);
-    return end(&call, go ? ref_context_check(&call, backend, data, bytes) : Q_OK);
-}
+CALLS(contextValidateBinary, (q_handle backend, q_handle device, const q_config **configs,
+      const void *data, uint64_t bytes),
+      ref_context_check(&call, backend, data, bytes), "%s, %s, %u configs, %llu bytes", h(backend),
+      h(device), configs_count(configs), (unsigned long long)bytes)
 
 /* ---- graphs --------------------------------------------------------------------------------- */
 
-static q_code graphCreate(q_handle context, const char *name, const q_config **configs,
-                          q_handle *out)
-{
-    ref_call call;
-    const int go = begin(&call, AT_graphCreate);
-    note(&call, "%s, %s, %u configs", h(context), t(name), configs_count(configs));
-    return made(&call, go ? ref_graph_create(&call, context, name, configs, out) : Q_OK, out);
-}
+MAKES(graphCreate, (q_handle context, const char *name, const q_config **configs, q_handle *out),
+      ref_graph_create(&call, context, name, configs, out), "%s, %s, %u configs", h(context),
+      t(name), configs_count(configs))
 
-static q_code graphSetConfig(q_handle graph, const q_config **configs)
-{
-    ref_call call;
-    const int go = begin(&call, AT_graphSetConfig);
-    note(&call, "%s, %u configs", h(graph), configs_count(configs));
-    return end(&call, go ? ref_graph_config(&call, graph, configs) : Q_OK);
-}
+CALLS(graphSetConfig, (q_handle graph, const q_config **configs),
+      ref_graph_config(&call, graph, configs), "%s, %u configs", h(graph), configs_count(configs))
 
-static q_code graphAddNode(q_handle graph, q_op op)
-{
-    ref_call call;
-    const int go = begin(&call, AT_graphAddNode);
-    note(&call, "%s, %s %s", h(graph), t(op.v1.type), t(op.v1.name));
-    return end(&call, go ? ref_graph_node(&call, graph, &op) : Q_OK);
-}
+CALLS(graphAddNode, (q_handle graph, q_op op),
+      ref_graph_node(&call, graph, &op), "%s, %s %s", h(graph), t(op.v1.type), t(op.v1.name))
 
-static q_code graphFinalize(q_handle graph, q_handle profile, q_handle signal)
-{
-    ref_call call;
-    const int go = begin(&call, AT_graphFinalize);
-    note(&call, "%s, %s", h(graph), h(profile));
-    return end(&call, go ? ref_graph_finalize(&call, graph, profile, signal) : Q_OK);
-}
+CALLS(graphFinalize, (q_handle graph, q_handle profile, q_handle signal),
+      ref_graph_finalize(&call, graph, profile, signal), "%s, %s", h(graph), h(profile))
 
-static q_code graphRetrieve(q_handle context, const char *name, q_handle *out)
-{
-    ref_call call;
-    const int go = begin(&call, AT_graphRetrieve);
-    note(&call, "%s, %s", h(context), t(name));
-    return made(&call, go ? ref_graph_retrieve(&call, context, name, out) : Q_OK, out);
-}
+MAKES(graphRetrieve, (q_handle context, const char *name, q_handle *out),
+      ref_graph_retrieve(&call, context, name, out), "%s, %s", h(context), t(name))
 
-static q_code graphExecute(q_handle graph, const q_tensor *inputs, uint32_t input_count,
-                           q_tensor *outputs,
-                           uint32_t output_count, q_handle profile, q_handle signal)
-{
-    ref_call call;
-    const int go = begin(&call, AT_graphExecute);
-    note(&call, "%s, %u inputs, %u outputs, %s", h(graph), (unsigned)input_count,
-         (unsigned)output_count, h(profile));
-    return end(&call, go ? ref_graph_execute(&call, graph, inputs, input_count, outputs,
-                                             output_count, profile, signal)
-                         : Q_OK);
-}
+CALLS(graphExecute, (q_handle graph, const q_tensor *inputs, uint32_t input_count,
+      q_tensor *outputs, uint32_t output_count, q_handle profile, q_handle signal),
+      ref_graph_execute(&call, graph, inputs, input_count, outputs, output_count, profile, signal),
+      "%s, %u inputs, %u outputs, %s", h(graph), (unsigned)input_count, (unsigned)output_count,
+      h(profile))
 
-static q_code tensorUpdateGraphTensors(q_handle graph, const q_tensor **tensors, uint64_t count)
-{
-    ref_call call;
-    const int go = begin(&call, AT_tensorUpdateGraphTensors);
-    note(&call, "%s, %llu tensors", h(graph), (unsigned long long)count);
-    return end(&call, go ? ref_graph_update(&call, graph, tensors, count) : Q_OK);
-}
+CALLS(tensorUpdateGraphTensors, (q_handle graph, const q_tensor **tensors, uint64_t count),
+      ref_graph_update(&call, graph, tensors, count), "%s, %llu tensors", h(graph),
+      (unsigned long long)count)
 
 static q_code tensorCreateGraphTensor(q_handle graph, q_tensor *tensor)
 {
@@ -389,115 +329,48 @@ static q_code tensorCreateGraphTensor(q_handle graph, q_tensor *tensor)
 
 /* ---- log, error, profile -------------------------------------------------------------------- */
 
-static q_code log_create(int slot, q_log_callback callback, uint32_t level, q_handle *out)
-{
-    ref_call call;
-    const int go = begin(&call, slot);
-    note(&call, "%s, level %u", callback != NULL ? "callback" : "NULL", (unsigned)level);
-    return made(&call, go ? ref_log_create(&call, callback, level, out) : Q_OK, out);
-}
+MAKES(logCreate, (q_log_callback callback, uint32_t level, q_handle *out),
+      ref_log_create(&call, callback, level, out), "%s, level %u",
+      callback != NULL ? "callback" : "NULL", (unsigned)level)
 
-static q_code log_level(int slot, q_handle log, uint32_t level)
-{
-    ref_call call;
-    const int go = begin(&call, slot);
-    note(&call, "%s, level %u", h(log), (unsigned)level);
-    return end(&call, go ? ref_log_level(&call, log, level) : Q_OK);
-}
+CALLS(logSetLogLevel, (q_handle log, uint32_t level),
+      ref_log_level(&call, log, level), "%s, level %u", h(log), (unsigned)level)
 
-static q_code log_free(int slot, q_handle log)
-{
-    ref_call call;
-    begin(&call, slot);
-    note(&call, "%s", h(log));
-    return end(&call, ref_log_free(&call, log));
-}
+FREES(logFree, (q_handle log), ref_log_free(&call, log), "%s", h(log))
 
-static q_code logCreate(q_log_callback callback, uint32_t level, q_handle *out)
-{
-    return log_create(AT_logCreate, callback, level, out);
-}
-static q_code logSetLogLevel(q_handle log, uint32_t level)
-{
-    return log_level(AT_logSetLogLevel, log, level);
-}
-static q_code logFree(q_handle log) { return log_free(AT_logFree, log); }
-static q_code systemLogCreate(q_log_callback callback, uint32_t level, q_handle *out)
-{
-    return log_create(AT_systemLogCreate, callback, level, out);
-}
-static q_code systemLogSetLogLevel(q_handle log, uint32_t level)
-{
-    return log_level(AT_systemLogSetLogLevel, log, level);
-}
-static q_code systemLogFree(q_handle log) { return log_free(AT_systemLogFree, log); }
+MAKES(systemLogCreate, (q_log_callback callback, uint32_t level, q_handle *out),
+      ref_log_create(&call, callback, level, out), "%s, level %u",
+      callback != NULL ? "callback" : "NULL", (unsigned)level)
 
-static q_code errorGetMessage(q_code error, const char **out)
-{
-    ref_call call;
-    const int go = begin(&call, AT_errorGetMessage);
-    note(&call, "0x%llx", (unsigned long long)error);
-    if (!go && out != NULL)
-        *out = NULL;
-    return end(&call, go ? ref_error_message(&call, error, out) : Q_OK);
-}
+CALLS(systemLogSetLogLevel, (q_handle log, uint32_t level),
+      ref_log_level(&call, log, level), "%s, level %u", h(log), (unsigned)level)
 
-static q_code profileCreate(q_handle backend, uint32_t level, q_handle *out)
-{
-    ref_call call;
-    const int go = begin(&call, AT_profileCreate);
-    note(&call, "%s, level %u", h(backend), (unsigned)level);
-    return made(&call, go ? ref_profile_create(&call, backend, level, out) : Q_OK, out);
-}
+FREES(systemLogFree, (q_handle log), ref_log_free(&call, log), "%s", h(log))
 
-static q_code profileSetConfig(q_handle profile, const q_config **configs)
-{
-    ref_call call;
-    const int go = begin(&call, AT_profileSetConfig);
-    note(&call, "%s, %u configs", h(profile), configs_count(configs));
-    return end(&call, go ? ref_profile_config(&call, profile, configs) : Q_OK);
-}
+TELLS(errorGetMessage, (q_code error, const char **out), out,
+      ref_error_message(&call, error, out), "0x%llx", (unsigned long long)error)
 
-static q_code profileGetEvents(q_handle profile, const uint64_t **ids, uint32_t *count)
-{
-    ref_call call;
-    const int go = begin(&call, AT_profileGetEvents);
-    note(&call, "%s", h(profile));
-    if (!go && ids != NULL)
-        *ids = NULL;
-    return end(&call, go ? ref_profile_events(&call, profile, ids, count) : Q_OK);
-}
+MAKES(profileCreate, (q_handle backend, uint32_t level, q_handle *out),
+      ref_profile_create(&call, backend, level, out), "%s, level %u", h(backend), (unsigned)level)
 
-static q_code profileGetSubEvents(uint64_t event, const uint64_t **ids, uint32_t *count)
-{
-    ref_call call;
-    const int go = begin(&call, AT_profileGetSubEvents);
-    if (!go && ids != NULL)
-        *ids = NULL;
-    return end(&call, go ? ref_profile_sub(&call, event, ids, count) : Q_OK);
-}
+CALLS(profileSetConfig, (q_handle profile, const q_config **configs),
+      ref_profile_config(&call, profile, configs), "%s, %u configs", h(profile),
+      configs_count(configs))
 
-static q_code profileGetEventData(uint64_t event, q_event *out)
-{
-    ref_call call;
-    const int go = begin(&call, AT_profileGetEventData);
-    return end(&call, go ? ref_profile_data(&call, event, out) : Q_OK);
-}
+TELLS(profileGetEvents, (q_handle profile, const uint64_t **ids, uint32_t *count), ids,
+      ref_profile_events(&call, profile, ids, count), "%s", h(profile))
 
-static q_code profileGetExtendedEventData(uint64_t event, q_extended_event *out)
-{
-    ref_call call;
-    const int go = begin(&call, AT_profileGetExtendedEventData);
-    return end(&call, go ? ref_profile_extended(&call, event, out) : Q_OK);
-}
+TELLS(profileGetSubEvents, (uint64_t event, const uint64_t **ids, uint32_t *count), ids,
+      ref_profile_sub(&call, event, ids, count), "%s", "")
 
-static q_code profileFree(q_handle profile)
-{
-    ref_call call;
-    begin(&call, AT_profileFree);
-    note(&call, "%s", h(profile));
-    return end(&call, ref_profile_free(&call, profile));
-}
+CALLS(profileGetEventData, (uint64_t event, q_event *out),
+      ref_profile_data(&call, event, out), "%s", "")
+
+CALLS(profileGetExtendedEventData, (uint64_t event, q_extended_event *out),
+      ref_profile_extended(&call, event, out), "%s", "")
+
+FREES(profileFree, (q_handle profile),
+      ref_profile_free(&call, profile), "%s", h(profile))
 
 /* ---- memory, device, power ------------------------------------------------------------------ */
 
@@ -518,82 +391,34 @@ static q_code memRegister(q_handle context, const q_mem_descriptor *descriptors,
     return made(&call, go ? ref_mem_register(&call, context, descriptors, count, out) : Q_OK, out);
 }
 
-static q_code memDeRegister(const q_handle *handles, uint32_t count)
-{
-    ref_call call;
-    begin(&call, AT_memDeRegister);
-    note(&call, "%s, %u handles", h(handles != NULL && count > 0 ? handles[0] : NULL),
-         (unsigned)count);
-    return end(&call, ref_mem_deregister(&call, handles, count));
-}
+FREES(memDeRegister, (const q_handle *handles, uint32_t count),
+      ref_mem_deregister(&call, handles, count), "%s, %u handles",
+      h(handles != NULL && count > 0 ? handles[0] : NULL), (unsigned)count)
 
-static q_code deviceGetPlatformInfo(q_handle log, const q_platform_info **out)
-{
-    ref_call call;
-    const int go = begin(&call, AT_deviceGetPlatformInfo);
-    note(&call, "%s", h(log));
-    if (!go && out != NULL)
-        *out = NULL;
-    return end(&call, go ? ref_device_info(&call, log, out) : Q_OK);
-}
+TELLS(deviceGetPlatformInfo, (q_handle log, const q_platform_info **out), out,
+      ref_device_info(&call, log, out), "%s", h(log))
 
-static q_code deviceFreePlatformInfo(q_handle log, const q_platform_info *info)
-{
-    ref_call call;
-    begin(&call, AT_deviceFreePlatformInfo);
-    note(&call, "%s", h(log));
-    return end(&call, ref_device_info_free(&call, log, info));
-}
+FREES(deviceFreePlatformInfo, (q_handle log, const q_platform_info *info),
+      ref_device_info_free(&call, log, info), "%s", h(log))
 
-static q_code deviceCreate(q_handle log, const q_config **configs, q_handle *out)
-{
-    ref_call call;
-    const int go = begin(&call, AT_deviceCreate);
-    note(&call, "%s, %u configs", h(log), configs_count(configs));
-    return made(&call, go ? ref_device_create(&call, log, configs, out) : Q_OK, out);
-}
+MAKES(deviceCreate, (q_handle log, const q_config **configs, q_handle *out),
+      ref_device_create(&call, log, configs, out), "%s, %u configs", h(log), configs_count(configs))
 
-static q_code deviceSetConfig(q_handle device, const q_config **configs)
-{
-    ref_call call;
-    const int go = begin(&call, AT_deviceSetConfig);
-    note(&call, "%s, %u configs", h(device), configs_count(configs));
-    return end(&call, go ? ref_device_config(&call, device, configs) : Q_OK);
-}
+CALLS(deviceSetConfig, (q_handle device, const q_config **configs),
+      ref_device_config(&call, device, configs), "%s, %u configs", h(device),
+      configs_count(configs))
 
-static q_code deviceGetInfo(q_handle device, const q_platform_info **out)
-{
-    ref_call call;
-    const int go = begin(&call, AT_deviceGetInfo);
-    note(&call, "%s", h(device));
-    if (!go && out != NULL)
-        *out = NULL;
-    return end(&call, go ? ref_device_info_of(&call, device, out) : Q_OK);
-}
+TELLS(deviceGetInfo, (q_handle device, const q_platform_info **out), out,
+      ref_device_info_of(&call, device, out), "%s", h(device))
 
-static q_code deviceFree(q_handle device)
-{
-    ref_call call;
-    begin(&call, AT_deviceFree);
-    note(&call, "%s", h(device));
-    return end(&call, ref_device_free(&call, device));
-}
+FREES(deviceFree, (q_handle device),
+      ref_device_free(&call, device), "%s", h(device))
 
-static q_code createPowerConfigId(uint32_t device, uint32_t core, uint32_t *id)
-{
-    ref_call call;
-    const int go = begin(&call, AT_createPowerConfigId);
-    note(&call, "%u, %u", (unsigned)device, (unsigned)core);
-    return end(&call, go ? ref_power_create(&call, device, core, id) : Q_OK);
-}
+CALLS(createPowerConfigId, (uint32_t device, uint32_t core, uint32_t *id),
+      ref_power_create(&call, device, core, id), "%u, %u", (unsigned)device, (unsigned)core)
 
-static q_code destroyPowerConfigId(uint32_t id)
-{
-    ref_call call;
-    begin(&call, AT_destroyPowerConfigId);
-    note(&call, "%u", (unsigned)id);
-    return end(&call, ref_power_destroy(&call, id));
-}
+FREES(destroyPowerConfigId, (uint32_t id),
+      ref_power_destroy(&call, id), "%u", (unsigned)id)
 
 static q_code setPowerConfig(uint32_t id, const q_power_config **configs)
 {
@@ -612,13 +437,9 @@ static q_code setPowerConfig(uint32_t id, const q_power_config **configs)
     return end(&call, go ? ref_power_set(&call, id, configs) : Q_OK);
 }
 
-static q_code setMemoryConfig(uint32_t device, uint32_t core, const q_memory_config **configs)
-{
-    ref_call call;
-    const int go = begin(&call, AT_setMemoryConfig);
-    note(&call, "%u, %u, %u configs", (unsigned)device, (unsigned)core, configs_count(configs));
-    return end(&call, go ? ref_power_memory(&call, device, core, configs) : Q_OK);
-}
+CALLS(setMemoryConfig, (uint32_t device, uint32_t core, const q_memory_config **configs),
+      ref_power_memory(&call, device, core, configs), "%u, %u, %u configs", (unsigned)device,
+      (unsigned)core, configs_count(configs))
 
 static q_code deviceGetInfrastructure(q_infrastructure **out)
 {
@@ -637,12 +458,8 @@ static q_code deviceGetInfrastructure(q_infrastructure **out)
 
 /* ---- system --------------------------------------------------------------------------------- */
 
-static q_code systemContextCreate(q_handle *out)
-{
-    ref_call call;
-    const int go = begin(&call, AT_systemContextCreate);
-    return made(&call, go ? ref_system_create(&call, out) : Q_OK, out);
-}
+MAKES(systemContextCreate, (q_handle *out),
+      ref_system_create(&call, out), "%s", "")
 
 static q_code system_info(int slot, q_handle system, const void *data, uint64_t bytes,
                           const q_binary_info **out)
@@ -670,13 +487,8 @@ static q_code systemContextGetMetaData(q_handle system, const void *data, uint64
     return system_info(AT_systemContextGetMetaData, system, data, bytes, out);
 }
 
-static q_code systemContextFree(q_handle system)
-{
-    ref_call call;
-    begin(&call, AT_systemContextFree);
-    note(&call, "%s", h(system));
-    return end(&call, ref_system_free(&call, system));
-}
+FREES(systemContextFree, (q_handle system),
+      ref_system_free(&call, system), "%s", h(system))
 
 static q_code systemTensorGetMemoryFootprint(q_tensor tensor, uint64_t *bytes)
 {

@@ -73,7 +73,7 @@ const char *ref_kind_name(ref_kind kind)
     return names[kind];
 }
 
-int ref_ledger_add(ref_object *object, ref_kind kind)
+int ref_ledger_add(ref_call *call, ref_object *object, ref_kind kind, q_handle *out)
 {
     size_t i = 0;
     while (i < table_room && table[i] != NULL)
@@ -94,21 +94,35 @@ int ref_ledger_add(ref_object *object, ref_kind kind)
     object->index = (uint32_t)i;
     object->number = ++numbers[kind];
     object->handle = HANDLE_MARK | (uint64_t)serial << INDEX_BITS | i;
+    object->log = call->log;
     table[i] = object;
+    if (out != NULL)
+        *out = (q_handle)(uintptr_t)object->handle;
     return 1;
 }
 
-void *ref_ledger_make(ref_call *call, ref_kind kind, size_t bytes)
+void *ref_ledger_make(ref_call *call, ref_kind kind, size_t bytes, q_handle *out)
 {
     ref_object *object = ref_alloc(bytes);
-    if (object != NULL && ref_ledger_add(object, kind))
+    if (object != NULL && ref_ledger_add(call, object, kind, out))
         return object;
     ref_free(object);
     ref_fail(call, Q_MEMORY, "no memory for a %s", ref_kind_name(kind));
     return NULL;
 }
 
-void ref_ledger_remove(ref_object *object) { table[object->index] = NULL; }
+void ref_ledger_drop(ref_object *object)
+{
+    table[object->index] = NULL;
+    ref_free(object);
+}
+
+void ref_ledger_mute(const ref_log *log)
+{
+    for (size_t i = 0; i < table_room; ++i)
+        if (table[i] != NULL && table[i]->log == log)
+            table[i]->log = NULL;
+}
 
 static void *find(ref_call *call, ref_kind kind, const void *handle, q_code code, int dead_too)
 {
@@ -142,6 +156,8 @@ static void *find(ref_call *call, ref_kind kind, const void *handle, q_code code
                  name, (unsigned)object->number);
         return NULL;
     }
+    if (call->log == NULL)
+        call->log = object->log;
     return object;
 }
 

@@ -125,7 +125,7 @@ static q_code register_one(ref_call *call, ref_context *context, const q_mem_des
         code = place_read(call, from, &fd, &mem->offset);
     if (code == Q_OK)
         code = map(call, mem, fd);
-    if (code == Q_OK && !ref_ledger_add(&mem->head, REF_MEM)) {
+    if (code == Q_OK && !ref_ledger_add(call, &mem->head, REF_MEM, out)) {
         unmap(mem);
         code = ref_fail(call, Q_MEMORY, "no memory");
     }
@@ -135,7 +135,6 @@ static q_code register_one(ref_call *call, ref_context *context, const q_mem_des
     }
     mem->next = registrations;
     registrations = mem;
-    *out = (q_handle)(uintptr_t)mem->head.handle;
     return Q_OK;
 }
 
@@ -146,8 +145,7 @@ void ref_mem_drop(ref_mem *mem)
     while (*at != mem)
         at = &(*at)->next;
     *at = mem->next;
-    ref_ledger_remove(&mem->head);
-    ref_free(mem);
+    ref_ledger_drop(&mem->head);
 }
 
 q_code ref_mem_register(ref_call *call, q_handle handle, const q_mem_descriptor *descriptors,
@@ -158,7 +156,6 @@ q_code ref_mem_register(ref_call *call, q_handle handle, const q_mem_descriptor 
     uint32_t i = 0;
     if (context == NULL)
         return call->code;
-    call->log = context->backend->log;
     if (descriptors == NULL || count == 0 || out == NULL)
         return ref_fail(call, Q_MEM_ARGUMENT, "%u descriptors, %s", (unsigned)count,
                         out == NULL ? "the pointer for the handles is NULL"
@@ -181,7 +178,6 @@ q_code ref_mem_deregister(ref_call *call, const q_handle *handles, uint32_t coun
         ref_mem *mem = ref_ledger_get_dead(call, REF_MEM, handles[i], Q_MEM_HANDLE);
         if (mem == NULL)
             return call->code;
-        call->log = mem->context->backend->log;
         if (mem->context->executing > 0)
             return ref_fail(call, Q_NOT_PERMITTED, "context %u is executing in another thread",
                             (unsigned)mem->context->head.number);

@@ -213,11 +213,10 @@ static int datum_find(const ref_model *model, const ref_value *value, const void
 static q_code stored_data(ref_datum *datum, const ref_value *value, ref_why *why)
 {
     q_code code = Q_OK;
-    if (datum->bytes != value->bytes) {
-        ref_refuse(why, "tensor \"%s\" has %llu bytes, its data %llu", value->view.name,
-                   (unsigned long long)value->bytes, (unsigned long long)datum->bytes);
-        return Q_CONTEXT_FROM_BINARY;
-    }
+    if (datum->bytes != value->bytes)
+        return ref_refused(why, Q_CONTEXT_FROM_BINARY,
+                           "tensor \"%s\" has %llu bytes, its data %llu", value->view.name,
+                           (unsigned long long)value->bytes, (unsigned long long)datum->bytes);
     if (!datum->codes_are_right && ref_value_has_codes(value)) {
         code = ref_value_codes(value, datum->data, why);
         datum->codes_are_right = code == Q_OK;
@@ -254,10 +253,9 @@ q_code ref_body_tensor(ref_body *body, const ref_made *made, ref_value **out, re
     ref_value *value, **list;
     q_code code;
     ref_refuse(why, "no memory for a tensor");
-    if (made->name != NULL && name_known(&body->value_names, made->name)) {
-        ref_refuse(why, "tensor \"%s\" already exists in graph \"%s\"", made->name, body->name);
-        return Q_TENSOR_EXISTS;
-    }
+    if (made->name != NULL && name_known(&body->value_names, made->name))
+        return ref_refused(why, Q_TENSOR_EXISTS, "tensor \"%s\" already exists in graph \"%s\"",
+                           made->name, body->name);
     list = list_room(body->values, body->value_count, sizeof(*list));
     value = ref_arena_alloc(&model->arena, sizeof(*value));
     if (list != NULL)
@@ -348,11 +346,9 @@ static q_code ends_check(const ref_body *body, const ref_plan_step *step, ref_wh
         code = Q_OK;
     for (uint32_t i = 0; i < step->in_count && code == Q_OK; ++i) {
         const ref_value *value = step->in[i] >= 0 ? body->values[step->in[i]] : NULL;
-        if (value != NULL && value->writer == WRITER_NOW) {
-            ref_refuse(why, "node \"%s\": \"%s\" is input and output", step->name,
-                       value->view.name);
-            code = Q_GRAPH_TENSOR;
-        }
+        if (value != NULL && value->writer == WRITER_NOW)
+            code = ref_refused(why, Q_GRAPH_TENSOR, "node \"%s\": \"%s\" is input and output",
+                               step->name, value->view.name);
     }
     while (marked-- > 0)
         body->values[step->out[marked]]->writer = REF_NONE;
@@ -363,43 +359,35 @@ static q_code ends_check(const ref_body *body, const ref_plan_step *step, ref_wh
 static q_code step_check(const ref_body *body, const ref_plan_step *step, ref_why *why)
 {
     q_code code;
-    if (step->name == NULL || step->name[0] == '\0' || strlen(step->name) > REF_NAME_MOST) {
-        ref_refuse(why, "a node needs a name of at most %d bytes", (int)REF_NAME_MOST);
-        return Q_GRAPH_OP;
-    }
-    if (name_known(&body->step_names, step->name)) {
-        ref_refuse(why, "node \"%s\" already exists in graph \"%s\"", step->name, body->name);
-        return Q_GRAPH_OP;
-    }
+    if (step->name == NULL || step->name[0] == '\0' || strlen(step->name) > REF_NAME_MOST)
+        return ref_refused(why, Q_GRAPH_OP, "a node needs a name of at most %d bytes",
+                           (int)REF_NAME_MOST);
+    if (name_known(&body->step_names, step->name))
+        return ref_refused(why, Q_GRAPH_OP, "node \"%s\" already exists in graph \"%s\"",
+                           step->name, body->name);
     code = ends_check(body, step, why);
     if (code != Q_OK)
         return code;
-    if (step->argument_count > ARGUMENTS_MOST) {
-        ref_refuse(why, "node \"%s\" has %u parameters; operators have at most %d", step->name,
-                   (unsigned)step->argument_count, (int)ARGUMENTS_MOST);
-        return Q_GRAPH_OP;
-    }
+    if (step->argument_count > ARGUMENTS_MOST)
+        return ref_refused(why, Q_GRAPH_OP,
+                           "node \"%s\" has %u parameters; operators have at most %d", step->name,
+                           (unsigned)step->argument_count, (int)ARGUMENTS_MOST);
     for (uint32_t i = 0; i < step->argument_count; ++i) {
         const ref_argument *argument = &step->arguments[i];
         double ignored;
         for (uint32_t k = 0; k < i; ++k) {
-            if (strcmp(step->arguments[k].name, argument->name) == 0) {
-                ref_refuse(why, "node \"%s\": parameter \"%s\" is given twice", step->name,
-                           argument->name);
-                return Q_GRAPH_OP;
-            }
+            if (strcmp(step->arguments[k].name, argument->name) == 0)
+                return ref_refused(why, Q_GRAPH_OP, "node \"%s\": parameter \"%s\" is given twice",
+                                   step->name, argument->name);
         }
-        if (argument->value != REF_NONE && body->values[argument->value]->type != Q_STATIC) {
-            ref_refuse(why, "node \"%s\": parameter \"%s\" is tensor \"%s\", which is not STATIC",
-                       step->name, argument->name, body->values[argument->value]->view.name);
-            return Q_GRAPH_OP;
-        }
-        if (argument->value == REF_NONE && !ref_scalar(argument->dtype, argument->bits, &ignored)) {
-            ref_refuse(why,
-                       "node \"%s\": parameter \"%s\" has type 0x%04x, which a scalar cannot have",
-                       step->name, argument->name, (unsigned)argument->dtype);
-            return Q_GRAPH_OP;
-        }
+        if (argument->value != REF_NONE && body->values[argument->value]->type != Q_STATIC)
+            return ref_refused(why, Q_GRAPH_OP, "node \"%s\": parameter \"%s\" is tensor \"%s\","
+                               " which is not STATIC", step->name, argument->name,
+                               body->values[argument->value]->view.name);
+        if (argument->value == REF_NONE && !ref_scalar(argument->dtype, argument->bits, &ignored))
+            return ref_refused(why, Q_GRAPH_OP, "node \"%s\": parameter \"%s\" has type 0x%04x,"
+                               " which a scalar cannot have", step->name, argument->name,
+                               (unsigned)argument->dtype);
     }
     return Q_OK;
 }
@@ -458,26 +446,21 @@ q_code ref_body_node(ref_body *body, const ref_plan_step *from, ref_why *why)
     const ref_op *op = ref_op_find(from->type);
     if (code != Q_OK)
         return code;
-    if (op == NULL || strcmp(from->package, REF_PACKAGE) != 0) {
-        ref_refuse(why, "node \"%s\": there is no operator \"%s\" in package \"%s\"", from->name,
-                   from->type, from->package);
-        return Q_BACKEND_NO_PACKAGE;
-    }
+    if (op == NULL || strcmp(from->package, REF_PACKAGE) != 0)
+        return ref_refused(why, Q_BACKEND_NO_PACKAGE,
+                           "node \"%s\": there is no operator \"%s\" in package \"%s\"", from->name,
+                           from->type, from->package);
     step = step_make(body, from);
     list = list_room(body->steps, body->step_count, sizeof(*list));
     if (list != NULL)
         body->steps = list;
-    if (step == NULL || list == NULL) {
-        ref_refuse(why, "no memory for a node");
-        return Q_MEMORY;
-    }
+    if (step == NULL || list == NULL)
+        return ref_refused(why, Q_MEMORY, "no memory for a node");
     step->view.op = op;
     if (!ref_op_check(&step->view, why) || !ref_shape_check(body, step, why))
         return Q_OP_REFUSED;
-    if (!name_add(&body->step_names, step->view.name)) {
-        ref_refuse(why, "no memory for a node");
-        return Q_MEMORY;
-    }
+    if (!name_add(&body->step_names, step->view.name))
+        return ref_refused(why, Q_MEMORY, "no memory for a node");
     for (uint32_t i = 0; i < from->out_count; ++i)
         body->values[from->out[i]]->writer = body->step_count;
     body->steps[body->step_count++] = step;
@@ -492,10 +475,9 @@ q_code ref_body_update(ref_body *body, ref_value *value, const void *data, ref_w
     ref_why reason;
     if (ref_value_codes(value, data, why) != Q_OK)
         return Q_TENSOR_UPDATE;
-    if (posix_memalign(&fresh, REF_ALIGN, (size_t)value->bytes) != 0) {
-        ref_refuse(why, "no memory for the data of tensor \"%s\"", value->view.name);
-        return Q_MEMORY;
-    }
+    if (posix_memalign(&fresh, REF_ALIGN, (size_t)value->bytes) != 0)
+        return ref_refused(why, Q_MEMORY, "no memory for the data of tensor \"%s\"",
+                           value->view.name);
     ref_value_extend(value, data, fresh);
     value->view.data = fresh;
     ref_shape_reset(body);
@@ -508,9 +490,9 @@ q_code ref_body_update(ref_body *body, ref_value *value, const void *data, ref_w
                 continue;
             value->view.data = before;
             free(fresh);
-            ref_refuse(why, "new data of tensor \"%.100s\": node \"%.100s\": %.280s",
-                       value->view.name, step->view.name, reason.text);
-            return Q_TENSOR_UPDATE;
+            return ref_refused(why, Q_TENSOR_UPDATE,
+                               "new data of tensor \"%.100s\": node \"%.100s\": %.280s",
+                               value->view.name, step->view.name, reason.text);
         }
     }
     free(value->staging);
@@ -553,13 +535,13 @@ static q_code order_steps(ref_body *body, ref_why *why)
             if (value == NULL || ref_type_is_input(value->type) || ref_type_is_static(value->type))
                 continue;
             if (value->writer == REF_NONE) {
-                ref_refuse(why, "node \"%s\" reads tensor \"%s\", which no node writes",
-                           step->view.name, value->view.name);
-                code = Q_GRAPH_FINALIZE;
+                code = ref_refused(why, Q_GRAPH_FINALIZE,
+                                   "node \"%s\" reads tensor \"%s\", which no node writes",
+                                   step->view.name, value->view.name);
             } else if (state[value->writer] == 1) {
-                ref_refuse(why, "the nodes form a cycle: \"%s\" reads \"%s\", which follows from"
-                           " its own output", step->view.name, value->view.name);
-                code = Q_GRAPH_FINALIZE;
+                code = ref_refused(why, Q_GRAPH_FINALIZE,
+                                   "the nodes form a cycle: \"%s\" reads \"%s\", which follows from"
+                                   " its own output", step->view.name, value->view.name);
             } else if (state[value->writer] == 0) {
                 state[value->writer] = 1;
                 stack[depth++] = value->writer;
@@ -773,10 +755,8 @@ static q_code plan_arena(ref_body *body, ref_why *why)
     uint32_t *dying = ref_alloc((size_t)body->step_count * sizeof(*dying)), root = 0;
     const uint64_t seed = (uint64_t)(uintptr_t)spots;
     q_code code = Q_OK;
-    if (spots == NULL || dying == NULL) {
-        ref_refuse(why, "no memory to plan the graph");
-        code = Q_MEMORY;
-    }
+    if (spots == NULL || dying == NULL)
+        code = ref_refused(why, Q_MEMORY, "no memory to plan the graph");
     for (int i = 0; code == Q_OK && i < body->value_count; ++i)
         spots[i + 1].chance = ref_hash(&i, sizeof(i)) * (seed | 1) >> 16;
     for (int pos = 0; code == Q_OK && pos < body->step_count; ++pos) {
@@ -789,11 +769,10 @@ static q_code plan_arena(ref_body *body, ref_why *why)
     }
     for (int pos = 0; code == Q_OK && pos < body->step_count; ++pos) {
         plan_step(body, pos, spots, dying, &root);
-        if (body->arena_bytes > ARENA_MOST || body->scratch_bytes > ARENA_MOST) {
-            ref_refuse(why, "graph \"%s\" needs more than 64 GiB for intermediate tensors",
-                       body->name);
-            code = Q_GRAPH_FINALIZE;
-        }
+        if (body->arena_bytes > ARENA_MOST || body->scratch_bytes > ARENA_MOST)
+            code = ref_refused(why, Q_GRAPH_FINALIZE,
+                               "graph \"%s\" needs more than 64 GiB for intermediate tensors",
+                               body->name);
     }
     ref_free(dying);
     ref_free(spots);
@@ -804,17 +783,14 @@ q_code ref_body_finalize(ref_body *body, ref_why *why)
 {
     void *arena = NULL;
     q_code code;
-    if (body->step_count == 0) {
-        ref_refuse(why, "graph \"%s\" has no nodes", body->name);
-        return Q_GRAPH_FINALIZE;
-    }
+    if (body->step_count == 0)
+        return ref_refused(why, Q_GRAPH_FINALIZE, "graph \"%s\" has no nodes", body->name);
     for (int i = 0; i < body->value_count; ++i) {
         const ref_value *value = body->values[i];
-        if (ref_type_is_output(value->type) && value->writer == REF_NONE) {
-            ref_refuse(why, "output \"%s\" of graph \"%s\" is written by no node",
-                       value->view.name, body->name);
-            return Q_GRAPH_FINALIZE;
-        }
+        if (ref_type_is_output(value->type) && value->writer == REF_NONE)
+            return ref_refused(why, Q_GRAPH_FINALIZE,
+                               "output \"%s\" of graph \"%s\" is written by no node",
+                               value->view.name, body->name);
     }
     body->arena_bytes = body->scratch_bytes = 0;
     ref_free(body->order);
@@ -822,10 +798,8 @@ q_code ref_body_finalize(ref_body *body, ref_why *why)
     body->order = ref_alloc((size_t)body->step_count * sizeof(int));
     body->bound = ref_alloc((size_t)(body->input_count + body->output_count)
                             * sizeof(*body->bound));
-    if (body->order == NULL || body->bound == NULL) {
-        ref_refuse(why, "no memory to order the nodes");
-        return Q_MEMORY;
-    }
+    if (body->order == NULL || body->bound == NULL)
+        return ref_refused(why, Q_MEMORY, "no memory to order the nodes");
     code = order_steps(body, why);
     if (code == Q_OK)
         code = fold_casts(body, why);
@@ -835,11 +809,11 @@ q_code ref_body_finalize(ref_body *body, ref_why *why)
         return code;
     if (body->arena_bytes + body->scratch_bytes > 0
         && posix_memalign(&arena, REF_ALIGN,
-                          (size_t)(body->arena_bytes + body->scratch_bytes)) != 0) {
-        ref_refuse(why, "no memory: graph \"%s\" needs %llu bytes for intermediate tensors",
-                   body->name, (unsigned long long)(body->arena_bytes + body->scratch_bytes));
-        return Q_MEMORY;
-    }
+                          (size_t)(body->arena_bytes + body->scratch_bytes)) != 0)
+        return ref_refused(why, Q_MEMORY,
+                           "no memory: graph \"%s\" needs %llu bytes for intermediate tensors",
+                           body->name,
+                           (unsigned long long)(body->arena_bytes + body->scratch_bytes));
     free(body->arena);
     body->arena = arena;
     for (int i = 0; i < body->value_count; ++i)

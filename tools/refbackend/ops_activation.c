@@ -47,15 +47,6 @@ static float softplus(float x, float beta, float threshold)
     return beta * x > threshold ? x : log1pf(expf(beta * x)) / beta;
 }
 
-/* Work on whole lanes, which compilers turn into vectors; scratch ends with a whole lane. */
-enum { LANES = 16 };
-#define EACH(expression)                                                                           \
-    for (uint64_t i = 0; i < count; i += LANES)                                                    \
-        for (int lane = 0; lane < LANES; ++lane) {                                                 \
-            const float x = v[i + (uint64_t)lane];                                                 \
-            v[i + (uint64_t)lane] = (expression);                                                  \
-        }
-
 static void activate(const ref_node *node, uint32_t function, float *v, uint64_t count)
 {
     const float alpha = (float)ref_param_value(node, "alpha", function == HARD_SIGMOID ? 0.2 : 1.0);
@@ -64,18 +55,18 @@ static void activate(const ref_node *node, uint32_t function, float *v, uint64_t
     const float most = (float)ref_param_value(node, "max_value", 0.0);
     const float threshold = (float)ref_param_value(node, "threshold", 20.0);
     switch (function) {
-    case ELU:          EACH(x > 0.0f ? x : alpha * expm1f(x)) break;
+    case ELU:          REF_EACH(x > 0.0f ? x : alpha * expm1f(x)) break;
     /* Compute x/2 * (1 + erf(x / sqrt 2)); erfc keeps the small values of the left side. */
-    case GELU:         EACH(0.5f * x * erfcf(x * -0.70710678f)) break;
-    case HARD_SIGMOID: EACH(between(alpha * x + beta, 0.0f, 1.0f)) break;
-    case HARD_SWISH:   EACH(x * between(x + 3.0f, 0.0f, 6.0f) / 6.0f) break;
-    case RELU:         EACH(0.0f > x ? 0.0f : x) break;
-    case RELU_MIN_MAX: EACH(between(x, least, most)) break;
-    case SIGMOID:      EACH(1.0f / (1.0f + expf(-x))) break;
-    case SOFTPLUS:     EACH(softplus(x, beta, threshold)) break;
-    case TANH:         EACH(tanhf(x)) break;
-    case RELU1:        EACH(between(x, -1.0f, 1.0f)) break;
-    case RELU6:        EACH(between(x, 0.0f, 6.0f)) break;
+    case GELU:         REF_EACH(0.5f * x * erfcf(x * -0.70710678f)) break;
+    case HARD_SIGMOID: REF_EACH(between(alpha * x + beta, 0.0f, 1.0f)) break;
+    case HARD_SWISH:   REF_EACH(x * between(x + 3.0f, 0.0f, 6.0f) / 6.0f) break;
+    case RELU:         REF_EACH(0.0f > x ? 0.0f : x) break;
+    case RELU_MIN_MAX: REF_EACH(between(x, least, most)) break;
+    case SIGMOID:      REF_EACH(1.0f / (1.0f + expf(-x))) break;
+    case SOFTPLUS:     REF_EACH(softplus(x, beta, threshold)) break;
+    case TANH:         REF_EACH(tanhf(x)) break;
+    case RELU1:        REF_EACH(between(x, -1.0f, 1.0f)) break;
+    case RELU6:        REF_EACH(between(x, 0.0f, 6.0f)) break;
     default: break;
     }
 }
@@ -105,18 +96,8 @@ static int activation_check(const ref_node *node, ref_why *why)
 
 static int activation_run(const ref_node *node, void *scratch, ref_why *why)
 {
-    const ref_tensor *x = node->in[0], *y = node->out[0];
-    const uint32_t function = function_of(node);
     (void)why;
-    for (uint64_t done = 0, n; done < x->count; done += n) {
-        n = x->count - done < REF_CHUNK ? x->count - done : REF_CHUNK;
-        ref_load(x, done, n, scratch);
-        for (uint64_t i = n; i % LANES != 0; ++i)
-            ((float *)scratch)[i] = 0.0f;
-        activate(node, function, scratch, n);
-        ref_store(y, done, n, scratch);
-    }
-    return 1;
+    return ref_each(node, function_of(node), activate, scratch);
 }
 
 /* ---- Prelu: x where x > 0, else x times a number per place of the last dimension ------------- */

@@ -98,32 +98,6 @@ static size_t chunks_scratch(const ref_node *node)
     return (node->in_count + 1u) * sizeof(chunk);
 }
 
-static void load_integers(const ref_tensor *t, uint64_t first, uint64_t count, int64_t *values)
-{
-    const char *data = t->data;
-    if (t->dtype == REF_I32)
-        for (uint64_t i = 0; i < count; ++i)
-            values[i] = ((const int32_t *)(const void *)data)[first + i];
-    else if (t->dtype == REF_U32)
-        for (uint64_t i = 0; i < count; ++i)
-            values[i] = ((const uint32_t *)(const void *)data)[first + i];
-    else
-        for (uint64_t i = 0; i < count; ++i)
-            values[i] = ((const uint8_t *)data)[first + i] != 0;
-}
-
-static void store_integers(const ref_tensor *t, uint64_t first, uint64_t count,
-                           const int64_t *values)
-{
-    char *data = t->data;
-    if (t->dtype == REF_BOOL)
-        for (uint64_t i = 0; i < count; ++i)
-            ((uint8_t *)data)[first + i] = values[i] != 0;
-    else
-        for (uint64_t i = 0; i < count; ++i)
-            ((uint32_t *)(void *)data)[first + i] = (uint32_t)values[i];
-}
-
 static int is_integer(uint32_t dtype)
 {
     return dtype == REF_I32 || dtype == REF_U32 || dtype == REF_BOOL;
@@ -134,7 +108,7 @@ static void load_chunk(const ref_tensor *t, uint64_t first, uint64_t step, uint6
 {
     const uint64_t n = step != 0 ? count : 1;
     if (is_integer(t->dtype)) {
-        load_integers(t, first, n, to->integers);
+        ref_load_integers(t, first, n, to->integers);
         for (uint64_t i = n; i < count; ++i)
             to->integers[i] = to->integers[0];
     } else {
@@ -168,7 +142,7 @@ static uint64_t grid_run(const ref_node *node, uint32_t operation, stretch_fn co
             if (computed < n)
                 return to + computed;
             if (integers)
-                store_integers(out, to, n, result->integers);
+                ref_store_integers(out, to, n, result->integers);
             else
                 ref_store(out, to, n, result->reals);
             to += n;

@@ -43,52 +43,6 @@ static int cast_check(const ref_node *node, ref_why *why)
     return check_shape(node, why);
 }
 
-#define LOAD(type)                                                                                 \
-    for (uint64_t i = 0; i < count; ++i)                                                           \
-        values[i] = (int64_t)((const type *)data)[first + i]
-
-/* UINT_64 keeps its bits. */
-static void load_integers(const ref_tensor *t, uint64_t first, uint64_t count, int64_t *values)
-{
-    const void *data = t->data;
-    switch (t->dtype) {
-    case REF_I8:  LOAD(int8_t); break;
-    case REF_I16: LOAD(int16_t); break;
-    case REF_I32: LOAD(int32_t); break;
-    case REF_I64: LOAD(int64_t); break;
-    case REF_U8:  LOAD(uint8_t); break;
-    case REF_U16: LOAD(uint16_t); break;
-    case REF_U32: LOAD(uint32_t); break;
-    case REF_U64: LOAD(uint64_t); break;
-    default:
-        for (uint64_t i = 0; i < count; ++i)
-            values[i] = ((const uint8_t *)data)[first + i] != 0;
-        break;
-    }
-}
-
-#define STORE(type)                                                                                \
-    for (uint64_t i = 0; i < count; ++i)                                                           \
-        ((type *)data)[first + i] = (type)values[i]
-
-static void store_integers(const ref_tensor *t, uint64_t first, uint64_t count,
-                           const int64_t *values)
-{
-    void *data = t->data;
-    switch (ref_type_bytes(t->dtype)) {
-    case 1:
-        if (t->dtype == REF_BOOL)
-            for (uint64_t i = 0; i < count; ++i)
-                ((uint8_t *)data)[first + i] = values[i] != 0;
-        else
-            STORE(uint8_t);
-        break;
-    case 2: STORE(uint16_t); break;
-    case 4: STORE(uint32_t); break;
-    default: STORE(uint64_t); break;
-    }
-}
-
 /* The range of an integer type as floats: the least value, and the first one above the largest. */
 static int64_t whole(float value, uint32_t dtype)
 {
@@ -119,10 +73,10 @@ static int cast_run(const ref_node *node, void *scratch, ref_why *why)
             ref_load(x, done, n, chunk->reals);
             for (uint64_t i = 0; i < n; ++i)
                 chunk->integers[i] = whole(chunk->reals[i], y->dtype);
-            store_integers(y, done, n, chunk->integers);
+            ref_store_integers(y, done, n, chunk->integers);
         } else {
-            load_integers(x, done, n, chunk->integers);
-            store_integers(y, done, n, chunk->integers);
+            ref_load_integers(x, done, n, chunk->integers);
+            ref_store_integers(y, done, n, chunk->integers);
         }
     }
     return 1;
@@ -132,14 +86,8 @@ static int cast_run(const ref_node *node, void *scratch, ref_why *why)
 
 static int real_run(const ref_node *node, void *scratch, ref_why *why)
 {
-    const ref_tensor *x = node->in[0], *y = node->out[0];
     (void)why;
-    for (uint64_t done = 0, n; done < x->count; done += n) {
-        n = x->count - done < REF_CHUNK ? x->count - done : REF_CHUNK;
-        ref_load(x, done, n, scratch);
-        ref_store(y, done, n, scratch);
-    }
-    return 1;
+    return ref_each(node, 0, NULL, scratch);
 }
 
 static int quantize_check(const ref_node *node, ref_why *why)

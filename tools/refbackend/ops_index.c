@@ -9,14 +9,6 @@
 
 /* ---- indices --------------------------------------------------------------------------------- */
 
-static int check_index_type(const ref_tensor *indices, const char *what, ref_why *why)
-{
-    if (indices->dtype == REF_I32 || indices->dtype == REF_U32)
-        return 1;
-    return ref_refuse(why, "%s \"%s\" is %s, expected INT_32 or UINT_32", what, indices->name,
-                      ref_type_name(indices->dtype));
-}
-
 /* Check all indices. Each row of k indices belongs to dims[0] ... dims[k - 1]. */
 static int indices_fit(const ref_tensor *indices, const char *what, uint32_t k,
                        const uint32_t *dims, ref_why *why)
@@ -36,22 +28,6 @@ static int check_fixed_indices(const ref_tensor *indices, const char *what, uint
                                const uint32_t *dims, ref_why *why)
 {
     return !indices->fixed || indices->unseen || indices_fit(indices, what, k, dims, why);
-}
-
-/* Return the number of elements per index of the dimensions before axis. */
-static uint64_t row_of(const ref_tensor *t, uint32_t axis)
-{
-    uint64_t row = 1;
-    for (uint32_t i = axis; i < t->rank; ++i)
-        row *= t->dims[i];
-    return row;
-}
-
-static int check_axis(double axis, uint32_t rank, ref_why *why)
-{
-    return (axis >= 0 && axis < rank) ||
-           ref_refuse(why, "parameter \"axis\" is %.17g, expected 0 to %u", axis,
-                      (unsigned)(rank - 1));
 }
 
 static int check_copied(const ref_tensor *data, const ref_tensor *out, ref_why *why)
@@ -77,7 +53,7 @@ static int gather_check(const ref_node *node, ref_why *why)
     const ref_tensor *data = node->in[0], *indices = node->in[1];
     const double value = ref_param_value(node, "axis", 0);
     uint32_t dims[2 * REF_RANK], axis;
-    if (!check_axis(value, data->rank, why) || !check_index_type(indices, "input 1", why))
+    if (!ref_expect_axis(value, data->rank, why) || !ref_expect_index_type(indices, "input 1", why))
         return 0;
     axis = (uint32_t)value;
     if (data->rank - 1 + indices->rank > REF_RANK)
@@ -96,7 +72,7 @@ static int gather_run(const ref_node *node, void *scratch, ref_why *why)
 {
     const ref_tensor *data = node->in[0], *indices = node->in[1], *out = node->out[0];
     const uint32_t axis = (uint32_t)ref_param_value(node, "axis", 0);
-    const uint64_t row = row_of(data, axis), piece = row / data->dims[axis],
+    const uint64_t row = ref_row_of(data, axis), piece = row / data->dims[axis],
                    rows = data->count / row;
     uint64_t to = 0;
     (void)scratch;
@@ -119,7 +95,7 @@ static int check_elements(const ref_tensor *data, const ref_tensor *indices, dou
 {
     char a[REF_SHAPE_TEXT], b[REF_SHAPE_TEXT];
     int fits = indices->rank == data->rank;
-    if (!check_axis(axis, data->rank, why) || !check_index_type(indices, "input 1", why))
+    if (!ref_expect_axis(axis, data->rank, why) || !ref_expect_index_type(indices, "input 1", why))
         return 0;
     for (uint32_t i = 0; fits && i < data->rank; ++i)
         fits = i == (uint32_t)axis || indices->dims[i] <= data->dims[i];
@@ -182,7 +158,7 @@ static uint64_t slice_place(const ref_tensor *data, const ref_tensor *indices, u
     place = row / rows;
     for (uint32_t i = 0; i < k; ++i)
         place = place * data->dims[batch + i] + (uint64_t)ref_whole_at(indices, row * k + i);
-    return place * row_of(data, batch + k);
+    return place * ref_row_of(data, batch + k);
 }
 
 /* Compute the shape of what indices reads from data, or writes to it. */
@@ -191,7 +167,7 @@ static int check_slices(const ref_tensor *data, const ref_tensor *indices, uint3
 {
     const uint32_t k = indices->dims[indices->rank - 1];
     uint32_t dims[2 * REF_RANK], rank = indices->rank - 1;
-    if (!check_index_type(indices, "input 1", why))
+    if (!ref_expect_index_type(indices, "input 1", why))
         return 0;
     if (batch >= indices->rank || batch > data->rank || k > data->rank - batch)
         return ref_refuse(why, "input 1 \"%s\" has %u indices per row after %u batch dimensions,"
@@ -225,7 +201,7 @@ static int nd_run(const ref_node *node, void *scratch, ref_why *why)
     const ref_tensor *data = node->in[0], *indices = node->in[1], *out = node->out[0];
     const uint32_t batch = (uint32_t)ref_param_value(node, "batch_dims", 0);
     const uint32_t k = indices->dims[indices->rank - 1];
-    const uint64_t piece = row_of(data, batch + k), rows = indices->count / k;
+    const uint64_t piece = ref_row_of(data, batch + k), rows = indices->count / k;
     (void)scratch;
     if (!indices_fit(indices, "input 1", k, data->dims + batch, why))
         return 0;
@@ -337,7 +313,7 @@ static int scatter_nd_run(const ref_node *node, void *scratch, ref_why *why)
 {
     const ref_tensor *data = node->in[0], *indices = node->in[1];
     const uint32_t k = indices->dims[indices->rank - 1];
-    const uint64_t piece = row_of(data, k), rows = indices->count / k;
+    const uint64_t piece = ref_row_of(data, k), rows = indices->count / k;
     float *chunk = scratch, *reals = chunk + REF_CHUNK;
     if (!indices_fit(indices, "input 1", k, data->dims, why))
         return 0;
@@ -387,7 +363,7 @@ static int one_hot_check(const ref_node *node, ref_why *why)
     uint32_t dims[REF_RANK + 1], axis;
     if (depth == 0)
         return ref_refuse(why, "parameter \"depth\" is 0, expected the number of classes");
-    if (!check_axis(value, indices->rank + 1, why))
+    if (!ref_expect_axis(value, indices->rank + 1, why))
         return 0;
     axis = (uint32_t)value;
     if ((type & (REF_T_REAL | REF_T_I32 | REF_T_U32 | REF_T_BOOL)) == 0)
@@ -427,7 +403,7 @@ static int one_hot_run(const ref_node *node, void *scratch, ref_why *why)
     const double on = ref_param_value(node, "on_value", 1),
                  off = ref_param_value(node, "off_value", 0);
     const uint32_t axis = (uint32_t)ref_param_value(node, "axis", 0), depth = out->dims[axis];
-    const uint64_t inner = row_of(out, axis) / depth;
+    const uint64_t inner = ref_row_of(out, axis) / depth;
     (void)scratch;
     (void)why;
     for (uint64_t i = 0; i < out->count; ++i) {
@@ -449,7 +425,7 @@ static int non_zero_check(const ref_node *node, ref_why *why)
                           x->name, (unsigned long long)x->count, (unsigned long)UINT32_MAX);
     dims[0] = (uint32_t)x->count;
     dims[1] = x->rank;
-    return check_index_type(out, "output 0", why) &&
+    return ref_expect_index_type(out, "output 0", why) &&
            ref_expect_shape(out, "output 0", 2, dims, why);
 }
 

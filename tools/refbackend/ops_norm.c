@@ -89,37 +89,6 @@ static int check_same(const ref_node *node, ref_why *why)
     return ref_expect_like(node->out[0], "output", node->in[0], why);
 }
 
-/* Read the axes of a tensor parameter as bits. */
-static int axes_read(const ref_node *node, const char *name, uint32_t *bits, ref_why *why)
-{
-    const ref_param *param = ref_param_find(node, name);
-    const uint32_t rank = node->in[0]->rank;
-    *bits = 0;
-    if (!ref_expect_shape(param->tensor, name, 1, param->tensor->dims, why))
-        return 0;
-    for (uint64_t i = 0; i < param->tensor->count; ++i) {
-        const int64_t axis = ref_param_at(param, i);
-        if (axis >= (int64_t)rank)
-            return ref_refuse(why, "parameter \"%s\" has axis %lld, input 0 \"%s\" has rank %u",
-                              name, (long long)axis, node->in[0]->name, (unsigned)rank);
-        if ((*bits >> axis & 1u) != 0)
-            return ref_refuse(why, "parameter \"%s\" has axis %lld twice", name, (long long)axis);
-        *bits |= 1u << axis;
-    }
-    return 1;
-}
-
-static int axis_read(const ref_node *node, uint32_t *axis, ref_why *why)
-{
-    const uint32_t rank = node->in[0]->rank;
-    const double value = ref_param_value(node, "axis", (double)rank - 1.0);
-    if (value >= (double)rank)
-        return ref_refuse(why, "axis %.0f, input 0 \"%s\" has rank %u", value, node->in[0]->name,
-                          (unsigned)rank);
-    *axis = (uint32_t)value;
-    return 1;
-}
-
 static int epsilon_check(const ref_node *node, ref_why *why)
 {
     const double epsilon = ref_param_value(node, "epsilon", 0.0);
@@ -212,7 +181,7 @@ static int axes_norm_check(const ref_node *node, ref_why *why)
 {
     const ref_tensor *x = node->in[0];
     uint32_t bits, dims[REF_RANK], rank = 0;
-    if (!axes_read(node, "axes", &bits, why))
+    if (!ref_axes_read(node, &bits, why))
         return 0;
     for (uint32_t i = 0; i < x->rank; ++i)
         if ((bits >> i & 1u) != 0)
@@ -225,7 +194,7 @@ static norm_walk axes_norm_walk(const ref_node *node)
 {
     ref_why ignored;
     uint32_t bits;
-    axes_read(node, "axes", &bits, &ignored);
+    ref_axes_read(node, &bits, &ignored);
     return walk_make(node->in[0], bits);
 }
 
@@ -379,8 +348,8 @@ static int l2_bits(const ref_node *node, uint32_t *bits, ref_why *why)
 {
     uint32_t axis = 0;
     if (ref_param_find(node, "axes") != NULL)
-        return axes_read(node, "axes", bits, why);
-    if (!axis_read(node, &axis, why))
+        return ref_axes_read(node, bits, why);
+    if (!ref_axis_read(node, &axis, why))
         return 0;
     *bits = 1u << axis;
     return 1;
@@ -433,14 +402,14 @@ static int softmax_check(const ref_node *node, ref_why *why)
     uint32_t axis;
     if (isnan(beta) || isinf(beta))
         return ref_refuse(why, "beta %g, expected a number", beta);
-    return axis_read(node, &axis, why) && check_same(node, why);
+    return ref_axis_read(node, &axis, why) && check_same(node, why);
 }
 
 static norm_walk softmax_walk(const ref_node *node)
 {
     ref_why ignored;
     uint32_t axis = 0;
-    axis_read(node, &axis, &ignored);
+    ref_axis_read(node, &axis, &ignored);
     return walk_make(node->in[0], 1u << axis);
 }
 

@@ -37,23 +37,6 @@ static int32_t wrapped(uint32_t bits)
     return value;
 }
 
-static uint64_t inner_of(const ref_tensor *x, uint32_t axis)
-{
-    uint64_t inner = 1;
-    while (++axis < x->rank)
-        inner *= x->dims[axis];
-    return inner;
-}
-
-static int axis_check(const ref_node *node, ref_why *why)
-{
-    const double axis = ref_param_value(node, "axis", 0.0);
-    if (axis >= (double)node->in[0]->rank)
-        return ref_refuse(why, "axis %.0f, input 0 \"%s\" has rank %u", axis, node->in[0]->name,
-                          (unsigned)node->in[0]->rank);
-    return 1;
-}
-
 /* Compute the shape of x without the axes in bits, or with 1 in their place. */
 static int check_reduced(const ref_node *node, uint32_t bits, ref_why *why)
 {
@@ -82,29 +65,10 @@ static reduce_kind kind_of(const ref_node *node)
     return (reduce_kind)(node->op - ref_ops_reduce);
 }
 
-static int axes_read(const ref_node *node, uint32_t *bits, ref_why *why)
-{
-    const ref_param *param = ref_param_find(node, "axes");
-    const ref_tensor *x = node->in[0];
-    *bits = 0;
-    if (!ref_expect_shape(param->tensor, "axes", 1, param->tensor->dims, why))
-        return 0;
-    for (uint64_t i = 0; i < param->tensor->count; ++i) {
-        const int64_t axis = ref_param_at(param, i);
-        if (axis >= (int64_t)x->rank)
-            return ref_refuse(why, "parameter \"axes\" has axis %lld, input 0 \"%s\" has rank %u",
-                              (long long)axis, x->name, (unsigned)x->rank);
-        if ((*bits >> axis & 1u) != 0)
-            return ref_refuse(why, "parameter \"axes\" has axis %lld twice", (long long)axis);
-        *bits |= 1u << axis;
-    }
-    return 1;
-}
-
 static int reduce_check(const ref_node *node, ref_why *why)
 {
     uint32_t bits;
-    return axes_read(node, &bits, why) && check_reduced(node, bits, why) &&
+    return ref_axes_read(node, &bits, why) && check_reduced(node, bits, why) &&
            ref_expect_type(node->out[0], "output", node->in[0]->dtype, why);
 }
 
@@ -149,7 +113,7 @@ static int reduce_run(const ref_node *node, void *scratch, ref_why *why)
     int32_t *ints = is_int32(x) ? (int32_t *)out->data : NULL;
     uint32_t bits;
 
-    if (!axes_read(node, &bits, why))
+    if (!ref_axes_read(node, &bits, why))
         return 0;
     for (uint32_t i = x->rank; i-- > 0;) {
         steps[i] = (bits >> i & 1u) != 0 ? 0 : step;
@@ -196,19 +160,11 @@ static int reduce_run(const ref_node *node, void *scratch, ref_why *why)
 
 /* ---- Argmax, Argmin -------------------------------------------------------------------------- */
 
-static int check_indices(const ref_tensor *t, const char *what, ref_why *why)
-{
-    if (t->dtype != REF_I32 && t->dtype != REF_U32)
-        return ref_refuse(why, "%s \"%s\" is %s, expected INT_32 or UINT_32", what, t->name,
-                          ref_type_name(t->dtype));
-    return 1;
-}
-
 static int arg_check(const ref_node *node, ref_why *why)
 {
-    return axis_check(node, why) &&
-           check_reduced(node, 1u << (uint32_t)ref_param_value(node, "axis", 0.0), why) &&
-           check_indices(node->out[0], "output", why);
+    uint32_t axis;
+    return ref_axis_read(node, &axis, why) && check_reduced(node, 1u << axis, why) &&
+           ref_expect_index_type(node->out[0], "output", why);
 }
 
 /* Return the first of equal elements. NaN is chosen only when all elements are NaN. */
@@ -217,7 +173,7 @@ static int arg_run(const ref_node *node, void *scratch, ref_why *why)
     const ref_tensor *x = node->in[0];
     const int most = strcmp(node->op->type, "Argmax") == 0;
     const uint32_t axis = (uint32_t)ref_param_value(node, "axis", 0.0);
-    const uint64_t inner = inner_of(x, axis), count = x->dims[axis];
+    const uint64_t inner = ref_row_of(x, axis + 1), count = x->dims[axis];
     uint32_t *indices = (uint32_t *)node->out[0]->data;
     (void)scratch;
     (void)why;
@@ -253,7 +209,7 @@ static int topk_check(const ref_node *node, ref_why *why)
     if (!ref_expect_shape(values, "output 0", x->rank, dims, why) ||
         !ref_expect_shape(node->out[1], "output 1", x->rank, dims, why) ||
         !ref_expect_type(values, "output 0", x->dtype, why) ||
-        !check_indices(node->out[1], "output 1", why))
+        !ref_expect_index_type(node->out[1], "output 1", why))
         return 0;
     if (!ref_same_encoding(x, values))
         return ref_refuse(why, "output 0 \"%s\" has a different encoding than input 0 \"%s\":"
@@ -334,8 +290,9 @@ static int topk_run(const ref_node *node, void *scratch, ref_why *why)
 static int cumulative_check(const ref_node *node, ref_why *why)
 {
     const ref_tensor *x = node->in[0];
-    return axis_check(node, why) && ref_expect_shape(node->out[0], "output", x->rank, x->dims,
-                                                     why) &&
+    uint32_t axis;
+    return ref_axis_read(node, &axis, why) &&
+           ref_expect_shape(node->out[0], "output", x->rank, x->dims, why) &&
            ref_expect_type(node->out[0], "output", x->dtype, why);
 }
 
@@ -345,7 +302,7 @@ static int cumulative_run(const ref_node *node, void *scratch, ref_why *why)
     const uint32_t axis = (uint32_t)ref_param_value(node, "axis", 0.0);
     const int exclusive = ref_param_value(node, "exclusive", 0.0) != 0.0;
     const int reverse = ref_param_value(node, "reverse", 0.0) != 0.0;
-    const uint64_t inner = inner_of(x, axis), count = x->dims[axis];
+    const uint64_t inner = ref_row_of(x, axis + 1), count = x->dims[axis];
     (void)scratch;
     (void)why;
     for (uint64_t o = 0; o < x->count / count; ++o) {

@@ -115,12 +115,6 @@ static int expect_table(const ref_param *param, uint32_t rows, uint32_t columns,
     return ref_expect_shape(param->tensor, param->name, columns != 0 ? 2 : 1, dims, why);
 }
 
-static int check_axis(const char *name, double axis, uint32_t rank, ref_why *why)
-{
-    return axis < rank || ref_refuse(why, "parameter \"%s\" is %.17g, expected 0 to %u", name, axis,
-                                     (unsigned)(rank - 1));
-}
-
 /* ---- Reshape, ExpandDims, Squeeze: nothing moves --------------------------------------------- */
 
 static int whole_run(const ref_node *node, void *scratch, ref_why *why)
@@ -187,7 +181,7 @@ static int expand_check(const ref_node *node, ref_why *why)
             return ref_refuse(why,
                               "output 0 \"%s\" has rank %u, expected %u, one more than input 0",
                               y->name, (unsigned)y->rank, (unsigned)(x->rank + 1));
-        if (!check_axis("axis", axis->value, y->rank, why))
+        if (!ref_expect_axis(axis->value, y->rank, why))
             return 0;
         mask = 1u << (uint32_t)axis->value;
     }
@@ -260,20 +254,11 @@ static int transpose_run(const ref_node *node, void *scratch, ref_why *why)
 
 /* ---- Concat and Split, Pack and UnPack: rows of one tensor, pieces of the others ------------- */
 
-/* Return the number of elements per index of the dimensions before axis. */
-static uint64_t row_of(const ref_tensor *t, uint32_t axis)
-{
-    uint64_t row = 1;
-    for (uint32_t i = axis; i < t->rank; ++i)
-        row *= t->dims[i];
-    return row;
-}
-
 /* Copy the parts, which are next to each other in each row of the whole, to it or from it. */
 static void parts_move(const ref_tensor *whole, const ref_tensor *const *parts, uint32_t count,
                        uint32_t axis, int into_whole, float *chunk)
 {
-    const uint64_t row = row_of(whole, axis);
+    const uint64_t row = ref_row_of(whole, axis);
     uint64_t before = 0;
     for (uint32_t k = 0; k < count; ++k) {
         const uint64_t rows = whole->count / row, part = parts[k]->count / rows;
@@ -299,7 +284,7 @@ static int concat_check(const ref_node *node, ref_why *why)
     const ref_tensor *x = node->in[0];
     uint32_t dims[REF_RANK], axis;
     uint64_t sum = 0;
-    if (!check_axis("axis", ref_param_value(node, "axis", 0), x->rank, why) ||
+    if (!ref_expect_axis(ref_param_value(node, "axis", 0), x->rank, why) ||
         !check_requantized(node, why))
         return 0;
     axis = axis_of(node);
@@ -344,7 +329,7 @@ static int split_check(const ref_node *node, ref_why *why)
     const ref_param *index = ref_param_find(node, "split_index");
     uint32_t dims[REF_RANK], axis;
     int64_t begin = 0;
-    if (!check_axis("axis", ref_param_value(node, "axis", 0), x->rank, why) ||
+    if (!ref_expect_axis(ref_param_value(node, "axis", 0), x->rank, why) ||
         !check_requantized(node, why))
         return 0;
     axis = axis_of(node);
@@ -381,7 +366,7 @@ static int check_packed(const ref_node *node, const ref_tensor *one, const char 
         return ref_refuse(why,
                           "%s \"%s\" has rank %u, expected at most %d as one dimension is added",
                           slice_what, slices[0]->name, (unsigned)slices[0]->rank, REF_RANK - 1);
-    if (!check_axis("axis", ref_param_value(node, "axis", 0), slices[0]->rank + 1, why))
+    if (!ref_expect_axis(ref_param_value(node, "axis", 0), slices[0]->rank + 1, why))
         return 0;
     axis = axis_of(node);
     for (uint32_t k = 1; k < count; ++k)
@@ -792,7 +777,7 @@ static int shuffle_check(const ref_node *node, ref_why *why)
     const ref_tensor *x = node->in[0];
     const double axis = ref_param_value(node, "axis", x->rank - 1);
     const uint32_t groups = (uint32_t)ref_param_value(node, "num_groups", 0);
-    if (!check_axis("axis", axis, x->rank, why))
+    if (!ref_expect_axis(axis, x->rank, why))
         return 0;
     if (groups == 0 || x->dims[(uint32_t)axis] % groups != 0)
         return ref_refuse(why,

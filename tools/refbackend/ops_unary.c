@@ -61,33 +61,25 @@ static float sign_of(float x)
     return x > 0.0f ? 1.0f : x < 0.0f ? -1.0f : x;
 }
 
-/* Work on whole lanes, which compilers turn into vectors; scratch ends with a whole lane. */
-enum { LANES = 16 };
-#define EACH(expression)                                                                           \
-    for (uint64_t i = 0; i < count; i += LANES)                                                    \
-        for (int lane = 0; lane < LANES; ++lane) {                                                 \
-            const float x = v[i + (uint64_t)lane];                                                 \
-            v[i + (uint64_t)lane] = (expression);                                                  \
-        }
-
-static void unary_reals(uint32_t operation, float *v, uint64_t count)
+static void unary_reals(const ref_node *node, uint32_t operation, float *v, uint64_t count)
 {
+    (void)node;
     switch (operation) {
-    case ABS:        EACH(fabsf(x)) break;
-    case ASIN:       EACH(asinf(x)) break;
-    case ATAN:       EACH(atanf(x)) break;
-    case CEIL:       EACH(ceilf(x)) break;
-    case COS:        EACH(cosf(x)) break;
-    case EXP:        EACH(expf(x)) break;
-    case FLOOR:      EACH(floorf(x)) break;
-    case LOG:        EACH(logf(x)) break;
-    case NEG:        EACH(-x) break;
-    case RECIPROCAL: EACH(1.0f / x) break;
-    case ROUND:      EACH(round_even(x)) break;
-    case RSQRT:      EACH(1.0f / sqrtf(x)) break;
-    case SIGN:       EACH(sign_of(x)) break;
-    case SIN:        EACH(sinf(x)) break;
-    case SQRT:       EACH(sqrtf(x)) break;
+    case ABS:        REF_EACH(fabsf(x)) break;
+    case ASIN:       REF_EACH(asinf(x)) break;
+    case ATAN:       REF_EACH(atanf(x)) break;
+    case CEIL:       REF_EACH(ceilf(x)) break;
+    case COS:        REF_EACH(cosf(x)) break;
+    case EXP:        REF_EACH(expf(x)) break;
+    case FLOOR:      REF_EACH(floorf(x)) break;
+    case LOG:        REF_EACH(logf(x)) break;
+    case NEG:        REF_EACH(-x) break;
+    case RECIPROCAL: REF_EACH(1.0f / x) break;
+    case ROUND:      REF_EACH(round_even(x)) break;
+    case RSQRT:      REF_EACH(1.0f / sqrtf(x)) break;
+    case SIGN:       REF_EACH(sign_of(x)) break;
+    case SIN:        REF_EACH(sinf(x)) break;
+    case SQRT:       REF_EACH(sqrtf(x)) break;
     default: break;
     }
 }
@@ -127,14 +119,7 @@ static int unary_run(const ref_node *node, void *scratch, ref_why *why)
     } else if (x->dtype == REF_I32) {
         unary_integers(operation, x->data, y->data, x->count);
     } else {
-        for (uint64_t done = 0, n; done < x->count; done += n) {
-            n = x->count - done < REF_CHUNK ? x->count - done : REF_CHUNK;
-            ref_load(x, done, n, scratch);
-            for (uint64_t i = n; i % LANES != 0; ++i)
-                ((float *)scratch)[i] = 0.0f;
-            unary_reals(operation, scratch, n);
-            ref_store(y, done, n, scratch);
-        }
+        ref_each(node, operation, unary_reals, scratch);
     }
     return 1;
 }

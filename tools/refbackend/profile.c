@@ -17,16 +17,14 @@ q_code ref_profile_create(ref_call *call, q_handle handle, uint32_t level, q_han
     ref_profile *profile;
     if (backend == NULL)
         return call->code;
-    call->log = backend->log;
     if (out == NULL || level < 1 || level > 2)
         return ref_fail(call, Q_ARGUMENT, out == NULL ? "the pointer for the handle is NULL"
                         : "level %u, expected 1 (basic) or 2 (detailed)", (unsigned)level);
-    profile = ref_ledger_make(call, REF_PROFILE, sizeof(*profile));
+    profile = ref_ledger_make(call, REF_PROFILE, sizeof(*profile), out);
     if (profile == NULL)
         return call->code;
     profile->backend = backend;
     profile->level = level;
-    *out = (q_handle)(uintptr_t)profile->head.handle;
     return Q_OK;
 }
 
@@ -35,7 +33,6 @@ q_code ref_profile_config(ref_call *call, q_handle handle, const q_config **conf
     ref_profile *profile = ref_ledger_get(call, REF_PROFILE, handle, Q_PROFILE_HANDLE);
     if (profile == NULL)
         return call->code;
-    call->log = profile->backend->log;
     for (; configs != NULL && *configs != NULL; ++configs)
         if ((*configs)->option != 1)
             return ref_fail(call, Q_NOT_SUPPORTED, "profile option %u is not supported",
@@ -101,6 +98,11 @@ int ref_profile_add(ref_profile *profile, int parent, uint32_t type, uint32_t un
     return profile->count++;
 }
 
+void ref_profile_time(ref_profile *profile, uint32_t type, uint64_t began, const char *name)
+{
+    ref_profile_add(profile, REF_NONE, type, Q_UNIT_MICROSEC, (ref_now_ns() - began) / 1000, name);
+}
+
 static uint64_t id_of(const ref_profile *profile, int index)
 {
     return (uint64_t)profile->head.number << ID_SHIFT | (uint64_t)(index + 1);
@@ -125,7 +127,6 @@ q_code ref_profile_events(ref_call *call, q_handle handle, const uint64_t **ids,
     ref_profile *profile = ref_ledger_get(call, REF_PROFILE, handle, Q_PROFILE_HANDLE);
     if (profile == NULL)
         return call->code;
-    call->log = profile->backend->log;
     if (ids == NULL || count == NULL)
         return ref_fail(call, Q_ARGUMENT, "the pointer for the list is NULL");
     children(profile, REF_NONE, ids, count);
@@ -199,8 +200,7 @@ void ref_profile_drop(ref_profile *profile)
         ref_free(profile->events[i].name);
     ref_free(profile->events);
     ref_free(profile->ids);
-    ref_ledger_remove(&profile->head);
-    ref_free(profile);
+    ref_ledger_drop(&profile->head);
 }
 
 q_code ref_profile_free(ref_call *call, q_handle handle)
@@ -208,7 +208,6 @@ q_code ref_profile_free(ref_call *call, q_handle handle)
     ref_profile *profile = ref_ledger_get_dead(call, REF_PROFILE, handle, Q_PROFILE_HANDLE);
     if (profile == NULL)
         return call->code;
-    call->log = profile->backend->log;
     ref_profile_drop(profile);
     return Q_OK;
 }

@@ -58,6 +58,7 @@ typedef struct ref_object {
     uint32_t index;                      /* place in the table */
     int      dead;                       /* 1: dead after a "subsystem restart" */
     uint64_t handle;
+    ref_log *log;                        /* which gets the lines of calls for it; NULL: all */
 } ref_object;
 
 typedef struct ref_call ref_call;
@@ -70,13 +71,16 @@ void  ref_free(void *block);
 uint64_t ref_allocations(uint64_t *bytes);           /* how many, and of how many bytes, so far */
 
 const char *ref_kind_name(ref_kind kind);
-/* Add an object with a new handle. Return 0 when there is no memory. */
-int   ref_ledger_add(ref_object *object, ref_kind kind);
+/* Add an object of the call with a new handle. Return 0 when there is no memory. */
+int   ref_ledger_add(ref_call *call, ref_object *object, ref_kind kind, q_handle *out);
 /* Allocate a zeroed object and add it. When memory runs out, let the call fail and return NULL. */
-void *ref_ledger_make(ref_call *call, ref_kind kind, size_t bytes);
-void  ref_ledger_remove(ref_object *object);
-/* Return the object of a handle. NULL: the call has failed with this code, and a log line says
-   why. */
+void *ref_ledger_make(ref_call *call, ref_kind kind, size_t bytes, q_handle *out);
+/* Remove an object, and free it. */
+void  ref_ledger_drop(ref_object *object);
+/* Take a log from all objects that use it. */
+void  ref_ledger_mute(const ref_log *log);
+/* Return the object of a handle; the first one of a call decides which log gets its lines. NULL:
+   the call has failed with this code, and a log line says why. */
 void *ref_ledger_get(ref_call *call, ref_kind kind, const void *handle, q_code code);
 /* Do the same for the argument of a free function: objects that a restart killed are allowed. */
 void *ref_ledger_get_dead(ref_call *call, ref_kind kind, const void *handle, q_code code);
@@ -177,6 +181,9 @@ typedef struct ref_encoding {
     uint16_t *block_scales;              /* [count * blocks] */
     uint32_t  sizes[REF_RANK];           /* BLOCK */
 } ref_encoding;
+
+/* Write the reason and return the code. */
+q_code ref_refused(ref_why *why, q_code code, const char *format, ...);
 
 typedef struct ref_model ref_model;
 
@@ -353,8 +360,8 @@ ref_model *ref_binary_read(const void *data, uint64_t bytes, int use, ref_why *w
 
 /* ---- objects of the interface ---------------------------------------------------------------- */
 
-typedef struct ref_backend { ref_object head; ref_log *log; } ref_backend;
-typedef struct ref_device  { ref_object head; ref_log *log; } ref_device;
+typedef struct ref_backend { ref_object head; } ref_backend;
+typedef struct ref_device  { ref_object head; } ref_device;
 
 typedef struct ref_context {
     ref_object   head;
@@ -482,6 +489,8 @@ void   ref_profile_drop(ref_profile *profile);
 q_code ref_profile_get(ref_call *call, q_handle handle, const ref_backend *backend,
                        ref_profile **out);
 void   ref_profile_clear(ref_profile *profile);
+/* Add the time since `began`, at the top level. */
+void   ref_profile_time(ref_profile *profile, uint32_t type, uint64_t began, const char *name);
 /* Add an event. Return its index, or REF_NONE when there is no memory. profile NULL: do nothing. */
 int    ref_profile_add(ref_profile *profile, int parent, uint32_t type, uint32_t unit,
                        uint64_t value, const char *name);

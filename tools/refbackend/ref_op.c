@@ -123,6 +123,29 @@ int ref_same_encoding(const ref_tensor *a, const ref_tensor *b)
     return 1;
 }
 
+int ref_expect_index_type(const ref_tensor *indices, const char *what, ref_why *why)
+{
+    if (indices->dtype == REF_I32 || indices->dtype == REF_U32)
+        return 1;
+    return ref_refuse(why, "%s \"%s\" is %s, expected INT_32 or UINT_32", what, indices->name,
+                      ref_type_name(indices->dtype));
+}
+
+int ref_expect_axis(double axis, uint32_t rank, ref_why *why)
+{
+    return (axis >= 0 && axis < rank) ||
+           ref_refuse(why, "parameter \"axis\" is %.17g, expected 0 to %u", axis,
+                      (unsigned)(rank - 1));
+}
+
+uint64_t ref_row_of(const ref_tensor *t, uint32_t axis)
+{
+    uint64_t row = 1;
+    for (uint32_t i = axis; i < t->rank; ++i)
+        row *= t->dims[i];
+    return row;
+}
+
 int ref_expect_shape(const ref_tensor *tensor, const char *what, uint32_t rank,
                      const uint32_t *dims, ref_why *why)
 {
@@ -374,6 +397,36 @@ double ref_param_value(const ref_node *node, const char *name, double otherwise)
 int64_t ref_param_at(const ref_param *param, uint64_t i)
 {
     return ref_whole_at(param->tensor, i);
+}
+
+int ref_axis_read(const ref_node *node, uint32_t *axis, ref_why *why)
+{
+    const uint32_t rank = node->in[0]->rank;
+    const double value = ref_param_value(node, "axis", (double)rank - 1.0);
+    if (value >= (double)rank)
+        return ref_refuse(why, "axis %.0f, input 0 \"%s\" has rank %u", value, node->in[0]->name,
+                          (unsigned)rank);
+    *axis = (uint32_t)value;
+    return 1;
+}
+
+int ref_axes_read(const ref_node *node, uint32_t *bits, ref_why *why)
+{
+    const ref_param *param = ref_param_find(node, "axes");
+    const uint32_t rank = node->in[0]->rank;
+    *bits = 0;
+    if (!ref_expect_shape(param->tensor, "axes", 1, param->tensor->dims, why))
+        return 0;
+    for (uint64_t i = 0; i < param->tensor->count; ++i) {
+        const int64_t axis = ref_param_at(param, i);
+        if (axis >= (int64_t)rank)
+            return ref_refuse(why, "parameter \"axes\" has axis %lld, input 0 \"%s\" has rank %u",
+                              (long long)axis, node->in[0]->name, (unsigned)rank);
+        if ((*bits >> axis & 1u) != 0)
+            return ref_refuse(why, "parameter \"axes\" has axis %lld twice", (long long)axis);
+        *bits |= 1u << axis;
+    }
+    return 1;
 }
 
 /* ---- float16 --------------------------------------------------------------------------------- */
@@ -679,6 +732,65 @@ void ref_store(const ref_tensor *tensor, uint64_t first, uint64_t count, const f
         values += p.count;
         first += p.count;
     }
+}
+
+#define LOAD_INTEGERS(type)                                                                        \
+    for (uint64_t i = 0; i < count; ++i)                                                           \
+        values[i] = (int64_t)((const type *)data)[first + i]
+
+void ref_load_integers(const ref_tensor *t, uint64_t first, uint64_t count, int64_t *values)
+{
+    const void *data = t->data;
+    switch (t->dtype) {
+    case REF_I8:  LOAD_INTEGERS(int8_t); break;
+    case REF_I16: LOAD_INTEGERS(int16_t); break;
+    case REF_I32: LOAD_INTEGERS(int32_t); break;
+    case REF_I64: LOAD_INTEGERS(int64_t); break;
+    case REF_U8:  LOAD_INTEGERS(uint8_t); break;
+    case REF_U16: LOAD_INTEGERS(uint16_t); break;
+    case REF_U32: LOAD_INTEGERS(uint32_t); break;
+    case REF_U64: LOAD_INTEGERS(uint64_t); break;
+    default:
+        for (uint64_t i = 0; i < count; ++i)
+            values[i] = ((const uint8_t *)data)[first + i] != 0;
+        break;
+    }
+}
+
+#define STORE_INTEGERS(type)                                                                       \
+    for (uint64_t i = 0; i < count; ++i)                                                           \
+        ((type *)data)[first + i] = (type)values[i]
+
+void ref_store_integers(const ref_tensor *t, uint64_t first, uint64_t count, const int64_t *values)
+{
+    void *data = t->data;
+    switch (ref_type_bytes(t->dtype)) {
+    case 1:
+        if (t->dtype == REF_BOOL)
+            for (uint64_t i = 0; i < count; ++i)
+                ((uint8_t *)data)[first + i] = values[i] != 0;
+        else
+            STORE_INTEGERS(uint8_t);
+        break;
+    case 2: STORE_INTEGERS(uint16_t); break;
+    case 4: STORE_INTEGERS(uint32_t); break;
+    default: STORE_INTEGERS(uint64_t); break;
+    }
+}
+
+int ref_each(const ref_node *node, uint32_t operation, ref_compute compute, float *chunk)
+{
+    const ref_tensor *x = node->in[0], *y = node->out[0];
+    for (uint64_t done = 0, n; done < x->count; done += n) {
+        n = x->count - done < REF_CHUNK ? x->count - done : REF_CHUNK;
+        ref_load(x, done, n, chunk);
+        for (uint64_t i = n; i % REF_LANES != 0; ++i)
+            chunk[i] = 0.0f;
+        if (compute != NULL)
+            compute(node, operation, chunk, n);
+        ref_store(y, done, n, chunk);
+    }
+    return 1;
 }
 
 size_t ref_chunk_scratch(const ref_node *node)

@@ -3,8 +3,8 @@
    An operator is three functions over plain views of tensors: check() tells whether a node is
    valid, and the reason when it is not; scratch() tells how much memory run() needs; run()
    computes. It knows nothing of handles, contexts, vendor structs and files. One file per family
-   (ops_*.c) exports one table, and ops.c joins the tables. ref_op.c has the checks that all operators
-   share, and converts values between storage and float.
+   (ops_*.c) exports one table, and ops.c joins the tables. ref_op.c has the checks that all
+   operators share, and converts values between storage and float.
 
    Meaning  that of the operator's documentation, not of one library. tools/qnnrt_quirks.h lists the
             known differences of the genuine libraries
@@ -150,6 +150,11 @@ int64_t ref_param_at(const ref_param *param, uint64_t i);
 void ref_load(const ref_tensor *tensor, uint64_t first, uint64_t count, float *values);
 void ref_store(const ref_tensor *tensor, uint64_t first, uint64_t count, const float *values);
 
+/* Read and write elements of integer types and BOOL; UINT_64 keeps its bits, and integers that are
+   too wide lose their upper ones. */
+void ref_load_integers(const ref_tensor *t, uint64_t first, uint64_t count, int64_t *values);
+void ref_store_integers(const ref_tensor *t, uint64_t first, uint64_t count, const int64_t *values);
+
 size_t   ref_type_bytes(uint32_t dtype);                              /* 0: unknown */
 const char *ref_type_name(uint32_t dtype);                            /* "UFIXED_POINT_8" */
 int      ref_is_quantized(uint32_t dtype);
@@ -163,6 +168,13 @@ int ref_expect_shape(const ref_tensor *tensor, const char *what, uint32_t rank,
                      const uint32_t *dims, ref_why *why);
 int ref_expect_type(const ref_tensor *tensor, const char *what, uint32_t dtype, ref_why *why);
 int ref_expect_like(const ref_tensor *tensor, const char *what, const ref_tensor *as, ref_why *why);
+int ref_expect_index_type(const ref_tensor *indices, const char *what, ref_why *why);
+int ref_expect_axis(double axis, uint32_t rank, ref_why *why);
+/* Read the parameter "axis" (default: the last), or "axes" as bits. Return 0 if it is not valid. */
+int ref_axis_read(const ref_node *node, uint32_t *axis, ref_why *why);
+int ref_axes_read(const ref_node *node, uint32_t *bits, ref_why *why);
+/* Return the number of elements per index of the dimensions before axis. */
+uint64_t ref_row_of(const ref_tensor *t, uint32_t axis);
 /* For operators that move elements: check that each tensor has one scale, and that both have the
    same encoding where codes are copied. */
 int ref_expect_per_tensor(const ref_tensor *tensor, const char *what, ref_why *why);
@@ -175,6 +187,19 @@ enum { REF_CHUNK = 1024 };
 size_t ref_chunk_scratch(const ref_node *node);  /* scratch() of operators that need one chunk */
 void ref_move(const ref_tensor *to, uint64_t to_first, const ref_tensor *from, uint64_t from_first,
               uint64_t count, float chunk[REF_CHUNK]);
+
+/* Convert each element of input 0 to a real number, compute, and convert it to output 0; compute
+   NULL: only convert. chunk: of ref_chunk_scratch(). Return 1. compute() works on whole lanes,
+   which compilers turn into vectors: a chunk ends with a whole one. */
+enum { REF_LANES = 16 };
+#define REF_EACH(expression)                                                                       \
+    for (uint64_t i = 0; i < count; i += REF_LANES)                                                \
+        for (int lane = 0; lane < REF_LANES; ++lane) {                                             \
+            const float x = v[i + (uint64_t)lane];                                                 \
+            v[i + (uint64_t)lane] = (expression);                                                  \
+        }
+typedef void (*ref_compute)(const ref_node *node, uint32_t operation, float *v, uint64_t count);
+int ref_each(const ref_node *node, uint32_t operation, ref_compute compute, float *chunk);
 
 float    ref_f16_to_f32(uint16_t half);
 uint16_t ref_f32_to_f16(float value);            /* halves to even, overflow to inf */

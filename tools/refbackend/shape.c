@@ -155,10 +155,9 @@ q_code ref_shape_settle(ref_body *body, ref_why *why)
         ref_step *step = body->steps[body->order[s]];
         ref_why own;
         step_inputs(body, step, 1);
-        if (!step_settle(body, step, &own)) {
-            ref_refuse(why, "node \"%.120s\": %.380s", step->view.name, own.text);
-            return Q_GRAPH_SHAPE;
-        }
+        if (!step_settle(body, step, &own))
+            return ref_refused(why, Q_GRAPH_SHAPE, "node \"%.120s\": %.380s", step->view.name,
+                               own.text);
     }
     return Q_OK;
 }

@@ -14,14 +14,9 @@ typedef struct ref_system {
 
 q_code ref_system_create(ref_call *call, q_handle *out)
 {
-    ref_system *system;
     if (out == NULL)
         return ref_fail(call, Q_SYSTEM_ARGUMENT, "the pointer for the handle is NULL");
-    system = ref_ledger_make(call, REF_SYSTEM, sizeof(*system));
-    if (system == NULL)
-        return call->code;
-    *out = (q_handle)(uintptr_t)system->head.handle;
-    return Q_OK;
+    return ref_ledger_make(call, REF_SYSTEM, sizeof(ref_system), out) != NULL ? Q_OK : call->code;
 }
 
 static void empty(ref_system *system)
@@ -155,7 +150,6 @@ q_code ref_system_free(ref_call *call, q_handle handle)
     if (system == NULL)
         return call->code;
     empty(system);
-    ref_ledger_remove(&system->head);
-    ref_free(system);
+    ref_ledger_drop(&system->head);
     return Q_OK;
 }

@@ -62,6 +62,15 @@ void ref_arena_free(ref_arena *arena)
     }
 }
 
+q_code ref_refused(ref_why *why, q_code code, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(why->text, sizeof(why->text), format, args);
+    va_end(args);
+    return code;
+}
+
 /* ---- types ---------------------------------------------------------------------------------- */
 
 int ref_type_is_input(uint32_t type)
@@ -85,10 +94,8 @@ int ref_type_is_app(uint32_t type) { return ref_type_is_input(type) || ref_type_
 static q_code pairs_copy(const q_scale_offset *pairs, uint64_t count, const char *name,
                          ref_arena *arena, ref_encoding *out, ref_why *why)
 {
-    if (pairs == NULL || count == 0 || count > UINT32_MAX / 16) {
-        ref_refuse(why, "tensor \"%s\": its encoding has no scales", name);
-        return Q_TENSOR_PARAM;
-    }
+    if (pairs == NULL || count == 0 || count > UINT32_MAX / 16)
+        return ref_refused(why, Q_TENSOR_PARAM, "tensor \"%s\": its encoding has no scales", name);
     out->count = (uint32_t)count;
     out->scales = ref_arena_alloc(arena, (size_t)count * sizeof(float));
     out->offsets = ref_arena_alloc(arena, (size_t)count * sizeof(int32_t));
@@ -121,11 +128,10 @@ static q_code expansion_copy(const q_expansion *from, const ref_made *made, ref_
     q_code code;
     uint64_t blocks;
     if (from == NULL || from->axis < 0 || (uint32_t)from->axis >= made->rank || from->storage > 1
-        || from->scales.w8 == NULL || from->blocks == 0) {
-        ref_refuse(why, "tensor \"%s\": BLOCKWISE_EXPANSION needs an axis of the tensor, blocks and"
-                   " their scales in bytes or 16-bit words", made->name);
-        return Q_TENSOR_PARAM;
-    }
+        || from->scales.w8 == NULL || from->blocks == 0)
+        return ref_refused(why, Q_TENSOR_PARAM, "tensor \"%s\": BLOCKWISE_EXPANSION needs an axis"
+                           " of the tensor, blocks and their scales in bytes or 16-bit words",
+                           made->name);
     code = pairs_copy(from->pairs, made->dims[from->axis], made->name, arena, out, why);
     if (code != Q_OK)
         return code;
@@ -134,11 +140,10 @@ static q_code expansion_copy(const q_expansion *from, const ref_made *made, ref_
     out->blocks = from->blocks;
     out->bits = from->bits;
     out->storage = from->storage;
-    if (blocks > UINT32_MAX / 16) {
-        ref_refuse(why, "tensor \"%s\": its encoding has too many blocks, %llu", made->name,
-                   (unsigned long long)blocks);
-        return Q_TENSOR_PARAM;
-    }
+    if (blocks > UINT32_MAX / 16)
+        return ref_refused(why, Q_TENSOR_PARAM,
+                           "tensor \"%s\": its encoding has too many blocks, %llu", made->name,
+                           (unsigned long long)blocks);
     out->block_scales = ref_arena_alloc(arena, (size_t)blocks * sizeof(uint16_t));
     if (out->block_scales == NULL)
         return Q_MEMORY;
@@ -174,10 +179,9 @@ static q_code encoding_copy(const q_quant *from, const ref_made *made, ref_arena
         out->axis = from->u.bw_axis.axis;
         out->bits = from->u.bw_axis.bits;
         out->count = from->u.bw_axis.count;
-        if (from->u.bw_axis.scales == NULL || out->count == 0) {
-            ref_refuse(why, "tensor \"%s\": its encoding has no scales", made->name);
-            return Q_TENSOR_PARAM;
-        }
+        if (from->u.bw_axis.scales == NULL || out->count == 0)
+            return ref_refused(why, Q_TENSOR_PARAM, "tensor \"%s\": its encoding has no scales",
+                               made->name);
         out->scales = keep(arena, from->u.bw_axis.scales, out->count * sizeof(float));
         if (from->u.bw_axis.offsets != NULL)
             out->offsets = keep(arena, from->u.bw_axis.offsets, out->count * sizeof(int32_t));
@@ -185,21 +189,20 @@ static q_code encoding_copy(const q_quant *from, const ref_made *made, ref_arena
             ? Q_MEMORY : Q_OK;
     case Q_ENC_BLOCK:
         if (from->u.block.sizes == NULL || block_pairs(from->u.block.sizes, made->dims,
-                                                       made->rank) == 0) {
-            ref_refuse(why, "tensor \"%s\": BLOCK needs one block size per dimension, each a"
-                       " divisor of it", made->name);
-            return Q_TENSOR_PARAM;
-        }
+                                                       made->rank) == 0)
+            return ref_refused(why, Q_TENSOR_PARAM,
+                               "tensor \"%s\": BLOCK needs one block size per dimension, each a"
+                               " divisor of it", made->name);
         memcpy(out->sizes, from->u.block.sizes, made->rank * sizeof(uint32_t));
         return pairs_copy(from->u.block.pairs, block_pairs(out->sizes, made->dims, made->rank),
                           made->name, arena, out, why);
     case Q_ENC_EXPANSION:
         return expansion_copy(from->u.expansion, made, arena, out, why);
     default:
-        ref_refuse(why, "tensor \"%s\": quantization encoding %u; known are 0 SCALE_OFFSET, 1 "
-                   "AXIS, 2 BW, 3 BW_AXIS,"
-                   " 4 BLOCK and 5 BLOCKWISE_EXPANSION", made->name, (unsigned)from->encoding);
-        return Q_TENSOR_UNSUPPORTED;
+        return ref_refused(why, Q_TENSOR_UNSUPPORTED,
+                           "tensor \"%s\": quantization encoding %u; known are 0 SCALE_OFFSET, 1"
+                           " AXIS, 2 BW, 3 BW_AXIS, 4 BLOCK and 5 BLOCKWISE_EXPANSION",
+                           made->name, (unsigned)from->encoding);
     }
 }
 
@@ -207,36 +210,30 @@ static q_code encoding_copy(const q_quant *from, const ref_made *made, ref_arena
 
 static q_code made_check(const ref_made *made, ref_why *why)
 {
-    if (made->name == NULL || made->name[0] == '\0' || strlen(made->name) > REF_NAME_MOST) {
-        ref_refuse(why, "a tensor needs a name of at most %d bytes", (int)REF_NAME_MOST);
-        return Q_TENSOR_PARAM;
-    }
-    if (!ref_type_is_app(made->type) && made->type != Q_NATIVE && !ref_type_is_static(made->type)) {
-        ref_refuse(why, "tensor \"%s\": type %u, expected one of APP_WRITE 0, APP_READ 1, NATIVE 3,"
-                   " STATIC 4, UPDATEABLE_STATIC 6, and the optional types 11 and 12", made->name,
-                   (unsigned)made->type);
-        return Q_TENSOR_UNSUPPORTED;
-    }
-    if (made->format != 0) {
-        ref_refuse(why, "tensor \"%s\": data format %u, expected 0 (dense)", made->name,
-                   (unsigned)made->format);
-        return Q_TENSOR_UNSUPPORTED;
-    }
+    if (made->name == NULL || made->name[0] == '\0' || strlen(made->name) > REF_NAME_MOST)
+        return ref_refused(why, Q_TENSOR_PARAM, "a tensor needs a name of at most %d bytes",
+                           (int)REF_NAME_MOST);
+    if (!ref_type_is_app(made->type) && made->type != Q_NATIVE && !ref_type_is_static(made->type))
+        return ref_refused(why, Q_TENSOR_UNSUPPORTED, "tensor \"%s\": type %u, expected one of"
+                           " APP_WRITE 0, APP_READ 1, NATIVE 3, STATIC 4, UPDATEABLE_STATIC 6, and"
+                           " the optional types 11 and 12", made->name, (unsigned)made->type);
+    if (made->format != 0)
+        return ref_refused(why, Q_TENSOR_UNSUPPORTED,
+                           "tensor \"%s\": data format %u, expected 0 (dense)", made->name,
+                           (unsigned)made->format);
     if (ref_type_bytes(made->dtype) == 0) {
         const uint32_t bits = made->dtype & 0xFF;
-        ref_refuse(why, "tensor \"%s\": data type 0x%04x%s", made->name, (unsigned)made->dtype,
-                   bits == 4 || bits == 2 ? ": values of less than 8 bits come one per byte, as "
-                       "SFIXED_POINT_8 with"
-                   " BW_SCALE_OFFSET, BW_AXIS_SCALE_OFFSET, BLOCK or BLOCKWISE_EXPANSION" :
-                       " is not known");
-        return Q_TENSOR_UNSUPPORTED;
+        return ref_refused(why, Q_TENSOR_UNSUPPORTED, "tensor \"%s\": data type 0x%04x%s",
+                           made->name, (unsigned)made->dtype,
+                           bits != 4 && bits != 2 ? " is not known"
+                           : ": values of less than 8 bits come one per byte, as SFIXED_POINT_8"
+                             " with BW_SCALE_OFFSET, BW_AXIS_SCALE_OFFSET, BLOCK or"
+                             " BLOCKWISE_EXPANSION");
     }
-    if (made->rank == 0 || made->rank > REF_RANK || made->dims == NULL) {
-        ref_refuse(why, "tensor \"%s\": rank %u%s, expected 1 to %d", made->name,
-                   (unsigned)made->rank,
-                   made->dims == NULL ? " without dimensions" : "", (int)REF_RANK);
-        return Q_TENSOR_PARAM;
-    }
+    if (made->rank == 0 || made->rank > REF_RANK || made->dims == NULL)
+        return ref_refused(why, Q_TENSOR_PARAM, "tensor \"%s\": rank %u%s, expected 1 to %d",
+                           made->name, (unsigned)made->rank,
+                           made->dims == NULL ? " without dimensions" : "", (int)REF_RANK);
     return Q_OK;
 }
 
@@ -245,12 +242,11 @@ static q_code made_count(const ref_made *made, uint64_t *count, uint64_t *bytes,
     const uint64_t most = (uint64_t)1 << 40;
     *count = 1;
     for (uint32_t i = 0; i < made->rank; ++i) {
-        if (made->dims[i] == 0 || *count > most / made->dims[i]) {
-            ref_refuse(why, "tensor \"%s\": dimension %u is %u, expected at least 1, and less "
-                       "than 2^40 elements in total", made->name, (unsigned)i,
-                       (unsigned)made->dims[i]);
-            return Q_TENSOR_PARAM;
-        }
+        if (made->dims[i] == 0 || *count > most / made->dims[i])
+            return ref_refused(why, Q_TENSOR_PARAM,
+                               "tensor \"%s\": dimension %u is %u, expected at least 1, and less "
+                               "than 2^40 elements in total", made->name, (unsigned)i,
+                               (unsigned)made->dims[i]);
         *count *= made->dims[i];
     }
     *bytes = *count * ref_type_bytes(made->dtype);
@@ -262,11 +258,9 @@ q_code ref_made_from(const q_tensor *from, ref_arena *arena, ref_made *made, ref
     uint64_t count;
     q_code code;
     memset(made, 0, sizeof(*made));
-    if (from->version != 1 && from->version != 2) {
-        ref_refuse(why, "a tensor of struct version %u, expected 1 or 2",
-                   (unsigned)from->version);
-        return Q_TENSOR_PARAM;
-    }
+    if (from->version != 1 && from->version != 2)
+        return ref_refused(why, Q_TENSOR_PARAM, "a tensor of struct version %u, expected 1 or 2",
+                           (unsigned)from->version);
     made->datum = REF_NONE;
     made->name = from->v.name;
     made->type = from->v.type;
@@ -284,13 +278,12 @@ q_code ref_made_from(const q_tensor *from, ref_arena *arena, ref_made *made, ref
     if (ref_type_is_static(made->type)) {
         made->stays = from->v.mem_type == Q_MEM_IN_PLACE;
         if ((from->v.mem_type != Q_MEM_RAW && !made->stays) || from->v.u.buffer.data == NULL
-            || from->v.u.buffer.bytes != made->bytes) {
-            ref_refuse(why, "static tensor \"%s\": its data is expected as %llu bytes of plain"
-                       " memory, found %u%s", made->name, (unsigned long long)made->bytes,
-                       (unsigned)from->v.u.buffer.bytes,
-                       from->v.u.buffer.data == NULL ? " at NULL" : "");
-            return Q_TENSOR_PARAM;
-        }
+            || from->v.u.buffer.bytes != made->bytes)
+            return ref_refused(why, Q_TENSOR_PARAM,
+                               "static tensor \"%s\": its data is expected as %llu bytes of plain"
+                               " memory, found %u%s", made->name, (unsigned long long)made->bytes,
+                               (unsigned)from->v.u.buffer.bytes,
+                               from->v.u.buffer.data == NULL ? " at NULL" : "");
         made->data = from->v.u.buffer.data;
     }
     return encoding_copy(&from->v.quant, made, arena, &made->encoding, why);
@@ -311,11 +304,10 @@ static q_code blocks_fill(const ref_made *made, ref_arena *arena, ref_value *val
     if (e->encoding == Q_ENC_EXPANSION) {
         axis = (uint32_t)e->axis;
         cut = axis == 0 ? 1 : axis - 1;
-        if (made->rank < 2 || made->dims[cut] % e->blocks != 0) {
-            ref_refuse(why, "tensor \"%s\": %u blocks do not divide its axis %u", made->name,
-                       (unsigned)e->blocks, (unsigned)cut);
-            return Q_TENSOR_PARAM;
-        }
+        if (made->rank < 2 || made->dims[cut] % e->blocks != 0)
+            return ref_refused(why, Q_TENSOR_PARAM,
+                               "tensor \"%s\": %u blocks do not divide its axis %u", made->name,
+                               (unsigned)e->blocks, (unsigned)cut);
         q->block = made->dims[cut] / e->blocks;
     } else {
         for (uint32_t i = 0; i < made->rank; ++i) {
@@ -326,9 +318,10 @@ static q_code blocks_fill(const ref_made *made, ref_arena *arena, ref_value *val
             } else if (cut == REF_RANK) {
                 cut = i;
             } else {
-                ref_refuse(why, "tensor \"%s\": BLOCK encodings have one axis of channels (block"
-                           " size 1) and one that is cut; the others are whole", made->name);
-                return Q_TENSOR_UNSUPPORTED;
+                return ref_refused(why, Q_TENSOR_UNSUPPORTED,
+                                   "tensor \"%s\": BLOCK encodings have one axis of channels (block"
+                                   " size 1) and one that is cut; the others are whole",
+                                   made->name);
             }
         }
         if (cut == REF_RANK && axis == REF_RANK) {           /* one block: per tensor */
@@ -350,11 +343,10 @@ static q_code blocks_fill(const ref_made *made, ref_arena *arena, ref_value *val
         for (uint32_t i = 0; axis == REF_RANK && i < made->rank; ++i)
             if (i != cut && made->dims[i] == 1)
                 axis = i;
-        if (axis == REF_RANK) {
-            ref_refuse(why, "tensor \"%s\": BLOCK encodings have an axis of channels, of block"
-                       " size 1", made->name);
-            return Q_TENSOR_UNSUPPORTED;
-        }
+        if (axis == REF_RANK)
+            return ref_refused(why, Q_TENSOR_UNSUPPORTED,
+                               "tensor \"%s\": BLOCK encodings have an axis of channels, of block"
+                               " size 1", made->name);
     }
     channels = made->dims[axis];
     blocks = made->dims[cut] / q->block;
@@ -391,61 +383,54 @@ static q_code quant_fill(const ref_made *made, ref_arena *arena, ref_value *valu
     if (e->definition != 1)
         return Q_OK;
     if ((e->encoding == Q_ENC_BW || e->encoding == Q_ENC_BW_AXIS)
-        && (e->bits < 2 || e->bits > width)) {
-        ref_refuse(why, "tensor \"%s\": a bit width of %u; its type allows 2 to %u", made->name,
-                   (unsigned)e->bits, (unsigned)width);
-        return Q_TENSOR_PARAM;
-    }
+        && (e->bits < 2 || e->bits > width))
+        return ref_refused(why, Q_TENSOR_PARAM,
+                           "tensor \"%s\": a bit width of %u; its type allows 2 to %u", made->name,
+                           (unsigned)e->bits, (unsigned)width);
     q->scales = e->scales;
     q->offsets = e->offsets;
     q->count = e->count;
     switch (e->encoding) {
     case Q_ENC_SCALE_OFFSET:
     case Q_ENC_BW:
-        if (e->count != 1 || e->offsets == NULL) {
-            ref_refuse(why, "tensor \"%s\": %u scales, expected one", made->name,
-                       (unsigned)e->count);
-            return Q_TENSOR_PARAM;
-        }
+        if (e->count != 1 || e->offsets == NULL)
+            return ref_refused(why, Q_TENSOR_PARAM, "tensor \"%s\": %u scales, expected one",
+                               made->name, (unsigned)e->count);
         q->form = REF_QUANT_PER_TENSOR;
         break;
     case Q_ENC_AXIS:
     case Q_ENC_BW_AXIS:
-        if (e->axis < 0 || (uint32_t)e->axis >= made->rank || made->dims[e->axis] != e->count) {
-            ref_refuse(why, "tensor \"%s\": %u scales along axis %d, expected one for each index"
-                       " of an axis", made->name, (unsigned)e->count, (int)e->axis);
-            return Q_TENSOR_PARAM;
-        }
+        if (e->axis < 0 || (uint32_t)e->axis >= made->rank || made->dims[e->axis] != e->count)
+            return ref_refused(why, Q_TENSOR_PARAM,
+                               "tensor \"%s\": %u scales along axis %d, expected one for each index"
+                               " of an axis", made->name, (unsigned)e->count, (int)e->axis);
         q->form = REF_QUANT_PER_AXIS;
         q->axis = (uint32_t)e->axis;
         break;
     case Q_ENC_BLOCK:
-        if (e->offsets == NULL || block_pairs(e->sizes, made->dims, made->rank) != e->count) {
-            ref_refuse(why, "tensor \"%s\": BLOCK needs one block size per dimension, each a"
-                       " divisor of it, and a scale per block", made->name);
-            return Q_TENSOR_PARAM;
-        }
+        if (e->offsets == NULL || block_pairs(e->sizes, made->dims, made->rank) != e->count)
+            return ref_refused(why, Q_TENSOR_PARAM,
+                               "tensor \"%s\": BLOCK needs one block size per dimension, each a"
+                               " divisor of it, and a scale per block", made->name);
         code = blocks_fill(made, arena, value, why);
         break;
     default:
         if (e->encoding != Q_ENC_EXPANSION || e->axis < 0 || (uint32_t)e->axis >= made->rank
             || e->blocks == 0
-            || e->offsets == NULL || e->count != made->dims[e->axis]) {
-            ref_refuse(why, "tensor \"%s\": BLOCKWISE_EXPANSION needs an axis of the tensor, with a"
-                       " scale per index of it", made->name);
-            return Q_TENSOR_PARAM;
-        }
+            || e->offsets == NULL || e->count != made->dims[e->axis])
+            return ref_refused(why, Q_TENSOR_PARAM, "tensor \"%s\": BLOCKWISE_EXPANSION needs an"
+                               " axis of the tensor, with a scale per index of it", made->name);
         code = blocks_fill(made, arena, value, why);
     }
     /* HTP computes them right; it does not with BLOCKWISE_EXPANSION. */
     q->any_sign = e->encoding == Q_ENC_BLOCK;
     for (uint32_t i = 0; code == Q_OK && i < q->count; ++i) {
         if (isnan(q->scales[i]) || isinf(q->scales[i])
-            || (!q->any_sign && !(q->scales[i] > 0.0f))) {
-            ref_refuse(why, "tensor \"%s\": scale %u is %g; scales must be %s", made->name,
-                       (unsigned)i, (double)q->scales[i], q->any_sign ? "finite" : "above 0");
-            return Q_TENSOR_PARAM;
-        }
+            || (!q->any_sign && !(q->scales[i] > 0.0f)))
+            return ref_refused(why, Q_TENSOR_PARAM,
+                               "tensor \"%s\": scale %u is %g; scales must be %s", made->name,
+                               (unsigned)i, (double)q->scales[i],
+                               q->any_sign ? "finite" : "above 0");
     }
     return code;
 }
@@ -465,10 +450,10 @@ q_code ref_value_codes(const ref_value *value, const void *data, ref_why *why)
     for (uint64_t i = 0; i < value->bytes; ++i) {
         if (codes[i] >= -8 && codes[i] <= 7)
             continue;
-        ref_refuse(why, "tensor \"%s\": value %d of element %llu is outside the 4 bits of blocks,"
-                   " -8 to 7; HTP takes the low 4 bits", value->view.name, (int)codes[i],
-                   (unsigned long long)i);
-        return Q_TENSOR_PARAM;
+        return ref_refused(why, Q_TENSOR_PARAM,
+                           "tensor \"%s\": value %d of element %llu is outside the 4 bits of"
+                           " blocks, -8 to 7; HTP takes the low 4 bits", value->view.name,
+                           (int)codes[i], (unsigned long long)i);
     }
     return Q_OK;
 }
@@ -478,24 +463,21 @@ static q_code dynamic_check(const ref_made *made, ref_why *why)
 {
     const ref_encoding *e = &made->encoding;
     uint32_t i = 0;
-    if (made->dynamic >> made->rank != 0) {
-        ref_refuse(why, "tensor \"%s\": more dynamic dimensions than its rank of %u", made->name,
-                   (unsigned)made->rank);
-        return Q_TENSOR_PARAM;
-    }
+    if (made->dynamic >> made->rank != 0)
+        return ref_refused(why, Q_TENSOR_PARAM,
+                           "tensor \"%s\": more dynamic dimensions than its rank of %u", made->name,
+                           (unsigned)made->rank);
     if (made->dynamic == 0)
         return Q_OK;
     while ((made->dynamic >> i & 1) == 0)
         ++i;
-    if (ref_type_is_static(made->type)) {
-        ref_refuse(why, "static tensor \"%s\": dimension %u is dynamic", made->name, (unsigned)i);
-        return Q_NOT_SUPPORTED;
-    }
-    if (e->definition == 1 && e->encoding != Q_ENC_SCALE_OFFSET && e->encoding != Q_ENC_BW) {
-        ref_refuse(why, "tensor \"%s\": dimension %u is dynamic, which needs one scale for the"
-                   " whole tensor", made->name, (unsigned)i);
-        return Q_NOT_SUPPORTED;
-    }
+    if (ref_type_is_static(made->type))
+        return ref_refused(why, Q_NOT_SUPPORTED, "static tensor \"%s\": dimension %u is dynamic",
+                           made->name, (unsigned)i);
+    if (e->definition == 1 && e->encoding != Q_ENC_SCALE_OFFSET && e->encoding != Q_ENC_BW)
+        return ref_refused(why, Q_NOT_SUPPORTED,
+                           "tensor \"%s\": dimension %u is dynamic, which needs one scale for the"
+                           " whole tensor", made->name, (unsigned)i);
     return Q_OK;
 }
 
