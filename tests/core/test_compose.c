@@ -1293,7 +1293,7 @@ static const struct mistake { const char *what; void (*make)(qnnrt_builder *); q
     M(blocks_divide, ARG, "does not divide"), M(blocks_no_scales, ARG, "blocks.scales"), M(blocks_scale, ARG, "not positive"),
     M(blocks_no_multipliers, ARG, "blocks.multipliers"), M(blocks_multiplier_0, ARG, "1 to 15"), M(blocks_multiplier_16, ARG, "1 to 15"),
     M(blocks_unsigned, ARG, "(ufixed8)", "use sfixed8"), M(blocks_infinite, ARG, "not finite"), M(blocks_nan, ARG, "not finite"),
-    M(blocks_code, ARG, "\"t\": code 8 of element 3", "-8 to 7"), M(blocks_expansion_code, ARG, "code -9 of element 7", "scale per channel"),
+    M(blocks_code, ARG, "\"t\": value 8 of element 3", "-8 to 7"), M(blocks_expansion_code, ARG, "value -9 of element 7", "scale per channel"),
     M(blocks_plain_multipliers, ARG, "EXPANSION"), M(blocks_of_floats, ARG, "no encoding"),
     M(null_tensor, ARG, "desc is NULL"), M(null_node, ARG, "desc is NULL"), M(null_graph, ARG, "desc is NULL"), M(unnamed_graph, ARG, "a graph has no name"),
     M(same_graph, ARG, "context \"context 0\"", "two graphs named \"g\""), M(empty_graph, ARG, "graph \"second\"", "no nodes"),

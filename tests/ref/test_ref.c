@@ -458,7 +458,7 @@ TEST(tensors_are_refused_with_the_reason)
             { "bit width of 9", Q_TENSOR_PARAM },
         { "dynamic", Q_NOT_SUPPORTED }, { "data format 1", Q_TENSOR_UNSUPPORTED },
             { "block size 1", Q_TENSOR_UNSUPPORTED },
-        { "code 8 of element 5", Q_TENSOR_PARAM }, { "code -9 of element 31", Q_TENSOR_PARAM },
+        { "value 8 of element 5", Q_TENSOR_PARAM }, { "value -9 of element 31", Q_TENSOR_PARAM },
             { "scale 3 is nan; scales must be finite", Q_TENSOR_PARAM },
             { "scale 2 is -1; scales must be above 0", Q_TENSOR_PARAM },
         { "struct version 7", Q_TENSOR_PARAM }
