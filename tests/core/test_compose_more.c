@@ -787,7 +787,7 @@ TEST(values_of_blocks_have_four_bits)
         at = i % 4 == 0 ? 0 : i % 4 == 1 ? sizeof(codes) - 1 : 72 * i;
         codes[at] = (signed char)wrong[i % 4];
         CHECK_EQ(qnnrt_builder_finish(in_blocks(scales, i >= 4), &model, &err), QNNRT_E_ARG);
-        snprintf(words, sizeof(words), "tensor \"w\": code %d of element %u ", wrong[i % 4], (unsigned)at);
+        snprintf(words, sizeof(words), "tensor \"w\": value %d of element %u ", wrong[i % 4], (unsigned)at);
         CHECK_STR(err.text, words);
         CHECK_STR(err.hint, "Quantize to 4 bits");
     }
