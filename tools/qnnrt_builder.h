@@ -1215,30 +1215,30 @@ static void qnnrt__tensor_blocks(const qnnrt__build *b, const qnnrt_tensor_desc 
 }
 
 /* Return the index of the first code that takes more than 4 bits, or `count`. */
-static uint64_t qnnrt__tensor_wide(const signed char *codes, uint64_t count)
+static uint64_t qnnrt__tensor_wide(const signed char *values, uint64_t count)
 {
     uint64_t begin, i;
     for (begin = 0; begin < count; begin += 1024) {
         const uint64_t end = count - begin < 1024 ? count : begin + 1024;
         unsigned wide = 0;
-        for (i = begin; i < end; ++i) wide |= (unsigned)(codes[i] + 8);
+        for (i = begin; i < end; ++i) wide |= (unsigned)(values[i] + 8);
         for (i = begin; (wide & ~15u) != 0 && i < end; ++i)
-            if (codes[i] < -8 || codes[i] > 7) return i;
+            if (values[i] < -8 || values[i] > 7) return i;
     }
     return count;
 }
 
-/* Check the codes of a tensor whose encoding may have blocks. */
-static qnnrt_result qnnrt__tensor_codes(const qnnrt__build *b, const qnnrt__abi_tensor_body *body,
+/* Check the values of a tensor whose encoding may have blocks. */
+static qnnrt_result qnnrt__tensor_values(const qnnrt__build *b, const qnnrt__abi_tensor_body *body,
                                         const void *data, uint32_t bytes)
 {
-    const signed char *codes = (const signed char *)data;
+    const signed char *values = (const signed char *)data;
     uint64_t at = bytes;
     if (body->quantize.definition == QNNRT__ABI_DEFINED &&
-        body->quantize.encoding >= QNNRT__ABI_BLOCK) at = qnnrt__tensor_wide(codes, bytes);
+        body->quantize.encoding >= QNNRT__ABI_BLOCK) at = qnnrt__tensor_wide(values, bytes);
     if (at == bytes) return QNNRT_OK;
     qnnrt__build_fail(b, QNNRT_E_ARG, "tensor \"%.200s\": value %d of element %llu is outside the 4"
-                      " bits of blocks, -8 to 7", body->name, (int)codes[at],
+                      " bits of blocks, -8 to 7", body->name, (int)values[at],
                       (unsigned long long)at);
     return qnnrt_error_hint(b->err, QNNRT_E_ARG,
                             "Quantize to 4 bits, or give 8-bit values a scale per channel.");
@@ -1389,7 +1389,7 @@ static qnnrt_result qnnrt__tensor_record(const qnnrt__build *b, const qnnrt_tens
         tensor->load_user = d->load_user;
         tensor->load_bytes = (uint32_t)bytes;
     } else if (fixed_data && d->data != NULL) {
-        result = qnnrt__tensor_codes(b, body, d->data, (uint32_t)bytes);
+        result = qnnrt__tensor_values(b, body, d->data, (uint32_t)bytes);
         if (result != QNNRT_OK) return result;
         body->buffer.data = d->borrow ? d->data : qnnrt__build_copy(b, d->data, bytes);
         if (d->borrow == QNNRT_BORROW_MODEL &&
@@ -2135,7 +2135,7 @@ static qnnrt_result qnnrt__fill_load(const qnnrt__build *b, const qnnrt__build_t
     memset(&own, 0, sizeof(own));
     result = (tensor->load)(tensor->load_user, data, tensor->load_bytes, &own);
     if (result == QNNRT_OK)
-        return qnnrt__tensor_codes(b, &tensor->abi.body, data, tensor->load_bytes);
+        return qnnrt__tensor_values(b, &tensor->abi.body, data, tensor->load_bytes);
     own.text[sizeof(own.text) - 1] = own.hint[sizeof(own.hint) - 1] = '\0';
     qnnrt__build_fail(b, result, "cannot load tensor \"%.200s\": %s", tensor->abi.body.name,
                       own.text[0] != '\0' ? own.text : qnnrt_result_name(result));

@@ -195,10 +195,10 @@ static size_t qnnrt_convert__least(size_t a, size_t b)
 }
 
 /* qnnrt_values_convert() is exact for any two tensors, and fast from and to float32. What goes
-   through float32 without a change goes in two of these calls. 8- and 16-bit codes of one scale,
-   which may have more bits than a float, become codes or 16-bit floats as follows.
+   through float32 without a change goes in two of these calls. 8- and 16-bit values of one scale,
+   which may have more bits than a float, become such values or 16-bit floats as follows.
 
-   The number that becomes the element of `to` is code * ratio: for codes the quotient of real value
+   The number that becomes the element of `to` is q * ratio: for integers the quotient of real value
    and scale, so that `to` is taken to have the scale 1; for 16-bit floats the real value, which is
    exact in double arithmetic. It is cut to the bits of a float, with the last one set if anything
    was cut off (rounding to odd), so that a second rounding goes where one rounding would: below
@@ -215,7 +215,7 @@ typedef enum qnnrt_convert__way {
     QNNRT_CONVERT__MOVE,        /* elements stay as they are       */
     QNNRT_CONVERT__EXACT,       /* one call                        */
     QNNRT_CONVERT__FLOATS,      /* through float32                 */
-    QNNRT_CONVERT__RATIO        /* codes by their ratio            */
+    QNNRT_CONVERT__RATIO        /* integers by their ratio         */
 } qnnrt_convert__way;
 
 struct qnnrt_converter {
@@ -235,7 +235,7 @@ struct qnnrt_converter {
     size_t               lost, lost_ever;
 };
 
-/* Write floats from codes of a type; unsigned ones have the bits of code ^ sign. Return how many
+/* Write floats from integers of a type; unsigned ones have the bits of code ^ sign. Return how many
    are too close to the middle between two integers. */
 #define QNNRT_CONVERT__RATIOS(name, type)                                                          \
     QNNRT_CONVERT__LOOP static uint32_t name(                                                      \

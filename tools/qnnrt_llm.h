@@ -777,7 +777,7 @@ QNNRT_LLM_API int32_t      qnnrt_llm_sequence_last(const qnnrt_llm_cache *cache,
 /* Return 1 if qnnrt_llm_sequence_shift() can change positions: keys are not rotated by them; or
    desc.k_shift of the session is set, and the pairs of values, the angles and the type of keys
    are known. A shift then decodes the keys of each cell, rotates them by delta times each
-   frequency, and encodes them again. This costs a rounding: at most half a code for each value and
+   frequency, and encodes them again. This costs a rounding: at most half a step for each value and
    call, more where a rotated value is beyond the range of the type; of float32 about 1e-7 of its
    size. Values do not change; nor do they know that the text before them is another one now, so
    that results after a shift differ from those of the shorter text, as in llama.cpp. Where keys
@@ -5108,7 +5108,7 @@ typedef struct qnnrt_llm__kshift {
     uint32_t       angles, head;        /* different angles; values of a head */
     double        *cosines, *sines;     /* [angles] of the present shift */
     float         *values;              /* [outer * inner] of a cell */
-    unsigned char *codes;               /* the same as stored */
+    unsigned char *stored;              /* the same as stored */
 } qnnrt_llm__kshift;
 
 /* Return the values of a head in a tensor of keys. A cell without strides is [heads][values], in
@@ -5120,7 +5120,7 @@ static uint32_t qnnrt_llm__kshift_head(const qnnrt_llm__kv *kv)
     return tensor->dims[tensor->rank - (kv->inner == 1 ? 2 : 1)];
 }
 
-/* Convert the keys of a cell of tensor k; back: to codes. */
+/* Convert the keys of a cell of tensor k; back: to integers. */
 static qnnrt_result qnnrt_llm__kshift_convert(const qnnrt_llm__kshift *kshift,
                                               const qnnrt_llm__kv *kv, int back)
 {
@@ -5131,8 +5131,8 @@ static qnnrt_result qnnrt_llm__kshift_convert(const qnnrt_llm__kshift *kshift,
     cell.dynamic_dims = NULL;
     cell.count = dims[0];
     cell.bytes = cell.count * kv->element;
-    return back ? qnnrt_encode_f32(&cell, kshift->values, kshift->codes)
-                : qnnrt_decode_f32(&cell, kshift->codes, kshift->values);
+    return back ? qnnrt_encode_f32(&cell, kshift->values, kshift->stored)
+                : qnnrt_decode_f32(&cell, kshift->stored, kshift->values);
 }
 
 /* Find out what is unknown about the keys of a model, and how many angles there are. */
@@ -5189,7 +5189,7 @@ static qnnrt_result qnnrt_llm__kshift_make(qnnrt_llm__kshift *kshift, qnnrt_aren
     kshift->cosines = (double *)qnnrt_arena_get(arena, kshift->angles, sizeof *kshift->cosines);
     kshift->sines = (double *)qnnrt_arena_get(arena, kshift->angles, sizeof *kshift->sines);
     kshift->values = (float *)qnnrt_arena_get(arena, most, sizeof *kshift->values);
-    kshift->codes = (unsigned char *)qnnrt_arena_get(arena, most, 8);
+    kshift->stored = (unsigned char *)qnnrt_arena_get(arena, most, 8);
     if (arena->failed) return qnnrt_llm__fail_memory(err, "turned keys");
     for (k = 0; k < llm->kv_count; ++k) {
         const qnnrt_llm__kv *kv = &llm->kv[k];
@@ -5229,7 +5229,7 @@ static void qnnrt_llm__kshift_cell(const qnnrt_llm__kshift *kshift, const qnnrt_
     for (k = 0; k < store->kv_count; ++k) {
         const qnnrt_llm__kv *kv = &store->kv[k];
         if (kv->role != QNNRT_LLM_ROLE_KEY_IN) continue;
-        qnnrt_llm__rows_get(store, k, kshift->codes, 1, 0, cell, 1);
+        qnnrt_llm__rows_get(store, k, kshift->stored, 1, 0, cell, 1);
         (void)qnnrt_llm__kshift_convert(kshift, kv, 0);         /* it was tried before */
         for (h = 0; h < kv->outer * kv->inner; h += kshift->head)
             for (i = 0; i < kshift->angles; ++i) {
@@ -5239,7 +5239,7 @@ static void qnnrt_llm__kshift_cell(const qnnrt_llm__kshift *kshift, const qnnrt_
                 *b = (float)(v * c + u * s);
             }
         (void)qnnrt_llm__kshift_convert(kshift, kv, 1);
-        qnnrt_llm__rows_put(store, k, kshift->codes, 1, 0, cell, 1);
+        qnnrt_llm__rows_put(store, k, kshift->stored, 1, 0, cell, 1);
     }
 }
 
@@ -5572,16 +5572,16 @@ static qnnrt_result qnnrt_llm__state_copy(qnnrt_llm__cells *cells, qnnrt_llm__st
    ===================================================================================== */
 
 /* The two values of a mask, as bits of its elements. */
-typedef struct qnnrt_llm__mask_codes {
+typedef struct qnnrt_llm__mask_values {
     uint32_t element;                   /* bytes of one: 1, 2 or 4 */
     uint32_t attend, masked;
-} qnnrt_llm__mask_codes;
+} qnnrt_llm__mask_values;
 
 /* A mask in memory that only this room writes. Of the cached tokens, its first row attends to the
    columns from begin to end and to no others; begin == end: the columns are unknown. */
 typedef struct qnnrt_llm__mask {
     void                 *data;
-    qnnrt_llm__mask_codes codes;
+    qnnrt_llm__mask_values values;
     uint32_t              window;       /* tokens that a token attends to, with itself; 0: all */
     uint32_t              begin, end;
 } qnnrt_llm__mask;
@@ -5625,8 +5625,8 @@ static qnnrt_result qnnrt_llm__mask_encode(const qnnrt_tensor_info *tensor, floa
 /* Find the two values of a mask. Attention is allowed by 0 and forbidden by `masked`; if that is 0,
    by the lowest code of a quantized mask, or by -10000, which half precision can still add to a
    score. Boolean masks have 1 and 0. */
-static qnnrt_result qnnrt_llm__mask_codes_of(const qnnrt_tensor_info *tensor, float masked,
-                                             qnnrt_llm__mask_codes *codes, qnnrt_error *err)
+static qnnrt_result qnnrt_llm__mask_values_of(const qnnrt_tensor_info *tensor, float masked,
+                                             qnnrt_llm__mask_values *values, qnnrt_error *err)
 {
     const qnnrt_quant *quant = &tensor->quant;
     const uint64_t bytes = tensor->count > 0 ? tensor->bytes / tensor->count : 0;
@@ -5653,14 +5653,14 @@ static qnnrt_result qnnrt_llm__mask_codes_of(const qnnrt_tensor_info *tensor, fl
         return qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "mask \"%s\" has the unsupported type %s",
                                tensor->name, qnnrt_dtype_name(tensor->dtype));
     }
-    codes->element = (uint32_t)bytes;
-    result = qnnrt_llm__mask_encode(tensor, truth ? 1.0f : 0.0f, &codes->attend);
+    values->element = (uint32_t)bytes;
+    result = qnnrt_llm__mask_encode(tensor, truth ? 1.0f : 0.0f, &values->attend);
     if (result == QNNRT_OK)
-        result = qnnrt_llm__mask_encode(tensor, truth ? 0.0f : masked, &codes->masked);
+        result = qnnrt_llm__mask_encode(tensor, truth ? 0.0f : masked, &values->masked);
     if (result != QNNRT_OK)
         return qnnrt_error_set(err, result, "mask \"%s\": cannot convert numbers to its type",
                                tensor->name);
-    if (codes->attend == codes->masked)
+    if (values->attend == values->masked)
         return qnnrt_error_set(err, QNNRT_E_MISMATCH, "mask \"%s\" has no value below 0 to forbid "
                                "attention (scale %g, offset %d)", tensor->name,
                                (double)quant->scale, (int)quant->offset);
@@ -5705,8 +5705,8 @@ static void qnnrt_llm__mask_past(const qnnrt_llm__mask_form *form, qnnrt_llm__ma
                                  const qnnrt_llm__cells *cells,
                                  const qnnrt_llm__mask_rows *rows, uint32_t i, void *row)
 {
-    const uint32_t past = form->context - form->ar, element = mask->codes.element;
-    const uint32_t attend = mask->codes.attend, masked = mask->codes.masked;
+    const uint32_t past = form->context - form->ar, element = mask->values.element;
+    const uint32_t attend = mask->values.attend, masked = mask->values.masked;
     const uint32_t known_begin = mask->begin, known_end = mask->end;
     const uint64_t sequences = rows->sequences[i];
     const int32_t position = rows->positions[i];
@@ -5748,15 +5748,15 @@ QNNRT_LLM__HOT
 static void qnnrt_llm__mask_write(const qnnrt_llm__mask_form *form, qnnrt_llm__mask *mask,
                                   const qnnrt_llm__cells *cells, const qnnrt_llm__mask_rows *rows)
 {
-    const qnnrt_llm__mask_codes *codes = &mask->codes;
-    const uint32_t past = form->context - form->ar, element = codes->element;
+    const qnnrt_llm__mask_values *values = &mask->values;
+    const uint32_t past = form->context - form->ar, element = values->element;
     const size_t width = (size_t)form->context * element;
     uint32_t i, j;
     for (i = 0; i < form->ar; ++i) {
         unsigned char *row = (unsigned char *)mask->data + i * width;
         unsigned char *own = row + (size_t)past * element;
         if (i >= rows->count) {
-            qnnrt_llm__mask_fill(row, element, 0, form->context, codes->masked);
+            qnnrt_llm__mask_fill(row, element, 0, form->context, values->masked);
         } else {
             /* Copy the row above if both attend to the same cells. */
             if (i > 0 && mask->window == 0 && rows->sequences[i] == rows->sequences[i - 1] &&
@@ -5765,21 +5765,21 @@ static void qnnrt_llm__mask_write(const qnnrt_llm__mask_form *form, qnnrt_llm__m
                 memcpy(row, row - width, (size_t)past * element);
             else
                 qnnrt_llm__mask_past(form, mask, cells, rows, i, row);
-            qnnrt_llm__mask_fill(own, element, 0, form->ar, codes->masked);
+            qnnrt_llm__mask_fill(own, element, 0, form->ar, values->masked);
             if (rows->parents != NULL) {
                 for (j = i; rows->parents[j] >= 0;) {
                     j = (uint32_t)rows->parents[j];
                     if (qnnrt_llm__mask_sees(mask, rows->positions[i], rows->positions[j]))
-                        qnnrt_llm__mask_fill(own, element, j, j + 1, codes->attend);
+                        qnnrt_llm__mask_fill(own, element, j, j + 1, values->attend);
                 }
             } else {
                 for (j = 0; j < i; ++j)
                     if ((rows->sequences[j] & rows->sequences[i]) != 0 &&
                         qnnrt_llm__mask_sees(mask, rows->positions[i], rows->positions[j]))
-                        qnnrt_llm__mask_fill(own, element, j, j + 1, codes->attend);
+                        qnnrt_llm__mask_fill(own, element, j, j + 1, values->attend);
             }
         }
-        qnnrt_llm__mask_fill(own, element, i, i + 1, codes->attend);
+        qnnrt_llm__mask_fill(own, element, i, i + 1, values->attend);
     }
 }
 
@@ -6478,7 +6478,7 @@ static qnnrt_result qnnrt_llm__session_run(qnnrt_llm_session *session, qnnrt_llm
         for (i = 0; i < in->count; ++i) {
             qnnrt_llm__mask *mask = &run->masks[run->mask_count];
             tensor = in->slots[i]->tensor;
-            result = qnnrt_llm__mask_codes_of(tensor, llm->masked, &mask->codes, err);
+            result = qnnrt_llm__mask_values_of(tensor, llm->masked, &mask->values, err);
             if (result != QNNRT_OK) return result;
             mask->data = qnnrt_data_slot(run->run, in->slots[i], NULL);
             mask->window = which == 1 ? llm->info.window : 0;

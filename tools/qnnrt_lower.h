@@ -5476,8 +5476,8 @@ enum { QNNRT_LOWER__CHUNK = 1 << 16, QNNRT_LOWER__CLIPS = 8 };
 /* What is done with the elements of a weight, which are visited in its own order. */
 typedef enum qnnrt_lower__visit_kind {
     QNNRT_LOWER__LARGEST,            /* scales: the largest magnitudes */
-    QNNRT_LOWER__SUMS,               /* products and squares of the codes for scale * clip / most */
-    QNNRT_LOWER__CODES               /* codes, rounded values, and what rounding changed */
+    QNNRT_LOWER__SUMS,               /* products and squares of integers for scale * clip / most */
+    QNNRT_LOWER__INTEGERS            /* integers, rounded values, and what rounding changed */
 } qnnrt_lower__visit_kind;
 
 typedef struct qnnrt_lower__visitor {
@@ -5489,7 +5489,7 @@ typedef struct qnnrt_lower__visitor {
     double             *products, *squares;      /* [groups] */
     uint64_t            invalid;     /* values that are infinite, or no number */
     uint64_t            beyond;      /* values that float16 cannot hold */
-    signed char        *codes;       /* of the elements from .first on, NULL: not wanted */
+    signed char        *integers;    /* of the elements from .first on, NULL: not wanted */
     double              signal, noise, worst;
 } qnnrt_lower__visitor;
 
@@ -5553,7 +5553,7 @@ static int qnnrt_lower__round_fit(const qnnrt_lower *lower, const qnnrt_lower__w
                ? lower->desc.weight_method == QNNRT_LOWER_MSE : s->about.bits == 4;
 }
 
-/* Add up what a scale would give: products of values and codes, and squares of codes. No value is
+/* Add up what a scale would give: products of values and integers, and their squares. No value is
    beyond 500 scales. Without branches, which a processor would guess wrong. */
 static void qnnrt_lower__round_sums(const float *values, uint32_t count, float scale, int most,
                                     double *products, double *squares)
@@ -5609,7 +5609,7 @@ static void qnnrt_lower__round_step(qnnrt_lower__visitor *v, qnnrt_lower__visit_
         v->signal += (double)values[i] * values[i];
         v->noise += wrong * wrong;
         if (wrong > v->worst) v->worst = wrong;
-        if (v->codes != NULL) v->codes[&values[i] - v->values] = (signed char)code;
+        if (v->integers != NULL) v->integers[&values[i] - v->values] = (signed char)code;
         values[i] = rounded;
     }
 }
@@ -5629,7 +5629,7 @@ static qnnrt_result qnnrt_lower__round_visit(qnnrt_lower__visitor *v, qnnrt_lowe
             if (run > count - i) run = count - i;
             qnnrt_lower__round_step(v, kind, v->values + i, run, group);
         }
-        if (kind == QNNRT_LOWER__CODES) v->count = 0;    /* .values were replaced */
+        if (kind == QNNRT_LOWER__INTEGERS) v->count = 0;    /* .values were replaced */
         first += count;
     }
     return QNNRT_OK;
@@ -5641,9 +5641,9 @@ static float qnnrt_lower__round_scale(double scale)
     return scale == 0 ? 1.0f : scale < 1.17549436e-38 ? 1.17549436e-38f : (float)scale;
 }
 
-/* Choose scales with the least square error. For codes c of values x the scale with the least sum
+/* Choose scales with the least square error. For integers c of values x the scale of least sum
    of (x - scale * c)^2 is sum(x * c) / sum(c^2), and it lowers that sum by sum(x * c)^2 / sum(c^2):
-   the clip whose codes lower it most is taken. Groups are decided in runs of channels if these
+   the clip whose integers lower it most is taken. Groups are decided in runs of channels if these
    follow each other in the source, so that each is converted once. */
 static qnnrt_result qnnrt_lower__round_clips(qnnrt_lower__visitor *v, double *sums,
                                              qnnrt_error *err)
@@ -5695,7 +5695,7 @@ static void qnnrt_lower__round_multiples(qnnrt_lower__weight_only *s)
     }
 }
 
-/* Round the scales to float16, as libQnnHtp.so does beside float16: then codes fit what it uses. */
+/* Round the scales to float16, as libQnnHtp.so does beside float16, so that integers fit. */
 static void qnnrt_lower__round_halves(qnnrt_lower__weight_only *s)
 {
     uint32_t i;
@@ -5713,7 +5713,7 @@ static void qnnrt_lower__round_halves(qnnrt_lower__weight_only *s)
 }
 
 /* Take the scales of blocks as the file has them, if it has the blocks that are wanted: those of
-   Q4_0, 32 codes of a row from -8 to 7. */
+   Q4_0, 32 integers of a row from -8 to 7. */
 static void qnnrt_lower__round_blocks(qnnrt_lower__weight_only *s)
 {
     enum { BYTES = 18 };                         /* of a block; the scale comes first */
@@ -5788,7 +5788,7 @@ static int qnnrt_lower__round_scales(qnnrt_lower__job *job, qnnrt_lower__weight_
     return result == QNNRT_OK;
 }
 
-/* Write codes (sfixed8) or rounded values (the compute type, float32) in the order of the source,
+/* Write integers (sfixed8) or rounded values (compute type, float32) in the order of the source,
    and note what rounding changed. */
 static qnnrt_result qnnrt_lower__round_write(qnnrt_lower *lower, qnnrt_lower__weight_only *s,
                                              qnnrt_dtype dtype, char *data, qnnrt_error *err)
@@ -5806,8 +5806,8 @@ static qnnrt_result qnnrt_lower__round_write(qnnrt_lower *lower, qnnrt_lower__we
         qnnrt_weight part;
         count = s->count - first < QNNRT_LOWER__CHUNK ? s->count - first
                                                       : (uint32_t)QNNRT_LOWER__CHUNK;
-        v.codes = dtype == QNNRT_DTYPE_S8Q ? (signed char *)data + first : NULL;
-        result = qnnrt_lower__round_visit(&v, QNNRT_LOWER__CODES, first, first + count, err);
+        v.integers = dtype == QNNRT_DTYPE_S8Q ? (signed char *)data + first : NULL;
+        result = qnnrt_lower__round_visit(&v, QNNRT_LOWER__INTEGERS, first, first + count, err);
         if (result != QNNRT_OK || dtype == QNNRT_DTYPE_S8Q) continue;
         qnnrt_lower__as_weight(&part, QNNRT_DTYPE_F32, count, v.values);
         result = qnnrt_weights_convert(&part, dtype, data + first * size, count * size, NULL, err);
@@ -6548,7 +6548,7 @@ static qnnrt_result qnnrt_lower__findings(const qnnrt_lower *lower, size_t first
 
 /* =====================================================================================
    ENCODE                                                                        >>encode
-   Encodings of ranges, and static tensors of codes.
+   Encodings of ranges, and quantized static tensors.
    Needs: >>config >>arena >>tensor >>static     Knows nothing of: operators, builders
    ===================================================================================== */
 
@@ -6564,7 +6564,7 @@ typedef struct qnnrt_lower__group {
     int      told;                       /* 1: a finding says that it is not known */
 } qnnrt_lower__group;
 
-/* A static tensor of codes. */
+/* A quantized static tensor. */
 typedef struct qnnrt_lower__coded {
     struct qnnrt_lower__coded *next;
     int32_t                    from, tensor;
@@ -6588,8 +6588,8 @@ typedef struct qnnrt_lower__quantizer {
     /* of the graph in work, by its tensors before: */
     size_t               count;
     qnnrt_dtype         *was;            /* [count] */
-    int32_t             *plain, *codes, *bytes;  /* [count]: the same value as floats, as codes, as
-                                            other codes of 8 bits; 0: not made */
+    int32_t             *plain, *quantized, *bytes;      /* [count]: the same value as floats,
+                                            quantized, quantized to 8 bits; 0: not made */
     int32_t             *alias;          /* [count]: of which it is a float Cast, 0: of none */
     qnnrt_lower__coded  *coded;
 } qnnrt_lower__quantizer;
@@ -6620,8 +6620,8 @@ static void qnnrt_lower__cover(qnnrt_lower__group *group, double low, double hig
     group->known = 1;
 }
 
-/* Choose scale and offset of unsigned codes, real = (code + offset) * scale, so that 0 is a code
-   and low to high are covered. symmetric: as many codes below 0 as above. A range of less than 1e-6
+/* Choose scale and offset of unsigned values q, real = (q + offset) * scale, so that 0 is exact
+   and low to high are covered. symmetric: as many steps below 0 as above. A range of less than 1e-6
    is made that wide. */
 static void qnnrt_lower__encode(double low, double high, uint32_t bits, int symmetric,
                                 float *scale, int32_t *offset)
@@ -6647,7 +6647,7 @@ static void qnnrt_lower__encode_group(const qnnrt_lower__quantizer *q, qnnrt_low
     double margin;
     if (group->bits == 0) group->bits = q->lower->desc.act_bits;
     if (group->scale > 0) return;
-    margin = group->bits == 8 ? 12 : 32;         /* Softmax: exp(-margin) is 0 in codes */
+    margin = group->bits == 8 ? 12 : 32;         /* Softmax: exp(-margin) is 0 then */
     qnnrt_lower__encode(group->low - (group->masked ? margin + group->under : 0), group->high,
                         group->bits, group->symmetric && group->bits == 16, &group->scale,
                         &group->offset);
@@ -6728,7 +6728,7 @@ static int qnnrt_lower__static_range(const qnnrt_lower__quantizer *q, int32_t fr
     return 1;
 }
 
-/* Return a static tensor with the elements of `from` as codes. The same one is made once. */
+/* Return a static tensor with the elements of `from`, quantized. The same one is made once. */
 static int32_t qnnrt_lower__coded_of(qnnrt_lower__quantizer *q, int32_t from, qnnrt_dtype dtype,
                                      const qnnrt_quant *quant)
 {
@@ -6788,12 +6788,12 @@ static int qnnrt_lower__one_of(const char *list, const char *word)
     return 0;
 }
 
-/* Operators that move codes: float inputs and outputs have one encoding. */
+/* Operators that move values: float inputs and outputs have one encoding. */
 static const char qnnrt_lower__movers[] =
     "Reshape Transpose ExpandDims Squeeze Concat Pack UnPack Split StridedSlice Gather"
     " GatherElements GatherNd ScatterNd ScatterElements Pad PoolMax2d Tile ElementWiseSelect"
     " TopK DepthToSpace SpaceToDepth ChannelShuffle ResizeNearestNeighbor Cast";
-/* Inputs are compared: as codes, if they have one encoding. */
+/* Inputs are compared: as integers, if they have one encoding. */
 static const char qnnrt_lower__comparers[] =
     "ElementWiseEqual ElementWiseNotEqual ElementWiseLess ElementWiseLessEqual ElementWiseGreater"
     " ElementWiseGreaterEqual";
@@ -6819,7 +6819,7 @@ static void qnnrt_lower__join_op(qnnrt_lower__quantizer *q, const qnnrt_lower_op
     const int clips = strcmp(op->type, "Relu") == 0 || strcmp(op->type, "ReluMinMax") == 0;
     int32_t first = QNNRT_LOWER__NONE;
     size_t i;
-    if (clips) {                                 /* what it clips needs no codes */
+    if (clips) {                                 /* what it clips needs no steps */
         const qnnrt_lower_tensor *x = &q->graph->tensors[op->inputs[0]];
         if (qnnrt_lower__is_propagated(q, op->inputs[0]) && x->readers == 1 && x->op >= 0 &&
             x->kind == QNNRT_TENSOR_INNER &&
@@ -7198,7 +7198,7 @@ static qnnrt_result qnnrt_lower__unmet(qnnrt_lower__quantizer *q, qnnrt_error *e
 
 /* =====================================================================================
    FORMS                                                                          >>forms
-   How the inputs and outputs of an operator on codes are encoded, so that the library takes it.
+   How the inputs and outputs of a quantized operator are encoded, so that the library takes it.
    Needs: >>config >>arena >>tensor >>round >>weight_only >>encode >>propagate
    Knows nothing of: ATen operators
    ===================================================================================== */
@@ -7226,9 +7226,9 @@ static const qnnrt_lower__form qnnrt_lower__forms[] = {
     { "", 0, { "aaaaaaaa", NULL, NULL, NULL } },
 };
 
-/* What an input of an operator on codes is. */
+/* What an input of a quantized operator is. */
 typedef struct qnnrt_lower__end {
-    int32_t     tensor;                          /* STATIC: of codes, else before */
+    int32_t     tensor;                          /* STATIC: quantized, else before */
     qnnrt_dtype dtype;
     qnnrt_quant quant;
 } qnnrt_lower__end;
@@ -7258,7 +7258,7 @@ static qnnrt_quant qnnrt_lower__quant_of(qnnrt_lower__quantizer *q, int32_t tens
     return qnnrt_lower__per_tensor(scale, offset);
 }
 
-/* Return the bits of a tensor's codes. */
+/* Return the bits of a quantized tensor. */
 static uint32_t qnnrt_lower__bits_of(const qnnrt_lower__quantizer *q, int32_t tensor)
 {
     const qnnrt_lower__group *group = qnnrt_lower__group_of(q, tensor);
@@ -7482,7 +7482,7 @@ static const char *qnnrt_lower__reason(qnnrt_lower *lower, const char *text)
     return qnnrt_lower__text(lower, "%.*s", (int)strcspn(line, "\n"), line);
 }
 
-/* Ask the library and the table of known errors about an operator on codes. Return why not, or
+/* Ask the library and the table of known errors about a quantized operator. Return why not, or
    NULL. */
 static const char *qnnrt_lower__ask_codes(qnnrt_lower__quantizer *q, const qnnrt_lower_op *op,
                                           const qnnrt_lower__end *inputs,
@@ -7599,7 +7599,7 @@ static int qnnrt_lower__ends(qnnrt_lower__quantizer *q, const qnnrt_lower_op *op
 
 /* =====================================================================================
    QUANT                                                                          >>quant
-   Graphs written anew, with operators on codes. One that the library refuses computes in floats,
+   Graphs written anew, with quantized operators. One that the library refuses computes in floats,
    between Dequantize and Quantize.
    Needs: >>config >>params >>tensor >>operator >>graph >>encode >>propagate >>forms
    Knows nothing of: ATen operators, where to cut
@@ -7620,7 +7620,7 @@ static int32_t qnnrt_lower__twin(const qnnrt_lower__quantizer *q, int32_t of, qn
     return at;
 }
 
-/* Make a tensor one of codes. */
+/* Make a tensor a quantized one. */
 static void qnnrt_lower__make_codes(const qnnrt_lower__quantizer *q, int32_t at, qnnrt_dtype dtype,
                                     const qnnrt_quant *quant)
 {
@@ -7639,7 +7639,7 @@ static void qnnrt_lower__convert_op(const qnnrt_lower__quantizer *q, const char 
         qnnrt_lower__add(&job, type, &from, 1, &to, 1, NULL);
 }
 
-/* Return true if an app reads and writes codes. */
+/* Return true if an app reads and writes it quantized. */
 static int qnnrt_lower__is_native(const qnnrt_lower__quantizer *q)
 {
     return q->lower->desc.native_io && q->lower->desc.io == NULL;
@@ -7651,33 +7651,33 @@ static int32_t qnnrt_lower__plain_of(qnnrt_lower__quantizer *q, int32_t t)
     int32_t from;
     if (!qnnrt_lower__was_float(q, t) || q->graph->tensors[t].kind == QNNRT_TENSOR_STATIC) return t;
     if (q->plain[t] != QNNRT_LOWER__NONE) return q->plain[t];
-    for (from = t; q->codes[from] == QNNRT_LOWER__NONE && q->plain[from] == QNNRT_LOWER__NONE &&
+    for (from = t; q->quantized[from] == QNNRT_LOWER__NONE && q->plain[from] == QNNRT_LOWER__NONE &&
                    q->alias[from] != QNNRT_LOWER__NONE;)
         from = q->alias[from];
-    q->plain[t] = q->codes[t] == t ? qnnrt_lower__twin(q, t, q->was[t]) : t;
+    q->plain[t] = q->quantized[t] == t ? qnnrt_lower__twin(q, t, q->was[t]) : t;
     if (q->plain[from] != QNNRT_LOWER__NONE && from != t)
         qnnrt_lower__convert_op(q, "Cast", q->plain[from], q->plain[t]);
-    else qnnrt_lower__convert_op(q, "Dequantize", q->codes[from], q->plain[t]);
+    else qnnrt_lower__convert_op(q, "Dequantize", q->quantized[from], q->plain[t]);
     return q->plain[t];
 }
 
-/* Return a tensor as codes of so many bits. */
+/* Return a tensor quantized to so many bits. */
 static int32_t qnnrt_lower__round_of(qnnrt_lower__quantizer *q, int32_t t, const qnnrt_quant *quant,
                                      uint32_t bits)
 {
     const qnnrt_dtype dtype = qnnrt_lower__code_dtype(bits);
     int32_t from = t, at;
-    while (q->alias[from] != QNNRT_LOWER__NONE && q->codes[from] == QNNRT_LOWER__NONE)
+    while (q->alias[from] != QNNRT_LOWER__NONE && q->quantized[from] == QNNRT_LOWER__NONE)
         from = q->alias[from];
-    if (q->codes[from] == QNNRT_LOWER__NONE) {
+    if (q->quantized[from] == QNNRT_LOWER__NONE) {
         qnnrt_quant own = qnnrt_lower__quant_of(q, from, qnnrt_lower__bits_of(q, from), 0);
-        q->codes[from] = at = qnnrt_lower__twin(q, from, qnnrt_lower__code_dtype(
+        q->quantized[from] = at = qnnrt_lower__twin(q, from, qnnrt_lower__code_dtype(
                                                    qnnrt_lower__bits_of(q, from)));
         if (at == QNNRT_LOWER__NONE) return at;
         qnnrt_lower__make_codes(q, at, q->graph->tensors[at].dtype, &own);
         qnnrt_lower__convert_op(q, "Quantize", q->plain[from], at);
     }
-    at = q->codes[from];
+    at = q->quantized[from];
     if (q->graph->tensors[at].dtype == dtype &&
         qnnrt_lower__quant_same(&q->graph->tensors[at].quant, quant))
         return at;
@@ -7691,7 +7691,7 @@ static int32_t qnnrt_lower__round_of(qnnrt_lower__quantizer *q, int32_t t, const
     return q->bytes[from];
 }
 
-/* Add an operator on codes, if the library takes it in one of its forms. Return 0 if it does not,
+/* Add a quantized operator, if the library takes it in one of its forms. Return 0 if it does not,
    or after a finding; *why then says why not. */
 static int qnnrt_lower__quant_op(qnnrt_lower__quantizer *q, const qnnrt_lower_op *op,
                                  const char **why)
@@ -7738,7 +7738,7 @@ static int qnnrt_lower__quant_op(qnnrt_lower__quantizer *q, const qnnrt_lower_op
         if (outer && !qnnrt_lower__is_native(q)) out[i] = qnnrt_lower__twin(q, t, outputs[i].dtype);
         if (out[i] == QNNRT_LOWER__NONE) return 0;
         qnnrt_lower__make_codes(q, out[i], outputs[i].dtype, &outputs[i].quant);
-        q->codes[t] = out[i];
+        q->quantized[t] = out[i];
     }
     memset(&params, 0, sizeof(params));
     params.count = op->param_count;
@@ -7776,7 +7776,7 @@ static void qnnrt_lower__float_op(qnnrt_lower__quantizer *q, const qnnrt_lower_o
     for (i = 0; i < op->param_count; ++i) params.list[i] = op->params[i];
     made = qnnrt_lower__add(&job, op->type, in, op->input_count, out, op->output_count, &params);
     if (made != NULL) made->in_float = why;
-    for (i = 0; i < op->output_count; ++i) {     /* an app reads codes */
+    for (i = 0; i < op->output_count; ++i) {     /* an app reads it quantized */
         const int32_t t = op->outputs[i];
         if (out[i] == t || out[i] == QNNRT_LOWER__NONE) continue;
         {
@@ -7784,7 +7784,7 @@ static void qnnrt_lower__float_op(qnnrt_lower__quantizer *q, const qnnrt_lower_o
             const qnnrt_quant quant = qnnrt_lower__quant_of(q, t, bits, 0);
             qnnrt_lower__make_codes(q, t, qnnrt_lower__code_dtype(bits), &quant);
             qnnrt_lower__convert_op(q, "Quantize", out[i], t);
-            q->codes[t] = t;
+            q->quantized[t] = t;
         }
     }
 }
@@ -7825,7 +7825,7 @@ static void qnnrt_lower__rewrite(qnnrt_lower__quantizer *q)
     q->count = count;
     q->was = (qnnrt_dtype *)qnnrt_arena_get(&lower->arena, count, sizeof(*q->was));
     q->plain = (int32_t *)qnnrt_arena_get(&lower->arena, count, sizeof(*q->plain));
-    q->codes = (int32_t *)qnnrt_arena_get(&lower->arena, count, sizeof(*q->codes));
+    q->quantized = (int32_t *)qnnrt_arena_get(&lower->arena, count, sizeof(*q->quantized));
     q->bytes = (int32_t *)qnnrt_arena_get(&lower->arena, count, sizeof(*q->bytes));
     q->alias = (int32_t *)qnnrt_arena_get(&lower->arena, count, sizeof(*q->alias));
     q->coded = NULL;
@@ -7844,7 +7844,7 @@ static void qnnrt_lower__rewrite(qnnrt_lower__quantizer *q)
             graph->failed = 0;
             quant = qnnrt_lower__quant_of(q, (int32_t)i, bits, 0);
             qnnrt_lower__make_codes(q, (int32_t)i, qnnrt_lower__code_dtype(bits), &quant);
-            q->codes[i] = (int32_t)i;
+            q->quantized[i] = (int32_t)i;
         } else {
             q->plain[i] = (int32_t)i;
         }

@@ -1616,7 +1616,7 @@ TEST(masks_say_no_in_their_own_values)
     size_t i;
     for (i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
         qnnrt_tensor_info t;
-        qnnrt_llm__mask_codes codes;
+        qnnrt_llm__mask_values codes;
         qnnrt_error err;
         memset(&t, 0, sizeof t);
         t.name = "mask";
@@ -1628,7 +1628,7 @@ TEST(masks_say_no_in_their_own_values)
         t.quant.encoding = rows[i].scale != 0 ? QNNRT_ENCODING_PER_TENSOR : QNNRT_ENCODING_NONE;
         t.quant.scale = rows[i].scale;
         t.quant.offset = rows[i].offset;
-        CHECK_EQ(qnnrt_llm__mask_codes_of(&t, rows[i].masked, &codes, &err), rows[i].result);
+        CHECK_EQ(qnnrt_llm__mask_values_of(&t, rows[i].masked, &codes, &err), rows[i].result);
         if (rows[i].result != QNNRT_OK) { CHECK_STR(err.text, "\"mask\""); continue; }
         CHECK_EQ(codes.attend, rows[i].attend);
         CHECK_EQ(codes.masked, rows[i].no);

@@ -532,7 +532,7 @@ TEST(llm_turns_rotate_keys_as_complex_numbers)
                         kshift.cosines = (double *)malloc(angles * sizeof(double));
                         kshift.sines = (double *)malloc(angles * sizeof(double));
                         kshift.values = (float *)malloc(HEADS * HEAD * sizeof(float));
-                        kshift.codes = (unsigned char *)malloc(HEADS * HEAD * 4);
+                        kshift.stored = (unsigned char *)malloc(HEADS * HEAD * 4);
                         other = (unsigned char *)malloc(k.bytes);
                         for (c = 0; c < CELLS; ++c) {
                             for (i = 0; i < HEADS * HEAD; ++i) {
@@ -541,7 +541,7 @@ TEST(llm_turns_rotate_keys_as_complex_numbers)
                                 expected[c][i / HEAD][i % HEAD] = kshift.values[i];
                             }
                             CHECK_EQ(qnnrt_llm__kshift_convert(&kshift, &k.kv[0], 1), QNNRT_OK);
-                            qnnrt_llm__rows_put(&k.store, 0, kshift.codes, 1, 0, (uint32_t)c, 1);
+                            qnnrt_llm__rows_put(&k.store, 0, kshift.stored, 1, 0, (uint32_t)c, 1);
                         }
                         for (n = 0; n < 20; ++n) {
                             const int32_t by = (int32_t)(random >> 8) % 50 - 25;
@@ -563,7 +563,7 @@ TEST(llm_turns_rotate_keys_as_complex_numbers)
                             CHECK(memcmp(other + k.ranges[1], k.store.data + k.ranges[1], k.bytes - k.ranges[1]) == 0);
                         }
                         for (c = 0; c < CELLS; ++c) {
-                            qnnrt_llm__rows_get(&k.store, 0, kshift.codes, 1, 0, (uint32_t)c, 1);
+                            qnnrt_llm__rows_get(&k.store, 0, kshift.stored, 1, 0, (uint32_t)c, 1);
                             CHECK_EQ(qnnrt_llm__kshift_convert(&kshift, &k.kv[0], 0), QNNRT_OK);
                             for (h = 0; h < HEADS; ++h)
                                 for (i = 0; i < HEAD; ++i) {
@@ -583,7 +583,7 @@ TEST(llm_turns_rotate_keys_as_complex_numbers)
                         free(kshift.cosines);
                         free(kshift.sines);
                         free(kshift.values);
-                        free(kshift.codes);
+                        free(kshift.stored);
                         cache_end(&k);
                     }
 }
