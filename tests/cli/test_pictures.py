@@ -278,7 +278,7 @@ def hostile(folder, source):
     document = json.load(open(source))
     graph = document["info"]["graphs"][0]["info"]
     graph["graphName"] = "<b>&amp;\"]]>" + "W" * 300
-    names = ["\u4e2d" * 300, "m" * 1000, "</text>", "\x1b[31m" * 40, "\u202e\u0627\u0644", "a b  c", "\U0001f600" * 50]
+    names = ["\u4e2d" * 300, "m" * 1000, "</text>", "\x1b[31m" * 40, "\u202e\u0627\u0644", "a b  c", "\U0001f600" * 50 + "\u27ff" * 200]
     for tensor, text in zip(graph["graphInputs"], names):
         tensor["info"]["name"] = text
     path = os.path.join(folder, "hostile.json")
@@ -301,6 +301,19 @@ def program(folder):
               "to": [i + 1, "x" if i == 13 else steps[i + 1]["inputs"][0]["name"]]} for i in range(14)]
     document = {"version": 1, "backends": ["npu"], "contexts": [{"file": "npu.bin", "backend": "npu"}],
                 "pipelines": [{"name": "</svg>" + "\u4e2d" * 100, "steps": steps, "edges": edges, "edges_only": True}]}
+    json.dump({"program": document}, open(os.path.join(folder, "qnnrt.json"), "w"))
+    return [folder, "--system_so", os.path.join(BUILD, "fake/libQnnFake.so")]
+
+
+def roles(folder):
+    """Write a program of four backends with long roles: its legend needs several rows."""
+    names = ["role_of_a_backend_with_a_long_name_%d" % i + "x" * 60 * i for i in range(4)]
+    os.makedirs(folder)
+    for i in range(4):
+        with open(os.path.join(folder, "b%d.bin" % i), "w") as out:
+            out.write("FAKEQNN 1\n# a context binary has at least 64 bytes\ngraph g%d\nin t%d 1 0232 1 4 -\nout t%d 2 0232 1 4 -\n" % (i, i, i + 1))
+    document = {"version": 1, "backends": names, "contexts": [{"file": "b%d.bin" % i, "backend": n} for i, n in enumerate(names)],
+                "pipelines": [{"name": "all", "steps": [{"context": i, "graph": "g%d" % i} for i in range(4)]}]}
     json.dump({"program": document}, open(os.path.join(folder, "qnnrt.json"), "w"))
     return [folder, "--system_so", os.path.join(BUILD, "fake/libQnnFake.so")]
 
@@ -366,6 +379,7 @@ with tempfile.TemporaryDirectory() as tmp:
     subprocess.run([sys.executable, os.path.join(TOP, "tests/cli/make_eight_shards.py"), eight], check=True)
     dumps = sorted(glob.glob(os.path.join(eight, "*.json")))
     models = {"unwired": [dumps[0], dumps[2]], "one": [dumps[3]], "puzzle": [puzzle(os.path.join(tmp, "puzzle"))], "hostile": [hostile(tmp, dumps[0])]}
+    models["roles"] = roles(os.path.join(tmp, "roles"))
     models["program"] = program(os.path.join(tmp, "program"))
     samples = sorted(glob.glob(os.path.join(os.environ.get("QNNRT_SAMPLES", "/nowhere"), "json/ctx_*.json")))
     if samples:

@@ -77,15 +77,16 @@ static void draw_graph(page *p, const qnnrt_pipeline_info *info, const flow_stag
                        const char *style, const char *place, double x, double y, double width)
 {
     const qnnrt_step_info *s = &info->steps[m->first];
-    char *times = m->count > 1 ? cli_text("\xC3\x97 %lu", (unsigned long)m->count) : NULL;
-    const char *mark = times != NULL && place == NULL ? times : place;
+    char *mark = place != NULL ? shortened(place, PLACE_COLUMNS)
+        : m->count > 1 ? cli_text("\xC3\x97 %lu", (unsigned long)m->count) : NULL;
     const double end = mark != NULL ? text_width("on bold", mark) + 14 : 0;
     const double room = width - 76 - 14 - end;
     char *graph = stage_name(info, m), *full = cli_shown(s->graph->name), *file = step_file(s);
     char *whole = stage_facts(info, m, SIZE_MAX);
     page title = {NULL, 0, 0};
-    page_add(&title, "%s\n%s%s%s\n%s", full, file, m->count > 1 ? "\n" : "",
-             m->count > 1 ? graph : "", whole);
+    page_add(&title, "%s\n%s%s%s\n%s%s%s", full, file, m->count > 1 ? "\n" : "",
+             m->count > 1 ? graph : "", whole, place != NULL ? "\n" : "",
+             place != NULL ? place : "");
     for (size_t i = 0; i < GRAPH_FACTS; ++i)
         if (fact_number(&graph_facts[i], s->graph) != 0)
             page_add(&title, "\n%s %llu", graph_facts[i].label,
@@ -99,9 +100,8 @@ static void draw_graph(page *p, const qnnrt_pipeline_info *info, const flow_stag
     svg_take(p, x + 76, y + 22, "on bold", room, graph);
     svg_take(p, x + 76, y + 39, "dim", room, stage_facts(info, m, text_columns("dim", room)));
     if (mark != NULL)
-        svg_text(p, x + width - 14, y + 31, "on bold end", width, mark);
+        svg_take(p, x + width - 14, y + 31, "on bold end", width, mark);
     page_text(p, "</g>\n");
-    free(times);
     free(whole);
     free(file);
     free(full);
@@ -164,12 +164,10 @@ static void draw_bar(page *p, const qnnrt_pipeline_info *info, const flow_stage 
         draw_other(p, step, m, x, y, width);
         return;
     }
-    char *place = mixed ? step_place(step) : NULL,
-        *fitted = mixed ? shortened(place, PLACE_COLUMNS) : NULL;
-    draw_graph(p, info, m, mixed ? place_style(step, numbers[m->first]) : "step", fitted, x, y,
+    char *place = mixed ? step_place(step) : NULL;
+    draw_graph(p, info, m, mixed ? place_style(step, numbers[m->first]) : "step", place, x, y,
                width);
     free(place);
-    free(fitted);
 }
 
 /* Draw what lies between two bars; above the first one (above NULL); below the last one (below
